@@ -1,0 +1,185 @@
+package linalg
+
+import (
+	"errors"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"gonum.org/v1/gonum/mat"
+)
+
+// resize makes room for an m×d matrix.
+func (p *Polar) resize(m, d int) {
+	k, q := min(m, d), max(m, d)
+	other := k != p.k
+	p.k, p.q, p.ld, p.fresh = k, q, kernel.Pad(k), false
+	p.m, p.d = m, d
+	for _, x := range []*[]float64{&p.a, &p.p, &p.p2, &p.grad} {
+		*x = grow(*x, k*q)
+	}
+	for _, x := range []*[]float64{&p.h, &p.s, &p.t, &p.u, &p.w, &p.b, &p.bt} {
+		*x = grow(*x, k*p.ld)
+		if other {
+			clear(*x) // the kernels want zeros from column k to the stride
+		}
+	}
+	p.sigma = grow(p.sigma, k)
+	g := &p.eig
+	g.a, g.z, g.w = grow(g.a, k*k), grow(g.z, k*k), grow(g.w, 32*k)
+	g.d, g.e, g.tau = grow(g.d, k), grow(g.e, k), grow(g.tau, k)
+}
+
+func grow(x []float64, n int) []float64 {
+	if cap(x) < n {
+		return make([]float64, n)
+	}
+	return x[:n]
+}
+
+// orient sets dst (k×q) to the m×d matrix src, or its transpose where m > d.
+func (p *Polar) orient(dst, src []float64) {
+	if p.m <= p.d {
+		copy(dst, src)
+		return
+	}
+	for i := range p.m {
+		for j := range p.d {
+			dst[j*p.m+i] = src[i*p.d+j]
+		}
+	}
+}
+
+// orientBack is the inverse of orient.
+func (p *Polar) orientBack(dst, src []float64) {
+	if p.m <= p.d {
+		copy(dst, src)
+		return
+	}
+	for i := range p.m {
+		for j := range p.d {
+			dst[i*p.d+j] = src[j*p.m+i]
+		}
+	}
+}
+
+// mulT sets the k×k matrix dst to X·Yᵀ, both k×q.
+func (p *Polar) mulT(dst, x, y []float64) {
+	kernel.PackT(&p.panel, p.q, p.k, y, p.q)
+	kernel.Mul(p.k, x, p.q, &p.panel, dst, p.ld, false)
+}
+
+// product sets dst to Xᵀ·Y, all k×k.
+func (p *Polar) product(dst, x, y []float64) {
+	clear(dst)
+	kernel.TMulAdd(p.k, p.k, p.k, x, p.ld, y, p.ld, dst, p.ld)
+}
+
+// congruence sets dst to Xᵀ·Y·X, all k×k, with tmp for scratch.
+func (p *Polar) congruence(dst, x, y, tmp []float64) {
+	p.product(dst, x, y) // Xᵀ Y
+	p.transpose(tmp, dst)
+	p.product(dst, tmp, x)
+}
+
+// transpose sets dst to Xᵀ, k×k.
+func (p *Polar) transpose(dst, x []float64) {
+	for i := range p.k {
+		for j := range p.k {
+			dst[j*p.ld+i] = x[i*p.ld+j]
+		}
+	}
+}
+
+// skewQuotient replaces x_ij by (x_ji − x_ij)/(σ_i + σ_j), each σ at least floor: the negative, that is the transpose, of
+// the skew matrix that the formulas ask for, which is what product wants.
+func (p *Polar) skewQuotient(x []float64, floor float64) {
+	for i := range p.k {
+		x[i*p.ld+i] = 0
+		for j := range i {
+			o := (x[j*p.ld+i] - x[i*p.ld+j]) / (max(p.sigma[i], floor) + max(p.sigma[j], floor))
+			x[i*p.ld+j], x[j*p.ld+i] = o, -o
+		}
+	}
+}
+
+// factorSVD sets p.p to the polar factor of p.a by the singular value decomposition, completed where A has no full rank.
+func (p *Polar) factorSVD() error {
+	var svd mat.SVD
+	if !svd.Factorize(mat.NewDense(p.k, p.q, p.a), mat.SVDThin) {
+		return errors.New("linalg: the singular value decomposition does not converge")
+	}
+	svd.Values(p.sigma)
+	var left, right mat.Dense
+	svd.UTo(&left)
+	svd.VTo(&right)
+	rank := 0
+	for rank < p.k && p.sigma[rank] > float64(p.q)*0x1p-52*p.sigma[0] {
+		rank++
+	}
+	// Rows of b and c: left and right singular vectors.
+	b, c := make([]float64, p.k*p.k), make([]float64, p.k*p.q)
+	for i := range rank {
+		for j := range p.k {
+			b[i*p.k+j] = left.At(j, i)
+		}
+		for j := range p.q {
+			c[i*p.q+j] = right.At(j, i)
+		}
+	}
+	complete(b, p.k, rank, p.k)
+	complete(c, p.k, rank, p.q)
+	for i := range p.k {
+		for j := range p.k {
+			p.bt[i*p.ld+j], p.b[j*p.ld+i] = b[i*p.k+j], b[i*p.k+j]
+		}
+	}
+	clear(p.p)
+	kernel.TMulAdd(p.k, p.k, p.q, p.bt, p.ld, c, p.q, p.p, p.q)
+	for i := rank; i < p.k; i++ {
+		p.sigma[i] = 0
+	}
+	p.fresh = true
+	return nil
+}
+
+// complete extends the first rank orthonormal rows of the k×n matrix x to k: each new row is the unit vector furthest
+// from the span of those before, orthogonalised, the first of them at ties.
+func complete(x []float64, k, rank, n int) {
+	inside := make([]float64, n) // squared norm of the part of unit vector j inside the span
+	for i := range k {
+		row := x[i*n : (i+1)*n]
+		if i >= rank {
+			pick := 0
+			for j, v := range inside {
+				if v < inside[pick]-1e-8 {
+					pick = j
+				}
+			}
+			clear(row)
+			row[pick] = 1
+			for range 2 { // the second time removes what rounding left
+				orthogonalise(row, x[:i*n])
+			}
+		}
+		for j, v := range row {
+			inside[j] += v * v
+		}
+	}
+}
+
+// orthogonalise removes from row its parts along the orthonormal rows of basis and scales it to length 1.
+func orthogonalise(row, basis []float64) {
+	n := len(row)
+	for ; len(basis) > 0; basis = basis[n:] {
+		dot := 0.0
+		for j, v := range basis[:n] {
+			dot += v * row[j]
+		}
+		for j, v := range basis[:n] {
+			row[j] -= dot * v
+		}
+	}
+	norm := mat.Norm(mat.NewVecDense(n, row), 2)
+	for j := range row {
+		row[j] /= norm
+	}
+}

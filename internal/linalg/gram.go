@@ -1,0 +1,95 @@
+package linalg
+
+import (
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// factorGram sets p.p to the polar factor of p.a by the eigenvectors of A·Aᵀ and a polish. It reports false, having set
+// nothing that counts, where A is too ill-conditioned for that.
+func (p *Polar) factorGram() bool {
+	p.mulT(p.h, p.a, p.a)
+	if !p.eigen(p.h) {
+		return false
+	}
+	low, high := math.Inf(1), 0.0
+	for _, v := range p.sigma {
+		low, high = min(low, v), max(high, v)
+	}
+	if !(low*maxGramCondition*maxGramCondition > high) {
+		return false
+	}
+	for i, v := range p.sigma {
+		p.sigma[i] = math.Sqrt(v)
+		inv := 1 / p.sigma[i]
+		for j := range p.k {
+			p.s[i*p.ld+j] = p.bt[i*p.ld+j] * inv
+		}
+	}
+	p.product(p.w, p.bt, p.s) // (A·Aᵀ)^−½, symmetric
+	clear(p.p)
+	kernel.TMulAdd(p.k, p.k, p.q, p.w, p.ld, p.a, p.q, p.p, p.q)
+	if p.fresh = low*polishCondition*polishCondition > high; p.fresh {
+		return true
+	}
+	return p.polish()
+}
+
+// polish brings p.p from an approximate to the exact polar factor. That is the orthonormal P in the row space of A with
+// T = A·Pᵀ symmetric and positive; for P → (I + Ω + ½(I−N))·P, N = P·Pᵀ, this asks to first order for the skew Ω with
+// T·Ω + Ω·Tᵀ = T − Tᵀ, and in the basis where T is nearly diagonal that is a division by σ_i + σ_j. The error is squared
+// in each step: Newton–Schulz for the orthonormality, Newton for the symmetry. At the end p.h is A·Pᵀ, made symmetric.
+func (p *Polar) polish() bool {
+	for range maxPolish {
+		t, n := p.h, p.t
+		p.mulT(t, p.a, p.p)
+		p.mulT(n, p.p, p.p)
+		p.congruence(p.s, p.b, t, p.u)
+		p.skewQuotient(p.s, 0)
+		p.congruence(p.u, p.bt, p.s, p.w) // −Ω = Ωᵀ
+		size := 0.0
+		for i := range p.k {
+			for j := range p.k {
+				e := n[i*p.ld+j]
+				if i == j {
+					e--
+				}
+				o := p.u[i*p.ld+j]
+				size = max(size, math.Abs(e), math.Abs(o))
+				n[i*p.ld+j] = o - e/2
+				if i == j {
+					n[i*p.ld+j]++
+				}
+			}
+		}
+		if !(size < 0.5) {
+			return false
+		}
+		clear(p.p2)
+		kernel.TMulAdd(p.k, p.k, p.q, n, p.ld, p.p, p.q, p.p2, p.q)
+		p.p, p.p2 = p.p2, p.p
+		if size < polishEnough {
+			p.transpose(p.s, t)
+			p.product(p.u, p.s, n) // T·(I + Ω + …)ᵀ
+			for i := range p.k {
+				for j := range p.k {
+					p.h[i*p.ld+j] = (p.u[i*p.ld+j] + p.u[j*p.ld+i]) / 2
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// refresh takes singular values and left vectors from A·Pᵀ = B·Σ·Bᵀ, which unlike the Gram matrix has the condition of A.
+func (p *Polar) refresh() {
+	copy(p.t, p.h)
+	if p.eigen(p.t) { // if not, those of the Gram matrix are good to 1e-5
+		for i, v := range p.sigma {
+			p.sigma[i] = math.Abs(v)
+		}
+	}
+	p.fresh = true
+}

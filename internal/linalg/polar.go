@@ -1,0 +1,198 @@
+// Package linalg has the orthogonal Procrustes step of LargeMvC-Net: the polar factor of a small, usually wide matrix,
+// and its derivative, in float64.
+//
+//	var p linalg.Polar                     // reusable; one per goroutine
+//	err := p.Factor(m, d, M, P)            // P = B·Cᵀ of the thin SVD M = B·Σ·Cᵀ
+//	p.Grad(G, dM)                          // dM: the cotangent of M for the cotangent G of P
+//	err = p.Load(m, d, M, P)               // or later: Grad for an M whose P was kept
+package linalg
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// DefaultFloor is the floor under the singular values in Grad, relative to the largest, where Polar.Floor is zero.
+const DefaultFloor = 1e-10
+
+const (
+	// maxGramCondition is the condition number up to which the Gram matrix is used. The square of it is what the Gram
+	// matrix loses, so the polish starts from an error of about 1e-16·1e10 there and squares it with every step.
+	maxGramCondition = 1e5
+	// polishCondition is the condition number up to which the Gram matrix alone gives full accuracy.
+	polishCondition = 10
+	// polishEnough is the size of a correction after which, convergence being quadratic, no other is needed.
+	polishEnough = 1e-9
+	maxPolish    = 6
+)
+
+// Polar computes polar factors. The zero value is ready; its memory is reused between calls. A Polar must not be used
+// from two goroutines at once.
+//
+// With M = B·Σ·Cᵀ the thin singular value decomposition (r = min(m, d) values), the polar factor P = B·Cᵀ is the matrix
+// nearest to M among those with orthonormal rows (m ≤ d: P·Pᵀ = I) or columns (m > d: PᵀP = I). It maximises ⟨P, M⟩.
+//
+// Singular values that are zero, to max(m, d)·2.2e-16 relative to the largest, leave their part of P free. Factor then
+// completes P by a fixed rule: the missing left and the missing right singular vectors are each the unit vectors that
+// lie furthest outside the span so far, orthogonalised, the first one at ties, and the i-th left goes with the i-th
+// right. So P is orthonormal always, depends on M alone, and is [I 0] (or its transpose) for M = 0. P jumps where a
+// singular value passes through zero, as the polar factor itself does.
+//
+// Grad divides by singular values and by sums of two; repeated values do no harm. Values below Floor times the largest
+// are replaced by that product, which bounds the gradient by about ‖G‖/(Floor·σ_max); for M = 0 the gradient is 0.
+type Polar struct {
+	// Floor is the smallest singular value that Grad divides by, relative to the largest. 0 means DefaultFloor; use 1e-5
+	// where M comes from float32 data.
+	Floor float64
+
+	m, d  int // the last M
+	k, q  int // A is M or Mᵀ, k×q with k ≤ q
+	ld    int // stride of the k×k matrices
+	exp   int // A = M·2^−exp
+	zero  bool
+	fresh bool // sigma and the eigenvectors belong to A·Pᵀ to full accuracy
+
+	a, p, p2, grad []float64 // k×q: A, its polar factor, scratch, the result of Grad
+	h, s, t, u, w  []float64 // k×k with stride ld; h = A·Pᵀ
+	b, bt          []float64 // eigenvectors in columns, in rows
+	sigma          []float64 // singular values, in the order of the eigenvectors
+	panel          kernel.Panel[float64]
+	eig            eigen
+}
+
+// Factor sets P to the polar factor of M. M and P are row-major m×d without gaps; P may be M. It returns an error, and
+// leaves P alone, where the sizes are wrong or M holds NaN or infinity.
+func (p *Polar) Factor(m, d int, M, P []float64) error {
+	if err := p.setMatrix(m, d, M, P); err != nil {
+		return err
+	}
+	if p.zero {
+		clear(p.p)
+		for i := range p.k {
+			p.p[i*p.q+i] = 1
+		}
+	} else if !p.factorGram() {
+		if err := p.factorSVD(); err != nil {
+			p.m, p.d = 0, 0
+			return err
+		}
+	}
+	p.orientBack(P, p.p)
+	return nil
+}
+
+// setMatrix checks M, and the length of P, and sets p.a.
+func (p *Polar) setMatrix(m, d int, M, P []float64) error {
+	p.m, p.d = 0, 0
+	if m < 1 || d < 1 || len(M) != m*d || len(P) != m*d {
+		return fmt.Errorf("linalg: polar factor of a %d×%d matrix with %d entries, and %d in the factor", m, d, len(M), len(P))
+	}
+	top := 0.0
+	for i, v := range M {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("linalg: polar factor of a matrix with %v in row %d, column %d", v, i/d, i%d)
+		}
+		top = max(top, math.Abs(v))
+	}
+	p.resize(m, d)
+	p.orient(p.a, M)
+	if p.zero = top < 0x1p-1000; !p.zero {
+		_, p.exp = math.Frexp(top)
+		for i, v := range p.a {
+			p.a[i] = math.Ldexp(v, -p.exp)
+		}
+	}
+	return nil
+}
+
+// Load prepares Grad as Factor would, for a matrix M whose polar factor P is known; it is an error where Factor has one.
+// P need not be exact: the gradient is as good as P is.
+func (p *Polar) Load(m, d int, M, P []float64) error {
+	if err := p.setMatrix(m, d, M, P); err != nil {
+		return err
+	}
+	p.orient(p.p, P)
+	if p.zero {
+		return nil
+	}
+	p.mulT(p.u, p.a, p.p)
+	for i := range p.k {
+		for j := range p.k {
+			p.h[i*p.ld+j] = (p.u[i*p.ld+j] + p.u[j*p.ld+i]) / 2
+		}
+	}
+	if !p.eigen(p.h) {
+		p.m, p.d = 0, 0
+		return errors.New("linalg: the eigenvalues of a Procrustes step do not converge")
+	}
+	for i, v := range p.sigma {
+		p.sigma[i] = math.Abs(v)
+	}
+	p.fresh = true
+	return nil
+}
+
+// Grad sets dM (m×d, row-major) to the cotangent of M for the cotangent G of P, for the matrix of the last Factor:
+//
+//	dM = B [ (Q−Qᵀ)_ij / (σ_i+σ_j) ] Cᵀ + (I−BBᵀ) G C Σ⁻¹ Cᵀ + B Σ⁻¹ Bᵀ G (I−CCᵀ),   Q = Bᵀ G C
+//
+// dM may be G. Without a successful Factor before, or with other lengths, it panics.
+func (p *Polar) Grad(G, dM []float64) {
+	if p.m == 0 || len(G) != p.m*p.d || len(dM) != p.m*p.d {
+		panic(fmt.Sprintf("linalg: gradient of %d and %d entries after a factor of %d×%d", len(G), len(dM), p.m, p.d))
+	}
+	if p.zero {
+		clear(dM)
+		return
+	}
+	if !p.fresh {
+		p.refresh()
+	}
+	// With k ≤ q the left vectors are complete (BBᵀ = I), Cᵀ = Bᵀ P and W = B Σ⁻¹ Bᵀ, so
+	// dM = W·G + (S − W·GPᵀ)·P with S = B [(Q−Qᵀ)/(σ_i+σ_j)] Bᵀ and Q = Bᵀ GPᵀ B.
+	g := p.p2
+	p.orient(g, G)
+	floor := p.floor()
+	gp := p.t
+	p.mulT(gp, g, p.p)
+	p.congruence(p.s, p.b, gp, p.u) // Q
+	p.skewQuotient(p.s, floor)
+	p.congruence(p.u, p.bt, p.s, p.w) // Sᵀ = −S, see skewQuotient
+	for i, s := range p.sigma {
+		inv := 1 / max(s, floor)
+		for j := range p.k {
+			p.s[i*p.ld+j] = p.bt[i*p.ld+j] * inv
+		}
+	}
+	p.product(p.w, p.bt, p.s) // W, symmetric
+	// X = S − W·GPᵀ; Xᵀ = −u − (W·GPᵀ)ᵀ.
+	p.product(p.s, p.w, gp)
+	for i := range p.k {
+		for j := range p.k {
+			p.u[i*p.ld+j] -= p.s[j*p.ld+i]
+		}
+	}
+	out := p.grad
+	clear(out)
+	kernel.TMulAdd(p.k, p.k, p.q, p.w, p.ld, g, p.q, out, p.q)
+	kernel.TMulAdd(p.k, p.k, p.q, p.u, p.ld, p.p, p.q, out, p.q)
+	for i, v := range out {
+		out[i] = math.Ldexp(v, -p.exp)
+	}
+	p.orientBack(dM, out)
+}
+
+// floor is the smallest singular value to divide by.
+func (p *Polar) floor() float64 {
+	top := 0.0
+	for _, s := range p.sigma {
+		top = max(top, s)
+	}
+	if p.Floor > 0 {
+		return top * p.Floor
+	}
+	return top * DefaultFloor
+}

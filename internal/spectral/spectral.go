@@ -1,0 +1,264 @@
+// Package spectral finds the leading singular directions of views set side by side, by randomised subspace iteration
+// (Halko, Martinsson and Tropp, 2011). X is touched in one pass an iteration, over row blocks.
+package spectral
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// Config says how the directions are found. The zero value of a field means what its comment says.
+type Config struct {
+	Rank       int    // directions wanted; at most min(n, Σ d_v)
+	Oversample int    // further directions carried along; 0: 10
+	Iterations int    // passes over the data; 0: 8
+	Seed       uint64 // of the first directions
+	Workers    int    // goroutines; 0: GOMAXPROCS
+}
+
+// Basis holds the leading right singular vectors of X = [X_1 … X_V] (n×D): X ≈ U diag(S) V.
+type Basis struct {
+	Dims []int       // d_v
+	S    []float64   // singular values, decreasing
+	V    [][]float64 // per view, rank×d_v row-major: the view's columns of the right singular vectors
+}
+
+var dense gonum.Implementation
+
+const (
+	blockRows = 64
+	chunkRows = 1024
+)
+
+// Find returns the leading directions of the views. Rows of absent samples must be zero.
+func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (*Basis, error) {
+	if len(x) == 0 {
+		return nil, errors.New("spectral: no views")
+	}
+	n, _ := x[0].Dims()
+	b := &Basis{}
+	total := 0
+	for v := range x {
+		nv, d := x[v].Dims()
+		if nv != n {
+			return nil, fmt.Errorf("spectral: view %d has %d rows, view 0 has %d", v, nv, n)
+		}
+		b.Dims = append(b.Dims, d)
+		total += d
+	}
+	if cfg.Rank < 1 || cfg.Rank > min(n, total) {
+		return nil, fmt.Errorf("spectral: rank %d of a %d×%d matrix", cfg.Rank, n, total)
+	}
+	if cfg.Oversample == 0 {
+		cfg.Oversample = 10
+	}
+	if cfg.Iterations == 0 {
+		cfg.Iterations = 8
+	}
+	k := min(cfg.Rank+cfg.Oversample, n, total)
+	g := randomRows(k, total, cfg.Seed)
+	orthonormalise(g, k, total)
+	for range cfg.Iterations {
+		z, err := gramTimes(ctx, x, b.Dims, g, k, cfg.Workers)
+		if err != nil {
+			return nil, err
+		}
+		g = z
+		orthonormalise(g, k, total)
+	}
+	// Rayleigh–Ritz: the eigenvectors of G (XᵀX) Gᵀ turn G into singular vectors.
+	z, err := gramTimes(ctx, x, b.Dims, g, k, cfg.Workers)
+	if err != nil {
+		return nil, err
+	}
+	small := make([]float64, k*k)
+	dense.Dgemm(blas.NoTrans, blas.Trans, k, k, total, 1, z, total, g, total, 0, small, k)
+	values, vectors, err := eigen(small, k)
+	if err != nil {
+		return nil, err
+	}
+	v := make([]float64, cfg.Rank*total)
+	dense.Dgemm(blas.Trans, blas.NoTrans, cfg.Rank, total, k, 1, vectors, k, g, total, 0, v, total)
+	for i := range cfg.Rank {
+		b.S = append(b.S, math.Sqrt(max(values[i], 0)))
+		fixSign(v[i*total : (i+1)*total])
+	}
+	lo := 0
+	for _, d := range b.Dims {
+		part := make([]float64, 0, cfg.Rank*d)
+		for i := range cfg.Rank {
+			part = append(part, v[i*total+lo:i*total+lo+d]...)
+		}
+		b.V = append(b.V, part)
+		lo += d
+	}
+	return b, nil
+}
+
+func randomRows(k, d int, seed uint64) []float64 {
+	rng := rand.New(rand.NewPCG(seed, 0x5bec7a1))
+	g := make([]float64, k*d)
+	for i := range g {
+		g[i] = rng.NormFloat64()
+	}
+	return g
+}
+
+// fixSign makes the entry of largest size positive, so that the sign does not depend on rounding elsewhere.
+func fixSign(v []float64) {
+	at := 0
+	for j, x := range v {
+		if math.Abs(x) > math.Abs(v[at]) {
+			at = j
+		}
+	}
+	if v[at] < 0 {
+		for j := range v {
+			v[j] = -v[j]
+		}
+	}
+}
+
+// orthonormalise replaces the k rows of g by an orthonormal basis of their span, by Gram–Schmidt done twice. Rows that
+// depend on earlier ones become zero.
+func orthonormalise(g []float64, k, d int) {
+	for i := range k {
+		row := g[i*d : (i+1)*d]
+		before := dense.Dnrm2(d, row, 1)
+		for range 2 {
+			if i == 0 {
+				break
+			}
+			coef := make([]float64, i)
+			dense.Dgemv(blas.NoTrans, i, d, 1, g, d, row, 1, 0, coef, 1)
+			dense.Dgemv(blas.Trans, i, d, -1, g, d, coef, 1, 1, row, 1)
+		}
+		norm := dense.Dnrm2(d, row, 1)
+		if norm <= 1e-12*before || norm == 0 {
+			clear(row)
+			continue
+		}
+		dense.Dscal(d, 1/norm, row, 1)
+	}
+}
+
+// gramTimes returns G XᵀX, k×D, in one pass over the rows.
+func gramTimes[T kernel.Float](ctx context.Context, x []rows.Matrix[T], dims []int, g []float64, k, workers int) ([]float64, error) {
+	total := len(g) / k
+	n, _ := x[0].Dims()
+	panels := make([]kernel.Panel[T], len(x))
+	lo := 0
+	for v, d := range dims {
+		kernel.PackT(&panels[v], d, k, g[lo:], total)
+		lo += d
+	}
+	ld := kernel.Pad(k)
+	type buffer struct {
+		y, part, ones []T
+		sums          []T // k×d_v per view, one after another
+	}
+	out := make([]float64, k*total)
+	err := parallel.Fold(ctx, workers, (n+chunkRows-1)/chunkRows, func() *buffer {
+		b := &buffer{y: make([]T, blockRows*ld), part: make([]T, blockRows*ld), ones: make([]T, blockRows), sums: make([]T, k*total)}
+		for i := range b.ones {
+			b.ones[i] = 1
+		}
+		return b
+	}, func(_, c int, b *buffer) error {
+		clear(b.sums)
+		for i := c * chunkRows; i < min((c+1)*chunkRows, n); i += blockRows {
+			j := min(i+blockRows, (c+1)*chunkRows, n)
+			x[0].Mul(i, j, &panels[0], b.y, ld)
+			for v := 1; v < len(x); v++ {
+				x[v].Mul(i, j, &panels[v], b.part, ld)
+				kernel.RowAxpy(b.y, b.part, b.ones[:j-i], ld)
+			}
+			at := 0
+			for v, d := range dims {
+				x[v].TMulAdd(i, j, k, b.y, ld, b.sums[at:], d)
+				at += k * d
+			}
+		}
+		return nil
+	}, func(_ int, b *buffer) error {
+		at, lo := 0, 0
+		for _, d := range dims {
+			for r := range k {
+				kernel.AddTo(out[r*total+lo:r*total+lo+d], b.sums[at+r*d:at+(r+1)*d])
+			}
+			at += k * d
+			lo += d
+		}
+		return nil
+	})
+	return out, err
+}
+
+// eigen returns the eigenvalues of a symmetric matrix, decreasing, and its eigenvectors in columns.
+func eigen(a []float64, k int) ([]float64, []float64, error) {
+	for i := range k {
+		for j := range i {
+			m := (a[i*k+j] + a[j*k+i]) / 2
+			a[i*k+j], a[j*k+i] = m, m
+		}
+	}
+	for _, x := range a {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil, nil, fmt.Errorf("spectral: the Gram matrix holds %v", x)
+		}
+	}
+	var e mat.EigenSym
+	if !e.Factorize(mat.NewSymDense(k, a), true) {
+		return nil, nil, errors.New("spectral: the eigenvalues of the Gram matrix do not converge")
+	}
+	var vec mat.Dense
+	e.VectorsTo(&vec)
+	values, vectors := make([]float64, k), make([]float64, k*k)
+	up := e.Values(nil)
+	for j := range k {
+		values[j] = up[k-1-j]
+		for i := range k {
+			vectors[i*k+j] = vec.At(i, k-1-j)
+		}
+	}
+	return values, vectors, nil
+}
+
+// Project returns X Vᵀ = U diag(S) (n×rank) as rows with the stride kernel.Pad(rank). The views may be other rows than
+// those that the basis came from.
+func Project[T kernel.Float](ctx context.Context, b *Basis, x []rows.Matrix[T], workers int) ([]T, error) {
+	k := len(b.S)
+	ld := kernel.Pad(k)
+	n, _ := x[0].Dims()
+	panels := make([]kernel.Panel[T], len(x))
+	for v, d := range b.Dims {
+		kernel.PackT(&panels[v], d, k, b.V[v], d)
+	}
+	out := make([]T, n*ld)
+	err := parallel.For(ctx, workers, (n+chunkRows-1)/chunkRows, func(_, c int) error {
+		part, ones := make([]T, blockRows*ld), make([]T, blockRows)
+		for i := range ones {
+			ones[i] = 1
+		}
+		for i := c * chunkRows; i < min((c+1)*chunkRows, n); i += blockRows {
+			j := min(i+blockRows, (c+1)*chunkRows, n)
+			for v := range x {
+				x[v].Mul(i, j, &panels[v], part, ld)
+				kernel.RowAxpy(out[i*ld:j*ld], part, ones[:j-i], ld)
+			}
+		}
+		return nil
+	})
+	return out, err
+}
