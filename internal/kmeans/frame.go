@@ -1,0 +1,98 @@
+package kmeans
+
+import (
+	"context"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// frameRows is the number of rows in a chunk of the column sums: more than a block, since each chunk folds Σ d_v sums.
+const frameRows = 1024
+
+// frame is what the distances of one source are reckoned from. Products are taken with centroids less the centre μ, so
+// that an offset common to all samples costs little precision in float32.
+type frame[T kernel.Float] struct {
+	centre []T       // μ, the column means over the rows present, rounded to T
+	norm   []float64 // √(Σ_{v present} w_v‖x_iv‖²)
+	spread []float64 // Σ_{v present} w_v‖x_iv − μ_v‖²
+	total  float64   // Σ_i scale_i·spread_i
+	// variance is the mean over all columns of the weighted variance, the unit of the tolerance (scikit-learn's
+	// _tolerance).
+	variance float64
+}
+
+func newFrame[T kernel.Float](ctx context.Context, src *Source[T], workers int) (*frame[T], error) {
+	f := &frame[T]{centre: make([]T, src.width()), spread: make([]float64, src.n)}
+	var err error
+	if f.norm, err = src.norms(ctx, workers); err != nil {
+		return nil, err
+	}
+	scratch := make([][]T, parallel.Workers(workers))
+	for w := range scratch {
+		scratch[w] = make([]T, src.width())
+	}
+	sums, counts := make([]float64, src.width()), make([]int, len(src.views))
+	err = parallel.Fold(ctx, workers, (src.n+frameRows-1)/frameRows,
+		func() []float64 { return make([]float64, src.width()) },
+		func(worker, b int, buf []float64) error {
+			clear(buf)
+			for i := b * frameRows; i < min((b+1)*frameRows, src.n); i++ {
+				addSample(src, buf, i, 1, scratch[worker])
+			}
+			return nil
+		},
+		func(_ int, buf []float64) error {
+			for j, x := range buf {
+				sums[j] += x
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	for v := range src.views {
+		for i := range src.n {
+			if src.present(v, i) {
+				counts[v]++
+			}
+		}
+		for j := src.offset[v]; j < src.offset[v+1]; j++ {
+			f.centre[j] = T(sums[j] / float64(max(1, counts[v])))
+		}
+	}
+	err = parallel.For(ctx, workers, src.blocks(), func(worker, b int) error {
+		lo, hi := src.block(b)
+		for i := lo; i < hi; i++ {
+			f.spread[i] = src.distance(i, f.centre, scratch[worker]) / src.scaleOf(i)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, q := range f.spread {
+		f.total += src.scaleOf(i) * q
+	}
+	f.variance = f.total / float64(src.n) / float64(src.width())
+	return f, nil
+}
+
+// addSample adds weight·x_i to sums, over the views present. row is scratch of the centroid's length.
+func addSample[T kernel.Float](src *Source[T], sums []float64, i int, weight float64, row []T) {
+	for v := range src.views {
+		if !src.present(v, i) {
+			continue
+		}
+		x := src.part(v, row)
+		src.views[v].Rows.Row(i, x)
+		dst := sums[src.offset[v]:src.offset[v+1]]
+		if weight == 1 {
+			kernel.AddTo(dst, x)
+			continue
+		}
+		for j, a := range x {
+			dst[j] += weight * float64(a)
+		}
+	}
+}

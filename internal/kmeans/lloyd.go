@@ -1,0 +1,299 @@
+package kmeans
+
+import (
+	"context"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// start is one run of Lloyd's algorithm.
+type start[T kernel.Float] struct {
+	labels    []int       // of the last update; −1: none yet
+	next      []int       // as the assignment found them
+	centroids [][]T       // c; nil: an empty cluster
+	sums      [][]float64 // Σ scale_i x_i over the members that have the view, as long as a centroid
+	weights   [][]float64 // Σ scale_i of the members that have the view, c×V
+	counts    [][]int     // of the members that have the view, c×V
+	size      []int       // of the clusters
+
+	iterations, repaired int
+	converged            bool
+}
+
+func newStart[T kernel.Float](src *Source[T], clusters int) *start[T] {
+	r := &start[T]{
+		centroids: make([][]T, clusters),
+		sums:      make([][]float64, clusters),
+		weights:   make([][]float64, clusters),
+		counts:    make([][]int, clusters),
+		size:      make([]int, clusters),
+	}
+	for k := range clusters {
+		r.sums[k] = make([]float64, src.width())
+		r.weights[k] = make([]float64, len(src.views))
+		r.counts[k] = make([]int, len(src.views))
+	}
+	r.moveTo(src)
+	return r
+}
+
+// moveTo gives the start the rows of another source; the centroids stay.
+func (r *start[T]) moveTo(src *Source[T]) {
+	r.labels, r.next = make([]int, src.n), make([]int, src.n)
+	for i := range r.labels {
+		r.labels[i] = -1
+	}
+	r.converged = false
+}
+
+// lloyd iterates the starts together until each has converged or reached the limit of iterations.
+func (s *solver[T]) lloyd(ctx context.Context, starts []*start[T]) error {
+	active := append([]*start[T](nil), starts...)
+	for iter := 0; iter < s.cfg.MaxIter && len(active) > 0; iter++ {
+		if err := s.assign(ctx, active); err != nil {
+			return err
+		}
+		still := active[:0]
+		for _, r := range active {
+			if err := s.iterate(ctx, r); err != nil {
+				return err
+			}
+			if !r.converged {
+				still = append(still, r)
+			}
+		}
+		active = still
+	}
+	return nil
+}
+
+// assign sets next of the starts to the nearest centroids.
+func (s *solver[T]) assign(ctx context.Context, starts []*start[T]) error {
+	c := s.cfg.Clusters
+	all := make([][]T, 0, len(starts)*c)
+	for _, r := range starts {
+		all = append(all, r.centroids...)
+	}
+	if err := s.panel.set(ctx, s.src, s.cfg.Workers, s.frame.centre, all); err != nil {
+		return err
+	}
+	return parallel.For(ctx, s.cfg.Workers, s.src.blocks(), func(worker, b int) error {
+		lo, hi := s.src.block(b)
+		ws := s.spaces[worker]
+		s.panel.multiply(s.src, lo, hi, ws)
+		for j, r := range starts {
+			for i := lo; i < hi; i++ {
+				k, _ := s.panel.nearest(s.src, i, lo, j*c, (j+1)*c, s.norm[i], ws)
+				r.next[i] = k - j*c
+			}
+		}
+		return nil
+	})
+}
+
+// iterate repairs empty clusters, sees whether labels changed and moves the centroids.
+func (s *solver[T]) iterate(ctx context.Context, r *start[T]) error {
+	r.iterations++
+	if err := s.repair(ctx, r); err != nil {
+		return err
+	}
+	changed := 0
+	for i, k := range r.next {
+		if k != r.labels[i] {
+			changed++
+		}
+	}
+	if changed == 0 {
+		r.converged = true
+		return nil
+	}
+	before := append([][]T(nil), r.centroids...)
+	// Where much has changed, a fresh sum costs less and has less rounding error.
+	if err := s.update(ctx, r, 3*changed > s.src.n); err != nil {
+		return err
+	}
+	shift := 0.0
+	for k, c := range r.centroids {
+		if (before[k] == nil) != (c == nil) {
+			return nil
+		}
+		if c == nil || &before[k][0] == &c[0] {
+			continue
+		}
+		for v := range s.src.views {
+			shift += s.src.views[v].Weight * kernel.SquaredDistance(s.src.part(v, c), s.src.part(v, before[k]))
+		}
+	}
+	r.converged = shift <= s.cfg.Tol*s.frame.variance
+	return nil
+}
+
+// repair gives each empty cluster the sample farthest from its centroid, the first of equals, if any is at a distance
+// that is not the rounding error of a mean of equal samples, and not alone in its cluster.
+func (s *solver[T]) repair(ctx context.Context, r *start[T]) error {
+	clear(r.size)
+	for _, k := range r.next {
+		r.size[k]++
+	}
+	var far []float64
+	var taken []int
+	for k, size := range r.size {
+		if size > 0 {
+			continue
+		}
+		if far == nil {
+			far = make([]float64, s.src.n)
+			if err := parallel.For(ctx, s.cfg.Workers, s.src.blocks(), func(worker, b int) error {
+				lo, hi := s.src.block(b)
+				for i := lo; i < hi; i++ {
+					far[i] = s.src.distance(i, r.centroids[r.next[i]], s.spaces[worker].row)
+					if e := meanError[T]() * s.norm[i]; far[i] <= e*e*s.src.scaleOf(i) {
+						far[i] = 0
+					}
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		at := s.farthest(r, far, taken)
+		if at < 0 {
+			return nil
+		}
+		taken = append(taken, at)
+		r.size[r.next[at]]--
+		r.size[k]++
+		r.next[at] = k
+		far[at] = 0
+		r.repaired++
+	}
+	return nil
+}
+
+// meanError bounds the relative error of the mean of many equal rows: in float64 that of the sums, in float32, where the
+// sums are taken in float64, that of the rounding to T.
+func meanError[T kernel.Float]() float64 { return max(2*epsilon[T](), 0x1p-44) }
+
+// farthest returns the sample of largest distance above 0 that is not alone in its cluster and differs from those
+// taken; −1 if there is none. A sample found equal to one taken gets the distance 0.
+func (s *solver[T]) farthest(r *start[T], far []float64, taken []int) int {
+	c := make([]T, s.src.width())
+search:
+	for {
+		at := -1
+		for i, d := range far {
+			if d > 0 && r.size[r.next[i]] > 1 && (at < 0 || d > far[at]) {
+				at = i
+			}
+		}
+		if at < 0 {
+			return -1
+		}
+		for _, i := range taken {
+			s.src.copyRow(i, c, s.cfg.Seed)
+			if s.src.distance(at, c, s.spaces[0].row) == 0 {
+				far[at] = 0
+				continue search
+			}
+		}
+		return at
+	}
+}
+
+// update makes next the labels and moves the centroids to the means of their members. The sums are corrected for the
+// samples that changed, or with fresh taken anew.
+func (s *solver[T]) update(ctx context.Context, r *start[T], fresh bool) error {
+	if fresh {
+		for k := range r.sums {
+			clear(r.sums[k])
+			clear(r.weights[k])
+			clear(r.counts[k])
+		}
+	}
+	s.order.collect(r.labels, r.next, len(r.centroids), fresh)
+	err := parallel.Fold(ctx, s.cfg.Workers, len(s.order.items),
+		func() []float64 { return make([]float64, s.src.width()) },
+		func(worker, item int, buf []float64) error {
+			clear(buf)
+			for _, e := range s.order.entries(item) {
+				i, sign := e.sample()
+				addSample(s.src, buf, i, sign*s.src.scaleOf(i), s.spaces[worker].row)
+			}
+			return nil
+		},
+		func(item int, buf []float64) error {
+			k := s.order.items[item].cluster
+			for j, x := range buf {
+				r.sums[k][j] += x
+			}
+			for _, e := range s.order.entries(item) {
+				i, sign := e.sample()
+				for v := range s.src.views {
+					if s.src.present(v, i) {
+						r.weights[k][v] += sign * s.src.scaleOf(i)
+						r.counts[k][v] += int(sign)
+					}
+				}
+			}
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	copy(r.labels, r.next)
+	clear(r.size)
+	for _, k := range r.labels {
+		r.size[k]++
+	}
+	return parallel.For(ctx, s.cfg.Workers, len(r.centroids), func(_, k int) error {
+		if fresh || s.order.touched[k] {
+			s.centroid(r, k)
+		}
+		return nil
+	})
+}
+
+// centroid sets centroid k, in memory of its own, from the sums.
+func (s *solver[T]) centroid(r *start[T], k int) {
+	if r.size[k] == 0 {
+		clear(r.sums[k])
+		clear(r.weights[k])
+		r.centroids[k] = nil
+		return
+	}
+	c := make([]T, s.src.width())
+	for v := range s.src.views {
+		part, sums := s.src.part(v, c), r.sums[k][s.src.offset[v]:s.src.offset[v+1]]
+		if r.counts[k][v] == 0 {
+			clear(sums)
+			r.weights[k][v] = 0
+			s.src.fill(v, part, s.cfg.Seed, uint64(k))
+			continue
+		}
+		for j, x := range sums {
+			part[j] = T(x / r.weights[k][v])
+		}
+	}
+	r.centroids[k] = c
+}
+
+// inertia is Σ_i d²(i, mean of i's cluster) as the spread around the centre less that of the means.
+func (s *solver[T]) inertia(r *start[T]) float64 {
+	between := 0.0
+	for k := range r.centroids {
+		for v := range s.src.views {
+			if r.counts[k][v] == 0 {
+				continue
+			}
+			sum, w := 0.0, r.weights[k][v]
+			for j := s.src.offset[v]; j < s.src.offset[v+1]; j++ {
+				d := r.sums[k][j]/w - float64(s.frame.centre[j])
+				sum += d * d
+			}
+			between += s.src.views[v].Weight * w * sum
+		}
+	}
+	return math.Max(0, s.frame.total-between)
+}

@@ -1,0 +1,140 @@
+package largemvc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// KMeansConfig says how KMeans clusters. Zero values other than Clusters mean the defaults.
+type KMeansConfig struct {
+	Clusters int     // c, from 1 to the number of rows
+	Starts   int     // k-means++ starts, of which the one of lowest inertia is kept; 0: 10
+	MaxIter  int     // iterations of a start; 0: 300
+	Tol      float64 // stops when Σ‖centroid shift‖² ≤ Tol·(mean column variance); 0: 1e-4; negative: only when no label changes
+	Seed     uint64  // the same data and seed give the same bits
+	Workers  int     // goroutines; 0: GOMAXPROCS. They do not change the result
+	Full     bool    // all starts on all rows even above 5,000 of them
+	Labels   []int   // a label from 0 to c−1 for each row, the one start in place of all others, on all rows; nil: none
+}
+
+// KMeansResult is a clustering by KMeans. Its methods are safe for concurrent use as long as nobody changes it.
+type KMeansResult struct {
+	Labels     []int      // n, from 0 to Found−1; each occurs
+	Centroids  *mat.Dense // Found×d, the means of the clusters
+	Inertia    float64    // Σ_i ‖x_i − centroid of i's cluster‖²
+	Iterations int        // iterations of the start that was kept, those over a sample included
+	Repaired   int        // times that an empty cluster was given the row farthest from its centroid
+	Found      int        // number of clusters; below Clusters if there are fewer distinct rows
+	Converged  bool       // whether the start that was kept ended before its limit of iterations
+
+	nearest *kmeans.Assigner[float64]
+}
+
+// KMeans clusters the n rows of the n×d matrix x by k-means: Lloyd's algorithm from greedy k-means++ starts (S. Lloyd,
+// IEEE Trans. Inf. Theory 28, 1982; D. Arthur and S. Vassilvitskii, SODA 2007), of which the one of lowest inertia
+// Σ_i ‖x_i − c_label(i)‖² is kept. Above 5,000 rows the starts run on a sample of 2,048 to 10,000 rows and the best of
+// them goes on over all rows, at most 20 times; Full prevents that.
+//
+// Each row's label is that of the centroid nearest to it, the lowest of equals. Fewer distinct rows than clusters are no
+// error: Found says how many clusters there are.
+//
+// It returns an error if x has no rows or columns, if an entry is NaN or infinite (naming its row and column), if a row
+// is so long that squared distances overflow, if the configuration is out of range, and the context's error, within one
+// iteration, if it is cancelled. x is not changed; a *mat.Dense is not copied either.
+//
+// O(n·d·c) a start and iteration, and O(n·d·c·log c) for the choice of its first centroids.
+func KMeans(ctx context.Context, x mat.Matrix, cfg KMeansConfig) (*KMeansResult, error) {
+	src, err := matrixSource(x)
+	if err != nil {
+		return nil, err
+	}
+	r, err := kmeans.Run(ctx, src, kmeans.Config{
+		Clusters: cfg.Clusters, Starts: cfg.Starts, MaxIter: cfg.MaxIter, Tol: cfg.Tol, Seed: cfg.Seed,
+		Workers: cfg.Workers, Full: cfg.Full, Labels: cfg.Labels,
+	})
+	if err != nil {
+		return nil, kmeansError(ctx, err)
+	}
+	_, d := x.Dims()
+	return &KMeansResult{
+		Labels: r.Labels, Centroids: mat.NewDense(r.Found, d, r.Centroids[0]), Inertia: r.Inertia, Iterations: r.Iterations,
+		Repaired: r.Repaired, Found: r.Found, Converged: r.Converged, nearest: r.Assigner,
+	}, nil
+}
+
+// Predict returns, for each row of x, the label of the nearest centroid, the lowest of equals. The rows that the
+// centroids were found on get the labels they have. It returns an error if x has another number of columns than the
+// centroids or entries that KMeans refuses. A matrix without rows has no labels.
+func (r *KMeansResult) Predict(x mat.Matrix) ([]int, error) {
+	if x != nil {
+		if n, _ := x.Dims(); n == 0 {
+			return []int{}, nil
+		}
+	}
+	src, err := matrixSource(x)
+	if err != nil {
+		return nil, err
+	}
+	n, d := x.Dims()
+	if _, want := r.Centroids.Dims(); d != want {
+		return nil, fmt.Errorf("largemvc: %d columns, the centroids have %d", d, want)
+	}
+	labels := make([]int, n)
+	if err := r.nearest.Assign(src, 0, n, labels, nil, nil); err != nil {
+		return nil, kmeansError(context.Background(), err)
+	}
+	return labels, nil
+}
+
+// kmeansError gives an error of package kmeans this package's prefix; the context's error stays as it is.
+func kmeansError(ctx context.Context, err error) error {
+	if err == ctx.Err() {
+		return err
+	}
+	return fmt.Errorf("largemvc: %s", strings.TrimPrefix(err.Error(), "kmeans: "))
+}
+
+// matrixSource checks x and returns its rows as one view of weight 1.
+func matrixSource(x mat.Matrix) (*kmeans.Source[float64], error) {
+	data, n, d, stride, err := matrixEntries(x)
+	if err != nil {
+		return nil, err
+	}
+	return kmeans.NewSource(kmeans.View[float64]{Rows: rows.NewDense(n, d, stride, data), Weight: 1})
+}
+
+// matrixEntries returns the entries of x, a copy unless x holds them in row-major memory, after a check that all are finite.
+func matrixEntries(x mat.Matrix) (data []float64, n, d, stride int, err error) {
+	if x == nil {
+		return nil, 0, 0, 0, fmt.Errorf("largemvc: no matrix")
+	}
+	if n, d = x.Dims(); n == 0 || d == 0 {
+		return nil, 0, 0, 0, fmt.Errorf("largemvc: a %d×%d matrix has nothing to cluster", n, d)
+	}
+	if raw, ok := x.(mat.RawMatrixer); ok {
+		m := raw.RawMatrix()
+		data, stride = m.Data, m.Stride
+	} else {
+		data, stride = make([]float64, n*d), d
+		for i := range n {
+			for j := range d {
+				data[i*d+j] = x.At(i, j)
+			}
+		}
+	}
+	for i := range n {
+		for j, a := range data[i*stride : i*stride+d] {
+			if math.IsNaN(a) || math.IsInf(a, 0) {
+				return nil, 0, 0, 0, fmt.Errorf("largemvc: %v in row %d, column %d", a, i, j)
+			}
+		}
+	}
+	return data, n, d, stride, nil
+}

@@ -1,0 +1,200 @@
+package largemvc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// normalClasses makes n rows of c classes: class centres of deviation spread, rows of deviation 1 around them; row i
+// has class i mod c.
+func normalClasses(n, d, c int, spread float64, seed uint64) (*mat.Dense, []int) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	centres := make([]float64, c*d)
+	for j := range centres {
+		centres[j] = spread * rng.NormFloat64()
+	}
+	x, classes := mat.NewDense(n, d, nil), make([]int, n)
+	for i := range n {
+		classes[i] = i % c
+		for j := range d {
+			x.Set(i, j, centres[i%c*d+j]+rng.NormFloat64())
+		}
+	}
+	return x, classes
+}
+
+func TestKMeansFindsClasses(t *testing.T) {
+	for _, n := range []int{90, 8000} {
+		x, classes := normalClasses(n, 8, 6, 10, 1)
+		before := mat.DenseCopyOf(x)
+		r, err := KMeans(t.Context(), x, KMeansConfig{Clusters: 6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if acc, err := Accuracy(classes, r.Labels); acc != 1 || err != nil {
+			t.Errorf("n %d: accuracy %v, %v", n, acc, err)
+		}
+		if rows, cols := r.Centroids.Dims(); rows != 6 || cols != 8 || r.Found != 6 || !r.Converged || r.Iterations < 1 {
+			t.Errorf("n %d: %d×%d centroids, %+v", n, rows, cols, r)
+		}
+		inertia := 0.0
+		for i, k := range r.Labels {
+			for j := range 8 {
+				inertia += math.Pow(x.At(i, j)-r.Centroids.At(k, j), 2)
+			}
+		}
+		if math.Abs(inertia-r.Inertia) > 1e-9*inertia {
+			t.Errorf("n %d: inertia %v, recomputed %v", n, r.Inertia, inertia)
+		}
+		predicted, err := r.Predict(x)
+		if err != nil || !slices.Equal(predicted, r.Labels) {
+			t.Errorf("n %d: Predict on the rows does not give their labels, error %v", n, err)
+		}
+		if !mat.Equal(x, before) {
+			t.Errorf("n %d: the matrix was changed", n)
+		}
+	}
+}
+
+// TestKMeansMatrixKinds clusters a part of a larger matrix, a transpose and a plain copy.
+func TestKMeansMatrixKinds(t *testing.T) {
+	x, _ := normalClasses(60, 7, 4, 3, 2)
+	big := mat.NewDense(70, 12, nil)
+	for i := range 70 {
+		for j := range 12 {
+			big.Set(i, j, math.NaN())
+		}
+	}
+	part := big.Slice(5, 65, 2, 9).(*mat.Dense)
+	part.Copy(x)
+	want, err := KMeans(t.Context(), x, KMeansConfig{Clusters: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]mat.Matrix{"part": part, "transpose": mat.DenseCopyOf(x.T()).T()} {
+		got, err := KMeans(t.Context(), m, KMeansConfig{Clusters: 4})
+		if err != nil || !slices.Equal(got.Labels, want.Labels) || got.Inertia != want.Inertia || !mat.Equal(got.Centroids, want.Centroids) {
+			t.Errorf("%s: another result, error %v", name, err)
+		}
+		labels, err := want.Predict(m)
+		if err != nil || !slices.Equal(labels, want.Labels) {
+			t.Errorf("%s: other predictions, error %v", name, err)
+		}
+	}
+}
+
+func TestKMeansOptions(t *testing.T) {
+	x, _ := normalClasses(300, 3, 9, 2, 3)
+	base, err := KMeans(t.Context(), x, KMeansConfig{Clusters: 9, Starts: 1, Seed: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, workers := range []int{1, 2, 5} {
+		r, err := KMeans(t.Context(), x, KMeansConfig{Clusters: 9, Starts: 1, Seed: 4, Workers: workers})
+		if err != nil || !slices.Equal(r.Labels, base.Labels) || r.Inertia != base.Inertia {
+			t.Errorf("%d workers change the result, error %v", workers, err)
+		}
+	}
+	r, err := KMeans(t.Context(), x, KMeansConfig{Clusters: 9, Starts: 30, Seed: 4})
+	if err != nil || !(r.Inertia < base.Inertia) {
+		t.Errorf("30 starts: inertia %v, the first alone %v, error %v", r.Inertia, base.Inertia, err)
+	}
+	r, err = KMeans(t.Context(), x, KMeansConfig{Clusters: 9, Starts: 1, Seed: 4, MaxIter: 1})
+	if err != nil || r.Iterations != 1 || r.Converged {
+		t.Errorf("MaxIter 1: %d iterations, converged %v, error %v", r.Iterations, r.Converged, err)
+	}
+	start := KMeansConfig{Clusters: 9, Labels: base.Labels, Tol: -1}
+	r, err = KMeans(t.Context(), x, start)
+	if err != nil || r.Inertia > base.Inertia || r.Iterations > base.Iterations {
+		t.Errorf("from the labels of %v: inertia %v, %d iterations, error %v", base.Inertia, r.Inertia, r.Iterations, err)
+	}
+	start.Labels = r.Labels
+	again, err := KMeans(t.Context(), x, start)
+	if err != nil || again.Iterations > 2 || !slices.Equal(again.Labels, r.Labels) {
+		t.Errorf("from a fixed point: %d iterations, error %v", again.Iterations, err)
+	}
+}
+
+func TestKMeansDegenerate(t *testing.T) {
+	x := mat.NewDense(6, 2, []float64{1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 3, 4})
+	r, err := KMeans(t.Context(), x, KMeansConfig{Clusters: 5})
+	if err != nil || r.Found != 2 || r.Inertia != 0 || !slices.Equal(r.Labels, []int{r.Labels[0], r.Labels[0], 1 - r.Labels[0], 1 - r.Labels[0], r.Labels[0], 1 - r.Labels[0]}) {
+		t.Errorf("two distinct rows in five clusters: %+v, %v", r, err)
+	}
+	one, err := KMeans(t.Context(), mat.NewDense(1, 3, []float64{1, 2, 3}), KMeansConfig{Clusters: 1})
+	if err != nil || one.Found != 1 || one.Inertia != 0 || one.Labels[0] != 0 {
+		t.Errorf("one row: %+v, %v", one, err)
+	}
+	if labels, err := r.Predict(&mat.Dense{}); err != nil || len(labels) != 0 {
+		t.Errorf("no rows: %v, %v", labels, err)
+	}
+}
+
+func TestKMeansErrors(t *testing.T) {
+	good := mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 7})
+	for _, test := range []struct {
+		x    mat.Matrix
+		cfg  KMeansConfig
+		want string
+	}{
+		{nil, KMeansConfig{Clusters: 1}, "no matrix"},
+		{&mat.Dense{}, KMeansConfig{Clusters: 1}, "0×0"},
+		{mat.NewDense(2, 2, []float64{1, 2, math.NaN(), 4}), KMeansConfig{Clusters: 1}, "NaN in row 1, column 0"},
+		{mat.NewDense(2, 2, []float64{1, math.Inf(-1), 3, 4}), KMeansConfig{Clusters: 1}, "-Inf in row 0, column 1"},
+		{mat.NewDense(2, 1, []float64{1, 1e200}), KMeansConfig{Clusters: 1}, "sample 1"},
+		{good, KMeansConfig{}, "0 clusters for 3"},
+		{good, KMeansConfig{Clusters: 4}, "4 clusters for 3"},
+		{good, KMeansConfig{Clusters: 2, Starts: -1}, "-1 starts"},
+		{good, KMeansConfig{Clusters: 2, Labels: []int{0, 1, 2}}, "label 2 of sample 2"},
+	} {
+		_, err := KMeans(t.Context(), test.x, test.cfg)
+		if err == nil || !strings.HasPrefix(err.Error(), "largemvc: ") || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("want %q: %v", test.want, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := KMeans(ctx, good, KMeansConfig{Clusters: 2}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	r, err := KMeans(t.Context(), good, KMeansConfig{Clusters: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []mat.Matrix{nil, mat.NewDense(1, 3, nil), mat.NewDense(1, 2, []float64{0, math.NaN()}), mat.NewDense(1, 2, []float64{0, 1e300})} {
+		if _, err := r.Predict(x); err == nil || !strings.HasPrefix(err.Error(), "largemvc: ") {
+			t.Errorf("Predict(%v): %v", x, err)
+		}
+	}
+}
+
+func ExampleKMeans() {
+	x := mat.NewDense(6, 2, []float64{
+		1.0, 1.1,
+		0.9, 1.0,
+		8.0, 8.2,
+		1.1, 0.9,
+		8.1, 7.9,
+		7.9, 7.9,
+	})
+	r, err := KMeans(context.Background(), x, KMeansConfig{Clusters: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	acc, err := Accuracy([]int{0, 0, 1, 0, 1, 1}, r.Labels)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%d clusters, inertia %.2f, accuracy %.0f\n", r.Found, r.Inertia, acc)
+	// Output: 2 clusters, inertia 0.12, accuracy 1
+}

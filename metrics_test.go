@@ -1,0 +1,288 @@
+package largemvc
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/largemvc/largemvc/internal/testutil"
+)
+
+func TestGoldenMetrics(t *testing.T) {
+	data, err := os.ReadFile("testdata/golden/metrics.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Name          string
+		Y, P          []int
+		ACC           float64
+		Purity        float64
+		ARI           float64
+		NMIArithmetic float64  `json:"nmi_arithmetic"`
+		NMIGeometric  float64  `json:"nmi_geometric"`
+		NMIMax        float64  `json:"nmi_max"`
+		NMIMin        float64  `json:"nmi_min"`
+		TP            int64    `json:"pair_tp"`
+		FP            int64    `json:"pair_fp"`
+		FN            int64    `json:"pair_fn"`
+		TN            int64    `json:"pair_tn"`
+		Precision     *float64 `json:"pair_precision"`
+		Recall        *float64 `json:"pair_recall"`
+		F             *float64 `json:"pair_f"`
+		B3Precision   float64  `json:"b3_precision"`
+		B3Recall      float64  `json:"b3_recall"`
+		B3F           float64  `json:"b3_f"`
+		Homogeneity   float64
+		Completeness  float64
+		VMeasure      float64 `json:"v_measure"`
+	}
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) != 29 {
+		t.Fatalf("%d golden cases, want 29", len(cases))
+	}
+	labels := testutil.LoadNPZ(t, "testdata/golden/metrics.npz")
+	for i, c := range cases {
+		if !slices.Equal(labels[fmt.Sprintf("y_%02d", i)].Ints(), c.Y) || !slices.Equal(labels[fmt.Sprintf("p_%02d", i)].Ints(), c.P) {
+			t.Errorf("%s: the labels in the two golden files differ", c.Name)
+		}
+		table, err := NewContingency(c.Y, c.P)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := table.Pairs(); p != (PairCounts{c.TP, c.FP, c.FN, c.TN}) {
+			t.Errorf("%s: pairs %+v", c.Name, p)
+		}
+		s, err := Evaluate(c.Y, c.P)
+		if err != nil {
+			t.Fatal(err)
+		}
+		undefined := func(x *float64) float64 {
+			if x == nil {
+				return math.NaN()
+			}
+			return *x
+		}
+		for name, pair := range map[string][2]float64{
+			"ACC":            {s.ACC, c.ACC},
+			"purity":         {s.Purity, c.Purity},
+			"ARI":            {s.ARI, c.ARI},
+			"NMI":            {s.NMI, c.NMIArithmetic},
+			"NMI arithmetic": {table.NMI(NMIArithmetic), c.NMIArithmetic},
+			"NMI geometric":  {table.NMI(NMIGeometric), c.NMIGeometric},
+			"NMI max":        {table.NMI(NMIMax), c.NMIMax},
+			"NMI min":        {table.NMI(NMIMin), c.NMIMin},
+			"precision":      {s.Precision, undefined(c.Precision)},
+			"recall":         {s.Recall, undefined(c.Recall)},
+			"F":              {s.F, undefined(c.F)},
+			"B³ precision":   {s.BCubed.Precision, c.B3Precision},
+			"B³ recall":      {s.BCubed.Recall, c.B3Recall},
+			"B³ F":           {s.BCubed.F, c.B3F},
+			"homogeneity":    {s.Homogeneity, c.Homogeneity},
+			"completeness":   {s.Completeness, c.Completeness},
+			"V":              {s.VMeasure, c.VMeasure},
+		} {
+			if got, want := pair[0], pair[1]; !(math.Abs(got-want) <= 1e-12 || math.IsNaN(got) && math.IsNaN(want)) {
+				t.Errorf("%s: %s is %v, want %v", c.Name, name, got, want)
+			}
+		}
+	}
+}
+
+func TestSingleMetrics(t *testing.T) {
+	y, p := []int{-5, -5, 7, 7, 7, 100}, []int{2, 2, 2, 9, 9, -1}
+	s, err := Evaluate(y, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range map[string]struct {
+		score func(classes, clusters []int) (float64, error)
+		want  float64
+	}{
+		"Accuracy": {Accuracy, s.ACC}, "NMI": {NMI, s.NMI}, "ARI": {ARI, s.ARI}, "Purity": {Purity, s.Purity},
+	} {
+		if got, err := f.score(y, p); got != f.want || err != nil {
+			t.Errorf("%s is %v, %v; in Scores %v", name, got, err, f.want)
+		}
+		if _, err := f.score(y, p[1:]); err == nil {
+			t.Errorf("%s: no error for different lengths", name)
+		}
+		if _, err := f.score(nil, nil); err == nil {
+			t.Errorf("%s: no error without samples", name)
+		}
+	}
+	if _, err := Evaluate(nil, []int{1}); err == nil {
+		t.Error("Evaluate: no error for different lengths")
+	}
+	if want := 5.0 / 6; s.ACC != want || s.Purity != want {
+		t.Errorf("ACC %v, purity %v, want %v", s.ACC, s.Purity, want)
+	}
+}
+
+func TestMatchLabels(t *testing.T) {
+	got, err := MatchLabels([]int{-5, -5, 7, 7, 7, 7}, []int{2, 2, 2, 9, 9, 4})
+	if want := map[int]int{2: -5, 9: 7}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	if _, err := MatchLabels([]int{1}, nil); err == nil {
+		t.Error("no error for different lengths")
+	}
+}
+
+func TestContingency(t *testing.T) {
+	c, err := NewContingency([]int{3, 3, -1, 3}, []int{0, 8, 8, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes, classSizes := c.Classes()
+	clusters, clusterSizes := c.Clusters()
+	if !slices.Equal(classes, []int{-1, 3}) || !slices.Equal(classSizes, []int{1, 3}) ||
+		!slices.Equal(clusters, []int{0, 8}) || !slices.Equal(clusterSizes, []int{2, 2}) ||
+		!reflect.DeepEqual(c.Counts(), [][]int{{0, 1}, {2, 1}}) || c.Samples() != 4 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestManyLabels(t *testing.T) {
+	n := 10000
+	y, p := make([]int, n), make([]int, n)
+	for i := range y {
+		y[i], p[i] = i, -i
+	}
+	if _, err := Evaluate(y, p); err == nil {
+		t.Error("a matching of 10,000 classes to 10,000 clusters is not refused")
+	}
+	if v, err := ARI(y, p); v != 1 || err != nil {
+		t.Errorf("ARI of equal partitions into single samples: %v, %v", v, err)
+	}
+	if v, err := NMI(y, p); math.Abs(v-1) > 1e-12 || err != nil {
+		t.Errorf("NMI of equal partitions into single samples: %v, %v", v, err)
+	}
+}
+
+// TestPairsOfLargeData has products of pair counts beyond an int64.
+func TestPairsOfLargeData(t *testing.T) {
+	n := 300000
+	y, p := make([]int, n), make([]int, n)
+	for i := range y {
+		y[i], p[i] = i%2, i%2
+		if i < 1000 {
+			p[i] = 0
+		}
+	}
+	v, err := ARI(y, p)
+	if err != nil || !(v > 0.98 && v < 1) {
+		t.Errorf("ARI %v, %v with 500 of 300,000 samples moved", v, err)
+	}
+}
+
+func TestMetricProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 60).Draw(t, "n")
+		label := rapid.IntRange(-3, rapid.IntRange(-3, 5).Draw(t, "highest"))
+		y := rapid.SliceOfN(label, n, n).Draw(t, "classes")
+		p := rapid.SliceOfN(rapid.IntRange(0, 7), n, n).Draw(t, "clusters")
+		s, err := Evaluate(y, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12 || math.IsNaN(a) && math.IsNaN(b) }
+
+		renamed := make([]int, n) // x ↦ 5−3x is one-to-one and reverses the order
+		for i, l := range p {
+			renamed[i] = 5 - 3*l
+		}
+		r, err := Evaluate(y, renamed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sv, rv := reflect.ValueOf(s), reflect.ValueOf(r)
+		for f := range sv.NumField() {
+			if sv.Field(f).Kind() == reflect.Float64 && !near(sv.Field(f).Float(), rv.Field(f).Float()) {
+				t.Fatalf("%s depends on the clusters' names: %v and %v", sv.Type().Field(f).Name, sv.Field(f), rv.Field(f))
+			}
+		}
+
+		q, err := Evaluate(p, y) // the roles exchanged
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !near(s.ARI, q.ARI) || !near(s.NMI, q.NMI) || s.ACC != q.ACC || !near(s.Precision, q.Recall) || !near(s.F, q.F) ||
+			!near(s.Homogeneity, q.Completeness) || !near(s.VMeasure, q.VMeasure) || !near(s.BCubed.Precision, q.BCubed.Recall) {
+			t.Fatalf("not symmetric: %+v and %+v", s, q)
+		}
+
+		for _, x := range []float64{s.ACC, s.NMI, s.Purity, s.Homogeneity, s.Completeness, s.VMeasure, s.BCubed.F} {
+			if !(x >= 0 && x <= 1) {
+				t.Fatalf("not from 0 to 1: %+v", s)
+			}
+		}
+		if s.ARI > 1 || s.ACC > s.Purity || !near(s.NMI, s.VMeasure) && !(s.NMI == 0 || s.NMI == 1) {
+			t.Fatalf("inconsistent: %+v", s)
+		}
+
+		var counts PairCounts // by looking at every pair
+		for i := range n {
+			for j := range i {
+				switch {
+				case y[i] == y[j] && p[i] == p[j]:
+					counts.TP++
+				case p[i] == p[j]:
+					counts.FP++
+				case y[i] == y[j]:
+					counts.FN++
+				default:
+					counts.TN++
+				}
+			}
+		}
+		table, err := NewContingency(y, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if table.Pairs() != counts {
+			t.Fatalf("pairs %+v, want %+v", table.Pairs(), counts)
+		}
+		if f := 2 * s.Precision * s.Recall / (s.Precision + s.Recall); s.Precision+s.Recall > 0 && !near(f, s.F) {
+			t.Fatalf("F %v, from precision and recall %v", s.F, f)
+		}
+		if rand := counts.Rand(); n > 1 && !near(rand, float64(counts.TP+counts.TN)/float64(n*(n-1)/2)) {
+			t.Fatalf("Rand index %v of %+v", rand, counts)
+		}
+
+		same, err := Evaluate(y, y)
+		if err != nil || same.ACC != 1 || !near(same.NMI, 1) || same.ARI != 1 || same.Purity != 1 {
+			t.Fatalf("classes against themselves: %+v, %v", same, err)
+		}
+	})
+}
+
+func TestNMIAverageString(t *testing.T) {
+	for a, want := range map[NMIAverage]string{
+		NMIArithmetic: "arithmetic", NMIGeometric: "geometric", NMIMax: "max", NMIMin: "min",
+	} {
+		if a.String() != want {
+			t.Errorf("%d is called %q, want %q", int(a), a, want)
+		}
+	}
+}
+
+func ExampleEvaluate() {
+	classes := []int{0, 0, 0, 1, 1, 1, 2, 2}
+	clusters := []int{5, 5, 5, 3, 3, 8, 8, 8} // names do not matter
+	s, err := Evaluate(classes, clusters)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("ACC %.3f NMI %.3f ARI %.3f\n", s.ACC, s.NMI, s.ARI)
+	// Output: ACC 0.875 NMI 0.779 ARI 0.619
+}
