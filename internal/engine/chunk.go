@@ -1,0 +1,93 @@
+package engine
+
+import "github.com/largemvc/largemvc/internal/kernel"
+
+// chunkSums are the sums of one chunk of rows, in the data's own precision where they are matrices.
+type chunkSums[T kernel.Float] struct {
+	m, w, k, t [][]T
+	r, u       []T
+	loss, rho  []float64
+	theta      float64
+}
+
+func newChunkSums[T kernel.Float](s *Spec) *chunkSums[T] {
+	m, views := s.Anchors, len(s.Dims)
+	c := &chunkSums[T]{r: make([]T, m*m), u: make([]T, m*m), loss: make([]float64, views), rho: make([]float64, views)}
+	for _, d := range s.Dims {
+		c.m = append(c.m, make([]T, m*d))
+		c.w = append(c.w, make([]T, m*m))
+		c.k = append(c.k, make([]T, m*m))
+		c.t = append(c.t, make([]T, m*m))
+	}
+	return c
+}
+
+// clear zeroes what a pass of this kind adds to.
+func (c *chunkSums[T]) clear(p *Pass) {
+	if p.Kind == Project {
+		return
+	}
+	for v := range c.m {
+		clear(c.m[v])
+		if p.Kind == Backward {
+			clear(c.k[v])
+			clear(c.t[v])
+		} else {
+			clear(c.w[v])
+		}
+	}
+	if p.Kind == Backward {
+		clear(c.r)
+		clear(c.u)
+	}
+	clear(c.loss)
+	clear(c.rho)
+	c.theta = 0
+}
+
+func (c *chunkSums[T]) foldInto(p *Pass, dst *Sums) {
+	if p.Kind == Project {
+		return
+	}
+	for v := range c.m {
+		kernel.AddTo(dst.M[v], c.m[v])
+		if p.Kind == Backward {
+			kernel.AddTo(dst.K[v], c.k[v])
+			kernel.AddTo(dst.T[v], c.t[v])
+		} else {
+			kernel.AddTo(dst.W[v], c.w[v])
+		}
+		dst.Loss[v] += c.loss[v]
+		dst.Rho[v] += c.rho[v]
+	}
+	if p.Kind == Backward {
+		kernel.AddTo(dst.R, c.r)
+		kernel.AddTo(dst.U, c.u)
+	}
+	dst.Theta += c.theta
+}
+
+// scratch is the working memory of one goroutine: a few blocks of row state and of row values.
+type scratch[T kernel.Float] struct {
+	hr, z, a, hk, g, gs, prev, grad, zc []T   // block × ld
+	dq                                  [][]T // per view: −2 dq
+	s1, s2                              []T   // row values
+	d1, d2                              []float64
+	ones                                []T
+	rows                                []int
+	res                                 residuals[T]
+}
+
+func newScratch[T kernel.Float](s *Spec, block, ld int) *scratch[T] {
+	w := &scratch[T]{s1: make([]T, block), s2: make([]T, block), d1: make([]float64, block), d2: make([]float64, block), ones: make([]T, block)}
+	for _, b := range []*[]T{&w.hr, &w.z, &w.a, &w.hk, &w.g, &w.gs, &w.prev, &w.grad, &w.zc} {
+		*b = make([]T, block*ld)
+	}
+	for range s.Dims {
+		w.dq = append(w.dq, make([]T, block))
+	}
+	for i := range w.ones {
+		w.ones[i] = 1
+	}
+	return w
+}

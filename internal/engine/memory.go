@@ -1,0 +1,34 @@
+package engine
+
+import "github.com/largemvc/largemvc/internal/kernel"
+
+// StateBytes is the memory of a shard's row state for n rows of elements of the given size.
+func StateBytes(s *Spec, n, size int, freeStart, training bool) int64 {
+	views, layers, ld := len(s.Dims), s.Layers, kernel.Pad(s.Anchors)
+	states := layers // H
+	if freeStart {
+		states++
+	}
+	if s.Anchored {
+		states += layers * views // Y
+	} else {
+		states += views
+	}
+	if training {
+		states++ // dH
+		if s.Represent == SELU {
+			states += layers * views // A
+		}
+	}
+	perRow := int64(states*ld*size) + int64(views)*8 + int64(size)
+	if s.Represent == ReLU {
+		perRow += int64(layers * views * ld / 4)
+	}
+	if s.Noise {
+		perRow += int64(layers * views * (2*size + 1))
+	}
+	if training {
+		perRow += int64(views * size)
+	}
+	return perRow * int64(n)
+}

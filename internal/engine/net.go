@@ -1,0 +1,283 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// Net is the coordinator of a network: it owns the anchors of every layer and the decompositions behind them, runs the
+// passes on its shards and turns their sums into the loss and its gradients. It is not safe for concurrent use.
+type Net struct {
+	spec    Spec
+	shards  []Shard
+	sums    []*Sums
+	reduce  Reducer
+	total   *Sums
+	weights []float64 // w_v of the loss
+
+	p       [][][]float64 // P_l per view, l from 0
+	c       [][][]float64 // C_l = P_{l−2}P_{l−1}ᵀ, used in layer l ≥ 2
+	k       [][][]float64 // K_l = P_lP_lᵀ; nil where it is the identity
+	w       [][][]float64 // W_l
+	m       [][]float64   // scratch, m×d per view
+	polar   [][]*linalg.Polar
+	dp      [][][]float64 // cotangents of P_l
+	dm, s   [][]float64
+	dw      [][]float64
+	dc      [][]float64
+	addedP  [][][]float64
+	params  *Params // of the last Forward
+	ready   bool    // the last Forward prepared a backward pass
+	dirty   bool    // cotangents were added since
+	project bool    // Y_0 is there
+	loss    []float64
+}
+
+// NewNet returns the coordinator of a network over shards. start holds P_0 per view (m×d_v, row-major), which it keeps.
+// present[v] is the number of samples that have view v.
+func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64, present []int) (*Net, error) {
+	if err := spec.check(); err != nil {
+		return nil, err
+	}
+	if len(shards) == 0 || len(start) != len(spec.Dims) || len(present) != len(spec.Dims) {
+		return nil, errors.New("engine: a network needs shards, and start anchors and a count for every view")
+	}
+	m, views, layers := spec.Anchors, len(spec.Dims), spec.Layers
+	n := &Net{spec: spec, shards: shards, reduce: reduce, loss: make([]float64, views)}
+	for range shards {
+		n.sums = append(n.sums, newSums(&spec))
+	}
+	n.p, n.c, n.k, n.w = make([][][]float64, layers+1), make([][][]float64, layers+1), make([][][]float64, layers+1), make([][][]float64, layers+1)
+	n.dp, n.addedP = make([][][]float64, layers+1), make([][][]float64, layers+1)
+	n.polar = make([][]*linalg.Polar, layers+1)
+	for v, d := range spec.Dims {
+		if len(start[v]) != m*d {
+			return nil, fmt.Errorf("engine: start anchors of view %d have %d values, want %d×%d", v, len(start[v]), m, d)
+		}
+		if present[v] < 1 {
+			return nil, fmt.Errorf("engine: no sample has view %d", v)
+		}
+		n.weights = append(n.weights, 1)
+		if !spec.Sum {
+			n.weights[v] = 1 / (float64(present[v]) * float64(spec.lossDim(v)))
+		}
+		n.m = append(n.m, make([]float64, m*d))
+		n.dm = append(n.dm, make([]float64, m*d))
+		n.s = append(n.s, make([]float64, m*m))
+		n.dw = append(n.dw, make([]float64, m*m))
+		n.dc = append(n.dc, make([]float64, m*m))
+	}
+	n.p[0] = start
+	n.k[0] = make([][]float64, views)
+	for v, d := range spec.Dims {
+		n.k[0][v] = make([]float64, m*m)
+		matMulBT(n.k[0][v], start[v], start[v], m, d, m)
+		if isIdentity(n.k[0][v], m) {
+			n.k[0][v] = nil
+		}
+	}
+	for l := 1; l <= layers; l++ {
+		n.addedP[l] = make([][]float64, views)
+		if !spec.Anchored {
+			n.p[l], n.k[l] = n.p[0], n.k[0]
+			n.c[l] = make([][]float64, views)
+			for v := range views {
+				if n.c[l][v] = n.k[0][v]; n.c[l][v] == nil {
+					n.c[l][v] = identity(m)
+				}
+			}
+			continue
+		}
+		for _, a := range []*[][]float64{&n.p[l], &n.c[l], &n.k[l], &n.w[l], &n.dp[l]} {
+			*a = make([][]float64, views)
+		}
+		n.polar[l] = make([]*linalg.Polar, views)
+		for v, d := range spec.Dims {
+			n.p[l][v], n.dp[l][v] = make([]float64, m*d), make([]float64, m*d)
+			n.c[l][v], n.w[l][v] = make([]float64, m*m), make([]float64, m*m)
+			if d < m {
+				n.k[l][v] = make([]float64, m*m)
+			}
+			n.polar[l][v] = &linalg.Polar{Floor: spec.Floor}
+		}
+	}
+	return n, nil
+}
+
+func identity(m int) []float64 {
+	out := make([]float64, m*m)
+	for i := range m {
+		out[i*m+i] = 1
+	}
+	return out
+}
+
+func isIdentity(a []float64, m int) bool {
+	for i, x := range a {
+		want := 0.0
+		if i%(m+1) == 0 {
+			want = 1
+		}
+		if math.Abs(x-want) > 1e-12 {
+			return false
+		}
+	}
+	return true
+}
+
+// run does a pass on all shards, side by side, and reduces their sums.
+func (n *Net) run(ctx context.Context, p *Pass) error {
+	err := parallel.For(ctx, len(n.shards), len(n.shards), func(_, i int) error {
+		n.sums[i].clear()
+		return n.shards[i].Run(ctx, p, n.sums[i])
+	})
+	if err != nil {
+		return err
+	}
+	n.total, err = n.reduce.Reduce(ctx, n.sums)
+	return err
+}
+
+// eachView runs f for all views, side by side.
+func (n *Net) eachView(ctx context.Context, f func(v, d int) error) error {
+	return parallel.For(ctx, n.spec.Workers, len(n.spec.Dims), func(_, v int) error { return f(v, n.spec.Dims[v]) })
+}
+
+func (n *Net) pass(kind PassKind, layer int, q *Params) *Pass {
+	p := &Pass{Kind: kind, Layer: layer, Scale: 1, Views: make([]ViewConsts, len(n.spec.Dims))}
+	incoming := max(layer-1, 0)
+	if kind == Final {
+		incoming = n.spec.Layers
+	}
+	for v := range p.Views {
+		c := &p.Views[v]
+		c.P, c.K, c.LossWeight = n.p[incoming][v], n.k[incoming][v], n.weights[v]
+		if kind == Forward || kind == Backward {
+			if n.spec.Noise {
+				c.Rho = q.Rho[layer-1][v]
+				if layer > 1 {
+					c.C = n.c[layer][v]
+				}
+			}
+		}
+	}
+	if kind == Forward || kind == Backward {
+		p.Theta, p.R, p.U = q.Theta[layer-1], q.R, q.U
+	}
+	return p
+}
+
+// Forward runs the network with the given parameters and returns the loss of every view; what it returns is the Net's.
+// With gradient, Backward may follow. It forgets added cotangents.
+func (n *Net) Forward(ctx context.Context, q *Params, gradient bool) ([]float64, error) {
+	n.params, n.ready = q, false
+	n.clearAdded()
+	if !n.project {
+		if err := n.run(ctx, n.pass(Project, 0, nil)); err != nil {
+			return nil, err
+		}
+		n.project = true
+	}
+	for l := 1; l <= n.spec.Layers; l++ {
+		if err := n.run(ctx, n.pass(Forward, l, q)); err != nil {
+			return nil, err
+		}
+		if n.spec.Anchored {
+			if err := n.eachView(ctx, func(v, d int) error { return n.updateAnchors(l, v, d) }); err != nil {
+				return nil, err
+			}
+		}
+	}
+	p := n.pass(Final, 0, nil)
+	p.Gradient = gradient
+	if err := n.run(ctx, p); err != nil {
+		return nil, err
+	}
+	for v, sum := range n.total.Loss {
+		n.loss[v] = n.weights[v] * sum
+	}
+	if gradient && n.spec.Anchored {
+		if err := n.eachView(ctx, n.finalCotangent); err != nil {
+			return nil, err
+		}
+	}
+	n.ready = gradient
+	return n.loss, nil
+}
+
+// updateAnchors sets P_l of a view from the sums of layer l: M = AᵀX + W P_{l−1}.
+func (n *Net) updateAnchors(l, v, d int) error {
+	m, sum := n.spec.Anchors, n.total.M[v]
+	if n.spec.Noise {
+		copy(n.w[l][v], n.total.W[v])
+		matMulAdd(sum, n.w[l][v], n.p[l-1][v], m, m, d, 1)
+	}
+	for i, x := range sum {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return &DivergedError{Layer: l, View: v, Row: i / d, Column: i % d, Value: x}
+		}
+	}
+	if err := n.polar[l][v].Factor(m, d, sum, n.p[l][v]); err != nil {
+		return err
+	}
+	n.derive(l, v, d)
+	return nil
+}
+
+// derive sets what passes need of P_l besides itself: K_l and C_{l+1}.
+func (n *Net) derive(l, v, d int) {
+	m := n.spec.Anchors
+	if n.k[l][v] != nil {
+		matMulBT(n.k[l][v], n.p[l][v], n.p[l][v], m, d, m)
+	}
+	if n.spec.Noise && l < n.spec.Layers {
+		matMulBT(n.c[l+1][v], n.p[l-1][v], n.p[l][v], m, d, m)
+	}
+}
+
+// DivergedError says that a sum over the samples stopped being finite.
+type DivergedError struct {
+	Layer, View, Row, Column int // the entry of Hᵀ(X_v − E_v) of a layer
+	Value                    float64
+}
+
+func (e *DivergedError) Error() string {
+	return fmt.Sprintf("engine: Hᵀ(X−E) of view %d in layer %d is %v in row %d, column %d", e.View, e.Layer, e.Value, e.Row, e.Column)
+}
+
+// finalCotangent sets the cotangent of P_L to that of the loss: −2w (bH)ᵀX + 2w Hᵀdiag(b)H P.
+//
+// The second term, like every cotangent of K = PPᵀ, has the form SP with a symmetric S. Where P has orthonormal rows it
+// is orthogonal to what the Procrustes step can move, so its backward pass maps it to zero, and it is left out.
+func (n *Net) finalCotangent(v, d int) error {
+	m, l, w := n.spec.Anchors, n.spec.Layers, n.weights[v]
+	dp := n.dp[l][v]
+	clear(dp)
+	if n.spec.Detach {
+		return nil
+	}
+	for i, x := range n.total.M[v] {
+		dp[i] = -2 * w * x
+	}
+	if n.k[l][v] != nil {
+		matMulAdd(dp, n.total.W[v], n.p[l][v], m, m, d, 2*w)
+	}
+	return nil
+}
+
+// Loss returns the loss per view of the last Forward.
+func (n *Net) Loss() []float64 { return n.loss }
+
+// Anchors returns P_l of a view, m×d_v row-major, l from 0. It is the Net's own.
+func (n *Net) Anchors(l, v int) []float64 { return n.p[l][v] }
+
+// Spec returns the shape of the network.
+func (n *Net) Spec() *Spec { return &n.spec }
+
+// Shards returns the shards.
+func (n *Net) Shards() []Shard { return n.shards }

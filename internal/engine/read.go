@@ -1,0 +1,83 @@
+package engine
+
+import "fmt"
+
+// Read copies rows [lo, hi) of a state to dst, row-major. p is used by FieldE alone: the anchors P_{l−1}.
+func (s *Memory[T]) Read(f Field, layer, view, lo, hi int, p []float64, dst []float64) error {
+	if layer < 0 || layer > s.spec.Layers || (f != FieldH && layer < 1) {
+		return fmt.Errorf("engine: no such state in layer %d", layer)
+	}
+	if (f != FieldH) && (view < 0 || view >= len(s.x)) {
+		return fmt.Errorf("engine: no view %d", view)
+	}
+	if lo < 0 || hi > s.n || lo > hi {
+		return fmt.Errorf("engine: no rows %d to %d", lo, hi)
+	}
+	switch f {
+	case FieldH:
+		s.readH(layer, lo, hi, dst)
+	case FieldTrust, FieldNorm:
+		src := s.trust
+		if f == FieldNorm {
+			src = s.resid
+		}
+		for i := lo; i < hi; i++ {
+			switch {
+			case s.spec.Noise:
+				dst[i-lo] = float64(src[layer][view][i])
+			case f == FieldTrust:
+				dst[i-lo] = 1
+			default:
+				return fmt.Errorf("engine: a network without noise has no residual norms")
+			}
+		}
+	case FieldE:
+		s.readE(layer, view, lo, hi, p, dst)
+	default:
+		return fmt.Errorf("engine: no field %d", f)
+	}
+	return nil
+}
+
+func (s *Memory[T]) readH(layer, lo, hi int, dst []float64) {
+	m := s.spec.Anchors
+	if s.h[layer] == nil {
+		clear(dst[:(hi-lo)*m])
+		return
+	}
+	for i := lo; i < hi; i++ {
+		for j := range m {
+			dst[(i-lo)*m+j] = float64(s.h[layer][i*s.ld+j])
+		}
+	}
+}
+
+// readE writes E = diag(1−t)(X − H P_{l−1}).
+func (s *Memory[T]) readE(layer, view, lo, hi int, p []float64, dst []float64) {
+	d, m := s.spec.Dims[view], s.spec.Anchors
+	clear(dst[:(hi-lo)*d])
+	if !s.spec.Noise {
+		return
+	}
+	x := make([]T, d)
+	for i := lo; i < hi; i++ {
+		e := dst[(i-lo)*d : (i-lo+1)*d]
+		s.x[view].Row(i, x)
+		for q := range e {
+			e[q] = float64(x[q])
+		}
+		for j := range m {
+			h := float64(s.h[layer][i*s.ld+j])
+			for q, a := range p[j*d : (j+1)*d] {
+				e[q] -= h * a
+			}
+		}
+		weight := 1 - float64(s.trust[layer][view][i])
+		for q := range e {
+			e[q] *= weight
+		}
+	}
+}
+
+// H returns the rows of H_l with their stride. They are the shard's own.
+func (s *Memory[T]) H(layer int) (h []T, ld int) { return s.h[layer], s.ld }

@@ -1,0 +1,307 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// Memory is a Shard whose rows and row state lie in memory. Its passes run over fixed chunks of rows, several at a time,
+// and fold the chunks' sums in order: the bits do not depend on the number of goroutines.
+type Memory[T kernel.Float] struct {
+	spec *Spec
+	n    int // rows of this shard
+	ld   int // stride of row state
+	x    []rows.Matrix[T]
+
+	present [][]T // b per view, 0 or 1; nil where every sample has the view
+	weight  [][]T // b/V_i per view: what a sample's view counts in the mean over views
+	norms   [][]float64
+
+	h       [][]T      // H_l, l from 0; h[0] is nil for a zero start
+	y       [][][]T    // Y_l per view, l from 0 to L−1 (constant anchors: Y_0 alone)
+	trust   [][][]T    // t_l per view, l from 1
+	resid   [][][]T    // r_l
+	direct  [][][]bool // rows whose residual was computed from x − hP
+	pattern [][][]uint8
+	a       [][][]T // SELU keeps A itself
+
+	dh     []T   // cotangent of the H at hand
+	dt     [][]T // cotangent of t_{l−1} per view
+	addedH [][]T
+	addedT [][][]T
+
+	panels  panels[T]
+	block   int
+	chunk   int
+	scratch []*scratch[T]
+	sums    []*chunkSums[T]
+	free    int
+	mu      sync.Mutex
+}
+
+var (
+	_ Shard = (*Memory[float32])(nil)
+	_ Shard = (*Memory[float64])(nil)
+)
+
+// chunkRows is the number of rows whose sums are folded at once. It depends on n alone.
+func chunkRows(n int) int {
+	c := max((n+63)/64, min(512, (n+3)/4))
+	return (c + 7) &^ 7
+}
+
+// blockRows is the number of rows that are in cache together: about 3/4 MiB of X.
+func blockRows[T kernel.Float](dims []int) int {
+	total := 0
+	for _, d := range dims {
+		total += d
+	}
+	return min(max(768<<10/(total*elementSize[T]()), 24), 192) &^ 7
+}
+
+func elementSize[T kernel.Float]() int { var t T; return int(unsafe.Sizeof(t)) }
+
+// NewMemory returns a shard of the rows in x. present[v] says which samples view v has (nil: all); absent rows of x must
+// be zero. h0 is the representation before the first layer (n×m, row-major), nil for zero. With training unset the
+// state that only backward passes need is left out.
+func NewMemory[T kernel.Float](spec *Spec, x []rows.Matrix[T], present [][]bool, h0 []float64, training bool) (*Memory[T], error) {
+	if err := spec.check(); err != nil {
+		return nil, err
+	}
+	if len(x) != len(spec.Dims) {
+		return nil, fmt.Errorf("engine: %d views of data for %d of the network", len(x), len(spec.Dims))
+	}
+	n, _ := x[0].Dims()
+	for v, xv := range x {
+		if nv, d := xv.Dims(); nv != n || d != spec.Dims[v] {
+			return nil, fmt.Errorf("engine: view %d is %d×%d, want %d×%d", v, nv, d, n, spec.Dims[v])
+		}
+	}
+	s := &Memory[T]{spec: spec, n: n, ld: kernel.Pad(spec.Anchors), x: x, block: blockRows[T](spec.Dims), chunk: chunkRows(n)}
+	s.setPresence(present)
+	s.allocate(h0, training)
+	return s, nil
+}
+
+func (s *Memory[T]) setPresence(present [][]bool) {
+	views := len(s.x)
+	s.present = make([][]T, views)
+	s.weight = make([][]T, views)
+	count := make([]int, s.n)
+	for v := range views {
+		for i := range count {
+			if present == nil || present[v] == nil || present[v][i] {
+				count[i]++
+			}
+		}
+	}
+	full := make([]T, s.n)
+	for i, c := range count {
+		full[i] = 1 / T(max(c, 1))
+	}
+	for v := range views {
+		s.weight[v] = full
+		if present == nil || present[v] == nil || all(present[v]) {
+			continue
+		}
+		s.present[v] = make([]T, s.n)
+		s.weight[v] = make([]T, s.n)
+		for i, ok := range present[v] {
+			if ok {
+				s.present[v][i], s.weight[v][i] = 1, full[i]
+			}
+		}
+	}
+}
+
+func all(b []bool) bool {
+	for _, x := range b {
+		if !x {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Memory[T]) allocate(h0 []float64, training bool) {
+	sp, views := s.spec, len(s.x)
+	state := func() []T { return make([]T, s.n*s.ld) }
+	s.h = make([][]T, sp.Layers+1)
+	for l := 1; l <= sp.Layers; l++ {
+		s.h[l] = state()
+	}
+	if h0 != nil {
+		s.h[0] = state()
+		for i := range s.n {
+			for j := range sp.Anchors {
+				s.h[0][i*s.ld+j] = T(h0[i*sp.Anchors+j])
+			}
+		}
+	}
+	stored := 1
+	if sp.Anchored {
+		stored = sp.Layers
+	}
+	s.y = make([][][]T, stored)
+	for l := range s.y {
+		s.y[l] = make([][]T, views)
+		for v := range views {
+			s.y[l][v] = state()
+		}
+	}
+	s.trust = make([][][]T, sp.Layers+1)
+	s.resid = make([][][]T, sp.Layers+1)
+	s.direct = make([][][]bool, sp.Layers+1)
+	s.pattern = make([][][]uint8, sp.Layers+1)
+	s.a = make([][][]T, sp.Layers+1)
+	for l := 1; l <= sp.Layers; l++ {
+		s.trust[l], s.resid[l] = make([][]T, views), make([][]T, views)
+		s.direct[l] = make([][]bool, views)
+		s.pattern[l], s.a[l] = make([][]uint8, views), make([][]T, views)
+		for v := range views {
+			if sp.Noise {
+				s.trust[l][v], s.resid[l][v], s.direct[l][v] = make([]T, s.n), make([]T, s.n), make([]bool, s.n)
+			}
+			if sp.Represent == SELU && training {
+				s.a[l][v] = state()
+			} else if sp.Represent == ReLU {
+				s.pattern[l][v] = make([]uint8, s.n*s.ld/4)
+			}
+		}
+	}
+	s.addedH = make([][]T, sp.Layers+1)
+	s.addedT = make([][][]T, sp.Layers+1)
+	for l := range s.addedT {
+		s.addedT[l] = make([][]T, views)
+	}
+	if training {
+		s.dh = state()
+		s.dt = make([][]T, views)
+		for v := range views {
+			s.dt[v] = make([]T, s.n)
+		}
+	}
+	s.norms = make([][]float64, views)
+	for v := range views {
+		s.norms[v] = make([]float64, s.n)
+	}
+}
+
+// Rows is the number of rows.
+func (s *Memory[T]) Rows() int { return s.n }
+
+// yOf returns Y_l of a view: with constant anchors every layer has that of the start.
+func (s *Memory[T]) yOf(l, v int) []T { return s.y[min(l, len(s.y)-1)][v] }
+
+// Run does a pass over all rows.
+func (s *Memory[T]) Run(ctx context.Context, p *Pass, sums *Sums) error {
+	if err := s.panels.pack(ctx, s.spec, p); err != nil {
+		return err
+	}
+	s.free = 0
+	chunks := (s.n + s.chunk - 1) / s.chunk
+	return parallel.Fold(ctx, s.spec.Workers, chunks, s.chunkBuffer, func(worker, i int, acc *chunkSums[T]) error {
+		acc.clear(p)
+		w := s.scratchOf(worker)
+		lo, hi := i*s.chunk, min((i+1)*s.chunk, s.n)
+		for b := lo; b < hi; b += s.block {
+			s.runBlock(p, &s.panels, w, acc, b, min(b+s.block, hi))
+		}
+		return nil
+	}, func(_ int, acc *chunkSums[T]) error {
+		acc.foldInto(p, sums)
+		return nil
+	})
+}
+
+func (s *Memory[T]) runBlock(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSums[T], lo, hi int) {
+	switch p.Kind {
+	case Project:
+		for v, x := range s.x {
+			x.Mul(lo, hi, &pk.views[v].p, s.y[0][v][lo*s.ld:hi*s.ld], s.ld)
+			x.SquaredNorms(lo, hi, s.norms[v][lo:hi])
+		}
+	case Forward:
+		s.forward(p, pk, w, acc, lo, hi)
+	case Final:
+		s.final(p, pk, w, acc, lo, hi)
+	case Backward:
+		s.backward(p, pk, w, acc, lo, hi)
+	}
+}
+
+// chunkBuffer hands out the shard's chunk sums, which live as long as the shard.
+func (s *Memory[T]) chunkBuffer() *chunkSums[T] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.free == len(s.sums) {
+		s.sums = append(s.sums, newChunkSums[T](s.spec))
+	}
+	s.free++
+	return s.sums[s.free-1]
+}
+
+func (s *Memory[T]) scratchOf(worker int) *scratch[T] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for worker >= len(s.scratch) {
+		s.scratch = append(s.scratch, newScratch[T](s.spec, s.block, s.ld))
+	}
+	return s.scratch[worker]
+}
+
+// AddH adds to the cotangent of H_l.
+func (s *Memory[T]) AddH(layer int, cotangent []float64) error {
+	if layer < 0 || layer > s.spec.Layers {
+		return fmt.Errorf("engine: no layer %d", layer)
+	}
+	if s.addedH[layer] == nil {
+		s.addedH[layer] = make([]T, s.n*s.ld)
+	}
+	dst, m := s.addedH[layer], s.spec.Anchors
+	for i := range s.n {
+		for j := range m {
+			dst[i*s.ld+j] += T(cotangent[i*m+j])
+		}
+	}
+	return nil
+}
+
+// AddTrust adds to the cotangent of t_lv.
+func (s *Memory[T]) AddTrust(layer, view int, cotangent []float64) error {
+	if layer < 1 || layer > s.spec.Layers || !s.spec.Noise {
+		return fmt.Errorf("engine: no trust of layer %d", layer)
+	}
+	if s.addedT[layer][view] == nil {
+		s.addedT[layer][view] = make([]T, s.n)
+	}
+	for i, c := range cotangent {
+		s.addedT[layer][view][i] += T(c)
+	}
+	return nil
+}
+
+// ClearAdded forgets what AddH and AddTrust gave.
+func (s *Memory[T]) ClearAdded() {
+	for l := range s.addedH {
+		clear(s.addedH[l])
+		for v := range s.addedT[l] {
+			clear(s.addedT[l][v])
+		}
+	}
+}
+
+// Bytes is the memory of the rows and their state.
+func (s *Memory[T]) Bytes() int64 {
+	total := int64(0)
+	for _, x := range s.x {
+		total += x.Bytes()
+	}
+	return total + StateBytes(s.spec, s.n, elementSize[T](), s.h[0] != nil, s.dh != nil)
+}

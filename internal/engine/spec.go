@@ -1,0 +1,167 @@
+// Package engine trains the stock network (soft threshold, row shrinkage, Procrustes) in fused passes over the data.
+//
+// The network's work on n samples is split at its only global steps, the singular value decompositions. Between two of
+// them everything is local to a sample, so each pass streams over row blocks of X and does all that a layer needs while
+// the block is in cache: L forward passes, one final pass (loss and its gradient) and L backward passes, 2L+1 an epoch.
+// No array of the size of X is made. The algebra is written out in Net and in the block functions, with the symbols of
+// the paper: H (n×m), P_v (m×d_v), X_v (n×d_v), E_v never formed but as a row weight t (the trust), X−E = tX + (1−t)HP.
+//
+// Three roles with clear borders:
+//
+//   - A Shard owns rows of X and the state of those rows (H, Y = XPᵀ, t, r, their cotangents). It runs a Pass, whose
+//     constants are m×m and m×d_v matrices, and returns Sums of the same sizes. It may hold its rows in memory, in a
+//     file, on another machine or on a device.
+//   - A Reducer adds the Sums of several shards in a fixed order.
+//   - Net is the coordinator: it owns the parameters, the anchors and their decompositions, and never sees a row.
+package engine
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// Activation is the σ of the thresholds.
+type Activation int
+
+// The activations of the paper.
+const (
+	ReLU Activation = iota
+	SELU
+)
+
+// The constants of SELU (Klambauer et al., 2017).
+const (
+	seluAlpha = 1.6732632423543772848170429916717
+	seluScale = 1.0507009873554804934193349852946
+)
+
+// Spec is the shape of a network: everything that does not change while it trains.
+type Spec struct {
+	Samples int   // n
+	Dims    []int // d_v, one per view
+	// LossDims replaces d_v in the mean of the loss where X_v was rotated to fewer columns; nil: Dims.
+	LossDims []int
+	Anchors  int // m
+	Layers   int // L
+
+	Noise    bool // row shrinkage; without it E = 0
+	Anchored bool // Procrustes updates; without them the anchors keep their start
+	Detach   bool // the anchors are constants in the backward pass
+
+	Represent Activation // σ of the soft threshold
+	Shrink    Activation // σ of the row shrinkage
+	OneSided  bool       // S_θ(a) = σ(a−θ) alone
+	Sum       bool       // the loss sums squared errors over a view's entries; otherwise it averages them
+
+	Floor   float64 // of singular values in the backward pass, relative to the largest; 0: 1e-10
+	Workers int     // goroutines; 0: GOMAXPROCS
+}
+
+func (s *Spec) check() error {
+	switch {
+	case s.Samples < 1:
+		return fmt.Errorf("engine: %d samples", s.Samples)
+	case len(s.Dims) == 0:
+		return fmt.Errorf("engine: no views")
+	case s.Anchors < 1:
+		return fmt.Errorf("engine: %d anchors", s.Anchors)
+	case s.Layers < 1:
+		return fmt.Errorf("engine: %d layers", s.Layers)
+	case s.LossDims != nil && len(s.LossDims) != len(s.Dims):
+		return fmt.Errorf("engine: %d loss widths for %d views", len(s.LossDims), len(s.Dims))
+	}
+	for v, d := range s.Dims {
+		if d < 1 {
+			return fmt.Errorf("engine: view %d has %d columns", v, d)
+		}
+	}
+	return nil
+}
+
+func (s *Spec) lossDim(v int) int {
+	if s.LossDims != nil {
+		return s.LossDims[v]
+	}
+	return s.Dims[v]
+}
+
+// Params are the learnable values, in float64 whatever the data is held in.
+type Params struct {
+	Theta []float64   // θ_l, l from 1: Theta[l-1]
+	Rho   [][]float64 // ρ_lv: Rho[l-1][v], as applied (scaled); nil without noise
+	R, U  []float64   // m×m, row-major
+}
+
+// NewParams returns zero parameters of the network's shape. Gradients have the same type.
+func NewParams(s *Spec) *Params {
+	p := &Params{Theta: make([]float64, s.Layers), R: make([]float64, s.Anchors*s.Anchors), U: make([]float64, s.Anchors*s.Anchors)}
+	if s.Noise {
+		p.Rho = make([][]float64, s.Layers)
+		for l := range p.Rho {
+			p.Rho[l] = make([]float64, len(s.Dims))
+		}
+	}
+	return p
+}
+
+func (p *Params) clear() {
+	clear(p.Theta)
+	clear(p.R)
+	clear(p.U)
+	for _, r := range p.Rho {
+		clear(r)
+	}
+}
+
+// positiveSlope is σ' on the positive side, where the row shrinkage always is.
+func (a Activation) positiveSlope() float64 {
+	if a == SELU {
+		return seluScale
+	}
+	return 1
+}
+
+// selu returns σ and σ' at x.
+func selu(x float64) (value, slope float64) {
+	if x > 0 {
+		return seluScale * x, seluScale
+	}
+	e := math.Exp(x)
+	return seluScale * seluAlpha * math.Expm1(x), seluScale * seluAlpha * e
+}
+
+// seluThreshold adds w[i]·S_θ(a_ij) to acc_ij over the first m columns.
+func seluThreshold[T kernel.Float](acc, a []T, theta float64, w []T, m, ld int, oneSided bool) {
+	for i, wi := range w {
+		for j := i * ld; j < i*ld+m; j++ {
+			s, _ := selu(float64(a[j]) - theta)
+			if !oneSided {
+				neg, _ := selu(-float64(a[j]) - theta)
+				s -= neg
+			}
+			acc[j] += wi * T(s)
+		}
+	}
+}
+
+// seluThresholdGrad sets g_ij = w[i]·dh_ij·(σ'(a−θ) + σ'(−a−θ)) and returns Σ w[i]·dh_ij·(σ'(−a−θ) − σ'(a−θ)).
+func seluThresholdGrad[T kernel.Float](g, dh, a []T, theta float64, w []T, m, ld int, oneSided bool) float64 {
+	total := 0.0
+	for i, wi := range w {
+		row := 0.0
+		for j := i * ld; j < i*ld+m; j++ {
+			_, pos := selu(float64(a[j]) - theta)
+			neg := 0.0
+			if !oneSided {
+				_, neg = selu(-float64(a[j]) - theta)
+			}
+			v := float64(wi) * float64(dh[j])
+			g[j] = T(v * (pos + neg))
+			row += v * (neg - pos)
+		}
+		total += row
+	}
+	return total
+}
