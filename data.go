@@ -1,0 +1,239 @@
+package largemvc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/rows"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
+)
+
+// Data is the views of n samples, in float32 or float64, with the presence of each view in each sample. It is read-only
+// and may be shared by networks.
+type Data struct {
+	of      tensor.Dtype
+	samples int
+	dims    []int
+	present [][]bool // n×V, nil where every sample has every view
+
+	single *typedData[float32] // one of the two, by of
+	double *typedData[float64]
+}
+
+// typedData is the part of Data in the element type.
+type typedData[T kernel.Float] struct{ views []*view[T] }
+
+// view is one view: n rows of d columns, zero where a sample lacks the view.
+type view[T kernel.Float] struct {
+	x       rows.Matrix[T]
+	n, d    int
+	norms   []float64 // ‖x_i‖²
+	present []bool    // nil: all
+	count   int       // samples that have it
+	lossDim int       // the d of the mean in the loss: that of the view before any rotation to fewer columns
+}
+
+func (w *view[T]) has(i int) bool { return w.present == nil || w.present[i] }
+
+// NewData copies the views, n×d_v each, rows being samples, into the element type of: tensor.Float32 or tensor.Float64.
+// present[i][v] says whether sample i has view v; the rows that are absent may hold anything. present may be nil: every
+// sample has every view.
+//
+// It is an error where there are no views, where they differ in n, where an entry that counts is NaN or infinite (in the
+// element type too), where a sample has no view or a view no sample.
+func NewData(of tensor.Dtype, views []mat.Matrix, present [][]bool) (*Data, error) {
+	switch of {
+	case tensor.Float32:
+		return copyData[float32](views, present)
+	case tensor.Float64:
+		return copyData[float64](views, present)
+	}
+	return nil, fmt.Errorf("largemvc: data of type %v; Float32 and Float64 are possible", of)
+}
+
+func copyData[T kernel.Float](views []mat.Matrix, present [][]bool) (*Data, error) {
+	if len(views) == 0 {
+		return nil, errors.New("largemvc: no views")
+	}
+	for v, x := range views {
+		if x == nil {
+			return nil, fmt.Errorf("largemvc: view %d is nil", v)
+		}
+		if n, d := x.Dims(); n == 0 || d == 0 {
+			return nil, fmt.Errorf("largemvc: view %d is %d×%d", v, n, d)
+		}
+	}
+	n, _ := views[0].Dims()
+	for v, x := range views {
+		if k, _ := x.Dims(); k != n {
+			return nil, fmt.Errorf("largemvc: view %d has %d samples, view 0 has %d", v, k, n)
+		}
+	}
+	if err := checkPresent(n, len(views), present); err != nil {
+		return nil, err
+	}
+	x := make([]rows.Matrix[T], len(views))
+	for v, src := range views {
+		_, d := src.Dims()
+		dst := make([]T, n*d)
+		for i := range n {
+			if present != nil && !present[i][v] {
+				continue
+			}
+			for j := range d {
+				e := T(src.At(i, j))
+				if math.IsNaN(float64(e)) || math.IsInf(float64(e), 0) {
+					return nil, fmt.Errorf("largemvc: view %d, row %d, column %d is %v", v, i, j, src.At(i, j))
+				}
+				dst[i*d+j] = e
+			}
+		}
+		x[v] = rows.NewDense(n, d, d, dst)
+	}
+	return newData(x, present, nil)
+}
+
+// newData makes Data of views that were checked; it keeps x and present. Absent rows must be zero. lossDims replaces the
+// d_v of the loss where a view was rotated to fewer columns; nil means none was.
+func newData[T kernel.Float](x []rows.Matrix[T], present [][]bool, lossDims []int) (*Data, error) {
+	if len(x) == 0 {
+		return nil, errors.New("largemvc: no views")
+	}
+	n, _ := x[0].Dims()
+	if err := checkPresent(n, len(x), present); err != nil {
+		return nil, err
+	}
+	data := &Data{of: dtypeFor[T](), samples: n, dims: make([]int, len(x)), present: present}
+	typed := &typedData[T]{views: make([]*view[T], len(x))}
+	for v, r := range x {
+		k, d := r.Dims()
+		if k != n {
+			return nil, fmt.Errorf("largemvc: view %d has %d samples, view 0 has %d", v, k, n)
+		}
+		w := &view[T]{x: r, n: n, d: d, norms: make([]float64, n), count: n, lossDim: d}
+		if lossDims != nil {
+			w.lossDim = lossDims[v]
+		}
+		r.SquaredNorms(0, n, w.norms)
+		if present != nil {
+			w.present, w.count = make([]bool, n), 0
+			for i := range n {
+				if w.present[i] = present[i][v]; w.present[i] {
+					w.count++
+				}
+			}
+		}
+		data.dims[v], typed.views[v] = d, w
+	}
+	switch t := any(typed).(type) {
+	case *typedData[float32]:
+		data.single = t
+	case *typedData[float64]:
+		data.double = t
+	}
+	return data, nil
+}
+
+// checkPresent checks the size of a presence mask, and that every sample has a view and every view a sample.
+func checkPresent(n, views int, present [][]bool) error {
+	if n == 0 {
+		return errors.New("largemvc: no samples")
+	}
+	if present == nil {
+		return nil
+	}
+	if len(present) != n {
+		return fmt.Errorf("largemvc: presence of %d samples for %d", len(present), n)
+	}
+	count := make([]int, views)
+	for i, row := range present {
+		if len(row) != views {
+			return fmt.Errorf("largemvc: presence of sample %d in %d views, there are %d", i, len(row), views)
+		}
+		any := false
+		for v, b := range row {
+			if b {
+				count[v]++
+				any = true
+			}
+		}
+		if !any {
+			return fmt.Errorf("largemvc: sample %d has no view", i)
+		}
+	}
+	for v, c := range count {
+		if c == 0 {
+			return fmt.Errorf("largemvc: no sample has view %d", v)
+		}
+	}
+	return nil
+}
+
+// viewsOf returns the views in the element type, which must be that of the data.
+func viewsOf[T kernel.Float](d *Data) []*view[T] {
+	var views []*view[T]
+	switch p := any(&views).(type) {
+	case *[]*view[float32]:
+		*p = d.single.views
+	case *[]*view[float64]:
+		*p = d.double.views
+	}
+	return views
+}
+
+// Samples returns n.
+func (d *Data) Samples() int { return d.samples }
+
+// Views returns V.
+func (d *Data) Views() int { return len(d.dims) }
+
+// Dims returns d_v for every view, in a new slice.
+func (d *Data) Dims() []int { return append([]int(nil), d.dims...) }
+
+// Dtype returns the element type, tensor.Float32 or tensor.Float64.
+func (d *Data) Dtype() tensor.Dtype { return d.of }
+
+// Present reports whether sample i has view v.
+func (d *Data) Present(i, v int) bool { return d.present == nil || d.present[i][v] }
+
+// Complete reports whether every sample has every view.
+func (d *Data) Complete() bool { return d.present == nil }
+
+// StartPoint is what a network starts from, besides E = 0.
+type StartPoint struct {
+	Anchors []mat.Matrix // P_v, m×d_v, one per view
+	H       mat.Matrix   // n×m; nil means zero
+}
+
+// check compares the sizes with those of e and looks for entries that are no numbers.
+func (s StartPoint) check(e Env) error {
+	if e.Anchors < 1 {
+		return fmt.Errorf("largemvc: %d anchors", e.Anchors)
+	}
+	for v, p := range s.Anchors {
+		if err := checkStart(fmt.Sprintf("the starting anchors of view %d", v), p, e.Anchors, e.Dims[v]); err != nil {
+			return err
+		}
+	}
+	if s.H == nil {
+		return nil
+	}
+	return checkStart("the starting H", s.H, e.Samples, e.Anchors)
+}
+
+func checkStart(what string, x mat.Matrix, rows, columns int) error {
+	if r, c := x.Dims(); r != rows || c != columns {
+		return fmt.Errorf("largemvc: %s are %d×%d, want %d×%d", what, r, c, rows, columns)
+	}
+	for i := range rows {
+		for j := range columns {
+			if e := x.At(i, j); math.IsNaN(e) || math.IsInf(e, 0) {
+				return fmt.Errorf("largemvc: %s have %v in row %d, column %d", what, e, i, j)
+			}
+		}
+	}
+	return nil
+}

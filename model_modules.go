@@ -1,0 +1,316 @@
+package largemvc
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// builder makes the ops of one network.
+type builder[T kernel.Float] struct {
+	of      tensor.Dtype
+	workers int
+	prefix  string
+	scope   string // with the prefix and the number, what makes a label unique in the graph
+	number  int
+	views   []*view[T]
+	inputs  map[*Node]bool // those without a gradient
+}
+
+func newBuilder[T kernel.Float](e Env, views []*view[T]) *builder[T] {
+	return &builder[T]{of: dtypeFor[T](), workers: e.Workers, prefix: e.Prefix, views: views, inputs: map[*Node]bool{}}
+}
+
+// label names an operation of the network. Every one gets a number: nodes whose hashes collide are compared by the hash of
+// their op alone, so two ops should have one hash only if they are the same function of the same inputs.
+func (b *builder[T]) label(format string, args ...any) string {
+	b.number++
+	return fmt.Sprintf("%q %s.%d: ", b.prefix, b.scope, b.number) + fmt.Sprintf(format, args...)
+}
+
+// label names an operation that is a function of its inputs and its parameters alone.
+func label(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+
+// fixed reports whether no learnable node is behind n, so that no gradient by n is wanted.
+func (b *builder[T]) fixed(n *Node) bool { return b.inputs[n] }
+
+// perModule is the network made of one op per step of each module.
+type perModule[T kernel.Float] struct {
+	b     *builder[T]
+	total *Node
+	hs    []*Node   // [l], l from 0
+	ps    [][]*Node // [l][v]
+	ts    [][]*Node // [l][v], nil where E = 0
+	reads map[string]*Node
+}
+
+// buildPerModule makes the network in the graph of e. The modules have been initialised.
+func buildPerModule[T kernel.Float](e Env, data *Data, start StartPoint, r Represent, no Noise, a Anchor, red Reduction) (network, error) {
+	b := newBuilder(e, viewsOf[T](data))
+	n := &perModule[T]{b: b, reads: map[string]*Node{}}
+	n.begin(e, start)
+	y := make([]*Node, e.Views) // X·Pᵀ for the current P
+	for v := range y {
+		var err error
+		if y[v], err = project(b, v, n.ps[0][v]); err != nil {
+			return nil, err
+		}
+		b.inputs[y[v]] = true
+	}
+	z := append([]*Node(nil), y...) // (X − E)·Pᵀ
+	for l := 1; l <= e.Layers; l++ {
+		h, err := n.represent(l, r, z)
+		if err != nil {
+			return nil, err
+		}
+		n.hs = append(n.hs, h)
+		n.ps, n.ts = append(n.ps, make([]*Node, e.Views)), append(n.ts, make([]*Node, e.Views))
+		for v := range e.Views {
+			old := n.ps[l-1][v]
+			if n.ts[l][v], err = n.trust(l, v, no, y[v]); err != nil {
+				return nil, err
+			}
+			if n.ps[l][v], err = n.anchor(l, v, a); err != nil {
+				return nil, err
+			}
+			if n.ps[l][v] != old {
+				if y[v], err = project(b, v, n.ps[l][v]); err != nil {
+					return nil, err
+				}
+			}
+			if z[v] = y[v]; l < e.Layers && n.ts[l][v] != nil {
+				if z[v], err = n.clean(l, v, y[v]); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	total, err := loss(b, red, n.hs[e.Layers], y, n.ps[e.Layers])
+	if err != nil {
+		return nil, err
+	}
+	n.total, err = reach(b, total, learnables([3]Module{r, no, a}))
+	return n, err
+}
+
+// begin makes the nodes of layer 0.
+func (n *perModule[T]) begin(e Env, start StartPoint) {
+	h := start.H
+	if h == nil {
+		h = zeroMatrix{e.Samples, e.Anchors}
+	}
+	n.hs = []*Node{newMatrix(e, e.Name("H0"), h)}
+	n.ps, n.ts = [][]*Node{make([]*Node, e.Views)}, [][]*Node{make([]*Node, e.Views)}
+	for v, p := range start.Anchors {
+		n.ps[0][v] = newMatrix(e, e.Name("P0_%d", v), p)
+		n.b.inputs[n.ps[0][v]] = true
+	}
+	n.b.inputs[n.hs[0]] = true
+}
+
+// represent returns H of layer l.
+func (n *perModule[T]) represent(l int, r Represent, z []*Node) (*Node, error) {
+	h, given := n.hs[l-1], append([]*Node(nil), z...)
+	if !stock(r) {
+		var err error
+		if h, err = hold(n.b, "H", h); err != nil {
+			return nil, err
+		}
+		for v := range given {
+			if given[v], err = hold(n.b, "Z", given[v]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out, err := r.Update(l, h, given)
+	if err != nil {
+		return nil, fmt.Errorf("largemvc: Represent, layer %d: %w", l, err)
+	}
+	s := n.hs[0].Shape()
+	return out, want(fmt.Sprintf("H of Represent, layer %d,", l), out, n.b.of, s[0], s[1])
+}
+
+// trust returns t of layer l and view v, or nil.
+func (n *perModule[T]) trust(l, v int, no Noise, y *Node) (*Node, error) {
+	if _, ok := no.(*NoNoise); ok {
+		return nil, nil
+	}
+	norm, err := residualNode(n.b, residual{view: v}, n.hs[l], y, n.ps[l-1][v])
+	if err == nil && !stock(no) {
+		norm, err = hold(n.b, "r", norm)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := no.Trust(l, v, norm)
+	if err != nil {
+		return nil, fmt.Errorf("largemvc: Noise, layer %d, view %d: %w", l, v, err)
+	}
+	if t == nil {
+		return nil, nil
+	}
+	return t, want(fmt.Sprintf("the trust of Noise, layer %d, view %d,", l, v), t, n.b.of, n.b.views[v].n)
+}
+
+// anchor returns P of layer l and view v.
+func (n *perModule[T]) anchor(l, v int, a Anchor) (*Node, error) {
+	old := n.ps[l-1][v]
+	if _, ok := a.(*FixedAnchors); ok {
+		return old, nil
+	}
+	corr, err := n.correlation(l, v)
+	if err != nil {
+		return nil, err
+	}
+	prev := old
+	if !stock(a) {
+		corr, err = hold(n.b, "HᵀX", corr)
+		if err == nil {
+			prev, err = hold(n.b, "P", old)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	p, err := a.Update(l, v, corr, prev)
+	if err != nil {
+		return nil, fmt.Errorf("largemvc: Anchor, layer %d, view %d: %w", l, v, err)
+	}
+	s := old.Shape()
+	return p, want(fmt.Sprintf("P of Anchor, layer %d, view %d,", l, v), p, n.b.of, s[0], s[1])
+}
+
+// correlation returns M = Hᵀ(X − E) = (diag(b·t)H)ᵀX + (Hᵀdiag(b(1−t))H)·P over the rows that have the view.
+func (n *perModule[T]) correlation(l, v int) (*Node, error) {
+	b, h, t := n.b, n.hs[l], n.ts[l][v]
+	keep, rest := rowWeight{view: v}, rowWeight{view: v, complement: true}
+	if t == nil {
+		if b.views[v].present == nil {
+			return correlate(b, v, h)
+		}
+		a, err := weigh(b, keep, h, nil)
+		if err != nil {
+			return nil, err
+		}
+		return correlate(b, v, a)
+	}
+	a, err := weigh(b, keep, h, t)
+	if err != nil {
+		return nil, err
+	}
+	data, err := correlate(b, v, a)
+	if err != nil {
+		return nil, err
+	}
+	if a, err = weigh(b, rest, h, t); err != nil {
+		return nil, err
+	}
+	w, err := crossGram(b, h, a)
+	if err != nil {
+		return nil, err
+	}
+	return rowMul(b, w, n.ps[l-1][v], false, data)
+}
+
+// clean returns Z = (X − E)·Pᵀ = diag(t)·Y + diag(1−t)·H·C, C = P_old·Pᵀ.
+func (n *perModule[T]) clean(l, v int, y *Node) (*Node, error) {
+	c, err := smallMul(n.b, n.ps[l-1][v], n.ps[l][v], false, true)
+	if err != nil {
+		return nil, err
+	}
+	hc, err := rowMul(n.b, n.hs[l], c, false, nil)
+	if err != nil {
+		return nil, err
+	}
+	return blend(n.b, n.ts[l][v], y, hc)
+}
+
+func (n *perModule[T]) loss() *Node { return n.total }
+
+// read returns a copy of a node, the same one each time, so that what the caller does with it spoils nothing.
+func (n *perModule[T]) read(what string, node *Node) (*Node, error) {
+	if c, ok := n.reads[what]; ok {
+		return c, nil
+	}
+	c, err := hold(n.b, what, node)
+	if err == nil {
+		n.reads[what] = c
+	}
+	return c, err
+}
+
+func (n *perModule[T]) h(l int) (*Node, error) { return n.read(fmt.Sprintf("H%d", l), n.hs[l]) }
+
+func (n *perModule[T]) p(l, v int) (*Node, error) {
+	return n.read(fmt.Sprintf("P%d_%d", l, v), n.ps[l][v])
+}
+
+func (n *perModule[T]) t(l, v int) (*Node, error) {
+	if n.ts[l][v] == nil {
+		return nil, nil
+	}
+	return n.read(fmt.Sprintf("t%d_%d", l, v), n.ts[l][v])
+}
+
+func (n *perModule[T]) eRows(l, v, lo, hi int, dst []float64) error {
+	if n.ts[l][v] == nil {
+		clear(dst)
+		return nil
+	}
+	var values [3][]T
+	for i, node := range []*Node{n.hs[l], n.ps[l-1][v], n.ts[l][v]} {
+		if node.Value() == nil {
+			return errors.New("largemvc: the network has not been run yet")
+		}
+		x, err := elements[T](node.Value())
+		if err != nil {
+			return err
+		}
+		values[i] = x
+	}
+	h, p, t, w := values[0], values[1], values[2], n.b.views[v]
+	m := len(p) / w.d
+	c := &residualCalc[T]{w: w, m: m, p: p}
+	x, half := make([]T, w.d), make([]float64, m)
+	for i := lo; i < hi; i++ {
+		row := dst[(i-lo)*w.d : (i-lo+1)*w.d]
+		if !w.has(i) {
+			clear(row)
+			continue
+		}
+		w.x.Row(i, x)
+		c.direct(x, h[i*m:(i+1)*m], row, half)
+		for j := range row {
+			row[j] *= 1 - float64(t[i])
+		}
+	}
+	return nil
+}
+
+// presenceNode makes the n×V input of zeros and ones.
+func presenceNode(e Env, present [][]bool) *gorgonia.Node {
+	return newMatrix(e, e.Name("present"), presence(present))
+}
+
+// presence is a mask as a matrix.
+type presence [][]bool
+
+func (p presence) Dims() (int, int) { return len(p), len(p[0]) }
+func (p presence) At(i, j int) float64 {
+	if p[i][j] {
+		return 1
+	}
+	return 0
+}
+func (p presence) T() mat.Matrix { return mat.Transpose{Matrix: p} }
+
+// zeroMatrix is r×c zeros.
+type zeroMatrix struct{ r, c int }
+
+func (z zeroMatrix) Dims() (int, int)    { return z.r, z.c }
+func (z zeroMatrix) At(int, int) float64 { return 0 }
+func (z zeroMatrix) T() mat.Matrix       { return zeroMatrix{z.c, z.r} }

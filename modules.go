@@ -1,0 +1,322 @@
+package largemvc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// SoftThreshold is the paper's Represent module:
+//
+//	H' = 1/V Σ_v S_θ(H·R + Z_v·U),   Z_v = (X_v − E_v)·P_vᵀ
+//
+// with one θ per layer and one pair R, U (m×m) for all layers and views. The mean runs over the views that a sample has.
+// The zero value is the module of the paper; S_θ is documented at SoftThresholdOp.
+type SoftThreshold struct {
+	Theta0        float64 // start of every θ; 0 means 0.01. (For a start at 0, Let the nodes be 0.)
+	Lipschitz     float64 // L_p ≥ 1 in R = (1 − 1/L_p) I and U = I/L_p at the start; 0 means 1
+	Activation    Activation
+	OneSided      bool // S_θ(a) = σ(a−θ)
+	Unconstrained bool // Project leaves negative θ as they are
+
+	env   Env
+	theta gorgonia.Nodes
+	r, u  *gorgonia.Node
+}
+
+// RowShrink is the paper's Noise module: E' = D_ρ(X − H·P), that is the trust of RowShrinkOp, with one learnable ρ̃ per
+// layer and view and ρ = Scale·ρ̃.
+//
+// Adam moves a parameter by at most about the learning rate a step, whatever the data. So with Scale 1 and a start at
+// 0.01, the paper's, ρ ends near 1 after 100 steps of 0.01; Scale should be of the size of the residual norms.
+type RowShrink struct {
+	Rho0          float64   // start of every ρ̃; 0 means 0.01. (For a start at 0, Let the nodes be 0.)
+	Scale         []float64 // per view, > 0; nil means 1
+	Activation    Activation
+	Unconstrained bool // Project leaves negative ρ̃ as they are
+
+	env Env
+	rho []gorgonia.Nodes // [l−1][v]
+}
+
+// NoNoise is the Noise module of AMvC-Net and RMvC-Net: E = 0.
+type NoNoise struct{}
+
+// Procrustes is the paper's Anchor module: P' is the polar factor of Hᵀ(X − E), see ProcrustesOp.
+type Procrustes struct {
+	Detach bool    // P counts as constant in the backward pass
+	Floor  float64 // under the singular values there, relative to the largest; 0 means 1e-10 (float32: 1e-5)
+}
+
+// FixedAnchors is the Anchor module of RMvC-Net: P stays as it starts.
+type FixedAnchors struct{}
+
+var (
+	_ Represent = (*SoftThreshold)(nil)
+	_ Noise     = (*RowShrink)(nil)
+	_ Noise     = (*NoNoise)(nil)
+	_ Anchor    = (*Procrustes)(nil)
+	_ Anchor    = (*FixedAnchors)(nil)
+)
+
+const (
+	defaultTheta = 0.01
+	defaultRho   = 0.01
+)
+
+// orDefault returns x, or value if x is 0.
+func orDefault(x, value float64) float64 {
+	if x == 0 {
+		return value
+	}
+	return x
+}
+
+func finite(what string, x float64) error {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return fmt.Errorf("largemvc: %s is %v", what, x)
+	}
+	return nil
+}
+
+// Init makes θ_1 … θ_L, R and U.
+func (s *SoftThreshold) Init(e Env) error {
+	lipschitz := orDefault(s.Lipschitz, 1)
+	if !(lipschitz >= 1) || math.IsInf(lipschitz, 1) {
+		return fmt.Errorf("largemvc: L_p is %g, want it at least 1", lipschitz)
+	}
+	if err := errors.Join(s.Activation.check(), finite("Theta0", s.Theta0)); err != nil {
+		return err
+	}
+	s.env, s.theta = e, make(gorgonia.Nodes, e.Layers)
+	for l := range s.theta {
+		s.theta[l] = newScalar(e, e.Name("theta_%d", l+1), orDefault(s.Theta0, defaultTheta))
+	}
+	s.r = newMatrix(e, e.Name("R"), scaledIdentity(e.Anchors, 1-1/lipschitz))
+	s.u = newMatrix(e, e.Name("U"), scaledIdentity(e.Anchors, 1/lipschitz))
+	return nil
+}
+
+// Learnables returns θ_1 … θ_L, R, U.
+func (s *SoftThreshold) Learnables() gorgonia.Nodes {
+	return append(append(gorgonia.Nodes(nil), s.theta...), s.r, s.u)
+}
+
+// Theta returns the node of layer l = 1 … L, R and U the m×m nodes of all layers. They are nil before Init.
+func (s *SoftThreshold) Theta(l int) *gorgonia.Node {
+	if l < 1 || l > len(s.theta) {
+		return nil
+	}
+	return s.theta[l-1]
+}
+
+// R returns the node that multiplies H.
+func (s *SoftThreshold) R() *gorgonia.Node { return s.r }
+
+// U returns the node that multiplies (X_v − E_v)·P_vᵀ.
+func (s *SoftThreshold) U() *gorgonia.Node { return s.u }
+
+// Project puts negative θ to 0, unless Unconstrained.
+func (s *SoftThreshold) Project() error {
+	if s.Unconstrained {
+		return nil
+	}
+	return nonnegative(s.theta)
+}
+
+// Update returns the mean of S_θ(H·R + Z_v·U).
+func (s *SoftThreshold) Update(l int, h *gorgonia.Node, z []*gorgonia.Node) (*gorgonia.Node, error) {
+	if s.env.Of == tensor.Float32 {
+		return updateH[float32](s, l, h, z)
+	}
+	return updateH[float64](s, l, h, z)
+}
+
+func updateH[T kernel.Float](s *SoftThreshold, l int, h *gorgonia.Node, z []*gorgonia.Node) (*gorgonia.Node, error) {
+	b := newBuilder[T](s.env, nil)
+	b.scope = fmt.Sprintf("H%d", l)
+	hr, err := rowMul(b, h, s.r, false, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*gorgonia.Node, len(z))
+	for v := range z {
+		a, err := rowMul(b, z[v], s.u, false, hr)
+		if err != nil {
+			return nil, err
+		}
+		if out[v], err = softThreshold[T](b.workers, a, s.Theta(l), threshold{s.Activation, s.OneSided}); err != nil {
+			return nil, err
+		}
+	}
+	return s.env.MeanViews(out...)
+}
+
+// Init makes ρ̃_lv.
+func (r *RowShrink) Init(e Env) error {
+	if err := errors.Join(r.Activation.check(), finite("Rho0", r.Rho0)); err != nil {
+		return err
+	}
+	if r.Scale != nil && len(r.Scale) != e.Views {
+		return fmt.Errorf("largemvc: %d scales of ρ for %d views", len(r.Scale), e.Views)
+	}
+	for v, s := range r.Scale {
+		if !(s > 0) || math.IsInf(s, 1) {
+			return fmt.Errorf("largemvc: the scale of ρ in view %d is %g, want it positive", v, s)
+		}
+	}
+	r.env, r.rho = e, make([]gorgonia.Nodes, e.Layers)
+	for l := range r.rho {
+		r.rho[l] = make(gorgonia.Nodes, e.Views)
+		for v := range e.Views {
+			r.rho[l][v] = newScalar(e, e.Name("rho_%d_%d", l+1, v), orDefault(r.Rho0, defaultRho))
+		}
+	}
+	return nil
+}
+
+// Learnables returns ρ̃_lv, layer by layer.
+func (r *RowShrink) Learnables() gorgonia.Nodes {
+	var all gorgonia.Nodes
+	for _, layer := range r.rho {
+		all = append(all, layer...)
+	}
+	return all
+}
+
+// Rho returns the node ρ̃ of layer l = 1 … L and view v; nil before Init.
+func (r *RowShrink) Rho(l, v int) *gorgonia.Node {
+	if l < 1 || l > len(r.rho) || v < 0 || v >= len(r.rho[l-1]) {
+		return nil
+	}
+	return r.rho[l-1][v]
+}
+
+// Project puts negative ρ̃ to 0, unless Unconstrained.
+func (r *RowShrink) Project() error {
+	if r.Unconstrained {
+		return nil
+	}
+	return nonnegative(r.Learnables())
+}
+
+// Trust returns RowShrinkOp of the norms.
+func (r *RowShrink) Trust(l, v int, norm *gorgonia.Node) (*gorgonia.Node, error) {
+	d := shrink{r.Activation, r.scale(v)}
+	if r.env.Of == tensor.Float32 {
+		return rowShrink[float32](r.env.Workers, norm, r.Rho(l, v), d)
+	}
+	return rowShrink[float64](r.env.Workers, norm, r.Rho(l, v), d)
+}
+
+// scale is the unit of ρ in view v.
+func (r *RowShrink) scale(v int) float64 {
+	if r.Scale == nil {
+		return 1
+	}
+	return r.Scale[v]
+}
+
+// Init does nothing.
+func (*NoNoise) Init(Env) error { return nil }
+
+// Learnables returns nothing.
+func (*NoNoise) Learnables() gorgonia.Nodes { return nil }
+
+// Project does nothing.
+func (*NoNoise) Project() error { return nil }
+
+// Trust returns nil: E = 0.
+func (*NoNoise) Trust(int, int, *gorgonia.Node) (*gorgonia.Node, error) { return nil, nil }
+
+// Init checks the floor.
+func (p *Procrustes) Init(Env) error {
+	if !(p.Floor >= 0) || p.Floor >= 1 {
+		return fmt.Errorf("largemvc: the floor of singular values is %g, want 0 ≤ floor < 1", p.Floor)
+	}
+	return nil
+}
+
+// Learnables returns nothing.
+func (*Procrustes) Learnables() gorgonia.Nodes { return nil }
+
+// Project does nothing.
+func (*Procrustes) Project() error { return nil }
+
+// Update returns ProcrustesOp of corr.
+func (p *Procrustes) Update(_, _ int, corr, _ *gorgonia.Node) (*gorgonia.Node, error) {
+	return ProcrustesOp(corr, p.Floor, p.Detach)
+}
+
+// Init does nothing.
+func (*FixedAnchors) Init(Env) error { return nil }
+
+// Learnables returns nothing.
+func (*FixedAnchors) Learnables() gorgonia.Nodes { return nil }
+
+// Project does nothing.
+func (*FixedAnchors) Project() error { return nil }
+
+// Update returns prev.
+func (*FixedAnchors) Update(_, _ int, _, prev *gorgonia.Node) (*gorgonia.Node, error) {
+	return prev, nil
+}
+
+func scaledIdentity(m int, s float64) mat.Matrix {
+	d := make([]float64, m)
+	for i := range d {
+		d[i] = s
+	}
+	return mat.NewDiagDense(m, d)
+}
+
+// newScalar makes an input node with a value.
+func newScalar(e Env, name string, value float64) *gorgonia.Node {
+	v := scalar[float64](value)
+	if e.Of == tensor.Float32 {
+		v = scalar[float32](value)
+	}
+	return gorgonia.NewScalar(e.G, e.Of, gorgonia.WithName(name), gorgonia.WithValue(v))
+}
+
+// newMatrix makes an input node with a value.
+func newMatrix(e Env, name string, x mat.Matrix) *gorgonia.Node {
+	r, c := x.Dims()
+	v := make([]float64, 0, r*c)
+	for i := range r {
+		for j := range c {
+			v = append(v, x.At(i, j))
+		}
+	}
+	value := dense(v, r, c)
+	if e.Of == tensor.Float32 {
+		value = dense(convert[float32](v), r, c)
+	}
+	return gorgonia.NewMatrix(e.G, e.Of, gorgonia.WithName(name), gorgonia.WithShape(r, c), gorgonia.WithValue(value))
+}
+
+// nonnegative puts negative values of scalar nodes to 0.
+func nonnegative(nodes gorgonia.Nodes) error {
+	for _, n := range nodes {
+		var err error
+		switch x := n.Value().Data().(type) {
+		case float32:
+			if x < 0 {
+				err = gorgonia.Let(n, float32(0))
+			}
+		case float64:
+			if x < 0 {
+				err = gorgonia.Let(n, float64(0))
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("largemvc: projection of %s: %w", n.Name(), err)
+		}
+	}
+	return nil
+}

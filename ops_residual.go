@@ -1,0 +1,239 @@
+package largemvc
+
+import (
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// The squared row norms q_i = ‖x_i − h_i P‖² without the matrix X − HP: with y = xPᵀ and K = PPᵀ
+//
+//	q = ‖x‖² − 2⟨h, y⟩ + hKhᵀ
+//
+// That is a difference of large numbers; its relative error is about ε(‖x‖/r)², and summing in float64 does not cure it,
+// for the error is already in y. Rows with q below directShare of ‖x‖² are computed as x − hP, and their derivative by h
+// from the same residual.
+
+// directShare is the share of ‖x‖² below which the difference is not trusted.
+func directShare[T kernel.Float]() float64 {
+	if dtypeFor[T]() == tensor.Float32 {
+		return 1e-2
+	}
+	return 1e-4
+}
+
+// residual says what is made of the q_i.
+type residual struct {
+	view int
+	// loss: the scalar weight·Σ q_i over the present rows; otherwise the vector √q_i.
+	loss   bool
+	weight float64
+}
+
+// coefficient is the derivative of the result by q_i for the cotangent g: all of it for a scalar, else of row i.
+func (r residual) coefficient(g, norm float64) float64 {
+	switch {
+	case r.loss:
+		return r.weight * g
+	case norm == 0: // √q has no derivative there; 0 is a subgradient of the norm
+		return 0
+	}
+	return g / (2 * norm)
+}
+
+// residualInput is an input by which to differentiate.
+type residualInput int
+
+const (
+	byH residualInput = iota
+	byY
+	byP
+)
+
+// residualNode returns the op on H (n×m), Y = X·Pᵀ (n×m) and P (m×d).
+func residualNode[T kernel.Float](b *builder[T], r residual, h, y, p *gorgonia.Node) (*gorgonia.Node, error) {
+	w := b.views[r.view]
+	var shape tensor.Shape
+	if !r.loss {
+		shape = tensor.Shape{w.n}
+	}
+	op := &operation{
+		label: b.label("‖X−HP‖ %+v", r),
+		diff:  []bool{!b.fixed(h), !b.fixed(y), !b.fixed(p)},
+		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := inputs[T](in)
+			if err != nil {
+				return nil, err
+			}
+			c := newResidualCalc(w, x[0], x[1], x[2])
+			if r.loss {
+				sum, err := sumSpans(b.workers, w.n, 1, func(lo, hi int, sum []float64) error {
+					c.rows(lo, hi, func(i int, q float64, _ []float64) {
+						if w.has(i) {
+							sum[0] += q
+						}
+					})
+					return nil
+				})
+				if err != nil {
+					return nil, err
+				}
+				return scalar[T](r.weight * sum[0]), nil
+			}
+			norm := make([]T, w.n)
+			err = eachSpan(b.workers, w.n, func(lo, hi int) error {
+				c.rows(lo, hi, func(i int, q float64, _ []float64) { norm[i] = T(math.Sqrt(q)) })
+				return nil
+			})
+			return dense(norm, w.n), err
+		},
+		grad: func(i int, in gorgonia.Nodes, out, g *gorgonia.Node) (*gorgonia.Node, error) {
+			return residualGrad(b, r, residualInput(i), in[0], in[1], in[2], out, g)
+		},
+	}
+	return apply(op, b.of, shape, h, y, p)
+}
+
+// residualGrad is the derivative of residualNode. With c_i the derivative by q_i,
+//
+//	dH = 2 diag(c)(HK − Y)      dY = −2 diag(c) H      dP = 2 Hᵀdiag(c)H·P (through K)
+func residualGrad[T kernel.Float](b *builder[T], r residual, by residualInput, h, y, p, out, g *gorgonia.Node) (*gorgonia.Node, error) {
+	w, m := b.views[r.view], h.Shape()[1]
+	shape := tensor.Shape{w.n, m}
+	if by == byP {
+		shape = tensor.Shape{m, w.d}
+	}
+	op := &operation{
+		label: b.label("‖X−HP‖ %+v by %d", r, by),
+		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := inputs[T](in)
+			if err != nil {
+				return nil, err
+			}
+			h, y, p, norm, g := x[0], x[1], x[2], x[3], x[4]
+			coefficients := make([]T, w.n)
+			for i := range coefficients {
+				switch {
+				case !w.has(i):
+				case r.loss:
+					coefficients[i] = T(r.coefficient(float64(g[0]), 0))
+				default:
+					coefficients[i] = T(r.coefficient(float64(g[i]), float64(norm[i])))
+				}
+			}
+			switch by {
+			case byH:
+				dh := make([]T, w.n*m)
+				c := newResidualCalc(w, h, y, p)
+				err = eachSpan(b.workers, w.n, func(lo, hi int) error {
+					c.rows(lo, hi, func(i int, _ float64, half []float64) {
+						for j, v := range half {
+							dh[i*m+j] = T(2 * float64(coefficients[i]) * v)
+						}
+					})
+					return nil
+				})
+				return dense(dh, w.n, m), err
+			case byY:
+				return dense(scaleRows(b.workers, w.n, m, h, coefficients, -2), w.n, m), nil
+			}
+			k, err := gramRows(b.workers, w.n, m, m, h, scaleRows(b.workers, w.n, m, h, coefficients, 2))
+			if err != nil {
+				return nil, err
+			}
+			return dense(mulRows(1, m, m, w.d, k, p, false, nil), m, w.d), nil
+		},
+	}
+	return apply(op, b.of, shape, h, y, p, out, g)
+}
+
+// scaleRows returns row i of the n×m matrix x times factor·c_i.
+func scaleRows[T kernel.Float](workers, n, m int, x, c []T, factor T) []T {
+	y := make([]T, n*m)
+	_ = eachSpan(workers, n, func(lo, hi int) error {
+		for i := lo; i < hi; i++ {
+			w := factor * c[i]
+			for j := i * m; j < (i+1)*m; j++ {
+				y[j] = w * x[j]
+			}
+		}
+		return nil
+	})
+	return y
+}
+
+// residualCalc computes rows of X − HP, or what is needed of them.
+type residualCalc[T kernel.Float] struct {
+	w       *view[T]
+	m       int
+	h, y, p []T
+	k       kernel.Panel[T] // K = P·Pᵀ
+}
+
+func newResidualCalc[T kernel.Float](w *view[T], h, y, p []T) *residualCalc[T] {
+	c := &residualCalc[T]{w: w, m: len(p) / w.d, h: h, y: y, p: p}
+	k := make([]float64, c.m*c.m)
+	for i := range c.m {
+		for j := range i + 1 {
+			sum := 0.0
+			for q := range w.d {
+				sum += float64(p[i*w.d+q]) * float64(p[j*w.d+q])
+			}
+			k[i*c.m+j], k[j*c.m+i] = sum, sum
+		}
+	}
+	kernel.Pack(&c.k, c.m, c.m, k, c.m)
+	return c
+}
+
+// rows calls f for the rows [lo, hi) with q_i = ‖x_i − h_i P‖² and with half its gradient by h_i, h_i K − y_i.
+func (c *residualCalc[T]) rows(lo, hi int, f func(i int, q float64, half []float64)) {
+	m, d := c.m, c.w.d
+	ld := kernel.Pad(m)
+	hk, half := make([]T, block*ld), make([]float64, m)
+	var x []T // room for a row computed directly, when there is one
+	var r []float64
+	for ; lo < hi; lo += block {
+		end := min(lo+block, hi)
+		kernel.Mul(end-lo, c.h[lo*m:], m, &c.k, hk, ld, false)
+		for i := lo; i < end; i++ {
+			h, y, k := c.h[i*m:(i+1)*m], c.y[i*m:(i+1)*m], hk[(i-lo)*ld:]
+			q := c.w.norms[i]
+			for j, v := range h {
+				q += float64(v) * (float64(k[j]) - 2*float64(y[j]))
+				half[j] = float64(k[j]) - float64(y[j])
+			}
+			if q < directShare[T]()*c.w.norms[i] {
+				if x == nil {
+					x, r = make([]T, d), make([]float64, d)
+				}
+				c.w.x.Row(i, x)
+				q = c.direct(x, h, r, half)
+			}
+			f(i, max(q, 0), half)
+		}
+	}
+}
+
+// direct sets r to x − hP and half to −rPᵀ, and returns ‖r‖².
+func (c *residualCalc[T]) direct(x, h []T, r, half []float64) float64 {
+	d := c.w.d
+	for q, v := range x {
+		r[q] = float64(v)
+	}
+	for j, v := range h {
+		for q, p := range c.p[j*d : (j+1)*d] {
+			r[q] -= float64(v) * float64(p)
+		}
+	}
+	for j := range h {
+		sum := 0.0
+		for q, p := range c.p[j*d : (j+1)*d] {
+			sum -= r[q] * float64(p)
+		}
+		half[j] = sum
+	}
+	return kernel.SumSquares(r, 0)
+}

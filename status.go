@@ -1,0 +1,68 @@
+package largemvc
+
+import (
+	"fmt"
+	"time"
+)
+
+// Status says why a training ended.
+type Status int
+
+const (
+	// EpochLimit: all epochs were done.
+	EpochLimit Status = iota
+	// Converged: the loss did not fall by more than Config.Tolerance for Config.Patience epochs.
+	Converged
+	// Stopped: the progress callback ended the run.
+	Stopped
+	// Cancelled: the context was cancelled, or its deadline passed.
+	Cancelled
+	// Diverged: the loss became NaN, infinite or very large. The result holds the state before that.
+	Diverged
+)
+
+var statusNames = []string{"epoch limit", "converged", "stopped", "cancelled", "diverged"}
+
+func (s Status) String() string { return optionName(statusNames, int(s)) }
+
+// Early says whether the training ended before its last epoch.
+func (s Status) Early() bool { return s != EpochLimit }
+
+// Epoch is what a progress callback learns after an epoch.
+type Epoch struct {
+	Restart  int // counted from 0
+	Restarts int
+	Epoch    int // epochs done, from 1
+	Epochs   int
+	Loss     float64   // before this epoch's step, extra loss included
+	ViewLoss []float64 // reconstruction loss of every view; the callback must not change or keep it
+	Elapsed  time.Duration
+}
+
+// Timings says where the time of a fit went.
+type Timings struct {
+	Prepare  time.Duration // checks and preprocessing
+	Start    time.Duration // first anchors
+	Train    time.Duration // all epochs
+	Epoch    time.Duration // median epoch
+	Clusters time.Duration // last forward pass and k-means on H
+	Total    time.Duration
+}
+
+// DivergedError says at which epoch the loss stopped being usable. The clustering returned beside it holds the last good
+// state.
+type DivergedError struct {
+	Epoch int     // counted from 1
+	Loss  float64 // NaN, an infinity, or far above the first loss; NaN too where a sum inside the network was not finite
+	Err   error   // what happened inside the network, or nil
+}
+
+func (e *DivergedError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("largemvc: the training diverged in epoch %d: %v", e.Epoch, e.Err)
+	}
+	return fmt.Sprintf("largemvc: the training diverged in epoch %d: the loss is %v", e.Epoch, e.Loss)
+}
+
+// Unwrap returns what happened inside the network, or nil.
+func (e *DivergedError) Unwrap() error { return e.Err }

@@ -1,0 +1,111 @@
+package largemvc
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/linalg"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// floatFloor is the default floor of float32 data, whose singular values are noise below it.
+const floatFloor = 1e-5
+
+// ProcrustesOp returns the orthogonal Procrustes step on a matrix M (m×d, float32 or float64): P = B·Cᵀ of the thin
+// singular value decomposition M = B·Σ·Cᵀ, the matrix with orthonormal rows (m ≤ d) or columns (m > d) that maximises
+// ⟨P, M⟩. The arithmetic is float64.
+//
+// Its derivative is in closed form, with Q = BᵀGC for the cotangent G of P:
+//
+//	dM = B [ (Q−Qᵀ)_ij / (σ_i+σ_j) ] Cᵀ + (I−BBᵀ) G C Σ⁻¹ Cᵀ + B Σ⁻¹ Bᵀ G (I−CCᵀ)
+//
+// Only sums of singular values are divided by, so repeated ones do no harm. Singular values below floor times the largest
+// count as that product here; 0 means 1e-10 for float64 and 1e-5 for float32. Where singular values are zero, P is
+// completed by a fixed rule that depends on M alone: P is orthonormal even for M = 0, where the derivative is 0. A matrix
+// with NaN or infinity ends the run with an error. With detach there is no derivative: P counts as constant.
+func ProcrustesOp(m *gorgonia.Node, floor float64, detach bool) (*gorgonia.Node, error) {
+	if err := wantFloat("the matrix of a Procrustes step", m, 2); err != nil {
+		return nil, err
+	}
+	if !(floor >= 0) || floor >= 1 {
+		return nil, fmt.Errorf("largemvc: the floor of singular values is %g, want 0 ≤ floor < 1", floor)
+	}
+	if m.Dtype() == tensor.Float32 {
+		if floor == 0 {
+			floor = floatFloor
+		}
+		return procrustes[float32](m, floor, detach)
+	}
+	return procrustes[float64](m, floor, detach)
+}
+
+func procrustes[T kernel.Float](m *gorgonia.Node, floor float64, detach bool) (*gorgonia.Node, error) {
+	k, d := m.Shape()[0], m.Shape()[1]
+	op := &operation{
+		label: label("Procrustes floor %g detach %t", floor, detach),
+		diff:  []bool{!detach},
+		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := elements[T](in[0])
+			if err != nil {
+				return nil, err
+			}
+			var polar linalg.Polar
+			p := make([]float64, k*d)
+			if err := polar.Factor(k, d, double(x), p); err != nil {
+				return nil, err
+			}
+			return dense(convert[T](p), k, d), nil
+		},
+		grad: func(_ int, in gorgonia.Nodes, p, dp *gorgonia.Node) (*gorgonia.Node, error) {
+			return procrustesGrad[T](in[0], p, dp, floor)
+		},
+	}
+	return apply(op, dtypeFor[T](), tensor.Shape{k, d}, m)
+}
+
+// procrustesGrad is the derivative of procrustes; M·Pᵀ = B·Σ·Bᵀ has all that it needs of the decomposition.
+func procrustesGrad[T kernel.Float](m, p, dp *gorgonia.Node, floor float64) (*gorgonia.Node, error) {
+	k, d := m.Shape()[0], m.Shape()[1]
+	op := &operation{
+		label: label("Procrustes gradient floor %g", floor),
+		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := inputs[T](in)
+			if err != nil {
+				return nil, err
+			}
+			g := double(x[2])
+			for i, v := range g {
+				if math.IsNaN(v) || math.IsInf(v, 0) {
+					return nil, fmt.Errorf("the cotangent has %v in row %d, column %d", v, i/d, i%d)
+				}
+			}
+			polar := linalg.Polar{Floor: floor}
+			if err := polar.Load(k, d, double(x[0]), double(x[1])); err != nil {
+				return nil, err
+			}
+			polar.Grad(g, g)
+			return dense(convert[T](g), k, d), nil
+		},
+	}
+	return apply(op, dtypeFor[T](), tensor.Shape{k, d}, m, p, dp)
+}
+
+// double returns a copy of x in float64.
+func double[T kernel.Float](x []T) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v)
+	}
+	return y
+}
+
+// convert returns a copy of x in the element type.
+func convert[T kernel.Float](x []float64) []T {
+	y := make([]T, len(x))
+	for i, v := range x {
+		y[i] = T(v)
+	}
+	return y
+}
