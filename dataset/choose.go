@@ -1,0 +1,250 @@
+package dataset
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Names that files of this field use, lower case, the likeliest first.
+var (
+	viewNames    = []string{"x", "xs", "data", "fea", "feas", "features", "feature", "views", "view", "v"}
+	labelNames   = []string{"y", "gt", "label", "labels", "truth", "gnd", "truelabel", "true_label", "truelabels", "groundtruth", "ground_truth", "class", "classes", "target"}
+	maskNames    = []string{"present", "mask"}
+	numberedName = regexp.MustCompile(`^(?i:(x|data|fea|feas|features|feature|views|view|v)([_-]?))(\d{1,6})$`)
+	elementName  = regexp.MustCompile(`^(.+)\{(\d{1,6})\}$`)
+)
+
+// find returns the variable of a name: exactly, else without regard to case, else the element X{2} of a cell, else nil.
+func (s *source) find(name string) *variable {
+	for _, v := range s.vars {
+		if v.name == name {
+			return v
+		}
+	}
+	for _, v := range s.vars {
+		if strings.EqualFold(v.name, name) {
+			return v
+		}
+	}
+	if m := elementName.FindStringSubmatch(name); m != nil {
+		k, err := strconv.Atoi(m[2])
+		if c := s.find(m[1]); err == nil && c != nil && c.kind == cell && k >= 1 && k <= len(c.cells) {
+			return c.cells[k-1]
+		}
+	}
+	return nil
+}
+
+// listing names the variables with their shapes, for errors.
+func (s *source) listing() string {
+	if len(s.vars) == 0 {
+		return "nothing"
+	}
+	var b strings.Builder
+	for i, v := range s.vars {
+		if i == 12 {
+			fmt.Fprintf(&b, " and %d more", len(s.vars)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s (%s %s)", v.name, v.shapeString(), v.class)
+	}
+	return b.String()
+}
+
+// views chooses the variables that hold the views. taken are those that serve as labels, mask or index.
+func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, error) {
+	if len(names) > 0 {
+		return s.namedViews(names)
+	}
+	for _, base := range viewNames { // a cell of a usual name
+		for _, v := range s.vars {
+			if v.kind == cell && strings.ToLower(v.name) == base && !taken[v] {
+				return v.members()
+			}
+		}
+	}
+	if vs := s.numberedViews(taken); len(vs) > 0 {
+		return vs, nil
+	}
+	for _, base := range viewNames {
+		for _, v := range s.vars {
+			if v.isMatrix() && strings.ToLower(v.name) == base && !taken[v] {
+				return []*variable{v}, nil
+			}
+		}
+	}
+	var cells, matrices, vectors []*variable
+	for _, v := range s.vars {
+		switch {
+		case taken[v] || slices.Contains(labelNames, strings.ToLower(v.name)):
+		case v.kind == cell && v.allMatrices():
+			cells = append(cells, v)
+		case v.isMatrix():
+			if _, vector := v.vectorLen(); vector {
+				vectors = append(vectors, v)
+			} else {
+				matrices = append(matrices, v)
+			}
+		}
+	}
+	if len(matrices) == 0 {
+		matrices = vectors
+	}
+	switch {
+	case len(cells) == 1:
+		return cells[0].members()
+	case len(cells) == 0 && len(matrices) == 1:
+		return matrices, nil
+	}
+	for _, v := range s.vars {
+		if v.kind == other && (slices.Contains(viewNames, strings.ToLower(v.name)) || numberedName.MatchString(v.name)) {
+			return []*variable{v}, nil // the error is going to say why it cannot be read
+		}
+	}
+	return nil, fmt.Errorf("dataset: %s: holds %s; name the views with Options.Views", s.path, s.listing())
+}
+
+func (s *source) namedViews(names []string) ([]*variable, error) {
+	var vs []*variable
+	for _, name := range names {
+		v := s.find(name)
+		switch {
+		case v == nil:
+			return nil, fmt.Errorf("dataset: %s: has no variable %s; it holds %s", s.path, name, s.listing())
+		case v.kind == cell:
+			m, err := v.members()
+			if err != nil {
+				return nil, err
+			}
+			vs = append(vs, m...)
+		default:
+			vs = append(vs, v)
+		}
+	}
+	return vs, nil
+}
+
+// members are the matrices of a cell.
+func (v *variable) members() ([]*variable, error) {
+	if len(v.cells) == 0 {
+		return nil, v.errorf("is an empty cell")
+	}
+	return v.cells, nil
+}
+
+func (v *variable) allMatrices() bool {
+	return len(v.cells) > 0 && !slices.ContainsFunc(v.cells, func(c *variable) bool { return !c.isMatrix() })
+}
+
+// numberedViews are the matrices X0, X1, … of the likeliest prefix, in numeric order.
+func (s *source) numberedViews(taken map[*variable]bool) []*variable {
+	groups := map[string][]*variable{}
+	best, rank := "", len(viewNames)
+	for _, v := range s.vars {
+		m := numberedName.FindStringSubmatch(v.name)
+		if m == nil || !v.isMatrix() || taken[v] {
+			continue
+		}
+		prefix := v.name[:len(v.name)-len(m[3])]
+		groups[prefix] = append(groups[prefix], v)
+		if r := slices.Index(viewNames, strings.ToLower(m[1])); r < rank || (r == rank && len(groups[prefix]) > len(groups[best])) {
+			best, rank = prefix, r
+		}
+	}
+	slices.SortStableFunc(groups[best], func(a, b *variable) int { return compareNumeric(a.name, b.name) })
+	return groups[best]
+}
+
+// checkViews says which of the views cannot be one.
+func checkViews(vs []*variable) error {
+	for _, v := range vs {
+		rows, cols, ok := v.shape2()
+		switch {
+		case v.kind == other && v.note != "":
+			return v.errorf("cannot be a view: %s", v.note)
+		case v.kind != numeric && v.kind != sparse:
+			return v.errorf("is %s of class %s; a view is a numeric matrix", v.shapeString(), v.class)
+		case !ok:
+			return v.errorf("is %s; a view is a matrix of samples by features", v.shapeString())
+		case rows == 0 || cols == 0:
+			return v.errorf("is empty (%s)", v.shapeString())
+		}
+	}
+	return nil
+}
+
+// labelVariables are those that hold the labels: a vector, a matrix with one 1 in each row, or a cell of vectors.
+func (s *source) labelVariables(o *Options) ([]*variable, error) {
+	if o.NoLabels || o.LabelsFile != "" {
+		return nil, nil
+	}
+	if o.Labels != "" {
+		v := s.find(o.Labels)
+		if v == nil {
+			return nil, nil // another file may have it
+		}
+		return v.labelVectors()
+	}
+	for _, base := range labelNames {
+		for _, v := range s.vars {
+			if strings.ToLower(v.name) == base && v.isLabels() {
+				return v.labelVectors()
+			}
+		}
+	}
+	return nil, nil
+}
+
+// isLabels tells whether a variable with the name of labels has the shape of some.
+func (v *variable) isLabels() bool {
+	if v.kind == cell {
+		return len(v.cells) > 0 && !slices.ContainsFunc(v.cells, func(c *variable) bool { return !c.isLabels() })
+	}
+	_, vector := v.vectorLen()
+	return vector || (v.kind == numeric && len(v.dims) == 2)
+}
+
+func (v *variable) labelVectors() ([]*variable, error) {
+	if !v.isLabels() {
+		return nil, v.errorf("is %s of class %s; labels are a vector", v.shapeString(), v.class)
+	}
+	if v.kind == cell {
+		return v.cells, nil
+	}
+	return []*variable{v}, nil
+}
+
+// maskVariable is the n×V matrix of the views present, or nil.
+func (s *source) maskVariable(name string) *variable {
+	if name != "" {
+		return s.find(name)
+	}
+	for _, base := range maskNames {
+		for _, v := range s.vars {
+			if strings.ToLower(v.name) == base && v.kind == numeric && len(v.dims) == 2 {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// indexVariables are the lists of the samples present in each view, or nil.
+func (s *source) indexVariables() []*variable {
+	for _, v := range s.vars {
+		if v.kind != cell || strings.ToLower(v.name) != "index" || len(v.cells) == 0 {
+			continue
+		}
+		vectors := !slices.ContainsFunc(v.cells, func(c *variable) bool { _, ok := c.vectorLen(); return !ok || c.kind != numeric })
+		if vectors {
+			return v.cells
+		}
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+// Package dataset reads and writes multi-view data: n samples described by V matrices X_v of n×d_v values, with class
+// labels where they are known, and with a mask where samples lack some of their views.
+//
+//	set, err := dataset.Open("handwritten.mat", dataset.Options{})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	fmt.Println(set.Samples(), "samples,", len(set.Views), "views,", set.Classes(), "classes")
+//
+// # Formats
+//
+// [Open] recognises a file by its content, not by its name:
+//
+//   - NumPy .npz and .npy: stored and compressed members, versions 1 to 3, C and Fortran order, either byte order, bool,
+//     integers of 8 to 64 bits, floats of 16 to 64 bits; scipy.sparse matrices (CSR and CSC). Views are named X0, X1, … (x0, X_0,
+//     view_0, view0 … too, in numeric order), labels y (gt, label, labels, truth, gnd, truelabel … too).
+//   - MATLAB v5 to v7 .mat, compressed or not: views in a cell (X, data, fea …; 1×V or V×1) or in numbered variables, stored
+//     as any numeric class, full or sparse. Text, structures and functions are skipped.
+//   - MATLAB v7.3 .mat, which are HDF5 files, with the same contents; and plain HDF5 files with numbered datasets.
+//   - CSV and TSV, with or without a header, also gzip: one view a file, labels in a column or a file of their own.
+//   - A folder, or several files ([OpenFiles]): one view a file, a file named y, labels, gt … for the labels.
+//
+// # Conventions
+//
+// Rows are samples. MATLAB files that hold the views d×n are turned; which of the two it is, is decided once for the
+// file, by the number of labels and by the views that are not square. Labels may be any numbers; they become classes
+// 0 … c−1 in the order of their values, and [Set.LabelNames] keeps the values.
+//
+// An absent view of a sample is a row of zeros with a false in [Set.Present]. Files say so in one of three ways: by an
+// `index` cell (the samples present in each view, from 1) next to rows that are wholly NaN, by a matrix `present` or
+// `mask` (n×V), or, with [Options.MissingRows], by rows that are wholly NaN. Any other NaN or infinity is an error that
+// names view, row and column.
+//
+// # Looking and writing
+//
+// [Inspect] says what is in a file, how it is read and what stands out: constant columns, rows of zeros, absent rows, the
+// share of entries that are not zero. [Set.WriteNPZ], [WriteNPZ], [WriteLabels] and [WriteCSV] write files that appear whole
+// or not at all. [Synthetic] draws a set with known clusters, [Drop] and [Set.Incomplete] take views away from a complete
+// one.
+//
+// # Memory
+//
+// A dense view costs its n·d_v values of the float type asked for, and no second copy, whatever the type in the file.
+// Sizes that a header claims are compared with what the file holds, and compressed data are given memory only as they
+// arrive; [Options.MaxBytes] bounds the whole. A broken, truncated or malicious file gives an error that names the file
+// and the variable.
+package dataset

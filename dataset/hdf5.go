@@ -1,0 +1,235 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/largemvc/largemvc/dataset/internal/elem"
+	"github.com/largemvc/largemvc/dataset/internal/hdf5"
+)
+
+const (
+	maxReferences = 4096    // elements of a cell that are looked at
+	maxNesting    = 4       // cells in cells
+	maxObjects    = 1 << 16 // variables and elements of cells of a file
+)
+
+// hdf5Lister lists the variables of a MATLAB v7.3 or plain HDF5 file.
+type hdf5Lister struct {
+	s     *source
+	f     *hdf5.File
+	lim   *limits
+	count int
+}
+
+func (s *source) listHDF5(r io.ReaderAt, lim *limits) error {
+	s.format = "HDF5"
+	f, err := hdf5.Open(r, s.size)
+	if err != nil {
+		return err
+	}
+	l := hdf5Lister{s: s, f: f, lim: lim}
+	root, err := f.Object(f.Root())
+	if err != nil {
+		return err
+	}
+	links, err := f.Links(root)
+	if err != nil {
+		return err
+	}
+	for _, link := range links {
+		if link.Name == "#refs#" || link.Name == "#subsystem#" {
+			continue
+		}
+		v, matlab, err := l.variable(link.Name, link.Addr, nil)
+		if err != nil {
+			return fmt.Errorf("%s %w", link.Name, err)
+		}
+		if matlab {
+			s.format = "MATLAB v7.3 (HDF5)"
+		}
+		s.vars = append(s.vars, v)
+	}
+	if len(s.vars) == 0 {
+		return errors.New("holds no variable")
+	}
+	return nil
+}
+
+// variable describes the object at an address. above are the cells that it lies in.
+func (l *hdf5Lister) variable(name string, addr uint64, above []uint64) (v *variable, matlab bool, err error) {
+	if l.count++; l.count > maxObjects {
+		return nil, false, fmt.Errorf("holds more than %d arrays", maxObjects)
+	}
+	o, err := l.f.Object(addr)
+	if err != nil {
+		return nil, false, err
+	}
+	class := o.Attributes["MATLAB_class"].Text()
+	matlab = class != ""
+	v = &variable{file: l.s.path, name: name, class: class}
+	if !o.IsDataset {
+		err := l.group(v, o)
+		return v, matlab, err
+	}
+	if !matlab {
+		v.class = o.Type.String()
+	}
+	v.dims = slices.Clone(o.Dims)
+	if matlab {
+		slices.Reverse(v.dims) // MATLAB stores its first axis fastest
+		v.colMajor = len(v.dims) > 1
+	}
+	empty, _ := o.Attributes["MATLAB_empty"].Number()
+	switch {
+	case empty != 0:
+		err = l.empty(v, o)
+	case class == "cell":
+		err = l.cell(v, o, addr, above)
+	case class == "char" || class == "function_handle" || class == "struct":
+		v.kind, v.note = other, class+" arrays are not read"
+	default:
+		l.numeric(v, o)
+	}
+	return v, matlab, err
+}
+
+// numeric describes a dataset of numbers.
+func (l *hdf5Lister) numeric(v *variable, o *hdf5.Object) {
+	if o.Type.Elem.Kind == elem.Invalid {
+		v.kind, v.note = other, "arrays of type "+o.Type.String()+" are not read"
+		return
+	}
+	stored, unwritten, err := l.f.Stored(o)
+	if err != nil {
+		v.kind, v.note = other, "it "+err.Error()
+		return
+	}
+	width := int64(o.Type.Size)
+	if !l.lim.unbacked(min(int64(unwritten), 1<<56) * width) {
+		v.kind, v.note = other, fmt.Sprintf("it promises %d values that were never written", unwritten)
+		return
+	}
+	v.typ, v.anyOrder = o.Type.Elem, true
+	v.backed = int64(o.Elements()-unwritten)*width/growth <= stored
+	v.stream = func(run func(int, []byte) error) error { return l.f.Read(o, run) }
+}
+
+// empty describes an empty MATLAB array, whose data are its dimensions.
+func (l *hdf5Lister) empty(v *variable, o *hdf5.Object) error {
+	dims := &variable{file: v.file, name: v.name, dims: o.Dims}
+	if l.numeric(dims, o); dims.kind != numeric || len(o.Dims) != 1 || o.Dims[0] > 32 {
+		return errors.New("is damaged (an empty array without dimensions)")
+	}
+	x, err := readFloats(dims, l.lim)
+	if err != nil {
+		return err
+	}
+	if v.dims, err = toInts(x); err != nil {
+		return err
+	}
+	if !slices.Contains(v.dims, 0) {
+		return errors.New("is damaged (an empty array with elements)")
+	}
+	v.stream = func(func(int, []byte) error) error { return nil }
+	v.typ, v.backed = elem.Type{Kind: elem.Float64}, true
+	return nil
+}
+
+// cell describes the elements of a cell, which are references.
+func (l *hdf5Lister) cell(v *variable, o *hdf5.Object, addr uint64, above []uint64) error {
+	v.kind = cell
+	if o.Elements() > maxReferences {
+		v.kind, v.note = other, fmt.Sprintf("cells of more than %d elements are not read", maxReferences)
+		return nil
+	}
+	if slices.Contains(above, addr) || len(above) == maxNesting {
+		return errors.New("is a cell nested too deeply")
+	}
+	refs, err := l.f.References(o, maxReferences)
+	if err != nil {
+		return err
+	}
+	within := append(slices.Clip(above), addr)
+	for i, ref := range refs {
+		name := fmt.Sprintf("%s{%d}", v.name, i+1)
+		c := &variable{file: v.file, name: name, class: "empty", dims: []int{0, 0}, kind: other, note: "it is empty"}
+		if ref != 0 {
+			if c, _, err = l.variable(name, ref, within); err != nil {
+				return fmt.Errorf("element %d %w", i+1, err)
+			}
+		}
+		v.cells = append(v.cells, c)
+	}
+	return nil
+}
+
+// group describes a sparse matrix, which MATLAB stores as a group, or another group, which is skipped.
+func (l *hdf5Lister) group(v *variable, o *hdf5.Object) error {
+	rows, ok := o.Attributes["MATLAB_sparse"].Number()
+	if !ok {
+		v.kind, v.note = other, "groups and structures are not read"
+		if v.class == "" {
+			v.class = "group"
+		}
+		return nil
+	}
+	links, err := l.f.Links(o)
+	if err != nil {
+		return err
+	}
+	parts := map[string]*hdf5.Object{}
+	for _, link := range links {
+		if link.Name != "data" && link.Name != "ir" && link.Name != "jc" {
+			continue
+		}
+		if parts[link.Name], err = l.f.Object(link.Addr); err != nil {
+			return err
+		}
+	}
+	jc := parts["jc"]
+	if jc == nil || len(jc.Dims) != 1 || jc.Dims[0] < 1 || rows != math.Trunc(rows) || rows < 0 || rows > math.MaxInt32 {
+		return errors.New("is damaged (a sparse matrix without its columns)")
+	}
+	v.kind, v.class = sparse, "sparse "+v.class
+	v.dims = []int{int(rows), jc.Dims[0] - 1}
+	if d := parts["data"]; d != nil {
+		v.nnz = d.Elements()
+	}
+	v.compressed = func() (*compressed, error) { return l.sparse(v, parts) }
+	return nil
+}
+
+func (l *hdf5Lister) sparse(v *variable, parts map[string]*hdf5.Object) (*compressed, error) {
+	c := &compressed{}
+	read := func(name string) ([]float64, error) {
+		o := parts[name]
+		if o == nil || len(o.Dims) != 1 { // a matrix without entries has no data and ir
+			return nil, nil
+		}
+		p := &variable{file: v.file, name: v.name + "." + name, dims: o.Dims}
+		if l.numeric(p, o); p.kind != numeric {
+			return nil, errors.New(p.note)
+		}
+		return readFloats(p, newLimits(&Options{MaxBytes: l.lim.max}, l.lim.file))
+	}
+	index, err := read("ir")
+	if err == nil {
+		c.index, err = toInts(index)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ptr, err := read("jc")
+	if err == nil {
+		c.ptr, err = toInts(ptr)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.value, err = read("data")
+	return c, err
+}

@@ -1,0 +1,276 @@
+package dataset
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// Report says what is in some files and how they are read. Its String is a table for people.
+type Report struct {
+	Name  string
+	Files []FileReport
+	// Problem is the error that Open gives for these files and options, or nil. What was found before it is reported.
+	Problem error
+	// Notes are remarks on what was skipped or left out.
+	Notes []string
+
+	Samples     int
+	Orientation string // which axis of the matrices counts the samples, and why
+	Views       []ViewReport
+	Classes     []ClassReport // nil without labels
+	Incomplete  int           // samples that lack a view
+	MissingRate float64       // share of the n·V view rows that are absent
+	Bytes       int64         // memory of the values as they are read
+}
+
+// FileReport is one file.
+type FileReport struct {
+	Path      string
+	Format    string // for example "MATLAB v5"
+	Bytes     int64
+	Variables []VariableReport
+}
+
+// VariableReport is one variable of a file.
+type VariableReport struct {
+	Name  string
+	Class string // for example "double stored as uint8"
+	Shape string // for example "210×1302"
+	Role  string // view 0, labels, mask, index, or empty
+	Note  string // why it is skipped
+}
+
+// ClassReport is one class of the labels.
+type ClassReport struct {
+	Name  string // the value in the file
+	Count int
+}
+
+// ViewReport describes the values of one view. Absent rows do not count in anything but Absent.
+type ViewReport struct {
+	Name     string
+	Features int
+	Class    string  // as stored
+	Sparse   bool    // held as CSR
+	Fill     float64 // share of entries that are not zero
+	Absent   int     // absent rows
+	// ConstantColumns is the number of columns with one value in all rows; ZeroRows the number of rows of zeros.
+	ConstantColumns, ZeroRows int
+	// NaN and Inf count the entries that are no finite numbers; FirstBad is the place of the first.
+	NaN, Inf int
+	FirstBad *Place
+	// Min and Max are over the finite entries. MedianStd and MaxStd are the median and the largest standard deviation
+	// of the columns that are not constant: columns of very different scale show in their ratio.
+	Min, Max, MedianStd, MaxStd float64
+}
+
+// Place is an entry of a view.
+type Place struct{ Row, Column int }
+
+// Inspect looks at a file or folder as [Open] would read it. An error means that it could not be opened at all; anything
+// that keeps it from being read is in [Report.Problem].
+func Inspect(path string, o Options) (*Report, error) { return InspectFiles([]string{path}, o) }
+
+// InspectFiles is [Inspect] for several files.
+func InspectFiles(paths []string, o Options) (*Report, error) {
+	p, err := newPlan(paths, &o)
+	if len(p.sources) == 0 {
+		return nil, err
+	}
+	r := &Report{Name: p.name, Problem: err}
+	if err == nil {
+		defer p.close()
+		r.fill(p, &o)
+	}
+	r.Notes = append(r.Notes, p.notes...)
+	for _, s := range p.sources {
+		f := FileReport{Path: s.path, Format: s.format, Bytes: s.size}
+		for _, v := range s.vars {
+			f.add(v, p)
+		}
+		r.Files = append(r.Files, f)
+	}
+	return r, nil
+}
+
+// add lists a variable and, for a cell, its elements.
+func (f *FileReport) add(v *variable, p *plan) {
+	f.Variables = append(f.Variables, VariableReport{v.name, v.class, v.shapeString(), p.role(v), v.note})
+	for i, c := range v.cells {
+		if i == 32 {
+			f.Variables = append(f.Variables, VariableReport{Name: "…", Note: "more elements are not shown"})
+			return
+		}
+		f.add(c, p)
+	}
+}
+
+func (p *plan) role(v *variable) string {
+	if i := slices.Index(p.views, v); i >= 0 {
+		return "view " + itoa(i)
+	}
+	switch {
+	case slices.Contains(p.labels, v):
+		return "labels"
+	case v == p.mask:
+		return "mask"
+	case slices.Contains(p.index, v):
+		return "index"
+	}
+	return ""
+}
+
+// fill reads the data and describes them.
+func (r *Report) fill(p *plan, o *Options) {
+	raw, err := p.readRaw(o)
+	if err != nil {
+		r.Problem = err
+		return
+	}
+	r.Problem = raw.resolve(o)
+	set := raw.set
+	r.Samples, r.MissingRate, r.Bytes = set.Samples(), set.MissingRate(), set.Bytes()
+	r.Orientation = "rows are samples (" + p.why + ")"
+	if p.turned {
+		r.Orientation = "columns are samples (" + p.why + ")"
+	}
+	if o.Triplets {
+		r.Orientation = "triplets of row, column and value"
+	}
+	for _, row := range set.Present {
+		if slices.Contains(row, false) {
+			r.Incomplete++
+		}
+	}
+	if set.Labels != nil {
+		r.Classes = make([]ClassReport, len(set.LabelNames))
+		for c, name := range set.LabelNames {
+			r.Classes[c].Name = name
+		}
+		for _, l := range set.Labels {
+			r.Classes[l].Count++
+		}
+	}
+	for v := range set.Views {
+		r.Views = append(r.Views, describe(set, v, p.views[v].class))
+	}
+}
+
+// column gathers the finite values of a column, as differences to its first one.
+type column struct {
+	n, bad           int
+	first, sum, sum2 float64
+	least, most      float64
+}
+
+// add takes the value x, times over.
+func (c *column) add(x float64, times int) {
+	if c.n == 0 {
+		c.first, c.least, c.most = x, x, x
+	}
+	c.n += times
+	c.least, c.most = min(c.least, x), max(c.most, x)
+	c.sum += float64(times) * (x - c.first)
+	c.sum2 += float64(times) * (x - c.first) * (x - c.first)
+}
+
+func (c *column) std() float64 {
+	m := c.sum / float64(c.n)
+	return math.Sqrt(max(c.sum2/float64(c.n)-m*m, 0))
+}
+
+// describe goes through the values of a view once; of a sparse view, through its entries.
+func describe(set *Set, v int, class string) ViewReport {
+	view := &set.Views[v]
+	r := ViewReport{Name: view.Name, Features: view.Cols, Class: class, Sparse: view.Sparse != nil}
+	columns := make([]column, view.Cols)
+	present, nonzero := 0, 0
+	for i := range view.Rows {
+		if set.Present != nil && !set.Present[i][v] {
+			r.Absent++
+			continue
+		}
+		present++
+		before := nonzero
+		each := func(j int, x float64) {
+			if x != 0 {
+				nonzero++
+			}
+			if x-x == 0 {
+				columns[j].add(x, 1)
+				return
+			}
+			columns[j].bad++
+			if r.FirstBad == nil {
+				r.FirstBad = &Place{i, j}
+			}
+			if math.IsNaN(x) {
+				r.NaN++
+			} else {
+				r.Inf++
+			}
+		}
+		view.entries(i, each)
+		if nonzero == before {
+			r.ZeroRows++
+		}
+	}
+	for j := range columns {
+		if c := &columns[j]; c.n+c.bad < present { // zeros of a sparse view
+			c.add(0, present-c.n-c.bad)
+		}
+	}
+	if present > 0 {
+		r.Fill = float64(nonzero) / (float64(present) * float64(view.Cols))
+	}
+	r.summarise(columns)
+	return r
+}
+
+// entries calls each for the values of row i, of a sparse view for its entries.
+func (v *View) entries(i int, each func(j int, x float64)) {
+	if c := v.Sparse; c != nil {
+		for k := c.RowPtr[i]; k < c.RowPtr[i+1]; k++ {
+			each(int(c.Col[k]), c.value(k))
+		}
+		return
+	}
+	for j := range v.Cols {
+		each(j, v.At(i, j))
+	}
+}
+
+func (r *ViewReport) summarise(columns []column) {
+	var stds []float64
+	seen := false
+	for j := range columns {
+		c := &columns[j]
+		if c.n == 0 {
+			continue
+		}
+		if !seen {
+			r.Min, r.Max, seen = c.least, c.most, true
+		}
+		r.Min, r.Max = min(r.Min, c.least), max(r.Max, c.most)
+		if c.least == c.most {
+			r.ConstantColumns++
+			continue
+		}
+		stds = append(stds, c.std())
+	}
+	if len(stds) > 0 {
+		slices.Sort(stds)
+		r.MedianStd, r.MaxStd = stds[len(stds)/2], stds[len(stds)-1]
+	}
+}
+
+// String is a table of the report.
+func (r *Report) String() string {
+	var b strings.Builder
+	for i := range r.Files {
+		r.Files[i].print(&b)
+	}
+	r.print(&b)
+	return b.String()
+}

@@ -1,0 +1,167 @@
+// Package elem turns the stored elements of a data file (integers of any width, half, single and double floats, either
+// byte order) into float32 or float64.
+package elem
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
+
+// Kind is the kind of one stored element.
+type Kind uint8
+
+// The kinds of stored elements.
+const (
+	Invalid Kind = iota
+	Bool
+	Int8
+	Uint8
+	Int16
+	Uint16
+	Int32
+	Uint32
+	Int64
+	Uint64
+	Float16
+	Float32
+	Float64
+)
+
+var (
+	sizes = [...]int{0, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8}
+	names = [...]string{"invalid", "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+		"float16", "float32", "float64"}
+)
+
+// Size is the number of bytes of one element.
+func (k Kind) Size() int { return sizes[k] }
+
+// String is the usual name, for example "uint8".
+func (k Kind) String() string { return names[k] }
+
+// IsFloat tells whether the kind can hold NaN and infinity.
+func (k Kind) IsFloat() bool { return k >= Float16 }
+
+// Type is a kind with its byte order.
+type Type struct {
+	Kind Kind
+	Big  bool // big endian
+}
+
+// Size is the number of bytes of one element.
+func (t Type) Size() int { return t.Kind.Size() }
+
+// Float is what elements are turned into.
+type Float interface{ float32 | float64 }
+
+// Decode sets dst to the elements of src, which holds len(dst) of them. It may change the byte order of src in place.
+func Decode[T Float](dst []T, src []byte, t Type) {
+	src = src[:len(dst)*t.Size()]
+	if t.Big {
+		swap(src, t.Size())
+	}
+	switch t.Kind {
+	case Bool:
+		for i, b := range src {
+			dst[i] = 0
+			if b != 0 {
+				dst[i] = 1
+			}
+		}
+	case Int8:
+		for i, b := range src {
+			dst[i] = T(int8(b))
+		}
+	case Uint8:
+		for i, b := range src {
+			dst[i] = T(b)
+		}
+	case Int16:
+		for i := range dst {
+			dst[i] = T(int16(binary.LittleEndian.Uint16(src[2*i:])))
+		}
+	case Uint16:
+		for i := range dst {
+			dst[i] = T(binary.LittleEndian.Uint16(src[2*i:]))
+		}
+	case Int32:
+		for i := range dst {
+			dst[i] = T(int32(binary.LittleEndian.Uint32(src[4*i:])))
+		}
+	case Uint32:
+		for i := range dst {
+			dst[i] = T(binary.LittleEndian.Uint32(src[4*i:]))
+		}
+	case Int64:
+		for i := range dst {
+			dst[i] = T(int64(binary.LittleEndian.Uint64(src[8*i:])))
+		}
+	case Uint64:
+		for i := range dst {
+			dst[i] = T(binary.LittleEndian.Uint64(src[8*i:]))
+		}
+	case Float16:
+		for i := range dst {
+			dst[i] = T(half(binary.LittleEndian.Uint16(src[2*i:])))
+		}
+	case Float32:
+		for i := range dst {
+			dst[i] = T(math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:])))
+		}
+	case Float64:
+		for i := range dst {
+			dst[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:])))
+		}
+	}
+}
+
+// swap reverses the bytes of every element.
+func swap(b []byte, size int) {
+	switch size {
+	case 2:
+		for i := 0; i+2 <= len(b); i += 2 {
+			b[i], b[i+1] = b[i+1], b[i]
+		}
+	case 4:
+		for i := 0; i+4 <= len(b); i += 4 {
+			binary.LittleEndian.PutUint32(b[i:], binary.BigEndian.Uint32(b[i:]))
+		}
+	case 8:
+		for i := 0; i+8 <= len(b); i += 8 {
+			binary.LittleEndian.PutUint64(b[i:], binary.BigEndian.Uint64(b[i:]))
+		}
+	}
+}
+
+// half is the value of an IEEE 754 binary16 number.
+func half(h uint16) float32 {
+	sign := uint32(h>>15) << 31
+	exp, frac := uint32(h>>10)&31, uint32(h)&1023
+	switch {
+	case exp == 31: // infinity or NaN
+		return math.Float32frombits(sign | 255<<23 | frac<<13)
+	case exp == 0 && frac == 0:
+		return math.Float32frombits(sign)
+	case exp == 0: // subnormal: shift the leading one to bit 10
+		shift := uint32(bits.LeadingZeros16(uint16(frac))) - 5
+		return math.Float32frombits(sign | (113-shift)<<23 | (frac<<shift&1023)<<13)
+	}
+	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
+}
+
+// Product multiplies the sizes of an array. It reports false where one is negative or the result passes limit.
+func Product(limit int64, sizes ...int64) (int64, bool) {
+	p := int64(1)
+	for _, s := range sizes {
+		if s < 0 || limit < 0 {
+			return 0, false
+		}
+		hi, lo := bits.Mul64(uint64(p), uint64(s))
+		if hi != 0 || lo > uint64(math.MaxInt64) {
+			return 0, false
+		}
+		p = int64(lo)
+	}
+	return p, p <= limit
+}

@@ -1,0 +1,105 @@
+package hdf5
+
+import (
+	"fmt"
+
+	"github.com/largemvc/largemvc/dataset/internal/elem"
+)
+
+// TypeClass is the class of a datatype.
+type TypeClass uint8
+
+// The classes of datatypes that are read.
+const (
+	Integer   TypeClass = 0
+	Floating  TypeClass = 1
+	String    TypeClass = 3
+	Reference TypeClass = 7
+	Enum      TypeClass = 8
+)
+
+var classNames = [...]string{"integer", "float", "time", "string", "bit field", "opaque", "compound", "reference", "enumeration",
+	"variable-length", "array"}
+
+// Datatype is the type of the elements of a dataset or attribute.
+type Datatype struct {
+	Class TypeClass
+	Size  int       // bytes of an element
+	Elem  elem.Type // of integers, floats and enumerations; Kind is Invalid for others
+}
+
+// String is the usual name of the type, for example float64.
+func (t Datatype) String() string {
+	switch {
+	case t.Elem.Kind != elem.Invalid:
+		return t.Elem.Kind.String()
+	case int(t.Class) < len(classNames):
+		return classNames[t.Class]
+	}
+	return "unknown"
+}
+
+// datatype reads a datatype message. Types that are no numbers, strings or references have an invalid Elem.
+func datatype(b *block, depth int) (Datatype, error) {
+	first := b.u8()
+	bits := uint32(b.uint(3))
+	size := b.u32()
+	t := Datatype{Class: TypeClass(first & 15), Size: int(size)}
+	if b.err != nil {
+		return t, b.err
+	}
+	if size == 0 || size > 1<<20 {
+		return t, fmt.Errorf("has elements of %d bytes", size)
+	}
+	t.Elem.Big = bits&1 != 0
+	switch t.Class {
+	case Integer:
+		offset, precision := b.u16(), b.u16()
+		kinds := map[uint32]elem.Kind{1: elem.Uint8, 2: elem.Uint16, 4: elem.Uint32, 8: elem.Uint64}
+		if bits&8 != 0 {
+			kinds = map[uint32]elem.Kind{1: elem.Int8, 2: elem.Int16, 4: elem.Int32, 8: elem.Int64}
+		}
+		if offset == 0 && uint32(precision) == 8*size {
+			t.Elem.Kind = kinds[size]
+		}
+	case Floating:
+		t.floating(b, bits)
+	case Reference:
+		if bits&15 != 0 {
+			return t, fmt.Errorf("holds references to regions, which are not read")
+		}
+	case Enum: // of an integer type, which comes first
+		if depth > 0 {
+			return t, fmt.Errorf("has a type of many levels")
+		}
+		base, err := datatype(b, depth+1)
+		if err != nil {
+			return t, err
+		}
+		if base.Size == t.Size {
+			t.Elem = base.Elem
+		}
+	}
+	return t, b.err
+}
+
+// floating recognises the IEEE 754 formats by the widths of their fields.
+func (t *Datatype) floating(b *block, bits uint32) {
+	offset, precision := b.u16(), b.u16()
+	expAt, expBits, fracAt, fracBits := b.u8(), b.u8(), b.u8(), b.u8()
+	bias := b.u32()
+	type format struct {
+		size                             int
+		expAt, expBits, fracAt, fracBits uint8
+		bias                             uint32
+	}
+	kind, ok := map[format]elem.Kind{
+		{2, 10, 5, 0, 10, 15}:    elem.Float16,
+		{4, 23, 8, 0, 23, 127}:   elem.Float32,
+		{8, 52, 11, 0, 52, 1023}: elem.Float64,
+	}[format{t.Size, expAt, expBits, fracAt, fracBits, bias}]
+	const vax = 0x40
+	if ok && offset == 0 && int(precision) == 8*t.Size && bits&vax == 0 {
+		t.Elem.Kind = kind
+	}
+}

@@ -1,0 +1,175 @@
+package hdf5
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Link is a named member of a group.
+type Link struct {
+	Name string
+	Addr uint64
+}
+
+type symbolTable struct{ tree, heap uint64 }
+
+// Links lists the members of a group. A dataset has none.
+func (f *File) Links(o *Object) ([]Link, error) {
+	if o.symbol != nil {
+		return f.oldLinks(o.symbol)
+	}
+	if o.dense {
+		return nil, errors.New("has a group with dense link storage, which is not read; save with fewer members or an older format version (h5py: libver='earliest')")
+	}
+	return o.links, nil
+}
+
+// link reads a link message; ok is false for links to other places than an object of this file.
+func link(b *block) (l Link, ok bool, err error) {
+	version, flags := b.u8(), b.u8()
+	if version != 1 {
+		return l, false, fmt.Errorf("has a link of version %d", version)
+	}
+	kind := uint8(0)
+	if flags&8 != 0 {
+		kind = b.u8()
+	}
+	if flags&4 != 0 {
+		b.skip(8)
+	}
+	if flags&0x10 != 0 {
+		b.skip(1)
+	}
+	n := b.uint(1 << (flags & 3))
+	if n > math.MaxUint16 {
+		return l, false, errShort
+	}
+	l.Name = string(b.take(int(n)))
+	if kind == 0 {
+		l.Addr = b.offset()
+	}
+	return l, kind == 0, b.err
+}
+
+// oldLinks walks through the B-tree of a symbol table.
+func (f *File) oldLinks(s *symbolTable) ([]Link, error) {
+	names, err := f.localHeap(s.heap)
+	if err != nil {
+		return nil, err
+	}
+	var links []Link
+	err = f.walk(s.tree, 0, f.lenSize, func(_ []byte, child uint64) error {
+		more, err := f.symbols(child, names)
+		links = append(links, more...)
+		if len(links) > maxLinks {
+			return fmt.Errorf("has a group of more than %d members", maxLinks)
+		}
+		return err
+	})
+	return links, err
+}
+
+// localHeap reads the names of a group.
+func (f *File) localHeap(addr uint64) ([]byte, error) {
+	head, err := f.bytes(addr, int64(8+2*f.lenSize+f.offSize))
+	if err != nil {
+		return nil, err
+	}
+	b := block{b: head, f: f}
+	b.expect("HEAP")
+	b.skip(4)
+	n := b.length()
+	b.skip(f.lenSize)
+	data := b.offset()
+	if b.err != nil {
+		return nil, b.err
+	}
+	return f.bytes(data, int64(min(n, math.MaxInt64)))
+}
+
+// symbols reads a symbol table node.
+func (f *File) symbols(addr uint64, names []byte) ([]Link, error) {
+	head, err := f.bytes(addr, 8)
+	if err != nil {
+		return nil, err
+	}
+	b := block{b: head, f: f}
+	b.expect("SNOD")
+	b.skip(2)
+	n := int(b.u16())
+	if b.err != nil {
+		return nil, b.err
+	}
+	width := 2*f.offSize + 24
+	body, err := f.bytes(addr+8, int64(n*width))
+	if err != nil {
+		return nil, err
+	}
+	var links []Link
+	for i := range n {
+		e := block{b: body[i*width:], f: f}
+		at := e.offset()
+		l := Link{Addr: e.offset()}
+		if at >= uint64(len(names)) {
+			return nil, errors.New("is damaged (a name outside its heap)")
+		}
+		end := bytes.IndexByte(names[at:], 0)
+		if end < 0 {
+			return nil, errors.New("is damaged (a name without end)")
+		}
+		l.Name = string(names[at : at+uint64(end)])
+		links = append(links, l)
+	}
+	return links, nil
+}
+
+// walk visits the leaves of a version 1 B-tree in order: the key before each and its address.
+func (f *File) walk(root uint64, kind uint8, keyBytes int, leaf func(key []byte, child uint64) error) error {
+	seen := map[uint64]bool{}
+	var visit func(addr uint64, level int) error
+	visit = func(addr uint64, level int) error {
+		if seen[addr] || len(seen) > maxNodes {
+			return errors.New("is damaged (an index that goes in circles)")
+		}
+		seen[addr] = true
+		head, err := f.bytes(addr, int64(8+2*f.offSize))
+		if err != nil {
+			return err
+		}
+		b := block{b: head, f: f}
+		b.expect("TREE")
+		gotKind, gotLevel, n := b.u8(), int(b.u8()), int(b.u16())
+		if b.err != nil {
+			return b.err
+		}
+		if gotKind != kind || (level >= 0 && gotLevel != level) || gotLevel > 32 {
+			return errors.New("is damaged (an index of the wrong kind)")
+		}
+		body, err := f.bytes(addr+uint64(len(head)), int64(n*(keyBytes+f.offSize)))
+		if err != nil {
+			return err
+		}
+		b = block{b: body, f: f}
+		for range n {
+			key := b.take(keyBytes)
+			child := b.offset()
+			if b.err != nil {
+				return b.err
+			}
+			if gotLevel == 0 {
+				err = leaf(key, child)
+			} else {
+				err = visit(child, gotLevel-1)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return visit(root, -1)
+}
+
+const maxNodes = 1 << 22 // of one index

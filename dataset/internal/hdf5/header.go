@@ -1,0 +1,389 @@
+package hdf5
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/largemvc/largemvc/dataset/internal/elem"
+)
+
+// Message types of an object header.
+const (
+	msgDataspace    = 0x01
+	msgLinkInfo     = 0x02
+	msgDatatype     = 0x03
+	msgOldFill      = 0x04
+	msgFill         = 0x05
+	msgLink         = 0x06
+	msgExternal     = 0x07
+	msgLayout       = 0x08
+	msgFilters      = 0x0b
+	msgAttribute    = 0x0c
+	msgContinuation = 0x10
+	msgSymbolTable  = 0x11
+)
+
+const maxHeaderBytes = 1 << 24 // of one object, over all its blocks
+
+// Object is a group or a dataset.
+type Object struct {
+	Attributes map[string]Attribute
+	// Of a dataset:
+	IsDataset bool
+	Dims      []int // slowest axis first
+	Type      Datatype
+
+	links  []Link
+	dense  bool // links live in a heap, which is not read
+	symbol *symbolTable
+	layout layout
+	filter []filter
+	fill   []byte
+	why    error // what keeps the data from being read
+}
+
+// Attribute is a small named value of an object.
+type Attribute struct {
+	Type  Datatype
+	Count int
+	raw   []byte
+}
+
+// Text is the value of a string attribute.
+func (a Attribute) Text() string {
+	if a.Type.Class != String {
+		return ""
+	}
+	return cString(a.raw)
+}
+
+// Number is the first value of a numeric attribute.
+func (a Attribute) Number() (float64, bool) {
+	if a.Type.Elem.Kind == elem.Invalid || len(a.raw) < a.Type.Size {
+		return 0, false
+	}
+	var x [1]float64
+	elem.Decode(x[:], append([]byte(nil), a.raw[:a.Type.Size]...), a.Type.Elem)
+	return x[0], true
+}
+
+// Object reads the header at an address.
+func (f *File) Object(addr uint64) (*Object, error) {
+	o := &Object{Attributes: map[string]Attribute{}}
+	p := headerParser{f: f, o: o, seen: map[uint64]bool{addr: true}}
+	start, err := f.upTo(addr, 64)
+	if err != nil {
+		return nil, err
+	}
+	if len(start) >= 4 && string(start[:4]) == "OHDR" {
+		err = p.version2(addr, start)
+	} else {
+		err = p.version1(addr, start)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.IsDataset = p.space && p.datatype && p.layout
+	return o, nil
+}
+
+type headerParser struct {
+	f                       *File
+	o                       *Object
+	seen                    map[uint64]bool
+	total                   int64
+	order                   bool // version 2: messages carry a creation order
+	space, datatype, layout bool
+}
+
+// chunk reads one block of messages, counting what an object takes.
+func (p *headerParser) chunk(addr uint64, n int64) ([]byte, error) {
+	if p.total += n; n < 0 || p.total > maxHeaderBytes {
+		return nil, errors.New("is damaged (an object header without end)")
+	}
+	return p.f.bytes(addr, n)
+}
+
+func (p *headerParser) version1(addr uint64, start []byte) error {
+	b := block{b: start, f: p.f}
+	version := b.u8()
+	b.skip(7)
+	n := b.u32()
+	if b.err != nil {
+		return b.err
+	}
+	if version != 1 {
+		return fmt.Errorf("is damaged (object header version %d)", version)
+	}
+	data, err := p.chunk(addr+16, int64(n))
+	if err != nil {
+		return err
+	}
+	return p.messages1(data)
+}
+
+func (p *headerParser) messages1(data []byte) error {
+	b := block{b: data, f: p.f}
+	for len(b.b) >= 8 {
+		kind, n, flags := b.u16(), b.u16(), b.u8()
+		b.skip(3)
+		body := b.take(int(n))
+		if b.err != nil {
+			return b.err
+		}
+		if kind == msgContinuation {
+			next, err := p.continuation(body)
+			if err != nil {
+				return err
+			}
+			if err := p.messages1(next); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := p.message(kind, flags, body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// continuation reads the block that a continuation message names.
+func (p *headerParser) continuation(body []byte) ([]byte, error) {
+	b := block{b: body, f: p.f}
+	addr, n := b.offset(), b.length()
+	if b.err != nil {
+		return nil, b.err
+	}
+	if p.seen[addr] || n > math.MaxInt32 {
+		return nil, errors.New("is damaged (an object header that continues in a circle)")
+	}
+	p.seen[addr] = true
+	return p.chunk(addr, int64(n))
+}
+
+func (p *headerParser) version2(addr uint64, start []byte) error {
+	b := block{b: start, f: p.f}
+	b.skip(4)
+	version, flags := b.u8(), b.u8()
+	if flags&0x20 != 0 {
+		b.skip(16)
+	}
+	if flags&0x10 != 0 {
+		b.skip(4)
+	}
+	n := b.uint(1 << (flags & 3))
+	if b.err != nil {
+		return b.err
+	}
+	if version != 2 || n > maxHeaderBytes {
+		return fmt.Errorf("is damaged (object header version %d)", version)
+	}
+	p.order = flags&4 != 0
+	data, err := p.chunk(addr+uint64(len(start)-len(b.b)), int64(n))
+	if err != nil {
+		return err
+	}
+	return p.messages2(data)
+}
+
+func (p *headerParser) messages2(data []byte) error {
+	b := block{b: data, f: p.f}
+	least := 4
+	if p.order {
+		least = 6
+	}
+	for len(b.b) >= least { // less is a gap
+		kind, n, flags := uint16(b.u8()), b.u16(), b.u8()
+		if p.order {
+			b.skip(2)
+		}
+		body := b.take(int(n))
+		if b.err != nil {
+			return b.err
+		}
+		if kind == msgContinuation {
+			next, err := p.continuation(body)
+			if err != nil {
+				return err
+			}
+			if len(next) < 8 || string(next[:4]) != "OCHK" {
+				return errors.New("is damaged (continuation of an object header)")
+			}
+			if err := p.messages2(next[4 : len(next)-4]); err != nil { // 4 bytes of checksum
+				return err
+			}
+			continue
+		}
+		if err := p.message(kind, flags, body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// message takes the messages that matter. What concerns only the data of a dataset is kept in why, so that a file with one
+// strange dataset can be listed.
+func (p *headerParser) message(kind uint16, flags uint8, body []byte) error {
+	const shared = 2
+	o, f := p.o, p.f
+	b := &block{b: body, f: f}
+	if flags&shared != 0 {
+		switch kind {
+		case msgDatatype, msgDataspace, msgFilters, msgFill:
+			p.space = p.space || kind == msgDataspace
+			p.datatype = p.datatype || kind == msgDatatype
+			o.keep(errors.New("has a shared header message (a named datatype), which is not read"))
+		}
+		return nil
+	}
+	switch kind {
+	case msgDataspace:
+		p.space = true
+		var err error
+		if o.Dims, err = dataspace(b); err != nil {
+			return err
+		}
+	case msgDatatype:
+		p.datatype = true
+		var err error
+		o.Type, err = datatype(b, 0)
+		o.keep(err)
+	case msgLayout:
+		p.layout = true
+		o.keep(o.layout.parse(b))
+	case msgFilters:
+		var err error
+		o.filter, err = filters(b)
+		o.keep(err)
+	case msgFill, msgOldFill:
+		var err error
+		o.fill, err = fillValue(b, kind == msgOldFill)
+		o.keep(err)
+	case msgExternal:
+		o.keep(errors.New("keeps its data in other files, which are not read"))
+	case msgAttribute:
+		name, a, err := attribute(b)
+		if err == nil { // an attribute of a kind that is not read says nothing that is needed
+			o.Attributes[name] = a
+		}
+	case msgSymbolTable:
+		o.symbol = &symbolTable{tree: b.offset(), heap: b.offset()}
+		return b.err
+	case msgLink:
+		l, ok, err := link(b)
+		if err != nil {
+			return err
+		}
+		if ok {
+			o.links = append(o.links, l)
+		}
+	case msgLinkInfo:
+		b.skip(1)
+		if b.u8()&1 != 0 {
+			b.skip(8)
+		}
+		o.dense = b.offset() != undefined
+		return b.err
+	}
+	return nil
+}
+
+func (o *Object) keep(err error) {
+	if o.why == nil {
+		o.why = err
+	}
+}
+
+// dataspace reads the size of each axis; a scalar has none.
+func dataspace(b *block) ([]int, error) {
+	version, rank, flags := b.u8(), int(b.u8()), b.u8()
+	null := false
+	switch version {
+	case 1:
+		b.skip(5)
+	case 2:
+		null = b.u8() == 2
+	default:
+		return nil, fmt.Errorf("has a dataspace of version %d", version)
+	}
+	_ = flags // largest sizes and permutations follow the sizes; they say nothing about the data
+	if rank > 32 {
+		return nil, fmt.Errorf("has %d axes", rank)
+	}
+	dims := make([]int, 0, rank)
+	sizes := make([]int64, 0, rank)
+	for range rank {
+		n := b.length()
+		if n > math.MaxInt/16 {
+			return nil, errors.New("has an impossible size")
+		}
+		dims, sizes = append(dims, int(n)), append(sizes, max(int64(n), 1))
+	}
+	if _, ok := elem.Product(math.MaxInt/1024, sizes...); !ok {
+		return nil, fmt.Errorf("has the impossible size %v", dims)
+	}
+	if null {
+		dims = []int{0}
+	}
+	return dims, b.err
+}
+
+// attribute reads an attribute message.
+func attribute(b *block) (string, Attribute, error) {
+	version := b.u8()
+	b.skip(1)
+	nName, nType, nSpace := int(b.u16()), int(b.u16()), int(b.u16())
+	pad := func(n int) int { return n }
+	switch version {
+	case 1:
+		pad = func(n int) int { return (n + 7) &^ 7 }
+	case 2:
+	case 3:
+		b.skip(1)
+	default:
+		return "", Attribute{}, fmt.Errorf("has an attribute of version %d", version)
+	}
+	name := cString(b.take(pad(nName)))
+	t, err := datatype(&block{b: b.take(pad(nType)), f: b.f}, 0)
+	if err != nil {
+		return "", Attribute{}, err
+	}
+	dims, err := dataspace(&block{b: b.take(pad(nSpace)), f: b.f})
+	if err != nil {
+		return "", Attribute{}, err
+	}
+	a := Attribute{Type: t, Count: 1}
+	for _, d := range dims {
+		a.Count *= d
+	}
+	if t.Size <= 0 || a.Count > len(b.b)/t.Size {
+		return "", Attribute{}, errShort
+	}
+	a.raw = b.take(a.Count * t.Size)
+	return name, a, b.err
+}
+
+// fillValue reads the value of elements that were never written.
+func fillValue(b *block, old bool) ([]byte, error) {
+	if old {
+		v := b.take(int(b.u32()))
+		return v, b.err
+	}
+	switch version := b.u8(); version {
+	case 1, 2:
+		b.skip(2)
+		if defined := b.u8(); version == 2 && defined == 0 {
+			return nil, b.err
+		}
+	case 3:
+		if b.u8()&0x20 == 0 {
+			return nil, b.err
+		}
+	default:
+		return nil, fmt.Errorf("has a fill value of version %d", version)
+	}
+	v := b.take(int(int32(b.u32())))
+	return v, b.err
+}

@@ -1,0 +1,314 @@
+package hdf5
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
+
+// Identifiers of filters.
+const (
+	filterDeflate  = 1
+	filterShuffle  = 2
+	filterFletcher = 3
+)
+
+var filterNames = map[uint16]string{4: "szip", 5: "n-bit", 6: "scale-offset", 32000: "LZF", 32001: "Blosc", 32004: "LZ4", 32015: "Zstandard"}
+
+type filter struct{ id uint16 }
+
+// filters reads the filter pipeline.
+func filters(b *block) ([]filter, error) {
+	version, n := b.u8(), int(b.u8())
+	if version != 1 && version != 2 {
+		return nil, fmt.Errorf("has a filter pipeline of version %d", version)
+	}
+	if version == 1 {
+		b.skip(6)
+	}
+	var out []filter
+	for range n {
+		id := b.u16()
+		nameBytes := 0
+		if version == 1 || id >= 256 {
+			nameBytes = int(b.u16())
+		}
+		b.skip(2)
+		values := int(b.u16())
+		if version == 1 {
+			nameBytes = (nameBytes + 7) &^ 7
+			values = (values + 1) &^ 1
+		}
+		b.skip(nameBytes + 4*values)
+		if id < filterDeflate || id > filterFletcher {
+			name := filterNames[id]
+			if name == "" {
+				name = fmt.Sprintf("filter %d", id)
+			}
+			return nil, fmt.Errorf("is compressed by %s; deflate and shuffle are read", name)
+		}
+		out = append(out, filter{id})
+	}
+	return out, b.err
+}
+
+// Elements is the number of elements of a dataset.
+func (o *Object) Elements() int {
+	n := 1
+	for _, d := range o.Dims {
+		n *= d
+	}
+	return n
+}
+
+// Readable returns what keeps the data of a dataset from being read, or nil.
+func (o *Object) Readable() error {
+	switch l := &o.layout; {
+	case o.why != nil:
+		return o.why
+	case !o.IsDataset:
+		return errors.New("is no dataset")
+	case l.class == chunked && (len(l.chunk) != len(o.Dims) || l.width != o.Type.Size):
+		return errors.New("is damaged (chunks of another shape)")
+	}
+	return nil
+}
+
+// Stored returns the bytes that the elements take in the file, and how many elements were never written.
+func (f *File) Stored(o *Object) (stored int64, unwritten int, err error) {
+	if err := o.Readable(); err != nil {
+		return 0, 0, err
+	}
+	n := o.Elements()
+	want := int64(n) * int64(o.Type.Size)
+	switch l := &o.layout; l.class {
+	case compact:
+		if int64(len(l.data)) < want {
+			return 0, 0, fmt.Errorf("promises %d bytes and holds %d", want, len(l.data))
+		}
+		return want, 0, nil
+	case contiguous:
+		if l.addr == undefined {
+			return 0, n, nil
+		}
+		if uint64(want) > l.size || l.addr > uint64(f.size) || uint64(want) > uint64(f.size)-l.addr {
+			return 0, 0, fmt.Errorf("promises %d bytes in a file of %d", want, f.size)
+		}
+		return want, 0, nil
+	}
+	refs, err := f.chunks(o)
+	if err != nil {
+		return 0, 0, err
+	}
+	deflated := slices.Contains(o.filter, filter{filterDeflate})
+	full := uint64(o.chunkBytes())
+	for _, c := range refs {
+		if c.addr > uint64(f.size) || c.size > uint64(f.size)-c.addr {
+			return 0, 0, fmt.Errorf("promises a chunk of %d bytes in a file of %d", c.size, f.size)
+		}
+		if deflated && c.mask == 0 && full/1040 > c.size { // deflate shrinks at most by 1032
+			return 0, 0, fmt.Errorf("promises chunks of %d bytes from %d compressed ones", full, c.size)
+		}
+		stored += int64(c.size)
+	}
+	if len(refs) == 0 {
+		return stored, n, nil
+	}
+	per := o.chunkBytes() / o.layout.width
+	_, total := o.grid()
+	if missing := total - len(refs); missing > 0 {
+		unwritten = n
+		if missing <= n/per {
+			unwritten = missing * per
+		}
+	}
+	return stored, unwritten, nil
+}
+
+// Read hands over the elements of a dataset in runs, each with the number of its first element in row-major order. Elements
+// never written are not handed over; their value is zero, or Read is an error.
+func (f *File) Read(o *Object, run func(off int, raw []byte) error) error {
+	_, unwritten, err := f.Stored(o)
+	if err != nil {
+		return err
+	}
+	if unwritten > 0 && slices.ContainsFunc(o.fill, func(b byte) bool { return b != 0 }) {
+		return errors.New("has elements that were never written, and a fill value other than zero for them")
+	}
+	n, width := o.Elements(), o.Type.Size
+	switch l := &o.layout; l.class {
+	case compact:
+		return run(0, slices.Clone(l.data[:n*width]))
+	case contiguous:
+		if l.addr == undefined {
+			return nil
+		}
+		const step = 1 << 13
+		for off := 0; off < n; off += step {
+			raw, err := f.bytes(l.addr+uint64(off)*uint64(width), int64(min(step, n-off)*width))
+			if err != nil {
+				return err
+			}
+			if err := run(off, raw); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	refs, err := f.chunks(o)
+	if err != nil {
+		return err
+	}
+	for _, c := range refs {
+		data, err := f.chunk(o, c)
+		if err != nil {
+			return err
+		}
+		if err := o.spread(c.at, data, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spread hands over the parts of a chunk that lie inside the dataset.
+func (o *Object) spread(at []int, data []byte, run func(off int, raw []byte) error) error {
+	l, rank := &o.layout, len(o.Dims)
+	last := min(l.chunk[rank-1], o.Dims[rank-1]-at[rank-1]) // elements of a run
+	pos := make([]int, rank)                                // within the chunk; the last axis stays 0
+	for {
+		src, dst := 0, 0
+		for a := range rank {
+			src = src*l.chunk[a] + pos[a]
+			dst = dst*o.Dims[a] + at[a] + pos[a]
+		}
+		if err := run(dst, data[src*l.width:(src+last)*l.width]); err != nil {
+			return err
+		}
+		a := rank - 2
+		for ; a >= 0; a-- {
+			if pos[a]++; pos[a] < l.chunk[a] && at[a]+pos[a] < o.Dims[a] {
+				break
+			}
+			pos[a] = 0
+		}
+		if a < 0 {
+			return nil
+		}
+	}
+}
+
+// chunk reads a chunk and undoes its filters, the last one first.
+func (f *File) chunk(o *Object, c chunkRef) ([]byte, error) {
+	if c.size > math.MaxInt64 {
+		return nil, errors.New("is damaged (a chunk of an impossible size)")
+	}
+	data, err := f.bytes(c.addr, int64(c.size))
+	if err != nil {
+		return nil, err
+	}
+	full := o.chunkBytes()
+	for k := len(o.filter) - 1; k >= 0; k-- {
+		if k < 32 && c.mask&(1<<k) != 0 {
+			continue
+		}
+		switch o.filter[k].id {
+		case filterDeflate:
+			data, err = inflate(data, full+4)
+		case filterShuffle:
+			data = unshuffle(data, o.layout.width)
+		case filterFletcher:
+			data, err = fletcher(data)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(data) != full {
+		return nil, fmt.Errorf("is damaged (a chunk of %d bytes instead of %d)", len(data), full)
+	}
+	return data, nil
+}
+
+// inflate undoes deflate. Memory grows with what arrives, up to limit.
+func inflate(data []byte, limit int) ([]byte, error) {
+	z, err := zlib.NewReader(bytes.NewReader(data))
+	if err == nil {
+		var out bytes.Buffer
+		if _, err = io.Copy(&out, io.LimitReader(z, int64(limit)+1)); err == nil {
+			if out.Len() > limit {
+				return nil, fmt.Errorf("is damaged (a chunk of more than %d bytes)", limit)
+			}
+			return out.Bytes(), nil
+		}
+	}
+	var corrupt flate.CorruptInputError
+	if errors.As(err, &corrupt) || errors.Is(err, zlib.ErrChecksum) || errors.Is(err, zlib.ErrHeader) || errors.Is(err, zlib.ErrDictionary) {
+		return nil, errors.New("is damaged (compressed data)")
+	}
+	return nil, truncated(err)
+}
+
+// unshuffle brings the bytes of each element together again; the last incomplete element stays as it is.
+func unshuffle(data []byte, width int) []byte {
+	n := len(data) / width
+	if width == 1 || n < 2 {
+		return data
+	}
+	out := make([]byte, len(data))
+	for k := range width {
+		for i, b := range data[k*n : (k+1)*n] {
+			out[i*width+k] = b
+		}
+	}
+	copy(out[n*width:], data[n*width:])
+	return out
+}
+
+// fletcher compares and removes the Fletcher-32 checksum at the end.
+func fletcher(data []byte) ([]byte, error) {
+	if len(data) < 4 {
+		return nil, errors.New("is damaged (checksum)")
+	}
+	body := data[:len(data)-4]
+	var a, b uint32
+	for i := 0; i < len(body); i += 2 {
+		w := uint32(body[i]) << 8
+		if i+1 < len(body) {
+			w |= uint32(body[i+1])
+		}
+		a = (a + w) % 65535
+		b = (b + a) % 65535
+	}
+	// The reference implementation adds with end-around carry, where 65535 is another zero.
+	want := binary.LittleEndian.Uint32(data[len(body):])
+	if want%(1<<16)%65535 != a || want>>16%65535 != b {
+		return nil, errors.New("is damaged (checksum)")
+	}
+	return body, nil
+}
+
+// References returns the addresses in a dataset of object references, 0 for those that point nowhere.
+func (f *File) References(o *Object, most int) ([]uint64, error) {
+	if o.Type.Class != Reference || o.Type.Size != f.offSize {
+		return nil, errors.New("holds no object references")
+	}
+	if o.Elements() > most {
+		return nil, fmt.Errorf("holds %d references; at most %d are read", o.Elements(), most)
+	}
+	refs := make([]uint64, o.Elements())
+	err := f.Read(o, func(off int, raw []byte) error {
+		b := block{b: raw, f: f}
+		for i := 0; len(b.b) >= f.offSize; i++ {
+			refs[off+i] = b.offset()
+		}
+		return nil
+	})
+	return refs, err
+}

@@ -1,0 +1,208 @@
+package mat5
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/largemvc/largemvc/dataset/internal/elem"
+)
+
+// parser lists the arrays of one variable.
+type parser struct {
+	f     *File
+	s     *stream
+	top   int
+	limit int64
+}
+
+// element is one data element: its bytes where they are few and wanted, else their place.
+type element struct {
+	kind uint32
+	size int64
+	at   int64
+	data []byte
+}
+
+// next reads a data element that ends at end. Up to keep bytes of data are returned; more than that is skipped, or an
+// error where keep is the largest sensible size.
+func (p *parser) next(end, keep int64, must bool) (element, error) {
+	kind, size, small, err := p.s.tag(end - p.s.pos)
+	if err != nil {
+		return element{}, err
+	}
+	e := element{kind: kind, size: size, at: p.s.pos, data: small}
+	if small != nil {
+		e.at = p.s.pos - 4
+		return e, nil
+	}
+	if size > keep {
+		if must {
+			return e, fmt.Errorf("is damaged (a header element of %d bytes)", size)
+		}
+		if err := p.s.skip(size); err != nil {
+			return e, err
+		}
+	} else if size > 0 {
+		e.data = make([]byte, size)
+		if err := p.s.read(e.data); err != nil {
+			return e, err
+		}
+	}
+	// Elements are padded to 8 bytes; the last one of an array may go without.
+	return e, p.s.skip(min((8-size%8)%8, end-p.s.pos))
+}
+
+// matrix parses an array of size bytes. The array comes with the error where its name is known already.
+func (p *parser) matrix(size int64, depth int) (*Array, error) {
+	if p.f.count++; p.f.count > maxArrays {
+		return nil, fmt.Errorf("holds more than %d arrays", maxArrays)
+	}
+	a := &Array{top: p.top}
+	if size == 0 { // an empty element of a cell
+		a.Class, a.Dims = Double, []int{0, 0}
+		return a, nil
+	}
+	end := p.s.pos + size
+	if err := p.header(a, end); err != nil {
+		return a, err
+	}
+	if a.Skipped == "" {
+		if err := p.contents(a, end, depth); err != nil {
+			return a, err
+		}
+	}
+	if a.Skipped != "" && depth == 0 {
+		return a, nil // the rest of the variable is not needed
+	}
+	return a, p.s.skip(end - p.s.pos)
+}
+
+// header reads flags, dimensions and name.
+func (p *parser) header(a *Array, end int64) error {
+	flags, err := p.next(end, 16, true)
+	if err != nil {
+		return err
+	}
+	if flags.kind != 6 || flags.size != 8 {
+		return errors.New("is damaged (array flags)")
+	}
+	word := p.f.order().Uint32(flags.data)
+	a.Class, a.Logical, a.Complex = Class(word), word&0x200 != 0, word&0x800 != 0
+	if a.Class == Opaque { // has a name where others have dimensions
+		name, err := p.next(end, maxName, true)
+		a.Name, a.Skipped = string(name.data), "objects are not read"
+		return err
+	}
+	dims, err := p.next(end, 4*maxDims, true)
+	if err != nil {
+		return err
+	}
+	if dims.kind != 5 || dims.size%4 != 0 || dims.size < 8 {
+		return errors.New("is damaged (dimensions)")
+	}
+	product := []int64{}
+	for i := 0; i < len(dims.data); i += 4 {
+		d := int32(p.f.order().Uint32(dims.data[i:]))
+		a.Dims = append(a.Dims, int(d))
+		product = append(product, int64(d))
+	}
+	if _, ok := elem.Product(math.MaxInt/16, product...); !ok {
+		return fmt.Errorf("has the impossible size %v", a.Dims)
+	}
+	name, err := p.next(end, maxName, true)
+	a.Name = string(name.data)
+	return err
+}
+
+// contents lists the elements of an array.
+func (p *parser) contents(a *Array, end int64, depth int) error {
+	n := 1
+	for _, d := range a.Dims {
+		n *= d
+	}
+	switch {
+	case a.Class == Cell:
+		return p.cells(a, n, end, depth)
+	case a.Class != Sparse && !a.Class.IsNumeric():
+		a.Skipped = a.Class.String() + " arrays are not read"
+		return nil
+	case a.Complex:
+		a.Skipped = "complex numbers are not read"
+		return nil
+	case end-p.s.pos > p.limit:
+		a.Skipped = fmt.Sprintf("it takes %d bytes, more than the limit of memory allows", end-p.s.pos)
+		return nil
+	case a.Class == Sparse:
+		return p.sparse(a, end)
+	}
+	if n == 0 {
+		return nil
+	}
+	var err error
+	if a.Data, err = p.numbers(end); err == nil && a.Data.Count != n {
+		err = fmt.Errorf("has the size %v but holds %d values", a.Dims, a.Data.Count)
+	}
+	return err
+}
+
+func (p *parser) cells(a *Array, n int, end int64, depth int) error {
+	switch {
+	case n > maxCells:
+		a.Skipped = fmt.Sprintf("cells of more than %d elements are not read", maxCells)
+		return nil
+	case depth == maxDepth:
+		a.Skipped = "cells are nested too deeply"
+		return nil
+	}
+	for range n {
+		kind, size, small, err := p.s.tag(end - p.s.pos)
+		if err != nil {
+			return err
+		}
+		if kind != miMatrix || small != nil {
+			return fmt.Errorf("is damaged (a cell holds an element of type %d)", kind)
+		}
+		c, err := p.matrix(size, depth+1)
+		if err != nil {
+			return err
+		}
+		a.Cells = append(a.Cells, c)
+	}
+	return nil
+}
+
+func (p *parser) sparse(a *Array, end int64) (err error) {
+	if len(a.Dims) != 2 {
+		return fmt.Errorf("is a sparse array of %d dimensions", len(a.Dims))
+	}
+	if a.Rows, err = p.numbers(end); err != nil {
+		return err
+	}
+	if a.Starts, err = p.numbers(end); err != nil {
+		return err
+	}
+	if a.Data, err = p.numbers(end); err != nil {
+		return err
+	}
+	if a.Starts.Count != a.Dims[1]+1 || a.Rows.Type.Kind.IsFloat() || a.Starts.Type.Kind.IsFloat() {
+		return fmt.Errorf("is damaged (%d column pointers for %d columns)", a.Starts.Count, a.Dims[1])
+	}
+	return nil
+}
+
+// numbers notes the place of a data element of numbers. They may be stored in a narrower type than the class.
+func (p *parser) numbers(end int64) (Part, error) {
+	e, err := p.next(end, 0, false)
+	if err != nil {
+		return Part{}, err
+	}
+	t := elem.Type{Big: p.f.big}
+	if int(e.kind) < len(kinds) {
+		t.Kind = kinds[e.kind]
+	}
+	if t.Kind == elem.Invalid || e.size%int64(t.Size()) != 0 {
+		return Part{}, fmt.Errorf("is damaged (%d bytes of numbers of type %d)", e.size, e.kind)
+	}
+	return Part{Type: t, Count: int(e.size) / t.Size(), at: e.at}, nil
+}

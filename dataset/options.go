@@ -1,0 +1,165 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Options says how files are read. The zero value reads every file that follows one of the usual conventions.
+type Options struct {
+	// Float is the width of the values in memory: 32 or 64 bits. 0 is 32.
+	Float int
+	// Views names the variables that hold the views, in their order: one cell array, several matrices, or elements of
+	// a cell written X{2}. Empty: the usual names.
+	Views []string
+	// Labels names the variable or CSV column that holds the labels. A CSV column may also be given by its number from
+	// 0; −1 is the last. Empty: the usual names.
+	Labels string
+	// NoLabels leaves the labels out, whatever the file holds.
+	NoLabels bool
+	// LabelsFile is a further file with the labels: any format with one vector, or with a variable or column of
+	// a usual name or that of Labels.
+	LabelsFile string
+	// Mask names the n×V variable whose nonzero entries mark the views present. Empty: present or mask where there is one.
+	Mask string
+	// MaskFile is a further file with an n×V matrix of zeros (absent) and ones (present).
+	MaskFile string
+	// Orientation says whether rows or columns are the samples.
+	Orientation Orientation
+	// Triplets reads each view of three columns as (row, column, value), rows and columns counted from 1, or from 0
+	// where a 0 occurs.
+	Triplets bool
+	// Storage says which views are held as CSR.
+	Storage Storage
+	// MissingRows takes rows that are wholly NaN for absent views. It is on for files that have an index of their own.
+	MissingRows bool
+	// AllowNaN keeps NaN and infinities in the views instead of an error.
+	AllowNaN bool
+	// Header says whether the first line of a CSV file names its columns.
+	Header Header
+	// Delimiter separates the fields of a CSV file. 0: comma, semicolon, tab or blanks, by the first lines.
+	Delimiter rune
+	// MaxBytes bounds the memory of the views together, and what a compressed file may grow to. 0: 1 GiB, or 128 times
+	// the size of the files where that is more.
+	MaxBytes int64
+}
+
+// Orientation says which axis of the matrices in a file counts the samples.
+type Orientation uint8
+
+// The orientations.
+const (
+	// AutoOrientation decides once for all views of the files, by the number of labels and the views that are not
+	// square; rows where both would do.
+	AutoOrientation Orientation = iota
+	// RowsAreSamples reads n×d matrices.
+	RowsAreSamples
+	// ColumnsAreSamples reads d×n matrices.
+	ColumnsAreSamples
+)
+
+// Storage says which views are held as CSR.
+type Storage uint8
+
+// The storages.
+const (
+	// AsStored keeps sparse matrices sparse and full ones full.
+	AsStored Storage = iota
+	// AllDense holds every view as n·d values.
+	AllDense
+	// AllSparse holds every view as CSR.
+	AllSparse
+	// SparseIfSmaller holds a view as CSR where less than a quarter of its entries differ from zero, without ever holding
+	// the view as full values.
+	SparseIfSmaller
+)
+
+// Header says whether the first line of a CSV file names its columns.
+type Header uint8
+
+// The headers.
+const (
+	// AutoHeader takes the first line for names where it has a field that is not a number.
+	AutoHeader Header = iota
+	// WithHeader takes the first line for names.
+	WithHeader
+	// NoHeader takes the first line for data.
+	NoHeader
+)
+
+const sparseShare = 0.25 // CSR takes 8 bytes an entry, full float32 4; a quarter leaves a gain in time too
+
+func (o *Options) check() error {
+	var errs []error
+	if o.Float != 0 && o.Float != 32 && o.Float != 64 {
+		errs = append(errs, fmt.Errorf("dataset: Float is %d; it must be 32, 64 or 0", o.Float))
+	}
+	if o.Orientation > ColumnsAreSamples {
+		errs = append(errs, fmt.Errorf("dataset: Orientation %d is unknown", o.Orientation))
+	}
+	if o.Storage > SparseIfSmaller {
+		errs = append(errs, fmt.Errorf("dataset: Storage %d is unknown", o.Storage))
+	}
+	if o.Header > NoHeader {
+		errs = append(errs, fmt.Errorf("dataset: Header %d is unknown", o.Header))
+	}
+	if o.MaxBytes < 0 {
+		errs = append(errs, fmt.Errorf("dataset: MaxBytes is %d; it must not be negative", o.MaxBytes))
+	}
+	switch o.Delimiter {
+	case '\n', '\r', '"', '#', '.', '-', '+':
+		errs = append(errs, fmt.Errorf("dataset: Delimiter %q cannot separate numbers", o.Delimiter))
+	}
+	if o.Delimiter < 0 || o.Delimiter > 127 {
+		errs = append(errs, fmt.Errorf("dataset: Delimiter %q is not ASCII", o.Delimiter))
+	}
+	if o.NoLabels && (o.Labels != "" || o.LabelsFile != "") {
+		errs = append(errs, errors.New("dataset: NoLabels contradicts Labels and LabelsFile"))
+	}
+	return errors.Join(errs...)
+}
+
+// limits counts the memory that reading may take.
+type limits struct {
+	max  int64 // for everything
+	used int64
+	file int64 // bytes of the files
+}
+
+func newLimits(o *Options, fileBytes int64) *limits {
+	l := &limits{max: o.MaxBytes, file: fileBytes}
+	if l.max == 0 {
+		l.max = max(1<<30, 128*min(fileBytes, math.MaxInt64/128))
+	}
+	return l
+}
+
+// take books bytes, or says that they are too many.
+func (l *limits) take(bytes int64) error {
+	if bytes < 0 || bytes > l.max-l.used {
+		return fmt.Errorf("needs %s of memory, %s with what was read before, from %s of files; Options.MaxBytes allows %s",
+			size(bytes), size(l.used+max(bytes, 0)), size(l.file), size(l.max))
+	}
+	l.used += bytes
+	return nil
+}
+
+// unbacked tells whether bytes that nothing in the file stands for (row pointers of empty rows) are still in proportion
+// to it.
+func (l *limits) unbacked(bytes int64) bool { return bytes <= 1<<20+64*l.file }
+
+// size is a number of bytes in words.
+func size(b int64) string {
+	switch {
+	case b < 0 || b > 1<<60:
+		return "an impossible amount"
+	case b >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30))
+	case b >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(b)/(1<<20))
+	case b >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(b)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", b)
+}

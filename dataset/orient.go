@@ -1,0 +1,81 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+)
+
+// orient decides whether the columns of all views are the samples, and the number of samples. labels is the number of
+// labels, 0 where it is not known. Square views fit either way, so the others decide.
+func orient(views []*variable, labels int, o Orientation) (turned bool, n int, why string, err error) {
+	rows, cols := -1, -1 // the common number, −1 not seen yet, −2 different
+	square := 0
+	for _, v := range views {
+		r, c, _ := v.shape2()
+		if r == c {
+			square++
+		}
+		rows, cols = common(rows, r), common(cols, c)
+	}
+	fits := func(n int) bool { return n > 0 && (labels == 0 || n == labels) }
+	byRows, byCols := fits(rows), fits(cols)
+	switch o {
+	case RowsAreSamples:
+		byCols = false
+	case ColumnsAreSamples:
+		byRows = false
+	}
+	why = "the only way that fits"
+	switch {
+	case byRows && byCols && labels > 0:
+		why = "rows and columns both fit the labels"
+	case byRows && byCols:
+		why = "no labels, and rows and columns both fit"
+	case labels > 0:
+		why = fmt.Sprintf("%d labels", labels)
+	}
+	if o != AutoOrientation {
+		why = "by option"
+	}
+	switch {
+	case byRows:
+		return false, rows, why, nil
+	case byCols:
+		return true, cols, why, nil
+	}
+	var shapes strings.Builder
+	for i, v := range views {
+		if i == 8 {
+			shapes.WriteString(" …")
+			break
+		}
+		fmt.Fprintf(&shapes, " %s %s", v.name, v.shapeString())
+	}
+	with := "without labels"
+	if labels > 0 {
+		with = fmt.Sprintf("with %d labels", labels)
+	}
+	hint := ""
+	if looksLikeTriplets(views) {
+		hint = "; three columns each: they may be (row, column, value) triplets, see Options.Triplets"
+	}
+	return false, 0, "", fmt.Errorf("dataset: %s: views of different numbers of samples, or not those of the labels:%s, %s%s",
+		views[0].file, shapes.String(), with, hint)
+}
+
+func common(seen, n int) int {
+	if seen == -1 || seen == n {
+		return n
+	}
+	return -2
+}
+
+// looksLikeTriplets tells whether all views have three columns.
+func looksLikeTriplets(views []*variable) bool {
+	for _, v := range views {
+		if _, c, ok := v.shape2(); !ok || c != 3 || v.kind != numeric {
+			return false
+		}
+	}
+	return true
+}

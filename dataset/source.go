@@ -1,0 +1,205 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// source is one open file with the variables found in it.
+type source struct {
+	path   string
+	format string
+	size   int64
+	vars   []*variable
+	notes  []string
+	close  func() error
+}
+
+// base is the file's name without folder and endings.
+func (s *source) base() string { return baseName(s.path) }
+
+func baseName(path string) string {
+	b := filepath.Base(path)
+	for _, end := range []string{".gz", ".csv", ".tsv", ".txt", ".npy", ".npz", ".mat", ".h5", ".hdf5", ".dat"} {
+		if len(b) > len(end) && strings.EqualFold(b[len(b)-len(end):], end) {
+			b = b[:len(b)-len(end)]
+		}
+	}
+	return b
+}
+
+// fileError puts the file's name before what is wrong with it.
+func fileError(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("dataset: %s: %w", path, err)
+}
+
+// hdf5Magic begins the superblock of an HDF5 file, at byte 0 or at 512 times a power of two.
+const hdf5Magic = "\x89HDF\r\n\x1a\n"
+
+// openSource opens a file and lists its variables, by its content.
+func openSource(path string, o *Options) (*source, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fileError(path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fileError(path, errors.New("is not a file"))
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fileError(path, err)
+	}
+	s := &source{path: path, size: info.Size(), close: f.Close}
+	if err := s.list(f, o); err != nil {
+		return nil, errors.Join(named(path, err), f.Close())
+	}
+	return s, nil
+}
+
+// named adds the file unless the error names it already.
+func named(path string, err error) error {
+	if strings.HasPrefix(err.Error(), "dataset: ") {
+		return err
+	}
+	return fileError(path, err)
+}
+
+// list finds the format and the variables.
+func (s *source) list(f io.ReaderAt, o *Options) error {
+	head := make([]byte, min(s.size, 4096))
+	if _, err := f.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	lim := newLimits(o, s.size)
+	switch {
+	case len(head) == 0:
+		return errors.New("is empty")
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return s.listNPZ(f)
+	case bytes.HasPrefix(head, []byte("\x93NUMPY")):
+		return s.listNPY(f)
+	case isHDF5(f, s.size):
+		return s.listHDF5(f, lim)
+	case isMAT5(head):
+		return s.listMAT5(f, lim)
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
+		return s.listCSV(f, true, o, lim)
+	case looksBinary(head):
+		return errors.New("has an unknown format; NumPy .npz and .npy, MATLAB .mat (v5 to v7.3), HDF5 and CSV are read")
+	}
+	return s.listCSV(f, false, o, lim)
+}
+
+func isHDF5(f io.ReaderAt, size int64) bool {
+	var sig [8]byte
+	for at := int64(0); at+8 <= size; at = max(512, 2*at) {
+		if _, err := f.ReadAt(sig[:], at); err != nil {
+			return false
+		}
+		if string(sig[:]) == hdf5Magic {
+			return true
+		}
+	}
+	return false
+}
+
+func isMAT5(head []byte) bool {
+	if len(head) < 128 {
+		return false
+	}
+	end := string(head[126:128])
+	return end == "IM" || end == "MI"
+}
+
+// looksBinary tells whether a text file would not begin so.
+func looksBinary(head []byte) bool {
+	return slices.ContainsFunc(head, func(b byte) bool { return b < 32 && b != '\n' && b != '\r' && b != '\t' })
+}
+
+// expand replaces folders by the files in them, in numeric order of their names.
+func expand(paths []string) ([]string, error) {
+	var files []string
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, fileError(p, err)
+		}
+		if !info.IsDir() {
+			files = append(files, p)
+			continue
+		}
+		entries, err := os.ReadDir(p)
+		if err != nil {
+			return nil, fileError(p, err)
+		}
+		var in []string
+		for _, e := range entries {
+			if e.Type().IsRegular() && isDataName(e.Name()) {
+				in = append(in, filepath.Join(p, e.Name()))
+			}
+		}
+		if len(in) == 0 {
+			return nil, fileError(p, errors.New("holds no data file (.npz, .npy, .mat, .h5, .csv, .tsv, .txt, also .gz)"))
+		}
+		slices.SortFunc(in, compareNumeric)
+		files = append(files, in...)
+	}
+	if len(files) == 0 {
+		return nil, errors.New("dataset: no file is given")
+	}
+	return files, nil
+}
+
+// isDataName tells whether a file in a folder is data, by its ending: folders also hold notes and scripts.
+func isDataName(name string) bool {
+	if strings.HasPrefix(name, ".") {
+		return false
+	}
+	name = strings.TrimSuffix(strings.ToLower(name), ".gz")
+	if strings.HasPrefix(name, "readme") {
+		return false
+	}
+	return slices.Contains([]string{".npz", ".npy", ".mat", ".h5", ".hdf5", ".csv", ".tsv", ".txt"}, filepath.Ext(name))
+}
+
+// compareNumeric orders names so that X10 comes after X9.
+func compareNumeric(a, b string) int {
+	for a != "" && b != "" {
+		na, nb := digits(a), digits(b)
+		if na > 0 && nb > 0 {
+			x, y := strings.TrimLeft(a[:na], "0"), strings.TrimLeft(b[:nb], "0")
+			if len(x) != len(y) {
+				return len(x) - len(y)
+			}
+			if c := strings.Compare(x, y); c != 0 {
+				return c
+			}
+			a, b = a[na:], b[nb:]
+			continue
+		}
+		if a[0] != b[0] {
+			return int(a[0]) - int(b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return len(a) - len(b)
+}
+
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+"""Writes the small HDF5 files of this folder (h5py 3.7, numpy 1.24, Debian 12): run it here.
+
+The value of row i, column j of view v is (7*i + 3*j + v) % 50, sparse views keep the values below 10; the label of sample
+i is i % 3 + 1. MATLAB files have a user block of 512 bytes, MATLAB_class attributes and reversed axes.
+"""
+import h5py
+import numpy as np
+
+N = 12
+
+
+def value(v, d, n=N):
+    i, j = np.mgrid[:n, :d]
+    return ((7 * i + 3 * j + v) % 50).astype("f8")
+
+
+def labels(n=N):
+    return (np.arange(n) % 3 + 1).astype("f8").reshape(n, 1)
+
+
+def user_block(name):
+    head = b"MATLAB 7.3 MAT-file, Platform: GLNXA64, Created on: Sat Jan  1 00:00:00 2022 HDF5 schema 1.00 ."
+    head = head.ljust(116, b" ") + b"\0" * 8 + b"\0\2IM"
+    with open(name, "r+b") as f:
+        f.write(head.ljust(512, b"\0"))
+
+
+def put(group, name, a, cls, **kw):
+    d = group.create_dataset(name, data=np.ascontiguousarray(a.T), **kw)
+    d.attrs["MATLAB_class"] = np.bytes_(cls)
+    return d
+
+
+def put_sparse(group, name, a):
+    g = group.create_group(name)
+    g.attrs["MATLAB_class"] = np.bytes_("double")
+    g.attrs["MATLAB_sparse"] = np.uint64(a.shape[0])
+    jc, ir, data = [0], [], []
+    for j in range(a.shape[1]):
+        for i in range(a.shape[0]):
+            if a[i, j]:
+                ir.append(i)
+                data.append(a[i, j])
+        jc.append(len(ir))
+    g["data"], g["ir"], g["jc"] = np.array(data), np.array(ir, "u8"), np.array(jc, "u8")
+    return g
+
+
+def put_cell(f, name, items, column=False):
+    refs = np.empty((len(items), 1) if not column else (1, len(items)), h5py.ref_dtype)
+    refs.reshape(-1)[:] = [i.ref for i in items]
+    d = f.create_dataset(name, data=refs, dtype=h5py.ref_dtype)
+    d.attrs["MATLAB_class"] = np.bytes_("cell")
+
+
+def matlab(name, **kw):
+    return h5py.File(name, "w", userblock_size=512, **kw)
+
+
+# Cells of several classes, full, chunked and sparse, next to variables that are skipped.
+with matlab("cell.mat") as f:
+    r = f.create_group("#refs#")
+    empty = r.create_dataset("a", data=np.array([0, 0], "u8"))
+    empty.attrs["MATLAB_class"], empty.attrs["MATLAB_empty"] = np.bytes_("canonical empty"), np.int32(1)
+    put_cell(f, "X", [
+        put(r, "q", value(0, 5), "double", chunks=(2, 5), compression="gzip", shuffle=True, fletcher32=True),
+        put(r, "b", value(1, 4).astype("u1"), "uint8"),
+        put_sparse(r, "z", np.where(value(2, 30) < 10, value(2, 30), 0)),
+        put(r, "c", value(3, 3).astype("f4"), "single", chunks=(3, 7)),
+    ])
+    put(f, "gt", labels(), "double")
+    note = put(f, "note", np.frombuffer("text".encode("utf-16-le"), "u2").reshape(1, -1), "char")
+    note.attrs["MATLAB_int_decode"] = np.int32(2)
+    nothing = f.create_dataset("nothing", data=np.array([3, 0], "u8"))
+    nothing.attrs["MATLAB_class"], nothing.attrs["MATLAB_empty"] = np.bytes_("double"), np.int32(1)
+    f.create_group("options").attrs["MATLAB_class"] = np.bytes_("struct")
+user_block("cell.mat")
+
+# d x n views in a V x 1 cell, labels as a cell, an index and NaN: the incomplete convention.
+with matlab("incomplete.mat") as f:
+    r = f.create_group("#refs#")
+    present = np.array([[i % 4 != v for v in range(3)] for i in range(N)])
+    xs = [np.where(present[:, [v]], value(v, d), np.nan).T for v, d in enumerate([5, N, 2])]
+    put_cell(f, "data", [put(r, f"x{v}", x, "double") for v, x in enumerate(xs)], column=True)
+    put_cell(f, "index", [put(r, f"i{v}", np.flatnonzero(present[:, v])[:, None] + 1.0, "double") for v in range(3)])
+    put_cell(f, "truelabel", [put(r, f"y{v}", labels(), "double") for v in range(3)])
+user_block("incomplete.mat")
+
+# Many members: several symbol table nodes.
+with matlab("many.mat") as f:
+    r = f.create_group("#refs#")
+    put_cell(f, "X", [put(r, f"m{(v * 37) % 100:02d}", value(v, 2), "double") for v in range(24)])
+    put(f, "Y", labels(), "double")
+user_block("many.mat")
+
+# New object headers, links and layouts, as "latest" writes them.
+with h5py.File("latest.h5", "w", libver="latest") as f:
+    f["X0"] = value(0, 6).astype("f4")
+    f.create_dataset("X1", data=value(1, 5).astype(">i2"), chunks=(5, 2), compression="gzip")
+    f.create_dataset("X2", data=value(2, 3).astype("f2"), chunks=(12, 3), compression="gzip", shuffle=True)
+    f.create_dataset("X3", data=value(3, 4).astype("i8"), chunks=(5, 3))
+    f.create_dataset("X4", data=value(4, 2) > 20)
+    early = h5py.h5p.create(h5py.h5p.DATASET_CREATE)  # space taken at once: chunks without an index
+    early.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    f.create_dataset("X5", data=value(5, 5), chunks=(5, 2), dcpl=early)
+    f["y"] = labels().ravel().astype("i4")
+
+# More chunks than a page of the fixed array index holds.
+with h5py.File("paged.h5", "w", libver="latest") as f:
+    f.create_dataset("X0", data=value(0, 100).astype("u1"), chunks=(1, 1))
+
+# Not read: an axis without limit in the new format, dense links, another compression.
+with h5py.File("unlimited.h5", "w", libver="latest") as f:
+    f.create_dataset("X0", data=value(0, 2), chunks=(4, 2), maxshape=(None, 2))
+with h5py.File("dense.h5", "w", libver="latest") as f:
+    for v in range(12):
+        f[f"X{v}"] = value(v, 2)
+with h5py.File("lzf.h5", "w") as f:
+    f.create_dataset("X0", data=value(0, 40), chunks=(12, 40), compression="lzf")
+
+# Chunks never written are zero; a chunked dataset with an axis without limit in the old format is read.
+with h5py.File("partial.h5", "w") as f:
+    d = f.create_dataset("X0", shape=(N, 4), chunks=(3, 2), maxshape=(None, None), dtype="f8")
+    d[3:6, :2] = value(0, 2)[3:6]

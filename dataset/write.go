@@ -1,0 +1,369 @@
+package dataset
+
+import (
+	"archive/zip"
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/largemvc/largemvc/dataset/internal/elem"
+	"github.com/largemvc/largemvc/dataset/internal/npy"
+)
+
+// Array is one array for [WriteNPZ].
+type Array struct {
+	Name string
+	// Shape is the size of each axis; its product is the number of values. Empty: one axis over all of Data.
+	Shape []int
+	// Data is row-major: []float32, []float64, []int, []int64, []int32, []uint8 or []bool.
+	Data any
+}
+
+// WriteNPZ writes arrays to a .npz file that NumPy opens, deflated where deflate is set. The file appears whole or not at
+// all: it is written beside its place and renamed.
+func WriteNPZ(path string, deflate bool, arrays ...Array) error {
+	return writeFile(path, func(w io.Writer) error { return EncodeNPZ(w, deflate, arrays...) })
+}
+
+// EncodeNPZ writes arrays as a .npz archive to w.
+func EncodeNPZ(w io.Writer, deflate bool, arrays ...Array) error {
+	names := map[string]bool{}
+	for i := range arrays {
+		if err := arrays[i].check(); err != nil {
+			return err
+		}
+		if names[arrays[i].Name] {
+			return fmt.Errorf("dataset: two arrays are named %s", arrays[i].Name)
+		}
+		names[arrays[i].Name] = true
+	}
+	method := zip.Store
+	if deflate {
+		method = zip.Deflate
+	}
+	z := zip.NewWriter(w)
+	for i := range arrays {
+		m, err := z.CreateHeader(&zip.FileHeader{Name: arrays[i].Name + ".npy", Method: method})
+		if err != nil {
+			return err
+		}
+		if err := arrays[i].write(m); err != nil {
+			return err
+		}
+	}
+	return z.Close()
+}
+
+// descr is the element type and the number of values.
+func (a *Array) descr() (string, int) {
+	switch x := a.Data.(type) {
+	case []float32:
+		return "<f4", len(x)
+	case []float64:
+		return "<f8", len(x)
+	case []int:
+		return "<i8", len(x)
+	case []int64:
+		return "<i8", len(x)
+	case []int32:
+		return "<i4", len(x)
+	case []uint8:
+		return "|u1", len(x)
+	case []bool:
+		return "|b1", len(x)
+	}
+	return "", 0
+}
+
+func (a *Array) shape() []int {
+	if len(a.Shape) > 0 {
+		return a.Shape
+	}
+	_, n := a.descr()
+	return []int{n}
+}
+
+func (a *Array) check() error {
+	d, n := a.descr()
+	if d == "" {
+		return fmt.Errorf("dataset: array %q holds %T; slices of float32, float64, int, int64, int32, uint8 and bool are written", a.Name, a.Data)
+	}
+	if a.Name == "" || strings.ContainsAny(a.Name, "/\\\x00") {
+		return fmt.Errorf("dataset: %q cannot name an array", a.Name)
+	}
+	dims := make([]int64, 0, len(a.Shape))
+	for _, s := range a.shape() {
+		dims = append(dims, int64(s))
+	}
+	if p, ok := elem.Product(math.MaxInt64, dims...); !ok || p != int64(n) {
+		return fmt.Errorf("dataset: array %s has %d values for the shape %v", a.Name, n, a.Shape)
+	}
+	return nil
+}
+
+func (a *Array) write(w io.Writer) error {
+	d, _ := a.descr()
+	if err := npy.Put(w, d, a.shape()); err != nil {
+		return err
+	}
+	switch x := a.Data.(type) {
+	case []float32:
+		return put(w, x, 4, func(b []byte, v float32) { binary.LittleEndian.PutUint32(b, math.Float32bits(v)) })
+	case []float64:
+		return put(w, x, 8, func(b []byte, v float64) { binary.LittleEndian.PutUint64(b, math.Float64bits(v)) })
+	case []int:
+		return put(w, x, 8, func(b []byte, v int) { binary.LittleEndian.PutUint64(b, uint64(v)) })
+	case []int64:
+		return put(w, x, 8, func(b []byte, v int64) { binary.LittleEndian.PutUint64(b, uint64(v)) })
+	case []int32:
+		return put(w, x, 4, func(b []byte, v int32) { binary.LittleEndian.PutUint32(b, uint32(v)) })
+	case []bool:
+		return put(w, x, 1, func(b []byte, v bool) {
+			b[0] = 0
+			if v {
+				b[0] = 1
+			}
+		})
+	case []uint8:
+		_, err := w.Write(x)
+		return err
+	}
+	return nil
+}
+
+// put writes values of a width through a small buffer.
+func put[T any](w io.Writer, x []T, width int, one func([]byte, T)) error {
+	buf := make([]byte, min(len(x), 1<<13)*width)
+	for len(x) > 0 {
+		n := min(len(x), 1<<13)
+		for i, v := range x[:n] {
+			one(buf[i*width:], v)
+		}
+		if _, err := w.Write(buf[:n*width]); err != nil {
+			return err
+		}
+		x = x[n:]
+	}
+	return nil
+}
+
+// WriteNPZ writes the set so that [Open] and NumPy read it: X0, X1, …, the labels as y (the numbers in LabelNames where they
+// are all whole, else the classes) and, for incomplete data, present. A sparse view becomes the arrays X0.data, X0.indices,
+// X0.indptr and X0.shape of a CSR matrix.
+func (s *Set) WriteNPZ(path string, deflate bool) error {
+	var arrays []Array
+	for i := range s.Views {
+		a, err := s.Views[i].arrays(fmt.Sprintf("X%d", i))
+		if err != nil {
+			return err
+		}
+		arrays = append(arrays, a...)
+	}
+	if s.Labels != nil {
+		arrays = append(arrays, Array{Name: "y", Data: s.labelNumbers()})
+	}
+	if s.Present != nil {
+		flat := make([]bool, 0, len(s.Present)*len(s.Views))
+		for _, row := range s.Present {
+			flat = append(flat, row...)
+		}
+		arrays = append(arrays, Array{Name: "present", Shape: []int{len(s.Present), len(s.Views)}, Data: flat})
+	}
+	return WriteNPZ(path, deflate, arrays...)
+}
+
+// labelNumbers are the labels as they stood in the file where those were whole numbers.
+func (s *Set) labelNumbers() []int {
+	numbers := make([]int, len(s.LabelNames))
+	for c, name := range s.LabelNames {
+		x, err := strconv.Atoi(name)
+		if err != nil {
+			return s.Labels
+		}
+		numbers[c] = x
+	}
+	out := make([]int, len(s.Labels))
+	for i, l := range s.Labels {
+		if l < 0 || l >= len(numbers) {
+			return s.Labels
+		}
+		out[i] = numbers[l]
+	}
+	return out
+}
+
+func (v *View) arrays(name string) ([]Array, error) {
+	shape := []int{v.Rows, v.Cols}
+	switch {
+	case v.Float32 != nil:
+		return []Array{{name, shape, v.Float32}}, nil
+	case v.Float64 != nil:
+		return []Array{{name, shape, v.Float64}}, nil
+	case v.Sparse != nil:
+		a := []Array{
+			{name + ".indices", nil, v.Sparse.Col}, {name + ".indptr", nil, v.Sparse.RowPtr}, {name + ".shape", nil, shape},
+			{name + ".data", nil, v.Sparse.Float64},
+		}
+		if v.Sparse.Float32 != nil {
+			a[3].Data = v.Sparse.Float32
+		}
+		return a, nil
+	}
+	return nil, fmt.Errorf("dataset: view %s has no values", v.Name)
+}
+
+// Column is one column for [WriteCSV].
+type Column struct {
+	Name string
+	// Data holds a value a line: []int, []float64, []float32, []string or []bool.
+	Data any
+}
+
+// WriteCSV writes columns of equal length with a header. Floats are written with the fewest digits that give them back.
+// The file appears whole or not at all.
+func WriteCSV(path string, columns ...Column) error {
+	return writeFile(path, func(w io.Writer) error { return EncodeCSV(w, columns...) })
+}
+
+// EncodeCSV writes columns of equal length with a header to w.
+func EncodeCSV(w io.Writer, columns ...Column) error {
+	if len(columns) == 0 {
+		return errors.New("dataset: no column to write")
+	}
+	rows := -1
+	cells := make([]func(i int) string, len(columns))
+	for c := range columns {
+		n := 0
+		cells[c], n = columns[c].cells()
+		if cells[c] == nil {
+			return fmt.Errorf("dataset: column %s holds %T; slices of int, float64, float32, string and bool are written", columns[c].Name, columns[c].Data)
+		}
+		if rows >= 0 && n != rows {
+			return fmt.Errorf("dataset: column %s has %d values, column %s %d", columns[c].Name, n, columns[0].Name, rows)
+		}
+		rows = n
+	}
+	b := bufio.NewWriterSize(w, bufferSize)
+	line := func(at func(c int) string) {
+		for c := range columns {
+			if c > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(quote(at(c)))
+		}
+		b.WriteByte('\n')
+	}
+	line(func(c int) string { return columns[c].Name })
+	for i := range rows {
+		line(func(c int) string { return cells[c](i) })
+	}
+	return b.Flush() // the first error of a bufio.Writer stays with it
+}
+
+func (c *Column) cells() (func(i int) string, int) {
+	switch x := c.Data.(type) {
+	case []int:
+		return func(i int) string { return strconv.Itoa(x[i]) }, len(x)
+	case []float64:
+		return func(i int) string { return strconv.FormatFloat(x[i], 'g', -1, 64) }, len(x)
+	case []float32:
+		return func(i int) string { return strconv.FormatFloat(float64(x[i]), 'g', -1, 32) }, len(x)
+	case []string:
+		return func(i int) string { return x[i] }, len(x)
+	case []bool:
+		return func(i int) string { return strconv.Itoa(map[bool]int{true: 1}[x[i]]) }, len(x)
+	}
+	return nil, 0
+}
+
+func quote(s string) string {
+	if s == "" || !strings.ContainsAny(s, ",;\t\"\r\n #") {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+}
+
+// WriteLabels writes the labels of n samples as CSV: the columns sample (0 … n−1) and label, and more after them.
+func WriteLabels(path string, labels []int, more ...Column) error {
+	return WriteCSV(path, append(labelColumns(labels), more...)...)
+}
+
+// EncodeLabels is [WriteLabels] to w.
+func EncodeLabels(w io.Writer, labels []int, more ...Column) error {
+	return EncodeCSV(w, append(labelColumns(labels), more...)...)
+}
+
+func labelColumns(labels []int) []Column {
+	sample := make([]int, len(labels))
+	for i := range sample {
+		sample[i] = i
+	}
+	return []Column{{"sample", sample}, {"label", labels}}
+}
+
+// MatrixColumns are the columns of a rows×cols row-major matrix (H, or anchors), named prefix0, prefix1 …, for
+// [WriteCSV] and [WriteLabels].
+func MatrixColumns[T float32 | float64](prefix string, rows, cols int, x []T) ([]Column, error) {
+	if rows < 0 || cols < 0 || (cols > 0 && len(x)/cols != rows) || len(x) != rows*cols {
+		return nil, fmt.Errorf("dataset: matrix %s has %d values for %d×%d", prefix, len(x), rows, cols)
+	}
+	columns := make([]Column, cols)
+	for j := range columns {
+		c := make([]T, rows)
+		for i := range c {
+			c[i] = x[i*cols+j]
+		}
+		columns[j] = Column{prefix + strconv.Itoa(j), c}
+	}
+	return columns, nil
+}
+
+// writeFile writes beside path and renames, so that path holds the old content or the whole new one.
+//
+// What is no file (a pipe, a terminal, /dev/stdout) is written to as it is.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return fileError(path, err)
+		}
+		if err := errors.Join(write(f), f.Close()); err != nil {
+			return named(path, err)
+		}
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fileError(path, err)
+	}
+	defer func() {
+		if err != nil {
+			// What failed is reported; the remains of it are of no use.
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if err := write(f); err != nil {
+		return named(path, err)
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return fileError(path, err)
+	}
+	if err := f.Sync(); err != nil {
+		return fileError(path, err)
+	}
+	if err := f.Close(); err != nil {
+		return fileError(path, err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fileError(path, err)
+	}
+	return nil
+}
