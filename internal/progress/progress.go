@@ -1,0 +1,107 @@
+// Package progress shows on one line how far a task is.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Bar shows the progress of a task of a known number of steps. On a terminal it is one line that is drawn over and over;
+// elsewhere it is a plain line for every tenth of the steps. It is not safe for concurrent use.
+//
+//	epoch [############............]  50/100  loss 0.8123  1.2s, 1.2s left
+//
+// The Bar has no clock: the caller says how much time has passed.
+type Bar struct {
+	w        io.Writer
+	terminal bool
+	name     string
+	shown    int           // runes on the line
+	last     time.Duration // when the line was drawn
+	tenth    int           // of the last plain line
+	total    int
+	open     bool // the line on the terminal is not ended
+}
+
+const (
+	barWidth = 24
+	redraw   = 100 * time.Millisecond
+)
+
+// New returns a bar on w, for steps that are called name.
+func New(w io.Writer, name string) *Bar {
+	return &Bar{w: w, terminal: Terminal(w), name: name}
+}
+
+// Terminal says whether w is a character device, which a terminal is and a file or a pipe is not.
+func Terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// Show says that done of total steps are done after the given time; note is added to the line. A smaller done than in the
+// call before begins anew.
+func (b *Bar) Show(done, total int, note string, elapsed time.Duration) {
+	if total < 1 {
+		return
+	}
+	if b.terminal {
+		if b.open && done < total && elapsed-b.last < redraw && elapsed >= b.last {
+			return
+		}
+		b.last = elapsed
+		b.draw(done, total, note, elapsed)
+		return
+	}
+	tenth := 10 * done / total
+	if total != b.total || tenth < b.tenth {
+		b.total, b.tenth = total, 0
+	}
+	if tenth > b.tenth || done == 1 {
+		b.tenth = tenth
+		fmt.Fprintf(b.w, "%s %d/%d  %s  %s\n", b.name, done, total, note, times(done, total, elapsed))
+	}
+}
+
+func (b *Bar) draw(done, total int, note string, elapsed time.Duration) {
+	full := min(barWidth*done/total, barWidth)
+	line := fmt.Sprintf("%s [%s%s] %*d/%d  %s  %s", b.name, strings.Repeat("#", full), strings.Repeat(".", barWidth-full),
+		len(fmt.Sprint(total)), done, total, note, times(done, total, elapsed))
+	n := utf8.RuneCountInString(line)
+	fmt.Fprintf(b.w, "\r%s%s", line, strings.Repeat(" ", max(b.shown-n, 0)))
+	b.shown, b.open = n, true
+}
+
+// times says how long it took and, from that, how long it will.
+func times(done, total int, elapsed time.Duration) string {
+	s := round(elapsed)
+	if done > 0 && done < total {
+		s += ", " + round(elapsed*time.Duration(total-done)/time.Duration(done)) + " left"
+	}
+	return s
+}
+
+func round(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	default:
+		return d.Round(time.Second).String()
+	}
+}
+
+// End ends the line on a terminal, so that what is written next has one of its own.
+func (b *Bar) End() {
+	if b.open {
+		fmt.Fprintln(b.w)
+		b.open, b.shown = false, 0
+	}
+}

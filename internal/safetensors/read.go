@@ -1,0 +1,178 @@
+package safetensors
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// maxHeader is the longest header that is read.
+const maxHeader = 16 << 20
+
+// ErrTruncated says that a file ends before what its header promises.
+var ErrTruncated = errors.New("the file is truncated")
+
+// Read reads a file to its end.
+func Read(r io.Reader) (*File, error) {
+	var length [8]byte
+	if n, err := io.ReadFull(r, length[:]); err != nil {
+		return nil, short(err, n, 8)
+	}
+	n := binary.LittleEndian.Uint64(length[:])
+	if n < 2 || n > maxHeader {
+		return nil, fmt.Errorf("safetensors: not such a file: it claims a header of %d bytes", n)
+	}
+	header, err := readGrowing(r, int(n))
+	if err != nil {
+		return nil, err
+	}
+	f := &File{header: header}
+	offsets, err := f.decodeHeader(header)
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	for i, t := range f.Tensors {
+		want, err := bytesOf(t.Name, t.Dtype, t.Shape)
+		if err != nil {
+			return nil, err
+		}
+		lo, hi := offsets[i][0], offsets[i][1]
+		if lo != size || hi < lo || hi-lo != want {
+			return nil, fmt.Errorf("safetensors: %q lies at %d to %d, want the %d bytes from %d on", t.Name, lo, hi, want, size)
+		}
+		size = hi
+	}
+	data, err := readGrowing(r, size)
+	if err != nil {
+		return nil, err
+	}
+	if n, err := io.ReadFull(r, make([]byte, 1)); n > 0 {
+		return nil, fmt.Errorf("safetensors: there is more in the file than its header says")
+	} else if err != io.EOF {
+		return nil, err
+	}
+	for i := range f.Tensors {
+		f.Tensors[i].Data = data[offsets[i][0]:offsets[i][1]:offsets[i][1]]
+	}
+	return f, nil
+}
+
+// readGrowing reads n bytes into memory that grows with what arrives.
+func readGrowing(r io.Reader, n int) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(min(n, 1<<20))
+	got, err := io.CopyN(&b, r, int64(n))
+	if err != nil {
+		return nil, short(err, int(got), n)
+	}
+	return b.Bytes(), nil
+}
+
+// short explains a read that ended early.
+func short(err error, got, want int) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return fmt.Errorf("safetensors: %w: %d bytes where %d should be", ErrTruncated, got, want)
+	}
+	return err
+}
+
+// decodeHeader sets the metadata and the tensors, without their data, in the order of their offsets, which it returns.
+func (f *File) decodeHeader(header []byte) ([][2]int, error) {
+	if header[0] != '{' {
+		return nil, fmt.Errorf("safetensors: not such a file: its header begins with %q", header[0])
+	}
+	type placed struct {
+		Tensor
+		offsets [2]int
+	}
+	var list []placed
+	err := members(header, func(key string, value json.RawMessage) error {
+		if key == metadataKey {
+			f.Metadata = map[string]string{}
+			return members(value, func(key string, value json.RawMessage) error {
+				var text string
+				if err := json.Unmarshal(value, &text); err != nil {
+					return fmt.Errorf("metadata %q: %w", key, err)
+				}
+				f.Metadata[key] = text
+				return nil
+			})
+		}
+		var e entry
+		d := json.NewDecoder(bytes.NewReader(value))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&e); err != nil {
+			return fmt.Errorf("%q: %w", key, err)
+		}
+		list = append(list, placed{Tensor{Name: key, Dtype: e.Dtype, Shape: e.Shape}, e.Offsets})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: the header is broken: %w", err)
+	}
+	slices.SortStableFunc(list, func(a, b placed) int {
+		return cmp.Or(cmp.Compare(a.offsets[0], b.offsets[0]), cmp.Compare(a.offsets[1], b.offsets[1]))
+	})
+	offsets := make([][2]int, len(list))
+	for i, p := range list {
+		f.Tensors, offsets[i] = append(f.Tensors, p.Tensor), p.offsets
+	}
+	return offsets, nil
+}
+
+// members calls visit for every member of a JSON object, and is an error if a key occurs twice or more follows than
+// space.
+func members(object []byte, visit func(key string, value json.RawMessage) error) error {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return fmt.Errorf("no JSON object (%v)", err)
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return err
+		}
+		key, ok := t.(string)
+		if !ok || seen[key] {
+			return fmt.Errorf("key %v occurs twice", t)
+		}
+		seen[key] = true
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+		if err := visit(key, value); err != nil {
+			return err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("more than one JSON value")
+	}
+	return nil
+}
+
+// Verify says whether a file that was read is as it was when it was sealed under the key.
+func (f *File) Verify(seal string) error {
+	sum, ok := f.Metadata[seal]
+	if !ok || len(sum) != len(unsealed) {
+		return fmt.Errorf("safetensors: the file has no %s", seal)
+	}
+	if bytes.Count(f.header, []byte(sum)) != 1 {
+		return fmt.Errorf("safetensors: the %s is not in one place", seal)
+	}
+	header := bytes.Replace(f.header, []byte(sum), []byte(unsealed), 1)
+	if got := f.sum(header); got != sum {
+		return fmt.Errorf("safetensors: the file was changed: its %s is %s, by its content %s", seal, sum, got)
+	}
+	return nil
+}

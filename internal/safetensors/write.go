@@ -1,0 +1,142 @@
+package safetensors
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+)
+
+// metadataKey is the header's key of what is no tensor.
+const metadataKey = "__metadata__"
+
+// unsealed is what stands in a file in place of its seal while that is reckoned.
+var unsealed = strings.Repeat("0", 2*sha256.Size)
+
+type entry struct {
+	Dtype   Dtype  `json:"dtype"`
+	Shape   []int  `json:"shape"`
+	Offsets [2]int `json:"data_offsets"`
+}
+
+// Write writes the file. With a seal, a metadata key that the file does not have, it is sealed under that key. Equal
+// files give equal bytes.
+func (f *File) Write(w io.Writer, seal string) (int64, error) {
+	header, err := f.encodeHeader(seal)
+	if err != nil {
+		return 0, err
+	}
+	if seal != "" {
+		sum := f.sum(header)
+		copy(header[bytes.Index(header, []byte(unsealed)):], sum)
+	}
+	total := int64(0)
+	for _, part := range f.parts(header) {
+		n, err := w.Write(part)
+		total += int64(n)
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// parts are the bytes of the file.
+func (f *File) parts(header []byte) [][]byte {
+	out := [][]byte{binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header}
+	for _, t := range f.Tensors {
+		out = append(out, t.Data)
+	}
+	return out
+}
+
+// sum is the seal of the file with this header, in which the seal's place holds zeros.
+func (f *File) sum(header []byte) string {
+	h := sha256.New()
+	for _, part := range f.parts(header) {
+		h.Write(part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// encodeHeader returns the header with its spaces: metadata first, then the tensors in their order.
+func (f *File) encodeHeader(seal string) ([]byte, error) {
+	meta := maps.Clone(f.Metadata)
+	if seal != "" {
+		if _, ok := meta[seal]; ok {
+			return nil, fmt.Errorf("safetensors: the metadata have %q, the key of the seal", seal)
+		}
+		if meta == nil {
+			meta = map[string]string{}
+		}
+		meta[seal] = unsealed
+		for k, v := range f.Metadata {
+			if strings.Contains(k, unsealed) || strings.Contains(v, unsealed) {
+				return nil, fmt.Errorf("safetensors: the metadata's %q holds the place of a seal", k)
+			}
+		}
+	}
+	var b bytes.Buffer
+	b.WriteByte('{')
+	put := func(key string, value any) error {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		k, err := json.Marshal(key)
+		if err != nil {
+			return err
+		}
+		v, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		b.Write(k)
+		b.WriteByte(':')
+		b.Write(v)
+		return nil
+	}
+	if len(meta) > 0 {
+		if err := put(metadataKey, meta); err != nil {
+			return nil, err
+		}
+	}
+	at := 0
+	seen := map[string]bool{metadataKey: true}
+	for _, t := range f.Tensors {
+		size, err := bytesOf(t.Name, t.Dtype, t.Shape)
+		if err != nil {
+			return nil, err
+		}
+		if size != len(t.Data) {
+			return nil, fmt.Errorf("safetensors: %q has %d bytes, its shape %v and type %s want %d", t.Name, len(t.Data), t.Shape, t.Dtype, size)
+		}
+		if seen[t.Name] || t.Name == "" {
+			return nil, fmt.Errorf("safetensors: a tensor cannot have the name %q here", t.Name)
+		}
+		seen[t.Name] = true
+		shape := t.Shape
+		if shape == nil {
+			shape = []int{}
+		}
+		if err := put(t.Name, entry{t.Dtype, shape, [2]int{at, at + size}}); err != nil {
+			return nil, err
+		}
+		at += size
+	}
+	b.WriteByte('}')
+	for b.Len()%8 != 0 {
+		b.WriteByte(' ')
+	}
+	if seal != "" && bytes.Count(b.Bytes(), []byte(unsealed)) != 1 {
+		return nil, fmt.Errorf("safetensors: a tensor's name holds the place of a seal")
+	}
+	if b.Len() > maxHeader {
+		return nil, fmt.Errorf("safetensors: a header of %d bytes, at most %d are read", b.Len(), maxHeader)
+	}
+	return b.Bytes(), nil
+}
