@@ -54,26 +54,42 @@ func NewFrozen[T kernel.Float](spec Spec, q *Params, anchors func(l, v int) []fl
 // FrozenRows runs a Frozen network on a few rows at a time; its memory is used again. One goroutine uses it at once.
 type FrozenRows[T kernel.Float] struct {
 	f       *Frozen[T]
-	x       []rows.Matrix[T]
 	shard   *Memory[T]
 	present [][]bool
+	count   []int // views of a row
+	full    []T   // 1/count
+	weight  [][]T // full, or 0 where a row lacks the view
 }
 
-// NewRows returns a runner over the rows of x, whose values may be changed between runs. present is as in NewMemory and
-// may be changed too, if it is not nil.
-func (f *Frozen[T]) NewRows(x []rows.Matrix[T], present [][]bool) (*FrozenRows[T], error) {
-	shard, err := NewMemory(&f.spec, x, present, nil, false)
+// NewRows returns a runner over at most room rows, which Use gives it. present[v] says which rows have view v and may be
+// changed between runs; nil: all have all views.
+func (f *Frozen[T]) NewRows(room int, present [][]bool) (*FrozenRows[T], error) {
+	x := make([]rows.Matrix[T], len(f.spec.Dims))
+	width := 0
+	for v, d := range f.spec.Dims {
+		x[v] = rows.NewSparse[T](room, d, make([]int, room+1), nil, nil, nil, nil)
+		width += d
+	}
+	shard, err := NewMemory(&f.spec, x, nil, nil, false)
 	if err != nil {
 		return nil, err
 	}
-	return &FrozenRows[T]{f: f, x: x, shard: shard, present: present}, nil
+	shard.block = min(blockRows(width*elementSize[T]()), (room+7)&^7)
+	r := &FrozenRows[T]{f: f, shard: shard, present: present, count: make([]int, shard.n), full: make([]T, shard.n)}
+	for range x {
+		r.weight = append(r.weight, make([]T, shard.n))
+	}
+	return r, nil
 }
+
+// Use makes x the rows of a view for the following runs. Absent rows must be zero.
+func (r *FrozenRows[T]) Use(v int, x rows.Matrix[T]) { r.shard.x[v] = x }
 
 // Run computes H_L and the trust of the first n rows.
 func (r *FrozenRows[T]) Run(n int) {
 	s := r.shard
 	if r.present != nil {
-		s.setPresence(r.present)
+		r.weigh(n)
 	}
 	w := s.scratchOf(0)
 	for lo := 0; lo < n; lo += s.block {
@@ -81,6 +97,31 @@ func (r *FrozenRows[T]) Run(n int) {
 		for l, p := range r.f.passes {
 			s.runBlock(p, &r.f.panels[l], w, nil, lo, hi)
 		}
+	}
+}
+
+// weigh sets what the views of the first n rows count in the mean over views, as Memory.setPresence does.
+func (r *FrozenRows[T]) weigh(n int) {
+	clear(r.count[:n])
+	for _, b := range r.present {
+		for i, ok := range b[:n] {
+			if ok {
+				r.count[i]++
+			}
+		}
+	}
+	for i, c := range r.count[:n] {
+		r.full[i] = 1 / T(max(c, 1))
+	}
+	for v, b := range r.present {
+		weight := r.weight[v]
+		for i, ok := range b[:n] {
+			weight[i] = 0
+			if ok {
+				weight[i] = r.full[i]
+			}
+		}
+		r.shard.weight[v] = weight
 	}
 }
 

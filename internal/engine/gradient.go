@@ -66,14 +66,14 @@ func (n *Net) anchorCotangents(l, v, d int) {
 	if !n.spec.Noise {
 		return
 	}
-	matMulBT(n.dw[v], n.dm[v], n.p[l-1][v], m, d, m)
+	n.work[v].mulBT(n.dw[v], n.dm[v], n.p[l-1][v], m, d, m)
 	for i := range m {
 		for j := range m {
 			n.s[v][i*m+j] = n.dw[v][i*m+j] + n.dw[v][j*m+i]
 		}
 	}
 	if l > 1 {
-		matMulTAdd(n.dp[l-1][v], n.w[l][v], n.dm[v], m, m, d, 1)
+		n.work[v].mulTAdd(n.dp[l-1][v], n.w[l][v], n.dm[v], m, m, d)
 	}
 }
 
@@ -93,7 +93,7 @@ func (n *Net) collect(ctx context.Context, l int, g *Params) error {
 	}
 	if noisy {
 		for v := range n.spec.Dims {
-			matMulTAdd(g.U, n.c[l][v], sums.T[v], m, m, m, 1) // C_vᵀ T_v
+			n.work[v].mulTAdd(g.U, n.c[l][v], sums.T[v], m, m, m) // C_vᵀ T_v
 		}
 	}
 	if l == 1 || !n.spec.Anchored || n.spec.Detach {
@@ -108,12 +108,12 @@ func (n *Net) collect(ctx context.Context, l int, g *Params) error {
 			return nil
 		}
 		if n.k[l-1][v] != nil {
-			matMulAdd(dp, sums.K[v], n.p[l-1][v], m, m, d, 2)
+			n.work[v].mulAdd(dp, sums.K[v], n.p[l-1][v], m, m, d, 2)
 		}
-		matMulBT(n.dc[v], sums.T[v], n.params.U, m, m, m) // dC = T Uᵀ
-		matMulTAdd(dp, n.dc[v], n.p[l-2][v], m, m, d, 1)  // C = P_{l−2} P_{l−1}ᵀ
+		n.work[v].mulBT(n.dc[v], sums.T[v], n.params.U, m, m, m) // dC = T Uᵀ
+		n.work[v].mulTAdd(dp, n.dc[v], n.p[l-2][v], m, m, d)     // C = P_{l−2} P_{l−1}ᵀ
 		if l > 2 {
-			matMulAdd(n.dp[l-2][v], n.dc[v], n.p[l-1][v], m, m, d, 1)
+			n.work[v].mulAdd(n.dp[l-2][v], n.dc[v], n.p[l-1][v], m, m, d, 1)
 		}
 		return nil
 	})

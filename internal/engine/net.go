@@ -28,6 +28,7 @@ type Net struct {
 	polar   [][]*linalg.Polar
 	dp      [][][]float64 // cotangents of P_l
 	dm, s   [][]float64
+	work    []small // per view
 	dw      [][]float64
 	dc      [][]float64
 	addedP  [][][]float64
@@ -62,21 +63,19 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64, presen
 		if present[v] < 1 {
 			return nil, fmt.Errorf("engine: no sample has view %d", v)
 		}
-		n.weights = append(n.weights, 1)
-		if !spec.Sum {
-			n.weights[v] = 1 / (float64(present[v]) * float64(spec.lossDim(v)))
-		}
+		n.weights = append(n.weights, spec.lossWeight(v, present[v]))
 		n.m = append(n.m, make([]float64, m*d))
 		n.dm = append(n.dm, make([]float64, m*d))
 		n.s = append(n.s, make([]float64, m*m))
 		n.dw = append(n.dw, make([]float64, m*m))
 		n.dc = append(n.dc, make([]float64, m*m))
 	}
+	n.work = make([]small, views)
 	n.p[0] = start
 	n.k[0] = make([][]float64, views)
 	for v, d := range spec.Dims {
 		n.k[0][v] = make([]float64, m*m)
-		matMulBT(n.k[0][v], start[v], start[v], m, d, m)
+		n.work[v].mulBT(n.k[0][v], start[v], start[v], m, d, m)
 		if isIdentity(n.k[0][v], m) {
 			n.k[0][v] = nil
 		}
@@ -177,6 +176,9 @@ func (n *Net) pass(kind PassKind, layer int, q *Params) *Pass {
 func (n *Net) Forward(ctx context.Context, q *Params, gradient bool) ([]float64, error) {
 	n.params, n.ready = q, false
 	n.clearAdded()
+	if err := q.checkFinite(); err != nil {
+		return nil, err
+	}
 	if !n.project {
 		if err := n.run(ctx, n.pass(Project, 0, nil)); err != nil {
 			return nil, err
@@ -215,11 +217,11 @@ func (n *Net) updateAnchors(l, v, d int) error {
 	m, sum := n.spec.Anchors, n.total.M[v]
 	if n.spec.Noise {
 		copy(n.w[l][v], n.total.W[v])
-		matMulAdd(sum, n.w[l][v], n.p[l-1][v], m, m, d, 1)
+		n.work[v].mulTAdd(sum, n.w[l][v], n.p[l-1][v], m, m, d) // W is symmetric
 	}
 	for i, x := range sum {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return &DivergedError{Layer: l, View: v, Row: i / d, Column: i % d, Value: x}
+			return &DivergedError{What: fmt.Sprintf("Hᵀ(X−E) of view %d in layer %d, row %d, column %d", v, l, i/d, i%d), Value: x}
 		}
 	}
 	if err := n.polar[l][v].Factor(m, d, sum, n.p[l][v]); err != nil {
@@ -233,21 +235,39 @@ func (n *Net) updateAnchors(l, v, d int) error {
 func (n *Net) derive(l, v, d int) {
 	m := n.spec.Anchors
 	if n.k[l][v] != nil {
-		matMulBT(n.k[l][v], n.p[l][v], n.p[l][v], m, d, m)
+		n.work[v].mulBT(n.k[l][v], n.p[l][v], n.p[l][v], m, d, m)
 	}
 	if n.spec.Noise && l < n.spec.Layers {
-		matMulBT(n.c[l+1][v], n.p[l-1][v], n.p[l][v], m, d, m)
+		n.work[v].mulBT(n.c[l+1][v], n.p[l-1][v], n.p[l][v], m, d, m)
 	}
 }
 
-// DivergedError says that a sum over the samples stopped being finite.
+// DivergedError says that a parameter or a sum over the samples stopped being finite.
 type DivergedError struct {
-	Layer, View, Row, Column int // the entry of Hᵀ(X_v − E_v) of a layer
-	Value                    float64
+	What  string
+	Value float64
 }
 
-func (e *DivergedError) Error() string {
-	return fmt.Sprintf("engine: Hᵀ(X−E) of view %d in layer %d is %v in row %d, column %d", e.View, e.Layer, e.Value, e.Row, e.Column)
+func (e *DivergedError) Error() string { return fmt.Sprintf("engine: %s is %v", e.What, e.Value) }
+
+// checkFinite reports the first parameter that is not finite. A pass might swallow it: a threshold of NaN is no input.
+func (p *Params) checkFinite() error {
+	names := []string{"θ", "R", "U"}
+	for i, x := range [][]float64{p.Theta, p.R, p.U} {
+		for j, v := range x {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return &DivergedError{What: fmt.Sprintf("entry %d of %s", j, names[i]), Value: v}
+			}
+		}
+	}
+	for l, rho := range p.Rho {
+		for v, x := range rho {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return &DivergedError{What: fmt.Sprintf("ρ of layer %d and view %d", l+1, v), Value: x}
+			}
+		}
+	}
+	return nil
 }
 
 // finalCotangent sets the cotangent of P_L to that of the loss: −2w (bH)ᵀX + 2w Hᵀdiag(b)H P.
@@ -265,7 +285,7 @@ func (n *Net) finalCotangent(v, d int) error {
 		dp[i] = -2 * w * x
 	}
 	if n.k[l][v] != nil {
-		matMulAdd(dp, n.total.W[v], n.p[l][v], m, m, d, 2*w)
+		n.work[v].mulAdd(dp, n.total.W[v], n.p[l][v], m, m, d, 2*w)
 	}
 	return nil
 }

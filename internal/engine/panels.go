@@ -22,6 +22,7 @@ type viewPanels[T kernel.Float] struct {
 	lazyP    *sync.Once      // nil: p is packed
 	lazyRows *sync.Once
 	scratch  []float64
+	work     small
 }
 
 // projects says whether a pass multiplies all of X by Pᵀ.
@@ -75,10 +76,9 @@ func (pk *panels[T]) pack(ctx context.Context, s *Spec, p *Pass) error {
 			kernel.Pack(&vp.c, m, m, c.C, m)
 			return nil
 		}
-		if vp.scratch == nil {
-			vp.scratch = make([]float64, m*m)
-		}
-		matMul(vp.scratch, c.C, p.U, m, m, m)
+		vp.scratch = grow(vp.scratch, m*m)
+		clear(vp.scratch)
+		vp.work.mulAdd(vp.scratch, c.C, p.U, m, m, m, 1)
 		kernel.PackT(&vp.cut, m, m, vp.scratch, m)
 		return nil
 	})

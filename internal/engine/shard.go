@@ -56,14 +56,8 @@ func chunkRows(n int) int {
 	return (c + 7) &^ 7
 }
 
-// blockRows is the number of rows that are in cache together: about 3/4 MiB of X.
-func blockRows[T kernel.Float](dims []int) int {
-	total := 0
-	for _, d := range dims {
-		total += d
-	}
-	return min(max(768<<10/(total*elementSize[T]()), 24), 192) &^ 7
-}
+// blockRows is the number of rows that are in cache together, for rows of the given bytes: about 3/4 MiB of X.
+func blockRows(bytes int) int { return min(max(768<<10/max(bytes, 1), 24), 192) &^ 7 }
 
 func elementSize[T kernel.Float]() int { var t T; return int(unsafe.Sizeof(t)) }
 
@@ -78,12 +72,14 @@ func NewMemory[T kernel.Float](spec *Spec, x []rows.Matrix[T], present [][]bool,
 		return nil, fmt.Errorf("engine: %d views of data for %d of the network", len(x), len(spec.Dims))
 	}
 	n, _ := x[0].Dims()
+	bytes := int64(0)
 	for v, xv := range x {
+		bytes += xv.Bytes()
 		if nv, d := xv.Dims(); nv != n || d != spec.Dims[v] {
 			return nil, fmt.Errorf("engine: view %d is %d×%d, want %d×%d", v, nv, d, n, spec.Dims[v])
 		}
 	}
-	s := &Memory[T]{spec: spec, n: n, ld: kernel.Pad(spec.Anchors), x: x, block: blockRows[T](spec.Dims), chunk: chunkRows(n)}
+	s := &Memory[T]{spec: spec, n: n, ld: kernel.Pad(spec.Anchors), x: x, block: blockRows(int(bytes / int64(n))), chunk: chunkRows(n)}
 	s.setPresence(present)
 	s.allocate(h0, training)
 	return s, nil

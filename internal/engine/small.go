@@ -1,29 +1,37 @@
 package engine
 
-import (
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/gonum"
-)
+import "github.com/largemvc/largemvc/internal/kernel"
 
-// The coordinator's own products are m×m and m×d, in float64.
-var small gonum.Implementation
-
-// matMul sets c (n×k) = a (n×m) · b (m×k).
-func matMul(c, a, b []float64, n, m, k int) {
-	small.Dgemm(blas.NoTrans, blas.NoTrans, n, k, m, 1, a, m, b, k, 0, c, k)
+// small does the coordinator's own products, which are m×m and m×d in float64, on the kernels. One goroutine uses it at
+// a time.
+type small struct {
+	panel     kernel.Panel[float64]
+	padded, t []float64
 }
 
-// matMulAdd adds s·a (n×m) · b (m×k) to c (n×k).
-func matMulAdd(c, a, b []float64, n, m, k int, s float64) {
-	small.Dgemm(blas.NoTrans, blas.NoTrans, n, k, m, s, a, m, b, k, 1, c, k)
+// mulBT sets c (n×k) = a (n×m) · bᵀ; b is k×m.
+func (s *small) mulBT(c, a, b []float64, n, m, k int) {
+	ld := kernel.Pad(k)
+	s.padded = grow(s.padded, n*ld)
+	kernel.PackT(&s.panel, m, k, b, m)
+	kernel.Mul(n, a, m, &s.panel, s.padded, ld, false)
+	for i := range n {
+		copy(c[i*k:(i+1)*k], s.padded[i*ld:])
+	}
 }
 
-// matMulTAdd adds s·aᵀ·b to c (m×k); a is n×m, b n×k.
-func matMulTAdd(c, a, b []float64, n, m, k int, s float64) {
-	small.Dgemm(blas.Trans, blas.NoTrans, m, k, n, s, a, m, b, k, 1, c, k)
+// mulAdd adds f·a (n×m) · b (m×k) to c (n×k).
+func (s *small) mulAdd(c, a, b []float64, n, m, k int, f float64) {
+	s.t = grow(s.t, m*n)
+	for i := range n {
+		for j := range m {
+			s.t[j*n+i] = f * a[i*m+j]
+		}
+	}
+	kernel.TMulAdd(m, n, k, s.t, n, b, k, c, k)
 }
 
-// matMulBT sets c (n×k) = a (n×m) · bᵀ; b is k×m.
-func matMulBT(c, a, b []float64, n, m, k int) {
-	small.Dgemm(blas.NoTrans, blas.Trans, n, k, m, 1, a, m, b, m, 0, c, k)
+// mulTAdd adds aᵀ·b to c (m×k); a is n×m, b n×k.
+func (s *small) mulTAdd(c, a, b []float64, n, m, k int) {
+	kernel.TMulAdd(n, m, k, a, m, b, k, c, k)
 }

@@ -54,6 +54,8 @@ type Spec struct {
 	Shrink    Activation // σ of the row shrinkage
 	OneSided  bool       // S_θ(a) = σ(a−θ) alone
 	Sum       bool       // the loss sums squared errors over a view's entries; otherwise it averages them
+	// LossWeights, one per view, replace the weights w_v of the views' squared errors; nil: by Sum.
+	LossWeights []float64
 
 	Floor   float64 // of singular values in the backward pass, relative to the largest; 0: 1e-10
 	Workers int     // goroutines; 0: GOMAXPROCS
@@ -69,6 +71,8 @@ func (s *Spec) check() error {
 		return fmt.Errorf("engine: %d anchors", s.Anchors)
 	case s.Layers < 1:
 		return fmt.Errorf("engine: %d layers", s.Layers)
+	case s.LossWeights != nil && len(s.LossWeights) != len(s.Dims):
+		return fmt.Errorf("engine: %d loss weights for %d views", len(s.LossWeights), len(s.Dims))
 	case s.LossDims != nil && len(s.LossDims) != len(s.Dims):
 		return fmt.Errorf("engine: %d loss widths for %d views", len(s.LossDims), len(s.Dims))
 	}
@@ -78,6 +82,17 @@ func (s *Spec) check() error {
 		}
 	}
 	return nil
+}
+
+// lossWeight is w_v for a view that count samples have.
+func (s *Spec) lossWeight(v, count int) float64 {
+	switch {
+	case s.LossWeights != nil:
+		return s.LossWeights[v]
+	case s.Sum:
+		return 1
+	}
+	return 1 / (float64(count) * float64(s.lossDim(v)))
 }
 
 func (s *Spec) lossDim(v int) int {

@@ -2,62 +2,33 @@ package kernel
 
 import "math"
 
-// Panel is the right-hand side B (k×m) of Mul, packed for the kernels.
-type Panel[T Float] struct {
-	k, m int
-	data []T // k×m, row-major (the portable form)
-}
-
-// Dims returns the size of B: k rows, m columns.
-func (p *Panel[T]) Dims() (k, m int) { return p.k, p.m }
-
-// Pack sets p to the k×m matrix b with stride ldb, reusing p's memory.
-func Pack[T, S Float](p *Panel[T], k, m int, b []S, ldb int) {
-	p.k, p.m = k, m
-	if cap(p.data) < k*m {
-		p.data = make([]T, k*m)
-	}
-	p.data = p.data[:k*m]
-	for i := range k {
-		for j := range m {
-			p.data[i*m+j] = T(b[i*ldb+j])
-		}
-	}
-}
-
-// PackT sets p to the transpose of b (m×k with stride ldb), reusing p's memory.
-func PackT[T, S Float](p *Panel[T], k, m int, b []S, ldb int) {
-	p.k, p.m = k, m
-	if cap(p.data) < k*m {
-		p.data = make([]T, k*m)
-	}
-	p.data = p.data[:k*m]
-	for i := range k {
-		for j := range m {
-			p.data[i*m+j] = T(b[j*ldb+i])
-		}
-	}
-}
-
-// Mul computes Y = X·B for n rows of X (stride ldx, k columns) into Y (stride ldy ≥ Pad(m)); with add, Y += X·B.
-// The columns of Y from m to Pad(m) become zero (with add: stay as they are).
-func Mul[T Float](n int, x []T, ldx int, b *Panel[T], y []T, ldy int, add bool) {
+// mulPortable is Mul row by row with inner products, for a panel that holds Bᵀ.
+func mulPortable[T Float](n int, x []T, ldx int, b *Panel[T], y []T, ldy int, add bool) {
 	for i := range n {
-		xi, yi := x[i*ldx:i*ldx+b.k], y[i*ldy:i*ldy+Pad(b.m)]
+		yi := y[i*ldy : i*ldy+Pad(b.m)]
 		if !add {
 			clear(yi)
 		}
-		for p, a := range xi {
-			for j, v := range b.data[p*b.m : (p+1)*b.m] {
-				yi[j] += a * v
-			}
-		}
+		rowProduct(x[i*ldx:i*ldx+b.k], b.data, b.m, yi)
 	}
 }
 
-// TMulAdd computes C += Aᵀ·X over n rows: A has m columns (stride lda), X has d (stride ldx), C is m×d (stride ldc).
-func TMulAdd[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc int) {
-	for i := range n {
+// tmulPortable is TMulAdd with four rows at a time, which saves three of four passes over C. Each element of C is summed
+// in the order of the rows.
+func tmulPortable[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc int) {
+	i := 0
+	for ; i+4 <= n; i += 4 {
+		x0, x1, x2, x3 := x[i*ldx:], x[(i+1)*ldx:], x[(i+2)*ldx:], x[(i+3)*ldx:]
+		for j := range m {
+			cj := c[j*ldc : j*ldc+d]
+			x0, x1, x2, x3 := x0[:len(cj)], x1[:len(cj)], x2[:len(cj)], x3[:len(cj)]
+			a0, a1, a2, a3 := a[i*lda+j], a[(i+1)*lda+j], a[(i+2)*lda+j], a[(i+3)*lda+j]
+			for q, v := range cj {
+				cj[q] = v + a0*x0[q] + a1*x1[q] + a2*x2[q] + a3*x3[q]
+			}
+		}
+	}
+	for ; i < n; i++ {
 		xi := x[i*ldx : i*ldx+d]
 		for j, w := range a[i*lda : i*lda+m] {
 			cj := c[j*ldc : j*ldc+d]
@@ -68,26 +39,25 @@ func TMulAdd[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc in
 	}
 }
 
-// RowScale sets row i of dst to s[i]·(row i of src): len(s) rows with stride ld.
-func RowScale[T Float](dst, src, s []T, ld int) {
+func rowScalePortable[T Float](dst, src, s []T, ld int) {
 	for i, w := range s {
+		d := dst[i*ld : (i+1)*ld]
 		for j, v := range src[i*ld : (i+1)*ld] {
-			dst[i*ld+j] = w * v
+			d[j] = w * v
 		}
 	}
 }
 
-// RowAxpy adds s[i]·(row i of src) to row i of dst.
-func RowAxpy[T Float](dst, src, s []T, ld int) {
+func rowAxpyPortable[T Float](dst, src, s []T, ld int) {
 	for i, w := range s {
+		d := dst[i*ld : (i+1)*ld]
 		for j, v := range src[i*ld : (i+1)*ld] {
-			dst[i*ld+j] += w * v
+			d[j] += w * v
 		}
 	}
 }
 
-// RowDiffAxpy adds s[i]·(row i of a − row i of b) to row i of dst.
-func RowDiffAxpy[T Float](dst, a, b, s []T, ld int) {
+func rowDiffAxpyPortable[T Float](dst, a, b, s []T, ld int) {
 	for i, w := range s {
 		for j := i * ld; j < (i+1)*ld; j++ {
 			dst[j] += w * (a[j] - b[j])
@@ -95,8 +65,7 @@ func RowDiffAxpy[T Float](dst, a, b, s []T, ld int) {
 	}
 }
 
-// RowLerp sets row i of dst to t[i]·(row i of y) + (1−t[i])·(row i of z). dst may be y or z.
-func RowLerp[T Float](dst, y, z, t []T, ld int) {
+func rowLerpPortable[T Float](dst, y, z, t []T, ld int) {
 	for i, w := range t {
 		for j := i * ld; j < (i+1)*ld; j++ {
 			dst[j] = w*y[j] + (1-w)*z[j]
@@ -104,33 +73,33 @@ func RowLerp[T Float](dst, y, z, t []T, ld int) {
 	}
 }
 
-// RowDot sets dst[i] to the inner product of row i of a and row i of b, summed in float64.
-func RowDot[T Float](dst []float64, a, b []T, ld int) {
+func rowDotPortable[T Float](dst []float64, a, b []T, ld int) {
 	for i := range dst {
-		s := 0.0
-		for j := i * ld; j < (i+1)*ld; j++ {
-			s += float64(a[j]) * float64(b[j])
+		var s [16]float64
+		for j := i * ld; j < (i+1)*ld; j += 16 {
+			u, v := a[j:j+16], b[j:j+16]
+			for l := range s {
+				s[l] += float64(u[l]) * float64(v[l])
+			}
 		}
-		dst[i] = s
+		dst[i] = fold(&s)
 	}
 }
 
-// RowResidual sets dst[i] to Σ_j h_ij (k_ij − 2 y_ij), summed in float64: with k = H·K and y = X·Pᵀ it is what must be
-// added to ‖x_i‖² to give ‖x_i − h_i P‖².
-func RowResidual[T Float](dst []float64, h, k, y []T, ld int) {
+func rowResidualPortable[T Float](dst []float64, h, k, y []T, ld int) {
 	for i := range dst {
-		s := 0.0
-		for j := i * ld; j < (i+1)*ld; j++ {
-			s += float64(h[j]) * (float64(k[j]) - 2*float64(y[j]))
+		var s [16]float64
+		for j := i * ld; j < (i+1)*ld; j += 16 {
+			u, v, w := h[j:j+16], k[j:j+16], y[j:j+16]
+			for l := range s {
+				s[l] += float64(u[l]) * (float64(v[l]) - 2*float64(w[l]))
+			}
 		}
-		dst[i] = s
+		dst[i] = fold(&s)
 	}
 }
 
-// Threshold adds w[i]·S_θ(a_ij) to acc_ij, S_θ(a) = max(a−θ, 0) − max(−a−θ, 0), or its first part alone if oneSided, and
-// records where each part is active: bit j%8 of pattern[i·ld/4 + j/8] for the first part and of
-// pattern[i·ld/4 + ld/8 + j/8] for the second.
-func Threshold[T Float](acc, a []T, theta T, w []T, pattern []uint8, ld int, oneSided bool) {
+func thresholdPortable[T Float](acc, a []T, theta T, w []T, pattern []uint8, ld int, oneSided bool) {
 	for i, wi := range w {
 		pos := pattern[i*ld/4 : i*ld/4+ld/8]
 		neg := pattern[i*ld/4+ld/8 : i*ld/4+ld/4]
@@ -138,84 +107,49 @@ func Threshold[T Float](acc, a []T, theta T, w []T, pattern []uint8, ld int, one
 		clear(neg)
 		for j := range ld {
 			v := a[i*ld+j]
-			s := T(0)
-			if v > theta {
-				s += v - theta
+			p, q := T(0), T(0)
+			if !(v <= theta) { // NaN counts
+				p = v - theta
 				pos[j/8] |= 1 << (j % 8)
 			}
-			if !oneSided && -v > theta {
-				s -= -v - theta
+			if !oneSided && !(-v <= theta) {
+				q = -v - theta
 				neg[j/8] |= 1 << (j % 8)
 			}
-			acc[i*ld+j] += wi * s
+			acc[i*ld+j] += wi * (p - q)
 		}
 	}
 }
 
-// ThresholdGrad is the backward pass of Threshold: with the cotangent dh of acc it sets g_ij = w[i]·dh_ij·(pos+neg) and
-// returns Σ_ij w[i]·dh_ij·(neg−pos), the derivative by θ, where pos and neg are the bits of pattern. The sum is taken in
-// float64 row by row.
-func ThresholdGrad[T Float](g, dh, w []T, pattern []uint8, ld int) float64 {
-	total := 0.0
+func thresholdGradPortable[T Float](g, dh, w []T, pattern []uint8, ld int) float64 {
+	var s [16]float64
 	for i, wi := range w {
 		pos := pattern[i*ld/4 : i*ld/4+ld/8]
 		neg := pattern[i*ld/4+ld/8 : i*ld/4+ld/4]
-		row := 0.0
 		for j := range ld {
 			p, q := T(pos[j/8]>>(j%8)&1), T(neg[j/8]>>(j%8)&1)
 			v := wi * dh[i*ld+j]
 			g[i*ld+j] = v * (p + q)
-			row += float64(v * (q - p))
+			s[j%16] += float64(v * (q - p))
 		}
-		total += row
 	}
-	return total
+	return fold(&s)
 }
 
-// Sum returns Σ x_j in float64.
-func Sum[T Float](x []T) float64 {
-	s := 0.0
-	for _, v := range x {
-		s += float64(v)
+// peakPortable is the loop of PeakFMA in Go. It returns a sum to keep the work alive.
+func peakPortable[T Float](turns int) T {
+	var s [12]T
+	x, y := T(1), T(0)
+	for range turns {
+		for j := range s {
+			s[j] += x * y
+		}
 	}
-	return s
+	return s[0]
 }
 
-// SumSquares returns Σ (x_j − mean)² in float64.
-func SumSquares[T Float](x []T, mean float64) float64 {
-	s := 0.0
-	for _, v := range x {
-		d := float64(v) - mean
-		s += d * d
-	}
-	return s
-}
-
-// SquaredDistance returns Σ (x_j − y_j)² in float64.
-func SquaredDistance[T Float](x, y []T) float64 {
-	s := 0.0
-	for j, v := range x {
-		d := float64(v) - float64(y[j])
-		s += d * d
-	}
-	return s
-}
-
-// Affine sets dst_j = scale·(src_j − shift), computed in float64 and rounded once. dst may be src.
-func Affine[T Float](dst, src []T, scale, shift float64) {
-	for j, v := range src {
-		dst[j] = T(scale * (float64(v) - shift))
-	}
-}
-
-// AddTo adds src to the float64 sums dst, element by element.
-func AddTo[T Float](dst []float64, src []T) {
-	for j, v := range src {
-		dst[j] += float64(v)
-	}
-}
-
-// Largest returns the index of the largest of the first m elements of x, the first of equal ones; NaN never wins.
+// Largest returns the index of the largest element of x, the first of equal ones; NaN never wins. It is 0 where there is
+// none.
 func Largest[T Float](x []T) int {
 	best, at := math.Inf(-1), 0
 	for j, v := range x {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
 )
 
 // frameRows is the number of rows in a chunk of the column sums: more than a block, since each chunk folds Σ d_v sums.
@@ -37,9 +38,11 @@ func newFrame[T kernel.Float](ctx context.Context, src *Source[T], workers int) 
 		func() []float64 { return make([]float64, src.width()) },
 		func(worker, b int, buf []float64) error {
 			clear(buf)
+			shift := make([]float64, len(src.views))
 			for i := b * frameRows; i < min((b+1)*frameRows, src.n); i++ {
-				addSample(src, buf, i, 1, scratch[worker])
+				addSample(src, buf, i, 1, scratch[worker], shift)
 			}
+			addShifts(src, buf, shift)
 			return nil
 		},
 		func(_ int, buf []float64) error {
@@ -78,21 +81,35 @@ func newFrame[T kernel.Float](ctx context.Context, src *Source[T], workers int) 
 	return f, nil
 }
 
-// addSample adds weight·x_i to sums, over the views present. row is scratch of the centroid's length.
-func addSample[T kernel.Float](src *Source[T], sums []float64, i int, weight float64, row []T) {
+// addSample adds weight·x_i to sums, over the views present; what views that are rows.Adders leave out is added up in
+// shift, one element a view, for addShifts. row is scratch of the centroid's length.
+func addSample[T kernel.Float](src *Source[T], sums []float64, i int, weight float64, row []T, shift []float64) {
 	for v := range src.views {
 		if !src.present(v, i) {
 			continue
 		}
+		dst := sums[src.offset[v]:src.offset[v+1]]
+		if a, ok := src.views[v].Rows.(rows.Adder); ok {
+			shift[v] += a.AddRow(i, weight, dst)
+			continue
+		}
 		x := src.part(v, row)
 		src.views[v].Rows.Row(i, x)
-		dst := sums[src.offset[v]:src.offset[v+1]]
 		if weight == 1 {
 			kernel.AddTo(dst, x)
 			continue
 		}
 		for j, a := range x {
 			dst[j] += weight * float64(a)
+		}
+	}
+}
+
+// addShifts completes sums after calls of addSample.
+func addShifts[T kernel.Float](src *Source[T], sums, shift []float64) {
+	for v, total := range shift {
+		if a, ok := src.views[v].Rows.(rows.Adder); ok {
+			a.AddShift(total, sums[src.offset[v]:src.offset[v+1]])
 		}
 	}
 }

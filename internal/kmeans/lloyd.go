@@ -217,10 +217,12 @@ func (s *solver[T]) update(ctx context.Context, r *start[T], fresh bool) error {
 		func() []float64 { return make([]float64, s.src.width()) },
 		func(worker, item int, buf []float64) error {
 			clear(buf)
+			shift := make([]float64, len(s.src.views))
 			for _, e := range s.order.entries(item) {
 				i, sign := e.sample()
-				addSample(s.src, buf, i, sign*s.src.scaleOf(i), s.spaces[worker].row)
+				addSample(s.src, buf, i, sign*s.src.scaleOf(i), s.spaces[worker].row, shift)
 			}
+			addShifts(s.src, buf, shift)
 			return nil
 		},
 		func(item int, buf []float64) error {

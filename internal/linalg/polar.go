@@ -48,10 +48,10 @@ type Polar struct {
 	// where M comes from float32 data.
 	Floor float64
 
-	m, d  int // the last M
-	k, q  int // A is M or Mᵀ, k×q with k ≤ q
-	ld    int // stride of the k×k matrices
-	exp   int // A = M·2^−exp
+	m, d  int     // the last M
+	k, q  int     // A is k×q with k ≤ q
+	ld    int     // stride of the k×k matrices
+	scale float64 // A is M, or Mᵀ, times this power of two
 	zero  bool
 	fresh bool // sigma and the eigenvectors belong to A·Pᵀ to full accuracy
 
@@ -92,17 +92,21 @@ func (p *Polar) setMatrix(m, d int, M, P []float64) error {
 	}
 	top := 0.0
 	for i, v := range M {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		a := math.Abs(v)
+		if !(a <= math.MaxFloat64) {
 			return fmt.Errorf("linalg: polar factor of a matrix with %v in row %d, column %d", v, i/d, i%d)
 		}
-		top = max(top, math.Abs(v))
+		if a > top {
+			top = a
+		}
 	}
 	p.resize(m, d)
 	p.orient(p.a, M)
 	if p.zero = top < 0x1p-1000; !p.zero {
-		_, p.exp = math.Frexp(top)
+		_, exp := math.Frexp(top)
+		p.scale = math.Ldexp(1, -exp)
 		for i, v := range p.a {
-			p.a[i] = math.Ldexp(v, -p.exp)
+			p.a[i] = v * p.scale
 		}
 	}
 	return nil
@@ -180,7 +184,7 @@ func (p *Polar) Grad(G, dM []float64) {
 	kernel.TMulAdd(p.k, p.k, p.q, p.w, p.ld, g, p.q, out, p.q)
 	kernel.TMulAdd(p.k, p.k, p.q, p.u, p.ld, p.p, p.q, out, p.q)
 	for i, v := range out {
-		out[i] = math.Ldexp(v, -p.exp)
+		out[i] = v * p.scale
 	}
 	p.orientBack(dM, out)
 }

@@ -21,6 +21,14 @@ type Matrix[T kernel.Float] interface {
 	Bytes() int64
 }
 
+// Adder is a Matrix that adds rows to sums in less time than it takes to write them out.
+type Adder interface {
+	// AddRow adds weight·x_i to the sums dst (length d), but for a multiple of a vector common to all rows; the factors
+	// that it returns are to be summed and handed to AddShift.
+	AddRow(i int, weight float64, dst []float64) (shift float64)
+	AddShift(total float64, dst []float64)
+}
+
 // Dense is a Matrix held as row-major memory.
 type Dense[T kernel.Float] struct {
 	n, d, ld int
@@ -48,6 +56,9 @@ func (m *Dense[T]) Bytes() int64 { var t T; return int64(len(m.x)) * int64(sizeO
 
 // View returns row i without copying it.
 func (m *Dense[T]) View(i int) []T { return m.x[i*m.ld : i*m.ld+m.d] }
+
+// Narrow returns the matrix of the first k columns, in the same memory.
+func (m *Dense[T]) Narrow(k int) *Dense[T] { return NewDense(m.n, k, m.ld, m.x) }
 
 // Row writes row i to dst.
 func (m *Dense[T]) Row(i int, dst []T) { copy(dst, m.View(i)) }

@@ -1,0 +1,17 @@
+//go:build amd64 && !noasm
+
+package kernel
+
+import "golang.org/x/sys/cpu"
+
+// supported reports whether the CPU has the instructions of a path and the operating system saves their registers.
+func supported(p path) bool {
+	switch p {
+	case pathAVX512:
+		x := &cpu.X86
+		return x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL && supported(pathAVX2)
+	case pathAVX2:
+		return cpu.X86.HasAVX2 && cpu.X86.HasFMA
+	}
+	return true
+}

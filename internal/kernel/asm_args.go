@@ -1,0 +1,70 @@
+package kernel
+
+import "unsafe"
+
+//go:generate go -C ../../tools run ./kernelgen -out ../internal/kernel
+
+// The arguments of the assembly kernels. Strides are in bytes; row state has none, its rows follow each other.
+
+// mulArgs: n rows of Y (+)= X·B for a strip of columns, B packed as k rows of whole vectors.
+type mulArgs struct {
+	n, k  int
+	x     unsafe.Pointer
+	ldx   int
+	b     unsafe.Pointer
+	y     unsafe.Pointer
+	ldy   int
+	load  int // not 0: start from the values in Y, else from 0
+	keep  int // lanes of the last vector that are kept, the others become zero
+	store int // lanes of the last vector that are stored
+	ahead int // distance from X to what is fetched into the cache
+}
+
+// dotArgs: n rows of Y = old + X·B for a strip of columns, B packed as a vector of each column in turn.
+type dotArgs struct {
+	n           int
+	steps, tail int // whole vectors along k, and the lanes of one more
+	x           unsafe.Pointer
+	ldx         int
+	b           unsafe.Pointer
+	y           unsafe.Pointer
+	ldy         int
+	old         unsafe.Pointer
+	ldold       int
+	zeros       int // pieces of 16 bytes to clear behind the strip in every row
+	ahead       int // distance from X to what is fetched into the cache
+}
+
+// tmulArgs: C += Aᵀ·X over n rows for a tile of C.
+type tmulArgs struct {
+	n     int
+	a     unsafe.Pointer
+	lda   int
+	x     unsafe.Pointer
+	ldx   int
+	c     unsafe.Pointer
+	ldc   int
+	lanes int // lanes of the last vector of a row of the tile
+	ahead int // distance from X to what is fetched into the cache
+}
+
+// rowArgs: elementwise work on rows of row state, each of units·16 elements.
+type rowArgs struct {
+	dst, a, b, s unsafe.Pointer
+	rows, units  int
+	bits         unsafe.Pointer // pattern of Threshold
+	theta        float64        // or a float32 in its first half
+	negative     uint64         // all bits set: two-sided
+	sum          float64        // result of ThresholdGrad
+}
+
+// flatArgs: elementwise work on units·16 elements.
+type flatArgs struct {
+	a, b, dst    unsafe.Pointer
+	units        int
+	shift, scale float64
+	sums         [16]float64
+}
+
+// peakArgs: number of turns of the loop that measures the peak.
+type peakArgs struct{ turns int }

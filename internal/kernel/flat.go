@@ -1,0 +1,138 @@
+package kernel
+
+// flatElements is the number of elements that go through one call of a kernel: a kernel cannot be interrupted, so that a
+// long slice would hold up the garbage collector. The sums of the pieces are added in order.
+const flatElements = 1 << 15
+
+// fold adds 16 sums up in halves.
+func fold(s *[16]float64) float64 {
+	for h := 8; h > 0; h /= 2 {
+		for j := range h {
+			s[j] += s[j+h]
+		}
+	}
+	return s[0]
+}
+
+// Sum returns Σ x_j in float64. Element j goes to sum j%16; the 16 sums are folded in halves, so that the result depends on
+// x alone. The same holds for SumSquares and SquaredDistance.
+func Sum[T Float](x []T) float64 {
+	total := 0.0
+	for len(x) > flatElements {
+		total += sumPiece(x[:flatElements])
+		x = x[flatElements:]
+	}
+	return total + sumPiece(x)
+}
+
+func sumPiece[T Float](x []T) float64 {
+	var args flatArgs
+	if whole := len(x) &^ 15; whole > 0 && active != pathPortable {
+		args.a, args.units = at(x), whole/16
+		callSum(firstSum[active][kind[T]()], &args)
+		x = x[whole:]
+	}
+	s := &args.sums
+	for ; len(x) >= 16; x = x[16:] {
+		for j, v := range x[:16] {
+			s[j] += float64(v)
+		}
+	}
+	for j, v := range x {
+		s[j] += float64(v)
+	}
+	return fold(s)
+}
+
+// SumSquares returns Σ (x_j − mean)² in float64.
+func SumSquares[T Float](x []T, mean float64) float64 {
+	total := 0.0
+	for len(x) > flatElements {
+		total += sumSquaresPiece(x[:flatElements], mean)
+		x = x[flatElements:]
+	}
+	return total + sumSquaresPiece(x, mean)
+}
+
+func sumSquaresPiece[T Float](x []T, mean float64) float64 {
+	var args flatArgs
+	if whole := len(x) &^ 15; whole > 0 && active != pathPortable {
+		args.a, args.units, args.shift = at(x), whole/16, mean
+		callSumSquares(firstSumSquares[active][kind[T]()], &args)
+		x = x[whole:]
+	}
+	s := &args.sums
+	for ; len(x) >= 16; x = x[16:] {
+		for j, v := range x[:16] {
+			d := float64(v) - mean
+			s[j] += d * d
+		}
+	}
+	for j, v := range x {
+		d := float64(v) - mean
+		s[j] += d * d
+	}
+	return fold(s)
+}
+
+// SquaredDistance returns Σ (x_j − y_j)² in float64 over the elements of x; y has at least as many.
+func SquaredDistance[T Float](x, y []T) float64 {
+	total := 0.0
+	y = y[:len(x)]
+	for len(x) > flatElements {
+		total += squaredDistancePiece(x[:flatElements], y[:flatElements])
+		x, y = x[flatElements:], y[flatElements:]
+	}
+	return total + squaredDistancePiece(x, y)
+}
+
+func squaredDistancePiece[T Float](x, y []T) float64 {
+	var args flatArgs
+	if whole := len(x) &^ 15; whole > 0 && active != pathPortable {
+		args.a, args.b, args.units = at(x), at(y), whole/16
+		callSquaredDistance(firstSquaredDistance[active][kind[T]()], &args)
+		x, y = x[whole:], y[whole:]
+	}
+	s := &args.sums
+	for ; len(x) >= 16; x, y = x[16:], y[16:] {
+		yy := y[:16]
+		for j, v := range x[:16] {
+			d := float64(v) - float64(yy[j])
+			s[j] += d * d
+		}
+	}
+	for j, v := range x {
+		d := float64(v) - float64(y[j])
+		s[j] += d * d
+	}
+	return fold(s)
+}
+
+// Affine sets dst_j = scale·(src_j − shift) for every element of src, computed in float64 and rounded once to T. dst may be
+// src.
+func Affine[T Float](dst, src []T, scale, shift float64) {
+	dst = dst[:len(src)]
+	for active != pathPortable && len(src) >= 16 {
+		n := min(len(src)&^15, flatElements)
+		args := flatArgs{a: at(src), dst: at(dst), units: n / 16, shift: shift, scale: scale}
+		callAffine(firstAffine[active][kind[T]()], &args)
+		dst, src = dst[n:], src[n:]
+	}
+	for j, v := range src {
+		dst[j] = T(scale * (float64(v) - shift))
+	}
+}
+
+// AddTo adds src to the float64 sums dst, element by element.
+func AddTo[T Float](dst []float64, src []T) {
+	dst = dst[:len(src)]
+	for active != pathPortable && len(src) >= 16 {
+		n := min(len(src)&^15, flatElements)
+		args := flatArgs{a: at(src), dst: at(dst), units: n / 16}
+		callAddTo(firstAddTo[active][kind[T]()], &args)
+		dst, src = dst[n:], src[n:]
+	}
+	for j, v := range src {
+		dst[j] += float64(v)
+	}
+}

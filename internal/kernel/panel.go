@@ -1,0 +1,212 @@
+package kernel
+
+import "unsafe"
+
+// form is the way in which a panel is packed and multiplied.
+type form uint8
+
+const (
+	// formDot (portable): Bᵀ row-major, m×k, for inner products.
+	formDot form = iota
+	// formLanesM: strips of whole vectors of columns, each strip k rows; lanes run along m.
+	formLanesM
+	// formLanesK: strips of a few columns, in each strip a vector along k of every column in turn; lanes run along k.
+	formLanesK
+)
+
+// Panel is the right-hand side B (k×m) of Mul, packed for the kernels. Its zero value is an empty matrix. Once packed it
+// may be read by many goroutines.
+type Panel[T Float] struct {
+	k, m int
+	path path
+	form form
+	data []T
+
+	plain plain[T]
+}
+
+// Dims returns the size of B: k rows, m columns.
+func (p *Panel[T]) Dims() (k, m int) { return p.k, p.m }
+
+const (
+	cacheLine = 64
+	// panelBytes is the part of a packed strip that is worked on at a time; it stays in the first-level cache.
+	panelBytes = 32 << 10
+	// Lanes along k pay where m leaves many lanes along m unused and where k is long against the summing of the lanes.
+	lanesKMaxM = 12
+	lanesKMinK = 96
+)
+
+// lanes returns the number of elements of type T in a vector of the path.
+func lanes[T Float](p path) int {
+	var t T
+	if p == pathAVX512 {
+		return 64 / int(unsafe.Sizeof(t))
+	}
+	return 32 / int(unsafe.Sizeof(t))
+}
+
+// stripVectors returns the width of the next strip of formLanesM when nv vectors of columns are left: as equal as
+// possible, at most 4 (AVX-512) or 2 (AVX2).
+func stripVectors(p path, nv int) int {
+	most := 2
+	if p == pathAVX512 {
+		most = 4
+	}
+	return evenPart(nv, most)
+}
+
+// stripColumns returns the width of the next strip of formLanesK when m columns are left: at most 10 (AVX-512) or 6
+// (AVX2), and unless it is the last a multiple of the elements in 16 bytes, the unit in which the kernel stores.
+func stripColumns[T Float](p path, m int) int {
+	var t T
+	most := 6
+	if p == pathAVX512 {
+		most = 10
+	}
+	if m <= most {
+		return m
+	}
+	per := 16 / int(unsafe.Sizeof(t))
+	return evenPart(m, most) / per * per
+}
+
+// blockRows returns the number of rows of B that are worked on at a time, where a row of a strip has the given number of
+// elements: a multiple of 16 that divides k about evenly.
+func blockRows[T Float](k, width int) int {
+	var t T
+	most := panelBytes / (width * int(unsafe.Sizeof(t)))
+	blocks := (k + most - 1) / most
+	return ((k+blocks-1)/blocks + 15) &^ 15
+}
+
+// reset sets the size of B and makes room for its packed form.
+func (p *Panel[T]) reset(k, m int) {
+	p.k, p.m, p.path = k, m, active
+	p.plain.packed()
+	size := k * m
+	switch l := lanes[T](active); {
+	case active == pathPortable:
+		p.form = formDot
+	case m <= lanesKMaxM && k >= lanesKMinK:
+		p.form = formLanesK
+		size = (k + l - 1) / l * l * m
+	default:
+		p.form = formLanesM
+		size = (m + l - 1) / l * l * k
+	}
+	if cap(p.data) < size {
+		p.data = aligned[T](size)
+	}
+	p.data = p.data[:size]
+}
+
+// aligned returns a slice of n elements that begins at a cache line.
+func aligned[T Float](n int) []T {
+	var t T
+	per := cacheLine / int(unsafe.Sizeof(t))
+	s := make([]T, n+per-1)
+	skip := 0
+	if off := int(uintptr(unsafe.Pointer(unsafe.SliceData(s))) % cacheLine); off != 0 {
+		skip = (cacheLine - off) / int(unsafe.Sizeof(t))
+	}
+	return s[skip : skip+n : skip+n]
+}
+
+// Pack sets p to the k×m matrix b with stride ldb, reusing p's memory.
+func Pack[T, S Float](p *Panel[T], k, m int, b []S, ldb int) {
+	p.reset(k, m)
+	switch l := lanes[T](p.path); p.form {
+	case formDot:
+		for i := range k {
+			for j, v := range b[i*ldb : i*ldb+m] {
+				p.data[j*k+i] = T(v)
+			}
+		}
+	case formLanesM:
+		data := p.data
+		for j, nv := 0, (m+l-1)/l; nv > 0; {
+			w := stripVectors(p.path, nv)
+			cols := min(w*l, m-j)
+			for i := range k {
+				row := data[i*w*l : (i+1)*w*l]
+				for q, v := range b[i*ldb+j : i*ldb+j+cols] {
+					row[q] = T(v)
+				}
+				clear(row[cols:])
+			}
+			data, j, nv = data[k*w*l:], j+cols, nv-w
+		}
+	case formLanesK:
+		data, chunks := p.data, (k+l-1)/l
+		for j := 0; j < m; {
+			c := stripColumns[T](p.path, m-j)
+			clear(data[(chunks-1)*c*l : chunks*c*l])
+			for i := range k {
+				at := i/l*c*l + i%l
+				for q, v := range b[i*ldb+j : i*ldb+j+c] {
+					data[at+q*l] = T(v)
+				}
+			}
+			data, j = data[chunks*c*l:], j+c
+		}
+	}
+}
+
+// PackT sets p to the transpose of b (m×k with stride ldb), reusing p's memory.
+func PackT[T, S Float](p *Panel[T], k, m int, b []S, ldb int) {
+	p.reset(k, m)
+	switch l := lanes[T](p.path); p.form {
+	case formDot:
+		for j := range m {
+			row := p.data[j*k : (j+1)*k]
+			for i, v := range b[j*ldb : j*ldb+k] {
+				row[i] = T(v)
+			}
+		}
+	case formLanesM:
+		data := p.data
+		for j, nv := 0, (m+l-1)/l; nv > 0; {
+			w := stripVectors(p.path, nv)
+			cols := min(w*l, m-j)
+			packStripT(data[:k*w*l], w*l, k, cols, b[j*ldb:], ldb)
+			data, j, nv = data[k*w*l:], j+cols, nv-w
+		}
+	case formLanesK:
+		data, chunks := p.data, (k+l-1)/l
+		for j := 0; j < m; {
+			c := stripColumns[T](p.path, m-j)
+			for q := range c {
+				row := b[(j+q)*ldb : (j+q)*ldb+k]
+				for at := q * l; len(row) > 0; at += c * l {
+					piece := data[at : at+l]
+					n := min(l, len(row))
+					for i, v := range row[:n] {
+						piece[i] = T(v)
+					}
+					clear(piece[n:])
+					row = row[n:]
+				}
+			}
+			data, j = data[chunks*c*l:], j+c
+		}
+	}
+}
+
+// packStripT packs cols rows of b as the columns of a strip of the given width, in blocks that stay in the cache.
+func packStripT[T, S Float](strip []T, width, k, cols int, b []S, ldb int) {
+	const block = 32
+	for i0 := 0; i0 < k; i0 += block {
+		rows := strip[i0*width : min(k, i0+block)*width]
+		for j := range cols {
+			at := j
+			for _, v := range b[j*ldb+i0 : j*ldb+min(k, i0+block)] {
+				rows[at] = T(v)
+				at += width
+			}
+		}
+		for at := 0; cols < width && at < len(rows); at += width {
+			clear(rows[at+cols : at+width])
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package kernel
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// plain is a Panel's matrix B as products with sparse rows need it. It is made at the first such product after a Pack.
+type plain[T Float] struct {
+	mu    sync.Mutex
+	ready atomic.Bool
+	b     []T // k×m, row-major with the stride Pad(m), zero beyond m
+
+	sums atomic.Pointer[combination[T]]
+}
+
+// combination is uᵀB.
+type combination[T Float] struct {
+	u *T // the first element of u
+	y []T
+}
+
+// packed forgets what was made of the matrix before.
+func (r *plain[T]) packed() {
+	r.ready.Store(false)
+	r.sums.Store(nil)
+}
+
+// RowMajor returns B (k×m) in row-major order with the stride Pad(m), zero beyond m. It is the panel's own until the
+// next Pack. It is safe for concurrent use.
+func (p *Panel[T]) RowMajor() []T {
+	r := &p.plain
+	if r.ready.Load() {
+		return r.b
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ready.Load() {
+		return r.b
+	}
+	ld := Pad(p.m)
+	if cap(r.b) < p.k*ld {
+		r.b = make([]T, p.k*ld)
+	}
+	r.b = r.b[:p.k*ld]
+	p.unpack(r.b, ld)
+	r.ready.Store(true)
+	return r.b
+}
+
+// unpack writes B to dst with the stride ld, zero beyond m.
+func (p *Panel[T]) unpack(dst []T, ld int) {
+	clear(dst)
+	switch l := lanes[T](p.path); p.form {
+	case formDot:
+		for j := range p.m {
+			for i, v := range p.data[j*p.k : (j+1)*p.k] {
+				dst[i*ld+j] = v
+			}
+		}
+	case formLanesM:
+		data := p.data
+		for j, nv := 0, (p.m+l-1)/l; nv > 0; {
+			w := stripVectors(p.path, nv)
+			cols := min(w*l, p.m-j)
+			for i := range p.k {
+				copy(dst[i*ld+j:i*ld+j+cols], data[i*w*l:])
+			}
+			data, j, nv = data[p.k*w*l:], j+cols, nv-w
+		}
+	case formLanesK:
+		data, chunks := p.data, (p.k+l-1)/l
+		for j := 0; j < p.m; {
+			c := stripColumns[T](p.path, p.m-j)
+			for i := range p.k {
+				at := i/l*c*l + i%l
+				for q := range c {
+					dst[i*ld+j+q] = data[at+q*l]
+				}
+			}
+			data, j = data[chunks*c*l:], j+c
+		}
+	}
+}
+
+// Combine returns uᵀB for a u of k elements, with Pad(m) elements. The answer for the u last asked for is kept until the
+// next Pack: u must not change meanwhile. It is safe for concurrent use.
+func (p *Panel[T]) Combine(u []T) []T {
+	r := &p.plain
+	if c := r.sums.Load(); c != nil && c.u == &u[0] {
+		return c.y
+	}
+	c := &combination[T]{u: &u[0], y: make([]T, Pad(p.m))}
+	Mul(1, u, p.k, p, c.y, Pad(p.m), false)
+	r.sums.Store(c)
+	return c.y
+}
+
+// strip is the number of columns whose sums are kept in registers: so many scalar ones there are.
+const strip = 8
+
+// MulSparse computes Y = S·B for n sparse rows: row i has values[ptr[i]:ptr[i+1]] in the columns of cols. b is B in the
+// form of RowMajor for m columns, and Y has the stride ldy ≥ Pad(m). The columns of Y from m to Pad(m) become zero.
+func MulSparse[T Float](ptr []int, cols []int32, values []T, m int, b []T, y []T, ldy int) {
+	ld := Pad(m)
+	for i := range len(ptr) - 1 {
+		at, row := cols[ptr[i]:ptr[i+1]], values[ptr[i]:ptr[i+1]]
+		yi := y[i*ldy : i*ldy+ld]
+		j := 0
+		for ; j < m; j += strip {
+			mulStrip((*[strip]T)(yi[j:]), at, row, b[j:], ld)
+		}
+		clear(yi[j:])
+	}
+}
+
+// mulStrip sets y to the strip of a row of S·B; b begins at the strip.
+func mulStrip[T Float](y *[strip]T, at []int32, row, b []T, ld int) {
+	var s0, s1, s2, s3, s4, s5, s6, s7 T
+	at = at[:len(row)]
+	for q, x := range row {
+		v := (*[strip]T)(b[int(at[q])*ld:])
+		s0 += x * v[0]
+		s1 += x * v[1]
+		s2 += x * v[2]
+		s3 += x * v[3]
+		s4 += x * v[4]
+		s5 += x * v[5]
+		s6 += x * v[6]
+		s7 += x * v[7]
+	}
+	*y = [strip]T{s0, s1, s2, s3, s4, s5, s6, s7}
+}
+
+// TMulAddSparse computes C += Aᵀ·S over the rows that MulSparse takes: A has m columns (stride lda), C is m×d (stride ldc).
+// All rows are gone through for two rows of C at a time, which stay in the first-level cache.
+func TMulAddSparse[T Float](ptr []int, cols []int32, values []T, m, d int, a []T, lda int, c []T, ldc int) {
+	for j := 0; j < m; j += 2 {
+		single := j == m-1
+		c0 := c[j*ldc : j*ldc+d]
+		c1 := c0
+		if !single {
+			c1 = c[(j+1)*ldc : (j+1)*ldc+d]
+		}
+		c1 = c1[:len(c0)]
+		for i := range len(ptr) - 1 {
+			at, row := cols[ptr[i]:ptr[i+1]], values[ptr[i]:ptr[i+1]]
+			at = at[:len(row)]
+			w0 := a[i*lda+j]
+			if single {
+				for q, x := range row {
+					c0[at[q]] += w0 * x
+				}
+				continue
+			}
+			w1 := a[i*lda+j+1]
+			for q, x := range row {
+				p := at[q]
+				c0[p] += w0 * x
+				c1[p] += w1 * x
+			}
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package kernel
+
+import "unsafe"
+
+// tmulRows is the most rows that are added up in registers before the sums go to C.
+const tmulRows = 128
+
+// TMulAdd computes C += Aᵀ·X over n rows: A has m columns (stride lda), X has d (stride ldx), C is m×d (stride ldc).
+// Rows are added up in order, in blocks of at most 128 whose sizes depend on n alone.
+func TMulAdd[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc int) {
+	if n <= 0 || m <= 0 || d <= 0 {
+		return
+	}
+	_, _, _ = a[(n-1)*lda+m-1], x[(n-1)*ldx+d-1], c[(m-1)*ldc+d-1]
+	blocks := (n + tmulRows - 1) / tmulRows
+	for i, b := 0, 0; b < blocks; b++ {
+		rows := (n - i + blocks - b - 1) / (blocks - b)
+		ai, xi := a[i*lda:], x[i*ldx:]
+		if active == pathPortable {
+			tmulPortable(rows, m, d, ai, lda, xi, ldx, c, ldc)
+		} else {
+			tmulTiles(rows, m, d, ai, lda, xi, ldx, c, ldc)
+		}
+		i += rows
+	}
+}
+
+// tmulShape returns the largest tile of C, columns of A by vectors of columns of X.
+func tmulShape(p path) (m, vectors int) {
+	if p == pathAVX512 {
+		return 8, 3
+	}
+	return 6, 2
+}
+
+// tmulTiles goes through the columns of X in tiles, which stay in the first-level cache while all columns of A are done.
+// Rows of X were mostly in the second-level cache before (Mul has read them), so the next tile is fetched from there.
+func tmulTiles[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc int) {
+	var t T
+	size, l := int(unsafe.Sizeof(t)), lanes[T](active)
+	mostM, mostVectors := tmulShape(active)
+	first := firstTmul[active][kind[T]()] - mostVectors
+	args := tmulArgs{n: n, lda: lda * size, ldx: ldx * size, ldc: ldc * size}
+	for q, vectors := 0, (d+l-1)/l; vectors > 0; {
+		w := evenPart(vectors, mostVectors)
+		args.x = unsafe.Pointer(&x[q])
+		args.lanes = min(l, d-q-(w-1)*l)
+		args.ahead = w * l * size
+		for j := 0; j < m; {
+			rows := evenPart(m-j, mostM)
+			args.a = unsafe.Pointer(&a[j])
+			args.c = unsafe.Pointer(&c[j*ldc+q])
+			callTmul(first+rows*mostVectors+w-1, &args)
+			j += rows
+		}
+		q, vectors = q+w*l, vectors-w
+	}
+}
+
+// evenPart returns the first part of a whole that is cut into as few parts of at most most as possible, about equal.
+func evenPart(whole, most int) int {
+	parts := (whole + most - 1) / most
+	return (whole + parts - 1) / parts
+}

@@ -1,0 +1,167 @@
+package rows
+
+import (
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// Sparse is a Matrix whose rows are compressed rows with a shift along a common direction: row i is s_i + b_i·u with s_i
+// sparse. So a standardisation of sparse data keeps their zeros: where x is a row of the data,
+//
+//	(x − mean·1)/std         has s = x/std,             b = −mean/std,   u = 1     (a row over its columns)
+//	(x − μ) ∘ γ              has s = x ∘ γ,             b = 1,           u = −μ∘γ  (columns over the rows)
+//
+// and the products are X·B = S·B + b(uᵀB) and AᵀX = AᵀS + (Aᵀb)uᵀ. Nothing of size n×d is made.
+type Sparse[T kernel.Float] struct {
+	n, d   int
+	ptr    []int
+	cols   []int32
+	values []T
+	shift  []T // b, length n; nil: no shift
+	along  *Direction[T]
+}
+
+// Direction is the u of the shifts. It is not changed, and may be shared by matrices.
+type Direction[T kernel.Float] struct {
+	u      []T
+	square float64 // ‖u‖²
+}
+
+// NewDirection returns the direction u, which it keeps.
+func NewDirection[T kernel.Float](u []T) *Direction[T] {
+	return &Direction[T]{u: u, square: kernel.SumSquares(u, 0)}
+}
+
+var (
+	_ Matrix[float32] = (*Sparse[float32])(nil)
+	_ Matrix[float64] = (*Sparse[float64])(nil)
+	_ Adder           = (*Sparse[float32])(nil)
+)
+
+// NewSparse returns the n×d matrix of the compressed rows ptr (n+1 increasing offsets), cols (increasing in a row) and
+// values, with row i shifted by shift[i]·u. shift and u are nil for no shift. It keeps the slices.
+func NewSparse[T kernel.Float](n, d int, ptr []int, cols []int32, values, shift []T, u *Direction[T]) *Sparse[T] {
+	if len(ptr) != n+1 || ptr[n] > len(cols) || ptr[n] > len(values) || (shift != nil && (len(shift) < n || len(u.u) != d)) {
+		panic("rows: sparse matrix smaller than its size")
+	}
+	return &Sparse[T]{n: n, d: d, ptr: ptr, cols: cols, values: values, shift: shift, along: u}
+}
+
+// Dims returns the number of rows and columns.
+func (m *Sparse[T]) Dims() (int, int) { return m.n, m.d }
+
+// Bytes is the memory of the rows.
+func (m *Sparse[T]) Bytes() int64 {
+	var t T
+	shared := 0
+	if m.along != nil {
+		shared = m.d
+	}
+	return int64(len(m.values)+len(m.shift)+shared)*int64(sizeOf(t)) + 4*int64(len(m.cols)) + 8*int64(len(m.ptr))
+}
+
+// Entries is the number of entries that are held.
+func (m *Sparse[T]) Entries() int { return m.ptr[m.n] - m.ptr[0] }
+
+// entries returns the columns and values of row i.
+func (m *Sparse[T]) entries(i int) ([]int32, []T) {
+	lo, hi := m.ptr[i], m.ptr[i+1]
+	return m.cols[lo:hi], m.values[lo:hi]
+}
+
+// Row writes row i to dst.
+func (m *Sparse[T]) Row(i int, dst []T) {
+	if m.shift == nil || m.shift[i] == 0 {
+		clear(dst[:m.d])
+	} else {
+		b := m.shift[i]
+		for j, u := range m.along.u {
+			dst[j] = b * u
+		}
+	}
+	cols, values := m.entries(i)
+	for q, j := range cols {
+		dst[j] += values[q]
+	}
+}
+
+// Mul sets Y = X[lo:hi]·B.
+func (m *Sparse[T]) Mul(lo, hi int, b *kernel.Panel[T], y []T, ldy int) {
+	if lo >= hi {
+		return
+	}
+	_, k := b.Dims()
+	kernel.MulSparse(m.ptr[lo:hi+1], m.cols, m.values, k, b.RowMajor(), y, ldy)
+	if m.shift == nil {
+		return
+	}
+	common := b.Combine(m.along.u)[:k]
+	for i, w := range m.shift[lo:hi] {
+		yi := y[i*ldy : i*ldy+k]
+		for j, v := range common {
+			yi[j] += w * v
+		}
+	}
+}
+
+// TMulAdd adds Aᵀ·X[lo:hi] to C.
+func (m *Sparse[T]) TMulAdd(lo, hi, k int, a []T, lda int, c []T, ldc int) {
+	if lo >= hi {
+		return
+	}
+	kernel.TMulAddSparse(m.ptr[lo:hi+1], m.cols, m.values, k, m.d, a, lda, c, ldc)
+	if m.shift == nil {
+		return
+	}
+	sums := make([]float64, k)
+	for i, w := range m.shift[lo:hi] {
+		for j, v := range a[i*lda : i*lda+k] {
+			sums[j] += float64(w) * float64(v)
+		}
+	}
+	weights := make([]T, kernel.Pad(k))
+	for j, s := range sums {
+		weights[j] = T(s)
+	}
+	kernel.TMulAdd(1, k, m.d, weights, kernel.Pad(k), m.along.u, m.d, c, ldc)
+}
+
+// SquaredNorms sets dst[i−lo] = ‖x_i‖².
+func (m *Sparse[T]) SquaredNorms(lo, hi int, dst []float64) {
+	for i := lo; i < hi; i++ {
+		cols, values := m.entries(i)
+		if m.shift == nil || m.shift[i] == 0 {
+			dst[i-lo] = kernel.SumSquares(values, 0)
+			continue
+		}
+		// Where the row has an entry, its square takes the place of that of the shift.
+		b := float64(m.shift[i])
+		sum := b * b * m.along.square
+		for q, j := range cols {
+			s, v := float64(values[q]), b*float64(m.along.u[j])
+			sum += s * (s + 2*v)
+		}
+		dst[i-lo] = max(sum, 0)
+	}
+}
+
+// AddRow adds weight·x_i to dst, but for the shift, and returns weight·b_i.
+func (m *Sparse[T]) AddRow(i int, weight float64, dst []float64) (shift float64) {
+	cols, values := m.entries(i)
+	for q, j := range cols {
+		dst[j] += weight * float64(values[q])
+	}
+	if m.shift == nil {
+		return 0
+	}
+	return weight * float64(m.shift[i])
+}
+
+// AddShift adds total·u to the sums dst.
+func (m *Sparse[T]) AddShift(total float64, dst []float64) {
+	if total == 0 {
+		return
+	}
+	for j, u := range m.along.u {
+		dst[j] += total * float64(u)
+	}
+}

@@ -1,0 +1,351 @@
+package neighbor
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// Block is the rows of one view that a filter changes in place: n rows of Cols features with the stride Ld.
+type Block[T Float] struct {
+	X        []T
+	Ld, Cols int
+	Present  []bool // which samples have the view; nil: all. Absent rows become zero
+}
+
+func (b *Block[T]) check(v, n int) error {
+	if b.Cols < 1 || b.Ld < b.Cols || len(b.X) < (n-1)*b.Ld+b.Cols {
+		return fmt.Errorf("neighbor: view %d: %d×%d rows with the stride %d in %d values", v, n, b.Cols, b.Ld, len(b.X))
+	}
+	if b.Present != nil && len(b.Present) != n {
+		return fmt.Errorf("neighbor: view %d has %d rows and a mask of %d", v, n, len(b.Present))
+	}
+	return nil
+}
+
+// finite checks the present rows from lo to hi.
+func (b *Block[T]) finite(v, lo, hi int) error {
+	for i := lo; i < hi; i++ {
+		if !b.has(i) {
+			continue
+		}
+		row := b.X[i*b.Ld : i*b.Ld+b.Cols]
+		if kernel.SumSquares(row, 0) < largestSquare[T]() {
+			continue
+		}
+		for j, x := range row {
+			if y := float64(x); math.IsNaN(y) || math.IsInf(y, 0) {
+				return fmt.Errorf("neighbor: view %d has %v at row %d, column %d", v, y, i, j)
+			}
+		}
+		return fmt.Errorf("neighbor: row %d of view %d is too long", i, v)
+	}
+	return nil
+}
+
+func (b *Block[T]) has(i int) bool { return b.Present == nil || b.Present[i] }
+
+func (b *Block[T]) incomplete() bool {
+	for _, p := range b.Present {
+		if !p {
+			return true
+		}
+	}
+	return false
+}
+
+// Filter is what a low-pass filter did to a view, in the form that takes new samples: a row for each atom of the operator.
+// It is not changed and safe for concurrent use.
+//
+// With A = L·(atoms) the filter of S steps is x_S = 2^−S·x_0 + A·u with u = Σ_t 2^(t−S)·x_t over t < S. The table has u's row
+// for each sample of a graph, and Bᵀu for a factor B; a sample with the links l gets 2^−S·x + l·table and then the norm 1.
+type Filter[T Float] struct {
+	Steps int
+	Cols  int
+	Atoms int
+	Table []T // Atoms rows with the stride Stride(Cols)
+	// All and Have are there if samples of the graph lack the view: the atoms' sums over all samples and over those that
+	// have it. A sample's links count as much as if all were there.
+	All, Have []float64
+}
+
+// Smooth filters views in place: steps times x ← (x + A·x)/2, then every row to norm 1 (rows of zeros stay). Where samples
+// lack a view, their rows are zero and stay so, and A·x is the weighted mean over those that have it, as large as it would be
+// if all had: row i is multiplied by (A·1)_i / (A·b)_i with the presence b.
+//
+// op must be a Graph or a Factor. Views are done in strips of columns, side by side on several workers, each with room for
+// three strips of 64 columns. It returns the filters for new samples, an error for sizes that do not fit or values that are
+// not finite, and the context's error if it is cancelled; the views are then half done.
+func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]*Filter[T], error) {
+	if op == nil {
+		return nil, fmt.Errorf("neighbor: no operator")
+	}
+	base, err := partOf[T](op)
+	if err != nil {
+		return nil, err
+	}
+	n := op.Len()
+	if steps < 0 || steps > 1000 {
+		return nil, fmt.Errorf("neighbor: %d steps of the filter", steps)
+	}
+	blocks := (n + gatherRows - 1) / gatherRows
+	for v := range views {
+		if err := views[v].check(v, n); err != nil {
+			return nil, err
+		}
+	}
+	if err := parallel.For(ctx, workers, len(views)*blocks, func(_, q int) error {
+		v, lo := q/blocks, q%blocks*gatherRows
+		return views[v].finite(v, lo, min(lo+gatherRows, n))
+	}); err != nil {
+		return nil, err
+	}
+	filters := make([]*Filter[T], len(views))
+	var strips []strip[T]
+	for v := range views {
+		b := &views[v]
+		f := &Filter[T]{Steps: steps, Cols: b.Cols, Atoms: base.links.atoms}
+		f.Table = make([]T, f.Atoms*Stride(b.Cols))
+		filters[v] = f
+		var factors []T
+		if b.incomplete() {
+			if f.All, f.Have, err = presence(ctx, base, b); err != nil {
+				return nil, err
+			}
+			factors = make([]T, n)
+			f.factors(base.links, factors)
+		}
+		for c := 0; c < b.Cols; c += stripColumns {
+			strips = append(strips, strip[T]{
+				view: b, filter: f, factors: factors, from: c, cols: min(stripColumns, b.Cols-c),
+			})
+		}
+	}
+	outer, inner := stripWorkers[T](n, len(strips), workers)
+	spaces := make([]*stripSpace[T], outer)
+	err = parallel.For(ctx, outer, len(strips), func(w, q int) error {
+		if spaces[w] == nil {
+			spaces[w] = newStripSpace[T](base, n)
+		}
+		return strips[q].run(ctx, inner, spaces[w])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return filters, parallel.For(ctx, workers, len(views)*blocks, func(_, q int) error {
+		b, lo := &views[q/blocks], q%blocks*gatherRows
+		for i := lo; i < min(lo+gatherRows, n); i++ {
+			toUnit(b.X[i*b.Ld : i*b.Ld+b.Cols])
+		}
+		return nil
+	})
+}
+
+// stripBytes bounds the memory of the strips that are worked on at a time.
+const stripBytes = 512 << 20
+
+// stripWorkers shares the workers out: strips side by side, and workers in each.
+func stripWorkers[T Float](n, strips, workers int) (outer, inner int) {
+	workers = parallel.Workers(workers)
+	one := 3 * n * stripColumns * int(unsafe.Sizeof(T(0)))
+	outer = max(1, min(workers, strips, stripBytes/max(one, 1)))
+	return outer, max(1, workers/outer)
+}
+
+// presence returns the atoms' sums over all samples and over those that have the view.
+func presence[T Float](ctx context.Context, base part[T], b *Block[T]) (all, have []float64, err error) {
+	n := base.links.n
+	p := part[float64]{links: base.links, factor: base.factor}
+	x := make([]float64, n*16)
+	for i := range n {
+		x[i*16] = 1
+		if b.has(i) {
+			x[i*16+1] = 1
+		}
+	}
+	t, ld, err := p.table(ctx, 1, x, 16, 16)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, have = make([]float64, base.links.atoms), make([]float64, base.links.atoms)
+	for a := range all {
+		all[a], have[a] = t[a*ld], t[a*ld+1]
+	}
+	return all, have, nil
+}
+
+// factors sets dst to the factor of A·x for each sample with the links.
+func (f *Filter[T]) factors(l *Links, dst []T) {
+	for i := range dst {
+		dst[i] = 1
+		if f.All == nil {
+			continue
+		}
+		all, have := 0.0, 0.0
+		for e := l.ptr[i]; e < l.ptr[i+1]; e++ {
+			all += l.val[e] * f.All[l.col[e]]
+			have += l.val[e] * f.Have[l.col[e]]
+		}
+		if have > 0 {
+			dst[i] = T(all / have)
+		}
+	}
+}
+
+// toUnit divides a row by its norm.
+func toUnit[T Float](row []T) {
+	if q := kernel.SumSquares(row, 0); q > 0 {
+		norm := math.Sqrt(q)
+		for j, x := range row {
+			row[j] = T(float64(x) / norm)
+		}
+	}
+}
+
+// strip is some columns of a view, which go through all steps by themselves.
+type strip[T Float] struct {
+	view       *Block[T]
+	filter     *Filter[T]
+	factors    []T
+	from, cols int
+}
+
+// stripSpace is the memory for a strip.
+type stripSpace[T Float] struct {
+	part  part[T]
+	u, au []T
+	x     []T
+}
+
+func newStripSpace[T Float](base part[T], n int) *stripSpace[T] {
+	return &stripSpace[T]{part: base, u: make([]T, n*stripColumns), au: make([]T, n*stripColumns), x: make([]T, n*stripColumns)}
+}
+
+// run takes the strip through the steps: with u_1 = x_0/2, u_(t+1) = (u_t + 2^−t·x_0 + A·u_t)/2 and x_S = 2^−S·x_0 + A·u_S.
+func (s *strip[T]) run(ctx context.Context, workers int, w *stripSpace[T]) error {
+	b, f, n := s.view, s.filter, w.part.links.n
+	width := Stride(s.cols)
+	x, u, au := w.x[:n*width], w.u[:n*width], w.au[:n*width]
+	if err := eachRow(ctx, workers, n, func(i int) {
+		row := x[i*width : (i+1)*width]
+		clear(row)
+		if b.has(i) {
+			copy(row, b.X[i*b.Ld+s.from:i*b.Ld+s.from+s.cols])
+		}
+		for j, v := range row {
+			u[i*width+j] = v / 2
+		}
+	}); err != nil {
+		return err
+	}
+	if f.Steps == 0 {
+		clear(u)
+	}
+	share := T(1)
+	for t := 1; t < f.Steps; t++ {
+		share /= 2
+		if err := w.part.mulStrip(ctx, workers, au, width, u, width, width); err != nil {
+			return err
+		}
+		if err := eachRow(ctx, workers, n, func(i int) {
+			ui := u[i*width : (i+1)*width]
+			if !b.has(i) {
+				clear(ui)
+				return
+			}
+			xi, ai, factor := x[i*width:(i+1)*width], au[i*width:(i+1)*width], s.factor(i)
+			for j := range ui {
+				ui[j] = (ui[j] + share*xi[j] + factor*ai[j]) / 2
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	if f.Steps > 0 {
+		share /= 2
+	}
+	table, ldt, err := w.part.table(ctx, workers, u, width, width)
+	if err != nil {
+		return err
+	}
+	ld := Stride(f.Cols)
+	for a := range f.Atoms {
+		copy(f.Table[a*ld+s.from:a*ld+s.from+width], table[a*ldt:a*ldt+width])
+	}
+	return parallel.For(ctx, workers, (n+gatherRows-1)/gatherRows, func(_, q int) error {
+		lo, hi := q*gatherRows, min((q+1)*gatherRows, n)
+		gather(w.part.links, lo, hi, au[lo*width:], width, table, ldt, width)
+		for i := lo; i < hi; i++ {
+			if b.has(i) {
+				finish(b.X[i*b.Ld+s.from:i*b.Ld+s.from+s.cols], au[i*width:], share, s.factor(i))
+			} else {
+				clear(b.X[i*b.Ld+s.from : i*b.Ld+s.from+s.cols])
+			}
+		}
+		return nil
+	})
+}
+
+// finish sets x to share·x + factor·a.
+func finish[T Float](x, a []T, share, factor T) {
+	for j := range x {
+		x[j] = share*x[j] + factor*a[j]
+	}
+}
+
+func (s *strip[T]) factor(i int) T {
+	if s.factors == nil {
+		return 1
+	}
+	return s.factors[i]
+}
+
+// eachRow calls f for every row.
+func eachRow(ctx context.Context, workers, n int, f func(i int)) error {
+	return parallel.For(ctx, workers, (n+gatherRows-1)/gatherRows, func(_, b int) error {
+		for i := b * gatherRows; i < min((b+1)*gatherRows, n); i++ {
+			f(i)
+		}
+		return nil
+	})
+}
+
+// Apply filters new samples with the given links in place, as the samples of the graph were filtered: a sample with the row
+// and the links of one of those gets the bits that it got. An absent row becomes zero.
+func (f *Filter[T]) Apply(ctx context.Context, l *Links, x Block[T], workers int) error {
+	if l == nil || l.atoms != f.Atoms || len(f.Table) != f.Atoms*Stride(f.Cols) {
+		return fmt.Errorf("neighbor: the links are not to the %d atoms of the filter", f.Atoms)
+	}
+	if x.Cols != f.Cols {
+		return fmt.Errorf("neighbor: %d columns for a filter of %d", x.Cols, f.Cols)
+	}
+	if err := x.check(0, l.n); err != nil {
+		return err
+	}
+	factors := make([]T, l.n)
+	f.factors(l, factors)
+	share := T(math.Ldexp(1, -f.Steps))
+	ld := Stride(f.Cols)
+	return parallel.For(ctx, workers, (l.n+gatherRows-1)/gatherRows, func(_, b int) error {
+		lo, hi := b*gatherRows, min((b+1)*gatherRows, l.n)
+		if err := x.finite(0, lo, hi); err != nil {
+			return err
+		}
+		au := make([]T, (hi-lo)*ld)
+		gather(l, lo, hi, au, ld, f.Table, ld, ld)
+		for i := lo; i < hi; i++ {
+			row := x.X[i*x.Ld : i*x.Ld+x.Cols]
+			if !x.has(i) {
+				clear(row)
+				continue
+			}
+			finish(row, au[(i-lo)*ld:], share, factors[i])
+			toUnit(row)
+		}
+		return nil
+	})
+}

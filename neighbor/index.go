@@ -1,0 +1,187 @@
+package neighbor
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// Config says what Build makes. The zero value of a field means what its comment says.
+type Config struct {
+	Neighbors int     // k of the exact graph; 0: 10
+	Rest      float64 // weight of one-sided edges; 0: 0.05; negative: none
+	// ExactUpTo is the number of samples up to which neighbours are exact, with landmarks above; 0: 10,000; negative:
+	// landmarks always. Exact neighbours cost O(n²·d), landmarks O(n·M·d).
+	ExactUpTo int
+	Landmarks int    // M, at most n; 0: n/4, at least 40 and at most 1,000
+	Nearest   int    // s, the landmarks of a sample, below M; 0: 5
+	Seed      uint64 // of the samples that landmarks start from
+	Workers   int    // goroutines; 0: GOMAXPROCS
+}
+
+const (
+	defaultNeighbors = 10
+	defaultRest      = 0.05
+	defaultExactUpTo = 10000
+)
+
+func (c Config) complete() (Config, error) {
+	if c.Neighbors == 0 {
+		c.Neighbors = defaultNeighbors
+	}
+	switch {
+	case c.Rest == 0:
+		c.Rest = defaultRest
+	case c.Rest < 0:
+		c.Rest = 0
+	}
+	if c.ExactUpTo == 0 {
+		c.ExactUpTo = defaultExactUpTo
+	}
+	switch {
+	case c.Neighbors < 1:
+		return c, fmt.Errorf("neighbor: %d neighbours", c.Neighbors)
+	case math.IsNaN(c.Rest) || math.IsInf(c.Rest, 1):
+		return c, fmt.Errorf("neighbor: one-sided edges have the factor %v", c.Rest)
+	}
+	return c, nil
+}
+
+// Index is an operator over samples to which new samples can be attached. It is not changed and safe for concurrent use.
+type Index[T Float] struct {
+	cfg     Config
+	spaces  []Space
+	weights []float64 // of the spaces, of sum 1
+	dims    []int     // of the views
+	op      Operator
+
+	exact *exactIndex[T]
+	sets  []*landmarks[T] // of each space
+}
+
+// exactIndex is what attaching to mutual neighbours needs.
+type exactIndex[T Float] struct {
+	src    *source[T]
+	places []*place[T]
+	lists  []*Lists
+	degree [][]float64 // of each space's graph before it was normalised
+	cover  []float64
+	graph  *Links
+	twins  *twins[T] // over all views that a space has
+}
+
+// Build makes the operator of samples: the weighted mean of the graphs of the spaces, of mutual neighbours up to
+// Config.ExactUpTo samples and of landmarks above (see Mix for samples that lack views). The index of an exact graph keeps
+// the views, which must not change while it is used; that of landmarks does not.
+//
+// It returns an error for a configuration, views or spaces that do not fit, for values that are not finite, and the
+// context's error if it is cancelled.
+func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Config) (*Index[T], error) {
+	src, x, err := prepare(ctx, views, spaces, cfg)
+	if err != nil {
+		return nil, err
+	}
+	cfg = x.cfg
+	if src.n > cfg.ExactUpTo {
+		return x, x.buildLandmarks(ctx, src)
+	}
+	hashes, err := src.rowHashes(ctx, cfg.Workers)
+	if err != nil {
+		return nil, err
+	}
+	places := newPlaces(src, hashes, x.spaces, cfg.Neighbors)
+	lists, err := nearest(ctx, src, places, cfg.Neighbors, cfg.Workers)
+	if err != nil {
+		return nil, err
+	}
+	return x, x.buildExact(ctx, src, hashes, places, lists)
+}
+
+// prepare checks what an index is made of.
+func prepare[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Config) (*source[T], *Index[T], error) {
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkSpaces(spaces, len(views)); err != nil {
+		return nil, nil, err
+	}
+	x := &Index[T]{cfg: cfg}
+	if x.weights, err = spaceShares(spaces); err != nil {
+		return nil, nil, err
+	}
+	for _, p := range spaces {
+		x.spaces = append(x.spaces, Space{Views: append([]int(nil), p.Views...), Weight: p.Weight})
+	}
+	src, err := newSource(ctx, views, cfg.Workers)
+	if err != nil {
+		return nil, nil, err
+	}
+	x.dims = src.dims
+	return src, x, nil
+}
+
+func (x *Index[T]) buildExact(ctx context.Context, src *source[T], hashes [][]uint64, places []*place[T], lists []*Lists) error {
+	e := &exactIndex[T]{src: src, places: places, lists: lists, twins: newTwins(src, x.usedViews(), hashes)}
+	parts := make([]*Links, len(lists))
+	for q, l := range lists {
+		var degree []float64
+		parts[q], degree = l.mutual(x.cfg.Rest)
+		e.degree = append(e.degree, degree)
+	}
+	e.cover = covered(parts, x.weights)
+	var err error
+	if e.graph, err = mix(ctx, parts, x.weights, e.cover, x.cfg.Workers); err != nil {
+		return err
+	}
+	x.exact, x.op = e, &Graph{e.graph}
+	return nil
+}
+
+func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T]) error {
+	c, err := LandmarkConfig{Count: x.cfg.Landmarks, Nearest: x.cfg.Nearest, Seed: x.cfg.Seed, Workers: x.cfg.Workers}.complete(src.n)
+	if err != nil {
+		return err
+	}
+	parts := make([]*Links, len(x.spaces))
+	for q, p := range x.spaces {
+		m, err := findLandmarks(ctx, src, p, c, uint64(q))
+		if err != nil {
+			return err
+		}
+		if parts[q], err = m.link(ctx, src, c.Workers); err != nil {
+			return err
+		}
+		m.setScale(parts[q])
+		x.sets = append(x.sets, m)
+	}
+	b, err := join(ctx, x.sets, parts, x.weights, c.Workers)
+	if err != nil {
+		return err
+	}
+	x.op = &Factor{b}
+	return nil
+}
+
+// usedViews returns the views that a space has, in order.
+func (x *Index[T]) usedViews() []int {
+	used := make([]bool, len(x.dims))
+	for _, p := range x.spaces {
+		for _, v := range p.Views {
+			used[v] = true
+		}
+	}
+	var views []int
+	for v, u := range used {
+		if u {
+			views = append(views, v)
+		}
+	}
+	return views
+}
+
+// Exact reports whether the operator is a Graph of exact neighbours; else it is a Factor.
+func (x *Index[T]) Exact() bool { return x.exact != nil }
+
+// Operator returns the operator. It is nil after Restore without views.
+func (x *Index[T]) Operator() Operator { return x.op }

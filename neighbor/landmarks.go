@@ -1,0 +1,296 @@
+package neighbor
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// LandmarkConfig says how landmarks are found and samples are linked to them. The zero value of a field means what its
+// comment says.
+type LandmarkConfig struct {
+	Count   int    // M, at most n; 0: n/4, at least 40 and at most 1,000
+	Nearest int    // s, the landmarks of a sample, below M; 0: 5
+	Seed    uint64 // of the samples that the landmarks start from
+	Workers int    // goroutines; 0: GOMAXPROCS
+}
+
+const (
+	defaultLandmarks    = 1000
+	leastLandmarks      = 40
+	defaultNearest      = 5
+	lloydSteps          = 3
+	samplesPerLandmark  = 20
+	landmarkStream      = 0x1a2d3a5c
+	landmarkSpareNearby = 3
+)
+
+// complete fills what is zero and checks the rest for n samples.
+func (c LandmarkConfig) complete(n int) (LandmarkConfig, error) {
+	if c.Count == 0 {
+		c.Count = min(n, defaultLandmarks, max(n/4, leastLandmarks))
+	}
+	if c.Nearest == 0 {
+		c.Nearest = min(defaultNearest, max(c.Count-1, 1))
+	}
+	if c.Count < 2 || c.Count > n {
+		return c, fmt.Errorf("neighbor: %d landmarks for %d samples", c.Count, n)
+	}
+	if c.Nearest < 1 || c.Nearest >= c.Count {
+		return c, fmt.Errorf("neighbor: %d nearest of %d landmarks", c.Nearest, c.Count)
+	}
+	return c, nil
+}
+
+// landmarks are the landmarks of a space.
+type landmarks[T Float] struct {
+	space     Space
+	nearest   int
+	count     int
+	centroids [][]T     // of each view of the space, count×d
+	scale     []float64 // 1/√(sum of the weights of a landmark's samples); 0 where there are none
+
+	points  *source[T] // the centroids as samples, a view for each view of the space
+	bias    [][]T      // their squared norms
+	panels  []kernel.Panel[T]
+	longest float64
+}
+
+// ready makes what products with the centroids need.
+func (m *landmarks[T]) ready(ctx context.Context, workers int) error {
+	views := make([]View[T], len(m.centroids))
+	for q, c := range m.centroids {
+		var err error
+		if views[q], err = Dense(m.count, len(c)/m.count, len(c)/m.count, c, nil); err != nil {
+			return err
+		}
+	}
+	var err error
+	if m.points, err = newSource(ctx, views, workers); err != nil {
+		return err
+	}
+	if len(m.panels) != len(views) {
+		m.panels = make([]kernel.Panel[T], len(views))
+	}
+	all := make([]int, len(views))
+	m.bias = make([][]T, len(views))
+	for q := range views {
+		all[q] = q
+		for _, x := range m.points.square[q] {
+			m.bias[q] = append(m.bias[q], T(x))
+		}
+		m.points.pack(q, 0, m.count, &m.panels[q])
+	}
+	m.longest = m.points.longest(all)
+	return nil
+}
+
+// landmarkSpace is one worker's memory for the products of a block of samples with the landmarks.
+type landmarkSpace[T Float] struct {
+	y    [][]T
+	near []found
+	buf  [2][]T
+}
+
+func (m *landmarks[T]) newSpace(src *source[T]) *landmarkSpace[T] {
+	w := &landmarkSpace[T]{y: make([][]T, len(m.centroids)), buf: src.rowBuffers()}
+	for q := range w.y {
+		w.y[q] = make([]T, blockRows*Stride(m.count))
+	}
+	return w
+}
+
+// closest calls f, in order, for the samples from lo to hi, at most blockRows, that have a view of the space, with their
+// `want` nearest landmarks by squared distance, the lower number first of equal ones. exact says that the distances shall be
+// good to a thousandth of their spread; else they are as products give them.
+func (m *landmarks[T]) closest(src *source[T], lo, hi, want int, exact bool, w *landmarkSpace[T], f func(i int, near []found)) {
+	ld := Stride(m.count)
+	for q, v := range m.space.Views {
+		src.views[v].Rows.Mul(lo, hi, &m.panels[q], w.y[q], ld)
+	}
+	keep := want
+	if exact {
+		keep = min(want+landmarkSpareNearby, m.count)
+	}
+	for i := lo; i < hi; i++ {
+		if !src.has(m.space.Views, i) {
+			continue
+		}
+		m.scores(src, i, (i-lo)*ld, w)
+		near := w.near[:0]
+		worst := T(math.Inf(1))
+		for j, t := range w.y[0][(i-lo)*ld : (i-lo)*ld+m.count] {
+			if len(near) == keep {
+				if !(t < worst) {
+					continue
+				}
+				near = near[:keep-1]
+			}
+			at := len(near)
+			near = append(near, found{})
+			for ; at > 0 && float64(t) < near[at-1].square; at-- {
+				near[at] = near[at-1]
+			}
+			near[at] = found{int32(j), float64(t)}
+			worst = T(near[len(near)-1].square)
+		}
+		w.near = near
+		if exact {
+			m.distances(src, i, near, w)
+		}
+		f(i, near[:want])
+	}
+}
+
+// scores turns the products of sample i in w.y[0] into squared distances less a constant of the sample.
+func (m *landmarks[T]) scores(src *source[T], i, at int, w *landmarkSpace[T]) {
+	total := w.y[0][at : at+m.count]
+	shared := 0
+	for q, v := range m.space.Views {
+		if !src.present(v, i) {
+			continue
+		}
+		y, bias := w.y[q][at:at+m.count], m.bias[q]
+		if shared == 0 {
+			for j, b := range bias[:len(total)] {
+				total[j] = y[j] + b
+			}
+		} else {
+			for j, b := range bias[:len(total)] {
+				total[j] += y[j] + b
+			}
+		}
+		shared++
+	}
+	if shared < len(m.space.Views) {
+		up := T(len(m.space.Views)) / T(shared)
+		for j := range total {
+			total[j] *= up
+		}
+	}
+}
+
+// distances adds the constant of sample i, which makes scores squared distances, or takes the distances themselves where the
+// rounding of the products could be seen in them.
+func (m *landmarks[T]) distances(src *source[T], i int, near []found, w *landmarkSpace[T]) {
+	own := src.length(m.space.Views, i)
+	bound := noise[T](src.width(m.space.Views), math.Sqrt(own), m.longest) * float64(len(m.space.Views))
+	if bound < 1e-3*(near[len(near)-1].square-near[0].square) {
+		for r := range near {
+			near[r].square = max(near[r].square+own, 0)
+		}
+		return
+	}
+	for r := range near {
+		sum, shared := 0.0, 0
+		for q, v := range m.space.Views {
+			if src.present(v, i) {
+				sum += kernel.SquaredDistance(src.row(v, i, w.buf[0]), m.points.row(q, int(near[r].index), w.buf[1]))
+				shared++
+			}
+		}
+		near[r].square = sum * float64(len(m.space.Views)) / float64(shared)
+	}
+	slices.SortFunc(near, byDistance)
+}
+
+// link returns the links of the samples to the nearest landmarks: weights d_(s+1) − d_j of squared distances, of sum 1; equal
+// weights where the s+1 nearest are equally far. A sample without a view of the space has none.
+func (m *landmarks[T]) link(ctx context.Context, src *source[T], workers int) (*Links, error) {
+	parts := make([]*Links, src.blocks())
+	spaces := make([]*landmarkSpace[T], parallel.Workers(workers))
+	err := parallel.For(ctx, workers, len(parts), func(w, b int) error {
+		if spaces[w] == nil {
+			spaces[w] = m.newSpace(src)
+		}
+		lo, hi := src.block(b)
+		part := &Links{atoms: m.count, ptr: []int{0}}
+		cols, vals := make([]int32, 0, m.nearest), make([]float64, 0, m.nearest)
+		m.closest(src, lo, hi, m.nearest+1, true, spaces[w], func(i int, near []found) {
+			for lo+part.n < i {
+				part.appendRow(nil, nil)
+			}
+			cols, vals = linkWeights(near, cols[:0], vals[:0])
+			part.appendRow(cols, vals)
+		})
+		for lo+part.n < hi {
+			part.appendRow(nil, nil)
+		}
+		parts[b] = part
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return concat(parts), nil
+}
+
+// linkWeights appends the links for the s+1 nearest landmarks, in the order of their numbers, to cols and vals.
+func linkWeights(near []found, cols []int32, vals []float64) ([]int32, []float64) {
+	s := len(near) - 1
+	far, total := near[s].square, 0.0
+	near = near[:s]
+	for r := range near {
+		near[r].square = far - near[r].square
+		total += near[r].square
+	}
+	slices.SortFunc(near, func(a, b found) int { return int(a.index) - int(b.index) })
+	for _, f := range near {
+		w := 1 / float64(s)
+		if total > 0 {
+			w = f.square / total
+		}
+		if w > 0 {
+			cols, vals = append(cols, f.index), append(vals, w)
+		}
+	}
+	return cols, vals
+}
+
+// setScale sets the factor of each landmark from the links of all samples.
+func (m *landmarks[T]) setScale(l *Links) {
+	m.scale = make([]float64, m.count)
+	for e, c := range l.col {
+		m.scale[c] += l.val[e]
+	}
+	for c, sum := range m.scale {
+		if sum > 0 {
+			m.scale[c] = 1 / math.Sqrt(sum)
+		}
+	}
+}
+
+// join sets the links of several spaces side by side, B: √(weight of the space) × link × scale of the landmark, divided by
+// √(the share of the weight of the spaces in which the sample has links).
+func join[T Float](ctx context.Context, sets []*landmarks[T], parts []*Links, weights []float64, workers int) (*Links, error) {
+	cover := covered(parts, weights)
+	n, atoms, entries := parts[0].n, 0, 0
+	from := make([]int, len(sets))
+	for q, p := range parts {
+		from[q] = atoms
+		atoms += p.atoms
+		entries += len(p.col)
+	}
+	out := &Links{n: n, atoms: atoms, ptr: make([]int, n+1), col: make([]int32, entries), val: make([]float64, entries)}
+	for i := range n {
+		out.ptr[i+1] = out.ptr[i]
+		for _, p := range parts {
+			out.ptr[i+1] += p.ptr[i+1] - p.ptr[i]
+		}
+	}
+	return out, eachRow(ctx, workers, n, func(i int) {
+		at := out.ptr[i]
+		for q, p := range parts {
+			cols, vals := p.Row(i)
+			up := math.Sqrt(weights[q] / cover[i])
+			for e, c := range cols {
+				out.col[at], out.val[at] = int32(from[q])+c, up*vals[e]*sets[q].scale[c]
+				at++
+			}
+		}
+	})
+}

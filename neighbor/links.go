@@ -1,0 +1,128 @@
+package neighbor
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// Links is a sparse matrix with non-negative entries: the weights by which each of its samples, the rows, hangs on atoms,
+// the columns. The atoms of a Graph are its samples, those of a Factor its landmarks. It is not changed and safe for
+// concurrent use.
+type Links struct {
+	n, atoms int
+	ptr      []int     // row i has the entries from ptr[i] to ptr[i+1]
+	col      []int32   // increasing in a row
+	val      []float64 // > 0
+}
+
+// NewLinks returns the matrix of n samples and the given number of atoms whose row i has weights[ptr[i]:ptr[i+1]] in the
+// columns of the same part of cols, which increase. It keeps the slices. It returns an error if they do not fit that, or a
+// weight is not positive and finite.
+func NewLinks(n, atoms int, ptr []int, cols []int32, weights []float64) (*Links, error) {
+	if n < 1 || atoms < 1 || len(ptr) != n+1 || ptr[0] != 0 || len(cols) != len(weights) || ptr[n] != len(cols) {
+		return nil, fmt.Errorf("neighbor: %d×%d links of %d offsets, %d columns and %d weights", n, atoms, len(ptr), len(cols), len(weights))
+	}
+	for i := range n {
+		if ptr[i+1] < ptr[i] || ptr[i+1] > len(cols) {
+			return nil, fmt.Errorf("neighbor: links of sample %d from %d to %d of %d", i, ptr[i], ptr[i+1], len(cols))
+		}
+		for e := ptr[i]; e < ptr[i+1]; e++ {
+			if cols[e] < 0 || int(cols[e]) >= atoms || e > ptr[i] && cols[e] <= cols[e-1] {
+				return nil, fmt.Errorf("neighbor: link %d of sample %d is to atom %d", e-ptr[i], i, cols[e])
+			}
+			if !(weights[e] > 0) || math.IsInf(weights[e], 1) {
+				return nil, fmt.Errorf("neighbor: link of sample %d to atom %d has the weight %v", i, cols[e], weights[e])
+			}
+		}
+	}
+	return &Links{n: n, atoms: atoms, ptr: ptr, col: cols, val: weights}, nil
+}
+
+// Len returns the number of samples.
+func (l *Links) Len() int { return l.n }
+
+// Atoms returns the number of atoms.
+func (l *Links) Atoms() int { return l.atoms }
+
+// Count returns the number of links of all samples.
+func (l *Links) Count() int { return len(l.col) }
+
+// Row returns the atoms and weights of sample i. They must not be changed. It panics if there is no sample i.
+func (l *Links) Row(i int) (atoms []int32, weights []float64) {
+	return l.col[l.ptr[i]:l.ptr[i+1]], l.val[l.ptr[i]:l.ptr[i+1]]
+}
+
+// appendRow adds a sample with the given links; it is for links that are being made.
+func (l *Links) appendRow(cols []int32, weights []float64) {
+	l.col, l.val = append(l.col, cols...), append(l.val, weights...)
+	l.ptr = append(l.ptr, len(l.col))
+	l.n++
+}
+
+// concat returns the samples of the parts, one part after another.
+func concat(parts []*Links) *Links {
+	out := &Links{atoms: parts[0].atoms, ptr: []int{0}}
+	entries := 0
+	for _, p := range parts {
+		entries += len(p.col)
+		out.n += p.n
+	}
+	out.col, out.val = make([]int32, 0, entries), make([]float64, 0, entries)
+	for _, p := range parts {
+		for i := range p.n {
+			out.ptr = append(out.ptr, len(out.col)+p.ptr[i+1])
+		}
+		out.col, out.val = append(out.col, p.col...), append(out.val, p.val...)
+	}
+	return out
+}
+
+// transpose returns the links of the atoms to the samples.
+func (l *Links) transpose() *Links {
+	t := &Links{n: l.atoms, atoms: l.n, ptr: make([]int, l.atoms+1), col: make([]int32, len(l.col)), val: make([]float64, len(l.val))}
+	for _, c := range l.col {
+		t.ptr[c+1]++
+	}
+	for c := range l.atoms {
+		t.ptr[c+1] += t.ptr[c]
+	}
+	next := append([]int(nil), t.ptr...)
+	for i := range l.n {
+		for e := l.ptr[i]; e < l.ptr[i+1]; e++ {
+			c := l.col[e]
+			t.col[next[c]], t.val[next[c]] = int32(i), l.val[e]
+			next[c]++
+		}
+	}
+	return t
+}
+
+// gather sets row i of dst, for i from lo to hi, to Σ_a l_ia·(row a of x). dst begins at row lo and has the stride ldd, x
+// the stride ldx; width columns, a multiple of 16, are set.
+func gather[T Float](l *Links, lo, hi int, dst []T, ldd int, x []T, ldx, width int) {
+	w := make([]T, 1)
+	for i := lo; i < hi; i++ {
+		row := dst[(i-lo)*ldd : (i-lo)*ldd+width]
+		clear(row)
+		for e := l.ptr[i]; e < l.ptr[i+1]; e++ {
+			w[0] = T(l.val[e])
+			kernel.RowAxpy(row, x[int(l.col[e])*ldx:], w, width)
+		}
+	}
+}
+
+// scatter adds l_ia·(row i of x) to row a of dst for i from lo to hi. dst has the stride width, x the stride ldx; width is
+// a multiple of 16.
+func scatter[T Float](l *Links, lo, hi int, dst []T, x []T, ldx, width int) {
+	w := make([]T, 1)
+	for i := lo; i < hi; i++ {
+		row := x[i*ldx : i*ldx+width]
+		for e := l.ptr[i]; e < l.ptr[i+1]; e++ {
+			w[0] = T(l.val[e])
+			a := int(l.col[e]) * width
+			kernel.RowAxpy(dst[a:a+width], row, w, width)
+		}
+	}
+}

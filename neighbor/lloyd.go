@@ -1,0 +1,179 @@
+package neighbor
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// findLandmarks returns the landmarks of a space: samples chosen at random, then three Lloyd steps over at most 20 samples
+// for each. A landmark that no sample is nearest to stays where it is. With absent views, samples are chosen among those that
+// have a view of the space, as long as there are enough; a landmark's part in a view is the mean of its samples that have it,
+// and until it has one the mean of all.
+func findLandmarks[T Float](ctx context.Context, src *source[T], space Space, c LandmarkConfig, stream uint64) (*landmarks[T], error) {
+	rng := rand.New(rand.NewPCG(c.Seed, landmarkStream^stream))
+	m := &landmarks[T]{space: space, nearest: c.Nearest, count: c.Count}
+	order := someSamples(rng, src, space.Views, min(src.n, samplesPerLandmark*c.Count), c.Count)
+	sub, err := src.take(ctx, space.Views, order, c.Workers)
+	if err != nil {
+		return nil, err
+	}
+	for q := range space.Views {
+		d := sub.dims[q]
+		x := make([]T, c.Count*d)
+		for j := range c.Count {
+			// The first of the samples, which are in random order.
+			sub.views[q].Rows.Row(j, x[j*d:(j+1)*d])
+		}
+		if sub.masked[q] {
+			sub.fill(q, c.Count, x)
+		}
+		m.centroids = append(m.centroids, x)
+	}
+	all := make([]int, len(space.Views))
+	for q := range all {
+		all[q] = q
+	}
+	labels := make([]int32, sub.n)
+	spaces := make([]*landmarkSpace[T], parallel.Workers(c.Workers))
+	for range lloydSteps {
+		if err := m.ready(ctx, c.Workers); err != nil {
+			return nil, err
+		}
+		inner := *m
+		inner.space.Views = all
+		err := parallel.For(ctx, c.Workers, sub.blocks(), func(w, b int) error {
+			if spaces[w] == nil {
+				spaces[w] = inner.newSpace(sub)
+			}
+			lo, hi := sub.block(b)
+			for i := lo; i < hi; i++ {
+				labels[i] = -1
+			}
+			inner.closest(sub, lo, hi, 1, false, spaces[w], func(i int, near []found) { labels[i] = near[0].index })
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := m.update(ctx, sub, labels, c.Workers); err != nil {
+			return nil, err
+		}
+	}
+	return m, m.ready(ctx, c.Workers)
+}
+
+// someSamples returns count of the samples in random order. The first of them, `starts`, have one of the views, if so many
+// do.
+func someSamples[T Float](rng *rand.Rand, src *source[T], views []int, count, starts int) []int {
+	order := make([]int, src.n)
+	for i := range order {
+		order[i] = i
+	}
+	for i := range count {
+		j := i + rng.IntN(src.n-i)
+		order[i], order[j] = order[j], order[i]
+	}
+	if src.incomplete(views) {
+		// Samples without any view of the space are not where a landmark can start from.
+		for i := range min(starts, count) {
+			for j := i; j < src.n && !src.has(views, order[i]); j++ {
+				order[i], order[j] = order[j], order[i]
+			}
+		}
+	}
+	return order[:count]
+}
+
+// take returns the given samples with the given views as a source of their own.
+func (s *source[T]) take(ctx context.Context, views []int, samples []int, workers int) (*source[T], error) {
+	out := make([]View[T], len(views))
+	for q, v := range views {
+		d := s.dims[v]
+		x := make([]T, len(samples)*d)
+		var present []bool
+		if s.masked[v] {
+			present = make([]bool, len(samples))
+		}
+		if err := eachRow(ctx, workers, len(samples), func(i int) {
+			if s.present(v, samples[i]) {
+				s.views[v].Rows.Row(samples[i], x[i*d:(i+1)*d])
+				if present != nil {
+					present[i] = true
+				}
+			}
+		}); err != nil {
+			return nil, err
+		}
+		var err error
+		if out[q], err = Dense(len(samples), d, d, x, present); err != nil {
+			return nil, err
+		}
+	}
+	return newSource(ctx, out, workers)
+}
+
+// fill sets the rows of x whose samples, the first `count`, lack view v to the mean of all samples that have it.
+func (s *source[T]) fill(v, count int, x []T) {
+	d := s.dims[v]
+	mean, buf, present := make([]float64, d), make([]T, d), 0
+	for i := range s.n {
+		if s.present(v, i) {
+			kernel.AddTo(mean, s.row(v, i, buf))
+			present++
+		}
+	}
+	for i := range count {
+		for j := 0; !s.present(v, i) && j < d; j++ {
+			x[i*d+j] = T(mean[j] / float64(max(present, 1)))
+		}
+	}
+}
+
+// update moves the landmarks to the means of the samples with their labels.
+func (m *landmarks[T]) update(ctx context.Context, sub *source[T], labels []int32, workers int) error {
+	from := make([]int, m.count+1)
+	for _, l := range labels {
+		if l >= 0 {
+			from[l+1]++
+		}
+	}
+	for j := range m.count {
+		from[j+1] += from[j]
+	}
+	members, next := make([]int, from[m.count]), append([]int(nil), from...)
+	for i, l := range labels {
+		if l >= 0 {
+			members[next[l]] = i
+			next[l]++
+		}
+	}
+	buffers := make([][2][]T, parallel.Workers(workers))
+	sums := make([][]float64, len(buffers))
+	return parallel.For(ctx, workers, m.count, func(w, j int) error {
+		if sums[w] == nil {
+			buffers[w] = sub.rowBuffers()
+			sums[w] = make([]float64, len(buffers[w][0]))
+		}
+		for q, c := range m.centroids {
+			d := sub.dims[q]
+			sum, count := sums[w][:d], 0
+			clear(sum)
+			for _, i := range members[from[j]:from[j+1]] {
+				if sub.present(q, i) {
+					kernel.AddTo(sum, sub.row(q, i, buffers[w][0]))
+					count++
+				}
+			}
+			if count == 0 {
+				continue
+			}
+			for p, x := range sum {
+				c[j*d+p] = T(x / float64(count))
+			}
+		}
+		return nil
+	})
+}

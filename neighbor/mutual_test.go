@@ -1,0 +1,188 @@
+package neighbor
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// denseMutual is the graph of lists as the formula says, in dense matrices.
+func denseMutual(l *Lists, rest float64) *mat.Dense {
+	d := mat.NewDense(l.N, l.N, nil)
+	for i := range l.N {
+		last := 0.0
+		for r := range l.K {
+			if l.Index[i*l.K+r] >= 0 {
+				last = l.Square[i*l.K+r]
+			}
+		}
+		for r := range l.K {
+			if j := l.Index[i*l.K+r]; j >= 0 {
+				w := 1.0
+				if last > 0 {
+					w = math.Exp(-l.Square[i*l.K+r] / last)
+				}
+				d.Set(i, int(j), w)
+			}
+		}
+	}
+	a := mat.NewDense(l.N, l.N, nil)
+	degree := make([]float64, l.N)
+	for i := range l.N {
+		for j := range l.N {
+			a.Set(i, j, min(d.At(i, j), d.At(j, i))+rest*(d.At(i, j)+d.At(j, i)))
+			degree[i] += a.At(i, j)
+		}
+	}
+	a.Apply(func(i, j int, x float64) float64 {
+		if x == 0 {
+			return 0
+		}
+		return x / math.Sqrt(degree[i]*degree[j])
+	}, a)
+	return a
+}
+
+// checkSymmetric checks that a is symmetric to the bit, not negative, and of spectral radius at most 1.
+func checkSymmetric(t *testing.T, a *mat.Dense) {
+	t.Helper()
+	n, _ := a.Dims()
+	for i := range n {
+		for j := range n {
+			if a.At(i, j) != a.At(j, i) || a.At(i, j) < 0 {
+				t.Fatalf("entries %d, %d: %v and %v", i, j, a.At(i, j), a.At(j, i))
+			}
+		}
+	}
+	if low, high := spectrum(t, a); low < -1-1e-12 || high > 1+1e-12 {
+		t.Errorf("eigenvalues from %v to %v", low, high)
+	}
+}
+
+func TestMutualEqualsTheFormula(t *testing.T) {
+	for name, d := range map[string]*dataset{"all": randomData(1, 90, false, 3, 5), "masks": randomData(1, 90, true, 3, 5)} {
+		for _, rest := range []float64{0, 0.05} {
+			for _, k := range []int{1, 6, 200} {
+				l := d.bruteForce([]int{0}, k)
+				g := must(Mutual(l, rest))
+				a := matrixOf(g.Links())
+				if e := far(a, denseMutual(l, rest)); e > 1e-14 {
+					t.Errorf("%s, rest %g, k %d: differs by %.1e", name, rest, k, e)
+				}
+				checkSymmetric(t, a)
+				if _, high := spectrum(t, a); math.Abs(high-1) > 1e-12 {
+					t.Errorf("%s: the largest eigenvalue is %v, want 1", name, high)
+				}
+			}
+		}
+	}
+}
+
+func TestMutualOfEqualSamples(t *testing.T) {
+	// Samples 0 to 2 are equal, sample 3 is alone and far, with no list.
+	l := &Lists{N: 4, K: 2, Index: []int32{1, 2, 0, 2, 0, 1, -1, -1}, Square: []float64{0, 0, 0, 0, 0, 0, math.Inf(1), math.Inf(1)}}
+	a := matrixOf(must(Mutual(l, 0.05)).Links())
+	for i := range 4 {
+		for j := range 4 {
+			want := 0.0
+			if i != j && i < 3 && j < 3 {
+				want = 0.5
+			}
+			if math.Abs(a.At(i, j)-want) > 1e-15 {
+				t.Errorf("entry %d, %d is %v, want %v", i, j, a.At(i, j), want)
+			}
+		}
+	}
+}
+
+func TestMixEqualsTheFormula(t *testing.T) {
+	d := randomData(2, 80, true, 3, 5)
+	ctx := context.Background()
+	var graphs []*Graph
+	weights, total := []float64{1, 2, 3}, 6.0
+	cover := make([]float64, d.n)
+	sum := mat.NewDense(d.n, d.n, nil)
+	for q, views := range [][]int{{0}, {1}, {0, 1}} {
+		g := must(Mutual(d.bruteForce(views, 5), 0.05))
+		graphs = append(graphs, g)
+		a := matrixOf(g.Links())
+		for i := range d.n {
+			if mat.Sum(a.RowView(i)) > 0 {
+				cover[i] += weights[q] / total
+			}
+		}
+		a.Scale(weights[q]/total, a)
+		sum.Add(sum, a)
+	}
+	sum.Apply(func(i, j int, x float64) float64 {
+		if x == 0 {
+			return 0
+		}
+		return x / math.Sqrt(cover[i]*cover[j])
+	}, sum)
+	one, four := must(Mix(ctx, graphs, weights, 1)), must(Mix(ctx, graphs, weights, 4))
+	a := matrixOf(one.Links())
+	if e := far(a, sum); e > 1e-14 {
+		t.Errorf("differs by %.1e", e)
+	}
+	checkSymmetric(t, a)
+	if !slices.Equal(one.links.val, four.links.val) || !slices.Equal(one.links.col, four.links.col) {
+		t.Error("depends on the workers")
+	}
+	if _, err := NewGraph(one.Links()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGraphsRefuse(t *testing.T) {
+	inf := math.Inf(1)
+	for name, l := range map[string]*Lists{
+		"nil":      nil,
+		"short":    {N: 2, K: 1, Index: []int32{1}, Square: []float64{1}},
+		"self":     {N: 2, K: 1, Index: []int32{0, 0}, Square: []float64{0, 0}},
+		"outside":  {N: 2, K: 1, Index: []int32{2, 0}, Square: []float64{0, 0}},
+		"order":    {N: 3, K: 2, Index: []int32{1, 2, 0, 2, 0, 1}, Square: []float64{2, 1, 2, 3, 1, 3}},
+		"hole":     {N: 3, K: 2, Index: []int32{-1, 2, 0, 2, 0, 1}, Square: []float64{inf, 1, 2, 3, 1, 3}},
+		"twice":    {N: 3, K: 2, Index: []int32{1, 1, 0, 2, 0, 1}, Square: []float64{1, 1, 2, 3, 1, 3}},
+		"negative": {N: 2, K: 1, Index: []int32{1, 0}, Square: []float64{-1, 1}},
+	} {
+		if _, err := Mutual(l, 0.05); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	l := &Lists{N: 2, K: 1, Index: []int32{1, 0}, Square: []float64{1, 1}}
+	if _, err := Mutual(l, -1); err == nil {
+		t.Error("Mutual takes a negative rest")
+	}
+	g := must(Mutual(l, 0))
+	small := must(Mutual(&Lists{N: 1, K: 1, Index: []int32{-1}, Square: []float64{inf}}, 0))
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		graphs  []*Graph
+		weights []float64
+	}{
+		"none": {}, "weights": {[]*Graph{g}, nil}, "nil": {[]*Graph{g, nil}, []float64{1, 1}},
+		"sizes": {[]*Graph{g, small}, []float64{1, 1}}, "zero": {[]*Graph{g}, []float64{0}},
+	} {
+		if _, err := Mix(ctx, c.graphs, c.weights, 1); err == nil {
+			t.Errorf("Mix, %s: no error", name)
+		}
+	}
+	if _, err := NewGraph(must(NewLinks(2, 2, []int{0, 1, 1}, []int32{1}, []float64{1}))); err == nil {
+		t.Error("NewGraph takes a matrix that is not symmetric")
+	}
+	for name, f := range map[string]func() (*Links, error){
+		"offsets":  func() (*Links, error) { return NewLinks(2, 2, []int{0, 1}, []int32{1}, []float64{1}) },
+		"column":   func() (*Links, error) { return NewLinks(1, 2, []int{0, 1}, []int32{2}, []float64{1}) },
+		"order":    func() (*Links, error) { return NewLinks(1, 2, []int{0, 2}, []int32{1, 0}, []float64{1, 1}) },
+		"weight":   func() (*Links, error) { return NewLinks(1, 2, []int{0, 1}, []int32{1}, []float64{inf}) },
+		"decrease": func() (*Links, error) { return NewLinks(2, 2, []int{0, 2, 1}, []int32{1}, []float64{1}) },
+	} {
+		if _, err := f(); err == nil {
+			t.Errorf("NewLinks, %s: no error", name)
+		}
+	}
+}

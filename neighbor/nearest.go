@@ -1,0 +1,240 @@
+package neighbor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// Lists holds the nearest neighbours of N samples, in order of distance, the lower index first of equal ones. A sample
+// with fewer than K has the index −1 and an infinite distance at the end.
+type Lists struct {
+	N, K   int
+	Index  []int32   // N×K
+	Square []float64 // N×K, squared distances
+}
+
+// Nearest returns, for each space, the k nearest neighbours of every sample by squared Euclidean distance, never the sample
+// itself; K is k, at most n−1. Weights of spaces play no part. The search is exact: it is made by products of blocks of
+// samples, and where their rounding could matter the distances themselves decide, summed in float64 from the differences.
+//
+// It returns an error for views or spaces that do not fit, for values that are not finite, and the context's error, after
+// about n·64 distances, if it is cancelled. O(n²·d) for all spaces together, d the features of the views: every view is
+// multiplied once.
+func Nearest[T Float](ctx context.Context, views []View[T], spaces []Space, k, workers int) ([]*Lists, error) {
+	if k < 1 {
+		return nil, fmt.Errorf("neighbor: %d neighbours", k)
+	}
+	if err := checkSpaces(spaces, len(views)); err != nil {
+		return nil, err
+	}
+	src, err := newSource(ctx, views, workers)
+	if err != nil {
+		return nil, err
+	}
+	hashes, err := src.rowHashes(ctx, workers)
+	if err != nil {
+		return nil, err
+	}
+	return nearest(ctx, src, newPlaces(src, hashes, spaces, k), k, workers)
+}
+
+// nearest is Nearest on checked views; the places are made for at least k neighbours.
+func nearest[T Float](ctx context.Context, src *source[T], places []*place[T], k, workers int) ([]*Lists, error) {
+	s := newSearch(src, src, places, max(1, min(k, src.n-1)))
+	s.self = true
+	if err := s.scan(ctx, workers, nil); err != nil {
+		return nil, err
+	}
+	return s.finish(ctx, workers)
+}
+
+// search looks for the nearest of the samples of base to each sample of query.
+type search[T Float] struct {
+	base, query *source[T]
+	self        bool // query is base, and nobody is its own neighbour
+	k, keep     int
+	spaces      []*plan[T]
+}
+
+// candidateSlack is the number of candidates by product beyond 2k, see finish.
+const candidateSlack = 16
+
+// place is a space of the base samples.
+type place[T Float] struct {
+	views   []int
+	longest float64 // norm of a base sample
+	// hidden samples of base are equal to k+1 others before them, so nobody's neighbours. Without them, no more than k+1
+	// samples have one distance for the reason that they are equal.
+	hidden []bool
+	equals map[int32][]int32 // the first k+1 equal samples, by the first of them
+	first  []int32           // the first sample equal to a sample of base
+	bias   []T               // Σ_v ‖x_jv‖² of the base samples
+}
+
+// newPlaces returns the places of samples for the search of at most k neighbours. hashes are those of the rows.
+func newPlaces[T Float](src *source[T], hashes [][]uint64, spaces []Space, k int) []*place[T] {
+	out := make([]*place[T], len(spaces))
+	for q, sp := range spaces {
+		t := newTwins(src, sp.Views, hashes)
+		p := &place[T]{
+			views: sp.Views, longest: src.longest(sp.Views), hidden: make([]bool, src.n),
+			equals: map[int32][]int32{}, first: t.first, bias: make([]T, src.n),
+		}
+		for j, f := range t.first {
+			if len(p.equals[f]) > k {
+				p.hidden[j] = true
+			} else {
+				p.equals[f] = append(p.equals[f], int32(j))
+			}
+			sum := 0.0
+			for _, v := range sp.Views {
+				sum += src.square[v][j]
+			}
+			p.bias[j] = T(sum)
+		}
+		out[q] = p
+	}
+	return out
+}
+
+// plan is the search in one space. Products give the squared distances but for the norm of the query: the score.
+type plan[T Float] struct {
+	*place[T]
+	masked bool
+	score  []T // the lowest scores of each query in order, query.n×keep
+	index  []int32
+}
+
+func newSearch[T Float](base, query *source[T], places []*place[T], k int) *search[T] {
+	s := &search[T]{base: base, query: query, k: k, keep: min(2*k+candidateSlack, base.n)}
+	for _, c := range places {
+		p := &plan[T]{
+			place: c, masked: base.incomplete(c.views) || query.incomplete(c.views),
+			score: make([]T, query.n*s.keep), index: make([]int32, query.n*s.keep),
+		}
+		for i := range p.score {
+			p.score[i], p.index[i] = T(math.Inf(1)), -1
+		}
+		s.spaces = append(s.spaces, p)
+	}
+	return s
+}
+
+// offer puts base sample j with the score into query i's candidates, and returns the worst of them. Samples come in
+// increasing order, so that the lower index is first of equal scores.
+func (p *plan[T]) offer(i, keep int, j int32, score T) T {
+	scores, index := p.score[i*keep:(i+1)*keep], p.index[i*keep:(i+1)*keep]
+	at := keep - 1
+	for ; at > 0 && score < scores[at-1]; at-- {
+		scores[at], index[at] = scores[at-1], index[at-1]
+	}
+	scores[at], index[at] = score, j
+	return scores[keep-1]
+}
+
+// found is a neighbour with its squared distance.
+type found struct {
+	index  int32
+	square float64
+}
+
+func byDistance(a, b found) int {
+	if c := cmp.Compare(a.square, b.square); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.index, b.index)
+}
+
+// finish makes lists of the candidates.
+func (s *search[T]) finish(ctx context.Context, workers int) ([]*Lists, error) {
+	out := make([]*Lists, len(s.spaces))
+	for q := range out {
+		out[q] = &Lists{N: s.query.n, K: s.k, Index: make([]int32, s.query.n*s.k), Square: make([]float64, s.query.n*s.k)}
+	}
+	err := parallel.For(ctx, workers, s.query.blocks(), func(_, b int) error {
+		lo, hi := s.query.block(b)
+		buf := s.base.rowBuffers()
+		var near []found
+		for q, p := range s.spaces {
+			for i := lo; i < hi; i++ {
+				near = s.nearest(p, i, near[:0], buf)
+				for r := range s.k {
+					f := found{index: -1, square: math.Inf(1)}
+					if r < len(near) {
+						f = near[r]
+					}
+					out[q].Index[i*s.k+r], out[q].Square[i*s.k+r] = f.index, f.square
+				}
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// nearest appends the neighbours of query i, at least k where there are so many, to near.
+func (s *search[T]) nearest(p *plan[T], i int, near []found, buf [2][]T) []found {
+	if s.self && !p.masked { // with masks, others may be at distance 0 too
+		if equal := p.equals[p.first[i]]; len(equal) > s.k {
+			for _, j := range equal {
+				if int(j) != i {
+					near = append(near, found{index: j})
+				}
+			}
+			return near
+		}
+	}
+	scores, index := p.score[i*s.keep:(i+1)*s.keep], p.index[i*s.keep:(i+1)*s.keep]
+	// Among candidates whose scores differ by less than their error, the distances decide. Where the list may not hold
+	// all of those, every sample of base is looked at.
+	reach := float64(scores[min(s.k, s.keep)-1]) + 2*s.noise(p, i)
+	if last := float64(scores[s.keep-1]); s.keep < s.base.n && last <= reach && !math.IsInf(last, 1) {
+		return s.exhaust(p, i, near, buf)
+	}
+	for r, j := range index {
+		if j < 0 || float64(scores[r]) > reach {
+			break
+		}
+		if d, ok := s.query.distance(s.base, p.views, i, int(j), buf); ok {
+			near = append(near, found{j, d})
+		}
+	}
+	slices.SortFunc(near, byDistance)
+	return near
+}
+
+func (s *search[T]) noise(p *plan[T], i int) float64 {
+	bound := noise[T](s.base.width(p.views), math.Sqrt(s.query.length(p.views, i)), p.longest)
+	if p.masked { // a distance may be scaled up from one view
+		bound *= float64(len(p.views))
+	}
+	return bound
+}
+
+// exhaust is nearest without products.
+func (s *search[T]) exhaust(p *plan[T], i int, near []found, buf [2][]T) []found {
+	for j := range s.base.n {
+		if p.hidden[j] || s.self && j == i {
+			continue
+		}
+		d, ok := s.query.distance(s.base, p.views, i, j, buf)
+		if !ok {
+			continue
+		}
+		f := found{int32(j), d}
+		if len(near) == s.k {
+			if byDistance(f, near[s.k-1]) > 0 {
+				continue
+			}
+			near = near[:s.k-1]
+		}
+		at, _ := slices.BinarySearchFunc(near, f, byDistance)
+		near = slices.Insert(near, at, f)
+	}
+	return near
+}

@@ -1,0 +1,157 @@
+package neighbor
+
+import (
+	"context"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// baseRows is the number of base samples that are multiplied at a time with a block of queries.
+const baseRows = 256
+
+// scanSpace is one worker's memory for the products of a block of queries with base samples.
+type scanSpace[T Float] struct {
+	panels []kernel.Panel[T] // −2 times the queries as columns
+	y      [][]T             // the products, baseRows×blockRows, of each view that a space has
+	score  []T               // of a base sample for each query
+	worst  []T               // of the candidates of each query
+}
+
+// reverse is called in a scan for each base sample j in a space with the scores for the queries from `from` on.
+type reverse[T Float] func(space, j, from int, scores []T)
+
+// scan goes over all pairs of query and base and offers the base samples to the queries, in increasing order for each. each
+// may be nil.
+func (s *search[T]) scan(ctx context.Context, workers int, each reverse[T]) error {
+	used := make([]bool, len(s.base.views))
+	for _, p := range s.spaces {
+		for _, v := range p.views {
+			used[v] = true
+		}
+	}
+	spaces := make([]*scanSpace[T], parallel.Workers(workers))
+	return parallel.For(ctx, workers, s.query.blocks(), func(w, b int) error {
+		if spaces[w] == nil {
+			spaces[w] = newScanSpace[T](used)
+		}
+		return s.block(ctx, b, spaces[w], each)
+	})
+}
+
+func newScanSpace[T Float](used []bool) *scanSpace[T] {
+	w := &scanSpace[T]{
+		panels: make([]kernel.Panel[T], len(used)), y: make([][]T, len(used)),
+		score: make([]T, blockRows), worst: make([]T, blockRows),
+	}
+	for v, u := range used {
+		if u {
+			w.y[v] = make([]T, baseRows*blockRows)
+		}
+	}
+	return w
+}
+
+// pack sets the panel to −2 times the rows from lo to hi as columns, absent rows zero.
+func (s *source[T]) pack(v, lo, hi int, panel *kernel.Panel[T]) {
+	d := s.dims[v]
+	x := make([]T, (hi-lo)*d)
+	for i := lo; i < hi; i++ {
+		if !s.present(v, i) {
+			continue
+		}
+		row := x[(i-lo)*d : (i-lo+1)*d]
+		s.views[v].Rows.Row(i, row)
+		for j := range row {
+			row[j] *= -2
+		}
+	}
+	kernel.PackT(panel, d, hi-lo, x, d)
+}
+
+// block handles the queries of block b.
+func (s *search[T]) block(ctx context.Context, b int, w *scanSpace[T], each reverse[T]) error {
+	from, to := s.query.block(b)
+	for v, y := range w.y {
+		if y != nil {
+			s.query.pack(v, from, to, &w.panels[v])
+		}
+	}
+	for lo := 0; lo < s.base.n; lo += baseRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		hi := min(lo+baseRows, s.base.n)
+		for v, y := range w.y {
+			if y != nil {
+				s.base.views[v].Rows.Mul(lo, hi, &w.panels[v], y, blockRows)
+			}
+		}
+		for q, p := range s.spaces {
+			score, worst := w.score[:to-from], w.worst[:to-from]
+			for i := range worst {
+				worst[i] = p.score[(from+i+1)*s.keep-1]
+			}
+			for j := lo; j < hi; j++ {
+				if p.hidden[j] {
+					continue
+				}
+				if p.masked {
+					s.maskedScores(p, from, j, (j-lo)*blockRows, w, score)
+				} else {
+					p.scores(j, (j-lo)*blockRows, w, score)
+				}
+				for i, t := range score {
+					if t < worst[i] && !(s.self && from+i == j) {
+						worst[i] = p.offer(from+i, s.keep, int32(j), t)
+					}
+				}
+				if each != nil {
+					each(q, j, from, score)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// scores sets score to ‖x_j‖² − 2 x_i·x_j for base sample j and the queries i; at is where j's products begin.
+func (p *plan[T]) scores(j, at int, w *scanSpace[T], score []T) {
+	b := p.bias[j]
+	y := w.y[p.views[0]][at:]
+	y = y[:len(score)]
+	for i, x := range y {
+		score[i] = b + x
+	}
+	for _, v := range p.views[1:] {
+		y := w.y[v][at:]
+		y = y[:len(score)]
+		for i, x := range y {
+			score[i] += x
+		}
+	}
+}
+
+// maskedScores sets score to the squared distances over the views that both samples have, scaled to all, less ‖x_i‖² scaled
+// to all from those that query i has, so that it is what scores gives where no view is absent; +∞ where they share none.
+func (s *search[T]) maskedScores(p *plan[T], from, j, at int, w *scanSpace[T], score []T) {
+	for i := range score {
+		sum, own, shared, had := 0.0, 0.0, 0, 0
+		for _, v := range p.views {
+			if !s.query.present(v, from+i) {
+				continue
+			}
+			own += s.query.square[v][from+i]
+			had++
+			if s.base.present(v, j) {
+				sum += s.query.square[v][from+i] + s.base.square[v][j] + float64(w.y[v][at+i])
+				shared++
+			}
+		}
+		score[i] = T(math.Inf(1))
+		if shared > 0 {
+			score[i] = T(float64(len(p.views)) * (sum/float64(shared) - own/float64(had)))
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package neighbor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// blockRows is the number of samples that are multiplied together.
+const blockRows = 64
+
+// source is checked views with their squared norms.
+type source[T Float] struct {
+	views  []View[T]
+	n      int
+	dims   []int
+	square [][]float64 // ‖x_iv‖² of each view; 0 where absent
+	masked []bool      // the view is absent somewhere
+}
+
+func newSource[T Float](ctx context.Context, views []View[T], workers int) (*source[T], error) {
+	if len(views) == 0 {
+		return nil, errors.New("neighbor: no views")
+	}
+	s := &source[T]{views: views}
+	for v, w := range views {
+		if w.Rows == nil {
+			return nil, fmt.Errorf("neighbor: view %d has no rows", v)
+		}
+		n, d := w.Rows.Dims()
+		if v == 0 {
+			s.n = n
+		}
+		if n < 1 || d < 1 {
+			return nil, fmt.Errorf("neighbor: view %d is %d×%d", v, n, d)
+		}
+		if n != s.n {
+			return nil, fmt.Errorf("neighbor: view %d has %d rows, view 0 has %d", v, n, s.n)
+		}
+		if w.Present != nil && len(w.Present) != n {
+			return nil, fmt.Errorf("neighbor: view %d has %d rows and a mask of %d", v, n, len(w.Present))
+		}
+		s.dims = append(s.dims, d)
+	}
+	if s.n > math.MaxInt32 {
+		return nil, fmt.Errorf("neighbor: %d samples, at most %d", s.n, math.MaxInt32)
+	}
+	for v := range views {
+		s.square = append(s.square, make([]float64, s.n))
+		s.masked = append(s.masked, false)
+		for i := range s.n {
+			s.masked[v] = s.masked[v] || !s.present(v, i)
+		}
+		if err := s.measure(ctx, v, workers); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// measure sets the norms of view v and checks them.
+func (s *source[T]) measure(ctx context.Context, v, workers int) error {
+	return parallel.For(ctx, workers, s.blocks(), func(_, b int) error {
+		lo, hi := s.block(b)
+		q := s.square[v][lo:hi]
+		s.views[v].Rows.SquaredNorms(lo, hi, q)
+		for i := range q {
+			if !s.present(v, lo+i) {
+				q[i] = 0
+			}
+			if !(q[i] < largestSquare[T]()) {
+				return s.refuse(v, lo+i)
+			}
+		}
+		return nil
+	})
+}
+
+// refuse says what is wrong with a row whose norm is not finite.
+func (s *source[T]) refuse(v, i int) error {
+	row := make([]T, s.dims[v])
+	s.views[v].Rows.Row(i, row)
+	for j, x := range row {
+		if y := float64(x); math.IsNaN(y) || math.IsInf(y, 0) {
+			return fmt.Errorf("neighbor: view %d has %v at row %d, column %d", v, y, i, j)
+		}
+	}
+	return fmt.Errorf("neighbor: row %d of view %d is so long that squared distances are not finite", i, v)
+}
+
+// largestSquare bounds squared norms so that squared distances, with room for sums, are within the range of T.
+func largestSquare[T Float]() float64 {
+	if epsilon[T]() == 0x1p-24 {
+		return 1e36
+	}
+	return 1e300
+}
+
+// epsilon is the relative rounding error of T.
+func epsilon[T Float]() float64 {
+	var t T
+	if _, ok := any(t).(float32); ok {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}
+
+func (s *source[T]) present(v, i int) bool {
+	p := s.views[v].Present
+	return p == nil || p[i]
+}
+
+// has reports whether sample i has one of the views.
+func (s *source[T]) has(views []int, i int) bool {
+	for _, v := range views {
+		if s.present(v, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// incomplete reports whether a sample lacks one of the views.
+func (s *source[T]) incomplete(views []int) bool {
+	for _, v := range views {
+		if s.masked[v] {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *source[T]) blocks() int { return (s.n + blockRows - 1) / blockRows }
+
+func (s *source[T]) block(b int) (lo, hi int) { return b * blockRows, min((b+1)*blockRows, s.n) }
+
+// row returns row i of view v, in buf where the rows do not lie in memory.
+func (s *source[T]) row(v, i int, buf []T) []T {
+	if d, ok := s.views[v].Rows.(*rows.Dense[T]); ok {
+		return d.View(i)
+	}
+	buf = buf[:s.dims[v]]
+	s.views[v].Rows.Row(i, buf)
+	return buf
+}
+
+// rowBuffers returns two scratch rows, long enough for any view.
+func (s *source[T]) rowBuffers() [2][]T {
+	most := 0
+	for _, d := range s.dims {
+		most = max(most, d)
+	}
+	return [2][]T{make([]T, most), make([]T, most)}
+}
+
+// longest returns the largest norm of a sample over the views.
+func (s *source[T]) longest(views []int) float64 {
+	most := 0.0
+	for i := range s.n {
+		most = max(most, s.length(views, i))
+	}
+	return math.Sqrt(most)
+}
+
+// length returns the squared norm of sample i over the views, scaled as a distance would be.
+func (s *source[T]) length(views []int, i int) float64 {
+	sum, shared := 0.0, 0
+	for _, v := range views {
+		if s.present(v, i) {
+			sum += s.square[v][i]
+			shared++
+		}
+	}
+	if shared == 0 {
+		return 0
+	}
+	return sum * float64(len(views)) / float64(shared)
+}
+
+// distance returns the squared distance of sample i of s and sample j of t over the views, from the differences
+// themselves, and false if they share no view.
+func (s *source[T]) distance(t *source[T], views []int, i, j int, buf [2][]T) (float64, bool) {
+	sum, shared := 0.0, 0
+	for _, v := range views {
+		if s.present(v, i) && t.present(v, j) {
+			sum += kernel.SquaredDistance(s.row(v, i, buf[0]), t.row(v, j, buf[1]))
+			shared++
+		}
+	}
+	if shared == 0 {
+		return 0, false
+	}
+	if shared < len(views) {
+		sum *= float64(len(views)) / float64(shared)
+	}
+	return sum, true
+}
+
+// noise bounds the rounding error of a squared distance that was found from a product, for samples of the given norms over
+// d features.
+func noise[T Float](d int, a, b float64) float64 {
+	return (16 + math.Sqrt(float64(d))) * epsilon[T]() * (a + b) * (a + b)
+}
+
+// width returns the number of features over the views.
+func (s *source[T]) width(views []int) int {
+	d := 0
+	for _, v := range views {
+		d += s.dims[v]
+	}
+	return d
+}

@@ -1,0 +1,3 @@
+module github.com/largemvc/largemvc/tools
+
+go 1.25.0

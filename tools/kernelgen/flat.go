@@ -1,0 +1,93 @@
+package main
+
+// flatKernels writes the sums and maps over plain slices, in whole units of 16 elements; the caller does what is left.
+// Sums are taken in float64, element j in sum j%16; the 16 sums go back to the caller.
+func flatKernels(g *gen) {
+	g.flatSum("sum", 0, func(j int) {
+		g.wide("AX", j, 4+j)
+		g.op("VADDPD %s, %s, %s", g.v(4+j), g.v(j), g.v(j))
+	})
+	// Σ (a − mean)²
+	g.flatSum("sumSquares", 0, func(j int) {
+		g.wide("AX", j, 4+j)
+		g.op("VSUBPD %s, %s, %s", g.v(14), g.v(4+j), g.v(4+j))
+		g.op("VFMADD231PD %s, %s, %s", g.v(4+j), g.v(4+j), g.v(j))
+	})
+	// Σ (a − b)²
+	g.flatSum("squaredDistance", 1, func(j int) {
+		g.wide("AX", j, 4+j)
+		g.wide("BX", j, 8+j)
+		g.op("VSUBPD %s, %s, %s", g.v(8+j), g.v(4+j), g.v(4+j))
+		g.op("VFMADD231PD %s, %s, %s", g.v(4+j), g.v(4+j), g.v(j))
+	})
+	// dst = scale·(a − shift), rounded to the element type at the end
+	g.flatMap("affine", g.elem.size, func(j int) {
+		g.wide("AX", j, 4+j)
+		g.op("VSUBPD %s, %s, %s", g.v(14), g.v(4+j), g.v(4+j))
+		g.op("VMULPD %s, %s, %s", g.v(15), g.v(4+j), g.v(4+j))
+		if g.elem == float64s {
+			g.op("VMOVUPD %s, %d(DI)", g.v(4+j), j*g.width)
+			return
+		}
+		if g.isa == avx512 {
+			g.op("VCVTPD2PS Z%d, Y%d", 4+j, 4+j)
+			g.op("VMOVUPS Y%d, %d(DI)", 4+j, j*32)
+		} else {
+			g.op("VCVTPD2PSY Y%d, X%d", 4+j, 4+j)
+			g.op("VMOVUPS X%d, %d(DI)", 4+j, j*16)
+		}
+	})
+	// dst += a, dst of float64
+	g.flatMap("addTo", 8, func(j int) {
+		g.wide("AX", j, 4+j)
+		g.op("VADDPD %d(DI), %s, %s", j*g.width, g.v(4+j), g.v(4+j))
+		g.op("VMOVUPD %s, %d(DI)", g.v(4+j), j*g.width)
+	})
+}
+
+// flatArgs loads the arguments that the flat kernels share; registers 14 and 15 hold shift (or mean) and scale.
+func (g *gen) flatArgs() {
+	g.op("MOVQ a+0(FP), SI")
+	g.arg("flatArgs", "a", "SI", "AX")
+	g.arg("flatArgs", "b", "SI", "BX")
+	g.arg("flatArgs", "dst", "SI", "DI")
+	g.arg("flatArgs", "units", "SI", "R9")
+	g.op("VBROADCASTSD flatArgs_shift(SI), %s", g.v(14))
+	g.op("VBROADCASTSD flatArgs_scale(SI), %s", g.v(15))
+}
+
+func (g *gen) flatSum(family string, second int, body func(j int)) {
+	g.begin(family, "", "flatArgs")
+	g.flatArgs()
+	for j := range g.sums() {
+		g.op("VXORPD X%d, X%d, X%d", j, j, j)
+	}
+	g.label("unit")
+	for j := range g.sums() {
+		body(j)
+	}
+	g.op("ADDQ $%d, AX", unit*g.elem.size)
+	if second > 0 {
+		g.op("ADDQ $%d, BX", unit*g.elem.size)
+	}
+	g.op("DECQ R9")
+	g.op("JNZ unit")
+	for j := range g.sums() {
+		g.op("VMOVUPD %s, flatArgs_sums+%d(SI)", g.v(j), j*g.width)
+	}
+	g.end()
+}
+
+func (g *gen) flatMap(family string, size int, body func(j int)) {
+	g.begin(family, "", "flatArgs")
+	g.flatArgs()
+	g.label("unit")
+	for j := range g.sums() {
+		body(j)
+	}
+	g.op("ADDQ $%d, AX", unit*g.elem.size)
+	g.op("ADDQ $%d, DI", unit*size)
+	g.op("DECQ R9")
+	g.op("JNZ unit")
+	g.end()
+}

@@ -1,0 +1,169 @@
+package main
+
+// Row kernels work in units of 16 elements, of which a row of row state has a whole number.
+const unit = 16
+
+// vectors is the number of vectors in a unit.
+func (g *gen) vectors() int { return unit / g.lanes() }
+
+// rowKernels writes the elementwise work on row state: a loop over rows, inside it a loop over units.
+func rowKernels(g *gen) {
+	// dst = s·a
+	g.rowLoop("rowScale", func() { g.broadcastArg("(R8)", 0) }, func(j int) {
+		g.op("%s %d(AX), %s, %s", g.mul(), j*g.width, g.v(0), g.v(4))
+		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
+	})
+	// dst += s·a
+	g.rowLoop("rowAxpy", func() { g.broadcastArg("(R8)", 0) }, func(j int) {
+		g.op("%s %d(DI), %s", g.mov(), j*g.width, g.v(4))
+		g.op("%s %d(AX), %s, %s", g.fma(), j*g.width, g.v(0), g.v(4))
+		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
+	})
+	// dst += s·(a − b)
+	g.rowLoop("rowDiffAxpy", func() { g.broadcastArg("(R8)", 0) }, func(j int) {
+		g.op("%s %d(AX), %s", g.mov(), j*g.width, g.v(5))
+		g.op("%s %d(BX), %s, %s", g.sub(), j*g.width, g.v(5), g.v(5))
+		g.op("%s %d(DI), %s", g.mov(), j*g.width, g.v(4))
+		g.op("%s %s, %s, %s", g.fma(), g.v(5), g.v(0), g.v(4))
+		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
+	})
+	// dst = s·a + (1−s)·b
+	g.rowLoop("rowLerp", func() {
+		g.broadcastArg("(R8)", 0)
+		g.op("%s %s, %s, %s", g.sub(), g.v(0), g.v(15), g.v(1))
+	}, func(j int) {
+		g.op("%s %d(BX), %s, %s", g.mul(), j*g.width, g.v(1), g.v(4))
+		g.op("%s %d(AX), %s, %s", g.fma(), j*g.width, g.v(0), g.v(4))
+		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
+	})
+	g.rowDot()
+	g.rowResidual()
+	g.threshold()
+	g.thresholdGrad()
+}
+
+func (g *gen) broadcastArg(addr string, reg int) {
+	g.op("%s %s, %s", g.broadcast(), addr, g.v(reg))
+}
+
+// rowArgs loads the arguments that the row kernels share.
+func (g *gen) rowArgs() {
+	g.op("MOVQ a+0(FP), SI")
+	g.arg("rowArgs", "dst", "SI", "DI")
+	g.arg("rowArgs", "a", "SI", "AX")
+	g.arg("rowArgs", "b", "SI", "BX")
+	g.arg("rowArgs", "s", "SI", "R8")
+	g.arg("rowArgs", "rows", "SI", "R9")
+	g.arg("rowArgs", "units", "SI", "R10")
+}
+
+// ones sets register reg to ones.
+func (g *gen) ones(reg int) {
+	one := uint64(0x3ff0000000000000)
+	if g.elem == float32s {
+		one = 0x3f800000_3f800000
+	}
+	g.table("one"+g.elem.name, []uint64{one})
+	g.op("%s one%s<>(SB), %s", g.broadcast(), g.elem.name, g.v(reg))
+}
+
+// rowLoop writes a kernel that treats each row with a scalar of its own: head once a row, body once a vector of a unit.
+// Register 15 holds ones.
+func (g *gen) rowLoop(family string, head func(), body func(j int)) {
+	g.begin(family, "", "rowArgs")
+	g.rowArgs()
+	g.ones(15)
+	g.label("row")
+	head()
+	g.op("MOVQ R10, R11")
+	g.label("unit")
+	for j := range g.vectors() {
+		body(j)
+	}
+	bytes := unit * g.elem.size
+	g.op("ADDQ $%d, AX", bytes)
+	g.op("ADDQ $%d, BX", bytes)
+	g.op("ADDQ $%d, DI", bytes)
+	g.op("DECQ R11")
+	g.op("JNZ unit")
+	g.op("ADDQ $%d, R8", g.elem.size)
+	g.op("DECQ R9")
+	g.op("JNZ row")
+	g.end()
+}
+
+// sums is the number of float64 vectors that hold the 16 sums of a unit: the first ones of the register file.
+func (g *gen) sums() int { return unit / (g.width / 8) }
+
+// wide loads float64 vector j of a unit at base.
+func (g *gen) wide(base string, j, reg int) {
+	if g.elem == float64s {
+		g.op("VMOVUPD %d(%s), %s", j*g.width, base, g.v(reg))
+		return
+	}
+	g.op("VCVTPS2PD %d(%s), %s", j*g.width/2, base, g.v(reg))
+}
+
+// fold adds the 16 sums up, element l with l+8, then with l+4, l+2 and l+1, into register X0.
+func (g *gen) fold() {
+	if g.isa == avx512 {
+		g.op("VADDPD Z1, Z0, Z0")
+		g.op("VEXTRACTF64X4 $1, Z0, Y1")
+	} else {
+		g.op("VADDPD Y2, Y0, Y0")
+		g.op("VADDPD Y3, Y1, Y1")
+	}
+	g.op("VADDPD Y1, Y0, Y0")
+	g.op("VEXTRACTF128 $1, Y0, X1")
+	g.op("VADDPD X1, X0, X0")
+	g.op("VPERMILPD $1, X0, X1")
+	g.op("VADDSD X1, X0, X0")
+}
+
+// rowDot writes dst_i = Σ a_ij·b_ij.
+func (g *gen) rowDot() {
+	g.rowSum("rowDot", func(j int) {
+		g.wide("AX", j, 4+j)
+		g.wide("BX", j, 8+j)
+		g.op("VFMADD231PD %s, %s, %s", g.v(8+j), g.v(4+j), g.v(j))
+	})
+}
+
+// rowResidual writes dst_i = Σ a_ij·(b_ij − 2·s_ij).
+func (g *gen) rowResidual() {
+	g.rowSum("rowResidual", func(j int) {
+		g.wide("R8", j, 4+j)
+		g.wide("BX", j, 8+j)
+		g.op("VADDPD %s, %s, %s", g.v(4+j), g.v(4+j), g.v(4+j))
+		g.op("VSUBPD %s, %s, %s", g.v(4+j), g.v(8+j), g.v(8+j))
+		g.wide("AX", j, 4+j)
+		g.op("VFMADD231PD %s, %s, %s", g.v(8+j), g.v(4+j), g.v(j))
+	})
+}
+
+// rowSum writes a kernel with a float64 sum for each row.
+func (g *gen) rowSum(family string, body func(j int)) {
+	g.begin(family, "", "rowArgs")
+	g.rowArgs()
+	g.label("row")
+	for j := range g.sums() {
+		g.op("VXORPD X%d, X%d, X%d", j, j, j)
+	}
+	g.op("MOVQ R10, R11")
+	g.label("unit")
+	for j := range g.sums() {
+		body(j)
+	}
+	bytes := unit * g.elem.size
+	g.op("ADDQ $%d, AX", bytes)
+	g.op("ADDQ $%d, BX", bytes)
+	g.op("ADDQ $%d, R8", bytes)
+	g.op("DECQ R11")
+	g.op("JNZ unit")
+	g.fold()
+	g.op("VMOVSD X0, (DI)")
+	g.op("ADDQ $8, DI")
+	g.op("DECQ R9")
+	g.op("JNZ row")
+	g.end()
+}

@@ -1,0 +1,91 @@
+package main
+
+import "fmt"
+
+// tmulSize is the largest tile of C: rows (columns of A) by vectors.
+var tmulSize = map[isa]struct{ rows, vectors int }{avx512: {8, 3}, avx2: {6, 2}}
+
+// tmulKernels writes C += Aᵀ·X for tiles of C: lanes run along the columns of X, an element of A is broadcast. The last
+// vector of a tile is always masked, so that X and C may end anywhere.
+func tmulKernels(g *gen) {
+	size := tmulSize[g.isa]
+	for m := 1; m <= size.rows; m++ {
+		for w := 1; w <= size.vectors; w++ {
+			g.tmulTile(m, w)
+		}
+	}
+}
+
+// maskedLoad loads the first lanes of a vector, zero elsewhere.
+func (g *gen) maskedLoad(addr, reg string, mask int) {
+	if g.isa == avx512 {
+		g.op("%s.Z %s, K%d, %s", g.mov(), addr, mask, reg)
+	} else {
+		g.op("%s %s, Y%d, %s", g.maskmov(), addr, mask, reg)
+	}
+}
+
+func (g *gen) tmulTile(m, w int) {
+	acc := func(i, j int) string { return g.v(i*w + j) }
+	x := func(j int) string { return g.v(m*w + j) }
+	spare, top := m*w+w, g.regs
+	mask := 1
+	if g.isa == avx2 {
+		top--
+		mask = top
+	}
+	g.begin("tmul", fmt.Sprintf("M%dW%d", m, w), "tmulArgs")
+	g.op("MOVQ a+0(FP), DI")
+	g.arg("tmulArgs", "lanes", "DI", "R8")
+	g.loadMask("R8", "R9", mask)
+	g.arg("tmulArgs", "x", "DI", "AX")
+	g.arg("tmulArgs", "ldx", "DI", "BX")
+	g.arg("tmulArgs", "a", "DI", "DX")
+	g.arg("tmulArgs", "lda", "DI", "R8")
+	g.arg("tmulArgs", "n", "DI", "R9")
+	g.arg("tmulArgs", "ahead", "DI", "R10")
+	g.arg("tmulArgs", "c", "DI", "SI")
+	g.arg("tmulArgs", "ldc", "DI", "R11")
+	for i := range m * w {
+		g.zero(i)
+	}
+	g.label("row")
+	for j := range w - 1 {
+		g.op("%s %d(AX), %s", g.mov(), j*g.width, x(j))
+	}
+	g.maskedLoad(fmt.Sprintf("%d(AX)", (w-1)*g.width), x(w-1), mask)
+	for off := 0; off < w*g.width; off += 64 {
+		g.op("PREFETCHT0 %d(AX)(R10*1)", off)
+	}
+	for i := range m {
+		t := g.v(spare + i%(top-spare))
+		g.op("%s %d(DX), %s", g.broadcast(), i*g.elem.size, t)
+		for j := range w {
+			g.op("%s %s, %s, %s", g.fma(), x(j), t, acc(i, j))
+		}
+	}
+	g.op("ADDQ BX, AX")
+	g.op("ADDQ R8, DX")
+	g.op("DECQ R9")
+	g.op("JNZ row")
+	for i := range m {
+		for j := range w - 1 {
+			g.op("%s %d(SI), %s, %s", g.add(), j*g.width, acc(i, j), acc(i, j))
+			g.op("%s %s, %d(SI)", g.mov(), acc(i, j), j*g.width)
+		}
+		last, off := acc(i, w-1), (w-1)*g.width
+		if g.isa == avx512 {
+			g.op("%s %d(SI), %s, K1, %s", g.add(), off, last, last)
+			g.op("%s %s, K1, %d(SI)", g.mov(), last, off)
+		} else {
+			t := x(0)
+			g.op("%s %d(SI), %s, %s", g.maskmov(), off, g.v(mask), t)
+			g.op("%s %s, %s, %s", g.add(), t, last, last)
+			g.op("%s %s, %s, %d(SI)", g.maskmov(), last, g.v(mask), off)
+		}
+		if i < m-1 {
+			g.op("ADDQ R11, SI")
+		}
+	}
+	g.end()
+}
