@@ -36,6 +36,11 @@ func (s *Memory[T]) forward(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSum
 		}
 		s.threshold(p, pk, w, v, lo, hi, prev != nil, z, h)
 	}
+	if s.spec.OneSided && p.Theta < 0 { // S_θ(0) = −θ has gone into the columns beyond m, which must be zero
+		for i := range c {
+			clear(h[i*ld+m : (i+1)*ld])
+		}
+	}
 	if !s.spec.Noise {
 		s.correlate(w, acc, m, lo, hi, h)
 		return

@@ -1067,3 +1067,95 @@ func peakF32AVX2(a *peakArgs)
 
 //go:noescape
 func peakF64AVX2(a *peakArgs)
+
+// firstSparse holds the number of the first sparse kernel by path and element type.
+var firstSparse = [paths][2]int{
+	pathAVX512: {0, 4},
+	pathAVX2:   {8, 12},
+}
+
+// callSparse calls sparse kernel number id.
+func callSparse(id int, a *sparseArgs) {
+	switch id {
+	case 0:
+		sparseF32AVX512W1(a)
+	case 1:
+		sparseF32AVX512W2(a)
+	case 2:
+		sparseF32AVX512W3(a)
+	case 3:
+		sparseF32AVX512W4(a)
+	case 4:
+		sparseF64AVX512W1(a)
+	case 5:
+		sparseF64AVX512W2(a)
+	case 6:
+		sparseF64AVX512W3(a)
+	case 7:
+		sparseF64AVX512W4(a)
+	case 8:
+		sparseF32AVX2W1(a)
+	case 9:
+		sparseF32AVX2W2(a)
+	case 10:
+		sparseF32AVX2W3(a)
+	case 11:
+		sparseF32AVX2W4(a)
+	case 12:
+		sparseF64AVX2W1(a)
+	case 13:
+		sparseF64AVX2W2(a)
+	case 14:
+		sparseF64AVX2W3(a)
+	case 15:
+		sparseF64AVX2W4(a)
+	}
+}
+
+//go:noescape
+func sparseF32AVX512W1(a *sparseArgs)
+
+//go:noescape
+func sparseF32AVX512W2(a *sparseArgs)
+
+//go:noescape
+func sparseF32AVX512W3(a *sparseArgs)
+
+//go:noescape
+func sparseF32AVX512W4(a *sparseArgs)
+
+//go:noescape
+func sparseF64AVX512W1(a *sparseArgs)
+
+//go:noescape
+func sparseF64AVX512W2(a *sparseArgs)
+
+//go:noescape
+func sparseF64AVX512W3(a *sparseArgs)
+
+//go:noescape
+func sparseF64AVX512W4(a *sparseArgs)
+
+//go:noescape
+func sparseF32AVX2W1(a *sparseArgs)
+
+//go:noescape
+func sparseF32AVX2W2(a *sparseArgs)
+
+//go:noescape
+func sparseF32AVX2W3(a *sparseArgs)
+
+//go:noescape
+func sparseF32AVX2W4(a *sparseArgs)
+
+//go:noescape
+func sparseF64AVX2W1(a *sparseArgs)
+
+//go:noescape
+func sparseF64AVX2W2(a *sparseArgs)
+
+//go:noescape
+func sparseF64AVX2W3(a *sparseArgs)
+
+//go:noescape
+func sparseF64AVX2W4(a *sparseArgs)

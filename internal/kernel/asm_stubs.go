@@ -24,6 +24,7 @@ var (
 	firstAffine          [paths][2]int
 	firstAddTo           [paths][2]int
 	firstPeak            [paths][2]int
+	firstSparse          [paths][2]int
 )
 
 func callMul(int, *mulArgs)              {}
@@ -43,3 +44,4 @@ func callSquaredDistance(int, *flatArgs) {}
 func callAffine(int, *flatArgs)          {}
 func callAddTo(int, *flatArgs)           {}
 func callPeak(int, *peakArgs)            {}
+func callSparse(int, *sparseArgs)        {}

@@ -24,7 +24,7 @@ func mulShapes() []mulShape {
 	for range 25 {
 		s = append(s, mulShape{1 + r.IntN(220), 1 + r.IntN(300), 1 + r.IntN(130)})
 	}
-	return append(s, mulShape{99, 1500, 10}, mulShape{97, 2672, 3}, mulShape{50, 1100, 100}, mulShape{4, 700, 300})
+	return append(s, mulShape{99, 1500, 10}, mulShape{97, 2672, 3}, mulShape{50, 1100, 100}, mulShape{4, 700, 300}, mulShape{50, 1100, 16}, mulShape{19, 900, 31}, mulShape{19, 900, 34})
 }
 
 func TestMul(t *testing.T) { onPaths(t, testMul[float32], testMul[float64]) }

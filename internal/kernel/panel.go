@@ -32,10 +32,22 @@ const (
 	cacheLine = 64
 	// panelBytes is the part of a packed strip that is worked on at a time; it stays in the first-level cache.
 	panelBytes = 32 << 10
-	// Lanes along k pay where m leaves many lanes along m unused and where k is long against the summing of the lanes.
-	lanesKMaxM = 12
-	lanesKMinK = 96
+	// lanesKMaxM is the most columns for formLanesK, which reads X again for every few columns.
+	lanesKMaxM = 48
 )
+
+// lanesAlongK reports whether formLanesK is the faster one for a k×m matrix. Lanes along m are used to m of the next
+// multiple of the lanes; lanes along k are used fully, but adding them up costs as much as some more steps along k: about
+// five vectors (AVX-512) or two (AVX2), as measured for k from 48 to 784.
+func lanesAlongK[T Float](p path, k, m int) bool {
+	l := lanes[T](p)
+	steps := 2 * l
+	if p == pathAVX512 {
+		steps = 5 * l
+	}
+	padded := (m + l - 1) / l * l
+	return m <= lanesKMaxM && k*(padded-m) > steps*m // k/(k+steps) > m/padded
+}
 
 // lanes returns the number of elements of type T in a vector of the path.
 func lanes[T Float](p path) int {
@@ -88,7 +100,7 @@ func (p *Panel[T]) reset(k, m int) {
 	switch l := lanes[T](active); {
 	case active == pathPortable:
 		p.form = formDot
-	case m <= lanesKMaxM && k >= lanesKMinK:
+	case lanesAlongK[T](active, k, m):
 		p.form = formLanesK
 		size = (k + l - 1) / l * l * m
 	default:

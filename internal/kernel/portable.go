@@ -103,22 +103,31 @@ func thresholdPortable[T Float](acc, a []T, theta T, w []T, pattern []uint8, ld 
 	for i, wi := range w {
 		pos := pattern[i*ld/4 : i*ld/4+ld/8]
 		neg := pattern[i*ld/4+ld/8 : i*ld/4+ld/4]
-		clear(pos)
-		clear(neg)
-		for j := range ld {
-			v := a[i*ld+j]
-			p, q := T(0), T(0)
-			if !(v <= theta) { // NaN counts
-				p = v - theta
-				pos[j/8] |= 1 << (j % 8)
+		for b := range pos {
+			at := i*ld + 8*b
+			var up, down uint8
+			c := acc[at : at+8]
+			for j, v := range a[at : at+8] {
+				p, q := max(v-theta, 0), max(-v-theta, 0) // NaN stays NaN
+				if oneSided {
+					q = 0
+				}
+				up |= bit(p != 0) << j
+				down |= bit(q != 0) << j
+				c[j] += wi * (p - q)
 			}
-			if !oneSided && !(-v <= theta) {
-				q = -v - theta
-				neg[j/8] |= 1 << (j % 8)
-			}
-			acc[i*ld+j] += wi * (p - q)
+			pos[b], neg[b] = up, down
 		}
 	}
+}
+
+// bit is 1 for true, without a branch.
+func bit(b bool) uint8 {
+	var v uint8
+	if b {
+		v = 1
+	}
+	return v
 }
 
 func thresholdGradPortable[T Float](g, dh, w []T, pattern []uint8, ld int) float64 {

@@ -3,6 +3,7 @@ package kernel
 import (
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 // plain is a Panel's matrix B as products with sparse rows need it. It is made at the first such product after a Pack.
@@ -96,12 +97,51 @@ func (p *Panel[T]) Combine(u []T) []T {
 	return c.y
 }
 
-// strip is the number of columns whose sums are kept in registers: so many scalar ones there are.
+// sparseArgs: n rows of Y = S·B for a strip of columns; B is row-major, ptr holds 64-bit offsets and cols 32-bit columns.
+type sparseArgs struct {
+	n            int
+	ptr          unsafe.Pointer
+	cols, values unsafe.Pointer
+	b            unsafe.Pointer
+	ldb          int
+	y            unsafe.Pointer
+	ldy          int
+}
+
+// sparseStrip is the largest number of vectors of columns that the assembly takes together.
+const sparseStrip = 4
+
+// strip is the number of columns whose sums plain Go keeps in registers.
 const strip = 8
 
-// MulSparse computes Y = S·B for n sparse rows: row i has values[ptr[i]:ptr[i+1]] in the columns of cols. b is B in the
-// form of RowMajor for m columns, and Y has the stride ldy ≥ Pad(m). The columns of Y from m to Pad(m) become zero.
+// MulSparse computes Y = S·B for n sparse rows: row i has values[ptr[i]:ptr[i+1]] in the columns of cols, all of which are
+// rows of B. b is B in the form of RowMajor for m columns, and Y has the stride ldy ≥ Pad(m). The columns of Y from m to
+// Pad(m) become zero. A row of Y has the same bits whatever n and the place of the row.
 func MulSparse[T Float](ptr []int, cols []int32, values []T, m int, b []T, y []T, ldy int) {
+	n, ld := len(ptr)-1, Pad(m)
+	if n < 1 || m == 0 {
+		return
+	}
+	_ = y[(n-1)*ldy+ld-1]
+	if active == pathPortable || ptr[n] == ptr[0] {
+		mulSparsePortable(ptr, cols, values, m, b, y, ldy)
+		return
+	}
+	_, _ = cols[ptr[n]-1], values[ptr[n]-1]
+	var t T
+	size, l := int(unsafe.Sizeof(t)), lanes[T](active)
+	first := firstSparse[active][kind[T]()] - 1
+	args := sparseArgs{n: n, ptr: unsafe.Pointer(&ptr[0]), cols: unsafe.Pointer(&cols[0]), values: unsafe.Pointer(&values[0]),
+		ldb: ld * size, ldy: ldy * size}
+	for j := 0; j < ld; {
+		w := min(sparseStrip, (ld-j)/l)
+		args.b, args.y = unsafe.Pointer(&b[j]), unsafe.Pointer(&y[j])
+		callSparse(first+w, &args)
+		j += w * l
+	}
+}
+
+func mulSparsePortable[T Float](ptr []int, cols []int32, values []T, m int, b []T, y []T, ldy int) {
 	ld := Pad(m)
 	for i := range len(ptr) - 1 {
 		at, row := cols[ptr[i]:ptr[i+1]], values[ptr[i]:ptr[i+1]]

@@ -9,10 +9,7 @@ import (
 // The shapes cover every way in which a panel may be packed: one column, a few, a strip, several strips with a tail.
 var panelShapes = [][2]int{{1, 1}, {5, 1}, {3, 2}, {40, 6}, {7, 10}, {33, 15}, {64, 16}, {65, 17}, {19, 31}, {21, 32}, {130, 48}, {50, 100}}
 
-func TestRowMajorReturnsWhatWasPacked(t *testing.T) {
-	t.Run("float32", rowMajor[float32])
-	t.Run("float64", rowMajor[float64])
-}
+func TestRowMajorReturnsWhatWasPacked(t *testing.T) { onPaths(t, rowMajor[float32], rowMajor[float64]) }
 
 func rowMajor[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -75,62 +72,76 @@ func TestCombineFollowsThePanelAndTheVector(t *testing.T) {
 	check("another matrix", u, 1, 1)
 }
 
-func TestSparseProductsEqualDense(t *testing.T) {
+func TestSparseProducts(t *testing.T) { onPaths(t, sparseProducts[float32], sparseProducts[float64]) }
+
+// sparseProducts compares with sums in float64, entry by entry. Row 4 is empty, row 5 has one entry, row 6 is full.
+func sparseProducts[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
+	const n = 9
 	for _, s := range panelShapes {
 		d, m := s[0], s[1]
-		const n = 9
+		ld := Pad(m)
 		x := make([]float64, n*d)
-		ptr := []int{0}
-		var cols []int32
-		var values []float64
+		ptr, cols, values := []int{3}, []int32{0, 0, 0}, []T{1, 1, 1} // the rows may begin anywhere
 		for i := range n {
 			for j := range d {
-				if i == 4 || rng.IntN(3) > 0 { // row 4 is empty
+				if i == 4 || (i == 5 && j > 0) || (i != 6 && rng.IntN(3) > 0) {
 					continue
 				}
-				x[i*d+j] = rng.NormFloat64()
-				cols, values = append(cols, int32(j)), append(values, x[i*d+j])
+				v := T(rng.NormFloat64())
+				x[i*d+j] = float64(v)
+				cols, values = append(cols, int32(j)), append(values, v)
 			}
 			ptr = append(ptr, len(cols))
 		}
-		b, a := make([]float64, d*m), make([]float64, n*Pad(m))
-		for i := range b {
-			b[i] = rng.NormFloat64()
+		b, a := normal[T](rng, d*m), normal[T](rng, n*ld)
+		var p Panel[T]
+		Pack(&p, d, m, b, m)
+		ldy := ld + 16
+		y := make([]T, n*ldy)
+		for i := range y {
+			y[i] = T(math.NaN()) // must be overwritten, and nothing besides
 		}
+		MulSparse(ptr, cols, values, m, p.RowMajor(), y, ldy)
 		for i := range n {
-			for j := range m {
-				if rng.IntN(4) > 0 {
-					a[i*Pad(m)+j] = rng.NormFloat64()
+			for j := range ldy {
+				got, want, size := float64(y[i*ldy+j]), 0.0, 0.0
+				for k := 0; k < d && j < m; k++ {
+					e := x[i*d+k] * float64(b[k*m+j])
+					want += e
+					size += math.Abs(e)
+				}
+				switch {
+				case j >= ld && !math.IsNaN(got):
+					t.Fatalf("%d×%d: element (%d, %d) beyond the stride was written", d, m, i, j)
+				case j < ld && !(math.Abs(got-want) <= float64(d)*eps[T]()*size):
+					t.Fatalf("%d×%d: element (%d, %d) is %v, want %v", d, m, i, j, got, want)
+				}
+			}
+			alone := make([]T, ld)
+			MulSparse(ptr[i:i+2], cols, values, m, p.RowMajor(), alone, ld)
+			for j, v := range alone {
+				if v != y[i*ldy+j] {
+					t.Fatalf("%d×%d: element (%d, %d) is %v in the block and %v alone", d, m, i, j, y[i*ldy+j], v)
 				}
 			}
 		}
-		var p Panel[float64]
-		Pack(&p, d, m, b, m)
-		ld := Pad(m)
-		got, want := make([]float64, n*ld), make([]float64, n*ld)
-		for i := range got {
-			got[i] = math.NaN() // must be overwritten
-		}
-		MulSparse(ptr, cols, values, m, p.RowMajor(), got, ld)
-		Mul(n, x, d, &p, want, ld, false)
-		near(t, "X·B", got, want)
-		got, want = make([]float64, m*d), make([]float64, m*d)
-		for i := range got {
-			got[i] = float64(i)
-			want[i] = float64(i)
-		}
-		TMulAddSparse(ptr, cols, values, m, d, a, ld, got, d)
-		TMulAdd(n, m, d, a, ld, x, d, want, d)
-		near(t, "AᵀX", got, want)
-	}
-}
-
-func near(t *testing.T, what string, got, want []float64) {
-	t.Helper()
-	for i := range want {
-		if !(math.Abs(got[i]-want[i]) <= 1e-13*(1+math.Abs(want[i]))) {
-			t.Fatalf("%s: element %d is %v, want %v", what, i, got[i], want[i])
+		c := normal[T](rng, m*(d+3))
+		got := append([]T(nil), c...)
+		TMulAddSparse(ptr, cols, values, m, d, a, ld, got, d+3)
+		for j := range m {
+			for k := range d + 3 {
+				want := float64(c[j*(d+3)+k])
+				size := math.Abs(want)
+				for i := 0; i < n && k < d; i++ {
+					e := float64(a[i*ld+j]) * x[i*d+k]
+					want += e
+					size += math.Abs(e)
+				}
+				if v := float64(got[j*(d+3)+k]); !(math.Abs(v-want) <= 2*n*eps[T]()*size) {
+					t.Fatalf("%d×%d: element (%d, %d) of AᵀS is %v, want %v", d, m, j, k, v, want)
+				}
+			}
 		}
 	}
 }

@@ -33,6 +33,7 @@ func run(dir string) error {
 		{"rows", rowKernels},
 		{"flat", flatKernels},
 		{"peak", peakKernels},
+		{"sparse", sparseKernels},
 	}
 	var decls declarations
 	for _, s := range subjects {
