@@ -21,6 +21,43 @@ type Adam struct {
 
 var _ gorgonia.Solver = (*Adam)(nil)
 
+// AdamState is what an Adam remembers of its steps.
+type AdamState struct {
+	Steps         int
+	First, Second [][]float64 // moments of the gradient, one slice a value; nil before the first step
+}
+
+// State returns a copy of the state.
+func (a *Adam) State() AdamState {
+	return AdamState{Steps: a.steps, First: cloneRows(a.first), Second: cloneRows(a.second)}
+}
+
+// SetState makes a the optimiser that had the state s, of which it keeps a copy: its next steps, on the same values, have
+// the same bits. It is an error, and changes nothing, if the moments do not fit each other.
+func (a *Adam) SetState(s AdamState) error {
+	if s.Steps < 0 || len(s.First) != len(s.Second) || (s.Steps > 0) != (s.First != nil) {
+		return fmt.Errorf("largemvc: Adam: %d steps with moments of %d and %d values", s.Steps, len(s.First), len(s.Second))
+	}
+	for i, first := range s.First {
+		if len(first) != len(s.Second[i]) {
+			return fmt.Errorf("largemvc: Adam: moments of value %d have %d and %d entries", i, len(first), len(s.Second[i]))
+		}
+	}
+	a.steps, a.first, a.second = s.Steps, cloneRows(s.First), cloneRows(s.Second)
+	return nil
+}
+
+func cloneRows(x [][]float64) [][]float64 {
+	if x == nil {
+		return nil
+	}
+	out := make([][]float64, len(x))
+	for i, row := range x {
+		out[i] = append([]float64(nil), row...)
+	}
+	return out
+}
+
 // Step moves every value against its gradient and sets the gradient to zero. The values must be the same, in the same
 // order, in every call.
 func (a *Adam) Step(model []gorgonia.ValueGrad) error {
@@ -102,19 +139,12 @@ func asNumbers(v gorgonia.Value) numbers {
 		if x.RequiresIterator() || !x.DataOrder().IsRowMajor() {
 			return nil
 		}
-		if !x.IsScalar() {
-			switch d := x.Data().(type) {
-			case []float64:
-				return float64s(d)
-			case []float32:
-				return float32s(d)
-			}
-			return nil
-		}
-		if x.Dtype() == tensor.Float64 {
+		switch x.Dtype() {
+		case tensor.Float64:
 			return float64s(x.Float64s())
+		case tensor.Float32:
+			return float32s(x.Float32s())
 		}
-		return float32s(x.Float32s())
 	}
 	return nil
 }

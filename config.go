@@ -61,6 +61,14 @@ type Config struct {
 	// ExtraLoss, if not nil, returns a scalar node that is added to the loss. It may use the nodes of the network (H, P,
 	// T) and make nodes in its graph.
 	ExtraLoss func(net Network) (*gorgonia.Node, error)
+
+	// Checkpoint, if not empty, is the path of a file to which Fit writes the state of the training, in place of what was
+	// there: every CheckpointEvery epochs, at the end of every run and when the training is cancelled or stopped. Resume
+	// continues from it. A state that cannot be written ends the training with Status Stopped and an error.
+	Checkpoint      string
+	CheckpointEvery int // epochs; 0: 10
+
+	Rotate Rotation // exact reduction of views of low rank; default RotateAuto
 }
 
 // NoTraining as Config.Epochs leaves the network at its start.
@@ -254,6 +262,7 @@ func (c Config) withDefaults() Config {
 	set(&c.Epochs, 100)
 	set(&c.Restarts, 1)
 	set(&c.KMeansStarts, 10)
+	set(&c.CheckpointEvery, 10)
 	setFloat(&c.LearningRate, 0.01)
 	setFloat(&c.Theta0, 0.01)
 	setFloat(&c.Lipschitz, 1)
@@ -309,6 +318,9 @@ func (c *Config) check(n int, views []View) error {
 	if c.Patience < 0 {
 		bad("Patience is %d", c.Patience)
 	}
+	if c.CheckpointEvery < 1 {
+		bad("CheckpointEvery is %d, want at least 1", c.CheckpointEvery)
+	}
 	for _, f := range []struct {
 		name  string
 		value float64
@@ -331,7 +343,7 @@ func (c *Config) check(n int, views []View) error {
 	}{
 		{"Variant", int(c.Variant), variantNames}, {"Preset", int(c.Preset), presetNames},
 		{"Preprocess", int(c.Preprocess), preprocessNames}, {"Start", int(c.Start), startNames},
-		{"Float", int(c.Float), floatNames}, {"RhoScale", int(c.RhoScale), rhoScaleNames}, {"Signs", int(c.Signs), signsNames},
+		{"Float", int(c.Float), floatNames}, {"RhoScale", int(c.RhoScale), rhoScaleNames}, {"Signs", int(c.Signs), signsNames}, {"Rotate", int(c.Rotate), rotationNames},
 		{"Activation", int(c.Activation), []string{"relu", "selu"}}, {"Reduction", int(c.Reduction), []string{"mean", "sum"}},
 	} {
 		if o.value < 0 || o.value >= len(o.names) {
@@ -359,6 +371,10 @@ func (c *Config) checkStart(n int, views []View) (errs []error) {
 		return append(errs, fmt.Errorf("largemvc: StartAnchors has %d views, want %d", len(c.StartAnchors), len(views)))
 	}
 	for v, p := range c.StartAnchors {
+		if p == nil {
+			errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s are nil", views[v].label(v)))
+			continue
+		}
 		if r, d := p.Dims(); r != c.Anchors || d != views[v].cols {
 			errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s are %d×%d, want %d×%d", views[v].label(v), r, d, c.Anchors, views[v].cols))
 			continue

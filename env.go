@@ -3,6 +3,7 @@ package largemvc
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -59,7 +60,8 @@ type Represent interface {
 type Noise interface {
 	Module
 	// Trust returns the weights t (a vector of n) with X − E = diag(t)·X + diag(1−t)·H·P, that is E = diag(1−t)(X − H·P),
-	// for layer l and view v, from the row norms of X − H·P (a vector of n, all ≥ 0). A nil node means E = 0.
+	// for layer l and view v, from the row norms of X − H·P: a vector of n, all ≥ 0, with 1 in rows without the view. A
+	// nil node means E = 0.
 	Trust(l, v int, norm *gorgonia.Node) (*gorgonia.Node, error)
 }
 
@@ -144,12 +146,11 @@ func (e Env) complete(data *Data, start StartPoint) (Env, error) {
 	return e, e.claim()
 }
 
-// claim refuses a prefix that the graph has, by the starting anchors that every network names.
+// claim refuses a prefix that begins the name of a node of the graph.
 func (e Env) claim() error {
-	name := e.Name("P0_%d", 0)
 	for _, n := range e.G.AllNodes() {
-		if n.Name() == name {
-			return fmt.Errorf("largemvc: the graph has a network with the prefix %q already", e.Prefix)
+		if strings.HasPrefix(n.Name(), e.Prefix+".") {
+			return fmt.Errorf("largemvc: the graph has a node %q, so %q cannot be the prefix of another network", n.Name(), e.Prefix)
 		}
 	}
 	return nil

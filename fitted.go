@@ -2,7 +2,6 @@ package largemvc
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/engine"
@@ -12,14 +11,16 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// predictor is a trained network in its own arithmetic.
-type predictor interface {
-	// run takes samples through preprocessing, layers and clusters. It fills what is not nil: labels (n), h, near and
-	// next (n squared distances).
+// fittedNetwork is a trained network in its own arithmetic.
+type fittedNetwork interface {
+	// run takes samples through preprocessing, layers and clusters. It fills what is not nil: labels (n), near and next
+	// (n squared distances); h if it is wanted.
 	run(ctx context.Context, views []View, workers int, out *predictions) error
+	// preprocessing returns what the samples go through first.
+	preprocessing() *standardiser
 }
 
-// predictions receives what a predictor computes.
+// predictions receives what a fittedNetwork computes.
 type predictions struct {
 	labels     []int
 	near, next []float64
@@ -27,44 +28,58 @@ type predictions struct {
 	wantH      bool
 }
 
-// fitted is a predictor: all that new samples need.
+// fitted is a fittedNetwork: all that new samples need, without a graph.
 type fitted[T kernel.Float] struct {
 	spec     engine.Spec
 	frozen   *engine.Frozen[T]
-	prepare  *standardiser
+	prepare  *preparer[T]
 	clusters *kmeans.Assigner[T]
-	workers  sync.Pool // of *predictWorker[T]
+	few      sync.Pool // of *predictWorker[T] with room for fewRows
+	many     sync.Pool // with room for predictChunk rows
 }
 
-// predictChunk is the number of samples that a goroutine takes through the network at once.
-const predictChunk = 256
+const (
+	// predictChunk is the number of samples that a goroutine takes through the network at once.
+	predictChunk = 256
+	// fewRows is the largest number of samples for which a worker with little memory is used.
+	fewRows = 8
+)
+
+// newFitted makes the network of a predictor whose parameters are set.
+func newFitted[T kernel.Float](p *Predictor, prepare *standardiser, clusters *kmeans.Assigner[T]) (*fitted[T], error) {
+	f := &fitted[T]{spec: p.spec(), prepare: newPreparer[T](prepare, p.dims), clusters: clusters}
+	f.spec.Dims = prepare.columns(p.dims)
+	q := &engine.Params{Theta: p.Theta, Rho: p.Rho, R: p.r, U: p.u}
+	var err error
+	f.frozen, err = engine.NewFrozen[T](f.spec, q, func(l, v int) []float64 { return p.anchors[l][v].RawMatrix().Data })
+	return f, err
+}
+
+func (f *fitted[T]) preprocessing() *standardiser { return f.prepare.standardiser }
 
 // predictWorker is the memory of one goroutine.
 type predictWorker[T kernel.Float] struct {
-	data    [][]T // per view, predictChunk×d_v
-	row     [][]float64
-	present [][]bool
-	runner  *engine.FrozenRows[T]
-	h       []T
-	source  *kmeans.Source[T]
+	room       int
+	buffers    []rowBuffer[T] // per view
+	present    [][]bool
+	runner     *engine.FrozenRows[T]
+	h          []T
+	source     *kmeans.Source[T]
+	near, next []float64
 }
 
-func (f *fitted[T]) newWorker() (*predictWorker[T], error) {
-	w := &predictWorker[T]{}
-	x := make([]rows.Matrix[T], len(f.spec.Dims))
-	for v, d := range f.spec.Dims {
-		w.data = append(w.data, make([]T, predictChunk*d))
-		w.row = append(w.row, make([]float64, d))
-		w.present = append(w.present, make([]bool, predictChunk))
-		x[v] = rows.NewDense(predictChunk, d, d, w.data[v])
+func (f *fitted[T]) newWorker(room int) (*predictWorker[T], error) {
+	w := &predictWorker[T]{room: room, buffers: make([]rowBuffer[T], len(f.spec.Dims)), near: make([]float64, room), next: make([]float64, room)}
+	for range f.spec.Dims {
+		w.present = append(w.present, make([]bool, room))
 	}
 	var err error
-	if w.runner, err = f.frozen.NewRows(x, w.present); err != nil {
+	if w.runner, err = f.frozen.NewRows(room, w.present); err != nil {
 		return nil, err
 	}
 	h, ld := w.runner.H()
 	w.h = h
-	w.source, err = kmeans.NewSource(kmeans.View[T]{Rows: rows.NewDense(predictChunk, f.spec.Anchors, ld, h), Weight: 1})
+	w.source, err = kmeans.NewSource(kmeans.View[T]{Rows: rows.NewDense(room, f.spec.Anchors, ld, h), Weight: 1})
 	return w, err
 }
 
@@ -76,17 +91,21 @@ func (f *fitted[T]) run(ctx context.Context, views []View, workers int, out *pre
 		h = make([]T, n*ld)
 		out.h = resultMatrix(n, f.spec.Anchors, ld, h)
 	}
-	return parallel.For(ctx, workers, (n+predictChunk-1)/predictChunk, func(_, c int) error {
-		w, _ := f.workers.Get().(*predictWorker[T])
+	pool, room := &f.many, predictChunk
+	if n <= fewRows {
+		pool, room = &f.few, fewRows
+	}
+	return parallel.For(ctx, workers, (n+room-1)/room, func(_, c int) error {
+		w, _ := pool.Get().(*predictWorker[T])
 		if w == nil {
 			var err error
-			if w, err = f.newWorker(); err != nil {
+			if w, err = f.newWorker(room); err != nil {
 				return err
 			}
 		}
-		defer f.workers.Put(w)
-		lo := c * predictChunk
-		return f.chunk(w, views, lo, min(lo+predictChunk, n), h, out)
+		defer pool.Put(w)
+		lo := c * room
+		return f.chunk(w, views, lo, min(lo+room, n), h, out)
 	})
 }
 
@@ -94,17 +113,9 @@ func (f *fitted[T]) run(ctx context.Context, views []View, workers int, out *pre
 func (f *fitted[T]) chunk(w *predictWorker[T], views []View, lo, hi int, h []T, out *predictions) error {
 	for v, x := range views {
 		for i := lo; i < hi; i++ {
-			dst := w.data[v][(i-lo)*x.cols : (i-lo+1)*x.cols]
-			if w.present[v][i-lo] = x.Has(i); !x.Has(i) {
-				clear(dst)
-				continue
-			}
-			x.row(i, w.row[v])
-			f.prepare.apply(v, w.row[v])
-			for j, value := range w.row[v] {
-				dst[j] = T(value)
-			}
+			w.present[v][i-lo] = x.Has(i)
 		}
+		w.runner.Use(v, f.prepare.rows(v, x, lo, hi, w.room, &w.buffers[v]))
 	}
 	w.runner.Run(hi - lo)
 	if h != nil {
@@ -114,29 +125,10 @@ func (f *fitted[T]) chunk(w *predictWorker[T], views []View, lo, hi int, h []T, 
 	if out.labels == nil {
 		return nil
 	}
-	near, next := make([]float64, hi-lo), make([]float64, hi-lo)
-	if err := f.clusters.Assign(w.source, 0, hi-lo, out.labels[lo:hi], near, next); err != nil {
+	if err := f.clusters.Assign(w.source, 0, hi-lo, out.labels[lo:hi], w.near[:hi-lo], w.next[:hi-lo]); err != nil {
 		return err
 	}
-	if out.near != nil {
-		copy(out.near[lo:hi], near)
-		copy(out.next[lo:hi], next)
-	}
+	copy(out.near[lo:hi], w.near)
+	copy(out.next[lo:hi], w.next)
 	return nil
-}
-
-// checkNew checks the views of samples not seen in training.
-func checkNew(ctx context.Context, views []View, dims []int, workers int) error {
-	if _, err := checkShapes(views); err != nil {
-		return err
-	}
-	if len(views) != len(dims) {
-		return fmt.Errorf("largemvc: %d views, the network was trained on %d", len(views), len(dims))
-	}
-	for v, x := range views {
-		if x.cols != dims[v] {
-			return fmt.Errorf("largemvc: %s has %d features, the network was trained on %d", x.label(v), x.cols, dims[v])
-		}
-	}
-	return checkFinite(ctx, views, workers)
 }

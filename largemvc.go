@@ -3,40 +3,27 @@ package largemvc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Clustering is what Fit found. Its fields and what they refer to must not be changed; then it is safe for concurrent use.
+// Clustering is what Fit found: the trained network and what it says of the training samples. Its fields and what they
+// refer to must not be changed; then it is safe for concurrent use.
 type Clustering struct {
-	Labels   []int // n, from 0 to Clusters−1; cluster 0 is the largest, equal sizes in the order of their first sample
-	Clusters int   // found; fewer than asked for if the representation has fewer distinct rows
-	Sizes    []int // samples in each cluster
+	// Predictor is the trained network, which answers for new samples and can be saved. Whoever keeps it alone lets go of
+	// all that grows with n.
+	*Predictor
 
-	H     *Matrix      // n×m: the representation of the last layer
-	P     []*mat.Dense // per view, m×d_v: the anchors of the last layer, in the coordinates of the preprocessed view
-	Trust [][]float64  // per view and sample, in [0, 1] for ρ ≥ 0: E_v = (1−t)(X_v − H P_v); nil without noise module
-
-	Loss     []float64   // before each step and after the last, extra loss included
-	ViewLoss [][]float64 // per entry of Loss, per view: the reconstruction alone
-	Status   Status
-	Epochs   int // steps done
-	Restart  int // the run that was kept
+	Labels []int       // n, from 0 to Clusters−1; cluster 0 is the largest, equal sizes in the order of their first sample
+	H      *Matrix     // n×m: the representation of the last layer
+	Trust  [][]float64 // per view and sample, in [0, 1] for ρ ≥ 0: E_v = (1−t)(X_v − H P_v); nil without noise module
 
 	StartLabels []int // labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors
-	Theta       []float64
-	Rho         [][]float64 // per layer and view, as applied; nil without noise module
 	Timings     Timings
 	Repaired    int // clusters that k-means on H found empty and repaired
-
-	config  Config
-	dims    []int
-	anchors [][]*mat.Dense // per layer from 0, per view
-	r, u    []float64
-	model   predictor
 }
 
 // Fit trains the network on the views and clusters its representation by k-means: n samples, row i of every view being
@@ -44,11 +31,37 @@ type Clustering struct {
 //
 // It returns an error, and does no work, if the configuration or the views are not usable; the message names the view,
 // the row and the value. When ctx is cancelled, Fit stops within an epoch and returns what there is so far (nil if the
-// first epoch had not begun) with the context's error. A loss that diverges gives the last good state with a
+// first epoch had not ended) with the context's error. A loss that diverges gives the last good state with a
 // *DivergedError. An error of Config.Progress is returned beside the state at that epoch, ErrStop as no error.
+//
+// With Config.Restarts, the run of the lowest loss is kept among those that came to their end, whatever ended the last
+// one; if none did, among those that were interrupted, and if all diverged, among those. Only then is a *DivergedError
+// returned.
 //
 // Time and memory grow linearly with n, Σ d_v, L and, once m is large, with m; EstimateMemory tells the memory.
 func Fit(ctx context.Context, views []View, config Config) (*Clustering, error) {
+	return fitFrom(ctx, views, config, nil)
+}
+
+// FitPredict is Fit for those who want the labels alone.
+func FitPredict(ctx context.Context, views []View, config Config) ([]int, error) {
+	c, err := Fit(ctx, views, config)
+	if err != nil {
+		return nil, err
+	}
+	return c.Labels, nil
+}
+
+// fitFrom is Fit, from the state of a checkpoint if there is one.
+func fitFrom(ctx context.Context, views []View, config Config, from *checkpoint) (*Clustering, error) {
+	out, err := fitViews(ctx, views, config, from)
+	if err != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) {
+		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	}
+	return out, err
+}
+
+func fitViews(ctx context.Context, views []View, config Config, from *checkpoint) (*Clustering, error) {
 	begin := time.Now()
 	n, err := checkShapes(views)
 	if err != nil {
@@ -62,47 +75,109 @@ func Fit(ctx context.Context, views []View, config Config) (*Clustering, error) 
 		return nil, err
 	}
 	if c.Float == Float64 {
-		return fit[float64](ctx, views, &c, begin)
+		return fit[float64](ctx, views, &c, from, begin)
 	}
-	return fit[float32](ctx, views, &c, begin)
+	return fit[float32](ctx, views, &c, from, begin)
 }
 
-// fit prepares the views, trains every restart and keeps the one with the lowest loss.
-func fit[T kernel.Float](ctx context.Context, views []View, c *Config, begin time.Time) (*Clustering, error) {
-	prepare := &standardiser{kind: c.Preprocess}
-	if err := prepare.fit(ctx, views, c.Workers); err != nil {
+// job is a fit: the prepared views, and what its runs have led to so far.
+type job[T kernel.Float] struct {
+	config   *Config
+	views    []View
+	data     *Data
+	x        []rows.Matrix[T]
+	prepare  *standardiser
+	prepared time.Duration
+	saver    *saver    // nil without checkpoints
+	best     *runState // of the runs that are over
+}
+
+// fit prepares the views, trains every restart and keeps the best.
+func fit[T kernel.Float](ctx context.Context, views []View, c *Config, from *checkpoint, begin time.Time) (*Clustering, error) {
+	j := &job[T]{config: c, views: views, prepare: &standardiser{kind: c.Preprocess}}
+	var err error
+	if j.saver, err = newSaver(ctx, views, c, from); err != nil {
 		return nil, err
 	}
-	x, err := standardise[T](ctx, views, prepare, c.Workers, c.Overwrite)
-	if err != nil {
+	if err := j.prepareViews(ctx); err != nil {
 		return nil, err
 	}
-	data, err := newData(x, presenceRows(views), nil)
-	if err != nil {
-		return nil, err
+	j.prepared = time.Since(begin)
+	first := 0
+	var current *runState
+	if from != nil {
+		j.best, current, first = from.best, from.current, from.next
 	}
-	prepared := time.Since(begin)
-	var best *training[T]
-	var last error
-	for r := range c.Restarts {
-		t := &training[T]{config: c, views: views, data: data, x: x, restart: r, prepared: prepared}
-		last = t.run(ctx)
-		if t.done && (best == nil || t.finalLoss() < best.finalLoss()) {
-			best = t
+	var kept *training[T]      // the training of j.best, if that is the last one
+	var failure *DivergedError // of the last run that diverged
+	var ended error            // what ended the last run before its end
+	for r := first; r < c.Restarts && ended == nil; r++ {
+		t := &training[T]{job: j, run: &runState{restart: r}}
+		if current != nil && current.restart == r {
+			t.run = current
 		}
-		if last != nil || (t.done && (t.status == Stopped || t.status == Cancelled)) {
+		kept = nil // Its memory is free for this run.
+		ended = t.train(ctx)
+		if t.done && t.run.better(j.best) {
+			j.best, kept = t.run, t
+		}
+		if errors.As(ended, &failure) {
+			t.run.failure, ended = failure, nil
+		}
+		ended = joined(ended, j.saver.afterRun(t.run, j.best))
+		if t.run.status.interrupted() {
 			break
 		}
 	}
-	if best == nil {
-		return nil, last
+	switch {
+	case j.best == nil && ended == nil:
+		return nil, failure
+	case j.best == nil:
+		return nil, ended
+	case j.best.failure != nil:
+		ended = joined(j.best.failure, ended)
 	}
-	out, err := best.finish(context.WithoutCancel(ctx), prepare)
+	ctx = context.WithoutCancel(ctx)
+	if kept == nil {
+		kept = &training[T]{job: j, run: j.best}
+		if err := kept.restore(ctx); err != nil {
+			return nil, joined(ended, err)
+		}
+	}
+	out, err := kept.finish(ctx)
 	if err != nil {
-		return nil, errors.Join(last, err)
+		return nil, joined(ended, err)
 	}
 	out.Timings.Total = time.Since(begin)
-	return out, last
+	return out, ended
+}
+
+// prepareViews measures the preprocessing on the views and applies it.
+func (j *job[T]) prepareViews(ctx context.Context) error {
+	if err := j.prepare.fit(ctx, j.views, j.config.Workers); err != nil {
+		return err
+	}
+	var err error
+	if j.x, err = standardise[T](ctx, j.views, j.prepare, j.config.Workers, j.config.Overwrite); err != nil {
+		return err
+	}
+	lossDims, err := rotate(ctx, j.x, j.prepare, j.config)
+	if err != nil {
+		return err
+	}
+	j.data, err = newData(j.x, presenceRows(j.views), lossDims)
+	return err
+}
+
+// joined is errors.Join that leaves a single error as it is.
+func joined(a, b error) error {
+	if a == nil {
+		return b
+	}
+	if b == nil {
+		return a
+	}
+	return errors.Join(a, b)
 }
 
 // presenceRows returns the n×V mask of the views, nil where all samples have all views.
@@ -132,58 +207,3 @@ func allTrue(b []bool) bool {
 	}
 	return true
 }
-
-// FitPredict is Fit for those who want the labels alone.
-func FitPredict(ctx context.Context, views []View, config Config) ([]int, error) {
-	c, err := Fit(ctx, views, config)
-	if err != nil {
-		return nil, err
-	}
-	return c.Labels, nil
-}
-
-// Predict returns the clusters of samples: the trained layers with their stored anchors, then the nearest centroid. On
-// the training samples, given as they were to Fit, it returns Labels. Samples may lack views.
-func (c *Clustering) Predict(ctx context.Context, views []View) ([]int, error) {
-	a, err := c.Assign(ctx, views)
-	if err != nil {
-		return nil, err
-	}
-	return a.Labels, nil
-}
-
-// Assignment1 is the answer for samples that were not seen in training.
-type Assignments struct {
-	Labels []int
-	// Near and Next are the squared distances in H to the nearest and the next nearest centroid (+Inf if there is only
-	// one): the closer their ratio to 1, the less sure the label.
-	Near, Next []float64
-}
-
-// Assign is Predict with the distances to the two nearest centroids.
-func (c *Clustering) Assign(ctx context.Context, views []View) (*Assignments, error) {
-	if err := checkNew(ctx, views, c.dims, c.config.Workers); err != nil {
-		return nil, err
-	}
-	n := views[0].rows
-	out := &predictions{labels: make([]int, n), near: make([]float64, n), next: make([]float64, n)}
-	if err := c.model.run(ctx, views, c.config.Workers, out); err != nil {
-		return nil, err
-	}
-	return &Assignments{Labels: out.labels, Near: out.near, Next: out.next}, nil
-}
-
-// Transform returns the representation H (n×m) of samples: the trained layers with their stored anchors.
-func (c *Clustering) Transform(ctx context.Context, views []View) (*Matrix, error) {
-	if err := checkNew(ctx, views, c.dims, c.config.Workers); err != nil {
-		return nil, err
-	}
-	out := &predictions{wantH: true}
-	if err := c.model.run(ctx, views, c.config.Workers, out); err != nil {
-		return nil, err
-	}
-	return out.h, nil
-}
-
-// Anchors returns P_v of layer l, from 0 (the start) to L, m×d_v.
-func (c *Clustering) Anchors(l, v int) *mat.Dense { return c.anchors[l][v] }

@@ -39,8 +39,9 @@ type Model[R Represent, N Noise, A Anchor] struct {
 	// rounding; the fused passes are faster.
 	PerModule bool
 
-	env Env
-	net network
+	env  Env
+	data *Data
+	net  network
 }
 
 type (
@@ -59,7 +60,7 @@ type network interface {
 	h(l int) (*Node, error)
 	p(l, v int) (*Node, error)
 	t(l, v int) (*Node, error) // nil where E = 0
-	// eRows sets dst to the rows [lo, hi) of E_v of layer l, from the values of the last run.
+	// eRows sets dst to the rows [lo, hi) of E_v of layer l, from the values of the last run. Absent rows may hold anything.
 	eRows(l, v, lo, hi int, dst []float64) error
 }
 
@@ -85,7 +86,7 @@ func (m *Model[R, N, A]) Build(e Env, data *Data, start StartPoint) error {
 	if err != nil {
 		return err
 	}
-	m.env, m.net = e, net
+	m.env, m.data, m.net = e, data, net
 	return nil
 }
 
@@ -228,7 +229,15 @@ func (m *Model[R, N, A]) ERows(l, v, lo, hi int, dst []float64) error {
 		clear(dst)
 		return nil
 	}
-	return m.net.eRows(l, v, lo, hi, dst)
+	if err := m.net.eRows(l, v, lo, hi, dst); err != nil {
+		return err
+	}
+	for i, d := lo, m.env.Dims[v]; i < hi; i++ {
+		if !m.data.Present(i, v) {
+			clear(dst[(i-lo)*d : (i-lo+1)*d])
+		}
+	}
+	return nil
 }
 
 func (m *Model[R, N, A]) inRange(l, lowest, v int) error {

@@ -278,10 +278,6 @@ func (n *perModule[T]) eRows(l, v, lo, hi int, dst []float64) error {
 	x, half := make([]T, w.d), make([]float64, m)
 	for i := lo; i < hi; i++ {
 		row := dst[(i-lo)*w.d : (i-lo+1)*w.d]
-		if !w.has(i) {
-			clear(row)
-			continue
-		}
 		w.x.Row(i, x)
 		c.direct(x, h[i*m:(i+1)*m], row, half)
 		for j := range row {

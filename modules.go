@@ -138,6 +138,16 @@ func (s *SoftThreshold) Update(l int, h *gorgonia.Node, z []*gorgonia.Node) (*go
 }
 
 func updateH[T kernel.Float](s *SoftThreshold, l int, h *gorgonia.Node, z []*gorgonia.Node) (*gorgonia.Node, error) {
+	if s.Theta(l) == nil {
+		return nil, fmt.Errorf("largemvc: no θ for layer %d; Init makes those of layers 1 to L", l)
+	}
+	err := want("H", h, s.env.Of, s.env.Samples, s.env.Anchors)
+	for v := range z {
+		err = errors.Join(err, want(fmt.Sprintf("Z of view %d", v), z[v], s.env.Of, s.env.Samples, s.env.Anchors))
+	}
+	if err != nil {
+		return nil, err
+	}
 	b := newBuilder[T](s.env, nil)
 	b.scope = fmt.Sprintf("H%d", l)
 	hr, err := rowMul(b, h, s.r, false, nil)
@@ -207,6 +217,12 @@ func (r *RowShrink) Project() error {
 
 // Trust returns RowShrinkOp of the norms.
 func (r *RowShrink) Trust(l, v int, norm *gorgonia.Node) (*gorgonia.Node, error) {
+	if r.Rho(l, v) == nil {
+		return nil, fmt.Errorf("largemvc: no ρ for layer %d and view %d; Init makes those of layers 1 to L", l, v)
+	}
+	if err := want("the row norms", norm, r.env.Of, r.env.Samples); err != nil {
+		return nil, err
+	}
 	d := shrink{r.Activation, r.scale(v)}
 	if r.env.Of == tensor.Float32 {
 		return rowShrink[float32](r.env.Workers, norm, r.Rho(l, v), d)

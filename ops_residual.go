@@ -27,7 +27,8 @@ func directShare[T kernel.Float]() float64 {
 // residual says what is made of the q_i.
 type residual struct {
 	view int
-	// loss: the scalar weight·Σ q_i over the present rows; otherwise the vector √q_i.
+	// loss: the scalar weight·Σ q_i over the present rows; otherwise the vector √q_i, with 1 for absent rows, where
+	// quotients and logarithms are harmless.
 	loss   bool
 	weight float64
 }
@@ -84,7 +85,11 @@ func residualNode[T kernel.Float](b *builder[T], r residual, h, y, p *gorgonia.N
 			}
 			norm := make([]T, w.n)
 			err = eachSpan(b.workers, w.n, func(lo, hi int) error {
-				c.rows(lo, hi, func(i int, q float64, _ []float64) { norm[i] = T(math.Sqrt(q)) })
+				c.rows(lo, hi, func(i int, q float64, _ []float64) {
+					if norm[i] = 1; w.has(i) {
+						norm[i] = T(math.Sqrt(q))
+					}
+				})
 				return nil
 			})
 			return dense(norm, w.n), err

@@ -27,8 +27,8 @@ func start[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []View
 	perView := make([][]int, len(x)) // the labels that view v's anchors come from
 	switch {
 	case c.StartAnchors != nil:
-		for v, p := range c.StartAnchors {
-			d := views[v].cols
+		for v, p := range c.StartAnchors { // Given anchors forbid a rotation.
+			_, d := x[v].Dims()
 			own := make([]float64, c.Anchors*d)
 			for i := range c.Anchors {
 				for j := range d {
@@ -57,7 +57,8 @@ func start[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []View
 		}
 		var polar linalg.Polar
 		p := make([]float64, len(sums))
-		if err := polar.Factor(c.Anchors, views[v].cols, sums, p); err != nil {
+		_, d := xv.Dims()
+		if err := polar.Factor(c.Anchors, d, sums, p); err != nil {
 			return nil, fmt.Errorf("largemvc: start anchors of %s: %w", views[v].label(v), err)
 		}
 		s.anchors = append(s.anchors, p)
@@ -76,8 +77,9 @@ func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views 
 	case Spectral:
 		n, _ := x[0].Dims()
 		total := 0
-		for _, w := range views {
-			total += w.cols
+		for _, xv := range x {
+			_, d := xv.Dims()
+			total += d
 		}
 		rank := min(c.Anchors, n, total)
 		basis, err := spectral.Find(ctx, x, spectral.Config{Rank: rank, Seed: seed, Workers: c.Workers})
@@ -155,19 +157,30 @@ func clusterSums[T kernel.Float](ctx context.Context, x rows.Matrix[T], view Vie
 	n, d := x.Dims()
 	total := make([]float64, m*d)
 	chunk := max((n+63)/64, 256)
+	adder, _ := x.(rows.Adder)
 	type buffer struct {
-		sum []float64
-		row []T
+		sum, shift []float64
+		row        []T
 	}
 	err := parallel.Fold(ctx, workers, (n+chunk-1)/chunk, func() *buffer {
-		return &buffer{sum: make([]float64, m*d), row: make([]T, d)}
+		return &buffer{sum: make([]float64, m*d), shift: make([]float64, m), row: make([]T, d)}
 	}, func(_, c int, b *buffer) error {
 		clear(b.sum)
+		clear(b.shift)
 		for i := c * chunk; i < min((c+1)*chunk, n); i++ {
-			if view.Has(i) {
-				x.Row(i, b.row)
-				kernel.AddTo(b.sum[labels[i]*d:(labels[i]+1)*d], b.row)
+			if !view.Has(i) {
+				continue
 			}
+			dst := b.sum[labels[i]*d : (labels[i]+1)*d]
+			if adder != nil {
+				b.shift[labels[i]] += adder.AddRow(i, 1, dst)
+				continue
+			}
+			x.Row(i, b.row)
+			kernel.AddTo(dst, b.row)
+		}
+		for k := 0; adder != nil && k < m; k++ {
+			adder.AddShift(b.shift[k], b.sum[k*d:(k+1)*d])
 		}
 		return nil
 	}, func(_ int, b *buffer) error {

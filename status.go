@@ -28,6 +28,15 @@ func (s Status) String() string { return optionName(statusNames, int(s)) }
 // Early says whether the training ended before its last epoch.
 func (s Status) Early() bool { return s != EpochLimit }
 
+// interrupted says whether a training with this status could go on.
+func (s Status) interrupted() bool { return s == Stopped || s == Cancelled }
+
+// parseStatus returns the status of that name.
+func parseStatus(s string) (Status, error) {
+	i, err := parseOption("status", statusNames, s)
+	return Status(i), err
+}
+
 // Epoch is what a progress callback learns after an epoch.
 type Epoch struct {
 	Restart  int // counted from 0
@@ -39,18 +48,18 @@ type Epoch struct {
 	Elapsed  time.Duration
 }
 
-// Timings says where the time of a fit went.
+// Timings says where the time of a fit went. A resumed one has that since Resume.
 type Timings struct {
 	Prepare  time.Duration // checks and preprocessing
-	Start    time.Duration // first anchors
-	Train    time.Duration // all epochs
-	Epoch    time.Duration // median epoch
-	Clusters time.Duration // last forward pass and k-means on H
-	Total    time.Duration
+	Start    time.Duration // first anchors, of the run that was kept
+	Train    time.Duration // all epochs of that run and its last evaluation
+	Epoch    time.Duration // median epoch of that run
+	Clusters time.Duration // k-means on H and what the result needs besides
+	Total    time.Duration // all of Fit, other runs included
 }
 
-// DivergedError says at which epoch the loss stopped being usable. The clustering returned beside it holds the last good
-// state.
+// DivergedError says at which epoch the loss, or a parameter, stopped being usable. The clustering returned beside it
+// holds the last good state: its Loss ends with the last good one. There is none if the first epoch failed.
 type DivergedError struct {
 	Epoch int     // counted from 1
 	Loss  float64 // NaN, an infinity, or far above the first loss; NaN too where a sum inside the network was not finite

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -13,66 +14,110 @@ import (
 
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// training is one run from a start to trained parameters.
-type training[T kernel.Float] struct {
-	config   *Config
-	views    []View
-	data     *Data
-	x        []rows.Matrix[T]
+// runState is the state of one training, from its start to its end: all that is needed to continue it to the same bits, or
+// to come back to its result.
+type runState struct {
 	restart  int
-	prepared time.Duration
+	begin    *startingPoint
+	values   [][]float64 // of the learnable nodes, after epochs steps
+	good     [][]float64 // their values at the last loss, goodAt steps from the start: where a divergence goes back to
+	goodAt   int
+	adam     AdamState
+	epochs   int       // steps done
+	loss     []float64 // one more than epochs once the run is over, else as many
+	viewLoss [][]float64
+	status   Status
+	failure  *DivergedError // where status is Diverged
 
-	begin     *startingPoint
-	net       builtModel
-	cost      *gorgonia.Node
-	loss      []float64
-	viewLoss  [][]float64
-	status    Status
-	epochs    int
-	done      bool // there is a state to return
-	startFor  time.Duration
-	trainFor  time.Duration
-	durations []time.Duration
-	good      [][]float64 // values of the learnable nodes at the last good loss
+	startFor, trainFor, epochFor time.Duration
 }
 
-// divergence is the multiple of the first loss from which a loss counts as diverged.
+// better says whether the run is to be kept in place of another: runs that came to their end go before those that were
+// interrupted, and those before diverged ones; among equals the lower loss decides.
+func (r *runState) better(other *runState) bool {
+	if other == nil {
+		return true
+	}
+	rank := func(s Status) int {
+		switch {
+		case s == Diverged:
+			return 2
+		case s.interrupted():
+			return 1
+		}
+		return 0
+	}
+	if a, b := rank(r.status), rank(other.status); a != b {
+		return a < b
+	}
+	return r.loss[len(r.loss)-1] < other.loss[len(other.loss)-1]
+}
+
+// training is a run at work.
+type training[T kernel.Float] struct {
+	*job[T]
+	run *runState
+
+	net       builtModel
+	cost      *gorgonia.Node
+	adam      *Adam
+	limit     float64 // of the loss, beyond which it counts as diverged
+	done      bool    // the run has a result
+	durations []time.Duration
+}
+
+// divergence is the multiple of the loss of H = 0, or of the first loss, from which a loss counts as diverged.
 const divergence = 1e4
 
-func (t *training[T]) finalLoss() float64 { return t.loss[len(t.loss)-1] }
-
-// run starts and trains. Its error is what Fit returns beside the state, if there is one.
-func (t *training[T]) run(ctx context.Context) error {
-	c := t.config
+// train begins or continues the run and takes it to its end. Its error is what Fit returns beside the result, if there
+// is one.
+func (t *training[T]) train(ctx context.Context) error {
+	c, r := t.config, t.run
 	began := time.Now()
-	var err error
-	if t.begin, err = start(ctx, t.x, t.views, c, c.Seed+uint64(t.restart)); err != nil {
-		return err
+	fresh := r.begin == nil
+	if fresh {
+		var err error
+		if r.begin, err = start(ctx, t.x, t.views, c, c.Seed+uint64(r.restart)); err != nil {
+			return err
+		}
 	}
-	t.startFor = time.Since(began)
-	vm, err := t.build()
+	r.startFor = time.Since(began)
+	vm, err := t.build(c.Epochs != NoTraining)
 	if err != nil {
 		return err
 	}
 	defer vm.Close()
+	if !fresh {
+		r.loss, r.viewLoss = r.loss[:r.epochs], r.viewLoss[:r.epochs]
+		if err := errors.Join(t.setValues(r.values), t.adam.SetState(r.adam)); err != nil {
+			return err
+		}
+	}
 	began = time.Now()
-	err = t.train(ctx, vm)
-	t.trainFor = time.Since(began)
+	err = t.last(ctx, vm, t.epochLoop(ctx, vm))
+	r.trainFor = time.Since(began)
+	if len(t.durations) > 0 {
+		slices.Sort(t.durations)
+		r.epochFor = t.durations[len(t.durations)/2]
+	}
 	return err
 }
 
-// build makes the graph: network, loss, gradients.
-func (t *training[T]) build() (gorgonia.VM, error) {
+// build makes the graph: network, loss and, for training, gradients.
+func (t *training[T]) build(training bool) (gorgonia.VM, error) {
 	c := t.config
 	g := gorgonia.NewGraph()
-	t.net = c.network(t.begin.scale)
+	t.net = c.network(t.run.begin.scale)
+	t.adam = &Adam{LearningRate: c.LearningRate}
 	anchors := make([]mat.Matrix, len(t.views))
-	for v, p := range t.begin.anchors {
-		anchors[v] = mat.NewDense(c.Anchors, t.views[v].cols, p)
+	for v, p := range t.run.begin.anchors {
+		if len(p) != c.Anchors*t.data.dims[v] { // those of a checkpoint of other views
+			return nil, fmt.Errorf("largemvc: start anchors of %d values for %s, want %d×%d", len(p), t.views[v].label(v), c.Anchors, t.data.dims[v])
+		}
+		anchors[v] = mat.NewDense(c.Anchors, t.data.dims[v], p)
 	}
 	env := Env{G: g, Layers: c.Layers, Of: t.data.of, Workers: c.Workers}
 	if err := t.net.Build(env, t.data, StartPoint{Anchors: anchors}); err != nil {
@@ -80,163 +125,256 @@ func (t *training[T]) build() (gorgonia.VM, error) {
 	}
 	t.cost = t.net.Loss()
 	if c.ExtraLoss != nil {
-		extra, err := c.ExtraLoss(t.net)
+		err := guarded(func() error {
+			extra, err := c.ExtraLoss(t.net)
+			if err != nil || extra == nil {
+				return err
+			}
+			t.cost, err = gorgonia.Add(t.cost, extra)
+			return err
+		})
 		if err != nil {
 			return nil, fmt.Errorf("largemvc: extra loss: %w", err)
 		}
-		if t.cost, err = gorgonia.Add(t.cost, extra); err != nil {
-			return nil, fmt.Errorf("largemvc: extra loss: %w", err)
+		if !t.cost.IsScalar() {
+			return nil, fmt.Errorf("largemvc: extra loss: its shape is %v, want a scalar", t.cost.Shape())
 		}
 	}
-	learn := t.net.Learnables()
-	if c.Epochs == NoTraining {
+	if !training {
 		return gorgonia.NewTapeMachine(g), nil
 	}
-	if _, err := gorgonia.Grad(t.cost, learn...); err != nil {
+	learn := t.net.Learnables()
+	err := guarded(func() error {
+		_, err := gorgonia.Grad(t.cost, learn...)
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("largemvc: gradients: %w", err)
 	}
 	return gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(learn...)), nil
 }
 
-// train runs the epochs and the last evaluation.
-func (t *training[T]) train(ctx context.Context, vm gorgonia.VM) error {
-	c := t.config
-	solver := &Adam{LearningRate: c.LearningRate}
+// guarded runs f, which builds a graph, and turns a panic of Gorgonia into an error.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// epochLoop runs the epochs that are left. It returns what the caller of Fit is to know of the end.
+func (t *training[T]) epochLoop(ctx context.Context, vm gorgonia.VM) error {
+	c, r := t.config, t.run
 	learn := gorgonia.NodesToValueGrads(t.net.Learnables())
-	best, waited := math.Inf(1), 0
+	t.limit = divergence * t.lossOfNothing()
+	r.status = EpochLimit
+	patience := patience{tolerance: c.Tolerance, limit: c.Patience}
+	for _, loss := range r.loss {
+		if patience.over(loss) {
+			r.status = Converged
+		}
+	}
 	began := time.Now()
-	var after error // what ended the training, for the caller
-	for t.epochs < c.Epochs && t.status == EpochLimit {
+	for r.epochs < c.Epochs && r.status == EpochLimit {
 		epochBegan := time.Now()
 		if err := t.forward(ctx, vm); err != nil {
-			if stop := t.ended(ctx, err); stop != nil {
-				after = stop
-				break
-			}
-			return err
+			return t.ended(ctx, err)
 		}
-		loss := t.loss[len(t.loss)-1]
-		if t.diverged(loss) {
-			after = &DivergedError{Epoch: t.epochs + 1, Loss: loss}
-			t.status = Diverged
-			break
+		loss := r.loss[len(r.loss)-1]
+		if !(math.Abs(loss) <= max(t.limit, divergence*math.Abs(r.loss[0]))) { // NaN too
+			r.status = Diverged
+			return &DivergedError{Epoch: r.epochs + 1, Loss: loss}
 		}
-		t.keep()
-		if err := solver.Step(learn); err != nil {
+		r.good, r.goodAt = t.values(r.good), r.epochs
+		if err := t.adam.Step(learn); err != nil {
 			return err
 		}
 		if err := t.net.Project(); err != nil {
 			return err
 		}
+		if name := t.notFinite(); name != "" {
+			r.status = Diverged
+			return &DivergedError{Epoch: r.epochs + 1, Loss: loss, Err: fmt.Errorf("%s is not finite after the step", name)}
+		}
 		vm.Reset()
-		t.epochs++
+		r.epochs++
 		t.durations = append(t.durations, time.Since(epochBegan))
+		if patience.over(loss) {
+			r.status = Converged
+		}
 		if c.Progress != nil {
-			err := c.Progress(Epoch{Restart: t.restart, Restarts: c.Restarts, Epoch: t.epochs, Epochs: c.Epochs,
-				Loss: loss, ViewLoss: t.viewLoss[len(t.viewLoss)-1], Elapsed: time.Since(began)})
+			err := c.Progress(Epoch{Restart: r.restart, Restarts: c.Restarts, Epoch: r.epochs, Epochs: c.Epochs,
+				Loss: loss, ViewLoss: r.viewLoss[len(r.viewLoss)-1], Elapsed: time.Since(began)})
 			if err != nil {
-				t.status = Stopped
-				if !errors.Is(err, ErrStop) {
-					after = err
+				r.status = Stopped
+				if errors.Is(err, ErrStop) {
+					return nil
 				}
+				return err
 			}
 		}
-		if c.Tolerance > 0 && t.status == EpochLimit {
-			if loss < best-c.Tolerance*math.Abs(best) || math.IsInf(best, 1) {
-				best, waited = loss, 0
-			} else if waited++; waited >= c.Patience {
-				t.status = Converged
+		if t.saver.due(r.epochs) && r.status == EpochLimit {
+			t.snapshot()
+			if err := t.saver.duringRun(r, t.best); err != nil {
+				r.status = Stopped
+				return err
 			}
 		}
 	}
-	return t.last(ctx, vm, after)
+	return nil
 }
 
-// forward runs the graph and records the losses.
+// patience is the early stop.
+type patience struct {
+	tolerance float64
+	limit     int
+	best      float64
+	waited    int
+	begun     bool
+}
+
+// over takes the next loss and says whether the training has made no progress for long enough.
+func (p *patience) over(loss float64) bool {
+	if !p.begun || loss < p.best-p.tolerance*math.Abs(p.best) {
+		p.best, p.waited, p.begun = loss, 0, true
+		return false
+	}
+	p.waited++
+	return p.tolerance > 0 && p.waited >= p.limit
+}
+
+// forward runs the graph, gradients included, and records the losses.
 func (t *training[T]) forward(ctx context.Context, vm gorgonia.VM) error {
 	t.net.fused().within(ctx)
 	if err := vm.RunAll(); err != nil {
-		return err
+		// Gorgonia's error says where, not why; what the op returned is inside.
+		var at interface{ Err() error }
+		if errors.As(err, &at) {
+			err = at.Err()
+		}
+		return fmt.Errorf("largemvc: epoch %d: %w", t.run.epochs+1, err)
 	}
-	value, err := elements[T](t.cost.Value())
-	if err != nil {
-		return err
+	return t.record()
+}
+
+// record appends the losses of the last run of the network.
+func (t *training[T]) record() error {
+	parts := slices.Clone(t.net.fused().engineNet().Loss())
+	total := kernel.Sum(parts)
+	if t.config.ExtraLoss != nil {
+		value, err := elements[T](t.cost.Value())
+		if err != nil {
+			return err
+		}
+		total = float64(value[0])
 	}
-	t.record(float64(value[0]))
+	t.run.loss, t.run.viewLoss = append(t.run.loss, total), append(t.run.viewLoss, parts)
 	return nil
 }
 
-func (t *training[T]) record(loss float64) {
-	t.loss = append(t.loss, loss)
-	t.viewLoss = append(t.viewLoss, slices.Clone(t.net.fused().engineNet().Loss()))
-}
-
-// ended sorts an error of a run of the graph: cancelled and diverged ones end the training in order.
+// ended sorts an error of a run of the graph and sets the status: cancelled and diverged ones end the training in order.
 func (t *training[T]) ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		t.status = Cancelled
-		return context.Cause(ctx)
+		t.run.status = Cancelled
+		return ctx.Err()
 	}
 	var inside *engine.DivergedError
 	if errors.As(err, &inside) {
-		t.status = Diverged
-		return &DivergedError{Epoch: t.epochs + 1, Loss: math.NaN(), Err: err}
+		t.run.status = Diverged
+		return &DivergedError{Epoch: t.run.epochs + 1, Loss: math.NaN(), Err: inside}
+	}
+	return err
+}
+
+// lossOfNothing is the loss of H = 0, Σ_v w_v‖X_v‖²: the scale of what a loss can be.
+func (t *training[T]) lossOfNothing() float64 {
+	total := 0.0
+	for _, w := range viewsOf[T](t.data) {
+		total += t.config.Reduction.weight(w.count, w.lossDim) * kernel.Sum(w.norms)
+	}
+	return total
+}
+
+// values copies the values of the learnable nodes to dst, which it makes if it is nil.
+func (t *training[T]) values(dst [][]float64) [][]float64 {
+	nodes := t.net.Learnables()
+	if dst == nil {
+		dst = make([][]float64, len(nodes))
+	}
+	for i, n := range nodes {
+		x := asNumbers(n.Value())
+		dst[i] = slices.Grow(dst[i][:0], x.len())[:x.len()]
+		for j := range dst[i] {
+			dst[i][j] = x.at(j)
+		}
+	}
+	return dst
+}
+
+// setValues gives the learnable nodes the values that values returned.
+func (t *training[T]) setValues(src [][]float64) error {
+	nodes := t.net.Learnables()
+	if len(src) != len(nodes) {
+		return fmt.Errorf("largemvc: values of %d learnable nodes, the network has %d", len(src), len(nodes))
+	}
+	for i, n := range nodes {
+		x := asNumbers(n.Value())
+		if x.len() != len(src[i]) {
+			return fmt.Errorf("largemvc: %d values for %s, it has %d", len(src[i]), n.Name(), x.len())
+		}
+		for j, value := range src[i] {
+			x.set(j, value)
+		}
 	}
 	return nil
 }
 
-func (t *training[T]) diverged(loss float64) bool {
-	return math.IsNaN(loss) || math.IsInf(loss, 0) || math.Abs(loss) > divergence*math.Max(math.Abs(t.loss[0]), 1e-30)
-}
-
-// keep remembers the values of the learnable nodes.
-func (t *training[T]) keep() {
-	nodes := t.net.Learnables()
-	if t.good == nil {
-		t.good = make([][]float64, len(nodes))
-	}
-	for i, n := range nodes {
+// notFinite returns the name of a learnable node with a NaN or an infinity, "" if there is none.
+func (t *training[T]) notFinite() string {
+	for _, n := range t.net.Learnables() {
 		x := asNumbers(n.Value())
-		if t.good[i] == nil {
-			t.good[i] = make([]float64, x.len())
-		}
-		for j := range t.good[i] {
-			t.good[i][j] = x.at(j)
+		for j := range x.len() {
+			if math.IsNaN(x.at(j)) || math.IsInf(x.at(j), 0) {
+				return n.Name()
+			}
 		}
 	}
+	return ""
 }
 
-// last brings the network to its final parameters and evaluates it there.
+// snapshot copies what changes in training to the run.
+func (t *training[T]) snapshot() {
+	t.run.values, t.run.adam = t.values(nil), t.adam.State()
+}
+
+// last brings the network to its final parameters and evaluates it there. after is what ended the epochs, if anything
+// did; it is returned unless something worse happens.
 func (t *training[T]) last(ctx context.Context, vm gorgonia.VM, after error) error {
-	switch t.status {
-	case Diverged:
-		if t.good == nil {
-			return after
-		}
-		t.epochs--
-		for i, n := range t.net.Learnables() {
-			x := asNumbers(n.Value())
-			for j, value := range t.good[i] {
-				x.set(j, value)
-			}
-		}
+	r := t.run
+	switch {
+	case r.status == Diverged && r.good != nil:
 		// The losses end with the last good one, which is that of the state returned.
-		t.loss, t.viewLoss = t.loss[:t.epochs], t.viewLoss[:t.epochs]
-	case Cancelled:
-		if t.good == nil {
-			return after
+		r.epochs, r.loss, r.viewLoss = r.goodAt, r.loss[:r.goodAt], r.viewLoss[:r.goodAt]
+		if err := t.setValues(r.good); err != nil {
+			return err
 		}
-		ctx = context.WithoutCancel(ctx)
+	case r.status == Diverged, r.status == EpochLimit && after != nil:
+		return after
+	case r.status == Cancelled && r.epochs == 0:
+		return after
 	}
-	if err := t.evaluate(ctx, vm); err != nil {
-		if stop := t.ended(ctx, err); stop != nil && t.good != nil && t.status == Cancelled {
-			if err := t.evaluate(context.WithoutCancel(ctx), vm); err != nil {
-				return err
-			}
-			t.done = true
-			return stop
+	t.snapshot()
+	err := t.evaluate(ctx, vm)
+	if err != nil && ctx.Err() != nil && r.epochs > 0 {
+		if r.status == EpochLimit || r.status == Converged {
+			r.status, after = Cancelled, ctx.Err()
 		}
-		return err
+		err = t.evaluate(context.WithoutCancel(ctx), vm)
+	}
+	if err != nil {
+		return t.ended(ctx, err)
 	}
 	t.done = true
 	return after
@@ -248,40 +386,52 @@ func (t *training[T]) evaluate(ctx context.Context, vm gorgonia.VM) error {
 		vm.Reset()
 		return t.forward(ctx, vm)
 	}
-	loss, err := t.net.fused().evaluate(ctx)
+	if _, err := t.net.fused().evaluate(ctx); err != nil {
+		return err
+	}
+	return t.record()
+}
+
+// restore brings the network to the end of a run that is over.
+func (t *training[T]) restore(ctx context.Context) error {
+	vm, err := t.build(false)
 	if err != nil {
 		return err
 	}
-	t.record(kernel.Sum(loss))
-	return nil
+	defer vm.Close()
+	if err := t.setValues(t.run.values); err != nil {
+		return err
+	}
+	loss, viewLoss := t.run.loss, t.run.viewLoss
+	err = t.evaluate(ctx, vm)
+	t.run.loss, t.run.viewLoss = loss, viewLoss
+	return err
 }
 
 // finish clusters the representation and gathers the result.
-func (t *training[T]) finish(ctx context.Context, prepare *standardiser) (*Clustering, error) {
+func (t *training[T]) finish(ctx context.Context) (*Clustering, error) {
 	began := time.Now()
-	c, net := t.config, t.net.fused().engineNet()
+	c, r, net := t.config, t.run, t.net.fused().engineNet()
 	n, m := t.data.samples, c.Anchors
 	shard := net.Shards()[0].(*engine.Memory[T])
 	h, ld := shard.H(c.Layers)
-	out := &Clustering{
-		H: resultMatrix(n, m, ld, h), Loss: t.loss, ViewLoss: t.viewLoss, Status: t.status, Epochs: t.epochs, Restart: t.restart,
-		StartLabels: t.begin.labels, config: *c, dims: t.data.Dims(),
-	}
-	q := t.net.fused().parameters()
-	out.Theta, out.r, out.u = slices.Clone(q.Theta), slices.Clone(q.R), slices.Clone(q.U)
-	for _, rho := range q.Rho {
-		out.Rho = append(out.Rho, slices.Clone(rho))
-	}
+	p := newPredictor(c, t.views, r)
+	p.setParameters(t.net.fused().parameters())
 	for l := range c.Layers + 1 {
-		var layer []*mat.Dense
-		for v, d := range out.dims {
-			layer = append(layer, mat.NewDense(m, d, slices.Clone(net.Anchors(l, v))))
+		layer := make([]*mat.Dense, len(p.dims))
+		for v, d := range t.data.dims {
+			if l > 0 && c.Variant == RMvC {
+				layer[v] = p.anchors[0][v]
+				continue
+			}
+			layer[v] = mat.NewDense(m, d, slices.Clone(net.Anchors(l, v)))
 		}
-		out.anchors = append(out.anchors, layer)
+		p.anchors = append(p.anchors, layer)
 	}
-	out.P = out.anchors[c.Layers]
+	p.setP(t.prepare)
+	out := &Clustering{Predictor: p, H: resultMatrix(n, m, ld, h), StartLabels: r.begin.labels}
 	if c.Variant == Large {
-		for v := range out.dims {
+		for v := range p.dims {
 			trust := make([]float64, n)
 			if err := net.Read(engine.FieldTrust, c.Layers, v, 0, n, trust); err != nil {
 				return nil, err
@@ -289,70 +439,15 @@ func (t *training[T]) finish(ctx context.Context, prepare *standardiser) (*Clust
 			out.Trust = append(out.Trust, trust)
 		}
 	}
-	if err := clusterRepresentation[T](ctx, out, net.Spec(), q, prepare, h, ld); err != nil {
+	k, err := clusterRows(ctx, rows.NewDense(n, m, ld, h), c)
+	if err != nil {
 		return nil, err
 	}
-	slices.Sort(t.durations)
-	out.Timings = Timings{Prepare: t.prepared, Start: t.startFor, Train: t.trainFor, Clusters: time.Since(began)}
-	if len(t.durations) > 0 {
-		out.Timings.Epoch = t.durations[len(t.durations)/2]
+	out.Labels, out.Repaired = k.labels, k.repaired
+	p.Clusters, p.Sizes, p.centroids = len(k.sizes), k.sizes, double(k.centroids)
+	if p.model, err = newFitted(p, t.prepare, k.assigner); err != nil {
+		return nil, err
 	}
+	out.Timings = Timings{Prepare: t.prepared, Start: r.startFor, Train: r.trainFor, Epoch: r.epochFor, Clusters: time.Since(began)}
 	return out, nil
-}
-
-// clusterRepresentation runs k-means on H, numbers the clusters by size and makes the predictor.
-func clusterRepresentation[T kernel.Float](ctx context.Context, out *Clustering, spec *engine.Spec, q *engine.Params, prepare *standardiser, h []T, ld int) error {
-	n, m := spec.Samples, spec.Anchors
-	src, err := kmeans.NewSource(kmeans.View[T]{Rows: rows.NewDense(n, m, ld, h), Weight: 1})
-	if err != nil {
-		return err
-	}
-	found, err := kmeans.Run(ctx, src, kmeans.Config{Clusters: out.config.Clusters, Starts: out.config.KMeansStarts, Seed: out.config.Seed, Workers: out.config.Workers})
-	if err != nil {
-		return err
-	}
-	out.Clusters, out.Repaired = found.Found, found.Repaired
-	order := bySize(found.Labels, found.Found)
-	centroids := make([]T, 0, found.Found*m)
-	for _, k := range order {
-		centroids = append(centroids, found.Centroids[0][k*m:(k+1)*m]...)
-	}
-	nearest, err := kmeans.NewAssigner(found.Found, [][]T{centroids}, []float64{1})
-	if err != nil {
-		return err
-	}
-	out.Labels = make([]int, n)
-	if err := nearest.Assign(src, 0, n, out.Labels, nil, nil); err != nil {
-		return err
-	}
-	out.Sizes = make([]int, found.Found)
-	for _, l := range out.Labels {
-		out.Sizes[l]++
-	}
-	frozen, err := engine.NewFrozen[T](*spec, q, func(l, v int) []float64 { return out.anchors[l][v].RawMatrix().Data })
-	if err != nil {
-		return err
-	}
-	out.model = &fitted[T]{spec: *spec, frozen: frozen, prepare: prepare, clusters: nearest}
-	return nil
-}
-
-// bySize returns the clusters in decreasing size, equal ones in the order of their first sample.
-func bySize(labels []int, clusters int) []int {
-	size, first := make([]int, clusters), make([]int, clusters)
-	order := make([]int, clusters)
-	for k := range order {
-		order[k], first[k] = k, len(labels)
-	}
-	for i, l := range labels {
-		size[l]++
-		first[l] = min(first[l], i)
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		if size[a] != size[b] {
-			return size[b] - size[a]
-		}
-		return first[a] - first[b]
-	})
-	return order
 }

@@ -3,11 +3,13 @@ package largemvc
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// View is one view of the samples: n rows of d_v features, one row a sample. Make one with MatrixView, Float32View or Float64View.
+// View is one view of the samples: n rows of d_v features, one row a sample. Make one with MatrixView, Float32View,
+// Float64View or SparseView.
 // A View refers to the caller's memory, which Fit reads and, unless Config.Overwrite allows it, never changes.
 type View struct {
 	name       string
@@ -16,6 +18,7 @@ type View struct {
 	f32        []float32
 	f64        []float64
 	slice      bool // f32 or f64 is a slice that the caller gave as such
+	sparse     *compressed
 	present    []bool
 	err        error
 }
@@ -48,6 +51,68 @@ func Float64View(n, d int, x []float64) View {
 func checkLength(n, d, have int) error {
 	if n < 0 || d < 0 || (d > 0 && n > math.MaxInt/d) || have != n*d {
 		return fmt.Errorf("%d values for %d×%d", have, n, d)
+	}
+	return nil
+}
+
+// compressed holds the rows of a sparse view: those of row i are ptr[i] ≤ k < ptr[i+1].
+type compressed struct {
+	ptr  []int
+	cols []int32
+	f32  []float32 // one of the two
+	f64  []float64
+}
+
+// value returns entry k.
+func (s *compressed) value(k int) float64 {
+	if s.f32 != nil {
+		return float64(s.f32[k])
+	}
+	return s.f64[k]
+}
+
+// SparseView returns the n×d_v view in compressed rows (CSR): sample i has values[k] in feature cols[k] for rowPtr[i] ≤ k <
+// rowPtr[i+1], and zero in all others. rowPtr has n+1 entries, from 0 to the number of values, and the columns increase
+// within a row. The view stays sparse in preprocessing, training and prediction; results are those of the same data as a
+// dense view, to rounding.
+func SparseView[F float32 | float64](n, d int, rowPtr []int, cols []int32, values []F) View {
+	v := View{rows: n, cols: d, sparse: &compressed{ptr: rowPtr, cols: cols}}
+	switch x := any(values).(type) {
+	case []float32:
+		v.sparse.f32 = x
+	case []float64:
+		v.sparse.f64 = x
+	}
+	v.err = v.sparse.check(n, d, len(values))
+	return v
+}
+
+// check looks at everything but the values.
+func (s *compressed) check(n, d, values int) error {
+	switch {
+	case n < 0 || d < 0 || d > math.MaxInt32:
+		return fmt.Errorf("a sparse view cannot be %d×%d", n, d)
+	case len(s.ptr) != n+1:
+		return fmt.Errorf("%d row pointers for %d rows, want %d", len(s.ptr), n, n+1)
+	case len(s.cols) != values:
+		return fmt.Errorf("%d columns for %d values", len(s.cols), values)
+	case s.ptr[0] != 0 || s.ptr[n] != values:
+		return fmt.Errorf("the row pointers go from %d to %d, want 0 to %d, the number of values", s.ptr[0], s.ptr[n], values)
+	}
+	for i := range n {
+		if s.ptr[i+1] < s.ptr[i] || s.ptr[i+1] > values {
+			return fmt.Errorf("the pointer after row %d is %d, that before is %d, and there are %d values", i, s.ptr[i+1], s.ptr[i], values)
+		}
+		last := int32(-1)
+		for _, j := range s.cols[s.ptr[i]:s.ptr[i+1]] {
+			if j < 0 || int(j) >= d {
+				return fmt.Errorf("row %d has column %d, want 0 to %d", i, j, d-1)
+			}
+			if j <= last {
+				return fmt.Errorf("row %d has column %d after column %d; they must increase", i, j, last)
+			}
+			last = j
+		}
 	}
 	return nil
 }
@@ -102,6 +167,11 @@ func (v View) label(index int) string {
 // row writes row i to dst, which has d_v elements.
 func (v View) row(i int, dst []float64) {
 	switch {
+	case v.sparse != nil:
+		clear(dst)
+		for k := v.sparse.ptr[i]; k < v.sparse.ptr[i+1]; k++ {
+			dst[v.sparse.cols[k]] = v.sparse.value(k)
+		}
 	case v.f64 != nil:
 		copy(dst, v.f64[i*v.cols:(i+1)*v.cols])
 	case v.f32 != nil:
@@ -115,8 +185,17 @@ func (v View) row(i int, dst []float64) {
 	}
 }
 
-// checkShapes checks all of the views that can be checked without reading their values, and returns n.
+// checkShapes checks all of the views of training samples that can be checked without reading their values, and returns n.
 func checkShapes(views []View) (int, error) {
+	n, err := checkSizes(views)
+	if err != nil {
+		return 0, err
+	}
+	return n, checkPresence(views, n)
+}
+
+// checkSizes is checkShapes but for what the masks say.
+func checkSizes(views []View) (int, error) {
 	if len(views) == 0 {
 		return 0, fmt.Errorf("largemvc: no views")
 	}
@@ -125,7 +204,7 @@ func checkShapes(views []View) (int, error) {
 		switch {
 		case x.err != nil:
 			return 0, fmt.Errorf("largemvc: %s: %w", x.label(v), x.err)
-		case x.matrix == nil && x.f32 == nil && x.f64 == nil:
+		case x.matrix == nil && x.f32 == nil && x.f64 == nil && x.sparse == nil:
 			return 0, fmt.Errorf("largemvc: %s is empty", x.label(v))
 		case x.cols < 1:
 			return 0, fmt.Errorf("largemvc: %s has no features", x.label(v))
@@ -137,28 +216,28 @@ func checkShapes(views []View) (int, error) {
 			return 0, fmt.Errorf("largemvc: the presence mask of %s has %d entries for %d samples", x.label(v), len(x.present), n)
 		}
 	}
-	return n, checkPresence(views, n)
+	return n, nil
 }
 
-// checkPresence refuses samples without any view and views without any sample.
+// checkPresence refuses views without any sample and samples without any view.
 func checkPresence(views []View, n int) error {
-	masked := false
 	for v, x := range views {
-		found := x.present == nil
-		for _, ok := range x.present {
-			found = found || ok
-		}
-		if !found {
+		if x.present != nil && !slices.Contains(x.present, true) {
 			return fmt.Errorf("largemvc: no sample has %s", x.label(v))
 		}
-		masked = masked || x.present != nil
 	}
-	for i := 0; masked && i < n; i++ {
-		any := false
-		for _, x := range views {
-			any = any || x.Has(i)
+	return checkSamples(views, n)
+}
+
+// checkSamples refuses samples without any view.
+func checkSamples(views []View, n int) error {
+	for _, x := range views {
+		if x.present == nil {
+			return nil
 		}
-		if !any {
+	}
+	for i := range n {
+		if !slices.ContainsFunc(views, func(x View) bool { return x.present[i] }) {
 			return fmt.Errorf("largemvc: sample %d has no view: the mask leaves it nothing", i)
 		}
 	}

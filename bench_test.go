@@ -1,0 +1,219 @@
+package largemvc
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// The scalability curves: one training step (forward and backward through the graph, Adam, projection) as the samples n,
+// the features D, the anchors m, the views V and the layers L grow, each alone.
+//
+//	go test -run '^$' -bench Epoch .
+
+// stepper is a network that is ready for steps.
+type stepper struct {
+	net    *LargeMvCNet
+	vm     gorgonia.VM
+	solver *Adam
+}
+
+func newStepper(b *testing.B, n, m, layers int, dims ...int) *stepper {
+	b.Helper()
+	rng := rand.New(rand.NewPCG(1, 1))
+	var x []rows.Matrix[float32]
+	var anchors []mat.Matrix
+	for _, d := range dims {
+		data := make([]float32, n*d)
+		for i := range data {
+			data[i] = rng.Float32() - 0.5
+		}
+		x = append(x, rows.NewDense(n, d, d, data))
+		p := make([]float64, m*d)
+		for i := range p {
+			p[i] = rng.NormFloat64()
+		}
+		var polar linalg.Polar
+		if err := polar.Factor(m, d, p, p); err != nil {
+			b.Fatal(err)
+		}
+		anchors = append(anchors, mat.NewDense(m, d, p))
+	}
+	data, err := newData(x, nil, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := &stepper{net: &LargeMvCNet{}, solver: &Adam{}}
+	g := gorgonia.NewGraph()
+	if err := s.net.Build(Env{G: g, Layers: layers}, data, StartPoint{Anchors: anchors}); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := gorgonia.Grad(s.net.Loss(), s.net.Learnables()...); err != nil {
+		b.Fatal(err)
+	}
+	s.vm = gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(s.net.Learnables()...))
+	b.Cleanup(func() { s.vm.Close() })
+	s.step(b)
+	return s
+}
+
+func (s *stepper) step(b *testing.B) {
+	if err := s.vm.RunAll(); err != nil {
+		b.Fatal(err)
+	}
+	if err := s.solver.Step(gorgonia.NodesToValueGrads(s.net.Learnables())); err != nil {
+		b.Fatal(err)
+	}
+	if err := s.net.Project(); err != nil {
+		b.Fatal(err)
+	}
+	s.vm.Reset()
+}
+
+func benchmarkEpoch(b *testing.B, name string, n, m, layers int, dims ...int) {
+	b.Run(name, func(b *testing.B) {
+		s := newStepper(b, n, m, layers, dims...)
+		b.ReportAllocs()
+		b.ResetTimer()
+		for b.Loop() {
+			s.step(b)
+		}
+		state := s.net.fused().engineNet().Shards()[0].Bytes()
+		b.ReportMetric(float64(state)/float64(n), "state-B/sample")
+	})
+}
+
+func repeat(d, times int) []int {
+	out := make([]int, times)
+	for i := range out {
+		out[i] = d
+	}
+	return out
+}
+
+func BenchmarkEpochSamples(b *testing.B) {
+	for _, n := range []int{1000, 10000, 60000, 195537} {
+		benchmarkEpoch(b, fmt.Sprintf("n=%d", n), n, 10, 2, 64, 32, 32)
+	}
+}
+
+func BenchmarkEpochFeatures(b *testing.B) {
+	for _, d := range []int{64, 256, 1024, 4096} {
+		benchmarkEpoch(b, fmt.Sprintf("D=%d", 2*d), 4000, 10, 2, d, d)
+	}
+}
+
+func BenchmarkEpochAnchors(b *testing.B) {
+	for _, m := range []int{5, 10, 20, 50, 100, 200} {
+		benchmarkEpoch(b, fmt.Sprintf("m=%d", m), 4000, m, 2, 512, 256)
+	}
+}
+
+func BenchmarkEpochViews(b *testing.B) {
+	for _, v := range []int{2, 4, 8} {
+		benchmarkEpoch(b, fmt.Sprintf("V=%d", v), 10000, 10, 2, repeat(1024/v, v)...)
+	}
+}
+
+func BenchmarkEpochLayers(b *testing.B) {
+	for _, l := range []int{1, 2, 4, 8} {
+		benchmarkEpoch(b, fmt.Sprintf("L=%d", l), 10000, 10, l, 256, 128)
+	}
+}
+
+func BenchmarkProcrustes(b *testing.B) {
+	for _, size := range [][2]int{{10, 784}, {31, 784}, {100, 944}, {100, 2672}, {102, 48}} {
+		m, d := size[0], size[1]
+		rng := rand.New(rand.NewPCG(1, 1))
+		x, g, p := make([]float64, m*d), make([]float64, m*d), make([]float64, m*d)
+		for i := range x {
+			x[i], g[i] = rng.NormFloat64(), rng.NormFloat64()
+		}
+		var polar linalg.Polar
+		b.Run(fmt.Sprintf("forward/m=%d/d=%d", m, d), func(b *testing.B) {
+			for b.Loop() {
+				if err := polar.Factor(m, d, x, p); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("backward/m=%d/d=%d", m, d), func(b *testing.B) {
+			for b.Loop() {
+				polar.Grad(g, p)
+			}
+		})
+	}
+}
+
+func BenchmarkKMeans(b *testing.B) {
+	for _, n := range []int{1000, 10000, 60000} {
+		b.Run(fmt.Sprintf("n=%d/d=10/c=10", n), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 1))
+			x := mat.NewDense(n, 10, nil)
+			for i := range n {
+				for j := range 10 {
+					x.Set(i, j, rng.NormFloat64())
+				}
+				x.Set(i, i%10, x.At(i, i%10)+6)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := KMeans(context.Background(), x, KMeansConfig{Clusters: 10}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkAssignment(b *testing.B) {
+	for _, n := range []int{10, 100, 500} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 1))
+			cost := make([][]float64, n)
+			for i := range cost {
+				cost[i] = make([]float64, n)
+				for j := range cost[i] {
+					cost[i][j] = rng.Float64()
+				}
+			}
+			for b.Loop() {
+				if _, _, err := Assignment(cost); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// One sample through a trained network.
+func BenchmarkPredictOne(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	dims := []int{784, 392, 160}
+	const n = 500
+	var train, one []View
+	for _, d := range dims {
+		x := make([]float32, n*d)
+		for i := range x {
+			x[i] = rng.Float32() + float32(i/d%10*(i%d%10))
+		}
+		train, one = append(train, Float32View(n, d, x)), append(one, Float32View(1, d, x[:d]))
+	}
+	c, err := Fit(context.Background(), train, Config{Clusters: 10, Epochs: 2})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Predict(context.Background(), one); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,379 @@
+package largemvc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/safetensors"
+)
+
+// killed fits until an epoch of a run, as seen by the progress callback, and leaves the checkpoint that was on the disk
+// then, as if the process had ended there.
+func killed(t testing.TB, views []View, c Config, restart, epoch int) (path string) {
+	t.Helper()
+	folder := t.TempDir()
+	c.Checkpoint = filepath.Join(folder, "live")
+	path = filepath.Join(folder, "kept")
+	done := errors.New("far enough")
+	c.Progress = func(e Epoch) error {
+		if e.Restart < restart || e.Epoch < epoch {
+			return nil
+		}
+		b, err := os.ReadFile(c.Checkpoint)
+		if err != nil {
+			return err
+		}
+		return errors.Join(os.WriteFile(path, b, 0o644), done)
+	}
+	if _, err := Fit(context.Background(), views, c); !errors.Is(err, done) {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func mustResume(t testing.TB, views []View, path string, change func(*Config)) *Clustering {
+	t.Helper()
+	c, err := Resume(context.Background(), views, path, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestResume(t *testing.T) {
+	dims := []int{9, 5, 2}
+	views, _ := blobViews(90, 3, 0.8, 30, dims...)
+	masked, err := Mask(views, absent(90, 3, 0.3, 30))
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := make([]int, 90)
+	for i := range labels {
+		labels[i] = i % 4
+	}
+	anchors := []mat.Matrix{mat.NewDense(2, 9, nil), mat.NewDense(2, 5, nil), mat.NewDense(2, 2, nil)}
+	for v, d := range dims {
+		for i := range 2 {
+			anchors[v].(*mat.Dense).Set(i, (i+v)%d, 1)
+		}
+	}
+	for name, x := range map[string]struct {
+		views []View
+		c     Config
+	}{
+		"default":       {views, Config{}},
+		"float64":       {views, Config{Float: Float64, Activation: SELU, Preprocess: ZScore}},
+		"rmvc, masked":  {masked, Config{Variant: RMvC, Preset: Paper}},
+		"start labels":  {masked, Config{Anchors: 4, StartLabels: labels}},
+		"start anchors": {views, Config{Anchors: 2, StartAnchors: anchors}},
+		"early stop":    {views, Config{Tolerance: 5e-3, Patience: 2, Epochs: 60}},
+		"rotated":       {lowRankViews(90), Config{Rotate: RotateAlways}},
+		"restarts":      {views, Config{Restarts: 3, KMeansStarts: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := x.c
+			c.Clusters, c.CheckpointEvery = 3, 4
+			if c.Epochs == 0 {
+				c.Epochs = 14
+			}
+			want := mustFit(t, x.views, c)
+			if name == "early stop" && want.Status != Converged {
+				t.Fatalf("%v after %d epochs", want.Status, want.Epochs)
+			}
+			for restart := range max(1, c.Restarts) {
+				path := killed(t, x.views, c, restart, 11)
+				for _, workers := range []int{1, 3} {
+					got := mustResume(t, x.views, path, func(c *Config) { c.Workers, c.Checkpoint = workers, "" })
+					sameResult(t, want, got)
+				}
+			}
+		})
+	}
+}
+
+// Whatever interrupts a training, the checkpoint goes on from there; what is over gives its result again, and trains on
+// where more epochs are asked for.
+func TestResumeAfterInterruption(t *testing.T) {
+	views, _ := blobViews(80, 3, 0.8, 31, 8, 5)
+	config := Config{Clusters: 3, Epochs: 20, CheckpointEvery: 7}
+	want := mustFit(t, views, config)
+	path := filepath.Join(t.TempDir(), "checkpoint")
+	config.Checkpoint = path
+	for _, stop := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(context.Background())
+		interrupt := func(at int) func(*Config) {
+			return func(c *Config) {
+				c.Progress = func(e Epoch) error {
+					if e.Epoch != at {
+						return nil
+					}
+					if stop {
+						return ErrStop
+					}
+					cancel()
+					return nil
+				}
+			}
+		}
+		c := config
+		interrupt(5)(&c)
+		first, err := Fit(ctx, views, c)
+		if stop != (err == nil) || first.Epochs != 5 || !first.Status.Early() {
+			t.Fatalf("%v after %d epochs: %v", first.Status, first.Epochs, err)
+		}
+		ctx, cancel = context.WithCancel(context.Background())
+		second, err := Resume(ctx, views, path, interrupt(17))
+		if stop != (err == nil) || second.Epochs != 17 || !slices.Equal(second.Loss[:17], want.Loss[:17]) {
+			t.Fatalf("%v after %d epochs: %v", second.Status, second.Epochs, err)
+		}
+		cancel()
+		if third, err := Resume(ctx, views, path, nil); third != nil || !errors.Is(err, context.Canceled) {
+			t.Errorf("resumed with a cancelled context: %v, %v", third, err)
+		}
+		sameResult(t, want, mustResume(t, views, path, nil))
+		sameResult(t, want, mustResume(t, views, path, nil)) // it is over
+	}
+	config.Checkpoint, config.Epochs = "", 33
+	longer := mustFit(t, views, config)
+	sameResult(t, longer, mustResume(t, views, path, func(c *Config) { c.Epochs = 33 }))
+	sameResult(t, longer, mustResume(t, views, path, nil))
+}
+
+func TestResumeDiverged(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.8, 32, 6, 4)
+	path := filepath.Join(t.TempDir(), "checkpoint")
+	config := Config{Clusters: 3, Epochs: 30, LearningRate: 1, ExtraLoss: exploding, Checkpoint: path, CheckpointEvery: 1}
+	want, err := Fit(context.Background(), views, config)
+	var diverged, again *DivergedError
+	if !errors.As(err, &diverged) {
+		t.Fatal(err)
+	}
+	got, err := Resume(context.Background(), views, path, func(c *Config) { c.ExtraLoss = exploding })
+	if !errors.As(err, &again) || again.Epoch != diverged.Epoch || again.Error() != diverged.Error() {
+		t.Fatalf("%v, want %v", err, diverged)
+	}
+	sameResult(t, want, got)
+	// One that had not diverged yet goes back to the same state.
+	config.Progress = func(e Epoch) error {
+		if e.Epoch == want.Epochs+1 {
+			return ErrStop
+		}
+		return nil
+	}
+	if _, err := Fit(context.Background(), views, config); err != nil {
+		t.Fatal(err)
+	}
+	got, err = Resume(context.Background(), views, path, func(c *Config) { c.ExtraLoss = exploding })
+	if !errors.As(err, &again) {
+		t.Fatal(err)
+	}
+	sameResult(t, want, got)
+}
+
+func TestResumeExtraLoss(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.8, 33, 6, 4)
+	extra := func(net Network) (*Node, error) {
+		h, err := net.H(1)
+		if err != nil {
+			return nil, err
+		}
+		return gorgonia.Mul(constantOf(net, 0.1), must(gorgonia.Mean(must(gorgonia.Square(h)))))
+	}
+	config := Config{Clusters: 3, Epochs: 12, ExtraLoss: extra, CheckpointEvery: 5}
+	want := mustFit(t, views, config)
+	path := killed(t, views, config, 0, 8)
+	if _, err := Resume(context.Background(), views, path, nil); err == nil || !strings.Contains(err.Error(), "ExtraLoss") {
+		t.Errorf("without the extra loss: %v", err)
+	}
+	sameResult(t, want, mustResume(t, views, path, func(c *Config) { c.ExtraLoss = extra }))
+}
+
+func TestResumeRefuses(t *testing.T) {
+	x, _ := blobs(50, 3, 0.8, 34, 6, 4)
+	views := float64Views(x, 6, 4)
+	config := Config{Clusters: 3, Epochs: 10, CheckpointEvery: 2}
+	path := killed(t, views, config, 0, 5)
+	changed := slices.Clone(x[1])
+	changed[77]++
+	mask := slices.Repeat([]bool{true}, 50)
+	mask[3] = false
+	sparse := SparseView(50, 4, make([]int, 51), nil, []float64{})
+	for name, v := range map[string][]View{
+		"fewer views":   views[:1],
+		"fewer samples": float64Views([][]float64{x[0][:49*6], x[1][:49*4]}, 6, 4),
+		"other columns": {Float64View(100, 3, x[0])},
+		"exchanged":     {views[1], views[0]},
+		"a value":       {views[0], Float64View(50, 4, changed)},
+		"a mask":        {views[0], views[1].WithPresent(mask)},
+		"sparse":        {views[0], sparse},
+	} {
+		if c, err := Resume(context.Background(), v, path, nil); c != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: ") {
+			t.Errorf("%s: %v, %v", name, c, err)
+		}
+	}
+	for name, change := range map[string]func(*Config){
+		"Clusters":     func(c *Config) { c.Clusters = 2 },
+		"LearningRate": func(c *Config) { c.LearningRate = 0.5 },
+		"Seed":         func(c *Config) { c.Seed++ },
+		"Float":        func(c *Config) { c.Float = Float64 },
+		"Variant":      func(c *Config) { c.Variant = RMvC },
+		"Restarts":     func(c *Config) { c.Restarts = 2 },
+		"start":        func(c *Config) { c.StartLabels = make([]int, 50) },
+		"ExtraLoss":    func(c *Config) { c.ExtraLoss = exploding },
+		"Workers":      func(c *Config) { c.Workers = -1 },
+	} {
+		if c, err := Resume(context.Background(), views, path, change); c != nil || err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s changed: %v, %v", name, c, err)
+		}
+	}
+	restarts := config
+	restarts.Restarts = 2
+	if _, err := Resume(context.Background(), views, killed(t, views, restarts, 1, 5), func(c *Config) { c.Epochs = 11 }); err == nil || !strings.Contains(err.Error(), "Epochs") {
+		t.Errorf("more epochs with restarts: %v", err)
+	}
+	if _, err := Resume(context.Background(), views, path+"x", nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	model := filepath.Join(t.TempDir(), "model")
+	if err := mustFit(t, views, config).Save(model); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Resume(context.Background(), views, model, nil); err == nil || !strings.Contains(err.Error(), "largemvc-model") {
+		t.Errorf("from a model: %v", err)
+	}
+	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "largemvc-checkpoint") {
+		t.Errorf("a checkpoint as model: %v", err)
+	}
+	// It can still be used.
+	sameResult(t, mustFit(t, views, config), mustResume(t, views, path, func(c *Config) { c.Checkpoint = "" }))
+}
+
+func TestCheckpointCannotBeWritten(t *testing.T) {
+	views, _ := blobViews(50, 3, 0.8, 35, 6, 4)
+	folder := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	config := Config{Clusters: 3, Epochs: 10, CheckpointEvery: 4, Checkpoint: filepath.Join(folder, "x"), Progress: func(e Epoch) error {
+		return os.RemoveAll(folder)
+	}}
+	got, err := Fit(context.Background(), views, config)
+	if !errors.Is(err, os.ErrNotExist) || got == nil || got.Status != Stopped || got.Epochs != 4 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	checkResult(t, views, got)
+}
+
+func checkpointBytes(t testing.TB) []byte {
+	t.Helper()
+	views, _ := blobViews(30, 3, 0.8, 36, 5, 3)
+	b, err := os.ReadFile(killed(t, views, Config{Clusters: 3, Epochs: 6, CheckpointEvery: 2, Restarts: 2}, 1, 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestCheckpointDamaged(t *testing.T) {
+	b := checkpointBytes(t)
+	if _, err := decodeCheckpoint(bytes.NewReader(b)); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(b); i += 1 + len(b)/500 {
+		changed := slices.Clone(b)
+		changed[i] ^= 2
+		if _, err := decodeCheckpoint(bytes.NewReader(changed)); err == nil {
+			t.Fatalf("byte %d changed: no error", i)
+		}
+	}
+	for name, change := range map[string]func(f *safetensors.File){
+		"newer":         func(f *safetensors.File) { f.Metadata["version"] = "9" },
+		"no state":      func(f *safetensors.File) { f.Metadata["training"] = "{}" },
+		"status":        replaceState(`"status":"epoch limit"`, `"status":"x"`),
+		"restart":       replaceState(`"restart":1`, `"restart":0`),
+		"next":          replaceState(`"next":1`, `"next":7`),
+		"epochs":        replaceState(`"epochs":4`, `"epochs":5`),
+		"more nodes":    replaceState(`"nodes":`, `"nodes":9`),
+		"adam":          replaceState(`"adam_steps":4`, `"adam_steps":-1`),
+		"good":          replaceState(`"good_at":3`, `"good_at":9`),
+		"features":      replaceState(`"features":5`, `"features":-5`),
+		"samples":       replaceState(`"samples":30`, `"samples":31`),
+		"labels":        func(f *safetensors.File) { f.Tensor("current.start_labels").Data[0] = 200 },
+		"anchors":       func(f *safetensors.File) { f.Tensor("best.start_anchors.1").Name = "x" },
+		"no adam":       func(f *safetensors.File) { f.Tensor("current.adam_first.0").Name = "x" },
+		"view loss":     func(f *safetensors.File) { f.Tensor("current.view_loss").Shape = []int{2, 4} },
+		"no node":       func(f *safetensors.File) { f.Tensor("current.values.1").Name = "y" },
+		"start given":   replaceState(`"start_given":""`, `"start_given":"labels"`),
+		"start given 2": replaceState(`"start_given":""`, `"start_given":"anchors"`),
+	} {
+		f, err := safetensors.Read(bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := fmt.Sprint(f.Metadata)
+		delete(f.Metadata, metaSeal)
+		change(f)
+		var again bytes.Buffer
+		if _, err := f.Write(&again, metaSeal); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := decodeCheckpoint(&again); err == nil {
+			t.Errorf("%s: no error\n%s\n%+v", name, before, c)
+		}
+	}
+}
+
+func replaceState(old, with string) func(f *safetensors.File) {
+	return func(f *safetensors.File) {
+		f.Metadata["training"] = strings.Replace(f.Metadata["training"], old, with, 1)
+	}
+}
+
+// What decodes, with whatever in it, is resumed or refused, without a panic.
+func FuzzResume(f *testing.F) {
+	b := checkpointBytes(f)
+	f.Add(b, "", "")
+	f.Add(b, `"anchors":3`, `"anchors":2`)
+	f.Add(b, `"nodes":8`, `"nodes":7`)
+	f.Add(b, `"epochs":4`, `"epochs":3`)
+	views, _ := blobViews(30, 3, 0.8, 36, 5, 3)
+	f.Fuzz(func(t *testing.T, b []byte, old, with string) {
+		file, err := safetensors.Read(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		if file.Metadata == nil {
+			file.Metadata = map[string]string{}
+		}
+		delete(file.Metadata, metaSeal)
+		for k, v := range file.Metadata {
+			if old != "" {
+				file.Metadata[k] = strings.ReplaceAll(v, old, with)
+			}
+		}
+		var again bytes.Buffer
+		if _, err := file.Write(&again, metaSeal); err != nil {
+			return
+		}
+		saved, err := decodeCheckpoint(&again)
+		if err != nil {
+			return
+		}
+		c := *saved.config
+		if c.Layers > 4 || c.Anchors > 30 || c.Epochs > 1000 || c.Restarts > 9 || c.KMeansStarts > 99 {
+			return
+		}
+		c.Epochs = min(c.Epochs, 5)
+		_, _ = fitFrom(context.Background(), views, c, saved)
+	})
+}

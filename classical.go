@@ -1,0 +1,223 @@
+package largemvc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// ClassicalConfig says how Classical clusters. Clusters is required; every other field may be left zero.
+type ClassicalConfig struct {
+	Clusters int // c, the number of clusters: from 1 to n
+	Anchors  int // m, the number of anchors: from 1 to n; 0: Clusters
+
+	Alpha     float64  // α ≥ 0, the weight of ‖H‖₁
+	Beta      float64  // β > 0 in units of BetaScale, the weight of ‖E_v‖₂,₁; 0: 1; +Inf: E = 0
+	BetaScale RhoScale // β_v = Beta·scale_v; default DataScale: a view's median residual at the start. UnitScale: 1
+
+	Iterations int     // limit; 0: 100
+	Tolerance  float64 // ends where an iteration lowers J by less than this share; 0: 1e-6; negative: only at the limit
+
+	Seed         uint64
+	Preprocess   Preprocess  // as in Config
+	Start        StartMethod // as in Config
+	StartLabels  []int       // as in Config
+	Float        Float       // arithmetic of everything that grows with n; default Float32
+	Workers      int         // goroutines; 0: GOMAXPROCS. They do not change the result
+	KMeansStarts int         // starts of each k-means; 0: 10
+	Overwrite    bool        // as in Config
+
+	// Progress, if not nil, is called in every iteration with J as it was before. An error ends the run with Status
+	// Stopped; it is returned by Classical unless it is ErrStop.
+	Progress func(iteration int, objective float64) error
+}
+
+// ClassicalResult is what Classical found.
+type ClassicalResult struct {
+	Labels   []int // n, from 0 to Clusters−1, numbered as in Clustering
+	Clusters int   // found; fewer than asked for if H has fewer distinct rows
+	Sizes    []int
+
+	H     *Matrix      // n×m, ≥ 0
+	P     []*mat.Dense // per view, m×d_v; orthonormal rows, or columns where d_v < m
+	Trust [][]float64  // per view and sample, in [0, 1]: E_v = (1−t)(X_v − H P_v); 1 where the view is absent
+
+	// Objective is J at the start (H = 0, E = 0) and after each iteration. It never rises, up to rounding (with Float32
+	// about 1e-7 of Σ‖X_v‖²). The last entry belongs to H, P and Trust, that is after one more update of E.
+	Objective  []float64
+	Status     Status // EpochLimit: the limit of iterations
+	Iterations int
+
+	StartLabels []int
+	Beta        []float64 // β_v as applied
+	Duration    time.Duration
+}
+
+const (
+	classicalIterations = 100
+	classicalTolerance  = 1e-6
+)
+
+// Classical clusters by the alternating minimisation that LargeMvC-Net unfolds, of
+//
+//	J = Σ_v ( ½‖X_v − H P_v − E_v‖² + α‖H‖₁ + β_v‖E_v‖₂,₁ ),   H ≥ 0,   P_v orthonormal
+//
+// and k-means on H. An iteration is
+//
+//	H   ← max( H − (1/V) Σ_v (H P_vP_vᵀ − (X_v − E_v)P_vᵀ) − α, 0 )
+//	E_v ← D_β(X_v − H P_v)            row r → max(1 − β_v/‖r‖, 0)·r
+//	P_v ← polar(Hᵀ(X_v − E_v))        where d_v ≥ m
+//	P_v ← polar(Hᵀ(X_v − E_v − H P_v) + λP_v),   λ = λ_max(HᵀH),   where d_v < m
+//
+// None of these steps raises J: the first minimises a bound of J with the curvature V of its smooth part (J itself where
+// all P_vP_vᵀ = I), the second and third minimise J exactly, the fourth a bound again. The paper's own update of H differs:
+// it averages one proximal step per view, with the two-sided threshold, which may raise J and leaves H ≥ 0 unenforced; and
+// it takes the polar factor of Hᵀ(X_v − E_v) where d_v < m too, which is no minimiser there because H P_vP_vᵀHᵀ depends
+// on P_v.
+//
+// Samples may lack views: sums over v, and V, then run over the views that a sample has. Besides X and H no array grows
+// with n by more than a few numbers a view; an iteration is one pass over X.
+//
+// Errors, and what is returned beside them, are as in Fit. The objective is not convex; results depend on the start.
+func Classical(ctx context.Context, views []View, config ClassicalConfig) (*ClassicalResult, error) {
+	begin := time.Now()
+	n, err := checkShapes(views)
+	if err != nil {
+		return nil, err
+	}
+	c, err := config.fitConfig(n, views)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFinite(ctx, views, c.Workers); err != nil {
+		return nil, err
+	}
+	if c.Float == Float64 {
+		return classical[float64](ctx, views, &config, c, begin)
+	}
+	return classical[float32](ctx, views, &config, c, begin)
+}
+
+// fitConfig fills the defaults, checks, and returns what the parts shared with Fit need.
+func (k *ClassicalConfig) fitConfig(n int, views []View) (*Config, error) {
+	c := Config{Clusters: k.Clusters, Anchors: k.Anchors, Seed: k.Seed, Preprocess: k.Preprocess, Start: k.Start,
+		StartLabels: k.StartLabels, Float: k.Float, Workers: k.Workers, KMeansStarts: k.KMeansStarts, RhoScale: k.BetaScale,
+		Overwrite: k.Overwrite}.withDefaults()
+	var errs []error
+	if !(k.Alpha >= 0) || math.IsInf(k.Alpha, 1) {
+		errs = append(errs, fmt.Errorf("largemvc: Alpha is %v", k.Alpha))
+	}
+	if !(k.Beta >= 0) {
+		errs = append(errs, fmt.Errorf("largemvc: Beta is %v", k.Beta))
+	}
+	if k.Iterations < 0 {
+		errs = append(errs, fmt.Errorf("largemvc: Iterations is %d", k.Iterations))
+	}
+	if math.IsNaN(k.Tolerance) || math.IsInf(k.Tolerance, 0) {
+		errs = append(errs, fmt.Errorf("largemvc: Tolerance is %v", k.Tolerance))
+	}
+	if err := errors.Join(append(errs, c.check(n, views))...); err != nil {
+		return nil, err
+	}
+	k.Beta = orDefault(k.Beta, 1)
+	k.Tolerance = orDefault(k.Tolerance, classicalTolerance)
+	if k.Iterations == 0 {
+		k.Iterations = classicalIterations
+	}
+	return &c, nil
+}
+
+func classical[T kernel.Float](ctx context.Context, views []View, k *ClassicalConfig, c *Config, begin time.Time) (*ClassicalResult, error) {
+	prepare := &standardiser{kind: c.Preprocess}
+	if err := prepare.fit(ctx, views, c.Workers); err != nil {
+		return nil, err
+	}
+	x, err := standardise[T](ctx, views, prepare, c.Workers, c.Overwrite)
+	if err != nil {
+		return nil, err
+	}
+	from, err := start(ctx, x, views, c, c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	beta := make([]float64, len(views))
+	for v, scale := range from.scale {
+		beta[v] = k.Beta * scale
+	}
+	s := newAlternation(x, views, from.anchors, k.Alpha, beta, c.Workers)
+	out := &ClassicalResult{StartLabels: from.labels, Beta: beta}
+	ended := out.iterate(ctx, s, k)
+	if out.Iterations == 0 && ended != nil {
+		return nil, ended
+	}
+	// What there is gets its result, whatever ended the iterations.
+	ctx = context.WithoutCancel(ctx)
+	last, err := s.finish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out.Objective = append(out.Objective, last)
+	found, err := clusterRows(ctx, rows.NewDense(s.n, s.m, s.ld, s.h), c)
+	if err != nil {
+		return nil, err
+	}
+	out.Labels, out.Sizes, out.Clusters = found.labels, found.sizes, len(found.sizes)
+	out.H = resultMatrix(s.n, s.m, s.ld, s.h)
+	for _, a := range s.views {
+		out.P = append(out.P, mat.NewDense(s.m, a.d, slices.Clone(a.p)))
+		trust := make([]float64, s.n)
+		for i, t := range a.trust {
+			trust[i] = float64(t)
+		}
+		out.Trust = append(out.Trust, trust)
+	}
+	out.Duration = time.Since(begin)
+	return out, ended
+}
+
+// iterator is an alternation in either arithmetic.
+type iterator interface {
+	// iterate does one iteration and returns J as it was before.
+	iterate(ctx context.Context) (float64, error)
+}
+
+// iterate runs the iterations. Its error is for the caller of Classical.
+func (r *ClassicalResult) iterate(ctx context.Context, s iterator, k *ClassicalConfig) error {
+	for r.Iterations < k.Iterations {
+		if ctx.Err() != nil {
+			r.Status = Cancelled
+			return context.Cause(ctx)
+		}
+		// Within an iteration H is changed row by row, so it is not broken off.
+		j, err := s.iterate(context.WithoutCancel(ctx))
+		if err != nil {
+			return err
+		}
+		r.Iterations++
+		r.Objective = append(r.Objective, j)
+		if k.Progress != nil {
+			if err := k.Progress(r.Iterations, j); err != nil {
+				r.Status = Stopped
+				if errors.Is(err, ErrStop) {
+					return nil
+				}
+				return err
+			}
+		}
+		if n := len(r.Objective); n > 1 && k.Tolerance >= 0 {
+			if before := r.Objective[n-2]; before-j <= k.Tolerance*before {
+				r.Status = Converged
+				return nil
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package largemvc
+
+import (
+	"context"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// clusters are the clusters of a representation, in decreasing size.
+type clusters[T kernel.Float] struct {
+	labels    []int
+	sizes     []int
+	centroids []T // k×m
+	assigner  *kmeans.Assigner[T]
+	repaired  int
+}
+
+// assignRows is the number of rows that a goroutine assigns at once.
+const assignRows = 4096
+
+// maxRenumberings bounds the search for an order that agrees with the labels.
+const maxRenumberings = 100
+
+// clusterRows runs k-means on H and numbers the clusters by size.
+func clusterRows[T kernel.Float](ctx context.Context, h *rows.Dense[T], c *Config) (*clusters[T], error) {
+	src, err := kmeans.NewSource(kmeans.View[T]{Rows: h, Weight: 1})
+	if err != nil {
+		return nil, err
+	}
+	found, err := kmeans.Run(ctx, src, kmeans.Config{Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Workers})
+	if err != nil {
+		return nil, err
+	}
+	n, m := h.Dims()
+	out := &clusters[T]{labels: found.Labels, centroids: found.Centroids[0], assigner: found.Assigner, repaired: found.Repaired}
+	k := found.Found
+	// A sample as near to one centroid as to another gets the first of them. So another order can change labels, and with
+	// them the order; such samples move to larger clusters, which ends this.
+	for range maxRenumberings {
+		order := bySize(out.labels, k)
+		if slices.IsSorted(order) && len(order) == k {
+			break
+		}
+		k = len(order)
+		centroids := make([]T, 0, k*m)
+		for _, j := range order {
+			centroids = append(centroids, out.centroids[j*m:(j+1)*m]...)
+		}
+		out.centroids = centroids
+		if out.assigner, err = kmeans.NewAssigner(k, [][]T{centroids}, []float64{1}); err != nil {
+			return nil, err
+		}
+		err := parallel.For(ctx, c.Workers, (n+assignRows-1)/assignRows, func(_, b int) error {
+			lo, hi := b*assignRows, min((b+1)*assignRows, n)
+			return out.assigner.Assign(src, lo, hi, out.labels[lo:hi], nil, nil)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	out.sizes = make([]int, k)
+	for _, l := range out.labels {
+		out.sizes[l]++
+	}
+	return out, nil
+}
+
+// bySize returns the clusters that have samples in decreasing size, equal ones in the order of their first sample.
+func bySize(labels []int, clusters int) []int {
+	size, first := make([]int, clusters), make([]int, clusters)
+	var order []int
+	for i, l := range labels {
+		if size[l] == 0 {
+			first[l] = i
+			order = append(order, l)
+		}
+		size[l]++
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		if size[a] != size[b] {
+			return size[b] - size[a]
+		}
+		return first[a] - first[b]
+	})
+	return order
+}

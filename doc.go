@@ -1,0 +1,73 @@
+// Package largemvc clusters large multi-view data: samples that are seen in several ways at once, such as an image
+// embedding, a text embedding and a price history of the same product.
+//
+// It implements LargeMvC-Net (Du et al., "LargeMvC-Net: Anchor-based Deep Unfolding Network for Large-scale Multi-view
+// Clustering", ACM MM 2025): a clustering objective with anchors whose solver is unfolded into a network of three modules,
+// which is trained end to end, without labels, through a singular value decomposition.
+//
+// # Clustering
+//
+// Fit takes the views and the number of clusters and returns labels:
+//
+//	views := []largemvc.View{
+//		largemvc.MatrixView(images),              // any gonum matrix, n×d_1: a row a sample
+//		largemvc.Float32View(n, 384, embeddings), // or a row-major slice, n×d_2
+//	}
+//	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 10})
+//	// c.Labels[i] is the cluster of sample i, from 0; cluster 0 is the largest.
+//	labels, err := c.Predict(ctx, newViews) // samples that were not there in training
+//
+// The zero value of every other field of Config means a documented default. Row i of every view must be the same sample. A
+// sample may lack views (View.WithPresent), but not all of them.
+//
+// # The method
+//
+// n samples have V views X_v (n×d_v). A representation H (n×m) shared by the views and anchors P_v (m×d_v) of each view
+// are to reproduce the data, X_v ≈ H P_v + E_v, up to noise E_v that is zero for most samples. The objective
+//
+//	min Σ_v ½‖X_v − H P_v − E_v‖² + α‖H‖₁ + β‖E_v‖₂,₁    s.t. H ≥ 0, P_v P_vᵀ = I
+//
+// is solved by alternating steps (Classical does that). The network has L layers, each one round of these steps with
+// learnable thresholds θ, ρ and matrices R, U in place of the constants (Algorithm 1 of the paper):
+//
+//	Represent   H   ← 1/V Σ_v S_θ( H R + (X_v − E_v) P_vᵀ U )     S_θ(a) = σ(a−θ) − σ(−a−θ)
+//	Noise       E_v ← D_ρ( X_v − H P_v )                          row r → σ(‖r‖−ρ)/‖r‖ · r where ‖r‖ > ρ, else 0
+//	Anchor      P_v ← B Cᵀ,  Hᵀ(X_v − E_v) = B Σ Cᵀ               thin SVD: orthogonal Procrustes
+//
+// and is trained by Adam on the loss Σ_v ‖X_v − H P_v‖²/(n d_v) of the last layer. The clusters are those of k-means on
+// the last H. AMvC-Net leaves the noise out, RMvC-Net the anchor updates too.
+//
+// # Two levels
+//
+// Fit, Clustering and Config are the level for users. Below it, Model builds the network from module types in a Gorgonia
+// expression graph, where θ, ρ, R and U are learnable nodes, H, P and the trust t of the noise module are nodes with
+// gradients, and modules and loss terms of one's own fit in:
+//
+//	net := &largemvc.LargeMvCNet{}
+//	err := net.Build(largemvc.Env{G: graph}, data, start)
+//	h, err := net.H(2)                          // a node like any other
+//	cost, err := gorgonia.Add(net.Loss(), myTerm(h))
+//	_, err = gorgonia.Grad(cost, net.Learnables()...)
+//
+// Fit trains that same Model. With the stock modules, Build makes one op that runs all layers in 2L+1 passes over the
+// data, forward and backward, without any array of the size of X besides X itself; with a module of one's own it makes an
+// op for each step. Both give the same losses and gradients up to rounding.
+//
+// # Conventions
+//
+//   - Rows are samples. Views are n×d_v, H is n×m, anchors are m×d_v. Layers count from 1, views, samples and clusters
+//     from 0.
+//   - What grows with n is held in float32, or in float64 with Config.Float; sums over samples are folded in float64.
+//   - Everything random comes from Config.Seed. The same seed and data give the same bits on the same machine, whatever
+//     Workers and GOMAXPROCS are.
+//   - The products run in assembly on amd64 (AVX-512 or AVX2, found out at run time) and in Go elsewhere or with the
+//     build tag noasm. Neither cgo nor a library is needed. The environment variable LARGEMVC_KERNEL (avx512, avx2 or
+//     portable) forces a path.
+//   - Wrong input is an error that names the view, the row and the value. Functions that work for long take a context.
+//
+// # Limits
+//
+// All samples are trained on at once, in memory: about 4 bytes for each value of X and some tens of percent for the state
+// of the rows (EstimateMemory). The number of clusters must be given. Labels come from k-means, so clusters that H does
+// not separate are not found; training does not see them either.
+package largemvc

@@ -1,0 +1,160 @@
+package largemvc
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// blobs returns n samples of c clusters, sample i of class i%c: in every view a class has a random centre, from which its
+// samples deviate by noise.
+func blobs(n, c int, noise float64, seed uint64, dims ...int) (x [][]float64, classes []int) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	classes = make([]int, n)
+	for i := range classes {
+		classes[i] = i % c
+	}
+	for _, d := range dims {
+		centres := make([]float64, c*d)
+		for j := range centres {
+			centres[j] = rng.NormFloat64()
+		}
+		view := make([]float64, n*d)
+		for i := range view {
+			view[i] = centres[classes[i/d]*d+i%d] + noise*rng.NormFloat64()
+		}
+		x = append(x, view)
+	}
+	return x, classes
+}
+
+// float64Views returns views over the rows in x.
+func float64Views(x [][]float64, dims ...int) []View {
+	views := make([]View, len(x))
+	for v, d := range dims {
+		views[v] = Float64View(len(x[v])/d, d, x[v])
+	}
+	return views
+}
+
+// blobViews are the views of blobs.
+func blobViews(n, c int, noise float64, seed uint64, dims ...int) ([]View, []int) {
+	x, classes := blobs(n, c, noise, seed, dims...)
+	return float64Views(x, dims...), classes
+}
+
+// absent returns an n×V mask at the rate, in which every sample keeps a view.
+func absent(n, views int, rate float64, seed uint64) [][]bool {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	mask := make([][]bool, n)
+	for i := range mask {
+		mask[i] = make([]bool, views)
+		for v := range mask[i] {
+			mask[i][v] = rng.Float64() >= rate
+		}
+		mask[i][rng.IntN(views)] = true
+	}
+	return mask
+}
+
+func mustFit(t testing.TB, views []View, c Config) *Clustering {
+	t.Helper()
+	out, err := Fit(context.Background(), views, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// sameResult fails the test unless two clusterings have the same bits, Timings and Repaired aside.
+func sameResult(t testing.TB, a, b *Clustering) {
+	t.Helper()
+	if !slices.Equal(a.Labels, b.Labels) {
+		t.Error("labels differ")
+	}
+	samePredictor(t, a.Predictor, b.Predictor)
+	sameMatrix(t, "H", a.H, b.H)
+	if !slices.EqualFunc(a.Trust, b.Trust, slices.Equal[[]float64]) {
+		t.Error("trusts differ")
+	}
+	if !slices.Equal(a.StartLabels, b.StartLabels) {
+		t.Error("start labels differ")
+	}
+}
+
+func samePredictor(t testing.TB, a, b *Predictor) {
+	t.Helper()
+	if a.Clusters != b.Clusters || a.Status != b.Status || a.Epochs != b.Epochs || a.Restart != b.Restart || a.samples != b.samples {
+		t.Errorf("%d clusters, %v after %d epochs in run %d of %d samples; the other: %d, %v, %d, %d, %d",
+			a.Clusters, a.Status, a.Epochs, a.Restart, a.samples, b.Clusters, b.Status, b.Epochs, b.Restart, b.samples)
+	}
+	for _, x := range []struct {
+		name string
+		a, b []float64
+	}{
+		{"R", a.r, b.r}, {"U", a.u, b.u}, {"theta", a.Theta, b.Theta}, {"rho", slices.Concat(a.Rho...), slices.Concat(b.Rho...)},
+		{"scale", a.scale, b.scale}, {"centroids", a.centroids, b.centroids}, {"loss", a.Loss, b.Loss},
+		{"view loss", slices.Concat(a.ViewLoss...), slices.Concat(b.ViewLoss...)},
+	} {
+		if !slices.Equal(x.a, x.b) {
+			t.Errorf("%s: %v, the other has %v", x.name, x.a, x.b)
+		}
+	}
+	if !slices.Equal(a.Sizes, b.Sizes) || !slices.Equal(a.dims, b.dims) || !slices.Equal(a.names, b.names) || len(a.anchors) != len(b.anchors) {
+		t.Fatal("sizes, dims, names or layers differ")
+	}
+	for l := range a.anchors {
+		for v := range a.dims {
+			if !slices.Equal(a.Anchors(l, v).RawMatrix().Data, b.Anchors(l, v).RawMatrix().Data) {
+				t.Errorf("anchors of layer %d, view %d differ", l, v)
+			}
+		}
+	}
+}
+
+func sameMatrix(t testing.TB, name string, a, b *Matrix) {
+	t.Helper()
+	n, m := a.Dims()
+	if p, q := b.Dims(); p != n || q != m {
+		t.Fatalf("%s is %d×%d, the other %d×%d", name, n, m, p, q)
+	}
+	for i := range n {
+		for j := range m {
+			if a.At(i, j) != b.At(i, j) {
+				t.Fatalf("%s[%d,%d] is %v, the other %v", name, i, j, a.At(i, j), b.At(i, j))
+			}
+		}
+	}
+}
+
+// realSet returns the views and classes of a real set in the folder that LARGEMVC_DATA names, and skips the test without
+// it.
+func realSet(t testing.TB, name string) ([]View, []int) {
+	t.Helper()
+	folder := os.Getenv("LARGEMVC_DATA")
+	if folder == "" {
+		t.Skip("LARGEMVC_DATA names no folder")
+	}
+	set, err := dataset.Open(filepath.Join(folder, name+".npz"), dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	views := make([]View, len(set.Views))
+	for v, x := range set.Views {
+		row := make([]float64, x.Cols)
+		all := make([]float32, 0, x.Rows*x.Cols)
+		for i := range x.Rows {
+			x.Row(i, row)
+			for _, value := range row {
+				all = append(all, float32(value))
+			}
+		}
+		views[v] = Float32View(x.Rows, x.Cols, all)
+	}
+	return views, set.Labels
+}

@@ -1,0 +1,127 @@
+package largemvc
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// liveBytes is the memory in use after a collection.
+func liveBytes() int64 {
+	runtime.GC()
+	runtime.GC() // what lies in a sync.Pool survives one
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
+}
+
+func TestEstimateMemoryOfTraining(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		n       int
+		dims    []int
+		config  Config
+		ownData bool
+	}{
+		{"default", 6000, []int{80, 40}, Config{Clusters: 10}, true},
+		{"float64, SELU, three layers", 3000, []int{60, 30, 8}, Config{Clusters: 5, Anchors: 12, Layers: 3, Float: Float64, Activation: SELU}, true},
+		{"rmvc, overwritten", 6000, []int{90}, Config{Clusters: 10, Variant: RMvC, Overwrite: true}, false},
+		{"wide and few", 300, []int{1500, 900}, Config{Clusters: 20, Anchors: 40, Rotate: RotateNever}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(1, 1))
+			views := make([]View, len(test.dims))
+			for v, d := range test.dims {
+				if test.config.Float == Float64 || !test.ownData {
+					x := make([]float32, test.n*d)
+					for i := range x {
+						x[i] = float32(rng.NormFloat64())
+					}
+					views[v] = Float32View(test.n, d, x)
+					continue
+				}
+				x := make([]float64, test.n*d)
+				for i := range x {
+					x[i] = rng.NormFloat64()
+				}
+				views[v] = Float64View(test.n, d, x)
+			}
+			c := test.config
+			c.Epochs, c.KMeansStarts, c.Workers = 2, 1, 2
+			before, held := liveBytes(), int64(0)
+			c.Progress = func(Epoch) error { held = max(held, liveBytes()-before); return nil }
+			result, err := Fit(context.Background(), views, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := EstimateMemory(test.n, test.dims, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := m.Views + m.State + m.Network
+			if !test.ownData {
+				want -= m.Views // the caller had them before
+			}
+			if ratio := float64(want) / float64(held); ratio < 0.75 || ratio > 1.25 {
+				t.Errorf("training holds %d bytes, estimated %d (%.2f of it)", held, want, ratio)
+			}
+			if m.Total < want || m.Total < m.Start {
+				t.Errorf("the total %d is below its parts", m.Total)
+			}
+			runtime.KeepAlive(result)
+			runtime.KeepAlive(views)
+		})
+	}
+}
+
+func TestEstimateMemoryGrows(t *testing.T) {
+	base, err := EstimateMemory(10000, []int{100, 50}, Config{Clusters: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name string
+		n    int
+		dims []int
+		c    Config
+	}{
+		{"samples", 20000, []int{100, 50}, Config{Clusters: 10}},
+		{"features", 10000, []int{200, 50}, Config{Clusters: 10}},
+		{"views", 10000, []int{100, 50, 10}, Config{Clusters: 10}},
+		{"layers", 10000, []int{100, 50}, Config{Clusters: 10, Layers: 4}},
+		{"anchors", 10000, []int{100, 50}, Config{Clusters: 10, Anchors: 60}},
+		{"float64", 10000, []int{100, 50}, Config{Clusters: 10, Float: Float64}},
+	} {
+		m, err := EstimateMemory(test.n, test.dims, test.c)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		} else if m.Total <= base.Total {
+			t.Errorf("%s: %d bytes, no more than %d", test.name, m.Total, base.Total)
+		}
+	}
+	if s := base.String(); !strings.Contains(s, "MiB") {
+		t.Errorf("String is %q", s)
+	}
+}
+
+func TestEstimateMemoryRefuses(t *testing.T) {
+	for _, test := range []struct {
+		n    int
+		dims []int
+		c    Config
+		want string
+	}{
+		{10, nil, Config{Clusters: 2}, "no views"},
+		{0, []int{3}, Config{Clusters: 2}, "0 samples"},
+		{10, []int{3, 0}, Config{Clusters: 2}, "view 1 has 0 features"},
+		{10, []int{3}, Config{}, "Clusters is 0"},
+		{10, []int{3}, Config{Clusters: 11}, "Clusters is 11"},
+		{1 << 60, []int{1 << 30}, Config{Clusters: 2}, "fit no memory"},
+	} {
+		if _, err := EstimateMemory(test.n, test.dims, test.c); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%d samples, dims %v: error %v, want %q", test.n, test.dims, err, test.want)
+		}
+	}
+}

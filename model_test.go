@@ -1,0 +1,505 @@
+package largemvc
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/internal/testutil"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// goldenModel is one case of testdata/golden/model_*.npz; see the README there.
+type goldenModel struct {
+	name    string
+	arrays  map[string]testutil.Array
+	views   []mat.Matrix
+	present [][]bool
+	start   StartPoint
+	noise   []*mat.Dense // E_v of the start, nil where it is zero
+	layers  int
+	act     Activation
+}
+
+// goldenModels returns all cases, or some with -short.
+func goldenModels(t *testing.T) []goldenModel {
+	t.Helper()
+	files, err := filepath.Glob("testdata/golden/model_*.npz")
+	if err != nil || len(files) != 34 {
+		t.Fatalf("%d golden models, want 34 (%v)", len(files), err)
+	}
+	var cases []goldenModel
+	for i, file := range files {
+		if testing.Short() && i%5 != 0 {
+			continue
+		}
+		z := testutil.LoadNPZ(t, file)
+		c := goldenModel{name: strings.TrimSuffix(filepath.Base(file), ".npz"), arrays: z, layers: z["L"].Ints()[0]}
+		if strings.Contains(c.name, "selu") {
+			c.act = SELU
+		}
+		c.start.H = c.matrix("H0")
+		for v := range z["V"].Ints()[0] {
+			c.views = append(c.views, c.matrix(fmt.Sprintf("X_%d", v)))
+			c.start.Anchors = append(c.start.Anchors, c.matrix(fmt.Sprintf("P0_%d", v)))
+			if e := c.matrix(fmt.Sprintf("E0_%d", v)); mat.Norm(e, 2) != 0 {
+				c.noise = append(c.noise, e)
+			}
+		}
+		if mask, ok := z["mask"]; ok {
+			values := mask.Float64s()
+			c.present = make([][]bool, mask.Shape[0])
+			for i := range c.present {
+				c.present[i] = make([]bool, mask.Shape[1])
+				for v := range c.present[i] {
+					c.present[i][v] = values[i*mask.Shape[1]+v] != 0
+				}
+			}
+		}
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+func (c *goldenModel) matrix(name string) *mat.Dense {
+	a, ok := c.arrays[name]
+	if !ok {
+		panic("no array " + name)
+	}
+	return mat.NewDense(a.Shape[0], a.Shape[1], a.Float64s())
+}
+
+// variants of the golden files.
+var goldenVariants = []string{"full", "nonoise", "represent"}
+
+// build makes a network of the case in a new graph, with the parameters of the case.
+func (c *goldenModel) build(t *testing.T, variant string, of tensor.Dtype, r Reduction, detach, perModule bool) Network {
+	t.Helper()
+	data, err := NewData(of, c.views, c.present)
+	if err != nil {
+		t.Fatal(err)
+	}
+	soft, noise := &SoftThreshold{Activation: c.act, Unconstrained: true}, &RowShrink{Activation: c.act, Unconstrained: true}
+	net := variantOf(variant, soft, noise, &Procrustes{Detach: detach}, r, perModule)
+	if err := net.Build(Env{G: gorgonia.NewGraph(), Layers: c.layers}, data, c.start); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range net.Learnables() {
+		letNode(t, n, c.parameter(strings.TrimPrefix(n.Name(), "largemvc.")))
+	}
+	return net
+}
+
+// variantOf returns the model of a golden variant made of these modules.
+func variantOf(variant string, soft *SoftThreshold, noise *RowShrink, anchor *Procrustes, r Reduction, perModule bool) builtModel {
+	switch variant {
+	case "full":
+		return &LargeMvCNet{Represent: soft, Noise: noise, Anchor: anchor, Reduction: r, PerModule: perModule}
+	case "nonoise":
+		return &AMvCNet{Represent: soft, Anchor: anchor, Reduction: r, PerModule: perModule}
+	}
+	return &RMvCNet{Represent: soft, Reduction: r, PerModule: perModule}
+}
+
+// parameter returns the values of the learnable node of that name.
+func (c *goldenModel) parameter(name string) []float64 {
+	array, at := c.place(name)
+	values := c.arrays[array].Float64s()
+	if at < 0 {
+		return values
+	}
+	return values[at : at+1]
+}
+
+// place returns the golden array of a learnable node, and the element of it or −1 for all.
+func (c *goldenModel) place(node string) (array string, at int) {
+	var l, v int
+	switch {
+	case scan(node, "theta_%d", &l):
+		return "theta", l - 1
+	case scan(node, "rho_%d_%d", &l, &v):
+		return "rho", (l-1)*len(c.views) + v
+	}
+	return node, -1
+}
+
+func scan(s, format string, to ...any) bool {
+	n, err := fmt.Sscanf(s, format, to...)
+	return err == nil && n == len(to)
+}
+
+// letNode gives an input node a value in its type.
+func letNode(t testing.TB, n *Node, x []float64) {
+	t.Helper()
+	var err error
+	switch single := n.Dtype() == tensor.Float32; {
+	case n.IsScalar() && single:
+		err = gorgonia.Let(n, float32(x[0]))
+	case n.IsScalar():
+		err = gorgonia.Let(n, x[0])
+	case single:
+		err = gorgonia.Let(n, dense(convert[float32](x), n.Shape()...))
+	default:
+		err = gorgonia.Let(n, dense(append([]float64(nil), x...), n.Shape()...))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// nodeValues returns the elements of a value in float64.
+func nodeValues(t testing.TB, v gorgonia.Value) []float64 {
+	t.Helper()
+	if v == nil {
+		t.Fatal("a node without value")
+	}
+	if v.Dtype() == tensor.Float32 {
+		x, err := elements[float32](v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return double(x)
+	}
+	x, err := elements[float64](v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]float64(nil), x...)
+}
+
+// gradients runs the graph of cost once and returns the derivatives of cost by the nodes, read from the symbolic gradient
+// nodes: those of BindDualValues add up over runs.
+func gradients(t testing.TB, cost *Node, by gorgonia.Nodes) [][]float64 {
+	t.Helper()
+	grads, err := gorgonia.Grad(cost, by...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := make([]gorgonia.Value, len(grads))
+	for i, g := range grads {
+		gorgonia.Read(g, &read[i])
+	}
+	run(t, cost.Graph())
+	out := make([][]float64, len(grads))
+	for i, v := range read {
+		out[i] = nodeValues(t, v)
+	}
+	return out
+}
+
+// run runs a graph once.
+func run(t testing.TB, g *gorgonia.ExprGraph) {
+	t.Helper()
+	machine := gorgonia.NewTapeMachine(g)
+	defer machine.Close()
+	if err := machine.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// worst returns the largest difference relative to the largest entry of want.
+func worst(got, want []float64) float64 {
+	if len(got) != len(want) {
+		return math.Inf(1)
+	}
+	top, diff := 1e-12, 0.0
+	for i, w := range want {
+		top = max(top, math.Abs(w))
+		if d := math.Abs(got[i] - w); !(d <= diff) {
+			diff = d
+		}
+	}
+	return diff / top
+}
+
+// compare checks an array against the golden one.
+func (c *goldenModel) compare(t *testing.T, what string, got []float64, tolerance float64) {
+	t.Helper()
+	a, ok := c.arrays[what]
+	if !ok {
+		t.Fatalf("no golden array %s", what)
+	}
+	if e := worst(got, a.Float64s()); !(e <= tolerance) {
+		t.Errorf("%s differs by %.1e", what, e)
+	}
+}
+
+// compareGradients checks the gradients of the network's loss against the golden ones of that prefix.
+func (c *goldenModel) compareGradients(t *testing.T, prefix string, nodes gorgonia.Nodes, got [][]float64, tolerance float64) {
+	t.Helper()
+	whole := map[string][]float64{}
+	for i, n := range nodes {
+		array, at := c.place(strings.TrimPrefix(n.Name(), "largemvc."))
+		if at < 0 {
+			whole[array] = got[i]
+			continue
+		}
+		if whole[array] == nil {
+			whole[array] = make([]float64, c.arrays[array].Len())
+		}
+		whole[array][at] = got[i][0]
+	}
+	for array, g := range whole {
+		c.compare(t, prefix+"_d"+array, g, tolerance)
+	}
+}
+
+// eachPath runs f for the per-module ops and for the fused passes.
+func eachPath(t *testing.T, f func(t *testing.T, perModule bool)) {
+	for name, perModule := range map[string]bool{"modules": true, "fused": false} {
+		t.Run(name, func(t *testing.T) { f(t, perModule) })
+	}
+}
+
+// goldenTolerance is relative to the largest entry of an array.
+const goldenTolerance = 1e-10
+
+// TestGoldenModels compares values, loss and gradients of every case that starts from E = 0, in float64. (Those that do
+// not are a matter of the literal graph, see TestLiteralGolden.)
+func TestGoldenModels(t *testing.T) {
+	cases := 0
+	for _, c := range goldenModels(t) {
+		if c.noise != nil {
+			continue
+		}
+		cases++
+		for _, variant := range goldenVariants {
+			t.Run(c.name+"/"+variant, func(t *testing.T) {
+				eachPath(t, func(t *testing.T, perModule bool) { c.check(t, variant, perModule) })
+			})
+		}
+	}
+	if cases != 14 && !testing.Short() {
+		t.Errorf("%d golden models start from E = 0, want 14", cases)
+	}
+}
+
+func (c *goldenModel) check(t *testing.T, variant string, perModule bool) {
+	for _, reduction := range []Reduction{Mean, Sum} {
+		for _, detach := range []bool{false, true} {
+			if variant == "represent" && detach { // nothing to detach
+				continue
+			}
+			net := c.build(t, variant, tensor.Float64, reduction, detach, perModule)
+			read := c.readOuts(t, net, variant)
+			got := gradients(t, net.Loss(), net.Learnables())
+			prefix := fmt.Sprintf("%s_%v", variant, reduction)
+			c.compare(t, prefix+"_loss", nodeValues(t, net.Loss().Value()), goldenTolerance)
+			if detach {
+				prefix += "_detach"
+			}
+			c.compareGradients(t, prefix, net.Learnables(), got, goldenTolerance)
+			for _, n := range read {
+				c.compare(t, n.golden, nodeValues(t, n.node.Value()), goldenTolerance)
+			}
+			c.checkNoise(t, net, variant)
+		}
+	}
+}
+
+// readOut is a node and the name of its golden array.
+type readOut struct {
+	golden string
+	node   *Node
+}
+
+// readOuts asks for H and P of every layer.
+func (c *goldenModel) readOuts(t *testing.T, net Network, variant string) (nodes []readOut) {
+	t.Helper()
+	for l := 1; l <= c.layers; l++ {
+		h, err := net.H(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, readOut{fmt.Sprintf("%s_H_%d", variant, l), h})
+		for v := range c.views {
+			p, err := net.P(l, v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden := fmt.Sprintf("%s_P_%d_%d", variant, l, v)
+			if variant == "represent" { // the anchors of the start
+				golden = fmt.Sprintf("P0_%d", v)
+			}
+			nodes = append(nodes, readOut{golden, p})
+		}
+	}
+	return nodes
+}
+
+// checkNoise compares the rows of E that are present; the golden files have no meaning in the others.
+func (c *goldenModel) checkNoise(t *testing.T, net Network, variant string) {
+	t.Helper()
+	for l := 1; l <= c.layers; l++ {
+		for v, x := range c.views {
+			n, d := x.Dims()
+			e := make([]float64, n*d)
+			if err := net.ERows(l, v, 0, n, e); err != nil {
+				t.Fatal(err)
+			}
+			name := fmt.Sprintf("%s_E_%d_%d", variant, l, v)
+			want := make([]float64, n*d)
+			if a, ok := c.arrays[name]; ok {
+				want = a.Float64s()
+			} else if variant == "full" {
+				t.Fatalf("no golden array %s", name)
+			}
+			for i := range n {
+				if c.present != nil && !c.present[i][v] {
+					clear(want[i*d : (i+1)*d])
+				}
+			}
+			if diff := worst(e, want); diff > goldenTolerance {
+				t.Errorf("%s differs by %.1e", name, diff)
+			}
+			part := make([]float64, d)
+			if err := net.ERows(l, v, n/2, n/2+1, part); err != nil || worst(part, e[n/2*d:(n/2+1)*d]) > 0 {
+				t.Errorf("row %d of %s alone differs (%v)", n/2, name, err)
+			}
+		}
+	}
+}
+
+// TestTwoNetworks: two networks in one graph, of different prefixes, do not get into each other's way; a third of a used
+// prefix is refused.
+func TestTwoNetworks(t *testing.T) {
+	c := randomNetwork(41, 20, 3, 2, []int{5, 4}, ReLU, false)
+	data, err := NewData(tensor.Float64, c.views, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachPath(t, func(t *testing.T, perModule bool) {
+		alone := &LargeMvCNet{PerModule: perModule}
+		if err := alone.Build(Env{G: gorgonia.NewGraph()}, data, c.start); err != nil {
+			t.Fatal(err)
+		}
+		want := gradients(t, alone.Loss(), alone.Learnables())
+		g := gorgonia.NewGraph()
+		a, b := &LargeMvCNet{PerModule: perModule}, &LargeMvCNet{PerModule: !perModule}
+		for prefix, net := range map[string]*LargeMvCNet{"a": a, "b": b} {
+			if err := net.Build(Env{G: g, Prefix: prefix}, data, c.start); err != nil {
+				t.Fatal(err)
+			}
+		}
+		both := gradients(t, plus(a.Loss(), b.Loss()), append(a.Learnables(), b.Learnables()...))
+		for i, w := range want {
+			for j, got := range [][]float64{both[i], both[i+len(want)]} {
+				if e := worst(got, w); e > 1e-9 {
+					t.Errorf("gradient by %s of network %d differs by %.1e", a.Learnables()[i].Name(), j, e)
+				}
+			}
+		}
+		if err := new(AMvCNet).Build(Env{G: g, Prefix: "a"}, data, c.start); err == nil {
+			t.Error("no error for a used prefix")
+		}
+	})
+}
+
+// TestWorkers: the bits of loss and gradients do not depend on the number of goroutines.
+func TestWorkers(t *testing.T) {
+	c := randomNetwork(42, 1500, 4, 2, []int{9, 3}, ReLU, true)
+	for _, of := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		data, err := NewData(of, c.views, c.present)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eachPath(t, func(t *testing.T, perModule bool) {
+			var want []float64
+			for _, workers := range []int{1, 2, 7} {
+				net := &LargeMvCNet{PerModule: perModule}
+				if err := net.Build(Env{G: gorgonia.NewGraph(), Workers: workers}, data, c.start); err != nil {
+					t.Fatal(err)
+				}
+				got := slices.Concat(gradients(t, net.Loss(), net.Learnables())...)
+				got = append(got, nodeValues(t, net.Loss().Value())...)
+				if want == nil {
+					want = got
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%v: other bits with %d workers", of, workers)
+				}
+			}
+		})
+	}
+}
+
+// TestFloat32 compares loss, H and gradients with those in float64 on well-conditioned networks of every variant.
+func TestFloat32(t *testing.T) {
+	for _, variant := range goldenVariants {
+		c := randomNetwork(43, 300, 4, 2, []int{30, 8, 3}, ReLU, true)
+		eachPath(t, func(t *testing.T, perModule bool) {
+			var loss [2]float64
+			var h, grads [2][]float64
+			for i, of := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
+				data, err := NewData(of, c.views, c.present)
+				if err != nil {
+					t.Fatal(err)
+				}
+				net := variantOf(variant, nil, &RowShrink{Rho0: 2}, nil, Mean, perModule)
+				if err := net.Build(Env{G: gorgonia.NewGraph()}, data, c.start); err != nil {
+					t.Fatal(err)
+				}
+				node, err := net.H(2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				grads[i] = slices.Concat(gradients(t, net.Loss(), net.Learnables())...)
+				loss[i], h[i] = nodeValues(t, net.Loss().Value())[0], nodeValues(t, node.Value())
+			}
+			if e := math.Abs(loss[1]-loss[0]) / loss[0]; e > 1e-5 {
+				t.Errorf("%s: loss differs by %.1e", variant, e)
+			}
+			if e := worst(h[1], h[0]); e > 1e-4 {
+				t.Errorf("%s: H differs by %.1e", variant, e)
+			}
+			if e := worst(grads[1], grads[0]); e > 1e-3 {
+				t.Errorf("%s: gradients differ by %.1e", variant, e)
+			}
+		})
+	}
+}
+
+// TestRunAgain: a graph that runs twice gives the same, and its inputs are as they were.
+func TestRunAgain(t *testing.T) {
+	c := randomNetwork(44, 30, 3, 2, []int{6, 2}, SELU, true)
+	eachPath(t, func(t *testing.T, perModule bool) {
+		net := c.buildRandom(t, "full", perModule)
+		before := make([][]float64, len(net.Learnables()))
+		for i, n := range net.Learnables() {
+			before[i] = nodeValues(t, n.Value())
+		}
+		grads, err := gorgonia.Grad(net.Loss(), net.Learnables()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		machine := gorgonia.NewTapeMachine(net.Loss().Graph())
+		defer machine.Close()
+		var first []float64
+		for range 3 {
+			if err := machine.RunAll(); err != nil {
+				t.Fatal(err)
+			}
+			got := nodeValues(t, net.Loss().Value())
+			for _, g := range grads {
+				got = append(got, nodeValues(t, g.Value())...)
+			}
+			if first == nil {
+				first = got
+			}
+			if !slices.Equal(got, first) {
+				t.Error("another run has other results")
+			}
+			machine.Reset()
+		}
+		for i, n := range net.Learnables() {
+			if !slices.Equal(nodeValues(t, n.Value()), before[i]) {
+				t.Errorf("%s changed", n.Name())
+			}
+		}
+	})
+}

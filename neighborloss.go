@@ -1,0 +1,288 @@
+package largemvc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/neighbor"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// defaultTemperature is that of the softmax over the columns of H.
+const defaultTemperature = 0.1
+
+// NeighborInformation returns the scalar −I/log m of a representation H (n×m, float32 or float64) and a neighbour graph A of
+// its n samples, from −1 to 0: low where neighbours share a cluster and clusters are many and even. It is a loss to add, with
+// a weight of about 1 to 10, to the reconstruction:
+//
+//	Q = softmax(h_i / (‖h_i‖·temperature)) by rows,    J = QᵀAQ / Σ QᵀAQ,    p_a = Σ_b J_ab,
+//	I = Σ_ab J_ab log(J_ab / (p_a p_b)),
+//
+// the mutual information of the clusters of two neighbours, where A is the chance of a pair. Column j of H speaks for cluster
+// j. A row h = 0 belongs to all clusters alike and has no derivative; a sample without neighbours takes no part. A graph
+// without edges gives 0.
+//
+// temperature is 0.1 if it is 0. The term is differentiable in H; the graph is constant. Sums over samples are taken in
+// float64, and the result does not depend on the number of workers. It costs a product of A with an n×m matrix, and the
+// same again for its gradient, besides O(n·m²).
+//
+// It returns an error if H has a single column, for which log m = 0, if the graph is not of n samples, or if the temperature
+// is negative or not finite.
+func NeighborInformation(h *gorgonia.Node, graph neighbor.Operator, temperature float64) (*gorgonia.Node, error) {
+	if err := wantFloat("H", h, 2); err != nil {
+		return nil, err
+	}
+	if h.Dtype() == tensor.Float32 {
+		return neighborInformation[float32](0, h, graph, temperature)
+	}
+	return neighborInformation[float64](0, h, graph, temperature)
+}
+
+func neighborInformation[T kernel.Float](workers int, h *gorgonia.Node, graph neighbor.Operator, temperature float64) (*gorgonia.Node, error) {
+	n, m := h.Shape()[0], h.Shape()[1]
+	switch {
+	case graph == nil:
+		return nil, errors.New("largemvc: neighbour information without a graph")
+	case graph.Len() != n:
+		return nil, fmt.Errorf("largemvc: H has %d rows, the graph has %d samples", n, graph.Len())
+	case m < 2:
+		return nil, fmt.Errorf("largemvc: neighbour information of %d clusters, want at least 2", m)
+	case !(temperature >= 0) || math.IsInf(temperature, 1):
+		return nil, fmt.Errorf("largemvc: the temperature is %g", temperature)
+	}
+	if temperature == 0 {
+		temperature = defaultTemperature
+	}
+	s := information[T]{workers: workers, n: n, m: m, ld: neighbor.Stride(m), graph: graph, temperature: temperature}
+	op := &operation{
+		label: label("neighbour information of %T %p at %g", graph, graph, temperature),
+		diff:  all(1),
+		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := elements[T](in[0])
+			if err != nil {
+				return nil, err
+			}
+			t, err := s.table(x)
+			if err != nil {
+				return nil, err
+			}
+			return scalar[T](-t.information / math.Log(float64(m))), nil
+		},
+		grad: func(_ int, in gorgonia.Nodes, _, g *gorgonia.Node) (*gorgonia.Node, error) {
+			return neighborInformationGrad(s, in[0], g)
+		},
+	}
+	return apply(op, dtypeFor[T](), nil, h)
+}
+
+// neighborInformationGrad is the derivative of neighborInformation by H, times the scalar cotangent g.
+//
+// With S = QᵀAQ, t = Σ S, J = S/t and both margins of J equal to p, as J is symmetric, I = Σ J log J − 2 Σ p log p, so
+//
+//	∂I/∂J_ab = log J_ab + 1 − (log p_a + 1) − (log p_b + 1) = L_ab − 1,      L_ab = log(J_ab / (p_a p_b)),
+//
+// and through J = S/t, where Σ J (L − 1) = I − 1,
+//
+//	∂I/∂S_ab = (L_ab − 1 − (I − 1)) / t = (L_ab − I) / t.
+//
+// A and L being symmetric, ∂I/∂Q = A·Q·(∂I/∂S)ᵀ + Aᵀ·Q·∂I/∂S = 2·A·Q·(L − I)/t. For a row with the cotangent d of q, the
+// softmax of z = u/temperature, and u = h/‖h‖:
+//
+//	dz = q ⊙ (d − ⟨d, q⟩),     du = dz/temperature,     dh = (du − ⟨du, u⟩ u) / ‖h‖.
+func neighborInformationGrad[T kernel.Float](s information[T], h, g *gorgonia.Node) (*gorgonia.Node, error) {
+	op := &operation{
+		label: label("derivative of neighbour information of %T %p at %g", s.graph, s.graph, s.temperature),
+		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := inputs[T](in)
+			if err != nil {
+				return nil, err
+			}
+			t, err := s.table(x[0])
+			if err != nil {
+				return nil, err
+			}
+			dh, err := s.gradient(x[0], t, -float64(x[1][0])/math.Log(float64(s.m)))
+			return dense(dh, s.n, s.m), err
+		},
+	}
+	return apply(op, dtypeFor[T](), tensor.Shape{s.n, s.m}, h, g)
+}
+
+// information is the arithmetic of NeighborInformation.
+type information[T kernel.Float] struct {
+	workers, n, m, ld int
+	graph             neighbor.Operator
+	temperature       float64
+}
+
+// informationTable is what it makes of an H.
+type informationTable[T kernel.Float] struct {
+	q, aq       []T // Q and A·Q, n rows with the stride ld
+	total       float64
+	ratio       []float64 // L, m×m
+	information float64
+}
+
+// table computes Q, A·Q and what follows from QᵀAQ.
+func (s information[T]) table(h []T) (*informationTable[T], error) {
+	t := &informationTable[T]{q: make([]T, s.n*s.ld), aq: make([]T, s.n*s.ld)}
+	err := eachSpan(s.workers, s.n, func(lo, hi int) error {
+		u := make([]float64, s.m)
+		for i := lo; i < hi; i++ {
+			s.assign(h[i*s.m:(i+1)*s.m], u, t.q[i*s.ld:])
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := neighbor.Mul(context.Background(), s.graph, s.workers, t.aq, t.q, s.ld); err != nil {
+		return nil, err
+	}
+	joint, err := s.joint(t.q, t.aq)
+	if err != nil {
+		return nil, err
+	}
+	t.measure(joint, s.m)
+	return t, nil
+}
+
+// unitRow sets u to h/‖h‖ and returns ‖h‖; u = 0 for h = 0.
+func unitRow[T kernel.Float](h []T, u []float64) float64 {
+	norm := math.Sqrt(kernel.SumSquares(h, 0))
+	for j, x := range h {
+		u[j] = 0
+		if norm != 0 {
+			u[j] = float64(x) / norm
+		}
+	}
+	return norm
+}
+
+// assign sets q to the softmax of h/(‖h‖·temperature). u is scratch.
+func (s information[T]) assign(h []T, u []float64, q []T) {
+	unitRow(h, u)
+	most, sum := u[0], 0.0
+	for _, x := range u {
+		most = max(most, x)
+	}
+	for j, x := range u {
+		u[j] = math.Exp((x - most) / s.temperature)
+		sum += u[j]
+	}
+	for j, x := range u {
+		q[j] = T(x / sum)
+	}
+}
+
+// joint returns QᵀAQ. Products are summed over blocks of rows in T, the blocks in float64.
+func (s information[T]) joint(q, aq []T) ([]float64, error) {
+	type buffer struct {
+		part []T
+		sum  []float64
+	}
+	size, span := s.m*s.m, spanSize(s.n)
+	total := make([]float64, size)
+	err := parallel.Fold(context.Background(), s.workers, (s.n+span-1)/span,
+		func() *buffer { return &buffer{make([]T, size), make([]float64, size)} },
+		func(_, i int, b *buffer) error {
+			clear(b.sum)
+			for lo := i * span; lo < min((i+1)*span, s.n); lo += block {
+				hi := min(lo+block, (i+1)*span, s.n)
+				clear(b.part)
+				kernel.TMulAdd(hi-lo, s.m, s.m, q[lo*s.ld:], s.ld, aq[lo*s.ld:], s.ld, b.part, s.m)
+				kernel.AddTo(b.sum, b.part)
+			}
+			return nil
+		},
+		func(_ int, b *buffer) error {
+			kernel.AddTo(total, b.sum)
+			return nil
+		})
+	return total, err
+}
+
+// informationFloor keeps logarithms finite where a softmax has underflowed.
+const informationFloor = 1e-300
+
+// measure sets the total, the ratios and the information of a joint table, which it makes symmetric.
+func (t *informationTable[T]) measure(joint []float64, m int) {
+	for _, x := range joint {
+		t.total += x
+	}
+	t.ratio = make([]float64, m*m)
+	if t.total == 0 {
+		return
+	}
+	margin := make([]float64, m)
+	for a := range m {
+		for b := range a + 1 {
+			x := (joint[a*m+b] + joint[b*m+a]) / (2 * t.total)
+			joint[a*m+b], joint[b*m+a] = x, x
+		}
+	}
+	for a := range m {
+		for _, x := range joint[a*m : (a+1)*m] {
+			margin[a] += x
+		}
+	}
+	for a := range m {
+		for b := range m {
+			x := joint[a*m+b]
+			l := math.Log(max(x, informationFloor)) - math.Log(max(margin[a], informationFloor)) - math.Log(max(margin[b], informationFloor))
+			t.ratio[a*m+b] = l
+			t.information += x * l
+		}
+	}
+}
+
+// gradient returns factor·∂I/∂H, n×m.
+func (s information[T]) gradient(h []T, t *informationTable[T], factor float64) ([]T, error) {
+	dh := make([]T, s.n*s.m)
+	if t.total == 0 {
+		return dh, nil
+	}
+	byJoint := make([]float64, s.m*s.m)
+	for j, l := range t.ratio {
+		byJoint[j] = 2 * factor * (l - t.information) / t.total
+	}
+	var panel kernel.Panel[T]
+	kernel.Pack(&panel, s.m, s.m, byJoint, s.m)
+	err := eachSpan(s.workers, s.n, func(lo, hi int) error {
+		dq := make([]T, block*s.ld)
+		u, dz := make([]float64, s.m), make([]float64, s.m)
+		for ; lo < hi; lo += block {
+			end := min(lo+block, hi)
+			kernel.Mul(end-lo, t.aq[lo*s.ld:], s.ld, &panel, dq, s.ld, false)
+			for i := lo; i < end; i++ {
+				s.backward(h[i*s.m:(i+1)*s.m], t.q[i*s.ld:], dq[(i-lo)*s.ld:], u, dz, dh[i*s.m:(i+1)*s.m])
+			}
+		}
+		return nil
+	})
+	return dh, err
+}
+
+// backward sets dh to the cotangent of the row h for that of its q. u and dz are scratch.
+func (s information[T]) backward(h, q, dq []T, u, dz []float64, dh []T) {
+	norm := unitRow(h, u)
+	if norm == 0 {
+		return
+	}
+	mean, along := 0.0, 0.0
+	for j := range u {
+		mean += float64(dq[j]) * float64(q[j])
+	}
+	for j := range u {
+		dz[j] = float64(q[j]) * (float64(dq[j]) - mean) / s.temperature
+		along += dz[j] * u[j]
+	}
+	for j := range u {
+		dh[j] = T((dz[j] - along*u[j]) / norm)
+	}
+}

@@ -1,0 +1,214 @@
+package largemvc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// The same sample has the same bits alone, in any company and at any place, from many goroutines at once, and whatever
+// holds it.
+func TestPredictConcurrently(t *testing.T) {
+	ctx := context.Background()
+	dims := []int{30, 17, 3}
+	views, _ := blobViews(900, 5, 1, 40, dims...)
+	masked, err := Mask(views, absent(900, 3, 0.4, 40))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []Config{{}, {Float: Float64, Activation: SELU, Preprocess: Balanced, Anchors: 20}} {
+		c.Clusters, c.Epochs = 5, 3
+		model := mustFit(t, masked, c)
+		want, err := model.Assign(ctx, masked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for g := range 12 {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				for i := g; i < 900; i += 12 {
+					size := 1 + (i*7+g)%20 // both sides of fewRows
+					lo := min(i, 900-size)
+					got, err := model.Assign(ctx, sliceViews(masked, lo, lo+size))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if !slices.Equal(got.Labels, want.Labels[lo:lo+size]) || !slices.Equal(got.Near, want.Near[lo:lo+size]) || !slices.Equal(got.Next, want.Next[lo:lo+size]) {
+						t.Errorf("rows %d to %d alone differ from among all", lo, lo+size)
+						return
+					}
+				}
+			}()
+		}
+		wg.Wait()
+		for i, near := range want.Near {
+			if !(near <= want.Next[i]) || near < 0 {
+				t.Errorf("sample %d is %v from the nearest centroid and %v from the next", i, near, want.Next[i])
+			}
+		}
+	}
+}
+
+// sliceViews are rows lo to hi of dense float64 views.
+func sliceViews(views []View, lo, hi int) []View {
+	out := make([]View, len(views))
+	for v, x := range views {
+		out[v] = Float64View(hi-lo, x.cols, x.f64[lo*x.cols:hi*x.cols])
+		if x.present != nil {
+			out[v].present = x.present[lo:hi]
+		}
+	}
+	return out
+}
+
+// Distances are those in H, by hand.
+func TestAssignDistances(t *testing.T) {
+	views, _ := blobViews(60, 4, 0.8, 41, 9, 5)
+	model := mustFit(t, views, Config{Clusters: 4, Epochs: 3, Float: Float64})
+	a, err := model.Assign(context.Background(), views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	centroids := model.Centroids()
+	for i, label := range a.Labels {
+		var d []float64
+		for k := range model.Clusters {
+			sum := 0.0
+			for j, h := range model.H.Row(nil, i) {
+				sum += (h - centroids.At(k, j)) * (h - centroids.At(k, j))
+			}
+			d = append(d, sum)
+		}
+		nearest := slices.Index(d, slices.Min(d))
+		slices.Sort(d)
+		if label != nearest || math.Abs(a.Near[i]-d[0]) > 1e-12 || math.Abs(a.Next[i]-d[1]) > 1e-12 {
+			t.Errorf("sample %d: label %d at %v and %v, want %d at %v", i, label, a.Near[i], a.Next[i], nearest, d[:2])
+		}
+	}
+	one := mustFit(t, views, Config{Clusters: 1, Epochs: 1})
+	if a, err := one.Assign(context.Background(), views); err != nil || !math.IsInf(a.Next[0], 1) {
+		t.Errorf("%v, %v", a, err)
+	}
+}
+
+// Samples of one view alone, which no training sample was.
+func TestPredictNewMasks(t *testing.T) {
+	views, classes := blobViews(120, 3, 0.1, 42, 12, 8, 6)
+	model := mustFit(t, views, Config{Clusters: 3, Epochs: 10})
+	none, all := make([]bool, 120), slices.Repeat([]bool{true}, 120)
+	for only := range views {
+		part := slices.Clone(views)
+		for v, x := range views {
+			part[v] = x.WithPresent(none)
+			if v == only {
+				part[v] = x.WithPresent(all)
+			}
+		}
+		labels, err := model.Predict(context.Background(), part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ari, err := ARI(classes, labels); err != nil || ari < 0.9 {
+			t.Errorf("view %d alone: ARI %v, %v", only, ari, err)
+		}
+	}
+}
+
+func TestPredictErrors(t *testing.T) {
+	views, _ := blobViews(20, 2, 1, 43, 4, 3)
+	model := mustFit(t, views, Config{Clusters: 2, Epochs: 1})
+	bad := Float64View(1, 3, []float64{1, math.NaN(), 2}).Named("x")
+	good := Float64View(1, 4, []float64{1, 2, 3, 4})
+	for name, x := range map[string]struct {
+		views []View
+		want  []string
+	}{
+		"no views":   {nil, []string{"no views"}},
+		"one view":   {views[:1], []string{"1 views", "2"}},
+		"exchanged":  {[]View{views[1], views[0]}, []string{"view 0", "3 features", "4"}},
+		"NaN":        {[]View{good, bad}, []string{"view 1 (x)", "NaN", "row 0", "column 1"}},
+		"no samples": {[]View{Float64View(0, 4, nil), Float64View(0, 3, nil)}, []string{"view 0"}},
+		"no view":    {[]View{good.WithPresent([]bool{false}), bad.WithPresent([]bool{false})}, []string{"sample 0"}},
+		"mask":       {[]View{good.WithPresent([]bool{true, false}), bad}, []string{"view 0", "2", "1"}},
+		"different":  {[]View{good, views[1]}, []string{"view 1", "20"}},
+	} {
+		_, err := model.Predict(context.Background(), x.views)
+		_, again := model.Transform(context.Background(), x.views)
+		if err == nil || again == nil || err.Error() != again.Error() {
+			t.Fatalf("%s: %v, %v", name, err, again)
+		}
+		for _, part := range append(x.want, "largemvc: ") {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: the error does not say %q: %v", name, part, err)
+			}
+		}
+	}
+	// A NaN that a mask hides is none.
+	if _, err := model.Predict(context.Background(), []View{good, bad.WithPresent([]bool{false})}); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := model.Predict(ctx, views); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestPredictAllocations(t *testing.T) {
+	views, _ := blobViews(200, 4, 1, 44, 200, 90)
+	model := mustFit(t, views, Config{Clusters: 4, Epochs: 1})
+	one := sampleViews(views, 7)
+	ctx := context.Background()
+	allocations := testing.AllocsPerRun(200, func() {
+		if _, err := model.Assign(ctx, one); err != nil {
+			t.Fatal(err)
+		}
+	})
+	bytes := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := model.Assign(ctx, one); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}).AllocedBytesPerOp()
+	if allocations > 30 || bytes > 2000 {
+		t.Errorf("%v allocations of together %d bytes for a sample", allocations, bytes)
+	}
+}
+
+func BenchmarkAssignOne(b *testing.B) {
+	dims := []int{784, 392, 160}
+	views, _ := blobViews(1000, 10, 1, 45, dims...)
+	masked := slices.Clone(views)
+	masked[0] = views[0].WithPresent(make([]bool, 1000))
+	for _, preprocess := range []Preprocess{PerSample, Balanced} {
+		model := mustFit(b, views, Config{Clusters: 10, Epochs: 2, Preprocess: preprocess})
+		for name, from := range map[string][]View{"complete": views, "incomplete": masked} {
+			one := make([]View, len(views))
+			for v, x := range sampleViews(from, 5) {
+				single := make([]float32, x.cols)
+				for j, value := range x.f64 {
+					single[j] = float32(value)
+				}
+				one[v] = Float32View(1, x.cols, single).WithPresent(x.present)
+			}
+			b.Run(fmt.Sprintf("%v/%s", preprocess, name), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := model.Assign(context.Background(), one); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
