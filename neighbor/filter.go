@@ -58,6 +58,10 @@ func (b *Block[T]) incomplete() bool {
 	return false
 }
 
+// stripColumns is the number of columns of a view that a filter takes through all its steps at a time: those of the atoms
+// then stay in the cache.
+const stripColumns = 64
+
 // Filter is what a low-pass filter did to a view, in the form that takes new samples: a row for each atom of the operator.
 // It is not changed and safe for concurrent use.
 //
@@ -113,9 +117,7 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 		filters[v] = f
 		var factors []T
 		if b.incomplete() {
-			if f.All, f.Have, err = presence(ctx, base, b); err != nil {
-				return nil, err
-			}
+			f.All, f.Have = presence(base, b)
 			factors = make([]T, n)
 			f.factors(base.links, factors)
 		}
@@ -157,25 +159,25 @@ func stripWorkers[T Float](n, strips, workers int) (outer, inner int) {
 }
 
 // presence returns the atoms' sums over all samples and over those that have the view.
-func presence[T Float](ctx context.Context, base part[T], b *Block[T]) (all, have []float64, err error) {
-	n := base.links.n
-	p := part[float64]{links: base.links, factor: base.factor}
-	x := make([]float64, n*16)
-	for i := range n {
-		x[i*16] = 1
-		if b.has(i) {
-			x[i*16+1] = 1
+func presence[T Float](base part[T], b *Block[T]) (all, have []float64) {
+	l := base.links
+	all, have = make([]float64, l.atoms), make([]float64, l.atoms)
+	for i := range l.n {
+		if base.chunks == nil {
+			all[i] = 1
+			if b.has(i) {
+				have[i] = 1
+			}
+			continue
+		}
+		for e := l.ptr[i]; e < l.ptr[i+1]; e++ {
+			all[l.col[e]] += l.val[e]
+			if b.has(i) {
+				have[l.col[e]] += l.val[e]
+			}
 		}
 	}
-	t, ld, err := p.table(ctx, 1, x, 16, 16)
-	if err != nil {
-		return nil, nil, err
-	}
-	all, have = make([]float64, base.links.atoms), make([]float64, base.links.atoms)
-	for a := range all {
-		all[a], have[a] = t[a*ld], t[a*ld+1]
-	}
-	return all, have, nil
+	return all, have
 }
 
 // factors sets dst to the factor of A·x for each sample with the links.
@@ -248,7 +250,7 @@ func (s *strip[T]) run(ctx context.Context, workers int, w *stripSpace[T]) error
 	share := T(1)
 	for t := 1; t < f.Steps; t++ {
 		share /= 2
-		if err := w.part.mulStrip(ctx, workers, au, width, u, width, width); err != nil {
+		if err := w.part.product(ctx, workers, au, u, width); err != nil {
 			return err
 		}
 		if err := eachRow(ctx, workers, n, func(i int) {
@@ -268,17 +270,17 @@ func (s *strip[T]) run(ctx context.Context, workers int, w *stripSpace[T]) error
 	if f.Steps > 0 {
 		share /= 2
 	}
-	table, ldt, err := w.part.table(ctx, workers, u, width, width)
+	table, err := w.part.table(ctx, workers, u, width)
 	if err != nil {
 		return err
 	}
 	ld := Stride(f.Cols)
 	for a := range f.Atoms {
-		copy(f.Table[a*ld+s.from:a*ld+s.from+width], table[a*ldt:a*ldt+width])
+		copy(f.Table[a*ld+s.from:a*ld+s.from+width], table[a*width:(a+1)*width])
 	}
 	return parallel.For(ctx, workers, (n+gatherRows-1)/gatherRows, func(_, q int) error {
 		lo, hi := q*gatherRows, min((q+1)*gatherRows, n)
-		gather(w.part.links, lo, hi, au[lo*width:], width, table, ldt, width)
+		w.part.gather(lo, hi, au[lo*width:], table, width)
 		for i := lo; i < hi; i++ {
 			if b.has(i) {
 				finish(b.X[i*b.Ld+s.from:i*b.Ld+s.from+s.cols], au[i*width:], share, s.factor(i))
@@ -328,6 +330,7 @@ func (f *Filter[T]) Apply(ctx context.Context, l *Links, x Block[T], workers int
 	}
 	factors := make([]T, l.n)
 	f.factors(l, factors)
+	layout := newLayout[T](l, false)
 	share := T(math.Ldexp(1, -f.Steps))
 	ld := Stride(f.Cols)
 	return parallel.For(ctx, workers, (l.n+gatherRows-1)/gatherRows, func(_, b int) error {
@@ -336,7 +339,7 @@ func (f *Filter[T]) Apply(ctx context.Context, l *Links, x Block[T], workers int
 			return err
 		}
 		au := make([]T, (hi-lo)*ld)
-		gather(l, lo, hi, au, ld, f.Table, ld, ld)
+		layout.gather(lo, hi, au, f.Table, ld)
 		for i := lo; i < hi; i++ {
 			row := x.X[i*x.Ld : i*x.Ld+x.Cols]
 			if !x.has(i) {

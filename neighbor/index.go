@@ -134,7 +134,7 @@ func (x *Index[T]) buildExact(ctx context.Context, src *source[T], hashes [][]ui
 	if e.graph, err = mix(ctx, parts, x.weights, e.cover, x.cfg.Workers); err != nil {
 		return err
 	}
-	x.exact, x.op = e, &Graph{e.graph}
+	x.exact, x.op = e, &Graph{links: e.graph}
 	return nil
 }
 
@@ -159,7 +159,7 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T]) error {
 	if err != nil {
 		return err
 	}
-	x.op = &Factor{b}
+	x.op = &Factor{links: b}
 	return nil
 }
 

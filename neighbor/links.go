@@ -3,8 +3,6 @@ package neighbor
 import (
 	"fmt"
 	"math"
-
-	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // Links is a sparse matrix with non-negative entries: the weights by which each of its samples, the rows, hangs on atoms,
@@ -97,32 +95,4 @@ func (l *Links) transpose() *Links {
 		}
 	}
 	return t
-}
-
-// gather sets row i of dst, for i from lo to hi, to Σ_a l_ia·(row a of x). dst begins at row lo and has the stride ldd, x
-// the stride ldx; width columns, a multiple of 16, are set.
-func gather[T Float](l *Links, lo, hi int, dst []T, ldd int, x []T, ldx, width int) {
-	w := make([]T, 1)
-	for i := lo; i < hi; i++ {
-		row := dst[(i-lo)*ldd : (i-lo)*ldd+width]
-		clear(row)
-		for e := l.ptr[i]; e < l.ptr[i+1]; e++ {
-			w[0] = T(l.val[e])
-			kernel.RowAxpy(row, x[int(l.col[e])*ldx:], w, width)
-		}
-	}
-}
-
-// scatter adds l_ia·(row i of x) to row a of dst for i from lo to hi. dst has the stride width, x the stride ldx; width is
-// a multiple of 16.
-func scatter[T Float](l *Links, lo, hi int, dst []T, x []T, ldx, width int) {
-	w := make([]T, 1)
-	for i := lo; i < hi; i++ {
-		row := x[i*ldx : i*ldx+width]
-		for e := l.ptr[i]; e < l.ptr[i+1]; e++ {
-			w[0] = T(l.val[e])
-			a := int(l.col[e]) * width
-			kernel.RowAxpy(dst[a:a+width], row, w, width)
-		}
-	}
 }

@@ -26,7 +26,7 @@ func Mutual(l *Lists, rest float64) (*Graph, error) {
 		return nil, fmt.Errorf("neighbor: one-sided edges have the factor %v", rest)
 	}
 	a, _ := l.mutual(rest)
-	return &Graph{a}, nil
+	return &Graph{links: a}, nil
 }
 
 func (l *Lists) check() error {
@@ -160,7 +160,7 @@ func Mix(ctx context.Context, graphs []*Graph, weights []float64, workers int) (
 	if err != nil {
 		return nil, err
 	}
-	return &Graph{l}, nil
+	return &Graph{links: l}, nil
 }
 
 // covered returns, for each sample, the weight of the parts in which it has links.

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"flag"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc"
+)
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{"-h"}, {"help"}, {"--help"}} {
+		if status, stdout, stderr := runLine(args...); status != exitOK || stderr != "" || !strings.Contains(stdout, "largemvc fit") {
+			t.Errorf("%v: status %d, %q, %q", args, status, stdout, stderr)
+		}
+	}
+	status, stdout, stderr := runLine("fit", "-h")
+	if status != exitOK || stderr != "" {
+		t.Fatalf("status %d, %q", status, stderr)
+	}
+	f := fitFlags(&fitOptions{})
+	listed := 0
+	f.VisitAll(func(fl *flag.Flag) {
+		listed++
+		if !strings.Contains(stdout, "\n  -"+fl.Name) {
+			t.Errorf("-%s is not explained", fl.Name)
+		}
+		name, text := flag.UnquoteUsage(fl)
+		if fl.DefValue != "" && !strings.Contains(stdout, "(default "+fl.DefValue+")") {
+			t.Errorf("-%s has no default in the help", fl.Name)
+		}
+		if fl.DefValue == "" && fl.Name != "data" && !strings.Contains(text, "default") {
+			t.Errorf("-%s does not say what happens without it", fl.Name)
+		}
+		if name == "value" || name == "string" || name == "int" || name == "float" {
+			t.Errorf("-%s does not name its argument", fl.Name)
+		}
+	})
+	if listed < 28 {
+		t.Errorf("%d flags", listed)
+	}
+}
+
+// apart are the fields of Config that no flag sets, and why.
+var apart = map[string]string{
+	"StartLabels": "-start-labels", "StartAnchors": "for programs: matrices in memory", "Overwrite": "always: the command has read the only copy",
+	"Progress": "the bar", "ExtraLoss": "for programs: a function",
+}
+
+func TestEveryOptionHasAFlag(t *testing.T) {
+	o := &fitOptions{}
+	f := fitFlags(o)
+	before := o.config
+	changed := map[string]bool{}
+	f.VisitAll(func(fl *flag.Flag) {
+		for _, value := range []string{"3", "2.5", "true", "amvc", "selu", "paper", "balanced", "spectral", "64", "data", "free", "sum", "always"} {
+			if fl.Name == "data" || fl.Name == "out" || fl.Name == "save" || fl.Name == "resume" || fl.Name == "start-labels" {
+				return
+			}
+			if f.Set(fl.Name, value) == nil && fl.Value.String() != fl.DefValue {
+				break
+			}
+		}
+		a, b := reflect.ValueOf(before), reflect.ValueOf(o.config)
+		for i := range a.NumField() {
+			if a.Field(i).Kind() != reflect.Func && !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+				changed[a.Type().Field(i).Name] = true
+			}
+		}
+	})
+	for i := range reflect.TypeFor[largemvc.Config]().NumField() {
+		name := reflect.TypeFor[largemvc.Config]().Field(i).Name
+		if _, ok := apart[name]; !ok && !changed[name] {
+			t.Errorf("no flag sets Config.%s", name)
+		}
+	}
+}
+
+func TestParseFit(t *testing.T) {
+	o, _, err := parseFit([]string{"-data", "a.npz", "-data", "b.npz", "-epochs", "0", "-signs", "free", "-rho-scale", "unit", "-detach",
+		"-one-sided", "-reduction", "sum", "-tolerance", "1e-4", "-patience", "9"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Join(o.data, " ") != "a.npz b.npz" {
+		t.Errorf("data %q", o.data)
+	}
+	c := o.config
+	if c.Epochs != largemvc.NoTraining || c.Signs != largemvc.Unconstrained || c.RhoScale != largemvc.UnitScale || !c.DetachAnchors ||
+		!c.OneSided || c.Reduction != largemvc.Sum || c.Tolerance != 1e-4 || c.Patience != 9 {
+		t.Errorf("%+v", c)
+	}
+}

@@ -1,0 +1,107 @@
+// Command largemvc clusters multi-view data with LargeMvC-Net.
+//
+//	largemvc fit -data FILE [-clusters C] [-out labels.csv] [-json] …
+//
+// 'largemvc fit -h' explains every flag. The exit status is 0 where all went well, 1 where a file or its data is broken or
+// the training did not come to its end, 2 where the command was used wrongly. Progress and errors go to standard error,
+// the result alone to standard output.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+)
+
+// The exit statuses.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
+	boundMemory()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// command is a subcommand. Its error decides the exit status; stdout is not touched where a command fails before it has a
+// result.
+type command struct {
+	name, summary string
+	run           func(ctx context.Context, args []string, stdout, stderr io.Writer) error
+}
+
+func commands() []command {
+	return []command{
+		{"fit", "cluster the samples of a data set", runFit},
+	}
+}
+
+// run runs the command line without the program's name and returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	err := dispatch(ctx, args, stdout, stderr)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(stderr, "largemvc: "+oneLine(err))
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitError
+}
+
+func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) == 0 {
+		return usagef("no command given ('largemvc -h' lists them)")
+	}
+	switch args[0] {
+	case "-h", "-help", "--help", "help":
+		return overview(stdout)
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return c.run(ctx, args[1:], stdout, stderr)
+		}
+	}
+	return usagef("unknown command %q ('largemvc -h' lists the commands)", args[0])
+}
+
+// overview lists the commands.
+func overview(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("largemvc clusters samples that several views describe, with LargeMvC-Net.\n\nCommands:\n")
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "  largemvc %-8s %s ('largemvc %s -h' explains the flags)\n", c.name, c.summary, c.name)
+	}
+	b.WriteString("\nExit status: 0 done, 1 a file, its data or the training failed, 2 wrong usage.\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// usageError is a wrong use of the command.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// oneLine is an error's text on one line, without the prefixes of this project's packages.
+func oneLine(err error) string {
+	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	for i, l := range lines {
+		l = strings.TrimSpace(l)
+		for _, prefix := range []string{"largemvc: ", "dataset: "} {
+			l = strings.TrimPrefix(l, prefix)
+		}
+		lines[i] = l
+	}
+	return strings.Join(lines, "; ")
+}

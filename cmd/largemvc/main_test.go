@@ -1,0 +1,419 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// writeSet writes n samples of three well separated classes in two views, with labels if asked for, and returns the path.
+func writeSet(t *testing.T, n int, labels bool) string {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 1))
+	dims := []int{12, 8}
+	var arrays []dataset.Array
+	for v, d := range dims {
+		centres := make([]float64, 3*d)
+		for i := range centres {
+			centres[i] = rng.NormFloat64()
+		}
+		x := make([]float64, n*d)
+		for i := range x {
+			x[i] = centres[i/d%3*d+i%d] + 0.1*rng.NormFloat64()
+		}
+		arrays = append(arrays, dataset.Array{Name: fmt.Sprintf("X%d", v), Shape: []int{n, d}, Data: x})
+	}
+	if labels {
+		y := make([]int, n)
+		for i := range y {
+			y[i] = i % 3
+		}
+		arrays = append(arrays, dataset.Array{Name: "y", Data: y})
+	}
+	path := filepath.Join(t.TempDir(), "set.npz")
+	if err := dataset.WriteNPZ(path, false, arrays...); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// runLine runs the command line and returns what it left.
+func runLine(args ...string) (status int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	status = run(context.Background(), args, &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+// object decodes exactly one JSON object.
+func object(t *testing.T, s string) map[string]any {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(s))
+	var m map[string]any
+	if err := d.Decode(&m); err != nil {
+		t.Fatalf("%v in %q", err, s)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		t.Fatalf("something follows the object: %q", s)
+	}
+	return m
+}
+
+// keys are those that scripts may rely on.
+var keys = strings.Fields(`samples views dims clusters anchors layers epochs variant activation preset preprocess seed float status
+	loss_first loss_last init_seconds seconds_per_epoch fit_seconds peak_rss_mb cluster_sizes
+	acc nmi ari purity start_acc start_nmi start_ari`)
+
+func TestFitJSON(t *testing.T) {
+	path := writeSet(t, 60, true)
+	status, stdout, stderr := runLine("fit", "-data", path, "-epochs", "12", "-seed", "7", "-json")
+	if status != exitOK {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	m := object(t, stdout)
+	for _, k := range keys {
+		if v, ok := m[k]; !ok || v == nil {
+			t.Errorf("%s is %v", k, v)
+		}
+	}
+	for k, want := range map[string]any{"samples": 60.0, "views": 2.0, "clusters": 3.0, "anchors": 3.0, "layers": 2.0, "epochs": 12.0,
+		"variant": "large", "activation": "relu", "preset": "default", "preprocess": "sample", "seed": 7.0, "float": 32.0,
+		"status": "epoch limit", "acc": 1.0, "nmi": 1.0, "ari": 1.0, "purity": 1.0, "start_acc": 1.0} {
+		if m[k] != want {
+			t.Errorf("%s is %v, want %v", k, m[k], want)
+		}
+	}
+	if s := fmt.Sprint(m["dims"], m["cluster_sizes"]); s != "[12 8] [20 20 20]" {
+		t.Errorf("dims and sizes are %s", s)
+	}
+	if first, last := m["loss_first"].(float64), m["loss_last"].(float64); !(last < first) {
+		t.Errorf("the loss went from %v to %v", first, last)
+	}
+	if rss := m["peak_rss_mb"].(float64); rss < 1 || rss > 10000 {
+		t.Errorf("peak_rss_mb is %v", rss)
+	}
+	if !strings.Contains(stderr, "epoch 12/12") {
+		t.Errorf("standard error has no progress: %q", stderr)
+	}
+}
+
+func TestFitNulls(t *testing.T) {
+	path := writeSet(t, 30, false)
+	status, stdout, stderr := runLine("fit", "-data", path, "-clusters", "3", "-epochs", "0", "-json", "-quiet")
+	if status != exitOK || stderr != "" {
+		t.Fatalf("status %d: %q", status, stderr)
+	}
+	m := object(t, stdout)
+	for _, k := range strings.Fields("seconds_per_epoch acc nmi ari purity start_acc start_nmi start_ari classes") {
+		if v, ok := m[k]; !ok || v != nil {
+			t.Errorf("%s is %v (there: %v), want null", k, v, ok)
+		}
+	}
+	if m["epochs"] != 0.0 || m["loss_first"] != m["loss_last"] {
+		t.Errorf("without training: %v epochs, loss %v and %v", m["epochs"], m["loss_first"], m["loss_last"])
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if number(x) != nil {
+			t.Errorf("%v becomes a number", x)
+		}
+	}
+	if p := number(0.5); p == nil || *p != 0.5 {
+		t.Error("0.5 is lost")
+	}
+}
+
+func TestLabelsFile(t *testing.T) {
+	path := writeSet(t, 30, true)
+	out := filepath.Join(t.TempDir(), "labels.csv")
+	args := []string{"fit", "-data", path, "-epochs", "3", "-out", out}
+	status, stdout, stderr := runLine(args...)
+	if status != exitOK {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	for _, want := range []string{"30 samples, 2 views, 12 + 8 features", "clusters", "ACC 100.0 %"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, stdout)
+		}
+	}
+	first, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(first)), "\n")
+	if len(lines) != 31 || lines[0] != "sample,label" {
+		t.Fatalf("%d lines, the first %q", len(lines), lines[0])
+	}
+	for i, l := range lines[1:] {
+		// Equal sizes are numbered by first appearance, so the classes 0, 1, 2, 0, … come back.
+		if want := fmt.Sprintf("%d,%d", i, i%3); l != want {
+			t.Errorf("line %d is %q, want %q", i+2, l, want)
+		}
+	}
+	// The same line again gives the same labels; they start another run.
+	if status, _, _ = runLine(args...); status != exitOK {
+		t.Fatal("the second run fails")
+	}
+	if second, err := os.ReadFile(out); err != nil || !bytes.Equal(first, second) {
+		t.Error("the same seed gives other labels")
+	}
+	status, stdout, stderr = runLine("fit", "-data", path, "-epochs", "2", "-json", "-start-labels", out)
+	if m := object(t, stdout); status != exitOK || m["start"] != "labels" || m["start_acc"] != 1.0 {
+		t.Errorf("status %d, start %v, start_acc %v: %s", status, m["start"], m["start_acc"], stderr)
+	}
+}
+
+func TestSeedsGiveTheSameNumbers(t *testing.T) {
+	path := writeSet(t, 60, true)
+	loss := func(workers, seed string) any {
+		_, stdout, _ := runLine("fit", "-data", path, "-epochs", "5", "-workers", workers, "-seed", seed, "-json", "-quiet")
+		return object(t, stdout)["loss_last"]
+	}
+	if a, b := loss("1", "3"), loss("2", "3"); a != b {
+		t.Errorf("loss %v with one worker, %v with two", a, b)
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	path := writeSet(t, 12, false)
+	for _, test := range []struct {
+		args string
+		want string
+	}{
+		{"", "no command given"},
+		{"cluster", `unknown command "cluster"`},
+		{"fit", "-data FILE is missing"},
+		{"fit -data x.npz more", `unexpected argument "more"`},
+		{"fit -dota x.npz", "-dota"},
+		{"fit -data", "-data"},
+		{"fit -data x.npz -variant huge", "must be large, amvc, rmvc"},
+		{"fit -data x.npz -float 16", "must be 32, 64"},
+		{"fit -data x.npz -epochs -1", "-epochs is -1"},
+		{"fit -data x.npz -epochs ten", "-epochs"},
+		{"fit -data x.npz -layers 0", "-layers is 0, want at least 1"},
+		{"fit -data x.npz -lr 0", "-lr is 0"},
+		{"fit -data x.npz -lr NaN", "-lr is NaN"},
+		{"fit -data x.npz -lipschitz 0.5", "-lipschitz is 0.5"},
+		{"fit -data x.npz -clusters -2", "-clusters is -2"},
+		{"fit -data " + path, "holds no labels"},
+		{"fit -data " + path + " -clusters 13", "13 clusters for 12 samples"},
+		{"fit -data " + path + " -clusters 2 -anchors 13", "13 anchors for 12 samples"},
+	} {
+		status, stdout, stderr := runLine(strings.Fields(test.args)...)
+		checkFailure(t, test.args, exitUsage, status, stdout, stderr, test.want)
+	}
+}
+
+// checkFailure wants the status, nothing on standard output and one line with want on standard error.
+func checkFailure(t *testing.T, name string, wantStatus, status int, stdout, stderr, want string) {
+	t.Helper()
+	if status != wantStatus {
+		t.Errorf("%s: status %d, want %d", name, status, wantStatus)
+	}
+	if stdout != "" {
+		t.Errorf("%s: standard output has %q", name, stdout)
+	}
+	if strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "largemvc: ") || !strings.Contains(stderr, want) {
+		t.Errorf("%s: standard error is %q, want one line with %q", name, stderr, want)
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name string, data []byte) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	whole, err := os.ReadFile(writeSet(t, 30, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := write("good.npz", whole)
+	npz := func(name string, arrays ...dataset.Array) string {
+		path := filepath.Join(folder, name)
+		if err := dataset.WriteNPZ(path, false, arrays...); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	labels := write("start.csv", []byte("sample,label\n0,1\n2,0\n"))
+	for _, test := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"missing", []string{"-data", filepath.Join(folder, "none.npz")}, "none.npz"},
+		{"truncated", []string{"-data", write("cut.npz", whole[:len(whole)/2])}, "cut.npz"},
+		{"empty", []string{"-data", write("empty.npz", nil)}, "empty.npz"},
+		{"text", []string{"-data", write("noise.npz", bytes.Repeat([]byte("no numbers here\n"), 20))}, "noise.npz"},
+		{"NaN", []string{"-data", npz("nan.npz",
+			dataset.Array{Name: "X0", Shape: []int{3, 2}, Data: []float64{1, 2, 3, math.NaN(), 5, 6}},
+			dataset.Array{Name: "y", Data: []int{0, 1, 1}})}, "row 1"},
+		{"different n", []string{"-data", npz("sizes.npz",
+			dataset.Array{Name: "X0", Shape: []int{3, 2}, Data: []float64{1, 2, 3, 4, 5, 6}},
+			dataset.Array{Name: "X1", Shape: []int{2, 3}, Data: []float64{1, 2, 3, 4, 5, 6}},
+			dataset.Array{Name: "y", Data: []int{0, 1, 1}})}, "sizes.npz"},
+		{"constant", []string{"-data", npz("constant.npz",
+			dataset.Array{Name: "X0", Shape: []int{3, 2}, Data: []float64{1, 1, 1, 1, 1, 1}},
+			dataset.Array{Name: "y", Data: []int{0, 1, 1}})}, "constant"},
+		{"no folder for the labels", []string{"-data", good, "-out", filepath.Join(folder, "none", "labels.csv")}, "no folder"},
+		{"labels over a folder", []string{"-data", good, "-out", folder}, "is a folder"},
+		{"start labels out of step", []string{"-data", good, "-start-labels", labels}, `sample "2" where 1 was to come`},
+		{"no start labels", []string{"-data", good, "-start-labels", filepath.Join(folder, "none.csv")}, "none.csv"},
+	} {
+		status, stdout, stderr := runLine(append([]string{"fit", "-epochs", "2", "-quiet"}, test.args...)...)
+		checkFailure(t, test.name, exitError, status, stdout, stderr, test.want)
+	}
+}
+
+func TestStartLabels(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"0\n1\n1\n", ""},
+		{"label,sample\n0,0\n1,1\n0,2\n", ""},
+		{"0\n1\n", "2 labels for 3 samples"},
+		{"0\n2\n1\n", `the label "2" is no number from 0 to 1`},
+		{"0\nx\n1\n", `the label "x"`},
+		{"a,b\n0,1\n", "none of which is called label"},
+		{"label,x\n0,1\n1\n", "wrong number of fields"},
+	} {
+		path := filepath.Join(t.TempDir(), "labels.csv")
+		if err := os.WriteFile(path, []byte(test.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		labels, err := readStartLabels(path, 3, 2)
+		if test.want == "" && (err != nil || len(labels) != 3) {
+			t.Errorf("%q: %v, %v", test.text, labels, err)
+		}
+		if test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%q: error %v, want %q", test.text, err, test.want)
+		}
+	}
+}
+
+// trigger cancels when the first line of progress is written.
+type trigger struct {
+	bytes.Buffer
+	cancel context.CancelFunc
+}
+
+func (w *trigger) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("epoch ")) {
+		w.cancel()
+	}
+	return w.Buffer.Write(p)
+}
+
+func TestInterrupt(t *testing.T) {
+	path := writeSet(t, 60, true)
+	ctx, cancel := context.WithCancel(context.Background())
+	var stdout bytes.Buffer
+	stderr := &trigger{cancel: cancel}
+	out := filepath.Join(t.TempDir(), "labels.csv")
+	status := run(ctx, []string{"fit", "-data", path, "-epochs", "500", "-json", "-out", out}, &stdout, stderr)
+	m := object(t, stdout.String())
+	if status != exitError || m["status"] != "cancelled" || m["epochs"] != 1.0 || m["epochs_asked"] != 500.0 {
+		t.Errorf("status %d, %v after %v of %v epochs", status, m["status"], m["epochs"], m["epochs_asked"])
+	}
+	if !strings.Contains(stderr.String(), "largemvc: cancelled after 1 of 500 epochs") {
+		t.Errorf("standard error is %q", stderr.String())
+	}
+	if b, err := os.ReadFile(out); err != nil || bytes.Count(b, []byte("\n")) != 61 {
+		t.Errorf("labels: %v, %q", err, b)
+	}
+	// Before the first epoch there is nothing to print.
+	stdout.Reset()
+	var errs bytes.Buffer
+	status = run(ctx, []string{"fit", "-data", path, "-json"}, &stdout, &errs)
+	checkFailure(t, "cancelled at once", exitError, status, stdout.String(), errs.String(), "no result")
+}
+
+func TestResume(t *testing.T) {
+	path := writeSet(t, 60, true)
+	folder := t.TempDir()
+	state, model := filepath.Join(folder, "state"), filepath.Join(folder, "model")
+	args := []string{"fit", "-data", path, "-epochs", "40", "-seed", "3", "-layers", "3", "-json", "-quiet"}
+	_, whole, _ := runLine(args...)
+	want := object(t, whole)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var stdout bytes.Buffer
+	line := append(slices.DeleteFunc(slices.Clone(args), func(s string) bool { return s == "-quiet" }), "-checkpoint", state)
+	if status := run(ctx, line, &stdout, &trigger{cancel: cancel}); status != exitError {
+		t.Fatalf("interrupted: status %d", status)
+	}
+	status, resumed, stderr := runLine("fit", "-data", path, "-resume", state, "-save", model, "-json", "-quiet")
+	if status != exitOK {
+		t.Fatalf("resumed: status %d, %s", status, stderr)
+	}
+	got := object(t, resumed)
+	for _, k := range strings.Fields("loss_first loss_last epochs epochs_asked layers seed clusters variant status acc") {
+		if got[k] != want[k] {
+			t.Errorf("%s is %v, without an interruption %v", k, got[k], want[k])
+		}
+	}
+	if _, err := largemvc.Load(model); err != nil {
+		t.Errorf("the model: %v", err)
+	}
+	status, resumed, stderr = runLine("fit", "-data", path, "-resume", state, "-epochs", "50", "-json", "-quiet")
+	if status != exitOK {
+		t.Fatalf("trained on: status %d, %s", status, stderr)
+	}
+	if got = object(t, resumed); got["epochs"] != 50.0 || !(got["loss_last"].(float64) < want["loss_last"].(float64)) {
+		t.Errorf("trained on: %v epochs, loss %v after %v", got["epochs"], got["loss_last"], want["loss_last"])
+	}
+
+	status, out, stderr := runLine("fit", "-data", path, "-resume", state, "-layers", "2")
+	checkFailure(t, "another setting", exitUsage, status, out, stderr, "-layers cannot be given with -resume")
+	status, out, stderr = runLine("fit", "-data", path, "-resume", path, "-quiet")
+	checkFailure(t, "no checkpoint", exitError, status, out, stderr, "set.npz")
+	status, out, stderr = runLine("fit", "-data", path, "-resume", state, "-float", "64", "-quiet")
+	checkFailure(t, "other arithmetic", exitError, status, out, stderr, "give -float 32")
+	status, out, stderr = runLine("fit", "-data", writeSet(t, 30, true), "-resume", state, "-quiet")
+	checkFailure(t, "other data", exitError, status, out, stderr, "60×12")
+}
+
+func TestSeveralFiles(t *testing.T) {
+	folder := t.TempDir()
+	rng := rand.New(rand.NewPCG(2, 2))
+	var args []string
+	for _, name := range []string{"shape", "colour"} {
+		x := make([]float64, 40*6)
+		for i := range x {
+			x[i] = float64(i/6%2)*float64(i%6) + 0.1*rng.NormFloat64()
+		}
+		path := filepath.Join(folder, name+".npz")
+		if err := dataset.WriteNPZ(path, true, dataset.Array{Name: "X0", Shape: []int{40, 6}, Data: x}); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "-data", path)
+	}
+	status, stdout, stderr := runLine(append([]string{"fit", "-clusters", "2", "-epochs", "2", "-json", "-float", "64",
+		"-variant", "amvc", "-activation", "selu", "-preset", "paper", "-preprocess", "balanced", "-start", "spectral"}, args...)...)
+	if status != exitOK {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	m := object(t, stdout)
+	for k, want := range map[string]any{"views": 2.0, "float": 64.0, "variant": "amvc", "activation": "selu", "preset": "paper",
+		"preprocess": "balanced", "start": "spectral"} {
+		if m[k] != want {
+			t.Errorf("%s is %v, want %v", k, m[k], want)
+		}
+	}
+}

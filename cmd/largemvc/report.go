@@ -1,0 +1,180 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/largemvc/largemvc"
+)
+
+// report is what fit prints. A nil pointer is a number that does not exist: null in JSON.
+type report struct {
+	Samples       int     `json:"samples"`
+	Views         int     `json:"views"`
+	Dims          []int   `json:"dims"`
+	Classes       *int    `json:"classes"`
+	Clusters      int     `json:"clusters"`       // asked for
+	ClustersFound int     `json:"clusters_found"` // fewer where H has fewer distinct rows
+	Anchors       int     `json:"anchors"`
+	Layers        int     `json:"layers"`
+	Epochs        int     `json:"epochs"` // done
+	EpochsAsked   int     `json:"epochs_asked"`
+	LearningRate  float64 `json:"learning_rate"`
+	Variant       string  `json:"variant"`
+	Activation    string  `json:"activation"`
+	Preset        string  `json:"preset"`
+	Preprocess    string  `json:"preprocess"`
+	Start         string  `json:"start"`
+	Seed          uint64  `json:"seed"`
+	Restarts      int     `json:"restarts"`
+	RestartKept   int     `json:"restart_kept"` // from 0
+	Float         int     `json:"float"`
+	Status        string  `json:"status"`
+
+	LossFirst *float64 `json:"loss_first"`
+	LossLast  *float64 `json:"loss_last"`
+
+	ReadSeconds     float64  `json:"read_seconds"`
+	InitSeconds     float64  `json:"init_seconds"`      // preprocessing and first anchors
+	SecondsPerEpoch *float64 `json:"seconds_per_epoch"` // median
+	FitSeconds      float64  `json:"fit_seconds"`       // all but reading
+	PeakRSS         *float64 `json:"peak_rss_mb"`       // MiB, whole process
+
+	ClusterSizes []int `json:"cluster_sizes"`
+
+	ACC      *float64 `json:"acc"`
+	NMI      *float64 `json:"nmi"`
+	ARI      *float64 `json:"ari"`
+	Purity   *float64 `json:"purity"`
+	StartACC *float64 `json:"start_acc"`
+	StartNMI *float64 `json:"start_nmi"`
+	StartARI *float64 `json:"start_ari"`
+}
+
+// number returns x, or nil where it is NaN or infinite.
+func number(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// newReport gathers the report and scores the clusters where the classes are known.
+func newReport(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Duration) (*report, error) {
+	g := &o.config
+	r := &report{
+		Samples: in.samples, Views: len(in.views), Dims: in.dims, Clusters: g.Clusters, ClustersFound: c.Clusters,
+		Anchors: g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0), LearningRate: g.LearningRate,
+		Variant: g.Variant.String(), Activation: g.Activation.String(), Preset: g.Preset.String(),
+		Preprocess: g.Preprocess.String(), Start: g.Start.String(), Seed: g.Seed, Restarts: g.Restarts, RestartKept: c.Restart,
+		Float: 32, Status: c.Status.String(),
+		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
+		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: c.Sizes,
+	}
+	if g.Float == largemvc.Float64 {
+		r.Float = 64
+	}
+	if g.StartLabels != nil {
+		r.Start = "labels"
+	}
+	if len(c.Loss) > 0 {
+		r.LossFirst, r.LossLast = number(c.Loss[0]), number(c.Loss[len(c.Loss)-1])
+	}
+	if c.Epochs > 0 {
+		r.SecondsPerEpoch = number(c.Timings.Epoch.Seconds())
+	}
+	if bytes, ok := peakRSS(); ok {
+		r.PeakRSS = number(float64(bytes) / (1 << 20))
+	}
+	if in.labels == nil {
+		return r, nil
+	}
+	r.Classes = &in.classes
+	s, err := largemvc.Evaluate(in.labels, c.Labels)
+	if err != nil {
+		return nil, err
+	}
+	r.ACC, r.NMI, r.ARI, r.Purity = number(s.ACC), number(s.NMI), number(s.ARI), number(s.Purity)
+	if c.StartLabels != nil {
+		if s, err = largemvc.Evaluate(in.labels, c.StartLabels); err != nil {
+			return nil, err
+		}
+		r.StartACC, r.StartNMI, r.StartARI = number(s.ACC), number(s.NMI), number(s.ARI)
+	}
+	return r, nil
+}
+
+// print writes the report as one line of JSON or as a table.
+func (r *report) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(r)
+	}
+	return r.table(w)
+}
+
+// table writes the report for people.
+func (r *report) table(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line("data", "%d samples, %s, %s features", r.Samples, count(r.Views, "view"), join(r.Dims, " + "))
+	line("network", "%s, %s, %s, %s, %s preset", r.Variant, count(r.Layers, "layer"), count(r.Anchors, "anchor"), r.Activation, r.Preset)
+	line("preparation", "preprocessing %s, start %s, seed %d, float%d", r.Preprocess, r.Start, r.Seed, r.Float)
+	line("training", "%s (%s)", count(r.Epochs, "epoch"), r.Status)
+	if r.LossFirst != nil && r.LossLast != nil {
+		line("loss", "%.6g at the start, %.6g at the end", *r.LossFirst, *r.LossLast)
+	}
+	seconds := fmt.Sprintf("%.3g s reading, %.3g s first anchors, ", r.ReadSeconds, r.InitSeconds)
+	if r.SecondsPerEpoch != nil {
+		seconds += fmt.Sprintf("%.3g s an epoch, ", *r.SecondsPerEpoch)
+	}
+	line("time", "%s%.3g s for the fit", seconds, r.FitSeconds)
+	if r.PeakRSS != nil {
+		line("memory", "%.0f MiB at most", *r.PeakRSS)
+	}
+	line("clusters", "%d of sizes %s", r.ClustersFound, join(r.ClusterSizes, ", "))
+	if r.ClustersFound < r.Clusters {
+		line("", "fewer than the %d asked for: the representation has no more distinct rows", r.Clusters)
+	}
+	if r.ACC != nil {
+		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(r.ACC), percent(r.NMI), percent(r.ARI), percent(r.Purity), *r.Classes)
+	}
+	if r.StartACC != nil {
+		line("at the start", "ACC %s, NMI %s, ARI %s", percent(r.StartACC), percent(r.StartNMI), percent(r.StartARI))
+	}
+	return t.Flush()
+}
+
+// percent is a fraction in percent; a score that does not exist is a dash.
+func percent(x *float64) string {
+	if x == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100**x)
+}
+
+// count is a number of things.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// join lists numbers, at most twenty of them.
+func join(x []int, separator string) string {
+	const most = 20
+	parts := make([]string, 0, min(len(x), most+1))
+	for i, v := range x {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("… (%d more)", len(x)-most))
+			break
+		}
+		parts = append(parts, fmt.Sprint(v))
+	}
+	return strings.Join(parts, separator)
+}

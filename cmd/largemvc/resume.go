@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/largemvc/largemvc"
+)
+
+// withResume are the flags that may stand beside -resume: all that is not a setting of the training that goes on.
+var withResume = []string{"resume", "data", "out", "save", "json", "quiet", "epochs", "tolerance", "patience", "float", "workers",
+	"checkpoint", "checkpoint-every"}
+
+// checkResume refuses settings that a training which goes on has already.
+func (o *fitOptions) checkResume() error {
+	if o.resume == "" {
+		return nil
+	}
+	for name := range o.given {
+		if !slices.Contains(withResume, name) {
+			return usagef("fit: -%s cannot be given with -resume: the training goes on with the settings of then", name)
+		}
+	}
+	return nil
+}
+
+// train fits, or goes on from a checkpoint. After that the configuration is the one of the training.
+func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering, error) {
+	if o.resume == "" {
+		return largemvc.Fit(ctx, in.views, o.config)
+	}
+	asked := o.config
+	read := false
+	c, err := largemvc.Resume(ctx, in.views, o.resume, func(c *largemvc.Config) {
+		read = true
+		c.Progress, c.Overwrite = asked.Progress, true
+		for name, set := range map[string]func(){
+			"epochs":           func() { c.Epochs = asked.Epochs },
+			"tolerance":        func() { c.Tolerance = asked.Tolerance },
+			"patience":         func() { c.Patience = asked.Patience },
+			"workers":          func() { c.Workers = asked.Workers },
+			"checkpoint":       func() { c.Checkpoint = asked.Checkpoint },
+			"checkpoint-every": func() { c.CheckpointEvery = asked.CheckpointEvery },
+		} {
+			if o.given[name] {
+				set()
+			}
+		}
+		o.config = *c
+	})
+	if c == nil && read && o.config.Float != asked.Float {
+		return nil, fmt.Errorf("%s: the training was in float%v: give -float %v", o.resume, o.config.Float, o.config.Float)
+	}
+	return c, err
+}

@@ -1,0 +1,6 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+
+package main
+
+// peakRSS is not known here.
+func peakRSS() (int64, bool) { return 0, false }

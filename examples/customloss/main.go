@@ -1,0 +1,93 @@
+// Command customloss adds a term of its own to the loss: the entropy of softmax(H), row by row, which asks each sample to
+// choose a cluster. First by Config.ExtraLoss, then on a graph of its own.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/examples/internal/synthetic"
+)
+
+func main() {
+	if err := run(context.Background(), os.Stdout, 100); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, w io.Writer, epochs int) error {
+	x, classes := synthetic.Views(3, 400, 4, 1.5, 20, 10)
+	views := []largemvc.View{largemvc.MatrixView(x[0]), largemvc.MatrixView(x[1])}
+	for _, weight := range []float64{0, 0.1} {
+		c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 4, Epochs: epochs, Float: largemvc.Float64,
+			ExtraLoss: func(net largemvc.Network) (*gorgonia.Node, error) { return entropy(net, weight) }})
+		if err != nil {
+			return err
+		}
+		acc, err := largemvc.Accuracy(classes, c.Labels)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "Fit with entropy × %.1f: loss %.4f → %.4f, ACC %.3f\n", weight, c.Loss[0], c.Loss[len(c.Loss)-1], acc)
+	}
+	// An untrained network has the anchors of the start: here those of the data as they are.
+	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 4, Epochs: largemvc.NoTraining, Preprocess: largemvc.Raw})
+	if err != nil {
+		return err
+	}
+	return onGraph(w, x, largemvc.StartPoint{Anchors: []mat.Matrix{c.Anchors(0, 0), c.Anchors(0, 1)}}, epochs)
+}
+
+// onGraph does the same by hand: network, loss, gradients, solver.
+func onGraph(w io.Writer, x []*mat.Dense, start largemvc.StartPoint, epochs int) error {
+	data, err := largemvc.NewData(tensor.Float64, []mat.Matrix{x[0], x[1]}, nil)
+	if err != nil {
+		return err
+	}
+	var net largemvc.LargeMvCNet
+	if err := net.Build(largemvc.Env{G: gorgonia.NewGraph()}, data, start); err != nil {
+		return err
+	}
+	extra, err := entropy(&net, 0.1)
+	if err != nil {
+		return err
+	}
+	cost, err := gorgonia.Add(net.Loss(), extra)
+	if err != nil {
+		return err
+	}
+	if _, err := gorgonia.Grad(cost, net.Learnables()...); err != nil {
+		return err
+	}
+	vm := gorgonia.NewTapeMachine(cost.Graph(), gorgonia.BindDualValues(net.Learnables()...))
+	defer vm.Close()
+	solver := gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.01))
+	var first float64
+	for epoch := range epochs {
+		if err := vm.RunAll(); err != nil {
+			return err
+		}
+		if epoch == 0 {
+			first = cost.Value().Data().(float64)
+		}
+		if err := solver.Step(gorgonia.NodesToValueGrads(net.Learnables())); err != nil {
+			return err
+		}
+		if err := net.Project(); err != nil {
+			return err
+		}
+		if epoch < epochs-1 {
+			vm.Reset()
+		}
+	}
+	_, err = fmt.Fprintf(w, "on a graph: loss %.4f → %.4f, of which entropy %.4f\n", first, cost.Value().Data(), extra.Value().Data())
+	return err
+}

