@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/progress"
 )
 
@@ -60,7 +59,8 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 		return ended
 	}
 	if o.out != "" {
-		if err := dataset.WriteLabels(o.out, result.Labels); err != nil {
+		near, next := centroidDistances(result)
+		if err := writeLabels(o.out, result.Labels, near, next); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"flag"
 	"reflect"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -15,30 +17,57 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%v: status %d, %q, %q", args, status, stdout, stderr)
 		}
 	}
-	status, stdout, stderr := runLine("fit", "-h")
-	if status != exitOK || stderr != "" {
-		t.Fatalf("status %d, %q", status, stderr)
+	for name, made := range map[string]struct {
+		f      *flags
+		fewest int
+	}{
+		"fit": {fitFlags(&fitOptions{}), 40}, "predict": {predictFlags(&predictOptions{}), 11}, "inspect": {inspectFlags(&inspectOptions{}), 8},
+	} {
+		status, stdout, stderr := runLine(name, "-h")
+		if status != exitOK || stderr != "" || !strings.HasPrefix(stdout, "Usage: largemvc "+name) {
+			t.Fatalf("%s: status %d, %q", name, status, stderr)
+		}
+		if _, other, _ := runLine("help", name); other != stdout {
+			t.Errorf("help %s says something else", name)
+		}
+		listed := 0
+		made.f.VisitAll(func(fl *flag.Flag) {
+			listed++
+			if !strings.Contains(stdout, "\n  -"+fl.Name) {
+				t.Errorf("%s: -%s is not explained", name, fl.Name)
+			}
+			argument, text := flag.UnquoteUsage(fl)
+			if fl.DefValue != "" && !strings.Contains(stdout, "(default "+fl.DefValue+")") {
+				t.Errorf("%s: -%s has no default in the help", name, fl.Name)
+			}
+			if fl.DefValue == "" && fl.Name != "data" && !strings.Contains(text, "default") {
+				t.Errorf("%s: -%s does not say what happens without it", name, fl.Name)
+			}
+			if argument == "value" || argument == "string" || argument == "int" || argument == "float" {
+				t.Errorf("%s: -%s does not name its argument", name, fl.Name)
+			}
+		})
+		if listed < made.fewest {
+			t.Errorf("%s: %d flags", name, listed)
+		}
 	}
-	f := fitFlags(&fitOptions{})
-	listed := 0
-	f.VisitAll(func(fl *flag.Flag) {
-		listed++
-		if !strings.Contains(stdout, "\n  -"+fl.Name) {
-			t.Errorf("-%s is not explained", fl.Name)
+}
+
+func TestVersion(t *testing.T) {
+	for _, arg := range []string{"version", "-version", "--version"} {
+		status, stdout, stderr := runLine(arg)
+		if status != exitOK || stderr != "" || !strings.HasPrefix(stdout, "largemvc ") || !strings.Contains(stdout, runtime.Version()) {
+			t.Errorf("%s: status %d, %q, %q", arg, status, stdout, stderr)
 		}
-		name, text := flag.UnquoteUsage(fl)
-		if fl.DefValue != "" && !strings.Contains(stdout, "(default "+fl.DefValue+")") {
-			t.Errorf("-%s has no default in the help", fl.Name)
-		}
-		if fl.DefValue == "" && fl.Name != "data" && !strings.Contains(text, "default") {
-			t.Errorf("-%s does not say what happens without it", fl.Name)
-		}
-		if name == "value" || name == "string" || name == "int" || name == "float" {
-			t.Errorf("-%s does not name its argument", fl.Name)
-		}
-	})
-	if listed < 28 {
-		t.Errorf("%d flags", listed)
+	}
+	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}
+	if got := versionOf(info); got != "v1.2.3" {
+		t.Error(got)
+	}
+	info = &debug.BuildInfo{Main: debug.Module{Version: "(devel)"},
+		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"}}}
+	if got := versionOf(info); got != "(devel) 0123456789ab, modified" {
+		t.Error(got)
 	}
 }
 

@@ -1,8 +1,12 @@
 // Command largemvc clusters multi-view data with LargeMvC-Net.
 //
-//	largemvc fit -data FILE [-clusters C] [-out labels.csv] [-json] …
+//	largemvc fit -data FILE [-clusters C] [-out labels.csv] [-save MODEL] [-json] …
+//	largemvc predict -model MODEL -data FILE [-out labels.csv] [-json] …
+//	largemvc inspect FILE…
+//	largemvc version
+//	largemvc help [COMMAND]
 //
-// 'largemvc fit -h' explains every flag. The exit status is 0 where all went well, 1 where a file or its data is broken or
+// 'largemvc fit -h' explains every flag of fit, and so on. The exit status is 0 where all went well, 1 where a file or its data is broken or
 // the training did not come to its end, 2 where the command was used wrongly. Progress and errors go to standard error,
 // the result alone to standard output.
 package main
@@ -41,6 +45,9 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"fit", "cluster the samples of a data set", runFit},
+		{"predict", "give new samples to the clusters of a saved model", runPredict},
+		{"inspect", "say what is in a file and how it is read", runInspect},
+		{"version", "print the version", runVersion},
 	}
 }
 
@@ -64,7 +71,12 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	}
 	switch args[0] {
 	case "-h", "-help", "--help", "help":
-		return overview(stdout)
+		if len(args) < 2 {
+			return overview(stdout)
+		}
+		args = []string{args[1], "-h"}
+	case "-version", "--version":
+		args = append([]string{"version"}, args[1:]...)
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {
@@ -79,8 +91,9 @@ func overview(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("largemvc clusters samples that several views describe, with LargeMvC-Net.\n\nCommands:\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  largemvc %-8s %s ('largemvc %s -h' explains the flags)\n", c.name, c.summary, c.name)
+		fmt.Fprintf(&b, "  largemvc %-8s %s\n", c.name, c.summary)
 	}
+	b.WriteString("  largemvc help     explain a command and its flags ('largemvc help fit')\n")
 	b.WriteString("\nExit status: 0 done, 1 a file, its data or the training failed, 2 wrong usage.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -103,5 +116,9 @@ func oneLine(err error) string {
 		}
 		lines[i] = l
 	}
-	return strings.Join(lines, "; ")
+	return flagNames.Replace(strings.Join(lines, "; "))
 }
+
+// flagNames says for the options that the reader's errors name which flags set them.
+var flagNames = strings.NewReplacer("set Options.MissingRows", "give -missing-rows", "Options.Labels", "-labels",
+	"Options.MaxBytes", "-max-memory", "Options.Triplets", "-triplets", "Options.Views", "-views")

@@ -71,7 +71,7 @@ func object(t *testing.T, s string) map[string]any {
 }
 
 // keys are those that scripts may rely on.
-var keys = strings.Fields(`samples views dims clusters anchors layers epochs variant activation preset preprocess seed float status
+var keys = strings.Fields(`samples views dims missing_rate clusters anchors layers epochs variant activation preset preprocess seed float status
 	loss_first loss_last init_seconds seconds_per_epoch fit_seconds peak_rss_mb cluster_sizes
 	acc nmi ari purity start_acc start_nmi start_ari`)
 
@@ -89,7 +89,7 @@ func TestFitJSON(t *testing.T) {
 	}
 	for k, want := range map[string]any{"samples": 60.0, "views": 2.0, "clusters": 3.0, "anchors": 3.0, "layers": 2.0, "epochs": 12.0,
 		"variant": "large", "activation": "relu", "preset": "default", "preprocess": "sample", "seed": 7.0, "float": 32.0,
-		"status": "epoch limit", "acc": 1.0, "nmi": 1.0, "ari": 1.0, "purity": 1.0, "start_acc": 1.0} {
+		"status": "epoch limit", "missing_rate": 0.0, "acc": 1.0, "nmi": 1.0, "ari": 1.0, "purity": 1.0, "start_acc": 1.0} {
 		if m[k] != want {
 			t.Errorf("%s is %v, want %v", k, m[k], want)
 		}
@@ -154,12 +154,12 @@ func TestLabelsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(first)), "\n")
-	if len(lines) != 31 || lines[0] != "sample,label" {
+	if len(lines) != 31 || lines[0] != "sample,label,near,next" {
 		t.Fatalf("%d lines, the first %q", len(lines), lines[0])
 	}
 	for i, l := range lines[1:] {
 		// Equal sizes are numbered by first appearance, so the classes 0, 1, 2, 0, … come back.
-		if want := fmt.Sprintf("%d,%d", i, i%3); l != want {
+		if want := fmt.Sprintf("%d,%d,", i, i%3); !strings.HasPrefix(l, want) {
 			t.Errorf("line %d is %q, want %q", i+2, l, want)
 		}
 	}
@@ -208,6 +208,19 @@ func TestUsageErrors(t *testing.T) {
 		{"fit -data x.npz -lr NaN", "-lr is NaN"},
 		{"fit -data x.npz -lipschitz 0.5", "-lipschitz is 0.5"},
 		{"fit -data x.npz -clusters -2", "-clusters is -2"},
+		{"fit -data x.npz -missing 1", "-missing is 1, want a number from 0 to below 1"},
+		{"fit -data x.npz -sparse no", "must be auto, keep, never, always"},
+		{"fit -data x.npz -orientation up", "must be auto, rows, columns"},
+		{"fit -data x.npz -max-memory -1", "-max-memory is -1"},
+		{"predict -data x.npz", "-model FILE is missing"},
+		{"predict -model m", "-data FILE is missing"},
+		{"predict -model m -data x.npz more", `unexpected argument "more"`},
+		{"predict -epochs 3", "-epochs"},
+		{"inspect", "FILE is missing"},
+		{"inspect -clusters -1 x.npz", "-clusters is -1"},
+		{"inspect x.npz -bad", "-bad"},
+		{"version now", `unexpected argument "now"`},
+		{"help cluster", `unknown command "cluster"`},
 		{"fit -data " + path, "holds no labels"},
 		{"fit -data " + path + " -clusters 13", "13 clusters for 12 samples"},
 		{"fit -data " + path + " -clusters 2 -anchors 13", "13 anchors for 12 samples"},
@@ -275,6 +288,13 @@ func TestBadFiles(t *testing.T) {
 		{"no folder for the labels", []string{"-data", good, "-out", filepath.Join(folder, "none", "labels.csv")}, "no folder"},
 		{"labels over a folder", []string{"-data", good, "-out", folder}, "is a folder"},
 		{"start labels out of step", []string{"-data", good, "-start-labels", labels}, `sample "2" where 1 was to come`},
+		{"a missing row", []string{"-data", npz("absent.npz",
+			dataset.Array{Name: "X0", Shape: []int{3, 2}, Data: []float64{1, 2, math.NaN(), math.NaN(), 5, 6}},
+			dataset.Array{Name: "X1", Shape: []int{3, 2}, Data: []float64{1, 2, 4, 3, 5, 6}},
+			dataset.Array{Name: "y", Data: []int{0, 1, 1}})}, "give -missing-rows"},
+		{"no such labels", []string{"-data", good, "-labels", "none.csv"}, "no variable none.csv for the labels"},
+		{"no such view", []string{"-data", good, "-views", "X0,Z"}, "no variable Z"},
+		{"mask of another size", []string{"-data", good, "-mask", good}, "mask"},
 		{"no start labels", []string{"-data", good, "-start-labels", filepath.Join(folder, "none.csv")}, "none.csv"},
 	} {
 		status, stdout, stderr := runLine(append([]string{"fit", "-epochs", "2", "-quiet"}, test.args...)...)

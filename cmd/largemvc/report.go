@@ -17,6 +17,7 @@ type report struct {
 	Samples       int     `json:"samples"`
 	Views         int     `json:"views"`
 	Dims          []int   `json:"dims"`
+	MissingRate   float64 `json:"missing_rate"` // share of the view rows that are absent
 	Classes       *int    `json:"classes"`
 	Clusters      int     `json:"clusters"`       // asked for
 	ClustersFound int     `json:"clusters_found"` // fewer where H has fewer distinct rows
@@ -64,20 +65,26 @@ func number(x float64) *float64 {
 	return &x
 }
 
+// peakMiB is the largest resident memory of the process, nil where it is not known.
+func peakMiB() *float64 {
+	bytes, ok := peakRSS()
+	if !ok {
+		return nil
+	}
+	return number(float64(bytes) / (1 << 20))
+}
+
 // newReport gathers the report and scores the clusters where the classes are known.
 func newReport(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Duration) (*report, error) {
 	g := &o.config
 	r := &report{
-		Samples: in.samples, Views: len(in.views), Dims: in.dims, Clusters: g.Clusters, ClustersFound: c.Clusters,
+		Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing, Clusters: g.Clusters, ClustersFound: c.Clusters,
 		Anchors: g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0), LearningRate: g.LearningRate,
 		Variant: g.Variant.String(), Activation: g.Activation.String(), Preset: g.Preset.String(),
 		Preprocess: g.Preprocess.String(), Start: g.Start.String(), Seed: g.Seed, Restarts: g.Restarts, RestartKept: c.Restart,
-		Float: 32, Status: c.Status.String(),
+		Float: bits(g.Float), Status: c.Status.String(),
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
 		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: c.Sizes,
-	}
-	if g.Float == largemvc.Float64 {
-		r.Float = 64
 	}
 	if g.StartLabels != nil {
 		r.Start = "labels"
@@ -88,9 +95,7 @@ func newReport(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Du
 	if c.Epochs > 0 {
 		r.SecondsPerEpoch = number(c.Timings.Epoch.Seconds())
 	}
-	if bytes, ok := peakRSS(); ok {
-		r.PeakRSS = number(float64(bytes) / (1 << 20))
-	}
+	r.PeakRSS = peakMiB()
 	if in.labels == nil {
 		return r, nil
 	}
@@ -121,7 +126,7 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 func (r *report) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
-	line("data", "%d samples, %s, %s features", r.Samples, count(r.Views, "view"), join(r.Dims, " + "))
+	line("data", "%s", aboutSamples(r.Samples, r.Dims, r.MissingRate))
 	line("network", "%s, %s, %s, %s, %s preset", r.Variant, count(r.Layers, "layer"), count(r.Anchors, "anchor"), r.Activation, r.Preset)
 	line("preparation", "preprocessing %s, start %s, seed %d, float%d", r.Preprocess, r.Start, r.Seed, r.Float)
 	line("training", "%s (%s)", count(r.Epochs, "epoch"), r.Status)
@@ -147,6 +152,15 @@ func (r *report) table(w io.Writer) error {
 		line("at the start", "ACC %s, NMI %s, ARI %s", percent(r.StartACC), percent(r.StartNMI), percent(r.StartARI))
 	}
 	return t.Flush()
+}
+
+// aboutSamples describes a data set.
+func aboutSamples(samples int, dims []int, missing float64) string {
+	s := fmt.Sprintf("%d samples, %s, %s features", samples, count(len(dims), "view"), join(dims, " + "))
+	if missing > 0 {
+		s += fmt.Sprintf(", %.1f %% of the view rows absent", 100*missing)
+	}
+	return s
 }
 
 // percent is a fraction in percent; a score that does not exist is a dash.

@@ -9,7 +9,7 @@ import (
 )
 
 // withResume are the flags that may stand beside -resume: all that is not a setting of the training that goes on.
-var withResume = []string{"resume", "data", "out", "save", "json", "quiet", "epochs", "tolerance", "patience", "float", "workers",
+var withResume = []string{"resume", "data", "labels", "views", "mask", "missing-rows", "triplets", "sparse", "orientation", "max-memory", "missing", "out", "save", "json", "quiet", "epochs", "tolerance", "patience", "float", "workers",
 	"checkpoint", "checkpoint-every"}
 
 // checkResume refuses settings that a training which goes on has already.
@@ -18,6 +18,9 @@ func (o *fitOptions) checkResume() error {
 		return nil
 	}
 	for name := range o.given {
+		if name == "seed" && o.given["missing"] {
+			continue // it decides which views are missing
+		}
 		if !slices.Contains(withResume, name) {
 			return usagef("fit: -%s cannot be given with -resume: the training goes on with the settings of then", name)
 		}
@@ -51,6 +54,9 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 	})
 	if c == nil && read && o.config.Float != asked.Float {
 		return nil, fmt.Errorf("%s: the training was in float%v: give -float %v", o.resume, o.config.Float, o.config.Float)
+	}
+	if c == nil && read && o.given["missing"] && o.config.Seed != asked.Seed {
+		return nil, fmt.Errorf("%s: other views were missing in the training: give -seed %d", o.resume, o.config.Seed)
 	}
 	return c, err
 }

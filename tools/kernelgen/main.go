@@ -33,7 +33,7 @@ func run(dir string) error {
 		{"rows", rowKernels},
 		{"flat", flatKernels},
 		{"peak", peakKernels},
-		{"sparse", sparseKernels},
+		{"sparse", func(g *gen) { sparseKernels(g); sparseTMulKernels(g) }},
 	}
 	var decls declarations
 	for _, s := range subjects {

@@ -62,3 +62,50 @@ func (g *gen) sparseEntry(w, side int) {
 		g.op("%s %d(BX)(CX*1), %s, %s", g.fma(), i*g.width, x, g.v(side*w+i))
 	}
 }
+
+// sparseTMulKernels writes C += Aᵀ·S for up to four columns of A and sparse rows, in scalar instructions: each entry adds
+// to one element of every row of C.
+func sparseTMulKernels(g *gen) {
+	c := []string{"AX", "BX", "R11", "R12"}
+	mov := "VMOV" + g.elem.scalar
+	for m := 1; m <= len(c); m++ {
+		g.begin("sparseTMul", fmt.Sprintf("M%d", m), "sparseTMulArgs")
+		g.op("MOVQ a+0(FP), DI")
+		g.arg("sparseTMulArgs", "n", "DI", "R9")
+		g.arg("sparseTMulArgs", "ptr", "DI", "R10")
+		g.arg("sparseTMulArgs", "cols", "DI", "SI")
+		g.arg("sparseTMulArgs", "values", "DI", "DX")
+		g.arg("sparseTMulArgs", "a", "DI", "R13")
+		g.arg("sparseTMulArgs", "lda", "DI", "R15")
+		g.arg("sparseTMulArgs", "c", "DI", c[0])
+		g.arg("sparseTMulArgs", "ldc", "DI", "CX")
+		for j := 1; j < m; j++ {
+			g.op("LEAQ (%s)(CX*1), %s", c[j-1], c[j])
+		}
+		g.label("row")
+		for j := range m {
+			g.op("%s %d(R13), X%d", mov, j*g.elem.size, j)
+		}
+		g.op("MOVQ (R10), R8") // the entry at hand
+		g.op("MOVQ 8(R10), DI")
+		g.op("CMPQ R8, DI")
+		g.op("JGE done")
+		g.label("entry")
+		g.op("MOVLQSX (SI)(R8*4), CX")
+		g.op("%s (DX)(R8*%d), X4", mov, g.elem.size)
+		for j := range m {
+			g.op("%s (%s)(CX*%d), X%d", mov, c[j], g.elem.size, 5+j)
+			g.op("VFMADD231%s X4, X%d, X%d", g.elem.scalar, j, 5+j)
+			g.op("%s X%d, (%s)(CX*%d)", mov, 5+j, c[j], g.elem.size)
+		}
+		g.op("INCQ R8")
+		g.op("CMPQ R8, DI")
+		g.op("JLT entry")
+		g.label("done")
+		g.op("ADDQ R15, R13")
+		g.op("ADDQ $8, R10")
+		g.op("DECQ R9")
+		g.op("JNZ row")
+		g.end()
+	}
+}

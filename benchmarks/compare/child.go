@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// runChild is this library's side: Fit with a progress callback that waits for orders between epochs.
+func runChild(args []string) error {
+	f := flag.NewFlagSet("child", flag.ExitOnError)
+	data := f.String("data", "", "data set (.npz)")
+	anchors := f.Int("m", 10, "anchors")
+	layers := f.Int("layers", 2, "layers")
+	whole := f.Int("whole", 0, "epochs of one undisturbed fit, in place of single epochs")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	// The data are most of the memory: with the collector's default the heap may grow by as much again before it runs.
+	debug.SetGCPercent(20)
+	set, err := dataset.Open(*data, dataset.Options{Float: 32, NoLabels: true, MaxBytes: 16 << 30})
+	if err != nil {
+		return err
+	}
+	views := make([]largemvc.View, len(set.Views))
+	for v, x := range set.Views {
+		views[v] = largemvc.Float32View(x.Rows, x.Cols, x.Float32)
+	}
+	set = nil
+	config := largemvc.Config{Clusters: *anchors, Layers: *layers, Preset: largemvc.Paper, Overwrite: true}
+	if *whole > 0 {
+		config.Epochs = *whole
+		began := time.Now()
+		c, err := largemvc.Fit(context.Background(), views, config)
+		if err != nil {
+			return err
+		}
+		fmt.Println(time.Since(began).Seconds(), c.Timings.Epoch.Seconds(), (c.Timings.Total - c.Timings.Train).Seconds(), peakMiB())
+		return nil
+	}
+	o := &orders{in: bufio.NewScanner(os.Stdin)}
+	config.Epochs = 1 << 30
+	config.Progress = func(largemvc.Epoch) error { return o.epochDone() }
+	if _, err := largemvc.Fit(context.Background(), views, config); err != nil {
+		return err
+	}
+	if o.quit {
+		fmt.Println(peakMiB())
+	}
+	return nil
+}
+
+// orders takes requests between the epochs of a running fit: "epochs N" is answered with the seconds of N epochs, "quit"
+// ends the fit.
+type orders struct {
+	in      *bufio.Scanner
+	started bool
+	wanted  int
+	began   time.Time
+	times   []float64
+	quit    bool
+}
+
+func (o *orders) epochDone() error {
+	if !o.started { // the first epoch warms up
+		o.started = true
+		fmt.Println("ready")
+	} else if o.times = append(o.times, time.Since(o.began).Seconds()); len(o.times) == o.wanted {
+		fmt.Println(strings.Trim(fmt.Sprint(o.times), "[]"))
+		o.times = o.times[:0]
+	} else {
+		o.began = time.Now()
+		return nil
+	}
+	if !o.in.Scan() {
+		return largemvc.ErrStop
+	}
+	word := strings.Fields(o.in.Text())
+	if word[0] == "quit" {
+		o.quit = true
+		return largemvc.ErrStop
+	}
+	var err error
+	if o.wanted, err = strconv.Atoi(word[1]); err != nil {
+		return err
+	}
+	o.began = time.Now()
+	return nil
+}
+
+// peakMiB is the largest memory that the process has had, where the system tells.
+func peakMiB() float64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for _, line := range strings.Split(string(status), "\n") {
+		if field := strings.Fields(line); len(field) > 1 && field[0] == "VmHWM:" {
+			kib, _ := strconv.ParseFloat(field[1], 64)
+			return kib / 1024
+		}
+	}
+	return 0
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"embed"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/largemvc/largemvc/dataset"
+)
+
+//go:embed torch_child.py paper_model.py
+var scripts embed.FS
+
+// torchScript writes PyTorch's side to a folder.
+func torchScript(dir string) (string, error) {
+	for _, name := range []string{"torch_child.py", "paper_model.py"} {
+		text, err := scripts.ReadFile(name)
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(dir, "torch_child.py"), nil
+}
+
+// makeData writes ten clusters in the given shape: normal centres and uniform noise.
+func makeData(dir string, n int, dims []int) (string, error) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	arrays := make([]dataset.Array, len(dims))
+	const clusters = 10
+	for v, d := range dims {
+		centre := make([]float32, clusters*d)
+		for j := range centre {
+			centre[j] = float32(rng.NormFloat64())
+		}
+		x := make([]float32, n*d)
+		for i := range n {
+			c := centre[i%clusters*d : (i%clusters+1)*d]
+			row := x[i*d : (i+1)*d]
+			for j := range row {
+				row[j] = c[j] + 4*rng.Float32() - 2
+			}
+		}
+		arrays[v] = dataset.Array{Name: fmt.Sprintf("X%d", v), Shape: []int{n, d}, Data: x}
+	}
+	path := filepath.Join(dir, fmt.Sprintf("made_%d_%d.npz", n, len(dims)))
+	return path, dataset.WriteNPZ(path, false, arrays...)
+}

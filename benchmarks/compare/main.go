@@ -1,0 +1,275 @@
+// Command compare times this library beside the literal PyTorch network: the same data, the same shapes, epochs
+// alternated in one run, medians, peak memory of the whole process. It writes a Markdown table.
+//
+//	go run ./benchmarks/compare [-data FOLDER] [-rounds 3] [-only mnist] [-python /usr/bin/python3]
+//
+// It needs a Python with numpy and torch; without them only this library's side is measured. -data is a folder with
+// mnist3v.npz and msrcv1.npz; made data of the same shapes stand in for what is not there.
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// workload is a row of the table.
+type workload struct {
+	name     string
+	file     string // in the data folder; "" or absent: made
+	n        int
+	dims     []int
+	m        int
+	torchN   int // rows that PyTorch gets where n do not fit; its time is scaled
+	epochs   int // per turn
+	wholeFit int // epochs of a whole fit; 0: none
+}
+
+var workloads = []workload{
+	{name: "10,000 × (784, 392, 160), m = 10", n: 10000, dims: []int{784, 392, 160}, m: 10, epochs: 5},
+	{name: "mnist3v: 60,000 × (784, 392, 160), m = 10", file: "mnist3v.npz", n: 60000, dims: []int{784, 392, 160}, m: 10, epochs: 1, wholeFit: 100},
+	{name: "195,537 × (944, 576, 512, 640), m = 100", n: 195537, dims: []int{944, 576, 512, 640}, m: 100, torchN: 20000, epochs: 1, wholeFit: 20},
+	{name: "9,144 × (48, 40, 254, 1984, 512, 928), m = 102", n: 9144, dims: []int{48, 40, 254, 1984, 512, 928}, m: 102, epochs: 1},
+	{name: "msrcv1: 210 × 6 views, m = 7", file: "msrcv1.npz", n: 210, dims: []int{1302, 48, 512, 100, 256, 210}, m: 7, epochs: 20, wholeFit: 100},
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "child" {
+		if err := runChild(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "compare:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	data := flag.String("data", "", "folder with mnist3v.npz and msrcv1.npz")
+	rounds := flag.Int("rounds", 3, "turns of each side")
+	only := flag.String("only", "", "only workloads whose name contains this")
+	python := flag.String("python", "python3", "Python with numpy and torch")
+	whole := flag.Bool("whole", true, "also time whole fits")
+	flag.Parse()
+	if err := compare(os.Stdout, *data, *only, *python, *rounds, *whole); err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(1)
+	}
+}
+
+func compare(out io.Writer, data, only, python string, rounds int, whole bool) error {
+	dir, err := os.MkdirTemp("", "compare")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	torch := exec.Command(python, "-c", "import numpy, torch").Run() == nil
+	if !torch {
+		fmt.Fprintf(os.Stderr, "compare: %s has no numpy and torch: this library alone\n", python)
+	}
+	peak := float64(runtime.GOMAXPROCS(0)) * kernel.PeakFMA[float32](0.2)
+	fmt.Fprintf(out, "%d cores, kernels %s, float32 multiply-add peak %.0f GFLOP/s\n\n", runtime.GOMAXPROCS(0), kernel.Path(), peak)
+	fmt.Fprintln(out, "| work | largemvc, s/epoch | PyTorch, s/epoch | faster | of the peak | largemvc, MiB | PyTorch, MiB | whole fit, s | in PyTorch epochs | in own epochs | rest of a fit, s |")
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|---|---|")
+	for _, w := range workloads {
+		if !strings.Contains(w.name, only) {
+			continue
+		}
+		row, err := w.measure(dir, data, python, torch, rounds, whole, peak)
+		if err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+		fmt.Fprintln(out, row)
+	}
+	return nil
+}
+
+// measure runs both sides in turns.
+func (w workload) measure(dir, data, python string, torch bool, rounds int, whole bool, peak float64) (string, error) {
+	file := filepath.Join(data, w.file)
+	if _, err := os.Stat(file); w.file == "" || data == "" || err != nil {
+		if file, err = makeData(dir, w.n, w.dims); err != nil {
+			return "", err
+		}
+		defer os.Remove(file)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	args := []string{"child", "-data", file, "-m", strconv.Itoa(w.m)}
+	own, err := startSide(exec.Command(self, args...))
+	if err != nil {
+		return "", err
+	}
+	defer own.stop()
+	var other *side
+	scale := 1.0
+	if torch {
+		torchFile := file
+		if w.torchN > 0 {
+			scale = float64(w.n) / float64(w.torchN)
+			if torchFile, err = makeData(dir, w.torchN, w.dims); err != nil {
+				return "", err
+			}
+			defer os.Remove(torchFile)
+		}
+		script, err := torchScript(dir)
+		if err != nil {
+			return "", err
+		}
+		if other, err = startSide(exec.Command(python, script, torchFile, strconv.Itoa(w.m), "2")); err != nil {
+			return "", err
+		}
+		defer other.stop()
+	}
+	var ours, theirs []float64
+	for r := range rounds + 1 { // the first turn warms up
+		for _, s := range []struct {
+			side  *side
+			times *[]float64
+		}{{own, &ours}, {other, &theirs}} {
+			if s.side == nil {
+				continue
+			}
+			t, err := s.side.epochs(w.epochs)
+			if err != nil {
+				return "", err
+			}
+			if r > 0 {
+				*s.times = append(*s.times, t...)
+			}
+		}
+	}
+	return w.row(own, other, median(ours), scale*median(theirs), scale, peak, whole, self, file)
+}
+
+func (w workload) row(own, other *side, ours, theirs, scale, peak float64, whole bool, self, file string) (string, error) {
+	memory, err := own.quit()
+	if err != nil {
+		return "", err
+	}
+	flop := 0.0
+	for _, d := range w.dims {
+		flop += 8 * 2 * float64(w.n) * float64(w.m) * float64(d) // 4L products
+	}
+	cells := []string{w.name, fmt.Sprintf("%.4f", ours), "", "", fmt.Sprintf("%.0f %%", 100*flop/ours/1e9/peak), fmt.Sprintf("%.0f", memory), "", "", "", "", ""}
+	if other != nil {
+		theirMemory, err := other.quit()
+		if err != nil {
+			return "", err
+		}
+		mark := ""
+		if scale != 1 {
+			mark = " (from " + strconv.Itoa(w.torchN) + " rows)"
+		}
+		cells[2], cells[3], cells[6] = fmt.Sprintf("%.3f%s", theirs, mark), fmt.Sprintf("%.1f×", theirs/ours), fmt.Sprintf("%.0f%s", theirMemory, mark)
+	}
+	if whole && w.wholeFit > 0 {
+		out, err := exec.Command(self, "child", "-data", file, "-m", strconv.Itoa(w.m), "-whole", strconv.Itoa(w.wholeFit)).Output()
+		if err != nil {
+			return "", err
+		}
+		var fit, epoch, rest, mib float64
+		if _, err := fmt.Sscan(string(out), &fit, &epoch, &rest, &mib); err != nil {
+			return "", err
+		}
+		cells[5] = fmt.Sprintf("%.0f", max(memory, mib))
+		cells[7] = fmt.Sprintf("%.2f (%d epochs)", fit, w.wholeFit)
+		if theirs > 0 {
+			cells[8] = fmt.Sprintf("%.1f", fit/theirs)
+		}
+		cells[9], cells[10] = fmt.Sprintf("%.1f", fit/epoch), fmt.Sprintf("%.2f", rest)
+	}
+	return "| " + strings.Join(cells, " | ") + " |", nil
+}
+
+// side is a child process that runs epochs on request.
+type side struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Scanner
+}
+
+func startSide(cmd *exec.Cmd) (*side, error) {
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := &side{cmd: cmd, in: in, out: bufio.NewScanner(out)}
+	s.out.Buffer(nil, 1<<20)
+	if word, err := s.line(); err != nil || word != "ready" {
+		s.stop()
+		return nil, fmt.Errorf("%s did not start: %q, %v", cmd.Path, word, err)
+	}
+	return s, nil
+}
+
+func (s *side) line() (string, error) {
+	if s.out.Scan() {
+		return s.out.Text(), nil
+	}
+	return "", errors.Join(errors.New("no answer"), s.out.Err())
+}
+
+func (s *side) epochs(n int) ([]float64, error) {
+	if _, err := fmt.Fprintf(s.in, "epochs %d\n", n); err != nil {
+		return nil, err
+	}
+	answer, err := s.line()
+	if err != nil {
+		return nil, err
+	}
+	var times []float64
+	for _, word := range strings.Fields(answer) {
+		t, err := strconv.ParseFloat(word, 64)
+		if err != nil {
+			return nil, err
+		}
+		times = append(times, t)
+	}
+	return times, nil
+}
+
+// quit ends the side and returns its peak memory in MiB.
+func (s *side) quit() (float64, error) {
+	if _, err := fmt.Fprintln(s.in, "quit"); err != nil {
+		return 0, err
+	}
+	answer, err := s.line()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseFloat(answer, 64)
+}
+
+func (s *side) stop() {
+	s.in.Close()
+	if s.cmd.ProcessState == nil {
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+	}
+}
+
+func median(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	slices.Sort(x)
+	return x[len(x)/2]
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"flag"
+	"math"
+
+	"github.com/largemvc/largemvc"
+)
+
+// fitOptions is what the flags of fit say.
+type fitOptions struct {
+	dataOptions
+	missing     float64
+	startLabels string
+	out, save   string
+	resume      string
+	json, quiet bool
+	config      largemvc.Config
+	given       map[string]bool // the flags on the command line
+}
+
+const aboutFit = `Usage: largemvc fit -data FILE [flags]
+
+Clusters the samples of a data set and prints a summary, or with -json one JSON object, on standard output. If the file
+holds the classes of the samples, the clusters are scored against them.
+` + aboutData
+
+// fitFlags makes the flags of fit.
+func fitFlags(o *fitOptions) *flags {
+	f, c := newFlags("fit"), &o.config
+	o.sparse = sparseAuto
+	f.group("Data")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data. Give it several times for one file a view")
+	o.dataFlags(f)
+	f.float(&o.missing, "missing", 0, "`RATE`, the share of the view rows that is taken away at random by -seed, at least one view of a sample being\nkept; 0: none. For tests with complete data")
+	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns sample (from 0), label, near and next, the squared distances\nin H to the nearest and the next nearest centroid; none by default")
+	f.string(&o.save, "save", "`FILE` to save the trained model to; none by default")
+	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
+	f.bool(&o.quiet, "quiet", "show no progress on standard error")
+
+	f.group("Clusters and network")
+	f.int(&c.Clusters, "clusters", 0, "`C`, the number of clusters; 0: the number of classes in the labels")
+	f.int(&c.Anchors, "anchors", 0, "`M`, the number of anchors; 0: as many as clusters")
+	f.int(&c.Layers, "layers", 2, "`L`, the number of unfolded layers")
+	f.value(choose(&c.Variant, largemvc.Large, largemvc.AMvC, largemvc.RMvC), "variant",
+		"modules of the network: `large|amvc|rmvc`. large has all three, amvc no noise, rmvc neither noise nor moving anchors")
+	f.value(choose(&c.Activation, largemvc.ReLU, largemvc.SELU), "activation", "σ of the thresholds: `relu|selu`")
+	f.value(choose(&c.Preset, largemvc.Default, largemvc.Paper), "preset",
+		"defaults of theta0, rho0, rho-scale and signs: `default|paper`. paper is the network as its equations have it:\nθ and ρ start at 0.01, free, in units of 1")
+	f.value(choose(&c.Preprocess, largemvc.PerSample, largemvc.Balanced, largemvc.ZScore, largemvc.UnitNorm, largemvc.Raw), "preprocess",
+		"what is done to the views first: `sample|balanced|zscore|unit|none`. sample: each sample of a view to mean 0, variance 1\nover its features; balanced: each feature to mean 0, variance 1, then divided by √d; zscore: without the division;\nunit: each sample of a view to norm 1")
+	f.value(choose(&c.Start, largemvc.JointKMeans, largemvc.Spectral, largemvc.PerView), "start",
+		"where the first anchors come from: `joint|spectral|perview`. joint: one k-means over all views; spectral: k-means on\ntheir first singular vectors; perview: a k-means per view, whose anchors do not correspond")
+	f.string(&o.startLabels, "start-labels", "CSV `FILE` with a label (0 to M−1) for each sample, in its column label or its only column, in place of -start;\nnone by default")
+
+	f.group("Training")
+	f.int(&c.Epochs, "epochs", 100, "`N` steps of the optimiser; 0: none, the network stays at its start")
+	f.float(&c.LearningRate, "lr", 0.01, "learning `RATE` of Adam")
+	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of everything random; equal seeds give equal results on any number of cores")
+	f.added("seed")
+	f.int(&c.Restarts, "restarts", 1, "`N` runs, from the seeds SEED, SEED+1, …; the one of lowest loss is kept")
+	f.float(&c.Tolerance, "tolerance", 0, "`SHARE` by which the loss must fall to count as progress; 0: no early stop")
+	f.int(&c.Patience, "patience", 5, "`N` epochs without progress before the early stop, with -tolerance")
+	f.string(&c.Checkpoint, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default")
+	f.int(&c.CheckpointEvery, "checkpoint-every", 10, "`N` epochs from one writing of it to the next; it is written at the end and when interrupted too")
+	f.string(&o.resume, "resume", "`FILE` of -checkpoint to go on from, with the same data and -float, and with the settings of then; a higher -epochs\ntrains on. By default a training begins anew")
+	f.value(choose(&c.Float, largemvc.Float32, largemvc.Float64), "float", "arithmetic: `32|64` bits")
+	f.int(&c.Workers, "workers", 0, "`N` threads; 0: all cores")
+	f.value(choose(&c.Rotate, largemvc.RotateAuto, largemvc.RotateNever, largemvc.RotateAlways), "rotate",
+		"train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where it is cheaper")
+	f.int(&c.KMeansStarts, "kmeans-starts", 10, "`N` starts of each k-means, of which the best is kept")
+
+	f.group("Details of the network")
+	f.float(&c.Theta0, "theta0", 0, "`VALUE` of every threshold θ at the start; 0: the preset's (0.01)")
+	f.float(&c.Rho0, "rho0", 0, "`VALUE` of every threshold ρ at the start, in units of rho-scale; 0: the preset's (default 0.5, paper 0.01)")
+	f.value(choose(&c.RhoScale, largemvc.PresetRhoScale, largemvc.DataScale, largemvc.UnitScale), "rho-scale",
+		"unit of ρ: `preset|data|unit`. data: the median residual of a view at the start; unit: 1. The preset default has data,\npaper unit")
+	f.value(choose(&c.Signs, largemvc.PresetSigns, largemvc.Nonnegative, largemvc.Unconstrained), "signs",
+		"whether θ and ρ stay ≥ 0: `preset|nonnegative|free`. The preset default has nonnegative, paper free")
+	f.bool(&c.OneSided, "one-sided", "threshold by σ(a−θ) alone, which makes H ≥ 0, in place of σ(a−θ) − σ(−a−θ)")
+	f.float(&c.Lipschitz, "lipschitz", 1, "`LP` in the start of R at (1 − 1/LP) I and of U at I/LP")
+	f.value(choose(&c.Reduction, largemvc.Mean, largemvc.Sum, largemvc.Relative), "reduction", "of the loss over the entries of a view: `mean|sum|relative`")
+	f.bool(&c.DetachAnchors, "detach", "no gradient through the updates of the anchors")
+	return f
+}
+
+// parseFit reads the command line of fit. It returns flag.ErrHelp where help was asked for.
+func parseFit(args []string) (*fitOptions, *flags, error) {
+	o := &fitOptions{}
+	f := fitFlags(o)
+	rest, err := f.parse(args)
+	if err != nil {
+		return nil, f, err
+	}
+	o.given = map[string]bool{}
+	f.Visit(func(fl *flag.Flag) { o.given[fl.Name] = true })
+	if err := f.noArguments(rest); err != nil {
+		return nil, f, err
+	}
+	if err := o.check(); err != nil {
+		return nil, f, err
+	}
+	if o.config.Epochs == 0 {
+		o.config.Epochs = largemvc.NoTraining
+	}
+	return o, f, nil
+}
+
+// check refuses what is wrong whatever the data are.
+func (o *fitOptions) check() error {
+	c := &o.config
+	if err := o.dataOptions.check("fit"); err != nil {
+		return err
+	}
+	for _, x := range []struct {
+		name       string
+		value, low int
+	}{
+		{"clusters", c.Clusters, 0}, {"anchors", c.Anchors, 0}, {"layers", c.Layers, 1}, {"epochs", c.Epochs, 0},
+		{"restarts", c.Restarts, 1}, {"patience", c.Patience, 1}, {"workers", c.Workers, 0}, {"kmeans-starts", c.KMeansStarts, 1},
+		{"checkpoint-every", c.CheckpointEvery, 1},
+	} {
+		if x.value < x.low {
+			return usagef("fit: -%s is %d, want at least %d", x.name, x.value, x.low)
+		}
+	}
+	for _, x := range []struct {
+		name  string
+		value float64
+		ok    bool
+		want  string
+	}{
+		{"lr", c.LearningRate, c.LearningRate > 0, "a number above 0"},
+		{"missing", o.missing, o.missing >= 0 && o.missing < 1, "a number from 0 to below 1"},
+		{"tolerance", c.Tolerance, c.Tolerance >= 0, "a number from 0"},
+		{"lipschitz", c.Lipschitz, c.Lipschitz >= 1, "a number from 1"},
+		{"theta0", c.Theta0, true, "a finite number"},
+		{"rho0", c.Rho0, true, "a finite number"},
+	} {
+		if !x.ok || math.IsNaN(x.value) || math.IsInf(x.value, 0) {
+			return usagef("fit: -%s is %v, want %s", x.name, x.value, x.want)
+		}
+	}
+	return o.checkResume()
+}

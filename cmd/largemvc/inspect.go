@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// inspectOptions is what the flags of inspect say.
+type inspectOptions struct {
+	dataOptions
+	clusters int
+}
+
+const aboutInspect = `Usage: largemvc inspect [flags] FILE…
+
+Prints what is in a file or folder, how it is read as a data set, what stands out in it, which preprocessing suits it, and
+the memory that a fit takes. Several files are one data set, one view a file. If the files cannot be read so, the exit
+status is 1.
+` + aboutData
+
+// inspectFlags makes the flags of inspect.
+func inspectFlags(o *inspectOptions) *flags {
+	f := newFlags("inspect")
+	o.sparse = sparseAuto
+	f.group("Data")
+	o.dataFlags(f)
+	f.group("Memory")
+	f.int(&o.clusters, "clusters", 0, "`C`, the number of clusters that the memory is estimated for; 0: the number of classes in the labels, else 10")
+	return f
+}
+
+// runInspect prints the report on the files.
+func runInspect(_ context.Context, args []string, stdout, _ io.Writer) error {
+	o := &inspectOptions{}
+	f := inspectFlags(o)
+	var err error
+	o.data, err = f.parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return f.help(stdout, aboutInspect)
+	}
+	if err != nil {
+		return err
+	}
+	if len(o.data) == 0 {
+		return usagef("inspect: FILE is missing ('largemvc inspect -h' explains the use)")
+	}
+	if err := o.check("inspect"); err != nil {
+		return err
+	}
+	if o.clusters < 0 {
+		return usagef("inspect: -clusters is %d, want at least 0", o.clusters)
+	}
+	r, err := o.inspect(32)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(stdout, flagNames.Replace(r.String())); err != nil {
+		return err
+	}
+	if r.Problem != nil {
+		return r.Problem
+	}
+	return o.suggest(stdout, r)
+}
+
+// suggest prints what to fit the data with.
+func (o *inspectOptions) suggest(w io.Writer, r *dataset.Report) error {
+	preprocess, why := suggestPreprocess(r)
+	fmt.Fprintf(w, "\nsuggested: -preprocess %v: %s\n", preprocess, why)
+	clusters, from := o.clusters, "-clusters"
+	if clusters == 0 {
+		clusters, from = len(r.Classes), "the number of classes"
+	}
+	if clusters == 0 {
+		clusters, from = min(10, r.Samples), "a guess: there are no labels, say -clusters"
+	}
+	dims := make([]int, len(r.Views))
+	for v := range r.Views {
+		dims[v] = r.Views[v].Features
+	}
+	m, err := largemvc.EstimateMemory(r.Samples, dims, largemvc.Config{Clusters: clusters})
+	if err != nil {
+		_, err = fmt.Fprintf(w, "a fit is refused: %s\n", oneLine(err))
+		return err
+	}
+	m.Total += r.Bytes - m.Views // sparse views take what they take
+	m.Views = r.Bytes
+	_, err = fmt.Fprintf(w, "memory of a fit: about %v for %s (%s),\nbeside some 20 MiB of the program itself\n", m, count(clusters, "cluster"), from)
+	return err
+}
+
+// The rule of suggestPreprocess.
+const (
+	fewFeatures  = 5   // of which mean and norm are too large a part
+	mostlyFilled = 0.5 // counts of words are sparse, and differ in scale by nature
+	wildScale    = 100
+)
+
+// suggestPreprocess names the preprocessing for a data set, and why. Per-sample standardisation is the best on average.
+// It takes two numbers from each row, which is too much of a short one, and small columns drown where others are of
+// another order of magnitude: then balanced columns are better, unless the view is sparse, whose rare columns they blow
+// up. Of fourteen public sets the second part of the rule finds one, where balanced columns give an accuracy of 0.93
+// in place of 0.89.
+func suggestPreprocess(r *dataset.Report) (largemvc.Preprocess, string) {
+	for v := range r.Views {
+		x := &r.Views[v]
+		if x.Features < fewFeatures {
+			return largemvc.Balanced, fmt.Sprintf("each feature to mean 0, variance 1, for view %d has %s only (the rule: under %d)",
+				v, count(x.Features, "feature"), fewFeatures)
+		}
+		if x.Fill >= mostlyFilled && x.MaxStd > wildScale*x.MedianStd {
+			return largemvc.Balanced, fmt.Sprintf("each feature to mean 0, variance 1, for the columns of view %d differ in scale (the rule: the largest standard\n"+
+				"deviation over %d times the median one, here %.0f times, in a view with at least half of its entries not zero)",
+				v, wildScale, x.MaxStd/x.MedianStd)
+		}
+	}
+	return largemvc.PerSample, fmt.Sprintf("the default, each sample of a view to mean 0, variance 1 (the rule: balanced where a view has under %d features,\n"+
+		"or where the standard deviations of the columns of a filled view differ %d-fold)", fewFeatures, wildScale)
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+)
+
+func TestInspect(t *testing.T) {
+	path := writeSet(t, 30, true)
+	status, stdout, stderr := runLine("inspect", path)
+	if status != exitOK || stderr != "" {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	for _, want := range []string{"set.npz: NumPy .npz", "X1        float64  30×8   view 1", "30 samples, 2 views", "3 classes: 0 (10) 1 (10) 2 (10)",
+		"suggested: -preprocess sample", "memory of a fit: about", "for 3 clusters (the number of classes)"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the report lacks %q:\n%s", want, stdout)
+		}
+	}
+	// Flags may follow the files; several files are one set.
+	csvFile := filepath.Join(t.TempDir(), "wide.csv")
+	lines := "a,b\n" + strings.Repeat("1,0\n0,1\n", 15)
+	if err := os.WriteFile(csvFile, []byte(lines), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, stderr = runLine("inspect", path, csvFile, "-labels", "none", "-clusters", "7")
+	if status != exitOK || !strings.Contains(stdout, "30 samples, 3 views") || !strings.Contains(stdout, "no labels") ||
+		!strings.Contains(stdout, "for 7 clusters (-clusters)") || !strings.Contains(stdout, "-preprocess balanced: each feature to mean 0, variance 1, for view 2 has 2 features only") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	status, stdout, stderr = runLine("inspect", path, "-labels", "none", "-clusters", "31")
+	if status != exitOK || !strings.Contains(stdout, "a fit is refused: ") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	if status, stdout, _ = runLine("inspect", path, "-labels", "none"); status != exitOK || !strings.Contains(stdout, "for 10 clusters (a guess") {
+		t.Errorf("status %d: %s", status, stdout)
+	}
+	// What was found is reported, and why it is not enough.
+	status, stdout, stderr = runLine("inspect", path, "-labels", "X9")
+	if status != exitError || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "no variable X9") || !strings.Contains(stdout, "30×12") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	status, stdout, stderr = runLine("inspect", filepath.Join(t.TempDir(), "none.mat"))
+	checkFailure(t, "missing", exitError, status, stdout, stderr, "none.mat")
+}
+
+func TestSuggestPreprocess(t *testing.T) {
+	for _, test := range []struct {
+		view dataset.ViewReport
+		want largemvc.Preprocess
+	}{
+		{dataset.ViewReport{Features: 5, Fill: 1, MedianStd: 1, MaxStd: 100}, largemvc.PerSample},
+		{dataset.ViewReport{Features: 5, Fill: 1, MedianStd: 1, MaxStd: 101}, largemvc.Balanced},
+		{dataset.ViewReport{Features: 5, Fill: 0.4, MedianStd: 1, MaxStd: 101}, largemvc.PerSample},
+		{dataset.ViewReport{Features: 4, Fill: 1, MedianStd: 1, MaxStd: 1}, largemvc.Balanced},
+		{dataset.ViewReport{Features: 5, Fill: 1}, largemvc.PerSample}, // all columns constant
+	} {
+		fine := dataset.ViewReport{Features: 9, Fill: 1, MedianStd: 1, MaxStd: 1}
+		if got, why := suggestPreprocess(&dataset.Report{Views: []dataset.ViewReport{fine, test.view}}); got != test.want || why == "" {
+			t.Errorf("%+v: %v, %s", test.view, got, why)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/csv"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// table reads a labels file and checks its columns.
+func table(t *testing.T, path string) (labels []int, near, next []float64) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Join(records[0], ",") != "sample,label,near,next" {
+		t.Fatalf("columns %v", records[0])
+	}
+	for i, r := range records[1:] {
+		if r[0] != strconv.Itoa(i) {
+			t.Fatalf("sample %s where %d was to come", r[0], i)
+		}
+		label, err := strconv.Atoi(r[1])
+		a, err1 := strconv.ParseFloat(r[2], 64)
+		b, err2 := strconv.ParseFloat(r[3], 64)
+		if err != nil || err1 != nil || err2 != nil || !(a <= b) || a < 0 {
+			t.Fatalf("line %d: %v", i+2, r)
+		}
+		labels, near, next = append(labels, label), append(near, a), append(next, b)
+	}
+	return labels, near, next
+}
+
+// TestPredict saves a model, and gives its training samples and others back to it.
+func TestPredict(t *testing.T) {
+	for _, float := range []string{"32", "64"} {
+		path, folder := writeSet(t, 60, true), t.TempDir()
+		model, fitted, predicted := filepath.Join(folder, "model"), filepath.Join(folder, "fit.csv"), filepath.Join(folder, "predict.csv")
+		if status, _, stderr := runLine("fit", "-data", path, "-epochs", "5", "-float", float, "-save", model, "-out", fitted, "-quiet"); status != exitOK {
+			t.Fatal(stderr)
+		}
+		status, stdout, stderr := runLine("predict", "-model", model, "-data", path, "-out", predicted, "-json")
+		if status != exitOK || stderr != "" {
+			t.Fatalf("status %d: %s", status, stderr)
+		}
+		m := object(t, stdout)
+		for k, want := range map[string]any{"samples": 60.0, "views": 2.0, "clusters": 3.0, "classes": 3.0, "acc": 1.0, "nmi": 1.0, "ari": 1.0,
+			"purity": 1.0, "missing_rate": 0.0, "model": model} {
+			if m[k] != want {
+				t.Errorf("%s is %v, want %v", k, m[k], want)
+			}
+		}
+		if strconv.FormatFloat(m["float"].(float64), 'f', 0, 64) != float {
+			t.Errorf("float is %v", m["float"])
+		}
+		labels, near, next := table(t, fitted)
+		again, near2, next2 := table(t, predicted)
+		for i := range labels {
+			if labels[i] != again[i] {
+				t.Fatalf("sample %d is in cluster %d, predicted %d", i, labels[i], again[i])
+			}
+			if math.Abs(near[i]-near2[i]) > 1e-4*next[i] || math.Abs(next[i]-next2[i]) > 1e-4*next[i] {
+				t.Fatalf("sample %d: distances %v and %v, predicted %v and %v", i, near[i], next[i], near2[i], next2[i])
+			}
+		}
+		// A few samples without labels, some of them incomplete.
+		set, err := dataset.Open(path, dataset.Options{Float: 64})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, y := set.Views[0].Float64[:4*12], set.Views[1].Float64[:4*8]
+		for j := range 12 {
+			x[12+j] = math.NaN()
+		}
+		few := filepath.Join(folder, "few.npz")
+		if err := dataset.WriteNPZ(few, false, dataset.Array{Name: "X0", Shape: []int{4, 12}, Data: x}, dataset.Array{Name: "X1", Shape: []int{4, 8}, Data: y}); err != nil {
+			t.Fatal(err)
+		}
+		status, stdout, stderr = runLine("predict", "-model", model, "-data", few, "-missing-rows", "-out", predicted)
+		if status != exitOK || !strings.Contains(stdout, "12.5 % of the view rows absent") || strings.Contains(stdout, "ACC") {
+			t.Errorf("status %d: %s%s", status, stdout, stderr)
+		}
+		if again, _, _ = table(t, predicted); len(again) != 4 || again[0] != labels[0] || again[1] != labels[1] || again[3] != labels[3] {
+			t.Errorf("labels %v, want %v", again, labels[:4])
+		}
+	}
+}
+
+func TestPredictErrors(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	model := filepath.Join(folder, "model")
+	if status, _, stderr := runLine("fit", "-data", path, "-epochs", "2", "-save", model, "-quiet"); status != exitOK {
+		t.Fatal(stderr)
+	}
+	whole, err := os.ReadFile(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole[len(whole)/2] ^= 1
+	broken := filepath.Join(folder, "broken")
+	if err := os.WriteFile(broken, whole, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	one := filepath.Join(folder, "one.npy")
+	csvFile := filepath.Join(folder, "one.csv")
+	if err := os.WriteFile(csvFile, []byte("1,2,3\n4,5,6\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ model, data, more, want string }{
+		{filepath.Join(folder, "none"), path, "", "none"},
+		{path, path, "", "set.npz"},
+		{broken, path, "", "broken"},
+		{model, one, "", "one.npy"},
+		{model, csvFile, "", "1 views, the network was trained on 2"},
+		{model, path, "-views X1,X0", "the views are X1, X0, the model was trained on X0, X1"},
+		{model, path, "-views X0,X0", "features"},
+		{model, path, "-out " + folder, "is a folder"},
+	} {
+		args := append([]string{"predict", "-model", test.model, "-data", test.data}, strings.Fields(test.more)...)
+		status, stdout, stderr := runLine(args...)
+		checkFailure(t, strings.Join(args, " "), exitError, status, stdout, stderr, test.want)
+	}
+}

@@ -1,0 +1,60 @@
+// Package views hands the data sets of package dataset to package largemvc, neither of which knows the other.
+//
+//	set, err := dataset.Open("handwritten.mat", dataset.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	x, err := views.Of(set)
+//	if err != nil {
+//		return err
+//	}
+//	c, err := largemvc.Fit(ctx, x, largemvc.Config{Clusters: set.Classes()})
+package views
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// Of returns the views of a set with their names and, for incomplete data, their presence. Dense views stay dense, sparse
+// ones sparse. The values are not copied: the views refer to the memory of the set, which a fit changes only where
+// largemvc.Config.Overwrite allows it.
+//
+// It returns an error for a set without views, for a view that holds no values, and for a mask that does not fit the
+// samples and views. Sizes and values are checked where the views are used.
+func Of(set *dataset.Set) ([]largemvc.View, error) {
+	if set == nil || len(set.Views) == 0 {
+		return nil, errors.New("views: the set has no views")
+	}
+	out := make([]largemvc.View, len(set.Views))
+	for v := range set.Views {
+		view := &set.Views[v]
+		switch {
+		case view.Sparse != nil && view.Sparse.Float64 != nil:
+			out[v] = largemvc.SparseView(view.Rows, view.Cols, view.Sparse.RowPtr, view.Sparse.Col, view.Sparse.Float64)
+		case view.Sparse != nil:
+			out[v] = largemvc.SparseView(view.Rows, view.Cols, view.Sparse.RowPtr, view.Sparse.Col, view.Sparse.Float32)
+		case view.Float64 != nil:
+			out[v] = largemvc.Float64View(view.Rows, view.Cols, view.Float64)
+		case view.Float32 != nil:
+			out[v] = largemvc.Float32View(view.Rows, view.Cols, view.Float32)
+		default:
+			return nil, fmt.Errorf("views: view %d (%q) holds no values", v, view.Name)
+		}
+		out[v] = out[v].Named(view.Name)
+	}
+	if set.Present == nil {
+		return out, nil
+	}
+	if len(set.Present) != set.Samples() {
+		return nil, fmt.Errorf("views: the mask has %d rows, view 0 has %d samples", len(set.Present), set.Samples())
+	}
+	out, err := largemvc.Mask(out, set.Present)
+	if err != nil {
+		return nil, fmt.Errorf("views: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,78 @@
+// Command choose looks for the number of clusters in data without labels: it fits a range of them, prints internal indices
+// and draws them.
+//
+//	go run ./examples/choose -out choose.svg
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"math"
+	"os"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/examples/internal/synthetic"
+	"github.com/largemvc/largemvc/viz"
+)
+
+func main() {
+	out := flag.String("out", "choose.svg", "`FILE` to draw the indices to, .svg or .png")
+	flag.Parse()
+	if err := run(context.Background(), *out, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, path string, w io.Writer) error {
+	// 400 samples of 5 classes, which nobody is told of.
+	x, _ := synthetic.Views(1, 400, 5, 0.8, 30, 12)
+	views := []largemvc.View{largemvc.MatrixView(x[0]), largemvc.MatrixView(x[1])}
+
+	fmt.Fprintln(w, "clusters  silhouette  Calinski–Harabasz  Davies–Bouldin  stability")
+	choices, err := largemvc.ChooseClusters(ctx, views, largemvc.Config{Epochs: 30}, largemvc.ChooseConfig{
+		Clusters: []int{2, 3, 4, 5, 6, 7, 8},
+		Progress: func(_, _ int, c largemvc.Choice) error {
+			_, err := fmt.Fprintf(w, "%8d  %10.3f  %17.1f  %14.3f  %9.3f\n", c.Clusters, c.Silhouette, c.CalinskiHarabasz, c.DaviesBouldin, c.Stability)
+			return err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "suggested: %d clusters\n", choices.Suggested)
+	if err := draw(choices).Save(path); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "drawn to", path)
+	return nil
+}
+
+// draw puts the indices over the number of clusters, a panel each.
+func draw(choices *largemvc.Choices) viz.Figure {
+	figure := viz.Figure{Columns: 2}
+	for _, index := range []struct {
+		title string
+		of    func(largemvc.Choice) float64
+	}{
+		{"Silhouette (high is good)", func(c largemvc.Choice) float64 { return c.Silhouette }},
+		{"Calinski–Harabasz (high is good)", func(c largemvc.Choice) float64 { return c.CalinskiHarabasz }},
+		{"Davies–Bouldin (low is good)", func(c largemvc.Choice) float64 { return c.DaviesBouldin }},
+		{"Stability over seeds (high is good)", func(c largemvc.Choice) float64 { return c.Stability }},
+	} {
+		var line viz.Series
+		for _, c := range choices.Choices {
+			if y := index.of(c); !math.IsNaN(y) { // An index need not exist for every number.
+				line.X, line.Y = append(line.X, float64(c.Clusters)), append(line.Y, y)
+			}
+		}
+		if len(line.X) > 0 {
+			figure.Panels = append(figure.Panels, viz.Lines{
+				Title: index.title, XLabel: "clusters", YLabel: "index", Series: []viz.Series{line}, Markers: true, XTicks: line.X,
+			})
+		}
+	}
+	return figure
+}

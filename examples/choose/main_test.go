@@ -1,0 +1,33 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestRun(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "choose.svg")
+	var out bytes.Buffer
+	if err := run(context.Background(), path, &out); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "suggested: 5 clusters\n") || strings.Count(out.String(), "\n") != 10 {
+		t.Errorf("output:\n%s", out.String())
+	}
+	picture, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<svg", "Silhouette", "Stability"} {
+		if !bytes.Contains(picture, []byte(want)) {
+			t.Errorf("the picture lacks %q", want)
+		}
+	}
+	if err := run(context.Background(), path+".txt", &out); err == nil {
+		t.Error("a picture of an unknown kind is drawn")
+	}
+}

@@ -1,0 +1,52 @@
+// Command missing clusters samples that lack some of their views: no row is made up, each sample is described by the views
+// that it has.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/examples/internal/synthetic"
+)
+
+func main() {
+	if err := run(context.Background(), os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, w io.Writer) error {
+	x, classes := synthetic.Views(1, 600, 5, 1, 30, 24, 12)
+	var complete []largemvc.View
+	for _, view := range x {
+		complete = append(complete, largemvc.MatrixView(view))
+	}
+	fmt.Fprintln(w, "absent   ACC   NMI   ARI")
+	for _, rate := range []float64{0, 0.1, 0.3, 0.5} {
+		// present[i][v] tells whether sample i has view v. Here it is drawn at random, every sample keeping a view; with data
+		// of your own it is what you know, or what dataset.Open reads from the file.
+		present, err := dataset.Drop(600, len(x), rate, 1)
+		if err != nil {
+			return err
+		}
+		views, err := largemvc.Mask(complete, present)
+		if err != nil {
+			return err
+		}
+		c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 5})
+		if err != nil {
+			return err
+		}
+		s, err := largemvc.Evaluate(classes, c.Labels)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%4.0f %%  %.2f  %.2f  %.2f\n", 100*rate, s.ACC, s.NMI, s.ARI)
+	}
+	return nil
+}

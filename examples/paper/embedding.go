@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sort"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/tsne"
+	"github.com/largemvc/largemvc/viz"
+)
+
+// plane is the points of one panel.
+type plane struct {
+	X, Y  []float64
+	Class []int
+}
+
+// stage is what is drawn: something made of a set, with a row for every sample.
+type stage struct {
+	name string
+	make func(ctx context.Context, d *set) (mat.Matrix, error)
+}
+
+// embedding draws the raw views, H after the start and H after training.
+func embedding(ctx context.Context, s *study) error {
+	most := 5000
+	if s.quick {
+		most = 1500
+	}
+	representation := func(c largemvc.Config) func(context.Context, *set) (mat.Matrix, error) {
+		return func(ctx context.Context, d *set) (mat.Matrix, error) {
+			r, err := largemvc.Fit(ctx, d.views, s.configFor(c, d, 1))
+			if err != nil {
+				return nil, err
+			}
+			return r.H, nil
+		}
+	}
+	stages := []stage{
+		{"raw views", func(_ context.Context, d *set) (mat.Matrix, error) { return sideBySide(d), nil }},
+		{"H after the start", representation(largemvc.Config{Epochs: largemvc.NoTraining})},
+		{"H after training", representation(largemvc.Config{})},
+	}
+	methods := []struct {
+		name  string
+		place func(ctx context.Context, x mat.Matrix) (*mat.Dense, error)
+	}{
+		{"t-SNE", func(ctx context.Context, x mat.Matrix) (*mat.Dense, error) {
+			r, err := tsne.Embed(ctx, x, tsne.Config{Seed: 1})
+			if err != nil {
+				return nil, err
+			}
+			return r.Y, nil
+		}},
+		{"PCA", func(ctx context.Context, x mat.Matrix) (*mat.Dense, error) { return tsne.PCA(ctx, x, 2, 1, 0) }},
+	}
+	sets := drawable(s)
+	var jobs []job[plane]
+	for _, d := range sets {
+		d := d.atMost(most)
+		for _, m := range methods {
+			for _, st := range stages {
+				jobs = append(jobs, job[plane]{
+					key: fmt.Sprintf("%s | %s | %s | epochs %d", d.about(), m.name, st.name, s.epochs),
+					do: func(ctx context.Context) (plane, error) {
+						x, err := st.make(ctx, d)
+						if err != nil {
+							return plane{}, err
+						}
+						y, err := m.place(ctx, x)
+						if err != nil {
+							return plane{}, err
+						}
+						return plane{mat.Col(nil, 0, y), mat.Col(nil, 1, y), d.labels}, nil
+					},
+				})
+			}
+		}
+	}
+	got, err := do(ctx, s, "tsne", jobs)
+	if err != nil {
+		return err
+	}
+	p := page{
+		name: "tsne", title: "Representations in the plane",
+		caption: fmt.Sprintf("Seed 1, %d epochs, at most %d samples a set (drawn at random, classes in proportion). Colours and markers are the true classes. "+
+			"t-SNE: Barnes–Hut, θ = 0.5, perplexity 30, 1000 iterations, start from principal components. Raw views are standardised per sample and set side by side.", s.epochs, most),
+		notes: "The paper draws Cifar10 features that cannot be had here, and other methods beside its own. t-SNE exaggerates gaps; the PCA panels show how much of them is there in H itself.",
+	}
+	for _, d := range sets {
+		for _, m := range methods {
+			figure := viz.Figure{SharedLegend: true, Columns: len(stages)}
+			for _, st := range stages {
+				q := got[0]
+				got = got[1:]
+				figure.Panels = append(figure.Panels, viz.Scatter{Title: fmt.Sprintf("%s: %s", m.name, st.name), X: q.X, Y: q.Y, Class: q.Class, Names: d.classNames})
+			}
+			name := "tsne-" + d.name
+			if m.name == "PCA" {
+				name = "pca-" + d.name
+			}
+			p.figures = append(p.figures, picture{name, fmt.Sprintf("%s of %s: raw views, H after the start, H after training.", m.name, d.name), figure})
+		}
+	}
+	return s.publish(p)
+}
+
+// drawable returns the two sets of most samples that have few enough classes for a legend; all that -sets names.
+func drawable(s *study) []*set {
+	if s.only != "" {
+		return s.sets
+	}
+	var out []*set
+	for _, d := range s.sets {
+		if d.classes <= 20 {
+			out = append(out, d)
+		}
+	}
+	sort.SliceStable(out, func(a, b int) bool { return out[a].n > out[b].n })
+	if len(out) == 0 {
+		out = s.sets
+	}
+	return out[:min(2, len(out))]
+}
+
+// atMost returns the set, or a random part of it in its own order.
+func (d *set) atMost(n int) *set {
+	if d.n <= n {
+		return d
+	}
+	rows := rand.New(rand.NewPCG(1, 1)).Perm(d.n)[:n]
+	sort.Ints(rows)
+	return d.pick(rows)
+}
+
+// sideBySide is the concatenation of the views, every sample of every view at mean 0, variance 1.
+func sideBySide(d *set) *mat.Dense {
+	width := 0
+	for _, m := range d.matrices {
+		_, w := m.Dims()
+		width += w
+	}
+	out, views := mat.NewDense(d.n, width, nil), standardised(d)
+	for i := range d.n {
+		row := out.RawRowView(i)
+		for _, m := range views {
+			for j, a := range m.row(i) {
+				row[j] = float64(a)
+			}
+			row = row[m.d:]
+		}
+	}
+	return out
+}

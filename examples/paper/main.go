@@ -1,0 +1,108 @@
+// Command paper runs the experiments of the LargeMvC-Net paper with this package, on whatever data sets there are, and
+// writes their tables and figures:
+//
+//	go run ./examples/paper all -quick
+//	go run ./examples/paper table -data ~/sets -out results
+//
+// Every experiment is a file of its own and shows how to write one: it lists pieces of work, has them done (finished ones
+// are kept in the output folder and not done again), and puts what they return into tables and figures.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+)
+
+// experiment is one subcommand.
+type experiment struct {
+	name, about string
+	run         func(context.Context, *study) error
+}
+
+func experiments() []experiment {
+	return []experiment{
+		{"table", "ACC, NMI and ARI of LargeMvC-Net and of other methods", table},
+		{"incomplete", "ACC over missing rates", incomplete},
+		{"ablation", "the network without its modules", ablation},
+		{"time", "time and memory as the number of samples grows", timing},
+		{"convergence", "the loss, and the objective of the classical solver", convergence},
+		{"sensitivity", "layers, anchors and the thresholds learned", sensitivity},
+		{"tsne", "raw views and representations in the plane", embedding},
+		{"noise", "what the noise module finds", noise},
+	}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "stopped; the same command continues from here")
+		os.Exit(130)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "paper:", err)
+		os.Exit(1)
+	}
+}
+
+// run runs one experiment, or all.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		usage(stderr)
+		if len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
+			return flag.ErrHelp
+		}
+		return errors.New("no experiment named")
+	}
+	var chosen []experiment
+	for _, e := range experiments() {
+		if args[0] == e.name || args[0] == "all" {
+			chosen = append(chosen, e)
+		}
+	}
+	if len(chosen) == 0 {
+		usage(stderr)
+		return fmt.Errorf("no experiment %q", args[0])
+	}
+	s := &study{stderr: stderr}
+	flags := flag.NewFlagSet("paper "+args[0], flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	s.register(flags)
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q is no flag", flags.Arg(0))
+	}
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	for _, e := range chosen {
+		began := time.Now()
+		if err := e.run(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
+		fmt.Fprintf(stdout, "%s: %s (%s)\n", e.name, s.path(s.pageName(e.name)+".md"), time.Since(began).Round(time.Second/10))
+	}
+	if len(chosen) > 1 {
+		return s.index(chosen)
+	}
+	return nil
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "usage: paper EXPERIMENT [flags]\n\nexperiments:\n")
+	for _, e := range experiments() {
+		fmt.Fprintf(w, "  %-12s %s\n", e.name, e.about)
+	}
+	fmt.Fprint(w, "  all          every one of them\n\nflags: paper EXPERIMENT -help\n")
+}

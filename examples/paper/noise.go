@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sort"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/viz"
+)
+
+// found is how a run on corrupted data went.
+type found struct {
+	WithACC, WithoutACC float64
+	// Precision at the recalls k/20, k = 1 … 20, of the corrupted rows when rows are ranked by the trust of the noise
+	// module, and by the residual of the network without it.
+	With, Without []float64
+}
+
+const recallSteps = 20
+
+// corruptions are what becomes of a row of the first view.
+var corruptions = []string{"noise", "swapped"}
+
+// noise corrupts rows of one view and asks the network which ones.
+func noise(ctx context.Context, s *study) error {
+	rates := []float64{0.05, 0.1, 0.2, 0.3, 0.4}
+	const shown = 2 // the rate of the precision–recall curves
+	sets := s.small(4)
+	var jobs []job[found]
+	for _, d := range sets {
+		for _, kind := range corruptions {
+			for _, rate := range rates {
+				for seed := range s.seedsFor(d) {
+					jobs = append(jobs, job[found]{
+						key: fmt.Sprintf("%s | %s | rate %g | seed %d | epochs %d", d.about(), kind, rate, seed, s.epochs),
+						do:  func(ctx context.Context) (found, error) { return detect(ctx, s, d, kind, rate, seed) },
+					})
+				}
+			}
+		}
+	}
+	got, err := do(ctx, s, "noise", jobs)
+	if err != nil {
+		return err
+	}
+	curves := viz.Figure{SharedLegend: true, Columns: min(2, len(sets)), Width: 11}
+	accuracies := viz.Figure{SharedLegend: true, Columns: min(2, len(sets)), Width: 11}
+	g := grid{name: "noise", Title: "Average precision of finding corrupted rows (%)", Header: []string{"set, ranking"}}
+	for _, rate := range rates {
+		g.Header = append(g.Header, fmt.Sprintf("%g", rate))
+	}
+	for _, d := range sets {
+		pr := viz.Lines{Title: d.name, XLabel: "recall", YLabel: "precision", YMin: 0, YMax: 1.02}
+		acc := viz.Lines{Title: d.name, XLabel: "share of corrupted rows", YLabel: "ACC (%)", Markers: true, XTicks: rates}
+		for _, kind := range corruptions {
+			ranking := []line{{Name: d.name + ", " + kind + ", least trust"}, {Name: d.name + ", " + kind + ", longest residual, no module"}}
+			scored := []viz.Series{{Name: kind + ", with noise module"}, {Name: kind + ", without (AMvC-Net)"}}
+			for k, rate := range rates {
+				runs := got[:s.seedsFor(d)]
+				got = got[len(runs):]
+				var found, acc [2][]float64
+				for _, r := range runs {
+					found[0], found[1] = append(found[0], 100*mean(r.With)), append(found[1], 100*mean(r.Without))
+					acc[0], acc[1] = append(acc[0], r.WithACC), append(acc[1], r.WithoutACC)
+				}
+				for i := range ranking {
+					ranking[i].Cells = append(ranking[i].Cells, meanOf(found[i]))
+					c, series := meanOf(acc[i]), &scored[i]
+					series.X, series.Y = append(series.X, rate), append(series.Y, c.Mean)
+					series.Low, series.High = append(series.Low, c.Mean-c.Std), append(series.High, c.Mean+c.Std)
+				}
+				if k == shown {
+					pr.Series = append(pr.Series, precisionCurves(kind, runs)...)
+				}
+			}
+			g.Rows = append(g.Rows, ranking...)
+			acc.Series = append(acc.Series, scored...)
+		}
+		chance := line{Name: d.name + ", at random"}
+		for _, rate := range rates {
+			chance.Cells = append(chance.Cells, cell{Mean: 100 * rate, Count: 1})
+		}
+		g.Rows = append(g.Rows, chance)
+		pr.Series = append(pr.Series, viz.Series{Name: "at random", X: []float64{0.05, 1}, Y: []float64{rates[shown], rates[shown]}})
+		curves.Panels, accuracies.Panels = append(curves.Panels, pr), append(accuracies.Panels, acc)
+	}
+	return s.publish(page{
+		name: "noise", title: "What the noise module finds",
+		caption: s.protocolText() + " Rows of the first view, chosen at random, are replaced: “noise” by Gaussian noise of the view's own mean and deviation, “swapped” by the row of " +
+			"another sample of the set, which is a good row in the wrong place. Samples are standardised after that. " +
+			"θ, ρ ≥ 0 and ρ measured in units of the view's median residual, starting at 0.5. Rows are ranked by the trust t of the last layer (E = (1−t)(X − HP)), lowest first; " +
+			"without the module by the length of their residual X − HP, longest first. Precision is the share of corrupted rows among those ranked highest.",
+		notes:  "The paper motivates E by corrupted samples but shows no such experiment.",
+		tables: []grid{g},
+		figures: []picture{
+			{"noise-precision", fmt.Sprintf("Precision over recall with %g of the rows corrupted, mean over seeds.", rates[shown]), curves},
+			{"noise-acc", "ACC with and without the module over the share of corrupted rows; bands are one standard deviation.", accuracies},
+		},
+	})
+}
+
+// precisionCurves are the means over the runs.
+func precisionCurves(kind string, runs []found) []viz.Series {
+	out := []viz.Series{{Name: kind + ", least trust"}, {Name: kind + ", longest residual, no module"}}
+	for k := range recallSteps {
+		var with, without []float64
+		for _, r := range runs {
+			with, without = append(with, r.With[k]), append(without, r.Without[k])
+		}
+		for i, y := range []float64{mean(with), mean(without)} {
+			out[i].X, out[i].Y = append(out[i].X, float64(k+1)/recallSteps), append(out[i].Y, y)
+		}
+	}
+	return out
+}
+
+func mean(x []float64) float64 { return meanOf(x).Mean }
+
+// detect corrupts rows of the first view and ranks all rows by what the networks make of them.
+func detect(ctx context.Context, s *study, d *set, kind string, rate float64, seed int) (found, error) {
+	dirty, corrupted := corrupt(d, kind, rate, seed)
+	views := make([]largemvc.View, len(dirty))
+	for v, m := range dirty {
+		views[v] = m.view()
+	}
+	config := s.configFor(largemvc.Config{
+		Preset: largemvc.Paper, Preprocess: largemvc.Raw, Signs: largemvc.Nonnegative, RhoScale: largemvc.DataScale, Rho0: 0.5,
+	}, d, seed)
+	with, err := largemvc.Fit(ctx, views, config)
+	if err != nil {
+		return found{}, err
+	}
+	config.Variant = largemvc.AMvC
+	without, err := largemvc.Fit(ctx, views, config)
+	if err != nil {
+		return found{}, err
+	}
+	doubt, residual := make([]float64, d.n), residuals(dirty[0], without.H, without.P[0])
+	// Where ρ exceeds every residual, t is 1 everywhere; the residual of the network itself then orders the rows.
+	own := residuals(dirty[0], with.H, with.P[0])
+	for i, t := range with.Trust[0] {
+		doubt[i] = 1 - t + 1e-9*own[i]
+	}
+	out := found{With: precision(doubt, corrupted), Without: precision(residual, corrupted)}
+	for _, r := range []struct {
+		labels []int
+		acc    *float64
+	}{{with.Labels, &out.WithACC}, {without.Labels, &out.WithoutACC}} {
+		acc, err := largemvc.Accuracy(d.labels, r.labels)
+		if err != nil {
+			return found{}, err
+		}
+		*r.acc = 100 * acc
+	}
+	return out, nil
+}
+
+// corrupt returns the views standardised per sample, with a share of the rows of the first corrupted, and says which.
+func corrupt(d *set, kind string, rate float64, seed int) ([]matrix, []bool) {
+	first := d.matrices[0].(matrix)
+	sum, square := 0.0, 0.0
+	for _, a := range first.x {
+		sum += float64(a)
+		square += float64(a) * float64(a)
+	}
+	count := float64(len(first.x))
+	centre := sum / count
+	deviation := math.Sqrt(max(0, square/count-centre*centre))
+	r := rand.New(rand.NewPCG(uint64(seed), 0x6e6f697365))
+	dirty := first.head(first.n)
+	dirty.x = append([]float32(nil), first.x...)
+	corrupted := make([]bool, d.n)
+	for _, i := range r.Perm(d.n)[:int(math.Round(rate*float64(d.n)))] {
+		corrupted[i] = true
+		row := dirty.row(i)
+		if kind == "swapped" {
+			copy(row, first.row((i+1+r.IntN(d.n-1))%d.n))
+			continue
+		}
+		for j := range row {
+			row[j] = float32(centre + deviation*r.NormFloat64())
+		}
+	}
+	views := standardised(d)
+	views[0] = standardise(dirty)
+	return views, corrupted
+}
+
+// standardised returns the views with every sample of every view at mean 0, variance 1.
+func standardised(d *set) []matrix {
+	out := make([]matrix, len(d.matrices))
+	for v, m := range d.matrices {
+		out[v] = standardise(m.(matrix))
+	}
+	return out
+}
+
+func standardise(m matrix) matrix {
+	out := matrix{m.n, m.d, make([]float32, len(m.x))}
+	for i := range m.n {
+		centre, square := 0.0, 0.0
+		for _, a := range m.row(i) {
+			centre += float64(a) / float64(m.d)
+		}
+		for _, a := range m.row(i) {
+			square += (float64(a) - centre) * (float64(a) - centre) / float64(m.d)
+		}
+		if square <= 1e-12*centre*centre {
+			continue
+		}
+		scale := 1 / math.Sqrt(square)
+		for j, a := range m.row(i) {
+			out.row(i)[j] = float32((float64(a) - centre) * scale)
+		}
+	}
+	return out
+}
+
+// residuals returns ‖x_i − h_i P‖.
+func residuals(x matrix, h mat.Matrix, p *mat.Dense) []float64 {
+	out := make([]float64, x.n)
+	var fitted mat.Dense
+	fitted.Mul(h, p)
+	for i := range out {
+		sum := 0.0
+		for j, a := range x.row(i) {
+			e := float64(a) - fitted.At(i, j)
+			sum += e * e
+		}
+		out[i] = math.Sqrt(sum)
+	}
+	return out
+}
+
+// precision ranks the rows, highest score first and of equal scores the first row first, and returns the share of wanted
+// ones among those ranked as high as the share k/20 of the wanted ones, k = 1 … 20.
+func precision(score []float64, wanted []bool) []float64 {
+	order := make([]int, len(score))
+	total := 0
+	for i := range order {
+		order[i] = i
+		if wanted[i] {
+			total++
+		}
+	}
+	sort.SliceStable(order, func(a, b int) bool { return score[order[a]] > score[order[b]] })
+	out := make([]float64, 0, recallSteps)
+	hits := 0
+	for rank, i := range order {
+		if !wanted[i] {
+			continue
+		}
+		hits++
+		for len(out) < recallSteps && hits*recallSteps >= (len(out)+1)*total {
+			out = append(out, float64(hits)/float64(rank+1))
+		}
+	}
+	return out
+}

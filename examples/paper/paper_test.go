@@ -1,0 +1,389 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// folder returns a folder with two small sets, and one that cannot be used.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i, name := range []string{"apples", "pears"} {
+		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60 + 30*i, Clusters: 3, Dims: []int{12, 8}, Seed: uint64(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := set.WriteNPZ(filepath.Join(dir, name+".npz"), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "broken.npz"), []byte("no archive"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// small returns a study of the two sets.
+func smallStudy(t *testing.T) *study {
+	t.Helper()
+	s := &study{data: folder(t), out: t.TempDir(), seeds: 2, epochs: 3, protocol: plain, stderr: io.Discard}
+	if err := s.prepare(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// records reads a CSV file of the output folder.
+func records(t *testing.T, s *study, name string) [][]string {
+	t.Helper()
+	f, err := os.Open(s.path(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.FieldsPerRecord = -1
+	all, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func number(t *testing.T, s string) float64 {
+	t.Helper()
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// Every experiment writes a page, its data as JSON, and a picture and a CSV file for every figure on the page.
+func TestExperiments(t *testing.T) {
+	s := smallStudy(t)
+	s.png = true
+	for _, e := range experiments() {
+		if e.name == "time" {
+			continue // TestTiming has sizes of its own
+		}
+		if err := e.run(context.Background(), s); err != nil {
+			t.Fatalf("%s: %v", e.name, err)
+		}
+		page, err := os.ReadFile(s.path(e.name + ".md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(s.path(e.name + ".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var content struct {
+			Caption string
+			Tables  []grid
+			Figures []struct {
+				Name   string
+				Panels []struct {
+					Columns []string
+					Rows    [][]any
+				}
+			}
+		}
+		if err := json.Unmarshal(data, &content); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(page), content.Caption) || !strings.Contains(string(page), "Against the paper") {
+			t.Errorf("%s: the page lacks its protocol", e.name)
+		}
+		if len(content.Tables)+len(content.Figures) == 0 {
+			t.Errorf("%s: nothing to see", e.name)
+		}
+		for _, f := range content.Figures {
+			for _, ending := range []string{".svg", ".png"} {
+				if info, err := os.Stat(s.path(f.Name + ending)); err != nil || info.Size() < 1000 {
+					t.Errorf("%s%s: %v", f.Name, ending, err)
+				}
+			}
+			rows := 0
+			for _, p := range f.Panels {
+				rows += len(p.Rows) + 1
+			}
+			if got := len(records(t, s, f.Name+".csv")); got != rows || rows < 3 {
+				t.Errorf("%s.csv has %d lines, the panels %d", f.Name, got, rows)
+			}
+			if !strings.Contains(string(page), "("+f.Name+".svg)") {
+				t.Errorf("%s: %s is not on the page", e.name, f.Name)
+			}
+		}
+	}
+	if err := s.index(experiments()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The table's figures are those of fits done by hand.
+func TestTableAgainstFits(t *testing.T) {
+	s := smallStudy(t)
+	if err := table(context.Background(), s); err != nil {
+		t.Fatal(err)
+	}
+	d := s.sets[1]
+	var accs []float64
+	for seed := range uint64(2) {
+		labels, err := largemvc.FitPredict(context.Background(), d.views, largemvc.Config{Clusters: 3, Epochs: 3, Seed: seed, Preset: largemvc.Paper})
+		if err != nil {
+			t.Fatal(err)
+		}
+		acc, err := largemvc.Accuracy(d.labels, labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accs = append(accs, 100*acc)
+	}
+	want := (accs[0] + accs[1]) / 2
+	std := math.Abs(accs[0]-accs[1]) / math.Sqrt2
+	found := false
+	for _, r := range records(t, s, "table-acc.csv") {
+		if r[0] != "LargeMvC-Net, paper preset" || r[1] != "pears" {
+			continue
+		}
+		found = true
+		if math.Abs(number(t, r[2])-want) > 1e-9 || math.Abs(number(t, r[3])-std) > 1e-9 || r[4] != "2" {
+			t.Errorf("%q, want %v ± %v of 2", r, want, std)
+		}
+	}
+	if !found {
+		t.Error("no such row")
+	}
+}
+
+func TestPublishedProtocol(t *testing.T) {
+	s := smallStudy(t)
+	s.protocol = published
+	d := s.sets[0]
+	got, err := models()[0].scored(context.Background(), s, d, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := -1.0
+	for _, epochs := range []int{largemvc.NoTraining, 1, 2} { // those up to 3
+		labels, err := largemvc.FitPredict(context.Background(), d.views, largemvc.Config{Clusters: 3, Epochs: epochs, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		purity, err := largemvc.Purity(d.labels, labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		best = max(best, 100*purity)
+	}
+	if got.ACC != best || !strings.HasPrefix(got.Note, "epoch ") {
+		t.Errorf("%+v, want the best purity %v", got, best)
+	}
+	if err := table(context.Background(), s); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(s.path("table-published.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "majority-mapped purity") || !strings.Contains(string(page), "labels choose the epoch") {
+		t.Error("the page does not say what its protocol is")
+	}
+}
+
+// A run that is interrupted is continued: what was finished is taken from the folder, what was not is done.
+func TestResume(t *testing.T) {
+	s := smallStudy(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	calls := 0
+	jobs := make([]job[int], 6)
+	for i := range jobs {
+		jobs[i] = job[int]{fmt.Sprintf("job %d", i), func(context.Context) (int, error) {
+			calls++
+			if i == 2 {
+				cancel()
+			}
+			return 10 * i, nil
+		}}
+	}
+	if _, err := do(ctx, s, "test", jobs); !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v, want context.Canceled", err)
+	}
+	if calls != 3 {
+		t.Fatalf("%d jobs done before the interruption, want 3", calls)
+	}
+	// A file that was cut off counts as none; one of another key with the same name would too.
+	cut := filepath.Join(s.path("work"), fileName("test job 1")+".json")
+	if err := os.WriteFile(cut, []byte(`{"key":"te`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	got, err := do(context.Background(), s, "test", jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if calls != 3+1+3 {
+		t.Errorf("%d jobs done in all, want 7: three, the one cut off, and the three left", calls)
+	}
+	for i, v := range got {
+		if v != 10*i {
+			t.Errorf("job %d gave %d", i, v)
+		}
+	}
+	if _, err := do(context.Background(), s, "test", []job[int]{{"bad", func(context.Context) (int, error) { return 0, io.ErrUnexpectedEOF }}}); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%v, want the job's error", err)
+	}
+}
+
+func TestTiming(t *testing.T) {
+	s := smallStudy(t)
+	kinds := []growth{made([]int{20, 10}, 3, 200, 400), made([]int{8}, 2, 100, 300)}
+	kinds[1].name = "other"
+	if err := grow(context.Background(), s, kinds); err != nil {
+		t.Fatal(err)
+	}
+	rows := records(t, s, "time.csv")
+	points := 0
+	for _, r := range rows {
+		if n, err := strconv.ParseFloat(r[len(r)-2], 64); err == nil && (n == 200 || n == 300) && number(t, r[len(r)-1]) > 0 {
+			points++
+		}
+	}
+	if points != 6 { // two sizes in three panels
+		t.Errorf("%d points in %q", points, rows)
+	}
+}
+
+func TestRank(t *testing.T) {
+	g := grid{Header: []string{"", "a"}, Rows: []line{
+		{Cells: []cell{{Mean: 70.01, Count: 1}}}, {Cells: []cell{{Mean: 70.04, Count: 1}}}, {Cells: []cell{{Mean: 60, Count: 1}}},
+		{Cells: []cell{{Mean: 90, Count: 1}}, apart: true}, {Cells: []cell{{}}},
+	}}
+	g.rank()
+	var b strings.Builder
+	g.markdown(&b)
+	if n := strings.Count(b.String(), "**70.0**"); n != 2 {
+		t.Errorf("%d best cells, want the 2 that show one figure", n)
+	}
+	if !strings.Contains(b.String(), "<u>60.0</u>") || strings.Contains(b.String(), "**90.0**") {
+		t.Errorf("second or label-picked row marked wrongly:\n%s", b.String())
+	}
+	if c := meanOf([]float64{1, 2, 3}); c.Mean != 2 || c.Std != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestPrecision(t *testing.T) {
+	got := precision([]float64{5, 4, 3, 2, 1}, []bool{true, false, true, false, false})
+	// The first of two wanted rows gives recall 1/2 at precision 1, the second recall 1 at 2/3.
+	for k, p := range got {
+		want := 1.0
+		if k >= recallSteps/2 {
+			want = 2. / 3
+		}
+		if p != want {
+			t.Errorf("step %d: %v, want %v", k, p, want)
+		}
+	}
+	if len(got) != recallSteps {
+		t.Errorf("%d steps", len(got))
+	}
+}
+
+func TestCorrupt(t *testing.T) {
+	s := smallStudy(t)
+	d := s.sets[0]
+	clean := standardised(d)
+	for _, kind := range corruptions {
+		dirty, which := corrupt(d, kind, 0.2, 1)
+		count := 0
+		for i, c := range which {
+			same := true
+			for j, a := range dirty[0].row(i) {
+				same = same && a == clean[0].row(i)[j]
+			}
+			if c {
+				count++
+			}
+			if same == c {
+				t.Errorf("%s: row %d corrupted: %v, unchanged: %v", kind, i, c, same)
+			}
+		}
+		if count != 12 {
+			t.Errorf("%s: %d rows of 60, want 12", kind, count)
+		}
+		if !bytes.Equal(fmt.Append(nil, dirty[1].x), fmt.Append(nil, clean[1].x)) {
+			t.Errorf("%s: the second view changed", kind)
+		}
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	ctx := context.Background()
+	data, out := folder(t), t.TempDir()
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "no experiment named"},
+		{[]string{"cooking"}, `no experiment "cooking"`},
+		{[]string{"table", "-protocol", "best"}, `protocol "best"`},
+		{[]string{"table", "-seeds", "0"}, "0 seeds"},
+		{[]string{"table", "-data", filepath.Join(data, "none.npz"), "-out", out}, "none.npz"},
+		{[]string{"table", "-data", data, "-sets", "plums", "-out", out}, `no set "plums"`},
+		{[]string{"table", "-data", t.TempDir(), "-out", out}, "no data set"},
+		{[]string{"table", "extra"}, `"extra" is no flag`},
+	} {
+		if err := run(ctx, c.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.args, err, c.want)
+		}
+	}
+	if err := run(ctx, []string{"table", "-help"}, io.Discard, io.Discard); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("%v, want flag.ErrHelp", err)
+	}
+	var stdout, stderr bytes.Buffer
+	if err := run(ctx, []string{"ablation", "-data", data, "-out", out, "-seeds", "1", "-epochs", "1", "-limit", "60"}, &stdout, &stderr); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(stderr.String(), "left out broken") || !strings.Contains(stderr.String(), "left out pears: 90 samples") {
+		t.Errorf("standard error does not say what was left out: %q", stderr.String())
+	}
+	if !strings.Contains(stdout.String(), "ablation.md") {
+		t.Errorf("standard output: %q", stdout.String())
+	}
+}
+
+// The views of MNIST need nothing but the Go module.
+func TestMNIST(t *testing.T) {
+	d, err := mnistSet(context.Background(), 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.n != 50 || d.classes != 10 || len(d.views) != 3 {
+		t.Errorf("%s", d.shape())
+	}
+	half := d.atMost(20)
+	if half.n != 20 || len(half.labels) != 20 {
+		t.Fatalf("%s", half.shape())
+	}
+	if again := d.atMost(20); again.labels[3] != half.labels[3] || d.atMost(60) != d {
+		t.Error("the part is not the same twice, or the whole is not itself")
+	}
+}

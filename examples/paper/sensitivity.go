@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/viz"
+)
+
+// learned is what a run with one pair of L and m gives.
+type learned struct {
+	ACC   float64
+	Theta []float64   // per layer
+	Rho   [][]float64 // per layer and view
+}
+
+// sensitivity varies the layers and the anchors, and looks at the thresholds.
+func sensitivity(ctx context.Context, s *study) error {
+	layers, factors := []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, []int{1, 2, 3}
+	if s.quick {
+		layers = []int{1, 2, 3, 5}
+	}
+	sets := s.small(4)
+	var jobs []job[learned]
+	for _, d := range sets {
+		for _, f := range factors {
+			for _, l := range layers {
+				for seed := range s.seedsFor(d) {
+					jobs = append(jobs, job[learned]{
+						key: fmt.Sprintf("%s | L %d | m %dc | seed %d | epochs %d", d.about(), l, f, seed, s.epochs),
+						do: func(ctx context.Context) (learned, error) {
+							c := s.configFor(largemvc.Config{Layers: l, Anchors: min(f*d.classes, d.n)}, d, seed)
+							r, err := largemvc.Fit(ctx, d.views, c)
+							if err != nil {
+								return learned{}, err
+							}
+							acc, err := largemvc.Accuracy(d.labels, r.Labels)
+							return learned{100 * acc, r.Theta, r.Rho}, err
+						},
+					})
+				}
+			}
+		}
+	}
+	got, err := do(ctx, s, "sensitivity", jobs)
+	if err != nil {
+		return err
+	}
+	maps := viz.Figure{Columns: min(2, len(sets))}
+	curves := viz.Figure{Columns: min(2, len(sets)), SharedLegend: true, Width: 12}
+	thresholds := viz.Figure{Columns: 2, Width: 11}
+	g := grid{name: "sensitivity-acc", Title: "ACC (%)", Header: []string{"set, m"}}
+	for _, l := range layers {
+		g.Header = append(g.Header, fmt.Sprintf("L = %d", l))
+	}
+	for _, d := range sets {
+		heat := viz.HeatMap{Title: d.name + ", ACC (%)", XLabel: "layers L", YLabel: "anchors m"}
+		lines := viz.Lines{Title: d.name, XLabel: "layers L", YLabel: "ACC (%)", Markers: true}
+		for _, l := range layers {
+			heat.Columns = append(heat.Columns, fmt.Sprint(l))
+			lines.XTicks = append(lines.XTicks, float64(l))
+		}
+		var deepest learned
+		for _, f := range factors {
+			multiple := "c"
+			if f > 1 {
+				multiple = fmt.Sprintf("%dc", f)
+			}
+			name := "m = " + multiple
+			r, series := line{Name: d.name + ", " + name}, viz.Series{Name: name}
+			var means []float64
+			for _, l := range layers {
+				var values []float64
+				for range s.seedsFor(d) {
+					values = append(values, got[0].ACC)
+					if f == 1 && l == layers[len(layers)-1] && deepest.Theta == nil {
+						deepest = got[0]
+					}
+					got = got[1:]
+				}
+				c := meanOf(values)
+				r.Cells, means = append(r.Cells, c), append(means, c.Mean)
+				series.X, series.Y = append(series.X, float64(l)), append(series.Y, c.Mean)
+				series.Low, series.High = append(series.Low, c.Mean-c.Std), append(series.High, c.Mean+c.Std)
+			}
+			g.Rows = append(g.Rows, r)
+			heat.Rows, heat.Values = append(heat.Rows, multiple), append(heat.Values, means)
+			lines.Series = append(lines.Series, series)
+		}
+		maps.Panels, curves.Panels = append(maps.Panels, heat), append(curves.Panels, lines)
+		theta, rho := deepest.curves(d)
+		thresholds.Panels = append(thresholds.Panels, theta, rho)
+	}
+	deep := layers[len(layers)-1]
+	return s.publish(page{
+		name: "sensitivity", title: "Layers, anchors and thresholds", caption: s.protocolText() + " Sets: " + names(sets) + ".",
+		notes:  "The paper reports L = 2 and m = c as best, on its own sets, with L and m searched by the labels. Here every pair is shown and none is chosen.",
+		tables: []grid{g},
+		figures: []picture{
+			{"sensitivity-map", "ACC over layers and anchors, mean over seeds.", maps},
+			{"sensitivity-curves", "The same as curves; bands are one standard deviation over seeds.", curves},
+			{"sensitivity-thresholds", fmt.Sprintf("θ, and ρ in units of the standardised views, as learned by %d layers with m = c, seed 0.", deep), thresholds},
+		},
+	})
+}
+
+// curves are the thresholds over the layers.
+func (l learned) curves(d *set) (theta, rho viz.Lines) {
+	theta = viz.Lines{Title: d.name + ": θ", XLabel: "layer", YLabel: "θ", Markers: true}
+	rho = viz.Lines{Title: d.name + ": ρ", XLabel: "layer", YLabel: "ρ", Markers: true}
+	var x []float64
+	for i := range l.Theta {
+		x = append(x, float64(i+1))
+	}
+	theta.Series = []viz.Series{{X: x, Y: l.Theta}}
+	theta.XTicks, rho.XTicks = x, x
+	for v := range l.Rho[0] {
+		series := viz.Series{Name: fmt.Sprintf("view %d", v), X: x}
+		for _, layer := range l.Rho {
+			series.Y = append(series.Y, layer[v])
+		}
+		rho.Series = append(rho.Series, series)
+	}
+	return theta, rho
+}

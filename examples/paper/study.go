@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/largemvc/largemvc"
+)
+
+// study is what the flags say, and the data sets.
+type study struct {
+	data     string
+	only     string
+	out      string
+	seeds    int
+	epochs   int
+	limit    int
+	quick    bool
+	png      bool
+	protocol string
+
+	stderr io.Writer
+	sets   []*set
+}
+
+const (
+	plain     = "plain"
+	published = "published"
+)
+
+// largeSet is the number of samples from which a set is run with largeSeeds seeds at most.
+const (
+	largeSet   = 20000
+	largeSeeds = 3
+)
+
+func (s *study) register(f *flag.FlagSet) {
+	f.StringVar(&s.data, "data", "", "a file, or a folder of files, of multi-view data with labels (.npz, .mat, …); empty: MNIST views made from the Go module GoMNIST")
+	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; empty: what suits the experiment")
+	f.StringVar(&s.out, "out", "results", "folder for tables, figures and finished work")
+	f.IntVar(&s.seeds, "seeds", 10, "seeds, or masks, of every setting; sets of 20,000 samples and more get at most 3")
+	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
+	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; 0: none")
+	f.BoolVar(&s.quick, "quick", false, "few seeds, epochs and samples, on MNIST views unless -data says otherwise: minutes in place of hours")
+	f.BoolVar(&s.png, "png", false, "write figures as PNG too")
+	f.StringVar(&s.protocol, "protocol", plain, "of table: plain (one-to-one matching, last epoch), or published: as the paper's code does it, majority-mapped purity under the name ACC, at the epoch that the labels choose")
+}
+
+// prepare checks the flags and opens the data.
+func (s *study) prepare(ctx context.Context) error {
+	if s.protocol != plain && s.protocol != published {
+		return fmt.Errorf("protocol %q; have %s and %s", s.protocol, plain, published)
+	}
+	if s.seeds < 1 || s.epochs < 1 || s.limit < 0 {
+		return fmt.Errorf("%d seeds, %d epochs, limit %d", s.seeds, s.epochs, s.limit)
+	}
+	if s.quick {
+		s.seeds, s.epochs = min(s.seeds, 2), min(s.epochs, 30)
+	}
+	if err := os.MkdirAll(s.out, 0o777); err != nil {
+		return err
+	}
+	var err error
+	s.sets, err = openSets(ctx, s)
+	if err != nil {
+		return err
+	}
+	if len(s.sets) == 0 {
+		return errors.New("no data set with labels found")
+	}
+	return nil
+}
+
+func (s *study) path(name string) string { return filepath.Join(s.out, name) }
+
+// pageName is the name of an experiment's files; results of the published protocol are kept apart.
+func (s *study) pageName(name string) string {
+	if name == "table" && s.protocol == published {
+		return name + "-" + published
+	}
+	return name
+}
+
+func (s *study) seedsFor(d *set) int {
+	if d.n >= largeSet {
+		return min(s.seeds, largeSeeds)
+	}
+	return s.seeds
+}
+
+// small returns the k sets that are cheapest to run, in their usual order; all that -sets names, if it names any.
+func (s *study) small(k int) []*set {
+	if s.only != "" || len(s.sets) <= k {
+		return s.sets
+	}
+	cost := func(d *set) int {
+		sum := 0
+		for _, v := range d.views {
+			_, width := v.Dims()
+			sum += width
+		}
+		return sum * d.n * d.classes
+	}
+	var out []*set
+	for _, d := range s.sets {
+		cheaper := 0
+		for _, other := range s.sets {
+			if cost(other) < cost(d) {
+				cheaper++
+			}
+		}
+		if cheaper < k {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// model is one of our networks with the name of its row.
+type model struct {
+	name   string
+	config largemvc.Config // Clusters, Seed and, unless it says NoTraining, Epochs are filled in
+}
+
+// models are the rows of ours in the tables.
+func models() []model {
+	return []model{
+		{"LargeMvC-Net", largemvc.Config{}},
+		{"LargeMvC-Net, paper preset", largemvc.Config{Preset: largemvc.Paper}},
+		{"LargeMvC-Net, untrained", largemvc.Config{Epochs: largemvc.NoTraining}},
+	}
+}
+
+// configFor completes a configuration for a set and a seed.
+func (s *study) configFor(c largemvc.Config, d *set, seed int) largemvc.Config {
+	c.Clusters, c.Seed = d.classes, uint64(seed)
+	if c.Epochs == 0 {
+		c.Epochs = s.epochs
+	}
+	return c
+}
+
+// protocolText is the part of the captions that all experiments share.
+func (s *study) protocolText() string {
+	text := fmt.Sprintf("%d seeds", s.seeds)
+	for _, d := range s.sets {
+		if d.n >= largeSet && s.seeds > largeSeeds {
+			text += fmt.Sprintf(" (%d for sets of %d samples and more)", largeSeeds, largeSet)
+			break
+		}
+	}
+	text += fmt.Sprintf(", %d epochs, ± one standard deviation over the seeds.", s.epochs)
+	text += " ACC by one-to-one matching, NMI with the arithmetic mean; labels serve for scores alone and choose nothing. "
+	return text + "Our networks are used with the package's defaults unless a row says otherwise: per-sample standardisation, joint k-means start, the last epoch."
+}
+
+func names(sets []*set) string {
+	out := make([]string, len(sets))
+	for i, d := range sets {
+		out[i] = d.name
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/viz"
+)
+
+// cost is what one run took.
+type cost struct {
+	Epoch, Total   float64 // seconds: the median epoch; everything, for 100 epochs
+	Peak, Estimate float64 // MiB: heap beyond what was there before; what EstimateMemory says
+	CPUs           int
+}
+
+// timedEpochs are measured; 100 are reckoned from their median.
+const timedEpochs = 5
+
+// growth is one kind of data at several sizes.
+type growth struct {
+	name    string
+	sizes   []int
+	classes int
+	make    func(ctx context.Context, n int) ([]largemvc.View, error)
+}
+
+// timing measures time and memory as n grows.
+func timing(ctx context.Context, s *study) error {
+	kinds := []growth{made([]int{944, 576, 512, 640}, 100, 5000, 10000, 20000, 50000, 100000, 200000), digits(3750, 7500, 15000, 30000, 60000)}
+	if s.quick {
+		kinds = []growth{made([]int{94, 57, 51, 64}, 20, 1000, 2000, 4000, 8000, 16000), digits(1000, 2000, 4000)}
+	}
+	return grow(ctx, s, kinds)
+}
+
+// grow measures all sizes of the kinds.
+func grow(ctx context.Context, s *study, kinds []growth) error {
+	var jobs []job[cost]
+	for _, k := range kinds {
+		for _, n := range k.sizes {
+			jobs = append(jobs, job[cost]{
+				key: fmt.Sprintf("%s | n %d | c %d", k.name, n, k.classes),
+				do:  func(ctx context.Context) (cost, error) { return k.measure(ctx, n) },
+			})
+		}
+	}
+	got, err := do(ctx, s, "time", jobs)
+	if err != nil {
+		return err
+	}
+	g := grid{name: "time", Title: "Seconds and MiB", Header: []string{"data, n", "epoch (s)", "100 epochs, start and labels (s)", "peak heap (MiB)", "EstimateMemory (MiB)"}}
+	seconds := viz.Lines{Title: "Time of an epoch", XLabel: "n (samples)", YLabel: "seconds", LogX: true, LogY: true, Fit: true, Markers: true}
+	total := viz.Lines{Title: "Time in total, 100 epochs", XLabel: "n (samples)", YLabel: "seconds", LogX: true, LogY: true, Fit: true, Markers: true}
+	memory := viz.Lines{Title: "Peak memory", XLabel: "n (samples)", YLabel: "MiB", LogX: true, LogY: true, Fit: true, Markers: true}
+	next := 0
+	for _, k := range kinds {
+		var n, epoch, whole, peak []float64
+		for _, size := range k.sizes {
+			c := got[next]
+			next++
+			g.Rows = append(g.Rows, line{Name: fmt.Sprintf("%s, %d", k.name, size), Cells: []cell{
+				{Text: fmt.Sprintf("%.3g", c.Epoch)}, {Text: fmt.Sprintf("%.3g", c.Total)}, {Text: fmt.Sprintf("%.0f", c.Peak)}, {Text: fmt.Sprintf("%.0f", c.Estimate)},
+			}})
+			n, epoch, whole, peak = append(n, float64(size)), append(epoch, c.Epoch), append(whole, c.Total), append(peak, c.Peak)
+		}
+		seconds.Series = append(seconds.Series, viz.Series{Name: k.name, X: n, Y: epoch})
+		total.Series = append(total.Series, viz.Series{Name: k.name, X: n, Y: whole})
+		memory.Series = append(memory.Series, viz.Series{Name: k.name, X: n, Y: peak})
+	}
+	caption := fmt.Sprintf("float32, L = 2, m = c, default preset, GOMAXPROCS %d, one run each. An epoch is the median of %d; the total is checks, preprocessing, start, "+
+		"100 times that epoch, and the labels. Peak heap is what the Go heap held at most beyond what was there before, the views of the caller included; sampled every 20 ms. "+
+		"Made data: Gaussian clusters in views of YTF-100's shape (944, 576, 512 and 640 features, 100 clusters; a tenth of the features and 20 clusters with -quick). "+
+		"MNIST: pixels, histograms of gradients and of local binary patterns.", got[0].CPUs, timedEpochs)
+	return s.publish(page{
+		name: "time", title: "Time and memory", caption: caption,
+		notes:  "The paper gives no times; it claims linear cost. Thin lines are least-squares fits of a power law, whose exponent the legend gives; 1 is linear.",
+		tables: []grid{g},
+		figures: []picture{{"time", "Time and memory over n, with the exponents of the fitted power laws.",
+			viz.Figure{Panels: []viz.Panel{seconds, total, memory}, Columns: 2, Width: 12}}},
+	})
+}
+
+// made is Gaussian clusters.
+func made(dims []int, classes int, sizes ...int) growth {
+	return growth{"made data", sizes, classes, func(ctx context.Context, n int) ([]largemvc.View, error) {
+		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: n, Clusters: classes, Dims: dims, Seed: 1})
+		if err != nil {
+			return nil, err
+		}
+		var views []largemvc.View
+		for _, v := range set.Views {
+			views = append(views, largemvc.Float32View(v.Rows, v.Cols, v.Float32))
+		}
+		return views, nil
+	}}
+}
+
+// digits is MNIST.
+func digits(sizes ...int) growth {
+	return growth{"MNIST", sizes, 10, func(ctx context.Context, n int) ([]largemvc.View, error) {
+		d, err := mnistSet(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		return d.views, nil
+	}}
+}
+
+// measure runs the network on n samples and watches the heap.
+func (k growth) measure(ctx context.Context, n int) (cost, error) {
+	runtime.GC()
+	debug.FreeOSMemory()
+	before := heap()
+	views, err := k.make(ctx, n)
+	if err != nil {
+		return cost{}, err
+	}
+	dims := make([]int, len(views))
+	for v, x := range views {
+		_, dims[v] = x.Dims()
+	}
+	config := largemvc.Config{Clusters: k.classes, Epochs: timedEpochs, Overwrite: true, Seed: 1}
+	estimate, err := largemvc.EstimateMemory(n, dims, config)
+	if err != nil {
+		return cost{}, err
+	}
+	runtime.GC()
+	stop, peak := make(chan struct{}), make(chan uint64)
+	go watch(stop, peak)
+	r, err := largemvc.Fit(ctx, views, config)
+	close(stop)
+	most := <-peak
+	if err != nil {
+		return cost{}, err
+	}
+	t := r.Timings
+	return cost{
+		Epoch:    t.Epoch.Seconds(),
+		Total:    (t.Prepare + t.Start + t.Clusters + 100*t.Epoch).Seconds(),
+		Peak:     float64(most-min(most, before)) / (1 << 20),
+		Estimate: float64(estimate.Total) / (1 << 20),
+		CPUs:     runtime.GOMAXPROCS(0),
+	}, nil
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse
+}
+
+// watch sends the most that the heap held until stop is closed.
+func watch(stop <-chan struct{}, peak chan<- uint64) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	most := heap()
+	for {
+		select {
+		case <-tick.C:
+			most = max(most, heap())
+		case <-stop:
+			peak <- max(most, heap())
+			return
+		}
+	}
+}

@@ -1,0 +1,196 @@
+// Package viz draws what comes out of clustering experiments, on gonum.org/v1/plot: lines with bands, log–log scaling
+// with the fitted exponent, scatter plots by class, heat maps with values and bars, as SVG or PNG.
+//
+//	fig := viz.Figure{Panels: []viz.Panel{viz.Lines{
+//		Title: "Loss", XLabel: "epoch", YLabel: "loss", Series: []viz.Series{{Name: "ORL", X: epochs, Y: loss}},
+//	}}}
+//	err := fig.Save("loss.svg")
+//
+// Colours are those of M. Okabe and K. Ito, which the colour-blind can tell apart; markers and dashes repeat what colours
+// say, so that figures can be read in grey. Legends lie beside the data, never on them. Type is large enough for half
+// the size.
+//
+// Every panel gives back what it draws as a table, for the file beside the picture.
+package viz
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Panel is one of the plots of a figure.
+type Panel interface {
+	// Table returns what the panel draws.
+	Table() Table
+	// check reports what cannot be drawn.
+	check() error
+	// plot builds the panel without its legend; check has passed.
+	plot() *plot.Plot
+	legend() []legendEntry
+	// size is the natural size of the panel without its legend.
+	size() (w, h vg.Length)
+}
+
+var (
+	_ Panel = Lines{}
+	_ Panel = Scatter{}
+	_ Panel = HeatMap{}
+	_ Panel = Bars{}
+)
+
+// Figure is one or several panels side by side.
+type Figure struct {
+	Panels  []Panel
+	Columns int // panels in a row; 0: all of them, up to 3
+	// SharedLegend draws the legend of the first panel, beside all of them, in place of one a panel.
+	SharedLegend bool
+	// Width and Height of each panel in centimetres, without its legend; 0: what suits the panels.
+	Width, Height float64
+}
+
+// resolution of PNG files, in dots per inch.
+const resolution = 144
+
+// Save writes the figure to a file, as its ending says: .svg or .png. The file appears whole or not at all.
+func (f Figure) Save(path string) error {
+	var buf bytes.Buffer
+	var err error
+	switch ext := filepath.Ext(path); ext {
+	case ".svg":
+		err = f.SVG(&buf)
+	case ".png":
+		err = f.PNG(&buf)
+	default:
+		return fmt.Errorf("viz: %s: ending %q, want .svg or .png", path, ext)
+	}
+	if err != nil {
+		return err
+	}
+	tmp := path + ".tmp"
+	if err := os.WriteFile(tmp, buf.Bytes(), 0o666); err != nil {
+		return fmt.Errorf("viz: %w", err)
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return fmt.Errorf("viz: %w", err)
+	}
+	return nil
+}
+
+// SVG writes the figure as SVG.
+func (f Figure) SVG(w io.Writer) error {
+	width, height, err := f.layout()
+	if err != nil {
+		return err
+	}
+	c := vgsvg.New(width, height)
+	f.render(draw.New(c))
+	_, err = c.WriteTo(w)
+	return err
+}
+
+// PNG writes the figure as PNG at 144 dots per inch.
+func (f Figure) PNG(w io.Writer) error {
+	width, height, err := f.layout()
+	if err != nil {
+		return err
+	}
+	c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(resolution))}
+	f.render(draw.New(c))
+	_, err = c.WriteTo(w)
+	return err
+}
+
+// layout checks the figure and returns its size.
+func (f Figure) layout() (w, h vg.Length, err error) {
+	if len(f.Panels) == 0 {
+		return 0, 0, errors.New("viz: no panels")
+	}
+	if f.Columns < 0 || f.Width < 0 || f.Height < 0 {
+		return 0, 0, fmt.Errorf("viz: %d columns of %v×%v cm", f.Columns, f.Width, f.Height)
+	}
+	for i, p := range f.Panels {
+		if err := p.check(); err != nil {
+			return 0, 0, fmt.Errorf("viz: panel %d: %w", i, err)
+		}
+	}
+	pw, ph, shared := f.panelSize()
+	columns, rows := f.grid()
+	return pw*vg.Length(columns) + shared, max(ph*vg.Length(rows), f.legendRoom()), nil
+}
+
+func (f Figure) grid() (columns, rows int) {
+	columns = f.Columns
+	if columns == 0 {
+		columns = min(3, len(f.Panels))
+	}
+	return columns, (len(f.Panels) + columns - 1) / columns
+}
+
+// panelSize returns the size of every panel, its legend included, and the width of the shared legend.
+func (f Figure) panelSize() (w, h, shared vg.Length) {
+	legend := vg.Length(0)
+	for _, p := range f.Panels {
+		pw, ph := p.size()
+		w, h = max(w, pw), max(h, ph)
+		if !f.SharedLegend {
+			legend = max(legend, legendWidth(p.legend()))
+			h = max(h, legendHeight(p.legend()))
+		}
+	}
+	if f.Width > 0 {
+		w = vg.Length(f.Width) * vg.Centimeter
+	}
+	if f.Height > 0 {
+		h = vg.Length(f.Height) * vg.Centimeter
+	}
+	if f.SharedLegend {
+		shared = legendWidth(f.Panels[0].legend())
+	}
+	return w + legend, h, shared
+}
+
+// legendRoom is the height that a shared legend needs.
+func (f Figure) legendRoom() vg.Length {
+	if !f.SharedLegend {
+		return 0
+	}
+	return legendHeight(f.Panels[0].legend())
+}
+
+func (f Figure) render(c draw.Canvas) {
+	c.FillPolygon(white, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+	w, h, shared := f.panelSize()
+	columns, _ := f.grid()
+	for i, p := range f.Panels {
+		x, top := c.Min.X+vg.Length(i%columns)*w, c.Max.Y-vg.Length(i/columns)*h
+		area := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+			Min: vg.Point{X: x + margin, Y: top - h + margin}, Max: vg.Point{X: x + w - margin, Y: top - margin},
+		}}
+		if !f.SharedLegend {
+			area = splitLegend(area, p.legend())
+		}
+		p.plot().Draw(area)
+	}
+	if shared > 0 {
+		splitLegend(draw.Crop(c, 0, -margin, 0, -margin), f.Panels[0].legend())
+	}
+}
+
+// Tables returns the tables of the panels.
+func (f Figure) Tables() []Table {
+	out := make([]Table, len(f.Panels))
+	for i, p := range f.Panels {
+		out[i] = p.Table()
+	}
+	return out
+}
