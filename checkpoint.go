@@ -68,7 +68,8 @@ type savedFailure struct {
 // change, if not nil, may set the fields Progress, ExtraLoss, Workers, Checkpoint, CheckpointEvery, Overwrite, Tolerance
 // and Patience of the configuration that the training began with, and without restarts Epochs: a higher number trains
 // on, even where the training was over. ExtraLoss must be set if, and only if, the training had one; that it is the same
-// one cannot be checked. Any other change is an error, as are views that differ from those of the training.
+// one cannot be checked. Any other change is an error, as are views that differ from those of the training, as they were
+// before Overwrite.
 func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
 	saved, err := readCheckpoint(path)
 	if err != nil {
@@ -97,7 +98,7 @@ func (s *checkpoint) allows(c *Config) error {
 		return errors.New("the training had no ExtraLoss")
 	}
 	if c.Epochs != s.config.Epochs && c.Restarts > 1 {
-		return fmt.Errorf("Epochs was %d and is %d now: with restarts it cannot change", s.config.Epochs, c.Epochs)
+		return fmt.Errorf("with restarts Epochs cannot change: it was %d and is %d now", s.config.Epochs, c.Epochs)
 	}
 	was, is := saveConfig(s.config), saveConfig(c)
 	for _, x := range []*savedConfig{&was, &is} {

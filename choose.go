@@ -46,7 +46,7 @@ type Choices struct {
 	// not suggested, for its other neighbour is unknown. If there is none, it is the number with the highest Silhouette
 	// among those of that stability, and if none has it, among all; 0 if there is no Silhouette at all.
 	//
-	// It is a first guess. On seven public sets it was the number of classes on three, one away on two and too low on two.
+	// It is a first guess. On eight public sets it was the number of classes on three, one away on two and too low on three.
 	Suggested int
 }
 

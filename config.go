@@ -344,7 +344,7 @@ func (c *Config) check(n int, views []View) error {
 		{"Variant", int(c.Variant), variantNames}, {"Preset", int(c.Preset), presetNames},
 		{"Preprocess", int(c.Preprocess), preprocessNames}, {"Start", int(c.Start), startNames},
 		{"Float", int(c.Float), floatNames}, {"RhoScale", int(c.RhoScale), rhoScaleNames}, {"Signs", int(c.Signs), signsNames}, {"Rotate", int(c.Rotate), rotationNames},
-		{"Activation", int(c.Activation), []string{"relu", "selu"}}, {"Reduction", int(c.Reduction), []string{"mean", "sum"}},
+		{"Activation", int(c.Activation), []string{"relu", "selu"}}, {"Reduction", int(c.Reduction), reductionNames},
 	} {
 		if o.value < 0 || o.value >= len(o.names) {
 			bad("%s is %d, want one of %q", o.name, o.value, o.names)

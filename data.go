@@ -1,11 +1,13 @@
 package largemvc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/tensor"
@@ -117,7 +119,9 @@ func newData[T kernel.Float](x []rows.Matrix[T], present [][]bool, lossDims []in
 		if lossDims != nil {
 			w.lossDim = lossDims[v]
 		}
-		r.SquaredNorms(0, n, w.norms)
+		if err := squaredNorms(r, w.norms); err != nil {
+			return nil, err
+		}
 		if present != nil {
 			w.present, w.count = make([]bool, n), 0
 			for i := range n {
@@ -135,6 +139,17 @@ func newData[T kernel.Float](x []rows.Matrix[T], present [][]bool, lossDims []in
 		data.double = t
 	}
 	return data, nil
+}
+
+// squaredNorms sets dst to ‖x_i‖² of all rows.
+func squaredNorms[T kernel.Float](x rows.Matrix[T], dst []float64) error {
+	const chunk = 4096
+	n := len(dst)
+	return parallel.For(context.Background(), 0, (n+chunk-1)/chunk, func(_, c int) error {
+		lo, hi := c*chunk, min((c+1)*chunk, n)
+		x.SquaredNorms(lo, hi, dst[lo:hi])
+		return nil
+	})
 }
 
 // checkPresent checks the size of a presence mask, and that every sample has a view and every view a sample.

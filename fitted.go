@@ -14,7 +14,7 @@ import (
 // fittedNetwork is a trained network in its own arithmetic.
 type fittedNetwork interface {
 	// run takes samples through preprocessing, layers and clusters. It fills what is not nil: labels (n), near and next
-	// (n squared distances); h if it is wanted.
+	// (n squared distances), trust; h if it is wanted.
 	run(ctx context.Context, views []View, workers int, out *predictions) error
 	// preprocessing returns what the samples go through first.
 	preprocessing() *standardiser
@@ -26,6 +26,7 @@ type predictions struct {
 	near, next []float64
 	h          *Matrix
 	wantH      bool
+	trust      [][]float64 // per view, n
 }
 
 // fitted is a fittedNetwork: all that new samples need, without a graph.
@@ -48,7 +49,6 @@ const (
 // newFitted makes the network of a predictor whose parameters are set.
 func newFitted[T kernel.Float](p *Predictor, prepare *standardiser, clusters *kmeans.Assigner[T]) (*fitted[T], error) {
 	f := &fitted[T]{spec: p.spec(), prepare: newPreparer[T](prepare, p.dims), clusters: clusters}
-	f.spec.Dims = prepare.columns(p.dims)
 	q := &engine.Params{Theta: p.Theta, Rho: p.Rho, R: p.r, U: p.u}
 	var err error
 	f.frozen, err = engine.NewFrozen[T](f.spec, q, func(l, v int) []float64 { return p.anchors[l][v].RawMatrix().Data })
@@ -121,6 +121,11 @@ func (f *fitted[T]) chunk(w *predictWorker[T], views []View, lo, hi int, h []T, 
 	if h != nil {
 		ld := kernel.Pad(f.spec.Anchors)
 		copy(h[lo*ld:hi*ld], w.h)
+	}
+	for v, trust := range out.trust {
+		for i, t := range w.runner.Trust(v)[:hi-lo] {
+			trust[lo+i] = float64(t)
+		}
 	}
 	if out.labels == nil {
 		return nil

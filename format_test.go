@@ -24,8 +24,6 @@ for v in range(V):
         X[v] = (X[v] - X[v].mean(1, keepdims=True)) / X[v].std(1, keepdims=True)
     else:
         X[v] = (X[v] - arrays[f"mean.{v}"]) * arrays[f"scale.{v}"]
-    if f"rotation.{v}" in arrays:
-        X[v] = X[v] @ arrays[f"rotation.{v}"].T
 P = lambda l, v: arrays[f"anchors.{l}.{v}"]
 relu = lambda a: np.maximum(a, 0)
 R, U = arrays["R"], arrays["U"]

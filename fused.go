@@ -59,9 +59,8 @@ func newFused[T kernel.Float](env Env, data *Data, spec engine.Spec, start Start
 	x := make([]rows.Matrix[T], len(views))
 	counts := make([]int, len(views))
 	var present [][]bool
-	spec.LossDims = make([]int, len(views))
 	for v, w := range views {
-		x[v], counts[v], spec.LossDims[v] = w.x, w.count, w.lossDim
+		x[v], counts[v] = w.x, w.count
 		if w.present != nil && present == nil {
 			present = make([][]bool, len(views))
 		}

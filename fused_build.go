@@ -48,7 +48,7 @@ func (m *Model[R, N, A]) buildNetwork(e Env, data *Data, start StartPoint) (netw
 	}
 	spec := engine.Spec{
 		Samples: e.Samples, Dims: e.Dims, Anchors: e.Anchors, Layers: e.Layers, Workers: e.Workers,
-		Represent: engine.Activation(soft.Activation), OneSided: soft.OneSided, Sum: m.Reduction == Sum,
+		Represent: engine.Activation(soft.Activation), OneSided: soft.OneSided,
 	}
 	nodes := append(gorgonia.Nodes(nil), soft.theta...)
 	var scale []float64
@@ -75,8 +75,10 @@ func (m *Model[R, N, A]) buildNetwork(e Env, data *Data, start StartPoint) (netw
 	}
 	nodes = append(nodes, soft.r, soft.u)
 	if data.single != nil {
+		spec.LossWeights = lossWeights(m.Reduction, data.single.views)
 		return newFused[float32](e, data, spec, start, scale, nodes)
 	}
+	spec.LossWeights = lossWeights(m.Reduction, data.double.views)
 	return newFused[float64](e, data, spec, start, scale, nodes)
 }
 

@@ -82,14 +82,15 @@ func fitViews(ctx context.Context, views []View, config Config, from *checkpoint
 
 // job is a fit: the prepared views, and what its runs have led to so far.
 type job[T kernel.Float] struct {
-	config   *Config
-	views    []View
-	data     *Data
-	x        []rows.Matrix[T]
-	prepare  *standardiser
-	prepared time.Duration
-	saver    *saver    // nil without checkpoints
-	best     *runState // of the runs that are over
+	config    *Config
+	views     []View
+	data      *Data
+	x         []rows.Matrix[T]
+	rotations []*rotation // of the views; nil: none is rotated
+	prepare   *standardiser
+	prepared  time.Duration
+	saver     *saver    // nil without checkpoints
+	best      *runState // of the runs that are over
 }
 
 // fit prepares the views, trains every restart and keeps the best.
@@ -161,8 +162,8 @@ func (j *job[T]) prepareViews(ctx context.Context) error {
 	if j.x, err = standardise[T](ctx, j.views, j.prepare, j.config.Workers, j.config.Overwrite); err != nil {
 		return err
 	}
-	lossDims, err := rotate(ctx, j.x, j.prepare, j.config)
-	if err != nil {
+	var lossDims []int
+	if j.rotations, lossDims, err = rotate(ctx, j.x, j.config); err != nil {
 		return err
 	}
 	j.data, err = newData(j.x, presenceRows(j.views), lossDims)

@@ -15,39 +15,52 @@ const (
 	Mean Reduction = iota
 	// Sum adds them up, which gives ‖X_v − H P_v‖²_F.
 	Sum
+	// Relative takes a view's sum relative to that of the view, and the mean over views: w_v = 1/(V ‖X_v‖²_F). The loss
+	// of H = 0 is 1.
+	Relative
 )
 
-// String returns mean or sum.
-func (r Reduction) String() string {
-	switch r {
-	case Mean:
-		return "mean"
-	case Sum:
-		return "sum"
-	}
-	return fmt.Sprintf("Reduction(%d)", int(r))
+var reductionNames = []string{"mean", "sum", "relative"}
+
+// ParseReduction returns the reduction of that name: mean, sum or relative.
+func ParseReduction(s string) (Reduction, error) {
+	i, err := parseOption("reduction", reductionNames, s)
+	return Reduction(i), err
 }
 
+// String returns mean, sum or relative.
+func (r Reduction) String() string { return optionName(reductionNames, int(r)) }
+
 func (r Reduction) check() error {
-	if r != Mean && r != Sum {
+	if r < Mean || r > Relative {
 		return fmt.Errorf("largemvc: unknown reduction %d", int(r))
 	}
 	return nil
 }
 
-// weight returns w_v for a view that count samples have.
-func (r Reduction) weight(count, d int) float64 {
-	if r == Sum {
-		return 1
+// lossWeights returns w_v of every view.
+func lossWeights[T kernel.Float](r Reduction, views []*view[T]) []float64 {
+	out := make([]float64, len(views))
+	for v, w := range views {
+		switch r {
+		case Sum:
+			out[v] = 1
+		case Relative:
+			if square := kernel.Sum(w.norms); square > 0 {
+				out[v] = 1 / (float64(len(views)) * square)
+			}
+		default:
+			out[v] = 1 / (float64(w.count) * float64(w.lossDim))
+		}
 	}
-	return 1 / (float64(count) * float64(d))
+	return out
 }
 
 // loss returns the scalar Σ_v w_v Σ_i ‖x_iv − h_i P_v‖² over the rows present. The sums are taken in float64.
 func loss[T kernel.Float](b *builder[T], r Reduction, h *gorgonia.Node, y, p []*gorgonia.Node) (*gorgonia.Node, error) {
 	var total *gorgonia.Node
-	for v, w := range b.views {
-		part, err := residualNode(b, residual{view: v, loss: true, weight: r.weight(w.count, w.lossDim)}, h, y[v], p[v])
+	for v, weight := range lossWeights(r, b.views) {
+		part, err := residualNode(b, residual{view: v, loss: true, weight: weight}, h, y[v], p[v])
 		if err != nil {
 			return nil, err
 		}

@@ -33,7 +33,7 @@ type Model[R Represent, N Noise, A Anchor] struct {
 	Noise     N
 	Anchor    A
 
-	// Reduction of the loss Σ_v w_v ‖X_v − H_L·P_Lv‖², Mean or Sum.
+	// Reduction of the loss Σ_v w_v ‖X_v − H_L·P_Lv‖²: Mean, Sum or Relative.
 	Reduction Reduction
 	// PerModule makes Build use one op per step of each module where it would use the fused passes. Results agree up to
 	// rounding; the fused passes are faster.

@@ -125,12 +125,6 @@ func (p *Predictor) file() (*safetensors.File, error) {
 		floats = safetensors.Float32s
 	}
 	prepare := p.model.preprocessing()
-	for v, r := range prepare.rotations {
-		if r != nil {
-			add(floats(rotationTensor(v), r.q, r.k, r.d))
-			add(safetensors.Float64s(slackTensor(v), []float64{r.slack}, 1))
-		}
-	}
 	for v, mean := range prepare.mean {
 		add(safetensors.Float64s(fmt.Sprintf("mean.%d", v), mean, len(mean)))
 		add(safetensors.Float64s(fmt.Sprintf("scale.%d", v), prepare.scale[v], len(mean)))
@@ -239,14 +233,13 @@ func (p *Predictor) decode(in *tensors) *standardiser {
 	}
 	p.scale = in.floats("rho_scale", v)
 	prepare := in.standardiser(c, p.dims)
-	columns := prepare.columns(p.dims)
 	for l := 0; l <= c.Layers && in.err == nil; l++ {
 		if l > 0 && c.Variant == RMvC {
 			p.anchors = append(p.anchors, p.anchors[0])
 			continue
 		}
 		layer := make([]*mat.Dense, v)
-		for v, d := range columns {
+		for v, d := range p.dims {
 			if a := in.floats(fmt.Sprintf("anchors.%d.%d", l, v), m, d); a != nil {
 				layer[v] = mat.NewDense(m, d, a)
 			}
@@ -254,7 +247,7 @@ func (p *Predictor) decode(in *tensors) *standardiser {
 		p.anchors = append(p.anchors, layer)
 	}
 	if in.err == nil {
-		p.setP(prepare)
+		p.P = p.anchors[c.Layers]
 	}
 	p.Sizes = in.ints("sizes", -1)
 	p.Clusters = len(p.Sizes)
@@ -276,7 +269,7 @@ func (p *Predictor) decode(in *tensors) *standardiser {
 
 // standardiser reads the preprocessing of views of the given features.
 func (in *tensors) standardiser(c *Config, dims []int) *standardiser {
-	s := &standardiser{kind: c.Preprocess, rotations: in.rotations(dims)}
+	s := &standardiser{kind: c.Preprocess}
 	for v, d := range dims {
 		if c.Preprocess == Balanced || c.Preprocess == ZScore {
 			s.mean = append(s.mean, in.floats(fmt.Sprintf("mean.%d", v), d))
@@ -360,33 +353,6 @@ func (in *tensors) ints(name string, shape ...int) []int {
 	}
 	return x
 }
-
-// rotations reads the rotations of the views.
-func (in *tensors) rotations(dims []int) []*rotation {
-	var out []*rotation
-	for v, d := range dims {
-		if in.file.Tensor(rotationTensor(v)) == nil {
-			continue
-		}
-		if out == nil {
-			out = make([]*rotation, len(dims))
-		}
-		q, slack := in.floats(rotationTensor(v), -1, d), in.floats(slackTensor(v), 1)
-		if in.err != nil {
-			return nil
-		}
-		if len(q) == 0 || slack[0] < 0 {
-			in.fail("%q has %d elements and %q is %v", rotationTensor(v), len(q), slackTensor(v), slack[0])
-			return nil
-		}
-		out[v] = &rotation{d: d, k: len(q) / d, q: q, slack: slack[0]}
-	}
-	return out
-}
-
-func rotationTensor(v int) string { return fmt.Sprintf("rotation.%d", v) }
-
-func slackTensor(v int) string { return fmt.Sprintf("rotation_slack.%d", v) }
 
 // losses reads what addLosses wrote.
 func (in *tensors) losses(prefix string, views int) (loss []float64, viewLoss [][]float64) {

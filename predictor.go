@@ -33,7 +33,7 @@ type Predictor struct {
 	dims      []int
 	names     []string
 	scale     []float64      // the unit of ρ per view
-	anchors   [][]*mat.Dense // per layer from 0, per view: in the columns of the network, fewer than d_v for rotated views
+	anchors   [][]*mat.Dense // per layer from 0, per view
 	r, u      []float64      // m×m
 	centroids []float64      // Clusters×m
 	model     fittedNetwork
@@ -66,14 +66,7 @@ func (p *Predictor) setParameters(q *engine.Params) {
 	}
 }
 
-// setP sets P from the anchors of the last layer.
-func (p *Predictor) setP(s *standardiser) {
-	for v, a := range p.anchors[p.config.Layers] {
-		p.P = append(p.P, s.original(v, a))
-	}
-}
-
-// spec is the shape of the network, before any rotation of its views.
+// spec is the shape of the network.
 func (p *Predictor) spec() engine.Spec {
 	c := &p.config
 	return engine.Spec{
@@ -101,7 +94,7 @@ func (p *Predictor) Anchors(l, v int) *mat.Dense {
 	if l < 0 || l >= len(p.anchors) || v < 0 || v >= len(p.dims) {
 		return nil
 	}
-	return p.model.preprocessing().original(v, p.anchors[l][v])
+	return p.anchors[l][v]
 }
 
 // R and U return the m×m matrices of the Represent module, in new memory.

@@ -5,22 +5,18 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// preparer turns rows of new views into what the network works on: standardised, in T, and rotated where the views of the
-// training were. A row of a training sample gets the bits that it had in training. It is safe for concurrent use.
+// preparer turns rows of new views into what the network works on: standardised, in T. A row of a training sample gets the
+// bits that it had in training. It is safe for concurrent use.
 type preparer[T kernel.Float] struct {
 	*standardiser
-	along  []*rows.Direction[T] // of the shifts of sparse rows
-	panels []*kernel.Panel[T]   // Q of rotated views, else nil
+	along []*rows.Direction[T] // of the shifts of sparse rows
 }
 
 // newPreparer returns the preparer for views of the given features.
 func newPreparer[T kernel.Float](s *standardiser, dims []int) *preparer[T] {
-	p := &preparer[T]{standardiser: s, along: make([]*rows.Direction[T], len(dims)), panels: make([]*kernel.Panel[T], len(dims))}
+	p := &preparer[T]{standardiser: s, along: make([]*rows.Direction[T], len(dims))}
 	for v, d := range dims {
 		p.along[v] = direction[T](s, v, d)
-		if r := s.rotation(v); r != nil {
-			p.panels[v] = packRotation[T](r)
-		}
 	}
 	return p
 }
@@ -34,24 +30,14 @@ type rowBuffer[T kernel.Float] struct {
 
 	ptr            []int
 	entries, shift []T // of sparse rows
-
-	inner          []T // of rotated rows
-	norms, outside []float64
-	rotated        *rows.Rotated[T]
 }
 
 // rows returns rows [lo, hi) of view v, at most room, in the memory of b.
 func (p *preparer[T]) rows(v int, x View, lo, hi, room int, b *rowBuffer[T]) rows.Matrix[T] {
-	var out rows.Matrix[T]
 	if x.sparse != nil {
-		out = p.sparseRows(v, x, lo, hi, b)
-	} else {
-		out = p.denseRows(v, x, lo, hi, room, b)
+		return p.sparseRows(v, x, lo, hi, b)
 	}
-	if p.panels[v] != nil {
-		out = p.rotatedRows(v, out, hi-lo, room, b)
-	}
-	return out
+	return p.denseRows(v, x, lo, hi, room, b)
 }
 
 func (p *preparer[T]) denseRows(v int, x View, lo, hi, room int, b *rowBuffer[T]) rows.Matrix[T] {
@@ -85,23 +71,4 @@ func (p *preparer[T]) sparseRows(v int, x View, lo, hi int, b *rowBuffer[T]) row
 		}
 	}
 	return rows.NewSparse(hi-lo, x.cols, b.ptr, src.cols[first:end], b.entries, shift, p.along[v])
-}
-
-// rotatedRows returns the first n rows of x times Q, with the squared length of what is left of them.
-func (p *preparer[T]) rotatedRows(v int, x rows.Matrix[T], n, room int, b *rowBuffer[T]) rows.Matrix[T] {
-	r := p.rotation(v)
-	ld := kernel.Pad(r.k)
-	if b.rotated == nil {
-		b.inner, b.norms, b.outside = make([]T, room*ld), make([]float64, room), make([]float64, room)
-		b.rotated = rows.NewRotated(room, r.k, ld, b.inner, b.outside)
-	}
-	x.Mul(0, n, p.panels[v], b.inner, ld)
-	x.SquaredNorms(0, n, b.norms)
-	for i, full := range b.norms[:n] {
-		b.outside[i] = 0
-		if rest := full - kernel.SumSquares(b.inner[i*ld:i*ld+r.k], 0); rest > r.slack*full {
-			b.outside[i] = rest
-		}
-	}
-	return b.rotated
 }

@@ -18,7 +18,7 @@ type standardiser struct {
 	mean  [][]float64 // per view and feature; Balanced and ZScore only
 	scale [][]float64
 
-	rotations []*rotation // per view, nil for those that keep their columns; nil if all do
+	applied []bool // per view: it holds standardised values already; nil: none does
 }
 
 // preprocessChunk is the number of rows that a goroutine takes at once.
@@ -205,7 +205,7 @@ func standardise[T kernel.Float](ctx context.Context, views []View, s *standardi
 
 func standardiseDense[T kernel.Float](ctx context.Context, x View, v int, s *standardiser, workers int, overwrite bool) (rows.Matrix[T], error) {
 	dst := ownMemory[T](x)
-	if !overwrite || dst == nil {
+	if !inPlace[T](x, overwrite) {
 		dst = make([]T, x.rows*x.cols)
 	}
 	err := parallel.For(ctx, workers, (x.rows+preprocessChunk-1)/preprocessChunk, func(_, c int) error {
@@ -225,7 +225,9 @@ func denseRow[T kernel.Float](s *standardiser, x View, v, i int, dst []T, buf []
 		return
 	}
 	x.row(i, buf)
-	s.apply(v, buf)
+	if s.applied == nil || !s.applied[v] {
+		s.apply(v, buf)
+	}
 	for j, value := range buf {
 		dst[j] = T(value)
 	}
@@ -293,6 +295,9 @@ func squares[T kernel.Float](s *standardiser, x View, v int) func(i int) float64
 		return q[0]
 	}
 }
+
+// inPlace says whether a view is standardised in its own memory.
+func inPlace[T kernel.Float](x View, overwrite bool) bool { return overwrite && ownMemory[T](x) != nil }
 
 // ownMemory returns the view's values if the caller gave them as a slice of T.
 func ownMemory[T kernel.Float](x View) []T {

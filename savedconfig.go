@@ -73,12 +73,6 @@ func (s *savedConfig) restore() (*Config, error) {
 	default:
 		errs[7] = fmt.Errorf("largemvc: unknown activation %q", s.Activation)
 	}
-	switch s.Reduction {
-	case Mean.String():
-	case Sum.String():
-		c.Reduction = Sum
-	default:
-		errs[8] = fmt.Errorf("largemvc: unknown reduction %q", s.Reduction)
-	}
+	c.Reduction, errs[8] = ParseReduction(s.Reduction)
 	return c, errors.Join(errs[:]...)
 }

@@ -2,6 +2,7 @@ package largemvc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
 )
 
 // startingPoint is where training begins.
@@ -55,15 +58,52 @@ func start[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []View
 		if err != nil {
 			return nil, err
 		}
+		_, d := xv.Dims()
+		if dtypeFor[T]() == tensor.Float32 {
+			if err := dropNoise(sums, c.Anchors, d); err != nil {
+				return nil, fmt.Errorf("largemvc: start anchors of %s: %w", views[v].label(v), err)
+			}
+		}
 		var polar linalg.Polar
 		p := make([]float64, len(sums))
-		_, d := xv.Dims()
 		if err := polar.Factor(c.Anchors, d, sums, p); err != nil {
 			return nil, fmt.Errorf("largemvc: start anchors of %s: %w", views[v].label(v), err)
 		}
 		s.anchors = append(s.anchors, p)
 	}
 	return s, measure(ctx, s, x, views, c)
+}
+
+// noiseShare is the size of singular values of sums over float32 data, relative to the largest, that may be rounding.
+const noiseShare = 1e-6
+
+// dropNoise removes from the sums (m×d) their parts along left singular vectors whose singular values are no more than the
+// rounding of float32 data. Centred columns sum to zero over all clusters, so one singular value is zero; what rounding
+// makes of it would decide a direction of the anchors.
+func dropNoise(sums []float64, m, d int) error {
+	s := mat.NewDense(m, d, sums)
+	var gram mat.SymDense
+	gram.SymOuterK(1, s)
+	var e mat.EigenSym
+	if !e.Factorize(&gram, true) {
+		return errors.New("the eigenvalues of ZᵀX·(ZᵀX)ᵀ do not converge")
+	}
+	squares := e.Values(nil)
+	var vectors mat.Dense
+	e.VectorsTo(&vectors)
+	small := 0
+	for small < m && squares[small] <= noiseShare*noiseShare*squares[m-1] {
+		small++
+	}
+	if small == 0 {
+		return nil
+	}
+	u := vectors.Slice(0, m, 0, small)
+	var part, noise mat.Dense
+	part.Mul(u.T(), s)
+	noise.Mul(u, &part)
+	s.Sub(s, &noise)
+	return nil
 }
 
 // startLabels clusters the samples for the start; PerView fills perView too.

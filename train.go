@@ -290,9 +290,10 @@ func (t *training[T]) ended(ctx context.Context, err error) error {
 
 // lossOfNothing is the loss of H = 0, Σ_v w_v‖X_v‖²: the scale of what a loss can be.
 func (t *training[T]) lossOfNothing() float64 {
+	views := viewsOf[T](t.data)
 	total := 0.0
-	for _, w := range viewsOf[T](t.data) {
-		total += t.config.Reduction.weight(w.count, w.lossDim) * kernel.Sum(w.norms)
+	for v, weight := range lossWeights(t.config.Reduction, views) {
+		total += weight * kernel.Sum(views[v].norms)
 	}
 	return total
 }
@@ -419,18 +420,27 @@ func (t *training[T]) finish(ctx context.Context) (*Clustering, error) {
 	p.setParameters(t.net.fused().parameters())
 	for l := range c.Layers + 1 {
 		layer := make([]*mat.Dense, len(p.dims))
-		for v, d := range t.data.dims {
+		for v, d := range p.dims {
 			if l > 0 && c.Variant == RMvC {
 				layer[v] = p.anchors[0][v]
 				continue
 			}
-			layer[v] = mat.NewDense(m, d, slices.Clone(net.Anchors(l, v)))
+			var r *rotation
+			if t.rotations != nil {
+				r = t.rotations[v]
+			}
+			layer[v] = mat.NewDense(m, d, r.original(m, net.Anchors(l, v)))
 		}
 		p.anchors = append(p.anchors, layer)
 	}
-	p.setP(t.prepare)
-	out := &Clustering{Predictor: p, H: resultMatrix(n, m, ld, h), StartLabels: r.begin.labels}
-	if c.Variant == Large {
+	p.P = p.anchors[c.Layers]
+	out := &Clustering{Predictor: p, StartLabels: r.begin.labels}
+	if t.rotations != nil {
+		var err error
+		if h, out.Trust, err = t.represent(ctx, p); err != nil {
+			return nil, err
+		}
+	} else if c.Variant == Large {
 		for v := range p.dims {
 			trust := make([]float64, n)
 			if err := net.Read(engine.FieldTrust, c.Layers, v, 0, n, trust); err != nil {
@@ -439,6 +449,7 @@ func (t *training[T]) finish(ctx context.Context) (*Clustering, error) {
 			out.Trust = append(out.Trust, trust)
 		}
 	}
+	out.H = resultMatrix(n, m, ld, h)
 	k, err := clusterRows(ctx, rows.NewDense(n, m, ld, h), c)
 	if err != nil {
 		return nil, err

@@ -78,6 +78,16 @@ func checkPredict(t testing.TB, views []View, c *Clustering) {
 func sampleViews(views []View, i int) []View {
 	out := make([]View, len(views))
 	for v, x := range views {
+		if s := x.sparse; s != nil {
+			lo, hi := s.ptr[i], s.ptr[i+1]
+			if s.f32 != nil {
+				out[v] = SparseView(1, x.cols, []int{0, hi - lo}, s.cols[lo:hi], s.f32[lo:hi])
+			} else {
+				out[v] = SparseView(1, x.cols, []int{0, hi - lo}, s.cols[lo:hi], s.f64[lo:hi])
+			}
+			out[v] = out[v].WithPresent([]bool{x.Has(i)})
+			continue
+		}
 		row := make([]float64, x.cols)
 		if x.Has(i) {
 			x.row(i, row)
@@ -532,6 +542,25 @@ func TestFitRestarts(t *testing.T) {
 		t.Errorf("%v after %d epochs in run %d", got.Status, got.Epochs, got.Restart)
 	}
 	checkResult(t, views, got)
+}
+
+// A run that diverges leaves the field to the others.
+func TestFitRestartDiverges(t *testing.T) {
+	views, _ := blobViews(80, 3, 0.5, 12, 10, 6)
+	for bad := range 3 {
+		runs := 0
+		config := Config{Clusters: 3, Epochs: 20, LearningRate: 0.5, Restarts: 3, Rotate: RotateNever, ExtraLoss: func(net Network) (*Node, error) {
+			if runs++; runs == bad+1 {
+				return exploding(net)
+			}
+			return gorgonia.HadamardProd(constantOf(net, 0), net.Learnables()[0])
+		}}
+		got, err := Fit(context.Background(), views, config)
+		if err != nil || got.Restart == bad || got.Status != EpochLimit || got.Epochs != 20 || runs < 3 {
+			t.Errorf("run %d diverges: kept run %d of %d, %v after %d epochs: %v", bad, got.Restart, runs, got.Status, got.Epochs, err)
+		}
+		checkResult(t, views, got)
+	}
 }
 
 func TestFitDegenerate(t *testing.T) {

@@ -1,6 +1,7 @@
 package largemvc
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,8 +10,8 @@ import (
 )
 
 // View is one view of the samples: n rows of d_v features, one row a sample. Make one with MatrixView, Float32View,
-// Float64View or SparseView.
-// A View refers to the caller's memory, which Fit reads and, unless Config.Overwrite allows it, never changes.
+// Float64View or SparseView. A View refers to the caller's memory, which Fit reads and, unless Config.Overwrite allows it,
+// never changes.
 type View struct {
 	name       string
 	rows, cols int
@@ -24,12 +25,17 @@ type View struct {
 }
 
 // MatrixView returns the view in a gonum matrix, n×d_v.
-func MatrixView(x mat.Matrix) View {
+func MatrixView(x mat.Matrix) (v View) {
 	if x == nil {
-		return View{err: fmt.Errorf("the matrix is nil")}
+		return View{err: errors.New("the matrix is nil")}
 	}
+	defer func() { // A nil pointer to a matrix, for one.
+		if p := recover(); p != nil {
+			v = View{err: fmt.Errorf("the size of the matrix cannot be read: %v", p)}
+		}
+	}()
 	n, d := x.Dims()
-	v := View{rows: n, cols: d, matrix: x}
+	v = View{rows: n, cols: d, matrix: x}
 	if raw, ok := x.(mat.RawMatrixer); ok {
 		if m := raw.RawMatrix(); m.Stride == m.Cols {
 			v.matrix, v.f64 = nil, m.Data
@@ -139,9 +145,16 @@ func (v View) Dims() (n, d int) { return v.rows, v.cols }
 // Has says whether sample i has the view.
 func (v View) Has(i int) bool { return v.present == nil || v.present[i] }
 
-// Mask returns the views with a presence mask: present[i][v] says whether sample i has view v.
+// Mask returns the views with a presence mask: present[i][v] says whether sample i has view v. A nil mask means that all
+// samples have all views.
 func Mask(views []View, present [][]bool) ([]View, error) {
 	out := append([]View(nil), views...)
+	if present == nil {
+		for v := range out {
+			out[v].present = nil
+		}
+		return out, nil
+	}
 	for v := range out {
 		out[v].present = make([]bool, len(present))
 	}

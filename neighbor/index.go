@@ -139,7 +139,7 @@ func (x *Index[T]) buildExact(ctx context.Context, src *source[T], hashes [][]ui
 }
 
 func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T]) error {
-	c, err := LandmarkConfig{Count: x.cfg.Landmarks, Nearest: x.cfg.Nearest, Seed: x.cfg.Seed, Workers: x.cfg.Workers}.complete(src.n)
+	c, err := landmarkConfig{Count: x.cfg.Landmarks, Nearest: x.cfg.Nearest, Seed: x.cfg.Seed, Workers: x.cfg.Workers}.complete(src.n)
 	if err != nil {
 		return err
 	}
@@ -183,5 +183,5 @@ func (x *Index[T]) usedViews() []int {
 // Exact reports whether the operator is a Graph of exact neighbours; else it is a Factor.
 func (x *Index[T]) Exact() bool { return x.exact != nil }
 
-// Operator returns the operator. It is nil after Restore without views.
+// Operator returns the operator: a *Graph or a *Factor, nil for an index of landmarks that was restored from its state.
 func (x *Index[T]) Operator() Operator { return x.op }

@@ -10,9 +10,9 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// LandmarkConfig says how landmarks are found and samples are linked to them. The zero value of a field means what its
+// landmarkConfig says how landmarks are found and samples are linked to them. The zero value of a field means what its
 // comment says.
-type LandmarkConfig struct {
+type landmarkConfig struct {
 	Count   int    // M, at most n; 0: n/4, at least 40 and at most 1,000
 	Nearest int    // s, the landmarks of a sample, below M; 0: 5
 	Seed    uint64 // of the samples that the landmarks start from
@@ -20,17 +20,18 @@ type LandmarkConfig struct {
 }
 
 const (
-	defaultLandmarks    = 1000
-	leastLandmarks      = 40
-	defaultNearest      = 5
-	lloydSteps          = 3
-	samplesPerLandmark  = 20
-	landmarkStream      = 0x1a2d3a5c
-	landmarkSpareNearby = 3
+	defaultLandmarks   = 1000
+	leastLandmarks     = 40
+	defaultNearest     = 5
+	lloydSteps         = 3
+	samplesPerLandmark = 20
+	landmarkStream     = 0x1a2d3a5c
+	// spareNearest is the number of further landmarks by product among which exact distances choose.
+	spareNearest = 3
 )
 
 // complete fills what is zero and checks the rest for n samples.
-func (c LandmarkConfig) complete(n int) (LandmarkConfig, error) {
+func (c landmarkConfig) complete(n int) (landmarkConfig, error) {
 	if c.Count == 0 {
 		c.Count = min(n, defaultLandmarks, max(n/4, leastLandmarks))
 	}
@@ -114,7 +115,7 @@ func (m *landmarks[T]) closest(src *source[T], lo, hi, want int, exact bool, w *
 	}
 	keep := want
 	if exact {
-		keep = min(want+landmarkSpareNearby, m.count)
+		keep = min(want+spareNearest, m.count)
 	}
 	for i := lo; i < hi; i++ {
 		if !src.has(m.space.Views, i) {

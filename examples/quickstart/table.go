@@ -53,7 +53,7 @@ func sizes(w io.Writer, digits []int, c *largemvc.Clustering) {
 const next = `
 What to try next:
   go run ./examples/quickstart -seed 1         another start: how much of a score is luck?
-  go run ./examples/quickstart -n 60000        all of MNIST
+  go run ./examples/quickstart -n 60000        all of MNIST: a minute or two
   go run ./cmd/largemvc fit -h                 your own files: largemvc fit -data FILE.npz -clusters C
   go run ./examples/ownmatrices                your own matrices in Go: ten lines
 The programs in examples/ show one thing each: a module or a loss of your own, the classical solver.

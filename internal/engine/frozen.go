@@ -74,7 +74,7 @@ func (f *Frozen[T]) NewRows(room int, present [][]bool) (*FrozenRows[T], error) 
 	if err != nil {
 		return nil, err
 	}
-	shard.block = min(blockRows(width*elementSize[T]()), (room+7)&^7)
+	shard.block = min(blockRows(width*elementSize[T](), mostRows), (room+7)&^7)
 	r := &FrozenRows[T]{f: f, shard: shard, present: present, count: make([]int, shard.n), full: make([]T, shard.n)}
 	for range x {
 		r.weight = append(r.weight, make([]T, shard.n))

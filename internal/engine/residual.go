@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/rows"
-)
+import "github.com/largemvc/largemvc/internal/kernel"
 
 // The squared residual ‖x‖² − 2h·y + hKhᵀ is a difference of large numbers: its relative error is about ε(‖x‖/r)², and
 // summing in float64 does not cure it, for the error is already in y. Rows that fit better than this share of ‖x‖² get
@@ -64,12 +61,8 @@ func (s *Memory[T]) squared(p *Pass, pk *panels[T], w *scratch[T], v, lo int, h,
 	}
 	w.res.compute(s, pk, p, all, v, w.rows)
 	d := s.spec.Dims[v]
-	outsider, _ := s.x[v].(rows.Outsider)
 	for j, i := range w.rows {
 		q[i-lo] = kernel.SumSquares(w.res.r[j*d:(j+1)*d], 0)
-		if outsider != nil {
-			q[i-lo] += outsider.Outside(i)
-		}
 	}
 }
 

@@ -50,14 +50,23 @@ var (
 	_ Shard = (*Memory[float64])(nil)
 )
 
-// chunkRows is the number of rows whose sums are folded at once. It depends on n alone.
-func chunkRows(n int) int {
-	c := max((n+63)/64, min(512, (n+3)/4))
+// chunkRows is the number of rows whose sums are folded at once, at least a quarter of all or the number of some rows. It
+// depends on n and that number alone.
+func chunkRows(n, some int) int {
+	c := max((n+63)/64, min(some, (n+3)/4))
 	return (c + 7) &^ 7
 }
 
+const (
+	denseChunk = 512
+	mostRows   = 192
+	// What sparse rows cost besides their entries, m×d_v additions a chunk and as many a block, asks for large ones.
+	sparseChunk = 1024
+	sparseRows  = 512
+)
+
 // blockRows is the number of rows that are in cache together, for rows of the given bytes: about 3/4 MiB of X.
-func blockRows(bytes int) int { return min(max(768<<10/max(bytes, 1), 24), 192) &^ 7 }
+func blockRows(bytes, most int) int { return min(max(768<<10/max(bytes, 1), 24), most) &^ 7 }
 
 func elementSize[T kernel.Float]() int { var t T; return int(unsafe.Sizeof(t)) }
 
@@ -72,14 +81,17 @@ func NewMemory[T kernel.Float](spec *Spec, x []rows.Matrix[T], present [][]bool,
 		return nil, fmt.Errorf("engine: %d views of data for %d of the network", len(x), len(spec.Dims))
 	}
 	n, _ := x[0].Dims()
-	bytes := int64(0)
+	bytes, most, some := int64(0), mostRows, denseChunk
 	for v, xv := range x {
 		bytes += xv.Bytes()
+		if _, ok := xv.(*rows.Sparse[T]); ok {
+			most, some = sparseRows, sparseChunk
+		}
 		if nv, d := xv.Dims(); nv != n || d != spec.Dims[v] {
 			return nil, fmt.Errorf("engine: view %d is %d×%d, want %d×%d", v, nv, d, n, spec.Dims[v])
 		}
 	}
-	s := &Memory[T]{spec: spec, n: n, ld: kernel.Pad(spec.Anchors), x: x, block: blockRows(int(bytes / int64(n))), chunk: chunkRows(n)}
+	s := &Memory[T]{spec: spec, n: n, ld: kernel.Pad(spec.Anchors), x: x, block: blockRows(int(bytes/int64(n)), most), chunk: chunkRows(n, some)}
 	s.setPresence(present)
 	s.allocate(h0, training)
 	return s, nil

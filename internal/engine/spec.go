@@ -41,10 +41,8 @@ const (
 type Spec struct {
 	Samples int   // n
 	Dims    []int // d_v, one per view
-	// LossDims replaces d_v in the mean of the loss where X_v was rotated to fewer columns; nil: Dims.
-	LossDims []int
-	Anchors  int // m
-	Layers   int // L
+	Anchors int   // m
+	Layers  int   // L
 
 	Noise    bool // row shrinkage; without it E = 0
 	Anchored bool // Procrustes updates; without them the anchors keep their start
@@ -73,8 +71,6 @@ func (s *Spec) check() error {
 		return fmt.Errorf("engine: %d layers", s.Layers)
 	case s.LossWeights != nil && len(s.LossWeights) != len(s.Dims):
 		return fmt.Errorf("engine: %d loss weights for %d views", len(s.LossWeights), len(s.Dims))
-	case s.LossDims != nil && len(s.LossDims) != len(s.Dims):
-		return fmt.Errorf("engine: %d loss widths for %d views", len(s.LossDims), len(s.Dims))
 	}
 	for v, d := range s.Dims {
 		if d < 1 {
@@ -92,14 +88,7 @@ func (s *Spec) lossWeight(v, count int) float64 {
 	case s.Sum:
 		return 1
 	}
-	return 1 / (float64(count) * float64(s.lossDim(v)))
-}
-
-func (s *Spec) lossDim(v int) int {
-	if s.LossDims != nil {
-		return s.LossDims[v]
-	}
-	return s.Dims[v]
+	return 1 / (float64(count) * float64(s.Dims[v]))
 }
 
 // Params are the learnable values, in float64 whatever the data is held in.

@@ -1159,3 +1159,95 @@ func sparseF64AVX2W3(a *sparseArgs)
 
 //go:noescape
 func sparseF64AVX2W4(a *sparseArgs)
+
+// firstSparseTMul holds the number of the first sparseTMul kernel by path and element type.
+var firstSparseTMul = [paths][2]int{
+	pathAVX512: {0, 4},
+	pathAVX2:   {8, 12},
+}
+
+// callSparseTMul calls sparseTMul kernel number id.
+func callSparseTMul(id int, a *sparseTMulArgs) {
+	switch id {
+	case 0:
+		sparseTMulF32AVX512M1(a)
+	case 1:
+		sparseTMulF32AVX512M2(a)
+	case 2:
+		sparseTMulF32AVX512M3(a)
+	case 3:
+		sparseTMulF32AVX512M4(a)
+	case 4:
+		sparseTMulF64AVX512M1(a)
+	case 5:
+		sparseTMulF64AVX512M2(a)
+	case 6:
+		sparseTMulF64AVX512M3(a)
+	case 7:
+		sparseTMulF64AVX512M4(a)
+	case 8:
+		sparseTMulF32AVX2M1(a)
+	case 9:
+		sparseTMulF32AVX2M2(a)
+	case 10:
+		sparseTMulF32AVX2M3(a)
+	case 11:
+		sparseTMulF32AVX2M4(a)
+	case 12:
+		sparseTMulF64AVX2M1(a)
+	case 13:
+		sparseTMulF64AVX2M2(a)
+	case 14:
+		sparseTMulF64AVX2M3(a)
+	case 15:
+		sparseTMulF64AVX2M4(a)
+	}
+}
+
+//go:noescape
+func sparseTMulF32AVX512M1(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF32AVX512M2(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF32AVX512M3(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF32AVX512M4(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF64AVX512M1(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF64AVX512M2(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF64AVX512M3(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF64AVX512M4(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF32AVX2M1(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF32AVX2M2(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF32AVX2M3(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF32AVX2M4(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF64AVX2M1(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF64AVX2M2(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF64AVX2M3(a *sparseTMulArgs)
+
+//go:noescape
+func sparseTMulF64AVX2M4(a *sparseTMulArgs)

@@ -25,23 +25,25 @@ var (
 	firstAddTo           [paths][2]int
 	firstPeak            [paths][2]int
 	firstSparse          [paths][2]int
+	firstSparseTMul      [paths][2]int
 )
 
-func callMul(int, *mulArgs)              {}
-func callDot(int, *dotArgs)              {}
-func callTmul(int, *tmulArgs)            {}
-func callRowScale(int, *rowArgs)         {}
-func callRowAxpy(int, *rowArgs)          {}
-func callRowDiffAxpy(int, *rowArgs)      {}
-func callRowLerp(int, *rowArgs)          {}
-func callRowDot(int, *rowArgs)           {}
-func callRowResidual(int, *rowArgs)      {}
-func callThreshold(int, *rowArgs)        {}
-func callThresholdGrad(int, *rowArgs)    {}
-func callSum(int, *flatArgs)             {}
-func callSumSquares(int, *flatArgs)      {}
-func callSquaredDistance(int, *flatArgs) {}
-func callAffine(int, *flatArgs)          {}
-func callAddTo(int, *flatArgs)           {}
-func callPeak(int, *peakArgs)            {}
-func callSparse(int, *sparseArgs)        {}
+func callMul(int, *mulArgs)               {}
+func callDot(int, *dotArgs)               {}
+func callTmul(int, *tmulArgs)             {}
+func callRowScale(int, *rowArgs)          {}
+func callRowAxpy(int, *rowArgs)           {}
+func callRowDiffAxpy(int, *rowArgs)       {}
+func callRowLerp(int, *rowArgs)           {}
+func callRowDot(int, *rowArgs)            {}
+func callRowResidual(int, *rowArgs)       {}
+func callThreshold(int, *rowArgs)         {}
+func callThresholdGrad(int, *rowArgs)     {}
+func callSum(int, *flatArgs)              {}
+func callSumSquares(int, *flatArgs)       {}
+func callSquaredDistance(int, *flatArgs)  {}
+func callAffine(int, *flatArgs)           {}
+func callAddTo(int, *flatArgs)            {}
+func callPeak(int, *peakArgs)             {}
+func callSparse(int, *sparseArgs)         {}
+func callSparseTMul(int, *sparseTMulArgs) {}

@@ -10,7 +10,8 @@ import (
 type plain[T Float] struct {
 	mu    sync.Mutex
 	ready atomic.Bool
-	b     []T // k×m, row-major with the stride Pad(m), zero beyond m
+	b     []T // k×m, row-major with the stride Pad(m); all of its memory is zero beyond m
+	m     int
 
 	sums atomic.Pointer[combination[T]]
 }
@@ -42,16 +43,17 @@ func (p *Panel[T]) RowMajor() []T {
 	ld := Pad(p.m)
 	if cap(r.b) < p.k*ld {
 		r.b = make([]T, p.k*ld)
+	} else if r.m != p.m {
+		clear(r.b[:cap(r.b)])
 	}
-	r.b = r.b[:p.k*ld]
+	r.b, r.m = r.b[:p.k*ld], p.m
 	p.unpack(r.b, ld)
 	r.ready.Store(true)
 	return r.b
 }
 
-// unpack writes B to dst with the stride ld, zero beyond m.
+// unpack writes B to dst with the stride ld. What lies beyond m is left alone.
 func (p *Panel[T]) unpack(dst []T, ld int) {
-	clear(dst)
 	switch l := lanes[T](p.path); p.form {
 	case formDot:
 		for j := range p.m {
@@ -73,10 +75,13 @@ func (p *Panel[T]) unpack(dst []T, ld int) {
 		data, chunks := p.data, (p.k+l-1)/l
 		for j := 0; j < p.m; {
 			c := stripColumns[T](p.path, p.m-j)
-			for i := range p.k {
-				at := i/l*c*l + i%l
+			for at := 0; at < chunks; at++ {
+				rows := dst[at*l*ld : min(p.k, (at+1)*l)*ld]
 				for q := range c {
-					dst[i*ld+j+q] = data[at+q*l]
+					piece := data[(at*c+q)*l : (at*c+q+1)*l]
+					for i, k := j+q, 0; i < len(rows); i, k = i+ld, k+1 {
+						rows[i] = piece[k]
+					}
 				}
 			}
 			data, j = data[chunks*c*l:], j+c
@@ -172,9 +177,56 @@ func mulStrip[T Float](y *[strip]T, at []int32, row, b []T, ld int) {
 	*y = [strip]T{s0, s1, s2, s3, s4, s5, s6, s7}
 }
 
+// sparseTMulArgs: C += Aᵀ·S over n rows for some rows of C, with ptr, cols and values as in sparseArgs.
+type sparseTMulArgs struct {
+	n            int
+	ptr          unsafe.Pointer
+	cols, values unsafe.Pointer
+	a            unsafe.Pointer
+	lda          int
+	c            unsafe.Pointer
+	ldc          int
+}
+
+// firstLevel is the part of the first-level cache that is counted on.
+const firstLevel = 32 << 10
+
+// rowsTogether returns how many rows of C, of the given bytes, are added to in one run through the sparse rows: as many as
+// stay in the first-level cache, and four where not even two do.
+func rowsTogether(bytes int) int {
+	if fit := firstLevel / bytes; fit >= 2 {
+		return min(fit, 4)
+	}
+	return 4
+}
+
 // TMulAddSparse computes C += Aᵀ·S over the rows that MulSparse takes: A has m columns (stride lda), C is m×d (stride ldc).
-// All rows are gone through for two rows of C at a time, which stay in the first-level cache.
 func TMulAddSparse[T Float](ptr []int, cols []int32, values []T, m, d int, a []T, lda int, c []T, ldc int) {
+	n := len(ptr) - 1
+	if n < 1 || m == 0 || ptr[n] == ptr[0] {
+		return
+	}
+	_, _ = c[(m-1)*ldc+d-1], a[(n-1)*lda+m-1]
+	if active == pathPortable {
+		tmulSparsePortable(ptr, cols, values, m, d, a, lda, c, ldc)
+		return
+	}
+	_, _ = cols[ptr[n]-1], values[ptr[n]-1]
+	var t T
+	size := int(unsafe.Sizeof(t))
+	first := firstSparseTMul[active][kind[T]()] - 1
+	args := sparseTMulArgs{n: n, ptr: unsafe.Pointer(&ptr[0]), cols: unsafe.Pointer(&cols[0]), values: unsafe.Pointer(&values[0]),
+		lda: lda * size, ldc: ldc * size}
+	for j, most := 0, rowsTogether(d*size); j < m; {
+		w := min(most, m-j)
+		args.a, args.c = unsafe.Pointer(&a[j]), unsafe.Pointer(&c[j*ldc])
+		callSparseTMul(first+w, &args)
+		j += w
+	}
+}
+
+// tmulSparsePortable goes through all rows for two rows of C at a time.
+func tmulSparsePortable[T Float](ptr []int, cols []int32, values []T, m, d int, a []T, lda int, c []T, ldc int) {
 	for j := 0; j < m; j += 2 {
 		single := j == m-1
 		c0 := c[j*ldc : j*ldc+d]
@@ -182,7 +234,6 @@ func TMulAddSparse[T Float](ptr []int, cols []int32, values []T, m, d int, a []T
 		if !single {
 			c1 = c[(j+1)*ldc : (j+1)*ldc+d]
 		}
-		c1 = c1[:len(c0)]
 		for i := range len(ptr) - 1 {
 			at, row := cols[ptr[i]:ptr[i+1]], values[ptr[i]:ptr[i+1]]
 			at = at[:len(row)]
@@ -198,6 +249,30 @@ func TMulAddSparse[T Float](ptr []int, cols []int32, values []T, m, d int, a []T
 				p := at[q]
 				c0[p] += w0 * x
 				c1[p] += w1 * x
+			}
+		}
+	}
+}
+
+// Combination sets y (Pad(m) elements) to Σ_i w_i·a_i over len(w) rows of A, which has m columns (stride lda ≥ Pad(m)).
+func Combination[T Float](w []T, m int, a []T, lda int, y []T) {
+	clear(y[:Pad(m)])
+	for j := 0; j < m; j += strip {
+		var s0, s1, s2, s3, s4, s5, s6, s7 T
+		for i, x := range w {
+			v := (*[strip]T)(a[i*lda+j:])
+			s0 += x * v[0]
+			s1 += x * v[1]
+			s2 += x * v[2]
+			s3 += x * v[3]
+			s4 += x * v[4]
+			s5 += x * v[5]
+			s6 += x * v[6]
+			s7 += x * v[7]
+		}
+		for k, s := range [strip]T{s0, s1, s2, s3, s4, s5, s6, s7} {
+			if j+k < m {
+				y[j+k] = s
 			}
 		}
 	}

@@ -239,6 +239,172 @@ done:
 	VZEROUPPER
 	RET
 
+// func sparseTMulF32AVX512M1(a *sparseTMulArgs)
+TEXT ·sparseTMulF32AVX512M1(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), DI
+	MOVQ sparseTMulArgs_n(DI), R9
+	MOVQ sparseTMulArgs_ptr(DI), R10
+	MOVQ sparseTMulArgs_cols(DI), SI
+	MOVQ sparseTMulArgs_values(DI), DX
+	MOVQ sparseTMulArgs_a(DI), R13
+	MOVQ sparseTMulArgs_lda(DI), R15
+	MOVQ sparseTMulArgs_c(DI), AX
+	MOVQ sparseTMulArgs_ldc(DI), CX
+row:
+	VMOVSS 0(R13), X0
+	MOVQ (R10), R8
+	MOVQ 8(R10), DI
+	CMPQ R8, DI
+	JGE done
+entry:
+	MOVLQSX (SI)(R8*4), CX
+	VMOVSS (DX)(R8*4), X4
+	VMOVSS (AX)(CX*4), X5
+	VFMADD231SS X4, X0, X5
+	VMOVSS X5, (AX)(CX*4)
+	INCQ R8
+	CMPQ R8, DI
+	JLT entry
+done:
+	ADDQ R15, R13
+	ADDQ $8, R10
+	DECQ R9
+	JNZ row
+	VZEROUPPER
+	RET
+
+// func sparseTMulF32AVX512M2(a *sparseTMulArgs)
+TEXT ·sparseTMulF32AVX512M2(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), DI
+	MOVQ sparseTMulArgs_n(DI), R9
+	MOVQ sparseTMulArgs_ptr(DI), R10
+	MOVQ sparseTMulArgs_cols(DI), SI
+	MOVQ sparseTMulArgs_values(DI), DX
+	MOVQ sparseTMulArgs_a(DI), R13
+	MOVQ sparseTMulArgs_lda(DI), R15
+	MOVQ sparseTMulArgs_c(DI), AX
+	MOVQ sparseTMulArgs_ldc(DI), CX
+	LEAQ (AX)(CX*1), BX
+row:
+	VMOVSS 0(R13), X0
+	VMOVSS 4(R13), X1
+	MOVQ (R10), R8
+	MOVQ 8(R10), DI
+	CMPQ R8, DI
+	JGE done
+entry:
+	MOVLQSX (SI)(R8*4), CX
+	VMOVSS (DX)(R8*4), X4
+	VMOVSS (AX)(CX*4), X5
+	VFMADD231SS X4, X0, X5
+	VMOVSS X5, (AX)(CX*4)
+	VMOVSS (BX)(CX*4), X6
+	VFMADD231SS X4, X1, X6
+	VMOVSS X6, (BX)(CX*4)
+	INCQ R8
+	CMPQ R8, DI
+	JLT entry
+done:
+	ADDQ R15, R13
+	ADDQ $8, R10
+	DECQ R9
+	JNZ row
+	VZEROUPPER
+	RET
+
+// func sparseTMulF32AVX512M3(a *sparseTMulArgs)
+TEXT ·sparseTMulF32AVX512M3(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), DI
+	MOVQ sparseTMulArgs_n(DI), R9
+	MOVQ sparseTMulArgs_ptr(DI), R10
+	MOVQ sparseTMulArgs_cols(DI), SI
+	MOVQ sparseTMulArgs_values(DI), DX
+	MOVQ sparseTMulArgs_a(DI), R13
+	MOVQ sparseTMulArgs_lda(DI), R15
+	MOVQ sparseTMulArgs_c(DI), AX
+	MOVQ sparseTMulArgs_ldc(DI), CX
+	LEAQ (AX)(CX*1), BX
+	LEAQ (BX)(CX*1), R11
+row:
+	VMOVSS 0(R13), X0
+	VMOVSS 4(R13), X1
+	VMOVSS 8(R13), X2
+	MOVQ (R10), R8
+	MOVQ 8(R10), DI
+	CMPQ R8, DI
+	JGE done
+entry:
+	MOVLQSX (SI)(R8*4), CX
+	VMOVSS (DX)(R8*4), X4
+	VMOVSS (AX)(CX*4), X5
+	VFMADD231SS X4, X0, X5
+	VMOVSS X5, (AX)(CX*4)
+	VMOVSS (BX)(CX*4), X6
+	VFMADD231SS X4, X1, X6
+	VMOVSS X6, (BX)(CX*4)
+	VMOVSS (R11)(CX*4), X7
+	VFMADD231SS X4, X2, X7
+	VMOVSS X7, (R11)(CX*4)
+	INCQ R8
+	CMPQ R8, DI
+	JLT entry
+done:
+	ADDQ R15, R13
+	ADDQ $8, R10
+	DECQ R9
+	JNZ row
+	VZEROUPPER
+	RET
+
+// func sparseTMulF32AVX512M4(a *sparseTMulArgs)
+TEXT ·sparseTMulF32AVX512M4(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), DI
+	MOVQ sparseTMulArgs_n(DI), R9
+	MOVQ sparseTMulArgs_ptr(DI), R10
+	MOVQ sparseTMulArgs_cols(DI), SI
+	MOVQ sparseTMulArgs_values(DI), DX
+	MOVQ sparseTMulArgs_a(DI), R13
+	MOVQ sparseTMulArgs_lda(DI), R15
+	MOVQ sparseTMulArgs_c(DI), AX
+	MOVQ sparseTMulArgs_ldc(DI), CX
+	LEAQ (AX)(CX*1), BX
+	LEAQ (BX)(CX*1), R11
+	LEAQ (R11)(CX*1), R12
+row:
+	VMOVSS 0(R13), X0
+	VMOVSS 4(R13), X1
+	VMOVSS 8(R13), X2
+	VMOVSS 12(R13), X3
+	MOVQ (R10), R8
+	MOVQ 8(R10), DI
+	CMPQ R8, DI
+	JGE done
+entry:
+	MOVLQSX (SI)(R8*4), CX
+	VMOVSS (DX)(R8*4), X4
+	VMOVSS (AX)(CX*4), X5
+	VFMADD231SS X4, X0, X5
+	VMOVSS X5, (AX)(CX*4)
+	VMOVSS (BX)(CX*4), X6
+	VFMADD231SS X4, X1, X6
+	VMOVSS X6, (BX)(CX*4)
+	VMOVSS (R11)(CX*4), X7
+	VFMADD231SS X4, X2, X7
+	VMOVSS X7, (R11)(CX*4)
+	VMOVSS (R12)(CX*4), X8
+	VFMADD231SS X4, X3, X8
+	VMOVSS X8, (R12)(CX*4)
+	INCQ R8
+	CMPQ R8, DI
+	JLT entry
+done:
+	ADDQ R15, R13
+	ADDQ $8, R10
+	DECQ R9
+	JNZ row
+	VZEROUPPER
+	RET
+
 // func sparseF64AVX512W1(a *sparseArgs)
 TEXT ·sparseF64AVX512W1(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), DI
@@ -467,6 +633,172 @@ done:
 	VADDPD Z7, Z3, Z3
 	VMOVUPD Z3, 192(AX)
 	ADDQ R12, AX
+	ADDQ $8, R10
+	DECQ R9
+	JNZ row
+	VZEROUPPER
+	RET
+
+// func sparseTMulF64AVX512M1(a *sparseTMulArgs)
+TEXT ·sparseTMulF64AVX512M1(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), DI
+	MOVQ sparseTMulArgs_n(DI), R9
+	MOVQ sparseTMulArgs_ptr(DI), R10
+	MOVQ sparseTMulArgs_cols(DI), SI
+	MOVQ sparseTMulArgs_values(DI), DX
+	MOVQ sparseTMulArgs_a(DI), R13
+	MOVQ sparseTMulArgs_lda(DI), R15
+	MOVQ sparseTMulArgs_c(DI), AX
+	MOVQ sparseTMulArgs_ldc(DI), CX
+row:
+	VMOVSD 0(R13), X0
+	MOVQ (R10), R8
+	MOVQ 8(R10), DI
+	CMPQ R8, DI
+	JGE done
+entry:
+	MOVLQSX (SI)(R8*4), CX
+	VMOVSD (DX)(R8*8), X4
+	VMOVSD (AX)(CX*8), X5
+	VFMADD231SD X4, X0, X5
+	VMOVSD X5, (AX)(CX*8)
+	INCQ R8
+	CMPQ R8, DI
+	JLT entry
+done:
+	ADDQ R15, R13
+	ADDQ $8, R10
+	DECQ R9
+	JNZ row
+	VZEROUPPER
+	RET
+
+// func sparseTMulF64AVX512M2(a *sparseTMulArgs)
+TEXT ·sparseTMulF64AVX512M2(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), DI
+	MOVQ sparseTMulArgs_n(DI), R9
+	MOVQ sparseTMulArgs_ptr(DI), R10
+	MOVQ sparseTMulArgs_cols(DI), SI
+	MOVQ sparseTMulArgs_values(DI), DX
+	MOVQ sparseTMulArgs_a(DI), R13
+	MOVQ sparseTMulArgs_lda(DI), R15
+	MOVQ sparseTMulArgs_c(DI), AX
+	MOVQ sparseTMulArgs_ldc(DI), CX
+	LEAQ (AX)(CX*1), BX
+row:
+	VMOVSD 0(R13), X0
+	VMOVSD 8(R13), X1
+	MOVQ (R10), R8
+	MOVQ 8(R10), DI
+	CMPQ R8, DI
+	JGE done
+entry:
+	MOVLQSX (SI)(R8*4), CX
+	VMOVSD (DX)(R8*8), X4
+	VMOVSD (AX)(CX*8), X5
+	VFMADD231SD X4, X0, X5
+	VMOVSD X5, (AX)(CX*8)
+	VMOVSD (BX)(CX*8), X6
+	VFMADD231SD X4, X1, X6
+	VMOVSD X6, (BX)(CX*8)
+	INCQ R8
+	CMPQ R8, DI
+	JLT entry
+done:
+	ADDQ R15, R13
+	ADDQ $8, R10
+	DECQ R9
+	JNZ row
+	VZEROUPPER
+	RET
+
+// func sparseTMulF64AVX512M3(a *sparseTMulArgs)
+TEXT ·sparseTMulF64AVX512M3(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), DI
+	MOVQ sparseTMulArgs_n(DI), R9
+	MOVQ sparseTMulArgs_ptr(DI), R10
+	MOVQ sparseTMulArgs_cols(DI), SI
+	MOVQ sparseTMulArgs_values(DI), DX
+	MOVQ sparseTMulArgs_a(DI), R13
+	MOVQ sparseTMulArgs_lda(DI), R15
+	MOVQ sparseTMulArgs_c(DI), AX
+	MOVQ sparseTMulArgs_ldc(DI), CX
+	LEAQ (AX)(CX*1), BX
+	LEAQ (BX)(CX*1), R11
+row:
+	VMOVSD 0(R13), X0
+	VMOVSD 8(R13), X1
+	VMOVSD 16(R13), X2
+	MOVQ (R10), R8
+	MOVQ 8(R10), DI
+	CMPQ R8, DI
+	JGE done
+entry:
+	MOVLQSX (SI)(R8*4), CX
+	VMOVSD (DX)(R8*8), X4
+	VMOVSD (AX)(CX*8), X5
+	VFMADD231SD X4, X0, X5
+	VMOVSD X5, (AX)(CX*8)
+	VMOVSD (BX)(CX*8), X6
+	VFMADD231SD X4, X1, X6
+	VMOVSD X6, (BX)(CX*8)
+	VMOVSD (R11)(CX*8), X7
+	VFMADD231SD X4, X2, X7
+	VMOVSD X7, (R11)(CX*8)
+	INCQ R8
+	CMPQ R8, DI
+	JLT entry
+done:
+	ADDQ R15, R13
+	ADDQ $8, R10
+	DECQ R9
+	JNZ row
+	VZEROUPPER
+	RET
+
+// func sparseTMulF64AVX512M4(a *sparseTMulArgs)
+TEXT ·sparseTMulF64AVX512M4(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), DI
+	MOVQ sparseTMulArgs_n(DI), R9
+	MOVQ sparseTMulArgs_ptr(DI), R10
+	MOVQ sparseTMulArgs_cols(DI), SI
+	MOVQ sparseTMulArgs_values(DI), DX
+	MOVQ sparseTMulArgs_a(DI), R13
+	MOVQ sparseTMulArgs_lda(DI), R15
+	MOVQ sparseTMulArgs_c(DI), AX
+	MOVQ sparseTMulArgs_ldc(DI), CX
+	LEAQ (AX)(CX*1), BX
+	LEAQ (BX)(CX*1), R11
+	LEAQ (R11)(CX*1), R12
+row:
+	VMOVSD 0(R13), X0
+	VMOVSD 8(R13), X1
+	VMOVSD 16(R13), X2
+	VMOVSD 24(R13), X3
+	MOVQ (R10), R8
+	MOVQ 8(R10), DI
+	CMPQ R8, DI
+	JGE done
+entry:
+	MOVLQSX (SI)(R8*4), CX
+	VMOVSD (DX)(R8*8), X4
+	VMOVSD (AX)(CX*8), X5
+	VFMADD231SD X4, X0, X5
+	VMOVSD X5, (AX)(CX*8)
+	VMOVSD (BX)(CX*8), X6
+	VFMADD231SD X4, X1, X6
+	VMOVSD X6, (BX)(CX*8)
+	VMOVSD (R11)(CX*8), X7
+	VFMADD231SD X4, X2, X7
+	VMOVSD X7, (R11)(CX*8)
+	VMOVSD (R12)(CX*8), X8
+	VFMADD231SD X4, X3, X8
+	VMOVSD X8, (R12)(CX*8)
+	INCQ R8
+	CMPQ R8, DI
+	JLT entry
+done:
+	ADDQ R15, R13
 	ADDQ $8, R10
 	DECQ R9
 	JNZ row

@@ -42,7 +42,7 @@ const (
 	sampleRowsPerCluster = 100
 	minSampleRows        = 2048
 	maxSampleRows        = 10000
-	polishIter           = 20
+	polishIter           = 10
 
 	// panelColumns bounds the centroids of the starts that advance together.
 	panelColumns = 256

@@ -57,9 +57,6 @@ func (m *Dense[T]) Bytes() int64 { var t T; return int64(len(m.x)) * int64(sizeO
 // View returns row i without copying it.
 func (m *Dense[T]) View(i int) []T { return m.x[i*m.ld : i*m.ld+m.d] }
 
-// Narrow returns the matrix of the first k columns, in the same memory.
-func (m *Dense[T]) Narrow(k int) *Dense[T] { return NewDense(m.n, k, m.ld, m.x) }
-
 // Row writes row i to dst.
 func (m *Dense[T]) Row(i int, dst []T) { copy(dst, m.View(i)) }
 

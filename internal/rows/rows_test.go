@@ -178,20 +178,3 @@ func TestSparseNormsOfFullRows(t *testing.T) {
 		t.Errorf("squared norm %v, want %v", q[0], 0.25*d/2)
 	}
 }
-
-func TestRotatedCountsThePartOutside(t *testing.T) {
-	x := []float64{3, 4, 9, 1, 0, 9}
-	r := NewRotated(2, 2, 3, x, []float64{0, 8})
-	norms := make([]float64, 2)
-	r.SquaredNorms(0, 2, norms)
-	if norms[0] != 25 || norms[1] != 9 {
-		t.Errorf("squared norms %v, want 25 and 1+8", norms)
-	}
-	r.SquaredNorms(1, 2, norms)
-	if norms[0] != 9 {
-		t.Errorf("squared norm of the second row %v, want 9", norms[0])
-	}
-	if r.Outside(1) != 8 || NewRotated(2, 2, 3, x, nil).Outside(1) != 0 {
-		t.Error("the part outside is not what was given")
-	}
-}

@@ -112,16 +112,8 @@ func (m *Sparse[T]) TMulAdd(lo, hi, k int, a []T, lda int, c []T, ldc int) {
 	if m.shift == nil {
 		return
 	}
-	sums := make([]float64, k)
-	for i, w := range m.shift[lo:hi] {
-		for j, v := range a[i*lda : i*lda+k] {
-			sums[j] += float64(w) * float64(v)
-		}
-	}
 	weights := make([]T, kernel.Pad(k))
-	for j, s := range sums {
-		weights[j] = T(s)
-	}
+	kernel.Combination(m.shift[lo:hi], k, a, lda, weights)
 	kernel.TMulAdd(1, k, m.d, weights, kernel.Pad(k), m.along.u, m.d, c, ldc)
 }
 

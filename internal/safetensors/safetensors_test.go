@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // raw makes a file of a header and its data.
@@ -261,10 +263,7 @@ print(hashlib.sha256(whole).hexdigest() == meta["sum"])
 `
 
 func TestPythonReads(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil || exec.Command(python, "-c", "import numpy").Run() != nil {
-		t.Skip("no python3 with numpy")
-	}
+	python := testutil.Python(t)
 	f := &File{Metadata: map[string]string{"note": "hello"}, Tensors: []Tensor{
 		Float64s("x", []float64{1, 2, 3, 4, 5, 6.5}, 2, 3), Float32s("y", []float64{0.5, 3}, 2), Ints("n", []int{-1, 7}, 2, 1)}}
 	path := filepath.Join(t.TempDir(), "x.safetensors")

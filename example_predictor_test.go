@@ -1,0 +1,113 @@
+package largemvc_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/largemvc/largemvc"
+)
+
+// shapesAndColours are 2n samples in two views, which fall into two groups.
+func shapesAndColours(n int) []largemvc.View {
+	x, y := make([]float64, 0, 6*n), make([]float64, 0, 8*n)
+	for i := range 2 * n {
+		wobble := float64(i%7) / 10
+		if i < n {
+			x, y = append(x, 3, 1+wobble, 0), append(y, 0, wobble, 2, 5)
+		} else {
+			x, y = append(x, 0, wobble, 4), append(y, 6, 1, wobble, 0)
+		}
+	}
+	return []largemvc.View{largemvc.Float64View(2*n, 3, x).Named("shape"), largemvc.Float64View(2*n, 4, y).Named("colour")}
+}
+
+// A model is saved, loaded, and asked about a new sample.
+func ExamplePredictor_Save() {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "model.safetensors")
+
+	ctx := context.Background()
+	c, err := largemvc.Fit(ctx, shapesAndColours(20), largemvc.Config{Clusters: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := c.Save(path); err != nil {
+		log.Fatal(err)
+	}
+
+	model, err := largemvc.Load(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	sample := []largemvc.View{
+		largemvc.Float64View(1, 3, []float64{0, 0.2, 3.9}),
+		largemvc.Float64View(1, 4, make([]float64, 4)).WithPresent([]bool{false}), // this one has no colour
+	}
+	a, err := model.Assign(ctx, sample)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(model.Clusters, "clusters of", model.Sizes, "samples")
+	fmt.Println("as the last training sample:", a.Labels[0] == c.Labels[39])
+	fmt.Println("sure:", a.Near[0] < 0.2*a.Next[0])
+	// Output:
+	// 2 clusters of [20 20] samples
+	// as the last training sample: true
+	// sure: true
+}
+
+// A training that is stopped goes on from its checkpoint, to the same bits.
+func ExampleResume() {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+
+	ctx := context.Background()
+	views, config := shapesAndColours(20), largemvc.Config{Clusters: 2}
+	config.Checkpoint = filepath.Join(folder, "checkpoint")
+	config.Progress = func(e largemvc.Epoch) error {
+		if e.Epoch == 30 {
+			return largemvc.ErrStop
+		}
+		return nil
+	}
+	first, err := largemvc.Fit(ctx, views, config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(first.Status, "after", first.Epochs, "epochs")
+
+	c, err := largemvc.Resume(ctx, views, config.Checkpoint, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Status, "after", c.Epochs, "epochs")
+	// Output:
+	// stopped after 30 epochs
+	// epoch limit after 100 epochs
+}
+
+// Without classes, indices say how many clusters there may be.
+func ExampleChooseClusters() {
+	found, err := largemvc.ChooseClusters(context.Background(), shapesAndColours(20), largemvc.Config{Epochs: 10},
+		largemvc.ChooseConfig{Clusters: []int{2, 3, 4}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("suggested:", found.Suggested)
+	for _, c := range found.Choices[:1] {
+		fmt.Printf("%d clusters: stability %.2f\n", c.Clusters, c.Stability)
+	}
+	// Output:
+	// suggested: 2
+	// 2 clusters: stability 1.00
+}

@@ -1,0 +1,263 @@
+package largemvc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// fewSamples are views of n < d_v samples, one of d_v < m < n features, and one of low rank for its size.
+func fewSamples(n, c int, seed uint64) (views []View, classes []int) {
+	dims := []int{3 * n, 4, n / 2}
+	x, classes := blobs(n, c, 0.4, seed, dims...)
+	for i := range n { // rank 9
+		row := x[2][i*dims[2] : (i+1)*dims[2]]
+		for j := 9; j < len(row); j++ {
+			row[j] = row[j%9] - 0.5*row[(j+3)%9]
+		}
+	}
+	return float64Views(x, dims...), classes
+}
+
+// rotationsOf prepares views and returns the ranks to which they are rotated, 0 for those that are not.
+func rotationsOf(t testing.TB, views []View, c Config) []int {
+	t.Helper()
+	ctx := context.Background()
+	c = c.withDefaults()
+	s := &standardiser{kind: c.Preprocess}
+	if err := s.fit(ctx, views, 2); err != nil {
+		t.Fatal(err)
+	}
+	x, err := standardise[float32](ctx, views, s, 2, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, _, err := rotate(ctx, x, &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]int, len(views))
+	for v := range found {
+		if found[v] != nil {
+			out[v] = found[v].k
+		}
+	}
+	return out
+}
+
+func TestRotationChoice(t *testing.T) {
+	few, classes := fewSamples(40, 5, 71)
+	given := make([]mat.Matrix, len(few))
+	for v, x := range few {
+		given[v] = mat.NewDense(5, x.cols, nil)
+	}
+	extra := func(Network) (*gorgonia.Node, error) { return nil, nil }
+	// Standardised samples sum to zero: one direction fewer.
+	for name, test := range map[string]struct {
+		config Config
+		want   []int
+	}{
+		"always":            {Config{Rotate: RotateAlways}, []int{40, 0, 9}},
+		"always, columns":   {Config{Rotate: RotateAlways, Preprocess: ZScore}, []int{39, 0, 9}},
+		"never":             {Config{Rotate: RotateNever}, []int{0, 0, 0}},
+		"more anchors":      {Config{Rotate: RotateAlways, Anchors: 12}, []int{40, 0, 0}},
+		"auto":              {Config{}, []int{40, 0, 9}},
+		"auto, few epochs":  {Config{Epochs: 1}, []int{40, 0, 9}},
+		"auto, untrained":   {Config{Epochs: NoTraining}, []int{0, 0, 0}},
+		"auto, extra loss":  {Config{ExtraLoss: extra}, []int{0, 0, 0}},
+		"always, extra":     {Config{ExtraLoss: extra, Rotate: RotateAlways}, []int{40, 0, 9}},
+		"given anchors":     {Config{StartAnchors: given, Rotate: RotateAlways}, []int{0, 0, 0}},
+		"given labels":      {Config{StartLabels: classes, Rotate: RotateAlways}, []int{40, 0, 9}},
+		"auto, overwritten": {Config{Overwrite: true}, []int{40, 0, 9}},
+	} {
+		test.config.Clusters = 5
+		if test.config.Preprocess == PerSample {
+			test.config.Preprocess = Raw
+		}
+		if got := rotationsOf(t, few, test.config); !slices.Equal(got, test.want) {
+			t.Errorf("%s: ranks %v, want %v", name, got, test.want)
+		}
+	}
+	// Of full rank, and too dear to find out of what rank: many samples of few features, few samples of not many more.
+	many, _ := blobViews(900, 3, 0.5, 72, 30, 60)
+	nearly, _ := blobViews(150, 3, 0.5, 73, 160)
+	for _, views := range [][]View{many, nearly} {
+		if got := rotationsOf(t, views, Config{Clusters: 3}); slices.Max(got) != 0 {
+			t.Errorf("a view of full rank is rotated: %v", got)
+		}
+	}
+	sparse := make([]View, len(few))
+	for v, x := range few {
+		sparse[v] = sparseOf[float64](x.rows, x.cols, x.f64)
+	}
+	if got := rotationsOf(t, sparse, Config{Clusters: 5, Rotate: RotateAlways, Preprocess: Raw}); !slices.Equal(got, []int{40, 0, 9}) {
+		t.Errorf("sparse views, always: %v", got)
+	}
+	x, _ := topics(200, 3, 0.01, 74, 400)
+	if got := rotationsOf(t, []View{sparseOf[float64](200, 400, x[0])}, Config{Clusters: 3}); got[0] != 0 {
+		t.Errorf("rows with four entries are rotated to %d", got[0])
+	}
+}
+
+// X̃·Qᵀ is X, and ‖X̃‖ is ‖X‖, row by row.
+func TestRotationIsExact(t *testing.T) {
+	views, _ := fewSamples(50, 4, 75)
+	s := &standardiser{kind: PerSample}
+	ctx := context.Background()
+	single, err := standardise[float32](ctx, views, s, 1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	double, err := standardise[float64](ctx, views, s, 1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Clusters: 4, Rotate: RotateAlways}.withDefaults()
+	checkRotation(t, single, &c, 1e-6)
+	checkRotation(t, double, &c, 1e-12)
+}
+
+func checkRotation[T float32 | float64](t *testing.T, x []rows.Matrix[T], c *Config, tol float64) {
+	t.Helper()
+	before := slices.Clone(x)
+	r, lossDims, err := rotate(context.Background(), x, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range x {
+		n, d := before[v].Dims()
+		if lossDims[v] != d {
+			t.Errorf("the loss of view %d counts %d columns, want %d", v, lossDims[v], d)
+		}
+		if r[v] == nil {
+			if x[v] != before[v] {
+				t.Errorf("view %d changed without a rotation", v)
+			}
+			continue
+		}
+		row, inner := make([]T, d), make([]T, r[v].k)
+		for i := range n {
+			before[v].Row(i, row)
+			x[v].Row(i, inner)
+			back := r[v].original(1, widened(inner))
+			norm, diff := 0.0, 0.0
+			for j, a := range row {
+				norm += float64(a) * float64(a)
+				diff += (float64(a) - back[j]) * (float64(a) - back[j])
+			}
+			if !(math.Sqrt(diff) <= tol*math.Sqrt(norm)) {
+				t.Fatalf("view %d, row %d of length %.3g is %.2g from what it was", v, i, math.Sqrt(norm), math.Sqrt(diff))
+			}
+		}
+	}
+}
+
+func widened[T float32 | float64](x []T) []float64 {
+	out := make([]float64, len(x))
+	for i, a := range x {
+		out[i] = float64(a)
+	}
+	return out
+}
+
+// A fit with rotated views finds what it finds without: losses, representation, anchors in the original columns, trust,
+// labels; its predictor gives the training samples their labels and new samples the same as the other.
+func TestRotatedFit(t *testing.T) {
+	const n, c = 60, 4
+	plain, classes := fewSamples(n, c, 76)
+	masked, err := Mask(plain, absent(n, len(plain), 0.25, 77))
+	if err != nil {
+		t.Fatal(err)
+	}
+	strangers, _ := fewSamples(n, c, 78) // samples outside the span
+	for name, views := range map[string][]View{"complete": plain, "masked": masked} {
+		for _, variant := range []Variant{Large, AMvC, RMvC} {
+			for float, tol := range map[Float]float64{Float32: 2e-5, Float64: 1e-11} {
+				t.Run(fmt.Sprintf("%s, %v, float%v", name, variant, float), func(t *testing.T) {
+					config := Config{Clusters: c, Epochs: 12, Variant: variant, Float: float, StartLabels: classes, Preprocess: UnitNorm}
+					config.Rotate = RotateNever
+					want := mustFit(t, views, config)
+					config.Rotate = RotateAlways
+					got := mustFit(t, views, config)
+					if slices.Equal(values(got.H), values(want.H)) {
+						t.Error("there was no rotation: H has the same bits")
+					}
+					closeFits(t, got, want, tol)
+					checkResult(t, views, got)
+					a, err := got.Assign(context.Background(), strangers)
+					if err != nil {
+						t.Fatal(err)
+					}
+					b, err := want.Assign(context.Background(), strangers)
+					if err != nil {
+						t.Fatal(err)
+					}
+					closeTo(t, "distances of new samples", a.Near, b.Near, 1000*tol)
+				})
+			}
+		}
+	}
+}
+
+func TestRotatedFitDoesNotDependOnWorkersOrMemory(t *testing.T) {
+	views, _ := fewSamples(70, 4, 79)
+	config := Config{Clusters: 4, Epochs: 6, Float: Float64, Rotate: RotateAlways, Workers: 1}
+	one := mustFit(t, views, config)
+	config.Workers = 3
+	three := mustFit(t, views, config)
+	three.config.Workers = 1
+	sameResult(t, one, three)
+	// In place, the views hold standardised values when the trained network sees them again.
+	own := make([]View, len(views))
+	for v, x := range views {
+		own[v] = Float64View(x.rows, x.cols, slices.Clone(x.f64))
+	}
+	config.Overwrite = true
+	overwritten := mustFit(t, own, config)
+	sameMatrix(t, "H", overwritten.H, one.H)
+	if !slices.Equal(overwritten.Labels, one.Labels) {
+		t.Error("other labels with Overwrite")
+	}
+	if labels, err := overwritten.Predict(context.Background(), views); err != nil || !slices.Equal(labels, one.Labels) {
+		t.Errorf("the overwriting fit predicts other labels, %v", err)
+	}
+}
+
+func TestParseRotation(t *testing.T) {
+	for _, r := range []Rotation{RotateAuto, RotateAlways, RotateNever} {
+		if got, err := ParseRotation(r.String()); got != r || err != nil {
+			t.Errorf("%v is read as %v, %v", r, got, err)
+		}
+	}
+	if _, err := ParseRotation("sometimes"); err == nil {
+		t.Error("no error for an unknown rotation")
+	}
+	if _, err := Fit(context.Background(), []View{Float64View(2, 1, []float64{1, 2})}, Config{Clusters: 1, Rotate: 7}); err == nil {
+		t.Error("no error for rotation 7")
+	}
+}
+
+// What the rotation saves: 20newsgroups has 500 samples of 2,000 features in three views.
+func BenchmarkRotate(b *testing.B) {
+	for _, name := range []string{"3sources", "20newsgroups"} {
+		for _, r := range []Rotation{RotateAuto, RotateNever} {
+			b.Run(name+"/"+r.String(), func(b *testing.B) {
+				views, _ := realSet(b, name)
+				var epoch, prepare float64
+				for b.Loop() {
+					c := mustFit(b, views, Config{Clusters: 5, Rotate: r})
+					epoch, prepare = c.Timings.Epoch.Seconds(), c.Timings.Prepare.Seconds()
+				}
+				b.ReportMetric(1e3*epoch, "ms/epoch")
+				b.ReportMetric(1e3*prepare, "ms/prepare")
+			})
+		}
+	}
+}

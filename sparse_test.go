@@ -1,0 +1,318 @@
+package largemvc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// topics returns n samples of c classes as word counts: every class has words of its own, the share fill of the entries
+// is not zero.
+func topics(n, c int, fill float64, seed uint64, dims ...int) (x [][]float64, classes []int) {
+	rng := rand.New(rand.NewPCG(seed, 4))
+	classes = make([]int, n)
+	for i := range classes {
+		classes[i] = i % c
+	}
+	for _, d := range dims {
+		view := make([]float64, n*d)
+		for i, k := range classes {
+			for range max(3, int(fill*float64(d))) {
+				word := rng.IntN(d)
+				if rng.IntN(10) < 7 { // most are among the words of the class
+					word = (k*d/c + rng.IntN(max(1, d/c))) % d
+				}
+				view[i*d+word] += float64(1 + rng.IntN(3))
+			}
+		}
+		x = append(x, view)
+	}
+	return x, classes
+}
+
+// bothKinds returns the same views as dense and as sparse ones.
+func bothKinds[F float32 | float64](x [][]float64, dims ...int) (dense, sparse []View) {
+	for v, d := range dims {
+		n := len(x[v]) / d
+		dense, sparse = append(dense, Float64View(n, d, x[v])), append(sparse, sparseOf[F](n, d, x[v]))
+	}
+	return dense, sparse
+}
+
+// closeTo fails the test unless the elements of a are within tol of those of b, relative to the largest.
+func closeTo(t testing.TB, name string, a, b []float64, tol float64) {
+	t.Helper()
+	diff, largest := 0.0, 1e-30
+	for i, v := range b {
+		diff, largest = max(diff, math.Abs(a[i]-v)), max(largest, math.Abs(v))
+	}
+	if !(diff <= tol*largest) {
+		t.Errorf("%s: relative difference %.2g, want at most %.0g", name, diff/largest, tol)
+	}
+}
+
+// closeFits compares all that two fits of the same data found.
+func closeFits(t testing.TB, a, b *Clustering, tol float64) {
+	t.Helper()
+	closeTo(t, "loss", a.Loss, b.Loss, tol)
+	closeTo(t, "H", values(a.H), values(b.H), 100*tol)
+	for v := range b.P {
+		closeTo(t, fmt.Sprintf("P of view %d", v), a.P[v].RawMatrix().Data, b.P[v].RawMatrix().Data, 1000*tol)
+	}
+	for v := range b.Trust {
+		closeTo(t, fmt.Sprintf("trust in view %d", v), a.Trust[v], b.Trust[v], 100*tol)
+	}
+	if !slices.Equal(a.Labels, b.Labels) {
+		t.Error("labels differ")
+	}
+}
+
+// Sparse views give what the same data give as dense ones: all preprocessing and variants, with and without a mask, in
+// both arithmetics. (The start is given: k-means may take another way from another rounding.)
+func TestSparseIsDense(t *testing.T) {
+	const n, c = 150, 4
+	dims := []int{60, 90}
+	x, classes := topics(n, c, 0.12, 61, dims...)
+	dense, sparse := bothKinds[float32](x, dims...)
+	mask := absent(n, len(dims), 0.3, 62)
+	for preprocess := PerSample; preprocess <= Raw; preprocess++ {
+		for _, variant := range []Variant{Large, AMvC, RMvC} {
+			for _, masked := range []bool{false, true} {
+				for float, tol := range map[Float]float64{Float32: 1e-5, Float64: 1e-12} {
+					name := fmt.Sprintf("%v, %v, masked %v, float%v", preprocess, variant, masked, float)
+					t.Run(name, func(t *testing.T) {
+						config := Config{Clusters: c, Epochs: 15, Preprocess: preprocess, Variant: variant, Float: float, StartLabels: classes, Rotate: RotateNever}
+						a, b := sparse, dense
+						if masked {
+							var err error
+							if a, err = Mask(a, mask); err != nil {
+								t.Fatal(err)
+							}
+							if b, err = Mask(b, mask); err != nil {
+								t.Fatal(err)
+							}
+						}
+						got := mustFit(t, a, config)
+						closeFits(t, got, mustFit(t, b, config), tol)
+						checkSparsePredict(t, a, got)
+					})
+				}
+			}
+		}
+	}
+}
+
+// checkSparsePredict checks that the training samples get their labels and H back to the bit, together, one by one, and
+// from a predictor that was saved.
+func checkSparsePredict(t testing.TB, views []View, c *Clustering) {
+	t.Helper()
+	ctx := context.Background()
+	var file bytes.Buffer
+	if _, err := c.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := ReadPredictor(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*Predictor{c.Predictor, loaded} {
+		labels, err := p.Predict(ctx, views)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := p.Transform(ctx, views)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(labels, c.Labels) {
+			t.Error("Predict on the training samples does not give their labels")
+		}
+		sameMatrix(t, "H", h, c.H)
+		for i := 0; i < len(labels); i += 1 + len(labels)/9 {
+			h, err := p.Transform(ctx, sampleViews(views, i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(h.Row(nil, 0), c.H.Row(nil, i)) {
+				t.Errorf("sample %d alone has another H than among all", i)
+			}
+		}
+	}
+}
+
+// Every start finds the classes of sparse views, from float64 entries too; sparse, dense and masked views go together.
+func TestSparseStarts(t *testing.T) {
+	const n, c = 300, 5
+	dims := []int{150, 80, 40}
+	x, classes := topics(n, c, 0.1, 63, dims...)
+	dense, sparse := bothKinds[float64](x, dims...)
+	mixed := []View{sparse[0], dense[1], sparse[2]}
+	masked, err := Mask(mixed, absent(n, len(dims), 0.2, 64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, views := range map[string][]View{"sparse": sparse, "mixed": mixed, "masked": masked} {
+		for _, method := range []StartMethod{JointKMeans, Spectral, PerView} {
+			got := mustFit(t, views, Config{Clusters: c, Start: method, Epochs: 10})
+			if acc := agree(t, got.StartLabels, classes); acc < 0.95 && (name != "masked" || method == JointKMeans) {
+				t.Errorf("%s, %v: the start labels agree with the classes in %.3f", name, method, acc)
+			}
+			checkResult(t, views, got)
+		}
+	}
+	one := mustFit(t, sparse, Config{Clusters: c, Epochs: 5, Workers: 1})
+	three := mustFit(t, sparse, Config{Clusters: c, Epochs: 5, Workers: 3})
+	sameResult(t, one, &Clustering{Predictor: three.Predictor, Labels: three.Labels, H: three.H, Trust: three.Trust, StartLabels: three.StartLabels})
+}
+
+// Absent rows of a sparse view count for nothing, whatever they hold.
+func TestSparseAbsentRowsAreNotRead(t *testing.T) {
+	const n, c = 90, 3
+	dims := []int{40, 30}
+	x, _ := topics(n, c, 0.15, 65, dims...)
+	mask := absent(n, len(dims), 0.3, 66)
+	var results []*Clustering
+	for _, content := range []float64{0, 1, math.NaN()} {
+		filled := make([][]float64, len(x))
+		for v, d := range dims {
+			filled[v] = slices.Clone(x[v])
+			for i := range n {
+				for j := 0; j < d && !mask[i][v]; j++ {
+					filled[v][i*d+j] = content
+				}
+			}
+		}
+		_, sparse := bothKinds[float32](filled, dims...)
+		views, err := Mask(sparse, mask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for preprocess := PerSample; preprocess <= Raw; preprocess++ {
+			results = append(results, mustFit(t, views, Config{Clusters: c, Epochs: 4, Preprocess: preprocess}))
+		}
+	}
+	for i, r := range results[5:] {
+		sameResult(t, r, results[i%5])
+	}
+}
+
+// textShape is the shape of citeseer: samples, features of its views and the share of entries that are not zero.
+var textShape = struct {
+	n, clusters int
+	dims        []int
+	fill        []float64
+}{3312, 6, []int{3312, 3703}, []float64{0.001, 0.0085}}
+
+// textViews makes views of that shape, as sparse or as dense ones, and their classes.
+func textViews(sparse bool) (views []View, classes []int) {
+	for v, d := range textShape.dims {
+		n := textShape.n
+		rng := rand.New(rand.NewPCG(68, uint64(v)))
+		ptr, cols, values := []int{0}, []int32(nil), []float32(nil)
+		classes = make([]int, n)
+		for i := range n {
+			classes[i] = i % textShape.clusters
+			var words []int32
+			for range 2 + rng.IntN(int(2*textShape.fill[v]*float64(d))) {
+				word := rng.IntN(d)
+				if rng.IntN(10) < 7 { // most are among the words of the class
+					word = (classes[i]*d + word) / textShape.clusters
+				}
+				words = append(words, int32(word))
+			}
+			slices.Sort(words)
+			for _, word := range slices.Compact(words) {
+				cols, values = append(cols, word), append(values, float32(1+rng.IntN(3)))
+			}
+			ptr = append(ptr, len(cols))
+		}
+		view := SparseView(n, d, ptr, cols, values)
+		if !sparse {
+			full, row := make([]float32, n*d), make([]float64, d)
+			for i := range n {
+				view.row(i, row)
+				for j, a := range row {
+					full[i*d+j] = float32(a)
+				}
+			}
+			view = Float32View(n, d, full)
+		}
+		views = append(views, view)
+	}
+	return views, classes
+}
+
+// Text in compressed rows is trained in a tenth of the memory of the same in full, the fit's own state included.
+func TestSparseMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("holds 200 MiB")
+	}
+	held := func(sparse bool) float64 {
+		before, most := liveBytes(), int64(0)
+		views, classes := textViews(sparse)
+		config := Config{Clusters: textShape.clusters, Epochs: 2, StartLabels: classes, Rotate: RotateNever, Workers: 2}
+		config.Progress = func(Epoch) error { most = max(most, liveBytes()-before); return nil }
+		mustFit(t, views, config)
+		return float64(most) / (1 << 20)
+	}
+	sparse, dense := held(true), held(false)
+	t.Logf("sparse %.1f MiB, dense %.1f MiB", sparse, dense)
+	if !(sparse > 1 && sparse < dense/10) {
+		t.Errorf("%.1f MiB with sparse views, %.1f MiB with dense ones", sparse, dense)
+	}
+}
+
+// citeseerKinds returns the set whose sparse training is measured, as sparse and as dense views: citeseer in the folder
+// that LARGEMVC_DATA names, else one of the same shape and fill.
+func citeseerKinds(b *testing.B) (sparse, dense []View) {
+	b.Helper()
+	if folder := os.Getenv("LARGEMVC_DATA"); folder != "" {
+		for _, storage := range []dataset.Storage{dataset.AllSparse, dataset.AllDense} {
+			set, err := dataset.Open(filepath.Join(folder, "citeseer.npz"), dataset.Options{Storage: storage})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, x := range set.Views {
+				if storage == dataset.AllDense {
+					dense = append(dense, Float32View(x.Rows, x.Cols, x.Float32))
+				} else {
+					sparse = append(sparse, SparseView(x.Rows, x.Cols, x.Sparse.RowPtr, x.Sparse.Col, x.Sparse.Float32))
+				}
+			}
+		}
+		return sparse, dense
+	}
+	sparse, _ = textViews(true)
+	dense, _ = textViews(false)
+	return sparse, dense
+}
+
+// Citeseer, 3,312 samples of 3,312 and 3,703 features with 0.1 and 0.9 % of the entries not zero, read sparse and dense: a
+// whole fit of 100 epochs, and an epoch of it.
+//
+//	LARGEMVC_DATA=folder go test -run '^$' -bench Sparse -benchtime 1x .
+func BenchmarkSparse(b *testing.B) {
+	sparse, dense := citeseerKinds(b)
+	for _, kind := range []struct {
+		name  string
+		views []View
+	}{{"sparse", sparse}, {"dense", dense}} {
+		b.Run(kind.name, func(b *testing.B) {
+			var epoch, start float64
+			for b.Loop() {
+				c := mustFit(b, kind.views, Config{Clusters: textShape.clusters, Rotate: RotateNever})
+				epoch, start = c.Timings.Epoch.Seconds(), c.Timings.Start.Seconds()
+			}
+			b.ReportMetric(1e3*epoch, "ms/epoch")
+			b.ReportMetric(1e3*start, "ms/start")
+		})
+	}
+}

@@ -1,0 +1,213 @@
+package largemvc
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// startOf prepares views and returns their start with the configuration.
+func startOf(t testing.TB, views []View, c Config) (*startingPoint, []rows.Matrix[float64]) {
+	t.Helper()
+	ctx := context.Background()
+	c = c.withDefaults()
+	s := &standardiser{kind: c.Preprocess}
+	if err := s.fit(ctx, views, 2); err != nil {
+		t.Fatal(err)
+	}
+	x, err := standardise[float64](ctx, views, s, 2, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, err := start(ctx, x, views, &c, c.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return begin, x
+}
+
+// fullRows writes out all rows.
+func fullRows(x rows.Matrix[float64]) *mat.Dense {
+	n, d := x.Dims()
+	out := mat.NewDense(n, d, nil)
+	for i := range n {
+		x.Row(i, out.RawRowView(i))
+	}
+	return out
+}
+
+// polarOf is the polar factor of ZᵀX by the full decomposition, for one-hot labels of the present samples.
+func polarOf(t testing.TB, x *mat.Dense, view View, labels []int, m int) *mat.Dense {
+	t.Helper()
+	_, d := x.Dims()
+	sums := mat.NewDense(m, d, nil)
+	for i, k := range labels {
+		for j := 0; j < d && view.Has(i); j++ {
+			sums.Set(k, j, sums.At(k, j)+x.At(i, j))
+		}
+	}
+	var svd mat.SVD
+	if !svd.Factorize(sums, mat.SVDThin) {
+		t.Fatal("no singular values")
+	}
+	var u, w, p mat.Dense
+	svd.UTo(&u)
+	svd.VTo(&w)
+	p.Mul(&u, w.T())
+	return &p
+}
+
+func agree(t testing.TB, labels, classes []int) float64 {
+	t.Helper()
+	acc, err := Accuracy(classes, labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return acc
+}
+
+func TestStartMethods(t *testing.T) {
+	const n, c = 240, 4
+	dims := []int{12, 3, 9} // one view of fewer features than anchors; all sums of full rank, for the polar factor to be unique
+	plain, classes := blobViews(n, c, 0.3, 51, dims...)
+	masked, err := Mask(plain, absent(n, len(dims), 0.3, 52))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []StartMethod{JointKMeans, Spectral, PerView} {
+		for name, views := range map[string][]View{"complete": plain, "masked": masked} {
+			begin, x := startOf(t, views, Config{Clusters: c, Start: method, Preprocess: UnitNorm, Float: Float64, Seed: 3})
+			// Per view, the labels are those of the first view alone, and mean nothing where it is absent; the spectral
+			// directions take absent rows for zero.
+			if complete := name == "complete"; agree(t, begin.labels, classes) < 0.98 && (complete || method == JointKMeans) {
+				t.Errorf("%v, %s: the labels agree with the classes in %.3f", method, name, agree(t, begin.labels, classes))
+			}
+			for v := range views {
+				p := mat.NewDense(c, dims[v], begin.anchors[v])
+				if !orthonormal(p, 1e-10) {
+					t.Errorf("%v, %s: the anchors of view %d are not orthonormal", method, name, v)
+				}
+				if method == PerView && v > 0 {
+					continue
+				}
+				if want := polarOf(t, fullRows(x[v]), views[v], begin.labels, c); !mat.EqualApprox(p, want, 1e-9) {
+					t.Errorf("%v, %s: the anchors of view %d are not the polar factor of ZᵀX", method, name, v)
+				}
+			}
+			again, _ := startOf(t, views, Config{Clusters: c, Start: method, Preprocess: UnitNorm, Float: Float64, Seed: 3})
+			if !slices.Equal(again.labels, begin.labels) || !slices.EqualFunc(again.anchors, begin.anchors, slices.Equal[[]float64]) {
+				t.Errorf("%v, %s: another start from the same seed", method, name)
+			}
+		}
+	}
+	// Clustered by itself, every view has its own numbers for the clusters.
+	begin, x := startOf(t, plain, Config{Clusters: c, Start: PerView, Preprocess: UnitNorm, Float: Float64, Seed: 3})
+	if p := polarOf(t, fullRows(x[2]), plain[2], begin.labels, c); mat.EqualApprox(mat.NewDense(c, dims[2], begin.anchors[2]), p, 1e-9) {
+		t.Error("the anchors of the last view come from the labels of the first")
+	}
+}
+
+func TestGivenStarts(t *testing.T) {
+	const n, c = 60, 3
+	dims := []int{7, 5}
+	views, classes := blobViews(n, c, 0.5, 53, dims...)
+	begin, x := startOf(t, views, Config{Clusters: c, StartLabels: classes, Float: Float64})
+	if !slices.Equal(begin.labels, classes) {
+		t.Error("the labels are not those that were given")
+	}
+	for v := range views {
+		if !mat.EqualApprox(mat.NewDense(c, dims[v], begin.anchors[v]), polarOf(t, fullRows(x[v]), views[v], classes, c), 1e-9) {
+			t.Errorf("the anchors of view %d are not the polar factor of ZᵀX", v)
+		}
+	}
+	given := make([]mat.Matrix, len(dims))
+	for v, d := range dims {
+		given[v] = mat.NewDense(d, c, countRows(d, c, 7)).T() // neither orthonormal nor laid out in rows
+	}
+	begin, _ = startOf(t, views, Config{Clusters: c, StartAnchors: given, Float: Float64})
+	for v, d := range dims {
+		if begin.labels != nil || !mat.Equal(mat.NewDense(c, d, begin.anchors[v]), given[v]) {
+			t.Errorf("the anchors of view %d are not those that were given", v)
+		}
+	}
+}
+
+// The unit of ρ is the median distance of the present samples to the mean of their cluster, or to the anchors' span.
+func TestRhoScales(t *testing.T) {
+	const n, c = 61, 3
+	dims := []int{8, 5}
+	plain, classes := blobViews(n, c, 0.5, 54, dims...)
+	views, err := Mask(plain, absent(n, len(dims), 0.25, 55))
+	if err != nil {
+		t.Fatal(err)
+	}
+	anchors := make([]mat.Matrix, len(dims))
+	for v, d := range dims {
+		q := mat.NewDense(c, d, nil)
+		for k := range c {
+			q.Set(k, k+1, 1)
+		}
+		anchors[v] = q
+	}
+	for _, test := range []struct {
+		name   string
+		config Config
+	}{
+		{"labels", Config{StartLabels: classes}}, {"anchors", Config{StartAnchors: anchors}}, {"unit", Config{StartLabels: classes, RhoScale: UnitScale}},
+		{"paper", Config{StartLabels: classes, Preset: Paper}}, {"no noise", Config{StartLabels: classes, Variant: AMvC}},
+	} {
+		test.config.Clusters, test.config.Float = c, Float64
+		begin, x := startOf(t, views, test.config)
+		for v, d := range dims {
+			want := 1.0
+			if test.name == "labels" || test.name == "anchors" {
+				want = medianResidual(fullRows(x[v]), views[v], classes, c, d, test.name == "anchors")
+			}
+			if math.Abs(begin.scale[v]-want) > 1e-12*want {
+				t.Errorf("%s: the unit of view %d is %v, want %v", test.name, v, begin.scale[v], want)
+			}
+		}
+	}
+	// What fits exactly has no residual to measure with.
+	exact, labels := blobViews(30, 3, 0, 56, 6)
+	if begin, _ := startOf(t, exact, Config{Clusters: 3, StartLabels: labels, Float: Float64}); begin.scale[0] <= 0 {
+		t.Errorf("samples that are equal to their means give the unit %v", begin.scale[0])
+	}
+}
+
+func medianResidual(x *mat.Dense, view View, labels []int, c, d int, span bool) float64 {
+	mean, count := mat.NewDense(c, d, nil), make([]float64, c)
+	n, _ := x.Dims()
+	for i := range n {
+		for j := 0; j < d && view.Has(i); j++ {
+			mean.Set(labels[i], j, mean.At(labels[i], j)+x.At(i, j))
+		}
+		if view.Has(i) {
+			count[labels[i]]++
+		}
+	}
+	var all []float64
+	for i := range n {
+		if !view.Has(i) {
+			continue
+		}
+		sum := 0.0
+		for j := range d {
+			r := x.At(i, j) - mean.At(labels[i], j)/count[labels[i]]
+			if span { // of the unit vectors 1 to c
+				if r = x.At(i, j); j >= 1 && j <= c {
+					r = 0
+				}
+			}
+			sum += r * r
+		}
+		all = append(all, math.Sqrt(sum))
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
