@@ -73,10 +73,7 @@ func (m *Sparse[T]) Row(i int, dst []T) {
 	if m.shift == nil || m.shift[i] == 0 {
 		clear(dst[:m.d])
 	} else {
-		b := m.shift[i]
-		for j, u := range m.along.u {
-			dst[j] = b * u
-		}
+		kernel.Affine(dst[:m.d], m.along.u, float64(m.shift[i]), 0)
 	}
 	cols, values := m.entries(i)
 	for q, j := range cols {

@@ -1,0 +1,123 @@
+package largemvc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+)
+
+// kindsOfViews are the same samples as dense and as sparse views, with every entry of the absent rows replaced.
+func kindsOfViews(t testing.TB, x [][]float64, dims []int, mask [][]bool, content float64) map[string][]View {
+	t.Helper()
+	filled := make([][]float64, len(x))
+	for v, d := range dims {
+		filled[v] = slices.Clone(x[v])
+		for i := range mask {
+			for j := 0; j < d && !mask[i][v]; j++ {
+				filled[v][i*d+j] = content
+			}
+		}
+	}
+	dense, sparse := bothKinds[float64](filled, dims...)
+	out := map[string][]View{}
+	for name, views := range map[string][]View{"dense": dense, "sparse": sparse} {
+		var err error
+		if out[name], err = Mask(views, mask); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// Missing views through fit, score and prediction: the classes are found, absent rows count for nothing whatever they
+// hold, and training samples get their labels back.
+func TestFitWithMissingViews(t *testing.T) {
+	const n, c = 300, 4
+	dims := []int{70, 50, 40}
+	x, classes := topics(n, c, 0.15, 81, dims...)
+	for _, rate := range []float64{0.1, 0.3, 0.5} {
+		mask := absent(n, len(dims), rate, 82)
+		withNaN := kindsOfViews(t, x, dims, mask, math.NaN())
+		withOnes := kindsOfViews(t, x, dims, mask, 1)
+		for kind, views := range withNaN {
+			for _, variant := range []Variant{Large, AMvC, RMvC} {
+				t.Run(fmt.Sprintf("%s, rate %v, %v", kind, rate, variant), func(t *testing.T) {
+					config := Config{Clusters: c, Epochs: 20, Variant: variant}
+					got := mustFit(t, views, config)
+					if acc := agree(t, got.Labels, classes); acc < 0.9 {
+						t.Errorf("accuracy %.3f", acc)
+					}
+					checkResult(t, views, got)
+					sameResult(t, got, mustFit(t, withOnes[kind], config))
+				})
+			}
+		}
+	}
+}
+
+// On complete data a full mask gives the same bits as none.
+func TestFullMaskGivesTheSameBits(t *testing.T) {
+	const n, c = 120, 3
+	dims := []int{40, 30}
+	x, _ := topics(n, c, 0.2, 83, dims...)
+	dense, sparse := bothKinds[float32](x, dims...)
+	full := absent(n, len(dims), 0, 84)
+	for kind, views := range map[string][]View{"dense": dense, "sparse": sparse} {
+		for _, method := range []StartMethod{JointKMeans, Spectral, PerView} {
+			for _, config := range []Config{{}, {Float: Float64, Preprocess: Balanced}, {Variant: AMvC, Activation: SELU, Preprocess: UnitNorm}, {Rotate: RotateAlways, Preprocess: ZScore}} {
+				config.Clusters, config.Epochs, config.Start = c, 5, method
+				masked, err := Mask(views, full)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Run(fmt.Sprintf("%s, %v, %v", kind, method, config.Preprocess), func(t *testing.T) {
+					sameResult(t, mustFit(t, views, config), mustFit(t, masked, config))
+				})
+			}
+		}
+	}
+}
+
+// A complete sample with a view taken away is predicted from the others; without a mask nothing is missing.
+func TestPredictIncompleteSamples(t *testing.T) {
+	const n, c = 240, 4
+	dims := []int{60, 50, 40}
+	x, classes := topics(n, c, 0.15, 85, dims...)
+	dense, sparse := bothKinds[float32](x, dims...)
+	ctx := context.Background()
+	for kind, views := range map[string][]View{"dense": dense, "sparse": sparse} {
+		model := mustFit(t, views, Config{Clusters: c, Epochs: 20})
+		for missing := range dims {
+			mask := make([][]bool, n)
+			for i := range mask {
+				mask[i] = []bool{true, true, true}
+				mask[i][missing] = i%2 == 0
+			}
+			less, err := Mask(views, mask)
+			if err != nil {
+				t.Fatal(err)
+			}
+			labels, err := model.Predict(ctx, less)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if acc := agree(t, labels, classes); acc < 0.9 {
+				t.Errorf("%s without view %d: accuracy %.3f", kind, missing, acc)
+			}
+			for i := 0; i < n; i += 2 {
+				if labels[i] != model.Labels[i] {
+					t.Fatalf("%s: sample %d lacks nothing and has another label", kind, i)
+				}
+			}
+		}
+		none, err := Mask(views, [][]bool{{false, false, false}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := model.Predict(ctx, none); err == nil {
+			t.Errorf("%s: no error for a mask of one row", kind)
+		}
+	}
+}
