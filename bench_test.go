@@ -118,7 +118,7 @@ func BenchmarkEpochAnchors(b *testing.B) {
 
 func BenchmarkEpochViews(b *testing.B) {
 	for _, v := range []int{2, 4, 8} {
-		benchmarkEpoch(b, fmt.Sprintf("V=%d", v), 10000, 10, 2, repeat(1024/v, v)...)
+		benchmarkEpoch(b, fmt.Sprintf("V=%d", v), 10000, 10, 2, repeat(2672/v, v)...)
 	}
 }
 
