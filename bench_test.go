@@ -117,8 +117,10 @@ func BenchmarkEpochAnchors(b *testing.B) {
 }
 
 func BenchmarkEpochViews(b *testing.B) {
-	for _, v := range []int{2, 4, 8} {
-		benchmarkEpoch(b, fmt.Sprintf("V=%d", v), 10000, 10, 2, repeat(2672/v, v)...)
+	for _, d := range []int{1024, 2672} {
+		for _, v := range []int{2, 4, 8} {
+			benchmarkEpoch(b, fmt.Sprintf("D=%d/V=%d", d, v), 10000, 10, 2, repeat(d/v, v)...)
+		}
 	}
 }
 

@@ -54,8 +54,7 @@ func (s *Memory[T]) backwardAnchor(p *Pass, pk *panels[T], w *scratch[T], v, lo,
 		return
 	}
 	kernel.Mul(c, h, ld, &pk.views[v].s, w.g, ld, false)
-	kernel.RowDot(w.d1[:c], h, w.a, ld)
-	kernel.RowDot(w.d2[:c], h, w.g, ld)
+	kernel.RowResidual(w.d1[:c], h, w.g, w.a, ld) // ⟨h, hS − 2dA⟩
 	for i, t := range s.trust[l][v][lo:hi] {
 		w.s1[i], w.s2[i] = t, 1-t
 	}
@@ -66,7 +65,7 @@ func (s *Memory[T]) backwardAnchor(p *Pass, pk *panels[T], w *scratch[T], v, lo,
 	dt := s.dt[v][lo:hi]
 	for i := range dt {
 		if s.present[v] == nil || s.present[v][lo+i] != 0 {
-			dt[i] += T(w.d1[i] - w.d2[i]/2)
+			dt[i] -= T(w.d1[i] / 2)
 		}
 	}
 }
@@ -85,17 +84,21 @@ func (s *Memory[T]) backwardNoise(p *Pass, pk *panels[T], w *scratch[T], acc *ch
 	rho, slope := p.Views[v].Rho, s.spec.Shrink.positiveSlope()
 	sum, any := 0.0, false
 	w.rows = w.rows[:0]
-	for i := range c {
-		r, dt := float64(s.resid[l][v][lo+i]), float64(s.dt[v][lo+i])
-		w.s1[i], w.dq[v][i] = 0, 0
+	norm, dt, direct := s.resid[l][v][lo:hi], s.dt[v][lo:hi], s.direct[l][v][lo:hi]
+	dq2, minus := w.s1[:c], w.dq[v][:c] // 2dq, −2dq
+	for i, e := range norm {
+		r := float64(e)
 		if !(r > rho && r > 0) {
+			dq2[i], minus[i] = 0, 0
 			continue
 		}
 		any = true
-		sum += dt * slope / r
-		dq := -dt * slope * rho / (2 * r * r * r) // σ'/r − σ/r² = slope·ρ/r²
-		w.s1[i], w.dq[v][i] = T(2*dq), T(-2*dq)
-		if s.direct[l][v][lo+i] {
+		inverse := 1 / r
+		part := float64(dt[i]) * slope * inverse
+		sum += part
+		dq := T(-part * rho * inverse * inverse) // σ'/r − σ/r² = slope·ρ/r²
+		dq2[i], minus[i] = dq, -dq
+		if direct[i] {
 			w.rows = append(w.rows, lo+i)
 		}
 	}
@@ -139,7 +142,7 @@ func (s *Memory[T]) backwardRepresent(p *Pass, pk *panels[T], w *scratch[T], acc
 		clear(w.prev[:c*ld])
 	}
 	noisy := s.spec.Noise && l > 1
-	for v, x := range s.x {
+	for v := range s.x {
 		y := s.yOf(l-1, v)[lo*ld : hi*ld]
 		acc.theta += s.thresholdGrad(p, w, v, lo, hi, dh)
 		if prev != nil {
@@ -160,7 +163,7 @@ func (s *Memory[T]) backwardRepresent(p *Pass, pk *panels[T], w *scratch[T], acc
 		if l == 1 {
 			continue
 		}
-		dz := w.grad
+		dz := s.left(v, lo, hi, w.grad)
 		kernel.Mul(c, w.g, ld, &pk.ut, dz, ld, false)
 		if noisy {
 			kernel.Mul(c, w.g, ld, &pk.views[v].cut, w.zc, ld, false)
@@ -178,7 +181,7 @@ func (s *Memory[T]) backwardRepresent(p *Pass, pk *panels[T], w *scratch[T], acc
 			kernel.RowScale(dz, dz, s.trust[l-1][v][lo:hi], ld)
 			kernel.RowAxpy(dz, s.h[l][lo*ld:hi*ld], w.dq[v][:c], ld)
 		}
-		x.TMulAdd(lo, hi, m, dz, ld, acc.m[v], s.spec.Dims[v])
+		s.correlate(acc, v, lo, hi, dz)
 	}
 	if prev == nil {
 		return

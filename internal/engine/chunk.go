@@ -8,13 +8,20 @@ type chunkSums[T kernel.Float] struct {
 	r, u       []T
 	loss, rho  []float64
 	theta      float64
+	common     [][]T // Aᵀ·shift of the views by columns, which have no m
 }
 
-func newChunkSums[T kernel.Float](s *Spec) *chunkSums[T] {
+// newChunkSums makes sums for the views of a network, of which columns are by columns.
+func newChunkSums[T kernel.Float](s *Spec, columns []*byColumns[T]) *chunkSums[T] {
 	m, views := s.Anchors, len(s.Dims)
 	c := &chunkSums[T]{r: make([]T, m*m), u: make([]T, m*m), loss: make([]float64, views), rho: make([]float64, views)}
-	for _, d := range s.Dims {
-		c.m = append(c.m, make([]T, m*d))
+	c.m, c.common = make([][]T, views), make([][]T, views)
+	for v, d := range s.Dims {
+		if columns == nil || columns[v] == nil {
+			c.m[v] = make([]T, m*d)
+		} else if columns[v].shift != nil {
+			c.common[v] = make([]T, m)
+		}
 		c.w = append(c.w, make([]T, m*m))
 		c.k = append(c.k, make([]T, m*m))
 		c.t = append(c.t, make([]T, m*m))
@@ -29,6 +36,7 @@ func (c *chunkSums[T]) clear(p *Pass) {
 	}
 	for v := range c.m {
 		clear(c.m[v])
+		clear(c.common[v])
 		if p.Kind == Backward {
 			clear(c.k[v])
 			clear(c.t[v])
@@ -45,12 +53,15 @@ func (c *chunkSums[T]) clear(p *Pass) {
 	c.theta = 0
 }
 
-func (c *chunkSums[T]) foldInto(p *Pass, dst *Sums) {
+func (c *chunkSums[T]) foldInto(p *Pass, dst *Sums, columns []*byColumns[T]) {
 	if p.Kind == Project {
 		return
 	}
 	for v := range c.m {
 		kernel.AddTo(dst.M[v], c.m[v])
+		if c.common[v] != nil {
+			kernel.AddTo(columns[v].common, c.common[v])
+		}
 		if p.Kind == Backward {
 			kernel.AddTo(dst.K[v], c.k[v])
 			kernel.AddTo(dst.T[v], c.t[v])

@@ -46,7 +46,7 @@ func (s *Memory[T]) final(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSums[
 			continue
 		}
 		bh := s.maskedRows(w, v, lo, hi, h)
-		x.TMulAdd(lo, hi, m, bh, ld, acc.m[v], s.spec.Dims[v])
+		s.correlate(acc, v, lo, hi, bh)
 		if p.Views[v].K != nil {
 			kernel.TMulAdd(c, m, m, bh, ld, h, ld, acc.w[v], m)
 		}

@@ -42,10 +42,14 @@ func (s *Memory[T]) forward(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSum
 		}
 	}
 	if !s.spec.Noise {
-		s.correlate(w, acc, m, lo, hi, h)
+		for v := range s.x {
+			if acc != nil && s.spec.Anchored { // M += diag(b) HᵀX
+				s.correlate(acc, v, lo, hi, s.maskedRows(w, v, lo, hi, h))
+			}
+		}
 		return
 	}
-	for v, x := range s.x {
+	for v := range s.x {
 		s.shrink(p, pk, w, v, lo, hi, h)
 		if acc == nil || !s.spec.Anchored {
 			continue
@@ -56,20 +60,11 @@ func (s *Memory[T]) forward(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSum
 		}
 		s.mask(v, lo, w.s1[:c])
 		s.mask(v, lo, w.s2[:c])
-		kernel.RowScale(w.a, h, w.s1[:c], ld)
-		x.TMulAdd(lo, hi, m, w.a, ld, acc.m[v], s.spec.Dims[v])
+		a := s.left(v, lo, hi, w.a)
+		kernel.RowScale(a, h, w.s1[:c], ld)
+		s.correlate(acc, v, lo, hi, a)
 		kernel.RowScale(w.a, h, w.s2[:c], ld)
 		kernel.TMulAdd(c, m, m, w.a, ld, h, ld, acc.w[v], m)
-	}
-}
-
-// correlate is the last line of forward for E = 0: M += diag(b) HᵀX.
-func (s *Memory[T]) correlate(w *scratch[T], acc *chunkSums[T], m, lo, hi int, h []T) {
-	if acc == nil || !s.spec.Anchored {
-		return
-	}
-	for v, x := range s.x {
-		x.TMulAdd(lo, hi, m, s.maskedRows(w, v, lo, hi, h), s.ld, acc.m[v], s.spec.Dims[v])
 	}
 }
 
@@ -126,15 +121,19 @@ func (s *Memory[T]) shrink(p *Pass, pk *panels[T], w *scratch[T], v, lo, hi int,
 		direct[i-lo] = true
 	}
 	rho, slope := p.Views[v].Rho, s.spec.Shrink.positiveSlope()
+	norm, trust := s.resid[l][v][lo:hi], s.trust[l][v][lo:hi]
 	for i, q := range w.d1[:c] {
-		r := math.Sqrt(max(q, 0))
+		if q < 0 { // NaN stays
+			q = 0
+		}
+		r := math.Sqrt(q)
 		t := 1.0
 		if r > rho && r > 0 {
-			t = 1 - slope*(r-rho)/r
-			if slope == 1 {
-				t = rho / r
+			t = rho / r
+			if slope != 1 {
+				t = 1 - slope*(r-rho)/r
 			}
 		}
-		s.resid[l][v][lo+i], s.trust[l][v][lo+i] = T(r), T(t)
+		norm[i], trust[i] = T(r), T(t)
 	}
 }

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // Backward computes the gradients of scale·loss plus ⟨added cotangents, their states⟩ into g, from the last Forward,
@@ -14,45 +16,54 @@ func (n *Net) Backward(ctx context.Context, scale float64, g *Params) error {
 	n.ready = false
 	g.clear()
 	layers := n.spec.Layers
-	if n.spec.Anchored {
-		for l := 1; l <= layers; l++ {
-			for v := range n.spec.Dims {
-				n.startCotangent(l, v, scale)
+	through := n.spec.Anchored && !n.spec.Detach
+	if through {
+		// The last pass was the final one. What is done between passes is done for a view at once.
+		err := n.eachView(ctx, func(v, d int) error {
+			n.finalCotangent(v, d, scale)
+			for l := 1; l <= layers; l++ {
+				n.startCotangent(l, v)
 			}
+			n.anchorCotangents(layers, v, d)
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	for l := layers; l >= 1; l-- {
 		p := n.pass(Backward, l, n.params)
 		p.Scale = scale
-		if n.spec.Anchored && !n.spec.Detach {
-			err := n.eachView(ctx, func(v, d int) error { n.anchorCotangents(l, v, d); return nil })
-			if err != nil {
-				return err
-			}
-			for v := range p.Views {
+		for v := range p.Views {
+			if through {
 				p.Views[v].DM, p.Views[v].S = n.dm[v], n.s[v]
 			}
 		}
 		if err := n.run(ctx, p); err != nil {
 			return err
 		}
-		if err := n.collect(ctx, l, g); err != nil {
+		n.collect(l, g)
+		if l == 1 || !through {
+			continue
+		}
+		err := n.eachView(ctx, func(v, d int) error {
+			n.collectView(l, v, d)
+			n.anchorCotangents(l-1, v, d)
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// startCotangent sets the cotangent of P_l to what is known before the backward passes: the scaled loss at l = L, and
-// what was added.
-func (n *Net) startCotangent(l, v int, scale float64) {
+// startCotangent sets the cotangent of P_l to what is known before the backward passes: that of the loss, at l = L, and what
+// was added.
+func (n *Net) startCotangent(l, v int) {
 	dp := n.dp[l][v]
 	if l < n.spec.Layers {
 		clear(dp)
-	} else if scale != 1 {
-		for i := range dp {
-			dp[i] *= scale
-		}
 	}
 	for i, x := range n.addedP[l][v] {
 		dp[i] += x
@@ -77,8 +88,8 @@ func (n *Net) anchorCotangents(l, v, d int) {
 	}
 }
 
-// collect adds the sums of the backward pass of layer l to the gradients and to the cotangents of earlier anchors.
-func (n *Net) collect(ctx context.Context, l int, g *Params) error {
+// collect adds the sums of the backward pass of layer l to the gradients.
+func (n *Net) collect(l int, g *Params) {
 	m, sums := n.spec.Anchors, n.total
 	g.Theta[l-1] += sums.Theta
 	for i, x := range sums.R {
@@ -87,36 +98,31 @@ func (n *Net) collect(ctx context.Context, l int, g *Params) error {
 	for i, x := range sums.U {
 		g.U[i] += x
 	}
-	noisy := n.spec.Noise && l > 1
 	if n.spec.Noise {
 		copy(g.Rho[l-1], sums.Rho)
 	}
-	if noisy {
+	if n.spec.Noise && l > 1 {
 		for v := range n.spec.Dims {
 			n.work[v].mulTAdd(g.U, n.c[l][v], sums.T[v], m, m, m) // C_vᵀ T_v
 		}
 	}
-	if l == 1 || !n.spec.Anchored || n.spec.Detach {
-		return nil
+}
+
+// collectView adds the sums of the backward pass of layer l > 1 to the cotangents of a view's earlier anchors.
+func (n *Net) collectView(l, v, d int) {
+	m, sums, dp := n.spec.Anchors, n.total, n.dp[l-1][v]
+	kernel.AddTo(dp, sums.M[v])
+	if !n.spec.Noise {
+		return
 	}
-	return n.eachView(ctx, func(v, d int) error {
-		dp := n.dp[l-1][v]
-		for i, x := range sums.M[v] {
-			dp[i] += x
-		}
-		if !noisy {
-			return nil
-		}
-		if n.k[l-1][v] != nil {
-			n.work[v].mulAdd(dp, sums.K[v], n.p[l-1][v], m, m, d, 2)
-		}
-		n.work[v].mulBT(n.dc[v], sums.T[v], n.params.U, m, m, m) // dC = T Uᵀ
-		n.work[v].mulTAdd(dp, n.dc[v], n.p[l-2][v], m, m, d)     // C = P_{l−2} P_{l−1}ᵀ
-		if l > 2 {
-			n.work[v].mulAdd(n.dp[l-2][v], n.dc[v], n.p[l-1][v], m, m, d, 1)
-		}
-		return nil
-	})
+	if n.k[l-1][v] != nil {
+		n.work[v].mulAdd(dp, sums.K[v], n.p[l-1][v], m, m, d, 2)
+	}
+	n.work[v].mulBT(n.dc[v], sums.T[v], n.params.U, m, m, m) // dC = T Uᵀ
+	n.work[v].mulTAdd(dp, n.dc[v], n.p[l-2][v], m, m, d)     // C = P_{l−2} P_{l−1}ᵀ
+	if l > 2 {
+		n.work[v].mulAdd(n.dp[l-2][v], n.dc[v], n.p[l-1][v], m, m, d, 1)
+	}
 }
 
 // AddH adds to the cotangent of H_l, n×m row-major over all samples, for the coming Backward.

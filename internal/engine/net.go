@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/parallel"
 )
@@ -203,11 +204,6 @@ func (n *Net) Forward(ctx context.Context, q *Params, gradient bool) ([]float64,
 	for v, sum := range n.total.Loss {
 		n.loss[v] = n.weights[v] * sum
 	}
-	if gradient && n.spec.Anchored {
-		if err := n.eachView(ctx, n.finalCotangent); err != nil {
-			return nil, err
-		}
-	}
 	n.ready = gradient
 	return n.loss, nil
 }
@@ -219,12 +215,12 @@ func (n *Net) updateAnchors(l, v, d int) error {
 		copy(n.w[l][v], n.total.W[v])
 		n.work[v].mulTAdd(sum, n.w[l][v], n.p[l-1][v], m, m, d) // W is symmetric
 	}
-	for i, x := range sum {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return &DivergedError{What: fmt.Sprintf("Hᵀ(X−E) of view %d in layer %d, row %d, column %d", v, l, i/d, i%d), Value: x}
-		}
-	}
 	if err := n.polar[l][v].Factor(m, d, sum, n.p[l][v]); err != nil {
+		for i, x := range sum {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return &DivergedError{What: fmt.Sprintf("Hᵀ(X−E) of view %d in layer %d, row %d, column %d", v, l, i/d, i%d), Value: x}
+			}
+		}
 		return err
 	}
 	n.derive(l, v, d)
@@ -270,24 +266,18 @@ func (p *Params) checkFinite() error {
 	return nil
 }
 
-// finalCotangent sets the cotangent of P_L to that of the loss: −2w (bH)ᵀX + 2w Hᵀdiag(b)H P.
+// finalCotangent sets the cotangent of P_L to that of scale times the loss, from the sums of the final pass:
+// −2w (bH)ᵀX + 2w Hᵀdiag(b)H P.
 //
 // The second term, like every cotangent of K = PPᵀ, has the form SP with a symmetric S. Where P has orthonormal rows it
 // is orthogonal to what the Procrustes step can move, so its backward pass maps it to zero, and it is left out.
-func (n *Net) finalCotangent(v, d int) error {
-	m, l, w := n.spec.Anchors, n.spec.Layers, n.weights[v]
+func (n *Net) finalCotangent(v, d int, scale float64) {
+	m, l, w := n.spec.Anchors, n.spec.Layers, n.weights[v]*scale
 	dp := n.dp[l][v]
-	clear(dp)
-	if n.spec.Detach {
-		return nil
-	}
-	for i, x := range n.total.M[v] {
-		dp[i] = -2 * w * x
-	}
+	kernel.Affine(dp, n.total.M[v], -2*w, 0)
 	if n.k[l][v] != nil {
 		n.work[v].mulAdd(dp, n.total.W[v], n.p[l][v], m, m, d, 2*w)
 	}
-	return nil
 }
 
 // Loss returns the loss per view of the last Forward.

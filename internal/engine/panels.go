@@ -12,6 +12,7 @@ import (
 type panels[T kernel.Float] struct {
 	r, u, rt, ut kernel.Panel[T]
 	views        []viewPanels[T]
+	sparse       []bool // views of sparse rows; nil: none is known to be
 }
 
 type viewPanels[T kernel.Float] struct {
@@ -21,6 +22,7 @@ type viewPanels[T kernel.Float] struct {
 	rows     kernel.Panel[T] // P (m×d), packed when a row asks for its residual
 	lazyP    *sync.Once      // nil: p is packed
 	lazyRows *sync.Once
+	sparse   bool
 	scratch  []float64
 	work     small
 }
@@ -52,11 +54,16 @@ func (pk *panels[T]) pack(ctx context.Context, s *Spec, p *Pass) error {
 			kernel.PackT(&pk.ut, m, m, p.U, m)
 		}
 	}
-	return parallel.For(ctx, s.Workers, len(p.Views), func(_, v int) error {
+	workers := s.Workers
+	if !p.projects(s) && p.Views[0].DM == nil { // only m×m matrices
+		workers = 1
+	}
+	return parallel.For(ctx, workers, len(p.Views), func(_, v int) error {
 		c, vp, d := &p.Views[v], &pk.views[v], s.Dims[v]
+		vp.sparse = pk.sparse != nil && pk.sparse[v]
 		vp.lazyRows, vp.lazyP = new(sync.Once), nil
 		if p.projects(s) {
-			kernel.PackT(&vp.p, d, m, c.P, d)
+			vp.packT(&vp.p, d, m, c.P)
 		} else {
 			vp.lazyP = new(sync.Once)
 		}
@@ -64,7 +71,7 @@ func (pk *panels[T]) pack(ctx context.Context, s *Spec, p *Pass) error {
 			kernel.Pack(&vp.k, m, m, c.K, m)
 		}
 		if c.DM != nil {
-			kernel.PackT(&vp.dm, d, m, c.DM, d)
+			vp.packT(&vp.dm, d, m, c.DM)
 		}
 		if c.S != nil {
 			kernel.Pack(&vp.s, m, m, c.S, m)
@@ -82,6 +89,15 @@ func (pk *panels[T]) pack(ctx context.Context, s *Spec, p *Pass) error {
 		kernel.PackT(&vp.cut, m, m, vp.scratch, m)
 		return nil
 	})
+}
+
+// packT packs the transpose of b (m×d) for products with the view's rows.
+func (vp *viewPanels[T]) packT(p *kernel.Panel[T], d, m int, b []float64) {
+	if vp.sparse {
+		kernel.PackRowsT(p, d, m, b, d)
+	} else {
+		kernel.PackT(p, d, m, b, d)
+	}
 }
 
 // residualPanel returns P as m×d right-hand side, packed on first use in a pass.

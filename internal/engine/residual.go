@@ -49,10 +49,10 @@ func (e *residuals[T]) compute(s *Memory[T], pk *panels[T], p *Pass, h []T, v in
 func (s *Memory[T]) squared(p *Pass, pk *panels[T], w *scratch[T], v, lo int, h, hk, y []T, all []T, q []float64) {
 	kernel.RowResidual(q, h, hk, y, s.ld)
 	w.rows = w.rows[:0]
-	for i := range q {
-		xx := s.norms[v][lo+i]
+	share := directShare[T]()
+	for i, xx := range s.norms[v][lo : lo+len(q)] {
 		q[i] += xx
-		if q[i] < directShare[T]()*xx {
+		if q[i] < share*xx {
 			w.rows = append(w.rows, lo+i)
 		}
 	}

@@ -36,6 +36,7 @@ type Memory[T kernel.Float] struct {
 	addedH [][]T
 	addedT [][][]T
 
+	columns []*byColumns[T] // of the sparse views that can be had by columns; nil until a pass needs them
 	panels  panels[T]
 	block   int
 	chunk   int
@@ -60,7 +61,8 @@ func chunkRows(n, some int) int {
 const (
 	denseChunk = 512
 	mostRows   = 192
-	// What sparse rows cost besides their entries, m×d_v additions a chunk and as many a block, asks for large ones.
+	// What sparse rows cost besides their entries, m×d_v additions a chunk and as many a block where they are not had by
+	// columns, asks for large ones.
 	sparseChunk = 1024
 	sparseRows  = 512
 )
@@ -82,16 +84,18 @@ func NewMemory[T kernel.Float](spec *Spec, x []rows.Matrix[T], present [][]bool,
 	}
 	n, _ := x[0].Dims()
 	bytes, most, some := int64(0), mostRows, denseChunk
+	sparse := make([]bool, len(x))
 	for v, xv := range x {
 		bytes += xv.Bytes()
-		if _, ok := xv.(*rows.Sparse[T]); ok {
+		sparse[v] = isSparse(xv)
+		if sparse[v] {
 			most, some = sparseRows, sparseChunk
 		}
 		if nv, d := xv.Dims(); nv != n || d != spec.Dims[v] {
 			return nil, fmt.Errorf("engine: view %d is %d×%d, want %d×%d", v, nv, d, n, spec.Dims[v])
 		}
 	}
-	s := &Memory[T]{spec: spec, n: n, ld: kernel.Pad(spec.Anchors), x: x, block: blockRows(int(bytes/int64(n)), most), chunk: chunkRows(n, some)}
+	s := &Memory[T]{spec: spec, panels: panels[T]{sparse: sparse}, n: n, ld: kernel.Pad(spec.Anchors), x: x, block: blockRows(int(bytes/int64(n)), most), chunk: chunkRows(n, some)}
 	s.setPresence(present)
 	s.allocate(h0, training)
 	return s, nil
@@ -212,9 +216,17 @@ func (s *Memory[T]) Run(ctx context.Context, p *Pass, sums *Sums) error {
 	if err := s.panels.pack(ctx, s.spec, p); err != nil {
 		return err
 	}
+	if s.spec.Anchored {
+		s.makeColumns()
+	}
+	for _, c := range s.columns {
+		if c != nil {
+			clear(c.common)
+		}
+	}
 	s.free = 0
 	chunks := (s.n + s.chunk - 1) / s.chunk
-	return parallel.Fold(ctx, s.spec.Workers, chunks, s.chunkBuffer, func(worker, i int, acc *chunkSums[T]) error {
+	err := parallel.Fold(ctx, s.spec.Workers, chunks, s.chunkBuffer, func(worker, i int, acc *chunkSums[T]) error {
 		acc.clear(p)
 		w := s.scratchOf(worker)
 		lo, hi := i*s.chunk, min((i+1)*s.chunk, s.n)
@@ -223,9 +235,13 @@ func (s *Memory[T]) Run(ctx context.Context, p *Pass, sums *Sums) error {
 		}
 		return nil
 	}, func(_ int, acc *chunkSums[T]) error {
-		acc.foldInto(p, sums)
+		acc.foldInto(p, sums, s.columns)
 		return nil
 	})
+	if err == nil && s.correlates(p) {
+		err = s.finishColumns(ctx, sums)
+	}
+	return err
 }
 
 func (s *Memory[T]) runBlock(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSums[T], lo, hi int) {
@@ -249,7 +265,7 @@ func (s *Memory[T]) chunkBuffer() *chunkSums[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.free == len(s.sums) {
-		s.sums = append(s.sums, newChunkSums[T](s.spec))
+		s.sums = append(s.sums, newChunkSums(s.spec, s.columns))
 	}
 	s.free++
 	return s.sums[s.free-1]
@@ -310,6 +326,11 @@ func (s *Memory[T]) Bytes() int64 {
 	total := int64(0)
 	for _, x := range s.x {
 		total += x.Bytes()
+	}
+	for _, c := range s.columns {
+		if c != nil {
+			total += c.bytes()
+		}
 	}
 	return total + StateBytes(s.spec, s.n, elementSize[T](), s.h[0] != nil, s.dh != nil)
 }

@@ -2,6 +2,9 @@ package engine
 
 import "github.com/largemvc/largemvc/internal/kernel"
 
+// fewRows is the most rows for which packing them costs more than it gains.
+const fewRows = 24
+
 // small does the coordinator's own products, which are m×m and m×d in float64, on the kernels. One goroutine uses it at
 // a time.
 type small struct {
@@ -11,6 +14,10 @@ type small struct {
 
 // mulBT sets c (n×k) = a (n×m) · bᵀ; b is k×m.
 func (s *small) mulBT(c, a, b []float64, n, m, k int) {
+	if n <= fewRows && k <= fewRows {
+		kernel.MulRowsT(n, k, m, a, m, b, m, c, k)
+		return
+	}
 	ld := kernel.Pad(k)
 	s.padded = grow(s.padded, n*ld)
 	kernel.PackT(&s.panel, m, k, b, m)

@@ -250,375 +250,662 @@ func dotF64AVX2C6(a *dotArgs)
 
 // firstTmul holds the number of the first tmul kernel by path and element type.
 var firstTmul = [paths][2]int{
-	pathAVX512: {0, 24},
-	pathAVX2:   {48, 60},
+	pathAVX512: {0, 37},
+	pathAVX2:   {74, 88},
 }
 
 // callTmul calls tmul kernel number id.
 func callTmul(id int, a *tmulArgs) {
 	switch id {
 	case 0:
-		tmulF32AVX512M1W1(a)
+		tmulF32AVX512W1M1(a)
 	case 1:
-		tmulF32AVX512M1W2(a)
+		tmulF32AVX512W1M2(a)
 	case 2:
-		tmulF32AVX512M1W3(a)
+		tmulF32AVX512W1M3(a)
 	case 3:
-		tmulF32AVX512M2W1(a)
+		tmulF32AVX512W1M4(a)
 	case 4:
-		tmulF32AVX512M2W2(a)
+		tmulF32AVX512W1M5(a)
 	case 5:
-		tmulF32AVX512M2W3(a)
+		tmulF32AVX512W1M6(a)
 	case 6:
-		tmulF32AVX512M3W1(a)
+		tmulF32AVX512W1M7(a)
 	case 7:
-		tmulF32AVX512M3W2(a)
+		tmulF32AVX512W1M8(a)
 	case 8:
-		tmulF32AVX512M3W3(a)
+		tmulF32AVX512W1M9(a)
 	case 9:
-		tmulF32AVX512M4W1(a)
+		tmulF32AVX512W1M10(a)
 	case 10:
-		tmulF32AVX512M4W2(a)
+		tmulF32AVX512W1M11(a)
 	case 11:
-		tmulF32AVX512M4W3(a)
+		tmulF32AVX512W1M12(a)
 	case 12:
-		tmulF32AVX512M5W1(a)
+		tmulF32AVX512W1M13(a)
 	case 13:
-		tmulF32AVX512M5W2(a)
+		tmulF32AVX512W1M14(a)
 	case 14:
-		tmulF32AVX512M5W3(a)
+		tmulF32AVX512W1M15(a)
 	case 15:
-		tmulF32AVX512M6W1(a)
+		tmulF32AVX512W1M16(a)
 	case 16:
-		tmulF32AVX512M6W2(a)
+		tmulF32AVX512W2M1(a)
 	case 17:
-		tmulF32AVX512M6W3(a)
+		tmulF32AVX512W2M2(a)
 	case 18:
-		tmulF32AVX512M7W1(a)
+		tmulF32AVX512W2M3(a)
 	case 19:
-		tmulF32AVX512M7W2(a)
+		tmulF32AVX512W2M4(a)
 	case 20:
-		tmulF32AVX512M7W3(a)
+		tmulF32AVX512W2M5(a)
 	case 21:
-		tmulF32AVX512M8W1(a)
+		tmulF32AVX512W2M6(a)
 	case 22:
-		tmulF32AVX512M8W2(a)
+		tmulF32AVX512W2M7(a)
 	case 23:
-		tmulF32AVX512M8W3(a)
+		tmulF32AVX512W2M8(a)
 	case 24:
-		tmulF64AVX512M1W1(a)
+		tmulF32AVX512W2M9(a)
 	case 25:
-		tmulF64AVX512M1W2(a)
+		tmulF32AVX512W2M10(a)
 	case 26:
-		tmulF64AVX512M1W3(a)
+		tmulF32AVX512W2M11(a)
 	case 27:
-		tmulF64AVX512M2W1(a)
+		tmulF32AVX512W2M12(a)
 	case 28:
-		tmulF64AVX512M2W2(a)
+		tmulF32AVX512W2M13(a)
 	case 29:
-		tmulF64AVX512M2W3(a)
+		tmulF32AVX512W3M1(a)
 	case 30:
-		tmulF64AVX512M3W1(a)
+		tmulF32AVX512W3M2(a)
 	case 31:
-		tmulF64AVX512M3W2(a)
+		tmulF32AVX512W3M3(a)
 	case 32:
-		tmulF64AVX512M3W3(a)
+		tmulF32AVX512W3M4(a)
 	case 33:
-		tmulF64AVX512M4W1(a)
+		tmulF32AVX512W3M5(a)
 	case 34:
-		tmulF64AVX512M4W2(a)
+		tmulF32AVX512W3M6(a)
 	case 35:
-		tmulF64AVX512M4W3(a)
+		tmulF32AVX512W3M7(a)
 	case 36:
-		tmulF64AVX512M5W1(a)
+		tmulF32AVX512W3M8(a)
 	case 37:
-		tmulF64AVX512M5W2(a)
+		tmulF64AVX512W1M1(a)
 	case 38:
-		tmulF64AVX512M5W3(a)
+		tmulF64AVX512W1M2(a)
 	case 39:
-		tmulF64AVX512M6W1(a)
+		tmulF64AVX512W1M3(a)
 	case 40:
-		tmulF64AVX512M6W2(a)
+		tmulF64AVX512W1M4(a)
 	case 41:
-		tmulF64AVX512M6W3(a)
+		tmulF64AVX512W1M5(a)
 	case 42:
-		tmulF64AVX512M7W1(a)
+		tmulF64AVX512W1M6(a)
 	case 43:
-		tmulF64AVX512M7W2(a)
+		tmulF64AVX512W1M7(a)
 	case 44:
-		tmulF64AVX512M7W3(a)
+		tmulF64AVX512W1M8(a)
 	case 45:
-		tmulF64AVX512M8W1(a)
+		tmulF64AVX512W1M9(a)
 	case 46:
-		tmulF64AVX512M8W2(a)
+		tmulF64AVX512W1M10(a)
 	case 47:
-		tmulF64AVX512M8W3(a)
+		tmulF64AVX512W1M11(a)
 	case 48:
-		tmulF32AVX2M1W1(a)
+		tmulF64AVX512W1M12(a)
 	case 49:
-		tmulF32AVX2M1W2(a)
+		tmulF64AVX512W1M13(a)
 	case 50:
-		tmulF32AVX2M2W1(a)
+		tmulF64AVX512W1M14(a)
 	case 51:
-		tmulF32AVX2M2W2(a)
+		tmulF64AVX512W1M15(a)
 	case 52:
-		tmulF32AVX2M3W1(a)
+		tmulF64AVX512W1M16(a)
 	case 53:
-		tmulF32AVX2M3W2(a)
+		tmulF64AVX512W2M1(a)
 	case 54:
-		tmulF32AVX2M4W1(a)
+		tmulF64AVX512W2M2(a)
 	case 55:
-		tmulF32AVX2M4W2(a)
+		tmulF64AVX512W2M3(a)
 	case 56:
-		tmulF32AVX2M5W1(a)
+		tmulF64AVX512W2M4(a)
 	case 57:
-		tmulF32AVX2M5W2(a)
+		tmulF64AVX512W2M5(a)
 	case 58:
-		tmulF32AVX2M6W1(a)
+		tmulF64AVX512W2M6(a)
 	case 59:
-		tmulF32AVX2M6W2(a)
+		tmulF64AVX512W2M7(a)
 	case 60:
-		tmulF64AVX2M1W1(a)
+		tmulF64AVX512W2M8(a)
 	case 61:
-		tmulF64AVX2M1W2(a)
+		tmulF64AVX512W2M9(a)
 	case 62:
-		tmulF64AVX2M2W1(a)
+		tmulF64AVX512W2M10(a)
 	case 63:
-		tmulF64AVX2M2W2(a)
+		tmulF64AVX512W2M11(a)
 	case 64:
-		tmulF64AVX2M3W1(a)
+		tmulF64AVX512W2M12(a)
 	case 65:
-		tmulF64AVX2M3W2(a)
+		tmulF64AVX512W2M13(a)
 	case 66:
-		tmulF64AVX2M4W1(a)
+		tmulF64AVX512W3M1(a)
 	case 67:
-		tmulF64AVX2M4W2(a)
+		tmulF64AVX512W3M2(a)
 	case 68:
-		tmulF64AVX2M5W1(a)
+		tmulF64AVX512W3M3(a)
 	case 69:
-		tmulF64AVX2M5W2(a)
+		tmulF64AVX512W3M4(a)
 	case 70:
-		tmulF64AVX2M6W1(a)
+		tmulF64AVX512W3M5(a)
 	case 71:
-		tmulF64AVX2M6W2(a)
+		tmulF64AVX512W3M6(a)
+	case 72:
+		tmulF64AVX512W3M7(a)
+	case 73:
+		tmulF64AVX512W3M8(a)
+	case 74:
+		tmulF32AVX2W1M1(a)
+	case 75:
+		tmulF32AVX2W1M2(a)
+	case 76:
+		tmulF32AVX2W1M3(a)
+	case 77:
+		tmulF32AVX2W1M4(a)
+	case 78:
+		tmulF32AVX2W1M5(a)
+	case 79:
+		tmulF32AVX2W1M6(a)
+	case 80:
+		tmulF32AVX2W1M7(a)
+	case 81:
+		tmulF32AVX2W1M8(a)
+	case 82:
+		tmulF32AVX2W2M1(a)
+	case 83:
+		tmulF32AVX2W2M2(a)
+	case 84:
+		tmulF32AVX2W2M3(a)
+	case 85:
+		tmulF32AVX2W2M4(a)
+	case 86:
+		tmulF32AVX2W2M5(a)
+	case 87:
+		tmulF32AVX2W2M6(a)
+	case 88:
+		tmulF64AVX2W1M1(a)
+	case 89:
+		tmulF64AVX2W1M2(a)
+	case 90:
+		tmulF64AVX2W1M3(a)
+	case 91:
+		tmulF64AVX2W1M4(a)
+	case 92:
+		tmulF64AVX2W1M5(a)
+	case 93:
+		tmulF64AVX2W1M6(a)
+	case 94:
+		tmulF64AVX2W1M7(a)
+	case 95:
+		tmulF64AVX2W1M8(a)
+	case 96:
+		tmulF64AVX2W2M1(a)
+	case 97:
+		tmulF64AVX2W2M2(a)
+	case 98:
+		tmulF64AVX2W2M3(a)
+	case 99:
+		tmulF64AVX2W2M4(a)
+	case 100:
+		tmulF64AVX2W2M5(a)
+	case 101:
+		tmulF64AVX2W2M6(a)
 	}
 }
 
 //go:noescape
-func tmulF32AVX512M1W1(a *tmulArgs)
+func tmulF32AVX512W1M1(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M1W2(a *tmulArgs)
+func tmulF32AVX512W1M2(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M1W3(a *tmulArgs)
+func tmulF32AVX512W1M3(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M2W1(a *tmulArgs)
+func tmulF32AVX512W1M4(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M2W2(a *tmulArgs)
+func tmulF32AVX512W1M5(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M2W3(a *tmulArgs)
+func tmulF32AVX512W1M6(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M3W1(a *tmulArgs)
+func tmulF32AVX512W1M7(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M3W2(a *tmulArgs)
+func tmulF32AVX512W1M8(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M3W3(a *tmulArgs)
+func tmulF32AVX512W1M9(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M4W1(a *tmulArgs)
+func tmulF32AVX512W1M10(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M4W2(a *tmulArgs)
+func tmulF32AVX512W1M11(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M4W3(a *tmulArgs)
+func tmulF32AVX512W1M12(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M5W1(a *tmulArgs)
+func tmulF32AVX512W1M13(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M5W2(a *tmulArgs)
+func tmulF32AVX512W1M14(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M5W3(a *tmulArgs)
+func tmulF32AVX512W1M15(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M6W1(a *tmulArgs)
+func tmulF32AVX512W1M16(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M6W2(a *tmulArgs)
+func tmulF32AVX512W2M1(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M6W3(a *tmulArgs)
+func tmulF32AVX512W2M2(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M7W1(a *tmulArgs)
+func tmulF32AVX512W2M3(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M7W2(a *tmulArgs)
+func tmulF32AVX512W2M4(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M7W3(a *tmulArgs)
+func tmulF32AVX512W2M5(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M8W1(a *tmulArgs)
+func tmulF32AVX512W2M6(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M8W2(a *tmulArgs)
+func tmulF32AVX512W2M7(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX512M8W3(a *tmulArgs)
+func tmulF32AVX512W2M8(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M1W1(a *tmulArgs)
+func tmulF32AVX512W2M9(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M1W2(a *tmulArgs)
+func tmulF32AVX512W2M10(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M1W3(a *tmulArgs)
+func tmulF32AVX512W2M11(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M2W1(a *tmulArgs)
+func tmulF32AVX512W2M12(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M2W2(a *tmulArgs)
+func tmulF32AVX512W2M13(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M2W3(a *tmulArgs)
+func tmulF32AVX512W3M1(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M3W1(a *tmulArgs)
+func tmulF32AVX512W3M2(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M3W2(a *tmulArgs)
+func tmulF32AVX512W3M3(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M3W3(a *tmulArgs)
+func tmulF32AVX512W3M4(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M4W1(a *tmulArgs)
+func tmulF32AVX512W3M5(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M4W2(a *tmulArgs)
+func tmulF32AVX512W3M6(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M4W3(a *tmulArgs)
+func tmulF32AVX512W3M7(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M5W1(a *tmulArgs)
+func tmulF32AVX512W3M8(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M5W2(a *tmulArgs)
+func tmulF64AVX512W1M1(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M5W3(a *tmulArgs)
+func tmulF64AVX512W1M2(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M6W1(a *tmulArgs)
+func tmulF64AVX512W1M3(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M6W2(a *tmulArgs)
+func tmulF64AVX512W1M4(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M6W3(a *tmulArgs)
+func tmulF64AVX512W1M5(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M7W1(a *tmulArgs)
+func tmulF64AVX512W1M6(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M7W2(a *tmulArgs)
+func tmulF64AVX512W1M7(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M7W3(a *tmulArgs)
+func tmulF64AVX512W1M8(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M8W1(a *tmulArgs)
+func tmulF64AVX512W1M9(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M8W2(a *tmulArgs)
+func tmulF64AVX512W1M10(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX512M8W3(a *tmulArgs)
+func tmulF64AVX512W1M11(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX2M1W1(a *tmulArgs)
+func tmulF64AVX512W1M12(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX2M1W2(a *tmulArgs)
+func tmulF64AVX512W1M13(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX2M2W1(a *tmulArgs)
+func tmulF64AVX512W1M14(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX2M2W2(a *tmulArgs)
+func tmulF64AVX512W1M15(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX2M3W1(a *tmulArgs)
+func tmulF64AVX512W1M16(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX2M3W2(a *tmulArgs)
+func tmulF64AVX512W2M1(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX2M4W1(a *tmulArgs)
+func tmulF64AVX512W2M2(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX2M4W2(a *tmulArgs)
+func tmulF64AVX512W2M3(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX2M5W1(a *tmulArgs)
+func tmulF64AVX512W2M4(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX2M5W2(a *tmulArgs)
+func tmulF64AVX512W2M5(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX2M6W1(a *tmulArgs)
+func tmulF64AVX512W2M6(a *tmulArgs)
 
 //go:noescape
-func tmulF32AVX2M6W2(a *tmulArgs)
+func tmulF64AVX512W2M7(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX2M1W1(a *tmulArgs)
+func tmulF64AVX512W2M8(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX2M1W2(a *tmulArgs)
+func tmulF64AVX512W2M9(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX2M2W1(a *tmulArgs)
+func tmulF64AVX512W2M10(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX2M2W2(a *tmulArgs)
+func tmulF64AVX512W2M11(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX2M3W1(a *tmulArgs)
+func tmulF64AVX512W2M12(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX2M3W2(a *tmulArgs)
+func tmulF64AVX512W2M13(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX2M4W1(a *tmulArgs)
+func tmulF64AVX512W3M1(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX2M4W2(a *tmulArgs)
+func tmulF64AVX512W3M2(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX2M5W1(a *tmulArgs)
+func tmulF64AVX512W3M3(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX2M5W2(a *tmulArgs)
+func tmulF64AVX512W3M4(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX2M6W1(a *tmulArgs)
+func tmulF64AVX512W3M5(a *tmulArgs)
 
 //go:noescape
-func tmulF64AVX2M6W2(a *tmulArgs)
+func tmulF64AVX512W3M6(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX512W3M7(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX512W3M8(a *tmulArgs)
+
+//go:noescape
+func tmulF32AVX2W1M1(a *tmulArgs)
+
+//go:noescape
+func tmulF32AVX2W1M2(a *tmulArgs)
+
+//go:noescape
+func tmulF32AVX2W1M3(a *tmulArgs)
+
+//go:noescape
+func tmulF32AVX2W1M4(a *tmulArgs)
+
+//go:noescape
+func tmulF32AVX2W1M5(a *tmulArgs)
+
+//go:noescape
+func tmulF32AVX2W1M6(a *tmulArgs)
+
+//go:noescape
+func tmulF32AVX2W1M7(a *tmulArgs)
+
+//go:noescape
+func tmulF32AVX2W1M8(a *tmulArgs)
+
+//go:noescape
+func tmulF32AVX2W2M1(a *tmulArgs)
+
+//go:noescape
+func tmulF32AVX2W2M2(a *tmulArgs)
+
+//go:noescape
+func tmulF32AVX2W2M3(a *tmulArgs)
+
+//go:noescape
+func tmulF32AVX2W2M4(a *tmulArgs)
+
+//go:noescape
+func tmulF32AVX2W2M5(a *tmulArgs)
+
+//go:noescape
+func tmulF32AVX2W2M6(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX2W1M1(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX2W1M2(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX2W1M3(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX2W1M4(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX2W1M5(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX2W1M6(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX2W1M7(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX2W1M8(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX2W2M1(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX2W2M2(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX2W2M3(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX2W2M4(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX2W2M5(a *tmulArgs)
+
+//go:noescape
+func tmulF64AVX2W2M6(a *tmulArgs)
+
+// firstGram holds the number of the first gram kernel by path and element type.
+var firstGram = [paths][2]int{
+	pathAVX512: {0, 0},
+	pathAVX2:   {0, 16},
+}
+
+// callGram calls gram kernel number id.
+func callGram(id int, a *gramArgs) {
+	switch id {
+	case 0:
+		gramF64AVX512R1C1(a)
+	case 1:
+		gramF64AVX512R1C2(a)
+	case 2:
+		gramF64AVX512R1C3(a)
+	case 3:
+		gramF64AVX512R1C4(a)
+	case 4:
+		gramF64AVX512R2C1(a)
+	case 5:
+		gramF64AVX512R2C2(a)
+	case 6:
+		gramF64AVX512R2C3(a)
+	case 7:
+		gramF64AVX512R2C4(a)
+	case 8:
+		gramF64AVX512R3C1(a)
+	case 9:
+		gramF64AVX512R3C2(a)
+	case 10:
+		gramF64AVX512R3C3(a)
+	case 11:
+		gramF64AVX512R3C4(a)
+	case 12:
+		gramF64AVX512R4C1(a)
+	case 13:
+		gramF64AVX512R4C2(a)
+	case 14:
+		gramF64AVX512R4C3(a)
+	case 15:
+		gramF64AVX512R4C4(a)
+	case 16:
+		gramF64AVX2R1C1(a)
+	case 17:
+		gramF64AVX2R1C2(a)
+	case 18:
+		gramF64AVX2R1C3(a)
+	case 19:
+		gramF64AVX2R2C1(a)
+	case 20:
+		gramF64AVX2R2C2(a)
+	case 21:
+		gramF64AVX2R2C3(a)
+	case 22:
+		gramF64AVX2R3C1(a)
+	case 23:
+		gramF64AVX2R3C2(a)
+	case 24:
+		gramF64AVX2R3C3(a)
+	}
+}
+
+//go:noescape
+func gramF64AVX512R1C1(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R1C2(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R1C3(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R1C4(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R2C1(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R2C2(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R2C3(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R2C4(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R3C1(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R3C2(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R3C3(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R3C4(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R4C1(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R4C2(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R4C3(a *gramArgs)
+
+//go:noescape
+func gramF64AVX512R4C4(a *gramArgs)
+
+//go:noescape
+func gramF64AVX2R1C1(a *gramArgs)
+
+//go:noescape
+func gramF64AVX2R1C2(a *gramArgs)
+
+//go:noescape
+func gramF64AVX2R1C3(a *gramArgs)
+
+//go:noescape
+func gramF64AVX2R2C1(a *gramArgs)
+
+//go:noescape
+func gramF64AVX2R2C2(a *gramArgs)
+
+//go:noescape
+func gramF64AVX2R2C3(a *gramArgs)
+
+//go:noescape
+func gramF64AVX2R3C1(a *gramArgs)
+
+//go:noescape
+func gramF64AVX2R3C2(a *gramArgs)
+
+//go:noescape
+func gramF64AVX2R3C3(a *gramArgs)
 
 // firstRowScale holds the number of the first rowScale kernel by path and element type.
 var firstRowScale = [paths][2]int{
@@ -1071,7 +1358,7 @@ func peakF64AVX2(a *peakArgs)
 // firstSparse holds the number of the first sparse kernel by path and element type.
 var firstSparse = [paths][2]int{
 	pathAVX512: {0, 4},
-	pathAVX2:   {8, 12},
+	pathAVX2:   {8, 11},
 }
 
 // callSparse calls sparse kernel number id.
@@ -1100,15 +1387,11 @@ func callSparse(id int, a *sparseArgs) {
 	case 10:
 		sparseF32AVX2W3(a)
 	case 11:
-		sparseF32AVX2W4(a)
-	case 12:
 		sparseF64AVX2W1(a)
-	case 13:
+	case 12:
 		sparseF64AVX2W2(a)
-	case 14:
+	case 13:
 		sparseF64AVX2W3(a)
-	case 15:
-		sparseF64AVX2W4(a)
 	}
 }
 
@@ -1146,9 +1429,6 @@ func sparseF32AVX2W2(a *sparseArgs)
 func sparseF32AVX2W3(a *sparseArgs)
 
 //go:noescape
-func sparseF32AVX2W4(a *sparseArgs)
-
-//go:noescape
 func sparseF64AVX2W1(a *sparseArgs)
 
 //go:noescape
@@ -1156,9 +1436,6 @@ func sparseF64AVX2W2(a *sparseArgs)
 
 //go:noescape
 func sparseF64AVX2W3(a *sparseArgs)
-
-//go:noescape
-func sparseF64AVX2W4(a *sparseArgs)
 
 // firstSparseTMul holds the number of the first sparseTMul kernel by path and element type.
 var firstSparseTMul = [paths][2]int{

@@ -31,7 +31,8 @@ type dotArgs struct {
 	ldy         int
 	old         unsafe.Pointer
 	ldold       int
-	zeros       int // pieces of 16 bytes to clear behind the strip in every row
+	zeros       int // pieces of 16 bytes to clear behind the strip in every row; where store counts, behind a vector
+	store       int // AVX-512 and float32: lanes of a vector to store, those beyond the strip as zeros
 	ahead       int // distance from X to what is fetched into the cache
 }
 
@@ -68,3 +69,14 @@ type flatArgs struct {
 
 // peakArgs: number of turns of the loop that measures the peak.
 type peakArgs struct{ turns int }
+
+// gramArgs: C += X·Yᵀ for a tile of C.
+type gramArgs struct {
+	steps, tail int // whole vectors along the rows, and the lanes of one more
+	x           unsafe.Pointer
+	ldx         int
+	y           unsafe.Pointer
+	ldy         int
+	c           unsafe.Pointer
+	ldc         int
+}

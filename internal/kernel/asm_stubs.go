@@ -10,6 +10,7 @@ var (
 	firstMul             [paths][2]int
 	firstDot             [paths][2]int
 	firstTmul            [paths][2]int
+	firstGram            [paths][2]int
 	firstRowScale        [paths][2]int
 	firstRowAxpy         [paths][2]int
 	firstRowDiffAxpy     [paths][2]int
@@ -31,6 +32,7 @@ var (
 func callMul(int, *mulArgs)               {}
 func callDot(int, *dotArgs)               {}
 func callTmul(int, *tmulArgs)             {}
+func callGram(int, *gramArgs)             {}
 func callRowScale(int, *rowArgs)          {}
 func callRowAxpy(int, *rowArgs)           {}
 func callRowDiffAxpy(int, *rowArgs)       {}

@@ -28,6 +28,7 @@ func Mul[T Float](n int, x []T, ldx int, b *Panel[T], y []T, ldy int, add bool) 
 		return
 	}
 	_ = x[(n-1)*ldx+b.k-1]
+	b.complete()
 	switch b.form {
 	case formDot:
 		mulPortable(n, x, ldx, b, y, ldy, add)
@@ -93,7 +94,10 @@ func mulLanesK[T Float](n int, x []T, ldx int, b *Panel[T], y []T, ldy int, add 
 	chunks := (b.k + l - 1) / l
 	first := firstDot[b.path][kind[T]()] - 1
 	kc := blockRows[T](b.k, stripColumns[T](b.path, b.m))
-	per := 16 / size
+	per, treeLanes := 16/size, 0
+	if b.path == pathAVX512 && size == 4 {
+		treeLanes = l
+	}
 	args := dotArgs{ahead: aheadRows * ldx * size, ldx: ldx * size, ldy: ldy * size}
 	for i0 := 0; i0 < n; i0 += mulRows {
 		args.n = min(mulRows, n-i0)
@@ -106,11 +110,13 @@ func mulLanesK[T Float](n int, x []T, ldx int, b *Panel[T], y []T, ldy int, add 
 				c := stripColumns[T](b.path, b.m-j)
 				args.b = unsafe.Pointer(&b.data[j*chunks*l+k0*c])
 				args.y = unsafe.Pointer(&y[i0*ldy+j])
-				args.old, args.ldold, args.zeros = unsafe.Pointer(&zeroBlock), 0, 0
+				args.old, args.ldold, args.zeros, args.store = unsafe.Pointer(&zeroBlock), 0, 0, c
 				if load {
 					args.old, args.ldold = args.y, args.ldy
 				} else if j+c == b.m {
-					args.zeros = (Pad(b.m) - j - (c+per-1)/per*per) / per
+					rest := Pad(b.m) - j // columns of the strip and of zeros behind it
+					args.store = min(rest, l)
+					args.zeros = (rest - max((c+per-1)/per*per, min(rest, treeLanes))) / per
 				}
 				callDot(first+c, &args)
 				j += c

@@ -38,12 +38,15 @@ const (
 
 // lanesAlongK reports whether formLanesK is the faster one for a k×m matrix. Lanes along m are used to m of the next
 // multiple of the lanes; lanes along k are used fully, but adding them up costs as much as some more steps along k: about
-// five vectors (AVX-512) or two (AVX2), as measured for k from 48 to 784.
+// five vectors (AVX-512; three and a half in float32) or two (AVX2), as measured for k from 48 to 784.
 func lanesAlongK[T Float](p path, k, m int) bool {
 	l := lanes[T](p)
 	steps := 2 * l
 	if p == pathAVX512 {
 		steps = 5 * l
+		if kind[T]() == 0 {
+			steps = 7 * l / 2
+		}
 	}
 	padded := (m + l - 1) / l * l
 	return m <= lanesKMaxM && k*(padded-m) > steps*m // k/(k+steps) > m/padded
@@ -92,19 +95,28 @@ func blockRows[T Float](k, width int) int {
 	return ((k+blocks-1)/blocks + 15) &^ 15
 }
 
-// reset sets the size of B and makes room for its packed form.
-func (p *Panel[T]) reset(k, m int) {
+// resize sets the size of B, without room for its packed form.
+func (p *Panel[T]) resize(k, m int) {
 	p.k, p.m, p.path = k, m, active
 	p.plain.packed()
-	size := k * m
-	switch l := lanes[T](active); {
+	switch {
 	case active == pathPortable:
 		p.form = formDot
 	case lanesAlongK[T](active, k, m):
 		p.form = formLanesK
-		size = (k + l - 1) / l * l * m
 	default:
 		p.form = formLanesM
+	}
+}
+
+// makeData makes room for the packed form.
+func (p *Panel[T]) makeData() {
+	k, m, l := p.k, p.m, lanes[T](p.path)
+	size := k * m
+	switch p.form {
+	case formLanesK:
+		size = (k + l - 1) / l * l * m
+	case formLanesM:
 		size = (m + l - 1) / l * l * k
 	}
 	if cap(p.data) < size {
@@ -127,7 +139,14 @@ func aligned[T Float](n int) []T {
 
 // Pack sets p to the k×m matrix b with stride ldb, reusing p's memory.
 func Pack[T, S Float](p *Panel[T], k, m int, b []S, ldb int) {
-	p.reset(k, m)
+	p.resize(k, m)
+	p.makeData()
+	packData(p, b, ldb)
+}
+
+// packData packs b, in a panel that has its size.
+func packData[T, S Float](p *Panel[T], b []S, ldb int) {
+	k, m := p.k, p.m
 	switch l := lanes[T](p.path); p.form {
 	case formDot:
 		for i := range k {
@@ -167,7 +186,8 @@ func Pack[T, S Float](p *Panel[T], k, m int, b []S, ldb int) {
 
 // PackT sets p to the transpose of b (m×k with stride ldb), reusing p's memory.
 func PackT[T, S Float](p *Panel[T], k, m int, b []S, ldb int) {
-	p.reset(k, m)
+	p.resize(k, m)
+	p.makeData()
 	switch l := lanes[T](p.path); p.form {
 	case formDot:
 		for j := range m {

@@ -13,6 +13,26 @@ func mulPortable[T Float](n int, x []T, ldx int, b *Panel[T], y []T, ldy int, ad
 	}
 }
 
+// mulRowsTPortable is MulRowsT with four sums for each element, which do not wait for each other.
+func mulRowsTPortable(n, m, k int, x []float64, ldx int, y []float64, ldy int, c []float64, ldc int) {
+	for i := range n {
+		for j := range m {
+			u, v := x[i*ldx:i*ldx+k], y[j*ldy:j*ldy+k]
+			var s0, s1, s2, s3 float64
+			for ; len(u) >= 4 && len(v) >= 4; u, v = u[4:], v[4:] {
+				s0 += u[0] * v[0]
+				s1 += u[1] * v[1]
+				s2 += u[2] * v[2]
+				s3 += u[3] * v[3]
+			}
+			for q, e := range u {
+				s0 += e * v[q]
+			}
+			c[i*ldc+j] = (s0 + s1) + (s2 + s3)
+		}
+	}
+}
+
 // tmulPortable is TMulAdd with four rows at a time, which saves three of four passes over C. Each element of C is summed
 // in the order of the rows.
 func tmulPortable[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc int) {

@@ -1,106 +1,6 @@
 package kernel
 
-import (
-	"sync"
-	"sync/atomic"
-	"unsafe"
-)
-
-// plain is a Panel's matrix B as products with sparse rows need it. It is made at the first such product after a Pack.
-type plain[T Float] struct {
-	mu    sync.Mutex
-	ready atomic.Bool
-	b     []T // k×m, row-major with the stride Pad(m); all of its memory is zero beyond m
-	m     int
-
-	sums atomic.Pointer[combination[T]]
-}
-
-// combination is uᵀB.
-type combination[T Float] struct {
-	u *T // the first element of u
-	y []T
-}
-
-// packed forgets what was made of the matrix before.
-func (r *plain[T]) packed() {
-	r.ready.Store(false)
-	r.sums.Store(nil)
-}
-
-// RowMajor returns B (k×m) in row-major order with the stride Pad(m), zero beyond m. It is the panel's own until the
-// next Pack. It is safe for concurrent use.
-func (p *Panel[T]) RowMajor() []T {
-	r := &p.plain
-	if r.ready.Load() {
-		return r.b
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ready.Load() {
-		return r.b
-	}
-	ld := Pad(p.m)
-	if cap(r.b) < p.k*ld {
-		r.b = make([]T, p.k*ld)
-	} else if r.m != p.m {
-		clear(r.b[:cap(r.b)])
-	}
-	r.b, r.m = r.b[:p.k*ld], p.m
-	p.unpack(r.b, ld)
-	r.ready.Store(true)
-	return r.b
-}
-
-// unpack writes B to dst with the stride ld. What lies beyond m is left alone.
-func (p *Panel[T]) unpack(dst []T, ld int) {
-	switch l := lanes[T](p.path); p.form {
-	case formDot:
-		for j := range p.m {
-			for i, v := range p.data[j*p.k : (j+1)*p.k] {
-				dst[i*ld+j] = v
-			}
-		}
-	case formLanesM:
-		data := p.data
-		for j, nv := 0, (p.m+l-1)/l; nv > 0; {
-			w := stripVectors(p.path, nv)
-			cols := min(w*l, p.m-j)
-			for i := range p.k {
-				copy(dst[i*ld+j:i*ld+j+cols], data[i*w*l:])
-			}
-			data, j, nv = data[p.k*w*l:], j+cols, nv-w
-		}
-	case formLanesK:
-		data, chunks := p.data, (p.k+l-1)/l
-		for j := 0; j < p.m; {
-			c := stripColumns[T](p.path, p.m-j)
-			for at := 0; at < chunks; at++ {
-				rows := dst[at*l*ld : min(p.k, (at+1)*l)*ld]
-				for q := range c {
-					piece := data[(at*c+q)*l : (at*c+q+1)*l]
-					for i, k := j+q, 0; i < len(rows); i, k = i+ld, k+1 {
-						rows[i] = piece[k]
-					}
-				}
-			}
-			data, j = data[chunks*c*l:], j+c
-		}
-	}
-}
-
-// Combine returns uᵀB for a u of k elements, with Pad(m) elements. The answer for the u last asked for is kept until the
-// next Pack: u must not change meanwhile. It is safe for concurrent use.
-func (p *Panel[T]) Combine(u []T) []T {
-	r := &p.plain
-	if c := r.sums.Load(); c != nil && c.u == &u[0] {
-		return c.y
-	}
-	c := &combination[T]{u: &u[0], y: make([]T, Pad(p.m))}
-	Mul(1, u, p.k, p, c.y, Pad(p.m), false)
-	r.sums.Store(c)
-	return c.y
-}
+import "unsafe"
 
 // sparseArgs: n rows of Y = S·B for a strip of columns; B is row-major, ptr holds 64-bit offsets and cols 32-bit columns.
 type sparseArgs struct {
@@ -111,57 +11,83 @@ type sparseArgs struct {
 	ldb          int
 	y            unsafe.Pointer
 	ldy          int
+	shift        unsafe.Pointer // a number for each row, which times common its sums begin with; or nil
+	common       unsafe.Pointer
 }
 
-// sparseStrip is the largest number of vectors of columns that the assembly takes together.
-const sparseStrip = 4
+// sparseStrip returns the width of the next strip when nv vectors of columns are left: at most 4 (AVX-512) or 3 (AVX2).
+func sparseStrip(p path, nv int) int {
+	if p == pathAVX512 {
+		return evenPart(nv, 4)
+	}
+	return evenPart(nv, 3)
+}
 
 // strip is the number of columns whose sums plain Go keeps in registers.
 const strip = 8
 
 // MulSparse computes Y = S·B for n sparse rows: row i has values[ptr[i]:ptr[i+1]] in the columns of cols, all of which are
 // rows of B. b is B in the form of RowMajor for m columns, and Y has the stride ldy ≥ Pad(m). The columns of Y from m to
-// Pad(m) become zero. A row of Y has the same bits whatever n and the place of the row.
+// Pad(m) become zero. An element of Y is one sum over the entries of its row, the same operations in the same order in
+// every column: its bits depend neither on n and the place of the row nor on m and the place of the column.
 func MulSparse[T Float](ptr []int, cols []int32, values []T, m int, b []T, y []T, ldy int) {
+	MulSparseShifted(ptr, cols, values, m, b, nil, nil, y, ldy)
+}
+
+// MulSparseShifted is MulSparse for rows with a shift along a common direction u: Y = (S + shift·uᵀ)·B, where common is
+// uᵀB as Combine returns it.
+func MulSparseShifted[T Float](ptr []int, cols []int32, values []T, m int, b, shift, common []T, y []T, ldy int) {
 	n, ld := len(ptr)-1, Pad(m)
 	if n < 1 || m == 0 {
 		return
 	}
 	_ = y[(n-1)*ldy+ld-1]
-	if active == pathPortable || ptr[n] == ptr[0] {
-		mulSparsePortable(ptr, cols, values, m, b, y, ldy)
+	if shift != nil {
+		shift, common = shift[:n], common[:ld]
+	}
+	if active == pathPortable || len(cols) == 0 {
+		mulSparsePortable(ptr, cols, values, m, b, shift, common, y, ldy)
 		return
 	}
-	_, _ = cols[ptr[n]-1], values[ptr[n]-1]
+	if ptr[n] > ptr[0] {
+		_, _ = cols[ptr[n]-1], values[ptr[n]-1]
+	}
 	var t T
 	size, l := int(unsafe.Sizeof(t)), lanes[T](active)
 	first := firstSparse[active][kind[T]()] - 1
-	args := sparseArgs{n: n, ptr: unsafe.Pointer(&ptr[0]), cols: unsafe.Pointer(&cols[0]), values: unsafe.Pointer(&values[0]),
-		ldb: ld * size, ldy: ldy * size}
+	args := sparseArgs{n: n, ptr: unsafe.Pointer(&ptr[0]), cols: at(cols), values: at(values),
+		ldb: ld * size, ldy: ldy * size, shift: at(shift)}
 	for j := 0; j < ld; {
-		w := min(sparseStrip, (ld-j)/l)
+		w := sparseStrip(active, (ld-j)/l)
 		args.b, args.y = unsafe.Pointer(&b[j]), unsafe.Pointer(&y[j])
+		if shift != nil {
+			args.common = unsafe.Pointer(&common[j])
+		}
 		callSparse(first+w, &args)
 		j += w * l
 	}
 }
 
-func mulSparsePortable[T Float](ptr []int, cols []int32, values []T, m int, b []T, y []T, ldy int) {
+func mulSparsePortable[T Float](ptr []int, cols []int32, values []T, m int, b, shift, common []T, y []T, ldy int) {
 	ld := Pad(m)
 	for i := range len(ptr) - 1 {
 		at, row := cols[ptr[i]:ptr[i+1]], values[ptr[i]:ptr[i+1]]
 		yi := y[i*ldy : i*ldy+ld]
-		j := 0
-		for ; j < m; j += strip {
+		clear(yi)
+		if shift != nil {
+			for j, v := range common[:m] {
+				yi[j] = shift[i] * v
+			}
+		}
+		for j := 0; j < m; j += strip {
 			mulStrip((*[strip]T)(yi[j:]), at, row, b[j:], ld)
 		}
-		clear(yi[j:])
 	}
 }
 
-// mulStrip sets y to the strip of a row of S·B; b begins at the strip.
+// mulStrip adds to y the strip of a row of S·B; b begins at the strip.
 func mulStrip[T Float](y *[strip]T, at []int32, row, b []T, ld int) {
-	var s0, s1, s2, s3, s4, s5, s6, s7 T
+	s0, s1, s2, s3, s4, s5, s6, s7 := y[0], y[1], y[2], y[3], y[4], y[5], y[6], y[7]
 	at = at[:len(row)]
 	for q, x := range row {
 		v := (*[strip]T)(b[int(at[q])*ld:])

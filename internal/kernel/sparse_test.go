@@ -20,17 +20,19 @@ func rowMajor[T Float](t *testing.T) {
 		for i := range b {
 			b[i] = rng.NormFloat64()
 		}
+		bt := make([]float64, m*k)
+		for i := range k {
+			for j := range m {
+				bt[j*k+i] = b[i*m+j]
+			}
+		}
+		x := normal[T](rng, 3*k)
+		var first []T // the product, in bits the same after every way to pack
 		for name, pack := range map[string]func(){
-			"Pack": func() { Pack(&p, k, m, b, m) },
-			"PackT": func() {
-				bt := make([]float64, m*k)
-				for i := range k {
-					for j := range m {
-						bt[j*k+i] = b[i*m+j]
-					}
-				}
-				PackT(&p, k, m, bt, k)
-			},
+			"Pack":      func() { Pack(&p, k, m, b, m) },
+			"PackT":     func() { PackT(&p, k, m, bt, k) },
+			"PackRows":  func() { PackRows(&p, k, m, b, m) },
+			"PackRowsT": func() { PackRowsT(&p, k, m, bt, k) },
 		} {
 			pack()
 			ld, got := Pad(m), p.RowMajor()
@@ -48,6 +50,13 @@ func rowMajor[T Float](t *testing.T) {
 					}
 				}
 			}
+			y := make([]T, 3*ld+ld)
+			Mul(3, x, k, &p, y, ld, false)
+			copy(y[3*ld:], p.Combine(x[:k]))
+			if first == nil {
+				first = y
+			}
+			sameBits(t, name, y, first)
 		}
 	}
 }
@@ -70,6 +79,109 @@ func TestCombineFollowsThePanelAndTheVector(t *testing.T) {
 	check("back", u, 9, 12)
 	Pack(&p, 3, 2, []float64{1, 0, 0, 1, 0, 0}, 2)
 	check("another matrix", u, 1, 1)
+}
+
+func TestColumns(t *testing.T) { onPaths(t, columns[float32], columns[float64]) }
+
+// columns compares the product by columns with sums in float64, over one segment of rows and over two.
+func columns[T Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for _, s := range [][3]int{{1, 1, 1}, {9, 40, 6}, {30, 7, 10}, {33, 65, 17}, {12, 50, 100}, {segmentRows + 5, 3, 7}} {
+		n, d, m := s[0], s[1], s[2]
+		ld := Pad(m)
+		a := state[T](rng, n, m)
+		ptr, cols, values := []int{0}, []int32(nil), []T(nil)
+		want, size := make([]float64, m*d), make([]float64, m*d)
+		for i := range n {
+			for k := range d {
+				if k == d/2 || rng.IntN(3) > 0 { // one column is empty
+					continue
+				}
+				v := T(rng.NormFloat64())
+				cols, values = append(cols, int32(k)), append(values, v)
+				for j := range m {
+					e := float64(a[i*ld+j]) * float64(v)
+					want[j*d+k] += e
+					size[j*d+k] += math.Abs(e)
+				}
+			}
+			ptr = append(ptr, len(cols))
+		}
+		x := NewColumns(n, d, ptr, cols, values)
+		got, y := normal[float64](rng, m*d), make([]T, d*ld)
+		pieces := append([]float64(nil), got...)
+		before := append([]float64(nil), got...)
+		x.TMulAdd(0, d, m, a, y, got)
+		for i := range got {
+			if e := got[i] - before[i] - want[i]; !(math.Abs(e) <= 4*math.Sqrt(float64(n))*eps[T]()*(size[i]+math.Abs(before[i]))) {
+				t.Fatalf("%v: element %d is %v, want %v", s, i, got[i]-before[i], want[i])
+			}
+		}
+		for lo := 0; lo < d; lo += 5 {
+			x.TMulAdd(lo, min(lo+5, d), m, a, y, pieces)
+		}
+		sameBits(t, "columns five by five", pieces, got)
+		if x.Bytes() < int64(len(cols)) {
+			t.Errorf("%v: %d bytes for %d entries", s, x.Bytes(), len(cols))
+		}
+	}
+}
+
+func TestSparseShift(t *testing.T) { onPaths(t, sparseShift[float32], sparseShift[float64]) }
+
+// sparseShift compares shifted rows with the same rows in full, and looks at a row alone and at a column among others.
+func sparseShift[T Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	const n = 9
+	for _, s := range panelShapes {
+		d, m := s[0], s[1]
+		ld := Pad(m)
+		ptr, cols, values := []int{0}, []int32(nil), []T(nil)
+		shift, u := normal[T](rng, n), normal[T](rng, d)
+		full := make([]float64, n*d)
+		for i := range n {
+			for j := range d {
+				full[i*d+j] = float64(shift[i]) * float64(u[j])
+				if i == 4 || rng.IntN(i+1) > 0 {
+					continue
+				}
+				v := T(rng.NormFloat64())
+				full[i*d+j] += float64(v)
+				cols, values = append(cols, int32(j)), append(values, v)
+			}
+			ptr = append(ptr, len(cols))
+		}
+		b := normal[T](rng, d*m)
+		var p, one Panel[T]
+		PackRows(&p, d, m, b, m)
+		y := make([]T, n*ld)
+		MulSparseShifted(ptr, cols, values, m, p.RowMajor(), shift, p.Combine(u), y, ld)
+		for i := range n {
+			for j := range ld {
+				want, size := 0.0, 0.0
+				for k := 0; k < d && j < m; k++ {
+					want += full[i*d+k] * float64(b[k*m+j])
+					size += (math.Abs(full[i*d+k]) + math.Abs(float64(shift[i]*u[k]))) * math.Abs(float64(b[k*m+j]))
+				}
+				if got := float64(y[i*ld+j]); !(math.Abs(got-want) <= float64(d+2)*eps[T]()*size) {
+					t.Fatalf("%d×%d: element (%d, %d) is %v, want %v", d, m, i, j, got, want)
+				}
+			}
+			alone := make([]T, ld)
+			MulSparseShifted(ptr[i:i+2], cols, values, m, p.RowMajor(), shift[i:], p.Combine(u), alone, ld)
+			sameBits(t, "a row alone", alone, y[i*ld:(i+1)*ld])
+		}
+		plain, narrow := make([]T, n*ld), make([]T, n*16)
+		MulSparse(ptr, cols, values, m, p.RowMajor(), plain, ld)
+		j := rng.IntN(m)
+		PackRows(&one, d, 1, b[j:], m)
+		MulSparse(ptr, cols, values, 1, one.RowMajor(), narrow, 16)
+		for i := range n {
+			if narrow[i*16] != plain[i*ld+j] {
+				t.Fatalf("%d×%d: element (%d, %d) is %v in its column alone, %v among others", d, m, i, j, narrow[i*16], plain[i*ld+j])
+			}
+		}
+	}
 }
 
 func TestSparseProducts(t *testing.T) { onPaths(t, sparseProducts[float32], sparseProducts[float64]) }

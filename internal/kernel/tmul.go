@@ -25,12 +25,21 @@ func TMulAdd[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc in
 	}
 }
 
-// tmulShape returns the largest tile of C, columns of A by vectors of columns of X.
-func tmulShape(p path) (m, vectors int) {
-	if p == pathAVX512 {
-		return 8, 3
+// tmulMost gives the most columns of A in a tile of C of 1, 2, ... vectors of columns of X.
+var tmulMost = [paths][]int{pathAVX2: {8, 6}, pathAVX512: {16, 13, 8}}
+
+// narrowVectors is the most vectors in a row of X for tiles of fewer of them than there could be: over wider rows, which lie
+// on many pages, more tiles cost more than they gain.
+const narrowVectors = 32
+
+// tmulVectors returns the most vectors in a tile for m columns of A and rows of X of the given vectors: fewer where all of
+// A then goes through X at once.
+func tmulVectors(p path, m, vectors int) int {
+	most := len(tmulMost[p])
+	if p == pathAVX512 && m > tmulMost[p][most-1] && m <= tmulMost[p][most-2] && vectors <= narrowVectors {
+		return most - 1
 	}
-	return 6, 2
+	return most
 }
 
 // tmulTiles goes through the columns of X in tiles, which stay in the first-level cache while all columns of A are done.
@@ -38,19 +47,22 @@ func tmulShape(p path) (m, vectors int) {
 func tmulTiles[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc int) {
 	var t T
 	size, l := int(unsafe.Sizeof(t)), lanes[T](active)
-	mostM, mostVectors := tmulShape(active)
-	first := firstTmul[active][kind[T]()] - mostVectors
+	most, mostVectors := tmulMost[active], tmulVectors(active, m, (d+l-1)/l)
 	args := tmulArgs{n: n, lda: lda * size, ldx: ldx * size, ldc: ldc * size}
 	for q, vectors := 0, (d+l-1)/l; vectors > 0; {
 		w := evenPart(vectors, mostVectors)
 		args.x = unsafe.Pointer(&x[q])
 		args.lanes = min(l, d-q-(w-1)*l)
 		args.ahead = w * l * size
+		first := firstTmul[active][kind[T]()] - 1
+		for _, before := range most[:w-1] {
+			first += before
+		}
 		for j := 0; j < m; {
-			rows := evenPart(m-j, mostM)
+			rows := evenPart(m-j, most[w-1])
 			args.a = unsafe.Pointer(&a[j])
 			args.c = unsafe.Pointer(&c[j*ldc+q])
-			callTmul(first+rows*mostVectors+w-1, &args)
+			callTmul(first+rows, &args)
 			j += rows
 		}
 		q, vectors = q+w*l, vectors-w

@@ -125,7 +125,7 @@ func (a *Assigner[T]) check(src *Source[T], lo, hi int, labels []int, dist1, dis
 // sample is nearest to is left out, and the samples are labelled again.
 func (s *solver[T]) finish(ctx context.Context, r *start[T]) (*Result[T], error) {
 	copy(r.next, r.labels)
-	if err := s.update(ctx, r, true); err != nil {
+	if err := s.update(ctx, s.all(), r, true); err != nil {
 		return nil, err
 	}
 	res := &Result[T]{

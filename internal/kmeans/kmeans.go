@@ -165,7 +165,7 @@ type solver[T kernel.Float] struct {
 	norm   []float64 // of the source's rows
 	panel  panel[T]
 	spaces []*workspace[T]
-	order  updates
+	orders []updates // one for each workspace
 }
 
 func newSolver[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) (*solver[T], error) {
@@ -173,7 +173,8 @@ func newSolver[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) 
 	if err != nil {
 		return nil, err
 	}
-	return &solver[T]{cfg: cfg, src: src, frame: f, norm: f.norm, spaces: newWorkspaces(src, cfg.Workers)}, nil
+	spaces := newWorkspaces(src, cfg.Workers)
+	return &solver[T]{cfg: cfg, src: src, frame: f, norm: f.norm, spaces: spaces, orders: make([]updates, len(spaces))}, nil
 }
 
 // onto makes src the solver's source; the centre and the tolerance stay.
@@ -191,7 +192,7 @@ func (s *solver[T]) best(ctx context.Context) (*start[T], error) {
 	if s.cfg.Labels != nil {
 		r := newStart(s.src, s.cfg.Clusters)
 		copy(r.next, s.cfg.Labels)
-		if err := s.update(ctx, r, true); err != nil {
+		if err := s.update(ctx, s.all(), r, true); err != nil {
 			return nil, err
 		}
 		for i := range r.labels {

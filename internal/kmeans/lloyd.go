@@ -3,6 +3,7 @@ package kmeans
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -55,18 +56,31 @@ func (s *solver[T]) lloyd(ctx context.Context, starts []*start[T]) error {
 		if err := s.assign(ctx, active); err != nil {
 			return err
 		}
-		still := active[:0]
-		for _, r := range active {
-			if err := s.iterate(ctx, r); err != nil {
-				return err
-			}
-			if !r.converged {
-				still = append(still, r)
-			}
+		if err := s.iterateAll(ctx, active); err != nil {
+			return err
 		}
-		active = still
+		active = slices.DeleteFunc(active, func(r *start[T]) bool { return r.converged })
 	}
 	return nil
+}
+
+// all has the work on one start done by all goroutines.
+func (s *solver[T]) all() *hand[T] { return &hand[T]{s.cfg.Workers, s.spaces, &s.orders[0]} }
+
+// iterateAll iterates the starts: side by side where there are enough of them, which saves starting goroutines for the
+// little work of each, else one after another. What comes out is the same.
+func (s *solver[T]) iterateAll(ctx context.Context, starts []*start[T]) error {
+	if len(starts) < len(s.spaces) || len(starts) == 1 {
+		for _, r := range starts {
+			if err := s.iterate(ctx, s.all(), r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return parallel.For(ctx, s.cfg.Workers, len(starts), func(worker, i int) error {
+		return s.iterate(ctx, &hand[T]{1, s.spaces[worker : worker+1], &s.orders[worker]}, starts[i])
+	})
 }
 
 // assign sets next of the starts to the nearest centroids.
@@ -94,9 +108,9 @@ func (s *solver[T]) assign(ctx context.Context, starts []*start[T]) error {
 }
 
 // iterate repairs empty clusters, sees whether labels changed and moves the centroids.
-func (s *solver[T]) iterate(ctx context.Context, r *start[T]) error {
+func (s *solver[T]) iterate(ctx context.Context, h *hand[T], r *start[T]) error {
 	r.iterations++
-	if err := s.repair(ctx, r); err != nil {
+	if err := s.repair(ctx, h, r); err != nil {
 		return err
 	}
 	changed := 0
@@ -111,7 +125,7 @@ func (s *solver[T]) iterate(ctx context.Context, r *start[T]) error {
 	}
 	before := append([][]T(nil), r.centroids...)
 	// Where much has changed, a fresh sum costs less and has less rounding error.
-	if err := s.update(ctx, r, 3*changed > s.src.n); err != nil {
+	if err := s.update(ctx, h, r, 3*changed > s.src.n); err != nil {
 		return err
 	}
 	shift := 0.0
@@ -132,7 +146,7 @@ func (s *solver[T]) iterate(ctx context.Context, r *start[T]) error {
 
 // repair gives each empty cluster the sample farthest from its centroid, the first of equals, if any is at a distance
 // that is not the rounding error of a mean of equal samples, and not alone in its cluster.
-func (s *solver[T]) repair(ctx context.Context, r *start[T]) error {
+func (s *solver[T]) repair(ctx context.Context, h *hand[T], r *start[T]) error {
 	clear(r.size)
 	for _, k := range r.next {
 		r.size[k]++
@@ -145,10 +159,10 @@ func (s *solver[T]) repair(ctx context.Context, r *start[T]) error {
 		}
 		if far == nil {
 			far = make([]float64, s.src.n)
-			if err := parallel.For(ctx, s.cfg.Workers, s.src.blocks(), func(worker, b int) error {
+			if err := parallel.For(ctx, h.workers, s.src.blocks(), func(worker, b int) error {
 				lo, hi := s.src.block(b)
 				for i := lo; i < hi; i++ {
-					far[i] = s.src.distance(i, r.centroids[r.next[i]], s.spaces[worker].row)
+					far[i] = s.src.distance(i, r.centroids[r.next[i]], h.spaces[worker].row)
 					if e := meanError[T]() * s.norm[i]; far[i] <= e*e*s.src.scaleOf(i) {
 						far[i] = 0
 					}
@@ -158,7 +172,7 @@ func (s *solver[T]) repair(ctx context.Context, r *start[T]) error {
 				return err
 			}
 		}
-		at := s.farthest(r, far, taken)
+		at := s.farthest(h, r, far, taken)
 		if at < 0 {
 			return nil
 		}
@@ -178,7 +192,7 @@ func meanError[T kernel.Float]() float64 { return max(2*epsilon[T](), 0x1p-44) }
 
 // farthest returns the sample of largest distance above 0 that is not alone in its cluster and differs from those
 // taken; −1 if there is none. A sample found equal to one taken gets the distance 0.
-func (s *solver[T]) farthest(r *start[T], far []float64, taken []int) int {
+func (s *solver[T]) farthest(h *hand[T], r *start[T], far []float64, taken []int) int {
 	c := make([]T, s.src.width())
 search:
 	for {
@@ -193,7 +207,7 @@ search:
 		}
 		for _, i := range taken {
 			s.src.copyRow(i, c, s.cfg.Seed)
-			if s.src.distance(at, c, s.spaces[0].row) == 0 {
+			if s.src.distance(at, c, h.spaces[0].row) == 0 {
 				far[at] = 0
 				continue search
 			}
@@ -204,7 +218,7 @@ search:
 
 // update makes next the labels and moves the centroids to the means of their members. The sums are corrected for the
 // samples that changed, or with fresh taken anew.
-func (s *solver[T]) update(ctx context.Context, r *start[T], fresh bool) error {
+func (s *solver[T]) update(ctx context.Context, h *hand[T], r *start[T], fresh bool) error {
 	if fresh {
 		for k := range r.sums {
 			clear(r.sums[k])
@@ -212,25 +226,26 @@ func (s *solver[T]) update(ctx context.Context, r *start[T], fresh bool) error {
 			clear(r.counts[k])
 		}
 	}
-	s.order.collect(r.labels, r.next, len(r.centroids), fresh)
-	err := parallel.Fold(ctx, s.cfg.Workers, len(s.order.items),
+	order := h.order
+	order.collect(r.labels, r.next, len(r.centroids), fresh)
+	err := parallel.Fold(ctx, h.workers, len(order.items),
 		func() []float64 { return make([]float64, s.src.width()) },
 		func(worker, item int, buf []float64) error {
 			clear(buf)
 			shift := make([]float64, len(s.src.views))
-			for _, e := range s.order.entries(item) {
+			for _, e := range order.entries(item) {
 				i, sign := e.sample()
-				addSample(s.src, buf, i, sign*s.src.scaleOf(i), s.spaces[worker].row, shift)
+				addSample(s.src, buf, i, sign*s.src.scaleOf(i), h.spaces[worker].row, shift)
 			}
 			addShifts(s.src, buf, shift)
 			return nil
 		},
 		func(item int, buf []float64) error {
-			k := s.order.items[item].cluster
+			k := order.items[item].cluster
 			for j, x := range buf {
 				r.sums[k][j] += x
 			}
-			for _, e := range s.order.entries(item) {
+			for _, e := range order.entries(item) {
 				i, sign := e.sample()
 				for v := range s.src.views {
 					if s.src.present(v, i) {
@@ -249,8 +264,8 @@ func (s *solver[T]) update(ctx context.Context, r *start[T], fresh bool) error {
 	for _, k := range r.labels {
 		r.size[k]++
 	}
-	return parallel.For(ctx, s.cfg.Workers, len(r.centroids), func(_, k int) error {
-		if fresh || s.order.touched[k] {
+	return parallel.For(ctx, h.workers, len(r.centroids), func(_, k int) error {
+		if fresh || order.touched[k] {
 			s.centroid(r, k)
 		}
 		return nil
@@ -274,8 +289,9 @@ func (s *solver[T]) centroid(r *start[T], k int) {
 			s.src.fill(v, part, s.cfg.Seed, uint64(k))
 			continue
 		}
+		inverse := 1 / r.weights[k][v]
 		for j, x := range sums {
-			part[j] = T(x / r.weights[k][v])
+			part[j] = T(x * inverse)
 		}
 	}
 	r.centroids[k] = c

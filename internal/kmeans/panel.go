@@ -6,6 +6,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
 )
 
 // panel is a set of centroids ready for the products with blocks of rows. With δ_k = c_k − μ the squared distances are
@@ -49,10 +50,11 @@ func (p *panel[T]) set(ctx context.Context, src *Source[T], workers int, mu []T,
 				continue
 			}
 			b, q := 0.0, 0.0
+			factor, inverse := -2*w, -0.5/w
 			for i, c := range src.part(v, centroids[j]) {
 				a := float64(m[i])
-				g[i] = T(-2 * w * (float64(c) - a))
-				d := float64(g[i]) / (-2 * w)
+				g[i] = T(factor * (float64(c) - a))
+				d := float64(g[i]) * inverse
 				b += d * (d + 2*a)
 				q += d * d
 			}
@@ -72,7 +74,11 @@ func (p *panel[T]) set(ctx context.Context, src *Source[T], workers int, mu []T,
 		delta += longest
 		centre += src.views[v].Weight * kernel.SumSquares(src.part(v, mu), 0)
 		d := src.offset[v+1] - src.offset[v]
-		kernel.PackT(&p.packed[v], d, k, p.columns[v], d)
+		if _, ok := src.views[v].Rows.(*rows.Sparse[T]); ok {
+			kernel.PackRowsT(&p.packed[v], d, k, p.columns[v], d)
+		} else {
+			kernel.PackT(&p.packed[v], d, k, p.columns[v], d)
+		}
 	}
 	p.delta = math.Sqrt(delta)
 	p.reach = math.Sqrt(centre) + p.delta

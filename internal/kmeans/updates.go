@@ -1,5 +1,7 @@
 package kmeans
 
+import "github.com/largemvc/largemvc/internal/kernel"
+
 // itemSamples bounds the samples of one item of work in the sums of the clusters.
 const itemSamples = 1024
 
@@ -23,6 +25,13 @@ type updates struct {
 }
 
 type item struct{ cluster, lo, hi int }
+
+// hand is what one start is worked on with: goroutines and their scratch.
+type hand[T kernel.Float] struct {
+	workers int
+	spaces  []*workspace[T]
+	order   *updates
+}
 
 // collect lists the changes from the labels before to those after, or with fresh all samples as entering. before may
 // be −1.

@@ -48,6 +48,15 @@ func (p *Polar) orient(dst, src []float64) {
 	}
 }
 
+// oriented returns the m×d matrix src as k×q: src itself, or its transpose in buf.
+func (p *Polar) oriented(buf, src []float64) []float64 {
+	if p.m <= p.d {
+		return src
+	}
+	p.orient(buf, src)
+	return buf
+}
+
 // orientBack is the inverse of orient.
 func (p *Polar) orientBack(dst, src []float64) {
 	if p.m <= p.d {
@@ -61,8 +70,15 @@ func (p *Polar) orientBack(dst, src []float64) {
 	}
 }
 
+// fewRows is the most rows for which packing them costs more than it gains.
+const fewRows = 24
+
 // mulT sets the k×k matrix dst to X·Yᵀ, both k×q.
 func (p *Polar) mulT(dst, x, y []float64) {
+	if p.k <= fewRows {
+		kernel.MulRowsT(p.k, p.k, p.q, x, p.q, y, p.q, dst, p.ld)
+		return
+	}
 	kernel.PackT(&p.panel, p.q, p.k, y, p.q)
 	kernel.Mul(p.k, x, p.q, &p.panel, dst, p.ld, false)
 }

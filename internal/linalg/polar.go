@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 )
@@ -90,26 +91,34 @@ func (p *Polar) setMatrix(m, d int, M, P []float64) error {
 	if m < 1 || d < 1 || len(M) != m*d || len(P) != m*d {
 		return fmt.Errorf("linalg: polar factor of a %d×%d matrix with %d entries, and %d in the factor", m, d, len(M), len(P))
 	}
-	top := 0.0
-	for i, v := range M {
-		a := math.Abs(v)
-		if !(a <= math.MaxFloat64) {
-			return fmt.Errorf("linalg: polar factor of a matrix with %v in row %d, column %d", v, i/d, i%d)
-		}
-		if a > top {
-			top = a
-		}
+	top := largest(M)
+	if !(top <= math.MaxFloat64) {
+		i := slices.IndexFunc(M, func(v float64) bool { return !(math.Abs(v) <= math.MaxFloat64) })
+		return fmt.Errorf("linalg: polar factor of a matrix with %v in row %d, column %d", M[i], i/d, i%d)
 	}
 	p.resize(m, d)
-	p.orient(p.a, M)
 	if p.zero = top < 0x1p-1000; !p.zero {
 		_, exp := math.Frexp(top)
 		p.scale = math.Ldexp(1, -exp)
-		for i, v := range p.a {
-			p.a[i] = v * p.scale
-		}
+		kernel.Affine(p.a, p.oriented(p.a, M), p.scale, 0)
 	}
 	return nil
+}
+
+// largest returns the largest absolute value of x, NaN before infinity before any number. As bits without their sign the
+// values are in that order.
+func largest(x []float64) float64 {
+	const values = 1<<63 - 1
+	var top [4]uint64
+	for ; len(x) >= 4; x = x[4:] {
+		for j := range top {
+			top[j] = max(top[j], math.Float64bits(x[j])&values)
+		}
+	}
+	for _, v := range x {
+		top[0] = max(top[0], math.Float64bits(v)&values)
+	}
+	return math.Float64frombits(max(top[0], top[1], top[2], top[3]))
 }
 
 // Load prepares Grad as Factor would, for a matrix M whose polar factor P is known; it is an error where Factor has one.
@@ -157,8 +166,7 @@ func (p *Polar) Grad(G, dM []float64) {
 	}
 	// With k ≤ q the left vectors are complete (BBᵀ = I), Cᵀ = Bᵀ P and W = B Σ⁻¹ Bᵀ, so
 	// dM = W·G + (S − W·GPᵀ)·P with S = B [(Q−Qᵀ)/(σ_i+σ_j)] Bᵀ and Q = Bᵀ GPᵀ B.
-	g := p.p2
-	p.orient(g, G)
+	g := p.oriented(p.p2, G)
 	floor := p.floor()
 	gp := p.t
 	p.mulT(gp, g, p.p)
@@ -183,9 +191,11 @@ func (p *Polar) Grad(G, dM []float64) {
 	clear(out)
 	kernel.TMulAdd(p.k, p.k, p.q, p.w, p.ld, g, p.q, out, p.q)
 	kernel.TMulAdd(p.k, p.k, p.q, p.u, p.ld, p.p, p.q, out, p.q)
-	for i, v := range out {
-		out[i] = v * p.scale
+	if p.m <= p.d {
+		kernel.Affine(dM, out, p.scale, 0)
+		return
 	}
+	kernel.Affine(out, out, p.scale, 0)
 	p.orientBack(dM, out)
 }
 

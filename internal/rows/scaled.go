@@ -36,14 +36,15 @@ func (m *Scaled[T]) Mul(lo, hi int, b *kernel.Panel[T], y []T, ldy int) {
 
 // TMulAdd adds Aᵀ·X[lo:hi] to C.
 func (m *Scaled[T]) TMulAdd(lo, hi, k int, a []T, lda int, c []T, ldc int) {
-	scaled := make([]T, (hi-lo)*k)
+	ld := kernel.Pad(k)
+	scaled := make([]T, (hi-lo)*ld)
 	for i := range hi - lo {
 		f := m.factor[lo+i]
 		for j, x := range a[i*lda : i*lda+k] {
-			scaled[i*k+j] = f * x
+			scaled[i*ld+j] = f * x
 		}
 	}
-	m.Matrix.TMulAdd(lo, hi, k, scaled, k, c, ldc)
+	m.Matrix.TMulAdd(lo, hi, k, scaled, ld, c, ldc)
 }
 
 // SquaredNorms sets dst[i−lo] = ‖x_i‖².

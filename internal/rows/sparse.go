@@ -62,6 +62,14 @@ func (m *Sparse[T]) Bytes() int64 {
 // Entries is the number of entries that are held.
 func (m *Sparse[T]) Entries() int { return m.ptr[m.n] - m.ptr[0] }
 
+// Compressed returns the rows as NewSparse took them, along being the values of u; they are the matrix's own.
+func (m *Sparse[T]) Compressed() (ptr []int, cols []int32, values, shift, along []T) {
+	if m.along != nil {
+		along = m.along.u
+	}
+	return m.ptr, m.cols, m.values, m.shift, along
+}
+
 // entries returns the columns and values of row i.
 func (m *Sparse[T]) entries(i int) ([]int32, []T) {
 	lo, hi := m.ptr[i], m.ptr[i+1]
@@ -87,17 +95,11 @@ func (m *Sparse[T]) Mul(lo, hi int, b *kernel.Panel[T], y []T, ldy int) {
 		return
 	}
 	_, k := b.Dims()
-	kernel.MulSparse(m.ptr[lo:hi+1], m.cols, m.values, k, b.RowMajor(), y, ldy)
 	if m.shift == nil {
+		kernel.MulSparse(m.ptr[lo:hi+1], m.cols, m.values, k, b.RowMajor(), y, ldy)
 		return
 	}
-	common := b.Combine(m.along.u)[:k]
-	for i, w := range m.shift[lo:hi] {
-		yi := y[i*ldy : i*ldy+k]
-		for j, v := range common {
-			yi[j] += w * v
-		}
-	}
+	kernel.MulSparseShifted(m.ptr[lo:hi+1], m.cols, m.values, k, b.RowMajor(), m.shift[lo:hi], b.Combine(m.along.u), y, ldy)
 }
 
 // TMulAdd adds Aᵀ·X[lo:hi] to C.

@@ -19,6 +19,11 @@ func dotKernels(g *gen) {
 			g.arg("dotArgs", "tail", "DI", "R8")
 			g.loadMask("R8", "R9", 1)
 		}
+		if g.treeSums() {
+			g.arg("dotArgs", "store", "DI", "R8")
+			g.loadMask("R8", "R9", storeMask)
+			g.treeMasks(c)
+		}
 		g.arg("dotArgs", "x", "DI", "AX")
 		g.arg("dotArgs", "ldx", "DI", "BX")
 		g.arg("dotArgs", "b", "DI", "DX")
@@ -89,14 +94,25 @@ func (g *gen) dotTile(rows, c int) {
 	g.label("sum%d", rows)
 	g.arg("dotArgs", "ldold", "DI", "R8")
 	g.arg("dotArgs", "ldy", "DI", "CX")
-	zero := g.lowZero(c)
+	zero, behind := g.lowZero(c), (c*g.elem.size+15)/16*16
+	if g.treeSums() {
+		zero, behind = rows*c, g.width
+	}
 	for i := range rows {
-		g.sumLanes(acc(i, 0), c)
+		if g.treeSums() {
+			g.sumTree(acc(i, 0), c, rows*c)
+		} else {
+			g.sumLanes(acc(i, 0), c)
+		}
 		g.arg("dotArgs", "zeros", "DI", "R12")
 		g.op("TESTQ R12, R12")
 		g.op("JZ row%dof%d", i, rows)
-		g.op("VXORPS X%d, X%d, X%d", zero, zero, zero)
-		g.op("LEAQ %d(SI), R13", (c*g.elem.size+15)/16*16)
+		if g.treeSums() {
+			g.zero(zero)
+		} else {
+			g.op("VXORPS X%d, X%d, X%d", zero, zero, zero)
+		}
+		g.op("LEAQ %d(SI), R13", behind)
 		g.label("zero%dof%d", i, rows)
 		g.op("VMOVUPS X%d, (R13)", zero)
 		g.op("ADDQ $16, R13")
@@ -168,4 +184,69 @@ func (g *gen) lowZero(c int) int {
 		return 3
 	}
 	return 15
+}
+
+// The mask registers of sumTree.
+const (
+	storeMask  = 2 // the lanes to store, c and zeros behind them
+	columnMask = 3 // the first c lanes
+	pairMask   = 4 // the upper half of each quarter
+	halfMask   = 5 // the upper half
+)
+
+// treeSums says whether the lanes are added up by sumTree, which needs all sums of a row in one vector.
+func (g *gen) treeSums() bool { return g.isa == avx512 && g.elem == float32s }
+
+// treeMasks sets the masks of sumTree for c columns.
+func (g *gen) treeMasks(c int) {
+	for _, m := range []struct{ mask, lanes int }{{columnMask, 1<<c - 1}, {pairMask, 0xCCCC}, {halfMask, 0xFF00}} {
+		g.op("MOVQ $%d, R8", m.lanes)
+		g.op("KMOVW R8, K%d", m.mask)
+	}
+}
+
+// sumTree adds up the lanes of the c registers from first on, adds the values at R10 and stores them at SI. Registers are
+// added two by two, each sum keeping half the lanes of both, until one register holds a lane for each column:
+//
+//	pairs of neighbours, the halves of their quarters;   columns 0 1 and 4 5, 2 3 and 6 7, ..., their halves
+//	those with and without column 2, pairs of lanes;     columns below 8 and from 8 on, pairs of quarters
+//
+// Lanes that have no column hold anything on the way. The registers of the row are used up, and tmp.
+func (g *gen) sumTree(first, c, tmp int) {
+	// halves keeps the lower halves of x and the upper ones of y that the mask names, plus the others.
+	halves := func(shuffle string, mask, x, y int) {
+		g.op("%s $0x4E, Z%d, Z%d, Z%d", shuffle, y, x, tmp)
+		if x != y {
+			g.op("VBLENDMPS Z%d, Z%d, K%d, Z%d", y, x, mask, x)
+		}
+		g.op("VADDPS Z%d, Z%d, Z%d", tmp, x, x)
+	}
+	// evens adds the even to the odd parts of x and y.
+	evens := func(shuffle string, x, y int) {
+		g.op("%s $0x88, Z%d, Z%d, Z%d", shuffle, y, x, tmp)
+		g.op("%s $0xDD, Z%d, Z%d, Z%d", shuffle, y, x, x)
+		g.op("VADDPS Z%d, Z%d, Z%d", tmp, x, x)
+	}
+	at := func(column, other int) (x, y int) {
+		if other < c {
+			return first + column, first + other
+		}
+		return first + column, first + column
+	}
+	for j := 0; j < c; j += 2 {
+		x, y := at(j, j+1)
+		halves("VSHUFPS", pairMask, x, y)
+	}
+	for j := 0; j < c; j += 8 {
+		for k := j; k < min(j+4, c); k += 2 {
+			x, y := at(k, k+4)
+			halves("VSHUFF32X4", halfMask, x, y)
+		}
+		x, y := at(j, j+2)
+		evens("VSHUFPS", x, y)
+	}
+	x, y := at(0, 8)
+	evens("VSHUFF32X4", x, y)
+	g.op("VADDPS.Z (R10), Z%d, K%d, Z%d", x, columnMask, x)
+	g.op("VMOVUPS Z%d, K%d, (SI)", x, storeMask)
 }

@@ -30,6 +30,7 @@ func run(dir string) error {
 		{"mul", mulKernels},
 		{"dot", dotKernels},
 		{"tmul", tmulKernels},
+		{"gram", gramKernels},
 		{"rows", rowKernels},
 		{"flat", flatKernels},
 		{"peak", peakKernels},

@@ -3,12 +3,17 @@ package main
 import "fmt"
 
 // sparseStrip is the largest number of vectors of columns that a kernel for sparse rows works on together.
-const sparseStrip = 4
+var sparseStrip = map[isa]int{avx512: 4, avx2: 3}
 
-// sparseKernels writes Y = S·B for sparse rows and a strip of whole vectors of columns. Entries of even and of odd number
-// have sums of their own, so that no sum waits for the one before; a row goes through the same operations anywhere.
+// sparseChains is the number of entries of a row that have sums of their own.
+const sparseChains = 4
+
+// sparseKernels writes Y = S·B + b·cᵀ for sparse rows and a strip of whole vectors of columns, the sums of a row beginning
+// with its shift b times the strip of c where there are shifts. Four entries in turn have sums of
+// their own, so that no sum waits for the one before; a row goes through the same operations anywhere, and a column in every
+// strip.
 func sparseKernels(g *gen) {
-	for w := 1; w <= sparseStrip; w++ {
+	for w := 1; w <= sparseStrip[g.isa]; w++ {
 		g.begin("sparse", fmt.Sprintf("W%d", w), "sparseArgs")
 		g.op("MOVQ a+0(FP), DI")
 		g.arg("sparseArgs", "n", "DI", "R9")
@@ -19,30 +24,45 @@ func sparseKernels(g *gen) {
 		g.arg("sparseArgs", "ldb", "DI", "R11")
 		g.arg("sparseArgs", "y", "DI", "AX")
 		g.arg("sparseArgs", "ldy", "DI", "R12")
+		g.arg("sparseArgs", "shift", "DI", "R15")
 		g.label("row")
-		for i := range 2 * w {
+		for i := range sparseChains * w {
 			g.zero(i)
 		}
+		g.op("TESTQ R15, R15")
+		g.op("JZ begin")
+		g.arg("sparseArgs", "common", "DI", "CX")
+		g.broadcastArg("(R15)", sparseChains*w)
+		for i := range w {
+			g.op("%s %d(CX), %s, %s", g.mul(), i*g.width, g.v(sparseChains*w), g.v(i))
+		}
+		g.op("ADDQ $%d, R15", g.elem.size)
+		g.label("begin")
 		g.op("MOVQ (R10), R8") // the entry at hand
 		g.op("MOVQ 8(R10), R13")
 		g.op("SUBQ R8, R13") // entries left
-		g.op("SUBQ $2, R13")
-		g.op("JLT odd")
-		g.label("pair")
-		for side := range 2 {
-			g.sparseEntry(w, side)
+		g.op("SUBQ $%d, R13", sparseChains)
+		g.op("JLT rest")
+		g.label("turn")
+		for chain := range sparseChains {
+			g.sparseEntry(w, chain)
 		}
-		g.op("ADDQ $2, R8")
-		g.op("SUBQ $2, R13")
-		g.op("JGE pair")
-		g.label("odd")
-		g.op("CMPQ R13, $-1")
-		g.op("JNE done")
-		g.sparseEntry(w, 0)
+		g.op("ADDQ $%d, R8", sparseChains)
+		g.op("SUBQ $%d, R13", sparseChains)
+		g.op("JGE turn")
+		g.label("rest")
+		for chain := range sparseChains - 1 {
+			g.op("CMPQ R13, $%d", chain-sparseChains)
+			g.op("JEQ done")
+			g.sparseEntry(w, chain)
+		}
 		g.label("done")
 		for i := range w {
-			g.op("%s %s, %s, %s", g.add(), g.v(w+i), g.v(i), g.v(i))
-			g.op("%s %s, %d(AX)", g.mov(), g.v(i), i*g.width)
+			at := func(chain int) string { return g.v(chain*w + i) }
+			g.op("%s %s, %s, %s", g.add(), at(1), at(0), at(0))
+			g.op("%s %s, %s, %s", g.add(), at(3), at(2), at(2))
+			g.op("%s %s, %s, %s", g.add(), at(2), at(0), at(0))
+			g.op("%s %s, %d(AX)", g.mov(), at(0), i*g.width)
 		}
 		g.op("ADDQ R12, AX")
 		g.op("ADDQ $8, R10")
@@ -52,14 +72,14 @@ func sparseKernels(g *gen) {
 	}
 }
 
-// sparseEntry adds entry R8+side times its row of B to the sums of that side.
-func (g *gen) sparseEntry(w, side int) {
-	g.op("MOVLQSX %d(SI)(R8*4), CX", 4*side)
+// sparseEntry adds entry R8+chain times its row of B to the sums of that chain.
+func (g *gen) sparseEntry(w, chain int) {
+	g.op("MOVLQSX %d(SI)(R8*4), CX", 4*chain)
 	g.op("IMULQ R11, CX")
-	x := g.v(2*w + side)
-	g.op("%s %d(DX)(R8*%d), %s", g.broadcast(), g.elem.size*side, g.elem.size, x)
+	x := g.v(sparseChains*w + chain%2)
+	g.op("%s %d(DX)(R8*%d), %s", g.broadcast(), g.elem.size*chain, g.elem.size, x)
 	for i := range w {
-		g.op("%s %d(BX)(CX*1), %s, %s", g.fma(), i*g.width, x, g.v(side*w+i))
+		g.op("%s %d(BX)(CX*1), %s, %s", g.fma(), i*g.width, x, g.v(chain*w+i))
 	}
 }
 

@@ -2,16 +2,15 @@ package main
 
 import "fmt"
 
-// tmulSize is the largest tile of C: rows (columns of A) by vectors.
-var tmulSize = map[isa]struct{ rows, vectors int }{avx512: {8, 3}, avx2: {6, 2}}
+// tmulSize gives the most rows of a tile of C (columns of A) for tiles of 1, 2, ... vectors.
+var tmulSize = map[isa][]int{avx512: {16, 13, 8}, avx2: {8, 6}}
 
 // tmulKernels writes C += Aᵀ·X for tiles of C: lanes run along the columns of X, an element of A is broadcast. The last
 // vector of a tile is always masked, so that X and C may end anywhere.
 func tmulKernels(g *gen) {
-	size := tmulSize[g.isa]
-	for m := 1; m <= size.rows; m++ {
-		for w := 1; w <= size.vectors; w++ {
-			g.tmulTile(m, w)
+	for w, most := range tmulSize[g.isa] {
+		for m := 1; m <= most; m++ {
+			g.tmulTile(m, w+1)
 		}
 	}
 }
@@ -34,7 +33,7 @@ func (g *gen) tmulTile(m, w int) {
 		top--
 		mask = top
 	}
-	g.begin("tmul", fmt.Sprintf("M%dW%d", m, w), "tmulArgs")
+	g.begin("tmul", fmt.Sprintf("W%dM%d", w, m), "tmulArgs")
 	g.op("MOVQ a+0(FP), DI")
 	g.arg("tmulArgs", "lanes", "DI", "R8")
 	g.loadMask("R8", "R9", mask)
