@@ -25,6 +25,7 @@ type checkpoint struct {
 	extraLoss   bool
 	samples     int
 	views       []savedView
+	inputs      int // of the network
 	fingerprint string
 	next        int       // the restart to go on with
 	current     *runState // its state, nil if it has not begun
@@ -35,6 +36,7 @@ type checkpoint struct {
 type savedState struct {
 	Samples     int         `json:"samples"`
 	Views       []savedView `json:"views"`
+	Inputs      int         `json:"inputs"` // not in version 1, where they are the views
 	Fingerprint string      `json:"fingerprint"`
 	ExtraLoss   bool        `json:"extra_loss"`
 	StartGiven  string      `json:"start_given"` // "", "labels" or "anchors"
@@ -139,6 +141,7 @@ type saver struct {
 	config      *Config
 	samples     int
 	views       []savedView
+	inputs      int // of the network, once they are made
 	fingerprint string
 }
 
@@ -212,7 +215,7 @@ func (s *saver) write(next int, current, best *runState) error {
 
 func (s *saver) file(next int, current, best *runState) (*safetensors.File, error) {
 	state := savedState{
-		Samples: s.samples, Views: s.views, Fingerprint: s.fingerprint, ExtraLoss: s.config.ExtraLoss != nil,
+		Samples: s.samples, Views: s.views, Inputs: s.inputs, Fingerprint: s.fingerprint, ExtraLoss: s.config.ExtraLoss != nil,
 		Next: next, Current: current.saved(), Best: best.saved(),
 	}
 	switch {
@@ -267,13 +270,13 @@ func (s *saver) addRun(f *safetensors.File, prefix string, r *runState) {
 	for v, p := range r.begin.anchors {
 		add(fmt.Sprintf("start_anchors.%d", v), p, s.config.Anchors, len(p)/s.config.Anchors)
 	}
-	add("rho_scale", r.begin.scale, len(s.views))
+	add("rho_scale", r.begin.scale, s.inputs)
 	for _, list := range r.lists() {
 		for i, x := range *list.values {
 			add(fmt.Sprintf("%s.%d", list.name, i), x, len(x))
 		}
 	}
-	addLosses(f, prefix, r.loss, r.viewLoss, len(s.views))
+	addLosses(f, prefix, r.loss, r.viewLoss, s.inputs)
 }
 
 // valueList are values that a run has for every learnable node.
@@ -312,7 +315,13 @@ func decodeCheckpoint(r io.Reader) (*checkpoint, error) {
 	if state.Next < 0 || state.Next > c.Restarts || len(state.Views) == 0 || (state.Current == nil && state.Best == nil) {
 		return nil, fmt.Errorf("it is at run %d of %d on %d views, or without a state", state.Next, c.Restarts, len(state.Views))
 	}
-	out := &checkpoint{config: c, extraLoss: state.ExtraLoss, samples: state.Samples, views: state.Views, fingerprint: state.Fingerprint, next: state.Next}
+	if c.Neighbors == None {
+		state.Inputs = len(state.Views)
+	}
+	if state.Inputs < len(state.Views) || state.Inputs > 2*len(state.Views) {
+		return nil, fmt.Errorf("it has %d inputs of %d views", state.Inputs, len(state.Views))
+	}
+	out := &checkpoint{config: c, inputs: state.Inputs, extraLoss: state.ExtraLoss, samples: state.Samples, views: state.Views, fingerprint: state.Fingerprint, next: state.Next}
 	in := &tensors{file: f}
 	switch state.StartGiven {
 	case "labels":
@@ -370,10 +379,10 @@ func (s *checkpoint) run(in *tensors, prefix string, saved *savedRun) *runState 
 	if saved.Labels {
 		r.begin.labels = in.labels(prefix+"start_labels", s.samples, c.Anchors)
 	}
-	for v := range s.views { // of as many columns as the network has, fewer than the view's if it was rotated
+	for v := range s.inputs { // of as many columns as the network has, fewer than the view's if it was rotated
 		r.begin.anchors = append(r.begin.anchors, in.floats(fmt.Sprintf("%sstart_anchors.%d", prefix, v), c.Anchors, -1))
 	}
-	r.begin.scale = in.floats(prefix+"rho_scale", len(s.views))
+	r.begin.scale = in.floats(prefix+"rho_scale", s.inputs)
 	for _, list := range r.lists() {
 		stepped := list.name == "adam_first" || list.name == "adam_second"
 		if (list.name == "good" && !saved.Good) || (stepped && saved.AdamSteps == 0) {
@@ -384,7 +393,7 @@ func (s *checkpoint) run(in *tensors, prefix string, saved *savedRun) *runState 
 		}
 	}
 	r.adam.Steps = saved.AdamSteps
-	r.loss, r.viewLoss = in.losses(prefix, len(s.views))
+	r.loss, r.viewLoss = in.losses(prefix, s.inputs)
 	if len(r.loss) < r.epochs || (prefix == "best." && len(r.loss) == 0) {
 		in.fail("run %d has %d losses after %d epochs", r.restart, len(r.loss), r.epochs)
 	}

@@ -1,10 +1,8 @@
 package largemvc
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,8 +11,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
-
-	"github.com/largemvc/largemvc/internal/safetensors"
 )
 
 // killed fits until an epoch of a run, as seen by the progress callback, and leaves the checkpoint that was on the disk
@@ -50,7 +46,9 @@ func mustResume(t testing.TB, views []View, path string, change func(*Config)) *
 	return c
 }
 
-func TestResume(t *testing.T) {
+func TestResume(t *testing.T) { withAndWithout(t, testResume) }
+
+func testResume(t *testing.T, neighbors int) {
 	dims := []int{9, 5, 2}
 	views, _ := blobViews(90, 3, 0.8, 30, dims...)
 	masked, err := Mask(views, absent(90, 3, 0.3, 30))
@@ -72,17 +70,24 @@ func TestResume(t *testing.T) {
 		c     Config
 	}{
 		"default":       {views, Config{}},
+		"landmarks":     {masked, Config{ExactNeighbors: None, Directions: 3}},
 		"float64":       {views, Config{Float: Float64, Activation: SELU, Preprocess: ZScore}},
 		"rmvc, masked":  {masked, Config{Variant: RMvC, Preset: Paper}},
 		"start labels":  {masked, Config{Anchors: 4, StartLabels: labels}},
-		"start anchors": {views, Config{Anchors: 2, StartAnchors: anchors}},
-		"early stop":    {views, Config{Tolerance: 5e-3, Patience: 2, Epochs: 60}},
-		"rotated":       {lowRankViews(90), Config{Rotate: RotateAlways}},
+		"start anchors": {views, Config{Anchors: 2, StartAnchors: anchors, Neighbors: None}},
+		"early stop":    {views, Config{Tolerance: 5e-3, Patience: 8, Epochs: 60}},
+		"rotated":       {lowRankViews(90), Config{Rotate: RotateAlways, Neighbors: None}},
 		"restarts":      {views, Config{Restarts: 3, KMeansStarts: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := x.c
+			if neighbors == None && (c.ExactNeighbors != 0 || c.Neighbors == None) {
+				return // as with neighbours
+			}
 			c.Clusters, c.CheckpointEvery = 3, 4
+			if c.Neighbors == 0 {
+				c.Neighbors = neighbors
+			}
 			if c.Epochs == 0 {
 				c.Epochs = 14
 			}
@@ -103,9 +108,11 @@ func TestResume(t *testing.T) {
 
 // Whatever interrupts a training, the checkpoint goes on from there; what is over gives its result again, and trains on
 // where more epochs are asked for.
-func TestResumeAfterInterruption(t *testing.T) {
+func TestResumeAfterInterruption(t *testing.T) { withAndWithout(t, testResumeAfterInterruption) }
+
+func testResumeAfterInterruption(t *testing.T, neighbors int) {
 	views, _ := blobViews(80, 3, 0.8, 31, 8, 5)
-	config := Config{Clusters: 3, Epochs: 20, CheckpointEvery: 7}
+	config := Config{Clusters: 3, Epochs: 20, CheckpointEvery: 7, Neighbors: neighbors}
 	want := mustFit(t, views, config)
 	path := filepath.Join(t.TempDir(), "checkpoint")
 	config.Checkpoint = path
@@ -149,10 +156,12 @@ func TestResumeAfterInterruption(t *testing.T) {
 	sameResult(t, longer, mustResume(t, views, path, nil))
 }
 
-func TestResumeDiverged(t *testing.T) {
+func TestResumeDiverged(t *testing.T) { withAndWithout(t, testResumeDiverged) }
+
+func testResumeDiverged(t *testing.T, neighbors int) {
 	views, _ := blobViews(60, 3, 0.8, 32, 6, 4)
 	path := filepath.Join(t.TempDir(), "checkpoint")
-	config := Config{Clusters: 3, Epochs: 30, LearningRate: 1, ExtraLoss: exploding, Checkpoint: path, CheckpointEvery: 1}
+	config := Config{Clusters: 3, Epochs: 30, LearningRate: 1, Neighbors: neighbors, ExtraLoss: exploding, Checkpoint: path, CheckpointEvery: 1}
 	want, err := Fit(context.Background(), views, config)
 	var diverged, again *DivergedError
 	if !errors.As(err, &diverged) {
@@ -180,7 +189,9 @@ func TestResumeDiverged(t *testing.T) {
 	sameResult(t, want, got)
 }
 
-func TestResumeExtraLoss(t *testing.T) {
+func TestResumeExtraLoss(t *testing.T) { withAndWithout(t, testResumeExtraLoss) }
+
+func testResumeExtraLoss(t *testing.T, neighbors int) {
 	views, _ := blobViews(60, 3, 0.8, 33, 6, 4)
 	extra := func(net Network) (*Node, error) {
 		h, err := net.H(1)
@@ -189,7 +200,7 @@ func TestResumeExtraLoss(t *testing.T) {
 		}
 		return gorgonia.Mul(constantOf(net, 0.1), must(gorgonia.Mean(must(gorgonia.Square(h)))))
 	}
-	config := Config{Clusters: 3, Epochs: 12, ExtraLoss: extra, CheckpointEvery: 5}
+	config := Config{Clusters: 3, Epochs: 12, ExtraLoss: extra, CheckpointEvery: 5, Neighbors: neighbors}
 	want := mustFit(t, views, config)
 	path := killed(t, views, config, 0, 8)
 	if _, err := Resume(context.Background(), views, path, nil); err == nil || !strings.Contains(err.Error(), "ExtraLoss") {
@@ -227,6 +238,8 @@ func TestResumeRefuses(t *testing.T) {
 		"Seed":         func(c *Config) { c.Seed++ },
 		"Float":        func(c *Config) { c.Float = Float64 },
 		"Variant":      func(c *Config) { c.Variant = RMvC },
+		"Neighbors":    func(c *Config) { c.Neighbors = 7 },
+		"FilterSteps":  func(c *Config) { c.FilterSteps = None },
 		"Restarts":     func(c *Config) { c.Restarts = 2 },
 		"start":        func(c *Config) { c.StartLabels = make([]int, 50) },
 		"ExtraLoss":    func(c *Config) { c.ExtraLoss = exploding },
@@ -272,108 +285,4 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	checkResult(t, views, got)
-}
-
-func checkpointBytes(t testing.TB) []byte {
-	t.Helper()
-	views, _ := blobViews(30, 3, 0.8, 36, 5, 3)
-	b, err := os.ReadFile(killed(t, views, Config{Clusters: 3, Epochs: 6, CheckpointEvery: 2, Restarts: 2}, 1, 5))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func TestCheckpointDamaged(t *testing.T) {
-	b := checkpointBytes(t)
-	if _, err := decodeCheckpoint(bytes.NewReader(b)); err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(b); i += 1 + len(b)/500 {
-		changed := slices.Clone(b)
-		changed[i] ^= 2
-		if _, err := decodeCheckpoint(bytes.NewReader(changed)); err == nil {
-			t.Fatalf("byte %d changed: no error", i)
-		}
-	}
-	for name, change := range map[string]func(f *safetensors.File){
-		"newer":         func(f *safetensors.File) { f.Metadata["version"] = "9" },
-		"no state":      func(f *safetensors.File) { f.Metadata["training"] = "{}" },
-		"status":        replaceState(`"status":"epoch limit"`, `"status":"x"`),
-		"restart":       replaceState(`"restart":1`, `"restart":0`),
-		"next":          replaceState(`"next":1`, `"next":7`),
-		"epochs":        replaceState(`"epochs":4`, `"epochs":5`),
-		"more nodes":    replaceState(`"nodes":`, `"nodes":9`),
-		"adam":          replaceState(`"adam_steps":4`, `"adam_steps":-1`),
-		"good":          replaceState(`"good_at":3`, `"good_at":9`),
-		"features":      replaceState(`"features":5`, `"features":-5`),
-		"samples":       replaceState(`"samples":30`, `"samples":31`),
-		"labels":        func(f *safetensors.File) { f.Tensor("current.start_labels").Data[0] = 200 },
-		"anchors":       func(f *safetensors.File) { f.Tensor("best.start_anchors.1").Name = "x" },
-		"no adam":       func(f *safetensors.File) { f.Tensor("current.adam_first.0").Name = "x" },
-		"view loss":     func(f *safetensors.File) { f.Tensor("current.view_loss").Shape = []int{2, 4} },
-		"no node":       func(f *safetensors.File) { f.Tensor("current.values.1").Name = "y" },
-		"start given":   replaceState(`"start_given":""`, `"start_given":"labels"`),
-		"start given 2": replaceState(`"start_given":""`, `"start_given":"anchors"`),
-	} {
-		f, err := safetensors.Read(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		before := fmt.Sprint(f.Metadata)
-		delete(f.Metadata, metaSeal)
-		change(f)
-		var again bytes.Buffer
-		if _, err := f.Write(&again, metaSeal); err != nil {
-			t.Fatal(err)
-		}
-		if c, err := decodeCheckpoint(&again); err == nil {
-			t.Errorf("%s: no error\n%s\n%+v", name, before, c)
-		}
-	}
-}
-
-func replaceState(old, with string) func(f *safetensors.File) {
-	return func(f *safetensors.File) {
-		f.Metadata["training"] = strings.Replace(f.Metadata["training"], old, with, 1)
-	}
-}
-
-// What decodes, with whatever in it, is resumed or refused, without a panic.
-func FuzzResume(f *testing.F) {
-	b := checkpointBytes(f)
-	f.Add(b, "", "")
-	f.Add(b, `"anchors":3`, `"anchors":2`)
-	f.Add(b, `"nodes":8`, `"nodes":7`)
-	f.Add(b, `"epochs":4`, `"epochs":3`)
-	views, _ := blobViews(30, 3, 0.8, 36, 5, 3)
-	f.Fuzz(func(t *testing.T, b []byte, old, with string) {
-		file, err := safetensors.Read(bytes.NewReader(b))
-		if err != nil {
-			return
-		}
-		if file.Metadata == nil {
-			file.Metadata = map[string]string{}
-		}
-		delete(file.Metadata, metaSeal)
-		for k, v := range file.Metadata {
-			if old != "" {
-				file.Metadata[k] = strings.ReplaceAll(v, old, with)
-			}
-		}
-		var again bytes.Buffer
-		if _, err := file.Write(&again, metaSeal); err != nil {
-			return
-		}
-		saved, err := decodeCheckpoint(&again)
-		if err != nil {
-			return
-		}
-		c := *saved.config
-		if c.Layers > 4 || c.Anchors > 30 || c.Epochs > 1000 || c.Restarts > 9 || c.KMeansStarts > 99 {
-			return
-		}
-		c.Epochs = min(c.Epochs, 5)
-		_, _ = fitFrom(context.Background(), views, c, saved)
-	})
 }

@@ -24,7 +24,7 @@ func TestChooseClusters(t *testing.T) {
 			}
 			return nil
 		}}
-		config := Config{Epochs: 8, Workers: 1, Checkpoint: t.TempDir() + "/never"}
+		config := Config{Epochs: 8, Workers: 1, Neighbors: None, Checkpoint: t.TempDir() + "/never"}
 		got, err := ChooseClusters(context.Background(), v, config, choose)
 		if err != nil {
 			t.Fatal(err)

@@ -110,7 +110,11 @@ func Classical(ctx context.Context, views []View, config ClassicalConfig) (*Clas
 func (k *ClassicalConfig) fitConfig(n int, views []View) (*Config, error) {
 	c := Config{Clusters: k.Clusters, Anchors: k.Anchors, Seed: k.Seed, Preprocess: k.Preprocess, Start: k.Start,
 		StartLabels: k.StartLabels, Float: k.Float, Workers: k.Workers, KMeansStarts: k.KMeansStarts, RhoScale: k.BetaScale,
-		Overwrite: k.Overwrite}.withDefaults()
+		Overwrite: k.Overwrite, Preset: Paper}
+	if c.RhoScale == PresetRhoScale {
+		c.RhoScale = DataScale
+	}
+	c = c.withDefaults()
 	var errs []error
 	if !(k.Alpha >= 0) || math.IsInf(k.Alpha, 1) {
 		errs = append(errs, fmt.Errorf("largemvc: Alpha is %v", k.Alpha))
@@ -144,7 +148,7 @@ func classical[T kernel.Float](ctx context.Context, views []View, k *ClassicalCo
 	if err != nil {
 		return nil, err
 	}
-	from, err := start(ctx, x, views, c, c.Seed)
+	from, err := start(ctx, x, views, nil, c, c.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package largemvc
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -87,4 +88,15 @@ func bySize(labels []int, clusters int) []int {
 		return first[a] - first[b]
 	})
 	return order
+}
+
+// unitRowsOf divides the rows of H, with the stride kernel.Pad(m), by their norms.
+func unitRowsOf[T kernel.Float](h []T, m int) {
+	ld := kernel.Pad(m)
+	for lo := 0; lo < len(h); lo += ld {
+		row := h[lo : lo+m]
+		if q := kernel.SumSquares(row, 0); q > 0 {
+			kernel.Affine(row, row, 1/math.Sqrt(q), 0)
+		}
+	}
 }

@@ -25,30 +25,34 @@ type Config struct {
 	Variant    Variant     // which modules the network has; default all three
 	Activation Activation  // σ of both thresholds; default ReLU
 	Preset     Preset      // what the fields that say "preset" default to
-	Preprocess Preprocess  // what is done to the views first; default PerSample
-	Start      StartMethod // where the first anchors come from; default JointKMeans
+	Preprocess Preprocess  // what is done to the views first; default preset (Default: Both, Paper: PerSample)
+	Start      StartMethod // where the first anchors come from; default preset (Default: ScaledSpectral, Paper: JointKMeans)
 
 	// StartLabels, n values from 0 to m−1, replace the start: P_v = polar(ZᵀX_v) for their one-hot matrix Z.
 	StartLabels []int
-	// StartAnchors, one m×d_v matrix a view in the coordinates of the preprocessed views, replace the start.
+	// StartAnchors, one m×d_v matrix a view in the coordinates of the preprocessed views, replace the start. They need
+	// Neighbors: None.
 	StartAnchors []mat.Matrix
 
 	Float   Float // arithmetic of everything that grows with n; default Float32
 	Workers int   // goroutines; 0: GOMAXPROCS
 
-	Theta0        float64   // first θ of every layer; 0: preset (both 0.01)
-	Rho0          float64   // first ρ̃ of every layer and view; 0: preset (Default 0.5, Paper 0.01)
-	RhoScale      RhoScale  // unit of ρ; default preset (Default: the data's, Paper: 1)
+	Theta0        float64   // first θ of every layer; 0: 0.01
+	Rho0          float64   // first ρ̃ of every layer and view; 0: 0.01
+	RhoScale      RhoScale  // unit of ρ; default 1
 	Signs         Signs     // whether θ and ρ are kept ≥ 0; default preset (Default: kept, Paper: free)
 	OneSided      bool      // S_θ(a) = σ(a−θ), which makes H ≥ 0, in place of σ(a−θ) − σ(−a−θ)
 	Lipschitz     float64   // L_p: R starts at (1 − 1/L_p) I and U at I/L_p; 0: 1
-	Reduction     Reduction // of the loss over a view's entries; default Mean
+	Reduction     Reduction // of the loss over a view's entries; default preset (Default: Relative, Paper: Mean)
 	DetachAnchors bool      // treat the anchors as constants in the backward pass
 
 	Tolerance float64 // relative decrease of the loss that counts as progress; 0: no early stop
 	Patience  int     // epochs without progress before the early stop; 0 with a Tolerance: 5
 
-	KMeansStarts int // starts of each k-means; 0: 10
+	// KMeansStarts is the number of starts of each k-means, of which that of the lowest inertia is kept; 0: 10. With
+	// NeighborWeight the first anchors come from that of the highest NeighborInformation among three times as many.
+	KMeansStarts int
+	ReadOut      ReadOut // what the last k-means sees of H; default preset (Default: UnitRows, Paper: PlainRows)
 
 	// Overwrite lets Fit standardise views given by Float32View (with Float32) or Float64View (with Float64) in place, in
 	// place of a copy. Their values are lost to the caller.
@@ -68,11 +72,27 @@ type Config struct {
 	Checkpoint      string
 	CheckpointEvery int // epochs; 0: 10
 
-	Rotate Rotation // exact reduction of views of low rank; default RotateAuto
+	Rotate Rotation // exact reduction of views of low rank, without Neighbors; default RotateAuto
+
+	// Neighbors joins every sample to those that are most like it, in all views together and in each alone: k mutual
+	// nearest neighbours or, for many samples, a few of some landmarks. Views are smoothed along that graph before the
+	// network sees them, and the loss has a term for neighbours that share a cluster. 0: preset (Default 10, Paper None);
+	// None: the network sees the views as Preprocess leaves them, and the fields below have no effect and must be zero.
+	Neighbors      int
+	Directions     int     // singular directions that are kept of each view; 0: 200; None: all
+	FilterSteps    int     // steps of smoothing; 0: 6, or log₂(n/10) where that is more; None: no smoothing
+	NeighborWeight float64 // of NeighborInformation in the loss; 0: 3; None: without that term
+	Temperature    float64 // of NeighborInformation; 0: 0.1
+	ExactNeighbors int     // the number of samples up to which neighbours are searched, with landmarks above; 0: 10,000; None: landmarks always
+	Landmarks      int     // where there are landmarks, their number; 0: n/4, at least 40 and at most 1,000
 }
 
-// NoTraining as Config.Epochs leaves the network at its start.
-const NoTraining = -1
+const (
+	// NoTraining as Config.Epochs leaves the network at its start.
+	NoTraining = -1
+	// None switches off what a field of Config counts or weighs where its zero stands for a default.
+	None = -1
+)
 
 // ErrStop is what a Progress callback returns to end the training without an error from Fit.
 var ErrStop = errors.New("largemvc: stopped by the progress callback")
@@ -118,10 +138,11 @@ func ParseVariant(s string) (Variant, error) {
 type Preset int
 
 const (
-	// Default keeps θ, ρ ≥ 0 and measures ρ in units of the data's residuals.
+	// Default is what clusters best on average over many kinds of data, by one setting: views in two standardisations,
+	// smoothed along a graph of neighbours, and a term for neighbours in the loss (see Config.Neighbors); θ, ρ ≥ 0.
 	Default Preset = iota
-	// Paper is the network as the paper's equations have it: θ and ρ start at 0.01 and are free. It leaves preprocessing
-	// and start, which the paper does not name, as they are.
+	// Paper is the network as the paper's equations have it, without neighbours; θ and ρ are free. Preprocessing and start,
+	// which the paper does not name, are PerSample and JointKMeans.
 	Paper
 )
 
@@ -140,8 +161,9 @@ func ParsePreset(s string) (Preset, error) {
 type Preprocess int
 
 const (
+	PresetPreprocess Preprocess = iota // what the preset says
 	// PerSample standardises each sample of each view over its features: mean 0, variance 1. Constant rows become zero.
-	PerSample Preprocess = iota
+	PerSample
 	// Balanced standardises each feature over the samples (mean 0, variance 1; constant ones become zero) and divides
 	// the view by √d_v.
 	Balanced
@@ -151,13 +173,16 @@ const (
 	UnitNorm
 	// Raw takes the views as they are.
 	Raw
+	// Both gives the network every view twice, PerSample and ZScore; views of fewer than five features are ZScore alone. It
+	// needs Config.Neighbors.
+	Both
 )
 
-var preprocessNames = []string{"sample", "balanced", "zscore", "unit", "none"}
+var preprocessNames = []string{"preset", "sample", "balanced", "zscore", "unit", "none", "both"}
 
 func (p Preprocess) String() string { return optionName(preprocessNames, int(p)) }
 
-// ParsePreprocess returns the preprocessing of that name: sample, balanced, zscore, unit or none.
+// ParsePreprocess returns the preprocessing of that name: preset, sample, balanced, zscore, unit, none or both.
 func ParsePreprocess(s string) (Preprocess, error) {
 	i, err := parseOption("preprocessing", preprocessNames, s)
 	return Preprocess(i), err
@@ -167,23 +192,48 @@ func ParsePreprocess(s string) (Preprocess, error) {
 type StartMethod int
 
 const (
+	PresetStart StartMethod = iota // what the preset says
 	// JointKMeans takes the labels from one k-means over the concatenated views.
-	JointKMeans StartMethod = iota
+	JointKMeans
 	// Spectral takes them from k-means on the first c left singular vectors of the concatenated views.
 	Spectral
 	// PerView clusters every view by itself. The anchors of different views then do not correspond, which costs about 13
 	// points of ACC on average; it is one reading of the paper's Algorithm 1.
 	PerView
+	// ScaledSpectral takes them from k-means on the rows, at norm 1, of the first m left singular vectors of the
+	// concatenated views, each vector times the root of its singular value.
+	ScaledSpectral
 )
 
-var startNames = []string{"joint", "spectral", "perview"}
+var startNames = []string{"preset", "joint", "spectral", "perview", "scaled"}
 
 func (s StartMethod) String() string { return optionName(startNames, int(s)) }
 
-// ParseStart returns the start of that name: joint, spectral or perview.
+// ParseStart returns the start of that name: preset, joint, spectral, perview or scaled.
 func ParseStart(s string) (StartMethod, error) {
 	i, err := parseOption("start", startNames, s)
 	return StartMethod(i), err
+}
+
+// ReadOut is what the last k-means sees of the representation H.
+type ReadOut int
+
+const (
+	PresetReadOut ReadOut = iota // what the preset says
+	PlainRows                    // the rows of H, as in the paper
+	// UnitRows are those rows at norm 1. The term of Config.NeighborWeight sees no more of H than that; the norms, which
+	// nothing holds together, differ much where neighbours are few.
+	UnitRows
+)
+
+var readOutNames = []string{"preset", "plain", "unit"}
+
+func (r ReadOut) String() string { return optionName(readOutNames, int(r)) }
+
+// ParseReadOut returns the read-out of that name: preset, plain or unit.
+func ParseReadOut(s string) (ReadOut, error) {
+	i, err := parseOption("read-out", readOutNames, s)
+	return ReadOut(i), err
 }
 
 // Float is the arithmetic of everything that grows with the number of samples.
@@ -209,7 +259,7 @@ func ParseFloat(s string) (Float, error) {
 type RhoScale int
 
 const (
-	PresetRhoScale RhoScale = iota // what the preset says
+	PresetRhoScale RhoScale = iota // UnitScale in Fit, DataScale in Classical
 	// DataScale is the median distance of a view's samples to the mean of their start cluster. Adam moves a parameter by
 	// about the learning rate a step, whatever the data's scale, so ρ needs it as its unit.
 	DataScale
@@ -265,20 +315,55 @@ func (c Config) withDefaults() Config {
 	set(&c.CheckpointEvery, 10)
 	setFloat(&c.LearningRate, 0.01)
 	setFloat(&c.Theta0, 0.01)
+	setFloat(&c.Rho0, 0.01)
 	setFloat(&c.Lipschitz, 1)
 	if c.Tolerance > 0 {
 		set(&c.Patience, 5)
 	}
-	paper := c.Preset == Paper
-	if paper {
-		setFloat(&c.Rho0, 0.01)
-	} else {
-		setFloat(&c.Rho0, 0.5)
-	}
 	if c.RhoScale == PresetRhoScale {
-		c.RhoScale = DataScale
+		c.RhoScale = UnitScale
+	}
+	c.fromPreset()
+	if c.Neighbors != None {
+		set(&c.Directions, 200)
+		setFloat(&c.NeighborWeight, 3)
+		setFloat(&c.Temperature, 0.1)
+		set(&c.ExactNeighbors, 10_000)
+	}
+	return c
+}
+
+// fromPreset fills the fields that are left to the preset.
+func (c *Config) fromPreset() {
+	paper := c.Preset == Paper
+	if c.Neighbors == 0 {
+		c.Neighbors = 10
 		if paper {
-			c.RhoScale = UnitScale
+			c.Neighbors = None
+		}
+	}
+	if c.Preprocess == PresetPreprocess {
+		c.Preprocess = Both
+		if paper || c.Neighbors == None {
+			c.Preprocess = PerSample
+		}
+	}
+	if c.Start == PresetStart {
+		c.Start = ScaledSpectral
+		if paper || c.Neighbors == None {
+			c.Start = JointKMeans
+		}
+	}
+	if c.Reduction == PresetReduction {
+		c.Reduction = Relative
+		if paper {
+			c.Reduction = Mean
+		}
+	}
+	if c.ReadOut == PresetReadOut {
+		c.ReadOut = UnitRows
+		if paper {
+			c.ReadOut = PlainRows
 		}
 	}
 	if c.Signs == PresetSigns {
@@ -287,7 +372,14 @@ func (c Config) withDefaults() Config {
 			c.Signs = Unconstrained
 		}
 	}
-	return c
+}
+
+// forSamples fills the fields whose defaults depend on the number of samples.
+func (c *Config) forSamples(n int) {
+	if c.Neighbors != None && c.FilterSteps == 0 {
+		// A step reaches the neighbours of neighbours, and the steps across a graph of n samples are about log n.
+		c.FilterSteps = max(6, int(math.Round(math.Log2(float64(n)/10))))
+	}
 }
 
 // check reports every field that is out of range for n samples and the given views.
@@ -344,14 +436,47 @@ func (c *Config) check(n int, views []View) error {
 		{"Variant", int(c.Variant), variantNames}, {"Preset", int(c.Preset), presetNames},
 		{"Preprocess", int(c.Preprocess), preprocessNames}, {"Start", int(c.Start), startNames},
 		{"Float", int(c.Float), floatNames}, {"RhoScale", int(c.RhoScale), rhoScaleNames}, {"Signs", int(c.Signs), signsNames}, {"Rotate", int(c.Rotate), rotationNames},
+		{"ReadOut", int(c.ReadOut), readOutNames},
 		{"Activation", int(c.Activation), []string{"relu", "selu"}}, {"Reduction", int(c.Reduction), reductionNames},
 	} {
 		if o.value < 0 || o.value >= len(o.names) {
 			bad("%s is %d, want one of %q", o.name, o.value, o.names)
 		}
 	}
+	errs = append(errs, c.checkNeighbors()...)
 	errs = append(errs, c.checkStart(n, views)...)
 	return errors.Join(errs...)
+}
+
+// checkNeighbors reports what is out of range, or without effect, of the fields that go with Neighbors.
+func (c *Config) checkNeighbors() (errs []error) {
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("largemvc: "+format, args...)) }
+	if c.Neighbors < 1 && c.Neighbors != None {
+		bad("Neighbors is %d, want at least 1, or None", c.Neighbors)
+	}
+	for _, f := range []struct {
+		name  string
+		value float64
+		none  bool // it may be None
+	}{
+		{"Directions", float64(c.Directions), true}, {"FilterSteps", float64(c.FilterSteps), true}, {"NeighborWeight", c.NeighborWeight, true},
+		{"Temperature", c.Temperature, false}, {"ExactNeighbors", float64(c.ExactNeighbors), true}, {"Landmarks", float64(c.Landmarks), false},
+	} {
+		switch {
+		case c.Neighbors == None && f.value != 0:
+			bad("%s is %g, which has no effect without Neighbors", f.name, f.value)
+		case f.value == None && f.none:
+		case !(f.value >= 0) || math.IsInf(f.value, 1):
+			bad("%s is %g", f.name, f.value)
+		}
+	}
+	switch {
+	case c.Neighbors == None && c.Preprocess == Both:
+		bad("Preprocess Both needs Neighbors")
+	case c.Neighbors != None && c.StartAnchors != nil:
+		bad("StartAnchors need Neighbors: None: with neighbours the network's inputs have coordinates of their own")
+	}
+	return errs
 }
 
 func (c *Config) checkStart(n int, views []View) (errs []error) {

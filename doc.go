@@ -35,7 +35,16 @@
 //	Anchor      P_v ← B Cᵀ,  Hᵀ(X_v − E_v) = B Σ Cᵀ               thin SVD: orthogonal Procrustes
 //
 // and is trained by Adam on the loss Σ_v ‖X_v − H P_v‖²/(n d_v) of the last layer. The clusters are those of k-means on
-// the last H. AMvC-Net leaves the noise out, RMvC-Net the anchor updates too.
+// the last H. AMvC-Net leaves the noise out, RMvC-Net the anchor updates too. Preset Paper is this network.
+//
+// # Neighbours
+//
+// By itself, a better reconstruction is not a better clustering. The default preset tells the network which samples are
+// neighbours (package neighbor): every view enters in two standardisations, in its 200 leading directions, smoothed along a
+// graph A of mutual nearest neighbours or, for many samples, of landmarks; and the loss, with the reconstruction relative to
+// the data, has the term −3·I(QᵀAQ)/log m with Q = softmax(h/(0.1‖h‖)) by rows: the mutual information of the clusters of two
+// neighbours (NeighborInformation). New samples are joined to the stored neighbours or landmarks and smoothed alike. Each
+// part is a field of Config; QUALITY.md has what each is worth.
 //
 // # Two levels
 //
@@ -69,5 +78,5 @@
 //
 // All samples are trained on at once, in memory: about 4 bytes for each value of X and some tens of percent for the state
 // of the rows (EstimateMemory). The number of clusters must be given. Labels come from k-means, so clusters that H does
-// not separate are not found; training does not see them either.
+// not separate are not found. Where neighbours mislead, as in graphs with hubs, the default preset can be worse than Paper.
 package largemvc

@@ -1,6 +1,7 @@
 package largemvc
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/safetensors"
 )
 
 // blobs returns n samples of c clusters, sample i of class i%c: in every view a class has a random centre, from which its
@@ -62,6 +64,13 @@ func absent(n, views int, rate float64, seed uint64) [][]bool {
 	return mask
 }
 
+// withAndWithout runs a test with the neighbours of the default preset and without.
+func withAndWithout(t *testing.T, f func(t *testing.T, neighbors int)) {
+	t.Helper()
+	t.Run("neighbours", func(t *testing.T) { f(t, 0) })
+	t.Run("no neighbours", func(t *testing.T) { f(t, None) })
+}
+
 func mustFit(t testing.TB, views []View, c Config) *Clustering {
 	t.Helper()
 	out, err := Fit(context.Background(), views, c)
@@ -69,6 +78,16 @@ func mustFit(t testing.TB, views []View, c Config) *Clustering {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// leftOut says whether case i is left out in short mode, which takes one of every few.
+func leftOut(i, few int) bool { return testing.Short() && i%few != 0 }
+
+// completed is a configuration with its defaults for n samples.
+func completed(c Config, n int) *Config {
+	c = c.withDefaults()
+	c.forSamples(n)
+	return &c
 }
 
 // sameResult fails the test unless two clusterings have the same bits, Timings and Repaired aside.
@@ -105,16 +124,33 @@ func samePredictor(t testing.TB, a, b *Predictor) {
 			t.Errorf("%s: %v, the other has %v", x.name, x.a, x.b)
 		}
 	}
-	if !slices.Equal(a.Sizes, b.Sizes) || !slices.Equal(a.dims, b.dims) || !slices.Equal(a.names, b.names) || len(a.anchors) != len(b.anchors) {
-		t.Fatal("sizes, dims, names or layers differ")
+	if !slices.Equal(a.Sizes, b.Sizes) || !slices.Equal(a.dims, b.dims) || !slices.Equal(a.names, b.names) || len(a.anchors) != len(b.anchors) ||
+		!slices.Equal(a.inputs, b.inputs) {
+		t.Fatal("sizes, dims, names, layers or inputs differ")
 	}
 	for l := range a.anchors {
-		for v := range a.dims {
-			if !slices.Equal(a.Anchors(l, v).RawMatrix().Data, b.Anchors(l, v).RawMatrix().Data) {
-				t.Errorf("anchors of layer %d, view %d differ", l, v)
+		for k := range a.inputs {
+			if !slices.Equal(a.Anchors(l, k).RawMatrix().Data, b.Anchors(l, k).RawMatrix().Data) {
+				t.Errorf("anchors of layer %d, input %d differ", l, k)
 			}
 		}
 	}
+	x, y := intakeOf(a), intakeOf(b)
+	if len(x.Tensors) != len(y.Tensors) {
+		t.Fatalf("what samples go through first: %d arrays, the other has %d", len(x.Tensors), len(y.Tensors))
+	}
+	for i, want := range x.Tensors {
+		if got := y.Tensors[i]; got.Name != want.Name || !slices.Equal(got.Shape, want.Shape) || !bytes.Equal(got.Data, want.Data) {
+			t.Errorf("what samples go through first: %s differs from %s", want.Name, got.Name)
+		}
+	}
+}
+
+// intakeOf is what is saved of what samples go through before the network.
+func intakeOf(p *Predictor) *safetensors.File {
+	f := &safetensors.File{}
+	p.model.save(f, safetensors.Float64s)
+	return f
 }
 
 func sameMatrix(t testing.TB, name string, a, b *Matrix) {

@@ -9,6 +9,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/safetensors"
 )
 
 // fittedNetwork is a trained network in its own arithmetic.
@@ -16,8 +17,8 @@ type fittedNetwork interface {
 	// run takes samples through preprocessing, layers and clusters. It fills what is not nil: labels (n), near and next
 	// (n squared distances), trust; h if it is wanted.
 	run(ctx context.Context, views []View, workers int, out *predictions) error
-	// preprocessing returns what the samples go through first.
-	preprocessing() *standardiser
+	// save appends the tensors of what the samples go through first.
+	save(f *safetensors.File, floats func(name string, x []float64, shape ...int) safetensors.Tensor)
 }
 
 // predictions receives what a fittedNetwork computes.
@@ -33,7 +34,9 @@ type predictions struct {
 type fitted[T kernel.Float] struct {
 	spec     engine.Spec
 	frozen   *engine.Frozen[T]
-	prepare  *preparer[T]
+	inputs   []Input
+	readOut  ReadOut
+	intake   intake[T]
 	clusters *kmeans.Assigner[T]
 	few      sync.Pool // of *predictWorker[T] with room for fewRows
 	many     sync.Pool // with room for predictChunk rows
@@ -47,21 +50,23 @@ const (
 )
 
 // newFitted makes the network of a predictor whose parameters are set.
-func newFitted[T kernel.Float](p *Predictor, prepare *standardiser, clusters *kmeans.Assigner[T]) (*fitted[T], error) {
-	f := &fitted[T]{spec: p.spec(), prepare: newPreparer[T](prepare, p.dims), clusters: clusters}
+func newFitted[T kernel.Float](p *Predictor, from intake[T], clusters *kmeans.Assigner[T]) (*fitted[T], error) {
+	f := &fitted[T]{spec: p.spec(), inputs: p.inputs, readOut: p.config.ReadOut, intake: from, clusters: clusters}
 	q := &engine.Params{Theta: p.Theta, Rho: p.Rho, R: p.r, U: p.u}
 	var err error
 	f.frozen, err = engine.NewFrozen[T](f.spec, q, func(l, v int) []float64 { return p.anchors[l][v].RawMatrix().Data })
 	return f, err
 }
 
-func (f *fitted[T]) preprocessing() *standardiser { return f.prepare.standardiser }
+func (f *fitted[T]) save(to *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {
+	f.intake.save(to, floats)
+}
 
 // predictWorker is the memory of one goroutine.
 type predictWorker[T kernel.Float] struct {
 	room       int
-	buffers    []rowBuffer[T] // per view
-	present    [][]bool
+	buffer     intakeBuffer[T]
+	present    [][]bool // per input
 	runner     *engine.FrozenRows[T]
 	h          []T
 	source     *kmeans.Source[T]
@@ -69,7 +74,7 @@ type predictWorker[T kernel.Float] struct {
 }
 
 func (f *fitted[T]) newWorker(room int) (*predictWorker[T], error) {
-	w := &predictWorker[T]{room: room, buffers: make([]rowBuffer[T], len(f.spec.Dims)), near: make([]float64, room), next: make([]float64, room)}
+	w := &predictWorker[T]{room: room, near: make([]float64, room), next: make([]float64, room)}
 	for range f.spec.Dims {
 		w.present = append(w.present, make([]bool, room))
 	}
@@ -105,17 +110,21 @@ func (f *fitted[T]) run(ctx context.Context, views []View, workers int, out *pre
 		}
 		defer pool.Put(w)
 		lo := c * room
-		return f.chunk(w, views, lo, min(lo+room, n), h, out)
+		return f.chunk(ctx, w, views, lo, min(lo+room, n), h, out)
 	})
 }
 
 // chunk predicts samples [lo, hi).
-func (f *fitted[T]) chunk(w *predictWorker[T], views []View, lo, hi int, h []T, out *predictions) error {
-	for v, x := range views {
+func (f *fitted[T]) chunk(ctx context.Context, w *predictWorker[T], views []View, lo, hi int, h []T, out *predictions) error {
+	inputs, err := f.intake.take(ctx, views, lo, hi, w.room, &w.buffer)
+	if err != nil {
+		return err
+	}
+	for k, x := range inputs {
 		for i := lo; i < hi; i++ {
-			w.present[v][i-lo] = x.Has(i)
+			w.present[k][i-lo] = views[f.inputs[k].View].Has(i)
 		}
-		w.runner.Use(v, f.prepare.rows(v, x, lo, hi, w.room, &w.buffers[v]))
+		w.runner.Use(k, x)
 	}
 	w.runner.Run(hi - lo)
 	if h != nil {
@@ -129,6 +138,9 @@ func (f *fitted[T]) chunk(w *predictWorker[T], views []View, lo, hi int, h []T, 
 	}
 	if out.labels == nil {
 		return nil
+	}
+	if f.readOut == UnitRows {
+		unitRowsOf(w.h[:(hi-lo)*kernel.Pad(f.spec.Anchors)], f.spec.Anchors)
 	}
 	if err := f.clusters.Assign(w.source, 0, hi-lo, out.labels[lo:hi], w.near[:hi-lo], w.next[:hi-lo]); err != nil {
 		return err

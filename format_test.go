@@ -13,17 +13,82 @@ import (
 	"github.com/largemvc/largemvc/internal/testutil"
 )
 
-// predictWithPython follows on what FORMAT.md says of prediction; the views come as CSV.
-const predictWithPython = `
+// inputsInPython follows on what FORMAT.md says of preprocessing and smoothing, for complete samples that are not equal to
+// stored ones; the views come as CSV.
+const inputsInPython = `
 import sys
-assert config["activation"] == "relu" and config["variant"] == "large" and not config["one_sided"]
-X = [np.loadtxt(name, delimiter=",", ndmin=2) for name in sys.argv[1:]]
-V, L = len(X), config["layers"]
-for v in range(V):
-    if config["preprocess"] == "sample":
-        X[v] = (X[v] - X[v].mean(1, keepdims=True)) / X[v].std(1, keepdims=True)
+views = [np.loadtxt(name, delimiter=",", ndmin=2) for name in sys.argv[1:]]
+def standardised(kind, v):
+    x = views[v]
+    if kind == "sample":
+        return (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
+    return (x - arrays[f"mean.{v}"]) * arrays[f"scale.{v}"]
+def unit(x):
+    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-300)
+def squares(a, b): # squared distances
+    return sum(((x[:, None] - y[None]) ** 2).sum(2) for x, y in zip(a, b))
+def close(d, scale):
+    return np.exp(-d / scale) if scale > 0 else 1
+inputs, n, k = training["inputs"], training["samples"], config["neighbors"]
+X = [standardised(i["preprocess"], i["view"]) for i in inputs]
+
+def joined(D, E):
+    return np.minimum(D, E) + (D + E) / 20
+def exact(q, weight, members):
+    index, square = arrays[f"neighbors.{q}"], arrays[f"neighbor_distances.{q}"]
+    D = np.zeros((n, n))
+    for i in range(n):
+        has = index[i] >= 0
+        for j, d in zip(index[i][has], square[i][has]):
+            D[i, j] = close(d, square[i][has][-1])
+    g = joined(D, D.T).sum(1)
+    far = squares([X[m] for m in members], [arrays[f"samples.{m}"] for m in members])
+    links = np.zeros(far.shape)
+    for i, d in enumerate(far):
+        D, E = np.zeros(n), np.zeros(n)
+        near = np.argsort(d, kind="stable")[:k]
+        for j in near:
+            D[j] = close(d[j], d[near[-1]])
+        for j in range(n):
+            mine = square[j][index[j] >= 0]
+            if len(mine) < k:
+                E[j] = close(d[j], max(d[j], mine[-1]))
+            elif d[j] < mine[-1]:
+                E[j] = close(d[j], max(d[j], mine[-2] if k > 1 else 0))
+        A = joined(D, E)
+        links[i] = weight * A / np.sqrt(A.sum() * np.where(g > 0, g, A))
+    return links
+def landmarks(q, weight, members):
+    far = squares([X[m] for m in members], [arrays[f"landmarks.{q}.{m}"] for m in members])
+    links, s = np.zeros(far.shape), min(5, far.shape[1] - 1)
+    for i, d in enumerate(far):
+        near = np.argsort(d, kind="stable")[:s + 1]
+        w = d[near[-1]] - d[near[:-1]]
+        links[i, near[:-1]] = w / w.sum() * np.sqrt(weight)
+    return links * arrays[f"landmark_scale.{q}"]
+
+def lifted(kind, x): # with a further feature, if there are few
+    d = x.shape[1]
+    length = {"zscore": d ** 0.5, "balanced": 1}.get(kind)
+    return np.c_[x, np.full(len(x), length)] if d < 5 and length else x
+
+if k >= 0:
+    X = [lifted(i["preprocess"], x) for i, x in zip(inputs, X)]
+    X = [unit(x) @ arrays[f"directions.{i}"].T if f"directions.{i}" in arrays else unit(x) for i, x in enumerate(X)]
+    kinds = list(dict.fromkeys(i["preprocess"] for i in inputs))
+    spaces = [(0.5 / len(kinds), [m for m, i in enumerate(inputs) if i["preprocess"] == kind]) for kind in kinds]
+    spaces += [(0.5 / len(inputs), [m]) for m in range(len(inputs))]
+    if n <= config["exact_neighbors"]:
+        links = sum(exact(q, *s) for q, s in enumerate(spaces))
     else:
-        X[v] = (X[v] - arrays[f"mean.{v}"]) * arrays[f"scale.{v}"]
+        links = np.concatenate([landmarks(q, *s) for q, s in enumerate(spaces)], axis=1)
+    X = [unit(0.5 ** max(config["filter_steps"], 0) * x + links @ arrays[f"filter.{i}"]) for i, x in enumerate(X)]
+`
+
+// predictInPython follows on what FORMAT.md says of prediction.
+const predictInPython = `
+assert config["activation"] == "relu" and config["variant"] == "large" and not config["one_sided"]
+V, L = len(X), config["layers"]
 P = lambda l, v: arrays[f"anchors.{l}.{v}"]
 relu = lambda a: np.maximum(a, 0)
 R, U = arrays["R"], arrays["U"]
@@ -42,6 +107,8 @@ for l in range(1, L + 1):
         rho = arrays["rho"][l - 1, v]
         t[v] = np.where(r > rho, 1 - relu(r - rho) / np.maximum(r, 1e-300), 1)
         Y[v] = X[v] @ P(l, v).T
+if config["read_out"] == "unit":
+    H = H / np.maximum(np.linalg.norm(H, axis=1, keepdims=True), 1e-300)
 d = ((H[:, None, :] - arrays["centroids"][None]) ** 2).sum(2)
 print(*d.argmin(1))
 print(*np.round(np.sort(d, 1)[:, 0], 6))
@@ -50,6 +117,7 @@ print(*np.round(np.sort(d, 1)[:, 0], 6))
 // The description of the model file, put to use: Python with NumPy reads a model with the program that FORMAT.md shows,
 // and predicts what the library predicts.
 func TestFormatInPython(t *testing.T) {
+	t.Parallel()
 	python := testutil.Python(t)
 	text, err := os.ReadFile("FORMAT.md")
 	if err != nil {
@@ -59,21 +127,29 @@ func TestFormatInPython(t *testing.T) {
 	if block == nil {
 		t.Fatal("FORMAT.md has no program")
 	}
+	views, _ := blobViews(60, 3, 1, 60, 9, 5, 3)
+	known, fresh := windows(views, 0, 40), windows(views, 40, 60)
 	for name, x := range map[string]struct {
-		views []View
-		c     Config
+		known, views []View // of the training, and those that are predicted
+		c            Config
 	}{
-		"three layers": {func() []View { v, _ := blobViews(40, 3, 1, 60, 9, 5, 2); return v }(), Config{Layers: 3, Anchors: 4, Rotate: RotateNever}},
-		"rotated":      {lowRankViews(40), Config{Rotate: RotateAlways, Preprocess: Balanced}},
+		"three layers":          {known, views, Config{Layers: 3, Anchors: 4, Rotate: RotateNever, Neighbors: None}},
+		"rotated":               {lowRankViews(40), lowRankViews(40), Config{Rotate: RotateAlways, Preprocess: Balanced, Neighbors: None}},
+		"exact neighbours":      {known, fresh, Config{}},
+		"all are neighbours":    {known, fresh, Config{Neighbors: 100, Preprocess: ZScore, ReadOut: PlainRows, Directions: 3}},
+		"balanced":              {known, fresh, Config{Preprocess: Balanced}},
+		"one neighbour":         {known, fresh, Config{Neighbors: 1, FilterSteps: None}},
+		"landmarks":             {known, views, Config{ExactNeighbors: None}},
+		"landmarks, directions": {known, views, Config{ExactNeighbors: None, Landmarks: 4, Directions: 4, Preprocess: PerSample}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			x.c.Clusters, x.c.Epochs, x.c.Float = 3, 5, Float64
-			model := mustFit(t, x.views, x.c)
+			model := mustFit(t, x.known, x.c)
 			if err := model.Save(filepath.Join(folder, "model.safetensors")); err != nil {
 				t.Fatal(err)
 			}
-			args := []string{"-c", string(block[1]) + predictWithPython}
+			args := []string{"-c", string(block[1]) + inputsInPython + predictInPython}
 			for v, view := range x.views {
 				var csv strings.Builder
 				for i := range view.rows {

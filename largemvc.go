@@ -68,6 +68,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *checkpoint
 		return nil, err
 	}
 	c := config.withDefaults()
+	c.forSamples(n)
 	if err := c.check(n, views); err != nil {
 		return nil, err
 	}
@@ -84,10 +85,13 @@ func fitViews(ctx context.Context, views []View, config Config, from *checkpoint
 type job[T kernel.Float] struct {
 	config    *Config
 	views     []View
+	inputs    []Input
+	sources   []View // of every input, the view that it comes from
 	data      *Data
-	x         []rows.Matrix[T]
-	rotations []*rotation // of the views; nil: none is rotated
-	prepare   *standardiser
+	x         []rows.Matrix[T] // the inputs
+	rotations []*rotation      // of the inputs; nil: none is rotated
+	prepare   *standardiser    // without neighbours
+	smooth    *smoothing[T]    // with them
 	prepared  time.Duration
 	saver     *saver    // nil without checkpoints
 	best      *runState // of the runs that are over
@@ -95,13 +99,19 @@ type job[T kernel.Float] struct {
 
 // fit prepares the views, trains every restart and keeps the best.
 func fit[T kernel.Float](ctx context.Context, views []View, c *Config, from *checkpoint, begin time.Time) (*Clustering, error) {
-	j := &job[T]{config: c, views: views, prepare: &standardiser{kind: c.Preprocess}}
+	j := &job[T]{config: c, views: views}
 	var err error
 	if j.saver, err = newSaver(ctx, views, c, from); err != nil {
 		return nil, err
 	}
 	if err := j.prepareViews(ctx); err != nil {
 		return nil, err
+	}
+	if j.saver != nil {
+		j.saver.inputs = len(j.inputs)
+	}
+	if from != nil && from.inputs != len(j.inputs) {
+		return nil, fmt.Errorf("largemvc: resuming: the views make %d inputs, in the training they made %d", len(j.inputs), from.inputs)
 	}
 	j.prepared = time.Since(begin)
 	first := 0
@@ -153,21 +163,35 @@ func fit[T kernel.Float](ctx context.Context, views []View, c *Config, from *che
 	return out, ended
 }
 
-// prepareViews measures the preprocessing on the views and applies it.
+// prepareViews makes the network's inputs of the views.
 func (j *job[T]) prepareViews(ctx context.Context) error {
-	if err := j.prepare.fit(ctx, j.views, j.config.Workers); err != nil {
-		return err
-	}
 	var err error
-	if j.x, err = standardise[T](ctx, j.views, j.prepare, j.config.Workers, j.config.Overwrite); err != nil {
-		return err
-	}
 	var lossDims []int
-	if j.rotations, lossDims, err = rotate(ctx, j.x, j.config); err != nil {
+	if j.config.Neighbors != None {
+		if j.smooth, j.x, err = newSmoothing[T](ctx, j.views, j.config); err != nil {
+			return err
+		}
+		j.inputs = j.smooth.list()
+	} else if lossDims, err = j.standardiseViews(ctx); err != nil {
 		return err
 	}
-	j.data, err = newData(j.x, presenceRows(j.views), lossDims)
+	j.sources = inputViews(j.views, j.inputs)
+	j.data, err = newData(j.x, presenceRows(j.sources), lossDims)
 	return err
+}
+
+// standardiseViews measures the preprocessing on the views and applies it. It returns the d_v of the loss, nil if they are
+// those of the inputs.
+func (j *job[T]) standardiseViews(ctx context.Context) (lossDims []int, err error) {
+	j.prepare, j.inputs = &standardiser{kind: j.config.Preprocess}, inputsOf(j.views, j.config.Preprocess)
+	if err := j.prepare.fit(ctx, j.views, j.config.Workers); err != nil {
+		return nil, err
+	}
+	if j.x, err = standardise[T](ctx, j.views, j.prepare, j.config.Workers, j.config.Overwrite); err != nil {
+		return nil, err
+	}
+	j.rotations, lossDims, err = rotate(ctx, j.x, j.config)
+	return lossDims, err
 }
 
 // joined is errors.Join that leaves a single error as it is.

@@ -231,6 +231,7 @@ func (n *literal) learnables() gorgonia.Nodes {
 
 // TestLiteralGolden: the literal graph on all cases, also those with a free E at the start.
 func TestLiteralGolden(t *testing.T) {
+	t.Parallel()
 	for _, c := range goldenModels(t) {
 		reduction := Mean
 		if c.act == SELU { // every case comes with both activations
@@ -351,6 +352,7 @@ func setRandom(t testing.TB, seed uint64, nodes gorgonia.Nodes) {
 
 // TestLazyAgainstLiteral: loss and gradients of both paths on random networks, in float64.
 func TestLazyAgainstLiteral(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		m := rapid.SampledFrom([]int{1, 2, 3, 4, 5, 16}).Draw(rt, "m") // 16: the stride of row state
 		dims := rapid.SliceOfN(rapid.IntRange(1, 9), 1, 3).Draw(rt, "dims")

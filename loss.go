@@ -11,8 +11,10 @@ import (
 type Reduction int
 
 const (
+	// PresetReduction is what the preset says in a Config, and Mean in a Model.
+	PresetReduction Reduction = iota
 	// Mean averages over the entries of the rows that have the view: w_v = 1/(n_v d_v), as torch's MSE does.
-	Mean Reduction = iota
+	Mean
 	// Sum adds them up, which gives ‖X_v − H P_v‖²_F.
 	Sum
 	// Relative takes a view's sum relative to that of the view, and the mean over views: w_v = 1/(V ‖X_v‖²_F). The loss
@@ -20,19 +22,19 @@ const (
 	Relative
 )
 
-var reductionNames = []string{"mean", "sum", "relative"}
+var reductionNames = []string{"preset", "mean", "sum", "relative"}
 
-// ParseReduction returns the reduction of that name: mean, sum or relative.
+// ParseReduction returns the reduction of that name: preset, mean, sum or relative.
 func ParseReduction(s string) (Reduction, error) {
 	i, err := parseOption("reduction", reductionNames, s)
 	return Reduction(i), err
 }
 
-// String returns mean, sum or relative.
+// String returns preset, mean, sum or relative.
 func (r Reduction) String() string { return optionName(reductionNames, int(r)) }
 
 func (r Reduction) check() error {
-	if r < Mean || r > Relative {
+	if r < PresetReduction || r > Relative {
 		return fmt.Errorf("largemvc: unknown reduction %d", int(r))
 	}
 	return nil

@@ -8,23 +8,29 @@ import (
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/neighbor"
 )
 
 // Memory is an estimate of what Fit holds at the same time, in bytes.
 type Memory struct {
-	Views   int64 // X_v in the arithmetic of the fit; the caller's own views where Config.Overwrite allows it, else a copy
-	State   int64 // what is kept for each sample in training: H, Y = XPᵀ, residuals and their derivatives
-	Network int64 // anchors and their decompositions, and the sums of the chunks of rows in work
-	Start   int64 // k-means of the start; given back before training
-	Result  int64 // labels and trust
-	Total   int64 // Views + Result + the larger of Start and State + Network
+	Views     int64 // the network's inputs in the arithmetic of the fit; the caller's own views where Config.Overwrite allows it, else a copy
+	Neighbors int64 // the graph of neighbours, and what is kept to attach new samples to it; 0 without Config.Neighbors
+	State     int64 // what is kept for each sample in training: H, Y = XPᵀ, residuals and their derivatives
+	Network   int64 // anchors and their decompositions, and the sums of the chunks of rows in work
+	Start     int64 // smoothing, and k-means of the start; given back before training
+	Result    int64 // labels and trust
+	Total     int64 // Views + Neighbors + Result + the larger of Start and State + Network
 }
 
 // String returns the total and its parts in MiB.
 func (m Memory) String() string {
 	mib := func(b int64) float64 { return float64(b) / (1 << 20) }
-	return fmt.Sprintf("%.1f MiB (views %.1f, state of the samples %.1f, network %.1f, start %.1f, result %.1f)",
-		mib(m.Total), mib(m.Views), mib(m.State), mib(m.Network), mib(m.Start), mib(m.Result))
+	neighbors := ""
+	if m.Neighbors > 0 {
+		neighbors = fmt.Sprintf("neighbours %.1f, ", mib(m.Neighbors))
+	}
+	return fmt.Sprintf("%.1f MiB (views %.1f, %sstate of the samples %.1f, network %.1f, start %.1f, result %.1f)",
+		mib(m.Total), mib(m.Views), neighbors, mib(m.State), mib(m.Network), mib(m.Start), mib(m.Result))
 }
 
 // EstimateMemory returns about how much memory Fit takes for n samples in dense views of dims[v] features. The caller's
@@ -60,18 +66,66 @@ func EstimateMemory(samples int, dims []int, config Config) (Memory, error) {
 		size = 8
 	}
 	n := int64(samples)
-	m := Memory{
-		Views:   n * int64(width) * size,
-		State:   c.stateBytes(samples, dims, int(size)),
-		Network: c.networkBytes(samples, dims, size),
-		Start:   c.startBytes(samples, width, size),
-		Result:  n * 2 * 8,
+	m := Memory{Views: n * int64(width) * size, Result: n * 2 * 8}
+	if c.Neighbors != None {
+		var strips int64
+		dims, m.Views, strips = c.inputBytes(samples, dims, size)
+		width = c.Anchors // of the rows that the start's k-means sees
+		m.Neighbors = c.neighborBytes(samples, dims, size)
+		m.State = n * int64(2*kernel.Pad(c.Anchors)+2*c.Anchors) * (size + 8) // H and Q in the loss
+		m.Start = strips
 	}
+	m.State += c.stateBytes(samples, dims, int(size))
+	m.Network = c.networkBytes(samples, dims, size)
+	m.Start = max(m.Start, c.startBytes(samples, width, size))
 	if c.Variant == Large {
 		m.Result += n * int64(len(dims)) * 8
 	}
-	m.Total = m.Views + m.Result + max(m.Start, m.State+m.Network)
+	m.Total = m.Views + m.Neighbors + m.Result + max(m.Start, m.State+m.Network)
 	return m, nil
+}
+
+// inputBytes returns the columns of the inputs that views become with neighbours, their memory, and that of the smoothing.
+func (c *Config) inputBytes(n int, dims []int, size int64) (columns []int, views, strips int64) {
+	for _, d := range dims {
+		own := 0 // columns of the view's own memory that are free
+		if c.Overwrite {
+			own = d
+			views += int64(n) * int64(d) * size
+		}
+		for range c.Preprocess.standardisations() {
+			k := d
+			if c.Directions != None && c.Directions < d {
+				k = min(c.Directions, n)
+			}
+			columns = append(columns, k)
+			if stride := neighbor.Stride(k); stride <= own {
+				own -= stride
+			} else {
+				views += int64(n) * int64(stride) * size
+			}
+		}
+	}
+	strips = int64(parallel.Workers(c.Workers)) * 3 * int64(n) * 64 * size
+	return columns, views, min(strips, max(512<<20, strips/int64(parallel.Workers(c.Workers))))
+}
+
+// neighborBytes is the memory of the graph and of what new samples need, for inputs of the given columns.
+func (c *Config) neighborBytes(n int, columns []int, size int64) int64 {
+	spaces := int64(len(columns) + len(c.Preprocess.standardisations()))
+	rows, stride := int64(n), int64(0)
+	for _, k := range columns {
+		stride += int64(neighbor.Stride(k))
+	}
+	if n <= c.ExactNeighbors { // inputs before smoothing, filter tables; lists; edges with their layout
+		k := int64(min(c.Neighbors, n))
+		return 2*rows*stride*size + rows*k*spaces*12 + rows*k*spaces*(12+size)
+	}
+	m := int64(c.Landmarks)
+	if m == 0 {
+		m = int64(min(max(n/4, 40), 1000, n))
+	}
+	return rows*nearestLandmarks*spaces*(24+2*size) + m*spaces*stride*size
 }
 
 // stateBytes is the memory of the samples' state.

@@ -25,10 +25,12 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 		config  Config
 		ownData bool
 	}{
-		{"default", 6000, []int{80, 40}, Config{Clusters: 10}, true},
-		{"float64, SELU, three layers", 3000, []int{60, 30, 8}, Config{Clusters: 5, Anchors: 12, Layers: 3, Float: Float64, Activation: SELU}, true},
-		{"rmvc, overwritten", 6000, []int{90}, Config{Clusters: 10, Variant: RMvC, Overwrite: true}, false},
-		{"wide and few", 300, []int{1500, 900}, Config{Clusters: 20, Anchors: 40, Rotate: RotateNever}, true},
+		{"default", 3000, []int{80, 40}, Config{Clusters: 10}, true},
+		{"landmarks, overwritten", 6000, []int{150, 40}, Config{Clusters: 10, ExactNeighbors: None, Directions: 60, Overwrite: true}, false},
+		{"no neighbours", 6000, []int{80, 40}, Config{Clusters: 10, Neighbors: None}, true},
+		{"float64, SELU, three layers", 3000, []int{60, 30, 8}, Config{Clusters: 5, Anchors: 12, Layers: 3, Float: Float64, Activation: SELU, Neighbors: None}, true},
+		{"rmvc, overwritten", 6000, []int{90}, Config{Clusters: 10, Variant: RMvC, Overwrite: true, Neighbors: None}, false},
+		{"wide and few", 300, []int{1500, 900}, Config{Clusters: 20, Anchors: 40, Rotate: RotateNever, Neighbors: None}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 1))
@@ -60,7 +62,7 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := m.Views + m.State + m.Network
+			want := m.Views + m.Neighbors + m.State + m.Network
 			if !test.ownData {
 				want -= m.Views // the caller had them before
 			}

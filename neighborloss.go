@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -58,7 +60,7 @@ func neighborInformation[T kernel.Float](workers int, h *gorgonia.Node, graph ne
 	if temperature == 0 {
 		temperature = defaultTemperature
 	}
-	s := information[T]{workers: workers, n: n, m: m, ld: neighbor.Stride(m), graph: graph, temperature: temperature}
+	s := information[T]{workers: workers, n: n, m: m, ld: neighbor.Stride(m), graph: graph, temperature: temperature, latest: new(latestTable[T])}
 	op := &operation{
 		label: label("neighbour information of %T %p at %g", graph, graph, temperature),
 		diff:  all(1),
@@ -71,6 +73,7 @@ func neighborInformation[T kernel.Float](workers int, h *gorgonia.Node, graph ne
 			if err != nil {
 				return nil, err
 			}
+			s.latest.put(x, t)
 			return scalar[T](-t.information / math.Log(float64(m))), nil
 		},
 		grad: func(_ int, in gorgonia.Nodes, _, g *gorgonia.Node) (*gorgonia.Node, error) {
@@ -102,9 +105,11 @@ func neighborInformationGrad[T kernel.Float](s information[T], h, g *gorgonia.No
 			if err != nil {
 				return nil, err
 			}
-			t, err := s.table(x[0])
-			if err != nil {
-				return nil, err
+			t := s.latest.take(x[0])
+			if t == nil {
+				if t, err = s.table(x[0]); err != nil {
+					return nil, err
+				}
 			}
 			dh, err := s.gradient(x[0], t, -float64(x[1][0])/math.Log(float64(s.m)))
 			return dense(dh, s.n, s.m), err
@@ -118,6 +123,32 @@ type information[T kernel.Float] struct {
 	workers, n, m, ld int
 	graph             neighbor.Operator
 	temperature       float64
+	latest            *latestTable[T]
+}
+
+// latestTable hands the table of an H over from the term to its derivative, which would make the same again.
+type latestTable[T kernel.Float] struct {
+	mutex sync.Mutex
+	h     []T
+	table *informationTable[T]
+}
+
+func (l *latestTable[T]) put(h []T, t *informationTable[T]) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.h, l.table = append(l.h[:0], h...), t
+}
+
+// take returns the table of h, nil if the latest is of another H, and forgets it.
+func (l *latestTable[T]) take(h []T) *informationTable[T] {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	t := l.table
+	l.table = nil
+	if t == nil || !slices.Equal(l.h, h) {
+		return nil
+	}
+	return t
 }
 
 // informationTable is what it makes of an H.
@@ -150,6 +181,24 @@ func (s information[T]) table(h []T) (*informationTable[T], error) {
 	}
 	t.measure(joint, s.m)
 	return t, nil
+}
+
+// ofLabels returns I/log m of clusters given by labels from 0 to m−1.
+func (s information[T]) ofLabels(ctx context.Context, labels []int) (float64, error) {
+	q, aq := make([]T, s.n*s.ld), make([]T, s.n*s.ld)
+	for i, l := range labels {
+		q[i*s.ld+l] = 1
+	}
+	if err := neighbor.Mul(ctx, s.graph, s.workers, aq, q, s.ld); err != nil {
+		return 0, err
+	}
+	joint, err := s.joint(q, aq)
+	if err != nil {
+		return 0, err
+	}
+	t := &informationTable[T]{}
+	t.measure(joint, s.m)
+	return t.information / math.Log(float64(s.m)), nil
 }
 
 // unitRow sets u to h/‖h‖ and returns ‖h‖; u = 0 for h = 0.

@@ -28,17 +28,24 @@ const (
 	metaSeal     = "sha256"
 
 	modelFormat   = "largemvc-model"
-	formatVersion = 1
+	formatVersion = 2
 	libraryName   = "github.com/largemvc/largemvc"
 )
 
 // savedTraining is what a model file says of the training, as JSON.
 type savedTraining struct {
-	Samples int         `json:"samples"`
-	Views   []savedView `json:"views"`
-	Status  string      `json:"status"`
-	Epochs  int         `json:"epochs"`
-	Restart int         `json:"restart"`
+	Samples int          `json:"samples"`
+	Views   []savedView  `json:"views"`
+	Inputs  []savedInput `json:"inputs"` // not in version 1, where they are the views
+	Status  string       `json:"status"`
+	Epochs  int          `json:"epochs"`
+	Restart int          `json:"restart"`
+}
+
+type savedInput struct {
+	View       int    `json:"view"`
+	Preprocess string `json:"preprocess"`
+	Columns    int    `json:"columns"`
 }
 
 type savedView struct {
@@ -98,11 +105,15 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	for v, d := range p.dims {
 		views[v] = savedView{p.names[v], d}
 	}
-	f, err := newFile(modelFormat, &p.config, savedTraining{p.samples, views, p.Status.String(), p.Epochs, p.Restart})
+	inputs := make([]savedInput, len(p.inputs))
+	for k, in := range p.inputs {
+		inputs[k] = savedInput{in.View, in.Preprocess.String(), in.Columns}
+	}
+	f, err := newFile(modelFormat, &p.config, savedTraining{p.samples, views, inputs, p.Status.String(), p.Epochs, p.Restart})
 	if err != nil {
 		return nil, err
 	}
-	layers, m, v := p.config.Layers, p.config.Anchors, len(p.dims)
+	layers, m, v := p.config.Layers, p.config.Anchors, len(p.inputs)
 	add := func(t safetensors.Tensor) { f.Tensors = append(f.Tensors, t) }
 	add(safetensors.Float64s("R", p.r, m, m))
 	add(safetensors.Float64s("U", p.u, m, m))
@@ -124,11 +135,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	if p.config.Float == Float32 {
 		floats = safetensors.Float32s
 	}
-	prepare := p.model.preprocessing()
-	for v, mean := range prepare.mean {
-		add(safetensors.Float64s(fmt.Sprintf("mean.%d", v), mean, len(mean)))
-		add(safetensors.Float64s(fmt.Sprintf("scale.%d", v), prepare.scale[v], len(mean)))
-	}
+	p.model.save(f, floats)
 	add(floats("centroids", p.centroids, p.Clusters, m))
 	add(safetensors.Ints("sizes", p.Sizes, p.Clusters))
 	addLosses(f, "", p.Loss, p.ViewLoss, v)
@@ -174,6 +181,9 @@ func readFile(r io.Reader, format string, training any) (*safetensors.File, *Con
 	if err := json.Unmarshal([]byte(f.Metadata[metaConfig]), &saved); err != nil {
 		return nil, nil, fmt.Errorf("its configuration: %w", err)
 	}
+	if version == 1 { // It has neither neighbours nor another read-out.
+		saved.Neighbors, saved.ReadOut = None, PlainRows.String()
+	}
 	c, err := saved.restore()
 	if err != nil {
 		return nil, nil, err
@@ -200,6 +210,9 @@ func decodePredictor(r io.Reader) (*Predictor, error) {
 		}
 		p.dims, p.names = append(p.dims, view.Features), append(p.names, view.Name)
 	}
+	if err := p.setInputs(about.Inputs); err != nil {
+		return nil, err
+	}
 	if len(p.dims) == 0 || p.Epochs < 0 || p.Restart < 0 {
 		return nil, fmt.Errorf("it has %d views, %d epochs, restart %d", len(p.dims), p.Epochs, p.Restart)
 	}
@@ -207,14 +220,13 @@ func decodePredictor(r io.Reader) (*Predictor, error) {
 		return nil, err
 	}
 	in := &tensors{file: f}
-	prepare := p.decode(in)
-	if in.err != nil {
+	if p.decode(in); in.err != nil {
 		return nil, in.err
 	}
 	if c.Float == Float64 {
-		err = revive[float64](p, prepare)
+		err = revive[float64](p, in)
 	} else {
-		err = revive[float32](p, prepare)
+		err = revive[float32](p, in)
 	}
 	if err != nil {
 		return nil, err
@@ -222,26 +234,54 @@ func decodePredictor(r io.Reader) (*Predictor, error) {
 	return p, nil
 }
 
-// decode sets what the file's tensors hold; in has the first error.
-func (p *Predictor) decode(in *tensors) *standardiser {
+// setInputs takes over what a file says of the inputs.
+func (p *Predictor) setInputs(saved []savedInput) error {
+	if p.config.Neighbors == None {
+		for v, d := range p.dims {
+			p.inputs = append(p.inputs, Input{View: v, Preprocess: p.config.Preprocess, Columns: d})
+		}
+		return nil
+	}
+	for k, s := range saved {
+		kind, err := ParsePreprocess(s.Preprocess)
+		if err != nil {
+			return err
+		}
+		if s.View < 0 || s.View >= len(p.dims) || s.Columns < 1 || s.Columns > kind.width(p.dims[s.View]) {
+			return fmt.Errorf("input %d has %d columns of view %d", k, s.Columns, s.View)
+		}
+		if slices.ContainsFunc(p.inputs, func(in Input) bool { return in.View == s.View && in.Preprocess == kind }) {
+			return fmt.Errorf("view %d is twice an input in the preprocessing %v", s.View, kind)
+		}
+		p.inputs = append(p.inputs, Input{View: s.View, Preprocess: kind, Columns: s.Columns})
+	}
+	for v := range p.dims {
+		if !slices.ContainsFunc(p.inputs, func(in Input) bool { return in.View == v }) {
+			return fmt.Errorf("view %d is no input", v)
+		}
+	}
+	return nil
+}
+
+// decode sets what the file's tensors hold of the network; in has the first error.
+func (p *Predictor) decode(in *tensors) {
 	c := &p.config
-	m, v := c.Anchors, len(p.dims)
+	m, v := c.Anchors, len(p.inputs)
 	p.r, p.u = in.floats("R", m, m), in.floats("U", m, m)
 	p.Theta = in.floats("theta", c.Layers)
 	if c.Variant == Large {
 		p.Rho = split(in.floats("rho", c.Layers, v), v)
 	}
 	p.scale = in.floats("rho_scale", v)
-	prepare := in.standardiser(c, p.dims)
 	for l := 0; l <= c.Layers && in.err == nil; l++ {
 		if l > 0 && c.Variant == RMvC {
 			p.anchors = append(p.anchors, p.anchors[0])
 			continue
 		}
 		layer := make([]*mat.Dense, v)
-		for v, d := range p.dims {
-			if a := in.floats(fmt.Sprintf("anchors.%d.%d", l, v), m, d); a != nil {
-				layer[v] = mat.NewDense(m, d, a)
+		for v, is := range p.inputs {
+			if a := in.floats(fmt.Sprintf("anchors.%d.%d", l, v), m, is.Columns); a != nil {
+				layer[v] = mat.NewDense(m, is.Columns, a)
 			}
 		}
 		p.anchors = append(p.anchors, layer)
@@ -264,14 +304,13 @@ func (p *Predictor) decode(in *tensors) *standardiser {
 	}
 	p.centroids = in.floats("centroids", p.Clusters, m)
 	p.Loss, p.ViewLoss = in.losses("", v)
-	return prepare
 }
 
 // standardiser reads the preprocessing of views of the given features.
-func (in *tensors) standardiser(c *Config, dims []int) *standardiser {
-	s := &standardiser{kind: c.Preprocess}
+func (in *tensors) standardiser(kind Preprocess, dims []int) *standardiser {
+	s := &standardiser{kind: kind}
 	for v, d := range dims {
-		if c.Preprocess == Balanced || c.Preprocess == ZScore {
+		if kind == Balanced || kind == ZScore {
 			s.mean = append(s.mean, in.floats(fmt.Sprintf("mean.%d", v), d))
 			s.scale = append(s.scale, in.floats(fmt.Sprintf("scale.%d", v), d))
 		}
@@ -279,13 +318,22 @@ func (in *tensors) standardiser(c *Config, dims []int) *standardiser {
 	return s
 }
 
-// revive makes the network of a predictor that was read.
-func revive[T kernel.Float](p *Predictor, prepare *standardiser) error {
+// revive makes the network of a predictor that was read, and reads what its samples go through first.
+func revive[T kernel.Float](p *Predictor, in *tensors) error {
+	var from intake[T]
+	if p.config.Neighbors != None {
+		from = readSmoothing[T](in, p)
+	} else if s := in.standardiser(p.config.Preprocess, p.dims); in.err == nil {
+		from = newPreparer[T](s, p.dims)
+	}
+	if in.err != nil {
+		return in.err
+	}
 	clusters, err := kmeans.NewAssigner(p.Clusters, [][]T{convert[T](p.centroids)}, []float64{1})
 	if err != nil {
 		return err
 	}
-	p.model, err = newFitted(p, prepare, clusters)
+	p.model, err = newFitted(p, from, clusters)
 	return err
 }
 

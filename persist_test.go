@@ -13,13 +13,10 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/largemvc/largemvc/internal/safetensors"
 )
 
 // savedModels are fits of all kinds, with their views.
@@ -52,21 +49,32 @@ func savedModels(t testing.TB) map[string]struct {
 			model *Clustering
 		}{views, mustFit(t, views, c)}
 	}
-	for _, v := range []Variant{Large, AMvC, RMvC} {
-		for _, a := range []Activation{ReLU, SELU} {
-			for _, f := range []Float{Float32, Float64} {
-				add(fmt.Sprintf("%v, %v, float%v", v, a, f), views, Config{Variant: v, Activation: a, Float: f})
+	for _, f := range []Float{Float32, Float64} {
+		for _, v := range []Variant{Large, AMvC, RMvC} {
+			for _, a := range []Activation{ReLU, SELU} {
+				add(fmt.Sprintf("%v, %v, float%v", v, a, f), views, Config{Variant: v, Activation: a, Float: f, Neighbors: None})
+			}
+		}
+		for name, views := range map[string][]View{"complete": views, "masked": masked} {
+			for _, exact := range []int{0, None} {
+				name := fmt.Sprintf("exact neighbours %d, %s, float%v", exact, name, f)
+				add(name, views, Config{ExactNeighbors: exact, Float: f})
+				add(name+", directions", views, Config{ExactNeighbors: exact, Float: f, Directions: 3, Neighbors: 4, FilterSteps: 2, Variant: AMvC})
 			}
 		}
 	}
 	for _, p := range []Preprocess{Balanced, ZScore, UnitNorm, Raw} {
 		add("preprocessing "+p.String(), masked, Config{Preprocess: p, Preset: Paper, Reduction: Sum})
+		add("neighbours, preprocessing "+p.String(), masked, Config{Preprocess: p, FilterSteps: None, Landmarks: 12, ExactNeighbors: None})
 	}
+	constant := slices.Clone(views)
+	constant[2] = Float64View(70, 2, slices.Repeat([]float64{1, -3}, 70))
+	add("two inputs, two inputs and one", constant, Config{})
 	add("many options", masked, Config{Anchors: 7, Layers: 3, OneSided: true, Signs: Unconstrained, Lipschitz: 2, Tolerance: 1e-3,
 		Restarts: 2, Epochs: 30, Overwrite: false, DetachAnchors: true, Start: Spectral, Progress: func(Epoch) error { return nil }})
 	add("no training", views, Config{Epochs: NoTraining, Anchors: 4, StartLabels: labels})
 	for _, f := range []Float{Float32, Float64} {
-		add("rotated, float"+f.String(), lowRankViews(70), Config{Float: f, Rotate: RotateAlways, Preprocess: ZScore})
+		add("rotated, float"+f.String(), lowRankViews(70), Config{Float: f, Rotate: RotateAlways, Preprocess: ZScore, Neighbors: None})
 	}
 	return out
 }
@@ -168,6 +176,9 @@ func TestSaveAndLoad(t *testing.T) {
 				t.Fatal(err)
 			}
 			sameMatrix(t, "H", h, x.model.H)
+			if !slices.Equal(p.Inputs(), x.model.Inputs()) {
+				t.Errorf("inputs %v, want %v", p.Inputs(), x.model.Inputs())
+			}
 			if !mat.Equal(p.R(), x.model.R()) || !mat.Equal(p.U(), x.model.U()) || !mat.Equal(p.Centroids(), x.model.Centroids()) || !mat.Equal(p.P[1], x.model.P[1]) {
 				t.Error("R, U, centroids or P differ")
 			}
@@ -178,175 +189,22 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 }
 
+// neighborModel is a fit of incomplete samples with neighbours.
+func neighborModel(t testing.TB, c Config) *Clustering {
+	t.Helper()
+	views, _ := blobViews(40, 3, 0.6, 21, 6, 4)
+	masked, err := Mask(views, absent(40, 2, 0.2, 22))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Clusters, c.Epochs = 3, 2
+	return mustFit(t, masked, c)
+}
+
 func someModel(t testing.TB) *Clustering {
 	t.Helper()
 	views, _ := blobViews(40, 3, 0.6, 21, 6, 4)
-	return mustFit(t, views, Config{Clusters: 3, Epochs: 2, Preprocess: Balanced})
-}
-
-// Whatever byte of a model is changed, and wherever it is cut off, the error says which.
-func TestLoadDamaged(t *testing.T) {
-	b := encode(t, someModel(t).Predictor)
-	if _, err := ReadPredictor(bytes.NewReader(b)); err != nil {
-		t.Fatal(err)
-	}
-	step := max(1, len(b)/2000)
-	for i := 0; i < len(b); i += step {
-		changed := slices.Clone(b)
-		changed[i] ^= 4
-		if p, err := ReadPredictor(bytes.NewReader(changed)); p != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: ") {
-			t.Fatalf("byte %d (%q) changed: %v, %v", i, b[i], p, err)
-		}
-		if p, err := ReadPredictor(bytes.NewReader(b[:i])); p != nil || err == nil || !strings.Contains(err.Error(), "truncated") {
-			t.Fatalf("cut off after %d bytes: %v, %v", i, p, err)
-		}
-	}
-	changed := slices.Clone(b)
-	changed[len(b)-1] ^= 1
-	if _, err := ReadPredictor(bytes.NewReader(changed)); err == nil || !strings.Contains(err.Error(), "was changed") {
-		t.Errorf("the last byte changed: %v", err)
-	}
-	if _, err := ReadPredictor(bytes.NewReader(append(slices.Clone(b), 'x'))); err == nil || !strings.Contains(err.Error(), "more in the file") {
-		t.Errorf("a byte too many: %v", err)
-	}
-}
-
-// Models with a right checksum and wrong content.
-func TestLoadInconsistent(t *testing.T) {
-	p := someModel(t).Predictor
-	replace := func(key, old, with string) func(*safetensors.File) {
-		return func(f *safetensors.File) {
-			if !strings.Contains(f.Metadata[key], old) {
-				t.Fatalf("%s is %s, without %s", key, f.Metadata[key], old)
-			}
-			f.Metadata[key] = strings.Replace(f.Metadata[key], old, with, 1)
-		}
-	}
-	tensor := func(name string, change func(*safetensors.Tensor)) func(*safetensors.File) {
-		return func(f *safetensors.File) { change(f.Tensor(name)) }
-	}
-	for name, x := range map[string]struct {
-		change func(*safetensors.File)
-		want   string
-	}{
-		"newer":              {replace("version", "1", "2"), "newer"},
-		"no version":         {replace("version", "1", "one"), "version"},
-		"another format":     {replace("format", "largemvc-model", "llama"), `"llama"`},
-		"no configuration":   {func(f *safetensors.File) { delete(f.Metadata, "config") }, "configuration"},
-		"no training":        {func(f *safetensors.File) { delete(f.Metadata, "training") }, "training"},
-		"unknown variant":    {replace("config", `"large"`, `"huge"`), `"huge"`},
-		"unknown activation": {replace("config", `"relu"`, `"gelu"`), `"gelu"`},
-		"unknown reduction":  {replace("config", `"mean"`, `"max"`), `"max"`},
-		"unknown status":     {replace("training", `"epoch limit"`, `"asleep"`), `"asleep"`},
-		"no clusters":        {replace("config", `"clusters":3`, `"clusters":0`), "Clusters is 0"},
-		"fewer clusters":     {replace("config", `"clusters":3`, `"clusters":2`), "3 clusters"},
-		"many anchors":       {replace("config", `"anchors":3`, `"anchors":40`), "shape"},
-		"endless layers":     {replace("config", `"layers":2`, `"layers":1000000000000`), "theta"},
-		"another variant":    {replace("config", `"large"`, `"amvc"`), ""},
-		"samples":            {replace("training", `"samples":40`, `"samples":41`), "41"},
-		"no features":        {replace("training", `"features":6`, `"features":0`), "view 0"},
-		"features":           {replace("training", `"features":6`, `"features":7`), "mean.0"},
-		"no views":           {func(f *safetensors.File) { f.Metadata["training"] = `{"samples":40,"status":"converged"}` }, "0 views"},
-		"epochs":             {replace("training", `"epochs":2`, `"epochs":-2`), "-2 epochs"},
-		"NaN":                {tensor("anchors.1.1", func(x *safetensors.Tensor) { copy(x.Data[16:], []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x7f}) }), "NaN"},
-		"shape":              {tensor("R", func(x *safetensors.Tensor) { x.Shape = []int{9} }), "R"},
-		"type":               {tensor("theta", func(x *safetensors.Tensor) { x.Dtype = "I64" }), "theta"},
-		"sizes":              {tensor("sizes", func(x *safetensors.Tensor) { x.Data[0]++ }), "samples"},
-		"negative size":      {tensor("sizes", func(x *safetensors.Tensor) { x.Data[7] = 0xff }), "cluster 0"},
-		"huge centroids":     {tensor("centroids", func(x *safetensors.Tensor) { copy(x.Data, []byte{0, 0, 0x7f, 0x7f}) }), "centroids"},
-		"missing":            {tensor("mean.1", func(x *safetensors.Tensor) { x.Name = "mean.9" }), "mean.1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f, err := p.file()
-			if err != nil {
-				t.Fatal(err)
-			}
-			x.change(f)
-			var b bytes.Buffer
-			if _, err := f.Write(&b, metaSeal); err != nil {
-				t.Fatal(err)
-			}
-			got, err := ReadPredictor(&b)
-			if x.want == "" { // a model of its own
-				if err != nil || got == nil || got.Rho != nil {
-					t.Errorf("%v, %v", got, err)
-				}
-				return
-			}
-			if got != nil || err == nil || !strings.Contains(err.Error(), x.want) {
-				t.Errorf("%v, %v, want it to say %q", got, err, x.want)
-			}
-		})
-	}
-	if _, err := Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%v", err)
-	}
-	path := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(path, []byte("this is no model at all"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("%v", err)
-	}
-}
-
-func FuzzReadPredictor(f *testing.F) {
-	p := someModel(f).Predictor
-	f.Add(encode(f, p), "", "")
-	f.Add(encode(f, p), `"anchors":3`, `"anchors":4`)
-	f.Fuzz(func(t *testing.T, b []byte, old, with string) {
-		// Past the checksum, which would stop nearly all of it, go the same bytes sealed again after a change of the text.
-		file, err := safetensors.Read(bytes.NewReader(b))
-		if err != nil {
-			return
-		}
-		if file.Metadata == nil {
-			file.Metadata = map[string]string{}
-		}
-		delete(file.Metadata, metaSeal)
-		for k, v := range file.Metadata {
-			if old != "" {
-				file.Metadata[k] = strings.ReplaceAll(v, old, with)
-			}
-		}
-		var again bytes.Buffer
-		if _, err := file.Write(&again, metaSeal); err != nil {
-			return
-		}
-		got, err := ReadPredictor(&again)
-		if err != nil {
-			return
-		}
-		one := make([]View, len(got.Dims()))
-		for v, d := range got.Dims() {
-			one[v] = Float64View(1, d, make([]float64, d))
-		}
-		if a, err := got.Assign(context.Background(), one); err == nil && (a.Labels[0] < 0 || a.Labels[0] >= got.Clusters) {
-			t.Errorf("label %d of %d clusters", a.Labels[0], got.Clusters)
-		}
-	})
-}
-
-func TestEmptyPredictor(t *testing.T) {
-	views, _ := blobViews(1, 1, 1, 1, 2)
-	for _, p := range []*Predictor{nil, {}} {
-		if _, err := p.Predict(context.Background(), views); err == nil {
-			t.Error("Predict: no error")
-		}
-		if _, err := p.Transform(context.Background(), views); err == nil {
-			t.Error("Transform: no error")
-		}
-		if _, err := p.WriteTo(io.Discard); err == nil {
-			t.Error("WriteTo: no error")
-		}
-		if err := p.Save(filepath.Join(t.TempDir(), "x")); err == nil {
-			t.Error("Save: no error")
-		}
-	}
-	p := &Predictor{}
-	if p.Anchors(0, 0) != nil || p.R() != nil || p.U() != nil || p.Centroids() != nil || len(p.Dims()) != 0 {
-		t.Error("an empty predictor has something")
-	}
+	return mustFit(t, views, Config{Clusters: 3, Epochs: 2, Preprocess: Balanced, Neighbors: None})
 }
 
 func TestSaveIsAtomic(t *testing.T) {

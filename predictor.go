@@ -18,12 +18,12 @@ type Predictor struct {
 	Clusters int   // found; fewer than asked for if the representation has fewer distinct rows
 	Sizes    []int // training samples in each cluster
 
-	P     []*mat.Dense // per view, m×d_v: the anchors of the last layer, in the coordinates of the preprocessed view
+	P     []*mat.Dense // per input, m×its columns: the anchors of the last layer, in the coordinates of the input
 	Theta []float64    // per layer
-	Rho   [][]float64  // per layer and view, as applied; nil without noise module
+	Rho   [][]float64  // per layer and input, as applied; nil without noise module
 
 	Loss     []float64   // before each step and after the last, extra loss included
-	ViewLoss [][]float64 // per entry of Loss, per view: the reconstruction alone
+	ViewLoss [][]float64 // per entry of Loss, per input: the reconstruction alone
 	Status   Status
 	Epochs   int // steps done
 	Restart  int // the run that was kept
@@ -32,18 +32,19 @@ type Predictor struct {
 	samples   int
 	dims      []int
 	names     []string
-	scale     []float64      // the unit of ρ per view
-	anchors   [][]*mat.Dense // per layer from 0, per view
+	inputs    []Input
+	scale     []float64      // the unit of ρ per input
+	anchors   [][]*mat.Dense // per layer from 0, per input
 	r, u      []float64      // m×m
 	centroids []float64      // Clusters×m
 	model     fittedNetwork
 }
 
 // newPredictor returns the predictor of a run that is over, without its parameters, anchors and clusters.
-func newPredictor(c *Config, views []View, r *runState) *Predictor {
+func newPredictor(c *Config, views []View, inputs []Input, r *runState) *Predictor {
 	p := &Predictor{
 		Loss: r.loss, ViewLoss: r.viewLoss, Status: r.status, Epochs: r.epochs, Restart: r.restart,
-		config: c.withoutData(), samples: views[0].rows, scale: r.begin.scale,
+		config: c.withoutData(), samples: views[0].rows, inputs: inputs, scale: r.begin.scale,
 	}
 	for _, x := range views {
 		p.dims, p.names = append(p.dims, x.cols), append(p.names, x.name)
@@ -69,8 +70,12 @@ func (p *Predictor) setParameters(q *engine.Params) {
 // spec is the shape of the network.
 func (p *Predictor) spec() engine.Spec {
 	c := &p.config
+	dims := make([]int, len(p.inputs))
+	for k, in := range p.inputs {
+		dims[k] = in.Columns
+	}
 	return engine.Spec{
-		Samples: p.samples, Dims: p.dims, Anchors: c.Anchors, Layers: c.Layers, Noise: c.Variant == Large, Anchored: c.Variant != RMvC,
+		Samples: p.samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Noise: c.Variant == Large, Anchored: c.Variant != RMvC,
 		Represent: engine.Activation(c.Activation), Shrink: engine.Activation(c.Activation), OneSided: c.OneSided, Workers: 1,
 	}
 }
@@ -85,16 +90,19 @@ func (p *Predictor) Samples() int { return p.samples }
 // Dims returns d_v of every view, in a new slice.
 func (p *Predictor) Dims() []int { return slices.Clone(p.dims) }
 
+// Inputs returns what the network sees of the views, in a new slice.
+func (p *Predictor) Inputs() []Input { return slices.Clone(p.inputs) }
+
 // ViewNames returns the names of the training views, "" for those without one, in a new slice.
 func (p *Predictor) ViewNames() []string { return slices.Clone(p.names) }
 
-// Anchors returns P_v of layer l, from 0 (the start) to L, m×d_v, in the coordinates of the preprocessed view; nil if
-// there is no such layer or view.
-func (p *Predictor) Anchors(l, v int) *mat.Dense {
-	if l < 0 || l >= len(p.anchors) || v < 0 || v >= len(p.dims) {
+// Anchors returns the anchors of an input (a view, without neighbours) in layer l, from 0 (the start) to L, m×its columns;
+// nil if there is no such layer or input.
+func (p *Predictor) Anchors(l, input int) *mat.Dense {
+	if l < 0 || l >= len(p.anchors) || input < 0 || input >= len(p.inputs) {
 		return nil
 	}
-	return p.anchors[l][v]
+	return p.anchors[l][input]
 }
 
 // R and U return the m×m matrices of the Represent module, in new memory.
@@ -110,7 +118,7 @@ func (p *Predictor) square(x []float64) *mat.Dense {
 	return mat.NewDense(p.config.Anchors, p.config.Anchors, slices.Clone(x))
 }
 
-// Centroids returns the centres of the clusters in H, Clusters×m, in new memory.
+// Centroids returns the centres of the clusters in H, or in its rows at norm 1 (Config.ReadOut), Clusters×m, in new memory.
 func (p *Predictor) Centroids() *mat.Dense {
 	if p.Clusters == 0 {
 		return nil
@@ -131,12 +139,13 @@ func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
 // Assignments are the clusters of samples, and how sure they are.
 type Assignments struct {
 	Labels []int
-	// Near and Next are the squared distances in H to the nearest and the next nearest centroid (+Inf if there is only
+	// Near and Next are the squared distances in H, or in its rows at norm 1 (Config.ReadOut), to the nearest and the next nearest centroid (+Inf if there is only
 	// one): the closer their ratio to 1, the less sure the label.
 	Near, Next []float64
 }
 
-// Assign is Predict with the distances to the two nearest centroids. For one sample it takes microseconds.
+// Assign is Predict with the distances to the two nearest centroids. For one sample it takes microseconds, with
+// Config.Neighbors besides the time of its distances to the stored samples or landmarks.
 func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, error) {
 	if err := p.check(ctx, views); err != nil {
 		return nil, err

@@ -3,17 +3,19 @@ package largemvc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // The same sample has the same bits alone, in any company and at any place, from many goroutines at once, and whatever
 // holds it.
 func TestPredictConcurrently(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	dims := []int{30, 17, 3}
 	views, _ := blobViews(900, 5, 1, 40, dims...)
@@ -21,7 +23,10 @@ func TestPredictConcurrently(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []Config{{}, {Float: Float64, Activation: SELU, Preprocess: Balanced, Anchors: 20}} {
+	for _, c := range []Config{
+		{}, {ExactNeighbors: None, Directions: 12},
+		{Neighbors: None}, {Neighbors: None, Float: Float64, Activation: SELU, Preprocess: Balanced, Anchors: 20},
+	} {
 		c.Clusters, c.Epochs = 5, 3
 		model := mustFit(t, masked, c)
 		want, err := model.Assign(ctx, masked)
@@ -33,7 +38,7 @@ func TestPredictConcurrently(t *testing.T) {
 			wg.Add(1)
 			go func() {
 				defer wg.Done()
-				for i := g; i < 900; i += 12 {
+				for i := g; i < 900; i += 36 {
 					size := 1 + (i*7+g)%20 // both sides of fewRows
 					lo := min(i, 900-size)
 					got, err := model.Assign(ctx, sliceViews(masked, lo, lo+size))
@@ -69,28 +74,38 @@ func sliceViews(views []View, lo, hi int) []View {
 	return out
 }
 
-// Distances are those in H, by hand.
+// Distances are those in H or in its unit rows, by hand.
 func TestAssignDistances(t *testing.T) {
 	views, _ := blobViews(60, 4, 0.8, 41, 9, 5)
-	model := mustFit(t, views, Config{Clusters: 4, Epochs: 3, Float: Float64})
-	a, err := model.Assign(context.Background(), views)
-	if err != nil {
-		t.Fatal(err)
-	}
-	centroids := model.Centroids()
-	for i, label := range a.Labels {
-		var d []float64
-		for k := range model.Clusters {
-			sum := 0.0
-			for j, h := range model.H.Row(nil, i) {
-				sum += (h - centroids.At(k, j)) * (h - centroids.At(k, j))
-			}
-			d = append(d, sum)
+	for _, c := range []Config{{ReadOut: PlainRows}, {ReadOut: UnitRows}, {}, {Preset: Paper}} {
+		c.Clusters, c.Epochs, c.Float = 4, 3, Float64
+		model := mustFit(t, views, c)
+		a, err := model.Assign(context.Background(), views)
+		if err != nil {
+			t.Fatal(err)
 		}
-		nearest := slices.Index(d, slices.Min(d))
-		slices.Sort(d)
-		if label != nearest || math.Abs(a.Near[i]-d[0]) > 1e-12 || math.Abs(a.Next[i]-d[1]) > 1e-12 {
-			t.Errorf("sample %d: label %d at %v and %v, want %d at %v", i, label, a.Near[i], a.Next[i], nearest, d[:2])
+		centroids := model.Centroids()
+		for i, label := range a.Labels {
+			h := model.H.Row(nil, i)
+			if c.ReadOut == UnitRows || c.ReadOut == PresetReadOut && c.Preset == Default {
+				norm := math.Sqrt(kernel.SumSquares(h, 0))
+				for j := range h {
+					h[j] /= norm
+				}
+			}
+			var d []float64
+			for k := range model.Clusters {
+				sum := 0.0
+				for j, h := range h {
+					sum += (h - centroids.At(k, j)) * (h - centroids.At(k, j))
+				}
+				d = append(d, sum)
+			}
+			nearest := slices.Index(d, slices.Min(d))
+			slices.Sort(d)
+			if label != nearest || math.Abs(a.Near[i]-d[0]) > 1e-12 || math.Abs(a.Next[i]-d[1]) > 1e-12 {
+				t.Errorf("read-out %v, sample %d: label %d at %v and %v, want %d at %v", c.ReadOut, i, label, a.Near[i], a.Next[i], nearest, d[:2])
+			}
 		}
 	}
 	one := mustFit(t, views, Config{Clusters: 1, Epochs: 1})
@@ -102,7 +117,15 @@ func TestAssignDistances(t *testing.T) {
 // Samples of one view alone, which no training sample was.
 func TestPredictNewMasks(t *testing.T) {
 	views, classes := blobViews(120, 3, 0.1, 42, 12, 8, 6)
-	model := mustFit(t, views, Config{Clusters: 3, Epochs: 10})
+	for _, c := range []Config{{}, {ExactNeighbors: None}, {Neighbors: None}} {
+		c.Clusters, c.Epochs = 3, 10
+		model := mustFit(t, views, c)
+		checkNewMasks(t, views, classes, model)
+	}
+}
+
+func checkNewMasks(t *testing.T, views []View, classes []int, model *Clustering) {
+	t.Helper()
 	none, all := make([]bool, 120), slices.Repeat([]bool{true}, 120)
 	for only := range views {
 		part := slices.Clone(views)
@@ -117,7 +140,7 @@ func TestPredictNewMasks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if ari, err := ARI(classes, labels); err != nil || ari < 0.9 {
-			t.Errorf("view %d alone: ARI %v, %v", only, ari, err)
+			t.Errorf("view %d alone, neighbours %d: ARI %v, %v", only, model.Config().Neighbors, ari, err)
 		}
 	}
 }
@@ -167,7 +190,7 @@ func TestPredictAllocations(t *testing.T) {
 		t.Skip("the race detector empties pools, so that their content is allocated again")
 	}
 	views, _ := blobViews(200, 4, 1, 44, 200, 90)
-	model := mustFit(t, views, Config{Clusters: 4, Epochs: 1})
+	model := mustFit(t, views, Config{Clusters: 4, Epochs: 1, Neighbors: None})
 	one := sampleViews(views, 7)
 	ctx := context.Background()
 	allocations := testing.AllocsPerRun(200, func() {
@@ -193,8 +216,11 @@ func BenchmarkAssignOne(b *testing.B) {
 	views, _ := blobViews(1000, 10, 1, 45, dims...)
 	masked := slices.Clone(views)
 	masked[0] = views[0].WithPresent(make([]bool, 1000))
-	for _, preprocess := range []Preprocess{PerSample, Balanced} {
-		model := mustFit(b, views, Config{Clusters: 10, Epochs: 2, Preprocess: preprocess})
+	for kind, c := range map[string]Config{
+		"neighbours": {}, "landmarks": {ExactNeighbors: None}, "sample": {Neighbors: None}, "balanced": {Neighbors: None, Preprocess: Balanced},
+	} {
+		c.Clusters, c.Epochs = 10, 2
+		model := mustFit(b, views, c)
 		for name, from := range map[string][]View{"complete": views, "incomplete": masked} {
 			one := make([]View, len(views))
 			for v, x := range sampleViews(from, 5) {
@@ -204,7 +230,7 @@ func BenchmarkAssignOne(b *testing.B) {
 				}
 				one[v] = Float32View(1, x.cols, single).WithPresent(x.present)
 			}
-			b.Run(fmt.Sprintf("%v/%s", preprocess, name), func(b *testing.B) {
+			b.Run(kind+"/"+name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					if _, err := model.Assign(context.Background(), one); err != nil {

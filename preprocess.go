@@ -2,6 +2,7 @@ package largemvc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -321,9 +322,12 @@ func (s *standardiser) nothingLeft(x View, v int) error {
 		if x.cols == 1 {
 			hint = " (it has a single feature: use Preprocess Balanced)"
 		}
-		return fmt.Errorf("largemvc: %s has nothing to cluster: every sample is constant over its features%s", x.label(v), hint)
+		return fmt.Errorf("largemvc: %s has %w: every sample is constant over its features%s", x.label(v), errNothingLeft, hint)
 	case Balanced, ZScore:
-		return fmt.Errorf("largemvc: %s has nothing to cluster: every feature is constant over the samples", x.label(v))
+		return fmt.Errorf("largemvc: %s has %w: every feature is constant over the samples", x.label(v), errNothingLeft)
 	}
-	return fmt.Errorf("largemvc: %s has nothing to cluster: every value is zero", x.label(v))
+	return fmt.Errorf("largemvc: %s has %w: every value is zero", x.label(v), errNothingLeft)
 }
+
+// errNothingLeft is that of a view that is zero everywhere after preprocessing.
+var errNothingLeft = errors.New("nothing to cluster")

@@ -203,7 +203,7 @@ func TestPreprocessOfConstants(t *testing.T) {
 			}
 		}
 	}
-	_, err := Fit(context.Background(), []View{Float64View(4, 1, []float64{1, 2, 3, 4})}, Config{Clusters: 2})
+	_, err := Fit(context.Background(), []View{Float64View(4, 1, []float64{1, 2, 3, 4})}, Config{Clusters: 2, Neighbors: None})
 	if err == nil || !strings.Contains(err.Error(), "a single feature: use Preprocess Balanced") {
 		t.Errorf("one feature: %v", err)
 	}
@@ -216,7 +216,7 @@ func TestPreprocessOfConstants(t *testing.T) {
 	}
 	mask := []bool{true, false, true, false, true, false, true}
 	views := []View{Float64View(n, d, part).WithPresent(mask), Float64View(n, d, countRows(n, d, 4))}
-	if _, err := Fit(context.Background(), views, Config{Clusters: 2}); err == nil || !strings.Contains(err.Error(), "view 0 has nothing to cluster") {
+	if _, err := Fit(context.Background(), views, Config{Clusters: 2, Preprocess: PerSample}); err == nil || !strings.Contains(err.Error(), "view 0 has nothing to cluster") {
 		t.Errorf("constant where present: %v", err)
 	}
 }
@@ -251,14 +251,14 @@ func TestOverwrite(t *testing.T) {
 		sparse := sparseOf[float32](n, d, x)
 		values := slices.Clone(sparse.sparse.f32)
 		views := []View{Float32View(n, d, f32), Float64View(n, d, f64), MatrixView(mat.NewDense(n, d, other)), sparse}
-		before := mustFit(t, views, Config{Clusters: 3, Epochs: 2, Float: float, Rotate: RotateNever})
+		before := mustFit(t, views, Config{Clusters: 3, Epochs: 2, Float: float, Rotate: RotateNever, Neighbors: None})
 		if !slices.Equal(f32, single) || !slices.Equal(f64, x) || !slices.Equal(other, x) {
 			t.Fatal("Fit changed views without Overwrite")
 		}
 		for _, rotate := range []Rotation{RotateNever, RotateAlways} {
 			copy(f32, single)
 			copy(f64, x)
-			after := mustFit(t, views, Config{Clusters: 3, Epochs: 2, Float: float, Overwrite: true, Rotate: rotate})
+			after := mustFit(t, views, Config{Clusters: 3, Epochs: 2, Float: float, Overwrite: true, Rotate: rotate, Neighbors: None})
 			if rotate == RotateNever {
 				sameMatrix(t, "H", before.H, after.H)
 			}

@@ -180,7 +180,7 @@ func (j *job[T]) represent(ctx context.Context, p *Predictor) (h []T, trust [][]
 	for _, x := range j.views {
 		prepare.applied = append(prepare.applied, inPlace[T](x, j.config.Overwrite))
 	}
-	f, err := newFitted[T](p, &prepare, nil)
+	f, err := newFitted(p, newPreparer[T](&prepare, p.dims), nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -30,6 +30,7 @@ func fewSamples(n, c int, seed uint64) (views []View, classes []int) {
 func rotationsOf(t testing.TB, views []View, c Config) []int {
 	t.Helper()
 	ctx := context.Background()
+	c.Neighbors = None
 	c = c.withDefaults()
 	s := &standardiser{kind: c.Preprocess}
 	if err := s.fit(ctx, views, 2); err != nil {
@@ -78,7 +79,7 @@ func TestRotationChoice(t *testing.T) {
 		"auto, overwritten": {Config{Overwrite: true}, []int{40, 0, 9}},
 	} {
 		test.config.Clusters = 5
-		if test.config.Preprocess == PerSample {
+		if test.config.Preprocess == PresetPreprocess {
 			test.config.Preprocess = Raw
 		}
 		if got := rotationsOf(t, few, test.config); !slices.Equal(got, test.want) {
@@ -181,7 +182,7 @@ func TestRotatedFit(t *testing.T) {
 		for _, variant := range []Variant{Large, AMvC, RMvC} {
 			for float, tol := range map[Float]float64{Float32: 2e-5, Float64: 1e-11} {
 				t.Run(fmt.Sprintf("%s, %v, float%v", name, variant, float), func(t *testing.T) {
-					config := Config{Clusters: c, Epochs: 12, Variant: variant, Float: float, StartLabels: classes, Preprocess: UnitNorm}
+					config := Config{Clusters: c, Epochs: 12, Variant: variant, Float: float, StartLabels: classes, Preprocess: UnitNorm, Neighbors: None}
 					config.Rotate = RotateNever
 					want := mustFit(t, views, config)
 					config.Rotate = RotateAlways
@@ -208,7 +209,7 @@ func TestRotatedFit(t *testing.T) {
 
 func TestRotatedFitDoesNotDependOnWorkersOrMemory(t *testing.T) {
 	views, _ := fewSamples(70, 4, 79)
-	config := Config{Clusters: 4, Epochs: 6, Float: Float64, Rotate: RotateAlways, Workers: 1}
+	config := Config{Clusters: 4, Epochs: 6, Float: Float64, Rotate: RotateAlways, Workers: 1, Neighbors: None}
 	one := mustFit(t, views, config)
 	config.Workers = 3
 	three := mustFit(t, views, config)
@@ -252,7 +253,7 @@ func BenchmarkRotate(b *testing.B) {
 				views, _ := realSet(b, name)
 				var epoch, prepare float64
 				for b.Loop() {
-					c := mustFit(b, views, Config{Clusters: 5, Rotate: r})
+					c := mustFit(b, views, Config{Clusters: 5, Rotate: r, Neighbors: None})
 					epoch, prepare = c.Timings.Epoch.Seconds(), c.Timings.Prepare.Seconds()
 				}
 				b.ReportMetric(1e3*epoch, "ms/epoch")

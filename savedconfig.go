@@ -32,8 +32,16 @@ type savedConfig struct {
 	Tolerance       float64 `json:"tolerance"`
 	Patience        int     `json:"patience"`
 	KMeansStarts    int     `json:"kmeans_starts"`
+	ReadOut         string  `json:"read_out"`
 	CheckpointEvery int     `json:"checkpoint_every"`
 	Rotate          string  `json:"rotate"`
+	Neighbors       int     `json:"neighbors"`
+	Directions      int     `json:"directions"`
+	FilterSteps     int     `json:"filter_steps"`
+	NeighborWeight  float64 `json:"neighbor_weight"`
+	Temperature     float64 `json:"temperature"`
+	ExactNeighbors  int     `json:"exact_neighbors"`
+	Landmarks       int     `json:"landmarks"`
 }
 
 // saveConfig returns what files hold of a configuration with its defaults: all but functions, values as large as the
@@ -45,7 +53,9 @@ func saveConfig(c *Config) savedConfig {
 		Preprocess: c.Preprocess.String(), Start: c.Start.String(), Float: c.Float.String(), Workers: c.Workers, Theta0: c.Theta0,
 		Rho0: c.Rho0, RhoScale: c.RhoScale.String(), Signs: c.Signs.String(), OneSided: c.OneSided, Lipschitz: c.Lipschitz,
 		Reduction: c.Reduction.String(), DetachAnchors: c.DetachAnchors, Tolerance: c.Tolerance, Patience: c.Patience,
-		KMeansStarts: c.KMeansStarts, CheckpointEvery: c.CheckpointEvery, Rotate: c.Rotate.String(),
+		KMeansStarts: c.KMeansStarts, ReadOut: c.ReadOut.String(), CheckpointEvery: c.CheckpointEvery, Rotate: c.Rotate.String(),
+		Neighbors: c.Neighbors, Directions: c.Directions, FilterSteps: c.FilterSteps, NeighborWeight: c.NeighborWeight,
+		Temperature: c.Temperature, ExactNeighbors: c.ExactNeighbors, Landmarks: c.Landmarks,
 	}
 }
 
@@ -55,9 +65,10 @@ func (s *savedConfig) restore() (*Config, error) {
 		Clusters: s.Clusters, Anchors: s.Anchors, Layers: s.Layers, Epochs: s.Epochs, LearningRate: s.LearningRate, Seed: s.Seed,
 		Restarts: s.Restarts, Workers: s.Workers, Theta0: s.Theta0, Rho0: s.Rho0, OneSided: s.OneSided, Lipschitz: s.Lipschitz,
 		DetachAnchors: s.DetachAnchors, Tolerance: s.Tolerance, Patience: s.Patience, KMeansStarts: s.KMeansStarts,
-		CheckpointEvery: s.CheckpointEvery,
+		CheckpointEvery: s.CheckpointEvery, Neighbors: s.Neighbors, Directions: s.Directions, FilterSteps: s.FilterSteps,
+		NeighborWeight: s.NeighborWeight, Temperature: s.Temperature, ExactNeighbors: s.ExactNeighbors, Landmarks: s.Landmarks,
 	}
-	var errs [10]error
+	var errs [11]error
 	c.Variant, errs[0] = ParseVariant(s.Variant)
 	c.Preset, errs[1] = ParsePreset(s.Preset)
 	c.Preprocess, errs[2] = ParsePreprocess(s.Preprocess)
@@ -66,6 +77,7 @@ func (s *savedConfig) restore() (*Config, error) {
 	c.RhoScale, errs[5] = ParseRhoScale(s.RhoScale)
 	c.Signs, errs[6] = ParseSigns(s.Signs)
 	c.Rotate, errs[9] = ParseRotation(s.Rotate)
+	c.ReadOut, errs[10] = ParseReadOut(s.ReadOut)
 	switch s.Activation {
 	case ReLU.String():
 	case SELU.String():

@@ -89,7 +89,7 @@ func TestSparseIsDense(t *testing.T) {
 				for float, tol := range map[Float]float64{Float32: 1e-5, Float64: 1e-12} {
 					name := fmt.Sprintf("%v, %v, masked %v, float%v", preprocess, variant, masked, float)
 					t.Run(name, func(t *testing.T) {
-						config := Config{Clusters: c, Epochs: 15, Preprocess: preprocess, Variant: variant, Float: float, StartLabels: classes, Rotate: RotateNever}
+						config := Config{Clusters: c, Epochs: 15, Preprocess: preprocess, Variant: variant, Float: float, StartLabels: classes, Rotate: RotateNever, Neighbors: None}
 						a, b := sparse, dense
 						if masked {
 							var err error
@@ -106,6 +106,42 @@ func TestSparseIsDense(t *testing.T) {
 					})
 				}
 			}
+		}
+	}
+}
+
+// With neighbours too, sparse views give what dense ones give, where no two distances are equal: then rounding decides who is
+// nearer.
+func TestSparseIsDenseWithNeighbors(t *testing.T) {
+	const n, c = 150, 4
+	dims := []int{60, 90}
+	x, classes := topics(n, c, 0.12, 69, dims...)
+	rng := rand.New(rand.NewPCG(69, 1))
+	for v := range x {
+		for i := range x[v] {
+			x[v][i] *= 1 + rng.Float64()
+		}
+	}
+	dense, sparse := bothKinds[float64](x, dims...)
+	mask := absent(n, len(dims), 0.3, 62)
+	for _, config := range []Config{{}, {Preprocess: UnitNorm, Directions: 20}, {ExactNeighbors: None, Directions: 20}, {ExactNeighbors: None, Preprocess: Balanced, Variant: AMvC}} {
+		for _, masked := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v, landmarks %v, masked %v", config.Preprocess, config.ExactNeighbors == None, masked), func(t *testing.T) {
+				config.Clusters, config.Epochs, config.Float, config.StartLabels = c, 10, Float64, classes
+				a, b := sparse, dense
+				if masked {
+					var err error
+					if a, err = Mask(a, mask); err != nil {
+						t.Fatal(err)
+					}
+					if b, err = Mask(b, mask); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got := mustFit(t, a, config)
+				closeFits(t, got, mustFit(t, b, config), 1e-10)
+				checkSparsePredict(t, a, got)
+			})
 		}
 	}
 }
@@ -149,8 +185,10 @@ func checkSparsePredict(t testing.TB, views []View, c *Clustering) {
 }
 
 // Every start finds the classes of sparse views, from float64 entries too; sparse, dense and masked views go together.
-func TestSparseStarts(t *testing.T) {
-	const n, c = 300, 5
+func TestSparseStarts(t *testing.T) { withAndWithout(t, testSparseStarts) }
+
+func testSparseStarts(t *testing.T, neighbors int) {
+	const n, c = 250, 5
 	dims := []int{150, 80, 40}
 	x, classes := topics(n, c, 0.1, 63, dims...)
 	dense, sparse := bothKinds[float64](x, dims...)
@@ -160,21 +198,23 @@ func TestSparseStarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, views := range map[string][]View{"sparse": sparse, "mixed": mixed, "masked": masked} {
-		for _, method := range []StartMethod{JointKMeans, Spectral, PerView} {
-			got := mustFit(t, views, Config{Clusters: c, Start: method, Epochs: 10})
+		for _, method := range []StartMethod{JointKMeans, Spectral, PerView, ScaledSpectral} {
+			got := mustFit(t, views, Config{Clusters: c, Start: method, Epochs: 5, Neighbors: neighbors})
 			if acc := agree(t, got.StartLabels, classes); acc < 0.95 && (name != "masked" || method == JointKMeans) {
 				t.Errorf("%s, %v: the start labels agree with the classes in %.3f", name, method, acc)
 			}
 			checkResult(t, views, got)
 		}
 	}
-	one := mustFit(t, sparse, Config{Clusters: c, Epochs: 5, Workers: 1})
-	three := mustFit(t, sparse, Config{Clusters: c, Epochs: 5, Workers: 3})
+	one := mustFit(t, sparse, Config{Clusters: c, Epochs: 5, Workers: 1, Neighbors: neighbors})
+	three := mustFit(t, sparse, Config{Clusters: c, Epochs: 5, Workers: 3, Neighbors: neighbors})
 	sameResult(t, one, &Clustering{Predictor: three.Predictor, Labels: three.Labels, H: three.H, Trust: three.Trust, StartLabels: three.StartLabels})
 }
 
 // Absent rows of a sparse view count for nothing, whatever they hold.
-func TestSparseAbsentRowsAreNotRead(t *testing.T) {
+func TestSparseAbsentRowsAreNotRead(t *testing.T) { withAndWithout(t, testSparseAbsentRows) }
+
+func testSparseAbsentRows(t *testing.T, neighbors int) {
 	const n, c = 90, 3
 	dims := []int{40, 30}
 	x, _ := topics(n, c, 0.15, 65, dims...)
@@ -196,7 +236,7 @@ func TestSparseAbsentRowsAreNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		for preprocess := PerSample; preprocess <= Raw; preprocess++ {
-			results = append(results, mustFit(t, views, Config{Clusters: c, Epochs: 4, Preprocess: preprocess}))
+			results = append(results, mustFit(t, views, Config{Clusters: c, Epochs: 4, Preprocess: preprocess, Neighbors: neighbors}))
 		}
 	}
 	for i, r := range results[5:] {
@@ -253,12 +293,12 @@ func textViews(sparse bool) (views []View, classes []int) {
 // Text in compressed rows is trained in a tenth of the memory of the same in full, the fit's own state included.
 func TestSparseMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("holds 200 MiB")
+		t.Skip("short mode: it holds 200 MiB")
 	}
 	held := func(sparse bool) float64 {
 		before, most := liveBytes(), int64(0)
 		views, classes := textViews(sparse)
-		config := Config{Clusters: textShape.clusters, Epochs: 2, StartLabels: classes, Rotate: RotateNever, Workers: 2}
+		config := Config{Clusters: textShape.clusters, Epochs: 2, StartLabels: classes, Rotate: RotateNever, Neighbors: None, Workers: 2}
 		config.Progress = func(Epoch) error { most = max(most, liveBytes()-before); return nil }
 		mustFit(t, views, config)
 		return float64(most) / (1 << 20)
@@ -308,7 +348,7 @@ func BenchmarkSparse(b *testing.B) {
 		b.Run(kind.name, func(b *testing.B) {
 			var epoch, start float64
 			for b.Loop() {
-				c := mustFit(b, kind.views, Config{Clusters: textShape.clusters, Rotate: RotateNever})
+				c := mustFit(b, kind.views, Config{Clusters: textShape.clusters, Rotate: RotateNever, Neighbors: None})
 				epoch, start = c.Timings.Epoch.Seconds(), c.Timings.Start.Seconds()
 			}
 			b.ReportMetric(1e3*epoch, "ms/epoch")

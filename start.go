@@ -13,6 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
+	"github.com/largemvc/largemvc/neighbor"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/tensor"
 )
@@ -24,8 +25,9 @@ type startingPoint struct {
 	scale   []float64   // the unit of ρ per view
 }
 
-// start finds the first anchors of the preprocessed views by the configured method.
-func start[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []View, c *Config, seed uint64) (*startingPoint, error) {
+// start finds the first anchors of the preprocessed views by the configured method. graph is that of the samples'
+// neighbours if it has a say, else nil.
+func start[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []View, graph neighbor.Operator, c *Config, seed uint64) (*startingPoint, error) {
 	s := &startingPoint{}
 	perView := make([][]int, len(x)) // the labels that view v's anchors come from
 	switch {
@@ -45,7 +47,7 @@ func start[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []View
 		s.labels = slices.Clone(c.StartLabels)
 	default:
 		var err error
-		if s.labels, err = startLabels(ctx, x, views, c, seed, perView); err != nil {
+		if s.labels, err = startLabels(ctx, x, views, graph, c, seed, perView); err != nil {
 			return nil, err
 		}
 	}
@@ -107,14 +109,14 @@ func dropNoise(sums []float64, m, d int) error {
 }
 
 // startLabels clusters the samples for the start; PerView fills perView too.
-func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []View, c *Config, seed uint64, perView [][]int) ([]int, error) {
+func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []View, graph neighbor.Operator, c *Config, seed uint64, perView [][]int) ([]int, error) {
 	cfg := kmeans.Config{Clusters: c.Anchors, Starts: c.KMeansStarts, Seed: seed, Workers: c.Workers}
 	joint := make([]kmeans.View[T], len(x))
 	for v := range x {
 		joint[v] = kmeans.View[T]{Rows: x[v], Weight: 1, Present: views[v].present}
 	}
 	switch c.Start {
-	case Spectral:
+	case Spectral, ScaledSpectral:
 		n, _ := x[0].Dims()
 		total := 0
 		for _, xv := range x {
@@ -132,16 +134,21 @@ func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views 
 		}
 		ld := kernel.Pad(rank)
 		for i := range n {
+			row := u[i*ld : i*ld+rank]
+			if c.Start == ScaledSpectral {
+				scaleSingular(row, basis.S)
+				continue
+			}
 			for j, s := range basis.S {
 				if s > 0 {
-					u[i*ld+j] = T(float64(u[i*ld+j]) / s)
+					row[j] = T(float64(row[j]) / s)
 				}
 			}
 		}
 		joint = []kmeans.View[T]{{Rows: rows.NewDense(n, rank, ld, u), Weight: 1}}
 	case PerView:
 		for v := range x {
-			labels, err := runKMeans(ctx, cfg, joint[v])
+			labels, _, err := runKMeans(ctx, cfg, joint[v])
 			if err != nil {
 				return nil, err
 			}
@@ -149,26 +156,84 @@ func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views 
 		}
 		return perView[0], nil
 	}
-	return runKMeans(ctx, cfg, joint...)
+	if graph != nil {
+		return mostSharedKMeans(ctx, cfg, graph, joint...)
+	}
+	labels, _, err := runKMeans(ctx, cfg, joint...)
+	return labels, err
 }
 
-func runKMeans[T kernel.Float](ctx context.Context, cfg kmeans.Config, views ...kmeans.View[T]) ([]int, error) {
+const (
+	// nearlyLowest is the inertia, relative to the lowest of all starts, up to which a start counts as good as that.
+	nearlyLowest = 1.1
+	// sharedStarts is the number of starts, times Config.KMeansStarts, that are compared by their neighbours: the best by
+	// that may be rare, and the rows have no more than m columns.
+	sharedStarts = 3
+)
+
+// mostSharedKMeans is runKMeans that keeps, of the starts of nearly the lowest inertia, the one whose clusters tell most about
+// those of neighbours (NeighborInformation): inertia alone likes clusters of equal extent, whatever lies between them.
+func mostSharedKMeans[T kernel.Float](ctx context.Context, cfg kmeans.Config, graph neighbor.Operator, views ...kmeans.View[T]) ([]int, error) {
+	s := information[T]{workers: cfg.Workers, n: graph.Len(), m: cfg.Clusters, ld: neighbor.Stride(cfg.Clusters), graph: graph}
+	labels, inertia := make([][]int, sharedStarts*cfg.Starts), make([]float64, sharedStarts*cfg.Starts)
+	for i := range labels {
+		one := cfg
+		one.Starts, one.Seed = 1, cfg.Seed+uint64(i)*startStride
+		var err error
+		if labels[i], inertia[i], err = runKMeans(ctx, one, views...); err != nil {
+			return nil, err
+		}
+	}
+	var best []int
+	limit, most := nearlyLowest*slices.Min(inertia), math.Inf(-1)
+	for i, l := range labels {
+		if inertia[i] > limit {
+			continue
+		}
+		shared, err := s.ofLabels(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		if shared > most {
+			best, most = l, shared
+		}
+	}
+	return best, nil
+}
+
+// startStride keeps the seeds of the starts of one run apart from those of the next runs, which follow each other.
+const startStride = 0x9e3779b97f4a7c15
+
+// scaleSingular takes a row of U·diag(s) to that of U·diag(s)^½, at norm 1.
+func scaleSingular[T kernel.Float](row []T, s []float64) {
+	for j, x := range row {
+		if s[j] > 0 {
+			row[j] = T(float64(x) / math.Sqrt(s[j]))
+		}
+	}
+	if q := kernel.SumSquares(row, 0); q > 0 {
+		kernel.Affine(row, row, 1/math.Sqrt(q), 0)
+	}
+}
+
+// runKMeans returns the labels and the inertia.
+func runKMeans[T kernel.Float](ctx context.Context, cfg kmeans.Config, views ...kmeans.View[T]) ([]int, float64, error) {
 	if len(views) == 1 && views[0].Present != nil {
 		return runOnPresent(ctx, cfg, views[0])
 	}
 	src, err := kmeans.NewSource(views...)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	r, err := kmeans.Run(ctx, src, cfg)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return r.Labels, nil
+	return r.Labels, r.Inertia, nil
 }
 
 // runOnPresent clusters the samples that have a view; the others get label 0, which nothing reads.
-func runOnPresent[T kernel.Float](ctx context.Context, cfg kmeans.Config, view kmeans.View[T]) ([]int, error) {
+func runOnPresent[T kernel.Float](ctx context.Context, cfg kmeans.Config, view kmeans.View[T]) ([]int, float64, error) {
 	n, d := view.Rows.Dims()
 	var have []int
 	for i := range n {
@@ -181,15 +246,15 @@ func runOnPresent[T kernel.Float](ctx context.Context, cfg kmeans.Config, view k
 		view.Rows.Row(i, x[j*d:(j+1)*d])
 	}
 	cfg.Clusters = min(cfg.Clusters, len(have))
-	part, err := runKMeans(ctx, cfg, kmeans.View[T]{Rows: rows.NewDense(len(have), d, d, x), Weight: 1})
+	part, inertia, err := runKMeans(ctx, cfg, kmeans.View[T]{Rows: rows.NewDense(len(have), d, d, x), Weight: 1})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	labels := make([]int, n)
 	for j, i := range have {
 		labels[i] = part[j]
 	}
-	return labels, nil
+	return labels, inertia, nil
 }
 
 // clusterSums returns ZᵀX (m×d) for the one-hot matrix Z of the labels, over the samples that have the view.

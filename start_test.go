@@ -15,6 +15,7 @@ import (
 func startOf(t testing.TB, views []View, c Config) (*startingPoint, []rows.Matrix[float64]) {
 	t.Helper()
 	ctx := context.Background()
+	c.Neighbors = None
 	c = c.withDefaults()
 	s := &standardiser{kind: c.Preprocess}
 	if err := s.fit(ctx, views, 2); err != nil {
@@ -24,7 +25,7 @@ func startOf(t testing.TB, views []View, c Config) (*startingPoint, []rows.Matri
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin, err := start(ctx, x, views, &c, c.Seed)
+	begin, err := start(ctx, x, views, nil, &c, c.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +159,9 @@ func TestRhoScales(t *testing.T) {
 		name   string
 		config Config
 	}{
-		{"labels", Config{StartLabels: classes}}, {"anchors", Config{StartAnchors: anchors}}, {"unit", Config{StartLabels: classes, RhoScale: UnitScale}},
-		{"paper", Config{StartLabels: classes, Preset: Paper}}, {"no noise", Config{StartLabels: classes, Variant: AMvC}},
+		{"labels", Config{StartLabels: classes, RhoScale: DataScale}}, {"anchors", Config{StartAnchors: anchors, RhoScale: DataScale}},
+		{"unit", Config{StartLabels: classes, RhoScale: UnitScale}}, {"default", Config{StartLabels: classes}},
+		{"paper", Config{StartLabels: classes, Preset: Paper}}, {"no noise", Config{StartLabels: classes, Variant: AMvC, RhoScale: DataScale}},
 	} {
 		test.config.Clusters, test.config.Float = c, Float64
 		begin, x := startOf(t, views, test.config)
@@ -175,7 +177,7 @@ func TestRhoScales(t *testing.T) {
 	}
 	// What fits exactly has no residual to measure with.
 	exact, labels := blobViews(30, 3, 0, 56, 6)
-	if begin, _ := startOf(t, exact, Config{Clusters: 3, StartLabels: labels, Float: Float64}); begin.scale[0] <= 0 {
+	if begin, _ := startOf(t, exact, Config{Clusters: 3, StartLabels: labels, Float: Float64, RhoScale: DataScale}); begin.scale[0] <= 0 {
 		t.Errorf("samples that are equal to their means give the unit %v", begin.scale[0])
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/neighbor"
 )
 
 // runState is the state of one training, from its start to its end: all that is needed to continue it to the same bits, or
@@ -80,7 +81,7 @@ func (t *training[T]) train(ctx context.Context) error {
 	fresh := r.begin == nil
 	if fresh {
 		var err error
-		if r.begin, err = start(ctx, t.x, t.views, c, c.Seed+uint64(r.restart)); err != nil {
+		if r.begin, err = start(ctx, t.x, t.sources, t.startGraph(), c, c.Seed+uint64(r.restart)); err != nil {
 			return err
 		}
 	}
@@ -112,10 +113,10 @@ func (t *training[T]) build(training bool) (gorgonia.VM, error) {
 	g := gorgonia.NewGraph()
 	t.net = c.network(t.run.begin.scale)
 	t.adam = &Adam{LearningRate: c.LearningRate}
-	anchors := make([]mat.Matrix, len(t.views))
+	anchors := make([]mat.Matrix, len(t.inputs))
 	for v, p := range t.run.begin.anchors {
 		if len(p) != c.Anchors*t.data.dims[v] { // those of a checkpoint of other views
-			return nil, fmt.Errorf("largemvc: start anchors of %d values for %s, want %d×%d", len(p), t.views[v].label(v), c.Anchors, t.data.dims[v])
+			return nil, fmt.Errorf("largemvc: start anchors of %d values for %s, want %d×%d", len(p), t.sources[v].label(t.inputs[v].View), c.Anchors, t.data.dims[v])
 		}
 		anchors[v] = mat.NewDense(c.Anchors, t.data.dims[v], p)
 	}
@@ -123,22 +124,8 @@ func (t *training[T]) build(training bool) (gorgonia.VM, error) {
 	if err := t.net.Build(env, t.data, StartPoint{Anchors: anchors}); err != nil {
 		return nil, err
 	}
-	t.cost = t.net.Loss()
-	if c.ExtraLoss != nil {
-		err := guarded(func() error {
-			extra, err := c.ExtraLoss(t.net)
-			if err != nil || extra == nil {
-				return err
-			}
-			t.cost, err = gorgonia.Add(t.cost, extra)
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("largemvc: extra loss: %w", err)
-		}
-		if !t.cost.IsScalar() {
-			return nil, fmt.Errorf("largemvc: extra loss: its shape is %v, want a scalar", t.cost.Shape())
-		}
+	if err := t.sumLosses(); err != nil {
+		return nil, err
 	}
 	if !training {
 		return gorgonia.NewTapeMachine(g), nil
@@ -153,6 +140,75 @@ func (t *training[T]) build(training bool) (gorgonia.VM, error) {
 	}
 	return gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(learn...)), nil
 }
+
+// sumLosses makes the cost of the reconstruction and what is added to it.
+func (t *training[T]) sumLosses() error {
+	c := t.config
+	t.cost = t.net.Loss()
+	if t.hasNeighborLoss() {
+		err := guarded(func() error {
+			h, err := t.net.H(c.Layers)
+			if err != nil {
+				return err
+			}
+			info, err := neighborInformation[T](c.Workers, h, t.graph(), c.Temperature)
+			if err != nil {
+				return err
+			}
+			weight := gorgonia.NewConstant(T(c.NeighborWeight), gorgonia.WithName("weight of the neighbours"))
+			if info, err = gorgonia.Mul(info, weight); err != nil {
+				return err
+			}
+			t.cost, err = gorgonia.Add(t.cost, info)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("largemvc: neighbours in the loss: %w", err)
+		}
+	}
+	if c.ExtraLoss == nil {
+		return nil
+	}
+	err := guarded(func() error {
+		extra, err := c.ExtraLoss(t.net)
+		if err != nil || extra == nil {
+			return err
+		}
+		t.cost, err = gorgonia.Add(t.cost, extra)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("largemvc: extra loss: %w", err)
+	}
+	if !t.cost.IsScalar() {
+		return fmt.Errorf("largemvc: extra loss: its shape is %v, want a scalar", t.cost.Shape())
+	}
+	return nil
+}
+
+// graph returns that of the samples' neighbours, nil without.
+func (j *job[T]) graph() neighbor.Operator {
+	if j.smooth == nil {
+		return nil
+	}
+	return j.smooth.index.Operator()
+}
+
+// startGraph returns the graph by which the start is chosen: as part of the loss, it has no say where the term has none.
+func (t *training[T]) startGraph() neighbor.Operator {
+	if !t.hasNeighborLoss() {
+		return nil
+	}
+	return t.graph()
+}
+
+// hasNeighborLoss says whether the loss has the term of Config.NeighborWeight. A single anchor has no information.
+func (t *training[T]) hasNeighborLoss() bool {
+	return t.smooth != nil && t.config.NeighborWeight > 0 && t.config.Anchors > 1
+}
+
+// hasExtra says whether the loss is more than the reconstruction.
+func (t *training[T]) hasExtra() bool { return t.config.ExtraLoss != nil || t.hasNeighborLoss() }
 
 // guarded runs f, which builds a graph, and turns a panic of Gorgonia into an error.
 func guarded(f func() error) (err error) {
@@ -263,7 +319,7 @@ func (t *training[T]) forward(ctx context.Context, vm gorgonia.VM) error {
 func (t *training[T]) record() error {
 	parts := slices.Clone(t.net.fused().engineNet().Loss())
 	total := kernel.Sum(parts)
-	if t.config.ExtraLoss != nil {
+	if t.hasExtra() {
 		value, err := elements[T](t.cost.Value())
 		if err != nil {
 			return err
@@ -383,7 +439,7 @@ func (t *training[T]) last(ctx context.Context, vm gorgonia.VM, after error) err
 
 // evaluate computes H and the loss at the present parameters.
 func (t *training[T]) evaluate(ctx context.Context, vm gorgonia.VM) error {
-	if t.config.ExtraLoss != nil {
+	if t.hasExtra() {
 		vm.Reset()
 		return t.forward(ctx, vm)
 	}
@@ -416,11 +472,11 @@ func (t *training[T]) finish(ctx context.Context) (*Clustering, error) {
 	n, m := t.data.samples, c.Anchors
 	shard := net.Shards()[0].(*engine.Memory[T])
 	h, ld := shard.H(c.Layers)
-	p := newPredictor(c, t.views, r)
+	p := newPredictor(c, t.views, t.inputs, r)
 	p.setParameters(t.net.fused().parameters())
 	for l := range c.Layers + 1 {
-		layer := make([]*mat.Dense, len(p.dims))
-		for v, d := range p.dims {
+		layer := make([]*mat.Dense, len(p.inputs))
+		for v, in := range p.inputs {
 			if l > 0 && c.Variant == RMvC {
 				layer[v] = p.anchors[0][v]
 				continue
@@ -429,7 +485,7 @@ func (t *training[T]) finish(ctx context.Context) (*Clustering, error) {
 			if t.rotations != nil {
 				r = t.rotations[v]
 			}
-			layer[v] = mat.NewDense(m, d, r.original(m, net.Anchors(l, v)))
+			layer[v] = mat.NewDense(m, in.Columns, r.original(m, net.Anchors(l, v)))
 		}
 		p.anchors = append(p.anchors, layer)
 	}
@@ -441,7 +497,7 @@ func (t *training[T]) finish(ctx context.Context) (*Clustering, error) {
 			return nil, err
 		}
 	} else if c.Variant == Large {
-		for v := range p.dims {
+		for v := range p.inputs {
 			trust := make([]float64, n)
 			if err := net.Read(engine.FieldTrust, c.Layers, v, 0, n, trust); err != nil {
 				return nil, err
@@ -450,15 +506,32 @@ func (t *training[T]) finish(ctx context.Context) (*Clustering, error) {
 		}
 	}
 	out.H = resultMatrix(n, m, ld, h)
-	k, err := clusterRows(ctx, rows.NewDense(n, m, ld, h), c)
+	seen := h
+	if c.ReadOut == UnitRows {
+		seen = slices.Clone(h)
+		unitRowsOf(seen, m)
+	}
+	k, err := clusterRows(ctx, rows.NewDense(n, m, ld, seen), c)
 	if err != nil {
 		return nil, err
 	}
 	out.Labels, out.Repaired = k.labels, k.repaired
 	p.Clusters, p.Sizes, p.centroids = len(k.sizes), k.sizes, double(k.centroids)
-	if p.model, err = newFitted(p, t.prepare, k.assigner); err != nil {
+	from, err := t.intake(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if p.model, err = newFitted(p, from, k.assigner); err != nil {
 		return nil, err
 	}
 	out.Timings = Timings{Prepare: t.prepared, Start: r.startFor, Train: r.trainFor, Epoch: r.epochFor, Clusters: time.Since(began)}
 	return out, nil
+}
+
+// intake is what new samples go through.
+func (j *job[T]) intake(ctx context.Context, p *Predictor) (intake[T], error) {
+	if j.smooth != nil {
+		return j.smooth.alone(ctx, j.config.Workers)
+	}
+	return newPreparer[T](j.prepare, p.dims), nil
 }

@@ -256,3 +256,56 @@ func checkSamples(views []View, n int) error {
 	}
 	return nil
 }
+
+// window returns samples [lo, hi) of the view.
+func (v View) window(lo, hi int) View {
+	if lo == 0 && hi == v.rows {
+		return v
+	}
+	out := v
+	out.rows = hi - lo
+	if v.present != nil {
+		out.present = v.present[lo:hi]
+	}
+	switch {
+	case v.sparse != nil:
+		out.sparse = v.sparse.window(lo, hi)
+	case v.f64 != nil:
+		out.f64 = v.f64[lo*v.cols : hi*v.cols]
+	case v.f32 != nil:
+		out.f32 = v.f32[lo*v.cols : hi*v.cols]
+	default:
+		out.matrix = rowWindow{v.matrix, lo, hi - lo}
+	}
+	return out
+}
+
+func (s *compressed) window(lo, hi int) *compressed {
+	first, end := s.ptr[lo], s.ptr[hi]
+	out := &compressed{ptr: make([]int, hi-lo+1), cols: s.cols[first:end]}
+	for i := range out.ptr {
+		out.ptr[i] = s.ptr[lo+i] - first
+	}
+	if s.f32 != nil {
+		out.f32 = s.f32[first:end]
+	} else {
+		out.f64 = s.f64[first:end]
+	}
+	return out
+}
+
+// rowWindow is some rows of a matrix.
+type rowWindow struct {
+	of    mat.Matrix
+	first int
+	rows  int
+}
+
+func (w rowWindow) Dims() (int, int) {
+	_, d := w.of.Dims()
+	return w.rows, d
+}
+
+func (w rowWindow) At(i, j int) float64 { return w.of.At(w.first+i, j) }
+
+func (w rowWindow) T() mat.Matrix { return mat.Transpose{Matrix: w} }

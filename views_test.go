@@ -3,6 +3,7 @@ package largemvc
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,23 +83,26 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// All kinds of views read the same rows.
-func TestViewRows(t *testing.T) {
-	x := []float64{0, 2, 0, 3, 0, 0, 0, 0, 0, 4, 5, 6}
+// kindsOfHolders are the same rows, n×d, in all that can hold them.
+func kindsOfHolders(n, d int, x []float64) map[string]View {
 	single := make([]float32, len(x))
 	for i, v := range x {
 		single[i] = float32(v)
 	}
-	dense := mat.NewDense(4, 3, x)
-	wide := mat.NewDense(4, 5, nil)
-	wide.Slice(0, 4, 1, 4).(*mat.Dense).Copy(dense)
-	ptr, cols := []int{0, 1, 2, 2, 5}, []int32{1, 0, 0, 1, 2}
-	for name, v := range map[string]View{
-		"float64": Float64View(4, 3, x), "float32": Float32View(4, 3, single), "matrix": MatrixView(dense),
-		"columns of a matrix": MatrixView(wide.Slice(0, 4, 1, 4)), "transposed": MatrixView(mat.DenseCopyOf(dense.T()).T()),
-		"sparse":         SparseView(4, 3, ptr, cols, []float64{2, 3, 4, 5, 6}),
-		"sparse float32": SparseView(4, 3, ptr, cols, []float32{2, 3, 4, 5, 6}),
-	} {
+	dense := mat.NewDense(n, d, x)
+	wide := mat.NewDense(n, d+2, nil)
+	wide.Slice(0, n, 1, d+1).(*mat.Dense).Copy(dense)
+	return map[string]View{
+		"float64": Float64View(n, d, x), "float32": Float32View(n, d, single), "matrix": MatrixView(dense),
+		"columns of a matrix": MatrixView(wide.Slice(0, n, 1, d+1)), "transposed": MatrixView(mat.DenseCopyOf(dense.T()).T()),
+		"sparse": sparseOf[float64](n, d, x), "sparse float32": sparseOf[float32](n, d, x),
+	}
+}
+
+// All kinds of views read the same rows.
+func TestViewRows(t *testing.T) {
+	x := []float64{0, 2, 0, 3, 0, 0, 0, 0, 0, 4, 5, 6}
+	for name, v := range kindsOfHolders(4, 3, x) {
 		if n, d := v.Dims(); n != 4 || d != 3 || v.err != nil {
 			t.Errorf("%s is %d×%d, %v", name, n, d, v.err)
 			continue
@@ -109,6 +113,48 @@ func TestViewRows(t *testing.T) {
 			for j, got := range row {
 				if got != x[i*3+j] {
 					t.Errorf("%s: element (%d, %d) is %v, want %v", name, i, j, got, x[i*3+j])
+				}
+			}
+		}
+	}
+}
+
+// A window of any view holds some of its samples, with their presence.
+func TestViewWindow(t *testing.T) {
+	const n, d = 9, 4
+	x := countRows(n, d, 3)
+	mask := []bool{true, false, true, true, false, false, true, true, false}
+	for name, v := range kindsOfHolders(n, d, x) {
+		for _, present := range [][]bool{nil, mask} {
+			v := v.Named("name").WithPresent(present)
+			for lo := range n {
+				for hi := lo + 1; hi <= n; hi++ {
+					w := v.window(lo, hi)
+					if a, b := w.Dims(); a != hi-lo || b != d || w.Name() != "name" || w.err != nil || (w.present == nil) != (present == nil) {
+						t.Fatalf("%s, samples %d to %d: %d×%d, %q, %v", name, lo, hi, a, b, w.Name(), w.err)
+					}
+					if _, err := checkSizes([]View{w}); err != nil {
+						t.Fatal(err)
+					}
+					if w.sparse != nil {
+						if err := w.sparse.check(hi-lo, d, len(w.sparse.f32)+len(w.sparse.f64)); err != nil {
+							t.Fatal(err)
+						}
+					}
+					for i := lo; i < hi; i++ {
+						a, b := make([]float64, d), make([]float64, d)
+						v.row(i, a)
+						w.row(i-lo, b)
+						if !slices.Equal(a, b) || v.Has(i) != w.Has(i-lo) {
+							t.Fatalf("%s, samples %d to %d: row %d is %v, want %v", name, lo, hi, i-lo, b, a)
+						}
+					}
+					if w.matrix != nil {
+						whole := v.matrix
+						if !mat.Equal(w.matrix.T(), mat.DenseCopyOf(whole).Slice(lo, hi, 0, d).T()) {
+							t.Fatalf("%s, samples %d to %d: another transpose", name, lo, hi)
+						}
+					}
 				}
 			}
 		}

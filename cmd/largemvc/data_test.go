@@ -96,7 +96,7 @@ func TestFormats(t *testing.T) {
 	// Held sparse, the same to rounding; without labels, no scores.
 	_, stdout, _ = runLine("fit", "-data", path, "-epochs", "3", "-json", "-quiet", "-sparse", "always", "-labels", "none", "-clusters", "3")
 	m := object(t, stdout)
-	if loss := m["loss_last"].(float64); math.Abs(loss-want.(float64)) > 1e-4*loss || m["acc"] != nil {
+	if loss := m["loss_last"].(float64); math.Abs(loss-want.(float64)) > 1e-4*math.Abs(loss) || m["acc"] != nil {
 		t.Errorf("sparse: loss %v, want %v; acc %v", loss, want, m["acc"])
 	}
 }

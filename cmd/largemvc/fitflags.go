@@ -33,7 +33,7 @@ func fitFlags(o *fitOptions) *flags {
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data. Give it several times for one file a view")
 	o.dataFlags(f)
 	f.float(&o.missing, "missing", 0, "`RATE`, the share of the view rows that is taken away at random by -seed, at least one view of a sample being\nkept; 0: none. For tests with complete data")
-	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns sample (from 0), label, near and next, the squared distances\nin H to the nearest and the next nearest centroid; none by default")
+	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns sample (from 0), label, near and next, the squared distances\nto the nearest and the next nearest centroid in what -read-out makes of H; none by default")
 	f.string(&o.save, "save", "`FILE` to save the trained model to; none by default")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error")
@@ -46,12 +46,25 @@ func fitFlags(o *fitOptions) *flags {
 		"modules of the network: `large|amvc|rmvc`. large has all three, amvc no noise, rmvc neither noise nor moving anchors")
 	f.value(choose(&c.Activation, largemvc.ReLU, largemvc.SELU), "activation", "σ of the thresholds: `relu|selu`")
 	f.value(choose(&c.Preset, largemvc.Default, largemvc.Paper), "preset",
-		"defaults of theta0, rho0, rho-scale and signs: `default|paper`. paper is the network as its equations have it:\nθ and ρ start at 0.01, free, in units of 1")
-	f.value(choose(&c.Preprocess, largemvc.PerSample, largemvc.Balanced, largemvc.ZScore, largemvc.UnitNorm, largemvc.Raw), "preprocess",
-		"what is done to the views first: `sample|balanced|zscore|unit|none`. sample: each sample of a view to mean 0, variance 1\nover its features; balanced: each feature to mean 0, variance 1, then divided by √d; zscore: without the division;\nunit: each sample of a view to norm 1")
-	f.value(choose(&c.Start, largemvc.JointKMeans, largemvc.Spectral, largemvc.PerView), "start",
-		"where the first anchors come from: `joint|spectral|perview`. joint: one k-means over all views; spectral: k-means on\ntheir first singular vectors; perview: a k-means per view, whose anchors do not correspond")
+		"defaults of all that says preset: `default|paper`. default is what clusters best on average: neighbours, two\nstandardisations, θ and ρ kept ≥ 0; paper is the network as its equations have it, without neighbours")
+	f.value(choose(&c.Preprocess, largemvc.PresetPreprocess, largemvc.Both, largemvc.PerSample, largemvc.Balanced, largemvc.ZScore, largemvc.UnitNorm, largemvc.Raw), "preprocess",
+		"what is done to the views first: `preset|both|sample|balanced|zscore|unit|none`. sample: each sample of a view to mean 0,\nvariance 1 over its features; zscore: each feature to mean 0, variance 1; both: every view twice, in either way, which\nneeds neighbours; balanced: zscore divided by √d; unit: each sample of a view to norm 1. The preset default has both\n(sample without neighbours), paper sample")
+	f.value(choose(&c.Start, largemvc.PresetStart, largemvc.ScaledSpectral, largemvc.JointKMeans, largemvc.Spectral, largemvc.PerView), "start",
+		"where the first anchors come from: `preset|scaled|joint|spectral|perview`. joint: one k-means over all views; spectral:\nk-means on their first singular vectors; scaled: on these times the roots of their singular values, rows at norm 1;\nperview: a k-means per view, whose anchors do not correspond. The preset default has scaled (joint without neighbours),\npaper joint")
+	f.value(choose(&c.ReadOut, largemvc.PresetReadOut, largemvc.UnitRows, largemvc.PlainRows), "read-out",
+		"what the last k-means sees of the representation H: `preset|unit|plain`. plain: its rows; unit: its rows at norm 1. The\npreset default has unit, paper plain")
 	f.string(&o.startLabels, "start-labels", "CSV `FILE` with a label (0 to M−1) for each sample, in its column label or its only column, in place of -start;\nnone by default")
+
+	f.group("Neighbours")
+	f.value(amount[int]{&c.Neighbors, "preset", "none", true}, "neighbors",
+		"`preset|none|K`, the nearest samples that each sample is joined to, in all views together and in each alone: along them the\nviews are smoothed, and the loss asks neighbours to share a cluster. The preset default has 10, paper none")
+	f.value(amount[int]{&c.Directions, "200", "all", false}, "directions", "`N|all`, the singular directions that are kept of each view")
+	f.value(amount[int]{&c.FilterSteps, "6", "none", true}, "filter-steps", "`N|none`, the steps of smoothing")
+	f.value(amount[float64]{&c.NeighborWeight, "3", "none", true}, "neighbor-weight", "`WEIGHT|none` of the neighbours in the loss")
+	f.value(amount[float64]{&c.Temperature, "0.1", "", false}, "temperature", "`T` of the softmax that makes shares in clusters of H, for the neighbours in the loss")
+	f.value(amount[int]{&c.ExactNeighbors, "10000", "none", true}, "exact-neighbors",
+		"`N|none`, the samples up to which neighbours are searched; with more, each sample is joined to a few of some landmarks,\nwhich takes time linear in their number")
+	f.int(&c.Landmarks, "landmarks", 0, "`N`, the landmarks; 0: a quarter of the samples, from 40 to 1000")
 
 	f.group("Training")
 	f.int(&c.Epochs, "epochs", 100, "`N` steps of the optimiser; 0: none, the network stays at its start")
@@ -67,19 +80,20 @@ func fitFlags(o *fitOptions) *flags {
 	f.value(choose(&c.Float, largemvc.Float32, largemvc.Float64), "float", "arithmetic: `32|64` bits")
 	f.int(&c.Workers, "workers", 0, "`N` threads; 0: all cores")
 	f.value(choose(&c.Rotate, largemvc.RotateAuto, largemvc.RotateNever, largemvc.RotateAlways), "rotate",
-		"train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where it is cheaper")
+		"without neighbours, train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where it\nis cheaper")
 	f.int(&c.KMeansStarts, "kmeans-starts", 10, "`N` starts of each k-means, of which the best is kept")
 
 	f.group("Details of the network")
-	f.float(&c.Theta0, "theta0", 0, "`VALUE` of every threshold θ at the start; 0: the preset's (0.01)")
-	f.float(&c.Rho0, "rho0", 0, "`VALUE` of every threshold ρ at the start, in units of rho-scale; 0: the preset's (default 0.5, paper 0.01)")
+	f.float(&c.Theta0, "theta0", 0, "`VALUE` of every threshold θ at the start; 0: 0.01")
+	f.float(&c.Rho0, "rho0", 0, "`VALUE` of every threshold ρ at the start, in units of rho-scale; 0: 0.01")
 	f.value(choose(&c.RhoScale, largemvc.PresetRhoScale, largemvc.DataScale, largemvc.UnitScale), "rho-scale",
-		"unit of ρ: `preset|data|unit`. data: the median residual of a view at the start; unit: 1. The preset default has data,\npaper unit")
+		"unit of ρ: `preset|data|unit`. data: the median residual of a view at the start; unit: 1, which both presets have")
 	f.value(choose(&c.Signs, largemvc.PresetSigns, largemvc.Nonnegative, largemvc.Unconstrained), "signs",
 		"whether θ and ρ stay ≥ 0: `preset|nonnegative|free`. The preset default has nonnegative, paper free")
 	f.bool(&c.OneSided, "one-sided", "threshold by σ(a−θ) alone, which makes H ≥ 0, in place of σ(a−θ) − σ(−a−θ)")
 	f.float(&c.Lipschitz, "lipschitz", 1, "`LP` in the start of R at (1 − 1/LP) I and of U at I/LP")
-	f.value(choose(&c.Reduction, largemvc.Mean, largemvc.Sum, largemvc.Relative), "reduction", "of the loss over the entries of a view: `mean|sum|relative`")
+	f.value(choose(&c.Reduction, largemvc.PresetReduction, largemvc.Mean, largemvc.Sum, largemvc.Relative), "reduction",
+		"of the loss over the entries of a view: `preset|mean|sum|relative`. relative: the sum divided by that of the view's\nsquares, and by the number of views. The preset default has relative, paper mean")
 	f.bool(&c.DetachAnchors, "detach", "no gradient through the updates of the anchors")
 	return f
 }
@@ -118,7 +132,7 @@ func (o *fitOptions) check() error {
 	}{
 		{"clusters", c.Clusters, 0}, {"anchors", c.Anchors, 0}, {"layers", c.Layers, 1}, {"epochs", c.Epochs, 0},
 		{"restarts", c.Restarts, 1}, {"patience", c.Patience, 1}, {"workers", c.Workers, 0}, {"kmeans-starts", c.KMeansStarts, 1},
-		{"checkpoint-every", c.CheckpointEvery, 1},
+		{"checkpoint-every", c.CheckpointEvery, 1}, {"landmarks", c.Landmarks, 0},
 	} {
 		if x.value < x.low {
 			return usagef("fit: -%s is %d, want at least %d", x.name, x.value, x.low)
@@ -141,5 +155,25 @@ func (o *fitOptions) check() error {
 			return usagef("fit: -%s is %v, want %s", x.name, x.value, x.want)
 		}
 	}
+	if err := o.checkNeighbors(); err != nil {
+		return err
+	}
 	return o.checkResume()
+}
+
+// checkNeighbors refuses what needs neighbours where there are none.
+func (o *fitOptions) checkNeighbors() error {
+	c := &o.config
+	if c.Neighbors > 0 || c.Neighbors == 0 && c.Preset != largemvc.Paper {
+		return nil
+	}
+	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "temperature", "exact-neighbors", "landmarks"} {
+		if o.given[name] {
+			return usagef("fit: -%s needs neighbours: give -neighbors K, or the preset default", name)
+		}
+	}
+	if c.Preprocess == largemvc.Both {
+		return usagef("fit: -preprocess both needs neighbours: give -neighbors K, or the preset default")
+	}
+	return nil
 }

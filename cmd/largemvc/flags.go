@@ -5,7 +5,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
+
+	"github.com/largemvc/largemvc"
 )
 
 // flags is a flag.FlagSet that remembers the order and the groups in which its flags were made, for the help.
@@ -125,6 +129,53 @@ func (c choice[T]) Set(s string) error {
 		names = append(names, v.String())
 	}
 	return fmt.Errorf("must be %s", strings.Join(names, ", "))
+}
+
+// amount is a flag.Value for a number that a word may stand for. Zero in *p is the default, which shown describes.
+type amount[T int | float64] struct {
+	p     *T
+	shown string
+	word  string // the word for largemvc.None; none: ""
+	zero  bool   // 0 stands for it too
+}
+
+func (a amount[T]) String() string {
+	switch {
+	case a.p == nil:
+		return ""
+	case *a.p == 0:
+		return a.shown
+	case *a.p == largemvc.None && a.word != "":
+		return a.word
+	}
+	return fmt.Sprint(*a.p)
+}
+
+func (a amount[T]) Set(s string) error {
+	x, err := strconv.ParseFloat(s, 64)
+	switch {
+	case s == a.shown:
+		*a.p = 0
+	case s == a.word && s != "", err == nil && x == 0 && a.zero:
+		*a.p = largemvc.None
+	case err != nil || !(x > 0) || x > math.MaxInt32 || float64(T(x)) != x:
+		return errors.New("must be " + a.wanted())
+	default:
+		*a.p = T(x)
+	}
+	return nil
+}
+
+// wanted says what may be given.
+func (a amount[T]) wanted() string {
+	text := "a number above 0"
+	if _, whole := any(*a.p).(int); whole {
+		text = "a whole number above 0"
+	}
+	if a.word != "" {
+		text += ", or " + a.word
+	}
+	return text
 }
 
 // paths is a flag.Value that may be given several times.

@@ -21,7 +21,7 @@ func TestHelp(t *testing.T) {
 		f      *flags
 		fewest int
 	}{
-		"fit": {fitFlags(&fitOptions{}), 40}, "predict": {predictFlags(&predictOptions{}), 11}, "inspect": {inspectFlags(&inspectOptions{}), 8},
+		"fit": {fitFlags(&fitOptions{}), 48}, "predict": {predictFlags(&predictOptions{}), 11}, "inspect": {inspectFlags(&inspectOptions{}), 8},
 	} {
 		status, stdout, stderr := runLine(name, "-h")
 		if status != exitOK || stderr != "" || !strings.HasPrefix(stdout, "Usage: largemvc "+name) {
@@ -83,7 +83,7 @@ func TestEveryOptionHasAFlag(t *testing.T) {
 	before := o.config
 	changed := map[string]bool{}
 	f.VisitAll(func(fl *flag.Flag) {
-		for _, value := range []string{"3", "2.5", "true", "amvc", "selu", "paper", "balanced", "spectral", "64", "data", "free", "sum", "always"} {
+		for _, value := range []string{"3", "2.5", "true", "amvc", "selu", "paper", "balanced", "spectral", "64", "data", "free", "sum", "always", "plain"} {
 			if fl.Name == "data" || fl.Name == "out" || fl.Name == "save" || fl.Name == "resume" || fl.Name == "start-labels" {
 				return
 			}
@@ -102,6 +102,41 @@ func TestEveryOptionHasAFlag(t *testing.T) {
 		name := reflect.TypeFor[largemvc.Config]().Field(i).Name
 		if _, ok := apart[name]; !ok && !changed[name] {
 			t.Errorf("no flag sets Config.%s", name)
+		}
+	}
+}
+
+// TestAmounts gives numbers, and the words that stand for some.
+func TestAmounts(t *testing.T) {
+	for _, test := range []struct {
+		args string
+		of   func(*largemvc.Config) float64
+		want float64
+	}{
+		{"", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, 0},
+		{"-neighbors preset", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, 0},
+		{"-neighbors none", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, largemvc.None},
+		{"-neighbors 0", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, largemvc.None},
+		{"-neighbors 7", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, 7},
+		{"-directions all", func(c *largemvc.Config) float64 { return float64(c.Directions) }, largemvc.None},
+		{"-directions 64", func(c *largemvc.Config) float64 { return float64(c.Directions) }, 64},
+		{"-filter-steps none", func(c *largemvc.Config) float64 { return float64(c.FilterSteps) }, largemvc.None},
+		{"-filter-steps 6", func(c *largemvc.Config) float64 { return float64(c.FilterSteps) }, 0},
+		{"-neighbor-weight none", func(c *largemvc.Config) float64 { return c.NeighborWeight }, largemvc.None},
+		{"-neighbor-weight 0", func(c *largemvc.Config) float64 { return c.NeighborWeight }, largemvc.None},
+		{"-neighbor-weight 1.5", func(c *largemvc.Config) float64 { return c.NeighborWeight }, 1.5},
+		{"-temperature 0.25", func(c *largemvc.Config) float64 { return c.Temperature }, 0.25},
+		{"-exact-neighbors 0", func(c *largemvc.Config) float64 { return float64(c.ExactNeighbors) }, largemvc.None},
+		{"-exact-neighbors 5000", func(c *largemvc.Config) float64 { return float64(c.ExactNeighbors) }, 5000},
+		{"-landmarks 50", func(c *largemvc.Config) float64 { return float64(c.Landmarks) }, 50},
+	} {
+		o, _, err := parseFit(append(strings.Fields(test.args), "-data", "a.npz"))
+		if err != nil {
+			t.Errorf("%s: %v", test.args, err)
+			continue
+		}
+		if got := test.of(&o.config); got != test.want {
+			t.Errorf("%s gives %v, want %v", test.args, got, test.want)
 		}
 	}
 }

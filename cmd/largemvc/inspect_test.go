@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 )
 
@@ -17,7 +16,7 @@ func TestInspect(t *testing.T) {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	for _, want := range []string{"set.npz: NumPy .npz", "X1        float64  30×8   view 1", "30 samples, 2 views", "3 classes: 0 (10) 1 (10) 2 (10)",
-		"suggested: -preprocess sample", "memory of a fit: about", "for 3 clusters (the number of classes)"} {
+		"suggested: no flags: the default preset", "memory of a fit: about", "for 3 clusters (the number of classes)"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the report lacks %q:\n%s", want, stdout)
 		}
@@ -30,7 +29,7 @@ func TestInspect(t *testing.T) {
 	}
 	status, stdout, stderr = runLine("inspect", path, csvFile, "-labels", "none", "-clusters", "7")
 	if status != exitOK || !strings.Contains(stdout, "30 samples, 3 views") || !strings.Contains(stdout, "no labels") ||
-		!strings.Contains(stdout, "for 7 clusters (-clusters)") || !strings.Contains(stdout, "-preprocess balanced: each feature to mean 0, variance 1, for view 2 has 2 features only") {
+		!strings.Contains(stdout, "for 7 clusters (-clusters)") || !strings.Contains(stdout, "with -neighbors none, -preprocess balanced, for view 2 has 2 features only") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
 	status, stdout, stderr = runLine("inspect", path, "-labels", "none", "-clusters", "31")
@@ -49,20 +48,22 @@ func TestInspect(t *testing.T) {
 	checkFailure(t, "missing", exitError, status, stdout, stderr, "none.mat")
 }
 
-func TestSuggestPreprocess(t *testing.T) {
+func TestSuggestion(t *testing.T) {
+	const scale, few = "with -neighbors none, -preprocess balanced, for the columns of view 1", "with -neighbors none, -preprocess balanced, for view 1 has 4 features"
 	for _, test := range []struct {
 		view dataset.ViewReport
-		want largemvc.Preprocess
+		text string // beside "no flags"
 	}{
-		{dataset.ViewReport{Features: 5, Fill: 1, MedianStd: 1, MaxStd: 100}, largemvc.PerSample},
-		{dataset.ViewReport{Features: 5, Fill: 1, MedianStd: 1, MaxStd: 101}, largemvc.Balanced},
-		{dataset.ViewReport{Features: 5, Fill: 0.4, MedianStd: 1, MaxStd: 101}, largemvc.PerSample},
-		{dataset.ViewReport{Features: 4, Fill: 1, MedianStd: 1, MaxStd: 1}, largemvc.Balanced},
-		{dataset.ViewReport{Features: 5, Fill: 1}, largemvc.PerSample}, // all columns constant
+		{dataset.ViewReport{Features: 5, Fill: 1, MedianStd: 1, MaxStd: 100}, ""},
+		{dataset.ViewReport{Features: 5, Fill: 1, MedianStd: 1, MaxStd: 101}, scale},
+		{dataset.ViewReport{Features: 5, Fill: 0.4, MedianStd: 1, MaxStd: 101}, ""},
+		{dataset.ViewReport{Features: 4, Fill: 1, MedianStd: 1, MaxStd: 1}, few},
+		{dataset.ViewReport{Features: 5, Fill: 1}, ""}, // all columns constant
 	} {
 		fine := dataset.ViewReport{Features: 9, Fill: 1, MedianStd: 1, MaxStd: 1}
-		if got, why := suggestPreprocess(&dataset.Report{Views: []dataset.ViewReport{fine, test.view}}); got != test.want || why == "" {
-			t.Errorf("%+v: %v, %s", test.view, got, why)
+		text := suggestion(&dataset.Report{Views: []dataset.ViewReport{fine, test.view}})
+		if !strings.HasPrefix(text, "no flags") || !strings.Contains(text, test.text) || (test.text == "") == strings.Contains(text, "-neighbors none") {
+			t.Errorf("%+v: %s", test.view, text)
 		}
 	}
 }

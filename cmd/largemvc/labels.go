@@ -3,6 +3,8 @@ package main
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 )
@@ -12,14 +14,17 @@ func writeLabels(path string, labels []int, near, next []float64) error {
 	return dataset.WriteLabels(path, labels, dataset.Column{Name: "near", Data: near}, dataset.Column{Name: "next", Data: next})
 }
 
-// centroidDistances are the squared distances in H of the training samples to their centroid and to the nearest other one
-// (+Inf if there is none). The views themselves may be overwritten by now.
+// centroidDistances are the squared distances of the training samples to their centroid and to the nearest other one (+Inf
+// if there is none), in what the read-out makes of H. The views themselves may be overwritten by now.
 func centroidDistances(c *largemvc.Clustering) (near, next []float64) {
 	near, next = make([]float64, len(c.Labels)), make([]float64, len(c.Labels))
-	centroids := c.Centroids()
+	centroids, unit := c.Centroids(), c.Config().ReadOut == largemvc.UnitRows
 	var row []float64
 	for i, label := range c.Labels {
 		row = c.H.Row(row, i)
+		if norm := floats.Norm(row, 2); unit && norm > 0 {
+			floats.Scale(1/norm, row)
+		}
 		next[i] = math.Inf(1)
 		for k := range c.Clusters {
 			d := 0.0

@@ -71,7 +71,8 @@ func object(t *testing.T, s string) map[string]any {
 }
 
 // keys are those that scripts may rely on.
-var keys = strings.Fields(`samples views dims missing_rate clusters anchors layers epochs variant activation preset preprocess seed float status
+var keys = strings.Fields(`samples views dims missing_rate clusters anchors layers epochs variant activation preset preprocess start read_out
+	inputs seed float status
 	loss_first loss_last init_seconds seconds_per_epoch fit_seconds peak_rss_mb cluster_sizes
 	acc nmi ari purity start_acc start_nmi start_ari`)
 
@@ -88,14 +89,15 @@ func TestFitJSON(t *testing.T) {
 		}
 	}
 	for k, want := range map[string]any{"samples": 60.0, "views": 2.0, "clusters": 3.0, "anchors": 3.0, "layers": 2.0, "epochs": 12.0,
-		"variant": "large", "activation": "relu", "preset": "default", "preprocess": "sample", "seed": 7.0, "float": 32.0,
+		"variant": "large", "activation": "relu", "preset": "default", "preprocess": "both", "start": "scaled", "read_out": "unit",
+		"neighbors": 10.0, "landmarks": nil, "filter_steps": 6.0, "neighbor_weight": 3.0, "seed": 7.0, "float": 32.0,
 		"status": "epoch limit", "missing_rate": 0.0, "acc": 1.0, "nmi": 1.0, "ari": 1.0, "purity": 1.0, "start_acc": 1.0} {
 		if m[k] != want {
 			t.Errorf("%s is %v, want %v", k, m[k], want)
 		}
 	}
-	if s := fmt.Sprint(m["dims"], m["cluster_sizes"]); s != "[12 8] [20 20 20]" {
-		t.Errorf("dims and sizes are %s", s)
+	if s := fmt.Sprint(m["dims"], m["cluster_sizes"], m["inputs"]); s != "[12 8] [20 20 20] [12 8 12 8]" {
+		t.Errorf("dims, sizes and inputs are %s", s)
 	}
 	if first, last := m["loss_first"].(float64), m["loss_last"].(float64); !(last < first) {
 		t.Errorf("the loss went from %v to %v", first, last)
@@ -105,6 +107,37 @@ func TestFitJSON(t *testing.T) {
 	}
 	if !strings.Contains(stderr, "epoch 12/12") {
 		t.Errorf("standard error has no progress: %q", stderr)
+	}
+}
+
+// TestFitNeighbors wants the report to say what the neighbours did.
+func TestFitNeighbors(t *testing.T) {
+	path := writeSet(t, 60, true)
+	for _, test := range []struct {
+		args, json, text string
+	}{
+		{"", "both scaled 10 <nil> 6 3 [12 8 12 8]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 in the loss"},
+		{"-preset paper", "sample joint <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
+		{"-neighbors none", "sample joint <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
+		{"-preset paper -neighbors 4", "sample joint 4 <nil> 6 3 [12 8]", "4 nearest samples, mutual"},
+		{"-exact-neighbors none -filter-steps 0", "both scaled <nil> 40 0 3 [12 8 12 8]", "by 40 landmarks, no smoothing, weight 3"},
+		{"-exact-neighbors 20 -landmarks 30 -neighbor-weight 0", "both scaled <nil> 30 6 0 [12 8 12 8]", "by 30 landmarks, 6 steps of smoothing, none in the loss"},
+		{"-directions 5 -preprocess zscore -filter-steps 1", "zscore scaled 10 <nil> 1 3 [5 5]", "2 inputs of 5 + 5 columns"},
+	} {
+		args := append([]string{"fit", "-data", path, "-epochs", "3", "-quiet"}, strings.Fields(test.args)...)
+		status, stdout, stderr := runLine(append(slices.Clone(args), "-json")...)
+		if status != exitOK {
+			t.Errorf("%s: %s", test.args, stderr)
+			continue
+		}
+		m := object(t, stdout)
+		got := fmt.Sprint(m["preprocess"], " ", m["start"], " ", m["neighbors"], " ", m["landmarks"], " ", m["filter_steps"], " ", m["neighbor_weight"], " ", m["inputs"])
+		if got != test.json || m["acc"] != 1.0 {
+			t.Errorf("%s: %s with ACC %v, want %s", test.args, got, m["acc"], test.json)
+		}
+		if _, stdout, _ = runLine(args...); !strings.Contains(stdout, test.text) {
+			t.Errorf("%s: the summary lacks %q:\n%s", test.args, test.text, stdout)
+		}
 	}
 }
 
@@ -212,6 +245,17 @@ func TestUsageErrors(t *testing.T) {
 		{"fit -data x.npz -sparse no", "must be auto, keep, never, always"},
 		{"fit -data x.npz -orientation up", "must be auto, rows, columns"},
 		{"fit -data x.npz -max-memory -1", "-max-memory is -1"},
+		{"fit -data x.npz -neighbors few", "must be a whole number above 0, or none"},
+		{"fit -data x.npz -neighbors 2.5", "must be a whole number above 0, or none"},
+		{"fit -data x.npz -neighbors -3", "must be a whole number above 0, or none"},
+		{"fit -data x.npz -directions 0", "must be a whole number above 0, or all"},
+		{"fit -data x.npz -temperature none", "must be a number above 0"},
+		{"fit -data x.npz -temperature 0", "must be a number above 0"},
+		{"fit -data x.npz -neighbor-weight inf", "must be a number above 0, or none"},
+		{"fit -data x.npz -landmarks -1", "-landmarks is -1"},
+		{"fit -data x.npz -neighbors none -directions 5", "-directions needs neighbours"},
+		{"fit -data x.npz -preset paper -temperature 0.2", "-temperature needs neighbours"},
+		{"fit -data x.npz -preset paper -preprocess both", "-preprocess both needs neighbours"},
 		{"predict -data x.npz", "-model FILE is missing"},
 		{"predict -model m", "-data FILE is missing"},
 		{"predict -model m -data x.npz more", `unexpected argument "more"`},

@@ -40,7 +40,7 @@ func predictFlags(o *predictOptions) *flags {
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data. Give it several times for one file a view")
 	o.dataFlags(f)
 	f.group("Result")
-	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns sample (from 0), label, near and next, the squared distances\nin H to the nearest and the next nearest centroid: the closer to each other, the less sure; none by default")
+	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns sample (from 0), label, near and next, the squared distances\nto the nearest and the next nearest centroid in the representation: the closer to each other, the less sure; none by default")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
 	return f
 }

@@ -23,12 +23,12 @@ func realData(t *testing.T) string {
 func TestRealInspect(t *testing.T) {
 	folder := filepath.Join(realData(t), "mat")
 	for name, wants := range map[string][]string{
-		"3-sources.mat":     {"MATLAB v5", "169 samples, 3 views, rows are samples", "6 classes", "sparse", "-preprocess sample"},
-		"MSRCV1.mat":        {"MATLAB v5", "210 samples, 6 views, rows are samples", "7 classes", "-preprocess balanced"},
-		"MSRCV1_v73.mat":    {"MATLAB v7.3", "210 samples, 6 views, rows are samples", "7 classes", "-preprocess balanced"},
-		"uci-digit.mat":     {"MATLAB v5", "2000 samples, 3 views, rows are samples", "10 classes", "-preprocess sample"},
-		"webkb.mat":         {"MATLAB v5", "203 samples, 3 views, rows are samples", "4 classes", "-preprocess sample"},
-		"synthetic_v73.mat": {"MATLAB v7.3", "200 samples, 2 views, rows are samples", "4 classes", "-preprocess balanced"},
+		"3-sources.mat":     {"MATLAB v5", "169 samples, 3 views, rows are samples", "6 classes", "sparse", "suggested: no flags"},
+		"MSRCV1.mat":        {"MATLAB v5", "210 samples, 6 views, rows are samples", "7 classes", "suggested: no flags", "with -neighbors none, -preprocess balanced"},
+		"MSRCV1_v73.mat":    {"MATLAB v7.3", "210 samples, 6 views, rows are samples", "7 classes", "suggested: no flags", "with -neighbors none, -preprocess balanced"},
+		"uci-digit.mat":     {"MATLAB v5", "2000 samples, 3 views, rows are samples", "10 classes", "suggested: no flags"},
+		"webkb.mat":         {"MATLAB v5", "203 samples, 3 views, rows are samples", "4 classes", "suggested: no flags"},
+		"synthetic_v73.mat": {"MATLAB v7.3", "200 samples, 2 views, rows are samples", "4 classes", "suggested: no flags", "with -neighbors none, -preprocess balanced"},
 		"BDGP_fea_Per0.5.mat": {"MATLAB v5", "2500 samples, 3 views, columns are samples", "5 classes",
 			"1250 samples are incomplete; 25.3 % of the view rows are absent", "MissingStatus is not used"},
 	} {
@@ -88,7 +88,7 @@ func TestRealFormats(t *testing.T) {
 			t.Logf("%s: %s ACC %v, ARI %v with %s", name, file, m["acc"], ari, files[0])
 		}
 	}
-	if m, _ := fitted(t, filepath.Join(folder, "mat/synthetic_v73.mat"), "-preprocess", "balanced"); !(m["acc"].(float64) > 0.95) {
+	if m, _ := fitted(t, filepath.Join(folder, "mat/synthetic_v73.mat"), "-neighbors", "none", "-preprocess", "balanced"); !(m["acc"].(float64) > 0.95) {
 		t.Errorf("synthetic_v73.mat: ACC %v", m["acc"])
 	}
 }

@@ -31,11 +31,20 @@ type report struct {
 	Preset        string  `json:"preset"`
 	Preprocess    string  `json:"preprocess"`
 	Start         string  `json:"start"`
-	Seed          uint64  `json:"seed"`
-	Restarts      int     `json:"restarts"`
-	RestartKept   int     `json:"restart_kept"` // from 0
-	Float         int     `json:"float"`
-	Status        string  `json:"status"`
+	ReadOut       string  `json:"read_out"`
+
+	// What the neighbours did; null without them.
+	Neighbors      *int     `json:"neighbors"`       // k
+	Landmarks      *int     `json:"landmarks"`       // where there are landmarks in place of k neighbours
+	FilterSteps    *int     `json:"filter_steps"`    // 0: no smoothing
+	NeighborWeight *float64 `json:"neighbor_weight"` // 0: none in the loss
+	Inputs         []int    `json:"inputs"`          // columns of what the network sees of the views
+
+	Seed        uint64 `json:"seed"`
+	Restarts    int    `json:"restarts"`
+	RestartKept int    `json:"restart_kept"` // from 0
+	Float       int    `json:"float"`
+	Status      string `json:"status"`
 
 	LossFirst *float64 `json:"loss_first"`
 	LossLast  *float64 `json:"loss_last"`
@@ -76,19 +85,23 @@ func peakMiB() *float64 {
 
 // newReport gathers the report and scores the clusters where the classes are known.
 func newReport(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Duration) (*report, error) {
-	g := &o.config
+	g := c.Config() // with every default filled in
 	r := &report{
 		Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing, Clusters: g.Clusters, ClustersFound: c.Clusters,
 		Anchors: g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0), LearningRate: g.LearningRate,
 		Variant: g.Variant.String(), Activation: g.Activation.String(), Preset: g.Preset.String(),
-		Preprocess: g.Preprocess.String(), Start: g.Start.String(), Seed: g.Seed, Restarts: g.Restarts, RestartKept: c.Restart,
+		Preprocess: g.Preprocess.String(), Start: g.Start.String(), ReadOut: g.ReadOut.String(), Seed: g.Seed, Restarts: g.Restarts, RestartKept: c.Restart,
 		Float: bits(g.Float), Status: c.Status.String(),
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
 		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: c.Sizes,
 	}
-	if g.StartLabels != nil {
+	if o.config.StartLabels != nil {
 		r.Start = "labels"
 	}
+	for _, x := range c.Inputs() {
+		r.Inputs = append(r.Inputs, x.Columns)
+	}
+	r.addNeighbors(&g)
 	if len(c.Loss) > 0 {
 		r.LossFirst, r.LossLast = number(c.Loss[0]), number(c.Loss[len(c.Loss)-1])
 	}
@@ -114,6 +127,46 @@ func newReport(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Du
 	return r, nil
 }
 
+// addNeighbors reports what the neighbours did, if there were any.
+func (r *report) addNeighbors(g *largemvc.Config) {
+	if g.Neighbors == largemvc.None {
+		return
+	}
+	steps, weight := max(g.FilterSteps, 0), max(g.NeighborWeight, 0)
+	r.FilterSteps, r.NeighborWeight = &steps, &weight
+	if r.Samples <= max(g.ExactNeighbors, 1) {
+		r.Neighbors = &g.Neighbors
+		return
+	}
+	landmarks := min(g.Landmarks, r.Samples)
+	if landmarks == 0 {
+		landmarks = min(r.Samples, 1000, max(r.Samples/4, 40)) // the default of Config.Landmarks
+	}
+	r.Landmarks = &landmarks
+}
+
+// neighbors says the same for people.
+func (r *report) neighbors() string {
+	if r.FilterSteps == nil {
+		return "none"
+	}
+	graph := ""
+	if r.Landmarks != nil {
+		graph = "by " + count(*r.Landmarks, "landmark")
+	} else {
+		graph = count(*r.Neighbors, "nearest sample") + ", mutual"
+	}
+	if *r.FilterSteps > 0 {
+		graph += fmt.Sprintf(", %s of smoothing", count(*r.FilterSteps, "step"))
+	} else {
+		graph += ", no smoothing"
+	}
+	if *r.NeighborWeight > 0 {
+		return graph + fmt.Sprintf(", weight %g in the loss", *r.NeighborWeight)
+	}
+	return graph + ", none in the loss"
+}
+
 // print writes the report as one line of JSON or as a table.
 func (r *report) print(w io.Writer, asJSON bool) error {
 	if asJSON {
@@ -129,6 +182,10 @@ func (r *report) table(w io.Writer) error {
 	line("data", "%s", aboutSamples(r.Samples, r.Dims, r.MissingRate))
 	line("network", "%s, %s, %s, %s, %s preset", r.Variant, count(r.Layers, "layer"), count(r.Anchors, "anchor"), r.Activation, r.Preset)
 	line("preparation", "preprocessing %s, start %s, seed %d, float%d", r.Preprocess, r.Start, r.Seed, r.Float)
+	line("neighbours", "%s", r.neighbors())
+	if r.FilterSteps != nil {
+		line("inputs", "%s of %s columns", count(len(r.Inputs), "input"), join(r.Inputs, " + "))
+	}
 	line("training", "%s (%s)", count(r.Epochs, "epoch"), r.Status)
 	if r.LossFirst != nil && r.LossLast != nil {
 		line("loss", "%.6g at the start, %.6g at the end", *r.LossFirst, *r.LossLast)

@@ -3,12 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sort"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/examples/internal/work"
 	"github.com/largemvc/largemvc/tsne"
 	"github.com/largemvc/largemvc/viz"
 )
@@ -22,18 +23,18 @@ type plane struct {
 // stage is what is drawn: something made of a set, with a row for every sample.
 type stage struct {
 	name string
-	make func(ctx context.Context, d *set) (mat.Matrix, error)
+	make func(ctx context.Context, d *sets.Set) (mat.Matrix, error)
 }
 
-// embedding draws the raw views, H after the start and H after training.
+// embedding draws the raw views, and H of both presets, at the start and trained.
 func embedding(ctx context.Context, s *study) error {
 	most := 5000
 	if s.quick {
 		most = 1500
 	}
-	representation := func(c largemvc.Config) func(context.Context, *set) (mat.Matrix, error) {
-		return func(ctx context.Context, d *set) (mat.Matrix, error) {
-			r, err := largemvc.Fit(ctx, d.views, s.configFor(c, d, 1))
+	representation := func(c largemvc.Config) func(context.Context, *sets.Set) (mat.Matrix, error) {
+		return func(ctx context.Context, d *sets.Set) (mat.Matrix, error) {
+			r, err := largemvc.Fit(ctx, d.Views, s.configFor(c, d, 1))
 			if err != nil {
 				return nil, err
 			}
@@ -41,9 +42,11 @@ func embedding(ctx context.Context, s *study) error {
 		}
 	}
 	stages := []stage{
-		{"raw views", func(_ context.Context, d *set) (mat.Matrix, error) { return sideBySide(d), nil }},
-		{"H after the start", representation(largemvc.Config{Epochs: largemvc.NoTraining})},
-		{"H after training", representation(largemvc.Config{})},
+		{"raw views", func(_ context.Context, d *sets.Set) (mat.Matrix, error) { return sideBySide(d), nil }},
+		{"H of the start, paper preset", representation(largemvc.Config{Preset: largemvc.Paper, Epochs: largemvc.NoTraining})},
+		{"H trained, paper preset", representation(largemvc.Config{Preset: largemvc.Paper})},
+		{"H of the start, default preset", representation(largemvc.Config{Epochs: largemvc.NoTraining})},
+		{"H trained, default preset", representation(largemvc.Config{})},
 	}
 	methods := []struct {
 		name  string
@@ -58,15 +61,15 @@ func embedding(ctx context.Context, s *study) error {
 		}},
 		{"PCA", func(ctx context.Context, x mat.Matrix) (*mat.Dense, error) { return tsne.PCA(ctx, x, 2, 1, 0) }},
 	}
-	sets := drawable(s)
-	var jobs []job[plane]
-	for _, d := range sets {
-		d := d.atMost(most)
+	chosen := drawable(s)
+	var jobs []work.Job[plane]
+	for _, d := range chosen {
+		d := d.AtMost(most)
 		for _, m := range methods {
 			for _, st := range stages {
-				jobs = append(jobs, job[plane]{
-					key: fmt.Sprintf("%s | %s | %s | epochs %d", d.about(), m.name, st.name, s.epochs),
-					do: func(ctx context.Context) (plane, error) {
+				jobs = append(jobs, work.Job[plane]{
+					Key: fmt.Sprintf("%s | %s | %s | epochs %d", d.About(), m.name, st.name, s.epochs),
+					Do: func(ctx context.Context) (plane, error) {
 						x, err := st.make(ctx, d)
 						if err != nil {
 							return plane{}, err
@@ -75,83 +78,73 @@ func embedding(ctx context.Context, s *study) error {
 						if err != nil {
 							return plane{}, err
 						}
-						return plane{mat.Col(nil, 0, y), mat.Col(nil, 1, y), d.labels}, nil
+						return plane{mat.Col(nil, 0, y), mat.Col(nil, 1, y), d.Labels}, nil
 					},
 				})
 			}
 		}
 	}
-	got, err := do(ctx, s, "tsne", jobs)
+	got, err := work.All(ctx, s.path("work"), s.stderr, "tsne", jobs)
 	if err != nil {
 		return err
 	}
 	p := page{
 		name: "tsne", title: "Representations in the plane",
 		caption: fmt.Sprintf("Seed 1, %d epochs, at most %d samples a set (drawn at random, classes in proportion). Colours and markers are the true classes. "+
-			"t-SNE: Barnes–Hut, θ = 0.5, perplexity 30, 1000 iterations, start from principal components. Raw views are standardised per sample and set side by side.", s.epochs, most),
+			"t-SNE: Barnes–Hut, θ = 0.5, perplexity 30, 1000 iterations, start from principal components. Raw views are standardised per sample and set side by side. ", s.epochs, most) + bothPresets,
 		notes: "The paper draws Cifar10 features that cannot be had here, and other methods beside its own. t-SNE exaggerates gaps; the PCA panels show how much of them is there in H itself.",
 	}
-	for _, d := range sets {
+	for _, d := range chosen {
 		for _, m := range methods {
-			figure := viz.Figure{SharedLegend: true, Columns: len(stages)}
+			figure := viz.Figure{SharedLegend: true, Columns: 3}
 			for _, st := range stages {
 				q := got[0]
 				got = got[1:]
-				figure.Panels = append(figure.Panels, viz.Scatter{Title: fmt.Sprintf("%s: %s", m.name, st.name), X: q.X, Y: q.Y, Class: q.Class, Names: d.classNames})
+				figure.Panels = append(figure.Panels, viz.Scatter{Title: fmt.Sprintf("%s: %s", m.name, st.name), X: q.X, Y: q.Y, Class: q.Class, Names: d.ClassNames})
 			}
-			name := "tsne-" + d.name
+			name := "tsne-" + d.Name
 			if m.name == "PCA" {
-				name = "pca-" + d.name
+				name = "pca-" + d.Name
 			}
-			p.figures = append(p.figures, picture{name, fmt.Sprintf("%s of %s: raw views, H after the start, H after training.", m.name, d.name), figure})
+			p.figures = append(p.figures, picture{name, fmt.Sprintf("%s of %s: raw views, and H of both presets, at the start and trained.", m.name, d.Name), figure})
 		}
 	}
 	return s.publish(p)
 }
 
 // drawable returns the two sets of most samples that have few enough classes for a legend; all that -sets names.
-func drawable(s *study) []*set {
+func drawable(s *study) []*sets.Set {
 	if s.only != "" {
 		return s.sets
 	}
-	var out []*set
+	var out []*sets.Set
 	for _, d := range s.sets {
-		if d.classes <= 20 {
+		if d.Classes <= 20 {
 			out = append(out, d)
 		}
 	}
-	sort.SliceStable(out, func(a, b int) bool { return out[a].n > out[b].n })
+	sort.SliceStable(out, func(a, b int) bool { return out[a].N > out[b].N })
 	if len(out) == 0 {
 		out = s.sets
 	}
 	return out[:min(2, len(out))]
 }
 
-// atMost returns the set, or a random part of it in its own order.
-func (d *set) atMost(n int) *set {
-	if d.n <= n {
-		return d
-	}
-	rows := rand.New(rand.NewPCG(1, 1)).Perm(d.n)[:n]
-	sort.Ints(rows)
-	return d.pick(rows)
-}
-
 // sideBySide is the concatenation of the views, every sample of every view at mean 0, variance 1.
-func sideBySide(d *set) *mat.Dense {
+func sideBySide(d *sets.Set) *mat.Dense {
 	width := 0
-	for _, m := range d.matrices {
+	for _, m := range d.Values {
 		_, w := m.Dims()
 		width += w
 	}
-	out, views := mat.NewDense(d.n, width, nil), standardised(d)
-	for i := range d.n {
+	out, views := mat.NewDense(d.N, width, nil), standardised(d)
+	for i := range d.N {
 		row := out.RawRowView(i)
 		for _, m := range views {
-			for j, a := range m.row(i) {
+			for j, a := range m.RawRow(i) {
 				row[j] = float64(a)
 			}
-			row = row[m.d:]
+			row = row[m.D:]
 		}
 	}
 	return out

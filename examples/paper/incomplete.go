@@ -7,6 +7,9 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/baseline"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/work"
 	"github.com/largemvc/largemvc/viz"
 )
 
@@ -16,31 +19,31 @@ var missingRates = []float64{0.1, 0.3, 0.5, 0.7, 0.9}
 func incomplete(ctx context.Context, s *study) error {
 	type method struct {
 		name string
-		run  func(ctx context.Context, d *set, present [][]bool, seed int) ([]int, error)
+		run  func(ctx context.Context, d *sets.Set, present [][]bool, seed int) ([]int, error)
 	}
 	var methods []method
 	for _, m := range models() {
-		methods = append(methods, method{m.name, func(ctx context.Context, d *set, present [][]bool, seed int) ([]int, error) {
-			views, err := largemvc.Mask(d.views, present)
+		methods = append(methods, method{m.name, func(ctx context.Context, d *sets.Set, present [][]bool, seed int) ([]int, error) {
+			views, err := largemvc.Mask(d.Views, present)
 			if err != nil {
 				return nil, err
 			}
 			return largemvc.FitPredict(ctx, views, s.configFor(m.config, d, seed))
 		}})
 	}
-	methods = append(methods, method{"mean imputation + k-means", func(ctx context.Context, d *set, present [][]bool, seed int) ([]int, error) {
-		return baseline.MeanImputed(ctx, d.matrices, present, d.classes, uint64(seed))
+	methods = append(methods, method{"mean imputation + k-means", func(ctx context.Context, d *sets.Set, present [][]bool, seed int) ([]int, error) {
+		return baseline.MeanImputed(ctx, d.Matrices(), present, d.Classes, uint64(seed))
 	}})
-	sets := s.small(6)
-	var jobs []job[float64]
-	for _, d := range sets {
+	chosen := s.small(6)
+	var jobs []work.Job[float64]
+	for _, d := range chosen {
 		for _, m := range methods {
 			for _, rate := range missingRates {
 				for seed := range s.seedsFor(d) {
-					jobs = append(jobs, job[float64]{
-						key: fmt.Sprintf("%s | %s | rate %g | mask %d | epochs %d", d.about(), m.name, rate, seed, s.epochs),
-						do: func(ctx context.Context) (float64, error) {
-							present, err := dataset.Drop(d.n, len(d.views), rate, uint64(seed))
+					jobs = append(jobs, work.Job[float64]{
+						Key: fmt.Sprintf("%s | %s | rate %g | mask %d | epochs %d", d.About(), m.name, rate, seed, s.epochs),
+						Do: func(ctx context.Context) (float64, error) {
+							present, err := dataset.Drop(d.N, len(d.Views), rate, uint64(seed))
 							if err != nil {
 								return 0, err
 							}
@@ -48,7 +51,7 @@ func incomplete(ctx context.Context, s *study) error {
 							if err != nil {
 								return 0, err
 							}
-							acc, err := largemvc.Accuracy(d.labels, labels)
+							acc, err := largemvc.Accuracy(d.Labels, labels)
 							return 100 * acc, err
 						},
 					})
@@ -56,23 +59,23 @@ func incomplete(ctx context.Context, s *study) error {
 			}
 		}
 	}
-	got, err := do(ctx, s, "incomplete", jobs)
+	got, err := work.All(ctx, s.path("work"), s.stderr, "incomplete", jobs)
 	if err != nil {
 		return err
 	}
-	g := grid{name: "incomplete-acc", Title: "ACC (%) over missing rates", Header: []string{"set, method"}}
+	g := tables.Grid{Name: "incomplete-acc", Title: "ACC (%) over missing rates", Header: []string{"set, method"}}
 	for _, rate := range missingRates {
 		g.Header = append(g.Header, fmt.Sprint(rate))
 	}
-	figure := viz.Figure{SharedLegend: true, Columns: min(3, len(sets)), Width: 11}
-	for _, d := range sets {
-		panel := viz.Lines{Title: d.name, XLabel: "missing rate", YLabel: "ACC (%)", Markers: true, XTicks: missingRates}
+	figure := viz.Figure{SharedLegend: true, Columns: min(3, len(chosen)), Width: 11}
+	for _, d := range chosen {
+		panel := viz.Lines{Title: d.Name, XLabel: "missing rate", YLabel: "ACC (%)", Markers: true, XTicks: missingRates}
 		for _, m := range methods {
-			r := line{Name: d.name + ", " + m.name}
+			r := tables.Line{Name: d.Name + ", " + m.name}
 			series := viz.Series{Name: m.name}
 			for _, rate := range missingRates {
 				k := s.seedsFor(d)
-				c := meanOf(got[:k])
+				c := tables.MeanOf(got[:k])
 				got = got[k:]
 				r.Cells = append(r.Cells, c)
 				series.X, series.Y = append(series.X, rate), append(series.Y, c.Mean)
@@ -83,23 +86,23 @@ func incomplete(ctx context.Context, s *study) error {
 		}
 		figure.Panels = append(figure.Panels, panel)
 	}
-	caption := s.protocolText() + " A seed draws the mask too. The rate is the share of all sample–view pairs that is absent, spread evenly over the views; " +
-		"every sample keeps at least one view, which caps it at 1 − 1/V (" + capText(sets) + "). Absent rows are imputed by the view's mean for k-means, on unit rows; the network imputes nothing."
+	caption := s.protocolText() + " " + bothPresets + " A seed draws the mask too. The rate is the share of all sample–view pairs that is absent, spread evenly over the views; " +
+		"every sample keeps at least one view, which caps it at 1 − 1/V (" + capText(chosen) + "). Absent rows are imputed by the view's mean for k-means, on unit rows; the networks impute nothing."
 	return s.publish(page{
 		name: "incomplete", title: "Incomplete views", caption: caption,
 		notes:   "The paper shows six sets that cannot be had here, and does not say how it reaches a rate of 0.9 with two views; our cap says what was really absent.",
-		tables:  []grid{g},
+		tables:  []tables.Grid{g},
 		figures: []picture{{"incomplete", "ACC over missing rates; bands are one standard deviation over masks.", figure}},
 	})
 }
 
-func capText(sets []*set) string {
+func capText(chosen []*sets.Set) string {
 	text := ""
-	for i, d := range sets {
+	for i, d := range chosen {
 		if i > 0 {
 			text += ", "
 		}
-		text += fmt.Sprintf("%s %.2f", d.name, 1-1/float64(len(d.views)))
+		text += fmt.Sprintf("%s %.2f", d.Name, 1-1/float64(len(d.Views)))
 	}
 	return text
 }

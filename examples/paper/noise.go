@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sort"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/work"
 	"github.com/largemvc/largemvc/viz"
 )
 
@@ -30,35 +34,35 @@ var corruptions = []string{"noise", "swapped"}
 func noise(ctx context.Context, s *study) error {
 	rates := []float64{0.05, 0.1, 0.2, 0.3, 0.4}
 	const shown = 2 // the rate of the precision–recall curves
-	sets := s.small(4)
-	var jobs []job[found]
-	for _, d := range sets {
+	chosen := s.small(4)
+	var jobs []work.Job[found]
+	for _, d := range chosen {
 		for _, kind := range corruptions {
 			for _, rate := range rates {
 				for seed := range s.seedsFor(d) {
-					jobs = append(jobs, job[found]{
-						key: fmt.Sprintf("%s | %s | rate %g | seed %d | epochs %d", d.about(), kind, rate, seed, s.epochs),
-						do:  func(ctx context.Context) (found, error) { return detect(ctx, s, d, kind, rate, seed) },
+					jobs = append(jobs, work.Job[found]{
+						Key: fmt.Sprintf("%s | %s | rate %g | seed %d | epochs %d", d.About(), kind, rate, seed, s.epochs),
+						Do:  func(ctx context.Context) (found, error) { return detect(ctx, s, d, kind, rate, seed) },
 					})
 				}
 			}
 		}
 	}
-	got, err := do(ctx, s, "noise", jobs)
+	got, err := work.All(ctx, s.path("work"), s.stderr, "noise", jobs)
 	if err != nil {
 		return err
 	}
-	curves := viz.Figure{SharedLegend: true, Columns: min(2, len(sets)), Width: 11}
-	accuracies := viz.Figure{SharedLegend: true, Columns: min(2, len(sets)), Width: 11}
-	g := grid{name: "noise", Title: "Average precision of finding corrupted rows (%)", Header: []string{"set, ranking"}}
+	curves := viz.Figure{SharedLegend: true, Columns: min(2, len(chosen)), Width: 11}
+	accuracies := viz.Figure{SharedLegend: true, Columns: min(2, len(chosen)), Width: 11}
+	g := tables.Grid{Name: "noise", Title: "Average precision of finding corrupted rows (%)", Header: []string{"set, ranking"}}
 	for _, rate := range rates {
 		g.Header = append(g.Header, fmt.Sprintf("%g", rate))
 	}
-	for _, d := range sets {
-		pr := viz.Lines{Title: d.name, XLabel: "recall", YLabel: "precision", YMin: 0, YMax: 1.02}
-		acc := viz.Lines{Title: d.name, XLabel: "share of corrupted rows", YLabel: "ACC (%)", Markers: true, XTicks: rates}
+	for _, d := range chosen {
+		pr := viz.Lines{Title: d.Name, XLabel: "recall", YLabel: "precision", YMin: 0, YMax: 1.02}
+		acc := viz.Lines{Title: d.Name, XLabel: "share of corrupted rows", YLabel: "ACC (%)", Markers: true, XTicks: rates}
 		for _, kind := range corruptions {
-			ranking := []line{{Name: d.name + ", " + kind + ", least trust"}, {Name: d.name + ", " + kind + ", longest residual, no module"}}
+			ranking := []tables.Line{{Name: d.Name + ", " + kind + ", least trust"}, {Name: d.Name + ", " + kind + ", longest residual, no module"}}
 			scored := []viz.Series{{Name: kind + ", with noise module"}, {Name: kind + ", without (AMvC-Net)"}}
 			for k, rate := range rates {
 				runs := got[:s.seedsFor(d)]
@@ -69,8 +73,8 @@ func noise(ctx context.Context, s *study) error {
 					acc[0], acc[1] = append(acc[0], r.WithACC), append(acc[1], r.WithoutACC)
 				}
 				for i := range ranking {
-					ranking[i].Cells = append(ranking[i].Cells, meanOf(found[i]))
-					c, series := meanOf(acc[i]), &scored[i]
+					ranking[i].Cells = append(ranking[i].Cells, tables.MeanOf(found[i]))
+					c, series := tables.MeanOf(acc[i]), &scored[i]
 					series.X, series.Y = append(series.X, rate), append(series.Y, c.Mean)
 					series.Low, series.High = append(series.Low, c.Mean-c.Std), append(series.High, c.Mean+c.Std)
 				}
@@ -81,9 +85,9 @@ func noise(ctx context.Context, s *study) error {
 			g.Rows = append(g.Rows, ranking...)
 			acc.Series = append(acc.Series, scored...)
 		}
-		chance := line{Name: d.name + ", at random"}
+		chance := tables.Line{Name: d.Name + ", at random"}
 		for _, rate := range rates {
-			chance.Cells = append(chance.Cells, cell{Mean: 100 * rate, Count: 1})
+			chance.Cells = append(chance.Cells, tables.Cell{Mean: 100 * rate, Count: 1})
 		}
 		g.Rows = append(g.Rows, chance)
 		pr.Series = append(pr.Series, viz.Series{Name: "at random", X: []float64{0.05, 1}, Y: []float64{rates[shown], rates[shown]}})
@@ -91,12 +95,12 @@ func noise(ctx context.Context, s *study) error {
 	}
 	return s.publish(page{
 		name: "noise", title: "What the noise module finds",
-		caption: s.protocolText() + " Rows of the first view, chosen at random, are replaced: “noise” by Gaussian noise of the view's own mean and deviation, “swapped” by the row of " +
+		caption: s.protocolText() + " " + paperPreset + " Rows of the first view, chosen at random, are replaced: “noise” by Gaussian noise of the view's own mean and deviation, “swapped” by the row of " +
 			"another sample of the set, which is a good row in the wrong place. Samples are standardised after that. " +
-			"θ, ρ ≥ 0 and ρ measured in units of the view's median residual, starting at 0.5. Rows are ranked by the trust t of the last layer (E = (1−t)(X − HP)), lowest first; " +
+			"Unlike in that preset, θ, ρ ≥ 0 and ρ measured in units of the view's median residual, starting at 0.5. Rows are ranked by the trust t of the last layer (E = (1−t)(X − HP)), lowest first; " +
 			"without the module by the length of their residual X − HP, longest first. Precision is the share of corrupted rows among those ranked highest.",
 		notes:  "The paper motivates E by corrupted samples but shows no such experiment.",
-		tables: []grid{g},
+		tables: []tables.Grid{g},
 		figures: []picture{
 			{"noise-precision", fmt.Sprintf("Precision over recall with %g of the rows corrupted, mean over seeds.", rates[shown]), curves},
 			{"noise-acc", "ACC with and without the module over the share of corrupted rows; bands are one standard deviation.", accuracies},
@@ -119,14 +123,14 @@ func precisionCurves(kind string, runs []found) []viz.Series {
 	return out
 }
 
-func mean(x []float64) float64 { return meanOf(x).Mean }
+func mean(x []float64) float64 { return tables.MeanOf(x).Mean }
 
 // detect corrupts rows of the first view and ranks all rows by what the networks make of them.
-func detect(ctx context.Context, s *study, d *set, kind string, rate float64, seed int) (found, error) {
+func detect(ctx context.Context, s *study, d *sets.Set, kind string, rate float64, seed int) (found, error) {
 	dirty, corrupted := corrupt(d, kind, rate, seed)
 	views := make([]largemvc.View, len(dirty))
 	for v, m := range dirty {
-		views[v] = m.view()
+		views[v] = m.View()
 	}
 	config := s.configFor(largemvc.Config{
 		Preset: largemvc.Paper, Preprocess: largemvc.Raw, Signs: largemvc.Nonnegative, RhoScale: largemvc.DataScale, Rho0: 0.5,
@@ -140,7 +144,7 @@ func detect(ctx context.Context, s *study, d *set, kind string, rate float64, se
 	if err != nil {
 		return found{}, err
 	}
-	doubt, residual := make([]float64, d.n), residuals(dirty[0], without.H, without.P[0])
+	doubt, residual := make([]float64, d.N), residuals(dirty[0], without.H, without.P[0])
 	// Where ρ exceeds every residual, t is 1 everywhere; the residual of the network itself then orders the rows.
 	own := residuals(dirty[0], with.H, with.P[0])
 	for i, t := range with.Trust[0] {
@@ -151,7 +155,7 @@ func detect(ctx context.Context, s *study, d *set, kind string, rate float64, se
 		labels []int
 		acc    *float64
 	}{{with.Labels, &out.WithACC}, {without.Labels, &out.WithoutACC}} {
-		acc, err := largemvc.Accuracy(d.labels, r.labels)
+		acc, err := largemvc.Accuracy(d.Labels, r.labels)
 		if err != nil {
 			return found{}, err
 		}
@@ -161,25 +165,24 @@ func detect(ctx context.Context, s *study, d *set, kind string, rate float64, se
 }
 
 // corrupt returns the views standardised per sample, with a share of the rows of the first corrupted, and says which.
-func corrupt(d *set, kind string, rate float64, seed int) ([]matrix, []bool) {
-	first := d.matrices[0].(matrix)
+func corrupt(d *sets.Set, kind string, rate float64, seed int) ([]sets.Matrix, []bool) {
+	first := d.Values[0]
 	sum, square := 0.0, 0.0
-	for _, a := range first.x {
+	for _, a := range first.X {
 		sum += float64(a)
 		square += float64(a) * float64(a)
 	}
-	count := float64(len(first.x))
+	count := float64(len(first.X))
 	centre := sum / count
 	deviation := math.Sqrt(max(0, square/count-centre*centre))
 	r := rand.New(rand.NewPCG(uint64(seed), 0x6e6f697365))
-	dirty := first.head(first.n)
-	dirty.x = append([]float32(nil), first.x...)
-	corrupted := make([]bool, d.n)
-	for _, i := range r.Perm(d.n)[:int(math.Round(rate*float64(d.n)))] {
+	dirty := sets.Matrix{N: first.N, D: first.D, X: slices.Clone(first.X)}
+	corrupted := make([]bool, d.N)
+	for _, i := range r.Perm(d.N)[:int(math.Round(rate*float64(d.N)))] {
 		corrupted[i] = true
-		row := dirty.row(i)
+		row := dirty.RawRow(i)
 		if kind == "swapped" {
-			copy(row, first.row((i+1+r.IntN(d.n-1))%d.n))
+			copy(row, first.RawRow((i+1+r.IntN(d.N-1))%d.N))
 			continue
 		}
 		for j := range row {
@@ -192,43 +195,43 @@ func corrupt(d *set, kind string, rate float64, seed int) ([]matrix, []bool) {
 }
 
 // standardised returns the views with every sample of every view at mean 0, variance 1.
-func standardised(d *set) []matrix {
-	out := make([]matrix, len(d.matrices))
-	for v, m := range d.matrices {
-		out[v] = standardise(m.(matrix))
+func standardised(d *sets.Set) []sets.Matrix {
+	out := make([]sets.Matrix, len(d.Values))
+	for v, m := range d.Values {
+		out[v] = standardise(m)
 	}
 	return out
 }
 
-func standardise(m matrix) matrix {
-	out := matrix{m.n, m.d, make([]float32, len(m.x))}
-	for i := range m.n {
+func standardise(m sets.Matrix) sets.Matrix {
+	out := sets.Matrix{N: m.N, D: m.D, X: make([]float32, len(m.X))}
+	for i := range m.N {
 		centre, square := 0.0, 0.0
-		for _, a := range m.row(i) {
-			centre += float64(a) / float64(m.d)
+		for _, a := range m.RawRow(i) {
+			centre += float64(a) / float64(m.D)
 		}
-		for _, a := range m.row(i) {
-			square += (float64(a) - centre) * (float64(a) - centre) / float64(m.d)
+		for _, a := range m.RawRow(i) {
+			square += (float64(a) - centre) * (float64(a) - centre) / float64(m.D)
 		}
 		if square <= 1e-12*centre*centre {
 			continue
 		}
 		scale := 1 / math.Sqrt(square)
-		for j, a := range m.row(i) {
-			out.row(i)[j] = float32((float64(a) - centre) * scale)
+		for j, a := range m.RawRow(i) {
+			out.RawRow(i)[j] = float32((float64(a) - centre) * scale)
 		}
 	}
 	return out
 }
 
 // residuals returns ‖x_i − h_i P‖.
-func residuals(x matrix, h mat.Matrix, p *mat.Dense) []float64 {
-	out := make([]float64, x.n)
+func residuals(x sets.Matrix, h mat.Matrix, p *mat.Dense) []float64 {
+	out := make([]float64, x.N)
 	var fitted mat.Dense
 	fitted.Mul(h, p)
 	for i := range out {
 		sum := 0.0
-		for j, a := range x.row(i) {
+		for j, a := range x.RawRow(i) {
 			e := float64(a) - fitted.At(i, j)
 			sum += e * e
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/examples/internal/tables"
 )
 
 // folder returns a folder with two small sets, and one that cannot be used.
@@ -96,7 +97,7 @@ func TestExperiments(t *testing.T) {
 		}
 		var content struct {
 			Caption string
-			Tables  []grid
+			Tables  []tables.Grid
 			Figures []struct {
 				Name   string
 				Panels []struct {
@@ -146,11 +147,11 @@ func TestTableAgainstFits(t *testing.T) {
 	d := s.sets[1]
 	var accs []float64
 	for seed := range uint64(2) {
-		labels, err := largemvc.FitPredict(context.Background(), d.views, largemvc.Config{Clusters: 3, Epochs: 3, Seed: seed, Preset: largemvc.Paper})
+		labels, err := largemvc.FitPredict(context.Background(), d.Views, largemvc.Config{Clusters: 3, Epochs: 3, Seed: seed, Preset: largemvc.Paper})
 		if err != nil {
 			t.Fatal(err)
 		}
-		acc, err := largemvc.Accuracy(d.labels, labels)
+		acc, err := largemvc.Accuracy(d.Labels, labels)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,11 +184,11 @@ func TestPublishedProtocol(t *testing.T) {
 	}
 	best := -1.0
 	for _, epochs := range []int{largemvc.NoTraining, 1, 2} { // those up to 3
-		labels, err := largemvc.FitPredict(context.Background(), d.views, largemvc.Config{Clusters: 3, Epochs: epochs, Seed: 1})
+		labels, err := largemvc.FitPredict(context.Background(), d.Views, largemvc.Config{Clusters: 3, Epochs: epochs, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		purity, err := largemvc.Purity(d.labels, labels)
+		purity, err := largemvc.Purity(d.Labels, labels)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,54 +209,10 @@ func TestPublishedProtocol(t *testing.T) {
 	}
 }
 
-// A run that is interrupted is continued: what was finished is taken from the folder, what was not is done.
-func TestResume(t *testing.T) {
-	s := smallStudy(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	calls := 0
-	jobs := make([]job[int], 6)
-	for i := range jobs {
-		jobs[i] = job[int]{fmt.Sprintf("job %d", i), func(context.Context) (int, error) {
-			calls++
-			if i == 2 {
-				cancel()
-			}
-			return 10 * i, nil
-		}}
-	}
-	if _, err := do(ctx, s, "test", jobs); !errors.Is(err, context.Canceled) {
-		t.Fatalf("%v, want context.Canceled", err)
-	}
-	if calls != 3 {
-		t.Fatalf("%d jobs done before the interruption, want 3", calls)
-	}
-	// A file that was cut off counts as none; one of another key with the same name would too.
-	cut := filepath.Join(s.path("work"), fileName("test job 1")+".json")
-	if err := os.WriteFile(cut, []byte(`{"key":"te`), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	got, err := do(context.Background(), s, "test", jobs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if calls != 3+1+3 {
-		t.Errorf("%d jobs done in all, want 7: three, the one cut off, and the three left", calls)
-	}
-	for i, v := range got {
-		if v != 10*i {
-			t.Errorf("job %d gave %d", i, v)
-		}
-	}
-	if _, err := do(context.Background(), s, "test", []job[int]{{"bad", func(context.Context) (int, error) { return 0, io.ErrUnexpectedEOF }}}); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("%v, want the job's error", err)
-	}
-}
-
 func TestTiming(t *testing.T) {
 	s := smallStudy(t)
 	kinds := []growth{made([]int{20, 10}, 3, 200, 400), made([]int{8}, 2, 100, 300)}
-	kinds[1].name = "other"
+	kinds[1].name, kinds[1].preset = "other", largemvc.Default
 	if err := grow(context.Background(), s, kinds); err != nil {
 		t.Fatal(err)
 	}
@@ -268,25 +225,6 @@ func TestTiming(t *testing.T) {
 	}
 	if points != 6 { // two sizes in three panels
 		t.Errorf("%d points in %q", points, rows)
-	}
-}
-
-func TestRank(t *testing.T) {
-	g := grid{Header: []string{"", "a"}, Rows: []line{
-		{Cells: []cell{{Mean: 70.01, Count: 1}}}, {Cells: []cell{{Mean: 70.04, Count: 1}}}, {Cells: []cell{{Mean: 60, Count: 1}}},
-		{Cells: []cell{{Mean: 90, Count: 1}}, apart: true}, {Cells: []cell{{}}},
-	}}
-	g.rank()
-	var b strings.Builder
-	g.markdown(&b)
-	if n := strings.Count(b.String(), "**70.0**"); n != 2 {
-		t.Errorf("%d best cells, want the 2 that show one figure", n)
-	}
-	if !strings.Contains(b.String(), "<u>60.0</u>") || strings.Contains(b.String(), "**90.0**") {
-		t.Errorf("second or label-picked row marked wrongly:\n%s", b.String())
-	}
-	if c := meanOf([]float64{1, 2, 3}); c.Mean != 2 || c.Std != 1 {
-		t.Errorf("%+v", c)
 	}
 }
 
@@ -316,8 +254,8 @@ func TestCorrupt(t *testing.T) {
 		count := 0
 		for i, c := range which {
 			same := true
-			for j, a := range dirty[0].row(i) {
-				same = same && a == clean[0].row(i)[j]
+			for j, a := range dirty[0].RawRow(i) {
+				same = same && a == clean[0].RawRow(i)[j]
 			}
 			if c {
 				count++
@@ -329,7 +267,7 @@ func TestCorrupt(t *testing.T) {
 		if count != 12 {
 			t.Errorf("%s: %d rows of 60, want 12", kind, count)
 		}
-		if !bytes.Equal(fmt.Append(nil, dirty[1].x), fmt.Append(nil, clean[1].x)) {
+		if !bytes.Equal(fmt.Append(nil, dirty[1].X), fmt.Append(nil, clean[1].X)) {
 			t.Errorf("%s: the second view changed", kind)
 		}
 	}
@@ -367,23 +305,5 @@ func TestRunErrors(t *testing.T) {
 	}
 	if !strings.Contains(stdout.String(), "ablation.md") {
 		t.Errorf("standard output: %q", stdout.String())
-	}
-}
-
-// The views of MNIST need nothing but the Go module.
-func TestMNIST(t *testing.T) {
-	d, err := mnistSet(context.Background(), 50)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d.n != 50 || d.classes != 10 || len(d.views) != 3 {
-		t.Errorf("%s", d.shape())
-	}
-	half := d.atMost(20)
-	if half.n != 20 || len(half.labels) != 20 {
-		t.Fatalf("%s", half.shape())
-	}
-	if again := d.atMost(20); again.labels[3] != half.labels[3] || d.atMost(60) != d {
-		t.Error("the part is not the same twice, or the whole is not itself")
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/work"
 	"github.com/largemvc/largemvc/viz"
 )
 
@@ -21,21 +24,21 @@ func sensitivity(ctx context.Context, s *study) error {
 	if s.quick {
 		layers = []int{1, 2, 3, 5}
 	}
-	sets := s.small(4)
-	var jobs []job[learned]
-	for _, d := range sets {
+	chosen := s.small(4)
+	var jobs []work.Job[learned]
+	for _, d := range chosen {
 		for _, f := range factors {
 			for _, l := range layers {
 				for seed := range s.seedsFor(d) {
-					jobs = append(jobs, job[learned]{
-						key: fmt.Sprintf("%s | L %d | m %dc | seed %d | epochs %d", d.about(), l, f, seed, s.epochs),
-						do: func(ctx context.Context) (learned, error) {
-							c := s.configFor(largemvc.Config{Layers: l, Anchors: min(f*d.classes, d.n)}, d, seed)
-							r, err := largemvc.Fit(ctx, d.views, c)
+					jobs = append(jobs, work.Job[learned]{
+						Key: fmt.Sprintf("%s | L %d | m %dc | seed %d | epochs %d", d.About(), l, f, seed, s.epochs),
+						Do: func(ctx context.Context) (learned, error) {
+							c := s.configFor(largemvc.Config{Preset: largemvc.Paper, Layers: l, Anchors: min(f*d.Classes, d.N)}, d, seed)
+							r, err := largemvc.Fit(ctx, d.Views, c)
 							if err != nil {
 								return learned{}, err
 							}
-							acc, err := largemvc.Accuracy(d.labels, r.Labels)
+							acc, err := largemvc.Accuracy(d.Labels, r.Labels)
 							return learned{100 * acc, r.Theta, r.Rho}, err
 						},
 					})
@@ -43,20 +46,20 @@ func sensitivity(ctx context.Context, s *study) error {
 			}
 		}
 	}
-	got, err := do(ctx, s, "sensitivity", jobs)
+	got, err := work.All(ctx, s.path("work"), s.stderr, "sensitivity", jobs)
 	if err != nil {
 		return err
 	}
-	maps := viz.Figure{Columns: min(2, len(sets))}
-	curves := viz.Figure{Columns: min(2, len(sets)), SharedLegend: true, Width: 12}
+	maps := viz.Figure{Columns: min(2, len(chosen))}
+	curves := viz.Figure{Columns: min(2, len(chosen)), SharedLegend: true, Width: 12}
 	thresholds := viz.Figure{Columns: 2, Width: 11}
-	g := grid{name: "sensitivity-acc", Title: "ACC (%)", Header: []string{"set, m"}}
+	g := tables.Grid{Name: "sensitivity-acc", Title: "ACC (%)", Header: []string{"set, m"}}
 	for _, l := range layers {
 		g.Header = append(g.Header, fmt.Sprintf("L = %d", l))
 	}
-	for _, d := range sets {
-		heat := viz.HeatMap{Title: d.name + ", ACC (%)", XLabel: "layers L", YLabel: "anchors m"}
-		lines := viz.Lines{Title: d.name, XLabel: "layers L", YLabel: "ACC (%)", Markers: true}
+	for _, d := range chosen {
+		heat := viz.HeatMap{Title: d.Name + ", ACC (%)", XLabel: "layers L", YLabel: "anchors m"}
+		lines := viz.Lines{Title: d.Name, XLabel: "layers L", YLabel: "ACC (%)", Markers: true}
 		for _, l := range layers {
 			heat.Columns = append(heat.Columns, fmt.Sprint(l))
 			lines.XTicks = append(lines.XTicks, float64(l))
@@ -68,7 +71,7 @@ func sensitivity(ctx context.Context, s *study) error {
 				multiple = fmt.Sprintf("%dc", f)
 			}
 			name := "m = " + multiple
-			r, series := line{Name: d.name + ", " + name}, viz.Series{Name: name}
+			r, series := tables.Line{Name: d.Name + ", " + name}, viz.Series{Name: name}
 			var means []float64
 			for _, l := range layers {
 				var values []float64
@@ -79,7 +82,7 @@ func sensitivity(ctx context.Context, s *study) error {
 					}
 					got = got[1:]
 				}
-				c := meanOf(values)
+				c := tables.MeanOf(values)
 				r.Cells, means = append(r.Cells, c), append(means, c.Mean)
 				series.X, series.Y = append(series.X, float64(l)), append(series.Y, c.Mean)
 				series.Low, series.High = append(series.Low, c.Mean-c.Std), append(series.High, c.Mean+c.Std)
@@ -94,9 +97,9 @@ func sensitivity(ctx context.Context, s *study) error {
 	}
 	deep := layers[len(layers)-1]
 	return s.publish(page{
-		name: "sensitivity", title: "Layers, anchors and thresholds", caption: s.protocolText() + " Sets: " + names(sets) + ".",
+		name: "sensitivity", title: "Layers, anchors and thresholds", caption: s.protocolText() + " " + paperPreset + " Sets: " + sets.Names(chosen) + ".",
 		notes:  "The paper reports L = 2 and m = c as best, on its own sets, with L and m searched by the labels. Here every pair is shown and none is chosen.",
-		tables: []grid{g},
+		tables: []tables.Grid{g},
 		figures: []picture{
 			{"sensitivity-map", "ACC over layers and anchors, mean over seeds.", maps},
 			{"sensitivity-curves", "The same as curves; bands are one standard deviation over seeds.", curves},
@@ -106,9 +109,9 @@ func sensitivity(ctx context.Context, s *study) error {
 }
 
 // curves are the thresholds over the layers.
-func (l learned) curves(d *set) (theta, rho viz.Lines) {
-	theta = viz.Lines{Title: d.name + ": θ", XLabel: "layer", YLabel: "θ", Markers: true}
-	rho = viz.Lines{Title: d.name + ": ρ", XLabel: "layer", YLabel: "ρ", Markers: true}
+func (l learned) curves(d *sets.Set) (theta, rho viz.Lines) {
+	theta = viz.Lines{Title: d.Name + ": θ", XLabel: "layer", YLabel: "θ", Markers: true}
+	rho = viz.Lines{Title: d.Name + ": ρ", XLabel: "layer", YLabel: "ρ", Markers: true}
 	var x []float64
 	for i := range l.Theta {
 		x = append(x, float64(i+1))

@@ -8,9 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/examples/internal/sets"
 )
 
 // study is what the flags say, and the data sets.
@@ -26,7 +26,7 @@ type study struct {
 	protocol string
 
 	stderr io.Writer
-	sets   []*set
+	sets   []*sets.Set
 }
 
 const (
@@ -87,27 +87,27 @@ func (s *study) pageName(name string) string {
 	return name
 }
 
-func (s *study) seedsFor(d *set) int {
-	if d.n >= largeSet {
+func (s *study) seedsFor(d *sets.Set) int {
+	if d.N >= largeSet {
 		return min(s.seeds, largeSeeds)
 	}
 	return s.seeds
 }
 
 // small returns the k sets that are cheapest to run, in their usual order; all that -sets names, if it names any.
-func (s *study) small(k int) []*set {
+func (s *study) small(k int) []*sets.Set {
 	if s.only != "" || len(s.sets) <= k {
 		return s.sets
 	}
-	cost := func(d *set) int {
+	cost := func(d *sets.Set) int {
 		sum := 0
-		for _, v := range d.views {
+		for _, v := range d.Views {
 			_, width := v.Dims()
 			sum += width
 		}
-		return sum * d.n * d.classes
+		return sum * d.N * d.Classes
 	}
-	var out []*set
+	var out []*sets.Set
 	for _, d := range s.sets {
 		cheaper := 0
 		for _, other := range s.sets {
@@ -131,15 +131,16 @@ type model struct {
 // models are the rows of ours in the tables.
 func models() []model {
 	return []model{
-		{"LargeMvC-Net", largemvc.Config{}},
+		{"LargeMvC-Net, default preset", largemvc.Config{}},
+		{"default preset, untrained", largemvc.Config{Epochs: largemvc.NoTraining}},
 		{"LargeMvC-Net, paper preset", largemvc.Config{Preset: largemvc.Paper}},
-		{"LargeMvC-Net, untrained", largemvc.Config{Epochs: largemvc.NoTraining}},
+		{"paper preset, untrained", largemvc.Config{Preset: largemvc.Paper, Epochs: largemvc.NoTraining}},
 	}
 }
 
 // configFor completes a configuration for a set and a seed.
-func (s *study) configFor(c largemvc.Config, d *set, seed int) largemvc.Config {
-	c.Clusters, c.Seed = d.classes, uint64(seed)
+func (s *study) configFor(c largemvc.Config, d *sets.Set, seed int) largemvc.Config {
+	c.Clusters, c.Seed = d.Classes, uint64(seed)
 	if c.Epochs == 0 {
 		c.Epochs = s.epochs
 	}
@@ -150,20 +151,20 @@ func (s *study) configFor(c largemvc.Config, d *set, seed int) largemvc.Config {
 func (s *study) protocolText() string {
 	text := fmt.Sprintf("%d seeds", s.seeds)
 	for _, d := range s.sets {
-		if d.n >= largeSet && s.seeds > largeSeeds {
+		if d.N >= largeSet && s.seeds > largeSeeds {
 			text += fmt.Sprintf(" (%d for sets of %d samples and more)", largeSeeds, largeSet)
 			break
 		}
 	}
 	text += fmt.Sprintf(", %d epochs, ± one standard deviation over the seeds.", s.epochs)
-	text += " ACC by one-to-one matching, NMI with the arithmetic mean; labels serve for scores alone and choose nothing. "
-	return text + "Our networks are used with the package's defaults unless a row says otherwise: per-sample standardisation, joint k-means start, the last epoch."
+	text += " ACC by one-to-one matching, NMI with the arithmetic mean; labels serve for scores alone and choose nothing."
+	return text
 }
 
-func names(sets []*set) string {
-	out := make([]string, len(sets))
-	for i, d := range sets {
-		out[i] = d.name
-	}
-	return strings.Join(out, ", ")
-}
+// What the captions say of the presets.
+const (
+	bothPresets = "Our networks are used as their presets have them, at the last epoch. The default preset sees every view in two standardisations, smoothed along a " +
+		"graph of the samples' neighbours, and has a term for neighbours in its loss; the paper preset is the network of the paper, on views standardised per sample and " +
+		"started by a joint k-means."
+	paperPreset = "All networks here have the paper preset: the network of the paper, without neighbours, on views standardised per sample and started by a joint k-means, at the last epoch."
+)

@@ -9,6 +9,9 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/work"
 	"github.com/largemvc/largemvc/viz"
 )
 
@@ -25,6 +28,7 @@ const timedEpochs = 5
 // growth is one kind of data at several sizes.
 type growth struct {
 	name    string
+	preset  largemvc.Preset
 	sizes   []int
 	classes int
 	make    func(ctx context.Context, n int) ([]largemvc.View, error)
@@ -32,29 +36,36 @@ type growth struct {
 
 // timing measures time and memory as n grows.
 func timing(ctx context.Context, s *study) error {
-	kinds := []growth{made([]int{944, 576, 512, 640}, 100, 5000, 10000, 20000, 50000, 100000, 200000), digits(3750, 7500, 15000, 30000, 60000)}
+	data := []growth{made([]int{944, 576, 512, 640}, 100, 5000, 10000, 20000, 50000, 100000, 200000), digits(3750, 7500, 15000, 30000, 60000)}
 	if s.quick {
-		kinds = []growth{made([]int{94, 57, 51, 64}, 20, 1000, 2000, 4000, 8000, 16000), digits(1000, 2000, 4000)}
+		data = []growth{made([]int{94, 57, 51, 64}, 20, 1000, 2000, 4000, 8000, 16000), digits(1000, 2000, 4000)}
+	}
+	var kinds []growth
+	for _, preset := range []largemvc.Preset{largemvc.Paper, largemvc.Default} {
+		for _, k := range data {
+			k.name, k.preset = fmt.Sprintf("%s, %v preset", k.name, preset), preset
+			kinds = append(kinds, k)
+		}
 	}
 	return grow(ctx, s, kinds)
 }
 
 // grow measures all sizes of the kinds.
 func grow(ctx context.Context, s *study, kinds []growth) error {
-	var jobs []job[cost]
+	var jobs []work.Job[cost]
 	for _, k := range kinds {
 		for _, n := range k.sizes {
-			jobs = append(jobs, job[cost]{
-				key: fmt.Sprintf("%s | n %d | c %d", k.name, n, k.classes),
-				do:  func(ctx context.Context) (cost, error) { return k.measure(ctx, n) },
+			jobs = append(jobs, work.Job[cost]{
+				Key: fmt.Sprintf("%s | n %d | c %d", k.name, n, k.classes),
+				Do:  func(ctx context.Context) (cost, error) { return k.measure(ctx, n) },
 			})
 		}
 	}
-	got, err := do(ctx, s, "time", jobs)
+	got, err := work.All(ctx, s.path("work"), s.stderr, "time", jobs)
 	if err != nil {
 		return err
 	}
-	g := grid{name: "time", Title: "Seconds and MiB", Header: []string{"data, n", "epoch (s)", "100 epochs, start and labels (s)", "peak heap (MiB)", "EstimateMemory (MiB)"}}
+	g := tables.Grid{Name: "time", Title: "Seconds and MiB", Header: []string{"data, n", "epoch (s)", "100 epochs, start and labels (s)", "peak heap (MiB)", "EstimateMemory (MiB)"}}
 	seconds := viz.Lines{Title: "Time of an epoch", XLabel: "n (samples)", YLabel: "seconds", LogX: true, LogY: true, Fit: true, Markers: true}
 	total := viz.Lines{Title: "Time in total, 100 epochs", XLabel: "n (samples)", YLabel: "seconds", LogX: true, LogY: true, Fit: true, Markers: true}
 	memory := viz.Lines{Title: "Peak memory", XLabel: "n (samples)", YLabel: "MiB", LogX: true, LogY: true, Fit: true, Markers: true}
@@ -64,7 +75,7 @@ func grow(ctx context.Context, s *study, kinds []growth) error {
 		for _, size := range k.sizes {
 			c := got[next]
 			next++
-			g.Rows = append(g.Rows, line{Name: fmt.Sprintf("%s, %d", k.name, size), Cells: []cell{
+			g.Rows = append(g.Rows, tables.Line{Name: fmt.Sprintf("%s, %d", k.name, size), Cells: []tables.Cell{
 				{Text: fmt.Sprintf("%.3g", c.Epoch)}, {Text: fmt.Sprintf("%.3g", c.Total)}, {Text: fmt.Sprintf("%.0f", c.Peak)}, {Text: fmt.Sprintf("%.0f", c.Estimate)},
 			}})
 			n, epoch, whole, peak = append(n, float64(size)), append(epoch, c.Epoch), append(whole, c.Total), append(peak, c.Peak)
@@ -73,14 +84,14 @@ func grow(ctx context.Context, s *study, kinds []growth) error {
 		total.Series = append(total.Series, viz.Series{Name: k.name, X: n, Y: whole})
 		memory.Series = append(memory.Series, viz.Series{Name: k.name, X: n, Y: peak})
 	}
-	caption := fmt.Sprintf("float32, L = 2, m = c, default preset, GOMAXPROCS %d, one run each. An epoch is the median of %d; the total is checks, preprocessing, start, "+
+	caption := fmt.Sprintf("float32, L = 2, m = c, GOMAXPROCS %d, one run each. An epoch is the median of %d; the total is checks, preprocessing (in the default preset with the search of neighbours and the smoothing), start, "+
 		"100 times that epoch, and the labels. Peak heap is what the Go heap held at most beyond what was there before, the views of the caller included; sampled every 20 ms. "+
 		"Made data: Gaussian clusters in views of YTF-100's shape (944, 576, 512 and 640 features, 100 clusters; a tenth of the features and 20 clusters with -quick). "+
 		"MNIST: pixels, histograms of gradients and of local binary patterns.", got[0].CPUs, timedEpochs)
 	return s.publish(page{
 		name: "time", title: "Time and memory", caption: caption,
 		notes:  "The paper gives no times; it claims linear cost. Thin lines are least-squares fits of a power law, whose exponent the legend gives; 1 is linear.",
-		tables: []grid{g},
+		tables: []tables.Grid{g},
 		figures: []picture{{"time", "Time and memory over n, with the exponents of the fitted power laws.",
 			viz.Figure{Panels: []viz.Panel{seconds, total, memory}, Columns: 2, Width: 12}}},
 	})
@@ -88,7 +99,7 @@ func grow(ctx context.Context, s *study, kinds []growth) error {
 
 // made is Gaussian clusters.
 func made(dims []int, classes int, sizes ...int) growth {
-	return growth{"made data", sizes, classes, func(ctx context.Context, n int) ([]largemvc.View, error) {
+	return growth{"made data", largemvc.Paper, sizes, classes, func(ctx context.Context, n int) ([]largemvc.View, error) {
 		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: n, Clusters: classes, Dims: dims, Seed: 1})
 		if err != nil {
 			return nil, err
@@ -103,12 +114,12 @@ func made(dims []int, classes int, sizes ...int) growth {
 
 // digits is MNIST.
 func digits(sizes ...int) growth {
-	return growth{"MNIST", sizes, 10, func(ctx context.Context, n int) ([]largemvc.View, error) {
-		d, err := mnistSet(ctx, n)
+	return growth{"MNIST", largemvc.Paper, sizes, 10, func(ctx context.Context, n int) ([]largemvc.View, error) {
+		d, err := sets.Digits(ctx, "", n, 0)
 		if err != nil {
 			return nil, err
 		}
-		return d.views, nil
+		return d.Views, nil
 	}}
 }
 
@@ -125,7 +136,7 @@ func (k growth) measure(ctx context.Context, n int) (cost, error) {
 	for v, x := range views {
 		_, dims[v] = x.Dims()
 	}
-	config := largemvc.Config{Clusters: k.classes, Epochs: timedEpochs, Overwrite: true, Seed: 1}
+	config := largemvc.Config{Clusters: k.classes, Epochs: timedEpochs, Preset: k.preset, Overwrite: true, Seed: 1}
 	estimate, err := largemvc.EstimateMemory(n, dims, config)
 	if err != nil {
 		return cost{}, err

@@ -13,6 +13,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"300 images", "HOG   324 features", "LargeMvC-Net, default preset", "LargeMvC-Net, paper preset",
+		"where it starts: k-means on smoothed views", "where it starts: k-means, samples standardised",
 		"k-means, features standardised", "ACC", "seconds", "  9: ", "What to try next"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output lacks %q:\n%s", want, out.String())

@@ -9,8 +9,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -33,8 +31,6 @@ type Basis struct {
 	S    []float64   // singular values, decreasing
 	V    [][]float64 // per view, rank×d_v row-major: the view's columns of the right singular vectors
 }
-
-var dense gonum.Implementation
 
 const (
 	blockRows = 64
@@ -67,29 +63,40 @@ func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (
 		cfg.Iterations = 8
 	}
 	k := min(cfg.Rank+cfg.Oversample, n, total)
+	if k == min(n, total) { // One pass finds all of the rows' span.
+		cfg.Iterations = 1
+	}
 	g := randomRows(k, total, cfg.Seed)
-	orthonormalise(g, k, total)
+	if err := orthonormalise(ctx, g, k, total, cfg.Workers); err != nil {
+		return nil, err
+	}
 	for range cfg.Iterations {
 		z, err := gramTimes(ctx, x, b.Dims, g, k, cfg.Workers)
 		if err != nil {
 			return nil, err
 		}
 		g = z
-		orthonormalise(g, k, total)
+		if err := orthonormalise(ctx, g, k, total, cfg.Workers); err != nil {
+			return nil, err
+		}
 	}
 	// Rayleigh–Ritz: the eigenvectors of G (XᵀX) Gᵀ turn G into singular vectors.
 	z, err := gramTimes(ctx, x, b.Dims, g, k, cfg.Workers)
 	if err != nil {
 		return nil, err
 	}
-	small := make([]float64, k*k)
-	dense.Dgemm(blas.NoTrans, blas.Trans, k, k, total, 1, z, total, g, total, 0, small, k)
+	small, err := timesTransposed(ctx, z, g, k, total, cfg.Workers)
+	if err != nil {
+		return nil, err
+	}
 	values, vectors, err := eigen(small, k)
 	if err != nil {
 		return nil, err
 	}
-	v := make([]float64, cfg.Rank*total)
-	dense.Dgemm(blas.Trans, blas.NoTrans, cfg.Rank, total, k, 1, vectors, k, g, total, 0, v, total)
+	v, err := times(ctx, vectors[:cfg.Rank*k], g, cfg.Rank, k, total, cfg.Workers)
+	if err != nil {
+		return nil, err
+	}
 	for i := range cfg.Rank {
 		b.S = append(b.S, math.Sqrt(max(values[i], 0)))
 		fixSign(v[i*total : (i+1)*total])
@@ -127,29 +134,6 @@ func fixSign(v []float64) {
 		for j := range v {
 			v[j] = -v[j]
 		}
-	}
-}
-
-// orthonormalise replaces the k rows of g by an orthonormal basis of their span, by Gram–Schmidt done twice. Rows that
-// depend on earlier ones become zero.
-func orthonormalise(g []float64, k, d int) {
-	for i := range k {
-		row := g[i*d : (i+1)*d]
-		before := dense.Dnrm2(d, row, 1)
-		for range 2 {
-			if i == 0 {
-				break
-			}
-			coef := make([]float64, i)
-			dense.Dgemv(blas.NoTrans, i, d, 1, g, d, row, 1, 0, coef, 1)
-			dense.Dgemv(blas.Trans, i, d, -1, g, d, coef, 1, 1, row, 1)
-		}
-		norm := dense.Dnrm2(d, row, 1)
-		if norm <= 1e-12*before || norm == 0 {
-			clear(row)
-			continue
-		}
-		dense.Dscal(d, 1/norm, row, 1)
 	}
 }
 
@@ -205,7 +189,7 @@ func gramTimes[T kernel.Float](ctx context.Context, x []rows.Matrix[T], dims []i
 	return out, err
 }
 
-// eigen returns the eigenvalues of a symmetric matrix, decreasing, and its eigenvectors in columns.
+// eigen returns the eigenvalues of a symmetric matrix, decreasing, and its eigenvectors in rows.
 func eigen(a []float64, k int) ([]float64, []float64, error) {
 	for i := range k {
 		for j := range i {
@@ -229,7 +213,7 @@ func eigen(a []float64, k int) ([]float64, []float64, error) {
 	for j := range k {
 		values[j] = up[k-1-j]
 		for i := range k {
-			vectors[i*k+j] = vec.At(i, k-1-j)
+			vectors[j*k+i] = vec.At(i, k-1-j)
 		}
 	}
 	return values, vectors, nil
@@ -261,4 +245,23 @@ func Project[T kernel.Float](ctx context.Context, b *Basis, x []rows.Matrix[T], 
 		return nil
 	})
 	return out, err
+}
+
+// Projector takes rows of a single view to its directions.
+type Projector[T kernel.Float] struct {
+	panel kernel.Panel[T]
+	rank  int
+}
+
+// NewProjector returns the projector of a basis of one view.
+func NewProjector[T kernel.Float](b *Basis) *Projector[T] {
+	p := &Projector[T]{rank: len(b.S)}
+	kernel.PackT(&p.panel, b.Dims[0], p.rank, b.V[0], b.Dims[0])
+	return p
+}
+
+// Rows sets y to rows [lo, hi) of x in the directions, with the stride kernel.Pad of their number. A row has the same bits
+// whatever the others are.
+func (p *Projector[T]) Rows(x rows.Matrix[T], lo, hi int, y []T) {
+	x.Mul(lo, hi, &p.panel, y, kernel.Pad(p.rank))
 }

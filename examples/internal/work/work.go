@@ -1,10 +1,13 @@
-package main
+// Package work does pieces of work and keeps in a folder what they return, so that a run that is stopped loses one of them
+// at most.
+package work
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,10 +16,11 @@ import (
 	"github.com/largemvc/largemvc/internal/progress"
 )
 
-// job is a piece of work: a key that says all that its result depends on, and how to do it.
-type job[T any] struct {
-	key string
-	do  func(context.Context) (T, error)
+// Job is a piece of work: a key that says all that its result depends on, and how to do it.
+type Job[T any] struct {
+	Key  string
+	Name string // what the progress calls it; empty: its key
+	Do   func(context.Context) (T, error)
 }
 
 // finished is what is kept of a job.
@@ -25,20 +29,19 @@ type finished[T any] struct {
 	Value T      `json:"value"`
 }
 
-// do returns the results of the jobs, in their order. Results that the output folder holds are read from there; the
-// others are written there as soon as they are there, so that a run that is stopped loses one job at most.
-func do[T any](ctx context.Context, s *study, name string, jobs []job[T]) ([]T, error) {
-	folder := s.path("work")
+// All returns the results of the jobs, in their order. Those that the folder holds are read from there; the others are
+// written there as soon as they are there. progressTo shows how far it is, under a name that is part of the keys.
+func All[T any](ctx context.Context, folder string, progressTo io.Writer, name string, jobs []Job[T]) ([]T, error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
 	}
-	bar := progress.New(s.stderr, name)
+	bar := progress.New(progressTo, name)
 	defer bar.End()
 	began := time.Now()
 	out := make([]T, len(jobs))
 	for i, j := range jobs {
-		path := filepath.Join(folder, fileName(name+" "+j.key)+".json")
-		if kept, ok := recall[T](path, name+" "+j.key); ok {
+		path := filepath.Join(folder, fileName(name+" "+j.Key)+".json")
+		if kept, ok := recall[T](path, name+" "+j.Key); ok {
 			out[i] = kept
 			bar.Show(i+1, len(jobs), "kept", time.Since(began))
 			continue
@@ -46,15 +49,19 @@ func do[T any](ctx context.Context, s *study, name string, jobs []job[T]) ([]T, 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		value, err := j.do(ctx)
+		value, err := j.Do(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", j.key, err)
+			return nil, fmt.Errorf("%s: %w", j.Key, err)
 		}
-		if err := keep(path, finished[T]{name + " " + j.key, value}); err != nil {
+		if err := keep(path, finished[T]{name + " " + j.Key, value}); err != nil {
 			return nil, err
 		}
 		out[i] = value
-		bar.Show(i+1, len(jobs), j.key, time.Since(began))
+		shown := j.Name
+		if shown == "" {
+			shown = j.Key
+		}
+		bar.Show(i+1, len(jobs), shown, time.Since(began))
 	}
 	return out, nil
 }
@@ -74,11 +81,11 @@ func keep(path string, value any) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(path, data)
+	return WriteWhole(path, data)
 }
 
-// writeWhole writes a file that is there whole or not at all.
-func writeWhole(path string, data []byte) error {
+// WriteWhole writes a file that is there whole or not at all.
+func WriteWhole(path string, data []byte) error {
 	if err := os.WriteFile(path+".tmp", data, 0o666); err != nil {
 		return err
 	}
@@ -96,9 +103,4 @@ func fileName(key string) string {
 		return '-'
 	}, key)
 	return fmt.Sprintf("%.80s-%08x", clean, h.Sum32())
-}
-
-// about is the part of a key that names a set: the name and the shape.
-func (d *set) about() string {
-	return fmt.Sprintf("%s %d %d", d.name, d.n, len(d.views))
 }

@@ -1,0 +1,132 @@
+package largemvc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/internal/safetensors"
+)
+
+func checkpointBytes(t testing.TB, neighbors int) []byte {
+	t.Helper()
+	views, _ := blobViews(30, 3, 0.8, 36, 7, 5)
+	b, err := os.ReadFile(killed(t, views, Config{Clusters: 3, Epochs: 6, CheckpointEvery: 2, Restarts: 2, Neighbors: neighbors}, 1, 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestCheckpointDamaged(t *testing.T) { withAndWithout(t, testCheckpointDamaged) }
+
+func testCheckpointDamaged(t *testing.T, neighbors int) {
+	b := checkpointBytes(t, neighbors)
+	if _, err := decodeCheckpoint(bytes.NewReader(b)); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(b); i += 1 + len(b)/500 {
+		changed := slices.Clone(b)
+		changed[i] ^= 2
+		if _, err := decodeCheckpoint(bytes.NewReader(changed)); err == nil {
+			t.Fatalf("byte %d changed: no error", i)
+		}
+	}
+	changes := map[string]func(f *safetensors.File){
+		"newer":      func(f *safetensors.File) { f.Metadata["version"] = "9" },
+		"no state":   func(f *safetensors.File) { f.Metadata["training"] = "{}" },
+		"status":     replaceState(`"status":"epoch limit"`, `"status":"x"`),
+		"restart":    replaceState(`"restart":1`, `"restart":0`),
+		"next":       replaceState(`"next":1`, `"next":7`),
+		"epochs":     replaceState(`"epochs":4`, `"epochs":5`),
+		"more nodes": replaceState(`"nodes":`, `"nodes":9`),
+		"adam":       replaceState(`"adam_steps":4`, `"adam_steps":-1`),
+		"good":       replaceState(`"good_at":3`, `"good_at":9`),
+		"features":   replaceState(`"features":5`, `"features":-5`),
+		"samples":    replaceState(`"samples":30`, `"samples":31`),
+		"labels":     func(f *safetensors.File) { f.Tensor("current.start_labels").Data[0] = 200 },
+		"anchors":    func(f *safetensors.File) { f.Tensor("best.start_anchors.1").Name = "x" },
+		"no adam":    func(f *safetensors.File) { f.Tensor("current.adam_first.0").Name = "x" },
+		"view loss": func(f *safetensors.File) {
+			x := f.Tensor("current.view_loss")
+			x.Shape = []int{2, x.Shape[0] * x.Shape[1] / 2}
+		},
+		"no node":       func(f *safetensors.File) { f.Tensor("current.values.1").Name = "y" },
+		"start given":   replaceState(`"start_given":""`, `"start_given":"labels"`),
+		"start given 2": replaceState(`"start_given":""`, `"start_given":"anchors"`),
+	}
+	if neighbors != None {
+		changes["fewer inputs"] = replaceState(`"inputs":4`, `"inputs":3`)
+		changes["too many inputs"] = replaceState(`"inputs":4`, `"inputs":5`)
+		changes["no inputs"] = replaceState(`"inputs":4`, `"inputs":0`)
+	}
+	for name, change := range changes {
+		f, err := safetensors.Read(bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := fmt.Sprint(f.Metadata)
+		delete(f.Metadata, metaSeal)
+		change(f)
+		var again bytes.Buffer
+		if _, err := f.Write(&again, metaSeal); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := decodeCheckpoint(&again); err == nil {
+			t.Errorf("%s: no error\n%s\n%+v", name, before, c)
+		}
+	}
+}
+
+func replaceState(old, with string) func(f *safetensors.File) {
+	return func(f *safetensors.File) {
+		f.Metadata["training"] = strings.Replace(f.Metadata["training"], old, with, 1)
+	}
+}
+
+// What decodes, with whatever in it, is resumed or refused, without a panic.
+func FuzzResume(f *testing.F) {
+	b := checkpointBytes(f, 0)
+	f.Add(checkpointBytes(f, None), "", "")
+	f.Add(b, "", "")
+	f.Add(b, `"anchors":3`, `"anchors":2`)
+	f.Add(b, `"neighbors":10`, `"neighbors":3`)
+	f.Add(b, `"preprocess":"both"`, `"preprocess":"sample"`)
+	f.Add(b, `"inputs":4`, `"inputs":3`)
+	f.Add(b, `"nodes":8`, `"nodes":7`)
+	f.Add(b, `"epochs":4`, `"epochs":3`)
+	views, _ := blobViews(30, 3, 0.8, 36, 7, 5)
+	f.Fuzz(func(t *testing.T, b []byte, old, with string) {
+		file, err := safetensors.Read(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		if file.Metadata == nil {
+			file.Metadata = map[string]string{}
+		}
+		delete(file.Metadata, metaSeal)
+		for k, v := range file.Metadata {
+			if old != "" {
+				file.Metadata[k] = strings.ReplaceAll(v, old, with)
+			}
+		}
+		var again bytes.Buffer
+		if _, err := file.Write(&again, metaSeal); err != nil {
+			return
+		}
+		saved, err := decodeCheckpoint(&again)
+		if err != nil {
+			return
+		}
+		c := *saved.config
+		if c.Layers > 4 || c.Anchors > 30 || c.Epochs > 1000 || c.Restarts > 9 || c.KMeansStarts > 99 {
+			return
+		}
+		c.Epochs = min(c.Epochs, 5)
+		_, _ = fitFrom(context.Background(), views, c, saved)
+	})
+}

@@ -1,0 +1,167 @@
+// Package sets opens the data sets that programs beside it compare methods on.
+package sets
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// Set is a data set with its classes, as the network and as other methods take it.
+type Set struct {
+	Name       string
+	N, Classes int
+	Labels     []int
+	ClassNames []string
+	Views      []largemvc.View
+	Values     []Matrix // of the views
+}
+
+// New makes a set of views with the classes of their samples.
+func New(name string, views []Matrix, labels []int, classNames []string) *Set {
+	d := &Set{Name: name, N: len(labels), Labels: labels, Classes: len(classNames), ClassNames: classNames, Values: views}
+	for _, m := range views {
+		d.Views = append(d.Views, m.View())
+	}
+	return d
+}
+
+// Matrices returns the views for methods that take matrices.
+func (d *Set) Matrices() []mat.Matrix {
+	out := make([]mat.Matrix, len(d.Values))
+	for v, m := range d.Values {
+		out[v] = m
+	}
+	return out
+}
+
+// Pick returns the set of some of the samples.
+func (d *Set) Pick(rows []int) *Set {
+	views, labels := make([]Matrix, len(d.Values)), make([]int, len(rows))
+	for v, m := range d.Values {
+		views[v] = m.Pick(rows)
+	}
+	for k, i := range rows {
+		labels[k] = d.Labels[i]
+	}
+	return New(d.Name, views, labels, d.ClassNames)
+}
+
+// AtMost returns the set, or a random part of it in its own order.
+func (d *Set) AtMost(n int) *Set {
+	if d.N <= n {
+		return d
+	}
+	rows := rand.New(rand.NewPCG(1, 1)).Perm(d.N)[:n]
+	sort.Ints(rows)
+	return d.Pick(rows)
+}
+
+// Shape describes the set in captions.
+func (d *Set) Shape() string {
+	widths := make([]string, len(d.Values))
+	for v, m := range d.Values {
+		widths[v] = fmt.Sprint(m.D)
+	}
+	return fmt.Sprintf("%d samples, views of %s, %d classes", d.N, strings.Join(widths, "/"), d.Classes)
+}
+
+// About is the part of a work's key that names the set: its name and shape.
+func (d *Set) About() string { return fmt.Sprintf("%s %d %d", d.Name, d.N, len(d.Views)) }
+
+// Names lists the names of sets.
+func Names(sets []*Set) string {
+	out := make([]string, len(sets))
+	for i, d := range sets {
+		out[i] = d.Name
+	}
+	return strings.Join(out, ", ")
+}
+
+// Choice says which files to open.
+type Choice struct {
+	Path  string    // a file, or a folder of them
+	Only  string    // names of sets, separated by commas; empty: all
+	Limit int       // the most samples of a set; 0: any
+	Warn  io.Writer // where the sets of a folder that are left out are named
+}
+
+// Open opens the sets that hold complete multi-view data with labels, in the order of their names.
+func Open(ctx context.Context, c Choice) ([]*Set, error) {
+	var wanted []string
+	if c.Only != "" {
+		wanted = strings.Split(c.Only, ",")
+	}
+	info, err := os.Stat(c.Path)
+	if err != nil {
+		return nil, err
+	}
+	paths := []string{c.Path}
+	if info.IsDir() {
+		if paths, err = filepath.Glob(filepath.Join(c.Path, "*.*")); err != nil {
+			return nil, err
+		}
+		sort.Strings(paths)
+	}
+	var out []*Set
+	for _, path := range paths {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+		if wanted != nil && !slices.Contains(wanted, name) {
+			continue
+		}
+		if ext := filepath.Ext(path); info.IsDir() && ext != ".npz" && ext != ".mat" && ext != ".h5" {
+			continue
+		}
+		d, err := open(path, name)
+		if err != nil {
+			if !info.IsDir() {
+				return nil, err
+			}
+			fmt.Fprintf(c.Warn, "left out %s: %v\n", name, err)
+			continue
+		}
+		if c.Limit > 0 && d.N > c.Limit {
+			fmt.Fprintf(c.Warn, "left out %s: %d samples\n", name, d.N)
+			continue
+		}
+		out = append(out, d)
+	}
+	for _, name := range wanted {
+		if !slices.ContainsFunc(out, func(d *Set) bool { return d.Name == name }) {
+			return nil, fmt.Errorf("no set %q in %s", name, c.Path)
+		}
+	}
+	return out, nil
+}
+
+func open(path, name string) (*Set, error) {
+	data, err := dataset.Open(path, dataset.Options{Float: 32, Storage: dataset.AllDense})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case data.Labels == nil:
+		return nil, fmt.Errorf("no labels")
+	case data.Present != nil:
+		return nil, fmt.Errorf("the data are incomplete")
+	}
+	views := make([]Matrix, len(data.Views))
+	for v, x := range data.Views {
+		views[v] = Matrix{x.Rows, x.Cols, x.Float32}
+	}
+	return New(name, views, data.Labels, data.LabelNames), nil
+}

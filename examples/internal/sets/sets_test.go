@@ -1,0 +1,72 @@
+package sets
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// The views of MNIST need nothing but the Go module.
+func TestDigits(t *testing.T) {
+	d, err := Digits(context.Background(), "", 50, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.N != 50 || d.Classes != 10 || len(d.Views) != 3 || d.Views[1].Name() != "HOG" {
+		t.Errorf("%s", d.Shape())
+	}
+	half := d.AtMost(20)
+	if half.N != 20 || len(half.Labels) != 20 {
+		t.Fatalf("%s", half.Shape())
+	}
+	if again := d.AtMost(20); again.Labels[3] != half.Labels[3] || d.AtMost(60) != d {
+		t.Error("the part is not the same twice, or the whole is not itself")
+	}
+}
+
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	for i, name := range []string{"pears", "apples"} {
+		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60 + 30*i, Clusters: 3, Dims: []int{12, 8}, Seed: uint64(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := set.WriteNPZ(filepath.Join(dir, name+".npz"), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "broken.npz"), []byte("no archive"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var warned strings.Builder
+	found, err := Open(context.Background(), Choice{Path: dir, Limit: 80, Warn: &warned})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if Names(found) != "pears" || found[0].N != 60 || found[0].Classes != 3 || found[0].Shape() != "60 samples, views of 12/8, 3 classes" {
+		t.Errorf("%s", Names(found))
+	}
+	if !strings.Contains(warned.String(), "left out broken") || !strings.Contains(warned.String(), "left out apples: 90 samples") {
+		t.Errorf("warned of %q", warned.String())
+	}
+	for v, m := range found[0].Matrices() {
+		if r, c := m.Dims(); r != 60 || c != []int{12, 8}[v] || m.T().At(2, 5) != m.At(5, 2) || found[0].Values[v].Row(nil, 5)[2] != m.At(5, 2) {
+			t.Errorf("view %d is %d×%d, or its entries are not where they belong", v, r, c)
+		}
+	}
+	for _, c := range []Choice{{Path: dir, Only: "plums"}, {Path: filepath.Join(dir, "none.npz")}, {Path: filepath.Join(dir, "broken.npz")}} {
+		c.Warn = &warned
+		if _, err := Open(context.Background(), c); err == nil {
+			t.Errorf("%+v: no error", c)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Open(ctx, Choice{Path: dir, Warn: &warned}); err != context.Canceled {
+		t.Errorf("cancelled: %v", err)
+	}
+}

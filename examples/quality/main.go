@@ -1,0 +1,185 @@
+// Command quality measures how good the clusters of the default preset are, and what each of its parts is worth, on
+// whatever data sets there are:
+//
+//	go run ./examples/quality -quick
+//	go run ./examples/quality -data ~/sets -out quality
+//
+// It writes quality.md with its tables as CSV, and quality.json with every score. Finished work is kept in the output folder
+// and not done again.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/examples/internal/work"
+)
+
+// study is what the flags say.
+type study struct {
+	data, only, rows, out string
+	seeds, largeSeeds     int
+	epochs, limit         int
+	quick                 bool
+}
+
+// largeSet is the number of samples from which a set is run with -large-seeds.
+const largeSet = 20000
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "stopped; the same command continues from here")
+		os.Exit(130)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "quality:", err)
+		os.Exit(1)
+	}
+}
+
+// parse reads the command line.
+func parse(args []string, stderr io.Writer) (*study, error) {
+	s := &study{}
+	f := flag.NewFlagSet("quality", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&s.data, "data", "", "a file, or a folder of files, of multi-view data with labels (.npz, .mat, …); empty: MNIST views made from the Go module GoMNIST")
+	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; empty: all")
+	f.StringVar(&s.rows, "rows", "", "rows to show beside the default preset, by parts of their names, separated by semicolons; empty: all")
+	f.StringVar(&s.out, "out", "quality", "folder for tables and finished work; take a new one after a change of the package")
+	f.IntVar(&s.seeds, "seeds", 10, "seeds of every row")
+	f.IntVar(&s.largeSeeds, "large-seeds", 3, fmt.Sprintf("the most seeds for sets of %d samples and more", largeSet))
+	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
+	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; 0: none")
+	f.BoolVar(&s.quick, "quick", false, "two seeds, and 2,000 digits unless -data says otherwise")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("%q is no flag", f.Arg(0))
+	}
+	if s.seeds < 1 || s.largeSeeds < 1 || s.epochs < 1 || s.limit < 0 {
+		return nil, fmt.Errorf("%d seeds, %d for large sets, %d epochs, limit %d", s.seeds, s.largeSeeds, s.epochs, s.limit)
+	}
+	if s.quick {
+		s.seeds, s.largeSeeds = min(s.seeds, 2), min(s.largeSeeds, 2)
+	}
+	return s, nil
+}
+
+// run does what the command line says.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	began := time.Now()
+	s, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	chosen, err := s.choose()
+	if err != nil {
+		return err
+	}
+	found, err := s.open(ctx, stderr)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.out, 0o777); err != nil {
+		return err
+	}
+	r, err := s.measure(ctx, found, chosen, stderr)
+	if err != nil {
+		return err
+	}
+	if err := s.publish(r); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s (%s)\n", filepath.Join(s.out, "quality.md"), time.Since(began).Round(time.Second/10))
+	return nil
+}
+
+// choose returns the rows that -rows names, and the main one.
+func (s *study) choose() ([]row, error) {
+	all := rows()
+	if s.rows == "" {
+		return all, nil
+	}
+	wanted := strings.Split(s.rows, ";")
+	for _, w := range wanted {
+		if w == "" || !slices.ContainsFunc(all, func(r row) bool { return strings.Contains(r.name, w) }) {
+			return nil, fmt.Errorf("no row has %q in its name", w)
+		}
+	}
+	return slices.DeleteFunc(all, func(r row) bool {
+		return r.name != mainRow && !slices.ContainsFunc(wanted, func(w string) bool { return strings.Contains(r.name, w) })
+	}), nil
+}
+
+// open opens the data.
+func (s *study) open(ctx context.Context, stderr io.Writer) ([]*sets.Set, error) {
+	if s.data == "" {
+		n := sets.AllDigits
+		if s.quick {
+			n = 2000
+		}
+		d, err := sets.Digits(ctx, "", n, 0)
+		if err != nil {
+			return nil, err
+		}
+		return []*sets.Set{d}, nil
+	}
+	found, err := sets.Open(ctx, sets.Choice{Path: s.data, Only: s.only, Limit: s.limit, Warn: stderr})
+	if err == nil && len(found) == 0 {
+		err = errors.New("no data set with labels found")
+	}
+	return found, err
+}
+
+// measure does the work of all rows on all sets.
+func (s *study) measure(ctx context.Context, found []*sets.Set, chosen []row, stderr io.Writer) (*results, error) {
+	var jobs []work.Job[outcome]
+	for _, d := range found {
+		for _, m := range chosen {
+			for seed := range s.seedsFor(d) {
+				jobs = append(jobs, m.job(d, seed, s.epochs))
+			}
+		}
+	}
+	got, err := work.All(ctx, filepath.Join(s.out, "work"), stderr, "quality", jobs)
+	if err != nil {
+		return nil, err
+	}
+	r := &results{sets: found, rows: chosen, scores: make([][][]score, len(chosen))}
+	for _, d := range found {
+		for k, m := range chosen {
+			var scores []score
+			for seed := range s.seedsFor(d) {
+				scores = append(scores, got[0].Scores[m.part])
+				if note := got[0].Note; note != "" {
+					r.notes = append(r.notes, fmt.Sprintf("%s on %s, seed %d: %s", m.name, d.Name, seed, note))
+				}
+				got = got[1:]
+			}
+			r.scores[k] = append(r.scores[k], scores)
+		}
+	}
+	return r, nil
+}
+
+func (s *study) seedsFor(d *sets.Set) int {
+	if d.N >= largeSet {
+		return min(s.seeds, s.largeSeeds)
+	}
+	return s.seeds
+}

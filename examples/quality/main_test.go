@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/dataset/views"
+)
+
+// folder returns a folder with two small sets.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i, name := range []string{"apples", "pears"} {
+		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60 + 30*i, Clusters: 3, Dims: []int{12, 8}, Seed: uint64(i), Separation: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := set.WriteNPZ(filepath.Join(dir, name+".npz"), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestRun writes every table, of which some figures are those of fits done by hand, and takes what is finished as it is.
+func TestRun(t *testing.T) {
+	data, out := folder(t), filepath.Join(t.TempDir(), "out")
+	args := []string{"-data", data, "-out", out, "-seeds", "2", "-epochs", "4"}
+	var stdout bytes.Buffer
+	if err := run(context.Background(), args, &stdout, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(stdout.String(), filepath.Join(out, "quality.md")) {
+		t.Errorf("standard output is %q", stdout.String())
+	}
+	page, err := os.ReadFile(filepath.Join(out, "quality.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"2 seeds", "apples: 60 samples, views of 12/8, 3 classes", "### ACC (%)", "### Seconds of one run", "| **default preset** |", "| LMVSC |"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	set, err := dataset.Open(filepath.Join(data, "pears.npz"), dataset.Options{Float: 32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := views.Of(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]largemvc.Config{
+		"**default preset**": {}, "paper preset": {Preset: largemvc.Paper}, "default, reconstruction alone": {NeighborWeight: largemvc.None},
+		"default, landmarks always": {ExactNeighbors: largemvc.None}, "default, untrained": {Epochs: largemvc.NoTraining},
+	} {
+		want, wantStart := 0.0, 0.0
+		for seed := range uint64(2) {
+			c.Clusters, c.Seed = 3, seed
+			if c.Epochs == 0 {
+				c.Epochs = 4
+			}
+			r, err := largemvc.Fit(context.Background(), x, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want += 50 * accuracy(t, set.Labels, r.Labels)
+			wantStart += 50 * accuracy(t, set.Labels, r.StartLabels)
+		}
+		checkCell(t, filepath.Join(out, "quality-acc.csv"), name, "pears", want)
+		if name == "default, untrained" {
+			checkCell(t, filepath.Join(out, "quality-acc.csv"), "default, no network", "pears", wantStart)
+		}
+	}
+	first, err := os.ReadFile(filepath.Join(out, "quality.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var content struct {
+		Rows  []struct{ Scores map[string][]score }
+		Pairs []pairing
+	}
+	if err := json.Unmarshal(first, &content); err != nil {
+		t.Fatal(err)
+	}
+	if len(content.Rows) != len(rows()) || len(content.Pairs) != len(rows())-1 || len(content.Rows[0].Scores["apples"]) != 2 {
+		t.Errorf("%d rows, %d pairs", len(content.Rows), len(content.Pairs))
+	}
+	// Once more: nothing is measured again, the seconds included.
+	if err := run(context.Background(), args, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if second, err := os.ReadFile(filepath.Join(out, "quality.json")); err != nil || !bytes.Equal(first, second) {
+		t.Error("the second run differs")
+	}
+	// Some rows alone.
+	if err := run(context.Background(), append(args, "-rows", "paper;default, no network", "-sets", "apples"), io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if page, err = os.ReadFile(filepath.Join(out, "quality.md")); err != nil || strings.Contains(string(page), "| LMVSC |") || !strings.Contains(string(page), "| paper preset |") || strings.Contains(string(page), "| default, no smoothing |") {
+		t.Errorf("the chosen rows alone: %v\n%s", err, page)
+	}
+}
+
+func accuracy(t *testing.T, classes, labels []int) float64 {
+	t.Helper()
+	acc, err := largemvc.Accuracy(classes, labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return acc
+}
+
+// checkCell wants the mean in a cell of a CSV file.
+func checkCell(t *testing.T, path, row, column string, want float64) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	records, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if r[0] == row && r[1] == column {
+			if got, err := strconv.ParseFloat(r[2], 64); err != nil || math.Abs(got-want) > 1e-9 {
+				t.Errorf("%s on %s: %s, want %v", row, column, r[2], want)
+			}
+			return
+		}
+	}
+	t.Errorf("%s has no cell for %s on %s", path, row, column)
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := run(ctx, []string{"-data", folder(t), "-out", t.TempDir()}, io.Discard, io.Discard); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want context.Canceled", err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	data := folder(t)
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"extra"}, `"extra" is no flag`},
+		{[]string{"-seeds", "0"}, "0 seeds"},
+		{[]string{"-rows", "plum", "-data", data}, `no row has "plum"`},
+		{[]string{"-data", filepath.Join(data, "none")}, "none"},
+		{[]string{"-data", t.TempDir()}, "no data set"},
+		{[]string{"-data", data, "-sets", "plums"}, `no set "plums"`},
+	} {
+		if err := run(context.Background(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: %v, want %q", test.args, err, test.want)
+		}
+	}
+	if _, err := parse([]string{"-help"}, io.Discard); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("%v, want flag.ErrHelp", err)
+	}
+	if s, err := parse([]string{"-quick"}, io.Discard); err != nil || s.seeds != 2 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// Sets of many samples have landmarks anyway: then the rows share their work.
+func TestKeys(t *testing.T) {
+	r := made([]string{"a"})
+	main, always := r.rows[r.find(mainRow)], r.rows[r.find("default, landmarks always")]
+	d := *r.sets[0]
+	if main.key(&d, 1, 100) == always.key(&d, 1, 100) {
+		t.Error("a small set has one key for exact neighbours and landmarks")
+	}
+	d.N = exactUpTo + 1
+	if main.key(&d, 1, 100) != always.key(&d, 1, 100) {
+		t.Error("a large set has two keys for landmarks")
+	}
+	if main.key(&d, 1, 100) == main.key(&d, 2, 100) || main.key(&d, 1, 100) == main.key(&d, 1, 99) {
+		t.Error("keys do not tell seeds or epochs apart")
+	}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/examples/internal/tables"
+)
+
+// results are the scores of every row and set, over the seeds.
+type results struct {
+	sets   []*sets.Set
+	rows   []row
+	scores [][][]score // per row, set and seed
+	notes  []string
+}
+
+// metrics are what scores are made of.
+var metrics = []struct {
+	name string
+	of   func(score) float64
+}{
+	{"ACC", func(s score) float64 { return s.ACC }},
+	{"NMI", func(s score) float64 { return s.NMI }},
+	{"ARI", func(s score) float64 { return s.ARI }},
+}
+
+// cell is the mean and the deviation of a row on a set.
+func (r *results) cell(row, set int, of func(score) float64) tables.Cell {
+	values := make([]float64, len(r.scores[row][set]))
+	for i, s := range r.scores[row][set] {
+		values[i] = of(s)
+	}
+	return tables.MeanOf(values)
+}
+
+// acc is the mean ACC of a row on each of the chosen sets.
+func (r *results) acc(row int, chosen []int) []float64 {
+	out := make([]float64, len(chosen))
+	for i, set := range chosen {
+		out[i] = r.cell(row, set, metrics[0].of).Mean
+	}
+	return out
+}
+
+// mean is the mean of a row over sets, seeds averaged first.
+func (r *results) mean(row int, chosen []int, of func(score) float64) float64 {
+	values := make([]float64, len(chosen))
+	for i, set := range chosen {
+		values[i] = r.cell(row, set, of).Mean
+	}
+	return stat.Mean(values, nil)
+}
+
+// find returns the number of the row of that name, −1 if there is none.
+func (r *results) find(name string) int {
+	return slices.IndexFunc(r.rows, func(x row) bool { return x.name == name })
+}
+
+// group is some of the sets.
+type group struct {
+	name string
+	sets []int
+}
+
+// groups are those that means are taken over: the smaller sets as far as they are here, and all, where these differ.
+func (r *results) groups() []group {
+	small := group{name: "eleven smaller sets"}
+	all := group{name: "all sets"}
+	for i, d := range r.sets {
+		all.sets = append(all.sets, i)
+		if slices.Contains(smallSets, d.Name) {
+			small.sets = append(small.sets, i)
+		}
+	}
+	switch {
+	case len(small.sets) < len(smallSets):
+		return []group{all}
+	case len(small.sets) == len(all.sets):
+		return []group{small}
+	}
+	return []group{small, all}
+}
+
+// pairing compares the main row with another, set by set, seeds averaged first.
+type pairing struct {
+	Row    string  `json:"row"`
+	Group  string  `json:"sets"`
+	Mean   float64 `json:"mean"`   // of the differences in ACC, main row − row, in points
+	Wins   int     `json:"wins"`   // sets on which the main row is better by more than rounding
+	Losses int     `json:"losses"` // sets on which it is worse
+	P      float64 `json:"p"`      // two-sided, Wilcoxon signed-rank
+}
+
+// pair compares the main row with another.
+func (r *results) pair(other int, g group) pairing {
+	p := pairing{Row: r.rows[other].name, Group: g.name}
+	differences := r.acc(r.find(mainRow), g.sets)
+	for i, x := range r.acc(other, g.sets) {
+		differences[i] -= x
+		switch {
+		case differences[i] > equalDifferences:
+			p.Wins++
+		case differences[i] < -equalDifferences:
+			p.Losses++
+		}
+	}
+	p.Mean, p.P = stat.Mean(differences, nil), signedRank(differences)
+	return p
+}
+
+// spread is a set on which the main row depends on the seed.
+type spread struct {
+	set string
+	std float64
+}
+
+// spreads returns the sets of at least 500 samples on which the deviation of the main row's ACC over the seeds is more than
+// 2 points, and how many such sets have been run with several seeds.
+func (r *results) spreads() (wide []spread, of int) {
+	for i, d := range r.sets {
+		c := r.cell(r.find(mainRow), i, metrics[0].of)
+		if d.N < 500 || c.Count < 2 {
+			continue
+		}
+		of++
+		if c.Std > 2 {
+			wide = append(wide, spread{d.Name, c.Std})
+		}
+	}
+	return wide, of
+}
+
+// beside compares the main row with what others reach on a set.
+type beside struct {
+	reference
+	ACC float64
+}
+
+// known returns the comparisons with the references of the sets that are here.
+func (r *results) known() []beside {
+	var out []beside
+	for i, d := range r.sets {
+		if k := slices.IndexFunc(references, func(x reference) bool { return x.Set == d.Name }); k >= 0 {
+			out = append(out, beside{references[k], r.cell(r.find(mainRow), i, metrics[0].of).Mean})
+		}
+	}
+	return out
+}
+
+// check is something that is asked of the default preset.
+type check struct {
+	Text string `json:"text"`
+	Met  bool   `json:"met"`
+}

@@ -1,0 +1,124 @@
+package largemvc
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+)
+
+func TestFitErrors(t *testing.T) {
+	good, _ := blobViews(10, 2, 1, 9, 4, 3)
+	values := func(change map[int]float64) View {
+		x, _ := blobs(10, 2, 1, 9, 4)
+		for i, value := range change {
+			x[0][i] = value
+		}
+		return Float64View(10, 4, x[0]).Named("pixels")
+	}
+	mask := slices.Repeat([]bool{true}, 10)
+	mask[7] = false
+	two := Config{Clusters: 2}
+	nan := math.NaN()
+	for name, x := range map[string]struct {
+		views  []View
+		config Config
+		want   []string
+	}{
+		"no views":        {nil, two, []string{"no views"}},
+		"zero view":       {[]View{{}}, two, []string{"view 0"}},
+		"nil matrix":      {[]View{MatrixView(nil)}, two, []string{"view 0", "nil"}},
+		"short slice":     {[]View{good[0], Float32View(10, 3, make([]float32, 29))}, two, []string{"view 1", "29"}},
+		"no samples":      {[]View{Float64View(0, 3, nil)}, two, []string{"view 0"}},
+		"no features":     {[]View{Float64View(10, 0, nil)}, two, []string{"view 0"}},
+		"different n":     {[]View{good[0], Float64View(2, 2, make([]float64, 4))}, two, []string{"view 1", "2 samples", "10"}},
+		"NaN":             {[]View{good[1], values(map[int]float64{4*6 + 2: nan})}, two, []string{"view 1 (pixels)", "NaN", "row 6", "column 2"}},
+		"infinity":        {[]View{values(map[int]float64{4*3 + 1: math.Inf(-1)})}, two, []string{"view 0 (pixels)", "-Inf", "row 3", "column 1"}},
+		"huge":            {[]View{values(map[int]float64{5: 1e308, 6: 1e308})}, two, []string{"view 0", "row 1"}},
+		"short mask":      {[]View{good[0].WithPresent(mask[:9])}, two, []string{"view 0", "9", "10"}},
+		"sample left out": {[]View{good[0].WithPresent(mask), good[1].WithPresent(mask)}, two, []string{"sample 7"}},
+		"view left out":   {[]View{good[0], good[1].WithPresent(make([]bool, 10))}, two, []string{"view 1"}},
+		"zeros":           {[]View{good[0], Float64View(10, 3, make([]float64, 30))}, two, []string{"view 1"}},
+		"zeros, raw":      {[]View{Float64View(10, 3, make([]float64, 30))}, Config{Clusters: 2, Preprocess: Raw}, []string{"view 0"}},
+		"constant":        {[]View{Float64View(10, 3, slices.Repeat([]float64{4}, 30))}, Config{Clusters: 2, Preprocess: ZScore}, []string{"view 0"}},
+
+		"no clusters":        {good, Config{}, []string{"Clusters is 0", "10"}},
+		"too many clusters":  {good, Config{Clusters: 11}, []string{"Clusters is 11", "10"}},
+		"too many anchors":   {good, Config{Clusters: 2, Anchors: 11}, []string{"Anchors is 11", "10"}},
+		"negative anchors":   {good, Config{Clusters: 2, Anchors: -1}, []string{"Anchors is -1"}},
+		"layers":             {good, Config{Clusters: 2, Layers: -1}, []string{"Layers is -1"}},
+		"epochs":             {good, Config{Clusters: 2, Epochs: -2}, []string{"Epochs is -2"}},
+		"rate":               {good, Config{Clusters: 2, LearningRate: -1}, []string{"LearningRate is -1"}},
+		"rate is NaN":        {good, Config{Clusters: 2, LearningRate: nan}, []string{"LearningRate is NaN"}},
+		"Lipschitz":          {good, Config{Clusters: 2, Lipschitz: -1}, []string{"Lipschitz is -1"}},
+		"small Lipschitz":    {good, Config{Clusters: 2, Lipschitz: 0.5}, []string{"0.5"}},
+		"rho":                {good, Config{Clusters: 2, Rho0: math.Inf(1)}, []string{"Rho0 is +Inf"}},
+		"tolerance":          {good, Config{Clusters: 2, Tolerance: -1}, []string{"Tolerance is -1"}},
+		"patience":           {good, Config{Clusters: 2, Patience: -1}, []string{"Patience is -1"}},
+		"workers":            {good, Config{Clusters: 2, Workers: -1}, []string{"Workers is -1"}},
+		"restarts":           {good, Config{Clusters: 2, Restarts: -1}, []string{"Restarts is -1"}},
+		"k-means starts":     {good, Config{Clusters: 2, KMeansStarts: -1}, []string{"KMeansStarts is -1"}},
+		"checkpoint every":   {good, Config{Clusters: 2, CheckpointEvery: -1}, []string{"CheckpointEvery is -1"}},
+		"variant":            {good, Config{Clusters: 2, Variant: 9}, []string{"Variant is 9"}},
+		"activation":         {good, Config{Clusters: 2, Activation: 9}, []string{"Activation is 9"}},
+		"float":              {good, Config{Clusters: 2, Float: -1}, []string{"Float is -1"}},
+		"several":            {good, Config{Clusters: 99, Start: 7, Signs: 8}, []string{"Clusters is 99", "Start is 7", "Signs is 8"}},
+		"both starts":        {good, Config{Clusters: 1, StartLabels: make([]int, 10), StartAnchors: make([]mat.Matrix, 2)}, []string{"exclude"}},
+		"few start labels":   {good, Config{Clusters: 2, StartLabels: make([]int, 9)}, []string{"9 StartLabels", "10"}},
+		"wrong start label":  {good, Config{Clusters: 2, StartLabels: []int{0, 0, 0, 2, 0, 0, 0, 0, 0, 0}}, []string{"StartLabels[3] is 2"}},
+		"few start anchors":  {good, Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil)}}, []string{"1 views, want 2"}},
+		"start anchors' d":   {good, Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 4, nil)}}, []string{"view 1", "2×4", "2×3"}},
+		"start anchors' NaN": {good[:1], Config{Clusters: 1, StartAnchors: []mat.Matrix{mat.NewDense(1, 4, []float64{0, nan, 0, 0})}}, []string{"view 0", "NaN", "row 0, column 1"}},
+		"nil start anchors":  {good[:1], Config{Clusters: 1, StartAnchors: []mat.Matrix{nil}}, []string{"StartAnchors", "view 0"}},
+
+		"neighbours":             {good, Config{Clusters: 2, Neighbors: -2}, []string{"Neighbors is -2", "None"}},
+		"directions":             {good, Config{Clusters: 2, Directions: -5}, []string{"Directions is -5"}},
+		"steps":                  {good, Config{Clusters: 2, FilterSteps: -2}, []string{"FilterSteps is -2"}},
+		"too many steps":         {good, Config{Clusters: 2, FilterSteps: 5000}, []string{"5000"}},
+		"weight":                 {good, Config{Clusters: 2, NeighborWeight: math.Inf(1)}, []string{"NeighborWeight is +Inf"}},
+		"temperature":            {good, Config{Clusters: 2, Temperature: nan}, []string{"Temperature is NaN"}},
+		"negative temperature":   {good, Config{Clusters: 2, Temperature: None}, []string{"Temperature is -1"}},
+		"exact":                  {good, Config{Clusters: 2, ExactNeighbors: -2}, []string{"ExactNeighbors is -2"}},
+		"negative landmarks":     {good, Config{Clusters: 2, Landmarks: -3}, []string{"Landmarks is -3"}},
+		"one landmark":           {good, Config{Clusters: 2, ExactNeighbors: None, Landmarks: 1}, []string{"1 landmarks"}},
+		"no effect":              {good, Config{Clusters: 2, Neighbors: None, FilterSteps: 3, Temperature: 2}, []string{"FilterSteps is 3", "Temperature is 2", "no effect"}},
+		"both without":           {good, Config{Clusters: 2, Neighbors: None, Preprocess: Both}, []string{"Both needs Neighbors"}},
+		"both, paper":            {good, Config{Clusters: 2, Preset: Paper, Preprocess: Both}, []string{"Both needs Neighbors"}},
+		"anchors and neighbours": {good, Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 3, nil)}}, []string{"StartAnchors need Neighbors: None"}},
+		"read-out":               {good, Config{Clusters: 2, ReadOut: 3}, []string{"ReadOut is 3"}},
+
+		"extra loss fails": {good, Config{Clusters: 2, ExtraLoss: func(Network) (*Node, error) { return nil, errors.New("no idea") }}, []string{"extra loss", "no idea"}},
+		"extra loss panics": {good, Config{Clusters: 2, ExtraLoss: func(net Network) (*Node, error) {
+			return must(gorgonia.Mul(must(net.H(1)), must(net.H(2)))), nil
+		}}, []string{"extra loss"}},
+		"extra loss of n×m": {good, Config{Clusters: 2, ExtraLoss: func(net Network) (*Node, error) { return net.H(1) }}, []string{"extra loss"}},
+		"checkpoint folder": {good, Config{Clusters: 2, Checkpoint: "no/such/folder/file"}, []string{"checkpoint", "no/such/folder"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Fit(context.Background(), x.views, x.config)
+			if got != nil || err == nil {
+				t.Fatalf("%v, %v", got, err)
+			}
+			for _, part := range append(x.want, "largemvc: ") {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("the error does not say %q: %v", part, err)
+				}
+			}
+			if labels, again := FitPredict(context.Background(), x.views, x.config); labels != nil || again == nil {
+				t.Errorf("FitPredict: %v, %v", labels, again)
+			}
+			if x.config.Neighbors != 0 || name == "anchors and neighbours" {
+				return
+			}
+			x.config.Neighbors = None
+			if got, err := Fit(context.Background(), x.views, x.config); got != nil || err == nil {
+				t.Errorf("without neighbours: %v, %v", got, err)
+			}
+		})
+	}
+}

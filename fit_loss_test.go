@@ -1,0 +1,139 @@
+package largemvc
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+func TestFitLossFalls(t *testing.T) {
+	views, _ := blobViews(120, 4, 0.5, 2, 15, 9)
+	withAndWithout(t, func(t *testing.T, neighbors int) {
+		c := mustFit(t, views, Config{Clusters: 4, Float: Float64, Neighbors: neighbors})
+		if first, last := c.Loss[0], c.Loss[len(c.Loss)-1]; !(last < first) || c.Status != EpochLimit || c.Status.Early() {
+			t.Errorf("loss from %v to %v, %v", first, last, c.Status)
+		}
+		for e, parts := range c.ViewLoss {
+			sum := 0.0
+			for _, part := range parts {
+				sum += part
+			}
+			if neighbors == None && math.Abs(sum-c.Loss[e]) > 1e-12*sum {
+				t.Errorf("epoch %d: loss %v, by view %v", e, c.Loss[e], parts)
+			}
+			if neighbors != None && !(sum > 0 && sum < 1 && c.Loss[e] < sum && c.Loss[e] > sum-3) {
+				t.Errorf("epoch %d: loss %v, by input %v", e, c.Loss[e], parts)
+			}
+		}
+		if c.Timings.Total <= 0 || c.Timings.Train <= 0 || c.Timings.Epoch <= 0 || c.Timings.Train > c.Timings.Total {
+			t.Errorf("timings %+v", c.Timings)
+		}
+	})
+}
+
+// naiveInformation is the I/log m that NeighborInformation documents, over a graph as a full matrix.
+func naiveInformation(h *Matrix, graph *mat.Dense, temperature float64) float64 {
+	n, m := h.Dims()
+	q := mat.NewDense(n, m, nil)
+	for i := range n {
+		norm, sum := 0.0, 0.0
+		for j := range m {
+			norm += h.At(i, j) * h.At(i, j)
+		}
+		for j := range m {
+			x := 0.0
+			if norm > 0 {
+				x = h.At(i, j) / math.Sqrt(norm)
+			}
+			q.Set(i, j, math.Exp(x/temperature))
+			sum += q.At(i, j)
+		}
+		for j := range m {
+			q.Set(i, j, q.At(i, j)/sum)
+		}
+	}
+	var aq, joint mat.Dense
+	aq.Mul(graph, q)
+	joint.Mul(q.T(), &aq)
+	joint.Scale(1/mat.Sum(&joint), &joint)
+	information := 0.0
+	for a := range m {
+		for b := range m {
+			row, column := 0.0, 0.0
+			for k := range m {
+				row += joint.At(a, k)
+				column += joint.At(k, b)
+			}
+			information += joint.At(a, b) * math.Log(joint.At(a, b)/(row*column))
+		}
+	}
+	return information / math.Log(float64(m))
+}
+
+// graphOf is the neighbour graph of a fit's samples as a full matrix, from the smoothing that a Fit with the same
+// configuration makes.
+func graphOf(t testing.TB, views []View, c Config) *mat.Dense {
+	t.Helper()
+	s, _, err := newSmoothing[float64](context.Background(), views, completed(c, views[0].rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := views[0].rows
+	ld := neighbor.Stride(n)
+	one, a := make([]float64, n*ld), make([]float64, n*ld)
+	for i := range n {
+		one[i*ld+i] = 1
+	}
+	if err := s.index.Operator().Mul64(context.Background(), 1, a, one, ld); err != nil {
+		t.Fatal(err)
+	}
+	return mat.DenseCopyOf(mat.NewDense(n, ld, a).Slice(0, n, 0, n))
+}
+
+// The loss on record is the reconstruction, less the weight times the information, plus the extra loss.
+func TestFitExtraLoss(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.5, 10, 8, 5)
+	withAndWithout(t, func(t *testing.T, neighbors int) {
+		for _, config := range []Config{{}, {Float: Float64}, {Float: Float64, ExactNeighbors: None, NeighborWeight: 0.7, Temperature: 0.3, Anchors: 5}} {
+			config.Clusters, config.Epochs, config.Neighbors = 3, 30, neighbors
+			if neighbors == None {
+				config.ExactNeighbors, config.NeighborWeight, config.Temperature = 0, 0, 0
+			}
+			plain := mustFit(t, views, config)
+			config.ExtraLoss = func(net Network) (*Node, error) { // pulls H to zero
+				h, err := net.H(2)
+				if err != nil {
+					return nil, err
+				}
+				return gorgonia.Mul(constantOf(net, 0.05), must(gorgonia.Mean(must(gorgonia.Square(h)))))
+			}
+			pulled := mustFit(t, views, config)
+			checkResult(t, views, pulled)
+			a, b := mat.Norm(plain.H, 2), mat.Norm(pulled.H, 2)
+			if !(b < a) {
+				t.Errorf("norm of H %v with the pull, %v without", b, a)
+			}
+			n, m := pulled.H.Dims()
+			want, got := 0.05*b*b/float64(n*m), last(pulled.Loss)
+			for _, part := range pulled.ViewLoss[pulled.Epochs] {
+				want += part
+			}
+			if neighbors != None {
+				c := pulled.Config()
+				want -= c.NeighborWeight * naiveInformation(pulled.H, graphOf(t, views, config), c.Temperature)
+			}
+			tol := 1e-5
+			if config.Float == Float64 {
+				tol = 1e-12
+			}
+			if math.Abs(got-want) > tol*math.Abs(want) {
+				t.Errorf("loss %v, want %v", got, want)
+			}
+		}
+	})
+}

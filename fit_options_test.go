@@ -1,0 +1,246 @@
+package largemvc
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+func TestFitRealSets(t *testing.T) {
+	for _, set := range []struct {
+		name     string
+		clusters int
+		want     float64
+	}{{"msrcv1", 7, 0.85}, {"ucidigit", 10, 0.88}} {
+		views, classes := realSet(t, set.name)
+		for _, preset := range []Preset{Default, Paper} {
+			mean := 0.0
+			for seed := range uint64(5) {
+				c := mustFit(t, views, Config{Clusters: set.clusters, Preset: preset, Seed: seed})
+				acc, err := Accuracy(classes, c.Labels)
+				if err != nil {
+					t.Fatal(err)
+				}
+				mean += acc / 5
+				checkPredict(t, views, c)
+			}
+			t.Logf("%s, preset %v: ACC %.4f", set.name, preset, mean)
+			if mean < set.want {
+				t.Errorf("%s, preset %v: mean ACC %.4f, want at least %.2f", set.name, preset, mean, set.want)
+			}
+		}
+	}
+}
+
+// optionViews are samples of three classes in three views, the last of few features, with all views and with some.
+func optionViews(t testing.TB) (views, masked []View, classes []int) {
+	t.Helper()
+	views, classes = blobViews(120, 3, 0.2, 1, 12, 7, 3)
+	masked, err := Mask(views, absent(120, 3, 0.3, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return views, masked, classes
+}
+
+// checkOption checks a few epochs with a configuration, of complete and of incomplete samples. found says that the classes
+// of complete samples are found.
+func checkOption(t *testing.T, c Config, found bool) {
+	views, masked, classes := optionViews(t)
+	if c.Clusters == 0 {
+		c.Clusters = 3
+	}
+	if c.Epochs == 0 {
+		c.Epochs = 6
+	}
+	given := c
+	full := mustFit(t, views, c)
+	checkResult(t, views, full)
+	if !reflect.DeepEqual(given, c) {
+		t.Error("Fit changed the configuration")
+	}
+	if found {
+		if ari, err := ARI(classes, full.Labels); err != nil || ari < 0.9 {
+			t.Errorf("ARI %v, %v", ari, err)
+		}
+	}
+	part := mustFit(t, masked, c)
+	checkResult(t, masked, part)
+	if c.Epochs == NoTraining && len(full.Loss) != 1 {
+		t.Errorf("%d losses without training", len(full.Loss))
+	}
+}
+
+func TestFitOptions(t *testing.T) {
+	t.Parallel()
+	labels := make([]int, 120)
+	for i := range labels {
+		labels[i] = (i / 2) % 4
+	}
+	configs := map[string]Config{
+		"layers": {Layers: 3, Anchors: 5}, "no training": {Epochs: NoTraining},
+		"unconstrained": {Signs: Unconstrained}, "one-sided": {OneSided: true}, "Lipschitz": {Lipschitz: 2},
+		"data scale": {RhoScale: DataScale}, "detached": {DetachAnchors: true}, "start labels": {Anchors: 4, StartLabels: labels},
+		"one k-means start": {KMeansStarts: 1}, "one cluster": {Clusters: 1},
+		"one anchor": {Anchors: 1}, "more anchors than features": {Anchors: 20}, "restarts": {Restarts: 3},
+	}
+	for _, v := range []Variant{Large, AMvC, RMvC} {
+		for _, a := range []Activation{ReLU, SELU} {
+			for _, f := range []Float{Float32, Float64} {
+				configs[fmt.Sprintf("%v, %v, float%v", v, a, f)] = Config{Variant: v, Activation: a, Float: f}
+			}
+		}
+	}
+	for _, p := range []Preprocess{PerSample, Balanced, ZScore, UnitNorm, Raw} {
+		configs["preprocessing "+p.String()] = Config{Preprocess: p}
+	}
+	for _, s := range []StartMethod{JointKMeans, Spectral, PerView, ScaledSpectral} {
+		configs["start "+s.String()] = Config{Start: s}
+	}
+	for _, r := range []Reduction{Mean, Sum, Relative} {
+		configs["reduction "+r.String()] = Config{Reduction: r}
+	}
+	withAndWithout(t, func(t *testing.T, neighbors int) {
+		for i, name := range slices.Sorted(maps.Keys(configs)) {
+			if leftOut(i, 4) {
+				continue
+			}
+			c := configs[name]
+			t.Run(name, func(t *testing.T) {
+				c.Neighbors = neighbors
+				checkOption(t, c, strings.HasPrefix(name, "preprocessing") || c.Start == Spectral || c.Start == ScaledSpectral)
+			})
+		}
+	})
+	for _, v := range []Variant{Large, AMvC, RMvC} {
+		for _, a := range []Activation{ReLU, SELU} {
+			t.Run(fmt.Sprintf("paper, %v, %v", v, a), func(t *testing.T) {
+				checkOption(t, Config{Variant: v, Activation: a, Preset: Paper, Reduction: Sum}, false)
+			})
+		}
+	}
+	t.Run("paper with neighbours", func(t *testing.T) { checkOption(t, Config{Preset: Paper, Neighbors: 5}, true) })
+	t.Run("start anchors", func(t *testing.T) {
+		var anchors []mat.Matrix
+		for v, d := range []int{12, 7, 3} {
+			x := make([]float64, 4*d)
+			for i := range x {
+				x[i] = math.Sin(float64(i + v))
+			}
+			anchors = append(anchors, mat.NewDense(4, d, x))
+		}
+		checkOption(t, Config{Anchors: 4, StartAnchors: anchors, Neighbors: None}, false)
+	})
+}
+
+func TestNeighborOptions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]Config{
+		"both standardisations": {Preprocess: Both}, "three neighbours": {Neighbors: 3}, "more neighbours than samples": {Neighbors: 500},
+		"few directions": {Directions: 4}, "all directions": {Directions: None}, "one step": {FilterSteps: 1}, "no filter": {FilterSteps: None},
+		"a weight": {NeighborWeight: 0.5}, "no weight": {NeighborWeight: None}, "a temperature": {Temperature: 1},
+		"landmarks": {ExactNeighbors: None}, "landmarks from 100 samples on": {ExactNeighbors: 100, Landmarks: 12, Directions: 4},
+		"few landmarks": {ExactNeighbors: None, Landmarks: 3}, "more landmarks than samples": {ExactNeighbors: None, Landmarks: 1000},
+		"landmarks, float64": {ExactNeighbors: None, Float: Float64}, "landmarks, paper": {ExactNeighbors: None, Neighbors: 1, Preset: Paper},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i, p := range []Preprocess{PresetPreprocess, UnitNorm} {
+				if p == UnitNorm && c.Preprocess != PresetPreprocess || leftOut(i, 2) {
+					continue
+				}
+				c.Preprocess = p
+				checkOption(t, c, c.Neighbors < 100)
+			}
+		})
+	}
+}
+
+// A mask that leaves out nothing, and views in any holder, give the same bits.
+func TestFitSameBits(t *testing.T) { withAndWithout(t, testFitSameBits) }
+
+func testFitSameBits(t *testing.T, neighbors int) {
+	dims := []int{10, 6}
+	x, _ := blobs(90, 3, 0.4, 3, dims...)
+	for v := range x {
+		for i := range x[v] {
+			x[v][i] = float64(float32(x[v][i])) // exact in both types
+		}
+	}
+	views := float64Views(x, dims...)
+	config := Config{Clusters: 3, Epochs: 8, Neighbors: neighbors}
+	want := mustFit(t, views, config)
+	holders := map[string][]View{"a full mask": nil, "matrices": nil, "strided matrices": nil, "float32": nil, "named": nil}
+	for v, d := range dims {
+		wide := mat.NewDense(90, d+3, nil)
+		single := make([]float32, len(x[v]))
+		for i, value := range x[v] {
+			wide.Set(i/d, i%d, value)
+			single[i] = float32(value)
+		}
+		full := slices.Repeat([]bool{true}, 90)
+		holders["a full mask"] = append(holders["a full mask"], views[v].WithPresent(full))
+		holders["matrices"] = append(holders["matrices"], MatrixView(mat.NewDense(90, d, slices.Clone(x[v]))))
+		holders["strided matrices"] = append(holders["strided matrices"], MatrixView(wide.Slice(0, 90, 0, d)))
+		holders["float32"] = append(holders["float32"], Float32View(90, d, single))
+		holders["named"] = append(holders["named"], views[v].Named("x"))
+	}
+	for name, other := range holders {
+		t.Run(name, func(t *testing.T) {
+			got := mustFit(t, other, config)
+			got.names = want.names
+			sameResult(t, want, got)
+		})
+	}
+	t.Run("overwritten", func(t *testing.T) {
+		var own []View
+		for v, d := range dims {
+			own = append(own, Float64View(90, d, slices.Clone(x[v])))
+		}
+		c := config
+		c.Float = Float64
+		want := mustFit(t, views, c)
+		c.Overwrite = true
+		got := mustFit(t, own, c)
+		sameResult(t, want, got)
+	})
+}
+
+func TestFitDeterminism(t *testing.T) {
+	n, dims := 800, []int{20, 9, 3}
+	if testing.Short() {
+		n = 300
+	}
+	views, _ := blobViews(n, 5, 1, 4, dims...)
+	masked, err := Mask(views, absent(n, 3, 0.3, 4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, views := range map[string][]View{"complete": views, "masked": masked} {
+		for kind, c := range map[string]Config{
+			"neighbours": {}, "landmarks": {ExactNeighbors: None, Directions: 5, Activation: SELU, Float: Float64, Anchors: 7},
+			"no neighbours": {Neighbors: None}, "no neighbours, spectral": {Neighbors: None, Start: Spectral, Preprocess: Balanced, Activation: SELU, Float: Float64, Anchors: 7},
+		} {
+			c.Clusters, c.Epochs, c.Workers = 5, 3, 1
+			want := mustFit(t, views, c)
+			checkPredict(t, views, want)
+			t.Run(fmt.Sprintf("%s, %s", name, kind), func(t *testing.T) {
+				for _, workers := range []int{2, 7} {
+					c.Workers = workers
+					sameResult(t, want, mustFit(t, views, c))
+				}
+				c.Workers = 0
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+				sameResult(t, want, mustFit(t, views, c))
+				runtime.GOMAXPROCS(1)
+				sameResult(t, want, mustFit(t, views, c))
+			})
+		}
+	}
+}

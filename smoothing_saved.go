@@ -1,0 +1,228 @@
+package largemvc
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/internal/spectral"
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+// save appends all that take needs: FORMAT.md has the names.
+func (s *smoothing[T]) save(f *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {
+	add := func(t safetensors.Tensor) { f.Tensors = append(f.Tensors, t) }
+	for _, st := range s.prepare {
+		st.save(f)
+	}
+	for k, in := range s.inputs {
+		if b := in.basis; b != nil {
+			add(safetensors.Float64s(fmt.Sprintf("directions.%d", k), b.V[0], in.Columns, b.Dims[0]))
+			add(safetensors.Float64s(fmt.Sprintf("singular_values.%d", k), b.S, in.Columns))
+		}
+		filter := s.filters[k]
+		add(floats(fmt.Sprintf("filter.%d", k), withoutPadding(filter.Table, filter.Atoms, filter.Cols), filter.Atoms, filter.Cols))
+		if filter.All != nil {
+			add(safetensors.Float64s(fmt.Sprintf("filter_all.%d", k), filter.All, filter.Atoms))
+			add(safetensors.Float64s(fmt.Sprintf("filter_have.%d", k), filter.Have, filter.Atoms))
+		}
+	}
+	state := s.index.State()
+	for q, l := range state.Lists {
+		index, square := make([]int, len(l.Index)), make([]float64, len(l.Index))
+		for e, j := range l.Index {
+			if index[e], square[e] = int(j), l.Square[e]; j < 0 {
+				square[e] = -1
+			}
+		}
+		add(safetensors.Ints(fmt.Sprintf("neighbors.%d", q), index, l.N, l.K))
+		add(safetensors.Float64s(fmt.Sprintf("neighbor_distances.%d", q), square, l.N, l.K))
+	}
+	for k, b := range s.before {
+		n := len(b.X) / b.Ld
+		add(floats(fmt.Sprintf("samples.%d", k), withoutPadding(b.X, n, b.Cols), n, b.Cols))
+		if s.filters[k].All != nil {
+			add(safetensors.Ints(fmt.Sprintf("present.%d", k), ones(b.Present), n))
+		}
+	}
+	for q, l := range state.Landmarks {
+		for i, k := range state.Spaces[q].Views {
+			add(floats(fmt.Sprintf("landmarks.%d.%d", q, k), double(l.Centroids[i]), len(l.Scale), state.Dims[k]))
+		}
+		add(safetensors.Float64s(fmt.Sprintf("landmark_scale.%d", q), l.Scale, len(l.Scale)))
+	}
+}
+
+// alone returns it without what grows with the number of training samples, where new samples do not need that: they need all
+// of it for exact neighbours, nothing for landmarks.
+func (s *smoothing[T]) alone(ctx context.Context, workers int) (*smoothing[T], error) {
+	if s.index.Exact() {
+		return s, nil
+	}
+	out := *s
+	var err error
+	out.index, err = neighbor.Restore(ctx, s.index.State(), nil, workers)
+	return &out, err
+}
+
+// withoutPadding returns the n×d entries of rows with the stride that operators multiply.
+func withoutPadding[T kernel.Float](x []T, n, d int) []float64 {
+	out, ld := make([]float64, 0, n*d), neighbor.Stride(d)
+	for i := range n {
+		for _, e := range x[i*ld : i*ld+d] {
+			out = append(out, float64(e))
+		}
+	}
+	return out
+}
+
+// withPadding is the inverse of withoutPadding.
+func withPadding[T kernel.Float](x []float64, n, d int) []T {
+	ld := neighbor.Stride(d)
+	out := make([]T, n*ld)
+	for i := range n {
+		for j, e := range x[i*d : (i+1)*d] {
+			out[i*ld+j] = T(e)
+		}
+	}
+	return out
+}
+
+func ones(b []bool) []int {
+	out := make([]int, len(b))
+	for i, x := range b {
+		if x {
+			out[i] = 1
+		}
+	}
+	return out
+}
+
+// readSmoothing reads what save wrote, for a predictor that has its configuration and inputs; in has the first error.
+func readSmoothing[T kernel.Float](in *tensors, p *Predictor) *smoothing[T] {
+	c := &p.config
+	s := &smoothing[T]{}
+	kinds := c.Preprocess.standardisations()
+	for _, kind := range kinds {
+		s.prepare = append(s.prepare, in.standardiser(kind, p.dims))
+	}
+	for k, is := range p.inputs {
+		input := smoothInput[T]{Input: is}
+		for input.prepare < len(kinds) && kinds[input.prepare] != is.Preprocess {
+			input.prepare++
+		}
+		if input.prepare == len(kinds) {
+			in.fail("input %d has the preprocessing %v, the model has %v", k, is.Preprocess, c.Preprocess)
+			return s
+		}
+		d := is.Preprocess.width(p.dims[is.View])
+		if is.Columns < d {
+			input.basis = &spectral.Basis{Dims: []int{d}, V: [][]float64{in.floats(fmt.Sprintf("directions.%d", k), is.Columns, d)},
+				S: in.floats(fmt.Sprintf("singular_values.%d", k), is.Columns)}
+			if in.err != nil {
+				return s
+			}
+			input.projector = spectral.NewProjector[T](input.basis)
+		}
+		s.inputs = append(s.inputs, input)
+	}
+	state := neighbor.State[T]{Spaces: s.spaces(), Config: neighbor.Config{Neighbors: c.Neighbors}}
+	for _, is := range p.inputs {
+		state.Dims = append(state.Dims, is.Columns)
+	}
+	atoms := p.samples
+	if c.exactNeighbors(p.samples) {
+		s.readNeighbors(in, &state, p.samples)
+	} else {
+		atoms = readLandmarks(in, &state)
+	}
+	s.readFilters(in, atoms, c.filterSteps(p.samples))
+	if in.err != nil {
+		return s
+	}
+	x, err := viewsOfBlocks(s.before, p.samples)
+	if err == nil {
+		s.index, err = neighbor.Restore(context.Background(), state, x, c.Workers)
+	}
+	if err != nil {
+		in.fail("its neighbours: %w", err)
+	}
+	return s
+}
+
+// readNeighbors reads the state of an index of exact neighbours among n samples.
+func (s *smoothing[T]) readNeighbors(in *tensors, state *neighbor.State[T], n int) {
+	most := max(1, min(state.Config.Neighbors, n-1))
+	for q := range state.Spaces {
+		index, square := in.ints(fmt.Sprintf("neighbors.%d", q), n, most), in.floats(fmt.Sprintf("neighbor_distances.%d", q), n, most)
+		if in.err != nil {
+			return
+		}
+		l := &neighbor.Lists{N: n, K: most, Index: make([]int32, len(index)), Square: square}
+		for e, j := range index {
+			if j < -1 || j >= n {
+				in.fail("a neighbour in space %d is %d, of %d samples", q, j, n)
+				return
+			}
+			if l.Index[e] = int32(j); j < 0 {
+				square[e] = math.Inf(1)
+			}
+		}
+		state.Lists = append(state.Lists, l)
+	}
+	for k, is := range s.inputs {
+		x := in.floats(fmt.Sprintf("samples.%d", k), n, is.Columns)
+		if in.err != nil {
+			return
+		}
+		b := neighbor.Block[T]{X: withPadding[T](x, n, is.Columns), Ld: neighbor.Stride(is.Columns), Cols: is.Columns}
+		if in.incomplete(k) {
+			b.Present = make([]bool, n)
+			for i, is := range in.ints(fmt.Sprintf("present.%d", k), n) {
+				b.Present[i] = is != 0
+			}
+		}
+		s.before = append(s.before, b)
+	}
+}
+
+// readLandmarks reads the state of an index of landmarks, and returns how many there are in all spaces.
+func readLandmarks[T kernel.Float](in *tensors, state *neighbor.State[T]) (atoms int) {
+	for q, space := range state.Spaces {
+		l := neighbor.Landmarks[T]{Scale: in.floats(fmt.Sprintf("landmark_scale.%d", q), -1)}
+		l.Nearest = nearestOf(len(l.Scale))
+		for _, k := range space.Views {
+			l.Centroids = append(l.Centroids, convert[T](in.floats(fmt.Sprintf("landmarks.%d.%d", q, k), len(l.Scale), state.Dims[k])))
+		}
+		state.Landmarks = append(state.Landmarks, l)
+		atoms += len(l.Scale)
+	}
+	return atoms
+}
+
+// readFilters reads the filters of the inputs over the given number of atoms.
+func (s *smoothing[T]) readFilters(in *tensors, atoms, steps int) {
+	for k, is := range s.inputs {
+		table := in.floats(fmt.Sprintf("filter.%d", k), atoms, is.Columns)
+		if in.err != nil {
+			return
+		}
+		f := &neighbor.Filter[T]{Steps: steps, Cols: is.Columns, Atoms: atoms, Table: withPadding[T](table, atoms, is.Columns)}
+		if in.incomplete(k) {
+			f.All, f.Have = in.floats(fmt.Sprintf("filter_all.%d", k), atoms), in.floats(fmt.Sprintf("filter_have.%d", k), atoms)
+		}
+		s.filters = append(s.filters, f)
+	}
+}
+
+// incomplete says whether some samples lack an input: whether there is one of the tensors that then go together.
+func (in *tensors) incomplete(input int) bool {
+	for _, name := range []string{"present", "filter_all", "filter_have"} {
+		if in.file.Tensor(fmt.Sprintf("%s.%d", name, input)) != nil {
+			return true
+		}
+	}
+	return false
+}

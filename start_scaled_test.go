@@ -1,0 +1,139 @@
+package largemvc
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// scaledByHand returns the rows, at norm 1, of the first m left singular vectors of the concatenated views, each times the
+// root of its singular value.
+func scaledByHand(t testing.TB, x []rows.Matrix[float64], m int) *mat.Dense {
+	t.Helper()
+	var all mat.Dense
+	for v, xv := range x {
+		if v == 0 {
+			all.CloneFrom(fullRows(xv))
+			continue
+		}
+		var wider mat.Dense
+		wider.Augment(&all, fullRows(xv))
+		all.CloneFrom(&wider)
+	}
+	var svd mat.SVD
+	if !svd.Factorize(&all, mat.SVDThin) {
+		t.Fatal("no singular values")
+	}
+	var u mat.Dense
+	svd.UTo(&u)
+	s := svd.Values(nil)
+	n, _ := all.Dims()
+	out := mat.NewDense(n, m, nil)
+	for i := range n {
+		for j := range m {
+			out.Set(i, j, u.At(i, j)*math.Sqrt(s[j]))
+		}
+		if row := mat.NewVecDense(m, out.RawRowView(i)); mat.Norm(row, 2) > 0 {
+			row.ScaleVec(1/mat.Norm(row, 2), row)
+		}
+	}
+	return out
+}
+
+// The spectral start on scaled unit rows is k-means on those rows, found by the full decomposition in float64. With a graph,
+// of the starts of that k-means the one is kept whose clusters tell most about those of neighbours.
+func TestScaledSpectralStart(t *testing.T) {
+	const n, c = 150, 5
+	ctx := context.Background()
+	plain, _ := blobViews(n, c, 1.2, 57, 14, 9)
+	masked, err := Mask(plain, absent(n, 2, 0.2, 58))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, views := range map[string][]View{"complete": plain, "masked": masked} {
+		config := Config{Clusters: c, Start: ScaledSpectral, Preprocess: ZScore, Float: Float64, Seed: 11, KMeansStarts: 6}
+		begin, x := startOf(t, views, config)
+		byHand := scaledByHand(t, x, c)
+		onRows := kmeans.View[float64]{Rows: rows.NewDense(n, c, c, byHand.RawMatrix().Data), Weight: 1}
+		want, _, err := runKMeans(ctx, kmeans.Config{Clusters: c, Starts: 6, Seed: 11}, onRows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !samePartition(t, begin.labels, want) {
+			t.Errorf("%s: labels %v, want %v", name, begin.labels, want)
+		}
+
+		with := completed(config, n)
+		s, smooth, err := newSmoothing[float64](ctx, views, with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		point, err := start(ctx, smooth, inputViews(views, s.list()), s.index.Operator(), with, 11)
+		if err != nil {
+			t.Fatal(err)
+		}
+		onRows.Rows = rows.NewDense(n, c, c, scaledByHand(t, smooth, c).RawMatrix().Data)
+		config.Neighbors = 10
+		graph := graphOf(t, views, config)
+		lowest, labels, inertia := math.Inf(1), make([][]int, 6*sharedStarts), make([]float64, 6*sharedStarts)
+		for i := range labels {
+			labels[i], inertia[i], err = runKMeans(ctx, kmeans.Config{Clusters: c, Starts: 1, Seed: 11 + uint64(i)*startStride}, onRows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lowest = min(lowest, inertia[i])
+		}
+		best, found, seen := math.Inf(-1), false, map[float64]bool{}
+		for i, labels := range labels {
+			if inertia[i] > nearlyLowest*lowest {
+				continue
+			}
+			information := labelInformation(labels, c, graph)
+			seen[math.Round(1e9*information)] = true
+			if information > best+1e-9 {
+				best, found = information, samePartition(t, labels, point.labels)
+			}
+		}
+		if !found {
+			t.Errorf("%s: the start is not the one of the highest information, %v", name, best)
+		}
+		if len(seen) < 2 {
+			t.Errorf("%s: all starts are alike: the test shows nothing", name)
+		}
+	}
+}
+
+// samePartition says whether labels are the same but for their numbers, which may depend on rounding.
+func samePartition(t testing.TB, a, b []int) bool {
+	t.Helper()
+	ari, err := ARI(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ari > 1-1e-12
+}
+
+// labelInformation is naiveInformation of one-hot rows at a temperature of 0.
+func labelInformation(labels []int, clusters int, graph *mat.Dense) float64 {
+	joint := mat.NewDense(clusters, clusters, nil)
+	for i, a := range labels {
+		for j, b := range labels {
+			joint.Set(a, b, joint.At(a, b)+graph.At(i, j))
+		}
+	}
+	joint.Scale(1/mat.Sum(joint), joint)
+	information := 0.0
+	for a := range clusters {
+		for b := range clusters {
+			if x := joint.At(a, b); x > 0 {
+				information += x * math.Log(x/(mat.Sum(joint.RowView(a))*mat.Sum(joint.ColView(b))))
+			}
+		}
+	}
+	return information / math.Log(float64(clusters))
+}
