@@ -448,6 +448,9 @@ func (c *Config) check(n int, views []View) error {
 	return errors.Join(errs...)
 }
 
+// maxFilterSteps is where smoothing has long made all samples alike.
+const maxFilterSteps = 1000
+
 // checkNeighbors reports what is out of range, or without effect, of the fields that go with Neighbors.
 func (c *Config) checkNeighbors() (errs []error) {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("largemvc: "+format, args...)) }
@@ -469,6 +472,12 @@ func (c *Config) checkNeighbors() (errs []error) {
 		case !(f.value >= 0) || math.IsInf(f.value, 1):
 			bad("%s is %g", f.name, f.value)
 		}
+	}
+	if c.FilterSteps > maxFilterSteps {
+		bad("FilterSteps is %d, want at most %d", c.FilterSteps, maxFilterSteps)
+	}
+	if c.Landmarks == 1 {
+		bad("Landmarks is 1, want at least 2, or 0")
 	}
 	switch {
 	case c.Neighbors == None && c.Preprocess == Both:

@@ -85,7 +85,7 @@ func TestFitErrors(t *testing.T) {
 		"negative temperature":   {good, Config{Clusters: 2, Temperature: None}, []string{"Temperature is -1"}},
 		"exact":                  {good, Config{Clusters: 2, ExactNeighbors: -2}, []string{"ExactNeighbors is -2"}},
 		"negative landmarks":     {good, Config{Clusters: 2, Landmarks: -3}, []string{"Landmarks is -3"}},
-		"one landmark":           {good, Config{Clusters: 2, ExactNeighbors: None, Landmarks: 1}, []string{"1 landmarks"}},
+		"one landmark":           {good, Config{Clusters: 2, ExactNeighbors: None, Landmarks: 1}, []string{"Landmarks is 1"}},
 		"no effect":              {good, Config{Clusters: 2, Neighbors: None, FilterSteps: 3, Temperature: 2}, []string{"FilterSteps is 3", "Temperature is 2", "no effect"}},
 		"both without":           {good, Config{Clusters: 2, Neighbors: None, Preprocess: Both}, []string{"Both needs Neighbors"}},
 		"both, paper":            {good, Config{Clusters: 2, Preset: Paper, Preprocess: Both}, []string{"Both needs Neighbors"}},

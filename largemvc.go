@@ -14,12 +14,12 @@ import (
 // refer to must not be changed; then it is safe for concurrent use.
 type Clustering struct {
 	// Predictor is the trained network, which answers for new samples and can be saved. Whoever keeps it alone lets go of
-	// all that grows with n.
+	// all that grows with n but for the neighbours of up to Config.ExactNeighbors samples, which new ones are joined to.
 	*Predictor
 
 	Labels []int       // n, from 0 to Clusters−1; cluster 0 is the largest, equal sizes in the order of their first sample
 	H      *Matrix     // n×m: the representation of the last layer
-	Trust  [][]float64 // per view and sample, in [0, 1] for ρ ≥ 0: E_v = (1−t)(X_v − H P_v); nil without noise module
+	Trust  [][]float64 // per input (Predictor.Inputs) and sample, in [0, 1] for ρ ≥ 0: E_v = (1−t)(X_v − H P_v); nil without noise module
 
 	StartLabels []int // labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors
 	Timings     Timings
@@ -38,7 +38,8 @@ type Clustering struct {
 // one; if none did, among those that were interrupted, and if all diverged, among those. Only then is a *DivergedError
 // returned.
 //
-// Time and memory grow linearly with n, Σ d_v, L and, once m is large, with m; EstimateMemory tells the memory.
+// Time and memory grow linearly with n, Σ d_v, L and, once m is large, with m; EstimateMemory tells the memory. Up to
+// Config.ExactNeighbors samples, finding their neighbours takes time in n².
 func Fit(ctx context.Context, views []View, config Config) (*Clustering, error) {
 	return fitFrom(ctx, views, config, nil)
 }

@@ -65,8 +65,8 @@ type denseUnitRows[T kernel.Float] struct {
 	standardiser *standardiser
 	view         View
 	index        int
-	lift         float64 // the further feature; 0: there is none
-	cols         int     // features, the further one included
+	lift         float64   // the further feature; 0: there is none
+	cols         int       // features, the further one included
 	scratch      sync.Pool // of *unitScratch[T]
 }
 

@@ -11,7 +11,7 @@ type Matrix[T kernel.Float] interface {
 	Dims() (n, d int)
 	// Mul sets Y = X[lo:hi]·B, B being d×m; Y has the stride ldy ≥ kernel.Pad(m).
 	Mul(lo, hi int, b *kernel.Panel[T], y []T, ldy int)
-	// TMulAdd adds Aᵀ·X[lo:hi] to C (m×d, stride ldc); A is (hi−lo)×m with the stride lda.
+	// TMulAdd adds Aᵀ·X[lo:hi] to C (m×d, stride ldc); A is (hi−lo)×m with the stride lda ≥ kernel.Pad(m).
 	TMulAdd(lo, hi, m int, a []T, lda int, c []T, ldc int)
 	// SquaredNorms sets dst[i−lo] = ‖x_i‖².
 	SquaredNorms(lo, hi int, dst []float64)
