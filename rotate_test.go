@@ -30,16 +30,7 @@ func fewSamples(n, c int, seed uint64) (views []View, classes []int) {
 func rotationsOf(t testing.TB, views []View, c Config) []int {
 	t.Helper()
 	ctx := context.Background()
-	c.Neighbors = None
-	c = c.withDefaults()
-	s := &standardiser{kind: c.Preprocess}
-	if err := s.fit(ctx, views, 2); err != nil {
-		t.Fatal(err)
-	}
-	x, err := standardise[float32](ctx, views, s, 2, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := standardised[float32](t, views, &c)
 	found, _, err := rotate(ctx, x, &c)
 	if err != nil {
 		t.Fatal(err)

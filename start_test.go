@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -15,21 +16,28 @@ import (
 func startOf(t testing.TB, views []View, c Config) (*startingPoint, []rows.Matrix[float64]) {
 	t.Helper()
 	ctx := context.Background()
-	c.Neighbors = None
-	c = c.withDefaults()
-	s := &standardiser{kind: c.Preprocess}
-	if err := s.fit(ctx, views, 2); err != nil {
-		t.Fatal(err)
-	}
-	x, err := standardise[float64](ctx, views, s, 2, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := standardised[float64](t, views, &c)
 	begin, err := start(ctx, x, views, nil, &c, c.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return begin, x
+}
+
+// standardised returns the views as Fit takes them without neighbours, and fills the defaults of the configuration.
+func standardised[T kernel.Float](t testing.TB, views []View, c *Config) []rows.Matrix[T] {
+	t.Helper()
+	c.Neighbors = None
+	*c = c.withDefaults()
+	s := &standardiser{kind: c.Preprocess}
+	if err := s.fit(context.Background(), views, 2); err != nil {
+		t.Fatal(err)
+	}
+	x, err := standardise[T](context.Background(), views, s, 2, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
 }
 
 // fullRows writes out all rows.
