@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
@@ -116,11 +118,30 @@ func BenchmarkEpochAnchors(b *testing.B) {
 	}
 }
 
+// BenchmarkEpochViews cuts the same number of features into 2, 4 and 8 views. Their epochs are alternated, for a machine may change
+// speed between benchmarks, and their medians reported: use -benchtime 50x or so.
 func BenchmarkEpochViews(b *testing.B) {
 	for _, d := range []int{1024, 2672} {
-		for _, v := range []int{2, 4, 8} {
-			benchmarkEpoch(b, fmt.Sprintf("D=%d/V=%d", d, v), 10000, 10, 2, repeat(d/v, v)...)
-		}
+		b.Run(fmt.Sprintf("D=%d", d), func(b *testing.B) {
+			views := []int{2, 4, 8}
+			steppers, seconds := make([]*stepper, len(views)), make([][]float64, len(views))
+			for i, v := range views {
+				steppers[i] = newStepper(b, 10000, 10, 2, repeat(d/v, v)...)
+			}
+			b.ResetTimer()
+			for b.Loop() {
+				for i, s := range steppers {
+					began := time.Now()
+					s.step(b)
+					seconds[i] = append(seconds[i], time.Since(began).Seconds())
+				}
+			}
+			for i, v := range views {
+				slices.Sort(seconds[i])
+				b.ReportMetric(1e3*seconds[i][len(seconds[i])/2], fmt.Sprintf("ms/V=%d", v))
+			}
+			b.ReportMetric(seconds[2][len(seconds[2])/2]/seconds[0][len(seconds[0])/2], "V=8/V=2")
+		})
 	}
 }
 

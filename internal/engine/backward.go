@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/largemvc/largemvc/internal/kernel"
+import (
+	"bytes"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
 
 // backward takes one block of rows through layer l in reverse: s.dh holds the cotangent of H_l on entry and that of
 // H_{l−1} on return; s.dt likewise for the trust.
@@ -55,19 +59,22 @@ func (s *Memory[T]) backwardAnchor(p *Pass, pk *panels[T], w *scratch[T], v, lo,
 	}
 	kernel.Mul(c, h, ld, &pk.views[v].s, w.g, ld, false)
 	kernel.RowResidual(w.d1[:c], h, w.g, w.a, ld) // ⟨h, hS − 2dA⟩
-	for i, t := range s.trust[l][v][lo:hi] {
-		w.s1[i], w.s2[i] = t, 1-t
+	t, dt := s.trust[l][v][lo:hi], s.dt[v][lo:hi]
+	if s.present[v] == nil {
+		kernel.RowLerpAxpy(dh, w.a, w.g, t, ld)
+		for i, d := range w.d1[:c] {
+			dt[i] -= T(d / 2)
+		}
+		return
 	}
-	s.mask(v, lo, w.s1[:c])
-	s.mask(v, lo, w.s2[:c])
-	kernel.RowAxpy(dh, w.a, w.s1[:c], ld)
-	kernel.RowAxpy(dh, w.g, w.s2[:c], ld)
-	dt := s.dt[v][lo:hi]
-	for i := range dt {
-		if s.present[v] == nil || s.present[v][lo+i] != 0 {
+	for i, b := range s.present[v][lo:hi] {
+		w.s1[i], w.s2[i] = b*t[i], b*(1-t[i])
+		if b != 0 {
 			dt[i] -= T(w.d1[i] / 2)
 		}
 	}
+	kernel.RowAxpy(dh, w.a, w.s1[:c], ld)
+	kernel.RowAxpy(dh, w.g, w.s2[:c], ld)
 }
 
 // backwardNoise is the share of t(r, ρ), with q = r² and s = 1 − t = σ(r−ρ)/r on r > ρ:
@@ -81,30 +88,18 @@ func (s *Memory[T]) backwardNoise(p *Pass, pk *panels[T], w *scratch[T], acc *ch
 	}
 	l, ld, m, c := p.Layer, s.ld, s.spec.Anchors, hi-lo
 	h, y := s.h[l][lo*ld:hi*ld], s.yOf(l-1, v)[lo*ld:hi*ld]
-	rho, slope := p.Views[v].Rho, s.spec.Shrink.positiveSlope()
-	sum, any := 0.0, false
-	w.rows = w.rows[:0]
-	norm, dt, direct := s.resid[l][v][lo:hi], s.dt[v][lo:hi], s.direct[l][v][lo:hi]
-	dq2, minus := w.s1[:c], w.dq[v][:c] // 2dq, −2dq
-	for i, e := range norm {
-		r := float64(e)
-		if !(r > rho && r > 0) {
-			dq2[i], minus[i] = 0, 0
-			continue
-		}
-		any = true
-		inverse := 1 / r
-		part := float64(dt[i]) * slope * inverse
-		sum += part
-		dq := T(-part * rho * inverse * inverse) // σ'/r − σ/r² = slope·ρ/r²
-		dq2[i], minus[i] = dq, -dq
-		if direct[i] {
-			w.rows = append(w.rows, lo+i)
-		}
-	}
+	sum, any := kernel.ShrinkGrad(w.s1[:c], w.dq[v], s.resid[l][v][lo:hi], s.dt[v][lo:hi], p.Views[v].Rho, s.spec.Shrink.positiveSlope())
 	acc.rho[v] += sum
 	if !any {
 		return
+	}
+	w.rows = w.rows[:0]
+	if direct := s.direct[l][v][lo:hi]; bytes.IndexByte(direct, 1) >= 0 {
+		for i, yes := range direct {
+			if yes == 1 && w.s1[i] != 0 {
+				w.rows = append(w.rows, lo+i)
+			}
+		}
 	}
 	general := p.Views[v].K != nil
 	hk := h
@@ -155,10 +150,9 @@ func (s *Memory[T]) backwardRepresent(p *Pass, pk *panels[T], w *scratch[T], acc
 			for i, ti := range t {
 				w.s2[i] = 1 - ti
 			}
-			kernel.RowScale(w.zc, w.g, t, ld)
+			kernel.RowSplit(w.zc, w.rest, w.g, t, ld)
 			kernel.TMulAdd(c, m, m, y, ld, w.zc, ld, acc.u, m)
-			kernel.RowScale(w.zc, w.g, w.s2[:c], ld)
-			kernel.TMulAdd(c, m, m, prev, ld, w.zc, ld, acc.t[v], m)
+			kernel.TMulAdd(c, m, m, prev, ld, w.rest, ld, acc.t[v], m)
 		}
 		if l == 1 {
 			continue

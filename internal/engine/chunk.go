@@ -80,18 +80,18 @@ func (c *chunkSums[T]) foldInto(p *Pass, dst *Sums, columns []*byColumns[T]) {
 
 // scratch is the working memory of one goroutine: a few blocks of row state and of row values.
 type scratch[T kernel.Float] struct {
-	hr, z, a, hk, g, gs, prev, grad, zc []T   // block × ld
-	dq                                  [][]T // per view: −2 dq
-	s1, s2                              []T   // row values
-	d1, d2                              []float64
-	ones                                []T
-	rows                                []int
-	res                                 residuals[T]
+	hr, z, a, hk, g, gs, prev, grad, zc, rest []T   // block × ld
+	dq                                        [][]T // per view: −2 dq
+	s1, s2                                    []T   // row values
+	d1, d2                                    []float64
+	ones                                      []T
+	rows                                      []int
+	res                                       residuals[T]
 }
 
 func newScratch[T kernel.Float](s *Spec, block, ld int) *scratch[T] {
 	w := &scratch[T]{s1: make([]T, block), s2: make([]T, block), d1: make([]float64, block), d2: make([]float64, block), ones: make([]T, block)}
-	for _, b := range []*[]T{&w.hr, &w.z, &w.a, &w.hk, &w.g, &w.gs, &w.prev, &w.grad, &w.zc} {
+	for _, b := range []*[]T{&w.hr, &w.z, &w.a, &w.hk, &w.g, &w.gs, &w.prev, &w.grad, &w.zc, &w.rest} {
 		*b = make([]T, block*ld)
 	}
 	for range s.Dims {

@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"math"
-
-	"github.com/largemvc/largemvc/internal/kernel"
-)
+import "github.com/largemvc/largemvc/internal/kernel"
 
 // forward is layer l on one block of rows:
 //
@@ -54,17 +50,10 @@ func (s *Memory[T]) forward(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSum
 		if acc == nil || !s.spec.Anchored {
 			continue
 		}
-		t := s.trust[l][v][lo:hi]
-		for i, ti := range t {
-			w.s1[i], w.s2[i] = ti, 1-ti
-		}
-		s.mask(v, lo, w.s1[:c])
-		s.mask(v, lo, w.s2[:c])
 		a := s.left(v, lo, hi, w.a)
-		kernel.RowScale(a, h, w.s1[:c], ld)
+		kernel.RowSplit(a, w.rest, s.maskedRows(w, v, lo, hi, h), s.trust[l][v][lo:hi], ld)
 		s.correlate(acc, v, lo, hi, a)
-		kernel.RowScale(w.a, h, w.s2[:c], ld)
-		kernel.TMulAdd(c, m, m, w.a, ld, h, ld, acc.w[v], m)
+		kernel.TMulAdd(c, m, m, w.rest, ld, h, ld, acc.w[v], m)
 	}
 }
 
@@ -118,22 +107,7 @@ func (s *Memory[T]) shrink(p *Pass, pk *panels[T], w *scratch[T], v, lo, hi int,
 	direct := s.direct[l][v][lo:hi]
 	clear(direct)
 	for _, i := range w.rows {
-		direct[i-lo] = true
+		direct[i-lo] = 1
 	}
-	rho, slope := p.Views[v].Rho, s.spec.Shrink.positiveSlope()
-	norm, trust := s.resid[l][v][lo:hi], s.trust[l][v][lo:hi]
-	for i, q := range w.d1[:c] {
-		if q < 0 { // NaN stays
-			q = 0
-		}
-		r := math.Sqrt(q)
-		t := 1.0
-		if r > rho && r > 0 {
-			t = rho / r
-			if slope != 1 {
-				t = 1 - slope*(r-rho)/r
-			}
-		}
-		norm[i], trust[i] = T(r), T(t)
-	}
+	kernel.Shrink(s.resid[l][v][lo:hi], s.trust[l][v][lo:hi], w.d1[:c], p.Views[v].Rho, s.spec.Shrink.positiveSlope())
 }

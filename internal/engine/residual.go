@@ -49,15 +49,14 @@ func (e *residuals[T]) compute(s *Memory[T], pk *panels[T], p *Pass, h []T, v in
 func (s *Memory[T]) squared(p *Pass, pk *panels[T], w *scratch[T], v, lo int, h, hk, y []T, all []T, q []float64) {
 	kernel.RowResidual(q, h, hk, y, s.ld)
 	w.rows = w.rows[:0]
-	share := directShare[T]()
-	for i, xx := range s.norms[v][lo : lo+len(q)] {
-		q[i] += xx
+	share, norms := directShare[T](), s.norms[v][lo:lo+len(q)]
+	if !kernel.AddNorms(q, norms, share) {
+		return
+	}
+	for i, xx := range norms {
 		if q[i] < share*xx {
 			w.rows = append(w.rows, lo+i)
 		}
-	}
-	if len(w.rows) == 0 {
-		return
 	}
 	w.res.compute(s, pk, p, all, v, w.rows)
 	d := s.spec.Dims[v]

@@ -23,11 +23,11 @@ type Memory[T kernel.Float] struct {
 	weight  [][]T // b/V_i per view: what a sample's view counts in the mean over views
 	norms   [][]float64
 
-	h       [][]T      // H_l, l from 0; h[0] is nil for a zero start
-	y       [][][]T    // Y_l per view, l from 0 to L−1 (constant anchors: Y_0 alone)
-	trust   [][][]T    // t_l per view, l from 1
-	resid   [][][]T    // r_l
-	direct  [][][]bool // rows whose residual was computed from x − hP
+	h       [][]T       // H_l, l from 0; h[0] is nil for a zero start
+	y       [][][]T     // Y_l per view, l from 0 to L−1 (constant anchors: Y_0 alone)
+	trust   [][][]T     // t_l per view, l from 1
+	resid   [][][]T     // r_l
+	direct  [][][]uint8 // rows whose residual was computed from x − hP
 	pattern [][][]uint8
 	a       [][][]T // SELU keeps A itself
 
@@ -169,16 +169,16 @@ func (s *Memory[T]) allocate(h0 []float64, training bool) {
 	}
 	s.trust = make([][][]T, sp.Layers+1)
 	s.resid = make([][][]T, sp.Layers+1)
-	s.direct = make([][][]bool, sp.Layers+1)
+	s.direct = make([][][]uint8, sp.Layers+1)
 	s.pattern = make([][][]uint8, sp.Layers+1)
 	s.a = make([][][]T, sp.Layers+1)
 	for l := 1; l <= sp.Layers; l++ {
 		s.trust[l], s.resid[l] = make([][]T, views), make([][]T, views)
-		s.direct[l] = make([][]bool, views)
+		s.direct[l] = make([][]uint8, views)
 		s.pattern[l], s.a[l] = make([][]uint8, views), make([][]T, views)
 		for v := range views {
 			if sp.Noise {
-				s.trust[l][v], s.resid[l][v], s.direct[l][v] = make([]T, s.n), make([]T, s.n), make([]bool, s.n)
+				s.trust[l][v], s.resid[l][v], s.direct[l][v] = make([]T, s.n), make([]T, s.n), make([]uint8, s.n)
 			}
 			if sp.Represent == SELU && training {
 				s.a[l][v] = state()

@@ -1035,6 +1035,70 @@ func rowLerpF32AVX2(a *rowArgs)
 //go:noescape
 func rowLerpF64AVX2(a *rowArgs)
 
+// firstRowLerpAxpy holds the number of the first rowLerpAxpy kernel by path and element type.
+var firstRowLerpAxpy = [paths][2]int{
+	pathAVX512: {0, 1},
+	pathAVX2:   {2, 3},
+}
+
+// callRowLerpAxpy calls rowLerpAxpy kernel number id.
+func callRowLerpAxpy(id int, a *rowArgs) {
+	switch id {
+	case 0:
+		rowLerpAxpyF32AVX512(a)
+	case 1:
+		rowLerpAxpyF64AVX512(a)
+	case 2:
+		rowLerpAxpyF32AVX2(a)
+	case 3:
+		rowLerpAxpyF64AVX2(a)
+	}
+}
+
+//go:noescape
+func rowLerpAxpyF32AVX512(a *rowArgs)
+
+//go:noescape
+func rowLerpAxpyF64AVX512(a *rowArgs)
+
+//go:noescape
+func rowLerpAxpyF32AVX2(a *rowArgs)
+
+//go:noescape
+func rowLerpAxpyF64AVX2(a *rowArgs)
+
+// firstRowSplit holds the number of the first rowSplit kernel by path and element type.
+var firstRowSplit = [paths][2]int{
+	pathAVX512: {0, 1},
+	pathAVX2:   {2, 3},
+}
+
+// callRowSplit calls rowSplit kernel number id.
+func callRowSplit(id int, a *rowArgs) {
+	switch id {
+	case 0:
+		rowSplitF32AVX512(a)
+	case 1:
+		rowSplitF64AVX512(a)
+	case 2:
+		rowSplitF32AVX2(a)
+	case 3:
+		rowSplitF64AVX2(a)
+	}
+}
+
+//go:noescape
+func rowSplitF32AVX512(a *rowArgs)
+
+//go:noescape
+func rowSplitF64AVX512(a *rowArgs)
+
+//go:noescape
+func rowSplitF32AVX2(a *rowArgs)
+
+//go:noescape
+func rowSplitF64AVX2(a *rowArgs)
+
 // firstRowDot holds the number of the first rowDot kernel by path and element type.
 var firstRowDot = [paths][2]int{
 	pathAVX512: {0, 1},
@@ -1322,6 +1386,92 @@ func addToF32AVX2(a *flatArgs)
 
 //go:noescape
 func addToF64AVX2(a *flatArgs)
+
+// firstShrink holds the number of the first shrink kernel by path and element type.
+var firstShrink = [paths][2]int{
+	pathAVX512: {0, 1},
+	pathAVX2:   {2, 3},
+}
+
+// callShrink calls shrink kernel number id.
+func callShrink(id int, a *shrinkArgs) {
+	switch id {
+	case 0:
+		shrinkF32AVX512(a)
+	case 1:
+		shrinkF64AVX512(a)
+	case 2:
+		shrinkF32AVX2(a)
+	case 3:
+		shrinkF64AVX2(a)
+	}
+}
+
+//go:noescape
+func shrinkF32AVX512(a *shrinkArgs)
+
+//go:noescape
+func shrinkF64AVX512(a *shrinkArgs)
+
+//go:noescape
+func shrinkF32AVX2(a *shrinkArgs)
+
+//go:noescape
+func shrinkF64AVX2(a *shrinkArgs)
+
+// firstShrinkGrad holds the number of the first shrinkGrad kernel by path and element type.
+var firstShrinkGrad = [paths][2]int{
+	pathAVX512: {0, 1},
+	pathAVX2:   {2, 3},
+}
+
+// callShrinkGrad calls shrinkGrad kernel number id.
+func callShrinkGrad(id int, a *shrinkArgs) {
+	switch id {
+	case 0:
+		shrinkGradF32AVX512(a)
+	case 1:
+		shrinkGradF64AVX512(a)
+	case 2:
+		shrinkGradF32AVX2(a)
+	case 3:
+		shrinkGradF64AVX2(a)
+	}
+}
+
+//go:noescape
+func shrinkGradF32AVX512(a *shrinkArgs)
+
+//go:noescape
+func shrinkGradF64AVX512(a *shrinkArgs)
+
+//go:noescape
+func shrinkGradF32AVX2(a *shrinkArgs)
+
+//go:noescape
+func shrinkGradF64AVX2(a *shrinkArgs)
+
+// firstAddNorms holds the number of the first addNorms kernel by path and element type.
+var firstAddNorms = [paths][2]int{
+	pathAVX512: {0, 0},
+	pathAVX2:   {0, 1},
+}
+
+// callAddNorms calls addNorms kernel number id.
+func callAddNorms(id int, a *shrinkArgs) {
+	switch id {
+	case 0:
+		addNormsF64AVX512(a)
+	case 1:
+		addNormsF64AVX2(a)
+	}
+}
+
+//go:noescape
+func addNormsF64AVX512(a *shrinkArgs)
+
+//go:noescape
+func addNormsF64AVX2(a *shrinkArgs)
 
 // firstPeak holds the number of the first peak kernel by path and element type.
 var firstPeak = [paths][2]int{

@@ -67,6 +67,15 @@ type flatArgs struct {
 	sums         [16]float64
 }
 
+// shrinkArgs: work on units·16 values that a row has one of.
+type shrinkArgs struct {
+	a, b, dst, dst2    unsafe.Pointer
+	units              int
+	bound, rest, scale float64
+	sums               [16]float64
+	found              uint64 // not 0: a comparison held somewhere
+}
+
 // peakArgs: number of turns of the loop that measures the peak.
 type peakArgs struct{ turns int }
 

@@ -15,6 +15,8 @@ var (
 	firstRowAxpy         [paths][2]int
 	firstRowDiffAxpy     [paths][2]int
 	firstRowLerp         [paths][2]int
+	firstRowLerpAxpy     [paths][2]int
+	firstRowSplit        [paths][2]int
 	firstRowDot          [paths][2]int
 	firstRowResidual     [paths][2]int
 	firstThreshold       [paths][2]int
@@ -24,6 +26,9 @@ var (
 	firstSquaredDistance [paths][2]int
 	firstAffine          [paths][2]int
 	firstAddTo           [paths][2]int
+	firstShrink          [paths][2]int
+	firstShrinkGrad      [paths][2]int
+	firstAddNorms        [paths][2]int
 	firstPeak            [paths][2]int
 	firstSparse          [paths][2]int
 	firstSparseTMul      [paths][2]int
@@ -37,6 +42,8 @@ func callRowScale(int, *rowArgs)          {}
 func callRowAxpy(int, *rowArgs)           {}
 func callRowDiffAxpy(int, *rowArgs)       {}
 func callRowLerp(int, *rowArgs)           {}
+func callRowLerpAxpy(int, *rowArgs)       {}
+func callRowSplit(int, *rowArgs)          {}
 func callRowDot(int, *rowArgs)            {}
 func callRowResidual(int, *rowArgs)       {}
 func callThreshold(int, *rowArgs)         {}
@@ -46,6 +53,9 @@ func callSumSquares(int, *flatArgs)       {}
 func callSquaredDistance(int, *flatArgs)  {}
 func callAffine(int, *flatArgs)           {}
 func callAddTo(int, *flatArgs)            {}
+func callShrink(int, *shrinkArgs)         {}
+func callShrinkGrad(int, *shrinkArgs)     {}
+func callAddNorms(int, *shrinkArgs)       {}
 func callPeak(int, *peakArgs)             {}
 func callSparse(int, *sparseArgs)         {}
 func callSparseTMul(int, *sparseTMulArgs) {}

@@ -93,6 +93,23 @@ func rowLerpPortable[T Float](dst, y, z, t []T, ld int) {
 	}
 }
 
+func rowLerpAxpyPortable[T Float](dst, a, b, s []T, ld int) {
+	for i, c := range s {
+		for j := i * ld; j < (i+1)*ld; j++ {
+			dst[j] += c * a[j]
+			dst[j] += (1 - c) * b[j]
+		}
+	}
+}
+
+func rowSplitPortable[T Float](first, rest, src, s []T, ld int) {
+	for i, c := range s {
+		for j := i * ld; j < (i+1)*ld; j++ {
+			first[j], rest[j] = c*src[j], (1-c)*src[j]
+		}
+	}
+}
+
 func rowDotPortable[T Float](dst []float64, a, b []T, ld int) {
 	for i := range dst {
 		var s [16]float64

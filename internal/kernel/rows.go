@@ -58,6 +58,30 @@ func RowLerp[T Float](dst, y, z, t []T, ld int) {
 	callRowLerp(firstRowLerp[active][kind[T]()], &args)
 }
 
+// RowLerpAxpy adds s[i]·(row i of a) + (1−s[i])·(row i of b) to row i of dst.
+func RowLerpAxpy[T Float](dst, a, b, s []T, ld int) {
+	n := len(s) * ld
+	dst, a, b = dst[:n], a[:n], b[:n]
+	if portableRows(len(s), ld) {
+		rowLerpAxpyPortable(dst, a, b, s, ld)
+		return
+	}
+	args := rowArgs{dst: at(dst), a: at(a), b: at(b), s: at(s), rows: len(s), units: ld / 16}
+	callRowLerpAxpy(firstRowLerpAxpy[active][kind[T]()], &args)
+}
+
+// RowSplit sets row i of first to s[i]·(row i of src) and row i of rest to (1−s[i])·(row i of src).
+func RowSplit[T Float](first, rest, src, s []T, ld int) {
+	n := len(s) * ld
+	first, rest, src = first[:n], rest[:n], src[:n]
+	if portableRows(len(s), ld) {
+		rowSplitPortable(first, rest, src, s, ld)
+		return
+	}
+	args := rowArgs{dst: at(first), a: at(src), b: at(rest), s: at(s), rows: len(s), units: ld / 16}
+	callRowSplit(firstRowSplit[active][kind[T]()], &args)
+}
+
 // RowDot sets dst[i] to the inner product of row i of a and row i of b, summed in float64: 16 sums, element j in sum j%16,
 // folded in halves.
 func RowDot[T Float](dst []float64, a, b []T, ld int) {

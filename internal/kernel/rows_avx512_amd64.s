@@ -131,6 +131,67 @@ unit:
 	VZEROUPPER
 	RET
 
+// func rowLerpAxpyF32AVX512(a *rowArgs)
+TEXT ·rowLerpAxpyF32AVX512(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), SI
+	MOVQ rowArgs_dst(SI), DI
+	MOVQ rowArgs_a(SI), AX
+	MOVQ rowArgs_b(SI), BX
+	MOVQ rowArgs_s(SI), R8
+	MOVQ rowArgs_rows(SI), R9
+	MOVQ rowArgs_units(SI), R10
+	VBROADCASTSS oneF32<>(SB), Z15
+row:
+	VBROADCASTSS (R8), Z0
+	VSUBPS Z0, Z15, Z1
+	MOVQ R10, R11
+unit:
+	VMOVUPS 0(DI), Z4
+	VFMADD231PS 0(AX), Z0, Z4
+	VFMADD231PS 0(BX), Z1, Z4
+	VMOVUPS Z4, 0(DI)
+	ADDQ $64, AX
+	ADDQ $64, BX
+	ADDQ $64, DI
+	DECQ R11
+	JNZ unit
+	ADDQ $4, R8
+	DECQ R9
+	JNZ row
+	VZEROUPPER
+	RET
+
+// func rowSplitF32AVX512(a *rowArgs)
+TEXT ·rowSplitF32AVX512(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), SI
+	MOVQ rowArgs_dst(SI), DI
+	MOVQ rowArgs_a(SI), AX
+	MOVQ rowArgs_b(SI), BX
+	MOVQ rowArgs_s(SI), R8
+	MOVQ rowArgs_rows(SI), R9
+	MOVQ rowArgs_units(SI), R10
+	VBROADCASTSS oneF32<>(SB), Z15
+row:
+	VBROADCASTSS (R8), Z0
+	VSUBPS Z0, Z15, Z1
+	MOVQ R10, R11
+unit:
+	VMOVUPS 0(AX), Z4
+	VMULPS Z4, Z0, Z5
+	VMULPS Z4, Z1, Z4
+	VMOVUPS Z5, 0(DI)
+	VMOVUPS Z4, 0(BX)
+	ADDQ $64, AX
+	ADDQ $64, BX
+	ADDQ $64, DI
+	DECQ R11
+	JNZ unit
+	ADDQ $4, R8
+	DECQ R9
+	JNZ row
+	VZEROUPPER
+	RET
+
 // func rowDotF32AVX512(a *rowArgs)
 TEXT ·rowDotF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), SI
@@ -433,6 +494,76 @@ unit:
 	VMULPD 64(BX), Z1, Z4
 	VFMADD231PD 64(AX), Z0, Z4
 	VMOVUPD Z4, 64(DI)
+	ADDQ $128, AX
+	ADDQ $128, BX
+	ADDQ $128, DI
+	DECQ R11
+	JNZ unit
+	ADDQ $8, R8
+	DECQ R9
+	JNZ row
+	VZEROUPPER
+	RET
+
+// func rowLerpAxpyF64AVX512(a *rowArgs)
+TEXT ·rowLerpAxpyF64AVX512(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), SI
+	MOVQ rowArgs_dst(SI), DI
+	MOVQ rowArgs_a(SI), AX
+	MOVQ rowArgs_b(SI), BX
+	MOVQ rowArgs_s(SI), R8
+	MOVQ rowArgs_rows(SI), R9
+	MOVQ rowArgs_units(SI), R10
+	VBROADCASTSD oneF64<>(SB), Z15
+row:
+	VBROADCASTSD (R8), Z0
+	VSUBPD Z0, Z15, Z1
+	MOVQ R10, R11
+unit:
+	VMOVUPD 0(DI), Z4
+	VFMADD231PD 0(AX), Z0, Z4
+	VFMADD231PD 0(BX), Z1, Z4
+	VMOVUPD Z4, 0(DI)
+	VMOVUPD 64(DI), Z4
+	VFMADD231PD 64(AX), Z0, Z4
+	VFMADD231PD 64(BX), Z1, Z4
+	VMOVUPD Z4, 64(DI)
+	ADDQ $128, AX
+	ADDQ $128, BX
+	ADDQ $128, DI
+	DECQ R11
+	JNZ unit
+	ADDQ $8, R8
+	DECQ R9
+	JNZ row
+	VZEROUPPER
+	RET
+
+// func rowSplitF64AVX512(a *rowArgs)
+TEXT ·rowSplitF64AVX512(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), SI
+	MOVQ rowArgs_dst(SI), DI
+	MOVQ rowArgs_a(SI), AX
+	MOVQ rowArgs_b(SI), BX
+	MOVQ rowArgs_s(SI), R8
+	MOVQ rowArgs_rows(SI), R9
+	MOVQ rowArgs_units(SI), R10
+	VBROADCASTSD oneF64<>(SB), Z15
+row:
+	VBROADCASTSD (R8), Z0
+	VSUBPD Z0, Z15, Z1
+	MOVQ R10, R11
+unit:
+	VMOVUPD 0(AX), Z4
+	VMULPD Z4, Z0, Z5
+	VMULPD Z4, Z1, Z4
+	VMOVUPD Z5, 0(DI)
+	VMOVUPD Z4, 0(BX)
+	VMOVUPD 64(AX), Z4
+	VMULPD Z4, Z0, Z5
+	VMULPD Z4, Z1, Z4
+	VMOVUPD Z5, 64(DI)
+	VMOVUPD Z4, 64(BX)
 	ADDQ $128, AX
 	ADDQ $128, BX
 	ADDQ $128, DI

@@ -33,6 +33,12 @@ func testRowMaps[T Float](t *testing.T) {
 				func(old, a, b, w float64) float64 { return old + w*(a-b) }},
 			{"RowLerp", func(d []T) { RowLerp(d, a, b, w, ld) },
 				func(_, a, b, w float64) float64 { return w*a + (1-w)*b }},
+			{"RowLerpAxpy", func(d []T) { RowLerpAxpy(d, a, b, w, ld) },
+				func(old, a, b, w float64) float64 { return old + w*a + (1-w)*b }},
+			{"RowSplit", func(d []T) { RowSplit(d, make([]T, n), a, w, ld) },
+				func(_, a, _, w float64) float64 { return w * a }},
+			{"RowSplit's rest", func(d []T) { RowSplit(make([]T, n), d, a, w, ld) },
+				func(_, a, _, w float64) float64 { return (1 - w) * a }},
 		}
 		for _, m := range maps {
 			got := shifted(dst, 1)
@@ -53,6 +59,12 @@ func testRowMaps[T Float](t *testing.T) {
 					RowAxpy(alone, a[lo:hi], one, ld)
 				case "RowDiffAxpy":
 					RowDiffAxpy(alone, a[lo:hi], b[lo:hi], one, ld)
+				case "RowLerpAxpy":
+					RowLerpAxpy(alone, a[lo:hi], b[lo:hi], one, ld)
+				case "RowSplit":
+					RowSplit(alone, make([]T, ld), a[lo:hi], one, ld)
+				case "RowSplit's rest":
+					RowSplit(make([]T, ld), alone, a[lo:hi], one, ld)
 				default:
 					RowLerp(alone, a[lo:hi], b[lo:hi], one, ld)
 				}
@@ -68,6 +80,12 @@ func testRowMaps[T Float](t *testing.T) {
 		copy(inPlace, b)
 		RowLerp(inPlace, a, inPlace, w, ld)
 		sameBits(t, "RowLerp in place", inPlace, want)
+		rest, restInPlace := make([]T, n), make([]T, n)
+		RowSplit(want, rest, a, w, ld)
+		copy(inPlace, a)
+		RowSplit(inPlace, restInPlace, inPlace, w, ld)
+		sameBits(t, "RowSplit in place", inPlace, want)
+		sameBits(t, "the rest of RowSplit in place", restInPlace, rest)
 	}
 }
 

@@ -25,17 +25,7 @@ func flatKernels(g *gen) {
 		g.wide("AX", j, 4+j)
 		g.op("VSUBPD %s, %s, %s", g.v(14), g.v(4+j), g.v(4+j))
 		g.op("VMULPD %s, %s, %s", g.v(15), g.v(4+j), g.v(4+j))
-		if g.elem == float64s {
-			g.op("VMOVUPD %s, %d(DI)", g.v(4+j), j*g.width)
-			return
-		}
-		if g.isa == avx512 {
-			g.op("VCVTPD2PS Z%d, Y%d", 4+j, 4+j)
-			g.op("VMOVUPS Y%d, %d(DI)", 4+j, j*32)
-		} else {
-			g.op("VCVTPD2PSY Y%d, X%d", 4+j, 4+j)
-			g.op("VMOVUPS X%d, %d(DI)", 4+j, j*16)
-		}
+		g.narrow("DI", j, 4+j, 4+j)
 	})
 	// dst += a, dst of float64
 	g.flatMap("addTo", 8, func(j int) {

@@ -33,6 +33,7 @@ func run(dir string) error {
 		{"gram", gramKernels},
 		{"rows", rowKernels},
 		{"flat", flatKernels},
+		{"shrink", shrinkKernels},
 		{"peak", peakKernels},
 		{"sparse", func(g *gen) { sparseKernels(g); sparseTMulKernels(g) }},
 	}

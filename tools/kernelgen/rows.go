@@ -36,6 +36,27 @@ func rowKernels(g *gen) {
 		g.op("%s %d(AX), %s, %s", g.fma(), j*g.width, g.v(0), g.v(4))
 		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
 	})
+	// dst += s·a + (1−s)·b
+	g.rowLoop("rowLerpAxpy", func() {
+		g.broadcastArg("(R8)", 0)
+		g.op("%s %s, %s, %s", g.sub(), g.v(0), g.v(15), g.v(1))
+	}, func(j int) {
+		g.op("%s %d(DI), %s", g.mov(), j*g.width, g.v(4))
+		g.op("%s %d(AX), %s, %s", g.fma(), j*g.width, g.v(0), g.v(4))
+		g.op("%s %d(BX), %s, %s", g.fma(), j*g.width, g.v(1), g.v(4))
+		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
+	})
+	// dst = s·a, b = (1−s)·a
+	g.rowLoop("rowSplit", func() {
+		g.broadcastArg("(R8)", 0)
+		g.op("%s %s, %s, %s", g.sub(), g.v(0), g.v(15), g.v(1))
+	}, func(j int) {
+		g.op("%s %d(AX), %s", g.mov(), j*g.width, g.v(4))
+		g.op("%s %s, %s, %s", g.mul(), g.v(4), g.v(0), g.v(5))
+		g.op("%s %s, %s, %s", g.mul(), g.v(4), g.v(1), g.v(4))
+		g.op("%s %s, %d(DI)", g.mov(), g.v(5), j*g.width)
+		g.op("%s %s, %d(BX)", g.mov(), g.v(4), j*g.width)
+	})
 	g.rowDot()
 	g.rowResidual()
 	g.threshold()
