@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ import (
 // study is what the flags say.
 type study struct {
 	data, only, rows, out string
+	uneven                []float64 // shares of the smallest class; empty: the sets as they are
 	seeds, largeSeeds     int
 	epochs, limit         int
 	quick                 bool
@@ -64,6 +66,7 @@ func parse(args []string, stderr io.Writer) (*study, error) {
 	f.IntVar(&s.largeSeeds, "large-seeds", 3, fmt.Sprintf("the most seeds for sets of %d samples and more", largeSet))
 	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
 	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; 0: none")
+	f.Func("uneven", "in place of each set, parts of it with classes of uneven sizes: the shares, separated by commas, to which the samples kept of a class fall", s.setUneven)
 	f.BoolVar(&s.quick, "quick", false, "two seeds, and 2,000 digits unless -data says otherwise")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -80,6 +83,18 @@ func parse(args []string, stderr io.Writer) (*study, error) {
 	return s, nil
 }
 
+// setUneven takes the value of -uneven.
+func (s *study) setUneven(text string) error {
+	for _, part := range strings.Split(text, ",") {
+		share, err := strconv.ParseFloat(part, 64)
+		if err != nil || !(share > 0 && share <= 1) {
+			return fmt.Errorf("%q is no share between 0 and 1", part)
+		}
+		s.uneven = append(s.uneven, share)
+	}
+	return nil
+}
+
 // run does what the command line says.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	began := time.Now()
@@ -94,6 +109,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	found, err := s.open(ctx, stderr)
 	if err != nil {
 		return err
+	}
+	if len(s.uneven) > 0 {
+		var parts []*sets.Set
+		for _, d := range found {
+			for _, share := range s.uneven {
+				parts = append(parts, d.Uneven(share))
+			}
+		}
+		found = parts
 	}
 	if err := os.MkdirAll(s.out, 0o777); err != nil {
 		return err

@@ -114,6 +114,13 @@ func TestRun(t *testing.T) {
 	if page, err = os.ReadFile(filepath.Join(out, "quality.md")); err != nil || strings.Contains(string(page), "| LMVSC |") || !strings.Contains(string(page), "| paper preset |") || strings.Contains(string(page), "| default, no smoothing |") {
 		t.Errorf("the chosen rows alone: %v\n%s", err, page)
 	}
+	// Uneven parts of a set.
+	if err := run(context.Background(), append(args, "-rows", "no network", "-sets", "pears", "-uneven", "0.5,0.2"), io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if page, err = os.ReadFile(filepath.Join(out, "quality.md")); err != nil || !strings.Contains(string(page), "| pears, uneven to 0.5 | pears, uneven to 0.2 |") {
+		t.Errorf("uneven parts: %v\n%s", err, page)
+	}
 }
 
 func accuracy(t *testing.T, classes, labels []int) float64 {
@@ -164,6 +171,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{[]string{"extra"}, `"extra" is no flag`},
 		{[]string{"-seeds", "0"}, "0 seeds"},
+		{[]string{"-uneven", "0.5,0"}, `"0" is no share`},
 		{[]string{"-rows", "plum", "-data", data}, `no row has "plum"`},
 		{[]string{"-data", filepath.Join(data, "none")}, "none"},
 		{[]string{"-data", t.TempDir()}, "no data set"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -56,6 +57,29 @@ func (d *Set) Pick(rows []int) *Set {
 		labels[k] = d.Labels[i]
 	}
 	return New(d.Name, views, labels, d.ClassNames)
+}
+
+// fewestOfClass is how many samples Uneven leaves of a class at least, where it has as many.
+const fewestOfClass = 5
+
+// Uneven returns a part of the set whose classes have different sizes: in a random order of the classes, the share of the
+// samples that are kept falls evenly, by the same factor from class to class, from 1 to least.
+func (d *Set) Uneven(least float64) *Set {
+	rng := rand.New(rand.NewPCG(1, 2))
+	of := make([][]int, d.Classes)
+	for _, i := range rng.Perm(d.N) {
+		of[d.Labels[i]] = append(of[d.Labels[i]], i)
+	}
+	var rows []int
+	for place, class := range rng.Perm(d.Classes) {
+		share := math.Pow(least, float64(place)/float64(max(d.Classes-1, 1)))
+		n := max(int(math.Round(share*float64(len(of[class])))), min(fewestOfClass, len(of[class])))
+		rows = append(rows, of[class][:n]...)
+	}
+	sort.Ints(rows)
+	part := d.Pick(rows)
+	part.Name = fmt.Sprintf("%s, uneven to %g", d.Name, least)
+	return part
 }
 
 // AtMost returns the set, or a random part of it in its own order.

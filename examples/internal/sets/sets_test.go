@@ -28,6 +28,39 @@ func TestDigits(t *testing.T) {
 	}
 }
 
+// TestUneven wants the sizes of the classes to fall by the same factor, in some order, and rows and labels to stay together.
+func TestUneven(t *testing.T) {
+	d := New("fruit", []Matrix{{N: 212, D: 1, X: make([]float32, 212)}}, make([]int, 212), []string{"a", "b", "c", "d"})
+	for i := range d.Labels {
+		d.Labels[i] = min(i/100, 2) // 100, 100 and 8 of them, and
+		if i >= 208 {
+			d.Labels[i] = 3 // 4
+		}
+		d.Values[0].X[i] = float32(d.Labels[i])
+	}
+	part := d.Uneven(0.25)
+	counts := make([]int, 4)
+	for i, l := range part.Labels {
+		counts[l]++
+		if part.Values[0].X[i] != float32(l) {
+			t.Fatalf("row %d of class %d is %v", i, l, part.Values[0].X[i])
+		}
+	}
+	shares := map[int]bool{100: true, 63: true, 40: true, 25: true}
+	if !shares[counts[0]] || !shares[counts[1]] || counts[0] == counts[1] || counts[2] < 5 || counts[2] > 8 || counts[3] != 4 {
+		t.Errorf("classes of %v", counts)
+	}
+	if part.Name != "fruit, uneven to 0.25" || part.Classes != 4 || part.N != len(part.Labels) {
+		t.Errorf("%s: %s", part.Name, part.Shape())
+	}
+	if again := d.Uneven(0.25); again.N != part.N || again.Labels[part.N/2] != part.Labels[part.N/2] {
+		t.Error("the part is not the same twice")
+	}
+	if all := d.Uneven(1); all.N != d.N {
+		t.Errorf("a share of 1 leaves %d of %d", all.N, d.N)
+	}
+}
+
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{"pears", "apples"} {
