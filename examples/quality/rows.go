@@ -68,6 +68,7 @@ func rows() []row {
 		row{"default, untrained, spectral U√S", always(untrained), roots, nil},
 		row{"default, untrained, spectral U", always(untrained), vectors, nil},
 		row{"default, no network, start of lowest inertia", always(largemvc.Config{NeighborWeight: largemvc.None}), start, nil},
+		row{"default, untrained, start of lowest inertia", always(largemvc.Config{NeighborWeight: largemvc.None, Epochs: largemvc.NoTraining}), clusters, nil},
 		row{"default, reconstruction alone", always(largemvc.Config{NeighborWeight: largemvc.None}), clusters, nil},
 		row{"default, reconstruction alone, plain rows of H", always(largemvc.Config{NeighborWeight: largemvc.None}), plain, nil},
 		row{mainRow, always(largemvc.Config{}), clusters, nil},
