@@ -123,7 +123,7 @@ func (c *Config) neighborBytes(n int, columns []int, size int64) int64 {
 	}
 	m := int64(c.Landmarks)
 	if m == 0 {
-		m = int64(min(max(n/4, 40), 1000, n))
+		m = int64(neighbor.DefaultLandmarks(n))
 	}
 	return rows*nearestLandmarks*spaces*(24+2*size) + m*spaces*stride*size
 }

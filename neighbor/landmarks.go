@@ -30,10 +30,14 @@ const (
 	spareNearest = 3
 )
 
+// DefaultLandmarks is the number of landmarks of n samples unless another is asked for: n/4, at least 40 and at most 1,000,
+// and no more than n.
+func DefaultLandmarks(n int) int { return min(n, defaultLandmarks, max(n/4, leastLandmarks)) }
+
 // complete fills what is zero and checks the rest for n samples.
 func (c landmarkConfig) complete(n int) (landmarkConfig, error) {
 	if c.Count == 0 {
-		c.Count = min(n, defaultLandmarks, max(n/4, leastLandmarks))
+		c.Count = DefaultLandmarks(n)
 	}
 	if c.Nearest == 0 {
 		c.Nearest = min(defaultNearest, max(c.Count-1, 1))

@@ -206,3 +206,11 @@ func TestBuildRefuses(t *testing.T) {
 		t.Errorf("%d samples, want 2", n)
 	}
 }
+
+func TestDefaultLandmarks(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 30: 30, 100: 40, 400: 100, 100000: 1000} {
+		if got := DefaultLandmarks(n); got != want {
+			t.Errorf("%d samples: %d landmarks, want %d", n, got, want)
+		}
+	}
+}

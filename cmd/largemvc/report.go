@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/neighbor"
 )
 
 // report is what fit prints. A nil pointer is a number that does not exist: null in JSON.
@@ -140,7 +141,7 @@ func (r *report) addNeighbors(g *largemvc.Config) {
 	}
 	landmarks := min(g.Landmarks, r.Samples)
 	if landmarks == 0 {
-		landmarks = min(r.Samples, 1000, max(r.Samples/4, 40)) // the default of Config.Landmarks
+		landmarks = neighbor.DefaultLandmarks(r.Samples)
 	}
 	r.Landmarks = &landmarks
 }
