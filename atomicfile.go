@@ -58,6 +58,18 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	return nil
 }
 
+// writable says why writeFile could not write a file of that name.
+func writable(path string) error {
+	if old, err := os.Stat(path); err == nil && !old.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a file", path)
+	}
+	f, err := createBeside(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
 // createBeside makes a temporary file in the folder of path.
 func createBeside(path string) (*os.File, error) {
 	for i := 0; ; i++ {

@@ -102,6 +102,9 @@ func (s *checkpoint) allows(c *Config) error {
 	if c.Epochs != s.config.Epochs && c.Restarts > 1 {
 		return fmt.Errorf("with restarts Epochs cannot change: it was %d and is %d now", s.config.Epochs, c.Epochs)
 	}
+	if c.Epochs < s.config.Epochs {
+		return fmt.Errorf("the number of Epochs can only grow: it was %d and is %d now", s.config.Epochs, c.Epochs)
+	}
 	was, is := saveConfig(s.config), saveConfig(c)
 	for _, x := range []*savedConfig{&was, &is} {
 		x.Epochs, x.Workers, x.CheckpointEvery, x.Tolerance, x.Patience = 0, 0, 0, 0, 0
@@ -156,6 +159,9 @@ func newSaver(ctx context.Context, views []View, c *Config, from *checkpoint) (*
 			return nil, fmt.Errorf("largemvc: checkpoint: %w", err)
 		} else if !dir.IsDir() {
 			return nil, fmt.Errorf("largemvc: checkpoint: %s is not a folder", filepath.Dir(c.Checkpoint))
+		}
+		if err := writable(c.Checkpoint); err != nil {
+			return nil, fmt.Errorf("largemvc: checkpoint: %w", err)
 		}
 	}
 	sum, err := fingerprint(ctx, views, c.Workers)

@@ -244,6 +244,7 @@ func TestResumeRefuses(t *testing.T) {
 		"start":        func(c *Config) { c.StartLabels = make([]int, 50) },
 		"ExtraLoss":    func(c *Config) { c.ExtraLoss = exploding },
 		"Workers":      func(c *Config) { c.Workers = -1 },
+		"Epochs":       func(c *Config) { c.Epochs = 9 },
 	} {
 		if c, err := Resume(context.Background(), views, path, change); c != nil || err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s changed: %v, %v", name, c, err)
@@ -280,8 +281,17 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 	config := Config{Clusters: 3, Epochs: 10, CheckpointEvery: 4, Checkpoint: filepath.Join(folder, "x"), Progress: func(e Epoch) error {
 		return os.RemoveAll(folder)
 	}}
+	progress := config.Progress
+	config.Progress = func(Epoch) error { t.Error("an epoch was run"); return nil }
+	for name, path := range map[string]string{"is not a file": folder, "not a folder": filepath.Join(os.Args[0], "x")} {
+		config.Checkpoint = path
+		if got, err := Fit(context.Background(), views, config); got != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: checkpoint: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	config.Checkpoint, config.Progress = filepath.Join(folder, "x"), progress
 	got, err := Fit(context.Background(), views, config)
-	if !errors.Is(err, os.ErrNotExist) || got == nil || got.Status != Stopped || got.Epochs != 4 {
+	if !errors.Is(err, os.ErrNotExist) || strings.Count(err.Error(), "\n") > 0 || got == nil || got.Status != Stopped || got.Epochs != 4 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	checkResult(t, views, got)

@@ -95,6 +95,10 @@ func unitRowsOf[T kernel.Float](h []T, m int) {
 	ld := kernel.Pad(m)
 	for lo := 0; lo < len(h); lo += ld {
 		row := h[lo : lo+m]
+		if m == 1 && row[0] != 0 { // without the rounding, which k-means could take for a difference
+			row[0] = T(math.Copysign(1, float64(row[0])))
+			continue
+		}
 		if q := kernel.SumSquares(row, 0); q > 0 {
 			kernel.Affine(row, row, 1/math.Sqrt(q), 0)
 		}

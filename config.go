@@ -41,7 +41,7 @@ type Config struct {
 	RhoScale      RhoScale  // unit of ρ; default 1
 	Signs         Signs     // whether θ and ρ are kept ≥ 0; default preset (Default: kept, Paper: free)
 	OneSided      bool      // S_θ(a) = σ(a−θ), which makes H ≥ 0, in place of σ(a−θ) − σ(−a−θ)
-	Lipschitz     float64   // L_p: R starts at (1 − 1/L_p) I and U at I/L_p; 0: 1
+	Lipschitz     float64   // L_p ≥ 1: R starts at (1 − 1/L_p) I and U at I/L_p; 0: 1
 	Reduction     Reduction // of the loss over a view's entries; default preset (Default: Relative, Paper: Mean)
 	DetachAnchors bool      // treat the anchors as constants in the backward pass
 
@@ -54,7 +54,7 @@ type Config struct {
 	ReadOut      ReadOut // what the last k-means sees of H; default preset (Default: UnitRows, Paper: PlainRows)
 
 	// Overwrite lets Fit standardise views given by Float32View (with Float32) or Float64View (with Float64) in place, in
-	// place of a copy. Their values are lost to the caller.
+	// place of a copy. Their values are lost to the caller; no two of them may share memory.
 	Overwrite bool
 
 	// Progress, if not nil, is called after every epoch, from the goroutine that called Fit. An error ends the training

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"unsafe"
+
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // check reports every field that is out of range for n samples and the given views.
@@ -13,7 +16,7 @@ func (c *Config) check(n int, views []View) error {
 	if c.Clusters < 1 || c.Clusters > n {
 		bad("Clusters is %d, want 1 to the number of samples, %d", c.Clusters, n)
 	}
-	if c.Anchors < 1 || c.Anchors > n {
+	if (c.Anchors < 1 || c.Anchors > n) && c.Anchors != c.Clusters {
 		bad("Anchors is %d, want 1 to the number of samples, %d", c.Anchors, n)
 	}
 	if c.Layers < 1 {
@@ -44,13 +47,15 @@ func (c *Config) check(n int, views []View) error {
 	}{
 		{"LearningRate", c.LearningRate, c.LearningRate > 0},
 		{"Tolerance", c.Tolerance, c.Tolerance >= 0},
-		{"Theta0", c.Theta0, true},
-		{"Rho0", c.Rho0, true},
-		{"Lipschitz", c.Lipschitz, c.Lipschitz > 0},
+		{"Theta0", c.Theta0, c.Theta0 >= 0 || c.Signs != Nonnegative},
+		{"Rho0", c.Rho0, c.Rho0 >= 0 || c.Signs != Nonnegative},
 	} {
 		if !f.ok || math.IsNaN(f.value) || math.IsInf(f.value, 0) {
 			bad("%s is %v", f.name, f.value)
 		}
+	}
+	if !(c.Lipschitz >= 1) || math.IsInf(c.Lipschitz, 1) {
+		bad("Lipschitz is %v, want at least 1", c.Lipschitz)
 	}
 	for _, o := range []struct {
 		name  string
@@ -69,6 +74,9 @@ func (c *Config) check(n int, views []View) error {
 	}
 	errs = append(errs, c.checkNeighbors()...)
 	errs = append(errs, c.checkStart(n, views)...)
+	if c.Overwrite {
+		errs = append(errs, checkApart(views)...)
+	}
 	return errors.Join(errs...)
 }
 
@@ -129,7 +137,7 @@ func (c *Config) checkStart(n int, views []View) (errs []error) {
 		return append(errs, fmt.Errorf("largemvc: StartAnchors has %d views, want %d", len(c.StartAnchors), len(views)))
 	}
 	for v, p := range c.StartAnchors {
-		if p == nil {
+		if p == nil || MatrixView(p).err != nil { // a nil pointer to a matrix, for one
 			errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s are nil", views[v].label(v)))
 			continue
 		}
@@ -147,4 +155,25 @@ func (c *Config) checkStart(n int, views []View) (errs []error) {
 		}
 	}
 	return errs
+}
+
+// checkApart reports views in the same memory, which Overwrite would standardise twice.
+func checkApart(views []View) (errs []error) {
+	for v, x := range views {
+		for u, y := range views[:v] {
+			if x.slice && y.slice && (overlap(x.f32, y.f32) || overlap(x.f64, y.f64)) {
+				errs = append(errs, fmt.Errorf("largemvc: %s and %s share memory, which Overwrite would change twice", y.label(u), x.label(v)))
+			}
+		}
+	}
+	return errs
+}
+
+// overlap says whether two slices have an element in common.
+func overlap[T kernel.Float](a, b []T) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	at := func(x *T) uintptr { return uintptr(unsafe.Pointer(x)) }
+	return at(&a[0]) <= at(&b[len(b)-1]) && at(&b[0]) <= at(&a[len(a)-1])
 }

@@ -25,6 +25,10 @@ func TestFitErrors(t *testing.T) {
 	mask[7] = false
 	two := Config{Clusters: 2}
 	nan := math.NaN()
+	shared := make([]float32, 49)
+	for i := range shared {
+		shared[i] = float32(i * i % 7)
+	}
 	for name, x := range map[string]struct {
 		views  []View
 		config Config
@@ -56,7 +60,10 @@ func TestFitErrors(t *testing.T) {
 		"rate":               {good, Config{Clusters: 2, LearningRate: -1}, []string{"LearningRate is -1"}},
 		"rate is NaN":        {good, Config{Clusters: 2, LearningRate: nan}, []string{"LearningRate is NaN"}},
 		"Lipschitz":          {good, Config{Clusters: 2, Lipschitz: -1}, []string{"Lipschitz is -1"}},
-		"small Lipschitz":    {good, Config{Clusters: 2, Lipschitz: 0.5}, []string{"0.5"}},
+		"small Lipschitz":    {good, Config{Clusters: 2, Lipschitz: 0.5}, []string{"Lipschitz is 0.5"}},
+		"theta below 0":      {good, Config{Clusters: 2, Theta0: -0.1}, []string{"Theta0 is -0.1"}},
+		"rho below 0":        {good, Config{Clusters: 2, Rho0: -0.1, Preset: Paper, Signs: Nonnegative}, []string{"Rho0 is -0.1"}},
+		"shared memory":      {[]View{Float32View(10, 3, shared[:30]), good[0], Float32View(10, 2, shared[29:]).Named("late")}, Config{Clusters: 2, Overwrite: true}, []string{"view 0 and view 2 (late)", "share memory"}},
 		"rho":                {good, Config{Clusters: 2, Rho0: math.Inf(1)}, []string{"Rho0 is +Inf"}},
 		"tolerance":          {good, Config{Clusters: 2, Tolerance: -1}, []string{"Tolerance is -1"}},
 		"patience":           {good, Config{Clusters: 2, Patience: -1}, []string{"Patience is -1"}},
@@ -74,6 +81,7 @@ func TestFitErrors(t *testing.T) {
 		"few start anchors":  {good, Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil)}}, []string{"1 views, want 2"}},
 		"start anchors' d":   {good, Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 4, nil)}}, []string{"view 1", "2×4", "2×3"}},
 		"start anchors' NaN": {good[:1], Config{Clusters: 1, StartAnchors: []mat.Matrix{mat.NewDense(1, 4, []float64{0, nan, 0, 0})}}, []string{"view 0", "NaN", "row 0, column 1"}},
+		"nil start matrix":   {good[:1], Config{Clusters: 1, Neighbors: None, StartAnchors: []mat.Matrix{(*mat.Dense)(nil)}}, []string{"StartAnchors", "view 0"}},
 		"nil start anchors":  {good[:1], Config{Clusters: 1, StartAnchors: []mat.Matrix{nil}}, []string{"StartAnchors", "view 0"}},
 
 		"neighbours":             {good, Config{Clusters: 2, Neighbors: -2}, []string{"Neighbors is -2", "None"}},

@@ -2,6 +2,8 @@ package largemvc
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/engine"
@@ -127,6 +129,13 @@ func (f *fitted[T]) chunk(ctx context.Context, w *predictWorker[T], views []View
 		w.runner.Use(k, x)
 	}
 	w.runner.Run(hi - lo)
+	limit := largestNorm[T]()
+	for i := lo; i < hi; i++ {
+		at := (i - lo) * kernel.Pad(f.spec.Anchors)
+		if q := kernel.SumSquares(w.h[at:at+f.spec.Anchors], 0); !(q < limit*limit) {
+			return tooLarge(views, i, math.Sqrt(q), limit)
+		}
+	}
 	if h != nil {
 		ld := kernel.Pad(f.spec.Anchors)
 		copy(h[lo*ld:hi*ld], w.h)
@@ -148,4 +157,23 @@ func (f *fitted[T]) chunk(ctx context.Context, w *predictWorker[T], views []View
 	copy(out.near[lo:hi], w.near)
 	copy(out.next[lo:hi], w.next)
 	return nil
+}
+
+// tooLarge is the error for sample i, whose representation has a norm that is not below the limit.
+func tooLarge(views []View, i int, norm, limit float64) error {
+	view, feature, most := 0, 0, 0.0
+	for v, x := range views {
+		if !x.Has(i) {
+			continue
+		}
+		row := make([]float64, x.cols)
+		x.row(i, row)
+		for j, value := range row {
+			if a := math.Abs(value); a > most {
+				view, feature, most = v, j, a
+			}
+		}
+	}
+	return fmt.Errorf("largemvc: %s: row %d holds up to %.3g (feature %d), which gives a representation of norm %.3g, more than can be reckoned with (%.0e)",
+		views[view].label(view), i, most, feature, norm, limit)
 }

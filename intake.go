@@ -14,7 +14,7 @@ import (
 type Input struct {
 	View       int        // the number of the view
 	Preprocess Preprocess // its standardisation
-	Columns    int        // d_v, or the number of directions of the view that are kept
+	Columns    int        // d_v, or the number of directions of the view that are kept, of few features with one more that keeps their length
 }
 
 // intake turns rows of views into the network's inputs. A training sample gets the bits that it had in training. It is

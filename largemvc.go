@@ -195,12 +195,12 @@ func (j *job[T]) standardiseViews(ctx context.Context) (lossDims []int, err erro
 	return lossDims, err
 }
 
-// joined is errors.Join that leaves a single error as it is.
+// joined is errors.Join that leaves a single error, or one that comes twice, as it is.
 func joined(a, b error) error {
 	if a == nil {
 		return b
 	}
-	if b == nil {
+	if b == nil || b.Error() == a.Error() {
 		return a
 	}
 	return errors.Join(a, b)

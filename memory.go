@@ -44,6 +44,9 @@ func EstimateMemory(samples int, dims []int, config Config) (Memory, error) {
 		if d < 1 {
 			return Memory{}, fmt.Errorf("largemvc: view %d has %d features", v, d)
 		}
+		if d > math.MaxInt-width {
+			return Memory{}, fmt.Errorf("largemvc: the views have more than %d features", math.MaxInt)
+		}
 		views[v] = View{rows: samples, cols: d}
 		width += d
 	}

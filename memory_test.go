@@ -2,6 +2,7 @@ package largemvc
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -121,6 +122,7 @@ func TestEstimateMemoryRefuses(t *testing.T) {
 		{10, []int{3}, Config{}, "Clusters is 0"},
 		{10, []int{3}, Config{Clusters: 11}, "Clusters is 11"},
 		{1 << 60, []int{1 << 30}, Config{Clusters: 2}, "fit no memory"},
+		{10, []int{math.MaxInt, 2}, Config{Clusters: 2}, "the views have more than"},
 	} {
 		if _, err := EstimateMemory(test.n, test.dims, test.c); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%d samples, dims %v: error %v, want %q", test.n, test.dims, err, test.want)

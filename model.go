@@ -175,7 +175,7 @@ func (m *Model[R, N, A]) Project() error {
 }
 
 // Loss returns the scalar Σ_v w_v Σ_i ‖x_iv − h_i·P_v‖² with H and P of the last layer, over the rows that have the view;
-// w_v is 1/(n_v·d_v), or 1 with Sum. It is nil before Build.
+// w_v is 1/(n_v·d_v), 1 with Sum, and 1/(V·Σ_i ‖x_iv‖²) with Relative. It is nil before Build.
 func (m *Model[R, N, A]) Loss() *Node {
 	if m.net == nil {
 		return nil

@@ -174,6 +174,16 @@ func TestPredictErrors(t *testing.T) {
 			}
 		}
 	}
+	// Values that Fit would refuse as they are.
+	raw := mustFit(t, views, Config{Preset: Paper, Preprocess: Raw, Clusters: 2, Epochs: 1})
+	large := make([]float64, 600*4)
+	large[500*4+2] = 1e50
+	far := []View{Float64View(600, 4, large), Float64View(600, 3, make([]float64, 600*3))}
+	_, err := raw.Predict(context.Background(), far)
+	_, again := raw.Transform(context.Background(), far)
+	if err == nil || again == nil || !strings.Contains(err.Error(), "largemvc: view 0: row 500 holds up to 1e+50 (feature 2)") {
+		t.Errorf("a huge value: %v, %v", err, again)
+	}
 	// A NaN that a mask hides is none.
 	if _, err := model.Predict(context.Background(), []View{good, bad.WithPresent([]bool{false})}); err != nil {
 		t.Error(err)

@@ -322,11 +322,11 @@ func (s *standardiser) nothingLeft(x View, v int) error {
 		if x.cols == 1 {
 			hint = " (it has a single feature: use Preprocess Balanced)"
 		}
-		return fmt.Errorf("largemvc: %s has %w: every sample is constant over its features%s", x.label(v), errNothingLeft, hint)
+		return fmt.Errorf("largemvc: %s has %w: every sample is constant over its features, to within what can be squared%s", x.label(v), errNothingLeft, hint)
 	case Balanced, ZScore:
-		return fmt.Errorf("largemvc: %s has %w: every feature is constant over the samples", x.label(v), errNothingLeft)
+		return fmt.Errorf("largemvc: %s has %w: every feature is constant over the samples, to within what can be squared", x.label(v), errNothingLeft)
 	}
-	return fmt.Errorf("largemvc: %s has %w: every value is zero", x.label(v), errNothingLeft)
+	return fmt.Errorf("largemvc: %s has %w: every value is zero, or too small to be squared", x.label(v), errNothingLeft)
 }
 
 // errNothingLeft is that of a view that is zero everywhere after preprocessing.

@@ -62,7 +62,7 @@ type Timings struct {
 // holds the last good state: its Loss ends with the last good one. There is none if the first epoch failed.
 type DivergedError struct {
 	Epoch int     // counted from 1
-	Loss  float64 // NaN, an infinity, or far above the first loss; NaN too where a sum inside the network was not finite
+	Loss  float64 // NaN, an infinity, or 10,000 times the first loss; NaN too where a sum inside the network was not finite
 	Err   error   // what happened inside the network, or nil
 }
 

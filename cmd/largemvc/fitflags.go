@@ -59,7 +59,7 @@ func fitFlags(o *fitOptions) *flags {
 	f.value(amount[int]{&c.Neighbors, "preset", "none", true}, "neighbors",
 		"`preset|none|K`, the nearest samples that each sample is joined to, in all views together and in each alone: along them the\nviews are smoothed, and the loss asks neighbours to share a cluster. The preset default has 10, paper none")
 	f.value(amount[int]{&c.Directions, "200", "all", false}, "directions", "`N|all`, the singular directions that are kept of each view")
-	f.value(amount[int]{&c.FilterSteps, "6", "none", true}, "filter-steps", "`N|none`, the steps of smoothing")
+	f.value(amount[int]{&c.FilterSteps, "auto", "none", true}, "filter-steps", "`auto|none|N`, the steps of smoothing. auto: 6, or log₂(samples/10) where that is more")
 	f.value(amount[float64]{&c.NeighborWeight, "3", "none", true}, "neighbor-weight", "`WEIGHT|none` of the neighbours in the loss")
 	f.value(amount[float64]{&c.Temperature, "0.1", "", false}, "temperature", "`T` of the softmax that makes shares in clusters of H, for the neighbours in the loss")
 	f.value(amount[int]{&c.ExactNeighbors, "10000", "none", true}, "exact-neighbors",
