@@ -240,6 +240,9 @@ func (s StartPoint) check(e Env) error {
 }
 
 func checkStart(what string, x mat.Matrix, rows, columns int) error {
+	if MatrixView(x).err != nil { // a nil pointer to a matrix, for one
+		return fmt.Errorf("largemvc: %s are nil", what)
+	}
 	if r, c := x.Dims(); r != rows || c != columns {
 		return fmt.Errorf("largemvc: %s are %d×%d, want %d×%d", what, r, c, rows, columns)
 	}

@@ -93,6 +93,9 @@ func TestEnvErrors(t *testing.T) {
 	}{
 		{"no graph", Env{}, data, fine, "no graph"},
 		{"no data", Env{G: gorgonia.NewGraph()}, nil, fine, "no data"},
+		{"empty data", Env{G: gorgonia.NewGraph()}, new(Data), StartPoint{}, "data without views"},
+		{"anchors are a nil pointer", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{(*mat.Dense)(nil), p}}, "no starting anchors for view 0"},
+		{"H is a nil pointer", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: fine.Anchors, H: (*mat.Dense)(nil)}, "the starting H are nil"},
 		{"layers", Env{G: gorgonia.NewGraph(), Layers: -1}, data, fine, "-1 layers"},
 		{"presence", Env{G: gorgonia.NewGraph(), Present: new(Node)}, data, fine, "Present"},
 		{"anchors of one view", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{p}}, "starting anchors for 1 views"},
@@ -139,6 +142,7 @@ func TestModelRanges(t *testing.T) {
 			"E rows":          net.ERows(1, 1, 0, 10, e),
 			"E rows reversed": net.ERows(1, 1, 5, 4, e),
 			"E room":          net.ERows(1, 1, 0, 8, e),
+			"E before a run":  net.ERows(1, 1, 0, 9, e),
 		} {
 			if err == nil {
 				t.Errorf("%s: no error", name)

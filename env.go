@@ -95,6 +95,8 @@ func (e Env) complete(data *Data, start StartPoint) (Env, error) {
 		return e, errors.New("largemvc: no graph in Env.G")
 	case data == nil:
 		return e, errors.New("largemvc: no data")
+	case data.Views() == 0:
+		return e, errors.New("largemvc: data without views")
 	case e.Layers < 0:
 		return e, fmt.Errorf("largemvc: %d layers", e.Layers)
 	case e.Present != nil:
@@ -115,7 +117,7 @@ func (e Env) complete(data *Data, start StartPoint) (Env, error) {
 		return e, fmt.Errorf("largemvc: Env.Of is %v, the data are %v", e.Of, data.of)
 	}
 	for v, p := range start.Anchors {
-		if p == nil {
+		if MatrixView(p).err != nil {
 			return e, fmt.Errorf("largemvc: no starting anchors for view %d", v)
 		}
 	}

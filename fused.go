@@ -30,6 +30,7 @@ type fused[T kernel.Float] struct {
 	token    *Node
 	ctx      context.Context // of the run at hand
 	gradient bool            // the graph has gradient ops
+	ran      bool            // there was a run
 	done     bool            // the backward passes of this run are done
 	upstream float64         // of the loss in the backward passes that were done
 	viewLoss []float64
@@ -134,6 +135,7 @@ func (f *fused[T]) forward(in []gorgonia.Value) (gorgonia.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.ran = true
 	copy(f.viewLoss, loss)
 	return scalar[T](kernel.Sum(loss)), nil
 }
@@ -147,6 +149,7 @@ func (f *fused[T]) evaluate(ctx context.Context) ([]float64, error) {
 		return nil, err
 	}
 	loss, err := f.net.Forward(ctx, f.params, false)
+	f.ran = f.ran || err == nil
 	copy(f.viewLoss, loss)
 	return f.viewLoss, err
 }
@@ -253,5 +256,8 @@ func (f *fused[T]) t(l, v int) (*Node, error) {
 }
 
 func (f *fused[T]) eRows(l, v, lo, hi int, dst []float64) error {
+	if !f.ran {
+		return errNotRun
+	}
 	return f.net.Read(engine.FieldE, l, v, lo, hi, dst)
 }

@@ -139,7 +139,10 @@ func stock(m Module) bool {
 	return false
 }
 
-var errNotBuilt = errors.New("largemvc: the model has no network yet; call Build first")
+var (
+	errNotBuilt = errors.New("largemvc: the model has no network yet; call Build first")
+	errNotRun   = errors.New("largemvc: the network has not been run yet")
+)
 
 // Env returns the Env of the last Build with all that it left zero.
 func (m *Model[R, N, A]) Env() Env { return m.env }

@@ -1,7 +1,6 @@
 package largemvc
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -264,7 +263,7 @@ func (n *perModule[T]) eRows(l, v, lo, hi int, dst []float64) error {
 	var values [3][]T
 	for i, node := range []*Node{n.hs[l], n.ps[l-1][v], n.ts[l][v]} {
 		if node.Value() == nil {
-			return errors.New("largemvc: the network has not been run yet")
+			return errNotRun
 		}
 		x, err := elements[T](node.Value())
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -461,5 +462,33 @@ func TestWriteErrors(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Error("a failed write left files", left, err)
+	}
+}
+
+// Classes whose names are the same number stay apart, and what does not fit together is not written.
+func TestWriteNPZOfLabels(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "set.npz")
+	set := &Set{Views: []View{{Rows: 4, Cols: 1, Float64: []float64{1, 2, 3, 4}}}, Labels: []int{0, 1, 2, 0}, LabelNames: []string{"1", "01", "+1"}}
+	if err := set.WriteNPZ(path, false); err != nil {
+		t.Fatal(err)
+	}
+	back, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(back.Labels, set.Labels) || back.Classes() != 3 {
+		t.Errorf("labels %v of %q", back.Labels, back.LabelNames)
+	}
+	for want, change := range map[string]func(s *Set){
+		"1 labels for 4 samples":         func(s *Set) { s.Labels = s.Labels[:1] },
+		"view 1 has 1 samples":           func(s *Set) { s.Views = append(slices.Clone(s.Views), View{Rows: 1, Cols: 1, Float64: []float64{1}}) },
+		"mask has 3 rows for 4 samples":  func(s *Set) { s.Present = make([][]bool, 3) },
+		"mask has 0 views for sample 2,": func(s *Set) { s.Present = [][]bool{{true}, {true}, {}, {true}} },
+	} {
+		bad := *set
+		change(&bad)
+		if err := bad.WriteNPZ(path, false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }

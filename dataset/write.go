@@ -158,6 +158,9 @@ func put[T any](w io.Writer, x []T, width int, one func([]byte, T)) error {
 // are all whole, else the classes) and, for incomplete data, present. A sparse view becomes the arrays X0.data, X0.indices,
 // X0.indptr and X0.shape of a CSR matrix.
 func (s *Set) WriteNPZ(path string, deflate bool) error {
+	if err := s.consistent(); err != nil {
+		return err
+	}
 	var arrays []Array
 	for i := range s.Views {
 		a, err := s.Views[i].arrays(fmt.Sprintf("X%d", i))
@@ -179,15 +182,37 @@ func (s *Set) WriteNPZ(path string, deflate bool) error {
 	return WriteNPZ(path, deflate, arrays...)
 }
 
+// consistent reports what does not fit together.
+func (s *Set) consistent() error {
+	n := s.Samples()
+	for v, x := range s.Views {
+		if x.Rows != n {
+			return fmt.Errorf("dataset: view %d has %d samples, view 0 has %d", v, x.Rows, n)
+		}
+	}
+	if s.Labels != nil && len(s.Labels) != n {
+		return fmt.Errorf("dataset: %d labels for %d samples", len(s.Labels), n)
+	}
+	if s.Present != nil && len(s.Present) != n {
+		return fmt.Errorf("dataset: the mask has %d rows for %d samples", len(s.Present), n)
+	}
+	for i, row := range s.Present {
+		if len(row) != len(s.Views) {
+			return fmt.Errorf("dataset: the mask has %d views for sample %d, want %d", len(row), i, len(s.Views))
+		}
+	}
+	return nil
+}
+
 // labelNumbers are the labels as they stood in the file where those were whole numbers.
 func (s *Set) labelNumbers() []int {
-	numbers := make([]int, len(s.LabelNames))
+	numbers, taken := make([]int, len(s.LabelNames)), make(map[int]bool)
 	for c, name := range s.LabelNames {
 		x, err := strconv.Atoi(name)
-		if err != nil {
+		if err != nil || taken[x] { // 1 and 01, for one, are two classes
 			return s.Labels
 		}
-		numbers[c] = x
+		numbers[c], taken[x] = x, true
 	}
 	out := make([]int, len(s.Labels))
 	for i, l := range s.Labels {

@@ -74,6 +74,9 @@ type exactIndex[T Float] struct {
 // Config.ExactUpTo samples and of landmarks above (see Mix for samples that lack views). The index of an exact graph keeps
 // the views, which must not change while it is used; that of landmarks does not.
 //
+// Landmarks in float32 are for values near zero: an offset common to all samples that is a thousand times their spread, or
+// values whose squares vanish, cost nearest landmarks. Centre and scale such views first.
+//
 // It returns an error for a configuration, views or spaces that do not fit, for values that are not finite, and the
 // context's error if it is cancelled.
 func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Config) (*Index[T], error) {
@@ -83,7 +86,10 @@ func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Co
 	}
 	cfg = x.cfg
 	if src.n > cfg.ExactUpTo {
-		return x, x.buildLandmarks(ctx, src)
+		if err := x.buildLandmarks(ctx, src); err != nil {
+			return nil, err
+		}
+		return x, nil
 	}
 	hashes, err := src.rowHashes(ctx, cfg.Workers)
 	if err != nil {
@@ -94,7 +100,10 @@ func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Co
 	if err != nil {
 		return nil, err
 	}
-	return x, x.buildExact(ctx, src, hashes, places, lists)
+	if err := x.buildExact(ctx, src, hashes, places, lists); err != nil {
+		return nil, err
+	}
+	return x, nil
 }
 
 // prepare checks what an index is made of.

@@ -194,8 +194,8 @@ func TestBuildRefuses(t *testing.T) {
 		"neighbours": {Neighbors: -1}, "rest": {Rest: math.Inf(1)}, "landmarks": {ExactUpTo: -1, Landmarks: 51},
 		"one": {ExactUpTo: -1, Landmarks: 1}, "nearest": {ExactUpTo: -1, Landmarks: 9, Nearest: 9},
 	} {
-		if _, err := Build(context.Background(), views, testSpaces, c); err == nil {
-			t.Errorf("%s: no error", name)
+		if x, err := Build(context.Background(), views, testSpaces, c); err == nil || x != nil {
+			t.Errorf("%s: %v, %v", name, x, err)
 		}
 	}
 	if _, err := Build(context.Background(), views, []Space{{Views: []int{0}, Weight: -1}}, Config{}); err == nil {

@@ -166,6 +166,7 @@ func TestGraphsRefuse(t *testing.T) {
 	}{
 		"none": {}, "weights": {[]*Graph{g}, nil}, "nil": {[]*Graph{g, nil}, []float64{1, 1}},
 		"sizes": {[]*Graph{g, small}, []float64{1, 1}}, "zero": {[]*Graph{g}, []float64{0}},
+		"sum": {[]*Graph{g, g}, []float64{1e308, 1e308}}, "nothing beside": {[]*Graph{g, g}, []float64{1e-320, 1e300}},
 	} {
 		if _, err := Mix(ctx, c.graphs, c.weights, 1); err == nil {
 			t.Errorf("Mix, %s: no error", name)

@@ -117,7 +117,9 @@ func shares(w []float64) ([]float64, error) {
 	}
 	out := make([]float64, len(w))
 	for s, x := range w {
-		out[s] = x / total
+		if out[s] = x / total; !(out[s] > 1e-300) {
+			return nil, fmt.Errorf("neighbor: weight %v of graph %d is nothing beside the sum of all, %v", x, s, total)
+		}
 	}
 	return out, nil
 }

@@ -113,5 +113,8 @@ func restoreExact[T Float](ctx context.Context, s State[T], views []View[T]) (*I
 	if err != nil {
 		return nil, err
 	}
-	return x, x.buildExact(ctx, src, hashes, newPlaces(src, hashes, x.spaces, x.cfg.Neighbors), s.Lists)
+	if err := x.buildExact(ctx, src, hashes, newPlaces(src, hashes, x.spaces, x.cfg.Neighbors), s.Lists); err != nil {
+		return nil, err
+	}
+	return x, nil
 }

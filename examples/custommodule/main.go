@@ -23,8 +23,12 @@ type cauchy struct{ width gorgonia.Nodes }
 // Init makes the learnable nodes, one for each view.
 func (c *cauchy) Init(e largemvc.Env) error {
 	c.width = nil
+	var first any = 5.0
+	if e.Of == tensor.Float32 {
+		first = float32(5)
+	}
 	for v := range e.Views {
-		c.width = append(c.width, gorgonia.NewScalar(e.G, e.Of, gorgonia.WithName(e.Name("width_%d", v)), gorgonia.WithValue(5.0)))
+		c.width = append(c.width, gorgonia.NewScalar(e.G, e.Of, gorgonia.WithName(e.Name("width_%d", v)), gorgonia.WithValue(first)))
 	}
 	return nil
 }
