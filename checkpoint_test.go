@@ -285,7 +285,7 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 	config.Progress = func(Epoch) error { t.Error("an epoch was run"); return nil }
 	for name, path := range map[string]string{"is not a file": folder, "not a folder": filepath.Join(os.Args[0], "x")} {
 		config.Checkpoint = path
-		if got, err := Fit(context.Background(), views, config); got != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: checkpoint: ") {
+		if got, err := Fit(context.Background(), views, config); got != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: checkpoint: ") || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -75,7 +75,7 @@ func (c *Config) check(n int, views []View) error {
 	errs = append(errs, c.checkNeighbors()...)
 	errs = append(errs, c.checkStart(n, views)...)
 	if c.Overwrite {
-		errs = append(errs, checkApart(views)...)
+		errs = append(errs, checkApart(views, c.Float)...)
 	}
 	return errors.Join(errs...)
 }
@@ -157,11 +157,15 @@ func (c *Config) checkStart(n int, views []View) (errs []error) {
 	return errs
 }
 
-// checkApart reports views in the same memory, which Overwrite would standardise twice.
-func checkApart(views []View) (errs []error) {
+// checkApart reports views in the same memory, which Overwrite would standardise twice. Views of another type are copied.
+func checkApart(views []View, float Float) (errs []error) {
 	for v, x := range views {
 		for u, y := range views[:v] {
-			if x.slice && y.slice && (overlap(x.f32, y.f32) || overlap(x.f64, y.f64)) {
+			shared := overlap(x.f32, y.f32)
+			if float == Float64 {
+				shared = overlap(x.f64, y.f64)
+			}
+			if x.slice && y.slice && shared {
 				errs = append(errs, fmt.Errorf("largemvc: %s and %s share memory, which Overwrite would change twice", y.label(u), x.label(v)))
 			}
 		}

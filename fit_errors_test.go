@@ -130,3 +130,15 @@ func TestFitErrors(t *testing.T) {
 		})
 	}
 }
+
+// Views of one slice are refused with Overwrite only where it would be changed.
+func TestSharedMemoryIsCopied(t *testing.T) {
+	x, _ := blobs(20, 2, 0.5, 3, 4)
+	views := []View{Float64View(20, 4, x[0]), Float64View(20, 4, x[0])}
+	c := Config{Clusters: 2, Epochs: 1, Overwrite: true}
+	mustFit(t, views, c)
+	c.Float = Float64
+	if _, err := Fit(context.Background(), views, c); err == nil || !strings.Contains(err.Error(), "share memory") {
+		t.Errorf("%v, want that they share memory", err)
+	}
+}
