@@ -75,13 +75,15 @@ type Config struct {
 
 	// Neighbors joins every sample to those that are most like it, in all views together and in each alone: k mutual
 	// nearest neighbours or, for many samples, a few of some landmarks. Views are smoothed along that graph before the
-	// network sees them, and the loss has a term for neighbours that share a cluster. 0: preset (Default 10, Paper None);
+	// network sees them, and the loss has a term for neighbours that share a cluster and one for clusters that can be told
+	// from the features. 0: preset (Default 10, Paper None);
 	// None: the network sees the views as Preprocess leaves them, and the fields below have no effect and must be zero.
 	Neighbors      int
 	Directions     int     // singular directions that are kept of each view; 0: 200; None: all
 	FilterSteps    int     // steps of smoothing; 0: 6, or log₂(n/10) where that is more; None: no smoothing
 	NeighborWeight float64 // of NeighborInformation in the loss; 0: 3; None: without that term
-	Temperature    float64 // of NeighborInformation; 0: 0.1
+	HeldOutWeight  float64 // of HeldOutInformation in the loss, of the views before they are smoothed; 0: 3; None: without that term
+	Temperature    float64 // of both terms; 0: 0.1
 	ExactNeighbors int     // the number of samples up to which neighbours are searched, with landmarks above; 0: 10,000; None: landmarks always
 	Landmarks      int     // where there are landmarks, their number; 0: n/4, at least 40 and at most 1,000
 }
@@ -128,6 +130,7 @@ func (c Config) withDefaults() Config {
 	if c.Neighbors != None {
 		set(&c.Directions, 200)
 		setFloat(&c.NeighborWeight, 3)
+		setFloat(&c.HeldOutWeight, 3)
 		setFloat(&c.Temperature, 0.1)
 		set(&c.ExactNeighbors, 10_000)
 	}

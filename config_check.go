@@ -94,7 +94,7 @@ func (c *Config) checkNeighbors() (errs []error) {
 		value float64
 		none  bool // it may be None
 	}{
-		{"Directions", float64(c.Directions), true}, {"FilterSteps", float64(c.FilterSteps), true}, {"NeighborWeight", c.NeighborWeight, true},
+		{"Directions", float64(c.Directions), true}, {"FilterSteps", float64(c.FilterSteps), true}, {"NeighborWeight", c.NeighborWeight, true}, {"HeldOutWeight", c.HeldOutWeight, true},
 		{"Temperature", c.Temperature, false}, {"ExactNeighbors", float64(c.ExactNeighbors), true}, {"Landmarks", float64(c.Landmarks), false},
 	} {
 		switch {

@@ -88,6 +88,7 @@ func TestFitErrors(t *testing.T) {
 		"directions":             {good, Config{Clusters: 2, Directions: -5}, []string{"Directions is -5"}},
 		"steps":                  {good, Config{Clusters: 2, FilterSteps: -2}, []string{"FilterSteps is -2"}},
 		"too many steps":         {good, Config{Clusters: 2, FilterSteps: 5000}, []string{"5000"}},
+		"held-out weight":        {good, Config{Clusters: 2, HeldOutWeight: -2}, []string{"HeldOutWeight is -2"}},
 		"weight":                 {good, Config{Clusters: 2, NeighborWeight: math.Inf(1)}, []string{"NeighborWeight is +Inf"}},
 		"temperature":            {good, Config{Clusters: 2, Temperature: nan}, []string{"Temperature is NaN"}},
 		"negative temperature":   {good, Config{Clusters: 2, Temperature: None}, []string{"Temperature is -1"}},

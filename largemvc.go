@@ -93,6 +93,7 @@ type job[T kernel.Float] struct {
 	rotations []*rotation      // of the inputs; nil: none is rotated
 	prepare   *standardiser    // without neighbours
 	smooth    *smoothing[T]    // with them
+	heldOut   *heldOut[T]      // nil without that term of the loss
 	prepared  time.Duration
 	saver     *saver    // nil without checkpoints
 	best      *runState // of the runs that are over
@@ -173,6 +174,7 @@ func (j *job[T]) prepareViews(ctx context.Context) error {
 			return err
 		}
 		j.inputs = j.smooth.list()
+		j.heldOut, j.smooth.heldOut = j.smooth.heldOut, nil
 	} else if lossDims, err = j.standardiseViews(ctx); err != nil {
 		return err
 	}

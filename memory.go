@@ -74,7 +74,7 @@ func EstimateMemory(samples int, dims []int, config Config) (Memory, error) {
 		var strips int64
 		dims, m.Views, strips = c.inputBytes(samples, dims, size)
 		width = c.Anchors // of the rows that the start's k-means sees
-		m.Neighbors = c.neighborBytes(samples, dims, size)
+		m.Neighbors = c.neighborBytes(samples, dims, size) + c.heldOutBytes(samples, dims, size)
 		m.State = n * int64(2*kernel.Pad(c.Anchors)+2*c.Anchors) * (size + 8) // H and Q in the loss
 		m.Start = strips
 	}
@@ -129,6 +129,18 @@ func (c *Config) neighborBytes(n int, columns []int, size int64) int64 {
 		m = int64(neighbor.DefaultLandmarks(n))
 	}
 	return rows*nearestLandmarks*spaces*(24+2*size) + m*spaces*stride*size
+}
+
+// heldOutBytes is the memory of the regression for inputs of the given columns, and of the term that uses it.
+func (c *Config) heldOutBytes(n int, columns []int, size int64) int64 {
+	if c.HeldOutWeight <= 0 || c.Anchors < 2 {
+		return 0
+	}
+	width := 0
+	for _, k := range columns {
+		width += k
+	}
+	return int64(n) * int64(kernel.Pad(min(heldOutDirections, n, width))+4*kernel.Pad(c.Anchors)) * size
 }
 
 // stateBytes is the memory of the samples' state.

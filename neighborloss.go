@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"sync"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/neighbor"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -60,7 +57,7 @@ func neighborInformation[T kernel.Float](workers int, h *gorgonia.Node, graph ne
 	if temperature == 0 {
 		temperature = defaultTemperature
 	}
-	s := information[T]{workers: workers, n: n, m: m, ld: neighbor.Stride(m), graph: graph, temperature: temperature, latest: new(latestTable[T])}
+	s := information[T]{newSoftAssignment[T](workers, n, m, temperature), graph, new(latest[T, informationTable[T]])}
 	op := &operation{
 		label: label("neighbour information of %T %p at %g", graph, graph, temperature),
 		diff:  all(1),
@@ -120,35 +117,9 @@ func neighborInformationGrad[T kernel.Float](s information[T], h, g *gorgonia.No
 
 // information is the arithmetic of NeighborInformation.
 type information[T kernel.Float] struct {
-	workers, n, m, ld int
-	graph             neighbor.Operator
-	temperature       float64
-	latest            *latestTable[T]
-}
-
-// latestTable hands the table of an H over from the term to its derivative, which would make the same again.
-type latestTable[T kernel.Float] struct {
-	mutex sync.Mutex
-	h     []T
-	table *informationTable[T]
-}
-
-func (l *latestTable[T]) put(h []T, t *informationTable[T]) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.h, l.table = append(l.h[:0], h...), t
-}
-
-// take returns the table of h, nil if the latest is of another H, and forgets it.
-func (l *latestTable[T]) take(h []T) *informationTable[T] {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	t := l.table
-	l.table = nil
-	if t == nil || !slices.Equal(l.h, h) {
-		return nil
-	}
-	return t
+	softAssignment[T]
+	graph  neighbor.Operator
+	latest *latest[T, informationTable[T]]
 }
 
 // informationTable is what it makes of an H.
@@ -161,21 +132,15 @@ type informationTable[T kernel.Float] struct {
 
 // table computes Q, A·Q and what follows from QᵀAQ.
 func (s information[T]) table(h []T) (*informationTable[T], error) {
-	t := &informationTable[T]{q: make([]T, s.n*s.ld), aq: make([]T, s.n*s.ld)}
-	err := eachSpan(s.workers, s.n, func(lo, hi int) error {
-		u := make([]float64, s.m)
-		for i := lo; i < hi; i++ {
-			s.assign(h[i*s.m:(i+1)*s.m], u, t.q[i*s.ld:])
-		}
-		return nil
-	})
+	q, err := s.assignAll(h)
 	if err != nil {
 		return nil, err
 	}
+	t := &informationTable[T]{q: q, aq: make([]T, s.n*s.ld)}
 	if err := neighbor.Mul(context.Background(), s.graph, s.workers, t.aq, t.q, s.ld); err != nil {
 		return nil, err
 	}
-	joint, err := s.joint(t.q, t.aq)
+	joint, err := s.products(t.q, s.ld, s.m, t.aq, s.ld, s.m)
 	if err != nil {
 		return nil, err
 	}
@@ -192,68 +157,13 @@ func (s information[T]) ofLabels(ctx context.Context, labels []int) (float64, er
 	if err := neighbor.Mul(ctx, s.graph, s.workers, aq, q, s.ld); err != nil {
 		return 0, err
 	}
-	joint, err := s.joint(q, aq)
+	joint, err := s.products(q, s.ld, s.m, aq, s.ld, s.m)
 	if err != nil {
 		return 0, err
 	}
 	t := &informationTable[T]{}
 	t.measure(joint, s.m)
 	return t.information / math.Log(float64(s.m)), nil
-}
-
-// unitRow sets u to h/‖h‖ and returns ‖h‖; u = 0 for h = 0.
-func unitRow[T kernel.Float](h []T, u []float64) float64 {
-	norm := math.Sqrt(kernel.SumSquares(h, 0))
-	for j, x := range h {
-		u[j] = 0
-		if norm != 0 {
-			u[j] = float64(x) / norm
-		}
-	}
-	return norm
-}
-
-// assign sets q to the softmax of h/(‖h‖·temperature). u is scratch.
-func (s information[T]) assign(h []T, u []float64, q []T) {
-	unitRow(h, u)
-	most, sum := u[0], 0.0
-	for _, x := range u {
-		most = max(most, x)
-	}
-	for j, x := range u {
-		u[j] = math.Exp((x - most) / s.temperature)
-		sum += u[j]
-	}
-	for j, x := range u {
-		q[j] = T(x / sum)
-	}
-}
-
-// joint returns QᵀAQ. Products are summed over blocks of rows in T, the blocks in float64.
-func (s information[T]) joint(q, aq []T) ([]float64, error) {
-	type buffer struct {
-		part []T
-		sum  []float64
-	}
-	size, span := s.m*s.m, spanSize(s.n)
-	total := make([]float64, size)
-	err := parallel.Fold(context.Background(), s.workers, (s.n+span-1)/span,
-		func() *buffer { return &buffer{make([]T, size), make([]float64, size)} },
-		func(_, i int, b *buffer) error {
-			clear(b.sum)
-			for lo := i * span; lo < min((i+1)*span, s.n); lo += block {
-				hi := min(lo+block, (i+1)*span, s.n)
-				clear(b.part)
-				kernel.TMulAdd(hi-lo, s.m, s.m, q[lo*s.ld:], s.ld, aq[lo*s.ld:], s.ld, b.part, s.m)
-				kernel.AddTo(b.sum, b.part)
-			}
-			return nil
-		},
-		func(_ int, b *buffer) error {
-			kernel.AddTo(total, b.sum)
-			return nil
-		})
-	return total, err
 }
 
 // informationFloor keeps logarithms finite where a softmax has underflowed.
@@ -315,23 +225,4 @@ func (s information[T]) gradient(h []T, t *informationTable[T], factor float64) 
 		return nil
 	})
 	return dh, err
-}
-
-// backward sets dh to the cotangent of the row h for that of its q. u and dz are scratch.
-func (s information[T]) backward(h, q, dq []T, u, dz []float64, dh []T) {
-	norm := unitRow(h, u)
-	if norm == 0 {
-		return
-	}
-	mean, along := 0.0, 0.0
-	for j := range u {
-		mean += float64(dq[j]) * float64(q[j])
-	}
-	for j := range u {
-		dz[j] = float64(q[j]) * (float64(dq[j]) - mean) / s.temperature
-		along += dz[j] * u[j]
-	}
-	for j := range u {
-		dh[j] = T((dz[j] - along*u[j]) / norm)
-	}
 }

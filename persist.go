@@ -28,7 +28,7 @@ const (
 	metaSeal     = "sha256"
 
 	modelFormat   = "largemvc-model"
-	formatVersion = 2
+	formatVersion = 3
 	libraryName   = "github.com/largemvc/largemvc"
 )
 
@@ -183,6 +183,9 @@ func readFile(r io.Reader, format string, training any) (*safetensors.File, *Con
 	}
 	if version == 1 { // It has neither neighbours nor another read-out.
 		saved.Neighbors, saved.ReadOut = None, PlainRows.String()
+	}
+	if version < 3 && saved.Neighbors != None {
+		saved.HeldOutWeight = None
 	}
 	c, err := saved.restore()
 	if err != nil {

@@ -64,8 +64,8 @@ func TestLoadInconsistent(t *testing.T) {
 		change func(*safetensors.File)
 		want   string
 	}{
-		"newer":              {replace("version", "2", "3"), "newer"},
-		"no version":         {replace("version", "2", "one"), "version"},
+		"newer":              {replace("version", "3", "4"), "newer"},
+		"no version":         {replace("version", "3", "one"), "version"},
 		"another format":     {replace("format", "largemvc-model", "llama"), `"llama"`},
 		"no configuration":   {func(f *safetensors.File) { delete(f.Metadata, "config") }, "configuration"},
 		"no training":        {func(f *safetensors.File) { delete(f.Metadata, "training") }, "training"},

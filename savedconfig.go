@@ -39,6 +39,7 @@ type savedConfig struct {
 	Directions      int     `json:"directions"`
 	FilterSteps     int     `json:"filter_steps"`
 	NeighborWeight  float64 `json:"neighbor_weight"`
+	HeldOutWeight   float64 `json:"held_out_weight"`
 	Temperature     float64 `json:"temperature"`
 	ExactNeighbors  int     `json:"exact_neighbors"`
 	Landmarks       int     `json:"landmarks"`
@@ -54,7 +55,7 @@ func saveConfig(c *Config) savedConfig {
 		Rho0: c.Rho0, RhoScale: c.RhoScale.String(), Signs: c.Signs.String(), OneSided: c.OneSided, Lipschitz: c.Lipschitz,
 		Reduction: c.Reduction.String(), DetachAnchors: c.DetachAnchors, Tolerance: c.Tolerance, Patience: c.Patience,
 		KMeansStarts: c.KMeansStarts, ReadOut: c.ReadOut.String(), CheckpointEvery: c.CheckpointEvery, Rotate: c.Rotate.String(),
-		Neighbors: c.Neighbors, Directions: c.Directions, FilterSteps: c.FilterSteps, NeighborWeight: c.NeighborWeight,
+		Neighbors: c.Neighbors, Directions: c.Directions, FilterSteps: c.FilterSteps, NeighborWeight: c.NeighborWeight, HeldOutWeight: c.HeldOutWeight,
 		Temperature: c.Temperature, ExactNeighbors: c.ExactNeighbors, Landmarks: c.Landmarks,
 	}
 }
@@ -66,7 +67,7 @@ func (s *savedConfig) restore() (*Config, error) {
 		Restarts: s.Restarts, Workers: s.Workers, Theta0: s.Theta0, Rho0: s.Rho0, OneSided: s.OneSided, Lipschitz: s.Lipschitz,
 		DetachAnchors: s.DetachAnchors, Tolerance: s.Tolerance, Patience: s.Patience, KMeansStarts: s.KMeansStarts,
 		CheckpointEvery: s.CheckpointEvery, Neighbors: s.Neighbors, Directions: s.Directions, FilterSteps: s.FilterSteps,
-		NeighborWeight: s.NeighborWeight, Temperature: s.Temperature, ExactNeighbors: s.ExactNeighbors, Landmarks: s.Landmarks,
+		NeighborWeight: s.NeighborWeight, HeldOutWeight: s.HeldOutWeight, Temperature: s.Temperature, ExactNeighbors: s.ExactNeighbors, Landmarks: s.Landmarks,
 	}
 	var errs [11]error
 	c.Variant, errs[0] = ParseVariant(s.Variant)

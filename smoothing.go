@@ -21,6 +21,7 @@ type smoothing[T kernel.Float] struct {
 	index   *neighbor.Index[T]
 	before  []neighbor.Block[T]   // the inputs before they were smoothed, which an index of exact neighbours needs; else nil
 	filters []*neighbor.Filter[T] // of the inputs
+	heldOut *heldOut[T]           // of the inputs before they were smoothed; nil without that term of the loss
 }
 
 // smoothInput is a view in one standardisation.
@@ -54,6 +55,12 @@ func newSmoothing[T kernel.Float](ctx context.Context, views []View, c *Config) 
 	blocks := make([]neighbor.Block[T], len(s.inputs))
 	for v, x := range views {
 		if err := s.fill(ctx, blocks, v, x, c); err != nil {
+			return nil, nil, err
+		}
+	}
+	if c.HeldOutWeight > 0 && c.Anchors > 1 { // A single anchor has no information.
+		var err error
+		if s.heldOut, err = newHeldOut(ctx, matrices(blocks, views[0].rows), HeldOutConfig{Workers: c.Workers}); err != nil {
 			return nil, nil, err
 		}
 	}

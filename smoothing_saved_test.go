@@ -214,7 +214,7 @@ func TestFirstVersion(t *testing.T) {
 	}
 	f.Metadata[metaVersion] = "1"
 	for key, added := range map[string][]string{
-		metaConfig:   {"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "temperature", "exact_neighbors", "landmarks"},
+		metaConfig:   {"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight", "temperature", "exact_neighbors", "landmarks"},
 		metaTraining: {"inputs"},
 	} {
 		var object map[string]any

@@ -103,7 +103,7 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 		return must(gorgonia.Mul(constantOf(net, 0.1), must(gorgonia.Mean(must(gorgonia.Square(must(net.H(1))))))))
 	}
 	for _, exact := range []int{0, None} {
-		config := Config{Clusters: 3, Epochs: 25, Float: Float64, ExactNeighbors: exact, NeighborWeight: 2, Temperature: 0.4, StartLabels: classes}
+		config := Config{Clusters: 3, Epochs: 25, Float: Float64, ExactNeighbors: exact, NeighborWeight: 2, HeldOutWeight: None, Temperature: 0.4, StartLabels: classes}
 		s, _, err := newSmoothing[float64](context.Background(), views, completed(config, 70))
 		if err != nil {
 			t.Fatal(err)

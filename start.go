@@ -174,7 +174,7 @@ const (
 // mostSharedKMeans is runKMeans that keeps, of the starts of nearly the lowest inertia, the one whose clusters tell most about
 // those of neighbours (NeighborInformation): inertia alone likes clusters of equal extent, whatever lies between them.
 func mostSharedKMeans[T kernel.Float](ctx context.Context, cfg kmeans.Config, graph neighbor.Operator, views ...kmeans.View[T]) ([]int, error) {
-	s := information[T]{workers: cfg.Workers, n: graph.Len(), m: cfg.Clusters, ld: neighbor.Stride(cfg.Clusters), graph: graph}
+	s := information[T]{softAssignment: newSoftAssignment[T](cfg.Workers, graph.Len(), cfg.Clusters, defaultTemperature), graph: graph}
 	labels, inertia := make([][]int, sharedStarts*cfg.Starts), make([]float64, sharedStarts*cfg.Starts)
 	for i := range labels {
 		one := cfg

@@ -145,24 +145,19 @@ func (t *training[T]) sumLosses() error {
 	c := t.config
 	t.cost = t.net.Loss()
 	if t.hasNeighborLoss() {
-		err := guarded(func() error {
-			h, err := t.net.H(c.Layers)
-			if err != nil {
-				return err
-			}
-			info, err := neighborInformation[T](c.Workers, h, t.graph(), c.Temperature)
-			if err != nil {
-				return err
-			}
-			weight := gorgonia.NewConstant(T(c.NeighborWeight), gorgonia.WithName("weight of the neighbours"))
-			if info, err = gorgonia.Mul(info, weight); err != nil {
-				return err
-			}
-			t.cost, err = gorgonia.Add(t.cost, info)
-			return err
+		err := t.addTerm("weight of the neighbours", c.NeighborWeight, func(h *gorgonia.Node) (*gorgonia.Node, error) {
+			return neighborInformation[T](c.Workers, h, t.graph(), c.Temperature)
 		})
 		if err != nil {
 			return fmt.Errorf("largemvc: neighbours in the loss: %w", err)
+		}
+	}
+	if t.hasHeldOutLoss() {
+		err := t.addTerm("weight of held-out prediction", c.HeldOutWeight, func(h *gorgonia.Node) (*gorgonia.Node, error) {
+			return heldOutInformation(c.Workers, h, t.heldOut, c.Temperature)
+		})
+		if err != nil {
+			return fmt.Errorf("largemvc: held-out prediction in the loss: %w", err)
 		}
 	}
 	if c.ExtraLoss == nil {
@@ -183,6 +178,25 @@ func (t *training[T]) sumLosses() error {
 		return fmt.Errorf("largemvc: extra loss: its shape is %v, want a scalar", t.cost.Shape())
 	}
 	return nil
+}
+
+// addTerm adds a weighted term of the last H to the cost.
+func (t *training[T]) addTerm(name string, weight float64, term func(h *gorgonia.Node) (*gorgonia.Node, error)) error {
+	return guarded(func() error {
+		h, err := t.net.H(t.config.Layers)
+		if err != nil {
+			return err
+		}
+		x, err := term(h)
+		if err != nil {
+			return err
+		}
+		if x, err = gorgonia.Mul(x, gorgonia.NewConstant(T(weight), gorgonia.WithName(name))); err != nil {
+			return err
+		}
+		t.cost, err = gorgonia.Add(t.cost, x)
+		return err
+	})
 }
 
 // graph returns that of the samples' neighbours, nil without.
@@ -206,8 +220,13 @@ func (t *training[T]) hasNeighborLoss() bool {
 	return t.smooth != nil && t.config.NeighborWeight > 0 && t.config.Anchors > 1
 }
 
+// hasHeldOutLoss says whether the loss has the term of Config.HeldOutWeight.
+func (t *training[T]) hasHeldOutLoss() bool { return t.heldOut != nil }
+
 // hasExtra says whether the loss is more than the reconstruction.
-func (t *training[T]) hasExtra() bool { return t.config.ExtraLoss != nil || t.hasNeighborLoss() }
+func (t *training[T]) hasExtra() bool {
+	return t.config.ExtraLoss != nil || t.hasNeighborLoss() || t.hasHeldOutLoss()
+}
 
 // guarded runs f, which builds a graph, and turns a panic of Gorgonia into an error.
 func guarded(f func() error) (err error) {

@@ -61,7 +61,9 @@ func fitFlags(o *fitOptions) *flags {
 	f.value(amount[int]{&c.Directions, "200", "all", false}, "directions", "`N|all`, the singular directions that are kept of each view")
 	f.value(amount[int]{&c.FilterSteps, "auto", "none", true}, "filter-steps", "`auto|none|N`, the steps of smoothing. auto: 6, or log₂(samples/10) where that is more")
 	f.value(amount[float64]{&c.NeighborWeight, "3", "none", true}, "neighbor-weight", "`WEIGHT|none` of the neighbours in the loss")
-	f.value(amount[float64]{&c.Temperature, "0.1", "", false}, "temperature", "`T` of the softmax that makes shares in clusters of H, for the neighbours in the loss")
+	f.value(amount[float64]{&c.HeldOutWeight, "3", "none", true}, "held-out-weight",
+		"`WEIGHT|none` in the loss of how well the cluster of each sample can be told from its features by what all others show")
+	f.value(amount[float64]{&c.Temperature, "0.1", "", false}, "temperature", "`T` of the softmax that makes shares in clusters of H, for both weights")
 	f.value(amount[int]{&c.ExactNeighbors, "10000", "none", true}, "exact-neighbors",
 		"`N|none`, the samples up to which neighbours are searched; with more, each sample is joined to a few of some landmarks,\nwhich takes time linear in their number")
 	f.int(&c.Landmarks, "landmarks", 0, "`N`, the landmarks; 0: a quarter of the samples, from 40 to 1000")
@@ -167,7 +169,7 @@ func (o *fitOptions) checkNeighbors() error {
 	if c.Neighbors > 0 || c.Neighbors == 0 && c.Preset != largemvc.Paper {
 		return nil
 	}
-	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "temperature", "exact-neighbors", "landmarks"} {
+	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "temperature", "exact-neighbors", "landmarks"} {
 		if o.given[name] {
 			return usagef("fit: -%s needs neighbours: give -neighbors K, or the preset default", name)
 		}

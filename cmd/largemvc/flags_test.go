@@ -125,6 +125,8 @@ func TestAmounts(t *testing.T) {
 		{"-filter-steps 6", func(c *largemvc.Config) float64 { return float64(c.FilterSteps) }, 6},
 		{"-neighbor-weight none", func(c *largemvc.Config) float64 { return c.NeighborWeight }, largemvc.None},
 		{"-neighbor-weight 0", func(c *largemvc.Config) float64 { return c.NeighborWeight }, largemvc.None},
+		{"-held-out-weight none", func(c *largemvc.Config) float64 { return c.HeldOutWeight }, largemvc.None},
+		{"-held-out-weight 2.5", func(c *largemvc.Config) float64 { return c.HeldOutWeight }, 2.5},
 		{"-neighbor-weight 1.5", func(c *largemvc.Config) float64 { return c.NeighborWeight }, 1.5},
 		{"-temperature 0.25", func(c *largemvc.Config) float64 { return c.Temperature }, 0.25},
 		{"-exact-neighbors 0", func(c *largemvc.Config) float64 { return float64(c.ExactNeighbors) }, largemvc.None},

@@ -90,7 +90,7 @@ func TestFitJSON(t *testing.T) {
 	}
 	for k, want := range map[string]any{"samples": 60.0, "views": 2.0, "clusters": 3.0, "anchors": 3.0, "layers": 2.0, "epochs": 12.0,
 		"variant": "large", "activation": "relu", "preset": "default", "preprocess": "both", "start": "scaled", "read_out": "unit",
-		"neighbors": 10.0, "landmarks": nil, "filter_steps": 6.0, "neighbor_weight": 3.0, "seed": 7.0, "float": 32.0,
+		"neighbors": 10.0, "landmarks": nil, "filter_steps": 6.0, "neighbor_weight": 3.0, "held_out_weight": 3.0, "seed": 7.0, "float": 32.0,
 		"status": "epoch limit", "missing_rate": 0.0, "acc": 1.0, "nmi": 1.0, "ari": 1.0, "purity": 1.0, "start_acc": 1.0} {
 		if m[k] != want {
 			t.Errorf("%s is %v, want %v", k, m[k], want)
@@ -116,12 +116,14 @@ func TestFitNeighbors(t *testing.T) {
 	for _, test := range []struct {
 		args, json, text string
 	}{
-		{"", "both scaled 10 <nil> 6 3 [12 8 12 8]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 in the loss"},
+		{"", "both scaled 10 <nil> 6 3 [12 8 12 8]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 in the loss, held-out prediction 3"},
 		{"-preset paper", "sample joint <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
 		{"-neighbors none", "sample joint <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
 		{"-preset paper -neighbors 4", "sample joint 4 <nil> 6 3 [12 8]", "4 nearest samples, mutual"},
 		{"-exact-neighbors none -filter-steps 0", "both scaled <nil> 40 0 3 [12 8 12 8]", "by 40 landmarks, no smoothing, weight 3"},
 		{"-exact-neighbors 20 -landmarks 30 -neighbor-weight 0", "both scaled <nil> 30 6 0 [12 8 12 8]", "by 30 landmarks, 6 steps of smoothing, none in the loss"},
+		{"-held-out-weight none", "both scaled 10 <nil> 6 3 [12 8 12 8]", "mutual, 6 steps of smoothing, weight 3 in the loss\n"},
+		{"-held-out-weight 1.5", "both scaled 10 <nil> 6 3 [12 8 12 8]", "held-out prediction 1.5"},
 		{"-directions 5 -preprocess zscore -filter-steps 1", "zscore scaled 10 <nil> 1 3 [5 5]", "2 inputs of 5 + 5 columns"},
 	} {
 		args := append([]string{"fit", "-data", path, "-epochs", "3", "-quiet"}, strings.Fields(test.args)...)
@@ -439,8 +441,10 @@ func TestResume(t *testing.T) {
 	if status != exitOK {
 		t.Fatalf("trained on: status %d, %s", status, stderr)
 	}
-	if got = object(t, resumed); got["epochs"] != 50.0 || !(got["loss_last"].(float64) < want["loss_last"].(float64)) {
-		t.Errorf("trained on: %v epochs, loss %v after %v", got["epochs"], got["loss_last"], want["loss_last"])
+	_, whole, _ = runLine(append(slices.Clone(args), "-epochs", "50")...)
+	longer := object(t, whole)
+	if got = object(t, resumed); got["epochs"] != 50.0 || got["loss_last"] != longer["loss_last"] || got["loss_last"] == want["loss_last"] {
+		t.Errorf("trained on: %v epochs, loss %v after %v, want %v", got["epochs"], got["loss_last"], want["loss_last"], longer["loss_last"])
 	}
 
 	status, out, stderr := runLine("fit", "-data", path, "-resume", state, "-layers", "2")

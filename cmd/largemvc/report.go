@@ -39,6 +39,7 @@ type report struct {
 	Landmarks      *int     `json:"landmarks"`       // where there are landmarks in place of k neighbours
 	FilterSteps    *int     `json:"filter_steps"`    // 0: no smoothing
 	NeighborWeight *float64 `json:"neighbor_weight"` // 0: none in the loss
+	HeldOutWeight  *float64 `json:"held_out_weight"` // 0: none in the loss
 	Inputs         []int    `json:"inputs"`          // columns of what the network sees of the views
 
 	Seed        uint64 `json:"seed"`
@@ -133,8 +134,8 @@ func (r *report) addNeighbors(g *largemvc.Config) {
 	if g.Neighbors == largemvc.None {
 		return
 	}
-	steps, weight := max(g.FilterSteps, 0), max(g.NeighborWeight, 0)
-	r.FilterSteps, r.NeighborWeight = &steps, &weight
+	steps, weight, heldOut := max(g.FilterSteps, 0), max(g.NeighborWeight, 0), max(g.HeldOutWeight, 0)
+	r.FilterSteps, r.NeighborWeight, r.HeldOutWeight = &steps, &weight, &heldOut
 	if r.Samples <= max(g.ExactNeighbors, 1) {
 		r.Neighbors = &g.Neighbors
 		return
@@ -163,9 +164,14 @@ func (r *report) neighbors() string {
 		graph += ", no smoothing"
 	}
 	if *r.NeighborWeight > 0 {
-		return graph + fmt.Sprintf(", weight %g in the loss", *r.NeighborWeight)
+		graph += fmt.Sprintf(", weight %g in the loss", *r.NeighborWeight)
+	} else {
+		graph += ", none in the loss"
 	}
-	return graph + ", none in the loss"
+	if *r.HeldOutWeight > 0 {
+		graph += fmt.Sprintf(", held-out prediction %g", *r.HeldOutWeight)
+	}
+	return graph
 }
 
 // print writes the report as one line of JSON or as a table.

@@ -65,7 +65,8 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]largemvc.Config{
-		"**default preset**": {}, "paper preset": {Preset: largemvc.Paper}, "default, reconstruction alone": {NeighborWeight: largemvc.None},
+		"**default preset**": {}, "paper preset": {Preset: largemvc.Paper}, "default, reconstruction alone": {NeighborWeight: largemvc.None, HeldOutWeight: largemvc.None},
+		"default, neighbours alone": {HeldOutWeight: largemvc.None}, "default, held-out alone": {NeighborWeight: largemvc.None},
 		"default, landmarks always": {ExactNeighbors: largemvc.None}, "default, untrained": {Epochs: largemvc.NoTraining},
 	} {
 		want, wantStart := 0.0, 0.0

@@ -51,6 +51,9 @@ const notCompared = "k-means, z-scored"
 func rows() []row {
 	paper := largemvc.Config{Preset: largemvc.Paper}
 	untrained := largemvc.Config{Epochs: largemvc.NoTraining}
+	reconstruction := largemvc.Config{NeighborWeight: largemvc.None, HeldOutWeight: largemvc.None}
+	unaided := reconstruction // by any term, its start included
+	unaided.Epochs = largemvc.NoTraining
 	paperUntrained := largemvc.Config{Preset: largemvc.Paper, Epochs: largemvc.NoTraining}
 	out := []row{{"k-means, samples standardised", always(paperUntrained), start, nil}}
 	for _, m := range baseline.Methods() {
@@ -67,10 +70,12 @@ func rows() []row {
 		row{"default, untrained, plain rows of H", always(untrained), plain, nil},
 		row{"default, untrained, spectral U√S", always(untrained), roots, nil},
 		row{"default, untrained, spectral U", always(untrained), vectors, nil},
-		row{"default, no network, start of lowest inertia", always(largemvc.Config{NeighborWeight: largemvc.None}), start, nil},
-		row{"default, untrained, start of lowest inertia", always(largemvc.Config{NeighborWeight: largemvc.None, Epochs: largemvc.NoTraining}), clusters, nil},
-		row{"default, reconstruction alone", always(largemvc.Config{NeighborWeight: largemvc.None}), clusters, nil},
-		row{"default, reconstruction alone, plain rows of H", always(largemvc.Config{NeighborWeight: largemvc.None}), plain, nil},
+		row{"default, no network, start of lowest inertia", always(reconstruction), start, nil},
+		row{"default, untrained, start of lowest inertia", always(unaided), clusters, nil},
+		row{"default, reconstruction alone", always(reconstruction), clusters, nil},
+		row{"default, reconstruction alone, plain rows of H", always(reconstruction), plain, nil},
+		row{"default, neighbours alone", always(largemvc.Config{HeldOutWeight: largemvc.None}), clusters, nil},
+		row{"default, held-out alone", always(largemvc.Config{NeighborWeight: largemvc.None}), clusters, nil},
 		row{mainRow, always(largemvc.Config{}), clusters, nil},
 		row{"default, spectral U√S of H", always(largemvc.Config{}), roots, nil},
 		row{"default, plain rows of H", always(largemvc.Config{}), plain, nil},

@@ -1,0 +1,212 @@
+package largemvc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/spectral"
+)
+
+// HeldOut predicts every sample's value from those of all other samples, by ridge regression on its features. For the rows
+// X (n×D, all views side by side) in their leading singular directions, Y = X Vᵀ, and values Q (n×m) the predictions are
+//
+//	S = Y (YᵀY + λ‖X‖²I)⁻¹ Yᵀ,    h_i = S_ii,    K Q = ((S Q)_i − h_i q_i) / (1 − h_i)  by rows i,
+//
+// exactly what n regressions would give that each leave one sample out (D. M. Allen, Technometrics 1974). It is safe for
+// concurrent use.
+type HeldOut struct {
+	single *heldOut[float32]
+	double *heldOut[float64]
+}
+
+// HeldOutConfig says how samples are predicted. The zero value of a field means what its comment says.
+type HeldOutConfig struct {
+	Preprocess Preprocess // what is done to the views first; their rows have norm 1 then; default Both
+	Directions int        // singular directions of all views together that are regressed on; 0: 200; at most n and Σ d_v are taken
+	Penalty    float64    // λ, relative to the sum of squares of all rows; 0: 0.001
+	Seed       uint64     // of the search for the directions
+	Float      Float      // arithmetic, that of H where it is used; default Float32
+	Workers    int        // goroutines; 0: GOMAXPROCS
+}
+
+const (
+	heldOutDirections = 200
+	heldOutPenalty    = 1e-3
+)
+
+// NewHeldOut measures the views. It takes memory for n rows of the directions, and time linear in n. An absent view is a
+// row of zeros.
+//
+// It returns an error if the views are not usable, as Fit does, or a field of the configuration is out of range.
+func NewHeldOut(ctx context.Context, views []View, c HeldOutConfig) (*HeldOut, error) {
+	if _, err := checkShapes(views); err != nil {
+		return nil, err
+	}
+	cfg := Config{Preprocess: c.Preprocess, Float: c.Float, Workers: c.Workers, Seed: c.Seed}
+	if cfg.Preprocess == PresetPreprocess {
+		cfg.Preprocess = Both
+	}
+	switch {
+	case cfg.Preprocess < 0 || int(cfg.Preprocess) >= len(preprocessNames):
+		return nil, fmt.Errorf("largemvc: Preprocess is %d, want one of %q", int(cfg.Preprocess), preprocessNames)
+	case c.Float != Float32 && c.Float != Float64:
+		return nil, fmt.Errorf("largemvc: Float is %d, want one of %q", int(c.Float), floatNames)
+	case c.Directions < 0:
+		return nil, fmt.Errorf("largemvc: Directions is %d", c.Directions)
+	case !(c.Penalty >= 0) || math.IsInf(c.Penalty, 1):
+		return nil, fmt.Errorf("largemvc: Penalty is %g", c.Penalty)
+	case c.Workers < 0:
+		return nil, fmt.Errorf("largemvc: Workers is %d", c.Workers)
+	}
+	if err := checkFinite(ctx, views, c.Workers); err != nil {
+		return nil, err
+	}
+	out := &HeldOut{}
+	var err error
+	if c.Float == Float64 {
+		out.double, err = heldOutOfViews[float64](ctx, views, &cfg, c)
+	} else {
+		out.single, err = heldOutOfViews[float32](ctx, views, &cfg, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func heldOutOfViews[T kernel.Float](ctx context.Context, views []View, cfg *Config, c HeldOutConfig) (*heldOut[T], error) {
+	s := &smoothing[T]{}
+	if err := s.chooseInputs(ctx, views, cfg); err != nil {
+		return nil, err
+	}
+	x := make([]rows.Matrix[T], len(s.inputs))
+	for k, in := range s.inputs {
+		var err error
+		if x[k], err = unitRows[T](ctx, s.prepare[in.prepare], views[in.View], in.View, c.Workers); err != nil {
+			return nil, err
+		}
+	}
+	return newHeldOut(ctx, x, c)
+}
+
+// heldOut is HeldOut in one arithmetic.
+type heldOut[T kernel.Float] struct {
+	n, rank, ld int
+	y           []T       // Y, n rows with the stride ld
+	weight      []float64 // the diagonal of (YᵀY + λ‖X‖²I)⁻¹
+	leverage    []T       // h, below 1
+}
+
+func newHeldOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c HeldOutConfig) (*heldOut[T], error) {
+	if c.Directions == 0 {
+		c.Directions = heldOutDirections
+	}
+	if c.Penalty == 0 {
+		c.Penalty = heldOutPenalty
+	}
+	n, _ := x[0].Dims()
+	width, square := 0, 0.0
+	for _, m := range x {
+		_, d := m.Dims()
+		width += d
+		norms := make([]float64, n)
+		m.SquaredNorms(0, n, norms)
+		square += kernel.Sum(norms)
+	}
+	if square == 0 {
+		return nil, errors.New("largemvc: held-out prediction from rows of zeros")
+	}
+	r := &heldOut[T]{n: n, rank: min(c.Directions, n, width)}
+	r.ld = kernel.Pad(r.rank)
+	basis, err := spectral.Find(ctx, x, spectral.Config{Rank: r.rank, Iterations: directionPasses, Seed: c.Seed, Workers: c.Workers})
+	if err != nil {
+		return nil, err
+	}
+	if r.y, err = spectral.Project(ctx, basis, x, c.Workers); err != nil {
+		return nil, err
+	}
+	for _, s := range basis.S {
+		r.weight = append(r.weight, 1/(s*s+c.Penalty*square))
+	}
+	r.leverage = make([]T, n)
+	err = eachSpan(c.Workers, n, func(lo, hi int) error {
+		for i := lo; i < hi; i++ {
+			h := 0.0
+			for j, w := range r.weight {
+				e := float64(r.y[i*r.ld+j])
+				h += w * e * e
+			}
+			r.leverage[i] = T(h)
+		}
+		return nil
+	})
+	return r, err
+}
+
+// smooth returns S·Q for Q with the stride of s.
+func (r *heldOut[T]) smooth(s softAssignment[T], q []T) ([]T, error) {
+	coefficients, err := s.products(q, s.ld, s.m, r.y, r.ld, r.rank)
+	if err != nil {
+		return nil, err
+	}
+	for a := range s.m {
+		for j, w := range r.weight {
+			coefficients[a*r.rank+j] *= w
+		}
+	}
+	var panel kernel.Panel[T]
+	kernel.PackT(&panel, r.rank, s.m, coefficients, r.rank)
+	out := make([]T, s.n*s.ld)
+	return out, eachSpan(s.workers, s.n, func(lo, hi int) error {
+		kernel.Mul(hi-lo, r.y[lo*r.ld:], r.ld, &panel, out[lo*s.ld:], s.ld, false)
+		return nil
+	})
+}
+
+// predict returns K·Q.
+func (r *heldOut[T]) predict(s softAssignment[T], q []T) ([]T, error) {
+	out, err := r.smooth(s, q)
+	if err != nil {
+		return nil, err
+	}
+	return out, eachSpan(s.workers, s.n, func(lo, hi int) error {
+		for i := lo; i < hi; i++ {
+			h := r.leverage[i]
+			for j := i * s.ld; j < i*s.ld+s.m; j++ {
+				out[j] = (out[j] - h*q[j]) / (1 - h)
+			}
+		}
+		return nil
+	})
+}
+
+// predictT adds Kᵀ·D to dst. It changes D.
+func (r *heldOut[T]) predictT(s softAssignment[T], dst, d []T) error {
+	err := eachSpan(s.workers, s.n, func(lo, hi int) error {
+		for i := lo; i < hi; i++ {
+			for j := i * s.ld; j < i*s.ld+s.m; j++ {
+				d[j] /= 1 - r.leverage[i]
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	sd, err := r.smooth(s, d)
+	if err != nil {
+		return err
+	}
+	return eachSpan(s.workers, s.n, func(lo, hi int) error {
+		for i := lo; i < hi; i++ {
+			for j := i * s.ld; j < i*s.ld+s.m; j++ {
+				dst[j] += sd[j] - r.leverage[i]*d[j]
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,362 @@
+package largemvc
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// unitFeatures are views standardised in both ways, rows at norm 1, side by side. Absent views are zeros.
+func unitFeatures(t testing.TB, views []View) *mat.Dense {
+	t.Helper()
+	n, width := views[0].rows, 0
+	for _, v := range views {
+		width += 2 * v.cols
+	}
+	out := mat.NewDense(n, width, nil)
+	at := 0
+	for _, kind := range []Preprocess{PerSample, ZScore} {
+		st := &standardiser{kind: kind}
+		if err := st.fit(context.Background(), views, 1); err != nil {
+			t.Fatal(err)
+		}
+		for v, x := range views {
+			unit, err := unitRows[float64](context.Background(), st, x, v, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				unit.Row(i, out.RawRowView(i)[at:at+x.cols])
+			}
+			at += x.cols
+		}
+	}
+	return out
+}
+
+// leaveOneOut predicts row i of q from a ridge regression on all rows but i, once for each i.
+func leaveOneOut(x, q *mat.Dense, penalty float64) *mat.Dense {
+	n, d := x.Dims()
+	_, m := q.Dims()
+	square := math.Pow(mat.Norm(x, 2), 2)
+	out := mat.NewDense(n, m, nil)
+	for i := range n {
+		var gram, right, beta mat.Dense
+		others, values := mat.DenseCopyOf(x), mat.DenseCopyOf(q)
+		others.SetRow(i, make([]float64, d))
+		values.SetRow(i, make([]float64, m))
+		gram.Mul(others.T(), others)
+		for j := range d {
+			gram.Set(j, j, gram.At(j, j)+penalty*square)
+		}
+		right.Mul(others.T(), values)
+		if err := beta.Solve(&gram, &right); err != nil {
+			panic(err)
+		}
+		for j := range m {
+			out.Set(i, j, mat.Dot(x.RowView(i), beta.ColView(j)))
+		}
+	}
+	return out
+}
+
+func naiveSoftmax(x *mat.Dense, temperature float64) *mat.Dense {
+	n, m := x.Dims()
+	out := mat.NewDense(n, m, nil)
+	for i := range n {
+		most, sum := slices.Max(x.RawRowView(i)), 0.0
+		for j := range m {
+			out.Set(i, j, math.Exp((x.At(i, j)-most)/temperature))
+			sum += out.At(i, j)
+		}
+		for j := range m {
+			out.Set(i, j, out.At(i, j)/sum)
+		}
+	}
+	return out
+}
+
+// naiveHeldOut is the I/log m that HeldOutInformation documents.
+func naiveHeldOut(h mat.Matrix, x *mat.Dense, penalty, temperature float64) float64 {
+	unit := mat.DenseCopyOf(h)
+	n, m := unit.Dims()
+	for i := range n {
+		if norm := mat.Norm(unit.RowView(i), 2); norm > 0 {
+			for j := range m {
+				unit.Set(i, j, unit.At(i, j)/norm)
+			}
+		}
+	}
+	q := naiveSoftmax(unit, temperature)
+	guess := naiveSoftmax(leaveOneOut(x, q, penalty), temperature)
+	var joint mat.Dense
+	joint.Mul(q.T(), guess)
+	joint.Scale(1/float64(n), &joint)
+	sum := 0.0
+	for a := range m {
+		for b := range m {
+			sum += joint.At(a, b) * math.Log(joint.At(a, b)/(mat.Sum(joint.RowView(a))*mat.Sum(joint.ColView(b))))
+		}
+	}
+	return sum / math.Log(float64(m))
+}
+
+// heldOutViews are n random samples in two views; masked, a third of them lack one of the views.
+func heldOutViews(t testing.TB, n int, masked bool) []View {
+	t.Helper()
+	views, _ := blobViews(n, 3, 1, 41, 6, 5)
+	if !masked {
+		return views
+	}
+	views, err := Mask(views, absent(n, 2, 0.3, 42))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return views
+}
+
+func mustHeldOut(t testing.TB, views []View, c HeldOutConfig) *HeldOut {
+	t.Helper()
+	held, err := NewHeldOut(context.Background(), views, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return held
+}
+
+// The prediction is that of n regressions, each without its sample, and its transpose is its adjoint.
+func TestHeldOutLeavesOneOut(t *testing.T) {
+	const n, m = 37, 4
+	for name, masked := range map[string]bool{"complete": false, "masked": true} {
+		views := heldOutViews(t, n, masked)
+		held := mustHeldOut(t, views, HeldOutConfig{Float: Float64, Penalty: 0.02}).double
+		s := newSoftAssignment[float64](1, n, m, 0.1)
+		rng := rand.New(rand.NewPCG(5, 5))
+		q, d := make([]float64, n*s.ld), make([]float64, n*s.ld)
+		dense, weights := mat.NewDense(n, m, nil), mat.NewDense(n, m, nil)
+		for i := range n {
+			for j := range m {
+				q[i*s.ld+j], d[i*s.ld+j] = rng.NormFloat64(), rng.NormFloat64()
+				dense.Set(i, j, q[i*s.ld+j])
+				weights.Set(i, j, d[i*s.ld+j])
+			}
+		}
+		got, err := held.predict(s, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := leaveOneOut(unitFeatures(t, views), dense, 0.02)
+		along := 0.0
+		for i := range n {
+			for j := range m {
+				if e := math.Abs(got[i*s.ld+j] - want.At(i, j)); e > 1e-10 {
+					t.Fatalf("%s: sample %d, value %d: %v, want %v", name, i, j, got[i*s.ld+j], want.At(i, j))
+				}
+				along += want.At(i, j) * weights.At(i, j)
+			}
+		}
+		back := make([]float64, n*s.ld)
+		if err := held.predictT(s, back, d); err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			for j := range m {
+				along -= back[i*s.ld+j] * dense.At(i, j)
+			}
+		}
+		if math.Abs(along) > 1e-10 {
+			t.Errorf("%s: the transpose is not the adjoint, by %.1e", name, along)
+		}
+	}
+}
+
+func heldOutCase(n, m int, held *HeldOut, temperature float64) graphFunction {
+	f := informationCase(n, m, nil, temperature)
+	f.name = "held-out information"
+	f.build = func(in []*Node) (*Node, error) { return HeldOutInformation(in[0], held, temperature) }
+	return f
+}
+
+func TestHeldOutInformation(t *testing.T) {
+	for _, masked := range []bool{false, true} {
+		for _, c := range []struct {
+			n, m        int
+			temperature float64
+		}{{12, 2, 0.1}, {30, 3, 0}, {30, 3, 0.4}, {70, 5, 0.3}, {40, 17, 0.2}} {
+			views := heldOutViews(t, c.n, masked)
+			f := heldOutCase(c.n, c.m, mustHeldOut(t, views, HeldOutConfig{Float: Float64}), c.temperature)
+			want := checkFinely(t, f)
+			value, x, _ := f.evaluate(t, tensor.Float64)
+			temperature := c.temperature
+			if temperature == 0 {
+				temperature = 0.1
+			}
+			naive := -naiveHeldOut(mat.NewDense(c.n, c.m, x), unitFeatures(t, views), heldOutPenalty, temperature)
+			if got := value(x); math.Abs(got-naive) > 1e-10 {
+				t.Errorf("n %d m %d: %v, want %v", c.n, c.m, got, naive)
+			} else if got > 0 || got < -1 {
+				t.Errorf("n %d m %d: %v is not from −1 to 0", c.n, c.m, got)
+			}
+			single, _, gradient := heldOutCase(c.n, c.m, mustHeldOut(t, views, HeldOutConfig{}), c.temperature).evaluate(t, tensor.Float32)
+			if a, b := single(x), value(x); math.Abs(a-b) > 1e-4 {
+				t.Errorf("n %d m %d: %v in float32, %v in float64", c.n, c.m, a, b)
+			}
+			if e := worst(gradient, want); e > 1e-3 {
+				t.Errorf("n %d m %d: the gradient in float32 differs by %.1e", c.n, c.m, e)
+			}
+		}
+	}
+}
+
+// Clusters that are a simple function of the features tell more than the same clusters of other samples.
+func TestHeldOutInformationOfClasses(t *testing.T) {
+	const n, m = 90, 3
+	views, classes := blobViews(n, m, 0.5, 43, 8, 5)
+	f := heldOutCase(n, m, mustHeldOut(t, views, HeldOutConfig{Float: Float64}), 0.1)
+	value, _, _ := f.evaluate(t, tensor.Float64)
+	of := func(labels []int) float64 {
+		h := make([]float64, n*m)
+		for i, l := range labels {
+			h[i*m+l] = 1
+		}
+		return value(h)
+	}
+	shuffled := slices.Clone(classes)
+	rng := rand.New(rand.NewPCG(6, 6))
+	rng.Shuffle(n, func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	if a, b := of(classes), of(shuffled); a > -0.9 || b < -0.3 {
+		t.Errorf("%v for the classes, %v for the same in another order", a, b)
+	}
+}
+
+// Gorgonia must not take the terms of two regressions or two temperatures for one.
+func TestHeldOutInformationsOfTwo(t *testing.T) {
+	const n, m = 30, 3
+	views := heldOutViews(t, n, false)
+	a := mustHeldOut(t, views, HeldOutConfig{Float: Float64})
+	b := mustHeldOut(t, views[:1], HeldOutConfig{Float: Float64, Preprocess: ZScore})
+	terms := func(in *Node) []*Node {
+		return []*Node{must(HeldOutInformation(in, a, 0.3)), must(HeldOutInformation(in, b, 0.3)), must(HeldOutInformation(in, a, 0.5))}
+	}
+	sum := heldOutCase(n, m, nil, 0)
+	sum.build = func(in []*Node) (*Node, error) {
+		x := terms(in[0])
+		return gorgonia.Add(must(gorgonia.Add(x[0], x[1])), x[2])
+	}
+	value, x, _ := sum.evaluate(t, tensor.Float64)
+	want := 0.0
+	for k := range 3 {
+		one := heldOutCase(n, m, nil, 0)
+		one.build = func(in []*Node) (*Node, error) { return terms(in[0])[k], nil }
+		single, _, _ := one.evaluate(t, tensor.Float64)
+		want += single(x)
+	}
+	if got := value(x); math.Abs(got-want) > 1e-12 {
+		t.Errorf("%v, want %v", got, want)
+	}
+	checkFinely(t, sum)
+}
+
+func TestHeldOutInformationDoesNotDependOnWorkers(t *testing.T) {
+	const n, m = 3000, 7
+	views, _ := blobViews(n, m, 2, 44, 20, 9)
+	h := make([]float32, n*m)
+	for i := range h {
+		h[i] = float32(math.Sin(float64(i * i)))
+	}
+	var information []float64
+	var gradients [][]float32
+	for _, workers := range []int{1, 5} {
+		held := mustHeldOut(t, views, HeldOutConfig{Workers: workers, Directions: 12}).single
+		s := heldOutTerm[float32]{softAssignment: newSoftAssignment[float32](workers, n, m, 0.1), held: held}
+		table, err := s.table(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := s.gradient(h, table, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		information, gradients = append(information, table.information), append(gradients, g)
+	}
+	if information[0] != information[1] || !slices.Equal(gradients[0], gradients[1]) {
+		t.Errorf("%v with one worker, %v with five, or their gradients differ", information[0], information[1])
+	}
+}
+
+// The term of the loss is what HeldOutInformation makes of H and the views.
+func TestHeldOutLossIsAnExtraLoss(t *testing.T) {
+	views, classes := blobViews(70, 3, 1, 45, 8, 5)
+	for _, exact := range []int{0, None} {
+		config := Config{Clusters: 3, Epochs: 25, Float: Float64, ExactNeighbors: exact, NeighborWeight: None, HeldOutWeight: 2, Temperature: 0.4, StartLabels: classes}
+		held := mustHeldOut(t, views, HeldOutConfig{Float: Float64})
+		without := config
+		without.HeldOutWeight = None
+		none := mustFit(t, views, without)
+		without.ExtraLoss = func(net Network) (*Node, error) {
+			return gorgonia.Mul(constantOf(net, 2), must(HeldOutInformation(must(net.H(2)), held, 0.4)))
+		}
+		with := mustFit(t, views, config)
+		closeFits(t, with, mustFit(t, views, without), 1e-9)
+		if math.Abs(last(none.Loss)-last(with.Loss)) < 0.1 {
+			t.Errorf("the term is nothing: loss %v with it, %v without", last(with.Loss), last(none.Loss))
+		}
+	}
+}
+
+func TestHeldOutRefuses(t *testing.T) {
+	ctx := context.Background()
+	views := heldOutViews(t, 12, false)
+	bad := func(at int) []View {
+		x := make([]float64, 12*3)
+		for i := range x {
+			x[i] = float64(i * i % 7)
+		}
+		x[at] = math.NaN()
+		return []View{views[0], Float64View(12, 3, x)}
+	}
+	for name, test := range map[string]struct {
+		views  []View
+		config HeldOutConfig
+		want   string
+	}{
+		"no views": {nil, HeldOutConfig{}, "view"}, "NaN": {bad(7), HeldOutConfig{}, "view 1"},
+		"constant":   {[]View{Float64View(4, 2, make([]float64, 8))}, HeldOutConfig{}, "view 0"},
+		"directions": {views, HeldOutConfig{Directions: -1}, "Directions is -1"}, "penalty": {views, HeldOutConfig{Penalty: -1}, "Penalty is -1"},
+		"infinite": {views, HeldOutConfig{Penalty: math.Inf(1)}, "Penalty is +Inf"}, "preprocess": {views, HeldOutConfig{Preprocess: 99}, "Preprocess is 99"},
+		"float": {views, HeldOutConfig{Float: 9}, "Float is 9"}, "workers": {views, HeldOutConfig{Workers: -1}, "Workers is -1"},
+	} {
+		if held, err := NewHeldOut(ctx, test.views, test.config); err == nil || held != nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := NewHeldOut(cancelled, views, HeldOutConfig{}); err == nil {
+		t.Error("a cancelled context: no error")
+	}
+	g := gorgonia.NewGraph()
+	held := mustHeldOut(t, views, HeldOutConfig{Float: Float64})
+	h := inputNode(g, tensor.Float64, "H", tensor.Shape{12, 3})
+	for name, c := range map[string]struct {
+		h           *Node
+		held        *HeldOut
+		temperature float64
+	}{
+		"no H": {nil, held, 0.1}, "no regression": {h, nil, 0.1}, "negative": {h, held, -0.1}, "NaN": {h, held, math.NaN()},
+		"one column": {inputNode(g, tensor.Float64, "one", tensor.Shape{12, 1}), held, 0.1},
+		"samples":    {inputNode(g, tensor.Float64, "more", tensor.Shape{13, 3}), held, 0.1},
+		"arithmetic": {inputNode(g, tensor.Float32, "single", tensor.Shape{12, 3}), held, 0.1},
+	} {
+		if _, err := HeldOutInformation(c.h, c.held, c.temperature); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
