@@ -76,8 +76,8 @@ type Config struct {
 	// Neighbors joins every sample to those that are most like it, in all views together and in each alone: k mutual
 	// nearest neighbours or, for many samples, a few of some landmarks. Views are smoothed along that graph before the
 	// network sees them, and the loss has a term for neighbours that share a cluster and one for clusters that can be told
-	// from the features. 0: preset (Default 10, Paper None);
-	// None: the network sees the views as Preprocess leaves them, and the fields below have no effect and must be zero.
+	// from the features. 0: preset (Default 10, Paper None); None: the network sees the views as Preprocess leaves them, and
+	// the fields below have no effect and must be zero.
 	Neighbors      int
 	Directions     int     // singular directions that are kept of each view; 0: 200; None: all
 	FilterSteps    int     // steps of smoothing; 0: 6, or log₂(n/10) where that is more; None: no smoothing

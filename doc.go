@@ -42,9 +42,10 @@
 // By itself, a better reconstruction is not a better clustering. The default preset tells the network which samples are
 // neighbours (package neighbor): every view enters in two standardisations, in its 200 leading directions, smoothed along a
 // graph A of mutual nearest neighbours or, for many samples, of landmarks; and the loss, with the reconstruction relative to
-// the data, has the term −3·I(QᵀAQ)/log m with Q = softmax(h/(0.1‖h‖)) by rows: the mutual information of the clusters of two
-// neighbours (NeighborInformation). New samples are joined to the stored neighbours or landmarks and smoothed alike. Each
-// part is a field of Config; QUALITY.md has what each is worth.
+// the data, has two terms −3·I/log m with Q = softmax(h/(0.1‖h‖)) by rows: the mutual information of the clusters of two
+// neighbours (NeighborInformation), and that of the clusters and of what the other samples predict for each from its
+// features, before smoothing (HeldOutInformation). New samples are joined to the stored neighbours or landmarks and smoothed
+// alike. Each part is a field of Config; QUALITY.md has what each is worth.
 //
 // # Two levels
 //

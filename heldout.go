@@ -26,17 +26,23 @@ type HeldOut struct {
 // HeldOutConfig says how samples are predicted. The zero value of a field means what its comment says.
 type HeldOutConfig struct {
 	Preprocess Preprocess // what is done to the views first; their rows have norm 1 then; default Both
-	Directions int        // singular directions of all views together that are regressed on; 0: 200; at most n and Σ d_v are taken
+	Directions int        // singular directions of all views together that are regressed on; 0: 200, or 64 above 10,000 samples; at most n and Σ d_v are taken
 	Penalty    float64    // λ, relative to the sum of squares of all rows; 0: 0.001
 	Seed       uint64     // of the search for the directions
 	Float      Float      // arithmetic, that of H where it is used; default Float32
 	Workers    int        // goroutines; 0: GOMAXPROCS
 }
 
-const (
-	heldOutDirections = 200
-	heldOutPenalty    = 1e-3
-)
+const heldOutPenalty = 1e-3
+
+// heldOutDirections is the number of directions for n samples: their rows are kept, and where samples are many, fewer
+// directions tell them apart as well.
+func heldOutDirections(n int) int {
+	if n > 10_000 {
+		return 64
+	}
+	return 200
+}
 
 // NewHeldOut measures the views. It takes memory for n rows of the directions, and time linear in n. An absent view is a
 // row of zeros.
@@ -102,13 +108,13 @@ type heldOut[T kernel.Float] struct {
 }
 
 func newHeldOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c HeldOutConfig) (*heldOut[T], error) {
-	if c.Directions == 0 {
-		c.Directions = heldOutDirections
-	}
 	if c.Penalty == 0 {
 		c.Penalty = heldOutPenalty
 	}
 	n, _ := x[0].Dims()
+	if c.Directions == 0 {
+		c.Directions = heldOutDirections(n)
+	}
 	width, square := 0, 0.0
 	for _, m := range x {
 		_, d := m.Dims()

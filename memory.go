@@ -140,7 +140,7 @@ func (c *Config) heldOutBytes(n int, columns []int, size int64) int64 {
 	for _, k := range columns {
 		width += k
 	}
-	return int64(n) * int64(kernel.Pad(min(heldOutDirections, n, width))+4*kernel.Pad(c.Anchors)) * size
+	return int64(n) * int64(kernel.Pad(min(heldOutDirections(n), n, width))+4*kernel.Pad(c.Anchors)) * size
 }
 
 // stateBytes is the memory of the samples' state.

@@ -44,7 +44,8 @@ type Preset int
 
 const (
 	// Default is what clusters best on average over many kinds of data, by one setting: views in two standardisations,
-	// smoothed along a graph of neighbours, and a term for neighbours in the loss (see Config.Neighbors); θ, ρ ≥ 0.
+	// smoothed along a graph of neighbours, and two terms in the loss, for neighbours and for what can be told from the
+	// features (see Config.Neighbors); θ, ρ ≥ 0.
 	Default Preset = iota
 	// Paper is the network as the paper's equations have it, without neighbours; θ and ρ are free. Preprocessing and start,
 	// which the paper does not name, are PerSample and JointKMeans.
@@ -126,7 +127,7 @@ type ReadOut int
 const (
 	PresetReadOut ReadOut = iota // what the preset says
 	PlainRows                    // the rows of H, as in the paper
-	// UnitRows are those rows at norm 1. The term of Config.NeighborWeight sees no more of H than that; the norms, which
+	// UnitRows are those rows at norm 1. The terms of Config.Neighbors see no more of H than that; the norms, which
 	// nothing holds together, differ much where neighbours are few.
 	UnitRows
 )

@@ -164,7 +164,7 @@ func (s *study) protocolText() string {
 // What the captions say of the presets.
 const (
 	bothPresets = "Our networks are used as their presets have them, at the last epoch. The default preset sees every view in two standardisations, smoothed along a " +
-		"graph of the samples' neighbours, and has a term for neighbours in its loss; the paper preset is the network of the paper, on views standardised per sample and " +
+		"graph of the samples' neighbours, and has terms for neighbours and for held-out prediction in its loss; the paper preset is the network of the paper, on views standardised per sample and " +
 		"started by a joint k-means."
 	paperPreset = "All networks here have the paper preset: the network of the paper, without neighbours, on views standardised per sample and started by a joint k-means, at the last epoch."
 )
