@@ -60,7 +60,7 @@ func TestChooseByHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Clusters = 5
+	config.Clusters, config.HeldOutWeight = 5, None
 	a := mustFit(t, views, config)
 	config.Seed = 10
 	b := mustFit(t, views, config)

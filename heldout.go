@@ -153,33 +153,31 @@ func newHeldOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c HeldO
 	return r, err
 }
 
-// smooth returns S·Q for Q with the stride of s.
-func (r *heldOut[T]) smooth(s softAssignment[T], q []T) ([]T, error) {
-	coefficients, err := s.products(q, s.ld, s.m, r.y, r.ld, r.rank)
+// coefficients returns (YᵀY + λ‖X‖²I)⁻¹ YᵀQ (rank×m) for Q with the stride of s.
+func (r *heldOut[T]) coefficients(s softAssignment[T], q []T) (*kernel.Panel[T], error) {
+	c, err := s.products(q, s.ld, s.m, r.y, r.ld, r.rank)
 	if err != nil {
 		return nil, err
 	}
 	for a := range s.m {
 		for j, w := range r.weight {
-			coefficients[a*r.rank+j] *= w
+			c[a*r.rank+j] *= w
 		}
 	}
-	var panel kernel.Panel[T]
-	kernel.PackT(&panel, r.rank, s.m, coefficients, r.rank)
-	out := make([]T, s.n*s.ld)
-	return out, eachSpan(s.workers, s.n, func(lo, hi int) error {
-		kernel.Mul(hi-lo, r.y[lo*r.ld:], r.ld, &panel, out[lo*s.ld:], s.ld, false)
-		return nil
-	})
+	panel := new(kernel.Panel[T])
+	kernel.PackT(panel, r.rank, s.m, c, r.rank)
+	return panel, nil
 }
 
 // predict returns K·Q.
 func (r *heldOut[T]) predict(s softAssignment[T], q []T) ([]T, error) {
-	out, err := r.smooth(s, q)
+	panel, err := r.coefficients(s, q)
 	if err != nil {
 		return nil, err
 	}
+	out := make([]T, s.n*s.ld)
 	return out, eachSpan(s.workers, s.n, func(lo, hi int) error {
+		kernel.Mul(hi-lo, r.y[lo*r.ld:], r.ld, panel, out[lo*s.ld:], s.ld, false)
 		for i := lo; i < hi; i++ {
 			h := r.leverage[i]
 			for j := i * s.ld; j < i*s.ld+s.m; j++ {
@@ -203,14 +201,15 @@ func (r *heldOut[T]) predictT(s softAssignment[T], dst, d []T) error {
 	if err != nil {
 		return err
 	}
-	sd, err := r.smooth(s, d)
+	panel, err := r.coefficients(s, d)
 	if err != nil {
 		return err
 	}
 	return eachSpan(s.workers, s.n, func(lo, hi int) error {
+		kernel.Mul(hi-lo, r.y[lo*r.ld:], r.ld, panel, dst[lo*s.ld:], s.ld, true)
 		for i := lo; i < hi; i++ {
 			for j := i * s.ld; j < i*s.ld+s.m; j++ {
-				dst[j] += sd[j] - r.leverage[i]*d[j]
+				dst[j] -= r.leverage[i] * d[j]
 			}
 		}
 		return nil

@@ -174,7 +174,7 @@ func (t *heldOutTable[T]) measure(joint []float64, m int) {
 	}
 }
 
-// gradient returns factor·∂I/∂H, n×m.
+// gradient returns factor·∂I/∂H, n×m. The cotangents of the predictions take the place of the guesses.
 func (s heldOutTerm[T]) gradient(h []T, t *heldOutTable[T], factor float64) ([]T, error) {
 	byJoint := make([]float64, len(t.ratio))
 	for j, w := range t.ratio {
@@ -183,16 +183,19 @@ func (s heldOutTerm[T]) gradient(h []T, t *heldOutTable[T], factor float64) ([]T
 	var forQ, forGuess kernel.Panel[T]
 	kernel.PackT(&forQ, s.m, s.m, byJoint, s.m)
 	kernel.Pack(&forGuess, s.m, s.m, byJoint, s.m)
-	dq, dl := make([]T, s.n*s.ld), make([]T, s.n*s.ld)
+	dq := make([]T, s.n*s.ld)
 	err := eachSpan(s.workers, s.n, func(lo, hi int) error {
 		kernel.Mul(hi-lo, t.guess[lo*s.ld:], s.ld, &forQ, dq[lo*s.ld:], s.ld, false)
-		kernel.Mul(hi-lo, t.q[lo*s.ld:], s.ld, &forGuess, dl[lo*s.ld:], s.ld, false)
-		dz := make([]float64, s.m)
-		for i := lo; i < hi; i++ {
-			row := dl[i*s.ld : i*s.ld+s.m]
-			softmaxBackward(t.guess[i*s.ld:], row, s.temperature, dz)
-			for j, x := range dz {
-				row[j] = T(x)
+		dg, dz := make([]T, block*s.ld), make([]float64, s.m)
+		for ; lo < hi; lo += block {
+			end := min(lo+block, hi)
+			kernel.Mul(end-lo, t.q[lo*s.ld:], s.ld, &forGuess, dg, s.ld, false)
+			for i := lo; i < end; i++ {
+				guess := t.guess[i*s.ld : i*s.ld+s.m]
+				softmaxBackward(guess, dg[(i-lo)*s.ld:], s.temperature, dz)
+				for j, x := range dz {
+					guess[j] = T(x)
+				}
 			}
 		}
 		return nil
@@ -200,7 +203,7 @@ func (s heldOutTerm[T]) gradient(h []T, t *heldOutTable[T], factor float64) ([]T
 	if err != nil {
 		return nil, err
 	}
-	if err := s.held.predictT(s.softAssignment, dq, dl); err != nil {
+	if err := s.held.predictT(s.softAssignment, dq, t.guess); err != nil {
 		return nil, err
 	}
 	dh := make([]T, s.n*s.m)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -90,10 +91,11 @@ func EstimateMemory(samples int, dims []int, config Config) (Memory, error) {
 
 // inputBytes returns the columns of the inputs that views become with neighbours, their memory, and that of the smoothing.
 func (c *Config) inputBytes(n int, dims []int, size int64) (columns []int, views, strips int64) {
-	for _, d := range dims {
-		own := 0 // columns of the view's own memory that are free
+	var free []int // columns of the views' own memory
+	for _, v := range widestFirst(dims) {
+		d := dims[v]
 		if c.Overwrite {
-			own = d
+			free = append(free, d)
 			views += int64(n) * int64(d) * size
 		}
 		for range c.Preprocess.standardisations() {
@@ -102,8 +104,9 @@ func (c *Config) inputBytes(n int, dims []int, size int64) (columns []int, views
 				k = min(c.Directions, n)
 			}
 			columns = append(columns, k)
-			if stride := neighbor.Stride(k); stride <= own {
-				own -= stride
+			stride := neighbor.Stride(k)
+			if at := slices.IndexFunc(free, func(f int) bool { return stride <= f }); at >= 0 {
+				free[at] -= stride
 			} else {
 				views += int64(n) * int64(stride) * size
 			}

@@ -53,8 +53,16 @@ func newSmoothing[T kernel.Float](ctx context.Context, views []View, c *Config) 
 		}
 	}
 	blocks := make([]neighbor.Block[T], len(s.inputs))
+	dims := make([]int, len(views))
 	for v, x := range views {
-		if err := s.fill(ctx, blocks, v, x, c); err != nil {
+		dims[v] = x.cols
+	}
+	var free []spare[T]
+	for _, v := range widestFirst(dims) {
+		if inPlace[T](views[v], c.Overwrite) {
+			free = append(free, spare[T]{ownMemory[T](views[v]), dims[v], 0})
+		}
+		if err := s.fill(ctx, blocks, v, views[v], free, c); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -141,13 +149,26 @@ func (s *smoothing[T]) findDirections(ctx context.Context, k int, x View, c *Con
 	return err
 }
 
-// fill makes the blocks of the inputs that come from view v.
-func (s *smoothing[T]) fill(ctx context.Context, blocks []neighbor.Block[T], v int, x View, c *Config) error {
-	var free []T // of the view's own memory, what is not taken yet: of each row the same part
-	if inPlace[T](x, c.Overwrite) {
-		free = ownMemory[T](x)
+// widestFirst returns the numbers of views by their width, in which order inputs take the place of views: what a wide one
+// leaves has room for those of narrow ones.
+func widestFirst(dims []int) []int {
+	order := make([]int, len(dims))
+	for v := range order {
+		order[v] = v
 	}
-	taken := 0
+	slices.SortStableFunc(order, func(a, b int) int { return dims[b] - dims[a] })
+	return order
+}
+
+// spare is the memory of a view that is being replaced by inputs: of each row, the columns from taken on.
+type spare[T kernel.Float] struct {
+	x           []T
+	cols, taken int
+}
+
+// fill makes the blocks of the inputs that come from view v, in free memory where they fit: that of views which were filled
+// before, and of v.
+func (s *smoothing[T]) fill(ctx context.Context, blocks []neighbor.Block[T], v int, x View, free []spare[T], c *Config) error {
 	var mine []int
 	units := make([]rows.Matrix[T], len(blocks))
 	for k := range s.inputs {
@@ -161,9 +182,10 @@ func (s *smoothing[T]) fill(ctx context.Context, blocks []neighbor.Block[T], v i
 			return err
 		}
 		width := neighbor.Stride(in.Columns)
-		if free != nil && taken+width <= x.cols {
-			blocks[k] = neighbor.Block[T]{X: free[taken:], Ld: x.cols, Cols: in.Columns, Present: x.present}
-			taken += width
+		if at := slices.IndexFunc(free, func(f spare[T]) bool { return f.taken+width <= f.cols }); at >= 0 {
+			f := &free[at]
+			blocks[k] = neighbor.Block[T]{X: f.x[f.taken:], Ld: f.cols, Cols: in.Columns, Present: x.present}
+			f.taken += width
 			continue
 		}
 		blocks[k] = neighbor.Block[T]{X: make([]T, x.rows*width), Ld: width, Cols: in.Columns, Present: x.present}

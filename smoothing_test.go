@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/neighbor"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 )
@@ -238,6 +240,56 @@ func TestCancelInPreparation(t *testing.T) {
 			}
 		}
 	}
+}
+
+// With Overwrite, the inputs of narrow views lie in what those of wide ones leave, which changes nothing of the result.
+func TestOverwriteAcrossViews(t *testing.T) {
+	const n = 60
+	dims := []int{40, 150, 33}
+	x, _ := blobs(n, 3, 0.8, 99, dims...)
+	fresh := func() (views []View) {
+		for v, d := range dims {
+			views = append(views, Float64View(n, d, slices.Clone(x[v])))
+		}
+		return views
+	}
+	masked, err := Mask(fresh(), absent(n, len(dims), 0.2, 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, exact := range []int{0, None} {
+		config := Config{Clusters: 3, Epochs: 3, Float: Float64, ExactNeighbors: exact, Directions: 30}
+		views := fresh()
+		want := mustFit(t, views, config)
+		config.Overwrite = true
+		_, inputs, err := newSmoothing[float64](context.Background(), fresh(), completed(config, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, in := range inputs {
+			if in.(*rows.Dense[float64]).Bytes() == int64(8*n*neighbor.Stride(30)) {
+				t.Errorf("input %d has memory of its own", k)
+			}
+		}
+		sameResult(t, want, mustFit(t, views, config))
+		views, err = Mask(fresh(), presentIn(masked))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := mustFit(t, views, config)
+		config.Overwrite = false
+		sameResult(t, mustFit(t, masked, config), got)
+	}
+}
+
+func presentIn(views []View) [][]bool {
+	out := make([][]bool, views[0].rows)
+	for i := range out {
+		for _, v := range views {
+			out[i] = append(out[i], v.Has(i))
+		}
+	}
+	return out
 }
 
 // Overwrite lets inputs take the place of the views where they fit, and changes neither the result nor views in other holders.
