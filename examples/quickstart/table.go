@@ -22,7 +22,8 @@ func compare(w io.Writer, digits []int, table []outcome) error {
 ACC is the share of images in the cluster of their digit (best one-to-one matching), NMI and ARI compare the two partitions;
 100 % is perfect. No method has seen a digit's name. What a network adds is the difference to where it starts. The default
 preset smooths the views along a graph of each image's neighbours before the first step, and its loss asks neighbours to
-share a cluster and clusters to be told from the images; the paper preset is the network as published. This is one data set and one seed: examples/quality has many.
+share a cluster and clusters to be told from the images; the paper preset is the network as published. This is one data
+set and one seed: examples/quality has many.
 `)
 	return err
 }
