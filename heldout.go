@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
 )
@@ -115,12 +116,18 @@ func newHeldOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c HeldO
 	if c.Directions == 0 {
 		c.Directions = heldOutDirections(n)
 	}
-	width, square := 0, 0.0
+	width, square, norms := 0, 0.0, make([]float64, n)
 	for _, m := range x {
 		_, d := m.Dims()
 		width += d
-		norms := make([]float64, n)
-		m.SquaredNorms(0, n, norms)
+		err := parallel.For(ctx, c.Workers, (n+preprocessChunk-1)/preprocessChunk, func(_, q int) error {
+			lo, hi := q*preprocessChunk, min((q+1)*preprocessChunk, n)
+			m.SquaredNorms(lo, hi, norms[lo:hi])
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
 		square += kernel.Sum(norms)
 	}
 	if square == 0 {

@@ -3,7 +3,6 @@ package largemvc
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
@@ -41,84 +40,29 @@ func HeldOutInformation(h *gorgonia.Node, held *HeldOut, temperature float64) (*
 }
 
 func heldOutInformation[T kernel.Float](workers int, h *gorgonia.Node, held *heldOut[T], temperature float64) (*gorgonia.Node, error) {
-	n, m := h.Shape()[0], h.Shape()[1]
-	switch {
-	case held == nil:
+	if held == nil {
 		return nil, fmt.Errorf("largemvc: H is %v, the HeldOut is not", h.Dtype())
-	case held.n != n:
-		return nil, fmt.Errorf("largemvc: H has %d rows, the HeldOut has %d samples", n, held.n)
-	case m < 2:
-		return nil, fmt.Errorf("largemvc: held-out information of %d clusters, want at least 2", m)
-	case !(temperature >= 0) || math.IsInf(temperature, 1):
-		return nil, fmt.Errorf("largemvc: the temperature is %g", temperature)
 	}
-	if temperature == 0 {
-		temperature = defaultTemperature
+	if err := checkTerm("held-out information", "HeldOut", h, held.n, temperature); err != nil {
+		return nil, err
 	}
-	s := heldOutTerm[T]{newSoftAssignment[T](workers, n, m, temperature), held, new(latest[T, heldOutTable[T]])}
-	op := &operation{
-		label: label("held-out information of %p at %g", held, temperature),
-		diff:  all(1),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := elements[T](in[0])
-			if err != nil {
-				return nil, err
-			}
-			t, err := s.table(x)
-			if err != nil {
-				return nil, err
-			}
-			s.latest.put(x, t)
-			return scalar[T](-t.information / math.Log(float64(m))), nil
-		},
-		grad: func(_ int, in gorgonia.Nodes, _, g *gorgonia.Node) (*gorgonia.Node, error) {
-			return heldOutInformationGrad(s, in[0], g)
-		},
-	}
-	return apply(op, dtypeFor[T](), nil, h)
-}
-
-// heldOutInformationGrad is the derivative of heldOutInformation by H, times the scalar cotangent g.
-//
-// With W_ab = log(J_ab / (p_a r_b)), p and r the margins of J, ∂I/∂J_ab = W_ab − 1; the −1 changes all entries of a row of
-// the cotangents of Q and G alike, which their softmax takes to 0. So
-//
-//	dG = Q W/n,    dL = softmax'(dG)/temperature for L = K Q,    dQ = G Wᵀ/n + Kᵀ dL,
-//
-// and from Q to H as in neighborInformationGrad.
-func heldOutInformationGrad[T kernel.Float](s heldOutTerm[T], h, g *gorgonia.Node) (*gorgonia.Node, error) {
-	op := &operation{
-		label: label("derivative of held-out information of %p at %g", s.held, s.temperature),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
-			t := s.latest.take(x[0])
-			if t == nil {
-				if t, err = s.table(x[0]); err != nil {
-					return nil, err
-				}
-			}
-			dh, err := s.gradient(x[0], t, -float64(x[1][0])/math.Log(float64(s.m)))
-			return dense(dh, s.n, s.m), err
-		},
-	}
-	return apply(op, dtypeFor[T](), tensor.Shape{s.n, s.m}, h, g)
+	s := heldOutTerm[T]{newSoftAssignment[T](workers, held.n, h.Shape()[1], temperature), held}
+	return informationTerm[T, heldOutTable[T]]{
+		softAssignment: s.softAssignment, name: fmt.Sprintf("held-out information of %p", held),
+		table: s.table, information: func(t *heldOutTable[T]) float64 { return t.information }, gradient: s.gradient,
+	}.node(h)
 }
 
 // heldOutTerm is the arithmetic of HeldOutInformation.
 type heldOutTerm[T kernel.Float] struct {
 	softAssignment[T]
-	held   *heldOut[T]
-	latest *latest[T, heldOutTable[T]]
+	held *heldOut[T]
 }
 
 // heldOutTable is what it makes of an H.
 type heldOutTable[T kernel.Float] struct {
-	q, guess    []T       // Q and G, n rows with the stride ld
-	ratio       []float64 // W, m×m
-	information float64
+	q, guess   []T // Q and G, n rows with the stride ld
+	jointTable     // of J; ratio is W
 }
 
 func (s heldOutTerm[T]) table(h []T) (*heldOutTable[T], error) {
@@ -148,33 +92,22 @@ func (s heldOutTerm[T]) table(h []T) (*heldOutTable[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	t.measure(joint, s.m)
+	total := kernel.Sum(joint) // n but for rounding
+	for j := range joint {
+		joint[j] /= total
+	}
+	t.jointTable = newJointTable(joint, s.m)
 	return t, nil
 }
 
-// measure sets the ratios and the information of a joint table.
-func (t *heldOutTable[T]) measure(joint []float64, m int) {
-	total := kernel.Sum(joint) // n but for rounding
-	p, r := make([]float64, m), make([]float64, m)
-	for a := range m {
-		for b := range m {
-			joint[a*m+b] /= total
-			p[a] += joint[a*m+b]
-			r[b] += joint[a*m+b]
-		}
-	}
-	t.ratio = make([]float64, m*m)
-	for a := range m {
-		for b := range m {
-			x := joint[a*m+b]
-			w := math.Log(max(x, informationFloor)) - math.Log(max(p[a], informationFloor)) - math.Log(max(r[b], informationFloor))
-			t.ratio[a*m+b] = w
-			t.information += x * w
-		}
-	}
-}
-
 // gradient returns factor·∂I/∂H, n×m. The cotangents of the predictions take the place of the guesses.
+//
+// With W_ab = log(J_ab / (p_a r_b)), p and r the margins of J, ∂I/∂J_ab = W_ab − 1; the −1 changes all entries of a row of
+// the cotangents of Q and G alike, which their softmax takes to 0. So
+//
+//	dG = Q W/n,    dL = softmax'(dG)/temperature for L = K Q,    dQ = G Wᵀ/n + Kᵀ dL,
+//
+// and from Q to H as for NeighborInformation.
 func (s heldOutTerm[T]) gradient(h []T, t *heldOutTable[T], factor float64) ([]T, error) {
 	byJoint := make([]float64, len(t.ratio))
 	for j, w := range t.ratio {

@@ -12,9 +12,6 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// defaultTemperature is that of the softmax over the columns of H.
-const defaultTemperature = 0.1
-
 // NeighborInformation returns the scalar −I/log m of a representation H (n×m, float32 or float64) and a neighbour graph A of
 // its n samples, from −1 to 0: low where neighbours share a cluster and clusters are many and even. It is a loss to add, with
 // a weight of about 1 to 10, to the reconstruction:
@@ -43,91 +40,30 @@ func NeighborInformation(h *gorgonia.Node, graph neighbor.Operator, temperature 
 }
 
 func neighborInformation[T kernel.Float](workers int, h *gorgonia.Node, graph neighbor.Operator, temperature float64) (*gorgonia.Node, error) {
-	n, m := h.Shape()[0], h.Shape()[1]
-	switch {
-	case graph == nil:
+	if graph == nil {
 		return nil, errors.New("largemvc: neighbour information without a graph")
-	case graph.Len() != n:
-		return nil, fmt.Errorf("largemvc: H has %d rows, the graph has %d samples", n, graph.Len())
-	case m < 2:
-		return nil, fmt.Errorf("largemvc: neighbour information of %d clusters, want at least 2", m)
-	case !(temperature >= 0) || math.IsInf(temperature, 1):
-		return nil, fmt.Errorf("largemvc: the temperature is %g", temperature)
 	}
-	if temperature == 0 {
-		temperature = defaultTemperature
+	if err := checkTerm("neighbour information", "graph", h, graph.Len(), temperature); err != nil {
+		return nil, err
 	}
-	s := information[T]{newSoftAssignment[T](workers, n, m, temperature), graph, new(latest[T, informationTable[T]])}
-	op := &operation{
-		label: label("neighbour information of %T %p at %g", graph, graph, temperature),
-		diff:  all(1),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := elements[T](in[0])
-			if err != nil {
-				return nil, err
-			}
-			t, err := s.table(x)
-			if err != nil {
-				return nil, err
-			}
-			s.latest.put(x, t)
-			return scalar[T](-t.information / math.Log(float64(m))), nil
-		},
-		grad: func(_ int, in gorgonia.Nodes, _, g *gorgonia.Node) (*gorgonia.Node, error) {
-			return neighborInformationGrad(s, in[0], g)
-		},
-	}
-	return apply(op, dtypeFor[T](), nil, h)
-}
-
-// neighborInformationGrad is the derivative of neighborInformation by H, times the scalar cotangent g.
-//
-// With S = QᵀAQ, t = Σ S, J = S/t and both margins of J equal to p, as J is symmetric, I = Σ J log J − 2 Σ p log p, so
-//
-//	∂I/∂J_ab = log J_ab + 1 − (log p_a + 1) − (log p_b + 1) = L_ab − 1,      L_ab = log(J_ab / (p_a p_b)),
-//
-// and through J = S/t, where Σ J (L − 1) = I − 1,
-//
-//	∂I/∂S_ab = (L_ab − 1 − (I − 1)) / t = (L_ab − I) / t.
-//
-// A and L being symmetric, ∂I/∂Q = A·Q·(∂I/∂S)ᵀ + Aᵀ·Q·∂I/∂S = 2·A·Q·(L − I)/t. For a row with the cotangent d of q, the
-// softmax of z = u/temperature, and u = h/‖h‖:
-//
-//	dz = q ⊙ (d − ⟨d, q⟩),     du = dz/temperature,     dh = (du − ⟨du, u⟩ u) / ‖h‖.
-func neighborInformationGrad[T kernel.Float](s information[T], h, g *gorgonia.Node) (*gorgonia.Node, error) {
-	op := &operation{
-		label: label("derivative of neighbour information of %T %p at %g", s.graph, s.graph, s.temperature),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
-			if err != nil {
-				return nil, err
-			}
-			t := s.latest.take(x[0])
-			if t == nil {
-				if t, err = s.table(x[0]); err != nil {
-					return nil, err
-				}
-			}
-			dh, err := s.gradient(x[0], t, -float64(x[1][0])/math.Log(float64(s.m)))
-			return dense(dh, s.n, s.m), err
-		},
-	}
-	return apply(op, dtypeFor[T](), tensor.Shape{s.n, s.m}, h, g)
+	s := information[T]{newSoftAssignment[T](workers, h.Shape()[0], h.Shape()[1], temperature), graph}
+	return informationTerm[T, informationTable[T]]{
+		softAssignment: s.softAssignment, name: fmt.Sprintf("neighbour information of %T %p", graph, graph),
+		table: s.table, information: func(t *informationTable[T]) float64 { return t.information }, gradient: s.gradient,
+	}.node(h)
 }
 
 // information is the arithmetic of NeighborInformation.
 type information[T kernel.Float] struct {
 	softAssignment[T]
-	graph  neighbor.Operator
-	latest *latest[T, informationTable[T]]
+	graph neighbor.Operator
 }
 
 // informationTable is what it makes of an H.
 type informationTable[T kernel.Float] struct {
-	q, aq       []T // Q and A·Q, n rows with the stride ld
-	total       float64
-	ratio       []float64 // L, m×m
-	information float64
+	q, aq      []T     // Q and A·Q, n rows with the stride ld
+	total      float64 // t
+	jointTable         // of J; ratio is L
 }
 
 // table computes Q, A·Q and what follows from QᵀAQ.
@@ -166,41 +102,37 @@ func (s information[T]) ofLabels(ctx context.Context, labels []int) (float64, er
 	return t.information / math.Log(float64(s.m)), nil
 }
 
-// informationFloor keeps logarithms finite where a softmax has underflowed.
-const informationFloor = 1e-300
-
-// measure sets the total, the ratios and the information of a joint table, which it makes symmetric.
+// measure sets the total and the table of QᵀAQ, which it makes symmetric.
 func (t *informationTable[T]) measure(joint []float64, m int) {
 	for _, x := range joint {
 		t.total += x
 	}
-	t.ratio = make([]float64, m*m)
 	if t.total == 0 {
 		return
 	}
-	margin := make([]float64, m)
 	for a := range m {
 		for b := range a + 1 {
 			x := (joint[a*m+b] + joint[b*m+a]) / (2 * t.total)
 			joint[a*m+b], joint[b*m+a] = x, x
 		}
 	}
-	for a := range m {
-		for _, x := range joint[a*m : (a+1)*m] {
-			margin[a] += x
-		}
-	}
-	for a := range m {
-		for b := range m {
-			x := joint[a*m+b]
-			l := math.Log(max(x, informationFloor)) - math.Log(max(margin[a], informationFloor)) - math.Log(max(margin[b], informationFloor))
-			t.ratio[a*m+b] = l
-			t.information += x * l
-		}
-	}
+	t.jointTable = newJointTable(joint, m)
 }
 
 // gradient returns factor·∂I/∂H, n×m.
+//
+// With S = QᵀAQ, t = Σ S, J = S/t and both margins of J equal to p, as J is symmetric, I = Σ J log J − 2 Σ p log p, so
+//
+//	∂I/∂J_ab = log J_ab + 1 − (log p_a + 1) − (log p_b + 1) = L_ab − 1,      L_ab = log(J_ab / (p_a p_b)),
+//
+// and through J = S/t, where Σ J (L − 1) = I − 1,
+//
+//	∂I/∂S_ab = (L_ab − 1 − (I − 1)) / t = (L_ab − I) / t.
+//
+// A and L being symmetric, ∂I/∂Q = A·Q·(∂I/∂S)ᵀ + Aᵀ·Q·∂I/∂S = 2·A·Q·(L − I)/t. For a row with the cotangent d of q, the
+// softmax of z = u/temperature, and u = h/‖h‖:
+//
+//	dz = q ⊙ (d − ⟨d, q⟩),     du = dz/temperature,     dh = (du − ⟨du, u⟩ u) / ‖h‖.
 func (s information[T]) gradient(h []T, t *informationTable[T], factor float64) ([]T, error) {
 	dh := make([]T, s.n*s.m)
 	if t.total == 0 {

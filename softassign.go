@@ -18,7 +18,14 @@ type softAssignment[T kernel.Float] struct {
 	temperature       float64
 }
 
+// defaultTemperature is that of the softmax over the columns of H.
+const defaultTemperature = 0.1
+
+// newSoftAssignment takes a temperature of 0 for the default.
 func newSoftAssignment[T kernel.Float](workers, n, m int, temperature float64) softAssignment[T] {
+	if temperature == 0 {
+		temperature = defaultTemperature
+	}
 	return softAssignment[T]{workers, n, m, neighbor.Stride(m), temperature}
 }
 
