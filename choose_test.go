@@ -52,15 +52,24 @@ func TestChooseClusters(t *testing.T) {
 	}
 }
 
-// The indices are those of the labels on the preprocessed views, and the stability that of the fits.
+// The indices are those of the labels on the preprocessed views, and the stability that of the fits; these have no term for
+// held-out prediction unless it is asked for.
 func TestChooseByHand(t *testing.T) {
+	for given, used := range map[float64]float64{0: None, 2: 2} {
+		chooseByHand(t, given, used)
+	}
+}
+
+// chooseByHand compares a choice with the given HeldOutWeight with fits that have the one that it stands for.
+func chooseByHand(t *testing.T, given, used float64) {
+	t.Helper()
 	views, _ := blobViews(60, 3, 1, 51, 7, 4)
-	config := Config{Epochs: 3, Seed: 9, Preprocess: ZScore}
+	config := Config{Epochs: 3, Seed: 9, Preprocess: ZScore, HeldOutWeight: given}
 	got, err := ChooseClusters(context.Background(), views, config, ChooseConfig{Clusters: []int{5}, Seeds: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Clusters, config.HeldOutWeight = 5, None
+	config.Clusters, config.HeldOutWeight = 5, used
 	a := mustFit(t, views, config)
 	config.Seed = 10
 	b := mustFit(t, views, config)

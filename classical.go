@@ -169,7 +169,7 @@ func classical[T kernel.Float](ctx context.Context, views []View, k *ClassicalCo
 		return nil, err
 	}
 	out.Objective = append(out.Objective, last)
-	found, err := clusterRows(ctx, rows.NewDense(s.n, s.m, s.ld, s.h), c)
+	found, err := clusterRows(ctx, rows.NewDense(s.n, s.m, s.ld, s.h), nil, c)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/neighbor"
 )
 
 // clusters are the clusters of a representation, in decreasing size.
@@ -26,13 +27,21 @@ const assignRows = 4096
 // maxRenumberings bounds the search for an order that agrees with the labels.
 const maxRenumberings = 100
 
-// clusterRows runs k-means on H and numbers the clusters by size.
-func clusterRows[T kernel.Float](ctx context.Context, h *rows.Dense[T], c *Config) (*clusters[T], error) {
-	src, err := kmeans.NewSource(kmeans.View[T]{Rows: h, Weight: 1})
+// clusterRows runs k-means on H and numbers the clusters by size. graph is that of the samples' neighbours if it has a say in
+// the choice among starts, else nil.
+func clusterRows[T kernel.Float](ctx context.Context, h *rows.Dense[T], graph neighbor.Operator, c *Config) (*clusters[T], error) {
+	view := kmeans.View[T]{Rows: h, Weight: 1}
+	src, err := kmeans.NewSource(view)
 	if err != nil {
 		return nil, err
 	}
-	found, err := kmeans.Run(ctx, src, kmeans.Config{Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Workers})
+	cfg := kmeans.Config{Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Workers}
+	var found *kmeans.Result[T]
+	if graph != nil && c.Clusters > 1 {
+		found, err = mostSharedKMeans(ctx, cfg, graph, view)
+	} else {
+		found, err = kmeans.Run(ctx, src, cfg)
+	}
 	if err != nil {
 		return nil, err
 	}

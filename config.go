@@ -49,7 +49,8 @@ type Config struct {
 	Patience  int     // epochs without progress before the early stop; 0 with a Tolerance: 5
 
 	// KMeansStarts is the number of starts of each k-means, of which that of the lowest inertia is kept; 0: 10. With
-	// NeighborWeight the first anchors come from that of the highest NeighborInformation among three times as many.
+	// NeighborWeight the first anchors, and after training the clusters, come from that of the highest NeighborInformation
+	// among three times as many, where their inertia is within a tenth of the lowest.
 	KMeansStarts int
 	ReadOut      ReadOut // what the last k-means sees of H; default preset (Default: UnitRows, Paper: PlainRows)
 

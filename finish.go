@@ -57,7 +57,7 @@ func (t *training[T]) finish(ctx context.Context) (*Clustering, error) {
 		seen = slices.Clone(h)
 		unitRowsOf(seen, m)
 	}
-	k, err := clusterRows(ctx, rows.NewDense(n, m, ld, seen), c)
+	k, err := clusterRows(ctx, rows.NewDense(n, m, ld, seen), t.readOutGraph(), c)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
-
-	"github.com/largemvc/largemvc/neighbor"
 )
 
 func TestFitLossFalls(t *testing.T) {
@@ -36,45 +34,6 @@ func TestFitLossFalls(t *testing.T) {
 	})
 }
 
-// naiveInformation is the I/log m that NeighborInformation documents, over a graph as a full matrix.
-func naiveInformation(h *Matrix, graph *mat.Dense, temperature float64) float64 {
-	n, m := h.Dims()
-	q := mat.NewDense(n, m, nil)
-	for i := range n {
-		norm, sum := 0.0, 0.0
-		for j := range m {
-			norm += h.At(i, j) * h.At(i, j)
-		}
-		for j := range m {
-			x := 0.0
-			if norm > 0 {
-				x = h.At(i, j) / math.Sqrt(norm)
-			}
-			q.Set(i, j, math.Exp(x/temperature))
-			sum += q.At(i, j)
-		}
-		for j := range m {
-			q.Set(i, j, q.At(i, j)/sum)
-		}
-	}
-	var aq, joint mat.Dense
-	aq.Mul(graph, q)
-	joint.Mul(q.T(), &aq)
-	joint.Scale(1/mat.Sum(&joint), &joint)
-	information := 0.0
-	for a := range m {
-		for b := range m {
-			row, column := 0.0, 0.0
-			for k := range m {
-				row += joint.At(a, k)
-				column += joint.At(k, b)
-			}
-			information += joint.At(a, b) * math.Log(joint.At(a, b)/(row*column))
-		}
-	}
-	return information / math.Log(float64(m))
-}
-
 // graphOf is the neighbour graph of a fit's samples as a full matrix, from the smoothing that a Fit with the same
 // configuration makes.
 func graphOf(t testing.TB, views []View, c Config) *mat.Dense {
@@ -83,16 +42,7 @@ func graphOf(t testing.TB, views []View, c Config) *mat.Dense {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := views[0].rows
-	ld := neighbor.Stride(n)
-	one, a := make([]float64, n*ld), make([]float64, n*ld)
-	for i := range n {
-		one[i*ld+i] = 1
-	}
-	if err := s.index.Operator().Mul64(context.Background(), 1, a, one, ld); err != nil {
-		t.Fatal(err)
-	}
-	return mat.DenseCopyOf(mat.NewDense(n, ld, a).Slice(0, n, 0, n))
+	return fullGraph(t, s.index.Operator())
 }
 
 // The loss on record is the reconstruction, less the weight times the information, plus the extra loss.

@@ -67,47 +67,6 @@ func leaveOneOut(x, q *mat.Dense, penalty float64) *mat.Dense {
 	return out
 }
 
-func naiveSoftmax(x *mat.Dense, temperature float64) *mat.Dense {
-	n, m := x.Dims()
-	out := mat.NewDense(n, m, nil)
-	for i := range n {
-		most, sum := slices.Max(x.RawRowView(i)), 0.0
-		for j := range m {
-			out.Set(i, j, math.Exp((x.At(i, j)-most)/temperature))
-			sum += out.At(i, j)
-		}
-		for j := range m {
-			out.Set(i, j, out.At(i, j)/sum)
-		}
-	}
-	return out
-}
-
-// naiveHeldOut is the I/log m that HeldOutInformation documents.
-func naiveHeldOut(h mat.Matrix, x *mat.Dense, penalty, temperature float64) float64 {
-	unit := mat.DenseCopyOf(h)
-	n, m := unit.Dims()
-	for i := range n {
-		if norm := mat.Norm(unit.RowView(i), 2); norm > 0 {
-			for j := range m {
-				unit.Set(i, j, unit.At(i, j)/norm)
-			}
-		}
-	}
-	q := naiveSoftmax(unit, temperature)
-	guess := naiveSoftmax(leaveOneOut(x, q, penalty), temperature)
-	var joint mat.Dense
-	joint.Mul(q.T(), guess)
-	joint.Scale(1/float64(n), &joint)
-	sum := 0.0
-	for a := range m {
-		for b := range m {
-			sum += joint.At(a, b) * math.Log(joint.At(a, b)/(mat.Sum(joint.RowView(a))*mat.Sum(joint.ColView(b))))
-		}
-	}
-	return sum / math.Log(float64(m))
-}
-
 // heldOutViews are n random samples in two views; masked, a third of them lack one of the views.
 func heldOutViews(t testing.TB, n int, masked bool) []View {
 	t.Helper()

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -204,24 +206,50 @@ func TestInconsistentSmoothing(t *testing.T) {
 	}
 }
 
-// Files of the first version of the format hold networks without neighbours, and are read.
-func TestFirstVersion(t *testing.T) {
+// Files of earlier versions of the format are read: the first has networks without neighbours, the second no term for held-out
+// prediction.
+func TestEarlierVersions(t *testing.T) {
 	views, _ := blobViews(40, 3, 0.6, 113, 6, 4)
-	model := mustFit(t, views, Config{Clusters: 3, Epochs: 2, Neighbors: None, ReadOut: PlainRows, Preprocess: ZScore})
-	f, err := model.file()
+	for version, test := range map[string]struct {
+		config Config
+		later  map[string][]string // the fields that the version does not have
+	}{
+		"1": {Config{Neighbors: None, ReadOut: PlainRows, Preprocess: ZScore}, map[string][]string{
+			metaConfig:   {"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight", "temperature", "exact_neighbors", "landmarks"},
+			metaTraining: {"inputs"},
+		}},
+		"2": {Config{HeldOutWeight: None}, map[string][]string{metaConfig: {"held_out_weight"}}},
+	} {
+		test.config.Clusters, test.config.Epochs = 3, 2
+		model := mustFit(t, views, test.config)
+		p, err := ReadPredictor(earlierFile(t, model.Predictor, version, test.later))
+		if err != nil {
+			t.Fatal(err)
+		}
+		samePredictor(t, model.Predictor, p)
+		if got, want := p.Config(), model.Config(); !reflect.DeepEqual(got, want) {
+			t.Errorf("version %s: configuration %+v, want %+v", version, got, want)
+		}
+		if labels, err := p.Predict(context.Background(), views); err != nil || !slices.Equal(labels, model.Labels) {
+			t.Errorf("version %s: predictions differ: %v", version, err)
+		}
+	}
+}
+
+// earlierFile is a predictor as an earlier version of the format would have it, without the fields that came later.
+func earlierFile(t *testing.T, p *Predictor, version string, later map[string][]string) io.Reader {
+	t.Helper()
+	f, err := p.file()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Metadata[metaVersion] = "1"
-	for key, added := range map[string][]string{
-		metaConfig:   {"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight", "temperature", "exact_neighbors", "landmarks"},
-		metaTraining: {"inputs"},
-	} {
+	f.Metadata[metaVersion] = version
+	for key, names := range later {
 		var object map[string]any
 		if err := json.Unmarshal([]byte(f.Metadata[key]), &object); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range added {
+		for _, name := range names {
 			if _, ok := object[name]; !ok {
 				t.Errorf("%s has no %s", key, name)
 			}
@@ -233,19 +261,9 @@ func TestFirstVersion(t *testing.T) {
 		}
 		f.Metadata[key] = string(text)
 	}
-	var b bytes.Buffer
-	if _, err := f.Write(&b, metaSeal); err != nil {
+	b := new(bytes.Buffer)
+	if _, err := f.Write(b, metaSeal); err != nil {
 		t.Fatal(err)
 	}
-	p, err := ReadPredictor(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	samePredictor(t, model.Predictor, p)
-	if got := p.Config(); got.Neighbors != None || got.ReadOut != PlainRows {
-		t.Errorf("configuration %+v", got)
-	}
-	if labels, err := p.Predict(context.Background(), views); err != nil || !slices.Equal(labels, model.Labels) {
-		t.Errorf("predictions differ: %v", err)
-	}
+	return b
 }

@@ -116,11 +116,11 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 		without := config
 		without.NeighborWeight = None
 		without.ExtraLoss = func(net Network) (*Node, error) { return term(net), nil }
-		closeFits(t, mustFit(t, views, config), mustFit(t, views, without), 1e-10)
+		closeNetworks(t, mustFit(t, views, config), mustFit(t, views, without), 1e-10)
 		config.ExtraLoss = func(net Network) (*Node, error) { return pull(net), nil }
 		without.ExtraLoss = func(net Network) (*Node, error) { return gorgonia.Add(pull(net), term(net)) }
 		a, b := mustFit(t, views, config), mustFit(t, views, without)
-		closeFits(t, a, b, 1e-10)
+		closeNetworks(t, a, b, 1e-10)
 		without.ExtraLoss = nil
 		if none := mustFit(t, views, without); math.Abs(last(none.Loss)-last(b.Loss)) < 0.1 {
 			t.Errorf("the term is nothing: loss %v with it, %v without", last(b.Loss), last(none.Loss))

@@ -157,52 +157,15 @@ func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views 
 		return perView[0], nil
 	}
 	if graph != nil {
-		return mostSharedKMeans(ctx, cfg, graph, joint...)
+		found, err := mostSharedKMeans(ctx, cfg, graph, joint...)
+		if err != nil {
+			return nil, err
+		}
+		return found.Labels, nil
 	}
 	labels, _, err := runKMeans(ctx, cfg, joint...)
 	return labels, err
 }
-
-const (
-	// nearlyLowest is the inertia, relative to the lowest of all starts, up to which a start counts as good as that.
-	nearlyLowest = 1.1
-	// sharedStarts is the number of starts, times Config.KMeansStarts, that are compared by their neighbours: the best by
-	// that may be rare, and the rows have no more than m columns.
-	sharedStarts = 3
-)
-
-// mostSharedKMeans is runKMeans that keeps, of the starts of nearly the lowest inertia, the one whose clusters tell most about
-// those of neighbours (NeighborInformation): inertia alone likes clusters of equal extent, whatever lies between them.
-func mostSharedKMeans[T kernel.Float](ctx context.Context, cfg kmeans.Config, graph neighbor.Operator, views ...kmeans.View[T]) ([]int, error) {
-	s := information[T]{softAssignment: newSoftAssignment[T](cfg.Workers, graph.Len(), cfg.Clusters, defaultTemperature), graph: graph}
-	labels, inertia := make([][]int, sharedStarts*cfg.Starts), make([]float64, sharedStarts*cfg.Starts)
-	for i := range labels {
-		one := cfg
-		one.Starts, one.Seed = 1, cfg.Seed+uint64(i)*startStride
-		var err error
-		if labels[i], inertia[i], err = runKMeans(ctx, one, views...); err != nil {
-			return nil, err
-		}
-	}
-	var best []int
-	limit, most := nearlyLowest*slices.Min(inertia), math.Inf(-1)
-	for i, l := range labels {
-		if inertia[i] > limit {
-			continue
-		}
-		shared, err := s.ofLabels(ctx, l)
-		if err != nil {
-			return nil, err
-		}
-		if shared > most {
-			best, most = l, shared
-		}
-	}
-	return best, nil
-}
-
-// startStride keeps the seeds of the starts of one run apart from those of the next runs, which follow each other.
-const startStride = 0x9e3779b97f4a7c15
 
 // scaleSingular takes a row of U·diag(s) to that of U·diag(s)^½, at norm 1.
 func scaleSingular[T kernel.Float](row []T, s []float64) {

@@ -117,23 +117,3 @@ func samePartition(t testing.TB, a, b []int) bool {
 	}
 	return ari > 1-1e-12
 }
-
-// labelInformation is naiveInformation of one-hot rows at a temperature of 0.
-func labelInformation(labels []int, clusters int, graph *mat.Dense) float64 {
-	joint := mat.NewDense(clusters, clusters, nil)
-	for i, a := range labels {
-		for j, b := range labels {
-			joint.Set(a, b, joint.At(a, b)+graph.At(i, j))
-		}
-	}
-	joint.Scale(1/mat.Sum(joint), joint)
-	information := 0.0
-	for a := range clusters {
-		for b := range clusters {
-			if x := joint.At(a, b); x > 0 {
-				information += x * math.Log(x/(mat.Sum(joint.RowView(a))*mat.Sum(joint.ColView(b))))
-			}
-		}
-	}
-	return information / math.Log(float64(clusters))
-}

@@ -215,6 +215,15 @@ func (t *training[T]) startGraph() neighbor.Operator {
 	return t.graph()
 }
 
+// readOutGraph returns the graph by which the clusters of H are chosen, nil if H was not trained by its term: on an H that does
+// not know it, the choice can be much worse than by inertia alone.
+func (t *training[T]) readOutGraph() neighbor.Operator {
+	if t.config.Epochs == NoTraining {
+		return nil
+	}
+	return t.startGraph()
+}
+
 // hasNeighborLoss says whether the loss has the term of Config.NeighborWeight. A single anchor has no information.
 func (t *training[T]) hasNeighborLoss() bool {
 	return t.smooth != nil && t.config.NeighborWeight > 0 && t.config.Anchors > 1
