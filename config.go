@@ -87,6 +87,7 @@ type Config struct {
 	Temperature    float64 // of both terms; 0: 0.1
 	ExactNeighbors int     // the number of samples up to which neighbours are searched, with landmarks above; 0: 10,000; None: landmarks always
 	Landmarks      int     // where there are landmarks, their number; 0: n/4, at least 40 and at most 1,000
+	LowestInertia  bool    // choose among the starts of a k-means by inertia alone, with NeighborWeight too (see KMeansStarts)
 }
 
 const (

@@ -105,6 +105,9 @@ func (c *Config) checkNeighbors() (errs []error) {
 			bad("%s is %g", f.name, f.value)
 		}
 	}
+	if c.Neighbors == None && c.LowestInertia {
+		bad("LowestInertia is set, which has no effect without Neighbors")
+	}
 	if c.FilterSteps > maxFilterSteps {
 		bad("FilterSteps is %d, want at most %d", c.FilterSteps, maxFilterSteps)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -14,16 +15,26 @@ import (
 )
 
 // After training by the neighbours' term the clusters are, of those from k-means on unit rows of H with nearly the lowest
-// inertia, the ones that tell most about those of neighbours; without that term or without training, those of the lowest inertia.
+// inertia, the ones that tell most about those of neighbours; without that term, without training or with LowestInertia, those
+// of the lowest inertia.
 func TestReadOutIsMostShared(t *testing.T) {
 	const n, c, starts = 120, 6, 5
 	views, _ := blobViews(n, c, 1.5, 96, 12, 7)
 	differ := false
 	for _, epochs := range []int{5, NoTraining} {
-		for _, weight := range []float64{0, None} {
+		for _, choice := range []Config{{}, {NeighborWeight: None}, {LowestInertia: true}} {
+			byInformation := epochs != NoTraining && choice.NeighborWeight != None && !choice.LowestInertia
 			for seed := range uint64(4) {
-				config := Config{Clusters: c, Epochs: epochs, NeighborWeight: weight, Float: Float64, Seed: seed, KMeansStarts: starts}
+				config := choice
+				config.Clusters, config.Epochs, config.Float, config.Seed, config.KMeansStarts = c, epochs, Float64, seed, starts
 				got := mustFit(t, views, config)
+				if choice.LowestInertia {
+					without := config
+					without.LowestInertia, without.NeighborWeight = false, None
+					if !slices.Equal(got.StartLabels, mustFit(t, views, without).StartLabels) {
+						t.Errorf("epochs %d, seed %d: the start is not that of the lowest inertia", epochs, seed)
+					}
+				}
 				unit := mat.DenseCopyOf(got.H)
 				for i := range n {
 					floats.Scale(1/floats.Norm(unit.RawRowView(i), 2), unit.RawRowView(i))
@@ -42,7 +53,7 @@ func TestReadOutIsMostShared(t *testing.T) {
 				}
 				lowest := run(kmeans.Config{Starts: starts, Seed: seed})
 				want := lowest.Labels
-				if epochs != NoTraining && weight != None {
+				if byInformation {
 					graph := graphOf(t, views, config)
 					all, least, best := make([]*kmeans.Result[float64], sharedStarts*starts), math.Inf(1), math.Inf(-1)
 					for i := range all {
@@ -57,7 +68,7 @@ func TestReadOutIsMostShared(t *testing.T) {
 					differ = differ || !samePartition(t, want, lowest.Labels)
 				}
 				if !samePartition(t, got.Labels, want) {
-					t.Errorf("epochs %d, weight %v, seed %d: other clusters than by hand", epochs, weight, seed)
+					t.Errorf("epochs %d, by information %v, seed %d: other clusters than by hand", epochs, byInformation, seed)
 				}
 			}
 		}

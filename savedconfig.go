@@ -43,6 +43,7 @@ type savedConfig struct {
 	Temperature     float64 `json:"temperature"`
 	ExactNeighbors  int     `json:"exact_neighbors"`
 	Landmarks       int     `json:"landmarks"`
+	LowestInertia   bool    `json:"lowest_inertia"`
 }
 
 // saveConfig returns what files hold of a configuration with its defaults: all but functions, values as large as the
@@ -56,7 +57,7 @@ func saveConfig(c *Config) savedConfig {
 		Reduction: c.Reduction.String(), DetachAnchors: c.DetachAnchors, Tolerance: c.Tolerance, Patience: c.Patience,
 		KMeansStarts: c.KMeansStarts, ReadOut: c.ReadOut.String(), CheckpointEvery: c.CheckpointEvery, Rotate: c.Rotate.String(),
 		Neighbors: c.Neighbors, Directions: c.Directions, FilterSteps: c.FilterSteps, NeighborWeight: c.NeighborWeight, HeldOutWeight: c.HeldOutWeight,
-		Temperature: c.Temperature, ExactNeighbors: c.ExactNeighbors, Landmarks: c.Landmarks,
+		Temperature: c.Temperature, ExactNeighbors: c.ExactNeighbors, Landmarks: c.Landmarks, LowestInertia: c.LowestInertia,
 	}
 }
 
@@ -68,6 +69,7 @@ func (s *savedConfig) restore() (*Config, error) {
 		DetachAnchors: s.DetachAnchors, Tolerance: s.Tolerance, Patience: s.Patience, KMeansStarts: s.KMeansStarts,
 		CheckpointEvery: s.CheckpointEvery, Neighbors: s.Neighbors, Directions: s.Directions, FilterSteps: s.FilterSteps,
 		NeighborWeight: s.NeighborWeight, HeldOutWeight: s.HeldOutWeight, Temperature: s.Temperature, ExactNeighbors: s.ExactNeighbors, Landmarks: s.Landmarks,
+		LowestInertia: s.LowestInertia,
 	}
 	var errs [11]error
 	c.Variant, errs[0] = ParseVariant(s.Variant)

@@ -215,10 +215,10 @@ func TestEarlierVersions(t *testing.T) {
 		later  map[string][]string // the fields that the version does not have
 	}{
 		"1": {Config{Neighbors: None, ReadOut: PlainRows, Preprocess: ZScore}, map[string][]string{
-			metaConfig:   {"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight", "temperature", "exact_neighbors", "landmarks"},
+			metaConfig:   {"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight", "temperature", "exact_neighbors", "landmarks", "lowest_inertia"},
 			metaTraining: {"inputs"},
 		}},
-		"2": {Config{HeldOutWeight: None}, map[string][]string{metaConfig: {"held_out_weight"}}},
+		"2": {Config{HeldOutWeight: None}, map[string][]string{metaConfig: {"held_out_weight", "lowest_inertia"}}},
 	} {
 		test.config.Clusters, test.config.Epochs = 3, 2
 		model := mustFit(t, views, test.config)

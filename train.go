@@ -207,9 +207,10 @@ func (j *job[T]) graph() neighbor.Operator {
 	return j.smooth.index.Operator()
 }
 
-// startGraph returns the graph by which the start is chosen: as part of the loss, it has no say where the term has none.
+// startGraph returns the graph by which the start is chosen, nil for inertia alone: as part of the loss, it has no say where the
+// term has none.
 func (t *training[T]) startGraph() neighbor.Operator {
-	if !t.hasNeighborLoss() {
+	if !t.hasNeighborLoss() || t.config.LowestInertia {
 		return nil
 	}
 	return t.graph()

@@ -67,6 +67,8 @@ func fitFlags(o *fitOptions) *flags {
 	f.value(amount[int]{&c.ExactNeighbors, "10000", "none", true}, "exact-neighbors",
 		"`N|none`, the samples up to which neighbours are searched; with more, each sample is joined to a few of some landmarks,\nwhich takes time linear in their number")
 	f.int(&c.Landmarks, "landmarks", 0, "`N`, the landmarks; 0: a quarter of the samples, from 40 to 1000")
+	f.bool(&c.LowestInertia, "lowest-inertia",
+		"choose among the starts of a k-means by inertia alone; by default, with neighbours in the loss, by what clusters tell\nabout those of neighbours, among starts of nearly the lowest inertia")
 
 	f.group("Training")
 	f.int(&c.Epochs, "epochs", 100, "`N` steps of the optimiser; 0: none, the network stays at its start")
@@ -169,7 +171,7 @@ func (o *fitOptions) checkNeighbors() error {
 	if c.Neighbors > 0 || c.Neighbors == 0 && c.Preset != largemvc.Paper {
 		return nil
 	}
-	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "temperature", "exact-neighbors", "landmarks"} {
+	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "temperature", "exact-neighbors", "landmarks", "lowest-inertia"} {
 		if o.given[name] {
 			return usagef("fit: -%s needs neighbours: give -neighbors K, or the preset default", name)
 		}

@@ -146,7 +146,7 @@ func TestAmounts(t *testing.T) {
 
 func TestParseFit(t *testing.T) {
 	o, _, err := parseFit([]string{"-data", "a.npz", "-data", "b.npz", "-epochs", "0", "-signs", "free", "-rho-scale", "unit", "-detach",
-		"-one-sided", "-reduction", "sum", "-tolerance", "1e-4", "-patience", "9"})
+		"-one-sided", "-lowest-inertia", "-reduction", "sum", "-tolerance", "1e-4", "-patience", "9"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestParseFit(t *testing.T) {
 	}
 	c := o.config
 	if c.Epochs != largemvc.NoTraining || c.Signs != largemvc.Unconstrained || c.RhoScale != largemvc.UnitScale || !c.DetachAnchors ||
-		!c.OneSided || c.Reduction != largemvc.Sum || c.Tolerance != 1e-4 || c.Patience != 9 {
+		!c.OneSided || !c.LowestInertia || c.Reduction != largemvc.Sum || c.Tolerance != 1e-4 || c.Patience != 9 {
 		t.Errorf("%+v", c)
 	}
 }

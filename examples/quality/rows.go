@@ -77,6 +77,7 @@ func rows() []row {
 		row{"default, neighbours alone", always(largemvc.Config{HeldOutWeight: largemvc.None}), clusters, nil},
 		row{"default, held-out alone", always(largemvc.Config{NeighborWeight: largemvc.None}), clusters, nil},
 		row{mainRow, always(largemvc.Config{}), clusters, nil},
+		row{"default, all starts of lowest inertia", always(largemvc.Config{LowestInertia: true}), clusters, nil},
 		row{"default, spectral U√S of H", always(largemvc.Config{}), roots, nil},
 		row{"default, plain rows of H", always(largemvc.Config{}), plain, nil},
 		row{"default, samples standardised alone", always(largemvc.Config{Preprocess: largemvc.PerSample}), clusters, nil},
