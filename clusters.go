@@ -30,18 +30,15 @@ const maxRenumberings = 100
 // clusterRows runs k-means on H and numbers the clusters by size. graph is that of the samples' neighbours if it has a say in
 // the choice among starts, else nil.
 func clusterRows[T kernel.Float](ctx context.Context, h *rows.Dense[T], graph neighbor.Operator, c *Config) (*clusters[T], error) {
-	view := kmeans.View[T]{Rows: h, Weight: 1}
-	src, err := kmeans.NewSource(view)
+	src, err := kmeans.NewSource(kmeans.View[T]{Rows: h, Weight: 1})
 	if err != nil {
 		return nil, err
 	}
 	cfg := kmeans.Config{Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Workers}
-	var found *kmeans.Result[T]
 	if graph != nil && c.Clusters > 1 {
-		found, err = mostSharedKMeans(ctx, cfg, graph, view)
-	} else {
-		found, err = kmeans.Run(ctx, src, cfg)
+		cfg = byNeighbors[T](cfg, graph)
 	}
+	found, err := kmeans.Run(ctx, src, cfg)
 	if err != nil {
 		return nil, err
 	}

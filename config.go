@@ -49,8 +49,9 @@ type Config struct {
 	Patience  int     // epochs without progress before the early stop; 0 with a Tolerance: 5
 
 	// KMeansStarts is the number of starts of each k-means, of which that of the lowest inertia is kept; 0: 10. With
-	// NeighborWeight the first anchors, and after training the clusters, come from that of the highest NeighborInformation
-	// among three times as many, where their inertia is within a tenth of the lowest.
+	// NeighborWeight, and more than one anchor, the first anchors (but for PerView) and the clusters of up to 5,000 samples
+	// after training are chosen in another way, unless LowestInertia is set: of three times as many starts, and of those
+	// whose inertia is at most a tenth above the lowest, the one of the highest NeighborInformation is kept.
 	KMeansStarts int
 	ReadOut      ReadOut // what the last k-means sees of H; default preset (Default: UnitRows, Paper: PlainRows)
 

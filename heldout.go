@@ -17,8 +17,8 @@ import (
 //
 //	S = Y (YᵀY + λ‖X‖²I)⁻¹ Yᵀ,    h_i = S_ii,    K Q = ((S Q)_i − h_i q_i) / (1 − h_i)  by rows i,
 //
-// exactly what n regressions would give that each leave one sample out (D. M. Allen, Technometrics 1974). It is safe for
-// concurrent use.
+// exactly what n regressions would give that each leave one sample out (D. M. Allen, Technometrics 1974), on the directions V
+// and with the penalty λ‖X‖² of all samples. It is safe for concurrent use.
 type HeldOut struct {
 	single *heldOut[float32]
 	double *heldOut[float64]
@@ -28,13 +28,17 @@ type HeldOut struct {
 type HeldOutConfig struct {
 	Preprocess Preprocess // what is done to the views first; their rows have norm 1 then; default Both
 	Directions int        // singular directions of all views together that are regressed on; 0: 200, or 64 above 10,000 samples; at most n and Σ d_v are taken
-	Penalty    float64    // λ, relative to the sum of squares of all rows; 0: 0.001
+	Penalty    float64    // λ; 0: 0.001. So small a one that a sample decides its own regression, to rounding, is an error
 	Seed       uint64     // of the search for the directions
 	Float      Float      // arithmetic, that of H where it is used; default Float32
-	Workers    int        // goroutines; 0: GOMAXPROCS
+	Workers    int        // goroutines of NewHeldOut; 0: GOMAXPROCS
 }
 
-const heldOutPenalty = 1e-3
+const (
+	heldOutPenalty = 1e-3
+	// leastRest is the least 1 − h, in units of the rounding error, at which a value of norm 1 is predicted to a hundredth or so.
+	leastRest = 256
+)
 
 // heldOutDirections is the number of directions for n samples: their rows are kept, and where samples are many, fewer
 // directions tell them apart as well.
@@ -105,7 +109,8 @@ type heldOut[T kernel.Float] struct {
 	n, rank, ld int
 	y           []T       // Y, n rows with the stride ld
 	weight      []float64 // the diagonal of (YᵀY + λ‖X‖²I)⁻¹
-	leverage    []T       // h, below 1
+	leverage    []T       // h
+	rest        []T       // 1 − h, not small
 }
 
 func newHeldOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c HeldOutConfig) (*heldOut[T], error) {
@@ -145,7 +150,7 @@ func newHeldOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c HeldO
 	for _, s := range basis.S {
 		r.weight = append(r.weight, 1/(s*s+c.Penalty*square))
 	}
-	r.leverage = make([]T, n)
+	r.leverage, r.rest = make([]T, n), make([]T, n)
 	err = eachSpan(c.Workers, n, func(lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			h := 0.0
@@ -153,7 +158,10 @@ func newHeldOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c HeldO
 				e := float64(r.y[i*r.ld+j])
 				h += w * e * e
 			}
-			r.leverage[i] = T(h)
+			if 1-h < leastRest*kernel.Epsilon[T]() {
+				return fmt.Errorf("largemvc: held-out prediction: with a Penalty of %g the others' share in the regression at sample %d is %.1g, lost in rounding; a larger one is needed", c.Penalty, i, 1-h)
+			}
+			r.leverage[i], r.rest[i] = T(h), T(1-h)
 		}
 		return nil
 	})
@@ -186,9 +194,9 @@ func (r *heldOut[T]) predict(s softAssignment[T], q []T) ([]T, error) {
 	return out, eachSpan(s.workers, s.n, func(lo, hi int) error {
 		kernel.Mul(hi-lo, r.y[lo*r.ld:], r.ld, panel, out[lo*s.ld:], s.ld, false)
 		for i := lo; i < hi; i++ {
-			h := r.leverage[i]
+			h, rest := r.leverage[i], r.rest[i]
 			for j := i * s.ld; j < i*s.ld+s.m; j++ {
-				out[j] = (out[j] - h*q[j]) / (1 - h)
+				out[j] = (out[j] - h*q[j]) / rest
 			}
 		}
 		return nil
@@ -200,7 +208,7 @@ func (r *heldOut[T]) predictT(s softAssignment[T], dst, d []T) error {
 	err := eachSpan(s.workers, s.n, func(lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			for j := i * s.ld; j < i*s.ld+s.m; j++ {
-				d[j] /= 1 - r.leverage[i]
+				d[j] /= r.rest[i]
 			}
 		}
 		return nil

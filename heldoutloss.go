@@ -21,7 +21,7 @@ import (
 // features. Column j of H speaks for cluster j. A row h = 0 belongs to all clusters alike and has no derivative.
 //
 // temperature is 0.1 if it is 0. The term is differentiable in H; what the regression knows of the features is constant.
-// Sums over samples are taken in float64, and the result does not depend on the number of workers. It costs two products of
+// Sums over samples are folded in float64, and the result does not depend on the number of workers. It costs two products of
 // Y and of Yᵀ with n×m matrices, and the same again for its gradient.
 //
 // It returns an error if H has a single column, for which log m = 0, if held is not of n samples or not of the arithmetic of

@@ -3,6 +3,8 @@ package largemvc
 import (
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
@@ -78,6 +80,31 @@ func (s informationTerm[T, V]) derivative(kept *latest[T, V], scale float64, h, 
 		},
 	}
 	return apply(op, dtypeFor[T](), tensor.Shape{s.n, s.m}, h, g)
+}
+
+// latest hands what a term made of an H over to its derivative, which would make the same again.
+type latest[T kernel.Float, V any] struct {
+	mutex sync.Mutex
+	h     []T
+	value *V
+}
+
+func (l *latest[T, V]) put(h []T, value *V) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.h, l.value = append(l.h[:0], h...), value
+}
+
+// take returns the value of h, nil if the latest is of another H, and forgets it.
+func (l *latest[T, V]) take(h []T) *V {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	value := l.value
+	l.value = nil
+	if value == nil || !slices.Equal(l.h, h) {
+		return nil
+	}
+	return value
 }
 
 // jointTable is the mutual information of a table J (m×m) that sums to 1.

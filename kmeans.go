@@ -40,7 +40,7 @@ type KMeansResult struct {
 // KMeans clusters the n rows of the n×d matrix x by k-means: Lloyd's algorithm from greedy k-means++ starts (S. Lloyd,
 // IEEE Trans. Inf. Theory 28, 1982; D. Arthur and S. Vassilvitskii, SODA 2007), of which the one of lowest inertia
 // Σ_i ‖x_i − c_label(i)‖² is kept. Above 5,000 rows the starts run on a sample of 2,048 to 10,000 rows and the best of
-// them goes on over all rows, at most 20 times; Full prevents that.
+// them goes on over all rows, at most 10 times; Full prevents that.
 //
 // Each row's label is that of the centroid nearest to it, the lowest of equals. Fewer distinct rows than clusters are no
 // error: Found says how many clusters there are.

@@ -30,7 +30,7 @@ type Clustering struct {
 // sample i.
 //
 // It returns an error, and does no work, if the configuration or the views are not usable; the message names the view,
-// the row and the value. When ctx is cancelled, Fit stops within an epoch and returns what there is so far (nil if the
+// the row and the value. When ctx is cancelled, Fit stops within an epoch, clusters what there is so far and returns it (nil if the
 // first epoch had not ended) with the context's error. A loss that diverges gives the last good state with a
 // *DivergedError. An error of Config.Progress is returned beside the state at that epoch, ErrStop as no error.
 //

@@ -74,7 +74,12 @@ func EstimateMemory(samples int, dims []int, config Config) (Memory, error) {
 	if c.Neighbors != None {
 		var strips int64
 		dims, m.Views, strips = c.inputBytes(samples, dims, size)
-		width = c.Anchors // of the rows that the start's k-means sees
+		if width = c.Anchors; c.Start == JointKMeans || c.Start == PerView { // of the rows that the start's k-means sees
+			width = 0
+			for _, d := range dims {
+				width += d
+			}
+		}
 		m.Neighbors = c.neighborBytes(samples, dims, size) + c.heldOutBytes(samples, dims, size)
 		m.State = n * int64(2*kernel.Pad(c.Anchors)+2*c.Anchors) * (size + 8) // H and Q in the loss
 		m.Start = strips
@@ -82,6 +87,14 @@ func EstimateMemory(samples int, dims []int, config Config) (Memory, error) {
 	m.State += c.stateBytes(samples, dims, int(size))
 	m.Network = c.networkBytes(samples, dims, size)
 	m.Start = max(m.Start, c.startBytes(samples, width, size))
+	if c.Neighbors != None && c.NeighborWeight > 0 && !c.LowestInertia {
+		// A choice by neighbours: Q and AQ of labels, the labels of some starts, and the rows that all starts see.
+		choice := n*int64(2*neighbor.Stride(c.Anchors))*size + n*8*16 + int64(min(samples, 10_000))*int64(width)*size
+		m.Start += choice
+		if samples <= sharedReadOut {
+			m.State += choice
+		}
+	}
 	if c.Variant == Large {
 		m.Result += n * int64(len(dims)) * 8
 	}

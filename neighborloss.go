@@ -23,8 +23,8 @@ import (
 // j. A row h = 0 belongs to all clusters alike and has no derivative; a sample without neighbours takes no part. A graph
 // without edges gives 0.
 //
-// temperature is 0.1 if it is 0. The term is differentiable in H; the graph is constant. Sums over samples are taken in
-// float64, and the result does not depend on the number of workers. It costs a product of A with an n×m matrix, and the
+// temperature is 0.1 if it is 0. The term is differentiable in H; the graph is constant. Sums over samples are
+// folded in float64, and the result does not depend on the number of workers. It costs a product of A with an n×m matrix, and the
 // same again for its gradient, besides O(n·m²).
 //
 // It returns an error if H has a single column, for which log m = 0, if the graph is not of n samples, or if the temperature
@@ -46,33 +46,33 @@ func neighborInformation[T kernel.Float](workers int, h *gorgonia.Node, graph ne
 	if err := checkTerm("neighbour information", "graph", h, graph.Len(), temperature); err != nil {
 		return nil, err
 	}
-	s := information[T]{newSoftAssignment[T](workers, h.Shape()[0], h.Shape()[1], temperature), graph}
-	return informationTerm[T, informationTable[T]]{
+	s := neighborTerm[T]{newSoftAssignment[T](workers, h.Shape()[0], h.Shape()[1], temperature), graph}
+	return informationTerm[T, neighborTable[T]]{
 		softAssignment: s.softAssignment, name: fmt.Sprintf("neighbour information of %T %p", graph, graph),
-		table: s.table, information: func(t *informationTable[T]) float64 { return t.information }, gradient: s.gradient,
+		table: s.table, information: func(t *neighborTable[T]) float64 { return t.information }, gradient: s.gradient,
 	}.node(h)
 }
 
-// information is the arithmetic of NeighborInformation.
-type information[T kernel.Float] struct {
+// neighborTerm is the arithmetic of NeighborInformation.
+type neighborTerm[T kernel.Float] struct {
 	softAssignment[T]
 	graph neighbor.Operator
 }
 
-// informationTable is what it makes of an H.
-type informationTable[T kernel.Float] struct {
+// neighborTable is what it makes of an H.
+type neighborTable[T kernel.Float] struct {
 	q, aq      []T     // Q and A·Q, n rows with the stride ld
 	total      float64 // t
 	jointTable         // of J; ratio is L
 }
 
 // table computes Q, A·Q and what follows from QᵀAQ.
-func (s information[T]) table(h []T) (*informationTable[T], error) {
+func (s neighborTerm[T]) table(h []T) (*neighborTable[T], error) {
 	q, err := s.assignAll(h)
 	if err != nil {
 		return nil, err
 	}
-	t := &informationTable[T]{q: q, aq: make([]T, s.n*s.ld)}
+	t := &neighborTable[T]{q: q, aq: make([]T, s.n*s.ld)}
 	if err := neighbor.Mul(context.Background(), s.graph, s.workers, t.aq, t.q, s.ld); err != nil {
 		return nil, err
 	}
@@ -84,9 +84,9 @@ func (s information[T]) table(h []T) (*informationTable[T], error) {
 	return t, nil
 }
 
-// ofLabels returns I/log m of clusters given by labels from 0 to m−1.
-func (s information[T]) ofLabels(ctx context.Context, labels []int) (float64, error) {
-	q, aq := make([]T, s.n*s.ld), make([]T, s.n*s.ld)
+// ofLabels returns I/log m of clusters given by labels from 0 to m−1. q and aq are scratch of n rows with the stride ld.
+func (s neighborTerm[T]) ofLabels(ctx context.Context, labels []int, q, aq []T) (float64, error) {
+	clear(q)
 	for i, l := range labels {
 		q[i*s.ld+l] = 1
 	}
@@ -97,13 +97,13 @@ func (s information[T]) ofLabels(ctx context.Context, labels []int) (float64, er
 	if err != nil {
 		return 0, err
 	}
-	t := &informationTable[T]{}
+	t := &neighborTable[T]{}
 	t.measure(joint, s.m)
 	return t.information / math.Log(float64(s.m)), nil
 }
 
 // measure sets the total and the table of QᵀAQ, which it makes symmetric.
-func (t *informationTable[T]) measure(joint []float64, m int) {
+func (t *neighborTable[T]) measure(joint []float64, m int) {
 	for _, x := range joint {
 		t.total += x
 	}
@@ -133,7 +133,7 @@ func (t *informationTable[T]) measure(joint []float64, m int) {
 // softmax of z = u/temperature, and u = h/‖h‖:
 //
 //	dz = q ⊙ (d − ⟨d, q⟩),     du = dz/temperature,     dh = (du − ⟨du, u⟩ u) / ‖h‖.
-func (s information[T]) gradient(h []T, t *informationTable[T], factor float64) ([]T, error) {
+func (s neighborTerm[T]) gradient(h []T, t *neighborTable[T], factor float64) ([]T, error) {
 	dh := make([]T, s.n*s.m)
 	if t.total == 0 {
 		return dh, nil

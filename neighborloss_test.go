@@ -225,7 +225,7 @@ func TestNeighborInformationDoesNotDependOnWorkers(t *testing.T) {
 	for i := range h {
 		h[i] = float32(math.Sin(float64(i * i)))
 	}
-	s := information[float32]{softAssignment: newSoftAssignment[float32](1, n, m, 0.1), graph: graph}
+	s := neighborTerm[float32]{softAssignment: newSoftAssignment[float32](1, n, m, 0.1), graph: graph}
 	one, err := s.table(h)
 	if err != nil {
 		t.Fatal(err)

@@ -68,6 +68,7 @@ func newSmoothing[T kernel.Float](ctx context.Context, views []View, c *Config) 
 	}
 	if c.HeldOutWeight > 0 && c.Anchors > 1 { // A single anchor has no information.
 		var err error
+		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a seed of its own.
 		if s.heldOut, err = newHeldOut(ctx, matrices(blocks, views[0].rows), HeldOutConfig{Workers: c.Workers}); err != nil {
 			return nil, nil, err
 		}

@@ -3,8 +3,6 @@ package largemvc
 import (
 	"context"
 	"math"
-	"slices"
-	"sync"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -126,29 +124,4 @@ func (s softAssignment[T]) products(a []T, lda, k int, b []T, ldb, l int) ([]flo
 			return nil
 		})
 	return total, err
-}
-
-// latest hands what a term made of an H over to its derivative, which would make the same again.
-type latest[T kernel.Float, V any] struct {
-	mutex sync.Mutex
-	h     []T
-	value *V
-}
-
-func (l *latest[T, V]) put(h []T, value *V) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.h, l.value = append(l.h[:0], h...), value
-}
-
-// take returns the value of h, nil if the latest is of another H, and forgets it.
-func (l *latest[T, V]) take(h []T) *V {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	value := l.value
-	l.value = nil
-	if value == nil || !slices.Equal(l.h, h) {
-		return nil
-	}
-	return value
 }

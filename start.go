@@ -148,7 +148,7 @@ func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views 
 		joint = []kmeans.View[T]{{Rows: rows.NewDense(n, rank, ld, u), Weight: 1}}
 	case PerView:
 		for v := range x {
-			labels, _, err := runKMeans(ctx, cfg, joint[v])
+			labels, err := runKMeans(ctx, cfg, joint[v])
 			if err != nil {
 				return nil, err
 			}
@@ -157,14 +157,9 @@ func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views 
 		return perView[0], nil
 	}
 	if graph != nil {
-		found, err := mostSharedKMeans(ctx, cfg, graph, joint...)
-		if err != nil {
-			return nil, err
-		}
-		return found.Labels, nil
+		cfg = byNeighbors[T](cfg, graph)
 	}
-	labels, _, err := runKMeans(ctx, cfg, joint...)
-	return labels, err
+	return runKMeans(ctx, cfg, joint...)
 }
 
 // scaleSingular takes a row of U·diag(s) to that of U·diag(s)^½, at norm 1.
@@ -179,24 +174,24 @@ func scaleSingular[T kernel.Float](row []T, s []float64) {
 	}
 }
 
-// runKMeans returns the labels and the inertia.
-func runKMeans[T kernel.Float](ctx context.Context, cfg kmeans.Config, views ...kmeans.View[T]) ([]int, float64, error) {
+// runKMeans returns the labels.
+func runKMeans[T kernel.Float](ctx context.Context, cfg kmeans.Config, views ...kmeans.View[T]) ([]int, error) {
 	if len(views) == 1 && views[0].Present != nil {
 		return runOnPresent(ctx, cfg, views[0])
 	}
 	src, err := kmeans.NewSource(views...)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	r, err := kmeans.Run(ctx, src, cfg)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return r.Labels, r.Inertia, nil
+	return r.Labels, nil
 }
 
-// runOnPresent clusters the samples that have a view; the others get label 0, which nothing reads.
-func runOnPresent[T kernel.Float](ctx context.Context, cfg kmeans.Config, view kmeans.View[T]) ([]int, float64, error) {
+// runOnPresent clusters the samples that have a view; the others get label 0.
+func runOnPresent[T kernel.Float](ctx context.Context, cfg kmeans.Config, view kmeans.View[T]) ([]int, error) {
 	n, d := view.Rows.Dims()
 	var have []int
 	for i := range n {
@@ -208,16 +203,22 @@ func runOnPresent[T kernel.Float](ctx context.Context, cfg kmeans.Config, view k
 	for j, i := range have {
 		view.Rows.Row(i, x[j*d:(j+1)*d])
 	}
+	ofAll := func(part []int) []int {
+		labels := make([]int, n)
+		for j, i := range have {
+			labels[i] = part[j]
+		}
+		return labels
+	}
 	cfg.Clusters = min(cfg.Clusters, len(have))
-	part, inertia, err := runKMeans(ctx, cfg, kmeans.View[T]{Rows: rows.NewDense(len(have), d, d, x), Weight: 1})
+	if score := cfg.Score; score != nil {
+		cfg.Score = func(ctx context.Context, part []int) (float64, error) { return score(ctx, ofAll(part)) }
+	}
+	part, err := runKMeans(ctx, cfg, kmeans.View[T]{Rows: rows.NewDense(len(have), d, d, x), Weight: 1})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	labels := make([]int, n)
-	for j, i := range have {
-		labels[i] = part[j]
-	}
-	return labels, inertia, nil
+	return ofAll(part), nil
 }
 
 // clusterSums returns ZᵀX (m×d) for the one-hot matrix Z of the labels, over the samples that have the view.

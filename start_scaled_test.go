@@ -55,12 +55,13 @@ func TestScaledSpectralStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	differ := false
 	for name, views := range map[string][]View{"complete": plain, "masked": masked} {
 		config := Config{Clusters: c, Start: ScaledSpectral, Preprocess: ZScore, Float: Float64, Seed: 11, KMeansStarts: 6}
 		begin, x := startOf(t, views, config)
 		byHand := scaledByHand(t, x, c)
 		onRows := kmeans.View[float64]{Rows: rows.NewDense(n, c, c, byHand.RawMatrix().Data), Weight: 1}
-		want, _, err := runKMeans(ctx, kmeans.Config{Clusters: c, Starts: 6, Seed: 11}, onRows)
+		want, err := runKMeans(ctx, kmeans.Config{Clusters: c, Starts: 6, Seed: 11}, onRows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,34 +78,15 @@ func TestScaledSpectralStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		onRows.Rows = rows.NewDense(n, c, c, scaledByHand(t, smooth, c).RawMatrix().Data)
 		config.Neighbors = 10
-		graph := graphOf(t, views, config)
-		lowest, labels, inertia := math.Inf(1), make([][]int, 6*sharedStarts), make([]float64, 6*sharedStarts)
-		for i := range labels {
-			labels[i], inertia[i], err = runKMeans(ctx, kmeans.Config{Clusters: c, Starts: 1, Seed: 11 + uint64(i)*startStride}, onRows)
-			if err != nil {
-				t.Fatal(err)
-			}
-			lowest = min(lowest, inertia[i])
+		best, another := mostInformed(t, scaledByHand(t, smooth, c), kmeans.Config{Clusters: c, Starts: 6, Seed: 11}, graphOf(t, views, config))
+		if !samePartition(t, best, point.labels) {
+			t.Errorf("%s: the start is not the one of the highest information", name)
 		}
-		best, found, seen := math.Inf(-1), false, map[float64]bool{}
-		for i, labels := range labels {
-			if inertia[i] > nearlyLowest*lowest {
-				continue
-			}
-			information := labelInformation(labels, c, graph)
-			seen[math.Round(1e9*information)] = true
-			if information > best+1e-9 {
-				best, found = information, samePartition(t, labels, point.labels)
-			}
-		}
-		if !found {
-			t.Errorf("%s: the start is not the one of the highest information, %v", name, best)
-		}
-		if len(seen) < 2 {
-			t.Errorf("%s: all starts are alike: the test shows nothing", name)
-		}
+		differ = differ || another
+	}
+	if !differ {
+		t.Error("it is that of the lowest inertia: the test shows nothing")
 	}
 }
 

@@ -207,8 +207,8 @@ func (j *job[T]) graph() neighbor.Operator {
 	return j.smooth.index.Operator()
 }
 
-// startGraph returns the graph by which the start is chosen, nil for inertia alone: as part of the loss, it has no say where the
-// term has none.
+// startGraph returns the graph by which the start is chosen; nil, for inertia alone, without the neighbours' term in the loss or
+// with LowestInertia.
 func (t *training[T]) startGraph() neighbor.Operator {
 	if !t.hasNeighborLoss() || t.config.LowestInertia {
 		return nil
@@ -216,10 +216,14 @@ func (t *training[T]) startGraph() neighbor.Operator {
 	return t.graph()
 }
 
-// readOutGraph returns the graph by which the clusters of H are chosen, nil if H was not trained by its term: on an H that does
-// not know it, the choice can be much worse than by inertia alone.
+// sharedReadOut is the number of samples up to which the clusters of H are chosen by neighbours. The choice takes as long as that
+// of the start; where samples are many, k-means has not been seen to waver between solutions.
+const sharedReadOut = 5000
+
+// readOutGraph returns the graph by which the clusters of H are chosen, nil for inertia alone: also if H was not trained at all,
+// where the choice can be much worse than by inertia.
 func (t *training[T]) readOutGraph() neighbor.Operator {
-	if t.config.Epochs == NoTraining {
+	if t.run.epochs == 0 || t.data.samples > sharedReadOut {
 		return nil
 	}
 	return t.startGraph()

@@ -95,19 +95,10 @@ func (s *source[T]) refuse(v, i int) error {
 
 // largestSquare bounds squared norms so that squared distances, with room for sums, are within the range of T.
 func largestSquare[T Float]() float64 {
-	if epsilon[T]() == 0x1p-24 {
+	if kernel.Epsilon[T]() == 0x1p-24 {
 		return 1e36
 	}
 	return 1e300
-}
-
-// epsilon is the relative rounding error of T.
-func epsilon[T Float]() float64 {
-	var t T
-	if _, ok := any(t).(float32); ok {
-		return 0x1p-24
-	}
-	return 0x1p-53
 }
 
 func (s *source[T]) present(v, i int) bool {
@@ -204,7 +195,7 @@ func (s *source[T]) distance(t *source[T], views []int, i, j int, buf [2][]T) (f
 // noise bounds the rounding error of a squared distance that was found from a product, for samples of the given norms over
 // d features.
 func noise[T Float](d int, a, b float64) float64 {
-	return (16 + math.Sqrt(float64(d))) * epsilon[T]() * (a + b) * (a + b)
+	return (16 + math.Sqrt(float64(d))) * kernel.Epsilon[T]() * (a + b) * (a + b)
 }
 
 // width returns the number of features over the views.

@@ -85,7 +85,7 @@ func fitFlags(o *fitOptions) *flags {
 	f.int(&c.Workers, "workers", 0, "`N` threads; 0: all cores")
 	f.value(choose(&c.Rotate, largemvc.RotateAuto, largemvc.RotateNever, largemvc.RotateAlways), "rotate",
 		"without neighbours, train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where it\nis cheaper")
-	f.int(&c.KMeansStarts, "kmeans-starts", 10, "`N` starts of each k-means, of which the best is kept")
+	f.int(&c.KMeansStarts, "kmeans-starts", 10, "`N` starts of each k-means, of which the best is kept; three times as many where neighbours have a say")
 
 	f.group("Details of the network")
 	f.float(&c.Theta0, "theta0", 0, "`VALUE` of every threshold θ at the start; 0: 0.01")

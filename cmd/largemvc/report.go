@@ -40,6 +40,7 @@ type report struct {
 	FilterSteps    *int     `json:"filter_steps"`    // 0: no smoothing
 	NeighborWeight *float64 `json:"neighbor_weight"` // 0: none in the loss
 	HeldOutWeight  *float64 `json:"held_out_weight"` // 0: none in the loss
+	LowestInertia  *bool    `json:"lowest_inertia"`  // whether neighbours had no say in the choice among starts of k-means
 	Inputs         []int    `json:"inputs"`          // columns of what the network sees of the views
 
 	Seed        uint64 `json:"seed"`
@@ -135,7 +136,7 @@ func (r *report) addNeighbors(g *largemvc.Config) {
 		return
 	}
 	steps, weight, heldOut := max(g.FilterSteps, 0), max(g.NeighborWeight, 0), max(g.HeldOutWeight, 0)
-	r.FilterSteps, r.NeighborWeight, r.HeldOutWeight = &steps, &weight, &heldOut
+	r.FilterSteps, r.NeighborWeight, r.HeldOutWeight, r.LowestInertia = &steps, &weight, &heldOut, &g.LowestInertia
 	if r.Samples <= max(g.ExactNeighbors, 1) {
 		r.Neighbors = &g.Neighbors
 		return

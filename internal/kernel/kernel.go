@@ -13,5 +13,14 @@ package kernel
 // Float is the element type of data and row state.
 type Float interface{ float32 | float64 }
 
+// Epsilon is the relative rounding error of T.
+func Epsilon[T Float]() float64 {
+	var t T
+	if _, ok := any(t).(float32); ok {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}
+
 // Pad rounds m up to the stride of row state: a multiple of 16, for both element types.
 func Pad(m int) int { return (m + 15) &^ 15 }

@@ -18,7 +18,6 @@ package kmeans
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 )
@@ -35,7 +34,8 @@ const (
 	defaultTol     = 1e-4
 
 	// Up to allRows samples, every start sees all of them; above, a sample of sampleRowsPerCluster·c rows, at least
-	// minSampleRows and at most maxSampleRows, and the best start alone goes over all rows, at most polishIter times. On
+	// minSampleRows and at most maxSampleRows (with a Score as many), and the best start alone, or those that are scored, go
+	// over all rows, at most polishIter times. On
 	// MNIST (60,000×40 principal components) the inertia is 0.00 to 0.04 % above that of ten starts on all rows for c = 10,
 	// and 0.0 to 0.5 % above that of one start on all rows for c = 100.
 	allRows              = 5000
@@ -58,6 +58,12 @@ type Config struct {
 	Workers  int   // goroutines; 0: GOMAXPROCS
 	Full     bool  // all starts on all rows, however many they are
 	Labels   []int // n labels from 0 to c−1, the one start in place of all others, on all rows; nil: none
+
+	// Score, if not nil, chooses among the starts: of those whose inertia, on the rows that all starts see, is at most Within
+	// times the lowest, the one of the highest score is kept, the one of lower inertia of equals. It is given the labels of
+	// all n samples at the end of a start, from 0 to c−1, which it must not keep.
+	Score  func(ctx context.Context, labels []int) (float64, error)
+	Within float64 // at least 1 with a Score
 }
 
 // Result is a clustering. It is not changed after Run returns and is safe for concurrent use.
@@ -87,21 +93,25 @@ func Run[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) (*Resu
 	if cfg.Tol == 0 {
 		cfg.Tol = defaultTol
 	}
-	if m := sampleSize(src.n, cfg.Clusters); m < src.n && !cfg.Full && cfg.Labels == nil {
+	if m := cfg.sampleSize(src.n); m < src.n && !cfg.Full && cfg.Labels == nil {
 		return runSampled(ctx, src, cfg, m)
 	}
 	s, err := newSolver(ctx, src, cfg)
 	if err != nil {
 		return nil, err
 	}
-	best, err := s.best(ctx)
+	ends, err := s.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	best, err := s.pick(ctx, ends, func([]*start[T]) error { return nil })
 	if err != nil {
 		return nil, err
 	}
 	return s.finish(ctx, best)
 }
 
-// runSampled runs the starts on m rows and takes the best of them over all rows.
+// runSampled runs the starts on m rows and takes the best of them, or those that are scored, over all rows.
 func runSampled[T kernel.Float](ctx context.Context, src *Source[T], cfg Config, m int) (*Result[T], error) {
 	part, err := src.sample(ctx, cfg.Workers, m, cfg.Seed)
 	if err != nil {
@@ -111,7 +121,7 @@ func runSampled[T kernel.Float](ctx context.Context, src *Source[T], cfg Config,
 	if err != nil {
 		return nil, err
 	}
-	best, err := s.best(ctx)
+	ends, err := s.run(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -119,19 +129,27 @@ func runSampled[T kernel.Float](ctx context.Context, src *Source[T], cfg Config,
 		return nil, err
 	}
 	s.cfg.MaxIter = min(cfg.MaxIter, polishIter)
-	best.moveTo(src)
-	if err := s.lloyd(ctx, []*start[T]{best}); err != nil {
+	best, err := s.pick(ctx, ends, func(starts []*start[T]) error {
+		for _, r := range starts {
+			r.moveTo(src)
+		}
+		return s.lloyd(ctx, starts)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return s.finish(ctx, best)
 }
 
 // sampleSize returns the number of rows that the starts see.
-func sampleSize(n, clusters int) int {
-	if n <= allRows {
+func (c *Config) sampleSize(n int) int {
+	switch {
+	case n <= allRows:
 		return n
+	case c.Score != nil: // What is rare, or a few per cent from the lowest inertia, is to be seen too.
+		return min(n, max(maxSampleRows, c.Clusters))
 	}
-	return min(n, max(minSampleRows, min(sampleRowsPerCluster*clusters, maxSampleRows), clusters))
+	return min(n, max(minSampleRows, min(sampleRowsPerCluster*c.Clusters, maxSampleRows), c.Clusters))
 }
 
 func (c *Config) check(n int) error {
@@ -146,6 +164,8 @@ func (c *Config) check(n int) error {
 		return fmt.Errorf("kmeans: tolerance is NaN")
 	case c.Workers < 0:
 		return fmt.Errorf("kmeans: %d workers", c.Workers)
+	case c.Score != nil && !(c.Within >= 1):
+		return fmt.Errorf("kmeans: a choice among starts within %g times the lowest inertia", c.Within)
 	case c.Labels != nil && len(c.Labels) != n:
 		return fmt.Errorf("kmeans: %d start labels for %d samples", len(c.Labels), n)
 	}
@@ -185,42 +205,4 @@ func (s *solver[T]) onto(ctx context.Context, src *Source[T]) error {
 	}
 	s.src, s.norm = src, norm
 	return nil
-}
-
-// best runs the starts to their end, in groups, and returns the one of lowest inertia.
-func (s *solver[T]) best(ctx context.Context) (*start[T], error) {
-	if s.cfg.Labels != nil {
-		r := newStart(s.src, s.cfg.Clusters)
-		copy(r.next, s.cfg.Labels)
-		if err := s.update(ctx, s.all(), r, true); err != nil {
-			return nil, err
-		}
-		for i := range r.labels {
-			r.labels[i] = -1
-		}
-		return r, s.lloyd(ctx, []*start[T]{r})
-	}
-	var best *start[T]
-	lowest := 0.0
-	group := max(1, panelColumns/s.cfg.Clusters)
-	for from := 0; from < s.cfg.Starts; from += group {
-		starts := make([]*start[T], min(group, s.cfg.Starts-from))
-		rngs := make([]*rand.Rand, len(starts))
-		for i := range starts {
-			starts[i] = newStart(s.src, s.cfg.Clusters)
-			rngs[i] = rand.New(rand.NewPCG(s.cfg.Seed, uint64(from+i)))
-		}
-		if err := s.seed(ctx, starts, rngs); err != nil {
-			return nil, err
-		}
-		if err := s.lloyd(ctx, starts); err != nil {
-			return nil, err
-		}
-		for _, r := range starts {
-			if inertia := s.inertia(r); best == nil || inertia < lowest {
-				best, lowest = r, inertia
-			}
-		}
-	}
-	return best, nil
 }

@@ -87,7 +87,7 @@ func samePartition(labels, classes []int) bool {
 func check[T kernel.Float](t *testing.T, src *Source[T], r *Result[T], cfg Config) {
 	t.Helper()
 	tol := 1e-9
-	if epsilon[T]() == 0x1p-24 {
+	if kernel.Epsilon[T]() == 0x1p-24 {
 		tol = 1e-4
 	}
 	seen := make([]int, r.Found)

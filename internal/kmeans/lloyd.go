@@ -188,7 +188,7 @@ func (s *solver[T]) repair(ctx context.Context, h *hand[T], r *start[T]) error {
 
 // meanError bounds the relative error of the mean of many equal rows: in float64 that of the sums, in float32, where the
 // sums are taken in float64, that of the rounding to T.
-func meanError[T kernel.Float]() float64 { return max(2*epsilon[T](), 0x1p-44) }
+func meanError[T kernel.Float]() float64 { return max(2*kernel.Epsilon[T](), 0x1p-44) }
 
 // farthest returns the sample of largest distance above 0 that is not alone in its cluster and differs from those
 // taken; −1 if there is none. A sample found equal to one taken gets the distance 0.

@@ -87,16 +87,7 @@ func (p *panel[T]) set(ctx context.Context, src *Source[T], workers int, mu []T,
 
 // noise bounds the rounding error of the scores of a sample of the given norm.
 func (p *panel[T]) noise(norm float64) float64 {
-	return 16 * epsilon[T]() * (norm + p.reach) * p.delta
-}
-
-// epsilon is the relative rounding error of T.
-func epsilon[T kernel.Float]() float64 {
-	var t T
-	if _, ok := any(t).(float32); ok {
-		return 0x1p-24
-	}
-	return 0x1p-53
+	return 16 * kernel.Epsilon[T]() * (norm + p.reach) * p.delta
 }
 
 // workspace is one goroutine's scratch for the products of a block with a panel.

@@ -107,7 +107,7 @@ func (s *solver[T]) tryBlock(b int, owner []int, nearest, out, outSums [][]float
 }
 
 // vanishing is the part of ‖x − μ‖² below which a squared distance found by subtraction is mostly rounding error.
-func vanishing[T kernel.Float]() float64 { return 256 * epsilon[T]() }
+func vanishing[T kernel.Float]() float64 { return 256 * kernel.Epsilon[T]() }
 
 // draw returns a sample with a chance in proportion to its weight; sums are the weights' sums over the blocks.
 func draw(rng *rand.Rand, weights, sums []float64) int {

@@ -188,7 +188,7 @@ func checkNorms[T kernel.Float](norm []float64, lo int) error {
 
 // largest is a length whose square, with room for sums, is within the range of T.
 func largest[T kernel.Float]() float64 {
-	if epsilon[T]() == 0x1p-24 {
+	if kernel.Epsilon[T]() == 0x1p-24 {
 		return 1e18
 	}
 	return 1e153

@@ -1,0 +1,95 @@
+package kmeans
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// ended is a start at its end, with its inertia on the rows that it has seen.
+type ended[T kernel.Float] struct {
+	*start[T]
+	inertia float64
+}
+
+// run runs the starts to their end, in groups. Without a Score it returns the one of lowest inertia alone.
+func (s *solver[T]) run(ctx context.Context) ([]ended[T], error) {
+	if s.cfg.Labels != nil {
+		r := newStart(s.src, s.cfg.Clusters)
+		copy(r.next, s.cfg.Labels)
+		if err := s.update(ctx, s.all(), r, true); err != nil {
+			return nil, err
+		}
+		for i := range r.labels {
+			r.labels[i] = -1
+		}
+		return []ended[T]{{r, 0}}, s.lloyd(ctx, []*start[T]{r})
+	}
+	var ends []ended[T]
+	group := max(1, panelColumns/s.cfg.Clusters)
+	for from := 0; from < s.cfg.Starts; from += group {
+		starts := make([]*start[T], min(group, s.cfg.Starts-from))
+		rngs := make([]*rand.Rand, len(starts))
+		for i := range starts {
+			starts[i] = newStart(s.src, s.cfg.Clusters)
+			rngs[i] = rand.New(rand.NewPCG(s.cfg.Seed, uint64(from+i)))
+		}
+		if err := s.seed(ctx, starts, rngs); err != nil {
+			return nil, err
+		}
+		if err := s.lloyd(ctx, starts); err != nil {
+			return nil, err
+		}
+		for _, r := range starts {
+			e := ended[T]{r, s.inertia(r)}
+			switch {
+			case s.cfg.Score != nil || ends == nil:
+				ends = append(ends, e)
+			case e.inertia < ends[0].inertia:
+				ends[0] = e
+			}
+		}
+	}
+	return ends, nil
+}
+
+// scoredTogether bounds the starts that have labels of all samples at once.
+const scoredTogether = 8
+
+// pick returns the start that is kept, after polish has taken it, and those that it is compared with by their scores, to its end.
+func (s *solver[T]) pick(ctx context.Context, ends []ended[T], polish func([]*start[T]) error) (*start[T], error) {
+	if s.cfg.Score == nil || s.cfg.Labels != nil {
+		return ends[0].start, polish([]*start[T]{ends[0].start})
+	}
+	slices.SortStableFunc(ends, func(a, b ended[T]) int { return cmp.Compare(a.inertia, b.inertia) })
+	limit := s.cfg.Within * ends[0].inertia
+	ends = slices.DeleteFunc(ends, func(e ended[T]) bool { return e.inertia > limit })
+	var best *start[T]
+	most := math.Inf(-1)
+	for group := range slices.Chunk(ends, max(1, min(scoredTogether, panelColumns/s.cfg.Clusters))) {
+		starts := make([]*start[T], len(group))
+		for i, e := range group {
+			starts[i] = e.start
+		}
+		if err := polish(starts); err != nil {
+			return nil, err
+		}
+		for i, r := range starts {
+			score, err := s.cfg.Score(ctx, r.labels)
+			if err != nil {
+				return nil, err
+			}
+			if best == nil || score > most {
+				best, most = r, score
+			}
+			if r != best {
+				group[i].start, starts[i] = nil, nil // lets go of its labels
+			}
+		}
+	}
+	return best, nil
+}
