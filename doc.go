@@ -44,8 +44,10 @@
 // graph A of mutual nearest neighbours or, for many samples, of landmarks; and the loss, with the reconstruction relative to
 // the data, has two terms −3·I/log m with Q = softmax(h/(0.1‖h‖)) by rows: the mutual information of the clusters of two
 // neighbours (NeighborInformation), and that of the clusters and of what the other samples predict for each from its
-// features, before smoothing (HeldOutInformation). New samples are joined to the stored neighbours or landmarks and smoothed
-// alike. Each part is a field of Config; QUALITY.md has what each is worth.
+// features, before smoothing (HeldOutInformation). Of the starts of k-means, for the first anchors and, up to 5,000 samples,
+// for the clusters, that of the highest NeighborInformation is kept among those of nearly the lowest inertia. New samples are
+// joined to the stored neighbours or landmarks and smoothed alike. Each part is a field of Config; QUALITY.md has what each
+// is worth.
 //
 // # Two levels
 //

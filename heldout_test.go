@@ -136,6 +136,42 @@ func TestHeldOutLeavesOneOut(t *testing.T) {
 	}
 }
 
+// With fewer directions the prediction is that of the same regressions on the leading singular directions of all samples.
+func TestHeldOutDirections(t *testing.T) {
+	const n, m, k, penalty = 41, 3, 5, 0.02
+	views := heldOutViews(t, n, false)
+	held := mustHeldOut(t, views, HeldOutConfig{Float: Float64, Directions: k, Penalty: penalty}).double
+	x := unitFeatures(t, views)
+	var svd mat.SVD
+	if !svd.Factorize(x, mat.SVDThin) {
+		t.Fatal("no singular values")
+	}
+	var v, y mat.Dense
+	svd.VTo(&v)
+	y.Mul(x, v.Slice(0, v.RawMatrix().Rows, 0, k))
+	s := newSoftAssignment[float64](1, n, m, 0.1)
+	rng := rand.New(rand.NewPCG(8, 8))
+	q, dense := make([]float64, n*s.ld), mat.NewDense(n, m, nil)
+	for i := range n {
+		for j := range m {
+			q[i*s.ld+j] = rng.NormFloat64()
+			dense.Set(i, j, q[i*s.ld+j])
+		}
+	}
+	got, err := held.predict(s, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := leaveOneOut(&y, dense, penalty*math.Pow(mat.Norm(x, 2)/mat.Norm(&y, 2), 2))
+	for i := range n {
+		for j := range m {
+			if e := math.Abs(got[i*s.ld+j] - want.At(i, j)); e > 1e-6 { // the directions are found by iteration
+				t.Fatalf("sample %d, value %d: %v, want %v", i, j, got[i*s.ld+j], want.At(i, j))
+			}
+		}
+	}
+}
+
 func heldOutCase(n, m int, held *HeldOut, temperature float64) graphFunction {
 	f := informationCase(n, m, nil, temperature)
 	f.name = "held-out information"
@@ -289,6 +325,7 @@ func TestHeldOutRefuses(t *testing.T) {
 		"no views": {nil, HeldOutConfig{}, "view"}, "NaN": {bad(7), HeldOutConfig{}, "view 1"},
 		"constant":   {[]View{Float64View(4, 2, make([]float64, 8))}, HeldOutConfig{}, "view 0"},
 		"directions": {views, HeldOutConfig{Directions: -1}, "Directions is -1"}, "penalty": {views, HeldOutConfig{Penalty: -1}, "Penalty is -1"},
+		"rounding": {heldOutViews(t, 9, false), HeldOutConfig{Penalty: 1e-9}, "Penalty of 1e-09"},
 		"infinite": {views, HeldOutConfig{Penalty: math.Inf(1)}, "Penalty is +Inf"}, "preprocess": {views, HeldOutConfig{Preprocess: 99}, "Preprocess is 99"},
 		"float": {views, HeldOutConfig{Float: 9}, "Float is 9"}, "workers": {views, HeldOutConfig{Workers: -1}, "Workers is -1"},
 	} {

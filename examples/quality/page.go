@@ -67,7 +67,8 @@ func (s *study) caption(r *results) string {
 		"One setting for all sets; labels serve for scores alone and choose nothing. Networks are at their last epoch. The constants of the default preset were chosen once, by " +
 		"means over the eleven smaller sets (" + strings.Join(smallSets, ", ") + ") and " + largeName + ": what it reaches there is optimistic.\n\n" +
 		"“Default” rows are the default preset with one thing changed. “No network” is where it starts: k-means on the unit rows of U√S of the smoothed views. " +
-		"“Neighbours alone” and “held-out alone” have one of the two terms of the loss. “Spectral” is k-means on the unit rows of U√S, or U, of H at norm 1 instead of on H. " +
+		"“Neighbours alone” and “held-out alone” have one of the two terms of the loss; the second, without neighbours in it, starts and ends with k-means of lowest inertia. " +
+		"“All starts of lowest inertia” has both terms, and such k-means at both ends. “Spectral” is k-means on the unit rows of U√S, or U, of H at norm 1 instead of on H. " +
 		"Settings of the other methods: k-means of samples standardised (mean 0, variance 1 over the features of each view), views concatenated, 10 starts"
 	for _, m := range baseline.Methods() {
 		if m.Name != notCompared {
