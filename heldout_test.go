@@ -185,6 +185,9 @@ func TestHeldOutInformation(t *testing.T) {
 			n, m        int
 			temperature float64
 		}{{12, 2, 0.1}, {30, 3, 0}, {30, 3, 0.4}, {70, 5, 0.3}, {40, 17, 0.2}} {
+			if testing.Short() && c.n*c.m > 200 {
+				continue
+			}
 			views := heldOutViews(t, c.n, masked)
 			f := heldOutCase(c.n, c.m, mustHeldOut(t, views, HeldOutConfig{Float: Float64}), c.temperature)
 			want := checkFinely(t, f)
