@@ -156,7 +156,7 @@ func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views 
 		}
 		return perView[0], nil
 	}
-	if graph != nil {
+	if graph != nil { // A single input has all samples then, so they are all in what is scored.
 		cfg = byNeighbors[T](cfg, graph)
 	}
 	return runKMeans(ctx, cfg, joint...)
@@ -203,22 +203,16 @@ func runOnPresent[T kernel.Float](ctx context.Context, cfg kmeans.Config, view k
 	for j, i := range have {
 		view.Rows.Row(i, x[j*d:(j+1)*d])
 	}
-	ofAll := func(part []int) []int {
-		labels := make([]int, n)
-		for j, i := range have {
-			labels[i] = part[j]
-		}
-		return labels
-	}
 	cfg.Clusters = min(cfg.Clusters, len(have))
-	if score := cfg.Score; score != nil {
-		cfg.Score = func(ctx context.Context, part []int) (float64, error) { return score(ctx, ofAll(part)) }
-	}
 	part, err := runKMeans(ctx, cfg, kmeans.View[T]{Rows: rows.NewDense(len(have), d, d, x), Weight: 1})
 	if err != nil {
 		return nil, err
 	}
-	return ofAll(part), nil
+	labels := make([]int, n)
+	for j, i := range have {
+		labels[i] = part[j]
+	}
+	return labels, nil
 }
 
 // clusterSums returns ZᵀX (m×d) for the one-hot matrix Z of the labels, over the samples that have the view.

@@ -35,9 +35,8 @@ const (
 
 	// Up to allRows samples, every start sees all of them; above, a sample of sampleRowsPerCluster·c rows, at least
 	// minSampleRows and at most maxSampleRows (with a Score as many), and the best start alone, or those that are scored, go
-	// over all rows, at most polishIter times. On
-	// MNIST (60,000×40 principal components) the inertia is 0.00 to 0.04 % above that of ten starts on all rows for c = 10,
-	// and 0.0 to 0.5 % above that of one start on all rows for c = 100.
+	// over all rows, at most polishIter times. On MNIST (60,000×40 principal components) the inertia is 0.00 to 0.04 % above
+	// that of ten starts on all rows for c = 10, and 0.0 to 0.5 % above that of one start on all rows for c = 100.
 	allRows              = 5000
 	sampleRowsPerCluster = 100
 	minSampleRows        = 2048

@@ -68,7 +68,7 @@ func (s *solver[T]) pick(ctx context.Context, ends []ended[T], polish func([]*st
 	slices.SortStableFunc(ends, func(a, b ended[T]) int { return cmp.Compare(a.inertia, b.inertia) })
 	limit := s.cfg.Within * ends[0].inertia
 	ends = slices.DeleteFunc(ends, func(e ended[T]) bool { return e.inertia > limit })
-	var best *start[T]
+	var best *ended[T]
 	most := math.Inf(-1)
 	for group := range slices.Chunk(ends, max(1, min(scoredTogether, panelColumns/s.cfg.Clusters))) {
 		starts := make([]*start[T], len(group))
@@ -83,13 +83,14 @@ func (s *solver[T]) pick(ctx context.Context, ends []ended[T], polish func([]*st
 			if err != nil {
 				return nil, err
 			}
+			loser := &group[i]
 			if best == nil || score > most {
-				best, most = r, score
+				best, loser, most = loser, best, score
 			}
-			if r != best {
-				group[i].start, starts[i] = nil, nil // lets go of its labels
+			if loser != nil {
+				loser.start = nil // and with it its labels
 			}
 		}
 	}
-	return best, nil
+	return best.start, nil
 }
