@@ -10,7 +10,6 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
-	"gorgonia.org/tensor"
 )
 
 // standardiser is a Preprocess with what it measured on the training samples.
@@ -236,7 +235,7 @@ func denseRow[T kernel.Float](s *standardiser, x View, v, i int, dst []T, buf []
 
 // largestNorm bounds the rows that are taken as they are: with room for sums of their squares in T.
 func largestNorm[T kernel.Float]() float64 {
-	if dtypeFor[T]() == tensor.Float32 {
+	if kernel.Is32[T]() {
 		return 1e18
 	}
 	return 1e150

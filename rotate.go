@@ -104,8 +104,7 @@ func largestWith(most int, ok func(k int) bool) int {
 
 // spanTolerance is the share of a row's length that it may be away from the span of Q.
 func spanTolerance[T kernel.Float]() float64 {
-	var t T
-	if _, ok := any(t).(float32); ok {
+	if kernel.Is32[T]() {
 		return 0x1p-21
 	}
 	return 0x1p-43

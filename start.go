@@ -15,7 +15,6 @@ import (
 	"github.com/largemvc/largemvc/internal/spectral"
 	"github.com/largemvc/largemvc/neighbor"
 	"gonum.org/v1/gonum/mat"
-	"gorgonia.org/tensor"
 )
 
 // startingPoint is where training begins.
@@ -61,7 +60,7 @@ func start[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []View
 			return nil, err
 		}
 		_, d := xv.Dims()
-		if dtypeFor[T]() == tensor.Float32 {
+		if kernel.Is32[T]() {
 			if err := dropNoise(sums, c.Anchors, d); err != nil {
 				return nil, fmt.Errorf("largemvc: start anchors of %s: %w", views[v].label(v), err)
 			}
