@@ -151,7 +151,7 @@ func newHeldOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c HeldO
 		r.weight = append(r.weight, 1/(s*s+c.Penalty*square))
 	}
 	r.leverage, r.rest = make([]T, n), make([]T, n)
-	err = eachSpan(c.Workers, n, func(lo, hi int) error {
+	err = parallel.Spans(c.Workers, n, func(lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			h := 0.0
 			for j, w := range r.weight {
@@ -191,7 +191,7 @@ func (r *heldOut[T]) predict(s softAssignment[T], q []T) ([]T, error) {
 		return nil, err
 	}
 	out := make([]T, s.n*s.ld)
-	return out, eachSpan(s.workers, s.n, func(lo, hi int) error {
+	return out, parallel.Spans(s.workers, s.n, func(lo, hi int) error {
 		kernel.Mul(hi-lo, r.y[lo*r.ld:], r.ld, panel, out[lo*s.ld:], s.ld, false)
 		for i := lo; i < hi; i++ {
 			h, rest := r.leverage[i], r.rest[i]
@@ -205,7 +205,7 @@ func (r *heldOut[T]) predict(s softAssignment[T], q []T) ([]T, error) {
 
 // predictT adds Kᵀ·D to dst. It changes D.
 func (r *heldOut[T]) predictT(s softAssignment[T], dst, d []T) error {
-	err := eachSpan(s.workers, s.n, func(lo, hi int) error {
+	err := parallel.Spans(s.workers, s.n, func(lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			for j := i * s.ld; j < i*s.ld+s.m; j++ {
 				d[j] /= r.rest[i]
@@ -220,7 +220,7 @@ func (r *heldOut[T]) predictT(s softAssignment[T], dst, d []T) error {
 	if err != nil {
 		return err
 	}
-	return eachSpan(s.workers, s.n, func(lo, hi int) error {
+	return parallel.Spans(s.workers, s.n, func(lo, hi int) error {
 		kernel.Mul(hi-lo, r.y[lo*r.ld:], r.ld, panel, dst[lo*s.ld:], s.ld, true)
 		for i := lo; i < hi; i++ {
 			for j := i * s.ld; j < i*s.ld+s.m; j++ {

@@ -332,7 +332,7 @@ func revive[T kernel.Float](p *Predictor, in *tensors) error {
 	if in.err != nil {
 		return in.err
 	}
-	clusters, err := kmeans.NewAssigner(p.Clusters, [][]T{convert[T](p.centroids)}, []float64{1})
+	clusters, err := kmeans.NewAssigner(p.Clusters, [][]T{kernel.Convert[T](p.centroids)}, []float64{1})
 	if err != nil {
 		return err
 	}

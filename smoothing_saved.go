@@ -49,7 +49,7 @@ func (s *smoothing[T]) save(f *safetensors.File, floats func(string, []float64, 
 	}
 	for q, l := range state.Landmarks {
 		for i, k := range state.Spaces[q].Views {
-			add(floats(fmt.Sprintf("landmarks.%d.%d", q, k), double(l.Centroids[i]), len(l.Scale), state.Dims[k]))
+			add(floats(fmt.Sprintf("landmarks.%d.%d", q, k), kernel.Float64s(l.Centroids[i]), len(l.Scale), state.Dims[k]))
 		}
 		add(safetensors.Float64s(fmt.Sprintf("landmark_scale.%d", q), l.Scale, len(l.Scale)))
 	}
@@ -194,7 +194,7 @@ func readLandmarks[T kernel.Float](in *tensors, state *neighbor.State[T]) (atoms
 		l := neighbor.Landmarks[T]{Scale: in.floats(fmt.Sprintf("landmark_scale.%d", q), -1)}
 		l.Nearest = nearestOf(len(l.Scale))
 		for _, k := range space.Views {
-			l.Centroids = append(l.Centroids, convert[T](in.floats(fmt.Sprintf("landmarks.%d.%d", q, k), len(l.Scale), state.Dims[k])))
+			l.Centroids = append(l.Centroids, kernel.Convert[T](in.floats(fmt.Sprintf("landmarks.%d.%d", q, k), len(l.Scale), state.Dims[k])))
 		}
 		state.Landmarks = append(state.Landmarks, l)
 		atoms += len(l.Scale)
