@@ -15,12 +15,12 @@ import (
 // finish clusters the representation and gathers the result.
 func (t *training[T]) finish(ctx context.Context) (*Clustering, error) {
 	began := time.Now()
-	c, r, net := t.config, t.run, t.net.fused().engineNet()
+	c, r, net := t.config, t.run, t.net.fused().Engine()
 	n, m := t.data.samples, c.Anchors
 	shard := net.Shards()[0].(*engine.Memory[T])
 	h, ld := shard.H(c.Layers)
 	p := newPredictor(c, t.views, t.inputs, r)
-	p.setParameters(t.net.fused().parameters())
+	p.setParameters(t.net.fused().Parameters())
 	for l := range c.Layers + 1 {
 		layer := make([]*mat.Dense, len(p.inputs))
 		for v, in := range p.inputs {

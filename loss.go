@@ -2,9 +2,6 @@ package largemvc
 
 import (
 	"fmt"
-
-	"github.com/largemvc/largemvc/internal/kernel"
-	"gorgonia.org/gorgonia"
 )
 
 // Reduction says what the loss makes of the squared errors of a view.
@@ -40,39 +37,20 @@ func (r Reduction) check() error {
 	return nil
 }
 
-// lossWeights returns w_v of every view.
-func lossWeights[T kernel.Float](r Reduction, views []*view[T]) []float64 {
-	out := make([]float64, len(views))
-	for v, w := range views {
+// weights returns the w_v of the data's views.
+func (r Reduction) weights(d *Data) []float64 {
+	out := make([]float64, d.Views())
+	for v, square := range d.squares {
 		switch r {
 		case Sum:
 			out[v] = 1
 		case Relative:
-			if square := kernel.Sum(w.norms); square > 0 {
-				out[v] = 1 / (float64(len(views)) * square)
+			if square > 0 {
+				out[v] = 1 / (float64(d.Views()) * square)
 			}
 		default:
-			out[v] = 1 / (float64(w.count) * float64(w.lossDim))
+			out[v] = 1 / (float64(d.counts[v]) * float64(d.lossDims[v]))
 		}
 	}
 	return out
-}
-
-// loss returns the scalar Σ_v w_v Σ_i ‖x_iv − h_i P_v‖² over the rows present. The sums are taken in float64.
-func loss[T kernel.Float](b *builder[T], r Reduction, h *gorgonia.Node, y, p []*gorgonia.Node) (*gorgonia.Node, error) {
-	var total *gorgonia.Node
-	for v, weight := range lossWeights(r, b.views) {
-		part, err := residualNode(b, residual{view: v, loss: true, weight: weight}, h, y[v], p[v])
-		if err != nil {
-			return nil, err
-		}
-		if total == nil {
-			total = part
-			continue
-		}
-		if total, err = gorgonia.Add(total, part); err != nil {
-			return nil, fmt.Errorf("loss: %w", err)
-		}
-	}
-	return total, nil
 }

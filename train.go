@@ -337,7 +337,7 @@ func (p *patience) over(loss float64) bool {
 
 // forward runs the graph, gradients included, and records the losses.
 func (t *training[T]) forward(ctx context.Context, vm gorgonia.VM) error {
-	t.net.fused().within(ctx)
+	t.net.fused().Within(ctx)
 	if err := vm.RunAll(); err != nil {
 		// Gorgonia's error says where, not why; what the op returned is inside.
 		var at interface{ Err() error }
@@ -351,7 +351,7 @@ func (t *training[T]) forward(ctx context.Context, vm gorgonia.VM) error {
 
 // record appends the losses of the last run of the network.
 func (t *training[T]) record() error {
-	parts := slices.Clone(t.net.fused().engineNet().Loss())
+	parts := slices.Clone(t.net.fused().Engine().Loss())
 	total := kernel.Sum(parts)
 	if t.hasExtra() {
 		value, err := op.Elements[T](t.cost.Value())
@@ -380,10 +380,9 @@ func (t *training[T]) ended(ctx context.Context, err error) error {
 
 // lossOfNothing is the loss of H = 0, Σ_v w_v‖X_v‖²: the scale of what a loss can be.
 func (t *training[T]) lossOfNothing() float64 {
-	views := viewsOf[T](t.data)
 	total := 0.0
-	for v, weight := range lossWeights(t.config.Reduction, views) {
-		total += weight * kernel.Sum(views[v].norms)
+	for v, weight := range t.config.Reduction.weights(t.data) {
+		total += weight * t.data.squares[v]
 	}
 	return total
 }
@@ -477,7 +476,7 @@ func (t *training[T]) evaluate(ctx context.Context, vm gorgonia.VM) error {
 		vm.Reset()
 		return t.forward(ctx, vm)
 	}
-	if _, err := t.net.fused().evaluate(ctx); err != nil {
+	if _, err := t.net.fused().Evaluate(ctx); err != nil {
 		return err
 	}
 	return t.record()
