@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/rows"
 )
@@ -89,11 +90,11 @@ type job[T kernel.Float] struct {
 	inputs    []Input
 	sources   []View // of every input, the view that it comes from
 	data      *Data
-	x         []rows.Matrix[T] // the inputs
-	rotations []*rotation      // of the inputs; nil: none is rotated
-	prepare   *standardiser    // without neighbours
-	smooth    *smoothing[T]    // with them
-	heldOut   *heldOut[T]      // nil without that term of the loss
+	x         []rows.Matrix[T]            // the inputs
+	rotations []*rotation                 // of the inputs; nil: none is rotated
+	prepare   *standardiser               // without neighbours
+	smooth    *smoothing[T]               // with them
+	heldOut   *information.LeaveOneOut[T] // nil without that term of the loss
 	prepared  time.Duration
 	saver     *saver    // nil without checkpoints
 	best      *runState // of the runs that are over

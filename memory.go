@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/neighbor"
@@ -156,7 +157,7 @@ func (c *Config) heldOutBytes(n int, columns []int, size int64) int64 {
 	for _, k := range columns {
 		width += k
 	}
-	return int64(n) * int64(kernel.Pad(min(heldOutDirections(n), n, width))+4*kernel.Pad(c.Anchors)) * size
+	return int64(n) * int64(kernel.Pad(min(information.DefaultDirections(n), n, width))+4*kernel.Pad(c.Anchors)) * size
 }
 
 // stateBytes is the memory of the samples' state.

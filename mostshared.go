@@ -1,8 +1,7 @@
 package largemvc
 
 import (
-	"context"
-
+	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/neighbor"
@@ -20,10 +19,8 @@ const (
 // clusters tell most about those of neighbours (NeighborInformation): inertia alone likes clusters of equal extent, whatever
 // lies between them.
 func byNeighbors[T kernel.Float](cfg kmeans.Config, graph neighbor.Operator) kmeans.Config {
-	s := neighborTerm[T]{newSoftAssignment[T](cfg.Workers, graph.Len(), cfg.Clusters, 0), graph}
-	q, aq := make([]T, s.n*s.ld), make([]T, s.n*s.ld)
 	cfg.Starts *= sharedStarts
 	cfg.Within = nearlyLowest
-	cfg.Score = func(ctx context.Context, labels []int) (float64, error) { return s.ofLabels(ctx, labels, q, aq) }
+	cfg.Score = information.NewNeighbors[T](cfg.Workers, cfg.Clusters, graph, 0).LabelScore()
 	return cfg
 }

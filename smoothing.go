@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -19,9 +20,9 @@ type smoothing[T kernel.Float] struct {
 	prepare []*standardiser // one per standardisation
 	inputs  []smoothInput[T]
 	index   *neighbor.Index[T]
-	before  []neighbor.Block[T]   // the inputs before they were smoothed, which an index of exact neighbours needs; else nil
-	filters []*neighbor.Filter[T] // of the inputs
-	heldOut *heldOut[T]           // of the inputs before they were smoothed; nil without that term of the loss
+	before  []neighbor.Block[T]         // the inputs before they were smoothed, which an index of exact neighbours needs; else nil
+	filters []*neighbor.Filter[T]       // of the inputs
+	heldOut *information.LeaveOneOut[T] // of the inputs before they were smoothed; nil without that term of the loss
 }
 
 // smoothInput is a view in one standardisation.
@@ -69,7 +70,10 @@ func newSmoothing[T kernel.Float](ctx context.Context, views []View, c *Config) 
 	if c.HeldOutWeight > 0 && c.Anchors > 1 { // A single anchor has no information.
 		var err error
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a seed of its own.
-		if s.heldOut, err = newHeldOut(ctx, matrices(blocks, views[0].rows), HeldOutConfig{Workers: c.Workers}); err != nil {
+		if s.heldOut, err = information.NewLeaveOneOut(ctx, matrices(blocks, views[0].rows), information.Regression{Workers: c.Workers}); err != nil {
+			if ctx.Err() == nil {
+				err = fmt.Errorf("largemvc: %w", err)
+			}
 			return nil, nil, err
 		}
 	}

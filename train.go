@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/largemvc/largemvc/internal/information/term"
 	"github.com/largemvc/largemvc/internal/op"
 
 	"gonum.org/v1/gonum/mat"
@@ -148,7 +149,7 @@ func (t *training[T]) sumLosses() error {
 	t.cost = t.net.Loss()
 	if t.hasNeighborLoss() {
 		err := t.addTerm("weight of the neighbours", c.NeighborWeight, func(h *gorgonia.Node) (*gorgonia.Node, error) {
-			return neighborInformation[T](c.Workers, h, t.graph(), c.Temperature)
+			return term.Neighbors[T](c.Workers, h, t.graph(), c.Temperature)
 		})
 		if err != nil {
 			return fmt.Errorf("largemvc: neighbours in the loss: %w", err)
@@ -156,7 +157,7 @@ func (t *training[T]) sumLosses() error {
 	}
 	if t.hasHeldOutLoss() {
 		err := t.addTerm("weight of held-out prediction", c.HeldOutWeight, func(h *gorgonia.Node) (*gorgonia.Node, error) {
-			return heldOutInformation(c.Workers, h, t.heldOut, c.Temperature)
+			return term.HeldOut(c.Workers, h, t.heldOut, c.Temperature)
 		})
 		if err != nil {
 			return fmt.Errorf("largemvc: held-out prediction in the loss: %w", err)
@@ -496,4 +497,20 @@ func (t *training[T]) restore(ctx context.Context) error {
 	err = t.evaluate(ctx, vm)
 	t.run.loss, t.run.viewLoss = loss, viewLoss
 	return err
+}
+
+// network returns the model that the configuration describes, not built yet.
+func (c *Config) network(rhoScale []float64) builtModel {
+	free := c.Signs == Unconstrained
+	soft := &SoftThreshold{Theta0: c.Theta0, Lipschitz: c.Lipschitz, Activation: c.Activation, OneSided: c.OneSided, Unconstrained: free}
+	switch c.Variant {
+	case AMvC:
+		return &AMvCNet{Represent: soft, Anchor: &Procrustes{Detach: c.DetachAnchors}, Reduction: c.Reduction}
+	case RMvC:
+		return &RMvCNet{Represent: soft, Reduction: c.Reduction}
+	}
+	return &LargeMvCNet{
+		Represent: soft, Noise: &RowShrink{Rho0: c.Rho0, Scale: rhoScale, Activation: c.Activation, Unconstrained: free},
+		Anchor: &Procrustes{Detach: c.DetachAnchors}, Reduction: c.Reduction,
+	}
 }

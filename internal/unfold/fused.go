@@ -30,14 +30,14 @@ type fused[T kernel.Float] struct {
 	grads    *engine.Params
 	scale    []float64 // ρ_lv = scale_v·ρ̃_lv
 	nodes    gorgonia.Nodes
-	token    *gorgonia.Node
+	token    *Node
 	ctx      context.Context // of the run at hand
 	gradient bool            // the graph has gradient ops
 	ran      bool            // there was a run
 	done     bool            // the backward passes of this run are done
 	upstream float64         // of the loss in the backward passes that were done
 	viewLoss []float64
-	reads    map[string]*gorgonia.Node
+	reads    map[string]*Node
 }
 
 // Fused is a fused network whatever its element type.
@@ -87,13 +87,13 @@ func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, star
 		return nil, err
 	}
 	f := &fused[T]{env: env, net: net, params: engine.NewParams(&spec), grads: engine.NewParams(&spec), scale: scale,
-		nodes: nodes, ctx: context.Background(), viewLoss: make([]float64, len(views)), reads: map[string]*gorgonia.Node{}}
+		nodes: nodes, ctx: context.Background(), viewLoss: make([]float64, len(views)), reads: map[string]*Node{}}
 	o := &op.Operation{Label: env.Name("fused network"), Run: f.forward, Diff: op.All(len(nodes)), Grad: f.gradientNode}
 	f.token, err = op.Apply(o, env.Of, nil, nodes...)
 	return f, err
 }
 
-func (f *fused[T]) Loss() *gorgonia.Node       { return f.token }
+func (f *fused[T]) Loss() *Node                { return f.token }
 func (f *fused[T]) Engine() *engine.Net        { return f.net }
 func (f *fused[T]) Within(ctx context.Context) { f.ctx = ctx }
 func (f *fused[T]) Parameters() *engine.Params { return f.params }
@@ -156,7 +156,7 @@ func (f *fused[T]) Evaluate(ctx context.Context) ([]float64, error) {
 }
 
 // gradientNode is the derivative of the loss by learnable node i.
-func (f *fused[T]) gradientNode(i int, in gorgonia.Nodes, out, cotangent *gorgonia.Node) (*gorgonia.Node, error) {
+func (f *fused[T]) gradientNode(i int, in gorgonia.Nodes, out, cotangent *Node) (*Node, error) {
 	f.gradient = true
 	shape := in[i].Shape().Clone()
 	o := &op.Operation{Label: f.env.Name("gradient by %s", in[i].Name()), Run: func(values []gorgonia.Value) (gorgonia.Value, error) {
@@ -203,7 +203,7 @@ func (f *fused[T]) fetch(i int, shape tensor.Shape) gorgonia.Value {
 }
 
 // readOut is an op whose value is a copy of a state, and whose cotangent goes back to that state.
-func (f *fused[T]) readOut(name string, shape tensor.Shape, read func() ([]float64, error), push func(cotangent []float64) error) (*gorgonia.Node, error) {
+func (f *fused[T]) readOut(name string, shape tensor.Shape, read func() ([]float64, error), push func(cotangent []float64) error) (*Node, error) {
 	if n := f.reads[name]; n != nil {
 		return n, nil
 	}
@@ -215,7 +215,7 @@ func (f *fused[T]) readOut(name string, shape tensor.Shape, read func() ([]float
 		}
 		return op.Dense(kernel.Convert[T](x), shape...), nil
 	}
-	o.Grad = func(_ int, _ gorgonia.Nodes, out, cotangent *gorgonia.Node) (*gorgonia.Node, error) {
+	o.Grad = func(_ int, _ gorgonia.Nodes, out, cotangent *Node) (*Node, error) {
 		give := &op.Operation{Label: f.env.Name("cotangent of %s", name), Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
 			c, err := op.Elements[T](in[1])
 			if err != nil {
@@ -230,7 +230,7 @@ func (f *fused[T]) readOut(name string, shape tensor.Shape, read func() ([]float
 	return n, err
 }
 
-func (f *fused[T]) H(l int) (*gorgonia.Node, error) {
+func (f *fused[T]) H(l int) (*Node, error) {
 	n, m := f.env.Samples, f.env.Anchors
 	return f.readOut(fmt.Sprintf("H_%d", l), tensor.Shape{n, m}, func() ([]float64, error) {
 		h := make([]float64, n*m)
@@ -238,14 +238,14 @@ func (f *fused[T]) H(l int) (*gorgonia.Node, error) {
 	}, func(c []float64) error { return f.net.AddH(l, c) })
 }
 
-func (f *fused[T]) P(l, v int) (*gorgonia.Node, error) {
+func (f *fused[T]) P(l, v int) (*Node, error) {
 	shape := tensor.Shape{f.env.Anchors, f.env.Dims[v]}
 	return f.readOut(fmt.Sprintf("P_%d_%d", l, v), shape, func() ([]float64, error) {
 		return f.net.Anchors(l, v), nil
 	}, func(c []float64) error { f.net.AddAnchors(l, v, c); return nil })
 }
 
-func (f *fused[T]) T(l, v int) (*gorgonia.Node, error) {
+func (f *fused[T]) T(l, v int) (*Node, error) {
 	n := f.env.Samples
 	if !f.net.Spec().Noise {
 		return nil, nil

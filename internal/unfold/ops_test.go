@@ -51,18 +51,18 @@ func testView[T kernel.Float](t *testing.T, x []T, n, d int, present [][]bool, v
 // opCases are the ops that only networks use, with all their variants.
 func opCases[T kernel.Float](b *Builder[T]) []optest.GraphFunction {
 	var cases []optest.GraphFunction
-	add := func(name string, build func(in []*gorgonia.Node) (*gorgonia.Node, error), shapes ...tensor.Shape) {
+	add := func(name string, build func(in []*Node) (*Node, error), shapes ...tensor.Shape) {
 		cases = append(cases, optest.GraphFunction{Name: name, Shapes: shapes, Build: build})
 	}
 	n, m, d := 9, 3, 4
 	vector, rows, anchors, small := tensor.Shape{n}, tensor.Shape{n, m}, tensor.Shape{m, d}, tensor.Shape{m, m}
-	add("project", func(in []*gorgonia.Node) (*gorgonia.Node, error) { return project(b, 0, in[0]) }, anchors)
-	add("correlate", func(in []*gorgonia.Node) (*gorgonia.Node, error) { return correlate(b, 0, in[0]) }, rows)
-	add("rowMul", func(in []*gorgonia.Node) (*gorgonia.Node, error) { return RowMul(b, in[0], in[1], false, nil) }, rows, tensor.Shape{m, 5})
-	add("rowMul plus", func(in []*gorgonia.Node) (*gorgonia.Node, error) { return RowMul(b, in[0], in[1], false, in[2]) }, rows, small, rows)
-	add("rowMul transposed", func(in []*gorgonia.Node) (*gorgonia.Node, error) { return RowMul(b, in[0], in[1], true, nil) }, rows, tensor.Shape{5, m})
-	add("rowMul transposed plus", func(in []*gorgonia.Node) (*gorgonia.Node, error) { return RowMul(b, in[0], in[1], true, in[2]) }, rows, small, rows)
-	add("crossGram", func(in []*gorgonia.Node) (*gorgonia.Node, error) { return crossGram(b, in[0], in[1]) }, rows, tensor.Shape{n, 5})
+	add("project", func(in []*Node) (*Node, error) { return project(b, 0, in[0]) }, anchors)
+	add("correlate", func(in []*Node) (*Node, error) { return correlate(b, 0, in[0]) }, rows)
+	add("rowMul", func(in []*Node) (*Node, error) { return RowMul(b, in[0], in[1], false, nil) }, rows, tensor.Shape{m, 5})
+	add("rowMul plus", func(in []*Node) (*Node, error) { return RowMul(b, in[0], in[1], false, in[2]) }, rows, small, rows)
+	add("rowMul transposed", func(in []*Node) (*Node, error) { return RowMul(b, in[0], in[1], true, nil) }, rows, tensor.Shape{5, m})
+	add("rowMul transposed plus", func(in []*Node) (*Node, error) { return RowMul(b, in[0], in[1], true, in[2]) }, rows, small, rows)
+	add("crossGram", func(in []*Node) (*Node, error) { return crossGram(b, in[0], in[1]) }, rows, tensor.Shape{n, 5})
 	for i := range 4 {
 		tx, ty := i&1 != 0, i&2 != 0
 		x, y := tensor.Shape{2, 5}, tensor.Shape{5, 3}
@@ -72,16 +72,16 @@ func opCases[T kernel.Float](b *Builder[T]) []optest.GraphFunction {
 		if ty {
 			y = tensor.Shape{3, 5}
 		}
-		add(fmt.Sprintf("smallMul %t %t", tx, ty), func(in []*gorgonia.Node) (*gorgonia.Node, error) { return smallMul(b, in[0], in[1], tx, ty) }, x, y)
+		add(fmt.Sprintf("smallMul %t %t", tx, ty), func(in []*Node) (*Node, error) { return smallMul(b, in[0], in[1], tx, ty) }, x, y)
 	}
 	for _, w := range []rowWeight{{view: -1}, {view: 1}, {view: -1, complement: true}, {view: 1, complement: true}} {
-		add(fmt.Sprintf("weigh %+v", w), func(in []*gorgonia.Node) (*gorgonia.Node, error) { return weigh(b, w, in[0], in[1]) }, rows, vector)
+		add(fmt.Sprintf("weigh %+v", w), func(in []*Node) (*Node, error) { return weigh(b, w, in[0], in[1]) }, rows, vector)
 	}
-	add("weigh by presence", func(in []*gorgonia.Node) (*gorgonia.Node, error) { return weigh(b, rowWeight{view: 1}, in[0], nil) }, rows)
-	add("blend", func(in []*gorgonia.Node) (*gorgonia.Node, error) { return blend(b, in[0], in[1], in[2]) }, vector, rows, rows)
-	add("hold", func(in []*gorgonia.Node) (*gorgonia.Node, error) { return hold(b, "x", in[0]) }, rows)
-	add("mean", func(in []*gorgonia.Node) (*gorgonia.Node, error) { return MeanViews[T](0, in, nil) }, rows, rows)
-	add("mean of those present", func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+	add("weigh by presence", func(in []*Node) (*Node, error) { return weigh(b, rowWeight{view: 1}, in[0], nil) }, rows)
+	add("blend", func(in []*Node) (*Node, error) { return blend(b, in[0], in[1], in[2]) }, vector, rows, rows)
+	add("hold", func(in []*Node) (*Node, error) { return hold(b, "x", in[0]) }, rows)
+	add("mean", func(in []*Node) (*Node, error) { return MeanViews[T](0, in, nil) }, rows, rows)
+	add("mean of those present", func(in []*Node) (*Node, error) {
 		b := optest.InputNode(in[0].Graph(), b.of, "present", tensor.Shape{n, 2})
 		if err := gorgonia.Let(b, op.Dense(kernel.Convert[T]([]float64{1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1}), n, 2)); err != nil {
 			return nil, err
@@ -89,7 +89,7 @@ func opCases[T kernel.Float](b *Builder[T]) []optest.GraphFunction {
 		return MeanViews[T](0, in, b)
 	}, rows, rows)
 	for _, r := range []residual{{view: 0}, {view: 1}, {view: 0, loss: true, weight: 0.3}, {view: 1, loss: true, weight: 2}} {
-		add(fmt.Sprintf("residual %+v", r), func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+		add(fmt.Sprintf("residual %+v", r), func(in []*Node) (*Node, error) {
 			y, err := project(b, r.view, in[1])
 			if err != nil {
 				return nil, err
@@ -133,10 +133,10 @@ func TestResidualDirect(t *testing.T) {
 		want[i] = math.Sqrt(want[i])
 	}
 	check := func(of tensor.Dtype, tolerance float64, gradients []float64) []float64 {
-		var norm *gorgonia.Node
+		var norm *Node
 		f := optest.GraphFunction{Name: "residual", Shapes: []tensor.Shape{{n, m}, {m, d}},
 			At: [][]float64{h.RawMatrix().Data, p.RawMatrix().Data}}
-		f.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+		f.Build = func(in []*Node) (*Node, error) {
 			if of == tensor.Float32 {
 				norm = mustNode(residualOf(NewBuilder(Site{}, "", []*View[float32]{testView(t, kernel.Convert[float32](x.RawMatrix().Data), n, d, nil, 0)}), in))
 			} else {
@@ -161,7 +161,7 @@ func TestResidualDirect(t *testing.T) {
 
 	exact := testBuilder[float64](t) // row 0 of view 0 is zero
 	f := optest.GraphFunction{Name: "exact", Shapes: []tensor.Shape{{9, 2}, {2, 4}}, At: [][]float64{make([]float64, 18), nil}}
-	f.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) { return residualOf(exact, in) }
+	f.Build = func(in []*Node) (*Node, error) { return residualOf(exact, in) }
 	_, _, g := f.Evaluate(t, tensor.Float64)
 	for j, v := range g[:2] {
 		if v != 0 {
@@ -175,7 +175,7 @@ func TestResidualDirect(t *testing.T) {
 	}
 }
 
-func residualOf[T kernel.Float](b *Builder[T], in []*gorgonia.Node) (*gorgonia.Node, error) {
+func residualOf[T kernel.Float](b *Builder[T], in []*Node) (*Node, error) {
 	y, err := project(b, 0, in[1])
 	if err != nil {
 		return nil, err
@@ -195,8 +195,8 @@ func TestAbsentRowsDoNotSpread(t *testing.T) {
 	}
 	for _, w := range []rowWeight{{view: 1}, {view: 1, complement: true}} {
 		f := optest.GraphFunction{Name: "weigh", Shapes: []tensor.Shape{{9, 3}, {9}}, At: [][]float64{nil, trust}}
-		var out *gorgonia.Node
-		f.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+		var out *Node
+		f.Build = func(in []*Node) (*Node, error) {
 			var err error
 			out, err = weigh(b, w, in[0], in[1])
 			return out, err
@@ -214,7 +214,7 @@ func TestAbsentRowsDoNotSpread(t *testing.T) {
 func TestHashesOfNetworks(t *testing.T) {
 	g := gorgonia.NewGraph()
 	a := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("a"), gorgonia.WithShape(3, 4))
-	var nodes []*gorgonia.Node
+	var nodes []*Node
 	for _, prefix := range []string{"one", "two"} {
 		nodes = append(nodes, mustNode(project(NewBuilder(Site{Prefix: prefix}, "", testBuilder[float64](t).views), 0, a)))
 	}
@@ -223,7 +223,7 @@ func TestHashesOfNetworks(t *testing.T) {
 	}
 }
 
-func mustNode(n *gorgonia.Node, err error) *gorgonia.Node {
+func mustNode(n *Node, err error) *Node {
 	if err != nil {
 		panic(err)
 	}

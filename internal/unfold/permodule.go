@@ -19,13 +19,13 @@ type Builder[T kernel.Float] struct {
 	scope   string // with the prefix and the number, what makes a label unique in the graph
 	number  int
 	views   []*View[T]
-	inputs  map[*gorgonia.Node]bool // those without a gradient
+	inputs  map[*Node]bool // those without a gradient
 }
 
 // NewBuilder makes a builder. scope tells its ops from those of other builders of the site; views may be nil for ops that
 // need none.
 func NewBuilder[T kernel.Float](e Site, scope string, views []*View[T]) *Builder[T] {
-	return &Builder[T]{of: op.Dtype[T](), workers: e.Workers, prefix: e.Prefix, scope: scope, views: views, inputs: map[*gorgonia.Node]bool{}}
+	return &Builder[T]{of: op.Dtype[T](), workers: e.Workers, prefix: e.Prefix, scope: scope, views: views, inputs: map[*Node]bool{}}
 }
 
 // label names an operation of the network. Every one gets a number: nodes whose hashes collide are compared by the hash of
@@ -36,26 +36,26 @@ func (b *Builder[T]) label(format string, args ...any) string {
 }
 
 // fixed reports whether no learnable node is behind n, so that no gradient by n is wanted.
-func (b *Builder[T]) fixed(n *gorgonia.Node) bool { return b.inputs[n] }
+func (b *Builder[T]) fixed(n *Node) bool { return b.inputs[n] }
 
 // perModule is the network made of one op per step of each module.
 type perModule[T kernel.Float] struct {
 	b       *Builder[T]
 	modules Modules
-	total   *gorgonia.Node
-	hs      []*gorgonia.Node   // [l], l from 0
-	ps      [][]*gorgonia.Node // [l][v]
-	ts      [][]*gorgonia.Node // [l][v], nil where E = 0
-	reads   map[string]*gorgonia.Node
+	total   *Node
+	hs      []*Node   // [l], l from 0
+	ps      [][]*Node // [l][v]
+	ts      [][]*Node // [l][v], nil where E = 0
+	reads   map[string]*Node
 }
 
 // NewPerModule makes the network in the graph of e. The modules have been initialised.
 // weights are the w_v of the loss.
 func NewPerModule[T kernel.Float](e Site, views []*View[T], start Start, modules Modules, weights []float64) (Network, error) {
 	b := NewBuilder(e, "", views)
-	n := &perModule[T]{b: b, modules: modules, reads: map[string]*gorgonia.Node{}}
+	n := &perModule[T]{b: b, modules: modules, reads: map[string]*Node{}}
 	n.begin(e, start)
-	y := make([]*gorgonia.Node, e.Views) // X·Pᵀ for the current P
+	y := make([]*Node, e.Views) // X·Pᵀ for the current P
 	for v := range y {
 		var err error
 		if y[v], err = project(b, v, n.ps[0][v]); err != nil {
@@ -63,14 +63,14 @@ func NewPerModule[T kernel.Float](e Site, views []*View[T], start Start, modules
 		}
 		b.inputs[y[v]] = true
 	}
-	z := append([]*gorgonia.Node(nil), y...) // (X − E)·Pᵀ
+	z := append([]*Node(nil), y...) // (X − E)·Pᵀ
 	for l := 1; l <= e.Layers; l++ {
 		h, err := n.represent(l, z)
 		if err != nil {
 			return nil, err
 		}
 		n.hs = append(n.hs, h)
-		n.ps, n.ts = append(n.ps, make([]*gorgonia.Node, e.Views)), append(n.ts, make([]*gorgonia.Node, e.Views))
+		n.ps, n.ts = append(n.ps, make([]*Node, e.Views)), append(n.ts, make([]*Node, e.Views))
 		for v := range e.Views {
 			old := n.ps[l-1][v]
 			if n.ts[l][v], err = n.trust(l, v, y[v]); err != nil {
@@ -105,8 +105,8 @@ func (n *perModule[T]) begin(e Site, start Start) {
 	if h == nil {
 		h = zeroMatrix{e.Samples, e.Anchors}
 	}
-	n.hs = []*gorgonia.Node{op.NewMatrix(e.G, e.Of, e.Name("H0"), h)}
-	n.ps, n.ts = [][]*gorgonia.Node{make([]*gorgonia.Node, e.Views)}, [][]*gorgonia.Node{make([]*gorgonia.Node, e.Views)}
+	n.hs = []*Node{op.NewMatrix(e.G, e.Of, e.Name("H0"), h)}
+	n.ps, n.ts = [][]*Node{make([]*Node, e.Views)}, [][]*Node{make([]*Node, e.Views)}
 	for v, p := range start.Anchors {
 		n.ps[0][v] = op.NewMatrix(e.G, e.Of, e.Name("P0_%d", v), p)
 		n.b.inputs[n.ps[0][v]] = true
@@ -115,8 +115,8 @@ func (n *perModule[T]) begin(e Site, start Start) {
 }
 
 // represent returns H of layer l.
-func (n *perModule[T]) represent(l int, z []*gorgonia.Node) (*gorgonia.Node, error) {
-	h, given := n.hs[l-1], append([]*gorgonia.Node(nil), z...)
+func (n *perModule[T]) represent(l int, z []*Node) (*Node, error) {
+	h, given := n.hs[l-1], append([]*Node(nil), z...)
 	if n.modules.CopyForRepresent {
 		var err error
 		if h, err = hold(n.b, "H", h); err != nil {
@@ -137,7 +137,7 @@ func (n *perModule[T]) represent(l int, z []*gorgonia.Node) (*gorgonia.Node, err
 }
 
 // trust returns t of layer l and view v, or nil.
-func (n *perModule[T]) trust(l, v int, y *gorgonia.Node) (*gorgonia.Node, error) {
+func (n *perModule[T]) trust(l, v int, y *Node) (*Node, error) {
 	if n.modules.Noise == nil {
 		return nil, nil
 	}
@@ -159,7 +159,7 @@ func (n *perModule[T]) trust(l, v int, y *gorgonia.Node) (*gorgonia.Node, error)
 }
 
 // anchor returns P of layer l and view v.
-func (n *perModule[T]) anchor(l, v int) (*gorgonia.Node, error) {
+func (n *perModule[T]) anchor(l, v int) (*Node, error) {
 	old := n.ps[l-1][v]
 	if n.modules.Anchor == nil {
 		return old, nil
@@ -187,7 +187,7 @@ func (n *perModule[T]) anchor(l, v int) (*gorgonia.Node, error) {
 }
 
 // correlation returns M = Hᵀ(X − E) = (diag(b·t)H)ᵀX + (Hᵀdiag(b(1−t))H)·P over the rows that have the view.
-func (n *perModule[T]) correlation(l, v int) (*gorgonia.Node, error) {
+func (n *perModule[T]) correlation(l, v int) (*Node, error) {
 	b, h, t := n.b, n.hs[l], n.ts[l][v]
 	keep, rest := rowWeight{view: v}, rowWeight{view: v, complement: true}
 	if t == nil {
@@ -219,7 +219,7 @@ func (n *perModule[T]) correlation(l, v int) (*gorgonia.Node, error) {
 }
 
 // clean returns Z = (X − E)·Pᵀ = diag(t)·Y + diag(1−t)·H·C, C = P_old·Pᵀ.
-func (n *perModule[T]) clean(l, v int, y *gorgonia.Node) (*gorgonia.Node, error) {
+func (n *perModule[T]) clean(l, v int, y *Node) (*Node, error) {
 	c, err := smallMul(n.b, n.ps[l-1][v], n.ps[l][v], false, true)
 	if err != nil {
 		return nil, err
@@ -232,8 +232,8 @@ func (n *perModule[T]) clean(l, v int, y *gorgonia.Node) (*gorgonia.Node, error)
 }
 
 // Loss returns the scalar Σ_v w_v Σ_i ‖x_iv − h_i P_v‖² over the rows present. The sums are taken in float64.
-func loss[T kernel.Float](b *Builder[T], weights []float64, h *gorgonia.Node, y, p []*gorgonia.Node) (*gorgonia.Node, error) {
-	var total *gorgonia.Node
+func loss[T kernel.Float](b *Builder[T], weights []float64, h *Node, y, p []*Node) (*Node, error) {
+	var total *Node
 	for v, weight := range weights {
 		part, err := residualNode(b, residual{view: v, loss: true, weight: weight}, h, y[v], p[v])
 		if err != nil {
@@ -250,10 +250,10 @@ func loss[T kernel.Float](b *Builder[T], weights []float64, h *gorgonia.Node, y,
 	return total, nil
 }
 
-func (n *perModule[T]) Loss() *gorgonia.Node { return n.total }
+func (n *perModule[T]) Loss() *Node { return n.total }
 
 // read returns a copy of a node, the same one each time, so that what the caller does with it spoils nothing.
-func (n *perModule[T]) read(what string, node *gorgonia.Node) (*gorgonia.Node, error) {
+func (n *perModule[T]) read(what string, node *Node) (*Node, error) {
 	if c, ok := n.reads[what]; ok {
 		return c, nil
 	}
@@ -264,15 +264,15 @@ func (n *perModule[T]) read(what string, node *gorgonia.Node) (*gorgonia.Node, e
 	return c, err
 }
 
-func (n *perModule[T]) H(l int) (*gorgonia.Node, error) {
+func (n *perModule[T]) H(l int) (*Node, error) {
 	return n.read(fmt.Sprintf("H%d", l), n.hs[l])
 }
 
-func (n *perModule[T]) P(l, v int) (*gorgonia.Node, error) {
+func (n *perModule[T]) P(l, v int) (*Node, error) {
 	return n.read(fmt.Sprintf("P%d_%d", l, v), n.ps[l][v])
 }
 
-func (n *perModule[T]) T(l, v int) (*gorgonia.Node, error) {
+func (n *perModule[T]) T(l, v int) (*Node, error) {
 	if n.ts[l][v] == nil {
 		return nil, nil
 	}
@@ -285,7 +285,7 @@ func (n *perModule[T]) ERows(l, v, lo, hi int, dst []float64) error {
 		return nil
 	}
 	var values [3][]T
-	for i, node := range []*gorgonia.Node{n.hs[l], n.ps[l-1][v], n.ts[l][v]} {
+	for i, node := range []*Node{n.hs[l], n.ps[l-1][v], n.ts[l][v]} {
 		if node.Value() == nil {
 			return ErrNotRun
 		}
@@ -311,7 +311,7 @@ func (n *perModule[T]) ERows(l, v, lo, hi int, dst []float64) error {
 }
 
 // PresenceNode makes the n×V input of zeros and ones.
-func PresenceNode(e Site, present [][]bool) *gorgonia.Node {
+func PresenceNode(e Site, present [][]bool) *Node {
 	return op.NewMatrix(e.G, e.Of, e.Name("present"), presence(present))
 }
 

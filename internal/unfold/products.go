@@ -59,7 +59,7 @@ func unpadded[T kernel.Float](y []T, m, lo, hi int, load bool, f func(lo, hi int
 }
 
 // project returns X·Pᵀ (n×m) for P, m×d.
-func project[T kernel.Float](b *Builder[T], v int, p *gorgonia.Node) (*gorgonia.Node, error) {
+func project[T kernel.Float](b *Builder[T], v int, p *Node) (*Node, error) {
 	w, m := b.views[v], p.Shape()[0]
 	o := &op.Operation{
 		Label: b.label("X%d·Pᵀ", v),
@@ -71,7 +71,7 @@ func project[T kernel.Float](b *Builder[T], v int, p *gorgonia.Node) (*gorgonia.
 			}
 			return op.Dense(w.project(b.workers, m, p), w.N, m), nil
 		},
-		Grad: func(_ int, _ gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(_ int, _ gorgonia.Nodes, _, dy *Node) (*Node, error) {
 			return correlate(b, v, dy)
 		},
 	}
@@ -91,7 +91,7 @@ func (w *View[T]) project(workers, m int, p []T) []T {
 }
 
 // correlate returns AᵀX (m×d) for A, n×m.
-func correlate[T kernel.Float](b *Builder[T], v int, a *gorgonia.Node) (*gorgonia.Node, error) {
+func correlate[T kernel.Float](b *Builder[T], v int, a *Node) (*Node, error) {
 	w, m := b.views[v], a.Shape()[1]
 	o := &op.Operation{
 		Label: b.label("Aᵀ·X%d", v),
@@ -110,7 +110,7 @@ func correlate[T kernel.Float](b *Builder[T], v int, a *gorgonia.Node) (*gorgoni
 			}
 			return op.Dense(c, m, w.D), nil
 		},
-		Grad: func(_ int, _ gorgonia.Nodes, _, dc *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(_ int, _ gorgonia.Nodes, _, dc *Node) (*Node, error) {
 			return project(b, v, dc)
 		},
 	}
@@ -118,7 +118,7 @@ func correlate[T kernel.Float](b *Builder[T], v int, a *gorgonia.Node) (*gorgoni
 }
 
 // RowMul returns H·B, or H·Bᵀ, plus C if it is not nil, for H and C with n rows and a small B.
-func RowMul[T kernel.Float](b *Builder[T], h, small *gorgonia.Node, transposed bool, c *gorgonia.Node) (*gorgonia.Node, error) {
+func RowMul[T kernel.Float](b *Builder[T], h, small *Node, transposed bool, c *Node) (*Node, error) {
 	n, k, m := h.Shape()[0], h.Shape()[1], small.Shape()[1]
 	if transposed {
 		m = small.Shape()[0]
@@ -144,7 +144,7 @@ func RowMul[T kernel.Float](b *Builder[T], h, small *gorgonia.Node, transposed b
 			}
 			return op.Dense(mulRows(b.workers, n, k, m, x[0], x[1], transposed, plus), n, m), nil
 		},
-		Grad: func(i int, in gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dy *Node) (*Node, error) {
 			switch {
 			case i == 0:
 				return RowMul(b, dy, in[1], !transposed, nil)
@@ -182,7 +182,7 @@ func mulRows[T kernel.Float](workers, n, k, m int, h, small []T, transposed bool
 }
 
 // crossGram returns AᵀB for A and B with n rows.
-func crossGram[T kernel.Float](b *Builder[T], x, y *gorgonia.Node) (*gorgonia.Node, error) {
+func crossGram[T kernel.Float](b *Builder[T], x, y *Node) (*Node, error) {
 	n, k, m := x.Shape()[0], x.Shape()[1], y.Shape()[1]
 	o := &op.Operation{
 		Label: b.label("Aᵀ·B"),
@@ -198,7 +198,7 @@ func crossGram[T kernel.Float](b *Builder[T], x, y *gorgonia.Node) (*gorgonia.No
 			}
 			return op.Dense(c, k, m), nil
 		},
-		Grad: func(i int, in gorgonia.Nodes, _, dc *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dc *Node) (*Node, error) {
 			return RowMul(b, in[1-i], dc, i == 0, nil)
 		},
 	}
@@ -216,7 +216,7 @@ func gramRows[T kernel.Float](workers, n, k, m int, x, y []T) ([]T, error) {
 }
 
 // smallMul returns op(A)·op(B) for matrices without a sample dimension, op being the transposition or nothing.
-func smallMul[T kernel.Float](b *Builder[T], x, y *gorgonia.Node, tx, ty bool) (*gorgonia.Node, error) {
+func smallMul[T kernel.Float](b *Builder[T], x, y *Node, tx, ty bool) (*Node, error) {
 	rows, inner := oriented(x, tx)
 	other, columns := oriented(y, ty)
 	if inner != other {
@@ -236,7 +236,7 @@ func smallMul[T kernel.Float](b *Builder[T], x, y *gorgonia.Node, tx, ty bool) (
 			}
 			return op.Dense(mulRows(1, rows, inner, columns, left, x[1], ty, nil), rows, columns), nil
 		},
-		Grad: func(i int, in gorgonia.Nodes, _, dc *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dc *Node) (*Node, error) {
 			switch {
 			case i == 0 && !tx: // dC·op(B)ᵀ
 				return smallMul(b, dc, in[1], false, !ty)
@@ -251,7 +251,7 @@ func smallMul[T kernel.Float](b *Builder[T], x, y *gorgonia.Node, tx, ty bool) (
 	return op.Apply(o, b.of, tensor.Shape{rows, columns}, x, y)
 }
 
-func oriented(n *gorgonia.Node, transposed bool) (rows, columns int) {
+func oriented(n *Node, transposed bool) (rows, columns int) {
 	s := n.Shape()
 	if transposed {
 		return s[1], s[0]

@@ -50,7 +50,7 @@ const (
 )
 
 // residualNode returns the op on H (n×m), Y = X·Pᵀ (n×m) and P (m×d).
-func residualNode[T kernel.Float](b *Builder[T], r residual, h, y, p *gorgonia.Node) (*gorgonia.Node, error) {
+func residualNode[T kernel.Float](b *Builder[T], r residual, h, y, p *Node) (*Node, error) {
 	w := b.views[r.view]
 	var shape tensor.Shape
 	if !r.loss {
@@ -90,7 +90,7 @@ func residualNode[T kernel.Float](b *Builder[T], r residual, h, y, p *gorgonia.N
 			})
 			return op.Dense(norm, w.N), err
 		},
-		Grad: func(i int, in gorgonia.Nodes, out, g *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, out, g *Node) (*Node, error) {
 			return residualGrad(b, r, residualInput(i), in[0], in[1], in[2], out, g)
 		},
 	}
@@ -100,7 +100,7 @@ func residualNode[T kernel.Float](b *Builder[T], r residual, h, y, p *gorgonia.N
 // residualGrad is the derivative of residualNode. With c_i the derivative by q_i,
 //
 //	dH = 2 diag(c)(HK − Y)      dY = −2 diag(c) H      dP = 2 Hᵀdiag(c)H·P (through K)
-func residualGrad[T kernel.Float](b *Builder[T], r residual, by residualInput, h, y, p, out, g *gorgonia.Node) (*gorgonia.Node, error) {
+func residualGrad[T kernel.Float](b *Builder[T], r residual, by residualInput, h, y, p, out, g *Node) (*Node, error) {
 	w, m := b.views[r.view], h.Shape()[1]
 	shape := tensor.Shape{w.N, m}
 	if by == byP {

@@ -15,6 +15,9 @@ import (
 	"gorgonia.org/tensor"
 )
 
+// Node is a node of a Gorgonia graph.
+type Node = gorgonia.Node
+
 // Site is where a network is built: a graph, a name in it, and the sizes. It has the fields of largemvc.Env, where they are
 // documented.
 type Site struct {
@@ -28,7 +31,7 @@ type Site struct {
 	Dims    []int
 	Of      tensor.Dtype
 	Workers int
-	Present *gorgonia.Node
+	Present *Node
 }
 
 // Name returns the name of a node of the network: the prefix, a dot and what Sprintf makes of the arguments.
@@ -45,13 +48,13 @@ type Start struct {
 // Represent, trusts and updatesP make the ops of a layer. They are documented at the modules of the public package.
 type (
 	Represent interface {
-		Update(l int, h *gorgonia.Node, z []*gorgonia.Node) (*gorgonia.Node, error)
+		Update(l int, h *Node, z []*Node) (*Node, error)
 	}
 	Noise interface {
-		Trust(l, v int, norm *gorgonia.Node) (*gorgonia.Node, error)
+		Trust(l, v int, norm *Node) (*Node, error)
 	}
 	Anchor interface {
-		Update(l, v int, corr, prev *gorgonia.Node) (*gorgonia.Node, error)
+		Update(l, v int, corr, prev *Node) (*Node, error)
 	}
 )
 
@@ -70,10 +73,10 @@ type Modules struct {
 // Network is what Build makes, . Layers run from 1 to L, views from 0; for H and P, layer 0 is the start.
 // The caller has checked the ranges.
 type Network interface {
-	Loss() *gorgonia.Node
-	H(l int) (*gorgonia.Node, error)
-	P(l, v int) (*gorgonia.Node, error)
-	T(l, v int) (*gorgonia.Node, error) // nil where E = 0
+	Loss() *Node
+	H(l int) (*Node, error)
+	P(l, v int) (*Node, error)
+	T(l, v int) (*Node, error) // nil where E = 0
 	// ERows sets dst to the rows [lo, hi) of E_v of layer l, from the values of the last run. Absent rows may hold anything.
 	ERows(l, v, lo, hi int, dst []float64) error
 }
