@@ -15,7 +15,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/internal/synthetic"
-	"github.com/largemvc/largemvc/viz"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 )
 
 func main() {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/viz"
 )
 
 // ablation takes the modules away.

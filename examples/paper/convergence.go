@@ -7,8 +7,8 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/viz"
 )
 
 // convergence follows the loss of the network and the objective of the alternating solver that it unfolds.

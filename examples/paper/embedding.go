@@ -9,9 +9,9 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/tsne"
-	"github.com/largemvc/largemvc/viz"
+	"github.com/largemvc/largemvc/internal/tsne"
 )
 
 // plane is the points of one panel.

@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/baseline"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/viz"
+	"github.com/largemvc/largemvc/internal/baseline"
 )
 
 var missingRates = []float64{0.1, 0.3, 0.5, 0.7, 0.9}

@@ -13,8 +13,8 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/viz"
 )
 
 // found is how a run on corrupted data went.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/baseline"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
 	"github.com/largemvc/largemvc/examples/internal/work"
+	"github.com/largemvc/largemvc/internal/baseline"
 )
 
 // scores are those of one run, in per cent.

@@ -11,8 +11,8 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/viz"
 )
 
 // cost is what one run took.

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/largemvc/largemvc/baseline"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
 	"github.com/largemvc/largemvc/examples/internal/work"
+	"github.com/largemvc/largemvc/internal/baseline"
 )
 
 // publish writes quality.md, its tables as CSV, and all scores as quality.json.

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/baseline"
 	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/internal/baseline"
 	"github.com/largemvc/largemvc/internal/progress"
 )
 
