@@ -18,7 +18,8 @@ func TestFromMatrix(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, d := r.Dims(); n != 2 || d != 2 || !slices.Equal(r.View(0), []float64{5, 6}) || !slices.Equal(r.View(1), []float64{9, 10}) {
+		if n, d := r.Dims(); n != 2 || d != 2 || !slices.Equal(r.View(0), []float64{5, 6}) ||
+			!slices.Equal(r.View(1), []float64{9, 10}) {
 			t.Errorf("%s: %d×%d, %v and %v", name, n, d, r.View(0), r.View(1))
 		}
 	}

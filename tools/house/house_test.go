@@ -37,8 +37,9 @@ func TestColumns(t *testing.T) {
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod":                 "module example.com/m\n\ngo 1.25\n",
-		"a.go":                   "package m\n\nimport \"example.com/m/internal/low\"\n\ntype A struct{ B int }\n\nvar X = low.Y + f()\n",
+		"go.mod": "module example.com/m\n\ngo 1.25\n",
+		"a.go": "package m\n\nimport \"example.com/m/internal/low\"\n\ntype A struct{ B " +
+			"int }\n\nvar X = low.Y + f()\n",
 		"b.go":                   "package m\n\nfunc f() int { return A{B: 1}.B }\n\nfunc Unused() {}\n",
 		"c.go":                   "package m\n\nvar y = f() // " + strings.Repeat("x", 130) + "\n",
 		"internal/low/low.go":    "package low\n\nvar Y = 1\n",

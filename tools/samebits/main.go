@@ -39,7 +39,8 @@ func main() {
 	flag.StringVar(&o.data, "data", os.Getenv("LARGEMVC_DATA"), "folder of the data sets; by default that of LARGEMVC_DATA")
 	flag.StringVar(&o.golden, "golden", os.Getenv("LARGEMVC_GOLDEN"),
 		"folder of the golden models; by default that of LARGEMVC_GOLDEN, or else testdata/golden of OLD")
-	sets := flag.String("sets", "msrcv1,webkb,reuters600,20newsgroups,ucidigit", "names of the data sets; none: the golden models alone")
+	sets := flag.String("sets", "msrcv1,webkb,reuters600,20newsgroups,ucidigit",
+		"names of the data sets; none: the golden models alone")
 	seeds := flag.String("seeds", "0,1,2", "seeds")
 	with := flag.String("with", "", "more flags of the command, for every fit, as in \"-missing 0.3 -float 64\"")
 	flag.Usage = func() {
