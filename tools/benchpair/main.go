@@ -1,11 +1,13 @@
 // The program benchpair compares the benchmarks of two checkouts on a machine that others use too: it runs old and new in
-// turn, so that what slows the machine down slows down both, and prints of every benchmark the medians and the ratio.
+// turn, one benchmark at a time, so that what slows the machine down slows down both, and prints of every benchmark the
+// medians and the ratio.
 //
 //	cd tools && go run ./benchpair -packages ./internal/engine -bench Step -rounds 10 OLD NEW
 //
 // The ratio is the median, over the rounds, of the new time by the old time of the same round: below 1 the new state is
-// faster. Beside it stand the quartiles of the rounds' ratios; where 1 lies between them, the difference is noise. A
-// package that has moved is written OLD=NEW, as in ./tsne=./internal/tsne.
+// faster. Beside it stand the quartiles of the rounds' ratios, and the ratio of the shortest times, which other work on the
+// machine disturbs least. Compare a checkout with itself to see how much of a difference is noise. A package that has moved
+// is written OLD=NEW, as in ./tsne=./internal/tsne.
 package main
 
 import (
@@ -16,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -56,7 +59,8 @@ func compare(w io.Writer, o *options, before, after string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	fmt.Fprintf(w, "%-60s %14s %14s %7s  %s\n", "benchmark", "old ns/op", "new ns/op", "ratio", "quartiles")
+	fmt.Fprintf(w, "%-60s %14s %14s %7s  %-15s %7s\n", "benchmark", "old ns/op", "new ns/op", "ratio",
+		"quartiles", "minima")
 	for i, name := range strings.Split(o.packages, ",") {
 		oldName, newName, moved := strings.Cut(name, "=")
 		if !moved {
@@ -70,15 +74,28 @@ func compare(w io.Writer, o *options, before, after string) error {
 				return err
 			}
 		}
+		var names [2][]string
+		for k := range tests {
+			out, err := run(folders[k], tests[k], o.flags(o.bench, "1x")...)
+			if err != nil {
+				return err
+			}
+			names[k] = patterns(parse(out))
+		}
 		var times pairs
-		for round := range o.rounds {
-			for turn := range 2 {
-				k := (round + turn) % 2 // who goes first changes from round to round
-				out, err := run(folders[k], tests[k], o.flags()...)
-				if err != nil {
-					return err
+		for _, pattern := range names[1] {
+			if !slices.Contains(names[0], pattern) {
+				continue
+			}
+			for round := range o.rounds {
+				for turn := range 2 {
+					k := (round + turn) % 2 // who goes first changes from round to round
+					out, err := run(folders[k], tests[k], o.flags(pattern, o.benchtime)...)
+					if err != nil {
+						return err
+					}
+					times.add(k, round, parse(out))
 				}
-				times.add(k, round, parse(out))
 			}
 		}
 		if err := times.print(w, newName); err != nil {
@@ -89,8 +106,8 @@ func compare(w io.Writer, o *options, before, after string) error {
 }
 
 // flags are those of the test program.
-func (o *options) flags() []string {
-	flags := []string{"-test.run=^$", "-test.bench=" + o.bench, "-test.benchtime=" + o.benchtime, "-test.count=1"}
+func (o *options) flags(pattern, benchtime string) []string {
+	flags := []string{"-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=" + benchtime, "-test.count=1"}
 	if o.cpu != "" {
 		flags = append(flags, "-test.cpu="+o.cpu)
 	}

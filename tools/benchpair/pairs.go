@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,23 @@ func parse(out []byte) map[string]float64 {
 		}
 	}
 	return times
+}
+
+// cores is the number of cores at the end of a benchmark's name.
+var cores = regexp.MustCompile(`-[0-9]+$`)
+
+// patterns returns a regular expression for each benchmark, that of it alone.
+func patterns(times map[string]float64) []string {
+	var out []string
+	for name := range times {
+		parts := strings.Split("Benchmark"+cores.ReplaceAllString(name, ""), "/")
+		for i, p := range parts {
+			parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+		}
+		out = append(out, strings.Join(parts, "/"))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // pairs are the times of benchmarks, by round, of the old (0) and the new state (1).
@@ -71,8 +89,8 @@ func (p *pairs) print(w io.Writer, pkg string) error {
 			continue
 		}
 		both++
-		fmt.Fprintf(w, "%-60s %14.0f %14.0f %7.3f  %.3f … %.3f\n", title, quantile(old, 0.5), quantile(changed, 0.5),
-			quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75))
+		fmt.Fprintf(w, "%-60s %14.0f %14.0f %7.3f  %.3f … %.3f   %7.3f\n", title, quantile(old, 0.5), quantile(changed, 0.5),
+			quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75), slices.Min(changed)/slices.Min(old))
 	}
 	if both == 0 {
 		return fmt.Errorf("%s has no benchmark of that name in both states", pkg)

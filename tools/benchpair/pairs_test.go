@@ -21,6 +21,13 @@ PASS
 	}
 }
 
+func TestPatterns(t *testing.T) {
+	got := patterns(map[string]float64{"A/n=1.5-2": 1, "A/n=1.5-4": 1, "B": 1})
+	if want := []string{`^BenchmarkA$/^n=1\.5$`, "^BenchmarkB$"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestPrint(t *testing.T) {
 	var p pairs
 	for round, times := range [][2]float64{{100, 50}, {400, 200}, {100, 150}} {
@@ -33,7 +40,7 @@ func TestPrint(t *testing.T) {
 	if err := p.print(&out, "./x"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"./x A ", " 100 ", " 150 ", "0.500  0.500 … 1.000", "./x B", "only one state"} {
+	for _, want := range []string{"./x A ", " 100 ", " 150 ", "0.500  0.500 … 1.000     0.500", "./x B", "only one state"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}

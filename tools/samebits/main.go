@@ -52,6 +52,10 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
+	if o.data == "" && *sets != "none" {
+		fmt.Fprintln(os.Stderr, "samebits: no folder of data sets; give -data, or -sets none")
+		os.Exit(2)
+	}
 	o.golden = cmp.Or(o.golden, filepath.Join(flag.Arg(0), "testdata", "golden"))
 	o.seeds, o.with = strings.Split(*seeds, ","), strings.Fields(*with)
 	if *sets != "" && *sets != "none" {
@@ -75,6 +79,9 @@ func compare(w io.Writer, o *options, before, after string) (bool, error) {
 	}
 	defer os.RemoveAll(work)
 	var states [2]*state
+	if o.data, err = filepath.Abs(o.data); err != nil {
+		return false, err
+	}
 	for i, checkout := range []string{before, after} {
 		if states[i], err = build(checkout, filepath.Join(work, fmt.Sprint(i))); err != nil {
 			return false, err
