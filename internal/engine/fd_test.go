@@ -129,7 +129,8 @@ func TestGradientsAreFiniteDifferences(t *testing.T) {
 		for _, activation := range []Activation{ReLU, SELU} {
 			for _, missing := range []float64{0, 0.4} {
 				for _, withPushed := range []bool{false, true} {
-					spec := Spec{Samples: 24, Dims: []int{11, 3, 7}, Anchors: 5, Layers: 3, Noise: variant.noise, Anchored: variant.anchored,
+					spec := Spec{Samples: 24, Dims: []int{11, 3, 7}, Anchors: 5, Layers: 3,
+						Noise: variant.noise, Anchored: variant.anchored,
 						Represent: activation, Shrink: activation, OneSided: withPushed && missing > 0}
 					if withPushed && missing == 0 {
 						spec.LossWeights = []float64{1, 1, 1}
