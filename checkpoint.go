@@ -14,6 +14,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/safetensors"
 )
 
@@ -160,7 +161,7 @@ func newSaver(ctx context.Context, views []View, c *Config, from *checkpoint) (*
 		} else if !dir.IsDir() {
 			return nil, fmt.Errorf("largemvc: checkpoint: %s is not a folder", filepath.Dir(c.Checkpoint))
 		}
-		if err := writable(c.Checkpoint); err != nil {
+		if err := file.Writable(c.Checkpoint); err != nil {
 			return nil, fmt.Errorf("largemvc: checkpoint: %w", err)
 		}
 	}
@@ -205,12 +206,12 @@ func (s *saver) afterRun(r, best *runState) error {
 }
 
 func (s *saver) write(next int, current, best *runState) error {
-	err := writeFile(s.path, func(w io.Writer) error {
+	err := file.Replace(s.path, func(w io.Writer) error {
 		f, err := s.file(next, current, best)
 		if err != nil {
 			return err
 		}
-		_, err = f.Write(w, metaSeal)
+		_, err = f.Write(w, file.Seal)
 		return err
 	})
 	if err != nil {
@@ -230,7 +231,7 @@ func (s *saver) file(next int, current, best *runState) (*safetensors.File, erro
 	case s.config.StartAnchors != nil:
 		state.StartGiven = "anchors"
 	}
-	f, err := newFile(checkpointFormat, s.config, state)
+	f, err := file.New(checkpointFormat, saveConfig(s.config), state)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +283,7 @@ func (s *saver) addRun(f *safetensors.File, prefix string, r *runState) {
 			add(fmt.Sprintf("%s.%d", list.name, i), x, len(x))
 		}
 	}
-	addLosses(f, prefix, r.loss, r.viewLoss, s.inputs)
+	file.AddLosses(f, prefix, r.loss, r.viewLoss, s.inputs)
 }
 
 // valueList are values that a run has for every learnable node.
@@ -296,12 +297,12 @@ func (r *runState) lists() []valueList {
 }
 
 func readCheckpoint(path string) (*checkpoint, error) {
-	file, err := os.Open(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	return decodeCheckpoint(file)
+	defer f.Close()
+	return decodeCheckpoint(f)
 }
 
 func decodeCheckpoint(r io.Reader) (*checkpoint, error) {
@@ -328,13 +329,13 @@ func decodeCheckpoint(r io.Reader) (*checkpoint, error) {
 		return nil, fmt.Errorf("it has %d inputs of %d views", state.Inputs, len(state.Views))
 	}
 	out := &checkpoint{config: c, inputs: state.Inputs, extraLoss: state.ExtraLoss, samples: state.Samples, views: state.Views, fingerprint: state.Fingerprint, next: state.Next}
-	in := &tensors{file: f}
+	in := &file.Tensors{File: f}
 	switch state.StartGiven {
 	case "labels":
-		c.StartLabels = in.labels("start_labels", state.Samples, c.Anchors)
+		c.StartLabels = in.Labels("start_labels", state.Samples, c.Anchors)
 	case "anchors":
 		for v, view := range state.Views {
-			if p := in.floats(fmt.Sprintf("start_anchors.%d", v), c.Anchors, view.Features); p != nil {
+			if p := in.Floats(fmt.Sprintf("start_anchors.%d", v), c.Anchors, view.Features); p != nil {
 				c.StartAnchors = append(c.StartAnchors, mat.NewDense(c.Anchors, view.Features, p))
 			}
 		}
@@ -342,34 +343,23 @@ func decodeCheckpoint(r io.Reader) (*checkpoint, error) {
 	out.current = out.run(in, "current.", state.Current)
 	out.best = out.run(in, "best.", state.Best)
 	if out.current != nil && out.current.restart != out.next {
-		in.fail("its run is number %d, want %d", out.current.restart, out.next)
+		in.Fail("its run is number %d, want %d", out.current.restart, out.next)
 	}
-	return out, in.err
-}
-
-// labels reads labels from 0 to clusters−1.
-func (in *tensors) labels(name string, n, clusters int) []int {
-	x := in.ints(name, n)
-	for i, l := range x {
-		if l < 0 || l >= clusters {
-			in.fail("element %d of %q is %d, want 0 to %d", i, name, l, clusters-1)
-		}
-	}
-	return x
+	return out, in.Err
 }
 
 // run reads what addRun wrote; in has the first error.
-func (s *checkpoint) run(in *tensors, prefix string, saved *savedRun) *runState {
-	if saved == nil || in.err != nil {
+func (s *checkpoint) run(in *file.Tensors, prefix string, saved *savedRun) *runState {
+	if saved == nil || in.Err != nil {
 		return nil
 	}
 	r := &runState{restart: saved.Restart, epochs: saved.Epochs, goodAt: saved.GoodAt, begin: &startingPoint{}}
 	var err error
 	if r.status, err = parseStatus(saved.Status); err != nil {
-		in.fail("%w", err)
+		in.Fail("%w", err)
 	}
 	if saved.Restart < 0 || saved.Epochs < 0 || saved.AdamSteps < 0 || saved.GoodAt < 0 || saved.GoodAt > saved.Epochs {
-		in.fail("run %d is after %d epochs and %d steps, the last good one after %d", saved.Restart, saved.Epochs, saved.AdamSteps, saved.GoodAt)
+		in.Fail("run %d is after %d epochs and %d steps, the last good one after %d", saved.Restart, saved.Epochs, saved.AdamSteps, saved.GoodAt)
 	}
 	if e := saved.Failure; e != nil {
 		loss, err := strconv.ParseFloat(e.Loss, 64)
@@ -383,25 +373,25 @@ func (s *checkpoint) run(in *tensors, prefix string, saved *savedRun) *runState 
 	}
 	c := s.config
 	if saved.Labels {
-		r.begin.labels = in.labels(prefix+"start_labels", s.samples, c.Anchors)
+		r.begin.labels = in.Labels(prefix+"start_labels", s.samples, c.Anchors)
 	}
 	for v := range s.inputs { // of as many columns as the network has, fewer than the view's if it was rotated
-		r.begin.anchors = append(r.begin.anchors, in.floats(fmt.Sprintf("%sstart_anchors.%d", prefix, v), c.Anchors, -1))
+		r.begin.anchors = append(r.begin.anchors, in.Floats(fmt.Sprintf("%sstart_anchors.%d", prefix, v), c.Anchors, -1))
 	}
-	r.begin.scale = in.floats(prefix+"rho_scale", s.inputs)
+	r.begin.scale = in.Floats(prefix+"rho_scale", s.inputs)
 	for _, list := range r.lists() {
 		stepped := list.name == "adam_first" || list.name == "adam_second"
 		if (list.name == "good" && !saved.Good) || (stepped && saved.AdamSteps == 0) {
 			continue
 		}
-		for i := 0; i < saved.Nodes && in.err == nil; i++ {
-			*list.values = append(*list.values, in.floats(fmt.Sprintf("%s%s.%d", prefix, list.name, i), -1))
+		for i := 0; i < saved.Nodes && in.Err == nil; i++ {
+			*list.values = append(*list.values, in.Floats(fmt.Sprintf("%s%s.%d", prefix, list.name, i), -1))
 		}
 	}
 	r.adam.Steps = saved.AdamSteps
-	r.loss, r.viewLoss = in.losses(prefix, s.inputs)
+	r.loss, r.viewLoss = in.Losses(prefix, s.inputs)
 	if len(r.loss) < r.epochs || (prefix == "best." && len(r.loss) == 0) {
-		in.fail("run %d has %d losses after %d epochs", r.restart, len(r.loss), r.epochs)
+		in.Fail("run %d has %d losses after %d epochs", r.restart, len(r.loss), r.epochs)
 	}
 	return r
 }

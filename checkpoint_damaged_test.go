@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/safetensors"
 )
 
@@ -70,10 +71,10 @@ func testCheckpointDamaged(t *testing.T, neighbors int) {
 			t.Fatal(err)
 		}
 		before := fmt.Sprint(f.Metadata)
-		delete(f.Metadata, metaSeal)
+		delete(f.Metadata, file.Seal)
 		change(f)
 		var again bytes.Buffer
-		if _, err := f.Write(&again, metaSeal); err != nil {
+		if _, err := f.Write(&again, file.Seal); err != nil {
 			t.Fatal(err)
 		}
 		if c, err := decodeCheckpoint(&again); err == nil {

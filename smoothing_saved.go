@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/spectral"
@@ -101,12 +102,12 @@ func ones(b []bool) []int {
 }
 
 // readSmoothing reads what save wrote, for a predictor that has its configuration and inputs; in has the first error.
-func readSmoothing[T kernel.Float](in *tensors, p *Predictor) *smoothing[T] {
+func readSmoothing[T kernel.Float](in *file.Tensors, p *Predictor) *smoothing[T] {
 	c := &p.config
 	s := &smoothing[T]{}
 	kinds := c.Preprocess.standardisations()
 	for _, kind := range kinds {
-		s.prepare = append(s.prepare, in.standardiser(kind, p.dims))
+		s.prepare = append(s.prepare, readStandardiser(in, kind, p.dims))
 	}
 	for k, is := range p.inputs {
 		input := smoothInput[T]{Input: is}
@@ -114,14 +115,14 @@ func readSmoothing[T kernel.Float](in *tensors, p *Predictor) *smoothing[T] {
 			input.prepare++
 		}
 		if input.prepare == len(kinds) {
-			in.fail("input %d has the preprocessing %v, the model has %v", k, is.Preprocess, c.Preprocess)
+			in.Fail("input %d has the preprocessing %v, the model has %v", k, is.Preprocess, c.Preprocess)
 			return s
 		}
 		d := is.Preprocess.width(p.dims[is.View])
 		if is.Columns < d {
-			input.basis = &spectral.Basis{Dims: []int{d}, V: [][]float64{in.floats(fmt.Sprintf("directions.%d", k), is.Columns, d)},
-				S: in.floats(fmt.Sprintf("singular_values.%d", k), is.Columns)}
-			if in.err != nil {
+			input.basis = &spectral.Basis{Dims: []int{d}, V: [][]float64{in.Floats(fmt.Sprintf("directions.%d", k), is.Columns, d)},
+				S: in.Floats(fmt.Sprintf("singular_values.%d", k), is.Columns)}
+			if in.Err != nil {
 				return s
 			}
 			input.projector = spectral.NewProjector[T](input.basis)
@@ -139,7 +140,7 @@ func readSmoothing[T kernel.Float](in *tensors, p *Predictor) *smoothing[T] {
 		atoms = readLandmarks(in, &state)
 	}
 	s.readFilters(in, atoms, c.filterSteps(p.samples))
-	if in.err != nil {
+	if in.Err != nil {
 		return s
 	}
 	x, err := viewsOfBlocks(s.before, p.samples)
@@ -147,23 +148,23 @@ func readSmoothing[T kernel.Float](in *tensors, p *Predictor) *smoothing[T] {
 		s.index, err = neighbor.Restore(context.Background(), state, x, c.Workers)
 	}
 	if err != nil {
-		in.fail("its neighbours: %w", err)
+		in.Fail("its neighbours: %w", err)
 	}
 	return s
 }
 
 // readNeighbors reads the state of an index of exact neighbours among n samples.
-func (s *smoothing[T]) readNeighbors(in *tensors, state *neighbor.State[T], n int) {
+func (s *smoothing[T]) readNeighbors(in *file.Tensors, state *neighbor.State[T], n int) {
 	most := max(1, min(state.Config.Neighbors, n-1))
 	for q := range state.Spaces {
-		index, square := in.ints(fmt.Sprintf("neighbors.%d", q), n, most), in.floats(fmt.Sprintf("neighbor_distances.%d", q), n, most)
-		if in.err != nil {
+		index, square := in.Ints(fmt.Sprintf("neighbors.%d", q), n, most), in.Floats(fmt.Sprintf("neighbor_distances.%d", q), n, most)
+		if in.Err != nil {
 			return
 		}
 		l := &neighbor.Lists{N: n, K: most, Index: make([]int32, len(index)), Square: square}
 		for e, j := range index {
 			if j < -1 || j >= n {
-				in.fail("a neighbour in space %d is %d, of %d samples", q, j, n)
+				in.Fail("a neighbour in space %d is %d, of %d samples", q, j, n)
 				return
 			}
 			if l.Index[e] = int32(j); j < 0 {
@@ -173,14 +174,14 @@ func (s *smoothing[T]) readNeighbors(in *tensors, state *neighbor.State[T], n in
 		state.Lists = append(state.Lists, l)
 	}
 	for k, is := range s.inputs {
-		x := in.floats(fmt.Sprintf("samples.%d", k), n, is.Columns)
-		if in.err != nil {
+		x := in.Floats(fmt.Sprintf("samples.%d", k), n, is.Columns)
+		if in.Err != nil {
 			return
 		}
 		b := neighbor.Block[T]{X: withPadding[T](x, n, is.Columns), Ld: neighbor.Stride(is.Columns), Cols: is.Columns}
-		if in.incomplete(k) {
+		if incomplete(in, k) {
 			b.Present = make([]bool, n)
-			for i, is := range in.ints(fmt.Sprintf("present.%d", k), n) {
+			for i, is := range in.Ints(fmt.Sprintf("present.%d", k), n) {
 				b.Present[i] = is != 0
 			}
 		}
@@ -189,12 +190,12 @@ func (s *smoothing[T]) readNeighbors(in *tensors, state *neighbor.State[T], n in
 }
 
 // readLandmarks reads the state of an index of landmarks, and returns how many there are in all spaces.
-func readLandmarks[T kernel.Float](in *tensors, state *neighbor.State[T]) (atoms int) {
+func readLandmarks[T kernel.Float](in *file.Tensors, state *neighbor.State[T]) (atoms int) {
 	for q, space := range state.Spaces {
-		l := neighbor.Landmarks[T]{Scale: in.floats(fmt.Sprintf("landmark_scale.%d", q), -1)}
+		l := neighbor.Landmarks[T]{Scale: in.Floats(fmt.Sprintf("landmark_scale.%d", q), -1)}
 		l.Nearest = nearestOf(len(l.Scale))
 		for _, k := range space.Views {
-			l.Centroids = append(l.Centroids, convert[T](in.floats(fmt.Sprintf("landmarks.%d.%d", q, k), len(l.Scale), state.Dims[k])))
+			l.Centroids = append(l.Centroids, convert[T](in.Floats(fmt.Sprintf("landmarks.%d.%d", q, k), len(l.Scale), state.Dims[k])))
 		}
 		state.Landmarks = append(state.Landmarks, l)
 		atoms += len(l.Scale)
@@ -203,24 +204,24 @@ func readLandmarks[T kernel.Float](in *tensors, state *neighbor.State[T]) (atoms
 }
 
 // readFilters reads the filters of the inputs over the given number of atoms.
-func (s *smoothing[T]) readFilters(in *tensors, atoms, steps int) {
+func (s *smoothing[T]) readFilters(in *file.Tensors, atoms, steps int) {
 	for k, is := range s.inputs {
-		table := in.floats(fmt.Sprintf("filter.%d", k), atoms, is.Columns)
-		if in.err != nil {
+		table := in.Floats(fmt.Sprintf("filter.%d", k), atoms, is.Columns)
+		if in.Err != nil {
 			return
 		}
 		f := &neighbor.Filter[T]{Steps: steps, Cols: is.Columns, Atoms: atoms, Table: withPadding[T](table, atoms, is.Columns)}
-		if in.incomplete(k) {
-			f.All, f.Have = in.floats(fmt.Sprintf("filter_all.%d", k), atoms), in.floats(fmt.Sprintf("filter_have.%d", k), atoms)
+		if incomplete(in, k) {
+			f.All, f.Have = in.Floats(fmt.Sprintf("filter_all.%d", k), atoms), in.Floats(fmt.Sprintf("filter_have.%d", k), atoms)
 		}
 		s.filters = append(s.filters, f)
 	}
 }
 
 // incomplete says whether some samples lack an input: whether there is one of the tensors that then go together.
-func (in *tensors) incomplete(input int) bool {
+func incomplete(in *file.Tensors, input int) bool {
 	for _, name := range []string{"present", "filter_all", "filter_have"} {
-		if in.file.Tensor(fmt.Sprintf("%s.%d", name, input)) != nil {
+		if in.Has(fmt.Sprintf("%s.%d", name, input)) {
 			return true
 		}
 	}

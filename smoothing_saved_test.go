@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/safetensors"
 )
 
@@ -42,7 +43,7 @@ func readChanged(t testing.TB, model *Clustering, change func(*safetensors.File)
 	}
 	change(f)
 	var b bytes.Buffer
-	if _, err := f.Write(&b, metaSeal); err != nil {
+	if _, err := f.Write(&b, file.Seal); err != nil {
 		t.Fatal(err)
 	}
 	return ReadPredictor(&b)
@@ -215,10 +216,10 @@ func TestEarlierVersions(t *testing.T) {
 		later  map[string][]string // the fields that the version does not have
 	}{
 		"1": {Config{Neighbors: None, ReadOut: PlainRows, Preprocess: ZScore}, map[string][]string{
-			metaConfig:   {"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight", "temperature", "exact_neighbors", "landmarks", "lowest_inertia"},
-			metaTraining: {"inputs"},
+			file.MetaConfig:   {"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight", "temperature", "exact_neighbors", "landmarks", "lowest_inertia"},
+			file.MetaTraining: {"inputs"},
 		}},
-		"2": {Config{HeldOutWeight: None}, map[string][]string{metaConfig: {"held_out_weight", "lowest_inertia"}}},
+		"2": {Config{HeldOutWeight: None}, map[string][]string{file.MetaConfig: {"held_out_weight", "lowest_inertia"}}},
 	} {
 		test.config.Clusters, test.config.Epochs = 3, 2
 		model := mustFit(t, views, test.config)
@@ -243,7 +244,7 @@ func earlierFile(t *testing.T, p *Predictor, version string, later map[string][]
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Metadata[metaVersion] = version
+	f.Metadata[file.MetaVersion] = version
 	for key, names := range later {
 		var object map[string]any
 		if err := json.Unmarshal([]byte(f.Metadata[key]), &object); err != nil {
@@ -262,7 +263,7 @@ func earlierFile(t *testing.T, p *Predictor, version string, later map[string][]
 		f.Metadata[key] = string(text)
 	}
 	b := new(bytes.Buffer)
-	if _, err := f.Write(b, metaSeal); err != nil {
+	if _, err := f.Write(b, file.Seal); err != nil {
 		t.Fatal(err)
 	}
 	return b

@@ -1,4 +1,6 @@
-package largemvc
+// Package file holds what the module's files have in common: they are replaced as a whole, sealed by a checksum, and read
+// tensor by tensor with the first error kept.
+package file
 
 import (
 	"bufio"
@@ -10,9 +12,9 @@ import (
 	"path/filepath"
 )
 
-// writeFile replaces the file at path by what write writes, at once: the bytes go to a file beside it, are brought to the
-// disk, and take its name. A link at path stays one, a file keeps its permissions.
-func writeFile(path string, write func(io.Writer) error) (err error) {
+// Replace replaces the file at path by what write writes, at once: the bytes go to a file beside it, are flushed to disk,
+// and take its name. A link at path stays one, a file keeps its permissions.
+func Replace(path string, write func(io.Writer) error) (err error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
@@ -50,7 +52,7 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	// The new name is on the disk once its folder is. Not every system can do that with a folder; the file is whole anyway.
+	// The new name is on disk once its folder is. Not every system can flush a folder; the file is whole anyway.
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = dir.Sync()
 		dir.Close()
@@ -58,8 +60,8 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	return nil
 }
 
-// writable says why writeFile could not write a file of that name.
-func writable(path string) error {
+// Writable returns the error that Replace would return for a file of that name, nil if it could write one.
+func Writable(path string) error {
 	if old, err := os.Stat(path); err == nil && !old.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a file", path)
 	}
