@@ -16,6 +16,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/safetensors"
+	vw "github.com/largemvc/largemvc/internal/view"
 )
 
 const checkpointFormat = "largemvc-checkpoint"
@@ -124,13 +125,13 @@ func (s *checkpoint) allows(c *Config) error {
 }
 
 // fits says whether views are those of the checkpoint.
-func (s *checkpoint) fits(views []View, fingerprint string) error {
+func (s *checkpoint) fits(views []vw.View, fingerprint string) error {
 	if len(views) != len(s.views) {
 		return fmt.Errorf("%d views, the training had %d", len(views), len(s.views))
 	}
 	for v, x := range views {
-		if x.rows != s.samples || x.cols != s.views[v].Features {
-			return fmt.Errorf("%s is %d×%d, in the training it was %d×%d", x.label(v), x.rows, x.cols, s.samples, s.views[v].Features)
+		if x.Rows != s.samples || x.Cols != s.views[v].Features {
+			return fmt.Errorf("%s is %d×%d, in the training it was %d×%d", x.Label(v), x.Rows, x.Cols, s.samples, s.views[v].Features)
 		}
 	}
 	if fingerprint != s.fingerprint {
@@ -151,7 +152,7 @@ type saver struct {
 
 // newSaver returns the saver that the configuration asks for, nil if none, and checks the views against the checkpoint
 // from which the fit goes on, if there is one.
-func newSaver(ctx context.Context, views []View, c *Config, from *checkpoint) (*saver, error) {
+func newSaver(ctx context.Context, views []vw.View, c *Config, from *checkpoint) (*saver, error) {
 	if c.Checkpoint == "" && from == nil {
 		return nil, nil
 	}
@@ -165,7 +166,7 @@ func newSaver(ctx context.Context, views []View, c *Config, from *checkpoint) (*
 			return nil, fmt.Errorf("largemvc: checkpoint: %w", err)
 		}
 	}
-	sum, err := fingerprint(ctx, views, c.Workers)
+	sum, err := vw.Fingerprint(ctx, views, c.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -177,9 +178,9 @@ func newSaver(ctx context.Context, views []View, c *Config, from *checkpoint) (*
 	if c.Checkpoint == "" {
 		return nil, nil
 	}
-	s := &saver{path: c.Checkpoint, config: c, samples: views[0].rows, fingerprint: sum}
+	s := &saver{path: c.Checkpoint, config: c, samples: views[0].Rows, fingerprint: sum}
 	for _, x := range views {
-		s.views = append(s.views, savedView{x.name, x.cols})
+		s.views = append(s.views, savedView{x.Name, x.Cols})
 	}
 	return s, nil
 }

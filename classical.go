@@ -11,7 +11,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
+	vw "github.com/largemvc/largemvc/internal/view"
 )
 
 // ClassicalConfig says how Classical clusters. Clusters is required; every other field may be left zero.
@@ -97,13 +99,14 @@ func Classical(ctx context.Context, views []View, config ClassicalConfig) (*Clas
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFinite(ctx, views, c.Workers); err != nil {
+	in := inner(views)
+	if err := prefixed(vw.CheckFinite(ctx, in, c.Workers)); err != nil {
 		return nil, err
 	}
 	if c.Float == Float64 {
-		return classical[float64](ctx, views, &config, c, begin)
+		return classical[float64](ctx, in, &config, c, begin)
 	}
-	return classical[float32](ctx, views, &config, c, begin)
+	return classical[float32](ctx, in, &config, c, begin)
 }
 
 // fitConfig fills the defaults, checks, and returns what the parts shared with Fit need.
@@ -139,14 +142,14 @@ func (k *ClassicalConfig) fitConfig(n int, views []View) (*Config, error) {
 	return &c, nil
 }
 
-func classical[T kernel.Float](ctx context.Context, views []View, k *ClassicalConfig, c *Config, begin time.Time) (*ClassicalResult, error) {
-	prepare := &standardiser{kind: c.Preprocess}
-	if err := prepare.fit(ctx, views, c.Workers); err != nil {
-		return nil, err
-	}
-	x, err := standardise[T](ctx, views, prepare, c.Workers, c.Overwrite)
+func classical[T kernel.Float](ctx context.Context, views []vw.View, k *ClassicalConfig, c *Config, begin time.Time) (*ClassicalResult, error) {
+	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess), views, c.Workers)
 	if err != nil {
-		return nil, err
+		return nil, prefixed(err)
+	}
+	x, err := prepare.Standardise[T](ctx, views, standard, c.Workers, c.Overwrite)
+	if err != nil {
+		return nil, prefixed(err)
 	}
 	from, err := start(ctx, x, views, nil, c, c.Seed)
 	if err != nil {

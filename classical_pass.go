@@ -11,6 +11,7 @@ import (
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
+	vw "github.com/largemvc/largemvc/internal/view"
 )
 
 // alternation is the state of the alternating minimisation. E_v is kept as a row weight: E_v = diag(1−t)(X_v − H P_old)
@@ -46,7 +47,7 @@ type alternatingView[T kernel.Float] struct {
 	pt, c, k kernel.Panel[T] // Pᵀ (d×m), C, PPᵀ; the last only where d < m
 }
 
-func newAlternation[T kernel.Float](x []rows.Matrix[T], views []View, anchors [][]float64, alpha float64, beta []float64, workers int) *alternation[T] {
+func newAlternation[T kernel.Float](x []rows.Matrix[T], views []vw.View, anchors [][]float64, alpha float64, beta []float64, workers int) *alternation[T] {
 	n, d := x[0].Dims()
 	m := len(anchors[0]) / d
 	s := &alternation[T]{n: n, m: m, ld: kernel.Pad(m), workers: workers, alpha: alpha, count: make([]float64, n)}

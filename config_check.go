@@ -141,17 +141,17 @@ func (c *Config) checkStart(n int, views []View) (errs []error) {
 	}
 	for v, p := range c.StartAnchors {
 		if p == nil || MatrixView(p).err != nil { // a nil pointer to a matrix, for one
-			errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s are nil", views[v].label(v)))
+			errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s are nil", views[v].in.Label(v)))
 			continue
 		}
-		if r, d := p.Dims(); r != c.Anchors || d != views[v].cols {
-			errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s are %d×%d, want %d×%d", views[v].label(v), r, d, c.Anchors, views[v].cols))
+		if r, d := p.Dims(); r != c.Anchors || d != views[v].in.Cols {
+			errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s are %d×%d, want %d×%d", views[v].in.Label(v), r, d, c.Anchors, views[v].in.Cols))
 			continue
 		}
 		for i := range c.Anchors {
-			for j := range views[v].cols {
+			for j := range views[v].in.Cols {
 				if x := p.At(i, j); math.IsNaN(x) || math.IsInf(x, 0) {
-					errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s hold %v in row %d, column %d", views[v].label(v), x, i, j))
+					errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s hold %v in row %d, column %d", views[v].in.Label(v), x, i, j))
 					return errs
 				}
 			}
@@ -164,12 +164,12 @@ func (c *Config) checkStart(n int, views []View) (errs []error) {
 func checkApart(views []View, float Float) (errs []error) {
 	for v, x := range views {
 		for u, y := range views[:v] {
-			shared := overlap(x.f32, y.f32)
+			shared := overlap(x.in.F32, y.in.F32)
 			if float == Float64 {
-				shared = overlap(x.f64, y.f64)
+				shared = overlap(x.in.F64, y.in.F64)
 			}
-			if x.slice && y.slice && shared {
-				errs = append(errs, fmt.Errorf("largemvc: %s and %s share memory, which Overwrite would change twice", y.label(u), x.label(v)))
+			if x.in.Given && y.in.Given && shared {
+				errs = append(errs, fmt.Errorf("largemvc: %s and %s share memory, which Overwrite would change twice", y.in.Label(u), x.in.Label(v)))
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -18,7 +19,7 @@ func (t *training[T]) finish(ctx context.Context) (*Clustering, error) {
 	n, m := t.data.samples, c.Anchors
 	shard := net.Shards()[0].(*engine.Memory[T])
 	h, ld := shard.H(c.Layers)
-	p := newPredictor(c, t.views, t.inputs, r)
+	p := newPredictor(c, t.views, t.list, r)
 	p.setParameters(t.net.fused().parameters())
 	for l := range c.Layers + 1 {
 		layer := make([]*mat.Dense, len(p.inputs))
@@ -27,17 +28,17 @@ func (t *training[T]) finish(ctx context.Context) (*Clustering, error) {
 				layer[v] = p.anchors[0][v]
 				continue
 			}
-			var r *rotation
-			if t.rotations != nil {
-				r = t.rotations[v]
+			var r *prepare.Rotated
+			if t.rotated != nil {
+				r = t.rotated[v]
 			}
-			layer[v] = mat.NewDense(m, in.Columns, r.original(m, net.Anchors(l, v)))
+			layer[v] = mat.NewDense(m, in.Columns, r.Original(m, net.Anchors(l, v)))
 		}
 		p.anchors = append(p.anchors, layer)
 	}
 	p.P = p.anchors[c.Layers]
 	out := &Clustering{Predictor: p, StartLabels: r.begin.labels}
-	if t.rotations != nil {
+	if t.rotated != nil {
 		var err error
 		if h, out.Trust, err = t.represent(ctx, p); err != nil {
 			return nil, err
@@ -70,14 +71,14 @@ func (t *training[T]) finish(ctx context.Context) (*Clustering, error) {
 	if p.model, err = newFitted(p, from, k.assigner); err != nil {
 		return nil, err
 	}
-	out.Timings = Timings{Prepare: t.prepared, Start: r.startFor, Train: r.trainFor, Epoch: r.epochFor, Clusters: time.Since(began)}
+	out.Timings = Timings{Prepare: t.prepareFor, Start: r.startFor, Train: r.trainFor, Epoch: r.epochFor, Clusters: time.Since(began)}
 	return out, nil
 }
 
 // intake is what new samples go through.
 func (j *job[T]) intake(ctx context.Context, p *Predictor) (intake[T], error) {
 	if j.smooth != nil {
-		return j.smooth.alone(ctx, j.config.Workers)
+		return j.smooth.Alone(ctx, j.config.Workers)
 	}
-	return newPreparer[T](j.prepare, p.dims), nil
+	return prepare.NewRows[T](j.standard, p.dims), nil
 }

@@ -10,15 +10,18 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/internal/smooth"
+	vw "github.com/largemvc/largemvc/internal/view"
 )
 
 // fittedNetwork is a trained network in its own arithmetic.
 type fittedNetwork interface {
 	// run takes samples through preprocessing, layers and clusters. It fills what is not nil: labels (n), near and next
 	// (n squared distances), trust; h if it is wanted.
-	run(ctx context.Context, views []View, workers int, out *predictions) error
+	run(ctx context.Context, views []vw.View, workers int, out *predictions) error
 	// save appends the tensors of what the samples go through first.
 	save(f *safetensors.File, floats func(name string, x []float64, shape ...int) safetensors.Tensor)
 }
@@ -61,13 +64,18 @@ func newFitted[T kernel.Float](p *Predictor, from intake[T], clusters *kmeans.As
 }
 
 func (f *fitted[T]) save(to *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {
-	f.intake.save(to, floats)
+	switch from := f.intake.(type) {
+	case *smooth.Transform[T]:
+		from.Save(to, floats)
+	case *prepare.Rows[T]:
+		from.Save(to)
+	}
 }
 
 // predictWorker is the memory of one goroutine.
 type predictWorker[T kernel.Float] struct {
 	room       int
-	buffer     intakeBuffer[T]
+	buffer     prepare.Buffer[T]
 	present    [][]bool // per input
 	runner     *engine.FrozenRows[T]
 	h          []T
@@ -90,8 +98,8 @@ func (f *fitted[T]) newWorker(room int) (*predictWorker[T], error) {
 	return w, err
 }
 
-func (f *fitted[T]) run(ctx context.Context, views []View, workers int, out *predictions) error {
-	n := views[0].rows
+func (f *fitted[T]) run(ctx context.Context, views []vw.View, workers int, out *predictions) error {
+	n := views[0].Rows
 	ld := kernel.Pad(f.spec.Anchors)
 	var h []T
 	if out.wantH {
@@ -117,8 +125,8 @@ func (f *fitted[T]) run(ctx context.Context, views []View, workers int, out *pre
 }
 
 // chunk predicts samples [lo, hi).
-func (f *fitted[T]) chunk(ctx context.Context, w *predictWorker[T], views []View, lo, hi int, h []T, out *predictions) error {
-	inputs, err := f.intake.take(ctx, views, lo, hi, w.room, &w.buffer)
+func (f *fitted[T]) chunk(ctx context.Context, w *predictWorker[T], views []vw.View, lo, hi int, h []T, out *predictions) error {
+	inputs, err := f.intake.Take(ctx, views, lo, hi, w.room, &w.buffer)
 	if err != nil {
 		return err
 	}
@@ -129,7 +137,7 @@ func (f *fitted[T]) chunk(ctx context.Context, w *predictWorker[T], views []View
 		w.runner.Use(k, x)
 	}
 	w.runner.Run(hi - lo)
-	limit := largestNorm[T]()
+	limit := prepare.LargestNorm[T]()
 	for i := lo; i < hi; i++ {
 		at := (i - lo) * kernel.Pad(f.spec.Anchors)
 		if q := kernel.SumSquares(w.h[at:at+f.spec.Anchors], 0); !(q < limit*limit) {
@@ -160,20 +168,20 @@ func (f *fitted[T]) chunk(ctx context.Context, w *predictWorker[T], views []View
 }
 
 // tooLarge is the error for sample i, whose representation has a norm that is not below the limit.
-func tooLarge(views []View, i int, norm, limit float64) error {
-	view, feature, most := 0, 0, 0.0
+func tooLarge(views []vw.View, i int, norm, limit float64) error {
+	at, feature, most := 0, 0, 0.0
 	for v, x := range views {
 		if !x.Has(i) {
 			continue
 		}
-		row := make([]float64, x.cols)
-		x.row(i, row)
+		row := make([]float64, x.Cols)
+		x.Row(i, row)
 		for j, value := range row {
 			if a := math.Abs(value); a > most {
-				view, feature, most = v, j, a
+				at, feature, most = v, j, a
 			}
 		}
 	}
-	return fmt.Errorf("largemvc: %s: row %d holds up to %.3g (feature %d), which gives a representation of norm %.3g, more than can be reckoned with (%.0e)",
-		views[view].label(view), i, most, feature, norm, limit)
+	return fmt.Errorf("largemvc: %s: row %d holds up to %.3g (feature %d), which gives a representation of norm %.3g, too large to compute with (%.0e)",
+		views[at].Label(at), i, most, feature, norm, limit)
 }

@@ -8,8 +8,11 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/spectral"
+	vw "github.com/largemvc/largemvc/internal/view"
 )
 
 // HeldOut predicts every sample's value from those of all other samples, by ridge regression on its features. For the rows
@@ -36,6 +39,7 @@ type HeldOutConfig struct {
 
 const (
 	heldOutPenalty = 1e-3
+	heldOutRows    = 512 // that a goroutine measures at once
 	// leastRest is the least 1 − h, in units of the rounding error, at which a value of norm 1 is predicted to a hundredth or so.
 	leastRest = 256
 )
@@ -73,15 +77,16 @@ func NewHeldOut(ctx context.Context, views []View, c HeldOutConfig) (*HeldOut, e
 	case c.Workers < 0:
 		return nil, fmt.Errorf("largemvc: Workers is %d", c.Workers)
 	}
-	if err := checkFinite(ctx, views, c.Workers); err != nil {
+	in := inner(views)
+	if err := prefixed(vw.CheckFinite(ctx, in, c.Workers)); err != nil {
 		return nil, err
 	}
 	out := &HeldOut{}
 	var err error
 	if c.Float == Float64 {
-		out.double, err = heldOutOfViews[float64](ctx, views, &cfg, c)
+		out.double, err = heldOutOfViews[float64](ctx, in, cfg.Preprocess, c)
 	} else {
-		out.single, err = heldOutOfViews[float32](ctx, views, &cfg, c)
+		out.single, err = heldOutOfViews[float32](ctx, in, cfg.Preprocess, c)
 	}
 	if err != nil {
 		return nil, err
@@ -89,16 +94,15 @@ func NewHeldOut(ctx context.Context, views []View, c HeldOutConfig) (*HeldOut, e
 	return out, nil
 }
 
-func heldOutOfViews[T kernel.Float](ctx context.Context, views []View, cfg *Config, c HeldOutConfig) (*heldOut[T], error) {
-	s := &smoothing[T]{}
-	if err := s.chooseInputs(ctx, views, cfg); err != nil {
-		return nil, err
+func heldOutOfViews[T kernel.Float](ctx context.Context, views []vw.View, kind Preprocess, c HeldOutConfig) (*heldOut[T], error) {
+	s, err := smooth.Standardise[T](ctx, views, prepare.Kind(kind), c.Workers)
+	if err != nil {
+		return nil, prefixed(err)
 	}
-	x := make([]rows.Matrix[T], len(s.inputs))
-	for k, in := range s.inputs {
-		var err error
-		if x[k], err = unitRows[T](ctx, s.prepare[in.prepare], views[in.View], in.View, c.Workers); err != nil {
-			return nil, err
+	x := make([]rows.Matrix[T], len(s.Inputs))
+	for k, in := range s.Inputs {
+		if x[k], err = smooth.UnitRows[T](ctx, s, k, views[in.View], c.Workers); err != nil {
+			return nil, prefixed(err)
 		}
 	}
 	return newHeldOut(ctx, x, c)
@@ -125,8 +129,8 @@ func newHeldOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c HeldO
 	for _, m := range x {
 		_, d := m.Dims()
 		width += d
-		err := parallel.For(ctx, c.Workers, (n+preprocessChunk-1)/preprocessChunk, func(_, q int) error {
-			lo, hi := q*preprocessChunk, min((q+1)*preprocessChunk, n)
+		err := parallel.For(ctx, c.Workers, (n+heldOutRows-1)/heldOutRows, func(_, q int) error {
+			lo, hi := q*heldOutRows, min((q+1)*heldOutRows, n)
 			m.SquaredNorms(lo, hi, norms[lo:hi])
 			return nil
 		})
@@ -140,7 +144,7 @@ func newHeldOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c HeldO
 	}
 	r := &heldOut[T]{n: n, rank: min(c.Directions, n, width)}
 	r.ld = kernel.Pad(r.rank)
-	basis, err := spectral.Find(ctx, x, spectral.Config{Rank: r.rank, Iterations: directionPasses, Seed: c.Seed, Workers: c.Workers})
+	basis, err := spectral.Find(ctx, x, spectral.Config{Rank: r.rank, Iterations: smooth.DirectionPasses, Seed: c.Seed, Workers: c.Workers})
 	if err != nil {
 		return nil, err
 	}

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/rows"
+	vw "github.com/largemvc/largemvc/internal/view"
 )
 
 // Clustering is what Fit found: the trained network and what it says of the training samples. Its fields and what they
@@ -73,49 +74,43 @@ func fitViews(ctx context.Context, views []View, config Config, from *checkpoint
 	if err := c.check(n, views); err != nil {
 		return nil, err
 	}
-	if err := checkFinite(ctx, views, c.Workers); err != nil {
+	in := inner(views)
+	if err := prefixed(vw.CheckFinite(ctx, in, c.Workers)); err != nil {
 		return nil, err
 	}
 	if c.Float == Float64 {
-		return fit[float64](ctx, views, &c, from, begin)
+		return fit[float64](ctx, in, &c, from, begin)
 	}
-	return fit[float32](ctx, views, &c, from, begin)
+	return fit[float32](ctx, in, &c, from, begin)
 }
 
 // job is a fit: the prepared views, and what its runs have led to so far.
 type job[T kernel.Float] struct {
-	config    *Config
-	views     []View
-	inputs    []Input
-	sources   []View // of every input, the view that it comes from
-	data      *Data
-	x         []rows.Matrix[T] // the inputs
-	rotations []*rotation      // of the inputs; nil: none is rotated
-	prepare   *standardiser    // without neighbours
-	smooth    *smoothing[T]    // with them
-	heldOut   *heldOut[T]      // nil without that term of the loss
-	prepared  time.Duration
-	saver     *saver    // nil without checkpoints
-	best      *runState // of the runs that are over
+	*prepared[T]
+	config     *Config
+	views      []vw.View
+	prepareFor time.Duration
+	saver      *saver    // nil without checkpoints
+	best       *runState // of the runs that are over
 }
 
 // fit prepares the views, trains every restart and keeps the best.
-func fit[T kernel.Float](ctx context.Context, views []View, c *Config, from *checkpoint, begin time.Time) (*Clustering, error) {
+func fit[T kernel.Float](ctx context.Context, views []vw.View, c *Config, from *checkpoint, begin time.Time) (*Clustering, error) {
 	j := &job[T]{config: c, views: views}
 	var err error
 	if j.saver, err = newSaver(ctx, views, c, from); err != nil {
 		return nil, err
 	}
-	if err := j.prepareViews(ctx); err != nil {
+	if j.prepared, err = prepareInputs[T](ctx, views, c); err != nil {
 		return nil, err
 	}
 	if j.saver != nil {
-		j.saver.inputs = len(j.inputs)
+		j.saver.inputs = len(j.list)
 	}
-	if from != nil && from.inputs != len(j.inputs) {
-		return nil, fmt.Errorf("largemvc: resuming: the views make %d inputs, in the training they made %d", len(j.inputs), from.inputs)
+	if from != nil && from.inputs != len(j.list) {
+		return nil, fmt.Errorf("largemvc: resuming: the views make %d inputs, in the training they made %d", len(j.list), from.inputs)
 	}
-	j.prepared = time.Since(begin)
+	j.prepareFor = time.Since(begin)
 	first := 0
 	var current *runState
 	if from != nil {
@@ -165,36 +160,12 @@ func fit[T kernel.Float](ctx context.Context, views []View, c *Config, from *che
 	return out, ended
 }
 
-// prepareViews makes the network's inputs of the views.
-func (j *job[T]) prepareViews(ctx context.Context) error {
-	var err error
-	var lossDims []int
-	if j.config.Neighbors != None {
-		if j.smooth, j.x, err = newSmoothing[T](ctx, j.views, j.config); err != nil {
-			return err
-		}
-		j.inputs = j.smooth.list()
-		j.heldOut, j.smooth.heldOut = j.smooth.heldOut, nil
-	} else if lossDims, err = j.standardiseViews(ctx); err != nil {
+// prefixed puts the library's name before an error of an internal package. The context's own stays as it is.
+func prefixed(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || strings.HasPrefix(err.Error(), "largemvc: ") {
 		return err
 	}
-	j.sources = inputViews(j.views, j.inputs)
-	j.data, err = newData(j.x, presenceRows(j.sources), lossDims)
-	return err
-}
-
-// standardiseViews measures the preprocessing on the views and applies it. It returns the d_v of the loss, nil if they are
-// those of the inputs.
-func (j *job[T]) standardiseViews(ctx context.Context) (lossDims []int, err error) {
-	j.prepare, j.inputs = &standardiser{kind: j.config.Preprocess}, inputsOf(j.views, j.config.Preprocess)
-	if err := j.prepare.fit(ctx, j.views, j.config.Workers); err != nil {
-		return nil, err
-	}
-	if j.x, err = standardise[T](ctx, j.views, j.prepare, j.config.Workers, j.config.Overwrite); err != nil {
-		return nil, err
-	}
-	j.rotations, lossDims, err = rotate(ctx, j.x, j.config)
-	return lossDims, err
+	return fmt.Errorf("largemvc: %w", err)
 }
 
 // joined is errors.Join that leaves a single error, or one that comes twice, as it is.
@@ -206,32 +177,4 @@ func joined(a, b error) error {
 		return a
 	}
 	return errors.Join(a, b)
-}
-
-// presenceRows returns the n×V mask of the views, nil where all samples have all views.
-func presenceRows(views []View) [][]bool {
-	complete := true
-	for _, x := range views {
-		complete = complete && (x.present == nil || allTrue(x.present))
-	}
-	if complete {
-		return nil
-	}
-	out := make([][]bool, views[0].rows)
-	for i := range out {
-		out[i] = make([]bool, len(views))
-		for v, x := range views {
-			out[i][v] = x.Has(i)
-		}
-	}
-	return out
-}
-
-func allTrue(b []bool) bool {
-	for _, x := range b {
-		if !x {
-			return false
-		}
-	}
-	return true
 }

@@ -3,8 +3,9 @@ package largemvc
 import (
 	"fmt"
 
-	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // Reduction says what the loss makes of the squared errors of a view.

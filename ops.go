@@ -9,10 +9,11 @@ import (
 	"runtime/debug"
 
 	"github.com/chewxy/hm"
-	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/parallel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // operation is a Gorgonia op. Ops outside Gorgonia's package differ in what they compute, not in how they talk to it, so

@@ -3,9 +3,10 @@ package largemvc
 import (
 	"math"
 
-	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // The squared row norms q_i = ‖x_i − h_i P‖² without the matrix X − HP: with y = xPᵀ and K = PPᵀ

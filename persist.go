@@ -13,7 +13,9 @@ import (
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/internal/smooth"
 )
 
 const modelFormat = "largemvc-model"
@@ -207,7 +209,7 @@ func (p *Predictor) setInputs(saved []savedInput) error {
 		if err != nil {
 			return err
 		}
-		if s.View < 0 || s.View >= len(p.dims) || s.Columns < 1 || s.Columns > kind.width(p.dims[s.View]) {
+		if s.View < 0 || s.View >= len(p.dims) || s.Columns < 1 || s.Columns > prepare.Kind(kind).Width(p.dims[s.View]) {
 			return fmt.Errorf("input %d has %d columns of view %d", k, s.Columns, s.View)
 		}
 		if slices.ContainsFunc(p.inputs, func(in Input) bool { return in.View == s.View && in.Preprocess == kind }) {
@@ -266,25 +268,13 @@ func (p *Predictor) decode(in *file.Tensors) {
 	p.Loss, p.ViewLoss = in.Losses("", v)
 }
 
-// readStandardiser reads the preprocessing of views of the given features.
-func readStandardiser(in *file.Tensors, kind Preprocess, dims []int) *standardiser {
-	s := &standardiser{kind: kind}
-	for v, d := range dims {
-		if kind == Balanced || kind == ZScore {
-			s.mean = append(s.mean, in.Floats(fmt.Sprintf("mean.%d", v), d))
-			s.scale = append(s.scale, in.Floats(fmt.Sprintf("scale.%d", v), d))
-		}
-	}
-	return s
-}
-
 // revive makes the network of a predictor that was read, and reads what its samples go through first.
 func revive[T kernel.Float](p *Predictor, in *file.Tensors) error {
 	var from intake[T]
 	if p.config.Neighbors != None {
-		from = readSmoothing[T](in, p)
-	} else if s := readStandardiser(in, p.config.Preprocess, p.dims); in.Err == nil {
-		from = newPreparer[T](s, p.dims)
+		from = smooth.Read[T](in, p.config.smoothing(), preparedInputs(p.inputs), p.dims, p.samples)
+	} else if s := prepare.Read(in, prepare.Kind(p.config.Preprocess), p.dims); in.Err == nil {
+		from = prepare.NewRows[T](s, p.dims)
 	}
 	if in.Err != nil {
 		return in.Err

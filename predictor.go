@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/engine"
+	vw "github.com/largemvc/largemvc/internal/view"
 )
 
 // Predictor is a trained network with its clusters: all that new samples need, and what there is to know of the
@@ -41,13 +42,13 @@ type Predictor struct {
 }
 
 // newPredictor returns the predictor of a run that is over, without its parameters, anchors and clusters.
-func newPredictor(c *Config, views []View, inputs []Input, r *runState) *Predictor {
+func newPredictor(c *Config, views []vw.View, inputs []Input, r *runState) *Predictor {
 	p := &Predictor{
 		Loss: r.loss, ViewLoss: r.viewLoss, Status: r.status, Epochs: r.epochs, Restart: r.restart,
-		config: c.withoutData(), samples: views[0].rows, inputs: inputs, scale: r.begin.scale,
+		config: c.withoutData(), samples: views[0].Rows, inputs: inputs, scale: r.begin.scale,
 	}
 	for _, x := range views {
-		p.dims, p.names = append(p.dims, x.cols), append(p.names, x.name)
+		p.dims, p.names = append(p.dims, x.Cols), append(p.names, x.Name)
 	}
 	return p
 }
@@ -150,10 +151,10 @@ func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, err
 	if err := p.check(ctx, views); err != nil {
 		return nil, err
 	}
-	n := views[0].rows
+	n := views[0].in.Rows
 	distances := make([]float64, 2*n)
 	out := &predictions{labels: make([]int, n), near: distances[:n:n], next: distances[n:]}
-	if err := p.model.run(ctx, views, p.config.Workers, out); err != nil {
+	if err := p.model.run(ctx, inner(views), p.config.Workers, out); err != nil {
 		return nil, err
 	}
 	return &Assignments{Labels: out.labels, Near: out.near, Next: out.next}, nil
@@ -165,7 +166,7 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error
 		return nil, err
 	}
 	out := &predictions{wantH: true}
-	if err := p.model.run(ctx, views, p.config.Workers, out); err != nil {
+	if err := p.model.run(ctx, inner(views), p.config.Workers, out); err != nil {
 		return nil, err
 	}
 	return out.h, nil
@@ -187,9 +188,9 @@ func (p *Predictor) check(ctx context.Context, views []View) error {
 		return fmt.Errorf("largemvc: %d views, the network was trained on %d", len(views), len(p.dims))
 	}
 	for v, x := range views {
-		if x.cols != p.dims[v] {
-			return fmt.Errorf("largemvc: %s has %d features, the network was trained on %d", x.label(v), x.cols, p.dims[v])
+		if x.in.Cols != p.dims[v] {
+			return fmt.Errorf("largemvc: %s has %d features, the network was trained on %d", x.in.Label(v), x.in.Cols, p.dims[v])
 		}
 	}
-	return checkFinite(ctx, views, p.config.Workers)
+	return prefixed(vw.CheckFinite(ctx, inner(views), p.config.Workers))
 }

@@ -7,15 +7,16 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
+	vw "github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/neighbor"
-	"gonum.org/v1/gonum/mat"
-	"gorgonia.org/tensor"
 )
 
 // startingPoint is where training begins.
@@ -27,7 +28,7 @@ type startingPoint struct {
 
 // start finds the first anchors of the preprocessed views by the configured method. graph is that of the samples'
 // neighbours if it has a say, else nil.
-func start[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []View, graph neighbor.Operator, c *Config, seed uint64) (*startingPoint, error) {
+func start[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []vw.View, graph neighbor.Operator, c *Config, seed uint64) (*startingPoint, error) {
 	s := &startingPoint{}
 	perView := make([][]int, len(x)) // the labels that view v's anchors come from
 	switch {
@@ -61,15 +62,15 @@ func start[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []View
 			return nil, err
 		}
 		_, d := xv.Dims()
-		if dtypeFor[T]() == tensor.Float32 {
+		if kernel.Is32[T]() {
 			if err := dropNoise(sums, c.Anchors, d); err != nil {
-				return nil, fmt.Errorf("largemvc: start anchors of %s: %w", views[v].label(v), err)
+				return nil, fmt.Errorf("largemvc: start anchors of %s: %w", views[v].Label(v), err)
 			}
 		}
 		var polar linalg.Polar
 		p := make([]float64, len(sums))
 		if err := polar.Factor(c.Anchors, d, sums, p); err != nil {
-			return nil, fmt.Errorf("largemvc: start anchors of %s: %w", views[v].label(v), err)
+			return nil, fmt.Errorf("largemvc: start anchors of %s: %w", views[v].Label(v), err)
 		}
 		s.anchors = append(s.anchors, p)
 	}
@@ -109,11 +110,11 @@ func dropNoise(sums []float64, m, d int) error {
 }
 
 // startLabels clusters the samples for the start; PerView fills perView too.
-func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []View, graph neighbor.Operator, c *Config, seed uint64, perView [][]int) ([]int, error) {
+func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []vw.View, graph neighbor.Operator, c *Config, seed uint64, perView [][]int) ([]int, error) {
 	cfg := kmeans.Config{Clusters: c.Anchors, Starts: c.KMeansStarts, Seed: seed, Workers: c.Workers}
 	joint := make([]kmeans.View[T], len(x))
 	for v := range x {
-		joint[v] = kmeans.View[T]{Rows: x[v], Weight: 1, Present: views[v].present}
+		joint[v] = kmeans.View[T]{Rows: x[v], Weight: 1, Present: views[v].Present}
 	}
 	switch c.Start {
 	case Spectral, ScaledSpectral:
@@ -216,7 +217,7 @@ func runOnPresent[T kernel.Float](ctx context.Context, cfg kmeans.Config, view k
 }
 
 // clusterSums returns ZᵀX (m×d) for the one-hot matrix Z of the labels, over the samples that have the view.
-func clusterSums[T kernel.Float](ctx context.Context, x rows.Matrix[T], view View, labels []int, m, workers int) ([]float64, error) {
+func clusterSums[T kernel.Float](ctx context.Context, x rows.Matrix[T], in vw.View, labels []int, m, workers int) ([]float64, error) {
 	n, d := x.Dims()
 	total := make([]float64, m*d)
 	chunk := max((n+63)/64, 256)
@@ -231,7 +232,7 @@ func clusterSums[T kernel.Float](ctx context.Context, x rows.Matrix[T], view Vie
 		clear(b.sum)
 		clear(b.shift)
 		for i := c * chunk; i < min((c+1)*chunk, n); i++ {
-			if !view.Has(i) {
+			if !in.Has(i) {
 				continue
 			}
 			dst := b.sum[labels[i]*d : (labels[i]+1)*d]
@@ -255,7 +256,7 @@ func clusterSums[T kernel.Float](ctx context.Context, x rows.Matrix[T], view Vie
 
 // measure sets the units of ρ: 1, or per view the median distance of the present samples to the mean of their start
 // cluster. Without labels (given anchors) it is the distance to the anchors' span, ‖x − xPᵀP‖.
-func measure[T kernel.Float](ctx context.Context, s *startingPoint, x []rows.Matrix[T], views []View, c *Config) error {
+func measure[T kernel.Float](ctx context.Context, s *startingPoint, x []rows.Matrix[T], views []vw.View, c *Config) error {
 	s.scale = make([]float64, len(views))
 	for v := range s.scale {
 		s.scale[v] = 1
@@ -277,18 +278,18 @@ func measure[T kernel.Float](ctx context.Context, s *startingPoint, x []rows.Mat
 }
 
 // startResiduals returns the distance of every present sample to the mean of its cluster, or to the anchors' span.
-func startResiduals[T kernel.Float](ctx context.Context, x rows.Matrix[T], view View, labels []int, anchors []float64, c *Config) ([]float64, error) {
+func startResiduals[T kernel.Float](ctx context.Context, x rows.Matrix[T], in vw.View, labels []int, anchors []float64, c *Config) ([]float64, error) {
 	n, d := x.Dims()
 	m := c.Anchors
 	mean := make([]T, m*d)
 	if labels != nil {
-		sums, err := clusterSums(ctx, x, view, labels, m, c.Workers)
+		sums, err := clusterSums(ctx, x, in, labels, m, c.Workers)
 		if err != nil {
 			return nil, err
 		}
 		count := make([]float64, m)
 		for i, l := range labels {
-			if view.Has(i) {
+			if in.Has(i) {
 				count[l]++
 			}
 		}
@@ -301,7 +302,7 @@ func startResiduals[T kernel.Float](ctx context.Context, x rows.Matrix[T], view 
 	err := parallel.For(ctx, c.Workers, (n+chunk-1)/chunk, func(_, k int) error {
 		row, fit := make([]T, d), make([]T, d)
 		for i := k * chunk; i < min((k+1)*chunk, n); i++ {
-			if !view.Has(i) {
+			if !in.Has(i) {
 				out[i] = math.Inf(1)
 				continue
 			}

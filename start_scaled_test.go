@@ -70,16 +70,16 @@ func TestScaledSpectralStart(t *testing.T) {
 		}
 
 		with := completed(config, n)
-		s, smooth, err := newSmoothing[float64](ctx, views, with)
+		made, err := prepareInputs[float64](ctx, inner(views), with)
 		if err != nil {
 			t.Fatal(err)
 		}
-		point, err := start(ctx, smooth, inputViews(views, s.list()), s.index.Operator(), with, 11)
+		point, err := start(ctx, made.x, made.sources, made.graph, with, 11)
 		if err != nil {
 			t.Fatal(err)
 		}
 		config.Neighbors = 10
-		best, another := mostInformed(t, scaledByHand(t, smooth, c), kmeans.Config{Clusters: c, Starts: 6, Seed: 11}, graphOf(t, views, config))
+		best, another := mostInformed(t, scaledByHand(t, made.x, c), kmeans.Config{Clusters: c, Starts: 6, Seed: 11}, graphOf(t, views, config))
 		if !samePartition(t, best, point.labels) {
 			t.Errorf("%s: the start is not the one of the highest information", name)
 		}

@@ -9,7 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // startOf prepares views and returns their start with the configuration.
@@ -17,7 +19,7 @@ func startOf(t testing.TB, views []View, c Config) (*startingPoint, []rows.Matri
 	t.Helper()
 	ctx := context.Background()
 	x := standardised[float64](t, views, &c)
-	begin, err := start(ctx, x, views, nil, &c, c.Seed)
+	begin, err := start(ctx, x, inner(views), nil, &c, c.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,11 +31,11 @@ func standardised[T kernel.Float](t testing.TB, views []View, c *Config) []rows.
 	t.Helper()
 	c.Neighbors = None
 	*c = c.withDefaults()
-	s := &standardiser{kind: c.Preprocess}
-	if err := s.fit(context.Background(), views, 2); err != nil {
+	s, err := prepare.Measure(context.Background(), prepare.Kind(c.Preprocess), inner(views), 2)
+	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := standardise[T](context.Background(), views, s, 2, false)
+	x, err := prepare.Standardise[T](context.Background(), inner(views), s, 2, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +138,7 @@ func TestGivenStarts(t *testing.T) {
 	}
 	given := make([]mat.Matrix, len(dims))
 	for v, d := range dims {
-		given[v] = mat.NewDense(d, c, countRows(d, c, 7)).T() // neither orthonormal nor laid out in rows
+		given[v] = mat.NewDense(d, c, testutil.Counts(d, c, 7)).T() // neither orthonormal nor laid out in rows
 	}
 	begin, _ = startOf(t, views, Config{Clusters: c, StartAnchors: given, Float: Float64})
 	for v, d := range dims {

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/linalg"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/linalg"
 )
 
 // floatFloor is the default floor of float32 data, whose singular values are noise below it.

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // Activation is the σ of a threshold. Both have σ'(0) = 0 where ReLU has its kink, and SELU from its left side.

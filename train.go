@@ -112,10 +112,10 @@ func (t *training[T]) build(training bool) (gorgonia.VM, error) {
 	g := gorgonia.NewGraph()
 	t.net = c.network(t.run.begin.scale)
 	t.adam = &Adam{LearningRate: c.LearningRate}
-	anchors := make([]mat.Matrix, len(t.inputs))
+	anchors := make([]mat.Matrix, len(t.list))
 	for v, p := range t.run.begin.anchors {
 		if len(p) != c.Anchors*t.data.dims[v] { // those of a checkpoint of other views
-			return nil, fmt.Errorf("largemvc: start anchors of %d values for %s, want %d×%d", len(p), t.sources[v].label(t.inputs[v].View), c.Anchors, t.data.dims[v])
+			return nil, fmt.Errorf("largemvc: start anchors of %d values for %s, want %d×%d", len(p), t.sources[v].Label(t.list[v].View), c.Anchors, t.data.dims[v])
 		}
 		anchors[v] = mat.NewDense(c.Anchors, t.data.dims[v], p)
 	}
@@ -144,15 +144,15 @@ func (t *training[T]) build(training bool) (gorgonia.VM, error) {
 func (t *training[T]) sumLosses() error {
 	c := t.config
 	t.cost = t.net.Loss()
-	if t.hasNeighborLoss() {
+	if t.config.hasNeighborLoss() {
 		err := t.addTerm("weight of the neighbours", c.NeighborWeight, func(h *gorgonia.Node) (*gorgonia.Node, error) {
-			return neighborInformation[T](c.Workers, h, t.graph(), c.Temperature)
+			return neighborInformation[T](c.Workers, h, t.graph, c.Temperature)
 		})
 		if err != nil {
 			return fmt.Errorf("largemvc: neighbours in the loss: %w", err)
 		}
 	}
-	if t.hasHeldOutLoss() {
+	if t.config.hasHeldOutLoss() {
 		err := t.addTerm("weight of held-out prediction", c.HeldOutWeight, func(h *gorgonia.Node) (*gorgonia.Node, error) {
 			return heldOutInformation(c.Workers, h, t.heldOut, c.Temperature)
 		})
@@ -199,21 +199,13 @@ func (t *training[T]) addTerm(name string, weight float64, term func(h *gorgonia
 	})
 }
 
-// graph returns that of the samples' neighbours, nil without.
-func (j *job[T]) graph() neighbor.Operator {
-	if j.smooth == nil {
-		return nil
-	}
-	return j.smooth.index.Operator()
-}
-
 // startGraph returns the graph by which the start is chosen; nil, for inertia alone, without the neighbours' term in the loss or
 // with LowestInertia.
 func (t *training[T]) startGraph() neighbor.Operator {
-	if !t.hasNeighborLoss() || t.config.LowestInertia {
+	if !t.config.hasNeighborLoss() || t.config.LowestInertia {
 		return nil
 	}
-	return t.graph()
+	return t.graph
 }
 
 // sharedReadOut is the number of samples up to which the clusters of H are chosen by neighbours. The choice takes as long as that
@@ -230,16 +222,18 @@ func (t *training[T]) readOutGraph() neighbor.Operator {
 }
 
 // hasNeighborLoss says whether the loss has the term of Config.NeighborWeight. A single anchor has no information.
-func (t *training[T]) hasNeighborLoss() bool {
-	return t.smooth != nil && t.config.NeighborWeight > 0 && t.config.Anchors > 1
+func (c *Config) hasNeighborLoss() bool {
+	return c.Neighbors != None && c.NeighborWeight > 0 && c.Anchors > 1
 }
 
-// hasHeldOutLoss says whether the loss has the term of Config.HeldOutWeight.
-func (t *training[T]) hasHeldOutLoss() bool { return t.heldOut != nil }
+// hasHeldOutLoss says whether the loss has the term of Config.HeldOutWeight. A single anchor has no information.
+func (c *Config) hasHeldOutLoss() bool {
+	return c.Neighbors != None && c.HeldOutWeight > 0 && c.Anchors > 1
+}
 
 // hasExtra says whether the loss is more than the reconstruction.
-func (t *training[T]) hasExtra() bool {
-	return t.config.ExtraLoss != nil || t.hasNeighborLoss() || t.hasHeldOutLoss()
+func (c *Config) hasExtra() bool {
+	return c.ExtraLoss != nil || c.hasNeighborLoss() || c.hasHeldOutLoss()
 }
 
 // guarded runs f, which builds a graph, and turns a panic of Gorgonia into an error.
@@ -351,7 +345,7 @@ func (t *training[T]) forward(ctx context.Context, vm gorgonia.VM) error {
 func (t *training[T]) record() error {
 	parts := slices.Clone(t.net.fused().engineNet().Loss())
 	total := kernel.Sum(parts)
-	if t.hasExtra() {
+	if t.config.hasExtra() {
 		value, err := elements[T](t.cost.Value())
 		if err != nil {
 			return err
@@ -471,7 +465,7 @@ func (t *training[T]) last(ctx context.Context, vm gorgonia.VM, after error) err
 
 // evaluate computes H and the loss at the present parameters.
 func (t *training[T]) evaluate(ctx context.Context, vm gorgonia.VM) error {
-	if t.hasExtra() {
+	if t.config.hasExtra() {
 		vm.Reset()
 		return t.forward(ctx, vm)
 	}

@@ -10,14 +10,15 @@
 // order of the rows alone.)
 package kernel
 
+import "unsafe"
+
 // Float is the element type of data and row state.
 type Float interface{ float32 | float64 }
 
-// Is32 says whether T is float32.
+// Is32 reports whether T is float32.
 func Is32[T Float]() bool {
 	var t T
-	_, ok := any(t).(float32)
-	return ok
+	return unsafe.Sizeof(t) == 4
 }
 
 // Epsilon is the relative rounding error of T.
@@ -26,24 +27,6 @@ func Epsilon[T Float]() float64 {
 		return 0x1p-24
 	}
 	return 0x1p-53
-}
-
-// Double returns a copy of x in float64.
-func Double[T Float](x []T) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v)
-	}
-	return y
-}
-
-// Convert returns a copy of x in T.
-func Convert[T Float](x []float64) []T {
-	y := make([]T, len(x))
-	for i, v := range x {
-		y[i] = T(v)
-	}
-	return y
 }
 
 // Pad rounds m up to the stride of row state: a multiple of 16, for both element types.

@@ -1,4 +1,4 @@
-package largemvc
+package view
 
 import (
 	"context"
@@ -13,28 +13,28 @@ import (
 // fingerprintRows is the number of rows that are hashed together; it is part of what a fingerprint means.
 const fingerprintRows = 1024
 
-// fingerprint is a SHA-256 of the views' sizes, presence and values, as 64-bit floats, whatever holds them (a sparse view
+// Fingerprint is a SHA-256 of the views' sizes, presence and values, as 64-bit floats, whatever holds them (a sparse view
 // differs from the same one held dense, whose training has other roundings). Blocks of rows
 // are hashed side by side, and their sums again in order.
-func fingerprint(ctx context.Context, views []View, workers int) (string, error) {
-	n := views[0].rows
+func Fingerprint(ctx context.Context, views []View, workers int) (string, error) {
+	n := views[0].Rows
 	blocks := (n + fingerprintRows - 1) / fingerprintRows
 	sums := make([][sha256.Size]byte, blocks*len(views))
 	err := parallel.For(ctx, workers, len(sums), func(_, k int) error {
 		x, lo := views[k/blocks], k%blocks*fingerprintRows
 		h := sha256.New()
-		row, raw := make([]float64, x.cols), make([]byte, 8*x.cols+1)
+		row, raw := make([]float64, x.Cols), make([]byte, 8*x.Cols+1)
 		for i := lo; i < min(lo+fingerprintRows, n); i++ {
 			if !x.Has(i) {
 				h.Write([]byte{0})
 				continue
 			}
-			if x.sparse != nil {
-				h.Write(x.sparse.appendRow(raw[:0], i))
+			if x.Sparse != nil {
+				h.Write(x.Sparse.appendRow(raw[:0], i))
 				continue
 			}
 			raw[0] = 1
-			x.row(i, row)
+			x.Row(i, row)
 			for j, value := range row {
 				binary.LittleEndian.PutUint64(raw[1+8*j:], math.Float64bits(value))
 			}
@@ -48,20 +48,10 @@ func fingerprint(ctx context.Context, views []View, workers int) (string, error)
 	}
 	h := sha256.New()
 	for _, x := range views {
-		h.Write(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(x.rows)), uint64(x.cols)))
+		h.Write(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(x.Rows)), uint64(x.Cols)))
 	}
 	for _, s := range sums {
 		h.Write(s[:])
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// appendRow appends row i as a 2, the number of its values, and every column with its value.
-func (s *compressed) appendRow(b []byte, i int) []byte {
-	b = binary.LittleEndian.AppendUint64(append(b, 2), uint64(s.ptr[i+1]-s.ptr[i]))
-	for k := s.ptr[i]; k < s.ptr[i+1]; k++ {
-		b = binary.LittleEndian.AppendUint32(b, uint32(s.cols[k]))
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.value(k)))
-	}
-	return b
 }

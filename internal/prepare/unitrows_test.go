@@ -1,4 +1,4 @@
-package largemvc
+package prepare
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 func TestUnitRows(t *testing.T) {
@@ -22,11 +24,7 @@ func TestUnitRows(t *testing.T) {
 // a view, with and without a mask.
 func testUnitRows[T kernel.Float](t *testing.T, d int, tol float64) {
 	const n = 700 // more rows than a goroutine takes at once
-	x := countRows(n, d, 1)
-	single := make([]float32, len(x))
-	for i, v := range x {
-		single[i] = float32(v)
-	}
+	x := testutil.Counts(n, d, 1)
 	present := make([]bool, n)
 	for i := range present {
 		present[i] = i%3 != 1
@@ -34,11 +32,11 @@ func testUnitRows[T kernel.Float](t *testing.T, d int, tol float64) {
 	ctx := context.Background()
 	for kind := PerSample; kind <= Raw; kind++ {
 		for _, mask := range [][]bool{nil, present} {
-			want := mat.NewDense(n, d, literally(kind, x, n, d, mask))
+			want := mat.NewDense(n, d, testutil.Standardised(kind.String(), x, n, d, mask))
 			if d < 5 && (kind == ZScore || kind == Balanced) { // the length that rows have on average, as a further feature
 				further := mat.NewDense(n, 1, nil)
 				for i := range n {
-					if length := map[Preprocess]float64{ZScore: math.Sqrt(float64(d)), Balanced: 1}[kind]; mask == nil || mask[i] {
+					if length := map[Kind]float64{ZScore: math.Sqrt(float64(d)), Balanced: 1}[kind]; mask == nil || mask[i] {
 						further.Set(i, 0, length)
 					}
 				}
@@ -53,17 +51,15 @@ func testUnitRows[T kernel.Float](t *testing.T, d int, tol float64) {
 					row.ScaleVec(1/norm, row)
 				}
 			}
-			for name, view := range map[string]View{
-				"float64": Float64View(n, d, x), "float32": Float32View(n, d, single), "transposed": MatrixView(mat.DenseCopyOf(mat.NewDense(n, d, x).T()).T()),
-				"sparse64": sparseOf[float64](n, d, x), "sparse32": sparseOf[float32](n, d, x),
-			} {
+			for name, in := range holders(n, d, x) {
 				t.Run(fmt.Sprintf("%v, %s, mask %v", kind, name, mask != nil), func(t *testing.T) {
-					view := view.WithPresent(mask)
-					s := &standardiser{kind: kind}
-					if err := s.fit(ctx, []View{view}, 2); err != nil {
+					in := in
+					in.Present = mask
+					s, err := Measure(ctx, kind, []view.View{in}, 2)
+					if err != nil {
 						t.Fatal(err)
 					}
-					got, err := unitRows[T](ctx, s, view, 0, 2)
+					got, err := UnitRows[T](ctx, s, in, 0, 2)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -73,7 +69,7 @@ func testUnitRows[T kernel.Float](t *testing.T, d int, tol float64) {
 					checkRowsOf(t, got, want, tol)
 					// A window's rows have the same bits.
 					const lo, hi = 301, 315
-					part, err := unitRows[T](ctx, s, view.window(lo, hi), 0, 1)
+					part, err := UnitRows[T](ctx, s, in.Window(lo, hi), 0, 1)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -153,6 +149,18 @@ func checkRowsOf[T kernel.Float](t *testing.T, got interface {
 			if v := float64(c[j*d+p]); !(math.Abs(v-1-wantC.At(j, p)) <= 100*tol) {
 				t.Fatalf("1 + AᵀX at (%d, %d) is %v, want %v", j, p, v, 1+wantC.At(j, p))
 			}
+		}
+	}
+}
+
+func TestLift(t *testing.T) {
+	for _, test := range []struct {
+		kind Kind
+		d    int
+		want float64
+	}{{ZScore, 4, 2}, {ZScore, 1, 1}, {ZScore, 5, 0}, {Balanced, 3, 1}, {PerSample, 2, 0}, {Raw, 2, 0}} {
+		if got := test.kind.lift(test.d); math.Abs(got-test.want) > 1e-15 {
+			t.Errorf("%v of %d features: %v, want %v", test.kind, test.d, got, test.want)
 		}
 	}
 }

@@ -2,15 +2,16 @@ package largemvc
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/largemvc/largemvc/internal/prepare"
 )
 
 // Clusters of views of one to four features: their rows at norm 1 alone would not tell them apart.
 func TestFewFeatures(t *testing.T) {
 	const n, c = 240, 4
-	for d := 1; d < fewFeatures; d++ {
+	for d := 1; d < prepare.FewFeatures; d++ {
 		rng := rand.New(rand.NewPCG(uint64(d), 7))
 		classes := make([]int, n)
 		x := [2][]float64{}
@@ -45,18 +46,6 @@ func TestFewFeatures(t *testing.T) {
 			if got[i] != r.Labels[i] {
 				t.Fatalf("%d features: sample %d is predicted %d, its label is %d", d, i, got[i], r.Labels[i])
 			}
-		}
-	}
-}
-
-func TestLift(t *testing.T) {
-	for _, test := range []struct {
-		kind Preprocess
-		d    int
-		want float64
-	}{{ZScore, 4, 2}, {ZScore, 1, 1}, {ZScore, 5, 0}, {Balanced, 3, 1}, {PerSample, 2, 0}, {Raw, 2, 0}} {
-		if got := test.kind.lift(test.d); math.Abs(got-test.want) > 1e-15 {
-			t.Errorf("%v of %d features: %v, want %v", test.kind, test.d, got, test.want)
 		}
 	}
 }

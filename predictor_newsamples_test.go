@@ -14,13 +14,13 @@ import (
 func samplesOf(views []View, samples []int) []View {
 	out := make([]View, len(views))
 	for v, x := range views {
-		all := make([]float64, 0, len(samples)*x.cols)
-		row := make([]float64, x.cols)
+		all := make([]float64, 0, len(samples)*x.in.Cols)
+		row := make([]float64, x.in.Cols)
 		for _, i := range samples {
-			x.row(i, row)
+			x.in.Row(i, row)
 			all = append(all, row...)
 		}
-		out[v] = Float64View(len(samples), x.cols, all)
+		out[v] = Float64View(len(samples), x.in.Cols, all)
 	}
 	return out
 }
@@ -32,7 +32,7 @@ func agreements(t *testing.T, views []View, config Config, rounds int) (predicte
 	t.Helper()
 	for r := range rounds {
 		var known, held []int
-		for i := range views[0].rows {
+		for i := range views[0].in.Rows {
 			if (i*7+r)%20 == 0 {
 				held = append(held, i)
 			} else {

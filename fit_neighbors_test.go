@@ -11,10 +11,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/rows"
-	"github.com/largemvc/largemvc/neighbor"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/neighbor"
 )
 
 // Training samples get their labels, distances and H back to the bit: exact neighbours and landmarks, in both arithmetics,
@@ -92,7 +94,7 @@ func checkNeighborPredict(t *testing.T, views []View, c *Clustering) {
 func windows(views []View, lo, hi int) []View {
 	out := make([]View, len(views))
 	for v, x := range views {
-		out[v] = x.window(lo, hi)
+		out[v] = View{in: x.in.Window(lo, hi)}
 	}
 	return out
 }
@@ -106,12 +108,12 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 	}
 	for _, exact := range []int{0, None} {
 		config := Config{Clusters: 3, Epochs: 25, Float: Float64, ExactNeighbors: exact, NeighborWeight: 2, HeldOutWeight: None, Temperature: 0.4, StartLabels: classes}
-		s, _, err := newSmoothing[float64](context.Background(), views, completed(config, 70))
+		s, err := prepareInputs[float64](context.Background(), inner(views), completed(config, 70))
 		if err != nil {
 			t.Fatal(err)
 		}
 		term := func(net Network) *Node {
-			return must(gorgonia.Mul(constantOf(net, 2), must(NeighborInformation(must(net.H(2)), s.index.Operator(), 0.4))))
+			return must(gorgonia.Mul(constantOf(net, 2), must(NeighborInformation(must(net.H(2)), s.graph, 0.4))))
 		}
 		without := config
 		without.NeighborWeight = None
@@ -170,7 +172,7 @@ func TestConstantInputs(t *testing.T) {
 		"no values": SparseView(n, 5, make([]int, n+1), nil, []float64(nil)),
 	} {
 		_, err := Fit(context.Background(), []View{good[0], view.Named("v")}, Config{Clusters: 3})
-		if err == nil || !strings.HasPrefix(err.Error(), "largemvc: view 1 (v) has nothing to cluster") || !errors.Is(err, errNothingLeft) {
+		if err == nil || !strings.HasPrefix(err.Error(), "largemvc: view 1 (v) has nothing to cluster") || !errors.Is(err, prepare.ErrNothingLeft) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -219,7 +221,7 @@ func TestCancelInPreparation(t *testing.T) {
 		config := Config{Clusters: 3, Epochs: NoTraining, Workers: 1, Directions: 15, ExactNeighbors: exact}
 		const plenty = 1 << 40
 		whole := newCountdown(plenty)
-		if _, _, err := newSmoothing[float32](whole, views, completed(config, 500)); err != nil {
+		if _, err := prepareInputs[float32](whole, inner(views), completed(config, 500)); err != nil {
 			t.Fatal(err)
 		}
 		asked := plenty - whole.left.Load()
@@ -262,11 +264,11 @@ func TestOverwriteAcrossViews(t *testing.T) {
 		views := fresh()
 		want := mustFit(t, views, config)
 		config.Overwrite = true
-		_, inputs, err := newSmoothing[float64](context.Background(), fresh(), completed(config, n))
+		made, err := prepareInputs[float64](context.Background(), inner(fresh()), completed(config, n))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for k, in := range inputs {
+		for k, in := range made.x {
 			if in.(*rows.Dense[float64]).Bytes() == int64(8*n*neighbor.Stride(30)) {
 				t.Errorf("input %d has memory of its own", k)
 			}
@@ -283,7 +285,7 @@ func TestOverwriteAcrossViews(t *testing.T) {
 }
 
 func presentIn(views []View) [][]bool {
-	out := make([][]bool, views[0].rows)
+	out := make([][]bool, views[0].in.Rows)
 	for i := range out {
 		for _, v := range views {
 			out[i] = append(out[i], v.Has(i))
@@ -309,19 +311,19 @@ func TestOverwriteWithNeighbors(t *testing.T) {
 			config := Config{Clusters: 3, Epochs: 3, Float: float, ExactNeighbors: exact, Directions: 30}
 			views := fresh()
 			want := mustFit(t, views, config)
-			if !slices.Equal(views[0].f64, x[0]) || !slices.Equal(views[1].f32, fresh()[1].f32) {
+			if !slices.Equal(views[0].in.F64, x[0]) || !slices.Equal(views[1].in.F32, fresh()[1].in.F32) {
 				t.Fatal("Fit changed views without Overwrite")
 			}
 			config.Overwrite = true
 			got := mustFit(t, views, config)
 			sameResult(t, want, got)
-			if (float == Float64) == slices.Equal(views[0].f64, x[0]) || (float == Float32) == slices.Equal(views[1].f32, fresh()[1].f32) || !slices.Equal(views[2].f64, x[2]) {
+			if (float == Float64) == slices.Equal(views[0].in.F64, x[0]) || (float == Float32) == slices.Equal(views[1].in.F32, fresh()[1].in.F32) || !slices.Equal(views[2].in.F64, x[2]) {
 				t.Errorf("float%v: Overwrite changed another view, or none", float)
 			}
 			checkPredict(t, fresh(), got)
 			views = fresh()
 			views[2] = Float64View(n, 40, make([]float64, n*40))
-			if _, err := Fit(context.Background(), views, config); err == nil || !slices.Equal(views[0].f64, x[0]) || !slices.Equal(views[1].f32, fresh()[1].f32) {
+			if _, err := Fit(context.Background(), views, config); err == nil || !slices.Equal(views[0].in.F64, x[0]) || !slices.Equal(views[1].in.F32, fresh()[1].in.F32) {
 				t.Errorf("Fit refused the views, but had changed them: %v", err)
 			}
 		}

@@ -3,7 +3,6 @@ package largemvc
 import (
 	"context"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +82,26 @@ func TestMask(t *testing.T) {
 	}
 }
 
+// All kinds of views read the same rows.
+func TestViewRows(t *testing.T) {
+	x := []float64{0, 2, 0, 3, 0, 0, 0, 0, 0, 4, 5, 6}
+	for name, v := range kindsOfHolders(4, 3, x) {
+		if n, d := v.Dims(); n != 4 || d != 3 || v.err != nil {
+			t.Errorf("%s is %d×%d, %v", name, n, d, v.err)
+			continue
+		}
+		for i := range 4 {
+			row := []float64{9, 9, 9}
+			v.in.Row(i, row)
+			for j, got := range row {
+				if got != x[i*3+j] {
+					t.Errorf("%s: element (%d, %d) is %v, want %v", name, i, j, got, x[i*3+j])
+				}
+			}
+		}
+	}
+}
+
 // kindsOfHolders are the same rows, n×d, in all that can hold them.
 func kindsOfHolders(n, d int, x []float64) map[string]View {
 	single := make([]float32, len(x))
@@ -96,67 +115,5 @@ func kindsOfHolders(n, d int, x []float64) map[string]View {
 		"float64": Float64View(n, d, x), "float32": Float32View(n, d, single), "matrix": MatrixView(dense),
 		"columns of a matrix": MatrixView(wide.Slice(0, n, 1, d+1)), "transposed": MatrixView(mat.DenseCopyOf(dense.T()).T()),
 		"sparse": sparseOf[float64](n, d, x), "sparse float32": sparseOf[float32](n, d, x),
-	}
-}
-
-// All kinds of views read the same rows.
-func TestViewRows(t *testing.T) {
-	x := []float64{0, 2, 0, 3, 0, 0, 0, 0, 0, 4, 5, 6}
-	for name, v := range kindsOfHolders(4, 3, x) {
-		if n, d := v.Dims(); n != 4 || d != 3 || v.err != nil {
-			t.Errorf("%s is %d×%d, %v", name, n, d, v.err)
-			continue
-		}
-		for i := range 4 {
-			row := []float64{9, 9, 9}
-			v.row(i, row)
-			for j, got := range row {
-				if got != x[i*3+j] {
-					t.Errorf("%s: element (%d, %d) is %v, want %v", name, i, j, got, x[i*3+j])
-				}
-			}
-		}
-	}
-}
-
-// A window of any view holds some of its samples, with their presence.
-func TestViewWindow(t *testing.T) {
-	const n, d = 9, 4
-	x := countRows(n, d, 3)
-	mask := []bool{true, false, true, true, false, false, true, true, false}
-	for name, v := range kindsOfHolders(n, d, x) {
-		for _, present := range [][]bool{nil, mask} {
-			v := v.Named("name").WithPresent(present)
-			for lo := range n {
-				for hi := lo + 1; hi <= n; hi++ {
-					w := v.window(lo, hi)
-					if a, b := w.Dims(); a != hi-lo || b != d || w.Name() != "name" || w.err != nil || (w.present == nil) != (present == nil) {
-						t.Fatalf("%s, samples %d to %d: %d×%d, %q, %v", name, lo, hi, a, b, w.Name(), w.err)
-					}
-					if _, err := checkSizes([]View{w}); err != nil {
-						t.Fatal(err)
-					}
-					if w.sparse != nil {
-						if err := w.sparse.check(hi-lo, d, len(w.sparse.f32)+len(w.sparse.f64)); err != nil {
-							t.Fatal(err)
-						}
-					}
-					for i := lo; i < hi; i++ {
-						a, b := make([]float64, d), make([]float64, d)
-						v.row(i, a)
-						w.row(i-lo, b)
-						if !slices.Equal(a, b) || v.Has(i) != w.Has(i-lo) {
-							t.Fatalf("%s, samples %d to %d: row %d is %v, want %v", name, lo, hi, i-lo, b, a)
-						}
-					}
-					if w.matrix != nil {
-						whole := v.matrix
-						if !mat.Equal(w.matrix.T(), mat.DenseCopyOf(whole).Slice(lo, hi, 0, d).T()) {
-							t.Fatalf("%s, samples %d to %d: another transpose", name, lo, hi)
-						}
-					}
-				}
-			}
-		}
 	}
 }

@@ -1,25 +1,27 @@
-package largemvc
+package smooth
 
 import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/spectral"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// save appends all that take needs: FORMAT.md has the names.
-func (s *smoothing[T]) save(f *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {
+// Save appends all that Take needs: FORMAT.md has the names.
+func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {
 	add := func(t safetensors.Tensor) { f.Tensors = append(f.Tensors, t) }
-	for _, st := range s.prepare {
-		st.save(f)
+	for _, st := range s.inputs.prepare {
+		st.Save(f)
 	}
-	for k, in := range s.inputs {
-		if b := in.basis; b != nil {
+	for k, in := range s.inputs.Inputs {
+		if b := s.inputs.directions[k].basis; b != nil {
 			add(safetensors.Float64s(fmt.Sprintf("directions.%d", k), b.V[0], in.Columns, b.Dims[0]))
 			add(safetensors.Float64s(fmt.Sprintf("singular_values.%d", k), b.S, in.Columns))
 		}
@@ -30,7 +32,7 @@ func (s *smoothing[T]) save(f *safetensors.File, floats func(string, []float64, 
 			add(safetensors.Float64s(fmt.Sprintf("filter_have.%d", k), filter.Have, filter.Atoms))
 		}
 	}
-	state := s.index.State()
+	state := s.graph.index.State()
 	for q, l := range state.Lists {
 		index, square := make([]int, len(l.Index)), make([]float64, len(l.Index))
 		for e, j := range l.Index {
@@ -41,7 +43,7 @@ func (s *smoothing[T]) save(f *safetensors.File, floats func(string, []float64, 
 		add(safetensors.Ints(fmt.Sprintf("neighbors.%d", q), index, l.N, l.K))
 		add(safetensors.Float64s(fmt.Sprintf("neighbor_distances.%d", q), square, l.N, l.K))
 	}
-	for k, b := range s.before {
+	for k, b := range s.graph.before {
 		n := len(b.X) / b.Ld
 		add(floats(fmt.Sprintf("samples.%d", k), withoutPadding(b.X, n, b.Cols), n, b.Cols))
 		if s.filters[k].All != nil {
@@ -50,22 +52,10 @@ func (s *smoothing[T]) save(f *safetensors.File, floats func(string, []float64, 
 	}
 	for q, l := range state.Landmarks {
 		for i, k := range state.Spaces[q].Views {
-			add(floats(fmt.Sprintf("landmarks.%d.%d", q, k), double(l.Centroids[i]), len(l.Scale), state.Dims[k]))
+			add(floats(fmt.Sprintf("landmarks.%d.%d", q, k), kernel.Float64s(l.Centroids[i]), len(l.Scale), state.Dims[k]))
 		}
 		add(safetensors.Float64s(fmt.Sprintf("landmark_scale.%d", q), l.Scale, len(l.Scale)))
 	}
-}
-
-// alone returns it without what grows with the number of training samples, where new samples do not need that: they need all
-// of it for exact neighbours, nothing for landmarks.
-func (s *smoothing[T]) alone(ctx context.Context, workers int) (*smoothing[T], error) {
-	if s.index.Exact() {
-		return s, nil
-	}
-	out := *s
-	var err error
-	out.index, err = neighbor.Restore(ctx, s.index.State(), nil, workers)
-	return &out, err
 }
 
 // withoutPadding returns the n×d entries of rows with the stride that operators multiply.
@@ -101,51 +91,50 @@ func ones(b []bool) []int {
 	return out
 }
 
-// readSmoothing reads what save wrote, for a predictor that has its configuration and inputs; in has the first error.
-func readSmoothing[T kernel.Float](in *file.Tensors, p *Predictor) *smoothing[T] {
-	c := &p.config
-	s := &smoothing[T]{}
-	kinds := c.Preprocess.standardisations()
+// Read reads what Save wrote of a transform with the given options and inputs, for views of dims features and the given
+// number of training samples; in has the first error.
+func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, dims []int, samples int) *Transform[T] {
+	st := &Standardised{Inputs: inputs}
+	s := &Transform[T]{inputs: &Inputs[T]{Standardised: st}, graph: &Graph[T]{}}
+	kinds := o.Kind.Parts()
 	for _, kind := range kinds {
-		s.prepare = append(s.prepare, readStandardiser(in, kind, p.dims))
+		st.prepare = append(st.prepare, prepare.Read(in, kind, dims))
 	}
-	for k, is := range p.inputs {
-		input := smoothInput[T]{Input: is}
-		for input.prepare < len(kinds) && kinds[input.prepare] != is.Preprocess {
-			input.prepare++
-		}
-		if input.prepare == len(kinds) {
-			in.Fail("input %d has the preprocessing %v, the model has %v", k, is.Preprocess, c.Preprocess)
+	for k, is := range inputs {
+		part := slices.Index(kinds, is.Kind)
+		if part < 0 {
+			in.Fail("input %d has the preprocessing %v, the model has %v", k, is.Kind, o.Kind)
 			return s
 		}
-		d := is.Preprocess.width(p.dims[is.View])
-		if is.Columns < d {
-			input.basis = &spectral.Basis{Dims: []int{d}, V: [][]float64{in.Floats(fmt.Sprintf("directions.%d", k), is.Columns, d)},
+		st.part = append(st.part, part)
+		var to direction[T]
+		if d := is.Kind.Width(dims[is.View]); is.Columns < d {
+			to.basis = &spectral.Basis{Dims: []int{d}, V: [][]float64{in.Floats(fmt.Sprintf("directions.%d", k), is.Columns, d)},
 				S: in.Floats(fmt.Sprintf("singular_values.%d", k), is.Columns)}
 			if in.Err != nil {
 				return s
 			}
-			input.projector = spectral.NewProjector[T](input.basis)
+			to.projector = spectral.NewProjector[T](to.basis)
 		}
-		s.inputs = append(s.inputs, input)
+		s.inputs.directions = append(s.inputs.directions, to)
 	}
-	state := neighbor.State[T]{Spaces: s.spaces(), Config: neighbor.Config{Neighbors: c.Neighbors}}
-	for _, is := range p.inputs {
+	state := neighbor.State[T]{Spaces: s.inputs.spaces(), Config: neighbor.Config{Neighbors: o.Neighbors}}
+	for _, is := range inputs {
 		state.Dims = append(state.Dims, is.Columns)
 	}
-	atoms := p.samples
-	if c.exactNeighbors(p.samples) {
-		s.readNeighbors(in, &state, p.samples)
+	atoms := samples
+	if o.exact(samples) {
+		s.readNeighbors(in, &state, samples)
 	} else {
 		atoms = readLandmarks(in, &state)
 	}
-	s.readFilters(in, atoms, c.filterSteps(p.samples))
+	s.readFilters(in, atoms, o.steps(samples))
 	if in.Err != nil {
 		return s
 	}
-	x, err := viewsOfBlocks(s.before, p.samples)
+	x, err := viewsOfBlocks(s.graph.before, samples)
 	if err == nil {
-		s.index, err = neighbor.Restore(context.Background(), state, x, c.Workers)
+		s.graph.index, err = neighbor.Restore(context.Background(), state, x, o.Workers)
 	}
 	if err != nil {
 		in.Fail("its neighbours: %w", err)
@@ -154,7 +143,7 @@ func readSmoothing[T kernel.Float](in *file.Tensors, p *Predictor) *smoothing[T]
 }
 
 // readNeighbors reads the state of an index of exact neighbours among n samples.
-func (s *smoothing[T]) readNeighbors(in *file.Tensors, state *neighbor.State[T], n int) {
+func (s *Transform[T]) readNeighbors(in *file.Tensors, state *neighbor.State[T], n int) {
 	most := max(1, min(state.Config.Neighbors, n-1))
 	for q := range state.Spaces {
 		index, square := in.Ints(fmt.Sprintf("neighbors.%d", q), n, most), in.Floats(fmt.Sprintf("neighbor_distances.%d", q), n, most)
@@ -173,7 +162,7 @@ func (s *smoothing[T]) readNeighbors(in *file.Tensors, state *neighbor.State[T],
 		}
 		state.Lists = append(state.Lists, l)
 	}
-	for k, is := range s.inputs {
+	for k, is := range s.inputs.Inputs {
 		x := in.Floats(fmt.Sprintf("samples.%d", k), n, is.Columns)
 		if in.Err != nil {
 			return
@@ -185,7 +174,7 @@ func (s *smoothing[T]) readNeighbors(in *file.Tensors, state *neighbor.State[T],
 				b.Present[i] = is != 0
 			}
 		}
-		s.before = append(s.before, b)
+		s.graph.before = append(s.graph.before, b)
 	}
 }
 
@@ -195,7 +184,7 @@ func readLandmarks[T kernel.Float](in *file.Tensors, state *neighbor.State[T]) (
 		l := neighbor.Landmarks[T]{Scale: in.Floats(fmt.Sprintf("landmark_scale.%d", q), -1)}
 		l.Nearest = nearestOf(len(l.Scale))
 		for _, k := range space.Views {
-			l.Centroids = append(l.Centroids, convert[T](in.Floats(fmt.Sprintf("landmarks.%d.%d", q, k), len(l.Scale), state.Dims[k])))
+			l.Centroids = append(l.Centroids, kernel.Convert[T](in.Floats(fmt.Sprintf("landmarks.%d.%d", q, k), len(l.Scale), state.Dims[k])))
 		}
 		state.Landmarks = append(state.Landmarks, l)
 		atoms += len(l.Scale)
@@ -204,8 +193,8 @@ func readLandmarks[T kernel.Float](in *file.Tensors, state *neighbor.State[T]) (
 }
 
 // readFilters reads the filters of the inputs over the given number of atoms.
-func (s *smoothing[T]) readFilters(in *file.Tensors, atoms, steps int) {
-	for k, is := range s.inputs {
+func (s *Transform[T]) readFilters(in *file.Tensors, atoms, steps int) {
+	for k, is := range s.inputs.Inputs {
 		table := in.Floats(fmt.Sprintf("filter.%d", k), atoms, is.Columns)
 		if in.Err != nil {
 			return

@@ -1,4 +1,4 @@
-package largemvc
+package prepare
 
 import (
 	"context"
@@ -8,47 +8,48 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
-// fewFeatures is the number of features below which rows at norm 1 lose too much of what they say.
-const fewFeatures = 5
+// FewFeatures is the number of features below which rows at norm 1 lose too much of what they say.
+const FewFeatures = 5
 
 // lift is the value of a feature that is added to the rows of a view of few features before they are taken to norm 1, so that
 // their length is not lost; 0 for none. It is the length that standardised rows have on average.
-func (p Preprocess) lift(d int) float64 {
+func (k Kind) lift(d int) float64 {
 	switch {
-	case d >= fewFeatures:
+	case d >= FewFeatures:
 		return 0
-	case p == ZScore:
+	case k == ZScore:
 		return math.Sqrt(float64(d))
-	case p == Balanced:
+	case k == Balanced:
 		return 1
 	}
 	return 0
 }
 
-// width is the number of features of rows at norm 1 of a view of d features.
-func (p Preprocess) width(d int) int {
-	if p.lift(d) > 0 {
+// Width is the number of features of rows at norm 1 of a view of d features.
+func (k Kind) Width(d int) int {
+	if k.lift(d) > 0 {
 		return d + 1
 	}
 	return d
 }
 
-// unitRows returns one view standardised, its rows at norm 1, or 0 where nothing is left of them or the view is absent. A
+// UnitRows returns one view standardised, its rows at norm 1, or 0 where nothing is left of them or the view is absent. A
 // dense view is standardised whenever it is read, which takes no memory that grows with it.
-func unitRows[T kernel.Float](ctx context.Context, s *standardiser, x View, v, workers int) (rows.Matrix[T], error) {
-	if lift := s.kind.lift(x.cols); x.sparse == nil || lift > 0 {
-		return &denseUnitRows[T]{standardiser: s, view: x, index: v, lift: lift, cols: s.kind.width(x.cols)}, nil
+func UnitRows[T kernel.Float](ctx context.Context, s *Standardiser, x view.View, v, workers int) (rows.Matrix[T], error) {
+	if lift := s.Kind.lift(x.Cols); x.Sparse == nil || lift > 0 {
+		return &denseUnitRows[T]{standardiser: s, view: x, index: v, lift: lift, cols: s.Kind.Width(x.Cols)}, nil
 	}
 	m, err := standardiseSparse[T](ctx, x, v, s, workers)
 	if err != nil {
 		return nil, err
 	}
-	factor := make([]T, x.rows)
-	err = parallel.For(ctx, workers, (x.rows+preprocessChunk-1)/preprocessChunk, func(_, c int) error {
-		var q [preprocessChunk]float64
-		lo, hi := c*preprocessChunk, min((c+1)*preprocessChunk, x.rows)
+	factor := make([]T, x.Rows)
+	err = parallel.For(ctx, workers, (x.Rows+chunkRows-1)/chunkRows, func(_, c int) error {
+		var q [chunkRows]float64
+		lo, hi := c*chunkRows, min((c+1)*chunkRows, x.Rows)
 		m.SquaredNorms(lo, hi, q[:hi-lo])
 		for i := lo; i < hi; i++ {
 			if q[i-lo] > 0 {
@@ -62,8 +63,8 @@ func unitRows[T kernel.Float](ctx context.Context, s *standardiser, x View, v, w
 
 // denseUnitRows are the rows of a dense view, standardised and at norm 1.
 type denseUnitRows[T kernel.Float] struct {
-	standardiser *standardiser
-	view         View
+	standardiser *Standardiser
+	view         view.View
 	index        int
 	lift         float64   // the further feature; 0: there is none
 	cols         int       // features, the further one included
@@ -99,11 +100,11 @@ func (m *denseUnitRows[T]) fill(i int, dst []T, row []float64) {
 		clear(dst)
 		return
 	}
-	own := row[:m.view.cols]
-	m.view.row(i, own)
-	m.standardiser.apply(m.index, own)
+	own := row[:m.view.Cols]
+	m.view.Row(i, own)
+	m.standardiser.Apply(m.index, own)
 	if m.lift > 0 {
-		row[m.view.cols] = m.lift
+		row[m.view.Cols] = m.lift
 	}
 	scale := 0.0
 	if q := kernel.SumSquares(row, 0); q > 0 {
@@ -123,7 +124,7 @@ func (m *denseUnitRows[T]) rows(lo, hi int, s *unitScratch[T]) *rows.Dense[T] {
 	return rows.NewDense(hi-lo, d, d, s.block)
 }
 
-func (m *denseUnitRows[T]) Dims() (n, d int) { return m.view.rows, m.cols }
+func (m *denseUnitRows[T]) Dims() (n, d int) { return m.view.Rows, m.cols }
 
 func (m *denseUnitRows[T]) Mul(lo, hi int, b *kernel.Panel[T], y []T, ldy int) {
 	s := m.get(hi - lo)
