@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -263,7 +264,7 @@ func (s *alternation[T]) shrink(c *alternationSums[T], a *alternatingView[T], v,
 		if !a.has(at) {
 			continue
 		}
-		if q += a.norm[at]; q < directShare[T]()*a.norm[at] {
+		if q += a.norm[at]; q < engine.DirectShare[T]()*a.norm[at] {
 			q = a.direct(c.row[:a.d], at, h[i*s.ld:])
 		}
 		sum[i] = q

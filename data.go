@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/mat"
-	"gorgonia.org/tensor"
-
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
 )
 
 // Data is the views of n samples, in float32 or float64, with the presence of each view in each sample. It is read-only

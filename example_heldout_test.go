@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/largemvc/largemvc"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
-
-	"github.com/largemvc/largemvc"
 )
 
 // The paper's network with a term that asks for clusters which can be told from the features.

@@ -58,10 +58,9 @@ var (
 func newFused[T kernel.Float](env Env, data *Data, spec engine.Spec, start StartPoint, scale []float64, nodes gorgonia.Nodes) (*fused[T], error) {
 	views := viewsOf[T](data)
 	x := make([]rows.Matrix[T], len(views))
-	counts := make([]int, len(views))
 	var present [][]bool
 	for v, w := range views {
-		x[v], counts[v] = w.x, w.count
+		x[v] = w.x
 		if w.present != nil && present == nil {
 			present = make([][]bool, len(views))
 		}
@@ -81,7 +80,7 @@ func newFused[T kernel.Float](env Env, data *Data, spec engine.Spec, start Start
 	for v, p := range start.Anchors {
 		anchors[v] = values(p)
 	}
-	net, err := engine.NewNet(spec, []engine.Shard{shard}, engine.InOrder{}, anchors, counts)
+	net, err := engine.NewNet(spec, []engine.Shard{shard}, engine.InOrder{}, anchors)
 	if err != nil {
 		return nil, err
 	}

@@ -4,10 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // HeldOutInformation returns the scalar −I/log m of a representation H (n×m) and the prediction of its n samples from each

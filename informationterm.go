@@ -6,10 +6,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // informationTerm is −I/log m of some table of clusters as a node: what NeighborInformation and HeldOutInformation share.

@@ -412,3 +412,9 @@ func (c *goldenModel) buildRandom(t *testing.T, variant string, perModule bool) 
 	}
 	return net
 }
+
+// The constants of SELU.
+const (
+	seluAlpha = 1.6732632423543772848170429916717
+	seluScale = 1.0507009873554804934193349852946
+)

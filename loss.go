@@ -3,9 +3,8 @@ package largemvc
 import (
 	"fmt"
 
-	"gorgonia.org/gorgonia"
-
 	"github.com/largemvc/largemvc/internal/kernel"
+	"gorgonia.org/gorgonia"
 )
 
 // Reduction says what the loss makes of the squared errors of a view.

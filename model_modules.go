@@ -3,11 +3,10 @@ package largemvc
 import (
 	"fmt"
 
+	"github.com/largemvc/largemvc/internal/kernel"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // builder makes the ops of one network.

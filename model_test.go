@@ -8,11 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testutil"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // goldenModel is one case of testdata/golden/model_*.npz; see the README there.

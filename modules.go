@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/largemvc/largemvc/internal/kernel"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // SoftThreshold is the paper's Represent module:

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"math"
 
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
-
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/neighbor"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 )
 
 // NeighborInformation returns the scalar −I/log m of a representation H (n×m, float32 or float64) and a neighbour graph A of

@@ -6,12 +6,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/largemvc/largemvc/neighbor"
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/largemvc/largemvc/neighbor"
 )
 
 // neighborGraph is an operator over n random samples: exact neighbours or landmarks; a third of the samples lack a view, and

@@ -9,11 +9,10 @@ import (
 	"runtime/debug"
 
 	"github.com/chewxy/hm"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
-
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 )
 
 // operation is a Gorgonia op. Ops outside Gorgonia's package differ in what they compute, not in how they talk to it, so
@@ -156,8 +155,7 @@ func all(n int) []bool {
 }
 
 func dtypeFor[T kernel.Float]() tensor.Dtype {
-	var t T
-	if _, ok := any(t).(float32); ok {
+	if kernel.Is32[T]() {
 		return tensor.Float32
 	}
 	return tensor.Float64
@@ -209,7 +207,7 @@ func dense[T kernel.Float](x []T, shape ...int) gorgonia.Value {
 
 // scalar makes a scalar value of the element type.
 func scalar[T kernel.Float](x float64) gorgonia.Value {
-	if dtypeFor[T]() == tensor.Float32 {
+	if kernel.Is32[T]() {
 		return gorgonia.NewF32(float32(x))
 	}
 	return gorgonia.NewF64(x)

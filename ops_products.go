@@ -3,10 +3,9 @@ package largemvc
 import (
 	"fmt"
 
+	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // The products of the network. Data enters in two only, each the other's derivative: X·Pᵀ and AᵀX.

@@ -3,27 +3,18 @@ package largemvc
 import (
 	"math"
 
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // The squared row norms q_i = ‖x_i − h_i P‖² without the matrix X − HP: with y = xPᵀ and K = PPᵀ
 //
 //	q = ‖x‖² − 2⟨h, y⟩ + hKhᵀ
 //
-// That is a difference of large numbers; its relative error is about ε(‖x‖/r)², and summing in float64 does not cure it,
-// for the error is already in y. Rows with q below directShare of ‖x‖² are computed as x − hP, and their derivative by h
-// from the same residual.
-
-// directShare is the share of ‖x‖² below which the difference is not trusted.
-func directShare[T kernel.Float]() float64 {
-	if dtypeFor[T]() == tensor.Float32 {
-		return 1e-2
-	}
-	return 1e-4
-}
+// That is a difference of large numbers. Rows with q below engine.DirectShare of ‖x‖² are computed as x − hP, and their
+// derivative by h from the same residual.
 
 // residual says what is made of the q_i.
 type residual struct {
@@ -211,7 +202,7 @@ func (c *residualCalc[T]) rows(lo, hi int, f func(i int, q float64, half []float
 				q += float64(v) * (float64(k[j]) - 2*float64(y[j]))
 				half[j] = float64(k[j]) - float64(y[j])
 			}
-			if q < directShare[T]()*c.w.norms[i] {
+			if q < engine.DirectShare[T]()*c.w.norms[i] {
 				if x == nil {
 					x, r = make([]T, d), make([]float64, d)
 				}

@@ -1,10 +1,9 @@
 package largemvc
 
 import (
+	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // The ops of the lazy form X − E = diag(t)·X + diag(1−t)·H·P that work row by row.

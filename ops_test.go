@@ -7,12 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/kernel"
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // graphFunction is a function of input nodes of given shapes, checked through a graph and a tape machine.

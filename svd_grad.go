@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
-
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 )
 
 // floatFloor is the default floor of float32 data, whose singular values are noise below it.

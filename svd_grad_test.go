@@ -6,10 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testutil"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // procrustesGraph runs the op on M in the element type and returns P and the gradient for the cotangent G.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // Activation is the σ of a threshold. Both have σ'(0) = 0 where ReLU has its kink, and SELU from its left side.
@@ -37,35 +37,8 @@ func (a Activation) check() error {
 	return nil
 }
 
-// The constants of SELU.
-const (
-	seluAlpha = 1.6732632423543772848170429916717
-	seluScale = 1.0507009873554804934193349852946
-)
-
-// value returns σ(x).
-func (a Activation) value(x float64) float64 {
-	switch {
-	case a == ReLU:
-		return max(x, 0)
-	case x > 0:
-		return seluScale * x
-	}
-	return seluScale * seluAlpha * math.Expm1(x)
-}
-
-// slope returns σ'(x).
-func (a Activation) slope(x float64) float64 {
-	switch {
-	case a == ReLU && x > 0:
-		return 1
-	case a == ReLU:
-		return 0
-	case x > 0:
-		return seluScale
-	}
-	return seluScale * seluAlpha * math.Exp(x)
-}
+// sigma is σ with its derivative.
+func (a Activation) sigma() engine.Activation { return engine.Activation(a) }
 
 // threshold is S_θ, elementwise: σ(a−θ) − σ(−a−θ), or σ(a−θ) alone.
 type threshold struct {
@@ -74,20 +47,20 @@ type threshold struct {
 }
 
 func (s threshold) value(a, theta float64) float64 {
-	y := s.act.value(a - theta)
+	y := s.act.sigma().Value(a - theta)
 	if !s.oneSided {
-		y -= s.act.value(-a - theta)
+		y -= s.act.sigma().Value(-a - theta)
 	}
 	return y
 }
 
 // slopes returns the derivatives by a and by θ.
 func (s threshold) slopes(a, theta float64) (byA, byTheta float64) {
-	p := s.act.slope(a - theta)
+	p := s.act.sigma().Slope(a - theta)
 	if s.oneSided {
 		return p, -p
 	}
-	q := s.act.slope(-a - theta)
+	q := s.act.sigma().Slope(-a - theta)
 	return p + q, q - p
 }
 
@@ -204,7 +177,7 @@ func (d shrink) trust(r, node float64) float64 {
 	if d.act == ReLU { // without the cancellation in 1 − (r−ρ)/r
 		return rho / r
 	}
-	return 1 - d.act.value(r-rho)/r
+	return 1 - d.act.sigma().Value(r-rho)/r
 }
 
 // slopes returns the derivatives of t by r and by the node.
@@ -213,11 +186,11 @@ func (d shrink) slopes(r, node float64) (byR, byNode float64) {
 	if !(r > rho) || r == 0 {
 		return 0, 0
 	}
-	slope := d.act.slope(r - rho)
+	slope := d.act.sigma().Slope(r - rho)
 	if d.act == ReLU {
 		return -rho / r / r, d.scale / r
 	}
-	return (d.act.value(r-rho)/r - slope) / r, d.scale * slope / r
+	return (d.act.sigma().Value(r-rho)/r - slope) / r, d.scale * slope / r
 }
 
 // RowShrinkOp returns the trust t of the row shrinkage D_ρ, a vector of n, for the vector r of row norms and a scalar ρ,
