@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/file"
+	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	vw "github.com/largemvc/largemvc/internal/view"
 )
@@ -240,7 +241,7 @@ func (s *saver) file(next int, current, best *runState) (*safetensors.File, erro
 		f.Tensors = append(f.Tensors, safetensors.Ints("start_labels", labels, s.samples))
 	}
 	for v, p := range s.config.StartAnchors {
-		f.Tensors = append(f.Tensors, safetensors.Float64s(fmt.Sprintf("start_anchors.%d", v), values(p), s.config.Anchors, s.views[v].Features))
+		f.Tensors = append(f.Tensors, safetensors.Float64s(fmt.Sprintf("start_anchors.%d", v), linalg.Values(p), s.config.Anchors, s.views[v].Features))
 	}
 	s.addRun(f, "current.", current)
 	s.addRun(f, "best.", best)

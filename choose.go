@@ -239,12 +239,12 @@ type indexSpace struct {
 }
 
 func newIndexSpace(ctx context.Context, views []vw.View, c *Config, samples int) (*indexSpace, error) {
-	if err := prefixed(vw.CheckFinite(ctx, views, c.Workers)); err != nil {
+	if err := withName(vw.CheckFinite(ctx, views, c.Workers)); err != nil {
 		return nil, err
 	}
 	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess).Parts()[0], views, c.Workers)
 	if err != nil {
-		return nil, prefixed(err)
+		return nil, withName(err)
 	}
 	width := 0
 	for _, x := range views {

@@ -100,7 +100,7 @@ func Classical(ctx context.Context, views []View, config ClassicalConfig) (*Clas
 		return nil, err
 	}
 	in := inner(views)
-	if err := prefixed(vw.CheckFinite(ctx, in, c.Workers)); err != nil {
+	if err := withName(vw.CheckFinite(ctx, in, c.Workers)); err != nil {
 		return nil, err
 	}
 	if c.Float == Float64 {
@@ -145,11 +145,11 @@ func (k *ClassicalConfig) fitConfig(n int, views []View) (*Config, error) {
 func classical[T kernel.Float](ctx context.Context, views []vw.View, k *ClassicalConfig, c *Config, begin time.Time) (*ClassicalResult, error) {
 	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess), views, c.Workers)
 	if err != nil {
-		return nil, prefixed(err)
+		return nil, withName(err)
 	}
 	x, err := prepare.Standardise[T](ctx, views, standard, c.Workers, c.Overwrite)
 	if err != nil {
-		return nil, prefixed(err)
+		return nil, withName(err)
 	}
 	from, err := start(ctx, x, views, nil, c, c.Seed)
 	if err != nil {

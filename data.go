@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/largemvc/largemvc/internal/op"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -108,7 +110,7 @@ func newData[T kernel.Float](x []rows.Matrix[T], present [][]bool, lossDims []in
 	if err := checkPresent(n, len(x), present); err != nil {
 		return nil, err
 	}
-	data := &Data{of: dtypeFor[T](), samples: n, dims: make([]int, len(x)), present: present}
+	data := &Data{of: op.Dtype[T](), samples: n, dims: make([]int, len(x)), present: present}
 	typed := &typedData[T]{views: make([]*view[T], len(x))}
 	for v, r := range x {
 		k, d := r.Dims()

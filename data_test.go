@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/op/optest"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -161,7 +163,7 @@ func TestModelRanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		run(t, net.Loss().Graph())
-		if got := nodeValues(t, h0.Value()); worst(got, mat.DenseCopyOf(c.start.H).RawMatrix().Data) > 0 {
+		if got := optest.NodeValues(t, h0.Value()); optest.Worst(got, mat.DenseCopyOf(c.start.H).RawMatrix().Data) > 0 {
 			t.Errorf("H(0) is %v", got)
 		}
 		e[0] = 5

@@ -83,9 +83,9 @@ func (e Env) MeanViews(x ...*gorgonia.Node) (*gorgonia.Node, error) {
 		return nil, fmt.Errorf("largemvc: mean over %d matrices for %d views", len(x), e.Views)
 	}
 	if e.Of == tensor.Float32 {
-		return meanViews[float32](e.Workers, x, e.Present)
+		return prefixed(meanViews[float32](e.Workers, x, e.Present))
 	}
-	return meanViews[float64](e.Workers, x, e.Present)
+	return prefixed(meanViews[float64](e.Workers, x, e.Present))
 }
 
 // complete checks e against data and start and fills what it leaves zero.

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 )
@@ -63,7 +64,7 @@ func (t *training[T]) finish(ctx context.Context) (*Clustering, error) {
 		return nil, err
 	}
 	out.Labels, out.Repaired = k.labels, k.repaired
-	p.Clusters, p.Sizes, p.centroids = len(k.sizes), k.sizes, double(k.centroids)
+	p.Clusters, p.Sizes, p.centroids = len(k.sizes), k.sizes, kernel.Float64s(k.centroids)
 	from, err := t.intake(ctx, p)
 	if err != nil {
 		return nil, err

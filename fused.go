@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/largemvc/largemvc/internal/op"
+
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -70,7 +73,7 @@ func newFused[T kernel.Float](env Env, data *Data, spec engine.Spec, start Start
 	}
 	var h0 []float64
 	if start.H != nil {
-		h0 = values(start.H)
+		h0 = linalg.Values(start.H)
 	}
 	shard, err := engine.NewMemory(&spec, x, present, h0, true)
 	if err != nil {
@@ -78,7 +81,7 @@ func newFused[T kernel.Float](env Env, data *Data, spec engine.Spec, start Start
 	}
 	anchors := make([][]float64, len(start.Anchors))
 	for v, p := range start.Anchors {
-		anchors[v] = values(p)
+		anchors[v] = linalg.Values(p)
 	}
 	net, err := engine.NewNet(spec, []engine.Shard{shard}, engine.InOrder{}, anchors)
 	if err != nil {
@@ -86,8 +89,8 @@ func newFused[T kernel.Float](env Env, data *Data, spec engine.Spec, start Start
 	}
 	f := &fused[T]{env: env, net: net, params: engine.NewParams(&spec), grads: engine.NewParams(&spec), scale: scale,
 		nodes: nodes, ctx: context.Background(), viewLoss: make([]float64, len(views)), reads: map[string]*Node{}}
-	op := &operation{label: env.Name("fused network"), do: f.forward, diff: all(len(nodes)), grad: f.gradientNode}
-	f.token, err = apply(op, env.Of, nil, nodes...)
+	o := &op.Operation{Label: env.Name("fused network"), Run: f.forward, Diff: op.All(len(nodes)), Grad: f.gradientNode}
+	f.token, err = op.Apply(o, env.Of, nil, nodes...)
 	return f, err
 }
 
@@ -101,7 +104,7 @@ func (f *fused[T]) load(in []gorgonia.Value) error {
 	flat := make([]float64, 0, len(in))
 	spec := f.net.Spec()
 	for i, v := range in {
-		x, err := elements[T](v)
+		x, err := op.Elements[T](v)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.nodes[i].Name(), err)
 		}
@@ -136,7 +139,7 @@ func (f *fused[T]) forward(in []gorgonia.Value) (gorgonia.Value, error) {
 	}
 	f.ran = true
 	copy(f.viewLoss, loss)
-	return scalar[T](kernel.Sum(loss)), nil
+	return op.Scalar[T](kernel.Sum(loss)), nil
 }
 
 func (f *fused[T]) evaluate(ctx context.Context) ([]float64, error) {
@@ -157,8 +160,8 @@ func (f *fused[T]) evaluate(ctx context.Context) ([]float64, error) {
 func (f *fused[T]) gradientNode(i int, in gorgonia.Nodes, out, cotangent *Node) (*Node, error) {
 	f.gradient = true
 	shape := in[i].Shape().Clone()
-	op := &operation{label: f.env.Name("gradient by %s", in[i].Name()), do: func(values []gorgonia.Value) (gorgonia.Value, error) {
-		upstream, err := elements[T](values[1])
+	o := &op.Operation{Label: f.env.Name("gradient by %s", in[i].Name()), Run: func(values []gorgonia.Value) (gorgonia.Value, error) {
+		upstream, err := op.Elements[T](values[1])
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +170,7 @@ func (f *fused[T]) gradientNode(i int, in gorgonia.Nodes, out, cotangent *Node) 
 		}
 		return f.fetch(i, shape), nil
 	}}
-	return apply(op, f.env.Of, shape, out, cotangent)
+	return op.Apply(o, f.env.Of, shape, out, cotangent)
 }
 
 // backward does the backward passes of this run once.
@@ -191,12 +194,12 @@ func (f *fused[T]) fetch(i int, shape tensor.Shape) gorgonia.Value {
 	switch k := i - (len(f.nodes) - 2); {
 	case k >= 0:
 		src := [][]float64{f.grads.R, f.grads.U}[k]
-		return dense(convert[T](src), shape...)
+		return op.Dense(kernel.Convert[T](src), shape...)
 	case i < layers:
-		return scalar[T](f.grads.Theta[i])
+		return op.Scalar[T](f.grads.Theta[i])
 	default:
 		i -= layers
-		return scalar[T](f.scale[i%views] * f.grads.Rho[i/views][i%views])
+		return op.Scalar[T](f.scale[i%views] * f.grads.Rho[i/views][i%views])
 	}
 }
 
@@ -205,25 +208,25 @@ func (f *fused[T]) readOut(name string, shape tensor.Shape, read func() ([]float
 	if n := f.reads[name]; n != nil {
 		return n, nil
 	}
-	op := &operation{label: f.env.Name("%s", name), diff: []bool{true}}
-	op.do = func([]gorgonia.Value) (gorgonia.Value, error) {
+	o := &op.Operation{Label: f.env.Name("%s", name), Diff: []bool{true}}
+	o.Run = func([]gorgonia.Value) (gorgonia.Value, error) {
 		x, err := read()
 		if err != nil {
 			return nil, err
 		}
-		return dense(convert[T](x), shape...), nil
+		return op.Dense(kernel.Convert[T](x), shape...), nil
 	}
-	op.grad = func(_ int, _ gorgonia.Nodes, out, cotangent *Node) (*Node, error) {
-		give := &operation{label: f.env.Name("cotangent of %s", name), do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			c, err := elements[T](in[1])
+	o.Grad = func(_ int, _ gorgonia.Nodes, out, cotangent *Node) (*Node, error) {
+		give := &op.Operation{Label: f.env.Name("cotangent of %s", name), Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			c, err := op.Elements[T](in[1])
 			if err != nil {
 				return nil, err
 			}
-			return scalar[T](0), push(double(c))
+			return op.Scalar[T](0), push(kernel.Float64s(c))
 		}}
-		return apply(give, f.env.Of, nil, f.token, cotangent)
+		return op.Apply(give, f.env.Of, nil, f.token, cotangent)
 	}
-	n, err := apply(op, f.env.Of, shape, f.token)
+	n, err := op.Apply(o, f.env.Of, shape, f.token)
 	f.reads[name] = n
 	return n, err
 }

@@ -78,7 +78,7 @@ func NewHeldOut(ctx context.Context, views []View, c HeldOutConfig) (*HeldOut, e
 		return nil, fmt.Errorf("largemvc: Workers is %d", c.Workers)
 	}
 	in := inner(views)
-	if err := prefixed(vw.CheckFinite(ctx, in, c.Workers)); err != nil {
+	if err := withName(vw.CheckFinite(ctx, in, c.Workers)); err != nil {
 		return nil, err
 	}
 	out := &HeldOut{}
@@ -97,12 +97,12 @@ func NewHeldOut(ctx context.Context, views []View, c HeldOutConfig) (*HeldOut, e
 func heldOutOfViews[T kernel.Float](ctx context.Context, views []vw.View, kind Preprocess, c HeldOutConfig) (*heldOut[T], error) {
 	s, err := smooth.Standardise[T](ctx, views, prepare.Kind(kind), c.Workers)
 	if err != nil {
-		return nil, prefixed(err)
+		return nil, withName(err)
 	}
 	x := make([]rows.Matrix[T], len(s.Inputs))
 	for k, in := range s.Inputs {
 		if x[k], err = smooth.UnitRows[T](ctx, s, k, views[in.View], c.Workers); err != nil {
-			return nil, prefixed(err)
+			return nil, withName(err)
 		}
 	}
 	return newHeldOut(ctx, x, c)
@@ -155,7 +155,7 @@ func newHeldOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c HeldO
 		r.weight = append(r.weight, 1/(s*s+c.Penalty*square))
 	}
 	r.leverage, r.rest = make([]T, n), make([]T, n)
-	err = eachSpan(c.Workers, n, func(lo, hi int) error {
+	err = parallel.Spans(c.Workers, n, func(lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			h := 0.0
 			for j, w := range r.weight {
@@ -195,7 +195,7 @@ func (r *heldOut[T]) predict(s softAssignment[T], q []T) ([]T, error) {
 		return nil, err
 	}
 	out := make([]T, s.n*s.ld)
-	return out, eachSpan(s.workers, s.n, func(lo, hi int) error {
+	return out, parallel.Spans(s.workers, s.n, func(lo, hi int) error {
 		kernel.Mul(hi-lo, r.y[lo*r.ld:], r.ld, panel, out[lo*s.ld:], s.ld, false)
 		for i := lo; i < hi; i++ {
 			h, rest := r.leverage[i], r.rest[i]
@@ -209,7 +209,7 @@ func (r *heldOut[T]) predict(s softAssignment[T], q []T) ([]T, error) {
 
 // predictT adds Kᵀ·D to dst. It changes D.
 func (r *heldOut[T]) predictT(s softAssignment[T], dst, d []T) error {
-	err := eachSpan(s.workers, s.n, func(lo, hi int) error {
+	err := parallel.Spans(s.workers, s.n, func(lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			for j := i * s.ld; j < i*s.ld+s.m; j++ {
 				d[j] /= r.rest[i]
@@ -224,7 +224,7 @@ func (r *heldOut[T]) predictT(s softAssignment[T], dst, d []T) error {
 	if err != nil {
 		return err
 	}
-	return eachSpan(s.workers, s.n, func(lo, hi int) error {
+	return parallel.Spans(s.workers, s.n, func(lo, hi int) error {
 		kernel.Mul(hi-lo, r.y[lo*r.ld:], r.ld, panel, dst[lo*s.ld:], s.ld, true)
 		for i := lo; i < hi; i++ {
 			for j := i * s.ld; j < i*s.ld+s.m; j++ {

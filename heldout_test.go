@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/op/optest"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -174,10 +176,10 @@ func TestHeldOutDirections(t *testing.T) {
 	}
 }
 
-func heldOutCase(n, m int, held *HeldOut, temperature float64) graphFunction {
+func heldOutCase(n, m int, held *HeldOut, temperature float64) optest.GraphFunction {
 	f := informationCase(n, m, nil, temperature)
-	f.name = "held-out information"
-	f.build = func(in []*Node) (*Node, error) { return HeldOutInformation(in[0], held, temperature) }
+	f.Name = "held-out information"
+	f.Build = func(in []*Node) (*Node, error) { return HeldOutInformation(in[0], held, temperature) }
 	return f
 }
 
@@ -193,7 +195,7 @@ func TestHeldOutInformation(t *testing.T) {
 			views := heldOutViews(t, c.n, masked)
 			f := heldOutCase(c.n, c.m, mustHeldOut(t, views, HeldOutConfig{Float: Float64}), c.temperature)
 			want := checkFinely(t, f)
-			value, x, _ := f.evaluate(t, tensor.Float64)
+			value, x, _ := f.Evaluate(t, tensor.Float64)
 			temperature := c.temperature
 			if temperature == 0 {
 				temperature = 0.1
@@ -204,11 +206,11 @@ func TestHeldOutInformation(t *testing.T) {
 			} else if got > 0 || got < -1 {
 				t.Errorf("n %d m %d: %v is not from −1 to 0", c.n, c.m, got)
 			}
-			single, _, gradient := heldOutCase(c.n, c.m, mustHeldOut(t, views, HeldOutConfig{}), c.temperature).evaluate(t, tensor.Float32)
+			single, _, gradient := heldOutCase(c.n, c.m, mustHeldOut(t, views, HeldOutConfig{}), c.temperature).Evaluate(t, tensor.Float32)
 			if a, b := single(x), value(x); math.Abs(a-b) > 1e-4 {
 				t.Errorf("n %d m %d: %v in float32, %v in float64", c.n, c.m, a, b)
 			}
-			if e := worst(gradient, want); e > 1e-3 {
+			if e := optest.Worst(gradient, want); e > 1e-3 {
 				t.Errorf("n %d m %d: the gradient in float32 differs by %.1e", c.n, c.m, e)
 			}
 		}
@@ -220,7 +222,7 @@ func TestHeldOutInformationOfClasses(t *testing.T) {
 	const n, m = 90, 3
 	views, classes := blobViews(n, m, 0.5, 43, 8, 5)
 	f := heldOutCase(n, m, mustHeldOut(t, views, HeldOutConfig{Float: Float64}), 0.1)
-	value, _, _ := f.evaluate(t, tensor.Float64)
+	value, _, _ := f.Evaluate(t, tensor.Float64)
 	of := func(labels []int) float64 {
 		h := make([]float64, n*m)
 		for i, l := range labels {
@@ -246,16 +248,16 @@ func TestHeldOutInformationsOfTwo(t *testing.T) {
 		return []*Node{must(HeldOutInformation(in, a, 0.3)), must(HeldOutInformation(in, b, 0.3)), must(HeldOutInformation(in, a, 0.5))}
 	}
 	sum := heldOutCase(n, m, nil, 0)
-	sum.build = func(in []*Node) (*Node, error) {
+	sum.Build = func(in []*Node) (*Node, error) {
 		x := terms(in[0])
 		return gorgonia.Add(must(gorgonia.Add(x[0], x[1])), x[2])
 	}
-	value, x, _ := sum.evaluate(t, tensor.Float64)
+	value, x, _ := sum.Evaluate(t, tensor.Float64)
 	want := 0.0
 	for k := range 3 {
 		one := heldOutCase(n, m, nil, 0)
-		one.build = func(in []*Node) (*Node, error) { return terms(in[0])[k], nil }
-		single, _, _ := one.evaluate(t, tensor.Float64)
+		one.Build = func(in []*Node) (*Node, error) { return terms(in[0])[k], nil }
+		single, _, _ := one.Evaluate(t, tensor.Float64)
 		want += single(x)
 	}
 	if got := value(x); math.Abs(got-want) > 1e-12 {
@@ -345,16 +347,16 @@ func TestHeldOutRefuses(t *testing.T) {
 	}
 	g := gorgonia.NewGraph()
 	held := mustHeldOut(t, views, HeldOutConfig{Float: Float64})
-	h := inputNode(g, tensor.Float64, "H", tensor.Shape{12, 3})
+	h := optest.InputNode(g, tensor.Float64, "H", tensor.Shape{12, 3})
 	for name, c := range map[string]struct {
 		h           *Node
 		held        *HeldOut
 		temperature float64
 	}{
 		"no H": {nil, held, 0.1}, "no regression": {h, nil, 0.1}, "negative": {h, held, -0.1}, "NaN": {h, held, math.NaN()},
-		"one column": {inputNode(g, tensor.Float64, "one", tensor.Shape{12, 1}), held, 0.1},
-		"samples":    {inputNode(g, tensor.Float64, "more", tensor.Shape{13, 3}), held, 0.1},
-		"arithmetic": {inputNode(g, tensor.Float32, "single", tensor.Shape{12, 3}), held, 0.1},
+		"one column": {optest.InputNode(g, tensor.Float64, "one", tensor.Shape{12, 1}), held, 0.1},
+		"samples":    {optest.InputNode(g, tensor.Float64, "more", tensor.Shape{13, 3}), held, 0.1},
+		"arithmetic": {optest.InputNode(g, tensor.Float32, "single", tensor.Shape{12, 3}), held, 0.1},
 	} {
 		if _, err := HeldOutInformation(c.h, c.held, c.temperature); err == nil {
 			t.Errorf("%s: no error", name)

@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/largemvc/largemvc/internal/op"
+
+	"github.com/largemvc/largemvc/internal/parallel"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -27,21 +31,21 @@ import (
 // It returns an error if H has a single column, for which log m = 0, if held is not of n samples or not of the arithmetic of
 // H, or if the temperature is negative or not finite.
 func HeldOutInformation(h *gorgonia.Node, held *HeldOut, temperature float64) (*gorgonia.Node, error) {
-	if err := wantFloat("H", h, 2); err != nil {
-		return nil, err
+	if err := op.WantFloat("H", h, 2); err != nil {
+		return nil, fmt.Errorf("largemvc: %w", err)
 	}
 	if held == nil {
 		return nil, errors.New("largemvc: held-out information without a HeldOut")
 	}
 	if h.Dtype() == tensor.Float32 {
-		return heldOutInformation(0, h, held.single, temperature)
+		return prefixed(heldOutInformation(0, h, held.single, temperature))
 	}
-	return heldOutInformation(0, h, held.double, temperature)
+	return prefixed(heldOutInformation(0, h, held.double, temperature))
 }
 
 func heldOutInformation[T kernel.Float](workers int, h *gorgonia.Node, held *heldOut[T], temperature float64) (*gorgonia.Node, error) {
 	if held == nil {
-		return nil, fmt.Errorf("largemvc: H is %v, the HeldOut is not", h.Dtype())
+		return nil, fmt.Errorf("H is %v, the HeldOut is not", h.Dtype())
 	}
 	if err := checkTerm("held-out information", "HeldOut", h, held.n, temperature); err != nil {
 		return nil, err
@@ -74,7 +78,7 @@ func (s heldOutTerm[T]) table(h []T) (*heldOutTable[T], error) {
 	if t.guess, err = s.held.predict(s.softAssignment, t.q); err != nil {
 		return nil, err
 	}
-	err = eachSpan(s.workers, s.n, func(lo, hi int) error {
+	err = parallel.Spans(s.workers, s.n, func(lo, hi int) error {
 		u := make([]float64, s.m)
 		for i := lo; i < hi; i++ {
 			row := t.guess[i*s.ld : i*s.ld+s.m]
@@ -117,11 +121,11 @@ func (s heldOutTerm[T]) gradient(h []T, t *heldOutTable[T], factor float64) ([]T
 	kernel.PackT(&forQ, s.m, s.m, byJoint, s.m)
 	kernel.Pack(&forGuess, s.m, s.m, byJoint, s.m)
 	dq := make([]T, s.n*s.ld)
-	err := eachSpan(s.workers, s.n, func(lo, hi int) error {
+	err := parallel.Spans(s.workers, s.n, func(lo, hi int) error {
 		kernel.Mul(hi-lo, t.guess[lo*s.ld:], s.ld, &forQ, dq[lo*s.ld:], s.ld, false)
-		dg, dz := make([]T, block*s.ld), make([]float64, s.m)
-		for ; lo < hi; lo += block {
-			end := min(lo+block, hi)
+		dg, dz := make([]T, rowsAtOnce*s.ld), make([]float64, s.m)
+		for ; lo < hi; lo += rowsAtOnce {
+			end := min(lo+rowsAtOnce, hi)
 			kernel.Mul(end-lo, t.q[lo*s.ld:], s.ld, &forGuess, dg, s.ld, false)
 			for i := lo; i < end; i++ {
 				guess := t.guess[i*s.ld : i*s.ld+s.m]
@@ -140,7 +144,7 @@ func (s heldOutTerm[T]) gradient(h []T, t *heldOutTable[T], factor float64) ([]T
 		return nil, err
 	}
 	dh := make([]T, s.n*s.m)
-	return dh, eachSpan(s.workers, s.n, func(lo, hi int) error {
+	return dh, parallel.Spans(s.workers, s.n, func(lo, hi int) error {
 		u, dz := make([]float64, s.m), make([]float64, s.m)
 		for i := lo; i < hi; i++ {
 			s.backward(h[i*s.m:(i+1)*s.m], t.q[i*s.ld:], dq[i*s.ld:], u, dz, dh[i*s.m:(i+1)*s.m])

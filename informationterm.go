@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/largemvc/largemvc/internal/op"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -25,11 +27,11 @@ func checkTerm(what, of string, h *gorgonia.Node, samples int, temperature float
 	n, m := h.Shape()[0], h.Shape()[1]
 	switch {
 	case samples != n:
-		return fmt.Errorf("largemvc: H has %d rows, the %s has %d samples", n, of, samples)
+		return fmt.Errorf("H has %d rows, the %s has %d samples", n, of, samples)
 	case m < 2:
-		return fmt.Errorf("largemvc: %s of %d clusters, want at least 2", what, m)
+		return fmt.Errorf("%s of %d clusters, want at least 2", what, m)
 	case !(temperature >= 0) || math.IsInf(temperature, 1):
-		return fmt.Errorf("largemvc: the temperature is %g", temperature)
+		return fmt.Errorf("the temperature is %g", temperature)
 	}
 	return nil
 }
@@ -38,11 +40,11 @@ func checkTerm(what, of string, h *gorgonia.Node, samples int, temperature float
 func (s informationTerm[T, V]) node(h *gorgonia.Node) (*gorgonia.Node, error) {
 	kept := new(latest[T, V])
 	scale := math.Log(float64(s.m))
-	op := &operation{
-		label: label("%s at %g", s.name, s.temperature),
-		diff:  all(1),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := elements[T](in[0])
+	o := &op.Operation{
+		Label: fmt.Sprintf("%s at %g", s.name, s.temperature),
+		Diff:  op.All(1),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Elements[T](in[0])
 			if err != nil {
 				return nil, err
 			}
@@ -51,21 +53,21 @@ func (s informationTerm[T, V]) node(h *gorgonia.Node) (*gorgonia.Node, error) {
 				return nil, err
 			}
 			kept.put(x, t)
-			return scalar[T](-s.information(t) / scale), nil
+			return op.Scalar[T](-s.information(t) / scale), nil
 		},
-		grad: func(_ int, in gorgonia.Nodes, _, g *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(_ int, in gorgonia.Nodes, _, g *gorgonia.Node) (*gorgonia.Node, error) {
 			return s.derivative(kept, scale, in[0], g)
 		},
 	}
-	return apply(op, dtypeFor[T](), nil, h)
+	return op.Apply(o, op.Dtype[T](), nil, h)
 }
 
 // derivative makes that of the term by H, times the scalar cotangent g.
 func (s informationTerm[T, V]) derivative(kept *latest[T, V], scale float64, h, g *gorgonia.Node) (*gorgonia.Node, error) {
-	op := &operation{
-		label: label("derivative of %s at %g", s.name, s.temperature),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: fmt.Sprintf("derivative of %s at %g", s.name, s.temperature),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
@@ -76,10 +78,10 @@ func (s informationTerm[T, V]) derivative(kept *latest[T, V], scale float64, h, 
 				}
 			}
 			dh, err := s.gradient(x[0], t, -float64(x[1][0])/scale)
-			return dense(dh, s.n, s.m), err
+			return op.Dense(dh, s.n, s.m), err
 		},
 	}
-	return apply(op, dtypeFor[T](), tensor.Shape{s.n, s.m}, h, g)
+	return op.Apply(o, op.Dtype[T](), tensor.Shape{s.n, s.m}, h, g)
 }
 
 // latest hands what a term made of an H over to its derivative, which would make the same again.

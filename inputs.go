@@ -91,7 +91,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []vw.View, c *Conf
 		out, lossDims, err = standardInputs[T](ctx, views, c)
 	}
 	if err != nil {
-		return nil, prefixed(err)
+		return nil, withName(err)
 	}
 	out.sources = inputViews(views, out.list)
 	out.data, err = newData(out.x, vw.Mask(out.sources), lossDims)

@@ -75,7 +75,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *checkpoint
 		return nil, err
 	}
 	in := inner(views)
-	if err := prefixed(vw.CheckFinite(ctx, in, c.Workers)); err != nil {
+	if err := withName(vw.CheckFinite(ctx, in, c.Workers)); err != nil {
 		return nil, err
 	}
 	if c.Float == Float64 {
@@ -160,8 +160,8 @@ func fit[T kernel.Float](ctx context.Context, views []vw.View, c *Config, from *
 	return out, ended
 }
 
-// prefixed puts the library's name before an error of an internal package. The context's own stays as it is.
-func prefixed(err error) error {
+// withName puts the library's name before an error of an internal package. The context's own stays as it is.
+func withName(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || strings.HasPrefix(err.Error(), "largemvc: ") {
 		return err
 	}

@@ -71,7 +71,7 @@ func loss[T kernel.Float](b *builder[T], r Reduction, h *gorgonia.Node, y, p []*
 			continue
 		}
 		if total, err = gorgonia.Add(total, part); err != nil {
-			return nil, fmt.Errorf("largemvc: loss: %w", err)
+			return nil, fmt.Errorf("loss: %w", err)
 		}
 	}
 	return total, nil

@@ -56,15 +56,3 @@ func (m *Matrix) Row(dst []float64, i int) []float64 {
 	}
 	return dst
 }
-
-// values returns a copy of the entries of x in row-major order.
-func values(x mat.Matrix) []float64 {
-	r, c := x.Dims()
-	out := make([]float64, 0, r*c)
-	for i := range r {
-		for j := range c {
-			out = append(out, x.At(i, j))
-		}
-	}
-	return out
-}

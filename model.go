@@ -82,7 +82,7 @@ func (m *Model[R, N, A]) Build(e Env, data *Data, start StartPoint) error {
 			return err
 		}
 	}
-	net, err := m.buildNetwork(e, data, start)
+	net, err := prefixed(m.buildNetwork(e, data, start))
 	if err != nil {
 		return err
 	}
@@ -143,6 +143,14 @@ var (
 	errNotBuilt = errors.New("largemvc: the model has no network yet; call Build first")
 	errNotRun   = errors.New("largemvc: the network has not been run yet")
 )
+
+// prefixed begins the error of an internal package, if there is one, with the name of this one.
+func prefixed[X any](x X, err error) (X, error) {
+	if err != nil {
+		err = fmt.Errorf("largemvc: %w", err)
+	}
+	return x, err
+}
 
 // Env returns the Env of the last Build with all that it left zero.
 func (m *Model[R, N, A]) Env() Env { return m.env }

@@ -3,6 +3,8 @@ package largemvc
 import (
 	"fmt"
 
+	"github.com/largemvc/largemvc/internal/op"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
@@ -21,7 +23,7 @@ type builder[T kernel.Float] struct {
 }
 
 func newBuilder[T kernel.Float](e Env, views []*view[T]) *builder[T] {
-	return &builder[T]{of: dtypeFor[T](), workers: e.Workers, prefix: e.Prefix, views: views, inputs: map[*Node]bool{}}
+	return &builder[T]{of: op.Dtype[T](), workers: e.Workers, prefix: e.Prefix, views: views, inputs: map[*Node]bool{}}
 }
 
 // label names an operation of the network. Every one gets a number: nodes whose hashes collide are compared by the hash of
@@ -30,9 +32,6 @@ func (b *builder[T]) label(format string, args ...any) string {
 	b.number++
 	return fmt.Sprintf("%q %s.%d: ", b.prefix, b.scope, b.number) + fmt.Sprintf(format, args...)
 }
-
-// label names an operation that is a function of its inputs and its parameters alone.
-func label(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
 // fixed reports whether no learnable node is behind n, so that no gradient by n is wanted.
 func (b *builder[T]) fixed(n *Node) bool { return b.inputs[n] }
@@ -102,10 +101,10 @@ func (n *perModule[T]) begin(e Env, start StartPoint) {
 	if h == nil {
 		h = zeroMatrix{e.Samples, e.Anchors}
 	}
-	n.hs = []*Node{newMatrix(e, e.Name("H0"), h)}
+	n.hs = []*Node{op.NewMatrix(e.G, e.Of, e.Name("H0"), h)}
 	n.ps, n.ts = [][]*Node{make([]*Node, e.Views)}, [][]*Node{make([]*Node, e.Views)}
 	for v, p := range start.Anchors {
-		n.ps[0][v] = newMatrix(e, e.Name("P0_%d", v), p)
+		n.ps[0][v] = op.NewMatrix(e.G, e.Of, e.Name("P0_%d", v), p)
 		n.b.inputs[n.ps[0][v]] = true
 	}
 	n.b.inputs[n.hs[0]] = true
@@ -127,10 +126,10 @@ func (n *perModule[T]) represent(l int, r Represent, z []*Node) (*Node, error) {
 	}
 	out, err := r.Update(l, h, given)
 	if err != nil {
-		return nil, fmt.Errorf("largemvc: Represent, layer %d: %w", l, err)
+		return nil, fmt.Errorf("Represent, layer %d: %w", l, err)
 	}
 	s := n.hs[0].Shape()
-	return out, want(fmt.Sprintf("H of Represent, layer %d,", l), out, n.b.of, s[0], s[1])
+	return out, op.Want(fmt.Sprintf("H of Represent, layer %d,", l), out, n.b.of, s[0], s[1])
 }
 
 // trust returns t of layer l and view v, or nil.
@@ -147,12 +146,12 @@ func (n *perModule[T]) trust(l, v int, no Noise, y *Node) (*Node, error) {
 	}
 	t, err := no.Trust(l, v, norm)
 	if err != nil {
-		return nil, fmt.Errorf("largemvc: Noise, layer %d, view %d: %w", l, v, err)
+		return nil, fmt.Errorf("Noise, layer %d, view %d: %w", l, v, err)
 	}
 	if t == nil {
 		return nil, nil
 	}
-	return t, want(fmt.Sprintf("the trust of Noise, layer %d, view %d,", l, v), t, n.b.of, n.b.views[v].n)
+	return t, op.Want(fmt.Sprintf("the trust of Noise, layer %d, view %d,", l, v), t, n.b.of, n.b.views[v].n)
 }
 
 // anchor returns P of layer l and view v.
@@ -177,10 +176,10 @@ func (n *perModule[T]) anchor(l, v int, a Anchor) (*Node, error) {
 	}
 	p, err := a.Update(l, v, corr, prev)
 	if err != nil {
-		return nil, fmt.Errorf("largemvc: Anchor, layer %d, view %d: %w", l, v, err)
+		return nil, fmt.Errorf("Anchor, layer %d, view %d: %w", l, v, err)
 	}
 	s := old.Shape()
-	return p, want(fmt.Sprintf("P of Anchor, layer %d, view %d,", l, v), p, n.b.of, s[0], s[1])
+	return p, op.Want(fmt.Sprintf("P of Anchor, layer %d, view %d,", l, v), p, n.b.of, s[0], s[1])
 }
 
 // correlation returns M = Hᵀ(X − E) = (diag(b·t)H)ᵀX + (Hᵀdiag(b(1−t))H)·P over the rows that have the view.
@@ -265,7 +264,7 @@ func (n *perModule[T]) eRows(l, v, lo, hi int, dst []float64) error {
 		if node.Value() == nil {
 			return errNotRun
 		}
-		x, err := elements[T](node.Value())
+		x, err := op.Elements[T](node.Value())
 		if err != nil {
 			return err
 		}
@@ -288,7 +287,7 @@ func (n *perModule[T]) eRows(l, v, lo, hi int, dst []float64) error {
 
 // presenceNode makes the n×V input of zeros and ones.
 func presenceNode(e Env, present [][]bool) *gorgonia.Node {
-	return newMatrix(e, e.Name("present"), presence(present))
+	return op.NewMatrix(e.G, e.Of, e.Name("present"), presence(present))
 }
 
 // presence is a mask as a matrix.

@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/largemvc/largemvc/internal/op"
+
+	"github.com/largemvc/largemvc/internal/parallel"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/neighbor"
 	"gorgonia.org/gorgonia"
@@ -30,18 +34,18 @@ import (
 // It returns an error if H has a single column, for which log m = 0, if the graph is not of n samples, or if the temperature
 // is negative or not finite.
 func NeighborInformation(h *gorgonia.Node, graph neighbor.Operator, temperature float64) (*gorgonia.Node, error) {
-	if err := wantFloat("H", h, 2); err != nil {
-		return nil, err
+	if err := op.WantFloat("H", h, 2); err != nil {
+		return nil, fmt.Errorf("largemvc: %w", err)
 	}
 	if h.Dtype() == tensor.Float32 {
-		return neighborInformation[float32](0, h, graph, temperature)
+		return prefixed(neighborInformation[float32](0, h, graph, temperature))
 	}
-	return neighborInformation[float64](0, h, graph, temperature)
+	return prefixed(neighborInformation[float64](0, h, graph, temperature))
 }
 
 func neighborInformation[T kernel.Float](workers int, h *gorgonia.Node, graph neighbor.Operator, temperature float64) (*gorgonia.Node, error) {
 	if graph == nil {
-		return nil, errors.New("largemvc: neighbour information without a graph")
+		return nil, errors.New("neighbour information without a graph")
 	}
 	if err := checkTerm("neighbour information", "graph", h, graph.Len(), temperature); err != nil {
 		return nil, err
@@ -144,11 +148,11 @@ func (s neighborTerm[T]) gradient(h []T, t *neighborTable[T], factor float64) ([
 	}
 	var panel kernel.Panel[T]
 	kernel.Pack(&panel, s.m, s.m, byJoint, s.m)
-	err := eachSpan(s.workers, s.n, func(lo, hi int) error {
-		dq := make([]T, block*s.ld)
+	err := parallel.Spans(s.workers, s.n, func(lo, hi int) error {
+		dq := make([]T, rowsAtOnce*s.ld)
 		u, dz := make([]float64, s.m), make([]float64, s.m)
-		for ; lo < hi; lo += block {
-			end := min(lo+block, hi)
+		for ; lo < hi; lo += rowsAtOnce {
+			end := min(lo+rowsAtOnce, hi)
 			kernel.Mul(end-lo, t.aq[lo*s.ld:], s.ld, &panel, dq, s.ld, false)
 			for i := lo; i < end; i++ {
 				s.backward(h[i*s.m:(i+1)*s.m], t.q[i*s.ld:], dq[(i-lo)*s.ld:], u, dz, dh[i*s.m:(i+1)*s.m])

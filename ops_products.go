@@ -3,12 +3,19 @@ package largemvc
 import (
 	"fmt"
 
+	"github.com/largemvc/largemvc/internal/op"
+
+	"github.com/largemvc/largemvc/internal/parallel"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
 
 // The products of the network. Data enters in two only, each the other's derivative: X·Pᵀ and AᵀX.
+
+// block is the number of rows that are padded at a time.
+const block = 64
 
 // padded hands the rows [lo, hi) of the n×m matrix x to f in blocks, with the stride and the zero columns that the
 // kernels want.
@@ -54,21 +61,21 @@ func unpadded[T kernel.Float](y []T, m, lo, hi int, load bool, f func(lo, hi int
 // project returns X·Pᵀ (n×m) for P, m×d.
 func project[T kernel.Float](b *builder[T], v int, p *gorgonia.Node) (*gorgonia.Node, error) {
 	w, m := b.views[v], p.Shape()[0]
-	op := &operation{
-		label: b.label("X%d·Pᵀ", v),
-		diff:  []bool{!b.fixed(p)},
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			p, err := elements[T](in[0])
+	o := &op.Operation{
+		Label: b.label("X%d·Pᵀ", v),
+		Diff:  []bool{!b.fixed(p)},
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			p, err := op.Elements[T](in[0])
 			if err != nil {
 				return nil, err
 			}
-			return dense(w.project(b.workers, m, p), w.n, m), nil
+			return op.Dense(w.project(b.workers, m, p), w.n, m), nil
 		},
-		grad: func(_ int, _ gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(_ int, _ gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
 			return correlate(b, v, dy)
 		},
 	}
-	return apply(op, b.of, tensor.Shape{w.n, m}, p)
+	return op.Apply(o, b.of, tensor.Shape{w.n, m}, p)
 }
 
 func (w *view[T]) project(workers, m int, p []T) []T {
@@ -76,7 +83,7 @@ func (w *view[T]) project(workers, m int, p []T) []T {
 	kernel.PackT(&panel, w.d, m, p, w.d)
 	y := make([]T, w.n*m)
 	// Nothing in this function fails.
-	_ = eachSpan(workers, w.n, func(lo, hi int) error {
+	_ = parallel.Spans(workers, w.n, func(lo, hi int) error {
 		unpadded(y, m, lo, hi, false, func(lo, hi int, b []T, ldb int) { w.x.Mul(lo, hi, &panel, b, ldb) })
 		return nil
 	})
@@ -86,28 +93,28 @@ func (w *view[T]) project(workers, m int, p []T) []T {
 // correlate returns AᵀX (m×d) for A, n×m.
 func correlate[T kernel.Float](b *builder[T], v int, a *gorgonia.Node) (*gorgonia.Node, error) {
 	w, m := b.views[v], a.Shape()[1]
-	op := &operation{
-		label: b.label("Aᵀ·X%d", v),
-		diff:  []bool{!b.fixed(a)},
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			a, err := elements[T](in[0])
+	o := &op.Operation{
+		Label: b.label("Aᵀ·X%d", v),
+		Diff:  []bool{!b.fixed(a)},
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			a, err := op.Elements[T](in[0])
 			if err != nil {
 				return nil, err
 			}
-			c, err := sumSpans(b.workers, w.n, m*w.d, func(lo, hi int, sum []T) error {
+			c, err := parallel.SumSpans(b.workers, w.n, m*w.d, func(lo, hi int, sum []T) error {
 				padded(a, m, lo, hi, func(lo, hi int, a []T, lda int) { w.x.TMulAdd(lo, hi, m, a, lda, sum, w.d) })
 				return nil
 			})
 			if err != nil {
 				return nil, err
 			}
-			return dense(c, m, w.d), nil
+			return op.Dense(c, m, w.d), nil
 		},
-		grad: func(_ int, _ gorgonia.Nodes, _, dc *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(_ int, _ gorgonia.Nodes, _, dc *gorgonia.Node) (*gorgonia.Node, error) {
 			return project(b, v, dc)
 		},
 	}
-	return apply(op, b.of, tensor.Shape{m, w.d}, a)
+	return op.Apply(o, b.of, tensor.Shape{m, w.d}, a)
 }
 
 // rowMul returns H·B, or H·Bᵀ, plus C if it is not nil, for H and C with n rows and a small B.
@@ -117,17 +124,17 @@ func rowMul[T kernel.Float](b *builder[T], h, small *gorgonia.Node, transposed b
 		m = small.Shape()[0]
 	}
 	if small.Shape()[0]*small.Shape()[1] != k*m {
-		return nil, fmt.Errorf("largemvc: product of %v and %v (transposed: %t)", h.Shape(), small.Shape(), transposed)
+		return nil, fmt.Errorf("product of %v and %v (transposed: %t)", h.Shape(), small.Shape(), transposed)
 	}
 	in := gorgonia.Nodes{h, small}
 	if c != nil {
 		in = append(in, c)
 	}
-	op := &operation{
-		label: b.label("H·B transposed %t, plus %t", transposed, c != nil),
-		diff:  make([]bool, len(in)),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: b.label("H·B transposed %t, plus %t", transposed, c != nil),
+		Diff:  make([]bool, len(in)),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
@@ -135,9 +142,9 @@ func rowMul[T kernel.Float](b *builder[T], h, small *gorgonia.Node, transposed b
 			if len(x) == 3 {
 				plus = x[2]
 			}
-			return dense(mulRows(b.workers, n, k, m, x[0], x[1], transposed, plus), n, m), nil
+			return op.Dense(mulRows(b.workers, n, k, m, x[0], x[1], transposed, plus), n, m), nil
 		},
-		grad: func(i int, in gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
 			switch {
 			case i == 0:
 				return rowMul(b, dy, in[1], !transposed, nil)
@@ -150,9 +157,9 @@ func rowMul[T kernel.Float](b *builder[T], h, small *gorgonia.Node, transposed b
 		},
 	}
 	for i, x := range in {
-		op.diff[i] = !b.fixed(x)
+		o.Diff[i] = !b.fixed(x)
 	}
-	return apply(op, b.of, tensor.Shape{n, m}, in...)
+	return op.Apply(o, b.of, tensor.Shape{n, m}, in...)
 }
 
 // mulRows returns H·B (B k×m, or m×k if transposed) plus c, n×m.
@@ -165,7 +172,7 @@ func mulRows[T kernel.Float](workers, n, k, m int, h, small []T, transposed bool
 	}
 	y := make([]T, n*m)
 	copy(y, c)
-	_ = eachSpan(workers, n, func(lo, hi int) error {
+	_ = parallel.Spans(workers, n, func(lo, hi int) error {
 		unpadded(y, m, lo, hi, c != nil, func(lo, hi int, b []T, ldb int) {
 			kernel.Mul(hi-lo, h[lo*k:], k, &panel, b, ldb, c != nil)
 		})
@@ -177,11 +184,11 @@ func mulRows[T kernel.Float](workers, n, k, m int, h, small []T, transposed bool
 // crossGram returns AᵀB for A and B with n rows.
 func crossGram[T kernel.Float](b *builder[T], x, y *gorgonia.Node) (*gorgonia.Node, error) {
 	n, k, m := x.Shape()[0], x.Shape()[1], y.Shape()[1]
-	op := &operation{
-		label: b.label("Aᵀ·B"),
-		diff:  []bool{!b.fixed(x), !b.fixed(y)},
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: b.label("Aᵀ·B"),
+		Diff:  []bool{!b.fixed(x), !b.fixed(y)},
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
@@ -189,18 +196,18 @@ func crossGram[T kernel.Float](b *builder[T], x, y *gorgonia.Node) (*gorgonia.No
 			if err != nil {
 				return nil, err
 			}
-			return dense(c, k, m), nil
+			return op.Dense(c, k, m), nil
 		},
-		grad: func(i int, in gorgonia.Nodes, _, dc *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dc *gorgonia.Node) (*gorgonia.Node, error) {
 			return rowMul(b, in[1-i], dc, i == 0, nil)
 		},
 	}
-	return apply(op, b.of, tensor.Shape{k, m}, x, y)
+	return op.Apply(o, b.of, tensor.Shape{k, m}, x, y)
 }
 
 // gramRows returns AᵀB, k×m.
 func gramRows[T kernel.Float](workers, n, k, m int, x, y []T) ([]T, error) {
-	return sumSpans(workers, n, k*m, func(lo, hi int, sum []T) error {
+	return parallel.SumSpans(workers, n, k*m, func(lo, hi int, sum []T) error {
 		padded(x, k, lo, hi, func(lo, hi int, a []T, lda int) {
 			kernel.TMulAdd(hi-lo, k, m, a, lda, y[lo*m:], m, sum, m)
 		})
@@ -213,13 +220,13 @@ func smallMul[T kernel.Float](b *builder[T], x, y *gorgonia.Node, tx, ty bool) (
 	rows, inner := oriented(x, tx)
 	other, columns := oriented(y, ty)
 	if inner != other {
-		return nil, fmt.Errorf("largemvc: product of %v and %v (transposed: %t, %t)", x.Shape(), y.Shape(), tx, ty)
+		return nil, fmt.Errorf("product of %v and %v (transposed: %t, %t)", x.Shape(), y.Shape(), tx, ty)
 	}
-	op := &operation{
-		label: b.label("A·B transposed %t %t", tx, ty),
-		diff:  []bool{!b.fixed(x), !b.fixed(y)},
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: b.label("A·B transposed %t %t", tx, ty),
+		Diff:  []bool{!b.fixed(x), !b.fixed(y)},
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
@@ -227,9 +234,9 @@ func smallMul[T kernel.Float](b *builder[T], x, y *gorgonia.Node, tx, ty bool) (
 			if tx {
 				left = transpose(left, inner, rows)
 			}
-			return dense(mulRows(1, rows, inner, columns, left, x[1], ty, nil), rows, columns), nil
+			return op.Dense(mulRows(1, rows, inner, columns, left, x[1], ty, nil), rows, columns), nil
 		},
-		grad: func(i int, in gorgonia.Nodes, _, dc *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dc *gorgonia.Node) (*gorgonia.Node, error) {
 			switch {
 			case i == 0 && !tx: // dC·op(B)ᵀ
 				return smallMul(b, dc, in[1], false, !ty)
@@ -241,7 +248,7 @@ func smallMul[T kernel.Float](b *builder[T], x, y *gorgonia.Node, tx, ty bool) (
 			return smallMul(b, dc, in[0], true, tx)
 		},
 	}
-	return apply(op, b.of, tensor.Shape{rows, columns}, x, y)
+	return op.Apply(o, b.of, tensor.Shape{rows, columns}, x, y)
 }
 
 func oriented(n *gorgonia.Node, transposed bool) (rows, columns int) {

@@ -3,6 +3,10 @@ package largemvc
 import (
 	"math"
 
+	"github.com/largemvc/largemvc/internal/op"
+
+	"github.com/largemvc/largemvc/internal/parallel"
+
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
@@ -52,17 +56,17 @@ func residualNode[T kernel.Float](b *builder[T], r residual, h, y, p *gorgonia.N
 	if !r.loss {
 		shape = tensor.Shape{w.n}
 	}
-	op := &operation{
-		label: b.label("‖X−HP‖ %+v", r),
-		diff:  []bool{!b.fixed(h), !b.fixed(y), !b.fixed(p)},
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: b.label("‖X−HP‖ %+v", r),
+		Diff:  []bool{!b.fixed(h), !b.fixed(y), !b.fixed(p)},
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
 			c := newResidualCalc(w, x[0], x[1], x[2])
 			if r.loss {
-				sum, err := sumSpans(b.workers, w.n, 1, func(lo, hi int, sum []float64) error {
+				sum, err := parallel.SumSpans(b.workers, w.n, 1, func(lo, hi int, sum []float64) error {
 					c.rows(lo, hi, func(i int, q float64, _ []float64) {
 						if w.has(i) {
 							sum[0] += q
@@ -73,10 +77,10 @@ func residualNode[T kernel.Float](b *builder[T], r residual, h, y, p *gorgonia.N
 				if err != nil {
 					return nil, err
 				}
-				return scalar[T](r.weight * sum[0]), nil
+				return op.Scalar[T](r.weight * sum[0]), nil
 			}
 			norm := make([]T, w.n)
-			err = eachSpan(b.workers, w.n, func(lo, hi int) error {
+			err = parallel.Spans(b.workers, w.n, func(lo, hi int) error {
 				c.rows(lo, hi, func(i int, q float64, _ []float64) {
 					if norm[i] = 1; w.has(i) {
 						norm[i] = T(math.Sqrt(q))
@@ -84,13 +88,13 @@ func residualNode[T kernel.Float](b *builder[T], r residual, h, y, p *gorgonia.N
 				})
 				return nil
 			})
-			return dense(norm, w.n), err
+			return op.Dense(norm, w.n), err
 		},
-		grad: func(i int, in gorgonia.Nodes, out, g *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, out, g *gorgonia.Node) (*gorgonia.Node, error) {
 			return residualGrad(b, r, residualInput(i), in[0], in[1], in[2], out, g)
 		},
 	}
-	return apply(op, b.of, shape, h, y, p)
+	return op.Apply(o, b.of, shape, h, y, p)
 }
 
 // residualGrad is the derivative of residualNode. With c_i the derivative by q_i,
@@ -102,10 +106,10 @@ func residualGrad[T kernel.Float](b *builder[T], r residual, by residualInput, h
 	if by == byP {
 		shape = tensor.Shape{m, w.d}
 	}
-	op := &operation{
-		label: b.label("‖X−HP‖ %+v by %d", r, by),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: b.label("‖X−HP‖ %+v by %d", r, by),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
@@ -124,7 +128,7 @@ func residualGrad[T kernel.Float](b *builder[T], r residual, by residualInput, h
 			case byH:
 				dh := make([]T, w.n*m)
 				c := newResidualCalc(w, h, y, p)
-				err = eachSpan(b.workers, w.n, func(lo, hi int) error {
+				err = parallel.Spans(b.workers, w.n, func(lo, hi int) error {
 					c.rows(lo, hi, func(i int, _ float64, half []float64) {
 						for j, v := range half {
 							dh[i*m+j] = T(2 * float64(coefficients[i]) * v)
@@ -132,24 +136,24 @@ func residualGrad[T kernel.Float](b *builder[T], r residual, by residualInput, h
 					})
 					return nil
 				})
-				return dense(dh, w.n, m), err
+				return op.Dense(dh, w.n, m), err
 			case byY:
-				return dense(scaleRows(b.workers, w.n, m, h, coefficients, -2), w.n, m), nil
+				return op.Dense(scaleRows(b.workers, w.n, m, h, coefficients, -2), w.n, m), nil
 			}
 			k, err := gramRows(b.workers, w.n, m, m, h, scaleRows(b.workers, w.n, m, h, coefficients, 2))
 			if err != nil {
 				return nil, err
 			}
-			return dense(mulRows(1, m, m, w.d, k, p, false, nil), m, w.d), nil
+			return op.Dense(mulRows(1, m, m, w.d, k, p, false, nil), m, w.d), nil
 		},
 	}
-	return apply(op, b.of, shape, h, y, p, out, g)
+	return op.Apply(o, b.of, shape, h, y, p, out, g)
 }
 
 // scaleRows returns row i of the n×m matrix x times factor·c_i.
 func scaleRows[T kernel.Float](workers, n, m int, x, c []T, factor T) []T {
 	y := make([]T, n*m)
-	_ = eachSpan(workers, n, func(lo, hi int) error {
+	_ = parallel.Spans(workers, n, func(lo, hi int) error {
 		for i := lo; i < hi; i++ {
 			w := factor * c[i]
 			for j := i * m; j < (i+1)*m; j++ {

@@ -1,7 +1,11 @@
 package largemvc
 
 import (
+	"fmt"
+
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/op"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
@@ -40,16 +44,16 @@ func weigh[T kernel.Float](b *builder[T], r rowWeight, a, t *gorgonia.Node) (*go
 	if t != nil {
 		in, diff = append(in, t), append(diff, true)
 	}
-	op := &operation{
-		label: b.label("weigh %+v, by t %t", r, t != nil),
-		diff:  diff,
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: b.label("weigh %+v, by t %t", r, t != nil),
+		Diff:  diff,
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
 			y := make([]T, n*m)
-			err = eachSpan(b.workers, n, func(lo, hi int) error {
+			err = parallel.Spans(b.workers, n, func(lo, hi int) error {
 				for i := lo; i < hi; i++ {
 					t := 1.0
 					if len(x) == 2 {
@@ -65,9 +69,9 @@ func weigh[T kernel.Float](b *builder[T], r rowWeight, a, t *gorgonia.Node) (*go
 				}
 				return nil
 			})
-			return dense(y, n, m), err
+			return op.Dense(y, n, m), err
 		},
-		grad: func(i int, in gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
 			if i == 1 {
 				return rowDot(b, r, dy, in[0], nil)
 			}
@@ -77,7 +81,7 @@ func weigh[T kernel.Float](b *builder[T], r rowWeight, a, t *gorgonia.Node) (*go
 			return weigh(b, r, dy, nil)
 		},
 	}
-	return apply(op, b.of, tensor.Shape{n, m}, in...)
+	return op.Apply(o, b.of, tensor.Shape{n, m}, in...)
 }
 
 // rowDot returns the derivative of the weight by t times the inner products of the rows of G and A − B (B may be nil), a
@@ -89,15 +93,15 @@ func rowDot[T kernel.Float](b *builder[T], r rowWeight, g, x, y *gorgonia.Node) 
 	if y != nil {
 		in = append(in, y)
 	}
-	op := &operation{
-		label: b.label("row products %+v, difference %t", r, y != nil),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: b.label("row products %+v, difference %t", r, y != nil),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
 			dt := make([]T, n)
-			err = eachSpan(b.workers, n, func(lo, hi int) error {
+			err = parallel.Spans(b.workers, n, func(lo, hi int) error {
 				for i := lo; i < hi; i++ {
 					if present != nil && !present[i] {
 						continue
@@ -117,26 +121,26 @@ func rowDot[T kernel.Float](b *builder[T], r rowWeight, g, x, y *gorgonia.Node) 
 				}
 				return nil
 			})
-			return dense(dt, n), err
+			return op.Dense(dt, n), err
 		},
 	}
-	return apply(op, b.of, tensor.Shape{n}, in...)
+	return op.Apply(o, b.of, tensor.Shape{n}, in...)
 }
 
 // blend returns diag(t)·Y + diag(1−t)·W, n×m: (X−E)·Pᵀ for Y = X·Pᵀ and W = H·P_old·Pᵀ.
 func blend[T kernel.Float](b *builder[T], t, y, w *gorgonia.Node) (*gorgonia.Node, error) {
 	n, m := y.Shape()[0], y.Shape()[1]
 	keep, rest := rowWeight{view: -1}, rowWeight{view: -1, complement: true}
-	op := &operation{
-		label: b.label("t·Y + (1−t)·W"),
-		diff:  []bool{true, !b.fixed(y), !b.fixed(w)},
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: b.label("t·Y + (1−t)·W"),
+		Diff:  []bool{true, !b.fixed(y), !b.fixed(w)},
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
 			t, y, w, z := x[0], x[1], x[2], make([]T, n*m)
-			err = eachSpan(b.workers, n, func(lo, hi int) error {
+			err = parallel.Spans(b.workers, n, func(lo, hi int) error {
 				for i := lo; i < hi; i++ {
 					for j := i * m; j < (i+1)*m; j++ {
 						z[j] = t[i]*y[j] + (1-t[i])*w[j]
@@ -144,9 +148,9 @@ func blend[T kernel.Float](b *builder[T], t, y, w *gorgonia.Node) (*gorgonia.Nod
 				}
 				return nil
 			})
-			return dense(z, n, m), err
+			return op.Dense(z, n, m), err
 		},
-		grad: func(i int, in gorgonia.Nodes, _, dz *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dz *gorgonia.Node) (*gorgonia.Node, error) {
 			switch i {
 			case 0:
 				return rowDot(b, keep, dz, in[1], in[2])
@@ -156,39 +160,39 @@ func blend[T kernel.Float](b *builder[T], t, y, w *gorgonia.Node) (*gorgonia.Nod
 			return weigh(b, rest, dz, in[0])
 		},
 	}
-	return apply(op, b.of, tensor.Shape{n, m}, t, y, w)
+	return op.Apply(o, b.of, tensor.Shape{n, m}, t, y, w)
 }
 
 // meanViews returns the mean of the n×m matrices x, row by row over those with a 1 in the n×V matrix present, which may
 // be nil.
 func meanViews[T kernel.Float](workers int, x []*gorgonia.Node, present *gorgonia.Node) (*gorgonia.Node, error) {
-	of := dtypeFor[T]()
-	if err := want("the first matrix of a mean", x[0], of, -1, -1); err != nil {
+	of := op.Dtype[T]()
+	if err := op.Want("the first matrix of a mean", x[0], of, -1, -1); err != nil {
 		return nil, err
 	}
 	n, m, views := x[0].Shape()[0], x[0].Shape()[1], len(x)
 	for _, a := range x {
-		if err := want("a matrix of a mean", a, of, n, m); err != nil {
+		if err := op.Want("a matrix of a mean", a, of, n, m); err != nil {
 			return nil, err
 		}
 	}
-	in, diff := append(gorgonia.Nodes(nil), x...), all(views)
+	in, diff := append(gorgonia.Nodes(nil), x...), op.All(views)
 	if present != nil {
-		if err := want("the presence of views", present, of, n, views); err != nil {
+		if err := op.Want("the presence of views", present, of, n, views); err != nil {
 			return nil, err
 		}
 		in, diff = append(in, present), append(diff, false)
 	}
-	op := &operation{
-		label: "mean over views",
-		diff:  diff,
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: "mean over views",
+		Diff:  diff,
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
 			y := make([]T, n*m)
-			err = eachSpan(workers, n, func(lo, hi int) error {
+			err = parallel.Spans(workers, n, func(lo, hi int) error {
 				for i := lo; i < hi; i++ {
 					w := rowShare(x[views:], i, views)
 					for v, a := range x[:views] {
@@ -202,27 +206,27 @@ func meanViews[T kernel.Float](workers int, x []*gorgonia.Node, present *gorgoni
 				}
 				return nil
 			})
-			return dense(y, n, m), err
+			return op.Dense(y, n, m), err
 		},
-		grad: func(v int, in gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(v int, in gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
 			return meanViewsGrad[T](workers, v, views, dy, in[views:])
 		},
 	}
-	return apply(op, of, tensor.Shape{n, m}, in...)
+	return op.Apply(o, of, tensor.Shape{n, m}, in...)
 }
 
 // meanViewsGrad is the derivative of meanViews by matrix v.
 func meanViewsGrad[T kernel.Float](workers, v, views int, dy *gorgonia.Node, present gorgonia.Nodes) (*gorgonia.Node, error) {
 	n, m := dy.Shape()[0], dy.Shape()[1]
-	op := &operation{
-		label: label("derivative of the mean by view %d of %d", v, views),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: fmt.Sprintf("derivative of the mean by view %d of %d", v, views),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
 			g := make([]T, n*m)
-			err = eachSpan(workers, n, func(lo, hi int) error {
+			err = parallel.Spans(workers, n, func(lo, hi int) error {
 				for i := lo; i < hi; i++ {
 					if !rowPresent(x[1:], i, v, views) {
 						continue
@@ -234,10 +238,10 @@ func meanViewsGrad[T kernel.Float](workers, v, views int, dy *gorgonia.Node, pre
 				}
 				return nil
 			})
-			return dense(g, n, m), err
+			return op.Dense(g, n, m), err
 		},
 	}
-	return apply(op, dtypeFor[T](), tensor.Shape{n, m}, append(gorgonia.Nodes{dy}, present...)...)
+	return op.Apply(o, op.Dtype[T](), tensor.Shape{n, m}, append(gorgonia.Nodes{dy}, present...)...)
 }
 
 // rowPresent reports whether row i has view v, present being empty or one n×V matrix.
@@ -259,55 +263,55 @@ func rowShare[T kernel.Float](present [][]T, i, views int) T {
 // hold returns a copy of a node, so that an op that overwrites its input spoils the copy alone.
 func hold[T kernel.Float](b *builder[T], what string, x *gorgonia.Node) (*gorgonia.Node, error) {
 	shape := x.Shape().Clone()
-	op := &operation{
-		label: b.label("copy of %s", what),
-		diff:  []bool{true},
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := elements[T](in[0])
+	o := &op.Operation{
+		Label: b.label("copy of %s", what),
+		Diff:  []bool{true},
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Elements[T](in[0])
 			if err != nil {
 				return nil, err
 			}
-			return dense(append([]T(nil), x...), shape...), nil
+			return op.Dense(append([]T(nil), x...), shape...), nil
 		},
-		grad: func(_ int, _ gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) { return dy, nil },
+		Grad: func(_ int, _ gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) { return dy, nil },
 	}
-	return apply(op, b.of, shape, x)
+	return op.Apply(o, b.of, shape, x)
 }
 
 // reach returns the loss, a scalar, as a function of the learnable nodes too, with derivative zero. Gorgonia's Grad
 // refuses a node that the loss does not depend on, such as the last layer's ρ behind detached anchors.
 func reach[T kernel.Float](b *builder[T], loss *gorgonia.Node, learnables gorgonia.Nodes) (*gorgonia.Node, error) {
-	op := &operation{
-		label: b.label("loss"),
-		diff:  all(1 + len(learnables)),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := elements[T](in[0])
+	o := &op.Operation{
+		Label: b.label("loss"),
+		Diff:  op.All(1 + len(learnables)),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Elements[T](in[0])
 			if err != nil {
 				return nil, err
 			}
-			return scalar[T](float64(x[0])), nil
+			return op.Scalar[T](float64(x[0])), nil
 		},
-		grad: func(i int, in gorgonia.Nodes, _, dloss *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dloss *gorgonia.Node) (*gorgonia.Node, error) {
 			if i == 0 {
 				return dloss, nil
 			}
 			return zeros[T](b, in[i])
 		},
 	}
-	return apply(op, b.of, nil, append(gorgonia.Nodes{loss}, learnables...)...)
+	return op.Apply(o, b.of, nil, append(gorgonia.Nodes{loss}, learnables...)...)
 }
 
 // zeros returns zeros of the shape of x.
 func zeros[T kernel.Float](b *builder[T], x *gorgonia.Node) (*gorgonia.Node, error) {
 	shape := x.Shape().Clone()
-	op := &operation{
-		label: b.label("zero gradient"),
-		do: func([]gorgonia.Value) (gorgonia.Value, error) {
+	o := &op.Operation{
+		Label: b.label("zero gradient"),
+		Run: func([]gorgonia.Value) (gorgonia.Value, error) {
 			if shape.IsScalar() {
-				return scalar[T](0), nil
+				return op.Scalar[T](0), nil
 			}
-			return dense(make([]T, shape.TotalSize()), shape...), nil
+			return op.Dense(make([]T, shape.TotalSize()), shape...), nil
 		},
 	}
-	return apply(op, b.of, shape, x)
+	return op.Apply(o, b.of, shape, x)
 }

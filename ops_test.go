@@ -4,103 +4,17 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/op/optest"
+
+	"github.com/largemvc/largemvc/internal/op"
+
 	"github.com/largemvc/largemvc/internal/kernel"
-	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
-
-// graphFunction is a function of input nodes of given shapes, checked through a graph and a tape machine.
-type graphFunction struct {
-	name   string
-	shapes []tensor.Shape
-	at     [][]float64 // where; nil entries are random
-	build  func(in []*Node) (*Node, error)
-}
-
-// evaluate builds the graph of Σ W ⊙ f with fixed weights W and returns a function of all inputs together that runs it,
-// and the gradients at the first point.
-func (f graphFunction) evaluate(t *testing.T, of tensor.Dtype) (value func(x []float64) float64, x, gradient []float64) {
-	t.Helper()
-	g, rng := gorgonia.NewGraph(), rand.New(rand.NewPCG(3, uint64(len(f.name))))
-	random := func(n int) []float64 {
-		x := make([]float64, n)
-		for i := range x {
-			x[i] = rng.NormFloat64()
-		}
-		return x
-	}
-	in := make(gorgonia.Nodes, len(f.shapes))
-	for i, s := range f.shapes {
-		start := random(s.TotalSize())
-		if f.at != nil && f.at[i] != nil {
-			start = f.at[i]
-		}
-		in[i] = inputNode(g, of, fmt.Sprintf("in%d", i), s)
-		letNode(t, in[i], start)
-		x = append(x, start...)
-	}
-	out, err := f.build(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cost := out
-	if !out.IsScalar() {
-		w := inputNode(g, of, "weights", out.Shape())
-		letNode(t, w, random(out.Shape().TotalSize()))
-		cost = must(gorgonia.Sum(times(out, w)))
-	}
-	grads, err := gorgonia.Grad(cost, in...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var total gorgonia.Value
-	read := make([]gorgonia.Value, len(grads))
-	gorgonia.Read(cost, &total)
-	for i, d := range grads {
-		gorgonia.Read(d, &read[i])
-	}
-	machine := gorgonia.NewTapeMachine(g)
-	t.Cleanup(func() { machine.Close() })
-	value = func(x []float64) float64 {
-		for _, n := range in {
-			letNode(t, n, x[:n.Shape().TotalSize()])
-			x = x[n.Shape().TotalSize():]
-		}
-		machine.Reset()
-		if err := machine.RunAll(); err != nil {
-			t.Fatal(err)
-		}
-		return nodeValues(t, total)[0]
-	}
-	value(x)
-	for _, v := range read {
-		gradient = append(gradient, nodeValues(t, v)...)
-	}
-	return value, x, gradient
-}
-
-func inputNode(g *gorgonia.ExprGraph, of tensor.Dtype, name string, s tensor.Shape) *Node {
-	if s.IsScalar() {
-		return gorgonia.NewScalar(g, of, gorgonia.WithName(name))
-	}
-	return gorgonia.NewTensor(g, of, s.Dims(), gorgonia.WithName(name), gorgonia.WithShape(s...))
-}
-
-// check compares the gradient with central differences.
-func (f graphFunction) check(t *testing.T) (gradient []float64) {
-	t.Helper()
-	value, x, gradient := f.evaluate(t, tensor.Float64)
-	want := fd.Gradient(nil, value, x, &fd.Settings{Formula: fd.Central, Step: 1e-6})
-	if e := worst(gradient, want); e > 1e-7 {
-		t.Errorf("%s: gradient differs by %.1e from central differences", f.name, e)
-	}
-	return gradient
-}
 
 // testBuilder has two views of 9 samples, of which some lack the second; row 0 of view 0 is zero.
 func testBuilder[T kernel.Float](t *testing.T) *builder[T] {
@@ -114,7 +28,7 @@ func testBuilder[T kernel.Float](t *testing.T) *builder[T] {
 	for i := range present {
 		present[i] = []bool{true, i%3 != 1}
 	}
-	data, err := NewData(dtypeFor[T](), views, present)
+	data, err := NewData(op.Dtype[T](), views, present)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,10 +37,10 @@ func testBuilder[T kernel.Float](t *testing.T) *builder[T] {
 }
 
 // opCases are the ops that only networks use, with all their variants.
-func opCases[T kernel.Float](b *builder[T]) []graphFunction {
-	var cases []graphFunction
+func opCases[T kernel.Float](b *builder[T]) []optest.GraphFunction {
+	var cases []optest.GraphFunction
 	add := func(name string, build func(in []*Node) (*Node, error), shapes ...tensor.Shape) {
-		cases = append(cases, graphFunction{name: name, shapes: shapes, build: build})
+		cases = append(cases, optest.GraphFunction{Name: name, Shapes: shapes, Build: build})
 	}
 	n, m, d := 9, 3, 4
 	vector, rows, anchors, small := tensor.Shape{n}, tensor.Shape{n, m}, tensor.Shape{m, d}, tensor.Shape{m, m}
@@ -156,8 +70,8 @@ func opCases[T kernel.Float](b *builder[T]) []graphFunction {
 	add("hold", func(in []*Node) (*Node, error) { return hold(b, "x", in[0]) }, rows)
 	add("mean", func(in []*Node) (*Node, error) { return meanViews[T](0, in, nil) }, rows, rows)
 	add("mean of those present", func(in []*Node) (*Node, error) {
-		b := inputNode(in[0].Graph(), b.of, "present", tensor.Shape{n, 2})
-		if err := gorgonia.Let(b, dense(convert[T]([]float64{1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1}), n, 2)); err != nil {
+		b := optest.InputNode(in[0].Graph(), b.of, "present", tensor.Shape{n, 2})
+		if err := gorgonia.Let(b, op.Dense(kernel.Convert[T]([]float64{1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1}), n, 2)); err != nil {
 			return nil, err
 		}
 		return meanViews[T](0, in, b)
@@ -177,10 +91,10 @@ func opCases[T kernel.Float](b *builder[T]) []graphFunction {
 func TestOpGradients(t *testing.T) {
 	double, single := opCases(testBuilder[float64](t)), opCases(testBuilder[float32](t))
 	for i, f := range double {
-		t.Run(f.name, func(t *testing.T) {
-			want := f.check(t)
-			_, _, got := single[i].evaluate(t, tensor.Float32)
-			if e := worst(got, want); e > 1e-5 {
+		t.Run(f.Name, func(t *testing.T) {
+			want := f.Check(t)
+			_, _, got := single[i].Evaluate(t, tensor.Float32)
+			if e := optest.Worst(got, want); e > 1e-5 {
 				t.Errorf("the gradient in float32 differs by %.1e", e)
 			}
 		})
@@ -212,9 +126,9 @@ func TestResidualDirect(t *testing.T) {
 			t.Fatal(err)
 		}
 		var norm *Node
-		f := graphFunction{name: "residual", shapes: []tensor.Shape{{n, m}, {m, d}},
-			at: [][]float64{h.RawMatrix().Data, p.RawMatrix().Data}}
-		f.build = func(in []*Node) (*Node, error) {
+		f := optest.GraphFunction{Name: "residual", Shapes: []tensor.Shape{{n, m}, {m, d}},
+			At: [][]float64{h.RawMatrix().Data, p.RawMatrix().Data}}
+		f.Build = func(in []*Node) (*Node, error) {
 			if of == tensor.Float32 {
 				norm = must(residualOf(newBuilder(Env{}, viewsOf[float32](data)), in))
 			} else {
@@ -222,14 +136,14 @@ func TestResidualDirect(t *testing.T) {
 			}
 			return norm, nil
 		}
-		_, _, got := f.evaluate(t, of)
-		for i, r := range nodeValues(t, norm.Value()) {
+		_, _, got := f.Evaluate(t, of)
+		for i, r := range optest.NodeValues(t, norm.Value()) {
 			if e := math.Abs(r-want[i]) / want[i]; e > tolerance {
 				t.Errorf("%v: norm of row %d has the relative error %.1e", of, i, e)
 			}
 		}
 		if gradients != nil {
-			if e := worst(got[:n*m], gradients[:n*m]); e > 1e-4 { // by H
+			if e := optest.Worst(got[:n*m], gradients[:n*m]); e > 1e-4 { // by H
 				t.Errorf("%v: gradient differs by %.1e", of, e)
 			}
 		}
@@ -238,9 +152,9 @@ func TestResidualDirect(t *testing.T) {
 	check(tensor.Float32, 1e-4, check(tensor.Float64, 1e-10, nil))
 
 	exact := testBuilder[float64](t) // row 0 of view 0 is zero
-	f := graphFunction{name: "exact", shapes: []tensor.Shape{{9, 2}, {2, 4}}, at: [][]float64{make([]float64, 18), nil}}
-	f.build = func(in []*Node) (*Node, error) { return residualOf(exact, in) }
-	_, _, g := f.evaluate(t, tensor.Float64)
+	f := optest.GraphFunction{Name: "exact", Shapes: []tensor.Shape{{9, 2}, {2, 4}}, At: [][]float64{make([]float64, 18), nil}}
+	f.Build = func(in []*Node) (*Node, error) { return residualOf(exact, in) }
+	_, _, g := f.Evaluate(t, tensor.Float64)
 	for j, v := range g[:2] {
 		if v != 0 {
 			t.Errorf("gradient %g by element %d of a row with norm 0", v, j)
@@ -272,53 +186,19 @@ func TestAbsentRowsDoNotSpread(t *testing.T) {
 		}
 	}
 	for _, w := range []rowWeight{{view: 1}, {view: 1, complement: true}} {
-		f := graphFunction{name: "weigh", shapes: []tensor.Shape{{9, 3}, {9}}, at: [][]float64{nil, trust}}
+		f := optest.GraphFunction{Name: "weigh", Shapes: []tensor.Shape{{9, 3}, {9}}, At: [][]float64{nil, trust}}
 		var out *Node
-		f.build = func(in []*Node) (*Node, error) {
+		f.Build = func(in []*Node) (*Node, error) {
 			var err error
 			out, err = weigh(b, w, in[0], in[1])
 			return out, err
 		}
-		_, _, g := f.evaluate(t, tensor.Float64)
-		for i, v := range append(g, nodeValues(t, out.Value())...) {
+		_, _, g := f.Evaluate(t, tensor.Float64)
+		for i, v := range append(g, optest.NodeValues(t, out.Value())...) {
 			if math.IsNaN(v) {
 				t.Errorf("%+v: NaN at %d", w, i)
 			}
 		}
-	}
-}
-
-// TestOpErrors: a panic inside an op, a wrong number or type of inputs and a second derivative are errors.
-func TestOpErrors(t *testing.T) {
-	g := gorgonia.NewGraph()
-	x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("x"), gorgonia.WithShape(2, 2), gorgonia.WithInit(gorgonia.Ones()))
-	bad := &operation{label: "bad", do: func([]gorgonia.Value) (gorgonia.Value, error) { panic("oops") }}
-	n := must(apply(bad, tensor.Float64, tensor.Shape{2, 2}, x))
-	machine := gorgonia.NewTapeMachine(g)
-	defer machine.Close()
-	if err := machine.RunAll(); err == nil || !strings.Contains(err.Error(), "oops") {
-		t.Errorf("a panic inside an op gives the error %v", err)
-	}
-	if _, err := bad.Do(); err == nil {
-		t.Error("no error without inputs")
-	}
-	if _, err := bad.SymDiff(gorgonia.Nodes{x}, n, x); err == nil {
-		t.Error("no error for the derivative of an op without one")
-	}
-	if _, err := apply(&operation{label: "nil"}, tensor.Float64, nil, nil); err == nil {
-		t.Error("no error for a nil input")
-	}
-	for _, v := range []gorgonia.Value{gorgonia.NewF32(1), gorgonia.NewI(1), dense([]float32{1, 2}, 2)} {
-		if _, err := elements[float64](v); err == nil {
-			t.Errorf("no error for %T as float64", v)
-		}
-	}
-	turned := tensor.New(tensor.WithShape(2, 3), tensor.WithBacking([]float64{1, 2, 3, 4, 5, 6}))
-	if err := turned.T(); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := elements[float64](turned); err != nil || fmt.Sprint(got) != "[1 4 2 5 3 6]" {
-		t.Errorf("a transposed view reads as %v (%v)", got, err)
 	}
 }
 

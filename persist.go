@@ -279,7 +279,7 @@ func revive[T kernel.Float](p *Predictor, in *file.Tensors) error {
 	if in.Err != nil {
 		return in.Err
 	}
-	clusters, err := kmeans.NewAssigner(p.Clusters, [][]T{convert[T](p.centroids)}, []float64{1})
+	clusters, err := kmeans.NewAssigner(p.Clusters, [][]T{kernel.Convert[T](p.centroids)}, []float64{1})
 	if err != nil {
 		return err
 	}

@@ -192,5 +192,5 @@ func (p *Predictor) check(ctx context.Context, views []View) error {
 			return fmt.Errorf("largemvc: %s has %d features, the network was trained on %d", x.in.Label(v), x.in.Cols, p.dims[v])
 		}
 	}
-	return prefixed(vw.CheckFinite(ctx, inner(views), p.config.Workers))
+	return withName(vw.CheckFinite(ctx, inner(views), p.config.Workers))
 }

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
+	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 )
@@ -179,7 +180,7 @@ func TestRotatedFit(t *testing.T) {
 					want := mustFit(t, views, config)
 					config.Rotate = RotateAlways
 					got := mustFit(t, views, config)
-					if slices.Equal(values(got.H), values(want.H)) {
+					if slices.Equal(linalg.Values(got.H), linalg.Values(want.H)) {
 						t.Error("there was no rotation: H has the same bits")
 					}
 					closeFits(t, got, want, tol)

@@ -16,6 +16,9 @@ type softAssignment[T kernel.Float] struct {
 	temperature       float64
 }
 
+// rowsAtOnce is the number of rows between two steps of a kernel.
+const rowsAtOnce = 64
+
 // defaultTemperature is that of the softmax over the columns of H.
 const defaultTemperature = 0.1
 
@@ -30,7 +33,7 @@ func newSoftAssignment[T kernel.Float](workers, n, m int, temperature float64) s
 // assignAll returns Q, n rows with the stride ld.
 func (s softAssignment[T]) assignAll(h []T) ([]T, error) {
 	q := make([]T, s.n*s.ld)
-	return q, eachSpan(s.workers, s.n, func(lo, hi int) error {
+	return q, parallel.Spans(s.workers, s.n, func(lo, hi int) error {
 		u := make([]float64, s.m)
 		for i := lo; i < hi; i++ {
 			s.assign(h[i*s.m:(i+1)*s.m], u, q[i*s.ld:])
@@ -105,14 +108,14 @@ func (s softAssignment[T]) products(a []T, lda, k int, b []T, ldb, l int) ([]flo
 		part []T
 		sum  []float64
 	}
-	size, span := k*l, spanSize(s.n)
+	size, span := k*l, parallel.SpanSize(s.n)
 	total := make([]float64, size)
 	err := parallel.Fold(context.Background(), s.workers, (s.n+span-1)/span,
 		func() *buffer { return &buffer{make([]T, size), make([]float64, size)} },
 		func(_, i int, w *buffer) error {
 			clear(w.sum)
-			for lo := i * span; lo < min((i+1)*span, s.n); lo += block {
-				hi := min(lo+block, (i+1)*span, s.n)
+			for lo := i * span; lo < min((i+1)*span, s.n); lo += rowsAtOnce {
+				hi := min(lo+rowsAtOnce, (i+1)*span, s.n)
 				clear(w.part)
 				kernel.TMulAdd(hi-lo, k, l, a[lo*lda:], lda, b[lo*ldb:], ldb, w.part, l)
 				kernel.AddTo(w.sum, w.part)

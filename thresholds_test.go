@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/op/optest"
+
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
@@ -63,24 +65,24 @@ func TestThresholdGradients(t *testing.T) {
 	for _, act := range []Activation{ReLU, SELU} {
 		for _, theta := range []float64{-0.3, 0, 0.4} {
 			for _, one := range []bool{false, true} {
-				graphFunction{
-					name:   fmt.Sprintf("S %v %g %t", act, theta, one),
-					shapes: []tensor.Shape{{6, 5}, {}}, at: [][]float64{nil, {theta}},
-					build: func(in []*Node) (*Node, error) { return SoftThresholdOp(in[0], in[1], act, one) },
-				}.check(t)
+				optest.GraphFunction{
+					Name:   fmt.Sprintf("S %v %g %t", act, theta, one),
+					Shapes: []tensor.Shape{{6, 5}, {}}, At: [][]float64{nil, {theta}},
+					Build: func(in []*Node) (*Node, error) { return SoftThresholdOp(in[0], in[1], act, one) },
+				}.Check(t)
 			}
 		}
 		for _, rho := range []float64{-0.3, 0.01, 0.7} {
 			for _, scale := range []float64{1, 2.5} {
-				f := graphFunction{
-					name:   fmt.Sprintf("D %v %g %g", act, rho, scale),
-					shapes: []tensor.Shape{{7}, {}}, at: [][]float64{{0.1, 0.5, 0.9, 1.3, 1.9, 4, 40}, {rho}},
-					build: func(in []*Node) (*Node, error) { return RowShrinkOp(in[0], in[1], act, scale) },
+				f := optest.GraphFunction{
+					Name:   fmt.Sprintf("D %v %g %g", act, rho, scale),
+					Shapes: []tensor.Shape{{7}, {}}, At: [][]float64{{0.1, 0.5, 0.9, 1.3, 1.9, 4, 40}, {rho}},
+					Build: func(in []*Node) (*Node, error) { return RowShrinkOp(in[0], in[1], act, scale) },
 				}
-				want := f.check(t)
-				_, _, single := f.evaluate(t, tensor.Float32)
-				if e := worst(single, want); e > 1e-5 {
-					t.Errorf("%s: the gradient in float32 differs by %.1e", f.name, e)
+				want := f.Check(t)
+				_, _, single := f.Evaluate(t, tensor.Float32)
+				if e := optest.Worst(single, want); e > 1e-5 {
+					t.Errorf("%s: the gradient in float32 differs by %.1e", f.Name, e)
 				}
 			}
 		}
@@ -92,7 +94,7 @@ func TestThresholdSumFloat32(t *testing.T) {
 	n, m := 2000, 16
 	g := gorgonia.NewGraph()
 	ones := func(name string, shape ...int) *Node {
-		x := inputNode(g, tensor.Float32, name, tensor.Shape(shape))
+		x := optest.InputNode(g, tensor.Float32, name, tensor.Shape(shape))
 		v := make([]float64, tensor.Shape(shape).TotalSize())
 		for i := range v {
 			v[i] = 1
@@ -100,7 +102,7 @@ func TestThresholdSumFloat32(t *testing.T) {
 		if name[0] == 'd' { // the cotangents
 			v[0] = 1 << 24
 		}
-		letNode(t, x, v)
+		optest.LetNode(t, x, v)
 		return x
 	}
 	threshold := threshold{act: ReLU}
@@ -108,10 +110,10 @@ func TestThresholdSumFloat32(t *testing.T) {
 	byTheta := must(softThresholdGradTheta[float32](0, ones("a", n, m), theta, ones("dy", n, m), threshold))
 	byRho := must(rowShrinkGradRho[float32](0, ones("r", n), theta, ones("dt", n), shrink{ReLU, 1}))
 	run(t, g)
-	if got, want := nodeValues(t, byTheta.Value())[0], -float64(1<<24+n*m-1); math.Abs(got-want) > 2 {
+	if got, want := optest.NodeValues(t, byTheta.Value())[0], -float64(1<<24+n*m-1); math.Abs(got-want) > 2 {
 		t.Errorf("derivative by θ %.0f, want %.0f", got, want)
 	}
-	if got, want := nodeValues(t, byRho.Value())[0], float64(1<<24+n-1); math.Abs(got-want) > 2 {
+	if got, want := optest.NodeValues(t, byRho.Value())[0], float64(1<<24+n-1); math.Abs(got-want) > 2 {
 		t.Errorf("derivative by ρ %.0f, want %.0f", got, want)
 	}
 }
@@ -119,7 +121,7 @@ func TestThresholdSumFloat32(t *testing.T) {
 func TestThresholdErrors(t *testing.T) {
 	g := gorgonia.NewGraph()
 	node := func(of tensor.Dtype, name string, shape ...int) *Node {
-		return inputNode(g, of, name, tensor.Shape(shape))
+		return optest.InputNode(g, of, name, tensor.Shape(shape))
 	}
 	a, r, s := node(tensor.Float64, "a", 2, 3), node(tensor.Float64, "r", 2), node(tensor.Float64, "s")
 	single := node(tensor.Float32, "single")

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/largemvc/largemvc/internal/op"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
@@ -346,7 +348,7 @@ func (t *training[T]) record() error {
 	parts := slices.Clone(t.net.fused().engineNet().Loss())
 	total := kernel.Sum(parts)
 	if t.config.hasExtra() {
-		value, err := elements[T](t.cost.Value())
+		value, err := op.Elements[T](t.cost.Value())
 		if err != nil {
 			return err
 		}
@@ -387,10 +389,10 @@ func (t *training[T]) values(dst [][]float64) [][]float64 {
 		dst = make([][]float64, len(nodes))
 	}
 	for i, n := range nodes {
-		x := asNumbers(n.Value())
-		dst[i] = slices.Grow(dst[i][:0], x.len())[:x.len()]
+		x := op.EntriesOf(n.Value())
+		dst[i] = slices.Grow(dst[i][:0], x.Len())[:x.Len()]
 		for j := range dst[i] {
-			dst[i][j] = x.at(j)
+			dst[i][j] = x.At(j)
 		}
 	}
 	return dst
@@ -403,12 +405,12 @@ func (t *training[T]) setValues(src [][]float64) error {
 		return fmt.Errorf("largemvc: values of %d learnable nodes, the network has %d", len(src), len(nodes))
 	}
 	for i, n := range nodes {
-		x := asNumbers(n.Value())
-		if x.len() != len(src[i]) {
-			return fmt.Errorf("largemvc: %d values for %s, it has %d", len(src[i]), n.Name(), x.len())
+		x := op.EntriesOf(n.Value())
+		if x.Len() != len(src[i]) {
+			return fmt.Errorf("largemvc: %d values for %s, it has %d", len(src[i]), n.Name(), x.Len())
 		}
 		for j, value := range src[i] {
-			x.set(j, value)
+			x.Set(j, value)
 		}
 	}
 	return nil
@@ -417,9 +419,9 @@ func (t *training[T]) setValues(src [][]float64) error {
 // notFinite returns the name of a learnable node with a NaN or an infinity, "" if there is none.
 func (t *training[T]) notFinite() string {
 	for _, n := range t.net.Learnables() {
-		x := asNumbers(n.Value())
-		for j := range x.len() {
-			if math.IsNaN(x.at(j)) || math.IsInf(x.at(j), 0) {
+		x := op.EntriesOf(n.Value())
+		for j := range x.Len() {
+			if math.IsNaN(x.At(j)) || math.IsInf(x.At(j), 0) {
 				return n.Name()
 			}
 		}

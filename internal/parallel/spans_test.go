@@ -25,7 +25,7 @@ func TestBlocks(t *testing.T) {
 			}
 			run := func() error { return Blocks(context.Background(), 3, n, size, note) }
 			if size == 0 {
-				run = func() error { return Spans(context.Background(), 3, n, note) }
+				run = func() error { return Spans(3, n, note) }
 			}
 			if err := run(); err != nil {
 				t.Fatal(err)
