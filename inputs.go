@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/smooth"
@@ -142,9 +143,10 @@ func standardInputs[T kernel.Float](ctx context.Context, views []vw.View, c *Con
 	return out, lossDims, err
 }
 
-// intake turns rows of views into the network's inputs. A training sample gets the bits that it had in training. It is
-// safe for concurrent use.
-type intake[T kernel.Float] interface {
-	// Take returns samples [lo, hi) of the views, at most room, as inputs, which may be in the memory of b.
-	Take(ctx context.Context, views []vw.View, lo, hi, room int, b *prepare.Buffer[T]) ([]rows.Matrix[T], error)
+// intake returns what new samples go through.
+func (p *prepared[T]) intake(ctx context.Context, dims []int, workers int) (predict.Intake[T], error) {
+	if p.smooth != nil {
+		return p.smooth.Alone(ctx, workers)
+	}
+	return prepare.NewRows[T](p.standard, dims), nil
 }

@@ -1,4 +1,5 @@
-package largemvc
+// Package classical minimises the objective that LargeMvC-Net unfolds, by alternating updates of H, E and P.
+package classical
 
 import (
 	"context"
@@ -12,27 +13,27 @@ import (
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
-	vw "github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
-// alternation is the state of the alternating minimisation. E_v is kept as a row weight: E_v = diag(1−t)(X_v − H P_old)
+// Solver is the state of the alternating minimisation. E_v is kept as a row weight: E_v = diag(1−t)(X_v − H P_old)
 // with the anchors that it was made with, so with Y = X Pᵀ and C = P_old Pᵀ
 //
 //	(X−E) Pᵀ = diag(t) Y + diag(1−t) H C          ‖x−e‖² = t‖x‖² + (1−t)‖hP_old‖² − t(1−t)‖x − hP_old‖²
 //
 // and one pass over X does an iteration but for the polar factors.
-type alternation[T kernel.Float] struct {
+type Solver[T kernel.Float] struct {
 	n, m, ld int
 	workers  int
 	alpha    float64
-	views    []*alternatingView[T]
+	views    []*solverView[T]
 	count    []float64 // V_i, the views that sample i has
 	h        []T       // n×ld
 	noisy    bool      // E may differ from 0
 	noise    float64   // Σ_v β_v‖E_v‖₂,₁
 }
 
-type alternatingView[T kernel.Float] struct {
+type solverView[T kernel.Float] struct {
 	x     rows.Matrix[T]
 	d     int
 	has   func(i int) bool
@@ -48,14 +49,17 @@ type alternatingView[T kernel.Float] struct {
 	pt, c, k kernel.Panel[T] // Pᵀ (d×m), C, PPᵀ; the last only where d < m
 }
 
-func newAlternation[T kernel.Float](x []rows.Matrix[T], views []vw.View, anchors [][]float64, alpha float64, beta []float64, workers int) *alternation[T] {
+// New returns the solver for the inputs x at H = 0, E = 0 and the anchors, m×d_v per view, which it keeps.
+func New[T kernel.Float](
+	x []rows.Matrix[T], views []view.View, anchors [][]float64, alpha float64, beta []float64, workers int,
+) *Solver[T] {
 	n, d := x[0].Dims()
 	m := len(anchors[0]) / d
-	s := &alternation[T]{n: n, m: m, ld: kernel.Pad(m), workers: workers, alpha: alpha, count: make([]float64, n)}
+	s := &Solver[T]{n: n, m: m, ld: kernel.Pad(m), workers: workers, alpha: alpha, count: make([]float64, n)}
 	s.h = make([]T, n*s.ld)
 	for v, xv := range x {
 		_, d := xv.Dims()
-		a := &alternatingView[T]{x: xv, d: d, has: views[v].Has, beta: beta[v], p: anchors[v], old: make([]float64, m*d),
+		a := &solverView[T]{x: xv, d: d, has: views[v].Has, beta: beta[v], p: anchors[v], old: make([]float64, m*d),
 			norm: make([]float64, n), clean: make([]float64, n), trust: make([]T, n), share: make([]T, n)}
 		xv.SquaredNorms(0, n, a.norm)
 		for i := range n {
@@ -76,11 +80,11 @@ func newAlternation[T kernel.Float](x []rows.Matrix[T], views []vw.View, anchors
 	return s
 }
 
-// classicalBlock is the number of rows that are worked on while they are in cache.
-const classicalBlock = 64
+// blockRows is the number of rows that are worked on while they are in cache.
+const blockRows = 64
 
-// alternationSums are what a chunk of rows adds to the sums of a pass.
-type alternationSums[T kernel.Float] struct {
+// passSums are what a chunk of rows adds to the sums of a pass.
+type passSums[T kernel.Float] struct {
 	m     [][]T // (diag(t)H)ᵀX, m×d
 	w     [][]T // Hᵀdiag(1−t)H, m×m
 	s     [][]T // HᵀH over the rows that have the view; nil where d ≥ m
@@ -94,26 +98,26 @@ type alternationSums[T kernel.Float] struct {
 	row        []T
 }
 
-func (s *alternation[T]) newSums() *alternationSums[T] {
-	c := &alternationSums[T]{sum: make([]float64, classicalBlock), inner: make([]float64, classicalBlock),
-		a: make([]T, classicalBlock), b: make([]T, classicalBlock)}
+func (s *Solver[T]) newSums() *passSums[T] {
+	c := &passSums[T]{sum: make([]float64, blockRows), inner: make([]float64, blockRows),
+		a: make([]T, blockRows), b: make([]T, blockRows)}
 	widest := 0
 	for _, a := range s.views {
 		c.m, c.w, c.s = append(c.m, make([]T, s.m*a.d)), append(c.w, make([]T, s.m*s.m)), append(c.s, nil)
 		if a.d < s.m {
 			c.s[len(c.s)-1] = make([]T, s.m*s.m)
 		}
-		c.y = append(c.y, make([]T, classicalBlock*s.ld))
+		c.y = append(c.y, make([]T, blockRows*s.ld))
 		widest = max(widest, a.d)
 	}
 	c.row = make([]T, widest)
 	for _, b := range []*[]T{&c.z, &c.hk, &c.g} {
-		*b = make([]T, classicalBlock*s.ld)
+		*b = make([]T, blockRows*s.ld)
 	}
 	return c
 }
 
-func (c *alternationSums[T]) clear() {
+func (c *passSums[T]) clear() {
 	for v := range c.m {
 		clear(c.m[v])
 		clear(c.w[v])
@@ -123,7 +127,7 @@ func (c *alternationSums[T]) clear() {
 }
 
 // pack makes the panels of the present anchors.
-func (s *alternation[T]) pack() {
+func (s *Solver[T]) pack() {
 	for _, a := range s.views {
 		kernel.PackT(&a.pt, a.d, s.m, a.p, a.d)
 		p := mat.NewDense(s.m, a.d, a.p)
@@ -141,30 +145,30 @@ func (s *alternation[T]) pack() {
 }
 
 // pass runs block on all rows and folds the chunks' sums in order.
-func (s *alternation[T]) pass(ctx context.Context, block func(c *alternationSums[T], lo, hi int), fold func(c *alternationSums[T])) error {
+func (s *Solver[T]) pass(ctx context.Context, block func(c *passSums[T], lo, hi int), fold func(c *passSums[T])) error {
 	s.pack()
 	chunk := max((s.n+63)/64, 256)
-	return parallel.Fold(ctx, s.workers, (s.n+chunk-1)/chunk, s.newSums, func(_, i int, c *alternationSums[T]) error {
+	return parallel.Fold(ctx, s.workers, (s.n+chunk-1)/chunk, s.newSums, func(_, i int, c *passSums[T]) error {
 		c.clear()
-		for lo, end := i*chunk, min((i+1)*chunk, s.n); lo < end; lo += classicalBlock {
-			block(c, lo, min(lo+classicalBlock, end))
+		for lo, end := i*chunk, min((i+1)*chunk, s.n); lo < end; lo += blockRows {
+			block(c, lo, min(lo+blockRows, end))
 		}
 		return nil
-	}, func(_ int, c *alternationSums[T]) error {
+	}, func(_ int, c *passSums[T]) error {
 		fold(c)
 		return nil
 	})
 }
 
-// iterate updates H, E and P once and returns J as it was before.
-func (s *alternation[T]) iterate(ctx context.Context) (float64, error) {
+// Iterate updates H, E and P once and returns J as it was before.
+func (s *Solver[T]) Iterate(ctx context.Context) (float64, error) {
 	type sums struct{ m, w, s []float64 }
 	total := make([]sums, len(s.views))
 	for v, a := range s.views {
 		total[v] = sums{make([]float64, s.m*a.d), make([]float64, s.m*s.m), make([]float64, s.m*s.m)}
 	}
 	j, noise := s.noise, 0.0
-	err := s.pass(ctx, s.iterateBlock, func(c *alternationSums[T]) {
+	err := s.pass(ctx, s.iterateBlock, func(c *passSums[T]) {
 		j += c.j
 		noise += c.noise
 		for v, t := range total {
@@ -184,7 +188,7 @@ func (s *alternation[T]) iterate(ctx context.Context) (float64, error) {
 }
 
 // iterateBlock adds up J of the rows [lo, hi), updates their H and E, and adds to the sums that P is made of.
-func (s *alternation[T]) iterateBlock(c *alternationSums[T], lo, hi int) {
+func (s *Solver[T]) iterateBlock(c *passSums[T], lo, hi int) {
 	k := hi - lo
 	h, z, g, sum := s.h[lo*s.ld:hi*s.ld], c.z[:k*s.ld], c.g[:k*s.ld], c.sum[:k]
 	c.j += s.alpha * s.absolute(h, lo)
@@ -236,7 +240,7 @@ func (s *alternation[T]) iterateBlock(c *alternationSums[T], lo, hi int) {
 }
 
 // absolute returns Σ_i V_i‖h_i‖₁ of a block; H is ≥ 0.
-func (s *alternation[T]) absolute(h []T, lo int) float64 {
+func (s *Solver[T]) absolute(h []T, lo int) float64 {
 	total := 0.0
 	for i := range len(h) / s.ld {
 		total += s.count[lo+i] * kernel.Sum(h[i*s.ld:(i+1)*s.ld])
@@ -245,7 +249,7 @@ func (s *alternation[T]) absolute(h []T, lo int) float64 {
 }
 
 // timesK returns H PPᵀ of k rows, which is H where P has orthonormal rows.
-func (a *alternatingView[T]) timesK(buf, h []T, k int, s *alternation[T]) []T {
+func (a *solverView[T]) timesK(buf, h []T, k int, s *Solver[T]) []T {
 	if a.d >= s.m {
 		return h
 	}
@@ -254,7 +258,7 @@ func (a *alternatingView[T]) timesK(buf, h []T, k int, s *alternation[T]) []T {
 }
 
 // shrink sets the trust of rows [lo, hi) for E = D_β(X − HP), given Y in c, and adds up β‖E‖.
-func (s *alternation[T]) shrink(c *alternationSums[T], a *alternatingView[T], v, lo, hi int, h, hk []T) {
+func (s *Solver[T]) shrink(c *passSums[T], a *solverView[T], v, lo, hi int, h, hk []T) {
 	k := hi - lo
 	sum, inner := c.sum[:k], c.inner[:k]
 	kernel.RowResidual(sum, h, hk, c.y[v][:k*s.ld], s.ld)
@@ -280,7 +284,7 @@ func (s *alternation[T]) shrink(c *alternationSums[T], a *alternatingView[T], v,
 
 // direct returns ‖x_i − h P‖² from the difference itself: what ‖x‖² − 2h·y + hKhᵀ gives is only as exact as its terms are
 // small beside it.
-func (a *alternatingView[T]) direct(row []T, i int, h []T) float64 {
+func (a *solverView[T]) direct(row []T, i int, h []T) float64 {
 	a.x.Row(i, row)
 	m := len(a.p) / a.d
 	q := 0.0
@@ -295,7 +299,7 @@ func (a *alternatingView[T]) direct(row []T, i int, h []T) float64 {
 }
 
 // update sets P from M = AᵀX, W and, where d < m, S = HᵀH.
-func (a *alternatingView[T]) update(m int, sum, w, hh []float64) error {
+func (a *solverView[T]) update(m int, sum, w, hh []float64) error {
 	p, corr := mat.NewDense(m, a.d, a.p), mat.NewDense(m, a.d, sum)
 	var part mat.Dense
 	part.Mul(mat.NewDense(m, m, w), p)
@@ -304,7 +308,7 @@ func (a *alternatingView[T]) update(m int, sum, w, hh []float64) error {
 		symmetric := mat.NewSymDense(m, hh)
 		var eigen mat.EigenSym
 		if !eigen.Factorize(symmetric, false) {
-			return fmt.Errorf("largemvc: the eigenvalues of HᵀH do not converge")
+			return fmt.Errorf("the eigenvalues of HᵀH do not converge")
 		}
 		values := eigen.Values(nil)
 		part.Mul(symmetric, p)
@@ -314,15 +318,15 @@ func (a *alternatingView[T]) update(m int, sum, w, hh []float64) error {
 	}
 	a.p, a.old = a.old, a.p
 	if err := a.polar.Factor(m, a.d, sum, a.p); err != nil {
-		return fmt.Errorf("largemvc: anchors of the classical solver: %w", err)
+		return fmt.Errorf("anchors: %w", err)
 	}
 	return nil
 }
 
-// finish updates E once more, so that it belongs to the present P, and returns J.
-func (s *alternation[T]) finish(ctx context.Context) (float64, error) {
+// Finish updates E once more, so that it belongs to the present P, and returns J.
+func (s *Solver[T]) Finish(ctx context.Context) (float64, error) {
 	j := 0.0
-	err := s.pass(ctx, func(c *alternationSums[T], lo, hi int) {
+	err := s.pass(ctx, func(c *passSums[T], lo, hi int) {
 		k := hi - lo
 		h := s.h[lo*s.ld : hi*s.ld]
 		c.j += s.alpha * s.absolute(h, lo)
@@ -336,6 +340,15 @@ func (s *alternation[T]) finish(ctx context.Context) (float64, error) {
 				}
 			}
 		}
-	}, func(c *alternationSums[T]) { j += c.j + c.noise })
+	}, func(c *passSums[T]) { j += c.j + c.noise })
 	return j, err
 }
+
+// H returns the n×m representation and its stride.
+func (s *Solver[T]) H() (h []T, n, m, ld int) { return s.h, s.n, s.m, s.ld }
+
+// Anchors returns the P of a view, m×d row-major.
+func (s *Solver[T]) Anchors(v int) (p []float64, d int) { return s.views[v].p, s.views[v].d }
+
+// Trust returns, for every sample, the weight t with E = (1−t)(X − H P) in a view.
+func (s *Solver[T]) Trust(v int) []float64 { return kernel.Float64s(s.views[v].trust) }

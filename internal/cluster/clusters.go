@@ -1,4 +1,4 @@
-package largemvc
+package cluster
 
 import (
 	"context"
@@ -9,16 +9,15 @@ import (
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
-	"github.com/largemvc/largemvc/neighbor"
 )
 
-// clusters are the clusters of a representation, in decreasing size.
-type clusters[T kernel.Float] struct {
-	labels    []int
-	sizes     []int
-	centroids []T // k×m
-	assigner  *kmeans.Assigner[T]
-	repaired  int
+// Clusters are the clusters of a representation, in decreasing size.
+type Clusters[T kernel.Float] struct {
+	Labels    []int
+	Sizes     []int
+	Centroids []T // k×m
+	Assigner  *kmeans.Assigner[T]
+	Repaired  int // clusters that k-means found empty and repaired
 }
 
 // assignRows is the number of rows that a goroutine assigns at once.
@@ -27,51 +26,59 @@ const assignRows = 4096
 // maxRenumberings bounds the search for an order that agrees with the labels.
 const maxRenumberings = 100
 
-// clusterRows runs k-means on H and numbers the clusters by size. graph is that of the samples' neighbours if it has a say in
-// the choice among starts, else nil.
-func clusterRows[T kernel.Float](ctx context.Context, h *rows.Dense[T], graph neighbor.Operator, c *Config) (*clusters[T], error) {
+// Options say how the rows of a representation are clustered.
+type Options struct {
+	Clusters int
+	Starts   int   // of k-means
+	Score    Score // of labels, for the choice among the starts; nil selects by inertia alone
+	Seed     uint64
+	Workers  int
+}
+
+// Rows runs k-means on the rows of H and numbers the clusters by size.
+func Rows[T kernel.Float](ctx context.Context, h *rows.Dense[T], o Options) (*Clusters[T], error) {
 	src, err := kmeans.NewSource(kmeans.View[T]{Rows: h, Weight: 1})
 	if err != nil {
 		return nil, err
 	}
-	cfg := kmeans.Config{Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Workers}
-	if graph != nil && c.Clusters > 1 {
-		cfg = byNeighbors[T](cfg, graph)
+	cfg := kmeans.Config{Clusters: o.Clusters, Starts: o.Starts, Seed: o.Seed, Workers: o.Workers}
+	if o.Score != nil && o.Clusters > 1 {
+		cfg = byScore(cfg, o.Score)
 	}
 	found, err := kmeans.Run(ctx, src, cfg)
 	if err != nil {
 		return nil, err
 	}
 	n, m := h.Dims()
-	out := &clusters[T]{labels: found.Labels, centroids: found.Centroids[0], assigner: found.Assigner, repaired: found.Repaired}
+	out := &Clusters[T]{Labels: found.Labels, Centroids: found.Centroids[0], Assigner: found.Assigner, Repaired: found.Repaired}
 	k := found.Found
 	// A sample as near to one centroid as to another gets the first of them. So another order can change labels, and with
 	// them the order; such samples move to larger clusters, which ends this.
 	for range maxRenumberings {
-		order := bySize(out.labels, k)
+		order := bySize(out.Labels, k)
 		if slices.IsSorted(order) && len(order) == k {
 			break
 		}
 		k = len(order)
 		centroids := make([]T, 0, k*m)
 		for _, j := range order {
-			centroids = append(centroids, out.centroids[j*m:(j+1)*m]...)
+			centroids = append(centroids, out.Centroids[j*m:(j+1)*m]...)
 		}
-		out.centroids = centroids
-		if out.assigner, err = kmeans.NewAssigner(k, [][]T{centroids}, []float64{1}); err != nil {
+		out.Centroids = centroids
+		if out.Assigner, err = kmeans.NewAssigner(k, [][]T{centroids}, []float64{1}); err != nil {
 			return nil, err
 		}
-		err := parallel.For(ctx, c.Workers, (n+assignRows-1)/assignRows, func(_, b int) error {
+		err := parallel.For(ctx, o.Workers, (n+assignRows-1)/assignRows, func(_, b int) error {
 			lo, hi := b*assignRows, min((b+1)*assignRows, n)
-			return out.assigner.Assign(src, lo, hi, out.labels[lo:hi], nil, nil)
+			return out.Assigner.Assign(src, lo, hi, out.Labels[lo:hi], nil, nil)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	out.sizes = make([]int, k)
-	for _, l := range out.labels {
-		out.sizes[l]++
+	out.Sizes = make([]int, k)
+	for _, l := range out.Labels {
+		out.Sizes[l]++
 	}
 	return out, nil
 }
@@ -96,8 +103,8 @@ func bySize(labels []int, clusters int) []int {
 	return order
 }
 
-// unitRowsOf divides the rows of H, with the stride kernel.Pad(m), by their norms.
-func unitRowsOf[T kernel.Float](h []T, m int) {
+// UnitRows divides the rows of H, with the stride kernel.Pad(m), by their norms.
+func UnitRows[T kernel.Float](h []T, m int) {
 	ld := kernel.Pad(m)
 	for lo := 0; lo < len(h); lo += ld {
 		row := h[lo : lo+m]
