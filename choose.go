@@ -10,7 +10,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/prepare"
-	vw "github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 // ChooseConfig says what ChooseClusters tries. Zero values mean the defaults.
@@ -238,8 +238,8 @@ type indexSpace struct {
 	workers int
 }
 
-func newIndexSpace(ctx context.Context, views []vw.View, c *Config, samples int) (*indexSpace, error) {
-	if err := withName(vw.CheckFinite(ctx, views, c.Workers)); err != nil {
+func newIndexSpace(ctx context.Context, views []view.View, c *Config, samples int) (*indexSpace, error) {
+	if err := withName(view.CheckFinite(ctx, views, c.Workers)); err != nil {
 		return nil, err
 	}
 	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess).Parts()[0], views, c.Workers)

@@ -16,7 +16,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
-	vw "github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 // ClassicalConfig says how Classical clusters. Clusters is required; every other field may be left zero.
@@ -103,7 +103,7 @@ func Classical(ctx context.Context, views []View, config ClassicalConfig) (*Clas
 		return nil, err
 	}
 	in := inner(views)
-	if err := withName(vw.CheckFinite(ctx, in, c.Workers)); err != nil {
+	if err := withName(view.CheckFinite(ctx, in, c.Workers)); err != nil {
 		return nil, err
 	}
 	if c.Float == Float64 {
@@ -145,7 +145,7 @@ func (k *ClassicalConfig) fitConfig(n int, views []View) (*Config, error) {
 	return &c, nil
 }
 
-func classical[T kernel.Float](ctx context.Context, views []vw.View, k *ClassicalConfig, c *Config, begin time.Time) (*ClassicalResult, error) {
+func classical[T kernel.Float](ctx context.Context, views []view.View, k *ClassicalConfig, c *Config, begin time.Time) (*ClassicalResult, error) {
 	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess), views, c.Workers)
 	if err != nil {
 		return nil, withName(err)

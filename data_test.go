@@ -59,7 +59,7 @@ func TestNewData(t *testing.T) {
 	x.Set(0, 0, 100)
 	row := make([]float64, 2)
 	for i, want := range [][]float64{{1, 2}, {0, 0}, {5, 6}} {
-		if data.double.views[0].x.Row(i, row); row[0] != want[0] || row[1] != want[1] {
+		if data.double[0].X.Row(i, row); row[0] != want[0] || row[1] != want[1] {
 			t.Errorf("row %d is %v, want %v", i, row, want)
 		}
 	}

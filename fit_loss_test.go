@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/information"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 )
@@ -77,7 +78,7 @@ func TestFitExtraLoss(t *testing.T) {
 				c := pulled.Config()
 				want -= c.NeighborWeight * naiveInformation(pulled.H, graphOf(t, views, config), c.Temperature)
 				if c.HeldOutWeight > 0 {
-					want -= c.HeldOutWeight * naiveHeldOut(pulled.H, unitFeatures(t, views), heldOutPenalty, c.Temperature)
+					want -= c.HeldOutWeight * naiveHeldOut(pulled.H, unitFeatures(t, views), information.DefaultPenalty, c.Temperature)
 				}
 			}
 			tol := 1e-5

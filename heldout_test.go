@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/op/optest"
 
 	"gonum.org/v1/gonum/mat"
@@ -45,32 +46,6 @@ func unitFeatures(t testing.TB, views []View) *mat.Dense {
 	return out
 }
 
-// leaveOneOut predicts row i of q from a ridge regression on all rows but i, once for each i.
-func leaveOneOut(x, q *mat.Dense, penalty float64) *mat.Dense {
-	n, d := x.Dims()
-	_, m := q.Dims()
-	square := math.Pow(mat.Norm(x, 2), 2)
-	out := mat.NewDense(n, m, nil)
-	for i := range n {
-		var gram, right, beta mat.Dense
-		others, values := mat.DenseCopyOf(x), mat.DenseCopyOf(q)
-		others.SetRow(i, make([]float64, d))
-		values.SetRow(i, make([]float64, m))
-		gram.Mul(others.T(), others)
-		for j := range d {
-			gram.Set(j, j, gram.At(j, j)+penalty*square)
-		}
-		right.Mul(others.T(), values)
-		if err := beta.Solve(&gram, &right); err != nil {
-			panic(err)
-		}
-		for j := range m {
-			out.Set(i, j, mat.Dot(x.RowView(i), beta.ColView(j)))
-		}
-	}
-	return out
-}
-
 // heldOutViews are n random samples in two views; masked, a third of them lack one of the views.
 func heldOutViews(t testing.TB, n int, masked bool) []View {
 	t.Helper()
@@ -92,88 +67,6 @@ func mustHeldOut(t testing.TB, views []View, c HeldOutConfig) *HeldOut {
 		t.Fatal(err)
 	}
 	return held
-}
-
-// The prediction is that of n regressions, each without its sample, and its transpose is its adjoint.
-func TestHeldOutLeavesOneOut(t *testing.T) {
-	const n, m = 37, 4
-	for name, masked := range map[string]bool{"complete": false, "masked": true} {
-		views := heldOutViews(t, n, masked)
-		held := mustHeldOut(t, views, HeldOutConfig{Float: Float64, Penalty: 0.02}).double
-		s := newSoftAssignment[float64](1, n, m, 0.1)
-		rng := rand.New(rand.NewPCG(5, 5))
-		q, d := make([]float64, n*s.ld), make([]float64, n*s.ld)
-		dense, weights := mat.NewDense(n, m, nil), mat.NewDense(n, m, nil)
-		for i := range n {
-			for j := range m {
-				q[i*s.ld+j], d[i*s.ld+j] = rng.NormFloat64(), rng.NormFloat64()
-				dense.Set(i, j, q[i*s.ld+j])
-				weights.Set(i, j, d[i*s.ld+j])
-			}
-		}
-		got, err := held.predict(s, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := leaveOneOut(unitFeatures(t, views), dense, 0.02)
-		along := 0.0
-		for i := range n {
-			for j := range m {
-				if e := math.Abs(got[i*s.ld+j] - want.At(i, j)); e > 1e-10 {
-					t.Fatalf("%s: sample %d, value %d: %v, want %v", name, i, j, got[i*s.ld+j], want.At(i, j))
-				}
-				along += want.At(i, j) * weights.At(i, j)
-			}
-		}
-		back := make([]float64, n*s.ld)
-		if err := held.predictT(s, back, d); err != nil {
-			t.Fatal(err)
-		}
-		for i := range n {
-			for j := range m {
-				along -= back[i*s.ld+j] * dense.At(i, j)
-			}
-		}
-		if math.Abs(along) > 1e-10 {
-			t.Errorf("%s: the transpose is not the adjoint, by %.1e", name, along)
-		}
-	}
-}
-
-// With fewer directions the prediction is that of the same regressions on the leading singular directions of all samples.
-func TestHeldOutDirections(t *testing.T) {
-	const n, m, k, penalty = 41, 3, 5, 0.02
-	views := heldOutViews(t, n, false)
-	held := mustHeldOut(t, views, HeldOutConfig{Float: Float64, Directions: k, Penalty: penalty}).double
-	x := unitFeatures(t, views)
-	var svd mat.SVD
-	if !svd.Factorize(x, mat.SVDThin) {
-		t.Fatal("no singular values")
-	}
-	var v, y mat.Dense
-	svd.VTo(&v)
-	y.Mul(x, v.Slice(0, v.RawMatrix().Rows, 0, k))
-	s := newSoftAssignment[float64](1, n, m, 0.1)
-	rng := rand.New(rand.NewPCG(8, 8))
-	q, dense := make([]float64, n*s.ld), mat.NewDense(n, m, nil)
-	for i := range n {
-		for j := range m {
-			q[i*s.ld+j] = rng.NormFloat64()
-			dense.Set(i, j, q[i*s.ld+j])
-		}
-	}
-	got, err := held.predict(s, q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := leaveOneOut(&y, dense, penalty*math.Pow(mat.Norm(x, 2)/mat.Norm(&y, 2), 2))
-	for i := range n {
-		for j := range m {
-			if e := math.Abs(got[i*s.ld+j] - want.At(i, j)); e > 1e-6 { // the directions are found by iteration
-				t.Fatalf("sample %d, value %d: %v, want %v", i, j, got[i*s.ld+j], want.At(i, j))
-			}
-		}
-	}
 }
 
 func heldOutCase(n, m int, held *HeldOut, temperature float64) optest.GraphFunction {
@@ -200,7 +93,7 @@ func TestHeldOutInformation(t *testing.T) {
 			if temperature == 0 {
 				temperature = 0.1
 			}
-			naive := -naiveHeldOut(mat.NewDense(c.n, c.m, x), unitFeatures(t, views), heldOutPenalty, temperature)
+			naive := -naiveHeldOut(mat.NewDense(c.n, c.m, x), unitFeatures(t, views), information.DefaultPenalty, temperature)
 			if got := value(x); math.Abs(got-naive) > 1e-10 {
 				t.Errorf("n %d m %d: %v, want %v", c.n, c.m, got, naive)
 			} else if got > 0 || got < -1 {
@@ -273,23 +166,23 @@ func TestHeldOutInformationDoesNotDependOnWorkers(t *testing.T) {
 	for i := range h {
 		h[i] = float32(math.Sin(float64(i * i)))
 	}
-	var information []float64
+	var values []float64
 	var gradients [][]float32
 	for _, workers := range []int{1, 5} {
 		held := mustHeldOut(t, views, HeldOutConfig{Workers: workers, Directions: 12}).single
-		s := heldOutTerm[float32]{softAssignment: newSoftAssignment[float32](workers, n, m, 0.1), held: held}
-		table, err := s.table(h)
+		s := information.NewHeldOut(workers, m, held, 0.1)
+		table, err := s.Table(h)
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := s.gradient(h, table, 1)
+		g, err := s.Gradient(h, table, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		information, gradients = append(information, table.information), append(gradients, g)
+		values, gradients = append(values, table.Information), append(gradients, g)
 	}
-	if information[0] != information[1] || !slices.Equal(gradients[0], gradients[1]) {
-		t.Errorf("%v with one worker, %v with five, or their gradients differ", information[0], information[1])
+	if values[0] != values[1] || !slices.Equal(gradients[0], gradients[1]) {
+		t.Errorf("%v with one worker, %v with five, or their gradients differ", values[0], values[1])
 	}
 }
 

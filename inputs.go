@@ -3,12 +3,13 @@ package largemvc
 import (
 	"context"
 
+	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/smooth"
-	vw "github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -39,8 +40,8 @@ func preparedInputs(inputs []Input) []prepare.Input {
 }
 
 // inputViews returns the views that the inputs come from, one an input, for messages and presence.
-func inputViews(views []vw.View, inputs []Input) []vw.View {
-	out := make([]vw.View, len(inputs))
+func inputViews(views []view.View, inputs []Input) []view.View {
+	out := make([]view.View, len(inputs))
 	for k, in := range inputs {
 		out[k] = views[in.View]
 		out[k].Cols = in.Columns
@@ -70,19 +71,19 @@ func (c *Config) rotation() prepare.Rotate {
 type prepared[T kernel.Float] struct {
 	list    []Input
 	x       []rows.Matrix[T]
-	sources []vw.View // of every input, the view that it comes from
+	sources []view.View // of every input, the view that it comes from
 	data    *Data
 
-	graph   neighbor.Operator  // of the samples' neighbours; nil without
-	heldOut *heldOut[T]        // nil without that term of the loss
-	rotated []*prepare.Rotated // per input; nil: none is rotated
+	graph   neighbor.Operator           // of the samples' neighbours; nil without
+	heldOut *information.LeaveOneOut[T] // nil without that term of the loss
+	rotated []*prepare.Rotated          // per input; nil: none is rotated
 
 	standard *prepare.Standardiser // what new samples go through, without neighbours
 	smooth   *smooth.Transform[T]  // with them
 }
 
 // prepareInputs makes the network's inputs of views that were checked.
-func prepareInputs[T kernel.Float](ctx context.Context, views []vw.View, c *Config) (*prepared[T], error) {
+func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (*prepared[T], error) {
 	var out *prepared[T]
 	var lossDims []int
 	var err error
@@ -95,12 +96,12 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []vw.View, c *Conf
 		return nil, withName(err)
 	}
 	out.sources = inputViews(views, out.list)
-	out.data, err = newData(out.x, vw.Mask(out.sources), lossDims)
+	out.data, err = newData(out.x, view.Mask(out.sources), lossDims)
 	return out, err
 }
 
 // smoothInputs makes the inputs of a network that knows of neighbours.
-func smoothInputs[T kernel.Float](ctx context.Context, views []vw.View, c *Config) (*prepared[T], error) {
+func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (*prepared[T], error) {
 	n, o := views[0].Rows, c.smoothing()
 	in, err := smooth.Find[T](ctx, views, o)
 	if err != nil {
@@ -113,7 +114,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []vw.View, c *Confi
 	out := &prepared[T]{list: inputsOf(in.Inputs), x: smooth.Matrices(blocks, n)}
 	if c.hasHeldOutLoss() {
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a seed of its own.
-		if out.heldOut, err = newHeldOut(ctx, out.x, HeldOutConfig{Workers: c.Workers}); err != nil {
+		if out.heldOut, err = information.NewLeaveOneOut(ctx, out.x, information.Regression{Workers: c.Workers}); err != nil {
 			return nil, err
 		}
 	}
@@ -128,7 +129,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []vw.View, c *Confi
 
 // standardInputs makes the inputs of a network without neighbours: the views as Config.Preprocess leaves them, rotated where
 // that pays. It returns the d_v of the loss, nil if they are those of the inputs.
-func standardInputs[T kernel.Float](ctx context.Context, views []vw.View, c *Config) (out *prepared[T], lossDims []int, err error) {
+func standardInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (out *prepared[T], lossDims []int, err error) {
 	out = &prepared[T]{}
 	for v, x := range views {
 		out.list = append(out.list, Input{View: v, Preprocess: c.Preprocess, Columns: x.Cols})

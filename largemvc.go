@@ -14,7 +14,7 @@ import (
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
-	vw "github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 // Clustering is what Fit found: the trained network and what it says of the training samples. Its fields and what they
@@ -81,7 +81,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 		return nil, err
 	}
 	in := inner(views)
-	if err := withName(vw.CheckFinite(ctx, in, c.Workers)); err != nil {
+	if err := withName(view.CheckFinite(ctx, in, c.Workers)); err != nil {
 		return nil, err
 	}
 	if c.Float == Float64 {
@@ -91,7 +91,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 }
 
 // fit prepares the views, trains every restart and makes a result of the best.
-func fit[T kernel.Float](ctx context.Context, views []vw.View, c *Config, from *resumed, begin time.Time) (*Clustering, error) {
+func fit[T kernel.Float](ctx context.Context, views []view.View, c *Config, from *resumed, begin time.Time) (*Clustering, error) {
 	saver, err := newSaver(ctx, views, c, from)
 	if err != nil {
 		return nil, err
@@ -117,12 +117,12 @@ func fit[T kernel.Float](ctx context.Context, views []vw.View, c *Config, from *
 }
 
 // finish clusters the representation of a trained network and makes the predictor.
-func finish[T kernel.Float](ctx context.Context, views []vw.View, in *prepared[T], net *lossNetwork[T], r *runState) (*Clustering, error) {
+func finish[T kernel.Float](ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], r *runState) (*Clustering, error) {
 	began := time.Now()
 	c := net.config
 	p := newPredictor(c, views, in.list, r)
-	p.setParameters(net.model.fused().parameters())
-	p.setAnchors(net.model.fused().engineNet().Anchors, in.rotated)
+	p.setParameters(net.model.fused().Parameters())
+	p.setAnchors(net.model.fused().Engine().Anchors, in.rotated)
 	out := &Clustering{Predictor: p, StartLabels: r.Begin.Labels}
 	n, m, ld := p.samples, c.Anchors, kernel.Pad(c.Anchors)
 	h, trust, err := represent(ctx, views, in, net, p)
@@ -164,7 +164,7 @@ const sharedReadOut = 5000
 // represent returns H (n×m, with the stride kernel.Pad(m)) of the training samples, and the trust of every input, nil without
 // noise. Of rotated views they come from the original columns, as those of new samples will.
 func represent[T kernel.Float](
-	ctx context.Context, views []vw.View, in *prepared[T], net *lossNetwork[T], p *Predictor,
+	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], p *Predictor,
 ) (h []T, trust [][]float64, err error) {
 	if net.config.Variant == Large {
 		for range p.inputs {
@@ -172,7 +172,7 @@ func represent[T kernel.Float](
 		}
 	}
 	if in.rotated == nil {
-		trained := net.model.fused().engineNet()
+		trained := net.model.fused().Engine()
 		h, _ = trained.Shards()[0].(*engine.Memory[T]).H(net.config.Layers)
 		for v, t := range trust {
 			if err := trained.Read(engine.FieldTrust, net.config.Layers, v, 0, p.samples, t); err != nil {

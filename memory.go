@@ -6,9 +6,10 @@ import (
 	"math"
 
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
-	vw "github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -48,7 +49,7 @@ func EstimateMemory(samples int, dims []int, config Config) (Memory, error) {
 		if d > math.MaxInt-width {
 			return Memory{}, fmt.Errorf("largemvc: the views have more than %d features", math.MaxInt)
 		}
-		views[v].in = vw.View{Rows: samples, Cols: d}
+		views[v].in = view.View{Rows: samples, Cols: d}
 		width += d
 	}
 	c := config.withDefaults()
@@ -115,7 +116,7 @@ func (c *Config) heldOutBytes(n int, columns []int, size int64) int64 {
 	for _, k := range columns {
 		width += k
 	}
-	return int64(n) * int64(kernel.Pad(min(heldOutDirections(n), n, width))+4*kernel.Pad(c.Anchors)) * size
+	return int64(n) * int64(kernel.Pad(min(information.DefaultDirections(n), n, width))+4*kernel.Pad(c.Anchors)) * size
 }
 
 // stateBytes is the memory of the samples' state.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/largemvc/largemvc/internal/unfold"
+
 	"github.com/largemvc/largemvc/internal/op"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -156,23 +158,22 @@ func updateH[T kernel.Float](s *SoftThreshold, l int, h *gorgonia.Node, z []*gor
 	if err != nil {
 		return nil, err
 	}
-	b := newBuilder[T](s.env, nil)
-	b.scope = fmt.Sprintf("H%d", l)
-	hr, err := rowMul(b, h, s.r, false, nil)
+	b := unfold.NewBuilder[T](unfold.Site(s.env), fmt.Sprintf("H%d", l), nil)
+	hr, err := unfold.RowMul(b, h, s.r, false, nil)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]*gorgonia.Node, len(z))
 	for v := range z {
-		a, err := rowMul(b, z[v], s.u, false, hr)
+		a, err := unfold.RowMul(b, z[v], s.u, false, hr)
 		if err != nil {
 			return nil, err
 		}
-		if out[v], err = softThreshold[T](b.workers, a, s.Theta(l), threshold{s.Activation, s.OneSided}); err != nil {
+		if out[v], err = softThreshold[T](s.env.Workers, a, s.Theta(l), threshold{s.Activation, s.OneSided}); err != nil {
 			return nil, err
 		}
 	}
-	return meanViews[T](b.workers, out, s.env.Present)
+	return unfold.MeanViews[T](s.env.Workers, out, s.env.Present)
 }
 
 // Init makes ρ̃_lv.

@@ -12,6 +12,7 @@ import (
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/testutil"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -30,7 +31,7 @@ func naiveInformation(h mat.Matrix, graph *mat.Dense, temperature float64) float
 func naiveHeldOut(h mat.Matrix, x *mat.Dense, penalty, temperature float64) float64 {
 	q := naiveAssignment(h, temperature)
 	var joint mat.Dense
-	joint.Mul(q.T(), naiveSoftmax(leaveOneOut(x, q, penalty), temperature))
+	joint.Mul(q.T(), naiveSoftmax(testutil.LeaveOneOut(x, q, penalty), temperature))
 	return tableInformation(&joint)
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/op/optest"
 
 	"github.com/largemvc/largemvc/neighbor"
@@ -227,31 +229,22 @@ func TestNeighborInformationDoesNotDependOnWorkers(t *testing.T) {
 	for i := range h {
 		h[i] = float32(math.Sin(float64(i * i)))
 	}
-	s := neighborTerm[float32]{softAssignment: newSoftAssignment[float32](1, n, m, 0.1), graph: graph}
-	one, err := s.table(h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	gradient, err := s.gradient(h, one, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.workers = 5
-	five, err := s.table(h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := s.gradient(h, five, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if one.information != five.information {
-		t.Errorf("%v with one worker, %v with five", one.information, five.information)
-	}
-	for i, g := range gradient {
-		if g != again[i] {
-			t.Fatalf("derivative %d is %v with one worker, %v with five", i, g, again[i])
+	var values []float64
+	var gradients [][]float32
+	for _, workers := range []int{1, 5} {
+		s := information.NewNeighbors[float32](workers, m, graph, 0.1)
+		table, err := s.Table(h)
+		if err != nil {
+			t.Fatal(err)
 		}
+		g, err := s.Gradient(h, table, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, gradients = append(values, table.Information), append(gradients, g)
+	}
+	if values[0] != values[1] || !slices.Equal(gradients[0], gradients[1]) {
+		t.Errorf("%v with one worker, %v with five, or their gradients differ", values[0], values[1])
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/smooth"
-	vw "github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 // Predictor is a trained network with its clusters: all that new samples need, and what there is to know of the
@@ -48,7 +48,7 @@ type Predictor struct {
 }
 
 // newPredictor returns the predictor of a run that is over, without its parameters, anchors and clusters.
-func newPredictor(c *Config, views []vw.View, inputs []Input, r *runState) *Predictor {
+func newPredictor(c *Config, views []view.View, inputs []Input, r *runState) *Predictor {
 	p := &Predictor{
 		Loss: r.Loss, ViewLoss: r.ViewLoss, Status: r.status, Epochs: r.Epochs, Restart: r.Restart,
 		config: c.withoutData(), samples: views[0].Rows, inputs: inputs, scale: r.Begin.Scale,
@@ -218,14 +218,14 @@ func (p *Predictor) check(ctx context.Context, views []View) error {
 			return fmt.Errorf("largemvc: %s has %d features, the network was trained on %d", x.in.Label(v), x.in.Cols, p.dims[v])
 		}
 	}
-	return withName(vw.CheckFinite(ctx, inner(views), p.config.Workers))
+	return withName(view.CheckFinite(ctx, inner(views), p.config.Workers))
 }
 
 // fittedNetwork is a trained network in its own arithmetic.
 type fittedNetwork interface {
 	// run takes samples through preprocessing, layers and clusters. It fills what is not nil: labels (n), near and next
 	// (n squared distances); h if it is wanted.
-	run(ctx context.Context, views []vw.View, workers int, out *predictions) error
+	run(ctx context.Context, views []view.View, workers int, out *predictions) error
 	// save appends the tensors of what the samples go through first; floats makes one in the arithmetic of the fit.
 	save(f *safetensors.File, floats func(name string, x []float64, shape ...int) safetensors.Tensor)
 }
@@ -257,7 +257,7 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 	return &fitted[T]{net, from, p.config.Anchors}, err
 }
 
-func (f *fitted[T]) run(ctx context.Context, views []vw.View, workers int, out *predictions) error {
+func (f *fitted[T]) run(ctx context.Context, views []view.View, workers int, out *predictions) error {
 	raw := &predict.Output[T]{Labels: out.labels, Near: out.near, Next: out.next}
 	if out.wantH {
 		n, ld := views[0].Rows, kernel.Pad(f.anchors)

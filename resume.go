@@ -11,7 +11,7 @@ import (
 	"reflect"
 	"slices"
 
-	vw "github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/internal/view"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -24,7 +24,7 @@ import (
 type resumed struct {
 	config  *Config
 	fit     *checkpoint.Fit
-	next    int  // the restart to go on with
+	next    int       // the restart to go on with
 	current *runState // its state, nil if it has not begun
 	best    *runState // of the runs that are over, nil if there is none
 }
@@ -171,7 +171,7 @@ type saver struct {
 
 // newSaver returns the saver that the configuration asks for, nil if none, and checks the views against the checkpoint
 // from which the fit goes on, if there is one.
-func newSaver(ctx context.Context, views []vw.View, c *Config, from *resumed) (*saver, error) {
+func newSaver(ctx context.Context, views []view.View, c *Config, from *resumed) (*saver, error) {
 	if c.Checkpoint == "" && from == nil {
 		return nil, nil
 	}
@@ -185,7 +185,7 @@ func newSaver(ctx context.Context, views []vw.View, c *Config, from *resumed) (*
 			return nil, fmt.Errorf("largemvc: checkpoint: %w", err)
 		}
 	}
-	sum, err := vw.Fingerprint(ctx, views, c.Workers)
+	sum, err := view.Fingerprint(ctx, views, c.Workers)
 	if err != nil {
 		return nil, err
 	}

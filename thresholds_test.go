@@ -146,3 +146,45 @@ func TestThresholdErrors(t *testing.T) {
 		t.Error("names of activations")
 	}
 }
+
+// TestHashes: ops that differ in a parameter are different nodes of a graph.
+func TestHashes(t *testing.T) {
+	g := gorgonia.NewGraph()
+	a := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("a"), gorgonia.WithShape(3, 4))
+	r := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("r"), gorgonia.WithShape(3))
+	s := gorgonia.NewScalar(g, tensor.Float64, gorgonia.WithName("s"))
+	nodes := map[string]*Node{}
+	put := func(name string, n *Node, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes[name] = n
+	}
+	for _, act := range []Activation{ReLU, SELU} {
+		for _, one := range []bool{false, true} {
+			n, err := SoftThresholdOp(a, s, act, one)
+			put(fmt.Sprint("S", act, one), n, err)
+		}
+		for _, scale := range []float64{1, 2} {
+			n, err := RowShrinkOp(r, s, act, scale)
+			put(fmt.Sprint("D", act, scale), n, err)
+		}
+	}
+	for _, floor := range []float64{1e-10, 1e-5} {
+		for _, detach := range []bool{false, true} {
+			n, err := ProcrustesOp(a, floor, detach)
+			put(fmt.Sprint("P", floor, detach), n, err)
+		}
+	}
+	seen := map[*Node]string{}
+	for name, n := range nodes {
+		if other, ok := seen[n]; ok {
+			t.Errorf("%s and %s are one node", name, other)
+		}
+		seen[n] = name
+	}
+	again := must(SoftThresholdOp(a, s, ReLU, false))
+	if again != nodes["Srelu false"] {
+		t.Error("the same op of the same inputs is two nodes")
+	}
+}

@@ -16,6 +16,8 @@ import (
 	"github.com/largemvc/largemvc/internal/checkpoint"
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/information/term"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/op"
@@ -60,7 +62,7 @@ func trainRuns[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, 
 		from = &resumed{}
 	}
 	best := from.best
-	var kept *lossNetwork[T]       // of the best run, if that is the last one
+	var kept *lossNetwork[T]   // of the best run, if that is the last one
 	var failure *DivergedError // of the last run that diverged
 	var ended error            // what ended the last run before its end
 	for k := from.next; k < c.Restarts && ended == nil; k++ {
@@ -180,13 +182,12 @@ func scoreOf[T kernel.Float](c *Config, graph neighbor.Operator, clusters int) c
 	if graph == nil || !c.hasNeighborLoss() || c.LowestInertia {
 		return nil
 	}
-	s := neighborTerm[T]{newSoftAssignment[T](c.Workers, graph.Len(), clusters, 0), graph}
-	var q, aq []T // made when they are first needed
+	var score cluster.Score // with memory for n rows, made when it is first needed
 	return func(ctx context.Context, labels []int) (float64, error) {
-		if q == nil {
-			q, aq = make([]T, s.n*s.ld), make([]T, s.n*s.ld)
+		if score == nil {
+			score = information.NewNeighbors[T](c.Workers, clusters, graph, 0).LabelScore()
 		}
-		return s.ofLabels(ctx, labels, q, aq)
+		return score(ctx, labels)
 	}
 }
 
@@ -231,7 +232,7 @@ func (t *lossNetwork[T]) sumLosses() error {
 	t.cost = t.model.Loss()
 	if t.config.hasNeighborLoss() {
 		err := t.addTerm("weight of the neighbours", c.NeighborWeight, func(h *gorgonia.Node) (*gorgonia.Node, error) {
-			return neighborInformation[T](c.Workers, h, t.in.graph, c.Temperature)
+			return term.Neighbors[T](c.Workers, h, t.in.graph, c.Temperature)
 		})
 		if err != nil {
 			return fmt.Errorf("largemvc: neighbours in the loss: %w", err)
@@ -239,7 +240,7 @@ func (t *lossNetwork[T]) sumLosses() error {
 	}
 	if t.config.hasHeldOutLoss() {
 		err := t.addTerm("weight of held-out prediction", c.HeldOutWeight, func(h *gorgonia.Node) (*gorgonia.Node, error) {
-			return heldOutInformation(c.Workers, h, t.in.heldOut, c.Temperature)
+			return term.HeldOut(c.Workers, h, t.in.heldOut, c.Temperature)
 		})
 		if err != nil {
 			return fmt.Errorf("largemvc: held-out prediction in the loss: %w", err)
@@ -394,7 +395,7 @@ func (p *patience) over(loss float64) bool {
 
 // forward runs the graph, gradients included, and records the losses.
 func (t *lossNetwork[T]) forward(ctx context.Context, r *runState) error {
-	t.model.fused().within(ctx)
+	t.model.fused().Within(ctx)
 	if err := t.machine.RunAll(); err != nil {
 		// Gorgonia's error says where, not why; what the op returned is inside.
 		var at interface{ Err() error }
@@ -408,7 +409,7 @@ func (t *lossNetwork[T]) forward(ctx context.Context, r *runState) error {
 
 // record appends the losses of the last run of the network.
 func (t *lossNetwork[T]) record(r *runState) error {
-	parts := slices.Clone(t.model.fused().engineNet().Loss())
+	parts := slices.Clone(t.model.fused().Engine().Loss())
 	total := kernel.Sum(parts)
 	if t.config.hasExtra() {
 		value, err := op.Elements[T](t.cost.Value())
@@ -437,10 +438,9 @@ func (r *runState) ended(ctx context.Context, err error) error {
 
 // lossOfNothing is the loss of H = 0, Σ_v w_v‖X_v‖²: the scale of what a loss can be.
 func (t *lossNetwork[T]) lossOfNothing() float64 {
-	views := viewsOf[T](t.in.data)
 	total := 0.0
-	for v, weight := range lossWeights(t.config.Reduction, views) {
-		total += weight * kernel.Sum(views[v].norms)
+	for v, weight := range t.config.Reduction.weights(t.in.data) {
+		total += weight * t.in.data.squares[v]
 	}
 	return total
 }
@@ -532,7 +532,7 @@ func (t *lossNetwork[T]) evaluate(ctx context.Context, r *runState) error {
 		t.machine.Reset()
 		return t.forward(ctx, r)
 	}
-	if _, err := t.model.fused().evaluate(ctx); err != nil {
+	if _, err := t.model.fused().Evaluate(ctx); err != nil {
 		return err
 	}
 	return t.record(r)
@@ -545,4 +545,20 @@ func median(x []time.Duration) time.Duration {
 	}
 	slices.Sort(x)
 	return x[len(x)/2]
+}
+
+// network returns the model that the configuration describes, not built yet.
+func (c *Config) network(rhoScale []float64) builtModel {
+	free := c.Signs == Unconstrained
+	soft := &SoftThreshold{Theta0: c.Theta0, Lipschitz: c.Lipschitz, Activation: c.Activation, OneSided: c.OneSided, Unconstrained: free}
+	switch c.Variant {
+	case AMvC:
+		return &AMvCNet{Represent: soft, Anchor: &Procrustes{Detach: c.DetachAnchors}, Reduction: c.Reduction}
+	case RMvC:
+		return &RMvCNet{Represent: soft, Reduction: c.Reduction}
+	}
+	return &LargeMvCNet{
+		Represent: soft, Noise: &RowShrink{Rho0: c.Rho0, Scale: rhoScale, Activation: c.Activation, Unconstrained: free},
+		Anchor: &Procrustes{Detach: c.DetachAnchors}, Reduction: c.Reduction,
+	}
 }

@@ -8,14 +8,14 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	vw "github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 // View is one view of the samples: n rows of d_v features, one row a sample. Make one with MatrixView, Float32View,
 // Float64View or SparseView. A View refers to the caller's memory, which Fit reads and, unless Config.Overwrite allows it,
 // never changes.
 type View struct {
-	in  vw.View
+	in  view.View
 	err error
 }
 
@@ -30,7 +30,7 @@ func MatrixView(x mat.Matrix) (v View) {
 		}
 	}()
 	n, d := x.Dims()
-	v.in = vw.View{Rows: n, Cols: d, Matrix: x}
+	v.in = view.View{Rows: n, Cols: d, Matrix: x}
 	if raw, ok := x.(mat.RawMatrixer); ok {
 		if m := raw.RawMatrix(); m.Stride == m.Cols {
 			v.in.Matrix, v.in.F64 = nil, m.Data
@@ -41,12 +41,12 @@ func MatrixView(x mat.Matrix) (v View) {
 
 // Float32View returns the n×d_v view in x, row-major: feature j of sample i is x[i*d+j].
 func Float32View(n, d int, x []float32) View {
-	return View{vw.View{Rows: n, Cols: d, F32: x, Given: true}, checkLength(n, d, len(x))}
+	return View{view.View{Rows: n, Cols: d, F32: x, Given: true}, checkLength(n, d, len(x))}
 }
 
 // Float64View returns the n×d_v view in x, row-major.
 func Float64View(n, d int, x []float64) View {
-	return View{vw.View{Rows: n, Cols: d, F64: x, Given: true}, checkLength(n, d, len(x))}
+	return View{view.View{Rows: n, Cols: d, F64: x, Given: true}, checkLength(n, d, len(x))}
 }
 
 func checkLength(n, d, have int) error {
@@ -61,14 +61,14 @@ func checkLength(n, d, have int) error {
 // within a row. The view stays sparse in preprocessing, training and prediction; results are those of the same data as a
 // dense view, to rounding.
 func SparseView[F float32 | float64](n, d int, rowPtr []int, cols []int32, values []F) View {
-	csr := &vw.CSR{Ptr: rowPtr, Cols: cols}
+	csr := &view.CSR{Ptr: rowPtr, Cols: cols}
 	switch x := any(values).(type) {
 	case []float32:
 		csr.F32 = x
 	case []float64:
 		csr.F64 = x
 	}
-	return View{vw.View{Rows: n, Cols: d, Sparse: csr}, csr.Check(n, d, len(values))}
+	return View{view.View{Rows: n, Cols: d, Sparse: csr}, csr.Check(n, d, len(values))}
 }
 
 // Named returns the view with a name for messages and reports.
@@ -118,8 +118,8 @@ func Mask(views []View, present [][]bool) ([]View, error) {
 }
 
 // inner returns the views as the internal packages see them.
-func inner(views []View) []vw.View {
-	out := make([]vw.View, len(views))
+func inner(views []View) []view.View {
+	out := make([]view.View, len(views))
 	for v, x := range views {
 		out[v] = x.in
 	}

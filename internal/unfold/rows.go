@@ -1,4 +1,4 @@
-package largemvc
+package unfold
 
 import (
 	"fmt"
@@ -29,15 +29,15 @@ func (r rowWeight) of(present []bool, t float64, i int) float64 {
 	return t
 }
 
-func (b *builder[T]) presence(r rowWeight) []bool {
+func (b *Builder[T]) presence(r rowWeight) []bool {
 	if r.view < 0 {
 		return nil
 	}
-	return b.views[r.view].present
+	return b.views[r.view].Present
 }
 
 // weigh returns diag(w)·A for A (n×m) and the weights of t (a vector of n, or nil).
-func weigh[T kernel.Float](b *builder[T], r rowWeight, a, t *gorgonia.Node) (*gorgonia.Node, error) {
+func weigh[T kernel.Float](b *Builder[T], r rowWeight, a, t *Node) (*Node, error) {
 	n, m := a.Shape()[0], a.Shape()[1]
 	present := b.presence(r)
 	in, diff := gorgonia.Nodes{a}, []bool{!b.fixed(a)}
@@ -71,7 +71,7 @@ func weigh[T kernel.Float](b *builder[T], r rowWeight, a, t *gorgonia.Node) (*go
 			})
 			return op.Dense(y, n, m), err
 		},
-		Grad: func(i int, in gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dy *Node) (*Node, error) {
 			if i == 1 {
 				return rowDot(b, r, dy, in[0], nil)
 			}
@@ -86,7 +86,7 @@ func weigh[T kernel.Float](b *builder[T], r rowWeight, a, t *gorgonia.Node) (*go
 
 // rowDot returns the derivative of the weight by t times the inner products of the rows of G and A − B (B may be nil), a
 // vector of n. It has no derivative of its own.
-func rowDot[T kernel.Float](b *builder[T], r rowWeight, g, x, y *gorgonia.Node) (*gorgonia.Node, error) {
+func rowDot[T kernel.Float](b *Builder[T], r rowWeight, g, x, y *Node) (*Node, error) {
 	n, m := g.Shape()[0], g.Shape()[1]
 	present := b.presence(r)
 	in := gorgonia.Nodes{g, x}
@@ -128,7 +128,7 @@ func rowDot[T kernel.Float](b *builder[T], r rowWeight, g, x, y *gorgonia.Node) 
 }
 
 // blend returns diag(t)·Y + diag(1−t)·W, n×m: (X−E)·Pᵀ for Y = X·Pᵀ and W = H·P_old·Pᵀ.
-func blend[T kernel.Float](b *builder[T], t, y, w *gorgonia.Node) (*gorgonia.Node, error) {
+func blend[T kernel.Float](b *Builder[T], t, y, w *Node) (*Node, error) {
 	n, m := y.Shape()[0], y.Shape()[1]
 	keep, rest := rowWeight{view: -1}, rowWeight{view: -1, complement: true}
 	o := &op.Operation{
@@ -150,7 +150,7 @@ func blend[T kernel.Float](b *builder[T], t, y, w *gorgonia.Node) (*gorgonia.Nod
 			})
 			return op.Dense(z, n, m), err
 		},
-		Grad: func(i int, in gorgonia.Nodes, _, dz *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dz *Node) (*Node, error) {
 			switch i {
 			case 0:
 				return rowDot(b, keep, dz, in[1], in[2])
@@ -163,9 +163,9 @@ func blend[T kernel.Float](b *builder[T], t, y, w *gorgonia.Node) (*gorgonia.Nod
 	return op.Apply(o, b.of, tensor.Shape{n, m}, t, y, w)
 }
 
-// meanViews returns the mean of the n×m matrices x, row by row over those with a 1 in the n×V matrix present, which may
+// MeanViews returns the mean of the n×m matrices x, row by row over those with a 1 in the n×V matrix present, which may
 // be nil.
-func meanViews[T kernel.Float](workers int, x []*gorgonia.Node, present *gorgonia.Node) (*gorgonia.Node, error) {
+func MeanViews[T kernel.Float](workers int, x []*Node, present *Node) (*Node, error) {
 	of := op.Dtype[T]()
 	if err := op.Want("the first matrix of a mean", x[0], of, -1, -1); err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func meanViews[T kernel.Float](workers int, x []*gorgonia.Node, present *gorgoni
 			})
 			return op.Dense(y, n, m), err
 		},
-		Grad: func(v int, in gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(v int, in gorgonia.Nodes, _, dy *Node) (*Node, error) {
 			return meanViewsGrad[T](workers, v, views, dy, in[views:])
 		},
 	}
@@ -216,7 +216,7 @@ func meanViews[T kernel.Float](workers int, x []*gorgonia.Node, present *gorgoni
 }
 
 // meanViewsGrad is the derivative of meanViews by matrix v.
-func meanViewsGrad[T kernel.Float](workers, v, views int, dy *gorgonia.Node, present gorgonia.Nodes) (*gorgonia.Node, error) {
+func meanViewsGrad[T kernel.Float](workers, v, views int, dy *Node, present gorgonia.Nodes) (*Node, error) {
 	n, m := dy.Shape()[0], dy.Shape()[1]
 	o := &op.Operation{
 		Label: fmt.Sprintf("derivative of the mean by view %d of %d", v, views),
@@ -261,7 +261,7 @@ func rowShare[T kernel.Float](present [][]T, i, views int) T {
 }
 
 // hold returns a copy of a node, so that an op that overwrites its input spoils the copy alone.
-func hold[T kernel.Float](b *builder[T], what string, x *gorgonia.Node) (*gorgonia.Node, error) {
+func hold[T kernel.Float](b *Builder[T], what string, x *Node) (*Node, error) {
 	shape := x.Shape().Clone()
 	o := &op.Operation{
 		Label: b.label("copy of %s", what),
@@ -273,14 +273,14 @@ func hold[T kernel.Float](b *builder[T], what string, x *gorgonia.Node) (*gorgon
 			}
 			return op.Dense(append([]T(nil), x...), shape...), nil
 		},
-		Grad: func(_ int, _ gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) { return dy, nil },
+		Grad: func(_ int, _ gorgonia.Nodes, _, dy *Node) (*Node, error) { return dy, nil },
 	}
 	return op.Apply(o, b.of, shape, x)
 }
 
 // reach returns the loss, a scalar, as a function of the learnable nodes too, with derivative zero. Gorgonia's Grad
 // refuses a node that the loss does not depend on, such as the last layer's ρ behind detached anchors.
-func reach[T kernel.Float](b *builder[T], loss *gorgonia.Node, learnables gorgonia.Nodes) (*gorgonia.Node, error) {
+func reach[T kernel.Float](b *Builder[T], loss *Node, learnables gorgonia.Nodes) (*Node, error) {
 	o := &op.Operation{
 		Label: b.label("loss"),
 		Diff:  op.All(1 + len(learnables)),
@@ -291,7 +291,7 @@ func reach[T kernel.Float](b *builder[T], loss *gorgonia.Node, learnables gorgon
 			}
 			return op.Scalar[T](float64(x[0])), nil
 		},
-		Grad: func(i int, in gorgonia.Nodes, _, dloss *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dloss *Node) (*Node, error) {
 			if i == 0 {
 				return dloss, nil
 			}
@@ -302,7 +302,7 @@ func reach[T kernel.Float](b *builder[T], loss *gorgonia.Node, learnables gorgon
 }
 
 // zeros returns zeros of the shape of x.
-func zeros[T kernel.Float](b *builder[T], x *gorgonia.Node) (*gorgonia.Node, error) {
+func zeros[T kernel.Float](b *Builder[T], x *Node) (*Node, error) {
 	shape := x.Shape().Clone()
 	o := &op.Operation{
 		Label: b.label("zero gradient"),

@@ -1,4 +1,4 @@
-package largemvc
+package unfold
 
 import (
 	"fmt"
@@ -11,45 +11,49 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// builder makes the ops of one network.
-type builder[T kernel.Float] struct {
+// Builder makes the ops of one network.
+type Builder[T kernel.Float] struct {
 	of      tensor.Dtype
 	workers int
 	prefix  string
 	scope   string // with the prefix and the number, what makes a label unique in the graph
 	number  int
-	views   []*view[T]
+	views   []*View[T]
 	inputs  map[*Node]bool // those without a gradient
 }
 
-func newBuilder[T kernel.Float](e Env, views []*view[T]) *builder[T] {
-	return &builder[T]{of: op.Dtype[T](), workers: e.Workers, prefix: e.Prefix, views: views, inputs: map[*Node]bool{}}
+// NewBuilder makes a builder. scope tells its ops from those of other builders of the site; views may be nil for ops that
+// need none.
+func NewBuilder[T kernel.Float](e Site, scope string, views []*View[T]) *Builder[T] {
+	return &Builder[T]{of: op.Dtype[T](), workers: e.Workers, prefix: e.Prefix, scope: scope, views: views, inputs: map[*Node]bool{}}
 }
 
 // label names an operation of the network. Every one gets a number: nodes whose hashes collide are compared by the hash of
 // their op alone, so two ops should have one hash only if they are the same function of the same inputs.
-func (b *builder[T]) label(format string, args ...any) string {
+func (b *Builder[T]) label(format string, args ...any) string {
 	b.number++
 	return fmt.Sprintf("%q %s.%d: ", b.prefix, b.scope, b.number) + fmt.Sprintf(format, args...)
 }
 
 // fixed reports whether no learnable node is behind n, so that no gradient by n is wanted.
-func (b *builder[T]) fixed(n *Node) bool { return b.inputs[n] }
+func (b *Builder[T]) fixed(n *Node) bool { return b.inputs[n] }
 
 // perModule is the network made of one op per step of each module.
 type perModule[T kernel.Float] struct {
-	b     *builder[T]
-	total *Node
-	hs    []*Node   // [l], l from 0
-	ps    [][]*Node // [l][v]
-	ts    [][]*Node // [l][v], nil where E = 0
-	reads map[string]*Node
+	b       *Builder[T]
+	modules Modules
+	total   *Node
+	hs      []*Node   // [l], l from 0
+	ps      [][]*Node // [l][v]
+	ts      [][]*Node // [l][v], nil where E = 0
+	reads   map[string]*Node
 }
 
-// buildPerModule makes the network in the graph of e. The modules have been initialised.
-func buildPerModule[T kernel.Float](e Env, data *Data, start StartPoint, r Represent, no Noise, a Anchor, red Reduction) (network, error) {
-	b := newBuilder(e, viewsOf[T](data))
-	n := &perModule[T]{b: b, reads: map[string]*Node{}}
+// NewPerModule makes the network in the graph of e. The modules have been initialised.
+// weights are the w_v of the loss.
+func NewPerModule[T kernel.Float](e Site, views []*View[T], start Start, modules Modules, weights []float64) (Network, error) {
+	b := NewBuilder(e, "", views)
+	n := &perModule[T]{b: b, modules: modules, reads: map[string]*Node{}}
 	n.begin(e, start)
 	y := make([]*Node, e.Views) // X·Pᵀ for the current P
 	for v := range y {
@@ -61,7 +65,7 @@ func buildPerModule[T kernel.Float](e Env, data *Data, start StartPoint, r Repre
 	}
 	z := append([]*Node(nil), y...) // (X − E)·Pᵀ
 	for l := 1; l <= e.Layers; l++ {
-		h, err := n.represent(l, r, z)
+		h, err := n.represent(l, z)
 		if err != nil {
 			return nil, err
 		}
@@ -69,10 +73,10 @@ func buildPerModule[T kernel.Float](e Env, data *Data, start StartPoint, r Repre
 		n.ps, n.ts = append(n.ps, make([]*Node, e.Views)), append(n.ts, make([]*Node, e.Views))
 		for v := range e.Views {
 			old := n.ps[l-1][v]
-			if n.ts[l][v], err = n.trust(l, v, no, y[v]); err != nil {
+			if n.ts[l][v], err = n.trust(l, v, y[v]); err != nil {
 				return nil, err
 			}
-			if n.ps[l][v], err = n.anchor(l, v, a); err != nil {
+			if n.ps[l][v], err = n.anchor(l, v); err != nil {
 				return nil, err
 			}
 			if n.ps[l][v] != old {
@@ -87,16 +91,16 @@ func buildPerModule[T kernel.Float](e Env, data *Data, start StartPoint, r Repre
 			}
 		}
 	}
-	total, err := loss(b, red, n.hs[e.Layers], y, n.ps[e.Layers])
+	total, err := loss(b, weights, n.hs[e.Layers], y, n.ps[e.Layers])
 	if err != nil {
 		return nil, err
 	}
-	n.total, err = reach(b, total, learnables([3]Module{r, no, a}))
+	n.total, err = reach(b, total, modules.Learnables)
 	return n, err
 }
 
 // begin makes the nodes of layer 0.
-func (n *perModule[T]) begin(e Env, start StartPoint) {
+func (n *perModule[T]) begin(e Site, start Start) {
 	h := start.H
 	if h == nil {
 		h = zeroMatrix{e.Samples, e.Anchors}
@@ -111,9 +115,9 @@ func (n *perModule[T]) begin(e Env, start StartPoint) {
 }
 
 // represent returns H of layer l.
-func (n *perModule[T]) represent(l int, r Represent, z []*Node) (*Node, error) {
+func (n *perModule[T]) represent(l int, z []*Node) (*Node, error) {
 	h, given := n.hs[l-1], append([]*Node(nil), z...)
-	if !stock(r) {
+	if n.modules.CopyForRepresent {
 		var err error
 		if h, err = hold(n.b, "H", h); err != nil {
 			return nil, err
@@ -124,7 +128,7 @@ func (n *perModule[T]) represent(l int, r Represent, z []*Node) (*Node, error) {
 			}
 		}
 	}
-	out, err := r.Update(l, h, given)
+	out, err := n.modules.Represent.Update(l, h, given)
 	if err != nil {
 		return nil, fmt.Errorf("Represent, layer %d: %w", l, err)
 	}
@@ -133,31 +137,31 @@ func (n *perModule[T]) represent(l int, r Represent, z []*Node) (*Node, error) {
 }
 
 // trust returns t of layer l and view v, or nil.
-func (n *perModule[T]) trust(l, v int, no Noise, y *Node) (*Node, error) {
-	if _, ok := no.(*NoNoise); ok {
+func (n *perModule[T]) trust(l, v int, y *Node) (*Node, error) {
+	if n.modules.Noise == nil {
 		return nil, nil
 	}
 	norm, err := residualNode(n.b, residual{view: v}, n.hs[l], y, n.ps[l-1][v])
-	if err == nil && !stock(no) {
+	if err == nil && n.modules.CopyForNoise {
 		norm, err = hold(n.b, "r", norm)
 	}
 	if err != nil {
 		return nil, err
 	}
-	t, err := no.Trust(l, v, norm)
+	t, err := n.modules.Noise.Trust(l, v, norm)
 	if err != nil {
 		return nil, fmt.Errorf("Noise, layer %d, view %d: %w", l, v, err)
 	}
 	if t == nil {
 		return nil, nil
 	}
-	return t, op.Want(fmt.Sprintf("the trust of Noise, layer %d, view %d,", l, v), t, n.b.of, n.b.views[v].n)
+	return t, op.Want(fmt.Sprintf("the trust of Noise, layer %d, view %d,", l, v), t, n.b.of, n.b.views[v].N)
 }
 
 // anchor returns P of layer l and view v.
-func (n *perModule[T]) anchor(l, v int, a Anchor) (*Node, error) {
+func (n *perModule[T]) anchor(l, v int) (*Node, error) {
 	old := n.ps[l-1][v]
-	if _, ok := a.(*FixedAnchors); ok {
+	if n.modules.Anchor == nil {
 		return old, nil
 	}
 	corr, err := n.correlation(l, v)
@@ -165,7 +169,7 @@ func (n *perModule[T]) anchor(l, v int, a Anchor) (*Node, error) {
 		return nil, err
 	}
 	prev := old
-	if !stock(a) {
+	if n.modules.CopyForAnchor {
 		corr, err = hold(n.b, "HᵀX", corr)
 		if err == nil {
 			prev, err = hold(n.b, "P", old)
@@ -174,7 +178,7 @@ func (n *perModule[T]) anchor(l, v int, a Anchor) (*Node, error) {
 			return nil, err
 		}
 	}
-	p, err := a.Update(l, v, corr, prev)
+	p, err := n.modules.Anchor.Update(l, v, corr, prev)
 	if err != nil {
 		return nil, fmt.Errorf("Anchor, layer %d, view %d: %w", l, v, err)
 	}
@@ -187,7 +191,7 @@ func (n *perModule[T]) correlation(l, v int) (*Node, error) {
 	b, h, t := n.b, n.hs[l], n.ts[l][v]
 	keep, rest := rowWeight{view: v}, rowWeight{view: v, complement: true}
 	if t == nil {
-		if b.views[v].present == nil {
+		if b.views[v].Present == nil {
 			return correlate(b, v, h)
 		}
 		a, err := weigh(b, keep, h, nil)
@@ -211,7 +215,7 @@ func (n *perModule[T]) correlation(l, v int) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rowMul(b, w, n.ps[l-1][v], false, data)
+	return RowMul(b, w, n.ps[l-1][v], false, data)
 }
 
 // clean returns Z = (X − E)·Pᵀ = diag(t)·Y + diag(1−t)·H·C, C = P_old·Pᵀ.
@@ -220,14 +224,33 @@ func (n *perModule[T]) clean(l, v int, y *Node) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	hc, err := rowMul(n.b, n.hs[l], c, false, nil)
+	hc, err := RowMul(n.b, n.hs[l], c, false, nil)
 	if err != nil {
 		return nil, err
 	}
 	return blend(n.b, n.ts[l][v], y, hc)
 }
 
-func (n *perModule[T]) loss() *Node { return n.total }
+// Loss returns the scalar Σ_v w_v Σ_i ‖x_iv − h_i P_v‖² over the rows present. The sums are taken in float64.
+func loss[T kernel.Float](b *Builder[T], weights []float64, h *Node, y, p []*Node) (*Node, error) {
+	var total *Node
+	for v, weight := range weights {
+		part, err := residualNode(b, residual{view: v, loss: true, weight: weight}, h, y[v], p[v])
+		if err != nil {
+			return nil, err
+		}
+		if total == nil {
+			total = part
+			continue
+		}
+		if total, err = gorgonia.Add(total, part); err != nil {
+			return nil, fmt.Errorf("loss: %w", err)
+		}
+	}
+	return total, nil
+}
+
+func (n *perModule[T]) Loss() *Node { return n.total }
 
 // read returns a copy of a node, the same one each time, so that what the caller does with it spoils nothing.
 func (n *perModule[T]) read(what string, node *Node) (*Node, error) {
@@ -241,20 +264,22 @@ func (n *perModule[T]) read(what string, node *Node) (*Node, error) {
 	return c, err
 }
 
-func (n *perModule[T]) h(l int) (*Node, error) { return n.read(fmt.Sprintf("H%d", l), n.hs[l]) }
+func (n *perModule[T]) H(l int) (*Node, error) {
+	return n.read(fmt.Sprintf("H%d", l), n.hs[l])
+}
 
-func (n *perModule[T]) p(l, v int) (*Node, error) {
+func (n *perModule[T]) P(l, v int) (*Node, error) {
 	return n.read(fmt.Sprintf("P%d_%d", l, v), n.ps[l][v])
 }
 
-func (n *perModule[T]) t(l, v int) (*Node, error) {
+func (n *perModule[T]) T(l, v int) (*Node, error) {
 	if n.ts[l][v] == nil {
 		return nil, nil
 	}
 	return n.read(fmt.Sprintf("t%d_%d", l, v), n.ts[l][v])
 }
 
-func (n *perModule[T]) eRows(l, v, lo, hi int, dst []float64) error {
+func (n *perModule[T]) ERows(l, v, lo, hi int, dst []float64) error {
 	if n.ts[l][v] == nil {
 		clear(dst)
 		return nil
@@ -262,7 +287,7 @@ func (n *perModule[T]) eRows(l, v, lo, hi int, dst []float64) error {
 	var values [3][]T
 	for i, node := range []*Node{n.hs[l], n.ps[l-1][v], n.ts[l][v]} {
 		if node.Value() == nil {
-			return errNotRun
+			return ErrNotRun
 		}
 		x, err := op.Elements[T](node.Value())
 		if err != nil {
@@ -271,12 +296,12 @@ func (n *perModule[T]) eRows(l, v, lo, hi int, dst []float64) error {
 		values[i] = x
 	}
 	h, p, t, w := values[0], values[1], values[2], n.b.views[v]
-	m := len(p) / w.d
+	m := len(p) / w.D
 	c := &residualCalc[T]{w: w, m: m, p: p}
-	x, half := make([]T, w.d), make([]float64, m)
+	x, half := make([]T, w.D), make([]float64, m)
 	for i := lo; i < hi; i++ {
-		row := dst[(i-lo)*w.d : (i-lo+1)*w.d]
-		w.x.Row(i, x)
+		row := dst[(i-lo)*w.D : (i-lo+1)*w.D]
+		w.X.Row(i, x)
 		c.direct(x, h[i*m:(i+1)*m], row, half)
 		for j := range row {
 			row[j] *= 1 - float64(t[i])
@@ -285,8 +310,8 @@ func (n *perModule[T]) eRows(l, v, lo, hi int, dst []float64) error {
 	return nil
 }
 
-// presenceNode makes the n×V input of zeros and ones.
-func presenceNode(e Env, present [][]bool) *gorgonia.Node {
+// PresenceNode makes the n×V input of zeros and ones.
+func PresenceNode(e Site, present [][]bool) *Node {
 	return op.NewMatrix(e.G, e.Of, e.Name("present"), presence(present))
 }
 

@@ -1,4 +1,4 @@
-package largemvc
+package unfold
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/op/optest"
+	"github.com/largemvc/largemvc/internal/rows"
 
 	"github.com/largemvc/largemvc/internal/op"
 
@@ -17,27 +18,38 @@ import (
 )
 
 // testBuilder has two views of 9 samples, of which some lack the second; row 0 of view 0 is zero.
-func testBuilder[T kernel.Float](t *testing.T) *builder[T] {
+func testBuilder[T kernel.Float](t *testing.T) *Builder[T] {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 5))
-	views := []mat.Matrix{mat.NewDense(9, 4, nil), mat.NewDense(9, 2, nil)}
-	for _, x := range views {
-		x.(*mat.Dense).Apply(func(i, _ int, _ float64) float64 { return rng.NormFloat64() * min(float64(i), 1) }, x)
-	}
 	present := make([][]bool, 9)
 	for i := range present {
 		present[i] = []bool{true, i%3 != 1}
 	}
-	data, err := NewData(op.Dtype[T](), views, present)
+	var views []*View[T]
+	for v, d := range []int{4, 2} {
+		x := make([]T, 9*d)
+		for i := range x {
+			x[i] = T(rng.NormFloat64() * min(float64(i/d), 1))
+			if !present[i/d][v] {
+				x[i] = 0
+			}
+		}
+		views = append(views, testView(t, x, 9, d, present, v))
+	}
+	return NewBuilder(Site{Prefix: "test"}, "", views)
+}
+
+func testView[T kernel.Float](t *testing.T, x []T, n, d int, present [][]bool, v int) *View[T] {
+	t.Helper()
+	w, err := NewView(rows.NewDense(n, d, d, x), present, v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBuilder(Env{Prefix: "test"}, viewsOf[T](data))
-	return b
+	return w
 }
 
 // opCases are the ops that only networks use, with all their variants.
-func opCases[T kernel.Float](b *builder[T]) []optest.GraphFunction {
+func opCases[T kernel.Float](b *Builder[T]) []optest.GraphFunction {
 	var cases []optest.GraphFunction
 	add := func(name string, build func(in []*Node) (*Node, error), shapes ...tensor.Shape) {
 		cases = append(cases, optest.GraphFunction{Name: name, Shapes: shapes, Build: build})
@@ -46,10 +58,10 @@ func opCases[T kernel.Float](b *builder[T]) []optest.GraphFunction {
 	vector, rows, anchors, small := tensor.Shape{n}, tensor.Shape{n, m}, tensor.Shape{m, d}, tensor.Shape{m, m}
 	add("project", func(in []*Node) (*Node, error) { return project(b, 0, in[0]) }, anchors)
 	add("correlate", func(in []*Node) (*Node, error) { return correlate(b, 0, in[0]) }, rows)
-	add("rowMul", func(in []*Node) (*Node, error) { return rowMul(b, in[0], in[1], false, nil) }, rows, tensor.Shape{m, 5})
-	add("rowMul plus", func(in []*Node) (*Node, error) { return rowMul(b, in[0], in[1], false, in[2]) }, rows, small, rows)
-	add("rowMul transposed", func(in []*Node) (*Node, error) { return rowMul(b, in[0], in[1], true, nil) }, rows, tensor.Shape{5, m})
-	add("rowMul transposed plus", func(in []*Node) (*Node, error) { return rowMul(b, in[0], in[1], true, in[2]) }, rows, small, rows)
+	add("rowMul", func(in []*Node) (*Node, error) { return RowMul(b, in[0], in[1], false, nil) }, rows, tensor.Shape{m, 5})
+	add("rowMul plus", func(in []*Node) (*Node, error) { return RowMul(b, in[0], in[1], false, in[2]) }, rows, small, rows)
+	add("rowMul transposed", func(in []*Node) (*Node, error) { return RowMul(b, in[0], in[1], true, nil) }, rows, tensor.Shape{5, m})
+	add("rowMul transposed plus", func(in []*Node) (*Node, error) { return RowMul(b, in[0], in[1], true, in[2]) }, rows, small, rows)
 	add("crossGram", func(in []*Node) (*Node, error) { return crossGram(b, in[0], in[1]) }, rows, tensor.Shape{n, 5})
 	for i := range 4 {
 		tx, ty := i&1 != 0, i&2 != 0
@@ -68,13 +80,13 @@ func opCases[T kernel.Float](b *builder[T]) []optest.GraphFunction {
 	add("weigh by presence", func(in []*Node) (*Node, error) { return weigh(b, rowWeight{view: 1}, in[0], nil) }, rows)
 	add("blend", func(in []*Node) (*Node, error) { return blend(b, in[0], in[1], in[2]) }, vector, rows, rows)
 	add("hold", func(in []*Node) (*Node, error) { return hold(b, "x", in[0]) }, rows)
-	add("mean", func(in []*Node) (*Node, error) { return meanViews[T](0, in, nil) }, rows, rows)
+	add("mean", func(in []*Node) (*Node, error) { return MeanViews[T](0, in, nil) }, rows, rows)
 	add("mean of those present", func(in []*Node) (*Node, error) {
 		b := optest.InputNode(in[0].Graph(), b.of, "present", tensor.Shape{n, 2})
 		if err := gorgonia.Let(b, op.Dense(kernel.Convert[T]([]float64{1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1}), n, 2)); err != nil {
 			return nil, err
 		}
-		return meanViews[T](0, in, b)
+		return MeanViews[T](0, in, b)
 	}, rows, rows)
 	for _, r := range []residual{{view: 0}, {view: 1}, {view: 0, loss: true, weight: 0.3}, {view: 1, loss: true, weight: 2}} {
 		add(fmt.Sprintf("residual %+v", r), func(in []*Node) (*Node, error) {
@@ -83,7 +95,7 @@ func opCases[T kernel.Float](b *builder[T]) []optest.GraphFunction {
 				return nil, err
 			}
 			return residualNode(b, r, in[0], y, in[1])
-		}, rows, tensor.Shape{m, b.views[r.view].d})
+		}, rows, tensor.Shape{m, b.views[r.view].D})
 	}
 	return cases
 }
@@ -121,18 +133,14 @@ func TestResidualDirect(t *testing.T) {
 		want[i] = math.Sqrt(want[i])
 	}
 	check := func(of tensor.Dtype, tolerance float64, gradients []float64) []float64 {
-		data, err := NewData(of, []mat.Matrix{x}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var norm *Node
 		f := optest.GraphFunction{Name: "residual", Shapes: []tensor.Shape{{n, m}, {m, d}},
 			At: [][]float64{h.RawMatrix().Data, p.RawMatrix().Data}}
 		f.Build = func(in []*Node) (*Node, error) {
 			if of == tensor.Float32 {
-				norm = must(residualOf(newBuilder(Env{}, viewsOf[float32](data)), in))
+				norm = mustNode(residualOf(NewBuilder(Site{}, "", []*View[float32]{testView(t, kernel.Convert[float32](x.RawMatrix().Data), n, d, nil, 0)}), in))
 			} else {
-				norm = must(residualOf(newBuilder(Env{}, viewsOf[float64](data)), in))
+				norm = mustNode(residualOf(NewBuilder(Site{}, "", []*View[float64]{testView(t, kernel.Convert[float64](x.RawMatrix().Data), n, d, nil, 0)}), in))
 			}
 			return norm, nil
 		}
@@ -167,7 +175,7 @@ func TestResidualDirect(t *testing.T) {
 	}
 }
 
-func residualOf[T kernel.Float](b *builder[T], in []*Node) (*Node, error) {
+func residualOf[T kernel.Float](b *Builder[T], in []*Node) (*Node, error) {
 	y, err := project(b, 0, in[1])
 	if err != nil {
 		return nil, err
@@ -181,7 +189,7 @@ func TestAbsentRowsDoNotSpread(t *testing.T) {
 	trust := make([]float64, 9)
 	for i := range trust {
 		trust[i] = 0.5
-		if !b.views[1].has(i) {
+		if !b.views[1].Has(i) {
 			trust[i] = math.NaN()
 		}
 	}
@@ -202,49 +210,22 @@ func TestAbsentRowsDoNotSpread(t *testing.T) {
 	}
 }
 
-// TestHashes: ops that differ in a parameter, or belong to different networks, are different nodes of a graph.
-func TestHashes(t *testing.T) {
+// TestHashesOfNetworks: the same op of networks of different prefixes is two nodes of a graph.
+func TestHashesOfNetworks(t *testing.T) {
 	g := gorgonia.NewGraph()
 	a := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("a"), gorgonia.WithShape(3, 4))
-	r := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("r"), gorgonia.WithShape(3))
-	s := gorgonia.NewScalar(g, tensor.Float64, gorgonia.WithName("s"))
-	nodes := map[string]*Node{}
-	put := func(name string, n *Node, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		nodes[name] = n
-	}
-	for _, act := range []Activation{ReLU, SELU} {
-		for _, one := range []bool{false, true} {
-			n, err := SoftThresholdOp(a, s, act, one)
-			put(fmt.Sprint("S", act, one), n, err)
-		}
-		for _, scale := range []float64{1, 2} {
-			n, err := RowShrinkOp(r, s, act, scale)
-			put(fmt.Sprint("D", act, scale), n, err)
-		}
-	}
-	for _, floor := range []float64{1e-10, 1e-5} {
-		for _, detach := range []bool{false, true} {
-			n, err := ProcrustesOp(a, floor, detach)
-			put(fmt.Sprint("P", floor, detach), n, err)
-		}
-	}
+	var nodes []*Node
 	for _, prefix := range []string{"one", "two"} {
-		b := newBuilder(Env{Prefix: prefix}, testBuilder[float64](t).views)
-		n, err := project(b, 0, a)
-		put("project "+prefix, n, err)
+		nodes = append(nodes, mustNode(project(NewBuilder(Site{Prefix: prefix}, "", testBuilder[float64](t).views), 0, a)))
 	}
-	seen := map[*Node]string{}
-	for name, n := range nodes {
-		if other, ok := seen[n]; ok {
-			t.Errorf("%s and %s are one node", name, other)
-		}
-		seen[n] = name
+	if nodes[0] == nodes[1] {
+		t.Error("the products of two networks are one node")
 	}
-	again := must(SoftThresholdOp(a, s, ReLU, false))
-	if again != nodes["Srelu false"] {
-		t.Error("the same op of the same inputs is two nodes")
+}
+
+func mustNode(n *Node, err error) *Node {
+	if err != nil {
+		panic(err)
 	}
+	return n
 }

@@ -1,4 +1,4 @@
-package largemvc
+package unfold
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 // ops (token, that sum), one for each learnable node, run after all read-outs have given their cotangents: the first of
 // them does the L backward passes, the others fetch.
 type fused[T kernel.Float] struct {
-	env      Env
+	env      Site
 	net      *engine.Net
 	params   *engine.Params
 	grads    *engine.Params
@@ -40,36 +40,35 @@ type fused[T kernel.Float] struct {
 	reads    map[string]*Node
 }
 
-// fusedNetwork is a fused network whatever its element type.
-type fusedNetwork interface {
-	network
-	engineNet() *engine.Net
-	// within sets the context that ends the following runs.
-	within(ctx context.Context)
-	// evaluate runs the network at the nodes' values without gradients and returns the loss of every view.
-	evaluate(ctx context.Context) ([]float64, error)
-	// parameters returns the values of the last run as applied, ρ scaled.
-	parameters() *engine.Params
+// Fused is a fused network whatever its element type.
+type Fused interface {
+	Network
+	Engine() *engine.Net
+	// Within sets the context that ends the following runs.
+	Within(ctx context.Context)
+	// Evaluate runs the network at the nodes' values without gradients and returns the loss of every view.
+	Evaluate(ctx context.Context) ([]float64, error)
+	// Parameters returns the values of the last run as applied, ρ scaled.
+	Parameters() *engine.Params
 }
 
 var (
-	_ fusedNetwork = (*fused[float32])(nil)
-	_ fusedNetwork = (*fused[float64])(nil)
+	_ Fused = (*fused[float32])(nil)
+	_ Fused = (*fused[float64])(nil)
 )
 
-// newFused makes the fused op. nodes are θ_1 … θ_L, with noise ρ_11 … ρ_LV (layer by layer), R, U.
-func newFused[T kernel.Float](env Env, data *Data, spec engine.Spec, start StartPoint, scale []float64, nodes gorgonia.Nodes) (*fused[T], error) {
-	views := viewsOf[T](data)
+// NewFused makes the fused op. nodes are θ_1 … θ_L, with noise ρ_11 … ρ_LV (layer by layer), R, U.
+func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, start Start, scale []float64, nodes gorgonia.Nodes) (*fused[T], error) {
 	x := make([]rows.Matrix[T], len(views))
 	var present [][]bool
 	for v, w := range views {
-		x[v] = w.x
-		if w.present != nil && present == nil {
+		x[v] = w.X
+		if w.Present != nil && present == nil {
 			present = make([][]bool, len(views))
 		}
 	}
 	for v := range present {
-		present[v] = views[v].present
+		present[v] = views[v].Present
 	}
 	var h0 []float64
 	if start.H != nil {
@@ -94,10 +93,10 @@ func newFused[T kernel.Float](env Env, data *Data, spec engine.Spec, start Start
 	return f, err
 }
 
-func (f *fused[T]) loss() *Node                { return f.token }
-func (f *fused[T]) engineNet() *engine.Net     { return f.net }
-func (f *fused[T]) within(ctx context.Context) { f.ctx = ctx }
-func (f *fused[T]) parameters() *engine.Params { return f.params }
+func (f *fused[T]) Loss() *Node                { return f.token }
+func (f *fused[T]) Engine() *engine.Net        { return f.net }
+func (f *fused[T]) Within(ctx context.Context) { f.ctx = ctx }
+func (f *fused[T]) Parameters() *engine.Params { return f.params }
 
 // load sets the parameters from the values of the nodes.
 func (f *fused[T]) load(in []gorgonia.Value) error {
@@ -142,7 +141,7 @@ func (f *fused[T]) forward(in []gorgonia.Value) (gorgonia.Value, error) {
 	return op.Scalar[T](kernel.Sum(loss)), nil
 }
 
-func (f *fused[T]) evaluate(ctx context.Context) ([]float64, error) {
+func (f *fused[T]) Evaluate(ctx context.Context) ([]float64, error) {
 	in := make([]gorgonia.Value, len(f.nodes))
 	for i, n := range f.nodes {
 		in[i] = n.Value()
@@ -231,7 +230,7 @@ func (f *fused[T]) readOut(name string, shape tensor.Shape, read func() ([]float
 	return n, err
 }
 
-func (f *fused[T]) h(l int) (*Node, error) {
+func (f *fused[T]) H(l int) (*Node, error) {
 	n, m := f.env.Samples, f.env.Anchors
 	return f.readOut(fmt.Sprintf("H_%d", l), tensor.Shape{n, m}, func() ([]float64, error) {
 		h := make([]float64, n*m)
@@ -239,14 +238,14 @@ func (f *fused[T]) h(l int) (*Node, error) {
 	}, func(c []float64) error { return f.net.AddH(l, c) })
 }
 
-func (f *fused[T]) p(l, v int) (*Node, error) {
+func (f *fused[T]) P(l, v int) (*Node, error) {
 	shape := tensor.Shape{f.env.Anchors, f.env.Dims[v]}
 	return f.readOut(fmt.Sprintf("P_%d_%d", l, v), shape, func() ([]float64, error) {
 		return f.net.Anchors(l, v), nil
 	}, func(c []float64) error { f.net.AddAnchors(l, v, c); return nil })
 }
 
-func (f *fused[T]) t(l, v int) (*Node, error) {
+func (f *fused[T]) T(l, v int) (*Node, error) {
 	n := f.env.Samples
 	if !f.net.Spec().Noise {
 		return nil, nil
@@ -257,9 +256,9 @@ func (f *fused[T]) t(l, v int) (*Node, error) {
 	}, func(c []float64) error { return f.net.AddTrust(l, v, c) })
 }
 
-func (f *fused[T]) eRows(l, v, lo, hi int, dst []float64) error {
+func (f *fused[T]) ERows(l, v, lo, hi int, dst []float64) error {
 	if !f.ran {
-		return errNotRun
+		return ErrNotRun
 	}
 	return f.net.Read(engine.FieldE, l, v, lo, hi, dst)
 }

@@ -1,4 +1,4 @@
-package largemvc
+package information
 
 import (
 	"context"
@@ -16,16 +16,22 @@ type softAssignment[T kernel.Float] struct {
 	temperature       float64
 }
 
-// rowsAtOnce is the number of rows between two steps of a kernel.
-const rowsAtOnce = 64
+// block is the number of rows between two steps of a kernel.
+const block = 64
 
-// defaultTemperature is that of the softmax over the columns of H.
-const defaultTemperature = 0.1
+// DefaultTemperature is that of the softmax over the columns of H.
+const DefaultTemperature = 0.1
+
+// Dims returns the number of samples and of clusters.
+func (s softAssignment[T]) Dims() (n, m int) { return s.n, s.m }
+
+// Temperature returns that of the softmax.
+func (s softAssignment[T]) Temperature() float64 { return s.temperature }
 
 // newSoftAssignment takes a temperature of 0 for the default.
 func newSoftAssignment[T kernel.Float](workers, n, m int, temperature float64) softAssignment[T] {
 	if temperature == 0 {
-		temperature = defaultTemperature
+		temperature = DefaultTemperature
 	}
 	return softAssignment[T]{workers, n, m, neighbor.Stride(m), temperature}
 }
@@ -114,8 +120,8 @@ func (s softAssignment[T]) products(a []T, lda, k int, b []T, ldb, l int) ([]flo
 		func() *buffer { return &buffer{make([]T, size), make([]float64, size)} },
 		func(_, i int, w *buffer) error {
 			clear(w.sum)
-			for lo := i * span; lo < min((i+1)*span, s.n); lo += rowsAtOnce {
-				hi := min(lo+rowsAtOnce, (i+1)*span, s.n)
+			for lo := i * span; lo < min((i+1)*span, s.n); lo += block {
+				hi := min(lo+block, (i+1)*span, s.n)
 				clear(w.part)
 				kernel.TMulAdd(hi-lo, k, l, a[lo*lda:], lda, b[lo*ldb:], ldb, w.part, l)
 				kernel.AddTo(w.sum, w.part)

@@ -1,4 +1,4 @@
-package largemvc
+package unfold
 
 import (
 	"fmt"
@@ -59,7 +59,7 @@ func unpadded[T kernel.Float](y []T, m, lo, hi int, load bool, f func(lo, hi int
 }
 
 // project returns X·Pᵀ (n×m) for P, m×d.
-func project[T kernel.Float](b *builder[T], v int, p *gorgonia.Node) (*gorgonia.Node, error) {
+func project[T kernel.Float](b *Builder[T], v int, p *Node) (*Node, error) {
 	w, m := b.views[v], p.Shape()[0]
 	o := &op.Operation{
 		Label: b.label("X%d·Pᵀ", v),
@@ -69,29 +69,29 @@ func project[T kernel.Float](b *builder[T], v int, p *gorgonia.Node) (*gorgonia.
 			if err != nil {
 				return nil, err
 			}
-			return op.Dense(w.project(b.workers, m, p), w.n, m), nil
+			return op.Dense(w.project(b.workers, m, p), w.N, m), nil
 		},
-		Grad: func(_ int, _ gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(_ int, _ gorgonia.Nodes, _, dy *Node) (*Node, error) {
 			return correlate(b, v, dy)
 		},
 	}
-	return op.Apply(o, b.of, tensor.Shape{w.n, m}, p)
+	return op.Apply(o, b.of, tensor.Shape{w.N, m}, p)
 }
 
-func (w *view[T]) project(workers, m int, p []T) []T {
+func (w *View[T]) project(workers, m int, p []T) []T {
 	var panel kernel.Panel[T]
-	kernel.PackT(&panel, w.d, m, p, w.d)
-	y := make([]T, w.n*m)
+	kernel.PackT(&panel, w.D, m, p, w.D)
+	y := make([]T, w.N*m)
 	// Nothing in this function fails.
-	_ = parallel.Spans(workers, w.n, func(lo, hi int) error {
-		unpadded(y, m, lo, hi, false, func(lo, hi int, b []T, ldb int) { w.x.Mul(lo, hi, &panel, b, ldb) })
+	_ = parallel.Spans(workers, w.N, func(lo, hi int) error {
+		unpadded(y, m, lo, hi, false, func(lo, hi int, b []T, ldb int) { w.X.Mul(lo, hi, &panel, b, ldb) })
 		return nil
 	})
 	return y
 }
 
 // correlate returns AᵀX (m×d) for A, n×m.
-func correlate[T kernel.Float](b *builder[T], v int, a *gorgonia.Node) (*gorgonia.Node, error) {
+func correlate[T kernel.Float](b *Builder[T], v int, a *Node) (*Node, error) {
 	w, m := b.views[v], a.Shape()[1]
 	o := &op.Operation{
 		Label: b.label("Aᵀ·X%d", v),
@@ -101,24 +101,24 @@ func correlate[T kernel.Float](b *builder[T], v int, a *gorgonia.Node) (*gorgoni
 			if err != nil {
 				return nil, err
 			}
-			c, err := parallel.SumSpans(b.workers, w.n, m*w.d, func(lo, hi int, sum []T) error {
-				padded(a, m, lo, hi, func(lo, hi int, a []T, lda int) { w.x.TMulAdd(lo, hi, m, a, lda, sum, w.d) })
+			c, err := parallel.SumSpans(b.workers, w.N, m*w.D, func(lo, hi int, sum []T) error {
+				padded(a, m, lo, hi, func(lo, hi int, a []T, lda int) { w.X.TMulAdd(lo, hi, m, a, lda, sum, w.D) })
 				return nil
 			})
 			if err != nil {
 				return nil, err
 			}
-			return op.Dense(c, m, w.d), nil
+			return op.Dense(c, m, w.D), nil
 		},
-		Grad: func(_ int, _ gorgonia.Nodes, _, dc *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(_ int, _ gorgonia.Nodes, _, dc *Node) (*Node, error) {
 			return project(b, v, dc)
 		},
 	}
-	return op.Apply(o, b.of, tensor.Shape{m, w.d}, a)
+	return op.Apply(o, b.of, tensor.Shape{m, w.D}, a)
 }
 
-// rowMul returns H·B, or H·Bᵀ, plus C if it is not nil, for H and C with n rows and a small B.
-func rowMul[T kernel.Float](b *builder[T], h, small *gorgonia.Node, transposed bool, c *gorgonia.Node) (*gorgonia.Node, error) {
+// RowMul returns H·B, or H·Bᵀ, plus C if it is not nil, for H and C with n rows and a small B.
+func RowMul[T kernel.Float](b *Builder[T], h, small *Node, transposed bool, c *Node) (*Node, error) {
 	n, k, m := h.Shape()[0], h.Shape()[1], small.Shape()[1]
 	if transposed {
 		m = small.Shape()[0]
@@ -144,10 +144,10 @@ func rowMul[T kernel.Float](b *builder[T], h, small *gorgonia.Node, transposed b
 			}
 			return op.Dense(mulRows(b.workers, n, k, m, x[0], x[1], transposed, plus), n, m), nil
 		},
-		Grad: func(i int, in gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dy *Node) (*Node, error) {
 			switch {
 			case i == 0:
-				return rowMul(b, dy, in[1], !transposed, nil)
+				return RowMul(b, dy, in[1], !transposed, nil)
 			case i == 2:
 				return dy, nil
 			case transposed:
@@ -182,7 +182,7 @@ func mulRows[T kernel.Float](workers, n, k, m int, h, small []T, transposed bool
 }
 
 // crossGram returns AᵀB for A and B with n rows.
-func crossGram[T kernel.Float](b *builder[T], x, y *gorgonia.Node) (*gorgonia.Node, error) {
+func crossGram[T kernel.Float](b *Builder[T], x, y *Node) (*Node, error) {
 	n, k, m := x.Shape()[0], x.Shape()[1], y.Shape()[1]
 	o := &op.Operation{
 		Label: b.label("Aᵀ·B"),
@@ -198,8 +198,8 @@ func crossGram[T kernel.Float](b *builder[T], x, y *gorgonia.Node) (*gorgonia.No
 			}
 			return op.Dense(c, k, m), nil
 		},
-		Grad: func(i int, in gorgonia.Nodes, _, dc *gorgonia.Node) (*gorgonia.Node, error) {
-			return rowMul(b, in[1-i], dc, i == 0, nil)
+		Grad: func(i int, in gorgonia.Nodes, _, dc *Node) (*Node, error) {
+			return RowMul(b, in[1-i], dc, i == 0, nil)
 		},
 	}
 	return op.Apply(o, b.of, tensor.Shape{k, m}, x, y)
@@ -216,7 +216,7 @@ func gramRows[T kernel.Float](workers, n, k, m int, x, y []T) ([]T, error) {
 }
 
 // smallMul returns op(A)·op(B) for matrices without a sample dimension, op being the transposition or nothing.
-func smallMul[T kernel.Float](b *builder[T], x, y *gorgonia.Node, tx, ty bool) (*gorgonia.Node, error) {
+func smallMul[T kernel.Float](b *Builder[T], x, y *Node, tx, ty bool) (*Node, error) {
 	rows, inner := oriented(x, tx)
 	other, columns := oriented(y, ty)
 	if inner != other {
@@ -236,7 +236,7 @@ func smallMul[T kernel.Float](b *builder[T], x, y *gorgonia.Node, tx, ty bool) (
 			}
 			return op.Dense(mulRows(1, rows, inner, columns, left, x[1], ty, nil), rows, columns), nil
 		},
-		Grad: func(i int, in gorgonia.Nodes, _, dc *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dc *Node) (*Node, error) {
 			switch {
 			case i == 0 && !tx: // dC·op(B)ᵀ
 				return smallMul(b, dc, in[1], false, !ty)
@@ -251,7 +251,7 @@ func smallMul[T kernel.Float](b *builder[T], x, y *gorgonia.Node, tx, ty bool) (
 	return op.Apply(o, b.of, tensor.Shape{rows, columns}, x, y)
 }
 
-func oriented(n *gorgonia.Node, transposed bool) (rows, columns int) {
+func oriented(n *Node, transposed bool) (rows, columns int) {
 	s := n.Shape()
 	if transposed {
 		return s[1], s[0]
