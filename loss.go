@@ -129,7 +129,7 @@ func HeldOutInformation(h *gorgonia.Node, held *HeldOut, temperature float64) (*
 }
 
 // heldOutTerm is the term in one arithmetic; held is nil if it is in the other.
-func heldOutTerm[T kernel.Float](workers int, h *gorgonia.Node, held *information.LeaveOneOut[T], temperature float64) (*gorgonia.Node, error) {
+func heldOutTerm[T kernel.Float](workers int, h *Node, held *information.LeaveOneOut[T], temperature float64) (*Node, error) {
 	if held == nil {
 		return nil, fmt.Errorf("H is %v, the HeldOut is not", h.Dtype())
 	}
@@ -151,11 +151,14 @@ type HeldOut struct {
 // HeldOutConfig says how samples are predicted. The zero value of a field means what its comment says.
 type HeldOutConfig struct {
 	Preprocess Preprocess // what is done to the views first; their rows have norm 1 then; default Both
-	Directions int        // singular directions of all views together that are regressed on; 0: 200, or 64 above 10,000 samples; at most n and Σ d_v are taken
-	Penalty    float64    // λ; 0: 0.001. So small a one that a sample decides its own regression, to rounding, is an error
-	Seed       uint64     // of the search for the directions
-	Float      Float      // arithmetic, that of H where it is used; default Float32
-	Workers    int        // goroutines of NewHeldOut; 0: GOMAXPROCS
+	// Directions is the number of singular directions of all views together that are regressed on, at most n and Σ d_v;
+	// 0: 200, or 64 above 10,000 samples.
+	Directions int
+	// Penalty is λ; 0: 0.001. So small a one that a sample decides its own regression, to rounding, is an error.
+	Penalty float64
+	Seed    uint64 // of the search for the directions
+	Float   Float  // arithmetic, that of H where it is used; default Float32
+	Workers int    // goroutines of NewHeldOut; 0: GOMAXPROCS
 }
 
 // NewHeldOut measures the views. It takes memory for n rows of the directions, and time linear in n. An absent view is a
@@ -198,7 +201,9 @@ func NewHeldOut(ctx context.Context, views []View, c HeldOutConfig) (*HeldOut, e
 	return out, nil
 }
 
-func heldOutOfViews[T kernel.Float](ctx context.Context, views []view.View, c HeldOutConfig) (*information.LeaveOneOut[T], error) {
+func heldOutOfViews[T kernel.Float](
+	ctx context.Context, views []view.View, c HeldOutConfig,
+) (*information.LeaveOneOut[T], error) {
 	s, err := smooth.Standardise[T](ctx, views, prepare.Kind(c.Preprocess), c.Workers)
 	if err != nil {
 		return nil, withName(err)

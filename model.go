@@ -312,13 +312,13 @@ func (m *Model[R, N, A]) buildNetwork(e Env, data *Data, start StartPoint) (unfo
 	}
 	spec := engine.Spec{
 		Samples: e.Samples, Dims: e.Dims, Anchors: e.Anchors, Layers: e.Layers, Workers: e.Workers,
-		Represent: engine.Activation(soft.Activation), OneSided: soft.OneSided,
+		Represent: soft.Activation.sigma(), OneSided: soft.OneSided,
 	}
 	nodes := append(gorgonia.Nodes(nil), soft.theta...)
 	var scale []float64
 	switch noise := any(m.Noise).(type) {
 	case *RowShrink:
-		spec.Noise, spec.Shrink = true, engine.Activation(noise.Activation)
+		spec.Noise, spec.Shrink = true, noise.Activation.sigma()
 		nodes = append(nodes, noise.Learnables()...)
 		for v := range e.Dims {
 			scale = append(scale, noise.scale(v))
@@ -488,7 +488,8 @@ func (e Env) complete(data *Data, start StartPoint) (Env, error) {
 func (e Env) claim() error {
 	for _, n := range e.G.AllNodes() {
 		if strings.HasPrefix(n.Name(), e.Prefix+".") {
-			return fmt.Errorf("largemvc: the graph has a node %q, so %q cannot be the prefix of another network", n.Name(), e.Prefix)
+			return fmt.Errorf("largemvc: the graph has a node %q, so %q cannot be the prefix of another network",
+				n.Name(), e.Prefix)
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func (a Activation) check() error {
 	return nil
 }
 
-// sigma is σ with its derivative.
+// sigma is σ, with its derivative, as the engine has it.
 func (a Activation) sigma() engine.Activation { return engine.Activation(a) }
 
 // threshold is S_θ, elementwise: σ(a−θ) − σ(−a−θ), or σ(a−θ) alone.

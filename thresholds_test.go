@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/op/optest"
 
 	"gorgonia.org/gorgonia"
@@ -186,5 +187,12 @@ func TestHashes(t *testing.T) {
 	again := must(SoftThresholdOp(a, s, ReLU, false))
 	if again != nodes["Srelu false"] {
 		t.Error("the same op of the same inputs is two nodes")
+	}
+}
+
+// TestActivationsOfTheEngine: the activations are converted to those of the engine by their integers.
+func TestActivationsOfTheEngine(t *testing.T) {
+	if ReLU.sigma() != engine.ReLU || SELU.sigma() != engine.SELU {
+		t.Error("the activations have other integers in the engine")
 	}
 }

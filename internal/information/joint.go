@@ -14,6 +14,9 @@ const informationFloor = 1e-300
 // MutualInformation returns I.
 func (t *JointTable) MutualInformation() float64 { return t.Information }
 
+// floored is the logarithm of x, or of the floor.
+func floored(x float64) float64 { return math.Log(max(x, informationFloor)) }
+
 func newJointTable(joint []float64, m int) JointTable {
 	t := JointTable{ratio: make([]float64, m*m)}
 	rows, columns := make([]float64, m), make([]float64, m)
@@ -26,7 +29,7 @@ func newJointTable(joint []float64, m int) JointTable {
 	for a := range m {
 		for b := range m {
 			x := joint[a*m+b]
-			l := math.Log(max(x, informationFloor)) - math.Log(max(rows[a], informationFloor)) - math.Log(max(columns[b], informationFloor))
+			l := floored(x) - floored(rows[a]) - floored(columns[b])
 			t.ratio[a*m+b] = l
 			t.Information += x * l
 		}

@@ -12,7 +12,8 @@ import (
 // TestOpErrors: a panic inside an op, a wrong number or type of inputs and a second derivative are errors.
 func TestOpErrors(t *testing.T) {
 	g := gorgonia.NewGraph()
-	x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("x"), gorgonia.WithShape(2, 2), gorgonia.WithInit(gorgonia.Ones()))
+	x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("x"), gorgonia.WithShape(2, 2),
+		gorgonia.WithInit(gorgonia.Ones()))
 	bad := &Operation{Label: "bad", Run: func([]gorgonia.Value) (gorgonia.Value, error) { panic("oops") }}
 	n, err := Apply(bad, tensor.Float64, tensor.Shape{2, 2}, x)
 	if err != nil {

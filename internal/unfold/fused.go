@@ -58,7 +58,8 @@ var (
 )
 
 // NewFused makes the fused op. nodes are θ_1 … θ_L, with noise ρ_11 … ρ_LV (layer by layer), R, U.
-func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, start Start, scale []float64, nodes gorgonia.Nodes) (*fused[T], error) {
+func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, start Start,
+	scale []float64, nodes gorgonia.Nodes) (Fused, error) {
 	x := make([]rows.Matrix[T], len(views))
 	var present [][]bool
 	for v, w := range views {
@@ -159,7 +160,8 @@ func (f *fused[T]) Evaluate(ctx context.Context) ([]float64, error) {
 func (f *fused[T]) gradientNode(i int, in gorgonia.Nodes, out, cotangent *Node) (*Node, error) {
 	f.gradient = true
 	shape := in[i].Shape().Clone()
-	o := &op.Operation{Label: f.env.Name("gradient by %s", in[i].Name()), Run: func(values []gorgonia.Value) (gorgonia.Value, error) {
+	o := &op.Operation{Label: f.env.Name("gradient by %s", in[i].Name())}
+	o.Run = func(values []gorgonia.Value) (gorgonia.Value, error) {
 		upstream, err := op.Elements[T](values[1])
 		if err != nil {
 			return nil, err
@@ -168,7 +170,7 @@ func (f *fused[T]) gradientNode(i int, in gorgonia.Nodes, out, cotangent *Node) 
 			return nil, err
 		}
 		return f.fetch(i, shape), nil
-	}}
+	}
 	return op.Apply(o, f.env.Of, shape, out, cotangent)
 }
 
@@ -203,7 +205,8 @@ func (f *fused[T]) fetch(i int, shape tensor.Shape) gorgonia.Value {
 }
 
 // readOut is an op whose value is a copy of a state, and whose cotangent goes back to that state.
-func (f *fused[T]) readOut(name string, shape tensor.Shape, read func() ([]float64, error), push func(cotangent []float64) error) (*Node, error) {
+func (f *fused[T]) readOut(name string, shape tensor.Shape,
+	read func() ([]float64, error), push func(cotangent []float64) error) (*Node, error) {
 	if n := f.reads[name]; n != nil {
 		return n, nil
 	}

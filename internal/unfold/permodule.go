@@ -25,7 +25,9 @@ type Builder[T kernel.Float] struct {
 // NewBuilder makes a builder. scope tells its ops from those of other builders of the site; views may be nil for ops that
 // need none.
 func NewBuilder[T kernel.Float](e Site, scope string, views []*View[T]) *Builder[T] {
-	return &Builder[T]{of: op.Dtype[T](), workers: e.Workers, prefix: e.Prefix, scope: scope, views: views, inputs: map[*Node]bool{}}
+	return &Builder[T]{
+		of: op.Dtype[T](), workers: e.Workers, prefix: e.Prefix, scope: scope, views: views, inputs: map[*Node]bool{},
+	}
 }
 
 // label names an operation of the network. Every one gets a number: nodes whose hashes collide are compared by the hash of
