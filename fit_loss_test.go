@@ -39,11 +39,11 @@ func TestFitLossFalls(t *testing.T) {
 // configuration makes.
 func graphOf(t testing.TB, views []View, c Config) *mat.Dense {
 	t.Helper()
-	s, _, err := newSmoothing[float64](context.Background(), views, completed(c, views[0].rows))
+	s, err := prepareInputs[float64](context.Background(), inner(views), completed(c, views[0].in.Rows))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fullGraph(t, s.index.Operator())
+	return fullGraph(t, s.graph)
 }
 
 // The loss on record is the reconstruction, less the weight times the information, plus the extra loss.

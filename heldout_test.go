@@ -14,31 +14,33 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/prepare"
 )
 
 // unitFeatures are views standardised in both ways, rows at norm 1, side by side. Absent views are zeros.
 func unitFeatures(t testing.TB, views []View) *mat.Dense {
 	t.Helper()
-	n, width := views[0].rows, 0
+	n, width := views[0].in.Rows, 0
 	for _, v := range views {
-		width += 2 * v.cols
+		width += 2 * v.in.Cols
 	}
 	out := mat.NewDense(n, width, nil)
 	at := 0
 	for _, kind := range []Preprocess{PerSample, ZScore} {
-		st := &standardiser{kind: kind}
-		if err := st.fit(context.Background(), views, 1); err != nil {
+		st, err := prepare.Measure(context.Background(), prepare.Kind(kind), inner(views), 1)
+		if err != nil {
 			t.Fatal(err)
 		}
 		for v, x := range views {
-			unit, err := unitRows[float64](context.Background(), st, x, v, 1)
+			unit, err := prepare.UnitRows[float64](context.Background(), st, x.in, v, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i := range n {
-				unit.Row(i, out.RawRowView(i)[at:at+x.cols])
+				unit.Row(i, out.RawRowView(i)[at:at+x.in.Cols])
 			}
-			at += x.cols
+			at += x.in.Cols
 		}
 	}
 	return out

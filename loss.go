@@ -6,14 +6,18 @@ import (
 	"fmt"
 	"math"
 
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/information/term"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/op"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/neighbor"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 )
 
 // Reduction says what the loss makes of the squared errors of a view.
@@ -165,13 +169,12 @@ func NewHeldOut(ctx context.Context, views []View, c HeldOutConfig) (*HeldOut, e
 	if _, err := checkShapes(views); err != nil {
 		return nil, err
 	}
-	cfg := Config{Preprocess: c.Preprocess, Float: c.Float, Workers: c.Workers, Seed: c.Seed}
-	if cfg.Preprocess == PresetPreprocess {
-		cfg.Preprocess = Both
+	if c.Preprocess == PresetPreprocess {
+		c.Preprocess = Both
 	}
 	switch {
-	case cfg.Preprocess < 0 || int(cfg.Preprocess) >= len(preprocessNames):
-		return nil, fmt.Errorf("largemvc: Preprocess is %d, want one of %q", int(cfg.Preprocess), preprocessNames)
+	case c.Preprocess < 0 || int(c.Preprocess) >= len(preprocessNames):
+		return nil, fmt.Errorf("largemvc: Preprocess is %d, want one of %q", int(c.Preprocess), preprocessNames)
 	case c.Float != Float32 && c.Float != Float64:
 		return nil, fmt.Errorf("largemvc: Float is %d, want one of %q", int(c.Float), floatNames)
 	case c.Directions < 0:
@@ -181,15 +184,16 @@ func NewHeldOut(ctx context.Context, views []View, c HeldOutConfig) (*HeldOut, e
 	case c.Workers < 0:
 		return nil, fmt.Errorf("largemvc: Workers is %d", c.Workers)
 	}
-	if err := checkFinite(ctx, views, c.Workers); err != nil {
+	in := inner(views)
+	if err := withName(view.CheckFinite(ctx, in, c.Workers)); err != nil {
 		return nil, err
 	}
 	out := &HeldOut{}
 	var err error
 	if c.Float == Float64 {
-		out.double, err = heldOutOfViews[float64](ctx, views, &cfg, c)
+		out.double, err = heldOutOfViews[float64](ctx, in, c)
 	} else {
-		out.single, err = heldOutOfViews[float32](ctx, views, &cfg, c)
+		out.single, err = heldOutOfViews[float32](ctx, in, c)
 	}
 	if err != nil {
 		return nil, err
@@ -197,23 +201,20 @@ func NewHeldOut(ctx context.Context, views []View, c HeldOutConfig) (*HeldOut, e
 	return out, nil
 }
 
-func heldOutOfViews[T kernel.Float](ctx context.Context, views []View, cfg *Config,
-	c HeldOutConfig) (*information.LeaveOneOut[T], error) {
-	s := &smoothing[T]{}
-	if err := s.chooseInputs(ctx, views, cfg); err != nil {
-		return nil, err
+func heldOutOfViews[T kernel.Float](
+	ctx context.Context, views []view.View, c HeldOutConfig,
+) (*information.LeaveOneOut[T], error) {
+	s, err := smooth.Standardise[T](ctx, views, prepare.Kind(c.Preprocess), c.Workers)
+	if err != nil {
+		return nil, withName(err)
 	}
-	x := make([]rows.Matrix[T], len(s.inputs))
-	for k, in := range s.inputs {
-		var err error
-		if x[k], err = unitRows[T](ctx, s.prepare[in.prepare], views[in.View], in.View, c.Workers); err != nil {
-			return nil, err
+	x := make([]rows.Matrix[T], len(s.Inputs))
+	for k, in := range s.Inputs {
+		if x[k], err = smooth.UnitRows[T](ctx, s, k, views[in.View], c.Workers); err != nil {
+			return nil, withName(err)
 		}
 	}
 	held, err := information.NewLeaveOneOut(ctx, x, information.Regression{
 		Directions: c.Directions, Penalty: c.Penalty, Seed: c.Seed, Workers: c.Workers})
-	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("largemvc: %w", err)
-	}
-	return held, err
+	return held, withName(err)
 }

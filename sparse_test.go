@@ -285,7 +285,7 @@ func textViews(sparse bool) (views []View, classes []int) {
 		if !sparse {
 			full, row := make([]float32, n*d), make([]float64, d)
 			for i := range n {
-				view.row(i, row)
+				view.in.Row(i, row)
 				for j, a := range row {
 					full[i*d+j] = float32(a)
 				}

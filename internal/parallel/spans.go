@@ -1,8 +1,6 @@
 package parallel
 
-import (
-	"context"
-)
+import "context"
 
 // The rows of an op are cut into spans that depend on n alone, so that sums over them, folded in their order, have the
 // same bits for any number of goroutines.
@@ -11,15 +9,19 @@ const (
 	maxSpans = 64
 )
 
+// Blocks runs f over the rows [0, n) in blocks of size rows, the last one of what is left. It is For in all else.
+func Blocks(ctx context.Context, workers, n, size int, f func(lo, hi int) error) error {
+	return For(ctx, workers, (n+size-1)/size, func(_, i int) error {
+		return f(i*size, min((i+1)*size, n))
+	})
+}
+
 // SpanSize is the number of rows of a span.
 func SpanSize(n int) int { return max(minSpan, (n+maxSpans-1)/maxSpans) }
 
 // Spans runs f over the rows [0, n) in spans.
 func Spans(workers, n int, f func(lo, hi int) error) error {
-	size := SpanSize(n)
-	return For(context.Background(), workers, (n+size-1)/size, func(_, i int) error {
-		return f(i*size, min((i+1)*size, n))
-	})
+	return Blocks(context.Background(), workers, n, SpanSize(n), f)
 }
 
 // SumSpans adds up, in float64, what f leaves in sum (size elements, zero at the start) for each span of [0, n).
