@@ -330,13 +330,19 @@ func (c *Config) checkStart(n int, views []View) (errs []error) {
 			continue
 		}
 		if r, d := p.Dims(); r != c.Anchors || d != views[v].in.Cols {
-			errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s are %d×%d, want %d×%d", views[v].in.Label(v), r, d, c.Anchors, views[v].in.Cols))
+			errs = append(errs, fmt.Errorf(
+				"largemvc: StartAnchors of %s are %d×%d, want %d×%d",
+				views[v].in.Label(v), r, d, c.Anchors, views[v].in.Cols,
+			))
 			continue
 		}
 		for i := range c.Anchors {
 			for j := range views[v].in.Cols {
 				if x := p.At(i, j); math.IsNaN(x) || math.IsInf(x, 0) {
-					errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s hold %v in row %d, column %d", views[v].in.Label(v), x, i, j))
+					errs = append(errs, fmt.Errorf(
+						"largemvc: StartAnchors of %s hold %v in row %d, column %d",
+						views[v].in.Label(v), x, i, j,
+					))
 					return errs
 				}
 			}
@@ -354,7 +360,10 @@ func checkApart(views []View, float Float) (errs []error) {
 				shared = overlap(x.in.F64, y.in.F64)
 			}
 			if x.in.Given && y.in.Given && shared {
-				errs = append(errs, fmt.Errorf("largemvc: %s and %s share memory, which Overwrite would change twice", y.in.Label(u), x.in.Label(v)))
+				errs = append(errs, fmt.Errorf(
+					"largemvc: %s and %s share memory, which Overwrite would change twice",
+					y.in.Label(u), x.in.Label(v),
+				))
 			}
 		}
 	}

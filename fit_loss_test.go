@@ -78,7 +78,9 @@ func TestFitExtraLoss(t *testing.T) {
 				c := pulled.Config()
 				want -= c.NeighborWeight * naiveInformation(pulled.H, graphOf(t, views, config), c.Temperature)
 				if c.HeldOutWeight > 0 {
-					want -= c.HeldOutWeight * naiveHeldOut(pulled.H, unitFeatures(t, views), information.DefaultPenalty, c.Temperature)
+					want -= c.HeldOutWeight * naiveHeldOut(
+						pulled.H, unitFeatures(t, views), information.DefaultPenalty, c.Temperature,
+					)
 				}
 			}
 			tol := 1e-5

@@ -87,7 +87,9 @@ func TestFitOptions(t *testing.T) {
 	configs := map[string]Config{
 		"layers": {Layers: 3, Anchors: 5}, "no training": {Epochs: NoTraining},
 		"unconstrained": {Signs: Unconstrained}, "one-sided": {OneSided: true}, "Lipschitz": {Lipschitz: 2},
-		"data scale": {RhoScale: DataScale}, "detached": {DetachAnchors: true}, "start labels": {Anchors: 4, StartLabels: labels},
+		"data scale": {
+			RhoScale: DataScale,
+		}, "detached": {DetachAnchors: true}, "start labels": {Anchors: 4, StartLabels: labels},
 		"one k-means start": {KMeansStarts: 1}, "one cluster": {Clusters: 1},
 		"one anchor": {Anchors: 1}, "more anchors than features": {Anchors: 20}, "restarts": {Restarts: 3},
 	}
@@ -115,7 +117,10 @@ func TestFitOptions(t *testing.T) {
 			c := configs[name]
 			t.Run(name, func(t *testing.T) {
 				c.Neighbors = neighbors
-				checkOption(t, c, strings.HasPrefix(name, "preprocessing") || c.Start == Spectral || c.Start == ScaledSpectral)
+				checkOption(
+					t, c,
+					strings.HasPrefix(name, "preprocessing") || c.Start == Spectral || c.Start == ScaledSpectral,
+				)
 			})
 		}
 	})

@@ -52,7 +52,9 @@ func inputViews(views []view.View, inputs []Input) []view.View {
 // smoothing returns what internal/smooth reads of the configuration.
 func (c *Config) smoothing() smooth.Options {
 	return smooth.Options{
-		Kind: prepare.Kind(c.Preprocess), Neighbors: c.Neighbors, Directions: max(c.Directions, 0), Steps: max(c.FilterSteps, 0),
+		Kind: prepare.Kind(
+			c.Preprocess,
+		), Neighbors: c.Neighbors, Directions: max(c.Directions, 0), Steps: max(c.FilterSteps, 0),
 		Exact: c.ExactNeighbors, Landmarks: c.Landmarks, Seed: c.Seed, Workers: c.Workers, Overwrite: c.Overwrite,
 	}
 }
@@ -60,7 +62,10 @@ func (c *Config) smoothing() smooth.Options {
 // rotation returns what internal/prepare reads of the configuration to rotate views. Given anchors need not lie in the span of
 // the rows, and an untrained network is not worth the search.
 func (c *Config) rotation() prepare.Rotate {
-	out := prepare.Rotate{Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors, Workers: c.Workers}
+	out := prepare.Rotate{
+		Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors,
+		Workers: c.Workers,
+	}
 	if c.StartAnchors != nil || c.Rotate == RotateAuto && (c.ExtraLoss != nil || c.Epochs == NoTraining) {
 		out.Choice = prepare.RotateNever
 	}
@@ -129,7 +134,9 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 
 // standardInputs makes the inputs of a network without neighbours: the views as Config.Preprocess leaves them, rotated where
 // that pays. It returns the d_v of the loss, nil if they are those of the inputs.
-func standardInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (out *prepared[T], lossDims []int, err error) {
+func standardInputs[T kernel.Float](
+	ctx context.Context, views []view.View, c *Config,
+) (out *prepared[T], lossDims []int, err error) {
 	out = &prepared[T]{}
 	for v, x := range views {
 		out.list = append(out.list, Input{View: v, Preprocess: c.Preprocess, Columns: x.Cols})

@@ -90,7 +90,9 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 }
 
 // fit prepares the views, trains every restart and makes a result of the best.
-func fit[T kernel.Float](ctx context.Context, views []view.View, c *Config, from *resumed, begin time.Time) (*Clustering, error) {
+func fit[T kernel.Float](
+	ctx context.Context, views []view.View, c *Config, from *resumed, begin time.Time,
+) (*Clustering, error) {
 	saver, err := newSaver(ctx, views, c, from)
 	if err != nil {
 		return nil, err
@@ -116,7 +118,9 @@ func fit[T kernel.Float](ctx context.Context, views []view.View, c *Config, from
 }
 
 // finish clusters the representation of a trained network and makes the predictor.
-func finish[T kernel.Float](ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], r *runState) (*Clustering, error) {
+func finish[T kernel.Float](
+	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], r *runState,
+) (*Clustering, error) {
 	began := time.Now()
 	c := net.config
 	p := newPredictor(c, views, in.list, r)
@@ -214,7 +218,8 @@ func Resume(ctx context.Context, views []View, path string, change func(*Config)
 	if err := saved.allows(&config); err != nil {
 		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 	}
-	if b := saved.best; saved.current == nil && b != nil && config.Restarts == 1 && b.status == EpochLimit && b.Epochs < config.Epochs {
+	if b := saved.best; saved.current == nil && b != nil && config.Restarts == 1 && b.status == EpochLimit &&
+		b.Epochs < config.Epochs {
 		saved.current, saved.best, saved.next = b, nil, b.Restart
 	}
 	return fitFrom(ctx, views, config, saved)

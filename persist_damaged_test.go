@@ -30,10 +30,12 @@ func testLoadDamaged(t *testing.T, b []byte) {
 	for i := 0; i < len(b); i += step {
 		changed := slices.Clone(b)
 		changed[i] ^= 4
-		if p, err := ReadPredictor(bytes.NewReader(changed)); p != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: ") {
+		if p, err := ReadPredictor(bytes.NewReader(changed)); p != nil || err == nil ||
+			!strings.HasPrefix(err.Error(), "largemvc: ") {
 			t.Fatalf("byte %d (%q) changed: %v, %v", i, b[i], p, err)
 		}
-		if p, err := ReadPredictor(bytes.NewReader(b[:i])); p != nil || err == nil || !strings.Contains(err.Error(), "truncated") {
+		if p, err := ReadPredictor(bytes.NewReader(b[:i])); p != nil || err == nil ||
+			!strings.Contains(err.Error(), "truncated") {
 			t.Fatalf("cut off after %d bytes: %v, %v", i, p, err)
 		}
 	}
@@ -42,7 +44,8 @@ func testLoadDamaged(t *testing.T, b []byte) {
 	if _, err := ReadPredictor(bytes.NewReader(changed)); err == nil || !strings.Contains(err.Error(), "was changed") {
 		t.Errorf("the last byte changed: %v", err)
 	}
-	if _, err := ReadPredictor(bytes.NewReader(append(slices.Clone(b), 'x'))); err == nil || !strings.Contains(err.Error(), "more in the file") {
+	if _, err := ReadPredictor(bytes.NewReader(append(slices.Clone(b), 'x'))); err == nil ||
+		!strings.Contains(err.Error(), "more in the file") {
 		t.Errorf("a byte too many: %v", err)
 	}
 }

@@ -215,7 +215,10 @@ func (p *Predictor) check(ctx context.Context, views []View) error {
 	}
 	for v, x := range views {
 		if x.in.Cols != p.dims[v] {
-			return fmt.Errorf("largemvc: %s has %d features, the network was trained on %d", x.in.Label(v), x.in.Cols, p.dims[v])
+			return fmt.Errorf(
+				"largemvc: %s has %d features, the network was trained on %d",
+				x.in.Label(v), x.in.Cols, p.dims[v],
+			)
 		}
 	}
 	return withName(view.CheckFinite(ctx, inner(views), p.config.Workers))

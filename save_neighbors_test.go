@@ -52,7 +52,8 @@ func readChanged(t testing.TB, model *Clustering, change func(*safetensors.File)
 // mustRefuse fails the test unless there is an error that names the part.
 func mustRefuse(t testing.TB, what, part string, p *Predictor, err error) {
 	t.Helper()
-	if p != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: loading a model: ") || !strings.Contains(err.Error(), part) {
+	if p != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: loading a model: ") ||
+		!strings.Contains(err.Error(), part) {
 		t.Errorf("%s: %v, %v, want an error that says %q", what, p != nil, err, part)
 	}
 }
@@ -70,7 +71,10 @@ func TestArraysOfSmoothing(t *testing.T) {
 			mustRefuse(t, name+", without "+x.Name, x.Name, p, err)
 			p, err = readChanged(t, model, func(f *safetensors.File) { at(f).Shape = append([]int{1}, x.Shape...) })
 			mustRefuse(t, name+", another shape of "+x.Name, x.Name, p, err)
-			p, err = readChanged(t, model, func(f *safetensors.File) { *at(f) = safetensors.Float64s(x.Name, make([]float64, 6), 2, 3) })
+			p, err = readChanged(
+				t, model,
+				func(f *safetensors.File) { *at(f) = safetensors.Float64s(x.Name, make([]float64, 6), 2, 3) },
+			)
 			mustRefuse(t, name+", another size of "+x.Name, "", p, err)
 			p, err = readChanged(t, model, func(f *safetensors.File) {
 				if y := at(f); y.Dtype == "I64" {

@@ -53,7 +53,8 @@ func TestViewsThatAreRefused(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, err := Fit(context.Background(), test.views, Config{Clusters: 2})
-			if err == nil || c != nil || !strings.HasPrefix(err.Error(), "largemvc: ") || !strings.Contains(err.Error(), test.want) {
+			if err == nil || c != nil || !strings.HasPrefix(err.Error(), "largemvc: ") ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %q, want one with %q", err, test.want)
 			}
 		})
@@ -77,7 +78,8 @@ func TestMask(t *testing.T) {
 	if views, err = Mask(views, nil); err != nil || !views[1].Has(0) || !views[0].Has(2) {
 		t.Errorf("a nil mask: %v", err)
 	}
-	if _, err := Mask(views, [][]bool{{true, true}, {true}, {true, true}}); err == nil || !strings.Contains(err.Error(), "1 views for sample 1, want 2") {
+	if _, err := Mask(views, [][]bool{{true, true}, {true}, {true, true}}); err == nil ||
+		!strings.Contains(err.Error(), "1 views for sample 1, want 2") {
 		t.Errorf("a short row of the mask: %v", err)
 	}
 }
