@@ -257,7 +257,9 @@ func TestResumeRefuses(t *testing.T) {
 	}
 	restarts := config
 	restarts.Restarts = 2
-	if _, err := Resume(context.Background(), views, killed(t, views, restarts, 1, 5), func(c *Config) { c.Epochs = 11 }); err == nil ||
+	if _, err := Resume(
+		context.Background(), views, killed(t, views, restarts, 1, 5), func(c *Config) { c.Epochs = 11 },
+	); err == nil ||
 		!strings.Contains(err.Error(), "Epochs") {
 		t.Errorf("more epochs with restarts: %v", err)
 	}

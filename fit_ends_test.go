@@ -147,7 +147,8 @@ func testFitDiverges(t *testing.T, neighbors int) {
 		"several starts": {LearningRate: 1e30, Restarts: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.Clusters, c.Epochs, c.Neighbors, c.Rotate = 3, 50, neighbors, RotateNever // which otherwise depends on the other two
+			// which otherwise depends on the other two
+			c.Clusters, c.Epochs, c.Neighbors, c.Rotate = 3, 50, neighbors, RotateNever
 			got, err := Fit(context.Background(), views, c)
 			var diverged *DivergedError
 			if !errors.As(err, &diverged) || got == nil {

@@ -53,7 +53,9 @@ func TestNeighborPredict(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, config := range []Config{
-			{}, {Float: Float64, Directions: 11}, {ExactNeighbors: None, Directions: 11}, {ExactNeighbors: None, Float: Float64, Preprocess: Balanced},
+			{}, {Float: Float64, Directions: 11}, {ExactNeighbors: None, Directions: 11}, {
+				ExactNeighbors: None, Float: Float64, Preprocess: Balanced,
+			},
 		} {
 			if leftOut(i, 2) {
 				continue

@@ -233,10 +233,14 @@ func TestHeldOutRefuses(t *testing.T) {
 		want   string
 	}{
 		"no views": {nil, HeldOutConfig{}, "view"}, "NaN": {bad(7), HeldOutConfig{}, "view 1"},
-		"constant":   {[]View{Float64View(4, 2, make([]float64, 8))}, HeldOutConfig{}, "view 0"},
-		"directions": {views, HeldOutConfig{Directions: -1}, "Directions is -1"}, "penalty": {views, HeldOutConfig{Penalty: -1}, "Penalty is -1"},
+		"constant": {[]View{Float64View(4, 2, make([]float64, 8))}, HeldOutConfig{}, "view 0"},
+		"directions": {
+			views, HeldOutConfig{Directions: -1}, "Directions is -1",
+		}, "penalty": {views, HeldOutConfig{Penalty: -1}, "Penalty is -1"},
 		"rounding": {heldOutViews(t, 9, false), HeldOutConfig{Penalty: 1e-9}, "Penalty of 1e-09"},
-		"infinite": {views, HeldOutConfig{Penalty: math.Inf(1)}, "Penalty is +Inf"}, "preprocess": {views, HeldOutConfig{Preprocess: 99}, "Preprocess is 99"},
+		"infinite": {
+			views, HeldOutConfig{Penalty: math.Inf(1)}, "Penalty is +Inf",
+		}, "preprocess": {views, HeldOutConfig{Preprocess: 99}, "Preprocess is 99"},
 		"float": {views, HeldOutConfig{Float: 9}, "Float is 9"}, "workers": {views, HeldOutConfig{Workers: -1}, "Workers is -1"},
 	} {
 		if held, err := NewHeldOut(ctx, test.views, test.config); err == nil || held != nil ||

@@ -18,7 +18,9 @@ import (
 type Input struct {
 	View       int        // the number of the view
 	Preprocess Preprocess // its standardisation
-	Columns    int        // d_v, or the number of directions of the view that are kept, of few features with one more that keeps their length
+	// d_v, or the number of directions of the view that are kept, of few features with one more that keeps their
+	// length
+	Columns int
 }
 
 // inputsOf returns the public form of inputs.
@@ -118,7 +120,8 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 	}
 	out := &prepared[T]{list: inputsOf(in.Inputs), x: smooth.Matrices(blocks, n)}
 	if c.hasHeldOutLoss() {
-		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a seed of its own.
+		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
+		// seed of its own.
 		if out.heldOut, err = information.NewLeaveOneOut(ctx, out.x, information.Regression{Workers: c.Workers}); err != nil {
 			return nil, err
 		}

@@ -103,7 +103,9 @@ func TestUserModules(t *testing.T) {
 		setRandom(t, 1, want.Learnables())
 		grads := gradients(t, want.Loss(), want.Learnables())
 		for name, net := range map[string]builtNetwork{
-			"all":       &Model[*userRepresent, *userNoise, *userAnchor]{Represent: new(userRepresent), Noise: new(userNoise), Anchor: new(userAnchor)},
+			"all": &Model[*userRepresent, *userNoise, *userAnchor]{
+				Represent: new(userRepresent), Noise: new(userNoise), Anchor: new(userAnchor),
+			},
 			"represent": &Model[*userRepresent, *RowShrink, *Procrustes]{Represent: new(userRepresent)},
 			"noise":     &Model[*SoftThreshold, *userNoise, *Procrustes]{Noise: new(userNoise)},
 			"anchor":    &Model[*SoftThreshold, *RowShrink, *userAnchor]{Anchor: new(userAnchor)},

@@ -87,13 +87,19 @@ func TestLoadInconsistent(t *testing.T) {
 		"features":           {replace("training", `"features":6`, `"features":7`), "anchors.0.0"},
 		"no views":           {func(f *safetensors.File) { f.Metadata["training"] = `{"samples":40,"status":"converged"}` }, "0 views"},
 		"epochs":             {replace("training", `"epochs":2`, `"epochs":-2`), "-2 epochs"},
-		"NaN":                {tensor("anchors.1.1", func(x *safetensors.Tensor) { copy(x.Data[16:], []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x7f}) }), "NaN"},
-		"shape":              {tensor("R", func(x *safetensors.Tensor) { x.Shape = []int{9} }), "R"},
-		"type":               {tensor("theta", func(x *safetensors.Tensor) { x.Dtype = "I64" }), "theta"},
-		"sizes":              {tensor("sizes", func(x *safetensors.Tensor) { x.Data[0]++ }), "samples"},
-		"negative size":      {tensor("sizes", func(x *safetensors.Tensor) { x.Data[7] = 0xff }), "cluster 0"},
-		"huge centroids":     {tensor("centroids", func(x *safetensors.Tensor) { copy(x.Data, []byte{0, 0, 0x7f, 0x7f}) }), "centroids"},
-		"missing":            {tensor("mean.1", func(x *safetensors.Tensor) { x.Name = "mean.9" }), "mean.1"},
+		"NaN": {
+			tensor("anchors.1.1", func(x *safetensors.Tensor) { copy(x.Data[16:], []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x7f}) }),
+			"NaN",
+		},
+		"shape":         {tensor("R", func(x *safetensors.Tensor) { x.Shape = []int{9} }), "R"},
+		"type":          {tensor("theta", func(x *safetensors.Tensor) { x.Dtype = "I64" }), "theta"},
+		"sizes":         {tensor("sizes", func(x *safetensors.Tensor) { x.Data[0]++ }), "samples"},
+		"negative size": {tensor("sizes", func(x *safetensors.Tensor) { x.Data[7] = 0xff }), "cluster 0"},
+		"huge centroids": {
+			tensor("centroids", func(x *safetensors.Tensor) { copy(x.Data, []byte{0, 0, 0x7f, 0x7f}) }),
+			"centroids",
+		},
+		"missing": {tensor("mean.1", func(x *safetensors.Tensor) { x.Name = "mean.9" }), "mean.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := p.file()

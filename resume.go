@@ -218,7 +218,9 @@ func (s *saver) afterRun(r, best *runState) error {
 }
 
 func (s *saver) write(next int, current, best *runState) error {
-	if err := checkpoint.Write(s.path, &s.fit, checkpoint.State{Next: next, Current: current.saved(), Best: best.saved()}); err != nil {
+	if err := checkpoint.Write(
+		s.path, &s.fit, checkpoint.State{Next: next, Current: current.saved(), Best: best.saved()},
+	); err != nil {
 		return fmt.Errorf("largemvc: writing the checkpoint: %w", err)
 	}
 	return nil

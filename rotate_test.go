@@ -238,7 +238,9 @@ func TestParseRotation(t *testing.T) {
 	if _, err := ParseRotation("sometimes"); err == nil {
 		t.Error("no error for an unknown rotation")
 	}
-	if _, err := Fit(context.Background(), []View{Float64View(2, 1, []float64{1, 2})}, Config{Clusters: 1, Rotate: 7}); err == nil {
+	if _, err := Fit(
+		context.Background(), []View{Float64View(2, 1, []float64{1, 2})}, Config{Clusters: 1, Rotate: 7},
+	); err == nil {
 		t.Error("no error for rotation 7")
 	}
 }

@@ -26,7 +26,9 @@ func smoothedModels(t testing.TB) (views []View, models map[string]*Clustering) 
 	models = map[string]*Clustering{}
 	for name, c := range map[string]Config{
 		"exact": {Directions: 5, Neighbors: 4}, "exact, float64": {Float: Float64, Preprocess: ZScore},
-		"landmarks": {Directions: 5, ExactNeighbors: None, Landmarks: 7}, "landmarks, float64": {Float: Float64, ExactNeighbors: None},
+		"landmarks": {
+			Directions: 5, ExactNeighbors: None, Landmarks: 7,
+		}, "landmarks, float64": {Float: Float64, ExactNeighbors: None},
 	} {
 		c.Clusters, c.Epochs = 3, 1
 		models[name] = mustFit(t, views, c)
@@ -220,7 +222,10 @@ func TestEarlierVersions(t *testing.T) {
 		later  map[string][]string // the fields that the version does not have
 	}{
 		"1": {Config{Neighbors: None, ReadOut: PlainRows, Preprocess: ZScore}, map[string][]string{
-			file.MetaConfig:   {"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight", "temperature", "exact_neighbors", "landmarks", "lowest_inertia"},
+			file.MetaConfig: {
+				"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight",
+				"temperature", "exact_neighbors", "landmarks", "lowest_inertia",
+			},
 			file.MetaTraining: {"inputs"},
 		}},
 		"2": {Config{HeldOutWeight: None}, map[string][]string{file.MetaConfig: {"held_out_weight", "lowest_inertia"}}},

@@ -182,9 +182,13 @@ func TestRhoScales(t *testing.T) {
 		name   string
 		config Config
 	}{
-		{"labels", Config{StartLabels: classes, RhoScale: DataScale}}, {"anchors", Config{StartAnchors: anchors, RhoScale: DataScale}},
+		{"labels", Config{StartLabels: classes, RhoScale: DataScale}}, {
+			"anchors", Config{StartAnchors: anchors, RhoScale: DataScale},
+		},
 		{"unit", Config{StartLabels: classes, RhoScale: UnitScale}}, {"default", Config{StartLabels: classes}},
-		{"paper", Config{StartLabels: classes, Preset: Paper}}, {"no noise", Config{StartLabels: classes, Variant: AMvC, RhoScale: DataScale}},
+		{"paper", Config{StartLabels: classes, Preset: Paper}}, {
+			"no noise", Config{StartLabels: classes, Variant: AMvC, RhoScale: DataScale},
+		},
 	} {
 		test.config.Clusters, test.config.Float = c, Float64
 		begin, x := firstAnchors(t, views, test.config)
@@ -200,7 +204,9 @@ func TestRhoScales(t *testing.T) {
 	}
 	// What fits exactly has no residual to measure with.
 	exact, labels := blobViews(30, 3, 0, 56, 6)
-	if begin, _ := firstAnchors(t, exact, Config{Clusters: 3, StartLabels: labels, Float: Float64, RhoScale: DataScale}); begin.Scale[0] <= 0 {
+	if begin, _ := firstAnchors(
+		t, exact, Config{Clusters: 3, StartLabels: labels, Float: Float64, RhoScale: DataScale},
+	); begin.Scale[0] <= 0 {
 		t.Errorf("samples that are equal to their means give the unit %v", begin.Scale[0])
 	}
 }

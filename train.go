@@ -89,9 +89,8 @@ type lossNetwork[T kernel.Float] struct {
 // divergence is the multiple of the loss of H = 0, or of the first loss, from which a loss counts as diverged.
 const divergence = 1e4
 
-// trainRun begins or continues a run and takes it to its end. It returns the network at the end, nil if the run has no result, and
-// what Fit is to return beside it. save writes a checkpoint of the run; nil: there are
-// none.
+// trainRun begins or continues a run and takes it to its end. It returns the network at the end, nil if the run has
+// no result, and what Fit is to return beside it. save writes a checkpoint of the run; nil: there are none.
 func trainRun[T kernel.Float](
 	ctx context.Context, in *prepared[T], c *Config, r *runState, save func() error,
 ) (*lossNetwork[T], error) {
@@ -99,7 +98,9 @@ func trainRun[T kernel.Float](
 	fresh := r.Begin == nil
 	if fresh {
 		var err error
-		if r.Begin, err = cluster.FirstAnchors(ctx, in.x, in.sources, startOf[T](c, in.graph, c.Seed+uint64(r.Restart))); err != nil {
+		if r.Begin, err = cluster.FirstAnchors(
+			ctx, in.x, in.sources, startOf[T](c, in.graph, c.Seed+uint64(r.Restart)),
+		); err != nil {
 			return nil, withName(err)
 		}
 	}

@@ -93,7 +93,10 @@ func opCases[T kernel.Float](b *Builder[T]) []optest.GraphFunction {
 	add("mean", func(in []*Node) (*Node, error) { return MeanViews[T](0, in, nil) }, rows, rows)
 	add("mean of those present", func(in []*Node) (*Node, error) {
 		b := optest.InputNode(in[0].Graph(), b.of, "present", tensor.Shape{n, 2})
-		if err := gorgonia.Let(b, op.Dense(kernel.Convert[T]([]float64{1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1}), n, 2)); err != nil {
+		if err := gorgonia.Let(
+			b,
+			op.Dense(kernel.Convert[T]([]float64{1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1}), n, 2),
+		); err != nil {
 			return nil, err
 		}
 		return MeanViews[T](0, in, b)
@@ -159,7 +162,13 @@ func TestResidualDirect(t *testing.T) {
 					),
 				)
 			} else {
-				norm = mustNode(residualOf(NewBuilder(Site{}, "", []*View[float64]{testView(t, kernel.Convert[float64](x.RawMatrix().Data), n, d, nil, 0)}), in))
+				norm = mustNode(residualOf(
+					NewBuilder(
+						Site{}, "",
+						[]*View[float64]{testView(t, kernel.Convert[float64](x.RawMatrix().Data), n, d, nil, 0)},
+					),
+					in,
+				))
 			}
 			return norm, nil
 		}
