@@ -127,8 +127,8 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 			return fmt.Errorf("has %d fields in line %d and %d in the lines before", fields, lines.number, c.fields)
 		}
 		// Each field becomes at least 4 bytes; stop inflating a bomb long before its end.
-		if read += 4 * int64(fields); read/2 > lim.max {
-			return fmt.Errorf("holds more than %d records of %d fields; Options.MaxBytes allows %s", n, fields, size(lim.max))
+		if read += 4 * int64(fields); read/2 > lim.Max() {
+			return fmt.Errorf("holds more than %d records of %d fields; Options.MaxBytes allows %s", n, fields, size(lim.Max()))
 		}
 	}
 	if n == 0 {

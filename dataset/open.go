@@ -31,12 +31,12 @@ func Read(name string, r io.ReaderAt, size int64, o Options) (*Set, error) {
 	if o.LabelsFile != "" || o.MaskFile != "" {
 		return nil, errors.New("dataset: LabelsFile and MaskFile are for Open")
 	}
-	p := &plan{name: baseName(name)}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	p := &plan{name: baseName(name), lim: newLimits(&o)}
 	s := &source{path: name, size: size, close: func() error { return nil }}
-	if err := s.list(r, &o); err != nil {
+	if err := s.list(r, &o, p.lim); err != nil {
 		return nil, named(name, err)
 	}
 	p.sources = []*source{s}
@@ -86,6 +86,7 @@ func (p *plan) prepare(paths []string, o *Options) error {
 	if err != nil {
 		return err
 	}
+	p.lim = newLimits(o)
 	p.name = baseName(strings.TrimRight(paths[0], `/\`))
 	data := len(files)
 	for _, f := range []string{o.LabelsFile, o.MaskFile} {
@@ -94,7 +95,7 @@ func (p *plan) prepare(paths []string, o *Options) error {
 		}
 	}
 	for _, f := range files {
-		s, err := openSource(f, o)
+		s, err := openSource(f, o, p.lim)
 		if err != nil {
 			return err
 		}
@@ -105,12 +106,9 @@ func (p *plan) prepare(paths []string, o *Options) error {
 
 // choose decides what the variables of the files are. The first of them, as many as data says, hold views.
 func (p *plan) choose(data int, o *Options) error {
-	var bytes int64
 	for _, s := range p.sources {
 		p.notes = append(p.notes, s.notes...)
-		bytes += s.size
 	}
-	p.lim = newLimits(o, bytes)
 	if err := p.chooseLabels(data, o); err != nil {
 		return err
 	}
