@@ -111,6 +111,9 @@ func (b *builder[T]) grow(end int) {
 
 // add takes the elements from off on, in storage order.
 func (b *builder[T]) add(off int, raw []byte) error {
+	if ctx := b.lim.ctx; ctx != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
 	n := len(raw) / b.typ.Size()
 	if off < 0 || off+n > b.rows*b.cols {
 		return fmt.Errorf("holds more elements than its shape")

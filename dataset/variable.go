@@ -40,6 +40,13 @@ type variable struct {
 	nnz        int                         // sparse: number of entries in the file
 	cells      []*variable                 // cell
 	strings    func() ([]string, error)    // text
+
+	// For what comes from a table.
+	fromTable bool
+	line      func(row int) int    // line of the file, from 1; nil without
+	column    func(col int) string // name of a column, for messages; nil without
+	names     func() []string      // names of all columns; nil without
+	asText    *variable            // the only column as texts, for labels; nil without
 }
 
 // compressed is a sparse matrix by columns (or rows), as MATLAB and SciPy store it.
