@@ -127,6 +127,9 @@ func grown[E any](s []E, end, total int) []E {
 
 // add takes the elements from off on, in storage order.
 func (b *builder[T]) add(off int, raw []byte) error {
+	if err := b.lim.Err(); err != nil {
+		return err
+	}
 	n := len(raw) / b.typ.Size()
 	if off < 0 || off+n > b.rows*b.cols {
 		return errMore

@@ -96,7 +96,8 @@ func (s *Set) Incomplete(present [][]bool) (*Set, error) {
 			return nil, fmt.Errorf("dataset: the mask leaves sample %d no view", i)
 		}
 	}
-	out := &Set{Name: s.Name, Labels: slices.Clone(s.Labels), LabelNames: slices.Clone(s.LabelNames), Present: mask}
+	out := &Set{Name: s.Name, Labels: slices.Clone(s.Labels), LabelNames: slices.Clone(s.LabelNames), IDs: slices.Clone(s.IDs),
+		Present: mask, Reading: s.Reading}
 	for v := range s.Views {
 		view := s.Views[v]
 		view.Float32, view.Float64 = slices.Clone(view.Float32), slices.Clone(view.Float64)
@@ -114,7 +115,7 @@ func (s *Set) Incomplete(present [][]bool) (*Set, error) {
 func ReadMask(path string, n, views int) ([][]bool, error) {
 	o := &Options{NoLabels: true}
 	lim := newLimits(o)
-	s, err := openSource(path, o, lim)
+	s, err := openSource(path, roleMask, o, lim)
 	if err != nil {
 		return nil, err
 	}

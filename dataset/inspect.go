@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -12,8 +13,8 @@ type Report struct {
 	Files []FileReport
 	// Problem is the error that Open gives for these files and options, or nil. What was found before it is reported.
 	Problem error
-	// Notes are remarks on what was skipped or left out.
-	Notes []string
+	// Reading says how the files are read, as that of a [Set].
+	Reading Reading
 
 	Samples     int
 	Orientation string // which axis of the matrices counts the samples, and why
@@ -74,6 +75,14 @@ func Inspect(path string, o Options) (*Report, error) { return InspectFiles([]st
 
 // InspectFiles is [Inspect] for several files.
 func InspectFiles(paths []string, o Options) (*Report, error) {
+	return InspectContext(context.Background(), paths, o)
+}
+
+// InspectContext is [InspectFiles], which ends with the context's error soon after the context is done.
+func InspectContext(ctx context.Context, paths []string, o Options) (*Report, error) {
+	if err := o.within(ctx); err != nil {
+		return nil, err
+	}
 	p, err := newPlan(paths, &o)
 	if len(p.sources) == 0 {
 		return nil, err
@@ -83,7 +92,9 @@ func InspectFiles(paths []string, o Options) (*Report, error) {
 		defer p.close()
 		r.fill(p, &o)
 	}
-	r.Notes = append(r.Notes, p.notes...)
+	if r.Reading.Views == nil { // what was found before a problem
+		r.Reading = Reading{LeftOut: p.left, Notes: p.notes, Warnings: p.warnings, IDs: p.aboutIDs}
+	}
 	for _, s := range p.sources {
 		f := FileReport{Path: s.path, Format: s.format, Bytes: s.size}
 		for _, v := range s.vars {
@@ -118,6 +129,11 @@ func (p *plan) role(v *variable) string {
 	case slices.Contains(p.index, v):
 		return "index"
 	}
+	for _, s := range p.sources {
+		if s.ids == v {
+			return "ids"
+		}
+	}
 	return ""
 }
 
@@ -130,6 +146,7 @@ func (r *Report) fill(p *plan, o *Options) {
 	}
 	r.Problem = raw.resolve(o)
 	set := raw.set
+	r.Reading = p.reading(set)
 	r.Samples, r.MissingRate, r.Bytes = set.Samples(), set.MissingRate(), set.Bytes()
 	r.Orientation = "rows are samples (" + p.why + ")"
 	if p.turned {

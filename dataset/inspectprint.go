@@ -37,8 +37,10 @@ func (r *Report) print(w io.Writer) {
 		}
 		r.printClasses(w)
 	}
-	for _, n := range r.Notes {
-		fmt.Fprintf(w, "note: %s\n", n)
+	if lines := r.Reading.Lines(); len(r.Reading.Views) > 0 {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
+	} else if len(r.Reading.LeftOut)+len(r.Reading.Notes) > 0 {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
 	}
 	if r.Problem != nil {
 		fmt.Fprintf(w, "cannot be read so: %s\n", strings.TrimPrefix(r.Problem.Error(), "dataset: "))

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"slices"
+
 	"github.com/largemvc/largemvc/dataset/internal/budget"
 )
 
@@ -16,8 +18,22 @@ type Options struct {
 	// a cell written X{2}. Empty: the usual names.
 	Views []string
 	// Labels names the variable or CSV column that holds the labels. A CSV column may also be given by its number from
-	// 0; −1 is the last. Empty: the usual names.
+	// 0; −1 is the last. Where no file of data has it, it is the path of a further file, as LabelsFile. Empty: the usual names.
 	Labels string
+	// LeaveOut names what is not read: variables, columns of a table, and files of a folder; patterns (*, ?, [a-z]) are allowed.
+	LeaveOut []string
+	// IDs names the variable or CSV column that names the samples; a column may be given by its number. Empty: a usual name, a
+	// column of texts that are all different, or a first column without a telling name that counts the samples.
+	IDs string
+	// NoIDs matches the rows of several files by their places, whatever ids they have.
+	NoIDs bool
+	// Table makes several views of the columns of a CSV file. Columns in none of them are left out.
+	Table []TableView
+	// OneHot names columns of a CSV file that become a feature of 0 and 1 for each text in them; a pattern takes columns of
+	// texts alone.
+	OneHot []string
+	// Decimal says what separates the decimals of numbers in a CSV file.
+	Decimal Decimal
 	// NoLabels leaves the labels out, whatever the file holds.
 	NoLabels bool
 	// LabelsFile is a further file with the labels: any format with one vector, or with a variable or column of
@@ -46,10 +62,10 @@ type Options struct {
 	// may unpack to 16 times as much and 1 GiB. 0: 1 GiB, or 128 times the size of the files where that is more, but no more
 	// than the memory of the machine.
 	MaxBytes int64
-	// Context ends the reading with its error. nil: it goes on to its end.
-	Context context.Context
 	// Progress is called now and then with the number of bytes read and unpacked so far. Its error ends the reading.
 	Progress func(bytes int64) error
+
+	ctx context.Context // ends the reading; nil: never
 }
 
 // Orientation says which axis of the matrices in a file counts the samples.
@@ -95,6 +111,19 @@ const (
 	NoHeader
 )
 
+// Decimal says what separates the decimals of numbers in a CSV file.
+type Decimal uint8
+
+// The separators of decimals.
+const (
+	// AutoDecimal takes a comma where no number has a point and no comma can be one of thousands alone.
+	AutoDecimal Decimal = iota
+	// DecimalPoint reads 0.5.
+	DecimalPoint
+	// DecimalComma reads 0,5.
+	DecimalComma
+)
+
 const sparseShare = 0.25 // CSR takes 8 bytes an entry, full float32 4; a quarter leaves a gain in time too
 
 func (o *Options) check() error {
@@ -110,6 +139,20 @@ func (o *Options) check() error {
 	}
 	if o.Header > NoHeader {
 		errs = append(errs, fmt.Errorf("dataset: Header %d is unknown", o.Header))
+	}
+	if o.Decimal > DecimalComma {
+		errs = append(errs, fmt.Errorf("dataset: Decimal %d is unknown", o.Decimal))
+	}
+	if o.NoIDs && o.IDs != "" {
+		errs = append(errs, errors.New("dataset: NoIDs contradicts IDs"))
+	}
+	for i, t := range o.Table {
+		if t.Name == "" || len(t.Columns) == 0 {
+			errs = append(errs, fmt.Errorf("dataset: view %d of Table has no name or no columns", i))
+		}
+		if slices.ContainsFunc(o.Table[:i], func(u TableView) bool { return u.Name == t.Name }) {
+			errs = append(errs, fmt.Errorf("dataset: two views of Table are named %s", t.Name))
+		}
 	}
 	if o.MaxBytes < 0 {
 		errs = append(errs, fmt.Errorf("dataset: MaxBytes is %d; it must not be negative", o.MaxBytes))
@@ -130,7 +173,7 @@ func (o *Options) check() error {
 // limits is what reading may take. One is shared by everything that is read for a data set.
 type limits = budget.Budget
 
-func newLimits(o *Options) *limits { return budget.New(o.Context, o.MaxBytes, o.Progress) }
+func newLimits(o *Options) *limits { return budget.New(o.ctx, o.MaxBytes, o.Progress) }
 
 // size is a number of bytes in words.
 func size(b int64) string { return budget.Size(b) }

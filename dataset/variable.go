@@ -39,6 +39,13 @@ type variable struct {
 	parts   *parts                   // sparse
 	cells   []*variable              // cell
 	strings func() ([]string, error) // text; equal strings share their memory, which is booked
+
+	// For what comes from a table.
+	fromTable bool
+	line      func(row int) int    // line of the file, from 1; nil without
+	column    func(col int) string // name of a column, for messages; nil without
+	names     func() []string      // names of all columns; nil without
+	asText    *variable            // the only column as texts, for labels; nil without
 }
 
 // parts are the vectors that make a sparse matrix by columns (or rows), as MATLAB and SciPy store it. They are asked for in

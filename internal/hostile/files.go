@@ -39,7 +39,7 @@ func Files() []File {
 		}},
 		{"mat-junk.mat", "30 variables of 1 GiB of zeros beside a small one", func() []byte { return junkVariables(30, 32768, 32768) }},
 		{"mat-junk-small.mat", "2000 variables of 30 MiB of zeros beside a small one", func() []byte { return junkVariables(2000, 30720, 1024) }},
-		{"mat-cell-text.mat", "a cell of 4 texts of 1 GiB", func() []byte { return MAT5(zeroCell("X", 4, 1<<30)) }},
+		{"mat-cell-text.mat", "a cell of 3 texts of 1 GiB", func() []byte { return MAT5(zeroCell("X", 3, 1<<30)) }},
 		{"mat-dense.mat", "a matrix of 1.5 GiB of zeros", func() []byte { return MAT5(zeroArray("X", ClassDouble, 1536, mega)) }},
 		{"npz-text.npz", "labels of 350,000 texts of 4 KiB", textLabels},
 		{"npz-text-distinct.npz", "labels of 20,000 different texts of 4 KiB", distinctTexts},

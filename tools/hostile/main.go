@@ -60,13 +60,31 @@ func main() {
 	rss := flag.Int64("rss", 200, "`MIB` of memory that a run may take")
 	flag.DurationVar(&b.limit, "limit", 2*time.Minute, "end a process after this time")
 	flag.Float64Var(&b.seconds, "seconds", 5, "time that a run may take beside its share for the bytes of the file")
+	write := flag.String("write", "", "write the file of this `NAME` to the first argument, and nothing else")
 	flag.Parse()
+	if *write != "" {
+		if err := makeFile(*write, flag.Arg(0)); err != nil {
+			fmt.Fprintln(os.Stderr, "hostile:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	b.rss = *rss << 20
 	b.args = flag.Args()
 	if err := try(b, *pattern, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "hostile:", err)
 		os.Exit(1)
 	}
+}
+
+// makeFile writes one of the files.
+func makeFile(name, path string) error {
+	for _, f := range hostile.Files() {
+		if f.Name == name {
+			return os.WriteFile(path, f.Make(), 0o600)
+		}
+	}
+	return fmt.Errorf("there is no file %s", name)
 }
 
 // try makes the files, runs the command on each and prints the table.
@@ -92,6 +110,11 @@ func try(b bounds, pattern, keep string) error {
 	}
 	paths := b.args
 	fmt.Printf("%s/%s, -max-memory %d\n\n| file | bytes | exit | message | peak MiB | s |\n|---|--:|---|---|--:|--:|\n", runtime.GOOS, runtime.GOARCH, b.maxMemory)
+	// A process begins with the peak memory of the one that started it, so that the files are made by another one.
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
 	faults := 0
 	one := func(path string) error {
 		r, err := b.inspect(path)
@@ -112,8 +135,8 @@ func try(b bounds, pattern, keep string) error {
 		}
 		path := filepath.Join(keep, f.Name)
 		if _, err := os.Stat(path); err != nil {
-			if err := os.WriteFile(path, f.Make(), 0o600); err != nil {
-				return err
+			if out, err := exec.Command(self, "-write", f.Name, path).CombinedOutput(); err != nil {
+				return fmt.Errorf("%w: %s", err, out)
 			}
 		}
 		if err := one(path); err != nil {
