@@ -133,6 +133,9 @@ const (
 	maxFields = 1 << 21 // of one line
 )
 
+// skippedLine is what a line without data counts for, in bytes that could be unpacked in its time.
+const skippedLine = 32
+
 // lineReader reads the records of a CSV file: no blank lines, and no comments, which begin with #. A record goes over
 // several lines where a quoted field does.
 type lineReader struct {
@@ -159,11 +162,14 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		l.lines++
 		l.number = l.lines
-		if len(line) > 0 && line[0] == '#' {
-			l.comments++
-			continue
-		}
-		if len(bytes.TrimSpace(line)) == 0 {
+		comment := len(line) > 0 && line[0] == '#'
+		if comment || len(bytes.TrimSpace(line)) == 0 {
+			if comment {
+				l.comments++
+			}
+			if err := l.lim.Step(skippedLine); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if l.delimiter != ' ' && bytes.IndexByte(line, '"') >= 0 && quoteIsOpen(line, l.delimiter) {

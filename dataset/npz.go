@@ -28,7 +28,11 @@ func (s *source) listNPZ(f io.ReaderAt, lim *limits) error {
 		return err
 	}
 	seen := map[string]bool{}
+	total := uint64(0)
 	for k, m := range z.File {
+		if total += min(m.CompressedSize64, uint64(s.size)+1); total > uint64(s.size) {
+			return errors.New("is damaged (its arrays share bytes of the file, or promise more than it holds)")
+		}
 		if k == maxObjects {
 			return fmt.Errorf("holds more than %d arrays", maxObjects)
 		}

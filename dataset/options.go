@@ -59,7 +59,7 @@ type Options struct {
 	// Delimiter separates the fields of a CSV file. 0: comma, semicolon, tab or blanks, by the first lines.
 	Delimiter rune
 	// MaxBytes bounds the memory that reading takes at any time: the values, and all that is needed on the way to them. Files
-	// may unpack to 16 times as much and 1 GiB. 0: 1 GiB, or 128 times the size of the files where that is more, but no more
+	// may unpack to 48 times as much. 0: 1 GiB, or 128 times the size of the files where that is more, but no more
 	// than the memory of the machine.
 	MaxBytes int64
 	// Progress is called now and then with the number of bytes read and unpacked so far. Its error ends the reading.

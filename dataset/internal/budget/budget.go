@@ -13,8 +13,9 @@ import (
 const (
 	leastMemory   = 1 << 30 // default, for small files
 	perFileByte   = 128     // default, for large ones
-	leastWork     = 1 << 30
-	perMemoryByte = 16 // passes over values that are wider in the file than in memory, or that are mostly zeros
+	leastWork     = 128 << 20
+	perFileWork   = 16
+	perMemoryWork = 48 // passes over values that are wider in the file than in memory, or that are mostly zeros
 	progressStep  = 4 << 20
 )
 
@@ -104,7 +105,7 @@ func (b *Budget) Step(bytes int64) error {
 
 // MaxWork is the number of bytes that may be read and unpacked.
 func (b *Budget) MaxWork() int64 {
-	return add(leastWork, add(multiply(perMemoryByte, b.Max()), multiply(perMemoryByte, b.files)))
+	return add(leastWork, add(multiply(perMemoryWork, b.Max()), multiply(perFileWork, b.files)))
 }
 
 // Err says that the context has ended.

@@ -32,7 +32,8 @@ type File struct {
 	root    uint64
 	lim     *budget.Budget
 	objects map[uint64]*Object
-	User    bool // there is a user block before the HDF5 data
+	claimed int64 // bytes of all data that were looked at
+	User    bool  // there is a user block before the HDF5 data
 }
 
 // Open reads the superblock of a file of size bytes. What is read from the file later is booked in lim.

@@ -92,6 +92,10 @@ func (f *File) Stored(o *Object) (bytes int64, unwritten int, err error) {
 			return 0, 0, err
 		}
 		list.done()
+		if f.claimed += o.stored.bytes; f.claimed > f.size {
+			o.stored = nil
+			return 0, 0, errors.New("is damaged (it shares bytes of the file with others)")
+		}
 	}
 	return o.stored.bytes, o.stored.unwritten, nil
 }
