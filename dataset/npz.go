@@ -74,7 +74,7 @@ func listMember(v *variable, m *zip.File, fileSize int64) error {
 	if err != nil {
 		return zipError(err)
 	}
-	if full != uint64(h.Bytes()+int64(h.Len)) {
+	if !isObjects(h) && full != uint64(h.Bytes()+int64(h.Len)) {
 		return fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr, h.Bytes()+int64(h.Len), full)
 	}
 	v.fromHeader(h, m.Method == zip.Store, func() (io.ReadCloser, error) {
@@ -111,7 +111,7 @@ func (s *source) listNPY(f io.ReaderAt) error {
 	if err != nil {
 		return err
 	}
-	if h.Bytes() != s.size-int64(h.Len) {
+	if !isObjects(h) && h.Bytes() != s.size-int64(h.Len) {
 		return fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr, h.Bytes()+int64(h.Len), s.size)
 	}
 	v := &variable{file: s.path, name: s.base()}
@@ -134,12 +134,15 @@ func (v *variable) fromHeader(h npy.Header, backed bool, open func() (io.ReadClo
 	case strings.ContainsAny(h.Descr, "US") && len(h.Shape) <= 1:
 		v.kind, v.class = text, "string"
 		v.strings = func() ([]string, error) { return readStrings(open, h) }
-	case strings.Contains(h.Descr, "O"):
-		v.kind, v.note = other, "Python objects are not read: save the matrices as separate arrays X0, X1, …"
+	case isObjects(h):
+		v.kind, v.note = other, "Python objects are not read; in Python, numpy.savez(new, X0=…, X1=…) with each matrix as numpy.array(x.tolist(), dtype=float)"
 	default:
 		v.kind, v.note = other, "elements of type "+h.Descr+" are not read"
 	}
 }
+
+// isObjects tells whether an array holds pickled Python objects, whose length its header does not tell.
+func isObjects(h npy.Header) bool { return strings.Contains(h.Descr, "O") }
 
 // streamFrom hands over n elements of some width, and reads to the end so that checksums are compared.
 func streamFrom(open func() (io.ReadCloser, error), n, width int, run func(int, []byte) error) error {

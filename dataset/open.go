@@ -188,13 +188,13 @@ func (p *plan) choose(data int, o *Options) error {
 		bytes += s.size
 	}
 	p.lim = newLimits(o, bytes)
+	if err := p.chooseLabels(data, o); err != nil {
+		return err
+	}
 	for _, s := range p.sources[:data] {
 		if s.problem != nil {
 			return named(s.path, s.problem)
 		}
-	}
-	if err := p.chooseLabels(data, o); err != nil {
-		return err
 	}
 	if err := p.chooseIDs(o); err != nil {
 		return err

@@ -50,8 +50,12 @@ func (r *Reading) Lines() []string {
 		}
 		line(fmt.Sprintf("view %d", v), "%s, %d×%d, %s, from %s", x.Name, x.Samples, x.Features, names, x.Source)
 	}
+	noIDs := "none"
+	if len(r.Views) > 1 {
+		noIDs += "; the rows of all views are samples in the same order"
+	}
 	for _, x := range []struct{ name, value, none string }{
-		{"classes", r.Labels, "none"}, {"ids", r.IDs, "none; the rows of all views are samples in the same order"}, {"mask", r.Mask, ""},
+		{"classes", r.Labels, "none"}, {"ids", r.IDs, noIDs}, {"mask", r.Mask, ""},
 	} {
 		if x.value == "" {
 			x.value = x.none
@@ -121,6 +125,9 @@ func (p *plan) reading(set *Set) Reading {
 func (v *variable) origin() string {
 	if !v.fromTable {
 		return v.name + " in " + v.file
+	}
+	if v.kind == text && strings.HasPrefix(v.name, "column ") {
+		return v.name + " (from 0) of " + v.file
 	}
 	if v.kind == text {
 		return "column " + v.name + " of " + v.file

@@ -23,6 +23,7 @@ type source struct {
 	close  func() error
 
 	csv       bool
+	columns   string     // of a CSV file, for messages
 	csvLabels *variable  // the column of a CSV file that gives the classes
 	ids       *variable  // what names the samples
 	keep      []bool     // rows of a file of labels that belong to samples; nil: all

@@ -83,7 +83,9 @@ func (o *fitOptions) sayReading(stderr io.Writer, in *input) error {
 	if !o.quiet {
 		return say(stderr, &in.reading)
 	}
-	warnings(stderr, &in.reading)
+	if o.json {
+		warnings(stderr, &in.reading) // the summary has them
+	}
 	return nil
 }
 
