@@ -40,6 +40,9 @@ func (s *source) find(name string) *variable {
 
 // listing names the variables with their shapes, for errors.
 func (s *source) listing() string {
+	if s.columns != "" {
+		return s.columns
+	}
 	if len(s.vars) == 0 {
 		return "nothing"
 	}
@@ -106,7 +109,9 @@ func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, e
 		return matrices, nil
 	}
 	for _, v := range s.vars {
-		if v.kind == other && (slices.Contains(viewNames, strings.ToLower(v.name)) || numberedName.MatchString(v.name)) {
+		usual := slices.Contains(viewNames, strings.ToLower(v.name)) || numberedName.MatchString(v.name)
+		cube := v.kind == numeric && len(v.dims) > 2
+		if v.kind == other && (usual || len(s.vars) == 1 && !isTextClass(v.class)) || cube && (usual || len(cells)+len(matrices) == 0) {
 			return []*variable{v}, nil // the error is going to say why it cannot be read
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -58,6 +59,7 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	if err := c.scan(o, lim); err != nil {
 		return gzipError(err)
 	}
+	s.columns = c.listing()
 	if c.comments > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: %d lines that begin with # are comments", s.path, c.comments))
 	}
@@ -66,7 +68,7 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	}
 	if s.role == roleData && c.isOwnLabels() {
 		return errors.New("is a result, the labels that a fit or a prediction wrote (sample, label, near, next), and no data; " +
-			"move it out of the data, or leave it out with Options.LeaveOut")
+			"move it out of the data; in a folder, Options.LeaveOut " + filepath.Base(s.path) + " does")
 	}
 	if err := c.assign(s, o, lim); err != nil {
 		return gzipError(err)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
 // Names of what names the samples, lower case.
@@ -211,17 +213,8 @@ func (s *source) readIDs(lim *limits) ([]string, error) {
 		if ids, err = v.strings(); err != nil {
 			return nil, v.wrap(err)
 		}
-	} else {
-		x, err := wholeNumbers(v, lim)
-		if err != nil {
-			return nil, err
-		}
-		if err := lim.Take("ids", 40*int64(len(x))); err != nil {
-			return nil, v.wrap(err)
-		}
-		for _, k := range x {
-			ids = append(ids, strconv.Itoa(k))
-		}
+	} else if ids, err = readNumberedIDs(v, lim); err != nil {
+		return nil, err
 	}
 	plainIDs(ids)
 	if err := lim.Take("ids", 64*int64(len(ids))); err != nil {
@@ -236,6 +229,35 @@ func (s *source) readIDs(lim *limits) ([]string, error) {
 			return nil, v.errorf("has no id for sample %d (from 0); mend it, or give Options.IDs none", i)
 		}
 		seen[id] = i
+	}
+	return ids, nil
+}
+
+// readNumberedIDs reads ids that are whole numbers.
+func readNumberedIDs(v *variable, lim *limits) ([]string, error) {
+	n, _ := v.vectorLen()
+	if err := lim.Take("ids", 40*int64(n)); err != nil {
+		return nil, v.wrap(err)
+	}
+	ids := make([]string, n)
+	if k := v.typ.Kind; k == elem.Int64 || k == elem.Uint64 {
+		x, err := exactInts(v, n, lim)
+		if err != nil {
+			return nil, err
+		}
+		for i, id := range x {
+			if ids[i] = strconv.FormatInt(id, 10); k == elem.Uint64 {
+				ids[i] = strconv.FormatUint(uint64(id), 10)
+			}
+		}
+		return ids, nil
+	}
+	x, err := wholeNumbers(v, lim)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range x {
+		ids[i] = strconv.Itoa(id)
 	}
 	return ids, nil
 }

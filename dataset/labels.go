@@ -171,28 +171,9 @@ func readLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
 
 // readIntegerLabels reads labels of 64 bits, every bit of them.
 func readIntegerLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
-	if err := v.prove(false); err != nil {
-		return nil, nil, err
-	}
-	if err := lim.Take("labels", 16*int64(n)); err != nil {
-		return nil, nil, v.wrap(err)
-	}
-	x := make([]int64, n)
-	err := v.stream(func(off int, raw []byte) error {
-		for i := range len(raw) / 8 {
-			if off+i >= n {
-				return errors.New("holds more elements than its shape")
-			}
-			bits := binary.LittleEndian.Uint64(raw[8*i:])
-			if v.typ.Big {
-				bits = binary.BigEndian.Uint64(raw[8*i:])
-			}
-			x[off+i] = int64(bits)
-		}
-		return nil
-	})
+	x, err := exactInts(v, n, lim)
 	if err != nil {
-		return nil, nil, v.wrap(err)
+		return nil, nil, err
 	}
 	if v.typ.Kind == elem.Uint64 {
 		unsigned := make([]uint64, n)
@@ -204,6 +185,31 @@ func readIntegerLabels(v *variable, n int, lim *limits) ([]int, []string, error)
 	}
 	labels, names := integerClasses(x)
 	return labels, names, nil
+}
+
+// exactInts reads a vector of n integers of 64 bits. Those of an unsigned one have the same bits.
+func exactInts(v *variable, n int, lim *limits) ([]int64, error) {
+	if err := v.prove(false); err != nil {
+		return nil, err
+	}
+	if err := lim.Take("labels", 16*int64(n)); err != nil {
+		return nil, v.wrap(err)
+	}
+	x := make([]int64, n)
+	err := v.stream(func(off int, raw []byte) error {
+		if off < 0 || off+len(raw)/8 > n {
+			return errors.New("holds more elements than its shape")
+		}
+		for i := range len(raw) / 8 {
+			bits := binary.LittleEndian.Uint64(raw[8*i:])
+			if v.typ.Big {
+				bits = binary.BigEndian.Uint64(raw[8*i:])
+			}
+			x[off+i] = int64(bits)
+		}
+		return nil
+	})
+	return x, v.wrap(err)
 }
 
 // oneHot reads labels given as a matrix with exactly one nonzero entry for each sample.

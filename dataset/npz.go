@@ -84,7 +84,7 @@ func listMember(v *variable, m *zip.File, fileSize int64, lim *limits) error {
 	if err != nil {
 		return zipError(err)
 	}
-	if full != uint64(h.Bytes()+int64(h.Len)) {
+	if !isObjects(h) && full != uint64(h.Bytes()+int64(h.Len)) {
 		return fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr, h.Bytes()+int64(h.Len), full)
 	}
 	backed := m.Method == zip.Store || full/growth <= packed
@@ -133,7 +133,7 @@ func (s *source) listNPY(f io.ReaderAt, lim *limits) error {
 	if err != nil {
 		return err
 	}
-	if h.Bytes() != s.size-int64(h.Len) {
+	if !isObjects(h) && h.Bytes() != s.size-int64(h.Len) {
 		return fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr, h.Bytes()+int64(h.Len), s.size)
 	}
 	v.fromHeader(h, true, lim, func() (io.ReadCloser, error) {
@@ -155,6 +155,8 @@ func (v *variable) fromHeader(h npy.Header, backed bool, lim *limits, open func(
 	case strings.ContainsAny(h.Descr, "US") && len(h.Shape) <= 1:
 		v.kind, v.class = text, "string"
 		v.strings = func() ([]string, error) { return readStrings(open, h, lim) }
+	case isObjects(h):
+		v.kind, v.note = other, "Python objects are not read; in Python, numpy.savez(new, X0=…, X1=…) with each matrix as numpy.array(x.tolist(), dtype=float)"
 	default:
 		v.kind, v.note = other, notNumbers(h.Descr)
 	}
@@ -163,8 +165,6 @@ func (v *variable) fromHeader(h npy.Header, backed bool, lim *limits, open func(
 // notNumbers says what elements are that are no real numbers, and what to do with them.
 func notNumbers(descr string) string {
 	switch kind := strings.TrimLeft(descr, "<>|="); {
-	case strings.HasPrefix(kind, "O"):
-		return "Python objects are not read: save the matrices as separate arrays, np.savez(FILE, X0=…, X1=…)"
 	case strings.HasPrefix(kind, "c"):
 		return "complex numbers (" + descr + ") are not read: save np.abs(X), or X.real and X.imag as two views"
 	case strings.HasPrefix(kind, "f"):
@@ -176,6 +176,9 @@ func notNumbers(descr string) string {
 	}
 	return "elements of type " + descr + " are not read: save X.astype('float64')"
 }
+
+// isObjects tells whether an array holds pickled Python objects, whose length its header does not tell.
+func isObjects(h npy.Header) bool { return strings.Contains(h.Descr, "O") }
 
 // streamFrom hands over n elements of some width, and reads to the end so that checksums are compared.
 func streamFrom(open func() (io.ReadCloser, error), n, width int, run func(int, []byte) error) error {

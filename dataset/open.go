@@ -186,13 +186,13 @@ func (p *plan) choose(data int, o *Options) error {
 	for _, s := range p.sources {
 		p.notes = append(p.notes, s.notes...)
 	}
+	if err := p.chooseLabels(data, o); err != nil {
+		return err
+	}
 	for _, s := range p.sources[:data] {
 		if s.problem != nil {
 			return named(s.path, s.problem)
 		}
-	}
-	if err := p.chooseLabels(data, o); err != nil {
-		return err
 	}
 	if err := p.chooseIDs(o); err != nil {
 		return err

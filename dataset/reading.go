@@ -50,8 +50,12 @@ func (r *Reading) Lines() []string {
 		}
 		line(fmt.Sprintf("view %d", v), "%s, %d×%d, %s, from %s", x.Name, x.Samples, x.Features, names, x.Source)
 	}
+	noIDs := "none"
+	if len(r.Views) > 1 {
+		noIDs += "; the rows of all views are samples in the same order"
+	}
 	for _, x := range []struct{ name, value, none string }{
-		{"classes", r.Labels, "none"}, {"ids", r.IDs, "none; the rows of all views are samples in the same order"}, {"mask", r.Mask, ""},
+		{"classes", r.Labels, "none"}, {"ids", r.IDs, noIDs}, {"mask", r.Mask, ""},
 	} {
 		if x.value == "" {
 			x.value = x.none
@@ -122,6 +126,9 @@ func (v *variable) origin() string {
 	if !v.fromTable {
 		return v.name + " in " + v.file
 	}
+	if v.kind == text && strings.HasPrefix(v.name, "column ") {
+		return v.name + " (from 0) of " + v.file
+	}
 	if v.kind == text {
 		return "column " + v.name + " of " + v.file
 	}
@@ -146,10 +153,10 @@ func (p *plan) warn(set *Set) {
 	n, classes := set.Samples(), len(set.LabelNames)
 	switch {
 	case set.Labels == nil:
-	case classes == n && n > 1:
+	case classes == n && n > 2:
 		p.warnings = append(p.warnings, fmt.Sprintf("all %d labels are different: is %s a number to predict, or an id, and no class? Options.Labels names the "+
 			"classes, Options.Labels none leaves them out", n, p.labels[0].origin()))
-	case 10*classes > n:
+	case classes > 2 && 10*classes > n:
 		p.warnings = append(p.warnings, fmt.Sprintf("%d classes for %d samples: does %s give the classes? Options.Labels names them, Options.Labels none "+
 			"leaves them out", classes, n, p.labels[0].origin()))
 	case classes == 1:

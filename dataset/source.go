@@ -23,6 +23,7 @@ type source struct {
 	close  func() error
 
 	csv       bool
+	columns   string     // of a CSV file, for messages
 	csvLabels *variable  // the column of a CSV file that gives the classes
 	ids       *variable  // what names the samples
 	keep      []bool     // rows of a file of labels that belong to samples; nil: all
@@ -214,7 +215,7 @@ func (f *folder) add(path string, o *Options) error {
 			f.left = append(f.left, Omission{full, "file", "by option"})
 		case err != nil || !info.Mode().IsRegular():
 			f.left = append(f.left, Omission{full, "entry", "no file"})
-		case isDataName(name):
+		case IsDataName(name):
 			in = append(in, full)
 		case foreignEnding(name) != "":
 			return fileError(full, fmt.Errorf("%s; or leave it out with Options.LeaveOut %s", foreignEnding(name), name))
@@ -230,8 +231,9 @@ func (f *folder) add(path string, o *Options) error {
 	return nil
 }
 
-// isDataName tells whether a file in a folder is data, by its ending: folders also hold notes and scripts.
-func isDataName(name string) bool {
+// IsDataName tells whether a file of this name in a folder is read as data: by its ending, for folders also hold notes and
+// scripts.
+func IsDataName(name string) bool {
 	if strings.HasPrefix(name, ".") {
 		return false
 	}

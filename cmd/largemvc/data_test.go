@@ -127,11 +127,11 @@ func TestStorage(t *testing.T) {
 		for kind, want := range map[storage][]bool{sparseAuto: {true, false, false}, sparseKeep: {false, false, false},
 			sparseNever: {false, false, false}, sparseAlways: {true, true, true}} {
 			o := &dataOptions{data: []string{path}, sparse: kind}
-			set, err := o.open(width)
+			set, err := o.open(t.Context(), width)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := o.inspect(width)
+			r, err := o.inspect(t.Context(), width)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,7 +16,9 @@ type fitOptions struct {
 	resume      string
 	json, quiet bool
 	config      largemvc.Config
+	overwrite   bool
 	given       map[string]bool // the flags on the command line
+	outputs     []*output
 }
 
 const aboutFit = `Usage: largemvc fit -data FILE [flags]
@@ -30,13 +32,13 @@ func fitFlags(o *fitOptions) *flags {
 	f, c := newFlags("fit"), &o.config
 	o.sparse = sparseAuto
 	f.group("Data")
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data. Give it several times for one file a view")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one file a view")
 	o.dataFlags(f)
 	f.float(&o.missing, "missing", 0, "`RATE`, the share of the view rows that is taken away at random by -seed, at least one view of a sample being\nkept; 0: none. For tests with complete data")
-	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns sample (from 0), label, near and next, the squared distances\nto the nearest and the next nearest centroid in what -read-out makes of H; none by default")
-	f.string(&o.save, "save", "`FILE` to save the trained model to; none by default")
+	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in what -read-out makes of H; - is\nstandard output; none by default")
+	f.string(&o.save, "save", "`FILE` to save the trained model to; - is standard output; none by default")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
-	f.bool(&o.quiet, "quiet", "show no progress on standard error")
+	f.bool(&o.quiet, "quiet", "show no progress on standard error; how the data are read then stands in the summary")
 
 	f.group("Clusters and network")
 	f.int(&c.Clusters, "clusters", 0, "`C`, the number of clusters; 0: the number of classes in the labels")
@@ -80,6 +82,7 @@ func fitFlags(o *fitOptions) *flags {
 	f.int(&c.Patience, "patience", 5, "`N` epochs without progress before the early stop, with -tolerance")
 	f.string(&c.Checkpoint, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default")
 	f.int(&c.CheckpointEvery, "checkpoint-every", 10, "`N` epochs from one writing of it to the next; it is written at the end and when interrupted too")
+	f.bool(&o.overwrite, "overwrite", "let a training from the start overwrite the file of -checkpoint; by default that is an error")
 	f.string(&o.resume, "resume", "`FILE` of -checkpoint to go on from, with the same data and -float, and with the settings of then; a higher -epochs\ntrains on. By default a training begins anew")
 	f.value(choose(&c.Float, largemvc.Float32, largemvc.Float64), "float", "arithmetic: `32|64` bits")
 	f.int(&c.Workers, "workers", 0, "`N` threads; 0: all cores")

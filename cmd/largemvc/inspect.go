@@ -37,7 +37,7 @@ func inspectFlags(o *inspectOptions) *flags {
 }
 
 // runInspect prints the report on the files.
-func runInspect(_ context.Context, args []string, stdout, _ io.Writer) error {
+func runInspect(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	o := &inspectOptions{}
 	f := inspectFlags(o)
 	var err error
@@ -57,7 +57,7 @@ func runInspect(_ context.Context, args []string, stdout, _ io.Writer) error {
 	if o.clusters < 0 {
 		return usagef("inspect: -clusters is %d, want at least 0", o.clusters)
 	}
-	r, err := o.inspect(32)
+	r, err := o.inspect(ctx, 32)
 	if err != nil {
 		return err
 	}

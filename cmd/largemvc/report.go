@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -42,6 +43,8 @@ type report struct {
 	HeldOutWeight  *float64 `json:"held_out_weight"` // 0: none in the loss
 	LowestInertia  *bool    `json:"lowest_inertia"`  // whether neighbours had no say in the choice among starts of k-means
 	Inputs         []int    `json:"inputs"`          // columns of what the network sees of the views
+
+	Reading *dataset.Reading `json:"reading"` // how the data were read
 
 	Seed        uint64 `json:"seed"`
 	Restarts    int    `json:"restarts"`
@@ -98,6 +101,7 @@ func newReport(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Du
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
 		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: c.Sizes,
 	}
+	r.Reading = &in.reading
 	if o.config.StartLabels != nil {
 		r.Start = "labels"
 	}

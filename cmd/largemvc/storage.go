@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"os"
+
 	"github.com/largemvc/largemvc/dataset"
 )
 
@@ -23,10 +26,19 @@ func (s storage) String() string {
 const sparseFill = 0.05
 
 // open reads the data.
-func (o *dataOptions) open(bits int) (*dataset.Set, error) {
-	set, err := dataset.OpenFiles(o.data, o.options(bits))
-	if err != nil || o.sparse != sparseAuto {
-		return set, err
+func (o *dataOptions) open(ctx context.Context, bits int) (*dataset.Set, error) {
+	paths, err := spool(o.data, os.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	defer paths.clean()
+	set, err := dataset.OpenContext(ctx, paths.paths, o.options(bits))
+	if err = paths.rename(err); err != nil {
+		return nil, err
+	}
+	paths.renameReading(&set.Reading)
+	if o.sparse != sparseAuto {
+		return set, nil
 	}
 	for v := range set.Views {
 		if x := &set.Views[v]; x.Sparse != nil && float64(len(x.Sparse.Col)) > sparseFill*float64(x.Rows)*float64(x.Cols) {
@@ -58,10 +70,23 @@ func scatter[F float32 | float64](v *dataset.View, values []F) []F {
 }
 
 // inspect reports on the data as open reads them.
-func (o *dataOptions) inspect(bits int) (*dataset.Report, error) {
-	r, err := dataset.InspectFiles(o.data, o.options(bits))
-	if err != nil || o.sparse != sparseAuto {
-		return r, err
+func (o *dataOptions) inspect(ctx context.Context, bits int) (*dataset.Report, error) {
+	paths, err := spool(o.data, os.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	defer paths.clean()
+	r, err := dataset.InspectContext(ctx, paths.paths, o.options(bits))
+	if err = paths.rename(err); err != nil {
+		return nil, err
+	}
+	paths.renameReading(&r.Reading)
+	r.Problem = paths.rename(r.Problem)
+	for i := range r.Files {
+		r.Files[i].Path = paths.named(r.Files[i].Path)
+	}
+	if o.sparse != sparseAuto {
+		return r, nil
 	}
 	size := float64(bits / 8)
 	for v := range r.Views {
