@@ -91,3 +91,21 @@ func zeroCell(name string, elements int, n int64) []byte {
 	}
 	return le(uint32(15), uint32(len(p.zlib())), p.zlib())
 }
+
+// SmallMAT5 are small proper files: a matrix, a cell, a sparse matrix and a text, as they are and compressed.
+func SmallMAT5() [][]byte {
+	matrix := le(arrayHead("X0", ClassDouble, 3, 2), element(typeUint8, []byte{1, 2, 3, 4, 5, 6}))
+	inner := element(typeMatrix, le(arrayHead("", ClassDouble, 2, 1), element(typeDouble, make([]byte, 16))))
+	cell := le(arrayHead("X", ClassCell, 1, 2), inner, inner)
+	sparse := le(arrayHead("S", ClassSparse, 3, 2), element(typeInt32, le(int32(0), int32(2))), element(typeInt32, le(int32(0), int32(1), int32(2))),
+		element(typeDouble, make([]byte, 16)))
+	text := le(arrayHead("note", ClassChar, 1, 4), element(typeUint8, []byte("text")))
+	var plain, packed [][]byte
+	for _, v := range [][]byte{matrix, cell, sparse, text} {
+		plain = append(plain, element(typeMatrix, v))
+		p := newZlib()
+		p.put(element(typeMatrix, v)...)
+		packed = append(packed, le(uint32(15), uint32(len(p.zlib())), p.zlib()))
+	}
+	return [][]byte{MAT5(plain...), MAT5(packed...), MAT5(packed[1], plain[2]), MAT5(plain[0])}
+}

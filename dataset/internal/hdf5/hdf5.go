@@ -33,18 +33,24 @@ type File struct {
 	lim     *budget.Budget
 	objects map[uint64]*Object
 	claimed int64 // bytes of all data that were looked at
-	User    bool  // there is a user block before the HDF5 data
+	// unsealed leaves the checksums out, so that tests can reach what lies behind them.
+	unsealed bool
+	User     bool // there is a user block before the HDF5 data
 }
 
 // Open reads the superblock of a file of size bytes. What is read from the file later is booked in lim.
 func Open(r io.ReaderAt, size int64, lim *budget.Budget) (*File, error) {
+	return open(r, size, lim, false)
+}
+
+func open(r io.ReaderAt, size int64, lim *budget.Budget, unsealed bool) (*File, error) {
 	for at := int64(0); at+8 <= size; at = max(512, 2*at) {
 		var sig [8]byte
 		if _, err := r.ReadAt(sig[:], at); err != nil {
 			return nil, truncated(err)
 		}
 		if string(sig[:]) == signature {
-			f := &File{r: r, base: at, size: size - at, User: at > 0, lim: lim, objects: map[uint64]*Object{}}
+			f := &File{r: r, base: at, size: size - at, User: at > 0, lim: lim, objects: map[uint64]*Object{}, unsealed: unsealed}
 			return f, f.superblock()
 		}
 	}
@@ -192,7 +198,7 @@ func (b *block) length() uint64 { return b.uint(b.f.lenSize) }
 func (b *block) checksum(whole []byte, what string) {
 	n := len(whole) - len(b.b)
 	sum := b.u32()
-	if b.err == nil && sum != lookup3.Sum(whole[:n]) {
+	if b.err == nil && sum != lookup3.Sum(whole[:n]) && !b.f.unsealed {
 		b.err = damagedSum(what)
 	}
 }

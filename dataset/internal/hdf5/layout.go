@@ -293,7 +293,7 @@ func (f *File) fixedArray(list *chunkList, o *Object, total int) error {
 			return err
 		}
 		defer f.done(body)
-		if err := verify(body, "index of chunks"); err != nil {
+		if err := f.verify(body, "index of chunks"); err != nil {
 			return err
 		}
 		for i := range n {
@@ -320,7 +320,7 @@ func (f *File) fixedArray(list *chunkList, o *Object, total int) error {
 	if err := f.signature(data, "FADB"); err != nil {
 		return err
 	}
-	if err := verify(written, "index of chunks"); err != nil {
+	if err := f.verify(written, "index of chunks"); err != nil {
 		return err
 	}
 	at := data + uint64(len(written))
