@@ -312,7 +312,7 @@ func (s *source) soleVector(o *Options) (*variable, error) {
 func (p *plan) chooseMask(data int, o *Options) error {
 	if p.maskFile != nil {
 		s := p.maskFile
-		p.mask = s.maskVariable(o.Mask)
+		p.mask = s.maskVariable(o.Mask, o)
 		if p.mask == nil && len(s.vars) == 1 {
 			p.mask = s.vars[0]
 		}
@@ -323,7 +323,7 @@ func (p *plan) chooseMask(data int, o *Options) error {
 	}
 	for _, s := range p.sources[:data] {
 		if p.mask == nil {
-			p.mask = s.maskVariable(o.Mask)
+			p.mask = s.maskVariable(o.Mask, o)
 		}
 		if p.index == nil {
 			p.index = s.indexVariables()
@@ -344,6 +344,9 @@ func (p *plan) chooseViews(data int, o *Options) error {
 	}
 	for _, s := range p.sources {
 		taken[s.ids] = true
+		for _, v := range s.vars {
+			taken[v] = taken[v] || !s.csv && o.leavesOut(v.name)
+		}
 	}
 	delete(taken, nil)
 	names := o.Views
