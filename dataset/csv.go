@@ -112,6 +112,10 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 	}
 	lines.delimiter = c.delimiter
 	c.fields = countFields(first, c.delimiter)
+	if c.lacksName(first, second, o) { // as write.table of R has it: no name above the names of the rows
+		first = append([]byte{'"', '"', c.delimiter}, first...)
+		c.fields++
+	}
 	if err := c.makeColumns(lim); err != nil {
 		return err
 	}
@@ -139,6 +143,19 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 		return errors.New("holds a header and no data")
 	}
 	return c.chooseDecimal(o)
+}
+
+// lacksName tells whether the first record has names for all columns of the second but its first.
+func (c *csvFile) lacksName(first, second []byte, o *Options) bool {
+	if o.Header == NoHeader || second == nil || countFields(second, c.delimiter) != c.fields+1 {
+		return false
+	}
+	for _, f := range splitFields(nil, first, c.delimiter) {
+		if classify(f) != wordField {
+			return false
+		}
+	}
+	return true
 }
 
 // begin reads up to the first record, which it copies. A line sep=; before it, as Excel writes it, names the delimiter.

@@ -455,7 +455,7 @@ type rawSet struct {
 }
 
 func (p *plan) readRaw(o *Options) (*rawSet, error) {
-	r := &rawSet{set: &Set{Name: p.name, Views: make([]View, len(p.views))}, vars: p.views, turned: p.turned, rowsOf: func(v int) []int { return p.rowsOf[p.of[p.views[v]]] }}
+	r := &rawSet{set: &Set{Name: p.name, Views: make([]View, len(p.views))}, vars: p.views, turned: p.turned || o.Triplets, rowsOf: func(v int) []int { return p.rowsOf[p.of[p.views[v]]] }}
 	var err error
 	if o.Float == 64 {
 		r.bad, err = readViews[float64](p, r.set, o)
