@@ -16,6 +16,7 @@ import (
 
 // csvFile is a text file of records: what its first pass found.
 type csvFile struct {
+	lim       *limits
 	open      func() (io.Reader, error) // the text from its beginning, as UTF-8
 	delimiter byte
 	comma     bool     // numbers have a decimal comma
@@ -43,8 +44,8 @@ type csvPlace struct {
 // listCSV goes through the file once: the number of records is needed before memory is taken for their values.
 func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error {
 	s.format = "CSV"
-	c := &csvFile{firstText: map[int]csvPlace{}}
-	c.open = func() (io.Reader, error) { return decodeText(io.NewSectionReader(f, 0, s.size)) }
+	c := &csvFile{lim: lim, firstText: map[int]csvPlace{}}
+	c.open = func() (io.Reader, error) { return decodeText(lim.TextReader(io.NewSectionReader(f, 0, s.size))) }
 	if gz {
 		s.format = "CSV (gzip)"
 		c.open = func() (io.Reader, error) {
@@ -52,7 +53,7 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 			if err != nil {
 				return nil, gzipError(err)
 			}
-			return decodeText(z)
+			return decodeText(lim.TextReader(z))
 		}
 	}
 	if err := c.scan(o, lim); err != nil {
@@ -98,7 +99,8 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 	if err != nil {
 		return err
 	}
-	lines := newLineReader(r, byte(o.Delimiter))
+	lines := newLineReader(r, byte(o.Delimiter), lim)
+	defer lines.done()
 	first, firstLine, err := c.begin(lines, byte(o.Delimiter))
 	if err != nil {
 		return err
@@ -131,8 +133,8 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 		if err := c.count(second, lines.number, lim); err != nil {
 			return err
 		}
-		if c.records%256 == 0 && lim.ctx != nil && lim.ctx.Err() != nil {
-			return lim.ctx.Err()
+		if err := lim.Err(); err != nil {
+			return err
 		}
 	}
 	if !errors.Is(err, io.EOF) {
@@ -192,7 +194,7 @@ func (c *csvFile) makeColumns(lim *limits) error {
 	if c.fields > maxFields {
 		return fmt.Errorf("has %d fields in a line; at most %d are read", c.fields, maxFields)
 	}
-	if err := lim.take(8 * int64(c.fields)); err != nil {
+	if err := lim.Take("what is noted of its columns", 8*int64(c.fields)); err != nil {
 		return err
 	}
 	c.seen = slices.Repeat([]fieldClass{countsFrom0 | countsFrom1}, c.fields)
@@ -206,8 +208,8 @@ func (c *csvFile) count(line []byte, number int, lim *limits) error {
 		return fmt.Errorf("has %d fields in line %d and %d in the lines before", fields, number, c.fields)
 	}
 	// Each field becomes at least 4 bytes; stop inflating a bomb long before its end.
-	if 2*int64(c.fields)*int64(c.records) > lim.max {
-		return fmt.Errorf("holds more than %d records of %d fields; Options.MaxBytes allows %s", c.records, c.fields, size(lim.max))
+	if 2*int64(c.fields)*int64(c.records) > lim.Max() {
+		return fmt.Errorf("holds more than %d records of %d fields; Options.MaxBytes allows %s", c.records, c.fields, size(lim.Max()))
 	}
 	more := true
 	for i := 0; more; i++ {
@@ -318,11 +320,17 @@ func (c *csvFile) each(visit func(record, line int, fields [][]byte) error) erro
 	if err != nil {
 		return err
 	}
-	lines := newLineReader(r, 0)
+	lines := newLineReader(r, 0, c.lim)
+	defer lines.done()
+	const perField = 24 // of the list of the fields of a record
+	if err := c.lim.Take("the fields of a record", perField*int64(c.fields)); err != nil {
+		return err
+	}
+	defer c.lim.Give(perField * int64(c.fields))
 	if c.skip == 0 || c.header != nil && c.skip == 1 {
 		lines.delimiter = c.delimiter // no line sep= is there
 	}
-	var fields [][]byte
+	fields := make([][]byte, 0, c.fields)
 	for record := -c.skip; record < c.records; record++ {
 		line, err := lines.next()
 		if err != nil {
@@ -393,7 +401,7 @@ func (c *csvFile) matrix(s *source, name string, features []csvFeature) *variabl
 	v.line = c.lineOf
 	v.column = func(j int) string { return c.featureName(features[j]) }
 	if len(features) == 1 && !features[0].onehot {
-		v.asText = c.textColumn(s, features[0].column, newLimits(&Options{}, s.size))
+		v.asText = c.textColumn(s, features[0].column, c.lim)
 	}
 	if c.header != nil {
 		v.names = func() []string {

@@ -38,7 +38,7 @@ const maxCategories = 1000
 // file of data.
 func (c *csvFile) assign(s *source, o *Options, lim *limits) error {
 	c.roles = csvRoles{label: -1, id: -1}
-	if err := lim.take(2 * int64(c.fields)); err != nil {
+	if err := lim.Take("what is noted of its columns", 2*int64(c.fields)); err != nil {
 		return err
 	}
 	taken := make([]bool, c.fields) // columns that are no features
@@ -118,7 +118,7 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 				problem = c.textError(i)
 			}
 		default:
-			if err := lim.take(32); err != nil {
+			if err := lim.Take("the list of its columns", 32); err != nil {
 				return err
 			}
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
@@ -197,7 +197,7 @@ func (c *csvFile) addOneHot(i int, lim *limits) error {
 				maxCategories, c.title(i), c.optionName(i))
 		}
 		texts[string(f)] = true
-		return lim.take(int64(len(f)) + 64)
+		return lim.Take("texts", textBytes+int64(len(f)))
 	})
 	if err != nil {
 		return err
@@ -245,10 +245,10 @@ func (c *csvFile) stream(features []csvFeature, run func(int, []byte) error) err
 
 // texts reads a column. Equal texts share their memory.
 func (c *csvFile) texts(column int, lim *limits) ([]string, error) {
-	var out []string
-	if err := lim.take(16 * int64(c.records)); err != nil {
+	if err := lim.Take("texts", stringBytes*int64(c.records)); err != nil {
 		return nil, err
 	}
+	out := make([]string, 0, c.records)
 	distinct := map[string]string{}
 	err := c.each(func(_, line int, fields [][]byte) error {
 		f := fields[column]
@@ -257,7 +257,7 @@ func (c *csvFile) texts(column int, lim *limits) ([]string, error) {
 		}
 		s, ok := distinct[string(f)]
 		if !ok {
-			if err := lim.take(int64(len(f)) + 64); err != nil {
+			if err := lim.Take("texts", textBytes+int64(len(f))); err != nil {
 				return err
 			}
 			s = textOf(f)

@@ -15,7 +15,7 @@ func (c *csvFile) chooseHeader(first, second []byte, o *Options, lim *limits) er
 		}
 		return splitFields(nil, line, c.delimiter)
 	}
-	if err := lim.take(48*int64(c.fields) + int64(len(first))); err != nil {
+	if err := lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(first))); err != nil {
 		return err
 	}
 	names, below := split(first), split(second)

@@ -133,6 +133,9 @@ const (
 	maxFields = 1 << 21 // of one line
 )
 
+// skippedLine is what a line without data counts for, in bytes that could be unpacked in its time.
+const skippedLine = 32
+
 // lineReader reads the records of a CSV file: no blank lines, and no comments, which begin with #. A record goes over
 // several lines where a quoted field does.
 type lineReader struct {
@@ -143,10 +146,11 @@ type lineReader struct {
 	comments  int
 	long      []byte // where a line is larger than the buffer
 	record    []byte // of several lines
+	lim       *limits
 }
 
-func newLineReader(r io.Reader, delimiter byte) *lineReader {
-	return &lineReader{r: newBuffered(r), delimiter: delimiter}
+func newLineReader(r io.Reader, delimiter byte, lim *limits) *lineReader {
+	return &lineReader{r: newBuffered(r), delimiter: delimiter, lim: lim}
 }
 
 // next returns the next record without its end, valid until the following call, or io.EOF.
@@ -158,11 +162,14 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		l.lines++
 		l.number = l.lines
-		if len(line) > 0 && line[0] == '#' {
-			l.comments++
-			continue
-		}
-		if len(bytes.TrimSpace(line)) == 0 {
+		comment := len(line) > 0 && line[0] == '#'
+		if comment || len(bytes.TrimSpace(line)) == 0 {
+			if comment {
+				l.comments++
+			}
+			if err := l.lim.Step(skippedLine); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if l.delimiter != ' ' && bytes.IndexByte(line, '"') >= 0 && quoteIsOpen(line, l.delimiter) {
@@ -176,7 +183,10 @@ func (l *lineReader) next() ([]byte, error) {
 
 // join reads on to the line in which the quote is closed.
 func (l *lineReader) join(line []byte) ([]byte, error) {
-	l.record = append(l.record[:0], line...)
+	var err error
+	if l.record, err = l.extend(l.record[:0], line); err != nil {
+		return nil, err
+	}
 	for quotes := bytes.Count(line, []byte{'"'}); quotes%2 == 1; {
 		line, err := l.line()
 		if errors.Is(err, io.EOF) {
@@ -186,7 +196,10 @@ func (l *lineReader) join(line []byte) ([]byte, error) {
 			return nil, err
 		}
 		l.lines++
-		if l.record = append(l.record, line...); len(l.record) > maxLine {
+		if l.record, err = l.extend(l.record, line); err != nil {
+			return nil, err
+		}
+		if len(l.record) > maxLine {
 			return nil, fmt.Errorf("has a record of more than %s, from line %d on; is a quote not closed?", size(maxLine), l.number)
 		}
 		quotes += bytes.Count(line, []byte{'"'})
@@ -199,13 +212,19 @@ func (l *lineReader) line() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		l.long = l.long[:0]
-		for errors.Is(err, bufio.ErrBufferFull) {
-			if l.long = append(l.long, line...); len(l.long) > maxLine {
+		for {
+			var full error
+			if l.long, full = l.extend(l.long, line); full != nil {
+				return nil, full
+			}
+			if len(l.long) > maxLine {
 				return nil, fmt.Errorf("has a line of more than %s", size(maxLine))
+			}
+			if !errors.Is(err, bufio.ErrBufferFull) {
+				break
 			}
 			line, err = l.r.ReadSlice('\n')
 		}
-		l.long = append(l.long, line...)
 		line = l.long
 	}
 	if errors.Is(err, io.EOF) && len(line) > 0 {
@@ -213,3 +232,19 @@ func (l *lineReader) line() ([]byte, error) {
 	}
 	return line, err
 }
+
+// extend appends to a buffer, whose memory it books.
+func (l *lineReader) extend(buffer, line []byte) ([]byte, error) {
+	if n := len(buffer) + len(line); n > cap(buffer) {
+		room := max(2*cap(buffer), n)
+		if err := l.lim.Take("a line", int64(room)); err != nil {
+			return nil, err
+		}
+		l.lim.Give(int64(cap(buffer)))
+		buffer = append(make([]byte, 0, room), buffer...)
+	}
+	return append(buffer, line...), nil
+}
+
+// done gives the memory of the buffers back.
+func (l *lineReader) done() { l.lim.Give(int64(cap(l.long) + cap(l.record))) }

@@ -114,7 +114,8 @@ func (s *Set) Incomplete(present [][]bool) (*Set, error) {
 // mask, or the only one.
 func ReadMask(path string, n, views int) ([][]bool, error) {
 	o := &Options{NoLabels: true}
-	s, err := openSource(path, roleMask, o)
+	lim := newLimits(o)
+	s, err := openSource(path, roleMask, o, lim)
 	if err != nil {
 		return nil, err
 	}
@@ -126,5 +127,5 @@ func ReadMask(path string, n, views int) ([][]bool, error) {
 	if v == nil {
 		return nil, fmt.Errorf("dataset: %s: holds no mask, but %s", path, s.listing())
 	}
-	return readMask(v, n, views, newLimits(o, s.size))
+	return readMask(v, n, views, lim)
 }

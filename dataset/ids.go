@@ -134,7 +134,7 @@ func (c *csvFile) gatherIDs(candidates []*idColumn, lim *limits) error {
 	for _, k := range candidates {
 		k.first, k.whole = map[string]int{}, true
 	}
-	inner := limits{max: lim.max, used: lim.used, file: lim.file} // what is taken here is given back
+	defer lim.Reset(lim.Used())
 	return c.each(func(_, line int, fields [][]byte) error {
 		for _, k := range candidates {
 			f := fields[k.column]
@@ -155,7 +155,7 @@ func (c *csvFile) gatherIDs(candidates []*idColumn, lim *limits) error {
 				continue
 			}
 			k.first[string(f)] = line
-			if err := inner.take(int64(len(f)) + 64); err != nil {
+			if err := lim.Take("ids", textBytes+int64(len(f))); err != nil {
 				return err
 			}
 		}
@@ -217,7 +217,7 @@ func (s *source) readIDs(lim *limits) ([]string, error) {
 		return nil, err
 	}
 	plainIDs(ids)
-	if err := lim.take(64 * int64(len(ids))); err != nil {
+	if err := lim.Take("ids", 64*int64(len(ids))); err != nil {
 		return nil, v.wrap(err)
 	}
 	seen := make(map[string]int, len(ids))
@@ -236,7 +236,7 @@ func (s *source) readIDs(lim *limits) ([]string, error) {
 // readNumberedIDs reads ids that are whole numbers.
 func readNumberedIDs(v *variable, lim *limits) ([]string, error) {
 	n, _ := v.vectorLen()
-	if err := lim.take(24 * int64(n)); err != nil {
+	if err := lim.Take("ids", 40*int64(n)); err != nil {
 		return nil, v.wrap(err)
 	}
 	ids := make([]string, n)

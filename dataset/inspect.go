@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
 )
@@ -170,79 +169,13 @@ func (r *Report) fill(p *plan, o *Options) {
 		}
 	}
 	for v := range set.Views {
-		r.Views = append(r.Views, describe(set, v, p.views[v].class))
-	}
-}
-
-// column gathers the finite values of a column, as differences to its first one.
-type column struct {
-	n, bad           int
-	first, sum, sum2 float64
-	least, most      float64
-}
-
-// add takes the value x, times over.
-func (c *column) add(x float64, times int) {
-	if c.n == 0 {
-		c.first, c.least, c.most = x, x, x
-	}
-	c.n += times
-	c.least, c.most = min(c.least, x), max(c.most, x)
-	c.sum += float64(times) * (x - c.first)
-	c.sum2 += float64(times) * (x - c.first) * (x - c.first)
-}
-
-func (c *column) std() float64 {
-	m := c.sum / float64(c.n)
-	return math.Sqrt(max(c.sum2/float64(c.n)-m*m, 0))
-}
-
-// describe goes through the values of a view once; of a sparse view, through its entries.
-func describe(set *Set, v int, class string) ViewReport {
-	view := &set.Views[v]
-	r := ViewReport{Name: view.Name, Features: view.Cols, Class: class, Sparse: view.Sparse != nil}
-	columns := make([]column, view.Cols)
-	present, nonzero := 0, 0
-	for i := range view.Rows {
-		if set.Present != nil && !set.Present[i][v] {
-			r.Absent++
-			continue
+		view, err := describe(set, v, p.views[v].class, p.lim)
+		if err != nil {
+			r.Problem = err
+			return
 		}
-		present++
-		before := nonzero
-		each := func(j int, x float64) {
-			if x != 0 {
-				nonzero++
-			}
-			if x-x == 0 {
-				columns[j].add(x, 1)
-				return
-			}
-			columns[j].bad++
-			if r.FirstBad == nil {
-				r.FirstBad = &Place{i, j}
-			}
-			if math.IsNaN(x) {
-				r.NaN++
-			} else {
-				r.Inf++
-			}
-		}
-		view.entries(i, each)
-		if nonzero == before {
-			r.ZeroRows++
-		}
+		r.Views = append(r.Views, view)
 	}
-	for j := range columns {
-		if c := &columns[j]; c.n+c.bad < present { // zeros of a sparse view
-			c.add(0, present-c.n-c.bad)
-		}
-	}
-	if present > 0 {
-		r.Fill = float64(nonzero) / (float64(present) * float64(view.Cols))
-	}
-	r.summarise(columns)
-	return r
 }
 
 // entries calls each for the values of row i, of a sparse view for its entries.
@@ -255,30 +188,6 @@ func (v *View) entries(i int, each func(j int, x float64)) {
 	}
 	for j := range v.Cols {
 		each(j, v.At(i, j))
-	}
-}
-
-func (r *ViewReport) summarise(columns []column) {
-	var stds []float64
-	seen := false
-	for j := range columns {
-		c := &columns[j]
-		if c.n == 0 {
-			continue
-		}
-		if !seen {
-			r.Min, r.Max, seen = c.least, c.most, true
-		}
-		r.Min, r.Max = min(r.Min, c.least), max(r.Max, c.most)
-		if c.least == c.most {
-			r.ConstantColumns++
-			continue
-		}
-		stds = append(stds, c.std())
-	}
-	if len(stds) > 0 {
-		slices.Sort(stds)
-		r.MedianStd, r.MaxStd = stds[len(stds)/2], stds[len(stds)-1]
 	}
 }
 

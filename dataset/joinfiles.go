@@ -232,7 +232,7 @@ func (p *plan) orient(labels int, o *Options) error {
 
 // place puts the rows of a view where they belong, and says which rows it does not have.
 func placeRows(v *View, b *badValues, rows []int, n int, lim *limits) error {
-	if err := lim.take(v.Bytes()); err != nil {
+	if err := lim.Take("a view in the order of the ids", v.Bytes()); err != nil {
 		return err
 	}
 	if b.nan != nil {

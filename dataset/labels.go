@@ -192,7 +192,7 @@ func exactInts(v *variable, n int, lim *limits) ([]int64, error) {
 	if err := v.prove(false); err != nil {
 		return nil, err
 	}
-	if err := lim.take(16 * int64(n)); err != nil {
+	if err := lim.Take("labels", 16*int64(n)); err != nil {
 		return nil, v.wrap(err)
 	}
 	x := make([]int64, n)

@@ -75,12 +75,12 @@ func TestLeftOut(t *testing.T) {
 // TestLeftOutByMemory: a view that does not fit is an error, never left out.
 func TestLeftOutByMemory(t *testing.T) {
 	e := newMAT5(false, true)
-	e.add(e.matrix("fea", 6, 9, 40, 3, sampleValue(0)))
-	e.add(e.matrix("texture", 6, 9, 40, 20000, sampleValue(1)))
+	e.add(e.matrix("X1", 6, 9, 40, 3, sampleValue(0)))
+	e.add(e.matrix("X2", 6, 9, 40, 20000, sampleValue(1)))
 	e.add(e.matrix("gnd", 6, 9, 40, 1, func(i, _ int) float64 { return float64(i % 2) }))
-	for _, o := range []Options{{MaxBytes: 1 << 20}, {MaxBytes: 1 << 20, LeaveOut: []string{"fea2"}}} {
+	for _, o := range []Options{{MaxBytes: 1 << 20}, {MaxBytes: 1 << 20, LeaveOut: []string{"X3"}}} {
 		_, err := read("a.mat", e.bytes(), o)
-		wantError(t, err, "texture", "Options.MaxBytes")
+		wantError(t, err, "X2", "Options.MaxBytes")
 	}
 }
 

@@ -17,9 +17,21 @@ func newMask(n, views int) [][]bool {
 	return mask
 }
 
+// bookedMask is newMask, with its memory booked.
+func bookedMask(n, views int, lim *limits) ([][]bool, error) {
+	const row = 24 // of the list of rows
+	if err := lim.Take("a mask", int64(n)*int64(views+row)); err != nil {
+		return nil, err
+	}
+	return newMask(n, views), nil
+}
+
 // readIndex turns the lists of the samples present in each view, numbered from 1, into a mask.
 func readIndex(index []*variable, n int, lim *limits) ([][]bool, error) {
-	mask := newMask(n, len(index))
+	mask, err := bookedMask(n, len(index), lim)
+	if err != nil {
+		return nil, index[0].wrap(err)
+	}
 	for v, list := range index {
 		x, err := wholeNumbers(list, lim)
 		if err != nil {
@@ -51,7 +63,10 @@ func readMask(v *variable, n, views int, lim *limits) ([][]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	mask := newMask(n, views)
+	mask, err := bookedMask(n, views, lim)
+	if err != nil {
+		return nil, v.wrap(err)
+	}
 	for k, value := range x {
 		if value != 0 && value != 1 {
 			return nil, v.errorf("has %g for sample %d and view %d; a mask holds 0 and 1", value, k/views, k%views)
@@ -77,7 +92,10 @@ func (r *rawSet) resolve(o *Options) error {
 				return r.vars[v].errorf("has only NaN in row %d (from 0), but index names that sample as present", i)
 			case int(count) == view.Cols && o.MissingRows:
 				if mask == nil {
-					mask = newMask(view.Rows, len(r.set.Views))
+					var err error
+					if mask, err = bookedMask(view.Rows, len(r.set.Views), r.lim); err != nil {
+						return r.vars[v].wrap(err)
+					}
 				}
 				mask[i][v] = false
 			case !o.AllowNaN:

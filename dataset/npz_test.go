@@ -180,7 +180,7 @@ func TestNPZErrors(t *testing.T) {
 		{"lost sample", npzBytes(t, false, ok, Array{"mask", []int{2, 1}, []int{1, 0}}), Options{}, []string{"sample 1", "every view"}},
 		{"bad mask", npzBytes(t, false, ok, Array{"mask", []int{2, 1}, []int{1, 2}}), Options{}, []string{"mask", "has 2"}},
 		{"mask of another size", npzBytes(t, false, ok, Array{"mask", []int{2, 2}, []int{1, 1, 1, 1}}), Options{}, []string{"mask", "2×1"}},
-		{"limit", npzBytes(t, true, Array{"X0", []int{1000, 100}, make([]float32, 100000)}), Options{MaxBytes: 1000}, []string{"X0", "MaxBytes"}},
+		{"limit", npzBytes(t, true, Array{"X0", []int{1000, 100}, make([]float32, 100000)}), Options{MaxBytes: 100_000}, []string{"X0", "MaxBytes"}},
 		{"wrong option", npzBytes(t, false, ok), Options{Float: 16}, []string{"Float"}},
 		{"no such labels", npzBytes(t, false, ok), Options{Labels: "z"}, []string{"z"}},
 	} {

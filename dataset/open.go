@@ -58,12 +58,12 @@ func Read(name string, r io.ReaderAt, size int64, o Options) (*Set, error) {
 	if o.LabelsFile != "" || o.MaskFile != "" {
 		return nil, errors.New("dataset: LabelsFile and MaskFile are for Open")
 	}
-	p := &plan{name: baseName(name)}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	p := &plan{name: baseName(name), lim: newLimits(&o)}
 	s := &source{path: name, size: size, close: func() error { return nil }}
-	if err := s.list(r, &o); err != nil {
+	if err := s.list(r, &o, p.lim); err != nil {
 		return nil, named(name, err)
 	}
 	p.sources = []*source{s}
@@ -135,6 +135,7 @@ func (p *plan) prepare(paths []string, o *Options) error {
 	if err != nil {
 		return err
 	}
+	p.lim = newLimits(o)
 	p.name = baseName(strings.TrimRight(paths[0], `/\`))
 	p.left = append(p.left, files.left...)
 	for _, f := range files.files {
@@ -173,7 +174,7 @@ func roleByName(path string) role {
 }
 
 func (p *plan) open(path string, as role, o *Options) (*source, error) {
-	s, err := openSource(path, as, o)
+	s, err := openSource(path, as, o, p.lim)
 	if err == nil {
 		p.sources = append(p.sources, s)
 	}
@@ -182,12 +183,9 @@ func (p *plan) open(path string, as role, o *Options) (*source, error) {
 
 // choose decides what the variables of the files are. The first of them, as many as data says, hold views.
 func (p *plan) choose(data int, o *Options) error {
-	var bytes int64
 	for _, s := range p.sources {
 		p.notes = append(p.notes, s.notes...)
-		bytes += s.size
 	}
-	p.lim = newLimits(o, bytes)
 	if err := p.chooseLabels(data, o); err != nil {
 		return err
 	}
@@ -445,6 +443,7 @@ func (p *plan) read(o *Options) (*Set, error) {
 
 // rawSet is a set as it stands in the files, with what they say about absent rows.
 type rawSet struct {
+	lim       *limits
 	set       *Set
 	vars      []*variable
 	bad       []badValues
@@ -455,7 +454,8 @@ type rawSet struct {
 }
 
 func (p *plan) readRaw(o *Options) (*rawSet, error) {
-	r := &rawSet{set: &Set{Name: p.name, Views: make([]View, len(p.views))}, vars: p.views, turned: p.turned || o.Triplets, rowsOf: func(v int) []int { return p.rowsOf[p.of[p.views[v]]] }}
+	r := &rawSet{lim: p.lim, set: &Set{Name: p.name, Views: make([]View, len(p.views))}, vars: p.views, turned: p.turned || o.Triplets,
+		rowsOf: func(v int) []int { return p.rowsOf[p.of[p.views[v]]] }}
 	var err error
 	if o.Float == 64 {
 		r.bad, err = readViews[float64](p, r.set, o)
@@ -515,7 +515,7 @@ func readViews[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error)
 			}
 		}
 		if v.names != nil && !p.turned {
-			if err := p.lim.take(16 * int64(set.Views[i].Cols)); err != nil {
+			if err := p.lim.Take("the names of features", 16*int64(set.Views[i].Cols)); err != nil {
 				return nil, v.wrap(err)
 			}
 			set.Views[i].Features = v.names()
@@ -528,14 +528,23 @@ func readViews[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error)
 func (p *plan) readLabels(set *Set, o *Options) error {
 	var read []*variable
 	for i, v := range p.labels {
+		used := p.lim.Used()
+		if err := p.lim.Take("labels", labelBytes*int64(v.elements())); err != nil {
+			return v.wrap(err)
+		}
 		labels, names, err := p.readLabelsOf(v)
 		if err != nil {
 			if v.kind == numeric && v.labelLen() == 0 && o.Labels == "" && o.LabelsFile == "" {
 				// A matrix that only has the name of labels; the data are fine without it.
+				p.lim.Reset(used)
 				p.left = append(p.left, Omission{v.file, v.name, "no labels: " + strings.TrimPrefix(err.Error(), "dataset: ")})
 				continue
 			}
 			return err
+		}
+		p.lim.Reset(used)
+		if err := p.lim.Take("labels", heldLabels(labels, names)); err != nil {
+			return v.wrap(err)
 		}
 		read = append(read, v)
 		if i > 0 && set.Labels != nil {
@@ -551,6 +560,18 @@ func (p *plan) readLabels(set *Set, o *Options) error {
 		return errors.New("dataset: no labels were read")
 	}
 	return nil
+}
+
+// labelBytes is the most memory that turning a label into a class takes on the way, beside the texts themselves.
+const labelBytes = 120
+
+// heldLabels is the memory of labels and the names of their classes.
+func heldLabels(labels []int, names []string) int64 {
+	n := 8 * int64(len(labels))
+	for _, name := range names {
+		n += stringBytes + int64(len(name))
+	}
+	return n
 }
 
 // readLabelsOf reads one variable of labels, and puts them where the samples are.

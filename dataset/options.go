@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+
 	"slices"
+
+	"github.com/largemvc/largemvc/dataset/internal/budget"
 )
 
 // Options says how files are read. The zero value reads every file that follows one of the usual conventions.
@@ -56,9 +58,12 @@ type Options struct {
 	Header Header
 	// Delimiter separates the fields of a CSV file. 0: comma, semicolon, tab or blanks, by the first lines.
 	Delimiter rune
-	// MaxBytes bounds the memory of the views together, and what a compressed file may grow to. 0: 1 GiB, or 128 times
-	// the size of the files where that is more.
+	// MaxBytes bounds the memory that reading takes at any time: the values, and all that is needed on the way to them. Files
+	// may unpack to 48 times as much. 0: 1 GiB, or 128 times the size of the files where that is more, but no more
+	// than the memory of the machine.
 	MaxBytes int64
+	// Progress is called now and then with the number of bytes read and unpacked so far. Its error ends the reading.
+	Progress func(bytes int64) error
 
 	ctx context.Context // ends the reading; nil: never
 }
@@ -165,47 +170,10 @@ func (o *Options) check() error {
 	return errors.Join(errs...)
 }
 
-// limits counts the memory that reading may take.
-type limits struct {
-	max  int64 // for everything
-	used int64
-	file int64 // bytes of the files
-	ctx  context.Context
-}
+// limits is what reading may take. One is shared by everything that is read for a data set.
+type limits = budget.Budget
 
-func newLimits(o *Options, fileBytes int64) *limits {
-	l := &limits{max: o.MaxBytes, file: fileBytes, ctx: o.ctx}
-	if l.max == 0 {
-		l.max = max(1<<30, 128*min(fileBytes, math.MaxInt64/128))
-	}
-	return l
-}
-
-// take books bytes, or says that they are too many.
-func (l *limits) take(bytes int64) error {
-	if bytes < 0 || bytes > l.max-l.used {
-		return fmt.Errorf("needs %s of memory, %s with what was read before, from %s of files; Options.MaxBytes allows %s",
-			size(bytes), size(l.used+max(bytes, 0)), size(l.file), size(l.max))
-	}
-	l.used += bytes
-	return nil
-}
-
-// unbacked tells whether bytes that nothing in the file stands for (row pointers of empty rows) are still in proportion
-// to it.
-func (l *limits) unbacked(bytes int64) bool { return bytes <= 1<<20+64*l.file }
+func newLimits(o *Options) *limits { return budget.New(o.ctx, o.MaxBytes, o.Progress) }
 
 // size is a number of bytes in words.
-func size(b int64) string {
-	switch {
-	case b < 0 || b > 1<<60:
-		return "an impossible amount"
-	case b >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30))
-	case b >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(b)/(1<<20))
-	case b >= 1<<10:
-		return fmt.Sprintf("%.1f KiB", float64(b)/(1<<10))
-	}
-	return fmt.Sprintf("%d bytes", b)
-}
+func size(b int64) string { return budget.Size(b) }

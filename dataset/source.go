@@ -67,7 +67,7 @@ func fileError(path string, err error) error {
 const hdf5Magic = "\x89HDF\r\n\x1a\n"
 
 // openSource opens a file and lists its variables, by its content.
-func openSource(path string, as role, o *Options) (*source, error) {
+func openSource(path string, as role, o *Options, lim *limits) (*source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fileError(path, err)
@@ -80,7 +80,7 @@ func openSource(path string, as role, o *Options) (*source, error) {
 		return nil, fileError(path, err)
 	}
 	s := &source{path: path, role: as, size: info.Size(), close: f.Close}
-	if err := s.list(f, o); err != nil {
+	if err := s.list(f, o, lim); err != nil {
 		return nil, errors.Join(named(path, err), f.Close())
 	}
 	return s, nil
@@ -95,12 +95,13 @@ func named(path string, err error) error {
 }
 
 // list finds the format and the variables.
-func (s *source) list(f io.ReaderAt, o *Options) error {
+func (s *source) list(f io.ReaderAt, o *Options, lim *limits) error {
+	lim.AddFile(s.size)
+	f = lim.ReaderAt(f)
 	head := make([]byte, min(s.size, 4096))
 	if _, err := f.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	lim := newLimits(o, s.size)
 	switch {
 	case s.size == 0:
 		return errors.New("is empty")
@@ -108,9 +109,9 @@ func (s *source) list(f io.ReaderAt, o *Options) error {
 		if err := foreignZip(f, s.size); err != nil {
 			return err
 		}
-		return s.listNPZ(f)
+		return s.listNPZ(f, lim)
 	case bytes.HasPrefix(head, []byte("\x93NUMPY")):
-		return s.listNPY(f)
+		return s.listNPY(f, lim)
 	case isHDF5(f, s.size):
 		return s.listHDF5(f, lim)
 	case isMAT5(head):

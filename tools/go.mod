@@ -2,6 +2,8 @@ module github.com/largemvc/largemvc/tools
 
 go 1.26.0
 
+require github.com/largemvc/largemvc v0.0.0
+
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
@@ -12,3 +14,5 @@ require (
 )
 
 tool honnef.co/go/tools/cmd/staticcheck
+
+replace github.com/largemvc/largemvc => ..
