@@ -404,12 +404,12 @@ func (c *csvFile) matrix(s *source, name string, features []csvFeature) *variabl
 		v.asText = c.textColumn(s, features[0].column, c.lim)
 	}
 	if c.header != nil {
-		v.names = func() []string {
+		v.names = func() ([]string, error) {
 			names := make([]string, len(features))
 			for j := range features {
 				names[j] = c.featureName(features[j])
 			}
-			return names
+			return names, nil
 		}
 	}
 	return v

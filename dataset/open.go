@@ -371,7 +371,13 @@ func (p *plan) chooseViews(data int, o *Options) error {
 	if len(p.views) == 0 {
 		return fmt.Errorf("dataset: %s: holds no view", p.sources[0].path)
 	}
-	return checkViews(p.views)
+	if err := checkViews(p.views); err != nil {
+		return err
+	}
+	for _, s := range p.sources[:data] {
+		s.nameFeatures(p.views)
+	}
+	return nil
 }
 
 // onlyTaken tells whether a file among several is there for labels or mask: what else it holds is a number for each sample.
@@ -518,7 +524,9 @@ func readViews[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error)
 			if err := p.lim.Take("the names of features", 16*int64(set.Views[i].Cols)); err != nil {
 				return nil, v.wrap(err)
 			}
-			set.Views[i].Features = v.names()
+			if set.Views[i].Features, err = v.names(); err != nil {
+				return nil, v.wrap(err)
+			}
 		}
 	}
 	return bad, nil
