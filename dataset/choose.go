@@ -199,7 +199,7 @@ func checkViews(vs []*variable) error {
 		case v.kind == other && v.note != "":
 			return v.errorf("cannot be a view: %s; leave it out with Options.LeaveOut %s, or name the views with Options.Views", v.note, v.name)
 		case v.kind == numeric && len(v.dims) > 2:
-			return v.errorf("is %s; a view is a matrix of samples by features: %s", v.shapeString(), reshape(v))
+			return v.errorf("is %s; a view is a matrix of samples by features: %s; or leave it out with Options.LeaveOut %s", v.shapeString(), reshape(v), v.name)
 		case v.kind != numeric && v.kind != sparse:
 			return v.errorf("is %s of class %s; a view is a numeric matrix", v.shapeString(), v.class)
 		case !ok:
@@ -228,7 +228,7 @@ func (s *source) labelVariables(o *Options) ([]*variable, error) {
 	}
 	for _, base := range labelNames {
 		for _, v := range s.vars {
-			if strings.ToLower(v.name) == base && v.isLabels() {
+			if strings.ToLower(v.name) == base && v.isLabels() && !o.leavesOut(v.name) {
 				return v.labelVectors()
 			}
 		}
@@ -259,13 +259,13 @@ func (v *variable) labelVectors() ([]*variable, error) {
 }
 
 // maskVariable is the n×V matrix of the views present, or nil.
-func (s *source) maskVariable(name string) *variable {
+func (s *source) maskVariable(name string, o *Options) *variable {
 	if name != "" {
 		return s.find(name)
 	}
 	for _, base := range maskNames {
 		for _, v := range s.vars {
-			if strings.ToLower(v.name) == base && v.kind == numeric && len(v.dims) == 2 {
+			if strings.ToLower(v.name) == base && v.kind == numeric && len(v.dims) == 2 && !o.leavesOut(v.name) {
 				return v
 			}
 		}

@@ -114,6 +114,10 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 	}
 	lines.delimiter = c.delimiter
 	c.fields = countFields(first, c.delimiter)
+	if c.lacksName(first, second, o) { // as write.table of R has it: no name above the names of the rows
+		first = append([]byte{'"', '"', c.delimiter}, first...)
+		c.fields++
+	}
 	if err := c.makeColumns(lim); err != nil {
 		return err
 	}
@@ -141,6 +145,19 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 		return errors.New("holds a header and no data")
 	}
 	return c.chooseDecimal(o)
+}
+
+// lacksName tells whether the first record has names for all columns of the second but its first.
+func (c *csvFile) lacksName(first, second []byte, o *Options) bool {
+	if o.Header == NoHeader || second == nil || countFields(second, c.delimiter) != c.fields+1 {
+		return false
+	}
+	for _, f := range splitFields(nil, first, c.delimiter) {
+		if classify(f) != wordField {
+			return false
+		}
+	}
+	return true
 }
 
 // begin reads up to the first record, which it copies. A line sep=; before it, as Excel writes it, names the delimiter.
@@ -387,12 +404,12 @@ func (c *csvFile) matrix(s *source, name string, features []csvFeature) *variabl
 		v.asText = c.textColumn(s, features[0].column, c.lim)
 	}
 	if c.header != nil {
-		v.names = func() []string {
+		v.names = func() ([]string, error) {
 			names := make([]string, len(features))
 			for j := range features {
 				names[j] = c.featureName(features[j])
 			}
-			return names
+			return names, nil
 		}
 	}
 	return v

@@ -110,6 +110,8 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 			if err := c.addOneHot(i, lim); err != nil {
 				return err
 			}
+		case c.isEmpty(i):
+			s.left = append(s.left, Omission{s.path, c.title(i), "it is empty and has no name"})
 		case c.holdsText(i):
 			c.roles.texts = append(c.roles.texts, i)
 			if problem == nil {
@@ -130,6 +132,12 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 		s.problem = problem
 	}
 	return nil
+}
+
+// isEmpty tells whether a column is what separators at the ends of all lines make: no name and no value.
+func (c *csvFile) isEmpty(i int) bool {
+	named := c.header != nil && c.header[i] != ""
+	return !named && i > 0 && c.seen[i] == missingField && (c.header != nil || i == c.fields-1)
 }
 
 // optionName is how options name a column.

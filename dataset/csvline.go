@@ -31,6 +31,9 @@ func countFields(line []byte, delimiter byte) int {
 func nextField(line []byte, delimiter byte) (field, rest []byte, more bool) {
 	if delimiter == ' ' {
 		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] == '"' {
+			return quoted(line[1:], ' ')
+		}
 		end := bytes.IndexAny(line, " \t")
 		if end < 0 {
 			return line, nil, false
@@ -122,7 +125,7 @@ func guessDelimiter(first, second []byte) byte {
 	if len(found) > 0 {
 		return found[0]
 	}
-	if len(bytes.Fields(first)) > 1 && bytes.IndexByte(first, '"') < 0 {
+	if countFields(first, ' ') > 1 {
 		return ' '
 	}
 	return ','

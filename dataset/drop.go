@@ -120,7 +120,7 @@ func ReadMask(path string, n, views int) ([][]bool, error) {
 		return nil, err
 	}
 	defer s.close()
-	v := s.maskVariable("")
+	v := s.maskVariable("", o)
 	if v == nil && len(s.vars) == 1 {
 		v = s.vars[0]
 	}

@@ -191,7 +191,7 @@ func (s *source) idVariable(o *Options) (*variable, error) {
 		return v, nil
 	}
 	for _, v := range s.vars {
-		if idStrength(v.name) == 2 && v.isIDs() {
+		if idStrength(v.name) == 2 && v.isIDs() && !o.leavesOut(v.name) {
 			return v, nil
 		}
 	}

@@ -38,7 +38,10 @@ func (s *source) listNPZ(f io.ReaderAt, lim *limits) error {
 		}
 		name, ok := strings.CutSuffix(m.Name, ".npy")
 		if !ok {
-			s.notes = append(s.notes, fmt.Sprintf("%s is no NumPy array and is skipped", m.Name))
+			if holdsArray(m) {
+				return fmt.Errorf("holds %q, which is a NumPy array but for its name; is the file damaged?", m.Name)
+			}
+			s.left = append(s.left, Omission{s.path, m.Name, "no NumPy array"})
 			continue
 		}
 		if seen[name] {
@@ -58,6 +61,18 @@ func (s *source) listNPZ(f io.ReaderAt, lim *limits) error {
 		return errors.New("is a zip archive without NumPy arrays")
 	}
 	return s.joinSciPy(lim)
+}
+
+// holdsArray tells whether a member of an archive begins as a NumPy array.
+func holdsArray(m *zip.File) bool {
+	r, err := m.Open()
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	head := make([]byte, len(npy.Magic))
+	_, err = io.ReadFull(r, head)
+	return err == nil && string(head) == npy.Magic
 }
 
 // listMember reads the header of one array of an archive, and checks the sizes that archive and header claim.

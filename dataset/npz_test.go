@@ -435,7 +435,7 @@ np.save("y.npy", np.array([1, 2, 1, 2]))
 
 func TestWriteErrors(t *testing.T) {
 	var b bytes.Buffer
-	wantError(t, EncodeNPZ(&b, false, Array{"a", nil, []string{"x"}}), "a", "[]string")
+	wantError(t, EncodeNPZ(&b, false, Array{"a", nil, []complex128{1}}), "a", "[]complex128")
 	wantError(t, EncodeNPZ(&b, false, Array{"", nil, []int{1}}), "name")
 	wantError(t, EncodeNPZ(&b, false, Array{"a", []int{2, 2}, []int{1}}), "a", "[2 2]")
 	wantError(t, EncodeNPZ(&b, false, Array{"a", nil, []int{1}}, Array{"a", nil, []int{1}}), "two arrays")

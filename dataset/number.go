@@ -11,7 +11,7 @@ import (
 
 var powersOf10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
-// parseNumber reads a number. Empty fields and the usual words for a missing value are NaN.
+// parseNumber reads a number. Empty fields and the usual words for a missing value are NaN; true and false are 1 and 0.
 func parseNumber(s []byte) (float64, bool) {
 	// Up to 15 digits and their power of ten are exact in float64, so one division rounds correctly.
 	digits, mantissa, point := 0, uint64(0), -1
@@ -46,8 +46,13 @@ func parseNumber(s []byte) (float64, bool) {
 			return x, true
 		}
 	}
-	if isMissing(s) {
+	switch {
+	case isMissing(s):
 		return math.NaN(), true
+	case len(s) == 4 && strings.EqualFold(string(s), "true"):
+		return 1, true
+	case len(s) == 5 && strings.EqualFold(string(s), "false"):
+		return 0, true
 	}
 	return 0, false
 }

@@ -310,7 +310,7 @@ func (s *source) soleVector(o *Options) (*variable, error) {
 func (p *plan) chooseMask(data int, o *Options) error {
 	if p.maskFile != nil {
 		s := p.maskFile
-		p.mask = s.maskVariable(o.Mask)
+		p.mask = s.maskVariable(o.Mask, o)
 		if p.mask == nil && len(s.vars) == 1 {
 			p.mask = s.vars[0]
 		}
@@ -321,7 +321,7 @@ func (p *plan) chooseMask(data int, o *Options) error {
 	}
 	for _, s := range p.sources[:data] {
 		if p.mask == nil {
-			p.mask = s.maskVariable(o.Mask)
+			p.mask = s.maskVariable(o.Mask, o)
 		}
 		if p.index == nil {
 			p.index = s.indexVariables()
@@ -342,6 +342,9 @@ func (p *plan) chooseViews(data int, o *Options) error {
 	}
 	for _, s := range p.sources {
 		taken[s.ids] = true
+		for _, v := range s.vars {
+			taken[v] = taken[v] || !s.csv && o.leavesOut(v.name)
+		}
 	}
 	delete(taken, nil)
 	names := o.Views
@@ -368,7 +371,13 @@ func (p *plan) chooseViews(data int, o *Options) error {
 	if len(p.views) == 0 {
 		return fmt.Errorf("dataset: %s: holds no view", p.sources[0].path)
 	}
-	return checkViews(p.views)
+	if err := checkViews(p.views); err != nil {
+		return err
+	}
+	for _, s := range p.sources[:data] {
+		s.nameFeatures(p.views)
+	}
+	return nil
 }
 
 // onlyTaken tells whether a file among several is there for labels or mask: what else it holds is a number for each sample.
@@ -451,7 +460,8 @@ type rawSet struct {
 }
 
 func (p *plan) readRaw(o *Options) (*rawSet, error) {
-	r := &rawSet{lim: p.lim, set: &Set{Name: p.name, Views: make([]View, len(p.views))}, vars: p.views, turned: p.turned, rowsOf: func(v int) []int { return p.rowsOf[p.of[p.views[v]]] }}
+	r := &rawSet{lim: p.lim, set: &Set{Name: p.name, Views: make([]View, len(p.views))}, vars: p.views, turned: p.turned || o.Triplets,
+		rowsOf: func(v int) []int { return p.rowsOf[p.of[p.views[v]]] }}
 	var err error
 	if o.Float == 64 {
 		r.bad, err = readViews[float64](p, r.set, o)
@@ -514,7 +524,9 @@ func readViews[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error)
 			if err := p.lim.Take("the names of features", 16*int64(set.Views[i].Cols)); err != nil {
 				return nil, v.wrap(err)
 			}
-			set.Views[i].Features = v.names()
+			if set.Views[i].Features, err = v.names(); err != nil {
+				return nil, v.wrap(err)
+			}
 		}
 	}
 	return bad, nil

@@ -42,10 +42,11 @@ type variable struct {
 
 	// For what comes from a table.
 	fromTable bool
-	line      func(row int) int    // line of the file, from 1; nil without
-	column    func(col int) string // name of a column, for messages; nil without
-	names     func() []string      // names of all columns; nil without
-	asText    *variable            // the only column as texts, for labels; nil without
+	line      func(row int) int        // line of the file, from 1; nil without
+	column    func(col int) string     // name of a column, for messages; nil without
+	names     func() ([]string, error) // names of all columns; nil without
+	namedBy   *variable                // the array that names the columns
+	asText    *variable                // the only column as texts, for labels; nil without
 }
 
 // parts are the vectors that make a sparse matrix by columns (or rows), as MATLAB and SciPy store it. They are asked for in

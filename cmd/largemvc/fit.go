@@ -73,7 +73,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 // cancelled is the error of a run that ends before it has a result.
 func cancelled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return errors.New("cancelled before the first epoch; there is no result")
+		return errors.New("cancelled before there was anything to write; there is no result")
 	}
 	return err
 }

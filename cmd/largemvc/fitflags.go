@@ -55,7 +55,7 @@ func fitFlags(o *fitOptions) *flags {
 		"where the first anchors come from: `preset|scaled|joint|spectral|perview`. joint: one k-means over all views; spectral:\nk-means on their first singular vectors; scaled: on these times the roots of their singular values, rows at norm 1;\nperview: a k-means per view, whose anchors do not correspond. The preset default has scaled (joint without neighbours),\npaper joint")
 	f.value(choose(&c.ReadOut, largemvc.PresetReadOut, largemvc.UnitRows, largemvc.PlainRows), "read-out",
 		"what the last k-means sees of the representation H: `preset|unit|plain`. plain: its rows; unit: its rows at norm 1. The\npreset default has unit, paper plain")
-	f.string(&o.startLabels, "start-labels", "CSV `FILE` with a label (0 to M−1) for each sample, in its column label or its only column, in place of -start;\nnone by default")
+	f.string(&o.startLabels, "start-labels", "CSV `FILE` with a label (0 to M−1) for each sample, in its column label or its only column, in place of -start;\nwhere it has a column id, they are joined to the samples by it; none by default")
 
 	f.group("Neighbours")
 	f.value(amount[int]{&c.Neighbors, "preset", "none", true}, "neighbors",

@@ -95,7 +95,7 @@ func complete(o *fitOptions, in *input) error {
 		return nil
 	}
 	var err error
-	c.StartLabels, err = readStartLabels(o.startLabels, in.samples, c.Anchors)
+	c.StartLabels, err = readStartLabels(o.startLabels, in.samples, c.Anchors, in.ids)
 	return err
 }
 

@@ -59,7 +59,7 @@ func runInspect(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	}
 	r, err := o.inspect(ctx, 32)
 	if err != nil {
-		return err
+		return cancelled(ctx, err)
 	}
 	if _, err := io.WriteString(stdout, flagNames.Replace(r.String())); err != nil {
 		return err

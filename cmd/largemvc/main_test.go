@@ -349,21 +349,27 @@ func TestBadFiles(t *testing.T) {
 }
 
 func TestStartLabels(t *testing.T) {
-	for _, test := range []struct{ text, want string }{
-		{"0\n1\n1\n", ""},
-		{"label,sample\n0,0\n1,1\n0,2\n", ""},
-		{"0\n1\n", "2 labels for 3 samples"},
-		{"0\n2\n1\n", `the label "2" is no number from 0 to 1`},
-		{"0\nx\n1\n", `the label "x"`},
-		{"a,b\n0,1\n", "none of which is called label"},
-		{"label,x\n0,1\n1\n", "wrong number of fields"},
+	for _, test := range []struct {
+		text, want string
+		ids        []string
+	}{
+		{"id,sample,label\nc,0,0\na,1,1\nb,2,0\n", "", []string{"a", "b", "c"}},
+		{"id,sample,label\nc,0,0\na,1,1\nc,2,0\n", "id c twice", []string{"a", "b", "c"}},
+		{"id,sample,label\nc,0,0\na,1,1\nd,2,0\n", "no label for the sample b", []string{"a", "b", "c"}},
+		{"0\n1\n1\n", "", nil},
+		{"label,sample\n0,0\n1,1\n0,2\n", "", nil},
+		{"0\n1\n", "2 labels for 3 samples", nil},
+		{"0\n2\n1\n", `the label "2" is no number from 0 to 1`, nil},
+		{"0\nx\n1\n", `the label "x"`, nil},
+		{"a,b\n0,1\n", "none of which is called label", nil},
+		{"label,x\n0,1\n1\n", "wrong number of fields", nil},
 	} {
 		path := filepath.Join(t.TempDir(), "labels.csv")
 		if err := os.WriteFile(path, []byte(test.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		labels, err := readStartLabels(path, 3, 2)
-		if test.want == "" && (err != nil || len(labels) != 3) {
+		labels, err := readStartLabels(path, 3, 2, test.ids)
+		if test.want == "" && (err != nil || len(labels) != 3 || test.ids != nil && fmt.Sprint(labels) != "[1 0 0]") {
 			t.Errorf("%q: %v, %v", test.text, labels, err)
 		}
 		if test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {

@@ -108,7 +108,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	width := bits(model.Config().Float)
 	set, err := o.open(ctx, width)
 	if err != nil {
-		return err
+		return cancelled(ctx, err)
 	}
 	in, err := newInput(set)
 	if err != nil {
@@ -120,7 +120,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	read := time.Now()
 	a, err := model.Assign(ctx, in.views)
 	if err != nil {
-		return err
+		return cancelled(ctx, err)
 	}
 	columns := labelColumns(in.ids, a.Labels, a.Near, a.Next)
 	failed := out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
