@@ -41,7 +41,7 @@ func TestHostileFiles(t *testing.T) {
 		"npz-zip64.npz":         {"without NumPy arrays"},
 		"npy-promise.npy":       {"impossible shape"},
 		"npy-header.npy":        {"NumPy header"},
-		"npy-wide.npy":          {"its values", "MaxBytes"},
+		"npy-wide.npy":          {"a sparse view", "MaxBytes"},
 		"csv-text.csv.gz":       {"reading and unpacking more than", "MaxBytes"},
 		"csv-labels.csv.gz":     {"texts", "MaxBytes"},
 		"csv-classes.csv.gz":    {"holds more than", "MaxBytes"},
