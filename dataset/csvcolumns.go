@@ -73,28 +73,32 @@ func matches(patterns []string, name string) bool {
 	return false
 }
 
-// chooseLabel finds the column of the labels: the one named by option, or one of a usual name.
+// chooseLabel finds the column of the labels: the one named by option, or one of a usual name. Other columns of such names are
+// no features: with them the clusters would be given away.
 func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 	if o.Labels != "" {
 		if c.roles.label = c.find(o.Labels); c.roles.label >= 0 {
 			taken[c.roles.label] = true
-			return nil
-		}
-		if i, err := strconv.Atoi(o.Labels); err == nil {
+		} else if i, err := strconv.Atoi(o.Labels); err == nil {
 			return fmt.Errorf("has columns 0 to %d; Options.Labels is %d", c.fields-1, i)
 		}
 	}
+	point := slices.ContainsFunc(c.header, func(h string) bool { return strings.EqualFold(h, "x") })
 	for _, name := range labelNames {
 		for i, h := range c.header {
-			if strings.EqualFold(h, name) && !taken[i] {
-				taken[i] = true
-				if o.NoLabels || o.Labels != "" {
-					s.left = append(s.left, Omission{s.path, "column " + h, "classes that are not asked for"})
-					return nil
-				}
-				c.roles.label = i
-				return nil
+			switch {
+			case !strings.EqualFold(h, name) || taken[i]:
+				continue
+			case name == "y" && point:
+				s.offers = append(s.offers, fmt.Sprintf("%s: column %s is read as a feature, beside x; if it gives the classes, give Options.Labels %[2]s", s.path, h))
+				continue
 			}
+			taken[i] = true
+			if o.NoLabels || o.Labels != "" || c.roles.label >= 0 {
+				s.left = append(s.left, Omission{s.path, "column " + h, "classes that are not asked for"})
+				continue
+			}
+			c.roles.label = i
 		}
 	}
 	return nil

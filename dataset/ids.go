@@ -23,7 +23,7 @@ var (
 	endsInID = regexp.MustCompile(`(?i:[_ .\-](?:id|ids|idx|uuid|guid|barcode)$)|^(?i:id)[_ .\-]|[a-z0-9](?:Id|ID|Ids|IDs|Idx|UUID|Uuid)$|` +
 		`^(?i:(?:patient|subject|user|customer|product|item|doc|document|image|case|participant|record|object|entity|row)ids?)$`)
 	// untelling are the names that a first column has when nobody named it.
-	untelling = regexp.MustCompile(`(?i)^(?:|unnamed(?:: ?\d+)?(?:_level_\d+)?|column ?0|column ?1|col ?0|col ?1|v1|x|x\.1|\.\.\.1|var1|rn|\d+|n|num|number|count|counter|line)$`)
+	untelling = regexp.MustCompile(`(?i)^(?:|unnamed(?:: ?\d+)?(?:_level_\d+)?|column ?0|column ?1|col ?0|col ?1|v1|x\.1|\.\.\.1|var1|rn|\d+|n|num|number|count|counter|line)$`)
 )
 
 // idStrength tells how surely a name is one of ids: 2 wherever it stands, 1 where the values are all different, 0 not.
@@ -116,7 +116,7 @@ func (c *csvFile) idCandidates(o *Options, taken []bool) []*idColumn {
 		case i == 0 && c.header != nil && (name == "" || strings.EqualFold(name, "unnamed: 0")):
 			strength = 2 // the index of pandas, the row names of R
 		case strength > 0:
-		case i == 0 && c.countsSamples(0) && untelling.MatchString(name):
+		case i == 0 && c.countsSamples(0) && (untelling.MatchString(name) || name == "X" && c.find("y") < 0): // R calls it X
 			strength = 2
 		case c.holdsText(i) && c.seen[i]&(numberField|missingField) == 0 && c.records > 2:
 			strength = 0

@@ -67,6 +67,23 @@ func TestColumnOfTheFilesName(t *testing.T) {
 	}
 	_, err := read("species.csv", []byte("a,species\n1,x\n2,y\n3,x\n"), Options{Labels: "kind"})
 	wantError(t, err, "no variable kind", "a, species")
+	for text, want := range map[string]string{ // classes that are not used are no features; y beside x is one
+		"a,label,class\n1,5,6\n2,6,7\n3,5,6\n": "1|2|3[0 1 0] [column class]",
+		"x,y,label\n1,5,0\n2,6,1\n3,5,0\n":     "1 5|2 6|3 5[0 1 0] []",
+	} {
+		s = mustRead(t, "t.csv", []byte(text), Options{})
+		var left []string
+		for _, o := range s.Reading.LeftOut {
+			left = append(left, o.What)
+		}
+		if got := values(&s.Views[0]) + fmt.Sprint(s.Labels, left); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	s = mustRead(t, "t.csv", []byte("a,kind,label\n1,5,6\n2,6,7\n3,5,6\n"), Options{Labels: "kind"})
+	if got := values(&s.Views[0]) + fmt.Sprint(s.LabelNames); got != "1|2|3[5 6]" {
+		t.Error(got)
+	}
 	s = mustRead(t, "target.csv", []byte("a,target\n1,5\n2,6\n3,5\n"), Options{})
 	if got := values(&s.Views[0]) + fmt.Sprint(s.Labels); got != "1|2|3[0 1 0]" {
 		t.Error(got)
