@@ -63,6 +63,9 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	if c.comments > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: %d lines that begin with # are comments", s.path, c.comments))
 	}
+	if name := c.twice(); name != "" && c.fields <= 1<<16 {
+		s.notes = append(s.notes, fmt.Sprintf("%s: two columns are named %s", s.path, name))
+	}
 	if c.comma {
 		s.notes = append(s.notes, fmt.Sprintf("%s: its numbers have a decimal comma", s.path))
 	}

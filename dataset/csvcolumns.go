@@ -126,6 +126,11 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 				return err
 			}
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
+			if c.header != nil && idStrength(c.header[i]) == 2 && !o.NoIDs {
+				s.offers = append(s.offers, fmt.Sprintf("%s: %s has the name of ids and is read as a feature; to leave it out, give Options.LeaveOut %s",
+					s.path, c.title(i), c.optionName(i)))
+				continue
+			}
 			if (i > 0 || c.roles.id < 0) && c.countsSamples(i) {
 				s.offers = append(s.offers, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, give Options.IDs %s, "+
 					"to leave it out Options.LeaveOut %[3]s", s.path, c.title(i), c.optionName(i)))

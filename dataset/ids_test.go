@@ -76,6 +76,15 @@ func TestIDColumns(t *testing.T) {
 	if len(s.Reading.Notes) != 1 || !strings.Contains(s.Reading.Notes[0], "week counts the samples") {
 		t.Errorf("a counting column is not offered: %q", s.Reading.Notes)
 	}
+	for text, want := range map[string]string{
+		"sample_id,replicate_id,a\n1,1,5\n2,1,6\n3,2,7\n": "column replicate_id has the name of ids",
+		"a,a,b\n1,2,3\n4,5,6\n":                           "two columns are named a",
+		"#1,2\n1,2\n3,4\n":                                "lines that begin with #",
+	} {
+		if s := mustRead(t, "t.csv", []byte(text), Options{}); len(s.Reading.Notes) != 1 || !strings.Contains(s.Reading.Notes[0], want) {
+			t.Errorf("notes %q, want %q", s.Reading.Notes, want)
+		}
+	}
 	for text, words := range map[string][]string{
 		"id,a\n7,1\n7,2\n":                                   {"id 7 twice", "lines 2 and 3", "Options.IDs none"},
 		"patient_id,a\n7,1\n7,2\n":                           {"id 7 twice", "patient_id"},

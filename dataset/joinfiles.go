@@ -207,10 +207,13 @@ func (p *plan) orient(labels int, o *Options) error {
 	if !different {
 		var err error
 		if p.joined != nil {
-			labels = len(p.joined.ids)
+			labels, p.counted = len(p.joined.ids), "ids"
 		}
 		p.turned, p.n, p.why, err = orient(p.views, labels, o.Orientation)
 		p.either = p.why == whyEither
+		if p.counted != "" {
+			p.why = strings.Replace(p.why, "labels", p.counted, 1)
+		}
 		return err
 	}
 	if o.Orientation == ColumnsAreSamples {

@@ -95,6 +95,7 @@ type plan struct {
 	index   []*variable
 	mask    *variable
 	turned  bool
+	counted string // what tells the number of samples, where it is not the labels
 	either  bool   // the matrices could be read in either orientation
 	why     string // of the orientation
 	n       int    // 0 until the views are read, for triplets without labels
@@ -416,7 +417,7 @@ func (p *plan) settle(o *Options) error {
 	for _, s := range p.sources {
 		if n, ok := 0, false; s.ids != nil && labels == 0 && p.joined == nil {
 			if n, ok = s.ids.vectorLen(); ok {
-				labels = n
+				labels, p.counted = n, "ids"
 			}
 		}
 	}
