@@ -59,7 +59,8 @@ func ExampleRead() {
 	fmt.Println(err)
 	// Output:
 	// [1 2 3 4] [0 1] [cat dog]
-	// dataset: animals.csv: has what is no number in column width: "x" in line 2; correct it, write NA where a value is missing, or leave the column out with Options.LeaveOut width
+	// dataset: animals.csv: has what is no number in column width: "x" in line 2; correct it, write NA where a value is
+	// missing, or leave the column out with Options.LeaveOut width
 }
 
 func ExampleEncodeLabels() {
