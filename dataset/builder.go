@@ -68,15 +68,15 @@ const blockEntries = 1 << 13
 var errMore = errors.New("holds more elements than its shape")
 
 // newBuilder prepares a view of rows×cols. Their product is known to fit.
-func newBuilder[T elem.Float](v *variable, rows, cols int, turned bool, st Storage, lim *limits) (*builder[T], error) {
+func newBuilder[T elem.Float](v *variable, rows, cols int, turned bool, st storage, lim *limits) (*builder[T], error) {
 	b := &builder[T]{rows: rows, cols: cols, turned: turned, typ: v.typ, lim: lim, most: math.MaxInt}
 	switch {
-	case st == AllSparse:
+	case st.Storage == AllSparse:
 		b.asCSR = true
-	case st == SparseIfSmaller || (st == AsStored && v.kind == sparse):
+	case st.Storage == SparseIfSmaller || (st.Storage == AsStored && v.kind == sparse):
 		b.asCSR = true
-		if st == SparseIfSmaller {
-			b.most = int(sparseShare * float64(rows) * float64(cols))
+		if st.Storage == SparseIfSmaller {
+			b.most = int(st.share * float64(rows) * float64(cols))
 		}
 	}
 	if b.asCSR {

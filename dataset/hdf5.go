@@ -131,9 +131,9 @@ func notRead(t hdf5.Datatype) string {
 	case hdf5.Compound:
 		return s + " (complex numbers, or records): save abs(X), real and imaginary part as two views, or the fields one by one"
 	case hdf5.Floating:
-		return fmt.Sprintf("%s of %d bytes: save it as float64", s, t.Size)
+		return fmt.Sprintf("floats of %d bytes (long double) are not read: save them as float64", t.Size)
 	case hdf5.Integer:
-		return fmt.Sprintf("%s of %d bytes: save it as int64 or float64", s, t.Size)
+		return fmt.Sprintf("integers of %d bytes with other bits than these are not read: save them as float64", t.Size)
 	default:
 		return s + ": save numbers"
 	}

@@ -41,8 +41,10 @@ func parseNumber(s []byte) (float64, bool) {
 		}
 		return x, true
 	}
-	if x, err := strconv.ParseFloat(string(s), 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		return x, true
+	if mayBeNumber(s) {
+		if x, err := strconv.ParseFloat(string(s), 64); err == nil || errors.Is(err, strconv.ErrRange) {
+			return x, true
+		}
 	}
 	switch {
 	case isMissing(s):
@@ -53,6 +55,12 @@ func parseNumber(s []byte) (float64, bool) {
 		return 0, true
 	}
 	return 0, false
+}
+
+// mayBeNumber spares a text that is none the copy and the error that parsing makes.
+func mayBeNumber(s []byte) bool {
+	const longest = 1 << 10
+	return len(s) > 0 && len(s) <= longest && strings.IndexByte("0123456789+-.iInN", s[0]) >= 0
 }
 
 func isMissing(s []byte) bool {

@@ -50,6 +50,8 @@ type Options struct {
 	Triplets bool
 	// Storage says which views are held as CSR.
 	Storage Storage
+	// SparseShare is the share of entries that are not zero up to which SparseIfSmaller holds a view as CSR; 0: a quarter.
+	SparseShare float64
 	// MissingRows takes rows that are wholly NaN for absent views. It is on for files that have an index of their own.
 	MissingRows bool
 	// AllowNaN keeps NaN and infinities in the views instead of an error.
@@ -93,7 +95,7 @@ const (
 	AllDense
 	// AllSparse holds every view as CSR.
 	AllSparse
-	// SparseIfSmaller holds a view as CSR where less than a quarter of its entries differ from zero, without ever holding
+	// SparseIfSmaller holds a view as CSR where at most Options.SparseShare of its entries differ from zero, without ever holding
 	// the view as full values.
 	SparseIfSmaller
 )
@@ -124,7 +126,21 @@ const (
 	DecimalComma
 )
 
-const sparseShare = 0.25 // CSR takes 8 bytes an entry, full float32 4; a quarter leaves a gain in time too
+// defaultSparseShare: CSR takes 8 bytes an entry, full float32 4; a quarter leaves a gain in time too.
+const defaultSparseShare = 0.25
+
+// storage says how a view is held.
+type storage struct {
+	Storage
+	share float64 // of SparseIfSmaller
+}
+
+func (o *Options) storage() storage {
+	if o.SparseShare == 0 {
+		return storage{o.Storage, defaultSparseShare}
+	}
+	return storage{o.Storage, o.SparseShare}
+}
 
 func (o *Options) check() error {
 	var errs []error
@@ -136,6 +152,9 @@ func (o *Options) check() error {
 	}
 	if o.Storage > SparseIfSmaller {
 		errs = append(errs, fmt.Errorf("dataset: Storage %d is unknown", o.Storage))
+	}
+	if !(o.SparseShare >= 0 && o.SparseShare <= 1) {
+		errs = append(errs, fmt.Errorf("dataset: SparseShare is %g; it must be from 0 to 1", o.SparseShare))
 	}
 	if o.Header > NoHeader {
 		errs = append(errs, fmt.Errorf("dataset: Header %d is unknown", o.Header))

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,56 +15,75 @@ type File struct {
 	Name  string
 	About string
 	Make  func() []byte
+	// Labels is the option that makes a reader read what costs much; empty: no option is needed.
+	Labels string
+	Slow   bool // it takes more than a second to make, or to refuse
 }
 
 // Files are the files to try, each against the limits of a reader.
 func Files() []File {
 	const mega = 1 << 20
-	return []File{
-		{"h5-chunk-twice.h5", "a chunk of 4 GiB, deflated twice", func() []byte { return oneChunk(65536, 65535, true) }},
-		{"h5-chunk-deflate.h5", "a chunk of 2 GiB, deflated", func() []byte { return oneChunk(65536, 32768, false) }},
-		{"h5-chunk-shared.h5", "2000 index entries on one chunk of 1 MiB", func() []byte { return sharedChunk(2000, mega) }},
-		{"h5-chunk-dense.h5", "2000 index entries on one chunk of 16 KiB", func() []byte { return sharedChunk(2000, 16<<10) }},
-		{"h5-chunks-plain.h5", "a million chunks of a byte without an index", plainChunks},
-		{"h5-headers.h5", "4096 references to an object header of 8 MiB", sharedHeader},
-		{"h5-names.h5", "60,000 links whose names share 1 MiB", longNames},
-		{"h5-attributes.h5", "30,000 references to one header of 60 KiB of attributes", sharedAttributes},
-		{"h5-sparse.h5", "a sparse matrix whose row numbers share a chunk", sparseChunks},
-		{"mat-sparse.mat", "a sparse matrix of 400 million zeros", func() []byte { return MAT5(zeroSparse("X", 100, 50, 400*mega)) }},
-		{"mat-sparse-cells.mat", "20 sparse matrices of 15 million zeros", func() []byte {
+	files := []File{
+		{Name: "h5-chunk-twice.h5", About: "a chunk of 4 GiB, deflated twice", Make: func() []byte { return oneChunk(65536, 65535, true) }},
+		{Name: "h5-chunk-deflate.h5", About: "a chunk of 2 GiB, deflated", Make: func() []byte { return oneChunk(65536, 32768, false) }},
+		{Name: "h5-chunk-shared.h5", About: "2000 index entries on one chunk of 1 MiB", Make: func() []byte { return sharedChunk(2000, mega) }},
+		{Name: "h5-chunk-dense.h5", About: "2000 index entries on one chunk of 16 KiB", Make: func() []byte { return sharedChunk(2000, 16<<10) }},
+		{Name: "h5-chunks-plain.h5", About: "a million chunks of a byte without an index", Make: plainChunks},
+		{Name: "h5-headers.h5", About: "4096 references to an object header of 8 MiB", Make: sharedHeader},
+		{Name: "h5-names.h5", About: "60,000 links whose names share 1 MiB", Make: longNames},
+		{Name: "h5-attributes.h5", About: "30,000 references to one header of 60 KiB of attributes", Make: sharedAttributes},
+		{Name: "h5-sparse.h5", About: "a sparse matrix whose row numbers share a chunk", Make: sparseChunks},
+		{Name: "mat-sparse.mat", About: "a sparse matrix of 400 million zeros", Make: func() []byte { return MAT5(zeroSparse("X", 100, 50, 400*mega)) }},
+		{Name: "mat-sparse-cells.mat", About: "20 sparse matrices of 15 million zeros", Make: func() []byte {
 			var vs [][]byte
 			for k := range 20 {
 				vs = append(vs, zeroSparse(fmt.Sprintf("X%d", k), 100, 50, 15*mega))
 			}
 			return MAT5(vs...)
 		}},
-		{"mat-junk.mat", "30 variables of 1 GiB of zeros beside a small one", func() []byte { return junkVariables(30, 32768, 32768) }},
-		{"mat-junk-small.mat", "2000 variables of 30 MiB of zeros beside a small one", func() []byte { return junkVariables(2000, 30720, 1024) }},
-		{"mat-cell-text.mat", "a cell of 3 texts of 1 GiB", func() []byte { return MAT5(zeroCell("X", 3, 1<<30)) }},
-		{"mat-dense.mat", "a matrix of 1.5 GiB of zeros", func() []byte { return MAT5(zeroArray("X", ClassDouble, 1536, mega)) }},
-		{"npz-text.npz", "labels of 350,000 texts of 4 KiB", textLabels},
-		{"npz-text-distinct.npz", "labels of 20,000 different texts of 4 KiB", distinctTexts},
-		{"npz-sparse.npz", "a SciPy matrix with 150 million row numbers", func() []byte { return scipy(100, 50, 150*mega, "'|u1'") }},
-		{"npz-sparse-wide.npz", "a SciPy matrix with 2 billion columns", func() []byte { return scipy(100, 2_000_000_000, 100, "'<i4'") }},
-		{"npz-directory.npz", "a million entries in the directory", func() []byte { return overlapping(65000, 16, 16) }},
-		{"npz-overlap.npz", "60,000 entries on one header of 60 KiB", func() []byte { return overlapping(60000, 60000, 0) }},
-		{"npz-dense.npz", "a matrix of 3 GiB of zeros", denseNPZ},
-		{"npz-zip64.npz", "a directory that promises 2⁴⁰ entries", zip64},
-		{"npy-promise.npy", "a header that promises 10¹⁸ values", func() []byte { return NPY("'<f8'", "(1000000000, 1000000000)") }},
-		{"npy-header.npy", "a header of 64 KiB of brackets", func() []byte {
+		{Name: "mat-junk.mat", About: "30 variables of 1 GiB of zeros beside a small one", Make: func() []byte { return junkVariables(30, 32768, 32768) }},
+		{Name: "mat-junk-small.mat", About: "2000 variables of 30 MiB of zeros beside a small one", Make: func() []byte { return junkVariables(2000, 30720, 1024) }},
+		{Name: "mat-cell-text.mat", About: "a cell of 3 texts of 1 GiB", Make: func() []byte { return MAT5(zeroCell("X", 3, 1<<30)) }},
+		{Name: "mat-dense.mat", About: "a matrix of 1.5 GiB of zeros", Make: func() []byte { return MAT5(zeroArray("X", ClassDouble, 1536, mega)) }},
+		{Name: "npz-text.npz", About: "labels of 350,000 texts of 4 KiB", Make: textLabels},
+		{Name: "npz-text-distinct.npz", About: "labels of 20,000 different texts of 4 KiB", Make: distinctTexts},
+		{Name: "npz-sparse.npz", About: "a SciPy matrix with 150 million row numbers", Make: func() []byte { return scipy(100, 50, 150*mega, "'|u1'") }},
+		{Name: "npz-sparse-wide.npz", About: "a SciPy matrix with 2 billion columns", Make: func() []byte { return scipy(100, 2_000_000_000, 100, "'<i4'") }},
+		{Name: "npz-directory.npz", About: "a million entries in the directory", Make: func() []byte { return overlapping(65000, 16, 16) }},
+		{Name: "npz-overlap.npz", About: "60,000 entries on one header of 60 KiB", Make: func() []byte { return overlapping(60000, 60000, 0) }},
+		{Name: "npz-shared.npz", About: "16,000 entries on one array", Make: func() []byte { return overlapping(16000, 2000, 0) }},
+		{Name: "npz-dense.npz", About: "a matrix of 3 GiB of zeros", Make: denseNPZ},
+		{Name: "npz-zip64.npz", About: "a directory that promises 2⁴⁰ entries", Make: zip64},
+		{Name: "npy-promise.npy", About: "a header that promises 10¹⁸ values", Make: func() []byte { return NPY("'<f8'", "(1000000000, 1000000000)") }},
+		{Name: "npy-header.npy", About: "a header of 64 KiB of brackets", Make: func() []byte {
 			return NPY("'<f8'", "("+strings.Repeat("1,", 30000)+")")
 		}},
-		{"csv-text.csv.gz", "a column of 4000 different texts of 1 MiB", csvTexts},
-		{"csv-classes.csv.gz", "40 million different labels", csvClasses},
-		{"csv-line.csv.gz", "a line of 60 MiB", func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("1", mega), 60) }},
-		{"csv-comments.csv.gz", "4 GiB of comments", func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("#\n", mega/2), 4096) }},
-		{"csv-blank.csv.gz", "4 GiB of blank lines", func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("\n", mega), 4096) }},
-		{"csv-fields.csv.gz", "lines of two million fields", func() []byte {
+		{Name: "npy-wide.npy", About: "a matrix of 8 MiB that would take 32", Make: func() []byte {
+			return append(NPY("'|u1'", "(8, 1048576)"), bytes.Repeat([]byte{1}, 8*mega)...)
+		}},
+		{Name: "csv-text.csv.gz", About: "a column of 4000 different texts of 1 MiB", Make: func() []byte { return csvTexts(4000) }},
+		{Name: "csv-labels.csv.gz", About: "40 different texts of 1 MiB as labels", Make: func() []byte { return csvTexts(40) }, Labels: "label"},
+		{Name: "csv-classes.csv.gz", About: "5 million labels", Make: csvClasses},
+		{Name: "csv-line.csv.gz", About: "a line of 60 MiB", Make: func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("1", mega), 60) }},
+		{Name: "csv-quote.csv.gz", About: "a quoted field of 60 MiB over many lines", Make: func() []byte {
+			return csvZeros("a,b\n1,\"", strings.Repeat("1\n", mega/2), 60)
+		}},
+		{Name: "csv-comments.csv.gz", About: "4 GiB of comments", Make: func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("#\n", mega/2), 4096) }},
+		{Name: "csv-blank.csv.gz", About: "4 GiB of blank lines", Make: func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("\n", mega), 4096) }},
+		{Name: "csv-fields.csv.gz", About: "lines of two million fields", Make: func() []byte {
 			return csvZeros("", strings.Repeat("1,", mega)+"1\n", 2000)
 		}},
-		{"csv-bomb.csv.gz", "2 GiB of zeros", func() []byte { return csvZeros("a,b\n", strings.Repeat("0,0\n", mega/4), 2048) }},
+		{Name: "csv-bomb.csv.gz", About: "2 GiB of zeros", Make: func() []byte { return csvZeros("a,b\n", strings.Repeat("0,0\n", mega/4), 2048) }},
 	}
+	for k := range files {
+		files[k].Slow = slices.Contains(slow, files[k].Name)
+	}
+	return files
 }
+
+// slow are the files that take more than a second to make or to refuse.
+var slow = []string{"h5-chunk-twice.h5", "mat-cell-text.mat", "mat-dense.mat", "npz-text-distinct.npz", "npz-dense.npz", "csv-text.csv.gz",
+	"csv-comments.csv.gz", "csv-blank.csv.gz", "csv-bomb.csv.gz"}
 
 // oneChunk is a dataset of zeros in one chunk.
 func oneChunk(rows, cols int, twice bool) []byte {
@@ -273,12 +293,12 @@ func csvZeros(head, block string, n int) []byte {
 	return p.gzip()
 }
 
-func csvTexts() []byte {
+func csvTexts(n int) []byte {
 	p := newGzip()
-	p.put([]byte("x,label\n")...)
+	p.put([]byte("height,label\n")...)
 	text := bytes.Repeat([]byte{'a'}, 1<<20)
 	tail := deflateBlock(text)
-	for k := range 4000 {
+	for k := range n {
 		p.put(fmt.Appendf(nil, "%d,%07d", k, k)...)
 		p.add(text, tail)
 		p.put('\n')
@@ -287,16 +307,15 @@ func csvTexts() []byte {
 }
 
 func csvClasses() []byte {
-	p := newGzip()
-	p.put([]byte("x,label\n")...)
-	var b []byte
-	for k := range 40_000_000 {
-		b = fmt.Appendf(b, "1,c%x\n", k)
-		if len(b) > 1<<20 {
-			p.put(b...)
-			b = b[:0]
-		}
+	var block []byte
+	for k := range 1 << 16 {
+		block = fmt.Appendf(block, "1,c%x\n", k)
 	}
-	p.put(b...)
-	return p.gzip()
+	return csvZeros("height,label\n", string(block), 80)
+}
+
+// LongCSV is a proper CSV file of some bytes, gzipped.
+func LongCSV(bytes int) []byte {
+	const block = "1,2\n3,4\n5,6\n7,8\n"
+	return csvZeros("a,b\n", strings.Repeat(block, 1<<16), bytes/len(block)>>16)
 }

@@ -109,3 +109,21 @@ func SmallMAT5() [][]byte {
 	}
 	return [][]byte{MAT5(plain...), MAT5(packed...), MAT5(packed[1], plain[2]), MAT5(plain[0])}
 }
+
+// ComplexMAT5 is a file of one complex matrix.
+func ComplexMAT5() []byte {
+	head := arrayHead("X", ClassDouble, 2, 1)
+	head[9] |= 8 // the flag of complex numbers
+	part := element(typeDouble, make([]byte, 16))
+	return MAT5(element(typeMatrix, le(head, part, part)))
+}
+
+// StructMAT5 is a file of one structure without fields.
+func StructMAT5() []byte {
+	return MAT5(element(typeMatrix, le(arrayHead("X", 2, 1, 1), element(typeInt32, le(int32(32))), element(typeInt8, nil))))
+}
+
+// Int64MAT5 is a file of the whole numbers 0 and x in a column.
+func Int64MAT5(x int64) []byte {
+	return MAT5(element(typeMatrix, le(arrayHead("X", 14, 2, 1), element(12, le(int64(0), x)))))
+}

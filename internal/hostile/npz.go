@@ -47,7 +47,7 @@ func (a *archive) zeros(name string, head []byte, n int64) {
 }
 
 func (a *archive) packed(name string, p *packer) {
-	a.add(member{name: name, method: 8, crc: p.sum.Sum32(), full: uint64(p.count)}, p.raw())
+	a.add(member{name: name, method: 8, crc: p.sum.value(), full: uint64(p.count)}, p.raw())
 }
 
 // bytes ends the archive.

@@ -46,7 +46,8 @@ type run struct {
 	status  string
 	message string
 	rss     int64
-	seconds float64
+	wall    float64 // seconds
+	seconds float64 // of the processor, which a busy machine does not lengthen
 	fault   string
 }
 
@@ -59,7 +60,7 @@ func main() {
 	flag.IntVar(&b.space, "space", 4096, "`MIB` of address space")
 	rss := flag.Int64("rss", 200, "`MIB` of memory that a run may take")
 	flag.DurationVar(&b.limit, "limit", 2*time.Minute, "end a process after this time")
-	flag.Float64Var(&b.seconds, "seconds", 5, "time that a run may take beside its share for the bytes of the file")
+	flag.Float64Var(&b.seconds, "seconds", 5, "processor time that a run may take beside its share for the bytes of the file")
 	write := flag.String("write", "", "write the file of this `NAME` to the first argument, and nothing else")
 	flag.Parse()
 	if *write != "" {
@@ -109,7 +110,7 @@ func try(b bounds, pattern, keep string) error {
 		keep = folder
 	}
 	paths := b.args
-	fmt.Printf("%s/%s, -max-memory %d\n\n| file | bytes | exit | message | peak MiB | s |\n|---|--:|---|---|--:|--:|\n", runtime.GOOS, runtime.GOARCH, b.maxMemory)
+	fmt.Printf("%s/%s, -max-memory %d\n\n| file | bytes | exit | message | peak MiB | s | CPU s |\n|---|--:|---|---|--:|--:|--:|\n", runtime.GOOS, runtime.GOARCH, b.maxMemory)
 	// A process begins with the peak memory of the one that started it, so that the files are made by another one.
 	self, err := os.Executable()
 	if err != nil {
@@ -126,7 +127,7 @@ func try(b bounds, pattern, keep string) error {
 			faults++
 			mark = " **" + r.fault + "**"
 		}
-		fmt.Printf("| %s | %d | %s%s | %s | %d | %.1f |\n", r.name, r.bytes, r.status, mark, r.message, r.rss>>20, r.seconds)
+		fmt.Printf("| %s | %d | %s%s | %s | %d | %.1f | %.1f |\n", r.name, r.bytes, r.status, mark, r.message, r.rss>>20, r.wall, r.seconds)
 		return nil
 	}
 	for _, f := range hostile.Files() {
@@ -176,10 +177,11 @@ func (b *bounds) inspect(path string) (*run, error) {
 	cmd.Stderr = &stderr
 	began := time.Now()
 	err = cmd.Run()
-	r := &run{name: filepath.Base(path), bytes: info.Size(), seconds: time.Since(began).Seconds()}
+	r := &run{name: filepath.Base(path), bytes: info.Size(), wall: time.Since(began).Seconds()}
 	if cmd.ProcessState == nil {
 		return nil, err
 	}
+	r.seconds = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 	r.rss = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 	r.status = strings.TrimPrefix(cmd.ProcessState.String(), "exit status ")
 	r.message = firstLine(stderr.String(), path)

@@ -91,7 +91,7 @@ func (b *Budget) Backed(bytes int64) bool { return bytes <= add(1<<20, multiply(
 func (b *Budget) Step(bytes int64) error {
 	b.work = add(b.work, bytes)
 	if most := b.MaxWork(); b.work > most {
-		return fmt.Errorf("unpacks to more than %s, from %s of files; Options.MaxBytes of %s allows no more",
+		return fmt.Errorf("takes reading and unpacking more than %s, from %s of files; Options.MaxBytes of %s allows no more",
 			Size(most), Size(b.files), Size(b.Max()))
 	}
 	if b.progress != nil && b.work-b.told >= progressStep {
@@ -123,7 +123,7 @@ func (b *Budget) Reader(r io.Reader) io.Reader { return &reader{r, b, 1} }
 func (b *Budget) TextReader(r io.Reader) io.Reader { return &reader{r, b, textCost} }
 
 // textCost is how much longer a byte of text takes to read than a byte takes to inflate.
-const textCost = 4
+const textCost = 2
 
 // ReaderAt counts the bytes that are read from r.
 func (b *Budget) ReaderAt(r io.ReaderAt) io.ReaderAt { return &readerAt{r, b} }

@@ -98,7 +98,7 @@ func TestChecksumsOfH5py(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		seen := 0
-		for _, sig := range []string{"OHDR", "FAHD", "FADB"} {
+		for _, sig := range []string{"OHDR", "OCHK", "FAHD", "FADB"} {
 			for at := 0; ; at++ {
 				k := bytes.Index(data[at:], []byte(sig))
 				if k < 0 {
