@@ -227,7 +227,8 @@ func (b *builder[T]) put(r, c int, x T) error {
 		if err := b.lim.Take("the entries of a sparse view", blockEntries*(8+bytesOf[T]())); err != nil {
 			return err
 		}
-		b.blocks = append(b.blocks, triplets[T]{make([]int32, 0, blockEntries), make([]int32, 0, blockEntries), make([]T, 0, blockEntries)})
+		b.blocks = append(b.blocks, triplets[T]{make([]int32, 0, blockEntries), make([]int32, 0, blockEntries), make([]T, 0,
+			blockEntries)})
 	}
 	last := &b.blocks[len(b.blocks)-1]
 	last.ri, last.ci, last.val = append(last.ri, int32(r)), append(last.ci, int32(c)), append(last.val, x)
@@ -320,7 +321,8 @@ func (b *builder[T]) view(name string) (View, error) {
 
 // hugeError says that a whole number is too large for a value.
 func hugeError(x string, k int) error {
-	return fmt.Errorf("has the whole number %s as element %d (from 0, in the order of the file): floating-point numbers hold whole "+
+	return fmt.Errorf("has the whole number %s as element %d (from 0, in the order of the file): floating-point numbers hold "+
+		"whole "+
 		"numbers up to 2^53; leave it out if it is an id, else convert it to float64 before saving", x, k)
 }
 

@@ -10,8 +10,9 @@ import (
 
 // Names that files of this field use, lower case, the likeliest first.
 var (
-	viewNames    = []string{"x", "xs", "data", "fea", "feas", "features", "feature", "views", "view", "v"}
-	labelNames   = []string{"y", "gt", "label", "labels", "truth", "gnd", "truelabel", "true_label", "truelabels", "groundtruth", "ground_truth", "class", "classes", "target"}
+	viewNames  = []string{"x", "xs", "data", "fea", "feas", "features", "feature", "views", "view", "v"}
+	labelNames = []string{"y", "gt", "label", "labels", "truth", "gnd", "truelabel", "true_label", "truelabels",
+		"groundtruth", "ground_truth", "class", "classes", "target"}
 	maskNames    = []string{"present", "mask"}
 	numberedName = regexp.MustCompile(`^((?i:x|data|fea|feas|features|feature|views|view|v)([_-]?))(\d{1,6})$`)
 	elementName  = regexp.MustCompile(`^(.+)\{(\d{1,6})\}$`)
@@ -111,7 +112,8 @@ func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, e
 	for _, v := range s.vars {
 		usual := slices.Contains(viewNames, strings.ToLower(v.name)) || numberedName.MatchString(v.name)
 		cube := v.kind == numeric && len(v.dims) > 2
-		if v.kind == other && (usual || len(s.vars) == 1 && !isTextClass(v.class)) || cube && (usual || len(cells)+len(matrices) == 0) {
+		if v.kind == other && (usual || len(s.vars) == 1 && !isTextClass(v.class)) || cube && (usual ||
+			len(cells)+len(matrices) == 0) {
 			return []*variable{v}, nil // the error is going to say why it cannot be read
 		}
 	}
@@ -197,9 +199,11 @@ func checkViews(vs []*variable) error {
 		rows, cols, ok := v.shape2()
 		switch {
 		case v.kind == other && v.note != "":
-			return v.errorf("cannot be a view: %s; leave it out with Options.LeaveOut %s, or name the views with Options.Views", v.note, v.name)
+			return v.errorf("cannot be a view: %s; leave it out with Options.LeaveOut %s, or name the views with "+
+				"Options.Views", v.note, v.name)
 		case v.kind == numeric && len(v.dims) > 2:
-			return v.errorf("is %s; a view is a matrix of samples by features: %s; or leave it out with Options.LeaveOut %s", v.shapeString(), reshape(v), v.name)
+			return v.errorf("is %s; a view is a matrix of samples by features: %s; or leave it out with Options.LeaveOut "+
+				"%s", v.shapeString(), reshape(v), v.name)
 		case v.kind != numeric && v.kind != sparse:
 			return v.errorf("is %s of class %s; a view is a numeric matrix", v.shapeString(), v.class)
 		case !ok:
@@ -279,7 +283,11 @@ func (s *source) indexVariables() []*variable {
 		if v.kind != cell || strings.ToLower(v.name) != "index" || len(v.cells) == 0 {
 			continue
 		}
-		vectors := !slices.ContainsFunc(v.cells, func(c *variable) bool { _, ok := c.vectorLen(); return !ok || c.kind != numeric })
+		vectors := !slices.ContainsFunc(v.cells, func(c *variable) bool {
+			_, ok := c.vectorLen()
+			return !ok ||
+				c.kind != numeric
+		})
 		if vectors {
 			return v.cells
 		}

@@ -63,6 +63,9 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	if c.comments > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: %d lines that begin with # are comments", s.path, c.comments))
 	}
+	if name := c.twice(); name != "" && c.fields <= 1<<16 {
+		s.notes = append(s.notes, fmt.Sprintf("%s: two columns are named %s", s.path, name))
+	}
 	if c.comma {
 		s.notes = append(s.notes, fmt.Sprintf("%s: its numbers have a decimal comma", s.path))
 	}
@@ -175,7 +178,8 @@ func (c *csvFile) begin(lines *lineReader, delimiter byte) (first []byte, line i
 			return nil, 0, errors.New("is neither text nor a format that is read")
 		}
 		if bytes.IndexByte(text, '\r') >= 0 {
-			return nil, 0, errors.New("ends its lines with a carriage return alone; save it with line feeds (CSV for Windows or Unix)")
+			return nil, 0, errors.New("ends its lines with a carriage return alone; save it with line feeds (CSV for Windows " +
+				"or Unix)")
 		}
 		if c.skip == 0 && len(text) == 5 && strings.EqualFold(string(text[:4]), "sep=") {
 			c.skip++
@@ -209,7 +213,8 @@ func (c *csvFile) count(line []byte, number int, lim *limits) error {
 	}
 	// Each field becomes at least 4 bytes; stop inflating a bomb long before its end.
 	if 2*int64(c.fields)*int64(c.records) > lim.Max() {
-		return fmt.Errorf("holds more than %d records of %d fields; Options.MaxBytes allows %s", c.records, c.fields, size(lim.Max()))
+		return fmt.Errorf("holds more than %d records of %d fields; Options.MaxBytes allows %s", c.records, c.fields,
+			size(lim.Max()))
 	}
 	more := true
 	for i := 0; more; i++ {
@@ -287,11 +292,13 @@ func (c *csvFile) chooseDecimal(o *Options) error {
 	case decimal.line > 0 && point.line == 0:
 		c.comma = true
 	case decimal.line > 0 && !c.alone(decimal):
-		return fmt.Errorf("has %q in line %d and %q in line %d: numbers with a decimal comma and with a decimal point; write all alike, or say with "+
+		return fmt.Errorf("has %q in line %d and %q in line %d: numbers with a decimal comma and with a decimal point; write "+
+			"all alike, or say with "+
 			"Options.Decimal which it is", decimal.text, decimal.line, point.text, point.line)
 	}
 	if grouped.line > 0 && !c.comma && !c.alone(grouped) {
-		return fmt.Errorf("has %q in line %d, %s: a number with separators of thousands, or with a decimal comma? Save the file without such "+
+		return fmt.Errorf("has %q in line %d, %s: a number with separators of thousands, or with a decimal comma? Save the "+
+			"file without such "+
 			"separators, or give Options.Decimal comma", grouped.text, grouped.line, c.title(grouped.column))
 	}
 	return nil

@@ -90,7 +90,8 @@ func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 			case !strings.EqualFold(h, name) || taken[i]:
 				continue
 			case name == "y" && point:
-				s.offers = append(s.offers, fmt.Sprintf("%s: column %s is read as a feature, beside x; if it gives the classes, give Options.Labels %[2]s", s.path, h))
+				s.offers = append(s.offers, fmt.Sprintf("%s: column %s is read as a feature, beside x; if it gives the "+
+					"classes, give Options.Labels %[2]s", s.path, h))
 				continue
 			}
 			taken[i] = true
@@ -126,8 +127,15 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 				return err
 			}
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
+			if c.header != nil && idStrength(c.header[i]) == 2 && !o.NoIDs {
+				s.offers = append(s.offers, fmt.Sprintf("%s: %s has the name of ids and is read as a feature; to leave it "+
+					"out, give Options.LeaveOut %s",
+					s.path, c.title(i), c.optionName(i)))
+				continue
+			}
 			if (i > 0 || c.roles.id < 0) && c.countsSamples(i) {
-				s.offers = append(s.offers, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, give Options.IDs %s, "+
+				s.offers = append(s.offers, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
+					"give Options.IDs %s, "+
 					"to leave it out Options.LeaveOut %[3]s", s.path, c.title(i), c.optionName(i)))
 			}
 		}
@@ -170,13 +178,16 @@ func (c *csvFile) textError(i int) error {
 	where := fmt.Sprintf("%s: %q in line %d", c.title(i), at.text, at.line)
 	switch {
 	case seen&textField != 0 && seen&numberField != 0:
-		return fmt.Errorf("has what is no number in %s; correct it, write NA where a value is missing, or leave the column out with Options.LeaveOut %s",
+		return fmt.Errorf("has what is no number in %s; correct it, write NA where a value is missing, or leave the column "+
+			"out with Options.LeaveOut %s",
 			where, option)
 	case seen&dateField != 0 && seen&wordField == 0:
-		return fmt.Errorf("has dates in %s; turn them into numbers (days since a first one, the month, …), leave the column out with "+
+		return fmt.Errorf("has dates in %s; turn them into numbers (days since a first one, the month, …), leave the column "+
+			"out with "+
 			"Options.LeaveOut %s, or give Options.IDs %[2]s if it names the samples", where, option)
 	}
-	return fmt.Errorf("has texts in %s; say what it is: Options.Labels %s (the classes), Options.IDs %[2]s (the names of the samples), "+
+	return fmt.Errorf("has texts in %s; say what it is: Options.Labels %s (the classes), Options.IDs %[2]s (the names of the "+
+		"samples), "+
 		"Options.OneHot %[2]s (a feature of 0 and 1 for each text), or leave it out with Options.LeaveOut %[2]s", where, option)
 }
 
@@ -197,7 +208,8 @@ func (c *csvFile) addOneHot(i int, lim *limits) error {
 			return nil
 		}
 		if len(texts) == maxCategories {
-			return fmt.Errorf("has more than %d different texts in %s, too many for features of 0 and 1; leave it out with Options.LeaveOut %s",
+			return fmt.Errorf("has more than %d different texts in %s, too many for features of 0 and 1; leave it out with "+
+				"Options.LeaveOut %s",
 				maxCategories, c.title(i), c.optionName(i))
 		}
 		texts[string(f)] = true
@@ -305,7 +317,8 @@ func (c *csvFile) tableViews(s *source, o *Options) error {
 					}
 				}
 				if !used[i] && !isPattern(part) {
-					return fmt.Errorf("has no feature in %s, which is %s; view %s (Options.Table) wants it", c.columnName(i), c.roleOf(i), t.Name)
+					return fmt.Errorf("has no feature in %s, which is %s; view %s (Options.Table) wants it",
+						c.columnName(i), c.roleOf(i), t.Name)
 				}
 			}
 		}

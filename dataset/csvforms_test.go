@@ -25,9 +25,11 @@ func TestCSVForms(t *testing.T) {
 		values     string
 		names      string // of the features
 	}{
-		{"pandas without index", "0,1,2,3\n0.5,1.5,2.5,3.5\n4.5,5.5,6.5,7.5\n", Options{}, "0.5 1.5 2.5 3.5|4.5 5.5 6.5 7.5", "0 1 2 3"},
+		{"pandas without index", "0,1,2,3\n0.5,1.5,2.5,3.5\n4.5,5.5,6.5,7.5\n", Options{},
+			"0.5 1.5 2.5 3.5|4.5 5.5 6.5 7.5", "0 1 2 3"},
 		{"pandas with index", ",0,1\n0,0.5,1.5\n1,4.5,5.5\n", Options{}, "0.5 1.5|4.5 5.5", "0 1"},
-		{"columns shuffled", "3,1,0,2\n0.5,1.5,2.5,3.5\n4.5,5.5,6.5,7.5\n", Options{}, "0.5 1.5 2.5 3.5|4.5 5.5 6.5 7.5", "3 1 0 2"},
+		{"columns shuffled", "3,1,0,2\n0.5,1.5,2.5,3.5\n4.5,5.5,6.5,7.5\n", Options{}, "0.5 1.5 2.5 3.5|4.5 5.5 6.5 7.5",
+			"3 1 0 2"},
 		{"numbers beside a label", "0,1,label\n5,6,k\n7,8,l\n", Options{}, "5 6|7 8", "0 1"},
 		{"two numbers above decimals", "0,1\n0.5,1.5\n2.5,3.5\n", Options{}, "0.5 1.5|2.5 3.5", "0 1"},
 		{"two numbers above whole ones", "0,1\n2,3\n", Options{}, "0 1|2 3", ""},
@@ -42,7 +44,8 @@ func TestCSVForms(t *testing.T) {
 		{"little-endian UTF-16", wide(binary.LittleEndian, "höhe,𝄞\n1,2\n3,4\n"), Options{}, "1 2|3 4", "höhe 𝄞"},
 		{"big-endian UTF-16", wide(binary.BigEndian, "höhe,b\r\n1,2\r\n3,4\r\n"), Options{}, "1 2|3 4", "höhe b"},
 		{"Latin-1", "h\xf6he,b\n1,2\n3,4\n", Options{}, "1 2|3 4", "höhe b"},
-		{"quoted line ends", "note,a,b\n\"x\ny\",1,2\n\"p, \"\"q\"\"\n\n z\",3,4\nw,5,6\n", Options{LeaveOut: []string{"note"}}, "1 2|3 4|5 6", "a b"},
+		{"quoted line ends", "note,a,b\n\"x\ny\",1,2\n\"p, \"\"q\"\"\n\n z\",3,4\nw,5,6\n",
+			Options{LeaveOut: []string{"note"}}, "1 2|3 4|5 6", "a b"},
 		{"a header over two lines", "\"a\n(cm)\",b\n1,2\n3,4\n", Options{}, "1 2|3 4", "a (cm) b"},
 		{"write.table of R", "\"a\" \"b\"\n\"r 1\" 1 2\n\"r 2\" 3 4\n", Options{}, "1 2|3 4", "a b"},
 		{"a separator at the end of each line", "a,b,\n1,2,\n3,4,\n", Options{}, "1 2|3 4", "a b"},

@@ -30,6 +30,18 @@ func (c *csvFile) chooseHeader(first, second []byte, o *Options, lim *limits) er
 	return nil
 }
 
+// twice is a name that two columns have; empty without.
+func (c *csvFile) twice() string {
+	seen := make(map[string]bool, len(c.header))
+	for _, h := range c.header {
+		if h != "" && seen[h] {
+			return h
+		}
+		seen[h] = true
+	}
+	return ""
+}
+
 // isHeader tells whether the first record names the columns of the second: a name stands above a number, all fields of the
 // first are names and one of them is a usual one, or it numbers the columns from 0, as pandas does.
 func isHeader(first, second [][]byte) bool {

@@ -200,7 +200,8 @@ func (l *lineReader) join(line []byte) ([]byte, error) {
 			return nil, err
 		}
 		if len(l.record) > maxLine {
-			return nil, fmt.Errorf("has a record of more than %s, from line %d on; is a quote not closed?", size(maxLine), l.number)
+			return nil, fmt.Errorf("has a record of more than %s, from line %d on; is a quote not closed?", size(maxLine),
+				l.number)
 		}
 		quotes += bytes.Count(line, []byte{'"'})
 	}

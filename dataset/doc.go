@@ -17,7 +17,8 @@
 //   - MATLAB v5 to v7 .mat, compressed or not: views in a cell (X, data, fea …; 1×V or V×1) or in numbered variables, stored
 //     as any numeric class, full or sparse. Text, structures and functions are skipped.
 //   - MATLAB v7.3 .mat, which are HDF5 files, with the same contents; and plain HDF5 files with numbered datasets.
-//   - CSV and TSV, with or without a header, also gzip, UTF-8 or UTF-16, with decimal points or commas: one view a file, or several
+//   - CSV and TSV, with or without a header, also gzip, UTF-8 or UTF-16, with decimal points or commas: one view a file, or
+//     several
 //     views of its columns ([Options.Table]); labels in a column or a file of their own. Columns of texts or dates are an error
 //     unless they are labels, ids, or made features of 0 and 1 ([Options.OneHot]).
 //   - A folder, or several files ([OpenFiles]): one view a file, a file named y, labels, gt … for the labels.

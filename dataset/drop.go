@@ -13,7 +13,8 @@ import (
 //	min(round(rate·n·views), n·(views−1))
 //
 // of the n·views entries are false, spread evenly over the views (their numbers differ by at most one where n is a
-// multiple of the number of views, and by at most two else), and every sample keeps at least one view: with V views at most the share
+// multiple of the number of views, and by at most two else), and every sample keeps at least one view: with V views at most
+// the share
 // 1 − 1/V can be absent, which a larger rate gives. 0 ≤ rate < 1; 0 gives a full mask. The same arguments give the same
 // mask.
 func Drop(n, views int, rate float64, seed uint64) ([][]bool, error) {

@@ -48,7 +48,8 @@ func TestNamesRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameSets(t, set, back)
-	if !slices.Equal(back.IDs, set.IDs) || !slices.Equal(back.Views[0].Features, set.Views[0].Features) || len(back.Reading.LeftOut) != 0 {
+	if !slices.Equal(back.IDs, set.IDs) || !slices.Equal(back.Views[0].Features, set.Views[0].Features) ||
+		len(back.Reading.LeftOut) != 0 {
 		t.Errorf("ids %v, features %v, left out %v", back.IDs, back.Views[0].Features, back.Reading.LeftOut)
 	}
 	set.IDs[0] = strings.Repeat("x", 2000)

@@ -47,8 +47,10 @@ func fuzz(f *testing.F, name string) {
 func FuzzNPZ(f *testing.F) {
 	for _, deflate := range []bool{false, true} {
 		var b bytes.Buffer
-		err := EncodeNPZ(&b, deflate, Array{"X0", []int{4, 2}, []float32{1, 2, 3, 4, 5, 6, 7, 8}}, Array{"X1", []int{4, 1}, []uint8{1, 0, 2, 0}},
-			Array{"y", nil, []int{1, 2, 1, 2}}, Array{"present", []int{4, 2}, []bool{true, true, false, true, true, true, true, false}})
+		err := EncodeNPZ(&b, deflate, Array{"X0", []int{4, 2}, []float32{1, 2, 3, 4, 5, 6, 7, 8}}, Array{"X1", []int{4, 1},
+			[]uint8{1, 0, 2, 0}},
+			Array{"y", nil, []int{1, 2, 1, 2}}, Array{"present", []int{4, 2}, []bool{true, true, false, true, true, true,
+				true, false}})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -65,7 +67,8 @@ func FuzzSciPy(f *testing.F) {
 	f.Add(array("'<f2'", "(2,)", 0, 60, 0, 64), array("'|u1'", "(2,)", 0, 2), array("'<i2'", "(3,)", 0, 0, 1, 0, 2, 0),
 		array("'|u1'", "(2,)", 3, 2), array("'<U3'", "()", 'c', 0, 0, 0, 's', 0, 0, 0, 'c', 0, 0, 0))
 	f.Fuzz(func(t *testing.T, data, indices, indptr, shape, format []byte) {
-		parts := map[string][]byte{"data.npy": data, "indices.npy": indices, "indptr.npy": indptr, "shape.npy": shape, "format.npy": format}
+		parts := map[string][]byte{"data.npy": data, "indices.npy": indices, "indptr.npy": indptr, "shape.npy": shape,
+			"format.npy": format}
 		b := zipBytes(t, false, parts)
 		if len(b) > 1<<16 {
 			t.Skip("large inputs only slow the search down")
@@ -138,7 +141,8 @@ func FuzzOpen(f *testing.F) {
 // sparseNPZ is a file with a view in compressed rows.
 func sparseNPZ(f testing.TB) []byte {
 	f.Helper()
-	v := View{Name: "X0", Rows: 3, Cols: 4, Sparse: &CSR{RowPtr: []int{0, 2, 2, 3}, Col: []int32{1, 3, 0}, Float32: []float32{5, 6, 7}}}
+	v := View{Name: "X0", Rows: 3, Cols: 4, Sparse: &CSR{RowPtr: []int{0, 2, 2, 3}, Col: []int32{1, 3, 0},
+		Float32: []float32{5, 6, 7}}}
 	a, err := v.arrays("X0")
 	if err != nil {
 		f.Fatal(err)
@@ -175,7 +179,8 @@ func FuzzHDF5(f *testing.F) {
 }
 
 func FuzzCSV(f *testing.F) {
-	for _, s := range []string{"a,b,label\n1,2,x\n3,4.5e2,y\n", "1;2\n3;NaN\n;\n", "# c\n1 2\n3 4\n", "\"q\"\"\",1\n\"r\",2\n", "\xef\xbb\xbf1\t2\r\n3\t4"} {
+	for _, s := range []string{"a,b,label\n1,2,x\n3,4.5e2,y\n", "1;2\n3;NaN\n;\n", "# c\n1 2\n3 4\n",
+		"\"q\"\"\",1\n\"r\",2\n", "\xef\xbb\xbf1\t2\r\n3\t4"} {
 		f.Add([]byte(s))
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)

@@ -223,7 +223,8 @@ func (l *hdf5Lister) group(v *variable, o *hdf5.Object) error {
 	part := func(name string) func() (*variable, error) {
 		return func() (*variable, error) {
 			o := objects[name]
-			p := &variable{file: v.file, name: v.name + "." + name, dims: []int{0}, typ: elem.Type{Kind: elem.Float64}, backed: true,
+			p := &variable{file: v.file, name: v.name + "." + name, dims: []int{0}, typ: elem.Type{Kind: elem.Float64},
+				backed: true,
 				stream: func(func(int, []byte) error) error { return nil }}
 			if o == nil || len(o.Dims) != 1 { // a matrix without entries has no data and ir
 				return p, nil

@@ -15,15 +15,20 @@ import (
 var (
 	// strongIDs name samples wherever they stand.
 	strongIDs = []string{"id", "ids", "idx", "index", "uuid", "guid", "sample", "samples", "sampleid", "sampleids", "samplename",
-		"sample_name", "sample_names", "rowname", "rownames", "row_name", "row_names", "row.names", "rowid", "obs_names", "barcode", "barcodes",
+		"sample_name", "sample_names", "rowname", "rownames", "row_name", "row_names", "row.names", "rowid", "obs_names",
+		"barcode", "barcodes",
 		"unnamed: 0", "patient", "patients", "participant", "subject", "primary_key"}
 	// weakIDs do where all their values are different.
-	weakIDs = []string{"name", "names", "key", "keys", "case", "cases", "cell", "cells", "file", "filename", "file_name", "path", "image",
+	weakIDs = []string{"name", "names", "key", "keys", "case", "cases", "cell", "cells", "file", "filename", "file_name",
+		"path", "image",
 		"record", "records", "observation", "obs", "row", "accession", "url", "nr", "no", "no.", "nr.", "#"}
-	endsInID = regexp.MustCompile(`(?i:[_ .\-](?:id|ids|idx|uuid|guid|barcode)$)|^(?i:id)[_ .\-]|[a-z0-9](?:Id|ID|Ids|IDs|Idx|UUID|Uuid)$|` +
+	endsInID = regexp.MustCompile(`(?i:[_ .\-](?:id|ids|idx|uuid|guid|barcode)$)|^(?i:id)[_ .\-]|` +
+		`[a-z0-9](?:Id|ID|Ids|IDs|Idx|UUID|Uuid)$|` +
 		`^(?i:(?:patient|subject|user|customer|product|item|doc|document|image|case|participant|record|object|entity|row)ids?)$`)
 	// untelling are the names that a first column has when nobody named it.
-	untelling = regexp.MustCompile(`(?i)^(?:|unnamed(?:: ?\d+)?(?:_level_\d+)?|column ?0|column ?1|col ?0|col ?1|v1|x\.1|\.\.\.1|var1|rn|\d+|n|num|number|count|counter|line)$`)
+	untelling = regexp.MustCompile(
+		`(?i)^(?:|unnamed(?:: ?\d+)?(?:_level_\d+)?|column ?0|column ?1|col ?0|col ?1|` +
+			`v1|x\.1|\.\.\.1|var1|rn|\d+|n|num|number|count|counter|line)$`)
 )
 
 // idStrength tells how surely a name is one of ids: 2 wherever it stands, 1 where the values are all different, 0 not.
@@ -70,7 +75,8 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 	}
 	switch {
 	case chosen.twice != "":
-		return fmt.Errorf("has the id %s twice in %s, in lines %d and %d; ids are all different: mend them, or give Options.IDs none or the column that "+
+		return fmt.Errorf("has the id %s twice in %s, in lines %d and %d; ids are all different: mend them, or give "+
+			"Options.IDs none or the column that "+
 			"names the samples", chosen.twice, c.title(chosen.column), chosen.lines[0], chosen.lines[1])
 	case chosen.missing > 0:
 		return fmt.Errorf("has no id in line %d, %s; mend it, or give Options.IDs none", chosen.missing, c.title(chosen.column))
@@ -223,7 +229,8 @@ func (s *source) readIDs(lim *limits) ([]string, error) {
 	seen := make(map[string]int, len(ids))
 	for i, id := range ids {
 		if before, ok := seen[id]; ok {
-			return nil, v.errorf("has the id %s twice, for samples %d and %d (from 0); ids are all different: mend them, or give Options.IDs none", id, before, i)
+			return nil, v.errorf("has the id %s twice, for samples %d and %d (from 0); ids are all different: mend them, or "+
+				"give Options.IDs none", id, before, i)
 		}
 		if id == "" {
 			return nil, v.errorf("has no id for sample %d (from 0); mend it, or give Options.IDs none", i)

@@ -76,11 +76,22 @@ func TestIDColumns(t *testing.T) {
 	if len(s.Reading.Notes) != 1 || !strings.Contains(s.Reading.Notes[0], "week counts the samples") {
 		t.Errorf("a counting column is not offered: %q", s.Reading.Notes)
 	}
+	for text, want := range map[string]string{
+		"sample_id,replicate_id,a\n1,1,5\n2,1,6\n3,2,7\n": "column replicate_id has the name of ids",
+		"a,a,b\n1,2,3\n4,5,6\n":                           "two columns are named a",
+		"#1,2\n1,2\n3,4\n":                                "lines that begin with #",
+	} {
+		if s := mustRead(t, "t.csv", []byte(text), Options{}); len(s.Reading.Notes) != 1 ||
+			!strings.Contains(s.Reading.Notes[0], want) {
+			t.Errorf("notes %q, want %q", s.Reading.Notes, want)
+		}
+	}
 	for text, words := range map[string][]string{
-		"id,a\n7,1\n7,2\n":                                   {"id 7 twice", "lines 2 and 3", "Options.IDs none"},
-		"patient_id,a\n7,1\n7,2\n":                           {"id 7 twice", "patient_id"},
-		"id,a\n7,1\n,2\n":                                    {"no id in line 3"},
-		"kind,a\nx,1\ny,2\nx,3\n":                            {"texts in column kind", `"x" in line 2`, "Options.Labels kind", "Options.OneHot kind", "Options.LeaveOut kind"},
+		"id,a\n7,1\n7,2\n":         {"id 7 twice", "lines 2 and 3", "Options.IDs none"},
+		"patient_id,a\n7,1\n7,2\n": {"id 7 twice", "patient_id"},
+		"id,a\n7,1\n,2\n":          {"no id in line 3"},
+		"kind,a\nx,1\ny,2\nx,3\n": {"texts in column kind", `"x" in line 2`,
+			"Options.Labels kind", "Options.OneHot kind", "Options.LeaveOut kind"},
 		"a,when\n1,2024-01-02\n2,2024-01-02\n3,2024-02-02\n": {"dates in column when", "Options.LeaveOut when"},
 	} {
 		_, err := read("t.csv", []byte(text), Options{})
@@ -100,7 +111,8 @@ func TestJoin(t *testing.T) {
 				t.Fatal(err)
 			}
 			sound(t, s)
-			if got := values(&s.Views[0]) + " " + values(&s.Views[1]) + fmt.Sprint(s.IDs, s.Labels); got != "1|2|3 10|20|30[p1 p2 p3] [0 1 0]" {
+			if got := values(&s.Views[0]) + " " + values(&s.Views[1]) + fmt.Sprint(s.IDs,
+				s.Labels); got != "1|2|3 10|20|30[p1 p2 p3] [0 1 0]" {
 				t.Error(got)
 			}
 			if !strings.Contains(s.Reading.IDs, "b.csv (in another order)") {
@@ -113,7 +125,8 @@ func TestJoin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(s.Labels, s.LabelNames); got != "[0 1] [k l]" || len(s.Reading.LeftOut) != 1 || !strings.Contains(s.Reading.LeftOut[0].What, "p9") {
+	if got := fmt.Sprint(s.Labels, s.LabelNames); got != "[0 1] [k l]" || len(s.Reading.LeftOut) != 1 ||
+		!strings.Contains(s.Reading.LeftOut[0].What, "p9") {
 		t.Errorf("labels %s, left out %v", got, s.Reading.LeftOut)
 	}
 	// The first order stands, whatever file has the labels.
@@ -187,7 +200,8 @@ func TestIDsOfArrays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := values(&s.Views[1]); got != "10|20|30" || !slices.Equal(s.IDs, []string{"9007199254740992", "9007199254740993", "7"}) {
+	if got := values(&s.Views[1]); got != "10|20|30" || !slices.Equal(s.IDs, []string{"9007199254740992",
+		"9007199254740993", "7"}) {
 		t.Error(got, s.IDs)
 	}
 }

@@ -48,7 +48,8 @@ func (r *Report) print(w io.Writer) {
 }
 
 func (r *Report) printViews(w io.Writer) {
-	rows := [][]string{{"view", "name", "features", "fill", "held", "range", "median sd", "max sd", "constant columns", "zero rows", "absent", "not finite"}}
+	rows := [][]string{{"view", "name", "features", "fill", "held", "range", "median sd", "max sd", "constant columns",
+		"zero rows", "absent", "not finite"}}
 	for i := range r.Views {
 		v := &r.Views[i]
 		held := "dense"

@@ -26,7 +26,8 @@ func (p *plan) chooseIDs(o *Options) error {
 		found = found || v != nil
 	}
 	if o.IDs != "" && !found {
-		return fmt.Errorf("dataset: %s: has no variable or column %s for the ids; it holds %s", p.sources[0].path, o.IDs, p.sources[0].listing())
+		return fmt.Errorf("dataset: %s: has no variable or column %s for the ids; it holds %s", p.sources[0].path, o.IDs,
+			p.sources[0].listing())
 	}
 	return nil
 }
@@ -121,7 +122,8 @@ func (p *plan) leaveCounts(with []*source, lists [][]string) ([]*source, [][]str
 	for k, s := range with {
 		shared := slices.ContainsFunc(lists[k], func(id string) bool { return names[id] })
 		if plain(lists[k]) && !shared && len(with) > 1 {
-			p.notes = append(p.notes, fmt.Sprintf("%s: its ids only count its rows, and others have names: they are not used", s.path))
+			p.notes = append(p.notes, fmt.Sprintf("%s: its ids only count its rows, and others have names: they are not "+
+				"used", s.path))
 			s.left = append(s.left, Omission{s.path, "column " + s.ids.name, "it counts the rows"})
 			continue
 		}
@@ -149,7 +151,8 @@ func (p *plan) onlyKnown(s *source, ids []string, known *join) []string {
 		s.keep = nil
 		return ids
 	}
-	p.left = append(p.left, Omission{s.path, fmt.Sprintf("%d rows (%s)", len(extra), someNames(extra)), "no view has samples of these ids"})
+	p.left = append(p.left, Omission{s.path, fmt.Sprintf("%d rows (%s)", len(extra), someNames(extra)),
+		"no view has samples of these ids"})
 	return kept
 }
 
@@ -182,8 +185,10 @@ func (p *plan) apply(j *join, with []*source, data int, o *Options) error {
 			continue
 		}
 		if !j.same {
-			return fmt.Errorf("dataset: %s: has no ids, and the files that have them (%s, %s) do not have their samples in the same order: which rows "+
-				"belong together? Give it ids, or Options.IDs none to match all rows by their places", s.path, with[0].path, with[1].path)
+			return fmt.Errorf("dataset: %s: has no ids, and the files that have them (%s, %s) do not have their samples in "+
+				"the same order: which rows "+
+				"belong together? Give it ids, or Options.IDs none to match all rows by their places", s.path, with[0].path,
+				with[1].path)
 		}
 		p.notes = append(p.notes, fmt.Sprintf("%s has no ids: its rows are matched by their places", s.path))
 	}
@@ -207,14 +212,18 @@ func (p *plan) orient(labels int, o *Options) error {
 	if !different {
 		var err error
 		if p.joined != nil {
-			labels = len(p.joined.ids)
+			labels, p.counted = len(p.joined.ids), "ids"
 		}
 		p.turned, p.n, p.why, err = orient(p.views, labels, o.Orientation)
 		p.either = p.why == whyEither
+		if p.counted != "" {
+			p.why = strings.Replace(p.why, "labels", p.counted, 1)
+		}
 		return err
 	}
 	if o.Orientation == ColumnsAreSamples {
-		return fmt.Errorf("dataset: %s: rows that are joined by ids are the samples; Options.Orientation says columns", p.views[0].file)
+		return fmt.Errorf("dataset: %s: rows that are joined by ids are the samples; Options.Orientation says columns",
+			p.views[0].file)
 	}
 	for _, v := range p.views {
 		rows, _, _ := v.shape2()

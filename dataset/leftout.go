@@ -47,7 +47,8 @@ func (p *plan) accountFor(v *variable, used map[*variable]bool, o *Options) erro
 		p.left = append(p.left, Omission{v.file, v.name + " (" + v.shapeString() + " " + v.class + ")", why})
 		return nil
 	}
-	return v.errorf("(%s %s) looks like a view and is not read: %s; name the views with Options.Views, or give Options.LeaveOut %s",
+	return v.errorf("(%s %s) looks like a view and is not read: %s; name the views with Options.Views, or give "+
+		"Options.LeaveOut %s",
 		v.shapeString(), v.class, why, v.name)
 }
 
@@ -59,10 +60,14 @@ func (p *plan) accountForCell(v *variable, used map[*variable]bool, o *Options) 
 		return nil
 	}
 	if slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !o.NoLabels && len(v.cells) == p.n {
-		return v.errorf("is a cell of %d elements, which cannot be read as labels: in MATLAB, save grp2idx(%s) or double(categorical(%[2]s)); or give "+
+		return v.errorf("is a cell of %d elements, which cannot be read as labels: in MATLAB, save grp2idx(%s) or "+
+			"double(categorical(%[2]s)); or give "+
 			"Options.Labels none", len(v.cells), v.name)
 	}
-	if !some && !slices.ContainsFunc(v.cells, func(c *variable) bool { return c.kind == numeric || c.kind == sparse || c.kind == cell }) {
+	if !some && !slices.ContainsFunc(v.cells, func(c *variable) bool {
+		return c.kind == numeric || c.kind == sparse ||
+			c.kind == cell
+	}) {
 		p.left = append(p.left, Omission{v.file, v.name + " (cell of " + itoa(len(v.cells)) + ")", "it holds no matrix"})
 		return nil
 	}
@@ -106,12 +111,14 @@ func (p *plan) whyLeft(v *variable, o *Options) (why string, view bool, err erro
 		return "MissingStatus is not used: index and the NaN in the views say which rows are absent", false, nil
 	case v.kind == text:
 		if len(v.dims) == 1 && v.dims[0] == p.n {
-			return "texts; if they give the classes, Options.Labels " + v.name + ", if they name the samples, Options.IDs " + v.name, false, nil
+			return "texts; if they give the classes, Options.Labels " + v.name +
+				", if they name the samples, Options.IDs " + v.name, false, nil
 		}
 		return "texts", false, nil
 	case v.kind == other && isTextClass(v.class) && !sibling:
 		if slices.Contains(labelNames, name) && p.labels == nil && !o.NoLabels {
-			return "", false, v.errorf("(%s %s) cannot be read as labels: save the classes as numbers, or give Options.Labels none", v.shapeString(), v.class)
+			return "", false, v.errorf("(%s %s) cannot be read as labels: save the classes as numbers, or give "+
+				"Options.Labels none", v.shapeString(), v.class)
 		}
 		return v.note, false, nil
 	case v.kind == other:

@@ -34,10 +34,12 @@ func TestLeftOut(t *testing.T) {
 		{"long double", "X1", npyBytes("'<f16'", false, "(4, 1)", make([]byte, 64)), "X1"},
 		{"three axes", "X1", npyBytes("'<f8'", false, "(4, 2, 1)", make([]byte, 64)), "X1"},
 		{"a record", "X1", npyBytes("'|V8'", false, "(4, 1)", make([]byte, 32)), "X1"},
-		{"another name", "other", npyBytes("'<f8'", false, "(4, 2)", []byte(strings.Repeat("\x01\x02\x03\x04\x05\x06\x07\x3f", 8))), "other"},
+		{"another name", "other", npyBytes("'<f8'", false, "(4, 2)",
+			[]byte(strings.Repeat("\x01\x02\x03\x04\x05\x06\x07\x3f", 8))), "other"},
 		{"another name, complex", "other", npyBytes("'<c16'", false, "(4, 1)", make([]byte, 64)), "other"},
 		{"another series", "view1", npyBytes("'<f8'", false, "(4, 2)", make([]byte, 64)), "view1"},
-		{"a vector of measurements", "weight", npyBytes("'<f8'", false, "(4,)", []byte(strings.Repeat("\x01\x02\x03\x04\x05\x06\x07\x3f", 4))), "weight"},
+		{"a vector of measurements", "weight", npyBytes("'<f8'", false, "(4,)",
+			[]byte(strings.Repeat("\x01\x02\x03\x04\x05\x06\x07\x3f", 4))), "weight"},
 	} {
 		members := archive(x)
 		members[c.member+".npy"] = c.data
@@ -46,7 +48,8 @@ func TestLeftOut(t *testing.T) {
 		wantError(t, err, "a.npz", c.member, "Options.LeaveOut")
 		for _, o := range []Options{{LeaveOut: []string{c.left}}, {Views: []string{"X0"}}} {
 			s := mustRead(t, "a.npz", data, o)
-			if len(s.Views) != 1 || !slices.ContainsFunc(s.Reading.LeftOut, func(o Omission) bool { return strings.HasPrefix(o.What, c.member) }) {
+			if len(s.Views) != 1 || !slices.ContainsFunc(s.Reading.LeftOut,
+				func(o Omission) bool { return strings.HasPrefix(o.What, c.member) }) {
 				t.Errorf("%s: %d views, left out %v", c.name, len(s.Views), s.Reading.LeftOut)
 			}
 		}
@@ -169,7 +172,8 @@ func TestWarnings(t *testing.T) {
 // TestLargeLabels: integers that float64 would round stay apart.
 func TestLargeLabels(t *testing.T) {
 	const big = 1 << 53
-	s := mustRead(t, "a.npz", npzBytes(t, false, Array{"X0", []int{3, 1}, []float64{1, 2, 3}}, Array{"y", nil, []int64{big, big + 1, -big}}), Options{})
+	s := mustRead(t, "a.npz", npzBytes(t, false, Array{"X0", []int{3, 1}, []float64{1, 2, 3}}, Array{"y", nil, []int64{big,
+		big + 1, -big}}), Options{})
 	if s.Classes() != 3 || !equalInts(s.Labels, []int{1, 2, 0}) {
 		t.Errorf("labels %v of %q", s.Labels, s.LabelNames)
 	}

@@ -46,7 +46,8 @@ func (s *source) matVariable(m *mat5.File, a *mat5.Array, name string) *variable
 		}
 	default:
 		v.typ = a.Data.Type
-		if stored := a.Data.Type.Kind.String(); a.Data.Count > 0 && !a.Logical && stored != v.class && !a.Data.Type.Kind.IsFloat() {
+		if stored := a.Data.Type.Kind.String(); a.Data.Count > 0 && !a.Logical && stored != v.class &&
+			!a.Data.Type.Kind.IsFloat() {
 			v.class += " stored as " + stored
 		}
 		v.stream = func(run func(int, []byte) error) error { return m.Read(a, a.Data, run) }
@@ -57,7 +58,8 @@ func (s *source) matVariable(m *mat5.File, a *mat5.Array, name string) *variable
 // matSparse are the three parts of a sparse matrix, in the order in which they are stored.
 func (s *source) matSparse(m *mat5.File, a *mat5.Array, name string) *parts {
 	part := func(p mat5.Part) *variable {
-		return &variable{file: s.path, name: name, class: p.Type.Kind.String(), dims: []int{p.Count}, typ: p.Type, backed: a.Proven,
+		return &variable{file: s.path, name: name, class: p.Type.Kind.String(), dims: []int{p.Count}, typ: p.Type,
+			backed: a.Proven,
 			stream: func(run func(int, []byte) error) error { return m.Read(a, p, run) }}
 	}
 	var starts mat5.Part

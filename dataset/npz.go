@@ -100,7 +100,8 @@ func listMember(v *variable, m *zip.File, fileSize int64, lim *limits) error {
 		return zipError(err)
 	}
 	if !isObjects(h) && full != uint64(h.Bytes()+int64(h.Len)) {
-		return fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr, h.Bytes()+int64(h.Len), full)
+		return fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr,
+			h.Bytes()+int64(h.Len), full)
 	}
 	backed := m.Method == zip.Store || full/growth <= packed
 	v.fromHeader(h, backed, lim, func() (io.ReadCloser, error) {
@@ -149,7 +150,8 @@ func (s *source) listNPY(f io.ReaderAt, lim *limits) error {
 		return err
 	}
 	if !isObjects(h) && h.Bytes() != s.size-int64(h.Len) {
-		return fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr, h.Bytes()+int64(h.Len), s.size)
+		return fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr,
+			h.Bytes()+int64(h.Len), s.size)
 	}
 	v.fromHeader(h, true, lim, func() (io.ReadCloser, error) {
 		return io.NopCloser(io.NewSectionReader(f, int64(h.Len), h.Bytes())), nil
@@ -171,7 +173,8 @@ func (v *variable) fromHeader(h npy.Header, backed bool, lim *limits, open func(
 		v.kind, v.class = text, "string"
 		v.strings = func() ([]string, error) { return readStrings(open, h, lim) }
 	case isObjects(h):
-		v.kind, v.note = other, "Python objects are not read; in Python, numpy.savez(new, X0=…, X1=…) with each matrix as numpy.array(x.tolist(), dtype=float)"
+		v.kind, v.note = other, "Python objects are not read; in Python, numpy.savez(new, X0=…, X1=…) with each matrix as "+
+			"numpy.array(x.tolist(), dtype=float)"
 	default:
 		v.kind, v.note = other, notNumbers(h.Descr)
 	}

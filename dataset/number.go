@@ -93,8 +93,11 @@ const textField = dateField | wordField
 
 var (
 	commaNumber   = regexp.MustCompile(`^[-+]?\d*,\d+([eE][-+]?\d+)?$|^[-+]?\d+,$`)
-	groupedNumber = regexp.MustCompile(`^[-+]?\d{1,3}(?:(?:,\d{3})+(?:\.\d+)?|(?:\.\d{3})+,\d+|(?:\.\d{3}){2,}|(?:[ ' ’ ]\d{3})+(?:[.,]\d+)?)$`)
-	dateOrTime    = regexp.MustCompile(`^(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:[ T].*)?$|^\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?$`)
+	groupedNumber = regexp.MustCompile(
+		`^[-+]?\d{1,3}(?:(?:,\d{3})+(?:\.\d+)?|(?:\.\d{3})+,\d+|(?:\.\d{3}){2,}|(?:[ ' ’ ]\d{3})+(?:[.,]\d+)?)$`)
+	dateOrTime = regexp.MustCompile(
+		`^(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:[ T].*)?$|` +
+			`^\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?$`)
 )
 
 // classify tells what a field looks like. A number such as 1,234 is both: with a decimal comma and with thousands.

@@ -95,6 +95,7 @@ type plan struct {
 	index   []*variable
 	mask    *variable
 	turned  bool
+	counted string // what tells the number of samples, where it is not the labels
 	either  bool   // the matrices could be read in either orientation
 	why     string // of the orientation
 	n       int    // 0 until the views are read, for triplets without labels
@@ -231,7 +232,8 @@ func (p *plan) choose(data int, o *Options) error {
 func (p *plan) checkTable(o *Options) error {
 	for _, t := range o.Table {
 		if !slices.ContainsFunc(p.views, func(v *variable) bool { return v.fromTable && v.name == t.Name }) {
-			return fmt.Errorf("dataset: %s: is no table; Options.Table makes views of the columns of CSV files", p.sources[0].path)
+			return fmt.Errorf("dataset: %s: is no table; Options.Table makes views of the columns of CSV files",
+				p.sources[0].path)
 		}
 	}
 	return nil
@@ -267,7 +269,8 @@ func (p *plan) chooseLabels(data int, o *Options) error {
 		return p.labelsFrom(p.labelsFile, o)
 	}
 	if o.Labels != "" && len(p.labels) == 0 {
-		return fmt.Errorf("dataset: %s: has no variable %s for the labels, nor is there a file of that name; it holds %s", p.sources[0].path, o.Labels,
+		return fmt.Errorf("dataset: %s: has no variable %s for the labels, nor is there a file of that name; it holds %s",
+			p.sources[0].path, o.Labels,
 			p.sources[0].listing())
 	}
 	return nil
@@ -328,7 +331,8 @@ func (p *plan) chooseMask(data int, o *Options) error {
 		}
 	}
 	if o.Mask != "" && p.mask == nil {
-		return fmt.Errorf("dataset: %s: has no variable %s for the mask; it holds %s", p.sources[0].path, o.Mask, p.sources[0].listing())
+		return fmt.Errorf("dataset: %s: has no variable %s for the mask; it holds %s", p.sources[0].path, o.Mask,
+			p.sources[0].listing())
 	}
 	return nil
 }
@@ -354,7 +358,8 @@ func (p *plan) chooseViews(data int, o *Options) error {
 				continue // a file of labels or of a mask among those of the views
 			}
 			if s.role == roleLabels && (o.NoLabels || len(p.labels) > 0) && len(o.Views) == 0 {
-				p.left = append(p.left, Omission{s.path, "file", "its name is that of classes, which others give or nobody asks for"})
+				p.left = append(p.left, Omission{s.path, "file", "its name is that of classes, which others give or " +
+					"nobody asks for"})
 				s.vars, s.left = nil, nil
 				continue
 			}
@@ -416,12 +421,13 @@ func (p *plan) settle(o *Options) error {
 	for _, s := range p.sources {
 		if n, ok := 0, false; s.ids != nil && labels == 0 && p.joined == nil {
 			if n, ok = s.ids.vectorLen(); ok {
-				labels = n
+				labels, p.counted = n, "ids"
 			}
 		}
 	}
 	if p.index != nil && len(p.index) != len(p.views) {
-		return fmt.Errorf("dataset: %s: index speaks of %d views, but there are %d", p.sources[0].path, len(p.index), len(p.views))
+		return fmt.Errorf("dataset: %s: index speaks of %d views, but there are %d", p.sources[0].path, len(p.index),
+			len(p.views))
 	}
 	if o.Triplets {
 		p.n, p.why = labels, "triplets"
@@ -460,7 +466,8 @@ type rawSet struct {
 }
 
 func (p *plan) readRaw(o *Options) (*rawSet, error) {
-	r := &rawSet{lim: p.lim, set: &Set{Name: p.name, Views: make([]View, len(p.views))}, vars: p.views, turned: p.turned || o.Triplets,
+	r := &rawSet{lim: p.lim, set: &Set{Name: p.name, Views: make([]View, len(p.views))}, vars: p.views, turned: p.turned ||
+		o.Triplets,
 		rowsOf: func(v int) []int { return p.rowsOf[p.of[p.views[v]]] }}
 	var err error
 	if o.Float == 64 {

@@ -89,7 +89,8 @@ func (p *plan) reading(set *Set) Reading {
 	r := Reading{LeftOut: p.left, Notes: p.notes, Warnings: p.warnings}
 	for i, v := range p.views {
 		view := &set.Views[i]
-		x := ViewReading{Name: view.Name, Samples: view.Rows, Features: view.Cols, Source: v.origin(), Named: view.Features != nil}
+		x := ViewReading{Name: view.Name, Samples: view.Rows, Features: view.Cols, Source: v.origin(),
+			Named: view.Features != nil}
 		if f := view.Features; len(f) > 1 {
 			x.Example = f[0] + " … " + f[len(f)-1]
 		} else if len(f) == 1 {
@@ -154,10 +155,12 @@ func (p *plan) warn(set *Set) {
 	switch {
 	case set.Labels == nil:
 	case classes == n && n > 2:
-		p.warnings = append(p.warnings, fmt.Sprintf("all %d labels are different: is %s a number to predict, or an id, and no class? Options.Labels names the "+
+		p.warnings = append(p.warnings, fmt.Sprintf("all %d labels are different: is %s a number to predict, or an id, "+
+			"and no class? Options.Labels names the "+
 			"classes, Options.Labels none leaves them out", n, p.labels[0].origin()))
 	case classes > 2 && 10*classes > n:
-		p.warnings = append(p.warnings, fmt.Sprintf("%d classes for %d samples: does %s give the classes? Options.Labels names them, Options.Labels none "+
+		p.warnings = append(p.warnings, fmt.Sprintf("%d classes for %d samples: does %s give the classes? Options.Labels "+
+			"names them, Options.Labels none "+
 			"leaves them out", classes, n, p.labels[0].origin()))
 	case classes == 1:
 		p.warnings = append(p.warnings, fmt.Sprintf("all labels are %s", set.LabelNames[0]))
@@ -167,7 +170,8 @@ func (p *plan) warn(set *Set) {
 	}
 	for v := range set.Views {
 		if cols := set.Views[v].Cols; cols >= wideFactor*n {
-			p.warnings = append(p.warnings, fmt.Sprintf("%d samples of %d features in %s: if the columns are the samples, give Options.Orientation columns", n,
+			p.warnings = append(p.warnings, fmt.Sprintf("%d samples of %d features in %s: if the columns are the "+
+				"samples, give Options.Orientation columns", n,
 				cols, p.views[v].origin()))
 			return
 		}

@@ -66,7 +66,8 @@ func TestRealAll(t *testing.T) {
 				t.Error(err, r)
 				continue
 			}
-			if len(r.Files[0].Variables) != len(r.Views)+1 || r.Classes == nil || len(r.Reading.LeftOut)+len(r.Reading.Notes) > 0 {
+			if len(r.Files[0].Variables) != len(r.Views)+1 || r.Classes == nil ||
+				len(r.Reading.LeftOut)+len(r.Reading.Notes) > 0 {
 				t.Errorf("%s: %d views\n%s", f, len(r.Views), r.Reading.String())
 			}
 		}
@@ -170,7 +171,8 @@ func TestRealTriplets(t *testing.T) {
 		t.Fatal(err)
 	}
 	sound(t, s)
-	if s.Samples() != 600 || len(s.Views) != 5 || s.Classes() != 6 || s.Views[0].Sparse == nil || len(s.Views[0].Sparse.Col) != 48686 {
+	if s.Samples() != 600 || len(s.Views) != 5 || s.Classes() != 6 || s.Views[0].Sparse == nil ||
+		len(s.Views[0].Sparse.Col) != 48686 {
 		t.Errorf("%d samples, views %v, %d classes", s.Samples(), s.Dims(), s.Classes())
 	}
 }

@@ -97,7 +97,8 @@ func (a *Array) shape() []int {
 func (a *Array) check() error {
 	d, n := a.descr()
 	if d == "" {
-		return fmt.Errorf("dataset: array %q holds %T; slices of float32, float64, int, int64, int32, uint8, bool and string are written", a.Name, a.Data)
+		return fmt.Errorf("dataset: array %q holds %T; slices of float32, float64, int, int64, int32, uint8, bool and string "+
+			"are written", a.Name, a.Data)
 	}
 	if x, ok := a.Data.([]string); ok && longest(x) > maxText {
 		return fmt.Errorf("dataset: array %s has a text of %d characters; at most %d are written", a.Name, longest(x), maxText)
@@ -183,7 +184,8 @@ func put[T any](w io.Writer, x []T, width int, one func([]byte, T)) error {
 }
 
 // WriteNPZ writes the set so that [Open] and NumPy read it: X0, X1, …, the labels as y (the numbers in LabelNames where they
-// are all whole, else the classes), ids, X0.features … where the features have names and, for incomplete data, present. A sparse view becomes the arrays X0.data, X0.indices,
+// are all whole, else the classes), ids, X0.features … where the features have names and, for incomplete data, present. A
+// sparse view becomes the arrays X0.data, X0.indices,
 // X0.indptr and X0.shape of a CSR matrix.
 func (s *Set) WriteNPZ(path string, deflate bool) error {
 	if err := s.consistent(); err != nil {
@@ -308,7 +310,8 @@ func EncodeCSV(w io.Writer, columns ...Column) error {
 		n := 0
 		cells[c], n = columns[c].cells()
 		if cells[c] == nil {
-			return fmt.Errorf("dataset: column %s holds %T; slices of int, float64, float32, string and bool are written", columns[c].Name, columns[c].Data)
+			return fmt.Errorf("dataset: column %s holds %T; slices of int, float64, float32, string and bool are written",
+				columns[c].Name, columns[c].Data)
 		}
 		if rows >= 0 && n != rows {
 			return fmt.Errorf("dataset: column %s has %d values, column %s %d", columns[c].Name, n, columns[0].Name, rows)

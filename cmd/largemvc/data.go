@@ -39,22 +39,37 @@ type dataOptions struct {
 
 // dataFlags adds the flags of o, but for the data themselves.
 func (o *dataOptions) dataFlags(f *flags) {
-	f.string(&o.labels, "labels", "`NAME|FILE`: the variable or CSV column (its name, or its number from 0) that holds the classes, or, where there is none,\na file with them; none: use no classes. By default a variable or column of a usual name is taken")
-	f.string(&o.id, "id", "`NAME` of the variable or CSV column that names the samples; files are joined by it, in whatever order they have them.\nnone: match the rows of files by their places. By default a usual name, or a column of texts that are all different")
-	f.string(&o.views, "views", "`NAMES` of the variables that hold the views, with commas between them, X{2} being an element of a cell; by default\nthe usual names")
-	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS` of a CSV file that make a view, with commas between them: names, ranges (c1-c40) and patterns (shape_*),\nnumbers from 0 where it has no header. Give it several times. By default all columns of a file are one view")
-	f.string(&o.leaveOut, "leave-out", "`NAMES` of what is not read, with commas between them: variables, columns, files of a folder; patterns are allowed.\nBy default what is not understood is an error")
-	f.string(&o.oneHot, "one-hot", "`NAMES` of CSV columns that become a feature of 0 and 1 for each text in them; * takes all columns of texts. By default\ncolumns of texts are an error")
-	f.string(&o.mask, "mask", "`FILE` with an n×V matrix of ones and zeros, which views each sample has; by default what the data hold")
-	f.bool(&o.missingRows, "missing-rows", "take rows that are wholly NaN for absent views; by default they are an error, unless the file lists the samples of\neach view")
+	f.string(&o.labels, "labels", "`NAME|FILE`: the variable or CSV column (its name, or its number from 0) that holds the "+
+		"classes, or, where there is none,\na file with them; none: use no classes. By default a variable or column of a "+
+		"usual name is taken")
+	f.string(&o.id, "id", "`NAME` of the variable or CSV column that names the samples; files are joined by it, in whatever "+
+		"order they have them.\nnone: match the rows of files by their places. By default a usual name, or a column of texts "+
+		"that are all different")
+	f.string(&o.views, "views", "`NAMES` of the variables that hold the views, with commas between them, X{2} being an "+
+		"element of a cell; by default\nthe usual names")
+	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS` of a CSV file that make a view, with commas between them: "+
+		"names, ranges (c1-c40) and patterns (shape_*),\nnumbers from 0 where it has no header. Give it several times. By "+
+		"default all columns of a file are one view")
+	f.string(&o.leaveOut, "leave-out", "`NAMES` of what is not read, with commas between them: variables, columns, files "+
+		"of a folder; patterns are allowed.\nBy default what is not understood is an error")
+	f.string(&o.oneHot, "one-hot", "`NAMES` of CSV columns that become a feature of 0 and 1 for each text in them; * "+
+		"takes all columns of texts. By default\ncolumns of texts are an error")
+	f.string(&o.mask, "mask", "`FILE` with an n×V matrix of ones and zeros, which views each sample has; by default what the "+
+		"data hold")
+	f.bool(&o.missingRows, "missing-rows", "take rows that are wholly NaN for absent views; by default they are an "+
+		"error, unless the file lists the samples of\neach view")
 	f.bool(&o.triplets, "triplets", "read views of three columns as (row, column, value); by default they are three features")
 	f.value(choose(&o.sparse, sparseAuto, sparseKeep, sparseNever, sparseAlways), "sparse",
-		"how views are held: `auto|keep|never|always`. auto: sparse where at most 5 % of the entries are not zero, which trains faster\nand takes less memory; keep: as in the file; never and always: all dense, all sparse")
+		"how views are held: `auto|keep|never|always`. auto: sparse where at most 5 % of the entries are not zero, which "+
+			"trains faster\nand takes less memory; keep: as in the file; never and always: all dense, all sparse")
 	f.value(choose(&o.orientation, orientAuto, orientRows, orientColumns), "orientation",
 		"axis of the matrices that counts the samples: `auto|rows|columns`. auto: by the labels and the sizes of the views")
-	f.value(choose(&o.header, headerAuto, headerYes, headerNo), "header", "whether the first line of a CSV file names its columns: `auto|yes|no`")
-	f.value(choose(&o.decimal, decimalAuto, decimalPoint, decimalComma), "decimal", "how a CSV file writes decimals: `auto|point|comma`, 0.5 or 0,5")
-	f.int(&o.maxMemory, "max-memory", 0, "`MIB` that the values may take at most; 0: 1024, or 128 times the size of the files where that is more")
+	f.value(choose(&o.header, headerAuto, headerYes, headerNo), "header", "whether the first line of a CSV file names "+
+		"its columns: `auto|yes|no`")
+	f.value(choose(&o.decimal, decimalAuto, decimalPoint, decimalComma), "decimal",
+		"how a CSV file writes decimals: `auto|point|comma`, 0.5 or 0,5")
+	f.int(&o.maxMemory, "max-memory", 0, "`MIB` that the values may take at most; 0: 1024, or 128 times the size of the "+
+		"files where that is more")
 }
 
 // check refuses what is wrong whatever the data are.

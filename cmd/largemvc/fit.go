@@ -130,7 +130,8 @@ func (o *fitOptions) output(flag string) *output {
 
 // checkFiles refuses what would lose files, and outputs that cannot be written, before any work.
 func (o *fitOptions) checkFiles() error {
-	o.outputs = []*output{{flag: "out", path: o.out}, {flag: "save", path: o.save}, {flag: "checkpoint", path: o.config.Checkpoint}}
+	o.outputs = []*output{{flag: "out", path: o.out}, {flag: "save", path: o.save}, {flag: "checkpoint",
+		path: o.config.Checkpoint}}
 	if o.config.Checkpoint == standard {
 		return usagef("fit: a checkpoint cannot be written to standard output")
 	}
@@ -151,7 +152,8 @@ func (o *fitOptions) checkFiles() error {
 	}
 	if checkpoint.info != nil && checkpoint.info.Mode().IsRegular() && !o.overwrite {
 		if resumed, err := os.Stat(o.resume); o.resume == "" || err != nil || !os.SameFile(resumed, checkpoint.info) {
-			return usagef("fit: -checkpoint %s is there already, and a training from the start would overwrite it: go on with -resume %[1]s, or give -overwrite",
+			return usagef("fit: -checkpoint %s is there already, and a training from the start would overwrite it: go on "+
+				"with -resume %[1]s, or give -overwrite",
 				o.config.Checkpoint)
 		}
 	}

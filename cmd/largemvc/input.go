@@ -29,8 +29,9 @@ func newInput(set *dataset.Set) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &input{views: x, labels: set.Labels, classes: set.Classes(), samples: set.Samples(), dims: set.Dims(), missing: set.MissingRate(),
-		ids: set.IDs, reading: set.Reading}
+	in := &input{views: x, labels: set.Labels, classes: set.Classes(), samples: set.Samples(), dims: set.Dims(),
+		missing: set.MissingRate(),
+		ids:     set.IDs, reading: set.Reading}
 	for _, v := range x {
 		in.names = append(in.names, v.Name())
 	}
@@ -79,7 +80,8 @@ func complete(o *fitOptions, in *input) error {
 	}
 	if c.Clusters == 0 {
 		if c.Clusters = in.classes; c.Clusters == 0 {
-			return usagef("fit: %s holds no labels to count the classes of: say with -clusters how many clusters there are", o.data[0])
+			return usagef("fit: %s holds no labels to count the classes of: say with -clusters how many clusters there are",
+				o.data[0])
 		}
 	}
 	if c.Anchors == 0 {

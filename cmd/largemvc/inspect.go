@@ -32,7 +32,8 @@ func inspectFlags(o *inspectOptions) *flags {
 	f.group("Data")
 	o.dataFlags(f)
 	f.group("Memory")
-	f.int(&o.clusters, "clusters", 0, "`C`, the number of clusters that the memory is estimated for; 0: the number of classes in the labels, else 10")
+	f.int(&o.clusters, "clusters", 0, "`C`, the number of clusters that the memory is estimated for; 0: the number of "+
+		"classes in the labels, else 10")
 	return f
 }
 
@@ -93,7 +94,8 @@ func (o *inspectOptions) suggest(w io.Writer, r *dataset.Report) error {
 	if sparse { // Its views are not overwritten, and take what they take.
 		m.Total, m.Views = m.Total+r.Bytes, m.Views+r.Bytes
 	}
-	_, err = fmt.Fprintf(w, "memory of a fit: about %v for %s (%s),\nbeside some 20 MiB of the program itself\n", m, count(clusters, "cluster"), from)
+	_, err = fmt.Fprintf(w, "memory of a fit: about %v for %s (%s),\nbeside some 20 MiB of the program itself\n", m,
+		count(clusters, "cluster"), from)
 	return err
 }
 
@@ -115,10 +117,12 @@ func suggestion(r *dataset.Report) string {
 	for v := range r.Views {
 		x := &r.Views[v]
 		if x.Features < fewFeatures {
-			return text + fmt.Sprintf(";\nwith -neighbors none, -preprocess balanced, for view %d has %s only (the rule: under %d)", v, count(x.Features, "feature"), fewFeatures)
+			return text + fmt.Sprintf(";\nwith -neighbors none, -preprocess balanced, for view %d has %s only (the rule: "+
+				"under %d)", v, count(x.Features, "feature"), fewFeatures)
 		}
 		if x.Fill >= mostlyFilled && x.MaxStd > wildScale*x.MedianStd {
-			return text + fmt.Sprintf(";\nwith -neighbors none, -preprocess balanced, for the columns of view %d differ in scale (the rule: the largest standard\n"+
+			return text + fmt.Sprintf(";\nwith -neighbors none, -preprocess balanced, for the columns of view %d differ in "+
+				"scale (the rule: the largest standard\n"+
 				"deviation over %d times the median one, here %.0f times, in a view with at least half of its entries not zero)",
 				v, wildScale, x.MaxStd/x.MedianStd)
 		}

@@ -16,7 +16,8 @@ func labelColumns(ids []string, labels []int, near, next []float64) []dataset.Co
 	for i := range sample {
 		sample[i] = i
 	}
-	columns := []dataset.Column{{Name: "sample", Data: sample}, {Name: "label", Data: labels}, {Name: "near", Data: near}, {Name: "next", Data: next}}
+	columns := []dataset.Column{{Name: "sample", Data: sample}, {Name: "label", Data: labels}, {Name: "near", Data: near},
+		{Name: "next", Data: next}}
 	if ids != nil {
 		columns = append([]dataset.Column{{Name: "id", Data: ids}}, columns...)
 	}

@@ -6,7 +6,8 @@
 //	largemvc version
 //	largemvc help [COMMAND]
 //
-// 'largemvc fit -h' explains every flag of fit, and so on. The exit status is 0 where all went well, 1 where a file or its data is broken or
+// 'largemvc fit -h' explains every flag of fit, and so on. The exit status is 0 where all went well, 1 where a file or its
+// data is broken or
 // the training did not come to its end, 2 where the command was used wrongly. Progress and errors go to standard error,
 // the result alone to standard output.
 package main

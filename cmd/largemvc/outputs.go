@@ -144,7 +144,8 @@ func (o *output) checkInput(command, name, path string) error {
 	}
 	folder, err := os.Stat(filepath.Dir(o.path))
 	if err == nil && os.SameFile(folder, info) {
-		return usagef("%s: -%s %s lies in the folder %s that -%s reads: the next run would take it for data", command, o.flag, o.path, path, name)
+		return usagef("%s: -%s %s lies in the folder %s that -%s reads: the next run would take it for data", command,
+			o.flag, o.path, path, name)
 	}
 	return nil
 }

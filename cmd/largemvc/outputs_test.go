@@ -137,7 +137,8 @@ func TestCheckpointIsKept(t *testing.T) {
 	if contents(t, state) != before {
 		t.Error("the checkpoint is changed")
 	}
-	if status, _, stderr = runLine("fit", "-data", path, "-quiet", "-checkpoint", state, "-resume", state, "-epochs", "8"); status != exitOK {
+	if status, _, stderr = runLine("fit", "-data", path, "-quiet", "-checkpoint", state, "-resume", state, "-epochs",
+		"8"); status != exitOK {
 		t.Errorf("going on: %s", stderr)
 	}
 	if status, _, stderr = runLine(append(args, "2", "-overwrite")...); status != exitOK {
@@ -161,7 +162,8 @@ func TestStandardStreams(t *testing.T) {
 	}
 	status, stdout, stderr := withInput("fit", "-data", "-", "-epochs", "1", "-out", "-")
 	records, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
-	if status != exitOK || err != nil || len(records) != 31 || !strings.Contains(stderr, "X0 in standard input") || !strings.Contains(stderr, "ACC") {
+	if status != exitOK || err != nil || len(records) != 31 || !strings.Contains(stderr, "X0 in standard input") ||
+		!strings.Contains(stderr, "ACC") {
 		t.Errorf("status %d, %v, %d records\n%s", status, err, len(records), stderr)
 	}
 	if strings.Contains(stderr, os.TempDir()) {
@@ -179,7 +181,8 @@ func TestStandardStreams(t *testing.T) {
 	if status != exitOK || strings.Count(stdout, "\n") != 31 {
 		t.Errorf("predict: status %d, %s%s", status, stdout, stderr)
 	}
-	if status, stdout, stderr = withInput("inspect", "-"); status != exitOK || !strings.Contains(stdout, "standard input: NumPy .npz") {
+	if status, stdout, stderr = withInput("inspect", "-"); status != exitOK || !strings.Contains(stdout,
+		"standard input: NumPy .npz") {
 		t.Errorf("inspect: status %d, %s%s", status, stdout, stderr)
 	}
 	status, stdout, stderr = withInput("fit", "-data", "-", "-data", "-")

@@ -38,10 +38,13 @@ func predictFlags(o *predictOptions) *flags {
 	f.group("Model")
 	f.string(&o.model, "model", "`FILE` that fit -save wrote; there is no default")
 	f.group("Data")
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one file a view")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
+		"file a view")
 	o.dataFlags(f)
 	f.group("Result")
-	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in the representation: the closer to each other,\nthe less sure; - is standard output; none by default")
+	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
+		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in the "+
+		"representation: the closer to each other,\nthe less sure; - is standard output; none by default")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
 	return f
 }
@@ -129,8 +132,9 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		stdout = stderr
 	}
 	p := &prediction{
-		Model: o.model, Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing, Clusters: model.Clusters,
-		Float: width, ReadSeconds: read.Sub(began).Seconds(), PredictSeconds: time.Since(read).Seconds(), PeakRSS: peakMiB(),
+		Model: o.model, Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing,
+		Clusters: model.Clusters,
+		Float:    width, ReadSeconds: read.Sub(began).Seconds(), PredictSeconds: time.Since(read).Seconds(), PeakRSS: peakMiB(),
 		ClusterSizes: make([]int, model.Clusters),
 	}
 	for _, label := range a.Labels {
@@ -177,7 +181,8 @@ func (p *prediction) table(w io.Writer) error {
 	line("time", "%.3g s reading, %.3g s predicting", p.ReadSeconds, p.PredictSeconds)
 	line("clusters", "sizes %s", join(p.ClusterSizes, ", "))
 	if p.ACC != nil {
-		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(p.ACC), percent(p.NMI), percent(p.ARI), percent(p.Purity), *p.Classes)
+		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(p.ACC), percent(p.NMI), percent(p.ARI),
+			percent(p.Purity), *p.Classes)
 	}
 	return t.Flush()
 }

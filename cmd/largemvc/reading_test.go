@@ -15,15 +15,18 @@ func TestReadingIsSaid(t *testing.T) {
 	b.WriteString("id,c1,c2,c3,area,size,kind\n")
 	for i := range 40 {
 		k := i % 2
-		b.WriteString("p" + string(rune('a'+i%20)) + string(rune('a'+i/20)) + "," + strings.Repeat(string(rune('1'+k*7))+"."+string(rune('0'+i%10))+",", 5) + "k" +
+		b.WriteString("p" + string(rune('a'+i%20)) + string(rune('a'+i/20)) + "," +
+			strings.Repeat(string(rune('1'+k*7))+"."+string(rune('0'+i%10))+",", 5) + "k" +
 			string(rune('0'+k)) + "\n")
 	}
 	if err := os.WriteFile(table, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	flags := []string{"-labels", "kind", "-view", "colour=c1-c2", "-view", "shape=area,s*"}
-	wants := []string{"view 0    colour, 40×2, features c1 … c2, from " + table, "view 1    shape, 40×2, features area … size, from " + table,
-		"classes   2, from column kind of " + table + ": k0 (20), k1 (20)", "ids       40, from column id of " + table, "left out  columns c3 of " + table}
+	wants := []string{"view 0    colour, 40×2, features c1 … c2, from " + table,
+		"view 1    shape, 40×2, features area … size, from " + table,
+		"classes   2, from column kind of " + table + ": k0 (20), k1 (20)", "ids       40, from column id of " + table,
+		"left out  columns c3 of " + table}
 	line := append([]string{"fit", "-data", table, "-epochs", "1", "-save", model}, flags...)
 	_, _, said := runLine(line...)
 	_, quiet, nothing := runLine(append(line, "-quiet")...)
@@ -46,9 +49,11 @@ func TestReadingIsSaid(t *testing.T) {
 	}
 	// A lone column of texts is offered, not guessed; a name that is not there is an error.
 	for args, want := range map[string]string{
-		"": "-labels kind (the classes)", "-labels none": "-one-hot kind", "-labels nosuch": "no variable nosuch", "-labels kind -view a=c1": "", "-one-hot kind": "no labels",
+		"": "-labels kind (the classes)", "-labels none": "-one-hot kind", "-labels nosuch": "no variable nosuch",
+		"-labels kind -view a=c1": "", "-one-hot kind": "no labels",
 	} {
-		status, stdout, stderr := runLine(append([]string{"fit", "-data", table, "-epochs", "1", "-quiet"}, strings.Fields(args)...)...)
+		status, stdout, stderr := runLine(append([]string{"fit", "-data", table, "-epochs", "1", "-quiet"},
+			strings.Fields(args)...)...)
 		if want == "" {
 			if status != exitOK {
 				t.Errorf("%s: %s", args, stderr)
@@ -76,13 +81,14 @@ func TestWarningsAreSaid(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a,b,c,d,e,target\n")
 	for i := range 30 {
-		b.WriteString(strings.Repeat(string(rune('1'+i%3))+"."+string(rune('0'+i%10))+",", 5) + "0." + string(rune('1'+i/10)) + string(rune('0'+i%10)) + "1\n")
+		b.WriteString(strings.Repeat(string(rune('1'+i%3))+"."+string(rune('0'+i%10))+",", 5) + "0." +
+			string(rune('1'+i/10)) + string(rune('0'+i%10)) + "1\n")
 	}
 	text := strings.ReplaceAll(b.String(), "1.1,1.1", "1.1,7.1")
 	if err := os.WriteFile(target, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	wide := strings.Repeat("1,2,3,4,5,6,7,8,9,1,2,3,5,6,7,3,2,4,5,6,7,8,9,2,3,2,1,2,3,4,5,6,7,8,9,5,4,3,2,1\n2,1,3,2,4,3,5,6,7,8,6,5,4,3,2,3,4,5,6,7,8,9,7,6,5,4,3,2,3,4,5,6,7,8,9,5,4,3,2,2\n", 2)
+	wide := strings.Repeat(strings.Repeat("1,2,3,4,5,6,7,8,9,", 5)+"1\n"+strings.Repeat("2,1,3,2,4,3,5,6,7,", 5)+"2\n", 2)
 	if err := os.WriteFile(turned, []byte(wide), 0o644); err != nil {
 		t.Fatal(err)
 	}

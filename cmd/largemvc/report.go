@@ -93,10 +93,12 @@ func peakMiB() *float64 {
 func newReport(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Duration) (*report, error) {
 	g := c.Config() // with every default filled in
 	r := &report{
-		Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing, Clusters: g.Clusters, ClustersFound: c.Clusters,
-		Anchors: g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0), LearningRate: g.LearningRate,
+		Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing, Clusters: g.Clusters,
+		ClustersFound: c.Clusters,
+		Anchors:       g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0), LearningRate: g.LearningRate,
 		Variant: g.Variant.String(), Activation: g.Activation.String(), Preset: g.Preset.String(),
-		Preprocess: g.Preprocess.String(), Start: g.Start.String(), ReadOut: g.ReadOut.String(), Seed: g.Seed, Restarts: g.Restarts, RestartKept: c.Restart,
+		Preprocess: g.Preprocess.String(), Start: g.Start.String(), ReadOut: g.ReadOut.String(), Seed: g.Seed,
+		Restarts: g.Restarts, RestartKept: c.Restart,
 		Float: bits(g.Float), Status: c.Status.String(),
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
 		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: c.Sizes,
@@ -192,7 +194,8 @@ func (r *report) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	line("data", "%s", aboutSamples(r.Samples, r.Dims, r.MissingRate))
-	line("network", "%s, %s, %s, %s, %s preset", r.Variant, count(r.Layers, "layer"), count(r.Anchors, "anchor"), r.Activation, r.Preset)
+	line("network", "%s, %s, %s, %s, %s preset", r.Variant, count(r.Layers, "layer"), count(r.Anchors, "anchor"),
+		r.Activation, r.Preset)
 	line("preparation", "preprocessing %s, start %s, seed %d, float%d", r.Preprocess, r.Start, r.Seed, r.Float)
 	line("neighbours", "%s", r.neighbors())
 	if r.FilterSteps != nil {
@@ -215,7 +218,8 @@ func (r *report) table(w io.Writer) error {
 		line("", "fewer than the %d asked for: the representation has no more distinct rows", r.Clusters)
 	}
 	if r.ACC != nil {
-		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(r.ACC), percent(r.NMI), percent(r.ARI), percent(r.Purity), *r.Classes)
+		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(r.ACC), percent(r.NMI), percent(r.ARI),
+			percent(r.Purity), *r.Classes)
 	}
 	if r.StartACC != nil {
 		line("at the start", "ACC %s, NMI %s, ARI %s", percent(r.StartACC), percent(r.StartNMI), percent(r.StartARI))

@@ -30,7 +30,8 @@ func TestSignals(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		folder := t.TempDir()
 		out, model, state := filepath.Join(folder, "out.csv"), filepath.Join(folder, "model"), filepath.Join(folder, "state")
-		c := exec.Command(os.Args[0], "fit", "-data", path, "-epochs", "100000000", "-out", out, "-save", model, "-checkpoint", state, "-json")
+		c := exec.Command(os.Args[0], "fit", "-data", path, "-epochs", "100000000", "-out", out, "-save", model,
+			"-checkpoint", state, "-json")
 		c.Env = append(os.Environ(), asCommand+"=1")
 		var stdout strings.Builder
 		c.Stdout = &stdout
