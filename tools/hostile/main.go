@@ -78,6 +78,20 @@ func main() {
 	}
 }
 
+// build builds the command in its own module.
+func build(path string) error {
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/largemvc/largemvc").Output()
+	if err != nil {
+		return err
+	}
+	c := exec.Command("go", "build", "-o", path, "./cmd/largemvc")
+	c.Dir = strings.TrimSpace(string(root))
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
 // makeFile writes one of the files.
 func makeFile(name, path string) error {
 	for _, f := range hostile.Files() {
@@ -101,9 +115,8 @@ func try(b bounds, pattern, keep string) error {
 	defer os.RemoveAll(folder)
 	if b.command == "" {
 		b.command = filepath.Join(folder, "largemvc")
-		out, err := exec.Command("go", "build", "-o", b.command, "github.com/largemvc/largemvc/cmd/largemvc").CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("%w: %s", err, out)
+		if err := build(b.command); err != nil {
+			return err
 		}
 	}
 	if keep == "" {
