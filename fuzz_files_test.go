@@ -21,7 +21,9 @@ func savedFiles(t testing.TB) (model, checkpoint []byte) {
 	t.Helper()
 	dir := t.TempDir()
 	paths := []string{filepath.Join(dir, "model"), filepath.Join(dir, "checkpoint")}
-	c, err := largemvc.Fit(context.Background(), shapesAndColours(8), largemvc.Config{Clusters: 2, Epochs: 2, Checkpoint: paths[1]})
+	c, err := largemvc.Fit(context.Background(), shapesAndColours(8), largemvc.Config{
+		Clusters: 2, Epochs: 2, Checkpoint: paths[1],
+	})
 	if err == nil {
 		err = c.Save(paths[0])
 	}

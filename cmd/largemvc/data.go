@@ -93,7 +93,8 @@ func (o *dataOptions) inputs() map[string][]string {
 func (o *dataOptions) options(bits int) dataset.Options {
 	out := dataset.Options{
 		Progress: o.progress, Float: bits, MaskFile: o.mask, MissingRows: o.missingRows, Triplets: o.triplets,
-		Storage: dataset.Storage(o.sparse), SparseShare: sparseFill, Orientation: dataset.Orientation(o.orientation), MaxBytes: int64(o.maxMemory) << 20,
+		Storage: dataset.Storage(o.sparse), SparseShare: sparseFill,
+		Orientation: dataset.Orientation(o.orientation), MaxBytes: int64(o.maxMemory) << 20,
 	}
 	out.Views, out.OneHot, out.LeaveOut = list(o.views), list(o.oneHot), list(o.leaveOut)
 	out.Table, out.Header, out.Decimal = o.table, dataset.Header(o.header), dataset.Decimal(o.decimal)

@@ -123,7 +123,8 @@ func try(b bounds, pattern, keep string) error {
 		keep = folder
 	}
 	paths := b.args
-	fmt.Printf("%s/%s, -max-memory %d\n\n| file | bytes | exit | message | peak MiB | s | CPU s |\n|---|--:|---|---|--:|--:|--:|\n", runtime.GOOS, runtime.GOARCH, b.maxMemory)
+	fmt.Printf("%s/%s, -max-memory %d\n\n", runtime.GOOS, runtime.GOARCH, b.maxMemory)
+	fmt.Print("| file | bytes | exit | message | peak MiB | s | CPU s |\n|---|--:|---|---|--:|--:|--:|\n")
 	// A process begins with the peak memory of the one that started it, so that the files are made by another one.
 	self, err := os.Executable()
 	if err != nil {
@@ -140,7 +141,8 @@ func try(b bounds, pattern, keep string) error {
 			faults++
 			mark = " **" + r.fault + "**"
 		}
-		fmt.Printf("| %s | %d | %s%s | %s | %d | %.1f | %.1f |\n", r.name, r.bytes, r.status, mark, r.message, r.rss>>20, r.wall, r.seconds)
+		fmt.Printf("| %s | %d | %s%s | %s | %d | %.1f | %.1f |\n",
+			r.name, r.bytes, r.status, mark, r.message, r.rss>>20, r.wall, r.seconds)
 		return nil
 	}
 	for _, f := range hostile.Files() {
