@@ -1,11 +1,16 @@
 package largemvc
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"unsafe"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // Config says how Fit clusters. Clusters is required; every other field may be left zero, which means what its comment
@@ -187,4 +192,297 @@ func (c *Config) forSamples(n int) {
 		// A step reaches the neighbours of neighbours, and the steps across a graph of n samples are about log n.
 		c.FilterSteps = max(6, int(math.Round(math.Log2(float64(n)/10))))
 	}
+}
+
+// check reports every field that is out of range for n samples and the given views.
+func (c *Config) check(n int, views []View) error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("largemvc: "+format, args...)) }
+	if c.Clusters < 1 || c.Clusters > n {
+		bad("Clusters is %d, want 1 to the number of samples, %d", c.Clusters, n)
+	}
+	if (c.Anchors < 1 || c.Anchors > n) && c.Anchors != c.Clusters {
+		bad("Anchors is %d, want 1 to the number of samples, %d", c.Anchors, n)
+	}
+	if c.Layers < 1 {
+		bad("Layers is %d, want at least 1", c.Layers)
+	}
+	if c.Epochs < 1 && c.Epochs != NoTraining {
+		bad("Epochs is %d, want at least 1, or NoTraining", c.Epochs)
+	}
+	if c.Restarts < 1 {
+		bad("Restarts is %d, want at least 1", c.Restarts)
+	}
+	if c.KMeansStarts < 1 {
+		bad("KMeansStarts is %d, want at least 1", c.KMeansStarts)
+	}
+	if c.Workers < 0 {
+		bad("Workers is %d", c.Workers)
+	}
+	if c.Patience < 0 {
+		bad("Patience is %d", c.Patience)
+	}
+	if c.CheckpointEvery < 1 {
+		bad("CheckpointEvery is %d, want at least 1", c.CheckpointEvery)
+	}
+	for _, f := range []struct {
+		name  string
+		value float64
+		ok    bool
+	}{
+		{"LearningRate", c.LearningRate, c.LearningRate > 0},
+		{"Tolerance", c.Tolerance, c.Tolerance >= 0},
+		{"Theta0", c.Theta0, c.Theta0 >= 0 || c.Signs != Nonnegative},
+		{"Rho0", c.Rho0, c.Rho0 >= 0 || c.Signs != Nonnegative},
+	} {
+		if !f.ok || math.IsNaN(f.value) || math.IsInf(f.value, 0) {
+			bad("%s is %v", f.name, f.value)
+		}
+	}
+	if !(c.Lipschitz >= 1) || math.IsInf(c.Lipschitz, 1) {
+		bad("Lipschitz is %v, want at least 1", c.Lipschitz)
+	}
+	for _, o := range []struct {
+		name  string
+		value int
+		names []string
+	}{
+		{"Variant", int(c.Variant), variantNames}, {"Preset", int(c.Preset), presetNames},
+		{"Preprocess", int(c.Preprocess), preprocessNames}, {"Start", int(c.Start), startNames},
+		{"Float", int(c.Float), floatNames}, {"RhoScale", int(c.RhoScale), rhoScaleNames}, {"Signs", int(c.Signs), signsNames}, {"Rotate", int(c.Rotate), rotationNames},
+		{"ReadOut", int(c.ReadOut), readOutNames},
+		{"Activation", int(c.Activation), []string{"relu", "selu"}}, {"Reduction", int(c.Reduction), reductionNames},
+	} {
+		if o.value < 0 || o.value >= len(o.names) {
+			bad("%s is %d, want one of %q", o.name, o.value, o.names)
+		}
+	}
+	errs = append(errs, c.checkNeighbors()...)
+	errs = append(errs, c.checkStart(n, views)...)
+	if c.Overwrite {
+		errs = append(errs, checkApart(views, c.Float)...)
+	}
+	return errors.Join(errs...)
+}
+
+// maxFilterSteps is where smoothing has long made all samples alike.
+const maxFilterSteps = 1000
+
+// checkNeighbors reports what is out of range, or without effect, of the fields that go with Neighbors.
+func (c *Config) checkNeighbors() (errs []error) {
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("largemvc: "+format, args...)) }
+	if c.Neighbors < 1 && c.Neighbors != None {
+		bad("Neighbors is %d, want at least 1, or None", c.Neighbors)
+	}
+	for _, f := range []struct {
+		name  string
+		value float64
+		none  bool // it may be None
+	}{
+		{"Directions", float64(c.Directions), true}, {"FilterSteps", float64(c.FilterSteps), true}, {"NeighborWeight", c.NeighborWeight, true}, {"HeldOutWeight", c.HeldOutWeight, true},
+		{"Temperature", c.Temperature, false}, {"ExactNeighbors", float64(c.ExactNeighbors), true}, {"Landmarks", float64(c.Landmarks), false},
+	} {
+		switch {
+		case c.Neighbors == None && f.value != 0:
+			bad("%s is %g, which has no effect without Neighbors", f.name, f.value)
+		case f.value == None && f.none:
+		case !(f.value >= 0) || math.IsInf(f.value, 1):
+			bad("%s is %g", f.name, f.value)
+		}
+	}
+	if c.Neighbors == None && c.LowestInertia {
+		bad("LowestInertia is set, which has no effect without Neighbors")
+	}
+	if c.FilterSteps > maxFilterSteps {
+		bad("FilterSteps is %d, want at most %d", c.FilterSteps, maxFilterSteps)
+	}
+	if c.Landmarks == 1 {
+		bad("Landmarks is 1, want at least 2, or 0")
+	}
+	switch {
+	case c.Neighbors == None && c.Preprocess == Both:
+		bad("Preprocess Both needs Neighbors")
+	case c.Neighbors != None && c.StartAnchors != nil:
+		bad("StartAnchors need Neighbors: None: with neighbours the network's inputs have coordinates of their own")
+	}
+	return errs
+}
+
+func (c *Config) checkStart(n int, views []View) (errs []error) {
+	if c.StartLabels != nil && c.StartAnchors != nil {
+		errs = append(errs, errors.New("largemvc: StartLabels and StartAnchors exclude each other"))
+	}
+	if c.StartLabels != nil && len(c.StartLabels) != n {
+		errs = append(errs, fmt.Errorf("largemvc: %d StartLabels for %d samples", len(c.StartLabels), n))
+	}
+	for i, l := range c.StartLabels {
+		if l < 0 || l >= c.Anchors {
+			errs = append(errs, fmt.Errorf("largemvc: StartLabels[%d] is %d, want 0 to %d", i, l, c.Anchors-1))
+			break
+		}
+	}
+	if c.StartAnchors != nil && len(c.StartAnchors) != len(views) {
+		return append(errs, fmt.Errorf("largemvc: StartAnchors has %d views, want %d", len(c.StartAnchors), len(views)))
+	}
+	for v, p := range c.StartAnchors {
+		if p == nil || MatrixView(p).err != nil { // a nil pointer to a matrix, for one
+			errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s are nil", views[v].in.Label(v)))
+			continue
+		}
+		if r, d := p.Dims(); r != c.Anchors || d != views[v].in.Cols {
+			errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s are %d×%d, want %d×%d", views[v].in.Label(v), r, d, c.Anchors, views[v].in.Cols))
+			continue
+		}
+		for i := range c.Anchors {
+			for j := range views[v].in.Cols {
+				if x := p.At(i, j); math.IsNaN(x) || math.IsInf(x, 0) {
+					errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s hold %v in row %d, column %d", views[v].in.Label(v), x, i, j))
+					return errs
+				}
+			}
+		}
+	}
+	return errs
+}
+
+// checkApart reports views in the same memory, which Overwrite would standardise twice. Views of another type are copied.
+func checkApart(views []View, float Float) (errs []error) {
+	for v, x := range views {
+		for u, y := range views[:v] {
+			shared := overlap(x.in.F32, y.in.F32)
+			if float == Float64 {
+				shared = overlap(x.in.F64, y.in.F64)
+			}
+			if x.in.Given && y.in.Given && shared {
+				errs = append(errs, fmt.Errorf("largemvc: %s and %s share memory, which Overwrite would change twice", y.in.Label(u), x.in.Label(v)))
+			}
+		}
+	}
+	return errs
+}
+
+// overlap says whether two slices have an element in common.
+func overlap[T kernel.Float](a, b []T) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	at := func(x *T) uintptr { return uintptr(unsafe.Pointer(x)) }
+	return at(&a[0]) <= at(&b[len(b)-1]) && at(&b[0]) <= at(&a[len(a)-1])
+}
+
+// hasNeighborLoss says whether the loss has the term of Config.NeighborWeight. A single anchor has no information.
+func (c *Config) hasNeighborLoss() bool {
+	return c.Neighbors != None && c.NeighborWeight > 0 && c.Anchors > 1
+}
+
+// hasHeldOutLoss says whether the loss has the term of Config.HeldOutWeight. A single anchor has no information.
+func (c *Config) hasHeldOutLoss() bool {
+	return c.Neighbors != None && c.HeldOutWeight > 0 && c.Anchors > 1
+}
+
+// hasExtra says whether the loss is more than the reconstruction.
+func (c *Config) hasExtra() bool {
+	return c.ExtraLoss != nil || c.hasNeighborLoss() || c.hasHeldOutLoss()
+}
+
+// savedConfig is a Config in the JSON of files, its options by name.
+type savedConfig struct {
+	Clusters        int     `json:"clusters"`
+	Anchors         int     `json:"anchors"`
+	Layers          int     `json:"layers"`
+	Epochs          int     `json:"epochs"`
+	LearningRate    float64 `json:"learning_rate"`
+	Seed            uint64  `json:"seed"`
+	Restarts        int     `json:"restarts"`
+	Variant         string  `json:"variant"`
+	Activation      string  `json:"activation"`
+	Preset          string  `json:"preset"`
+	Preprocess      string  `json:"preprocess"`
+	Start           string  `json:"start"`
+	Float           string  `json:"float"`
+	Workers         int     `json:"workers"`
+	Theta0          float64 `json:"theta0"`
+	Rho0            float64 `json:"rho0"`
+	RhoScale        string  `json:"rho_scale"`
+	Signs           string  `json:"signs"`
+	OneSided        bool    `json:"one_sided"`
+	Lipschitz       float64 `json:"lipschitz"`
+	Reduction       string  `json:"reduction"`
+	DetachAnchors   bool    `json:"detach_anchors"`
+	Tolerance       float64 `json:"tolerance"`
+	Patience        int     `json:"patience"`
+	KMeansStarts    int     `json:"kmeans_starts"`
+	ReadOut         string  `json:"read_out"`
+	CheckpointEvery int     `json:"checkpoint_every"`
+	Rotate          string  `json:"rotate"`
+	Neighbors       int     `json:"neighbors"`
+	Directions      int     `json:"directions"`
+	FilterSteps     int     `json:"filter_steps"`
+	NeighborWeight  float64 `json:"neighbor_weight"`
+	HeldOutWeight   float64 `json:"held_out_weight"`
+	Temperature     float64 `json:"temperature"`
+	ExactNeighbors  int     `json:"exact_neighbors"`
+	Landmarks       int     `json:"landmarks"`
+	LowestInertia   bool    `json:"lowest_inertia"`
+}
+
+// saveConfig returns what files hold of a configuration with its defaults: all but functions, values as large as the
+// data, and what is the caller's own (Overwrite, Checkpoint).
+func saveConfig(c *Config) savedConfig {
+	return savedConfig{
+		Clusters: c.Clusters, Anchors: c.Anchors, Layers: c.Layers, Epochs: c.Epochs, LearningRate: c.LearningRate, Seed: c.Seed,
+		Restarts: c.Restarts, Variant: c.Variant.String(), Activation: c.Activation.String(), Preset: c.Preset.String(),
+		Preprocess: c.Preprocess.String(), Start: c.Start.String(), Float: c.Float.String(), Workers: c.Workers, Theta0: c.Theta0,
+		Rho0: c.Rho0, RhoScale: c.RhoScale.String(), Signs: c.Signs.String(), OneSided: c.OneSided, Lipschitz: c.Lipschitz,
+		Reduction: c.Reduction.String(), DetachAnchors: c.DetachAnchors, Tolerance: c.Tolerance, Patience: c.Patience,
+		KMeansStarts: c.KMeansStarts, ReadOut: c.ReadOut.String(), CheckpointEvery: c.CheckpointEvery, Rotate: c.Rotate.String(),
+		Neighbors: c.Neighbors, Directions: c.Directions, FilterSteps: c.FilterSteps, NeighborWeight: c.NeighborWeight, HeldOutWeight: c.HeldOutWeight,
+		Temperature: c.Temperature, ExactNeighbors: c.ExactNeighbors, Landmarks: c.Landmarks, LowestInertia: c.LowestInertia,
+	}
+}
+
+// restore is the inverse of saveConfig.
+func (s *savedConfig) restore() (*Config, error) {
+	c := &Config{
+		Clusters: s.Clusters, Anchors: s.Anchors, Layers: s.Layers, Epochs: s.Epochs, LearningRate: s.LearningRate, Seed: s.Seed,
+		Restarts: s.Restarts, Workers: s.Workers, Theta0: s.Theta0, Rho0: s.Rho0, OneSided: s.OneSided, Lipschitz: s.Lipschitz,
+		DetachAnchors: s.DetachAnchors, Tolerance: s.Tolerance, Patience: s.Patience, KMeansStarts: s.KMeansStarts,
+		CheckpointEvery: s.CheckpointEvery, Neighbors: s.Neighbors, Directions: s.Directions, FilterSteps: s.FilterSteps,
+		NeighborWeight: s.NeighborWeight, HeldOutWeight: s.HeldOutWeight, Temperature: s.Temperature, ExactNeighbors: s.ExactNeighbors, Landmarks: s.Landmarks,
+		LowestInertia: s.LowestInertia,
+	}
+	var errs [11]error
+	c.Variant, errs[0] = ParseVariant(s.Variant)
+	c.Preset, errs[1] = ParsePreset(s.Preset)
+	c.Preprocess, errs[2] = ParsePreprocess(s.Preprocess)
+	c.Start, errs[3] = ParseStart(s.Start)
+	c.Float, errs[4] = ParseFloat(s.Float)
+	c.RhoScale, errs[5] = ParseRhoScale(s.RhoScale)
+	c.Signs, errs[6] = ParseSigns(s.Signs)
+	c.Rotate, errs[9] = ParseRotation(s.Rotate)
+	c.ReadOut, errs[10] = ParseReadOut(s.ReadOut)
+	switch s.Activation {
+	case ReLU.String():
+	case SELU.String():
+		c.Activation = SELU
+	default:
+		errs[7] = fmt.Errorf("largemvc: unknown activation %q", s.Activation)
+	}
+	c.Reduction, errs[8] = ParseReduction(s.Reduction)
+	return c, errors.Join(errs[:]...)
+}
+
+// readConfig reads the configuration of a file of a version of the format.
+func readConfig(text []byte, version int) (*Config, error) {
+	var saved savedConfig
+	if err := json.Unmarshal(text, &saved); err != nil {
+		return nil, fmt.Errorf("its configuration: %w", err)
+	}
+	if version == 1 { // It has neither neighbours nor another read-out.
+		saved.Neighbors, saved.ReadOut = None, PlainRows.String()
+	}
+	if version < 3 && saved.Neighbors != None {
+		saved.HeldOutWeight = None
+	}
+	return saved.restore()
 }
