@@ -56,8 +56,8 @@ func TestOf(t *testing.T) {
 // TestFit clusters every kind of view, complete and not, and compares with matrices of the same values.
 func TestFit(t *testing.T) {
 	for _, float := range []int{32, 64} {
-		made, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60, Clusters: 3, Dims: []int{6, 9}, Float: float,
-			Seed: 1})
+		made, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60, Clusters: 3, Dims: []int{6, 9},
+			Float: float, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
