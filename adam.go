@@ -1,6 +1,7 @@
 package largemvc
 
 import (
+	"cmp"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
@@ -45,9 +46,9 @@ func (a *Adam) SetState(s AdamState) error {
 // order, in every call.
 func (a *Adam) Step(model []gorgonia.ValueGrad) error {
 	rates := adam.Rates{
-		LearningRate: orDefault(a.LearningRate, 0.01),
-		Beta1:        orDefault(a.Beta1, 0.9), Beta2: orDefault(a.Beta2, 0.999),
-		Epsilon: orDefault(a.Epsilon, 1e-8),
+		LearningRate: cmp.Or(a.LearningRate, 0.01),
+		Beta1:        cmp.Or(a.Beta1, 0.9), Beta2: cmp.Or(a.Beta2, 0.999),
+		Epsilon: cmp.Or(a.Epsilon, 1e-8),
 	}
 	values, gradients := make([]adam.Entries, len(model)), make([]adam.Entries, len(model))
 	for i, vg := range model {

@@ -185,8 +185,6 @@ func tryClusters(ctx context.Context, views []View, config Config, seeds int, sp
 	return out, space.indices(ctx, best.Labels, out)
 }
 
-func last(x []float64) float64 { return x[len(x)-1] }
-
 // suggest sets Suggested.
 func (c *Choices) suggest() {
 	if lowest := c.lowestLoss(); c.byLoss && lowest >= 0 && lowest < len(c.Choices)-1 {

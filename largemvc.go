@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc/internal/cluster"
@@ -193,21 +192,30 @@ func represent[T kernel.Float](
 	return h, trust, withName(f.net.Run(ctx, views, net.config.Workers, &predict.Output[T]{H: h, Trust: trust}))
 }
 
-// withName puts the library's name before an error of an internal package. The context's own stays as it is.
-func withName(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || strings.HasPrefix(err.Error(), "largemvc: ") {
-		return err
+// Resume continues the training whose state Config.Checkpoint left in the file at path, on the same views, and goes on
+// writing to it. On the same machine the result has the same bits as that of a Fit that was never interrupted, Timings
+// aside; a training that was over gives its result again.
+//
+// change, if not nil, may set the fields Progress, ExtraLoss, Workers, Checkpoint, CheckpointEvery, Overwrite, Tolerance
+// and Patience of the configuration that the training began with, and without restarts Epochs: a higher number trains
+// on, even where the training was over. ExtraLoss must be set if, and only if, the training had one; that it is the same
+// one cannot be checked. Any other change is an error, as are views that differ from those of the training, as they were
+// before Overwrite.
+func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
+	saved, err := readResumed(path)
+	if err != nil {
+		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 	}
-	return fmt.Errorf("largemvc: %w", err)
-}
-
-// joined is errors.Join that leaves a single error, or one that comes twice, as it is.
-func joined(a, b error) error {
-	if a == nil {
-		return b
+	config := *saved.config
+	config.Checkpoint = path
+	if change != nil {
+		change(&config)
 	}
-	if b == nil || b.Error() == a.Error() {
-		return a
+	if err := saved.allows(&config); err != nil {
+		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 	}
-	return errors.Join(a, b)
+	if b := saved.best; saved.current == nil && b != nil && config.Restarts == 1 && b.status == EpochLimit && b.Epochs < config.Epochs {
+		saved.current, saved.best, saved.next = b, nil, b.Restart
+	}
+	return fitFrom(ctx, views, config, saved)
 }

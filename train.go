@@ -24,37 +24,6 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// runState is the state of one training, from its start to its end: all that is needed to continue it to the same bits, or
-// to come back to its result.
-type runState struct {
-	checkpoint.Run
-	status  Status
-	failure *DivergedError // where status is Diverged
-
-	startFor, trainFor, epochFor time.Duration
-}
-
-// better says whether the run is to be kept in place of another: runs that came to their end go before those that were
-// interrupted, and those before diverged ones; among equals the lower loss decides.
-func (r *runState) better(other *runState) bool {
-	if other == nil {
-		return true
-	}
-	rank := func(s Status) int {
-		switch {
-		case s == Diverged:
-			return 2
-		case s.interrupted():
-			return 1
-		}
-		return 0
-	}
-	if a, b := rank(r.status), rank(other.status); a != b {
-		return a < b
-	}
-	return last(r.Loss) < last(other.Loss)
-}
-
 // trainRuns trains every restart that is left and returns the best run with its network. Its error is what Fit returns
 // beside the result, if there is one.
 func trainRuns[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, saver *saver, from *resumed) (*lossNetwork[T], *runState, error) {
@@ -283,21 +252,6 @@ func (t *lossNetwork[T]) addTerm(name string, weight float64, term func(h *gorgo
 		t.cost, err = gorgonia.Add(t.cost, x)
 		return err
 	})
-}
-
-// hasNeighborLoss says whether the loss has the term of Config.NeighborWeight. A single anchor has no information.
-func (c *Config) hasNeighborLoss() bool {
-	return c.Neighbors != None && c.NeighborWeight > 0 && c.Anchors > 1
-}
-
-// hasHeldOutLoss says whether the loss has the term of Config.HeldOutWeight. A single anchor has no information.
-func (c *Config) hasHeldOutLoss() bool {
-	return c.Neighbors != None && c.HeldOutWeight > 0 && c.Anchors > 1
-}
-
-// hasExtra says whether the loss is more than the reconstruction.
-func (c *Config) hasExtra() bool {
-	return c.ExtraLoss != nil || c.hasNeighborLoss() || c.hasHeldOutLoss()
 }
 
 // guarded runs f, which builds a graph, and turns a panic of Gorgonia into an error.
