@@ -101,16 +101,19 @@ var arrows = []struct{ name, imports string }{
 	},
 
 	// Files of other systems.
+	{name: "internal/lookup3"},
+	{name: "dataset/internal/budget"},
 	{name: "dataset/internal/elem"},
-	{name: "dataset/internal/hdf5", imports: "dataset/internal/elem"},
-	{name: "dataset/internal/mat5", imports: "dataset/internal/elem"},
+	{name: "dataset/internal/hdf5", imports: "dataset/internal/budget dataset/internal/elem internal/lookup3"},
+	{name: "dataset/internal/mat5", imports: "dataset/internal/budget dataset/internal/elem"},
 	{name: "dataset/internal/npy", imports: "dataset/internal/elem"},
 	{
 		name: "dataset",
-		imports: "dataset/internal/elem dataset/internal/hdf5 dataset/internal/mat5 " +
+		imports: "dataset/internal/budget dataset/internal/elem dataset/internal/hdf5 dataset/internal/mat5 " +
 			"dataset/internal/npy internal/file",
 	},
 	{name: "dataset/views", imports: ". dataset"},
+	{name: "internal/hostile", imports: "internal/lookup3"},
 
 	// What the report, the benchmarks and the examples need.
 	{name: "internal/tsne", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
