@@ -25,6 +25,7 @@ const modulePath = "github.com/largemvc/largemvc"
 var arrows = []struct{ name, imports string }{
 	// What knows of nothing else.
 	{name: "internal/kernel"},
+	{name: "internal/lookup3"},
 	{name: "internal/parallel"},
 	{name: "internal/progress"},
 	{name: "internal/safetensors"},
@@ -101,7 +102,6 @@ var arrows = []struct{ name, imports string }{
 	},
 
 	// Files of other systems.
-	{name: "internal/lookup3"},
 	{name: "dataset/internal/budget"},
 	{name: "dataset/internal/elem"},
 	{name: "dataset/internal/hdf5", imports: "dataset/internal/budget dataset/internal/elem internal/lookup3"},
@@ -113,6 +113,8 @@ var arrows = []struct{ name, imports string }{
 			"dataset/internal/npy internal/file",
 	},
 	{name: "dataset/views", imports: ". dataset"},
+
+	// Files that the tests of the readers try.
 	{name: "internal/hostile", imports: "internal/lookup3"},
 
 	// What the report, the benchmarks and the examples need.

@@ -89,11 +89,14 @@ type Config struct {
 	Directions     int     // singular directions that are kept of each view; 0: 200; None: all
 	FilterSteps    int     // steps of smoothing; 0: 6, or log₂(n/10) where that is more; None: no smoothing
 	NeighborWeight float64 // of NeighborInformation in the loss; 0: 3; None: without that term
-	HeldOutWeight  float64 // of HeldOutInformation in the loss, of the views before they are smoothed; 0: 3; None: without that term
-	Temperature    float64 // of both terms; 0: 0.1
-	ExactNeighbors int     // the number of samples up to which neighbours are searched, with landmarks above; 0: 10,000; None: landmarks always
-	Landmarks      int     // where there are landmarks, their number; 0: n/4, at least 40 and at most 1,000
-	LowestInertia  bool    // choose among the starts of a k-means by inertia alone, with NeighborWeight too (see KMeansStarts)
+	// of HeldOutInformation in the loss, of the views before they are smoothed; 0: 3; None: without that term
+	HeldOutWeight float64
+	Temperature   float64 // of both terms; 0: 0.1
+	// the number of samples up to which neighbours are searched, with landmarks above; 0: 10,000; None: landmarks
+	// always
+	ExactNeighbors int
+	Landmarks      int  // where there are landmarks, their number; 0: n/4, at least 40 and at most 1,000
+	LowestInertia  bool // choose among the starts of a k-means by inertia alone, with NeighborWeight too (see KMeansStarts)
 }
 
 const (
@@ -249,7 +252,9 @@ func (c *Config) check(n int, views []View) error {
 	}{
 		{"Variant", int(c.Variant), variantNames}, {"Preset", int(c.Preset), presetNames},
 		{"Preprocess", int(c.Preprocess), preprocessNames}, {"Start", int(c.Start), startNames},
-		{"Float", int(c.Float), floatNames}, {"RhoScale", int(c.RhoScale), rhoScaleNames}, {"Signs", int(c.Signs), signsNames}, {"Rotate", int(c.Rotate), rotationNames},
+		{"Float", int(c.Float), floatNames}, {
+			"RhoScale", int(c.RhoScale), rhoScaleNames,
+		}, {"Signs", int(c.Signs), signsNames}, {"Rotate", int(c.Rotate), rotationNames},
 		{"ReadOut", int(c.ReadOut), readOutNames},
 		{"Activation", int(c.Activation), []string{"relu", "selu"}}, {"Reduction", int(c.Reduction), reductionNames},
 	} {
@@ -279,8 +284,12 @@ func (c *Config) checkNeighbors() (errs []error) {
 		value float64
 		none  bool // it may be None
 	}{
-		{"Directions", float64(c.Directions), true}, {"FilterSteps", float64(c.FilterSteps), true}, {"NeighborWeight", c.NeighborWeight, true}, {"HeldOutWeight", c.HeldOutWeight, true},
-		{"Temperature", c.Temperature, false}, {"ExactNeighbors", float64(c.ExactNeighbors), true}, {"Landmarks", float64(c.Landmarks), false},
+		{"Directions", float64(c.Directions), true}, {
+			"FilterSteps", float64(c.FilterSteps), true,
+		}, {"NeighborWeight", c.NeighborWeight, true}, {"HeldOutWeight", c.HeldOutWeight, true},
+		{"Temperature", c.Temperature, false}, {
+			"ExactNeighbors", float64(c.ExactNeighbors), true,
+		}, {"Landmarks", float64(c.Landmarks), false},
 	} {
 		switch {
 		case c.Neighbors == None && f.value != 0:
@@ -330,13 +339,19 @@ func (c *Config) checkStart(n int, views []View) (errs []error) {
 			continue
 		}
 		if r, d := p.Dims(); r != c.Anchors || d != views[v].in.Cols {
-			errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s are %d×%d, want %d×%d", views[v].in.Label(v), r, d, c.Anchors, views[v].in.Cols))
+			errs = append(errs, fmt.Errorf(
+				"largemvc: StartAnchors of %s are %d×%d, want %d×%d",
+				views[v].in.Label(v), r, d, c.Anchors, views[v].in.Cols,
+			))
 			continue
 		}
 		for i := range c.Anchors {
 			for j := range views[v].in.Cols {
 				if x := p.At(i, j); math.IsNaN(x) || math.IsInf(x, 0) {
-					errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s hold %v in row %d, column %d", views[v].in.Label(v), x, i, j))
+					errs = append(errs, fmt.Errorf(
+						"largemvc: StartAnchors of %s hold %v in row %d, column %d",
+						views[v].in.Label(v), x, i, j,
+					))
 					return errs
 				}
 			}
@@ -354,7 +369,10 @@ func checkApart(views []View, float Float) (errs []error) {
 				shared = overlap(x.in.F64, y.in.F64)
 			}
 			if x.in.Given && y.in.Given && shared {
-				errs = append(errs, fmt.Errorf("largemvc: %s and %s share memory, which Overwrite would change twice", y.in.Label(u), x.in.Label(v)))
+				errs = append(errs, fmt.Errorf(
+					"largemvc: %s and %s share memory, which Overwrite would change twice",
+					y.in.Label(u), x.in.Label(v),
+				))
 			}
 		}
 	}

@@ -23,9 +23,11 @@ type Clustering struct {
 	// all that grows with n but for the neighbours of up to Config.ExactNeighbors samples, which new ones are joined to.
 	*Predictor
 
-	Labels []int       // n, from 0 to Clusters−1; cluster 0 is the largest, equal sizes in the order of their first sample
-	H      *Matrix     // n×m: the representation of the last layer
-	Trust  [][]float64 // per input (Predictor.Inputs) and sample, in [0, 1] for ρ ≥ 0: E_v = (1−t)(X_v − H P_v); nil without noise module
+	Labels []int   // n, from 0 to Clusters−1; cluster 0 is the largest, equal sizes in the order of their first sample
+	H      *Matrix // n×m: the representation of the last layer
+	// per input (Predictor.Inputs) and sample, in [0, 1] for ρ ≥ 0: E_v = (1−t)(X_v − H P_v); nil without noise
+	// module
+	Trust [][]float64
 
 	StartLabels []int // labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors
 	Timings     Timings
@@ -36,9 +38,9 @@ type Clustering struct {
 // sample i.
 //
 // It returns an error, and does no work, if the configuration or the views are not usable; the message names the view,
-// the row and the value. When ctx is cancelled, Fit stops within an epoch, clusters what there is so far and returns it (nil if the
-// first epoch had not ended) with the context's error. A loss that diverges gives the last good state with a
-// *DivergedError. An error of Config.Progress is returned beside the state at that epoch, ErrStop as no error.
+// the row and the value. When ctx is cancelled, Fit stops within an epoch, clusters what there is so far and returns
+// it (nil if the first epoch had not ended) with the context's error. A loss that diverges gives the last good state
+// with a *DivergedError. An error of Config.Progress is returned beside the state at that epoch, ErrStop as no error.
 //
 // With Config.Restarts, the run of the lowest loss is kept among those that came to their end, whatever ended the last
 // one; if none did, among those that were interrupted, and if all diverged, among those. Only then is a *DivergedError
@@ -93,7 +95,9 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 }
 
 // fit prepares the views, trains every restart and makes a result of the best.
-func fit[T kernel.Float](ctx context.Context, views []view.View, c *Config, from *resumed, begin time.Time) (*Clustering, error) {
+func fit[T kernel.Float](
+	ctx context.Context, views []view.View, c *Config, from *resumed, begin time.Time,
+) (*Clustering, error) {
 	saver, err := newSaver(ctx, views, c, from)
 	if err != nil {
 		return nil, err
@@ -119,7 +123,9 @@ func fit[T kernel.Float](ctx context.Context, views []view.View, c *Config, from
 }
 
 // finish clusters the representation of a trained network and makes the predictor.
-func finish[T kernel.Float](ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], r *runState) (*Clustering, error) {
+func finish[T kernel.Float](
+	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], r *runState,
+) (*Clustering, error) {
 	began := time.Now()
 	c := net.config
 	p := newPredictor(c, views, in.list, r)
@@ -220,7 +226,8 @@ func Resume(ctx context.Context, views []View, path string, change func(*Config)
 	if err := saved.allows(&config); err != nil {
 		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 	}
-	if b := saved.best; saved.current == nil && b != nil && config.Restarts == 1 && b.status == EpochLimit && b.Epochs < config.Epochs {
+	if b := saved.best; saved.current == nil && b != nil && config.Restarts == 1 && b.status == EpochLimit &&
+		b.Epochs < config.Epochs {
 		saved.current, saved.best, saved.next = b, nil, b.Restart
 	}
 	return fitFrom(ctx, views, config, saved)

@@ -15,7 +15,9 @@ import (
 
 // Memory is an estimate of what Fit holds at the same time, in bytes.
 type Memory struct {
-	Views     int64 // the network's inputs in the arithmetic of the fit; the caller's own views where Config.Overwrite allows it, else a copy
+	// the network's inputs in the arithmetic of the fit; the caller's own views where Config.Overwrite allows it,
+	// else a copy
+	Views     int64
 	Neighbors int64 // the graph of neighbours, and what is kept to attach new samples to it; 0 without Config.Neighbors
 	State     int64 // what is kept for each sample in training: H, Y = XPᵀ, residuals and their derivatives
 	Network   int64 // anchors and their decompositions, and the sums of the chunks of rows in work
@@ -81,7 +83,10 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	}
 	// Every part is below this product: then none overflows.
 	if most := float64(samples) * (float64(width) + float64(c.Anchors+64)*float64(c.Layers*(len(dims)+3))) * 64; most > math.MaxInt64/64 {
-		return Memory{}, fmt.Errorf("largemvc: %d samples of %d features in %d layers of %d anchors fit no memory", samples, width, c.Layers, c.Anchors)
+		return Memory{}, fmt.Errorf(
+			"largemvc: %d samples of %d features in %d layers of %d anchors fit no memory",
+			samples, width, c.Layers, c.Anchors,
+		)
 	}
 	size := int64(4)
 	if c.Float == Float64 {
@@ -107,12 +112,22 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	}
 	spec := engine.Spec{Samples: samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Noise: c.Variant == Large,
 		Anchored: c.Variant != RMvC, Represent: engine.Activation(c.Activation), Workers: c.Workers}
-	m.State += engine.StateBytes(&spec, samples, int(size), false, true) + 8*n*int64(len(dims)) // and ‖x_i‖² once more, of the data
+	m.State += engine.StateBytes(
+		&spec, samples, int(size), false, true,
+	) + 8*n*int64(
+		len(dims),
+	) // and ‖x_i‖² once more, of the data
 	m.Network = engine.NetworkBytes(&spec, samples, size)
 	m.Start = max(m.Start, kmeans.Bytes(c.Anchors, c.KMeansStarts, samples, width, size))
 	if c.Neighbors != None && c.NeighborWeight > 0 && !c.LowestInertia {
 		// A choice by neighbours: Q and AQ of labels, the labels of some starts, and the rows that all starts see.
-		choice := information.LabelScoreBytes(samples, c.Anchors, size) + n*8*16 + int64(min(samples, 10_000))*int64(width)*size
+		choice := information.LabelScoreBytes(
+			samples, c.Anchors, size,
+		) + n*8*16 + int64(
+			min(samples, 10_000),
+		)*int64(
+			width,
+		)*size
 		m.Start += choice
 		if samples <= sharedReadOut {
 			m.State += choice

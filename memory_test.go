@@ -27,9 +27,16 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 		ownData bool
 	}{
 		{"default", 3000, []int{80, 40}, Config{Clusters: 10}, true},
-		{"landmarks, overwritten", 6000, []int{150, 40}, Config{Clusters: 10, ExactNeighbors: None, Directions: 60, Overwrite: true}, false},
+		{
+			"landmarks, overwritten", 6000, []int{150, 40},
+			Config{Clusters: 10, ExactNeighbors: None, Directions: 60, Overwrite: true}, false,
+		},
 		{"no neighbours", 6000, []int{80, 40}, Config{Clusters: 10, Neighbors: None}, true},
-		{"float64, SELU, three layers", 3000, []int{60, 30, 8}, Config{Clusters: 5, Anchors: 12, Layers: 3, Float: Float64, Activation: SELU, Neighbors: None}, true},
+		{
+			"float64, SELU, three layers", 3000, []int{60, 30, 8},
+			Config{Clusters: 5, Anchors: 12, Layers: 3, Float: Float64, Activation: SELU, Neighbors: None},
+			true,
+		},
 		{"rmvc, overwritten", 6000, []int{90}, Config{Clusters: 10, Variant: RMvC, Overwrite: true, Neighbors: None}, false},
 		{"wide and few", 300, []int{1500, 900}, Config{Clusters: 20, Anchors: 40, Rotate: RotateNever, Neighbors: None}, true},
 	} {

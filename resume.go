@@ -85,7 +85,9 @@ func decodeResumed(r io.Reader) (*resumed, error) {
 	if err := c.check(content.Samples, nil); err != nil {
 		return nil, err
 	}
-	fit, state, err := content.Decode(checkpoint.Network{Anchors: c.Anchors, Restarts: c.Restarts, Neighbors: c.Neighbors != None})
+	fit, state, err := content.Decode(
+		checkpoint.Network{Anchors: c.Anchors, Restarts: c.Restarts, Neighbors: c.Neighbors != None},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +190,10 @@ func newSaver(ctx context.Context, views []view.View, c *Config, from *resumed) 
 // is one.
 func (s *saver) setInputs(inputs int, from *resumed) error {
 	if from != nil && from.fit.Inputs != inputs {
-		return fmt.Errorf("largemvc: resuming: the views make %d inputs, in the training they made %d", inputs, from.fit.Inputs)
+		return fmt.Errorf(
+			"largemvc: resuming: the views make %d inputs, in the training they made %d",
+			inputs, from.fit.Inputs,
+		)
 	}
 	if s != nil {
 		s.fit.Inputs = inputs
@@ -213,7 +218,9 @@ func (s *saver) afterRun(r, best *runState) error {
 }
 
 func (s *saver) write(next int, current, best *runState) error {
-	if err := checkpoint.Write(s.path, &s.fit, checkpoint.State{Next: next, Current: current.saved(), Best: best.saved()}); err != nil {
+	if err := checkpoint.Write(
+		s.path, &s.fit, checkpoint.State{Next: next, Current: current.saved(), Best: best.saved()},
+	); err != nil {
 		return fmt.Errorf("largemvc: writing the checkpoint: %w", err)
 	}
 	return nil

@@ -98,7 +98,10 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	for k, in := range p.inputs {
 		inputs[k] = savedInput{in.View, in.Preprocess.String(), in.Columns}
 	}
-	f, err := file.New(modelFormat, saveConfig(&p.config), savedTraining{p.samples, views, inputs, p.Status.String(), p.Epochs, p.Restart})
+	f, err := file.New(
+		modelFormat, saveConfig(&p.config),
+		savedTraining{p.samples, views, inputs, p.Status.String(), p.Epochs, p.Restart},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +255,10 @@ func (p *Predictor) decode(in *file.Tensors) {
 		total += s
 	}
 	if p.Clusters > c.Clusters || (total != p.samples && in.Err == nil) {
-		in.Fail("%d clusters of together %d samples, want at most %d of together %d", p.Clusters, total, c.Clusters, p.samples)
+		in.Fail(
+			"%d clusters of together %d samples, want at most %d of together %d",
+			p.Clusters, total, c.Clusters, p.samples,
+		)
 	}
 	p.centroids = in.Floats("centroids", p.Clusters, m)
 	p.Loss, p.ViewLoss = in.Losses("", v)

@@ -81,7 +81,8 @@ func (e *DivergedError) Unwrap() error { return e.Err }
 
 // withName puts the library's name before an error of an internal package. The context's own stays as it is.
 func withName(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || strings.HasPrefix(err.Error(), "largemvc: ") {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		strings.HasPrefix(err.Error(), "largemvc: ") {
 		return err
 	}
 	return fmt.Errorf("largemvc: %w", err)

@@ -26,7 +26,9 @@ import (
 
 // trainRuns trains every restart that is left and returns the best run with its network. Its error is what Fit returns
 // beside the result, if there is one.
-func trainRuns[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, saver *saver, from *resumed) (*lossNetwork[T], *runState, error) {
+func trainRuns[T kernel.Float](
+	ctx context.Context, in *prepared[T], c *Config, saver *saver, from *resumed,
+) (*lossNetwork[T], *runState, error) {
 	if from == nil {
 		from = &resumed{}
 	}
@@ -87,15 +89,18 @@ type lossNetwork[T kernel.Float] struct {
 // divergence is the multiple of the loss of H = 0, or of the first loss, from which a loss counts as diverged.
 const divergence = 1e4
 
-// trainRun begins or continues a run and takes it to its end. It returns the network at the end, nil if the run has no result, and
-// what Fit is to return beside it. save writes a checkpoint of the run; nil: there are
-// none.
-func trainRun[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r *runState, save func() error) (*lossNetwork[T], error) {
+// trainRun begins or continues a run and takes it to its end. It returns the network at the end, nil if the run has
+// no result, and what Fit is to return beside it. save writes a checkpoint of the run; nil: there are none.
+func trainRun[T kernel.Float](
+	ctx context.Context, in *prepared[T], c *Config, r *runState, save func() error,
+) (*lossNetwork[T], error) {
 	began := time.Now()
 	fresh := r.Begin == nil
 	if fresh {
 		var err error
-		if r.Begin, err = cluster.FirstAnchors(ctx, in.x, in.sources, startOf[T](c, in.graph, c.Seed+uint64(r.Restart))); err != nil {
+		if r.Begin, err = cluster.FirstAnchors(
+			ctx, in.x, in.sources, startOf[T](c, in.graph, c.Seed+uint64(r.Restart)),
+		); err != nil {
 			return nil, withName(err)
 		}
 	}
@@ -136,7 +141,9 @@ func restore[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r 
 // startOf returns what internal/cluster reads of the configuration to find the first anchors.
 func startOf[T kernel.Float](c *Config, graph neighbor.Operator, seed uint64) cluster.Start {
 	out := cluster.Start{
-		Method: cluster.Method(c.Start), Labels: c.StartLabels, Count: c.Anchors, Starts: c.KMeansStarts, Score: scoreOf[T](c, graph, c.Anchors),
+		Method: cluster.Method(
+			c.Start,
+		), Labels: c.StartLabels, Count: c.Anchors, Starts: c.KMeansStarts, Score: scoreOf[T](c, graph, c.Anchors),
 		Seed: seed, Workers: c.Workers, Measure: c.RhoScale != UnitScale && c.Variant == Large,
 	}
 	for _, p := range c.StartAnchors { // Given anchors forbid a rotation.
@@ -168,7 +175,10 @@ func newNetwork[T kernel.Float](in *prepared[T], c *Config, begin *cluster.Point
 	anchors := make([]mat.Matrix, len(in.list))
 	for v, p := range begin.Anchors {
 		if len(p) != c.Anchors*data.dims[v] { // those of a checkpoint of other views
-			return nil, fmt.Errorf("largemvc: start anchors of %d values for %s, want %d×%d", len(p), in.sources[v].Label(in.list[v].View), c.Anchors, data.dims[v])
+			return nil, fmt.Errorf(
+				"largemvc: start anchors of %d values for %s, want %d×%d",
+				len(p), in.sources[v].Label(in.list[v].View), c.Anchors, data.dims[v],
+			)
 		}
 		anchors[v] = mat.NewDense(c.Anchors, data.dims[v], p)
 	}
@@ -504,7 +514,10 @@ func median(x []time.Duration) time.Duration {
 // network returns the model that the configuration describes, not built yet.
 func (c *Config) network(rhoScale []float64) builtModel {
 	free := c.Signs == Unconstrained
-	soft := &SoftThreshold{Theta0: c.Theta0, Lipschitz: c.Lipschitz, Activation: c.Activation, OneSided: c.OneSided, Unconstrained: free}
+	soft := &SoftThreshold{
+		Theta0: c.Theta0, Lipschitz: c.Lipschitz, Activation: c.Activation, OneSided: c.OneSided,
+		Unconstrained: free,
+	}
 	switch c.Variant {
 	case AMvC:
 		return &AMvCNet{Represent: soft, Anchor: &Procrustes{Detach: c.DetachAnchors}, Reduction: c.Reduction}

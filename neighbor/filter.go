@@ -224,7 +224,9 @@ type stripSpace[T Float] struct {
 }
 
 func newStripSpace[T Float](base part[T], n int) *stripSpace[T] {
-	return &stripSpace[T]{part: base, u: make([]T, n*stripColumns), au: make([]T, n*stripColumns), x: make([]T, n*stripColumns)}
+	return &stripSpace[T]{
+		part: base, u: make([]T, n*stripColumns), au: make([]T, n*stripColumns), x: make([]T, n*stripColumns),
+	}
 }
 
 // run takes the strip through the steps: with u_1 = x_0/2, u_(t+1) = (u_t + 2^−t·x_0 + A·u_t)/2 and x_S = 2^−S·x_0 + A·u_S.

@@ -35,6 +35,7 @@ type dataOptions struct {
 	leaveOut    string
 	header      header
 	decimal     decimal
+	progress    func(bytes int64) error // while the data are read; nil: nothing is said
 }
 
 // dataFlags adds the flags of o, but for the data themselves.
@@ -91,8 +92,9 @@ func (o *dataOptions) inputs() map[string][]string {
 // options are the reader's, for values of some bits.
 func (o *dataOptions) options(bits int) dataset.Options {
 	out := dataset.Options{
-		Float: bits, MaskFile: o.mask, MissingRows: o.missingRows, Triplets: o.triplets,
-		Storage: dataset.Storage(o.sparse), SparseShare: sparseFill, Orientation: dataset.Orientation(o.orientation), MaxBytes: int64(o.maxMemory) << 20,
+		Progress: o.progress, Float: bits, MaskFile: o.mask, MissingRows: o.missingRows, Triplets: o.triplets,
+		Storage: dataset.Storage(o.sparse), SparseShare: sparseFill,
+		Orientation: dataset.Orientation(o.orientation), MaxBytes: int64(o.maxMemory) << 20,
 	}
 	out.Views, out.OneHot, out.LeaveOut = list(o.views), list(o.oneHot), list(o.leaveOut)
 	out.Table, out.Header, out.Decimal = o.table, dataset.Header(o.header), dataset.Decimal(o.decimal)

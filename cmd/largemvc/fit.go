@@ -35,6 +35,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	epochs := max(o.config.Epochs, 1) // a resumed training may know better
 	bar.Show(0, epochs, "reading", 0)
 	began := time.Now()
+	o.progress = readingProgress(bar, began)
 	in, err := read(ctx, o)
 	if err != nil {
 		return cancelled(ctx, err)

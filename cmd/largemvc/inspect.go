@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/progress"
 )
 
 // inspectOptions is what the flags of inspect say.
@@ -38,7 +40,7 @@ func inspectFlags(o *inspectOptions) *flags {
 }
 
 // runInspect prints the report on the files.
-func runInspect(ctx context.Context, args []string, stdout, _ io.Writer) error {
+func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o := &inspectOptions{}
 	f := inspectFlags(o)
 	var err error
@@ -58,7 +60,13 @@ func runInspect(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if o.clusters < 0 {
 		return usagef("inspect: -clusters is %d, want at least 0", o.clusters)
 	}
+	bar := progress.New(stderr, "")
+	o.progress = readingProgress(bar, time.Now())
 	r, err := o.inspect(ctx, 32)
+	bar.End()
+	if err == nil && ctx.Err() != nil {
+		err = r.Problem // the report was not finished
+	}
 	if err != nil {
 		return cancelled(ctx, err)
 	}

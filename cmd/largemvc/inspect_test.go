@@ -1,12 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/largemvc/largemvc/dataset"
+
+	"github.com/largemvc/largemvc/internal/hostile"
 )
 
 func TestInspect(t *testing.T) {
@@ -71,5 +76,20 @@ func TestSuggestion(t *testing.T) {
 			(test.text == "") == strings.Contains(text, "-neighbors none") {
 			t.Errorf("%+v: %s", test.view, text)
 		}
+	}
+}
+
+// TestInspectStops ends with the context, without half a report.
+func TestInspectStops(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "long.csv.gz")
+	if err := os.WriteFile(path, hostile.LongCSV(16<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(30*time.Millisecond, cancel)
+	var stdout, stderr bytes.Buffer
+	if status := run(ctx, []string{"inspect", path}, &stdout, &stderr); status != exitError || stdout.Len() > 0 ||
+		!strings.Contains(stderr.String(), "cancelled") {
+		t.Errorf("status %d, output %q, message %q", status, stdout.String(), stderr.String())
 	}
 }

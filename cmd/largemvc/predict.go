@@ -14,6 +14,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/progress"
 )
 
 // predictOptions is what the flags of predict say.
@@ -112,7 +113,10 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		return err
 	}
 	width := bits(model.Config().Float)
+	bar := progress.New(stderr, "")
+	o.progress = readingProgress(bar, time.Now())
 	set, err := o.open(ctx, width)
+	bar.End()
 	if err != nil {
 		return cancelled(ctx, err)
 	}

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"time"
 
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/progress"
 )
 
 // storage is a dataset.Storage with a name.
@@ -24,6 +27,14 @@ func (s storage) String() string {
 // sparseFill is the share of entries that are not zero up to which a sparse view trains faster than a dense one, measured
 // on public sets: at 1 % it takes less than half the time, at 15 % three to four times as long.
 const sparseFill = 0.05
+
+// readingProgress says how much was read and unpacked.
+func readingProgress(bar *progress.Bar, began time.Time) func(bytes int64) error {
+	return func(bytes int64) error {
+		bar.Say(fmt.Sprintf("reading, %d MiB so far", bytes>>20), time.Since(began))
+		return nil
+	}
+}
 
 // open reads the data.
 func (o *dataOptions) open(ctx context.Context, bits int) (*dataset.Set, error) {

@@ -24,16 +24,31 @@ type File struct {
 func Files() []File {
 	const mega = 1 << 20
 	files := []File{
-		{Name: "h5-chunk-twice.h5", About: "a chunk of 4 GiB, deflated twice", Make: func() []byte { return oneChunk(65536, 65535, true) }},
-		{Name: "h5-chunk-deflate.h5", About: "a chunk of 2 GiB, deflated", Make: func() []byte { return oneChunk(65536, 32768, false) }},
-		{Name: "h5-chunk-shared.h5", About: "2000 index entries on one chunk of 1 MiB", Make: func() []byte { return sharedChunk(2000, mega) }},
-		{Name: "h5-chunk-dense.h5", About: "2000 index entries on one chunk of 16 KiB", Make: func() []byte { return sharedChunk(2000, 16<<10) }},
+		{
+			Name: "h5-chunk-twice.h5", About: "a chunk of 4 GiB, deflated twice",
+			Make: func() []byte { return oneChunk(65536, 65535, true) },
+		},
+		{
+			Name: "h5-chunk-deflate.h5", About: "a chunk of 2 GiB, deflated",
+			Make: func() []byte { return oneChunk(65536, 32768, false) },
+		},
+		{
+			Name: "h5-chunk-shared.h5", About: "2000 index entries on one chunk of 1 MiB",
+			Make: func() []byte { return sharedChunk(2000, mega) },
+		},
+		{
+			Name: "h5-chunk-dense.h5", About: "2000 index entries on one chunk of 16 KiB",
+			Make: func() []byte { return sharedChunk(2000, 16<<10) },
+		},
 		{Name: "h5-chunks-plain.h5", About: "a million chunks of a byte without an index", Make: plainChunks},
 		{Name: "h5-headers.h5", About: "4096 references to an object header of 8 MiB", Make: sharedHeader},
 		{Name: "h5-names.h5", About: "60,000 links whose names share 1 MiB", Make: longNames},
 		{Name: "h5-attributes.h5", About: "30,000 references to one header of 60 KiB of attributes", Make: sharedAttributes},
 		{Name: "h5-sparse.h5", About: "a sparse matrix whose row numbers share a chunk", Make: sparseChunks},
-		{Name: "mat-sparse.mat", About: "a sparse matrix of 400 million zeros", Make: func() []byte { return MAT5(zeroSparse("X", 100, 50, 400*mega)) }},
+		{
+			Name: "mat-sparse.mat", About: "a sparse matrix of 400 million zeros",
+			Make: func() []byte { return MAT5(zeroSparse("X", 100, 50, 400*mega)) },
+		},
 		{Name: "mat-sparse-cells.mat", About: "20 sparse matrices of 15 million zeros", Make: func() []byte {
 			var vs [][]byte
 			for k := range 20 {
@@ -41,39 +56,87 @@ func Files() []File {
 			}
 			return MAT5(vs...)
 		}},
-		{Name: "mat-junk.mat", About: "30 variables of 1 GiB of zeros beside a small one", Make: func() []byte { return junkVariables(30, 32768, 32768) }},
-		{Name: "mat-junk-small.mat", About: "2000 variables of 30 MiB of zeros beside a small one", Make: func() []byte { return junkVariables(2000, 30720, 1024) }},
-		{Name: "mat-cell-text.mat", About: "a cell of 3 texts of 1 GiB", Make: func() []byte { return MAT5(zeroCell("X", 3, 1<<30)) }},
-		{Name: "mat-dense.mat", About: "a matrix of 1.5 GiB of zeros", Make: func() []byte { return MAT5(zeroArray("X", ClassDouble, 1536, mega)) }},
+		{
+			Name: "mat-junk.mat", About: "30 variables of 1 GiB of zeros beside a small one",
+			Make: func() []byte { return junkVariables(30, 32768, 32768) },
+		},
+		{
+			Name: "mat-junk-small.mat", About: "2000 variables of 30 MiB of zeros beside a small one",
+			Make: func() []byte { return junkVariables(2000, 30720, 1024) },
+		},
+		{
+			Name: "mat-cell-text.mat", About: "a cell of 3 texts of 1 GiB",
+			Make: func() []byte { return MAT5(zeroCell("X", 3, 1<<30)) },
+		},
+		{
+			Name: "mat-dense.mat", About: "a matrix of 1.5 GiB of zeros",
+			Make: func() []byte { return MAT5(zeroArray("X", ClassDouble, 1536, mega)) },
+		},
 		{Name: "npz-text.npz", About: "labels of 350,000 texts of 4 KiB", Make: textLabels},
 		{Name: "npz-text-distinct.npz", About: "labels of 20,000 different texts of 4 KiB", Make: distinctTexts},
-		{Name: "npz-sparse.npz", About: "a SciPy matrix with 150 million row numbers", Make: func() []byte { return scipy(100, 50, 150*mega, "'|u1'") }},
-		{Name: "npz-sparse-wide.npz", About: "a SciPy matrix with 2 billion columns", Make: func() []byte { return scipy(100, 2_000_000_000, 100, "'<i4'") }},
-		{Name: "npz-directory.npz", About: "a million entries in the directory", Make: func() []byte { return overlapping(65000, 16, 16) }},
-		{Name: "npz-overlap.npz", About: "60,000 entries on one header of 60 KiB", Make: func() []byte { return overlapping(60000, 60000, 0) }},
-		{Name: "npz-shared.npz", About: "16,000 entries on one array", Make: func() []byte { return overlapping(16000, 2000, 0) }},
+		{
+			Name: "npz-sparse.npz", About: "a SciPy matrix with 150 million row numbers",
+			Make: func() []byte { return scipy(100, 50, 150*mega, "'|u1'") },
+		},
+		{
+			Name: "npz-sparse-wide.npz", About: "a SciPy matrix with 2 billion columns",
+			Make: func() []byte { return scipy(100, 2_000_000_000, 100, "'<i4'") },
+		},
+		{
+			Name: "npz-directory.npz", About: "a million entries in the directory",
+			Make: func() []byte { return overlapping(65000, 16, 16) },
+		},
+		{
+			Name: "npz-overlap.npz", About: "60,000 entries on one header of 60 KiB",
+			Make: func() []byte { return overlapping(60000, 60000, 0) },
+		},
+		{
+			Name: "npz-shared.npz", About: "16,000 entries on one array",
+			Make: func() []byte { return overlapping(16000, 2000, 0) },
+		},
 		{Name: "npz-dense.npz", About: "a matrix of 3 GiB of zeros", Make: denseNPZ},
 		{Name: "npz-zip64.npz", About: "a directory that promises 2⁴⁰ entries", Make: zip64},
-		{Name: "npy-promise.npy", About: "a header that promises 10¹⁸ values", Make: func() []byte { return NPY("'<f8'", "(1000000000, 1000000000)") }},
+		{
+			Name: "npy-promise.npy", About: "a header that promises 10¹⁸ values",
+			Make: func() []byte { return NPY("'<f8'", "(1000000000, 1000000000)") },
+		},
 		{Name: "npy-header.npy", About: "a header of 64 KiB of brackets", Make: func() []byte {
 			return NPY("'<f8'", "("+strings.Repeat("1,", 30000)+")")
 		}},
 		{Name: "npy-wide.npy", About: "a matrix of 8 MiB that would take 32", Make: func() []byte {
 			return append(NPY("'|u1'", "(8, 1048576)"), bytes.Repeat([]byte{1}, 8*mega)...)
 		}},
-		{Name: "csv-text.csv.gz", About: "a column of 4000 different texts of 1 MiB", Make: func() []byte { return csvTexts(4000) }},
-		{Name: "csv-labels.csv.gz", About: "40 different texts of 1 MiB as labels", Make: func() []byte { return csvTexts(40) }, Labels: "label"},
+		{
+			Name: "csv-text.csv.gz", About: "a column of 4000 different texts of 1 MiB",
+			Make: func() []byte { return csvTexts(4000) },
+		},
+		{
+			Name: "csv-labels.csv.gz", About: "40 different texts of 1 MiB as labels",
+			Make: func() []byte { return csvTexts(40) }, Labels: "label",
+		},
 		{Name: "csv-classes.csv.gz", About: "5 million labels", Make: csvClasses},
-		{Name: "csv-line.csv.gz", About: "a line of 60 MiB", Make: func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("1", mega), 60) }},
+		{
+			Name: "csv-line.csv.gz", About: "a line of 60 MiB",
+			Make: func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("1", mega), 60) },
+		},
 		{Name: "csv-quote.csv.gz", About: "a quoted field of 60 MiB over many lines", Make: func() []byte {
 			return csvZeros("a,b\n1,\"", strings.Repeat("1\n", mega/2), 60)
 		}},
-		{Name: "csv-comments.csv.gz", About: "4 GiB of comments", Make: func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("#\n", mega/2), 4096) }},
-		{Name: "csv-blank.csv.gz", About: "4 GiB of blank lines", Make: func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("\n", mega), 4096) }},
+		{
+			Name: "csv-comments.csv.gz", About: "4 GiB of comments",
+			Make: func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("#\n", mega/2), 4096) },
+		},
+		{
+			Name: "csv-blank.csv.gz", About: "4 GiB of blank lines",
+			Make: func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("\n", mega), 4096) },
+		},
 		{Name: "csv-fields.csv.gz", About: "lines of two million fields", Make: func() []byte {
 			return csvZeros("", strings.Repeat("1,", mega)+"1\n", 2000)
 		}},
-		{Name: "csv-bomb.csv.gz", About: "2 GiB of zeros", Make: func() []byte { return csvZeros("a,b\n", strings.Repeat("0,0\n", mega/4), 2048) }},
+		{
+			Name: "csv-bomb.csv.gz", About: "2 GiB of zeros",
+			Make: func() []byte { return csvZeros("a,b\n", strings.Repeat("0,0\n", mega/4), 2048) },
+		},
 	}
 	for k := range files {
 		files[k].Slow = slices.Contains(slow, files[k].Name)
@@ -82,8 +145,8 @@ func Files() []File {
 }
 
 // slow are the files that take more than a second to make or to refuse.
-var slow = []string{"h5-chunk-twice.h5", "mat-cell-text.mat", "mat-dense.mat", "npz-text-distinct.npz", "npz-dense.npz", "csv-text.csv.gz",
-	"csv-comments.csv.gz", "csv-blank.csv.gz", "csv-bomb.csv.gz"}
+var slow = []string{"h5-chunk-twice.h5", "mat-cell-text.mat", "mat-dense.mat", "npz-text-distinct.npz", "npz-dense.npz",
+	"csv-text.csv.gz", "csv-comments.csv.gz", "csv-blank.csv.gz", "csv-bomb.csv.gz"}
 
 // oneChunk is a dataset of zeros in one chunk.
 func oneChunk(rows, cols int, twice bool) []byte {
@@ -101,7 +164,8 @@ func oneChunk(rows, cols int, twice bool) []byte {
 	}
 	h := NewHDF5()
 	at := h.Add(data)
-	h.Link("X", h.Object(Dataspace(rows, cols), Uint8, SingleChunk(at, uint64(len(data)), mask, rows, cols, 1), Filters(filters...)))
+	layout := SingleChunk(at, uint64(len(data)), mask, rows, cols, 1)
+	h.Link("X", h.Object(Dataspace(rows, cols), Uint8, layout, Filters(filters...)))
 	return h.Bytes()
 }
 
@@ -161,7 +225,8 @@ func sharedHeader() []byte {
 // sharedAttributes refers from 8 cells to an object with long attributes.
 func sharedAttributes() []byte {
 	h := NewHDF5()
-	o := h.Object(Dataspace(2, 2), Float64, Contiguous(h.Add(make([]byte, 32)), 32), textAttribute("a", strings.Repeat("x", 60000)))
+	o := h.Object(Dataspace(2, 2), Float64, Contiguous(h.Add(make([]byte, 32)), 32),
+		textAttribute("a", strings.Repeat("x", 60000)))
 	for k := range 8 {
 		h.references(fmt.Sprintf("X%d", k), 4000, o)
 	}
@@ -200,7 +265,8 @@ func sparseChunks() []byte {
 		}
 		return h.Object(Dataspace(n), Uint8, TreeChunks(h.Tree(chunks), chunk, 1), Filters(1))
 	}
-	rows := le(uint8(3), uint8(0), uint16(14), uint16(12), uint16(4), uint8(0), "MATLAB_sparse\x00", Int64[4:], []byte{2, 0, 0, 0}, uint64(100))
+	rows := le(uint8(3), uint8(0), uint16(14), uint16(12), uint16(4), uint8(0), "MATLAB_sparse\x00",
+		Int64[4:], []byte{2, 0, 0, 0}, uint64(100))
 	starts := h.Add(le(uint64(0), uint64(n)))
 	jc := h.Object(Dataspace(2), Int64, Contiguous(starts, 16))
 	group := h.Object(Message(0x0c, rows), textAttribute("MATLAB_class", "double"),
@@ -279,7 +345,8 @@ func zip64() []byte {
 	a.stored("X0.npy", le(NPY("'|u1'", "(2, 2)"), []byte{1, 2, 3, 4}))
 	out := a.data
 	at := uint64(len(out))
-	out = le(out, "PK\x06\x06", uint64(44), uint16(45), uint16(45), uint32(0), uint32(0), uint64(1)<<40, uint64(1)<<40, uint64(0), uint64(0))
+	out = le(out, "PK\x06\x06", uint64(44), uint16(45), uint16(45), uint32(0), uint32(0),
+		uint64(1)<<40, uint64(1)<<40, uint64(0), uint64(0))
 	out = le(out, "PK\x06\x07", uint32(0), at, uint32(1))
 	return le(out, "PK\x05\x06", uint32(0), uint16(0xffff), uint16(0xffff), ^uint32(0), ^uint32(0), uint16(0))
 }

@@ -92,10 +92,12 @@ func Dataspace(dims ...int) []byte {
 
 // The messages of element types.
 var (
-	Uint8    = Message(3, le(uint8(0x10), []byte{0, 0, 0}, uint32(1), uint16(0), uint16(8)))
-	Int64    = Message(3, le(uint8(0x10), []byte{8, 0, 0}, uint32(8), uint16(0), uint16(64)))
-	Float64  = Message(3, le(uint8(0x11), []byte{0x20, 0x3f, 0}, uint32(8), uint16(0), uint16(64), []byte{52, 11, 0, 52}, uint32(1023)))
-	Float128 = Message(3, le(uint8(0x11), []byte{0x20, 0x7f, 0}, uint32(16), uint16(0), uint16(128), []byte{112, 15, 0, 112}, uint32(16383)))
+	Uint8   = Message(3, le(uint8(0x10), []byte{0, 0, 0}, uint32(1), uint16(0), uint16(8)))
+	Int64   = Message(3, le(uint8(0x10), []byte{8, 0, 0}, uint32(8), uint16(0), uint16(64)))
+	Float64 = Message(3, le(uint8(0x11), []byte{0x20, 0x3f, 0}, uint32(8), uint16(0), uint16(64), []byte{52, 11, 0, 52},
+		uint32(1023)))
+	Float128 = Message(3, le(uint8(0x11), []byte{0x20, 0x7f, 0}, uint32(16), uint16(0), uint16(128),
+		[]byte{112, 15, 0, 112}, uint32(16383)))
 	Text     = Message(3, le(uint8(0x13), []byte{0, 0, 0}, uint32(16)))
 	Compound = Message(3, le(uint8(0x16), []byte{2, 0, 0}, uint32(16), make([]byte, 64)))
 	refType  = Message(3, le(uint8(0x17), []byte{0, 0, 0}, uint32(8)))

@@ -97,7 +97,8 @@ func SmallMAT5() [][]byte {
 	matrix := le(arrayHead("X0", ClassDouble, 3, 2), element(typeUint8, []byte{1, 2, 3, 4, 5, 6}))
 	inner := element(typeMatrix, le(arrayHead("", ClassDouble, 2, 1), element(typeDouble, make([]byte, 16))))
 	cell := le(arrayHead("X", ClassCell, 1, 2), inner, inner)
-	sparse := le(arrayHead("S", ClassSparse, 3, 2), element(typeInt32, le(int32(0), int32(2))), element(typeInt32, le(int32(0), int32(1), int32(2))),
+	sparse := le(arrayHead("S", ClassSparse, 3, 2), element(typeInt32, le(int32(0), int32(2))),
+		element(typeInt32, le(int32(0), int32(1), int32(2))),
 		element(typeDouble, make([]byte, 16)))
 	text := le(arrayHead("note", ClassChar, 1, 4), element(typeUint8, []byte("text")))
 	var plain, packed [][]byte

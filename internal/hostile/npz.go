@@ -55,8 +55,9 @@ func (a *archive) bytes() []byte {
 	at := len(a.data)
 	out := a.data
 	for _, m := range a.members {
-		out = append(out, le("PK\x01\x02", uint16(20), uint16(20), uint16(0), m.method, uint32(0), m.crc, uint32(m.packed), uint32(m.full),
-			uint16(len(m.name)), uint16(0), uint16(0), uint16(0), uint16(0), uint32(0), m.at, m.name)...)
+		out = append(out, le("PK\x01\x02", uint16(20), uint16(20), uint16(0), m.method, uint32(0), m.crc,
+			uint32(m.packed), uint32(m.full), uint16(len(m.name)), uint16(0), uint16(0), uint16(0), uint16(0),
+			uint32(0), m.at, m.name)...)
 	}
 	size := len(out) - at
 	n := uint16(len(a.members))

@@ -21,12 +21,16 @@ func TestReadHostileHeaders(t *testing.T) {
 	}
 	const mega = 1 << 20
 	for _, c := range []struct{ name, header, want string }{
-		{"tensors", many(280_000, func(k int) string { return fmt.Sprintf(`"%d":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`, k) }), "more than 65536"},
-		{"metadata", `{"__metadata__":` + many(mega, func(k int) string { return fmt.Sprintf(`"%d":""`, k) }) + "}", "more than 65536"},
+		{"tensors", many(280_000, func(k int) string {
+			return fmt.Sprintf(`"%d":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`, k)
+		}), "more than 65536"},
+		{"metadata", `{"__metadata__":` + many(mega, func(k int) string { return fmt.Sprintf(`"%d":""`, k) }) + "}",
+			"more than 65536"},
 		{"a long text", `{"__metadata__":{"a":"` + strings.Repeat("x", 15*mega) + `"}}`, ""},
 		{"an escaped text", `{"__metadata__":{"a":"` + strings.Repeat(`\u0001`, 15*mega/6) + `"}}`, ""},
 		{"a deep value", strings.Repeat(`{"a":`, 3*mega), "max depth"},
-		{"a long shape", `{"a":{"dtype":"U8","shape":[` + strings.Repeat("1,", 7*mega) + `1],"data_offsets":[0,1]}}`, "for one tensor"},
+		{"a long shape", `{"a":{"dtype":"U8","shape":[` + strings.Repeat("1,", 7*mega) + `1],"data_offsets":[0,1]}}`,
+			"for one tensor"},
 		{"a longer header", strings.Repeat(" ", 16*mega+1), "claims a header"},
 	} {
 		data := raw(c.header, "")

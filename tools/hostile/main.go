@@ -78,6 +78,20 @@ func main() {
 	}
 }
 
+// build builds the command in its own module.
+func build(path string) error {
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/largemvc/largemvc").Output()
+	if err != nil {
+		return err
+	}
+	c := exec.Command("go", "build", "-o", path, "./cmd/largemvc")
+	c.Dir = strings.TrimSpace(string(root))
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
 // makeFile writes one of the files.
 func makeFile(name, path string) error {
 	for _, f := range hostile.Files() {
@@ -101,16 +115,16 @@ func try(b bounds, pattern, keep string) error {
 	defer os.RemoveAll(folder)
 	if b.command == "" {
 		b.command = filepath.Join(folder, "largemvc")
-		out, err := exec.Command("go", "build", "-o", b.command, "github.com/largemvc/largemvc/cmd/largemvc").CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("%w: %s", err, out)
+		if err := build(b.command); err != nil {
+			return err
 		}
 	}
 	if keep == "" {
 		keep = folder
 	}
 	paths := b.args
-	fmt.Printf("%s/%s, -max-memory %d\n\n| file | bytes | exit | message | peak MiB | s | CPU s |\n|---|--:|---|---|--:|--:|--:|\n", runtime.GOOS, runtime.GOARCH, b.maxMemory)
+	fmt.Printf("%s/%s, -max-memory %d\n\n", runtime.GOOS, runtime.GOARCH, b.maxMemory)
+	fmt.Print("| file | bytes | exit | message | peak MiB | s | CPU s |\n|---|--:|---|---|--:|--:|--:|\n")
 	// A process begins with the peak memory of the one that started it, so that the files are made by another one.
 	self, err := os.Executable()
 	if err != nil {
@@ -127,7 +141,8 @@ func try(b bounds, pattern, keep string) error {
 			faults++
 			mark = " **" + r.fault + "**"
 		}
-		fmt.Printf("| %s | %d | %s%s | %s | %d | %.1f | %.1f |\n", r.name, r.bytes, r.status, mark, r.message, r.rss>>20, r.wall, r.seconds)
+		fmt.Printf("| %s | %d | %s%s | %s | %d | %.1f | %.1f |\n",
+			r.name, r.bytes, r.status, mark, r.message, r.rss>>20, r.wall, r.seconds)
 		return nil
 	}
 	for _, f := range hostile.Files() {

@@ -11,14 +11,15 @@ import (
 )
 
 func TestTake(t *testing.T) {
-	b := New(nil, 100, nil)
+	b := New(context.Background(), 100, nil)
 	b.AddFile(7)
 	if err := b.Take("rows", 60); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []int64{41, -1, math.MaxInt64, math.MinInt64} {
 		err := b.Take("a chunk", n)
-		if err == nil || !strings.Contains(err.Error(), "for a chunk") || !strings.Contains(err.Error(), "7 bytes of files; Options.MaxBytes allows 100 bytes") {
+		if err == nil || !strings.Contains(err.Error(), "for a chunk") ||
+			!strings.Contains(err.Error(), "7 bytes of files; Options.MaxBytes allows 100 bytes") {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 		if b.Used() != 60 {
@@ -37,7 +38,7 @@ func TestTake(t *testing.T) {
 }
 
 func TestDefault(t *testing.T) {
-	b := New(nil, 0, nil)
+	b := New(context.Background(), 0, nil)
 	b.AddFile(10)
 	if got := b.Max(); got != 1<<30 {
 		t.Errorf("a small file may take %d", got)

@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,7 @@ import (
 
 // readAll returns the elements of the datasets of a file, by name, or the first error.
 func readAll(data []byte) (map[string][]byte, error) {
-	lim := budget.New(nil, 1<<24, nil)
+	lim := budget.New(context.Background(), 1<<24, nil)
 	f, err := Open(bytes.NewReader(data), int64(len(data)), lim)
 	if err != nil {
 		return nil, err

@@ -92,7 +92,8 @@ func (c *chunkReader) inflate(data []byte) ([]byte, error) {
 		}
 	}
 	var corrupt flate.CorruptInputError
-	if errors.As(err, &corrupt) || errors.Is(err, zlib.ErrChecksum) || errors.Is(err, zlib.ErrHeader) || errors.Is(err, zlib.ErrDictionary) {
+	if errors.As(err, &corrupt) || errors.Is(err, zlib.ErrChecksum) || errors.Is(err, zlib.ErrHeader) ||
+		errors.Is(err, zlib.ErrDictionary) {
 		return nil, errors.New("is damaged (compressed data)")
 	}
 	if !errors.Is(err, io.EOF) {

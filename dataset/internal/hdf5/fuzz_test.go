@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -33,7 +34,7 @@ func FuzzFile(f *testing.F) {
 			t.Skip("large inputs only slow the search down")
 		}
 		for _, unsealed := range []bool{false, true} {
-			lim := budget.New(nil, 1<<22, nil)
+			lim := budget.New(context.Background(), 1<<22, nil)
 			lim.AddFile(int64(len(data)))
 			got := testutil.Allocated(func() { walkAll(t, data, lim, unsealed) })
 			if got > 64<<20 {

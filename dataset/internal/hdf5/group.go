@@ -26,7 +26,8 @@ func (f *File) Links(o *Object) ([]Link, error) {
 		return f.oldLinks(o.symbol)
 	}
 	if o.dense {
-		return nil, errors.New("has a group with dense link storage, which is not read; save with fewer members or an older format version (h5py: libver='earliest'; h5repack --high=v18 IN OUT)")
+		return nil, errors.New("has a group with dense link storage, which is not read; " +
+			"save with fewer members or an older format version (h5py: libver='earliest'; h5repack --high=v18 IN OUT)")
 	}
 	return o.links, nil
 }

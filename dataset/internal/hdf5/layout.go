@@ -101,7 +101,9 @@ func (l *layout) chunks4(b *block) error {
 	case indexFixed:
 		b.skip(1)
 	default:
-		return errors.New("indexes its chunks by an extensible array or a version 2 B-tree (an axis without limit in a new format), which is not read; save it with a fixed size, or with an older format version (h5py: libver='earliest')")
+		return errors.New("indexes its chunks by an extensible array or a version 2 B-tree " +
+			"(an axis without limit in a new format), which is not read; save it with a fixed size, " +
+			"or with an older format version (h5py: libver='earliest')")
 	}
 	l.addr = b.offset()
 	return b.err

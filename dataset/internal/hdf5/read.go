@@ -14,7 +14,8 @@ const (
 	filterFletcher = 3
 )
 
-var filterNames = map[uint16]string{4: "szip", 5: "n-bit", 6: "scale-offset", 32000: "LZF", 32001: "Blosc", 32004: "LZ4", 32015: "Zstandard"}
+var filterNames = map[uint16]string{4: "szip", 5: "n-bit", 6: "scale-offset",
+	32000: "LZF", 32001: "Blosc", 32004: "LZ4", 32015: "Zstandard"}
 
 type filter struct{ id uint16 }
 
@@ -46,7 +47,8 @@ func filters(b *block) ([]filter, error) {
 			if name == "" {
 				name = fmt.Sprintf("filter %d", id)
 			}
-			return nil, fmt.Errorf("is compressed by %s; deflate and shuffle are read: h5repack -f GZIP=4 IN OUT converts it", name)
+			return nil, fmt.Errorf("is compressed by %s; deflate and shuffle are read: "+
+				"h5repack -f GZIP=4 IN OUT converts it", name)
 		}
 		if slices.Contains(out, filter{id}) {
 			return nil, errors.New("goes through the same filter twice, which is not read")

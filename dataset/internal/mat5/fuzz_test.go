@@ -2,6 +2,7 @@ package mat5
 
 import (
 	"bytes"
+	"context"
 	"testing"
 
 	"github.com/largemvc/largemvc/dataset/internal/budget"
@@ -18,7 +19,7 @@ func FuzzFile(f *testing.F) {
 		if len(data) > 1<<18 {
 			t.Skip("large inputs only slow the search down")
 		}
-		lim := budget.New(nil, 1<<22, nil)
+		lim := budget.New(context.Background(), 1<<22, nil)
 		lim.AddFile(int64(len(data)))
 		got := testutil.Allocated(func() { walk(t, data, lim) })
 		if got > 64<<20 {

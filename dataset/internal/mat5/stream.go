@@ -60,7 +60,8 @@ func (f *File) open(k int) (*stream, error) {
 
 func inflateError(err error) error {
 	var corrupt flate.CorruptInputError
-	if errors.As(err, &corrupt) || errors.Is(err, zlib.ErrChecksum) || errors.Is(err, zlib.ErrHeader) || errors.Is(err, zlib.ErrDictionary) {
+	if errors.As(err, &corrupt) || errors.Is(err, zlib.ErrChecksum) || errors.Is(err, zlib.ErrHeader) ||
+		errors.Is(err, zlib.ErrDictionary) {
 		return errors.New("is damaged (compressed data)")
 	}
 	return truncated(err)

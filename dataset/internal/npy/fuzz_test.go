@@ -21,7 +21,8 @@ func FuzzHeader(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if h.Len > len(data) || h.Width < 0 || h.Elements() < 0 || h.Bytes() < 0 || h.Bytes() > math.MaxInt64/2 || len(h.Descr) > maxDescr {
+		if h.Len > len(data) || h.Width < 0 || h.Elements() < 0 || h.Bytes() < 0 || h.Bytes() > math.MaxInt64/2 ||
+			len(h.Descr) > maxDescr {
 			t.Fatalf("%+v from %d bytes", h, len(data))
 		}
 		if n := h.Type.Kind.Size(); n > 0 && n != h.Width {
