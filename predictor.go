@@ -39,6 +39,7 @@ type Predictor struct {
 	samples   int
 	dims      []int
 	names     []string
+	features  [][]string // per view, nil without names
 	inputs    []Input
 	scale     []float64      // the unit of ρ per input
 	anchors   [][]*mat.Dense // per layer from 0, per input
@@ -55,6 +56,7 @@ func newPredictor(c *Config, views []view.View, inputs []Input, r *runState) *Pr
 	}
 	for _, x := range views {
 		p.dims, p.names = append(p.dims, x.Cols), append(p.names, x.Name)
+		p.features = append(p.features, slices.Clone(x.Features))
 	}
 	return p
 }
@@ -122,6 +124,15 @@ func (p *Predictor) Inputs() []Input { return slices.Clone(p.inputs) }
 
 // ViewNames returns the names of the training views, "" for those without one, in a new slice.
 func (p *Predictor) ViewNames() []string { return slices.Clone(p.names) }
+
+// FeatureNames returns the names that the features of a training view had, in a new slice; nil if they had none or there is no
+// such view. Predict refuses views whose features have other names, or the same in another order.
+func (p *Predictor) FeatureNames(view int) []string {
+	if view < 0 || view >= len(p.features) {
+		return nil
+	}
+	return slices.Clone(p.features[view])
+}
 
 // Anchors returns the anchors of an input (a view, without neighbours) in layer l, from 0 (the start) to L, m×its columns;
 // nil if there is no such layer or input.
@@ -201,6 +212,9 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 	if p == nil || p.model == nil {
 		return nil, errors.New("largemvc: the predictor is empty: Fit and Load make one")
 	}
+	if err := checkContext(ctx); err != nil {
+		return nil, err
+	}
 	n, err := checkSizes(views)
 	if err != nil {
 		return nil, err
@@ -219,8 +233,32 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 			)
 		}
 	}
+	if err := p.checkFeatures(views); err != nil {
+		return nil, err
+	}
 	in := inner(views)
 	return in, withName(view.CheckFinite(ctx, in, p.config.Workers))
+}
+
+// checkFeatures refuses features that have other names than in the training, or the same in another order. Views without
+// names are taken as they stand.
+func (p *Predictor) checkFeatures(views []View) error {
+	for v, x := range views {
+		trained, given := p.features[v], x.in.Features
+		if trained == nil || given == nil || slices.Equal(trained, given) {
+			continue
+		}
+		j := 0
+		for trained[j] == given[j] {
+			j++
+		}
+		more := "these are other features"
+		if at := slices.Index(given, trained[j]); at >= 0 {
+			more = fmt.Sprintf("%q is feature %d here: put the features in the order of FeatureNames", trained[j], at)
+		}
+		return fmt.Errorf("largemvc: feature %d of %s is %q, the network was trained on %q there; %s", j, x.in.Label(v), given[j], trained[j], more)
+	}
+	return nil
 }
 
 // fittedNetwork is a trained network in its own arithmetic.
