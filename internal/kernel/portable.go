@@ -182,9 +182,12 @@ func thresholdGradPortable[T Float](g, dh, w []T, pattern []uint8, ld int) float
 	return fold(&s)
 }
 
+// portableChains is the number of independent sums of peakPortable.
+const portableChains = 12
+
 // peakPortable is the loop of PeakFMA in Go. It returns a sum to keep the work alive.
 func peakPortable[T Float](turns int) T {
-	var s [12]T
+	var s [portableChains]T
 	x, y := T(1), T(0)
 	for range turns {
 		for j := range s {
