@@ -27,6 +27,7 @@ func TMulAdd[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc in
 
 // narrowBytes is the longest row of X for tiles of fewer vectors than there could be: over wider rows, which lie on many
 // pages, more tiles cost more than they gain.
+// For NEON, whose vectors are a quarter as wide and which no measurement was made for, the fewer instructions decide.
 const narrowBytes = 2048
 
 // tmulVectors returns the most vectors in a tile for m columns of A and rows of X of the given vectors: fewer where all of
@@ -34,7 +35,8 @@ const narrowBytes = 2048
 func tmulVectors(p path, m, vectors int) int {
 	size := blockings[p].tmul
 	most := len(size)
-	if most > 2 && m > size[most-1] && m <= size[most-2] && vectors*blockings[p].width <= narrowBytes {
+	narrow := p == pathNEON || vectors*blockings[p].width <= narrowBytes
+	if most > 2 && m > size[most-1] && m <= size[most-2] && narrow {
 		return most - 1
 	}
 	return most
