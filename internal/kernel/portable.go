@@ -199,12 +199,13 @@ func thresholdPortable[T Float](acc, a []T, theta T, w []T, pattern []uint8, ld 
 	}
 }
 
-// thresholdTwoSided treats eight elements and returns their bits. A part is active unless a ≤ θ, which NaN is not.
+// thresholdTwoSided treats eight elements and returns their bits. Neither part has a branch: max keeps NaN, and a part is
+// active unless max leaves 0.
 func thresholdTwoSided[T Float](c, a *[8]T, theta, w T) (up, down uint8) {
 	for j, v := range a[:] {
-		isUp, isDown := bit(v <= theta)^1, bit(-v <= theta)^1
-		up, down = up>>1|isUp<<7, down>>1|isDown<<7
-		c[j] += w * (onlyIf(isUp, v-theta) - onlyIf(isDown, -v-theta))
+		p, q := max(v-theta, 0), max(-v-theta, 0)
+		up, down = up>>1|bit(p != 0)<<7, down>>1|bit(q != 0)<<7
+		c[j] += w * (p - q)
 	}
 	return up, down
 }
@@ -212,19 +213,11 @@ func thresholdTwoSided[T Float](c, a *[8]T, theta, w T) (up, down uint8) {
 // thresholdOneSided is thresholdTwoSided with the first part alone.
 func thresholdOneSided[T Float](c, a *[8]T, theta, w T) (up uint8) {
 	for j, v := range a[:] {
-		isUp := bit(v <= theta) ^ 1
-		up = up>>1 | isUp<<7
-		c[j] += w * onlyIf(isUp, v-theta)
+		p := max(v-theta, 0)
+		up = up>>1 | bit(p != 0)<<7
+		c[j] += w * p
 	}
 	return up
-}
-
-// onlyIf is v where the bit is 1 and 0 where it is 0, without a branch.
-func onlyIf[T Float](bit uint8, v T) T {
-	if kind[T]() == 0 {
-		return T(math.Float32frombits(math.Float32bits(float32(v)) & -uint32(bit)))
-	}
-	return T(math.Float64frombits(math.Float64bits(float64(v)) & -uint64(bit)))
 }
 
 // bit is 1 for true, without a branch.
