@@ -87,7 +87,7 @@ func benchmarkEpoch(b *testing.B, name string, n, m, layers int, dims ...int) {
 		for b.Loop() {
 			s.step(b)
 		}
-		state := s.net.fused().engineNet().Shards()[0].Bytes()
+		state := s.net.fused().Engine().Shards()[0].Bytes()
 		b.ReportMetric(float64(state)/float64(n), "state-B/sample")
 	})
 }
@@ -189,26 +189,6 @@ func BenchmarkKMeans(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := KMeans(context.Background(), x, KMeansConfig{Clusters: 10}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkAssignment(b *testing.B) {
-	for _, n := range []int{10, 100, 500} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			rng := rand.New(rand.NewPCG(1, 1))
-			cost := make([][]float64, n)
-			for i := range cost {
-				cost[i] = make([]float64, n)
-				for j := range cost[i] {
-					cost[i][j] = rng.Float64()
-				}
-			}
-			for b.Loop() {
-				if _, _, err := Assignment(cost); err != nil {
 					b.Fatal(err)
 				}
 			}

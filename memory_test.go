@@ -129,3 +129,39 @@ func TestEstimateMemoryRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A sparse view counts by its entries, a dense one as by its size.
+func TestEstimateViews(t *testing.T) {
+	const n, d, entries = 2000, 5000, 10
+	ptr, cols, values := []int{0}, []int32(nil), []float32(nil)
+	for i := range n {
+		for k := range entries {
+			cols, values = append(cols, int32((i+k*400)%400+k*400)), append(values, 1)
+		}
+		ptr = append(ptr, len(cols))
+	}
+	sparse := SparseView(n, d, ptr, cols, values)
+	for _, c := range []Config{{Clusters: 5, Neighbors: None}, {Clusters: 5}} {
+		dense, err := EstimateMemory(n, []int{d}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same, err := EstimateViews([]View{Float32View(n, d, make([]float32, n*d))}, c)
+		if err != nil || same != dense {
+			t.Errorf("a dense view: %v, by its size %v, %v", same, dense, err)
+		}
+		m, err := EstimateViews([]View{sparse}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Neighbors == None && m.Views != n*(entries+1)*4 {
+			t.Errorf("the sparse view takes %d bytes, want %d", m.Views, n*(entries+1)*4)
+		}
+		if m.Total > dense.Total {
+			t.Errorf("the sparse view takes %v, dense %v", m, dense)
+		}
+	}
+	if _, err := EstimateViews([]View{Float32View(2, 2, nil)}, Config{Clusters: 1}); err == nil {
+		t.Error("no error for a view without values")
+	}
+}

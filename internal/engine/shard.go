@@ -75,7 +75,9 @@ func elementSize[T kernel.Float]() int { var t T; return int(unsafe.Sizeof(t)) }
 // NewMemory returns a shard of the rows in x. present[v] says which samples view v has (nil: all); absent rows of x must
 // be zero. h0 is the representation before the first layer (n×m, row-major), nil for zero. With training unset the
 // state that only backward passes need is left out.
-func NewMemory[T kernel.Float](spec *Spec, x []rows.Matrix[T], present [][]bool, h0 []float64, training bool) (*Memory[T], error) {
+func NewMemory[T kernel.Float](
+	spec *Spec, x []rows.Matrix[T], present [][]bool, h0 []float64, training bool,
+) (*Memory[T], error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
@@ -95,7 +97,8 @@ func NewMemory[T kernel.Float](spec *Spec, x []rows.Matrix[T], present [][]bool,
 			return nil, fmt.Errorf("engine: view %d is %d×%d, want %d×%d", v, nv, d, n, spec.Dims[v])
 		}
 	}
-	s := &Memory[T]{spec: spec, panels: panels[T]{sparse: sparse}, n: n, ld: kernel.Pad(spec.Anchors), x: x, block: blockRows(int(bytes/int64(n)), most), chunk: chunkRows(n, some)}
+	s := &Memory[T]{spec: spec, panels: panels[T]{sparse: sparse}, n: n, ld: kernel.Pad(spec.Anchors), x: x,
+		block: blockRows(int(bytes/int64(n)), most), chunk: chunkRows(n, some)}
 	s.setPresence(present)
 	s.allocate(h0, training)
 	return s, nil

@@ -138,7 +138,9 @@ func fixSign(v []float64) {
 }
 
 // gramTimes returns G XᵀX, k×D, in one pass over the rows.
-func gramTimes[T kernel.Float](ctx context.Context, x []rows.Matrix[T], dims []int, g []float64, k, workers int) ([]float64, error) {
+func gramTimes[T kernel.Float](
+	ctx context.Context, x []rows.Matrix[T], dims []int, g []float64, k, workers int,
+) ([]float64, error) {
 	total := len(g) / k
 	n, _ := x[0].Dims()
 	panels := make([]kernel.Panel[T], len(x))
@@ -154,7 +156,8 @@ func gramTimes[T kernel.Float](ctx context.Context, x []rows.Matrix[T], dims []i
 	}
 	out := make([]float64, k*total)
 	err := parallel.Fold(ctx, workers, (n+chunkRows-1)/chunkRows, func() *buffer {
-		b := &buffer{y: make([]T, blockRows*ld), part: make([]T, blockRows*ld), ones: make([]T, blockRows), sums: make([]T, k*total)}
+		b := &buffer{y: make([]T, blockRows*ld), part: make([]T, blockRows*ld), ones: make([]T, blockRows),
+			sums: make([]T, k*total)}
 		for i := range b.ones {
 			b.ones[i] = 1
 		}

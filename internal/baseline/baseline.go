@@ -1,0 +1,210 @@
+// Package baseline has the methods that LargeMvC-Net is compared with: k-means in several dresses and three multi-view
+// methods of linear cost, written from their papers.
+//
+//	labels, err := baseline.LMVSC(ctx, views, 10, seed)
+//
+// Every method takes the views as n×d_v matrices, samples in rows, and the number of clusters, and returns a label from 0
+// for every sample. None sees class labels, except BestView, which says so. Settings are fixed; none is tuned to a data
+// set. The same views and seed give the same labels, whatever GOMAXPROCS is.
+package baseline
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Func clusters the samples of the views into c clusters. It returns an error if there are no views, if they differ in
+// their number of samples, if an entry is NaN or infinite (naming view, row and column) or c is not from 1 to n, and
+// the context's error if it is cancelled.
+type Func func(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, error)
+
+// Method is a comparison method with what a table says of it.
+type Method struct {
+	Name     string
+	Source   string // the paper
+	Settings string // the fixed settings and the preprocessing
+	Run      Func
+}
+
+// Methods returns the comparison methods for complete data that need no class labels.
+func Methods() []Method {
+	return []Method{
+		{"k-means, z-scored", "S. Lloyd, IEEE Trans. Inf. Theory 1982",
+			"columns z-scored, views concatenated, 10 k-means++ starts", KMeansZScored},
+		{"k-means, unit rows", "S. Lloyd, IEEE Trans. Inf. Theory 1982",
+			"samples standardised per view, unit norm, views concatenated, 10 k-means++ starts",
+			KMeansUnitRows},
+		{"spectral k-means", "C. Ding and X. He, ICML 2004",
+			"samples standardised per view, views concatenated, k-means on the first c left singular vectors",
+			SpectralKMeans},
+		{"LMVSC", "Z. Kang et al., AAAI 2020", lmvscSettings, LMVSC},
+		{"AIMC", "M.-S. Chen et al., ACM MM 2022", aimcSettings, AIMC},
+		{"OPMC", "J. Liu et al., ICCV 2021", opmcSettings, OPMC},
+	}
+}
+
+// scaling is what is done to the views first.
+type scaling int
+
+const (
+	raw     scaling = iota // nothing
+	zScore                 // each column to mean 0, variance 1; constant ones to 0
+	sample                 // each row to mean 0, variance 1; constant ones to 0
+	unitRow                // sample, then each row to norm 1
+)
+
+// block is one view's n×d values, row-major.
+type block struct {
+	n, d int
+	x    []float32
+}
+
+func (b *block) row(i int) []float32 { return b.x[i*b.d : (i+1)*b.d] }
+
+// rower is implemented by matrices that give a row faster than by its entries.
+type rower interface {
+	Row(dst []float64, i int) []float64
+}
+
+// load copies and scales the views, which it checks. present[i][v] says whether sample i has view v, nil that all have
+// all; absent rows become the mean of the view's present rows before rows are scaled.
+func load(ctx context.Context, views []mat.Matrix, present [][]bool, c int, how scaling) ([]*block, error) {
+	if len(views) == 0 {
+		return nil, fmt.Errorf("baseline: no views")
+	}
+	for v, x := range views {
+		if x == nil {
+			return nil, fmt.Errorf("baseline: view %d is nil", v)
+		}
+		n, _ := views[0].Dims()
+		if k, d := x.Dims(); k != n || n == 0 || d == 0 {
+			return nil, fmt.Errorf("baseline: view %d is %d×%d, view 0 has %d samples", v, k, d, n)
+		}
+	}
+	n, _ := views[0].Dims()
+	if c < 1 || c > n {
+		return nil, fmt.Errorf("baseline: %d clusters of %d samples", c, n)
+	}
+	if present != nil && len(present) != n {
+		return nil, fmt.Errorf("baseline: the mask has %d rows for %d samples", len(present), n)
+	}
+	for i, p := range present {
+		if len(p) != len(views) {
+			return nil, fmt.Errorf("baseline: the mask has %d entries for sample %d, want %d", len(p), i, len(views))
+		}
+	}
+	out := make([]*block, len(views))
+	for v, x := range views {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		b, err := loadView(x, v, present)
+		if err != nil {
+			return nil, err
+		}
+		b.scale(how)
+		out[v] = b
+	}
+	return out, nil
+}
+
+func loadView(x mat.Matrix, v int, present [][]bool) (*block, error) {
+	n, d := x.Dims()
+	b := &block{n: n, d: d, x: make([]float32, n*d)}
+	buf, mean, count := make([]float64, d), make([]float64, d), 0
+	fast, ok := x.(rower)
+	for i := range n {
+		if present != nil && !present[i][v] {
+			continue
+		}
+		if ok {
+			fast.Row(buf, i)
+		} else {
+			for j := range buf {
+				buf[j] = x.At(i, j)
+			}
+		}
+		for j, a := range buf {
+			if e := float64(float32(a)); math.IsNaN(e) || math.IsInf(e, 0) {
+				return nil, fmt.Errorf("baseline: view %d has %v at row %d, column %d", v, a, i, j)
+			}
+			b.x[i*d+j] = float32(a)
+			mean[j] += a
+		}
+		count++
+	}
+	if count == 0 {
+		return nil, fmt.Errorf("baseline: no sample has view %d", v)
+	}
+	for i := range present {
+		if present[i][v] {
+			continue
+		}
+		for j, s := range mean {
+			b.x[i*d+j] = float32(s / float64(count))
+		}
+	}
+	return b, nil
+}
+
+// scale scales in place.
+func (b *block) scale(how scaling) {
+	switch how {
+	case zScore:
+		b.scaleColumns()
+	case sample, unitRow:
+		for i := range b.n {
+			standardise(b.row(i), how == unitRow)
+		}
+	}
+}
+
+// negligible is the variance, relative to the squared mean, below which float32 values count as constant.
+const negligible = 1e-12
+
+func (b *block) scaleColumns() {
+	mean, square := make([]float64, b.d), make([]float64, b.d)
+	for i := range b.n {
+		for j, a := range b.row(i) {
+			mean[j] += float64(a) / float64(b.n)
+		}
+	}
+	for i := range b.n {
+		for j, a := range b.row(i) {
+			square[j] += (float64(a) - mean[j]) * (float64(a) - mean[j]) / float64(b.n)
+		}
+	}
+	for i := range b.n {
+		row := b.row(i)
+		for j, a := range row {
+			row[j] = 0
+			if square[j] > negligible*mean[j]*mean[j] {
+				row[j] = float32((float64(a) - mean[j]) / math.Sqrt(square[j]))
+			}
+		}
+	}
+}
+
+func standardise(row []float32, unit bool) {
+	d := float64(len(row))
+	mean, square := 0.0, 0.0
+	for _, a := range row {
+		mean += float64(a) / d
+	}
+	for _, a := range row {
+		square += (float64(a) - mean) * (float64(a) - mean) / d
+	}
+	scale := 0.0
+	if square > negligible*mean*mean {
+		scale = 1 / math.Sqrt(square)
+		if unit {
+			scale /= math.Sqrt(d)
+		}
+	}
+	for j, a := range row {
+		row[j] = float32((float64(a) - mean) * scale)
+	}
+}

@@ -1,0 +1,104 @@
+package score
+
+import (
+	"fmt"
+	"math"
+)
+
+// Assignment solves the rectangular assignment problem: it chooses min(r, c) cells of the r×c matrix cost, no two in one
+// row or one column, of the smallest sum. It returns the column of each row, −1 for a row without one (if r > c), and
+// the sum. Costs may be negative; the matrix is not changed. Of several solutions always the same one is returned.
+//
+// It is an error if rows differ in length or a cost is NaN or infinite. An empty matrix has the sum 0.
+//
+// The method is that of shortest augmenting paths with dual variables (R. Jonker and A. Volgenant, Computing 38, 1987),
+// one path for each of the s rows or columns of the shorter side, O(s·l) for each with the longer side l: O(s²·l) in all.
+func Assignment(cost [][]float64) (columns []int, sum float64, err error) {
+	for i, row := range cost {
+		if len(row) != len(cost[0]) {
+			return nil, 0, fmt.Errorf("score: row %d of the costs has %d columns, row 0 has %d", i, len(row), len(cost[0]))
+		}
+		for j, x := range row {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return nil, 0, fmt.Errorf("score: cost %v in row %d, column %d is not finite", x, i, j)
+			}
+		}
+	}
+	columns = make([]int, len(cost))
+	for i := range columns {
+		columns[i] = -1
+	}
+	if len(cost) == 0 || len(cost[0]) == 0 {
+		return columns, 0, nil
+	}
+	rows, cols := len(cost), len(cost[0])
+	if rows <= cols {
+		for j, i := range augment(rows, cols, func(i, j int) float64 { return cost[i][j] }) {
+			if i >= 0 {
+				columns[i] = j
+			}
+		}
+	} else {
+		copy(columns, augment(cols, rows, func(i, j int) float64 { return cost[j][i] }))
+	}
+	for i, j := range columns {
+		if j >= 0 {
+			sum += cost[i][j]
+		}
+	}
+	return columns, sum, nil
+}
+
+// augment matches every one of the rows ≤ cols rows and returns the row of each column, −1 for none.
+func augment(rows, cols int, cost func(i, j int) float64) []int {
+	u, v := make([]float64, rows), make([]float64, cols) // dual variables: cost_ij − u_i − v_j ≥ 0, 0 where matched
+	match, held := make([]int, cols), make([]int, rows)  // of each column its row, of each row its column
+	for j := range match {
+		match[j] = -1
+	}
+	for i := range held {
+		held[i] = -1
+	}
+	distance := make([]float64, cols) // of the shortest path to each column, in reduced costs
+	before := make([]int, cols)       // the row from which that path enters the column
+	done := make([]bool, cols)
+	for start := range rows {
+		for j := range cols {
+			distance[j], done[j] = math.Inf(1), false
+		}
+		i, length, last := start, 0.0, -1
+		for {
+			next := -1
+			for j := range cols {
+				if done[j] {
+					continue
+				}
+				if d := length + cost(i, j) - u[i] - v[j]; d < distance[j] {
+					distance[j], before[j] = d, i
+				}
+				if next < 0 || distance[j] < distance[next] {
+					next = j
+				}
+			}
+			length = distance[next]
+			done[next] = true
+			if match[next] < 0 {
+				last = next
+				break
+			}
+			i = match[next]
+		}
+		u[start] += length
+		for j := range cols {
+			if done[j] && j != last {
+				u[match[j]] += length - distance[j]
+				v[j] -= length - distance[j]
+			}
+		}
+		for j := last; j >= 0; {
+			i := before[j]
+			match[j], held[i], j = i, j, held[i]
+		}
+	}
+	return match
+}
