@@ -46,7 +46,9 @@ func runCompletion(_ context.Context, args []string, stdout, _ io.Writer) error 
 	if len(rest) != 1 {
 		return usagef("completion: name one shell: bash, zsh or fish")
 	}
-	script := map[string]func([]completedCommand) string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[rest[0]]
+	script := map[string]func([]completedCommand) string{
+		"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion,
+	}[rest[0]]
 	if script == nil {
 		return usagef("completion: unknown shell %q, want bash, zsh or fish", rest[0])
 	}
@@ -192,7 +194,8 @@ func zshCompletion(commands []completedCommand) string {
 		b.WriteString("\n\t\t;;\n")
 	}
 	// Autoloaded, the file is the body of the function; sourced, it only defines it.
-	b.WriteString("\tesac\n}\n\nif [ \"$funcstack[1]\" = _largemvc ]; then\n\t_largemvc \"$@\"\nelse\n\tcompdef _largemvc largemvc\nfi\n")
+	b.WriteString("\tesac\n}\n\nif [ \"$funcstack[1]\" = _largemvc ]; then\n\t_largemvc \"$@\"\n")
+	b.WriteString("else\n\tcompdef _largemvc largemvc\nfi\n")
 	return b.String()
 }
 

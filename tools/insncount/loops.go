@@ -9,7 +9,11 @@ import (
 )
 
 // shown are the kernels whose main loops are listed: the tiles that most of the work of a fit goes through.
-var shown = regexp.MustCompile(`^(mulF(32|64)NEONW[34]|dotF(32|64)NEONC[456]|tmulF(32|64)NEONW(2M10|3M8)|gramF64NEONR4C4|sparseF(32|64)NEONW4)$`)
+var shown = regexp.MustCompile(`^(mulF(32|64)NEONW[34]|dotF(32|64)NEONC[456]|tmulF(32|64)NEONW(2M10|3M8)|` +
+	`gramF64NEONR4C4|sparseF(32|64)NEONW4)$`)
+
+// loading matches the instructions that load, in loops that store nothing.
+var loading = regexp.MustCompile(`^(FMOV|FLDP|VLD1|MOVW)`)
 
 // line is an instruction, or a label.
 type line struct{ label, op, rest string }
@@ -21,7 +25,8 @@ func readLoops() error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("| kernel | loop | instructions | multiply-adds (vector) | loads | prefetch | other | instructions a multiply-add | ideal |")
+	fmt.Println("| kernel | loop | instructions | multiply-adds (vector) | loads | prefetch | other " +
+		"| instructions a multiply-add | ideal |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|")
 	for _, file := range files {
 		source, err := os.ReadFile(file)
@@ -102,7 +107,7 @@ func report(name string, lines []line, lanes float64) {
 			continue
 		case l.op == "prfm":
 			prefetches++
-		case strings.HasPrefix(l.op, "FMOV"), strings.HasPrefix(l.op, "FLDP"), strings.HasPrefix(l.op, "VLD1"), strings.HasPrefix(l.op, "MOVW"):
+		case loading.MatchString(l.op):
 			loads++
 		}
 		all++

@@ -51,7 +51,8 @@ func works() []work {
 		for _, elem := range []string{"float32", "float64"} {
 			for _, b := range []string{"Mul", "TMulAdd"} {
 				shape := fmt.Sprintf("n=%d/d=%d/m=%d", s[0], s[1], s[2])
-				w = append(w, work{fmt.Sprintf("%s/%s/%s", b, shape, elem), b + " " + shape, elem, "multiply-add", s[0] * s[1] * s[2]})
+				name := fmt.Sprintf("%s/%s/%s", b, shape, elem)
+				w = append(w, work{name, b + " " + shape, elem, "multiply-add", s[0] * s[1] * s[2]})
 			}
 		}
 	}

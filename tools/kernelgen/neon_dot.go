@@ -17,7 +17,10 @@ func neonDot(g *neon) {
 		for _, a := range []struct {
 			field string
 			reg   int
-		}{{"x", 1}, {"ldx", 2}, {"b", 3}, {"y", 4}, {"n", 5}, {"ldy", 6}, {"ahead", 7}, {"old", 10}, {"ldold", 12}, {"zeros", 22}, {"tail", 23}} {
+		}{
+			{"x", 1}, {"ldx", 2}, {"b", 3}, {"y", 4}, {"n", 5}, {"ldy", 6}, {"ahead", 7}, {"old", 10}, {"ldold", 12},
+			{"zeros", 22}, {"tail", 23},
+		} {
 			g.arg("dotArgs", a.field, a.reg)
 		}
 		g.dotTile(neonDotRows[c], c)
@@ -27,7 +30,8 @@ func neonDot(g *neon) {
 }
 
 func (g *neon) dotTile(rows, c int) {
-	const x, ldx, b, y, n, ldy, ahead, next, steps, old, tmp, ldold, zeros, tail, count = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 22, 23, 24
+	const x, ldx, b, y, n, ldy, ahead, next = 1, 2, 3, 4, 5, 6, 7, 8
+	const steps, old, tmp, ldold, zeros, tail, count = 9, 10, 11, 12, 22, 23, 24
 	acc := func(i, j int) int { return i*c + j }
 	xs := func(i int) int { return rows*c + i }
 	spare := rows*c + rows

@@ -9,7 +9,8 @@ const neonSparseStrip = 4
 // with its shift b times the strip of c where there are shifts. Four entries in turn have sums of their own, so that no
 // sum waits for the one before; a row goes through the same operations anywhere, and a column in every strip.
 func neonSparse(g *neon) {
-	const n, ptr, cols, values, b, ldb, y, ldy, shift, common, left, end, at, col, value = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	const n, ptr, cols, values, b, ldb, y, ldy = 1, 2, 3, 4, 5, 6, 7, 8
+	const shift, common, left, end, at, col, value = 9, 10, 11, 12, 13, 14, 15
 	for w := 1; w <= neonSparseStrip; w++ {
 		x := func(chain int) int { return sparseChains*w + chain%2 }
 		bs := func(chain int) func(int) int { return counting(sparseChains*w + 2 + chain%2*w) }
@@ -27,7 +28,10 @@ func neonSparse(g *neon) {
 		for _, f := range []struct {
 			field string
 			reg   int
-		}{{"n", n}, {"ptr", ptr}, {"cols", cols}, {"values", values}, {"b", b}, {"ldb", ldb}, {"y", y}, {"ldy", ldy}, {"shift", shift}, {"common", common}} {
+		}{
+			{"n", n}, {"ptr", ptr}, {"cols", cols}, {"values", values}, {"b", b}, {"ldb", ldb}, {"y", y}, {"ldy", ldy},
+			{"shift", shift}, {"common", common},
+		} {
 			g.arg("sparseArgs", f.field, f.reg)
 		}
 		g.label("row")

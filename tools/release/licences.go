@@ -56,8 +56,8 @@ func (b *builder) licences(t target) ([]byte, error) {
 
 // linked returns the modules that are linked into the command for a target, without this one.
 func (b *builder) linked(t target) ([]linked, error) {
-	c := exec.Command("go", "list", "-deps", "-f",
-		"{{with .Module}}{{if not .Main}}{{.Path}}\t{{with .Replace}}{{.Version}}{{else}}{{.Version}}{{end}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", command)
+	const format = "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}"
+	c := exec.Command("go", "list", "-deps", "-f", format, command)
 	c.Dir, c.Env = b.root, b.environment(t)
 	out, err := output(c)
 	if err != nil {
