@@ -124,7 +124,7 @@ var arrows = []struct{ name, imports string }{
 		imports: "internal/kernel internal/kmeans internal/linalg internal/parallel internal/rows " +
 			"internal/spectral",
 	},
-	{name: "cmd/largemvc", imports: ". dataset dataset/views internal/progress neighbor"},
+	{name: "cmd/largemvc", imports: ". dataset dataset/views internal/kernel internal/progress neighbor"},
 }
 
 // programs are the folders whose packages have no lines in the table.
