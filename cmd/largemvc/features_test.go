@@ -47,7 +47,9 @@ func TestFeatureNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	model, out, want := filepath.Join(folder, "model"), filepath.Join(folder, "out.csv"), filepath.Join(folder, "want.csv")
-	if status, _, stderr := runLine("fit", "-data", plain, "-epochs", "3", "-quiet", "-save", model, "-out", want); status != exitOK {
+	if status, _, stderr := runLine(
+		"fit", "-data", plain, "-epochs", "3", "-quiet", "-save", model, "-out", want,
+	); status != exitOK {
 		t.Fatal(stderr)
 	}
 	wanted, _, _ := table(t, want)
