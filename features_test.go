@@ -40,7 +40,10 @@ func TestFeatureNames(t *testing.T) {
 				want  string
 			}{
 				{names, ""}, {nil, ""},
-				{[]string{"größe", "a", "c\nd", ""}, `feature 0 of view 0 is "größe", the network was trained on "a" there; "a" is feature 1 here`},
+				{
+					[]string{"größe", "a", "c\nd", ""},
+					`feature 0 of view 0 is "größe", the network was trained on "a" there; "a" is feature 1 here`,
+				},
 				{[]string{"a", "größe", "c", ""}, `feature 2 of view 0 is "c"`},
 				{[]string{"a"}, "4 features and 1 names"},
 			} {

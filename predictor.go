@@ -104,7 +104,8 @@ func (p *Predictor) spec() engine.Spec {
 		dims[k] = in.Columns
 	}
 	return engine.Spec{
-		Samples: p.samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Noise: c.Variant == Large, Anchored: c.Variant != RMvC,
+		Samples: p.samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Noise: c.Variant == Large,
+		Anchored:  c.Variant != RMvC,
 		Represent: engine.Activation(c.Activation), Shrink: engine.Activation(c.Activation), OneSided: c.OneSided, Workers: 1,
 	}
 }
@@ -256,7 +257,10 @@ func (p *Predictor) checkFeatures(views []View) error {
 		if at := slices.Index(given, trained[j]); at >= 0 {
 			more = fmt.Sprintf("%q is feature %d here: put the features in the order of FeatureNames", trained[j], at)
 		}
-		return fmt.Errorf("largemvc: feature %d of %s is %q, the network was trained on %q there; %s", j, x.in.Label(v), given[j], trained[j], more)
+		return fmt.Errorf(
+			"largemvc: feature %d of %s is %q, the network was trained on %q there; %s",
+			j, x.in.Label(v), given[j], trained[j], more,
+		)
 	}
 	return nil
 }

@@ -166,7 +166,9 @@ func checkSizes(views []View) (int, error) {
 		case x.in.Rows != n:
 			return 0, fmt.Errorf("largemvc: %s has %d samples, view 0 has %d", x.in.Label(v), x.in.Rows, n)
 		case x.in.Features != nil && len(x.in.Features) != x.in.Cols:
-			return 0, fmt.Errorf("largemvc: %s has %d features and %d names of them", x.in.Label(v), x.in.Cols, len(x.in.Features))
+			return 0, fmt.Errorf(
+				"largemvc: %s has %d features and %d names of them", x.in.Label(v), x.in.Cols, len(x.in.Features),
+			)
 		case x.in.Present != nil && len(x.in.Present) != n:
 			return 0, fmt.Errorf(
 				"largemvc: the presence mask of %s has %d entries for %d samples",

@@ -57,7 +57,10 @@ func TestFeatureNames(t *testing.T) {
 		data, flags, said, wrong string
 	}{
 		{plain, "", "", ""},
-		{turned, "", "", `feature 0 of view 0 (turned) is "f11", the network was trained on "f0" there; "f0" is feature 11 here: give -match-features`},
+		{
+			turned, "", "", `feature 0 of view 0 (turned) is "f11", the network was trained on "f0" there; ` +
+				`"f0" is feature 11 here: give -match-features`,
+		},
 		{renamed, "", "", `feature 2 of view 0 (renamed) is "g", the network was trained on "f2" there`},
 		{renamed, "-match-features", "", `no feature named "f2"`},
 		{turned, "-match-features", "put in the order of the model", ""},
