@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/safetensors"
@@ -112,11 +113,10 @@ func FuzzResume(f *testing.F) {
 		if err != nil {
 			return
 		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
 		c := *saved.config
-		if c.Layers > 4 || c.Anchors > 30 || c.Epochs > 1000 || c.Restarts > 9 || c.KMeansStarts > 99 {
-			return
-		}
-		c.Epochs = min(c.Epochs, 5)
-		_, _ = fitFrom(context.Background(), views, c, saved)
+		c.Epochs = min(c.Epochs, 5) // which have been checked, and end with the context
+		_, _ = fitFrom(ctx, views, c, saved)
 	})
 }

@@ -19,12 +19,12 @@ type Config struct {
 	Clusters int // c, the number of clusters: from 1 to n
 
 	Anchors int // m, the number of anchors: from 1 to n; 0: Clusters
-	Layers  int // L, the number of unfolded layers; 0: 2
-	Epochs  int // steps of the optimiser; 0: 100; NoTraining: none
+	Layers  int // L, the number of unfolded layers, up to 1,000; 0: 2
+	Epochs  int // steps of the optimiser, up to 1,000,000,000; 0: 100; NoTraining: none
 
 	LearningRate float64 // of Adam; 0: 0.01
 	Seed         uint64  // of everything random; equal seeds and data give equal bits, for any number of workers
-	Restarts     int     // runs with seeds Seed, Seed+1, …, of which the one with the lowest loss is kept; 0: 1
+	Restarts     int     // runs with seeds Seed, Seed+1, …, up to 10,000, of which that of the lowest loss is kept; 0: 1
 
 	Variant    Variant     // which modules the network has; default all three
 	Activation Activation  // σ of both thresholds; default ReLU
@@ -39,7 +39,7 @@ type Config struct {
 	StartAnchors []mat.Matrix
 
 	Float   Float // arithmetic of everything that grows with n; default Float32
-	Workers int   // goroutines; 0: GOMAXPROCS
+	Workers int   // goroutines, up to 4,096; 0: GOMAXPROCS
 
 	Theta0        float64   // first θ of every layer; 0: 0.01
 	Rho0          float64   // first ρ̃ of every layer and view; 0: 0.01
@@ -53,7 +53,7 @@ type Config struct {
 	Tolerance float64 // relative decrease of the loss that counts as progress; 0: no early stop
 	Patience  int     // epochs without progress before the early stop; 0 with a Tolerance: 5
 
-	// KMeansStarts is the number of starts of each k-means, of which that of the lowest inertia is kept; 0: 10. With
+	// KMeansStarts is the number of starts of each k-means, up to 1,000, of which that of the lowest inertia is kept; 0: 10. With
 	// NeighborWeight, and more than one anchor, the first anchors (but for PerView) and the clusters of up to 5,000 samples
 	// after training are chosen in another way, unless LowestInertia is set: of three times as many starts, and of those
 	// whose inertia is at most a tenth above the lowest, the one of the highest NeighborInformation is kept.
@@ -87,7 +87,7 @@ type Config struct {
 	// the fields below have no effect and must be zero.
 	Neighbors      int
 	Directions     int     // singular directions that are kept of each view; 0: 200; None: all
-	FilterSteps    int     // steps of smoothing; 0: 6, or log₂(n/10) where that is more; None: no smoothing
+	FilterSteps    int     // steps of smoothing, up to 1,000; 0: 6, or log₂(n/10) where that is more; None: no smoothing
 	NeighborWeight float64 // of NeighborInformation in the loss; 0: 3; None: without that term
 	// of HeldOutInformation in the loss, of the views before they are smoothed; 0: 3; None: without that term
 	HeldOutWeight float64
@@ -228,6 +228,11 @@ func (c *Config) check(n int, views []View) error {
 	if c.CheckpointEvery < 1 {
 		bad("CheckpointEvery is %d, want at least 1", c.CheckpointEvery)
 	}
+	errs = append(errs, aboveLimits(
+		limited{"Layers", c.Layers, maxLayers}, limited{"Epochs", c.Epochs, maxEpochs},
+		limited{"Restarts", c.Restarts, maxRestarts}, limited{"KMeansStarts", c.KMeansStarts, maxKMeansStarts},
+		limited{"Workers", c.Workers, maxWorkers}, limited{"FilterSteps", c.FilterSteps, maxFilterSteps},
+	)...)
 	for _, f := range []struct {
 		name  string
 		value float64
@@ -270,9 +275,6 @@ func (c *Config) check(n int, views []View) error {
 	return errors.Join(errs...)
 }
 
-// maxFilterSteps is where smoothing has long made all samples alike.
-const maxFilterSteps = 1000
-
 // checkNeighbors reports what is out of range, or without effect, of the fields that go with Neighbors.
 func (c *Config) checkNeighbors() (errs []error) {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("largemvc: "+format, args...)) }
@@ -301,9 +303,6 @@ func (c *Config) checkNeighbors() (errs []error) {
 	}
 	if c.Neighbors == None && c.LowestInertia {
 		bad("LowestInertia is set, which has no effect without Neighbors")
-	}
-	if c.FilterSteps > maxFilterSteps {
-		bad("FilterSteps is %d, want at most %d", c.FilterSteps, maxFilterSteps)
 	}
 	if c.Landmarks == 1 {
 		bad("Landmarks is 1, want at least 2, or 0")
@@ -396,6 +395,15 @@ func (c *Config) hasNeighborLoss() bool {
 // hasHeldOutLoss says whether the loss has the term of Config.HeldOutWeight. A single anchor has no information.
 func (c *Config) hasHeldOutLoss() bool {
 	return c.Neighbors != None && c.HeldOutWeight > 0 && c.Anchors > 1
+}
+
+// learnables is the number of learnable nodes of the network for some inputs: R, U, θ of every layer and, with noise, ρ̃.
+func (c *Config) learnables(inputs int) int {
+	out := 2 + c.Layers
+	if c.Variant == Large {
+		out += c.Layers * inputs
+	}
+	return out
 }
 
 // hasExtra says whether the loss is more than the reconstruction.

@@ -56,7 +56,11 @@ func copyData[T kernel.Float](views []mat.Matrix, present [][]bool) (*Data, erro
 		if x == nil {
 			return nil, fmt.Errorf("largemvc: view %d is nil", v)
 		}
-		if n, d := x.Dims(); n == 0 || d == 0 {
+		n, d, err := rows.Dims(x)
+		if err != nil {
+			return nil, fmt.Errorf("largemvc: view %d: %w", v, err)
+		}
+		if n == 0 || d == 0 {
 			return nil, fmt.Errorf("largemvc: view %d is %d×%d", v, n, d)
 		}
 	}

@@ -76,7 +76,7 @@ func KMeans(ctx context.Context, x mat.Matrix, cfg KMeansConfig) (*KMeansResult,
 // centroids or entries that KMeans refuses. A matrix without rows has no labels.
 func (r *KMeansResult) Predict(x mat.Matrix) ([]int, error) {
 	if x != nil {
-		if n, _ := x.Dims(); n == 0 {
+		if n, _, err := rows.Dims(x); err == nil && n == 0 {
 			return []int{}, nil
 		}
 	}

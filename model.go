@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"runtime/debug"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -74,6 +75,15 @@ func (m *Model[R, N, A]) Build(e Env, data *Data, start StartPoint) error {
 	if data.present != nil {
 		e.Present = unfold.PresenceNode(unfold.Site(e), data.present)
 	}
+	panicked := guarded(func() error { err = m.initialise(e, data, start); return nil })
+	if panicked != nil {
+		return fmt.Errorf("largemvc: building the network: %w", panicked)
+	}
+	return err
+}
+
+// initialise makes the learnable nodes and the ops of the modules, which may be a user's own.
+func (m *Model[R, N, A]) initialise(e Env, data *Data, start StartPoint) error {
 	for _, module := range m.modules() {
 		if err := module.Init(e); err != nil {
 			return err
@@ -85,6 +95,16 @@ func (m *Model[R, N, A]) Build(e Env, data *Data, start StartPoint) error {
 	}
 	m.env, m.data, m.net = e, data, net
 	return nil
+}
+
+// guarded runs f, which builds a graph, and turns a panic of Gorgonia, or of what a user wrote, into an error.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f()
 }
 
 // buildModules makes the network from the ops of each module.
@@ -125,6 +145,9 @@ func (m *Model[R, N, A]) fillModules() error {
 			makeIfNil(p)
 		default:
 			v := reflect.ValueOf(field).Elem()
+			if v.Kind() == reflect.Interface && !v.IsNil() {
+				v = v.Elem() // which may be a nil pointer
+			}
 			if (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil() {
 				return fmt.Errorf("largemvc: the module of type %v is nil", v.Type())
 			}

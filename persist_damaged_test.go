@@ -80,7 +80,7 @@ func TestLoadInconsistent(t *testing.T) {
 		"no clusters":        {replace("config", `"clusters":3`, `"clusters":0`), "Clusters is 0"},
 		"fewer clusters":     {replace("config", `"clusters":3`, `"clusters":2`), "3 clusters"},
 		"many anchors":       {replace("config", `"anchors":3`, `"anchors":40`), "shape"},
-		"endless layers":     {replace("config", `"layers":2`, `"layers":1000000000000`), "theta"},
+		"endless layers":     {replace("config", `"layers":2`, `"layers":1000000000000`), "at most 1000"},
 		"another variant":    {replace("config", `"large"`, `"amvc"`), ""},
 		"samples":            {replace("training", `"samples":40`, `"samples":41`), "41"},
 		"no features":        {replace("training", `"features":6`, `"features":0`), "view 0"},

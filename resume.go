@@ -91,6 +91,14 @@ func decodeResumed(r io.Reader) (*resumed, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, r := range []*checkpoint.Run{state.Current, state.Best} {
+		if want := c.learnables(fit.Inputs); r != nil && len(r.Values) != want {
+			return nil, fmt.Errorf(
+				"run %d has values for %d nodes, a network of %d layers for %d inputs has %d",
+				r.Restart, len(r.Values), c.Layers, fit.Inputs, want,
+			)
+		}
+	}
 	c.StartLabels = fit.StartLabels
 	for v, p := range fit.StartAnchors {
 		c.StartAnchors = append(c.StartAnchors, mat.NewDense(c.Anchors, fit.Views[v].Features, p))

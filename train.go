@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -262,16 +261,6 @@ func (t *lossNetwork[T]) addTerm(name string, weight float64, term func(h *gorgo
 		t.cost, err = gorgonia.Add(t.cost, x)
 		return err
 	})
-}
-
-// guarded runs f, which builds a graph, and turns a panic of Gorgonia into an error.
-func guarded(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return f()
 }
 
 // epochs runs the epochs that are left. It returns what the caller of Fit is to know of the end.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"unsafe"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -85,7 +86,7 @@ type Filter[T Float] struct {
 // three strips of 64 columns. It returns the filters for new samples, an error for sizes that do not fit or values that are
 // not finite, and the context's error if it is cancelled; the views are then half done.
 func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]*Filter[T], error) {
-	if op == nil {
+	if v := reflect.ValueOf(op); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("neighbor: no operator")
 	}
 	base, err := partOf[T](op)

@@ -11,12 +11,16 @@ import (
 	"sync/atomic"
 )
 
-// Workers returns the number of goroutines meant by a setting: GOMAXPROCS for 0 and below, else the setting itself.
+// MostWorkers is the largest number of goroutines: callers have memory for each, and no result depends on their number.
+const MostWorkers = 4096
+
+// Workers returns the number of goroutines meant by a setting: GOMAXPROCS for 0 and below, else the setting itself, but at
+// most MostWorkers.
 func Workers(setting int) int {
 	if setting < 1 {
-		return runtime.GOMAXPROCS(0)
+		setting = runtime.GOMAXPROCS(0)
 	}
-	return setting
+	return min(setting, MostWorkers)
 }
 
 // PanicError is a panic in an item, as an error.

@@ -13,7 +13,10 @@ func FromMatrix(x mat.Matrix) (*Dense[float64], error) {
 	if x == nil {
 		return nil, fmt.Errorf("no matrix")
 	}
-	n, d := x.Dims()
+	n, d, err := Dims(x)
+	if err != nil {
+		return nil, err
+	}
 	if n == 0 || d == 0 {
 		return nil, fmt.Errorf("a %d×%d matrix has nothing to cluster", n, d)
 	}
@@ -38,4 +41,15 @@ func FromMatrix(x mat.Matrix) (*Dense[float64], error) {
 		}
 	}
 	return out, nil
+}
+
+// Dims returns the size of a matrix, and an error where it has none to be read: that of a nil pointer, for one.
+func Dims(x mat.Matrix) (n, d int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the size of the matrix cannot be read: %v", p)
+		}
+	}()
+	n, d = x.Dims()
+	return n, d, nil
 }

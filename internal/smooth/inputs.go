@@ -92,8 +92,9 @@ type Inputs[T kernel.Float] struct {
 
 // direction is where the rows of an input are projected to; the zero value keeps all columns.
 type direction[T kernel.Float] struct {
-	basis     *spectral.Basis
-	projector *spectral.Projector[T]
+	basis     *spectral.Basis   // of its columns
+	span      *spectral.RowSpan // in its place for sparse rows of very many columns
+	projector projector[T]
 }
 
 // DirectionPasses is the number of passes over a view in which its directions are found. They need not be exact: what
@@ -118,14 +119,28 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 			return nil, err
 		}
 		in.Columns = min(o.Directions, x.Rows)
-		basis, err := spectral.Find(ctx, []rows.Matrix[T]{unit},
-			spectral.Config{Rank: in.Columns, Iterations: DirectionPasses, Seed: o.Seed, Workers: o.Workers})
-		if err != nil {
+		cfg := spectral.Config{Rank: in.Columns, Iterations: DirectionPasses, Seed: o.Seed, Workers: o.Workers}
+		if s.directions[k], err = findDirection(ctx, unit, cfg); err != nil {
 			return nil, err
 		}
-		s.directions[k] = direction[T]{basis, spectral.NewProjector[T](basis)}
 	}
 	return s, nil
+}
+
+// findDirection finds the leading directions of rows, in the form that takes less memory.
+func findDirection[T kernel.Float](ctx context.Context, x rows.Matrix[T], cfg spectral.Config) (to direction[T], err error) {
+	if !spectral.Spans(x, cfg.Rank) {
+		if to.basis, err = spectral.Find(ctx, []rows.Matrix[T]{x}, cfg); err != nil {
+			return to, err
+		}
+		to.projector = spectral.NewProjector[T](to.basis)
+		return to, nil
+	}
+	if to.span, err = spectral.FindSpan(ctx, x, cfg); err != nil {
+		return to, err
+	}
+	to.projector, err = spectral.NewSpanProjector[T](to.span)
+	return to, err
 }
 
 // rows returns rows [lo, hi) of input k, given at norm 1, in its directions, with the stride that operators multiply.

@@ -24,6 +24,8 @@ func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, 
 		if b := s.inputs.directions[k].basis; b != nil {
 			add(safetensors.Float64s(fmt.Sprintf("directions.%d", k), b.V[0], in.Columns, b.Dims[0]))
 			add(safetensors.Float64s(fmt.Sprintf("singular_values.%d", k), b.S, in.Columns))
+		} else if b := s.inputs.directions[k].span; b != nil {
+			saveSpan(f, k, b)
 		}
 		filter := s.filters[k]
 		add(
@@ -113,7 +115,17 @@ func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, d
 		}
 		st.part = append(st.part, part)
 		var to direction[T]
-		if d := is.Kind.Width(dims[is.View]); is.Columns < d {
+		if d := is.Kind.Width(dims[is.View]); is.Columns < d && in.Has(spanName("weights", k)) {
+			to.span = readSpan(in, k, is.Columns, d)
+			if in.Err != nil {
+				return s
+			}
+			var err error
+			if to.projector, err = spectral.NewSpanProjector[T](to.span); err != nil {
+				in.Fail("input %d: %w", k, err)
+				return s
+			}
+		} else if is.Columns < d {
 			to.basis = &spectral.Basis{
 				Dims: []int{d}, V: [][]float64{in.Floats(fmt.Sprintf("directions.%d", k), is.Columns, d)},
 				S: in.Floats(fmt.Sprintf("singular_values.%d", k), is.Columns),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -25,7 +26,7 @@ type table interface{ MutualInformation() float64 }
 
 // Neighbors returns the term of H (n×m) and a graph of its samples.
 func Neighbors[T kernel.Float](workers int, h *Node, graph neighbor.Operator, temperature float64) (*Node, error) {
-	if graph == nil {
+	if v := reflect.ValueOf(graph); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, errors.New("neighbour information without a graph")
 	}
 	if err := check("neighbour information", "graph", h, graph.Len(), temperature); err != nil {
