@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -16,8 +17,11 @@ func (t *training[T]) finish(ctx context.Context) (*Clustering, error) {
 	began := time.Now()
 	c, r, net := t.config, t.run, t.net.fused().engineNet()
 	n, m := t.data.samples, c.Anchors
-	shard := net.Shards()[0].(*engine.Memory[T])
-	h, ld := shard.H(c.Layers)
+	ld := kernel.Pad(m)
+	h := make([]T, n*ld)
+	if err := engine.CopyH(net, c.Layers, h, ld); err != nil {
+		return nil, err
+	}
 	p := newPredictor(c, t.views, t.inputs, r)
 	p.setParameters(t.net.fused().parameters())
 	for l := range c.Layers + 1 {

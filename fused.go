@@ -73,7 +73,7 @@ func newFused[T kernel.Float](env Env, data *Data, spec engine.Spec, start Start
 	if start.H != nil {
 		h0 = values(start.H)
 	}
-	shard, err := engine.NewMemory(&spec, x, present, h0, true)
+	shard, err := engine.NewMemory(&spec, 0, x, present, h0, true)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 type Net struct {
 	spec    Spec
 	shards  []Shard
-	sums    []*Sums
+	trees   []*Tree
 	reduce  Reducer
 	total   *Sums
 	weights []float64 // w_v of the loss
@@ -52,7 +52,7 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64, presen
 	m, views, layers := spec.Anchors, len(spec.Dims), spec.Layers
 	n := &Net{spec: spec, shards: shards, reduce: reduce, loss: make([]float64, views)}
 	for range shards {
-		n.sums = append(n.sums, newSums(&spec))
+		n.trees = append(n.trees, NewTree(&spec))
 	}
 	n.p, n.c, n.k, n.w = make([][][]float64, layers+1), make([][][]float64, layers+1), make([][][]float64, layers+1), make([][][]float64, layers+1)
 	n.dp, n.addedP = make([][][]float64, layers+1), make([][][]float64, layers+1)
@@ -133,13 +133,13 @@ func isIdentity(a []float64, m int) bool {
 // run does a pass on all shards, side by side, and reduces their sums.
 func (n *Net) run(ctx context.Context, p *Pass) error {
 	err := parallel.For(ctx, len(n.shards), len(n.shards), func(_, i int) error {
-		n.sums[i].clear()
-		return n.shards[i].Run(ctx, p, n.sums[i])
+		n.trees[i].Reset()
+		return n.shards[i].Run(ctx, p, n.trees[i])
 	})
 	if err != nil {
 		return err
 	}
-	n.total, err = n.reduce.Reduce(ctx, n.sums)
+	n.total, err = n.reduce.Reduce(ctx, n.trees)
 	return err
 }
 
@@ -289,5 +289,21 @@ func (n *Net) Anchors(l, v int) []float64 { return n.p[l][v] }
 // Spec returns the shape of the network.
 func (n *Net) Spec() *Spec { return &n.spec }
 
-// Shards returns the shards.
-func (n *Net) Shards() []Shard { return n.shards }
+// Bytes is the memory of the shards.
+func (n *Net) Bytes() int64 {
+	total := int64(0)
+	for _, s := range n.shards {
+		total += s.Bytes()
+	}
+	return total
+}
+
+// Close closes the shards; of what they held nothing can be read afterwards.
+func (n *Net) Close() error {
+	var errs []error
+	for _, s := range n.shards {
+		errs = append(errs, s.Close())
+	}
+	n.shards, n.trees = nil, nil
+	return errors.Join(errs...)
+}
