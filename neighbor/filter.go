@@ -65,8 +65,9 @@ const stripColumns = 64
 // Filter is what a low-pass filter did to a view, in the form that takes new samples: a row for each atom of the operator.
 // It is not changed and safe for concurrent use.
 //
-// With A = L·(atoms) the filter of S steps is x_S = 2^−S·x_0 + A·u with u = Σ_t 2^(t−S)·x_t over t < S. The table has u's row
-// for each sample of a graph, and Bᵀu for a factor B; a sample with the links l gets 2^−S·x + l·table and then the norm 1.
+// With A = L·(atoms) the filter of S steps is x_S = 2^−S·x_0 + A·u with u = Σ_t 2^(t−S)·x_t over t < S, a polynomial of A times
+// x_0. The table has u's row for each sample of a graph, and Bᵀu for a factor B; a sample with the links l gets
+// 2^−S·x + l·table and then the norm 1.
 type Filter[T Float] struct {
 	Steps int
 	Cols  int
@@ -75,6 +76,8 @@ type Filter[T Float] struct {
 	// All and Have are there if samples of the graph lack the view: the atoms' sums over all samples and over those that
 	// have it. A sample's links count as much as if all were there.
 	All, Have []float64
+
+	series []float64 // u as a Chebyshev series of A on [0, 1] in place of steps; nil: by steps
 }
 
 // Smooth filters views in place: steps times x ← (x + A·x)/2, then every row to norm 1 (rows of zeros stay). Where samples
@@ -115,6 +118,9 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 		f := &Filter[T]{Steps: steps, Cols: b.Cols, Atoms: base.links.atoms}
 		f.Table = make([]T, f.Atoms*Stride(b.Cols))
 		filters[v] = f
+		if base.chunks != nil && !b.incomplete() {
+			f.series = chebyshev[T](steps)
+		}
 		var factors []T
 		if b.incomplete() {
 			f.All, f.Have = presence(base, b)
@@ -218,57 +224,28 @@ type strip[T Float] struct {
 
 // stripSpace is the memory for a strip.
 type stripSpace[T Float] struct {
-	part  part[T]
-	u, au []T
-	x     []T
+	part part[T]
+	rows [3][]T // of n rows each
 }
 
 func newStripSpace[T Float](base part[T], n int) *stripSpace[T] {
-	return &stripSpace[T]{part: base, u: make([]T, n*stripColumns), au: make([]T, n*stripColumns), x: make([]T, n*stripColumns)}
+	w := &stripSpace[T]{part: base}
+	for j := range w.rows {
+		w.rows[j] = make([]T, n*stripColumns)
+	}
+	return w
 }
 
-// run takes the strip through the steps: with u_1 = x_0/2, u_(t+1) = (u_t + 2^−t·x_0 + A·u_t)/2 and x_S = 2^−S·x_0 + A·u_S.
+// run takes the strip through the filter.
 func (s *strip[T]) run(ctx context.Context, workers int, w *stripSpace[T]) error {
 	b, f, n := s.view, s.filter, w.part.links.n
 	width := Stride(s.cols)
-	x, u, au := w.x[:n*width], w.u[:n*width], w.au[:n*width]
-	if err := eachRow(ctx, workers, n, func(i int) {
-		row := x[i*width : (i+1)*width]
-		clear(row)
-		if b.has(i) {
-			copy(row, b.X[i*b.Ld+s.from:i*b.Ld+s.from+s.cols])
-		}
-		for j, v := range row {
-			u[i*width+j] = v / 2
-		}
-	}); err != nil {
+	for j := range w.rows {
+		w.rows[j] = w.rows[j][:n*width]
+	}
+	u, err := s.sum(ctx, workers, w, width)
+	if err != nil {
 		return err
-	}
-	if f.Steps == 0 {
-		clear(u)
-	}
-	share := T(1)
-	for t := 1; t < f.Steps; t++ {
-		share /= 2
-		if err := w.part.product(ctx, workers, au, u, width); err != nil {
-			return err
-		}
-		if err := eachRow(ctx, workers, n, func(i int) {
-			ui := u[i*width : (i+1)*width]
-			if !b.has(i) {
-				clear(ui)
-				return
-			}
-			xi, ai, factor := x[i*width:(i+1)*width], au[i*width:(i+1)*width], s.factor(i)
-			for j := range ui {
-				ui[j] = (ui[j] + share*xi[j] + factor*ai[j]) / 2
-			}
-		}); err != nil {
-			return err
-		}
-	}
-	if f.Steps > 0 {
-		share /= 2
 	}
 	table, err := w.part.table(ctx, workers, u, width)
 	if err != nil {
@@ -278,17 +255,110 @@ func (s *strip[T]) run(ctx context.Context, workers int, w *stripSpace[T]) error
 	for a := range f.Atoms {
 		copy(f.Table[a*ld+s.from:a*ld+s.from+width], table[a*width:(a+1)*width])
 	}
-	return parallel.For(ctx, workers, (n+gatherRows-1)/gatherRows, func(_, q int) error {
-		lo, hi := q*gatherRows, min((q+1)*gatherRows, n)
-		w.part.gather(lo, hi, au[lo*width:], table, width)
-		for i := lo; i < hi; i++ {
-			if b.has(i) {
-				finish(b.X[i*b.Ld+s.from:i*b.Ld+s.from+s.cols], au[i*width:], share, s.factor(i))
-			} else {
-				clear(b.X[i*b.Ld+s.from : i*b.Ld+s.from+s.cols])
+	share, au := T(math.Ldexp(1, -f.Steps)), w.rows[1]
+	return w.part.gatherAll(ctx, workers, au, table, width, func(i int, ai []T) {
+		xi := b.X[i*b.Ld+s.from : i*b.Ld+s.from+s.cols]
+		if b.has(i) {
+			finish(xi, ai, share, s.factor(i))
+		} else {
+			clear(xi)
+		}
+	})
+}
+
+// sum returns u, n rows of the given width in w.rows[0].
+func (s *strip[T]) sum(ctx context.Context, workers int, w *stripSpace[T], width int) ([]T, error) {
+	if c := s.filter.series; c != nil {
+		return s.clenshaw(ctx, workers, w, width, c)
+	}
+	// u_1 = x_0/2, u_(t+1) = (u_t + 2^−t·x_0 + A·u_t)/2
+	share := T(1) / 2
+	if s.filter.Steps == 0 {
+		share = 0
+	}
+	if err := s.start(ctx, workers, w.rows[0], width, share); err != nil {
+		return nil, err
+	}
+	u, au := w.rows[0], w.rows[1]
+	share = 1
+	for t := 1; t < s.filter.Steps; t++ {
+		share /= 2
+		err := s.product(ctx, workers, w, au, u, width, func(i int, x, ai []T) {
+			ui, factor := u[i*width:i*width+len(ai)], s.factor(i)
+			for j := range x {
+				ai[j] = (ui[j] + share*x[j] + factor*ai[j]) / 2
+			}
+			for j := len(x); j < len(ai); j++ {
+				ai[j] = (ui[j] + factor*ai[j]) / 2
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		u, au = au, u
+	}
+	w.rows[0], w.rows[1] = u, au
+	return u, nil
+}
+
+// clenshaw returns Σ_j c_j·T_j(2A − I)·x_0: with b_(k+1) = 0, b_k = c_k·x_0 and b_j = c_j·x_0 + 2(2A − I)·b_(j+1) − b_(j+2) it is
+// c_0·x_0 + (2A − I)·b_1 − b_2.
+func (s *strip[T]) clenshaw(ctx context.Context, workers int, w *stripSpace[T], width int, c []float64) ([]T, error) {
+	k := len(c) - 1
+	if err := s.start(ctx, workers, w.rows[0], width, T(c[k])); err != nil {
+		return nil, err
+	}
+	clear(w.rows[1])
+	for j := k - 1; j >= 0; j-- {
+		one, two, out := w.rows[0], w.rows[1], w.rows[2]
+		cj, up := T(c[j]), T(2)
+		if j == 0 {
+			up = 1
+		}
+		err := s.product(ctx, workers, w, out, one, width, func(i int, x, ai []T) {
+			p, q := one[i*width:i*width+len(ai)], two[i*width:i*width+len(ai)]
+			for e, v := range ai {
+				ai[e] = up*(2*v-p[e]) - q[e]
+			}
+			for e, v := range x {
+				ai[e] += cj * v
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		w.rows[0], w.rows[1], w.rows[2] = out, one, two
+	}
+	return w.rows[0], nil
+}
+
+// start sets dst to share·x_0.
+func (s *strip[T]) start(ctx context.Context, workers int, dst []T, width int, share T) error {
+	b := s.view
+	return eachRow(ctx, workers, len(dst)/width, func(i int) {
+		row := dst[i*width : (i+1)*width]
+		clear(row)
+		if b.has(i) {
+			for j, v := range b.X[i*b.Ld+s.from : i*b.Ld+s.from+s.cols] {
+				row[j] = share * v
 			}
 		}
-		return nil
+	})
+}
+
+// product sets dst to A·x, passes every row of it through then with that of x_0, and zeroes rows that lack the view.
+func (s *strip[T]) product(ctx context.Context, workers int, w *stripSpace[T], dst, x []T, width int, then func(i int, x0, ai []T)) error {
+	table, err := w.part.table(ctx, workers, x, width)
+	if err != nil {
+		return err
+	}
+	b := s.view
+	return w.part.gatherAll(ctx, workers, dst, table, width, func(i int, ai []T) {
+		if b.has(i) {
+			then(i, b.X[i*b.Ld+s.from:i*b.Ld+s.from+s.cols], ai)
+		} else {
+			clear(ai)
+		}
 	})
 }
 

@@ -153,10 +153,18 @@ func (p *part[T]) product(ctx context.Context, workers int, dst, x []T, ld int) 
 	if err != nil {
 		return err
 	}
+	return p.gatherAll(ctx, workers, dst, table, ld, nil)
+}
+
+// gatherAll sets all rows of dst, with the stride ld, to L·table, each of which then sees while it is in cache.
+func (p *part[T]) gatherAll(ctx context.Context, workers int, dst, table []T, ld int, then func(i int, row []T)) error {
 	n := p.links.n
 	return parallel.For(ctx, workers, (n+gatherRows-1)/gatherRows, func(_, b int) error {
 		lo, hi := b*gatherRows, min((b+1)*gatherRows, n)
 		p.gather(lo, hi, dst[lo*ld:], table, ld)
+		for i := lo; then != nil && i < hi; i++ {
+			then(i, dst[i*ld:(i+1)*ld])
+		}
 		return nil
 	})
 }
