@@ -84,8 +84,8 @@ type Filter[T Float] struct {
 // lack a view, their rows are zero and stay so, and A·x is the weighted mean over those that have it, as large as it would be
 // if all had: row i is multiplied by (A·1)_i / (A·b)_i with the presence b.
 //
-// op must be a Graph or a Factor. Views are done in strips of columns, side by side on several workers, each with room for
-// three strips of 64 columns. It returns the filters for new samples, an error for sizes that do not fit or values that are
+// op must be a Graph or a Factor. Views are done in strips of 64 columns, side by side on several workers, each with room for
+// some tables of the strip with a row for each atom. It returns the filters for new samples, an error for sizes that do not fit or values that are
 // not finite, and the context's error if it is cancelled; the views are then half done.
 func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]*Filter[T], error) {
 	if op == nil {
@@ -133,13 +133,19 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 			})
 		}
 	}
-	outer, inner := stripWorkers[T](n, len(strips), workers)
-	spaces := make([]*stripSpace[T], outer)
+	outer, inner := stripWorkers[T](base.links.atoms, len(strips), workers)
+	samples, atoms := make([]*stripSpace[T], outer), make([]*atomSpace[T], outer)
 	err = parallel.For(ctx, outer, len(strips), func(w, q int) error {
-		if spaces[w] == nil {
-			spaces[w] = newStripSpace[T](base, n)
+		if base.chunks != nil {
+			if atoms[w] == nil {
+				atoms[w] = newAtomSpace(base)
+			}
+			return strips[q].runAtoms(ctx, inner, atoms[w])
 		}
-		return strips[q].run(ctx, inner, spaces[w])
+		if samples[w] == nil {
+			samples[w] = newStripSpace(base, n)
+		}
+		return strips[q].run(ctx, inner, samples[w])
 	})
 	if err != nil {
 		return nil, err
@@ -156,10 +162,13 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 // stripBytes bounds the memory of the strips that are worked on at a time.
 const stripBytes = 512 << 20
 
+// stripTables is the number of tables of a strip's columns, a row for each atom, that its steps take.
+const stripTables = 16
+
 // stripWorkers shares the workers out: strips side by side, and workers in each.
-func stripWorkers[T Float](n, strips, workers int) (outer, inner int) {
+func stripWorkers[T Float](atoms, strips, workers int) (outer, inner int) {
 	workers = parallel.Workers(workers)
-	one := 3 * n * stripColumns * int(unsafe.Sizeof(T(0)))
+	one := stripTables * atoms * stripColumns * int(unsafe.Sizeof(T(0)))
 	outer = max(1, min(workers, strips, stripBytes/max(one, 1)))
 	return outer, max(1, workers/outer)
 }
@@ -222,10 +231,10 @@ type strip[T Float] struct {
 	from, cols int
 }
 
-// stripSpace is the memory for a strip.
+// stripSpace is the memory for a strip that goes through its steps sample by sample, as those of a graph do.
 type stripSpace[T Float] struct {
 	part part[T]
-	rows [3][]T // of n rows each
+	rows [2][]T // of n rows each
 }
 
 func newStripSpace[T Float](base part[T], n int) *stripSpace[T] {
@@ -266,20 +275,16 @@ func (s *strip[T]) run(ctx context.Context, workers int, w *stripSpace[T]) error
 	})
 }
 
-// sum returns u, n rows of the given width in w.rows[0].
+// sum returns u, n rows of the given width: u_1 = x_0/2, u_(t+1) = (u_t + 2^−t·x_0 + A·u_t)/2.
 func (s *strip[T]) sum(ctx context.Context, workers int, w *stripSpace[T], width int) ([]T, error) {
-	if c := s.filter.series; c != nil {
-		return s.clenshaw(ctx, workers, w, width, c)
-	}
-	// u_1 = x_0/2, u_(t+1) = (u_t + 2^−t·x_0 + A·u_t)/2
 	share := T(1) / 2
 	if s.filter.Steps == 0 {
 		share = 0
 	}
-	if err := s.start(ctx, workers, w.rows[0], width, share); err != nil {
+	u, au := w.rows[0], w.rows[1]
+	if err := s.start(ctx, workers, u, width, share); err != nil {
 		return nil, err
 	}
-	u, au := w.rows[0], w.rows[1]
 	share = 1
 	for t := 1; t < s.filter.Steps; t++ {
 		share /= 2
@@ -288,9 +293,7 @@ func (s *strip[T]) sum(ctx context.Context, workers int, w *stripSpace[T], width
 			for j := range x {
 				ai[j] = (ui[j] + share*x[j] + factor*ai[j]) / 2
 			}
-			for j := len(x); j < len(ai); j++ {
-				ai[j] = (ui[j] + factor*ai[j]) / 2
-			}
+			clear(ai[len(x):])
 		})
 		if err != nil {
 			return nil, err
@@ -299,37 +302,6 @@ func (s *strip[T]) sum(ctx context.Context, workers int, w *stripSpace[T], width
 	}
 	w.rows[0], w.rows[1] = u, au
 	return u, nil
-}
-
-// clenshaw returns Σ_j c_j·T_j(2A − I)·x_0: with b_(k+1) = 0, b_k = c_k·x_0 and b_j = c_j·x_0 + 2(2A − I)·b_(j+1) − b_(j+2) it is
-// c_0·x_0 + (2A − I)·b_1 − b_2.
-func (s *strip[T]) clenshaw(ctx context.Context, workers int, w *stripSpace[T], width int, c []float64) ([]T, error) {
-	k := len(c) - 1
-	if err := s.start(ctx, workers, w.rows[0], width, T(c[k])); err != nil {
-		return nil, err
-	}
-	clear(w.rows[1])
-	for j := k - 1; j >= 0; j-- {
-		one, two, out := w.rows[0], w.rows[1], w.rows[2]
-		cj, up := T(c[j]), T(2)
-		if j == 0 {
-			up = 1
-		}
-		err := s.product(ctx, workers, w, out, one, width, func(i int, x, ai []T) {
-			p, q := one[i*width:i*width+len(ai)], two[i*width:i*width+len(ai)]
-			for e, v := range ai {
-				ai[e] = up*(2*v-p[e]) - q[e]
-			}
-			for e, v := range x {
-				ai[e] += cj * v
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-		w.rows[0], w.rows[1], w.rows[2] = out, one, two
-	}
-	return w.rows[0], nil
 }
 
 // start sets dst to share·x_0.
