@@ -196,26 +196,6 @@ func BenchmarkKMeans(b *testing.B) {
 	}
 }
 
-func BenchmarkAssignment(b *testing.B) {
-	for _, n := range []int{10, 100, 500} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			rng := rand.New(rand.NewPCG(1, 1))
-			cost := make([][]float64, n)
-			for i := range cost {
-				cost[i] = make([]float64, n)
-				for j := range cost[i] {
-					cost[i][j] = rng.Float64()
-				}
-			}
-			for b.Loop() {
-				if _, _, err := Assignment(cost); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
 // One sample through a trained network.
 func BenchmarkPredictOne(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))

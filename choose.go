@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/score"
 )
 
 // ChooseConfig says what ChooseClusters tries. Zero values mean the defaults.
@@ -248,7 +252,9 @@ func newIndexSpace(ctx context.Context, views []View, c *Config, samples int) (*
 	for _, x := range views {
 		width += x.cols
 	}
-	out := &indexSpace{chosen: choose(views[0].rows, samples, c.Seed), workers: c.Workers}
+	n := views[0].rows
+	chosen := rows.Sample(rand.New(rand.NewPCG(c.Seed, 0)), n, min(samples, n))
+	out := &indexSpace{chosen: chosen, workers: c.Workers}
 	out.x = mat.NewDense(len(out.chosen), width, nil)
 	at := 0
 	for v, x := range views {
@@ -279,16 +285,16 @@ func (s *indexSpace) indices(ctx context.Context, labels []int, out *Choice) err
 		mine[k] = labels[i]
 	}
 	out.Silhouette, out.CalinskiHarabasz, out.DaviesBouldin = math.NaN(), math.NaN(), math.NaN()
-	if distinct, _ := number(mine); len(distinct) < 2 || len(distinct) >= len(mine) {
+	if distinct := len(slices.Compact(slices.Sorted(slices.Values(mine)))); distinct < 2 || distinct >= len(mine) {
 		return nil
 	}
 	var err error
-	if out.Silhouette, err = Silhouette(ctx, s.x, mine, SilhouetteConfig{Workers: s.workers}); err != nil {
+	if out.Silhouette, err = score.Silhouette(ctx, s.x, mine, score.SilhouetteConfig{Workers: s.workers}); err != nil {
 		return err
 	}
-	if out.CalinskiHarabasz, err = CalinskiHarabasz(s.x, mine); err != nil {
+	if out.CalinskiHarabasz, err = score.CalinskiHarabasz(s.x, mine); err != nil {
 		return err
 	}
-	out.DaviesBouldin, err = DaviesBouldin(s.x, mine)
+	out.DaviesBouldin, err = score.DaviesBouldin(s.x, mine)
 	return err
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/score"
 )
 
 func TestChooseClusters(t *testing.T) {
@@ -95,7 +97,7 @@ func chooseByHand(t *testing.T, given, used float64) {
 			t.Errorf("column %d has mean %v and square %v", j, mean, square)
 		}
 	}
-	silhouette, err := Silhouette(context.Background(), space.x, best.Labels, SilhouetteConfig{})
+	silhouette, err := score.Silhouette(context.Background(), space.x, best.Labels, score.SilhouetteConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package largemvc
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -103,38 +102,9 @@ func kmeansError(ctx context.Context, err error) error {
 
 // matrixSource checks x and returns its rows as one view of weight 1.
 func matrixSource(x mat.Matrix) (*kmeans.Source[float64], error) {
-	data, n, d, stride, err := matrixEntries(x)
+	dense, err := rows.FromMatrix(x)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("largemvc: %w", err)
 	}
-	return kmeans.NewSource(kmeans.View[float64]{Rows: rows.NewDense(n, d, stride, data), Weight: 1})
-}
-
-// matrixEntries returns the entries of x, a copy unless x holds them in row-major memory, after a check that all are finite.
-func matrixEntries(x mat.Matrix) (data []float64, n, d, stride int, err error) {
-	if x == nil {
-		return nil, 0, 0, 0, fmt.Errorf("largemvc: no matrix")
-	}
-	if n, d = x.Dims(); n == 0 || d == 0 {
-		return nil, 0, 0, 0, fmt.Errorf("largemvc: a %d×%d matrix has nothing to cluster", n, d)
-	}
-	if raw, ok := x.(mat.RawMatrixer); ok {
-		m := raw.RawMatrix()
-		data, stride = m.Data, m.Stride
-	} else {
-		data, stride = make([]float64, n*d), d
-		for i := range n {
-			for j := range d {
-				data[i*d+j] = x.At(i, j)
-			}
-		}
-	}
-	for i := range n {
-		for j, a := range data[i*stride : i*stride+d] {
-			if math.IsNaN(a) || math.IsInf(a, 0) {
-				return nil, 0, 0, 0, fmt.Errorf("largemvc: %v in row %d, column %d", a, i, j)
-			}
-		}
-	}
-	return data, n, d, stride, nil
+	return kmeans.NewSource(kmeans.View[float64]{Rows: dense, Weight: 1})
 }

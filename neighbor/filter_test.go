@@ -162,7 +162,8 @@ func TestFilterRefuses(t *testing.T) {
 		"operator": {foreign{x.Operator()}, good, 6, "the operator is a"},
 		"nil":      {nil, good, 6, "no operator"},
 	} {
-		if _, err := Smooth(ctx, c.op, []Block[float64]{c.b}, c.steps, 1); err == nil || !strings.Contains(err.Error(), "neighbor: "+c.want) {
+		if _, err := Smooth(ctx, c.op, []Block[float64]{c.b}, c.steps, 1); err == nil ||
+			!strings.Contains(err.Error(), "neighbor: "+c.want) {
 			t.Errorf("%s: error %v, want %s", name, err, c.want)
 		}
 	}

@@ -148,7 +148,8 @@ func (x *Index[T]) buildExact(ctx context.Context, src *source[T], hashes [][]ui
 }
 
 func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T]) error {
-	c, err := landmarkConfig{Count: x.cfg.Landmarks, Nearest: x.cfg.Nearest, Seed: x.cfg.Seed, Workers: x.cfg.Workers}.complete(src.n)
+	c, err := landmarkConfig{Count: x.cfg.Landmarks, Nearest: x.cfg.Nearest, Seed: x.cfg.Seed,
+		Workers: x.cfg.Workers}.complete(src.n)
 	if err != nil {
 		return err
 	}

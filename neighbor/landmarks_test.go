@@ -12,7 +12,8 @@ import (
 // landmarkIndex builds an index of landmarks.
 func landmarkIndex[T Float](t testing.TB, d *dataset, workers int) *Index[T] {
 	t.Helper()
-	x, err := Build(context.Background(), viewsOf[T](t, d), testSpaces, Config{ExactUpTo: -1, Landmarks: 24, Nearest: 4, Seed: 3, Workers: workers})
+	x, err := Build(context.Background(), viewsOf[T](t, d), testSpaces,
+		Config{ExactUpTo: -1, Landmarks: 24, Nearest: 4, Seed: 3, Workers: workers})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,8 @@ func linksByBruteForce[T Float](d *dataset, x *Index[T]) *mat.Dense {
 func TestLandmarkLinksEqualTheFormula(t *testing.T) {
 	for _, masks := range []bool{false, true} {
 		d := randomData(11, 500, masks, 4, 9)
-		if e := far(matrixOf(landmarkIndex[float64](t, d, 2).Operator().(*Factor).Links()), linksByBruteForce(d, landmarkIndex[float64](t, d, 1))); e > 1e-9 {
+		links := landmarkIndex[float64](t, d, 2).Operator().(*Factor).Links()
+		if e := far(matrixOf(links), linksByBruteForce(d, landmarkIndex[float64](t, d, 1))); e > 1e-9 {
 			t.Errorf("masks %t: float64 differs by %.1e", masks, e)
 		}
 		x := landmarkIndex[float32](t, d, 2)

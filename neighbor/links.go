@@ -20,7 +20,8 @@ type Links struct {
 // weight is not positive and finite.
 func NewLinks(n, atoms int, ptr []int, cols []int32, weights []float64) (*Links, error) {
 	if n < 1 || atoms < 1 || len(ptr) != n+1 || ptr[0] != 0 || len(cols) != len(weights) || ptr[n] != len(cols) {
-		return nil, fmt.Errorf("neighbor: %d×%d links of %d offsets, %d columns and %d weights", n, atoms, len(ptr), len(cols), len(weights))
+		return nil, fmt.Errorf("neighbor: %d×%d links of %d offsets, %d columns and %d weights", n, atoms,
+			len(ptr), len(cols), len(weights))
 	}
 	for i := range n {
 		if ptr[i+1] < ptr[i] || ptr[i+1] > len(cols) {
@@ -79,7 +80,8 @@ func concat(parts []*Links) *Links {
 
 // transpose returns the links of the atoms to the samples.
 func (l *Links) transpose() *Links {
-	t := &Links{n: l.atoms, atoms: l.n, ptr: make([]int, l.atoms+1), col: make([]int32, len(l.col)), val: make([]float64, len(l.val))}
+	t := &Links{n: l.atoms, atoms: l.n, ptr: make([]int, l.atoms+1), col: make([]int32, len(l.col)),
+		val: make([]float64, len(l.val))}
 	for _, c := range l.col {
 		t.ptr[c+1]++
 	}

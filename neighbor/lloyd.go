@@ -12,7 +12,9 @@ import (
 // for each. A landmark that no sample is nearest to stays where it is. With absent views, samples are chosen among those that
 // have a view of the space, as long as there are enough; a landmark's part in a view is the mean of its samples that have it,
 // and until it has one the mean of all.
-func findLandmarks[T Float](ctx context.Context, src *source[T], space Space, c landmarkConfig, stream uint64) (*landmarks[T], error) {
+func findLandmarks[T Float](
+	ctx context.Context, src *source[T], space Space, c landmarkConfig, stream uint64,
+) (*landmarks[T], error) {
 	rng := rand.New(rand.NewPCG(c.Seed, landmarkStream^stream))
 	m := &landmarks[T]{space: space, nearest: c.Nearest, count: c.Count}
 	order := someSamples(rng, src, space.Views, min(src.n, samplesPerLandmark*c.Count), c.Count)

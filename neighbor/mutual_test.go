@@ -83,7 +83,8 @@ func TestMutualEqualsTheFormula(t *testing.T) {
 
 func TestMutualOfEqualSamples(t *testing.T) {
 	// Samples 0 to 2 are equal, sample 3 is alone and far, with no list.
-	l := &Lists{N: 4, K: 2, Index: []int32{1, 2, 0, 2, 0, 1, -1, -1}, Square: []float64{0, 0, 0, 0, 0, 0, math.Inf(1), math.Inf(1)}}
+	l := &Lists{N: 4, K: 2, Index: []int32{1, 2, 0, 2, 0, 1, -1, -1},
+		Square: []float64{0, 0, 0, 0, 0, 0, math.Inf(1), math.Inf(1)}}
 	a := matrixOf(must(Mutual(l, 0.05)).Links())
 	for i := range 4 {
 		for j := range 4 {

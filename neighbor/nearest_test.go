@@ -142,8 +142,9 @@ func TestNearestRefuses(t *testing.T) {
 		"NaN":          {nan, testSpaces, 3, "view 1 has NaN at row 7, column 1"},
 		"long":         {long, testSpaces, 3, "row 7 of view 1 is so long"},
 		"rows":         {[]View[float64]{good[0], other[1]}, testSpaces, 3, "view 1 has 19 rows, view 0 has 20"},
-		"mask":         {[]View[float64]{good[0], {Rows: good[1].Rows, Present: make([]bool, 3)}}, testSpaces, 3, "view 1 has 20 rows and a mask of 3"},
-		"nothing":      {[]View[float64]{good[0], {}}, testSpaces, 3, "view 1 has no rows"},
+		"mask": {[]View[float64]{good[0], {Rows: good[1].Rows, Present: make([]bool, 3)}}, testSpaces, 3,
+			"view 1 has 20 rows and a mask of 3"},
+		"nothing": {[]View[float64]{good[0], {}}, testSpaces, 3, "view 1 has no rows"},
 	} {
 		if _, err := Nearest(ctx, c.views, c.spaces, c.k, 1); err == nil || !strings.Contains(err.Error(), "neighbor: "+c.want) {
 			t.Errorf("%s: error %v, want %s", name, err, c.want)

@@ -65,11 +65,13 @@ func Restore[T Float](ctx context.Context, s State[T], views []View[T], workers 
 	for q, l := range s.Landmarks {
 		m := &landmarks[T]{space: s.Spaces[q], nearest: l.Nearest, count: len(l.Scale), centroids: l.Centroids, scale: l.Scale}
 		if l.Nearest < 1 || l.Nearest >= m.count || len(l.Centroids) != len(m.space.Views) {
-			return nil, fmt.Errorf("neighbor: space %d: %d nearest of %d landmarks in %d views", q, l.Nearest, m.count, len(l.Centroids))
+			return nil, fmt.Errorf("neighbor: space %d: %d nearest of %d landmarks in %d views", q, l.Nearest,
+				m.count, len(l.Centroids))
 		}
 		for i, v := range m.space.Views {
 			if len(l.Centroids[i]) != m.count*s.Dims[v] {
-				return nil, fmt.Errorf("neighbor: space %d: %d values for %d landmarks in view %d of %d features", q, len(l.Centroids[i]), m.count, v, s.Dims[v])
+				return nil, fmt.Errorf("neighbor: space %d: %d values for %d landmarks in view %d of %d features",
+					q, len(l.Centroids[i]), m.count, v, s.Dims[v])
 			}
 		}
 		for j, f := range l.Scale {

@@ -44,7 +44,8 @@ func runChild(args []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Println(time.Since(began).Seconds(), c.Timings.Epoch.Seconds(), (c.Timings.Total - c.Timings.Train).Seconds(), peakMiB())
+		fmt.Println(time.Since(began).Seconds(), c.Timings.Epoch.Seconds(),
+			(c.Timings.Total - c.Timings.Train).Seconds(), peakMiB())
 		return nil
 	}
 	o := &orders{in: bufio.NewScanner(os.Stdin)}

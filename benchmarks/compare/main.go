@@ -38,10 +38,14 @@ type workload struct {
 
 var workloads = []workload{
 	{name: "10,000 × (784, 392, 160), m = 10", n: 10000, dims: []int{784, 392, 160}, m: 10, epochs: 5},
-	{name: "mnist3v: 60,000 × (784, 392, 160), m = 10", file: "mnist3v.npz", n: 60000, dims: []int{784, 392, 160}, m: 10, epochs: 1, wholeFit: 100},
-	{name: "195,537 × (944, 576, 512, 640), m = 100", n: 195537, dims: []int{944, 576, 512, 640}, m: 100, torchN: 20000, epochs: 1, wholeFit: 20},
-	{name: "9,144 × (48, 40, 254, 1984, 512, 928), m = 102", n: 9144, dims: []int{48, 40, 254, 1984, 512, 928}, m: 102, epochs: 1},
-	{name: "msrcv1: 210 × 6 views, m = 7", file: "msrcv1.npz", n: 210, dims: []int{1302, 48, 512, 100, 256, 210}, m: 7, epochs: 20, wholeFit: 100},
+	{name: "mnist3v: 60,000 × (784, 392, 160), m = 10", file: "mnist3v.npz", n: 60000,
+		dims: []int{784, 392, 160}, m: 10, epochs: 1, wholeFit: 100},
+	{name: "195,537 × (944, 576, 512, 640), m = 100", n: 195537, dims: []int{944, 576, 512, 640}, m: 100,
+		torchN: 20000, epochs: 1, wholeFit: 20},
+	{name: "9,144 × (48, 40, 254, 1984, 512, 928), m = 102", n: 9144,
+		dims: []int{48, 40, 254, 1984, 512, 928}, m: 102, epochs: 1},
+	{name: "msrcv1: 210 × 6 views, m = 7", file: "msrcv1.npz", n: 210,
+		dims: []int{1302, 48, 512, 100, 256, 210}, m: 7, epochs: 20, wholeFit: 100},
 }
 
 func main() {
@@ -75,8 +79,10 @@ func compare(out io.Writer, data, only, python string, rounds int, whole bool) e
 		fmt.Fprintf(os.Stderr, "compare: %s has no numpy and torch: this library alone\n", python)
 	}
 	peak := float64(runtime.GOMAXPROCS(0)) * kernel.PeakFMA[float32](0.2)
-	fmt.Fprintf(out, "%d cores, kernels %s, float32 multiply-add peak %.0f GFLOP/s\n\n", runtime.GOMAXPROCS(0), kernel.Path(), peak)
-	fmt.Fprintln(out, "| work | largemvc, s/epoch | PyTorch, s/epoch | faster | of the peak | largemvc, MiB | PyTorch, MiB | whole fit, s | in PyTorch epochs | in own epochs | rest of a fit, s |")
+	fmt.Fprintf(out, "%d cores, kernels %s, float32 multiply-add peak %.0f GFLOP/s\n\n",
+		runtime.GOMAXPROCS(0), kernel.Path(), peak)
+	fmt.Fprintln(out, "| work | largemvc, s/epoch | PyTorch, s/epoch | faster | of the peak "+
+		"| largemvc, MiB | PyTorch, MiB | whole fit, s | in PyTorch epochs | in own epochs | rest of a fit, s |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, w := range workloads {
 		if !strings.Contains(w.name, only) {
@@ -160,7 +166,8 @@ func (w workload) row(own, other *side, ours, theirs, scale, peak float64, whole
 	for _, d := range w.dims {
 		flop += 8 * 2 * float64(w.n) * float64(w.m) * float64(d) // 4L products
 	}
-	cells := []string{w.name, fmt.Sprintf("%.4f", ours), "", "", fmt.Sprintf("%.0f %%", 100*flop/ours/1e9/peak), fmt.Sprintf("%.0f", memory), "", "", "", "", ""}
+	cells := []string{w.name, fmt.Sprintf("%.4f", ours), "", "",
+		fmt.Sprintf("%.0f %%", 100*flop/ours/1e9/peak), fmt.Sprintf("%.0f", memory), "", "", "", "", ""}
 	if other != nil {
 		theirMemory, err := other.quit()
 		if err != nil {
@@ -170,10 +177,12 @@ func (w workload) row(own, other *side, ours, theirs, scale, peak float64, whole
 		if scale != 1 {
 			mark = " (from " + strconv.Itoa(w.torchN) + " rows)"
 		}
-		cells[2], cells[3], cells[6] = fmt.Sprintf("%.3f%s", theirs, mark), fmt.Sprintf("%.1f×", theirs/ours), fmt.Sprintf("%.0f%s", theirMemory, mark)
+		cells[2], cells[3], cells[6] = fmt.Sprintf("%.3f%s", theirs, mark), fmt.Sprintf("%.1f×", theirs/ours),
+			fmt.Sprintf("%.0f%s", theirMemory, mark)
 	}
 	if whole && w.wholeFit > 0 {
-		out, err := exec.Command(self, "child", "-data", file, "-m", strconv.Itoa(w.m), "-whole", strconv.Itoa(w.wholeFit)).Output()
+		out, err := exec.Command(self, "child", "-data", file, "-m", strconv.Itoa(w.m), "-whole",
+			strconv.Itoa(w.wholeFit)).Output()
 		if err != nil {
 			return "", err
 		}

@@ -56,7 +56,8 @@ func TestOf(t *testing.T) {
 // TestFit clusters every kind of view, complete and not, and compares with matrices of the same values.
 func TestFit(t *testing.T) {
 	for _, float := range []int{32, 64} {
-		made, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60, Clusters: 3, Dims: []int{6, 9}, Float: float, Seed: 1})
+		made, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60, Clusters: 3, Dims: []int{6, 9},
+			Float: float, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +110,8 @@ func TestErrors(t *testing.T) {
 		{&dataset.Set{Views: held()[:1], Present: [][]bool{{true}}}, "the mask has 1 rows, view 0 has 3 samples"},
 		{&dataset.Set{Views: held()[:1], Present: [][]bool{{true}, {true, false}, {true}}}, "sample 1"},
 	} {
-		if _, err := views.Of(test.set); err == nil || !strings.HasPrefix(err.Error(), "views: ") || !strings.Contains(err.Error(), test.want) {
+		if _, err := views.Of(test.set); err == nil || !strings.HasPrefix(err.Error(), "views: ") ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("error %v, want %q", err, test.want)
 		}
 	}
@@ -119,7 +121,8 @@ func TestErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := largemvc.Fit(context.Background(), x, largemvc.Config{Clusters: 2}); err == nil || !strings.Contains(err.Error(), "1 values for 3×2") {
+	if _, err := largemvc.Fit(context.Background(), x, largemvc.Config{Clusters: 2}); err == nil ||
+		!strings.Contains(err.Error(), "1 values for 3×2") {
 		t.Errorf("error %v", err)
 	}
 }

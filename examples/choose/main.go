@@ -15,7 +15,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/internal/synthetic"
-	"github.com/largemvc/largemvc/viz"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 )
 
 func main() {
@@ -35,7 +35,8 @@ func run(ctx context.Context, path string, w io.Writer) error {
 	choices, err := largemvc.ChooseClusters(ctx, views, largemvc.Config{Epochs: 30}, largemvc.ChooseConfig{
 		Clusters: []int{2, 3, 4, 5, 6, 7, 8},
 		Progress: func(_, _ int, c largemvc.Choice) error {
-			_, err := fmt.Fprintf(w, "%8d  %10.3f  %17.1f  %14.3f  %9.3f\n", c.Clusters, c.Silhouette, c.CalinskiHarabasz, c.DaviesBouldin, c.Stability)
+			_, err := fmt.Fprintf(w, "%8d  %10.3f  %17.1f  %14.3f  %9.3f\n", c.Clusters, c.Silhouette,
+				c.CalinskiHarabasz, c.DaviesBouldin, c.Stability)
 			return err
 		},
 	})
@@ -70,7 +71,8 @@ func draw(choices *largemvc.Choices) viz.Figure {
 		}
 		if len(line.X) > 0 {
 			figure.Panels = append(figure.Panels, viz.Lines{
-				Title: index.title, XLabel: "clusters", YLabel: "index", Series: []viz.Series{line}, Markers: true, XTicks: line.X,
+				Title: index.title, XLabel: "clusters", YLabel: "index", Series: []viz.Series{line},
+				Markers: true, XTicks: line.X,
 			})
 		}
 	}

@@ -28,7 +28,8 @@ func (c *cauchy) Init(e largemvc.Env) error {
 		first = float32(5)
 	}
 	for v := range e.Views {
-		c.width = append(c.width, gorgonia.NewScalar(e.G, e.Of, gorgonia.WithName(e.Name("width_%d", v)), gorgonia.WithValue(first)))
+		c.width = append(c.width, gorgonia.NewScalar(e.G, e.Of, gorgonia.WithName(e.Name("width_%d", v)),
+			gorgonia.WithValue(first)))
 	}
 	return nil
 }
@@ -70,7 +71,8 @@ func run(ctx context.Context, w io.Writer, epochs int) error {
 	// An untrained network has the anchors of the start, P_v = polar(ZᵀX_v) for the labels Z of one k-means over all views. The
 	// paper preset sees the views themselves; the default one has neighbours, and anchors of smoothed views.
 	views := []largemvc.View{largemvc.MatrixView(x[0]), largemvc.MatrixView(x[1])}
-	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 3, Epochs: largemvc.NoTraining, Preset: largemvc.Paper, Preprocess: largemvc.Raw})
+	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 3, Epochs: largemvc.NoTraining,
+		Preset: largemvc.Paper, Preprocess: largemvc.Raw})
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ func TestRun(t *testing.T) {
 	}
 	for i, line := range lines[1:] {
 		var rate, acc, nmi, ari float64
-		if _, err := fmt.Sscanf(line, "%f %% %f %f %f", &rate, &acc, &nmi, &ari); err != nil || acc < 0.8 || i == 0 && acc < 0.99 {
+		if _, err := fmt.Sscanf(line, "%f %% %f %f %f", &rate, &acc, &nmi, &ari); err != nil || acc < 0.8 ||
+			i == 0 && acc < 0.99 {
 			t.Errorf("%q: %v", line, err)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/viz"
 )
 
 // ablation takes the modules away.
@@ -75,8 +75,11 @@ func ablation(ctx context.Context, s *study) error {
 		figure = viz.Figure{Panels: []viz.Panel{upper, lower}, Columns: 1, SharedLegend: true}
 	}
 	return s.publish(page{
-		name: "ablation", title: "Ablation", caption: s.protocolText() + " " + paperPreset + " “P detached” treats the anchors as constants in the backward pass.",
-		notes:   "The paper ablates on its own sets, with the epoch chosen by labels. The untrained network is not in the paper: it shows how much of the result is the start. What the default preset adds has an ablation of its own in `examples/quality`.",
+		name: "ablation", title: "Ablation", caption: s.protocolText() + " " + paperPreset +
+			" “P detached” treats the anchors as constants in the backward pass.",
+		notes: "The paper ablates on its own sets, with the epoch chosen by labels. The untrained " +
+			"network is not in the paper: it shows how much of the result is the start. What the default " +
+			"preset adds has an ablation of its own in `examples/quality`.",
 		tables:  []tables.Grid{g},
 		figures: []picture{{"ablation", "ACC of the networks; whiskers are one standard deviation over seeds.", figure}},
 	})

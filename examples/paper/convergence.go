@@ -7,8 +7,8 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/viz"
 )
 
 // convergence follows the loss of the network and the objective of the alternating solver that it unfolds.
@@ -75,16 +75,23 @@ func convergence(ctx context.Context, s *study) error {
 				}
 			}
 			panel.Series = append(panel.Series, series)
-			g.Rows[i].Cells = append(g.Rows[i].Cells, tables.Cell{Text: fmt.Sprintf("%.4g → %.4g, %d rises", values[0], values[len(values)-1], rises)})
+			text := fmt.Sprintf("%.4g → %.4g, %d rises", values[0], values[len(values)-1], rises)
+			g.Rows[i].Cells = append(g.Rows[i].Cells, tables.Cell{Text: text})
 		}
 		figure.Panels = append(figure.Panels, panel)
 	}
 	return s.publish(page{
 		name: "convergence", title: "Convergence",
-		caption: fmt.Sprintf("Seed 1, %d epochs or iterations, paper preset (views standardised per sample, joint k-means start); the classical solver starts from the same. Curves are divided by their first value, so that sets share an axis. "+
-			"J = Σ_v ½‖X_v − H P_v − E_v‖² + α‖H‖₁ + β_v‖E_v‖₂,₁ with α = 0.01 and β_v the view's median residual at the start; it begins at H = 0, E = 0.", s.epochs),
-		notes:   "The paper's proof is about J under its alternating steps, which the trained network does not take; its H step does not always lower J, ours does (see Classical). The loss is minimised by Adam and may rise.",
-		tables:  []tables.Grid{g},
-		figures: []picture{{"convergence", "Loss of the network, and objective of the classical solver, relative to their first values.", figure}},
+		caption: fmt.Sprintf("Seed 1, %d epochs or iterations, paper preset (views standardised per "+
+			"sample, joint k-means start); the classical solver starts from the same. Curves are divided "+
+			"by their first value, so that sets share an axis. "+
+			"J = Σ_v ½‖X_v − H P_v − E_v‖² + α‖H‖₁ + β_v‖E_v‖₂,₁ with α = 0.01 and β_v the view's median "+
+			"residual at the start; it begins at H = 0, E = 0.", s.epochs),
+		notes: "The paper's proof is about J under its alternating steps, which the trained network does " +
+			"not take; its H step does not always lower J, ours does (see Classical). The loss is " +
+			"minimised by Adam and may rise.",
+		tables: []tables.Grid{g},
+		figures: []picture{{"convergence", "Loss of the network, and objective of the classical solver, " +
+			"relative to their first values.", figure}},
 	})
 }

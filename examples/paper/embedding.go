@@ -9,9 +9,9 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/tsne"
-	"github.com/largemvc/largemvc/viz"
+	"github.com/largemvc/largemvc/internal/tsne"
 )
 
 // plane is the points of one panel.
@@ -90,9 +90,12 @@ func embedding(ctx context.Context, s *study) error {
 	}
 	p := page{
 		name: "tsne", title: "Representations in the plane",
-		caption: fmt.Sprintf("Seed 1, %d epochs, at most %d samples a set (drawn at random, classes in proportion). Colours and markers are the true classes. "+
-			"t-SNE: Barnes–Hut, θ = 0.5, perplexity 30, 1000 iterations, start from principal components. Raw views are standardised per sample and set side by side. ", s.epochs, most) + bothPresets,
-		notes: "The paper draws Cifar10 features that cannot be had here, and other methods beside its own. t-SNE exaggerates gaps; the PCA panels show how much of them is there in H itself.",
+		caption: fmt.Sprintf("Seed 1, %d epochs, at most %d samples a set (drawn at random, classes in "+
+			"proportion). Colours and markers are the true classes. "+
+			"t-SNE: Barnes–Hut, θ = 0.5, perplexity 30, 1000 iterations, start from principal components. "+
+			"Raw views are standardised per sample and set side by side. ", s.epochs, most) + bothPresets,
+		notes: "The paper draws Cifar10 features that cannot be had here, and other methods beside its " +
+			"own. t-SNE exaggerates gaps; the PCA panels show how much of them is there in H itself.",
 	}
 	for _, d := range chosen {
 		for _, m := range methods {
@@ -100,13 +103,17 @@ func embedding(ctx context.Context, s *study) error {
 			for _, st := range stages {
 				q := got[0]
 				got = got[1:]
-				figure.Panels = append(figure.Panels, viz.Scatter{Title: fmt.Sprintf("%s: %s", m.name, st.name), X: q.X, Y: q.Y, Class: q.Class, Names: d.ClassNames})
+				figure.Panels = append(figure.Panels,
+					viz.Scatter{Title: fmt.Sprintf("%s: %s", m.name, st.name), X: q.X, Y: q.Y, Class: q.Class,
+						Names: d.ClassNames})
 			}
 			name := "tsne-" + d.Name
 			if m.name == "PCA" {
 				name = "pca-" + d.Name
 			}
-			p.figures = append(p.figures, picture{name, fmt.Sprintf("%s of %s: raw views, and H of both presets, at the start and trained.", m.name, d.Name), figure})
+			p.figures = append(p.figures, picture{name,
+				fmt.Sprintf("%s of %s: raw views, and H of both presets, at the start and trained.", m.name,
+					d.Name), figure})
 		}
 	}
 	return s.publish(p)

@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/baseline"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/viz"
+	"github.com/largemvc/largemvc/internal/baseline"
 )
 
 var missingRates = []float64{0.1, 0.3, 0.5, 0.7, 0.9}
@@ -23,17 +23,19 @@ func incomplete(ctx context.Context, s *study) error {
 	}
 	var methods []method
 	for _, m := range models() {
-		methods = append(methods, method{m.name, func(ctx context.Context, d *sets.Set, present [][]bool, seed int) ([]int, error) {
+		fit := func(ctx context.Context, d *sets.Set, present [][]bool, seed int) ([]int, error) {
 			views, err := largemvc.Mask(d.Views, present)
 			if err != nil {
 				return nil, err
 			}
 			return largemvc.FitPredict(ctx, views, s.configFor(m.config, d, seed))
-		}})
+		}
+		methods = append(methods, method{m.name, fit})
 	}
-	methods = append(methods, method{"mean imputation + k-means", func(ctx context.Context, d *sets.Set, present [][]bool, seed int) ([]int, error) {
-		return baseline.MeanImputed(ctx, d.Matrices(), present, d.Classes, uint64(seed))
-	}})
+	methods = append(methods, method{"mean imputation + k-means",
+		func(ctx context.Context, d *sets.Set, present [][]bool, seed int) ([]int, error) {
+			return baseline.MeanImputed(ctx, d.Matrices(), present, d.Classes, uint64(seed))
+		}})
 	chosen := s.small(6)
 	var jobs []work.Job[float64]
 	for _, d := range chosen {
@@ -86,11 +88,16 @@ func incomplete(ctx context.Context, s *study) error {
 		}
 		figure.Panels = append(figure.Panels, panel)
 	}
-	caption := s.protocolText() + " " + bothPresets + " A seed draws the mask too. The rate is the share of all sample–view pairs that is absent, spread evenly over the views; " +
-		"every sample keeps at least one view, which caps it at 1 − 1/V (" + capText(chosen) + "). Absent rows are imputed by the view's mean for k-means, on unit rows; the networks impute nothing."
+	caption := s.protocolText() + " " + bothPresets +
+		" A seed draws the mask too. The rate is the share of all sample–view pairs that is absent, spread " +
+		"evenly over the views; " +
+		"every sample keeps at least one view, which caps it at 1 − 1/V (" + capText(chosen) +
+		"). Absent rows are imputed by the view's mean for k-means, on unit rows; the networks impute " +
+		"nothing."
 	return s.publish(page{
 		name: "incomplete", title: "Incomplete views", caption: caption,
-		notes:   "The paper shows six sets that cannot be had here, and does not say how it reaches a rate of 0.9 with two views; our cap says what was really absent.",
+		notes: "The paper shows six sets that cannot be had here, and does not say how it reaches a rate " +
+			"of 0.9 with two views; our cap says what was really absent.",
 		tables:  []tables.Grid{g},
 		figures: []picture{{"incomplete", "ACC over missing rates; bands are one standard deviation over masks.", figure}},
 	})

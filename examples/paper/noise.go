@@ -13,8 +13,8 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/viz"
 )
 
 // found is how a run on corrupted data went.
@@ -62,7 +62,8 @@ func noise(ctx context.Context, s *study) error {
 		pr := viz.Lines{Title: d.Name, XLabel: "recall", YLabel: "precision", YMin: 0, YMax: 1.02}
 		acc := viz.Lines{Title: d.Name, XLabel: "share of corrupted rows", YLabel: "ACC (%)", Markers: true, XTicks: rates}
 		for _, kind := range corruptions {
-			ranking := []tables.Line{{Name: d.Name + ", " + kind + ", least trust"}, {Name: d.Name + ", " + kind + ", longest residual, no module"}}
+			ranking := []tables.Line{{Name: d.Name + ", " + kind + ", least trust"},
+				{Name: d.Name + ", " + kind + ", longest residual, no module"}}
 			scored := []viz.Series{{Name: kind + ", with noise module"}, {Name: kind + ", without (AMvC-Net)"}}
 			for k, rate := range rates {
 				runs := got[:s.seedsFor(d)]
@@ -90,20 +91,28 @@ func noise(ctx context.Context, s *study) error {
 			chance.Cells = append(chance.Cells, tables.Cell{Mean: 100 * rate, Count: 1})
 		}
 		g.Rows = append(g.Rows, chance)
-		pr.Series = append(pr.Series, viz.Series{Name: "at random", X: []float64{0.05, 1}, Y: []float64{rates[shown], rates[shown]}})
+		pr.Series = append(pr.Series, viz.Series{Name: "at random", X: []float64{0.05, 1},
+			Y: []float64{rates[shown], rates[shown]}})
 		curves.Panels, accuracies.Panels = append(curves.Panels, pr), append(accuracies.Panels, acc)
 	}
 	return s.publish(page{
 		name: "noise", title: "What the noise module finds",
-		caption: s.protocolText() + " " + paperPreset + " Rows of the first view, chosen at random, are replaced: “noise” by Gaussian noise of the view's own mean and deviation, “swapped” by the row of " +
+		caption: s.protocolText() + " " + paperPreset +
+			" Rows of the first view, chosen at random, are replaced: “noise” by Gaussian noise of the " +
+			"view's own mean and deviation, “swapped” by the row of " +
 			"another sample of the set, which is a good row in the wrong place. Samples are standardised after that. " +
-			"Unlike in that preset, θ, ρ ≥ 0 and ρ measured in units of the view's median residual, starting at 0.5. Rows are ranked by the trust t of the last layer (E = (1−t)(X − HP)), lowest first; " +
-			"without the module by the length of their residual X − HP, longest first. Precision is the share of corrupted rows among those ranked highest.",
+			"Unlike in that preset, θ, ρ ≥ 0 and ρ measured in units of the view's median residual, " +
+			"starting at 0.5. Rows are ranked by the trust t of the last layer (E = (1−t)(X − HP)), " +
+			"lowest first; " +
+			"without the module by the length of their residual X − HP, longest first. Precision is the " +
+			"share of corrupted rows among those ranked highest.",
 		notes:  "The paper motivates E by corrupted samples but shows no such experiment.",
 		tables: []tables.Grid{g},
 		figures: []picture{
-			{"noise-precision", fmt.Sprintf("Precision over recall with %g of the rows corrupted, mean over seeds.", rates[shown]), curves},
-			{"noise-acc", "ACC with and without the module over the share of corrupted rows; bands are one standard deviation.", accuracies},
+			{"noise-precision", fmt.Sprintf("Precision over recall with %g of the rows corrupted, mean "+
+				"over seeds.", rates[shown]), curves},
+			{"noise-acc", "ACC with and without the module over the share of corrupted rows; bands are one " +
+				"standard deviation.", accuracies},
 		},
 	})
 }

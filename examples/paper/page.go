@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/viz"
 )
 
 // page is what an experiment puts out: a Markdown file with its tables and figures, and their data as CSV and JSON.

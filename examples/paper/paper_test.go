@@ -26,7 +26,8 @@ func folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for i, name := range []string{"apples", "pears"} {
-		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60 + 30*i, Clusters: 3, Dims: []int{12, 8}, Seed: uint64(i)})
+		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60 + 30*i, Clusters: 3,
+			Dims: []int{12, 8}, Seed: uint64(i)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +148,8 @@ func TestTableAgainstFits(t *testing.T) {
 	d := s.sets[1]
 	var accs []float64
 	for seed := range uint64(2) {
-		labels, err := largemvc.FitPredict(context.Background(), d.Views, largemvc.Config{Clusters: 3, Epochs: 3, Seed: seed, Preset: largemvc.Paper})
+		labels, err := largemvc.FitPredict(context.Background(), d.Views,
+			largemvc.Config{Clusters: 3, Epochs: 3, Seed: seed, Preset: largemvc.Paper})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +299,8 @@ func TestRunErrors(t *testing.T) {
 		t.Errorf("%v, want flag.ErrHelp", err)
 	}
 	var stdout, stderr bytes.Buffer
-	if err := run(ctx, []string{"ablation", "-data", data, "-out", out, "-seeds", "1", "-epochs", "1", "-limit", "60"}, &stdout, &stderr); err != nil {
+	if err := run(ctx, []string{"ablation", "-data", data, "-out", out, "-seeds", "1", "-epochs", "1",
+		"-limit", "60"}, &stdout, &stderr); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(stderr.String(), "left out broken") || !strings.Contains(stderr.String(), "left out pears: 90 samples") {

@@ -7,8 +7,8 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/viz"
 )
 
 // learned is what a run with one pair of L and m gives.
@@ -33,7 +33,8 @@ func sensitivity(ctx context.Context, s *study) error {
 					jobs = append(jobs, work.Job[learned]{
 						Key: fmt.Sprintf("%s | L %d | m %dc | seed %d | epochs %d", d.About(), l, f, seed, s.epochs),
 						Do: func(ctx context.Context) (learned, error) {
-							c := s.configFor(largemvc.Config{Preset: largemvc.Paper, Layers: l, Anchors: min(f*d.Classes, d.N)}, d, seed)
+							c := s.configFor(largemvc.Config{Preset: largemvc.Paper, Layers: l,
+								Anchors: min(f*d.Classes, d.N)}, d, seed)
 							r, err := largemvc.Fit(ctx, d.Views, c)
 							if err != nil {
 								return learned{}, err
@@ -97,13 +98,16 @@ func sensitivity(ctx context.Context, s *study) error {
 	}
 	deep := layers[len(layers)-1]
 	return s.publish(page{
-		name: "sensitivity", title: "Layers, anchors and thresholds", caption: s.protocolText() + " " + paperPreset + " Sets: " + sets.Names(chosen) + ".",
-		notes:  "The paper reports L = 2 and m = c as best, on its own sets, with L and m searched by the labels. Here every pair is shown and none is chosen.",
+		name: "sensitivity", title: "Layers, anchors and thresholds",
+		caption: s.protocolText() + " " + paperPreset + " Sets: " + sets.Names(chosen) + ".",
+		notes: "The paper reports L = 2 and m = c as best, on its own sets, with L and m searched by the " +
+			"labels. Here every pair is shown and none is chosen.",
 		tables: []tables.Grid{g},
 		figures: []picture{
 			{"sensitivity-map", "ACC over layers and anchors, mean over seeds.", maps},
 			{"sensitivity-curves", "The same as curves; bands are one standard deviation over seeds.", curves},
-			{"sensitivity-thresholds", fmt.Sprintf("θ, and ρ in units of the standardised views, as learned by %d layers with m = c, seed 0.", deep), thresholds},
+			{"sensitivity-thresholds", fmt.Sprintf("θ, and ρ in units of the standardised views, as "+
+				"learned by %d layers with m = c, seed 0.", deep), thresholds},
 		},
 	})
 }

@@ -41,15 +41,19 @@ const (
 )
 
 func (s *study) register(f *flag.FlagSet) {
-	f.StringVar(&s.data, "data", "", "a file, or a folder of files, of multi-view data with labels (.npz, .mat, …); empty: MNIST views made from the Go module GoMNIST")
+	f.StringVar(&s.data, "data", "", "a file, or a folder of files, of multi-view data with labels (.npz, "+
+		".mat, …); empty: MNIST views made from the Go module GoMNIST")
 	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; empty: what suits the experiment")
 	f.StringVar(&s.out, "out", "results", "folder for tables, figures and finished work")
 	f.IntVar(&s.seeds, "seeds", 10, "seeds, or masks, of every setting; sets of 20,000 samples and more get at most 3")
 	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
 	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; 0: none")
-	f.BoolVar(&s.quick, "quick", false, "few seeds, epochs and samples, on MNIST views unless -data says otherwise: minutes in place of hours")
+	f.BoolVar(&s.quick, "quick", false, "few seeds, epochs and samples, on MNIST views unless -data says "+
+		"otherwise: minutes in place of hours")
 	f.BoolVar(&s.png, "png", false, "write figures as PNG too")
-	f.StringVar(&s.protocol, "protocol", plain, "of table: plain (one-to-one matching, last epoch), or published: as the paper's code does it, majority-mapped purity under the name ACC, at the epoch that the labels choose")
+	f.StringVar(&s.protocol, "protocol", plain, "of table: plain (one-to-one matching, last epoch), or "+
+		"published: as the paper's code does it, majority-mapped purity under the name ACC, at the epoch "+
+		"that the labels choose")
 }
 
 // prepare checks the flags and opens the data.
@@ -163,8 +167,11 @@ func (s *study) protocolText() string {
 
 // What the captions say of the presets.
 const (
-	bothPresets = "Our networks are used as their presets have them, at the last epoch. The default preset sees every view in two standardisations, smoothed along a " +
-		"graph of the samples' neighbours, and has terms for neighbours and for held-out prediction in its loss; the paper preset is the network of the paper, on views standardised per sample and " +
+	bothPresets = "Our networks are used as their presets have them, at the last epoch. The default preset " +
+		"sees every view in two standardisations, smoothed along a " +
+		"graph of the samples' neighbours, and has terms for neighbours and for held-out prediction in its " +
+		"loss; the paper preset is the network of the paper, on views standardised per sample and " +
 		"started by a joint k-means."
-	paperPreset = "All networks here have the paper preset: the network of the paper, without neighbours, on views standardised per sample and started by a joint k-means, at the last epoch."
+	paperPreset = "All networks here have the paper preset: the network of the paper, without neighbours, " +
+		"on views standardised per sample and started by a joint k-means, at the last epoch."
 )

@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/baseline"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
 	"github.com/largemvc/largemvc/examples/internal/work"
+	"github.com/largemvc/largemvc/internal/baseline"
 )
 
 // scores are those of one run, in per cent.
@@ -136,7 +136,8 @@ func table(ctx context.Context, s *study) error {
 	}
 	p := page{name: s.pageName("table"), title: title, caption: tableCaption(s), notes: tableNotes}
 	for i, metric := range []string{first, "NMI", "ARI"} {
-		g := tables.Grid{Name: s.pageName("table") + "-" + []string{"acc", "nmi", "ari"}[i], Title: metric + " (%)", Header: []string{"method"}}
+		g := tables.Grid{Name: s.pageName("table") + "-" + []string{"acc", "nmi", "ari"}[i],
+			Title: metric + " (%)", Header: []string{"method"}}
 		for _, d := range s.sets {
 			g.Header = append(g.Header, d.Name)
 		}
@@ -171,19 +172,25 @@ func table(ctx context.Context, s *study) error {
 }
 
 const tableNotes = "The paper's own data sets cannot be had here, and its figures cannot be set beside these: its code prints " +
-	"majority-mapped purity under the name ACC, at the epoch that the labels choose (`-protocol published` does the same, for comparison), " +
-	"and tunes L and m to every set. Here nothing is tuned to a set, for us or for the others. The constants of the default preset were chosen once, by its mean over " +
+	"majority-mapped purity under the name ACC, at the epoch that the labels choose (`-protocol published` " +
+	"does the same, for comparison), " +
+	"and tunes L and m to every set. Here nothing is tuned to a set, for us or for the others. The " +
+	"constants of the default preset were chosen once, by its mean over " +
 	"public sets that may be among these (`examples/quality` names them): its figures are optimistic as far as they are."
 
 func tableCaption(s *study) string {
 	text := s.protocolText() + " " + bothPresets
 	if s.protocol == published {
-		text = fmt.Sprintf("**Protocol of the published code**: under the name ACC its majority-mapped purity, each cluster counting for its most frequent class; "+
-			"scores at the epoch, of %v up to %d, at which that is highest, so that labels choose the epoch. %d seeds. %s", publishedEpochs, s.epochs, s.seeds, bothPresets)
+		text = fmt.Sprintf("**Protocol of the published code**: under the name ACC its majority-mapped "+
+			"purity, each cluster counting for its most frequent class; "+
+			"scores at the epoch, of %v up to %d, at which that is highest, so that labels choose the "+
+			"epoch. %d seeds. %s", publishedEpochs, s.epochs, s.seeds, bothPresets)
 	}
-	text += " **Best** and <u>second</u> of each column are marked; the label-picked row is out of that comparison. Settings of the other methods, none tuned:\n\n"
+	text += " **Best** and <u>second</u> of each column are marked; the label-picked row is out of that " +
+		"comparison. Settings of the other methods, none tuned:\n\n"
 	for _, m := range baseline.Methods() {
 		text += fmt.Sprintf("- %s (%s): %s\n", m.Name, m.Source, m.Settings)
 	}
-	return text + "- k-means, best view (label-picked): columns z-scored, the view with the highest ACC, which only labels can tell"
+	return text + "- k-means, best view (label-picked): columns z-scored, the view with the highest ACC, " +
+		"which only labels can tell"
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/viz"
 )
 
 // cost is what one run took.
@@ -36,7 +36,8 @@ type growth struct {
 
 // timing measures time and memory as n grows.
 func timing(ctx context.Context, s *study) error {
-	data := []growth{made([]int{944, 576, 512, 640}, 100, 5000, 10000, 20000, 50000, 100000, 200000), digits(3750, 7500, 15000, 30000, 60000)}
+	data := []growth{made([]int{944, 576, 512, 640}, 100, 5000, 10000, 20000, 50000, 100000, 200000),
+		digits(3750, 7500, 15000, 30000, 60000)}
 	if s.quick {
 		data = []growth{made([]int{94, 57, 51, 64}, 20, 1000, 2000, 4000, 8000, 16000), digits(1000, 2000, 4000)}
 	}
@@ -65,10 +66,15 @@ func grow(ctx context.Context, s *study, kinds []growth) error {
 	if err != nil {
 		return err
 	}
-	g := tables.Grid{Name: "time", Title: "Seconds and MiB", Header: []string{"data, n", "epoch (s)", "100 epochs, start and labels (s)", "peak heap (MiB)", "EstimateMemory (MiB)"}}
-	seconds := viz.Lines{Title: "Time of an epoch", XLabel: "n (samples)", YLabel: "seconds", LogX: true, LogY: true, Fit: true, Markers: true}
-	total := viz.Lines{Title: "Time in total, 100 epochs", XLabel: "n (samples)", YLabel: "seconds", LogX: true, LogY: true, Fit: true, Markers: true}
-	memory := viz.Lines{Title: "Peak memory", XLabel: "n (samples)", YLabel: "MiB", LogX: true, LogY: true, Fit: true, Markers: true}
+	g := tables.Grid{Name: "time", Title: "Seconds and MiB",
+		Header: []string{"data, n", "epoch (s)", "100 epochs, start and labels (s)", "peak heap (MiB)",
+			"EstimateMemory (MiB)"}}
+	seconds := viz.Lines{Title: "Time of an epoch", XLabel: "n (samples)", YLabel: "seconds", LogX: true,
+		LogY: true, Fit: true, Markers: true}
+	total := viz.Lines{Title: "Time in total, 100 epochs", XLabel: "n (samples)", YLabel: "seconds",
+		LogX: true, LogY: true, Fit: true, Markers: true}
+	memory := viz.Lines{Title: "Peak memory", XLabel: "n (samples)", YLabel: "MiB", LogX: true, LogY: true,
+		Fit: true, Markers: true}
 	next := 0
 	for _, k := range kinds {
 		var n, epoch, whole, peak []float64
@@ -76,7 +82,8 @@ func grow(ctx context.Context, s *study, kinds []growth) error {
 			c := got[next]
 			next++
 			g.Rows = append(g.Rows, tables.Line{Name: fmt.Sprintf("%s, %d", k.name, size), Cells: []tables.Cell{
-				{Text: fmt.Sprintf("%.3g", c.Epoch)}, {Text: fmt.Sprintf("%.3g", c.Total)}, {Text: fmt.Sprintf("%.0f", c.Peak)}, {Text: fmt.Sprintf("%.0f", c.Estimate)},
+				{Text: fmt.Sprintf("%.3g", c.Epoch)}, {Text: fmt.Sprintf("%.3g", c.Total)},
+				{Text: fmt.Sprintf("%.0f", c.Peak)}, {Text: fmt.Sprintf("%.0f", c.Estimate)},
 			}})
 			n, epoch, whole, peak = append(n, float64(size)), append(epoch, c.Epoch), append(whole, c.Total), append(peak, c.Peak)
 		}
@@ -84,13 +91,18 @@ func grow(ctx context.Context, s *study, kinds []growth) error {
 		total.Series = append(total.Series, viz.Series{Name: k.name, X: n, Y: whole})
 		memory.Series = append(memory.Series, viz.Series{Name: k.name, X: n, Y: peak})
 	}
-	caption := fmt.Sprintf("float32, L = 2, m = c, GOMAXPROCS %d, one run each. An epoch is the median of %d; the total is checks, preprocessing (in the default preset with the search of neighbours and the smoothing), start, "+
-		"100 times that epoch, and the labels. Peak heap is what the Go heap held at most beyond what was there before, the views of the caller included; sampled every 20 ms. "+
-		"Made data: Gaussian clusters in views of YTF-100's shape (944, 576, 512 and 640 features, 100 clusters; a tenth of the features and 20 clusters with -quick). "+
+	caption := fmt.Sprintf("float32, L = 2, m = c, GOMAXPROCS %d, one run each. An epoch is the median of "+
+		"%d; the total is checks, preprocessing (in the default preset with the search of neighbours and "+
+		"the smoothing), start, "+
+		"100 times that epoch, and the labels. Peak heap is what the Go heap held at most beyond what was "+
+		"there before, the views of the caller included; sampled every 20 ms. "+
+		"Made data: Gaussian clusters in views of YTF-100's shape (944, 576, 512 and 640 features, 100 "+
+		"clusters; a tenth of the features and 20 clusters with -quick). "+
 		"MNIST: pixels, histograms of gradients and of local binary patterns.", got[0].CPUs, timedEpochs)
 	return s.publish(page{
 		name: "time", title: "Time and memory", caption: caption,
-		notes:  "The paper gives no times; it claims linear cost. Thin lines are least-squares fits of a power law, whose exponent the legend gives; 1 is linear.",
+		notes: "The paper gives no times; it claims linear cost. Thin lines are least-squares fits of a " +
+			"power law, whose exponent the legend gives; 1 is linear.",
 		tables: []tables.Grid{g},
 		figures: []picture{{"time", "Time and memory over n, with the exponents of the fitted power laws.",
 			viz.Figure{Panels: []viz.Panel{seconds, total, memory}, Columns: 2, Width: 12}}},

@@ -39,7 +39,8 @@ func (r *results) checks() []check {
 		for _, w := range wantGains {
 			if k := r.find(w.row); k >= 0 {
 				p := r.pair(k, g)
-				add(p.Mean >= w.gain, "ACC above that of “%s” by at least %g points on average: %+.2f (better on %d, worse on %d; p = %.3f)", w.row, w.gain, p.Mean, p.Wins, p.Losses, p.P)
+				add(p.Mean >= w.gain, "ACC above that of “%s” by at least %g points on average: %+.2f "+
+					"(better on %d, worse on %d; p = %.3f)", w.row, w.gain, p.Mean, p.Wins, p.Losses, p.P)
 			}
 		}
 	}
@@ -57,13 +58,15 @@ func (r *results) checks() []check {
 		}
 	}
 	if len(known) > 0 {
-		add(below <= mostBelow, "more than %d points below the joint k-means on at most %d set: %d of %d", belowBy, mostBelow, below, len(known))
+		add(below <= mostBelow, "more than %d points below the joint k-means on at most %d set: %d of %d",
+			belowBy, mostBelow, below, len(known))
 	}
 	if peers > 0 {
 		add(above >= fewestAbove, "above the best peer on at least %d of nine sets: %d of %d", fewestAbove, above, peers)
 	}
 	if wide, of := r.spreads(); of > 0 {
-		text := fmt.Sprintf("standard deviation of ACC over seeds at most 2 points on sets of 500 samples and more: %d of %d above", len(wide), of)
+		text := fmt.Sprintf("standard deviation of ACC over seeds at most 2 points on sets of 500 samples "+
+			"and more: %d of %d above", len(wide), of)
 		for _, s := range wide {
 			text += fmt.Sprintf(", %s %.1f", s.set, s.std)
 		}

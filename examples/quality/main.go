@@ -58,15 +58,18 @@ func parse(args []string, stderr io.Writer) (*study, error) {
 	s := &study{}
 	f := flag.NewFlagSet("quality", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&s.data, "data", "", "a file, or a folder of files, of multi-view data with labels (.npz, .mat, …); empty: MNIST views made from the Go module GoMNIST")
+	f.StringVar(&s.data, "data", "", "a file, or a folder of files, of multi-view data with labels (.npz, "+
+		".mat, …); empty: MNIST views made from the Go module GoMNIST")
 	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; empty: all")
-	f.StringVar(&s.rows, "rows", "", "rows to show beside the default preset, by parts of their names, separated by semicolons; empty: all")
+	f.StringVar(&s.rows, "rows", "", "rows to show beside the default preset, by parts of their names, "+
+		"separated by semicolons; empty: all")
 	f.StringVar(&s.out, "out", "quality", "folder for tables and finished work; take a new one after a change of the package")
 	f.IntVar(&s.seeds, "seeds", 10, "seeds of every row")
 	f.IntVar(&s.largeSeeds, "large-seeds", 3, fmt.Sprintf("the most seeds for sets of %d samples and more", largeSet))
 	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
 	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; 0: none")
-	f.Func("uneven", "in place of each set, parts of it with classes of uneven sizes: the shares, separated by commas, to which the samples kept of a class fall", s.setUneven)
+	f.Func("uneven", "in place of each set, parts of it with classes of uneven sizes: the shares, "+
+		"separated by commas, to which the samples kept of a class fall", s.setUneven)
 	f.BoolVar(&s.quick, "quick", false, "two seeds, and 2,000 digits unless -data says otherwise")
 	if err := f.Parse(args); err != nil {
 		return nil, err

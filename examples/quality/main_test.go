@@ -25,7 +25,8 @@ func folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for i, name := range []string{"apples", "pears"} {
-		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60 + 30*i, Clusters: 3, Dims: []int{12, 8}, Seed: uint64(i), Separation: 3})
+		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60 + 30*i, Clusters: 3,
+			Dims: []int{12, 8}, Seed: uint64(i), Separation: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +52,8 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"2 seeds", "apples: 60 samples, views of 12/8, 3 classes", "### ACC (%)", "### Seconds of one run", "| **default preset** |", "| LMVSC |"} {
+	for _, want := range []string{"2 seeds", "apples: 60 samples, views of 12/8, 3 classes", "### ACC (%)",
+		"### Seconds of one run", "| **default preset** |", "| LMVSC |"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -65,9 +67,13 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]largemvc.Config{
-		"**default preset**": {}, "paper preset": {Preset: largemvc.Paper}, "default, reconstruction alone": {NeighborWeight: largemvc.None, HeldOutWeight: largemvc.None},
-		"default, neighbours alone": {HeldOutWeight: largemvc.None}, "default, held-out alone": {NeighborWeight: largemvc.None},
-		"default, landmarks always": {ExactNeighbors: largemvc.None}, "default, untrained": {Epochs: largemvc.NoTraining},
+		"**default preset**":            {},
+		"paper preset":                  {Preset: largemvc.Paper},
+		"default, reconstruction alone": {NeighborWeight: largemvc.None, HeldOutWeight: largemvc.None},
+		"default, neighbours alone":     {HeldOutWeight: largemvc.None},
+		"default, held-out alone":       {NeighborWeight: largemvc.None},
+		"default, landmarks always":     {ExactNeighbors: largemvc.None},
+		"default, untrained":            {Epochs: largemvc.NoTraining},
 	} {
 		want, wantStart := 0.0, 0.0
 		for seed := range uint64(2) {
@@ -109,17 +115,22 @@ func TestRun(t *testing.T) {
 		t.Error("the second run differs")
 	}
 	// Some rows alone.
-	if err := run(context.Background(), append(args, "-rows", "paper;default, no network", "-sets", "apples"), io.Discard, io.Discard); err != nil {
+	if err := run(context.Background(), append(args, "-rows", "paper;default, no network", "-sets", "apples"),
+		io.Discard, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if page, err = os.ReadFile(filepath.Join(out, "quality.md")); err != nil || strings.Contains(string(page), "| LMVSC |") || !strings.Contains(string(page), "| paper preset |") || strings.Contains(string(page), "| default, no smoothing |") {
+	if page, err = os.ReadFile(filepath.Join(out, "quality.md")); err != nil ||
+		strings.Contains(string(page), "| LMVSC |") || !strings.Contains(string(page), "| paper preset |") ||
+		strings.Contains(string(page), "| default, no smoothing |") {
 		t.Errorf("the chosen rows alone: %v\n%s", err, page)
 	}
 	// Uneven parts of a set.
-	if err := run(context.Background(), append(args, "-rows", "no network", "-sets", "pears", "-uneven", "0.5,0.2"), io.Discard, io.Discard); err != nil {
+	if err := run(context.Background(), append(args, "-rows", "no network", "-sets", "pears", "-uneven",
+		"0.5,0.2"), io.Discard, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if page, err = os.ReadFile(filepath.Join(out, "quality.md")); err != nil || !strings.Contains(string(page), "| pears, uneven to 0.5 | pears, uneven to 0.2 |") {
+	if page, err = os.ReadFile(filepath.Join(out, "quality.md")); err != nil ||
+		!strings.Contains(string(page), "| pears, uneven to 0.5 | pears, uneven to 0.2 |") {
 		t.Errorf("uneven parts: %v\n%s", err, page)
 	}
 }
@@ -159,7 +170,8 @@ func checkCell(t *testing.T, path, row, column string, want float64) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := run(ctx, []string{"-data", folder(t), "-out", t.TempDir()}, io.Discard, io.Discard); !errors.Is(err, context.Canceled) {
+	if err := run(ctx, []string{"-data", folder(t), "-out", t.TempDir()}, io.Discard,
+		io.Discard); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want context.Canceled", err)
 	}
 }
@@ -178,7 +190,8 @@ func TestErrors(t *testing.T) {
 		{[]string{"-data", t.TempDir()}, "no data set"},
 		{[]string{"-data", data, "-sets", "plums"}, `no set "plums"`},
 	} {
-		if err := run(context.Background(), test.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
+		if err := run(context.Background(), test.args, io.Discard, io.Discard); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: %v, want %q", test.args, err, test.want)
 		}
 	}

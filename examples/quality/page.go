@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/largemvc/largemvc/baseline"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
 	"github.com/largemvc/largemvc/examples/internal/work"
+	"github.com/largemvc/largemvc/internal/baseline"
 )
 
 // publish writes quality.md, its tables as CSV, and all scores as quality.json.
@@ -63,20 +63,29 @@ func (s *study) caption(r *results) string {
 			break
 		}
 	}
-	text += ", ± one standard deviation over the seeds; scores in per cent: ACC by one-to-one matching, NMI with the arithmetic mean, ARI. " +
-		"One setting for all sets; labels serve for scores alone and choose nothing. Networks are at their last epoch. The constants of the default preset were chosen once, by " +
-		"means over the eleven smaller sets (" + strings.Join(smallSets, ", ") + ") and " + largeName + ": what it reaches there is optimistic.\n\n" +
-		"“Default” rows are the default preset with one thing changed. “No network” is where it starts: k-means on the unit rows of U√S of the smoothed views. " +
-		"“Neighbours alone” and “held-out alone” have one of the two terms of the loss; the second, without neighbours in it, starts and ends with k-means of lowest inertia. " +
-		"“All starts of lowest inertia” has both terms, and such k-means at both ends. “Spectral” is k-means on the unit rows of U√S, or U, of H at norm 1 instead of on H. " +
-		"Settings of the other methods: k-means of samples standardised (mean 0, variance 1 over the features of each view), views concatenated, 10 starts"
+	text += ", ± one standard deviation over the seeds; scores in per cent: ACC by one-to-one matching, " +
+		"NMI with the arithmetic mean, ARI. " +
+		"One setting for all sets; labels serve for scores alone and choose nothing. Networks are at their " +
+		"last epoch. The constants of the default preset were chosen once, by " +
+		"means over the eleven smaller sets (" + strings.Join(smallSets, ", ") + ") and " + largeName +
+		": what it reaches there is optimistic.\n\n" +
+		"“Default” rows are the default preset with one thing changed. “No network” is where it starts: " +
+		"k-means on the unit rows of U√S of the smoothed views. " +
+		"“Neighbours alone” and “held-out alone” have one of the two terms of the loss; the second, " +
+		"without neighbours in it, starts and ends with k-means of lowest inertia. " +
+		"“All starts of lowest inertia” has both terms, and such k-means at both ends. “Spectral” is " +
+		"k-means on the unit rows of U√S, or U, of H at norm 1 instead of on H. " +
+		"Settings of the other methods: k-means of samples standardised (mean 0, variance 1 over the " +
+		"features of each view), views concatenated, 10 starts"
 	for _, m := range baseline.Methods() {
 		if m.Name != notCompared {
 			text += fmt.Sprintf("; %s (%s): %s", m.Name, m.Source, m.Settings)
 		}
 	}
-	text += ".\n\nDifferences are paired over sets, the seeds averaged first: the mean of default preset − row in points of ACC, on how many sets it is better and worse, and the " +
-		"two-sided p of the exact Wilcoxon signed-rank test. Each p stands for itself: none is corrected for the number of rows.\n\nSets: "
+	text += ".\n\nDifferences are paired over sets, the seeds averaged first: the mean of default preset − " +
+		"row in points of ACC, on how many sets it is better and worse, and the " +
+		"two-sided p of the exact Wilcoxon signed-rank test. Each p stands for itself: none is corrected " +
+		"for the number of rows.\n\nSets: "
 	for i, d := range r.sets {
 		if i > 0 {
 			text += "; "
@@ -88,7 +97,8 @@ func (s *study) caption(r *results) string {
 
 // means is the table of means over sets, and of differences.
 func (r *results) means(groups []group) tables.Grid {
-	g := tables.Grid{Name: "quality-means", Title: "Means over sets, and differences from the default preset", Header: []string{"row"}}
+	g := tables.Grid{Name: "quality-means", Title: "Means over sets, and differences from the default preset",
+		Header: []string{"row"}}
 	for _, x := range groups {
 		for _, m := range metrics {
 			g.Header = append(g.Header, fmt.Sprintf("%s, %s", m.name, x.name))
@@ -166,9 +176,11 @@ func besideTable(known []beside) tables.Grid {
 		Header: []string{"set", mainRow, "joint k-means", "difference", "best peer, picked by labels", "difference", "which"},
 	}
 	for _, b := range known {
-		line := tables.Line{Name: b.Set, Cells: []tables.Cell{{Mean: b.ACC, Count: 1}, {Mean: b.KMeans, Count: 1}, {Text: fmt.Sprintf("%+.1f", b.ACC-b.KMeans)}, {}, {}, {}}}
+		line := tables.Line{Name: b.Set, Cells: []tables.Cell{{Mean: b.ACC, Count: 1},
+			{Mean: b.KMeans, Count: 1}, {Text: fmt.Sprintf("%+.1f", b.ACC-b.KMeans)}, {}, {}, {}}}
 		if b.Peer > 0 {
-			line.Cells[3], line.Cells[4], line.Cells[5] = tables.Cell{Mean: b.Peer, Count: 1}, tables.Cell{Text: fmt.Sprintf("%+.1f", b.ACC-b.Peer)}, tables.Cell{Text: b.Method}
+			line.Cells[3], line.Cells[4], line.Cells[5] = tables.Cell{Mean: b.Peer, Count: 1},
+				tables.Cell{Text: fmt.Sprintf("%+.1f", b.ACC-b.Peer)}, tables.Cell{Text: b.Method}
 		}
 		g.Rows = append(g.Rows, line)
 	}

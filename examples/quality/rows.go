@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/baseline"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/work"
+	"github.com/largemvc/largemvc/internal/baseline"
 )
 
 // score is what one labelling is worth, in per cent, and the seconds that it took.

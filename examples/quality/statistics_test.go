@@ -32,7 +32,8 @@ func TestSignedRank(t *testing.T) {
 		// Ranks 1.5, 1.5, 3, 4: the sum of the negative is 1.5, which 3 of 16 ways do not exceed.
 		{"ties and order", []float64{2, -2, 5, 7}, 6. / 16},
 		{"ties by rounding alone", []float64{0.1 + 0.2, -0.3, 5, 7}, 6. / 16},
-		// C. Darwin's heights of maize (R. Fisher, The Design of Experiments, 1935): W = 24 of n = 15. SciPy gives 0.041259765625.
+		// C. Darwin's heights of maize (R. Fisher, The Design of Experiments, 1935): W = 24 of n = 15. SciPy gives
+		// 0.041259765625.
 		{"Darwin", []float64{6, 8, 14, 16, 23, 24, 28, 29, 41, -48, 49, 56, 60, -67, 75}, 0.041259765625},
 		// M. Hollander and D. Wolfe, Nonparametric Statistical Methods, 1973, p. 29: V = 40 of n = 9, one-sided 0.01953125.
 		{"Hamilton scale", []float64{0.952, -0.147, 1.022, 0.43, 0.62, 0.59, 0.49, -0.08, 0.01}, 0.0390625},
@@ -179,7 +180,8 @@ func TestSummary(t *testing.T) {
 	if unmet != 3 {
 		t.Errorf("%d checks are not met, want 3: %+v", unmet, r.checks())
 	}
-	if wide, of := r.spreads(); len(wide) != 1 || wide[0].set != "msrcv1" || math.Abs(wide[0].std-math.Sqrt(8)) > 1e-12 || of != 12 {
+	if wide, of := r.spreads(); len(wide) != 1 || wide[0].set != "msrcv1" ||
+		math.Abs(wide[0].std-math.Sqrt(8)) > 1e-12 || of != 12 {
 		t.Errorf("%+v of %d", wide, of)
 	}
 	// Some of the eleven are one group with the others, for which no means are asked.

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/baseline"
 	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/internal/baseline"
 	"github.com/largemvc/largemvc/internal/progress"
 )
 
@@ -114,9 +114,11 @@ func run(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 			return err
 		}
 		t := c.Timings
-		fmt.Fprintf(stdout, "  loss %.4f → %.4f in %.1f s (%.1f s before the first step, %.0f ms a step)\n", c.Loss[0], c.Loss[len(c.Loss)-1],
+		fmt.Fprintf(stdout, "  loss %.4f → %.4f in %.1f s (%.1f s before the first step, %.0f ms a step)\n",
+			c.Loss[0], c.Loss[len(c.Loss)-1],
 			t.Total.Seconds(), (t.Prepare + t.Start).Seconds(), 1000*t.Epoch.Seconds())
-		table = append(table, outcome{name, c.Labels, t.Total.Seconds()}, outcome{p.start, c.StartLabels, (t.Prepare + t.Start).Seconds()})
+		table = append(table, outcome{name, c.Labels, t.Total.Seconds()},
+			outcome{p.start, c.StartLabels, (t.Prepare + t.Start).Seconds()})
 		if network == nil {
 			network = c
 		}
@@ -137,7 +139,9 @@ func run(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 }
 
 // fit trains the network. Clusters is all that Fit has to know; the rest is for this program.
-func fit(ctx context.Context, views []largemvc.View, s settings, preset largemvc.Preset, stderr io.Writer) (*largemvc.Clustering, error) {
+func fit(
+	ctx context.Context, views []largemvc.View, s settings, preset largemvc.Preset, stderr io.Writer,
+) (*largemvc.Clustering, error) {
 	bar := progress.New(stderr, "  step")
 	defer bar.End()
 	return largemvc.Fit(ctx, views, largemvc.Config{

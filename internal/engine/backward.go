@@ -88,7 +88,8 @@ func (s *Memory[T]) backwardNoise(p *Pass, pk *panels[T], w *scratch[T], acc *ch
 	}
 	l, ld, m, c := p.Layer, s.ld, s.spec.Anchors, hi-lo
 	h, y := s.h[l][lo*ld:hi*ld], s.yOf(l-1, v)[lo*ld:hi*ld]
-	sum, any := kernel.ShrinkGrad(w.s1[:c], w.dq[v], s.resid[l][v][lo:hi], s.dt[v][lo:hi], p.Views[v].Rho, s.spec.Shrink.positiveSlope())
+	sum, any := kernel.ShrinkGrad(w.s1[:c], w.dq[v], s.resid[l][v][lo:hi], s.dt[v][lo:hi], p.Views[v].Rho,
+		s.spec.Shrink.positiveSlope())
 	acc.rho[v] += sum
 	if !any {
 		return

@@ -92,7 +92,8 @@ type scratch[T kernel.Float] struct {
 }
 
 func newScratch[T kernel.Float](s *Spec, block, ld int) *scratch[T] {
-	w := &scratch[T]{s1: make([]T, block), s2: make([]T, block), d1: make([]float64, block), d2: make([]float64, block), ones: make([]T, block)}
+	w := &scratch[T]{s1: make([]T, block), s2: make([]T, block), d1: make([]float64, block),
+		d2: make([]float64, block), ones: make([]T, block)}
 	for _, b := range []*[]T{&w.hr, &w.z, &w.a, &w.hk, &w.g, &w.gs, &w.prev, &w.grad, &w.zc, &w.rest} {
 		*b = make([]T, block*ld)
 	}

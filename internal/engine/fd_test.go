@@ -129,8 +129,10 @@ func TestGradientsAreFiniteDifferences(t *testing.T) {
 		for _, activation := range []Activation{ReLU, SELU} {
 			for _, missing := range []float64{0, 0.4} {
 				for _, withPushed := range []bool{false, true} {
-					spec := Spec{Samples: 24, Dims: []int{11, 3, 7}, Anchors: 5, Layers: 3, Noise: variant.noise, Anchored: variant.anchored,
-						Represent: activation, Shrink: activation, OneSided: withPushed && missing > 0, Sum: withPushed && missing == 0}
+					spec := Spec{Samples: 24, Dims: []int{11, 3, 7}, Anchors: 5, Layers: 3,
+						Noise: variant.noise, Anchored: variant.anchored,
+						Represent: activation, Shrink: activation, OneSided: withPushed &&
+							missing > 0, Sum: withPushed && missing == 0}
 					name := fmt.Sprintf("%s/%d/missing %v/pushed %v", variant.name, activation, missing, withPushed)
 					t.Run(name, func(t *testing.T) { finiteDifferences(t, spec, missing, withPushed) })
 				}

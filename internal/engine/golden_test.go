@@ -171,7 +171,9 @@ func goldenModels[T kernel.Float](t *testing.T, tol, gradTol float64) {
 	})
 }
 
-func compareGolden[T kernel.Float](t *testing.T, c *goldenCase, spec Spec, variant, reduction, detach string, tol, gradTol float64) {
+func compareGolden[T kernel.Float](
+	t *testing.T, c *goldenCase, spec Spec, variant, reduction, detach string, tol, gradTol float64,
+) {
 	t.Helper()
 	ctx := context.Background()
 	net := buildNet[T](t, c, spec)
@@ -189,7 +191,8 @@ func compareGolden[T kernel.Float](t *testing.T, c *goldenCase, spec Spec, varia
 		within(t, fmt.Sprintf("%s H_%d", variant, l), h, c.file[fmt.Sprintf("%s_H_%d", variant, l)].Float64s(), tol)
 		for v := range spec.Dims {
 			if spec.Anchored {
-				within(t, fmt.Sprintf("%s P_%d_%d", variant, l, v), net.Anchors(l, v), c.file[fmt.Sprintf("%s_P_%d_%d", variant, l, v)].Float64s(), tol*10)
+				within(t, fmt.Sprintf("%s P_%d_%d", variant, l, v), net.Anchors(l, v),
+					c.file[fmt.Sprintf("%s_P_%d_%d", variant, l, v)].Float64s(), tol*10)
 			}
 			if spec.Noise && detach == "" {
 				compareNoise(t, c, net, variant, l, v, tol)

@@ -54,7 +54,8 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64, presen
 	for range shards {
 		n.trees = append(n.trees, NewTree(&spec))
 	}
-	n.p, n.c, n.k, n.w = make([][][]float64, layers+1), make([][][]float64, layers+1), make([][][]float64, layers+1), make([][][]float64, layers+1)
+	n.p, n.c, n.k, n.w = make([][][]float64, layers+1), make([][][]float64, layers+1),
+		make([][][]float64, layers+1), make([][][]float64, layers+1)
 	n.dp, n.addedP = make([][][]float64, layers+1), make([][][]float64, layers+1)
 	n.polar = make([][]*linalg.Polar, layers+1)
 	for v, d := range spec.Dims {
@@ -218,7 +219,8 @@ func (n *Net) updateAnchors(l, v, d int) error {
 	if err := n.polar[l][v].Factor(m, d, sum, n.p[l][v]); err != nil {
 		for i, x := range sum {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return &DivergedError{What: fmt.Sprintf("Hᵀ(X−E) of view %d in layer %d, row %d, column %d", v, l, i/d, i%d), Value: x}
+				return &DivergedError{What: fmt.Sprintf("Hᵀ(X−E) of view %d in layer %d, row %d, column %d",
+					v, l, i/d, i%d), Value: x}
 			}
 		}
 		return err

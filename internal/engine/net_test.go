@@ -384,8 +384,10 @@ func TestSpecErrors(t *testing.T) {
 		what   string
 		change func(s *Spec)
 	}{
-		{"samples", func(s *Spec) { s.Samples = 0 }}, {"views", func(s *Spec) { s.Dims = nil }}, {"anchors", func(s *Spec) { s.Anchors = 0 }},
-		{"layers", func(s *Spec) { s.Layers = 0 }}, {"columns", func(s *Spec) { s.Dims = []int{0} }}, {"loss weights", func(s *Spec) { s.LossWeights = []float64{1, 2} }},
+		{"samples", func(s *Spec) { s.Samples = 0 }}, {"views", func(s *Spec) { s.Dims = nil }},
+		{"anchors", func(s *Spec) { s.Anchors = 0 }},
+		{"layers", func(s *Spec) { s.Layers = 0 }}, {"columns", func(s *Spec) { s.Dims = []int{0} }},
+		{"loss weights", func(s *Spec) { s.LossWeights = []float64{1, 2} }},
 	} {
 		s := good
 		c.change(&s)

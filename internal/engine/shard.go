@@ -81,7 +81,9 @@ func ChunkRows(spec *Spec, sparse bool) int {
 // present[v] says which of the rows view v has (nil: all); absent rows of x must be zero. h0 is the representation of the
 // rows before the first layer (row-major, m values a row), nil for zero. With training unset the state that only backward
 // passes need is left out.
-func NewMemory[T kernel.Float](spec *Spec, first int, x []rows.Matrix[T], present [][]bool, h0 []float64, training bool) (*Memory[T], error) {
+func NewMemory[T kernel.Float](
+	spec *Spec, first int, x []rows.Matrix[T], present [][]bool, h0 []float64, training bool,
+) (*Memory[T], error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}

@@ -100,7 +100,8 @@ type Params struct {
 
 // NewParams returns zero parameters of the network's shape. Gradients have the same type.
 func NewParams(s *Spec) *Params {
-	p := &Params{Theta: make([]float64, s.Layers), R: make([]float64, s.Anchors*s.Anchors), U: make([]float64, s.Anchors*s.Anchors)}
+	p := &Params{Theta: make([]float64, s.Layers), R: make([]float64, s.Anchors*s.Anchors),
+		U: make([]float64, s.Anchors*s.Anchors)}
 	if s.Noise {
 		p.Rho = make([][]float64, s.Layers)
 		for l := range p.Rho {

@@ -55,7 +55,8 @@ func testPageEnds[T Float](t *testing.T) {
 			pageProducts[T](t, mulShape{2, k, 40}, before)
 		}
 		const rows, ld = 3, 48
-		a, b, c := onPage(t, normal[T](r, rows*ld), before), onPage(t, normal[T](r, rows*ld), before), onPage(t, normal[T](r, rows*ld), before)
+		a, b, c := onPage(t, normal[T](r, rows*ld), before), onPage(t, normal[T](r, rows*ld), before),
+			onPage(t, normal[T](r, rows*ld), before)
 		s, sums := onPage(t, normal[T](r, rows), before), guarded[float64](t, rows, before)
 		RowScale(c, a, s, ld)
 		RowAxpy(c, a, s, ld)
@@ -67,7 +68,8 @@ func testPageEnds[T Float](t *testing.T) {
 		Threshold(c, a, 0.1, s, bits, ld, false)
 		ThresholdGrad(c, a, s, bits, ld)
 		for n := range 50 {
-			x, y, wide := onPage(t, normal[T](r, n+1), before), onPage(t, normal[T](r, n+1), before), guarded[float64](t, n+1, before)
+			x, y, wide := onPage(t, normal[T](r, n+1), before), onPage(t, normal[T](r, n+1), before),
+				guarded[float64](t, n+1, before)
 			if v := Sum(x) + SumSquares(x, 0.5) + SquaredDistance(x, y); v != v {
 				t.Fatal("sums are NaN")
 			}

@@ -24,7 +24,8 @@ func mulShapes() []mulShape {
 	for range 25 {
 		s = append(s, mulShape{1 + r.IntN(220), 1 + r.IntN(300), 1 + r.IntN(130)})
 	}
-	return append(s, mulShape{99, 1500, 10}, mulShape{97, 2672, 3}, mulShape{50, 1100, 100}, mulShape{4, 700, 300}, mulShape{50, 1100, 16}, mulShape{19, 900, 31}, mulShape{19, 900, 34})
+	return append(s, mulShape{99, 1500, 10}, mulShape{97, 2672, 3}, mulShape{50, 1100, 100},
+		mulShape{4, 700, 300}, mulShape{50, 1100, 16}, mulShape{19, 900, 31}, mulShape{19, 900, 34})
 }
 
 func TestMul(t *testing.T) { onPaths(t, testMul[float32], testMul[float64]) }
@@ -98,7 +99,8 @@ func TestMulRowIndependent(t *testing.T) {
 
 func testMulRowIndependent[T Float](t *testing.T) {
 	r := generator()
-	for _, s := range []mulShape{{31, 784, 10}, {99, 200, 7}, {31, 130, 12}, {31, 10, 10}, {40, 301, 100}, {29, 600, 17}, {23, 50, 45}, {17, 1203, 64}} {
+	for _, s := range []mulShape{{31, 784, 10}, {99, 200, 7}, {31, 130, 12}, {31, 10, 10}, {40, 301, 100},
+		{29, 600, 17}, {23, 50, 45}, {17, 1203, 64}} {
 		x, b := normal[T](r, s.n*s.k), normal[T](r, s.k*s.m)
 		var p Panel[T]
 		Pack(&p, s.k, s.m, b, s.m)

@@ -7,7 +7,8 @@ import (
 )
 
 // The shapes cover every way in which a panel may be packed: one column, a few, a strip, several strips with a tail.
-var panelShapes = [][2]int{{1, 1}, {5, 1}, {3, 2}, {40, 6}, {7, 10}, {33, 15}, {64, 16}, {65, 17}, {19, 31}, {21, 32}, {130, 48}, {50, 100}}
+var panelShapes = [][2]int{{1, 1}, {5, 1}, {3, 2}, {40, 6}, {7, 10}, {33, 15}, {64, 16}, {65, 17}, {19, 31},
+	{21, 32}, {130, 48}, {50, 100}}
 
 func TestRowMajorReturnsWhatWasPacked(t *testing.T) { onPaths(t, rowMajor[float32], rowMajor[float64]) }
 
@@ -113,7 +114,8 @@ func columns[T Float](t *testing.T) {
 		before := append([]float64(nil), got...)
 		x.TMulAdd(0, d, m, a, y, got)
 		for i := range got {
-			if e := got[i] - before[i] - want[i]; !(math.Abs(e) <= 4*math.Sqrt(float64(n))*eps[T]()*(size[i]+math.Abs(before[i]))) {
+			limit := 4 * math.Sqrt(float64(n)) * eps[T]() * (size[i] + math.Abs(before[i]))
+			if e := got[i] - before[i] - want[i]; !(math.Abs(e) <= limit) {
 				t.Fatalf("%v: element %d is %v, want %v", s, i, got[i]-before[i], want[i])
 			}
 		}
@@ -178,7 +180,8 @@ func sparseShift[T Float](t *testing.T) {
 		MulSparse(ptr, cols, values, 1, one.RowMajor(), narrow, 16)
 		for i := range n {
 			if narrow[i*16] != plain[i*ld+j] {
-				t.Fatalf("%d×%d: element (%d, %d) is %v in its column alone, %v among others", d, m, i, j, narrow[i*16], plain[i*ld+j])
+				t.Fatalf("%d×%d: element (%d, %d) is %v in its column alone, %v among others", d, m, i, j,
+					narrow[i*16], plain[i*ld+j])
 			}
 		}
 	}

@@ -109,7 +109,8 @@ func (a *Assigner[T]) check(src *Source[T], lo, hi int, labels []int, dist1, dis
 			return fmt.Errorf("kmeans: view %d has %d columns, the centroids have %d", v, got, d)
 		}
 		if src.views[v].Weight != a.weights[v] {
-			return fmt.Errorf("kmeans: view %d has the weight %v, with the centroids it had %v", v, src.views[v].Weight, a.weights[v])
+			return fmt.Errorf("kmeans: view %d has the weight %v, with the centroids it had %v", v,
+				src.views[v].Weight, a.weights[v])
 		}
 	}
 	if lo < 0 || hi < lo || hi > src.n {

@@ -124,7 +124,8 @@ func BenchmarkRun(b *testing.B) {
 		n, c int
 		dims []int
 	}{
-		{210, 7, []int{24, 576, 512, 256, 254, 1302}}, {2000, 10, []int{240, 76, 216}}, {10000, 10, []int{10}}, {20000, 10, []int{784, 392, 160}},
+		{210, 7, []int{24, 576, 512, 256, 254, 1302}}, {2000, 10, []int{240, 76, 216}},
+		{10000, 10, []int{10}}, {20000, 10, []int{784, 392, 160}},
 	} {
 		b.Run(fmt.Sprintf("n=%d/c=%d/V=%d", size.n, size.c, len(size.dims)), func(b *testing.B) {
 			views, _ := blobs[float32](size.n, size.c, size.dims, 0, 9, 1)

@@ -121,7 +121,8 @@ func check[T kernel.Float](t *testing.T, src *Source[T], r *Result[T], cfg Confi
 			}
 		}
 		if own > best*(1+tol) || d1[i] != own || math.Abs(d2[i]-next) > tol*(1+next) && !math.IsInf(next, 1) {
-			t.Fatalf("sample %d: label %d at %v, nearest at %v and %v, Assign says %v and %v", i, l, own, best, next, d1[i], d2[i])
+			t.Fatalf("sample %d: label %d at %v, nearest at %v and %v, Assign says %v and %v", i, l, own,
+				best, next, d1[i], d2[i])
 		}
 		inertia += own
 		var one [1]int
@@ -260,7 +261,8 @@ func TestWeightedMeans(t *testing.T) {
 	// Samples 0 and 1 form a cluster far from 2 and 3; sample 1 lacks view 1, so it counts (1+1)/1 = 2 in view 0.
 	src, err := NewSource(
 		View[float64]{Rows: rows.NewDense(4, 1, 1, []float64{0, 3, 100, 101}), Weight: 1},
-		View[float64]{Rows: rows.NewDense(4, 1, 1, []float64{5, math.NaN(), 50, 50}), Weight: 1, Present: []bool{true, false, true, true}})
+		View[float64]{Rows: rows.NewDense(4, 1, 1, []float64{5, math.NaN(), 50, 50}), Weight: 1,
+			Present: []bool{true, false, true, true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -212,15 +212,7 @@ func (s *Source[T]) blockNorms(lo, hi int, dst, scratch []float64) {
 
 // sample returns m of the n samples, chosen by seed, in their order, as memory of their own.
 func (s *Source[T]) sample(ctx context.Context, workers, m int, seed uint64) (*Source[T], error) {
-	rng := rand.New(rand.NewPCG(seed, streamSample))
-	chosen := make([]int, 0, m)
-	for i := 0; len(chosen) < m; i++ {
-		// Selection sampling (Knuth, TAOCP 2, 3.4.2, algorithm S): row i is taken with the chance of the rows still wanted
-		// among those left.
-		if rng.IntN(s.n-i) < m-len(chosen) {
-			chosen = append(chosen, i)
-		}
-	}
+	chosen := rows.Sample(rand.New(rand.NewPCG(seed, streamSample)), s.n, m)
 	views := make([]View[T], len(s.views))
 	for v, w := range s.views {
 		_, d := w.Rows.Dims()

@@ -31,10 +31,11 @@ func testScore[T kernel.Float](t *testing.T) {
 		views, _ := blobs[T](n, 9, []int{3, 2}, 0, 1.2, 17)
 		src := source(t, views, nil)
 		var seen [][]int
-		cfg := Config{Clusters: 9, Starts: 15, Within: math.Inf(1), Seed: 3, Score: func(_ context.Context, labels []int) (float64, error) {
-			seen = append(seen, slices.Clone(labels))
-			return shareOfFirst(labels), nil
-		}}
+		cfg := Config{Clusters: 9, Starts: 15, Within: math.Inf(1), Seed: 3,
+			Score: func(_ context.Context, labels []int) (float64, error) {
+				seen = append(seen, slices.Clone(labels))
+				return shareOfFirst(labels), nil
+			}}
 		got := run(t, src, cfg)
 		check(t, src, got, cfg)
 		if len(seen) != 15 {
@@ -66,7 +67,8 @@ func testScore[T kernel.Float](t *testing.T) {
 			t.Errorf("n %d: other clusters by three workers", n)
 		}
 		cfg.Within = 1
-		if lowest, plain := run(t, src, cfg), run(t, src, Config{Clusters: 9, Starts: 15, Seed: 3}); n <= allRows && (!slices.Equal(lowest.Labels, plain.Labels) || lowest.Inertia != plain.Inertia) {
+		lowest, plain := run(t, src, cfg), run(t, src, Config{Clusters: 9, Starts: 15, Seed: 3})
+		if n <= allRows && (!slices.Equal(lowest.Labels, plain.Labels) || lowest.Inertia != plain.Inertia) {
 			t.Errorf("n %d: within the lowest inertia, other clusters than of the lowest inertia", n)
 		}
 		seen = nil
@@ -87,7 +89,8 @@ func TestScoreFails(t *testing.T) {
 		t.Errorf("error %v, want the score's", err)
 	}
 	for _, within := range []float64{0, 0.99, math.NaN()} {
-		if _, err := Run(context.Background(), src, Config{Clusters: 3, Score: score, Within: within}); err == nil || errors.Is(err, broken) {
+		cfg := Config{Clusters: 3, Score: score, Within: within}
+		if _, err := Run(context.Background(), src, cfg); err == nil || errors.Is(err, broken) {
 			t.Errorf("within %v: error %v", within, err)
 		}
 	}

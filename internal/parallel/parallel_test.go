@@ -178,7 +178,8 @@ func TestFoldErrors(t *testing.T) {
 			want                 string
 			folded               int
 		}{
-			{50, 1000, "work 50", 50}, {1000, 50, "fold 50", 50}, {52, 50, "fold 50", 50}, {50, 50, "work 50", 50}, {0, 1000, "work 0", 0},
+			{50, 1000, "work 50", 50}, {1000, 50, "fold 50", 50}, {52, 50, "fold 50", 50},
+			{50, 50, "work 50", 50}, {0, 1000, "work 0", 0},
 		} {
 			for range 20 {
 				folded := 0

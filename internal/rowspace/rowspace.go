@@ -25,7 +25,9 @@ const (
 // It is Gram–Schmidt over blocks of rows, done twice (L. Giraud, J. Langou, M. Rozložník, 2005: twice is enough), in
 // about 4k²d + 4(n−k)kd multiplications, nearly all of them in matrix products. A row that depends on those before it
 // adds nothing.
-func Basis[T kernel.Float](ctx context.Context, x rows.Matrix[T], limit int, tol float64, workers int) (q []float64, k int, err error) {
+func Basis[T kernel.Float](
+	ctx context.Context, x rows.Matrix[T], limit int, tol float64, workers int,
+) (q []float64, k int, err error) {
 	n, d := x.Dims()
 	b := &basis{d: d, workers: workers, block: make([]float64, blockRows*d), norms: make([]float64, blockRows)}
 	row, square := make([]T, d), make([]float64, 1)
@@ -118,7 +120,8 @@ func (b *basis) removeSpan(ctx context.Context, count int) error {
 		lo := c * columnStrip
 		for j := range b.groups {
 			g := &b.groups[j]
-			kernel.TMulAdd(g.count, count, min(columnStrip, b.d-lo), g.turned, blockRows, b.q[g.first*b.d+lo:], b.d, b.block[lo:], b.d)
+			kernel.TMulAdd(g.count, count, min(columnStrip, b.d-lo), g.turned, blockRows,
+				b.q[g.first*b.d+lo:], b.d, b.block[lo:], b.d)
 		}
 		return nil
 	})

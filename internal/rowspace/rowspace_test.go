@@ -50,7 +50,8 @@ func TestBasisSpansTheRows(t *testing.T) {
 
 func spans[T kernel.Float](t *testing.T, tol, want float64, extra int) {
 	rng := rand.New(rand.NewPCG(7, 1))
-	for _, s := range []struct{ n, d, rank int }{{1, 5, 1}, {20, 300, 20}, {40, 90, 7}, {200, 60, 60}, {150, 1500, 33}, {33, 34, 33}} {
+	for _, s := range []struct{ n, d, rank int }{{1, 5, 1}, {20, 300, 20}, {40, 90, 7}, {200, 60, 60},
+		{150, 1500, 33}, {33, 34, 33}} {
 		x := convert[T](matrix(rng, s.n, s.d, s.rank))
 		q, k, err := Basis[T](context.Background(), rows.NewDense(s.n, s.d, s.d, x), s.d, tol, 2)
 		if err != nil {

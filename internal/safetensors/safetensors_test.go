@@ -48,8 +48,10 @@ func write(t testing.TB, f *File, seal string) []byte {
 
 // The layout by hand, from the format's description.
 func TestWriteLayout(t *testing.T) {
-	f := &File{Metadata: map[string]string{"k": "v"}, Tensors: []Tensor{Float64s("a", []float64{1}, 1), Ints("b", []int{2, -1}, 1, 2)}}
-	header := `{"__metadata__":{"k":"v"},"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]},"b":{"dtype":"I64","shape":[1,2],"data_offsets":[8,24]}}`
+	f := &File{Metadata: map[string]string{"k": "v"},
+		Tensors: []Tensor{Float64s("a", []float64{1}, 1), Ints("b", []int{2, -1}, 1, 2)}}
+	header := `{"__metadata__":{"k":"v"},"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]},` +
+		`"b":{"dtype":"I64","shape":[1,2],"data_offsets":[8,24]}}`
 	for len(header)%8 != 0 {
 		header += " "
 	}
@@ -61,7 +63,8 @@ func TestWriteLayout(t *testing.T) {
 
 func TestReadByHand(t *testing.T) {
 	// Spaces, another order of the header, types that are only stored, no metadata.
-	b := raw(` {"b":{"shape":[2],"dtype":"U8","data_offsets":[4,6]},`[1:]+"\n"+`"a" : {"dtype":"F32","shape":[],"data_offsets":[0,4]}}   `, "\x00\x00\x80\x3f\x01\x02")
+	b := raw(` {"b":{"shape":[2],"dtype":"U8","data_offsets":[4,6]},`[1:]+"\n"+
+		`"a" : {"dtype":"F32","shape":[],"data_offsets":[0,4]}}   `, "\x00\x00\x80\x3f\x01\x02")
 	f, err := Read(bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +113,8 @@ func TestRoundTrip(t *testing.T) {
 		}
 		for i, want := range f.Tensors {
 			x := got.Tensors[i]
-			if x.Name != want.Name || x.Dtype != want.Dtype || !slices.Equal(x.Shape, want.Shape) || !bytes.Equal(x.Data, want.Data) {
+			if x.Name != want.Name || x.Dtype != want.Dtype || !slices.Equal(x.Shape, want.Shape) ||
+				!bytes.Equal(x.Data, want.Data) {
 				t.Errorf("%+v, want %+v", x, want)
 			}
 		}
@@ -160,28 +164,31 @@ func TestReadErrors(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"empty":           {nil, "truncated"},
-		"zip":             {[]byte("PK\x03\x04\x14\x00\x00\x00 and more"), "header of"},
-		"huge header":     {append(binary.LittleEndian.AppendUint64(nil, 1<<62), '{'), "header of"},
-		"no object":       {raw(`[1,2]`, ""), "not such a file"},
-		"broken JSON":     {raw(`{"a":`, ""), "broken"},
-		"two values":      {raw(`{} {}`, ""), "more than one"},
-		"a number":        {raw(`{"a":3}`, ""), "broken"},
-		"null":            {raw(`{"a":null}`, ""), "unknown type"},
-		"unknown type":    {raw(`{"a":{"dtype":"F128","shape":[1],"data_offsets":[0,16]}}`, one+one), `"F128"`},
-		"unknown field":   {raw(`{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8],"x":1}}`, one), "broken"},
-		"twice":           {raw(`{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]},"a":{"dtype":"F64","shape":[1],"data_offsets":[8,16]}}`, one+one), "twice"},
+		"empty":         {nil, "truncated"},
+		"zip":           {[]byte("PK\x03\x04\x14\x00\x00\x00 and more"), "header of"},
+		"huge header":   {append(binary.LittleEndian.AppendUint64(nil, 1<<62), '{'), "header of"},
+		"no object":     {raw(`[1,2]`, ""), "not such a file"},
+		"broken JSON":   {raw(`{"a":`, ""), "broken"},
+		"two values":    {raw(`{} {}`, ""), "more than one"},
+		"a number":      {raw(`{"a":3}`, ""), "broken"},
+		"null":          {raw(`{"a":null}`, ""), "unknown type"},
+		"unknown type":  {raw(`{"a":{"dtype":"F128","shape":[1],"data_offsets":[0,16]}}`, one+one), `"F128"`},
+		"unknown field": {raw(`{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8],"x":1}}`, one), "broken"},
+		"twice": {raw(`{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]},`+
+			`"a":{"dtype":"F64","shape":[1],"data_offsets":[8,16]}}`, one+one), "twice"},
 		"metadata twice":  {raw(`{"__metadata__":{"a":"1","a":"2"}}`, ""), "twice"},
 		"metadata number": {raw(`{"__metadata__":{"a":1}}`, ""), "metadata"},
 		"wrong size":      {raw(`{"a":{"dtype":"F64","shape":[2],"data_offsets":[0,8]}}`, one), `"a" lies at`},
 		"negative shape":  {raw(`{"a":{"dtype":"F64","shape":[-1],"data_offsets":[0,8]}}`, one), "shape"},
 		"overflow":        {raw(`{"a":{"dtype":"F64","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`, ""), "more than"},
-		"empty overflow":  {raw(`{"a":{"dtype":"F64","shape":[4294967296,4294967296,0],"data_offsets":[0,8]}}`, one), `"a" lies at`},
-		"gap":             {raw(`{"a":{"dtype":"F64","shape":[1],"data_offsets":[8,16]}}`, one+one), `"a" lies at`},
-		"overlap":         {raw(`{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]},"b":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}`, one), `"b" lies at`},
-		"backwards":       {raw(`{"a":{"dtype":"F64","shape":[1],"data_offsets":[8,0]}}`, one), `"a" lies at`},
-		"short data":      {raw(`{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}`, one[1:]), "truncated"},
-		"long data":       {raw(`{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}`, one+"x"), "more in the file"},
+		"empty overflow": {raw(`{"a":{"dtype":"F64","shape":[4294967296,4294967296,0],"data_offsets":[0,8]}}`, one),
+			`"a" lies at`},
+		"gap": {raw(`{"a":{"dtype":"F64","shape":[1],"data_offsets":[8,16]}}`, one+one), `"a" lies at`},
+		"overlap": {raw(`{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]},`+
+			`"b":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}`, one), `"b" lies at`},
+		"backwards":  {raw(`{"a":{"dtype":"F64","shape":[1],"data_offsets":[8,0]}}`, one), `"a" lies at`},
+		"short data": {raw(`{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}`, one[1:]), "truncated"},
+		"long data":  {raw(`{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}`, one+"x"), "more in the file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Read(bytes.NewReader(x.file))

@@ -113,7 +113,8 @@ func (f *File) encodeHeader(seal string) ([]byte, error) {
 			return nil, err
 		}
 		if size != len(t.Data) {
-			return nil, fmt.Errorf("safetensors: %q has %d bytes, its shape %v and type %s want %d", t.Name, len(t.Data), t.Shape, t.Dtype, size)
+			return nil, fmt.Errorf("safetensors: %q has %d bytes, its shape %v and type %s want %d", t.Name,
+				len(t.Data), t.Shape, t.Dtype, size)
 		}
 		if seen[t.Name] || t.Name == "" {
 			return nil, fmt.Errorf("safetensors: a tensor cannot have the name %q here", t.Name)

@@ -147,7 +147,9 @@ func fixSign(v []float64) {
 }
 
 // gramTimes returns G XᵀX, k×D, in one pass over the rows.
-func gramTimes[T kernel.Float](ctx context.Context, x []rows.Matrix[T], dims []int, g []float64, k, workers int) ([]float64, error) {
+func gramTimes[T kernel.Float](
+	ctx context.Context, x []rows.Matrix[T], dims []int, g []float64, k, workers int,
+) ([]float64, error) {
 	total := len(g) / k
 	n, _ := x[0].Dims()
 	panels := make([]kernel.Panel[T], len(x))
@@ -162,7 +164,8 @@ func gramTimes[T kernel.Float](ctx context.Context, x []rows.Matrix[T], dims []i
 		sums          []T // k×d_v per view, one after another
 	}
 	return parallel.SumVectors(ctx, workers, (n+chunkRows-1)/chunkRows, k*total, func() *buffer {
-		b := &buffer{y: make([]T, blockRows*ld), part: make([]T, blockRows*ld), ones: make([]T, blockRows), sums: make([]T, k*total)}
+		b := &buffer{y: make([]T, blockRows*ld), part: make([]T, blockRows*ld), ones: make([]T, blockRows),
+			sums: make([]T, k*total)}
 		for i := range b.ones {
 			b.ones[i] = 1
 		}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/largemvc/largemvc/internal/features"
-	"github.com/largemvc/largemvc/internal/mnist"
+	"github.com/largemvc/largemvc/examples/internal/features"
+	"github.com/largemvc/largemvc/examples/internal/mnist"
 )
 
 // AllDigits is the number of MNIST digits that there are.

@@ -64,7 +64,8 @@ func TestUneven(t *testing.T) {
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{"pears", "apples"} {
-		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60 + 30*i, Clusters: 3, Dims: []int{12, 8}, Seed: uint64(i)})
+		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60 + 30*i, Clusters: 3,
+			Dims: []int{12, 8}, Seed: uint64(i)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,18 +81,22 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if Names(found) != "pears" || found[0].N != 60 || found[0].Classes != 3 || found[0].Shape() != "60 samples, views of 12/8, 3 classes" {
+	if Names(found) != "pears" || found[0].N != 60 || found[0].Classes != 3 ||
+		found[0].Shape() != "60 samples, views of 12/8, 3 classes" {
 		t.Errorf("%s", Names(found))
 	}
-	if !strings.Contains(warned.String(), "left out broken") || !strings.Contains(warned.String(), "left out apples: 90 samples") {
+	if !strings.Contains(warned.String(), "left out broken") ||
+		!strings.Contains(warned.String(), "left out apples: 90 samples") {
 		t.Errorf("warned of %q", warned.String())
 	}
 	for v, m := range found[0].Matrices() {
-		if r, c := m.Dims(); r != 60 || c != []int{12, 8}[v] || m.T().At(2, 5) != m.At(5, 2) || found[0].Values[v].Row(nil, 5)[2] != m.At(5, 2) {
+		if r, c := m.Dims(); r != 60 || c != []int{12, 8}[v] || m.T().At(2, 5) != m.At(5, 2) ||
+			found[0].Values[v].Row(nil, 5)[2] != m.At(5, 2) {
 			t.Errorf("view %d is %d×%d, or its entries are not where they belong", v, r, c)
 		}
 	}
-	for _, c := range []Choice{{Path: dir, Only: "plums"}, {Path: filepath.Join(dir, "none.npz")}, {Path: filepath.Join(dir, "broken.npz")}} {
+	for _, c := range []Choice{{Path: dir, Only: "plums"}, {Path: filepath.Join(dir, "none.npz")},
+		{Path: filepath.Join(dir, "broken.npz")}} {
 		c.Warn = &warned
 		if _, err := Open(context.Background(), c); err == nil {
 			t.Errorf("%+v: no error", c)

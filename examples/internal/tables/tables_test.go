@@ -31,7 +31,8 @@ func TestCSV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "row,column,mean,std,count,text\n\"one, two\",a,2,1.4142135623730951,2,\ntext,b,0,0,0,yes\n"; string(data) != want {
+	want := "row,column,mean,std,count,text\n\"one, two\",a,2,1.4142135623730951,2,\ntext,b,0,0,0,yes\n"
+	if string(data) != want {
 		t.Errorf("%s, want %s", data, want)
 	}
 }

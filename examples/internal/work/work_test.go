@@ -49,7 +49,9 @@ func TestResume(t *testing.T) {
 			t.Errorf("job %d gave %d", i, v)
 		}
 	}
-	if _, err := All(context.Background(), folder, io.Discard, "test", []Job[int]{{Key: "bad", Do: func(context.Context) (int, error) { return 0, io.ErrUnexpectedEOF }}}); !errors.Is(err, io.ErrUnexpectedEOF) {
+	bad := Job[int]{Key: "bad", Do: func(context.Context) (int, error) { return 0, io.ErrUnexpectedEOF }}
+	_, err = All(context.Background(), folder, io.Discard, "test", []Job[int]{bad})
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("%v, want the job's error", err)
 	}
 }

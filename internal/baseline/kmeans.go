@@ -60,7 +60,9 @@ func runKMeans(ctx context.Context, x []*block, c int, seed uint64, full bool) (
 // BestView is k-means on each view alone, columns z-scored, of which the labels with the highest score are returned, and
 // their view. A score that compares labels with classes makes it an oracle, not a method: tables must call it
 // label-picked.
-func BestView(ctx context.Context, views []mat.Matrix, c int, seed uint64, score func(labels []int) (float64, error)) (labels []int, view int, err error) {
+func BestView(
+	ctx context.Context, views []mat.Matrix, c int, seed uint64, score func(labels []int) (float64, error),
+) (labels []int, view int, err error) {
 	x, err := load(ctx, views, nil, c, zScore)
 	if err != nil {
 		return nil, 0, err

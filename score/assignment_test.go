@@ -1,4 +1,4 @@
-package largemvc
+package score
 
 import (
 	"fmt"
@@ -146,4 +146,24 @@ func ExampleAssignment() {
 	}
 	fmt.Println(columns, sum)
 	// Output: [1 0] 3
+}
+
+func BenchmarkAssignment(b *testing.B) {
+	for _, n := range []int{10, 100, 500} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 1))
+			cost := make([][]float64, n)
+			for i := range cost {
+				cost[i] = make([]float64, n)
+				for j := range cost[i] {
+					cost[i][j] = rng.Float64()
+				}
+			}
+			for b.Loop() {
+				if _, _, err := Assignment(cost); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

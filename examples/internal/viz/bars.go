@@ -56,7 +56,8 @@ func (b Bars) check() error {
 	}
 	for _, s := range b.Series {
 		if len(s.Values) != len(b.Groups) || (s.Errors != nil && len(s.Errors) != len(b.Groups)) {
-			return fmt.Errorf("series %q has %d values and %d errors for %d groups", s.Name, len(s.Values), len(s.Errors), len(b.Groups))
+			return fmt.Errorf("series %q has %d values and %d errors for %d groups", s.Name, len(s.Values),
+				len(s.Errors), len(b.Groups))
 		}
 		for g, x := range s.Values {
 			if math.IsInf(x, 0) || (s.Errors != nil && math.IsInf(s.Errors[g], 0)) {

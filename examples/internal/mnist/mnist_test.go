@@ -25,7 +25,8 @@ func TestTraining(t *testing.T) {
 		t.Errorf("labels %v, want %v", d.Labels[:10], want)
 	}
 	// Row 5 of the first image, the top stroke of a 5.
-	if got, want := d.Image(0)[5*28+12:5*28+24], []uint8{3, 18, 18, 18, 126, 136, 175, 26, 166, 255, 247, 127}; !slices.Equal(got, want) {
+	want := []uint8{3, 18, 18, 18, 126, 136, 175, 26, 166, 255, 247, 127}
+	if got := d.Image(0)[5*28+12 : 5*28+24]; !slices.Equal(got, want) {
 		t.Errorf("row 5 is %v, want %v", got, want)
 	}
 	test, err := Test(folder, 3)

@@ -25,7 +25,8 @@ func NewHOG(width, height, cell, block, bins int) (*HOG, error) {
 		return nil, err
 	}
 	if block < 1 || block > min(g.nx, g.ny) || bins < 1 {
-		return nil, fmt.Errorf("features: blocks of %d×%d cells of %d directions, there are %d×%d cells", block, block, bins, g.nx, g.ny)
+		return nil, fmt.Errorf("features: blocks of %d×%d cells of %d directions, there are %d×%d cells",
+			block, block, bins, g.nx, g.ny)
 	}
 	return &HOG{grid: g, bins: bins, block: block}, nil
 }

@@ -25,14 +25,16 @@ func lines() Lines {
 	return Lines{
 		Title: "ACC over rates", XLabel: "rate", YLabel: "ACC (%)", Markers: true,
 		Series: []Series{
-			{Name: "net", X: []float64{1, 2, 4}, Y: []float64{80, 70, 40}, Low: []float64{78, 69, 30}, High: []float64{82, 71, 50}},
+			{Name: "net", X: []float64{1, 2, 4}, Y: []float64{80, 70, 40}, Low: []float64{78, 69, 30},
+				High: []float64{82, 71, 50}},
 			{Name: "k-means", X: []float64{1, 2, 4}, Y: []float64{70, 60, 35}},
 		},
 	}
 }
 
 func scatter() Scatter {
-	return Scatter{Title: "H", X: []float64{0, 1, 2, 3}, Y: []float64{3, 1, 0, 2}, Class: []int{0, 1, 2, 0}, Names: []string{"cat", "dog", "owl"}}
+	return Scatter{Title: "H", X: []float64{0, 1, 2, 3}, Y: []float64{3, 1, 0, 2}, Class: []int{0, 1, 2, 0},
+		Names: []string{"cat", "dog", "owl"}}
 }
 
 func heat() HeatMap {
@@ -45,7 +47,8 @@ func heat() HeatMap {
 func bars3() Bars {
 	return Bars{
 		Title: "Ablation", YLabel: "ACC (%)", Groups: []string{"orl", "webkb"},
-		Series: []BarSeries{{Name: "large", Values: []float64{80, 60}, Errors: []float64{2, 4}}, {Name: "amvc", Values: []float64{70, math.NaN()}}},
+		Series: []BarSeries{{Name: "large", Values: []float64{80, 60}, Errors: []float64{2, 4}},
+			{Name: "amvc", Values: []float64{70, math.NaN()}}},
 	}
 }
 

@@ -1,4 +1,4 @@
-package largemvc
+package score
 
 import (
 	"fmt"
@@ -22,10 +22,10 @@ type cell struct{ class, cluster, count int }
 // no sample or if the lengths differ. O(n log n).
 func NewContingency(classes, clusters []int) (*Contingency, error) {
 	if len(classes) != len(clusters) {
-		return nil, fmt.Errorf("largemvc: %d class labels and %d cluster labels", len(classes), len(clusters))
+		return nil, fmt.Errorf("score: %d class labels and %d cluster labels", len(classes), len(clusters))
 	}
 	if len(classes) == 0 {
-		return nil, fmt.Errorf("largemvc: no labels to compare")
+		return nil, fmt.Errorf("score: no labels to compare")
 	}
 	t := &Contingency{samples: len(classes)}
 	var rows, columns []int
@@ -100,23 +100,4 @@ func (t *Contingency) Counts() [][]int {
 		counts[c.class][c.cluster] = c.count
 	}
 	return counts
-}
-
-// matchCells bounds the cells of a table that is matched: 256 MiB of costs.
-const matchCells = 1 << 25
-
-// match returns the row of each column in the one-to-one matching of the most samples, −1 for none, and that number.
-func (t *Contingency) match() (rows []int, samples int, err error) {
-	if r, c := t.Dims(); r > matchCells/c {
-		return nil, 0, fmt.Errorf("largemvc: %d classes and %d clusters are too many to be matched", r, c)
-	}
-	cost := make([][]float64, len(t.clusters))
-	for j := range cost {
-		cost[j] = make([]float64, len(t.classes))
-	}
-	for _, c := range t.cells {
-		cost[c.cluster][c.class] = -float64(c.count)
-	}
-	rows, sum, err := Assignment(cost)
-	return rows, int(-sum), err
 }

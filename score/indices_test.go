@@ -1,9 +1,10 @@
-package largemvc
+package score
 
 import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -69,8 +70,14 @@ func TestIndicesAgainstScikitLearn(t *testing.T) {
 
 // TestSilhouetteLarge compares with the definition, across blocks, with an offset and repeated rows.
 func TestSilhouetteLarge(t *testing.T) {
-	x, labels := normalClasses(301, 6, 4, 1, 5)
-	x.Apply(func(_, _ int, a float64) float64 { return a + 1000 }, x)
+	rng := rand.New(rand.NewPCG(5, 1))
+	x, labels := mat.NewDense(301, 6, nil), make([]int, 301)
+	for i := range labels {
+		labels[i] = i % 4
+		for j := range 6 {
+			x.Set(i, j, 1000+float64(i%4*(j+1)%5)+rng.NormFloat64())
+		}
+	}
 	for i := range 40 {
 		x.SetRow(300-i, x.RawRowView(i))
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/largemvc/largemvc/internal/linalg"
 )
 
-const aimcSettings = "columns z-scored, dimension of the integral space d = c, at most 50 iterations, c random samples as the first clusters"
+const aimcSettings = "columns z-scored, dimension of the integral space d = c, at most 50 iterations, c " +
+	"random samples as the first clusters"
 
 // AIMC is fast multiview clustering in an adaptively-weighted integral space (M.-S. Chen, T. Liu, C.-D. Wang, D. Huang and
 // J.-H. Lai, ACM MM 2022):

@@ -32,9 +32,14 @@ type Method struct {
 // Methods returns the comparison methods for complete data that need no class labels.
 func Methods() []Method {
 	return []Method{
-		{"k-means, z-scored", "S. Lloyd, IEEE Trans. Inf. Theory 1982", "columns z-scored, views concatenated, 10 k-means++ starts", KMeansZScored},
-		{"k-means, unit rows", "S. Lloyd, IEEE Trans. Inf. Theory 1982", "samples standardised per view, unit norm, views concatenated, 10 k-means++ starts", KMeansUnitRows},
-		{"spectral k-means", "C. Ding and X. He, ICML 2004", "samples standardised per view, views concatenated, k-means on the first c left singular vectors", SpectralKMeans},
+		{"k-means, z-scored", "S. Lloyd, IEEE Trans. Inf. Theory 1982",
+			"columns z-scored, views concatenated, 10 k-means++ starts", KMeansZScored},
+		{"k-means, unit rows", "S. Lloyd, IEEE Trans. Inf. Theory 1982",
+			"samples standardised per view, unit norm, views concatenated, 10 k-means++ starts",
+			KMeansUnitRows},
+		{"spectral k-means", "C. Ding and X. He, ICML 2004",
+			"samples standardised per view, views concatenated, k-means on the first c left singular vectors",
+			SpectralKMeans},
 		{"LMVSC", "Z. Kang et al., AAAI 2020", lmvscSettings, LMVSC},
 		{"AIMC", "M.-S. Chen et al., ACM MM 2022", aimcSettings, AIMC},
 		{"OPMC", "J. Liu et al., ICCV 2021", opmcSettings, OPMC},

@@ -1,4 +1,4 @@
-package largemvc
+package score
 
 import (
 	"fmt"
@@ -16,11 +16,11 @@ import (
 func Assignment(cost [][]float64) (columns []int, sum float64, err error) {
 	for i, row := range cost {
 		if len(row) != len(cost[0]) {
-			return nil, 0, fmt.Errorf("largemvc: row %d of the costs has %d columns, row 0 has %d", i, len(row), len(cost[0]))
+			return nil, 0, fmt.Errorf("score: row %d of the costs has %d columns, row 0 has %d", i, len(row), len(cost[0]))
 		}
 		for j, x := range row {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return nil, 0, fmt.Errorf("largemvc: cost %v in row %d, column %d is not finite", x, i, j)
+				return nil, 0, fmt.Errorf("score: cost %v in row %d, column %d is not finite", x, i, j)
 			}
 		}
 	}

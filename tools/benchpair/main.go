@@ -1,0 +1,129 @@
+// The program benchpair compares the benchmarks of two checkouts on a machine that others use too: it runs old and new in
+// turn, one benchmark at a time, so that what slows the machine down slows down both, and prints of every benchmark the
+// medians and the ratio.
+//
+//	cd tools && go run ./benchpair -packages ./internal/engine -bench Step -rounds 10 OLD NEW
+//
+// The ratio is the median, over the rounds, of the new time by the old time of the same round: below 1 the new state is
+// faster. Beside it stand the quartiles of the rounds' ratios, and the ratio of the shortest times, which other work on the
+// machine disturbs least. Compare a checkout with itself to see how much of a difference is noise. A package that has moved
+// is written OLD=NEW, as in ./tsne=./internal/tsne.
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+type options struct {
+	packages, bench, benchtime, cpu string
+	rounds                          int
+	short                           bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.packages, "packages", ".,./internal/engine,./internal/kernel,./internal/kmeans",
+		"packages, with commas between them; OLD=NEW for one that has moved")
+	flag.StringVar(&o.bench, "bench", ".", "regular expression of the benchmarks")
+	flag.StringVar(&o.benchtime, "benchtime", "200ms", "time or count of each benchmark in each round, as go test has it")
+	flag.StringVar(&o.cpu, "cpu", "", "GOMAXPROCS of the benchmarks; by default all cores")
+	flag.IntVar(&o.rounds, "rounds", 10, "runs of each state")
+	flag.BoolVar(&o.short, "short", false, "as go test -short")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: benchpair [flags] OLD NEW")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() != 2 || o.rounds < 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := compare(os.Stdout, &o, flag.Arg(0), flag.Arg(1)); err != nil {
+		fmt.Fprintln(os.Stderr, "benchpair:", err)
+		os.Exit(1)
+	}
+}
+
+// compare builds the tests of every package of both checkouts, runs them in turn and prints a table.
+func compare(w io.Writer, o *options, before, after string) error {
+	work, err := os.MkdirTemp("", "benchpair")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	fmt.Fprintf(w, "%-60s %14s %14s %7s  %-15s %7s\n", "benchmark", "old ns/op", "new ns/op", "ratio",
+		"quartiles", "minima")
+	for i, name := range strings.Split(o.packages, ",") {
+		oldName, newName, moved := strings.Cut(name, "=")
+		if !moved {
+			newName = oldName
+		}
+		var tests [2]string
+		folders := [2]string{filepath.Join(before, oldName), filepath.Join(after, newName)}
+		for k, folder := range folders {
+			tests[k] = filepath.Join(work, fmt.Sprintf("%d-%d.test", i, k))
+			if _, err := run(folder, "go", "test", "-c", "-o", tests[k], "."); err != nil {
+				return err
+			}
+		}
+		var names [2][]string
+		for k := range tests {
+			out, err := run(folders[k], tests[k], o.flags(o.bench, "1x")...)
+			if err != nil {
+				return err
+			}
+			names[k] = patterns(parse(out))
+		}
+		var times pairs
+		for _, pattern := range names[1] {
+			if !slices.Contains(names[0], pattern) {
+				continue
+			}
+			for round := range o.rounds {
+				for turn := range 2 {
+					k := (round + turn) % 2 // who goes first changes from round to round
+					out, err := run(folders[k], tests[k], o.flags(pattern, o.benchtime)...)
+					if err != nil {
+						return err
+					}
+					times.add(k, round, parse(out))
+				}
+			}
+		}
+		if err := times.print(w, newName); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flags are those of the test program.
+func (o *options) flags(pattern, benchtime string) []string {
+	flags := []string{"-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=" + benchtime, "-test.count=1"}
+	if o.cpu != "" {
+		flags = append(flags, "-test.cpu="+o.cpu)
+	}
+	if o.short {
+		flags = append(flags, "-test.short")
+	}
+	return flags
+}
+
+func run(folder, name string, args ...string) ([]byte, error) {
+	c := exec.Command(name, args...)
+	c.Dir = folder
+	var out, failure bytes.Buffer
+	c.Stdout, c.Stderr = &out, &failure
+	if err := c.Run(); err != nil {
+		return nil, fmt.Errorf("%s %s in %s: %w\n%s%s", name, strings.Join(args, " "), folder, err, &out, &failure)
+	}
+	return out.Bytes(), nil
+}
