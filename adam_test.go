@@ -5,6 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/op/optest"
+
+	"github.com/largemvc/largemvc/internal/op"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -28,9 +32,9 @@ func newBowl(t testing.TB, of tensor.Dtype) *bowl {
 		}
 		return mat.NewDense(3, 4, x)
 	}
-	b := &bowl{x: newMatrix(e, "x", random()), s: newScalar(e, "s", 0.5)}
-	target, weight := newMatrix(e, "target", random()), newMatrix(e, "weight", random())
-	two := newScalar(e, "two", 2)
+	b := &bowl{x: op.NewMatrix(e.G, e.Of, "x", random()), s: op.NewScalar(e.G, e.Of, "s", 0.5)}
+	target, weight := op.NewMatrix(e.G, e.Of, "target", random()), op.NewMatrix(e.G, e.Of, "weight", random())
+	two := op.NewScalar(e.G, e.Of, "two", 2)
 	d := must(gorgonia.Sub(b.x, target))
 	loss := plus(must(gorgonia.Sum(times(times(weight, weight), times(d, d)))), square(minus(b.s, two)))
 	if _, err := gorgonia.Grad(loss, b.x, b.s); err != nil {
@@ -56,9 +60,9 @@ func (b *bowl) step(t testing.TB, s gorgonia.Solver) {
 func (b *bowl) values() []float64 {
 	var out []float64
 	for _, n := range []*Node{b.x, b.s} {
-		x := asNumbers(n.Value())
-		for j := range x.len() {
-			out = append(out, x.at(j))
+		x := op.EntriesOf(n.Value())
+		for j := range x.Len() {
+			out = append(out, x.At(j))
 		}
 	}
 	return out
@@ -135,8 +139,8 @@ func TestAdamResumes(t *testing.T) {
 		if err := c.SetState(b.State()); err != nil {
 			t.Fatal(err)
 		}
-		letNode(t, second.x, first.values()[:12])
-		letNode(t, second.s, first.values()[12:])
+		optest.LetNode(t, second.x, first.values()[:12])
+		optest.LetNode(t, second.s, first.values()[12:])
 		for range 13 {
 			second.step(t, c)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/safetensors"
 )
 
@@ -26,13 +27,13 @@ func TestCheckpointDamaged(t *testing.T) { withAndWithout(t, testCheckpointDamag
 
 func testCheckpointDamaged(t *testing.T, neighbors int) {
 	b := checkpointBytes(t, neighbors)
-	if _, err := decodeCheckpoint(bytes.NewReader(b)); err != nil {
+	if _, err := decodeResumed(bytes.NewReader(b)); err != nil {
 		t.Fatal(err)
 	}
 	for i := 0; i < len(b); i += 1 + len(b)/500 {
 		changed := slices.Clone(b)
 		changed[i] ^= 2
-		if _, err := decodeCheckpoint(bytes.NewReader(changed)); err == nil {
+		if _, err := decodeResumed(bytes.NewReader(changed)); err == nil {
 			t.Fatalf("byte %d changed: no error", i)
 		}
 	}
@@ -70,13 +71,13 @@ func testCheckpointDamaged(t *testing.T, neighbors int) {
 			t.Fatal(err)
 		}
 		before := fmt.Sprint(f.Metadata)
-		delete(f.Metadata, metaSeal)
+		delete(f.Metadata, file.Seal)
 		change(f)
 		var again bytes.Buffer
-		if _, err := f.Write(&again, metaSeal); err != nil {
+		if _, err := f.Write(&again, file.Seal); err != nil {
 			t.Fatal(err)
 		}
-		if c, err := decodeCheckpoint(&again); err == nil {
+		if c, err := decodeResumed(&again); err == nil {
 			t.Errorf("%s: no error\n%s\n%+v", name, before, c)
 		}
 	}
@@ -105,7 +106,7 @@ func FuzzResume(f *testing.F) {
 		if again == nil {
 			return
 		}
-		saved, err := decodeCheckpoint(again)
+		saved, err := decodeResumed(again)
 		if err != nil {
 			return
 		}

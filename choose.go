@@ -11,7 +11,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/score"
 )
 
@@ -94,7 +96,7 @@ func ChooseClusters(ctx context.Context, views []View, config Config, choose Cho
 	if err := c.check(n, views); err != nil {
 		return nil, err
 	}
-	space, err := newIndexSpace(ctx, views, &c, choose.Samples)
+	space, err := newIndexSpace(ctx, inner(views), &c, choose.Samples)
 	if err != nil {
 		return nil, err
 	}
@@ -240,40 +242,40 @@ type indexSpace struct {
 	workers int
 }
 
-func newIndexSpace(ctx context.Context, views []View, c *Config, samples int) (*indexSpace, error) {
-	if err := checkFinite(ctx, views, c.Workers); err != nil {
+func newIndexSpace(ctx context.Context, views []view.View, c *Config, samples int) (*indexSpace, error) {
+	if err := withName(view.CheckFinite(ctx, views, c.Workers)); err != nil {
 		return nil, err
 	}
-	prepare := &standardiser{kind: c.Preprocess.standardisations()[0]}
-	if err := prepare.fit(ctx, views, c.Workers); err != nil {
-		return nil, err
+	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess).Parts()[0], views, c.Workers)
+	if err != nil {
+		return nil, withName(err)
 	}
 	width := 0
 	for _, x := range views {
-		width += x.cols
+		width += x.Cols
 	}
-	n := views[0].rows
+	n := views[0].Rows
 	chosen := rows.Sample(rand.New(rand.NewPCG(c.Seed, 0)), n, min(samples, n))
 	out := &indexSpace{chosen: chosen, workers: c.Workers}
 	out.x = mat.NewDense(len(out.chosen), width, nil)
 	at := 0
 	for v, x := range views {
-		mean, count := make([]float64, x.cols), 0
-		part := out.x.Slice(0, len(out.chosen), at, at+x.cols).(*mat.Dense)
+		mean, count := make([]float64, x.Cols), 0
+		part := out.x.Slice(0, len(out.chosen), at, at+x.Cols).(*mat.Dense)
 		for k, i := range out.chosen {
 			if x.Has(i) {
-				x.row(i, part.RawRowView(k))
-				prepare.apply(v, part.RawRowView(k))
+				x.Row(i, part.RawRowView(k))
+				standard.Apply(v, part.RawRowView(k))
 				kernel.AddTo(mean, part.RawRowView(k))
 				count++
 			}
 		}
 		for k, i := range out.chosen {
-			for j := 0; !x.Has(i) && j < x.cols; j++ {
+			for j := 0; !x.Has(i) && j < x.Cols; j++ {
 				part.Set(k, j, mean[j]/float64(max(count, 1)))
 			}
 		}
-		at += x.cols
+		at += x.Cols
 	}
 	return out, ctx.Err()
 }

@@ -83,7 +83,7 @@ func chooseByHand(t *testing.T, given, used float64) {
 	if last(b.Loss) < last(a.Loss) {
 		best = b
 	}
-	space, err := newIndexSpace(context.Background(), views, &config, 60)
+	space, err := newIndexSpace(context.Background(), inner(views), &config, 60)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,15 @@ import (
 	"slices"
 	"time"
 
+	solver "github.com/largemvc/largemvc/internal/classical"
+	"github.com/largemvc/largemvc/internal/cluster"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 // ClassicalConfig says how Classical clusters. Clusters is required; every other field may be left zero.
@@ -97,13 +102,14 @@ func Classical(ctx context.Context, views []View, config ClassicalConfig) (*Clas
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFinite(ctx, views, c.Workers); err != nil {
+	in := inner(views)
+	if err := withName(view.CheckFinite(ctx, in, c.Workers)); err != nil {
 		return nil, err
 	}
 	if c.Float == Float64 {
-		return classical[float64](ctx, views, &config, c, begin)
+		return classical[float64](ctx, in, &config, c, begin)
 	}
-	return classical[float32](ctx, views, &config, c, begin)
+	return classical[float32](ctx, in, &config, c, begin)
 }
 
 // fitConfig fills the defaults, checks, and returns what the parts shared with Fit need.
@@ -139,49 +145,48 @@ func (k *ClassicalConfig) fitConfig(n int, views []View) (*Config, error) {
 	return &c, nil
 }
 
-func classical[T kernel.Float](ctx context.Context, views []View, k *ClassicalConfig, c *Config, begin time.Time) (*ClassicalResult, error) {
-	prepare := &standardiser{kind: c.Preprocess}
-	if err := prepare.fit(ctx, views, c.Workers); err != nil {
-		return nil, err
-	}
-	x, err := standardise[T](ctx, views, prepare, c.Workers, c.Overwrite)
+func classical[T kernel.Float](ctx context.Context, views []view.View, k *ClassicalConfig, c *Config, begin time.Time) (*ClassicalResult, error) {
+	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess), views, c.Workers)
 	if err != nil {
-		return nil, err
+		return nil, withName(err)
 	}
-	from, err := start(ctx, x, views, nil, c, c.Seed)
+	x, err := prepare.Standardise[T](ctx, views, standard, c.Workers, c.Overwrite)
 	if err != nil {
-		return nil, err
+		return nil, withName(err)
+	}
+	from, err := cluster.FirstAnchors(ctx, x, views, startOf[T](c, nil, c.Seed))
+	if err != nil {
+		return nil, withName(err)
 	}
 	beta := make([]float64, len(views))
-	for v, scale := range from.scale {
+	for v, scale := range from.Scale {
 		beta[v] = k.Beta * scale
 	}
-	s := newAlternation(x, views, from.anchors, k.Alpha, beta, c.Workers)
-	out := &ClassicalResult{StartLabels: from.labels, Beta: beta}
+	s := solver.New(x, views, from.Anchors, k.Alpha, beta, c.Workers)
+	out := &ClassicalResult{StartLabels: from.Labels, Beta: beta}
 	ended := out.iterate(ctx, s, k)
 	if out.Iterations == 0 && ended != nil {
 		return nil, ended
 	}
 	// What there is gets its result, whatever ended the iterations.
 	ctx = context.WithoutCancel(ctx)
-	last, err := s.finish(ctx)
+	last, err := s.Finish(ctx)
 	if err != nil {
-		return nil, err
+		return nil, withName(err)
 	}
 	out.Objective = append(out.Objective, last)
-	found, err := clusterRows(ctx, rows.NewDense(s.n, s.m, s.ld, s.h), nil, c)
+	h, n, m, ld := s.H()
+	o := cluster.Options{Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Workers}
+	found, err := cluster.Rows(ctx, rows.NewDense(n, m, ld, h), o)
 	if err != nil {
-		return nil, err
+		return nil, withName(err)
 	}
-	out.Labels, out.Sizes, out.Clusters = found.labels, found.sizes, len(found.sizes)
-	out.H = resultMatrix(s.n, s.m, s.ld, s.h)
-	for _, a := range s.views {
-		out.P = append(out.P, mat.NewDense(s.m, a.d, slices.Clone(a.p)))
-		trust := make([]float64, s.n)
-		for i, t := range a.trust {
-			trust[i] = float64(t)
-		}
-		out.Trust = append(out.Trust, trust)
+	out.Labels, out.Sizes, out.Clusters = found.Labels, found.Sizes, len(found.Sizes)
+	out.H = resultMatrix(n, m, ld, h)
+	for v := range views {
+		p, d := s.Anchors(v)
+		out.P = append(out.P, mat.NewDense(m, d, slices.Clone(p)))
+		out.Trust = append(out.Trust, s.Trust(v))
 	}
 	out.Duration = time.Since(begin)
 	return out, ended
@@ -189,8 +194,8 @@ func classical[T kernel.Float](ctx context.Context, views []View, k *ClassicalCo
 
 // iterator is an alternation in either arithmetic.
 type iterator interface {
-	// iterate does one iteration and returns J as it was before.
-	iterate(ctx context.Context) (float64, error)
+	// Iterate does one iteration and returns J as it was before.
+	Iterate(ctx context.Context) (float64, error)
 }
 
 // iterate runs the iterations. Its error is for the caller of Classical.
@@ -201,9 +206,9 @@ func (r *ClassicalResult) iterate(ctx context.Context, s iterator, k *ClassicalC
 			return context.Cause(ctx)
 		}
 		// Within an iteration H is changed row by row, so it is not broken off.
-		j, err := s.iterate(context.WithoutCancel(ctx))
+		j, err := s.Iterate(context.WithoutCancel(ctx))
 		if err != nil {
-			return err
+			return withName(err)
 		}
 		r.Iterations++
 		r.Objective = append(r.Objective, j)

@@ -28,14 +28,14 @@ func newDenseProblem(views []View, p []*mat.Dense, m int, alpha float64, beta []
 	n, _ := views[0].Dims()
 	d := &denseProblem{h: mat.NewDense(n, m, nil), alpha: alpha, beta: beta}
 	for v, w := range views {
-		x := mat.NewDense(n, w.cols, nil)
+		x := mat.NewDense(n, w.in.Cols, nil)
 		for i := range n {
 			if w.Has(i) {
-				w.row(i, x.RawRowView(i))
+				w.in.Row(i, x.RawRowView(i))
 			}
 		}
 		d.x = append(d.x, x)
-		d.e = append(d.e, mat.NewDense(n, w.cols, nil))
+		d.e = append(d.e, mat.NewDense(n, w.in.Cols, nil))
 		d.p = append(d.p, mat.DenseCopyOf(p[v]))
 		d.has = append(d.has, w.Has)
 	}
@@ -218,7 +218,7 @@ func TestClassicalAgainstDenseSteps(t *testing.T) {
 				row := make([]float64, test.dims[v])
 				for i, k := range classes {
 					if w.Has(i) {
-						w.row(i, row)
+						w.in.Row(i, row)
 						for j, x := range row {
 							sums.Set(k, j, sums.At(k, j)+x)
 						}

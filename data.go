@@ -1,13 +1,15 @@
 package largemvc
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 
+	"github.com/largemvc/largemvc/internal/unfold"
+
+	"github.com/largemvc/largemvc/internal/op"
+
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/tensor"
@@ -21,24 +23,14 @@ type Data struct {
 	dims    []int
 	present [][]bool // n×V, nil where every sample has every view
 
-	single *typedData[float32] // one of the two, by of
-	double *typedData[float64]
+	// What the weights of the loss depend on, per view.
+	lossDims []int     // the d_v of the mean: that of the view before any rotation to fewer columns
+	counts   []int     // n_v, the samples that have it
+	squares  []float64 // ‖X_v‖²_F
+
+	single []*unfold.View[float32] // the views, in one of the two, by of
+	double []*unfold.View[float64]
 }
-
-// typedData is the part of Data in the element type.
-type typedData[T kernel.Float] struct{ views []*view[T] }
-
-// view is one view: n rows of d columns, zero where a sample lacks the view.
-type view[T kernel.Float] struct {
-	x       rows.Matrix[T]
-	n, d    int
-	norms   []float64 // ‖x_i‖²
-	present []bool    // nil: all
-	count   int       // samples that have it
-	lossDim int       // the d of the mean in the loss: that of the view before any rotation to fewer columns
-}
-
-func (w *view[T]) has(i int) bool { return w.present == nil || w.present[i] }
 
 // NewData copies the views, n×d_v each, rows being samples, into the element type of: tensor.Float32 or tensor.Float64.
 // present[i][v] says whether sample i has view v; the rows that are absent may hold anything. present may be nil: every
@@ -108,48 +100,30 @@ func newData[T kernel.Float](x []rows.Matrix[T], present [][]bool, lossDims []in
 	if err := checkPresent(n, len(x), present); err != nil {
 		return nil, err
 	}
-	data := &Data{of: dtypeFor[T](), samples: n, dims: make([]int, len(x)), present: present}
-	typed := &typedData[T]{views: make([]*view[T], len(x))}
+	data := &Data{of: op.Dtype[T](), samples: n, dims: make([]int, len(x)), lossDims: lossDims, present: present}
+	typed := make([]*unfold.View[T], len(x))
 	for v, r := range x {
 		k, d := r.Dims()
 		if k != n {
 			return nil, fmt.Errorf("largemvc: view %d has %d samples, view 0 has %d", v, k, n)
 		}
-		w := &view[T]{x: r, n: n, d: d, norms: make([]float64, n), count: n, lossDim: d}
-		if lossDims != nil {
-			w.lossDim = lossDims[v]
-		}
-		if err := squaredNorms(r, w.norms); err != nil {
+		w, err := unfold.NewView(r, present, v)
+		if err != nil {
 			return nil, err
 		}
-		if present != nil {
-			w.present, w.count = make([]bool, n), 0
-			for i := range n {
-				if w.present[i] = present[i][v]; w.present[i] {
-					w.count++
-				}
-			}
-		}
-		data.dims[v], typed.views[v] = d, w
+		data.dims[v], typed[v] = d, w
+		data.counts, data.squares = append(data.counts, w.Count), append(data.squares, kernel.Sum(w.Norms))
+	}
+	if lossDims == nil {
+		data.lossDims = data.dims
 	}
 	switch t := any(typed).(type) {
-	case *typedData[float32]:
+	case []*unfold.View[float32]:
 		data.single = t
-	case *typedData[float64]:
+	case []*unfold.View[float64]:
 		data.double = t
 	}
 	return data, nil
-}
-
-// squaredNorms sets dst to ‖x_i‖² of all rows.
-func squaredNorms[T kernel.Float](x rows.Matrix[T], dst []float64) error {
-	const chunk = 4096
-	n := len(dst)
-	return parallel.For(context.Background(), 0, (n+chunk-1)/chunk, func(_, c int) error {
-		lo, hi := c*chunk, min((c+1)*chunk, n)
-		x.SquaredNorms(lo, hi, dst[lo:hi])
-		return nil
-	})
 }
 
 // checkPresent checks the size of a presence mask, and that every sample has a view and every view a sample.
@@ -187,18 +161,6 @@ func checkPresent(n, views int, present [][]bool) error {
 	return nil
 }
 
-// viewsOf returns the views in the element type, which must be that of the data.
-func viewsOf[T kernel.Float](d *Data) []*view[T] {
-	var views []*view[T]
-	switch p := any(&views).(type) {
-	case *[]*view[float32]:
-		*p = d.single.views
-	case *[]*view[float64]:
-		*p = d.double.views
-	}
-	return views
-}
-
 // Samples returns n.
 func (d *Data) Samples() int { return d.samples }
 
@@ -216,42 +178,3 @@ func (d *Data) Present(i, v int) bool { return d.present == nil || d.present[i][
 
 // Complete reports whether every sample has every view.
 func (d *Data) Complete() bool { return d.present == nil }
-
-// StartPoint is what a network starts from, besides E = 0.
-type StartPoint struct {
-	Anchors []mat.Matrix // P_v, m×d_v, one per view
-	H       mat.Matrix   // n×m; nil means zero
-}
-
-// check compares the sizes with those of e and looks for entries that are no numbers.
-func (s StartPoint) check(e Env) error {
-	if e.Anchors < 1 {
-		return fmt.Errorf("largemvc: %d anchors", e.Anchors)
-	}
-	for v, p := range s.Anchors {
-		if err := checkStart(fmt.Sprintf("the starting anchors of view %d", v), p, e.Anchors, e.Dims[v]); err != nil {
-			return err
-		}
-	}
-	if s.H == nil {
-		return nil
-	}
-	return checkStart("the starting H", s.H, e.Samples, e.Anchors)
-}
-
-func checkStart(what string, x mat.Matrix, rows, columns int) error {
-	if MatrixView(x).err != nil { // a nil pointer to a matrix, for one
-		return fmt.Errorf("largemvc: %s are nil", what)
-	}
-	if r, c := x.Dims(); r != rows || c != columns {
-		return fmt.Errorf("largemvc: %s are %d×%d, want %d×%d", what, r, c, rows, columns)
-	}
-	for i := range rows {
-		for j := range columns {
-			if e := x.At(i, j); math.IsNaN(e) || math.IsInf(e, 0) {
-				return fmt.Errorf("largemvc: %s have %v in row %d, column %d", what, e, i, j)
-			}
-		}
-	}
-	return nil
-}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/op/optest"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -57,7 +59,7 @@ func TestNewData(t *testing.T) {
 	x.Set(0, 0, 100)
 	row := make([]float64, 2)
 	for i, want := range [][]float64{{1, 2}, {0, 0}, {5, 6}} {
-		if data.double.views[0].x.Row(i, row); row[0] != want[0] || row[1] != want[1] {
+		if data.double[0].X.Row(i, row); row[0] != want[0] || row[1] != want[1] {
 			t.Errorf("row %d is %v, want %v", i, row, want)
 		}
 	}
@@ -161,7 +163,7 @@ func TestModelRanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		run(t, net.Loss().Graph())
-		if got := nodeValues(t, h0.Value()); worst(got, mat.DenseCopyOf(c.start.H).RawMatrix().Data) > 0 {
+		if got := optest.NodeValues(t, h0.Value()); optest.Worst(got, mat.DenseCopyOf(c.start.H).RawMatrix().Data) > 0 {
 			t.Errorf("H(0) is %v", got)
 		}
 		e[0] = 5

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/prepare"
 )
 
 // checkPredict checks that Assign and Transform give the fit's labels and H to the bit, all samples at once and, for
@@ -26,7 +28,7 @@ func checkPredict(t testing.TB, views []View, c *Clustering) {
 		t.Fatal(err)
 	}
 	sameMatrix(t, "H", h, c.H)
-	n := views[0].rows
+	n := views[0].in.Rows
 	for i := 0; i < n; i += 1 + n/7 {
 		one := sampleViews(views, i)
 		b, err := c.Assign(ctx, one)
@@ -44,21 +46,21 @@ func checkPredict(t testing.TB, views []View, c *Clustering) {
 func sampleViews(views []View, i int) []View {
 	out := make([]View, len(views))
 	for v, x := range views {
-		if s := x.sparse; s != nil {
-			lo, hi := s.ptr[i], s.ptr[i+1]
-			if s.f32 != nil {
-				out[v] = SparseView(1, x.cols, []int{0, hi - lo}, s.cols[lo:hi], s.f32[lo:hi])
+		if s := x.in.Sparse; s != nil {
+			lo, hi := s.Ptr[i], s.Ptr[i+1]
+			if s.F32 != nil {
+				out[v] = SparseView(1, x.in.Cols, []int{0, hi - lo}, s.Cols[lo:hi], s.F32[lo:hi])
 			} else {
-				out[v] = SparseView(1, x.cols, []int{0, hi - lo}, s.cols[lo:hi], s.f64[lo:hi])
+				out[v] = SparseView(1, x.in.Cols, []int{0, hi - lo}, s.Cols[lo:hi], s.F64[lo:hi])
 			}
 			out[v] = out[v].WithPresent([]bool{x.Has(i)})
 			continue
 		}
-		row := make([]float64, x.cols)
+		row := make([]float64, x.in.Cols)
 		if x.Has(i) {
-			x.row(i, row)
+			x.in.Row(i, row)
 		}
-		out[v] = Float64View(1, x.cols, row).WithPresent([]bool{x.Has(i)})
+		out[v] = Float64View(1, x.in.Cols, row).WithPresent([]bool{x.Has(i)})
 	}
 	return out
 }
@@ -66,7 +68,7 @@ func sampleViews(views []View, i int) []View {
 // checkResult checks what must hold of every clustering without an error.
 func checkResult(t testing.TB, views []View, c *Clustering) {
 	t.Helper()
-	n, config := views[0].rows, c.Config()
+	n, config := views[0].in.Rows, c.Config()
 	sizes := make([]int, c.Clusters)
 	first := make([]int, c.Clusters)
 	for i := len(c.Labels) - 1; i >= 0; i-- {
@@ -114,22 +116,22 @@ func checkInputs(t testing.TB, views []View, c *Clustering) {
 	perView := make([]int, len(views))
 	for k, in := range inputs {
 		perView[in.View]++
-		if slices.Contains(inputs[:k], in) || in.Preprocess == Both || in.Columns < 1 || in.Columns > in.Preprocess.width(views[in.View].cols) {
+		if slices.Contains(inputs[:k], in) || in.Preprocess == Both || in.Columns < 1 || in.Columns > prepare.Kind(in.Preprocess).Width(views[in.View].in.Cols) {
 			t.Errorf("input %d is %+v", k, in)
 		}
-		if config.Neighbors == None && in.Columns != views[in.View].cols {
+		if config.Neighbors == None && in.Columns != views[in.View].in.Cols {
 			t.Errorf("without neighbours, input %d is %+v", k, in)
 		}
 	}
 	for v, count := range perView {
-		if count < 1 || count > len(config.Preprocess.standardisations()) || config.Neighbors == None && (count != 1 || inputs[v].View != v) {
+		if count < 1 || count > len(prepare.Kind(config.Preprocess).Parts()) || config.Neighbors == None && (count != 1 || inputs[v].View != v) {
 			t.Errorf("view %d is %d inputs of %+v", v, count, inputs)
 		}
 	}
 	want := len(inputs)
 	ok := len(c.P) == want && len(c.ViewLoss[0]) == want
 	if config.Variant == Large {
-		ok = ok && len(c.Rho[0]) == want && len(c.Trust) == want && len(c.Trust[0]) == views[0].rows
+		ok = ok && len(c.Rho[0]) == want && len(c.Trust) == want && len(c.Trust[0]) == views[0].in.Rows
 	}
 	if !ok {
 		t.Errorf("P, Rho, Trust or ViewLoss are not those of %d inputs", want)

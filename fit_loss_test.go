@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/information"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 )
@@ -38,11 +39,11 @@ func TestFitLossFalls(t *testing.T) {
 // configuration makes.
 func graphOf(t testing.TB, views []View, c Config) *mat.Dense {
 	t.Helper()
-	s, _, err := newSmoothing[float64](context.Background(), views, completed(c, views[0].rows))
+	s, err := prepareInputs[float64](context.Background(), inner(views), completed(c, views[0].in.Rows))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fullGraph(t, s.index.Operator())
+	return fullGraph(t, s.graph)
 }
 
 // The loss on record is the reconstruction, less the weight times the information, plus the extra loss.
@@ -77,7 +78,7 @@ func TestFitExtraLoss(t *testing.T) {
 				c := pulled.Config()
 				want -= c.NeighborWeight * naiveInformation(pulled.H, graphOf(t, views, config), c.Temperature)
 				if c.HeldOutWeight > 0 {
-					want -= c.HeldOutWeight * naiveHeldOut(pulled.H, unitFeatures(t, views), heldOutPenalty, c.Temperature)
+					want -= c.HeldOutWeight * naiveHeldOut(pulled.H, unitFeatures(t, views), information.DefaultPenalty, c.Temperature)
 				}
 			}
 			tol := 1e-5

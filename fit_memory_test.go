@@ -23,7 +23,7 @@ func TestFitReleasesData(t *testing.T) {
 			x := make([]float32, n*d)
 			views, _ := blobViews(n, 4, 1, 11, d)
 			for i := range x {
-				x[i] = float32(views[0].f64[i])
+				x[i] = float32(views[0].in.F64[i])
 			}
 			views = nil
 			before := liveBytes()

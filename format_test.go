@@ -152,8 +152,8 @@ func TestFormatInPython(t *testing.T) {
 			args := []string{"-c", string(block[1]) + inputsInPython + predictInPython}
 			for v, view := range x.views {
 				var csv strings.Builder
-				for i := range view.rows {
-					row := view.f64[i*view.cols : (i+1)*view.cols]
+				for i := range view.in.Rows {
+					row := view.in.F64[i*view.in.Cols : (i+1)*view.in.Cols]
 					csv.WriteString(strings.Trim(strings.ReplaceAll(fmt.Sprint(row), " ", ","), "[]") + "\n")
 				}
 				args = append(args, filepath.Join(folder, fmt.Sprintf("%d.csv", v)))

@@ -8,60 +8,39 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/op/optest"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/prepare"
 )
 
 // unitFeatures are views standardised in both ways, rows at norm 1, side by side. Absent views are zeros.
 func unitFeatures(t testing.TB, views []View) *mat.Dense {
 	t.Helper()
-	n, width := views[0].rows, 0
+	n, width := views[0].in.Rows, 0
 	for _, v := range views {
-		width += 2 * v.cols
+		width += 2 * v.in.Cols
 	}
 	out := mat.NewDense(n, width, nil)
 	at := 0
 	for _, kind := range []Preprocess{PerSample, ZScore} {
-		st := &standardiser{kind: kind}
-		if err := st.fit(context.Background(), views, 1); err != nil {
+		st, err := prepare.Measure(context.Background(), prepare.Kind(kind), inner(views), 1)
+		if err != nil {
 			t.Fatal(err)
 		}
 		for v, x := range views {
-			unit, err := unitRows[float64](context.Background(), st, x, v, 1)
+			unit, err := prepare.UnitRows[float64](context.Background(), st, x.in, v, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i := range n {
-				unit.Row(i, out.RawRowView(i)[at:at+x.cols])
+				unit.Row(i, out.RawRowView(i)[at:at+x.in.Cols])
 			}
-			at += x.cols
-		}
-	}
-	return out
-}
-
-// leaveOneOut predicts row i of q from a ridge regression on all rows but i, once for each i.
-func leaveOneOut(x, q *mat.Dense, penalty float64) *mat.Dense {
-	n, d := x.Dims()
-	_, m := q.Dims()
-	square := math.Pow(mat.Norm(x, 2), 2)
-	out := mat.NewDense(n, m, nil)
-	for i := range n {
-		var gram, right, beta mat.Dense
-		others, values := mat.DenseCopyOf(x), mat.DenseCopyOf(q)
-		others.SetRow(i, make([]float64, d))
-		values.SetRow(i, make([]float64, m))
-		gram.Mul(others.T(), others)
-		for j := range d {
-			gram.Set(j, j, gram.At(j, j)+penalty*square)
-		}
-		right.Mul(others.T(), values)
-		if err := beta.Solve(&gram, &right); err != nil {
-			panic(err)
-		}
-		for j := range m {
-			out.Set(i, j, mat.Dot(x.RowView(i), beta.ColView(j)))
+			at += x.in.Cols
 		}
 	}
 	return out
@@ -90,92 +69,10 @@ func mustHeldOut(t testing.TB, views []View, c HeldOutConfig) *HeldOut {
 	return held
 }
 
-// The prediction is that of n regressions, each without its sample, and its transpose is its adjoint.
-func TestHeldOutLeavesOneOut(t *testing.T) {
-	const n, m = 37, 4
-	for name, masked := range map[string]bool{"complete": false, "masked": true} {
-		views := heldOutViews(t, n, masked)
-		held := mustHeldOut(t, views, HeldOutConfig{Float: Float64, Penalty: 0.02}).double
-		s := newSoftAssignment[float64](1, n, m, 0.1)
-		rng := rand.New(rand.NewPCG(5, 5))
-		q, d := make([]float64, n*s.ld), make([]float64, n*s.ld)
-		dense, weights := mat.NewDense(n, m, nil), mat.NewDense(n, m, nil)
-		for i := range n {
-			for j := range m {
-				q[i*s.ld+j], d[i*s.ld+j] = rng.NormFloat64(), rng.NormFloat64()
-				dense.Set(i, j, q[i*s.ld+j])
-				weights.Set(i, j, d[i*s.ld+j])
-			}
-		}
-		got, err := held.predict(s, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := leaveOneOut(unitFeatures(t, views), dense, 0.02)
-		along := 0.0
-		for i := range n {
-			for j := range m {
-				if e := math.Abs(got[i*s.ld+j] - want.At(i, j)); e > 1e-10 {
-					t.Fatalf("%s: sample %d, value %d: %v, want %v", name, i, j, got[i*s.ld+j], want.At(i, j))
-				}
-				along += want.At(i, j) * weights.At(i, j)
-			}
-		}
-		back := make([]float64, n*s.ld)
-		if err := held.predictT(s, back, d); err != nil {
-			t.Fatal(err)
-		}
-		for i := range n {
-			for j := range m {
-				along -= back[i*s.ld+j] * dense.At(i, j)
-			}
-		}
-		if math.Abs(along) > 1e-10 {
-			t.Errorf("%s: the transpose is not the adjoint, by %.1e", name, along)
-		}
-	}
-}
-
-// With fewer directions the prediction is that of the same regressions on the leading singular directions of all samples.
-func TestHeldOutDirections(t *testing.T) {
-	const n, m, k, penalty = 41, 3, 5, 0.02
-	views := heldOutViews(t, n, false)
-	held := mustHeldOut(t, views, HeldOutConfig{Float: Float64, Directions: k, Penalty: penalty}).double
-	x := unitFeatures(t, views)
-	var svd mat.SVD
-	if !svd.Factorize(x, mat.SVDThin) {
-		t.Fatal("no singular values")
-	}
-	var v, y mat.Dense
-	svd.VTo(&v)
-	y.Mul(x, v.Slice(0, v.RawMatrix().Rows, 0, k))
-	s := newSoftAssignment[float64](1, n, m, 0.1)
-	rng := rand.New(rand.NewPCG(8, 8))
-	q, dense := make([]float64, n*s.ld), mat.NewDense(n, m, nil)
-	for i := range n {
-		for j := range m {
-			q[i*s.ld+j] = rng.NormFloat64()
-			dense.Set(i, j, q[i*s.ld+j])
-		}
-	}
-	got, err := held.predict(s, q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := leaveOneOut(&y, dense, penalty*math.Pow(mat.Norm(x, 2)/mat.Norm(&y, 2), 2))
-	for i := range n {
-		for j := range m {
-			if e := math.Abs(got[i*s.ld+j] - want.At(i, j)); e > 1e-6 { // the directions are found by iteration
-				t.Fatalf("sample %d, value %d: %v, want %v", i, j, got[i*s.ld+j], want.At(i, j))
-			}
-		}
-	}
-}
-
-func heldOutCase(n, m int, held *HeldOut, temperature float64) graphFunction {
+func heldOutCase(n, m int, held *HeldOut, temperature float64) optest.GraphFunction {
 	f := informationCase(n, m, nil, temperature)
-	f.name = "held-out information"
-	f.build = func(in []*Node) (*Node, error) { return HeldOutInformation(in[0], held, temperature) }
+	f.Name = "held-out information"
+	f.Build = func(in []*Node) (*Node, error) { return HeldOutInformation(in[0], held, temperature) }
 	return f
 }
 
@@ -191,22 +88,22 @@ func TestHeldOutInformation(t *testing.T) {
 			views := heldOutViews(t, c.n, masked)
 			f := heldOutCase(c.n, c.m, mustHeldOut(t, views, HeldOutConfig{Float: Float64}), c.temperature)
 			want := checkFinely(t, f)
-			value, x, _ := f.evaluate(t, tensor.Float64)
+			value, x, _ := f.Evaluate(t, tensor.Float64)
 			temperature := c.temperature
 			if temperature == 0 {
 				temperature = 0.1
 			}
-			naive := -naiveHeldOut(mat.NewDense(c.n, c.m, x), unitFeatures(t, views), heldOutPenalty, temperature)
+			naive := -naiveHeldOut(mat.NewDense(c.n, c.m, x), unitFeatures(t, views), information.DefaultPenalty, temperature)
 			if got := value(x); math.Abs(got-naive) > 1e-10 {
 				t.Errorf("n %d m %d: %v, want %v", c.n, c.m, got, naive)
 			} else if got > 0 || got < -1 {
 				t.Errorf("n %d m %d: %v is not from −1 to 0", c.n, c.m, got)
 			}
-			single, _, gradient := heldOutCase(c.n, c.m, mustHeldOut(t, views, HeldOutConfig{}), c.temperature).evaluate(t, tensor.Float32)
+			single, _, gradient := heldOutCase(c.n, c.m, mustHeldOut(t, views, HeldOutConfig{}), c.temperature).Evaluate(t, tensor.Float32)
 			if a, b := single(x), value(x); math.Abs(a-b) > 1e-4 {
 				t.Errorf("n %d m %d: %v in float32, %v in float64", c.n, c.m, a, b)
 			}
-			if e := worst(gradient, want); e > 1e-3 {
+			if e := optest.Worst(gradient, want); e > 1e-3 {
 				t.Errorf("n %d m %d: the gradient in float32 differs by %.1e", c.n, c.m, e)
 			}
 		}
@@ -218,7 +115,7 @@ func TestHeldOutInformationOfClasses(t *testing.T) {
 	const n, m = 90, 3
 	views, classes := blobViews(n, m, 0.5, 43, 8, 5)
 	f := heldOutCase(n, m, mustHeldOut(t, views, HeldOutConfig{Float: Float64}), 0.1)
-	value, _, _ := f.evaluate(t, tensor.Float64)
+	value, _, _ := f.Evaluate(t, tensor.Float64)
 	of := func(labels []int) float64 {
 		h := make([]float64, n*m)
 		for i, l := range labels {
@@ -244,16 +141,16 @@ func TestHeldOutInformationsOfTwo(t *testing.T) {
 		return []*Node{must(HeldOutInformation(in, a, 0.3)), must(HeldOutInformation(in, b, 0.3)), must(HeldOutInformation(in, a, 0.5))}
 	}
 	sum := heldOutCase(n, m, nil, 0)
-	sum.build = func(in []*Node) (*Node, error) {
+	sum.Build = func(in []*Node) (*Node, error) {
 		x := terms(in[0])
 		return gorgonia.Add(must(gorgonia.Add(x[0], x[1])), x[2])
 	}
-	value, x, _ := sum.evaluate(t, tensor.Float64)
+	value, x, _ := sum.Evaluate(t, tensor.Float64)
 	want := 0.0
 	for k := range 3 {
 		one := heldOutCase(n, m, nil, 0)
-		one.build = func(in []*Node) (*Node, error) { return terms(in[0])[k], nil }
-		single, _, _ := one.evaluate(t, tensor.Float64)
+		one.Build = func(in []*Node) (*Node, error) { return terms(in[0])[k], nil }
+		single, _, _ := one.Evaluate(t, tensor.Float64)
 		want += single(x)
 	}
 	if got := value(x); math.Abs(got-want) > 1e-12 {
@@ -269,23 +166,23 @@ func TestHeldOutInformationDoesNotDependOnWorkers(t *testing.T) {
 	for i := range h {
 		h[i] = float32(math.Sin(float64(i * i)))
 	}
-	var information []float64
+	var values []float64
 	var gradients [][]float32
 	for _, workers := range []int{1, 5} {
 		held := mustHeldOut(t, views, HeldOutConfig{Workers: workers, Directions: 12}).single
-		s := heldOutTerm[float32]{softAssignment: newSoftAssignment[float32](workers, n, m, 0.1), held: held}
-		table, err := s.table(h)
+		s := information.NewHeldOut(workers, m, held, 0.1)
+		table, err := s.Table(h)
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := s.gradient(h, table, 1)
+		g, err := s.Gradient(h, table, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		information, gradients = append(information, table.information), append(gradients, g)
+		values, gradients = append(values, table.Information), append(gradients, g)
 	}
-	if information[0] != information[1] || !slices.Equal(gradients[0], gradients[1]) {
-		t.Errorf("%v with one worker, %v with five, or their gradients differ", information[0], information[1])
+	if values[0] != values[1] || !slices.Equal(gradients[0], gradients[1]) {
+		t.Errorf("%v with one worker, %v with five, or their gradients differ", values[0], values[1])
 	}
 }
 
@@ -343,16 +240,16 @@ func TestHeldOutRefuses(t *testing.T) {
 	}
 	g := gorgonia.NewGraph()
 	held := mustHeldOut(t, views, HeldOutConfig{Float: Float64})
-	h := inputNode(g, tensor.Float64, "H", tensor.Shape{12, 3})
+	h := optest.InputNode(g, tensor.Float64, "H", tensor.Shape{12, 3})
 	for name, c := range map[string]struct {
 		h           *Node
 		held        *HeldOut
 		temperature float64
 	}{
 		"no H": {nil, held, 0.1}, "no regression": {h, nil, 0.1}, "negative": {h, held, -0.1}, "NaN": {h, held, math.NaN()},
-		"one column": {inputNode(g, tensor.Float64, "one", tensor.Shape{12, 1}), held, 0.1},
-		"samples":    {inputNode(g, tensor.Float64, "more", tensor.Shape{13, 3}), held, 0.1},
-		"arithmetic": {inputNode(g, tensor.Float32, "single", tensor.Shape{12, 3}), held, 0.1},
+		"one column": {optest.InputNode(g, tensor.Float64, "one", tensor.Shape{12, 1}), held, 0.1},
+		"samples":    {optest.InputNode(g, tensor.Float64, "more", tensor.Shape{13, 3}), held, 0.1},
+		"arithmetic": {optest.InputNode(g, tensor.Float32, "single", tensor.Shape{12, 3}), held, 0.1},
 	} {
 		if _, err := HeldOutInformation(c.h, c.held, c.temperature); err == nil {
 			t.Errorf("%s: no error", name)

@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/op/optest"
+
+	"github.com/largemvc/largemvc/internal/op"
+
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
@@ -30,11 +34,11 @@ func TestKnownIssueMovingGC(t *testing.T) {
 // leaves out whether it is the logarithm. The ops here write every parameter into their hash, see TestHashes.
 func TestKnownIssueHashMerging(t *testing.T) {
 	g := gorgonia.NewGraph()
-	x := inputNode(g, tensor.Float64, "x", tensor.Shape{2, 2})
+	x := optest.InputNode(g, tensor.Float64, "x", tensor.Shape{2, 2})
 	if soft, log := must(gorgonia.SoftMax(x)), must(gorgonia.LogSoftMax(x)); soft != log {
 		t.Error("SoftMax and LogSoftMax are two nodes now")
 	}
-	if a, b := inputNode(g, tensor.Float64, "same", tensor.Shape{2}), inputNode(g, tensor.Float64, "same", tensor.Shape{2}); a != b {
+	if a, b := optest.InputNode(g, tensor.Float64, "same", tensor.Shape{2}), optest.InputNode(g, tensor.Float64, "same", tensor.Shape{2}); a != b {
 		t.Error("inputs of one name are two nodes now; the claim on a prefix may go")
 	}
 }
@@ -43,8 +47,8 @@ func TestKnownIssueHashMerging(t *testing.T) {
 // between; the symbolic gradient nodes do not.
 func TestKnownIssueGradientAccumulation(t *testing.T) {
 	g := gorgonia.NewGraph()
-	x := inputNode(g, tensor.Float64, "x", tensor.Shape{2, 2})
-	letNode(t, x, []float64{1, 1, 1, 1})
+	x := optest.InputNode(g, tensor.Float64, "x", tensor.Shape{2, 2})
+	optest.LetNode(t, x, []float64{1, 1, 1, 1})
 	grads, err := gorgonia.Grad(must(gorgonia.Sum(mul(x, x))), x)
 	if err != nil {
 		t.Fatal(err)
@@ -61,10 +65,10 @@ func TestKnownIssueGradientAccumulation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := nodeValues(t, bound)[0], 4*float64(i+1); got != want {
+		if got, want := optest.NodeValues(t, bound)[0], 4*float64(i+1); got != want {
 			t.Errorf("run %d: the bound gradient is %g, want %g", i, got, want)
 		}
-		if got := nodeValues(t, symbolic)[0]; got != 4 {
+		if got := optest.NodeValues(t, symbolic)[0]; got != 4 {
 			t.Errorf("run %d: the symbolic gradient is %g, want 4", i, got)
 		}
 		machine.Reset()
@@ -74,7 +78,7 @@ func TestKnownIssueGradientAccumulation(t *testing.T) {
 // TestKnownIssueReset (#466, closed): a tape machine that is not Reset does not run again.
 func TestKnownIssueReset(t *testing.T) {
 	g := gorgonia.NewGraph()
-	x := inputNode(g, tensor.Float64, "x", tensor.Shape{1, 1})
+	x := optest.InputNode(g, tensor.Float64, "x", tensor.Shape{1, 1})
 	y := mul(x, x)
 	machine := gorgonia.NewTapeMachine(g)
 	defer machine.Close()
@@ -82,11 +86,11 @@ func TestKnownIssueReset(t *testing.T) {
 		x, want float64
 		reset   bool
 	}{{2, 4, false}, {3, 4, true}, {3, 9, false}} {
-		letNode(t, x, []float64{c.x})
+		optest.LetNode(t, x, []float64{c.x})
 		if err := machine.RunAll(); err != nil {
 			t.Fatal(err)
 		}
-		if got := nodeValues(t, y.Value())[0]; got != c.want {
+		if got := optest.NodeValues(t, y.Value())[0]; got != c.want {
 			t.Errorf("run %d: %g² is %g, want %g", i, c.x, got, c.want)
 		}
 		if c.reset {
@@ -126,11 +130,11 @@ func TestKnownIssueColumnSlice(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []float64{2, 3, 5, 6}
-	if worst(product.Data().([]float64), want) == 0 {
+	if optest.Worst(product.Data().([]float64), want) == 0 {
 		t.Error("MatMul of a column slice is right now")
 	}
-	got, err := elements[float64](slice.(*tensor.Dense))
-	if err != nil || worst(got, want) > 0 {
+	got, err := op.Elements[float64](slice.(*tensor.Dense))
+	if err != nil || optest.Worst(got, want) > 0 {
 		t.Errorf("the elements of a column slice are %v, want %v (%v)", got, want, err)
 	}
 }
@@ -139,15 +143,15 @@ func TestKnownIssueColumnSlice(t *testing.T) {
 func TestKnownIssueRectifyKink(t *testing.T) {
 	slope := func(f func(x *Node) *Node) float64 {
 		g := gorgonia.NewGraph()
-		x := inputNode(g, tensor.Float64, "x", tensor.Shape{1, 1})
-		letNode(t, x, []float64{0})
+		x := optest.InputNode(g, tensor.Float64, "x", tensor.Shape{1, 1})
+		optest.LetNode(t, x, []float64{0})
 		return gradients(t, must(gorgonia.Sum(f(x))), gorgonia.Nodes{x})[0][0]
 	}
 	if got := slope(func(x *Node) *Node { return must(gorgonia.Rectify(x)) }); got != 1 {
 		t.Errorf("Rectify has the slope %g at 0 now", got)
 	}
 	own := slope(func(x *Node) *Node {
-		theta := newScalar(Env{G: x.Graph(), Of: tensor.Float64}, "theta", 0)
+		theta := op.NewScalar(x.Graph(), tensor.Float64, "theta", 0)
 		return must(SoftThresholdOp(x, theta, ReLU, true))
 	})
 	if own != 0 || math.Signbit(own) {

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/op/optest"
+
+	"github.com/largemvc/largemvc/internal/op"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -75,11 +79,11 @@ func (n *literal) sigma(x *Node) *Node {
 
 // input makes an input node.
 func (n *literal) input(name string, x mat.Matrix) *Node {
-	return newMatrix(Env{G: n.g, Of: tensor.Float64}, name, x)
+	return op.NewMatrix(n.g, tensor.Float64, name, x)
 }
 
 func (n *literal) vector(name string, x []float64) *Node {
-	return gorgonia.NewVector(n.g, tensor.Float64, gorgonia.WithName(name), gorgonia.WithShape(len(x)), gorgonia.WithValue(dense(x, len(x))))
+	return gorgonia.NewVector(n.g, tensor.Float64, gorgonia.WithName(name), gorgonia.WithShape(len(x)), gorgonia.WithValue(op.Dense(x, len(x))))
 }
 
 // newLiteral makes the graph for L layers.
@@ -101,10 +105,10 @@ func newLiteral(variant string, act Activation, detach bool, layers int, views [
 	env := Env{G: n.g, Of: tensor.Float64}
 	n.r, n.u = n.input("R", mat.NewDense(m, m, nil)), n.input("U", mat.NewDense(m, m, nil))
 	for l := range layers {
-		n.theta = append(n.theta, newScalar(env, fmt.Sprintf("theta_%d", l+1), 0))
+		n.theta = append(n.theta, op.NewScalar(env.G, env.Of, fmt.Sprintf("theta_%d", l+1), 0))
 		n.rho = append(n.rho, nil)
 		for v := range views {
-			n.rho[l] = append(n.rho[l], newScalar(env, fmt.Sprintf("rho_%d_%d", l+1, v), 0))
+			n.rho[l] = append(n.rho[l], op.NewScalar(env.G, env.Of, fmt.Sprintf("rho_%d_%d", l+1, v), 0))
 		}
 	}
 	for l := range layers {
@@ -254,11 +258,11 @@ func (c *goldenModel) checkLiteral(t *testing.T, variant string, reduction Reduc
 	n := newLiteral(variant, c.act, detach, c.layers, c.views, c.present, c.start, c.noise)
 	nodes := n.learnables()
 	for _, node := range nodes {
-		letNode(t, node, c.parameter(node.Name()))
+		optest.LetNode(t, node, c.parameter(node.Name()))
 	}
 	if detach {
 		for _, rho := range n.rho[c.layers-1] {
-			letNode(t, rho, c.parameter(rho.Name()))
+			optest.LetNode(t, rho, c.parameter(rho.Name()))
 		}
 	}
 	cost := n.mean
@@ -286,7 +290,7 @@ func (c *goldenModel) checkLiteral(t *testing.T, variant string, reduction Reduc
 	}
 	got := gradients(t, cost, nodes)
 	for _, r := range reads {
-		c.compare(t, r.golden, nodeValues(t, *r.value), goldenTolerance)
+		c.compare(t, r.golden, optest.NodeValues(t, *r.value), goldenTolerance)
 	}
 	if detach {
 		prefix += "_detach"
@@ -346,7 +350,7 @@ func setRandom(t testing.TB, seed uint64, nodes gorgonia.Nodes) {
 		if n.IsScalar() {
 			x[0] = 0.05 + 0.3*rng.Float64()
 		}
-		letNode(t, n, x)
+		optest.LetNode(t, n, x)
 	}
 }
 
@@ -372,10 +376,10 @@ func TestLazyAgainstLiteral(t *testing.T) {
 			net := c.buildRandom(t, variant, perModule)
 			setRandom(t, seed, net.Learnables())
 			got := gradients(t, net.Loss(), net.Learnables())
-			if e := worst(nodeValues(t, net.Loss().Value()), nodeValues(t, lit.mean.Value())); e > 1e-9 {
+			if e := optest.Worst(optest.NodeValues(t, net.Loss().Value()), optest.NodeValues(t, lit.mean.Value())); e > 1e-9 {
 				rt.Errorf("per module %t: loss differs by %.1e", perModule, e)
 			}
-			if e := worst(slices.Concat(got...), slices.Concat(want...)); e > 1e-7 {
+			if e := optest.Worst(slices.Concat(got...), slices.Concat(want...)); e > 1e-7 {
 				rt.Errorf("per module %t: gradients differ by %.1e", perModule, e)
 			}
 		}
@@ -389,7 +393,7 @@ func (n *literal) wellConditioned(t *testing.T) bool {
 		for _, node := range layer.m {
 			var svd mat.SVD
 			s := node.Shape()
-			if !svd.Factorize(mat.NewDense(s[0], s[1], nodeValues(t, node.Value())), mat.SVDNone) {
+			if !svd.Factorize(mat.NewDense(s[0], s[1], optest.NodeValues(t, node.Value())), mat.SVDNone) {
 				t.Fatal("no singular values")
 			}
 			if sigma := svd.Values(nil); !(sigma[len(sigma)-1] > 1e-3*sigma[0]) {
@@ -412,3 +416,9 @@ func (c *goldenModel) buildRandom(t *testing.T, variant string, perModule bool) 
 	}
 	return net
 }
+
+// The constants of SELU.
+const (
+	seluAlpha = 1.6732632423543772848170429916717
+	seluScale = 1.0507009873554804934193349852946
+)

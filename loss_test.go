@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/op/optest"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -34,9 +36,9 @@ func TestLossValue(t *testing.T) {
 				if err := net.Build(Env{G: gorgonia.NewGraph(), Layers: 1}, data, start); err != nil {
 					t.Fatal(err)
 				}
-				letNode(t, net.Represent.Theta(1), []float64{0})
+				optest.LetNode(t, net.Represent.Theta(1), []float64{0})
 				run(t, net.Loss().Graph())
-				if got := nodeValues(t, net.Loss().Value())[0]; math.Abs(got-c.want) > 1e-6*c.want {
+				if got := optest.NodeValues(t, net.Loss().Value())[0]; math.Abs(got-c.want) > 1e-6*c.want {
 					t.Errorf("%v, %v: loss %g, want %g", of, c.r, got, c.want)
 				}
 			})
@@ -77,9 +79,9 @@ func TestLossFloat32(t *testing.T) {
 		if err := net.Build(Env{G: gorgonia.NewGraph(), Layers: 1}, data, start); err != nil {
 			t.Fatal(err)
 		}
-		letNode(t, net.Represent.Theta(1), []float64{0})
+		optest.LetNode(t, net.Represent.Theta(1), []float64{0})
 		run(t, net.Loss().Graph())
-		if got := nodeValues(t, net.Loss().Value())[0]; math.Abs(got-want) > 1e-6*want {
+		if got := optest.NodeValues(t, net.Loss().Value())[0]; math.Abs(got-want) > 1e-6*want {
 			t.Errorf("loss %.9g, want %.9g", got, want)
 		}
 	})

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -48,7 +49,7 @@ func EstimateMemory(samples int, dims []int, config Config) (Memory, error) {
 		if d > math.MaxInt-width {
 			return Memory{}, fmt.Errorf("largemvc: the views have more than %d features", math.MaxInt)
 		}
-		views[v] = View{rows: samples, cols: d}
+		views[v].in = view.View{Rows: samples, Cols: d}
 		width += d
 	}
 	c := config.withDefaults()
@@ -72,17 +73,21 @@ func EstimateMemory(samples int, dims []int, config Config) (Memory, error) {
 	n := int64(samples)
 	m := Memory{Views: n * int64(width) * size, Result: n * 2 * 8}
 	if c.Neighbors != None {
-		var strips int64
-		dims, m.Views, strips = c.inputBytes(samples, dims, size)
+		own := make([]bool, len(dims))
+		for v := range own {
+			own[v] = true
+		}
+		inputs := c.smoothing().Bytes(samples, dims, own, size)
+		dims, m.Views = inputs.Columns, inputs.Inputs
 		if width = c.Anchors; c.Start == JointKMeans || c.Start == PerView { // of the rows that the start's k-means sees
 			width = 0
 			for _, d := range dims {
 				width += d
 			}
 		}
-		m.Neighbors = c.neighborBytes(samples, dims, size) + c.heldOutBytes(samples, dims, size)
+		m.Neighbors = inputs.Graph + c.heldOutBytes(samples, dims, size)
 		m.State = n * int64(2*kernel.Pad(c.Anchors)+2*c.Anchors) * (size + 8) // H and Q in the loss
-		m.Start = strips
+		m.Start = inputs.Work
 	}
 	m.State += c.stateBytes(samples, dims, int(size))
 	m.Network = c.networkBytes(samples, dims, size)
@@ -102,51 +107,6 @@ func EstimateMemory(samples int, dims []int, config Config) (Memory, error) {
 	return m, nil
 }
 
-// inputBytes returns the columns of the inputs that views become with neighbours, their memory, and that of the smoothing.
-func (c *Config) inputBytes(n int, dims []int, size int64) (columns []int, views, strips int64) {
-	var free []int // columns of the views' own memory
-	for _, v := range widestFirst(dims) {
-		d := dims[v]
-		if c.Overwrite {
-			free = append(free, d)
-			views += int64(n) * int64(d) * size
-		}
-		for range c.Preprocess.standardisations() {
-			k := d
-			if c.Directions != None && c.Directions < d {
-				k = min(c.Directions, n)
-			}
-			columns = append(columns, k)
-			stride := neighbor.Stride(k)
-			if at := slices.IndexFunc(free, func(f int) bool { return stride <= f }); at >= 0 {
-				free[at] -= stride
-			} else {
-				views += int64(n) * int64(stride) * size
-			}
-		}
-	}
-	strips = int64(parallel.Workers(c.Workers)) * 3 * int64(n) * 64 * size
-	return columns, views, min(strips, max(512<<20, strips/int64(parallel.Workers(c.Workers))))
-}
-
-// neighborBytes is the memory of the graph and of what new samples need, for inputs of the given columns.
-func (c *Config) neighborBytes(n int, columns []int, size int64) int64 {
-	spaces := int64(len(columns) + len(c.Preprocess.standardisations()))
-	rows, stride := int64(n), int64(0)
-	for _, k := range columns {
-		stride += int64(neighbor.Stride(k))
-	}
-	if n <= c.ExactNeighbors { // inputs before smoothing, filter tables; lists; edges with their layout
-		k := int64(min(c.Neighbors, n))
-		return 2*rows*stride*size + rows*k*spaces*12 + rows*k*spaces*(12+size)
-	}
-	m := int64(c.Landmarks)
-	if m == 0 {
-		m = int64(neighbor.DefaultLandmarks(n))
-	}
-	return rows*nearestLandmarks*spaces*(24+2*size) + m*spaces*stride*size
-}
-
 // heldOutBytes is the memory of the regression for inputs of the given columns, and of the term that uses it.
 func (c *Config) heldOutBytes(n int, columns []int, size int64) int64 {
 	if c.HeldOutWeight <= 0 || c.Anchors < 2 {
@@ -156,7 +116,7 @@ func (c *Config) heldOutBytes(n int, columns []int, size int64) int64 {
 	for _, k := range columns {
 		width += k
 	}
-	return int64(n) * int64(kernel.Pad(min(heldOutDirections(n), n, width))+4*kernel.Pad(c.Anchors)) * size
+	return int64(n) * int64(kernel.Pad(min(information.DefaultDirections(n), n, width))+4*kernel.Pad(c.Anchors)) * size
 }
 
 // stateBytes is the memory of the samples' state.

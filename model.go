@@ -3,9 +3,16 @@ package largemvc
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"strings"
+
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/unfold"
+	"gonum.org/v1/gonum/mat"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 )
 
 // Node is a node of a Gorgonia graph.
@@ -41,7 +48,7 @@ type Model[R Represent, N Noise, A Anchor] struct {
 
 	env  Env
 	data *Data
-	net  network
+	net  unfold.Network
 }
 
 type (
@@ -52,17 +59,6 @@ type (
 	// RMvCNet is its ablation without noise and with fixed anchors.
 	RMvCNet = Model[*SoftThreshold, *NoNoise, *FixedAnchors]
 )
-
-// network is what Build makes, by either path. Layers run from 1 to L, views from 0; for H and P, layer 0 is the start.
-// The caller has checked the ranges.
-type network interface {
-	loss() *Node
-	h(l int) (*Node, error)
-	p(l, v int) (*Node, error)
-	t(l, v int) (*Node, error) // nil where E = 0
-	// eRows sets dst to the rows [lo, hi) of E_v of layer l, from the values of the last run. Absent rows may hold anything.
-	eRows(l, v, lo, hi int, dst []float64) error
-}
 
 // Build makes the network in e.G, with fresh learnable nodes. See Env for what e may leave zero.
 func (m *Model[R, N, A]) Build(e Env, data *Data, start StartPoint) error {
@@ -75,14 +71,14 @@ func (m *Model[R, N, A]) Build(e Env, data *Data, start StartPoint) error {
 		return err
 	}
 	if data.present != nil {
-		e.Present = presenceNode(e, data.present)
+		e.Present = unfold.PresenceNode(unfold.Site(e), data.present)
 	}
 	for _, module := range m.modules() {
 		if err := module.Init(e); err != nil {
 			return err
 		}
 	}
-	net, err := m.buildNetwork(e, data, start)
+	net, err := prefixed(m.buildNetwork(e, data, start))
 	if err != nil {
 		return err
 	}
@@ -91,11 +87,23 @@ func (m *Model[R, N, A]) Build(e Env, data *Data, start StartPoint) error {
 }
 
 // buildModules makes the network from the ops of each module.
-func (m *Model[R, N, A]) buildModules(e Env, data *Data, start StartPoint) (network, error) {
-	if data.single != nil {
-		return buildPerModule[float32](e, data, start, m.Represent, m.Noise, m.Anchor, m.Reduction)
+func (m *Model[R, N, A]) buildModules(e Env, data *Data, start StartPoint) (unfold.Network, error) {
+	modules := unfold.Modules{
+		Represent: m.Represent, Noise: m.Noise, Anchor: m.Anchor,
+		CopyForRepresent: !stock(m.Represent), CopyForNoise: !stock(m.Noise), CopyForAnchor: !stock(m.Anchor),
+		Learnables: learnables(m.modules()),
 	}
-	return buildPerModule[float64](e, data, start, m.Represent, m.Noise, m.Anchor, m.Reduction)
+	if _, ok := any(m.Noise).(*NoNoise); ok {
+		modules.Noise = nil
+	}
+	if _, ok := any(m.Anchor).(*FixedAnchors); ok {
+		modules.Anchor = nil
+	}
+	weights := m.Reduction.weights(data)
+	if data.single != nil {
+		return unfold.NewPerModule(unfold.Site(e), data.single, unfold.Start(start), modules, weights)
+	}
+	return unfold.NewPerModule(unfold.Site(e), data.double, unfold.Start(start), modules, weights)
 }
 
 func (m *Model[R, N, A]) modules() [3]Module { return [3]Module{m.Represent, m.Noise, m.Anchor} }
@@ -141,8 +149,15 @@ func stock(m Module) bool {
 
 var (
 	errNotBuilt = errors.New("largemvc: the model has no network yet; call Build first")
-	errNotRun   = errors.New("largemvc: the network has not been run yet")
 )
+
+// prefixed begins the error of an internal package, if there is one, with the name of this one.
+func prefixed[X any](x X, err error) (X, error) {
+	if err != nil {
+		err = fmt.Errorf("largemvc: %w", err)
+	}
+	return x, err
+}
 
 // Env returns the Env of the last Build with all that it left zero.
 func (m *Model[R, N, A]) Env() Env { return m.env }
@@ -183,7 +198,7 @@ func (m *Model[R, N, A]) Loss() *Node {
 	if m.net == nil {
 		return nil
 	}
-	return m.net.loss()
+	return m.net.Loss()
 }
 
 // H returns a node with the representation of layer l (n×m), 0 being the start. It has a gradient: it can be part of a
@@ -192,7 +207,7 @@ func (m *Model[R, N, A]) H(l int) (*Node, error) {
 	if err := m.inRange(l, 0, 0); err != nil {
 		return nil, err
 	}
-	return m.net.h(l)
+	return prefixed(m.net.H(l))
 }
 
 // P returns a node with the anchors of view v after layer l (m×d_v), 0 being the start.
@@ -200,7 +215,7 @@ func (m *Model[R, N, A]) P(l, v int) (*Node, error) {
 	if err := m.inRange(l, 0, v); err != nil {
 		return nil, err
 	}
-	return m.net.p(l, v)
+	return prefixed(m.net.P(l, v))
 }
 
 // T returns a node with the trust of layer l ≥ 1 in each row of view v (a vector of n): 1 where E is 0. Rows without the
@@ -209,7 +224,7 @@ func (m *Model[R, N, A]) T(l, v int) (*Node, error) {
 	if err := m.inRange(l, 1, v); err != nil {
 		return nil, err
 	}
-	t, err := m.net.t(l, v)
+	t, err := prefixed(m.net.T(l, v))
 	if err == nil && t == nil {
 		err = fmt.Errorf("largemvc: layer %d has no trust for view %d: E is 0", l, v)
 	}
@@ -232,8 +247,8 @@ func (m *Model[R, N, A]) ERows(l, v, lo, hi int, dst []float64) error {
 		clear(dst)
 		return nil
 	}
-	if err := m.net.eRows(l, v, lo, hi, dst); err != nil {
-		return err
+	if err := m.net.ERows(l, v, lo, hi, dst); err != nil {
+		return fmt.Errorf("largemvc: %w", err)
 	}
 	for i, d := lo, m.env.Dims[v]; i < hi; i++ {
 		if !m.data.Present(i, v) {
@@ -251,6 +266,270 @@ func (m *Model[R, N, A]) inRange(l, lowest, v int) error {
 		return fmt.Errorf("largemvc: layer %d, want %d to %d", l, lowest, m.env.Layers)
 	case v < 0 || v >= m.env.Views:
 		return fmt.Errorf("largemvc: view %d, want 0 to %d", v, m.env.Views-1)
+	}
+	return nil
+}
+
+// Network is a built network whatever its modules: what a loss term of one's own needs.
+type Network interface {
+	Env() Env
+	Learnables() gorgonia.Nodes
+	Loss() *Node
+	H(l int) (*Node, error)
+	P(l, v int) (*Node, error)
+	T(l, v int) (*Node, error)
+	ERows(l, v, lo, hi int, dst []float64) error
+	Project() error
+}
+
+var (
+	_ Network = (*LargeMvCNet)(nil)
+	_ Network = (*AMvCNet)(nil)
+	_ Network = (*RMvCNet)(nil)
+)
+
+// builtModel is a model of stock modules, as Fit trains it.
+type builtModel interface {
+	Network
+	Build(e Env, data *Data, start StartPoint) error
+	fused() unfold.Fused
+}
+
+// fused returns the network of the fused passes, nil if the model has per-module ops.
+func (m *Model[R, N, A]) fused() unfold.Fused {
+	f, _ := m.net.(unfold.Fused)
+	return f
+}
+
+// buildNetwork makes the network of the fused passes where all modules are stock, else that of the modules' ops.
+func (m *Model[R, N, A]) buildNetwork(e Env, data *Data, start StartPoint) (unfold.Network, error) {
+	if m.PerModule {
+		return m.buildModules(e, data, start)
+	}
+	soft, ok := any(m.Represent).(*SoftThreshold)
+	if !ok {
+		return m.buildModules(e, data, start)
+	}
+	spec := engine.Spec{
+		Samples: e.Samples, Dims: e.Dims, Anchors: e.Anchors, Layers: e.Layers, Workers: e.Workers,
+		Represent: soft.Activation.sigma(), OneSided: soft.OneSided,
+	}
+	nodes := append(gorgonia.Nodes(nil), soft.theta...)
+	var scale []float64
+	switch noise := any(m.Noise).(type) {
+	case *RowShrink:
+		spec.Noise, spec.Shrink = true, noise.Activation.sigma()
+		nodes = append(nodes, noise.Learnables()...)
+		for v := range e.Dims {
+			scale = append(scale, noise.scale(v))
+		}
+	case *NoNoise:
+	default:
+		return m.buildModules(e, data, start)
+	}
+	switch anchor := any(m.Anchor).(type) {
+	case *Procrustes:
+		spec.Anchored, spec.Detach = true, anchor.Detach
+		if spec.Floor = anchor.Floor; spec.Floor == 0 && data.single != nil {
+			spec.Floor = floatFloor
+		}
+	case *FixedAnchors:
+	default:
+		return m.buildModules(e, data, start)
+	}
+	nodes = append(nodes, soft.r, soft.u)
+	spec.LossWeights = m.Reduction.weights(data)
+	if data.single != nil {
+		return unfold.NewFused(unfold.Site(e), data.single, spec, unfold.Start(start), scale, nodes)
+	}
+	return unfold.NewFused(unfold.Site(e), data.double, spec, unfold.Start(start), scale, nodes)
+}
+
+// Env is where a network is built: a graph, a name in it, and the sizes. Model.Build fills what is left zero, from its
+// data and start, before it hands the Env to the modules.
+type Env struct {
+	G *gorgonia.ExprGraph
+	// Prefix begins the name of every node and the hash of every op of the network, and must be unique in the graph:
+	// Gorgonia merges inputs of one name. "" means "largemvc"; a prefix that the graph has already is refused.
+	Prefix string
+
+	Layers  int   // L ≥ 1; 0 means 2
+	Views   int   // V
+	Anchors int   // m
+	Samples int   // n
+	Dims    []int // d_v, one per view
+	// Of is the element type of every node, Float32 or Float64: that of the data.
+	Of tensor.Dtype
+	// Workers bounds the goroutines of an op; 0 means GOMAXPROCS. Results do not depend on it.
+	Workers int
+	// Present is the n×V node with 1 where a sample has a view and 0 where not, and nil where every sample has all
+	// views. Build sets it.
+	Present *gorgonia.Node
+}
+
+const defaultLayers = 2
+
+// Module is a part of a network: it makes its learnable nodes in Init and its ops in the update method that Represent,
+// Noise or Anchor adds.
+//
+// A module that is not from this package may use any Gorgonia ops, in the element type Env.Of. It may keep the nodes that
+// it is given; overwriting them does no harm, for it gets copies.
+type Module interface {
+	// Init makes the learnable nodes. It is called once per Build, before any update, and forgets an earlier Build.
+	Init(Env) error
+	// Learnables returns the nodes to train.
+	Learnables() gorgonia.Nodes
+	// Project puts the values of the learnable nodes back into their range; call it, or Model.Project, after each step
+	// of a solver.
+	Project() error
+}
+
+// Represent is the module that updates the representation H.
+type Represent interface {
+	Module
+	// Update returns the H of layer l = 1 … L (n×m) from that of layer l−1 and z[v] = (X_v − E_v)·P_vᵀ (n×m) of every
+	// view. Rows of z[v] that Env.Present marks absent mean nothing; Env.MeanViews leaves them out.
+	Update(l int, h *gorgonia.Node, z []*gorgonia.Node) (*gorgonia.Node, error)
+}
+
+// Noise is the module that splits the residual of a view into noise and data, row by row.
+type Noise interface {
+	Module
+	// Trust returns the weights t (a vector of n) with X − E = diag(t)·X + diag(1−t)·H·P, that is E = diag(1−t)(X − H·P),
+	// for layer l and view v, from the row norms of X − H·P: a vector of n, all ≥ 0, with 1 in rows without the view. A
+	// nil node means E = 0.
+	Trust(l, v int, norm *gorgonia.Node) (*gorgonia.Node, error)
+}
+
+// Anchor is the module that updates the anchors P_v.
+type Anchor interface {
+	Module
+	// Update returns the P_v of layer l (m×d_v) from corr = Hᵀ(X_v − E_v) (m×d_v) and the P_v of layer l−1, prev.
+	Update(l, v int, corr, prev *gorgonia.Node) (*gorgonia.Node, error)
+}
+
+// Name returns the name of a node of the network: the prefix, a dot and what Sprintf makes of the arguments.
+func (e Env) Name(format string, args ...any) string {
+	return e.Prefix + "." + fmt.Sprintf(format, args...)
+}
+
+// MeanViews returns the mean of one n×m matrix per view, row by row over the views that a sample has.
+func (e Env) MeanViews(x ...*gorgonia.Node) (*gorgonia.Node, error) {
+	if len(x) != e.Views {
+		return nil, fmt.Errorf("largemvc: mean over %d matrices for %d views", len(x), e.Views)
+	}
+	if e.Of == tensor.Float32 {
+		return prefixed(unfold.MeanViews[float32](e.Workers, x, e.Present))
+	}
+	return prefixed(unfold.MeanViews[float64](e.Workers, x, e.Present))
+}
+
+// complete checks e against data and start and fills what it leaves zero.
+func (e Env) complete(data *Data, start StartPoint) (Env, error) {
+	switch {
+	case e.G == nil:
+		return e, errors.New("largemvc: no graph in Env.G")
+	case data == nil:
+		return e, errors.New("largemvc: no data")
+	case data.Views() == 0:
+		return e, errors.New("largemvc: data without views")
+	case e.Layers < 0:
+		return e, fmt.Errorf("largemvc: %d layers", e.Layers)
+	case e.Present != nil:
+		return e, errors.New("largemvc: Env.Present is made by Build; give the presence of views to NewData")
+	case len(start.Anchors) != data.Views():
+		return e, fmt.Errorf("largemvc: starting anchors for %d views, data of %d", len(start.Anchors), data.Views())
+	}
+	if e.Prefix == "" {
+		e.Prefix = "largemvc"
+	}
+	if e.Layers == 0 {
+		e.Layers = defaultLayers
+	}
+	if e.Of == (tensor.Dtype{}) {
+		e.Of = data.of
+	}
+	if e.Of != data.of {
+		return e, fmt.Errorf("largemvc: Env.Of is %v, the data are %v", e.Of, data.of)
+	}
+	for v, p := range start.Anchors {
+		if MatrixView(p).err != nil {
+			return e, fmt.Errorf("largemvc: no starting anchors for view %d", v)
+		}
+	}
+	m, _ := start.Anchors[0].Dims()
+	for _, c := range []struct {
+		what  string
+		field *int
+		want  int
+	}{{"Samples", &e.Samples, data.Samples()}, {"Views", &e.Views, data.Views()}, {"Anchors", &e.Anchors, m}} {
+		if *c.field != 0 && *c.field != c.want {
+			return e, fmt.Errorf("largemvc: Env.%s is %d, the data and the start have %d", c.what, *c.field, c.want)
+		}
+		*c.field = c.want
+	}
+	if e.Dims != nil && len(e.Dims) != e.Views {
+		return e, fmt.Errorf("largemvc: Env.Dims has %d entries for %d views", len(e.Dims), e.Views)
+	}
+	dims := data.Dims()
+	for v, d := range e.Dims {
+		if d != dims[v] {
+			return e, fmt.Errorf("largemvc: Env.Dims[%d] is %d, the view has %d columns", v, d, dims[v])
+		}
+	}
+	e.Dims = dims
+	if err := start.check(e); err != nil {
+		return e, err
+	}
+	return e, e.claim()
+}
+
+// claim refuses a prefix that begins the name of a node of the graph.
+func (e Env) claim() error {
+	for _, n := range e.G.AllNodes() {
+		if strings.HasPrefix(n.Name(), e.Prefix+".") {
+			return fmt.Errorf("largemvc: the graph has a node %q, so %q cannot be the prefix of another network",
+				n.Name(), e.Prefix)
+		}
+	}
+	return nil
+}
+
+// StartPoint is what a network starts from, besides E = 0.
+type StartPoint struct {
+	Anchors []mat.Matrix // P_v, m×d_v, one per view
+	H       mat.Matrix   // n×m; nil means zero
+}
+
+// check compares the sizes with those of e and looks for entries that are no numbers.
+func (s StartPoint) check(e Env) error {
+	if e.Anchors < 1 {
+		return fmt.Errorf("largemvc: %d anchors", e.Anchors)
+	}
+	for v, p := range s.Anchors {
+		if err := checkStart(fmt.Sprintf("the starting anchors of view %d", v), p, e.Anchors, e.Dims[v]); err != nil {
+			return err
+		}
+	}
+	if s.H == nil {
+		return nil
+	}
+	return checkStart("the starting H", s.H, e.Samples, e.Anchors)
+}
+
+func checkStart(what string, x mat.Matrix, rows, columns int) error {
+	if MatrixView(x).err != nil { // a nil pointer to a matrix, for one
+		return fmt.Errorf("largemvc: %s are nil", what)
+	}
+	if r, c := x.Dims(); r != rows || c != columns {
+		return fmt.Errorf("largemvc: %s are %d×%d, want %d×%d", what, r, c, rows, columns)
+	}
+	for i := range rows {
+		for j := range columns {
+			if e := x.At(i, j); math.IsNaN(e) || math.IsInf(e, 0) {
+				return fmt.Errorf("largemvc: %s have %v in row %d, column %d", what, e, i, j)
+			}
+		}
 	}
 	return nil
 }

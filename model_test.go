@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/op/optest"
+
 	"github.com/largemvc/largemvc/internal/testutil"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
@@ -90,7 +92,7 @@ func (c *goldenModel) build(t *testing.T, variant string, of tensor.Dtype, r Red
 		t.Fatal(err)
 	}
 	for _, n := range net.Learnables() {
-		letNode(t, n, c.parameter(strings.TrimPrefix(n.Name(), "largemvc.")))
+		optest.LetNode(t, n, c.parameter(strings.TrimPrefix(n.Name(), "largemvc.")))
 	}
 	return net
 }
@@ -133,45 +135,6 @@ func scan(s, format string, to ...any) bool {
 	return err == nil && n == len(to)
 }
 
-// letNode gives an input node a value in its type.
-func letNode(t testing.TB, n *Node, x []float64) {
-	t.Helper()
-	var err error
-	switch single := n.Dtype() == tensor.Float32; {
-	case n.IsScalar() && single:
-		err = gorgonia.Let(n, float32(x[0]))
-	case n.IsScalar():
-		err = gorgonia.Let(n, x[0])
-	case single:
-		err = gorgonia.Let(n, dense(convert[float32](x), n.Shape()...))
-	default:
-		err = gorgonia.Let(n, dense(append([]float64(nil), x...), n.Shape()...))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// nodeValues returns the elements of a value in float64.
-func nodeValues(t testing.TB, v gorgonia.Value) []float64 {
-	t.Helper()
-	if v == nil {
-		t.Fatal("a node without value")
-	}
-	if v.Dtype() == tensor.Float32 {
-		x, err := elements[float32](v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return double(x)
-	}
-	x, err := elements[float64](v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append([]float64(nil), x...)
-}
-
 // gradients runs the graph of cost once and returns the derivatives of cost by the nodes, read from the symbolic gradient
 // nodes: those of BindDualValues add up over runs.
 func gradients(t testing.TB, cost *Node, by gorgonia.Nodes) [][]float64 {
@@ -187,7 +150,7 @@ func gradients(t testing.TB, cost *Node, by gorgonia.Nodes) [][]float64 {
 	run(t, cost.Graph())
 	out := make([][]float64, len(grads))
 	for i, v := range read {
-		out[i] = nodeValues(t, v)
+		out[i] = optest.NodeValues(t, v)
 	}
 	return out
 }
@@ -202,21 +165,6 @@ func run(t testing.TB, g *gorgonia.ExprGraph) {
 	}
 }
 
-// worst returns the largest difference relative to the largest entry of want.
-func worst(got, want []float64) float64 {
-	if len(got) != len(want) {
-		return math.Inf(1)
-	}
-	top, diff := 1e-12, 0.0
-	for i, w := range want {
-		top = max(top, math.Abs(w))
-		if d := math.Abs(got[i] - w); !(d <= diff) {
-			diff = d
-		}
-	}
-	return diff / top
-}
-
 // compare checks an array against the golden one.
 func (c *goldenModel) compare(t *testing.T, what string, got []float64, tolerance float64) {
 	t.Helper()
@@ -224,7 +172,7 @@ func (c *goldenModel) compare(t *testing.T, what string, got []float64, toleranc
 	if !ok {
 		t.Fatalf("no golden array %s", what)
 	}
-	if e := worst(got, a.Float64s()); !(e <= tolerance) {
+	if e := optest.Worst(got, a.Float64s()); !(e <= tolerance) {
 		t.Errorf("%s differs by %.1e", what, e)
 	}
 }
@@ -289,13 +237,13 @@ func (c *goldenModel) check(t *testing.T, variant string, perModule bool) {
 			read := c.readOuts(t, net, variant)
 			got := gradients(t, net.Loss(), net.Learnables())
 			prefix := fmt.Sprintf("%s_%v", variant, reduction)
-			c.compare(t, prefix+"_loss", nodeValues(t, net.Loss().Value()), goldenTolerance)
+			c.compare(t, prefix+"_loss", optest.NodeValues(t, net.Loss().Value()), goldenTolerance)
 			if detach {
 				prefix += "_detach"
 			}
 			c.compareGradients(t, prefix, net.Learnables(), got, goldenTolerance)
 			for _, n := range read {
-				c.compare(t, n.golden, nodeValues(t, n.node.Value()), goldenTolerance)
+				c.compare(t, n.golden, optest.NodeValues(t, n.node.Value()), goldenTolerance)
 			}
 			c.checkNoise(t, net, variant)
 		}
@@ -354,11 +302,11 @@ func (c *goldenModel) checkNoise(t *testing.T, net Network, variant string) {
 					clear(want[i*d : (i+1)*d])
 				}
 			}
-			if diff := worst(e, want); diff > goldenTolerance {
+			if diff := optest.Worst(e, want); diff > goldenTolerance {
 				t.Errorf("%s differs by %.1e", name, diff)
 			}
 			part := make([]float64, d)
-			if err := net.ERows(l, v, n/2, n/2+1, part); err != nil || worst(part, e[n/2*d:(n/2+1)*d]) > 0 {
+			if err := net.ERows(l, v, n/2, n/2+1, part); err != nil || optest.Worst(part, e[n/2*d:(n/2+1)*d]) > 0 {
 				t.Errorf("row %d of %s alone differs (%v)", n/2, name, err)
 			}
 		}
@@ -389,7 +337,7 @@ func TestTwoNetworks(t *testing.T) {
 		both := gradients(t, plus(a.Loss(), b.Loss()), append(a.Learnables(), b.Learnables()...))
 		for i, w := range want {
 			for j, got := range [][]float64{both[i], both[i+len(want)]} {
-				if e := worst(got, w); e > 1e-9 {
+				if e := optest.Worst(got, w); e > 1e-9 {
 					t.Errorf("gradient by %s of network %d differs by %.1e", a.Learnables()[i].Name(), j, e)
 				}
 			}
@@ -416,7 +364,7 @@ func TestWorkers(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := slices.Concat(gradients(t, net.Loss(), net.Learnables())...)
-				got = append(got, nodeValues(t, net.Loss().Value())...)
+				got = append(got, optest.NodeValues(t, net.Loss().Value())...)
 				if want == nil {
 					want = got
 				}
@@ -449,15 +397,15 @@ func TestFloat32(t *testing.T) {
 					t.Fatal(err)
 				}
 				grads[i] = slices.Concat(gradients(t, net.Loss(), net.Learnables())...)
-				loss[i], h[i] = nodeValues(t, net.Loss().Value())[0], nodeValues(t, node.Value())
+				loss[i], h[i] = optest.NodeValues(t, net.Loss().Value())[0], optest.NodeValues(t, node.Value())
 			}
 			if e := math.Abs(loss[1]-loss[0]) / loss[0]; e > 1e-5 {
 				t.Errorf("%s: loss differs by %.1e", variant, e)
 			}
-			if e := worst(h[1], h[0]); e > 1e-4 {
+			if e := optest.Worst(h[1], h[0]); e > 1e-4 {
 				t.Errorf("%s: H differs by %.1e", variant, e)
 			}
-			if e := worst(grads[1], grads[0]); e > 1e-3 {
+			if e := optest.Worst(grads[1], grads[0]); e > 1e-3 {
 				t.Errorf("%s: gradients differ by %.1e", variant, e)
 			}
 		})
@@ -471,7 +419,7 @@ func TestRunAgain(t *testing.T) {
 		net := c.buildRandom(t, "full", perModule)
 		before := make([][]float64, len(net.Learnables()))
 		for i, n := range net.Learnables() {
-			before[i] = nodeValues(t, n.Value())
+			before[i] = optest.NodeValues(t, n.Value())
 		}
 		grads, err := gorgonia.Grad(net.Loss(), net.Learnables()...)
 		if err != nil {
@@ -484,9 +432,9 @@ func TestRunAgain(t *testing.T) {
 			if err := machine.RunAll(); err != nil {
 				t.Fatal(err)
 			}
-			got := nodeValues(t, net.Loss().Value())
+			got := optest.NodeValues(t, net.Loss().Value())
 			for _, g := range grads {
-				got = append(got, nodeValues(t, g.Value())...)
+				got = append(got, optest.NodeValues(t, g.Value())...)
 			}
 			if first == nil {
 				first = got
@@ -497,7 +445,7 @@ func TestRunAgain(t *testing.T) {
 			machine.Reset()
 		}
 		for i, n := range net.Learnables() {
-			if !slices.Equal(nodeValues(t, n.Value()), before[i]) {
+			if !slices.Equal(optest.NodeValues(t, n.Value()), before[i]) {
 				t.Errorf("%s changed", n.Name())
 			}
 		}

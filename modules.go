@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/largemvc/largemvc/internal/unfold"
+
+	"github.com/largemvc/largemvc/internal/op"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
@@ -95,10 +99,10 @@ func (s *SoftThreshold) Init(e Env) error {
 	}
 	s.env, s.theta = e, make(gorgonia.Nodes, e.Layers)
 	for l := range s.theta {
-		s.theta[l] = newScalar(e, e.Name("theta_%d", l+1), orDefault(s.Theta0, defaultTheta))
+		s.theta[l] = op.NewScalar(e.G, e.Of, e.Name("theta_%d", l+1), orDefault(s.Theta0, defaultTheta))
 	}
-	s.r = newMatrix(e, e.Name("R"), scaledIdentity(e.Anchors, 1-1/lipschitz))
-	s.u = newMatrix(e, e.Name("U"), scaledIdentity(e.Anchors, 1/lipschitz))
+	s.r = op.NewMatrix(e.G, e.Of, e.Name("R"), scaledIdentity(e.Anchors, 1-1/lipschitz))
+	s.u = op.NewMatrix(e.G, e.Of, e.Name("U"), scaledIdentity(e.Anchors, 1/lipschitz))
 	return nil
 }
 
@@ -126,45 +130,50 @@ func (s *SoftThreshold) Project() error {
 	if s.Unconstrained {
 		return nil
 	}
-	return nonnegative(s.theta)
+	if err := op.Nonnegative(s.theta); err != nil {
+		return fmt.Errorf("largemvc: %w", err)
+	}
+	return nil
 }
 
 // Update returns the mean of S_θ(H·R + Z_v·U).
 func (s *SoftThreshold) Update(l int, h *gorgonia.Node, z []*gorgonia.Node) (*gorgonia.Node, error) {
 	if s.env.Of == tensor.Float32 {
-		return updateH[float32](s, l, h, z)
+		return prefixed(updateH[float32](s, l, h, z))
 	}
-	return updateH[float64](s, l, h, z)
+	return prefixed(updateH[float64](s, l, h, z))
 }
 
 func updateH[T kernel.Float](s *SoftThreshold, l int, h *gorgonia.Node, z []*gorgonia.Node) (*gorgonia.Node, error) {
 	if s.Theta(l) == nil {
-		return nil, fmt.Errorf("largemvc: no θ for layer %d; Init makes those of layers 1 to L", l)
+		return nil, fmt.Errorf("no θ for layer %d; Init makes those of layers 1 to L", l)
 	}
-	err := want("H", h, s.env.Of, s.env.Samples, s.env.Anchors)
+	if len(z) != s.env.Views {
+		return nil, fmt.Errorf("Z of %d views, there are %d", len(z), s.env.Views)
+	}
+	err := op.Want("H", h, s.env.Of, s.env.Samples, s.env.Anchors)
 	for v := range z {
-		err = errors.Join(err, want(fmt.Sprintf("Z of view %d", v), z[v], s.env.Of, s.env.Samples, s.env.Anchors))
+		err = errors.Join(err, op.Want(fmt.Sprintf("Z of view %d", v), z[v], s.env.Of, s.env.Samples, s.env.Anchors))
 	}
 	if err != nil {
 		return nil, err
 	}
-	b := newBuilder[T](s.env, nil)
-	b.scope = fmt.Sprintf("H%d", l)
-	hr, err := rowMul(b, h, s.r, false, nil)
+	b := unfold.NewBuilder[T](unfold.Site(s.env), fmt.Sprintf("H%d", l), nil)
+	hr, err := unfold.RowMul(b, h, s.r, false, nil)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]*gorgonia.Node, len(z))
 	for v := range z {
-		a, err := rowMul(b, z[v], s.u, false, hr)
+		a, err := unfold.RowMul(b, z[v], s.u, false, hr)
 		if err != nil {
 			return nil, err
 		}
-		if out[v], err = softThreshold[T](b.workers, a, s.Theta(l), threshold{s.Activation, s.OneSided}); err != nil {
+		if out[v], err = softThreshold[T](s.env.Workers, a, s.Theta(l), threshold{s.Activation, s.OneSided}); err != nil {
 			return nil, err
 		}
 	}
-	return s.env.MeanViews(out...)
+	return unfold.MeanViews[T](s.env.Workers, out, s.env.Present)
 }
 
 // Init makes ρ̃_lv.
@@ -184,7 +193,7 @@ func (r *RowShrink) Init(e Env) error {
 	for l := range r.rho {
 		r.rho[l] = make(gorgonia.Nodes, e.Views)
 		for v := range e.Views {
-			r.rho[l][v] = newScalar(e, e.Name("rho_%d_%d", l+1, v), orDefault(r.Rho0, defaultRho))
+			r.rho[l][v] = op.NewScalar(e.G, e.Of, e.Name("rho_%d_%d", l+1, v), orDefault(r.Rho0, defaultRho))
 		}
 	}
 	return nil
@@ -212,7 +221,10 @@ func (r *RowShrink) Project() error {
 	if r.Unconstrained {
 		return nil
 	}
-	return nonnegative(r.Learnables())
+	if err := op.Nonnegative(r.Learnables()); err != nil {
+		return fmt.Errorf("largemvc: %w", err)
+	}
+	return nil
 }
 
 // Trust returns RowShrinkOp of the norms.
@@ -220,14 +232,14 @@ func (r *RowShrink) Trust(l, v int, norm *gorgonia.Node) (*gorgonia.Node, error)
 	if r.Rho(l, v) == nil {
 		return nil, fmt.Errorf("largemvc: no ρ for layer %d and view %d; Init makes those of layers 1 to L", l, v)
 	}
-	if err := want("the row norms", norm, r.env.Of, r.env.Samples); err != nil {
-		return nil, err
+	if err := op.Want("the row norms", norm, r.env.Of, r.env.Samples); err != nil {
+		return nil, fmt.Errorf("largemvc: %w", err)
 	}
 	d := shrink{r.Activation, r.scale(v)}
 	if r.env.Of == tensor.Float32 {
-		return rowShrink[float32](r.env.Workers, norm, r.Rho(l, v), d)
+		return prefixed(rowShrink[float32](r.env.Workers, norm, r.Rho(l, v), d))
 	}
-	return rowShrink[float64](r.env.Workers, norm, r.Rho(l, v), d)
+	return prefixed(rowShrink[float64](r.env.Workers, norm, r.Rho(l, v), d))
 }
 
 // scale is the unit of ρ in view v.
@@ -289,50 +301,4 @@ func scaledIdentity(m int, s float64) mat.Matrix {
 		d[i] = s
 	}
 	return mat.NewDiagDense(m, d)
-}
-
-// newScalar makes an input node with a value.
-func newScalar(e Env, name string, value float64) *gorgonia.Node {
-	v := scalar[float64](value)
-	if e.Of == tensor.Float32 {
-		v = scalar[float32](value)
-	}
-	return gorgonia.NewScalar(e.G, e.Of, gorgonia.WithName(name), gorgonia.WithValue(v))
-}
-
-// newMatrix makes an input node with a value.
-func newMatrix(e Env, name string, x mat.Matrix) *gorgonia.Node {
-	r, c := x.Dims()
-	v := make([]float64, 0, r*c)
-	for i := range r {
-		for j := range c {
-			v = append(v, x.At(i, j))
-		}
-	}
-	value := dense(v, r, c)
-	if e.Of == tensor.Float32 {
-		value = dense(convert[float32](v), r, c)
-	}
-	return gorgonia.NewMatrix(e.G, e.Of, gorgonia.WithName(name), gorgonia.WithShape(r, c), gorgonia.WithValue(value))
-}
-
-// nonnegative puts negative values of scalar nodes to 0.
-func nonnegative(nodes gorgonia.Nodes) error {
-	for _, n := range nodes {
-		var err error
-		switch x := n.Value().Data().(type) {
-		case float32:
-			if x < 0 {
-				err = gorgonia.Let(n, float32(0))
-			}
-		case float64:
-			if x < 0 {
-				err = gorgonia.Let(n, float64(0))
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("largemvc: projection of %s: %w", n.Name(), err)
-		}
-	}
-	return nil
 }

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/op/optest"
+
+	"github.com/largemvc/largemvc/internal/op"
+
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -27,9 +31,9 @@ type userRepresent struct {
 func (s *userRepresent) Init(e Env) error {
 	s.env, s.theta = e, nil
 	for l := range e.Layers {
-		s.theta = append(s.theta, newScalar(e, e.Name("theta_%d", l+1), 0.01))
+		s.theta = append(s.theta, op.NewScalar(e.G, e.Of, e.Name("theta_%d", l+1), 0.01))
 	}
-	s.r, s.u = newMatrix(e, e.Name("R"), scaledIdentity(e.Anchors, 0)), newMatrix(e, e.Name("U"), scaledIdentity(e.Anchors, 1))
+	s.r, s.u = op.NewMatrix(e.G, e.Of, e.Name("R"), scaledIdentity(e.Anchors, 0)), op.NewMatrix(e.G, e.Of, e.Name("U"), scaledIdentity(e.Anchors, 1))
 	return nil
 }
 
@@ -50,7 +54,7 @@ func (n *userNoise) Init(e Env) error {
 	n.rho = map[[2]int]*Node{}
 	for l := range e.Layers {
 		for v := range e.Views {
-			n.rho[[2]int{l + 1, v}] = newScalar(e, e.Name("rho_%d_%d", l+1, v), 0.01)
+			n.rho[[2]int{l + 1, v}] = op.NewScalar(e.G, e.Of, e.Name("rho_%d_%d", l+1, v), 0.01)
 		}
 	}
 	return nil
@@ -110,15 +114,15 @@ func TestUserModules(t *testing.T) {
 			}
 			setRandom(t, 1, net.Learnables())
 			got := gradients(t, net.Loss(), net.Learnables())
-			if e := worst(nodeValues(t, net.Loss().Value()), nodeValues(t, want.Loss().Value())); e > 1e-12 {
+			if e := optest.Worst(optest.NodeValues(t, net.Loss().Value()), optest.NodeValues(t, want.Loss().Value())); e > 1e-12 {
 				t.Errorf("%s, masked %t: loss differs by %.1e", name, masked, e)
 			}
-			if e := worst(slices.Concat(got...), slices.Concat(grads...)); e > 1e-9 {
+			if e := optest.Worst(slices.Concat(got...), slices.Concat(grads...)); e > 1e-9 {
 				t.Errorf("%s, masked %t: gradients differ by %.1e", name, masked, e)
 			}
 			e, other := make([]float64, 25*7), make([]float64, 25*7)
-			if err := errors.Join(net.ERows(2, 0, 0, 25, e), want.ERows(2, 0, 0, 25, other)); err != nil || worst(e, other) > 1e-10 {
-				t.Errorf("%s, masked %t: E differs by %.1e (%v)", name, masked, worst(e, other), err)
+			if err := errors.Join(net.ERows(2, 0, 0, 25, e), want.ERows(2, 0, 0, 25, other)); err != nil || optest.Worst(e, other) > 1e-10 {
+				t.Errorf("%s, masked %t: E differs by %.1e (%v)", name, masked, optest.Worst(e, other), err)
 			}
 		}
 	}
@@ -162,7 +166,7 @@ func TestUserLoss(t *testing.T) {
 		setRandom(t, 2, net.Learnables())
 		var flat []float64
 		for _, n := range net.Learnables() {
-			flat = append(flat, nodeValues(t, n.Value())...)
+			flat = append(flat, optest.NodeValues(t, n.Value())...)
 		}
 		got := slices.Concat(gradients(t, userLoss(t, net), net.Learnables())...)
 
@@ -172,16 +176,16 @@ func TestUserLoss(t *testing.T) {
 		defer machine.Close()
 		want := fd.Gradient(nil, func(x []float64) float64 {
 			for _, n := range other.Learnables() {
-				letNode(t, n, x[:n.Shape().TotalSize()])
+				optest.LetNode(t, n, x[:n.Shape().TotalSize()])
 				x = x[n.Shape().TotalSize():]
 			}
 			machine.Reset()
 			if err := machine.RunAll(); err != nil {
 				t.Fatal(err)
 			}
-			return nodeValues(t, cost.Value())[0]
+			return optest.NodeValues(t, cost.Value())[0]
 		}, flat, &fd.Settings{Formula: fd.Central, Step: 1e-6})
-		if e := worst(got, want); e > 1e-7 {
+		if e := optest.Worst(got, want); e > 1e-7 {
 			t.Errorf("gradients differ from central differences by %.1e", e)
 		}
 	})
@@ -208,10 +212,10 @@ func TestSolver(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				checkOrthonormal(t, mat.NewDense(3, d, nodeValues(t, p.Value())))
+				checkOrthonormal(t, mat.NewDense(3, d, optest.NodeValues(t, p.Value())))
 			}
 			for _, n := range append(slices.Clone(net.Represent.theta), net.Noise.Learnables()...) {
-				if x := nodeValues(t, n.Value())[0]; !(x >= 0) {
+				if x := optest.NodeValues(t, n.Value())[0]; !(x >= 0) {
 					t.Errorf("%s is %g after Project", n.Name(), x)
 				}
 			}
@@ -226,7 +230,7 @@ func TestSolver(t *testing.T) {
 		if strings.HasPrefix(name, "float32") {
 			tolerance = 1e-2
 		}
-		if e := worst(got, want); e > tolerance {
+		if e := optest.Worst(got, want); e > tolerance {
 			t.Errorf("losses of %s differ by %.1e", name, e)
 		}
 	}
@@ -253,7 +257,7 @@ func train(t *testing.T, net *LargeMvCNet, steps int) (losses []float64) {
 		if err := machine.RunAll(); err != nil {
 			t.Fatal(err)
 		}
-		losses = append(losses, nodeValues(t, net.Loss().Value())[0])
+		losses = append(losses, optest.NodeValues(t, net.Loss().Value())[0])
 		if err := solver.Step(gorgonia.NodesToValueGrads(nodes)); err != nil {
 			t.Fatal(err)
 		}
@@ -299,10 +303,10 @@ func TestProject(t *testing.T) {
 				t.Fatal(err)
 			}
 			theta, rho := net.Represent.Theta, net.Noise.Rho
-			letNode(t, theta(1), []float64{-1})
-			letNode(t, theta(2), []float64{0.5})
-			letNode(t, rho(1, 0), []float64{0.25})
-			letNode(t, rho(2, 0), []float64{-2})
+			optest.LetNode(t, theta(1), []float64{-1})
+			optest.LetNode(t, theta(2), []float64{0.5})
+			optest.LetNode(t, rho(1, 0), []float64{0.25})
+			optest.LetNode(t, rho(2, 0), []float64{-2})
 			if err := net.Project(); err != nil {
 				t.Fatal(err)
 			}
@@ -311,7 +315,7 @@ func TestProject(t *testing.T) {
 				want = []float64{-1, 0.5, 0.25, -2}
 			}
 			for i, n := range []*Node{theta(1), theta(2), rho(1, 0), rho(2, 0)} {
-				if got := nodeValues(t, n.Value())[0]; got != want[i] {
+				if got := optest.NodeValues(t, n.Value())[0]; got != want[i] {
 					t.Errorf("%s is %g after Project (unconstrained %t), want %g", n.Name(), got, free, want[i])
 				}
 			}
@@ -329,7 +333,7 @@ func TestModuleDefaults(t *testing.T) {
 	if err := errors.Join(soft.Init(e), shrink.Init(e)); err != nil {
 		t.Fatal(err)
 	}
-	value := func(n *Node) string { return fmt.Sprint(nodeValues(t, n.Value())) }
+	value := func(n *Node) string { return fmt.Sprint(optest.NodeValues(t, n.Value())) }
 	if got := value(soft.Theta(2)) + value(soft.R()) + value(soft.U()) + value(shrink.Rho(2, 1)); got != "[0.01][0 0 0 0][1 0 0 1][0.01]" {
 		t.Errorf("θ, R, U, ρ start at %s", got)
 	}
@@ -361,10 +365,10 @@ func TestRhoScale(t *testing.T) {
 				t.Fatal(err)
 			}
 			grad[i] = slices.Concat(gradients(t, net.Loss(), noise.Learnables())...)
-			loss[i] = nodeValues(t, net.Loss().Value())[0]
+			loss[i] = optest.NodeValues(t, net.Loss().Value())[0]
 		}
 		floats.Scale(4, grad[0])
-		if e := worst(grad[1], grad[0]); loss[0] != loss[1] || e > 1e-12 {
+		if e := optest.Worst(grad[1], grad[0]); loss[0] != loss[1] || e > 1e-12 {
 			t.Errorf("loss %g and %g; gradients differ by %.1e", loss[0], loss[1], e)
 		}
 	})
@@ -393,7 +397,7 @@ func TestModuleErrors(t *testing.T) {
 func TestUpdateErrors(t *testing.T) {
 	g := gorgonia.NewGraph()
 	e := Env{G: g, Prefix: "x", Layers: 2, Views: 1, Anchors: 2, Samples: 5, Of: tensor.Float64}
-	h, wrong := inputNode(g, tensor.Float64, "h", tensor.Shape{5, 2}), inputNode(g, tensor.Float64, "wrong", tensor.Shape{5})
+	h, wrong := optest.InputNode(g, tensor.Float64, "h", tensor.Shape{5, 2}), optest.InputNode(g, tensor.Float64, "wrong", tensor.Shape{5})
 	soft, shrink := new(SoftThreshold), new(RowShrink)
 	if _, err := soft.Update(1, h, []*Node{h}); err == nil {
 		t.Error("no error before Init")
@@ -440,13 +444,13 @@ func TestOneSided(t *testing.T) {
 					t.Fatal(err)
 				}
 				values[i] = slices.Concat(gradients(t, net.Loss(), net.Learnables())...)
-				values[i] = append(values[i], nodeValues(t, net.Loss().Value())...)
-				hs := nodeValues(t, h.Value())
+				values[i] = append(values[i], optest.NodeValues(t, net.Loss().Value())...)
+				hs := optest.NodeValues(t, h.Value())
 				if theta >= 0 && act == ReLU && slices.Min(hs) < 0 {
 					t.Errorf("H has the entry %g", slices.Min(hs))
 				}
 			}
-			if e := worst(values[1], values[0]); e > 1e-9 {
+			if e := optest.Worst(values[1], values[0]); e > 1e-9 {
 				t.Errorf("%v, θ = %g: the paths differ by %.1e", act, theta, e)
 			}
 		}
@@ -501,7 +505,7 @@ func TestBrokenUserModules(t *testing.T) {
 		"nil interface": func(*Node) builtNetwork { return &Model[Represent, *NoNoise, *Procrustes]{} },
 	} {
 		g := gorgonia.NewGraph()
-		net := broken(inputNode(g, tensor.Float64, "wrong", tensor.Shape{3, 7}))
+		net := broken(optest.InputNode(g, tensor.Float64, "wrong", tensor.Shape{3, 7}))
 		err := net.Build(Env{G: g}, data, c.start)
 		if err == nil || !strings.HasPrefix(err.Error(), "largemvc: ") {
 			t.Errorf("%s: error %v", name, err)
@@ -521,7 +525,7 @@ func TestBrokenUserModules(t *testing.T) {
 	want := c.buildRandom(t, "nonoise", true)
 	run(t, net.Loss().Graph())
 	run(t, want.Loss().Graph())
-	if got, want := nodeValues(t, net.Loss().Value())[0], nodeValues(t, want.Loss().Value())[0]; got != want {
+	if got, want := optest.NodeValues(t, net.Loss().Value())[0], optest.NodeValues(t, want.Loss().Value())[0]; got != want {
 		t.Errorf("loss %g with a nil trust, %g without noise", got, want)
 	}
 	if _, err := net.T(1, 0); err == nil {

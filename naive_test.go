@@ -9,8 +9,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/testutil"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -29,7 +31,7 @@ func naiveInformation(h mat.Matrix, graph *mat.Dense, temperature float64) float
 func naiveHeldOut(h mat.Matrix, x *mat.Dense, penalty, temperature float64) float64 {
 	q := naiveAssignment(h, temperature)
 	var joint mat.Dense
-	joint.Mul(q.T(), naiveSoftmax(leaveOneOut(x, q, penalty), temperature))
+	joint.Mul(q.T(), naiveSoftmax(testutil.LeaveOneOut(x, q, penalty), temperature))
 	return tableInformation(&joint)
 }
 
@@ -45,7 +47,7 @@ func labelInformation(labels []int, clusters int, graph *mat.Dense) float64 {
 }
 
 // mostInformed is the start of k-means on the rows of x of the most information, by hand: of those whose inertia is at most
-// nearlyLowest times the lowest. It says whether that is another partition than the start of the lowest inertia.
+// cluster.NearlyLowest times the lowest. It says whether that is another partition than the start of the lowest inertia.
 func mostInformed(t testing.TB, x *mat.Dense, cfg kmeans.Config, graph *mat.Dense) (labels []int, another bool) {
 	t.Helper()
 	n, d := x.Dims()
@@ -54,7 +56,7 @@ func mostInformed(t testing.TB, x *mat.Dense, cfg kmeans.Config, graph *mat.Dens
 		t.Fatal(err)
 	}
 	var starts [][]int
-	cfg.Starts *= sharedStarts
+	cfg.Starts *= cluster.ScoredStarts
 	cfg.Within = math.Inf(1)
 	cfg.Score = func(_ context.Context, labels []int) (float64, error) {
 		starts = append(starts, slices.Clone(labels))
@@ -75,7 +77,7 @@ func mostInformed(t testing.TB, x *mat.Dense, cfg kmeans.Config, graph *mat.Dens
 	}
 	best := math.Inf(-1)
 	for i, l := range starts {
-		if information := labelInformation(l, cfg.Clusters, graph); inertia[i] <= nearlyLowest*lowest && information > best+1e-9 {
+		if information := labelInformation(l, cfg.Clusters, graph); inertia[i] <= cluster.NearlyLowest*lowest && information > best+1e-9 {
 			best, labels = information, l
 		}
 	}

@@ -4,7 +4,11 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/op/optest"
 
 	"github.com/largemvc/largemvc/neighbor"
 	"gonum.org/v1/gonum/diff/fd"
@@ -51,10 +55,10 @@ var fivePoints = fd.Formula{
 }
 
 // checkFinely compares the gradient with fivePoints.
-func checkFinely(t *testing.T, f graphFunction) (gradient []float64) {
+func checkFinely(t *testing.T, f optest.GraphFunction) (gradient []float64) {
 	t.Helper()
-	value, x, gradient := f.evaluate(t, tensor.Float64)
-	if e := worst(gradient, fd.Gradient(nil, value, x, &fd.Settings{Formula: fivePoints})); e > 1e-7 {
+	value, x, gradient := f.Evaluate(t, tensor.Float64)
+	if e := optest.Worst(gradient, fd.Gradient(nil, value, x, &fd.Settings{Formula: fivePoints})); e > 1e-7 {
 		t.Errorf("the gradient differs by %.1e from differences", e)
 	}
 	return gradient
@@ -62,7 +66,7 @@ func checkFinely(t *testing.T, f graphFunction) (gradient []float64) {
 
 // informationCase is the term as a function of H, at rows of norm 1 to 2: differences over a row much shorter than that are
 // not those of a small step.
-func informationCase(n, m int, graph neighbor.Operator, temperature float64) graphFunction {
+func informationCase(n, m int, graph neighbor.Operator, temperature float64) optest.GraphFunction {
 	rng := rand.New(rand.NewPCG(4, uint64(n*m)))
 	h := mat.NewDense(n, m, nil)
 	for i := range n {
@@ -74,9 +78,9 @@ func informationCase(n, m int, graph neighbor.Operator, temperature float64) gra
 			h.Set(i, j, h.At(i, j)/norm)
 		}
 	}
-	return graphFunction{
-		name: "neighbour information", shapes: []tensor.Shape{{n, m}}, at: [][]float64{h.RawMatrix().Data},
-		build: func(in []*Node) (*Node, error) { return NeighborInformation(in[0], graph, temperature) },
+	return optest.GraphFunction{
+		Name: "neighbour information", Shapes: []tensor.Shape{{n, m}}, At: [][]float64{h.RawMatrix().Data},
+		Build: func(in []*Node) (*Node, error) { return NeighborInformation(in[0], graph, temperature) },
 	}
 }
 
@@ -89,7 +93,7 @@ func TestNeighborInformation(t *testing.T) {
 			graph := neighborGraph(t, c.n, exact)
 			f := informationCase(c.n, c.m, graph, c.temperature)
 			want := checkFinely(t, f)
-			value, x, _ := f.evaluate(t, tensor.Float64)
+			value, x, _ := f.Evaluate(t, tensor.Float64)
 			temperature := c.temperature
 			if temperature == 0 {
 				temperature = 0.1
@@ -100,11 +104,11 @@ func TestNeighborInformation(t *testing.T) {
 			} else if got > 0 || got < -1 {
 				t.Errorf("n %d m %d: %v is not from −1 to 0", c.n, c.m, got)
 			}
-			single, _, gradient := f.evaluate(t, tensor.Float32)
+			single, _, gradient := f.Evaluate(t, tensor.Float32)
 			if a, b := single(x), value(x); math.Abs(a-b) > 1e-5 {
 				t.Errorf("n %d m %d: %v in float32, %v in float64", c.n, c.m, a, b)
 			}
-			if e := worst(gradient, want); e > 1e-4 {
+			if e := optest.Worst(gradient, want); e > 1e-4 {
 				t.Errorf("n %d m %d: the gradient in float32 differs by %.1e", c.n, c.m, e)
 			}
 		}
@@ -116,7 +120,7 @@ func TestNeighborInformationIsScaled(t *testing.T) {
 	graph := neighborGraph(t, 30, true)
 	f := informationCase(30, 3, graph, 0.3)
 	once := checkFinely(t, f)
-	f.build = func(in []*Node) (*Node, error) {
+	f.Build = func(in []*Node) (*Node, error) {
 		term, err := NeighborInformation(in[0], graph, 0.3)
 		if err != nil {
 			return nil, err
@@ -142,8 +146,8 @@ func TestNeighborInformationOfZeroRows(t *testing.T) {
 			h[i] = rng.NormFloat64()
 		}
 	}
-	f.at = [][]float64{h}
-	value, x, gradient := f.evaluate(t, tensor.Float64)
+	f.At = [][]float64{h}
+	value, x, gradient := f.Evaluate(t, tensor.Float64)
 	if got, want := value(x), -naiveInformation(mat.NewDense(n, m, h), fullGraph(t, graph), 0.3); math.Abs(got-want) > 1e-12 {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -151,7 +155,7 @@ func TestNeighborInformationOfZeroRows(t *testing.T) {
 	for j := range m {
 		want[4*m+j], want[(n-2)*m+j] = 0, 0
 	}
-	if e := worst(gradient, want); e > 1e-7 {
+	if e := optest.Worst(gradient, want); e > 1e-7 {
 		t.Errorf("the gradient differs by %.1e", e)
 	}
 }
@@ -184,8 +188,8 @@ func TestNeighborInformationExtremes(t *testing.T) {
 	} {
 		for _, of := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
 			f := informationCase(4, 2, c.graph, c.temperature)
-			f.at = [][]float64{c.h}
-			value, x, gradient := f.evaluate(t, of)
+			f.At = [][]float64{c.h}
+			value, x, gradient := f.Evaluate(t, of)
 			if got := value(x); math.Abs(got-c.want) > 1e-6 {
 				t.Errorf("%s in %v: %v, want %v", name, of, got, c.want)
 			}
@@ -202,14 +206,14 @@ func TestNeighborInformationExtremes(t *testing.T) {
 func TestNeighborInformationsOfTwoGraphs(t *testing.T) {
 	n, m := 30, 3
 	exact, marks := neighborGraph(t, n, true), neighborGraph(t, n, false)
-	sum := graphFunction{name: "sum", shapes: []tensor.Shape{{n, m}}}
-	sum.build = func(in []*Node) (*Node, error) {
+	sum := optest.GraphFunction{Name: "sum", Shapes: []tensor.Shape{{n, m}}}
+	sum.Build = func(in []*Node) (*Node, error) {
 		a := must(NeighborInformation(in[0], exact, 0.3))
 		b := must(NeighborInformation(in[0], marks, 0.3))
 		c := must(NeighborInformation(in[0], exact, 0.5))
 		return gorgonia.Add(must(gorgonia.Add(a, b)), c)
 	}
-	value, x, _ := sum.evaluate(t, tensor.Float64)
+	value, x, _ := sum.Evaluate(t, tensor.Float64)
 	h := mat.NewDense(n, m, x)
 	want := -naiveInformation(h, fullGraph(t, exact), 0.3) - naiveInformation(h, fullGraph(t, marks), 0.3) - naiveInformation(h, fullGraph(t, exact), 0.5)
 	if got := value(x); math.Abs(got-want) > 1e-12 {
@@ -225,48 +229,39 @@ func TestNeighborInformationDoesNotDependOnWorkers(t *testing.T) {
 	for i := range h {
 		h[i] = float32(math.Sin(float64(i * i)))
 	}
-	s := neighborTerm[float32]{softAssignment: newSoftAssignment[float32](1, n, m, 0.1), graph: graph}
-	one, err := s.table(h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	gradient, err := s.gradient(h, one, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.workers = 5
-	five, err := s.table(h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := s.gradient(h, five, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if one.information != five.information {
-		t.Errorf("%v with one worker, %v with five", one.information, five.information)
-	}
-	for i, g := range gradient {
-		if g != again[i] {
-			t.Fatalf("derivative %d is %v with one worker, %v with five", i, g, again[i])
+	var values []float64
+	var gradients [][]float32
+	for _, workers := range []int{1, 5} {
+		s := information.NewNeighbors[float32](workers, m, graph, 0.1)
+		table, err := s.Table(h)
+		if err != nil {
+			t.Fatal(err)
 		}
+		g, err := s.Gradient(h, table, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, gradients = append(values, table.Information), append(gradients, g)
+	}
+	if values[0] != values[1] || !slices.Equal(gradients[0], gradients[1]) {
+		t.Errorf("%v with one worker, %v with five, or their gradients differ", values[0], values[1])
 	}
 }
 
 func TestNeighborInformationRefuses(t *testing.T) {
 	g := gorgonia.NewGraph()
 	graph := neighborGraph(t, 12, true)
-	h := inputNode(g, tensor.Float64, "H", tensor.Shape{12, 3})
+	h := optest.InputNode(g, tensor.Float64, "H", tensor.Shape{12, 3})
 	for name, c := range map[string]struct {
 		h           *Node
 		graph       neighbor.Operator
 		temperature float64
 	}{
 		"no H": {nil, graph, 0.1}, "no graph": {h, nil, 0.1}, "negative": {h, graph, -0.1}, "NaN": {h, graph, math.NaN()},
-		"one column": {inputNode(g, tensor.Float64, "one", tensor.Shape{12, 1}), graph, 0.1},
-		"samples":    {inputNode(g, tensor.Float64, "more", tensor.Shape{13, 3}), graph, 0.1},
-		"vector":     {inputNode(g, tensor.Float64, "vector", tensor.Shape{12}), graph, 0.1},
-		"integers":   {inputNode(g, tensor.Int, "integers", tensor.Shape{12, 3}), graph, 0.1},
+		"one column": {optest.InputNode(g, tensor.Float64, "one", tensor.Shape{12, 1}), graph, 0.1},
+		"samples":    {optest.InputNode(g, tensor.Float64, "more", tensor.Shape{13, 3}), graph, 0.1},
+		"vector":     {optest.InputNode(g, tensor.Float64, "vector", tensor.Shape{12}), graph, 0.1},
+		"integers":   {optest.InputNode(g, tensor.Int, "integers", tensor.Shape{12, 3}), graph, 0.1},
 	} {
 		if _, err := NeighborInformation(c.h, c.graph, c.temperature); err == nil {
 			t.Errorf("%s: no error", name)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/safetensors"
 )
 
@@ -98,7 +99,7 @@ func TestLoadInconsistent(t *testing.T) {
 			}
 			x.change(f)
 			var b bytes.Buffer
-			if _, err := f.Write(&b, metaSeal); err != nil {
+			if _, err := f.Write(&b, file.Seal); err != nil {
 				t.Fatal(err)
 			}
 			got, err := ReadPredictor(&b)
@@ -178,21 +179,21 @@ func TestEmptyPredictor(t *testing.T) {
 // resealed returns the file in b, sealed again after a change of its text: what a checksum would stop goes past it. It
 // returns nil if b is no file.
 func resealed(b []byte, old, with string) *bytes.Buffer {
-	file, err := safetensors.Read(bytes.NewReader(b))
+	f, err := safetensors.Read(bytes.NewReader(b))
 	if err != nil {
 		return nil
 	}
-	if file.Metadata == nil {
-		file.Metadata = map[string]string{}
+	if f.Metadata == nil {
+		f.Metadata = map[string]string{}
 	}
-	delete(file.Metadata, metaSeal)
-	for k, v := range file.Metadata {
+	delete(f.Metadata, file.Seal)
+	for k, v := range f.Metadata {
 		if old != "" {
-			file.Metadata[k] = strings.ReplaceAll(v, old, with)
+			f.Metadata[k] = strings.ReplaceAll(v, old, with)
 		}
 	}
 	again := new(bytes.Buffer)
-	if _, err := file.Write(again, metaSeal); err != nil {
+	if _, err := f.Write(again, file.Seal); err != nil {
 		return nil
 	}
 	return again

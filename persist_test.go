@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -205,74 +202,6 @@ func someModel(t testing.TB) *Clustering {
 	t.Helper()
 	views, _ := blobViews(40, 3, 0.6, 21, 6, 4)
 	return mustFit(t, views, Config{Clusters: 3, Epochs: 2, Preprocess: Balanced, Neighbors: None})
-}
-
-func TestSaveIsAtomic(t *testing.T) {
-	folder := t.TempDir()
-	path := filepath.Join(folder, "model")
-	p := someModel(t).Predictor
-	if err := p.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, 0o640); err != nil {
-		t.Fatal(err)
-	}
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// A write that fails in the middle leaves the file as it was, and nothing beside it.
-	broken := errors.New("disk full")
-	err = writeFile(path, func(w io.Writer) error {
-		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
-			return err
-		}
-		return broken
-	})
-	after, readErr := os.ReadFile(path)
-	if !errors.Is(err, broken) || readErr != nil || !bytes.Equal(before, after) {
-		t.Errorf("%v, %v; the file changed: %v", err, readErr, !bytes.Equal(before, after))
-	}
-	names := func() []string {
-		list, err := os.ReadDir(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out []string
-		for _, e := range list {
-			out = append(out, e.Name())
-		}
-		return out
-	}
-	if got := names(); !slices.Equal(got, []string{"model"}) {
-		t.Errorf("the folder holds %q", got)
-	}
-	// A file keeps its permissions, a link stays a link.
-	if err := p.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
-	if link := filepath.Join(folder, "link"); os.Symlink("model", link) == nil {
-		if err := p.Save(link); err != nil {
-			t.Fatal(err)
-		}
-		if target, err := os.Readlink(link); err != nil || target != "model" {
-			t.Errorf("%q, %v", target, err)
-		}
-		if got := names(); !slices.Equal(got, []string{"link", "model"}) {
-			t.Errorf("the folder holds %q", got)
-		}
-	}
-	for _, path := range []string{folder, filepath.Join(folder, "no", "such"), filepath.Join(path, "below")} {
-		if err := p.Save(path); err == nil {
-			t.Errorf("saved to %s", path)
-		}
-	}
-	if got := names(); !slices.Equal(got, []string{"link", "model"}) && !slices.Equal(got, []string{"model"}) {
-		t.Errorf("the folder holds %q", got)
-	}
 }
 
 // A process that is killed while it saves, again and again, leaves a model that can be loaded.

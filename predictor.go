@@ -9,6 +9,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/predict"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 // Predictor is a trained network with its clusters: all that new samples need, and what there is to know of the
@@ -41,13 +48,13 @@ type Predictor struct {
 }
 
 // newPredictor returns the predictor of a run that is over, without its parameters, anchors and clusters.
-func newPredictor(c *Config, views []View, inputs []Input, r *runState) *Predictor {
+func newPredictor(c *Config, views []view.View, inputs []Input, r *runState) *Predictor {
 	p := &Predictor{
-		Loss: r.loss, ViewLoss: r.viewLoss, Status: r.status, Epochs: r.epochs, Restart: r.restart,
-		config: c.withoutData(), samples: views[0].rows, inputs: inputs, scale: r.begin.scale,
+		Loss: r.Loss, ViewLoss: r.ViewLoss, Status: r.status, Epochs: r.Epochs, Restart: r.Restart,
+		config: c.withoutData(), samples: views[0].Rows, inputs: inputs, scale: r.Begin.Scale,
 	}
 	for _, x := range views {
-		p.dims, p.names = append(p.dims, x.cols), append(p.names, x.name)
+		p.dims, p.names = append(p.dims, x.Cols), append(p.names, x.Name)
 	}
 	return p
 }
@@ -65,6 +72,26 @@ func (p *Predictor) setParameters(q *engine.Params) {
 	for _, rho := range q.Rho {
 		p.Rho = append(p.Rho, slices.Clone(rho))
 	}
+}
+
+// setAnchors copies the anchors of every layer and input, in the original columns of rotated views (nil: none is).
+func (p *Predictor) setAnchors(anchors func(l, v int) []float64, rotated []*prepare.Rotated) {
+	for l := range p.config.Layers + 1 {
+		layer := make([]*mat.Dense, len(p.inputs))
+		for v, in := range p.inputs {
+			if l > 0 && p.config.Variant == RMvC {
+				layer[v] = p.anchors[0][v]
+				continue
+			}
+			var r *prepare.Rotated
+			if rotated != nil {
+				r = rotated[v]
+			}
+			layer[v] = mat.NewDense(p.config.Anchors, in.Columns, r.Original(p.config.Anchors, anchors(l, v)))
+		}
+		p.anchors = append(p.anchors, layer)
+	}
+	p.P = p.anchors[p.config.Layers]
 }
 
 // spec is the shape of the network.
@@ -150,10 +177,10 @@ func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, err
 	if err := p.check(ctx, views); err != nil {
 		return nil, err
 	}
-	n := views[0].rows
+	n := views[0].in.Rows
 	distances := make([]float64, 2*n)
 	out := &predictions{labels: make([]int, n), near: distances[:n:n], next: distances[n:]}
-	if err := p.model.run(ctx, views, p.config.Workers, out); err != nil {
+	if err := p.model.run(ctx, inner(views), p.config.Workers, out); err != nil {
 		return nil, err
 	}
 	return &Assignments{Labels: out.labels, Near: out.near, Next: out.next}, nil
@@ -165,7 +192,7 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error
 		return nil, err
 	}
 	out := &predictions{wantH: true}
-	if err := p.model.run(ctx, views, p.config.Workers, out); err != nil {
+	if err := p.model.run(ctx, inner(views), p.config.Workers, out); err != nil {
 		return nil, err
 	}
 	return out.h, nil
@@ -187,9 +214,115 @@ func (p *Predictor) check(ctx context.Context, views []View) error {
 		return fmt.Errorf("largemvc: %d views, the network was trained on %d", len(views), len(p.dims))
 	}
 	for v, x := range views {
-		if x.cols != p.dims[v] {
-			return fmt.Errorf("largemvc: %s has %d features, the network was trained on %d", x.label(v), x.cols, p.dims[v])
+		if x.in.Cols != p.dims[v] {
+			return fmt.Errorf("largemvc: %s has %d features, the network was trained on %d", x.in.Label(v), x.in.Cols, p.dims[v])
 		}
 	}
-	return checkFinite(ctx, views, p.config.Workers)
+	return withName(view.CheckFinite(ctx, inner(views), p.config.Workers))
+}
+
+// fittedNetwork is a trained network in its own arithmetic.
+type fittedNetwork interface {
+	// run takes samples through preprocessing, layers and clusters. It fills what is not nil: labels (n), near and next
+	// (n squared distances); h if it is wanted.
+	run(ctx context.Context, views []view.View, workers int, out *predictions) error
+	// save appends the tensors of what the samples go through first; floats makes one in the arithmetic of the fit.
+	save(f *safetensors.File, floats func(name string, x []float64, shape ...int) safetensors.Tensor)
+}
+
+// predictions receives what a fittedNetwork computes.
+type predictions struct {
+	labels     []int
+	near, next []float64
+	h          *Matrix
+	wantH      bool
+}
+
+// fitted is a fittedNetwork.
+type fitted[T kernel.Float] struct {
+	net     *predict.Network[T]
+	intake  predict.Intake[T]
+	anchors int
+}
+
+// newFitted makes the network of a predictor whose parameters are set.
+func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *kmeans.Assigner[T]) (*fitted[T], error) {
+	params := &engine.Params{Theta: p.Theta, Rho: p.Rho, R: p.r, U: p.u}
+	anchors := func(l, v int) []float64 { return p.anchors[l][v].RawMatrix().Data }
+	views := make([]int, len(p.inputs))
+	for k, in := range p.inputs {
+		views[k] = in.View
+	}
+	net, err := predict.New(p.spec(), params, anchors, views, from, p.config.ReadOut == UnitRows, clusters)
+	return &fitted[T]{net, from, p.config.Anchors}, err
+}
+
+func (f *fitted[T]) run(ctx context.Context, views []view.View, workers int, out *predictions) error {
+	raw := &predict.Output[T]{Labels: out.labels, Near: out.near, Next: out.next}
+	if out.wantH {
+		n, ld := views[0].Rows, kernel.Pad(f.anchors)
+		raw.H = make([]T, n*ld)
+		out.h = resultMatrix(n, f.anchors, ld, raw.H)
+	}
+	return withName(f.net.Run(ctx, views, workers, raw))
+}
+
+func (f *fitted[T]) save(to *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {
+	switch from := f.intake.(type) {
+	case *smooth.Transform[T]:
+		from.Save(to, floats)
+	case *prepare.Rows[T]:
+		from.Save(to)
+	}
+}
+
+// Matrix is a read-only matrix of results in the arithmetic of the fit. It is a mat.Matrix, and safe for concurrent use.
+type Matrix struct {
+	rows, cols, stride int
+	f32                []float32
+	f64                []float64
+}
+
+var _ mat.Matrix = (*Matrix)(nil)
+
+func resultMatrix[T kernel.Float](rows, cols, stride int, x []T) *Matrix {
+	m := &Matrix{rows: rows, cols: cols, stride: stride}
+	switch x := any(x).(type) {
+	case []float32:
+		m.f32 = x
+	case []float64:
+		m.f64 = x
+	}
+	return m
+}
+
+// Dims returns the number of rows and columns.
+func (m *Matrix) Dims() (rows, cols int) { return m.rows, m.cols }
+
+// At returns the entry in row i and column j. It panics if there is none, as gonum's matrices do.
+func (m *Matrix) At(i, j int) float64 {
+	if uint(i) >= uint(m.rows) {
+		panic(mat.ErrRowAccess)
+	}
+	if uint(j) >= uint(m.cols) {
+		panic(mat.ErrColAccess)
+	}
+	if m.f32 != nil {
+		return float64(m.f32[i*m.stride+j])
+	}
+	return m.f64[i*m.stride+j]
+}
+
+// T returns the transpose.
+func (m *Matrix) T() mat.Matrix { return mat.Transpose{Matrix: m} }
+
+// Row copies row i to dst, which it makes if it is nil, and returns it.
+func (m *Matrix) Row(dst []float64, i int) []float64 {
+	if dst == nil {
+		dst = make([]float64, m.cols)
+	}
+	for j := range dst[:m.cols] {
+		dst[j] = m.At(i, j)
+	}
+	return dst
 }

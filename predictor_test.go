@@ -66,9 +66,9 @@ func TestPredictConcurrently(t *testing.T) {
 func sliceViews(views []View, lo, hi int) []View {
 	out := make([]View, len(views))
 	for v, x := range views {
-		out[v] = Float64View(hi-lo, x.cols, x.f64[lo*x.cols:hi*x.cols])
-		if x.present != nil {
-			out[v].present = x.present[lo:hi]
+		out[v] = Float64View(hi-lo, x.in.Cols, x.in.F64[lo*x.in.Cols:hi*x.in.Cols])
+		if x.in.Present != nil {
+			out[v].in.Present = x.in.Present[lo:hi]
 		}
 	}
 	return out
@@ -234,11 +234,11 @@ func BenchmarkAssignOne(b *testing.B) {
 		for name, from := range map[string][]View{"complete": views, "incomplete": masked} {
 			one := make([]View, len(views))
 			for v, x := range sampleViews(from, 5) {
-				single := make([]float32, x.cols)
-				for j, value := range x.f64 {
+				single := make([]float32, x.in.Cols)
+				for j, value := range x.in.F64 {
 					single[j] = float32(value)
 				}
-				one[v] = Float32View(1, x.cols, single).WithPresent(x.present)
+				one[v] = Float32View(1, x.in.Cols, single).WithPresent(x.in.Present)
 			}
 			b.Run(kind+"/"+name, func(b *testing.B) {
 				b.ReportAllocs()

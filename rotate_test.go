@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
+	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -31,14 +33,14 @@ func rotationsOf(t testing.TB, views []View, c Config) []int {
 	t.Helper()
 	ctx := context.Background()
 	x := standardised[float32](t, views, &c)
-	found, _, err := rotate(ctx, x, &c)
+	found, _, err := prepare.RotateViews(ctx, x, c.rotation())
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := make([]int, len(views))
 	for v := range found {
 		if found[v] != nil {
-			out[v] = found[v].k
+			out[v] = found[v].K
 		}
 	}
 	return out
@@ -48,7 +50,7 @@ func TestRotationChoice(t *testing.T) {
 	few, classes := fewSamples(40, 5, 71)
 	given := make([]mat.Matrix, len(few))
 	for v, x := range few {
-		given[v] = mat.NewDense(5, x.cols, nil)
+		given[v] = mat.NewDense(5, x.in.Cols, nil)
 	}
 	extra := func(Network) (*gorgonia.Node, error) { return nil, nil }
 	// Standardised samples sum to zero: one direction fewer.
@@ -87,7 +89,7 @@ func TestRotationChoice(t *testing.T) {
 	}
 	sparse := make([]View, len(few))
 	for v, x := range few {
-		sparse[v] = sparseOf[float64](x.rows, x.cols, x.f64)
+		sparse[v] = sparseOf[float64](x.in.Rows, x.in.Cols, x.in.F64)
 	}
 	if got := rotationsOf(t, sparse, Config{Clusters: 5, Rotate: RotateAlways, Preprocess: Raw}); !slices.Equal(got, []int{40, 0, 9}) {
 		t.Errorf("sparse views, always: %v", got)
@@ -101,13 +103,13 @@ func TestRotationChoice(t *testing.T) {
 // X̃·Qᵀ is X, and ‖X̃‖ is ‖X‖, row by row.
 func TestRotationIsExact(t *testing.T) {
 	views, _ := fewSamples(50, 4, 75)
-	s := &standardiser{kind: PerSample}
+	s := &prepare.Standardiser{Kind: prepare.PerSample}
 	ctx := context.Background()
-	single, err := standardise[float32](ctx, views, s, 1, false)
+	single, err := prepare.Standardise[float32](ctx, inner(views), s, 1, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	double, err := standardise[float64](ctx, views, s, 1, false)
+	double, err := prepare.Standardise[float64](ctx, inner(views), s, 1, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +121,7 @@ func TestRotationIsExact(t *testing.T) {
 func checkRotation[T float32 | float64](t *testing.T, x []rows.Matrix[T], c *Config, tol float64) {
 	t.Helper()
 	before := slices.Clone(x)
-	r, lossDims, err := rotate(context.Background(), x, c)
+	r, lossDims, err := prepare.RotateViews(context.Background(), x, c.rotation())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,11 +136,11 @@ func checkRotation[T float32 | float64](t *testing.T, x []rows.Matrix[T], c *Con
 			}
 			continue
 		}
-		row, inner := make([]T, d), make([]T, r[v].k)
+		row, inner := make([]T, d), make([]T, r[v].K)
 		for i := range n {
 			before[v].Row(i, row)
 			x[v].Row(i, inner)
-			back := r[v].original(1, widened(inner))
+			back := r[v].Original(1, widened(inner))
 			norm, diff := 0.0, 0.0
 			for j, a := range row {
 				norm += float64(a) * float64(a)
@@ -178,7 +180,7 @@ func TestRotatedFit(t *testing.T) {
 					want := mustFit(t, views, config)
 					config.Rotate = RotateAlways
 					got := mustFit(t, views, config)
-					if slices.Equal(values(got.H), values(want.H)) {
+					if slices.Equal(linalg.Values(got.H), linalg.Values(want.H)) {
 						t.Error("there was no rotation: H has the same bits")
 					}
 					closeFits(t, got, want, tol)
@@ -209,7 +211,7 @@ func TestRotatedFitDoesNotDependOnWorkersOrMemory(t *testing.T) {
 	// In place, the views hold standardised values when the trained network sees them again.
 	own := make([]View, len(views))
 	for v, x := range views {
-		own[v] = Float64View(x.rows, x.cols, slices.Clone(x.f64))
+		own[v] = Float64View(x.in.Rows, x.in.Cols, slices.Clone(x.in.F64))
 	}
 	config.Overwrite = true
 	overwritten := mustFit(t, own, config)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/linalg"
 )
 
 // topics returns n samples of c classes as word counts: every class has words of its own, the share fill of the entries
@@ -72,7 +73,7 @@ func closeFits(t testing.TB, a, b *Clustering, tol float64) {
 func closeNetworks(t testing.TB, a, b *Clustering, tol float64) {
 	t.Helper()
 	closeTo(t, "loss", a.Loss, b.Loss, tol)
-	closeTo(t, "H", values(a.H), values(b.H), 100*tol)
+	closeTo(t, "H", linalg.Values(a.H), linalg.Values(b.H), 100*tol)
 	for v := range b.P {
 		closeTo(t, fmt.Sprintf("P of view %d", v), a.P[v].RawMatrix().Data, b.P[v].RawMatrix().Data, 1000*tol)
 	}
@@ -284,7 +285,7 @@ func textViews(sparse bool) (views []View, classes []int) {
 		if !sparse {
 			full, row := make([]float32, n*d), make([]float64, d)
 			for i := range n {
-				view.row(i, row)
+				view.in.Row(i, row)
 				for j, a := range row {
 					full[i*d+j] = float32(a)
 				}

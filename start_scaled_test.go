@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/rows"
 )
@@ -58,29 +59,26 @@ func TestScaledSpectralStart(t *testing.T) {
 	differ := false
 	for name, views := range map[string][]View{"complete": plain, "masked": masked} {
 		config := Config{Clusters: c, Start: ScaledSpectral, Preprocess: ZScore, Float: Float64, Seed: 11, KMeansStarts: 6}
-		begin, x := startOf(t, views, config)
+		begin, x := firstAnchors(t, views, config)
 		byHand := scaledByHand(t, x, c)
 		onRows := kmeans.View[float64]{Rows: rows.NewDense(n, c, c, byHand.RawMatrix().Data), Weight: 1}
-		want, err := runKMeans(ctx, kmeans.Config{Clusters: c, Starts: 6, Seed: 11}, onRows)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !samePartition(t, begin.labels, want) {
-			t.Errorf("%s: labels %v, want %v", name, begin.labels, want)
+		want := kmeansLabels(t, kmeans.Config{Clusters: c, Starts: 6, Seed: 11}, onRows)
+		if !samePartition(t, begin.Labels, want) {
+			t.Errorf("%s: labels %v, want %v", name, begin.Labels, want)
 		}
 
 		with := completed(config, n)
-		s, smooth, err := newSmoothing[float64](ctx, views, with)
+		made, err := prepareInputs[float64](ctx, inner(views), with)
 		if err != nil {
 			t.Fatal(err)
 		}
-		point, err := start(ctx, smooth, inputViews(views, s.list()), s.index.Operator(), with, 11)
+		point, err := cluster.FirstAnchors(ctx, made.x, made.sources, startOf[float64](with, made.graph, 11))
 		if err != nil {
 			t.Fatal(err)
 		}
 		config.Neighbors = 10
-		best, another := mostInformed(t, scaledByHand(t, smooth, c), kmeans.Config{Clusters: c, Starts: 6, Seed: 11}, graphOf(t, views, config))
-		if !samePartition(t, best, point.labels) {
+		best, another := mostInformed(t, scaledByHand(t, made.x, c), kmeans.Config{Clusters: c, Starts: 6, Seed: 11}, graphOf(t, views, config))
+		if !samePartition(t, best, point.Labels) {
 			t.Errorf("%s: the start is not the one of the highest information", name)
 		}
 		differ = differ || another
@@ -98,4 +96,18 @@ func samePartition(t testing.TB, a, b []int) bool {
 		t.Fatal(err)
 	}
 	return ari > 1-1e-12
+}
+
+// kmeansLabels are the labels of a k-means.
+func kmeansLabels(t testing.TB, cfg kmeans.Config, x kmeans.View[float64]) []int {
+	t.Helper()
+	src, err := kmeans.NewSource(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := kmeans.Run(context.Background(), src, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Labels
 }

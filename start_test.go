@@ -8,16 +8,19 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
-// startOf prepares views and returns their start with the configuration.
-func startOf(t testing.TB, views []View, c Config) (*startingPoint, []rows.Matrix[float64]) {
+// firstAnchors prepares views and returns their start with the configuration.
+func firstAnchors(t testing.TB, views []View, c Config) (*cluster.Point, []rows.Matrix[float64]) {
 	t.Helper()
 	ctx := context.Background()
 	x := standardised[float64](t, views, &c)
-	begin, err := start(ctx, x, views, nil, &c, c.Seed)
+	begin, err := cluster.FirstAnchors(ctx, x, inner(views), startOf[float64](&c, nil, c.Seed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,11 +32,11 @@ func standardised[T kernel.Float](t testing.TB, views []View, c *Config) []rows.
 	t.Helper()
 	c.Neighbors = None
 	*c = c.withDefaults()
-	s := &standardiser{kind: c.Preprocess}
-	if err := s.fit(context.Background(), views, 2); err != nil {
+	s, err := prepare.Measure(context.Background(), prepare.Kind(c.Preprocess), inner(views), 2)
+	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := standardise[T](context.Background(), views, s, 2, false)
+	x, err := prepare.Standardise[T](context.Background(), inner(views), s, 2, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,33 +93,33 @@ func TestStartMethods(t *testing.T) {
 	}
 	for _, method := range []StartMethod{JointKMeans, Spectral, PerView} {
 		for name, views := range map[string][]View{"complete": plain, "masked": masked} {
-			begin, x := startOf(t, views, Config{Clusters: c, Start: method, Preprocess: UnitNorm, Float: Float64, Seed: 3})
+			begin, x := firstAnchors(t, views, Config{Clusters: c, Start: method, Preprocess: UnitNorm, Float: Float64, Seed: 3})
 			// Per view, the labels are those of the first view alone, and mean nothing where it is absent; the spectral
 			// directions take absent rows for zero.
-			if complete := name == "complete"; agree(t, begin.labels, classes) < 0.98 && (complete || method == JointKMeans) {
-				t.Errorf("%v, %s: the labels agree with the classes in %.3f", method, name, agree(t, begin.labels, classes))
+			if complete := name == "complete"; agree(t, begin.Labels, classes) < 0.98 && (complete || method == JointKMeans) {
+				t.Errorf("%v, %s: the labels agree with the classes in %.3f", method, name, agree(t, begin.Labels, classes))
 			}
 			for v := range views {
-				p := mat.NewDense(c, dims[v], begin.anchors[v])
+				p := mat.NewDense(c, dims[v], begin.Anchors[v])
 				if !orthonormal(p, 1e-10) {
 					t.Errorf("%v, %s: the anchors of view %d are not orthonormal", method, name, v)
 				}
 				if method == PerView && v > 0 {
 					continue
 				}
-				if want := polarOf(t, fullRows(x[v]), views[v], begin.labels, c); !mat.EqualApprox(p, want, 1e-9) {
+				if want := polarOf(t, fullRows(x[v]), views[v], begin.Labels, c); !mat.EqualApprox(p, want, 1e-9) {
 					t.Errorf("%v, %s: the anchors of view %d are not the polar factor of ZᵀX", method, name, v)
 				}
 			}
-			again, _ := startOf(t, views, Config{Clusters: c, Start: method, Preprocess: UnitNorm, Float: Float64, Seed: 3})
-			if !slices.Equal(again.labels, begin.labels) || !slices.EqualFunc(again.anchors, begin.anchors, slices.Equal[[]float64]) {
+			again, _ := firstAnchors(t, views, Config{Clusters: c, Start: method, Preprocess: UnitNorm, Float: Float64, Seed: 3})
+			if !slices.Equal(again.Labels, begin.Labels) || !slices.EqualFunc(again.Anchors, begin.Anchors, slices.Equal[[]float64]) {
 				t.Errorf("%v, %s: another start from the same seed", method, name)
 			}
 		}
 	}
 	// Clustered by itself, every view has its own numbers for the clusters.
-	begin, x := startOf(t, plain, Config{Clusters: c, Start: PerView, Preprocess: UnitNorm, Float: Float64, Seed: 3})
-	if p := polarOf(t, fullRows(x[2]), plain[2], begin.labels, c); mat.EqualApprox(mat.NewDense(c, dims[2], begin.anchors[2]), p, 1e-9) {
+	begin, x := firstAnchors(t, plain, Config{Clusters: c, Start: PerView, Preprocess: UnitNorm, Float: Float64, Seed: 3})
+	if p := polarOf(t, fullRows(x[2]), plain[2], begin.Labels, c); mat.EqualApprox(mat.NewDense(c, dims[2], begin.Anchors[2]), p, 1e-9) {
 		t.Error("the anchors of the last view come from the labels of the first")
 	}
 }
@@ -125,22 +128,22 @@ func TestGivenStarts(t *testing.T) {
 	const n, c = 60, 3
 	dims := []int{7, 5}
 	views, classes := blobViews(n, c, 0.5, 53, dims...)
-	begin, x := startOf(t, views, Config{Clusters: c, StartLabels: classes, Float: Float64})
-	if !slices.Equal(begin.labels, classes) {
+	begin, x := firstAnchors(t, views, Config{Clusters: c, StartLabels: classes, Float: Float64})
+	if !slices.Equal(begin.Labels, classes) {
 		t.Error("the labels are not those that were given")
 	}
 	for v := range views {
-		if !mat.EqualApprox(mat.NewDense(c, dims[v], begin.anchors[v]), polarOf(t, fullRows(x[v]), views[v], classes, c), 1e-9) {
+		if !mat.EqualApprox(mat.NewDense(c, dims[v], begin.Anchors[v]), polarOf(t, fullRows(x[v]), views[v], classes, c), 1e-9) {
 			t.Errorf("the anchors of view %d are not the polar factor of ZᵀX", v)
 		}
 	}
 	given := make([]mat.Matrix, len(dims))
 	for v, d := range dims {
-		given[v] = mat.NewDense(d, c, countRows(d, c, 7)).T() // neither orthonormal nor laid out in rows
+		given[v] = mat.NewDense(d, c, testutil.Counts(d, c, 7)).T() // neither orthonormal nor laid out in rows
 	}
-	begin, _ = startOf(t, views, Config{Clusters: c, StartAnchors: given, Float: Float64})
+	begin, _ = firstAnchors(t, views, Config{Clusters: c, StartAnchors: given, Float: Float64})
 	for v, d := range dims {
-		if begin.labels != nil || !mat.Equal(mat.NewDense(c, d, begin.anchors[v]), given[v]) {
+		if begin.Labels != nil || !mat.Equal(mat.NewDense(c, d, begin.Anchors[v]), given[v]) {
 			t.Errorf("the anchors of view %d are not those that were given", v)
 		}
 	}
@@ -172,21 +175,21 @@ func TestRhoScales(t *testing.T) {
 		{"paper", Config{StartLabels: classes, Preset: Paper}}, {"no noise", Config{StartLabels: classes, Variant: AMvC, RhoScale: DataScale}},
 	} {
 		test.config.Clusters, test.config.Float = c, Float64
-		begin, x := startOf(t, views, test.config)
+		begin, x := firstAnchors(t, views, test.config)
 		for v, d := range dims {
 			want := 1.0
 			if test.name == "labels" || test.name == "anchors" {
 				want = medianResidual(fullRows(x[v]), views[v], classes, c, d, test.name == "anchors")
 			}
-			if math.Abs(begin.scale[v]-want) > 1e-12*want {
-				t.Errorf("%s: the unit of view %d is %v, want %v", test.name, v, begin.scale[v], want)
+			if math.Abs(begin.Scale[v]-want) > 1e-12*want {
+				t.Errorf("%s: the unit of view %d is %v, want %v", test.name, v, begin.Scale[v], want)
 			}
 		}
 	}
 	// What fits exactly has no residual to measure with.
 	exact, labels := blobViews(30, 3, 0, 56, 6)
-	if begin, _ := startOf(t, exact, Config{Clusters: 3, StartLabels: labels, Float: Float64, RhoScale: DataScale}); begin.scale[0] <= 0 {
-		t.Errorf("samples that are equal to their means give the unit %v", begin.scale[0])
+	if begin, _ := firstAnchors(t, exact, Config{Clusters: 3, StartLabels: labels, Float: Float64, RhoScale: DataScale}); begin.Scale[0] <= 0 {
+		t.Errorf("samples that are equal to their means give the unit %v", begin.Scale[0])
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/largemvc/largemvc/internal/op"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"gorgonia.org/gorgonia"
@@ -26,8 +28,8 @@ const floatFloor = 1e-5
 // completed by a fixed rule that depends on M alone: P is orthonormal even for M = 0, where the derivative is 0. A matrix
 // with NaN or infinity ends the run with an error. With detach there is no derivative: P counts as constant.
 func ProcrustesOp(m *gorgonia.Node, floor float64, detach bool) (*gorgonia.Node, error) {
-	if err := wantFloat("the matrix of a Procrustes step", m, 2); err != nil {
-		return nil, err
+	if err := op.WantFloat("the matrix of a Procrustes step", m, 2); err != nil {
+		return nil, fmt.Errorf("largemvc: %w", err)
 	}
 	if !(floor >= 0) || floor >= 1 {
 		return nil, fmt.Errorf("largemvc: the floor of singular values is %g, want 0 ≤ floor < 1", floor)
@@ -36,76 +38,58 @@ func ProcrustesOp(m *gorgonia.Node, floor float64, detach bool) (*gorgonia.Node,
 		if floor == 0 {
 			floor = floatFloor
 		}
-		return procrustes[float32](m, floor, detach)
+		return prefixed(procrustes[float32](m, floor, detach))
 	}
-	return procrustes[float64](m, floor, detach)
+	return prefixed(procrustes[float64](m, floor, detach))
 }
 
 func procrustes[T kernel.Float](m *gorgonia.Node, floor float64, detach bool) (*gorgonia.Node, error) {
 	k, d := m.Shape()[0], m.Shape()[1]
-	op := &operation{
-		label: label("Procrustes floor %g detach %t", floor, detach),
-		diff:  []bool{!detach},
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := elements[T](in[0])
+	o := &op.Operation{
+		Label: fmt.Sprintf("Procrustes floor %g detach %t", floor, detach),
+		Diff:  []bool{!detach},
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Elements[T](in[0])
 			if err != nil {
 				return nil, err
 			}
 			var polar linalg.Polar
 			p := make([]float64, k*d)
-			if err := polar.Factor(k, d, double(x), p); err != nil {
+			if err := polar.Factor(k, d, kernel.Float64s(x), p); err != nil {
 				return nil, err
 			}
-			return dense(convert[T](p), k, d), nil
+			return op.Dense(kernel.Convert[T](p), k, d), nil
 		},
-		grad: func(_ int, in gorgonia.Nodes, p, dp *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(_ int, in gorgonia.Nodes, p, dp *gorgonia.Node) (*gorgonia.Node, error) {
 			return procrustesGrad[T](in[0], p, dp, floor)
 		},
 	}
-	return apply(op, dtypeFor[T](), tensor.Shape{k, d}, m)
+	return op.Apply(o, op.Dtype[T](), tensor.Shape{k, d}, m)
 }
 
 // procrustesGrad is the derivative of procrustes; M·Pᵀ = B·Σ·Bᵀ has all that it needs of the decomposition.
 func procrustesGrad[T kernel.Float](m, p, dp *gorgonia.Node, floor float64) (*gorgonia.Node, error) {
 	k, d := m.Shape()[0], m.Shape()[1]
-	op := &operation{
-		label: label("Procrustes gradient floor %g", floor),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: fmt.Sprintf("Procrustes gradient floor %g", floor),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
-			g := double(x[2])
+			g := kernel.Float64s(x[2])
 			for i, v := range g {
 				if math.IsNaN(v) || math.IsInf(v, 0) {
 					return nil, fmt.Errorf("the cotangent has %v in row %d, column %d", v, i/d, i%d)
 				}
 			}
 			polar := linalg.Polar{Floor: floor}
-			if err := polar.Load(k, d, double(x[0]), double(x[1])); err != nil {
+			if err := polar.Load(k, d, kernel.Float64s(x[0]), kernel.Float64s(x[1])); err != nil {
 				return nil, err
 			}
 			polar.Grad(g, g)
-			return dense(convert[T](g), k, d), nil
+			return op.Dense(kernel.Convert[T](g), k, d), nil
 		},
 	}
-	return apply(op, dtypeFor[T](), tensor.Shape{k, d}, m, p, dp)
-}
-
-// double returns a copy of x in float64.
-func double[T kernel.Float](x []T) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v)
-	}
-	return y
-}
-
-// convert returns a copy of x in the element type.
-func convert[T kernel.Float](x []float64) []T {
-	y := make([]T, len(x))
-	for i, v := range x {
-		y[i] = T(v)
-	}
-	return y
+	return op.Apply(o, op.Dtype[T](), tensor.Shape{k, d}, m, p, dp)
 }

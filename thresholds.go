@@ -1,10 +1,14 @@
 package largemvc
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
+	"github.com/largemvc/largemvc/internal/op"
+
+	"github.com/largemvc/largemvc/internal/parallel"
+
+	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -36,35 +40,8 @@ func (a Activation) check() error {
 	return nil
 }
 
-// The constants of SELU.
-const (
-	seluAlpha = 1.6732632423543772848170429916717
-	seluScale = 1.0507009873554804934193349852946
-)
-
-// value returns σ(x).
-func (a Activation) value(x float64) float64 {
-	switch {
-	case a == ReLU:
-		return max(x, 0)
-	case x > 0:
-		return seluScale * x
-	}
-	return seluScale * seluAlpha * math.Expm1(x)
-}
-
-// slope returns σ'(x).
-func (a Activation) slope(x float64) float64 {
-	switch {
-	case a == ReLU && x > 0:
-		return 1
-	case a == ReLU:
-		return 0
-	case x > 0:
-		return seluScale
-	}
-	return seluScale * seluAlpha * math.Exp(x)
-}
+// sigma is σ, with its derivative, as the engine has it.
+func (a Activation) sigma() engine.Activation { return engine.Activation(a) }
 
 // threshold is S_θ, elementwise: σ(a−θ) − σ(−a−θ), or σ(a−θ) alone.
 type threshold struct {
@@ -73,20 +50,20 @@ type threshold struct {
 }
 
 func (s threshold) value(a, theta float64) float64 {
-	y := s.act.value(a - theta)
+	y := s.act.sigma().Value(a - theta)
 	if !s.oneSided {
-		y -= s.act.value(-a - theta)
+		y -= s.act.sigma().Value(-a - theta)
 	}
 	return y
 }
 
 // slopes returns the derivatives by a and by θ.
 func (s threshold) slopes(a, theta float64) (byA, byTheta float64) {
-	p := s.act.slope(a - theta)
+	p := s.act.sigma().Slope(a - theta)
 	if s.oneSided {
 		return p, -p
 	}
-	q := s.act.slope(-a - theta)
+	q := s.act.sigma().Slope(-a - theta)
 	return p + q, q - p
 }
 
@@ -96,83 +73,86 @@ func (s threshold) slopes(a, theta float64) (byA, byTheta float64) {
 //
 // It is differentiable in a and θ. The two-sided form keeps the sign of a, the one-sided makes the result ≥ 0 (ReLU).
 func SoftThresholdOp(a, theta *gorgonia.Node, act Activation, oneSided bool) (*gorgonia.Node, error) {
-	if err := errors.Join(act.check(), wantFloat("the matrix of a soft threshold", a, 2)); err != nil {
+	if err := act.check(); err != nil {
 		return nil, err
 	}
-	if err := want("θ", theta, a.Dtype()); err != nil {
-		return nil, err
+	if err := op.WantFloat("the matrix of a soft threshold", a, 2); err != nil {
+		return nil, fmt.Errorf("largemvc: %w", err)
+	}
+	if err := op.Want("θ", theta, a.Dtype()); err != nil {
+		return nil, fmt.Errorf("largemvc: %w", err)
 	}
 	if a.Dtype() == tensor.Float32 {
-		return softThreshold[float32](0, a, theta, threshold{act, oneSided})
+		return prefixed(softThreshold[float32](0, a, theta, threshold{act, oneSided}))
 	}
-	return softThreshold[float64](0, a, theta, threshold{act, oneSided})
+	return prefixed(softThreshold[float64](0, a, theta, threshold{act, oneSided}))
 }
 
 func softThreshold[T kernel.Float](workers int, a, theta *gorgonia.Node, s threshold) (*gorgonia.Node, error) {
 	n, m := a.Shape()[0], a.Shape()[1]
-	op := &operation{
-		label: label("S_θ %+v", s),
-		diff:  all(2),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: fmt.Sprintf("S_θ %+v", s),
+		Diff:  op.All(2),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
 			y, theta := make([]T, n*m), float64(x[1][0])
-			err = eachSpan(workers, n, func(lo, hi int) error {
+			err = parallel.Spans(workers, n, func(lo, hi int) error {
 				for j := lo * m; j < hi*m; j++ {
 					y[j] = T(s.value(float64(x[0][j]), theta))
 				}
 				return nil
 			})
-			return dense(y, n, m), err
+			return op.Dense(y, n, m), err
 		},
-		grad: func(i int, in gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dy *gorgonia.Node) (*gorgonia.Node, error) {
 			if i == 0 {
 				return softThresholdGrad[T](workers, in[0], in[1], dy, s)
 			}
 			return softThresholdGradTheta[T](workers, in[0], in[1], dy, s)
 		},
 	}
-	return apply(op, dtypeFor[T](), tensor.Shape{n, m}, a, theta)
+	return op.Apply(o, op.Dtype[T](), tensor.Shape{n, m}, a, theta)
 }
 
 // softThresholdGrad is the derivative by a.
 func softThresholdGrad[T kernel.Float](workers int, a, theta, dy *gorgonia.Node, s threshold) (*gorgonia.Node, error) {
 	n, m := a.Shape()[0], a.Shape()[1]
-	op := &operation{
-		label: label("S_θ %+v by a", s),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: fmt.Sprintf("S_θ %+v by a", s),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
 			g, theta := make([]T, n*m), float64(x[1][0])
-			err = eachSpan(workers, n, func(lo, hi int) error {
+			err = parallel.Spans(workers, n, func(lo, hi int) error {
 				for j := lo * m; j < hi*m; j++ {
 					by, _ := s.slopes(float64(x[0][j]), theta)
 					g[j] = T(by * float64(x[2][j]))
 				}
 				return nil
 			})
-			return dense(g, n, m), err
+			return op.Dense(g, n, m), err
 		},
 	}
-	return apply(op, dtypeFor[T](), tensor.Shape{n, m}, a, theta, dy)
+	return op.Apply(o, op.Dtype[T](), tensor.Shape{n, m}, a, theta, dy)
 }
 
 // softThresholdGradTheta is the derivative by θ, a scalar summed in float64.
 func softThresholdGradTheta[T kernel.Float](workers int, a, theta, dy *gorgonia.Node, s threshold) (*gorgonia.Node, error) {
 	n, m := a.Shape()[0], a.Shape()[1]
-	op := &operation{
-		label: label("S_θ %+v by θ", s),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: fmt.Sprintf("S_θ %+v by θ", s),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
 			theta := float64(x[1][0])
-			g, err := sumSpans(workers, n, 1, func(lo, hi int, sum []float64) error {
+			g, err := parallel.SumSpans(workers, n, 1, func(lo, hi int, sum []float64) error {
 				for j := lo * m; j < hi*m; j++ {
 					_, by := s.slopes(float64(x[0][j]), theta)
 					sum[0] += by * float64(x[2][j])
@@ -182,10 +162,10 @@ func softThresholdGradTheta[T kernel.Float](workers int, a, theta, dy *gorgonia.
 			if err != nil {
 				return nil, err
 			}
-			return scalar[T](g[0]), nil
+			return op.Scalar[T](g[0]), nil
 		},
 	}
-	return apply(op, dtypeFor[T](), nil, a, theta, dy)
+	return op.Apply(o, op.Dtype[T](), nil, a, theta, dy)
 }
 
 // shrink is the weight that D_ρ leaves of a row, as a trust: t = 1 − s, s = σ(r−ρ)/r where r > ρ, else 0, with ρ a
@@ -203,7 +183,7 @@ func (d shrink) trust(r, node float64) float64 {
 	if d.act == ReLU { // without the cancellation in 1 − (r−ρ)/r
 		return rho / r
 	}
-	return 1 - d.act.value(r-rho)/r
+	return 1 - d.act.sigma().Value(r-rho)/r
 }
 
 // slopes returns the derivatives of t by r and by the node.
@@ -212,11 +192,11 @@ func (d shrink) slopes(r, node float64) (byR, byNode float64) {
 	if !(r > rho) || r == 0 {
 		return 0, 0
 	}
-	slope := d.act.slope(r - rho)
+	slope := d.act.sigma().Slope(r - rho)
 	if d.act == ReLU {
 		return -rho / r / r, d.scale / r
 	}
-	return (d.act.value(r-rho)/r - slope) / r, d.scale * slope / r
+	return (d.act.sigma().Value(r-rho)/r - slope) / r, d.scale * slope / r
 }
 
 // RowShrinkOp returns the trust t of the row shrinkage D_ρ, a vector of n, for the vector r of row norms and a scalar ρ,
@@ -226,85 +206,88 @@ func (d shrink) slopes(r, node float64) (byR, byNode float64) {
 //
 // With ReLU t = min(1, ρ/r): what of a residual is longer than ρ is noise. t is differentiable in r and ρ.
 func RowShrinkOp(norm, rho *gorgonia.Node, act Activation, scale float64) (*gorgonia.Node, error) {
-	if err := errors.Join(act.check(), wantFloat("the norms of a row shrinkage", norm, 1)); err != nil {
+	if err := act.check(); err != nil {
 		return nil, err
 	}
-	if err := want("ρ", rho, norm.Dtype()); err != nil {
-		return nil, err
+	if err := op.WantFloat("the norms of a row shrinkage", norm, 1); err != nil {
+		return nil, fmt.Errorf("largemvc: %w", err)
+	}
+	if err := op.Want("ρ", rho, norm.Dtype()); err != nil {
+		return nil, fmt.Errorf("largemvc: %w", err)
 	}
 	if !(scale > 0) || math.IsInf(scale, 1) {
 		return nil, fmt.Errorf("largemvc: the scale of ρ is %g, want it positive", scale)
 	}
 	if norm.Dtype() == tensor.Float32 {
-		return rowShrink[float32](0, norm, rho, shrink{act, scale})
+		return prefixed(rowShrink[float32](0, norm, rho, shrink{act, scale}))
 	}
-	return rowShrink[float64](0, norm, rho, shrink{act, scale})
+	return prefixed(rowShrink[float64](0, norm, rho, shrink{act, scale}))
 }
 
 func rowShrink[T kernel.Float](workers int, norm, rho *gorgonia.Node, d shrink) (*gorgonia.Node, error) {
 	n := norm.Shape()[0]
-	op := &operation{
-		label: label("1 − D_ρ %+v", d),
-		diff:  all(2),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: fmt.Sprintf("1 − D_ρ %+v", d),
+		Diff:  op.All(2),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
 			t := make([]T, n)
-			err = eachSpan(workers, n, func(lo, hi int) error {
+			err = parallel.Spans(workers, n, func(lo, hi int) error {
 				for i := lo; i < hi; i++ {
 					t[i] = T(d.trust(float64(x[0][i]), float64(x[1][0])))
 				}
 				return nil
 			})
-			return dense(t, n), err
+			return op.Dense(t, n), err
 		},
-		grad: func(i int, in gorgonia.Nodes, _, dt *gorgonia.Node) (*gorgonia.Node, error) {
+		Grad: func(i int, in gorgonia.Nodes, _, dt *gorgonia.Node) (*gorgonia.Node, error) {
 			if i == 0 {
 				return rowShrinkGrad[T](workers, in[0], in[1], dt, d)
 			}
 			return rowShrinkGradRho[T](workers, in[0], in[1], dt, d)
 		},
 	}
-	return apply(op, dtypeFor[T](), tensor.Shape{n}, norm, rho)
+	return op.Apply(o, op.Dtype[T](), tensor.Shape{n}, norm, rho)
 }
 
 // rowShrinkGrad is the derivative by r.
 func rowShrinkGrad[T kernel.Float](workers int, norm, rho, dt *gorgonia.Node, d shrink) (*gorgonia.Node, error) {
 	n := norm.Shape()[0]
-	op := &operation{
-		label: label("1 − D_ρ %+v by r", d),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: fmt.Sprintf("1 − D_ρ %+v by r", d),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
 			g := make([]T, n)
-			err = eachSpan(workers, n, func(lo, hi int) error {
+			err = parallel.Spans(workers, n, func(lo, hi int) error {
 				for i := lo; i < hi; i++ {
 					by, _ := d.slopes(float64(x[0][i]), float64(x[1][0]))
 					g[i] = T(by * float64(x[2][i]))
 				}
 				return nil
 			})
-			return dense(g, n), err
+			return op.Dense(g, n), err
 		},
 	}
-	return apply(op, dtypeFor[T](), tensor.Shape{n}, norm, rho, dt)
+	return op.Apply(o, op.Dtype[T](), tensor.Shape{n}, norm, rho, dt)
 }
 
 // rowShrinkGradRho is the derivative by the learnable node, a scalar summed in float64.
 func rowShrinkGradRho[T kernel.Float](workers int, norm, rho, dt *gorgonia.Node, d shrink) (*gorgonia.Node, error) {
 	n := norm.Shape()[0]
-	op := &operation{
-		label: label("1 − D_ρ %+v by ρ", d),
-		do: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			x, err := inputs[T](in)
+	o := &op.Operation{
+		Label: fmt.Sprintf("1 − D_ρ %+v by ρ", d),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
 			if err != nil {
 				return nil, err
 			}
-			g, err := sumSpans(workers, n, 1, func(lo, hi int, sum []float64) error {
+			g, err := parallel.SumSpans(workers, n, 1, func(lo, hi int, sum []float64) error {
 				for i := lo; i < hi; i++ {
 					_, by := d.slopes(float64(x[0][i]), float64(x[1][0]))
 					sum[0] += by * float64(x[2][i])
@@ -314,19 +297,8 @@ func rowShrinkGradRho[T kernel.Float](workers int, norm, rho, dt *gorgonia.Node,
 			if err != nil {
 				return nil, err
 			}
-			return scalar[T](g[0]), nil
+			return op.Scalar[T](g[0]), nil
 		},
 	}
-	return apply(op, dtypeFor[T](), nil, norm, rho, dt)
-}
-
-// wantFloat checks that a node is float32 or float64 and has so many dimensions.
-func wantFloat(what string, n *gorgonia.Node, dims int) error {
-	switch {
-	case n == nil:
-		return fmt.Errorf("largemvc: %s is nil", what)
-	case n.Dtype() != tensor.Float32 && n.Dtype() != tensor.Float64 || n.Shape().Dims() != dims:
-		return fmt.Errorf("largemvc: %s is %v of shape %v, want floats and %d dimensions", what, n.Dtype(), n.Shape(), dims)
-	}
-	return nil
+	return op.Apply(o, op.Dtype[T](), nil, norm, rho, dt)
 }

@@ -5,6 +5,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/op/optest"
+
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
@@ -63,24 +66,24 @@ func TestThresholdGradients(t *testing.T) {
 	for _, act := range []Activation{ReLU, SELU} {
 		for _, theta := range []float64{-0.3, 0, 0.4} {
 			for _, one := range []bool{false, true} {
-				graphFunction{
-					name:   fmt.Sprintf("S %v %g %t", act, theta, one),
-					shapes: []tensor.Shape{{6, 5}, {}}, at: [][]float64{nil, {theta}},
-					build: func(in []*Node) (*Node, error) { return SoftThresholdOp(in[0], in[1], act, one) },
-				}.check(t)
+				optest.GraphFunction{
+					Name:   fmt.Sprintf("S %v %g %t", act, theta, one),
+					Shapes: []tensor.Shape{{6, 5}, {}}, At: [][]float64{nil, {theta}},
+					Build: func(in []*Node) (*Node, error) { return SoftThresholdOp(in[0], in[1], act, one) },
+				}.Check(t)
 			}
 		}
 		for _, rho := range []float64{-0.3, 0.01, 0.7} {
 			for _, scale := range []float64{1, 2.5} {
-				f := graphFunction{
-					name:   fmt.Sprintf("D %v %g %g", act, rho, scale),
-					shapes: []tensor.Shape{{7}, {}}, at: [][]float64{{0.1, 0.5, 0.9, 1.3, 1.9, 4, 40}, {rho}},
-					build: func(in []*Node) (*Node, error) { return RowShrinkOp(in[0], in[1], act, scale) },
+				f := optest.GraphFunction{
+					Name:   fmt.Sprintf("D %v %g %g", act, rho, scale),
+					Shapes: []tensor.Shape{{7}, {}}, At: [][]float64{{0.1, 0.5, 0.9, 1.3, 1.9, 4, 40}, {rho}},
+					Build: func(in []*Node) (*Node, error) { return RowShrinkOp(in[0], in[1], act, scale) },
 				}
-				want := f.check(t)
-				_, _, single := f.evaluate(t, tensor.Float32)
-				if e := worst(single, want); e > 1e-5 {
-					t.Errorf("%s: the gradient in float32 differs by %.1e", f.name, e)
+				want := f.Check(t)
+				_, _, single := f.Evaluate(t, tensor.Float32)
+				if e := optest.Worst(single, want); e > 1e-5 {
+					t.Errorf("%s: the gradient in float32 differs by %.1e", f.Name, e)
 				}
 			}
 		}
@@ -92,7 +95,7 @@ func TestThresholdSumFloat32(t *testing.T) {
 	n, m := 2000, 16
 	g := gorgonia.NewGraph()
 	ones := func(name string, shape ...int) *Node {
-		x := inputNode(g, tensor.Float32, name, tensor.Shape(shape))
+		x := optest.InputNode(g, tensor.Float32, name, tensor.Shape(shape))
 		v := make([]float64, tensor.Shape(shape).TotalSize())
 		for i := range v {
 			v[i] = 1
@@ -100,7 +103,7 @@ func TestThresholdSumFloat32(t *testing.T) {
 		if name[0] == 'd' { // the cotangents
 			v[0] = 1 << 24
 		}
-		letNode(t, x, v)
+		optest.LetNode(t, x, v)
 		return x
 	}
 	threshold := threshold{act: ReLU}
@@ -108,10 +111,10 @@ func TestThresholdSumFloat32(t *testing.T) {
 	byTheta := must(softThresholdGradTheta[float32](0, ones("a", n, m), theta, ones("dy", n, m), threshold))
 	byRho := must(rowShrinkGradRho[float32](0, ones("r", n), theta, ones("dt", n), shrink{ReLU, 1}))
 	run(t, g)
-	if got, want := nodeValues(t, byTheta.Value())[0], -float64(1<<24+n*m-1); math.Abs(got-want) > 2 {
+	if got, want := optest.NodeValues(t, byTheta.Value())[0], -float64(1<<24+n*m-1); math.Abs(got-want) > 2 {
 		t.Errorf("derivative by θ %.0f, want %.0f", got, want)
 	}
-	if got, want := nodeValues(t, byRho.Value())[0], float64(1<<24+n-1); math.Abs(got-want) > 2 {
+	if got, want := optest.NodeValues(t, byRho.Value())[0], float64(1<<24+n-1); math.Abs(got-want) > 2 {
 		t.Errorf("derivative by ρ %.0f, want %.0f", got, want)
 	}
 }
@@ -119,7 +122,7 @@ func TestThresholdSumFloat32(t *testing.T) {
 func TestThresholdErrors(t *testing.T) {
 	g := gorgonia.NewGraph()
 	node := func(of tensor.Dtype, name string, shape ...int) *Node {
-		return inputNode(g, of, name, tensor.Shape(shape))
+		return optest.InputNode(g, of, name, tensor.Shape(shape))
 	}
 	a, r, s := node(tensor.Float64, "a", 2, 3), node(tensor.Float64, "r", 2), node(tensor.Float64, "s")
 	single := node(tensor.Float32, "single")
@@ -142,5 +145,54 @@ func TestThresholdErrors(t *testing.T) {
 	}
 	if ReLU.String() != "relu" || SELU.String() != "selu" || Activation(7).String() != "Activation(7)" {
 		t.Error("names of activations")
+	}
+}
+
+// TestHashes: ops that differ in a parameter are different nodes of a graph.
+func TestHashes(t *testing.T) {
+	g := gorgonia.NewGraph()
+	a := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("a"), gorgonia.WithShape(3, 4))
+	r := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("r"), gorgonia.WithShape(3))
+	s := gorgonia.NewScalar(g, tensor.Float64, gorgonia.WithName("s"))
+	nodes := map[string]*Node{}
+	put := func(name string, n *Node, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes[name] = n
+	}
+	for _, act := range []Activation{ReLU, SELU} {
+		for _, one := range []bool{false, true} {
+			n, err := SoftThresholdOp(a, s, act, one)
+			put(fmt.Sprint("S", act, one), n, err)
+		}
+		for _, scale := range []float64{1, 2} {
+			n, err := RowShrinkOp(r, s, act, scale)
+			put(fmt.Sprint("D", act, scale), n, err)
+		}
+	}
+	for _, floor := range []float64{1e-10, 1e-5} {
+		for _, detach := range []bool{false, true} {
+			n, err := ProcrustesOp(a, floor, detach)
+			put(fmt.Sprint("P", floor, detach), n, err)
+		}
+	}
+	seen := map[*Node]string{}
+	for name, n := range nodes {
+		if other, ok := seen[n]; ok {
+			t.Errorf("%s and %s are one node", name, other)
+		}
+		seen[n] = name
+	}
+	again := must(SoftThresholdOp(a, s, ReLU, false))
+	if again != nodes["Srelu false"] {
+		t.Error("the same op of the same inputs is two nodes")
+	}
+}
+
+// TestActivationsOfTheEngine: the activations are converted to those of the engine by their integers.
+func TestActivationsOfTheEngine(t *testing.T) {
+	if ReLU.sigma() != engine.ReLU || SELU.sigma() != engine.SELU {
+		t.Error("the activations have other integers in the engine")
 	}
 }

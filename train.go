@@ -12,25 +12,24 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
+	"github.com/largemvc/largemvc/internal/adam"
+	"github.com/largemvc/largemvc/internal/checkpoint"
+	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/information/term"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/op"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
 // runState is the state of one training, from its start to its end: all that is needed to continue it to the same bits, or
 // to come back to its result.
 type runState struct {
-	restart  int
-	begin    *startingPoint
-	values   [][]float64 // of the learnable nodes, after epochs steps
-	good     [][]float64 // their values at the last loss, goodAt steps from the start: where a divergence goes back to
-	goodAt   int
-	adam     AdamState
-	epochs   int       // steps done
-	loss     []float64 // one more than epochs once the run is over, else as many
-	viewLoss [][]float64
-	status   Status
-	failure  *DivergedError // where status is Diverged
+	checkpoint.Run
+	status  Status
+	failure *DivergedError // where status is Diverged
 
 	startFor, trainFor, epochFor time.Duration
 }
@@ -53,83 +52,169 @@ func (r *runState) better(other *runState) bool {
 	if a, b := rank(r.status), rank(other.status); a != b {
 		return a < b
 	}
-	return r.loss[len(r.loss)-1] < other.loss[len(other.loss)-1]
+	return last(r.Loss) < last(other.Loss)
 }
 
-// training is a run at work.
-type training[T kernel.Float] struct {
-	*job[T]
-	run *runState
+// trainRuns trains every restart that is left and returns the best run with its network. Its error is what Fit returns
+// beside the result, if there is one.
+func trainRuns[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, saver *saver, from *resumed) (*lossNetwork[T], *runState, error) {
+	if from == nil {
+		from = &resumed{}
+	}
+	best := from.best
+	var kept *lossNetwork[T]   // of the best run, if that is the last one
+	var failure *DivergedError // of the last run that diverged
+	var ended error            // what ended the last run before its end
+	for k := from.next; k < c.Restarts && ended == nil; k++ {
+		r := &runState{Run: checkpoint.Run{Restart: k}}
+		if from.current != nil && from.current.Restart == k {
+			r = from.current
+		}
+		kept = nil // Its memory is free for this run.
+		var save func() error
+		if saver != nil {
+			save = func() error { return saver.duringRun(r, best) }
+		}
+		net, err := trainRun(ctx, in, c, r, save)
+		ended = err
+		if net != nil && r.better(best) {
+			best, kept = r, net
+		}
+		if errors.As(ended, &failure) {
+			r.failure, ended = failure, nil
+		}
+		ended = joined(ended, saver.afterRun(r, best))
+		if r.status.interrupted() {
+			break
+		}
+	}
+	switch {
+	case best == nil && ended == nil:
+		return nil, nil, failure
+	case best == nil:
+		return nil, nil, ended
+	case best.failure != nil:
+		ended = joined(best.failure, ended)
+	}
+	if kept == nil {
+		var err error
+		if kept, err = restore(context.WithoutCancel(ctx), in, c, best); err != nil {
+			return nil, nil, joined(ended, err)
+		}
+	}
+	return kept, best, ended
+}
 
-	net       builtModel
-	cost      *gorgonia.Node
-	adam      *Adam
-	limit     float64 // of the loss, beyond which it counts as diverged
-	done      bool    // the run has a result
-	durations []time.Duration
+// lossNetwork is a network of stock modules with its loss, ready to run. Training changes the values of its nodes alone.
+type lossNetwork[T kernel.Float] struct {
+	in      *prepared[T]
+	config  *Config
+	model   builtModel
+	cost    *gorgonia.Node
+	adam    *Adam
+	machine gorgonia.VM
 }
 
 // divergence is the multiple of the loss of H = 0, or of the first loss, from which a loss counts as diverged.
 const divergence = 1e4
 
-// train begins or continues the run and takes it to its end. Its error is what Fit returns beside the result, if there
-// is one.
-func (t *training[T]) train(ctx context.Context) error {
-	c, r := t.config, t.run
+// trainRun begins or continues a run and takes it to its end. It returns the network at the end, nil if the run has no result, and
+// what Fit is to return beside it. save writes a checkpoint of the run; nil: there are
+// none.
+func trainRun[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r *runState, save func() error) (*lossNetwork[T], error) {
 	began := time.Now()
-	fresh := r.begin == nil
+	fresh := r.Begin == nil
 	if fresh {
 		var err error
-		if r.begin, err = start(ctx, t.x, t.sources, t.startGraph(), c, c.Seed+uint64(r.restart)); err != nil {
-			return err
+		if r.Begin, err = cluster.FirstAnchors(ctx, in.x, in.sources, startOf[T](c, in.graph, c.Seed+uint64(r.Restart))); err != nil {
+			return nil, withName(err)
 		}
 	}
 	r.startFor = time.Since(began)
-	vm, err := t.build(c.Epochs != NoTraining)
+	t, err := newNetwork(in, c, r.Begin, c.Epochs != NoTraining)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer vm.Close()
+	defer t.machine.Close()
 	if !fresh {
-		r.loss, r.viewLoss = r.loss[:r.epochs], r.viewLoss[:r.epochs]
-		if err := errors.Join(t.setValues(r.values), t.adam.SetState(r.adam)); err != nil {
-			return err
+		r.Loss, r.ViewLoss = r.Loss[:r.Epochs], r.ViewLoss[:r.Epochs]
+		if err := errors.Join(t.setValues(r.Values), t.adam.SetState(AdamState(r.Adam))); err != nil {
+			return nil, err
 		}
 	}
 	began = time.Now()
-	err = t.last(ctx, vm, t.epochLoop(ctx, vm))
+	done, err := t.last(ctx, r, t.epochs(ctx, r, save))
 	r.trainFor = time.Since(began)
-	if len(t.durations) > 0 {
-		slices.Sort(t.durations)
-		r.epochFor = t.durations[len(t.durations)/2]
+	if !done {
+		return nil, err
 	}
-	return err
+	return t, err
 }
 
-// build makes the graph: network, loss and, for training, gradients.
-func (t *training[T]) build(training bool) (gorgonia.VM, error) {
-	c := t.config
-	g := gorgonia.NewGraph()
-	t.net = c.network(t.run.begin.scale)
-	t.adam = &Adam{LearningRate: c.LearningRate}
-	anchors := make([]mat.Matrix, len(t.inputs))
-	for v, p := range t.run.begin.anchors {
-		if len(p) != c.Anchors*t.data.dims[v] { // those of a checkpoint of other views
-			return nil, fmt.Errorf("largemvc: start anchors of %d values for %s, want %d×%d", len(p), t.sources[v].label(t.inputs[v].View), c.Anchors, t.data.dims[v])
-		}
-		anchors[v] = mat.NewDense(c.Anchors, t.data.dims[v], p)
+// restore returns the network at the end of a run that is over.
+func restore[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r *runState) (*lossNetwork[T], error) {
+	t, err := newNetwork(in, c, r.Begin, false)
+	if err != nil {
+		return nil, err
 	}
-	env := Env{G: g, Layers: c.Layers, Of: t.data.of, Workers: c.Workers}
-	if err := t.net.Build(env, t.data, StartPoint{Anchors: anchors}); err != nil {
+	defer t.machine.Close()
+	if err := t.setValues(r.Values); err != nil {
+		return nil, err
+	}
+	return t, t.evaluate(ctx, &runState{})
+}
+
+// startOf returns what internal/cluster reads of the configuration to find the first anchors.
+func startOf[T kernel.Float](c *Config, graph neighbor.Operator, seed uint64) cluster.Start {
+	out := cluster.Start{
+		Method: cluster.Method(c.Start), Labels: c.StartLabels, Count: c.Anchors, Starts: c.KMeansStarts, Score: scoreOf[T](c, graph, c.Anchors),
+		Seed: seed, Workers: c.Workers, Measure: c.RhoScale != UnitScale && c.Variant == Large,
+	}
+	for _, p := range c.StartAnchors { // Given anchors forbid a rotation.
+		out.Anchors = append(out.Anchors, linalg.Values(p))
+	}
+	return out
+}
+
+// scoreOf returns the information of neighbours about clusters, by which the starts of a k-means are chosen; nil, for inertia
+// alone, without the neighbours' term in the loss or with LowestInertia.
+func scoreOf[T kernel.Float](c *Config, graph neighbor.Operator, clusters int) cluster.Score {
+	if graph == nil || !c.hasNeighborLoss() || c.LowestInertia {
+		return nil
+	}
+	var score cluster.Score // with memory for n rows, made when it is first needed
+	return func(ctx context.Context, labels []int) (float64, error) {
+		if score == nil {
+			score = information.NewNeighbors[T](c.Workers, clusters, graph, 0).LabelScore()
+		}
+		return score(ctx, labels)
+	}
+}
+
+// newNetwork makes the graph: network, loss and, for training, gradients.
+func newNetwork[T kernel.Float](in *prepared[T], c *Config, begin *cluster.Point, training bool) (*lossNetwork[T], error) {
+	g := gorgonia.NewGraph()
+	t := &lossNetwork[T]{in: in, config: c, model: c.network(begin.Scale), adam: &Adam{LearningRate: c.LearningRate}}
+	data := in.data
+	anchors := make([]mat.Matrix, len(in.list))
+	for v, p := range begin.Anchors {
+		if len(p) != c.Anchors*data.dims[v] { // those of a checkpoint of other views
+			return nil, fmt.Errorf("largemvc: start anchors of %d values for %s, want %d×%d", len(p), in.sources[v].Label(in.list[v].View), c.Anchors, data.dims[v])
+		}
+		anchors[v] = mat.NewDense(c.Anchors, data.dims[v], p)
+	}
+	env := Env{G: g, Layers: c.Layers, Of: data.of, Workers: c.Workers}
+	if err := t.model.Build(env, data, StartPoint{Anchors: anchors}); err != nil {
 		return nil, err
 	}
 	if err := t.sumLosses(); err != nil {
 		return nil, err
 	}
 	if !training {
-		return gorgonia.NewTapeMachine(g), nil
+		t.machine = gorgonia.NewTapeMachine(g)
+		return t, nil
 	}
-	learn := t.net.Learnables()
+	learn := t.model.Learnables()
 	err := guarded(func() error {
 		_, err := gorgonia.Grad(t.cost, learn...)
 		return err
@@ -137,24 +222,25 @@ func (t *training[T]) build(training bool) (gorgonia.VM, error) {
 	if err != nil {
 		return nil, fmt.Errorf("largemvc: gradients: %w", err)
 	}
-	return gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(learn...)), nil
+	t.machine = gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(learn...))
+	return t, nil
 }
 
 // sumLosses makes the cost of the reconstruction and what is added to it.
-func (t *training[T]) sumLosses() error {
+func (t *lossNetwork[T]) sumLosses() error {
 	c := t.config
-	t.cost = t.net.Loss()
-	if t.hasNeighborLoss() {
+	t.cost = t.model.Loss()
+	if t.config.hasNeighborLoss() {
 		err := t.addTerm("weight of the neighbours", c.NeighborWeight, func(h *gorgonia.Node) (*gorgonia.Node, error) {
-			return neighborInformation[T](c.Workers, h, t.graph(), c.Temperature)
+			return term.Neighbors[T](c.Workers, h, t.in.graph, c.Temperature)
 		})
 		if err != nil {
 			return fmt.Errorf("largemvc: neighbours in the loss: %w", err)
 		}
 	}
-	if t.hasHeldOutLoss() {
+	if t.config.hasHeldOutLoss() {
 		err := t.addTerm("weight of held-out prediction", c.HeldOutWeight, func(h *gorgonia.Node) (*gorgonia.Node, error) {
-			return heldOutInformation(c.Workers, h, t.heldOut, c.Temperature)
+			return term.HeldOut(c.Workers, h, t.in.heldOut, c.Temperature)
 		})
 		if err != nil {
 			return fmt.Errorf("largemvc: held-out prediction in the loss: %w", err)
@@ -164,7 +250,7 @@ func (t *training[T]) sumLosses() error {
 		return nil
 	}
 	err := guarded(func() error {
-		extra, err := c.ExtraLoss(t.net)
+		extra, err := c.ExtraLoss(t.model)
 		if err != nil || extra == nil {
 			return err
 		}
@@ -181,9 +267,9 @@ func (t *training[T]) sumLosses() error {
 }
 
 // addTerm adds a weighted term of the last H to the cost.
-func (t *training[T]) addTerm(name string, weight float64, term func(h *gorgonia.Node) (*gorgonia.Node, error)) error {
+func (t *lossNetwork[T]) addTerm(name string, weight float64, term func(h *gorgonia.Node) (*gorgonia.Node, error)) error {
 	return guarded(func() error {
-		h, err := t.net.H(t.config.Layers)
+		h, err := t.model.H(t.config.Layers)
 		if err != nil {
 			return err
 		}
@@ -199,47 +285,19 @@ func (t *training[T]) addTerm(name string, weight float64, term func(h *gorgonia
 	})
 }
 
-// graph returns that of the samples' neighbours, nil without.
-func (j *job[T]) graph() neighbor.Operator {
-	if j.smooth == nil {
-		return nil
-	}
-	return j.smooth.index.Operator()
-}
-
-// startGraph returns the graph by which the start is chosen; nil, for inertia alone, without the neighbours' term in the loss or
-// with LowestInertia.
-func (t *training[T]) startGraph() neighbor.Operator {
-	if !t.hasNeighborLoss() || t.config.LowestInertia {
-		return nil
-	}
-	return t.graph()
-}
-
-// sharedReadOut is the number of samples up to which the clusters of H are chosen by neighbours. The choice takes as long as that
-// of the start; on mnist3v, of 60,000 samples, it changed a tenth of a point.
-const sharedReadOut = 5000
-
-// readOutGraph returns the graph by which the clusters of H are chosen, nil for inertia alone: also if H was not trained at all,
-// where the choice can be much worse than by inertia.
-func (t *training[T]) readOutGraph() neighbor.Operator {
-	if t.run.epochs == 0 || t.data.samples > sharedReadOut {
-		return nil
-	}
-	return t.startGraph()
-}
-
 // hasNeighborLoss says whether the loss has the term of Config.NeighborWeight. A single anchor has no information.
-func (t *training[T]) hasNeighborLoss() bool {
-	return t.smooth != nil && t.config.NeighborWeight > 0 && t.config.Anchors > 1
+func (c *Config) hasNeighborLoss() bool {
+	return c.Neighbors != None && c.NeighborWeight > 0 && c.Anchors > 1
 }
 
-// hasHeldOutLoss says whether the loss has the term of Config.HeldOutWeight.
-func (t *training[T]) hasHeldOutLoss() bool { return t.heldOut != nil }
+// hasHeldOutLoss says whether the loss has the term of Config.HeldOutWeight. A single anchor has no information.
+func (c *Config) hasHeldOutLoss() bool {
+	return c.Neighbors != None && c.HeldOutWeight > 0 && c.Anchors > 1
+}
 
 // hasExtra says whether the loss is more than the reconstruction.
-func (t *training[T]) hasExtra() bool {
-	return t.config.ExtraLoss != nil || t.hasNeighborLoss() || t.hasHeldOutLoss()
+func (c *Config) hasExtra() bool {
+	return c.ExtraLoss != nil || c.hasNeighborLoss() || c.hasHeldOutLoss()
 }
 
 // guarded runs f, which builds a graph, and turns a panic of Gorgonia into an error.
@@ -252,49 +310,51 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// epochLoop runs the epochs that are left. It returns what the caller of Fit is to know of the end.
-func (t *training[T]) epochLoop(ctx context.Context, vm gorgonia.VM) error {
-	c, r := t.config, t.run
-	learn := gorgonia.NodesToValueGrads(t.net.Learnables())
-	t.limit = divergence * t.lossOfNothing()
+// epochs runs the epochs that are left. It returns what the caller of Fit is to know of the end.
+func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, save func() error) error {
+	c := t.config
+	learn := gorgonia.NodesToValueGrads(t.model.Learnables())
+	limit := divergence * t.lossOfNothing()
 	r.status = EpochLimit
 	patience := patience{tolerance: c.Tolerance, limit: c.Patience}
-	for _, loss := range r.loss {
+	for _, loss := range r.Loss {
 		if patience.over(loss) {
 			r.status = Converged
 		}
 	}
 	began := time.Now()
-	for r.epochs < c.Epochs && r.status == EpochLimit {
+	var durations []time.Duration
+	defer func() { r.epochFor = median(durations) }()
+	for r.Epochs < c.Epochs && r.status == EpochLimit {
 		epochBegan := time.Now()
-		if err := t.forward(ctx, vm); err != nil {
-			return t.ended(ctx, err)
+		if err := t.forward(ctx, r); err != nil {
+			return r.ended(ctx, err)
 		}
-		loss := r.loss[len(r.loss)-1]
-		if !(math.Abs(loss) <= max(t.limit, divergence*math.Abs(r.loss[0]))) { // NaN too
+		loss := r.Loss[len(r.Loss)-1]
+		if !(math.Abs(loss) <= max(limit, divergence*math.Abs(r.Loss[0]))) { // NaN too
 			r.status = Diverged
-			return &DivergedError{Epoch: r.epochs + 1, Loss: loss}
+			return &DivergedError{Epoch: r.Epochs + 1, Loss: loss}
 		}
-		r.good, r.goodAt = t.values(r.good), r.epochs
+		r.Good, r.GoodAt = t.values(r.Good), r.Epochs
 		if err := t.adam.Step(learn); err != nil {
 			return err
 		}
-		if err := t.net.Project(); err != nil {
+		if err := t.model.Project(); err != nil {
 			return err
 		}
 		if name := t.notFinite(); name != "" {
 			r.status = Diverged
-			return &DivergedError{Epoch: r.epochs + 1, Loss: loss, Err: fmt.Errorf("%s is not finite after the step", name)}
+			return &DivergedError{Epoch: r.Epochs + 1, Loss: loss, Err: fmt.Errorf("%s is not finite after the step", name)}
 		}
-		vm.Reset()
-		r.epochs++
-		t.durations = append(t.durations, time.Since(epochBegan))
+		t.machine.Reset()
+		r.Epochs++
+		durations = append(durations, time.Since(epochBegan))
 		if patience.over(loss) {
 			r.status = Converged
 		}
 		if c.Progress != nil {
-			err := c.Progress(Epoch{Restart: r.restart, Restarts: c.Restarts, Epoch: r.epochs, Epochs: c.Epochs,
-				Loss: loss, ViewLoss: r.viewLoss[len(r.viewLoss)-1], Elapsed: time.Since(began)})
+			err := c.Progress(Epoch{Restart: r.Restart, Restarts: c.Restarts, Epoch: r.Epochs, Epochs: c.Epochs,
+				Loss: loss, ViewLoss: r.ViewLoss[len(r.ViewLoss)-1], Elapsed: time.Since(began)})
 			if err != nil {
 				r.status = Stopped
 				if errors.Is(err, ErrStop) {
@@ -303,9 +363,9 @@ func (t *training[T]) epochLoop(ctx context.Context, vm gorgonia.VM) error {
 				return err
 			}
 		}
-		if t.saver.due(r.epochs) && r.status == EpochLimit {
-			t.snapshot()
-			if err := t.saver.duringRun(r, t.best); err != nil {
+		if save != nil && r.status == EpochLimit && r.Epochs%c.CheckpointEvery == 0 && r.Epochs < c.Epochs {
+			t.snapshot(r)
+			if err := save(); err != nil {
 				r.status = Stopped
 				return err
 			}
@@ -334,98 +394,97 @@ func (p *patience) over(loss float64) bool {
 }
 
 // forward runs the graph, gradients included, and records the losses.
-func (t *training[T]) forward(ctx context.Context, vm gorgonia.VM) error {
-	t.net.fused().within(ctx)
-	if err := vm.RunAll(); err != nil {
+func (t *lossNetwork[T]) forward(ctx context.Context, r *runState) error {
+	t.model.fused().Within(ctx)
+	if err := t.machine.RunAll(); err != nil {
 		// Gorgonia's error says where, not why; what the op returned is inside.
 		var at interface{ Err() error }
 		if errors.As(err, &at) {
 			err = at.Err()
 		}
-		return fmt.Errorf("largemvc: epoch %d: %w", t.run.epochs+1, err)
+		return fmt.Errorf("largemvc: epoch %d: %w", r.Epochs+1, err)
 	}
-	return t.record()
+	return t.record(r)
 }
 
 // record appends the losses of the last run of the network.
-func (t *training[T]) record() error {
-	parts := slices.Clone(t.net.fused().engineNet().Loss())
+func (t *lossNetwork[T]) record(r *runState) error {
+	parts := slices.Clone(t.model.fused().Engine().Loss())
 	total := kernel.Sum(parts)
-	if t.hasExtra() {
-		value, err := elements[T](t.cost.Value())
+	if t.config.hasExtra() {
+		value, err := op.Elements[T](t.cost.Value())
 		if err != nil {
 			return err
 		}
 		total = float64(value[0])
 	}
-	t.run.loss, t.run.viewLoss = append(t.run.loss, total), append(t.run.viewLoss, parts)
+	r.Loss, r.ViewLoss = append(r.Loss, total), append(r.ViewLoss, parts)
 	return nil
 }
 
 // ended sorts an error of a run of the graph and sets the status: cancelled and diverged ones end the training in order.
-func (t *training[T]) ended(ctx context.Context, err error) error {
+func (r *runState) ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		t.run.status = Cancelled
+		r.status = Cancelled
 		return ctx.Err()
 	}
 	var inside *engine.DivergedError
 	if errors.As(err, &inside) {
-		t.run.status = Diverged
-		return &DivergedError{Epoch: t.run.epochs + 1, Loss: math.NaN(), Err: inside}
+		r.status = Diverged
+		return &DivergedError{Epoch: r.Epochs + 1, Loss: math.NaN(), Err: inside}
 	}
 	return err
 }
 
 // lossOfNothing is the loss of H = 0, Σ_v w_v‖X_v‖²: the scale of what a loss can be.
-func (t *training[T]) lossOfNothing() float64 {
-	views := viewsOf[T](t.data)
+func (t *lossNetwork[T]) lossOfNothing() float64 {
 	total := 0.0
-	for v, weight := range lossWeights(t.config.Reduction, views) {
-		total += weight * kernel.Sum(views[v].norms)
+	for v, weight := range t.config.Reduction.weights(t.in.data) {
+		total += weight * t.in.data.squares[v]
 	}
 	return total
 }
 
 // values copies the values of the learnable nodes to dst, which it makes if it is nil.
-func (t *training[T]) values(dst [][]float64) [][]float64 {
-	nodes := t.net.Learnables()
+func (t *lossNetwork[T]) values(dst [][]float64) [][]float64 {
+	nodes := t.model.Learnables()
 	if dst == nil {
 		dst = make([][]float64, len(nodes))
 	}
 	for i, n := range nodes {
-		x := asNumbers(n.Value())
-		dst[i] = slices.Grow(dst[i][:0], x.len())[:x.len()]
+		x := op.EntriesOf(n.Value())
+		dst[i] = slices.Grow(dst[i][:0], x.Len())[:x.Len()]
 		for j := range dst[i] {
-			dst[i][j] = x.at(j)
+			dst[i][j] = x.At(j)
 		}
 	}
 	return dst
 }
 
 // setValues gives the learnable nodes the values that values returned.
-func (t *training[T]) setValues(src [][]float64) error {
-	nodes := t.net.Learnables()
+func (t *lossNetwork[T]) setValues(src [][]float64) error {
+	nodes := t.model.Learnables()
 	if len(src) != len(nodes) {
 		return fmt.Errorf("largemvc: values of %d learnable nodes, the network has %d", len(src), len(nodes))
 	}
 	for i, n := range nodes {
-		x := asNumbers(n.Value())
-		if x.len() != len(src[i]) {
-			return fmt.Errorf("largemvc: %d values for %s, it has %d", len(src[i]), n.Name(), x.len())
+		x := op.EntriesOf(n.Value())
+		if x.Len() != len(src[i]) {
+			return fmt.Errorf("largemvc: %d values for %s, it has %d", len(src[i]), n.Name(), x.Len())
 		}
 		for j, value := range src[i] {
-			x.set(j, value)
+			x.Set(j, value)
 		}
 	}
 	return nil
 }
 
 // notFinite returns the name of a learnable node with a NaN or an infinity, "" if there is none.
-func (t *training[T]) notFinite() string {
-	for _, n := range t.net.Learnables() {
-		x := asNumbers(n.Value())
-		for j := range x.len() {
-			if math.IsNaN(x.at(j)) || math.IsInf(x.at(j), 0) {
+func (t *lossNetwork[T]) notFinite() string {
+	for _, n := range t.model.Learnables() {
+		x := op.EntriesOf(n.Value())
+		for j := range x.Len() {
+			if math.IsNaN(x.At(j)) || math.IsInf(x.At(j), 0) {
 				return n.Name()
 			}
 		}
@@ -434,65 +493,72 @@ func (t *training[T]) notFinite() string {
 }
 
 // snapshot copies what changes in training to the run.
-func (t *training[T]) snapshot() {
-	t.run.values, t.run.adam = t.values(nil), t.adam.State()
+func (t *lossNetwork[T]) snapshot(r *runState) {
+	r.Values, r.Adam = t.values(nil), adam.State(t.adam.State())
 }
 
 // last brings the network to its final parameters and evaluates it there. after is what ended the epochs, if anything
-// did; it is returned unless something worse happens.
-func (t *training[T]) last(ctx context.Context, vm gorgonia.VM, after error) error {
-	r := t.run
+// did; it is returned unless something worse happens. done says whether the run has a result.
+func (t *lossNetwork[T]) last(ctx context.Context, r *runState, after error) (done bool, err error) {
 	switch {
-	case r.status == Diverged && r.good != nil:
+	case r.status == Diverged && r.Good != nil:
 		// The losses end with the last good one, which is that of the state returned.
-		r.epochs, r.loss, r.viewLoss = r.goodAt, r.loss[:r.goodAt], r.viewLoss[:r.goodAt]
-		if err := t.setValues(r.good); err != nil {
-			return err
+		r.Epochs, r.Loss, r.ViewLoss = r.GoodAt, r.Loss[:r.GoodAt], r.ViewLoss[:r.GoodAt]
+		if err := t.setValues(r.Good); err != nil {
+			return false, err
 		}
 	case r.status == Diverged, r.status == EpochLimit && after != nil:
-		return after
-	case r.status == Cancelled && r.epochs == 0:
-		return after
+		return false, after
+	case r.status == Cancelled && r.Epochs == 0:
+		return false, after
 	}
-	t.snapshot()
-	err := t.evaluate(ctx, vm)
-	if err != nil && ctx.Err() != nil && r.epochs > 0 {
+	t.snapshot(r)
+	err = t.evaluate(ctx, r)
+	if err != nil && ctx.Err() != nil && r.Epochs > 0 {
 		if r.status == EpochLimit || r.status == Converged {
 			r.status, after = Cancelled, ctx.Err()
 		}
-		err = t.evaluate(context.WithoutCancel(ctx), vm)
+		err = t.evaluate(context.WithoutCancel(ctx), r)
 	}
 	if err != nil {
-		return t.ended(ctx, err)
+		return false, r.ended(ctx, err)
 	}
-	t.done = true
-	return after
+	return true, after
 }
 
 // evaluate computes H and the loss at the present parameters.
-func (t *training[T]) evaluate(ctx context.Context, vm gorgonia.VM) error {
-	if t.hasExtra() {
-		vm.Reset()
-		return t.forward(ctx, vm)
+func (t *lossNetwork[T]) evaluate(ctx context.Context, r *runState) error {
+	if t.config.hasExtra() {
+		t.machine.Reset()
+		return t.forward(ctx, r)
 	}
-	if _, err := t.net.fused().evaluate(ctx); err != nil {
+	if _, err := t.model.fused().Evaluate(ctx); err != nil {
 		return err
 	}
-	return t.record()
+	return t.record(r)
 }
 
-// restore brings the network to the end of a run that is over.
-func (t *training[T]) restore(ctx context.Context) error {
-	vm, err := t.build(false)
-	if err != nil {
-		return err
+// median returns the middle of some durations, 0 of none.
+func median(x []time.Duration) time.Duration {
+	if len(x) == 0 {
+		return 0
 	}
-	defer vm.Close()
-	if err := t.setValues(t.run.values); err != nil {
-		return err
+	slices.Sort(x)
+	return x[len(x)/2]
+}
+
+// network returns the model that the configuration describes, not built yet.
+func (c *Config) network(rhoScale []float64) builtModel {
+	free := c.Signs == Unconstrained
+	soft := &SoftThreshold{Theta0: c.Theta0, Lipschitz: c.Lipschitz, Activation: c.Activation, OneSided: c.OneSided, Unconstrained: free}
+	switch c.Variant {
+	case AMvC:
+		return &AMvCNet{Represent: soft, Anchor: &Procrustes{Detach: c.DetachAnchors}, Reduction: c.Reduction}
+	case RMvC:
+		return &RMvCNet{Represent: soft, Reduction: c.Reduction}
 	}
-	loss, viewLoss := t.run.loss, t.run.viewLoss
-	err = t.evaluate(ctx, vm)
-	t.run.loss, t.run.viewLoss = loss, viewLoss
-	return err
+	return &LargeMvCNet{
+		Represent: soft, Noise: &RowShrink{Rho0: c.Rho0, Scale: rhoScale, Activation: c.Activation, Unconstrained: free},
+		Anchor: &Procrustes{Detach: c.DetachAnchors}, Reduction: c.Reduction,
+	}
 }

@@ -9,12 +9,12 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 	"github.com/largemvc/largemvc/dataset/internal/npy"
+	"github.com/largemvc/largemvc/internal/file"
 )
 
 // Array is one array for [WriteNPZ].
@@ -353,7 +353,7 @@ func MatrixColumns[T float32 | float64](prefix string, rows, cols int, x []T) ([
 // writeFile writes beside path and renames, so that path holds the old content or the whole new one.
 //
 // What is no file (a pipe, a terminal, /dev/stdout) is written to as it is.
-func writeFile(path string, write func(io.Writer) error) (err error) {
+func writeFile(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
@@ -364,31 +364,8 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 		}
 		return nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fileError(path, err)
-	}
-	defer func() {
-		if err != nil {
-			// What failed is reported; the remains of it are of no use.
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if err := write(f); err != nil {
+	if err := file.Replace(path, write); err != nil {
 		return named(path, err)
-	}
-	if err := f.Chmod(0o644); err != nil {
-		return fileError(path, err)
-	}
-	if err := f.Sync(); err != nil {
-		return fileError(path, err)
-	}
-	if err := f.Close(); err != nil {
-		return fileError(path, err)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return fileError(path, err)
 	}
 	return nil
 }

@@ -93,8 +93,7 @@ func partOf[T Float](op Operator) (part[T], error) {
 	default:
 		return part[T]{}, fmt.Errorf("neighbor: the operator is a %T, want a *Graph or a *Factor", op)
 	}
-	var t T
-	if _, ok := any(t).(float32); ok {
+	if kernel.Is32[T]() {
 		return part[T]{layout: any(all.single(links, factor)).(*layout[T])}, nil
 	}
 	return part[T]{layout: any(all.double(links, factor)).(*layout[T])}, nil

@@ -67,14 +67,13 @@ func benchmarkStep(b *testing.B, n, m int, dims, entries []int) {
 	spec := Spec{Samples: n, Dims: dims, Anchors: m, Layers: 2, Noise: true, Anchored: true, Floor: 1e-5}
 	var x []rows.Matrix[float32]
 	var start [][]float64
-	counts := make([]int, len(dims))
 	params := NewParams(&spec)
 	for v, d := range dims {
 		per := 0
 		if entries != nil {
 			per = entries[v]
 		}
-		x, counts[v] = append(x, benchRows(rng, n, d, per)), n
+		x = append(x, benchRows(rng, n, d, per))
 		p := make([]float64, m*d)
 		for i := range p {
 			p[i] = rng.NormFloat64()
@@ -96,7 +95,7 @@ func benchmarkStep(b *testing.B, n, m int, dims, entries []int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	net, err := NewNet(spec, []Shard{shard}, InOrder{}, start, counts)
+	net, err := NewNet(spec, []Shard{shard}, InOrder{}, start)
 	if err != nil {
 		b.Fatal(err)
 	}

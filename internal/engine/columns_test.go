@@ -84,7 +84,7 @@ func viewsByColumns(t *testing.T, spec Spec, missing float64) {
 		grads *Params
 	}
 	run := func(workers int, view func(v int) rows.Matrix[float64]) result {
-		spec := spec
+		spec := p.spec
 		spec.Workers = workers
 		var x []rows.Matrix[float64]
 		for v := range spec.Dims {
@@ -94,7 +94,7 @@ func viewsByColumns(t *testing.T, spec Spec, missing float64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		net, err := NewNet(spec, []Shard{shard}, InOrder{}, p.start, p.counts)
+		net, err := NewNet(spec, []Shard{shard}, InOrder{}, p.start)
 		if err != nil {
 			t.Fatal(err)
 		}

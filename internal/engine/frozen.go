@@ -22,12 +22,11 @@ func NewFrozen[T kernel.Float](spec Spec, q *Params, anchors func(l, v int) []fl
 	}
 	f := &Frozen[T]{spec: spec, panels: make([]panels[T], spec.Layers+1)}
 	start := make([][]float64, len(spec.Dims))
-	one := make([]int, len(spec.Dims))
 	for v := range start {
-		start[v], one[v] = anchors(0, v), 1
+		start[v] = anchors(0, v)
 	}
 	// A coordinator without shards knows which constants each pass has.
-	net, err := NewNet(spec, []Shard{nil}, InOrder{}, start, one)
+	net, err := NewNet(spec, []Shard{nil}, InOrder{}, start)
 	if err != nil {
 		return nil, err
 	}

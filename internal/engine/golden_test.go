@@ -108,7 +108,7 @@ func buildNet[T kernel.Float](t testing.TB, c *goldenCase, spec Spec) *Net {
 	if err != nil {
 		t.Fatal(err)
 	}
-	net, err := NewNet(spec, []Shard{shard}, InOrder{}, c.start, c.counts)
+	net, err := NewNet(spec, []Shard{shard}, InOrder{}, c.start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,9 @@ func goldenModels[T kernel.Float](t *testing.T, tol, gradTol float64) {
 					spec := c.spec
 					spec.Noise = variant == "full"
 					spec.Anchored = variant != "represent"
-					spec.Sum = reduction == "sum"
+					if reduction == "mean" {
+						spec.LossWeights = meanWeights(&spec, c.counts)
+					}
 					spec.Detach = detach != ""
 					compareGolden[T](t, c, spec, variant, reduction, detach, tol, gradTol)
 				}

@@ -41,13 +41,12 @@ type Net struct {
 }
 
 // NewNet returns the coordinator of a network over shards. start holds P_0 per view (m×d_v, row-major), which it keeps.
-// present[v] is the number of samples that have view v.
-func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64, present []int) (*Net, error) {
+func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64) (*Net, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
-	if len(shards) == 0 || len(start) != len(spec.Dims) || len(present) != len(spec.Dims) {
-		return nil, errors.New("engine: a network needs shards, and start anchors and a count for every view")
+	if len(shards) == 0 || len(start) != len(spec.Dims) {
+		return nil, errors.New("engine: a network needs shards, and start anchors for every view")
 	}
 	m, views, layers := spec.Anchors, len(spec.Dims), spec.Layers
 	n := &Net{spec: spec, shards: shards, reduce: reduce, loss: make([]float64, views)}
@@ -62,10 +61,11 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64, presen
 		if len(start[v]) != m*d {
 			return nil, fmt.Errorf("engine: start anchors of view %d have %d values, want %d×%d", v, len(start[v]), m, d)
 		}
-		if present[v] < 1 {
-			return nil, fmt.Errorf("engine: no sample has view %d", v)
+		weight := 1.0
+		if spec.LossWeights != nil {
+			weight = spec.LossWeights[v]
 		}
-		n.weights = append(n.weights, spec.lossWeight(v, present[v]))
+		n.weights = append(n.weights, weight)
 		n.m = append(n.m, make([]float64, m*d))
 		n.dm = append(n.dm, make([]float64, m*d))
 		n.s = append(n.s, make([]float64, m*m))

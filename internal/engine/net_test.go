@@ -17,7 +17,6 @@ type problem struct {
 	spec    Spec
 	x       [][]float64
 	present [][]bool
-	counts  []int
 	start   [][]float64
 	params  *Params
 	sparse  bool // netOf makes sparse views
@@ -49,10 +48,19 @@ func sparseOf[T kernel.Float](n, d int, x []T) rows.Matrix[T] {
 	return rows.NewSparse(n, d, ptr, cols, values, nil, nil)
 }
 
+// meanWeights average a view's squared errors over the entries of the counts[v] samples that have it.
+func meanWeights(spec *Spec, counts []int) []float64 {
+	w := make([]float64, len(counts))
+	for v, count := range counts {
+		w[v] = 1 / (float64(count) * float64(spec.Dims[v]))
+	}
+	return w
+}
+
 func makeProblem(t testing.TB, spec Spec, missing float64, seed uint64) *problem {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
-	p := &problem{spec: spec, counts: make([]int, len(spec.Dims))}
+	p := &problem{spec: spec}
 	n, m := spec.Samples, spec.Anchors
 	labels := make([]int, n)
 	for i := range labels {
@@ -67,6 +75,7 @@ func makeProblem(t testing.TB, spec Spec, missing float64, seed uint64) *problem
 			}
 		}
 	}
+	counts := make([]int, len(spec.Dims))
 	for v, d := range spec.Dims {
 		x, sums := make([]float64, n*d), make([]float64, m*d)
 		centre := make([]float64, m*d)
@@ -77,7 +86,7 @@ func makeProblem(t testing.TB, spec Spec, missing float64, seed uint64) *problem
 			if p.present != nil && !p.present[v][i] {
 				continue
 			}
-			p.counts[v]++
+			counts[v]++
 			for j := range d {
 				x[i*d+j] = centre[labels[i]*d+j] + rng.NormFloat64()
 				sums[labels[i]*d+j] += x[i*d+j]
@@ -89,6 +98,9 @@ func makeProblem(t testing.TB, spec Spec, missing float64, seed uint64) *problem
 			t.Fatal(err)
 		}
 		p.x, p.start = append(p.x, x), append(p.start, start)
+	}
+	if spec.LossWeights == nil {
+		p.spec.LossWeights = meanWeights(&spec, counts)
 	}
 	p.params = NewParams(&spec)
 	for l := range p.params.Theta {
@@ -144,7 +156,7 @@ func netOf[T kernel.Float](t testing.TB, p *problem, sizes ...int) *Net {
 		shards = append(shards, shard)
 		lo += size
 	}
-	net, err := NewNet(spec, shards, InOrder{}, p.start, p.counts)
+	net, err := NewNet(spec, shards, InOrder{}, p.start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,7 +403,7 @@ func TestSpecErrors(t *testing.T) {
 	} {
 		s := good
 		c.change(&s)
-		if _, err := NewNet(s, []Shard{nil}, InOrder{}, [][]float64{make([]float64, 8)}, []int{10}); err == nil {
+		if _, err := NewNet(s, []Shard{nil}, InOrder{}, [][]float64{make([]float64, 8)}); err == nil {
 			t.Errorf("%s: no error", c.what)
 		}
 	}

@@ -2,11 +2,11 @@ package engine
 
 import "github.com/largemvc/largemvc/internal/kernel"
 
-// The squared residual ‖x‖² − 2h·y + hKhᵀ is a difference of large numbers: its relative error is about ε(‖x‖/r)², and
-// summing in float64 does not cure it, for the error is already in y. Rows that fit better than this share of ‖x‖² get
-// r = x − hP itself.
-func directShare[T kernel.Float]() float64 {
-	if elementSize[T]() == 4 {
+// DirectShare is the share of ‖x‖² below which the squared residual ‖x‖² − 2h·y + hKhᵀ is not trusted. It is a difference
+// of large numbers: its relative error is about ε(‖x‖/r)², and summing in float64 does not cure it, for the error is already
+// in y = xPᵀ. Rows that fit better than this get r = x − hP itself.
+func DirectShare[T kernel.Float]() float64 {
+	if kernel.Is32[T]() {
 		return 1e-2
 	}
 	return 1e-4
@@ -49,7 +49,7 @@ func (e *residuals[T]) compute(s *Memory[T], pk *panels[T], p *Pass, h []T, v in
 func (s *Memory[T]) squared(p *Pass, pk *panels[T], w *scratch[T], v, lo int, h, hk, y []T, all []T, q []float64) {
 	kernel.RowResidual(q, h, hk, y, s.ld)
 	w.rows = w.rows[:0]
-	share, norms := directShare[T](), s.norms[v][lo:lo+len(q)]
+	share, norms := DirectShare[T](), s.norms[v][lo:lo+len(q)]
 	if !kernel.AddNorms(q, norms, share) {
 		return
 	}

@@ -15,27 +15,7 @@
 //   - Net is the coordinator: it owns the parameters, the anchors and their decompositions, and never sees a row.
 package engine
 
-import (
-	"fmt"
-	"math"
-
-	"github.com/largemvc/largemvc/internal/kernel"
-)
-
-// Activation is the σ of the thresholds.
-type Activation int
-
-// The activations of the paper.
-const (
-	ReLU Activation = iota
-	SELU
-)
-
-// The constants of SELU (Klambauer et al., 2017).
-const (
-	seluAlpha = 1.6732632423543772848170429916717
-	seluScale = 1.0507009873554804934193349852946
-)
+import "fmt"
 
 // Spec is the shape of a network: everything that does not change while it trains.
 type Spec struct {
@@ -51,8 +31,7 @@ type Spec struct {
 	Represent Activation // σ of the soft threshold
 	Shrink    Activation // σ of the row shrinkage
 	OneSided  bool       // S_θ(a) = σ(a−θ) alone
-	Sum       bool       // the loss sums squared errors over a view's entries; otherwise it averages them
-	// LossWeights, one per view, replace the weights w_v of the views' squared errors; nil: by Sum.
+	// LossWeights are the w_v of the loss Σ_v w_v Σ_i ‖x_iv − h_i·P_v‖², one per view; nil: 1 each.
 	LossWeights []float64
 
 	Floor   float64 // of singular values in the backward pass, relative to the largest; 0: 1e-10
@@ -78,17 +57,6 @@ func (s *Spec) check() error {
 		}
 	}
 	return nil
-}
-
-// lossWeight is w_v for a view that count samples have.
-func (s *Spec) lossWeight(v, count int) float64 {
-	switch {
-	case s.LossWeights != nil:
-		return s.LossWeights[v]
-	case s.Sum:
-		return 1
-	}
-	return 1 / (float64(count) * float64(s.Dims[v]))
 }
 
 // Params are the learnable values, in float64 whatever the data is held in.
@@ -118,55 +86,4 @@ func (p *Params) clear() {
 	for _, r := range p.Rho {
 		clear(r)
 	}
-}
-
-// positiveSlope is σ' on the positive side, where the row shrinkage always is.
-func (a Activation) positiveSlope() float64 {
-	if a == SELU {
-		return seluScale
-	}
-	return 1
-}
-
-// selu returns σ and σ' at x.
-func selu(x float64) (value, slope float64) {
-	if x > 0 {
-		return seluScale * x, seluScale
-	}
-	e := math.Exp(x)
-	return seluScale * seluAlpha * math.Expm1(x), seluScale * seluAlpha * e
-}
-
-// seluThreshold adds w[i]·S_θ(a_ij) to acc_ij over the first m columns.
-func seluThreshold[T kernel.Float](acc, a []T, theta float64, w []T, m, ld int, oneSided bool) {
-	for i, wi := range w {
-		for j := i * ld; j < i*ld+m; j++ {
-			s, _ := selu(float64(a[j]) - theta)
-			if !oneSided {
-				neg, _ := selu(-float64(a[j]) - theta)
-				s -= neg
-			}
-			acc[j] += wi * T(s)
-		}
-	}
-}
-
-// seluThresholdGrad sets g_ij = w[i]·dh_ij·(σ'(a−θ) + σ'(−a−θ)) and returns Σ w[i]·dh_ij·(σ'(−a−θ) − σ'(a−θ)).
-func seluThresholdGrad[T kernel.Float](g, dh, a []T, theta float64, w []T, m, ld int, oneSided bool) float64 {
-	total := 0.0
-	for i, wi := range w {
-		row := 0.0
-		for j := i * ld; j < i*ld+m; j++ {
-			_, pos := selu(float64(a[j]) - theta)
-			neg := 0.0
-			if !oneSided {
-				_, neg = selu(-float64(a[j]) - theta)
-			}
-			v := float64(wi) * float64(dh[j])
-			g[j] = T(v * (pos + neg))
-			row += v * (neg - pos)
-		}
-		total += row
-	}
-	return total
 }

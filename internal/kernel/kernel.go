@@ -10,13 +10,20 @@
 // order of the rows alone.)
 package kernel
 
+import "unsafe"
+
 // Float is the element type of data and row state.
 type Float interface{ float32 | float64 }
 
+// Is32 reports whether T is float32.
+func Is32[T Float]() bool {
+	var t T
+	return unsafe.Sizeof(t) == 4
+}
+
 // Epsilon is the relative rounding error of T.
 func Epsilon[T Float]() float64 {
-	var t T
-	if _, ok := any(t).(float32); ok {
+	if Is32[T]() {
 		return 0x1p-24
 	}
 	return 0x1p-53

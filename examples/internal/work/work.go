@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/progress"
 )
 
@@ -86,10 +87,10 @@ func keep(path string, value any) error {
 
 // WriteWhole writes a file that is there whole or not at all.
 func WriteWhole(path string, data []byte) error {
-	if err := os.WriteFile(path+".tmp", data, 0o666); err != nil {
+	return file.Replace(path, func(w io.Writer) error {
+		_, err := w.Write(data)
 		return err
-	}
-	return os.Rename(path+".tmp", path)
+	})
 }
 
 // fileName makes a name of a key: its letters and digits, and a hash that tells keys apart that differ elsewhere.

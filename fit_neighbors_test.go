@@ -1,0 +1,331 @@
+package largemvc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+// Training samples get their labels, distances and H back to the bit: exact neighbours and landmarks, in both arithmetics,
+// from views of all kinds, in their directions or not, by any number of workers, alone, in some company and all together.
+func TestNeighborPredict(t *testing.T) {
+	t.Parallel()
+	const n, c = 330, 4
+	dims := []int{40, 25}
+	x, _ := blobs(n, c, 1.3, 91, dims...)
+	counts, _ := topics(n, c, 0.15, 92, dims...)
+	dense, _ := bothKinds[float64](x, dims...)
+	_, sparse := bothKinds[float32](counts, dims...)
+	var strided, transposed []View
+	for v, d := range dims {
+		wide := mat.NewDense(n, d+1, nil)
+		wide.Slice(0, n, 0, d).(*mat.Dense).Copy(mat.NewDense(n, d, x[v]))
+		strided = append(strided, MatrixView(wide.Slice(0, n, 0, d)))
+		transposed = append(transposed, MatrixView(mat.DenseCopyOf(wide.Slice(0, n, 0, d).T()).T()))
+	}
+	kinds := map[string][]View{"dense": dense, "sparse": sparse, "strided": strided, "transposed and sparse": {transposed[0], sparse[1]}}
+	mask := absent(n, len(dims), 0.3, 93)
+	for k, kind := range slices.Sorted(maps.Keys(kinds)) {
+		if leftOut(k, 3) {
+			continue
+		}
+		views := kinds[kind]
+		masked, err := Mask(views, mask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, config := range []Config{
+			{}, {Float: Float64, Directions: 11}, {ExactNeighbors: None, Directions: 11}, {ExactNeighbors: None, Float: Float64, Preprocess: Balanced},
+		} {
+			if leftOut(i, 2) {
+				continue
+			}
+			for name, views := range map[string][]View{"complete": views, "masked": masked} {
+				t.Run(fmt.Sprintf("%s, %s, configuration %d", kind, name, i), func(t *testing.T) {
+					config.Clusters, config.Epochs = c, 2
+					checkNeighborPredict(t, views, mustFit(t, views, config))
+				})
+			}
+		}
+	}
+}
+
+func checkNeighborPredict(t *testing.T, views []View, c *Clustering) {
+	ctx := context.Background()
+	checkPredict(t, views, c)
+	want, err := c.Assign(ctx, views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{8, 9, 65, 200} {
+		lo := 11 + size%17
+		got, err := c.Assign(ctx, windows(views, lo, lo+size))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.Labels, want.Labels[lo:lo+size]) || !slices.Equal(got.Near, want.Near[lo:lo+size]) || !slices.Equal(got.Next, want.Next[lo:lo+size]) {
+			t.Errorf("samples %d to %d differ from among all", lo, lo+size)
+		}
+	}
+	for _, workers := range []int{1, 2, 7} {
+		p := *c.Predictor
+		p.config.Workers = workers
+		h, err := p.Transform(ctx, views)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameMatrix(t, fmt.Sprintf("H by %d workers", workers), h, c.H)
+	}
+}
+
+func windows(views []View, lo, hi int) []View {
+	out := make([]View, len(views))
+	for v, x := range views {
+		out[v] = View{in: x.in.Window(lo, hi)}
+	}
+	return out
+}
+
+// The term of the loss is what NeighborInformation makes of H and the samples' graph, gradient included, alone and beside an
+// extra loss.
+func TestNeighborLossIsAnExtraLoss(t *testing.T) {
+	views, classes := blobViews(70, 3, 1, 94, 8, 5)
+	pull := func(net Network) *Node {
+		return must(gorgonia.Mul(constantOf(net, 0.1), must(gorgonia.Mean(must(gorgonia.Square(must(net.H(1))))))))
+	}
+	for _, exact := range []int{0, None} {
+		config := Config{Clusters: 3, Epochs: 25, Float: Float64, ExactNeighbors: exact, NeighborWeight: 2, HeldOutWeight: None, Temperature: 0.4, StartLabels: classes}
+		s, err := prepareInputs[float64](context.Background(), inner(views), completed(config, 70))
+		if err != nil {
+			t.Fatal(err)
+		}
+		term := func(net Network) *Node {
+			return must(gorgonia.Mul(constantOf(net, 2), must(NeighborInformation(must(net.H(2)), s.graph, 0.4))))
+		}
+		without := config
+		without.NeighborWeight = None
+		without.ExtraLoss = func(net Network) (*Node, error) { return term(net), nil }
+		closeNetworks(t, mustFit(t, views, config), mustFit(t, views, without), 1e-10)
+		config.ExtraLoss = func(net Network) (*Node, error) { return pull(net), nil }
+		without.ExtraLoss = func(net Network) (*Node, error) { return gorgonia.Add(pull(net), term(net)) }
+		a, b := mustFit(t, views, config), mustFit(t, views, without)
+		closeNetworks(t, a, b, 1e-10)
+		without.ExtraLoss = nil
+		if none := mustFit(t, views, without); math.Abs(last(none.Loss)-last(b.Loss)) < 0.1 {
+			t.Errorf("the term is nothing: loss %v with it, %v without", last(b.Loss), last(none.Loss))
+		}
+	}
+}
+
+// What is constant in one standardisation is an input in the other; constant in both, it is nothing to cluster.
+func TestConstantInputs(t *testing.T) {
+	const n = 40
+	good, _ := blobViews(n, 3, 0.3, 95, 6)
+	sameRows := slices.Repeat([]float64{1, 2, 5}, n) // constant over the samples
+	sameColumns := make([]float64, 0, 3*n)           // and over the features
+	for i := range n {
+		sameColumns = slices.Concat(sameColumns, slices.Repeat([]float64{float64(i % 3)}, 3))
+	}
+	single := make([]float64, n)
+	for i := range single {
+		single[i] = float64(i % 3)
+	}
+	for name, test := range map[string]struct {
+		view View
+		want []Preprocess
+	}{
+		"rows":       {Float64View(n, 3, sameRows), []Preprocess{PerSample}},
+		"columns":    {Float64View(n, 3, sameColumns), []Preprocess{ZScore}},
+		"one column": {Float64View(n, 1, single), []Preprocess{ZScore}},
+		"sparse":     {sparseOf[float32](n, 1, single), []Preprocess{ZScore}},
+	} {
+		for _, exact := range []int{0, None} {
+			views := []View{good[0], test.view}
+			c := mustFit(t, views, Config{Clusters: 3, Epochs: 2, ExactNeighbors: exact})
+			var got []Preprocess
+			for _, in := range c.Inputs() {
+				if in.View == 1 {
+					got = append(got, in.Preprocess)
+				}
+			}
+			if !slices.Equal(got, test.want) || len(c.Inputs()) != 3 {
+				t.Errorf("%s: inputs %+v", name, c.Inputs())
+			}
+			checkResult(t, views, c)
+		}
+	}
+	for name, view := range map[string]View{
+		"one value": Float64View(n, 3, slices.Repeat([]float64{4}, 3*n)), "one value in one column": Float32View(n, 1, slices.Repeat([]float32{4}, n)),
+		"no values": SparseView(n, 5, make([]int, n+1), nil, []float64(nil)),
+	} {
+		_, err := Fit(context.Background(), []View{good[0], view.Named("v")}, Config{Clusters: 3})
+		if err == nil || !strings.HasPrefix(err.Error(), "largemvc: view 1 (v) has nothing to cluster") || !errors.Is(err, prepare.ErrNothingLeft) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// With directions, an input has as many columns as are kept, at most n.
+func TestInputColumns(t *testing.T) {
+	views, _ := blobViews(30, 3, 0.3, 96, 80, 12)
+	for directions, want := range map[int][]int{0: {80, 12}, None: {80, 12}, 20: {20, 12}, 12: {12, 12}, 5: {5, 5}, 50: {30, 12}} {
+		c := mustFit(t, views, Config{Clusters: 3, Epochs: 1, Directions: directions, Workers: 1})
+		for k, in := range c.Inputs() {
+			if in.Columns != want[in.View] || in.View != k%2 || in.Preprocess != []Preprocess{PerSample, ZScore}[k/2] {
+				t.Errorf("%d directions: input %d is %+v, want %v columns", directions, k, in, want)
+			}
+		}
+		checkResult(t, views, c)
+	}
+}
+
+// countdown is a context that is cancelled when it has been asked a number of times.
+type countdown struct {
+	context.Context
+	cancel context.CancelFunc
+	left   atomic.Int64
+}
+
+func newCountdown(asked int64) *countdown {
+	c := &countdown{}
+	c.Context, c.cancel = context.WithCancel(context.Background())
+	c.left.Store(asked)
+	return c
+}
+
+func (c *countdown) Err() error {
+	if c.left.Add(-1) == 0 {
+		c.cancel()
+	}
+	return c.Context.Err()
+}
+
+// Whenever a fit is cancelled in its preparation, it does no more work and returns the context's error.
+func TestCancelInPreparation(t *testing.T) {
+	t.Parallel()
+	views, _ := blobViews(500, 3, 0.5, 97, 60, 20)
+	for _, exact := range []int{0, None} {
+		config := Config{Clusters: 3, Epochs: NoTraining, Workers: 1, Directions: 15, ExactNeighbors: exact}
+		const plenty = 1 << 40
+		whole := newCountdown(plenty)
+		if _, err := prepareInputs[float32](whole, inner(views), completed(config, 500)); err != nil {
+			t.Fatal(err)
+		}
+		asked := plenty - whole.left.Load()
+		if asked < 50 {
+			t.Errorf("the context is asked %d times in the preparation", asked)
+		}
+		for q := int64(0); q < 25; q++ {
+			if leftOut(int(q), 4) {
+				continue
+			}
+			ctx := newCountdown(1 + q*(asked-1)/24)
+			c, err := Fit(ctx, views, config)
+			if c != nil || !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled at %d of %d: %v, %v", 1+q*asked/24, asked, c, err)
+			}
+			if after := -ctx.left.Load(); after > 12 {
+				t.Errorf("cancelled at %d of %d: asked %d times more", 1+q*asked/24, asked, after)
+			}
+		}
+	}
+}
+
+// With Overwrite, the inputs of narrow views lie in what those of wide ones leave, which changes nothing of the result.
+func TestOverwriteAcrossViews(t *testing.T) {
+	const n = 60
+	dims := []int{40, 150, 33}
+	x, _ := blobs(n, 3, 0.8, 99, dims...)
+	fresh := func() (views []View) {
+		for v, d := range dims {
+			views = append(views, Float64View(n, d, slices.Clone(x[v])))
+		}
+		return views
+	}
+	masked, err := Mask(fresh(), absent(n, len(dims), 0.2, 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, exact := range []int{0, None} {
+		config := Config{Clusters: 3, Epochs: 3, Float: Float64, ExactNeighbors: exact, Directions: 30}
+		views := fresh()
+		want := mustFit(t, views, config)
+		config.Overwrite = true
+		made, err := prepareInputs[float64](context.Background(), inner(fresh()), completed(config, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, in := range made.x {
+			if in.(*rows.Dense[float64]).Bytes() == int64(8*n*neighbor.Stride(30)) {
+				t.Errorf("input %d has memory of its own", k)
+			}
+		}
+		sameResult(t, want, mustFit(t, views, config))
+		views, err = Mask(fresh(), presentIn(masked))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := mustFit(t, views, config)
+		config.Overwrite = false
+		sameResult(t, mustFit(t, masked, config), got)
+	}
+}
+
+func presentIn(views []View) [][]bool {
+	out := make([][]bool, views[0].in.Rows)
+	for i := range out {
+		for _, v := range views {
+			out[i] = append(out[i], v.Has(i))
+		}
+	}
+	return out
+}
+
+// Overwrite lets inputs take the place of the views where they fit, and changes neither the result nor views in other holders.
+func TestOverwriteWithNeighbors(t *testing.T) {
+	const n = 60
+	dims := []int{100, 40, 40}
+	x, _ := blobs(n, 3, 0.8, 98, dims...)
+	fresh := func() []View {
+		single := make([]float32, len(x[1]))
+		for i, v := range x[1] {
+			single[i] = float32(v)
+		}
+		return []View{Float64View(n, 100, slices.Clone(x[0])), Float32View(n, 40, single), MatrixView(mat.NewDense(n, 40, slices.Clone(x[2])))}
+	}
+	for _, float := range []Float{Float32, Float64} {
+		for _, exact := range []int{0, None} {
+			config := Config{Clusters: 3, Epochs: 3, Float: float, ExactNeighbors: exact, Directions: 30}
+			views := fresh()
+			want := mustFit(t, views, config)
+			if !slices.Equal(views[0].in.F64, x[0]) || !slices.Equal(views[1].in.F32, fresh()[1].in.F32) {
+				t.Fatal("Fit changed views without Overwrite")
+			}
+			config.Overwrite = true
+			got := mustFit(t, views, config)
+			sameResult(t, want, got)
+			if (float == Float64) == slices.Equal(views[0].in.F64, x[0]) || (float == Float32) == slices.Equal(views[1].in.F32, fresh()[1].in.F32) || !slices.Equal(views[2].in.F64, x[2]) {
+				t.Errorf("float%v: Overwrite changed another view, or none", float)
+			}
+			checkPredict(t, fresh(), got)
+			views = fresh()
+			views[2] = Float64View(n, 40, make([]float64, n*40))
+			if _, err := Fit(context.Background(), views, config); err == nil || !slices.Equal(views[0].in.F64, x[0]) || !slices.Equal(views[1].in.F32, fresh()[1].in.F32) {
+				t.Errorf("Fit refused the views, but had changed them: %v", err)
+			}
+		}
+	}
+}

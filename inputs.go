@@ -1,0 +1,153 @@
+package largemvc
+
+import (
+	"context"
+
+	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/predict"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+// Input is what the network sees of a view. Without Config.Neighbors input v is view v in its own columns. With it, a view
+// is an input for each of its standardisations, unless that leaves nothing of it.
+type Input struct {
+	View       int        // the number of the view
+	Preprocess Preprocess // its standardisation
+	Columns    int        // d_v, or the number of directions of the view that are kept, of few features with one more that keeps their length
+}
+
+// inputsOf returns the public form of inputs.
+func inputsOf(inputs []prepare.Input) []Input {
+	out := make([]Input, len(inputs))
+	for k, in := range inputs {
+		out[k] = Input{View: in.View, Preprocess: Preprocess(in.Kind), Columns: in.Columns}
+	}
+	return out
+}
+
+// preparedInputs is the inverse of inputsOf.
+func preparedInputs(inputs []Input) []prepare.Input {
+	out := make([]prepare.Input, len(inputs))
+	for k, in := range inputs {
+		out[k] = prepare.Input{View: in.View, Kind: prepare.Kind(in.Preprocess), Columns: in.Columns}
+	}
+	return out
+}
+
+// inputViews returns the views that the inputs come from, one an input, for messages and presence.
+func inputViews(views []view.View, inputs []Input) []view.View {
+	out := make([]view.View, len(inputs))
+	for k, in := range inputs {
+		out[k] = views[in.View]
+		out[k].Cols = in.Columns
+	}
+	return out
+}
+
+// smoothing returns what internal/smooth reads of the configuration.
+func (c *Config) smoothing() smooth.Options {
+	return smooth.Options{
+		Kind: prepare.Kind(c.Preprocess), Neighbors: c.Neighbors, Directions: max(c.Directions, 0), Steps: max(c.FilterSteps, 0),
+		Exact: c.ExactNeighbors, Landmarks: c.Landmarks, Seed: c.Seed, Workers: c.Workers, Overwrite: c.Overwrite,
+	}
+}
+
+// rotation returns what internal/prepare reads of the configuration to rotate views. Given anchors need not lie in the span of
+// the rows, and an untrained network is not worth the search.
+func (c *Config) rotation() prepare.Rotate {
+	out := prepare.Rotate{Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors, Workers: c.Workers}
+	if c.StartAnchors != nil || c.Rotate == RotateAuto && (c.ExtraLoss != nil || c.Epochs == NoTraining) {
+		out.Choice = prepare.RotateNever
+	}
+	return out
+}
+
+// prepared is what the network is trained on, and what else came of the views on the way.
+type prepared[T kernel.Float] struct {
+	list    []Input
+	x       []rows.Matrix[T]
+	sources []view.View // of every input, the view that it comes from
+	data    *Data
+
+	graph   neighbor.Operator           // of the samples' neighbours; nil without
+	heldOut *information.LeaveOneOut[T] // nil without that term of the loss
+	rotated []*prepare.Rotated          // per input; nil: none is rotated
+
+	standard *prepare.Standardiser // what new samples go through, without neighbours
+	smooth   *smooth.Transform[T]  // with them
+}
+
+// prepareInputs makes the network's inputs of views that were checked.
+func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (*prepared[T], error) {
+	var out *prepared[T]
+	var lossDims []int
+	var err error
+	if c.Neighbors != None {
+		out, err = smoothInputs[T](ctx, views, c)
+	} else {
+		out, lossDims, err = standardInputs[T](ctx, views, c)
+	}
+	if err != nil {
+		return nil, withName(err)
+	}
+	out.sources = inputViews(views, out.list)
+	out.data, err = newData(out.x, view.Mask(out.sources), lossDims)
+	return out, err
+}
+
+// smoothInputs makes the inputs of a network that knows of neighbours.
+func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (*prepared[T], error) {
+	n, o := views[0].Rows, c.smoothing()
+	in, err := smooth.Find[T](ctx, views, o)
+	if err != nil {
+		return nil, err
+	}
+	blocks, err := in.Fill(ctx, views, o)
+	if err != nil {
+		return nil, err
+	}
+	out := &prepared[T]{list: inputsOf(in.Inputs), x: smooth.Matrices(blocks, n)}
+	if c.hasHeldOutLoss() {
+		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a seed of its own.
+		if out.heldOut, err = information.NewLeaveOneOut(ctx, out.x, information.Regression{Workers: c.Workers}); err != nil {
+			return nil, err
+		}
+	}
+	graph, err := in.Join(ctx, blocks, n, o)
+	if err != nil {
+		return nil, err
+	}
+	out.graph = graph.Operator()
+	out.smooth, err = graph.Smooth(ctx, in, blocks, n, o)
+	return out, err
+}
+
+// standardInputs makes the inputs of a network without neighbours: the views as Config.Preprocess leaves them, rotated where
+// that pays. It returns the d_v of the loss, nil if they are those of the inputs.
+func standardInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (out *prepared[T], lossDims []int, err error) {
+	out = &prepared[T]{}
+	for v, x := range views {
+		out.list = append(out.list, Input{View: v, Preprocess: c.Preprocess, Columns: x.Cols})
+	}
+	if out.standard, err = prepare.Measure(ctx, prepare.Kind(c.Preprocess), views, c.Workers); err != nil {
+		return nil, nil, err
+	}
+	if out.x, err = prepare.Standardise[T](ctx, views, out.standard, c.Workers, c.Overwrite); err != nil {
+		return nil, nil, err
+	}
+	out.rotated, lossDims, err = prepare.RotateViews(ctx, out.x, c.rotation())
+	return out, lossDims, err
+}
+
+// intake returns what new samples go through.
+func (p *prepared[T]) intake(ctx context.Context, dims []int, workers int) (predict.Intake[T], error) {
+	if p.smooth != nil {
+		return p.smooth.Alone(ctx, workers)
+	}
+	return prepare.NewRows[T](p.standard, dims), nil
+}

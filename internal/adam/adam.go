@@ -1,0 +1,92 @@
+// Package adam is the arithmetic of the optimiser of Kingma and Ba (2015). Its state is in float64, whatever the values are
+// held in, and in reach, so that a run can be continued to the same bits.
+package adam
+
+import (
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/op"
+)
+
+// Rates are the settings of a step. All are used as they are.
+type Rates struct {
+	LearningRate float64
+	Beta1, Beta2 float64
+	Epsilon      float64
+}
+
+// State is what the optimiser remembers of its steps.
+type State struct {
+	Steps         int
+	First, Second [][]float64 // moments of the gradient, one slice a value; nil before the first step
+}
+
+// Check refuses moments that do not fit each other or the number of steps.
+func (s *State) Check() error {
+	if s.Steps < 0 || len(s.First) != len(s.Second) || (s.Steps > 0) != (s.First != nil) {
+		return fmt.Errorf("%d steps with moments of %d and %d values", s.Steps, len(s.First), len(s.Second))
+	}
+	for i, first := range s.First {
+		if len(first) != len(s.Second[i]) {
+			return fmt.Errorf("moments of value %d have %d and %d entries", i, len(first), len(s.Second[i]))
+		}
+	}
+	return nil
+}
+
+// Clone returns a copy of the state.
+func (s *State) Clone() State {
+	return State{Steps: s.Steps, First: cloneRows(s.First), Second: cloneRows(s.Second)}
+}
+
+func cloneRows(x [][]float64) [][]float64 {
+	if x == nil {
+		return nil
+	}
+	out := make([][]float64, len(x))
+	for i, row := range x {
+		out[i] = append([]float64(nil), row...)
+	}
+	return out
+}
+
+// Step moves every value against its gradient and sets the gradient to zero. The values must be the same, in the same
+// order, in every call.
+func (s *State) Step(r Rates, model []gorgonia.ValueGrad) error {
+	if s.First == nil {
+		s.First, s.Second = make([][]float64, len(model)), make([][]float64, len(model))
+	}
+	if len(model) != len(s.First) {
+		return fmt.Errorf("a step of %d values, %d before", len(model), len(s.First))
+	}
+	s.Steps++
+	correct1, correct2 := 1-math.Pow(r.Beta1, float64(s.Steps)), 1-math.Pow(r.Beta2, float64(s.Steps))
+	for i, vg := range model {
+		grad, err := vg.Grad()
+		if err != nil {
+			return fmt.Errorf("no gradient of value %d: %w", i, err)
+		}
+		x, g := op.EntriesOf(vg.Value()), op.EntriesOf(grad)
+		if x == nil || g == nil || x.Len() != g.Len() {
+			return fmt.Errorf("value %d is %T, its gradient %T", i, vg.Value(), grad)
+		}
+		if s.First[i] == nil {
+			s.First[i], s.Second[i] = make([]float64, x.Len()), make([]float64, x.Len())
+		}
+		if len(s.First[i]) != x.Len() {
+			return fmt.Errorf("value %d has %d entries, %d before", i, x.Len(), len(s.First[i]))
+		}
+		first, second := s.First[i], s.Second[i]
+		for j := range x.Len() {
+			d := g.At(j)
+			first[j] = r.Beta1*first[j] + (1-r.Beta1)*d
+			second[j] = r.Beta2*second[j] + (1-r.Beta2)*d*d
+			x.Set(j, x.At(j)-r.LearningRate*(first[j]/correct1)/(math.Sqrt(second[j]/correct2)+r.Epsilon))
+			g.Set(j, 0)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/largemvc/largemvc/internal/cluster"
+	"github.com/largemvc/largemvc/internal/file"
+	"github.com/largemvc/largemvc/internal/safetensors"
+)
+
+// savedState is what a checkpoint says of the fit, as JSON.
+type savedState struct {
+	Samples     int       `json:"samples"`
+	Views       []View    `json:"views"`
+	Inputs      int       `json:"inputs"` // not in version 1, where they are the views
+	Fingerprint string    `json:"fingerprint"`
+	ExtraLoss   bool      `json:"extra_loss"`
+	StartGiven  string    `json:"start_given"` // "", "labels" or "anchors"
+	Next        int       `json:"next"`
+	Current     *savedRun `json:"current"`
+	Best        *savedRun `json:"best"`
+}
+
+type savedRun struct {
+	Restart   int           `json:"restart"`
+	Status    string        `json:"status"`
+	Epochs    int           `json:"epochs"`
+	AdamSteps int           `json:"adam_steps"`
+	GoodAt    int           `json:"good_at"`
+	Nodes     int           `json:"nodes"` // learnable ones
+	Labels    bool          `json:"labels"`
+	Good      bool          `json:"good"`
+	Failure   *savedFailure `json:"failure,omitempty"`
+}
+
+type savedFailure struct {
+	Epoch  int    `json:"epoch"`
+	Loss   string `json:"loss"` // as text, for it may be NaN
+	Reason string `json:"reason"`
+}
+
+// saved returns what a file says of a run besides its tensors.
+func (r *Run) saved() *savedRun {
+	if r == nil {
+		return nil
+	}
+	out := &savedRun{
+		Restart: r.Restart, Status: r.Status, Epochs: r.Epochs, AdamSteps: r.Adam.Steps, GoodAt: r.GoodAt,
+		Nodes: len(r.Values), Labels: r.Begin.Labels != nil, Good: r.Good != nil,
+	}
+	if e := r.Failure; e != nil {
+		out.Failure = &savedFailure{Epoch: e.Epoch, Loss: strconv.FormatFloat(e.Loss, 'g', -1, 64), Reason: e.Reason}
+	}
+	return out
+}
+
+// Content is a checkpoint of which the configuration is to be understood first.
+type Content struct {
+	Version int
+	Config  json.RawMessage
+	Samples int
+
+	file  *safetensors.File
+	state savedState
+}
+
+// Open reads a checkpoint to the end of r.
+func Open(r io.Reader) (*Content, error) {
+	f, version, err := file.Read(r, format)
+	if err != nil {
+		return nil, err
+	}
+	return &Content{Version: version, Config: json.RawMessage(f.Metadata[file.MetaConfig]), file: f}, nil
+}
+
+// Read reads what the file says of the fit.
+func (c *Content) Read() error {
+	if err := json.Unmarshal([]byte(c.file.Metadata[file.MetaTraining]), &c.state); err != nil {
+		return fmt.Errorf("its training: %w", err)
+	}
+	c.Samples = c.state.Samples
+	return nil
+}
+
+// Network is what the configuration says of the fit.
+type Network struct {
+	Anchors, Restarts int
+	Neighbors         bool // the inputs are more than the views
+}
+
+// Decode returns the fit and where it is.
+func (c *Content) Decode(network Network) (*Fit, State, error) {
+	none := State{}
+	state := c.state
+	for v, view := range state.Views {
+		if view.Features < 1 {
+			return nil, none, fmt.Errorf("view %d has %d features", v, view.Features)
+		}
+	}
+	if state.Next < 0 || state.Next > network.Restarts || len(state.Views) == 0 || (state.Current == nil && state.Best == nil) {
+		return nil, none, fmt.Errorf("it is at run %d of %d on %d views, or without a state", state.Next, network.Restarts, len(state.Views))
+	}
+	if !network.Neighbors {
+		state.Inputs = len(state.Views)
+	}
+	if state.Inputs < len(state.Views) || state.Inputs > 2*len(state.Views) {
+		return nil, none, fmt.Errorf("it has %d inputs of %d views", state.Inputs, len(state.Views))
+	}
+	fit := &Fit{Config: c.Config, Samples: state.Samples, Views: state.Views, Inputs: state.Inputs, Fingerprint: state.Fingerprint,
+		ExtraLoss: state.ExtraLoss, Anchors: network.Anchors}
+	in := &file.Tensors{File: c.file}
+	switch state.StartGiven {
+	case "labels":
+		fit.StartLabels = in.Labels("start_labels", state.Samples, fit.Anchors)
+	case "anchors":
+		for v, view := range state.Views {
+			if p := in.Floats(fmt.Sprintf("start_anchors.%d", v), fit.Anchors, view.Features); p != nil {
+				fit.StartAnchors = append(fit.StartAnchors, p)
+			}
+		}
+	}
+	out := State{Next: state.Next}
+	out.Current = fit.run(in, "current.", state.Current)
+	out.Best = fit.run(in, "best.", state.Best)
+	if out.Current != nil && out.Current.Restart != out.Next {
+		in.Fail("its run is number %d, want %d", out.Current.Restart, out.Next)
+	}
+	return fit, out, in.Err
+}
+
+// run reads what addRun wrote; in has the first error.
+func (s *Fit) run(in *file.Tensors, prefix string, saved *savedRun) *Run {
+	if saved == nil || in.Err != nil {
+		return nil
+	}
+	r := &Run{Restart: saved.Restart, Status: saved.Status, Epochs: saved.Epochs, GoodAt: saved.GoodAt, Begin: &cluster.Point{}}
+	if saved.Restart < 0 || saved.Epochs < 0 || saved.AdamSteps < 0 || saved.GoodAt < 0 || saved.GoodAt > saved.Epochs {
+		in.Fail("run %d is after %d epochs and %d steps, the last good one after %d", saved.Restart, saved.Epochs, saved.AdamSteps, saved.GoodAt)
+	}
+	if e := saved.Failure; e != nil {
+		loss, err := strconv.ParseFloat(e.Loss, 64)
+		if err != nil {
+			loss = math.NaN()
+		}
+		r.Failure = &Failure{Epoch: e.Epoch, Loss: loss, Reason: e.Reason}
+	}
+	if saved.Labels {
+		r.Begin.Labels = in.Labels(prefix+"start_labels", s.Samples, s.Anchors)
+	}
+	for v := range s.Inputs { // of as many columns as the network has, fewer than the view's if it was rotated
+		r.Begin.Anchors = append(r.Begin.Anchors, in.Floats(fmt.Sprintf("%sstart_anchors.%d", prefix, v), s.Anchors, -1))
+	}
+	r.Begin.Scale = in.Floats(prefix+"rho_scale", s.Inputs)
+	for _, list := range r.lists() {
+		stepped := list.name == "adam_first" || list.name == "adam_second"
+		if (list.name == "good" && !saved.Good) || (stepped && saved.AdamSteps == 0) {
+			continue
+		}
+		for i := 0; i < saved.Nodes && in.Err == nil; i++ {
+			*list.values = append(*list.values, in.Floats(fmt.Sprintf("%s%s.%d", prefix, list.name, i), -1))
+		}
+	}
+	r.Adam.Steps = saved.AdamSteps
+	r.Loss, r.ViewLoss = in.Losses(prefix, s.Inputs)
+	if len(r.Loss) < r.Epochs || (prefix == "best." && len(r.Loss) == 0) {
+		in.Fail("run %d has %d losses after %d epochs", r.Restart, len(r.Loss), r.Epochs)
+	}
+	return r
+}

@@ -1,0 +1,84 @@
+// Package file holds what the module's files have in common: they are replaced as a whole, sealed by a checksum, and read
+// tensor by tensor with the first error kept.
+package file
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Replace replaces the file at path by what write writes, at once: the bytes go to a file beside it, are flushed to disk,
+// and take its name. A link at path stays one, a file keeps its permissions.
+func Replace(path string, write func(io.Writer) error) (err error) {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	f, err := createBeside(path)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if old, err := os.Stat(path); err == nil {
+		if !old.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a file", path)
+		}
+		if err := f.Chmod(old.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	w := bufio.NewWriterSize(f, 1<<16)
+	if err := write(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	// The new name is on disk once its folder is. Not every system can flush a folder; the file is whole anyway.
+	if dir, err := os.Open(filepath.Dir(path)); err == nil {
+		_ = dir.Sync()
+		dir.Close()
+	}
+	return nil
+}
+
+// Writable returns the error that Replace would return for a file of that name, nil if it could write one.
+func Writable(path string) error {
+	if old, err := os.Stat(path); err == nil && !old.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a file", path)
+	}
+	f, err := createBeside(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// createBeside makes a temporary file in the folder of path.
+func createBeside(path string) (*os.File, error) {
+	for i := 0; ; i++ {
+		name := fmt.Sprintf("%s.%d-%d.tmp", path, os.Getpid(), i)
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) || i > 1000 {
+			return f, err
+		}
+	}
+}

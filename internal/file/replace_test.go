@@ -1,0 +1,86 @@
+package file
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+)
+
+// A file is replaced as a whole or stays as it is; what is no file is refused.
+func TestReplace(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "name")
+	save := func(path string) error {
+		return Replace(path, func(w io.Writer) error { _, err := io.WriteString(w, "content"); return err })
+	}
+	if err := save(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A write that fails in the middle leaves the file as it was, and nothing beside it.
+	broken := errors.New("disk full")
+	err = Replace(path, func(w io.Writer) error {
+		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+			return err
+		}
+		return broken
+	})
+	after, readErr := os.ReadFile(path)
+	if !errors.Is(err, broken) || readErr != nil || !bytes.Equal(before, after) {
+		t.Errorf("%v, %v; the file changed: %v", err, readErr, !bytes.Equal(before, after))
+	}
+	names := func() []string {
+		list, err := os.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, e := range list {
+			out = append(out, e.Name())
+		}
+		return out
+	}
+	if got := names(); !slices.Equal(got, []string{"name"}) {
+		t.Errorf("the folder holds %q", got)
+	}
+	// A file keeps its permissions, a link stays a link.
+	if err := save(path); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if link := filepath.Join(folder, "link"); os.Symlink("name", link) == nil {
+		if err := save(link); err != nil {
+			t.Fatal(err)
+		}
+		if target, err := os.Readlink(link); err != nil || target != "name" {
+			t.Errorf("%q, %v", target, err)
+		}
+		if got := names(); !slices.Equal(got, []string{"link", "name"}) {
+			t.Errorf("the folder holds %q", got)
+		}
+	}
+	for _, path := range []string{folder, filepath.Join(folder, "no", "such"), filepath.Join(path, "below")} {
+		if err := save(path); err == nil {
+			t.Errorf("wrote %s", path)
+		}
+		if err := Writable(path); err == nil {
+			t.Errorf("%s is writable", path)
+		}
+	}
+	if got := names(); !slices.Equal(got, []string{"link", "name"}) && !slices.Equal(got, []string{"name"}) {
+		t.Errorf("the folder holds %q", got)
+	}
+}

@@ -1,0 +1,51 @@
+package file
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/internal/safetensors"
+)
+
+// What is wrong with a tensor is said by name, and the first error stays.
+func TestTensors(t *testing.T) {
+	f, err := New("a-format", map[string]int{"a": 1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Tensors = append(f.Tensors, safetensors.Float64s("x", []float64{1, 2, 3, 4, 5, 6}, 2, 3), safetensors.Ints("labels", []int{0, 2, 1}, 3))
+	AddLosses(f, "p.", []float64{3, 2}, [][]float64{{1, 2}, {1, 1}}, 2)
+	var b bytes.Buffer
+	if _, err := f.Write(&b, Seal); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Read(bytes.NewReader(b.Bytes()), "another"); err == nil || !strings.Contains(err.Error(), `"a-format", want "another"`) {
+		t.Errorf("another format: %v", err)
+	}
+	f, version, err := Read(&b, "a-format")
+	if err != nil || version != Version || f.Metadata[MetaConfig] != `{"a":1}` {
+		t.Fatalf("version %d, %v, %v", version, f, err)
+	}
+	in := &Tensors{File: f}
+	if x := in.Floats("x", -1, 3); len(x) != 6 || x[4] != 5 {
+		t.Errorf("x is %v", x)
+	}
+	if l := in.Labels("labels", 3, 3); len(l) != 3 || l[1] != 2 {
+		t.Errorf("labels are %v", l)
+	}
+	loss, views := in.Losses("p.", 2)
+	if len(loss) != 2 || len(views) != 2 || views[0][1] != 2 || in.Err != nil {
+		t.Errorf("losses %v, %v, %v", loss, views, in.Err)
+	}
+	for want, read := range map[string]func(in *Tensors){
+		`the file has no "y"`:                     func(in *Tensors) { in.Floats("y", 1); in.Floats("x", 1) },
+		`"x" has the shape [2 3], want [3 -1]`:    func(in *Tensors) { in.Floats("x", 3, -1) },
+		`element 1 of "labels" is 2, want 0 to 1`: func(in *Tensors) { in.Labels("labels", 3, 2) },
+	} {
+		in := &Tensors{File: f}
+		if read(in); in.Err == nil || in.Err.Error() != want {
+			t.Errorf("error %v, want %s", in.Err, want)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package information
+
+import (
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// HeldOut is the mutual information of the cluster of a sample and of what the other samples guess. K is the regression:
+//
+//	Q = softmax(h_i / (‖h_i‖·temperature)) by rows,    G = softmax(K Q / temperature) by rows,    J = QᵀG / n,
+//	I = Σ_ab J_ab log(J_ab / (Σ_b J_ab · Σ_a J_ab)).
+type HeldOut[T kernel.Float] struct {
+	softAssignment[T]
+	held *LeaveOneOut[T]
+}
+
+// NewHeldOut returns the term for the samples of a regression and m clusters; a temperature of 0 stands for the default.
+func NewHeldOut[T kernel.Float](workers, m int, held *LeaveOneOut[T], temperature float64) *HeldOut[T] {
+	return &HeldOut[T]{newSoftAssignment[T](workers, held.n, m, temperature), held}
+}
+
+// HeldOutTable is what it makes of an H.
+type HeldOutTable[T kernel.Float] struct {
+	q, guess   []T // Q and G, n rows with the stride ld
+	JointTable     // of J; ratio is W
+}
+
+// Table computes Q, G and what follows from QᵀG.
+func (s *HeldOut[T]) Table(h []T) (*HeldOutTable[T], error) {
+	t := &HeldOutTable[T]{}
+	var err error
+	if t.q, err = s.assignAll(h); err != nil {
+		return nil, err
+	}
+	if t.guess, err = s.held.predict(s.softAssignment, t.q); err != nil {
+		return nil, err
+	}
+	err = parallel.Spans(s.workers, s.n, func(lo, hi int) error {
+		u := make([]float64, s.m)
+		for i := lo; i < hi; i++ {
+			row := t.guess[i*s.ld : i*s.ld+s.m]
+			for j, x := range row {
+				u[j] = float64(x)
+			}
+			softmax(u, s.temperature, row)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	joint, err := s.products(t.q, s.ld, s.m, t.guess, s.ld, s.m)
+	if err != nil {
+		return nil, err
+	}
+	total := kernel.Sum(joint) // n but for rounding
+	for j := range joint {
+		joint[j] /= total
+	}
+	t.JointTable = newJointTable(joint, s.m)
+	return t, nil
+}
+
+// Gradient returns factor·∂I/∂H, n×m. The cotangents of the predictions take the place of the guesses.
+//
+// With W_ab = log(J_ab / (p_a r_b)), p and r the margins of J, ∂I/∂J_ab = W_ab − 1; the −1 changes all entries of a row of
+// the cotangents of Q and G alike, which their softmax takes to 0. So
+//
+//	dG = Q W/n,    dL = softmax'(dG)/temperature for L = K Q,    dQ = G Wᵀ/n + Kᵀ dL,
+//
+// and from Q to H as for Neighbors.
+func (s *HeldOut[T]) Gradient(h []T, t *HeldOutTable[T], factor float64) ([]T, error) {
+	byJoint := make([]float64, len(t.ratio))
+	for j, w := range t.ratio {
+		byJoint[j] = factor * w / float64(s.n)
+	}
+	var forQ, forGuess kernel.Panel[T]
+	kernel.PackT(&forQ, s.m, s.m, byJoint, s.m)
+	kernel.Pack(&forGuess, s.m, s.m, byJoint, s.m)
+	dq := make([]T, s.n*s.ld)
+	err := parallel.Spans(s.workers, s.n, func(lo, hi int) error {
+		kernel.Mul(hi-lo, t.guess[lo*s.ld:], s.ld, &forQ, dq[lo*s.ld:], s.ld, false)
+		dg, dz := make([]T, block*s.ld), make([]float64, s.m)
+		for ; lo < hi; lo += block {
+			end := min(lo+block, hi)
+			kernel.Mul(end-lo, t.q[lo*s.ld:], s.ld, &forGuess, dg, s.ld, false)
+			for i := lo; i < end; i++ {
+				guess := t.guess[i*s.ld : i*s.ld+s.m]
+				softmaxBackward(guess, dg[(i-lo)*s.ld:], s.temperature, dz)
+				for j, x := range dz {
+					guess[j] = T(x)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.held.predictT(s.softAssignment, dq, t.guess); err != nil {
+		return nil, err
+	}
+	dh := make([]T, s.n*s.m)
+	return dh, parallel.Spans(s.workers, s.n, func(lo, hi int) error {
+		u, dz := make([]float64, s.m), make([]float64, s.m)
+		for i := lo; i < hi; i++ {
+			s.backward(h[i*s.m:(i+1)*s.m], t.q[i*s.ld:], dq[i*s.ld:], u, dz, dh[i*s.m:(i+1)*s.m])
+		}
+		return nil
+	})
+}

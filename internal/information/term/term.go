@@ -1,0 +1,142 @@
+// Package term makes nodes of a Gorgonia graph of the terms of package information: −I/log m of a representation H.
+package term
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/op"
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+// Node is a node of a Gorgonia graph.
+type Node = gorgonia.Node
+
+// table is what a term makes of an H on the way to its value and its gradient.
+type table interface{ MutualInformation() float64 }
+
+// Neighbors returns the term of H (n×m) and a graph of its samples.
+func Neighbors[T kernel.Float](workers int, h *Node, graph neighbor.Operator, temperature float64) (*Node, error) {
+	if graph == nil {
+		return nil, errors.New("neighbour information without a graph")
+	}
+	if err := check("neighbour information", "graph", h, graph.Len(), temperature); err != nil {
+		return nil, err
+	}
+	s := information.NewNeighbors[T](workers, h.Shape()[1], graph, temperature)
+	return node(fmt.Sprintf("neighbour information of %T %p", graph, graph), source[T, *information.NeighborTable[T]](s), h)
+}
+
+// HeldOut returns the term of H (n×m) and a regression of its samples.
+func HeldOut[T kernel.Float](workers int, h *Node, held *information.LeaveOneOut[T], temperature float64) (*Node, error) {
+	if err := check("held-out information", "HeldOut", h, held.Samples(), temperature); err != nil {
+		return nil, err
+	}
+	s := information.NewHeldOut(workers, h.Shape()[1], held, temperature)
+	return node(fmt.Sprintf("held-out information of %p", held), source[T, *information.HeldOutTable[T]](s), h)
+}
+
+// check refuses an H or a temperature that such a term cannot have; samples is the number that it knows.
+func check(what, of string, h *Node, samples int, temperature float64) error {
+	n, m := h.Shape()[0], h.Shape()[1]
+	switch {
+	case samples != n:
+		return fmt.Errorf("H has %d rows, the %s has %d samples", n, of, samples)
+	case m < 2:
+		return fmt.Errorf("%s of %d clusters, want at least 2", what, m)
+	case !(temperature >= 0) || math.IsInf(temperature, 1):
+		return fmt.Errorf("the temperature is %g", temperature)
+	}
+	return nil
+}
+
+// source is a term's arithmetic.
+type source[T kernel.Float, V table] interface {
+	Dims() (n, m int)
+	Temperature() float64
+	Table(h []T) (V, error)
+	Gradient(h []T, t V, factor float64) ([]T, error) // factor·∂I/∂H, n×m; it may change the table
+}
+
+// node makes the node of a term. name has all that the term depends on but the temperature.
+func node[T kernel.Float, V table](name string, s source[T, V], h *Node) (*Node, error) {
+	kept := new(latest[T, V])
+	_, m := s.Dims()
+	scale := math.Log(float64(m))
+	o := &op.Operation{
+		Label: fmt.Sprintf("%s at %g", name, s.Temperature()),
+		Diff:  op.All(1),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Elements[T](in[0])
+			if err != nil {
+				return nil, err
+			}
+			t, err := s.Table(x)
+			if err != nil {
+				return nil, err
+			}
+			kept.put(x, t)
+			return op.Scalar[T](-t.MutualInformation() / scale), nil
+		},
+		Grad: func(_ int, in gorgonia.Nodes, _, g *Node) (*Node, error) {
+			return derivative(name, s, kept, scale, in[0], g)
+		},
+	}
+	return op.Apply(o, op.Dtype[T](), nil, h)
+}
+
+// derivative makes that of the term by H, times the scalar cotangent g.
+func derivative[T kernel.Float, V table](name string, s source[T, V], kept *latest[T, V], scale float64,
+	h, g *Node) (*Node, error) {
+	n, m := s.Dims()
+	o := &op.Operation{
+		Label: fmt.Sprintf("derivative of %s at %g", name, s.Temperature()),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
+			if err != nil {
+				return nil, err
+			}
+			t, ok := kept.take(x[0])
+			if !ok {
+				if t, err = s.Table(x[0]); err != nil {
+					return nil, err
+				}
+			}
+			dh, err := s.Gradient(x[0], t, -float64(x[1][0])/scale)
+			return op.Dense(dh, n, m), err
+		},
+	}
+	return op.Apply(o, op.Dtype[T](), tensor.Shape{n, m}, h, g)
+}
+
+// latest hands what a term made of an H over to its derivative, which would make the same again.
+type latest[T kernel.Float, V any] struct {
+	mutex sync.Mutex
+	h     []T
+	value V
+	full  bool
+}
+
+func (l *latest[T, V]) put(h []T, value V) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.h, l.value, l.full = append(l.h[:0], h...), value, true
+}
+
+// take returns the value of h, if the latest is of that H, and forgets it.
+func (l *latest[T, V]) take(h []T) (value V, ok bool) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	var none V
+	value, ok = l.value, l.full && slices.Equal(l.h, h)
+	l.value, l.full = none, false
+	return value, ok
+}

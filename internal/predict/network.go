@@ -1,0 +1,173 @@
+// Package predict takes samples through a trained network, without a graph.
+package predict
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/largemvc/largemvc/internal/cluster"
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/view"
+)
+
+// Intake turns rows of views into the network's inputs. A training sample gets the bits that it had in training. It is
+// safe for concurrent use.
+type Intake[T kernel.Float] interface {
+	// Take returns samples [lo, hi) of the views, at most room, as inputs, which may be in the memory of b.
+	Take(ctx context.Context, views []view.View, lo, hi, room int, b *prepare.Buffer[T]) ([]rows.Matrix[T], error)
+}
+
+// Network is a trained network in its own arithmetic, with its clusters. It is safe for concurrent use.
+type Network[T kernel.Float] struct {
+	spec     engine.Spec
+	frozen   *engine.Frozen[T]
+	views    []int // of the inputs
+	unit     bool
+	intake   Intake[T]
+	clusters *kmeans.Assigner[T]
+	few      sync.Pool // of *worker[T] with room for fewRows
+	many     sync.Pool // with room for chunkRows rows
+}
+
+const (
+	// chunkRows is the number of samples that a goroutine takes through the network at once.
+	chunkRows = 256
+	// fewRows is the largest number of samples for which a worker with little memory is used.
+	fewRows = 8
+)
+
+// New returns the network of a shape, with the parameters as applied and the anchors of every layer and input, whose inputs
+// come from the given views. The clusters see rows at norm 1 if unit is set; they may be nil if no labels are wanted.
+func New[T kernel.Float](
+	spec engine.Spec, params *engine.Params, anchors func(l, v int) []float64,
+	views []int, intake Intake[T], unit bool, clusters *kmeans.Assigner[T],
+) (*Network[T], error) {
+	f := &Network[T]{spec: spec, views: views, unit: unit, intake: intake, clusters: clusters}
+	var err error
+	f.frozen, err = engine.NewFrozen[T](spec, params, anchors)
+	return f, err
+}
+
+// worker is the memory of one goroutine.
+type worker[T kernel.Float] struct {
+	room       int
+	buffer     prepare.Buffer[T]
+	present    [][]bool // per input
+	runner     *engine.FrozenRows[T]
+	h          []T
+	source     *kmeans.Source[T]
+	near, next []float64
+}
+
+func (f *Network[T]) newWorker(room int) (*worker[T], error) {
+	w := &worker[T]{room: room, near: make([]float64, room), next: make([]float64, room)}
+	for range f.spec.Dims {
+		w.present = append(w.present, make([]bool, room))
+	}
+	var err error
+	if w.runner, err = f.frozen.NewRows(room, w.present); err != nil {
+		return nil, err
+	}
+	h, ld := w.runner.H()
+	w.h = h
+	w.source, err = kmeans.NewSource(kmeans.View[T]{Rows: rows.NewDense(room, f.spec.Anchors, ld, h), Weight: 1})
+	return w, err
+}
+
+// Output receives what a network says of samples. Slices that are nil are not filled.
+type Output[T kernel.Float] struct {
+	H          []T         // n×m, with the stride kernel.Pad(m)
+	Trust      [][]float64 // per input, n
+	Labels     []int       // n, with Near and Next
+	Near, Next []float64   // n squared distances to the nearest and the next nearest centroid
+}
+
+// Run takes samples through preprocessing, layers and clusters.
+func (f *Network[T]) Run(ctx context.Context, views []view.View, workers int, out *Output[T]) error {
+	n := views[0].Rows
+	pool, room := &f.many, chunkRows
+	if n <= fewRows {
+		pool, room = &f.few, fewRows
+	}
+	return parallel.For(ctx, workers, (n+room-1)/room, func(_, c int) error {
+		w, _ := pool.Get().(*worker[T])
+		if w == nil {
+			var err error
+			if w, err = f.newWorker(room); err != nil {
+				return err
+			}
+		}
+		defer pool.Put(w)
+		lo := c * room
+		return f.chunk(ctx, w, views, lo, min(lo+room, n), out)
+	})
+}
+
+// chunk predicts samples [lo, hi).
+func (f *Network[T]) chunk(ctx context.Context, w *worker[T], views []view.View, lo, hi int, out *Output[T]) error {
+	inputs, err := f.intake.Take(ctx, views, lo, hi, w.room, &w.buffer)
+	if err != nil {
+		return err
+	}
+	for k, x := range inputs {
+		for i := lo; i < hi; i++ {
+			w.present[k][i-lo] = views[f.views[k]].Has(i)
+		}
+		w.runner.Use(k, x)
+	}
+	w.runner.Run(hi - lo)
+	limit := prepare.LargestNorm[T]()
+	for i := lo; i < hi; i++ {
+		at := (i - lo) * kernel.Pad(f.spec.Anchors)
+		if q := kernel.SumSquares(w.h[at:at+f.spec.Anchors], 0); !(q < limit*limit) {
+			return tooLarge(views, i, math.Sqrt(q), limit)
+		}
+	}
+	if out.H != nil {
+		ld := kernel.Pad(f.spec.Anchors)
+		copy(out.H[lo*ld:hi*ld], w.h)
+	}
+	for v, trust := range out.Trust {
+		for i, t := range w.runner.Trust(v)[:hi-lo] {
+			trust[lo+i] = float64(t)
+		}
+	}
+	if out.Labels == nil {
+		return nil
+	}
+	if f.unit {
+		cluster.UnitRows(w.h[:(hi-lo)*kernel.Pad(f.spec.Anchors)], f.spec.Anchors)
+	}
+	if err := f.clusters.Assign(w.source, 0, hi-lo, out.Labels[lo:hi], w.near[:hi-lo], w.next[:hi-lo]); err != nil {
+		return err
+	}
+	copy(out.Near[lo:hi], w.near)
+	copy(out.Next[lo:hi], w.next)
+	return nil
+}
+
+// tooLarge is the error for sample i, whose representation has a norm that is not below the limit.
+func tooLarge(views []view.View, i int, norm, limit float64) error {
+	at, feature, most := 0, 0, 0.0
+	for v, x := range views {
+		if !x.Has(i) {
+			continue
+		}
+		row := make([]float64, x.Cols)
+		x.Row(i, row)
+		for j, value := range row {
+			if a := math.Abs(value); a > most {
+				at, feature, most = v, j, a
+			}
+		}
+	}
+	return fmt.Errorf("%s: row %d holds up to %.3g (feature %d), which gives a representation of norm %.3g, too large to compute with (%.0e)",
+		views[at].Label(at), i, most, feature, norm, limit)
+}

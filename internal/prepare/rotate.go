@@ -1,0 +1,163 @@
+package prepare
+
+import (
+	"context"
+	"slices"
+	"sort"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/rowspace"
+)
+
+// Rotated is the Q of a view that is trained in k of its d columns: X = X̃·Qᵀ.
+type Rotated struct {
+	D, K int
+	Q    []float64 // Qᵀ, k×d row-major
+}
+
+// Original returns the m×k anchors of a rotated view in its original columns, P̃·Qᵀ; a copy of them if r is nil.
+func (r *Rotated) Original(m int, p []float64) []float64 {
+	if r == nil {
+		return slices.Clone(p)
+	}
+	out := make([]float64, m*r.D)
+	var impl gonum.Implementation
+	impl.Dgemm(blas.NoTrans, blas.NoTrans, m, r.D, r.K, 1, p, r.K, r.Q, r.D, 0, out, r.D)
+	return out
+}
+
+// The cost of a rotation and what it saves, in float32 multiplications of the kernels. The numbers are fitted to
+// measured times on views of 169 to 3,312 samples and up to 3,703 features.
+const (
+	rotationEpochs = 100  // whatever the epochs of this one, so that a training that is resumed for longer decides alike
+	basisCost      = 3    // of one multiplication in finding Q, in float64, with its overhead
+	sparseCost     = 8    // of one multiplication with an entry of a sparse row, which does not fill a vector
+	anchorCost     = 60   // of an entry of the m×d_v matrices beside the samples, a layer and an epoch
+	vectorWidth    = 16   // a product with fewer columns costs as much
+	searchShare    = 0.03 // of the training that may be spent on looking for a low rank in vain
+	worthwhile     = 0.75 // the largest k/d_v that is worth a second copy of the view while it is made
+)
+
+// Rotation says whether views are rotated. The numbers are those of the public Rotation.
+type Rotation int
+
+// The choices.
+const (
+	RotateAuto   Rotation = iota // where the saving exceeds the cost
+	RotateAlways                 // wherever the rank is below the number of columns and at least that of anchors
+	RotateNever
+)
+
+// Rotate says which views are rotated, for a training of Runs runs of a network of Layers layers and Anchors anchors.
+type Rotate struct {
+	Choice                Rotation
+	Runs, Layers, Anchors int
+	Workers               int
+}
+
+// limit returns the largest rank with which a view of n rows of d columns, with the given entries a row, is
+// rotated; 0 for none.
+func (c Rotate) limit(n, d int, entries float64) int {
+	full := min(n, d-1)
+	switch c.Choice {
+	case RotateNever:
+		return 0
+	case RotateAlways:
+		return full
+	}
+	runs, layers, m := float64(c.Runs), float64(c.Layers), float64(c.Anchors)
+	training := func(entries, d float64) float64 {
+		return rotationEpochs * runs * layers * (4*max(m, vectorWidth)*float64(n)*entries + anchorCost*m*d)
+	}
+	before := training(entries, float64(d))
+	limit := largestWith(min(full, int(worthwhile*float64(d))), func(k int) bool {
+		cost := (basisCost*4 + 2) * float64(n) * float64(k) * float64(d)
+		return cost+training(float64(k), float64(k)) < before
+	})
+	if limit < full { // The rank may well be higher, which limit+1 independent rows show.
+		limit = largestWith(limit, func(k int) bool { return basisCost*2*float64(k)*float64(k)*float64(d) < searchShare*before })
+	}
+	return limit
+}
+
+// largestWith returns the largest k from 0 to most for which ok, which holds up to some k, holds.
+func largestWith(most int, ok func(k int) bool) int {
+	return sort.Search(most, func(k int) bool { return !ok(k + 1) })
+}
+
+// spanTolerance is the share of a row's length that it may be away from the span of Q.
+func spanTolerance[T kernel.Float]() float64 {
+	if kernel.Is32[T]() {
+		return 0x1p-21
+	}
+	return 0x1p-43
+}
+
+// RotateViews replaces, where it pays, views of less than full rank by their rotated ones. It returns the rotations, nil for a
+// view that stays as it is, and the d_v of the loss; both are nil if all do.
+func RotateViews[T kernel.Float](
+	ctx context.Context, x []rows.Matrix[T], c Rotate,
+) (rotated []*Rotated, lossDims []int, err error) {
+	for v := range x {
+		n, d := x[v].Dims()
+		entries := float64(d)
+		if sparse, ok := x[v].(*rows.Sparse[T]); ok {
+			entries = min(entries, sparseCost*float64(sparse.Entries())/float64(n))
+		}
+		limit := c.limit(n, d, entries)
+		if limit < c.Anchors {
+			continue
+		}
+		q, k, err := rowspace.Basis(ctx, x[v], limit, spanTolerance[T](), c.Workers)
+		if err != nil {
+			return nil, nil, err
+		}
+		if k > limit || k < c.Anchors {
+			continue
+		}
+		if rotated == nil {
+			rotated = make([]*Rotated, len(x))
+			for _, xv := range x {
+				_, dv := xv.Dims()
+				lossDims = append(lossDims, dv)
+			}
+		}
+		rotated[v] = &Rotated{D: d, K: k, Q: q}
+		if x[v], err = rotateView(ctx, x[v], rotated[v], c.Workers); err != nil {
+			return nil, nil, err
+		}
+	}
+	return rotated, lossDims, nil
+}
+
+// rotateView returns X·Q. It is computed in float64: in float32 the sums of rows with many equal entries, as
+// standardised counts have, are off by up to 1e-4.
+func rotateView[T kernel.Float](ctx context.Context, x rows.Matrix[T], r *Rotated, workers int) (rows.Matrix[T], error) {
+	n, _ := x.Dims()
+	var panel kernel.Panel[float64]
+	kernel.PackT(&panel, r.D, r.K, r.Q, r.D)
+	ld := kernel.Pad(r.K)
+	out := make([]T, n*ld)
+	const block = 64
+	err := parallel.For(ctx, workers, (n+block-1)/block, func(_, b int) error {
+		lo, hi := b*block, min((b+1)*block, n)
+		row, wide, y := make([]T, r.D), make([]float64, (hi-lo)*r.D), make([]float64, (hi-lo)*ld)
+		for i := lo; i < hi; i++ {
+			x.Row(i, row)
+			for j, a := range row {
+				wide[(i-lo)*r.D+j] = float64(a)
+			}
+		}
+		kernel.Mul(hi-lo, wide, r.D, &panel, y, ld, false)
+		for i, a := range y {
+			out[lo*ld+i] = T(a)
+		}
+		return nil
+	})
+	return rows.NewDense(n, r.K, ld, out), err
+}

@@ -1,0 +1,184 @@
+package prepare
+
+import (
+	"context"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/view"
+)
+
+// Standardiser is a kind with what it measured on the training samples. It is safe for concurrent use.
+type Standardiser struct {
+	Kind  Kind
+	Mean  [][]float64 // per view and feature; Balanced and ZScore only
+	Scale [][]float64
+
+	Applied []bool // per view: it holds standardised values already; nil: none does
+}
+
+// chunkRows is the number of rows that a goroutine takes at once.
+const chunkRows = 512
+
+// negligible is the variance, relative to the squared mean, below which values count as constant: the rounding error of
+// their mean alone leaves about 1e-32.
+const negligible = 1e-24
+
+// Apply standardises one row of view v in place.
+func (s *Standardiser) Apply(v int, row []float64) {
+	switch s.Kind {
+	case PerSample:
+		d := float64(len(row))
+		mean := kernel.Sum(row) / d
+		kernel.Affine(row, row, inverseDeviation(kernel.SumSquares(row, mean)/d, mean), mean)
+	case UnitNorm:
+		scale := 0.0
+		if norm := math.Sqrt(kernel.SumSquares(row, 0)); norm > 0 {
+			scale = 1 / norm
+		}
+		kernel.Affine(row, row, scale, 0)
+	case Balanced, ZScore:
+		mean, scale := s.Mean[v], s.Scale[v]
+		for j, x := range row {
+			row[j] = (x - mean[j]) * scale[j]
+		}
+	}
+}
+
+func inverseDeviation(variance, mean float64) float64 {
+	if variance <= negligible*mean*mean {
+		return 0
+	}
+	return 1 / math.Sqrt(variance)
+}
+
+// Measure measures what a kind, not Both, needs on the present rows of the training samples.
+func Measure(ctx context.Context, kind Kind, views []view.View, workers int) (*Standardiser, error) {
+	s := &Standardiser{Kind: kind}
+	if kind != Balanced && kind != ZScore {
+		return s, nil
+	}
+	for _, x := range views {
+		mean, scale, err := moments(ctx, x, workers)
+		if err != nil {
+			return nil, err
+		}
+		for j := range scale {
+			scale[j] = inverseDeviation(scale[j], mean[j])
+			if kind == Balanced {
+				scale[j] /= math.Sqrt(float64(x.Cols))
+			}
+		}
+		s.Mean, s.Scale = append(s.Mean, mean), append(s.Scale, scale)
+	}
+	return s, nil
+}
+
+// moments returns mean and variance of the columns of a view over its present rows.
+func moments(ctx context.Context, x view.View, workers int) (mean, variance []float64, err error) {
+	if x.Sparse != nil {
+		mean, variance = sparseMoments(x)
+		return mean, variance, ctx.Err()
+	}
+	mean, variance = make([]float64, x.Cols), make([]float64, x.Cols)
+	count, err := columnSums(ctx, x, workers, mean, func(row, sum []float64) { kernel.AddTo(sum, row) })
+	if err != nil {
+		return nil, nil, err
+	}
+	for j := range mean {
+		mean[j] /= float64(count)
+	}
+	_, err = columnSums(ctx, x, workers, variance, func(row, sum []float64) {
+		for j, value := range row {
+			d := value - mean[j]
+			sum[j] += d * d
+		}
+	})
+	for j := range variance {
+		variance[j] /= float64(count)
+	}
+	return mean, variance, err
+}
+
+// columnSums folds add over the present rows of a view, in chunks, in order.
+func columnSums(ctx context.Context, x view.View, workers int, total []float64, add func(row, sum []float64)) (count int, err error) {
+	type buffer struct {
+		row, sum []float64
+		count    int
+	}
+	chunks := (x.Rows + chunkRows - 1) / chunkRows
+	err = parallel.Fold(ctx, workers, chunks, func() *buffer {
+		return &buffer{row: make([]float64, x.Cols), sum: make([]float64, x.Cols)}
+	}, func(_, c int, b *buffer) error {
+		clear(b.sum)
+		b.count = 0
+		for i := c * chunkRows; i < min((c+1)*chunkRows, x.Rows); i++ {
+			if x.Has(i) {
+				x.Row(i, b.row)
+				add(b.row, b.sum)
+				b.count++
+			}
+		}
+		return nil
+	}, func(_ int, b *buffer) error {
+		kernel.AddTo(total, b.sum)
+		count += b.count
+		return nil
+	})
+	return count, err
+}
+
+// Standardise returns the views as rows of T, standardised, absent rows zero. With overwrite, views that are already
+// held in T are changed in place, once it is sure that all views can be used.
+func Standardise[T kernel.Float](ctx context.Context, views []view.View, s *Standardiser, workers int, overwrite bool) ([]rows.Matrix[T], error) {
+	for v, x := range views {
+		if err := Usable[T](ctx, s, x, v, workers); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]rows.Matrix[T], len(views))
+	for v, x := range views {
+		var err error
+		if x.Sparse != nil {
+			out[v], err = standardiseSparse[T](ctx, x, v, s, workers)
+		} else {
+			out[v], err = standardiseDense[T](ctx, x, v, s, workers, overwrite)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func standardiseDense[T kernel.Float](ctx context.Context, x view.View, v int, s *Standardiser, workers int, overwrite bool) (rows.Matrix[T], error) {
+	dst := view.Own[T](x)
+	if !InPlace[T](x, overwrite) {
+		dst = make([]T, x.Rows*x.Cols)
+	}
+	err := parallel.For(ctx, workers, (x.Rows+chunkRows-1)/chunkRows, func(_, c int) error {
+		buf := make([]float64, x.Cols)
+		for i := c * chunkRows; i < min((c+1)*chunkRows, x.Rows); i++ {
+			denseRow(s, x, v, i, dst[i*x.Cols:(i+1)*x.Cols], buf)
+		}
+		return nil
+	})
+	return rows.NewDense(x.Rows, x.Cols, x.Cols, dst), err
+}
+
+// denseRow writes row i of view v to dst, standardised, zero if the view lacks it. buf is scratch of the same length.
+func denseRow[T kernel.Float](s *Standardiser, x view.View, v, i int, dst []T, buf []float64) {
+	if !x.Has(i) {
+		clear(dst)
+		return
+	}
+	x.Row(i, buf)
+	if s.Applied == nil || !s.Applied[v] {
+		s.Apply(v, buf)
+	}
+	for j, value := range buf {
+		dst[j] = T(value)
+	}
+}

@@ -1,0 +1,153 @@
+package prepare
+
+import (
+	"context"
+	"math"
+	"sync"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/view"
+)
+
+// FewFeatures is the number of features below which rows at norm 1 lose too much of what they say.
+const FewFeatures = 5
+
+// lift is the value of a feature that is added to the rows of a view of few features before they are taken to norm 1, so that
+// their length is not lost; 0 for none. It is the length that standardised rows have on average.
+func (k Kind) lift(d int) float64 {
+	switch {
+	case d >= FewFeatures:
+		return 0
+	case k == ZScore:
+		return math.Sqrt(float64(d))
+	case k == Balanced:
+		return 1
+	}
+	return 0
+}
+
+// Width is the number of features of rows at norm 1 of a view of d features.
+func (k Kind) Width(d int) int {
+	if k.lift(d) > 0 {
+		return d + 1
+	}
+	return d
+}
+
+// UnitRows returns one view standardised, its rows at norm 1, or 0 where nothing is left of them or the view is absent. A
+// dense view is standardised whenever it is read, which takes no memory that grows with it.
+func UnitRows[T kernel.Float](ctx context.Context, s *Standardiser, x view.View, v, workers int) (rows.Matrix[T], error) {
+	if lift := s.Kind.lift(x.Cols); x.Sparse == nil || lift > 0 {
+		return &denseUnitRows[T]{standardiser: s, view: x, index: v, lift: lift, cols: s.Kind.Width(x.Cols)}, nil
+	}
+	m, err := standardiseSparse[T](ctx, x, v, s, workers)
+	if err != nil {
+		return nil, err
+	}
+	factor := make([]T, x.Rows)
+	err = parallel.For(ctx, workers, (x.Rows+chunkRows-1)/chunkRows, func(_, c int) error {
+		var q [chunkRows]float64
+		lo, hi := c*chunkRows, min((c+1)*chunkRows, x.Rows)
+		m.SquaredNorms(lo, hi, q[:hi-lo])
+		for i := lo; i < hi; i++ {
+			if q[i-lo] > 0 {
+				factor[i] = T(1 / math.Sqrt(q[i-lo]))
+			}
+		}
+		return nil
+	})
+	return rows.NewScaled(m, factor), err
+}
+
+// denseUnitRows are the rows of a dense view, standardised and at norm 1.
+type denseUnitRows[T kernel.Float] struct {
+	standardiser *Standardiser
+	view         view.View
+	index        int
+	lift         float64   // the further feature; 0: there is none
+	cols         int       // features, the further one included
+	scratch      sync.Pool // of *unitScratch[T]
+}
+
+var (
+	_ rows.Matrix[float32] = (*denseUnitRows[float32])(nil)
+	_ rows.Matrix[float64] = (*denseUnitRows[float64])(nil)
+)
+
+// unitScratch is room for some rows.
+type unitScratch[T kernel.Float] struct {
+	row   []float64
+	block []T
+}
+
+// get returns scratch with room for a block of n rows.
+func (m *denseUnitRows[T]) get(n int) *unitScratch[T] {
+	s, _ := m.scratch.Get().(*unitScratch[T])
+	if s == nil {
+		s = &unitScratch[T]{row: make([]float64, m.cols)}
+	}
+	if need := n * m.cols; cap(s.block) < need {
+		s.block = make([]T, need)
+	}
+	s.block = s.block[:n*m.cols]
+	return s
+}
+
+func (m *denseUnitRows[T]) fill(i int, dst []T, row []float64) {
+	if !m.view.Has(i) {
+		clear(dst)
+		return
+	}
+	own := row[:m.view.Cols]
+	m.view.Row(i, own)
+	m.standardiser.Apply(m.index, own)
+	if m.lift > 0 {
+		row[m.view.Cols] = m.lift
+	}
+	scale := 0.0
+	if q := kernel.SumSquares(row, 0); q > 0 {
+		scale = 1 / math.Sqrt(q)
+	}
+	for j, x := range row {
+		dst[j] = T(x * scale)
+	}
+}
+
+// rows returns rows [lo, hi) in the scratch.
+func (m *denseUnitRows[T]) rows(lo, hi int, s *unitScratch[T]) *rows.Dense[T] {
+	d := m.cols
+	for i := lo; i < hi; i++ {
+		m.fill(i, s.block[(i-lo)*d:(i-lo+1)*d], s.row)
+	}
+	return rows.NewDense(hi-lo, d, d, s.block)
+}
+
+func (m *denseUnitRows[T]) Dims() (n, d int) { return m.view.Rows, m.cols }
+
+func (m *denseUnitRows[T]) Mul(lo, hi int, b *kernel.Panel[T], y []T, ldy int) {
+	s := m.get(hi - lo)
+	defer m.scratch.Put(s)
+	m.rows(lo, hi, s).Mul(0, hi-lo, b, y, ldy)
+}
+
+func (m *denseUnitRows[T]) TMulAdd(lo, hi, k int, a []T, lda int, c []T, ldc int) {
+	s := m.get(hi - lo)
+	defer m.scratch.Put(s)
+	m.rows(lo, hi, s).TMulAdd(0, hi-lo, k, a, lda, c, ldc)
+}
+
+func (m *denseUnitRows[T]) SquaredNorms(lo, hi int, dst []float64) {
+	s := m.get(hi - lo)
+	defer m.scratch.Put(s)
+	m.rows(lo, hi, s).SquaredNorms(0, hi-lo, dst)
+}
+
+func (m *denseUnitRows[T]) Row(i int, dst []T) {
+	s := m.get(0)
+	defer m.scratch.Put(s)
+	m.fill(i, dst, s.row)
+}
+
+func (m *denseUnitRows[T]) Bytes() int64 { return 0 }

@@ -1,0 +1,166 @@
+package prepare
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/view"
+)
+
+func TestUnitRows(t *testing.T) {
+	for _, d := range []int{23, 3} {
+		t.Run(fmt.Sprintf("%d features, float32", d), func(t *testing.T) { testUnitRows[float32](t, d, 1e-5) })
+		t.Run(fmt.Sprintf("%d features, float64", d), func(t *testing.T) { testUnitRows[float64](t, d, 1e-12) })
+	}
+}
+
+// testUnitRows checks all that a matrix of unit rows does against the rows written out: every preprocessing, every holder of
+// a view, with and without a mask.
+func testUnitRows[T kernel.Float](t *testing.T, d int, tol float64) {
+	const n = 700 // more rows than a goroutine takes at once
+	x := testutil.Counts(n, d, 1)
+	present := make([]bool, n)
+	for i := range present {
+		present[i] = i%3 != 1
+	}
+	ctx := context.Background()
+	for kind := PerSample; kind <= Raw; kind++ {
+		for _, mask := range [][]bool{nil, present} {
+			want := mat.NewDense(n, d, testutil.Standardised(kind.String(), x, n, d, mask))
+			if d < 5 && (kind == ZScore || kind == Balanced) { // the length that rows have on average, as a further feature
+				further := mat.NewDense(n, 1, nil)
+				for i := range n {
+					if length := map[Kind]float64{ZScore: math.Sqrt(float64(d)), Balanced: 1}[kind]; mask == nil || mask[i] {
+						further.Set(i, 0, length)
+					}
+				}
+				var both mat.Dense
+				both.Augment(want, further)
+				want = &both
+			}
+			_, width := want.Dims()
+			for i := range n {
+				row := mat.NewVecDense(width, want.RawRowView(i))
+				if norm := mat.Norm(row, 2); norm > 0 {
+					row.ScaleVec(1/norm, row)
+				}
+			}
+			for name, in := range holders(n, d, x) {
+				t.Run(fmt.Sprintf("%v, %s, mask %v", kind, name, mask != nil), func(t *testing.T) {
+					in := in
+					in.Present = mask
+					s, err := Measure(ctx, kind, []view.View{in}, 2)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got, err := UnitRows[T](ctx, s, in, 0, 2)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if a, b := got.Dims(); a != n || b != width {
+						t.Fatalf("%d×%d", a, b)
+					}
+					checkRowsOf(t, got, want, tol)
+					// A window's rows have the same bits.
+					const lo, hi = 301, 315
+					part, err := UnitRows[T](ctx, s, in.Window(lo, hi), 0, 1)
+					if err != nil {
+						t.Fatal(err)
+					}
+					a, b := make([]T, width), make([]T, width)
+					for i := lo; i < hi; i++ {
+						got.Row(i, a)
+						part.Row(i-lo, b)
+						for j := range a {
+							if a[j] != b[j] {
+								t.Fatalf("element (%d, %d) is %v among all, %v in a window", i, j, a[j], b[j])
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// checkRowsOf checks rows, norms and both products of a matrix.
+func checkRowsOf[T kernel.Float](t *testing.T, got interface {
+	Mul(lo, hi int, b *kernel.Panel[T], y []T, ldy int)
+	TMulAdd(lo, hi, k int, a []T, lda int, c []T, ldc int)
+	SquaredNorms(lo, hi int, dst []float64)
+	Row(i int, dst []T)
+}, want *mat.Dense, tol float64) {
+	t.Helper()
+	n, d := want.Dims()
+	row, norms := make([]T, d), make([]float64, n)
+	got.SquaredNorms(0, n, norms)
+	for i := range n {
+		got.Row(i, row)
+		square := 0.0
+		for j, v := range row {
+			w := want.At(i, j)
+			square += w * w
+			if !(math.Abs(float64(v)-w) <= tol) {
+				t.Fatalf("element (%d, %d) is %v, want %v", i, j, v, w)
+			}
+		}
+		if !(math.Abs(norms[i]-square) <= tol) {
+			t.Fatalf("the squared norm of row %d is %v, want %v", i, norms[i], square)
+		}
+	}
+	const k, lo, hi = 21, 65, 129 // no multiple of what kernels take at once
+	b := mat.NewDense(k, d, nil)
+	a := make([]T, (hi-lo)*kernel.Pad(k))
+	left := mat.NewDense(hi-lo, k, nil)
+	for j := range k {
+		for p := range d {
+			b.Set(j, p, math.Sin(float64(j*d+p)))
+		}
+		for i := range hi - lo {
+			left.Set(i, j, math.Cos(float64(i*k+j)))
+			a[i*kernel.Pad(k)+j] = T(left.At(i, j))
+		}
+	}
+	var panel kernel.Panel[T]
+	kernel.PackT(&panel, d, k, b.RawMatrix().Data, d)
+	y := make([]T, (hi-lo)*kernel.Pad(k))
+	got.Mul(lo, hi, &panel, y, kernel.Pad(k))
+	c := make([]T, k*d)
+	for i := range c {
+		c[i] = 1
+	}
+	got.TMulAdd(lo, hi, k, a, kernel.Pad(k), c, d)
+	var wantY, wantC mat.Dense
+	wantY.Mul(want.Slice(lo, hi, 0, d), b.T())
+	wantC.Mul(left.T(), want.Slice(lo, hi, 0, d))
+	for j := range k {
+		for i := range hi - lo {
+			if v := float64(y[i*kernel.Pad(k)+j]); !(math.Abs(v-wantY.At(i, j)) <= 20*tol) {
+				t.Fatalf("X·B at (%d, %d) is %v, want %v", i, j, v, wantY.At(i, j))
+			}
+		}
+		for p := range d {
+			if v := float64(c[j*d+p]); !(math.Abs(v-1-wantC.At(j, p)) <= 100*tol) {
+				t.Fatalf("1 + AᵀX at (%d, %d) is %v, want %v", j, p, v, 1+wantC.At(j, p))
+			}
+		}
+	}
+}
+
+func TestLift(t *testing.T) {
+	for _, test := range []struct {
+		kind Kind
+		d    int
+		want float64
+	}{{ZScore, 4, 2}, {ZScore, 1, 1}, {ZScore, 5, 0}, {Balanced, 3, 1}, {PerSample, 2, 0}, {Raw, 2, 0}} {
+		if got := test.kind.lift(test.d); math.Abs(got-test.want) > 1e-15 {
+			t.Errorf("%v of %d features: %v, want %v", test.kind, test.d, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package prepare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/view"
+)
+
+// LargestNorm bounds the rows that are taken as they are: with room for sums of their squares in T.
+func LargestNorm[T kernel.Float]() float64 {
+	if kernel.Is32[T]() {
+		return 1e18
+	}
+	return 1e150
+}
+
+// Usable returns an error for a view that is zero everywhere after preprocessing, or, taken as it is, too large for T.
+func Usable[T kernel.Float](ctx context.Context, s *Standardiser, x view.View, v, workers int) error {
+	var alive atomic.Bool
+	err := parallel.For(ctx, workers, (x.Rows+chunkRows-1)/chunkRows, func(_, c int) error {
+		square := squares[T](s, x, v)
+		for i := c * chunkRows; i < min((c+1)*chunkRows, x.Rows); i++ {
+			if alive.Load() && s.Kind != Raw { // all others bound the values
+				return nil
+			}
+			if !x.Has(i) {
+				continue
+			}
+			q := square(i)
+			if limit := LargestNorm[T](); !(q < limit*limit) {
+				return fmt.Errorf("%s: row %d has the norm %.3g, too large to compute with (%.0e): standardise the view",
+					x.Label(v), i, math.Sqrt(q), limit)
+			}
+			if q > 0 {
+				alive.Store(true)
+			}
+		}
+		return nil
+	})
+	if err == nil && !alive.Load() {
+		err = s.nothingLeft(x, v)
+	}
+	return err
+}
+
+// squares returns a function that tells the squared norm of a row of view v after preprocessing.
+func squares[T kernel.Float](s *Standardiser, x view.View, v int) func(i int) float64 {
+	if x.Sparse == nil {
+		buf, row := make([]float64, x.Cols), make([]T, x.Cols)
+		return func(i int) float64 {
+			denseRow(s, x, v, i, row, buf)
+			return kernel.SumSquares(row, 0)
+		}
+	}
+	u := direction[T](s, v, x.Cols)
+	var buf []float64
+	var values []T
+	shift := make([]T, 1)
+	if u == nil {
+		shift = nil
+	}
+	return func(i int) float64 {
+		lo, hi := x.Sparse.Ptr[i], x.Sparse.Ptr[i+1]
+		values = append(values[:0], make([]T, hi-lo)...)
+		buf = sparseRow(s, x, v, i, values, shift, 0, buf)
+		var q [1]float64
+		rows.NewSparse(1, x.Cols, []int{0, hi - lo}, x.Sparse.Cols[lo:hi], values, shift, u).SquaredNorms(0, 1, q[:])
+		return q[0]
+	}
+}
+
+// InPlace says whether a view is standardised in its own memory.
+func InPlace[T kernel.Float](x view.View, overwrite bool) bool {
+	return overwrite && view.Own[T](x) != nil
+}
+
+// nothingLeft explains a view that is zero everywhere after preprocessing.
+func (s *Standardiser) nothingLeft(x view.View, v int) error {
+	switch s.Kind {
+	case PerSample:
+		hint := ""
+		if x.Cols == 1 {
+			hint = " (it has a single feature: use Preprocess Balanced)"
+		}
+		return fmt.Errorf("%s has %w: every sample is constant over its features, to within what can be squared%s", x.Label(v), ErrNothingLeft, hint)
+	case Balanced, ZScore:
+		return fmt.Errorf("%s has %w: every feature is constant over the samples, to within what can be squared", x.Label(v), ErrNothingLeft)
+	}
+	return fmt.Errorf("%s has %w: every value is zero, or too small to be squared", x.Label(v), ErrNothingLeft)
+}
+
+// ErrNothingLeft is that of a view that is zero everywhere after preprocessing.
+var ErrNothingLeft = errors.New("nothing to cluster")

@@ -1,0 +1,66 @@
+package smooth
+
+import (
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+// Bytes is the memory that the inputs of some samples take.
+type Bytes struct {
+	Columns []int // of the inputs
+	Inputs  int64 // what holds their rows, the caller's own views among it where they are replaced
+	Graph   int64 // of the neighbours, with what new samples need
+	Work    int64 // of the smoothing, given back after it
+}
+
+// Bytes returns the memory for n samples in views of dims features, in numbers of size bytes. own says which views are in
+// memory that inputs may take the place of.
+func (o Options) Bytes(n int, dims []int, own []bool, size int64) Bytes {
+	out := Bytes{}
+	var free []int // columns of the views' own memory
+	for _, v := range widestFirst(dims) {
+		d := dims[v]
+		if own[v] && o.Overwrite {
+			free = append(free, d)
+			out.Inputs += int64(n) * int64(d) * size
+		}
+		for range o.Kind.Parts() {
+			k := d
+			if o.Directions > 0 && o.Directions < d {
+				k = min(o.Directions, n)
+			}
+			out.Columns = append(out.Columns, k)
+			stride := neighbor.Stride(k)
+			if at := slices.IndexFunc(free, func(f int) bool { return stride <= f }); at >= 0 {
+				free[at] -= stride
+			} else {
+				out.Inputs += int64(n) * int64(stride) * size
+			}
+		}
+	}
+	workers := int64(parallel.Workers(o.Workers))
+	strips := workers * 3 * int64(n) * 64 * size
+	out.Work = min(strips, max(512<<20, strips/workers))
+	out.Graph = o.graphBytes(n, out.Columns, size)
+	return out
+}
+
+// graphBytes is the memory of a Graph and of the filters.
+func (o Options) graphBytes(n int, columns []int, size int64) int64 {
+	spaces := int64(len(columns) + len(o.Kind.Parts()))
+	rows, stride := int64(n), int64(0)
+	for _, k := range columns {
+		stride += int64(neighbor.Stride(k))
+	}
+	if o.exact(n) { // inputs before smoothing, filter tables; lists; edges with their layout
+		k := int64(min(o.Neighbors, n))
+		return 2*rows*stride*size + rows*k*spaces*12 + rows*k*spaces*(12+size)
+	}
+	m := int64(o.Landmarks)
+	if m == 0 {
+		m = int64(neighbor.DefaultLandmarks(n))
+	}
+	return rows*nearestLandmarks*spaces*(24+2*size) + m*spaces*stride*size
+}

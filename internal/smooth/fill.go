@@ -1,0 +1,101 @@
+package smooth
+
+import (
+	"context"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+// Fill makes the rows of the inputs, which with Options.Overwrite take the place of the views in the caller's memory where
+// they fit there.
+func (s *Inputs[T]) Fill(ctx context.Context, views []view.View, o Options) ([]neighbor.Block[T], error) {
+	blocks := make([]neighbor.Block[T], len(s.Inputs))
+	dims := make([]int, len(views))
+	for v, x := range views {
+		dims[v] = x.Cols
+	}
+	var free []spare[T]
+	for _, v := range widestFirst(dims) {
+		if prepare.InPlace[T](views[v], o.Overwrite) {
+			free = append(free, spare[T]{view.Own[T](views[v]), dims[v], 0})
+		}
+		if err := s.fill(ctx, blocks, v, views[v], free, o); err != nil {
+			return nil, err
+		}
+	}
+	return blocks, nil
+}
+
+// widestFirst returns the numbers of views by their width, in which order inputs take the place of views: what a wide one
+// leaves has room for those of narrow ones.
+func widestFirst(dims []int) []int {
+	order := make([]int, len(dims))
+	for v := range order {
+		order[v] = v
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return dims[b] - dims[a] })
+	return order
+}
+
+// spare is the memory of a view that is being replaced by inputs: of each row, the columns from taken on.
+type spare[T kernel.Float] struct {
+	x           []T
+	cols, taken int
+}
+
+// fill makes the blocks of the inputs that come from view v, in free memory where they fit: that of views which were filled
+// before, and of v.
+func (s *Inputs[T]) fill(ctx context.Context, blocks []neighbor.Block[T], v int, x view.View, free []spare[T], o Options) error {
+	var mine []int
+	units := make([]rows.Matrix[T], len(blocks))
+	for k, in := range s.Inputs {
+		if in.View != v {
+			continue
+		}
+		mine = append(mine, k)
+		var err error
+		if units[k], err = UnitRows[T](ctx, s.Standardised, k, x, o.Workers); err != nil {
+			return err
+		}
+		width := neighbor.Stride(in.Columns)
+		if at := slices.IndexFunc(free, func(f spare[T]) bool { return f.taken+width <= f.cols }); at >= 0 {
+			f := &free[at]
+			blocks[k] = neighbor.Block[T]{X: f.x[f.taken:], Ld: f.cols, Cols: in.Columns, Present: x.Present}
+			f.taken += width
+			continue
+		}
+		blocks[k] = neighbor.Block[T]{X: make([]T, x.Rows*width), Ld: width, Cols: in.Columns, Present: x.Present}
+	}
+	return parallel.For(ctx, o.Workers, (x.Rows+fillRows-1)/fillRows, func(_, q int) error {
+		lo, hi := q*fillRows, min((q+1)*fillRows, x.Rows)
+		parts := make([][]T, len(mine))
+		for i, k := range mine { // All of them before the first is written: it may lie where the view's rows are.
+			parts[i] = s.rows(k, units[k], lo, hi)
+		}
+		for i, k := range mine {
+			b, width := &blocks[k], neighbor.Stride(s.Inputs[k].Columns)
+			for r := lo; r < hi; r++ {
+				copy(b.X[r*b.Ld:r*b.Ld+b.Cols], parts[i][(r-lo)*width:])
+			}
+		}
+		return nil
+	})
+}
+
+// fillRows is the number of rows that a goroutine takes to their directions at once.
+const fillRows = 256
+
+// Matrices returns the n rows of the blocks.
+func Matrices[T kernel.Float](blocks []neighbor.Block[T], n int) []rows.Matrix[T] {
+	out := make([]rows.Matrix[T], len(blocks))
+	for k, b := range blocks {
+		out[k] = rows.NewDense(n, b.Cols, b.Ld, b.X)
+	}
+	return out
+}

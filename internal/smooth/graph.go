@@ -1,0 +1,151 @@
+package smooth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+// Graph joins the training samples to their neighbours.
+type Graph[T kernel.Float] struct {
+	index  *neighbor.Index[T]
+	before []neighbor.Block[T] // the inputs before they were smoothed, which an index of exact neighbours needs; else nil
+}
+
+// Operator returns the graph as a matrix.
+func (s *Graph[T]) Operator() neighbor.Operator { return s.index.Operator() }
+
+// nearestLandmarks is the number of landmarks that a sample is joined to, where there are more.
+const nearestLandmarks = 5
+
+// nearestOf returns that number for a number of landmarks, or for their upper bound if that is less than a few dozen.
+func nearestOf(landmarks int) int { return min(nearestLandmarks, max(landmarks-1, 1)) }
+
+// exact says whether the neighbours of n samples are searched. A single sample cannot be a landmark for others.
+func (o Options) exact(n int) bool { return n <= max(o.Exact, 1) }
+
+// steps is the number of steps of the filter for n samples. Of two samples each is the other's only neighbour, and a step
+// would make one of them.
+func (o Options) steps(n int) int {
+	if n <= 2 {
+		return 0
+	}
+	return o.Steps
+}
+
+// spaces are where neighbours are sought: half of the graph comes from the inputs of each standardisation side by side, half
+// from single inputs.
+func (s *Inputs[T]) spaces() []neighbor.Space {
+	groups := make([][]int, len(s.prepare))
+	for k, part := range s.part {
+		groups[part] = append(groups[part], k)
+	}
+	return neighbor.Spaces(slices.DeleteFunc(groups, func(g []int) bool { return len(g) == 0 })...)
+}
+
+// Join builds the graph of the n samples whose rows are in the blocks, before they are smoothed.
+func (s *Inputs[T]) Join(ctx context.Context, blocks []neighbor.Block[T], n int, o Options) (*Graph[T], error) {
+	g, err := s.join(ctx, blocks, n, o)
+	return g, ofNeighbors(ctx, err)
+}
+
+func (s *Inputs[T]) join(ctx context.Context, blocks []neighbor.Block[T], n int, o Options) (*Graph[T], error) {
+	cfg := neighbor.Config{Neighbors: o.Neighbors, ExactUpTo: -1, Landmarks: min(o.Landmarks, n), Nearest: nearestOf(n), Seed: o.Seed, Workers: o.Workers}
+	if o.Landmarks > 0 {
+		cfg.Nearest = nearestOf(cfg.Landmarks)
+	}
+	g := &Graph[T]{}
+	before := blocks
+	if o.exact(n) { // The index keeps the rows, which the filter will change.
+		cfg.ExactUpTo = n
+		g.before = make([]neighbor.Block[T], len(blocks))
+		for k := range blocks {
+			g.before[k] = packed(&blocks[k], n)
+		}
+		before = g.before
+	}
+	x, err := viewsOfBlocks(before, n)
+	if err != nil {
+		return nil, err
+	}
+	g.index, err = neighbor.Build(ctx, x, s.spaces(), cfg)
+	return g, err
+}
+
+// ofNeighbors says where an error comes from, unless it is the context's.
+func ofNeighbors(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return fmt.Errorf("neighbours: %w", err)
+}
+
+// packed returns a copy of the n rows of a block, one after another.
+func packed[T kernel.Float](b *neighbor.Block[T], n int) neighbor.Block[T] {
+	out := neighbor.Block[T]{Ld: neighbor.Stride(b.Cols), Cols: b.Cols, Present: b.Present}
+	out.X = make([]T, n*out.Ld)
+	for i := range n {
+		copy(out.X[i*out.Ld:i*out.Ld+b.Cols], b.X[i*b.Ld:])
+	}
+	return out
+}
+
+func viewsOfBlocks[T kernel.Float](blocks []neighbor.Block[T], n int) ([]neighbor.View[T], error) {
+	out := make([]neighbor.View[T], len(blocks))
+	for k, b := range blocks {
+		var err error
+		if out[k], err = neighbor.Dense(n, b.Cols, b.Ld, b.X, b.Present); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Smooth smooths the n rows of the blocks along the graph and returns what does the same to new samples.
+func (s *Graph[T]) Smooth(ctx context.Context, in *Inputs[T], blocks []neighbor.Block[T], n int, o Options) (*Transform[T], error) {
+	filters, err := neighbor.Smooth(ctx, s.Operator(), blocks, o.steps(n), o.Workers)
+	if err != nil {
+		return nil, ofNeighbors(ctx, err)
+	}
+	s.makeEqual(blocks)
+	return &Transform[T]{in, s, filters}, nil
+}
+
+// makeEqual gives samples that are equal in all inputs what the filter has made of the first of them. With exact neighbours
+// their places in the graph differ, if only because nobody is a neighbour of its own; a new sample that is equal to them
+// could not tell which it is. Landmarks see nothing but the values.
+func (s *Graph[T]) makeEqual(blocks []neighbor.Block[T]) {
+	if s.before == nil {
+		return
+	}
+	first := map[[sha256.Size]byte]int{}
+	var content []byte
+	for i := range len(s.before[0].X) / s.before[0].Ld {
+		content = content[:0]
+		for _, b := range s.before {
+			if b.Present != nil && !b.Present[i] {
+				content = append(content, 0)
+				continue
+			}
+			content = append(content, 1)
+			for _, x := range b.X[i*b.Ld : i*b.Ld+b.Cols] {
+				content = binary.LittleEndian.AppendUint64(content, math.Float64bits(float64(x)+0)) // −0 + 0 is 0
+			}
+		}
+		key := sha256.Sum256(content)
+		j, seen := first[key]
+		if !seen {
+			first[key] = i
+			continue
+		}
+		for _, b := range blocks {
+			copy(b.X[i*b.Ld:i*b.Ld+b.Cols], b.X[j*b.Ld:j*b.Ld+b.Cols])
+		}
+	}
+}

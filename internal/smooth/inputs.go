@@ -1,0 +1,138 @@
+// Package smooth makes the inputs of a network that knows of neighbours: every view in one or both standardisations, rows at
+// norm 1, in its leading singular directions, smoothed along the graph of the samples' neighbours. What it measured on the
+// training samples takes new ones the same way, and can be saved.
+package smooth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/spectral"
+	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+// Options say how inputs are made.
+type Options struct {
+	Kind       prepare.Kind
+	Neighbors  int    // k of the graph
+	Directions int    // singular directions that are kept of each view; 0: all
+	Steps      int    // of the filter
+	Exact      int    // the number of samples up to which neighbours are searched, with landmarks above
+	Landmarks  int    // 0: as many as neighbor.DefaultLandmarks says
+	Seed       uint64 // of the directions and the landmarks
+	Workers    int
+	Overwrite  bool // inputs may take the place of the views in the caller's memory
+}
+
+// Standardised are the views in the standardisations that leave something of them.
+type Standardised struct {
+	Inputs  []prepare.Input // their Columns are those of rows at norm 1
+	prepare []*prepare.Standardiser
+	part    []int // of each input, its place in prepare
+}
+
+// Standardise measures the standardisations that kind stands for and leaves out what is zero everywhere.
+func Standardise[T kernel.Float](ctx context.Context, views []view.View, kind prepare.Kind, workers int) (*Standardised, error) {
+	s := &Standardised{}
+	kinds := kind.Parts()
+	left := make([][]bool, len(kinds)) // of each standardisation and view, whether it leaves something
+	for q, kind := range kinds {
+		st, err := prepare.Measure(ctx, kind, views, workers)
+		if err != nil {
+			return nil, err
+		}
+		s.prepare, left[q] = append(s.prepare, st), make([]bool, len(views))
+		for v, x := range views {
+			err := prepare.Usable[T](ctx, st, x, v, workers)
+			if err != nil && (len(kinds) == 1 || !errors.Is(err, prepare.ErrNothingLeft)) {
+				return nil, err
+			}
+			left[q][v] = err == nil
+		}
+	}
+	for q, kind := range kinds {
+		for v, x := range views {
+			if !left[q][v] || kind == prepare.PerSample && x.Cols < prepare.FewFeatures && left[len(kinds)-1][v] && len(kinds) > 1 {
+				continue // Of a row of few features, its mean and its length are most of what it says.
+			}
+			s.Inputs = append(s.Inputs, prepare.Input{View: v, Kind: kind, Columns: kind.Width(x.Cols)})
+			s.part = append(s.part, q)
+		}
+	}
+	for v, x := range views {
+		if !slices.ContainsFunc(left, func(l []bool) bool { return l[v] }) {
+			return nil, fmt.Errorf("%s has %w: every sample is constant over its features, and every feature over the samples", x.Label(v), prepare.ErrNothingLeft)
+		}
+	}
+	return s, nil
+}
+
+// UnitRows returns the rows of input k at norm 1. x is the view that it comes from, in training or of new samples.
+func UnitRows[T kernel.Float](ctx context.Context, s *Standardised, k int, x view.View, workers int) (rows.Matrix[T], error) {
+	return prepare.UnitRows[T](ctx, s.prepare[s.part[k]], x, s.Inputs[k].View, workers)
+}
+
+// Inputs are standardised views in their leading singular directions.
+type Inputs[T kernel.Float] struct {
+	*Standardised
+	directions []direction[T] // of the inputs
+}
+
+// direction is where the rows of an input are projected to; the zero value keeps all columns.
+type direction[T kernel.Float] struct {
+	basis     *spectral.Basis
+	projector *spectral.Projector[T]
+}
+
+// DirectionPasses is the number of passes over a view in which its directions are found. They need not be exact: what
+// matters is that they hold nearly all of the view.
+const DirectionPasses = 4
+
+// Find measures the standardisations and directions of the views.
+func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*Inputs[T], error) {
+	standardised, err := Standardise[T](ctx, views, o.Kind, o.Workers)
+	if err != nil {
+		return nil, err
+	}
+	s := &Inputs[T]{Standardised: standardised, directions: make([]direction[T], len(standardised.Inputs))}
+	for k := range s.Inputs {
+		in := &s.Inputs[k]
+		if o.Directions == 0 || o.Directions >= in.Columns {
+			continue
+		}
+		x := views[in.View]
+		unit, err := UnitRows[T](ctx, s.Standardised, k, x, o.Workers)
+		if err != nil {
+			return nil, err
+		}
+		in.Columns = min(o.Directions, x.Rows)
+		basis, err := spectral.Find(ctx, []rows.Matrix[T]{unit},
+			spectral.Config{Rank: in.Columns, Iterations: DirectionPasses, Seed: o.Seed, Workers: o.Workers})
+		if err != nil {
+			return nil, err
+		}
+		s.directions[k] = direction[T]{basis, spectral.NewProjector[T](basis)}
+	}
+	return s, nil
+}
+
+// rows returns rows [lo, hi) of input k, given at norm 1, in its directions, with the stride that operators multiply.
+func (s *Inputs[T]) rows(k int, unit rows.Matrix[T], lo, hi int) []T {
+	columns := s.Inputs[k].Columns
+	ld := neighbor.Stride(columns)
+	out := make([]T, (hi-lo)*ld)
+	if p := s.directions[k].projector; p != nil {
+		p.Rows(unit, lo, hi, out)
+		return out
+	}
+	for i := lo; i < hi; i++ {
+		unit.Row(i, out[(i-lo)*ld:(i-lo)*ld+columns])
+	}
+	return out
+}

@@ -1,0 +1,218 @@
+package smooth
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/file"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/internal/spectral"
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+// Save appends all that Take needs: FORMAT.md has the names.
+func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {
+	add := func(t safetensors.Tensor) { f.Tensors = append(f.Tensors, t) }
+	for _, st := range s.inputs.prepare {
+		st.Save(f)
+	}
+	for k, in := range s.inputs.Inputs {
+		if b := s.inputs.directions[k].basis; b != nil {
+			add(safetensors.Float64s(fmt.Sprintf("directions.%d", k), b.V[0], in.Columns, b.Dims[0]))
+			add(safetensors.Float64s(fmt.Sprintf("singular_values.%d", k), b.S, in.Columns))
+		}
+		filter := s.filters[k]
+		add(floats(fmt.Sprintf("filter.%d", k), withoutPadding(filter.Table, filter.Atoms, filter.Cols), filter.Atoms, filter.Cols))
+		if filter.All != nil {
+			add(safetensors.Float64s(fmt.Sprintf("filter_all.%d", k), filter.All, filter.Atoms))
+			add(safetensors.Float64s(fmt.Sprintf("filter_have.%d", k), filter.Have, filter.Atoms))
+		}
+	}
+	state := s.graph.index.State()
+	for q, l := range state.Lists {
+		index, square := make([]int, len(l.Index)), make([]float64, len(l.Index))
+		for e, j := range l.Index {
+			if index[e], square[e] = int(j), l.Square[e]; j < 0 {
+				square[e] = -1
+			}
+		}
+		add(safetensors.Ints(fmt.Sprintf("neighbors.%d", q), index, l.N, l.K))
+		add(safetensors.Float64s(fmt.Sprintf("neighbor_distances.%d", q), square, l.N, l.K))
+	}
+	for k, b := range s.graph.before {
+		n := len(b.X) / b.Ld
+		add(floats(fmt.Sprintf("samples.%d", k), withoutPadding(b.X, n, b.Cols), n, b.Cols))
+		if s.filters[k].All != nil {
+			add(safetensors.Ints(fmt.Sprintf("present.%d", k), ones(b.Present), n))
+		}
+	}
+	for q, l := range state.Landmarks {
+		for i, k := range state.Spaces[q].Views {
+			add(floats(fmt.Sprintf("landmarks.%d.%d", q, k), kernel.Float64s(l.Centroids[i]), len(l.Scale), state.Dims[k]))
+		}
+		add(safetensors.Float64s(fmt.Sprintf("landmark_scale.%d", q), l.Scale, len(l.Scale)))
+	}
+}
+
+// withoutPadding returns the n×d entries of rows with the stride that operators multiply.
+func withoutPadding[T kernel.Float](x []T, n, d int) []float64 {
+	out, ld := make([]float64, 0, n*d), neighbor.Stride(d)
+	for i := range n {
+		for _, e := range x[i*ld : i*ld+d] {
+			out = append(out, float64(e))
+		}
+	}
+	return out
+}
+
+// withPadding is the inverse of withoutPadding.
+func withPadding[T kernel.Float](x []float64, n, d int) []T {
+	ld := neighbor.Stride(d)
+	out := make([]T, n*ld)
+	for i := range n {
+		for j, e := range x[i*d : (i+1)*d] {
+			out[i*ld+j] = T(e)
+		}
+	}
+	return out
+}
+
+func ones(b []bool) []int {
+	out := make([]int, len(b))
+	for i, x := range b {
+		if x {
+			out[i] = 1
+		}
+	}
+	return out
+}
+
+// Read reads what Save wrote of a transform with the given options and inputs, for views of dims features and the given
+// number of training samples; in has the first error.
+func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, dims []int, samples int) *Transform[T] {
+	st := &Standardised{Inputs: inputs}
+	s := &Transform[T]{inputs: &Inputs[T]{Standardised: st}, graph: &Graph[T]{}}
+	kinds := o.Kind.Parts()
+	for _, kind := range kinds {
+		st.prepare = append(st.prepare, prepare.Read(in, kind, dims))
+	}
+	for k, is := range inputs {
+		part := slices.Index(kinds, is.Kind)
+		if part < 0 {
+			in.Fail("input %d has the preprocessing %v, the model has %v", k, is.Kind, o.Kind)
+			return s
+		}
+		st.part = append(st.part, part)
+		var to direction[T]
+		if d := is.Kind.Width(dims[is.View]); is.Columns < d {
+			to.basis = &spectral.Basis{Dims: []int{d}, V: [][]float64{in.Floats(fmt.Sprintf("directions.%d", k), is.Columns, d)},
+				S: in.Floats(fmt.Sprintf("singular_values.%d", k), is.Columns)}
+			if in.Err != nil {
+				return s
+			}
+			to.projector = spectral.NewProjector[T](to.basis)
+		}
+		s.inputs.directions = append(s.inputs.directions, to)
+	}
+	state := neighbor.State[T]{Spaces: s.inputs.spaces(), Config: neighbor.Config{Neighbors: o.Neighbors}}
+	for _, is := range inputs {
+		state.Dims = append(state.Dims, is.Columns)
+	}
+	atoms := samples
+	if o.exact(samples) {
+		s.readNeighbors(in, &state, samples)
+	} else {
+		atoms = readLandmarks(in, &state)
+	}
+	s.readFilters(in, atoms, o.steps(samples))
+	if in.Err != nil {
+		return s
+	}
+	x, err := viewsOfBlocks(s.graph.before, samples)
+	if err == nil {
+		s.graph.index, err = neighbor.Restore(context.Background(), state, x, o.Workers)
+	}
+	if err != nil {
+		in.Fail("its neighbours: %w", err)
+	}
+	return s
+}
+
+// readNeighbors reads the state of an index of exact neighbours among n samples.
+func (s *Transform[T]) readNeighbors(in *file.Tensors, state *neighbor.State[T], n int) {
+	most := max(1, min(state.Config.Neighbors, n-1))
+	for q := range state.Spaces {
+		index, square := in.Ints(fmt.Sprintf("neighbors.%d", q), n, most), in.Floats(fmt.Sprintf("neighbor_distances.%d", q), n, most)
+		if in.Err != nil {
+			return
+		}
+		l := &neighbor.Lists{N: n, K: most, Index: make([]int32, len(index)), Square: square}
+		for e, j := range index {
+			if j < -1 || j >= n {
+				in.Fail("a neighbour in space %d is %d, of %d samples", q, j, n)
+				return
+			}
+			if l.Index[e] = int32(j); j < 0 {
+				square[e] = math.Inf(1)
+			}
+		}
+		state.Lists = append(state.Lists, l)
+	}
+	for k, is := range s.inputs.Inputs {
+		x := in.Floats(fmt.Sprintf("samples.%d", k), n, is.Columns)
+		if in.Err != nil {
+			return
+		}
+		b := neighbor.Block[T]{X: withPadding[T](x, n, is.Columns), Ld: neighbor.Stride(is.Columns), Cols: is.Columns}
+		if incomplete(in, k) {
+			b.Present = make([]bool, n)
+			for i, is := range in.Ints(fmt.Sprintf("present.%d", k), n) {
+				b.Present[i] = is != 0
+			}
+		}
+		s.graph.before = append(s.graph.before, b)
+	}
+}
+
+// readLandmarks reads the state of an index of landmarks, and returns how many there are in all spaces.
+func readLandmarks[T kernel.Float](in *file.Tensors, state *neighbor.State[T]) (atoms int) {
+	for q, space := range state.Spaces {
+		l := neighbor.Landmarks[T]{Scale: in.Floats(fmt.Sprintf("landmark_scale.%d", q), -1)}
+		l.Nearest = nearestOf(len(l.Scale))
+		for _, k := range space.Views {
+			l.Centroids = append(l.Centroids, kernel.Convert[T](in.Floats(fmt.Sprintf("landmarks.%d.%d", q, k), len(l.Scale), state.Dims[k])))
+		}
+		state.Landmarks = append(state.Landmarks, l)
+		atoms += len(l.Scale)
+	}
+	return atoms
+}
+
+// readFilters reads the filters of the inputs over the given number of atoms.
+func (s *Transform[T]) readFilters(in *file.Tensors, atoms, steps int) {
+	for k, is := range s.inputs.Inputs {
+		table := in.Floats(fmt.Sprintf("filter.%d", k), atoms, is.Columns)
+		if in.Err != nil {
+			return
+		}
+		f := &neighbor.Filter[T]{Steps: steps, Cols: is.Columns, Atoms: atoms, Table: withPadding[T](table, atoms, is.Columns)}
+		if incomplete(in, k) {
+			f.All, f.Have = in.Floats(fmt.Sprintf("filter_all.%d", k), atoms), in.Floats(fmt.Sprintf("filter_have.%d", k), atoms)
+		}
+		s.filters = append(s.filters, f)
+	}
+}
+
+// incomplete says whether some samples lack an input: whether there is one of the tensors that then go together.
+func incomplete(in *file.Tensors, input int) bool {
+	for _, name := range []string{"present", "filter_all", "filter_have"} {
+		if in.Has(fmt.Sprintf("%s.%d", name, input)) {
+			return true
+		}
+	}
+	return false
+}

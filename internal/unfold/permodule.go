@@ -1,0 +1,337 @@
+package unfold
+
+import (
+	"fmt"
+
+	"github.com/largemvc/largemvc/internal/op"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// Builder makes the ops of one network.
+type Builder[T kernel.Float] struct {
+	of      tensor.Dtype
+	workers int
+	prefix  string
+	scope   string // with the prefix and the number, what makes a label unique in the graph
+	number  int
+	views   []*View[T]
+	inputs  map[*Node]bool // those without a gradient
+}
+
+// NewBuilder makes a builder. scope tells its ops from those of other builders of the site; views may be nil for ops that
+// need none.
+func NewBuilder[T kernel.Float](e Site, scope string, views []*View[T]) *Builder[T] {
+	return &Builder[T]{
+		of: op.Dtype[T](), workers: e.Workers, prefix: e.Prefix, scope: scope, views: views, inputs: map[*Node]bool{},
+	}
+}
+
+// label names an operation of the network. Every one gets a number: nodes whose hashes collide are compared by the hash of
+// their op alone, so two ops should have one hash only if they are the same function of the same inputs.
+func (b *Builder[T]) label(format string, args ...any) string {
+	b.number++
+	return fmt.Sprintf("%q %s.%d: ", b.prefix, b.scope, b.number) + fmt.Sprintf(format, args...)
+}
+
+// fixed reports whether no learnable node is behind n, so that no gradient by n is wanted.
+func (b *Builder[T]) fixed(n *Node) bool { return b.inputs[n] }
+
+// perModule is the network made of one op per step of each module.
+type perModule[T kernel.Float] struct {
+	b       *Builder[T]
+	modules Modules
+	total   *Node
+	hs      []*Node   // [l], l from 0
+	ps      [][]*Node // [l][v]
+	ts      [][]*Node // [l][v], nil where E = 0
+	reads   map[string]*Node
+}
+
+// NewPerModule makes the network in the graph of e. The modules have been initialised.
+// weights are the w_v of the loss.
+func NewPerModule[T kernel.Float](e Site, views []*View[T], start Start, modules Modules, weights []float64) (Network, error) {
+	b := NewBuilder(e, "", views)
+	n := &perModule[T]{b: b, modules: modules, reads: map[string]*Node{}}
+	n.begin(e, start)
+	y := make([]*Node, e.Views) // X·Pᵀ for the current P
+	for v := range y {
+		var err error
+		if y[v], err = project(b, v, n.ps[0][v]); err != nil {
+			return nil, err
+		}
+		b.inputs[y[v]] = true
+	}
+	z := append([]*Node(nil), y...) // (X − E)·Pᵀ
+	for l := 1; l <= e.Layers; l++ {
+		h, err := n.represent(l, z)
+		if err != nil {
+			return nil, err
+		}
+		n.hs = append(n.hs, h)
+		n.ps, n.ts = append(n.ps, make([]*Node, e.Views)), append(n.ts, make([]*Node, e.Views))
+		for v := range e.Views {
+			old := n.ps[l-1][v]
+			if n.ts[l][v], err = n.trust(l, v, y[v]); err != nil {
+				return nil, err
+			}
+			if n.ps[l][v], err = n.anchor(l, v); err != nil {
+				return nil, err
+			}
+			if n.ps[l][v] != old {
+				if y[v], err = project(b, v, n.ps[l][v]); err != nil {
+					return nil, err
+				}
+			}
+			if z[v] = y[v]; l < e.Layers && n.ts[l][v] != nil {
+				if z[v], err = n.clean(l, v, y[v]); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	total, err := loss(b, weights, n.hs[e.Layers], y, n.ps[e.Layers])
+	if err != nil {
+		return nil, err
+	}
+	n.total, err = reach(b, total, modules.Learnables)
+	return n, err
+}
+
+// begin makes the nodes of layer 0.
+func (n *perModule[T]) begin(e Site, start Start) {
+	h := start.H
+	if h == nil {
+		h = zeroMatrix{e.Samples, e.Anchors}
+	}
+	n.hs = []*Node{op.NewMatrix(e.G, e.Of, e.Name("H0"), h)}
+	n.ps, n.ts = [][]*Node{make([]*Node, e.Views)}, [][]*Node{make([]*Node, e.Views)}
+	for v, p := range start.Anchors {
+		n.ps[0][v] = op.NewMatrix(e.G, e.Of, e.Name("P0_%d", v), p)
+		n.b.inputs[n.ps[0][v]] = true
+	}
+	n.b.inputs[n.hs[0]] = true
+}
+
+// represent returns H of layer l.
+func (n *perModule[T]) represent(l int, z []*Node) (*Node, error) {
+	h, given := n.hs[l-1], append([]*Node(nil), z...)
+	if n.modules.CopyForRepresent {
+		var err error
+		if h, err = hold(n.b, "H", h); err != nil {
+			return nil, err
+		}
+		for v := range given {
+			if given[v], err = hold(n.b, "Z", given[v]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out, err := n.modules.Represent.Update(l, h, given)
+	if err != nil {
+		return nil, fmt.Errorf("Represent, layer %d: %w", l, err)
+	}
+	s := n.hs[0].Shape()
+	return out, op.Want(fmt.Sprintf("H of Represent, layer %d,", l), out, n.b.of, s[0], s[1])
+}
+
+// trust returns t of layer l and view v, or nil.
+func (n *perModule[T]) trust(l, v int, y *Node) (*Node, error) {
+	if n.modules.Noise == nil {
+		return nil, nil
+	}
+	norm, err := residualNode(n.b, residual{view: v}, n.hs[l], y, n.ps[l-1][v])
+	if err == nil && n.modules.CopyForNoise {
+		norm, err = hold(n.b, "r", norm)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := n.modules.Noise.Trust(l, v, norm)
+	if err != nil {
+		return nil, fmt.Errorf("Noise, layer %d, view %d: %w", l, v, err)
+	}
+	if t == nil {
+		return nil, nil
+	}
+	return t, op.Want(fmt.Sprintf("the trust of Noise, layer %d, view %d,", l, v), t, n.b.of, n.b.views[v].N)
+}
+
+// anchor returns P of layer l and view v.
+func (n *perModule[T]) anchor(l, v int) (*Node, error) {
+	old := n.ps[l-1][v]
+	if n.modules.Anchor == nil {
+		return old, nil
+	}
+	corr, err := n.correlation(l, v)
+	if err != nil {
+		return nil, err
+	}
+	prev := old
+	if n.modules.CopyForAnchor {
+		corr, err = hold(n.b, "HᵀX", corr)
+		if err == nil {
+			prev, err = hold(n.b, "P", old)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	p, err := n.modules.Anchor.Update(l, v, corr, prev)
+	if err != nil {
+		return nil, fmt.Errorf("Anchor, layer %d, view %d: %w", l, v, err)
+	}
+	s := old.Shape()
+	return p, op.Want(fmt.Sprintf("P of Anchor, layer %d, view %d,", l, v), p, n.b.of, s[0], s[1])
+}
+
+// correlation returns M = Hᵀ(X − E) = (diag(b·t)H)ᵀX + (Hᵀdiag(b(1−t))H)·P over the rows that have the view.
+func (n *perModule[T]) correlation(l, v int) (*Node, error) {
+	b, h, t := n.b, n.hs[l], n.ts[l][v]
+	keep, rest := rowWeight{view: v}, rowWeight{view: v, complement: true}
+	if t == nil {
+		if b.views[v].Present == nil {
+			return correlate(b, v, h)
+		}
+		a, err := weigh(b, keep, h, nil)
+		if err != nil {
+			return nil, err
+		}
+		return correlate(b, v, a)
+	}
+	a, err := weigh(b, keep, h, t)
+	if err != nil {
+		return nil, err
+	}
+	data, err := correlate(b, v, a)
+	if err != nil {
+		return nil, err
+	}
+	if a, err = weigh(b, rest, h, t); err != nil {
+		return nil, err
+	}
+	w, err := crossGram(b, h, a)
+	if err != nil {
+		return nil, err
+	}
+	return RowMul(b, w, n.ps[l-1][v], false, data)
+}
+
+// clean returns Z = (X − E)·Pᵀ = diag(t)·Y + diag(1−t)·H·C, C = P_old·Pᵀ.
+func (n *perModule[T]) clean(l, v int, y *Node) (*Node, error) {
+	c, err := smallMul(n.b, n.ps[l-1][v], n.ps[l][v], false, true)
+	if err != nil {
+		return nil, err
+	}
+	hc, err := RowMul(n.b, n.hs[l], c, false, nil)
+	if err != nil {
+		return nil, err
+	}
+	return blend(n.b, n.ts[l][v], y, hc)
+}
+
+// Loss returns the scalar Σ_v w_v Σ_i ‖x_iv − h_i P_v‖² over the rows present. The sums are taken in float64.
+func loss[T kernel.Float](b *Builder[T], weights []float64, h *Node, y, p []*Node) (*Node, error) {
+	var total *Node
+	for v, weight := range weights {
+		part, err := residualNode(b, residual{view: v, loss: true, weight: weight}, h, y[v], p[v])
+		if err != nil {
+			return nil, err
+		}
+		if total == nil {
+			total = part
+			continue
+		}
+		if total, err = gorgonia.Add(total, part); err != nil {
+			return nil, fmt.Errorf("loss: %w", err)
+		}
+	}
+	return total, nil
+}
+
+func (n *perModule[T]) Loss() *Node { return n.total }
+
+// read returns a copy of a node, the same one each time, so that what the caller does with it spoils nothing.
+func (n *perModule[T]) read(what string, node *Node) (*Node, error) {
+	if c, ok := n.reads[what]; ok {
+		return c, nil
+	}
+	c, err := hold(n.b, what, node)
+	if err == nil {
+		n.reads[what] = c
+	}
+	return c, err
+}
+
+func (n *perModule[T]) H(l int) (*Node, error) {
+	return n.read(fmt.Sprintf("H%d", l), n.hs[l])
+}
+
+func (n *perModule[T]) P(l, v int) (*Node, error) {
+	return n.read(fmt.Sprintf("P%d_%d", l, v), n.ps[l][v])
+}
+
+func (n *perModule[T]) T(l, v int) (*Node, error) {
+	if n.ts[l][v] == nil {
+		return nil, nil
+	}
+	return n.read(fmt.Sprintf("t%d_%d", l, v), n.ts[l][v])
+}
+
+func (n *perModule[T]) ERows(l, v, lo, hi int, dst []float64) error {
+	if n.ts[l][v] == nil {
+		clear(dst)
+		return nil
+	}
+	var values [3][]T
+	for i, node := range []*Node{n.hs[l], n.ps[l-1][v], n.ts[l][v]} {
+		if node.Value() == nil {
+			return ErrNotRun
+		}
+		x, err := op.Elements[T](node.Value())
+		if err != nil {
+			return err
+		}
+		values[i] = x
+	}
+	h, p, t, w := values[0], values[1], values[2], n.b.views[v]
+	m := len(p) / w.D
+	c := &residualCalc[T]{w: w, m: m, p: p}
+	x, half := make([]T, w.D), make([]float64, m)
+	for i := lo; i < hi; i++ {
+		row := dst[(i-lo)*w.D : (i-lo+1)*w.D]
+		w.X.Row(i, x)
+		c.direct(x, h[i*m:(i+1)*m], row, half)
+		for j := range row {
+			row[j] *= 1 - float64(t[i])
+		}
+	}
+	return nil
+}
+
+// PresenceNode makes the n×V input of zeros and ones.
+func PresenceNode(e Site, present [][]bool) *Node {
+	return op.NewMatrix(e.G, e.Of, e.Name("present"), presence(present))
+}
+
+// presence is a mask as a matrix.
+type presence [][]bool
+
+func (p presence) Dims() (int, int) { return len(p), len(p[0]) }
+func (p presence) At(i, j int) float64 {
+	if p[i][j] {
+		return 1
+	}
+	return 0
+}
+func (p presence) T() mat.Matrix { return mat.Transpose{Matrix: p} }
+
+// zeroMatrix is r×c zeros.
+type zeroMatrix struct{ r, c int }
+
+func (z zeroMatrix) Dims() (int, int)    { return z.r, z.c }
+func (z zeroMatrix) At(int, int) float64 { return 0 }
+func (z zeroMatrix) T() mat.Matrix       { return zeroMatrix{z.c, z.r} }

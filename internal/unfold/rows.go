@@ -1,0 +1,317 @@
+package unfold
+
+import (
+	"fmt"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/op"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// The ops of the lazy form X − E = diag(t)·X + diag(1−t)·H·P that work row by row.
+
+// rowWeight is the weight of a row in a sum: b·t, b·(1−t) or, without t, b, where b is 1 for a present row and 0 else.
+type rowWeight struct {
+	view       int // whose presence counts; −1: every row is present
+	complement bool
+}
+
+// of returns the weight of row i; absent rows weigh nothing whatever t is there, NaN too.
+func (r rowWeight) of(present []bool, t float64, i int) float64 {
+	if present != nil && !present[i] {
+		return 0
+	}
+	if r.complement {
+		return 1 - t
+	}
+	return t
+}
+
+func (b *Builder[T]) presence(r rowWeight) []bool {
+	if r.view < 0 {
+		return nil
+	}
+	return b.views[r.view].Present
+}
+
+// weigh returns diag(w)·A for A (n×m) and the weights of t (a vector of n, or nil).
+func weigh[T kernel.Float](b *Builder[T], r rowWeight, a, t *Node) (*Node, error) {
+	n, m := a.Shape()[0], a.Shape()[1]
+	present := b.presence(r)
+	in, diff := gorgonia.Nodes{a}, []bool{!b.fixed(a)}
+	if t != nil {
+		in, diff = append(in, t), append(diff, true)
+	}
+	o := &op.Operation{
+		Label: b.label("weigh %+v, by t %t", r, t != nil),
+		Diff:  diff,
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
+			if err != nil {
+				return nil, err
+			}
+			y := make([]T, n*m)
+			err = parallel.Spans(b.workers, n, func(lo, hi int) error {
+				for i := lo; i < hi; i++ {
+					t := 1.0
+					if len(x) == 2 {
+						t = float64(x[1][i])
+					}
+					w := T(r.of(present, t, i))
+					if w == 0 {
+						continue
+					}
+					for j := i * m; j < (i+1)*m; j++ {
+						y[j] = w * x[0][j]
+					}
+				}
+				return nil
+			})
+			return op.Dense(y, n, m), err
+		},
+		Grad: func(i int, in gorgonia.Nodes, _, dy *Node) (*Node, error) {
+			if i == 1 {
+				return rowDot(b, r, dy, in[0], nil)
+			}
+			if len(in) == 2 {
+				return weigh(b, r, dy, in[1])
+			}
+			return weigh(b, r, dy, nil)
+		},
+	}
+	return op.Apply(o, b.of, tensor.Shape{n, m}, in...)
+}
+
+// rowDot returns the derivative of the weight by t times the inner products of the rows of G and A − B (B may be nil), a
+// vector of n. It has no derivative of its own.
+func rowDot[T kernel.Float](b *Builder[T], r rowWeight, g, x, y *Node) (*Node, error) {
+	n, m := g.Shape()[0], g.Shape()[1]
+	present := b.presence(r)
+	in := gorgonia.Nodes{g, x}
+	if y != nil {
+		in = append(in, y)
+	}
+	o := &op.Operation{
+		Label: b.label("row products %+v, difference %t", r, y != nil),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
+			if err != nil {
+				return nil, err
+			}
+			dt := make([]T, n)
+			err = parallel.Spans(b.workers, n, func(lo, hi int) error {
+				for i := lo; i < hi; i++ {
+					if present != nil && !present[i] {
+						continue
+					}
+					sum := 0.0
+					for j := i * m; j < (i+1)*m; j++ {
+						a := float64(x[1][j])
+						if len(x) == 3 {
+							a -= float64(x[2][j])
+						}
+						sum += float64(x[0][j]) * a
+					}
+					if r.complement {
+						sum = -sum
+					}
+					dt[i] = T(sum)
+				}
+				return nil
+			})
+			return op.Dense(dt, n), err
+		},
+	}
+	return op.Apply(o, b.of, tensor.Shape{n}, in...)
+}
+
+// blend returns diag(t)·Y + diag(1−t)·W, n×m: (X−E)·Pᵀ for Y = X·Pᵀ and W = H·P_old·Pᵀ.
+func blend[T kernel.Float](b *Builder[T], t, y, w *Node) (*Node, error) {
+	n, m := y.Shape()[0], y.Shape()[1]
+	keep, rest := rowWeight{view: -1}, rowWeight{view: -1, complement: true}
+	o := &op.Operation{
+		Label: b.label("t·Y + (1−t)·W"),
+		Diff:  []bool{true, !b.fixed(y), !b.fixed(w)},
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
+			if err != nil {
+				return nil, err
+			}
+			t, y, w, z := x[0], x[1], x[2], make([]T, n*m)
+			err = parallel.Spans(b.workers, n, func(lo, hi int) error {
+				for i := lo; i < hi; i++ {
+					for j := i * m; j < (i+1)*m; j++ {
+						z[j] = t[i]*y[j] + (1-t[i])*w[j]
+					}
+				}
+				return nil
+			})
+			return op.Dense(z, n, m), err
+		},
+		Grad: func(i int, in gorgonia.Nodes, _, dz *Node) (*Node, error) {
+			switch i {
+			case 0:
+				return rowDot(b, keep, dz, in[1], in[2])
+			case 1:
+				return weigh(b, keep, dz, in[0])
+			}
+			return weigh(b, rest, dz, in[0])
+		},
+	}
+	return op.Apply(o, b.of, tensor.Shape{n, m}, t, y, w)
+}
+
+// MeanViews returns the mean of the n×m matrices x, row by row over those with a 1 in the n×V matrix present, which may
+// be nil.
+func MeanViews[T kernel.Float](workers int, x []*Node, present *Node) (*Node, error) {
+	of := op.Dtype[T]()
+	if err := op.Want("the first matrix of a mean", x[0], of, -1, -1); err != nil {
+		return nil, err
+	}
+	n, m, views := x[0].Shape()[0], x[0].Shape()[1], len(x)
+	for _, a := range x {
+		if err := op.Want("a matrix of a mean", a, of, n, m); err != nil {
+			return nil, err
+		}
+	}
+	in, diff := append(gorgonia.Nodes(nil), x...), op.All(views)
+	if present != nil {
+		if err := op.Want("the presence of views", present, of, n, views); err != nil {
+			return nil, err
+		}
+		in, diff = append(in, present), append(diff, false)
+	}
+	o := &op.Operation{
+		Label: "mean over views",
+		Diff:  diff,
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
+			if err != nil {
+				return nil, err
+			}
+			y := make([]T, n*m)
+			err = parallel.Spans(workers, n, func(lo, hi int) error {
+				for i := lo; i < hi; i++ {
+					w := rowShare(x[views:], i, views)
+					for v, a := range x[:views] {
+						if !rowPresent(x[views:], i, v, views) {
+							continue
+						}
+						for j := i * m; j < (i+1)*m; j++ {
+							y[j] += w * a[j]
+						}
+					}
+				}
+				return nil
+			})
+			return op.Dense(y, n, m), err
+		},
+		Grad: func(v int, in gorgonia.Nodes, _, dy *Node) (*Node, error) {
+			return meanViewsGrad[T](workers, v, views, dy, in[views:])
+		},
+	}
+	return op.Apply(o, of, tensor.Shape{n, m}, in...)
+}
+
+// meanViewsGrad is the derivative of meanViews by matrix v.
+func meanViewsGrad[T kernel.Float](workers, v, views int, dy *Node, present gorgonia.Nodes) (*Node, error) {
+	n, m := dy.Shape()[0], dy.Shape()[1]
+	o := &op.Operation{
+		Label: fmt.Sprintf("derivative of the mean by view %d of %d", v, views),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
+			if err != nil {
+				return nil, err
+			}
+			g := make([]T, n*m)
+			err = parallel.Spans(workers, n, func(lo, hi int) error {
+				for i := lo; i < hi; i++ {
+					if !rowPresent(x[1:], i, v, views) {
+						continue
+					}
+					w := rowShare(x[1:], i, views)
+					for j := i * m; j < (i+1)*m; j++ {
+						g[j] = w * x[0][j]
+					}
+				}
+				return nil
+			})
+			return op.Dense(g, n, m), err
+		},
+	}
+	return op.Apply(o, op.Dtype[T](), tensor.Shape{n, m}, append(gorgonia.Nodes{dy}, present...)...)
+}
+
+// rowPresent reports whether row i has view v, present being empty or one n×V matrix.
+func rowPresent[T kernel.Float](present [][]T, i, v, views int) bool {
+	return len(present) == 0 || present[0][i*views+v] != 0
+}
+
+// rowShare is the weight of each view that row i has.
+func rowShare[T kernel.Float](present [][]T, i, views int) T {
+	count := 0
+	for v := range views {
+		if rowPresent(present, i, v, views) {
+			count++
+		}
+	}
+	return 1 / T(count)
+}
+
+// hold returns a copy of a node, so that an op that overwrites its input spoils the copy alone.
+func hold[T kernel.Float](b *Builder[T], what string, x *Node) (*Node, error) {
+	shape := x.Shape().Clone()
+	o := &op.Operation{
+		Label: b.label("copy of %s", what),
+		Diff:  []bool{true},
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Elements[T](in[0])
+			if err != nil {
+				return nil, err
+			}
+			return op.Dense(append([]T(nil), x...), shape...), nil
+		},
+		Grad: func(_ int, _ gorgonia.Nodes, _, dy *Node) (*Node, error) { return dy, nil },
+	}
+	return op.Apply(o, b.of, shape, x)
+}
+
+// reach returns the loss, a scalar, as a function of the learnable nodes too, with derivative zero. Gorgonia's Grad
+// refuses a node that the loss does not depend on, such as the last layer's ρ behind detached anchors.
+func reach[T kernel.Float](b *Builder[T], loss *Node, learnables gorgonia.Nodes) (*Node, error) {
+	o := &op.Operation{
+		Label: b.label("loss"),
+		Diff:  op.All(1 + len(learnables)),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Elements[T](in[0])
+			if err != nil {
+				return nil, err
+			}
+			return op.Scalar[T](float64(x[0])), nil
+		},
+		Grad: func(i int, in gorgonia.Nodes, _, dloss *Node) (*Node, error) {
+			if i == 0 {
+				return dloss, nil
+			}
+			return zeros[T](b, in[i])
+		},
+	}
+	return op.Apply(o, b.of, nil, append(gorgonia.Nodes{loss}, learnables...)...)
+}
+
+// zeros returns zeros of the shape of x.
+func zeros[T kernel.Float](b *Builder[T], x *Node) (*Node, error) {
+	shape := x.Shape().Clone()
+	o := &op.Operation{
+		Label: b.label("zero gradient"),
+		Run: func([]gorgonia.Value) (gorgonia.Value, error) {
+			if shape.IsScalar() {
+				return op.Scalar[T](0), nil
+			}
+			return op.Dense(make([]T, shape.TotalSize()), shape...), nil
+		},
+	}
+	return op.Apply(o, b.of, shape, x)
+}

@@ -1,0 +1,85 @@
+// Package unfold makes the network as Gorgonia ops: the solver of the anchor objective, unfolded into layers of three modules.
+//
+// There are two implementations of one algebra, and they test each other. NewPerModule makes one op per step of each module;
+// it takes any modules, and every op is a few lines beside its derivative. NewFused makes a single op of the stock modules,
+// whose forward and backward passes are those of package engine; it is what Fit trains. That both give the same losses and
+// gradients, up to rounding, is what makes either believable: a change of the algebra belongs into both.
+package unfold
+
+import (
+	"errors"
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// Node is a node of a Gorgonia graph.
+type Node = gorgonia.Node
+
+// Site is where a network is built: a graph, a name in it, and the sizes. It has the fields of largemvc.Env, where they are
+// documented.
+type Site struct {
+	G      *gorgonia.ExprGraph
+	Prefix string
+
+	Layers  int
+	Views   int
+	Anchors int
+	Samples int
+	Dims    []int
+	Of      tensor.Dtype
+	Workers int
+	Present *Node
+}
+
+// Name returns the name of a node of the network: the prefix, a dot and what Sprintf makes of the arguments.
+func (s Site) Name(format string, args ...any) string {
+	return s.Prefix + "." + fmt.Sprintf(format, args...)
+}
+
+// Start is what a network starts from, besides E = 0.
+type Start struct {
+	Anchors []mat.Matrix // P_v, m×d_v, one per view
+	H       mat.Matrix   // n×m; nil means zero
+}
+
+// Represent, trusts and updatesP make the ops of a layer. They are documented at the modules of the public package.
+type (
+	Represent interface {
+		Update(l int, h *Node, z []*Node) (*Node, error)
+	}
+	Noise interface {
+		Trust(l, v int, norm *Node) (*Node, error)
+	}
+	Anchor interface {
+		Update(l, v int, corr, prev *Node) (*Node, error)
+	}
+)
+
+// Modules are the modules of a network of per-module ops.
+type Modules struct {
+	Represent Represent
+	Noise     Noise  // nil: E = 0
+	Anchor    Anchor // nil: the anchors stay as they start
+
+	// Whether a module gets copies of the nodes, since its ops may overwrite what they are given.
+	CopyForRepresent, CopyForNoise, CopyForAnchor bool
+
+	Learnables gorgonia.Nodes // of all modules
+}
+
+// Network is what Build makes, . Layers run from 1 to L, views from 0; for H and P, layer 0 is the start.
+// The caller has checked the ranges.
+type Network interface {
+	Loss() *Node
+	H(l int) (*Node, error)
+	P(l, v int) (*Node, error)
+	T(l, v int) (*Node, error) // nil where E = 0
+	// ERows sets dst to the rows [lo, hi) of E_v of layer l, from the values of the last run. Absent rows may hold anything.
+	ERows(l, v, lo, hi int, dst []float64) error
+}
+
+// ErrNotRun says that there is no value yet.
+var ErrNotRun = errors.New("the network has not been run yet")

@@ -1,0 +1,62 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// finiteRows is the number of rows that a goroutine checks at once.
+const finiteRows = 512
+
+// CheckFinite reports the first NaN or infinity of the present rows.
+func CheckFinite(ctx context.Context, views []View, workers int) error {
+	for v, x := range views {
+		chunks := (x.Rows + finiteRows - 1) / finiteRows
+		err := parallel.For(ctx, workers, chunks, func(_, c int) error {
+			var buf []float64
+			for i := c * finiteRows; i < min((c+1)*finiteRows, x.Rows); i++ {
+				if !x.Has(i) {
+					continue
+				}
+				var total float64
+				switch {
+				case x.Sparse != nil:
+					total = x.Sparse.Square(i)
+				case x.F64 != nil:
+					total = kernel.SumSquares(x.F64[i*x.Cols:(i+1)*x.Cols], 0)
+				case x.F32 != nil:
+					total = kernel.SumSquares(x.F32[i*x.Cols:(i+1)*x.Cols], 0)
+				default:
+					if buf == nil {
+						buf = make([]float64, x.Cols)
+					}
+					x.Row(i, buf)
+					total = kernel.SumSquares(buf, 0)
+				}
+				if math.IsNaN(total) || math.IsInf(total, 0) {
+					return nonFinite(x, v, i)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nonFinite(x View, v, i int) error {
+	row := make([]float64, x.Cols)
+	x.Row(i, row)
+	for j, value := range row {
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			return fmt.Errorf("%s has %v at row %d, column %d", x.Label(v), value, i, j)
+		}
+	}
+	return fmt.Errorf("%s: the values of row %d are so large that their squares are not finite", x.Label(v), i)
+}

@@ -1,0 +1,142 @@
+// Package view holds views of the samples in whatever memory the caller has them: dense, sparse or any matrix, with a mask
+// of the samples that have them.
+package view
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// View is one view of the samples: Rows rows of Cols features, one row a sample, in memory of the caller, of which it has
+// one of Matrix, F32, F64 and Sparse. It is read-only but for what Own returns.
+type View struct {
+	Name       string
+	Rows, Cols int
+
+	Matrix mat.Matrix
+	F32    []float32 // row-major
+	F64    []float64
+	Given  bool // F32 or F64 is a slice that the caller gave as such
+	Sparse *CSR
+
+	Present []bool // the samples that have the view; nil: all. The rows of the others are never read.
+}
+
+// Empty says whether the view has no memory at all.
+func (v View) Empty() bool { return v.Matrix == nil && v.F32 == nil && v.F64 == nil && v.Sparse == nil }
+
+// Has says whether sample i has the view.
+func (v View) Has(i int) bool { return v.Present == nil || v.Present[i] }
+
+// Label names view v in messages.
+func (v View) Label(index int) string {
+	if v.Name == "" {
+		return fmt.Sprintf("view %d", index)
+	}
+	return fmt.Sprintf("view %d (%s)", index, v.Name)
+}
+
+// Row writes row i to dst, which has d_v elements.
+func (v View) Row(i int, dst []float64) {
+	switch {
+	case v.Sparse != nil:
+		clear(dst)
+		for k := v.Sparse.Ptr[i]; k < v.Sparse.Ptr[i+1]; k++ {
+			dst[v.Sparse.Cols[k]] = v.Sparse.Value(k)
+		}
+	case v.F64 != nil:
+		copy(dst, v.F64[i*v.Cols:(i+1)*v.Cols])
+	case v.F32 != nil:
+		for j, x := range v.F32[i*v.Cols : (i+1)*v.Cols] {
+			dst[j] = float64(x)
+		}
+	default:
+		for j := range dst {
+			dst[j] = v.Matrix.At(i, j)
+		}
+	}
+}
+
+// Window returns samples [lo, hi) of the view.
+func (v View) Window(lo, hi int) View {
+	if lo == 0 && hi == v.Rows {
+		return v
+	}
+	out := v
+	out.Rows = hi - lo
+	if v.Present != nil {
+		out.Present = v.Present[lo:hi]
+	}
+	switch {
+	case v.Sparse != nil:
+		out.Sparse = v.Sparse.Window(lo, hi)
+	case v.F64 != nil:
+		out.F64 = v.F64[lo*v.Cols : hi*v.Cols]
+	case v.F32 != nil:
+		out.F32 = v.F32[lo*v.Cols : hi*v.Cols]
+	default:
+		out.Matrix = rowWindow{v.Matrix, lo, hi - lo}
+	}
+	return out
+}
+
+// Own returns the view's values if the caller gave them as a slice of T.
+func Own[T kernel.Float](x View) []T {
+	if !x.Given {
+		return nil
+	}
+	if m, ok := any(x.F32).([]T); ok && x.F32 != nil {
+		return m
+	}
+	if m, ok := any(x.F64).([]T); ok && x.F64 != nil {
+		return m
+	}
+	return nil
+}
+
+// rowWindow is some rows of a matrix.
+type rowWindow struct {
+	of    mat.Matrix
+	first int
+	rows  int
+}
+
+func (w rowWindow) Dims() (int, int) {
+	_, d := w.of.Dims()
+	return w.rows, d
+}
+
+func (w rowWindow) At(i, j int) float64 { return w.of.At(w.first+i, j) }
+
+func (w rowWindow) T() mat.Matrix { return mat.Transpose{Matrix: w} }
+
+// Mask returns the n×V mask of the views, nil where all samples have all views.
+func Mask(views []View) [][]bool {
+	complete := true
+	for _, x := range views {
+		complete = complete && (x.Present == nil || allTrue(x.Present))
+	}
+	if complete {
+		return nil
+	}
+	out := make([][]bool, views[0].Rows)
+	for i := range out {
+		out[i] = make([]bool, len(views))
+		for v, x := range views {
+			out[i][v] = x.Has(i)
+		}
+	}
+	return out
+}
+
+func allTrue(b []bool) bool {
+	for _, x := range b {
+		if !x {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,158 @@
+package largemvc
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// samplesOf returns the given samples of dense views.
+func samplesOf(views []View, samples []int) []View {
+	out := make([]View, len(views))
+	for v, x := range views {
+		all := make([]float64, 0, len(samples)*x.in.Cols)
+		row := make([]float64, x.in.Cols)
+		for _, i := range samples {
+			x.in.Row(i, row)
+			all = append(all, row...)
+		}
+		out[v] = Float64View(len(samples), x.in.Cols, all)
+	}
+	return out
+}
+
+// agreements returns the mean agreement (ARI) on a twentieth of the samples of a fit of the others, which predicts them, with
+// a fit of all, and that of two fits of all from different seeds. (Without many more samples the fit itself is another one,
+// of which its own samples tell as much as new ones.)
+func agreements(t *testing.T, views []View, config Config, rounds int) (predicted, refitted float64) {
+	t.Helper()
+	for r := range rounds {
+		var known, held []int
+		for i := range views[0].in.Rows {
+			if (i*7+r)%20 == 0 {
+				held = append(held, i)
+			} else {
+				known = append(known, i)
+			}
+		}
+		fresh := samplesOf(views, held)
+		labelsOfHeld := func(seed uint64) []int {
+			c := config
+			c.Seed = seed
+			labels := mustFit(t, views, c).Labels
+			out := make([]int, len(held))
+			for k, i := range held {
+				out[k] = labels[i]
+			}
+			return out
+		}
+		c := config
+		c.Seed = uint64(100 + r)
+		labels, err := mustFit(t, samplesOf(views, known), c).Predict(context.Background(), fresh)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := labelsOfHeld(uint64(200+r)), labelsOfHeld(uint64(300+r))
+		for _, other := range [][]int{a, b} {
+			ari, err := ARI(other, labels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			predicted += ari / float64(2*rounds)
+		}
+		ari, err := ARI(a, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refitted += ari / float64(rounds)
+	}
+	return predicted, refitted
+}
+
+// New samples are put where a refit that includes them puts them, no worse than two refits agree with each other, less three
+// points.
+func TestNewSamples(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("short mode: it trains two dozen networks")
+	}
+	views, _ := blobViews(400, 6, 1.4, 121, 20, 12)
+	for name, config := range map[string]Config{"exact": {}, "landmarks": {ExactNeighbors: None}} {
+		config.Clusters, config.Epochs = 6, 40
+		checkAgreements(t, name, views, config, 4)
+	}
+}
+
+func checkAgreements(t *testing.T, name string, views []View, config Config, rounds int) {
+	t.Helper()
+	predicted, refitted := agreements(t, views, config, rounds)
+	t.Logf("%s: new samples agree with a refit in %.3f, two refits in %.3f", name, predicted, refitted)
+	if !(predicted >= refitted-0.03) {
+		t.Errorf("%s: new samples agree with a refit in %.3f, two refits in %.3f", name, predicted, refitted)
+	}
+}
+
+func TestNewSamplesOfRealSets(t *testing.T) {
+	for _, name := range []string{"skdigits3v", "ucidigit"} {
+		views, _ := realSet(t, name)
+		for kind, exact := range map[string]int{"exact": 0, "landmarks": None} {
+			checkAgreements(t, name+", "+kind, views, Config{Clusters: 10, ExactNeighbors: exact}, 4)
+		}
+	}
+}
+
+// A third of the views missing, and what is predicted of samples with other views missing.
+func TestMissingViewsOfRealSets(t *testing.T) {
+	views, classes := realSet(t, "ucidigit")
+	n := len(classes)
+	masked, err := Mask(views, absent(n, len(views), 0.3, 122))
+	if err != nil {
+		t.Fatal(err)
+	}
+	others, err := Mask(views, absent(n, len(views), 0.3, 123))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, exact := range map[string]int{"exact": 0, "landmarks": None} {
+		c := mustFit(t, masked, Config{Clusters: 10, ExactNeighbors: exact})
+		checkResult(t, masked, c)
+		fitted := agree(t, c.Labels, classes)
+		labels, err := c.Predict(context.Background(), others)
+		if err != nil {
+			t.Fatal(err)
+		}
+		predicted := agree(t, labels, classes)
+		t.Logf("%s: ACC %.3f, of the samples with other views missing %.3f", kind, fitted, predicted)
+		if fitted < 0.85 || predicted < fitted-0.03 {
+			t.Errorf("%s: ACC %.3f, of the samples with other views missing %.3f", kind, fitted, predicted)
+		}
+	}
+}
+
+// Citeseer, sparse: 3,312 samples of 3,312 and 3,703 features, of which some have no words at all in common with others.
+func TestSparseRealSet(t *testing.T) {
+	folder := os.Getenv("LARGEMVC_DATA")
+	if folder == "" {
+		t.Skip("LARGEMVC_DATA names no folder")
+	}
+	set, err := dataset.Open(filepath.Join(folder, "citeseer.npz"), dataset.Options{Storage: dataset.AllSparse})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var views []View
+	for _, x := range set.Views {
+		views = append(views, SparseView(x.Rows, x.Cols, x.Sparse.RowPtr, x.Sparse.Col, x.Sparse.Float32))
+	}
+	for kind, exact := range map[string]int{"exact": 0, "landmarks": None} {
+		c := mustFit(t, views, Config{Clusters: 6, Epochs: 20, ExactNeighbors: exact})
+		t.Logf("%s: ACC %.3f, %v", kind, agree(t, c.Labels, set.Labels), c.Timings)
+		checkSparsePredict(t, views, c)
+		if slices.Min(c.Sizes) < 1 || c.Clusters != 6 {
+			t.Errorf("%s: sizes %v", kind, c.Sizes)
+		}
+	}
+}

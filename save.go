@@ -1,0 +1,372 @@
+package largemvc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/file"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/predict"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/internal/smooth"
+)
+
+const modelFormat = "largemvc-model"
+
+// savedTraining is what a model file says of the training, as JSON.
+type savedTraining struct {
+	Samples int          `json:"samples"`
+	Views   []savedView  `json:"views"`
+	Inputs  []savedInput `json:"inputs"` // not in version 1, where they are the views
+	Status  string       `json:"status"`
+	Epochs  int          `json:"epochs"`
+	Restart int          `json:"restart"`
+}
+
+type savedInput struct {
+	View       int    `json:"view"`
+	Preprocess string `json:"preprocess"`
+	Columns    int    `json:"columns"`
+}
+
+type savedView struct {
+	Name     string `json:"name"`
+	Features int    `json:"features"`
+}
+
+// Save writes the predictor to a file, in the format of FORMAT.md. The file at path is replaced at once and as a whole:
+// whatever interrupts Save, it holds either what it held before or all of the new model. A temporary file beside it, whose
+// name ends in .tmp, may then remain.
+func (p *Predictor) Save(path string) error {
+	if err := file.Replace(path, func(w io.Writer) error { _, err := p.WriteTo(w); return err }); err != nil {
+		return fmt.Errorf("largemvc: saving the model: %w", err)
+	}
+	return nil
+}
+
+// WriteTo writes the predictor to w, in the format of FORMAT.md. Equal predictors give equal bytes.
+func (p *Predictor) WriteTo(w io.Writer) (int64, error) {
+	if p == nil || p.model == nil {
+		return 0, errors.New("largemvc: the predictor is empty: Fit and Load make one")
+	}
+	f, err := p.file()
+	if err != nil {
+		return 0, err
+	}
+	return f.Write(w, file.Seal)
+}
+
+// Load reads a predictor that Save wrote: it predicts the same bits. A file that is truncated, was changed, is no model or
+// comes from a later version of the format is an error that says so.
+func Load(path string) (*Predictor, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("largemvc: loading a model: %w", err)
+	}
+	defer f.Close()
+	p, err := ReadPredictor(f)
+	if err != nil {
+		return nil, fmt.Errorf("%w (%s)", err, path)
+	}
+	return p, nil
+}
+
+// ReadPredictor reads a predictor that WriteTo wrote, to the end of r.
+func ReadPredictor(r io.Reader) (*Predictor, error) {
+	p, err := decodePredictor(r)
+	if err != nil {
+		return nil, fmt.Errorf("largemvc: loading a model: %w", err)
+	}
+	return p, nil
+}
+
+// file returns the content of the model file.
+func (p *Predictor) file() (*safetensors.File, error) {
+	views := make([]savedView, len(p.dims))
+	for v, d := range p.dims {
+		views[v] = savedView{p.names[v], d}
+	}
+	inputs := make([]savedInput, len(p.inputs))
+	for k, in := range p.inputs {
+		inputs[k] = savedInput{in.View, in.Preprocess.String(), in.Columns}
+	}
+	f, err := file.New(modelFormat, saveConfig(&p.config), savedTraining{p.samples, views, inputs, p.Status.String(), p.Epochs, p.Restart})
+	if err != nil {
+		return nil, err
+	}
+	layers, m, v := p.config.Layers, p.config.Anchors, len(p.inputs)
+	add := func(t safetensors.Tensor) { f.Tensors = append(f.Tensors, t) }
+	add(safetensors.Float64s("R", p.r, m, m))
+	add(safetensors.Float64s("U", p.u, m, m))
+	add(safetensors.Float64s("theta", p.Theta, layers))
+	if p.Rho != nil {
+		add(safetensors.Float64s("rho", slices.Concat(p.Rho...), layers, v))
+	}
+	add(safetensors.Float64s("rho_scale", p.scale, v))
+	for l, layer := range p.anchors {
+		if l > 0 && p.config.Variant == RMvC {
+			break
+		}
+		for v, a := range layer {
+			_, d := a.Dims()
+			add(safetensors.Float64s(fmt.Sprintf("anchors.%d.%d", l, v), a.RawMatrix().Data, m, d))
+		}
+	}
+	floats := safetensors.Float64s // for what is held in the arithmetic of the fit
+	if p.config.Float == Float32 {
+		floats = safetensors.Float32s
+	}
+	p.model.save(f, floats)
+	add(floats("centroids", p.centroids, p.Clusters, m))
+	add(safetensors.Ints("sizes", p.Sizes, p.Clusters))
+	file.AddLosses(f, "", p.Loss, p.ViewLoss, v)
+	return f, nil
+}
+
+// readConfig reads the configuration of a file of a version of the format.
+func readConfig(text []byte, version int) (*Config, error) {
+	var saved savedConfig
+	if err := json.Unmarshal(text, &saved); err != nil {
+		return nil, fmt.Errorf("its configuration: %w", err)
+	}
+	if version == 1 { // It has neither neighbours nor another read-out.
+		saved.Neighbors, saved.ReadOut = None, PlainRows.String()
+	}
+	if version < 3 && saved.Neighbors != None {
+		saved.HeldOutWeight = None
+	}
+	return saved.restore()
+}
+
+func decodePredictor(r io.Reader) (*Predictor, error) {
+	var about savedTraining
+	f, version, err := file.Read(r, modelFormat)
+	if err != nil {
+		return nil, err
+	}
+	c, err := readConfig([]byte(f.Metadata[file.MetaConfig]), version)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(f.Metadata[file.MetaTraining]), &about); err != nil {
+		return nil, fmt.Errorf("its training: %w", err)
+	}
+	p := &Predictor{config: *c, samples: about.Samples, Epochs: about.Epochs, Restart: about.Restart}
+	if p.Status, err = parseStatus(about.Status); err != nil {
+		return nil, err
+	}
+	for v, view := range about.Views {
+		if view.Features < 1 {
+			return nil, fmt.Errorf("view %d has %d features", v, view.Features)
+		}
+		p.dims, p.names = append(p.dims, view.Features), append(p.names, view.Name)
+	}
+	if err := p.setInputs(about.Inputs); err != nil {
+		return nil, err
+	}
+	if len(p.dims) == 0 || p.Epochs < 0 || p.Restart < 0 {
+		return nil, fmt.Errorf("it has %d views, %d epochs, restart %d", len(p.dims), p.Epochs, p.Restart)
+	}
+	if err := c.check(p.samples, nil); err != nil {
+		return nil, err
+	}
+	in := &file.Tensors{File: f}
+	if p.decode(in); in.Err != nil {
+		return nil, in.Err
+	}
+	if c.Float == Float64 {
+		err = revive[float64](p, in)
+	} else {
+		err = revive[float32](p, in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// setInputs takes over what a file says of the inputs.
+func (p *Predictor) setInputs(saved []savedInput) error {
+	if p.config.Neighbors == None {
+		for v, d := range p.dims {
+			p.inputs = append(p.inputs, Input{View: v, Preprocess: p.config.Preprocess, Columns: d})
+		}
+		return nil
+	}
+	for k, s := range saved {
+		kind, err := ParsePreprocess(s.Preprocess)
+		if err != nil {
+			return err
+		}
+		if s.View < 0 || s.View >= len(p.dims) || s.Columns < 1 || s.Columns > prepare.Kind(kind).Width(p.dims[s.View]) {
+			return fmt.Errorf("input %d has %d columns of view %d", k, s.Columns, s.View)
+		}
+		if slices.ContainsFunc(p.inputs, func(in Input) bool { return in.View == s.View && in.Preprocess == kind }) {
+			return fmt.Errorf("view %d is twice an input in the preprocessing %v", s.View, kind)
+		}
+		p.inputs = append(p.inputs, Input{View: s.View, Preprocess: kind, Columns: s.Columns})
+	}
+	for v := range p.dims {
+		if !slices.ContainsFunc(p.inputs, func(in Input) bool { return in.View == v }) {
+			return fmt.Errorf("view %d is no input", v)
+		}
+	}
+	return nil
+}
+
+// decode sets what the file's tensors hold of the network; in has the first error.
+func (p *Predictor) decode(in *file.Tensors) {
+	c := &p.config
+	m, v := c.Anchors, len(p.inputs)
+	p.r, p.u = in.Floats("R", m, m), in.Floats("U", m, m)
+	p.Theta = in.Floats("theta", c.Layers)
+	if c.Variant == Large {
+		p.Rho = file.Split(in.Floats("rho", c.Layers, v), v)
+	}
+	p.scale = in.Floats("rho_scale", v)
+	for l := 0; l <= c.Layers && in.Err == nil; l++ {
+		if l > 0 && c.Variant == RMvC {
+			p.anchors = append(p.anchors, p.anchors[0])
+			continue
+		}
+		layer := make([]*mat.Dense, v)
+		for v, is := range p.inputs {
+			if a := in.Floats(fmt.Sprintf("anchors.%d.%d", l, v), m, is.Columns); a != nil {
+				layer[v] = mat.NewDense(m, is.Columns, a)
+			}
+		}
+		p.anchors = append(p.anchors, layer)
+	}
+	if in.Err == nil {
+		p.P = p.anchors[c.Layers]
+	}
+	p.Sizes = in.Ints("sizes", -1)
+	p.Clusters = len(p.Sizes)
+	total := 0
+	for k, s := range p.Sizes {
+		if s < 1 || s > p.samples-total {
+			in.Fail("cluster %d has %d of %d samples", k, s, p.samples)
+			break
+		}
+		total += s
+	}
+	if p.Clusters > c.Clusters || (total != p.samples && in.Err == nil) {
+		in.Fail("%d clusters of together %d samples, want at most %d of together %d", p.Clusters, total, c.Clusters, p.samples)
+	}
+	p.centroids = in.Floats("centroids", p.Clusters, m)
+	p.Loss, p.ViewLoss = in.Losses("", v)
+}
+
+// revive makes the network of a predictor that was read, and reads what its samples go through first.
+func revive[T kernel.Float](p *Predictor, in *file.Tensors) error {
+	var from predict.Intake[T]
+	if p.config.Neighbors != None {
+		from = smooth.Read[T](in, p.config.smoothing(), preparedInputs(p.inputs), p.dims, p.samples)
+	} else if s := prepare.Read(in, prepare.Kind(p.config.Preprocess), p.dims); in.Err == nil {
+		from = prepare.NewRows[T](s, p.dims)
+	}
+	if in.Err != nil {
+		return in.Err
+	}
+	clusters, err := kmeans.NewAssigner(p.Clusters, [][]T{kernel.Convert[T](p.centroids)}, []float64{1})
+	if err != nil {
+		return err
+	}
+	p.model, err = newFitted(p, from, clusters)
+	return err
+}
+
+// savedConfig is a Config in the JSON of files, its options by name.
+type savedConfig struct {
+	Clusters        int     `json:"clusters"`
+	Anchors         int     `json:"anchors"`
+	Layers          int     `json:"layers"`
+	Epochs          int     `json:"epochs"`
+	LearningRate    float64 `json:"learning_rate"`
+	Seed            uint64  `json:"seed"`
+	Restarts        int     `json:"restarts"`
+	Variant         string  `json:"variant"`
+	Activation      string  `json:"activation"`
+	Preset          string  `json:"preset"`
+	Preprocess      string  `json:"preprocess"`
+	Start           string  `json:"start"`
+	Float           string  `json:"float"`
+	Workers         int     `json:"workers"`
+	Theta0          float64 `json:"theta0"`
+	Rho0            float64 `json:"rho0"`
+	RhoScale        string  `json:"rho_scale"`
+	Signs           string  `json:"signs"`
+	OneSided        bool    `json:"one_sided"`
+	Lipschitz       float64 `json:"lipschitz"`
+	Reduction       string  `json:"reduction"`
+	DetachAnchors   bool    `json:"detach_anchors"`
+	Tolerance       float64 `json:"tolerance"`
+	Patience        int     `json:"patience"`
+	KMeansStarts    int     `json:"kmeans_starts"`
+	ReadOut         string  `json:"read_out"`
+	CheckpointEvery int     `json:"checkpoint_every"`
+	Rotate          string  `json:"rotate"`
+	Neighbors       int     `json:"neighbors"`
+	Directions      int     `json:"directions"`
+	FilterSteps     int     `json:"filter_steps"`
+	NeighborWeight  float64 `json:"neighbor_weight"`
+	HeldOutWeight   float64 `json:"held_out_weight"`
+	Temperature     float64 `json:"temperature"`
+	ExactNeighbors  int     `json:"exact_neighbors"`
+	Landmarks       int     `json:"landmarks"`
+	LowestInertia   bool    `json:"lowest_inertia"`
+}
+
+// saveConfig returns what files hold of a configuration with its defaults: all but functions, values as large as the
+// data, and what is the caller's own (Overwrite, Checkpoint).
+func saveConfig(c *Config) savedConfig {
+	return savedConfig{
+		Clusters: c.Clusters, Anchors: c.Anchors, Layers: c.Layers, Epochs: c.Epochs, LearningRate: c.LearningRate, Seed: c.Seed,
+		Restarts: c.Restarts, Variant: c.Variant.String(), Activation: c.Activation.String(), Preset: c.Preset.String(),
+		Preprocess: c.Preprocess.String(), Start: c.Start.String(), Float: c.Float.String(), Workers: c.Workers, Theta0: c.Theta0,
+		Rho0: c.Rho0, RhoScale: c.RhoScale.String(), Signs: c.Signs.String(), OneSided: c.OneSided, Lipschitz: c.Lipschitz,
+		Reduction: c.Reduction.String(), DetachAnchors: c.DetachAnchors, Tolerance: c.Tolerance, Patience: c.Patience,
+		KMeansStarts: c.KMeansStarts, ReadOut: c.ReadOut.String(), CheckpointEvery: c.CheckpointEvery, Rotate: c.Rotate.String(),
+		Neighbors: c.Neighbors, Directions: c.Directions, FilterSteps: c.FilterSteps, NeighborWeight: c.NeighborWeight, HeldOutWeight: c.HeldOutWeight,
+		Temperature: c.Temperature, ExactNeighbors: c.ExactNeighbors, Landmarks: c.Landmarks, LowestInertia: c.LowestInertia,
+	}
+}
+
+// restore is the inverse of saveConfig.
+func (s *savedConfig) restore() (*Config, error) {
+	c := &Config{
+		Clusters: s.Clusters, Anchors: s.Anchors, Layers: s.Layers, Epochs: s.Epochs, LearningRate: s.LearningRate, Seed: s.Seed,
+		Restarts: s.Restarts, Workers: s.Workers, Theta0: s.Theta0, Rho0: s.Rho0, OneSided: s.OneSided, Lipschitz: s.Lipschitz,
+		DetachAnchors: s.DetachAnchors, Tolerance: s.Tolerance, Patience: s.Patience, KMeansStarts: s.KMeansStarts,
+		CheckpointEvery: s.CheckpointEvery, Neighbors: s.Neighbors, Directions: s.Directions, FilterSteps: s.FilterSteps,
+		NeighborWeight: s.NeighborWeight, HeldOutWeight: s.HeldOutWeight, Temperature: s.Temperature, ExactNeighbors: s.ExactNeighbors, Landmarks: s.Landmarks,
+		LowestInertia: s.LowestInertia,
+	}
+	var errs [11]error
+	c.Variant, errs[0] = ParseVariant(s.Variant)
+	c.Preset, errs[1] = ParsePreset(s.Preset)
+	c.Preprocess, errs[2] = ParsePreprocess(s.Preprocess)
+	c.Start, errs[3] = ParseStart(s.Start)
+	c.Float, errs[4] = ParseFloat(s.Float)
+	c.RhoScale, errs[5] = ParseRhoScale(s.RhoScale)
+	c.Signs, errs[6] = ParseSigns(s.Signs)
+	c.Rotate, errs[9] = ParseRotation(s.Rotate)
+	c.ReadOut, errs[10] = ParseReadOut(s.ReadOut)
+	switch s.Activation {
+	case ReLU.String():
+	case SELU.String():
+		c.Activation = SELU
+	default:
+		errs[7] = fmt.Errorf("largemvc: unknown activation %q", s.Activation)
+	}
+	c.Reduction, errs[8] = ParseReduction(s.Reduction)
+	return c, errors.Join(errs[:]...)
+}

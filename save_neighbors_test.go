@@ -1,0 +1,270 @@
+package largemvc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/internal/file"
+	"github.com/largemvc/largemvc/internal/safetensors"
+)
+
+// smoothedModels are fits of incomplete samples with neighbours, small enough to be changed in every way, with their views.
+func smoothedModels(t testing.TB) (views []View, models map[string]*Clustering) {
+	t.Helper()
+	plain, _ := blobViews(26, 3, 0.6, 111, 6, 4)
+	views, err := Mask(plain, absent(26, 2, 0.2, 112))
+	if err != nil {
+		t.Fatal(err)
+	}
+	models = map[string]*Clustering{}
+	for name, c := range map[string]Config{
+		"exact": {Directions: 5, Neighbors: 4}, "exact, float64": {Float: Float64, Preprocess: ZScore},
+		"landmarks": {Directions: 5, ExactNeighbors: None, Landmarks: 7}, "landmarks, float64": {Float: Float64, ExactNeighbors: None},
+	} {
+		c.Clusters, c.Epochs = 3, 1
+		models[name] = mustFit(t, views, c)
+	}
+	return views, models
+}
+
+// readChanged reads a model after a change of the content of its file; usable says whether the change left a model.
+func readChanged(t testing.TB, model *Clustering, change func(*safetensors.File)) (*Predictor, error) {
+	t.Helper()
+	f, err := model.file()
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(f)
+	var b bytes.Buffer
+	if _, err := f.Write(&b, file.Seal); err != nil {
+		t.Fatal(err)
+	}
+	return ReadPredictor(&b)
+}
+
+// mustRefuse fails the test unless there is an error that names the part.
+func mustRefuse(t testing.TB, what, part string, p *Predictor, err error) {
+	t.Helper()
+	if p != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: loading a model: ") || !strings.Contains(err.Error(), part) {
+		t.Errorf("%s: %v, %v, want an error that says %q", what, p != nil, err, part)
+	}
+}
+
+// A file without one of its arrays, or with one of another shape or type, or with a value that is not finite, is refused by
+// name.
+func TestArraysOfSmoothing(t *testing.T) {
+	_, models := smoothedModels(t)
+	for name, model := range models {
+		names := map[string]bool{}
+		for i, x := range intakeOf(model.Predictor).Tensors {
+			names[x.Name] = true
+			at := func(f *safetensors.File) *safetensors.Tensor { return f.Tensor(x.Name) }
+			p, err := readChanged(t, model, func(f *safetensors.File) { at(f).Name = "another" })
+			mustRefuse(t, name+", without "+x.Name, x.Name, p, err)
+			p, err = readChanged(t, model, func(f *safetensors.File) { at(f).Shape = append([]int{1}, x.Shape...) })
+			mustRefuse(t, name+", another shape of "+x.Name, x.Name, p, err)
+			p, err = readChanged(t, model, func(f *safetensors.File) { *at(f) = safetensors.Float64s(x.Name, make([]float64, 6), 2, 3) })
+			mustRefuse(t, name+", another size of "+x.Name, "", p, err)
+			p, err = readChanged(t, model, func(f *safetensors.File) {
+				if y := at(f); y.Dtype == "I64" {
+					y.Dtype = "F64"
+				} else {
+					y.Data[len(y.Data)-1], y.Data[len(y.Data)-2] = 0x7f, 0xff // NaN, of 32 or 64 bits
+				}
+			})
+			mustRefuse(t, fmt.Sprintf("%s, a wrong value of %s, array %d", name, x.Name, i), x.Name, p, err)
+		}
+		want := []string{"filter.0", "filter_all.0", "filter_have.0", "mean.1", "scale.1"}
+		if strings.HasPrefix(name, "exact") {
+			want = append(want, "neighbors.0", "neighbor_distances.0", "samples.1", "present.0")
+		} else {
+			want = append(want, "landmarks.0.0", "landmark_scale.1")
+		}
+		if model.Config().Directions == 5 {
+			want = append(want, "directions.0", "singular_values.0")
+		}
+		for _, w := range want {
+			if !names[w] {
+				t.Errorf("%s: no array %s", name, w)
+			}
+		}
+	}
+}
+
+// Values that do not fit each other, in a file with a right checksum.
+func TestInconsistentSmoothing(t *testing.T) {
+	views, models := smoothedModels(t)
+	ints := func(name string, change func(x []int)) func(*safetensors.File) {
+		return func(f *safetensors.File) {
+			y := f.Tensor(name)
+			x, err := y.Ints()
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(x)
+			*y = safetensors.Ints(name, x, y.Shape...)
+		}
+	}
+	floats := func(name string, change func(x []float64)) func(*safetensors.File) {
+		return func(f *safetensors.File) {
+			y := f.Tensor(name)
+			x, err := y.Float64s()
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(x)
+			if *y = safetensors.Float64s(name, x, y.Shape...); y.Dtype == "F32" {
+				*y = safetensors.Float32s(name, x, y.Shape...)
+			}
+		}
+	}
+	replace := func(key, old, with string) func(*safetensors.File) {
+		return func(f *safetensors.File) {
+			if !strings.Contains(f.Metadata[key], old) {
+				t.Fatalf("%s is %s, without %s", key, f.Metadata[key], old)
+			}
+			f.Metadata[key] = strings.Replace(f.Metadata[key], old, with, 1)
+		}
+	}
+	for _, test := range []struct {
+		model, name string
+		change      func(*safetensors.File)
+		want        string
+	}{
+		{"exact", "a neighbour beyond", ints("neighbors.0", func(x []int) { x[3] = 26 }), "26"},
+		{"exact", "a neighbour far beyond", ints("neighbors.1", func(x []int) { x[3] = 1 << 40 }), "1099511627776"},
+		{"exact", "a negative neighbour", ints("neighbors.1", func(x []int) { x[3] = -2 }), "-2"},
+		{"exact", "its own neighbour", ints("neighbors.0", func(x []int) { x[5*4] = 5 }), "sample 5"},
+		{"exact", "a neighbour twice", ints("neighbors.0", func(x []int) { x[1] = x[0] }), "twice"},
+		{"exact", "a gap", ints("neighbors.0", func(x []int) { x[0] = -1 }), "order"},
+		{"exact", "unordered", floats("neighbor_distances.0", func(x []float64) { x[0] = 100 }), "order"},
+		{"exact", "a negative distance", floats("neighbor_distances.0", func(x []float64) { x[0] = -0.5 }), "distance"},
+		{"exact", "huge samples", floats("samples.0", func(x []float64) { x[0] = 1e30 }), "neighbours"},
+		{"exact", "more neighbours", replace("config", `"neighbors":4`, `"neighbors":5`), "neighbors.0"},
+		{"exact", "landmarks", replace("config", `"exact_neighbors":10000`, `"exact_neighbors":-1`), "landmark_scale.0"},
+		{"exact", "no neighbours", replace("config", `"neighbors":4`, `"neighbors":-1`), "no effect"},
+		{"exact", "neighbours 0", replace("config", `"neighbors":4`, `"neighbors":0`), "Neighbors is 0"},
+		{"exact", "more samples", replace("training", `"samples":26`, `"samples":1000000000000`), "samples"},
+		{"exact", "one standardisation", replace("config", `"preprocess":"both"`, `"preprocess":"sample"`), "zscore"},
+		{"exact", "another standardisation", replace("training", `"preprocess":"zscore"`, `"preprocess":"unit"`), "unit"},
+		{"exact", "no standardisation", replace("training", `"preprocess":"zscore"`, `"preprocess":"abc"`), "abc"},
+		{"exact", "the same input twice", replace("training", `"preprocess":"zscore"`, `"preprocess":"sample"`), "twice"},
+		{"exact", "no inputs", replace("training", `"inputs":[`, `"no":[`), "view 0 is no input"},
+		{"exact", "a view beyond", replace("training", `"view":1`, `"view":2`), "view 2"},
+		{"exact", "a negative view", replace("training", `"view":1`, `"view":-1`), "view -1"},
+		{"exact", "more columns than features", replace("training", `"zscore","columns":5}],`, `"zscore","columns":6}],`), "6 columns"},
+		{"exact", "no columns", replace("training", `"columns":5`, `"columns":0`), "0 columns"},
+		{"exact", "fewer columns", replace("training", `"columns":5`, `"columns":3`), "shape"},
+		{"landmarks", "a negative scale", floats("landmark_scale.2", func(x []float64) { x[0] = -1 }), "scale"},
+		{"landmarks", "huge landmarks", floats("landmarks.0.0", func(x []float64) { x[0] = 1e30 }), "neighbours"},
+		{"landmarks", "no landmarks", func(f *safetensors.File) {
+			*f.Tensor("landmark_scale.0") = safetensors.Float64s("landmark_scale.0", nil, 0)
+		}, "landmarks.0.0"},
+		{"landmarks", "exact neighbours", replace("config", `"exact_neighbors":-1`, `"exact_neighbors":26`), "neighbors.0"},
+		{"landmarks", "steps", replace("config", `"filter_steps":6`, `"filter_steps":-6`), "FilterSteps"},
+	} {
+		p, err := readChanged(t, models[test.model], test.change)
+		mustRefuse(t, test.model+", "+test.name, test.want, p, err)
+	}
+	// Other values than the fit's, which no check can tell from them, predict something.
+	for _, test := range []struct {
+		model, name string
+		change      func(*safetensors.File)
+	}{
+		{"exact", "zero filter", floats("filter.0", func(x []float64) { clear(x) })},
+		{"exact", "large filter", floats("filter.0", func(x []float64) { x[0] = 3e38 })},
+		{"exact", "nobody", floats("filter_have.0", func(x []float64) { clear(x) })},
+		{"exact", "all absent", ints("present.0", func(x []int) { clear(x) })},
+		{"exact", "zero directions", floats("directions.0", func(x []float64) { clear(x) })},
+		{"exact", "equal samples", floats("samples.0", func(x []float64) { clear(x) })},
+		{"exact", "no neighbours", func(f *safetensors.File) {
+			ints("neighbors.0", func(x []int) {
+				for i := range x {
+					x[i] = -1
+				}
+			})(f)
+		}},
+		{"exact", "large scale", floats("scale.0", func(x []float64) { x[0] = 1e300 })},
+		{"landmarks", "equal landmarks", floats("landmarks.0.0", func(x []float64) { clear(x) })},
+		{"landmarks", "no scale", floats("landmark_scale.0", func(x []float64) { clear(x) })},
+		{"landmarks", "many steps", replace("config", `"filter_steps":6`, `"filter_steps":4000000000000000000`)},
+	} {
+		p, err := readChanged(t, models[test.model], test.change)
+		if err != nil {
+			continue
+		}
+		a, err := p.Assign(context.Background(), views)
+		if err == nil && (slices.Min(a.Labels) < 0 || slices.Max(a.Labels) >= p.Clusters) {
+			t.Errorf("%s, %s: labels %v", test.model, test.name, a.Labels)
+		}
+	}
+}
+
+// Files of earlier versions of the format are read: the first has networks without neighbours, the second no term for held-out
+// prediction.
+func TestEarlierVersions(t *testing.T) {
+	views, _ := blobViews(40, 3, 0.6, 113, 6, 4)
+	for version, test := range map[string]struct {
+		config Config
+		later  map[string][]string // the fields that the version does not have
+	}{
+		"1": {Config{Neighbors: None, ReadOut: PlainRows, Preprocess: ZScore}, map[string][]string{
+			file.MetaConfig:   {"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight", "temperature", "exact_neighbors", "landmarks", "lowest_inertia"},
+			file.MetaTraining: {"inputs"},
+		}},
+		"2": {Config{HeldOutWeight: None}, map[string][]string{file.MetaConfig: {"held_out_weight", "lowest_inertia"}}},
+	} {
+		test.config.Clusters, test.config.Epochs = 3, 2
+		model := mustFit(t, views, test.config)
+		p, err := ReadPredictor(earlierFile(t, model.Predictor, version, test.later))
+		if err != nil {
+			t.Fatal(err)
+		}
+		samePredictor(t, model.Predictor, p)
+		if got, want := p.Config(), model.Config(); !reflect.DeepEqual(got, want) {
+			t.Errorf("version %s: configuration %+v, want %+v", version, got, want)
+		}
+		if labels, err := p.Predict(context.Background(), views); err != nil || !slices.Equal(labels, model.Labels) {
+			t.Errorf("version %s: predictions differ: %v", version, err)
+		}
+	}
+}
+
+// earlierFile is a predictor as an earlier version of the format would have it, without the fields that came later.
+func earlierFile(t *testing.T, p *Predictor, version string, later map[string][]string) io.Reader {
+	t.Helper()
+	f, err := p.file()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Metadata[file.MetaVersion] = version
+	for key, names := range later {
+		var object map[string]any
+		if err := json.Unmarshal([]byte(f.Metadata[key]), &object); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if _, ok := object[name]; !ok {
+				t.Errorf("%s has no %s", key, name)
+			}
+			delete(object, name)
+		}
+		text, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Metadata[key] = string(text)
+	}
+	b := new(bytes.Buffer)
+	if _, err := f.Write(b, file.Seal); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,186 @@
+package largemvc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/view"
+)
+
+// View is one view of the samples: n rows of d_v features, one row a sample. Make one with MatrixView, Float32View,
+// Float64View or SparseView. A View refers to the caller's memory, which Fit reads and, unless Config.Overwrite allows it,
+// never changes.
+type View struct {
+	in  view.View
+	err error
+}
+
+// MatrixView returns the view in a gonum matrix, n×d_v.
+func MatrixView(x mat.Matrix) (v View) {
+	if x == nil {
+		return View{err: errors.New("the matrix is nil")}
+	}
+	defer func() { // A nil pointer to a matrix, for one.
+		if p := recover(); p != nil {
+			v = View{err: fmt.Errorf("the size of the matrix cannot be read: %v", p)}
+		}
+	}()
+	n, d := x.Dims()
+	v.in = view.View{Rows: n, Cols: d, Matrix: x}
+	if raw, ok := x.(mat.RawMatrixer); ok {
+		if m := raw.RawMatrix(); m.Stride == m.Cols {
+			v.in.Matrix, v.in.F64 = nil, m.Data
+		}
+	}
+	return v
+}
+
+// Float32View returns the n×d_v view in x, row-major: feature j of sample i is x[i*d+j].
+func Float32View(n, d int, x []float32) View {
+	return View{view.View{Rows: n, Cols: d, F32: x, Given: true}, checkLength(n, d, len(x))}
+}
+
+// Float64View returns the n×d_v view in x, row-major.
+func Float64View(n, d int, x []float64) View {
+	return View{view.View{Rows: n, Cols: d, F64: x, Given: true}, checkLength(n, d, len(x))}
+}
+
+func checkLength(n, d, have int) error {
+	if n < 0 || d < 0 || (d > 0 && n > math.MaxInt/d) || have != n*d {
+		return fmt.Errorf("%d values for %d×%d", have, n, d)
+	}
+	return nil
+}
+
+// SparseView returns the n×d_v view in compressed rows (CSR): sample i has values[k] in feature cols[k] for rowPtr[i] ≤ k <
+// rowPtr[i+1], and zero in all others. rowPtr has n+1 entries, from 0 to the number of values, and the columns increase
+// within a row. The view stays sparse in preprocessing, training and prediction; results are those of the same data as a
+// dense view, to rounding.
+func SparseView[F float32 | float64](n, d int, rowPtr []int, cols []int32, values []F) View {
+	csr := &view.CSR{Ptr: rowPtr, Cols: cols}
+	switch x := any(values).(type) {
+	case []float32:
+		csr.F32 = x
+	case []float64:
+		csr.F64 = x
+	}
+	return View{view.View{Rows: n, Cols: d, Sparse: csr}, csr.Check(n, d, len(values))}
+}
+
+// Named returns the view with a name for messages and reports.
+func (v View) Named(name string) View {
+	v.in.Name = name
+	return v
+}
+
+// WithPresent returns the view with a statement of which samples have it: present[i] says so of sample i. The rows of
+// the others are never read; they may hold NaN. nil means all.
+func (v View) WithPresent(present []bool) View {
+	v.in.Present = present
+	return v
+}
+
+// Name returns the view's name, "" without one.
+func (v View) Name() string { return v.in.Name }
+
+// Dims returns the number of samples and of features.
+func (v View) Dims() (n, d int) { return v.in.Rows, v.in.Cols }
+
+// Has says whether sample i has the view.
+func (v View) Has(i int) bool { return v.in.Has(i) }
+
+// Mask returns the views with a presence mask: present[i][v] says whether sample i has view v. A nil mask means that all
+// samples have all views.
+func Mask(views []View, present [][]bool) ([]View, error) {
+	out := append([]View(nil), views...)
+	if present == nil {
+		for v := range out {
+			out[v].in.Present = nil
+		}
+		return out, nil
+	}
+	for v := range out {
+		out[v].in.Present = make([]bool, len(present))
+	}
+	for i, row := range present {
+		if len(row) != len(views) {
+			return nil, fmt.Errorf("largemvc: the mask has %d views for sample %d, want %d", len(row), i, len(views))
+		}
+		for v, ok := range row {
+			out[v].in.Present[i] = ok
+		}
+	}
+	return out, nil
+}
+
+// inner returns the views as the internal packages see them.
+func inner(views []View) []view.View {
+	out := make([]view.View, len(views))
+	for v, x := range views {
+		out[v] = x.in
+	}
+	return out
+}
+
+// checkShapes checks all of the views of training samples that can be checked without reading their values, and returns n.
+func checkShapes(views []View) (int, error) {
+	n, err := checkSizes(views)
+	if err != nil {
+		return 0, err
+	}
+	return n, checkPresence(views, n)
+}
+
+// checkSizes is checkShapes but for what the masks say.
+func checkSizes(views []View) (int, error) {
+	if len(views) == 0 {
+		return 0, fmt.Errorf("largemvc: no views")
+	}
+	n := views[0].in.Rows
+	for v, x := range views {
+		switch {
+		case x.err != nil:
+			return 0, fmt.Errorf("largemvc: %s: %w", x.in.Label(v), x.err)
+		case x.in.Empty():
+			return 0, fmt.Errorf("largemvc: %s is empty", x.in.Label(v))
+		case x.in.Cols < 1:
+			return 0, fmt.Errorf("largemvc: %s has no features", x.in.Label(v))
+		case x.in.Rows < 1:
+			return 0, fmt.Errorf("largemvc: %s has no samples", x.in.Label(v))
+		case x.in.Rows != n:
+			return 0, fmt.Errorf("largemvc: %s has %d samples, view 0 has %d", x.in.Label(v), x.in.Rows, n)
+		case x.in.Present != nil && len(x.in.Present) != n:
+			return 0, fmt.Errorf("largemvc: the presence mask of %s has %d entries for %d samples", x.in.Label(v), len(x.in.Present), n)
+		}
+	}
+	return n, nil
+}
+
+// checkPresence refuses views without any sample and samples without any view.
+func checkPresence(views []View, n int) error {
+	for v, x := range views {
+		if x.in.Present != nil && !slices.Contains(x.in.Present, true) {
+			return fmt.Errorf("largemvc: no sample has %s", x.in.Label(v))
+		}
+	}
+	return checkSamples(views, n)
+}
+
+// checkSamples refuses samples without any view.
+func checkSamples(views []View, n int) error {
+	for _, x := range views {
+		if x.in.Present == nil {
+			return nil
+		}
+	}
+	for i := range n {
+		if !slices.ContainsFunc(views, func(x View) bool { return x.in.Present[i] }) {
+			return fmt.Errorf("largemvc: sample %d has no view: the mask leaves it nothing", i)
+		}
+	}
+	return nil
+}
