@@ -44,7 +44,7 @@ func (w *atomSpace[T]) sums(ctx context.Context, workers, width int, dst []T, fi
 	w.tree.Reset()
 	err := parallel.Sum(ctx, workers, 0, (len(chunks)+leafChunks-1)/leafChunks, w.tree,
 		func() *buffer {
-			return &buffer{make([]T, min(chunkRows, w.part.links.n)*width), make([]T, len(dst)), make([]T, len(dst))}
+			return &buffer{make([]T, chunkRows(w.part.links.n)*width), make([]T, len(dst)), make([]T, len(dst))}
 		},
 		func(_, i int, b *buffer, part []float64) error {
 			for q := i * leafChunks; q < min((i+1)*leafChunks, len(chunks)); q++ {

@@ -9,12 +9,11 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-const (
-	gatherRows = 256
-	// chunkRows is the number of samples over which a sum of a factor is taken at a time: a strip of them stays in a core's
-	// second-level cache.
-	chunkRows = parallel.MaxChunk
-)
+const gatherRows = 256
+
+// chunkRows is the number of n samples over which a sum of a factor is taken at a time: a strip of them stays in a core's
+// second-level cache.
+func chunkRows(n int) int { return parallel.ChunkRows(n, parallel.MaxChunk) }
 
 // layout is links as products need them.
 type layout[T Float] struct {
@@ -34,8 +33,9 @@ type transposed[T Float] struct {
 
 func newLayout[T Float](l *Links, factor bool) *layout[T] {
 	out := &layout[T]{links: l, values: valuesOf[T](l.val)}
-	for lo := 0; factor && lo < l.n; lo += chunkRows {
-		hi := min(lo+chunkRows, l.n)
+	chunk := chunkRows(l.n)
+	for lo := 0; factor && lo < l.n; lo += chunk {
+		hi := min(lo+chunk, l.n)
 		ptr := make([]int, hi-lo+1)
 		for i := range ptr {
 			ptr[i] = l.ptr[lo+i] - l.ptr[lo]

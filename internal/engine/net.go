@@ -38,6 +38,10 @@ type Net struct {
 	dirty   bool    // cotangents were added since
 	project bool    // Y_0 is there
 	loss    []float64
+
+	terms     bool // the shards have a term
+	termTrees [][]*parallel.Tree[[]float64]
+	termValue float64
 }
 
 // NewNet returns the coordinator of a network over shards. start holds P_0 per view (m×d_v, row-major), which it keeps.
@@ -173,7 +177,8 @@ func (n *Net) pass(kind PassKind, layer int, q *Params) *Pass {
 	return p
 }
 
-// Forward runs the network with the given parameters and returns the loss of every view; what it returns is the Net's.
+// Forward runs the network with the given parameters and returns the loss of every view, without that of a term; what it
+// returns is the Net's.
 // With gradient, Backward may follow. It forgets added cotangents.
 func (n *Net) Forward(ctx context.Context, q *Params, gradient bool) ([]float64, error) {
 	n.params, n.ready = q, false
@@ -204,6 +209,11 @@ func (n *Net) Forward(ctx context.Context, q *Params, gradient bool) ([]float64,
 	}
 	for v, sum := range n.total.Loss {
 		n.loss[v] = n.weights[v] * sum
+	}
+	if n.terms {
+		if err := n.runTerm(ctx, gradient); err != nil {
+			return nil, err
+		}
 	}
 	n.ready = gradient
 	return n.loss, nil

@@ -37,6 +37,8 @@ type Memory[T kernel.Float] struct {
 	addedH [][]T
 	addedT [][][]T
 
+	term Term[T] // nil: none
+
 	columns []*byColumns[T] // of the sparse views that can be had by columns; nil until a pass needs them
 	panels  panels[T]
 	block   int
