@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 	"unsafe"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -370,8 +371,11 @@ func (f *Filter[T]) Apply(ctx context.Context, l *Links, x Block[T], workers int
 	if err := x.check(0, l.n); err != nil {
 		return err
 	}
-	factors := make([]T, l.n)
-	f.factors(l, factors)
+	var factors []T
+	if f.All != nil {
+		factors = make([]T, l.n)
+		f.factors(l, factors)
+	}
 	layout := newLayout[T](l, false)
 	share := T(math.Ldexp(1, -f.Steps))
 	ld := Stride(f.Cols)
@@ -380,17 +384,45 @@ func (f *Filter[T]) Apply(ctx context.Context, l *Links, x Block[T], workers int
 		if err := x.finite(0, lo, hi); err != nil {
 			return err
 		}
-		au := make([]T, (hi-lo)*ld)
-		layout.gather(lo, hi, au, f.Table, ld)
+		au := takeRows[T]((hi - lo) * ld)
+		defer giveRows(au)
+		layout.gather(lo, hi, *au, f.Table, ld)
 		for i := lo; i < hi; i++ {
 			row := x.X[i*x.Ld : i*x.Ld+x.Cols]
 			if !x.has(i) {
 				clear(row)
 				continue
 			}
-			finish(row, au[(i-lo)*ld:], share, factors[i])
+			factor := T(1)
+			if factors != nil {
+				factor = factors[i]
+			}
+			finish(row, (*au)[(i-lo)*ld:], share, factor)
 			toUnit(row)
 		}
 		return nil
 	})
 }
+
+// rowPools hold memory for rows that was given back, of float32 and of float64.
+var rowPools [2]sync.Pool
+
+func rowPool[T Float]() *sync.Pool {
+	if kernel.Is32[T]() {
+		return &rowPools[0]
+	}
+	return &rowPools[1]
+}
+
+// takeRows returns memory for some values, with whatever it held before.
+func takeRows[T Float](size int) *[]T {
+	x, _ := rowPool[T]().Get().(*[]T)
+	if x == nil || cap(*x) < size {
+		fresh := make([]T, size)
+		return &fresh
+	}
+	*x = (*x)[:size]
+	return x
+}
+
+func giveRows[T Float](x *[]T) { rowPool[T]().Put(x) }

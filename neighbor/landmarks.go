@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -64,6 +65,8 @@ type landmarks[T Float] struct {
 	panels  []kernel.Panel[T]
 	joint   *kernel.Panel[T] // all views side by side, each followed by its bias, for rows that lie in memory
 	longest float64
+
+	spaces *sync.Pool // of *landmarkSpace[T], for samples with the features of the landmarks' own
 }
 
 // ready makes what products with the centroids need.
@@ -92,6 +95,9 @@ func (m *landmarks[T]) ready(ctx context.Context, workers int) error {
 		m.points.pack(q, 0, m.count, &m.panels[q])
 	}
 	m.packJoint()
+	if m.spaces == nil {
+		m.spaces = new(sync.Pool)
+	}
 	m.longest = m.points.longest(all)
 	return nil
 }
@@ -118,20 +124,31 @@ func (m *landmarks[T]) packJoint() {
 
 // landmarkSpace is one worker's memory for the products of a block of samples with the landmarks.
 type landmarkSpace[T Float] struct {
+	room int   // samples
 	y    [][]T // products, the first of which become scores
 	rows []T   // of a block, as packJoint wants them; nil where rows do not lie in memory
 	near []found
 	buf  [2][]T
 }
 
+// newSpace returns the memory for blocks of samples of src.
 func (m *landmarks[T]) newSpace(src *source[T]) *landmarkSpace[T] {
-	w := &landmarkSpace[T]{y: make([][]T, len(m.centroids)), buf: src.rowBuffers()}
+	w := &landmarkSpace[T]{room: min(src.n, blockRows), y: make([][]T, len(m.centroids)), buf: src.rowBuffers()}
 	if src.inMemory(m.space.Views) {
 		k, _ := m.joint.Dims()
-		w.y, w.rows = w.y[:1], make([]T, blockRows*k)
+		w.y, w.rows = w.y[:1], make([]T, w.room*k)
 	}
 	for q := range w.y {
-		w.y[q] = make([]T, blockRows*Stride(m.count))
+		w.y[q] = make([]T, w.room*Stride(m.count))
+	}
+	return w
+}
+
+// takeSpace is newSpace with memory that was given back, where there is some that fits.
+func (m *landmarks[T]) takeSpace(src *source[T]) *landmarkSpace[T] {
+	w, _ := m.spaces.Get().(*landmarkSpace[T])
+	if w == nil || w.room < min(src.n, blockRows) || (w.rows != nil) != src.inMemory(m.space.Views) {
+		return m.newSpace(src)
 	}
 	return w
 }
@@ -291,15 +308,13 @@ func (m *landmarks[T]) distances(src *source[T], i int, near []found, w *landmar
 // weights where the s+1 nearest are equally far. A sample without a view of the space has none.
 func (m *landmarks[T]) link(ctx context.Context, src *source[T], workers int) (*Links, error) {
 	parts := make([]*Links, src.blocks())
-	spaces := make([]*landmarkSpace[T], parallel.Workers(workers))
-	err := parallel.For(ctx, workers, len(parts), func(w, b int) error {
-		if spaces[w] == nil {
-			spaces[w] = m.newSpace(src)
-		}
+	err := parallel.For(ctx, workers, len(parts), func(_, b int) error {
+		w := m.takeSpace(src)
+		defer m.spaces.Put(w)
 		lo, hi := src.block(b)
-		part := &Links{atoms: m.count, ptr: []int{0}}
+		part := newLinks(hi-lo, m.count, (hi-lo)*m.nearest)
 		cols, vals := make([]int32, 0, m.nearest), make([]float64, 0, m.nearest)
-		m.closest(src, lo, hi, m.nearest+1, true, spaces[w], func(i int, near []found) {
+		m.closest(src, lo, hi, m.nearest+1, true, w, func(i int, near []found) {
 			for lo+part.n < i {
 				part.appendRow(nil, nil)
 			}
@@ -314,6 +329,9 @@ func (m *landmarks[T]) link(ctx context.Context, src *source[T], workers int) (*
 	})
 	if err != nil {
 		return nil, err
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
 	}
 	return concat(parts), nil
 }
