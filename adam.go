@@ -1,11 +1,13 @@
 package largemvc
 
 import (
+	"cmp"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
 
 	"github.com/largemvc/largemvc/internal/adam"
+	"github.com/largemvc/largemvc/internal/op"
 )
 
 // Adam is the optimiser of Kingma and Ba (2015) as a gorgonia.Solver. Unlike Gorgonia's own it keeps its state in float64
@@ -44,11 +46,23 @@ func (a *Adam) SetState(s AdamState) error {
 // order, in every call.
 func (a *Adam) Step(model []gorgonia.ValueGrad) error {
 	rates := adam.Rates{
-		LearningRate: orDefault(a.LearningRate, 0.01),
-		Beta1:        orDefault(a.Beta1, 0.9), Beta2: orDefault(a.Beta2, 0.999),
-		Epsilon: orDefault(a.Epsilon, 1e-8),
+		LearningRate: cmp.Or(a.LearningRate, 0.01),
+		Beta1:        cmp.Or(a.Beta1, 0.9), Beta2: cmp.Or(a.Beta2, 0.999),
+		Epsilon: cmp.Or(a.Epsilon, 1e-8),
 	}
-	if err := a.state.Step(rates, model); err != nil {
+	values, gradients := make([]adam.Entries, len(model)), make([]adam.Entries, len(model))
+	for i, vg := range model {
+		gradient, err := vg.Grad()
+		if err != nil {
+			return fmt.Errorf("largemvc: Adam: no gradient of value %d: %w", i, err)
+		}
+		x, g := op.EntriesOf(vg.Value()), op.EntriesOf(gradient)
+		if x == nil || g == nil {
+			return fmt.Errorf("largemvc: Adam: value %d is %T, its gradient %T", i, vg.Value(), gradient)
+		}
+		values[i], gradients[i] = x, g
+	}
+	if err := a.state.Step(rates, values, gradients); err != nil {
 		return fmt.Errorf("largemvc: Adam: %w", err)
 	}
 	return nil

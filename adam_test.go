@@ -75,7 +75,10 @@ func TestAdamAgainstGorgonia(t *testing.T) {
 	}{{tensor.Float64, 1e-13}, {tensor.Float32, 2e-5}} {
 		own, theirs := newBowl(t, x.of), newBowl(t, x.of)
 		adam := &Adam{LearningRate: 0.03, Beta1: 0.8, Beta2: 0.99, Epsilon: 1e-6}
-		reference := gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.03), gorgonia.WithBeta1(0.8), gorgonia.WithBeta2(0.99), gorgonia.WithEps(1e-6))
+		reference := gorgonia.NewAdamSolver(
+			gorgonia.WithLearnRate(0.03), gorgonia.WithBeta1(0.8), gorgonia.WithBeta2(0.99),
+			gorgonia.WithEps(1e-6),
+		)
 		before := own.values()
 		for step := range 60 {
 			own.step(t, adam)

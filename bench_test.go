@@ -118,8 +118,8 @@ func BenchmarkEpochAnchors(b *testing.B) {
 	}
 }
 
-// BenchmarkEpochViews cuts the same number of features into 2, 4 and 8 views. Their epochs are alternated, for a machine may change
-// speed between benchmarks, and their medians reported: use -benchtime 50x or so.
+// BenchmarkEpochViews cuts the same number of features into 2, 4 and 8 views. Their epochs are alternated, for a
+// machine may change speed between benchmarks, and their medians reported: use -benchtime 50x or so.
 func BenchmarkEpochViews(b *testing.B) {
 	for _, d := range []int{1024, 2672} {
 		b.Run(fmt.Sprintf("D=%d", d), func(b *testing.B) {

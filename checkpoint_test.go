@@ -161,7 +161,10 @@ func TestResumeDiverged(t *testing.T) { withAndWithout(t, testResumeDiverged) }
 func testResumeDiverged(t *testing.T, neighbors int) {
 	views, _ := blobViews(60, 3, 0.8, 32, 6, 4)
 	path := filepath.Join(t.TempDir(), "checkpoint")
-	config := Config{Clusters: 3, Epochs: 30, LearningRate: 1, Neighbors: neighbors, ExtraLoss: exploding, Checkpoint: path, CheckpointEvery: 1}
+	config := Config{
+		Clusters: 3, Epochs: 30, LearningRate: 1, Neighbors: neighbors, ExtraLoss: exploding,
+		Checkpoint: path, CheckpointEvery: 1,
+	}
 	want, err := Fit(context.Background(), views, config)
 	var diverged, again *DivergedError
 	if !errors.As(err, &diverged) {
@@ -228,7 +231,8 @@ func TestResumeRefuses(t *testing.T) {
 		"a mask":        {views[0], views[1].WithPresent(mask)},
 		"sparse":        {views[0], sparse},
 	} {
-		if c, err := Resume(context.Background(), v, path, nil); c != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: ") {
+		if c, err := Resume(context.Background(), v, path, nil); c != nil || err == nil ||
+			!strings.HasPrefix(err.Error(), "largemvc: ") {
 			t.Errorf("%s: %v, %v", name, c, err)
 		}
 	}
@@ -246,13 +250,17 @@ func TestResumeRefuses(t *testing.T) {
 		"Workers":      func(c *Config) { c.Workers = -1 },
 		"Epochs":       func(c *Config) { c.Epochs = 9 },
 	} {
-		if c, err := Resume(context.Background(), views, path, change); c != nil || err == nil || !strings.Contains(err.Error(), name) {
+		if c, err := Resume(context.Background(), views, path, change); c != nil || err == nil ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s changed: %v, %v", name, c, err)
 		}
 	}
 	restarts := config
 	restarts.Restarts = 2
-	if _, err := Resume(context.Background(), views, killed(t, views, restarts, 1, 5), func(c *Config) { c.Epochs = 11 }); err == nil || !strings.Contains(err.Error(), "Epochs") {
+	if _, err := Resume(
+		context.Background(), views, killed(t, views, restarts, 1, 5), func(c *Config) { c.Epochs = 11 },
+	); err == nil ||
+		!strings.Contains(err.Error(), "Epochs") {
 		t.Errorf("more epochs with restarts: %v", err)
 	}
 	if _, err := Resume(context.Background(), views, path+"x", nil); !errors.Is(err, os.ErrNotExist) {
@@ -262,7 +270,8 @@ func TestResumeRefuses(t *testing.T) {
 	if err := mustFit(t, views, config).Save(model); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Resume(context.Background(), views, model, nil); err == nil || !strings.Contains(err.Error(), "largemvc-model") {
+	if _, err := Resume(context.Background(), views, model, nil); err == nil ||
+		!strings.Contains(err.Error(), "largemvc-model") {
 		t.Errorf("from a model: %v", err)
 	}
 	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "largemvc-checkpoint") {
@@ -278,20 +287,26 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	config := Config{Clusters: 3, Epochs: 10, CheckpointEvery: 4, Checkpoint: filepath.Join(folder, "x"), Progress: func(e Epoch) error {
-		return os.RemoveAll(folder)
-	}}
+	config := Config{
+		Clusters: 3, Epochs: 10, CheckpointEvery: 4, Checkpoint: filepath.Join(folder, "x"),
+		Progress: func(e Epoch) error {
+			return os.RemoveAll(folder)
+		},
+	}
 	progress := config.Progress
 	config.Progress = func(Epoch) error { t.Error("an epoch was run"); return nil }
 	for name, path := range map[string]string{"is not a file": folder, "not a folder": filepath.Join(os.Args[0], "x")} {
 		config.Checkpoint = path
-		if got, err := Fit(context.Background(), views, config); got != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: checkpoint: ") || !strings.Contains(err.Error(), name) {
+		if got, err := Fit(context.Background(), views, config); got != nil || err == nil ||
+			!strings.HasPrefix(err.Error(), "largemvc: checkpoint: ") ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	config.Checkpoint, config.Progress = filepath.Join(folder, "x"), progress
 	got, err := Fit(context.Background(), views, config)
-	if !errors.Is(err, os.ErrNotExist) || strings.Count(err.Error(), "\n") > 0 || got == nil || got.Status != Stopped || got.Epochs != 4 {
+	if !errors.Is(err, os.ErrNotExist) || strings.Count(err.Error(), "\n") > 0 || got == nil || got.Status != Stopped ||
+		got.Epochs != 4 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	checkResult(t, views, got)

@@ -136,11 +136,17 @@ func (c *ChooseConfig) complete(n int) error {
 	}
 	for i, k := range c.Clusters {
 		if k < 2 || k > n-1 || i > 0 && k <= c.Clusters[i-1] {
-			return fmt.Errorf("largemvc: the numbers of clusters to choose from are %v, want them increasing, from 2 to %d", c.Clusters, n-1)
+			return fmt.Errorf(
+				"largemvc: the numbers of clusters to choose from are %v, want them increasing, from 2 to %d",
+				c.Clusters, n-1,
+			)
 		}
 	}
 	if len(c.Clusters) == 0 || c.Seeds < 0 || c.Samples < 0 {
-		return fmt.Errorf("largemvc: choosing from %d numbers of clusters with %d fits on %d samples", len(c.Clusters), c.Seeds, c.Samples)
+		return fmt.Errorf(
+			"largemvc: choosing from %d numbers of clusters with %d fits on %d samples",
+			len(c.Clusters), c.Seeds, c.Samples,
+		)
 	}
 	if c.Seeds == 0 {
 		c.Seeds = 3
@@ -167,7 +173,10 @@ func tryClusters(ctx context.Context, views []View, config Config, seeds int, sp
 			best = fit
 		}
 	}
-	out := &Choice{Clusters: config.Clusters, Found: best.Clusters, Sizes: best.Sizes, Loss: last(best.Loss), Stability: math.NaN()}
+	out := &Choice{
+		Clusters: config.Clusters, Found: best.Clusters, Sizes: best.Sizes, Loss: last(best.Loss),
+		Stability: math.NaN(),
+	}
 	total, pairs := 0.0, 0
 	for i := range labels {
 		for j := range i {
@@ -184,8 +193,6 @@ func tryClusters(ctx context.Context, views []View, config Config, seeds int, sp
 	}
 	return out, space.indices(ctx, best.Labels, out)
 }
-
-func last(x []float64) float64 { return x[len(x)-1] }
 
 // suggest sets Suggested.
 func (c *Choices) suggest() {

@@ -39,7 +39,8 @@ func TestChooseClusters(t *testing.T) {
 			if c.Clusters != choose.Clusters[i] || c.Found != c.Clusters || len(c.Sizes) != c.Found || c.Loss <= 0 {
 				t.Errorf("%s: %+v", name, c)
 			}
-			if i != 2 && (c.Silhouette >= four.Silhouette || c.CalinskiHarabasz >= four.CalinskiHarabasz || c.DaviesBouldin <= four.DaviesBouldin) {
+			if i != 2 &&
+				(c.Silhouette >= four.Silhouette || c.CalinskiHarabasz >= four.CalinskiHarabasz || c.DaviesBouldin <= four.DaviesBouldin) {
 				t.Errorf("%s: %d clusters look better than 4: %+v, %+v", name, c.Clusters, c, four)
 			}
 		}
@@ -102,7 +103,8 @@ func chooseByHand(t *testing.T, given, used float64) {
 		t.Fatal(err)
 	}
 	c := got.Choices[0]
-	if c.Stability != ari || c.Silhouette != silhouette || c.Loss != last(best.Loss) || !slices.Equal(c.Sizes, best.Sizes) || got.Suggested != 5 {
+	if c.Stability != ari || c.Silhouette != silhouette || c.Loss != last(best.Loss) || !slices.Equal(c.Sizes, best.Sizes) ||
+		got.Suggested != 5 {
 		t.Errorf("%+v, suggested %d; want stability %v, silhouette %v", c, got.Suggested, ari, silhouette)
 	}
 	one, err := ChooseClusters(context.Background(), views, config, ChooseConfig{Clusters: []int{2, 3}, Seeds: 1})
@@ -146,12 +148,15 @@ func TestChooseEnds(t *testing.T) {
 	config := Config{Epochs: 2}
 	own := errors.New("enough")
 	for _, end := range []error{ErrStop, own} {
-		got, err := ChooseClusters(context.Background(), views, config, ChooseConfig{Progress: func(done, _ int, _ Choice) error {
-			if done == 3 {
-				return end
-			}
-			return nil
-		}})
+		got, err := ChooseClusters(
+			context.Background(), views, config,
+			ChooseConfig{Progress: func(done, _ int, _ Choice) error {
+				if done == 3 {
+					return end
+				}
+				return nil
+			}},
+		)
 		if (end == own) != errors.Is(err, own) || len(got.Choices) != 3 || got.Suggested == 0 {
 			t.Errorf("stopped by %v: %+v, %v", end, got, err)
 		}
@@ -167,7 +172,8 @@ func TestChooseEnds(t *testing.T) {
 		t.Errorf("cancelled: %+v, %v", got, err)
 	}
 	three, _ := blobViews(3, 3, 0.5, 53, 6)
-	if got, err := ChooseClusters(context.Background(), three, config, ChooseConfig{}); err != nil || len(got.Choices) != 1 || got.Choices[0].Clusters != 2 {
+	if got, err := ChooseClusters(context.Background(), three, config, ChooseConfig{}); err != nil || len(got.Choices) != 1 ||
+		got.Choices[0].Clusters != 2 {
 		t.Errorf("three samples: %+v, %v", got, err)
 	}
 	two, _ := blobViews(2, 2, 0.5, 53, 6)
@@ -187,7 +193,8 @@ func TestChooseEnds(t *testing.T) {
 		"configuration": {views, Config{Layers: -1}, ChooseConfig{}},
 		"NaN":           {[]View{Float64View(40, 1, slices.Repeat([]float64{math.NaN()}, 40))}, config, ChooseConfig{}},
 	} {
-		if got, err := ChooseClusters(context.Background(), x.views, x.config, x.choose); got != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: ") {
+		if got, err := ChooseClusters(context.Background(), x.views, x.config, x.choose); got != nil || err == nil ||
+			!strings.HasPrefix(err.Error(), "largemvc: ") {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}

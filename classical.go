@@ -145,7 +145,9 @@ func (k *ClassicalConfig) fitConfig(n int, views []View) (*Config, error) {
 	return &c, nil
 }
 
-func classical[T kernel.Float](ctx context.Context, views []view.View, k *ClassicalConfig, c *Config, begin time.Time) (*ClassicalResult, error) {
+func classical[T kernel.Float](
+	ctx context.Context, views []view.View, k *ClassicalConfig, c *Config, begin time.Time,
+) (*ClassicalResult, error) {
 	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess), views, c.Workers)
 	if err != nil {
 		return nil, withName(err)

@@ -278,8 +278,10 @@ func TestClassicalNeverRises(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c := ClassicalConfig{Clusters: test.m, Alpha: test.alpha, Beta: test.beta, Seed: seed, Iterations: 40, Tolerance: -1,
-				KMeansStarts: 1, Preprocess: ZScore}
+			c := ClassicalConfig{
+				Clusters: test.m, Alpha: test.alpha, Beta: test.beta, Seed: seed, Iterations: 40,
+				Tolerance: -1, KMeansStarts: 1, Preprocess: ZScore,
+			}
 			for _, float := range []Float{Float32, Float64} {
 				c.Float = float
 				r := mustClassical(t, views, c)
@@ -373,7 +375,10 @@ func TestClassicalOnRealSets(t *testing.T) {
 	}{{"msrcv1", 0, 0.80}, {"landuse21", 0, 0.18}, {"landuse21", 60, 0.15}} {
 		views, classes := realSet(t, test.name)
 		for _, float := range []Float{Float32, Float64} {
-			c := ClassicalConfig{Clusters: 1 + slices.Max(classes), Anchors: test.anchors, Alpha: 0.1, Float: float, Iterations: 50}
+			c := ClassicalConfig{
+				Clusters: 1 + slices.Max(classes), Anchors: test.anchors, Alpha: 0.1, Float: float,
+				Iterations: 50,
+			}
 			r := mustClassical(t, views, c)
 			tolerance := 1e-7
 			if float == Float64 {
@@ -384,8 +389,11 @@ func TestClassicalOnRealSets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%s, %d anchors, float%v: J %.6g → %.6g in %d iterations (%v), ACC %.3f, NMI %.3f", test.name, test.anchors, float,
-				r.Objective[0], r.Objective[r.Iterations], r.Iterations, r.Status, s.ACC, s.NMI)
+			t.Logf(
+				"%s, %d anchors, float%v: J %.6g → %.6g in %d iterations (%v), ACC %.3f, NMI %.3f",
+				test.name, test.anchors, float, r.Objective[0], r.Objective[r.Iterations], r.Iterations,
+				r.Status, s.ACC, s.NMI,
+			)
 			if s.ACC < test.acc {
 				t.Errorf("%s: ACC %.3f, want at least %.2f", test.name, s.ACC, test.acc)
 			}
@@ -419,7 +427,8 @@ func TestClassicalEnds(t *testing.T) {
 		return nil
 	}}
 	r, err := Classical(ctx, views, c)
-	if !errors.Is(err, context.Canceled) || r == nil || r.Status != Cancelled || r.Iterations != 2 || len(r.Labels) != 60 || len(r.Objective) != 3 {
+	if !errors.Is(err, context.Canceled) || r == nil || r.Status != Cancelled || r.Iterations != 2 || len(r.Labels) != 60 ||
+		len(r.Objective) != 3 {
 		t.Errorf("cancelled: %+v, %v", r, err)
 	}
 	if r, err = Classical(ctx, views, c); !errors.Is(err, context.Canceled) || r != nil {
@@ -454,7 +463,8 @@ func TestClassicalRefuses(t *testing.T) {
 		{views, ClassicalConfig{Clusters: 2, Tolerance: math.NaN()}, "Tolerance is NaN"},
 		{float64Views(nan, 4), ClassicalConfig{Clusters: 2}, "row 7, column 2"},
 	} {
-		if _, err := Classical(context.Background(), test.views, test.c); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := Classical(context.Background(), test.views, test.c); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: error %v, want %q", test.c, err, test.want)
 		}
 	}

@@ -1,6 +1,7 @@
 package largemvc
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -88,11 +89,14 @@ type Config struct {
 	Directions     int     // singular directions that are kept of each view; 0: 200; None: all
 	FilterSteps    int     // steps of smoothing; 0: 6, or log₂(n/10) where that is more; None: no smoothing
 	NeighborWeight float64 // of NeighborInformation in the loss; 0: 3; None: without that term
-	HeldOutWeight  float64 // of HeldOutInformation in the loss, of the views before they are smoothed; 0: 3; None: without that term
-	Temperature    float64 // of both terms; 0: 0.1
-	ExactNeighbors int     // the number of samples up to which neighbours are searched, with landmarks above; 0: 10,000; None: landmarks always
-	Landmarks      int     // where there are landmarks, their number; 0: n/4, at least 40 and at most 1,000
-	LowestInertia  bool    // choose among the starts of a k-means by inertia alone, with NeighborWeight too (see KMeansStarts)
+	// of HeldOutInformation in the loss, of the views before they are smoothed; 0: 3; None: without that term
+	HeldOutWeight float64
+	Temperature   float64 // of both terms; 0: 0.1
+	// the number of samples up to which neighbours are searched, with landmarks above; 0: 10,000; None: landmarks
+	// always
+	ExactNeighbors int
+	Landmarks      int  // where there are landmarks, their number; 0: n/4, at least 40 and at most 1,000
+	LowestInertia  bool // choose among the starts of a k-means by inertia alone, with NeighborWeight too (see KMeansStarts)
 }
 
 const (
@@ -248,7 +252,9 @@ func (c *Config) check(n int, views []View) error {
 	}{
 		{"Variant", int(c.Variant), variantNames}, {"Preset", int(c.Preset), presetNames},
 		{"Preprocess", int(c.Preprocess), preprocessNames}, {"Start", int(c.Start), startNames},
-		{"Float", int(c.Float), floatNames}, {"RhoScale", int(c.RhoScale), rhoScaleNames}, {"Signs", int(c.Signs), signsNames}, {"Rotate", int(c.Rotate), rotationNames},
+		{"Float", int(c.Float), floatNames}, {
+			"RhoScale", int(c.RhoScale), rhoScaleNames,
+		}, {"Signs", int(c.Signs), signsNames}, {"Rotate", int(c.Rotate), rotationNames},
 		{"ReadOut", int(c.ReadOut), readOutNames},
 		{"Activation", int(c.Activation), []string{"relu", "selu"}}, {"Reduction", int(c.Reduction), reductionNames},
 	} {
@@ -278,8 +284,12 @@ func (c *Config) checkNeighbors() (errs []error) {
 		value float64
 		none  bool // it may be None
 	}{
-		{"Directions", float64(c.Directions), true}, {"FilterSteps", float64(c.FilterSteps), true}, {"NeighborWeight", c.NeighborWeight, true}, {"HeldOutWeight", c.HeldOutWeight, true},
-		{"Temperature", c.Temperature, false}, {"ExactNeighbors", float64(c.ExactNeighbors), true}, {"Landmarks", float64(c.Landmarks), false},
+		{"Directions", float64(c.Directions), true}, {
+			"FilterSteps", float64(c.FilterSteps), true,
+		}, {"NeighborWeight", c.NeighborWeight, true}, {"HeldOutWeight", c.HeldOutWeight, true},
+		{"Temperature", c.Temperature, false}, {
+			"ExactNeighbors", float64(c.ExactNeighbors), true,
+		}, {"Landmarks", float64(c.Landmarks), false},
 	} {
 		switch {
 		case c.Neighbors == None && f.value != 0:
@@ -329,13 +339,19 @@ func (c *Config) checkStart(n int, views []View) (errs []error) {
 			continue
 		}
 		if r, d := p.Dims(); r != c.Anchors || d != views[v].in.Cols {
-			errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s are %d×%d, want %d×%d", views[v].in.Label(v), r, d, c.Anchors, views[v].in.Cols))
+			errs = append(errs, fmt.Errorf(
+				"largemvc: StartAnchors of %s are %d×%d, want %d×%d",
+				views[v].in.Label(v), r, d, c.Anchors, views[v].in.Cols,
+			))
 			continue
 		}
 		for i := range c.Anchors {
 			for j := range views[v].in.Cols {
 				if x := p.At(i, j); math.IsNaN(x) || math.IsInf(x, 0) {
-					errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s hold %v in row %d, column %d", views[v].in.Label(v), x, i, j))
+					errs = append(errs, fmt.Errorf(
+						"largemvc: StartAnchors of %s hold %v in row %d, column %d",
+						views[v].in.Label(v), x, i, j,
+					))
 					return errs
 				}
 			}
@@ -353,7 +369,10 @@ func checkApart(views []View, float Float) (errs []error) {
 				shared = overlap(x.in.F64, y.in.F64)
 			}
 			if x.in.Given && y.in.Given && shared {
-				errs = append(errs, fmt.Errorf("largemvc: %s and %s share memory, which Overwrite would change twice", y.in.Label(u), x.in.Label(v)))
+				errs = append(errs, fmt.Errorf(
+					"largemvc: %s and %s share memory, which Overwrite would change twice",
+					y.in.Label(u), x.in.Label(v),
+				))
 			}
 		}
 	}
@@ -367,4 +386,121 @@ func overlap[T kernel.Float](a, b []T) bool {
 	}
 	at := func(x *T) uintptr { return uintptr(unsafe.Pointer(x)) }
 	return at(&a[0]) <= at(&b[len(b)-1]) && at(&b[0]) <= at(&a[len(a)-1])
+}
+
+// hasNeighborLoss says whether the loss has the term of Config.NeighborWeight. A single anchor has no information.
+func (c *Config) hasNeighborLoss() bool {
+	return c.Neighbors != None && c.NeighborWeight > 0 && c.Anchors > 1
+}
+
+// hasHeldOutLoss says whether the loss has the term of Config.HeldOutWeight. A single anchor has no information.
+func (c *Config) hasHeldOutLoss() bool {
+	return c.Neighbors != None && c.HeldOutWeight > 0 && c.Anchors > 1
+}
+
+// hasExtra says whether the loss is more than the reconstruction.
+func (c *Config) hasExtra() bool {
+	return c.ExtraLoss != nil || c.hasNeighborLoss() || c.hasHeldOutLoss()
+}
+
+// savedConfig is a Config in the JSON of files, its options by name.
+type savedConfig struct {
+	Clusters        int     `json:"clusters"`
+	Anchors         int     `json:"anchors"`
+	Layers          int     `json:"layers"`
+	Epochs          int     `json:"epochs"`
+	LearningRate    float64 `json:"learning_rate"`
+	Seed            uint64  `json:"seed"`
+	Restarts        int     `json:"restarts"`
+	Variant         string  `json:"variant"`
+	Activation      string  `json:"activation"`
+	Preset          string  `json:"preset"`
+	Preprocess      string  `json:"preprocess"`
+	Start           string  `json:"start"`
+	Float           string  `json:"float"`
+	Workers         int     `json:"workers"`
+	Theta0          float64 `json:"theta0"`
+	Rho0            float64 `json:"rho0"`
+	RhoScale        string  `json:"rho_scale"`
+	Signs           string  `json:"signs"`
+	OneSided        bool    `json:"one_sided"`
+	Lipschitz       float64 `json:"lipschitz"`
+	Reduction       string  `json:"reduction"`
+	DetachAnchors   bool    `json:"detach_anchors"`
+	Tolerance       float64 `json:"tolerance"`
+	Patience        int     `json:"patience"`
+	KMeansStarts    int     `json:"kmeans_starts"`
+	ReadOut         string  `json:"read_out"`
+	CheckpointEvery int     `json:"checkpoint_every"`
+	Rotate          string  `json:"rotate"`
+	Neighbors       int     `json:"neighbors"`
+	Directions      int     `json:"directions"`
+	FilterSteps     int     `json:"filter_steps"`
+	NeighborWeight  float64 `json:"neighbor_weight"`
+	HeldOutWeight   float64 `json:"held_out_weight"`
+	Temperature     float64 `json:"temperature"`
+	ExactNeighbors  int     `json:"exact_neighbors"`
+	Landmarks       int     `json:"landmarks"`
+	LowestInertia   bool    `json:"lowest_inertia"`
+}
+
+// saveConfig returns what files hold of a configuration with its defaults: all but functions, values as large as the
+// data, and what is the caller's own (Overwrite, Checkpoint).
+func saveConfig(c *Config) savedConfig {
+	return savedConfig{
+		Clusters: c.Clusters, Anchors: c.Anchors, Layers: c.Layers, Epochs: c.Epochs, LearningRate: c.LearningRate, Seed: c.Seed,
+		Restarts: c.Restarts, Variant: c.Variant.String(), Activation: c.Activation.String(), Preset: c.Preset.String(),
+		Preprocess: c.Preprocess.String(), Start: c.Start.String(), Float: c.Float.String(), Workers: c.Workers, Theta0: c.Theta0,
+		Rho0: c.Rho0, RhoScale: c.RhoScale.String(), Signs: c.Signs.String(), OneSided: c.OneSided, Lipschitz: c.Lipschitz,
+		Reduction: c.Reduction.String(), DetachAnchors: c.DetachAnchors, Tolerance: c.Tolerance, Patience: c.Patience,
+		KMeansStarts: c.KMeansStarts, ReadOut: c.ReadOut.String(), CheckpointEvery: c.CheckpointEvery, Rotate: c.Rotate.String(),
+		Neighbors: c.Neighbors, Directions: c.Directions, FilterSteps: c.FilterSteps, NeighborWeight: c.NeighborWeight, HeldOutWeight: c.HeldOutWeight,
+		Temperature: c.Temperature, ExactNeighbors: c.ExactNeighbors, Landmarks: c.Landmarks, LowestInertia: c.LowestInertia,
+	}
+}
+
+// restore is the inverse of saveConfig.
+func (s *savedConfig) restore() (*Config, error) {
+	c := &Config{
+		Clusters: s.Clusters, Anchors: s.Anchors, Layers: s.Layers, Epochs: s.Epochs, LearningRate: s.LearningRate, Seed: s.Seed,
+		Restarts: s.Restarts, Workers: s.Workers, Theta0: s.Theta0, Rho0: s.Rho0, OneSided: s.OneSided, Lipschitz: s.Lipschitz,
+		DetachAnchors: s.DetachAnchors, Tolerance: s.Tolerance, Patience: s.Patience, KMeansStarts: s.KMeansStarts,
+		CheckpointEvery: s.CheckpointEvery, Neighbors: s.Neighbors, Directions: s.Directions, FilterSteps: s.FilterSteps,
+		NeighborWeight: s.NeighborWeight, HeldOutWeight: s.HeldOutWeight, Temperature: s.Temperature, ExactNeighbors: s.ExactNeighbors, Landmarks: s.Landmarks,
+		LowestInertia: s.LowestInertia,
+	}
+	var errs [11]error
+	c.Variant, errs[0] = ParseVariant(s.Variant)
+	c.Preset, errs[1] = ParsePreset(s.Preset)
+	c.Preprocess, errs[2] = ParsePreprocess(s.Preprocess)
+	c.Start, errs[3] = ParseStart(s.Start)
+	c.Float, errs[4] = ParseFloat(s.Float)
+	c.RhoScale, errs[5] = ParseRhoScale(s.RhoScale)
+	c.Signs, errs[6] = ParseSigns(s.Signs)
+	c.Rotate, errs[9] = ParseRotation(s.Rotate)
+	c.ReadOut, errs[10] = ParseReadOut(s.ReadOut)
+	switch s.Activation {
+	case ReLU.String():
+	case SELU.String():
+		c.Activation = SELU
+	default:
+		errs[7] = fmt.Errorf("largemvc: unknown activation %q", s.Activation)
+	}
+	c.Reduction, errs[8] = ParseReduction(s.Reduction)
+	return c, errors.Join(errs[:]...)
+}
+
+// readConfig reads the configuration of a file of a version of the format.
+func readConfig(text []byte, version int) (*Config, error) {
+	var saved savedConfig
+	if err := json.Unmarshal(text, &saved); err != nil {
+		return nil, fmt.Errorf("its configuration: %w", err)
+	}
+	if version == 1 { // It has neither neighbours nor another read-out.
+		saved.Neighbors, saved.ReadOut = None, PlainRows.String()
+	}
+	if version < 3 && saved.Neighbors != None {
+		saved.HeldOutWeight = None
+	}
+	return saved.restore()
 }

@@ -36,9 +36,18 @@ func TestNewDataErrors(t *testing.T) {
 		{"overflow in float32", tensor.Float32, []mat.Matrix{with(1e300)}, nil, "view 0, row 2, column 1 is 1e+300"},
 		{"type", tensor.Int, []mat.Matrix{fine}, nil, "int"},
 		{"presence of too few samples", tensor.Float64, []mat.Matrix{fine, fine}, all[:2], "presence of 2 samples for 3"},
-		{"presence of too few views", tensor.Float64, []mat.Matrix{fine, fine}, [][]bool{{true, true}, {true}, {true, true}}, "sample 1"},
-		{"sample without view", tensor.Float64, []mat.Matrix{fine, fine}, [][]bool{{true, true}, {true, true}, {false, false}}, "sample 2 has no view"},
-		{"view without sample", tensor.Float64, []mat.Matrix{fine, fine}, [][]bool{{true, false}, {true, false}, {true, false}}, "no sample has view 1"},
+		{
+			"presence of too few views", tensor.Float64, []mat.Matrix{fine, fine},
+			[][]bool{{true, true}, {true}, {true, true}}, "sample 1",
+		},
+		{
+			"sample without view", tensor.Float64, []mat.Matrix{fine, fine},
+			[][]bool{{true, true}, {true, true}, {false, false}}, "sample 2 has no view",
+		},
+		{
+			"view without sample", tensor.Float64, []mat.Matrix{fine, fine},
+			[][]bool{{true, false}, {true, false}, {true, false}}, "no sample has view 1",
+		},
 	} {
 		_, err := NewData(c.of, c.views, c.present)
 		if err == nil || !strings.HasPrefix(err.Error(), "largemvc: ") || !strings.Contains(err.Error(), c.want) {
@@ -96,16 +105,40 @@ func TestEnvErrors(t *testing.T) {
 		{"no graph", Env{}, data, fine, "no graph"},
 		{"no data", Env{G: gorgonia.NewGraph()}, nil, fine, "no data"},
 		{"empty data", Env{G: gorgonia.NewGraph()}, new(Data), StartPoint{}, "data without views"},
-		{"anchors are a nil pointer", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{(*mat.Dense)(nil), p}}, "no starting anchors for view 0"},
-		{"H is a nil pointer", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: fine.Anchors, H: (*mat.Dense)(nil)}, "the starting H are nil"},
+		{
+			"anchors are a nil pointer", Env{G: gorgonia.NewGraph()}, data,
+			StartPoint{Anchors: []mat.Matrix{(*mat.Dense)(nil), p}}, "no starting anchors for view 0",
+		},
+		{
+			"H is a nil pointer", Env{G: gorgonia.NewGraph()}, data,
+			StartPoint{Anchors: fine.Anchors, H: (*mat.Dense)(nil)}, "the starting H are nil",
+		},
 		{"layers", Env{G: gorgonia.NewGraph(), Layers: -1}, data, fine, "-1 layers"},
 		{"presence", Env{G: gorgonia.NewGraph(), Present: new(Node)}, data, fine, "Present"},
-		{"anchors of one view", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{p}}, "starting anchors for 1 views"},
-		{"nil anchors", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{p, nil}}, "no starting anchors for view 1"},
-		{"anchors of another size", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{p, mat.NewDense(3, 3, nil)}}, "view 1 are 3×3, want 2×3"},
-		{"no anchors", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{new(mat.Dense), new(mat.Dense)}}, "0 anchors"},
-		{"anchors with NaN", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{p, nan}}, "view 1 have NaN in row 1, column 2"},
-		{"H of another size", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: fine.Anchors, H: mat.NewDense(4, 3, nil)}, "H are 4×3, want 4×2"},
+		{
+			"anchors of one view", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{p}},
+			"starting anchors for 1 views",
+		},
+		{
+			"nil anchors", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{p, nil}},
+			"no starting anchors for view 1",
+		},
+		{
+			"anchors of another size", Env{G: gorgonia.NewGraph()}, data,
+			StartPoint{Anchors: []mat.Matrix{p, mat.NewDense(3, 3, nil)}}, "view 1 are 3×3, want 2×3",
+		},
+		{
+			"no anchors", Env{G: gorgonia.NewGraph()}, data,
+			StartPoint{Anchors: []mat.Matrix{new(mat.Dense), new(mat.Dense)}}, "0 anchors",
+		},
+		{
+			"anchors with NaN", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{p, nan}},
+			"view 1 have NaN in row 1, column 2",
+		},
+		{
+			"H of another size", Env{G: gorgonia.NewGraph()}, data,
+			StartPoint{Anchors: fine.Anchors, H: mat.NewDense(4, 3, nil)}, "H are 4×3, want 4×2",
+		},
 		{"samples", Env{G: gorgonia.NewGraph(), Samples: 5}, data, fine, "Env.Samples is 5"},
 		{"views", Env{G: gorgonia.NewGraph(), Views: 1}, data, fine, "Env.Views is 1"},
 		{"anchors", Env{G: gorgonia.NewGraph(), Anchors: 3}, data, fine, "Env.Anchors is 3"},

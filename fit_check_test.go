@@ -80,7 +80,10 @@ func checkResult(t testing.TB, views []View, c *Clustering) {
 	}
 	for k := 1; k < c.Clusters; k++ {
 		if sizes[k] > sizes[k-1] || (sizes[k] == sizes[k-1] && first[k] < first[k-1]) {
-			t.Errorf("cluster %d has %d samples from %d on, cluster %d has %d from %d on", k-1, sizes[k-1], first[k-1], k, sizes[k], first[k])
+			t.Errorf(
+				"cluster %d has %d samples from %d on, cluster %d has %d from %d on",
+				k-1, sizes[k-1], first[k-1], k, sizes[k], first[k],
+			)
 		}
 	}
 	if len(c.Loss) != c.Epochs+1 || len(c.ViewLoss) != len(c.Loss) {
@@ -116,7 +119,8 @@ func checkInputs(t testing.TB, views []View, c *Clustering) {
 	perView := make([]int, len(views))
 	for k, in := range inputs {
 		perView[in.View]++
-		if slices.Contains(inputs[:k], in) || in.Preprocess == Both || in.Columns < 1 || in.Columns > prepare.Kind(in.Preprocess).Width(views[in.View].in.Cols) {
+		if slices.Contains(inputs[:k], in) || in.Preprocess == Both || in.Columns < 1 ||
+			in.Columns > prepare.Kind(in.Preprocess).Width(views[in.View].in.Cols) {
 			t.Errorf("input %d is %+v", k, in)
 		}
 		if config.Neighbors == None && in.Columns != views[in.View].in.Cols {
@@ -124,7 +128,8 @@ func checkInputs(t testing.TB, views []View, c *Clustering) {
 		}
 	}
 	for v, count := range perView {
-		if count < 1 || count > len(prepare.Kind(config.Preprocess).Parts()) || config.Neighbors == None && (count != 1 || inputs[v].View != v) {
+		if count < 1 || count > len(prepare.Kind(config.Preprocess).Parts()) ||
+			config.Neighbors == None && (count != 1 || inputs[v].View != v) {
 			t.Errorf("view %d is %d inputs of %+v", v, count, inputs)
 		}
 	}

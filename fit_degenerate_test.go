@@ -33,18 +33,30 @@ func TestFitDegenerate(t *testing.T) {
 		c     Config
 		sizes []int // of the clusters found
 	}{
-		{"fewer distinct rows than clusters, raw", []View{Float64View(30, 4, zero)}, Config{Clusters: 5, Preprocess: Raw, Neighbors: None}, []int{10, 10, 10}},
+		{
+			"fewer distinct rows than clusters, raw", []View{Float64View(30, 4, zero)},
+			Config{Clusters: 5, Preprocess: Raw, Neighbors: None}, []int{10, 10, 10},
+		},
 		{"fewer distinct rows than clusters", []View{Float64View(30, 4, few)}, Config{Clusters: 5}, []int{10, 10, 10}},
 		{"more equal rows than neighbours", []View{Float64View(90, 4, many)}, Config{Clusters: 5}, []int{30, 30, 30}},
-		{"equal rows and landmarks", []View{Float64View(90, 4, many)}, Config{Clusters: 5, Neighbors: 10, ExactNeighbors: None}, []int{30, 30, 30}},
+		{
+			"equal rows and landmarks", []View{Float64View(90, 4, many)},
+			Config{Clusters: 5, Neighbors: 10, ExactNeighbors: None}, []int{30, 30, 30},
+		},
 		{"all rows equal", []View{Float64View(20, 4, repeatedRows(20, 1, 4, 18))}, Config{Clusters: 4}, []int{20}},
-		{"all rows equal, landmarks", []View{Float64View(20, 4, repeatedRows(20, 1, 4, 18))}, Config{Clusters: 4, Neighbors: 10, ExactNeighbors: None}, []int{20}},
+		{
+			"all rows equal, landmarks", []View{Float64View(20, 4, repeatedRows(20, 1, 4, 18))},
+			Config{Clusters: 4, Neighbors: 10, ExactNeighbors: None}, []int{20},
+		},
 		{"one sample", blob(1, 1, 1, 5, 3), Config{Clusters: 1}, []int{1}},
 		{"one sample, landmarks", blob(1, 1, 1, 5, 3), Config{Clusters: 1, Neighbors: 10, ExactNeighbors: None}, []int{1}},
 		{"two samples", blob(2, 2, 1, 8, 2), Config{Clusters: 2}, []int{1, 1}},
 		{"two samples, landmarks", blob(2, 2, 1, 8, 2), Config{Clusters: 2, Neighbors: 10, ExactNeighbors: None}, []int{1, 1}},
 		{"three samples", blob(3, 3, 1, 8, 4), Config{Clusters: 3}, []int{1, 1, 1}},
-		{"three samples, landmarks", blob(3, 3, 1, 8, 4), Config{Clusters: 3, Neighbors: 10, ExactNeighbors: None, Landmarks: 3}, []int{1, 1, 1}},
+		{
+			"three samples, landmarks", blob(3, 3, 1, 8, 4),
+			Config{Clusters: 3, Neighbors: 10, ExactNeighbors: None, Landmarks: 3}, []int{1, 1, 1},
+		},
 		{"as many clusters as samples", blob(6, 6, 1, 8, 9), Config{Clusters: 6}, []int{1, 1, 1, 1, 1, 1}},
 		{"fewer samples than directions", blob(12, 2, 0.1, 300), Config{Clusters: 2}, []int{6, 6}},
 		{"one feature", blob(10, 2, 0.01, 1), Config{Clusters: 2, Preprocess: Balanced}, []int{5, 5}},

@@ -108,7 +108,9 @@ func testFitStops(t *testing.T, neighbors int) {
 		}
 		checkResult(t, views, got)
 		for i, e := range seen {
-			if e.Epoch != i+1 || e.Epochs != 40 || e.Restart != 0 || e.Restarts != 1 || e.Loss != full.Loss[i] || len(e.ViewLoss) != len(got.Inputs()) || e.Elapsed <= 0 {
+			if e.Epoch != i+1 || e.Epochs != 40 || e.Restart != 0 || e.Restarts != 1 || e.Loss != full.Loss[i] ||
+				len(e.ViewLoss) != len(got.Inputs()) ||
+				e.Elapsed <= 0 {
 				t.Errorf("epoch %d: %+v", i, e)
 			}
 		}
@@ -145,13 +147,15 @@ func testFitDiverges(t *testing.T, neighbors int) {
 		"several starts": {LearningRate: 1e30, Restarts: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.Clusters, c.Epochs, c.Neighbors, c.Rotate = 3, 50, neighbors, RotateNever // which otherwise depends on the other two
+			// which otherwise depends on the other two
+			c.Clusters, c.Epochs, c.Neighbors, c.Rotate = 3, 50, neighbors, RotateNever
 			got, err := Fit(context.Background(), views, c)
 			var diverged *DivergedError
 			if !errors.As(err, &diverged) || got == nil {
 				t.Fatalf("%v, %v", got, err)
 			}
-			if got.Status != Diverged || diverged.Epoch <= got.Epochs || !strings.Contains(err.Error(), fmt.Sprintf("epoch %d", diverged.Epoch)) {
+			if got.Status != Diverged || diverged.Epoch <= got.Epochs ||
+				!strings.Contains(err.Error(), fmt.Sprintf("epoch %d", diverged.Epoch)) {
 				t.Errorf("%v after %d epochs: %v", got.Status, got.Epochs, err)
 			}
 			for _, l := range got.Loss {
@@ -193,7 +197,10 @@ func TestFitPerfectIsNotDiverged(t *testing.T) {
 	for i := range 20 {
 		x[i*3+i%2] = 1 + float64(i%2)
 	}
-	c := mustFit(t, []View{Float64View(20, 3, x)}, Config{Clusters: 2, Preprocess: Raw, Theta0: 1e-9, Float: Float64, Neighbors: None})
+	c := mustFit(
+		t, []View{Float64View(20, 3, x)},
+		Config{Clusters: 2, Preprocess: Raw, Theta0: 1e-9, Float: Float64, Neighbors: None},
+	)
 	if c.Status != EpochLimit || c.Loss[0] > 1e-15 {
 		t.Errorf("%v, losses from %v", c.Status, c.Loss[0])
 	}

@@ -50,7 +50,10 @@ func graphOf(t testing.TB, views []View, c Config) *mat.Dense {
 func TestFitExtraLoss(t *testing.T) {
 	views, _ := blobViews(60, 3, 0.5, 10, 8, 5)
 	withAndWithout(t, func(t *testing.T, neighbors int) {
-		for _, config := range []Config{{}, {Float: Float64}, {Float: Float64, ExactNeighbors: None, NeighborWeight: 0.7, HeldOutWeight: None, Temperature: 0.3, Anchors: 5}} {
+		for _, config := range []Config{{}, {Float: Float64}, {
+			Float: Float64, ExactNeighbors: None, NeighborWeight: 0.7, HeldOutWeight: None, Temperature: 0.3,
+			Anchors: 5,
+		}} {
 			config.Clusters, config.Epochs, config.Neighbors = 3, 30, neighbors
 			if neighbors == None {
 				config.ExactNeighbors, config.NeighborWeight, config.HeldOutWeight, config.Temperature = 0, 0, 0, 0
@@ -78,7 +81,9 @@ func TestFitExtraLoss(t *testing.T) {
 				c := pulled.Config()
 				want -= c.NeighborWeight * naiveInformation(pulled.H, graphOf(t, views, config), c.Temperature)
 				if c.HeldOutWeight > 0 {
-					want -= c.HeldOutWeight * naiveHeldOut(pulled.H, unitFeatures(t, views), information.DefaultPenalty, c.Temperature)
+					want -= c.HeldOutWeight * naiveHeldOut(
+						pulled.H, unitFeatures(t, views), information.DefaultPenalty, c.Temperature,
+					)
 				}
 			}
 			tol := 1e-5

@@ -36,7 +36,12 @@ func TestNeighborPredict(t *testing.T) {
 		strided = append(strided, MatrixView(wide.Slice(0, n, 0, d)))
 		transposed = append(transposed, MatrixView(mat.DenseCopyOf(wide.Slice(0, n, 0, d).T()).T()))
 	}
-	kinds := map[string][]View{"dense": dense, "sparse": sparse, "strided": strided, "transposed and sparse": {transposed[0], sparse[1]}}
+	kinds := map[string][]View{
+		"dense":                 dense,
+		"sparse":                sparse,
+		"strided":               strided,
+		"transposed and sparse": {transposed[0], sparse[1]},
+	}
 	mask := absent(n, len(dims), 0.3, 93)
 	for k, kind := range slices.Sorted(maps.Keys(kinds)) {
 		if leftOut(k, 3) {
@@ -48,7 +53,9 @@ func TestNeighborPredict(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, config := range []Config{
-			{}, {Float: Float64, Directions: 11}, {ExactNeighbors: None, Directions: 11}, {ExactNeighbors: None, Float: Float64, Preprocess: Balanced},
+			{}, {Float: Float64, Directions: 11}, {ExactNeighbors: None, Directions: 11}, {
+				ExactNeighbors: None, Float: Float64, Preprocess: Balanced,
+			},
 		} {
 			if leftOut(i, 2) {
 				continue
@@ -76,7 +83,8 @@ func checkNeighborPredict(t *testing.T, views []View, c *Clustering) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(got.Labels, want.Labels[lo:lo+size]) || !slices.Equal(got.Near, want.Near[lo:lo+size]) || !slices.Equal(got.Next, want.Next[lo:lo+size]) {
+		if !slices.Equal(got.Labels, want.Labels[lo:lo+size]) || !slices.Equal(got.Near, want.Near[lo:lo+size]) ||
+			!slices.Equal(got.Next, want.Next[lo:lo+size]) {
 			t.Errorf("samples %d to %d differ from among all", lo, lo+size)
 		}
 	}
@@ -107,7 +115,10 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 		return must(gorgonia.Mul(constantOf(net, 0.1), must(gorgonia.Mean(must(gorgonia.Square(must(net.H(1))))))))
 	}
 	for _, exact := range []int{0, None} {
-		config := Config{Clusters: 3, Epochs: 25, Float: Float64, ExactNeighbors: exact, NeighborWeight: 2, HeldOutWeight: None, Temperature: 0.4, StartLabels: classes}
+		config := Config{
+			Clusters: 3, Epochs: 25, Float: Float64, ExactNeighbors: exact, NeighborWeight: 2,
+			HeldOutWeight: None, Temperature: 0.4, StartLabels: classes,
+		}
 		s, err := prepareInputs[float64](context.Background(), inner(views), completed(config, 70))
 		if err != nil {
 			t.Fatal(err)
@@ -172,7 +183,8 @@ func TestConstantInputs(t *testing.T) {
 		"no values": SparseView(n, 5, make([]int, n+1), nil, []float64(nil)),
 	} {
 		_, err := Fit(context.Background(), []View{good[0], view.Named("v")}, Config{Clusters: 3})
-		if err == nil || !strings.HasPrefix(err.Error(), "largemvc: view 1 (v) has nothing to cluster") || !errors.Is(err, prepare.ErrNothingLeft) {
+		if err == nil || !strings.HasPrefix(err.Error(), "largemvc: view 1 (v) has nothing to cluster") ||
+			!errors.Is(err, prepare.ErrNothingLeft) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -304,7 +316,10 @@ func TestOverwriteWithNeighbors(t *testing.T) {
 		for i, v := range x[1] {
 			single[i] = float32(v)
 		}
-		return []View{Float64View(n, 100, slices.Clone(x[0])), Float32View(n, 40, single), MatrixView(mat.NewDense(n, 40, slices.Clone(x[2])))}
+		return []View{
+			Float64View(n, 100, slices.Clone(x[0])), Float32View(n, 40, single),
+			MatrixView(mat.NewDense(n, 40, slices.Clone(x[2]))),
+		}
 	}
 	for _, float := range []Float{Float32, Float64} {
 		for _, exact := range []int{0, None} {
@@ -317,13 +332,16 @@ func TestOverwriteWithNeighbors(t *testing.T) {
 			config.Overwrite = true
 			got := mustFit(t, views, config)
 			sameResult(t, want, got)
-			if (float == Float64) == slices.Equal(views[0].in.F64, x[0]) || (float == Float32) == slices.Equal(views[1].in.F32, fresh()[1].in.F32) || !slices.Equal(views[2].in.F64, x[2]) {
+			if (float == Float64) == slices.Equal(views[0].in.F64, x[0]) ||
+				(float == Float32) == slices.Equal(views[1].in.F32, fresh()[1].in.F32) ||
+				!slices.Equal(views[2].in.F64, x[2]) {
 				t.Errorf("float%v: Overwrite changed another view, or none", float)
 			}
 			checkPredict(t, fresh(), got)
 			views = fresh()
 			views[2] = Float64View(n, 40, make([]float64, n*40))
-			if _, err := Fit(context.Background(), views, config); err == nil || !slices.Equal(views[0].in.F64, x[0]) || !slices.Equal(views[1].in.F32, fresh()[1].in.F32) {
+			if _, err := Fit(context.Background(), views, config); err == nil || !slices.Equal(views[0].in.F64, x[0]) ||
+				!slices.Equal(views[1].in.F32, fresh()[1].in.F32) {
 				t.Errorf("Fit refused the views, but had changed them: %v", err)
 			}
 		}

@@ -87,7 +87,9 @@ func TestFitOptions(t *testing.T) {
 	configs := map[string]Config{
 		"layers": {Layers: 3, Anchors: 5}, "no training": {Epochs: NoTraining},
 		"unconstrained": {Signs: Unconstrained}, "one-sided": {OneSided: true}, "Lipschitz": {Lipschitz: 2},
-		"data scale": {RhoScale: DataScale}, "detached": {DetachAnchors: true}, "start labels": {Anchors: 4, StartLabels: labels},
+		"data scale": {
+			RhoScale: DataScale,
+		}, "detached": {DetachAnchors: true}, "start labels": {Anchors: 4, StartLabels: labels},
 		"one k-means start": {KMeansStarts: 1}, "one cluster": {Clusters: 1},
 		"one anchor": {Anchors: 1}, "more anchors than features": {Anchors: 20}, "restarts": {Restarts: 3},
 	}
@@ -115,7 +117,10 @@ func TestFitOptions(t *testing.T) {
 			c := configs[name]
 			t.Run(name, func(t *testing.T) {
 				c.Neighbors = neighbors
-				checkOption(t, c, strings.HasPrefix(name, "preprocessing") || c.Start == Spectral || c.Start == ScaledSpectral)
+				checkOption(
+					t, c,
+					strings.HasPrefix(name, "preprocessing") || c.Start == Spectral || c.Start == ScaledSpectral,
+				)
 			})
 		}
 	})
@@ -148,7 +153,9 @@ func TestNeighborOptions(t *testing.T) {
 		"a weight": {NeighborWeight: 0.5}, "no weight": {NeighborWeight: None}, "a held-out weight": {HeldOutWeight: 0.5}, "no held-out weight": {HeldOutWeight: None}, "a temperature": {Temperature: 1},
 		"landmarks": {ExactNeighbors: None}, "landmarks from 100 samples on": {ExactNeighbors: 100, Landmarks: 12, Directions: 4},
 		"few landmarks": {ExactNeighbors: None, Landmarks: 3}, "more landmarks than samples": {ExactNeighbors: None, Landmarks: 1000},
-		"landmarks, float64": {ExactNeighbors: None, Float: Float64}, "landmarks, paper": {ExactNeighbors: None, Neighbors: 1, Preset: Paper},
+		"landmarks, float64": {ExactNeighbors: None, Float: Float64}, "landmarks, paper": {
+			ExactNeighbors: None, Neighbors: 1, Preset: Paper,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i, p := range []Preprocess{PresetPreprocess, UnitNorm} {
@@ -225,7 +232,10 @@ func TestFitDeterminism(t *testing.T) {
 	for name, views := range map[string][]View{"complete": views, "masked": masked} {
 		for kind, c := range map[string]Config{
 			"neighbours": {}, "landmarks": {ExactNeighbors: None, Directions: 5, Activation: SELU, Float: Float64, Anchors: 7},
-			"no neighbours": {Neighbors: None}, "no neighbours, spectral": {Neighbors: None, Start: Spectral, Preprocess: Balanced, Activation: SELU, Float: Float64, Anchors: 7},
+			"no neighbours": {Neighbors: None}, "no neighbours, spectral": {
+				Neighbors: None, Start: Spectral, Preprocess: Balanced, Activation: SELU, Float: Float64,
+				Anchors: 7,
+			},
 		} {
 			c.Clusters, c.Epochs, c.Workers = 5, 3, 1
 			want := mustFit(t, views, c)

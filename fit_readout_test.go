@@ -39,14 +39,20 @@ func TestReadOutIsMostShared(t *testing.T) {
 					floats.Scale(1/floats.Norm(unit.RawRowView(i), 2), unit.RawRowView(i))
 				}
 				choose := kmeans.Config{Clusters: c, Starts: starts, Seed: seed}
-				want := kmeansLabels(t, choose, kmeans.View[float64]{Rows: rows.NewDense(n, c, c, unit.RawMatrix().Data), Weight: 1})
+				want := kmeansLabels(
+					t, choose,
+					kmeans.View[float64]{Rows: rows.NewDense(n, c, c, unit.RawMatrix().Data), Weight: 1},
+				)
 				if byInformation {
 					var another bool
 					want, another = mostInformed(t, unit, choose, graphOf(t, views, config))
 					differ = differ || another
 				}
 				if !samePartition(t, got.Labels, want) {
-					t.Errorf("epochs %d, by information %v, seed %d: other clusters than by hand", epochs, byInformation, seed)
+					t.Errorf(
+						"epochs %d, by information %v, seed %d: other clusters than by hand",
+						epochs, byInformation, seed,
+					)
 				}
 			}
 		}

@@ -30,7 +30,10 @@ func testFitRestarts(t *testing.T, neighbors int) {
 	config.Restarts = 4
 	best := mustFit(t, views, config)
 	if best.Restart != lowest || !slices.Equal(best.Loss, singles[lowest].Loss) {
-		t.Errorf("kept run %d with losses to %v, want %d with %v", best.Restart, last(best.Loss), lowest, last(singles[lowest].Loss))
+		t.Errorf(
+			"kept run %d with losses to %v, want %d with %v",
+			best.Restart, last(best.Loss), lowest, last(singles[lowest].Loss),
+		)
 	}
 	sameMatrix(t, "H", best.H, singles[lowest].H)
 	checkResult(t, views, best)
@@ -60,15 +63,22 @@ func testFitRestartDiverges(t *testing.T, neighbors int) {
 	views, _ := blobViews(80, 3, 0.5, 12, 10, 6)
 	for bad := range 3 {
 		runs := 0
-		config := Config{Clusters: 3, Epochs: 20, LearningRate: 0.5, Restarts: 3, Neighbors: neighbors, Rotate: RotateNever, ExtraLoss: func(net Network) (*Node, error) {
-			if runs++; runs == bad+1 {
-				return exploding(net)
-			}
-			return gorgonia.HadamardProd(constantOf(net, 0), net.Learnables()[0])
-		}}
+		config := Config{
+			Clusters: 3, Epochs: 20, LearningRate: 0.5, Restarts: 3, Neighbors: neighbors,
+			Rotate: RotateNever,
+			ExtraLoss: func(net Network) (*Node, error) {
+				if runs++; runs == bad+1 {
+					return exploding(net)
+				}
+				return gorgonia.HadamardProd(constantOf(net, 0), net.Learnables()[0])
+			},
+		}
 		got, err := Fit(context.Background(), views, config)
 		if err != nil || got.Restart == bad || got.Status != EpochLimit || got.Epochs != 20 || runs < 3 {
-			t.Errorf("run %d diverges: kept run %d of %d, %v after %d epochs: %v", bad, got.Restart, runs, got.Status, got.Epochs, err)
+			t.Errorf(
+				"run %d diverges: kept run %d of %d, %v after %d epochs: %v",
+				bad, got.Restart, runs, got.Status, got.Epochs, err,
+			)
 		}
 		checkResult(t, views, got)
 	}

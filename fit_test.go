@@ -108,7 +108,8 @@ func sameResult(t testing.TB, a, b *Clustering) {
 
 func samePredictor(t testing.TB, a, b *Predictor) {
 	t.Helper()
-	if a.Clusters != b.Clusters || a.Status != b.Status || a.Epochs != b.Epochs || a.Restart != b.Restart || a.samples != b.samples {
+	if a.Clusters != b.Clusters || a.Status != b.Status || a.Epochs != b.Epochs || a.Restart != b.Restart ||
+		a.samples != b.samples {
 		t.Errorf("%d clusters, %v after %d epochs in run %d of %d samples; the other: %d, %v, %d, %d, %d",
 			a.Clusters, a.Status, a.Epochs, a.Restart, a.samples, b.Clusters, b.Status, b.Epochs, b.Restart, b.samples)
 	}
@@ -124,7 +125,8 @@ func samePredictor(t testing.TB, a, b *Predictor) {
 			t.Errorf("%s: %v, the other has %v", x.name, x.a, x.b)
 		}
 	}
-	if !slices.Equal(a.Sizes, b.Sizes) || !slices.Equal(a.dims, b.dims) || !slices.Equal(a.names, b.names) || len(a.anchors) != len(b.anchors) ||
+	if !slices.Equal(a.Sizes, b.Sizes) || !slices.Equal(a.dims, b.dims) || !slices.Equal(a.names, b.names) ||
+		len(a.anchors) != len(b.anchors) ||
 		!slices.Equal(a.inputs, b.inputs) {
 		t.Fatal("sizes, dims, names, layers or inputs differ")
 	}
@@ -140,7 +142,8 @@ func samePredictor(t testing.TB, a, b *Predictor) {
 		t.Fatalf("what samples go through first: %d arrays, the other has %d", len(x.Tensors), len(y.Tensors))
 	}
 	for i, want := range x.Tensors {
-		if got := y.Tensors[i]; got.Name != want.Name || !slices.Equal(got.Shape, want.Shape) || !bytes.Equal(got.Data, want.Data) {
+		if got := y.Tensors[i]; got.Name != want.Name || !slices.Equal(got.Shape, want.Shape) ||
+			!bytes.Equal(got.Data, want.Data) {
 			t.Errorf("what samples go through first: %s differs from %s", want.Name, got.Name)
 		}
 	}

@@ -133,8 +133,11 @@ func TestFormatInPython(t *testing.T) {
 		known, views []View // of the training, and those that are predicted
 		c            Config
 	}{
-		"three layers":          {known, views, Config{Layers: 3, Anchors: 4, Rotate: RotateNever, Neighbors: None}},
-		"rotated":               {lowRankViews(40), lowRankViews(40), Config{Rotate: RotateAlways, Preprocess: Balanced, Neighbors: None}},
+		"three layers": {known, views, Config{Layers: 3, Anchors: 4, Rotate: RotateNever, Neighbors: None}},
+		"rotated": {
+			lowRankViews(40), lowRankViews(40),
+			Config{Rotate: RotateAlways, Preprocess: Balanced, Neighbors: None},
+		},
 		"exact neighbours":      {known, fresh, Config{}},
 		"all are neighbours":    {known, fresh, Config{Neighbors: 100, Preprocess: ZScore, ReadOut: PlainRows, Directions: 3}},
 		"balanced":              {known, fresh, Config{Preprocess: Balanced}},

@@ -99,7 +99,11 @@ func TestHeldOutInformation(t *testing.T) {
 			} else if got > 0 || got < -1 {
 				t.Errorf("n %d m %d: %v is not from −1 to 0", c.n, c.m, got)
 			}
-			single, _, gradient := heldOutCase(c.n, c.m, mustHeldOut(t, views, HeldOutConfig{}), c.temperature).Evaluate(t, tensor.Float32)
+			single, _, gradient := heldOutCase(
+				c.n, c.m, mustHeldOut(t, views, HeldOutConfig{}), c.temperature,
+			).Evaluate(
+				t, tensor.Float32,
+			)
 			if a, b := single(x), value(x); math.Abs(a-b) > 1e-4 {
 				t.Errorf("n %d m %d: %v in float32, %v in float64", c.n, c.m, a, b)
 			}
@@ -138,7 +142,10 @@ func TestHeldOutInformationsOfTwo(t *testing.T) {
 	a := mustHeldOut(t, views, HeldOutConfig{Float: Float64})
 	b := mustHeldOut(t, views[:1], HeldOutConfig{Float: Float64, Preprocess: ZScore})
 	terms := func(in *Node) []*Node {
-		return []*Node{must(HeldOutInformation(in, a, 0.3)), must(HeldOutInformation(in, b, 0.3)), must(HeldOutInformation(in, a, 0.5))}
+		return []*Node{
+			must(HeldOutInformation(in, a, 0.3)), must(HeldOutInformation(in, b, 0.3)),
+			must(HeldOutInformation(in, a, 0.5)),
+		}
 	}
 	sum := heldOutCase(n, m, nil, 0)
 	sum.Build = func(in []*Node) (*Node, error) {
@@ -190,7 +197,10 @@ func TestHeldOutInformationDoesNotDependOnWorkers(t *testing.T) {
 func TestHeldOutLossIsAnExtraLoss(t *testing.T) {
 	views, classes := blobViews(70, 3, 1, 45, 8, 5)
 	for _, exact := range []int{0, None} {
-		config := Config{Clusters: 3, Epochs: 25, Float: Float64, ExactNeighbors: exact, NeighborWeight: None, HeldOutWeight: 2, Temperature: 0.4, StartLabels: classes}
+		config := Config{
+			Clusters: 3, Epochs: 25, Float: Float64, ExactNeighbors: exact, NeighborWeight: None,
+			HeldOutWeight: 2, Temperature: 0.4, StartLabels: classes,
+		}
 		held := mustHeldOut(t, views, HeldOutConfig{Float: Float64})
 		without := config
 		without.HeldOutWeight = None
@@ -223,13 +233,18 @@ func TestHeldOutRefuses(t *testing.T) {
 		want   string
 	}{
 		"no views": {nil, HeldOutConfig{}, "view"}, "NaN": {bad(7), HeldOutConfig{}, "view 1"},
-		"constant":   {[]View{Float64View(4, 2, make([]float64, 8))}, HeldOutConfig{}, "view 0"},
-		"directions": {views, HeldOutConfig{Directions: -1}, "Directions is -1"}, "penalty": {views, HeldOutConfig{Penalty: -1}, "Penalty is -1"},
+		"constant": {[]View{Float64View(4, 2, make([]float64, 8))}, HeldOutConfig{}, "view 0"},
+		"directions": {
+			views, HeldOutConfig{Directions: -1}, "Directions is -1",
+		}, "penalty": {views, HeldOutConfig{Penalty: -1}, "Penalty is -1"},
 		"rounding": {heldOutViews(t, 9, false), HeldOutConfig{Penalty: 1e-9}, "Penalty of 1e-09"},
-		"infinite": {views, HeldOutConfig{Penalty: math.Inf(1)}, "Penalty is +Inf"}, "preprocess": {views, HeldOutConfig{Preprocess: 99}, "Preprocess is 99"},
+		"infinite": {
+			views, HeldOutConfig{Penalty: math.Inf(1)}, "Penalty is +Inf",
+		}, "preprocess": {views, HeldOutConfig{Preprocess: 99}, "Preprocess is 99"},
 		"float": {views, HeldOutConfig{Float: 9}, "Float is 9"}, "workers": {views, HeldOutConfig{Workers: -1}, "Workers is -1"},
 	} {
-		if held, err := NewHeldOut(ctx, test.views, test.config); err == nil || held != nil || !strings.Contains(err.Error(), test.want) {
+		if held, err := NewHeldOut(ctx, test.views, test.config); err == nil || held != nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}

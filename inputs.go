@@ -18,7 +18,9 @@ import (
 type Input struct {
 	View       int        // the number of the view
 	Preprocess Preprocess // its standardisation
-	Columns    int        // d_v, or the number of directions of the view that are kept, of few features with one more that keeps their length
+	// d_v, or the number of directions of the view that are kept, of few features with one more that keeps their
+	// length
+	Columns int
 }
 
 // inputsOf returns the public form of inputs.
@@ -52,7 +54,9 @@ func inputViews(views []view.View, inputs []Input) []view.View {
 // smoothing returns what internal/smooth reads of the configuration.
 func (c *Config) smoothing() smooth.Options {
 	return smooth.Options{
-		Kind: prepare.Kind(c.Preprocess), Neighbors: c.Neighbors, Directions: max(c.Directions, 0), Steps: max(c.FilterSteps, 0),
+		Kind: prepare.Kind(
+			c.Preprocess,
+		), Neighbors: c.Neighbors, Directions: max(c.Directions, 0), Steps: max(c.FilterSteps, 0),
 		Exact: c.ExactNeighbors, Landmarks: c.Landmarks, Seed: c.Seed, Workers: c.Workers, Overwrite: c.Overwrite,
 	}
 }
@@ -60,7 +64,10 @@ func (c *Config) smoothing() smooth.Options {
 // rotation returns what internal/prepare reads of the configuration to rotate views. Given anchors need not lie in the span of
 // the rows, and an untrained network is not worth the search.
 func (c *Config) rotation() prepare.Rotate {
-	out := prepare.Rotate{Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors, Workers: c.Workers}
+	out := prepare.Rotate{
+		Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors,
+		Workers: c.Workers,
+	}
 	if c.StartAnchors != nil || c.Rotate == RotateAuto && (c.ExtraLoss != nil || c.Epochs == NoTraining) {
 		out.Choice = prepare.RotateNever
 	}
@@ -113,7 +120,8 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 	}
 	out := &prepared[T]{list: inputsOf(in.Inputs), x: smooth.Matrices(blocks, n)}
 	if c.hasHeldOutLoss() {
-		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a seed of its own.
+		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
+		// seed of its own.
 		if out.heldOut, err = information.NewLeaveOneOut(ctx, out.x, information.Regression{Workers: c.Workers}); err != nil {
 			return nil, err
 		}
@@ -129,7 +137,9 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 
 // standardInputs makes the inputs of a network without neighbours: the views as Config.Preprocess leaves them, rotated where
 // that pays. It returns the d_v of the loss, nil if they are those of the inputs.
-func standardInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (out *prepared[T], lossDims []int, err error) {
+func standardInputs[T kernel.Float](
+	ctx context.Context, views []view.View, c *Config,
+) (out *prepared[T], lossDims []int, err error) {
 	out = &prepared[T]{}
 	for v, x := range views {
 		out.list = append(out.list, Input{View: v, Preprocess: c.Preprocess, Columns: x.Cols})

@@ -81,7 +81,8 @@ func TestKMeansMatrixKinds(t *testing.T) {
 	}
 	for name, m := range map[string]mat.Matrix{"part": part, "transpose": mat.DenseCopyOf(x.T()).T()} {
 		got, err := KMeans(t.Context(), m, KMeansConfig{Clusters: 4})
-		if err != nil || !slices.Equal(got.Labels, want.Labels) || got.Inertia != want.Inertia || !mat.Equal(got.Centroids, want.Centroids) {
+		if err != nil || !slices.Equal(got.Labels, want.Labels) || got.Inertia != want.Inertia ||
+			!mat.Equal(got.Centroids, want.Centroids) {
 			t.Errorf("%s: another result, error %v", name, err)
 		}
 		labels, err := want.Predict(m)
@@ -126,7 +127,11 @@ func TestKMeansOptions(t *testing.T) {
 func TestKMeansDegenerate(t *testing.T) {
 	x := mat.NewDense(6, 2, []float64{1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 3, 4})
 	r, err := KMeans(t.Context(), x, KMeansConfig{Clusters: 5})
-	if err != nil || r.Found != 2 || r.Inertia != 0 || !slices.Equal(r.Labels, []int{r.Labels[0], r.Labels[0], 1 - r.Labels[0], 1 - r.Labels[0], r.Labels[0], 1 - r.Labels[0]}) {
+	if err != nil || r.Found != 2 || r.Inertia != 0 ||
+		!slices.Equal(
+			r.Labels,
+			[]int{r.Labels[0], r.Labels[0], 1 - r.Labels[0], 1 - r.Labels[0], r.Labels[0], 1 - r.Labels[0]},
+		) {
 		t.Errorf("two distinct rows in five clusters: %+v, %v", r, err)
 	}
 	one, err := KMeans(t.Context(), mat.NewDense(1, 3, []float64{1, 2, 3}), KMeansConfig{Clusters: 1})

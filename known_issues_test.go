@@ -38,7 +38,9 @@ func TestKnownIssueHashMerging(t *testing.T) {
 	if soft, log := must(gorgonia.SoftMax(x)), must(gorgonia.LogSoftMax(x)); soft != log {
 		t.Error("SoftMax and LogSoftMax are two nodes now")
 	}
-	if a, b := optest.InputNode(g, tensor.Float64, "same", tensor.Shape{2}), optest.InputNode(g, tensor.Float64, "same", tensor.Shape{2}); a != b {
+	if a, b := optest.InputNode(
+		g, tensor.Float64, "same", tensor.Shape{2},
+	), optest.InputNode(g, tensor.Float64, "same", tensor.Shape{2}); a != b {
 		t.Error("inputs of one name are two nodes now; the claim on a prefix may go")
 	}
 }

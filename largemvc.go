@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc/internal/cluster"
@@ -24,9 +23,11 @@ type Clustering struct {
 	// all that grows with n but for the neighbours of up to Config.ExactNeighbors samples, which new ones are joined to.
 	*Predictor
 
-	Labels []int       // n, from 0 to Clusters−1; cluster 0 is the largest, equal sizes in the order of their first sample
-	H      *Matrix     // n×m: the representation of the last layer
-	Trust  [][]float64 // per input (Predictor.Inputs) and sample, in [0, 1] for ρ ≥ 0: E_v = (1−t)(X_v − H P_v); nil without noise module
+	Labels []int   // n, from 0 to Clusters−1; cluster 0 is the largest, equal sizes in the order of their first sample
+	H      *Matrix // n×m: the representation of the last layer
+	// per input (Predictor.Inputs) and sample, in [0, 1] for ρ ≥ 0: E_v = (1−t)(X_v − H P_v); nil without noise
+	// module
+	Trust [][]float64
 
 	StartLabels []int // labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors
 	Timings     Timings
@@ -37,9 +38,9 @@ type Clustering struct {
 // sample i.
 //
 // It returns an error, and does no work, if the configuration or the views are not usable; the message names the view,
-// the row and the value. When ctx is cancelled, Fit stops within an epoch, clusters what there is so far and returns it (nil if the
-// first epoch had not ended) with the context's error. A loss that diverges gives the last good state with a
-// *DivergedError. An error of Config.Progress is returned beside the state at that epoch, ErrStop as no error.
+// the row and the value. When ctx is cancelled, Fit stops within an epoch, clusters what there is so far and returns
+// it (nil if the first epoch had not ended) with the context's error. A loss that diverges gives the last good state
+// with a *DivergedError. An error of Config.Progress is returned beside the state at that epoch, ErrStop as no error.
 //
 // With Config.Restarts, the run of the lowest loss is kept among those that came to their end, whatever ended the last
 // one; if none did, among those that were interrupted, and if all diverged, among those. Only then is a *DivergedError
@@ -91,7 +92,9 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 }
 
 // fit prepares the views, trains every restart and makes a result of the best.
-func fit[T kernel.Float](ctx context.Context, views []view.View, c *Config, from *resumed, begin time.Time) (*Clustering, error) {
+func fit[T kernel.Float](
+	ctx context.Context, views []view.View, c *Config, from *resumed, begin time.Time,
+) (*Clustering, error) {
 	saver, err := newSaver(ctx, views, c, from)
 	if err != nil {
 		return nil, err
@@ -117,7 +120,9 @@ func fit[T kernel.Float](ctx context.Context, views []view.View, c *Config, from
 }
 
 // finish clusters the representation of a trained network and makes the predictor.
-func finish[T kernel.Float](ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], r *runState) (*Clustering, error) {
+func finish[T kernel.Float](
+	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], r *runState,
+) (*Clustering, error) {
 	began := time.Now()
 	c := net.config
 	p := newPredictor(c, views, in.list, r)
@@ -196,21 +201,31 @@ func represent[T kernel.Float](
 	return h, trust, withName(f.net.Run(ctx, views, net.config.Workers, &predict.Output[T]{H: h, Trust: trust}))
 }
 
-// withName puts the library's name before an error of an internal package. The context's own stays as it is.
-func withName(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || strings.HasPrefix(err.Error(), "largemvc: ") {
-		return err
+// Resume continues the training whose state Config.Checkpoint left in the file at path, on the same views, and goes on
+// writing to it. On the same machine the result has the same bits as that of a Fit that was never interrupted, Timings
+// aside; a training that was over gives its result again.
+//
+// change, if not nil, may set the fields Progress, ExtraLoss, Workers, Checkpoint, CheckpointEvery, Overwrite, Tolerance
+// and Patience of the configuration that the training began with, and without restarts Epochs: a higher number trains
+// on, even where the training was over. ExtraLoss must be set if, and only if, the training had one; that it is the same
+// one cannot be checked. Any other change is an error, as are views that differ from those of the training, as they were
+// before Overwrite.
+func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
+	saved, err := readResumed(path)
+	if err != nil {
+		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 	}
-	return fmt.Errorf("largemvc: %w", err)
-}
-
-// joined is errors.Join that leaves a single error, or one that comes twice, as it is.
-func joined(a, b error) error {
-	if a == nil {
-		return b
+	config := *saved.config
+	config.Checkpoint = path
+	if change != nil {
+		change(&config)
 	}
-	if b == nil || b.Error() == a.Error() {
-		return a
+	if err := saved.allows(&config); err != nil {
+		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 	}
-	return errors.Join(a, b)
+	if b := saved.best; saved.current == nil && b != nil && config.Restarts == 1 && b.status == EpochLimit &&
+		b.Epochs < config.Epochs {
+		saved.current, saved.best, saved.next = b, nil, b.Restart
+	}
+	return fitFrom(ctx, views, config, saved)
 }

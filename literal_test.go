@@ -83,11 +83,17 @@ func (n *literal) input(name string, x mat.Matrix) *Node {
 }
 
 func (n *literal) vector(name string, x []float64) *Node {
-	return gorgonia.NewVector(n.g, tensor.Float64, gorgonia.WithName(name), gorgonia.WithShape(len(x)), gorgonia.WithValue(op.Dense(x, len(x))))
+	return gorgonia.NewVector(
+		n.g, tensor.Float64, gorgonia.WithName(name), gorgonia.WithShape(len(x)),
+		gorgonia.WithValue(op.Dense(x, len(x))),
+	)
 }
 
 // newLiteral makes the graph for L layers.
-func newLiteral(variant string, act Activation, detach bool, layers int, views []mat.Matrix, present [][]bool, start StartPoint, noise []*mat.Dense) *literal {
+func newLiteral(
+	variant string, act Activation, detach bool, layers int, views []mat.Matrix, present [][]bool,
+	start StartPoint, noise []*mat.Dense,
+) *literal {
 	n := &literal{g: gorgonia.NewGraph(), act: act, variant: variant, detach: detach}
 	n.h = n.input("H", start.H)
 	_, m := start.H.Dims()
@@ -410,7 +416,10 @@ func (c *goldenModel) buildRandom(t *testing.T, variant string, perModule bool) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	net := variantOf(variant, &SoftThreshold{Activation: c.act}, &RowShrink{Activation: c.act}, &Procrustes{}, Mean, perModule)
+	net := variantOf(
+		variant, &SoftThreshold{Activation: c.act}, &RowShrink{Activation: c.act}, &Procrustes{}, Mean,
+		perModule,
+	)
 	if err := net.Build(Env{G: gorgonia.NewGraph(), Layers: c.layers}, data, c.start); err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,9 @@ func HeldOutInformation(h *gorgonia.Node, held *HeldOut, temperature float64) (*
 }
 
 // heldOutTerm is the term in one arithmetic; held is nil if it is in the other.
-func heldOutTerm[T kernel.Float](workers int, h *Node, held *information.LeaveOneOut[T], temperature float64) (*Node, error) {
+func heldOutTerm[T kernel.Float](
+	workers int, h *gorgonia.Node, held *information.LeaveOneOut[T], temperature float64,
+) (*gorgonia.Node, error) {
 	if held == nil {
 		return nil, fmt.Errorf("H is %v, the HeldOut is not", h.Dtype())
 	}

@@ -105,7 +105,8 @@ func TestScaledLoss(t *testing.T) {
 }
 
 func TestReduction(t *testing.T) {
-	if Mean.String() != "mean" || Sum.String() != "sum" || Relative.String() != "relative" || Reduction(5).String() != "unknown (5)" {
+	if Mean.String() != "mean" || Sum.String() != "sum" || Relative.String() != "relative" ||
+		Reduction(5).String() != "unknown (5)" {
 		t.Error("names of reductions")
 	}
 	c := randomNetwork(22, 9, 2, 1, []int{3}, ReLU, false)

@@ -27,9 +27,16 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 		ownData bool
 	}{
 		{"default", 3000, []int{80, 40}, Config{Clusters: 10}, true},
-		{"landmarks, overwritten", 6000, []int{150, 40}, Config{Clusters: 10, ExactNeighbors: None, Directions: 60, Overwrite: true}, false},
+		{
+			"landmarks, overwritten", 6000, []int{150, 40},
+			Config{Clusters: 10, ExactNeighbors: None, Directions: 60, Overwrite: true}, false,
+		},
 		{"no neighbours", 6000, []int{80, 40}, Config{Clusters: 10, Neighbors: None}, true},
-		{"float64, SELU, three layers", 3000, []int{60, 30, 8}, Config{Clusters: 5, Anchors: 12, Layers: 3, Float: Float64, Activation: SELU, Neighbors: None}, true},
+		{
+			"float64, SELU, three layers", 3000, []int{60, 30, 8},
+			Config{Clusters: 5, Anchors: 12, Layers: 3, Float: Float64, Activation: SELU, Neighbors: None},
+			true,
+		},
 		{"rmvc, overwritten", 6000, []int{90}, Config{Clusters: 10, Variant: RMvC, Overwrite: true, Neighbors: None}, false},
 		{"wide and few", 300, []int{1500, 900}, Config{Clusters: 20, Anchors: 40, Rotate: RotateNever, Neighbors: None}, true},
 	} {
@@ -127,5 +134,41 @@ func TestEstimateMemoryRefuses(t *testing.T) {
 		if _, err := EstimateMemory(test.n, test.dims, test.c); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%d samples, dims %v: error %v, want %q", test.n, test.dims, err, test.want)
 		}
+	}
+}
+
+// A sparse view counts by its entries, a dense one as by its size.
+func TestEstimateViews(t *testing.T) {
+	const n, d, entries = 2000, 5000, 10
+	ptr, cols, values := []int{0}, []int32(nil), []float32(nil)
+	for i := range n {
+		for k := range entries {
+			cols, values = append(cols, int32((i+k*400)%400+k*400)), append(values, 1)
+		}
+		ptr = append(ptr, len(cols))
+	}
+	sparse := SparseView(n, d, ptr, cols, values)
+	for _, c := range []Config{{Clusters: 5, Neighbors: None}, {Clusters: 5}} {
+		dense, err := EstimateMemory(n, []int{d}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same, err := EstimateViews([]View{Float32View(n, d, make([]float32, n*d))}, c)
+		if err != nil || same != dense {
+			t.Errorf("a dense view: %v, by its size %v, %v", same, dense, err)
+		}
+		m, err := EstimateViews([]View{sparse}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Neighbors == None && m.Views != n*(entries+1)*4 {
+			t.Errorf("the sparse view takes %d bytes, want %d", m.Views, n*(entries+1)*4)
+		}
+		if m.Total > dense.Total {
+			t.Errorf("the sparse view takes %v, dense %v", m, dense)
+		}
+	}
+	if _, err := EstimateViews([]View{Float32View(2, 2, nil)}, Config{Clusters: 1}); err == nil {
+		t.Error("no error for a view without values")
 	}
 }

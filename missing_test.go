@@ -75,7 +75,9 @@ func TestFullMaskGivesTheSameBits(t *testing.T) {
 		for _, method := range []StartMethod{JointKMeans, Spectral, PerView} {
 			for _, config := range []Config{
 				{}, {Float: Float64, Preprocess: Balanced}, {ExactNeighbors: None, Directions: 9},
-				{Neighbors: None, Variant: AMvC, Activation: SELU, Preprocess: UnitNorm}, {Neighbors: None, Rotate: RotateAlways, Preprocess: ZScore},
+				{
+					Neighbors: None, Variant: AMvC, Activation: SELU, Preprocess: UnitNorm,
+				}, {Neighbors: None, Rotate: RotateAlways, Preprocess: ZScore},
 			} {
 				config.Clusters, config.Epochs, config.Start = c, 5, method
 				masked, err := Mask(views, full)

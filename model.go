@@ -7,9 +7,10 @@ import (
 	"reflect"
 	"strings"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/unfold"
-	"gonum.org/v1/gonum/mat"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -150,14 +151,6 @@ func stock(m Module) bool {
 var (
 	errNotBuilt = errors.New("largemvc: the model has no network yet; call Build first")
 )
-
-// prefixed begins the error of an internal package, if there is one, with the name of this one.
-func prefixed[X any](x X, err error) (X, error) {
-	if err != nil {
-		err = fmt.Errorf("largemvc: %w", err)
-	}
-	return x, err
-}
 
 // Env returns the Env of the last Build with all that it left zero.
 func (m *Model[R, N, A]) Env() Env { return m.env }

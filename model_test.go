@@ -98,7 +98,9 @@ func (c *goldenModel) build(t *testing.T, variant string, of tensor.Dtype, r Red
 }
 
 // variantOf returns the model of a golden variant made of these modules.
-func variantOf(variant string, soft *SoftThreshold, noise *RowShrink, anchor *Procrustes, r Reduction, perModule bool) builtModel {
+func variantOf(
+	variant string, soft *SoftThreshold, noise *RowShrink, anchor *Procrustes, r Reduction, perModule bool,
+) builtModel {
 	switch variant {
 	case "full":
 		return &LargeMvCNet{Represent: soft, Noise: noise, Anchor: anchor, Reduction: r, PerModule: perModule}
@@ -178,7 +180,9 @@ func (c *goldenModel) compare(t *testing.T, what string, got []float64, toleranc
 }
 
 // compareGradients checks the gradients of the network's loss against the golden ones of that prefix.
-func (c *goldenModel) compareGradients(t *testing.T, prefix string, nodes gorgonia.Nodes, got [][]float64, tolerance float64) {
+func (c *goldenModel) compareGradients(
+	t *testing.T, prefix string, nodes gorgonia.Nodes, got [][]float64, tolerance float64,
+) {
 	t.Helper()
 	whole := map[string][]float64{}
 	for i, n := range nodes {

@@ -149,7 +149,7 @@ func updateH[T kernel.Float](s *SoftThreshold, l int, h *gorgonia.Node, z []*gor
 		return nil, fmt.Errorf("no θ for layer %d; Init makes those of layers 1 to L", l)
 	}
 	if len(z) != s.env.Views {
-		return nil, fmt.Errorf("Z of %d views, there are %d", len(z), s.env.Views)
+		return nil, fmt.Errorf("a matrix Z of each of %d views, there are %d", len(z), s.env.Views)
 	}
 	err := op.Want("H", h, s.env.Of, s.env.Samples, s.env.Anchors)
 	for v := range z {

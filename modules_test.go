@@ -33,7 +33,11 @@ func (s *userRepresent) Init(e Env) error {
 	for l := range e.Layers {
 		s.theta = append(s.theta, op.NewScalar(e.G, e.Of, e.Name("theta_%d", l+1), 0.01))
 	}
-	s.r, s.u = op.NewMatrix(e.G, e.Of, e.Name("R"), scaledIdentity(e.Anchors, 0)), op.NewMatrix(e.G, e.Of, e.Name("U"), scaledIdentity(e.Anchors, 1))
+	s.r, s.u = op.NewMatrix(
+		e.G, e.Of, e.Name("R"), scaledIdentity(e.Anchors, 0),
+	), op.NewMatrix(
+		e.G, e.Of, e.Name("U"), scaledIdentity(e.Anchors, 1),
+	)
 	return nil
 }
 
@@ -99,7 +103,9 @@ func TestUserModules(t *testing.T) {
 		setRandom(t, 1, want.Learnables())
 		grads := gradients(t, want.Loss(), want.Learnables())
 		for name, net := range map[string]builtNetwork{
-			"all":       &Model[*userRepresent, *userNoise, *userAnchor]{Represent: new(userRepresent), Noise: new(userNoise), Anchor: new(userAnchor)},
+			"all": &Model[*userRepresent, *userNoise, *userAnchor]{
+				Represent: new(userRepresent), Noise: new(userNoise), Anchor: new(userAnchor),
+			},
 			"represent": &Model[*userRepresent, *RowShrink, *Procrustes]{Represent: new(userRepresent)},
 			"noise":     &Model[*SoftThreshold, *userNoise, *Procrustes]{Noise: new(userNoise)},
 			"anchor":    &Model[*SoftThreshold, *RowShrink, *userAnchor]{Anchor: new(userAnchor)},
@@ -121,7 +127,8 @@ func TestUserModules(t *testing.T) {
 				t.Errorf("%s, masked %t: gradients differ by %.1e", name, masked, e)
 			}
 			e, other := make([]float64, 25*7), make([]float64, 25*7)
-			if err := errors.Join(net.ERows(2, 0, 0, 25, e), want.ERows(2, 0, 0, 25, other)); err != nil || optest.Worst(e, other) > 1e-10 {
+			if err := errors.Join(net.ERows(2, 0, 0, 25, e), want.ERows(2, 0, 0, 25, other)); err != nil ||
+				optest.Worst(e, other) > 1e-10 {
 				t.Errorf("%s, masked %t: E differs by %.1e (%v)", name, masked, optest.Worst(e, other), err)
 			}
 		}
@@ -397,7 +404,15 @@ func TestModuleErrors(t *testing.T) {
 func TestUpdateErrors(t *testing.T) {
 	g := gorgonia.NewGraph()
 	e := Env{G: g, Prefix: "x", Layers: 2, Views: 1, Anchors: 2, Samples: 5, Of: tensor.Float64}
-	h, wrong := optest.InputNode(g, tensor.Float64, "h", tensor.Shape{5, 2}), optest.InputNode(g, tensor.Float64, "wrong", tensor.Shape{5})
+	h, wrong := optest.InputNode(
+		g, tensor.Float64,
+		"h",
+		tensor.Shape{5, 2},
+	), optest.InputNode(
+		g, tensor.Float64,
+		"wrong",
+		tensor.Shape{5},
+	)
 	soft, shrink := new(SoftThreshold), new(RowShrink)
 	if _, err := soft.Update(1, h, []*Node{h}); err == nil {
 		t.Error("no error before Init")
@@ -435,7 +450,10 @@ func TestOneSided(t *testing.T) {
 		for _, theta := range []float64{-0.4, 0.1} {
 			var values [2][]float64
 			for i, perModule := range []bool{true, false} {
-				net := &LargeMvCNet{Represent: &SoftThreshold{Theta0: theta, OneSided: true, Activation: act}, PerModule: perModule}
+				net := &LargeMvCNet{
+					Represent: &SoftThreshold{Theta0: theta, OneSided: true, Activation: act},
+					PerModule: perModule,
+				}
 				if err := net.Build(Env{G: gorgonia.NewGraph()}, data, c.start); err != nil {
 					t.Fatal(err)
 				}

@@ -77,7 +77,8 @@ func mostInformed(t testing.TB, x *mat.Dense, cfg kmeans.Config, graph *mat.Dens
 	}
 	best := math.Inf(-1)
 	for i, l := range starts {
-		if information := labelInformation(l, cfg.Clusters, graph); inertia[i] <= cluster.NearlyLowest*lowest && information > best+1e-9 {
+		if information := labelInformation(l, cfg.Clusters, graph); inertia[i] <= cluster.NearlyLowest*lowest &&
+			information > best+1e-9 {
 			best, labels = information, l
 		}
 	}

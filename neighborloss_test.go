@@ -50,7 +50,10 @@ func neighborGraph(t testing.TB, n int, exact bool) neighbor.Operator {
 
 // fivePoints is the central difference of fourth order, for a function whose derivatives are small against its value.
 var fivePoints = fd.Formula{
-	Stencil:    []fd.Point{{Loc: -2, Coeff: 1. / 12}, {Loc: -1, Coeff: -8. / 12}, {Loc: 1, Coeff: 8. / 12}, {Loc: 2, Coeff: -1. / 12}},
+	Stencil: []fd.Point{
+		{Loc: -2, Coeff: 1. / 12}, {Loc: -1, Coeff: -8. / 12}, {Loc: 1, Coeff: 8. / 12},
+		{Loc: 2, Coeff: -1. / 12},
+	},
 	Derivative: 1, Step: 3e-4,
 }
 
@@ -215,7 +218,13 @@ func TestNeighborInformationsOfTwoGraphs(t *testing.T) {
 	}
 	value, x, _ := sum.Evaluate(t, tensor.Float64)
 	h := mat.NewDense(n, m, x)
-	want := -naiveInformation(h, fullGraph(t, exact), 0.3) - naiveInformation(h, fullGraph(t, marks), 0.3) - naiveInformation(h, fullGraph(t, exact), 0.5)
+	want := -naiveInformation(
+		h, fullGraph(t, exact), 0.3,
+	) - naiveInformation(
+		h, fullGraph(t, marks), 0.3,
+	) - naiveInformation(
+		h, fullGraph(t, exact), 0.5,
+	)
 	if got := value(x); math.Abs(got-want) > 1e-12 {
 		t.Errorf("%v, want %v", got, want)
 	}

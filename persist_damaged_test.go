@@ -30,10 +30,12 @@ func testLoadDamaged(t *testing.T, b []byte) {
 	for i := 0; i < len(b); i += step {
 		changed := slices.Clone(b)
 		changed[i] ^= 4
-		if p, err := ReadPredictor(bytes.NewReader(changed)); p != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: ") {
+		if p, err := ReadPredictor(bytes.NewReader(changed)); p != nil || err == nil ||
+			!strings.HasPrefix(err.Error(), "largemvc: ") {
 			t.Fatalf("byte %d (%q) changed: %v, %v", i, b[i], p, err)
 		}
-		if p, err := ReadPredictor(bytes.NewReader(b[:i])); p != nil || err == nil || !strings.Contains(err.Error(), "truncated") {
+		if p, err := ReadPredictor(bytes.NewReader(b[:i])); p != nil || err == nil ||
+			!strings.Contains(err.Error(), "truncated") {
 			t.Fatalf("cut off after %d bytes: %v, %v", i, p, err)
 		}
 	}
@@ -42,7 +44,8 @@ func testLoadDamaged(t *testing.T, b []byte) {
 	if _, err := ReadPredictor(bytes.NewReader(changed)); err == nil || !strings.Contains(err.Error(), "was changed") {
 		t.Errorf("the last byte changed: %v", err)
 	}
-	if _, err := ReadPredictor(bytes.NewReader(append(slices.Clone(b), 'x'))); err == nil || !strings.Contains(err.Error(), "more in the file") {
+	if _, err := ReadPredictor(bytes.NewReader(append(slices.Clone(b), 'x'))); err == nil ||
+		!strings.Contains(err.Error(), "more in the file") {
 		t.Errorf("a byte too many: %v", err)
 	}
 }
@@ -84,13 +87,19 @@ func TestLoadInconsistent(t *testing.T) {
 		"features":           {replace("training", `"features":6`, `"features":7`), "anchors.0.0"},
 		"no views":           {func(f *safetensors.File) { f.Metadata["training"] = `{"samples":40,"status":"converged"}` }, "0 views"},
 		"epochs":             {replace("training", `"epochs":2`, `"epochs":-2`), "-2 epochs"},
-		"NaN":                {tensor("anchors.1.1", func(x *safetensors.Tensor) { copy(x.Data[16:], []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x7f}) }), "NaN"},
-		"shape":              {tensor("R", func(x *safetensors.Tensor) { x.Shape = []int{9} }), "R"},
-		"type":               {tensor("theta", func(x *safetensors.Tensor) { x.Dtype = "I64" }), "theta"},
-		"sizes":              {tensor("sizes", func(x *safetensors.Tensor) { x.Data[0]++ }), "samples"},
-		"negative size":      {tensor("sizes", func(x *safetensors.Tensor) { x.Data[7] = 0xff }), "cluster 0"},
-		"huge centroids":     {tensor("centroids", func(x *safetensors.Tensor) { copy(x.Data, []byte{0, 0, 0x7f, 0x7f}) }), "centroids"},
-		"missing":            {tensor("mean.1", func(x *safetensors.Tensor) { x.Name = "mean.9" }), "mean.1"},
+		"NaN": {
+			tensor("anchors.1.1", func(x *safetensors.Tensor) { copy(x.Data[16:], []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x7f}) }),
+			"NaN",
+		},
+		"shape":         {tensor("R", func(x *safetensors.Tensor) { x.Shape = []int{9} }), "R"},
+		"type":          {tensor("theta", func(x *safetensors.Tensor) { x.Dtype = "I64" }), "theta"},
+		"sizes":         {tensor("sizes", func(x *safetensors.Tensor) { x.Data[0]++ }), "samples"},
+		"negative size": {tensor("sizes", func(x *safetensors.Tensor) { x.Data[7] = 0xff }), "cluster 0"},
+		"huge centroids": {
+			tensor("centroids", func(x *safetensors.Tensor) { copy(x.Data, []byte{0, 0, 0x7f, 0x7f}) }),
+			"centroids",
+		},
+		"missing": {tensor("mean.1", func(x *safetensors.Tensor) { x.Name = "mean.9" }), "mean.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := p.file()

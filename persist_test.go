@@ -49,29 +49,45 @@ func savedModels(t testing.TB) map[string]struct {
 	for _, f := range []Float{Float32, Float64} {
 		for _, v := range []Variant{Large, AMvC, RMvC} {
 			for _, a := range []Activation{ReLU, SELU} {
-				add(fmt.Sprintf("%v, %v, float%v", v, a, f), views, Config{Variant: v, Activation: a, Float: f, Neighbors: None})
+				add(
+					fmt.Sprintf("%v, %v, float%v", v, a, f), views,
+					Config{Variant: v, Activation: a, Float: f, Neighbors: None},
+				)
 			}
 		}
 		for name, views := range map[string][]View{"complete": views, "masked": masked} {
 			for _, exact := range []int{0, None} {
 				name := fmt.Sprintf("exact neighbours %d, %s, float%v", exact, name, f)
 				add(name, views, Config{ExactNeighbors: exact, Float: f})
-				add(name+", directions", views, Config{ExactNeighbors: exact, Float: f, Directions: 3, Neighbors: 4, FilterSteps: 2, Variant: AMvC})
+				add(
+					name+", directions", views,
+					Config{ExactNeighbors: exact, Float: f, Directions: 3, Neighbors: 4, FilterSteps: 2, Variant: AMvC},
+				)
 			}
 		}
 	}
 	for _, p := range []Preprocess{Balanced, ZScore, UnitNorm, Raw} {
 		add("preprocessing "+p.String(), masked, Config{Preprocess: p, Preset: Paper, Reduction: Sum})
-		add("neighbours, preprocessing "+p.String(), masked, Config{Preprocess: p, FilterSteps: None, Landmarks: 12, ExactNeighbors: None})
+		add(
+			"neighbours, preprocessing "+p.String(),
+			masked, Config{Preprocess: p, FilterSteps: None, Landmarks: 12, ExactNeighbors: None},
+		)
 	}
 	constant := slices.Clone(views)
 	constant[2] = Float64View(70, 2, slices.Repeat([]float64{1, -3}, 70))
 	add("two inputs, two inputs and one", constant, Config{})
-	add("many options", masked, Config{Anchors: 7, Layers: 3, OneSided: true, Signs: Unconstrained, Lipschitz: 2, Tolerance: 1e-3,
-		Restarts: 2, Epochs: 30, Overwrite: false, DetachAnchors: true, Start: Spectral, Progress: func(Epoch) error { return nil }})
+	add(
+		"many options",
+		masked,
+		Config{Anchors: 7, Layers: 3, OneSided: true, Signs: Unconstrained, Lipschitz: 2, Tolerance: 1e-3,
+			Restarts: 2, Epochs: 30, Overwrite: false, DetachAnchors: true, Start: Spectral, Progress: func(Epoch) error { return nil }},
+	)
 	add("no training", views, Config{Epochs: NoTraining, Anchors: 4, StartLabels: labels})
 	for _, f := range []Float{Float32, Float64} {
-		add("rotated, float"+f.String(), lowRankViews(70), Config{Float: f, Rotate: RotateAlways, Preprocess: ZScore, Neighbors: None})
+		add(
+			"rotated, float"+f.String(),
+			lowRankViews(70), Config{Float: f, Rotate: RotateAlways, Preprocess: ZScore, Neighbors: None},
+		)
 	}
 	return out
 }
@@ -157,7 +173,9 @@ func TestSaveAndLoad(t *testing.T) {
 			if !reflect.DeepEqual(p.Config(), x.model.Config()) {
 				t.Errorf("configuration %+v, want %+v", p.Config(), x.model.Config())
 			}
-			if !slices.Equal(p.ViewNames(), []string{"", "ünïcode \"view\"", ""}) || !slices.Equal(p.Dims(), []int{9, 5, 2}) || p.Samples() != 70 {
+			if !slices.Equal(p.ViewNames(), []string{"", "ünïcode \"view\"", ""}) ||
+				!slices.Equal(p.Dims(), []int{9, 5, 2}) ||
+				p.Samples() != 70 {
 				t.Errorf("%q, %v, %d samples", p.ViewNames(), p.Dims(), p.Samples())
 			}
 			want, err := x.model.Assign(ctx, x.views)
@@ -176,7 +194,9 @@ func TestSaveAndLoad(t *testing.T) {
 			if !slices.Equal(p.Inputs(), x.model.Inputs()) {
 				t.Errorf("inputs %v, want %v", p.Inputs(), x.model.Inputs())
 			}
-			if !mat.Equal(p.R(), x.model.R()) || !mat.Equal(p.U(), x.model.U()) || !mat.Equal(p.Centroids(), x.model.Centroids()) || !mat.Equal(p.P[1], x.model.P[1]) {
+			if !mat.Equal(p.R(), x.model.R()) || !mat.Equal(p.U(), x.model.U()) ||
+				!mat.Equal(p.Centroids(), x.model.Centroids()) ||
+				!mat.Equal(p.P[1], x.model.P[1]) {
 				t.Error("R, U, centroids or P differ")
 			}
 			if !bytes.Equal(encode(t, p), encode(t, x.model.Predictor)) {

@@ -166,8 +166,8 @@ func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
 // Assignments are the clusters of samples, and how sure they are.
 type Assignments struct {
 	Labels []int
-	// Near and Next are the squared distances in H, or in its rows at norm 1 (Config.ReadOut), to the nearest and the next nearest centroid (+Inf if there is only
-	// one): the closer their ratio to 1, the less sure the label.
+	// Near and Next are the squared distances in H, or in its rows at norm 1 (Config.ReadOut), to the nearest and the
+	// next nearest centroid (+Inf if there is only one): the closer their ratio to 1, the less sure the label.
 	Near, Next []float64
 }
 
@@ -215,7 +215,10 @@ func (p *Predictor) check(ctx context.Context, views []View) error {
 	}
 	for v, x := range views {
 		if x.in.Cols != p.dims[v] {
-			return fmt.Errorf("largemvc: %s has %d features, the network was trained on %d", x.in.Label(v), x.in.Cols, p.dims[v])
+			return fmt.Errorf(
+				"largemvc: %s has %d features, the network was trained on %d",
+				x.in.Label(v), x.in.Cols, p.dims[v],
+			)
 		}
 	}
 	return withName(view.CheckFinite(ctx, inner(views), p.config.Workers))

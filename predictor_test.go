@@ -46,7 +46,8 @@ func TestPredictConcurrently(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					if !slices.Equal(got.Labels, want.Labels[lo:lo+size]) || !slices.Equal(got.Near, want.Near[lo:lo+size]) || !slices.Equal(got.Next, want.Next[lo:lo+size]) {
+					if !slices.Equal(got.Labels, want.Labels[lo:lo+size]) || !slices.Equal(got.Near, want.Near[lo:lo+size]) ||
+						!slices.Equal(got.Next, want.Next[lo:lo+size]) {
 						t.Errorf("rows %d to %d alone differ from among all", lo, lo+size)
 						return
 					}
@@ -104,7 +105,10 @@ func TestAssignDistances(t *testing.T) {
 			nearest := slices.Index(d, slices.Min(d))
 			slices.Sort(d)
 			if label != nearest || math.Abs(a.Near[i]-d[0]) > 1e-12 || math.Abs(a.Next[i]-d[1]) > 1e-12 {
-				t.Errorf("read-out %v, sample %d: label %d at %v and %v, want %d at %v", c.ReadOut, i, label, a.Near[i], a.Next[i], nearest, d[:2])
+				t.Errorf(
+					"read-out %v, sample %d: label %d at %v and %v, want %d at %v",
+					c.ReadOut, i, label, a.Near[i], a.Next[i], nearest, d[:2],
+				)
 			}
 		}
 	}
@@ -181,7 +185,8 @@ func TestPredictErrors(t *testing.T) {
 	far := []View{Float64View(600, 4, large), Float64View(600, 3, make([]float64, 600*3))}
 	_, err := raw.Predict(context.Background(), far)
 	_, again := raw.Transform(context.Background(), far)
-	if err == nil || again == nil || !strings.Contains(err.Error(), "largemvc: view 0: row 500 holds up to 1e+50 (feature 2)") {
+	if err == nil || again == nil ||
+		!strings.Contains(err.Error(), "largemvc: view 0: row 500 holds up to 1e+50 (feature 2)") {
 		t.Errorf("a huge value: %v, %v", err, again)
 	}
 	// A NaN that a mask hides is none.

@@ -30,7 +30,10 @@ func TestPreprocessOfConstants(t *testing.T) {
 		ZScore: "every feature is constant over the samples",
 	} {
 		for name, view := range map[string]View{"dense": Float64View(n, d, x), "sparse": sparseOf[float64](n, d, x)} {
-			_, err := Fit(context.Background(), []View{Float64View(n, d, testutil.Counts(n, d, 2)), view.Named("v")}, Config{Clusters: 2, Preprocess: kind})
+			_, err := Fit(
+				context.Background(), []View{Float64View(n, d, testutil.Counts(n, d, 2)), view.Named("v")},
+				Config{Clusters: 2, Preprocess: kind},
+			)
 			if err == nil || !strings.Contains(err.Error(), "view 1 (v) has nothing to cluster: "+want) {
 				t.Errorf("%v, %s: %v", kind, name, err)
 			}
@@ -39,12 +42,16 @@ func TestPreprocessOfConstants(t *testing.T) {
 	zero := make([]float64, n*d)
 	for kind := PerSample; kind <= Raw; kind++ {
 		for name, view := range map[string]View{"dense": Float64View(n, d, zero), "sparse": SparseView(n, d, make([]int, n+1), nil, []float32(nil))} {
-			if _, err := Fit(context.Background(), []View{view}, Config{Clusters: 2, Preprocess: kind}); err == nil || !strings.Contains(err.Error(), "view 0 has nothing to cluster") {
+			if _, err := Fit(context.Background(), []View{view}, Config{Clusters: 2, Preprocess: kind}); err == nil ||
+				!strings.Contains(err.Error(), "view 0 has nothing to cluster") {
 				t.Errorf("all zero, %v, %s: %v", kind, name, err)
 			}
 		}
 	}
-	_, err := Fit(context.Background(), []View{Float64View(4, 1, []float64{1, 2, 3, 4})}, Config{Clusters: 2, Neighbors: None})
+	_, err := Fit(
+		context.Background(), []View{Float64View(4, 1, []float64{1, 2, 3, 4})},
+		Config{Clusters: 2, Neighbors: None},
+	)
 	if err == nil || !strings.Contains(err.Error(), "a single feature: use Preprocess Balanced") {
 		t.Errorf("one feature: %v", err)
 	}
@@ -57,7 +64,8 @@ func TestPreprocessOfConstants(t *testing.T) {
 	}
 	mask := []bool{true, false, true, false, true, false, true}
 	views := []View{Float64View(n, d, part).WithPresent(mask), Float64View(n, d, testutil.Counts(n, d, 4))}
-	if _, err := Fit(context.Background(), views, Config{Clusters: 2, Preprocess: PerSample}); err == nil || !strings.Contains(err.Error(), "view 0 has nothing to cluster") {
+	if _, err := Fit(context.Background(), views, Config{Clusters: 2, Preprocess: PerSample}); err == nil ||
+		!strings.Contains(err.Error(), "view 0 has nothing to cluster") {
 		t.Errorf("constant where present: %v", err)
 	}
 }
@@ -69,7 +77,8 @@ func TestRawViewsOfLargeValues(t *testing.T) {
 	x[17*d+1] = 1e19
 	for name, view := range map[string]View{"dense": Float64View(n, d, x), "sparse": sparseOf[float64](n, d, x)} {
 		_, err := Fit(context.Background(), []View{view}, Config{Clusters: 2, Preprocess: Raw})
-		if err == nil || !strings.Contains(err.Error(), "view 0: row 17 has the norm 1e+19, too large to compute with (1e+18)") {
+		if err == nil ||
+			!strings.Contains(err.Error(), "view 0: row 17 has the norm 1e+19, too large to compute with (1e+18)") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := Fit(context.Background(), []View{view}, Config{Clusters: 2, Epochs: 1}); err != nil {
@@ -99,7 +108,10 @@ func TestOverwrite(t *testing.T) {
 		for _, rotate := range []Rotation{RotateNever, RotateAlways} {
 			copy(f32, single)
 			copy(f64, x)
-			after := mustFit(t, views, Config{Clusters: 3, Epochs: 2, Float: float, Overwrite: true, Rotate: rotate, Neighbors: None})
+			after := mustFit(
+				t, views,
+				Config{Clusters: 3, Epochs: 2, Float: float, Overwrite: true, Rotate: rotate, Neighbors: None},
+			)
 			if rotate == RotateNever {
 				sameMatrix(t, "H", before.H, after.H)
 			}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/largemvc/largemvc/internal/view"
 
@@ -27,34 +28,6 @@ type resumed struct {
 	next    int       // the restart to go on with
 	current *runState // its state, nil if it has not begun
 	best    *runState // of the runs that are over, nil if there is none
-}
-
-// Resume continues the training whose state Config.Checkpoint left in the file at path, on the same views, and goes on
-// writing to it. On the same machine the result has the same bits as that of a Fit that was never interrupted, Timings
-// aside; a training that was over gives its result again.
-//
-// change, if not nil, may set the fields Progress, ExtraLoss, Workers, Checkpoint, CheckpointEvery, Overwrite, Tolerance
-// and Patience of the configuration that the training began with, and without restarts Epochs: a higher number trains
-// on, even where the training was over. ExtraLoss must be set if, and only if, the training had one; that it is the same
-// one cannot be checked. Any other change is an error, as are views that differ from those of the training, as they were
-// before Overwrite.
-func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
-	saved, err := readResumed(path)
-	if err != nil {
-		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
-	}
-	config := *saved.config
-	config.Checkpoint = path
-	if change != nil {
-		change(&config)
-	}
-	if err := saved.allows(&config); err != nil {
-		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
-	}
-	if b := saved.best; saved.current == nil && b != nil && config.Restarts == 1 && b.status == EpochLimit && b.Epochs < config.Epochs {
-		saved.current, saved.best, saved.next = b, nil, b.Restart
-	}
-	return fitFrom(ctx, views, config, saved)
 }
 
 // allows says whether a training can be continued with a configuration.
@@ -112,7 +85,9 @@ func decodeResumed(r io.Reader) (*resumed, error) {
 	if err := c.check(content.Samples, nil); err != nil {
 		return nil, err
 	}
-	fit, state, err := content.Decode(checkpoint.Network{Anchors: c.Anchors, Restarts: c.Restarts, Neighbors: c.Neighbors != None})
+	fit, state, err := content.Decode(
+		checkpoint.Network{Anchors: c.Anchors, Restarts: c.Restarts, Neighbors: c.Neighbors != None},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +190,10 @@ func newSaver(ctx context.Context, views []view.View, c *Config, from *resumed) 
 // is one.
 func (s *saver) setInputs(inputs int, from *resumed) error {
 	if from != nil && from.fit.Inputs != inputs {
-		return fmt.Errorf("largemvc: resuming: the views make %d inputs, in the training they made %d", inputs, from.fit.Inputs)
+		return fmt.Errorf(
+			"largemvc: resuming: the views make %d inputs, in the training they made %d",
+			inputs, from.fit.Inputs,
+		)
 	}
 	if s != nil {
 		s.fit.Inputs = inputs
@@ -240,8 +218,43 @@ func (s *saver) afterRun(r, best *runState) error {
 }
 
 func (s *saver) write(next int, current, best *runState) error {
-	if err := checkpoint.Write(s.path, &s.fit, checkpoint.State{Next: next, Current: current.saved(), Best: best.saved()}); err != nil {
+	if err := checkpoint.Write(
+		s.path, &s.fit, checkpoint.State{Next: next, Current: current.saved(), Best: best.saved()},
+	); err != nil {
 		return fmt.Errorf("largemvc: writing the checkpoint: %w", err)
 	}
 	return nil
 }
+
+// runState is the state of one training, from its start to its end: all that is needed to continue it to the same bits, or
+// to come back to its result.
+type runState struct {
+	checkpoint.Run
+	status  Status
+	failure *DivergedError // where status is Diverged
+
+	startFor, trainFor, epochFor time.Duration
+}
+
+// better says whether the run is to be kept in place of another: runs that came to their end go before those that were
+// interrupted, and those before diverged ones; among equals the lower loss decides.
+func (r *runState) better(other *runState) bool {
+	if other == nil {
+		return true
+	}
+	rank := func(s Status) int {
+		switch {
+		case s == Diverged:
+			return 2
+		case s.interrupted():
+			return 1
+		}
+		return 0
+	}
+	if a, b := rank(r.status), rank(other.status); a != b {
+		return a < b
+	}
+	return last(r.Loss) < last(other.Loss)
+}
+
+func last(x []float64) float64 { return x[len(x)-1] }

@@ -91,7 +91,9 @@ func TestRotationChoice(t *testing.T) {
 	for v, x := range few {
 		sparse[v] = sparseOf[float64](x.in.Rows, x.in.Cols, x.in.F64)
 	}
-	if got := rotationsOf(t, sparse, Config{Clusters: 5, Rotate: RotateAlways, Preprocess: Raw}); !slices.Equal(got, []int{40, 0, 9}) {
+	if got := rotationsOf(t, sparse, Config{Clusters: 5, Rotate: RotateAlways, Preprocess: Raw}); !slices.Equal(
+		got, []int{40, 0, 9},
+	) {
 		t.Errorf("sparse views, always: %v", got)
 	}
 	x, _ := topics(200, 3, 0.01, 74, 400)
@@ -175,7 +177,10 @@ func TestRotatedFit(t *testing.T) {
 		for _, variant := range []Variant{Large, AMvC, RMvC} {
 			for float, tol := range map[Float]float64{Float32: 2e-5, Float64: 1e-11} {
 				t.Run(fmt.Sprintf("%s, %v, float%v", name, variant, float), func(t *testing.T) {
-					config := Config{Clusters: c, Epochs: 12, Variant: variant, Float: float, StartLabels: classes, Preprocess: UnitNorm, Neighbors: None}
+					config := Config{
+						Clusters: c, Epochs: 12, Variant: variant, Float: float, StartLabels: classes,
+						Preprocess: UnitNorm, Neighbors: None,
+					}
 					config.Rotate = RotateNever
 					want := mustFit(t, views, config)
 					config.Rotate = RotateAlways
@@ -233,7 +238,9 @@ func TestParseRotation(t *testing.T) {
 	if _, err := ParseRotation("sometimes"); err == nil {
 		t.Error("no error for an unknown rotation")
 	}
-	if _, err := Fit(context.Background(), []View{Float64View(2, 1, []float64{1, 2})}, Config{Clusters: 1, Rotate: 7}); err == nil {
+	if _, err := Fit(
+		context.Background(), []View{Float64View(2, 1, []float64{1, 2})}, Config{Clusters: 1, Rotate: 7},
+	); err == nil {
 		t.Error("no error for rotation 7")
 	}
 }

@@ -26,7 +26,9 @@ func smoothedModels(t testing.TB) (views []View, models map[string]*Clustering) 
 	models = map[string]*Clustering{}
 	for name, c := range map[string]Config{
 		"exact": {Directions: 5, Neighbors: 4}, "exact, float64": {Float: Float64, Preprocess: ZScore},
-		"landmarks": {Directions: 5, ExactNeighbors: None, Landmarks: 7}, "landmarks, float64": {Float: Float64, ExactNeighbors: None},
+		"landmarks": {
+			Directions: 5, ExactNeighbors: None, Landmarks: 7,
+		}, "landmarks, float64": {Float: Float64, ExactNeighbors: None},
 	} {
 		c.Clusters, c.Epochs = 3, 1
 		models[name] = mustFit(t, views, c)
@@ -52,7 +54,8 @@ func readChanged(t testing.TB, model *Clustering, change func(*safetensors.File)
 // mustRefuse fails the test unless there is an error that names the part.
 func mustRefuse(t testing.TB, what, part string, p *Predictor, err error) {
 	t.Helper()
-	if p != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: loading a model: ") || !strings.Contains(err.Error(), part) {
+	if p != nil || err == nil || !strings.HasPrefix(err.Error(), "largemvc: loading a model: ") ||
+		!strings.Contains(err.Error(), part) {
 		t.Errorf("%s: %v, %v, want an error that says %q", what, p != nil, err, part)
 	}
 }
@@ -70,7 +73,10 @@ func TestArraysOfSmoothing(t *testing.T) {
 			mustRefuse(t, name+", without "+x.Name, x.Name, p, err)
 			p, err = readChanged(t, model, func(f *safetensors.File) { at(f).Shape = append([]int{1}, x.Shape...) })
 			mustRefuse(t, name+", another shape of "+x.Name, x.Name, p, err)
-			p, err = readChanged(t, model, func(f *safetensors.File) { *at(f) = safetensors.Float64s(x.Name, make([]float64, 6), 2, 3) })
+			p, err = readChanged(
+				t, model,
+				func(f *safetensors.File) { *at(f) = safetensors.Float64s(x.Name, make([]float64, 6), 2, 3) },
+			)
 			mustRefuse(t, name+", another size of "+x.Name, "", p, err)
 			p, err = readChanged(t, model, func(f *safetensors.File) {
 				if y := at(f); y.Dtype == "I64" {
@@ -216,7 +222,10 @@ func TestEarlierVersions(t *testing.T) {
 		later  map[string][]string // the fields that the version does not have
 	}{
 		"1": {Config{Neighbors: None, ReadOut: PlainRows, Preprocess: ZScore}, map[string][]string{
-			file.MetaConfig:   {"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight", "temperature", "exact_neighbors", "landmarks", "lowest_inertia"},
+			file.MetaConfig: {
+				"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight",
+				"temperature", "exact_neighbors", "landmarks", "lowest_inertia",
+			},
 			file.MetaTraining: {"inputs"},
 		}},
 		"2": {Config{HeldOutWeight: None}, map[string][]string{file.MetaConfig: {"held_out_weight", "lowest_inertia"}}},

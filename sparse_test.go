@@ -96,7 +96,10 @@ func TestSparseIsDense(t *testing.T) {
 				for float, tol := range map[Float]float64{Float32: 1e-5, Float64: 1e-12} {
 					name := fmt.Sprintf("%v, %v, masked %v, float%v", preprocess, variant, masked, float)
 					t.Run(name, func(t *testing.T) {
-						config := Config{Clusters: c, Epochs: 15, Preprocess: preprocess, Variant: variant, Float: float, StartLabels: classes, Rotate: RotateNever, Neighbors: None}
+						config := Config{
+							Clusters: c, Epochs: 15, Preprocess: preprocess, Variant: variant, Float: float,
+							StartLabels: classes, Rotate: RotateNever, Neighbors: None,
+						}
 						a, b := sparse, dense
 						if masked {
 							var err error
@@ -133,22 +136,25 @@ func TestSparseIsDenseWithNeighbors(t *testing.T) {
 	mask := absent(n, len(dims), 0.3, 62)
 	for _, config := range []Config{{}, {Preprocess: UnitNorm, Directions: 20}, {ExactNeighbors: None, Directions: 20}, {ExactNeighbors: None, Preprocess: Balanced, Variant: AMvC}} {
 		for _, masked := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%v, landmarks %v, masked %v", config.Preprocess, config.ExactNeighbors == None, masked), func(t *testing.T) {
-				config.Clusters, config.Epochs, config.Float, config.StartLabels = c, 10, Float64, classes
-				a, b := sparse, dense
-				if masked {
-					var err error
-					if a, err = Mask(a, mask); err != nil {
-						t.Fatal(err)
+			t.Run(
+				fmt.Sprintf("%v, landmarks %v, masked %v", config.Preprocess, config.ExactNeighbors == None, masked),
+				func(t *testing.T) {
+					config.Clusters, config.Epochs, config.Float, config.StartLabels = c, 10, Float64, classes
+					a, b := sparse, dense
+					if masked {
+						var err error
+						if a, err = Mask(a, mask); err != nil {
+							t.Fatal(err)
+						}
+						if b, err = Mask(b, mask); err != nil {
+							t.Fatal(err)
+						}
 					}
-					if b, err = Mask(b, mask); err != nil {
-						t.Fatal(err)
-					}
-				}
-				got := mustFit(t, a, config)
-				closeFits(t, got, mustFit(t, b, config), 1e-10)
-				checkSparsePredict(t, a, got)
-			})
+					got := mustFit(t, a, config)
+					closeFits(t, got, mustFit(t, b, config), 1e-10)
+					checkSparsePredict(t, a, got)
+				},
+			)
 		}
 	}
 }
@@ -215,7 +221,13 @@ func testSparseStarts(t *testing.T, neighbors int) {
 	}
 	one := mustFit(t, sparse, Config{Clusters: c, Epochs: 5, Workers: 1, Neighbors: neighbors})
 	three := mustFit(t, sparse, Config{Clusters: c, Epochs: 5, Workers: 3, Neighbors: neighbors})
-	sameResult(t, one, &Clustering{Predictor: three.Predictor, Labels: three.Labels, H: three.H, Trust: three.Trust, StartLabels: three.StartLabels})
+	sameResult(
+		t, one,
+		&Clustering{
+			Predictor: three.Predictor, Labels: three.Labels, H: three.H, Trust: three.Trust,
+			StartLabels: three.StartLabels,
+		},
+	)
 }
 
 // Absent rows of a sparse view count for nothing, whatever they hold.
@@ -243,7 +255,10 @@ func testSparseAbsentRows(t *testing.T, neighbors int) {
 			t.Fatal(err)
 		}
 		for preprocess := PerSample; preprocess <= Raw; preprocess++ {
-			results = append(results, mustFit(t, views, Config{Clusters: c, Epochs: 4, Preprocess: preprocess, Neighbors: neighbors}))
+			results = append(
+				results,
+				mustFit(t, views, Config{Clusters: c, Epochs: 4, Preprocess: preprocess, Neighbors: neighbors}),
+			)
 		}
 	}
 	for i, r := range results[5:] {
@@ -305,7 +320,10 @@ func TestSparseMemory(t *testing.T) {
 	held := func(sparse bool) float64 {
 		before, most := liveBytes(), int64(0)
 		views, classes := textViews(sparse)
-		config := Config{Clusters: textShape.clusters, Epochs: 2, StartLabels: classes, Rotate: RotateNever, Neighbors: None, Workers: 2}
+		config := Config{
+			Clusters: textShape.clusters, Epochs: 2, StartLabels: classes, Rotate: RotateNever,
+			Neighbors: None, Workers: 2,
+		}
 		config.Progress = func(Epoch) error { most = max(most, liveBytes()-before); return nil }
 		mustFit(t, views, config)
 		return float64(most) / (1 << 20)

@@ -77,7 +77,10 @@ func TestScaledSpectralStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		config.Neighbors = 10
-		best, another := mostInformed(t, scaledByHand(t, made.x, c), kmeans.Config{Clusters: c, Starts: 6, Seed: 11}, graphOf(t, views, config))
+		best, another := mostInformed(
+			t, scaledByHand(t, made.x, c), kmeans.Config{Clusters: c, Starts: 6, Seed: 11},
+			graphOf(t, views, config),
+		)
 		if !samePartition(t, best, point.Labels) {
 			t.Errorf("%s: the start is not the one of the highest information", name)
 		}

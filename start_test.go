@@ -85,7 +85,9 @@ func agree(t testing.TB, labels, classes []int) float64 {
 
 func TestStartMethods(t *testing.T) {
 	const n, c = 240, 4
-	dims := []int{12, 3, 9} // one view of fewer features than anchors; all sums of full rank, for the polar factor to be unique
+	dims := []int{
+		12, 3, 9,
+	} // one view of fewer features than anchors; all sums of full rank, for the polar factor to be unique
 	plain, classes := blobViews(n, c, 0.3, 51, dims...)
 	masked, err := Mask(plain, absent(n, len(dims), 0.3, 52))
 	if err != nil {
@@ -93,7 +95,9 @@ func TestStartMethods(t *testing.T) {
 	}
 	for _, method := range []StartMethod{JointKMeans, Spectral, PerView} {
 		for name, views := range map[string][]View{"complete": plain, "masked": masked} {
-			begin, x := firstAnchors(t, views, Config{Clusters: c, Start: method, Preprocess: UnitNorm, Float: Float64, Seed: 3})
+			begin, x := firstAnchors(
+				t, views, Config{Clusters: c, Start: method, Preprocess: UnitNorm, Float: Float64, Seed: 3},
+			)
 			// Per view, the labels are those of the first view alone, and mean nothing where it is absent; the spectral
 			// directions take absent rows for zero.
 			if complete := name == "complete"; agree(t, begin.Labels, classes) < 0.98 && (complete || method == JointKMeans) {
@@ -111,15 +115,20 @@ func TestStartMethods(t *testing.T) {
 					t.Errorf("%v, %s: the anchors of view %d are not the polar factor of ZᵀX", method, name, v)
 				}
 			}
-			again, _ := firstAnchors(t, views, Config{Clusters: c, Start: method, Preprocess: UnitNorm, Float: Float64, Seed: 3})
-			if !slices.Equal(again.Labels, begin.Labels) || !slices.EqualFunc(again.Anchors, begin.Anchors, slices.Equal[[]float64]) {
+			again, _ := firstAnchors(
+				t, views, Config{Clusters: c, Start: method, Preprocess: UnitNorm, Float: Float64, Seed: 3},
+			)
+			if !slices.Equal(again.Labels, begin.Labels) ||
+				!slices.EqualFunc(again.Anchors, begin.Anchors, slices.Equal[[]float64]) {
 				t.Errorf("%v, %s: another start from the same seed", method, name)
 			}
 		}
 	}
 	// Clustered by itself, every view has its own numbers for the clusters.
 	begin, x := firstAnchors(t, plain, Config{Clusters: c, Start: PerView, Preprocess: UnitNorm, Float: Float64, Seed: 3})
-	if p := polarOf(t, fullRows(x[2]), plain[2], begin.Labels, c); mat.EqualApprox(mat.NewDense(c, dims[2], begin.Anchors[2]), p, 1e-9) {
+	if p := polarOf(t, fullRows(x[2]), plain[2], begin.Labels, c); mat.EqualApprox(
+		mat.NewDense(c, dims[2], begin.Anchors[2]), p, 1e-9,
+	) {
 		t.Error("the anchors of the last view come from the labels of the first")
 	}
 }
@@ -133,7 +142,10 @@ func TestGivenStarts(t *testing.T) {
 		t.Error("the labels are not those that were given")
 	}
 	for v := range views {
-		if !mat.EqualApprox(mat.NewDense(c, dims[v], begin.Anchors[v]), polarOf(t, fullRows(x[v]), views[v], classes, c), 1e-9) {
+		if !mat.EqualApprox(
+			mat.NewDense(c, dims[v], begin.Anchors[v]), polarOf(t, fullRows(x[v]), views[v], classes, c),
+			1e-9,
+		) {
 			t.Errorf("the anchors of view %d are not the polar factor of ZᵀX", v)
 		}
 	}
@@ -170,9 +182,13 @@ func TestRhoScales(t *testing.T) {
 		name   string
 		config Config
 	}{
-		{"labels", Config{StartLabels: classes, RhoScale: DataScale}}, {"anchors", Config{StartAnchors: anchors, RhoScale: DataScale}},
+		{"labels", Config{StartLabels: classes, RhoScale: DataScale}}, {
+			"anchors", Config{StartAnchors: anchors, RhoScale: DataScale},
+		},
 		{"unit", Config{StartLabels: classes, RhoScale: UnitScale}}, {"default", Config{StartLabels: classes}},
-		{"paper", Config{StartLabels: classes, Preset: Paper}}, {"no noise", Config{StartLabels: classes, Variant: AMvC, RhoScale: DataScale}},
+		{"paper", Config{StartLabels: classes, Preset: Paper}}, {
+			"no noise", Config{StartLabels: classes, Variant: AMvC, RhoScale: DataScale},
+		},
 	} {
 		test.config.Clusters, test.config.Float = c, Float64
 		begin, x := firstAnchors(t, views, test.config)
@@ -188,7 +204,9 @@ func TestRhoScales(t *testing.T) {
 	}
 	// What fits exactly has no residual to measure with.
 	exact, labels := blobViews(30, 3, 0, 56, 6)
-	if begin, _ := firstAnchors(t, exact, Config{Clusters: 3, StartLabels: labels, Float: Float64, RhoScale: DataScale}); begin.Scale[0] <= 0 {
+	if begin, _ := firstAnchors(
+		t, exact, Config{Clusters: 3, StartLabels: labels, Float: Float64, RhoScale: DataScale},
+	); begin.Scale[0] <= 0 {
 		t.Errorf("samples that are equal to their means give the unit %v", begin.Scale[0])
 	}
 }

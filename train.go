@@ -23,40 +23,11 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// runState is the state of one training, from its start to its end: all that is needed to continue it to the same bits, or
-// to come back to its result.
-type runState struct {
-	checkpoint.Run
-	status  Status
-	failure *DivergedError // where status is Diverged
-
-	startFor, trainFor, epochFor time.Duration
-}
-
-// better says whether the run is to be kept in place of another: runs that came to their end go before those that were
-// interrupted, and those before diverged ones; among equals the lower loss decides.
-func (r *runState) better(other *runState) bool {
-	if other == nil {
-		return true
-	}
-	rank := func(s Status) int {
-		switch {
-		case s == Diverged:
-			return 2
-		case s.interrupted():
-			return 1
-		}
-		return 0
-	}
-	if a, b := rank(r.status), rank(other.status); a != b {
-		return a < b
-	}
-	return last(r.Loss) < last(other.Loss)
-}
-
 // trainRuns trains every restart that is left and returns the best run with its network. Its error is what Fit returns
 // beside the result, if there is one.
-func trainRuns[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, saver *saver, from *resumed) (*lossNetwork[T], *runState, error) {
+func trainRuns[T kernel.Float](
+	ctx context.Context, in *prepared[T], c *Config, saver *saver, from *resumed,
+) (*lossNetwork[T], *runState, error) {
 	if from == nil {
 		from = &resumed{}
 	}
@@ -117,15 +88,18 @@ type lossNetwork[T kernel.Float] struct {
 // divergence is the multiple of the loss of H = 0, or of the first loss, from which a loss counts as diverged.
 const divergence = 1e4
 
-// trainRun begins or continues a run and takes it to its end. It returns the network at the end, nil if the run has no result, and
-// what Fit is to return beside it. save writes a checkpoint of the run; nil: there are
-// none.
-func trainRun[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r *runState, save func() error) (*lossNetwork[T], error) {
+// trainRun begins or continues a run and takes it to its end. It returns the network at the end, nil if the run has
+// no result, and what Fit is to return beside it. save writes a checkpoint of the run; nil: there are none.
+func trainRun[T kernel.Float](
+	ctx context.Context, in *prepared[T], c *Config, r *runState, save func() error,
+) (*lossNetwork[T], error) {
 	began := time.Now()
 	fresh := r.Begin == nil
 	if fresh {
 		var err error
-		if r.Begin, err = cluster.FirstAnchors(ctx, in.x, in.sources, startOf[T](c, in.graph, c.Seed+uint64(r.Restart))); err != nil {
+		if r.Begin, err = cluster.FirstAnchors(
+			ctx, in.x, in.sources, startOf[T](c, in.graph, c.Seed+uint64(r.Restart)),
+		); err != nil {
 			return nil, withName(err)
 		}
 	}
@@ -166,7 +140,9 @@ func restore[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r 
 // startOf returns what internal/cluster reads of the configuration to find the first anchors.
 func startOf[T kernel.Float](c *Config, graph neighbor.Operator, seed uint64) cluster.Start {
 	out := cluster.Start{
-		Method: cluster.Method(c.Start), Labels: c.StartLabels, Count: c.Anchors, Starts: c.KMeansStarts, Score: scoreOf[T](c, graph, c.Anchors),
+		Method: cluster.Method(
+			c.Start,
+		), Labels: c.StartLabels, Count: c.Anchors, Starts: c.KMeansStarts, Score: scoreOf[T](c, graph, c.Anchors),
 		Seed: seed, Workers: c.Workers, Measure: c.RhoScale != UnitScale && c.Variant == Large,
 	}
 	for _, p := range c.StartAnchors { // Given anchors forbid a rotation.
@@ -198,7 +174,10 @@ func newNetwork[T kernel.Float](in *prepared[T], c *Config, begin *cluster.Point
 	anchors := make([]mat.Matrix, len(in.list))
 	for v, p := range begin.Anchors {
 		if len(p) != c.Anchors*data.dims[v] { // those of a checkpoint of other views
-			return nil, fmt.Errorf("largemvc: start anchors of %d values for %s, want %d×%d", len(p), in.sources[v].Label(in.list[v].View), c.Anchors, data.dims[v])
+			return nil, fmt.Errorf(
+				"largemvc: start anchors of %d values for %s, want %d×%d",
+				len(p), in.sources[v].Label(in.list[v].View), c.Anchors, data.dims[v],
+			)
 		}
 		anchors[v] = mat.NewDense(c.Anchors, data.dims[v], p)
 	}
@@ -267,16 +246,6 @@ func (t *lossNetwork[T]) setTerms() error {
 	return engine.SetTerm(t.model.fused().Engine(), func(lo, hi int) (engine.Term[T], error) {
 		return information.NewTerms(hi-lo, c.Anchors, o)
 	})
-}
-
-// hasNeighborLoss says whether the loss has the term of Config.NeighborWeight. A single anchor has no information.
-func (c *Config) hasNeighborLoss() bool {
-	return c.Neighbors != None && c.NeighborWeight > 0 && c.Anchors > 1
-}
-
-// hasHeldOutLoss says whether the loss has the term of Config.HeldOutWeight. A single anchor has no information.
-func (c *Config) hasHeldOutLoss() bool {
-	return c.Neighbors != None && c.HeldOutWeight > 0 && c.Anchors > 1
 }
 
 // guarded runs f, which builds a graph, and turns a panic of Gorgonia into an error.
@@ -530,7 +499,10 @@ func median(x []time.Duration) time.Duration {
 // network returns the model that the configuration describes, not built yet.
 func (c *Config) network(rhoScale []float64) builtModel {
 	free := c.Signs == Unconstrained
-	soft := &SoftThreshold{Theta0: c.Theta0, Lipschitz: c.Lipschitz, Activation: c.Activation, OneSided: c.OneSided, Unconstrained: free}
+	soft := &SoftThreshold{
+		Theta0: c.Theta0, Lipschitz: c.Lipschitz, Activation: c.Activation, OneSided: c.OneSided,
+		Unconstrained: free,
+	}
 	switch c.Variant {
 	case AMvC:
 		return &AMvCNet{Represent: soft, Anchor: &Procrustes{Detach: c.DetachAnchors}, Reduction: c.Reduction}

@@ -154,7 +154,10 @@ func checkSizes(views []View) (int, error) {
 		case x.in.Rows != n:
 			return 0, fmt.Errorf("largemvc: %s has %d samples, view 0 has %d", x.in.Label(v), x.in.Rows, n)
 		case x.in.Present != nil && len(x.in.Present) != n:
-			return 0, fmt.Errorf("largemvc: the presence mask of %s has %d entries for %d samples", x.in.Label(v), len(x.in.Present), n)
+			return 0, fmt.Errorf(
+				"largemvc: the presence mask of %s has %d entries for %d samples",
+				x.in.Label(v), len(x.in.Present), n,
+			)
 		}
 	}
 	return n, nil

@@ -28,32 +28,91 @@ func TestViewsThatAreRefused(t *testing.T) {
 		{"no samples", []View{Float64View(0, 3, []float64{})}, "view 0 has no samples"},
 		{"nil matrix", []View{good, MatrixView(nil)}, "view 1: the matrix is nil"},
 		{"nil pointer to a matrix", []View{good, MatrixView(none)}, "view 1: the size of the matrix cannot be read"},
-		{"other samples", []View{good, Float64View(2, 2, make([]float64, 4)).Named("b")}, "view 1 (b) has 2 samples, view 0 has 3"},
+		{
+			"other samples", []View{good, Float64View(2, 2, make([]float64, 4)).Named("b")},
+			"view 1 (b) has 2 samples, view 0 has 3",
+		},
 		{"short mask", []View{good, good.WithPresent([]bool{true})}, "presence mask of view 1 has 1 entries for 3 samples"},
 		{"view without samples", []View{good, good.WithPresent(make([]bool, 3))}, "no sample has view 1"},
-		{"sample without views", []View{good.WithPresent([]bool{true, false, true}), good.WithPresent([]bool{true, false, true})}, "sample 1 has no view"},
+		{
+			"sample without views",
+			[]View{good.WithPresent([]bool{true, false, true}), good.WithPresent([]bool{true, false, true})},
+			"sample 1 has no view",
+		},
 
-		{"sparse: pointers", []View{SparseView(3, 2, []int{0, 1}, []int32{0}, []float64{1})}, "view 0: 2 row pointers for 3 rows, want 4"},
-		{"sparse: columns", []View{good, SparseView(3, 2, []int{0, 1, 1, 1}, []int32{0, 1}, []float64{1})}, "view 1: 2 columns for 1 values"},
-		{"sparse: first pointer", []View{SparseView(3, 2, []int{1, 1, 1, 1}, []int32{0}, []float32{1})}, "the row pointers go from 1 to 1, want 0 to 1"},
-		{"sparse: last pointer", []View{SparseView(3, 2, []int{0, 1, 1, 2}, []int32{0}, []float32{1})}, "the row pointers go from 0 to 2, want 0 to 1"},
-		{"sparse: falling pointers", []View{SparseView(3, 2, []int{0, 2, 1, 2}, []int32{0, 1}, []float32{1, 1})}, "the pointer after row 1 is 1, that before is 2"},
-		{"sparse: pointer beyond", []View{SparseView(3, 2, []int{0, 9, 1, 2}, []int32{0, 1}, []float32{1, 1})}, "the pointer after row 0 is 9, that before is 0, and there are 2 values"},
-		{"sparse: column beyond", []View{SparseView(3, 2, []int{0, 1, 1, 1}, []int32{2}, []float32{1})}, "row 0 has column 2, want 0 to 1"},
-		{"sparse: negative column", []View{SparseView(3, 2, []int{0, 0, 1, 1}, []int32{-1}, []float32{1}).Named("w")}, "view 0 (w): row 1 has column -1"},
-		{"sparse: column twice", []View{SparseView(3, 2, []int{0, 0, 2, 2}, []int32{1, 1}, []float32{1, 1})}, "row 1 has column 1 after column 1"},
+		{
+			"sparse: pointers", []View{SparseView(3, 2, []int{0, 1}, []int32{0}, []float64{1})},
+			"view 0: 2 row pointers for 3 rows, want 4",
+		},
+		{
+			"sparse: columns", []View{good, SparseView(3, 2, []int{0, 1, 1, 1}, []int32{0, 1}, []float64{1})},
+			"view 1: 2 columns for 1 values",
+		},
+		{
+			"sparse: first pointer", []View{SparseView(3, 2, []int{1, 1, 1, 1}, []int32{0}, []float32{1})},
+			"the row pointers go from 1 to 1, want 0 to 1",
+		},
+		{
+			"sparse: last pointer", []View{SparseView(3, 2, []int{0, 1, 1, 2}, []int32{0}, []float32{1})},
+			"the row pointers go from 0 to 2, want 0 to 1",
+		},
+		{
+			"sparse: falling pointers",
+			[]View{SparseView(3, 2, []int{0, 2, 1, 2}, []int32{0, 1}, []float32{1, 1})},
+			"the pointer after row 1 is 1, that before is 2",
+		},
+		{
+			"sparse: pointer beyond",
+			[]View{SparseView(3, 2, []int{0, 9, 1, 2}, []int32{0, 1}, []float32{1, 1})},
+			"the pointer after row 0 is 9, that before is 0, and there are 2 values",
+		},
+		{
+			"sparse: column beyond", []View{SparseView(3, 2, []int{0, 1, 1, 1}, []int32{2}, []float32{1})},
+			"row 0 has column 2, want 0 to 1",
+		},
+		{
+			"sparse: negative column",
+			[]View{SparseView(3, 2, []int{0, 0, 1, 1}, []int32{-1}, []float32{1}).Named("w")},
+			"view 0 (w): row 1 has column -1",
+		},
+		{
+			"sparse: column twice", []View{SparseView(3, 2, []int{0, 0, 2, 2}, []int32{1, 1}, []float32{1, 1})},
+			"row 1 has column 1 after column 1",
+		},
 		{"sparse: no pointers", []View{SparseView[float32](-1, 2, nil, nil, nil)}, "cannot be -1×2"},
-		{"sparse: NaN", []View{good, SparseView(3, 2, []int{0, 0, 2, 2}, []int32{0, 1}, []float32{1, float32(math.NaN())})}, "view 1 has NaN at row 1, column 1"},
-		{"sparse: infinite", []View{SparseView(3, 2, []int{0, 0, 0, 1}, []int32{1}, []float64{math.Inf(-1)}).WithPresent(all)}, "view 0 has -Inf at row 2, column 1"},
+		{
+			"sparse: NaN",
+			[]View{good, SparseView(3, 2, []int{0, 0, 2, 2}, []int32{0, 1}, []float32{1, float32(math.NaN())})},
+			"view 1 has NaN at row 1, column 1",
+		},
+		{
+			"sparse: infinite",
+			[]View{SparseView(3, 2, []int{0, 0, 0, 1}, []int32{1}, []float64{math.Inf(-1)}).WithPresent(all)},
+			"view 0 has -Inf at row 2, column 1",
+		},
 
-		{"NaN", []View{good, Float64View(3, 2, []float64{1, 2, 3, 4, math.NaN(), 6}).Named("n")}, "view 1 (n) has NaN at row 2, column 0"},
-		{"infinite in float32", []View{Float32View(3, 2, []float32{1, 2, float32(math.Inf(1)), 4, 5, 6})}, "view 0 has +Inf at row 1, column 0"},
-		{"infinite in a matrix", []View{MatrixView(mat.NewDense(2, 3, []float64{1, 2, 3, 4, math.Inf(1), 6}).T())}, "view 0 has +Inf at row 1, column 1"},
-		{"squares that overflow", []View{good, Float64View(3, 2, []float64{1, 2, 1e200, 4, 5, 6})}, "view 1: the values of row 1 are so large"},
+		{
+			"NaN", []View{good, Float64View(3, 2, []float64{1, 2, 3, 4, math.NaN(), 6}).Named("n")},
+			"view 1 (n) has NaN at row 2, column 0",
+		},
+		{
+			"infinite in float32", []View{Float32View(3, 2, []float32{1, 2, float32(math.Inf(1)), 4, 5, 6})},
+			"view 0 has +Inf at row 1, column 0",
+		},
+		{
+			"infinite in a matrix",
+			[]View{MatrixView(mat.NewDense(2, 3, []float64{1, 2, 3, 4, math.Inf(1), 6}).T())},
+			"view 0 has +Inf at row 1, column 1",
+		},
+		{
+			"squares that overflow", []View{good, Float64View(3, 2, []float64{1, 2, 1e200, 4, 5, 6})},
+			"view 1: the values of row 1 are so large",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, err := Fit(context.Background(), test.views, Config{Clusters: 2})
-			if err == nil || c != nil || !strings.HasPrefix(err.Error(), "largemvc: ") || !strings.Contains(err.Error(), test.want) {
+			if err == nil || c != nil || !strings.HasPrefix(err.Error(), "largemvc: ") ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %q, want one with %q", err, test.want)
 			}
 		})
@@ -77,7 +136,8 @@ func TestMask(t *testing.T) {
 	if views, err = Mask(views, nil); err != nil || !views[1].Has(0) || !views[0].Has(2) {
 		t.Errorf("a nil mask: %v", err)
 	}
-	if _, err := Mask(views, [][]bool{{true, true}, {true}, {true, true}}); err == nil || !strings.Contains(err.Error(), "1 views for sample 1, want 2") {
+	if _, err := Mask(views, [][]bool{{true, true}, {true}, {true, true}}); err == nil ||
+		!strings.Contains(err.Error(), "1 views for sample 1, want 2") {
 		t.Errorf("a short row of the mask: %v", err)
 	}
 }

@@ -1,8 +1,10 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
@@ -18,14 +20,15 @@ type builder[T elem.Float] struct {
 	typ        elem.Type
 	lim        *limits
 
-	dense  []T
-	asCSR  bool
-	most   int // entries from which on a sparse view becomes dense
-	ri, ci []int32
-	val    []T
+	dense   []T
+	asCSR   bool
+	most    int // entries from which on a sparse view becomes dense
+	entries int
+	blocks  []triplets[T]
 
 	block []T // decoded elements of one run
 	bad   badValues
+	csr   *CSR // of a matrix that came compressed
 }
 
 // badValues remembers the values of a view that are no finite numbers.
@@ -35,29 +38,45 @@ type badValues struct {
 	infR, infC int
 }
 
-func (b *badValues) note(rows, r, c int, x float64) {
+func (b *badValues) note(lim *limits, rows, r, c int, x float64) error {
 	if !math.IsNaN(x) {
 		if !b.hasInf {
 			b.hasInf, b.infR, b.infC = true, r, c
 		}
-		return
+		return nil
 	}
 	if b.nan == nil {
+		if err := lim.Take("counts of NaN", 4*int64(rows)); err != nil {
+			return err
+		}
 		b.nan = make([]int32, rows)
 	}
 	b.nan[r]++
+	return nil
 }
 
+// triplets are entries of a sparse view on their way.
+type triplets[T elem.Float] struct {
+	ri, ci []int32
+	val    []T
+}
+
+// blockEntries is how many entries a block of triplets has room for.
+const blockEntries = 1 << 13
+
+// errMore says that a reader hands over more than there should be.
+var errMore = errors.New("holds more elements than its shape")
+
 // newBuilder prepares a view of rows×cols. Their product is known to fit.
-func newBuilder[T elem.Float](v *variable, rows, cols int, turned bool, st Storage, lim *limits) (*builder[T], error) {
+func newBuilder[T elem.Float](v *variable, rows, cols int, turned bool, st storage, lim *limits) (*builder[T], error) {
 	b := &builder[T]{rows: rows, cols: cols, turned: turned, typ: v.typ, lim: lim, most: math.MaxInt}
 	switch {
-	case st == AllSparse:
+	case st.Storage == AllSparse:
 		b.asCSR = true
-	case st == SparseIfSmaller || (st == AsStored && v.kind == sparse):
+	case st.Storage == SparseIfSmaller || (st.Storage == AsStored && v.kind == sparse):
 		b.asCSR = true
-		if st == SparseIfSmaller {
-			b.most = int(sparseShare * float64(rows) * float64(cols))
+		if st.Storage == SparseIfSmaller {
+			b.most = int(st.share * float64(rows) * float64(cols))
 		}
 	}
 	if b.asCSR {
@@ -66,10 +85,10 @@ func newBuilder[T elem.Float](v *variable, rows, cols int, turned bool, st Stora
 		}
 		// Rows without entries take nothing in the file, nor do columns in a matrix by rows. Neither may be out of all
 		// proportion: somebody is going to make an array of that length.
-		if v.kind == sparse && (!lim.unbacked(8*int64(rows)) || !lim.unbacked(int64(cols))) {
-			return nil, fmt.Errorf("promises %d×%d in a file of %s", rows, cols, size(lim.file))
+		if v.kind == sparse && (!lim.Backed(8*int64(rows)) || !lim.Backed(int64(cols))) {
+			return nil, fmt.Errorf("promises %d×%d in a file of %s", rows, cols, size(lim.Files()))
 		}
-		return b, lim.take(8 * int64(rows))
+		return b, nil
 	}
 	if err := b.takeDense(); err != nil {
 		return nil, err
@@ -85,49 +104,53 @@ func (b *builder[T]) takeDense() error {
 	if !ok {
 		n = math.MaxInt / 16
 	}
-	var t T
-	return b.lim.take(n * int64(width(t)))
+	return b.lim.Take("its values", n*bytesOf[T]())
 }
 
-func width[T elem.Float](t T) int {
-	if _, ok := any(t).(float32); ok {
-		return 4
-	}
-	return 8
+// bytesOf is the size of an element.
+func bytesOf[E any]() int64 {
+	var e E
+	return int64(unsafe.Sizeof(e))
 }
 
-// grow makes room for the elements before end.
-func (b *builder[T]) grow(end int) {
-	if end <= len(b.dense) {
-		return
+// grown makes room for the elements before end, of total ones that may never come.
+func grown[E any](s []E, end, total int) []E {
+	if end <= len(s) {
+		return s
 	}
-	total := b.rows * b.cols
 	n := min(4*end, total/growth+1<<13)
 	if total/growth <= end {
 		n = total
 	}
-	b.dense = append(make([]T, 0, n), b.dense...)[:n]
+	return append(make([]E, 0, n), s...)[:n]
 }
 
 // add takes the elements from off on, in storage order.
 func (b *builder[T]) add(off int, raw []byte) error {
+	if err := b.lim.Err(); err != nil {
+		return err
+	}
 	n := len(raw) / b.typ.Size()
 	if off < 0 || off+n > b.rows*b.cols {
-		return fmt.Errorf("holds more elements than its shape")
+		return errMore
+	}
+	if k, x, huge := elem.Huge(raw, b.typ); huge {
+		return hugeError(x, off+k)
 	}
 	if !b.asCSR && !b.turned {
-		b.grow(off + n)
+		b.dense = grown(b.dense, off+n, b.rows*b.cols)
 		dst := b.dense[off : off+n]
 		elem.Decode(dst, raw, b.typ)
-		b.check(off, dst)
-		return nil
+		return b.check(off, dst)
 	}
 	if cap(b.block) < n {
 		b.block = make([]T, n)
 	}
 	x := b.block[:n]
 	elem.Decode(x, raw, b.typ)
-	b.check(off, x)
+	if err := b.check(off, x); err != nil {
+		return err
+	}
 	if !b.asCSR {
 		scatter(b.dense, x, off, b.rows, b.cols)
 		return nil
@@ -179,16 +202,19 @@ func (b *builder[T]) place(k int) (r, c int) {
 }
 
 // check notes the values that are no finite numbers.
-func (b *builder[T]) check(off int, x []T) {
+func (b *builder[T]) check(off int, x []T) error {
 	if !b.typ.Kind.IsFloat() {
-		return
+		return nil
 	}
 	for i, v := range x {
 		if v-v != 0 {
 			r, c := b.place(off + i)
-			b.bad.note(b.rows, r, c, float64(v))
+			if err := b.bad.note(b.lim, b.rows, r, c, float64(v)); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // put adds one entry to a sparse view, or sets it in a dense one.
@@ -197,68 +223,107 @@ func (b *builder[T]) put(r, c int, x T) error {
 		b.dense[r*b.cols+c] += x
 		return nil
 	}
-	if len(b.val) == cap(b.val) {
-		// Room for the entries twice: triplets now, compressed rows at the end.
-		if err := b.lim.take(int64(max(len(b.val), 1<<10)) * int64(8+width(x))); err != nil {
+	if b.entries%blockEntries == 0 {
+		if err := b.lim.Take("the entries of a sparse view", blockEntries*(8+bytesOf[T]())); err != nil {
 			return err
 		}
-		n := 2 * max(len(b.val), 1<<10)
-		b.ri = append(make([]int32, 0, n), b.ri...)
-		b.ci = append(make([]int32, 0, n), b.ci...)
-		b.val = append(make([]T, 0, n), b.val...)
+		b.blocks = append(b.blocks, triplets[T]{make([]int32, 0, blockEntries), make([]int32, 0, blockEntries), make([]T, 0,
+			blockEntries)})
 	}
-	b.ri, b.ci, b.val = append(b.ri, int32(r)), append(b.ci, int32(c)), append(b.val, x)
-	if len(b.val) > b.most {
+	last := &b.blocks[len(b.blocks)-1]
+	last.ri, last.ci, last.val = append(last.ri, int32(r)), append(last.ci, int32(c)), append(last.val, x)
+	if b.entries++; b.entries > b.most {
 		return b.densify()
 	}
 	return nil
 }
 
-// densify turns a view that proved too full for CSR into a dense one. A quarter of the elements have arrived by then.
+// each visits the entries that have arrived, in their order.
+func (b *builder[T]) each(visit func(r, c int32, x T)) {
+	for _, t := range b.blocks {
+		for k, x := range t.val {
+			visit(t.ri[k], t.ci[k], x)
+		}
+	}
+}
+
+// densify turns a view that proved too full for CSR into a dense one.
 func (b *builder[T]) densify() error {
 	if err := b.takeDense(); err != nil {
 		return err
 	}
 	b.dense = make([]T, b.rows*b.cols)
-	for k, x := range b.val {
-		b.dense[int(b.ri[k])*b.cols+int(b.ci[k])] += x
-	}
-	b.asCSR, b.ri, b.ci, b.val = false, nil, nil, nil
+	b.each(func(r, c int32, x T) { b.dense[int(r)*b.cols+int(c)] += x })
+	b.dropBlocks()
+	b.asCSR = false
 	return nil
 }
 
-// addCompressed takes a sparse matrix; its rows and columns are those of the file.
-func (b *builder[T]) addCompressed(m *compressed, turned bool) error {
-	for major := range len(m.ptr) - 1 {
-		for k := m.ptr[major]; k < m.ptr[major+1]; k++ {
-			r, c := m.index[k], major
-			if m.byRow != turned {
-				r, c = c, r
-			}
-			x := T(m.value[k])
-			if x == 0 {
-				continue
-			}
-			if x-x != 0 {
-				b.bad.note(b.rows, r, c, float64(x))
-			}
-			if err := b.put(r, c, x); err != nil {
-				return err
+func (b *builder[T]) dropBlocks() {
+	b.lim.Give(int64(len(b.blocks)) * blockEntries * (8 + bytesOf[T]()))
+	b.blocks = nil
+}
+
+// addCompressed takes a sparse matrix. byRow tells whether it is one by the rows of the view.
+func (b *builder[T]) addCompressed(m *compressed[T], byRow bool) error {
+	each := func(visit func(r, c int32, x T)) {
+		for major := range len(m.ptr) - 1 {
+			for k := m.ptr[major]; k < m.ptr[major+1]; k++ {
+				switch x := m.value[k]; {
+				case x == 0:
+				case byRow:
+					visit(int32(major), m.index[k], x)
+				default:
+					visit(m.index[k], int32(major), x)
+				}
 			}
 		}
 	}
-	return nil
+	var err error
+	each(func(r, c int32, x T) {
+		b.entries++
+		if x-x != 0 && err == nil {
+			err = b.bad.note(b.lim, b.rows, int(r), int(c), float64(x))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if b.asCSR && b.entries > b.most {
+		if err := b.densify(); err != nil {
+			return err
+		}
+	}
+	if !b.asCSR {
+		each(func(r, c int32, x T) { b.dense[int(r)*b.cols+int(c)] += x })
+		return nil
+	}
+	b.csr, err = compress(b.rows, b.entries, each, b.lim)
+	return err
 }
 
 // view finishes the view.
-func (b *builder[T]) view(name string) View {
+func (b *builder[T]) view(name string) (View, error) {
 	v := View{Name: name, Rows: b.rows, Cols: b.cols}
 	if !b.asCSR {
 		setValues(b.dense, &v.Float32, &v.Float64)
-		return v
+		return v, nil
 	}
-	v.Sparse = compress(b.rows, b.ri, b.ci, b.val)
-	return v
+	if v.Sparse = b.csr; v.Sparse == nil {
+		var err error
+		if v.Sparse, err = compress(b.rows, b.entries, b.each, b.lim); err != nil {
+			return v, err
+		}
+	}
+	b.dropBlocks()
+	return v, nil
+}
+
+// hugeError says that a whole number is too large for a value.
+func hugeError(x string, k int) error {
+	return fmt.Errorf("has the whole number %s as element %d (from 0, in the order of the file): floating-point numbers hold "+
+		"whole "+
+		"numbers up to 2^53; leave it out if it is an id, else convert it to float64 before saving", x, k)
 }
 
 func setValues[T elem.Float](x []T, f32 *[]float32, f64 *[]float64) {

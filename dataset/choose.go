@@ -10,10 +10,11 @@ import (
 
 // Names that files of this field use, lower case, the likeliest first.
 var (
-	viewNames    = []string{"x", "xs", "data", "fea", "feas", "features", "feature", "views", "view", "v"}
-	labelNames   = []string{"y", "gt", "label", "labels", "truth", "gnd", "truelabel", "true_label", "truelabels", "groundtruth", "ground_truth", "class", "classes", "target"}
+	viewNames  = []string{"x", "xs", "data", "fea", "feas", "features", "feature", "views", "view", "v"}
+	labelNames = []string{"y", "gt", "label", "labels", "truth", "gnd", "truelabel", "true_label", "truelabels",
+		"groundtruth", "ground_truth", "class", "classes", "target"}
 	maskNames    = []string{"present", "mask"}
-	numberedName = regexp.MustCompile(`^(?i:(x|data|fea|feas|features|feature|views|view|v)([_-]?))(\d{1,6})$`)
+	numberedName = regexp.MustCompile(`^((?i:x|data|fea|feas|features|feature|views|view|v)([_-]?))(\d{1,6})$`)
 	elementName  = regexp.MustCompile(`^(.+)\{(\d{1,6})\}$`)
 )
 
@@ -40,6 +41,9 @@ func (s *source) find(name string) *variable {
 
 // listing names the variables with their shapes, for errors.
 func (s *source) listing() string {
+	if s.columns != "" {
+		return s.columns
+	}
 	if len(s.vars) == 0 {
 		return "nothing"
 	}
@@ -61,6 +65,9 @@ func (s *source) listing() string {
 func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, error) {
 	if len(names) > 0 {
 		return s.namedViews(names)
+	}
+	if s.csv {
+		return s.tableMatrices()
 	}
 	for _, base := range viewNames { // a cell of a usual name
 		for _, v := range s.vars {
@@ -103,11 +110,28 @@ func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, e
 		return matrices, nil
 	}
 	for _, v := range s.vars {
-		if v.kind == other && (slices.Contains(viewNames, strings.ToLower(v.name)) || numberedName.MatchString(v.name)) {
+		usual := slices.Contains(viewNames, strings.ToLower(v.name)) || numberedName.MatchString(v.name)
+		cube := v.kind == numeric && len(v.dims) > 2
+		if v.kind == other && (usual || len(s.vars) == 1 && !isTextClass(v.class)) || cube && (usual ||
+			len(cells)+len(matrices) == 0) {
 			return []*variable{v}, nil // the error is going to say why it cannot be read
 		}
 	}
 	return nil, fmt.Errorf("dataset: %s: holds %s; name the views with Options.Views", s.path, s.listing())
+}
+
+// tableMatrices are the matrices of a CSV file: its columns of numbers, or the views that options make of them.
+func (s *source) tableMatrices() ([]*variable, error) {
+	var vs []*variable
+	for _, v := range s.vars {
+		if v.kind == numeric {
+			vs = append(vs, v)
+		}
+	}
+	if len(vs) == 0 {
+		return nil, fmt.Errorf("dataset: %s: has no column of numbers for a view, but %s", s.path, s.listing())
+	}
+	return vs, nil
 }
 
 func (s *source) namedViews(names []string) ([]*variable, error) {
@@ -142,22 +166,30 @@ func (v *variable) allMatrices() bool {
 	return len(v.cells) > 0 && !slices.ContainsFunc(v.cells, func(c *variable) bool { return !c.isMatrix() })
 }
 
-// numberedViews are the matrices X0, X1, … of the likeliest prefix, in numeric order.
+// numberedViews are the variables X0, X1, … of the likeliest name, in numeric order, be it written x or X, X0 or X_0. One that
+// cannot be read is among them, so that the error says why.
 func (s *source) numberedViews(taken map[*variable]bool) []*variable {
 	groups := map[string][]*variable{}
 	best, rank := "", len(viewNames)
+	readable := map[string]bool{}
+	number := map[*variable]string{}
 	for _, v := range s.vars {
 		m := numberedName.FindStringSubmatch(v.name)
-		if m == nil || !v.isMatrix() || taken[v] {
+		if m == nil || taken[v] || v.kind == text || v.kind == cell {
 			continue
 		}
-		prefix := v.name[:len(v.name)-len(m[3])]
-		groups[prefix] = append(groups[prefix], v)
-		if r := slices.Index(viewNames, strings.ToLower(m[1])); r < rank || (r == rank && len(groups[prefix]) > len(groups[best])) {
-			best, rank = prefix, r
+		name := strings.ToLower(m[1][:len(m[1])-len(m[2])])
+		groups[name] = append(groups[name], v)
+		number[v] = m[3]
+		readable[name] = readable[name] || v.isMatrix()
+	}
+	for name, group := range groups {
+		r := slices.Index(viewNames, name)
+		if readable[name] && (r < rank || r == rank && len(group) > len(groups[best])) {
+			best, rank = name, r
 		}
 	}
-	slices.SortStableFunc(groups[best], func(a, b *variable) int { return compareNumeric(a.name, b.name) })
+	slices.SortStableFunc(groups[best], func(a, b *variable) int { return compareNumeric(number[a], number[b]) })
 	return groups[best]
 }
 
@@ -167,7 +199,11 @@ func checkViews(vs []*variable) error {
 		rows, cols, ok := v.shape2()
 		switch {
 		case v.kind == other && v.note != "":
-			return v.errorf("cannot be a view: %s", v.note)
+			return v.errorf("cannot be a view: %s; leave it out with Options.LeaveOut %s, or name the views with "+
+				"Options.Views", v.note, v.name)
+		case v.kind == numeric && len(v.dims) > 2:
+			return v.errorf("is %s; a view is a matrix of samples by features: %s; or leave it out with Options.LeaveOut "+
+				"%s", v.shapeString(), reshape(v), v.name)
 		case v.kind != numeric && v.kind != sparse:
 			return v.errorf("is %s of class %s; a view is a numeric matrix", v.shapeString(), v.class)
 		case !ok:
@@ -184,16 +220,19 @@ func (s *source) labelVariables(o *Options) ([]*variable, error) {
 	if o.NoLabels || o.LabelsFile != "" {
 		return nil, nil
 	}
+	if s.csv && s.csvLabels != nil {
+		return []*variable{s.csvLabels}, nil
+	}
 	if o.Labels != "" {
 		v := s.find(o.Labels)
-		if v == nil {
+		if v == nil || s.csv {
 			return nil, nil // another file may have it
 		}
 		return v.labelVectors()
 	}
 	for _, base := range labelNames {
 		for _, v := range s.vars {
-			if strings.ToLower(v.name) == base && v.isLabels() {
+			if strings.ToLower(v.name) == base && v.isLabels() && !o.leavesOut(v.name) {
 				return v.labelVectors()
 			}
 		}
@@ -214,20 +253,23 @@ func (v *variable) labelVectors() ([]*variable, error) {
 	if !v.isLabels() {
 		return nil, v.errorf("is %s of class %s; labels are a vector", v.shapeString(), v.class)
 	}
-	if v.kind == cell {
+	switch {
+	case v.kind == cell:
 		return v.cells, nil
+	case v.asText != nil:
+		return []*variable{v.asText}, nil
 	}
 	return []*variable{v}, nil
 }
 
 // maskVariable is the n×V matrix of the views present, or nil.
-func (s *source) maskVariable(name string) *variable {
+func (s *source) maskVariable(name string, o *Options) *variable {
 	if name != "" {
 		return s.find(name)
 	}
 	for _, base := range maskNames {
 		for _, v := range s.vars {
-			if strings.ToLower(v.name) == base && v.kind == numeric && len(v.dims) == 2 {
+			if strings.ToLower(v.name) == base && v.kind == numeric && len(v.dims) == 2 && !o.leavesOut(v.name) {
 				return v
 			}
 		}
@@ -241,7 +283,11 @@ func (s *source) indexVariables() []*variable {
 		if v.kind != cell || strings.ToLower(v.name) != "index" || len(v.cells) == 0 {
 			continue
 		}
-		vectors := !slices.ContainsFunc(v.cells, func(c *variable) bool { _, ok := c.vectorLen(); return !ok || c.kind != numeric })
+		vectors := !slices.ContainsFunc(v.cells, func(c *variable) bool {
+			_, ok := c.vectorLen()
+			return !ok ||
+				c.kind != numeric
+		})
 		if vectors {
 			return v.cells
 		}

@@ -1,33 +1,37 @@
 package dataset
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
-// compress sorts triplets into compressed rows. Entries of the same place are added.
-func compress[T elem.Float](rows int, ri, ci []int32, val []T) *CSR {
-	ptr := make([]int, rows+1)
-	for _, r := range ri {
-		ptr[r+1]++
+// compress sorts n entries into compressed rows. Entries of the same place are added. each visits them twice, in the same
+// order.
+func compress[T elem.Float](rows, n int, each func(visit func(r, c int32, x T)), lim *limits) (*CSR, error) {
+	used := lim.Used()
+	if err := lim.Take("a sparse view", 16*int64(rows+1)+int64(n)*(4+bytesOf[T]())); err != nil {
+		return nil, err
 	}
+	ptr := make([]int, rows+1)
+	each(func(r, _ int32, _ T) { ptr[r+1]++ })
 	for r := range rows {
 		ptr[r+1] += ptr[r]
 	}
-	col, out := make([]int32, len(ci)), make([]T, len(val))
+	col, out := make([]int32, n), make([]T, n)
 	next := slices.Clone(ptr[:rows])
-	for k, r := range ri {
-		at := next[r]
-		col[at], out[at] = ci[k], val[k]
+	each(func(r, c int32, x T) {
+		col[next[r]], out[next[r]] = c, x
 		next[r]++
-	}
+	})
 	kept := 0
 	for r := range rows {
 		lo, hi := ptr[r], ptr[r+1]
 		ptr[r] = kept
-		sortRow(col[lo:hi], out[lo:hi])
+		if !slices.IsSorted(col[lo:hi]) {
+			sort.Stable(&entries[T]{col[lo:hi], out[lo:hi]})
+		}
 		for k := lo; k < hi; k++ {
 			if kept > ptr[r] && col[kept-1] == col[k] {
 				out[kept-1] += out[k]
@@ -40,26 +44,21 @@ func compress[T elem.Float](rows int, ri, ci []int32, val []T) *CSR {
 	ptr[rows] = kept
 	c := &CSR{RowPtr: ptr, Col: col[:kept]}
 	setValues(out[:kept], &c.Float32, &c.Float64)
-	return c
+	lim.Reset(used)
+	return c, lim.Take("a sparse view", 8*int64(rows+1)+int64(n)*(4+bytesOf[T]()))
 }
 
-// sortRow orders the entries of a row by column; those of the same column keep their order.
-func sortRow[T elem.Float](col []int32, val []T) {
-	if slices.IsSorted(col) {
-		return
-	}
-	type entry struct {
-		c int32
-		x T
-	}
-	e := make([]entry, len(col))
-	for k := range col {
-		e[k] = entry{col[k], val[k]}
-	}
-	slices.SortStableFunc(e, func(a, b entry) int { return cmp.Compare(a.c, b.c) })
-	for k := range e {
-		col[k], val[k] = e[k].c, e[k].x
-	}
+// entries are those of a row, in the order of their columns once they are sorted, without further memory.
+type entries[T elem.Float] struct {
+	col []int32
+	val []T
+}
+
+func (e *entries[T]) Len() int           { return len(e.col) }
+func (e *entries[T]) Less(i, j int) bool { return e.col[i] < e.col[j] }
+func (e *entries[T]) Swap(i, j int) {
+	e.col[i], e.col[j] = e.col[j], e.col[i]
+	e.val[i], e.val[j] = e.val[j], e.val[i]
 }
 
 // dropRows removes the entries of the rows that drop names.

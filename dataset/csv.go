@@ -1,40 +1,51 @@
 package dataset
 
 import (
+	"bytes"
 	"compress/flate"
 	"compress/gzip"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
-// idNames are the headers of a first column that numbers the samples.
-var idNames = []string{"", "sample", "id", "index", "sample_id", "unnamed: 0"}
-
 // csvFile is a text file of records: what its first pass found.
 type csvFile struct {
-	open      func() (io.Reader, error)
+	lim       *limits
+	open      func() (io.Reader, error) // the text from its beginning, as UTF-8
 	delimiter byte
+	comma     bool     // numbers have a decimal comma
 	header    []string // nil without
-	first     []string // fields of the first record
-	records   int
+	skip      int      // records before the first sample
+	records   int      // samples
 	fields    int
-	label     int  // column of the labels, −1 without
-	id        bool // the first column numbers the samples
+	comments  int
+
+	seen       []fieldClass     // of each column, the classes of all its fields
+	firstText  map[int]csvPlace // of each column, its first field that is no number
+	firstComma csvPlace         // a field that only a decimal comma makes a number
+	firstGroup csvPlace         // a field with separators of thousands
+	firstPoint csvPlace         // a number with a decimal point
+	roles      csvRoles
+}
+
+// csvPlace is a field of a CSV file.
+type csvPlace struct {
+	text   string
+	line   int // from 1; 0: there is no such field
+	column int
 }
 
 // listCSV goes through the file once: the number of records is needed before memory is taken for their values.
 func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error {
 	s.format = "CSV"
-	c := &csvFile{label: -1}
-	c.open = func() (io.Reader, error) { return io.NewSectionReader(f, 0, s.size), nil }
+	c := &csvFile{lim: lim, firstText: map[int]csvPlace{}}
+	c.open = func() (io.Reader, error) { return decodeText(lim.TextReader(io.NewSectionReader(f, 0, s.size))) }
 	if gz {
 		s.format = "CSV (gzip)"
 		c.open = func() (io.Reader, error) {
@@ -42,36 +53,36 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 			if err != nil {
 				return nil, gzipError(err)
 			}
-			return z, nil
+			return decodeText(lim.TextReader(z))
 		}
 	}
 	if err := c.scan(o, lim); err != nil {
 		return gzipError(err)
 	}
-	if err := c.chooseLabel(o); err != nil {
-		return err
+	s.columns = c.listing()
+	if c.comments > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("%s: %d lines that begin with # are comments", s.path, c.comments))
 	}
-	features := c.features()
-	if len(features) > 0 {
-		v := &variable{file: s.path, name: s.base(), class: "text numbers", dims: []int{c.records, len(features)},
-			typ: elem.Type{Kind: elem.Float64}, backed: true}
-		v.stream = func(run func(int, []byte) error) error { return c.stream(features, run) }
-		s.vars = append(s.vars, v)
+	if name := c.twice(); name != "" && c.fields <= 1<<16 {
+		s.notes = append(s.notes, fmt.Sprintf("%s: two columns are named %s", s.path, name))
 	}
-	if c.label >= 0 {
-		v := &variable{file: s.path, name: "label", class: "column", kind: text, dims: []int{c.records}}
-		if c.header != nil {
-			v.name = c.header[c.label]
-		}
-		if o.Labels != "" && o.LabelsFile == "" {
-			v.name = o.Labels // so that the option finds it, whether it was a name or a number
-		} else if !slices.Contains(labelNames, strings.ToLower(v.name)) {
-			v.name = "label"
-		}
-		v.strings = c.labelStrings
-		s.vars = append(s.vars, v)
+	if c.comma {
+		s.notes = append(s.notes, fmt.Sprintf("%s: its numbers have a decimal comma", s.path))
 	}
-	return nil
+	if s.role == roleData && c.isOwnLabels() {
+		return errors.New("is a result, the labels that a fit or a prediction wrote (sample, label, near, next), and no data; " +
+			"move it out of the data; in a folder, Options.LeaveOut " + filepath.Base(s.path) + " does")
+	}
+	if err := c.assign(s, o, lim); err != nil {
+		return gzipError(err)
+	}
+	return c.variables(s, o, lim)
+}
+
+// isOwnLabels recognises a file that the command's -out wrote.
+func (c *csvFile) isOwnLabels() bool {
+	i := slices.Index(c.header, "sample")
+	return i >= 0 && i <= 1 && len(c.header) >= i+4 && slices.Equal(c.header[i:i+4], []string{"sample", "label", "near", "next"})
 }
 
 func gzipError(err error) error {
@@ -85,157 +96,249 @@ func gzipError(err error) error {
 	return err
 }
 
-// scan finds delimiter, header, records and fields.
+// scan finds delimiter, header, records, fields, and what the fields of each column look like.
 func (c *csvFile) scan(o *Options, lim *limits) error {
 	r, err := c.open()
 	if err != nil {
 		return err
 	}
-	lines := newLineReader(r)
-	var head [2][]string
-	n, read := 0, int64(0)
-	for ; ; n++ {
-		line, err := lines.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
+	lines := newLineReader(r, byte(o.Delimiter), lim)
+	defer lines.done()
+	first, firstLine, err := c.begin(lines, byte(o.Delimiter))
+	if err != nil {
+		return err
+	}
+	second, err := lines.next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if c.delimiter == 0 {
+		c.delimiter = guessDelimiter(first, second)
+	}
+	lines.delimiter = c.delimiter
+	c.fields = countFields(first, c.delimiter)
+	if c.lacksName(first, second, o) { // as write.table of R has it: no name above the names of the rows
+		first = append([]byte{'"', '"', c.delimiter}, first...)
+		c.fields++
+	}
+	if err := c.makeColumns(lim); err != nil {
+		return err
+	}
+	if err := c.chooseHeader(first, second, o, lim); err != nil {
+		return err
+	}
+	if c.header == nil {
+		if err := c.count(first, firstLine, lim); err != nil {
 			return err
 		}
-		if n == 0 {
-			if looksBinary(line[:min(len(line), 512)]) {
-				return errors.New("is neither text nor a format that is read")
-			}
-			c.delimiter = byte(o.Delimiter)
-			if c.delimiter == 0 {
-				c.delimiter = guessDelimiter(line)
-			}
+	}
+	for ; err == nil; second, err = lines.next() {
+		if err := c.count(second, lines.number, lim); err != nil {
+			return err
 		}
-		fields := countFields(line, c.delimiter)
-		if fields > maxFields {
-			return fmt.Errorf("has %d fields in line %d; at most %d are read", fields, lines.number, maxFields)
-		}
-		if n < 2 {
-			for _, f := range splitFields(nil, line, c.delimiter) {
-				head[n] = append(head[n], string(f))
-			}
-		}
-		if n == 0 {
-			c.fields = fields
-		}
-		if fields != c.fields {
-			return fmt.Errorf("has %d fields in line %d and %d in the lines before", fields, lines.number, c.fields)
-		}
-		// Each field becomes at least 4 bytes; stop inflating a bomb long before its end.
-		if read += 4 * int64(fields); read/2 > lim.max {
-			return fmt.Errorf("holds more than %d records of %d fields; Options.MaxBytes allows %s", n, fields, size(lim.max))
+		if err := lim.Err(); err != nil {
+			return err
 		}
 	}
-	if n == 0 {
-		return errors.New("holds no data")
+	if !errors.Is(err, io.EOF) {
+		return err
 	}
-	c.records, c.first = n, head[0]
-	if o.Header == WithHeader || (o.Header == AutoHeader && isHeader(head[0], head[1])) {
-		c.header, c.first = head[0], head[1]
-		c.records--
-	}
+	c.comments = lines.comments
 	if c.records == 0 {
 		return errors.New("holds a header and no data")
 	}
-	return nil
+	return c.chooseDecimal(o)
 }
 
-func isText(s string) bool {
-	_, number := parseNumber([]byte(s))
-	return !number
-}
-
-// isHeader tells whether the first line names the columns of the second: a name stands above a number, or all fields of
-// the first line are texts and one of them is a usual name.
-func isHeader(first, second []string) bool {
-	if second == nil {
+// lacksName tells whether the first record has names for all columns of the second but its first.
+func (c *csvFile) lacksName(first, second []byte, o *Options) bool {
+	if o.Header == NoHeader || second == nil || countFields(second, c.delimiter) != c.fields+1 {
 		return false
 	}
-	usual, all := false, true
-	for i, name := range first {
-		if !isText(name) {
-			all = all && name == ""
-			continue
+	for _, f := range splitFields(nil, first, c.delimiter) {
+		if classify(f) != wordField {
+			return false
 		}
-		if !isText(second[i]) && second[i] != "" {
-			return true
-		}
-		lower := strings.ToLower(name)
-		usual = usual || slices.Contains(labelNames, lower) || slices.Contains(idNames, lower)
 	}
-	return all && usual
+	return true
 }
 
-// chooseLabel finds the column of the labels: the one named by option, one of a usual name, or the only one that holds
-// texts.
-func (c *csvFile) chooseLabel(o *Options) error {
-	c.id = c.header != nil && c.fields > 1 && slices.Contains(idNames, strings.ToLower(c.header[0]))
-	if o.Labels != "" {
-		if i := slices.IndexFunc(c.header, func(h string) bool { return strings.EqualFold(h, o.Labels) }); i >= 0 {
-			c.label = i
-			return nil
+// begin reads up to the first record, which it copies. A line sep=; before it, as Excel writes it, names the delimiter.
+func (c *csvFile) begin(lines *lineReader, delimiter byte) (first []byte, line int, err error) {
+	c.delimiter = delimiter
+	for {
+		text, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			return nil, 0, errors.New("holds no data")
 		}
-		if i, err := strconv.Atoi(o.Labels); err == nil {
-			if i < 0 {
-				i += c.fields
+		if err != nil {
+			return nil, 0, err
+		}
+		if looksBinary(text[:min(len(text), 512)]) {
+			return nil, 0, errors.New("is neither text nor a format that is read")
+		}
+		if bytes.IndexByte(text, '\r') >= 0 {
+			return nil, 0, errors.New("ends its lines with a carriage return alone; save it with line feeds (CSV for Windows " +
+				"or Unix)")
+		}
+		if c.skip == 0 && len(text) == 5 && strings.EqualFold(string(text[:4]), "sep=") {
+			c.skip++
+			if c.delimiter == 0 {
+				c.delimiter = text[4]
 			}
-			if i < 0 || i >= c.fields {
-				return fmt.Errorf("has columns 0 to %d; Options.Labels is %s", c.fields-1, o.Labels)
-			}
-			c.label = i
-			return nil
+			lines.delimiter = c.delimiter
+			continue
+		}
+		return bytes.Clone(text), lines.number, nil
+	}
+}
+
+// makeColumns takes the memory of what is noted for each column.
+func (c *csvFile) makeColumns(lim *limits) error {
+	if c.fields > maxFields {
+		return fmt.Errorf("has %d fields in a line; at most %d are read", c.fields, maxFields)
+	}
+	if err := lim.Take("what is noted of its columns", 8*int64(c.fields)); err != nil {
+		return err
+	}
+	c.seen = slices.Repeat([]fieldClass{countsFrom0 | countsFrom1}, c.fields)
+	return nil
+}
+
+// count takes in one record of data.
+func (c *csvFile) count(line []byte, number int, lim *limits) error {
+	fields := countFields(line, c.delimiter)
+	if fields != c.fields {
+		return fmt.Errorf("has %d fields in line %d and %d in the lines before", fields, number, c.fields)
+	}
+	// Each field becomes at least 4 bytes; stop inflating a bomb long before its end.
+	if 2*int64(c.fields)*int64(c.records) > lim.Max() {
+		return fmt.Errorf("holds more than %d records of %d fields; Options.MaxBytes allows %s", c.records, c.fields,
+			size(lim.Max()))
+	}
+	more := true
+	for i := 0; more; i++ {
+		var f []byte
+		f, line, more = nextField(line, c.delimiter)
+		c.note(i, f, number)
+	}
+	c.records++
+	return nil
+}
+
+// note takes in one field of data.
+func (c *csvFile) note(i int, f []byte, line int) {
+	class := classify(f)
+	seen := c.seen[i]
+	if seen&(countsFrom0|countsFrom1) != 0 {
+		if !isNumberText(f, c.records) {
+			seen &^= countsFrom0
+		}
+		if !isNumberText(f, c.records+1) {
+			seen &^= countsFrom1
 		}
 	}
-	for _, name := range labelNames {
-		for i, h := range c.header {
-			if strings.EqualFold(h, name) {
-				c.label = i
-				return nil
-			}
+	c.seen[i] = seen | class
+	switch {
+	case class&numberField != 0:
+		if c.firstPoint.line == 0 && bytes.IndexByte(f, '.') >= 0 {
+			c.firstPoint = csvPlace{textOf(f), line, i}
+		}
+	case class&commaField != 0 && class&groupedField == 0:
+		if c.firstComma.line == 0 {
+			c.firstComma = csvPlace{textOf(f), line, i}
+		}
+	case class&groupedField != 0:
+		if c.firstGroup.line == 0 {
+			c.firstGroup = csvPlace{textOf(f), line, i}
+		}
+	case class&textField != 0 && len(c.firstText) < 1024:
+		if _, ok := c.firstText[i]; !ok {
+			c.firstText[i] = csvPlace{short(f), line, i}
 		}
 	}
-	texts := 0
-	for i, f := range c.first {
-		if isText(f) && (i > 0 || !c.id) {
-			texts++
-			c.label = i
+}
+
+// isNumberText tells whether a field is the whole number n as it is usually written.
+func isNumberText(f []byte, n int) bool {
+	for k := len(f) - 1; k >= 0; k-- {
+		if f[k] != byte('0'+n%10) {
+			return false
+		}
+		n /= 10
+		if n == 0 {
+			return k == 0
 		}
 	}
-	if texts != 1 {
-		c.label = -1
+	return false
+}
+
+// short is a field for a message.
+func short(f []byte) string {
+	s := []rune(textOf(f))
+	if len(s) > 40 {
+		return string(s[:40]) + "…"
+	}
+	return string(s)
+}
+
+// chooseDecimal decides what the comma in numbers means.
+func (c *csvFile) chooseDecimal(o *Options) error {
+	decimal, grouped, point := c.firstComma, c.firstGroup, c.firstPoint
+	switch {
+	case o.Decimal == DecimalComma:
+		c.comma = true
+	case o.Decimal == DecimalPoint, decimal.line == 0 && grouped.line == 0:
+	case decimal.line > 0 && point.line == 0:
+		c.comma = true
+	case decimal.line > 0 && !c.alone(decimal):
+		return fmt.Errorf("has %q in line %d and %q in line %d: numbers with a decimal comma and with a decimal point; write "+
+			"all alike, or say with "+
+			"Options.Decimal which it is", decimal.text, decimal.line, point.text, point.line)
+	}
+	if grouped.line > 0 && !c.comma && !c.alone(grouped) {
+		return fmt.Errorf("has %q in line %d, %s: a number with separators of thousands, or with a decimal comma? Save the "+
+			"file without such "+
+			"separators, or give Options.Decimal comma", grouped.text, grouped.line, c.title(grouped.column))
 	}
 	return nil
 }
 
-// features are the columns that are neither labels nor numbers of the samples.
-func (c *csvFile) features() []int {
-	var cols []int
-	for i := range c.fields {
-		if i != c.label && (i > 0 || !c.id) {
-			cols = append(cols, i)
-		}
+// alone tells whether a field that might be a number stands in a column of texts.
+func (c *csvFile) alone(p csvPlace) bool { return c.seen[p.column]&wordField != 0 }
+
+// parse reads a number in the notation of the file.
+func (c *csvFile) parse(f []byte) (float64, bool) {
+	if c.comma {
+		return parseComma(f)
 	}
-	return cols
+	return parseNumber(f)
 }
 
-// each calls visit with the fields of every record.
+// holdsText tells whether a column has fields that are no numbers.
+func (c *csvFile) holdsText(i int) bool {
+	seen := c.seen[i]
+	return seen&textField != 0 || (seen&(commaField|groupedField) != 0 && !c.comma)
+}
+
+// each calls visit with the fields of every record of data.
 func (c *csvFile) each(visit func(record, line int, fields [][]byte) error) error {
 	r, err := c.open()
 	if err != nil {
 		return err
 	}
-	lines := newLineReader(r)
-	var fields [][]byte
-	record := 0
-	if c.header != nil {
-		record = -1
+	lines := newLineReader(r, 0, c.lim)
+	defer lines.done()
+	const perField = 24 // of the list of the fields of a record
+	if err := c.lim.Take("the fields of a record", perField*int64(c.fields)); err != nil {
+		return err
 	}
-	for ; record < c.records; record++ {
+	defer c.lim.Give(perField * int64(c.fields))
+	if c.skip == 0 || c.header != nil && c.skip == 1 {
+		lines.delimiter = c.delimiter // no line sep= is there
+	}
+	fields := make([][]byte, 0, c.fields)
+	for record := -c.skip; record < c.records; record++ {
 		line, err := lines.next()
 		if err != nil {
 			if errors.Is(err, io.EOF) {
@@ -243,6 +346,7 @@ func (c *csvFile) each(visit func(record, line int, fields [][]byte) error) erro
 			}
 			return gzipError(err)
 		}
+		lines.delimiter = c.delimiter
 		if record < 0 {
 			continue
 		}
@@ -256,41 +360,72 @@ func (c *csvFile) each(visit func(record, line int, fields [][]byte) error) erro
 	return nil
 }
 
-// stream hands over the values of some columns, record by record.
-func (c *csvFile) stream(columns []int, run func(int, []byte) error) error {
-	raw := make([]byte, 8*len(columns))
-	return c.each(func(record, line int, fields [][]byte) error {
-		for k, i := range columns {
-			x, ok := parseNumber(fields[i])
-			if !ok {
-				f := string(fields[i])
-				if len(f) > 40 {
-					f = f[:40] + "…"
-				}
-				return fmt.Errorf("has %q in line %d, field %d (from 1), which is no number", f, line, i+1)
-			}
-			binary.LittleEndian.PutUint64(raw[8*k:], math.Float64bits(x))
+// lineOf is the line of the file in which a record begins, from 1; 0 where it cannot be found again.
+func (c *csvFile) lineOf(record int) int {
+	found := 0
+	stop := errors.New("found")
+	err := c.each(func(r, line int, _ [][]byte) error {
+		if r == record {
+			found = line
+			return stop
 		}
-		return run(record*len(columns), raw)
-	})
-}
-
-// labelStrings reads the column of the labels.
-func (c *csvFile) labelStrings() ([]string, error) {
-	var out []string
-	distinct := map[string]string{} // one string for each class, not for each sample
-	err := c.each(func(_, line int, fields [][]byte) error {
-		f := fields[c.label]
-		if isMissing(f) {
-			return fmt.Errorf("has no label in line %d", line)
-		}
-		s, ok := distinct[string(f)]
-		if !ok {
-			s = string(f)
-			distinct[s] = s
-		}
-		out = append(out, s)
 		return nil
 	})
-	return out, err
+	if !errors.Is(err, stop) {
+		return 0
+	}
+	return found
+}
+
+// variables are the matrix of the features, the views made of its columns, and the columns of the labels and ids.
+func (c *csvFile) variables(s *source, o *Options, lim *limits) error {
+	if len(o.Table) > 0 && s.role == roleData {
+		if err := c.tableViews(s, o); err != nil {
+			return err
+		}
+	} else if len(c.roles.features) > 0 {
+		s.vars = append(s.vars, c.matrix(s, s.base(), c.roles.features))
+	}
+	if i := c.roles.label; i >= 0 {
+		s.csvLabels = c.textColumn(s, i, lim)
+		s.vars = append(s.vars, s.csvLabels)
+	}
+	if i := c.roles.id; i >= 0 {
+		s.ids = c.textColumn(s, i, lim)
+		s.vars = append(s.vars, s.ids)
+	}
+	for _, i := range c.roles.texts {
+		s.vars = append(s.vars, c.textColumn(s, i, lim))
+	}
+	return nil
+}
+
+// matrix is a variable of some columns of numbers.
+func (c *csvFile) matrix(s *source, name string, features []csvFeature) *variable {
+	v := &variable{file: s.path, name: name, class: "text numbers", dims: []int{c.records, len(features)},
+		typ: elem.Type{Kind: elem.Float64}, backed: true, fromTable: true}
+	v.stream = func(run func(int, []byte) error) error { return c.stream(features, run) }
+	v.line = c.lineOf
+	v.column = func(j int) string { return c.featureName(features[j]) }
+	if len(features) == 1 && !features[0].onehot {
+		v.asText = c.textColumn(s, features[0].column, c.lim)
+	}
+	if c.header != nil {
+		v.names = func() ([]string, error) {
+			names := make([]string, len(features))
+			for j := range features {
+				names[j] = c.featureName(features[j])
+			}
+			return names, nil
+		}
+	}
+	return v
+}
+
+// textColumn is a variable of one column, as texts.
+func (c *csvFile) textColumn(s *source, i int, lim *limits) *variable {
+	v := &variable{file: s.path, name: c.columnName(i), class: "column", kind: text, dims: []int{c.records}, fromTable: true}
+	v.strings = func() ([]string, error) { return c.texts(i, lim) }
+	v.line = c.lineOf
+	return v
 }

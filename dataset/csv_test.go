@@ -42,7 +42,8 @@ func TestCSV(t *testing.T) {
 		{"header of numbers by option", "1,2\n3,4\n", Options{Header: WithHeader}, "3 4", ""},
 		{"label column", "a,label,b\n1,x,2\n3,w,4\n", Options{}, "1 2|3 4", "[1 0] [w x]"},
 		{"numeric labels keep their order", "a,y\n1,10\n3,9\n2,10\n", Options{}, "1|3|2", "[1 0 1] [9 10]"},
-		{"the only text column", "5.5,2,setosa\n5,3,versicolor\n", Options{}, "5.5 2|5 3", "[0 1] [setosa versicolor]"},
+		{"a text column by number", "5.5,2,setosa\n5,3,versicolor\n", Options{Labels: "2"}, "5.5 2|5 3",
+			"[0 1] [setosa versicolor]"},
 		{"label by number", "1,2,7\n3,4,8\n", Options{Labels: "-1"}, "1 2|3 4", "[0 1] [7 8]"},
 		{"label by name", "a,kind\n1,7\n2,6\n", Options{Labels: "kind"}, "1|2", "[1 0] [6 7]"},
 		{"labels left out", "a,y\n1,10\n3,9\n", Options{NoLabels: true}, "1|3", ""},
@@ -95,10 +96,10 @@ func TestCSVErrors(t *testing.T) {
 		{"\n\n", Options{}, []string{"no data"}},
 		{"a,b\n", Options{Header: WithHeader}, []string{"header and no data"}},
 		{"1,2\n3\n", Options{}, []string{"1 fields in line 2", "2 in the lines before"}},
-		{"1,2\n3,x\n4,5\n", Options{}, []string{`"x" in line 2, field 2`}},
+		{"1,2\n3,x\n4,5\n", Options{}, []string{`"x" in line 2`, "column 1"}},
 		{"1,2\n3,\n4,5\n", Options{}, []string{"NaN in row 1, column 1"}},
 		{"1,2\nNA,NaN\n4,5\n", Options{}, []string{"only NaN in row 1", "MissingRows"}},
-		{"a,y\n1,2\n3,\n", Options{}, []string{"no label in line 3"}},
+		{"a,y\n1,2\n3,\n", Options{}, []string{"no value in line 3"}},
 		{"1,2\n3,4\n", Options{Labels: "7"}, []string{"columns 0 to 1"}},
 		{"1,2\n3,4\n", Options{Labels: "kind"}, []string{"kind"}},
 		{"1,2\n3,4\n", Options{Delimiter: '"'}, []string{"Delimiter"}},
@@ -154,8 +155,9 @@ func TestCSVMissingRows(t *testing.T) {
 // TestFolder reads a folder: views in numeric order, labels and a mask in files of their own, other files left alone.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"view10.csv": "10\n10\n10\n", "view9.csv": "9\n9\n9\n", "labels.csv": "sample,label\n0,b\n1,a\n2,b\n",
-		"mask.csv": "1,1\n1,0\n0,1\n", "README.txt": "hello", "note.md": "x"} {
+	for name, text := range map[string]string{"view10.csv": "10\n10\n10\n", "view9.csv": "9\n9\n9\n",
+		"labels.csv": "sample,label\n0,b\n1,a\n2,b\n",
+		"mask.csv":   "1,1\n1,0\n0,1\n", "README.txt": "hello", "note.md": "x"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +204,8 @@ func TestParseNumber(t *testing.T) {
 		if isMissing([]byte(s)) {
 			return
 		}
-		if wantOK := err == nil || strings.Contains(err.Error(), "range"); ok != wantOK || (ok && math.Float64bits(got) != math.Float64bits(want)) {
+		if wantOK := err == nil || strings.Contains(err.Error(), "range"); ok != wantOK || (ok &&
+			math.Float64bits(got) != math.Float64bits(want)) {
 			r.Fatalf("%q is %g %t, want %g %v", s, got, ok, want, err)
 		}
 	})
@@ -216,7 +219,8 @@ func TestCSVRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteLabels(path, labels, append([]Column{{"note", []string{"a,b", `"`, ""}}, {"present", []bool{true, false, true}}}, h...)...); err != nil {
+	if err := WriteLabels(path, labels, append([]Column{{"note", []string{"a,b", `"`, ""}}, {"present", []bool{true, false,
+		true}}}, h...)...); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(path)

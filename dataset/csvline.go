@@ -1,66 +1,8 @@
 package dataset
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
-	"fmt"
-	"io"
-	"math"
-	"strconv"
-	"strings"
 )
-
-const (
-	maxLine   = 1 << 26 // bytes of one line of a CSV file
-	maxFields = 1 << 21 // of one line
-)
-
-// lineReader reads the lines of a CSV file that hold data: no blank lines, and no comments, which begin with #.
-type lineReader struct {
-	r      *bufio.Reader
-	number int // of the last line, from 1
-	long   []byte
-}
-
-func newLineReader(r io.Reader) *lineReader { return &lineReader{r: newBuffered(r)} }
-
-// next returns the next line without its end, valid until the following call, or io.EOF.
-func (l *lineReader) next() ([]byte, error) {
-	for {
-		line, err := l.line()
-		if err != nil {
-			return nil, err
-		}
-		l.number++
-		if l.number == 1 {
-			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
-		}
-		line = bytes.TrimRight(line, "\r\n")
-		if len(bytes.TrimSpace(line)) > 0 && line[0] != '#' {
-			return line, nil
-		}
-	}
-}
-
-func (l *lineReader) line() ([]byte, error) {
-	line, err := l.r.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		l.long = l.long[:0]
-		for errors.Is(err, bufio.ErrBufferFull) {
-			if l.long = append(l.long, line...); len(l.long) > maxLine {
-				return nil, fmt.Errorf("has a line of more than %s", size(maxLine))
-			}
-			line, err = l.r.ReadSlice('\n')
-		}
-		l.long = append(l.long, line...)
-		line = l.long
-	}
-	if errors.Is(err, io.EOF) && len(line) > 0 {
-		return line, nil
-	}
-	return line, err
-}
 
 // splitFields appends the fields of a line to dst. A delimiter of ' ' stands for any number of blanks. Quotes are
 // removed.
@@ -89,6 +31,9 @@ func countFields(line []byte, delimiter byte) int {
 func nextField(line []byte, delimiter byte) (field, rest []byte, more bool) {
 	if delimiter == ' ' {
 		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] == '"' {
+			return quoted(line[1:], ' ')
+		}
 		end := bytes.IndexAny(line, " \t")
 		if end < 0 {
 			return line, nil, false
@@ -110,7 +55,7 @@ func quoted(s []byte, delimiter byte) (field, rest []byte, more bool) {
 	var out []byte
 	for {
 		end := bytes.IndexByte(s, '"')
-		if end < 0 {
+		if end < 0 { // never closed: an error of the reader of lines, where it can be one
 			return append(out, s...), nil, false
 		}
 		out = append(out, s[:end]...)
@@ -128,67 +73,60 @@ func quoted(s []byte, delimiter byte) (field, rest []byte, more bool) {
 	return out, nil, false
 }
 
-// guessDelimiter looks for what separates the fields of a line.
-func guessDelimiter(line []byte) byte {
-	for _, d := range []byte("\t;,") {
-		if bytes.IndexByte(line, d) >= 0 {
-			return d
+// quoteIsOpen tells whether the last field of a line opens a quote that does not close in it.
+func quoteIsOpen(line []byte, delimiter byte) bool {
+	if bytes.Count(line, []byte{'"'})%2 == 0 {
+		return false
+	}
+	if delimiter == 0 { // the first line: the quote of a header
+		delimiter = guessDelimiter(line, nil)
+	}
+	for {
+		start := bytes.TrimLeft(line, " ")
+		if len(start) > 0 && start[0] == '"' {
+			s := start[1:]
+			for {
+				end := bytes.IndexByte(s, '"')
+				if end < 0 {
+					return true
+				}
+				s = s[end+1:]
+				if len(s) == 0 || s[0] != '"' {
+					break
+				}
+				s = s[1:]
+			}
+			line = s
+		}
+		end := bytes.IndexByte(line, delimiter)
+		if end < 0 {
+			return false
+		}
+		line = line[end+1:]
+	}
+}
+
+// guessDelimiter looks for what separates the fields of the first line: of the candidates that occur in it outside of
+// quotes, the first that splits the second line into as many fields, else the first.
+func guessDelimiter(first, second []byte) byte {
+	var found []byte
+	for _, d := range []byte("\t;,|") {
+		if countFields(first, d) > 1 {
+			found = append(found, d)
 		}
 	}
-	if len(bytes.Fields(line)) > 1 && bytes.IndexByte(line, '"') < 0 {
+	if second != nil {
+		for _, d := range found {
+			if countFields(first, d) == countFields(second, d) {
+				return d
+			}
+		}
+	}
+	if len(found) > 0 {
+		return found[0]
+	}
+	if countFields(first, ' ') > 1 {
 		return ' '
 	}
 	return ','
-}
-
-var powersOf10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
-
-// parseNumber reads a number. Empty fields and the usual words for a missing value are NaN.
-func parseNumber(s []byte) (float64, bool) {
-	// Up to 15 digits and their power of ten are exact in float64, so one division rounds correctly.
-	digits, mantissa, point := 0, uint64(0), -1
-	i := 0
-	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
-		i = 1
-	}
-	for ; i < len(s); i++ {
-		if c := s[i]; c >= '0' && c <= '9' {
-			mantissa = 10*mantissa + uint64(c-'0')
-			if digits++; digits > 15 {
-				break
-			}
-		} else if c == '.' && point < 0 {
-			point = digits
-		} else {
-			break
-		}
-	}
-	if i == len(s) && digits > 0 && digits <= 15 {
-		x := float64(mantissa)
-		if point >= 0 {
-			x /= powersOf10[digits-point]
-		}
-		if s[0] == '-' {
-			x = -x
-		}
-		return x, true
-	}
-	if x, err := strconv.ParseFloat(string(s), 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		return x, true
-	}
-	if isMissing(s) {
-		return math.NaN(), true
-	}
-	return 0, false
-}
-
-func isMissing(s []byte) bool {
-	if len(s) > 6 {
-		return false
-	}
-	switch strings.ToLower(string(s)) {
-	case "", "na", "n/a", "nan", "-nan", "null", "none", "?":
-		return true
-	}
-	return false
 }

@@ -17,14 +17,25 @@
 //   - MATLAB v5 to v7 .mat, compressed or not: views in a cell (X, data, fea …; 1×V or V×1) or in numbered variables, stored
 //     as any numeric class, full or sparse. Text, structures and functions are skipped.
 //   - MATLAB v7.3 .mat, which are HDF5 files, with the same contents; and plain HDF5 files with numbered datasets.
-//   - CSV and TSV, with or without a header, also gzip: one view a file, labels in a column or a file of their own.
+//   - CSV and TSV, with or without a header, also gzip, UTF-8 or UTF-16, with decimal points or commas: one view a file, or
+//     several
+//     views of its columns ([Options.Table]); labels in a column or a file of their own. Columns of texts or dates are an error
+//     unless they are labels, ids, or made features of 0 and 1 ([Options.OneHot]).
 //   - A folder, or several files ([OpenFiles]): one view a file, a file named y, labels, gt … for the labels.
+//
+// What looks like a view (a usual name, or a row for each sample and no other role) is read, or it is an error that names it;
+// [Options.LeaveOut] and [Options.Views] permit to leave it out. [Set.Reading] says what was read, and what was not.
 //
 // # Conventions
 //
 // Rows are samples. MATLAB files that hold the views d×n are turned; which of the two it is, is decided once for the
 // file, by the number of labels and by the views that are not square. Labels may be any numbers; they become classes
 // 0 … c−1 in the order of their values, and [Set.LabelNames] keeps the values.
+//
+// Files whose samples have ids (a column or variable of a usual name, a column of texts that are all different, a first column
+// without a telling name that counts the samples) are joined by them, in the order of the first file; [Set.IDs] keeps them.
+// Samples that a file lacks are an error, or absent views with [Options.MissingRows] or a mask. Files without ids are matched
+// by their places. A header names the features ([View.Features]).
 //
 // An absent view of a sample is a row of zeros with a false in [Set.Present]. Files say so in one of three ways: by an
 // `index` cell (the samples present in each view, from 1) next to rows that are wholly NaN, by a matrix `present` or

@@ -13,7 +13,8 @@ import (
 //	min(round(rate·n·views), n·(views−1))
 //
 // of the n·views entries are false, spread evenly over the views (their numbers differ by at most one where n is a
-// multiple of the number of views, and by at most two else), and every sample keeps at least one view: with V views at most the share
+// multiple of the number of views, and by at most two else), and every sample keeps at least one view: with V views at most
+// the share
 // 1 − 1/V can be absent, which a larger rate gives. 0 ≤ rate < 1; 0 gives a full mask. The same arguments give the same
 // mask.
 func Drop(n, views int, rate float64, seed uint64) ([][]bool, error) {
@@ -96,7 +97,8 @@ func (s *Set) Incomplete(present [][]bool) (*Set, error) {
 			return nil, fmt.Errorf("dataset: the mask leaves sample %d no view", i)
 		}
 	}
-	out := &Set{Name: s.Name, Labels: slices.Clone(s.Labels), LabelNames: slices.Clone(s.LabelNames), Present: mask}
+	out := &Set{Name: s.Name, Labels: slices.Clone(s.Labels), LabelNames: slices.Clone(s.LabelNames), IDs: slices.Clone(s.IDs),
+		Present: mask, Reading: s.Reading}
 	for v := range s.Views {
 		view := s.Views[v]
 		view.Float32, view.Float64 = slices.Clone(view.Float32), slices.Clone(view.Float64)
@@ -113,17 +115,18 @@ func (s *Set) Incomplete(present [][]bool) (*Set, error) {
 // mask, or the only one.
 func ReadMask(path string, n, views int) ([][]bool, error) {
 	o := &Options{NoLabels: true}
-	s, err := openSource(path, o)
+	lim := newLimits(o)
+	s, err := openSource(path, roleMask, o, lim)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	v := s.maskVariable("")
+	v := s.maskVariable("", o)
 	if v == nil && len(s.vars) == 1 {
 		v = s.vars[0]
 	}
 	if v == nil {
 		return nil, fmt.Errorf("dataset: %s: holds no mask, but %s", path, s.listing())
 	}
-	return readMask(v, n, views, newLimits(o, s.size))
+	return readMask(v, n, views, lim)
 }

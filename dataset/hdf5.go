@@ -27,7 +27,7 @@ type hdf5Lister struct {
 
 func (s *source) listHDF5(r io.ReaderAt, lim *limits) error {
 	s.format = "HDF5"
-	f, err := hdf5.Open(r, s.size)
+	f, err := hdf5.Open(r, s.size, lim)
 	if err != nil {
 		return err
 	}
@@ -71,6 +71,9 @@ func (l *hdf5Lister) variable(name string, addr uint64, above []uint64) (v *vari
 	class := o.Attributes["MATLAB_class"].Text()
 	matlab = class != ""
 	v = &variable{file: l.s.path, name: name, class: class}
+	if err := book(l.lim, v); err != nil {
+		return nil, matlab, err
+	}
 	if !o.IsDataset {
 		err := l.group(v, o)
 		return v, matlab, err
@@ -92,36 +95,57 @@ func (l *hdf5Lister) variable(name string, addr uint64, above []uint64) (v *vari
 	case class == "char" || class == "function_handle" || class == "struct":
 		v.kind, v.note = other, class+" arrays are not read"
 	default:
-		l.numeric(v, o)
+		err = l.numeric(v, o)
 	}
 	return v, matlab, err
 }
 
-// numeric describes a dataset of numbers.
-func (l *hdf5Lister) numeric(v *variable, o *hdf5.Object) {
+// numeric describes a dataset of numbers. What is damaged is an error; what is of a kind that is not read is noted.
+func (l *hdf5Lister) numeric(v *variable, o *hdf5.Object) error {
+	if why := o.Readable(); why != nil {
+		v.kind, v.note = other, "it "+why.Error()
+		return nil
+	}
 	if o.Type.Elem.Kind == elem.Invalid {
-		v.kind, v.note = other, "arrays of type "+o.Type.String()+" are not read"
-		return
+		v.kind, v.note = other, notRead(o.Type)
+		return nil
 	}
 	stored, unwritten, err := l.f.Stored(o)
 	if err != nil {
-		v.kind, v.note = other, "it "+err.Error()
-		return
+		return err
 	}
 	width := int64(o.Type.Size)
-	if !l.lim.unbacked(min(int64(unwritten), 1<<56) * width) {
+	if !l.lim.Backed(min(int64(unwritten), 1<<56) * width) {
 		v.kind, v.note = other, fmt.Sprintf("it promises %d values that were never written", unwritten)
-		return
+		return nil
 	}
 	v.typ, v.anyOrder = o.Type.Elem, true
 	v.backed = int64(o.Elements()-unwritten)*width/growth <= stored
 	v.stream = func(run func(int, []byte) error) error { return l.f.Read(o, run) }
+	return nil
+}
+
+// notRead says what elements are that are no real numbers, and what to do with them.
+func notRead(t hdf5.Datatype) string {
+	switch s := "arrays of type " + t.String() + " are not read"; t.Class {
+	case hdf5.Compound:
+		return s + " (complex numbers, or records): save abs(X), real and imaginary part as two views, or the fields one by one"
+	case hdf5.Floating:
+		return fmt.Sprintf("floats of %d bytes (long double) are not read: save them as float64", t.Size)
+	case hdf5.Integer:
+		return fmt.Sprintf("integers of %d bytes with other bits than these are not read: save them as float64", t.Size)
+	default:
+		return s + ": save numbers"
+	}
 }
 
 // empty describes an empty MATLAB array, whose data are its dimensions.
 func (l *hdf5Lister) empty(v *variable, o *hdf5.Object) error {
 	dims := &variable{file: v.file, name: v.name, dims: o.Dims}
-	if l.numeric(dims, o); dims.kind != numeric || len(o.Dims) != 1 || o.Dims[0] > 32 {
+	if err := l.numeric(dims, o); err != nil {
+		return err
+	}
+	if dims.kind != numeric || len(o.Dims) != 1 || o.Dims[0] > 32 {
 		return errors.New("is damaged (an empty array without dimensions)")
 	}
 	x, err := readFloats(dims, l.lim)
@@ -181,55 +205,40 @@ func (l *hdf5Lister) group(v *variable, o *hdf5.Object) error {
 	if err != nil {
 		return err
 	}
-	parts := map[string]*hdf5.Object{}
+	objects := map[string]*hdf5.Object{}
 	for _, link := range links {
 		if link.Name != "data" && link.Name != "ir" && link.Name != "jc" {
 			continue
 		}
-		if parts[link.Name], err = l.f.Object(link.Addr); err != nil {
+		if objects[link.Name], err = l.f.Object(link.Addr); err != nil {
 			return err
 		}
 	}
-	jc := parts["jc"]
+	jc := objects["jc"]
 	if jc == nil || len(jc.Dims) != 1 || jc.Dims[0] < 1 || rows != math.Trunc(rows) || rows < 0 || rows > math.MaxInt32 {
 		return errors.New("is damaged (a sparse matrix without its columns)")
 	}
 	v.kind, v.class = sparse, "sparse "+v.class
 	v.dims = []int{int(rows), jc.Dims[0] - 1}
-	if d := parts["data"]; d != nil {
-		v.nnz = d.Elements()
+	part := func(name string) func() (*variable, error) {
+		return func() (*variable, error) {
+			o := objects[name]
+			p := &variable{file: v.file, name: v.name + "." + name, dims: []int{0}, typ: elem.Type{Kind: elem.Float64},
+				backed: true,
+				stream: func(func(int, []byte) error) error { return nil }}
+			if o == nil || len(o.Dims) != 1 { // a matrix without entries has no data and ir
+				return p, nil
+			}
+			p.dims = o.Dims
+			if err := l.numeric(p, o); err != nil {
+				return nil, err
+			}
+			if p.kind != numeric {
+				return nil, errors.New(p.note)
+			}
+			return p, nil
+		}
 	}
-	v.compressed = func() (*compressed, error) { return l.sparse(v, parts) }
+	v.parts = &parts{index: part("ir"), ptr: part("jc"), value: part("data")}
 	return nil
-}
-
-func (l *hdf5Lister) sparse(v *variable, parts map[string]*hdf5.Object) (*compressed, error) {
-	c := &compressed{}
-	read := func(name string) ([]float64, error) {
-		o := parts[name]
-		if o == nil || len(o.Dims) != 1 { // a matrix without entries has no data and ir
-			return nil, nil
-		}
-		p := &variable{file: v.file, name: v.name + "." + name, dims: o.Dims}
-		if l.numeric(p, o); p.kind != numeric {
-			return nil, errors.New(p.note)
-		}
-		return readFloats(p, newLimits(&Options{MaxBytes: l.lim.max}, l.lim.file))
-	}
-	index, err := read("ir")
-	if err == nil {
-		c.index, err = toInts(index)
-	}
-	if err != nil {
-		return nil, err
-	}
-	ptr, err := read("jc")
-	if err == nil {
-		c.ptr, err = toInts(ptr)
-	}
-	if err != nil {
-		return nil, err
-	}
-	c.value, err = read("data")
-	return c, err
 }

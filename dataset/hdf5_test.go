@@ -55,8 +55,10 @@ func TestHDF5Skipped(t *testing.T) {
 	for _, v := range r.Files[0].Variables {
 		got[v.Name] = v.Class + " " + v.Shape + " " + v.Role + v.Note
 	}
-	for name, want := range map[string]string{"note": "char 1×4 char arrays are not read", "nothing": "double 3×0 ", "gt": "double 12×1 labels",
-		"X": "cell 1×4 ", "X{2}": "uint8 12×4 view 1", "X{3}": "sparse double 12×30 view 2", "options": "struct scalar groups and structures are not read"} {
+	for name, want := range map[string]string{"note": "char 1×4 char arrays are not read", "nothing": "double 3×0 ",
+		"gt": "double 12×1 labels",
+		"X":  "cell 1×4 ", "X{2}": "uint8 12×4 view 1", "X{3}": "sparse double 12×30 view 2",
+		"options": "struct scalar groups and structures are not read"} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
@@ -129,7 +131,8 @@ func TestHDF5Unwritten(t *testing.T) {
 }
 
 func TestHDF5NotRead(t *testing.T) {
-	for name, word := range map[string]string{"unlimited.h5": "extensible array", "dense.h5": "dense link storage", "lzf.h5": "LZF"} {
+	for name, word := range map[string]string{"unlimited.h5": "extensible array", "dense.h5": "dense link storage",
+		"lzf.h5": "LZF"} {
 		_, err := read(name, testFile(t, name), Options{Views: []string{"X0"}})
 		wantError(t, err, name, word)
 	}

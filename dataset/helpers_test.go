@@ -150,7 +150,8 @@ func sound(t testing.TB, s *Set) {
 	}
 }
 
-// corrupt reads a file cut at every place (of large files, at many) and with changed bytes: an error or a sound set, and never much memory.
+// corrupt reads a file cut at every place (of large files, at many) and with changed bytes: an error or a sound set, and
+// never much memory.
 func corrupt(t *testing.T, name string, data []byte) {
 	t.Helper()
 	o := Options{MaxBytes: 1 << 22}

@@ -1,7 +1,7 @@
 package dataset
 
 import (
-	"math"
+	"context"
 	"slices"
 	"strings"
 )
@@ -12,8 +12,8 @@ type Report struct {
 	Files []FileReport
 	// Problem is the error that Open gives for these files and options, or nil. What was found before it is reported.
 	Problem error
-	// Notes are remarks on what was skipped or left out.
-	Notes []string
+	// Reading says how the files are read, as that of a [Set].
+	Reading Reading
 
 	Samples     int
 	Orientation string // which axis of the matrices counts the samples, and why
@@ -74,6 +74,14 @@ func Inspect(path string, o Options) (*Report, error) { return InspectFiles([]st
 
 // InspectFiles is [Inspect] for several files.
 func InspectFiles(paths []string, o Options) (*Report, error) {
+	return InspectContext(context.Background(), paths, o)
+}
+
+// InspectContext is [InspectFiles], which ends with the context's error soon after the context is done.
+func InspectContext(ctx context.Context, paths []string, o Options) (*Report, error) {
+	if err := o.within(ctx); err != nil {
+		return nil, err
+	}
 	p, err := newPlan(paths, &o)
 	if len(p.sources) == 0 {
 		return nil, err
@@ -83,7 +91,9 @@ func InspectFiles(paths []string, o Options) (*Report, error) {
 		defer p.close()
 		r.fill(p, &o)
 	}
-	r.Notes = append(r.Notes, p.notes...)
+	if r.Reading.Views == nil { // what was found before a problem
+		r.Reading = Reading{LeftOut: p.left, Notes: p.notes, Warnings: p.warnings, IDs: p.aboutIDs}
+	}
 	for _, s := range p.sources {
 		f := FileReport{Path: s.path, Format: s.format, Bytes: s.size}
 		for _, v := range s.vars {
@@ -118,6 +128,11 @@ func (p *plan) role(v *variable) string {
 	case slices.Contains(p.index, v):
 		return "index"
 	}
+	for _, s := range p.sources {
+		if s.ids == v {
+			return "ids"
+		}
+	}
 	return ""
 }
 
@@ -130,6 +145,7 @@ func (r *Report) fill(p *plan, o *Options) {
 	}
 	r.Problem = raw.resolve(o)
 	set := raw.set
+	r.Reading = p.reading(set)
 	r.Samples, r.MissingRate, r.Bytes = set.Samples(), set.MissingRate(), set.Bytes()
 	r.Orientation = "rows are samples (" + p.why + ")"
 	if p.turned {
@@ -153,79 +169,13 @@ func (r *Report) fill(p *plan, o *Options) {
 		}
 	}
 	for v := range set.Views {
-		r.Views = append(r.Views, describe(set, v, p.views[v].class))
-	}
-}
-
-// column gathers the finite values of a column, as differences to its first one.
-type column struct {
-	n, bad           int
-	first, sum, sum2 float64
-	least, most      float64
-}
-
-// add takes the value x, times over.
-func (c *column) add(x float64, times int) {
-	if c.n == 0 {
-		c.first, c.least, c.most = x, x, x
-	}
-	c.n += times
-	c.least, c.most = min(c.least, x), max(c.most, x)
-	c.sum += float64(times) * (x - c.first)
-	c.sum2 += float64(times) * (x - c.first) * (x - c.first)
-}
-
-func (c *column) std() float64 {
-	m := c.sum / float64(c.n)
-	return math.Sqrt(max(c.sum2/float64(c.n)-m*m, 0))
-}
-
-// describe goes through the values of a view once; of a sparse view, through its entries.
-func describe(set *Set, v int, class string) ViewReport {
-	view := &set.Views[v]
-	r := ViewReport{Name: view.Name, Features: view.Cols, Class: class, Sparse: view.Sparse != nil}
-	columns := make([]column, view.Cols)
-	present, nonzero := 0, 0
-	for i := range view.Rows {
-		if set.Present != nil && !set.Present[i][v] {
-			r.Absent++
-			continue
+		view, err := describe(set, v, p.views[v].class, p.lim)
+		if err != nil {
+			r.Problem = err
+			return
 		}
-		present++
-		before := nonzero
-		each := func(j int, x float64) {
-			if x != 0 {
-				nonzero++
-			}
-			if x-x == 0 {
-				columns[j].add(x, 1)
-				return
-			}
-			columns[j].bad++
-			if r.FirstBad == nil {
-				r.FirstBad = &Place{i, j}
-			}
-			if math.IsNaN(x) {
-				r.NaN++
-			} else {
-				r.Inf++
-			}
-		}
-		view.entries(i, each)
-		if nonzero == before {
-			r.ZeroRows++
-		}
+		r.Views = append(r.Views, view)
 	}
-	for j := range columns {
-		if c := &columns[j]; c.n+c.bad < present { // zeros of a sparse view
-			c.add(0, present-c.n-c.bad)
-		}
-	}
-	if present > 0 {
-		r.Fill = float64(nonzero) / (float64(present) * float64(view.Cols))
-	}
-	r.summarise(columns)
-	return r
 }
 
 // entries calls each for the values of row i, of a sparse view for its entries.
@@ -238,30 +188,6 @@ func (v *View) entries(i int, each func(j int, x float64)) {
 	}
 	for j := range v.Cols {
 		each(j, v.At(i, j))
-	}
-}
-
-func (r *ViewReport) summarise(columns []column) {
-	var stds []float64
-	seen := false
-	for j := range columns {
-		c := &columns[j]
-		if c.n == 0 {
-			continue
-		}
-		if !seen {
-			r.Min, r.Max, seen = c.least, c.most, true
-		}
-		r.Min, r.Max = min(r.Min, c.least), max(r.Max, c.most)
-		if c.least == c.most {
-			r.ConstantColumns++
-			continue
-		}
-		stds = append(stds, c.std())
-	}
-	if len(stds) > 0 {
-		slices.Sort(stds)
-		r.MedianStd, r.MaxStd = stds[len(stds)/2], stds[len(stds)-1]
 	}
 }
 

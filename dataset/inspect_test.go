@@ -27,14 +27,16 @@ func TestInspect(t *testing.T) {
 		0, 0, 0,
 		1, 2, 9,
 	}
-	data := npzBytes(t, true, Array{"X0", []int{4, 3}, x}, Array{"X1", []int{4, 1}, []float64{3, 3, 3, 3}}, Array{"y", nil, []int{4, 2, 4, 4}}, Array{"extra", []int{1, 2}, []int{1, 2}})
+	data := npzBytes(t, true, Array{"X0", []int{4, 3}, x}, Array{"X1", []int{4, 1}, []float64{3, 3, 3, 3}}, Array{"y", nil,
+		[]int{4, 2, 4, 4}}, Array{"extra", []int{1, 2}, []int{1, 2}})
 	for _, storage := range []Storage{AsStored, AllSparse} {
 		r := inspectBytes(t, "a.npz", data, Options{Storage: storage})
 		if r.Problem != nil || r.Samples != 4 || len(r.Views) != 2 || r.Name != "a" {
 			t.Fatalf("%+v", r)
 		}
 		v := r.Views[0]
-		if v.Features != 3 || v.ZeroRows != 1 || v.ConstantColumns != 0 || v.Fill != 7.0/12 || v.Min != 0 || v.Max != 9 || v.Sparse != (storage == AllSparse) {
+		if v.Features != 3 || v.ZeroRows != 1 || v.ConstantColumns != 0 || v.Fill != 7.0/12 || v.Min != 0 || v.Max != 9 ||
+			v.Sparse != (storage == AllSparse) {
 			t.Errorf("view 0: %+v", v)
 		}
 		// Columns: sd of 1 1 0 1, of 0 0 0 2 and of 5 7 0 9.
@@ -48,7 +50,8 @@ func TestInspect(t *testing.T) {
 			t.Errorf("classes %v", r.Classes)
 		}
 		text := r.String()
-		for _, w := range []string{"NumPy .npz", "X0", "float64", "4×3", "view 0", "labels", "extra", "4 samples, 2 views, rows are samples", "2 classes: 2 (1) 4 (3)"} {
+		for _, w := range []string{"NumPy .npz", "X0", "float64", "4×3", "view 0", "labels", "extra",
+			"4 samples, 2 views, rows are samples", "2 classes: 2 (1) 4 (3)"} {
 			if !strings.Contains(text, w) {
 				t.Errorf("%q is not in\n%s", w, text)
 			}
@@ -77,10 +80,12 @@ func TestInspectProblems(t *testing.T) {
 		t.Errorf("roles %v", roles)
 	}
 	r = inspectBytes(t, "a.mat", incompleteMAT5(), Options{})
-	if r.Incomplete != 2 || r.MissingRate != 0.2 || !strings.HasPrefix(r.Orientation, "columns are samples") || r.Views[0].Absent != 1 {
+	if r.Incomplete != 2 || r.MissingRate != 0.2 || !strings.HasPrefix(r.Orientation, "columns are samples") ||
+		r.Views[0].Absent != 1 {
 		t.Errorf("%+v", r)
 	}
-	r = inspectBytes(t, "a.npz", npzBytes(t, true, Array{"q", []int{3, 2}, make([]int, 6)}, Array{"p", []int{3, 2}, make([]int, 6)}), Options{})
+	r = inspectBytes(t, "a.npz", npzBytes(t, true, Array{"q", []int{3, 2}, make([]int, 6)}, Array{"p", []int{3, 2},
+		make([]int, 6)}), Options{})
 	wantError(t, r.Problem, "Options.Views")
 	if len(r.Files[0].Variables) != 2 {
 		t.Error("the variables are not listed")

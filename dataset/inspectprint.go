@@ -37,8 +37,10 @@ func (r *Report) print(w io.Writer) {
 		}
 		r.printClasses(w)
 	}
-	for _, n := range r.Notes {
-		fmt.Fprintf(w, "note: %s\n", n)
+	if lines := r.Reading.Lines(); len(r.Reading.Views) > 0 {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
+	} else if len(r.Reading.LeftOut)+len(r.Reading.Notes) > 0 {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
 	}
 	if r.Problem != nil {
 		fmt.Fprintf(w, "cannot be read so: %s\n", strings.TrimPrefix(r.Problem.Error(), "dataset: "))
@@ -46,7 +48,8 @@ func (r *Report) print(w io.Writer) {
 }
 
 func (r *Report) printViews(w io.Writer) {
-	rows := [][]string{{"view", "name", "features", "fill", "held", "range", "median sd", "max sd", "constant columns", "zero rows", "absent", "not finite"}}
+	rows := [][]string{{"view", "name", "features", "fill", "held", "range", "median sd", "max sd", "constant columns",
+		"zero rows", "absent", "not finite"}}
 	for i := range r.Views {
 		v := &r.Views[i]
 		held := "dense"

@@ -1,11 +1,15 @@
 package dataset
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
 // classes turns values into classes 0 … c−1 in the order of the values, and names them.
@@ -23,24 +27,92 @@ func classes(values []float64) (labels []int, names []string) {
 	return labels, names
 }
 
-// textClasses does the same for strings; those that are all numbers are ordered as numbers.
+// integerClasses does the same for integers, which float64 would round above 2⁵³.
+func integerClasses[T int64 | uint64](values []T) (labels []int, names []string) {
+	distinct := slices.Clone(values)
+	slices.Sort(distinct)
+	distinct = slices.Compact(distinct)
+	for _, d := range distinct {
+		names = append(names, fmt.Sprint(d))
+	}
+	labels = make([]int, len(values))
+	for i, x := range values {
+		labels[i], _ = slices.BinarySearch(distinct, x)
+	}
+	return labels, names
+}
+
+// wordClasses does the same for strings, in the order of their bytes.
+func wordClasses(values []string) (labels []int, names []string) {
+	names = slices.Clone(values)
+	slices.Sort(names)
+	names = slices.Compact(names)
+	labels = make([]int, len(values))
+	for i, s := range values {
+		labels[i], _ = slices.BinarySearch(names, s)
+	}
+	return labels, names
+}
+
+// mostDigits is how many digits of a number float64 keeps.
+const mostDigits = 15
+
+// textClasses does the same for strings. Those that are all numbers are ordered as numbers, unless they have more digits than
+// float64 keeps, which would make one class of two.
 func textClasses(values []string) (labels []int, names []string) {
+	whole, ok := make([]int64, len(values)), true
+	for i, s := range values {
+		x, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+		if ok = err == nil; !ok {
+			break
+		}
+		whole[i] = x
+	}
+	if ok {
+		return integerClasses(whole)
+	}
 	numbers := make([]float64, len(values))
 	for i, s := range values {
 		x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-		if err != nil || math.IsNaN(x) {
-			distinct := slices.Clone(values)
-			slices.Sort(distinct)
-			distinct = slices.Compact(distinct)
-			labels = make([]int, len(values))
-			for i, s := range values {
-				labels[i], _ = slices.BinarySearch(distinct, s)
-			}
-			return labels, distinct
+		if err != nil || math.IsNaN(x) || countDigits(s) > mostDigits {
+			return wordClasses(values)
 		}
 		numbers[i] = x
 	}
 	return classes(numbers)
+}
+
+// countDigits is the number of digits in a text.
+func countDigits(s string) int {
+	n := 0
+	for i := range len(s) {
+		if s[i] >= '0' && s[i] <= '9' {
+			n++
+		}
+	}
+	return n
+}
+
+// usedClasses renumbers the classes where some do not occur.
+func usedClasses(labels []int, names []string) ([]int, []string) {
+	count := make([]int, len(names))
+	for _, l := range labels {
+		count[l]++
+	}
+	if !slices.Contains(count, 0) {
+		return labels, names
+	}
+	to, kept := make([]int, len(names)), []string(nil)
+	for c, k := range count {
+		if k > 0 {
+			to[c] = len(kept)
+			kept = append(kept, names[c])
+		}
+	}
+	for i, l := range labels {
+		labels[i] = to[l]
+	}
+	return labels, kept
 }
 
 // labelLen is the number of samples that a label variable speaks of, 0 where its shape does not tell.
@@ -81,6 +153,9 @@ func readLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
 	if rows*cols != n {
 		return nil, nil, v.errorf("holds %d labels for %d samples", rows*cols, n)
 	}
+	if k := v.typ.Kind; k == elem.Int64 || k == elem.Uint64 {
+		return readIntegerLabels(v, n, lim)
+	}
 	x, err := readFloats(v, lim)
 	if err != nil {
 		return nil, nil, err
@@ -92,6 +167,49 @@ func readLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
 	}
 	labels, names := classes(x)
 	return labels, names, nil
+}
+
+// readIntegerLabels reads labels of 64 bits, every bit of them.
+func readIntegerLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
+	x, err := exactInts(v, n, lim)
+	if err != nil {
+		return nil, nil, err
+	}
+	if v.typ.Kind == elem.Uint64 {
+		unsigned := make([]uint64, n)
+		for i, b := range x {
+			unsigned[i] = uint64(b)
+		}
+		labels, names := integerClasses(unsigned)
+		return labels, names, nil
+	}
+	labels, names := integerClasses(x)
+	return labels, names, nil
+}
+
+// exactInts reads a vector of n integers of 64 bits. Those of an unsigned one have the same bits.
+func exactInts(v *variable, n int, lim *limits) ([]int64, error) {
+	if err := v.prove(false); err != nil {
+		return nil, err
+	}
+	if err := lim.Take("labels", 16*int64(n)); err != nil {
+		return nil, v.wrap(err)
+	}
+	x := make([]int64, n)
+	err := v.stream(func(off int, raw []byte) error {
+		if off < 0 || off+len(raw)/8 > n {
+			return errors.New("holds more elements than its shape")
+		}
+		for i := range len(raw) / 8 {
+			bits := binary.LittleEndian.Uint64(raw[8*i:])
+			if v.typ.Big {
+				bits = binary.BigEndian.Uint64(raw[8*i:])
+			}
+			x[off+i] = int64(bits)
+		}
+		return nil
+	})
+	return x, v.wrap(err)
 }
 
 // oneHot reads labels given as a matrix with exactly one nonzero entry for each sample.

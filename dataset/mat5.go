@@ -11,7 +11,7 @@ import (
 // listMAT5 lists the variables of a MATLAB v5 file.
 func (s *source) listMAT5(f io.ReaderAt, lim *limits) error {
 	s.format = "MATLAB v5"
-	m, err := mat5.List(f, s.size, 2*lim.max+1<<20) // values of 8 bytes may become float32
+	m, err := mat5.List(f, s.size, lim)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (s *source) listMAT5(f io.ReaderAt, lim *limits) error {
 
 // matVariable describes one array.
 func (s *source) matVariable(m *mat5.File, a *mat5.Array, name string) *variable {
-	v := &variable{file: s.path, name: name, class: a.Class.String(), dims: a.Dims, colMajor: true, backed: true}
+	v := &variable{file: s.path, name: name, class: a.Class.String(), dims: a.Dims, colMajor: true, backed: a.Proven}
 	if a.Logical {
 		v.class = "logical"
 	}
@@ -39,11 +39,15 @@ func (s *source) matVariable(m *mat5.File, a *mat5.Array, name string) *variable
 			v.cells = append(v.cells, s.matVariable(m, c, fmt.Sprintf("%s{%d}", name, i+1)))
 		}
 	case a.Class == mat5.Sparse:
-		v.kind, v.nnz, v.class = sparse, a.Data.Count, "sparse "+a.Data.Type.Kind.String()
-		v.compressed = func() (*compressed, error) { return matSparse(m, a) }
+		v.kind, v.parts = sparse, s.matSparse(m, a, name)
+		v.class = "sparse double"
+		if a.Logical {
+			v.class = "sparse logical"
+		}
 	default:
 		v.typ = a.Data.Type
-		if stored := a.Data.Type.Kind.String(); a.Data.Count > 0 && !a.Logical && stored != v.class && !a.Data.Type.Kind.IsFloat() {
+		if stored := a.Data.Type.Kind.String(); a.Data.Count > 0 && !a.Logical && stored != v.class &&
+			!a.Data.Type.Kind.IsFloat() {
 			v.class += " stored as " + stored
 		}
 		v.stream = func(run func(int, []byte) error) error { return m.Read(a, a.Data, run) }
@@ -51,32 +55,24 @@ func (s *source) matVariable(m *mat5.File, a *mat5.Array, name string) *variable
 	return v
 }
 
-// matSparse reads the three parts of a sparse matrix, in the order in which they are stored.
-func matSparse(m *mat5.File, a *mat5.Array) (*compressed, error) {
-	c := &compressed{}
-	var err error
-	if c.index, err = matInts(m, a, a.Rows); err != nil {
-		return nil, err
+// matSparse are the three parts of a sparse matrix, in the order in which they are stored.
+func (s *source) matSparse(m *mat5.File, a *mat5.Array, name string) *parts {
+	part := func(p mat5.Part) *variable {
+		return &variable{file: s.path, name: name, class: p.Type.Kind.String(), dims: []int{p.Count}, typ: p.Type,
+			backed: a.Proven,
+			stream: func(run func(int, []byte) error) error { return m.Read(a, p, run) }}
 	}
-	if c.ptr, err = matInts(m, a, a.Starts); err != nil {
-		return nil, err
+	var starts mat5.Part
+	return &parts{
+		index: func() (*variable, error) { return part(a.Data), nil },
+		ptr: func() (*variable, error) {
+			var err error
+			starts, err = m.Starts(a)
+			return part(starts), err
+		},
+		value: func() (*variable, error) {
+			values, err := m.Values(a, starts)
+			return part(values), err
+		},
 	}
-	c.value, err = matFloats(m, a, a.Data)
-	return c, err
-}
-
-func matFloats(m *mat5.File, a *mat5.Array, p mat5.Part) ([]float64, error) {
-	out := make([]float64, p.Count)
-	return out, m.Read(a, p, func(off int, raw []byte) error {
-		decodeAt(out, off, raw, p.Type)
-		return nil
-	})
-}
-
-func matInts(m *mat5.File, a *mat5.Array, p mat5.Part) ([]int, error) {
-	x, err := matFloats(m, a, p)
-	if err != nil {
-		return nil, err
-	}
-	return toInts(x)
 }

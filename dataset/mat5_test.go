@@ -38,7 +38,8 @@ func TestMAT5(t *testing.T) {
 
 // TestMAT5Types stores the same values in every type that MATLAB uses for storage.
 func TestMAT5Types(t *testing.T) {
-	for kind, name := range map[int]string{1: "int8", 2: "uint8", 3: "int16", 4: "uint16", 5: "int32", 6: "uint32", 7: "single", 9: "double", 12: "int64", 13: "uint64"} {
+	for kind, name := range map[int]string{1: "int8", 2: "uint8", 3: "int16", 4: "uint16", 5: "int32", 6: "uint32",
+		7: "single", 9: "double", 12: "int64", 13: "uint64"} {
 		for _, deflate := range []bool{false, true} {
 			e := newMAT5(kind%2 == 0, deflate)
 			e.add(e.matrix("fea", 6, kind, 7, 3, sampleValue(1)))
@@ -120,7 +121,8 @@ func TestMAT5Orientation(t *testing.T) {
 func TestMAT5SparseColumns(t *testing.T) {
 	e := newMAT5(false, true)
 	e.add(e.cell("X", []int{1, 2}, e.sparse("", 7, 4, some(2)),
-		e.array("", 5, 0, []int{3, 4}, e.element(5, e.ints(2, 0, 1, 1)), e.element(5, e.ints(0, 2, 2, 4, 4)), e.numbers(9, []float64{5, 6, 7, 8}))))
+		e.array("", 5, 0, []int{3, 4}, e.element(5, e.ints(2, 0, 1, 1)), e.element(5, e.ints(0, 2, 2, 4, 4)), e.numbers(9,
+			[]float64{5, 6, 7, 8}))))
 	for _, storage := range []Storage{AsStored, AllDense} {
 		s := mustRead(t, "a.mat", e.bytes(), Options{Storage: storage})
 		sound(t, s)
@@ -132,13 +134,14 @@ func TestMAT5SparseColumns(t *testing.T) {
 		ir, jc []int
 		word   string
 	}{
-		{[]int{3, 0}, []int{0, 2, 2, 2, 2}, "row 3 of 3"},
+		{[]int{3, 0}, []int{0, 2, 2, 2, 2}, "outside its 3 rows"},
 		{[]int{1, 0}, []int{0, 2, 1, 2, 2}, "decrease"},
 		{[]int{1, 0}, []int{0, 1, 2, 3, 3}, "promises 3 entries"},
 		{[]int{1, 0}, []int{0, 1, 2, 2}, "column pointers"},
 	} {
 		e := newMAT5(false, true)
-		e.add(e.array("X", 5, 0, []int{3, 4}, e.element(5, e.ints(c.ir...)), e.element(5, e.ints(c.jc...)), e.numbers(9, []float64{5, 6})))
+		e.add(e.array("X", 5, 0, []int{3, 4}, e.element(5, e.ints(c.ir...)), e.element(5, e.ints(c.jc...)), e.numbers(9,
+			[]float64{5, 6})))
 		_, err := read("a.mat", e.bytes(), Options{})
 		wantError(t, err, "X", c.word)
 	}
@@ -182,7 +185,8 @@ func TestMAT5IndexContradicts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := newMAT5(false, false)
 			one := func(int, int) float64 { return 1 }
-			e.add(e.cell("X", []int{1, 2}, e.matrix("", 6, 9, 3, 1, func(i, _ int) float64 { return c.x[i] }), e.matrix("", 6, 9, 3, 2, one)))
+			e.add(e.cell("X", []int{1, 2}, e.matrix("", 6, 9, 3, 1, func(i, _ int) float64 { return c.x[i] }), e.matrix("",
+				6, 9, 3, 2, one)))
 			e.add(e.cell("index", []int{1, 2}, e.matrix("", 6, 9, len(c.index), 1, func(i, _ int) float64 { return c.index[i] }),
 				e.matrix("", 6, 9, 3, 1, func(i, _ int) float64 { return float64(i + 1) })))
 			s, err := read("a.mat", e.bytes(), Options{})
@@ -222,7 +226,8 @@ func TestMAT5Unusual(t *testing.T) {
 		{"nothing usable", func(e *mat5Encoder) {
 			e.add(e.array("t", 4, 0, []int{1, 1}, e.element(16, []byte("a"))))
 		}, Options{}, []string{"t (1×1 char)", "Options.Views"}},
-		{"unknown name", func(e *mat5Encoder) { e.add(e.matrix("X", 6, 9, 2, 2, sampleValue(0))) }, Options{Views: []string{"Z"}}, []string{"Z", "X (2×2"}},
+		{"unknown name", func(e *mat5Encoder) { e.add(e.matrix("X", 6, 9, 2, 2, sampleValue(0))) },
+			Options{Views: []string{"Z"}}, []string{"Z", "X (2×2"}},
 		{"empty cell", func(e *mat5Encoder) { e.add(e.cell("X", []int{0, 0})) }, Options{}, []string{"X", "empty"}},
 		{"empty view", func(e *mat5Encoder) {
 			e.add(e.cell("X", []int{1, 2}, e.matrix("", 6, 9, 2, 2, sampleValue(0)), e.element(14, nil)))
@@ -238,7 +243,8 @@ func TestMAT5Unusual(t *testing.T) {
 		}, Options{Views: []string{"Q{2}"}}, nil},
 		{"labels that disagree", func(e *mat5Encoder) {
 			e.add(e.cell("X", []int{1, 1}, e.matrix("", 6, 9, 4, 3, sampleValue(1))))
-			e.add(e.cell("truelabel", []int{1, 2}, e.matrix("", 6, 9, 4, 1, sampleValue(1)), e.matrix("", 6, 9, 4, 1, sampleValue(2))))
+			e.add(e.cell("truelabel", []int{1, 2}, e.matrix("", 6, 9, 4, 1, sampleValue(1)), e.matrix("", 6, 9, 4, 1,
+				sampleValue(2))))
 		}, Options{}, []string{"truelabel{2}", "disagree on sample 0"}},
 		{"one-hot labels", func(e *mat5Encoder) {
 			e.add(e.cell("X", []int{1, 1}, e.matrix("", 6, 9, 4, 2, sampleValue(1))))

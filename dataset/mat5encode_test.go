@@ -160,7 +160,8 @@ func some(v int) func(i, j int) float64 {
 func sampleMAT5(big, deflate bool) []byte {
 	e := newMAT5(big, deflate)
 	e.add(e.array("title", 4, 0, []int{1, 5}, e.element(16, []byte("hello"))))
-	e.add(e.array("s", 2, 0, []int{1, 1}, e.element(5, e.ints(8)), e.element(1, []byte("field\x00\x00\x00")), e.matrix("", 6, 9, 1, 1, sampleValue(0))))
+	e.add(e.array("s", 2, 0, []int{1, 1}, e.element(5, e.ints(8)), e.element(1, []byte("field\x00\x00\x00")), e.matrix("",
+		6, 9, 1, 1, sampleValue(0))))
 	e.add(e.cell("X", []int{1, 5},
 		e.matrix("", 6, 9, 6, 3, sampleValue(0)),
 		e.matrix("", 6, 2, 6, 2, sampleValue(1)),

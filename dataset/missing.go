@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // newMask is an n×V mask of one memory block, all true.
@@ -16,9 +17,21 @@ func newMask(n, views int) [][]bool {
 	return mask
 }
 
+// bookedMask is newMask, with its memory booked.
+func bookedMask(n, views int, lim *limits) ([][]bool, error) {
+	const row = 24 // of the list of rows
+	if err := lim.Take("a mask", int64(n)*int64(views+row)); err != nil {
+		return nil, err
+	}
+	return newMask(n, views), nil
+}
+
 // readIndex turns the lists of the samples present in each view, numbered from 1, into a mask.
 func readIndex(index []*variable, n int, lim *limits) ([][]bool, error) {
-	mask := newMask(n, len(index))
+	mask, err := bookedMask(n, len(index), lim)
+	if err != nil {
+		return nil, index[0].wrap(err)
+	}
 	for v, list := range index {
 		x, err := wholeNumbers(list, lim)
 		if err != nil {
@@ -50,7 +63,10 @@ func readMask(v *variable, n, views int, lim *limits) ([][]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	mask := newMask(n, views)
+	mask, err := bookedMask(n, views, lim)
+	if err != nil {
+		return nil, v.wrap(err)
+	}
 	for k, value := range x {
 		if value != 0 && value != 1 {
 			return nil, v.errorf("has %g for sample %d and view %d; a mask holds 0 and 1", value, k/views, k%views)
@@ -67,7 +83,7 @@ func (r *rawSet) resolve(o *Options) error {
 	for v := range r.set.Views {
 		view, b := &r.set.Views[v], &r.bad[v]
 		if b.hasInf && !o.AllowNaN && (r.mask == nil || r.mask[b.infR][v]) {
-			return r.vars[v].errorf("is infinite in row %d, column %d (samples by features, from 0)%s", b.infR, b.infC, rounded(view))
+			return r.vars[v].errorf("is infinite in %s%s", r.place(v, b.infR, b.infC), rounded(view))
 		}
 		for i, count := range b.nan {
 			switch {
@@ -76,11 +92,14 @@ func (r *rawSet) resolve(o *Options) error {
 				return r.vars[v].errorf("has only NaN in row %d (from 0), but index names that sample as present", i)
 			case int(count) == view.Cols && o.MissingRows:
 				if mask == nil {
-					mask = newMask(view.Rows, len(r.set.Views))
+					var err error
+					if mask, err = bookedMask(view.Rows, len(r.set.Views), r.lim); err != nil {
+						return r.vars[v].wrap(err)
+					}
 				}
 				mask[i][v] = false
 			case !o.AllowNaN:
-				return nanError(r.vars[v], view, i, int(count))
+				return r.nanError(v, i, int(count), b)
 			}
 		}
 	}
@@ -97,17 +116,71 @@ func rounded(v *View) string {
 	return ""
 }
 
-func nanError(src *variable, view *View, row, count int) error {
-	if count == view.Cols {
-		return src.errorf("has only NaN in row %d (from 0); if such rows are absent views, set Options.MissingRows", row)
-	}
-	col := -1
-	view.entries(row, func(j int, x float64) {
-		if col < 0 && math.IsNaN(x) {
-			col = j
+// place says where an entry of a view is: in a table also by line and name of the column.
+func (r *rawSet) place(v, row, col int) string {
+	at := fmt.Sprintf("row %d, column %d (samples by features, from 0)", row, col)
+	if name := ""; r.vars[v].line != nil && !r.turned {
+		if name = r.vars[v].column(col); !strings.HasPrefix(name, "column ") {
+			name = "column " + name
 		}
-	})
-	return src.errorf("has NaN in row %d, column %d (samples by features, from 0); only rows that are wholly NaN can be absent views", row, col)
+		at += fmt.Sprintf(", which is line %d, %s of the file", r.line(v, row), name)
+	}
+	return at
+}
+
+// placeOfRow is the same for a row.
+func (r *rawSet) placeOfRow(v, row int) string {
+	at := fmt.Sprintf("row %d (from 0)", row)
+	if r.vars[v].line != nil && !r.turned {
+		at += fmt.Sprintf(", which is line %d of the file", r.line(v, row))
+	}
+	return at
+}
+
+func (r *rawSet) line(v, row int) int {
+	if rows := r.rowsOf(v); rows != nil {
+		row = slices.Index(rows, row)
+	}
+	return r.vars[v].line(row)
+}
+
+// nanError is about the first row with NaN, which has some but not in all columns, or in all.
+func (r *rawSet) nanError(v, row, count int, b *badValues) error {
+	view, src := &r.set.Views[v], r.vars[v]
+	rows, whole := 0, 0
+	for _, k := range b.nan {
+		if k > 0 {
+			rows++
+		}
+		if int(k) == view.Cols {
+			whole++
+		}
+	}
+	if count == view.Cols {
+		return src.errorf("has only NaN in %s, and NaN in %d of %d rows; if rows that are wholly NaN are absent views, set "+
+			"Options.MissingRows; "+
+			"else fill them in or take these samples out", r.placeOfRow(v, row), rows, view.Rows)
+	}
+	columns := map[int]bool{}
+	first := -1
+	for i, k := range b.nan {
+		if k == 0 {
+			continue
+		}
+		view.entries(i, func(j int, x float64) {
+			if math.IsNaN(x) {
+				columns[j] = true
+				if first < 0 {
+					first = j
+				}
+			}
+		})
+	}
+	return src.errorf("has NaN in %s; %d of %d rows and %d of %d columns have some: fill them in, take these rows or columns "+
+		"out (Options.LeaveOut names "+
+		"columns), or set Options.MissingRows where rows that are wholly NaN are absent views (%d are)", r.place(v, row,
+		first), rows, view.Rows,
+		len(columns), view.Cols, whole)
 }
 
 // apply sets absent rows to zero. A row that an index calls absent must hold nothing.

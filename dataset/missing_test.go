@@ -140,8 +140,10 @@ func TestSynthetic(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkView(t, &s.Views[1], 301, 3, func(i, j int) float64 { return float64(float32(wide.Views[1].At(i, j))) })
-	for _, bad := range []SyntheticConfig{{}, {Samples: 3, Clusters: 4, Dims: []int{2}}, {Samples: 5, Clusters: 2}, {Samples: 5, Clusters: 2, Dims: []int{0}},
-		{Samples: 5, Clusters: 2, Dims: []int{1}, Corrupted: 2}, {Samples: 5, Clusters: 2, Dims: []int{1}, Noise: math.NaN()}, {Samples: 5, Clusters: 2, Dims: []int{1}, Float: 8}} {
+	for _, bad := range []SyntheticConfig{{}, {Samples: 3, Clusters: 4, Dims: []int{2}}, {Samples: 5, Clusters: 2},
+		{Samples: 5, Clusters: 2, Dims: []int{0}},
+		{Samples: 5, Clusters: 2, Dims: []int{1}, Corrupted: 2}, {Samples: 5, Clusters: 2, Dims: []int{1},
+			Noise: math.NaN()}, {Samples: 5, Clusters: 2, Dims: []int{1}, Float: 8}} {
 		_, err := Synthetic(bad)
 		wantError(t, err)
 	}

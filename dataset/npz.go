@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,17 +20,28 @@ import (
 const maxDeflate = 1040
 
 // listNPZ lists the arrays of a zip archive.
-func (s *source) listNPZ(f io.ReaderAt) error {
+func (s *source) listNPZ(f io.ReaderAt, lim *limits) error {
 	s.format = "NumPy .npz"
-	z, err := zip.NewReader(f, s.size)
+	directory := &directoryReader{r: f, lim: lim}
+	z, err := directory.open(s.size)
 	if err != nil {
-		return fmt.Errorf("is a broken or truncated .npz file (%w)", err)
+		return err
 	}
 	seen := map[string]bool{}
-	for _, m := range z.File {
+	total := uint64(0)
+	for k, m := range z.File {
+		if total += min(m.CompressedSize64, uint64(s.size)+1); total > uint64(s.size) {
+			return errors.New("is damaged (its arrays share bytes of the file, or promise more than it holds)")
+		}
+		if k == maxObjects {
+			return fmt.Errorf("holds more than %d arrays", maxObjects)
+		}
 		name, ok := strings.CutSuffix(m.Name, ".npy")
 		if !ok {
-			s.notes = append(s.notes, fmt.Sprintf("%s is no NumPy array and is skipped", m.Name))
+			if holdsArray(m) {
+				return fmt.Errorf("holds %q, which is a NumPy array but for its name; is the file damaged?", m.Name)
+			}
+			s.left = append(s.left, Omission{s.path, m.Name, "no NumPy array"})
 			continue
 		}
 		if seen[name] {
@@ -39,7 +49,10 @@ func (s *source) listNPZ(f io.ReaderAt) error {
 		}
 		seen[name] = true
 		v := &variable{file: s.path, name: name}
-		if err := listMember(v, m, s.size); err != nil {
+		if err := book(lim, v); err != nil {
+			return err
+		}
+		if err := listMember(v, m, s.size, lim); err != nil {
 			return v.wrap(err)
 		}
 		s.vars = append(s.vars, v)
@@ -47,11 +60,23 @@ func (s *source) listNPZ(f io.ReaderAt) error {
 	if len(s.vars) == 0 {
 		return errors.New("is a zip archive without NumPy arrays")
 	}
-	return s.joinSciPy()
+	return s.joinSciPy(lim)
+}
+
+// holdsArray tells whether a member of an archive begins as a NumPy array.
+func holdsArray(m *zip.File) bool {
+	r, err := m.Open()
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	head := make([]byte, len(npy.Magic))
+	_, err = io.ReadFull(r, head)
+	return err == nil && string(head) == npy.Magic
 }
 
 // listMember reads the header of one array of an archive, and checks the sizes that archive and header claim.
-func listMember(v *variable, m *zip.File, fileSize int64) error {
+func listMember(v *variable, m *zip.File, fileSize int64, lim *limits) error {
 	packed, full := m.CompressedSize64, m.UncompressedSize64
 	switch {
 	case m.Flags&1 != 0:
@@ -70,25 +95,34 @@ func listMember(v *variable, m *zip.File, fileSize int64) error {
 		return zipError(err)
 	}
 	defer r.Close()
-	h, err := npy.ReadHeader(r)
+	h, err := npy.ReadHeader(lim.Reader(r))
 	if err != nil {
 		return zipError(err)
 	}
-	if full != uint64(h.Bytes()+int64(h.Len)) {
-		return fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr, h.Bytes()+int64(h.Len), full)
+	if !isObjects(h) && full != uint64(h.Bytes()+int64(h.Len)) {
+		return fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr,
+			h.Bytes()+int64(h.Len), full)
 	}
-	v.fromHeader(h, m.Method == zip.Store, func() (io.ReadCloser, error) {
+	backed := m.Method == zip.Store || full/growth <= packed
+	v.fromHeader(h, backed, lim, func() (io.ReadCloser, error) {
 		r, err := m.Open()
 		if err != nil {
 			return nil, err
 		}
-		if _, err := io.CopyN(io.Discard, r, int64(h.Len)); err != nil {
+		counted := &member{lim.Reader(r), r}
+		if _, err := io.CopyN(io.Discard, counted, int64(h.Len)); err != nil {
 			r.Close()
 			return nil, err
 		}
-		return r, nil
+		return counted, nil
 	})
 	return nil
+}
+
+// member is a part of an archive whose bytes are counted.
+type member struct {
+	io.Reader
+	io.Closer
 }
 
 func zipError(err error) error {
@@ -105,17 +139,21 @@ func zipError(err error) error {
 }
 
 // listNPY describes a file of one array.
-func (s *source) listNPY(f io.ReaderAt) error {
+func (s *source) listNPY(f io.ReaderAt, lim *limits) error {
 	s.format = "NumPy .npy"
+	v := &variable{file: s.path, name: s.base()}
+	if err := book(lim, v); err != nil {
+		return err
+	}
 	h, err := npy.ReadHeader(io.NewSectionReader(f, 0, s.size))
 	if err != nil {
 		return err
 	}
-	if h.Bytes() != s.size-int64(h.Len) {
-		return fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr, h.Bytes()+int64(h.Len), s.size)
+	if !isObjects(h) && h.Bytes() != s.size-int64(h.Len) {
+		return fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr,
+			h.Bytes()+int64(h.Len), s.size)
 	}
-	v := &variable{file: s.path, name: s.base()}
-	v.fromHeader(h, true, func() (io.ReadCloser, error) {
+	v.fromHeader(h, true, lim, func() (io.ReadCloser, error) {
 		return io.NopCloser(io.NewSectionReader(f, int64(h.Len), h.Bytes())), nil
 	})
 	s.vars = []*variable{v}
@@ -123,7 +161,7 @@ func (s *source) listNPY(f io.ReaderAt) error {
 }
 
 // fromHeader describes an array; open gives its elements.
-func (v *variable) fromHeader(h npy.Header, backed bool, open func() (io.ReadCloser, error)) {
+func (v *variable) fromHeader(h npy.Header, backed bool, lim *limits, open func() (io.ReadCloser, error)) {
 	v.dims, v.typ, v.colMajor, v.backed, v.class = h.Shape, h.Type, h.Fortran && len(h.Shape) > 1, backed, h.Descr
 	switch {
 	case h.Type.Kind != elem.Invalid:
@@ -133,13 +171,32 @@ func (v *variable) fromHeader(h npy.Header, backed bool, open func() (io.ReadClo
 		}
 	case strings.ContainsAny(h.Descr, "US") && len(h.Shape) <= 1:
 		v.kind, v.class = text, "string"
-		v.strings = func() ([]string, error) { return readStrings(open, h) }
-	case strings.Contains(h.Descr, "O"):
-		v.kind, v.note = other, "Python objects are not read: save the matrices as separate arrays X0, X1, …"
+		v.strings = func() ([]string, error) { return readStrings(open, h, lim) }
+	case isObjects(h):
+		v.kind, v.note = other, "Python objects are not read; in Python, numpy.savez(new, X0=…, X1=…) with each matrix as "+
+			"numpy.array(x.tolist(), dtype=float)"
 	default:
-		v.kind, v.note = other, "elements of type "+h.Descr+" are not read"
+		v.kind, v.note = other, notNumbers(h.Descr)
 	}
 }
+
+// notNumbers says what elements are that are no real numbers, and what to do with them.
+func notNumbers(descr string) string {
+	switch kind := strings.TrimLeft(descr, "<>|="); {
+	case strings.HasPrefix(kind, "c"):
+		return "complex numbers (" + descr + ") are not read: save np.abs(X), or X.real and X.imag as two views"
+	case strings.HasPrefix(kind, "f"):
+		return "long double numbers (" + descr + ") are not read: save X.astype('float64')"
+	case strings.HasPrefix(kind, "M"), strings.HasPrefix(kind, "m"):
+		return "dates and times (" + descr + ") are not read: save them as numbers, X.astype('float64')"
+	case strings.ContainsAny(kind, "US"):
+		return "a matrix of texts is not read: save numbers, X.astype('float64')"
+	}
+	return "elements of type " + descr + " are not read: save X.astype('float64')"
+}
+
+// isObjects tells whether an array holds pickled Python objects, whose length its header does not tell.
+func isObjects(h npy.Header) bool { return strings.Contains(h.Descr, "O") }
 
 // streamFrom hands over n elements of some width, and reads to the end so that checksums are compared.
 func streamFrom(open func() (io.ReadCloser, error), n, width int, run func(int, []byte) error) error {
@@ -148,9 +205,10 @@ func streamFrom(open func() (io.ReadCloser, error), n, width int, run func(int, 
 		return zipError(err)
 	}
 	defer r.Close()
-	buf := make([]byte, min(n, 1<<13)*width)
+	step := max(1, bufferSize/width)
+	buf := make([]byte, min(n, step)*width)
 	for off := 0; off < n; {
-		part := buf[:min(n-off, 1<<13)*width]
+		part := buf[:min(n-off, step)*width]
 		if _, err := io.ReadFull(r, part); err != nil {
 			return zipError(err)
 		}
@@ -169,15 +227,24 @@ func streamFrom(open func() (io.ReadCloser, error), n, width int, run func(int, 
 }
 
 // readStrings reads an array of fixed-width strings: bytes, or UCS-4 characters, padded with zeros.
-func readStrings(open func() (io.ReadCloser, error), h npy.Header) ([]string, error) {
+func readStrings(open func() (io.ReadCloser, error), h npy.Header, lim *limits) ([]string, error) {
 	if h.Width == 0 || h.Width > 1<<12 {
 		return nil, fmt.Errorf("holds strings of %d bytes; 1 to 4096 are read", h.Width)
 	}
+	if err := lim.Take("texts", stringBytes*int64(h.Elements())); err != nil {
+		return nil, err
+	}
 	var out []string
+	known := newTexts(lim)
 	unicode := strings.Contains(h.Descr, "U")
-	err := streamFrom(open, h.Elements(), h.Width, func(_ int, raw []byte) error {
-		for s := range slices.Chunk(raw, h.Width) {
-			out = append(out, decodeString(s, unicode, h.Type.Big))
+	err := streamFrom(open, h.Elements(), h.Width, func(off int, raw []byte) error {
+		out = grown(out, off+len(raw)/h.Width, h.Elements())
+		for k := range len(raw) / h.Width {
+			s, err := known.one(decodeString(raw[k*h.Width:(k+1)*h.Width], unicode, h.Type.Big))
+			if err != nil {
+				return err
+			}
+			out[off+k] = s
 		}
 		return nil
 	})
@@ -197,106 +264,6 @@ func decodeString(s []byte, unicode, big bool) string {
 		b.WriteRune(rune(min(u, utf8.MaxRune+1))) // beyond Unicode: written as U+FFFD
 	}
 	return strings.TrimRight(b.String(), "\x00")
-}
-
-// joinSciPy replaces the arrays data, indices, indptr and shape (with a prefix where there are several) by the sparse
-// matrix that they make, as scipy.sparse.save_npz writes it.
-func (s *source) joinSciPy() error {
-	byName := map[string]*variable{}
-	for _, v := range s.vars {
-		byName[v.name] = v
-	}
-	var kept, joined []*variable
-	used := map[*variable]bool{}
-	for _, v := range s.vars {
-		prefix, ok := strings.CutSuffix(v.name, "indptr")
-		data, indices, shape := byName[prefix+"data"], byName[prefix+"indices"], byName[prefix+"shape"]
-		if !ok || data == nil || indices == nil || shape == nil {
-			continue
-		}
-		m, err := s.scipyMatrix(prefix, data, indices, v, shape, byName[prefix+"format"])
-		if err != nil {
-			return err
-		}
-		joined = append(joined, m)
-		for _, u := range []*variable{v, data, indices, shape, byName[prefix+"format"]} {
-			used[u] = true
-		}
-	}
-	for _, v := range s.vars {
-		if !used[v] {
-			kept = append(kept, v)
-		}
-	}
-	s.vars = append(joined, kept...)
-	return nil
-}
-
-func (s *source) scipyMatrix(prefix string, data, indices, indptr, shape, format *variable) (*variable, error) {
-	name := strings.TrimRight(prefix, "_.")
-	if name == "" {
-		name = s.base()
-	}
-	m := &variable{file: s.path, name: name, kind: sparse, class: "sparse " + data.class}
-	byRow := true
-	if format != nil && format.strings != nil {
-		f, err := format.strings()
-		if err != nil {
-			return nil, format.wrap(err)
-		}
-		if len(f) != 1 || (f[0] != "csr" && f[0] != "csc") {
-			return nil, m.errorf("is a sparse matrix of format %q; csr and csc are read", strings.Join(f, " "))
-		}
-		byRow = f[0] == "csr"
-	}
-	for _, v := range []*variable{data, indices, indptr, shape} {
-		if n, ok := v.vectorLen(); v.kind != numeric || !ok || (v == shape && n != 2) {
-			return nil, v.errorf("is %s; it must be a vector of numbers for the sparse matrix %s", v.shapeString(), name)
-		}
-	}
-	dims, err := readFloats(shape, newLimits(&Options{}, s.size))
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range dims {
-		if d != math.Trunc(d) || d < 0 || d > math.MaxInt32 {
-			return nil, m.errorf("has the impossible shape %g×%g", dims[0], dims[1])
-		}
-		m.dims = append(m.dims, int(d))
-	}
-	m.nnz, _ = data.vectorLen()
-	m.compressed = func() (*compressed, error) {
-		lim := newLimits(&Options{}, s.size)
-		c := &compressed{byRow: byRow}
-		var ix, ptr []float64
-		for _, p := range []struct {
-			v   *variable
-			dst *[]float64
-		}{{data, &c.value}, {indices, &ix}, {indptr, &ptr}} {
-			if *p.dst, err = readFloats(p.v, lim); err != nil {
-				return nil, err
-			}
-		}
-		if c.index, err = toInts(ix); err == nil {
-			c.ptr, err = toInts(ptr)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return c, nil
-	}
-	return m, nil
-}
-
-func toInts(x []float64) ([]int, error) {
-	out := make([]int, len(x))
-	for i, v := range x {
-		if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
-			return nil, fmt.Errorf("has %g where a whole number is needed", v)
-		}
-		out[i] = int(v)
-	}
-	return out, nil
 }
 
 // bufferSize is the buffer of sequential readers.

@@ -99,7 +99,8 @@ func TestNPYFortran(t *testing.T) {
 	for _, deflate := range []bool{false, true} {
 		for _, o := range []Orientation{AutoOrientation, ColumnsAreSamples} {
 			for _, fortran := range []bool{false, true} {
-				s := mustRead(t, "a.npz", zipBytes(t, deflate, map[string][]byte{"X.npy": npyBytes("'|u1'", fortran, "(2, 3)", data)}), Options{Orientation: o})
+				s := mustRead(t, "a.npz", zipBytes(t, deflate, map[string][]byte{"X.npy": npyBytes("'|u1'", fortran,
+					"(2, 3)", data)}), Options{Orientation: o})
 				want := func(i, j int) float64 {
 					if fortran {
 						return float64(2*j + i)
@@ -162,7 +163,8 @@ func TestNPZErrors(t *testing.T) {
 		words []string
 	}{
 		{"no array", zipBytes(t, false, map[string][]byte{"a.txt": nil}), Options{}, []string{"without NumPy arrays"}},
-		{"not an array", zipBytes(t, false, map[string][]byte{"X0.npy": []byte("hello, world")}), Options{}, []string{"X0", "NumPy"}},
+		{"not an array", zipBytes(t, false, map[string][]byte{"X0.npy": []byte("hello, world")}), Options{}, []string{"X0",
+			"NumPy"}},
 		{"other n", npzBytes(t, false, ok, Array{"X1", []int{3, 2}, make([]float32, 6)}), Options{}, []string{"X0 2×1 X1 3×2"}},
 		{"labels of another length", npzBytes(t, false, ok, Array{"y", nil, []int{1, 2, 3}}), Options{}, []string{"3 labels"}},
 		{"objects", raw("'|O'", "(1, 1)", 8), Options{}, []string{"X0", "Python objects"}},
@@ -174,13 +176,19 @@ func TestNPZErrors(t *testing.T) {
 		{"overflow", raw("'<f4'", "(4294967296, 4294967296)", 8), Options{}, []string{"X0", "impossible"}},
 		{"hidden overflow", raw("'<f4'", "(4294967296, 4294967296, 0)", 0), Options{}, []string{"X0", "impossible"}},
 		{"empty", raw("'<f4'", "(0, 5)", 0), Options{}, []string{"X0", "empty"}},
-		{"NaN row", npzBytes(t, false, Array{"X0", []int{2, 1}, []float64{1, math.NaN()}}), Options{}, []string{"X0", "row 1", "MissingRows"}},
-		{"partly NaN row", npzBytes(t, false, Array{"X0", []int{1, 2}, []float64{1, math.NaN()}}), Options{MissingRows: true}, []string{"X0", "row 0, column 1"}},
-		{"NaN label", npzBytes(t, false, ok, Array{"y", nil, []float64{1, math.NaN()}}), Options{}, []string{"y", "NaN", "sample 1"}},
-		{"lost sample", npzBytes(t, false, ok, Array{"mask", []int{2, 1}, []int{1, 0}}), Options{}, []string{"sample 1", "every view"}},
+		{"NaN row", npzBytes(t, false, Array{"X0", []int{2, 1}, []float64{1, math.NaN()}}), Options{}, []string{"X0",
+			"row 1", "MissingRows"}},
+		{"partly NaN row", npzBytes(t, false, Array{"X0", []int{1, 2}, []float64{1, math.NaN()}}),
+			Options{MissingRows: true}, []string{"X0", "row 0, column 1"}},
+		{"NaN label", npzBytes(t, false, ok, Array{"y", nil, []float64{1, math.NaN()}}), Options{}, []string{"y", "NaN",
+			"sample 1"}},
+		{"lost sample", npzBytes(t, false, ok, Array{"mask", []int{2, 1}, []int{1, 0}}), Options{}, []string{"sample 1",
+			"every view"}},
 		{"bad mask", npzBytes(t, false, ok, Array{"mask", []int{2, 1}, []int{1, 2}}), Options{}, []string{"mask", "has 2"}},
-		{"mask of another size", npzBytes(t, false, ok, Array{"mask", []int{2, 2}, []int{1, 1, 1, 1}}), Options{}, []string{"mask", "2×1"}},
-		{"limit", npzBytes(t, true, Array{"X0", []int{1000, 100}, make([]float32, 100000)}), Options{MaxBytes: 1000}, []string{"X0", "MaxBytes"}},
+		{"mask of another size", npzBytes(t, false, ok, Array{"mask", []int{2, 2}, []int{1, 1, 1, 1}}), Options{},
+			[]string{"mask", "2×1"}},
+		{"limit", npzBytes(t, true, Array{"X0", []int{1000, 100}, make([]float32, 100000)}), Options{MaxBytes: 100_000},
+			[]string{"X0", "MaxBytes"}},
 		{"wrong option", npzBytes(t, false, ok), Options{Float: 16}, []string{"Float"}},
 		{"no such labels", npzBytes(t, false, ok), Options{Labels: "z"}, []string{"z"}},
 	} {
@@ -254,7 +262,8 @@ func TestNPZLie(t *testing.T) {
 
 func TestNPZCorrupt(t *testing.T) {
 	for _, deflate := range []bool{false, true} {
-		corrupt(t, "a.npz", npzBytes(t, deflate, Array{"X0", []int{5, 3}, make([]float32, 15)}, Array{"y", nil, []int{1, 2, 1, 2, 3}}))
+		corrupt(t, "a.npz", npzBytes(t, deflate, Array{"X0", []int{5, 3}, make([]float32, 15)}, Array{"y", nil, []int{1, 2,
+			1, 2, 3}}))
 	}
 	corrupt(t, "a.npz", sparseNPZ(t))
 	corrupt(t, "a.npy", npyBytes("'<f4'", false, "(2, 3)", make([]byte, 24)))
@@ -365,7 +374,8 @@ for k, t in enumerate(["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8
 print(k)
 `
 	for _, deflate := range []bool{false, true} {
-		err := WriteNPZ(filepath.Join(dir, "ours.npz"), deflate, Array{"X0", []int{3, 2}, []float32{0, 1, 2, 3, 4, 5}}, Array{"H", nil, []float64{0.5, -1}},
+		err := WriteNPZ(filepath.Join(dir, "ours.npz"), deflate, Array{"X0", []int{3, 2}, []float32{0, 1, 2, 3, 4, 5}},
+			Array{"H", nil, []float64{0.5, -1}},
 			Array{"y", nil, []int{1, 0, 2}}, Array{"b", nil, []bool{true, false}})
 		if err != nil {
 			t.Fatal(err)
@@ -435,7 +445,7 @@ np.save("y.npy", np.array([1, 2, 1, 2]))
 
 func TestWriteErrors(t *testing.T) {
 	var b bytes.Buffer
-	wantError(t, EncodeNPZ(&b, false, Array{"a", nil, []string{"x"}}), "a", "[]string")
+	wantError(t, EncodeNPZ(&b, false, Array{"a", nil, []complex128{1}}), "a", "[]complex128")
 	wantError(t, EncodeNPZ(&b, false, Array{"", nil, []int{1}}), "name")
 	wantError(t, EncodeNPZ(&b, false, Array{"a", []int{2, 2}, []int{1}}), "a", "[2 2]")
 	wantError(t, EncodeNPZ(&b, false, Array{"a", nil, []int{1}}, Array{"a", nil, []int{1}}), "two arrays")
@@ -468,7 +478,8 @@ func TestWriteErrors(t *testing.T) {
 // Classes whose names are the same number stay apart, and what does not fit together is not written.
 func TestWriteNPZOfLabels(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "set.npz")
-	set := &Set{Views: []View{{Rows: 4, Cols: 1, Float64: []float64{1, 2, 3, 4}}}, Labels: []int{0, 1, 2, 0}, LabelNames: []string{"1", "01", "+1"}}
+	set := &Set{Views: []View{{Rows: 4, Cols: 1, Float64: []float64{1, 2, 3, 4}}}, Labels: []int{0, 1, 2, 0},
+		LabelNames: []string{"1", "01", "+1"}}
 	if err := set.WriteNPZ(path, false); err != nil {
 		t.Fatal(err)
 	}
@@ -480,8 +491,11 @@ func TestWriteNPZOfLabels(t *testing.T) {
 		t.Errorf("labels %v of %q", back.Labels, back.LabelNames)
 	}
 	for want, change := range map[string]func(s *Set){
-		"1 labels for 4 samples":         func(s *Set) { s.Labels = s.Labels[:1] },
-		"view 1 has 1 samples":           func(s *Set) { s.Views = append(slices.Clone(s.Views), View{Rows: 1, Cols: 1, Float64: []float64{1}}) },
+		"1 labels for 4 samples": func(s *Set) { s.Labels = s.Labels[:1] },
+		"view 1 has 1 samples": func(s *Set) {
+			s.Views = append(slices.Clone(s.Views), View{Rows: 1, Cols: 1,
+				Float64: []float64{1}})
+		},
 		"mask has 3 rows for 4 samples":  func(s *Set) { s.Present = make([][]bool, 3) },
 		"mask has 0 views for sample 2,": func(s *Set) { s.Present = [][]bool{{true}, {true}, {}, {true}} },
 	} {

@@ -1,9 +1,12 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -15,8 +18,17 @@ import (
 func Open(path string, o Options) (*Set, error) { return OpenFiles([]string{path}, o) }
 
 // OpenFiles reads a data set that lies in several files, in this order: one view a file, or several. Labels may be in any of
-// them, in a file named after them (y.npy, labels.csv …) or in [Options.LabelsFile].
+// them, in a file named after them (y.npy, labels.csv …) or in [Options.LabelsFile]. Files that name their samples are joined by
+// the names, in whatever order they have them.
 func OpenFiles(paths []string, o Options) (*Set, error) {
+	return OpenContext(context.Background(), paths, o)
+}
+
+// OpenContext is [OpenFiles], which ends with the context's error soon after the context is done.
+func OpenContext(ctx context.Context, paths []string, o Options) (*Set, error) {
+	if err := o.within(ctx); err != nil {
+		return nil, err
+	}
 	p, err := newPlan(paths, &o)
 	if err != nil {
 		return nil, err
@@ -25,18 +37,33 @@ func OpenFiles(paths []string, o Options) (*Set, error) {
 	return p.read(&o)
 }
 
+// within sets the context that ends the reading.
+func (o *Options) within(ctx context.Context) error {
+	if ctx == nil {
+		return errors.New("dataset: the context is nil")
+	}
+	o.ctx = ctx
+	return nil
+}
+
 // Read reads a data set of one file of size bytes that is open already, or in memory (a bytes.Reader). name stands for it
 // in errors.
 func Read(name string, r io.ReaderAt, size int64, o Options) (*Set, error) {
+	if isNil(r) {
+		return nil, fmt.Errorf("dataset: %s: the reader is nil", name)
+	}
+	if size < 0 {
+		return nil, fmt.Errorf("dataset: %s: %d bytes", name, size)
+	}
 	if o.LabelsFile != "" || o.MaskFile != "" {
 		return nil, errors.New("dataset: LabelsFile and MaskFile are for Open")
 	}
-	p := &plan{name: baseName(name)}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	p := &plan{name: baseName(name), lim: newLimits(&o)}
 	s := &source{path: name, size: size, close: func() error { return nil }}
-	if err := s.list(r, &o); err != nil {
+	if err := s.list(r, &o, p.lim); err != nil {
 		return nil, named(name, err)
 	}
 	p.sources = []*source{s}
@@ -44,6 +71,19 @@ func Read(name string, r io.ReaderAt, size int64, o Options) (*Set, error) {
 		return nil, err
 	}
 	return p.read(&o)
+}
+
+// isNil tells whether an interface holds nothing, or a nil pointer.
+func isNil(x any) bool {
+	if x == nil {
+		return true
+	}
+	v := reflect.ValueOf(x)
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan, reflect.Interface:
+		return v.IsNil()
+	}
+	return false
 }
 
 // plan is what was found in the files and how it is going to be read.
@@ -55,10 +95,20 @@ type plan struct {
 	index   []*variable
 	mask    *variable
 	turned  bool
+	counted string // what tells the number of samples, where it is not the labels
+	either  bool   // the matrices could be read in either orientation
 	why     string // of the orientation
 	n       int    // 0 until the views are read, for triplets without labels
 	lim     *limits
-	notes   []string
+
+	labelsFile, maskFile *source
+	of                   map[*variable]*source
+	joined               *join
+	rowsOf               map[*source][]int // where the rows of a file belong; nil: as they stand
+	aboutIDs             string
+	left                 []Omission
+	notes                []string
+	warnings             []string
 }
 
 func (p *plan) close() {
@@ -82,36 +132,70 @@ func (p *plan) prepare(paths []string, o *Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	files, err := expand(paths)
+	files, err := expand(paths, o)
 	if err != nil {
 		return err
 	}
+	p.lim = newLimits(o)
 	p.name = baseName(strings.TrimRight(paths[0], `/\`))
-	data := len(files)
-	for _, f := range []string{o.LabelsFile, o.MaskFile} {
-		if f != "" {
-			files = append(slices.Clip(files), f)
+	p.left = append(p.left, files.left...)
+	for _, f := range files.files {
+		as := roleData
+		if len(files.files) > 1 {
+			as = roleByName(f)
 		}
-	}
-	for _, f := range files {
-		s, err := openSource(f, o)
-		if err != nil {
+		if _, err := p.open(f, as, o); err != nil {
 			return err
 		}
-		p.sources = append(p.sources, s)
+	}
+	data := len(p.sources)
+	if o.LabelsFile != "" {
+		if p.labelsFile, err = p.open(o.LabelsFile, roleLabels, o); err != nil {
+			return err
+		}
+	}
+	if o.MaskFile != "" {
+		if p.maskFile, err = p.open(o.MaskFile, roleMask, o); err != nil {
+			return err
+		}
 	}
 	return p.choose(data, o)
 }
 
+// roleByName is what a file among several is there for.
+func roleByName(path string) role {
+	base := strings.ToLower(baseName(path))
+	switch {
+	case slices.Contains(labelNames, base):
+		return roleLabels
+	case slices.Contains(maskNames, base):
+		return roleMask
+	}
+	return roleData
+}
+
+func (p *plan) open(path string, as role, o *Options) (*source, error) {
+	s, err := openSource(path, as, o, p.lim)
+	if err == nil {
+		p.sources = append(p.sources, s)
+	}
+	return s, err
+}
+
 // choose decides what the variables of the files are. The first of them, as many as data says, hold views.
 func (p *plan) choose(data int, o *Options) error {
-	var bytes int64
 	for _, s := range p.sources {
 		p.notes = append(p.notes, s.notes...)
-		bytes += s.size
 	}
-	p.lim = newLimits(o, bytes)
 	if err := p.chooseLabels(data, o); err != nil {
+		return err
+	}
+	for _, s := range p.sources[:data] {
+		if s.problem != nil {
+			return named(s.path, s.problem)
+		}
+	}
+	if err := p.chooseIDs(o); err != nil {
 		return err
 	}
 	if err := p.chooseMask(data, o); err != nil {
@@ -120,7 +204,39 @@ func (p *plan) choose(data int, o *Options) error {
 	if err := p.chooseViews(data, o); err != nil {
 		return err
 	}
-	return p.settle(o)
+	p.of = map[*variable]*source{}
+	for _, s := range p.sources {
+		for _, v := range s.vars {
+			p.of[v] = s
+			if v.asText != nil {
+				p.of[v.asText] = s
+			}
+			for _, c := range v.cells {
+				p.of[c] = s
+			}
+		}
+	}
+	if err := p.joinFiles(data, o); err != nil {
+		return err
+	}
+	if err := p.settle(o); err != nil {
+		return err
+	}
+	if err := p.checkTable(o); err != nil {
+		return err
+	}
+	return p.account(data, o)
+}
+
+// checkTable looks for the views of the options in the tables.
+func (p *plan) checkTable(o *Options) error {
+	for _, t := range o.Table {
+		if !slices.ContainsFunc(p.views, func(v *variable) bool { return v.fromTable && v.name == t.Name }) {
+			return fmt.Errorf("dataset: %s: is no table; Options.Table makes views of the columns of CSV files",
+				p.sources[0].path)
+		}
+	}
+	return nil
 }
 
 // chooseLabels looks for labels in the data files and the file of labels.
@@ -130,19 +246,43 @@ func (p *plan) chooseLabels(data int, o *Options) error {
 		if err != nil {
 			return err
 		}
+		if len(vs) == 0 && s.role == roleLabels && !o.NoLabels && o.Labels == "" && o.LabelsFile == "" {
+			v, err := s.soleVector(o)
+			if err != nil {
+				return err
+			}
+			vs = []*variable{v}
+		}
 		p.labels = append(p.labels, vs...)
 	}
-	if o.LabelsFile != "" {
-		s := p.sources[data]
-		v, err := s.soleVector(o)
-		if err != nil {
-			return err
+	if o.Labels != "" && len(p.labels) == 0 && p.labelsFile == nil {
+		if info, err := os.Stat(o.Labels); err == nil && info.Mode().IsRegular() {
+			alone := *o
+			alone.Labels = ""
+			if p.labelsFile, err = p.open(o.Labels, roleLabels, &alone); err != nil {
+				return err
+			}
+			return p.labelsFrom(p.labelsFile, &alone)
 		}
-		p.labels = append(p.labels, v)
+	}
+	if p.labelsFile != nil {
+		return p.labelsFrom(p.labelsFile, o)
 	}
 	if o.Labels != "" && len(p.labels) == 0 {
-		return fmt.Errorf("dataset: %s: has no variable %s for the labels; it holds %s", p.sources[0].path, o.Labels, p.sources[0].listing())
+		return fmt.Errorf("dataset: %s: has no variable %s for the labels, nor is there a file of that name; it holds %s",
+			p.sources[0].path, o.Labels,
+			p.sources[0].listing())
 	}
+	return nil
+}
+
+// labelsFrom takes the labels of a file that is there for them.
+func (p *plan) labelsFrom(s *source, o *Options) error {
+	v, err := s.soleVector(o)
+	if err != nil {
+		return err
+	}
+	p.labels = append(p.labels, v)
 	return nil
 }
 
@@ -151,8 +291,14 @@ func (s *source) soleVector(o *Options) (*variable, error) {
 	same := *o
 	same.LabelsFile = ""
 	vs, err := s.labelVariables(&same)
-	if err == nil && len(vs) == 0 && len(s.vars) == 1 && s.vars[0].isLabels() {
-		vs, err = s.vars[0].labelVectors()
+	var rest []*variable
+	for _, v := range s.vars {
+		if v != s.ids {
+			rest = append(rest, v)
+		}
+	}
+	if err == nil && len(vs) == 0 && len(rest) == 1 && rest[0].isLabels() {
+		vs, err = rest[0].labelVectors()
 	}
 	if err != nil {
 		return nil, err
@@ -165,9 +311,9 @@ func (s *source) soleVector(o *Options) (*variable, error) {
 
 // chooseMask looks for what says which views are present.
 func (p *plan) chooseMask(data int, o *Options) error {
-	if o.MaskFile != "" {
-		s := p.sources[len(p.sources)-1]
-		p.mask = s.maskVariable(o.Mask)
+	if p.maskFile != nil {
+		s := p.maskFile
+		p.mask = s.maskVariable(o.Mask, o)
 		if p.mask == nil && len(s.vars) == 1 {
 			p.mask = s.vars[0]
 		}
@@ -178,26 +324,17 @@ func (p *plan) chooseMask(data int, o *Options) error {
 	}
 	for _, s := range p.sources[:data] {
 		if p.mask == nil {
-			p.mask = s.maskVariable(o.Mask)
+			p.mask = s.maskVariable(o.Mask, o)
 		}
 		if p.index == nil {
 			p.index = s.indexVariables()
-			p.noteStatus(s)
 		}
 	}
 	if o.Mask != "" && p.mask == nil {
-		return fmt.Errorf("dataset: %s: has no variable %s for the mask; it holds %s", p.sources[0].path, o.Mask, p.sources[0].listing())
+		return fmt.Errorf("dataset: %s: has no variable %s for the mask; it holds %s", p.sources[0].path, o.Mask,
+			p.sources[0].listing())
 	}
 	return nil
-}
-
-// noteStatus says that a status matrix next to an index is not used.
-func (p *plan) noteStatus(s *source) {
-	for _, v := range s.vars {
-		if p.index != nil && strings.EqualFold(v.name, "MissingStatus") {
-			p.notes = append(p.notes, v.name+" is not used: index and the NaN in the views say which rows are absent")
-		}
-	}
 }
 
 // chooseViews takes the views of every data file.
@@ -205,12 +342,26 @@ func (p *plan) chooseViews(data int, o *Options) error {
 	taken := map[*variable]bool{p.mask: true}
 	for _, v := range slices.Concat(p.labels, p.index) {
 		taken[v] = true
+		taken[v.asText] = true
 	}
+	for _, s := range p.sources {
+		taken[s.ids] = true
+		for _, v := range s.vars {
+			taken[v] = taken[v] || !s.csv && o.leavesOut(v.name)
+		}
+	}
+	delete(taken, nil)
 	names := o.Views
 	for _, s := range p.sources[:data] {
 		if data > 1 {
 			if s.onlyTaken(taken) {
 				continue // a file of labels or of a mask among those of the views
+			}
+			if s.role == roleLabels && (o.NoLabels || len(p.labels) > 0) && len(o.Views) == 0 {
+				p.left = append(p.left, Omission{s.path, "file", "its name is that of classes, which others give or " +
+					"nobody asks for"})
+				s.vars, s.left = nil, nil
+				continue
 			}
 			if names = s.has(o.Views); len(o.Views) > 0 && len(names) == 0 {
 				continue
@@ -225,7 +376,13 @@ func (p *plan) chooseViews(data int, o *Options) error {
 	if len(p.views) == 0 {
 		return fmt.Errorf("dataset: %s: holds no view", p.sources[0].path)
 	}
-	return checkViews(p.views)
+	if err := checkViews(p.views); err != nil {
+		return err
+	}
+	for _, s := range p.sources[:data] {
+		s.nameFeatures(p.views)
+	}
+	return nil
 }
 
 // onlyTaken tells whether a file among several is there for labels or mask: what else it holds is a number for each sample.
@@ -261,8 +418,16 @@ func (p *plan) settle(o *Options) error {
 	for _, v := range p.labels {
 		labels = max(labels, v.labelLen())
 	}
+	for _, s := range p.sources {
+		if n, ok := 0, false; s.ids != nil && labels == 0 && p.joined == nil {
+			if n, ok = s.ids.vectorLen(); ok {
+				labels, p.counted = n, "ids"
+			}
+		}
+	}
 	if p.index != nil && len(p.index) != len(p.views) {
-		return fmt.Errorf("dataset: %s: index speaks of %d views, but there are %d", p.sources[0].path, len(p.index), len(p.views))
+		return fmt.Errorf("dataset: %s: index speaks of %d views, but there are %d", p.sources[0].path, len(p.index),
+			len(p.views))
 	}
 	if o.Triplets {
 		p.n, p.why = labels, "triplets"
@@ -272,9 +437,7 @@ func (p *plan) settle(o *Options) error {
 		}
 		return nil
 	}
-	var err error
-	p.turned, p.n, p.why, err = orient(p.views, labels, o.Orientation)
-	return err
+	return p.orient(labels, o)
 }
 
 // read reads the chosen variables and decides what is absent.
@@ -286,20 +449,26 @@ func (p *plan) read(o *Options) (*Set, error) {
 	if err := r.resolve(o); err != nil {
 		return nil, err
 	}
+	r.set.Reading = p.reading(r.set)
 	return r.set, nil
 }
 
 // rawSet is a set as it stands in the files, with what they say about absent rows.
 type rawSet struct {
+	lim       *limits
 	set       *Set
 	vars      []*variable
 	bad       []badValues
 	mask      [][]bool // nil where the files say nothing
 	fromIndex bool     // the mask was an index
+	turned    bool
+	rowsOf    func(view int) []int // where the rows of the file are in the view; nil: as they stand
 }
 
 func (p *plan) readRaw(o *Options) (*rawSet, error) {
-	r := &rawSet{set: &Set{Name: p.name, Views: make([]View, len(p.views))}, vars: p.views}
+	r := &rawSet{lim: p.lim, set: &Set{Name: p.name, Views: make([]View, len(p.views))}, vars: p.views, turned: p.turned ||
+		o.Triplets,
+		rowsOf: func(v int) []int { return p.rowsOf[p.of[p.views[v]]] }}
 	var err error
 	if o.Float == 64 {
 		r.bad, err = readViews[float64](p, r.set, o)
@@ -313,6 +482,10 @@ func (p *plan) readRaw(o *Options) (*rawSet, error) {
 	if err := p.readLabels(r.set, o); err != nil {
 		return nil, err
 	}
+	p.warn(r.set)
+	if p.joined != nil {
+		r.set.IDs = p.joined.ids
+	}
 	switch {
 	case p.mask != nil:
 		r.mask, err = readMask(p.mask, p.n, len(p.views), p.lim)
@@ -320,7 +493,23 @@ func (p *plan) readRaw(o *Options) (*rawSet, error) {
 		r.fromIndex = true
 		r.mask, err = readIndex(p.index, p.n, p.lim)
 	}
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	if joined := p.joinedMask(len(p.views)); joined != nil {
+		r.mask = both(r.mask, joined)
+	}
+	return r, nil
+}
+
+// both marks what two masks mark.
+func both(a, b [][]bool) [][]bool {
+	for i := range a {
+		for v := range a[i] {
+			b[i][v] = b[i][v] && a[i][v]
+		}
+	}
+	return b
 }
 
 func readViews[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error) {
@@ -333,22 +522,46 @@ func readViews[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error)
 		if set.Views[i], bad[i], err = readView[T](v, p.turned, o, p.lim); err != nil {
 			return nil, err
 		}
+		if rows := p.rowsOf[p.of[v]]; rows != nil {
+			if err := placeRows(&set.Views[i], &bad[i], rows, p.n, p.lim); err != nil {
+				return nil, v.wrap(err)
+			}
+		}
+		if v.names != nil && !p.turned {
+			if err := p.lim.Take("the names of features", 16*int64(set.Views[i].Cols)); err != nil {
+				return nil, v.wrap(err)
+			}
+			if set.Views[i].Features, err = v.names(); err != nil {
+				return nil, v.wrap(err)
+			}
+		}
 	}
 	return bad, nil
 }
 
 // readLabels reads the labels; where several variables hold them they must agree.
 func (p *plan) readLabels(set *Set, o *Options) error {
+	var read []*variable
 	for i, v := range p.labels {
-		labels, names, err := readLabels(v, p.n, p.lim)
+		used := p.lim.Used()
+		if err := p.lim.Take("labels", labelBytes*int64(v.elements())); err != nil {
+			return v.wrap(err)
+		}
+		labels, names, err := p.readLabelsOf(v)
 		if err != nil {
 			if v.kind == numeric && v.labelLen() == 0 && o.Labels == "" && o.LabelsFile == "" {
 				// A matrix that only has the name of labels; the data are fine without it.
-				p.notes = append(p.notes, "labels left out: "+strings.TrimPrefix(err.Error(), "dataset: "))
+				p.lim.Reset(used)
+				p.left = append(p.left, Omission{v.file, v.name, "no labels: " + strings.TrimPrefix(err.Error(), "dataset: ")})
 				continue
 			}
 			return err
 		}
+		p.lim.Reset(used)
+		if err := p.lim.Take("labels", heldLabels(labels, names)); err != nil {
+			return v.wrap(err)
+		}
+		read = append(read, v)
 		if i > 0 && set.Labels != nil {
 			if err := agree(set.Labels, labels, set.LabelNames, names); err != nil {
 				return v.errorf("and %s %w", p.labels[0].name, err)
@@ -357,8 +570,59 @@ func (p *plan) readLabels(set *Set, o *Options) error {
 		}
 		set.Labels, set.LabelNames = labels, names
 	}
+	p.labels = read
 	if o.Labels != "" && set.Labels == nil {
 		return errors.New("dataset: no labels were read")
 	}
 	return nil
+}
+
+// labelBytes is the most memory that turning a label into a class takes on the way, beside the texts themselves.
+const labelBytes = 120
+
+// heldLabels is the memory of labels and the names of their classes.
+func heldLabels(labels []int, names []string) int64 {
+	n := 8 * int64(len(labels))
+	for _, name := range names {
+		n += stringBytes + int64(len(name))
+	}
+	return n
+}
+
+// readLabelsOf reads one variable of labels, and puts them where the samples are.
+func (p *plan) readLabelsOf(v *variable) ([]int, []string, error) {
+	s := p.of[v]
+	rows := p.rowsOf[s]
+	if s == nil || rows == nil && s.keep == nil {
+		return readLabels(v, p.n, p.lim)
+	}
+	n := len(rows)
+	if rows == nil {
+		n = p.n
+	}
+	if s.keep != nil {
+		n = len(s.keep)
+	}
+	labels, names, err := readLabels(v, n, p.lim)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.keep != nil {
+		kept := labels[:0]
+		for i, l := range labels {
+			if s.keep[i] {
+				kept = append(kept, l)
+			}
+		}
+		labels = kept
+	}
+	out := labels
+	if rows != nil {
+		out = make([]int, p.n)
+		for i, to := range rows {
+			out[to] = labels[i]
+		}
+	}
+	used, usedNames := usedClasses(out, names)
+	return used, usedNames, nil
 }

@@ -1,9 +1,13 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"math"
+
+	"slices"
+
+	"github.com/largemvc/largemvc/dataset/internal/budget"
 )
 
 // Options says how files are read. The zero value reads every file that follows one of the usual conventions.
@@ -14,8 +18,22 @@ type Options struct {
 	// a cell written X{2}. Empty: the usual names.
 	Views []string
 	// Labels names the variable or CSV column that holds the labels. A CSV column may also be given by its number from
-	// 0; −1 is the last. Empty: the usual names.
+	// 0; −1 is the last. Where no file of data has it, it is the path of a further file, as LabelsFile. Empty: the usual names.
 	Labels string
+	// LeaveOut names what is not read: variables, columns of a table, and files of a folder; patterns (*, ?, [a-z]) are allowed.
+	LeaveOut []string
+	// IDs names the variable or CSV column that names the samples; a column may be given by its number. Empty: a usual name, a
+	// column of texts that are all different, or a first column without a telling name that counts the samples.
+	IDs string
+	// NoIDs matches the rows of several files by their places, whatever ids they have.
+	NoIDs bool
+	// Table makes several views of the columns of a CSV file. Columns in none of them are left out.
+	Table []TableView
+	// OneHot names columns of a CSV file that become a feature of 0 and 1 for each text in them; a pattern takes columns of
+	// texts alone.
+	OneHot []string
+	// Decimal says what separates the decimals of numbers in a CSV file.
+	Decimal Decimal
 	// NoLabels leaves the labels out, whatever the file holds.
 	NoLabels bool
 	// LabelsFile is a further file with the labels: any format with one vector, or with a variable or column of
@@ -32,6 +50,8 @@ type Options struct {
 	Triplets bool
 	// Storage says which views are held as CSR.
 	Storage Storage
+	// SparseShare is the share of entries that are not zero up to which SparseIfSmaller holds a view as CSR; 0: a quarter.
+	SparseShare float64
 	// MissingRows takes rows that are wholly NaN for absent views. It is on for files that have an index of their own.
 	MissingRows bool
 	// AllowNaN keeps NaN and infinities in the views instead of an error.
@@ -40,9 +60,14 @@ type Options struct {
 	Header Header
 	// Delimiter separates the fields of a CSV file. 0: comma, semicolon, tab or blanks, by the first lines.
 	Delimiter rune
-	// MaxBytes bounds the memory of the views together, and what a compressed file may grow to. 0: 1 GiB, or 128 times
-	// the size of the files where that is more.
+	// MaxBytes bounds the memory that reading takes at any time: the values, and all that is needed on the way to them. Files
+	// may unpack to 48 times as much. 0: 1 GiB, or 128 times the size of the files where that is more, but no more
+	// than the memory of the machine.
 	MaxBytes int64
+	// Progress is called now and then with the number of bytes read and unpacked so far. Its error ends the reading.
+	Progress func(bytes int64) error
+
+	ctx context.Context // ends the reading; nil: never
 }
 
 // Orientation says which axis of the matrices in a file counts the samples.
@@ -70,7 +95,7 @@ const (
 	AllDense
 	// AllSparse holds every view as CSR.
 	AllSparse
-	// SparseIfSmaller holds a view as CSR where less than a quarter of its entries differ from zero, without ever holding
+	// SparseIfSmaller holds a view as CSR where at most Options.SparseShare of its entries differ from zero, without ever holding
 	// the view as full values.
 	SparseIfSmaller
 )
@@ -88,7 +113,34 @@ const (
 	NoHeader
 )
 
-const sparseShare = 0.25 // CSR takes 8 bytes an entry, full float32 4; a quarter leaves a gain in time too
+// Decimal says what separates the decimals of numbers in a CSV file.
+type Decimal uint8
+
+// The separators of decimals.
+const (
+	// AutoDecimal takes a comma where no number has a point and no comma can be one of thousands alone.
+	AutoDecimal Decimal = iota
+	// DecimalPoint reads 0.5.
+	DecimalPoint
+	// DecimalComma reads 0,5.
+	DecimalComma
+)
+
+// defaultSparseShare: CSR takes 8 bytes an entry, full float32 4; a quarter leaves a gain in time too.
+const defaultSparseShare = 0.25
+
+// storage says how a view is held.
+type storage struct {
+	Storage
+	share float64 // of SparseIfSmaller
+}
+
+func (o *Options) storage() storage {
+	if o.SparseShare == 0 {
+		return storage{o.Storage, defaultSparseShare}
+	}
+	return storage{o.Storage, o.SparseShare}
+}
 
 func (o *Options) check() error {
 	var errs []error
@@ -101,8 +153,25 @@ func (o *Options) check() error {
 	if o.Storage > SparseIfSmaller {
 		errs = append(errs, fmt.Errorf("dataset: Storage %d is unknown", o.Storage))
 	}
+	if !(o.SparseShare >= 0 && o.SparseShare <= 1) {
+		errs = append(errs, fmt.Errorf("dataset: SparseShare is %g; it must be from 0 to 1", o.SparseShare))
+	}
 	if o.Header > NoHeader {
 		errs = append(errs, fmt.Errorf("dataset: Header %d is unknown", o.Header))
+	}
+	if o.Decimal > DecimalComma {
+		errs = append(errs, fmt.Errorf("dataset: Decimal %d is unknown", o.Decimal))
+	}
+	if o.NoIDs && o.IDs != "" {
+		errs = append(errs, errors.New("dataset: NoIDs contradicts IDs"))
+	}
+	for i, t := range o.Table {
+		if t.Name == "" || len(t.Columns) == 0 {
+			errs = append(errs, fmt.Errorf("dataset: view %d of Table has no name or no columns", i))
+		}
+		if slices.ContainsFunc(o.Table[:i], func(u TableView) bool { return u.Name == t.Name }) {
+			errs = append(errs, fmt.Errorf("dataset: two views of Table are named %s", t.Name))
+		}
 	}
 	if o.MaxBytes < 0 {
 		errs = append(errs, fmt.Errorf("dataset: MaxBytes is %d; it must not be negative", o.MaxBytes))
@@ -120,46 +189,10 @@ func (o *Options) check() error {
 	return errors.Join(errs...)
 }
 
-// limits counts the memory that reading may take.
-type limits struct {
-	max  int64 // for everything
-	used int64
-	file int64 // bytes of the files
-}
+// limits is what reading may take. One is shared by everything that is read for a data set.
+type limits = budget.Budget
 
-func newLimits(o *Options, fileBytes int64) *limits {
-	l := &limits{max: o.MaxBytes, file: fileBytes}
-	if l.max == 0 {
-		l.max = max(1<<30, 128*min(fileBytes, math.MaxInt64/128))
-	}
-	return l
-}
-
-// take books bytes, or says that they are too many.
-func (l *limits) take(bytes int64) error {
-	if bytes < 0 || bytes > l.max-l.used {
-		return fmt.Errorf("needs %s of memory, %s with what was read before, from %s of files; Options.MaxBytes allows %s",
-			size(bytes), size(l.used+max(bytes, 0)), size(l.file), size(l.max))
-	}
-	l.used += bytes
-	return nil
-}
-
-// unbacked tells whether bytes that nothing in the file stands for (row pointers of empty rows) are still in proportion
-// to it.
-func (l *limits) unbacked(bytes int64) bool { return bytes <= 1<<20+64*l.file }
+func newLimits(o *Options) *limits { return budget.New(o.ctx, o.MaxBytes, o.Progress) }
 
 // size is a number of bytes in words.
-func size(b int64) string {
-	switch {
-	case b < 0 || b > 1<<60:
-		return "an impossible amount"
-	case b >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30))
-	case b >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(b)/(1<<20))
-	case b >= 1<<10:
-		return fmt.Sprintf("%.1f KiB", float64(b)/(1<<10))
-	}
-	return fmt.Sprintf("%d bytes", b)
-}
+func size(b int64) string { return budget.Size(b) }

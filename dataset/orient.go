@@ -30,7 +30,7 @@ func orient(views []*variable, labels int, o Orientation) (turned bool, n int, w
 	case byRows && byCols && labels > 0:
 		why = "rows and columns both fit the labels"
 	case byRows && byCols:
-		why = "no labels, and rows and columns both fit"
+		why = whyEither
 	case labels > 0:
 		why = fmt.Sprintf("%d labels", labels)
 	}
@@ -62,6 +62,9 @@ func orient(views []*variable, labels int, o Orientation) (turned bool, n int, w
 	return false, 0, "", fmt.Errorf("dataset: %s: views of different numbers of samples, or not those of the labels:%s, %s%s",
 		views[0].file, shapes.String(), with, hint)
 }
+
+// whyEither says that a matrix could as well be read the other way round.
+const whyEither = "no labels, and rows and columns both fit"
 
 func common(seen, n int) int {
 	if seen == -1 || seen == n {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
@@ -19,23 +20,20 @@ func readView[T elem.Float](v *variable, turnedFile bool, o *Options, lim *limit
 	if err := v.prove(turned); err != nil {
 		return View{}, badValues{}, err
 	}
-	b, err := newBuilder[T](v, rows, cols, turned, o.Storage, lim)
+	b, err := newBuilder[T](v, rows, cols, turned, o.storage(), lim)
 	if err != nil {
 		return View{}, badValues{}, v.wrap(err)
 	}
 	if v.kind == sparse {
-		m, err := readCompressed(v)
-		if err != nil {
-			return View{}, badValues{}, v.wrap(err)
-		}
-		err = b.addCompressed(m, turnedFile)
-		if err != nil {
-			return View{}, badValues{}, v.wrap(err)
-		}
-	} else if err := v.stream(b.add); err != nil {
+		err = readSparse(v, b, turnedFile)
+	} else {
+		err = v.stream(b.add)
+	}
+	if err != nil {
 		return View{}, badValues{}, v.wrap(err)
 	}
-	return b.view(v.name), b.bad, nil
+	view, err := b.view(v.name)
+	return view, b.bad, v.wrap(err)
 }
 
 // prove reads a numeric variable once without keeping it, where its memory is needed at once (values that do not come in
@@ -47,35 +45,6 @@ func (v *variable) prove(turned bool) error {
 	return v.wrap(v.stream(func(int, []byte) error { return nil }))
 }
 
-// readCompressed reads and checks a sparse matrix.
-func readCompressed(v *variable) (*compressed, error) {
-	m, err := v.compressed()
-	if err != nil {
-		return nil, err
-	}
-	majors, minors := v.dims[1], v.dims[0]
-	if m.byRow {
-		majors, minors = minors, majors
-	}
-	if len(m.ptr) != majors+1 || m.ptr[0] != 0 {
-		return nil, fmt.Errorf("is a sparse matrix with %d pointers for %d columns", len(m.ptr), majors)
-	}
-	for k := range majors {
-		if m.ptr[k+1] < m.ptr[k] {
-			return nil, fmt.Errorf("is a sparse matrix whose pointers decrease at column %d", k)
-		}
-	}
-	if n := m.ptr[majors]; n > len(m.index) || n > len(m.value) {
-		return nil, fmt.Errorf("is a sparse matrix that promises %d entries and holds %d", n, min(len(m.index), len(m.value)))
-	}
-	for k, i := range m.index[:m.ptr[majors]] {
-		if i < 0 || i >= minors {
-			return nil, fmt.Errorf("is a sparse matrix whose entry %d lies at row %d of %d", k, i, minors)
-		}
-	}
-	return m, nil
-}
-
 // readFloats reads all elements of a numeric variable in storage order.
 func readFloats(v *variable, lim *limits) ([]float64, error) {
 	if v.kind != numeric {
@@ -84,7 +53,7 @@ func readFloats(v *variable, lim *limits) ([]float64, error) {
 	if err := v.prove(false); err != nil {
 		return nil, err
 	}
-	b, err := newBuilder[float64](v, v.elements(), 1, false, AllDense, lim)
+	b, err := newBuilder[float64](v, v.elements(), 1, false, storage{Storage: AllDense}, lim)
 	if err != nil {
 		return nil, v.wrap(err)
 	}
@@ -104,8 +73,12 @@ func readMatrix(v *variable, lim *limits) ([]float64, error) {
 	if !ok {
 		return nil, v.errorf("is %s; a matrix is needed", v.shapeString())
 	}
+	if err := lim.Take("a matrix by rows", 8*int64(len(x))); err != nil {
+		return nil, v.wrap(err)
+	}
 	out := make([]float64, len(x))
 	scatter(out, x, 0, max(rows, 1), cols)
+	lim.Give(8 * int64(len(x)))
 	return out, nil
 }
 
@@ -118,11 +91,21 @@ func wholeNumbers(v *variable, lim *limits) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := lim.Take("whole numbers", 8*int64(len(x))); err != nil {
+		return nil, v.wrap(err)
+	}
 	out, err := toInts(x)
 	return out, v.wrap(err)
 }
 
-// decodeAt decodes the elements of raw to dst[off:].
-func decodeAt(dst []float64, off int, raw []byte, t elem.Type) {
-	elem.Decode(dst[off:off+len(raw)/t.Size()], raw, t)
+// toInts turns whole numbers into ints.
+func toInts(x []float64) ([]int, error) {
+	out := make([]int, len(x))
+	for i, v := range x {
+		if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
+			return nil, fmt.Errorf("has %g where a whole number is needed", v)
+		}
+		out[i] = int(v)
+	}
+	return out, nil
 }

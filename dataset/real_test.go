@@ -3,8 +3,10 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -38,6 +40,36 @@ func TestRealNPZ(t *testing.T) {
 		sound(t, s)
 		if s.Name != name || s.Samples() != c.n || !equalInts(s.Dims(), c.dims) || s.Classes() != c.classes || s.Present != nil {
 			t.Errorf("%s: %d samples, views %v, %d classes", s.Name, s.Samples(), s.Dims(), s.Classes())
+		}
+	}
+}
+
+// TestRealAll opens every set of both folders: all its views are read, and nothing is left out.
+func TestRealAll(t *testing.T) {
+	folders := []string{realData(t)}
+	if more := os.Getenv("LARGEMVC_DATA_MORE"); more != "" {
+		folders = append(folders, more)
+	} else {
+		t.Log("LARGEMVC_DATA_MORE does not name the folder of further sets")
+	}
+	for _, folder := range folders {
+		files, err := filepath.Glob(filepath.Join(folder, "*.npz"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		for _, f := range files {
+			if testing.Short() && strings.Contains(f, "mnist3v") {
+				continue
+			}
+			r, err := Inspect(f, Options{Storage: SparseIfSmaller})
+			if err != nil || r.Problem != nil {
+				t.Error(err, r)
+				continue
+			}
+			if len(r.Files[0].Variables) != len(r.Views)+1 || r.Classes == nil ||
+				len(r.Reading.LeftOut)+len(r.Reading.Notes) > 0 {
+				t.Errorf("%s: %d views\n%s", f, len(r.Views), r.Reading.String())
+			}
 		}
 	}
 }
@@ -139,7 +171,8 @@ func TestRealTriplets(t *testing.T) {
 		t.Fatal(err)
 	}
 	sound(t, s)
-	if s.Samples() != 600 || len(s.Views) != 5 || s.Classes() != 6 || s.Views[0].Sparse == nil || len(s.Views[0].Sparse.Col) != 48686 {
+	if s.Samples() != 600 || len(s.Views) != 5 || s.Classes() != 6 || s.Views[0].Sparse == nil ||
+		len(s.Views[0].Sparse.Col) != 48686 {
 		t.Errorf("%d samples, views %v, %d classes", s.Samples(), s.Dims(), s.Classes())
 	}
 }

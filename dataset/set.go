@@ -13,8 +13,12 @@ type Set struct {
 	Labels []int
 	// LabelNames holds the value that stands for each class in the file, for example "1" or "cat".
 	LabelNames []string
+	// IDs names the samples, as the files do; nil without. They are all different.
+	IDs []string
 	// Present is n×V: Present[i][v] tells whether sample i has view v. It is nil for complete data.
 	Present [][]bool
+	// Reading says how the files were read.
+	Reading Reading
 }
 
 // View is one matrix of Rows samples by Cols features. Exactly one of Float32, Float64 and Sparse holds it.
@@ -24,6 +28,8 @@ type View struct {
 	Float32    []float32 // row-major, Rows·Cols values
 	Float64    []float64 // row-major, Rows·Cols values
 	Sparse     *CSR
+	// Features names the columns, as the file does; nil without names.
+	Features []string
 }
 
 // CSR is a matrix of compressed rows: the entries of row i are RowPtr[i] ≤ k < RowPtr[i+1], at the columns Col[k]

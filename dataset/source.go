@@ -15,12 +15,31 @@ import (
 // source is one open file with the variables found in it.
 type source struct {
 	path   string
+	role   role
 	format string
 	size   int64
 	vars   []*variable
 	notes  []string
 	close  func() error
+
+	csv       bool
+	columns   string     // of a CSV file, for messages
+	csvLabels *variable  // the column of a CSV file that gives the classes
+	ids       *variable  // what names the samples
+	keep      []bool     // rows of a file of labels that belong to samples; nil: all
+	problem   error      // why a CSV file is no data as it stands
+	left      []Omission // columns that are not read
+	offers    []string   // what may be read otherwise
 }
+
+// role is what a file is given for.
+type role uint8
+
+const (
+	roleData role = iota
+	roleLabels
+	roleMask
+)
 
 // base is the file's name without folder and endings.
 func (s *source) base() string { return baseName(s.path) }
@@ -48,7 +67,7 @@ func fileError(path string, err error) error {
 const hdf5Magic = "\x89HDF\r\n\x1a\n"
 
 // openSource opens a file and lists its variables, by its content.
-func openSource(path string, o *Options) (*source, error) {
+func openSource(path string, as role, o *Options, lim *limits) (*source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fileError(path, err)
@@ -60,8 +79,8 @@ func openSource(path string, o *Options) (*source, error) {
 	if err != nil {
 		return nil, fileError(path, err)
 	}
-	s := &source{path: path, size: info.Size(), close: f.Close}
-	if err := s.list(f, o); err != nil {
+	s := &source{path: path, role: as, size: info.Size(), close: f.Close}
+	if err := s.list(f, o, lim); err != nil {
 		return nil, errors.Join(named(path, err), f.Close())
 	}
 	return s, nil
@@ -76,25 +95,39 @@ func named(path string, err error) error {
 }
 
 // list finds the format and the variables.
-func (s *source) list(f io.ReaderAt, o *Options) error {
+func (s *source) list(f io.ReaderAt, o *Options, lim *limits) error {
+	lim.AddFile(s.size)
+	f = lim.ReaderAt(f)
 	head := make([]byte, min(s.size, 4096))
 	if _, err := f.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	lim := newLimits(o, s.size)
 	switch {
-	case len(head) == 0:
+	case s.size == 0:
 		return errors.New("is empty")
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
-		return s.listNPZ(f)
+		if err := foreignZip(f, s.size); err != nil {
+			return err
+		}
+		return s.listNPZ(f, lim)
 	case bytes.HasPrefix(head, []byte("\x93NUMPY")):
-		return s.listNPY(f)
+		return s.listNPY(f, lim)
 	case isHDF5(f, s.size):
 		return s.listHDF5(f, lim)
 	case isMAT5(head):
 		return s.listMAT5(f, lim)
+	}
+	if err := foreign(head); err != nil {
+		return err
+	}
+	s.csv = true
+	switch {
 	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
 		return s.listCSV(f, true, o, lim)
+	case isUTF16(head):
+		return s.listCSV(f, false, o, lim)
+	case looksLikeUTF16(head):
+		return errors.New("is a text in UTF-16 without a byte order mark; save it as UTF-8")
 	case looksBinary(head):
 		return errors.New("has an unknown format; NumPy .npz and .npy, MATLAB .mat (v5 to v7.3), HDF5 and CSV are read")
 	}
@@ -127,42 +160,80 @@ func looksBinary(head []byte) bool {
 	return slices.ContainsFunc(head, func(b byte) bool { return b < 32 && b != '\n' && b != '\r' && b != '\t' })
 }
 
+// folder is what a folder holds: the files that are read, and the others.
+type folder struct {
+	files []string
+	left  []Omission
+}
+
+// Files lists the files that [OpenFiles] reads for some paths: folders are replaced by the files of data in them, in numeric
+// order of their names.
+func Files(paths []string, o Options) ([]string, error) {
+	f, err := expand(paths, &o)
+	if err != nil {
+		return nil, err
+	}
+	return f.files, nil
+}
+
 // expand replaces folders by the files in them, in numeric order of their names.
-func expand(paths []string) ([]string, error) {
-	var files []string
+func expand(paths []string, o *Options) (*folder, error) {
+	out := &folder{}
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
 			return nil, fileError(p, err)
 		}
 		if !info.IsDir() {
-			files = append(files, p)
+			out.files = append(out.files, p)
 			continue
 		}
-		entries, err := os.ReadDir(p)
-		if err != nil {
-			return nil, fileError(p, err)
+		if err := out.add(p, o); err != nil {
+			return nil, err
 		}
-		var in []string
-		for _, e := range entries {
-			if e.Type().IsRegular() && isDataName(e.Name()) {
-				in = append(in, filepath.Join(p, e.Name()))
-			}
-		}
-		if len(in) == 0 {
-			return nil, fileError(p, errors.New("holds no data file (.npz, .npy, .mat, .h5, .csv, .tsv, .txt, also .gz)"))
-		}
-		slices.SortFunc(in, compareNumeric)
-		files = append(files, in...)
 	}
-	if len(files) == 0 {
+	if len(out.files) == 0 {
 		return nil, errors.New("dataset: no file is given")
 	}
-	return files, nil
+	return out, nil
 }
 
-// isDataName tells whether a file in a folder is data, by its ending: folders also hold notes and scripts.
-func isDataName(name string) bool {
+// add takes the files of a folder. One that looks like a table in a format that is not read is an error: it may be a view.
+func (f *folder) add(path string, o *Options) error {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return fileError(path, err)
+	}
+	var in []string
+	for _, e := range entries {
+		name := e.Name()
+		full := filepath.Join(path, name)
+		info, err := os.Stat(full) // of what a link points to
+		switch {
+		case strings.HasPrefix(name, "."):
+		case o.leavesOut(name):
+			f.left = append(f.left, Omission{full, "file", "by option"})
+		case err != nil || !info.Mode().IsRegular():
+			f.left = append(f.left, Omission{full, "entry", "no file"})
+		case IsDataName(name):
+			in = append(in, full)
+		case foreignEnding(name) != "":
+			return fileError(full, fmt.Errorf("%s; or leave it out with Options.LeaveOut %s", foreignEnding(name), name))
+		default:
+			f.left = append(f.left, Omission{full, "file", "no data by its name"})
+		}
+	}
+	if len(in) == 0 {
+		return fileError(path, errors.New("holds no data file (.npz, .npy, .mat, .h5, .csv, .tsv, .txt, also .gz)"))
+	}
+	slices.SortFunc(in, compareNumeric)
+	f.files = append(f.files, in...)
+	return nil
+}
+
+// IsDataName tells whether a file of this name in a folder is read as data: by its ending, for folders also hold notes and
+// scripts.
+func IsDataName(name string) bool {
 	if strings.HasPrefix(name, ".") {
 		return false
 	}

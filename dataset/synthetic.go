@@ -28,7 +28,8 @@ type SyntheticConfig struct {
 func (c *SyntheticConfig) check() error {
 	switch {
 	case c.Clusters < 1 || c.Samples < c.Clusters:
-		return fmt.Errorf("dataset: %d samples in %d clusters; at least one cluster and a sample in each are needed", c.Samples, c.Clusters)
+		return fmt.Errorf("dataset: %d samples in %d clusters; at least one cluster and a sample in each are needed",
+			c.Samples, c.Clusters)
 	case len(c.Dims) == 0:
 		return fmt.Errorf("dataset: Dims names no view")
 	case !(c.Separation >= 0) || !(c.Noise >= 0) || math.IsInf(c.Separation, 0) || math.IsInf(c.Noise, 0):

@@ -40,12 +40,12 @@ func readTriplets[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, err
 			n++
 		}
 	}
-	if !p.lim.unbacked(8 * int64(n)) {
-		return nil, p.views[0].errorf("names row %d in a file of %s", n, size(p.lim.file))
+	if !p.lim.Backed(8 * int64(n)) {
+		return nil, p.views[0].errorf("names row %d in a file of %s", n, size(p.lim.Files()))
 	}
 	bad := make([]badValues, len(p.views))
 	for i, v := range p.views {
-		b, err := newBuilder[T](&variable{kind: sparse}, n, top[i], false, o.Storage, p.lim)
+		b, err := newBuilder[T](&variable{kind: sparse}, n, top[i], false, o.storage(), p.lim)
 		if err != nil {
 			return nil, v.wrap(err)
 		}
@@ -55,7 +55,9 @@ func readTriplets[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, err
 				return nil, v.errorf("names row %d for %d samples", r+least, n)
 			}
 			if x-x != 0 {
-				b.bad.note(n, r, c, float64(x))
+				if err := b.bad.note(p.lim, n, r, c, float64(x)); err != nil {
+					return nil, v.wrap(err)
+				}
 			}
 			if x != 0 {
 				if err := b.put(r, c, x); err != nil {
@@ -63,8 +65,12 @@ func readTriplets[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, err
 				}
 			}
 		}
+		p.lim.Give(8 * int64(len(lists[i])))
 		lists[i] = nil
-		set.Views[i], bad[i] = b.view(v.name), b.bad
+		if set.Views[i], err = b.view(v.name); err != nil {
+			return nil, v.wrap(err)
+		}
+		bad[i] = b.bad
 	}
 	return bad, nil
 }

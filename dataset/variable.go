@@ -36,18 +36,34 @@ type variable struct {
 	anyOrder bool
 	stream   func(run func(off int, raw []byte) error) error
 
-	compressed func() (*compressed, error) // sparse
-	nnz        int                         // sparse: number of entries in the file
-	cells      []*variable                 // cell
-	strings    func() ([]string, error)    // text
+	parts   *parts                   // sparse
+	cells   []*variable              // cell
+	strings func() ([]string, error) // text; equal strings share their memory, which is booked
+
+	// For what comes from a table.
+	fromTable bool
+	line      func(row int) int        // line of the file, from 1; nil without
+	column    func(col int) string     // name of a column, for messages; nil without
+	names     func() ([]string, error) // names of all columns; nil without
+	namedBy   *variable                // the array that names the columns
+	asText    *variable                // the only column as texts, for labels; nil without
 }
 
-// compressed is a sparse matrix by columns (or rows), as MATLAB and SciPy store it.
-type compressed struct {
+// parts are the vectors that make a sparse matrix by columns (or rows), as MATLAB and SciPy store it. They are asked for in
+// this order.
+type parts struct {
 	byRow bool
-	ptr   []int // one more than there are columns (rows)
-	index []int // row (column) of each entry
-	value []float64
+	index func() (*variable, error) // row (column) of each entry
+	ptr   func() (*variable, error) // one more than there are columns (rows)
+	value func() (*variable, error)
+}
+
+// variableBytes is the memory of a variable that is listed, beside its name.
+const variableBytes = 512
+
+// book books the memory of a list of variables.
+func book(lim *limits, v *variable) error {
+	return lim.Take("the list of its arrays", variableBytes+int64(len(v.name)))
 }
 
 // elements is the number of elements of a numeric variable.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 	"github.com/largemvc/largemvc/dataset/internal/npy"
@@ -22,7 +23,8 @@ type Array struct {
 	Name string
 	// Shape is the size of each axis; its product is the number of values. Empty: one axis over all of Data.
 	Shape []int
-	// Data is row-major: []float32, []float64, []int, []int64, []int32, []uint8 or []bool.
+	// Data is row-major: []float32, []float64, []int, []int64, []int32, []uint8, []bool, or []string of at most 1024
+	// characters.
 	Data any
 }
 
@@ -78,6 +80,8 @@ func (a *Array) descr() (string, int) {
 		return "|u1", len(x)
 	case []bool:
 		return "|b1", len(x)
+	case []string:
+		return fmt.Sprintf("<U%d", longest(x)), len(x)
 	}
 	return "", 0
 }
@@ -93,7 +97,11 @@ func (a *Array) shape() []int {
 func (a *Array) check() error {
 	d, n := a.descr()
 	if d == "" {
-		return fmt.Errorf("dataset: array %q holds %T; slices of float32, float64, int, int64, int32, uint8 and bool are written", a.Name, a.Data)
+		return fmt.Errorf("dataset: array %q holds %T; slices of float32, float64, int, int64, int32, uint8, bool and string "+
+			"are written", a.Name, a.Data)
+	}
+	if x, ok := a.Data.([]string); ok && longest(x) > maxText {
+		return fmt.Errorf("dataset: array %s has a text of %d characters; at most %d are written", a.Name, longest(x), maxText)
 	}
 	if a.Name == "" || strings.ContainsAny(a.Name, "/\\\x00") {
 		return fmt.Errorf("dataset: %q cannot name an array", a.Name)
@@ -134,8 +142,29 @@ func (a *Array) write(w io.Writer) error {
 	case []uint8:
 		_, err := w.Write(x)
 		return err
+	case []string:
+		width := longest(x)
+		return put(w, x, 4*width, func(b []byte, s string) {
+			clear(b[:4*width])
+			for _, r := range s {
+				binary.LittleEndian.PutUint32(b, uint32(r))
+				b = b[4:]
+			}
+		})
 	}
 	return nil
+}
+
+// maxText is how many characters a text in an array may have.
+const maxText = 1024
+
+// longest is the number of characters of the longest text, at least 1.
+func longest(x []string) int {
+	most := 1
+	for _, s := range x {
+		most = max(most, utf8.RuneCountInString(s))
+	}
+	return most
 }
 
 // put writes values of a width through a small buffer.
@@ -155,7 +184,8 @@ func put[T any](w io.Writer, x []T, width int, one func([]byte, T)) error {
 }
 
 // WriteNPZ writes the set so that [Open] and NumPy read it: X0, X1, …, the labels as y (the numbers in LabelNames where they
-// are all whole, else the classes) and, for incomplete data, present. A sparse view becomes the arrays X0.data, X0.indices,
+// are all whole, else the classes), ids, X0.features … where the features have names and, for incomplete data, present. A
+// sparse view becomes the arrays X0.data, X0.indices,
 // X0.indptr and X0.shape of a CSR matrix.
 func (s *Set) WriteNPZ(path string, deflate bool) error {
 	if err := s.consistent(); err != nil {
@@ -168,6 +198,12 @@ func (s *Set) WriteNPZ(path string, deflate bool) error {
 			return err
 		}
 		arrays = append(arrays, a...)
+		if f := s.Views[i].Features; f != nil {
+			arrays = append(arrays, Array{Name: fmt.Sprintf("X%d", i) + featuresOf, Data: f})
+		}
+	}
+	if s.IDs != nil {
+		arrays = append(arrays, Array{Name: "ids", Data: s.IDs})
 	}
 	if s.Labels != nil {
 		arrays = append(arrays, Array{Name: "y", Data: s.labelNumbers()})
@@ -186,12 +222,18 @@ func (s *Set) WriteNPZ(path string, deflate bool) error {
 func (s *Set) consistent() error {
 	n := s.Samples()
 	for v, x := range s.Views {
+		if x.Features != nil && len(x.Features) != x.Cols {
+			return fmt.Errorf("dataset: view %d has %d features and %d names of them", v, x.Cols, len(x.Features))
+		}
 		if x.Rows != n {
 			return fmt.Errorf("dataset: view %d has %d samples, view 0 has %d", v, x.Rows, n)
 		}
 	}
 	if s.Labels != nil && len(s.Labels) != n {
 		return fmt.Errorf("dataset: %d labels for %d samples", len(s.Labels), n)
+	}
+	if s.IDs != nil && len(s.IDs) != n {
+		return fmt.Errorf("dataset: %d ids for %d samples", len(s.IDs), n)
 	}
 	if s.Present != nil && len(s.Present) != n {
 		return fmt.Errorf("dataset: the mask has %d rows for %d samples", len(s.Present), n)
@@ -268,7 +310,8 @@ func EncodeCSV(w io.Writer, columns ...Column) error {
 		n := 0
 		cells[c], n = columns[c].cells()
 		if cells[c] == nil {
-			return fmt.Errorf("dataset: column %s holds %T; slices of int, float64, float32, string and bool are written", columns[c].Name, columns[c].Data)
+			return fmt.Errorf("dataset: column %s holds %T; slices of int, float64, float32, string and bool are written",
+				columns[c].Name, columns[c].Data)
 		}
 		if rows >= 0 && n != rows {
 			return fmt.Errorf("dataset: column %s has %d values, column %s %d", columns[c].Name, n, columns[0].Name, rows)

@@ -2,7 +2,10 @@ module github.com/largemvc/largemvc/tools
 
 go 1.26.0
 
-require golang.org/x/tools v0.51.0
+require (
+	github.com/largemvc/largemvc v0.0.0
+	golang.org/x/tools v0.51.0
+)
 
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
@@ -13,3 +16,5 @@ require (
 )
 
 tool honnef.co/go/tools/cmd/staticcheck
+
+replace github.com/largemvc/largemvc => ..

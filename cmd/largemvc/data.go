@@ -1,20 +1,21 @@
 package main
 
 import (
+	"errors"
 	"math"
-	"os"
 	"strings"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
-	"github.com/largemvc/largemvc/dataset/views"
 )
 
 // aboutData is the part of the help on what can be read.
 const aboutData = `
 Rows are samples. A file may be NumPy (.npz, .npy), MATLAB (.mat, v7.3 too), HDF5, CSV or TSV (gzip too), or a folder of one
 file a view; what it is shows in its content. The usual names are known: views in X0, X1, … (x0, view_0, … too) or in a cell
-X, data, fea …, labels in y, Y, gt, labels …, a mask in present. 'largemvc inspect FILE' says what is found and how it is read.
+X, data, fea …, classes in y, Y, gt, labels …, a mask in present, ids in id, sample_id, patient_id …. Files with ids are joined
+by them, in any order. What is read is said, a line for each view; what looks like a view and is not read is an error.
+'largemvc inspect FILE' says what is found and how it is read; docs/reading.md has the rules.
 `
 
 // dataOptions is what the flags say on how data are read.
@@ -28,20 +29,48 @@ type dataOptions struct {
 	sparse      storage
 	orientation orientation
 	maxMemory   int
+	id          string
+	table       []dataset.TableView
+	oneHot      string
+	leaveOut    string
+	header      header
+	decimal     decimal
+	progress    func(bytes int64) error // while the data are read; nil: nothing is said
 }
 
 // dataFlags adds the flags of o, but for the data themselves.
 func (o *dataOptions) dataFlags(f *flags) {
-	f.string(&o.labels, "labels", "`FILE|NAME`: a file with the labels, or the variable or CSV column (its name, or its number from 0) that holds them, where there is no file of\nthat name; none: use no labels. By default a variable or column of a usual name is taken")
-	f.string(&o.views, "views", "`NAMES` of the variables that hold the views, with commas between them, X{2} being an element of a cell; by default\nthe usual names")
-	f.string(&o.mask, "mask", "`FILE` with an n×V matrix of ones and zeros, which views each sample has; by default what the data hold")
-	f.bool(&o.missingRows, "missing-rows", "take rows that are wholly NaN for absent views; by default they are an error, unless the file lists the samples of\neach view")
+	f.string(&o.labels, "labels", "`NAME|FILE`: the variable or CSV column (its name, or its number from 0) that holds the "+
+		"classes, or, where there is none,\na file with them; none: use no classes. By default a variable or column of a "+
+		"usual name is taken")
+	f.string(&o.id, "id", "`NAME` of the variable or CSV column that names the samples; files are joined by it, in whatever "+
+		"order they have them.\nnone: match the rows of files by their places. By default a usual name, or a column of texts "+
+		"that are all different")
+	f.string(&o.views, "views", "`NAMES` of the variables that hold the views, with commas between them, X{2} being an "+
+		"element of a cell; by default\nthe usual names")
+	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS` of a CSV file that make a view, with commas between them: "+
+		"names, ranges (c1-c40) and patterns (shape_*),\nnumbers from 0 where it has no header. Give it several times. By "+
+		"default all columns of a file are one view")
+	f.string(&o.leaveOut, "leave-out", "`NAMES` of what is not read, with commas between them: variables, columns, files "+
+		"of a folder; patterns are allowed.\nBy default what is not understood is an error")
+	f.string(&o.oneHot, "one-hot", "`NAMES` of CSV columns that become a feature of 0 and 1 for each text in them; * "+
+		"takes all columns of texts. By default\ncolumns of texts are an error")
+	f.string(&o.mask, "mask", "`FILE` with an n×V matrix of ones and zeros, which views each sample has; by default what the "+
+		"data hold")
+	f.bool(&o.missingRows, "missing-rows", "take rows that are wholly NaN for absent views; by default they are an "+
+		"error, unless the file lists the samples of\neach view")
 	f.bool(&o.triplets, "triplets", "read views of three columns as (row, column, value); by default they are three features")
 	f.value(choose(&o.sparse, sparseAuto, sparseKeep, sparseNever, sparseAlways), "sparse",
-		"how views are held: `auto|keep|never|always`. auto: sparse where at most 5 % of the entries are not zero, which trains faster\nand takes less memory; keep: as in the file; never and always: all dense, all sparse")
+		"how views are held: `auto|keep|never|always`. auto: sparse where at most 5 % of the entries are not zero, which "+
+			"trains faster\nand takes less memory; keep: as in the file; never and always: all dense, all sparse")
 	f.value(choose(&o.orientation, orientAuto, orientRows, orientColumns), "orientation",
 		"axis of the matrices that counts the samples: `auto|rows|columns`. auto: by the labels and the sizes of the views")
-	f.int(&o.maxMemory, "max-memory", 0, "`MIB` that the values may take at most; 0: 1024, or 128 times the size of the files where that is more")
+	f.value(choose(&o.header, headerAuto, headerYes, headerNo), "header", "whether the first line of a CSV file names "+
+		"its columns: `auto|yes|no`")
+	f.value(choose(&o.decimal, decimalAuto, decimalPoint, decimalComma), "decimal",
+		"how a CSV file writes decimals: `auto|point|comma`, 0.5 or 0,5")
+	f.int(&o.maxMemory, "max-memory", 0, "`MIB` that the values may take at most; 0: 1024, or 128 times the size of the "+
+		"files where that is more")
 }
 
 // check refuses what is wrong whatever the data are.
@@ -55,26 +84,78 @@ func (o *dataOptions) check(command string) error {
 	return nil
 }
 
+// inputs are the paths that are read, by the flags that give them.
+func (o *dataOptions) inputs() map[string][]string {
+	return map[string][]string{"data": o.data, "labels": {o.labels}, "mask": {o.mask}}
+}
+
 // options are the reader's, for values of some bits.
 func (o *dataOptions) options(bits int) dataset.Options {
 	out := dataset.Options{
-		Float: bits, MaskFile: o.mask, MissingRows: o.missingRows, Triplets: o.triplets,
-		Storage: dataset.Storage(o.sparse), Orientation: dataset.Orientation(o.orientation), MaxBytes: int64(o.maxMemory) << 20,
+		Progress: o.progress, Float: bits, MaskFile: o.mask, MissingRows: o.missingRows, Triplets: o.triplets,
+		Storage: dataset.Storage(o.sparse), SparseShare: sparseFill,
+		Orientation: dataset.Orientation(o.orientation), MaxBytes: int64(o.maxMemory) << 20,
 	}
-	if o.views != "" {
-		for name := range strings.SplitSeq(o.views, ",") {
-			out.Views = append(out.Views, strings.TrimSpace(name))
-		}
+	out.Views, out.OneHot, out.LeaveOut = list(o.views), list(o.oneHot), list(o.leaveOut)
+	out.Table, out.Header, out.Decimal = o.table, dataset.Header(o.header), dataset.Decimal(o.decimal)
+	if out.Labels = o.labels; o.labels == "none" {
+		out.Labels, out.NoLabels = "", true
 	}
-	switch info, err := os.Stat(o.labels); {
-	case o.labels == "none":
-		out.NoLabels = true
-	case o.labels != "" && err == nil && !info.IsDir():
-		out.LabelsFile = o.labels
-	default:
-		out.Labels = o.labels
+	if out.IDs = o.id; o.id == "none" {
+		out.IDs, out.NoIDs = "", true
 	}
 	return out
+}
+
+// list splits names that have commas between them.
+func list(names string) []string {
+	var out []string
+	for name := range strings.SplitSeq(names, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// tableViews is a flag.Value that may be given several times: NAME=COLUMNS.
+type tableViews struct{ p *[]dataset.TableView }
+
+func (v tableViews) String() string { return "" }
+
+func (v tableViews) Set(s string) error {
+	name, columns, ok := strings.Cut(s, "=")
+	if name = strings.TrimSpace(name); !ok || name == "" || len(list(columns)) == 0 {
+		return errors.New("must be NAME=COLUMNS, for example colour=c1-c40,c44")
+	}
+	*v.p = append(*v.p, dataset.TableView{Name: name, Columns: list(columns)})
+	return nil
+}
+
+// header is a dataset.Header with a name.
+type header dataset.Header
+
+const (
+	headerAuto = header(dataset.AutoHeader)
+	headerYes  = header(dataset.WithHeader)
+	headerNo   = header(dataset.NoHeader)
+)
+
+func (h header) String() string {
+	return map[header]string{headerAuto: "auto", headerYes: "yes", headerNo: "no"}[h]
+}
+
+// decimal is a dataset.Decimal with a name.
+type decimal dataset.Decimal
+
+const (
+	decimalAuto  = decimal(dataset.AutoDecimal)
+	decimalPoint = decimal(dataset.DecimalPoint)
+	decimalComma = decimal(dataset.DecimalComma)
+)
+
+func (d decimal) String() string {
+	return map[decimal]string{decimalAuto: "auto", decimalPoint: "point", decimalComma: "comma"}[d]
 }
 
 // orientation is a dataset.Orientation with a name.
@@ -96,90 +177,4 @@ func bits(f largemvc.Float) int {
 		return 64
 	}
 	return 32
-}
-
-// input is a data set as the network takes it.
-type input struct {
-	views   []largemvc.View
-	names   []string
-	labels  []int // nil: not known
-	classes int
-	samples int
-	dims    []int
-	missing float64 // share of the view rows that are absent
-}
-
-// newInput gives a set to the network, without a copy of its values.
-func newInput(set *dataset.Set) (*input, error) {
-	x, err := views.Of(set)
-	if err != nil {
-		return nil, err
-	}
-	in := &input{views: x, labels: set.Labels, classes: set.Classes(), samples: set.Samples(), dims: set.Dims(), missing: set.MissingRate()}
-	for _, v := range x {
-		in.names = append(in.names, v.Name())
-	}
-	return in, nil
-}
-
-// read reads the data and completes the configuration with what depends on them. The views have the only copy of the
-// values: the fit may overwrite them.
-func read(o *fitOptions) (*input, error) {
-	set, err := o.open(bits(o.config.Float))
-	if err != nil {
-		return nil, err
-	}
-	if err := o.drop(set); err != nil {
-		return nil, err
-	}
-	in, err := newInput(set)
-	if err != nil {
-		return nil, err
-	}
-	return in, complete(o, in)
-}
-
-// drop takes views away from a complete set. Their rows keep their values, which are never read.
-func (o *fitOptions) drop(set *dataset.Set) error {
-	if o.missing == 0 {
-		return nil
-	}
-	if rate := set.MissingRate(); rate > 0 {
-		return usagef("fit: -missing is for complete data; %s lacks %.1f %% of the view rows already", o.data[0], 100*rate)
-	}
-	if len(set.Views) < 2 {
-		return usagef("fit: -missing leaves every sample a view, and %s has one view only", o.data[0])
-	}
-	var err error
-	set.Present, err = dataset.Drop(set.Samples(), len(set.Views), o.missing, o.config.Seed)
-	return err
-}
-
-// complete fills and checks what of the configuration depends on the data.
-func complete(o *fitOptions, in *input) error {
-	c := &o.config
-	c.Overwrite = true
-	if o.resume != "" {
-		return nil
-	}
-	if c.Clusters == 0 {
-		if c.Clusters = in.classes; c.Clusters == 0 {
-			return usagef("fit: %s holds no labels to count the classes of: say with -clusters how many clusters there are", o.data[0])
-		}
-	}
-	if c.Anchors == 0 {
-		c.Anchors = c.Clusters
-	}
-	if c.Clusters > in.samples {
-		return usagef("fit: %d clusters for %d samples", c.Clusters, in.samples)
-	}
-	if c.Anchors > in.samples {
-		return usagef("fit: %d anchors for %d samples", c.Anchors, in.samples)
-	}
-	if o.startLabels == "" {
-		return nil
-	}
-	var err error
-	c.StartLabels, err = readStartLabels(o.startLabels, in.samples, c.Anchors)
-	return err
 }

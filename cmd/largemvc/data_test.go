@@ -94,7 +94,8 @@ func TestFormats(t *testing.T) {
 		t.Errorf("labels in the last column: status %d, %s%s", status, stdout, stderr)
 	}
 	// Held sparse, the same to rounding; without labels, no scores.
-	_, stdout, _ = runLine("fit", "-data", path, "-epochs", "3", "-json", "-quiet", "-sparse", "always", "-labels", "none", "-clusters", "3")
+	_, stdout, _ = runLine("fit", "-data", path, "-epochs", "3", "-json", "-quiet", "-sparse", "always", "-labels", "none",
+		"-clusters", "3")
 	m := object(t, stdout)
 	if loss := m["loss_last"].(float64); math.Abs(loss-want.(float64)) > 1e-4*math.Abs(loss) || m["acc"] != nil {
 		t.Errorf("sparse: loss %v, want %v; acc %v", loss, want, m["acc"])
@@ -127,11 +128,11 @@ func TestStorage(t *testing.T) {
 		for kind, want := range map[storage][]bool{sparseAuto: {true, false, false}, sparseKeep: {false, false, false},
 			sparseNever: {false, false, false}, sparseAlways: {true, true, true}} {
 			o := &dataOptions{data: []string{path}, sparse: kind}
-			set, err := o.open(width)
+			set, err := o.open(t.Context(), width)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := o.inspect(width)
+			r, err := o.inspect(t.Context(), width)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,9 +164,12 @@ func TestMissing(t *testing.T) {
 		}
 		return object(t, stdout)
 	}
-	a, b, other := fit("-missing", "0.3", "-seed", "1"), fit("-missing", "0.3", "-seed", "1"), fit("-missing", "0.3", "-seed", "2")
-	if a["missing_rate"] != 0.3 || a["loss_last"] != b["loss_last"] || a["loss_last"] == other["loss_last"] || !(a["acc"].(float64) > 0.9) {
-		t.Errorf("missing rate %v, loss %v, %v and %v, acc %v", a["missing_rate"], a["loss_last"], b["loss_last"], other["loss_last"], a["acc"])
+	a, b, other := fit("-missing", "0.3", "-seed", "1"), fit("-missing", "0.3", "-seed", "1"), fit("-missing", "0.3",
+		"-seed", "2")
+	if a["missing_rate"] != 0.3 || a["loss_last"] != b["loss_last"] || a["loss_last"] == other["loss_last"] ||
+		!(a["acc"].(float64) > 0.9) {
+		t.Errorf("missing rate %v, loss %v, %v and %v, acc %v", a["missing_rate"], a["loss_last"], b["loss_last"],
+			other["loss_last"], a["acc"])
 	}
 	// The mask that -missing draws, given as a file, is the same training.
 	present, err := dataset.Drop(60, 2, 0.3, 1)
@@ -187,7 +191,8 @@ func TestMissing(t *testing.T) {
 	checkFailure(t, "missing twice", exitUsage, status, stdout, stderr, "lacks 30.0 % of the view rows already")
 	status, stdout, stderr = runLine("fit", "-data", path, "-views", "X0", "-missing", "0.1", "-quiet")
 	checkFailure(t, "one view", exitUsage, status, stdout, stderr, "one view only")
-	if _, stdout, _ = runLine("fit", "-data", path, "-missing", "0.3", "-epochs", "1", "-quiet"); !strings.Contains(stdout, "30.0 % of the view rows absent") {
+	if _, stdout, _ = runLine("fit", "-data", path, "-missing", "0.3", "-epochs", "1", "-quiet"); !strings.Contains(stdout,
+		"30.0 % of the view rows absent") {
 		t.Errorf("the summary is silent on it:\n%s", stdout)
 	}
 }
@@ -207,7 +212,8 @@ func TestResumeMissing(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var stdout bytes.Buffer
-	if status := run(ctx, append(slices.Clone(args), "-checkpoint", state), &stdout, &trigger{cancel: cancel}); status != exitError {
+	if status := run(ctx, append(slices.Clone(args), "-checkpoint", state), &stdout,
+		&trigger{cancel: cancel}); status != exitError {
 		t.Fatalf("interrupted: status %d", status)
 	}
 	status, resumed, stderr := runLine("fit", "-data", path, "-missing", "0.4", "-seed", "3", "-resume", state, "-json", "-quiet")

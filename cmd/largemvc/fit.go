@@ -7,15 +7,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/progress"
 )
 
 // runFit reads the data, fits, writes the labels and prints the report.
 func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	progressOut := stderr
 	o, f, err := parseFit(args)
 	if errors.Is(err, flag.ErrHelp) {
 		return f.help(stdout, aboutFit)
@@ -23,24 +24,27 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if err != nil {
 		return err
 	}
+	if err := o.checkFiles(); err != nil {
+		return err
+	}
 	if o.quiet {
-		stderr = io.Discard
+		progressOut = io.Discard
 	}
-	bar := progress.New(stderr, "epoch")
+	bar := progress.New(progressOut, "epoch")
 	defer bar.End()
-	for _, path := range []string{o.out, o.save, o.config.Checkpoint} {
-		if err := checkOut(path); err != nil {
-			return err
-		}
-	}
 	epochs := max(o.config.Epochs, 1) // a resumed training may know better
 	bar.Show(0, epochs, "reading", 0)
 	began := time.Now()
-	in, err := read(o)
+	o.progress = readingProgress(bar, began)
+	in, err := read(ctx, o)
 	if err != nil {
-		return err
+		return cancelled(ctx, err)
 	}
 	reading := time.Since(began)
+	bar.End()
+	if err := o.sayReading(stderr, in); err != nil {
+		return err
+	}
 	bar.Show(0, epochs, "first anchors", time.Second)
 	o.config.Progress = func(e largemvc.Epoch) error {
 		note := fmt.Sprintf("loss %.5g", e.Loss)
@@ -53,45 +57,107 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	result, ended := train(ctx, o, in)
 	bar.End()
 	if result == nil {
-		if ctx.Err() != nil {
-			return errors.New("cancelled before the first epoch; there is no result")
-		}
-		return ended
+		return cancelled(ctx, ended)
 	}
-	if o.out != "" {
-		near, next := centroidDistances(result)
-		if err := writeLabels(o.out, result.Labels, near, next); err != nil {
-			return err
-		}
+	// Each of these is tried, whatever becomes of the others.
+	failed := []error{
+		o.writeLabels(stdout, in, result),
+		o.output("save").write(stdout, func(w io.Writer) error { _, err := result.WriteTo(w); return err }, result.Save),
+		o.writeReport(stdout, stderr, in, result, reading),
 	}
-	if o.save != "" {
-		if err := result.Save(o.save); err != nil {
-			return err
-		}
+	if ctx.Err() != nil && ended != nil {
+		ended = fmt.Errorf("cancelled after %d of %d epochs; the result is of that state", result.Epochs, o.config.Epochs)
 	}
-	r, err := newReport(o, in, result, reading)
+	return errors.Join(append(failed, ended)...)
+}
+
+// cancelled is the error of a run that ends before it has a result.
+func cancelled(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errors.New("cancelled before there was anything to write; there is no result")
+	}
+	return err
+}
+
+// sayReading tells before the work how the data were read, and what may be wrong with them.
+func (o *fitOptions) sayReading(stderr io.Writer, in *input) error {
+	if !o.quiet {
+		return say(stderr, &in.reading)
+	}
+	if o.json {
+		warnings(stderr, &in.reading) // the summary has them
+	}
+	return nil
+}
+
+// writeLabels writes -out.
+func (o *fitOptions) writeLabels(stdout io.Writer, in *input, c *largemvc.Clustering) error {
+	out := o.output("out")
+	if out.path == "" {
+		return nil
+	}
+	near, next := centroidDistances(c)
+	columns := labelColumns(in.ids, c.Labels, near, next)
+	return out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
+		func(path string) error { return dataset.WriteCSV(path, columns...) })
+}
+
+// writeReport prints the summary, on standard error where the labels or the model go to standard output.
+func (o *fitOptions) writeReport(stdout, stderr io.Writer, in *input, c *largemvc.Clustering, reading time.Duration) error {
+	r, err := newReport(o, in, c, reading)
 	if err != nil {
 		return err
 	}
-	if err := r.print(stdout, o.json); err != nil {
-		return err
+	if o.out == standard || o.save == standard {
+		stdout = stderr
 	}
-	if ctx.Err() != nil && ended != nil {
-		return fmt.Errorf("cancelled after %d of %d epochs; the result is of that state", result.Epochs, o.config.Epochs)
+	if o.quiet && !o.json {
+		if err := say(stdout, &in.reading); err != nil {
+			return err
+		}
 	}
-	return ended
+	return r.print(stdout, o.json)
 }
 
-// checkOut finds out before the work whether there is a folder for a file to write.
-func checkOut(path string) error {
-	if path == "" {
-		return nil
+// output is the file that a flag asks for, links followed.
+func (o *fitOptions) output(flag string) *output {
+	for _, x := range o.outputs {
+		if x.flag == flag {
+			return x
+		}
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("%s: is a folder, not a file to write", path)
+	return &output{flag: flag}
+}
+
+// checkFiles refuses what would lose files, and outputs that cannot be written, before any work.
+func (o *fitOptions) checkFiles() error {
+	o.outputs = []*output{{flag: "out", path: o.out}, {flag: "save", path: o.save}, {flag: "checkpoint",
+		path: o.config.Checkpoint}}
+	if o.config.Checkpoint == standard {
+		return usagef("fit: a checkpoint cannot be written to standard output")
 	}
-	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s: there is no folder %s to write to", path, filepath.Dir(path))
+	if o.json && (o.out == standard || o.save == standard) {
+		return usagef("fit: -json writes to standard output too: give -out and -save a file")
 	}
+	inputs := o.inputs()
+	inputs["start-labels"] = []string{o.startLabels}
+	if err := checkOutputs("fit", o.outputs, inputs); err != nil {
+		return err
+	}
+	// A training that goes on may keep its own checkpoint.
+	checkpoint := o.output("checkpoint")
+	for _, other := range []string{"out", "save"} {
+		if err := o.output(other).checkInput("fit", "resume", o.resume); o.resume != "" && err != nil {
+			return err
+		}
+	}
+	if checkpoint.info != nil && checkpoint.info.Mode().IsRegular() && !o.overwrite {
+		if resumed, err := os.Stat(o.resume); o.resume == "" || err != nil || !os.SameFile(resumed, checkpoint.info) {
+			return usagef("fit: -checkpoint %s is there already, and a training from the start would overwrite it: go on "+
+				"with -resume %[1]s, or give -overwrite",
+				o.config.Checkpoint)
+		}
+	}
+	o.config.Checkpoint = checkpoint.path
 	return nil
 }

@@ -16,7 +16,9 @@ type fitOptions struct {
 	resume      string
 	json, quiet bool
 	config      largemvc.Config
+	overwrite   bool
 	given       map[string]bool // the flags on the command line
+	outputs     []*output
 }
 
 const aboutFit = `Usage: largemvc fit -data FILE [flags]
@@ -30,13 +32,17 @@ func fitFlags(o *fitOptions) *flags {
 	f, c := newFlags("fit"), &o.config
 	o.sparse = sparseAuto
 	f.group("Data")
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data. Give it several times for one file a view")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
+		"file a view")
 	o.dataFlags(f)
-	f.float(&o.missing, "missing", 0, "`RATE`, the share of the view rows that is taken away at random by -seed, at least one view of a sample being\nkept; 0: none. For tests with complete data")
-	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns sample (from 0), label, near and next, the squared distances\nto the nearest and the next nearest centroid in what -read-out makes of H; none by default")
-	f.string(&o.save, "save", "`FILE` to save the trained model to; none by default")
+	f.float(&o.missing, "missing", 0, "`RATE`, the share of the view rows that is taken away at random by -seed, at "+
+		"least one view of a sample being\nkept; 0: none. For tests with complete data")
+	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
+		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in what "+
+		"-read-out makes of H; - is\nstandard output; none by default")
+	f.string(&o.save, "save", "`FILE` to save the trained model to; - is standard output; none by default")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
-	f.bool(&o.quiet, "quiet", "show no progress on standard error")
+	f.bool(&o.quiet, "quiet", "show no progress on standard error; how the data are read then stands in the summary")
 
 	f.group("Clusters and network")
 	f.int(&c.Clusters, "clusters", 0, "`C`, the number of clusters; 0: the number of classes in the labels")
@@ -46,29 +52,48 @@ func fitFlags(o *fitOptions) *flags {
 		"modules of the network: `large|amvc|rmvc`. large has all three, amvc no noise, rmvc neither noise nor moving anchors")
 	f.value(choose(&c.Activation, largemvc.ReLU, largemvc.SELU), "activation", "σ of the thresholds: `relu|selu`")
 	f.value(choose(&c.Preset, largemvc.Default, largemvc.Paper), "preset",
-		"defaults of all that says preset: `default|paper`. default is what clusters best on average: neighbours, two\nstandardisations, θ and ρ kept ≥ 0; paper is the network as its equations have it, without neighbours")
-	f.value(choose(&c.Preprocess, largemvc.PresetPreprocess, largemvc.Both, largemvc.PerSample, largemvc.Balanced, largemvc.ZScore, largemvc.UnitNorm, largemvc.Raw), "preprocess",
-		"what is done to the views first: `preset|both|sample|balanced|zscore|unit|none`. sample: each sample of a view to mean 0,\nvariance 1 over its features; zscore: each feature to mean 0, variance 1; both: every view twice, in either way, which\nneeds neighbours; balanced: zscore divided by √d; unit: each sample of a view to norm 1. The preset default has both\n(sample without neighbours), paper sample")
-	f.value(choose(&c.Start, largemvc.PresetStart, largemvc.ScaledSpectral, largemvc.JointKMeans, largemvc.Spectral, largemvc.PerView), "start",
-		"where the first anchors come from: `preset|scaled|joint|spectral|perview`. joint: one k-means over all views; spectral:\nk-means on their first singular vectors; scaled: on these times the roots of their singular values, rows at norm 1;\nperview: a k-means per view, whose anchors do not correspond. The preset default has scaled (joint without neighbours),\npaper joint")
+		"defaults of all that says preset: `default|paper`. default is what clusters best on average: neighbours, "+
+			"two\nstandardisations, θ and ρ kept ≥ 0; paper is the network as its equations have it, without neighbours")
+	f.value(choose(&c.Preprocess, largemvc.PresetPreprocess, largemvc.Both, largemvc.PerSample, largemvc.Balanced,
+		largemvc.ZScore, largemvc.UnitNorm, largemvc.Raw), "preprocess",
+		"what is done to the views first: `preset|both|sample|balanced|zscore|unit|none`. sample: each sample of a view to "+
+			"mean 0,\nvariance 1 over its features; zscore: each feature to mean 0, variance 1; both: every view twice, in "+
+			"either way, which\nneeds neighbours; balanced: zscore divided by √d; unit: each sample of a view to norm 1. The "+
+			"preset default has both\n(sample without neighbours), paper sample")
+	f.value(choose(&c.Start, largemvc.PresetStart, largemvc.ScaledSpectral, largemvc.JointKMeans, largemvc.Spectral,
+		largemvc.PerView), "start",
+		"where the first anchors come from: `preset|scaled|joint|spectral|perview`. joint: one k-means over all views; "+
+			"spectral:\nk-means on their first singular vectors; scaled: on these times the roots of their singular values, "+
+			"rows at norm 1;\nperview: a k-means per view, whose anchors do not correspond. The preset default has scaled "+
+			"(joint without neighbours),\npaper joint")
 	f.value(choose(&c.ReadOut, largemvc.PresetReadOut, largemvc.UnitRows, largemvc.PlainRows), "read-out",
-		"what the last k-means sees of the representation H: `preset|unit|plain`. plain: its rows; unit: its rows at norm 1. The\npreset default has unit, paper plain")
-	f.string(&o.startLabels, "start-labels", "CSV `FILE` with a label (0 to M−1) for each sample, in its column label or its only column, in place of -start;\nnone by default")
+		"what the last k-means sees of the representation H: `preset|unit|plain`. plain: its rows; unit: its rows at norm 1. "+
+			"The\npreset default has unit, paper plain")
+	f.string(&o.startLabels, "start-labels", "CSV `FILE` with a label (0 to M−1) for each sample, in its column label or "+
+		"its only column, in place of -start;\nwhere it has a column id, they are joined to the samples by it; none by default")
 
 	f.group("Neighbours")
 	f.value(amount[int]{&c.Neighbors, "preset", "none", true}, "neighbors",
-		"`preset|none|K`, the nearest samples that each sample is joined to, in all views together and in each alone: along them the\nviews are smoothed, and the loss asks neighbours to share a cluster. The preset default has 10, paper none")
-	f.value(amount[int]{&c.Directions, "200", "all", false}, "directions", "`N|all`, the singular directions that are kept of each view")
-	f.value(amount[int]{&c.FilterSteps, "auto", "none", true}, "filter-steps", "`auto|none|N`, the steps of smoothing. auto: 6, or log₂(samples/10) where that is more")
-	f.value(amount[float64]{&c.NeighborWeight, "3", "none", true}, "neighbor-weight", "`WEIGHT|none` of the neighbours in the loss")
+		"`preset|none|K`, the nearest samples that each sample is joined to, in all views together and in each alone: along "+
+			"them the\nviews are smoothed, and the loss asks neighbours to share a cluster. The preset default has 10, paper "+
+			"none")
+	f.value(amount[int]{&c.Directions, "200", "all", false}, "directions",
+		"`N|all`, the singular directions that are kept of each view")
+	f.value(amount[int]{&c.FilterSteps, "auto", "none", true}, "filter-steps",
+		"`auto|none|N`, the steps of smoothing. auto: 6, or log₂(samples/10) where that is more")
+	f.value(amount[float64]{&c.NeighborWeight, "3", "none", true}, "neighbor-weight",
+		"`WEIGHT|none` of the neighbours in the loss")
 	f.value(amount[float64]{&c.HeldOutWeight, "3", "none", true}, "held-out-weight",
 		"`WEIGHT|none` in the loss of how well the cluster of each sample can be told from its features by what all others show")
-	f.value(amount[float64]{&c.Temperature, "0.1", "", false}, "temperature", "`T` of the softmax that makes shares in clusters of H, for both weights")
+	f.value(amount[float64]{&c.Temperature, "0.1", "", false}, "temperature",
+		"`T` of the softmax that makes shares in clusters of H, for both weights")
 	f.value(amount[int]{&c.ExactNeighbors, "10000", "none", true}, "exact-neighbors",
-		"`N|none`, the samples up to which neighbours are searched; with more, each sample is joined to a few of some landmarks,\nwhich takes time linear in their number")
+		"`N|none`, the samples up to which neighbours are searched; with more, each sample is joined to a few of some "+
+			"landmarks,\nwhich takes time linear in their number")
 	f.int(&c.Landmarks, "landmarks", 0, "`N`, the landmarks; 0: a quarter of the samples, from 40 to 1000")
 	f.bool(&c.LowestInertia, "lowest-inertia",
-		"choose among the starts of a k-means by inertia alone; by default, with neighbours in the loss, by what clusters tell\nabout those of neighbours, among starts of nearly the lowest inertia")
+		"choose among the starts of a k-means by inertia alone; by default, with neighbours in the loss, by what clusters "+
+			"tell\nabout those of neighbours, among starts of nearly the lowest inertia")
 
 	f.group("Training")
 	f.int(&c.Epochs, "epochs", 100, "`N` steps of the optimiser; 0: none, the network stays at its start")
@@ -79,13 +104,19 @@ func fitFlags(o *fitOptions) *flags {
 	f.float(&c.Tolerance, "tolerance", 0, "`SHARE` by which the loss must fall to count as progress; 0: no early stop")
 	f.int(&c.Patience, "patience", 5, "`N` epochs without progress before the early stop, with -tolerance")
 	f.string(&c.Checkpoint, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default")
-	f.int(&c.CheckpointEvery, "checkpoint-every", 10, "`N` epochs from one writing of it to the next; it is written at the end and when interrupted too")
-	f.string(&o.resume, "resume", "`FILE` of -checkpoint to go on from, with the same data and -float, and with the settings of then; a higher -epochs\ntrains on. By default a training begins anew")
+	f.int(&c.CheckpointEvery, "checkpoint-every", 10, "`N` epochs from one writing of it to the next; it is written at "+
+		"the end and when interrupted too")
+	f.bool(&o.overwrite, "overwrite", "let a training from the start overwrite the file of -checkpoint; by default that "+
+		"is an error")
+	f.string(&o.resume, "resume", "`FILE` of -checkpoint to go on from, with the same data and -float, and with the settings "+
+		"of then; a higher -epochs\ntrains on. By default a training begins anew")
 	f.value(choose(&c.Float, largemvc.Float32, largemvc.Float64), "float", "arithmetic: `32|64` bits")
 	f.int(&c.Workers, "workers", 0, "`N` threads; 0: all cores")
 	f.value(choose(&c.Rotate, largemvc.RotateAuto, largemvc.RotateNever, largemvc.RotateAlways), "rotate",
-		"without neighbours, train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where it\nis cheaper")
-	f.int(&c.KMeansStarts, "kmeans-starts", 10, "`N` starts of each k-means, of which the best is kept; three times as many where neighbours have a say")
+		"without neighbours, train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where "+
+			"it\nis cheaper")
+	f.int(&c.KMeansStarts, "kmeans-starts", 10, "`N` starts of each k-means, of which the best is kept; three times as "+
+		"many where neighbours have a say")
 
 	f.group("Details of the network")
 	f.float(&c.Theta0, "theta0", 0, "`VALUE` of every threshold θ at the start; 0: 0.01")
@@ -97,7 +128,8 @@ func fitFlags(o *fitOptions) *flags {
 	f.bool(&c.OneSided, "one-sided", "threshold by σ(a−θ) alone, which makes H ≥ 0, in place of σ(a−θ) − σ(−a−θ)")
 	f.float(&c.Lipschitz, "lipschitz", 1, "`LP` in the start of R at (1 − 1/LP) I and of U at I/LP")
 	f.value(choose(&c.Reduction, largemvc.PresetReduction, largemvc.Mean, largemvc.Sum, largemvc.Relative), "reduction",
-		"of the loss over the entries of a view: `preset|mean|sum|relative`. relative: the sum divided by that of the view's\nsquares, and by the number of views. The preset default has relative, paper mean")
+		"of the loss over the entries of a view: `preset|mean|sum|relative`. relative: the sum divided by that of the "+
+			"view's\nsquares, and by the number of views. The preset default has relative, paper mean")
 	f.bool(&c.DetachAnchors, "detach", "no gradient through the updates of the anchors")
 	return f
 }
@@ -171,7 +203,8 @@ func (o *fitOptions) checkNeighbors() error {
 	if c.Neighbors > 0 || c.Neighbors == 0 && c.Preset != largemvc.Paper {
 		return nil
 	}
-	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "temperature", "exact-neighbors", "landmarks", "lowest-inertia"} {
+	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "temperature",
+		"exact-neighbors", "landmarks", "lowest-inertia"} {
 		if o.given[name] {
 			return usagef("fit: -%s needs neighbours: give -neighbors K, or the preset default", name)
 		}

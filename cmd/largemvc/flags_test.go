@@ -13,7 +13,8 @@ import (
 
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{"-h"}, {"help"}, {"--help"}} {
-		if status, stdout, stderr := runLine(args...); status != exitOK || stderr != "" || !strings.Contains(stdout, "largemvc fit") {
+		if status, stdout, stderr := runLine(args...); status != exitOK || stderr != "" || !strings.Contains(stdout,
+			"largemvc fit") {
 			t.Errorf("%v: status %d, %q, %q", args, status, stdout, stderr)
 		}
 	}
@@ -21,7 +22,8 @@ func TestHelp(t *testing.T) {
 		f      *flags
 		fewest int
 	}{
-		"fit": {fitFlags(&fitOptions{}), 48}, "predict": {predictFlags(&predictOptions{}), 11}, "inspect": {inspectFlags(&inspectOptions{}), 8},
+		"fit": {fitFlags(&fitOptions{}), 48}, "predict": {predictFlags(&predictOptions{}), 11},
+		"inspect": {inspectFlags(&inspectOptions{}), 8},
 	} {
 		status, stdout, stderr := runLine(name, "-h")
 		if status != exitOK || stderr != "" || !strings.HasPrefix(stdout, "Usage: largemvc "+name) {
@@ -56,7 +58,8 @@ func TestHelp(t *testing.T) {
 func TestVersion(t *testing.T) {
 	for _, arg := range []string{"version", "-version", "--version"} {
 		status, stdout, stderr := runLine(arg)
-		if status != exitOK || stderr != "" || !strings.HasPrefix(stdout, "largemvc ") || !strings.Contains(stdout, runtime.Version()) {
+		if status != exitOK || stderr != "" || !strings.HasPrefix(stdout, "largemvc ") || !strings.Contains(stdout,
+			runtime.Version()) {
 			t.Errorf("%s: status %d, %q, %q", arg, status, stdout, stderr)
 		}
 	}
@@ -73,8 +76,9 @@ func TestVersion(t *testing.T) {
 
 // apart are the fields of Config that no flag sets, and why.
 var apart = map[string]string{
-	"StartLabels": "-start-labels", "StartAnchors": "for programs: matrices in memory", "Overwrite": "always: the command has read the only copy",
-	"Progress": "the bar", "ExtraLoss": "for programs: a function",
+	"StartLabels": "-start-labels", "StartAnchors": "for programs: matrices in memory",
+	"Overwrite": "always: the command has read the only copy",
+	"Progress":  "the bar", "ExtraLoss": "for programs: a function",
 }
 
 func TestEveryOptionHasAFlag(t *testing.T) {
@@ -83,7 +87,8 @@ func TestEveryOptionHasAFlag(t *testing.T) {
 	before := o.config
 	changed := map[string]bool{}
 	f.VisitAll(func(fl *flag.Flag) {
-		for _, value := range []string{"3", "2.5", "true", "amvc", "selu", "paper", "balanced", "spectral", "64", "data", "free", "sum", "always", "plain"} {
+		for _, value := range []string{"3", "2.5", "true", "amvc", "selu", "paper", "balanced", "spectral", "64", "data",
+			"free", "sum", "always", "plain"} {
 			if fl.Name == "data" || fl.Name == "out" || fl.Name == "save" || fl.Name == "resume" || fl.Name == "start-labels" {
 				return
 			}
@@ -145,7 +150,8 @@ func TestAmounts(t *testing.T) {
 }
 
 func TestParseFit(t *testing.T) {
-	o, _, err := parseFit([]string{"-data", "a.npz", "-data", "b.npz", "-epochs", "0", "-signs", "free", "-rho-scale", "unit", "-detach",
+	o, _, err := parseFit([]string{"-data", "a.npz", "-data", "b.npz", "-epochs", "0", "-signs", "free", "-rho-scale",
+		"unit", "-detach",
 		"-one-sided", "-lowest-inertia", "-reduction", "sum", "-tolerance", "1e-4", "-patience", "9"})
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +160,8 @@ func TestParseFit(t *testing.T) {
 		t.Errorf("data %q", o.data)
 	}
 	c := o.config
-	if c.Epochs != largemvc.NoTraining || c.Signs != largemvc.Unconstrained || c.RhoScale != largemvc.UnitScale || !c.DetachAnchors ||
+	if c.Epochs != largemvc.NoTraining || c.Signs != largemvc.Unconstrained || c.RhoScale != largemvc.UnitScale ||
+		!c.DetachAnchors ||
 		!c.OneSided || !c.LowestInertia || c.Reduction != largemvc.Sum || c.Tolerance != 1e-4 || c.Patience != 9 {
 		t.Errorf("%+v", c)
 	}

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/progress"
 )
 
 // inspectOptions is what the flags of inspect say.
@@ -32,12 +34,13 @@ func inspectFlags(o *inspectOptions) *flags {
 	f.group("Data")
 	o.dataFlags(f)
 	f.group("Memory")
-	f.int(&o.clusters, "clusters", 0, "`C`, the number of clusters that the memory is estimated for; 0: the number of classes in the labels, else 10")
+	f.int(&o.clusters, "clusters", 0, "`C`, the number of clusters that the memory is estimated for; 0: the number of "+
+		"classes in the labels, else 10")
 	return f
 }
 
 // runInspect prints the report on the files.
-func runInspect(_ context.Context, args []string, stdout, _ io.Writer) error {
+func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o := &inspectOptions{}
 	f := inspectFlags(o)
 	var err error
@@ -57,9 +60,15 @@ func runInspect(_ context.Context, args []string, stdout, _ io.Writer) error {
 	if o.clusters < 0 {
 		return usagef("inspect: -clusters is %d, want at least 0", o.clusters)
 	}
-	r, err := o.inspect(32)
+	bar := progress.New(stderr, "")
+	o.progress = readingProgress(bar, time.Now())
+	r, err := o.inspect(ctx, 32)
+	bar.End()
+	if err == nil && ctx.Err() != nil {
+		err = r.Problem // the report was not finished
+	}
 	if err != nil {
-		return err
+		return cancelled(ctx, err)
 	}
 	if _, err := io.WriteString(stdout, flagNames.Replace(r.String())); err != nil {
 		return err
@@ -93,7 +102,8 @@ func (o *inspectOptions) suggest(w io.Writer, r *dataset.Report) error {
 	if sparse { // Its views are not overwritten, and take what they take.
 		m.Total, m.Views = m.Total+r.Bytes, m.Views+r.Bytes
 	}
-	_, err = fmt.Fprintf(w, "memory of a fit: about %v for %s (%s),\nbeside some 20 MiB of the program itself\n", m, count(clusters, "cluster"), from)
+	_, err = fmt.Fprintf(w, "memory of a fit: about %v for %s (%s),\nbeside some 20 MiB of the program itself\n", m,
+		count(clusters, "cluster"), from)
 	return err
 }
 
@@ -115,10 +125,12 @@ func suggestion(r *dataset.Report) string {
 	for v := range r.Views {
 		x := &r.Views[v]
 		if x.Features < fewFeatures {
-			return text + fmt.Sprintf(";\nwith -neighbors none, -preprocess balanced, for view %d has %s only (the rule: under %d)", v, count(x.Features, "feature"), fewFeatures)
+			return text + fmt.Sprintf(";\nwith -neighbors none, -preprocess balanced, for view %d has %s only (the rule: "+
+				"under %d)", v, count(x.Features, "feature"), fewFeatures)
 		}
 		if x.Fill >= mostlyFilled && x.MaxStd > wildScale*x.MedianStd {
-			return text + fmt.Sprintf(";\nwith -neighbors none, -preprocess balanced, for the columns of view %d differ in scale (the rule: the largest standard\n"+
+			return text + fmt.Sprintf(";\nwith -neighbors none, -preprocess balanced, for the columns of view %d differ in "+
+				"scale (the rule: the largest standard\n"+
 				"deviation over %d times the median one, here %.0f times, in a view with at least half of its entries not zero)",
 				v, wildScale, x.MaxStd/x.MedianStd)
 		}

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/largemvc/largemvc/dataset"
+
+	"github.com/largemvc/largemvc/internal/hostile"
 )
 
 func TestInspect(t *testing.T) {
@@ -15,7 +20,8 @@ func TestInspect(t *testing.T) {
 	if status != exitOK || stderr != "" {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	for _, want := range []string{"set.npz: NumPy .npz", "X1        float64  30×8   view 1", "30 samples, 2 views", "3 classes: 0 (10) 1 (10) 2 (10)",
+	for _, want := range []string{"set.npz: NumPy .npz", "X1        float64  30×8   view 1", "30 samples, 2 views",
+		"3 classes: 0 (10) 1 (10) 2 (10)",
 		"suggested: no flags: the default preset", "memory of a fit: about", "for 3 clusters (the number of classes)"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the report lacks %q:\n%s", want, stdout)
@@ -29,19 +35,22 @@ func TestInspect(t *testing.T) {
 	}
 	status, stdout, stderr = runLine("inspect", path, csvFile, "-labels", "none", "-clusters", "7")
 	if status != exitOK || !strings.Contains(stdout, "30 samples, 3 views") || !strings.Contains(stdout, "no labels") ||
-		!strings.Contains(stdout, "for 7 clusters (-clusters)") || !strings.Contains(stdout, "with -neighbors none, -preprocess balanced, for view 2 has 2 features only") {
+		!strings.Contains(stdout, "for 7 clusters (-clusters)") || !strings.Contains(stdout,
+		"with -neighbors none, -preprocess balanced, for view 2 has 2 features only") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
 	status, stdout, stderr = runLine("inspect", path, "-labels", "none", "-clusters", "31")
 	if status != exitOK || !strings.Contains(stdout, "a fit is refused: ") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
-	if status, stdout, _ = runLine("inspect", path, "-labels", "none"); status != exitOK || !strings.Contains(stdout, "for 10 clusters (a guess") {
+	if status, stdout, _ = runLine("inspect", path, "-labels", "none"); status != exitOK || !strings.Contains(stdout,
+		"for 10 clusters (a guess") {
 		t.Errorf("status %d: %s", status, stdout)
 	}
 	// What was found is reported, and why it is not enough.
 	status, stdout, stderr = runLine("inspect", path, "-labels", "X9")
-	if status != exitError || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "no variable X9") || !strings.Contains(stdout, "30×12") {
+	if status != exitError || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "no variable X9") ||
+		!strings.Contains(stdout, "30×12") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
 	status, stdout, stderr = runLine("inspect", filepath.Join(t.TempDir(), "none.mat"))
@@ -49,7 +58,8 @@ func TestInspect(t *testing.T) {
 }
 
 func TestSuggestion(t *testing.T) {
-	const scale, few = "with -neighbors none, -preprocess balanced, for the columns of view 1", "with -neighbors none, -preprocess balanced, for view 1 has 4 features"
+	const scale, few = "with -neighbors none, -preprocess balanced, for the columns of view 1",
+		"with -neighbors none, -preprocess balanced, for view 1 has 4 features"
 	for _, test := range []struct {
 		view dataset.ViewReport
 		text string // beside "no flags"
@@ -62,8 +72,24 @@ func TestSuggestion(t *testing.T) {
 	} {
 		fine := dataset.ViewReport{Features: 9, Fill: 1, MedianStd: 1, MaxStd: 1}
 		text := suggestion(&dataset.Report{Views: []dataset.ViewReport{fine, test.view}})
-		if !strings.HasPrefix(text, "no flags") || !strings.Contains(text, test.text) || (test.text == "") == strings.Contains(text, "-neighbors none") {
+		if !strings.HasPrefix(text, "no flags") || !strings.Contains(text, test.text) ||
+			(test.text == "") == strings.Contains(text, "-neighbors none") {
 			t.Errorf("%+v: %s", test.view, text)
 		}
+	}
+}
+
+// TestInspectStops ends with the context, without half a report.
+func TestInspectStops(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "long.csv.gz")
+	if err := os.WriteFile(path, hostile.LongCSV(16<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(30*time.Millisecond, cancel)
+	var stdout, stderr bytes.Buffer
+	if status := run(ctx, []string{"inspect", path}, &stdout, &stderr); status != exitError || stdout.Len() > 0 ||
+		!strings.Contains(stderr.String(), "cancelled") {
+		t.Errorf("status %d, output %q, message %q", status, stdout.String(), stderr.String())
 	}
 }

@@ -9,9 +9,19 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 )
 
-// writeLabels writes labels.csv: sample, label, and the squared distances to the two nearest centroids.
-func writeLabels(path string, labels []int, near, next []float64) error {
-	return dataset.WriteLabels(path, labels, dataset.Column{Name: "near", Data: near}, dataset.Column{Name: "next", Data: next})
+// labelColumns are the columns of a file of labels: the ids where the samples have some, the number of the sample, its label,
+// and the squared distances to the two nearest centroids.
+func labelColumns(ids []string, labels []int, near, next []float64) []dataset.Column {
+	sample := make([]int, len(labels))
+	for i := range sample {
+		sample[i] = i
+	}
+	columns := []dataset.Column{{Name: "sample", Data: sample}, {Name: "label", Data: labels}, {Name: "near", Data: near},
+		{Name: "next", Data: next}}
+	if ids != nil {
+		columns = append([]dataset.Column{{Name: "id", Data: ids}}, columns...)
+	}
+	return columns
 }
 
 // centroidDistances are the squared distances of the training samples to their centroid and to the nearest other one (+Inf

@@ -6,7 +6,8 @@
 //	largemvc version
 //	largemvc help [COMMAND]
 //
-// 'largemvc fit -h' explains every flag of fit, and so on. The exit status is 0 where all went well, 1 where a file or its data is broken or
+// 'largemvc fit -h' explains every flag of fit, and so on. The exit status is 0 where all went well, 1 where a file or its
+// data is broken or
 // the training did not come to its end, 2 where the command was used wrongly. Progress and errors go to standard error,
 // the result alone to standard output.
 package main
@@ -17,7 +18,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 )
 
@@ -29,8 +29,8 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
+	ctx, stop := interruptible()
+	defer stop()
 	boundMemory()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -105,20 +105,3 @@ type usageError struct{ text string }
 func (e *usageError) Error() string { return e.text }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
-
-// oneLine is an error's text on one line, without the prefixes of this project's packages.
-func oneLine(err error) string {
-	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
-	for i, l := range lines {
-		l = strings.TrimSpace(l)
-		for _, prefix := range []string{"largemvc: ", "dataset: "} {
-			l = strings.TrimPrefix(l, prefix)
-		}
-		lines[i] = l
-	}
-	return flagNames.Replace(strings.Join(lines, "; "))
-}
-
-// flagNames says for the options that the reader's errors name which flags set them.
-var flagNames = strings.NewReplacer("set Options.MissingRows", "give -missing-rows", "Options.Labels", "-labels",
-	"Options.MaxBytes", "-max-memory", "Options.Triplets", "-triplets", "Options.Views", "-views")

@@ -71,7 +71,8 @@ func object(t *testing.T, s string) map[string]any {
 }
 
 // keys are those that scripts may rely on.
-var keys = strings.Fields(`samples views dims missing_rate clusters anchors layers epochs variant activation preset preprocess start read_out
+var keys = strings.Fields(`samples views dims missing_rate clusters anchors layers epochs variant activation preset
+	preprocess start read_out
 	inputs seed float status
 	loss_first loss_last init_seconds seconds_per_epoch fit_seconds peak_rss_mb cluster_sizes
 	acc nmi ari purity start_acc start_nmi start_ari`)
@@ -88,9 +89,12 @@ func TestFitJSON(t *testing.T) {
 			t.Errorf("%s is %v", k, v)
 		}
 	}
-	for k, want := range map[string]any{"samples": 60.0, "views": 2.0, "clusters": 3.0, "anchors": 3.0, "layers": 2.0, "epochs": 12.0,
-		"variant": "large", "activation": "relu", "preset": "default", "preprocess": "both", "start": "scaled", "read_out": "unit",
-		"neighbors": 10.0, "landmarks": nil, "filter_steps": 6.0, "neighbor_weight": 3.0, "held_out_weight": 3.0, "seed": 7.0, "float": 32.0,
+	for k, want := range map[string]any{"samples": 60.0, "views": 2.0, "clusters": 3.0, "anchors": 3.0, "layers": 2.0,
+		"epochs":  12.0,
+		"variant": "large", "activation": "relu", "preset": "default", "preprocess": "both", "start": "scaled",
+		"read_out":  "unit",
+		"neighbors": 10.0, "landmarks": nil, "filter_steps": 6.0, "neighbor_weight": 3.0, "held_out_weight": 3.0,
+		"seed": 7.0, "float": 32.0,
 		"status": "epoch limit", "missing_rate": 0.0, "acc": 1.0, "nmi": 1.0, "ari": 1.0, "purity": 1.0, "start_acc": 1.0} {
 		if m[k] != want {
 			t.Errorf("%s is %v, want %v", k, m[k], want)
@@ -116,12 +120,15 @@ func TestFitNeighbors(t *testing.T) {
 	for _, test := range []struct {
 		args, json, text string
 	}{
-		{"", "both scaled 10 <nil> 6 3 [12 8 12 8]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 in the loss, held-out prediction 3"},
+		{"", "both scaled 10 <nil> 6 3 [12 8 12 8]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 in the " +
+			"loss, held-out prediction 3"},
 		{"-preset paper", "sample joint <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
 		{"-neighbors none", "sample joint <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
 		{"-preset paper -neighbors 4", "sample joint 4 <nil> 6 3 [12 8]", "4 nearest samples, mutual"},
-		{"-exact-neighbors none -filter-steps 0", "both scaled <nil> 40 0 3 [12 8 12 8]", "by 40 landmarks, no smoothing, weight 3"},
-		{"-exact-neighbors 20 -landmarks 30 -neighbor-weight 0", "both scaled <nil> 30 6 0 [12 8 12 8]", "by 30 landmarks, 6 steps of smoothing, none in the loss"},
+		{"-exact-neighbors none -filter-steps 0", "both scaled <nil> 40 0 3 [12 8 12 8]",
+			"by 40 landmarks, no smoothing, weight 3"},
+		{"-exact-neighbors 20 -landmarks 30 -neighbor-weight 0", "both scaled <nil> 30 6 0 [12 8 12 8]",
+			"by 30 landmarks, 6 steps of smoothing, none in the loss"},
 		{"-held-out-weight none", "both scaled 10 <nil> 6 3 [12 8 12 8]", "mutual, 6 steps of smoothing, weight 3 in the loss\n"},
 		{"-held-out-weight 1.5", "both scaled 10 <nil> 6 3 [12 8 12 8]", "held-out prediction 1.5"},
 		{"-directions 5 -preprocess zscore -filter-steps 1", "zscore scaled 10 <nil> 1 3 [5 5]", "2 inputs of 5 + 5 columns"},
@@ -133,7 +140,8 @@ func TestFitNeighbors(t *testing.T) {
 			continue
 		}
 		m := object(t, stdout)
-		got := fmt.Sprint(m["preprocess"], " ", m["start"], " ", m["neighbors"], " ", m["landmarks"], " ", m["filter_steps"], " ", m["neighbor_weight"], " ", m["inputs"])
+		got := fmt.Sprint(m["preprocess"], " ", m["start"], " ", m["neighbors"], " ", m["landmarks"], " ",
+			m["filter_steps"], " ", m["neighbor_weight"], " ", m["inputs"])
 		if got != test.json || m["acc"] != 1.0 {
 			t.Errorf("%s: %s with ACC %v, want %s", test.args, got, m["acc"], test.json)
 		}
@@ -349,21 +357,27 @@ func TestBadFiles(t *testing.T) {
 }
 
 func TestStartLabels(t *testing.T) {
-	for _, test := range []struct{ text, want string }{
-		{"0\n1\n1\n", ""},
-		{"label,sample\n0,0\n1,1\n0,2\n", ""},
-		{"0\n1\n", "2 labels for 3 samples"},
-		{"0\n2\n1\n", `the label "2" is no number from 0 to 1`},
-		{"0\nx\n1\n", `the label "x"`},
-		{"a,b\n0,1\n", "none of which is called label"},
-		{"label,x\n0,1\n1\n", "wrong number of fields"},
+	for _, test := range []struct {
+		text, want string
+		ids        []string
+	}{
+		{"id,sample,label\nc,0,0\na,1,1\nb,2,0\n", "", []string{"a", "b", "c"}},
+		{"id,sample,label\nc,0,0\na,1,1\nc,2,0\n", "id c twice", []string{"a", "b", "c"}},
+		{"id,sample,label\nc,0,0\na,1,1\nd,2,0\n", "no label for the sample b", []string{"a", "b", "c"}},
+		{"0\n1\n1\n", "", nil},
+		{"label,sample\n0,0\n1,1\n0,2\n", "", nil},
+		{"0\n1\n", "2 labels for 3 samples", nil},
+		{"0\n2\n1\n", `the label "2" is no number from 0 to 1`, nil},
+		{"0\nx\n1\n", `the label "x"`, nil},
+		{"a,b\n0,1\n", "none of which is called label", nil},
+		{"label,x\n0,1\n1\n", "wrong number of fields", nil},
 	} {
 		path := filepath.Join(t.TempDir(), "labels.csv")
 		if err := os.WriteFile(path, []byte(test.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		labels, err := readStartLabels(path, 3, 2)
-		if test.want == "" && (err != nil || len(labels) != 3) {
+		labels, err := readStartLabels(path, 3, 2, test.ids)
+		if test.want == "" && (err != nil || len(labels) != 3 || test.ids != nil && fmt.Sprint(labels) != "[1 0 0]") {
 			t.Errorf("%q: %v, %v", test.text, labels, err)
 		}
 		if test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
@@ -443,8 +457,10 @@ func TestResume(t *testing.T) {
 	}
 	_, whole, _ = runLine(append(slices.Clone(args), "-epochs", "50")...)
 	longer := object(t, whole)
-	if got = object(t, resumed); got["epochs"] != 50.0 || got["loss_last"] != longer["loss_last"] || got["loss_last"] == want["loss_last"] {
-		t.Errorf("trained on: %v epochs, loss %v after %v, want %v", got["epochs"], got["loss_last"], want["loss_last"], longer["loss_last"])
+	if got = object(t, resumed); got["epochs"] != 50.0 || got["loss_last"] != longer["loss_last"] ||
+		got["loss_last"] == want["loss_last"] {
+		t.Errorf("trained on: %v epochs, loss %v after %v, want %v", got["epochs"], got["loss_last"], want["loss_last"],
+			longer["loss_last"])
 	}
 
 	status, out, stderr := runLine("fit", "-data", path, "-resume", state, "-layers", "2")
@@ -473,7 +489,8 @@ func TestSeveralFiles(t *testing.T) {
 		args = append(args, "-data", path)
 	}
 	status, stdout, stderr := runLine(append([]string{"fit", "-clusters", "2", "-epochs", "2", "-json", "-float", "64",
-		"-variant", "amvc", "-activation", "selu", "-preset", "paper", "-preprocess", "balanced", "-start", "spectral"}, args...)...)
+		"-variant", "amvc", "-activation", "selu", "-preset", "paper", "-preprocess", "balanced", "-start", "spectral"},
+		args...)...)
 	if status != exitOK {
 		t.Fatalf("status %d: %s", status, stderr)
 	}

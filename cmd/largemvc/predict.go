@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/progress"
 )
 
 // predictOptions is what the flags of predict say.
@@ -37,10 +39,13 @@ func predictFlags(o *predictOptions) *flags {
 	f.group("Model")
 	f.string(&o.model, "model", "`FILE` that fit -save wrote; there is no default")
 	f.group("Data")
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data. Give it several times for one file a view")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
+		"file a view")
 	o.dataFlags(f)
 	f.group("Result")
-	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns sample (from 0), label, near and next, the squared distances\nto the nearest and the next nearest centroid in the representation: the closer to each other, the less sure; none by default")
+	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
+		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in the "+
+		"representation: the closer to each other,\nthe less sure; - is standard output; none by default")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
 	return f
 }
@@ -56,6 +61,8 @@ type prediction struct {
 	Clusters    int     `json:"clusters"` // of the model
 	Float       int     `json:"float"`
 
+	Reading *dataset.Reading `json:"reading"` // how the data were read
+
 	ReadSeconds    float64  `json:"read_seconds"` // model and data
 	PredictSeconds float64  `json:"predict_seconds"`
 	PeakRSS        *float64 `json:"peak_rss_mb"` // MiB, whole process
@@ -69,7 +76,7 @@ type prediction struct {
 }
 
 // runPredict reads model and data, predicts, writes the labels and prints the report.
-func runPredict(ctx context.Context, args []string, stdout, _ io.Writer) error {
+func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o := &predictOptions{}
 	f := predictFlags(o)
 	rest, err := f.parse(args)
@@ -88,7 +95,13 @@ func runPredict(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	if err := o.check("predict"); err != nil {
 		return err
 	}
-	if err := checkOut(o.out); err != nil {
+	out := &output{flag: "out", path: o.out}
+	if o.json && o.out == standard {
+		return usagef("predict: -json writes to standard output too: give -out a file")
+	}
+	inputs := o.inputs()
+	inputs["model"] = []string{o.model}
+	if err := checkOutputs("predict", []*output{out}, inputs); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -97,9 +110,12 @@ func runPredict(ctx context.Context, args []string, stdout, _ io.Writer) error {
 		return err
 	}
 	width := bits(model.Config().Float)
-	set, err := o.open(width)
+	bar := progress.New(stderr, "")
+	o.progress = readingProgress(bar, time.Now())
+	set, err := o.open(ctx, width)
+	bar.End()
 	if err != nil {
-		return err
+		return cancelled(ctx, err)
 	}
 	in, err := newInput(set)
 	if err != nil {
@@ -111,16 +127,18 @@ func runPredict(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	read := time.Now()
 	a, err := model.Assign(ctx, in.views)
 	if err != nil {
-		return err
+		return cancelled(ctx, err)
 	}
-	if o.out != "" {
-		if err := writeLabels(o.out, a.Labels, a.Near, a.Next); err != nil {
-			return err
-		}
+	columns := labelColumns(in.ids, a.Labels, a.Near, a.Next)
+	failed := out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
+		func(path string) error { return dataset.WriteCSV(path, columns...) })
+	if o.out == standard {
+		stdout = stderr
 	}
 	p := &prediction{
-		Model: o.model, Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing, Clusters: model.Clusters,
-		Float: width, ReadSeconds: read.Sub(began).Seconds(), PredictSeconds: time.Since(read).Seconds(), PeakRSS: peakMiB(),
+		Model: o.model, Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing,
+		Clusters: model.Clusters,
+		Float:    width, ReadSeconds: read.Sub(began).Seconds(), PredictSeconds: time.Since(read).Seconds(), PeakRSS: peakMiB(),
 		ClusterSizes: make([]int, model.Clusters),
 	}
 	for _, label := range a.Labels {
@@ -134,10 +152,12 @@ func runPredict(ctx context.Context, args []string, stdout, _ io.Writer) error {
 		p.Classes = &in.classes
 		p.ACC, p.NMI, p.ARI, p.Purity = number(s.ACC), number(s.NMI), number(s.ARI), number(s.Purity)
 	}
+	p.Reading = &in.reading
 	if o.json {
-		return json.NewEncoder(stdout).Encode(p)
+		warnings(stderr, &in.reading)
+		return errors.Join(failed, json.NewEncoder(stdout).Encode(p))
 	}
-	return p.table(stdout)
+	return errors.Join(failed, say(stdout, &in.reading), p.table(stdout))
 }
 
 // checkOrder refuses views that have the names of the training in another order. Other names say nothing: today's file
@@ -165,7 +185,8 @@ func (p *prediction) table(w io.Writer) error {
 	line("time", "%.3g s reading, %.3g s predicting", p.ReadSeconds, p.PredictSeconds)
 	line("clusters", "sizes %s", join(p.ClusterSizes, ", "))
 	if p.ACC != nil {
-		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(p.ACC), percent(p.NMI), percent(p.ARI), percent(p.Purity), *p.Classes)
+		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(p.ACC), percent(p.NMI), percent(p.ARI),
+			percent(p.Purity), *p.Classes)
 	}
 	return t.Flush()
 }

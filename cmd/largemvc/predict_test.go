@@ -45,8 +45,10 @@ func table(t *testing.T, path string) (labels []int, near, next []float64) {
 func TestPredict(t *testing.T) {
 	for _, float := range []string{"32", "64"} {
 		path, folder := writeSet(t, 60, true), t.TempDir()
-		model, fitted, predicted := filepath.Join(folder, "model"), filepath.Join(folder, "fit.csv"), filepath.Join(folder, "predict.csv")
-		if status, _, stderr := runLine("fit", "-data", path, "-epochs", "5", "-float", float, "-save", model, "-out", fitted, "-quiet"); status != exitOK {
+		model, fitted, predicted := filepath.Join(folder, "model"), filepath.Join(folder, "fit.csv"), filepath.Join(folder,
+			"predict.csv")
+		if status, _, stderr := runLine("fit", "-data", path, "-epochs", "5", "-float", float, "-save", model, "-out",
+			fitted, "-quiet"); status != exitOK {
 			t.Fatal(stderr)
 		}
 		status, stdout, stderr := runLine("predict", "-model", model, "-data", path, "-out", predicted, "-json")
@@ -54,7 +56,8 @@ func TestPredict(t *testing.T) {
 			t.Fatalf("status %d: %s", status, stderr)
 		}
 		m := object(t, stdout)
-		for k, want := range map[string]any{"samples": 60.0, "views": 2.0, "clusters": 3.0, "classes": 3.0, "acc": 1.0, "nmi": 1.0, "ari": 1.0,
+		for k, want := range map[string]any{"samples": 60.0, "views": 2.0, "clusters": 3.0, "classes": 3.0, "acc": 1.0,
+			"nmi": 1.0, "ari": 1.0,
 			"purity": 1.0, "missing_rate": 0.0, "model": model} {
 			if m[k] != want {
 				t.Errorf("%s is %v, want %v", k, m[k], want)
@@ -83,14 +86,16 @@ func TestPredict(t *testing.T) {
 			x[12+j] = math.NaN()
 		}
 		few := filepath.Join(folder, "few.npz")
-		if err := dataset.WriteNPZ(few, false, dataset.Array{Name: "X0", Shape: []int{4, 12}, Data: x}, dataset.Array{Name: "X1", Shape: []int{4, 8}, Data: y}); err != nil {
+		if err := dataset.WriteNPZ(few, false, dataset.Array{Name: "X0", Shape: []int{4, 12}, Data: x},
+			dataset.Array{Name: "X1", Shape: []int{4, 8}, Data: y}); err != nil {
 			t.Fatal(err)
 		}
 		status, stdout, stderr = runLine("predict", "-model", model, "-data", few, "-missing-rows", "-out", predicted)
 		if status != exitOK || !strings.Contains(stdout, "12.5 % of the view rows absent") || strings.Contains(stdout, "ACC") {
 			t.Errorf("status %d: %s%s", status, stdout, stderr)
 		}
-		if again, _, _ = table(t, predicted); len(again) != 4 || again[0] != labels[0] || again[1] != labels[1] || again[3] != labels[3] {
+		if again, _, _ = table(t, predicted); len(again) != 4 || again[0] != labels[0] || again[1] != labels[1] ||
+			again[3] != labels[3] {
 			t.Errorf("labels %v, want %v", again, labels[:4])
 		}
 	}

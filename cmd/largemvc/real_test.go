@@ -23,12 +23,16 @@ func realData(t *testing.T) string {
 func TestRealInspect(t *testing.T) {
 	folder := filepath.Join(realData(t), "mat")
 	for name, wants := range map[string][]string{
-		"3-sources.mat":     {"MATLAB v5", "169 samples, 3 views, rows are samples", "6 classes", "sparse", "suggested: no flags"},
-		"MSRCV1.mat":        {"MATLAB v5", "210 samples, 6 views, rows are samples", "7 classes", "suggested: no flags", "with -neighbors none, -preprocess balanced"},
-		"MSRCV1_v73.mat":    {"MATLAB v7.3", "210 samples, 6 views, rows are samples", "7 classes", "suggested: no flags", "with -neighbors none, -preprocess balanced"},
-		"uci-digit.mat":     {"MATLAB v5", "2000 samples, 3 views, rows are samples", "10 classes", "suggested: no flags"},
-		"webkb.mat":         {"MATLAB v5", "203 samples, 3 views, rows are samples", "4 classes", "suggested: no flags"},
-		"synthetic_v73.mat": {"MATLAB v7.3", "200 samples, 2 views, rows are samples", "4 classes", "suggested: no flags", "with -neighbors none, -preprocess balanced"},
+		"3-sources.mat": {"MATLAB v5", "169 samples, 3 views, rows are samples", "6 classes", "sparse",
+			"suggested: no flags"},
+		"MSRCV1.mat": {"MATLAB v5", "210 samples, 6 views, rows are samples", "7 classes", "suggested: no flags",
+			"with -neighbors none, -preprocess balanced"},
+		"MSRCV1_v73.mat": {"MATLAB v7.3", "210 samples, 6 views, rows are samples", "7 classes", "suggested: no flags",
+			"with -neighbors none, -preprocess balanced"},
+		"uci-digit.mat": {"MATLAB v5", "2000 samples, 3 views, rows are samples", "10 classes", "suggested: no flags"},
+		"webkb.mat":     {"MATLAB v5", "203 samples, 3 views, rows are samples", "4 classes", "suggested: no flags"},
+		"synthetic_v73.mat": {"MATLAB v7.3", "200 samples, 2 views, rows are samples", "4 classes", "suggested: no flags",
+			"with -neighbors none, -preprocess balanced"},
 		"BDGP_fea_Per0.5.mat": {"MATLAB v5", "2500 samples, 3 views, columns are samples", "5 classes",
 			"1250 samples are incomplete; 25.3 % of the view rows are absent", "MissingStatus is not used"},
 	} {
@@ -51,7 +55,8 @@ func TestRealInspect(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	if status, stdout, stderr = runLine("inspect", "-triplets", path); status != exitOK || !strings.Contains(stdout, "600 samples, 5 views, triplets") {
+	if status, stdout, stderr = runLine("inspect", "-triplets", path); status != exitOK || !strings.Contains(stdout,
+		"600 samples, 5 views, triplets") {
 		t.Errorf("reuters.mat -triplets: status %d, %s%s", status, stdout, stderr)
 	}
 }
@@ -90,7 +95,8 @@ func TestRealFormats(t *testing.T) {
 	}
 	// Views of two features, which need care before their rows go to norm 1.
 	for _, flags := range [][]string{nil, {"-neighbors", "none", "-preprocess", "balanced"}} {
-		if m, _ := fitted(t, append([]string{filepath.Join(folder, "mat/synthetic_v73.mat")}, flags...)...); !(m["acc"].(float64) > 0.95) {
+		if m, _ := fitted(t, append([]string{filepath.Join(folder, "mat/synthetic_v73.mat")},
+			flags...)...); !(m["acc"].(float64) > 0.95) {
 			t.Errorf("synthetic_v73.mat with %q: ACC %v", flags, m["acc"])
 		}
 	}

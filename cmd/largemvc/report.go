@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -42,6 +43,8 @@ type report struct {
 	HeldOutWeight  *float64 `json:"held_out_weight"` // 0: none in the loss
 	LowestInertia  *bool    `json:"lowest_inertia"`  // whether neighbours had no say in the choice among starts of k-means
 	Inputs         []int    `json:"inputs"`          // columns of what the network sees of the views
+
+	Reading *dataset.Reading `json:"reading"` // how the data were read
 
 	Seed        uint64 `json:"seed"`
 	Restarts    int    `json:"restarts"`
@@ -90,14 +93,17 @@ func peakMiB() *float64 {
 func newReport(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Duration) (*report, error) {
 	g := c.Config() // with every default filled in
 	r := &report{
-		Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing, Clusters: g.Clusters, ClustersFound: c.Clusters,
-		Anchors: g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0), LearningRate: g.LearningRate,
+		Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing, Clusters: g.Clusters,
+		ClustersFound: c.Clusters,
+		Anchors:       g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0), LearningRate: g.LearningRate,
 		Variant: g.Variant.String(), Activation: g.Activation.String(), Preset: g.Preset.String(),
-		Preprocess: g.Preprocess.String(), Start: g.Start.String(), ReadOut: g.ReadOut.String(), Seed: g.Seed, Restarts: g.Restarts, RestartKept: c.Restart,
+		Preprocess: g.Preprocess.String(), Start: g.Start.String(), ReadOut: g.ReadOut.String(), Seed: g.Seed,
+		Restarts: g.Restarts, RestartKept: c.Restart,
 		Float: bits(g.Float), Status: c.Status.String(),
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
 		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: c.Sizes,
 	}
+	r.Reading = &in.reading
 	if o.config.StartLabels != nil {
 		r.Start = "labels"
 	}
@@ -188,7 +194,8 @@ func (r *report) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	line("data", "%s", aboutSamples(r.Samples, r.Dims, r.MissingRate))
-	line("network", "%s, %s, %s, %s, %s preset", r.Variant, count(r.Layers, "layer"), count(r.Anchors, "anchor"), r.Activation, r.Preset)
+	line("network", "%s, %s, %s, %s, %s preset", r.Variant, count(r.Layers, "layer"), count(r.Anchors, "anchor"),
+		r.Activation, r.Preset)
 	line("preparation", "preprocessing %s, start %s, seed %d, float%d", r.Preprocess, r.Start, r.Seed, r.Float)
 	line("neighbours", "%s", r.neighbors())
 	if r.FilterSteps != nil {
@@ -211,7 +218,8 @@ func (r *report) table(w io.Writer) error {
 		line("", "fewer than the %d asked for: the representation has no more distinct rows", r.Clusters)
 	}
 	if r.ACC != nil {
-		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(r.ACC), percent(r.NMI), percent(r.ARI), percent(r.Purity), *r.Classes)
+		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(r.ACC), percent(r.NMI), percent(r.ARI),
+			percent(r.Purity), *r.Classes)
 	}
 	if r.StartACC != nil {
 		line("at the start", "ACC %s, NMI %s, ARI %s", percent(r.StartACC), percent(r.StartNMI), percent(r.StartARI))

@@ -12,8 +12,9 @@ import (
 )
 
 // readStartLabels reads n labels from 0 to m−1 from the column label, or the only column, of a CSV file. Where it has a
-// column sample too, that must count the samples from 0.
-func readStartLabels(path string, n, m int) ([]int, error) {
+// column id and the samples have ids, they are joined by it, in any order. Else, where it has a column sample, that must count
+// the samples from 0.
+func readStartLabels(path string, n, m int, ids []string) ([]int, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -21,8 +22,9 @@ func readStartLabels(path string, n, m int) ([]int, error) {
 	defer file.Close()
 	r := csv.NewReader(file)
 	r.ReuseRecord = true
-	label, sample := 0, -1
+	label, sample, id := 0, -1, -1
 	labels := make([]int, 0, n)
+	var named []string // the ids of the labels
 	for line := 1; ; line++ {
 		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -33,7 +35,9 @@ func readStartLabels(path string, n, m int) ([]int, error) {
 		}
 		if line == 1 {
 			if at := slices.Index(record, "label"); at >= 0 {
-				label, sample = at, slices.Index(record, "sample")
+				if label, sample = at, slices.Index(record, "sample"); ids != nil {
+					id = slices.Index(record, "id")
+				}
 				continue
 			}
 			if len(record) > 1 {
@@ -44,6 +48,10 @@ func readStartLabels(path string, n, m int) ([]int, error) {
 		if err != nil || l < 0 || l >= m {
 			return nil, fmt.Errorf("%s: line %d: the label %q is no number from 0 to %d", path, line, record[label], m-1)
 		}
+		if id >= 0 {
+			named, labels = append(named, record[id]), append(labels, l)
+			continue
+		}
 		if sample >= 0 && strings.TrimSpace(record[sample]) != strconv.Itoa(len(labels)) {
 			return nil, fmt.Errorf("%s: line %d: sample %q where %d was to come", path, line, record[sample], len(labels))
 		}
@@ -52,5 +60,28 @@ func readStartLabels(path string, n, m int) ([]int, error) {
 	if len(labels) != n {
 		return nil, fmt.Errorf("%s: %d labels for %d samples", path, len(labels), n)
 	}
+	if id >= 0 {
+		return joinStartLabels(path, labels, named, ids)
+	}
 	return labels, nil
+}
+
+// joinStartLabels puts labels in the order of the samples.
+func joinStartLabels(path string, labels []int, named, ids []string) ([]int, error) {
+	of := make(map[string]int, len(labels))
+	for i, id := range named {
+		if _, twice := of[id]; twice {
+			return nil, fmt.Errorf("%s: has the id %s twice", path, id)
+		}
+		of[id] = labels[i]
+	}
+	out := make([]int, len(ids))
+	for i, id := range ids {
+		l, ok := of[id]
+		if !ok {
+			return nil, fmt.Errorf("%s: has no label for the sample %s", path, id)
+		}
+		out[i] = l
+	}
+	return out, nil
 }

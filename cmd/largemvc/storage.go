@@ -1,7 +1,13 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/progress"
 )
 
 // storage is a dataset.Storage with a name.
@@ -22,56 +28,44 @@ func (s storage) String() string {
 // on public sets: at 1 % it takes less than half the time, at 15 % three to four times as long.
 const sparseFill = 0.05
 
+// readingProgress says how much was read and unpacked.
+func readingProgress(bar *progress.Bar, began time.Time) func(bytes int64) error {
+	return func(bytes int64) error {
+		bar.Say(fmt.Sprintf("reading, %d MiB so far", bytes>>20), time.Since(began))
+		return nil
+	}
+}
+
 // open reads the data.
-func (o *dataOptions) open(bits int) (*dataset.Set, error) {
-	set, err := dataset.OpenFiles(o.data, o.options(bits))
-	if err != nil || o.sparse != sparseAuto {
-		return set, err
+func (o *dataOptions) open(ctx context.Context, bits int) (*dataset.Set, error) {
+	paths, err := spool(o.data, os.Stdin)
+	if err != nil {
+		return nil, err
 	}
-	for v := range set.Views {
-		if x := &set.Views[v]; x.Sparse != nil && float64(len(x.Sparse.Col)) > sparseFill*float64(x.Rows)*float64(x.Cols) {
-			fill(x)
-		}
+	defer paths.clean()
+	set, err := dataset.OpenContext(ctx, paths.paths, o.options(bits))
+	if err = paths.rename(err); err != nil {
+		return nil, err
 	}
+	paths.renameReading(&set.Reading)
 	return set, nil
 }
 
-// fill makes a sparse view dense.
-func fill(v *dataset.View) {
-	c := v.Sparse
-	if c.Float64 != nil {
-		v.Float64 = scatter(v, c.Float64)
-	} else {
-		v.Float32 = scatter(v, c.Float32)
-	}
-	v.Sparse = nil
-}
-
-func scatter[F float32 | float64](v *dataset.View, values []F) []F {
-	out := make([]F, v.Rows*v.Cols)
-	for i := range v.Rows {
-		for k := v.Sparse.RowPtr[i]; k < v.Sparse.RowPtr[i+1]; k++ {
-			out[i*v.Cols+int(v.Sparse.Col[k])] = values[k]
-		}
-	}
-	return out
-}
-
 // inspect reports on the data as open reads them.
-func (o *dataOptions) inspect(bits int) (*dataset.Report, error) {
-	r, err := dataset.InspectFiles(o.data, o.options(bits))
-	if err != nil || o.sparse != sparseAuto {
-		return r, err
+func (o *dataOptions) inspect(ctx context.Context, bits int) (*dataset.Report, error) {
+	paths, err := spool(o.data, os.Stdin)
+	if err != nil {
+		return nil, err
 	}
-	size := float64(bits / 8)
-	for v := range r.Views {
-		x := &r.Views[v]
-		entries := x.Fill * float64(r.Samples-x.Absent) * float64(x.Features)
-		all := float64(r.Samples) * float64(x.Features)
-		if x.Sparse && entries > sparseFill*all {
-			x.Sparse = false
-			r.Bytes += int64(all*size - entries*(size+4) - 8*float64(r.Samples+1))
-		}
+	defer paths.clean()
+	r, err := dataset.InspectContext(ctx, paths.paths, o.options(bits))
+	if err = paths.rename(err); err != nil {
+		return nil, err
+	}
+	paths.renameReading(&r.Reading)
+	r.Problem = paths.rename(r.Problem)
+	for i := range r.Files {
+		r.Files[i].Path = paths.named(r.Files[i].Path)
 	}
 	return r, nil
 }

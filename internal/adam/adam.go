@@ -5,11 +5,14 @@ package adam
 import (
 	"fmt"
 	"math"
-
-	"gorgonia.org/gorgonia"
-
-	"github.com/largemvc/largemvc/internal/op"
 )
+
+// Entries are the entries of a value, or of its gradient, in place.
+type Entries interface {
+	Len() int
+	At(j int) float64
+	Set(j int, x float64)
+}
 
 // Rates are the settings of a step. All are used as they are.
 type Rates struct {
@@ -54,33 +57,27 @@ func cloneRows(x [][]float64) [][]float64 {
 }
 
 // Step moves every value against its gradient and sets the gradient to zero. The values must be the same, in the same
-// order, in every call.
-func (s *State) Step(r Rates, model []gorgonia.ValueGrad) error {
-	if s.First == nil {
-		s.First, s.Second = make([][]float64, len(model)), make([][]float64, len(model))
+// order, in every call. It returns an error, and changes nothing, where the sizes do not fit each other.
+func (s *State) Step(r Rates, values, gradients []Entries) error {
+	if s.First != nil && len(values) != len(s.First) {
+		return fmt.Errorf("a step of %d values, %d before", len(values), len(s.First))
 	}
-	if len(model) != len(s.First) {
-		return fmt.Errorf("a step of %d values, %d before", len(model), len(s.First))
+	for i, x := range values {
+		if n := gradients[i].Len(); n != x.Len() {
+			return fmt.Errorf("value %d has %d entries, its gradient %d", i, x.Len(), n)
+		}
+		if s.First != nil && len(s.First[i]) != x.Len() {
+			return fmt.Errorf("value %d has %d entries, %d before", i, x.Len(), len(s.First[i]))
+		}
+	}
+	if s.First == nil {
+		s.First, s.Second = zeros(values), zeros(values)
 	}
 	s.Steps++
 	correct1, correct2 := 1-math.Pow(r.Beta1, float64(s.Steps)), 1-math.Pow(r.Beta2, float64(s.Steps))
-	for i, vg := range model {
-		grad, err := vg.Grad()
-		if err != nil {
-			return fmt.Errorf("no gradient of value %d: %w", i, err)
-		}
-		x, g := op.EntriesOf(vg.Value()), op.EntriesOf(grad)
-		if x == nil || g == nil || x.Len() != g.Len() {
-			return fmt.Errorf("value %d is %T, its gradient %T", i, vg.Value(), grad)
-		}
-		if s.First[i] == nil {
-			s.First[i], s.Second[i] = make([]float64, x.Len()), make([]float64, x.Len())
-		}
-		if len(s.First[i]) != x.Len() {
-			return fmt.Errorf("value %d has %d entries, %d before", i, x.Len(), len(s.First[i]))
-		}
-		first, second := s.First[i], s.Second[i]
-		for j := range x.Len() {
+	for i, x := range values {
+		g, first, second := gradients[i], s.First[i], s.Second[i]
+		for j := range first {
 			d := g.At(j)
 			first[j] = r.Beta1*first[j] + (1-r.Beta1)*d
 			second[j] = r.Beta2*second[j] + (1-r.Beta2)*d*d
@@ -89,4 +86,12 @@ func (s *State) Step(r Rates, model []gorgonia.ValueGrad) error {
 		}
 	}
 	return nil
+}
+
+func zeros(like []Entries) [][]float64 {
+	out := make([][]float64, len(like))
+	for i, x := range like {
+		out[i] = make([]float64, x.Len())
+	}
+	return out
 }

@@ -52,7 +52,10 @@ func (s *Fit) Matches(views []view.View, fingerprint string) error {
 	}
 	for v, x := range views {
 		if x.Rows != s.Samples || x.Cols != s.Views[v].Features {
-			return fmt.Errorf("%s is %d×%d, in the training it was %d×%d", x.Label(v), x.Rows, x.Cols, s.Samples, s.Views[v].Features)
+			return fmt.Errorf(
+				"%s is %d×%d, in the training it was %d×%d",
+				x.Label(v), x.Rows, x.Cols, s.Samples, s.Views[v].Features,
+			)
 		}
 	}
 	if fingerprint != s.Fingerprint {
@@ -121,7 +124,10 @@ func encode(fit *Fit, state State) (*safetensors.File, error) {
 		f.Tensors = append(f.Tensors, safetensors.Ints("start_labels", fit.StartLabels, fit.Samples))
 	}
 	for v, p := range fit.StartAnchors {
-		f.Tensors = append(f.Tensors, safetensors.Float64s(fmt.Sprintf("start_anchors.%d", v), p, fit.Anchors, fit.Views[v].Features))
+		f.Tensors = append(
+			f.Tensors,
+			safetensors.Float64s(fmt.Sprintf("start_anchors.%d", v), p, fit.Anchors, fit.Views[v].Features),
+		)
 	}
 	fit.addRun(f, "current.", state.Current)
 	fit.addRun(f, "best.", state.Best)
@@ -157,5 +163,8 @@ type valueList struct {
 }
 
 func (r *Run) lists() []valueList {
-	return []valueList{{"values", &r.Values}, {"good", &r.Good}, {"adam_first", &r.Adam.First}, {"adam_second", &r.Adam.Second}}
+	return []valueList{
+		{"values", &r.Values}, {"good", &r.Good}, {"adam_first", &r.Adam.First},
+		{"adam_second", &r.Adam.Second},
+	}
 }

@@ -101,8 +101,12 @@ func (c *Content) Decode(network Network) (*Fit, State, error) {
 			return nil, none, fmt.Errorf("view %d has %d features", v, view.Features)
 		}
 	}
-	if state.Next < 0 || state.Next > network.Restarts || len(state.Views) == 0 || (state.Current == nil && state.Best == nil) {
-		return nil, none, fmt.Errorf("it is at run %d of %d on %d views, or without a state", state.Next, network.Restarts, len(state.Views))
+	if state.Next < 0 || state.Next > network.Restarts || len(state.Views) == 0 ||
+		(state.Current == nil && state.Best == nil) {
+		return nil, none, fmt.Errorf(
+			"it is at run %d of %d on %d views, or without a state",
+			state.Next, network.Restarts, len(state.Views),
+		)
 	}
 	if !network.Neighbors {
 		state.Inputs = len(state.Views)
@@ -110,8 +114,10 @@ func (c *Content) Decode(network Network) (*Fit, State, error) {
 	if state.Inputs < len(state.Views) || state.Inputs > 2*len(state.Views) {
 		return nil, none, fmt.Errorf("it has %d inputs of %d views", state.Inputs, len(state.Views))
 	}
-	fit := &Fit{Config: c.Config, Samples: state.Samples, Views: state.Views, Inputs: state.Inputs, Fingerprint: state.Fingerprint,
-		ExtraLoss: state.ExtraLoss, Anchors: network.Anchors}
+	fit := &Fit{
+		Config: c.Config, Samples: state.Samples, Views: state.Views, Inputs: state.Inputs,
+		Fingerprint: state.Fingerprint, ExtraLoss: state.ExtraLoss, Anchors: network.Anchors,
+	}
 	in := &file.Tensors{File: c.file}
 	switch state.StartGiven {
 	case "labels":
@@ -137,9 +143,15 @@ func (s *Fit) run(in *file.Tensors, prefix string, saved *savedRun) *Run {
 	if saved == nil || in.Err != nil {
 		return nil
 	}
-	r := &Run{Restart: saved.Restart, Status: saved.Status, Epochs: saved.Epochs, GoodAt: saved.GoodAt, Begin: &cluster.Point{}}
+	r := &Run{
+		Restart: saved.Restart, Status: saved.Status, Epochs: saved.Epochs, GoodAt: saved.GoodAt,
+		Begin: &cluster.Point{},
+	}
 	if saved.Restart < 0 || saved.Epochs < 0 || saved.AdamSteps < 0 || saved.GoodAt < 0 || saved.GoodAt > saved.Epochs {
-		in.Fail("run %d is after %d epochs and %d steps, the last good one after %d", saved.Restart, saved.Epochs, saved.AdamSteps, saved.GoodAt)
+		in.Fail(
+			"run %d is after %d epochs and %d steps, the last good one after %d",
+			saved.Restart, saved.Epochs, saved.AdamSteps, saved.GoodAt,
+		)
 	}
 	if e := saved.Failure; e != nil {
 		loss, err := strconv.ParseFloat(e.Loss, 64)

@@ -45,7 +45,9 @@ func dropNoise(sums []float64, m, d int) error {
 }
 
 // clusterSums returns ZᵀX (m×d) for the one-hot matrix Z of the labels, over the samples that have the view.
-func clusterSums[T kernel.Float](ctx context.Context, x rows.Matrix[T], in view.View, labels []int, m, workers int) ([]float64, error) {
+func clusterSums[T kernel.Float](
+	ctx context.Context, x rows.Matrix[T], in view.View, labels []int, m, workers int,
+) ([]float64, error) {
 	n, d := x.Dims()
 	total := make([]float64, m*d)
 	chunk := max((n+63)/64, 256)

@@ -35,7 +35,9 @@ func measure[T kernel.Float](ctx context.Context, s *Point, x []rows.Matrix[T], 
 }
 
 // startResiduals returns the distance of every present sample to the mean of its cluster, or to the anchors' span.
-func startResiduals[T kernel.Float](ctx context.Context, x rows.Matrix[T], in view.View, labels []int, anchors []float64, o Start) ([]float64, error) {
+func startResiduals[T kernel.Float](
+	ctx context.Context, x rows.Matrix[T], in view.View, labels []int, anchors []float64, o Start,
+) ([]float64, error) {
 	n, d := x.Dims()
 	m := o.Count
 	mean := make([]T, m*d)

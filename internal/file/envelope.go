@@ -53,8 +53,10 @@ func Read(r io.Reader, format string) (f *safetensors.File, version int, err err
 		return nil, 0, fmt.Errorf("the file's version is %q", f.Metadata[MetaVersion])
 	}
 	if version > Version {
-		return nil, 0, fmt.Errorf("the file has version %d of the format; this library reads up to version %d: a newer one is needed",
-			version, Version)
+		return nil, 0, fmt.Errorf(
+			"the file has version %d of the format; this library reads up to version %d: a newer one is needed",
+			version, Version,
+		)
 	}
 	return f, version, f.Verify(Seal)
 }

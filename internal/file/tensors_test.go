@@ -14,13 +14,17 @@ func TestTensors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Tensors = append(f.Tensors, safetensors.Float64s("x", []float64{1, 2, 3, 4, 5, 6}, 2, 3), safetensors.Ints("labels", []int{0, 2, 1}, 3))
+	f.Tensors = append(
+		f.Tensors, safetensors.Float64s("x", []float64{1, 2, 3, 4, 5, 6}, 2, 3),
+		safetensors.Ints("labels", []int{0, 2, 1}, 3),
+	)
 	AddLosses(f, "p.", []float64{3, 2}, [][]float64{{1, 2}, {1, 1}}, 2)
 	var b bytes.Buffer
 	if _, err := f.Write(&b, Seal); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Read(bytes.NewReader(b.Bytes()), "another"); err == nil || !strings.Contains(err.Error(), `"a-format", want "another"`) {
+	if _, _, err := Read(bytes.NewReader(b.Bytes()), "another"); err == nil ||
+		!strings.Contains(err.Error(), `"a-format", want "another"`) {
 		t.Errorf("another format: %v", err)
 	}
 	f, version, err := Read(&b, "a-format")

@@ -107,8 +107,11 @@ func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c R
 				h += w * e * e
 			}
 			if 1-h < leastRest*kernel.Epsilon[T]() {
-				return fmt.Errorf("held-out prediction: with a Penalty of %g the others' share in the regression at sample %d "+
-					"is %.1g, lost in rounding; a larger one is needed", c.Penalty, i, 1-h)
+				return fmt.Errorf(
+					"held-out prediction: with a Penalty of %g the others' share in the regression at sample %d "+
+						"is %.1g, lost in rounding; a larger one is needed",
+					c.Penalty, i, 1-h,
+				)
 			}
 			r.leverage[i], r.rest[i] = T(h), T(1-h)
 		}

@@ -26,7 +26,10 @@ func Shrink[T Float](norm, trust []T, q []float64, rho, slope float64) {
 	norm, trust = norm[:len(q)], trust[:len(q)]
 	bound, rest, scale := max(rho, 0), 1-slope, slope*rho
 	if whole := len(q) &^ 15; whole > 0 && active != pathPortable {
-		args := shrinkArgs{a: at(q), dst: at(norm), dst2: at(trust), units: whole / 16, bound: bound, rest: rest, scale: scale}
+		args := shrinkArgs{
+			a: at(q), dst: at(norm), dst2: at(trust), units: whole / 16, bound: bound, rest: rest,
+			scale: scale,
+		}
 		callShrink(firstShrink[active][kind[T]()], &args)
 		norm, trust, q = norm[whole:], trust[whole:], q[whole:]
 	}

@@ -49,7 +49,9 @@ func direction[T kernel.Float](s *Standardiser, v, d int) *rows.Direction[T] {
 }
 
 // standardiseSparse returns a sparse view as rows of T, standardised, absent rows empty.
-func standardiseSparse[T kernel.Float](ctx context.Context, x view.View, v int, s *Standardiser, workers int) (rows.Matrix[T], error) {
+func standardiseSparse[T kernel.Float](
+	ctx context.Context, x view.View, v int, s *Standardiser, workers int,
+) (rows.Matrix[T], error) {
 	src := x.Sparse
 	ptr, cols := src.Ptr, src.Cols
 	if x.Present != nil {

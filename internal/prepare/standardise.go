@@ -103,7 +103,9 @@ func moments(ctx context.Context, x view.View, workers int) (mean, variance []fl
 }
 
 // columnSums folds add over the present rows of a view, in chunks, in order.
-func columnSums(ctx context.Context, x view.View, workers int, total []float64, add func(row, sum []float64)) (count int, err error) {
+func columnSums(
+	ctx context.Context, x view.View, workers int, total []float64, add func(row, sum []float64),
+) (count int, err error) {
 	type buffer struct {
 		row, sum []float64
 		count    int
@@ -132,7 +134,9 @@ func columnSums(ctx context.Context, x view.View, workers int, total []float64, 
 
 // Standardise returns the views as rows of T, standardised, absent rows zero. With overwrite, views that are already
 // held in T are changed in place, once it is sure that all views can be used.
-func Standardise[T kernel.Float](ctx context.Context, views []view.View, s *Standardiser, workers int, overwrite bool) ([]rows.Matrix[T], error) {
+func Standardise[T kernel.Float](
+	ctx context.Context, views []view.View, s *Standardiser, workers int, overwrite bool,
+) ([]rows.Matrix[T], error) {
 	for v, x := range views {
 		if err := Usable[T](ctx, s, x, v, workers); err != nil {
 			return nil, err
@@ -153,7 +157,9 @@ func Standardise[T kernel.Float](ctx context.Context, views []view.View, s *Stan
 	return out, nil
 }
 
-func standardiseDense[T kernel.Float](ctx context.Context, x view.View, v int, s *Standardiser, workers int, overwrite bool) (rows.Matrix[T], error) {
+func standardiseDense[T kernel.Float](
+	ctx context.Context, x view.View, v int, s *Standardiser, workers int, overwrite bool,
+) (rows.Matrix[T], error) {
 	dst := view.Own[T](x)
 	if !InPlace[T](x, overwrite) {
 		dst = make([]T, x.Rows*x.Cols)

@@ -74,7 +74,9 @@ func testStandardise[T kernel.Float](t *testing.T, tol float64) {
 }
 
 // sameRowsOneByOne checks that new samples get the bits of the training samples.
-func sameRowsOneByOne[T kernel.Float](t *testing.T, name string, s *Standardiser, views []view.View, trained func(i int, dst []T)) {
+func sameRowsOneByOne[T kernel.Float](
+	t *testing.T, name string, s *Standardiser, views []view.View, trained func(i int, dst []T),
+) {
 	t.Helper()
 	x := views[0]
 	p := NewRows[T](s, []int{x.Cols})

@@ -66,8 +66,8 @@ type denseUnitRows[T kernel.Float] struct {
 	standardiser *Standardiser
 	view         view.View
 	index        int
-	lift         float64   // the further feature; 0: there is none
-	cols         int       // features, the further one included
+	lift         float64 // the further feature; 0: there is none
+	cols         int     // features, the further one included
 }
 
 var (

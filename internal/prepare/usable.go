@@ -89,9 +89,15 @@ func (s *Standardiser) nothingLeft(x view.View, v int) error {
 		if x.Cols == 1 {
 			hint = " (it has a single feature: use Preprocess Balanced)"
 		}
-		return fmt.Errorf("%s has %w: every sample is constant over its features, to within what can be squared%s", x.Label(v), ErrNothingLeft, hint)
+		return fmt.Errorf(
+			"%s has %w: every sample is constant over its features, to within what can be squared%s",
+			x.Label(v), ErrNothingLeft, hint,
+		)
 	case Balanced, ZScore:
-		return fmt.Errorf("%s has %w: every feature is constant over the samples, to within what can be squared", x.Label(v), ErrNothingLeft)
+		return fmt.Errorf(
+			"%s has %w: every feature is constant over the samples, to within what can be squared",
+			x.Label(v), ErrNothingLeft,
+		)
 	}
 	return fmt.Errorf("%s has %w: every value is zero, or too small to be squared", x.Label(v), ErrNothingLeft)
 }

@@ -23,6 +23,7 @@ type Bar struct {
 	shown    int           // runes on the line
 	last     time.Duration // when the line was drawn
 	tenth    int           // of the last plain line
+	said     time.Duration // when a plain note was written
 	total    int
 	open     bool // the line on the terminal is not ended
 }
@@ -30,6 +31,7 @@ type Bar struct {
 const (
 	barWidth = 24
 	redraw   = 100 * time.Millisecond
+	sayAgain = 10 * time.Second
 )
 
 // New returns a bar on w, for steps that are called name.
@@ -71,10 +73,29 @@ func (b *Bar) Show(done, total int, note string, elapsed time.Duration) {
 	}
 }
 
+// Say shows a note on work whose end is not known, from its second second on: on a terminal on one line that is drawn over and
+// over, elsewhere as a plain line every ten seconds.
+func (b *Bar) Say(note string, elapsed time.Duration) {
+	switch {
+	case elapsed < time.Second:
+	case b.terminal && (!b.open || elapsed-b.last >= redraw || elapsed < b.last):
+		b.last = elapsed
+		b.line(note + "  " + round(elapsed))
+	case !b.terminal && elapsed-b.said >= sayAgain:
+		b.said = elapsed
+		fmt.Fprintf(b.w, "%s  %s\n", note, round(elapsed))
+	}
+}
+
 func (b *Bar) draw(done, total int, note string, elapsed time.Duration) {
 	full := min(barWidth*done/total, barWidth)
 	line := fmt.Sprintf("%s [%s%s] %*d/%d  %s  %s", b.name, strings.Repeat("#", full), strings.Repeat(".", barWidth-full),
 		len(fmt.Sprint(total)), done, total, note, times(done, total, elapsed))
+	b.line(line)
+}
+
+// line draws over the line of a terminal.
+func (b *Bar) line(line string) {
 	n := utf8.RuneCountInString(line)
 	fmt.Fprintf(b.w, "\r%s%s", line, strings.Repeat(" ", max(b.shown-n, 0)))
 	b.shown, b.open = n, true

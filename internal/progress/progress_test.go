@@ -77,3 +77,22 @@ func TestTerminal(t *testing.T) {
 		t.Error("a file or a buffer passes for a terminal")
 	}
 }
+
+func TestSay(t *testing.T) {
+	var out bytes.Buffer
+	b := New(&out, "")
+	for s := range 35 {
+		b.Say("reading", time.Duration(s)*time.Second)
+	}
+	if got, want := out.String(), "reading  10s\nreading  20s\nreading  30s\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	out.Reset()
+	b = &Bar{w: &out, terminal: true}
+	for ms := range 2000 {
+		b.Say("reading", time.Duration(ms)*time.Millisecond)
+	}
+	if got := strings.Count(out.String(), "\rreading  1."); got != 9 {
+		t.Errorf("%d lines are drawn: %q", got, out.String())
+	}
+}

@@ -11,8 +11,11 @@ import (
 	"slices"
 )
 
-// maxHeader is the longest header that is read.
-const maxHeader = 16 << 20
+const (
+	maxHeader  = 16 << 20 // bytes of the longest header that is read
+	maxMembers = 1 << 16  // tensors, and keys of the metadata
+	maxEntry   = 1 << 12  // bytes of what the header says of a tensor
+)
 
 // ErrTruncated says that a file ends before what its header promises.
 var ErrTruncated = errors.New("the file is truncated")
@@ -104,6 +107,9 @@ func (f *File) decodeHeader(header []byte) ([][2]int, error) {
 				return nil
 			})
 		}
+		if len(value) > maxEntry {
+			return fmt.Errorf("%q: %d bytes for one tensor", key, len(value))
+		}
 		var e entry
 		d := json.NewDecoder(bytes.NewReader(value))
 		d.DisallowUnknownFields()
@@ -142,6 +148,9 @@ func members(object []byte, visit func(key string, value json.RawMessage) error)
 		key, ok := t.(string)
 		if !ok || seen[key] {
 			return fmt.Errorf("key %v occurs twice", t)
+		}
+		if len(seen) == maxMembers {
+			return fmt.Errorf("more than %d members", maxMembers)
 		}
 		seen[key] = true
 		var value json.RawMessage

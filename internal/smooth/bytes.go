@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -15,14 +17,18 @@ type Bytes struct {
 	Work    int64 // of the smoothing, given back after it
 }
 
-// Bytes returns the memory for n samples in views of dims features, in numbers of size bytes. own says which views are in
-// memory that inputs may take the place of.
-func (o Options) Bytes(n int, dims []int, own []bool, size int64) Bytes {
+// Bytes returns the memory for the inputs of views, in numbers of size bytes. With Overwrite, dense views count as held in
+// memory that inputs can take the place of.
+func (o Options) Bytes(views []view.View, size int64) Bytes {
 	out := Bytes{}
+	n, dims := views[0].Rows, make([]int, len(views))
+	for v, x := range views {
+		dims[v] = x.Cols
+	}
 	var free []int // columns of the views' own memory
 	for _, v := range widestFirst(dims) {
 		d := dims[v]
-		if own[v] && o.Overwrite {
+		if o.Overwrite && views[v].Sparse == nil {
 			free = append(free, d)
 			out.Inputs += int64(n) * int64(d) * size
 		}
@@ -43,6 +49,13 @@ func (o Options) Bytes(n int, dims []int, own []bool, size int64) Bytes {
 	workers := int64(parallel.Workers(o.Workers))
 	strips := workers * 3 * int64(n) * 64 * size
 	out.Work = min(strips, max(512<<20, strips/workers))
+	var standardised int64 // of a sparse view, while its inputs are made
+	for _, x := range views {
+		if x.Sparse != nil {
+			standardised = max(standardised, int64(len(o.Kind.Parts()))*prepare.Bytes(x, size))
+		}
+	}
+	out.Work = max(out.Work, standardised)
 	out.Graph = o.graphBytes(n, out.Columns, size)
 	return out
 }

@@ -56,7 +56,10 @@ func (s *Inputs[T]) Join(ctx context.Context, blocks []neighbor.Block[T], n int,
 }
 
 func (s *Inputs[T]) join(ctx context.Context, blocks []neighbor.Block[T], n int, o Options) (*Graph[T], error) {
-	cfg := neighbor.Config{Neighbors: o.Neighbors, ExactUpTo: -1, Landmarks: min(o.Landmarks, n), Nearest: nearestOf(n), Seed: o.Seed, Workers: o.Workers}
+	cfg := neighbor.Config{
+		Neighbors: o.Neighbors, ExactUpTo: -1, Landmarks: min(o.Landmarks, n), Nearest: nearestOf(n),
+		Seed: o.Seed, Workers: o.Workers,
+	}
 	if o.Landmarks > 0 {
 		cfg.Nearest = nearestOf(cfg.Landmarks)
 	}
@@ -108,7 +111,9 @@ func viewsOfBlocks[T kernel.Float](blocks []neighbor.Block[T], n int) ([]neighbo
 }
 
 // Smooth smooths the n rows of the blocks along the graph and returns what does the same to new samples.
-func (s *Graph[T]) Smooth(ctx context.Context, in *Inputs[T], blocks []neighbor.Block[T], n int, o Options) (*Transform[T], error) {
+func (s *Graph[T]) Smooth(
+	ctx context.Context, in *Inputs[T], blocks []neighbor.Block[T], n int, o Options,
+) (*Transform[T], error) {
 	filters, err := neighbor.Smooth(ctx, s.Operator(), blocks, o.steps(n), o.Workers)
 	if err != nil {
 		return nil, ofNeighbors(ctx, err)

@@ -38,7 +38,9 @@ type Standardised struct {
 }
 
 // Standardise measures the standardisations that kind stands for and leaves out what is zero everywhere.
-func Standardise[T kernel.Float](ctx context.Context, views []view.View, kind prepare.Kind, workers int) (*Standardised, error) {
+func Standardise[T kernel.Float](
+	ctx context.Context, views []view.View, kind prepare.Kind, workers int,
+) (*Standardised, error) {
 	s := &Standardised{}
 	kinds := kind.Parts()
 	left := make([][]bool, len(kinds)) // of each standardisation and view, whether it leaves something
@@ -58,7 +60,8 @@ func Standardise[T kernel.Float](ctx context.Context, views []view.View, kind pr
 	}
 	for q, kind := range kinds {
 		for v, x := range views {
-			if !left[q][v] || kind == prepare.PerSample && x.Cols < prepare.FewFeatures && left[len(kinds)-1][v] && len(kinds) > 1 {
+			if !left[q][v] ||
+				kind == prepare.PerSample && x.Cols < prepare.FewFeatures && left[len(kinds)-1][v] && len(kinds) > 1 {
 				continue // Of a row of few features, its mean and its length are most of what it says.
 			}
 			s.Inputs = append(s.Inputs, prepare.Input{View: v, Kind: kind, Columns: kind.Width(x.Cols)})
@@ -67,7 +70,10 @@ func Standardise[T kernel.Float](ctx context.Context, views []view.View, kind pr
 	}
 	for v, x := range views {
 		if !slices.ContainsFunc(left, func(l []bool) bool { return l[v] }) {
-			return nil, fmt.Errorf("%s has %w: every sample is constant over its features, and every feature over the samples", x.Label(v), prepare.ErrNothingLeft)
+			return nil, fmt.Errorf(
+				"%s has %w: every sample is constant over its features, and every feature over the samples",
+				x.Label(v), prepare.ErrNothingLeft,
+			)
 		}
 	}
 	return s, nil

@@ -26,7 +26,12 @@ func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, 
 			add(safetensors.Float64s(fmt.Sprintf("singular_values.%d", k), b.S, in.Columns))
 		}
 		filter := s.filters[k]
-		add(floats(fmt.Sprintf("filter.%d", k), withoutPadding(filter.Table, filter.Atoms, filter.Cols), filter.Atoms, filter.Cols))
+		add(
+			floats(
+				fmt.Sprintf("filter.%d", k), withoutPadding(filter.Table, filter.Atoms, filter.Cols),
+				filter.Atoms, filter.Cols,
+			),
+		)
 		if filter.All != nil {
 			add(safetensors.Float64s(fmt.Sprintf("filter_all.%d", k), filter.All, filter.Atoms))
 			add(safetensors.Float64s(fmt.Sprintf("filter_have.%d", k), filter.Have, filter.Atoms))
@@ -109,8 +114,10 @@ func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, d
 		st.part = append(st.part, part)
 		var to direction[T]
 		if d := is.Kind.Width(dims[is.View]); is.Columns < d {
-			to.basis = &spectral.Basis{Dims: []int{d}, V: [][]float64{in.Floats(fmt.Sprintf("directions.%d", k), is.Columns, d)},
-				S: in.Floats(fmt.Sprintf("singular_values.%d", k), is.Columns)}
+			to.basis = &spectral.Basis{
+				Dims: []int{d}, V: [][]float64{in.Floats(fmt.Sprintf("directions.%d", k), is.Columns, d)},
+				S: in.Floats(fmt.Sprintf("singular_values.%d", k), is.Columns),
+			}
 			if in.Err != nil {
 				return s
 			}
@@ -146,7 +153,11 @@ func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, d
 func (s *Transform[T]) readNeighbors(in *file.Tensors, state *neighbor.State[T], n int) {
 	most := max(1, min(state.Config.Neighbors, n-1))
 	for q := range state.Spaces {
-		index, square := in.Ints(fmt.Sprintf("neighbors.%d", q), n, most), in.Floats(fmt.Sprintf("neighbor_distances.%d", q), n, most)
+		index, square := in.Ints(
+			fmt.Sprintf("neighbors.%d", q), n, most,
+		), in.Floats(
+			fmt.Sprintf("neighbor_distances.%d", q), n, most,
+		)
 		if in.Err != nil {
 			return
 		}
@@ -184,7 +195,10 @@ func readLandmarks[T kernel.Float](in *file.Tensors, state *neighbor.State[T]) (
 		l := neighbor.Landmarks[T]{Scale: in.Floats(fmt.Sprintf("landmark_scale.%d", q), -1)}
 		l.Nearest = nearestOf(len(l.Scale))
 		for _, k := range space.Views {
-			l.Centroids = append(l.Centroids, kernel.Convert[T](in.Floats(fmt.Sprintf("landmarks.%d.%d", q, k), len(l.Scale), state.Dims[k])))
+			l.Centroids = append(
+				l.Centroids,
+				kernel.Convert[T](in.Floats(fmt.Sprintf("landmarks.%d.%d", q, k), len(l.Scale), state.Dims[k])),
+			)
 		}
 		state.Landmarks = append(state.Landmarks, l)
 		atoms += len(l.Scale)
@@ -199,9 +213,15 @@ func (s *Transform[T]) readFilters(in *file.Tensors, atoms, steps int) {
 		if in.Err != nil {
 			return
 		}
-		f := &neighbor.Filter[T]{Steps: steps, Cols: is.Columns, Atoms: atoms, Table: withPadding[T](table, atoms, is.Columns)}
+		f := &neighbor.Filter[T]{
+			Steps: steps, Cols: is.Columns, Atoms: atoms, Table: withPadding[T](table, atoms, is.Columns),
+		}
 		if incomplete(in, k) {
-			f.All, f.Have = in.Floats(fmt.Sprintf("filter_all.%d", k), atoms), in.Floats(fmt.Sprintf("filter_have.%d", k), atoms)
+			f.All, f.Have = in.Floats(
+				fmt.Sprintf("filter_all.%d", k), atoms,
+			), in.Floats(
+				fmt.Sprintf("filter_have.%d", k), atoms,
+			)
 		}
 		s.filters = append(s.filters, f)
 	}

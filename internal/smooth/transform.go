@@ -18,7 +18,9 @@ type Transform[T kernel.Float] struct {
 }
 
 // Take attaches new samples to the graph and smooths them as the training samples were.
-func (s *Transform[T]) Take(ctx context.Context, views []view.View, lo, hi, _ int, _ *prepare.Buffer[T]) ([]rows.Matrix[T], error) {
+func (s *Transform[T]) Take(
+	ctx context.Context, views []view.View, lo, hi, _ int, _ *prepare.Buffer[T],
+) ([]rows.Matrix[T], error) {
 	blocks := make([]neighbor.Block[T], len(s.inputs.Inputs))
 	for k, in := range s.inputs.Inputs {
 		x := views[in.View].Window(lo, hi)
@@ -26,7 +28,10 @@ func (s *Transform[T]) Take(ctx context.Context, views []view.View, lo, hi, _ in
 		if err != nil {
 			return nil, err
 		}
-		blocks[k] = neighbor.Block[T]{X: s.inputs.rows(k, unit, 0, hi-lo), Ld: neighbor.Stride(in.Columns), Cols: in.Columns, Present: x.Present}
+		blocks[k] = neighbor.Block[T]{
+			X: s.inputs.rows(k, unit, 0, hi-lo), Ld: neighbor.Stride(in.Columns), Cols: in.Columns,
+			Present: x.Present,
+		}
 	}
 	x, err := viewsOfBlocks(blocks, hi-lo)
 	if err != nil {

@@ -67,7 +67,9 @@ func (f *field) repel(ctx context.Context, pos []float64, theta float64, workers
 // gradient sets dst to the gradient of KL(factor·P‖Q) by the points:
 //
 //	4 Σ_j (factor·p_ij − q_ij/Z) q_ij (y_i − y_j)
-func (f *field) gradient(ctx context.Context, p *sparse, pos []float64, factor, theta float64, workers int, dst []float64) error {
+func (f *field) gradient(
+	ctx context.Context, p *sparse, pos []float64, factor, theta float64, workers int, dst []float64,
+) error {
 	z, err := f.repel(ctx, pos, theta, workers)
 	if err != nil {
 		return err

@@ -60,8 +60,15 @@ func opCases[T kernel.Float](b *Builder[T]) []optest.GraphFunction {
 	add("correlate", func(in []*Node) (*Node, error) { return correlate(b, 0, in[0]) }, rows)
 	add("rowMul", func(in []*Node) (*Node, error) { return RowMul(b, in[0], in[1], false, nil) }, rows, tensor.Shape{m, 5})
 	add("rowMul plus", func(in []*Node) (*Node, error) { return RowMul(b, in[0], in[1], false, in[2]) }, rows, small, rows)
-	add("rowMul transposed", func(in []*Node) (*Node, error) { return RowMul(b, in[0], in[1], true, nil) }, rows, tensor.Shape{5, m})
-	add("rowMul transposed plus", func(in []*Node) (*Node, error) { return RowMul(b, in[0], in[1], true, in[2]) }, rows, small, rows)
+	add(
+		"rowMul transposed",
+		func(in []*Node) (*Node, error) { return RowMul(b, in[0], in[1], true, nil) }, rows,
+		tensor.Shape{5, m},
+	)
+	add(
+		"rowMul transposed plus",
+		func(in []*Node) (*Node, error) { return RowMul(b, in[0], in[1], true, in[2]) }, rows, small, rows,
+	)
 	add("crossGram", func(in []*Node) (*Node, error) { return crossGram(b, in[0], in[1]) }, rows, tensor.Shape{n, 5})
 	for i := range 4 {
 		tx, ty := i&1 != 0, i&2 != 0
@@ -72,7 +79,10 @@ func opCases[T kernel.Float](b *Builder[T]) []optest.GraphFunction {
 		if ty {
 			y = tensor.Shape{3, 5}
 		}
-		add(fmt.Sprintf("smallMul %t %t", tx, ty), func(in []*Node) (*Node, error) { return smallMul(b, in[0], in[1], tx, ty) }, x, y)
+		add(
+			fmt.Sprintf("smallMul %t %t", tx, ty),
+			func(in []*Node) (*Node, error) { return smallMul(b, in[0], in[1], tx, ty) }, x, y,
+		)
 	}
 	for _, w := range []rowWeight{{view: -1}, {view: 1}, {view: -1, complement: true}, {view: 1, complement: true}} {
 		add(fmt.Sprintf("weigh %+v", w), func(in []*Node) (*Node, error) { return weigh(b, w, in[0], in[1]) }, rows, vector)
@@ -83,7 +93,10 @@ func opCases[T kernel.Float](b *Builder[T]) []optest.GraphFunction {
 	add("mean", func(in []*Node) (*Node, error) { return MeanViews[T](0, in, nil) }, rows, rows)
 	add("mean of those present", func(in []*Node) (*Node, error) {
 		b := optest.InputNode(in[0].Graph(), b.of, "present", tensor.Shape{n, 2})
-		if err := gorgonia.Let(b, op.Dense(kernel.Convert[T]([]float64{1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1}), n, 2)); err != nil {
+		if err := gorgonia.Let(
+			b,
+			op.Dense(kernel.Convert[T]([]float64{1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1}), n, 2),
+		); err != nil {
 			return nil, err
 		}
 		return MeanViews[T](0, in, b)
@@ -138,9 +151,24 @@ func TestResidualDirect(t *testing.T) {
 			At: [][]float64{h.RawMatrix().Data, p.RawMatrix().Data}}
 		f.Build = func(in []*Node) (*Node, error) {
 			if of == tensor.Float32 {
-				norm = mustNode(residualOf(NewBuilder(Site{}, "", []*View[float32]{testView(t, kernel.Convert[float32](x.RawMatrix().Data), n, d, nil, 0)}), in))
+				norm = mustNode(
+					residualOf(
+						NewBuilder(
+							Site{},
+							"",
+							[]*View[float32]{testView(t, kernel.Convert[float32](x.RawMatrix().Data), n, d, nil, 0)},
+						),
+						in,
+					),
+				)
 			} else {
-				norm = mustNode(residualOf(NewBuilder(Site{}, "", []*View[float64]{testView(t, kernel.Convert[float64](x.RawMatrix().Data), n, d, nil, 0)}), in))
+				norm = mustNode(residualOf(
+					NewBuilder(
+						Site{}, "",
+						[]*View[float64]{testView(t, kernel.Convert[float64](x.RawMatrix().Data), n, d, nil, 0)},
+					),
+					in,
+				))
 			}
 			return norm, nil
 		}
@@ -160,7 +188,9 @@ func TestResidualDirect(t *testing.T) {
 	check(tensor.Float32, 1e-4, check(tensor.Float64, 1e-10, nil))
 
 	exact := testBuilder[float64](t) // row 0 of view 0 is zero
-	f := optest.GraphFunction{Name: "exact", Shapes: []tensor.Shape{{9, 2}, {2, 4}}, At: [][]float64{make([]float64, 18), nil}}
+	f := optest.GraphFunction{
+		Name: "exact", Shapes: []tensor.Shape{{9, 2}, {2, 4}}, At: [][]float64{make([]float64, 18), nil},
+	}
 	f.Build = func(in []*Node) (*Node, error) { return residualOf(exact, in) }
 	_, _, g := f.Evaluate(t, tensor.Float64)
 	for j, v := range g[:2] {

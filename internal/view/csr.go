@@ -38,7 +38,10 @@ func (s *CSR) Check(n, d, values int) error {
 	}
 	for i := range n {
 		if s.Ptr[i+1] < s.Ptr[i] || s.Ptr[i+1] > values {
-			return fmt.Errorf("the pointer after row %d is %d, that before is %d, and there are %d values", i, s.Ptr[i+1], s.Ptr[i], values)
+			return fmt.Errorf(
+				"the pointer after row %d is %d, that before is %d, and there are %d values",
+				i, s.Ptr[i+1], s.Ptr[i], values,
+			)
 		}
 		last := int32(-1)
 		for _, j := range s.Cols[s.Ptr[i]:s.Ptr[i+1]] {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"strconv"
 )
 
 // Kind is the kind of one stored element.
@@ -114,6 +115,28 @@ func Decode[T Float](dst []T, src []byte, t Type) {
 			dst[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:])))
 		}
 	}
+}
+
+// Huge finds the first whole number of more than 53 bits, which floating-point numbers do not hold exactly: its place and its
+// digits.
+func Huge(src []byte, t Type) (at int, digits string, found bool) {
+	if t.Kind != Int64 && t.Kind != Uint64 {
+		return 0, "", false
+	}
+	const most = 1 << 53
+	for i := 0; i+8 <= len(src); i += 8 {
+		u := binary.LittleEndian.Uint64(src[i:])
+		if t.Big {
+			u = binary.BigEndian.Uint64(src[i:])
+		}
+		switch x := int64(u); {
+		case t.Kind == Uint64 && u > most:
+			return i / 8, strconv.FormatUint(u, 10), true
+		case t.Kind == Int64 && (x > most || x < -most):
+			return i / 8, strconv.FormatInt(x, 10), true
+		}
+	}
+	return 0, "", false
 }
 
 // swap reverses the bytes of every element.

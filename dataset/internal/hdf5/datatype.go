@@ -14,6 +14,7 @@ const (
 	Integer   TypeClass = 0
 	Floating  TypeClass = 1
 	String    TypeClass = 3
+	Compound  TypeClass = 6
 	Reference TypeClass = 7
 	Enum      TypeClass = 8
 )
@@ -39,6 +40,11 @@ func (t Datatype) String() string {
 	return "unknown"
 }
 
+var (
+	unsignedKinds = map[uint32]elem.Kind{1: elem.Uint8, 2: elem.Uint16, 4: elem.Uint32, 8: elem.Uint64}
+	signedKinds   = map[uint32]elem.Kind{1: elem.Int8, 2: elem.Int16, 4: elem.Int32, 8: elem.Int64}
+)
+
 // datatype reads a datatype message. Types that are no numbers, strings or references have an invalid Elem.
 func datatype(b *block, depth int) (Datatype, error) {
 	first := b.u8()
@@ -55,9 +61,9 @@ func datatype(b *block, depth int) (Datatype, error) {
 	switch t.Class {
 	case Integer:
 		offset, precision := b.u16(), b.u16()
-		kinds := map[uint32]elem.Kind{1: elem.Uint8, 2: elem.Uint16, 4: elem.Uint32, 8: elem.Uint64}
+		kinds := unsignedKinds
 		if bits&8 != 0 {
-			kinds = map[uint32]elem.Kind{1: elem.Int8, 2: elem.Int16, 4: elem.Int32, 8: elem.Int64}
+			kinds = signedKinds
 		}
 		if offset == 0 && uint32(precision) == 8*size {
 			t.Elem.Kind = kinds[size]
@@ -83,21 +89,24 @@ func datatype(b *block, depth int) (Datatype, error) {
 	return t, b.err
 }
 
+type floatFormat struct {
+	size                             int
+	expAt, expBits, fracAt, fracBits uint8
+	bias                             uint32
+}
+
+var floatKinds = map[floatFormat]elem.Kind{
+	{2, 10, 5, 0, 10, 15}:    elem.Float16,
+	{4, 23, 8, 0, 23, 127}:   elem.Float32,
+	{8, 52, 11, 0, 52, 1023}: elem.Float64,
+}
+
 // floating recognises the IEEE 754 formats by the widths of their fields.
 func (t *Datatype) floating(b *block, bits uint32) {
 	offset, precision := b.u16(), b.u16()
 	expAt, expBits, fracAt, fracBits := b.u8(), b.u8(), b.u8(), b.u8()
 	bias := b.u32()
-	type format struct {
-		size                             int
-		expAt, expBits, fracAt, fracBits uint8
-		bias                             uint32
-	}
-	kind, ok := map[format]elem.Kind{
-		{2, 10, 5, 0, 10, 15}:    elem.Float16,
-		{4, 23, 8, 0, 23, 127}:   elem.Float32,
-		{8, 52, 11, 0, 52, 1023}: elem.Float64,
-	}[format{t.Size, expAt, expBits, fracAt, fracBits, bias}]
+	kind, ok := floatKinds[floatFormat{t.Size, expAt, expBits, fracAt, fracBits, bias}]
 	const vax = 0x40
 	if ok && offset == 0 && int(precision) == 8*t.Size && bits&vax == 0 {
 		t.Elem.Kind = kind

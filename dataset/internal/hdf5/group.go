@@ -15,13 +15,19 @@ type Link struct {
 
 type symbolTable struct{ tree, heap uint64 }
 
+const (
+	linkBytes   = 64   // of a link, beside its name
+	maxLinkName = 4096 // bytes
+)
+
 // Links lists the members of a group. A dataset has none.
 func (f *File) Links(o *Object) ([]Link, error) {
 	if o.symbol != nil {
 		return f.oldLinks(o.symbol)
 	}
 	if o.dense {
-		return nil, errors.New("has a group with dense link storage, which is not read; save with fewer members or an older format version (h5py: libver='earliest')")
+		return nil, errors.New("has a group with dense link storage, which is not read; " +
+			"save with fewer members or an older format version (h5py: libver='earliest'; h5repack --high=v18 IN OUT)")
 	}
 	return o.links, nil
 }
@@ -43,8 +49,11 @@ func link(b *block) (l Link, ok bool, err error) {
 		b.skip(1)
 	}
 	n := b.uint(1 << (flags & 3))
-	if n > math.MaxUint16 {
-		return l, false, errShort
+	if n > maxLinkName {
+		return l, false, fmt.Errorf("has a name of %d bytes; at most %d are read", n, maxLinkName)
+	}
+	if err := b.f.lim.Take("the members of a group", linkBytes+int64(n)); err != nil {
+		return l, false, err
 	}
 	l.Name = string(b.take(int(n)))
 	if kind == 0 {
@@ -59,6 +68,7 @@ func (f *File) oldLinks(s *symbolTable) ([]Link, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer f.done(names)
 	var links []Link
 	err = f.walk(s.tree, 0, f.lenSize, func(_ []byte, child uint64) error {
 		more, err := f.symbols(child, names)
@@ -83,6 +93,7 @@ func (f *File) localHeap(addr uint64) ([]byte, error) {
 	n := b.length()
 	b.skip(f.lenSize)
 	data := b.offset()
+	f.done(head)
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -103,10 +114,12 @@ func (f *File) symbols(addr uint64, names []byte) ([]Link, error) {
 		return nil, b.err
 	}
 	width := 2*f.offSize + 24
+	f.done(head)
 	body, err := f.bytes(addr+8, int64(n*width))
 	if err != nil {
 		return nil, err
 	}
+	defer f.done(body)
 	var links []Link
 	for i := range n {
 		e := block{b: body[i*width:], f: f}
@@ -115,11 +128,14 @@ func (f *File) symbols(addr uint64, names []byte) ([]Link, error) {
 		if at >= uint64(len(names)) {
 			return nil, errors.New("is damaged (a name outside its heap)")
 		}
-		end := bytes.IndexByte(names[at:], 0)
+		end := bytes.IndexByte(names[at:min(at+maxLinkName+1, uint64(len(names)))], 0)
 		if end < 0 {
-			return nil, errors.New("is damaged (a name without end)")
+			return nil, fmt.Errorf("is damaged (a name without end, or of more than %d bytes)", maxLinkName)
 		}
 		l.Name = string(names[at : at+uint64(end)])
+		if err := f.lim.Take("the members of a group", linkBytes+int64(end)); err != nil {
+			return nil, err
+		}
 		links = append(links, l)
 	}
 	return links, nil
@@ -128,16 +144,21 @@ func (f *File) symbols(addr uint64, names []byte) ([]Link, error) {
 // walk visits the leaves of a version 1 B-tree in order: the key before each and its address.
 func (f *File) walk(root uint64, kind uint8, keyBytes int, leaf func(key []byte, child uint64) error) error {
 	seen := map[uint64]bool{}
+	defer func() { f.lim.Give(nodeBytes * int64(len(seen))) }()
 	var visit func(addr uint64, level int) error
 	visit = func(addr uint64, level int) error {
 		if seen[addr] || len(seen) > maxNodes {
 			return errors.New("is damaged (an index that goes in circles)")
+		}
+		if err := f.lim.Take("an index", nodeBytes); err != nil {
+			return err
 		}
 		seen[addr] = true
 		head, err := f.bytes(addr, int64(8+2*f.offSize))
 		if err != nil {
 			return err
 		}
+		defer f.done(head)
 		b := block{b: head, f: f}
 		b.expect("TREE")
 		gotKind, gotLevel, n := b.u8(), int(b.u8()), int(b.u16())
@@ -151,6 +172,7 @@ func (f *File) walk(root uint64, kind uint8, keyBytes int, leaf func(key []byte,
 		if err != nil {
 			return err
 		}
+		defer f.done(body)
 		b = block{b: body, f: f}
 		for range n {
 			key := b.take(keyBytes)
@@ -172,4 +194,7 @@ func (f *File) walk(root uint64, kind uint8, keyBytes int, leaf func(key []byte,
 	return visit(root, -1)
 }
 
-const maxNodes = 1 << 22 // of one index
+const (
+	maxNodes  = 1 << 22 // of one index
+	nodeBytes = 64      // of the memory of having seen one
+)

@@ -1,7 +1,8 @@
 // Package hdf5 reads the part of HDF5 ("HDF5 File Format Specification Version 3.0", The HDF Group) that MATLAB v7.3 and
 // h5py use for arrays: superblocks 0 to 3 behind a user block, object headers 1 and 2, groups by symbol table or by links
 // in the header, contiguous, compact and chunked datasets, deflate, shuffle and Fletcher-32, attributes and object
-// references. What it cannot read gives an error that says what it is.
+// references. What it cannot read gives an error that says what it is. The checksums that the newer structures carry are
+// compared.
 package hdf5
 
 import (
@@ -10,6 +11,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/largemvc/largemvc/dataset/internal/budget"
+	"github.com/largemvc/largemvc/internal/lookup3"
 )
 
 const (
@@ -26,18 +30,27 @@ type File struct {
 	offSize int   // bytes of an address
 	lenSize int   // bytes of a length
 	root    uint64
-	User    bool // there is a user block before the HDF5 data
+	lim     *budget.Budget
+	objects map[uint64]*Object
+	claimed int64 // bytes of all data that were looked at
+	// unsealed leaves the checksums out, so that tests can reach what lies behind them.
+	unsealed bool
+	User     bool // there is a user block before the HDF5 data
 }
 
-// Open reads the superblock of a file of size bytes.
-func Open(r io.ReaderAt, size int64) (*File, error) {
+// Open reads the superblock of a file of size bytes. What is read from the file later is booked in lim.
+func Open(r io.ReaderAt, size int64, lim *budget.Budget) (*File, error) {
+	return open(r, size, lim, false)
+}
+
+func open(r io.ReaderAt, size int64, lim *budget.Budget, unsealed bool) (*File, error) {
 	for at := int64(0); at+8 <= size; at = max(512, 2*at) {
 		var sig [8]byte
 		if _, err := r.ReadAt(sig[:], at); err != nil {
 			return nil, truncated(err)
 		}
 		if string(sig[:]) == signature {
-			f := &File{r: r, base: at, size: size - at, User: at > 0}
+			f := &File{r: r, base: at, size: size - at, User: at > 0, lim: lim, objects: map[uint64]*Object{}, unsealed: unsealed}
 			return f, f.superblock()
 		}
 	}
@@ -83,6 +96,7 @@ func (f *File) superblock() error {
 		b.skip(2 * f.offSize)
 		end = b.offset()
 		f.root = b.offset()
+		b.checksum(head, "superblock")
 	default:
 		return fmt.Errorf("has an HDF5 superblock of version %d; 0 to 3 are read", version)
 	}
@@ -108,10 +122,13 @@ func (f *File) checkSizes() error {
 // Root is the address of the root group.
 func (f *File) Root() uint64 { return f.root }
 
-// bytes reads n bytes at an address. They are known to be in the file before memory is taken.
+// bytes reads n bytes at an address. They are known to be in the file before memory is taken, and booked.
 func (f *File) bytes(addr uint64, n int64) ([]byte, error) {
 	if n < 0 || addr > uint64(f.size) || uint64(n) > uint64(f.size)-addr {
 		return nil, fmt.Errorf("is truncated or damaged: %d bytes at address %d of %d", n, addr, f.size)
+	}
+	if err := f.lim.Take("a structure of the file", n); err != nil {
+		return nil, err
 	}
 	b := make([]byte, n)
 	if _, err := f.r.ReadAt(b, f.base+int64(addr)); err != nil && !errors.Is(err, io.EOF) {
@@ -119,6 +136,9 @@ func (f *File) bytes(addr uint64, n int64) ([]byte, error) {
 	}
 	return b, nil
 }
+
+// done lets go of what bytes has read.
+func (f *File) done(b []byte) { f.lim.Give(int64(len(b))) }
 
 // upTo reads n bytes at an address, or as many as the file has.
 func (f *File) upTo(addr uint64, n int64) ([]byte, error) {
@@ -173,6 +193,19 @@ func (b *block) offset() uint64 {
 }
 
 func (b *block) length() uint64 { return b.uint(b.f.lenSize) }
+
+// checksum takes the checksum of all that was taken from whole until now.
+func (b *block) checksum(whole []byte, what string) {
+	n := len(whole) - len(b.b)
+	sum := b.u32()
+	if b.err == nil && sum != lookup3.Sum(whole[:n]) && !b.f.unsealed {
+		b.err = damagedSum(what)
+	}
+}
+
+func damagedSum(what string) error {
+	return fmt.Errorf("is damaged (the checksum of its %s is wrong)", what)
+}
 
 // expect takes a signature.
 func (b *block) expect(sig string) {

@@ -1,11 +1,14 @@
 package hdf5
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
+	"github.com/largemvc/largemvc/internal/lookup3"
 )
 
 // Message types of an object header.
@@ -24,7 +27,10 @@ const (
 	msgSymbolTable  = 0x11
 )
 
-const maxHeaderBytes = 1 << 24 // of one object, over all its blocks
+const (
+	maxHeaderBytes = 1 << 24 // of one object, over all its blocks
+	maxAttribute   = 1 << 8  // bytes of an attribute that is kept
+)
 
 // Object is a group or a dataset.
 type Object struct {
@@ -41,6 +47,28 @@ type Object struct {
 	filter []filter
 	fill   []byte
 	why    error // what keeps the data from being read
+
+	stored *stored // what was found out about the data
+}
+
+// objectBytes is the memory of an object, beside what its header holds.
+const objectBytes = 1 << 10
+
+// memory is what an object holds.
+func (o *Object) memory() int64 {
+	n := objectBytes + int64(len(o.layout.data)+len(o.fill))
+	for name, a := range o.Attributes {
+		n += 128 + int64(len(name)+len(a.raw))
+	}
+	for _, l := range o.links {
+		n += linkBytes + int64(len(l.Name))
+	}
+	return n
+}
+
+// settle copies what is kept of the header, so that the rest can go.
+func (o *Object) settle() {
+	o.layout.data, o.fill = bytes.Clone(o.layout.data), bytes.Clone(o.fill)
 }
 
 // Attribute is a small named value of an object.
@@ -68,8 +96,26 @@ func (a Attribute) Number() (float64, bool) {
 	return x[0], true
 }
 
-// Object reads the header at an address.
+// Object reads the header at an address. The memory of the object stays booked.
 func (f *File) Object(addr uint64) (*Object, error) {
+	if o := f.objects[addr]; o != nil {
+		return o, nil
+	}
+	used := f.lim.Used()
+	o, err := f.object(addr)
+	if err != nil {
+		return nil, err
+	}
+	o.settle()
+	f.lim.Reset(used)
+	if err := f.lim.Take("the list of its arrays", o.memory()); err != nil {
+		return nil, err
+	}
+	f.objects[addr] = o
+	return o, nil
+}
+
+func (f *File) object(addr uint64) (*Object, error) {
 	o := &Object{Attributes: map[string]Attribute{}}
 	p := headerParser{f: f, o: o, seen: map[uint64]bool{addr: true}}
 	start, err := f.upTo(addr, 64)
@@ -181,11 +227,24 @@ func (p *headerParser) version2(addr uint64, start []byte) error {
 		return fmt.Errorf("is damaged (object header version %d)", version)
 	}
 	p.order = flags&4 != 0
-	data, err := p.chunk(addr+uint64(len(start)-len(b.b)), int64(n))
+	head := len(start) - len(b.b)
+	whole, err := p.chunk(addr, int64(head)+int64(n)+4)
 	if err != nil {
 		return err
 	}
-	return p.messages2(data)
+	if err := p.f.verify(whole, "object header"); err != nil {
+		return err
+	}
+	return p.messages2(whole[head : len(whole)-4])
+}
+
+// verify compares the checksum that the last four bytes of a structure are.
+func (f *File) verify(whole []byte, what string) error {
+	n := len(whole) - 4
+	if n < 0 || binary.LittleEndian.Uint32(whole[n:]) != lookup3.Sum(whole[:n]) && !f.unsealed {
+		return damagedSum(what)
+	}
+	return nil
 }
 
 func (p *headerParser) messages2(data []byte) error {
@@ -211,7 +270,10 @@ func (p *headerParser) messages2(data []byte) error {
 			if len(next) < 8 || string(next[:4]) != "OCHK" {
 				return errors.New("is damaged (continuation of an object header)")
 			}
-			if err := p.messages2(next[4 : len(next)-4]); err != nil { // 4 bytes of checksum
+			if err := p.f.verify(next, "object header"); err != nil {
+				return err
+			}
+			if err := p.messages2(next[4 : len(next)-4]); err != nil {
 				return err
 			}
 			continue
@@ -265,7 +327,11 @@ func (p *headerParser) message(kind uint16, flags uint8, body []byte) error {
 		o.keep(errors.New("keeps its data in other files, which are not read"))
 	case msgAttribute:
 		name, a, err := attribute(b)
-		if err == nil { // an attribute of a kind that is not read says nothing that is needed
+		if err == nil && len(a.raw) <= maxAttribute { // one that is not read says nothing that is needed
+			a.raw = bytes.Clone(a.raw)
+			if err := f.lim.Take("the attributes of an array", int64(128+len(name)+len(a.raw))); err != nil {
+				return err
+			}
 			o.Attributes[name] = a
 		}
 	case msgSymbolTable:

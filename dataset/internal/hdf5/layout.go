@@ -1,9 +1,11 @@
 package hdf5
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
@@ -99,7 +101,9 @@ func (l *layout) chunks4(b *block) error {
 	case indexFixed:
 		b.skip(1)
 	default:
-		return errors.New("indexes its chunks by an extensible array or a version 2 B-tree (an axis without limit in a new format), which is not read; save it with a fixed size, or with an older format version (h5py: libver='earliest')")
+		return errors.New("indexes its chunks by an extensible array or a version 2 B-tree " +
+			"(an axis without limit in a new format), which is not read; save it with a fixed size, " +
+			"or with an older format version (h5py: libver='earliest')")
 	}
 	l.addr = b.offset()
 	return b.err
@@ -107,10 +111,57 @@ func (l *layout) chunks4(b *block) error {
 
 // chunkRef is one chunk in the file.
 type chunkRef struct {
-	at   []int // its first element
+	k    int // its place in the grid of chunks, in row-major order
 	addr uint64
 	size uint64 // bytes in the file
 	mask uint32 // filters left out
+}
+
+// refBytes is the memory of a chunkRef.
+const refBytes = 32
+
+// chunkList is a list of chunks whose memory is booked.
+type chunkList struct {
+	refs []chunkRef
+	f    *File
+}
+
+func (l *chunkList) add(c chunkRef) error {
+	if n := len(l.refs); n == cap(l.refs) {
+		room := max(64, 2*n)
+		if err := l.f.lim.Take("the list of its chunks", refBytes*int64(room)); err != nil {
+			return err
+		}
+		l.refs = append(make([]chunkRef, 0, room), l.refs...)
+		l.f.lim.Give(refBytes * int64(n))
+	}
+	l.refs = append(l.refs, c)
+	return nil
+}
+
+func (l *chunkList) done() {
+	l.f.lim.Give(refBytes * int64(cap(l.refs)))
+	l.refs = nil
+}
+
+// check refuses chunks that are listed twice or share bytes, and leaves them in the order of their places.
+func (l *chunkList) check() error {
+	slices.SortFunc(l.refs, func(a, b chunkRef) int { return cmp.Compare(a.addr, b.addr) })
+	for i, c := range l.refs {
+		if c.addr > uint64(l.f.size) || c.size > uint64(l.f.size)-c.addr {
+			return fmt.Errorf("promises a chunk of %d bytes in a file of %d", c.size, l.f.size)
+		}
+		if i > 0 && c.addr < l.refs[i-1].addr+l.refs[i-1].size {
+			return errors.New("is damaged (two chunks share bytes of the file)")
+		}
+	}
+	slices.SortFunc(l.refs, func(a, b chunkRef) int { return cmp.Compare(a.k, b.k) })
+	for i, c := range l.refs {
+		if i > 0 && c.k == l.refs[i-1].k {
+			return errors.New("is damaged (a chunk listed twice)")
+		}
+	}
+	return nil
 }
 
 // chunkBytes is the size of a chunk before filters.
@@ -133,131 +184,168 @@ func (o *Object) grid() (axes []int, total int) {
 	return axes, total
 }
 
-// chunks lists the chunks of a dataset. Those never written are not in it.
-func (f *File) chunks(o *Object) ([]chunkRef, error) {
+// place is the first element of chunk k.
+func (o *Object) place(at, axes []int, k int) {
+	for a := len(axes) - 1; a >= 0; a-- {
+		at[a] = k % axes[a] * o.layout.chunk[a]
+		k /= axes[a]
+	}
+}
+
+// chunks lists the chunks of a dataset in the order of their places. Those never written are not in it.
+func (f *File) chunks(o *Object) (*chunkList, error) {
+	list := &chunkList{f: f}
+	if _, total := o.grid(); o.layout.addr == undefined || total == 0 {
+		return list, nil
+	}
+	if err := f.listChunks(list, o); err != nil {
+		return nil, err
+	}
+	return list, list.check()
+}
+
+func (f *File) listChunks(list *chunkList, o *Object) error {
 	l := &o.layout
-	axes, total := o.grid()
-	if l.addr == undefined || total == 0 {
-		return nil, nil
-	}
-	if l.index == indexTree {
-		return f.treeChunks(o)
-	}
+	_, total := o.grid()
 	full := uint64(o.chunkBytes())
-	place := func(k int) []int {
-		at := make([]int, len(axes))
-		for a := len(axes) - 1; a >= 0; a-- {
-			at[a] = k % axes[a] * l.chunk[a]
-			k /= axes[a]
-		}
-		return at
-	}
 	switch l.index {
+	case indexTree:
+		return f.treeChunks(list, o)
 	case indexSingle:
 		if total != 1 {
-			return nil, errors.New("is damaged (a single chunk that does not cover it)")
+			return errors.New("is damaged (a single chunk that does not cover it)")
 		}
-		c := chunkRef{at: place(0), addr: l.addr, size: full}
+		c := chunkRef{addr: l.addr, size: full}
 		if l.filled {
 			c.size, c.mask = l.single.size, l.single.mask
 		}
-		return []chunkRef{c}, nil
+		return list.add(c)
 	case indexNone:
 		if full == 0 || uint64(total) > uint64(f.size)/full {
-			return nil, fmt.Errorf("promises %d chunks of %d bytes in a file of %d", total, full, f.size)
+			return fmt.Errorf("promises %d chunks of %d bytes in a file of %d", total, full, f.size)
 		}
-		var refs []chunkRef
 		for k := range total {
-			refs = append(refs, chunkRef{at: place(k), addr: l.addr + uint64(k)*full, size: full})
+			if err := list.add(chunkRef{k: k, addr: l.addr + uint64(k)*full, size: full}); err != nil {
+				return err
+			}
 		}
-		return refs, nil
+		return nil
 	}
-	return f.fixedArray(o, total, place)
+	return f.fixedArray(list, o, total)
 }
 
 // treeChunks lists the chunks of a version 1 B-tree.
-func (f *File) treeChunks(o *Object) ([]chunkRef, error) {
-	rank := len(o.Dims)
-	var refs []chunkRef
-	seen := map[int]bool{}
+func (f *File) treeChunks(list *chunkList, o *Object) error {
 	axes, _ := o.grid()
-	err := f.walk(o.layout.addr, 1, 8+8*(rank+1), func(key []byte, child uint64) error {
+	return f.walk(o.layout.addr, 1, 8+8*(len(o.Dims)+1), func(key []byte, child uint64) error {
 		b := block{b: key, f: f}
 		c := chunkRef{size: uint64(b.u32()), mask: b.u32(), addr: child}
-		k := 0
 		for a, n := range o.layout.chunk {
 			at := b.uint(8)
 			if at >= uint64(o.Dims[a]) || at%uint64(n) != 0 {
 				return errors.New("is damaged (a chunk outside its dataset)")
 			}
-			c.at = append(c.at, int(at))
-			k = k*axes[a] + int(at)/n
+			c.k = c.k*axes[a] + int(at)/n
 		}
-		if seen[k] {
-			return errors.New("is damaged (a chunk listed twice)")
-		}
-		seen[k] = true
-		refs = append(refs, c)
-		return nil
+		return list.add(c)
 	})
-	return refs, err
 }
 
 // fixedArray lists the chunks of a fixed array index.
-func (f *File) fixedArray(o *Object, total int, place func(int) []int) ([]chunkRef, error) {
-	head, err := f.bytes(o.layout.addr, int64(8+f.lenSize+f.offSize))
+func (f *File) fixedArray(list *chunkList, o *Object, total int) error {
+	head, err := f.bytes(o.layout.addr, int64(12+f.lenSize+f.offSize))
 	if err != nil {
-		return nil, err
+		return err
 	}
+	defer f.done(head)
 	b := block{b: head, f: f}
 	b.expect("FAHD")
 	b.skip(1)
 	filtered, width, pageBits := b.u8() == 1, int(b.u8()), b.u8()
 	entries, data := b.length(), b.offset()
+	b.checksum(head, "index of chunks")
 	if b.err != nil {
-		return nil, b.err
+		return b.err
 	}
 	least := f.offSize
 	if filtered {
 		least += 5
 	}
 	if entries != uint64(total) || width < least || width > f.offSize+12 || pageBits > 30 || entries > uint64(f.size) {
-		return nil, errors.New("is damaged (index of chunks)")
+		return errors.New("is damaged (index of chunks)")
 	}
 	if data == undefined {
-		return nil, nil
+		return nil
 	}
-	page := 1 << pageBits
-	at := data + uint64(6+f.offSize)
-	var pages []byte // which pages were written
-	if total > page {
-		n := (total + page - 1) / page
-		if pages, err = f.bytes(at, int64((n+7)/8)); err != nil {
-			return nil, err
+	element := func(k int, b block) error {
+		c := chunkRef{k: k, addr: b.offset(), size: uint64(o.chunkBytes())}
+		if filtered {
+			c.size = b.uint(width - f.offSize - 4)
+			c.mask = b.u32()
 		}
-		at += uint64(len(pages) + 4)
+		if c.addr == undefined {
+			return b.err
+		}
+		return list.add(c)
 	}
-	var refs []chunkRef
+	// elements reads n elements from k on with the checksum behind them; before is what the checksum covers with them.
+	elements := func(at uint64, before, k, n int) error {
+		body, err := f.bytes(at, int64(before)+int64(n)*int64(width)+4)
+		if err != nil {
+			return err
+		}
+		defer f.done(body)
+		if err := f.verify(body, "index of chunks"); err != nil {
+			return err
+		}
+		for i := range n {
+			lo := before + i*width
+			if err := element(k+i, block{b: body[lo : lo+width], f: f}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	prefix := 6 + f.offSize
+	page := 1 << pageBits
+	if total <= page {
+		if err := f.signature(data, "FADB"); err != nil {
+			return err
+		}
+		return elements(data, prefix, 0, total)
+	}
+	written, err := f.bytes(data, int64(prefix+((total+page-1)/page+7)/8+4)) // which pages were
+	if err != nil {
+		return err
+	}
+	defer f.done(written)
+	if err := f.signature(data, "FADB"); err != nil {
+		return err
+	}
+	if err := f.verify(written, "index of chunks"); err != nil {
+		return err
+	}
+	at := data + uint64(len(written))
 	for k := 0; k < total; k += page {
 		n := min(page, total-k)
-		if pages == nil || pages[k/page/8]&(0x80>>(k/page%8)) != 0 {
-			body, err := f.bytes(at, int64(n*width))
-			if err != nil {
-				return nil, err
-			}
-			for i := range n {
-				e := block{b: body[i*width : (i+1)*width], f: f}
-				c := chunkRef{at: place(k + i), addr: e.offset(), size: uint64(o.chunkBytes())}
-				if filtered {
-					c.size = e.uint(width - f.offSize - 4)
-					c.mask = e.u32()
-				}
-				if c.addr != undefined {
-					refs = append(refs, c)
-				}
+		if p := k / page; written[prefix+p/8]&(0x80>>(p%8)) != 0 {
+			if err := elements(at, 0, k, n); err != nil {
+				return err
 			}
 		}
 		at += uint64(n*width + 4)
 	}
-	return refs, nil
+	return nil
+}
+
+// signature compares the first bytes at an address.
+func (f *File) signature(addr uint64, want string) error {
+	head, err := f.bytes(addr, int64(len(want)))
+	if err != nil {
+		return err
+	}
+	defer f.done(head)
+	b := block{b: head, f: f}
+	b.expect(want)
+	return b.err
 }

@@ -1,14 +1,9 @@
 package hdf5
 
 import (
-	"bytes"
-	"compress/flate"
-	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"slices"
 )
 
@@ -19,7 +14,8 @@ const (
 	filterFletcher = 3
 )
 
-var filterNames = map[uint16]string{4: "szip", 5: "n-bit", 6: "scale-offset", 32000: "LZF", 32001: "Blosc", 32004: "LZ4", 32015: "Zstandard"}
+var filterNames = map[uint16]string{4: "szip", 5: "n-bit", 6: "scale-offset",
+	32000: "LZF", 32001: "Blosc", 32004: "LZ4", 32015: "Zstandard"}
 
 type filter struct{ id uint16 }
 
@@ -51,7 +47,11 @@ func filters(b *block) ([]filter, error) {
 			if name == "" {
 				name = fmt.Sprintf("filter %d", id)
 			}
-			return nil, fmt.Errorf("is compressed by %s; deflate and shuffle are read", name)
+			return nil, fmt.Errorf("is compressed by %s; deflate and shuffle are read: "+
+				"h5repack -f GZIP=4 IN OUT converts it", name)
+		}
+		if slices.Contains(out, filter{id}) {
+			return nil, errors.New("goes through the same filter twice, which is not read")
 		}
 		out = append(out, filter{id})
 	}
@@ -80,65 +80,89 @@ func (o *Object) Readable() error {
 	return nil
 }
 
+// stored is what is known of the data of a dataset.
+type stored struct {
+	bytes     int64
+	unwritten int
+}
+
 // Stored returns the bytes that the elements take in the file, and how many elements were never written.
-func (f *File) Stored(o *Object) (stored int64, unwritten int, err error) {
+func (f *File) Stored(o *Object) (bytes int64, unwritten int, err error) {
+	if o.stored == nil {
+		list, err := f.data(o)
+		if err != nil {
+			return 0, 0, err
+		}
+		list.done()
+		if f.claimed += o.stored.bytes; f.claimed > f.size {
+			o.stored = nil
+			return 0, 0, errors.New("is damaged (it shares bytes of the file with others)")
+		}
+	}
+	return o.stored.bytes, o.stored.unwritten, nil
+}
+
+// data checks what holds the elements of a dataset, and lists the chunks where these do.
+func (f *File) data(o *Object) (*chunkList, error) {
 	if err := o.Readable(); err != nil {
-		return 0, 0, err
+		return nil, err
 	}
 	n := o.Elements()
 	want := int64(n) * int64(o.Type.Size)
+	list := &chunkList{f: f}
 	switch l := &o.layout; l.class {
 	case compact:
 		if int64(len(l.data)) < want {
-			return 0, 0, fmt.Errorf("promises %d bytes and holds %d", want, len(l.data))
+			return nil, fmt.Errorf("promises %d bytes and holds %d", want, len(l.data))
 		}
-		return want, 0, nil
+		o.stored = &stored{want, 0}
+		return list, nil
 	case contiguous:
 		if l.addr == undefined {
-			return 0, n, nil
+			o.stored = &stored{0, n}
+			return list, nil
 		}
 		if uint64(want) > l.size || l.addr > uint64(f.size) || uint64(want) > uint64(f.size)-l.addr {
-			return 0, 0, fmt.Errorf("promises %d bytes in a file of %d", want, f.size)
+			return nil, fmt.Errorf("promises %d bytes in a file of %d", want, f.size)
 		}
-		return want, 0, nil
+		o.stored = &stored{want, 0}
+		return list, nil
 	}
-	refs, err := f.chunks(o)
+	list, err := f.chunks(o)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
-	deflated := slices.Contains(o.filter, filter{filterDeflate})
+	s := &stored{}
 	full := uint64(o.chunkBytes())
-	for _, c := range refs {
-		if c.addr > uint64(f.size) || c.size > uint64(f.size)-c.addr {
-			return 0, 0, fmt.Errorf("promises a chunk of %d bytes in a file of %d", c.size, f.size)
+	for _, c := range list.refs {
+		if full/maxDeflate > c.size {
+			return nil, fmt.Errorf("promises chunks of %d bytes from %d compressed ones", full, c.size)
 		}
-		if deflated && c.mask == 0 && full/1040 > c.size { // deflate shrinks at most by 1032
-			return 0, 0, fmt.Errorf("promises chunks of %d bytes from %d compressed ones", full, c.size)
-		}
-		stored += int64(c.size)
+		s.bytes += int64(c.size)
 	}
-	if len(refs) == 0 {
-		return stored, n, nil
-	}
-	per := o.chunkBytes() / o.layout.width
 	_, total := o.grid()
-	if missing := total - len(refs); missing > 0 {
-		unwritten = n
-		if missing <= n/per {
-			unwritten = missing * per
-		}
+	switch missing := total - len(list.refs); {
+	case len(list.refs) == 0, missing > n/(o.chunkBytes()/o.layout.width):
+		s.unwritten = n
+	default:
+		s.unwritten = missing * (o.chunkBytes() / o.layout.width)
 	}
-	return stored, unwritten, nil
+	o.stored = s
+	return list, nil
 }
+
+// maxDeflate is a bit more than the factor by which deflate shrinks anything at most.
+const maxDeflate = 1040
 
 // Read hands over the elements of a dataset in runs, each with the number of its first element in row-major order. Elements
 // never written are not handed over; their value is zero, or Read is an error.
 func (f *File) Read(o *Object, run func(off int, raw []byte) error) error {
-	_, unwritten, err := f.Stored(o)
+	list, err := f.data(o)
 	if err != nil {
 		return err
 	}
-	if unwritten > 0 && slices.ContainsFunc(o.fill, func(b byte) bool { return b != 0 }) {
+	defer list.done()
+	if o.stored.unwritten > 0 && slices.ContainsFunc(o.fill, func(b byte) bool { return b != 0 }) {
 		return errors.New("has elements that were never written, and a fill value other than zero for them")
 	}
 	n, width := o.Elements(), o.Type.Size
@@ -155,22 +179,30 @@ func (f *File) Read(o *Object, run func(off int, raw []byte) error) error {
 			if err != nil {
 				return err
 			}
+			f.done(raw)
 			if err := run(off, raw); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	refs, err := f.chunks(o)
+	if len(list.refs) == 0 {
+		return nil
+	}
+	c, err := f.newChunkReader(o)
 	if err != nil {
 		return err
 	}
-	for _, c := range refs {
-		data, err := f.chunk(o, c)
+	defer c.done()
+	axes, _ := o.grid()
+	at := make([]int, len(axes))
+	for _, ref := range list.refs {
+		data, err := c.read(ref)
 		if err != nil {
 			return err
 		}
-		if err := o.spread(c.at, data, run); err != nil {
+		o.place(at, axes, ref.k)
+		if err := o.spread(at, data, run); err != nil {
 			return err
 		}
 	}
@@ -202,73 +234,6 @@ func (o *Object) spread(at []int, data []byte, run func(off int, raw []byte) err
 			return nil
 		}
 	}
-}
-
-// chunk reads a chunk and undoes its filters, the last one first.
-func (f *File) chunk(o *Object, c chunkRef) ([]byte, error) {
-	if c.size > math.MaxInt64 {
-		return nil, errors.New("is damaged (a chunk of an impossible size)")
-	}
-	data, err := f.bytes(c.addr, int64(c.size))
-	if err != nil {
-		return nil, err
-	}
-	full := o.chunkBytes()
-	for k := len(o.filter) - 1; k >= 0; k-- {
-		if k < 32 && c.mask&(1<<k) != 0 {
-			continue
-		}
-		switch o.filter[k].id {
-		case filterDeflate:
-			data, err = inflate(data, full+4)
-		case filterShuffle:
-			data = unshuffle(data, o.layout.width)
-		case filterFletcher:
-			data, err = fletcher(data)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if len(data) != full {
-		return nil, fmt.Errorf("is damaged (a chunk of %d bytes instead of %d)", len(data), full)
-	}
-	return data, nil
-}
-
-// inflate undoes deflate. Memory grows with what arrives, up to limit.
-func inflate(data []byte, limit int) ([]byte, error) {
-	z, err := zlib.NewReader(bytes.NewReader(data))
-	if err == nil {
-		var out bytes.Buffer
-		if _, err = io.Copy(&out, io.LimitReader(z, int64(limit)+1)); err == nil {
-			if out.Len() > limit {
-				return nil, fmt.Errorf("is damaged (a chunk of more than %d bytes)", limit)
-			}
-			return out.Bytes(), nil
-		}
-	}
-	var corrupt flate.CorruptInputError
-	if errors.As(err, &corrupt) || errors.Is(err, zlib.ErrChecksum) || errors.Is(err, zlib.ErrHeader) || errors.Is(err, zlib.ErrDictionary) {
-		return nil, errors.New("is damaged (compressed data)")
-	}
-	return nil, truncated(err)
-}
-
-// unshuffle brings the bytes of each element together again; the last incomplete element stays as it is.
-func unshuffle(data []byte, width int) []byte {
-	n := len(data) / width
-	if width == 1 || n < 2 {
-		return data
-	}
-	out := make([]byte, len(data))
-	for k := range width {
-		for i, b := range data[k*n : (k+1)*n] {
-			out[i*width+k] = b
-		}
-	}
-	copy(out[n*width:], data[n*width:])
-	return out
 }
 
 // fletcher compares and removes the Fletcher-32 checksum at the end.

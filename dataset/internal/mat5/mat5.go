@@ -1,8 +1,8 @@
 // Package mat5 reads the arrays of MATLAB v5 to v7 files ("MAT-File Format", The MathWorks, chapter 1): numbers, sparse
 // matrices and cells, compressed or not, in either byte order. Everything else is listed and skipped.
 //
-// [List] walks through the whole file once, so that every size it reports is known to be in the file; [File.Read] then
-// hands over the elements of one part.
+// [List] looks at the head of every variable, and walks through those that are cells; [File.Read] then hands over the elements
+// of one part. What a compressed variable promises may be missing from the file, but is in proportion to what is there.
 package mat5
 
 import (
@@ -12,6 +12,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/largemvc/largemvc/dataset/internal/budget"
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
@@ -21,6 +22,7 @@ type Class uint8
 // The classes that matter here.
 const (
 	Cell   Class = 1
+	Struct Class = 2
 	Char   Class = 4
 	Sparse Class = 5
 	Double Class = 6
@@ -57,6 +59,9 @@ const (
 	maxArrays = 1 << 16 // arrays of a file
 	maxName   = 1 << 10
 	maxDims   = 32
+
+	maxDeflate   = 1040 // more than that no compression gives
+	plainDeflate = 32   // of numbers that are no bomb; what promises more is proven before memory is taken for it
 )
 
 // Part is the place of one data element in the bytes of its variable.
@@ -64,6 +69,8 @@ type Part struct {
 	Type  elem.Type
 	Count int
 	at    int64
+	next  int64 // place of the element behind it
+	last  bool  // nothing that is read follows in the array
 }
 
 // Array is one array. Its elements are read with [File.Read].
@@ -75,11 +82,15 @@ type Array struct {
 	Dims    []int
 	Skipped string   // why the contents were not looked at, or empty
 	Cells   []*Array // of a cell, in column-major order
-	Data    Part     // numbers, or the values of a sparse matrix
-	Rows    Part     // sparse: row of each value
-	Starts  Part     // sparse: first value of each column, and their number
+	Data    Part     // numbers; of a sparse matrix, the row of each value
+	Proven  bool     // what it promises is in the file, or in proportion to what is
 	top     int      // index of the variable it belongs to
+	end     int64    // in the bytes of its variable
+	whole   bool     // it is the variable
 }
+
+// arrayBytes is the memory of an array that is listed, beside its name and sizes.
+const arrayBytes = 512
 
 // File is a list of arrays and the place where their elements are.
 type File struct {
@@ -87,6 +98,8 @@ type File struct {
 	r      io.ReaderAt
 	big    bool
 	tops   []top
+	lim    *budget.Budget
+	inflater
 	cur    *stream // last position in a compressed variable
 	curTop int
 	count  int
@@ -98,14 +111,13 @@ type top struct {
 	compressed bool
 }
 
-// List finds the variables of a file of size bytes. A variable whose elements take more than limit bytes is listed as
-// skipped.
-func List(r io.ReaderAt, size, limit int64) (*File, error) {
+// List finds the variables of a file of size bytes.
+func List(r io.ReaderAt, size int64, lim *budget.Budget) (*File, error) {
 	var head [128]byte
 	if _, err := r.ReadAt(head[:], 0); err != nil {
 		return nil, truncated(err)
 	}
-	f := &File{r: r, curTop: -1}
+	f := &File{r: r, curTop: -1, lim: lim}
 	switch string(head[126:]) {
 	case "IM":
 	case "MI":
@@ -132,7 +144,7 @@ func List(r io.ReaderAt, size, limit int64) (*File, error) {
 			return nil, fmt.Errorf("has an unknown element of type %d at byte %d", kind, at)
 		}
 		f.tops = append(f.tops, top{at + 8, n, kind == miCompressed})
-		if err := f.listTop(len(f.tops)-1, limit); err != nil {
+		if err := f.listTop(len(f.tops) - 1); err != nil {
 			return nil, err
 		}
 		at += 8 + n
@@ -155,13 +167,14 @@ func truncated(err error) error {
 }
 
 // listTop parses one variable.
-func (f *File) listTop(k int, limit int64) error {
+func (f *File) listTop(k int) error {
 	s, err := f.open(k)
 	if err != nil {
 		return err
 	}
-	size := f.tops[k].size
-	if f.tops[k].compressed {
+	t := f.tops[k]
+	size := t.size
+	if t.compressed {
 		kind, n, _, err := s.tag(math.MaxInt64)
 		if err != nil {
 			return err
@@ -169,12 +182,15 @@ func (f *File) listTop(k int, limit int64) error {
 		if kind != miMatrix {
 			return fmt.Errorf("has a compressed element of type %d, not an array", kind)
 		}
+		if n/maxDeflate > t.size {
+			return fmt.Errorf("is damaged (a variable promises %d bytes from %d compressed ones)", n, t.size)
+		}
 		size = n
 	}
 	if size == 0 {
 		return nil
 	}
-	p := parser{f: f, s: s, top: k, limit: limit}
+	p := parser{f: f, s: s, top: k, proven: !t.compressed || size/plainDeflate <= t.size}
 	a, err := p.matrix(size, 0)
 	if err != nil {
 		if a != nil && a.Name != "" {
@@ -182,7 +198,7 @@ func (f *File) listTop(k int, limit int64) error {
 		}
 		return err
 	}
-	if a.Skipped == "" && f.tops[k].compressed {
+	if a.Class == Cell && a.Skipped == "" && t.compressed {
 		if err := s.finish(); err != nil {
 			return fmt.Errorf("%s: %w", a.Name, err)
 		}
@@ -191,17 +207,23 @@ func (f *File) listTop(k int, limit int64) error {
 	return nil
 }
 
-// Read hands over the elements of one part of an array, in storage order.
-func (f *File) Read(a *Array, p Part, run func(off int, raw []byte) error) error {
+// at brings the stream of an array to a place in it.
+func (f *File) at(a *Array, place int64) (*stream, error) {
 	s := f.cur
-	if s == nil || f.curTop != a.top || s.pos > p.at || !f.tops[a.top].compressed {
+	if s == nil || f.curTop != a.top || s.pos > place || !f.tops[a.top].compressed {
 		var err error
 		if s, err = f.open(a.top); err != nil {
-			return err
+			return nil, err
 		}
 		f.cur, f.curTop = s, a.top
 	}
-	if err := s.skip(p.at - s.pos); err != nil {
+	return s, s.skip(place - s.pos)
+}
+
+// Read hands over the elements of one part of an array, in storage order.
+func (f *File) Read(a *Array, p Part, run func(off int, raw []byte) error) error {
+	s, err := f.at(a, p.at)
+	if err != nil {
 		return err
 	}
 	width := p.Type.Size()
@@ -216,5 +238,38 @@ func (f *File) Read(a *Array, p Part, run func(off int, raw []byte) error) error
 		}
 		off += len(part) / width
 	}
-	return nil
+	if !a.whole || !p.last || s.z == nil {
+		return nil
+	}
+	if err := s.skip(a.end - s.pos); err != nil {
+		return err
+	}
+	f.cur = nil
+	return s.finish() // compares the checksum
+}
+
+// Starts finds the first value of each column of a sparse matrix, with the number of all values behind them. They lie behind
+// the rows of the values, which [Array.Data] is.
+func (f *File) Starts(a *Array) (Part, error) {
+	p, err := f.following(a, a.Data)
+	if err == nil && (p.Count != a.Dims[1]+1 || p.Type.Kind.IsFloat()) {
+		err = fmt.Errorf("is damaged (%d column pointers for %d columns)", p.Count, a.Dims[1])
+	}
+	return p, err
+}
+
+// Values finds the values of a sparse matrix, which lie behind what Starts found.
+func (f *File) Values(a *Array, starts Part) (Part, error) {
+	p, err := f.following(a, starts)
+	p.last = true
+	return p, err
+}
+
+// following finds the part behind another one.
+func (f *File) following(a *Array, p Part) (Part, error) {
+	s, err := f.at(a, p.next)
+	if err != nil {
+		return Part{}, err
+	}
+	return s.numbers(a.end)
 }

@@ -1,6 +1,7 @@
 package mat5
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -10,10 +11,10 @@ import (
 
 // parser lists the arrays of one variable.
 type parser struct {
-	f     *File
-	s     *stream
-	top   int
-	limit int64
+	f      *File
+	s      *stream
+	top    int
+	proven bool
 }
 
 // element is one data element: its bytes where they are few and wanted, else their place.
@@ -58,13 +59,19 @@ func (p *parser) matrix(size int64, depth int) (*Array, error) {
 	if p.f.count++; p.f.count > maxArrays {
 		return nil, fmt.Errorf("holds more than %d arrays", maxArrays)
 	}
-	a := &Array{top: p.top}
+	a := &Array{top: p.top, end: p.s.pos + size, whole: depth == 0, Proven: p.proven || depth > 0}
+	if err := p.f.lim.Take("the list of its arrays", arrayBytes); err != nil {
+		return a, err
+	}
 	if size == 0 { // an empty element of a cell
 		a.Class, a.Dims = Double, []int{0, 0}
 		return a, nil
 	}
-	end := p.s.pos + size
+	end := a.end
 	if err := p.header(a, end); err != nil {
+		return a, err
+	}
+	if err := p.f.lim.Take("the list of its arrays", int64(len(a.Name)+8*len(a.Dims))); err != nil {
 		return a, err
 	}
 	if a.Skipped == "" {
@@ -72,8 +79,8 @@ func (p *parser) matrix(size int64, depth int) (*Array, error) {
 			return a, err
 		}
 	}
-	if a.Skipped != "" && depth == 0 {
-		return a, nil // the rest of the variable is not needed
+	if depth == 0 && a.Class != Cell {
+		return a, nil // the rest of the variable is not needed now
 	}
 	return a, p.s.skip(end - p.s.pos)
 }
@@ -125,25 +132,41 @@ func (p *parser) contents(a *Array, end int64, depth int) error {
 	case a.Class == Cell:
 		return p.cells(a, n, end, depth)
 	case a.Class != Sparse && !a.Class.IsNumeric():
-		a.Skipped = a.Class.String() + " arrays are not read"
+		a.Skipped = notRead(a.Class)
 		return nil
 	case a.Complex:
-		a.Skipped = "complex numbers are not read"
+		a.Skipped = "complex numbers are not read: save abs(X), or real(X) and imag(X) as two views"
 		return nil
-	case end-p.s.pos > p.limit:
-		a.Skipped = fmt.Sprintf("it takes %d bytes, more than the limit of memory allows", end-p.s.pos)
-		return nil
+	case a.Class == Sparse && len(a.Dims) != 2:
+		return fmt.Errorf("is a sparse array of %d dimensions", len(a.Dims))
 	case a.Class == Sparse:
-		return p.sparse(a, end)
+		var err error
+		if a.Data, err = p.s.numbers(end); err == nil && a.Data.Type.Kind.IsFloat() {
+			err = errors.New("is damaged (rows of a sparse matrix that are no whole numbers)")
+		}
+		return err
 	}
 	if n == 0 {
 		return nil
 	}
 	var err error
-	if a.Data, err = p.numbers(end); err == nil && a.Data.Count != n {
+	if a.Data, err = p.s.numbers(end); err == nil && a.Data.Count != n {
 		err = fmt.Errorf("has the size %v but holds %d values", a.Dims, a.Data.Count)
 	}
+	a.Data.last = true
 	return err
+}
+
+// notRead says what an array of a class is, and what to do with it.
+func notRead(c Class) string {
+	switch s := c.String() + " arrays are not read"; c {
+	case Struct:
+		return s + ": save the fields as variables, save(FILE, '-struct', NAME)"
+	case Char:
+		return s + ": save numbers"
+	default:
+		return s
+	}
 }
 
 func (p *parser) cells(a *Array, n int, end int64, depth int) error {
@@ -172,37 +195,24 @@ func (p *parser) cells(a *Array, n int, end int64, depth int) error {
 	return nil
 }
 
-func (p *parser) sparse(a *Array, end int64) (err error) {
-	if len(a.Dims) != 2 {
-		return fmt.Errorf("is a sparse array of %d dimensions", len(a.Dims))
-	}
-	if a.Rows, err = p.numbers(end); err != nil {
-		return err
-	}
-	if a.Starts, err = p.numbers(end); err != nil {
-		return err
-	}
-	if a.Data, err = p.numbers(end); err != nil {
-		return err
-	}
-	if a.Starts.Count != a.Dims[1]+1 || a.Rows.Type.Kind.IsFloat() || a.Starts.Type.Kind.IsFloat() {
-		return fmt.Errorf("is damaged (%d column pointers for %d columns)", a.Starts.Count, a.Dims[1])
-	}
-	return nil
-}
-
-// numbers notes the place of a data element of numbers. They may be stored in a narrower type than the class.
-func (p *parser) numbers(end int64) (Part, error) {
-	e, err := p.next(end, 0, false)
+// numbers reads the tag of a data element of numbers and notes its place. They may be stored in a narrower type than the class.
+func (s *stream) numbers(end int64) (Part, error) {
+	kind, size, small, err := s.tag(end - s.pos)
 	if err != nil {
 		return Part{}, err
 	}
-	t := elem.Type{Big: p.f.big}
-	if int(e.kind) < len(kinds) {
-		t.Kind = kinds[e.kind]
+	p := Part{Type: elem.Type{Big: s.order == binary.BigEndian}, at: s.pos}
+	if small != nil {
+		p.at, p.next = s.pos-4, s.pos
+	} else {
+		p.next = min(p.at+size+(8-size%8)%8, end) // the last element of an array may go without its padding
 	}
-	if t.Kind == elem.Invalid || e.size%int64(t.Size()) != 0 {
-		return Part{}, fmt.Errorf("is damaged (%d bytes of numbers of type %d)", e.size, e.kind)
+	if int(kind) < len(kinds) {
+		p.Type.Kind = kinds[kind]
 	}
-	return Part{Type: t, Count: int(e.size) / t.Size(), at: e.at}, nil
+	if p.Type.Kind == elem.Invalid || size%int64(p.Type.Size()) != 0 {
+		return Part{}, fmt.Errorf("is damaged (%d bytes of numbers of type %d)", size, kind)
+	}
+	p.Count = int(size) / p.Type.Size()
+	return p, nil
 }

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/largemvc/largemvc/dataset/internal/budget"
 )
 
 // stream reads the bytes of one variable forward, inflating them where they are compressed.
@@ -17,7 +19,31 @@ type stream struct {
 	raw   io.ReaderAt // not compressed
 	base  int64
 	size  int64
-	buf   *bufio.Reader // compressed
+	z     *bufio.Reader // compressed
+}
+
+// inflater is what inflates the variables, one at a time.
+type inflater struct {
+	zlib io.ReadCloser
+	buf  *bufio.Reader
+}
+
+// open begins to inflate. The stream opened before is of no use from then on.
+func (i *inflater) open(r io.Reader, lim *budget.Budget) (*bufio.Reader, error) {
+	var err error
+	if i.zlib == nil {
+		i.zlib, err = zlib.NewReader(r)
+	} else {
+		err = i.zlib.(zlib.Resetter).Reset(r, nil)
+	}
+	if err != nil {
+		return nil, inflateError(err)
+	}
+	if i.buf == nil {
+		i.buf = bufio.NewReaderSize(nil, 1<<16)
+	}
+	i.buf.Reset(lim.Reader(i.zlib))
+	return i.buf, nil
 }
 
 func (f *File) open(k int) (*stream, error) {
@@ -26,25 +52,24 @@ func (f *File) open(k int) (*stream, error) {
 	if !t.compressed {
 		return s, nil
 	}
-	z, err := zlib.NewReader(io.NewSectionReader(f.r, t.at, t.size))
-	if err != nil {
-		return nil, inflateError(err)
-	}
-	s.buf = bufio.NewReaderSize(z, 1<<16)
-	return s, nil
+	f.cur = nil
+	var err error
+	s.z, err = f.inflater.open(io.NewSectionReader(f.r, t.at, t.size), f.lim)
+	return s, err
 }
 
 func inflateError(err error) error {
 	var corrupt flate.CorruptInputError
-	if errors.As(err, &corrupt) || errors.Is(err, zlib.ErrChecksum) || errors.Is(err, zlib.ErrHeader) || errors.Is(err, zlib.ErrDictionary) {
+	if errors.As(err, &corrupt) || errors.Is(err, zlib.ErrChecksum) || errors.Is(err, zlib.ErrHeader) ||
+		errors.Is(err, zlib.ErrDictionary) {
 		return errors.New("is damaged (compressed data)")
 	}
 	return truncated(err)
 }
 
 func (s *stream) read(b []byte) error {
-	if s.buf != nil {
-		n, err := io.ReadFull(s.buf, b)
+	if s.z != nil {
+		n, err := io.ReadFull(s.z, b)
 		s.pos += int64(n)
 		if err != nil {
 			return inflateError(err)
@@ -67,8 +92,8 @@ func (s *stream) skip(n int64) error {
 	if n < 0 {
 		return errors.New("is damaged (sizes)")
 	}
-	if s.buf != nil {
-		m, err := io.CopyN(io.Discard, s.buf, n)
+	if s.z != nil {
+		m, err := io.CopyN(io.Discard, s.z, n)
 		s.pos += m
 		if err != nil {
 			return inflateError(err)
@@ -84,7 +109,7 @@ func (s *stream) skip(n int64) error {
 
 // finish reads the end of compressed data, where their checksum is compared.
 func (s *stream) finish() error {
-	switch n, err := s.buf.Read(make([]byte, 1)); {
+	switch n, err := s.z.Read(make([]byte, 1)); {
 	case n > 0:
 		return errors.New("holds more than its size")
 	case err != nil && !errors.Is(err, io.EOF):

@@ -19,6 +19,9 @@ const Magic = "\x93NUMPY"
 // maxHeader bounds the dictionary. NumPy itself refuses more than 10,000 bytes.
 const maxHeader = 1 << 16
 
+// maxDescr bounds the name of an element type.
+const maxDescr = 32
+
 // Header describes one array.
 type Header struct {
 	Descr   string    // as stored, for example "<f4"
@@ -86,7 +89,10 @@ func parse(text string) (Header, error) {
 	if err != nil {
 		return Header{}, err
 	}
-	h := Header{Descr: d.descr, Fortran: d.fortran, Shape: d.shape}
+	if len(d.descr) > maxDescr {
+		return Header{}, fmt.Errorf("has an element type of %d characters", len(d.descr))
+	}
+	h := Header{Descr: strings.Clone(d.descr), Fortran: d.fortran, Shape: d.shape}
 	if h.Type, h.Width, err = descrType(d.descr); err != nil {
 		return Header{}, err
 	}

@@ -49,7 +49,7 @@ func check(what, of string, h *Node, samples int, temperature float64) error {
 	n, m := h.Shape()[0], h.Shape()[1]
 	switch {
 	case samples != n:
-		return fmt.Errorf("H has %d rows, the %s has %d samples", n, of, samples)
+		return fmt.Errorf("the matrix H has %d rows, the %s has %d samples", n, of, samples)
 	case m < 2:
 		return fmt.Errorf("%s of %d clusters, want at least 2", what, m)
 	case !(temperature >= 0) || math.IsInf(temperature, 1):

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/dataset/views"
+)
+
+// input is a data set as the network takes it.
+type input struct {
+	views   []largemvc.View
+	names   []string
+	labels  []int // nil: not known
+	classes int
+	samples int
+	dims    []int
+	missing float64  // share of the view rows that are absent
+	ids     []string // of the samples, nil without
+	reading dataset.Reading
+}
+
+// newInput gives a set to the network, without a copy of its values.
+func newInput(set *dataset.Set) (*input, error) {
+	x, err := views.Of(set)
+	if err != nil {
+		return nil, err
+	}
+	in := &input{views: x, labels: set.Labels, classes: set.Classes(), samples: set.Samples(), dims: set.Dims(),
+		missing: set.MissingRate(),
+		ids:     set.IDs, reading: set.Reading}
+	for _, v := range x {
+		in.names = append(in.names, v.Name())
+	}
+	return in, nil
+}
+
+// read reads the data and completes the configuration with what depends on them. The views have the only copy of the
+// values: the fit may overwrite them.
+func read(ctx context.Context, o *fitOptions) (*input, error) {
+	set, err := o.open(ctx, bits(o.config.Float))
+	if err != nil {
+		return nil, err
+	}
+	if err := o.drop(set); err != nil {
+		return nil, err
+	}
+	in, err := newInput(set)
+	if err != nil {
+		return nil, err
+	}
+	return in, complete(o, in)
+}
+
+// drop takes views away from a complete set. Their rows keep their values, which are never read.
+func (o *fitOptions) drop(set *dataset.Set) error {
+	if o.missing == 0 {
+		return nil
+	}
+	if rate := set.MissingRate(); rate > 0 {
+		return usagef("fit: -missing is for complete data; %s lacks %.1f %% of the view rows already", o.data[0], 100*rate)
+	}
+	if len(set.Views) < 2 {
+		return usagef("fit: -missing leaves every sample a view, and %s has one view only", o.data[0])
+	}
+	var err error
+	set.Present, err = dataset.Drop(set.Samples(), len(set.Views), o.missing, o.config.Seed)
+	return err
+}
+
+// complete fills and checks what of the configuration depends on the data.
+func complete(o *fitOptions, in *input) error {
+	c := &o.config
+	c.Overwrite = true
+	if o.resume != "" {
+		return nil
+	}
+	if c.Clusters == 0 {
+		if c.Clusters = in.classes; c.Clusters == 0 {
+			return usagef("fit: %s holds no labels to count the classes of: say with -clusters how many clusters there are",
+				o.data[0])
+		}
+	}
+	if c.Anchors == 0 {
+		c.Anchors = c.Clusters
+	}
+	if c.Clusters > in.samples {
+		return usagef("fit: %d clusters for %d samples", c.Clusters, in.samples)
+	}
+	if c.Anchors > in.samples {
+		return usagef("fit: %d anchors for %d samples", c.Anchors, in.samples)
+	}
+	if o.startLabels == "" {
+		return nil
+	}
+	var err error
+	c.StartLabels, err = readStartLabels(o.startLabels, in.samples, c.Anchors, in.ids)
+	return err
+}
+
+// say prints how the data were read, a line for each thing.
+func say(w io.Writer, r *dataset.Reading) error {
+	_, err := io.WriteString(w, r.String()+"\n")
+	return err
+}
+
+// warnings prints what may be wrong with the data alone.
+func warnings(w io.Writer, r *dataset.Reading) {
+	for _, text := range r.Warnings {
+		fmt.Fprintln(w, "largemvc: warning: "+text)
+	}
+}

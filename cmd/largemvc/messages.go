@@ -1,0 +1,24 @@
+package main
+
+import (
+	"strings"
+)
+
+// oneLine is an error's text on one line, without the prefixes of this project's packages.
+func oneLine(err error) string {
+	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	for i, l := range lines {
+		l = strings.TrimSpace(l)
+		for _, prefix := range []string{"largemvc: ", "dataset: "} {
+			l = strings.TrimPrefix(l, prefix)
+		}
+		lines[i] = l
+	}
+	return flagNames.Replace(strings.Join(lines, "; "))
+}
+
+// flagNames says for the options that the reader's messages name which flags set them.
+var flagNames = strings.NewReplacer("set Options.MissingRows", "give -missing-rows", "Options.MissingRows", "-missing-rows",
+	"Options.Labels", "-labels", "Options.MaxBytes", "-max-memory", "Options.Triplets", "-triplets", "Options.Views", "-views",
+	"Options.LeaveOut", "-leave-out", "Options.IDs", "-id", "Options.OneHot", "-one-hot", "Options.Orientation", "-orientation",
+	"Options.Decimal", "-decimal", "Options.Table", "-view")

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// standard is the path that stands for standard input or output.
+const standard = "-"
+
+// output is a file that a flag asks for.
+type output struct {
+	flag string
+	path string
+	info fs.FileInfo // nil where it does not exist yet
+}
+
+// checkOutputs refuses outputs that are one file, or a file that is read, and what cannot be written. It follows links: the
+// paths that it returns are those of the files themselves. inputs are the paths that are read, by the flags that give them.
+func checkOutputs(command string, outputs []*output, inputs map[string][]string) error {
+	for _, o := range outputs {
+		if o.path == "" || o.path == standard {
+			continue
+		}
+		if err := o.resolve(); err != nil {
+			return err
+		}
+	}
+	for i, o := range outputs {
+		if o.path == "" {
+			continue
+		}
+		for _, other := range outputs[:i] {
+			if o.same(other) {
+				return usagef("%s: -%s and -%s are both to write %s", command, other.flag, o.flag, o.path)
+			}
+		}
+		for name, paths := range inputs {
+			for _, path := range paths {
+				if err := o.checkInput(command, name, path); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, o := range outputs {
+		if o.path == "" || o.path == standard {
+			continue
+		}
+		if err := o.probe(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resolve follows links to the file that is going to be written.
+func (o *output) resolve() error {
+	for range 40 {
+		info, err := os.Lstat(o.path)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			break
+		}
+		to, err := os.Readlink(o.path)
+		if err != nil {
+			return err
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(o.path), to)
+		}
+		o.path = to
+	}
+	info, err := os.Stat(o.path)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("%s: is a folder, not a file to write", o.path)
+	case err == nil:
+		o.info = info
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: %w", o.path, reason(err))
+	}
+	folder, err := os.Stat(filepath.Dir(o.path))
+	if err != nil || !folder.IsDir() {
+		return fmt.Errorf("%s: there is no folder %s to write to", o.path, filepath.Dir(o.path))
+	}
+	return nil
+}
+
+// reason is an error without the path, which the caller names.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// same tells whether two outputs are one file.
+func (o *output) same(other *output) bool {
+	switch {
+	case other.path == "":
+		return false
+	case o.path == standard || other.path == standard:
+		return o.path == other.path
+	case o.info != nil && other.info != nil:
+		return o.info.Mode().IsRegular() && os.SameFile(o.info, other.info)
+	}
+	return samePlace(o.path, other.path)
+}
+
+// samePlace tells whether two paths, of which one does not exist, name one file.
+func samePlace(a, b string) bool {
+	if filepath.Base(a) != filepath.Base(b) {
+		return false
+	}
+	da, err := os.Stat(filepath.Dir(a))
+	if err != nil {
+		return false
+	}
+	db, err := os.Stat(filepath.Dir(b))
+	return err == nil && os.SameFile(da, db)
+}
+
+// checkInput refuses an output that is a file which is read, or that lies among the data of a folder.
+func (o *output) checkInput(command, name, path string) error {
+	if path == standard || o.path == standard {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // the reader says so
+	}
+	if o.info != nil && os.SameFile(o.info, info) {
+		return usagef("%s: -%s %s would overwrite what -%s reads", command, o.flag, o.path, name)
+	}
+	if !info.IsDir() || !dataset.IsDataName(filepath.Base(o.path)) {
+		return nil
+	}
+	folder, err := os.Stat(filepath.Dir(o.path))
+	if err == nil && os.SameFile(folder, info) {
+		return usagef("%s: -%s %s lies in the folder %s that -%s reads: the next run would take it for data", command,
+			o.flag, o.path, path, name)
+	}
+	return nil
+}
+
+// probe finds out before the work whether the file can be written. It changes nothing.
+func (o *output) probe() error {
+	if o.info != nil && !o.info.Mode().IsRegular() {
+		return nil // a pipe or a device: opening it could wait, or mean something
+	}
+	if o.info != nil {
+		f, err := os.OpenFile(o.path, os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("%s: cannot be written: %w", o.path, reason(err))
+		}
+		if err := f.Close(); err != nil {
+			return fmt.Errorf("%s: cannot be written: %w", o.path, reason(err))
+		}
+	}
+	f, err := os.CreateTemp(filepath.Dir(o.path), ".largemvc-probe-*")
+	if err != nil {
+		return fmt.Errorf("%s: cannot be written: the folder %s: %w", o.path, filepath.Dir(o.path), reason(err))
+	}
+	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+		return fmt.Errorf("%s: cannot be written: %w", o.path, reason(err))
+	}
+	return nil
+}
+
+// writeOutput writes to standard output or to the file, which appears whole or not at all.
+func (o *output) write(stdout io.Writer, encode func(io.Writer) error, save func(path string) error) error {
+	switch {
+	case o.path == "":
+		return nil
+	case o.path == standard:
+		return encode(stdout)
+	}
+	return save(o.path)
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// contents reads a file.
+func contents(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestOutputsOverInputs: an output that is an input, by whatever name, or another output, is refused before any work.
+func TestOutputsOverInputs(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	if err := os.Symlink(path, in("symlink")); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Link(path, in("hardlink")); err != nil {
+		t.Skip(err)
+	}
+	model, mask := in("model"), in("mask.csv")
+	if status, _, stderr := runLine("fit", "-data", path, "-epochs", "1", "-quiet", "-save", model); status != exitOK {
+		t.Fatal(stderr)
+	}
+	if err := os.WriteFile(mask, []byte(strings.Repeat("1,1\n", 30)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	views := in("views")
+	if err := os.Mkdir(views, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, path)
+	for _, c := range []struct{ args, want string }{
+		{"fit -data " + path + " -out " + path, "-out"},
+		{"fit -data " + path + " -save " + path, "-save"},
+		{"fit -data " + path + " -checkpoint " + path, "-checkpoint"},
+		{"fit -data " + path + " -out " + in("symlink"), "overwrite what -data reads"},
+		{"fit -data " + in("symlink") + " -out " + path, "overwrite what -data reads"},
+		{"fit -data " + path + " -out " + in("hardlink"), "overwrite what -data reads"},
+		{"fit -data " + path + " -mask " + mask + " -out " + mask, "overwrite what -mask reads"},
+		{"fit -data " + path + " -out " + in("a") + " -save " + in("a"), "both to write"},
+		{"fit -data " + path + " -out " + in("a") + " -save " + in("views/../a"), "both to write"},
+		{"fit -data " + path + " -save " + in("a") + " -checkpoint " + in("a"), "both to write"},
+		{"fit -data " + path + " -out - -save -", "both to write"},
+		{"fit -data " + path + " -out - -json", "-json writes to standard output too"},
+		{"fit -data " + path + " -checkpoint -", "checkpoint cannot be written to standard output"},
+		{"fit -data " + views + " -out " + in("views/result.csv"), "lies in the folder"},
+		{"predict -data " + path + " -model " + model + " -out " + model, "overwrite what -model reads"},
+		{"predict -data " + path + " -model " + model + " -out " + path, "overwrite what -data reads"},
+	} {
+		status, stdout, stderr := runLine(strings.Fields(c.args)...)
+		checkFailure(t, c.args, exitUsage, status, stdout, stderr, c.want)
+	}
+	if contents(t, path) != before {
+		t.Error("the data are changed")
+	}
+}
+
+// TestOutputsAreTried: what cannot be written is found out before the work where it can be; where not, the other outputs are
+// written, the summary is printed, and the status says that one failed.
+func TestOutputsAreTried(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	if _, err := os.Stat("/dev/full"); err == nil {
+		model := filepath.Join(folder, "model")
+		status, stdout, stderr := runLine("fit", "-data", path, "-epochs", "1", "-quiet", "-out", "/dev/full", "-save", model)
+		if status != exitError || !strings.Contains(stdout, "ACC") || !strings.Contains(stderr, "/dev/full") {
+			t.Errorf("status %d, %s%s", status, stdout, stderr)
+		}
+		if _, err := largemvc.Load(model); err != nil {
+			t.Errorf("the model is lost: %v", err)
+		}
+		status, stdout, stderr = runLine("predict", "-data", path, "-model", model, "-out", "/dev/full")
+		if status != exitError || !strings.Contains(stdout, "ACC") || !strings.Contains(stderr, "/dev/full") {
+			t.Errorf("predict: status %d, %s%s", status, stdout, stderr)
+		}
+	}
+	if os.Getuid() == 0 {
+		t.Log("root may write everywhere: folders that are read only are not tried")
+	} else {
+		locked := filepath.Join(folder, "locked")
+		if err := os.Mkdir(locked, 0o500); err != nil {
+			t.Fatal(err)
+		}
+		status, stdout, stderr := runLine("fit", "-data", path, "-epochs", "1", "-out", filepath.Join(locked, "a"))
+		checkFailure(t, "a locked folder", exitError, status, stdout, stderr, "cannot be written")
+	}
+	left, err := os.ReadDir(folder)
+	for _, e := range left {
+		if strings.HasPrefix(e.Name(), ".largemvc") {
+			t.Errorf("%s is left, %v", e.Name(), err)
+		}
+	}
+}
+
+// TestOutputLinks: links are followed, and stay.
+func TestOutputLinks(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	for _, name := range []string{"out", "save", "checkpoint"} {
+		target, link := filepath.Join(folder, name+".real"), filepath.Join(folder, name)
+		if err := os.Symlink(filepath.Base(target), link); err != nil {
+			t.Skip(err)
+		}
+		if status, _, stderr := runLine("fit", "-data", path, "-epochs", "1", "-quiet", "-"+name, link); status != exitOK {
+			t.Fatal(stderr)
+		}
+		info, err := os.Lstat(link)
+		if err != nil || info.Mode()&os.ModeSymlink == 0 || len(contents(t, target)) == 0 {
+			t.Errorf("-%s: the link is gone or its target empty, %v", name, err)
+		}
+	}
+}
+
+// TestCheckpointIsKept: a fresh training does not overwrite the checkpoint of another.
+func TestCheckpointIsKept(t *testing.T) {
+	path, state := writeSet(t, 30, true), filepath.Join(t.TempDir(), "state")
+	args := []string{"fit", "-data", path, "-quiet", "-checkpoint", state, "-epochs"}
+	if status, _, stderr := runLine(append(args, "6")...); status != exitOK {
+		t.Fatal(stderr)
+	}
+	before := contents(t, state)
+	status, stdout, stderr := runLine(append(args, "2")...)
+	checkFailure(t, "again", exitUsage, status, stdout, stderr, "-overwrite")
+	if contents(t, state) != before {
+		t.Error("the checkpoint is changed")
+	}
+	if status, _, stderr = runLine("fit", "-data", path, "-quiet", "-checkpoint", state, "-resume", state, "-epochs",
+		"8"); status != exitOK {
+		t.Errorf("going on: %s", stderr)
+	}
+	if status, _, stderr = runLine(append(args, "2", "-overwrite")...); status != exitOK {
+		t.Errorf("with -overwrite: %s", stderr)
+	}
+}
+
+// TestStandardStreams: - is standard input and standard output.
+func TestStandardStreams(t *testing.T) {
+	path := writeSet(t, 30, true)
+	withInput := func(args ...string) (int, string, string) {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		before := os.Stdin
+		os.Stdin = f
+		defer func() { os.Stdin = before }()
+		return runLine(args...)
+	}
+	status, stdout, stderr := withInput("fit", "-data", "-", "-epochs", "1", "-out", "-")
+	records, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
+	if status != exitOK || err != nil || len(records) != 31 || !strings.Contains(stderr, "X0 in standard input") ||
+		!strings.Contains(stderr, "ACC") {
+		t.Errorf("status %d, %v, %d records\n%s", status, err, len(records), stderr)
+	}
+	if strings.Contains(stderr, os.TempDir()) {
+		t.Errorf("the copy of standard input is named:\n%s", stderr)
+	}
+	model := filepath.Join(t.TempDir(), "model")
+	status, stdout, stderr = withInput("fit", "-data", "-", "-epochs", "1", "-save", "-", "-quiet")
+	if err := os.WriteFile(model, []byte(stdout), 0o644); err != nil || status != exitOK {
+		t.Fatalf("status %d, %v: %s", status, err, stderr)
+	}
+	if _, err := largemvc.Load(model); err != nil {
+		t.Error(err)
+	}
+	status, stdout, stderr = withInput("predict", "-data", "-", "-model", model, "-out", "-")
+	if status != exitOK || strings.Count(stdout, "\n") != 31 {
+		t.Errorf("predict: status %d, %s%s", status, stdout, stderr)
+	}
+	if status, stdout, stderr = withInput("inspect", "-"); status != exitOK || !strings.Contains(stdout,
+		"standard input: NumPy .npz") {
+		t.Errorf("inspect: status %d, %s%s", status, stdout, stderr)
+	}
+	status, stdout, stderr = withInput("fit", "-data", "-", "-data", "-")
+	checkFailure(t, "twice", exitUsage, status, stdout, stderr, "twice")
+}
+
+// TestIDsInOutputs: labels carry the ids of the samples, joined from files in different orders.
+func TestIDsInOutputs(t *testing.T) {
+	folder := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	set, err := dataset.Open(writeSet(t, 60, true), dataset.Options{Float: 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := func(v int, order func(i int) int, class bool) string {
+		var b bytes.Buffer
+		columns, err := dataset.MatrixColumns("f", 60, set.Views[v].Cols, set.Views[v].Float64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := make([]string, 60)
+		for i := range ids {
+			ids[i] = "s" + string(rune('a'+i%26)) + string(rune('a'+i/26))
+		}
+		columns = append([]dataset.Column{{Name: "id", Data: ids}}, columns...)
+		if class {
+			columns = append(columns, dataset.Column{Name: "class", Data: set.Labels})
+		}
+		if err := dataset.EncodeCSV(&b, columns...); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.SplitAfter(b.String(), "\n")
+		out := lines[0]
+		for i := range 60 {
+			out += lines[1+order(i)]
+		}
+		return out
+	}
+	straight := func(i int) int { return i }
+	a, b := file("a.csv", table(0, straight, true)), file("b.csv", table(1, straight, false))
+	mixed := file("mixed.csv", table(1, func(i int) int { return (i*17 + 5) % 60 }, false))
+	run := func(second string) (map[string]any, string) {
+		out := filepath.Join(folder, "out.csv")
+		status, stdout, stderr := runLine("fit", "-data", a, "-data", second, "-epochs", "3", "-quiet", "-json", "-out", out)
+		if status != exitOK {
+			t.Fatal(stderr)
+		}
+		return object(t, stdout), contents(t, out)
+	}
+	want, wantLabels := run(b)
+	got, labels := run(mixed)
+	if got["acc"] != want["acc"] || got["loss_last"] != want["loss_last"] || labels != wantLabels {
+		t.Errorf("ACC %v, loss %v; in one order %v, %v", got["acc"], got["loss_last"], want["acc"], want["loss_last"])
+	}
+	if !strings.HasPrefix(labels, "id,sample,label,near,next\nsaa,0,") {
+		t.Errorf("labels %.60q", labels)
+	}
+	if ids := got["reading"].(map[string]any)["ids"].(string); !strings.Contains(ids, "in another order") {
+		t.Errorf("the report says of the ids %q", ids)
+	}
+}

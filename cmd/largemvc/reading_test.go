@@ -1,0 +1,106 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReadingIsSaid: fit, predict and inspect say what became a view, the classes and the ids.
+func TestReadingIsSaid(t *testing.T) {
+	folder := t.TempDir()
+	table, model := filepath.Join(folder, "t.csv"), filepath.Join(folder, "model")
+	var b strings.Builder
+	b.WriteString("id,c1,c2,c3,area,size,kind\n")
+	for i := range 40 {
+		k := i % 2
+		b.WriteString("p" + string(rune('a'+i%20)) + string(rune('a'+i/20)) + "," +
+			strings.Repeat(string(rune('1'+k*7))+"."+string(rune('0'+i%10))+",", 5) + "k" +
+			string(rune('0'+k)) + "\n")
+	}
+	if err := os.WriteFile(table, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{"-labels", "kind", "-view", "colour=c1-c2", "-view", "shape=area,s*"}
+	wants := []string{"view 0    colour, 40×2, features c1 … c2, from " + table,
+		"view 1    shape, 40×2, features area … size, from " + table,
+		"classes   2, from column kind of " + table + ": k0 (20), k1 (20)", "ids       40, from column id of " + table,
+		"left out  columns c3 of " + table}
+	line := append([]string{"fit", "-data", table, "-epochs", "1", "-save", model}, flags...)
+	_, _, said := runLine(line...)
+	_, quiet, nothing := runLine(append(line, "-quiet")...)
+	_, predicted, _ := runLine(append([]string{"predict", "-model", model, "-data", table}, flags...)...)
+	_, inspected, _ := runLine(append(append([]string{"inspect"}, flags...), table)...)
+	for _, want := range wants {
+		for name, text := range map[string]string{"fit": said, "fit -quiet": quiet, "predict": predicted, "inspect": inspected} {
+			if strings.Count(text, want) != 1 {
+				t.Errorf("%s does not say %q once:\n%s", name, want, text)
+			}
+		}
+	}
+	if nothing != "" {
+		t.Errorf("-quiet says %q on standard error", nothing)
+	}
+	_, stdout, _ := runLine(append(line, "-quiet", "-json")...)
+	views := object(t, stdout)["reading"].(map[string]any)["views"].([]any)
+	if len(views) != 2 || views[1].(map[string]any)["name"] != "shape" {
+		t.Errorf("the report has the views %v", views)
+	}
+	// A lone column of texts is offered, not guessed; a name that is not there is an error.
+	for args, want := range map[string]string{
+		"": "-labels kind (the classes)", "-labels none": "-one-hot kind", "-labels nosuch": "no variable nosuch",
+		"-labels kind -view a=c1": "", "-one-hot kind": "no labels",
+	} {
+		status, stdout, stderr := runLine(append([]string{"fit", "-data", table, "-epochs", "1", "-quiet"},
+			strings.Fields(args)...)...)
+		if want == "" {
+			if status != exitOK {
+				t.Errorf("%s: %s", args, stderr)
+			}
+			continue
+		}
+		if status == exitOK || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d, %s%s, want %q", args, status, stdout, stderr, want)
+		}
+	}
+	// A column counts more than a file of its name, which a folder may happen to hold.
+	t.Chdir(folder)
+	if err := os.WriteFile("kind", []byte("1\n2\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, stderr := runLine(line...); status != exitOK {
+		t.Error(stderr)
+	}
+}
+
+// TestWarningsAreSaid: a target in place of classes, and a matrix that lies the other way.
+func TestWarningsAreSaid(t *testing.T) {
+	folder := t.TempDir()
+	target, turned := filepath.Join(folder, "a.csv"), filepath.Join(folder, "b.csv")
+	var b strings.Builder
+	b.WriteString("a,b,c,d,e,target\n")
+	for i := range 30 {
+		b.WriteString(strings.Repeat(string(rune('1'+i%3))+"."+string(rune('0'+i%10))+",", 5) + "0." +
+			string(rune('1'+i/10)) + string(rune('0'+i%10)) + "1\n")
+	}
+	text := strings.ReplaceAll(b.String(), "1.1,1.1", "1.1,7.1")
+	if err := os.WriteFile(target, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	wide := strings.Repeat(strings.Repeat("1,2,3,4,5,6,7,8,9,", 5)+"1\n"+strings.Repeat("2,1,3,2,4,3,5,6,7,", 5)+"2\n", 2)
+	if err := os.WriteFile(turned, []byte(wide), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"fit -epochs 1 -data " + target, "all 30 labels are different"},
+		{"fit -epochs 1 -quiet -json -data " + target, "all 30 labels are different"},
+		{"fit -epochs 1 -clusters 2 -data " + turned, "give -orientation columns"},
+		{"inspect " + turned, "give -orientation columns"},
+	} {
+		_, stdout, stderr := runLine(strings.Fields(c.args)...)
+		if !strings.Contains(stdout+stderr, c.want) {
+			t.Errorf("%s: no warning:\n%s%s", c.args, stdout, stderr)
+		}
+	}
+}

@@ -1,0 +1,398 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// csvRoles says what the columns of a CSV file are.
+type csvRoles struct {
+	label, id int // −1 without
+	features  []csvFeature
+	texts     []int // columns of texts without a role
+}
+
+// csvFeature is one feature: a column of numbers, or whether a column has a text.
+type csvFeature struct {
+	column int
+	text   string
+	onehot bool
+}
+
+func (c *csvFile) featureName(f csvFeature) string {
+	if f.onehot {
+		return c.columnName(f.column) + "=" + f.text
+	}
+	return c.columnName(f.column)
+}
+
+// maxCategories is the number of different texts up to which a column becomes features of 0 and 1.
+const maxCategories = 1000
+
+// assign decides what each column is: labels, ids, left out, or a feature. A column of texts without a role is an error in a
+// file of data.
+func (c *csvFile) assign(s *source, o *Options, lim *limits) error {
+	c.roles = csvRoles{label: -1, id: -1}
+	if err := lim.Take("what is noted of its columns", 2*int64(c.fields)); err != nil {
+		return err
+	}
+	taken := make([]bool, c.fields) // columns that are no features
+	for i := range taken {
+		if o.leavesOut(c.columnName(i)) || c.header == nil && slices.Contains(o.LeaveOut, strconv.Itoa(i)) {
+			taken[i] = true
+			s.left = append(s.left, Omission{s.path, c.title(i), "by option"})
+		}
+	}
+	if err := c.chooseLabel(s, o, taken); err != nil {
+		return err
+	}
+	if err := c.chooseID(s, o, taken, lim); err != nil {
+		return err
+	}
+	return c.chooseFeatures(s, o, taken, lim)
+}
+
+// leavesOut tells whether a name is one of those that the options leave out.
+func (o *Options) leavesOut(name string) bool { return matches(o.LeaveOut, name) }
+
+// matches tells whether a name is one of some, or fits a pattern of them (*, ?, [a-z]).
+func matches(patterns []string, name string) bool {
+	for _, p := range patterns {
+		if p == name || strings.EqualFold(p, name) {
+			return true
+		}
+		if ok, err := path.Match(p, name); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// chooseLabel finds the column of the labels: the one named by option, or one of a usual name. Other columns of such names are
+// no features: with them the clusters would be given away.
+func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
+	if o.Labels != "" {
+		if c.roles.label = c.find(o.Labels); c.roles.label >= 0 {
+			taken[c.roles.label] = true
+		} else if i, err := strconv.Atoi(o.Labels); err == nil {
+			return fmt.Errorf("has columns 0 to %d; Options.Labels is %d", c.fields-1, i)
+		}
+	}
+	point := slices.ContainsFunc(c.header, func(h string) bool { return strings.EqualFold(h, "x") })
+	for _, name := range labelNames {
+		for i, h := range c.header {
+			switch {
+			case !strings.EqualFold(h, name) || taken[i]:
+				continue
+			case name == "y" && point:
+				s.offers = append(s.offers, fmt.Sprintf("%s: column %s is read as a feature, beside x; if it gives the "+
+					"classes, give Options.Labels %[2]s", s.path, h))
+				continue
+			}
+			taken[i] = true
+			if o.NoLabels || o.Labels != "" || c.roles.label >= 0 {
+				s.left = append(s.left, Omission{s.path, "column " + h, "classes that are not asked for"})
+				continue
+			}
+			c.roles.label = i
+		}
+	}
+	return nil
+}
+
+// chooseFeatures takes the columns of numbers that are left, and those of texts that options make features of.
+func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limits) error {
+	var problem error
+	for i := range c.fields {
+		switch {
+		case taken[i]:
+		case c.wantsOneHot(i, o):
+			if err := c.addOneHot(i, lim); err != nil {
+				return err
+			}
+		case c.isEmpty(i):
+			s.left = append(s.left, Omission{s.path, c.title(i), "it is empty and has no name"})
+		case c.holdsText(i):
+			c.roles.texts = append(c.roles.texts, i)
+			if problem == nil {
+				problem = c.textError(i)
+			}
+		default:
+			if err := lim.Take("the list of its columns", 32); err != nil {
+				return err
+			}
+			c.roles.features = append(c.roles.features, csvFeature{column: i})
+			if c.header != nil && idStrength(c.header[i]) == 2 && !o.NoIDs {
+				s.offers = append(s.offers, fmt.Sprintf("%s: %s has the name of ids and is read as a feature; to leave it "+
+					"out, give Options.LeaveOut %s",
+					s.path, c.title(i), c.optionName(i)))
+				continue
+			}
+			if (i > 0 || c.roles.id < 0) && c.countsSamples(i) {
+				s.offers = append(s.offers, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
+					"give Options.IDs %s, "+
+					"to leave it out Options.LeaveOut %[3]s", s.path, c.title(i), c.optionName(i)))
+			}
+		}
+	}
+	if problem != nil && s.role == roleData && len(o.Views) == 0 {
+		s.problem = problem
+	}
+	return nil
+}
+
+// isEmpty tells whether a column is what separators at the ends of all lines make: no name and no value.
+func (c *csvFile) isEmpty(i int) bool {
+	named := c.header != nil && c.header[i] != ""
+	return !named && i > 0 && c.seen[i] == missingField && (c.header != nil || i == c.fields-1)
+}
+
+// optionName is how options name a column.
+func (c *csvFile) optionName(i int) string {
+	if c.header != nil && c.header[i] != "" {
+		return c.header[i]
+	}
+	return strconv.Itoa(i)
+}
+
+// countsSamples tells whether every field of a column is the number of its record.
+func (c *csvFile) countsSamples(i int) bool {
+	return c.seen[i]&(countsFrom0|countsFrom1) != 0 && c.records > 2
+}
+
+// textError says what may be done about a column of texts.
+func (c *csvFile) textError(i int) error {
+	option, at := c.optionName(i), c.firstText[i]
+	seen := c.seen[i]
+	if at.line == 0 { // a number in a notation that the file does not have
+		at = c.firstComma
+		if at.line == 0 || at.column != i {
+			at = c.firstGroup
+		}
+	}
+	where := fmt.Sprintf("%s: %q in line %d", c.title(i), at.text, at.line)
+	switch {
+	case seen&textField != 0 && seen&numberField != 0:
+		return fmt.Errorf("has what is no number in %s; correct it, write NA where a value is missing, or leave the column "+
+			"out with Options.LeaveOut %s",
+			where, option)
+	case seen&dateField != 0 && seen&wordField == 0:
+		return fmt.Errorf("has dates in %s; turn them into numbers (days since a first one, the month, …), leave the column "+
+			"out with "+
+			"Options.LeaveOut %s, or give Options.IDs %[2]s if it names the samples", where, option)
+	}
+	return fmt.Errorf("has texts in %s; say what it is: Options.Labels %s (the classes), Options.IDs %[2]s (the names of the "+
+		"samples), "+
+		"Options.OneHot %[2]s (a feature of 0 and 1 for each text), or leave it out with Options.LeaveOut %[2]s", where, option)
+}
+
+// wantsOneHot tells whether options make features of 0 and 1 of a column. A pattern takes columns of texts only.
+func (c *csvFile) wantsOneHot(i int, o *Options) bool {
+	if slices.Contains(o.OneHot, c.optionName(i)) {
+		return true
+	}
+	return c.holdsText(i) && matches(o.OneHot, c.columnName(i))
+}
+
+// addOneHot adds a feature for each different text of a column, in their order.
+func (c *csvFile) addOneHot(i int, lim *limits) error {
+	texts := map[string]bool{}
+	err := c.each(func(_, _ int, fields [][]byte) error {
+		f := fields[i]
+		if isMissing(f) || texts[string(f)] {
+			return nil
+		}
+		if len(texts) == maxCategories {
+			return fmt.Errorf("has more than %d different texts in %s, too many for features of 0 and 1; leave it out with "+
+				"Options.LeaveOut %s",
+				maxCategories, c.title(i), c.optionName(i))
+		}
+		texts[string(f)] = true
+		return lim.Take("texts", textBytes+int64(len(f)))
+	})
+	if err != nil {
+		return err
+	}
+	_, names := textClasses(sortedKeys(texts))
+	for _, t := range names {
+		c.roles.features = append(c.roles.features, csvFeature{column: i, text: t, onehot: true})
+	}
+	return nil
+}
+
+func sortedKeys(m map[string]bool) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// stream hands over the values of some features, record by record.
+func (c *csvFile) stream(features []csvFeature, run func(int, []byte) error) error {
+	raw := make([]byte, 8*len(features))
+	return c.each(func(record, line int, fields [][]byte) error {
+		for k, feature := range features {
+			f := fields[feature.column]
+			var x float64
+			switch ok := true; {
+			case feature.onehot && isMissing(f):
+				x = math.NaN()
+			case feature.onehot:
+				if string(f) == feature.text {
+					x = 1
+				}
+			default:
+				if x, ok = c.parse(f); !ok {
+					return fmt.Errorf("has %q in line %d, %s, which is no number", short(f), line, c.title(feature.column))
+				}
+			}
+			binary.LittleEndian.PutUint64(raw[8*k:], math.Float64bits(x))
+		}
+		return run(record*len(features), raw)
+	})
+}
+
+// texts reads a column. Equal texts share their memory.
+func (c *csvFile) texts(column int, lim *limits) ([]string, error) {
+	if err := lim.Take("texts", stringBytes*int64(c.records)); err != nil {
+		return nil, err
+	}
+	out := make([]string, 0, c.records)
+	distinct := map[string]string{}
+	err := c.each(func(_, line int, fields [][]byte) error {
+		f := fields[column]
+		if isMissing(f) {
+			return fmt.Errorf("has no value in line %d", line)
+		}
+		s, ok := distinct[string(f)]
+		if !ok {
+			if err := lim.Take("texts", textBytes+int64(len(f))); err != nil {
+				return err
+			}
+			s = textOf(f)
+			distinct[string(f)] = s
+		}
+		out = append(out, s)
+		return nil
+	})
+	return out, err
+}
+
+// TableView is a view made of some columns of a table.
+type TableView struct {
+	Name string
+	// Columns are names of columns, ranges of them (first-last, in the order of the table) and patterns (shape_*); where the
+	// table has no names, numbers from 0 and ranges of numbers.
+	Columns []string
+}
+
+// tableViews makes the views of the options from the columns of the file.
+func (c *csvFile) tableViews(s *source, o *Options) error {
+	used := make([]bool, c.fields)
+	for k := range o.Table {
+		t := &o.Table[k]
+		var features []csvFeature
+		in := make([]bool, c.fields)
+		for _, part := range t.Columns {
+			columns, err := c.columnsOf(part)
+			if err != nil {
+				return fmt.Errorf("%w; view %s (Options.Table) wants it", err, t.Name)
+			}
+			for _, i := range columns {
+				if in[i] {
+					continue
+				}
+				in[i] = true
+				for _, f := range c.roles.features {
+					if f.column == i {
+						features = append(features, f)
+						used[i] = true
+					}
+				}
+				if !used[i] && !isPattern(part) {
+					return fmt.Errorf("has no feature in %s, which is %s; view %s (Options.Table) wants it",
+						c.columnName(i), c.roleOf(i), t.Name)
+				}
+			}
+		}
+		if len(features) == 0 {
+			return fmt.Errorf("has no column for view %s (Options.Table), but %s", t.Name, c.listing())
+		}
+		s.vars = append(s.vars, c.matrix(s, t.Name, features))
+	}
+	var rest []string
+	for _, f := range c.roles.features {
+		if !used[f.column] {
+			rest = append(rest, c.columnName(f.column))
+		}
+	}
+	if len(rest) > 0 {
+		s.left = append(s.left, Omission{s.path, "columns " + someNames(slices.Compact(rest)), "in no view of the table"})
+	}
+	if s.problem != nil {
+		for _, i := range c.roles.texts {
+			s.left = append(s.left, Omission{s.path, "column " + c.columnName(i), "texts, and in no view of the table"})
+		}
+		s.problem = nil
+	}
+	return nil
+}
+
+func (c *csvFile) roleOf(i int) string {
+	switch {
+	case i == c.roles.label:
+		return "the classes"
+	case i == c.roles.id:
+		return "the ids"
+	case slices.Contains(c.roles.texts, i):
+		return "text"
+	}
+	return "left out"
+}
+
+func isPattern(part string) bool { return strings.ContainsAny(part, "*?[") }
+
+// columnsOf are the columns of a name, a range or a pattern.
+func (c *csvFile) columnsOf(part string) ([]int, error) {
+	if i := c.find(part); i >= 0 && (c.header == nil || !strings.HasPrefix(part, "-")) {
+		return []int{i}, nil
+	}
+	for at := 1; at < len(part)-1; at++ {
+		if part[at] != '-' {
+			continue
+		}
+		a, b := c.find(strings.TrimSpace(part[:at])), c.find(strings.TrimSpace(part[at+1:]))
+		if a >= 0 && b >= 0 && part[at+1] != '-' {
+			if b < a {
+				return nil, fmt.Errorf("has the columns of the range %s the other way round", part)
+			}
+			columns := make([]int, 0, b-a+1)
+			for i := a; i <= b; i++ {
+				columns = append(columns, i)
+			}
+			return columns, nil
+		}
+	}
+	var columns []int
+	if isPattern(part) {
+		if _, err := path.Match(part, ""); err != nil {
+			return nil, fmt.Errorf("cannot use the pattern %s", part)
+		}
+		for i := range c.fields {
+			if ok, _ := path.Match(part, c.columnName(i)); ok && i != c.roles.label && i != c.roles.id {
+				columns = append(columns, i)
+			}
+		}
+	}
+	if len(columns) == 0 {
+		return nil, fmt.Errorf("has no column %s, but %s", part, c.listing())
+	}
+	return columns, nil
+}

@@ -1,0 +1,131 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf16"
+)
+
+// wide is a text in UTF-16 with its mark.
+func wide(order binary.AppendByteOrder, text string) string {
+	var b []byte
+	for _, u := range utf16.Encode([]rune("\ufeff" + text)) {
+		b = order.AppendUint16(b, u)
+	}
+	return string(b)
+}
+
+// TestCSVForms: tables as pandas, R and Excel write them.
+func TestCSVForms(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		o          Options
+		values     string
+		names      string // of the features
+	}{
+		{"pandas without index", "0,1,2,3\n0.5,1.5,2.5,3.5\n4.5,5.5,6.5,7.5\n", Options{},
+			"0.5 1.5 2.5 3.5|4.5 5.5 6.5 7.5", "0 1 2 3"},
+		{"pandas with index", ",0,1\n0,0.5,1.5\n1,4.5,5.5\n", Options{}, "0.5 1.5|4.5 5.5", "0 1"},
+		{"columns shuffled", "3,1,0,2\n0.5,1.5,2.5,3.5\n4.5,5.5,6.5,7.5\n", Options{}, "0.5 1.5 2.5 3.5|4.5 5.5 6.5 7.5",
+			"3 1 0 2"},
+		{"numbers beside a label", "0,1,label\n5,6,k\n7,8,l\n", Options{}, "5 6|7 8", "0 1"},
+		{"two numbers above decimals", "0,1\n0.5,1.5\n2.5,3.5\n", Options{}, "0.5 1.5|2.5 3.5", "0 1"},
+		{"two numbers above whole ones", "0,1\n2,3\n", Options{}, "0 1|2 3", ""},
+		{"data that begin with whole numbers", "1,2,3\n4,5,6\n", Options{}, "1 2 3|4 5 6", ""},
+		{"a missing value is no empty name", "NA,0,1\n1,2,3\n", Options{AllowNaN: true}, "NaN 0 1|1 2 3", ""},
+		{"Excel in Europe", "a;b\n0,5;1\n2;-3,25\n", Options{}, "0.5 1|2 -3.25", "a b"},
+		{"write.csv2 of R", "\"a\";\"b\"\n0,5;1,5\n2;3,25\n", Options{}, "0.5 1.5|2 3.25", "a b"},
+		{"decimal comma by option", "a;b\n1,234;1\n2,345;3\n", Options{Decimal: DecimalComma}, "1.234 1|2.345 3", "a b"},
+		{"quoted decimal comma", "a,b\n\"0,5\",1\n\"1,25\",2\n", Options{}, "0.5 1|1.25 2", "a b"},
+		{"sep= of Excel", "sep=;\na;b\n1;2\n3;4\n", Options{}, "1 2|3 4", "a b"},
+		{"a semicolon in a name", "a;x,b\n1,2\n3,4\n", Options{}, "1 2|3 4", "a;x b"},
+		{"little-endian UTF-16", wide(binary.LittleEndian, "höhe,𝄞\n1,2\n3,4\n"), Options{}, "1 2|3 4", "höhe 𝄞"},
+		{"big-endian UTF-16", wide(binary.BigEndian, "höhe,b\r\n1,2\r\n3,4\r\n"), Options{}, "1 2|3 4", "höhe b"},
+		{"Latin-1", "h\xf6he,b\n1,2\n3,4\n", Options{}, "1 2|3 4", "höhe b"},
+		{"quoted line ends", "note,a,b\n\"x\ny\",1,2\n\"p, \"\"q\"\"\n\n z\",3,4\nw,5,6\n",
+			Options{LeaveOut: []string{"note"}}, "1 2|3 4|5 6", "a b"},
+		{"a header over two lines", "\"a\n(cm)\",b\n1,2\n3,4\n", Options{}, "1 2|3 4", "a (cm) b"},
+		{"write.table of R", "\"a\" \"b\"\n\"r 1\" 1 2\n\"r 2\" 3 4\n", Options{}, "1 2|3 4", "a b"},
+		{"a separator at the end of each line", "a,b,\n1,2,\n3,4,\n", Options{}, "1 2|3 4", "a b"},
+		{"the same without a header", "1,2,\n3,4,\n", Options{}, "1 2|3 4", ""},
+		{"true and false", "a,b\nTrue,2\nFALSE,4\n", Options{}, "1 2|0 4", "a b"},
+		{"bars", "a|b\n1|2\n3|4\n", Options{}, "1 2|3 4", "a b"},
+		{"one-hot", "kind,a\nx,1\ny,2\nx,3\n", Options{OneHot: []string{"kind"}}, "1 0 1|0 1 2|1 0 3", "kind=x kind=y a"},
+		{"all texts one-hot", "kind,a\nx,1\ny,2\nx,3\n", Options{OneHot: []string{"*"}}, "1 0 1|0 1 2|1 0 3", "kind=x kind=y a"},
+		{"left out", "a,kind,b\n1,x,2\n3,x,4\n", Options{LeaveOut: []string{"ki*"}}, "1 2|3 4", "a b"},
+		{"no header by option", "0,1,2,3\n4,5,6,7\n", Options{Header: NoHeader}, "0 1 2 3|4 5 6 7", ""},
+	} {
+		c.o.Float = 64
+		s, err := read("t.csv", []byte(c.text), c.o)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := strings.Join(s.Views[0].Features, " "); got != c.names || values(&s.Views[0]) != c.values {
+			t.Errorf("%s: features %q, want %q; values %s, want %s", c.name, got, c.names, values(&s.Views[0]), c.values)
+		}
+	}
+}
+
+// TestCSVFormErrors: what cannot be read right says what is the matter and what to do.
+func TestCSVFormErrors(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		words []string
+	}{
+		{"a,b\n\"1,234.5\",2\n3,4\n", []string{`"1,234.5" in line 2, column a`, "thousands"}},
+		{"a;b\n1,234;2\n3;4\n", []string{`"1,234" in line 2`, "Options.Decimal comma"}},
+		{"a;b\n1.234,5;2\n3;4\n", []string{"thousands"}},
+		{"a;b\n1 234;2\n3;4\n", []string{"thousands"}},
+		{"a;b\n0,5;2\n1.5;4\n", []string{`"0,5" in line 2`, `"1.5" in line 3`, "Options.Decimal"}},
+		{"a,b\n\"1,2\n3,4\n", []string{"quote in line 2", "never closed"}},
+		{"a,b\r1,2\r3,4\r", []string{"carriage return"}},
+		{"a,b\n1,2\n3,x\n5,6\n", []string{"no number in column b", `"x" in line 3`}},
+		{"a,b\n1,2\nNaN,4\n5,6\n", []string{"row 1, column 0", "line 3, column a", "1 of 3 rows", "Options.MissingRows"}},
+		{"a,b\n1,2\n,\n5,6\n", []string{"only NaN in row 1", "line 3", "Options.MissingRows"}},
+		{"a\x00,\x00b\x00\n\x001\x00,\x002\x00\n\x00", []string{"UTF-16 without a byte order mark"}},
+		{"kind,a\nx,1\n,2\nx,3\n", []string{"texts in column kind"}},
+	} {
+		_, err := read("t.csv", []byte(c.text), Options{})
+		wantError(t, err, c.words...)
+	}
+	_, err := read("t.csv", []byte("kind,a\nx,1\n,2\nx,3\n"), Options{OneHot: []string{"kind"}})
+	wantError(t, err, "line 3", "kind=x")
+	var many strings.Builder
+	many.WriteString("kind,a\n")
+	for i := range 3000 {
+		fmt.Fprintf(&many, "k%d,%d\n", i/2, i)
+	}
+	_, err = read("t.csv", []byte(many.String()), Options{OneHot: []string{"kind"}})
+	wantError(t, err, "more than 1000 different texts")
+}
+
+// TestForeign: files of other formats say how they are converted.
+func TestForeign(t *testing.T) {
+	for text, word := range map[string]string{
+		"[{\"a\": 1}]":                         "read_json",
+		"{\n \"a\": [1, 2]}":                   "read_json",
+		"PAR1\x15\x00\x15\x00PAR1":             "read_parquet",
+		"\x80\x04\x95\x00\x00":                 "pickle",
+		"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00": "Excel",
+		"@relation iris\n@data\n":              "ARFF",
+		"<!DOCTYPE html>\n<html>":              "web page",
+	} {
+		_, err := read("a", []byte(text), Options{})
+		wantError(t, err, word)
+	}
+	_, err := read("a.xlsx", zipBytes(t, true, map[string][]byte{"[Content_Types].xml": nil, "xl/workbook.xml": nil}), Options{})
+	wantError(t, err, "Excel", "CSV")
+	_, err = read("a.pt", zipBytes(t, true, map[string][]byte{"archive/data.pkl": nil}), Options{})
+	wantError(t, err, "PyTorch")
+	_, err = read("a.npy", npyBytes("'|O'", false, "(3,)", []byte("\x80\x04....")), Options{})
+	wantError(t, err, "a.npy", "Python objects", "numpy.savez")
+	_, err = read("a.npy", npyBytes("'<f8'", false, "(3, 2, 1)", make([]byte, 48)), Options{})
+	wantError(t, err, "3×2×1", "reshape")
+	s := mustRead(t, "a.csv", []byte("PAR1,b\n1,2\n"), Options{}) // a name that begins like a format
+	if values(&s.Views[0]) != "1 2" {
+		t.Error(values(&s.Views[0]))
+	}
+}

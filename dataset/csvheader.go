@@ -1,0 +1,168 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// chooseHeader decides whether the first record names the columns.
+func (c *csvFile) chooseHeader(first, second []byte, o *Options, lim *limits) error {
+	split := func(line []byte) [][]byte {
+		if line == nil {
+			return nil
+		}
+		return splitFields(nil, line, c.delimiter)
+	}
+	if err := lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(first))); err != nil {
+		return err
+	}
+	names, below := split(first), split(second)
+	if o.Header == NoHeader || o.Header == AutoHeader && !isHeader(names, below) {
+		return nil
+	}
+	c.header = make([]string, len(names))
+	for i, f := range names {
+		c.header[i] = strings.TrimSpace(strings.ReplaceAll(textOf(f), "\n", " "))
+	}
+	c.skip++
+	return nil
+}
+
+// twice is a name that two columns have; empty without.
+func (c *csvFile) twice() string {
+	seen := make(map[string]bool, len(c.header))
+	for _, h := range c.header {
+		if h != "" && seen[h] {
+			return h
+		}
+		seen[h] = true
+	}
+	return ""
+}
+
+// isHeader tells whether the first record names the columns of the second: a name stands above a number, all fields of the
+// first are names and one of them is a usual one, or it numbers the columns from 0, as pandas does.
+func isHeader(first, second [][]byte) bool {
+	if second == nil || len(first) != len(second) {
+		return false
+	}
+	usual, words, numbers, missing := false, 0, 0, 0 // numbers are more than fields where they cannot count the columns
+	for i, f := range first {
+		switch classify(f) {
+		case numberField:
+			numbers++
+		case missingField:
+			if len(f) == 0 && i == 0 {
+				missing++ // above an index that pandas or R wrote
+			} else {
+				numbers = len(first) + 1
+			}
+		case wordField:
+			words++
+			if classify(second[i])&(numberField|commaField|groupedField|dateField) != 0 {
+				return true
+			}
+			usual = usual || slices.Contains(labelNames, strings.ToLower(string(f))) || idStrength(string(f)) > 0
+		default:
+			return false // a number in another notation, or a date: data
+		}
+	}
+	switch {
+	case numbers == 0 || words > 0 && numbers > len(first):
+		return words > 0 && usual
+	case words > 0 && !usual || numbers > len(first):
+		return false
+	}
+	return numbersColumns(first, second, numbers, words+missing)
+}
+
+// numbersColumns tells whether the numbers of the first record count its columns: from 0 in any order, as a table has them
+// that pandas made and somebody shuffled, or from 1. A few small whole numbers may as well be data: then what stands beside
+// them, an empty name or a usual one, or a decimal point below them, has to confirm it.
+func numbersColumns(first, second [][]byte, numbers, beside int) bool {
+	seen := make([]bool, numbers+1)
+	point, least := false, numbers
+	for i, f := range first {
+		if classify(f) != numberField {
+			continue
+		}
+		k, err := strconv.Atoi(string(f))
+		if err != nil || k < 0 || k > numbers || seen[k] {
+			return false
+		}
+		seen[k] = true
+		least = min(least, k)
+		point = point || strings.ContainsAny(string(second[i]), ".,eE")
+	}
+	switch least {
+	case 0:
+		return !seen[numbers] && (beside > 0 || numbers >= 4 || point && numbers >= 2)
+	case 1:
+		return point && numbers >= 3
+	}
+	return false
+}
+
+// columnName is how messages call a column: by its name, or by its number where it has none.
+func (c *csvFile) columnName(i int) string {
+	if c.header != nil && c.header[i] != "" {
+		return c.header[i]
+	}
+	return fmt.Sprintf("column %d", i)
+}
+
+// title is the same in a sentence.
+func (c *csvFile) title(i int) string {
+	if c.header != nil && c.header[i] != "" {
+		return "column " + c.header[i]
+	}
+	return fmt.Sprintf("column %d (from 0)", i)
+}
+
+// find returns the column of a name, or of a number from 0 (from the end, below 0); −1 without. A name counts more.
+func (c *csvFile) find(name string) int {
+	if i := slices.Index(c.header, name); i >= 0 {
+		return i
+	}
+	if i := slices.IndexFunc(c.header, func(h string) bool { return strings.EqualFold(h, name) }); i >= 0 {
+		return i
+	}
+	i, err := strconv.Atoi(name)
+	if err != nil {
+		return -1
+	}
+	if i < 0 {
+		i += c.fields
+	}
+	if i < 0 || i >= c.fields {
+		return -1
+	}
+	return i
+}
+
+// listing names the columns, for messages.
+func (c *csvFile) listing() string {
+	if c.header == nil {
+		return fmt.Sprintf("columns 0 to %d, without names", c.fields-1)
+	}
+	return "the columns " + someNames(c.header)
+}
+
+// someNames lists names, the first twelve of them.
+func someNames(names []string) string {
+	const most = 12
+	shown := make([]string, 0, most+1)
+	for i, n := range names {
+		if i == most {
+			shown = append(shown, fmt.Sprintf("… (%d more)", len(names)-most))
+			break
+		}
+		if n == "" {
+			n = `""`
+		}
+		shown = append(shown, n)
+	}
+	return strings.Join(shown, ", ")
+}

@@ -1,0 +1,207 @@
+package dataset
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// write writes files of text to a new folder and returns their paths in the order of the arguments: name, text, name, text …
+func write(t *testing.T, files ...string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	var paths []string
+	for i := 0; i < len(files); i += 2 {
+		path := filepath.Join(dir, files[i])
+		if err := os.WriteFile(path, []byte(files[i+1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// values are those of a view, rows separated by |.
+func values(v *View) string {
+	var rows []string
+	for i := range v.Rows {
+		var row []string
+		for j := range v.Cols {
+			row = append(row, fmt.Sprint(v.At(i, j)))
+		}
+		rows = append(rows, strings.Join(row, " "))
+	}
+	return strings.Join(rows, "|")
+}
+
+// TestIDColumns: which column names the samples.
+func TestIDColumns(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		o          Options
+		ids        string // joined by blanks
+		values     string
+	}{
+		{"a usual name", "id,a\n7,1\n5,2\n", Options{}, "7 5", "1|2"},
+		{"another in the last place", "a,patient_id\n1,p7\n2,p5\n", Options{}, "p7 p5", "1|2"},
+		{"camel case", "a,sampleID\n1,7\n2,5\n", Options{}, "7 5", "1|2"},
+		{"idx", "idx,a\n7,1\n5,2\n", Options{}, "7 5", "1|2"},
+		{"uuid", "a,b,uuid\n1,2,u1\n3,4,u0\n", Options{}, "u1 u0", "1 2|3 4"},
+		{"index of pandas", ",0,1\n0,1.5,2.5\n1,3.5,4.5\n", Options{}, "0 1", "1.5 2.5|3.5 4.5"},
+		{"row names of R", "\"\",\"a\"\n\"r1\",1\n\"r2\",2\n", Options{}, "r1 r2", "1|2"},
+		{"texts that are all different", "who,a\nann,1\nbob,2\ncyd,3\n", Options{}, "ann bob cyd", "1|2|3"},
+		{"a first column that counts, without a header", "0,5,1\n1,6,2\n2,7,3\n", Options{}, "0 1 2", "5 1|6 2|7 3"},
+		{"a first column that counts from 1", "V1,V2\n1,5\n2,6\n3,7\n", Options{}, "1 2 3", "5|6|7"},
+		{"a telling name that counts", "week,a\n1,5\n2,6\n3,7\n", Options{}, "", "1 5|2 6|3 7"},
+		{"a counting column elsewhere", "a,week\n5,1\n6,2\n7,3\n", Options{}, "", "5 1|6 2|7 3"},
+		{"measurements of that name", "Id,a\n0.5,1\n0.7,2\n", Options{}, "", "0.5 1|0.7 2"},
+		{"words that end so", "humid,valid,acid\n1,2,3\n4,5,6\n", Options{}, "", "1 2 3|4 5 6"},
+		{"by option", "a,week\n5,1\n6,2\n7,3\n", Options{IDs: "week"}, "1 2 3", "5|6|7"},
+		{"by number", "5,31\n6,32\n7,33\n", Options{IDs: "-1"}, "31 32 33", "5|6|7"},
+		{"none", "id,a\n7,1\n5,2\n", Options{NoIDs: true}, "", "7 1|5 2"},
+		{"further ids are no features", "id,uuid,a\n7,u1,1\n5,u2,2\n", Options{}, "7 5", "1|2"},
+		{"whole numbers as floats", "id,a\n1.0,1\n3.0,2\n", Options{}, "1 3", "1|2"},
+		{"a weak name with repeats", "case,a\n1,5\n1,6\n2,7\n", Options{}, "", "1 5|1 6|2 7"},
+	} {
+		c.o.Float = 64
+		s := mustRead(t, "t.csv", []byte(c.text), c.o)
+		if got := strings.Join(s.IDs, " "); got != c.ids || values(&s.Views[0]) != c.values {
+			t.Errorf("%s: ids %q, want %q; values %s, want %s", c.name, got, c.ids, values(&s.Views[0]), c.values)
+		}
+	}
+	s := mustRead(t, "t.csv", []byte("a,week\n5,1\n6,2\n7,3\n"), Options{})
+	if len(s.Reading.Notes) != 1 || !strings.Contains(s.Reading.Notes[0], "week counts the samples") {
+		t.Errorf("a counting column is not offered: %q", s.Reading.Notes)
+	}
+	for text, want := range map[string]string{
+		"sample_id,replicate_id,a\n1,1,5\n2,1,6\n3,2,7\n": "column replicate_id has the name of ids",
+		"a,a,b\n1,2,3\n4,5,6\n":                           "two columns are named a",
+		"#1,2\n1,2\n3,4\n":                                "lines that begin with #",
+	} {
+		if s := mustRead(t, "t.csv", []byte(text), Options{}); len(s.Reading.Notes) != 1 ||
+			!strings.Contains(s.Reading.Notes[0], want) {
+			t.Errorf("notes %q, want %q", s.Reading.Notes, want)
+		}
+	}
+	for text, words := range map[string][]string{
+		"id,a\n7,1\n7,2\n":         {"id 7 twice", "lines 2 and 3", "Options.IDs none"},
+		"patient_id,a\n7,1\n7,2\n": {"id 7 twice", "patient_id"},
+		"id,a\n7,1\n,2\n":          {"no id in line 3"},
+		"kind,a\nx,1\ny,2\nx,3\n": {"texts in column kind", `"x" in line 2`,
+			"Options.Labels kind", "Options.OneHot kind", "Options.LeaveOut kind"},
+		"a,when\n1,2024-01-02\n2,2024-01-02\n3,2024-02-02\n": {"dates in column when", "Options.LeaveOut when"},
+	} {
+		_, err := read("t.csv", []byte(text), Options{})
+		wantError(t, err, words...)
+	}
+	_, err := read("t.csv", []byte("a,b\n1,2\n3,4\n"), Options{IDs: "z"})
+	wantError(t, err, "z", "the columns a, b")
+}
+
+// TestJoin: files in any order are joined by their ids.
+func TestJoin(t *testing.T) {
+	a, b := "id,x,label\np1,1,k\np2,2,l\np3,3,k\n", "w,id\n30,p3\n10,p1\n20,p2\n"
+	for _, storage := range []Storage{AsStored, AllSparse} {
+		for _, float := range []int{32, 64} {
+			s, err := OpenFiles(write(t, "a.csv", a, "b.csv", b), Options{Storage: storage, Float: float})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sound(t, s)
+			if got := values(&s.Views[0]) + " " + values(&s.Views[1]) + fmt.Sprint(s.IDs,
+				s.Labels); got != "1|2|3 10|20|30[p1 p2 p3] [0 1 0]" {
+				t.Error(got)
+			}
+			if !strings.Contains(s.Reading.IDs, "b.csv (in another order)") {
+				t.Errorf("the join is not said: %q", s.Reading.IDs)
+			}
+		}
+	}
+	// Labels in a file of their own, with more samples than the data have.
+	s, err := OpenFiles(write(t, "a.csv", "id,x\np1,1\np2,2\n", "labels.csv", "id,kind\np9,z\np2,l\np1,k\n"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(s.Labels, s.LabelNames); got != "[0 1] [k l]" || len(s.Reading.LeftOut) != 1 ||
+		!strings.Contains(s.Reading.LeftOut[0].What, "p9") {
+		t.Errorf("labels %s, left out %v", got, s.Reading.LeftOut)
+	}
+	// The first order stands, whatever file has the labels.
+	s, err = OpenFiles(write(t, "a.csv", "id,x\np2,2\np1,1\n", "b.csv", "id,w,label\np1,10,k\np2,20,l\n"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := values(&s.Views[1]) + fmt.Sprint(s.IDs, s.Labels); got != "20|10[p2 p1] [1 0]" {
+		t.Error(got)
+	}
+}
+
+func TestJoinErrors(t *testing.T) {
+	a := "id,x\np1,1\np2,2\np3,3\n"
+	_, err := OpenFiles(write(t, "a.csv", a, "b.csv", "id,w\np3,30\np1,10\n"), Options{})
+	wantError(t, err, "b.csv", "lacks 1 of the 3 samples", "p2", "Options.MissingRows")
+	_, err = OpenFiles(write(t, "a.csv", a, "b.csv", "id,w\np3,30\np1,10\np7,70\np2,20\n"), Options{})
+	wantError(t, err, "a.csv", "p7")
+	_, err = OpenFiles(write(t, "a.csv", a, "b.csv", "id,w\np3,30\np3,10\np2,20\n"), Options{})
+	wantError(t, err, "b.csv", "id p3 twice")
+	_, err = OpenFiles(write(t, "a.csv", a, "b.csv", "id,w\np3,30\np1,10\np2,20\n", "c.csv", "z\n1\n2\n3\n"), Options{})
+	wantError(t, err, "c.csv", "has no ids", "same order")
+	_, err = OpenFiles(write(t, "a.csv", a, "labels.csv", "id,kind\np1,k\np2,l\n"), Options{})
+	wantError(t, err, "labels.csv", "lacks 1 of the 3", "p3")
+	// What only counts the rows joins nothing.
+	s, err := OpenFiles(write(t, "a.csv", a, "b.csv", ",w\n0,10\n1,20\n2,30\n"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := values(&s.Views[1]); got != "10|20|30" || len(s.Reading.Notes) == 0 {
+		t.Error(got, s.Reading.Notes)
+	}
+	// Rows by their places, on request.
+	s, err = OpenFiles(write(t, "a.csv", "id,x\n1,1\n2,2\n3,3\n", "b.csv", "id,w\n3,30\n1,10\n2,20\n"), Options{NoIDs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := values(&s.Views[1]); got != "3 30|1 10|2 20" || s.IDs != nil {
+		t.Error(got)
+	}
+}
+
+// TestJoinAbsent: samples that a file lacks are absent views where absent views are expected.
+func TestJoinAbsent(t *testing.T) {
+	a, b := "id,x\np1,1\np2,2\np3,3\n", "id,w\np4,40\np3,30\np1,10\n"
+	for _, storage := range []Storage{AsStored, AllSparse} {
+		s, err := OpenFiles(write(t, "a.csv", a, "b.csv", b), Options{MissingRows: true, Storage: storage})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sound(t, s)
+		got := values(&s.Views[0]) + " " + values(&s.Views[1]) + fmt.Sprint(s.IDs, s.Present)
+		if want := "1|2|3|0 10|0|30|40[p1 p2 p3 p4] [[true true] [true false] [true true] [false true]]"; got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	// A NaN says where it stands in the file, not in the joined view.
+	_, err := OpenFiles(write(t, "a.csv", a, "b.csv", "id,w,z\np3,30,1\np1,,2\np2,20,3\n"), Options{})
+	wantError(t, err, "row 0, column 0", "line 3, column w")
+}
+
+// TestIDsOfArrays: a variable of a file of arrays names the samples.
+func TestIDsOfArrays(t *testing.T) {
+	big := []int64{1 << 53, 1<<53 + 1, 7}
+	path := filepath.Join(t.TempDir(), "a.npz")
+	if err := WriteNPZ(path, false, Array{"X0", []int{3, 1}, []float64{1, 2, 3}}, Array{"ids", nil, big}); err != nil {
+		t.Fatal(err)
+	}
+	table := write(t, "b.csv", "sample_id,w\n7,30\n9007199254740993,20\n9007199254740992,10\n")[0]
+	s, err := OpenFiles([]string{path, table}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := values(&s.Views[1]); got != "10|20|30" || !slices.Equal(s.IDs, []string{"9007199254740992",
+		"9007199254740993", "7"}) {
+		t.Error(got, s.IDs)
+	}
+}

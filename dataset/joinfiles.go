@@ -1,0 +1,333 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/largemvc/largemvc/dataset/internal/elem"
+)
+
+// chooseIDs looks for what names the samples in each file.
+func (p *plan) chooseIDs(o *Options) error {
+	found := false
+	for _, s := range p.sources {
+		if s.role == roleMask {
+			continue
+		}
+		v, err := s.idVariable(o)
+		if err != nil {
+			return err
+		}
+		if v != nil && slices.Contains(p.labels, v) {
+			v = nil
+		}
+		s.ids = v
+		found = found || v != nil
+	}
+	if o.IDs != "" && !found {
+		return fmt.Errorf("dataset: %s: has no variable or column %s for the ids; it holds %s", p.sources[0].path, o.IDs,
+			p.sources[0].listing())
+	}
+	return nil
+}
+
+// joinFiles matches the rows of files by the names of their samples.
+func (p *plan) joinFiles(data int, o *Options) error {
+	if o.Triplets || p.index != nil {
+		for _, s := range p.sources {
+			s.ids = nil
+		}
+		return nil
+	}
+	var with []*source
+	var lists [][]string
+	for _, s := range p.sources {
+		if s.ids == nil {
+			continue
+		}
+		ids, err := s.readIDs(p.lim)
+		if err != nil {
+			return err
+		}
+		with, lists = append(with, s), append(lists, ids)
+	}
+	with, lists = p.leaveCounts(with, lists)
+	if len(with) == 0 {
+		return nil
+	}
+	isData := func(k int) bool { return slices.Contains(p.sources[:data], with[k]) && p.holdsView(with[k]) }
+	// What a file of labels has beside the samples of the data does no harm.
+	first := lists[:0:0]
+	for k := range with {
+		if isData(k) {
+			first = append(first, lists[k])
+		}
+	}
+	if len(first) > 0 {
+		known := joinIDs(first)
+		for k := range with {
+			if !isData(k) {
+				lists[k] = p.onlyKnown(with[k], lists[k], known)
+			}
+		}
+	}
+	order := make([]int, 0, len(with)) // the data decide the order of the samples
+	for k := range with {
+		if isData(k) {
+			order = append(order, k)
+		}
+	}
+	for k := range with {
+		if !isData(k) {
+			order = append(order, k)
+		}
+	}
+	sources, sorted := make([]*source, len(with)), make([][]string, len(with))
+	for i, k := range order {
+		sources[i], sorted[i] = with[k], lists[k]
+	}
+	return p.apply(joinIDs(sorted), sources, data, o)
+}
+
+// holdsView tells whether a file has one of the views.
+func (p *plan) holdsView(s *source) bool {
+	return slices.ContainsFunc(p.views, func(v *variable) bool { return p.of[v] == s })
+}
+
+// leaveCounts takes away the files whose ids only count their rows, where those of others are of another kind: what counts
+// the rows of a file says nothing of the samples of another.
+func (p *plan) leaveCounts(with []*source, lists [][]string) ([]*source, [][]string) {
+	plain := func(ids []string) bool {
+		for i, id := range ids {
+			if id != itoa(i) && id != itoa(i+1) {
+				return false
+			}
+		}
+		return true
+	}
+	if !slices.ContainsFunc(lists, func(l []string) bool { return !plain(l) }) {
+		return with, lists
+	}
+	names := map[string]bool{}
+	for _, list := range lists {
+		if !plain(list) {
+			for _, id := range list {
+				names[id] = true
+			}
+		}
+	}
+	var kept []*source
+	var left [][]string
+	for k, s := range with {
+		shared := slices.ContainsFunc(lists[k], func(id string) bool { return names[id] })
+		if plain(lists[k]) && !shared && len(with) > 1 {
+			p.notes = append(p.notes, fmt.Sprintf("%s: its ids only count its rows, and others have names: they are not "+
+				"used", s.path))
+			s.left = append(s.left, Omission{s.path, "column " + s.ids.name, "it counts the rows"})
+			continue
+		}
+		kept, left = append(kept, s), append(left, lists[k])
+	}
+	return kept, left
+}
+
+// onlyKnown drops the ids of a file of labels that no file of data has.
+func (p *plan) onlyKnown(s *source, ids []string, known *join) []string {
+	have := make(map[string]bool, len(known.ids))
+	for _, id := range known.ids {
+		have[id] = true
+	}
+	var kept, extra []string
+	s.keep = make([]bool, len(ids))
+	for i, id := range ids {
+		if s.keep[i] = have[id]; have[id] {
+			kept = append(kept, id)
+		} else {
+			extra = append(extra, id)
+		}
+	}
+	if len(extra) == 0 {
+		s.keep = nil
+		return ids
+	}
+	p.left = append(p.left, Omission{s.path, fmt.Sprintf("%d rows (%s)", len(extra), someNames(extra)),
+		"no view has samples of these ids"})
+	return kept
+}
+
+// apply checks what a join leaves open, and keeps it.
+func (p *plan) apply(j *join, with []*source, data int, o *Options) error {
+	p.rowsOf = map[*source][]int{}
+	var about []string
+	for k, s := range with {
+		p.rowsOf[s] = j.rows[k]
+		origin := s.ids.origin()
+		if j.rows[k] != nil && len(j.lack[k]) == 0 {
+			origin += " (in another order)"
+		}
+		if len(j.lack[k]) > 0 {
+			origin += fmt.Sprintf(" (lacks %d)", len(j.lack[k]))
+			allowed := (o.MissingRows || p.mask != nil) && p.holdsView(s) && !p.givesLabels(s)
+			if !allowed {
+				cure := "mend the files, or give Options.MissingRows if the views of such samples are absent"
+				if p.givesLabels(s) {
+					cure = "add them, or give Options.Labels none"
+				}
+				return fmt.Errorf("dataset: %s: lacks %d of the %d samples that the files have, %s among others; %s",
+					s.path, len(j.lack[k]), len(j.ids), j.names(j.lack[k]), cure)
+			}
+		}
+		about = append(about, origin)
+	}
+	for _, s := range p.sources {
+		if slices.Contains(with, s) || s.role == roleMask || !p.holdsView(s) && !p.givesLabels(s) {
+			continue
+		}
+		if !j.same {
+			return fmt.Errorf("dataset: %s: has no ids, and the files that have them (%s, %s) do not have their samples in "+
+				"the same order: which rows "+
+				"belong together? Give it ids, or Options.IDs none to match all rows by their places", s.path, with[0].path,
+				with[1].path)
+		}
+		p.notes = append(p.notes, fmt.Sprintf("%s has no ids: its rows are matched by their places", s.path))
+	}
+	p.joined = j
+	verb := "from "
+	if len(with) > 1 {
+		verb = "the rows are joined by "
+	}
+	p.aboutIDs = fmt.Sprintf("%d, %s%s", len(j.ids), verb, strings.Join(about, ", "))
+	return nil
+}
+
+// givesLabels tells whether the labels come from a file.
+func (p *plan) givesLabels(s *source) bool {
+	return slices.ContainsFunc(p.labels, func(v *variable) bool { return p.of[v] == s })
+}
+
+// orient decides the orientation. Where files are joined by ids, rows are samples.
+func (p *plan) orient(labels int, o *Options) error {
+	different := p.joined != nil && slices.ContainsFunc(p.views, func(v *variable) bool { return p.rowsOf[p.of[v]] != nil })
+	if !different {
+		var err error
+		if p.joined != nil {
+			labels, p.counted = len(p.joined.ids), "ids"
+		}
+		p.turned, p.n, p.why, err = orient(p.views, labels, o.Orientation)
+		p.either = p.why == whyEither
+		if p.counted != "" {
+			p.why = strings.Replace(p.why, "labels", p.counted, 1)
+		}
+		return err
+	}
+	if o.Orientation == ColumnsAreSamples {
+		return fmt.Errorf("dataset: %s: rows that are joined by ids are the samples; Options.Orientation says columns",
+			p.views[0].file)
+	}
+	for _, v := range p.views {
+		rows, _, _ := v.shape2()
+		want := len(p.joined.ids)
+		if s := p.of[v]; p.rowsOf[s] != nil {
+			want = len(p.rowsOf[s])
+		}
+		if rows != want {
+			return v.errorf("is %s, but there are %d ids", v.shapeString(), want)
+		}
+	}
+	p.n, p.why = len(p.joined.ids), "rows are joined by ids"
+	return nil
+}
+
+// place puts the rows of a view where they belong, and says which rows it does not have.
+func placeRows(v *View, b *badValues, rows []int, n int, lim *limits) error {
+	if err := lim.Take("a view in the order of the ids", v.Bytes()); err != nil {
+		return err
+	}
+	if b.nan != nil {
+		nan := make([]int32, n)
+		for i, to := range rows {
+			nan[to] = b.nan[i]
+		}
+		b.nan = nan
+	}
+	if b.hasInf {
+		b.infR = rows[b.infR]
+	}
+	from := make([]int, n)
+	for i := range from {
+		from[i] = -1
+	}
+	for i, to := range rows {
+		from[to] = i
+	}
+	v.Rows = n
+	if c := v.Sparse; c != nil {
+		v.Sparse = c.pick(from)
+		return nil
+	}
+	v.Float32, v.Float64 = pickRows(v.Float32, from, v.Cols), pickRows(v.Float64, from, v.Cols)
+	return nil
+}
+
+// pickRows returns the rows of a matrix in another order; those below 0 are zero.
+func pickRows[T elem.Float](x []T, from []int, cols int) []T {
+	if x == nil {
+		return nil
+	}
+	out := make([]T, len(from)*cols)
+	for i, r := range from {
+		if r >= 0 {
+			copy(out[i*cols:(i+1)*cols], x[r*cols:(r+1)*cols])
+		}
+	}
+	return out
+}
+
+// pick returns the rows in another order; those below 0 are empty.
+func (c *CSR) pick(from []int) *CSR {
+	out := &CSR{RowPtr: make([]int, len(from)+1), Col: make([]int32, 0, len(c.Col))}
+	for i, r := range from {
+		if r >= 0 {
+			lo, hi := c.RowPtr[r], c.RowPtr[r+1]
+			out.Col = append(out.Col, c.Col[lo:hi]...)
+			if c.Float32 != nil {
+				out.Float32 = append(out.Float32, c.Float32[lo:hi]...)
+			} else {
+				out.Float64 = append(out.Float64, c.Float64[lo:hi]...)
+			}
+		}
+		out.RowPtr[i+1] = len(out.Col)
+	}
+	if c.Float32 != nil && out.Float32 == nil {
+		out.Float32 = []float32{}
+	}
+	if c.Float64 != nil && out.Float64 == nil {
+		out.Float64 = []float64{}
+	}
+	return out
+}
+
+// joinedMask marks the views of samples that a file does not have; nil where every file has all.
+func (p *plan) joinedMask(views int) [][]bool {
+	if p.joined == nil || p.joined.same {
+		return nil
+	}
+	var mask [][]bool
+	for v, x := range p.views {
+		rows := p.rowsOf[p.of[x]]
+		if rows == nil || len(rows) == p.n {
+			continue
+		}
+		if mask == nil {
+			mask = newMask(p.n, views)
+		}
+		for i := range mask {
+			mask[i][v] = false
+		}
+		for _, to := range rows {
+			mask[to][v] = true
+		}
+	}
+	return mask
+}

@@ -1,0 +1,188 @@
+package dataset
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// account goes through what is in the files and is not read. What looks like a view is an error unless the options name it.
+func (p *plan) account(data int, o *Options) error {
+	used := map[*variable]bool{p.mask: true}
+	for _, v := range slices.Concat(p.views, p.labels, p.index) {
+		used[v] = true
+		used[v.asText], used[v.namedBy] = true, true
+	}
+	for _, s := range p.sources {
+		if s.ids != nil {
+			used[s.ids] = true
+		}
+	}
+	for _, s := range p.sources[:data] {
+		p.left = append(p.left, s.left...)
+		p.notes = append(p.notes, s.offers...)
+		for _, v := range s.vars {
+			if err := p.accountFor(v, used, o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// accountFor notes a variable that is not read, or returns the error that it is one.
+func (p *plan) accountFor(v *variable, used map[*variable]bool, o *Options) error {
+	if used[v] {
+		return nil
+	}
+	if v.kind == cell {
+		return p.accountForCell(v, used, o)
+	}
+	why, view, err := p.whyLeft(v, o)
+	if err != nil {
+		return err
+	}
+	if !view {
+		p.left = append(p.left, Omission{v.file, v.name + " (" + v.shapeString() + " " + v.class + ")", why})
+		return nil
+	}
+	return v.errorf("(%s %s) looks like a view and is not read: %s; name the views with Options.Views, or give "+
+		"Options.LeaveOut %s",
+		v.shapeString(), v.class, why, v.name)
+}
+
+// accountForCell notes a cell of which no element is read, or the elements that are not.
+func (p *plan) accountForCell(v *variable, used map[*variable]bool, o *Options) error {
+	some := slices.ContainsFunc(v.cells, func(c *variable) bool { return used[c] })
+	if o.leavesOut(v.name) || !some && (len(o.Views) > 0 || len(v.cells) == 0) {
+		p.left = append(p.left, Omission{v.file, v.name + " (cell of " + itoa(len(v.cells)) + ")", byChoice(v, o)})
+		return nil
+	}
+	if slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !o.NoLabels && len(v.cells) == p.n {
+		return v.errorf("is a cell of %d elements, which cannot be read as labels: in MATLAB, save grp2idx(%s) or "+
+			"double(categorical(%[2]s)); or give "+
+			"Options.Labels none", len(v.cells), v.name)
+	}
+	if !some && !slices.ContainsFunc(v.cells, func(c *variable) bool {
+		return c.kind == numeric || c.kind == sparse ||
+			c.kind == cell
+	}) {
+		p.left = append(p.left, Omission{v.file, v.name + " (cell of " + itoa(len(v.cells)) + ")", "it holds no matrix"})
+		return nil
+	}
+	for _, c := range v.cells {
+		if err := p.accountFor(c, used, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func byChoice(v *variable, o *Options) string {
+	if o.leavesOut(v.name) {
+		return "by option"
+	}
+	return "not among the views of the options"
+}
+
+// byLimit finds what a reader left alone for lack of memory.
+var byLimit = regexp.MustCompile(`limit of memory|MaxBytes|never written`)
+
+// whyLeft tells why a variable is not read, and whether it looks like a view all the same.
+func (p *plan) whyLeft(v *variable, o *Options) (why string, view bool, err error) {
+	name := strings.ToLower(v.name)
+	switch {
+	case o.leavesOut(v.name):
+		return "by option", false, nil
+	case len(o.Views) > 0:
+		return "not among the views of the options", false, nil
+	case v.kind == other && byLimit.MatchString(v.note):
+		return "", false, v.errorf("(%s %s) is not read: %s; give more with Options.MaxBytes", v.shapeString(), v.class, v.note)
+	}
+	sibling := numberedName.MatchString(v.name) || slices.Contains(viewNames, name)
+	_, vector := v.vectorLen()
+	rows := slices.Contains(v.dims, p.n)
+	if len(v.dims) > 2 {
+		rows = v.dims[0] == p.n || v.dims[len(v.dims)-1] == p.n
+	}
+	switch {
+	case v.name == "MissingStatus":
+		return "MissingStatus is not used: index and the NaN in the views say which rows are absent", false, nil
+	case v.kind == text:
+		if len(v.dims) == 1 && v.dims[0] == p.n {
+			return "texts; if they give the classes, Options.Labels " + v.name +
+				", if they name the samples, Options.IDs " + v.name, false, nil
+		}
+		return "texts", false, nil
+	case v.kind == other && isTextClass(v.class) && !sibling:
+		if slices.Contains(labelNames, name) && p.labels == nil && !o.NoLabels {
+			return "", false, v.errorf("(%s %s) cannot be read as labels: save the classes as numbers, or give "+
+				"Options.Labels none", v.shapeString(), v.class)
+		}
+		return v.note, false, nil
+	case v.kind == other:
+		return v.note, sibling || rows, nil
+	case slices.Contains(labelNames, name):
+		return "classes that are not asked for", false, nil
+	case slices.Contains(maskNames, name):
+		return "a mask that is not used", false, nil
+	case sibling:
+		return "its name is that of a view", true, nil
+	case !rows:
+		return "it has not a row for each sample", false, nil
+	case len(v.dims) > 2:
+		return reshape(v), true, nil
+	case v.kind == numeric && p.hasRole(v, vector):
+		return "whole numbers that mark classes or count the samples", false, nil
+	}
+	return "it has a row for each sample", true, nil
+}
+
+// isTextClass tells whether a class of variables holds no numbers.
+func isTextClass(class string) bool {
+	return slices.Contains([]string{"char", "string", "struct", "function_handle", "object", "opaque", "group", "cell"}, class)
+}
+
+// reshape says how an array of more than two axes becomes a matrix.
+func reshape(v *variable) string {
+	if v.colMajor {
+		return fmt.Sprintf("an array of %d axes; in MATLAB, reshape(%s, size(%[2]s, 1), [])", len(v.dims), v.name)
+	}
+	return fmt.Sprintf("an array of %d axes; in Python, x.reshape(len(x), -1)", len(v.dims))
+}
+
+// hasRole tells whether a variable of the right length holds labels, marks (one 1 in each row) or numbers of the samples.
+func (p *plan) hasRole(v *variable, vector bool) bool {
+	rows, cols, _ := v.shape2()
+	if rows*cols > 1<<24 || v.typ.Size() == 0 {
+		return false
+	}
+	lim := *p.lim // what is read here is given back
+	if vector {
+		x, err := wholeNumbers(v, &lim)
+		if err != nil {
+			return false
+		}
+		if counts(x) {
+			return true
+		}
+		distinct := slices.Clone(x)
+		slices.Sort(distinct)
+		return len(slices.Compact(distinct)) <= max(2, len(x)/10)
+	}
+	_, err := oneHot(v, rows, cols, p.n, &lim)
+	return err == nil
+}
+
+// counts tells whether whole numbers are those from 0 or 1 on, in any order.
+func counts(x []int) bool {
+	sorted := slices.Clone(x)
+	slices.Sort(sorted)
+	for i, k := range sorted {
+		if k != i+sorted[0] || sorted[0] < 0 || sorted[0] > 1 {
+			return false
+		}
+	}
+	return true
+}

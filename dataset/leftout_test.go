@@ -1,0 +1,207 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLeftOut: what looks like a view and cannot be read, or is not taken, is an error that names it and what permits it.
+func TestLeftOut(t *testing.T) {
+	x, y := Array{"X0", []int{4, 2}, []float64{1, 2, 3, 4, 5, 6, 7, 8}}, Array{"y", nil, []int{0, 1, 0, 1}}
+	archive := func(arrays ...Array) map[string][]byte {
+		members := map[string][]byte{}
+		for _, a := range append(arrays, y) {
+			var b strings.Builder
+			if err := a.write(&b); err != nil {
+				t.Fatal(err)
+			}
+			members[a.Name+".npy"] = []byte(b.String())
+		}
+		return members
+	}
+	for _, c := range []struct {
+		name, member string
+		data         []byte
+		left         string // the name by which it is left out
+	}{
+		{"complex", "X1", npyBytes("'<c16'", false, "(4, 1)", make([]byte, 64)), "X1"},
+		{"objects", "X1", npyBytes("'|O'", false, "(4, 1)", []byte("\x80\x04")), "X1"},
+		{"long double", "X1", npyBytes("'<f16'", false, "(4, 1)", make([]byte, 64)), "X1"},
+		{"three axes", "X1", npyBytes("'<f8'", false, "(4, 2, 1)", make([]byte, 64)), "X1"},
+		{"a record", "X1", npyBytes("'|V8'", false, "(4, 1)", make([]byte, 32)), "X1"},
+		{"another name", "other", npyBytes("'<f8'", false, "(4, 2)",
+			[]byte(strings.Repeat("\x01\x02\x03\x04\x05\x06\x07\x3f", 8))), "other"},
+		{"another name, complex", "other", npyBytes("'<c16'", false, "(4, 1)", make([]byte, 64)), "other"},
+		{"another series", "view1", npyBytes("'<f8'", false, "(4, 2)", make([]byte, 64)), "view1"},
+		{"a vector of measurements", "weight", npyBytes("'<f8'", false, "(4,)",
+			[]byte(strings.Repeat("\x01\x02\x03\x04\x05\x06\x07\x3f", 4))), "weight"},
+	} {
+		members := archive(x)
+		members[c.member+".npy"] = c.data
+		data := zipBytes(t, false, members)
+		_, err := read("a.npz", data, Options{})
+		wantError(t, err, "a.npz", c.member, "Options.LeaveOut")
+		for _, o := range []Options{{LeaveOut: []string{c.left}}, {Views: []string{"X0"}}} {
+			s := mustRead(t, "a.npz", data, o)
+			if len(s.Views) != 1 || !slices.ContainsFunc(s.Reading.LeftOut,
+				func(o Omission) bool { return strings.HasPrefix(o.What, c.member) }) {
+				t.Errorf("%s: %d views, left out %v", c.name, len(s.Views), s.Reading.LeftOut)
+			}
+		}
+	}
+	// What has a role beside the views is no view, but is said.
+	for name, a := range map[string]Array{
+		"scalar":      {"version", []int{1}, []int{3}},
+		"one-hot":     {"marks", []int{4, 2}, []int{1, 0, 0, 1, 1, 0, 0, 1}},
+		"ids":         {"order", nil, []int{3, 0, 1, 2}},
+		"classes":     {"fold", nil, []int{1, 0, 1, 1}},
+		"more labels": {"gt", nil, []int{1, 0, 1, 1}},
+		"parameters":  {"weights", []int{2, 3}, []float64{1, 2, 3, 4, 5, 6}},
+	} {
+		s := mustRead(t, "a.npz", npzBytes(t, false, x, y, a), Options{})
+		if len(s.Views) != 1 || len(s.Reading.LeftOut) != 1 || !strings.HasPrefix(s.Reading.LeftOut[0].What, a.Name) {
+			t.Errorf("%s: %d views, left out %v", name, len(s.Views), s.Reading.LeftOut)
+		}
+	}
+	// Numbers of views in several spellings are one series.
+	s := mustRead(t, "a.npz", npzBytes(t, false, x, Array{"x_1", []int{4, 1}, []int{1, 2, 3, 4}}, y), Options{})
+	if len(s.Views) != 2 || s.Views[0].Name != "X0" {
+		t.Errorf("%d views", len(s.Views))
+	}
+}
+
+// TestLeftOutByMemory: a view that does not fit is an error, never left out.
+func TestLeftOutByMemory(t *testing.T) {
+	e := newMAT5(false, true)
+	e.add(e.matrix("X1", 6, 9, 40, 3, sampleValue(0)))
+	e.add(e.matrix("X2", 6, 9, 40, 20000, sampleValue(1)))
+	e.add(e.matrix("gnd", 6, 9, 40, 1, func(i, _ int) float64 { return float64(i % 2) }))
+	for _, o := range []Options{{MaxBytes: 1 << 20}, {MaxBytes: 1 << 20, LeaveOut: []string{"X3"}}} {
+		_, err := read("a.mat", e.bytes(), o)
+		wantError(t, err, "X2", "Options.MaxBytes")
+	}
+}
+
+// TestMATLABText: labels that cannot be read are an error, other texts are said.
+func TestMATLABText(t *testing.T) {
+	text := func(e *mat5Encoder, name string) []byte {
+		return e.array(name, 4, 0, []int{1, 1}, e.element(16, []byte("a")))
+	}
+	e := newMAT5(false, true)
+	e.add(e.cell("X", []int{1, 1}, e.matrix("", 6, 9, 3, 2, sampleValue(0))))
+	e.add(e.cell("gnd", []int{3, 1}, text(e, ""), text(e, ""), text(e, "")))
+	_, err := read("a.mat", e.bytes(), Options{})
+	wantError(t, err, "gnd", "grp2idx")
+	s := mustRead(t, "a.mat", e.bytes(), Options{NoLabels: true})
+	if s.Labels != nil || len(s.Reading.LeftOut) != 1 {
+		t.Errorf("left out %v", s.Reading.LeftOut)
+	}
+	e = newMAT5(false, true)
+	e.add(e.cell("X", []int{1, 1}, e.matrix("", 6, 9, 3, 2, sampleValue(0))))
+	e.add(e.cell("more", []int{1, 1}, e.matrix("", 6, 9, 3, 4, sampleValue(1))))
+	_, err = read("a.mat", e.bytes(), Options{})
+	wantError(t, err, "more{1}", "looks like a view")
+}
+
+// TestOwnLabels: results of the command are no data.
+func TestOwnLabels(t *testing.T) {
+	labels := "id,sample,label,near,next\np1,0,1,0.1,0.2\np2,1,0,0.3,0.4\n"
+	for _, text := range []string{labels, "sample,label,near,next\n0,1,0.1,0.2\n1,0,0.3,0.4\n"} {
+		paths := write(t, "v0.csv", "1,2\n3,4\n", "result.csv", text)
+		_, err := Open(filepath.Dir(paths[0]), Options{})
+		wantError(t, err, "result.csv", "is a result", "Options.LeaveOut result.csv")
+		s, err := Open(filepath.Dir(paths[0]), Options{LeaveOut: []string{"result.csv"}})
+		if err != nil || len(s.Views) != 1 || s.Labels != nil {
+			t.Error(s, err)
+		}
+	}
+	paths := write(t, "v0.csv", "id,a\np2,2\np1,4\n", "old.csv", labels)
+	s, err := Open(paths[0], Options{LabelsFile: paths[1]}) // on request they are classes like others
+	if err != nil || !equalInts(s.Labels, []int{0, 1}) {
+		t.Error(s, err)
+	}
+}
+
+// TestFolderOfOthers: a table in another format among the views is an error; notes are said.
+func TestFolderOfOthers(t *testing.T) {
+	dir := filepath.Dir(write(t, "v0.csv", "1,2\n3,4\n", "notes.md", "x")[0])
+	s, err := Open(dir, Options{})
+	if err != nil || len(s.Reading.LeftOut) != 1 || !strings.Contains(s.Reading.LeftOut[0].File, "notes.md") {
+		t.Error(s, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "v1.xlsx"), []byte("PK"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(dir, Options{})
+	wantError(t, err, "v1.xlsx", "Excel", "Options.LeaveOut v1.xlsx")
+}
+
+// TestWarnings: what may be wrong with data that can be read.
+func TestWarnings(t *testing.T) {
+	table := func(rows int, label func(i int) string) []byte {
+		var b strings.Builder
+		b.WriteString("a,b,target\n")
+		for i := range rows {
+			b.WriteString(itoa(i%7) + ".5," + itoa(i%3) + "," + label(i) + "\n")
+		}
+		return []byte(b.String())
+	}
+	for _, c := range []struct {
+		data []byte
+		want string
+	}{
+		{table(30, itoa), "all 30 labels are different"},
+		{table(30, func(i int) string { return itoa(i % 5) }), "5 classes for 30 samples"},
+		{table(30, func(i int) string { return itoa(i % 3) }), ""},
+		{table(30, func(int) string { return "1" }), "all labels are 1"},
+		{[]byte(strings.Repeat(strings.Repeat("1,", 60)+"2\n", 4)), "4 samples of 61 features"},
+		{[]byte(strings.Repeat(strings.Repeat("1,", 30)+"2\n", 4)), ""},
+	} {
+		s := mustRead(t, "t.csv", c.data, Options{})
+		if got := strings.Join(s.Reading.Warnings, "; "); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("warnings %q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestLargeLabels: integers that float64 would round stay apart.
+func TestLargeLabels(t *testing.T) {
+	const big = 1 << 53
+	s := mustRead(t, "a.npz", npzBytes(t, false, Array{"X0", []int{3, 1}, []float64{1, 2, 3}}, Array{"y", nil, []int64{big,
+		big + 1, -big}}), Options{})
+	if s.Classes() != 3 || !equalInts(s.Labels, []int{1, 2, 0}) {
+		t.Errorf("labels %v of %q", s.Labels, s.LabelNames)
+	}
+	s = mustRead(t, "a.csv", []byte("a,y\n1,9007199254740993\n2,9007199254740992\n3,18446744073709551615\n"), Options{})
+	if s.Classes() != 3 {
+		t.Errorf("classes %q", s.LabelNames)
+	}
+}
+
+// TestContext: a context ends the reading, and a nil one is an error.
+func TestContext(t *testing.T) {
+	paths := write(t, "a.csv", strings.Repeat("1,2.5\n", 2000))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := OpenContext(ctx, paths, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := InspectContext(ctx, paths, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	var none context.Context
+	_, err := OpenContext(none, paths, Options{})
+	wantError(t, err, "context is nil")
+	_, err = InspectContext(none, paths, Options{})
+	wantError(t, err, "context is nil")
+	var file *os.File
+	_, err = Read("a.csv", file, 10, Options{})
+	wantError(t, err, "reader is nil")
+	_, err = Read("a.csv", nil, 10, Options{})
+	wantError(t, err, "reader is nil")
+}

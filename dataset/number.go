@@ -1,0 +1,139 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var powersOf10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
+// parseNumber reads a number. Empty fields and the usual words for a missing value are NaN; true and false are 1 and 0.
+func parseNumber(s []byte) (float64, bool) {
+	// Up to 15 digits and their power of ten are exact in float64, so one division rounds correctly.
+	digits, mantissa, point := 0, uint64(0), -1
+	i := 0
+	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
+		i = 1
+	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c >= '0' && c <= '9' {
+			mantissa = 10*mantissa + uint64(c-'0')
+			if digits++; digits > 15 {
+				break
+			}
+		} else if c == '.' && point < 0 {
+			point = digits
+		} else {
+			break
+		}
+	}
+	if i == len(s) && digits > 0 && digits <= 15 {
+		x := float64(mantissa)
+		if point >= 0 {
+			x /= powersOf10[digits-point]
+		}
+		if s[0] == '-' {
+			x = -x
+		}
+		return x, true
+	}
+	if mayBeNumber(s) {
+		if x, err := strconv.ParseFloat(string(s), 64); err == nil || errors.Is(err, strconv.ErrRange) {
+			return x, true
+		}
+	}
+	switch {
+	case isMissing(s):
+		return math.NaN(), true
+	case len(s) == 4 && strings.EqualFold(string(s), "true"):
+		return 1, true
+	case len(s) == 5 && strings.EqualFold(string(s), "false"):
+		return 0, true
+	}
+	return 0, false
+}
+
+// mayBeNumber spares a text that is none the copy and the error that parsing makes.
+func mayBeNumber(s []byte) bool {
+	const longest = 1 << 10
+	return len(s) > 0 && len(s) <= longest && strings.IndexByte("0123456789+-.iInN", s[0]) >= 0
+}
+
+func isMissing(s []byte) bool {
+	if len(s) > 6 {
+		return false
+	}
+	switch strings.ToLower(string(s)) {
+	case "", "na", "n/a", "nan", "-nan", "null", "none", "?":
+		return true
+	}
+	return false
+}
+
+// fieldClass is what a field of a CSV file looks like.
+type fieldClass uint8
+
+const (
+	numberField  fieldClass = 1 << iota
+	missingField            // empty, NA, nan, …
+	commaField              // a number with a decimal comma: 0,5
+	groupedField            // a number with separators of thousands: 1,234.5 or 1 234
+	dateField               // a date or a time of day
+	wordField               // any other text
+	countsFrom0             // of a column: every field is the number of its record, from 0
+	countsFrom1             // the same, from 1
+)
+
+// textField are the classes that are no numbers in any notation.
+const textField = dateField | wordField
+
+var (
+	commaNumber   = regexp.MustCompile(`^[-+]?\d*,\d+([eE][-+]?\d+)?$|^[-+]?\d+,$`)
+	groupedNumber = regexp.MustCompile(
+		`^[-+]?\d{1,3}(?:(?:,\d{3})+(?:\.\d+)?|(?:\.\d{3})+,\d+|(?:\.\d{3}){2,}|(?:[ ' ’ ]\d{3})+(?:[.,]\d+)?)$`)
+	dateOrTime = regexp.MustCompile(
+		`^(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:[ T].*)?$|` +
+			`^\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?$`)
+)
+
+// classify tells what a field looks like. A number such as 1,234 is both: with a decimal comma and with thousands.
+func classify(f []byte) fieldClass {
+	if isMissing(f) {
+		return missingField
+	}
+	if _, ok := parseNumber(f); ok {
+		return numberField
+	}
+	if len(f) > 40 || !(f[0] == '-' || f[0] == '+' || f[0] == ',' || f[0] >= '0' && f[0] <= '9') {
+		return wordField
+	}
+	var class fieldClass
+	if commaNumber.Match(f) {
+		class |= commaField
+	}
+	if groupedNumber.Match(f) {
+		class |= groupedField
+	}
+	switch {
+	case class != 0:
+		return class
+	case dateOrTime.Match(f):
+		return dateField
+	}
+	return wordField
+}
+
+// parseComma is parseNumber for numbers with a decimal comma, which it turns into a point in place.
+func parseComma(s []byte) (float64, bool) {
+	if i := bytes.IndexByte(s, ','); i >= 0 {
+		if bytes.IndexByte(s, '.') >= 0 {
+			return 0, false
+		}
+		s[i] = '.'
+	}
+	return parseNumber(s)
+}

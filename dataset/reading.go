@@ -1,0 +1,182 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Reading says how files were read: what became a view, the classes and the ids, and what was left out.
+type Reading struct {
+	Views  []ViewReading `json:"views"`
+	Labels string        `json:"labels"`  // what gave the classes, empty without
+	IDs    string        `json:"ids"`     // what named the samples, empty without
+	Mask   string        `json:"present"` // what said which views are present, empty where nothing did
+	// LeftOut is what is in the files and was not read.
+	LeftOut []Omission `json:"left_out"`
+	// Notes are remarks, and what could be read otherwise.
+	Notes []string `json:"notes"`
+	// Warnings say what may be wrong with the data, and what to check.
+	Warnings []string `json:"warnings"`
+}
+
+// ViewReading is one view of a [Reading].
+type ViewReading struct {
+	Name     string `json:"name"`
+	Samples  int    `json:"samples"`
+	Features int    `json:"features"`
+	Source   string `json:"source"`  // file, and the variable in it
+	Named    bool   `json:"named"`   // the features have names
+	Example  string `json:"example"` // the first and the last of the names
+}
+
+// Omission is what was not read of a file, and why.
+type Omission struct {
+	File string `json:"file"`
+	What string `json:"what"`
+	Why  string `json:"why"`
+}
+
+// Lines are the reading in words, a line for each thing.
+func (r *Reading) Lines() []string {
+	var out []string
+	line := func(name, format string, args ...any) {
+		out = append(out, fmt.Sprintf("%-9s ", name)+fmt.Sprintf(format, args...))
+	}
+	for v := range r.Views {
+		x := &r.Views[v]
+		names := "features without names"
+		if x.Named {
+			names = "features " + x.Example
+		}
+		line(fmt.Sprintf("view %d", v), "%s, %d×%d, %s, from %s", x.Name, x.Samples, x.Features, names, x.Source)
+	}
+	noIDs := "none"
+	if len(r.Views) > 1 {
+		noIDs += "; the rows of all views are samples in the same order"
+	}
+	for _, x := range []struct{ name, value, none string }{
+		{"classes", r.Labels, "none"}, {"ids", r.IDs, noIDs}, {"mask", r.Mask, ""},
+	} {
+		if x.value == "" {
+			x.value = x.none
+		}
+		if x.value != "" {
+			line(x.name, "%s", x.value)
+		}
+	}
+	const most = 20
+	for i, x := range r.LeftOut {
+		if i == most {
+			line("left out", "… and %d more", len(r.LeftOut)-most)
+			break
+		}
+		line("left out", "%s of %s: %s", x.What, x.File, x.Why)
+	}
+	for _, n := range r.Notes {
+		line("note", "%s", n)
+	}
+	for _, w := range r.Warnings {
+		line("warning", "%s", w)
+	}
+	return out
+}
+
+// String is the lines, one below the other.
+func (r *Reading) String() string { return strings.Join(r.Lines(), "\n") }
+
+// reading says how the files were read, once they are.
+func (p *plan) reading(set *Set) Reading {
+	r := Reading{LeftOut: p.left, Notes: p.notes, Warnings: p.warnings}
+	for i, v := range p.views {
+		view := &set.Views[i]
+		x := ViewReading{Name: view.Name, Samples: view.Rows, Features: view.Cols, Source: v.origin(),
+			Named: view.Features != nil}
+		if f := view.Features; len(f) > 1 {
+			x.Example = f[0] + " … " + f[len(f)-1]
+		} else if len(f) == 1 {
+			x.Example = f[0]
+		}
+		r.Views = append(r.Views, x)
+	}
+	if set.Labels != nil {
+		from := make([]string, 0, len(p.labels))
+		for _, v := range p.labels {
+			from = append(from, v.origin())
+		}
+		r.Labels = fmt.Sprintf("%d, from %s: %s", len(set.LabelNames), someNames(from), classCounts(set))
+	}
+	r.IDs = p.aboutIDs
+	switch {
+	case p.mask != nil:
+		r.Mask = p.mask.origin()
+	case p.index != nil:
+		r.Mask = "the lists index in " + p.index[0].file
+	case set.Present != nil && p.joined != nil && !p.joined.same:
+		r.Mask = "absent are the views of samples that a file does not have, and rows that are wholly NaN"
+	case set.Present != nil:
+		r.Mask = "rows that are wholly NaN are absent"
+	}
+	if r.Mask != "" && set.Present != nil {
+		r.Mask += fmt.Sprintf("; %.1f %% of the view rows are absent", 100*set.MissingRate())
+	}
+	return r
+}
+
+// origin is where a variable comes from.
+func (v *variable) origin() string {
+	if !v.fromTable {
+		return v.name + " in " + v.file
+	}
+	if v.kind == text && strings.HasPrefix(v.name, "column ") {
+		return v.name + " (from 0) of " + v.file
+	}
+	if v.kind == text {
+		return "column " + v.name + " of " + v.file
+	}
+	return v.file
+}
+
+// classCounts lists the classes with their sizes, the first twelve of them.
+func classCounts(set *Set) string {
+	counts := make([]int, len(set.LabelNames))
+	for _, l := range set.Labels {
+		counts[l]++
+	}
+	names := make([]string, len(counts))
+	for c, name := range set.LabelNames {
+		names[c] = fmt.Sprintf("%s (%d)", name, counts[c])
+	}
+	return someNames(names)
+}
+
+// warn adds what may be wrong with the data although they can be read.
+func (p *plan) warn(set *Set) {
+	n, classes := set.Samples(), len(set.LabelNames)
+	switch {
+	case set.Labels == nil:
+	case classes == n && n > 2:
+		p.warnings = append(p.warnings, fmt.Sprintf("all %d labels are different: is %s a number to predict, or an id, "+
+			"and no class? Options.Labels names the "+
+			"classes, Options.Labels none leaves them out", n, p.labels[0].origin()))
+	case classes > 2 && 10*classes > n:
+		p.warnings = append(p.warnings, fmt.Sprintf("%d classes for %d samples: does %s give the classes? Options.Labels "+
+			"names them, Options.Labels none "+
+			"leaves them out", classes, n, p.labels[0].origin()))
+	case classes == 1:
+		p.warnings = append(p.warnings, fmt.Sprintf("all labels are %s", set.LabelNames[0]))
+	}
+	if !p.either {
+		return
+	}
+	for v := range set.Views {
+		if cols := set.Views[v].Cols; cols >= wideFactor*n {
+			p.warnings = append(p.warnings, fmt.Sprintf("%d samples of %d features in %s: if the columns are the "+
+				"samples, give Options.Orientation columns", n,
+				cols, p.views[v].origin()))
+			return
+		}
+	}
+}
+
+// wideFactor is from how many features a sample on a matrix that could be read either way is thought to be turned.
+const wideFactor = 10

@@ -1,0 +1,92 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestTable makes several views of the columns of one table.
+func TestTable(t *testing.T) {
+	text := "id,c1,c2,c3,c4,area,label\np1,1,2,3,4,5,k\np2,6,7,8,9,10,l\n"
+	view := func(name string, columns ...string) TableView { return TableView{name, columns} }
+	for _, c := range []struct {
+		table []TableView
+		want  string // names of the features of the views
+		left  string
+	}{
+		{[]TableView{view("colour", "c1-c2"), view("shape", "c3-c4", "area")}, "colour: c1 c2, shape: c3 c4 area", ""},
+		{[]TableView{view("colour", "c*"), view("shape", "area")}, "colour: c1 c2 c3 c4, shape: area", ""},
+		{[]TableView{view("colour", "c[13]"), view("shape", "c4", "c2")}, "colour: c1 c3, shape: c4 c2", "columns area"},
+		{[]TableView{view("all", "*")}, "all: c1 c2 c3 c4 area", ""},
+	} {
+		s := mustRead(t, "t.csv", []byte(text), Options{Table: c.table})
+		var got []string
+		for _, v := range s.Views {
+			got = append(got, v.Name+": "+strings.Join(v.Features, " "))
+		}
+		if strings.Join(got, ", ") != c.want || s.Classes() != 2 || len(s.IDs) != 2 {
+			t.Errorf("%s, want %s", strings.Join(got, ", "), c.want)
+		}
+		left := ""
+		for _, o := range s.Reading.LeftOut {
+			left += o.What
+		}
+		if left != c.left {
+			t.Errorf("left out %q, want %q", left, c.left)
+		}
+	}
+	s := mustRead(t, "t.csv", []byte("1,2,3\n4,5,6\n"), Options{Table: []TableView{view("a", "2"), view("b", "0-1")}})
+	if got := values(&s.Views[0]) + " " + values(&s.Views[1]); got != "3|6 1 2|4 5" {
+		t.Error(got)
+	}
+	for _, c := range []struct {
+		table []TableView
+		words []string
+	}{
+		{[]TableView{view("a", "z")}, []string{"no column z", "id, c1", "view a"}},
+		{[]TableView{view("a", "c3-c1")}, []string{"c3-c1", "other way round"}},
+		{[]TableView{view("a", "label")}, []string{"label", "the classes"}},
+		{[]TableView{view("a", "id")}, []string{"id", "the ids"}},
+		{[]TableView{view("a", "z*")}, []string{"z*"}},
+		{[]TableView{view("a", "c1"), view("a", "c2")}, []string{"two views of Table are named a"}},
+		{[]TableView{view("", "c1")}, []string{"no name"}},
+	} {
+		_, err := read("t.csv", []byte(text), Options{Table: c.table})
+		wantError(t, err, c.words...)
+	}
+	_, err := read("t.npz", npzBytes(t, false, Array{"X0", []int{2, 2}, []int{1, 2, 3, 4}}),
+		Options{Table: []TableView{view("a", "0")}})
+	wantError(t, err, "no table")
+}
+
+// TestColumnOfTheFilesName: a file and a column of one name are two things.
+func TestColumnOfTheFilesName(t *testing.T) {
+	s := mustRead(t, "species.csv", []byte("a,species\n1,x\n2,y\n3,x\n"), Options{Labels: "species"})
+	if got := values(&s.Views[0]) + fmt.Sprint(s.Labels, s.LabelNames); got != "1|2|3[0 1 0] [x y]" {
+		t.Error(got)
+	}
+	_, err := read("species.csv", []byte("a,species\n1,x\n2,y\n3,x\n"), Options{Labels: "kind"})
+	wantError(t, err, "no variable kind", "a, species")
+	for text, want := range map[string]string{ // classes that are not used are no features; y beside x is one
+		"a,label,class\n1,5,6\n2,6,7\n3,5,6\n": "1|2|3[0 1 0] [column class]",
+		"x,y,label\n1,5,0\n2,6,1\n3,5,0\n":     "1 5|2 6|3 5[0 1 0] []",
+	} {
+		s = mustRead(t, "t.csv", []byte(text), Options{})
+		var left []string
+		for _, o := range s.Reading.LeftOut {
+			left = append(left, o.What)
+		}
+		if got := values(&s.Views[0]) + fmt.Sprint(s.Labels, left); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	s = mustRead(t, "t.csv", []byte("a,kind,label\n1,5,6\n2,6,7\n3,5,6\n"), Options{Labels: "kind"})
+	if got := values(&s.Views[0]) + fmt.Sprint(s.LabelNames); got != "1|2|3[5 6]" {
+		t.Error(got)
+	}
+	s = mustRead(t, "target.csv", []byte("a,target\n1,5\n2,6\n3,5\n"), Options{})
+	if got := values(&s.Views[0]) + fmt.Sprint(s.Labels); got != "1|2|3[0 1 0]" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,388 @@
+// Package hostile makes files that are small and unpack to much, repeat themselves or lie about their sizes, for tests of the
+// readers' limits. They are made by hand, byte by byte, for no proper writer makes them.
+package hostile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// File is a file to try.
+type File struct {
+	Name  string
+	About string
+	Make  func() []byte
+	// Labels is the option that makes a reader read what costs much; empty: no option is needed.
+	Labels string
+	Slow   bool // it takes more than a second to make, or to refuse
+}
+
+// Files are the files to try, each against the limits of a reader.
+func Files() []File {
+	const mega = 1 << 20
+	files := []File{
+		{
+			Name: "h5-chunk-twice.h5", About: "a chunk of 4 GiB, deflated twice",
+			Make: func() []byte { return oneChunk(65536, 65535, true) },
+		},
+		{
+			Name: "h5-chunk-deflate.h5", About: "a chunk of 2 GiB, deflated",
+			Make: func() []byte { return oneChunk(65536, 32768, false) },
+		},
+		{
+			Name: "h5-chunk-shared.h5", About: "2000 index entries on one chunk of 1 MiB",
+			Make: func() []byte { return sharedChunk(2000, mega) },
+		},
+		{
+			Name: "h5-chunk-dense.h5", About: "2000 index entries on one chunk of 16 KiB",
+			Make: func() []byte { return sharedChunk(2000, 16<<10) },
+		},
+		{Name: "h5-chunks-plain.h5", About: "a million chunks of a byte without an index", Make: plainChunks},
+		{Name: "h5-headers.h5", About: "4096 references to an object header of 8 MiB", Make: sharedHeader},
+		{Name: "h5-names.h5", About: "60,000 links whose names share 1 MiB", Make: longNames},
+		{Name: "h5-attributes.h5", About: "30,000 references to one header of 60 KiB of attributes", Make: sharedAttributes},
+		{Name: "h5-sparse.h5", About: "a sparse matrix whose row numbers share a chunk", Make: sparseChunks},
+		{
+			Name: "mat-sparse.mat", About: "a sparse matrix of 400 million zeros",
+			Make: func() []byte { return MAT5(zeroSparse("X", 100, 50, 400*mega)) },
+		},
+		{Name: "mat-sparse-cells.mat", About: "20 sparse matrices of 15 million zeros", Make: func() []byte {
+			var vs [][]byte
+			for k := range 20 {
+				vs = append(vs, zeroSparse(fmt.Sprintf("X%d", k), 100, 50, 15*mega))
+			}
+			return MAT5(vs...)
+		}},
+		{
+			Name: "mat-junk.mat", About: "30 variables of 1 GiB of zeros beside a small one",
+			Make: func() []byte { return junkVariables(30, 32768, 32768) },
+		},
+		{
+			Name: "mat-junk-small.mat", About: "2000 variables of 30 MiB of zeros beside a small one",
+			Make: func() []byte { return junkVariables(2000, 30720, 1024) },
+		},
+		{
+			Name: "mat-cell-text.mat", About: "a cell of 3 texts of 1 GiB",
+			Make: func() []byte { return MAT5(zeroCell("X", 3, 1<<30)) },
+		},
+		{
+			Name: "mat-dense.mat", About: "a matrix of 1.5 GiB of zeros",
+			Make: func() []byte { return MAT5(zeroArray("X", ClassDouble, 1536, mega)) },
+		},
+		{Name: "npz-text.npz", About: "labels of 350,000 texts of 4 KiB", Make: textLabels},
+		{Name: "npz-text-distinct.npz", About: "labels of 20,000 different texts of 4 KiB", Make: distinctTexts},
+		{
+			Name: "npz-sparse.npz", About: "a SciPy matrix with 150 million row numbers",
+			Make: func() []byte { return scipy(100, 50, 150*mega, "'|u1'") },
+		},
+		{
+			Name: "npz-sparse-wide.npz", About: "a SciPy matrix with 2 billion columns",
+			Make: func() []byte { return scipy(100, 2_000_000_000, 100, "'<i4'") },
+		},
+		{
+			Name: "npz-directory.npz", About: "a million entries in the directory",
+			Make: func() []byte { return overlapping(65000, 16, 16) },
+		},
+		{
+			Name: "npz-overlap.npz", About: "60,000 entries on one header of 60 KiB",
+			Make: func() []byte { return overlapping(60000, 60000, 0) },
+		},
+		{
+			Name: "npz-shared.npz", About: "16,000 entries on one array",
+			Make: func() []byte { return overlapping(16000, 2000, 0) },
+		},
+		{Name: "npz-dense.npz", About: "a matrix of 3 GiB of zeros", Make: denseNPZ},
+		{Name: "npz-zip64.npz", About: "a directory that promises 2⁴⁰ entries", Make: zip64},
+		{
+			Name: "npy-promise.npy", About: "a header that promises 10¹⁸ values",
+			Make: func() []byte { return NPY("'<f8'", "(1000000000, 1000000000)") },
+		},
+		{Name: "npy-header.npy", About: "a header of 64 KiB of brackets", Make: func() []byte {
+			return NPY("'<f8'", "("+strings.Repeat("1,", 30000)+")")
+		}},
+		{Name: "npy-wide.npy", About: "a matrix of 8 MiB that would take 32", Make: func() []byte {
+			return append(NPY("'|u1'", "(8, 1048576)"), bytes.Repeat([]byte{1}, 8*mega)...)
+		}},
+		{
+			Name: "csv-text.csv.gz", About: "a column of 4000 different texts of 1 MiB",
+			Make: func() []byte { return csvTexts(4000) },
+		},
+		{
+			Name: "csv-labels.csv.gz", About: "40 different texts of 1 MiB as labels",
+			Make: func() []byte { return csvTexts(40) }, Labels: "label",
+		},
+		{Name: "csv-classes.csv.gz", About: "5 million labels", Make: csvClasses},
+		{
+			Name: "csv-line.csv.gz", About: "a line of 60 MiB",
+			Make: func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("1", mega), 60) },
+		},
+		{Name: "csv-quote.csv.gz", About: "a quoted field of 60 MiB over many lines", Make: func() []byte {
+			return csvZeros("a,b\n1,\"", strings.Repeat("1\n", mega/2), 60)
+		}},
+		{
+			Name: "csv-comments.csv.gz", About: "4 GiB of comments",
+			Make: func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("#\n", mega/2), 4096) },
+		},
+		{
+			Name: "csv-blank.csv.gz", About: "4 GiB of blank lines",
+			Make: func() []byte { return csvZeros("a,b\n1,2\n", strings.Repeat("\n", mega), 4096) },
+		},
+		{Name: "csv-fields.csv.gz", About: "lines of two million fields", Make: func() []byte {
+			return csvZeros("", strings.Repeat("1,", mega)+"1\n", 2000)
+		}},
+		{
+			Name: "csv-bomb.csv.gz", About: "2 GiB of zeros",
+			Make: func() []byte { return csvZeros("a,b\n", strings.Repeat("0,0\n", mega/4), 2048) },
+		},
+	}
+	for k := range files {
+		files[k].Slow = slices.Contains(slow, files[k].Name)
+	}
+	return files
+}
+
+// slow are the files that take more than a second to make or to refuse.
+var slow = []string{"h5-chunk-twice.h5", "mat-cell-text.mat", "mat-dense.mat", "npz-text-distinct.npz", "npz-dense.npz",
+	"csv-text.csv.gz", "csv-comments.csv.gz", "csv-blank.csv.gz", "csv-bomb.csv.gz"}
+
+// oneChunk is a dataset of zeros in one chunk.
+func oneChunk(rows, cols int, twice bool) []byte {
+	p := newZlib()
+	p.zero(int64(rows) * int64(cols))
+	data, filters, mask := p.zlib(), []uint16{1}, uint32(0)
+	if twice {
+		q := newZlib()
+		q.put(data[:2]...)
+		body := bytes.TrimSuffix(data[2:], data[len(data)-6:])
+		q.repeat(deflatedZeros, len(body)/len(deflatedZeros))
+		q.put(body[len(body)/len(deflatedZeros)*len(deflatedZeros):]...)
+		q.put(data[len(data)-6:]...)
+		data, filters, mask = q.zlib(), []uint16{1, 1}, 1<<20
+	}
+	h := NewHDF5()
+	at := h.Add(data)
+	layout := SingleChunk(at, uint64(len(data)), mask, rows, cols, 1)
+	h.Link("X", h.Object(Dataspace(rows, cols), Uint8, layout, Filters(filters...)))
+	return h.Bytes()
+}
+
+// sharedChunk is a dataset whose n chunks are one.
+func sharedChunk(n, size int) []byte {
+	p := newZlib()
+	p.zero(int64(size))
+	data := p.zlib()
+	h := NewHDF5()
+	at := h.Add(data)
+	chunks := make([]Chunk, n)
+	for k := range chunks {
+		chunks[k] = Chunk{At: []int{k, 0}, Addr: at, Size: uint32(len(data))}
+	}
+	h.Link("X", h.Object(Dataspace(n, size), Uint8, TreeChunks(h.Tree(chunks), 1, size, 1), Filters(1)))
+	return h.Bytes()
+}
+
+// plainChunks is a dataset of a million chunks of one byte.
+func plainChunks() []byte {
+	h := NewHDF5()
+	at := h.Add(make([]byte, 1<<20))
+	layout := le(uint8(4), uint8(2), uint8(0), uint8(3), uint8(8), uint64(1), uint64(1), uint64(1), uint8(2), at)
+	h.Link("X", h.Object(Dataspace(1024, 1024), Uint8, Message(8, layout)))
+	return h.Bytes()
+}
+
+// references adds a MATLAB cell that holds the same object n times.
+func (h *HDF5) references(name string, n int, to uint64) {
+	var refs []byte
+	for range n {
+		refs = binary.LittleEndian.AppendUint64(refs, to)
+	}
+	at := h.Add(refs)
+	h.Link(name, h.Object(Dataspace(1, n), refType, Contiguous(at, len(refs)), textAttribute("MATLAB_class", "cell")))
+}
+
+func textAttribute(name, value string) []byte {
+	kind := le(uint8(0x13), []byte{0, 0, 0}, uint32(len(value)))
+	space := le(uint8(2), uint8(0), uint8(0), uint8(0))
+	return Message(0x0c, le(uint8(3), uint8(0), uint16(len(name)+1), uint16(len(kind)), uint16(len(space)), uint8(0),
+		name, uint8(0), kind, space, value))
+}
+
+// sharedHeader refers 4096 times to an object whose header is long.
+func sharedHeader() []byte {
+	h := NewHDF5()
+	var padding [][]byte
+	for range 128 {
+		padding = append(padding, Message(0, make([]byte, 65000)))
+	}
+	o := h.Object(append(padding, Dataspace(2, 2), Float64, Contiguous(h.Add(make([]byte, 32)), 32))...)
+	h.references("X", 4096, o)
+	return h.Bytes()
+}
+
+// sharedAttributes refers from 8 cells to an object with long attributes.
+func sharedAttributes() []byte {
+	h := NewHDF5()
+	o := h.Object(Dataspace(2, 2), Float64, Contiguous(h.Add(make([]byte, 32)), 32),
+		textAttribute("a", strings.Repeat("x", 60000)))
+	for k := range 8 {
+		h.references(fmt.Sprintf("X%d", k), 4000, o)
+	}
+	return h.Bytes()
+}
+
+// longNames is a group in a symbol table whose names lie in each other.
+func longNames() []byte {
+	h := NewHDF5()
+	heap := bytes.Repeat([]byte{'x'}, 1<<20)
+	heap[len(heap)-1] = 0
+	names := h.Add(heap)
+	local := h.Add(le("HEAP", uint32(0), uint64(len(heap)), uint64(0), names))
+	o := h.Object(Dataspace(2, 2), Float64, Contiguous(h.Add(make([]byte, 32)), 32))
+	node := le("SNOD", uint8(1), uint8(0), uint16(60000))
+	for k := range 60000 {
+		node = append(node, le(uint64(k), o, make([]byte, 24))...)
+	}
+	symbols := h.Add(node)
+	tree := h.Add(le("TREE", uint8(0), uint8(0), uint16(1), ^uint64(0), ^uint64(0), uint64(0), symbols, uint64(0)))
+	h.links = Message(0x11, le(tree, local))
+	return h.Bytes()
+}
+
+// sparseChunks is a MATLAB sparse matrix whose parts are chunks of zeros.
+func sparseChunks() []byte {
+	const n, chunk = 512 << 20, 1 << 20
+	p := newZlib()
+	p.zero(chunk)
+	data := p.zlib()
+	h := NewHDF5()
+	part := func() uint64 {
+		chunks := make([]Chunk, n/chunk)
+		for k := range chunks {
+			chunks[k] = Chunk{At: []int{k * chunk}, Addr: h.Add(data), Size: uint32(len(data))}
+		}
+		return h.Object(Dataspace(n), Uint8, TreeChunks(h.Tree(chunks), chunk, 1), Filters(1))
+	}
+	rows := le(uint8(3), uint8(0), uint16(14), uint16(12), uint16(4), uint8(0), "MATLAB_sparse\x00",
+		Int64[4:], []byte{2, 0, 0, 0}, uint64(100))
+	starts := h.Add(le(uint64(0), uint64(n)))
+	jc := h.Object(Dataspace(2), Int64, Contiguous(starts, 16))
+	group := h.Object(Message(0x0c, rows), textAttribute("MATLAB_class", "double"),
+		Message(6, linkBody("data", part())), Message(6, linkBody("ir", part())), Message(6, linkBody("jc", jc)))
+	h.Link("X", group)
+	return h.Bytes()
+}
+
+func junkVariables(n, rows, cols int) []byte {
+	vs := [][]byte{element(typeMatrix, le(arrayHead("X", ClassDouble, 4, 2), element(typeUint8, []byte{1, 2, 3, 4, 5, 6, 7, 8})))}
+	junk := zeroArray("junk", ClassDouble, rows, cols)
+	for range n {
+		vs = append(vs, junk)
+	}
+	return MAT5(vs...)
+}
+
+func textLabels() []byte {
+	a := &archive{}
+	a.zeros("y.npy", NPY("'|S4096'", "(350000,)"), 350000*4096)
+	a.zeros("X0.npy", NPY("'|u1'", "(350000, 1)"), 350000)
+	return a.bytes()
+}
+
+func distinctTexts() []byte {
+	a := &archive{}
+	p := newGzip()
+	p.put(NPY("'|S4096'", "(20000,)")...)
+	text := bytes.Repeat([]byte{'x'}, 4096)
+	for k := range 20000 {
+		copy(text, fmt.Sprintf("%010d", k))
+		p.put(text...)
+	}
+	a.packed("y.npy", p)
+	a.zeros("X0.npy", NPY("'|u1'", "(20000, 2)"), 40000)
+	return a.bytes()
+}
+
+func scipy(rows, cols int, n int64, kind string) []byte {
+	a := &archive{}
+	width := int64(kind[3] - '0')
+	shape := fmt.Sprintf("(%d,)", n)
+	a.zeros("indices.npy", NPY(kind, shape), n*width)
+	p := newGzip()
+	p.put(NPY("'<i8'", fmt.Sprintf("(%d,)", rows+1))...)
+	p.put(make([]byte, 8*rows)...)
+	p.put(le(n)...)
+	a.packed("indptr.npy", p)
+	a.zeros("data.npy", NPY("'|u1'", shape), n)
+	a.stored("shape.npy", le(NPY("'<i8'", "(2,)"), int64(rows), int64(cols)))
+	return a.bytes()
+}
+
+// overlapping is an archive whose entries all are the first one, of an array with a header of some bytes.
+func overlapping(n, header, extra int) []byte {
+	a := &archive{}
+	head := NPY("'|u1'", "(2, 2)"+strings.Repeat(" ", header))
+	a.stored("X0.npy", le(head, []byte{1, 2, 3, 4}))
+	first := a.members[0]
+	for k := 1; k < n; k++ {
+		first.name = fmt.Sprintf("X%d%s.npy", k, strings.Repeat("x", extra))
+		a.members = append(a.members, first)
+	}
+	return a.bytes()
+}
+
+func denseNPZ() []byte {
+	a := &archive{}
+	a.zeros("X0.npy", NPY("'|u1'", "(3072, 1048576)"), 3<<30)
+	return a.bytes()
+}
+
+// zip64 ends in a record of a directory with absurdly many entries, behind a hole that makes the file look large.
+func zip64() []byte {
+	a := &archive{}
+	a.stored("X0.npy", le(NPY("'|u1'", "(2, 2)"), []byte{1, 2, 3, 4}))
+	out := a.data
+	at := uint64(len(out))
+	out = le(out, "PK\x06\x06", uint64(44), uint16(45), uint16(45), uint32(0), uint32(0),
+		uint64(1)<<40, uint64(1)<<40, uint64(0), uint64(0))
+	out = le(out, "PK\x06\x07", uint32(0), at, uint32(1))
+	return le(out, "PK\x05\x06", uint32(0), uint16(0xffff), uint16(0xffff), ^uint32(0), ^uint32(0), uint16(0))
+}
+
+func csvZeros(head, block string, n int) []byte {
+	p := newGzip()
+	if head != "" {
+		p.put([]byte(head)...)
+	}
+	p.repeat([]byte(block), n)
+	return p.gzip()
+}
+
+func csvTexts(n int) []byte {
+	p := newGzip()
+	p.put([]byte("height,label\n")...)
+	text := bytes.Repeat([]byte{'a'}, 1<<20)
+	tail := deflateBlock(text)
+	for k := range n {
+		p.put(fmt.Appendf(nil, "%d,%07d", k, k)...)
+		p.add(text, tail)
+		p.put('\n')
+	}
+	return p.gzip()
+}
+
+func csvClasses() []byte {
+	var block []byte
+	for k := range 1 << 16 {
+		block = fmt.Appendf(block, "1,c%x\n", k)
+	}
+	return csvZeros("height,label\n", string(block), 80)
+}
+
+// LongCSV is a proper CSV file of some bytes, gzipped.
+func LongCSV(bytes int) []byte {
+	const block = "1,2\n3,4\n5,6\n7,8\n"
+	return csvZeros("a,b\n", strings.Repeat(block, 1<<16), bytes/len(block)>>16)
+}

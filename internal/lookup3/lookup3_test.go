@@ -1,0 +1,12 @@
+package lookup3
+
+import "testing"
+
+// TestSum compares with the values that the reference implementation prints (driver5 of lookup3.c).
+func TestSum(t *testing.T) {
+	for text, want := range map[string]uint32{"": 0xdeadbeef, "Four score and seven years ago": 0x17770551} {
+		if got := Sum([]byte(text)); got != want {
+			t.Errorf("%q has %#x, want %#x", text, got, want)
+		}
+	}
+}
