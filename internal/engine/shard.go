@@ -116,6 +116,19 @@ func NewMemory[T kernel.Float](
 	return s, nil
 }
 
+// Factory makes the shards of a network that is to be trained, for the rows of all samples; its arguments are those of
+// NewMemory.
+type Factory[T kernel.Float] func(spec *Spec, x []rows.Matrix[T], present [][]bool, h0 []float64) ([]Shard, error)
+
+// InMemory is the Factory of a single shard in memory.
+func InMemory[T kernel.Float](spec *Spec, x []rows.Matrix[T], present [][]bool, h0 []float64) ([]Shard, error) {
+	s, err := NewMemory(spec, 0, x, present, h0, true)
+	if err != nil {
+		return nil, err
+	}
+	return []Shard{s}, nil
+}
+
 func (s *Memory[T]) setPresence(present [][]bool) {
 	views := len(s.x)
 	s.present = make([][]T, views)

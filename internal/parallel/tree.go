@@ -8,12 +8,15 @@ import (
 // MaxChunk is the largest number of rows in a chunk: so few that their sum may be taken in the precision of the data.
 const MaxChunk = 4096
 
-// ChunkRows returns the number of rows in a chunk of n rows, a multiple of 8 and at most MaxChunk: a 64th of all, at least a
-// quarter of all or the number of some rows. It depends on n and that number alone, so that any part of the rows that begins
-// at a multiple of it has the same chunks as all rows together.
+// ChunkRows returns the number of rows in a chunk of n rows, a power of two from 8 to MaxChunk: about a 64th of all, at least
+// about a quarter of all or the number of some rows. It depends on n and that number alone, so that any part of the rows that
+// begins at a multiple of it has the same chunks as all rows together; of two chunks of n rows one is a multiple of the other.
 func ChunkRows(n, some int) int {
-	c := max((n+63)/64, min(some, (n+3)/4))
-	return min((c+7)&^7, MaxChunk)
+	c, share := 8, min(n/64, MaxChunk) // c becomes the power nearest to the share, by ratio
+	for c < MaxChunk && (2*c <= min(some, n/4) || 2*c*c < share*share) {
+		c *= 2
+	}
+	return c
 }
 
 // Tree adds up the parts of numbered chunks in a fixed binary tree: two neighbours of a level are added as soon as both are

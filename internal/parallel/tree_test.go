@@ -8,7 +8,8 @@ import (
 
 func TestChunkRows(t *testing.T) {
 	for _, c := range []struct{ n, some, want int }{
-		{1, 512, 8}, {100, 512, 32}, {10_000, 512, 512}, {60_000, 512, 944}, {195_537, 512, 3056}, {1 << 40, 512, MaxChunk}, {262_145, 1, MaxChunk},
+		{1, 512, 8}, {100, 512, 16}, {10_000, 512, 512}, {60_000, 512, 1024}, {195_537, 512, 4096}, {1 << 40, 512, MaxChunk},
+		{1 << 40, 1, MaxChunk}, {60_000, MaxChunk, MaxChunk}, {6_400, 1, 128},
 	} {
 		if got := ChunkRows(c.n, c.some); got != c.want {
 			t.Errorf("ChunkRows(%d, %d) = %d, want %d", c.n, c.some, got, c.want)

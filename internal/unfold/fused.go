@@ -57,9 +57,10 @@ var (
 	_ Fused = (*fused[float64])(nil)
 )
 
-// NewFused makes the fused op. nodes are θ_1 … θ_L, with noise ρ_11 … ρ_LV (layer by layer), R, U.
+// NewFused makes the fused op. nodes are θ_1 … θ_L, with noise ρ_11 … ρ_LV (layer by layer), R, U. The rows go into what shards
+// returns.
 func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, start Start,
-	scale []float64, nodes gorgonia.Nodes) (Fused, error) {
+	scale []float64, nodes gorgonia.Nodes, shards engine.Factory[T]) (Fused, error) {
 	x := make([]rows.Matrix[T], len(views))
 	var present [][]bool
 	for v, w := range views {
@@ -75,7 +76,7 @@ func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, star
 	if start.H != nil {
 		h0 = linalg.Values(start.H)
 	}
-	shard, err := engine.NewMemory(&spec, 0, x, present, h0, true)
+	parts, err := shards(&spec, x, present, h0)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, star
 	for v, p := range start.Anchors {
 		anchors[v] = linalg.Values(p)
 	}
-	net, err := engine.NewNet(spec, []engine.Shard{shard}, engine.InOrder{}, anchors)
+	net, err := engine.NewNet(spec, parts, engine.InOrder{}, anchors)
 	if err != nil {
 		return nil, err
 	}
