@@ -186,8 +186,9 @@ func TestAdamErrors(t *testing.T) {
 	}
 	two := [][]float64{{1, 2}}
 	for name, s := range map[string]AdamState{
-		"negative": {Steps: -1}, "no moments": {Steps: 1}, "no steps": {First: two, Second: two}, "one moment": {Steps: 1, First: two},
-		"lengths": {Steps: 1, First: two, Second: [][]float64{{1}}},
+		"negative": {Steps: -1}, "no moments": {Steps: 1}, "no steps": {First: two, Second: two},
+		"one moment": {Steps: 1, First: two},
+		"lengths":    {Steps: 1, First: two, Second: [][]float64{{1}}},
 	} {
 		if err := adam.SetState(s); err == nil {
 			t.Errorf("%s: no error", name)

@@ -1,6 +1,7 @@
 package largemvc_test
 
 import (
+	"bytes"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const modulePath = "github.com/largemvc/largemvc"
@@ -124,7 +126,7 @@ var arrows = []struct{ name, imports string }{
 		imports: "internal/kernel internal/kmeans internal/linalg internal/parallel internal/rows " +
 			"internal/spectral",
 	},
-	{name: "cmd/largemvc", imports: ". dataset dataset/views internal/progress neighbor"},
+	{name: "cmd/largemvc", imports: ". dataset dataset/views internal/kernel internal/progress neighbor"},
 }
 
 // programs are the folders whose packages have no lines in the table.
@@ -204,6 +206,45 @@ func TestArrowsFindImports(t *testing.T) {
 	}
 }
 
+// TestLineLength holds lines of Go to 130 columns, a tab counting four, so that they can be read side by side.
+func TestLineLength(t *testing.T) {
+	err := sources(func(file string) error {
+		text, err := os.ReadFile(file)
+		if err != nil || bytes.Contains(text, []byte("DO NOT EDIT")) {
+			return err
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if n := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t"); n > 130 {
+				t.Errorf("%s:%d has %d columns", file, i+1, n)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sources calls f with every file of Go of the module.
+func sources(f func(file string) error) error {
+	return filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			_, err := os.Stat(filepath.Join(file, "go.mod"))
+			if file != "." && (err == nil || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(file) != ".go" {
+			return nil
+		}
+		return f(file)
+	})
+}
+
 // within says whether an import is of this module, as its packages are named here.
 func within(name string) bool {
 	return name == "." || !strings.Contains(strings.SplitN(name, "/", 2)[0], ".")
@@ -218,18 +259,8 @@ func program(name string) bool {
 func imports(t *testing.T, tests bool) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
-	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			_, err := os.Stat(filepath.Join(file, "go.mod"))
-			if file != "." && (err == nil || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if filepath.Ext(file) != ".go" || !tests && strings.HasSuffix(file, "_test.go") {
+	err := sources(func(file string) error {
+		if !tests && strings.HasSuffix(file, "_test.go") {
 			return nil
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)

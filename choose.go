@@ -80,6 +80,9 @@ const (
 // It returns what there is together with the context's error if ctx is cancelled, and an error of its own for a
 // configuration or views that Fit would refuse.
 func ChooseClusters(ctx context.Context, views []View, config Config, choose ChooseConfig) (*Choices, error) {
+	if err := checkContext(ctx); err != nil {
+		return nil, err
+	}
 	n, err := checkShapes(views)
 	if err != nil {
 		return nil, err

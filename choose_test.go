@@ -40,7 +40,8 @@ func TestChooseClusters(t *testing.T) {
 				t.Errorf("%s: %+v", name, c)
 			}
 			if i != 2 &&
-				(c.Silhouette >= four.Silhouette || c.CalinskiHarabasz >= four.CalinskiHarabasz || c.DaviesBouldin <= four.DaviesBouldin) {
+				(c.Silhouette >= four.Silhouette || c.CalinskiHarabasz >= four.CalinskiHarabasz ||
+					c.DaviesBouldin <= four.DaviesBouldin) {
 				t.Errorf("%s: %d clusters look better than 4: %+v, %+v", name, c.Clusters, c, four)
 			}
 		}

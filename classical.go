@@ -93,6 +93,9 @@ const (
 //
 // Errors, and what is returned beside them, are as in Fit. The objective is not convex; results depend on the start.
 func Classical(ctx context.Context, views []View, config ClassicalConfig) (*ClassicalResult, error) {
+	if err := checkContext(ctx); err != nil {
+		return nil, err
+	}
 	begin := time.Now()
 	n, err := checkShapes(views)
 	if err != nil {

@@ -72,8 +72,8 @@
 //   - What grows with n is held in float32, or in float64 with Config.Float; sums over samples are folded in float64.
 //   - Everything random comes from Config.Seed. The same seed and data give the same bits on the same machine, whatever
 //     Workers and GOMAXPROCS are.
-//   - The products run in assembly on amd64 (AVX-512 or AVX2, found out at run time) and in Go elsewhere or with the
-//     build tag noasm. Neither cgo nor a library is needed. The environment variable LARGEMVC_KERNEL (avx512, avx2 or
+//   - The products run in assembly on amd64 (AVX-512 or AVX2, found out at run time) and arm64, in Go elsewhere or with the
+//     build tag noasm. Neither cgo nor a library is needed. The environment variable LARGEMVC_KERNEL (avx512, avx2, neon or
 //     portable) forces a path.
 //   - Wrong input is an error that names the view, the row and the value. Functions that work for long take a context.
 //

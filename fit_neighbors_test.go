@@ -179,8 +179,9 @@ func TestConstantInputs(t *testing.T) {
 		}
 	}
 	for name, view := range map[string]View{
-		"one value": Float64View(n, 3, slices.Repeat([]float64{4}, 3*n)), "one value in one column": Float32View(n, 1, slices.Repeat([]float32{4}, n)),
-		"no values": SparseView(n, 5, make([]int, n+1), nil, []float64(nil)),
+		"one value":               Float64View(n, 3, slices.Repeat([]float64{4}, 3*n)),
+		"one value in one column": Float32View(n, 1, slices.Repeat([]float32{4}, n)),
+		"no values":               SparseView(n, 5, make([]int, n+1), nil, []float64(nil)),
 	} {
 		_, err := Fit(context.Background(), []View{good[0], view.Named("v")}, Config{Clusters: 3})
 		if err == nil || !strings.HasPrefix(err.Error(), "largemvc: view 1 (v) has nothing to cluster") ||
@@ -193,7 +194,9 @@ func TestConstantInputs(t *testing.T) {
 // With directions, an input has as many columns as are kept, at most n.
 func TestInputColumns(t *testing.T) {
 	views, _ := blobViews(30, 3, 0.3, 96, 80, 12)
-	for directions, want := range map[int][]int{0: {80, 12}, None: {80, 12}, 20: {20, 12}, 12: {12, 12}, 5: {5, 5}, 50: {30, 12}} {
+	for directions, want := range map[int][]int{
+		0: {80, 12}, None: {80, 12}, 20: {20, 12}, 12: {12, 12}, 5: {5, 5}, 50: {30, 12},
+	} {
 		c := mustFit(t, views, Config{Clusters: 3, Epochs: 1, Directions: directions, Workers: 1})
 		for k, in := range c.Inputs() {
 			if in.Columns != want[in.View] || in.View != k%2 || in.Preprocess != []Preprocess{PerSample, ZScore}[k/2] {

@@ -148,12 +148,24 @@ func TestFitOptions(t *testing.T) {
 func TestNeighborOptions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]Config{
-		"both standardisations": {Preprocess: Both}, "three neighbours": {Neighbors: 3}, "more neighbours than samples": {Neighbors: 500},
-		"few directions": {Directions: 4}, "all directions": {Directions: None}, "one step": {FilterSteps: 1}, "no filter": {FilterSteps: None},
-		"a weight": {NeighborWeight: 0.5}, "no weight": {NeighborWeight: None}, "a held-out weight": {HeldOutWeight: 0.5}, "no held-out weight": {HeldOutWeight: None}, "a temperature": {Temperature: 1},
-		"landmarks": {ExactNeighbors: None}, "landmarks from 100 samples on": {ExactNeighbors: 100, Landmarks: 12, Directions: 4},
-		"few landmarks": {ExactNeighbors: None, Landmarks: 3}, "more landmarks than samples": {ExactNeighbors: None, Landmarks: 1000},
-		"landmarks, float64": {ExactNeighbors: None, Float: Float64}, "landmarks, paper": {
+		"both standardisations":         {Preprocess: Both},
+		"three neighbours":              {Neighbors: 3},
+		"more neighbours than samples":  {Neighbors: 500},
+		"few directions":                {Directions: 4},
+		"all directions":                {Directions: None},
+		"one step":                      {FilterSteps: 1},
+		"no filter":                     {FilterSteps: None},
+		"a weight":                      {NeighborWeight: 0.5},
+		"no weight":                     {NeighborWeight: None},
+		"a held-out weight":             {HeldOutWeight: 0.5},
+		"no held-out weight":            {HeldOutWeight: None},
+		"a temperature":                 {Temperature: 1},
+		"landmarks":                     {ExactNeighbors: None},
+		"landmarks from 100 samples on": {ExactNeighbors: 100, Landmarks: 12, Directions: 4},
+		"few landmarks":                 {ExactNeighbors: None, Landmarks: 3},
+		"more landmarks than samples":   {ExactNeighbors: None, Landmarks: 1000},
+		"landmarks, float64":            {ExactNeighbors: None, Float: Float64},
+		"landmarks, paper": {
 			ExactNeighbors: None, Neighbors: 1, Preset: Paper,
 		},
 	} {

@@ -50,6 +50,9 @@ type KMeansResult struct {
 //
 // O(n·d·c) a start and iteration, and O(n·d·c·log c) for the choice of its first centroids.
 func KMeans(ctx context.Context, x mat.Matrix, cfg KMeansConfig) (*KMeansResult, error) {
+	if err := checkContext(ctx); err != nil {
+		return nil, err
+	}
 	src, err := matrixSource(x)
 	if err != nil {
 		return nil, err

@@ -174,7 +174,10 @@ func TestKMeansErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range []mat.Matrix{nil, mat.NewDense(1, 3, nil), mat.NewDense(1, 2, []float64{0, math.NaN()}), mat.NewDense(1, 2, []float64{0, 1e300})} {
+	for _, x := range []mat.Matrix{
+		nil, mat.NewDense(1, 3, nil), mat.NewDense(1, 2, []float64{0, math.NaN()}),
+		mat.NewDense(1, 2, []float64{0, 1e300}),
+	} {
 		if _, err := r.Predict(x); err == nil || !strings.HasPrefix(err.Error(), "largemvc: ") {
 			t.Errorf("Predict(%v): %v", x, err)
 		}

@@ -49,6 +49,9 @@ type Clustering struct {
 // Time and memory grow linearly with n, Σ d_v, L and, once m is large, with m; EstimateMemory tells the memory. Up to
 // Config.ExactNeighbors samples, finding their neighbours takes time in n².
 func Fit(ctx context.Context, views []View, config Config) (*Clustering, error) {
+	if err := checkContext(ctx); err != nil {
+		return nil, err
+	}
 	return fitFrom(ctx, views, config, nil)
 }
 
@@ -211,6 +214,9 @@ func represent[T kernel.Float](
 // one cannot be checked. Any other change is an error, as are views that differ from those of the training, as they were
 // before Overwrite.
 func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
+	if err := checkContext(ctx); err != nil {
+		return nil, err
+	}
 	saved, err := readResumed(path)
 	if err != nil {
 		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)

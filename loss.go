@@ -168,6 +168,9 @@ type HeldOutConfig struct {
 //
 // It returns an error if the views are not usable, as Fit does, or a field of the configuration is out of range.
 func NewHeldOut(ctx context.Context, views []View, c HeldOutConfig) (*HeldOut, error) {
+	if err := checkContext(ctx); err != nil {
+		return nil, err
+	}
 	if _, err := checkShapes(views); err != nil {
 		return nil, err
 	}

@@ -81,7 +81,8 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		return Memory{}, err
 	}
 	// Every part is below this product: then none overflows.
-	if most := float64(samples) * (float64(width) + float64(c.Anchors+64)*float64(c.Layers*(len(dims)+3))) * 64; most > math.MaxInt64/64 {
+	row := float64(width) + float64(c.Anchors+64)*float64(c.Layers*(len(dims)+3))
+	if most := float64(samples) * row * 64; most > math.MaxInt64/64 {
 		return Memory{}, fmt.Errorf(
 			"largemvc: %d samples of %d features in %d layers of %d anchors fit no memory",
 			samples, width, c.Layers, c.Anchors,

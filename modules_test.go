@@ -109,7 +109,9 @@ func TestUserModules(t *testing.T) {
 			"represent": &Model[*userRepresent, *RowShrink, *Procrustes]{Represent: new(userRepresent)},
 			"noise":     &Model[*SoftThreshold, *userNoise, *Procrustes]{Noise: new(userNoise)},
 			"anchor":    &Model[*SoftThreshold, *RowShrink, *userAnchor]{Anchor: new(userAnchor)},
-			"interface": &Model[Represent, Noise, Anchor]{Represent: new(userRepresent), Noise: new(RowShrink), Anchor: new(Procrustes)},
+			"interface": &Model[Represent, Noise, Anchor]{
+				Represent: new(userRepresent), Noise: new(RowShrink), Anchor: new(Procrustes),
+			},
 		} {
 			data, err := NewData(tensor.Float64, c.views, c.present)
 			if err != nil {
@@ -341,7 +343,8 @@ func TestModuleDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	value := func(n *Node) string { return fmt.Sprint(optest.NodeValues(t, n.Value())) }
-	if got := value(soft.Theta(2)) + value(soft.R()) + value(soft.U()) + value(shrink.Rho(2, 1)); got != "[0.01][0 0 0 0][1 0 0 1][0.01]" {
+	got := value(soft.Theta(2)) + value(soft.R()) + value(soft.U()) + value(shrink.Rho(2, 1))
+	if got != "[0.01][0 0 0 0][1 0 0 1][0.01]" {
 		t.Errorf("θ, R, U, ρ start at %s", got)
 	}
 	if len(soft.Learnables()) != 4 || len(shrink.Learnables()) != 4 {
@@ -351,7 +354,8 @@ func TestModuleDefaults(t *testing.T) {
 	if err := errors.Join(soft.Init(e), shrink.Init(e)); err != nil {
 		t.Fatal(err)
 	}
-	if got := value(soft.Theta(1)) + value(soft.R()) + value(soft.U()) + value(shrink.Rho(1, 0)); got != "[0.5][0.75 0 0 0.75][0.25 0 0 0.25][2]" {
+	got = value(soft.Theta(1)) + value(soft.R()) + value(soft.U()) + value(shrink.Rho(1, 0))
+	if got != "[0.5][0.75 0 0 0.75][0.25 0 0 0.25][2]" {
 		t.Errorf("θ, R, U, ρ start at %s", got)
 	}
 }

@@ -187,7 +187,8 @@ func TestNeighborInformationExtremes(t *testing.T) {
 		temperature float64
 		want        float64
 	}{
-		"split": {pairs, split, 0.02, -1}, "underflow": {pairs, split, 1e-4, -1}, "equal": {pairs, equal, 0.1, 0}, "no edges": {none, split, 0.1, 0},
+		"split": {pairs, split, 0.02, -1}, "underflow": {pairs, split, 1e-4, -1},
+		"equal": {pairs, equal, 0.1, 0}, "no edges": {none, split, 0.1, 0},
 	} {
 		for _, of := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
 			f := informationCase(4, 2, c.graph, c.temperature)

@@ -85,8 +85,10 @@ func TestLoadInconsistent(t *testing.T) {
 		"samples":            {replace("training", `"samples":40`, `"samples":41`), "41"},
 		"no features":        {replace("training", `"features":6`, `"features":0`), "view 0"},
 		"features":           {replace("training", `"features":6`, `"features":7`), "anchors.0.0"},
-		"no views":           {func(f *safetensors.File) { f.Metadata["training"] = `{"samples":40,"status":"converged"}` }, "0 views"},
-		"epochs":             {replace("training", `"epochs":2`, `"epochs":-2`), "-2 epochs"},
+		"no views": {
+			func(f *safetensors.File) { f.Metadata["training"] = `{"samples":40,"status":"converged"}` }, "0 views",
+		},
+		"epochs": {replace("training", `"epochs":2`, `"epochs":-2`), "-2 epochs"},
 		"NaN": {
 			tensor("anchors.1.1", func(x *safetensors.Tensor) { copy(x.Data[16:], []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x7f}) }),
 			"NaN",
@@ -136,7 +138,10 @@ func TestLoadInconsistent(t *testing.T) {
 }
 
 func FuzzReadPredictor(f *testing.F) {
-	for _, p := range []*Predictor{someModel(f).Predictor, neighborModel(f, Config{}).Predictor, neighborModel(f, Config{ExactNeighbors: None, Directions: 3}).Predictor} {
+	for _, p := range []*Predictor{
+		someModel(f).Predictor, neighborModel(f, Config{}).Predictor,
+		neighborModel(f, Config{ExactNeighbors: None, Directions: 3}).Predictor,
+	} {
 		b := encode(f, p)
 		f.Add(b, "", "")
 		f.Add(b, `"anchors":3`, `"anchors":4`)

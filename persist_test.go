@@ -80,7 +80,8 @@ func savedModels(t testing.TB) map[string]struct {
 		"many options",
 		masked,
 		Config{Anchors: 7, Layers: 3, OneSided: true, Signs: Unconstrained, Lipschitz: 2, Tolerance: 1e-3,
-			Restarts: 2, Epochs: 30, Overwrite: false, DetachAnchors: true, Start: Spectral, Progress: func(Epoch) error { return nil }},
+			Restarts: 2, Epochs: 30, Overwrite: false, DetachAnchors: true, Start: Spectral,
+			Progress: func(Epoch) error { return nil }},
 	)
 	add("no training", views, Config{Epochs: NoTraining, Anchors: 4, StartLabels: labels})
 	for _, f := range []Float{Float32, Float64} {

@@ -39,6 +39,7 @@ type Predictor struct {
 	samples   int
 	dims      []int
 	names     []string
+	features  [][]string // per view, nil without names
 	inputs    []Input
 	scale     []float64      // the unit of ρ per input
 	anchors   [][]*mat.Dense // per layer from 0, per input
@@ -55,6 +56,7 @@ func newPredictor(c *Config, views []view.View, inputs []Input, r *runState) *Pr
 	}
 	for _, x := range views {
 		p.dims, p.names = append(p.dims, x.Cols), append(p.names, x.Name)
+		p.features = append(p.features, slices.Clone(x.Features))
 	}
 	return p
 }
@@ -102,7 +104,8 @@ func (p *Predictor) spec() engine.Spec {
 		dims[k] = in.Columns
 	}
 	return engine.Spec{
-		Samples: p.samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Noise: c.Variant == Large, Anchored: c.Variant != RMvC,
+		Samples: p.samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Noise: c.Variant == Large,
+		Anchored:  c.Variant != RMvC,
 		Represent: engine.Activation(c.Activation), Shrink: engine.Activation(c.Activation), OneSided: c.OneSided, Workers: 1,
 	}
 }
@@ -122,6 +125,15 @@ func (p *Predictor) Inputs() []Input { return slices.Clone(p.inputs) }
 
 // ViewNames returns the names of the training views, "" for those without one, in a new slice.
 func (p *Predictor) ViewNames() []string { return slices.Clone(p.names) }
+
+// FeatureNames returns the names that the features of a training view had, in a new slice; nil if they had none or there is no
+// such view. Predict refuses views whose features have other names, or the same in another order.
+func (p *Predictor) FeatureNames(view int) []string {
+	if view < 0 || view >= len(p.features) {
+		return nil
+	}
+	return slices.Clone(p.features[view])
+}
 
 // Anchors returns the anchors of an input (a view, without neighbours) in layer l, from 0 (the start) to L, m×its columns;
 // nil if there is no such layer or input.
@@ -174,71 +186,93 @@ type Assignments struct {
 // Assign is Predict with the distances to the two nearest centroids. For one sample it takes microseconds, with
 // Config.Neighbors besides the time of its distances to the stored samples or landmarks.
 func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, error) {
-	if err := p.check(ctx, views); err != nil {
+	in, err := p.checked(ctx, views)
+	if err != nil {
 		return nil, err
 	}
-	n := views[0].in.Rows
+	n := in[0].Rows
 	distances := make([]float64, 2*n)
-	out := &predictions{labels: make([]int, n), near: distances[:n:n], next: distances[n:]}
-	if err := p.model.run(ctx, inner(views), p.config.Workers, out); err != nil {
+	out := &Assignments{Labels: make([]int, n), Near: distances[:n:n], Next: distances[n:]}
+	if err := p.model.assign(ctx, in, p.config.Workers, out); err != nil {
 		return nil, err
 	}
-	return &Assignments{Labels: out.labels, Near: out.near, Next: out.next}, nil
+	return out, nil
 }
 
 // Transform returns the representation H (n×m) of samples: the trained layers with their stored anchors.
 func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error) {
-	if err := p.check(ctx, views); err != nil {
+	in, err := p.checked(ctx, views)
+	if err != nil {
 		return nil, err
 	}
-	out := &predictions{wantH: true}
-	if err := p.model.run(ctx, inner(views), p.config.Workers, out); err != nil {
-		return nil, err
-	}
-	return out.h, nil
+	return p.model.transform(ctx, in, p.config.Workers)
 }
 
-// check checks the views of new samples.
-func (p *Predictor) check(ctx context.Context, views []View) error {
+// checked checks the views of new samples and returns them as the internal packages see them.
+func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, error) {
 	if p == nil || p.model == nil {
-		return errors.New("largemvc: the predictor is empty: Fit and Load make one")
+		return nil, errors.New("largemvc: the predictor is empty: Fit and Load make one")
+	}
+	if err := checkContext(ctx); err != nil {
+		return nil, err
 	}
 	n, err := checkSizes(views)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := checkSamples(views, n); err != nil {
-		return err
+		return nil, err
 	}
 	if len(views) != len(p.dims) {
-		return fmt.Errorf("largemvc: %d views, the network was trained on %d", len(views), len(p.dims))
+		return nil, fmt.Errorf("largemvc: %d views, the network was trained on %d", len(views), len(p.dims))
 	}
 	for v, x := range views {
 		if x.in.Cols != p.dims[v] {
-			return fmt.Errorf(
+			return nil, fmt.Errorf(
 				"largemvc: %s has %d features, the network was trained on %d",
 				x.in.Label(v), x.in.Cols, p.dims[v],
 			)
 		}
 	}
-	return withName(view.CheckFinite(ctx, inner(views), p.config.Workers))
+	if err := p.checkFeatures(views); err != nil {
+		return nil, err
+	}
+	in := inner(views)
+	return in, withName(view.CheckFinite(ctx, in, p.config.Workers))
+}
+
+// checkFeatures refuses features that have other names than in the training, or the same in another order. Views without
+// names are taken as they stand.
+func (p *Predictor) checkFeatures(views []View) error {
+	for v, x := range views {
+		trained, given := p.features[v], x.in.Features
+		if trained == nil || given == nil || slices.Equal(trained, given) {
+			continue
+		}
+		j := 0
+		for trained[j] == given[j] {
+			j++
+		}
+		more := "these are other features"
+		if at := slices.Index(given, trained[j]); at >= 0 {
+			more = fmt.Sprintf("%q is feature %d here: put the features in the order of FeatureNames", trained[j], at)
+		}
+		return fmt.Errorf(
+			"largemvc: feature %d of %s is %q, the network was trained on %q there; %s",
+			j, x.in.Label(v), given[j], trained[j], more,
+		)
+	}
+	return nil
 }
 
 // fittedNetwork is a trained network in its own arithmetic.
 type fittedNetwork interface {
-	// run takes samples through preprocessing, layers and clusters. It fills what is not nil: labels (n), near and next
-	// (n squared distances); h if it is wanted.
-	run(ctx context.Context, views []view.View, workers int, out *predictions) error
+	// assign takes samples through preprocessing, layers and clusters and fills out, which has room for them.
+	assign(ctx context.Context, views []view.View, workers int, out *Assignments) error
+	// transform returns their representation.
+	transform(ctx context.Context, views []view.View, workers int) (*Matrix, error)
 	// save appends the tensors of what the samples go through first; floats makes one in the arithmetic of the fit.
 	save(f *safetensors.File, floats func(name string, x []float64, shape ...int) safetensors.Tensor)
-}
-
-// predictions receives what a fittedNetwork computes.
-type predictions struct {
-	labels     []int
-	near, next []float64
-	h          *Matrix
-	wantH      bool
 }
 
 // fitted is a fittedNetwork.
@@ -260,14 +294,18 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 	return &fitted[T]{net, from, p.config.Anchors}, err
 }
 
-func (f *fitted[T]) run(ctx context.Context, views []view.View, workers int, out *predictions) error {
-	raw := &predict.Output[T]{Labels: out.labels, Near: out.near, Next: out.next}
-	if out.wantH {
-		n, ld := views[0].Rows, kernel.Pad(f.anchors)
-		raw.H = make([]T, n*ld)
-		out.h = resultMatrix(n, f.anchors, ld, raw.H)
+func (f *fitted[T]) assign(ctx context.Context, views []view.View, workers int, out *Assignments) error {
+	to := &predict.Output[T]{Labels: out.Labels, Near: out.Near, Next: out.Next}
+	return withName(f.net.Run(ctx, views, workers, to))
+}
+
+func (f *fitted[T]) transform(ctx context.Context, views []view.View, workers int) (*Matrix, error) {
+	n, ld := views[0].Rows, kernel.Pad(f.anchors)
+	to := &predict.Output[T]{H: make([]T, n*ld)}
+	if err := f.net.Run(ctx, views, workers, to); err != nil {
+		return nil, withName(err)
 	}
-	return withName(f.net.Run(ctx, views, workers, raw))
+	return resultMatrix(n, f.anchors, ld, to.H), nil
 }
 
 func (f *fitted[T]) save(to *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {

@@ -232,7 +232,8 @@ func BenchmarkAssignOne(b *testing.B) {
 	masked := slices.Clone(views)
 	masked[0] = views[0].WithPresent(make([]bool, 1000))
 	for kind, c := range map[string]Config{
-		"neighbours": {}, "landmarks": {ExactNeighbors: None}, "sample": {Neighbors: None}, "balanced": {Neighbors: None, Preprocess: Balanced},
+		"neighbours": {}, "landmarks": {ExactNeighbors: None}, "sample": {Neighbors: None},
+		"balanced": {Neighbors: None, Preprocess: Balanced},
 	} {
 		c.Clusters, c.Epochs = 10, 2
 		model := mustFit(b, views, c)

@@ -41,7 +41,9 @@ func TestPreprocessOfConstants(t *testing.T) {
 	}
 	zero := make([]float64, n*d)
 	for kind := PerSample; kind <= Raw; kind++ {
-		for name, view := range map[string]View{"dense": Float64View(n, d, zero), "sparse": SparseView(n, d, make([]int, n+1), nil, []float32(nil))} {
+		for name, view := range map[string]View{
+			"dense": Float64View(n, d, zero), "sparse": SparseView(n, d, make([]int, n+1), nil, []float32(nil)),
+		} {
 			if _, err := Fit(context.Background(), []View{view}, Config{Clusters: 2, Preprocess: kind}); err == nil ||
 				!strings.Contains(err.Error(), "view 0 has nothing to cluster") {
 				t.Errorf("all zero, %v, %s: %v", kind, name, err)

@@ -128,6 +128,14 @@ func (p *Predictor) file() (*safetensors.File, error) {
 		floats = safetensors.Float32s
 	}
 	p.model.save(f, floats)
+	for v, names := range p.features {
+		if names == nil {
+			continue
+		}
+		if err := file.AddTexts(f, fmt.Sprintf("features.%d", v), names); err != nil {
+			return nil, err
+		}
+	}
 	add(floats("centroids", p.centroids, p.Clusters, m))
 	add(safetensors.Ints("sizes", p.Sizes, p.Clusters))
 	file.AddLosses(f, "", p.Loss, p.ViewLoss, v)
@@ -254,6 +262,9 @@ func (p *Predictor) decode(in *file.Tensors) {
 	}
 	p.centroids = in.Floats("centroids", p.Clusters, m)
 	p.Loss, p.ViewLoss = in.Losses("", v)
+	for v, d := range p.dims {
+		p.features = append(p.features, in.Texts(fmt.Sprintf("features.%d", v), d))
+	}
 }
 
 // revive makes the network of a predictor that was read, and reads what its samples go through first.

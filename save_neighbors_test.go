@@ -165,7 +165,10 @@ func TestInconsistentSmoothing(t *testing.T) {
 		{"exact", "no inputs", replace("training", `"inputs":[`, `"no":[`), "view 0 is no input"},
 		{"exact", "a view beyond", replace("training", `"view":1`, `"view":2`), "view 2"},
 		{"exact", "a negative view", replace("training", `"view":1`, `"view":-1`), "view -1"},
-		{"exact", "more columns than features", replace("training", `"zscore","columns":5}],`, `"zscore","columns":6}],`), "6 columns"},
+		{
+			"exact", "more columns than features",
+			replace("training", `"zscore","columns":5}],`, `"zscore","columns":6}],`), "6 columns",
+		},
 		{"exact", "no columns", replace("training", `"columns":5`, `"columns":0`), "0 columns"},
 		{"exact", "fewer columns", replace("training", `"columns":5`, `"columns":3`), "shape"},
 		{"landmarks", "a negative scale", floats("landmark_scale.2", func(x []float64) { x[0] = -1 }), "scale"},

@@ -134,7 +134,10 @@ func TestSparseIsDenseWithNeighbors(t *testing.T) {
 	}
 	dense, sparse := bothKinds[float64](x, dims...)
 	mask := absent(n, len(dims), 0.3, 62)
-	for _, config := range []Config{{}, {Preprocess: UnitNorm, Directions: 20}, {ExactNeighbors: None, Directions: 20}, {ExactNeighbors: None, Preprocess: Balanced, Variant: AMvC}} {
+	for _, config := range []Config{
+		{}, {Preprocess: UnitNorm, Directions: 20}, {ExactNeighbors: None, Directions: 20},
+		{ExactNeighbors: None, Preprocess: Balanced, Variant: AMvC},
+	} {
 		for _, masked := range []bool{false, true} {
 			t.Run(
 				fmt.Sprintf("%v, landmarks %v, masked %v", config.Preprocess, config.ExactNeighbors == None, masked),

@@ -1,6 +1,7 @@
 package largemvc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/view"
 )
 
@@ -77,6 +79,13 @@ func (v View) Named(name string) View {
 	return v
 }
 
+// WithFeatures returns the view with names of its features, one for each; nil means none. A model keeps them, and refuses
+// samples whose features have other names or another order.
+func (v View) WithFeatures(names []string) View {
+	v.in.Features = names
+	return v
+}
+
 // WithPresent returns the view with a statement of which samples have it: present[i] says so of sample i. The rows of
 // the others are never read; they may hold NaN. nil means all.
 func (v View) WithPresent(present []bool) View {
@@ -86,6 +95,9 @@ func (v View) WithPresent(present []bool) View {
 
 // Name returns the view's name, "" without one.
 func (v View) Name() string { return v.in.Name }
+
+// FeatureNames returns the names of the features, nil without names.
+func (v View) FeatureNames() []string { return v.in.Features }
 
 // Dims returns the number of samples and of features.
 func (v View) Dims() (n, d int) { return v.in.Rows, v.in.Cols }
@@ -153,6 +165,10 @@ func checkSizes(views []View) (int, error) {
 			return 0, fmt.Errorf("largemvc: %s has no samples", x.in.Label(v))
 		case x.in.Rows != n:
 			return 0, fmt.Errorf("largemvc: %s has %d samples, view 0 has %d", x.in.Label(v), x.in.Rows, n)
+		case x.in.Features != nil && len(x.in.Features) != x.in.Cols:
+			return 0, fmt.Errorf(
+				"largemvc: %s has %d features and %d names of them", x.in.Label(v), x.in.Cols, len(x.in.Features),
+			)
 		case x.in.Present != nil && len(x.in.Present) != n:
 			return 0, fmt.Errorf(
 				"largemvc: the presence mask of %s has %d entries for %d samples",
@@ -187,3 +203,6 @@ func checkSamples(views []View, n int) error {
 	}
 	return nil
 }
+
+// checkContext refuses a context that is nil.
+func checkContext(ctx context.Context) error { return withName(parallel.CheckContext(ctx)) }

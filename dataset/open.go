@@ -552,7 +552,10 @@ func (p *plan) readLabels(set *Set, o *Options) error {
 			if v.kind == numeric && v.labelLen() == 0 && o.Labels == "" && o.LabelsFile == "" {
 				// A matrix that only has the name of labels; the data are fine without it.
 				p.lim.Reset(used)
-				p.left = append(p.left, Omission{v.file, v.name, "no labels: " + strings.TrimPrefix(err.Error(), "dataset: ")})
+				p.left = append(
+					p.left,
+					Omission{v.file, v.name, "no labels: " + strings.TrimPrefix(err.Error(), "dataset: ")},
+				)
 				continue
 			}
 			return err

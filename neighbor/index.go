@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // Config says what Build makes. The zero value of a field means what its comment says.
@@ -84,6 +86,9 @@ type exactIndex[T Float] struct {
 // It returns an error for a configuration, views or spaces that do not fit, for values that are not finite, and the
 // context's error if it is cancelled.
 func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Config) (*Index[T], error) {
+	if err := parallel.CheckContext(ctx); err != nil {
+		return nil, fmt.Errorf("neighbor: %w", err)
+	}
 	src, x, err := prepare(ctx, views, spaces, cfg)
 	if err != nil {
 		return nil, err

@@ -32,6 +32,9 @@ type SilhouetteConfig struct {
 // It returns an error if x has no rows or an entry is NaN or infinite, if the number of labels is not n, if there are
 // fewer than two clusters or as many as rows, and the context's error if it is cancelled.
 func Silhouette(ctx context.Context, x mat.Matrix, labels []int, cfg SilhouetteConfig) (float64, error) {
+	if err := parallel.CheckContext(ctx); err != nil {
+		return 0, fmt.Errorf("score: %w", err)
+	}
 	if cfg.Samples < 0 || cfg.Workers < 0 {
 		return 0, fmt.Errorf("score: silhouette of %d samples by %d workers", cfg.Samples, cfg.Workers)
 	}

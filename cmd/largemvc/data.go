@@ -55,8 +55,12 @@ func (o *dataOptions) dataFlags(f *flags) {
 		"of a folder; patterns are allowed.\nBy default what is not understood is an error")
 	f.string(&o.oneHot, "one-hot", "`NAMES` of CSV columns that become a feature of 0 and 1 for each text in them; * "+
 		"takes all columns of texts. By default\ncolumns of texts are an error")
-	f.string(&o.mask, "mask", "`FILE` with an n×V matrix of ones and zeros, which views each sample has; by default what the "+
-		"data hold")
+	f.string(
+		&o.mask,
+		"mask",
+		"`FILE` with an n×V matrix of ones and zeros, which views each sample has; by default what the "+
+			"data hold",
+	)
 	f.bool(&o.missingRows, "missing-rows", "take rows that are wholly NaN for absent views; by default they are an "+
 		"error, unless the file lists the samples of\neach view")
 	f.bool(&o.triplets, "triplets", "read views of three columns as (row, column, value); by default they are three features")

@@ -48,8 +48,11 @@ func fitFlags(o *fitOptions) *flags {
 	f.int(&c.Clusters, "clusters", 0, "`C`, the number of clusters; 0: the number of classes in the labels")
 	f.int(&c.Anchors, "anchors", 0, "`M`, the number of anchors; 0: as many as clusters")
 	f.int(&c.Layers, "layers", 2, "`L`, the number of unfolded layers")
-	f.value(choose(&c.Variant, largemvc.Large, largemvc.AMvC, largemvc.RMvC), "variant",
-		"modules of the network: `large|amvc|rmvc`. large has all three, amvc no noise, rmvc neither noise nor moving anchors")
+	f.value(
+		choose(&c.Variant, largemvc.Large, largemvc.AMvC, largemvc.RMvC),
+		"variant",
+		"modules of the network: `large|amvc|rmvc`. large has all three, amvc no noise, rmvc neither noise nor moving anchors",
+	)
 	f.value(choose(&c.Activation, largemvc.ReLU, largemvc.SELU), "activation", "σ of the thresholds: `relu|selu`")
 	f.value(choose(&c.Preset, largemvc.Default, largemvc.Paper), "preset",
 		"defaults of all that says preset: `default|paper`. default is what clusters best on average: neighbours, "+
@@ -66,9 +69,12 @@ func fitFlags(o *fitOptions) *flags {
 			"spectral:\nk-means on their first singular vectors; scaled: on these times the roots of their singular values, "+
 			"rows at norm 1;\nperview: a k-means per view, whose anchors do not correspond. The preset default has scaled "+
 			"(joint without neighbours),\npaper joint")
-	f.value(choose(&c.ReadOut, largemvc.PresetReadOut, largemvc.UnitRows, largemvc.PlainRows), "read-out",
+	f.value(
+		choose(&c.ReadOut, largemvc.PresetReadOut, largemvc.UnitRows, largemvc.PlainRows),
+		"read-out",
 		"what the last k-means sees of the representation H: `preset|unit|plain`. plain: its rows; unit: its rows at norm 1. "+
-			"The\npreset default has unit, paper plain")
+			"The\npreset default has unit, paper plain",
+	)
 	f.string(&o.startLabels, "start-labels", "CSV `FILE` with a label (0 to M−1) for each sample, in its column label or "+
 		"its only column, in place of -start;\nwhere it has a column id, they are joined to the samples by it; none by default")
 
@@ -83,8 +89,11 @@ func fitFlags(o *fitOptions) *flags {
 		"`auto|none|N`, the steps of smoothing. auto: 6, or log₂(samples/10) where that is more")
 	f.value(amount[float64]{&c.NeighborWeight, "3", "none", true}, "neighbor-weight",
 		"`WEIGHT|none` of the neighbours in the loss")
-	f.value(amount[float64]{&c.HeldOutWeight, "3", "none", true}, "held-out-weight",
-		"`WEIGHT|none` in the loss of how well the cluster of each sample can be told from its features by what all others show")
+	f.value(
+		amount[float64]{&c.HeldOutWeight, "3", "none", true},
+		"held-out-weight",
+		"`WEIGHT|none` in the loss of how well the cluster of each sample can be told from its features by what all others show",
+	)
 	f.value(amount[float64]{&c.Temperature, "0.1", "", false}, "temperature",
 		"`T` of the softmax that makes shares in clusters of H, for both weights")
 	f.value(amount[int]{&c.ExactNeighbors, "10000", "none", true}, "exact-neighbors",
@@ -108,8 +117,12 @@ func fitFlags(o *fitOptions) *flags {
 		"the end and when interrupted too")
 	f.bool(&o.overwrite, "overwrite", "let a training from the start overwrite the file of -checkpoint; by default that "+
 		"is an error")
-	f.string(&o.resume, "resume", "`FILE` of -checkpoint to go on from, with the same data and -float, and with the settings "+
-		"of then; a higher -epochs\ntrains on. By default a training begins anew")
+	f.string(
+		&o.resume,
+		"resume",
+		"`FILE` of -checkpoint to go on from, with the same data and -float, and with the settings "+
+			"of then; a higher -epochs\ntrains on. By default a training begins anew",
+	)
 	f.value(choose(&c.Float, largemvc.Float32, largemvc.Float64), "float", "arithmetic: `32|64` bits")
 	f.int(&c.Workers, "workers", 0, "`N` threads; 0: all cores")
 	f.value(choose(&c.Rotate, largemvc.RotateAuto, largemvc.RotateNever, largemvc.RotateAlways), "rotate",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"reflect"
 	"runtime"
 	"runtime/debug"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 func TestHelp(t *testing.T) {
@@ -62,14 +64,29 @@ func TestVersion(t *testing.T) {
 			runtime.Version()) {
 			t.Errorf("%s: status %d, %q, %q", arg, status, stdout, stderr)
 		}
+		if lines := strings.Split(stdout, "\n"); len(lines) != 5 || !strings.HasPrefix(lines[1], "kernels  "+kernel.Path()) ||
+			!strings.HasSuffix(
+				lines[2], fmt.Sprintf("%d cores", runtime.NumCPU()),
+			) || !strings.HasPrefix(lines[3], "build    ") {
+			t.Errorf("%s prints %q", arg, stdout)
+		}
 	}
 	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}
 	if got := versionOf(info); got != "v1.2.3" {
 		t.Error(got)
 	}
 	info = &debug.BuildInfo{Main: debug.Module{Version: "(devel)"},
-		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"}}}
+		Settings: []debug.BuildSetting{
+			{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"},
+		}}
 	if got := versionOf(info); got != "(devel) 0123456789ab, modified" {
+		t.Error(got)
+	}
+	info.Settings = append(
+		info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "0"},
+		debug.BuildSetting{Key: "GOAMD64", Value: "v3"},
+	)
+	if got := buildOf(info); got != "commit 0123456789ab, modified, without cgo, GOAMD64=v3" {
 		t.Error(got)
 	}
 }
@@ -89,7 +106,8 @@ func TestEveryOptionHasAFlag(t *testing.T) {
 	f.VisitAll(func(fl *flag.Flag) {
 		for _, value := range []string{"3", "2.5", "true", "amvc", "selu", "paper", "balanced", "spectral", "64", "data",
 			"free", "sum", "always", "plain"} {
-			if fl.Name == "data" || fl.Name == "out" || fl.Name == "save" || fl.Name == "resume" || fl.Name == "start-labels" {
+			if fl.Name == "data" || fl.Name == "out" || fl.Name == "save" || fl.Name == "resume" ||
+				fl.Name == "start-labels" {
 				return
 			}
 			if f.Set(fl.Name, value) == nil && fl.Value.String() != fl.DefValue {

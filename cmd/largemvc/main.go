@@ -4,6 +4,7 @@
 //	largemvc predict -model MODEL -data FILE [-out labels.csv] [-json] …
 //	largemvc inspect FILE…
 //	largemvc version
+//	largemvc completion bash|zsh|fish
 //	largemvc help [COMMAND]
 //
 // 'largemvc fit -h' explains every flag of fit, and so on. The exit status is 0 where all went well, 1 where a file or its
@@ -47,7 +48,8 @@ func commands() []command {
 		{"fit", "cluster the samples of a data set", runFit},
 		{"predict", "give new samples to the clusters of a saved model", runPredict},
 		{"inspect", "say what is in a file and how it is read", runInspect},
-		{"version", "print the version", runVersion},
+		{"version", "print the version, the kernels and the build", runVersion},
+		{"completion", "print a script that completes this command in a shell", runCompletion},
 	}
 }
 

@@ -21,4 +21,5 @@ func oneLine(err error) string {
 var flagNames = strings.NewReplacer("set Options.MissingRows", "give -missing-rows", "Options.MissingRows", "-missing-rows",
 	"Options.Labels", "-labels", "Options.MaxBytes", "-max-memory", "Options.Triplets", "-triplets", "Options.Views", "-views",
 	"Options.LeaveOut", "-leave-out", "Options.IDs", "-id", "Options.OneHot", "-one-hot", "Options.Orientation", "-orientation",
-	"Options.Decimal", "-decimal", "Options.Table", "-view")
+	"Options.Decimal", "-decimal",
+	"put the features in the order of FeatureNames", "give -match-features", "Options.Table", "-view")

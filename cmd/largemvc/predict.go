@@ -21,6 +21,7 @@ import (
 type predictOptions struct {
 	dataOptions
 	model string
+	match bool
 	out   string
 	json  bool
 }
@@ -42,6 +43,12 @@ func predictFlags(o *predictOptions) *flags {
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
 		"file a view")
 	o.dataFlags(f)
+	f.bool(
+		&o.match,
+		"match-features",
+		"take the features by their names, in the order of the model; by default another order is "+
+			"an error",
+	)
 	f.group("Result")
 	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
 		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in the "+
@@ -116,6 +123,9 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	bar.End()
 	if err != nil {
 		return cancelled(ctx, err)
+	}
+	if err := matchFeatures(model, set, o.match); err != nil {
+		return err
 	}
 	in, err := newInput(set)
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 )
 
-// Of returns the views of a set with their names and, for incomplete data, their presence. Dense views stay dense, sparse
-// ones sparse. The values are not copied: the views refer to the memory of the set, which a fit changes only where
-// largemvc.Config.Overwrite allows it.
+// Of returns the views of a set with their names, those of their features and, for incomplete data, their presence.
+// Dense views stay dense, sparse ones sparse. The values are not copied: the views refer to the memory of the set,
+// which a fit changes only where largemvc.Config.Overwrite allows it.
 //
 // It returns an error for a set without views, for a view that holds no values, and for a mask that does not fit the
 // samples and views. Sizes and values are checked where the views are used.
@@ -44,7 +44,7 @@ func Of(set *dataset.Set) ([]largemvc.View, error) {
 		default:
 			return nil, fmt.Errorf("views: view %d (%q) holds no values", v, view.Name)
 		}
-		out[v] = out[v].Named(view.Name)
+		out[v] = out[v].Named(view.Name).WithFeatures(view.Features)
 	}
 	if set.Present == nil {
 		return out, nil

@@ -17,7 +17,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
-	"github.com/largemvc/largemvc/dataset/views"
+	"github.com/largemvc/largemvc/examples/internal/sets"
 )
 
 // folder returns a folder with two small sets.
@@ -25,8 +25,9 @@ func folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for i, name := range []string{"apples", "pears"} {
-		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60 + 30*i, Clusters: 3,
-			Dims: []int{12, 8}, Seed: uint64(i), Separation: 3})
+		set, err := dataset.Synthetic(
+			dataset.SyntheticConfig{Samples: 60 + 30*i, Clusters: 3, Dims: []int{12, 8}, Seed: uint64(i), Separation: 3},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +41,7 @@ func folder(t *testing.T) string {
 // TestRun writes every table, of which some figures are those of fits done by hand, and takes what is finished as it is.
 func TestRun(t *testing.T) {
 	data, out := folder(t), filepath.Join(t.TempDir(), "out")
-	args := []string{"-data", data, "-out", out, "-seeds", "2", "-epochs", "4"}
+	args := []string{"-data", data, "-out", out, "-draws", "2", "-epochs", "4"}
 	var stdout bytes.Buffer
 	if err := run(context.Background(), args, &stdout, io.Discard); err != nil {
 		t.Fatal(err)
@@ -52,28 +53,25 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"2 seeds", "apples: 60 samples, views of 12/8, 3 classes", "### ACC (%)",
-		"### Seconds of one run", "| **default preset** |", "| LMVSC |"} {
+	for _, want := range []string{
+		"2 draws", "apples: 60 samples, views of 12/8, 3 classes", "### ACC (%)", "### Seconds of one run",
+		"| **default preset** |", "| LMVSC |",
+	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	set, err := dataset.Open(filepath.Join(data, "pears.npz"), dataset.Options{Float: 32})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := views.Of(set)
+	found, err := sets.Open(context.Background(), sets.Choice{Path: filepath.Join(data, "pears.npz"), Warn: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]largemvc.Config{
-		"**default preset**":            {},
-		"paper preset":                  {Preset: largemvc.Paper},
+		"**default preset**": {}, "paper preset": {Preset: largemvc.Paper},
 		"default, reconstruction alone": {NeighborWeight: largemvc.None, HeldOutWeight: largemvc.None},
 		"default, neighbours alone":     {HeldOutWeight: largemvc.None},
 		"default, held-out alone":       {NeighborWeight: largemvc.None},
-		"default, landmarks always":     {ExactNeighbors: largemvc.None},
-		"default, untrained":            {Epochs: largemvc.NoTraining},
+		"default, landmarks always":     {ExactNeighbors: largemvc.None}, "default, untrained": {Epochs: largemvc.NoTraining},
+		"default, 7 neighbours": {Neighbors: 7},
 	} {
 		want, wantStart := 0.0, 0.0
 		for seed := range uint64(2) {
@@ -81,7 +79,8 @@ func TestRun(t *testing.T) {
 			if c.Epochs == 0 {
 				c.Epochs = 4
 			}
-			r, err := largemvc.Fit(context.Background(), x, c)
+			set := found[0].InOrder(int(seed)) // a draw is an order and a seed
+			r, err := largemvc.Fit(context.Background(), set.Views, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,19 +113,43 @@ func TestRun(t *testing.T) {
 	if second, err := os.ReadFile(filepath.Join(out, "quality.json")); err != nil || !bytes.Equal(first, second) {
 		t.Error("the second run differs")
 	}
-	// Some rows alone.
-	if err := run(context.Background(), append(args, "-rows", "paper;default, no network", "-sets", "apples"),
-		io.Discard, io.Discard); err != nil {
+	// Work of another build is not mixed with that of this one, unless its user says that it may be.
+	if err := os.WriteFile(filepath.Join(out, "build"), []byte("another\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if page, err = os.ReadFile(filepath.Join(out, "quality.md")); err != nil ||
-		strings.Contains(string(page), "| LMVSC |") || !strings.Contains(string(page), "| paper preset |") ||
+	if err := run(context.Background(), args, io.Discard, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "another build") {
+		t.Errorf("work of another build: %v", err)
+	}
+	if err := run(context.Background(), append(args, "-same-state"), io.Discard, io.Discard); err != nil {
+		t.Errorf("work of another build, allowed: %v", err)
+	}
+	// The same sets given one by one, and a page elsewhere.
+	page2 := filepath.Join(t.TempDir(), "page.md")
+	both := filepath.Join(data, "apples.npz") + "," + filepath.Join(data, "pears.npz")
+	if err := run(context.Background(), append(args, "-data", both, "-page", page2), io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := os.ReadFile(page2); err != nil || !bytes.Equal(again, page) {
+		t.Errorf("the page of sets given one by one differs (%v)", err)
+	}
+	// Some rows alone.
+	if err := run(
+		context.Background(), append(args, "-rows", "paper;default, no network", "-sets", "apples"), io.Discard,
+		io.Discard,
+	); err != nil {
+		t.Fatal(err)
+	}
+	if page, err = os.ReadFile(filepath.Join(out, "quality.md")); err != nil || strings.Contains(string(page), "| LMVSC |") ||
+		!strings.Contains(string(page), "| paper preset |") ||
 		strings.Contains(string(page), "| default, no smoothing |") {
 		t.Errorf("the chosen rows alone: %v\n%s", err, page)
 	}
 	// Uneven parts of a set.
-	if err := run(context.Background(), append(args, "-rows", "no network", "-sets", "pears", "-uneven",
-		"0.5,0.2"), io.Discard, io.Discard); err != nil {
+	if err := run(
+		context.Background(), append(args, "-rows", "no network", "-sets", "pears", "-uneven", "0.5,0.2"),
+		io.Discard, io.Discard,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if page, err = os.ReadFile(filepath.Join(out, "quality.md")); err != nil ||
@@ -170,8 +193,9 @@ func checkCell(t *testing.T, path, row, column string, want float64) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := run(ctx, []string{"-data", folder(t), "-out", t.TempDir()}, io.Discard,
-		io.Discard); !errors.Is(err, context.Canceled) {
+	if err := run(ctx, []string{"-data", folder(t), "-out", t.TempDir()}, io.Discard, io.Discard); !errors.Is(
+		err, context.Canceled,
+	) {
 		t.Errorf("%v, want context.Canceled", err)
 	}
 }
@@ -183,7 +207,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"extra"}, `"extra" is no flag`},
-		{[]string{"-seeds", "0"}, "0 seeds"},
+		{[]string{"-draws", "0"}, "0 draws"},
 		{[]string{"-uneven", "0.5,0"}, `"0" is no share`},
 		{[]string{"-rows", "plum", "-data", data}, `no row has "plum"`},
 		{[]string{"-data", filepath.Join(data, "none")}, "none"},
@@ -198,7 +222,7 @@ func TestErrors(t *testing.T) {
 	if _, err := parse([]string{"-help"}, io.Discard); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("%v, want flag.ErrHelp", err)
 	}
-	if s, err := parse([]string{"-quick"}, io.Discard); err != nil || s.seeds != 2 {
+	if s, err := parse([]string{"-quick"}, io.Discard); err != nil || s.draws != 2 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -12,10 +12,16 @@ import (
 	"github.com/largemvc/largemvc/internal/baseline"
 )
 
-// publish writes quality.md, its tables as CSV, and all scores as quality.json.
+// publish writes the page, its tables as CSV, and all scores as quality.json.
 func (s *study) publish(r *results) error {
 	groups := r.groups()
 	grids := []tables.Grid{r.means(groups)}
+	if g, ok := r.trainingTable(groups); ok {
+		grids = append(grids, g)
+	}
+	if g, ok := r.choicesTable(groups[0]); ok {
+		grids = append(grids, g)
+	}
 	for _, m := range metrics {
 		grids = append(grids, r.perSet(m.name, m.of))
 	}
@@ -51,54 +57,64 @@ func (s *study) publish(r *results) error {
 	if err := s.writeJSON(r, groups, checks); err != nil {
 		return err
 	}
-	return work.WriteWhole(filepath.Join(s.out, "quality.md"), []byte(b.String()))
+	return work.WriteWhole(s.page, []byte(b.String()))
 }
 
 // caption says how the figures came about.
 func (s *study) caption(r *results) string {
-	text := fmt.Sprintf("%d seeds", s.seeds)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d draws", s.draws)
 	for _, d := range r.sets {
-		if d.N >= largeSet && s.seeds > s.largeSeeds {
-			text += fmt.Sprintf(" (%d for sets of %d samples and more)", s.largeSeeds, largeSet)
+		if d.N >= largeSet && s.draws > s.largeDraws {
+			fmt.Fprintf(&b, " (%d for sets of %d samples and more)", s.largeDraws, largeSet)
 			break
 		}
 	}
-	text += ", ± one standard deviation over the seeds; scores in per cent: ACC by one-to-one matching, " +
-		"NMI with the arithmetic mean, ARI. " +
-		"One setting for all sets; labels serve for scores alone and choose nothing. Networks are at their " +
-		"last epoch. The constants of the default preset were chosen once, by " +
-		"means over the eleven smaller sets (" + strings.Join(smallSets, ", ") + ") and " + largeName +
-		": what it reaches there is optimistic.\n\n" +
-		"“Default” rows are the default preset with one thing changed. “No network” is where it starts: " +
-		"k-means on the unit rows of U√S of the smoothed views. " +
-		"“Neighbours alone” and “held-out alone” have one of the two terms of the loss; the second, " +
-		"without neighbours in it, starts and ends with k-means of lowest inertia. " +
-		"“All starts of lowest inertia” has both terms, and such k-means at both ends. “Spectral” is " +
-		"k-means on the unit rows of U√S, or U, of H at norm 1 instead of on H. " +
-		"Settings of the other methods: k-means of samples standardised (mean 0, variance 1 over the " +
-		"features of each view), views concatenated, 10 starts"
+	b.WriteString(
+		`, each a random order of the rows and a seed, ± one standard deviation over the draws; scores in per cent:
+ACC by one-to-one matching, NMI with the arithmetic mean, ARI. All rows are of one build of the program. One setting for all
+sets; labels serve for scores alone
+and choose nothing. The constants of the default preset were chosen on these sets: what that choice is worth on
+a set that had no part in it is
+the table “Choices of constants” (sets that share samples or a source are left out together).
+
+“Default” rows are the default preset with one thing changed. “No network” is where it starts: k-means on the
+unit rows of U√S of the smoothed
+views. “Neighbours alone” and “held-out alone” have one of the two terms of the loss. “Spectral” is k-means on
+the unit rows of U√S, or U, of H at
+norm 1 instead of on H. Settings of the other methods: k-means of samples standardised (mean 0, variance 1 over
+the features of each view),
+views concatenated, 10 starts`,
+	)
 	for _, m := range baseline.Methods() {
 		if m.Name != notCompared {
-			text += fmt.Sprintf("; %s (%s): %s", m.Name, m.Source, m.Settings)
+			fmt.Fprintf(&b, "; %s (%s): %s", m.Name, m.Source, m.Settings)
 		}
 	}
-	text += ".\n\nDifferences are paired over sets, the seeds averaged first: the mean of default preset − " +
-		"row in points of ACC, on how many sets it is better and worse, and the " +
-		"two-sided p of the exact Wilcoxon signed-rank test. Each p stands for itself: none is corrected " +
-		"for the number of rows.\n\nSets: "
+	b.WriteString(`.
+
+Differences are paired over sets, the draws averaged first: the mean of default preset − row in points of ACC,
+on how many sets it is better and
+worse, and the two-sided p of the exact Wilcoxon signed-rank test. Each p stands for itself: none is corrected
+for the number of rows.
+
+Sets: `)
 	for i, d := range r.sets {
 		if i > 0 {
-			text += "; "
+			b.WriteString("; ")
 		}
-		text += d.Name + ": " + d.Shape()
+		b.WriteString(d.Name + ": " + d.Shape())
 	}
-	return text + "."
+	b.WriteString(".")
+	return b.String()
 }
 
 // means is the table of means over sets, and of differences.
 func (r *results) means(groups []group) tables.Grid {
-	g := tables.Grid{Name: "quality-means", Title: "Means over sets, and differences from the default preset",
-		Header: []string{"row"}}
+	g := tables.Grid{
+		Name: "quality-means", Title: "Means over sets, and differences from the default preset",
+		Header: []string{"row"},
+	}
 	for _, x := range groups {
 		for _, m := range metrics {
 			g.Header = append(g.Header, fmt.Sprintf("%s, %s", m.name, x.name))
@@ -123,6 +139,67 @@ func (r *results) means(groups []group) tables.Grid {
 	}
 	g.Rank()
 	return g
+}
+
+// trainingTable is what training adds to the clusters that it starts from.
+func (r *results) trainingTable(groups []group) (tables.Grid, bool) {
+	g := tables.Grid{
+		Name: "quality-training", Title: "What training adds to its own start",
+		Header: []string{
+			"sets",
+			"ACC",
+			"NMI",
+			"ARI",
+			"better–worse",
+			"p (sign test)",
+			"sets that lose more than 1.5 in ACC and in NMI",
+		},
+	}
+	for _, x := range groups {
+		t, ok := r.trained(x)
+		if !ok {
+			return g, false
+		}
+		harmed := strings.Join(t.Harmed, ", ")
+		if harmed == "" {
+			harmed = "none"
+		}
+		line := tables.Line{Name: x.name}
+		for _, d := range []float64{t.Gain.ACC, t.Gain.NMI, t.Gain.ARI} {
+			line.Cells = append(line.Cells, tables.Cell{Text: fmt.Sprintf("%+.2f", d)})
+		}
+		line.Cells = append(line.Cells, tables.Cell{Text: fmt.Sprintf("%d–%d", t.Better, t.Worse)},
+			tables.Cell{Text: fmt.Sprintf("%.4f", t.P)}, tables.Cell{Text: harmed})
+		g.Rows = append(g.Rows, line)
+	}
+	return g, true
+}
+
+// choicesTable is every choice of constants, judged on sets that had no part in it.
+func (r *results) choicesTable(x group) (tables.Grid, bool) {
+	g := tables.Grid{
+		Name: "quality-choices", Title: "Choices of constants (" + x.name + "), ACC / NMI / ARI",
+		Header: []string{
+			"choice",
+			"candidates",
+			"default preset",
+			"best on all",
+			"its mean",
+			"chosen on other sets",
+			"best − worst, ACC",
+		},
+	}
+	show := func(s score) tables.Cell {
+		return tables.Cell{Text: fmt.Sprintf("%.2f / %.2f / %.2f", s.ACC, s.NMI, s.ARI)}
+	}
+	for _, j := range r.judge(x) {
+		g.Rows = append(g.Rows, tables.Line{Name: j.Choice, Cells: []tables.Cell{
+			{
+				Text: fmt.Sprint(j.Candidates),
+			}, show(j.Main), {Text: j.Best}, show(j.BestMean), show(j.LeftOut), {Text: fmt.Sprintf("%.2f", j.Spread)},
+		}})
+	}
+	return g, len(g.Rows) > 0
 }
 
 // label is a row's name, the main one in bold.
@@ -176,11 +253,21 @@ func besideTable(known []beside) tables.Grid {
 		Header: []string{"set", mainRow, "joint k-means", "difference", "best peer, picked by labels", "difference", "which"},
 	}
 	for _, b := range known {
-		line := tables.Line{Name: b.Set, Cells: []tables.Cell{{Mean: b.ACC, Count: 1},
-			{Mean: b.KMeans, Count: 1}, {Text: fmt.Sprintf("%+.1f", b.ACC-b.KMeans)}, {}, {}, {}}}
+		line := tables.Line{
+			Name: b.Set,
+			Cells: []tables.Cell{
+				{Mean: b.ACC, Count: 1}, {Mean: b.KMeans, Count: 1},
+				{Text: fmt.Sprintf("%+.1f", b.ACC-b.KMeans)}, {}, {}, {},
+			},
+		}
 		if b.Peer > 0 {
-			line.Cells[3], line.Cells[4], line.Cells[5] = tables.Cell{Mean: b.Peer, Count: 1},
-				tables.Cell{Text: fmt.Sprintf("%+.1f", b.ACC-b.Peer)}, tables.Cell{Text: b.Method}
+			line.Cells[3], line.Cells[4], line.Cells[5] = tables.Cell{
+				Mean: b.Peer, Count: 1,
+			}, tables.Cell{
+				Text: fmt.Sprintf("%+.1f", b.ACC-b.Peer),
+			}, tables.Cell{
+				Text: b.Method,
+			}
 		}
 		g.Rows = append(g.Rows, line)
 	}
@@ -191,16 +278,17 @@ func besideTable(known []beside) tables.Grid {
 func (s *study) writeJSON(r *results, groups []group, checks []check) error {
 	type scored struct {
 		Row    string             `json:"row"`
-		Scores map[string][]score `json:"scores"` // by set, a score a seed
+		Scores map[string][]score `json:"scores"` // by set, a score a draw
 	}
 	out := struct {
-		Seeds  int       `json:"seeds"`
+		Draws  int       `json:"draws"`
 		Sets   []string  `json:"sets"`
 		Rows   []scored  `json:"rows"`
 		Pairs  []pairing `json:"pairs"`
+		Judged []judged  `json:"judged"`
 		Checks []check   `json:"checks"`
 		Notes  []string  `json:"notes"`
-	}{Seeds: s.seeds, Sets: strings.Split(sets.Names(r.sets), ", "), Checks: checks, Notes: r.notes}
+	}{Draws: s.draws, Judged: r.judge(groups[0]), Sets: strings.Split(sets.Names(r.sets), ", "), Checks: checks, Notes: r.notes}
 	for k, row := range r.rows {
 		x := scored{row.name, map[string][]score{}}
 		for i, d := range r.sets {

@@ -1,9 +1,5 @@
 package main
 
-// smallSets are the eleven smaller public sets whose mean is reported by itself.
-var smallSets = []string{"3sources", "webkb", "msrcv1", "orl", "20newsgroups", "cub10", "reuters600",
-	"skdigits3v", "ucidigit", "landuse21", "bdgp"}
-
 // reference is the ACC of others on a public set, in per cent.
 type reference struct {
 	Set    string

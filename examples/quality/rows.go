@@ -39,10 +39,13 @@ type row struct {
 	config func(samples int) largemvc.Config // of a fit; nil: of method
 	part   part
 	method baseline.Func
+	choice string // the choice of constants that the row is a candidate of, beside the main row; empty: none
 }
 
-// mainRow is the row that the others are compared with.
-const mainRow = "default preset"
+const (
+	mainRow  = "default preset"      // what the others are compared with
+	startRow = "default, no network" // where it starts
+)
 
 // notCompared is the baseline that has no row: it is far behind the other k-means.
 const notCompared = "k-means, z-scored"
@@ -55,39 +58,70 @@ func rows() []row {
 	unaided := reconstruction // by any term, its start included
 	unaided.Epochs = largemvc.NoTraining
 	paperUntrained := largemvc.Config{Preset: largemvc.Paper, Epochs: largemvc.NoTraining}
-	out := []row{{"k-means, samples standardised", always(paperUntrained), start, nil}}
+	out := []row{{name: "k-means, samples standardised", config: always(paperUntrained), part: start}}
 	for _, m := range baseline.Methods() {
 		if m.Name == notCompared {
 			continue
 		}
-		out = append(out, row{m.Name, nil, clusters, m.Run})
+		out = append(out, row{name: m.Name, method: m.Run})
 	}
-	return append(out,
-		row{"paper preset, untrained", always(paperUntrained), clusters, nil},
-		row{"paper preset", always(paper), clusters, nil},
-		row{"default, no network", always(untrained), start, nil},
-		row{"default, untrained", always(untrained), clusters, nil},
-		row{"default, untrained, plain rows of H", always(untrained), plain, nil},
-		row{"default, untrained, spectral U√S", always(untrained), roots, nil},
-		row{"default, untrained, spectral U", always(untrained), vectors, nil},
-		row{"default, no network, start of lowest inertia", always(reconstruction), start, nil},
-		row{"default, untrained, start of lowest inertia", always(unaided), clusters, nil},
-		row{"default, reconstruction alone", always(reconstruction), clusters, nil},
-		row{"default, reconstruction alone, plain rows of H", always(reconstruction), plain, nil},
-		row{"default, neighbours alone", always(largemvc.Config{HeldOutWeight: largemvc.None}), clusters, nil},
-		row{"default, held-out alone", always(largemvc.Config{NeighborWeight: largemvc.None}), clusters, nil},
-		row{mainRow, always(largemvc.Config{}), clusters, nil},
-		row{"default, all starts of lowest inertia", always(largemvc.Config{LowestInertia: true}), clusters, nil},
-		row{"default, spectral U√S of H", always(largemvc.Config{}), roots, nil},
-		row{"default, plain rows of H", always(largemvc.Config{}), plain, nil},
-		row{"default, samples standardised alone", always(largemvc.Config{Preprocess: largemvc.PerSample}), clusters, nil},
-		row{"default, features standardised alone", always(largemvc.Config{Preprocess: largemvc.ZScore}), clusters, nil},
-		row{"default, all directions", always(largemvc.Config{Directions: largemvc.None}), clusters, nil},
-		row{"default, no smoothing", always(largemvc.Config{FilterSteps: largemvc.None}), clusters, nil},
-		row{"default, landmarks always", landmarks, clusters, nil},
-		row{"default, no neighbours", always(largemvc.Config{Neighbors: largemvc.None}), clusters, nil},
+	out = append(out,
+		row{name: "paper preset, untrained", config: always(paperUntrained)},
+		row{name: "paper preset", config: always(paper)},
+		row{name: startRow, config: always(largemvc.Config{}), part: start},
+		row{name: "default, untrained", config: always(untrained)},
+		row{name: "default, untrained, plain rows of H", config: always(untrained), part: plain},
+		row{name: "default, untrained, spectral U√S", config: always(untrained), part: roots},
+		row{name: "default, untrained, spectral U", config: always(untrained), part: vectors},
+		row{name: "default, no network, start of lowest inertia", config: always(reconstruction), part: start},
+		row{name: "default, untrained, start of lowest inertia", config: always(unaided)},
+		row{name: "default, reconstruction alone", config: always(reconstruction)},
+		row{name: "default, reconstruction alone, plain rows of H", config: always(reconstruction), part: plain},
+		row{name: "default, neighbours alone", config: always(largemvc.Config{HeldOutWeight: largemvc.None})},
+		row{name: "default, held-out alone", config: always(largemvc.Config{NeighborWeight: largemvc.None})},
+		row{name: mainRow, config: always(largemvc.Config{})},
+		row{name: "default, all starts of lowest inertia", config: always(largemvc.Config{LowestInertia: true})},
+		row{name: "default, spectral U√S of H", config: always(largemvc.Config{}), part: roots},
+		row{name: "default, plain rows of H", config: always(largemvc.Config{}), part: plain},
+		row{name: "default, samples standardised alone", config: always(largemvc.Config{Preprocess: largemvc.PerSample})},
+		row{name: "default, features standardised alone", config: always(largemvc.Config{Preprocess: largemvc.ZScore})},
+		row{name: "default, all directions", config: always(largemvc.Config{Directions: largemvc.None})},
+		row{name: "default, no smoothing", config: always(largemvc.Config{FilterSteps: largemvc.None})},
+		row{name: "default, landmarks always", config: landmarks},
+		row{name: "default, no neighbours", config: always(largemvc.Config{Neighbors: largemvc.None})},
 	)
+	return append(out, candidates()...)
 }
+
+// candidates are the default preset with other constants: what its own were chosen among.
+func candidates() []row {
+	var out []row
+	add := func(choice, name string, c largemvc.Config) {
+		out = append(out, row{name: "default, " + name, config: always(c), choice: choice})
+	}
+	for _, w := range [][2]float64{{3, 3}, {3, 1}, {1, 1}, {0.3, 3}, {1, 10}} {
+		if w != [2]float64{defaultNeighborWeight, defaultHeldOutWeight} {
+			add(
+				"weights",
+				fmt.Sprintf("weights %g and %g", w[0], w[1]),
+				largemvc.Config{NeighborWeight: w[0], HeldOutWeight: w[1]},
+			)
+		}
+	}
+	add("temperature", "temperature 0.07", largemvc.Config{Temperature: 0.07})
+	add("temperature", "temperature 0.15", largemvc.Config{Temperature: 0.15})
+	add("neighbours", "7 neighbours", largemvc.Config{Neighbors: 7})
+	add("neighbours", "15 neighbours", largemvc.Config{Neighbors: 15})
+	add("epochs", "30 epochs", largemvc.Config{Epochs: 30})
+	add("epochs", "200 epochs", largemvc.Config{Epochs: 200})
+	return out
+}
+
+// The defaults of Config.NeighborWeight and Config.HeldOutWeight.
+const (
+	defaultNeighborWeight = 1
+	defaultHeldOutWeight  = 3
+)
 
 func always(c largemvc.Config) func(int) largemvc.Config {
 	return func(int) largemvc.Config { return c }
@@ -105,12 +139,12 @@ func landmarks(samples int) largemvc.Config {
 const exactUpTo = 10000
 
 // key names the work that a row needs.
-func (r row) key(d *sets.Set, seed, epochs int) string {
+func (r row) key(d *sets.Set, draw, epochs int) string {
 	if r.config == nil {
-		return fmt.Sprintf("%s | %s | seed %d", d.About(), r.name, seed)
+		return fmt.Sprintf("%s | %s | draw %d", d.About(), r.name, draw)
 	}
-	text := d.About() + " | fit"
-	c := reflect.ValueOf(fitConfig(r.config(d.N), d, seed, epochs))
+	text := fmt.Sprintf("%s | draw %d | fit", d.About(), draw)
+	c := reflect.ValueOf(fitConfig(r.config(d.N), d, draw, epochs))
 	for i := range c.NumField() {
 		if !c.Field(i).IsZero() {
 			text += fmt.Sprintf(" %s %v", c.Type().Field(i).Name, c.Field(i))
@@ -134,15 +168,16 @@ type outcome struct {
 	Note   string
 }
 
-// job is the work of a row.
-func (r row) job(d *sets.Set, seed, epochs int) work.Job[outcome] {
-	name := fmt.Sprintf("%s, %s, seed %d", d.Name, r.name, seed)
-	return work.Job[outcome]{Key: r.key(d, seed, epochs), Name: name, Do: func(ctx context.Context) (outcome, error) {
+// job is the work of a row on a draw: an order of the rows and a seed.
+func (r row) job(d *sets.Set, draw, epochs int) work.Job[outcome] {
+	name := fmt.Sprintf("%s, %s, draw %d", d.Name, r.name, draw)
+	return work.Job[outcome]{Key: r.key(d, draw, epochs), Name: name, Do: func(ctx context.Context) (outcome, error) {
+		d := d.InOrder(draw)
 		if r.config != nil {
-			return fitted(ctx, d, fitConfig(r.config(d.N), d, seed, epochs))
+			return fitted(ctx, d, fitConfig(r.config(d.N), d, draw, epochs))
 		}
 		began := time.Now()
-		labels, err := r.method(ctx, d.Matrices(), d.Classes, uint64(seed))
+		labels, err := r.method(ctx, d.Matrices(), d.Classes, uint64(draw))
 		if err != nil {
 			return outcome{}, err
 		}

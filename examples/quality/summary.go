@@ -9,11 +9,11 @@ import (
 	"github.com/largemvc/largemvc/examples/internal/tables"
 )
 
-// results are the scores of every row and set, over the seeds.
+// results are the scores of every row and set, over the draws.
 type results struct {
 	sets   []*sets.Set
 	rows   []row
-	scores [][][]score // per row, set and seed
+	scores [][][]score // per row, set and draw
 	notes  []string
 }
 
@@ -45,7 +45,7 @@ func (r *results) acc(row int, chosen []int) []float64 {
 	return out
 }
 
-// mean is the mean of a row over sets, seeds averaged first.
+// mean is the mean of a row over sets, draws averaged first.
 func (r *results) mean(row int, chosen []int, of func(score) float64) float64 {
 	values := make([]float64, len(chosen))
 	for i, set := range chosen {
@@ -59,32 +59,7 @@ func (r *results) find(name string) int {
 	return slices.IndexFunc(r.rows, func(x row) bool { return x.name == name })
 }
 
-// group is some of the sets.
-type group struct {
-	name string
-	sets []int
-}
-
-// groups are those that means are taken over: the smaller sets as far as they are here, and all, where these differ.
-func (r *results) groups() []group {
-	small := group{name: "eleven smaller sets"}
-	all := group{name: "all sets"}
-	for i, d := range r.sets {
-		all.sets = append(all.sets, i)
-		if slices.Contains(smallSets, d.Name) {
-			small.sets = append(small.sets, i)
-		}
-	}
-	switch {
-	case len(small.sets) < len(smallSets):
-		return []group{all}
-	case len(small.sets) == len(all.sets):
-		return []group{small}
-	}
-	return []group{small, all}
-}
-
-// pairing compares the main row with another, set by set, seeds averaged first.
+// pairing compares the main row with another, set by set, draws averaged first.
 type pairing struct {
 	Row    string  `json:"row"`
 	Group  string  `json:"sets"`
@@ -92,6 +67,7 @@ type pairing struct {
 	Wins   int     `json:"wins"`   // sets on which the main row is better by more than rounding
 	Losses int     `json:"losses"` // sets on which it is worse
 	P      float64 `json:"p"`      // two-sided, Wilcoxon signed-rank
+	Sign   float64 `json:"sign"`   // two-sided, sign test
 }
 
 // pair compares the main row with another.
@@ -107,18 +83,18 @@ func (r *results) pair(other int, g group) pairing {
 			p.Losses++
 		}
 	}
-	p.Mean, p.P = stat.Mean(differences, nil), signedRank(differences)
+	p.Mean, p.P, p.Sign = stat.Mean(differences, nil), signedRank(differences), signTest(p.Wins, p.Losses)
 	return p
 }
 
-// spread is a set on which the main row depends on the seed.
+// spread is a set on which the main row depends on the draw.
 type spread struct {
 	set string
 	std float64
 }
 
-// spreads returns the sets of at least 500 samples on which the deviation of the main row's ACC over the seeds is more than
-// 2 points, and how many such sets have been run with several seeds.
+// spreads returns the sets of at least 500 samples on which the deviation of the main row's ACC over the draws is more than
+// 2 points, and how many such sets have been run with several draws.
 func (r *results) spreads() (wide []spread, of int) {
 	for i, d := range r.sets {
 		c := r.cell(r.find(mainRow), i, metrics[0].of)

@@ -49,7 +49,7 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := rename(f.Name(), path); err != nil {
 		return err
 	}
 	// The new name is on disk once its folder is. Not every system can flush a folder; the file is whole anyway.

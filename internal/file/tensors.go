@@ -1,6 +1,7 @@
 package file
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -76,6 +77,40 @@ func (in *Tensors) Ints(name string, shape ...int) []int {
 		in.Fail("%w", err)
 	}
 	return x
+}
+
+// Texts reads what AddTexts wrote: n texts, or nil without a tensor of that name.
+func (in *Tensors) Texts(name string, n int) []string {
+	if in.Err != nil || !in.Has(name) {
+		return nil
+	}
+	t := in.find(name, -1)
+	if t == nil {
+		return nil
+	}
+	if t.Dtype != safetensors.U8 {
+		in.Fail("%q has the type %s, want U8", name, t.Dtype)
+		return nil
+	}
+	var texts []string
+	if err := json.Unmarshal(t.Data, &texts); err != nil {
+		in.Fail("%q: %w", name, err)
+		return nil
+	}
+	if len(texts) != n {
+		in.Fail("%q holds %d texts, want %d", name, len(texts), n)
+		return nil
+	}
+	return texts
+}
+
+// AddTexts adds texts as the bytes of a JSON list: a header has no room for many.
+func AddTexts(f *safetensors.File, name string, texts []string) error {
+	data, err := json.Marshal(texts)
+	if err == nil {
+		f.Tensors = append(f.Tensors, safetensors.Bytes(name, data))
+	}
+	return err
 }
 
 // Labels returns n labels from 0 to clusters−1.

@@ -33,10 +33,10 @@ func sumPiece[T Float](x []T) float64 {
 		x = x[whole:]
 	}
 	s := &args.sums
-	for ; len(x) >= 16; x = x[16:] {
-		for j, v := range x[:16] {
-			s[j] += float64(v)
-		}
+	if whole := len(x) &^ 15; whole > 0 {
+		sumHalf((*[half]float64)(s[:half]), x[:whole])
+		sumHalf((*[half]float64)(s[half:]), x[half:whole])
+		x = x[whole:]
 	}
 	for j, v := range x {
 		s[j] += float64(v)
@@ -62,11 +62,10 @@ func sumSquaresPiece[T Float](x []T, mean float64) float64 {
 		x = x[whole:]
 	}
 	s := &args.sums
-	for ; len(x) >= 16; x = x[16:] {
-		for j, v := range x[:16] {
-			d := float64(v) - mean
-			s[j] += d * d
-		}
+	if whole := len(x) &^ 15; whole > 0 {
+		squaresHalf((*[half]float64)(s[:half]), x[:whole], mean)
+		squaresHalf((*[half]float64)(s[half:]), x[half:whole], mean)
+		x = x[whole:]
 	}
 	for j, v := range x {
 		d := float64(v) - mean
@@ -94,12 +93,10 @@ func squaredDistancePiece[T Float](x, y []T) float64 {
 		x, y = x[whole:], y[whole:]
 	}
 	s := &args.sums
-	for ; len(x) >= 16; x, y = x[16:], y[16:] {
-		yy := y[:16]
-		for j, v := range x[:16] {
-			d := float64(v) - float64(yy[j])
-			s[j] += d * d
-		}
+	if whole := len(x) &^ 15; whole > 0 {
+		distanceHalf((*[half]float64)(s[:half]), x[:whole], y[:whole])
+		distanceHalf((*[half]float64)(s[half:]), x[half:whole], y[half:whole])
+		x, y = x[whole:], y[whole:]
 	}
 	for j, v := range x {
 		d := float64(v) - float64(y[j])

@@ -22,10 +22,7 @@ func MulRowsT(n, m, k int, x []float64, ldx int, y []float64, ldy int, c []float
 		mulRowsTPortable(n, m, k, x, ldx, y, ldy, c, ldc)
 		return
 	}
-	l, most := lanes[float64](active), 3
-	if active == pathAVX512 {
-		most = 4
-	}
+	l, most := lanes[float64](active), blockings[active].gram
 	first := firstGram[active][kind[float64]()]
 	args := gramArgs{ldx: 8 * ldx, ldy: 8 * ldy, ldc: 8 * ldc}
 	for q := 0; q < k; q += gramColumns {

@@ -35,6 +35,11 @@ func guarded[T Float](t *testing.T, n int, before bool) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&mem[first])), n)
 }
 
+// guardedBytes is guarded for n bytes, a multiple of 4.
+func guardedBytes(t *testing.T, n int, before bool) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(guarded[float32](t, n/4, before)))), n)
+}
+
 // onPage copies s to a guarded page.
 func onPage[T Float](t *testing.T, s []T, before bool) []T {
 	c := guarded[T](t, len(s), before)
@@ -53,6 +58,8 @@ func testPageEnds[T Float](t *testing.T) {
 			pageProducts[T](t, mulShape{3, 96 + k, 1 + k%12}, before)
 			pageProducts[T](t, mulShape{13, 7, k}, before)
 			pageProducts[T](t, mulShape{2, k, 40}, before)
+			pageSparse[T](t, mulShape{3, k, 1 + k%23}, before)
+			pageGram(t, 1+k%5, 1+k%7, k, before)
 		}
 		const rows, ld = 3, 48
 		a, b, c := onPage(t, normal[T](r, rows*ld), before), onPage(t, normal[T](r, rows*ld), before),
@@ -64,7 +71,9 @@ func testPageEnds[T Float](t *testing.T) {
 		RowLerp(c, a, b, s, ld)
 		RowDot(sums, a, b, ld)
 		RowResidual(sums, a, b, c, ld)
-		bits := make([]uint8, rows*ld/4)
+		RowLerpAxpy(c, a, b, s, ld)
+		RowSplit(c, b, a, s, ld)
+		bits := guardedBytes(t, rows*ld/4, before)
 		Threshold(c, a, 0.1, s, bits, ld, false)
 		ThresholdGrad(c, a, s, bits, ld)
 		for n := range 50 {
@@ -75,6 +84,13 @@ func testPageEnds[T Float](t *testing.T) {
 			}
 			Affine(y, x, 2, 1)
 			AddTo(wide, x)
+			squares, norms := guarded[float64](t, n+1, before), onPage(t, normal[float64](r, n+1), before)
+			AddNorms(squares, norms, 1e-3)
+			Shrink(x, y, squares, 0.1, 1)
+			dt, minus := onPage(t, normal[T](r, n+1), before), guarded[T](t, n+1, before)
+			if v, _ := ShrinkGrad(y, minus, x, dt, 0.1, 1); v != v {
+				t.Fatal("the derivative by ρ is NaN")
+			}
 		}
 	}
 }
@@ -95,4 +111,51 @@ func pageProducts[T Float](t *testing.T, s mulShape, before bool) {
 	TMulAdd(s.n, s.m, s.k, a, s.m, x, s.k, cw, s.k)
 	TMulAdd(s.n, s.m, s.k, onPage(t, a, before), s.m, xp, s.k, cg, s.k)
 	sameBits(t, "TMulAdd"+shape(s.n, s.m, s.k), cg, cw)
+}
+
+// pageSparse runs the products with sparse rows on guarded memory and compares them with the same on plain memory.
+func pageSparse[T Float](t *testing.T, s mulShape, before bool) {
+	r, ld := generator(), Pad(s.m)
+	ptr, cols, values := []int{0}, []int32(nil), []T(nil)
+	for range s.n {
+		for j := range s.k {
+			if r.IntN(2) == 0 {
+				cols, values = append(cols, int32(j)), append(values, T(r.NormFloat64()))
+			}
+		}
+		ptr = append(ptr, len(cols))
+	}
+	if len(cols) == 0 {
+		return
+	}
+	b, a := state[T](r, s.k, s.m), state[T](r, s.n, s.m)
+	shift, common := normal[T](r, s.n), state[T](r, 1, s.m)
+	valuesOn, colsOn := onPage(t, values, before), guardedColumns(t, cols, before)
+	bOn, aOn := onPage(t, b, before), onPage(t, a, before)
+	want, got := make([]T, s.n*ld), guarded[T](t, s.n*ld, before)
+	MulSparseShifted(ptr, cols, values, s.m, b, shift, common, want, ld)
+	MulSparseShifted(ptr, colsOn, valuesOn, s.m, bOn, onPage(t, shift, before), onPage(t, common, before), got, ld)
+	sameBits(t, "MulSparse"+shape(s.n, s.k, s.m), got, want)
+	cw, cg := make([]T, s.m*s.k), guarded[T](t, s.m*s.k, before)
+	TMulAddSparse(ptr, cols, values, s.m, s.k, a, ld, cw, s.k)
+	TMulAddSparse(ptr, colsOn, valuesOn, s.m, s.k, aOn, ld, cg, s.k)
+	sameBits(t, "TMulAddSparse"+shape(s.n, s.k, s.m), cg, cw)
+}
+
+// guardedColumns copies column numbers to a guarded page.
+func guardedColumns(t *testing.T, cols []int32, before bool) []int32 {
+	floats := guarded[float32](t, len(cols), before) // of the same size
+	c := unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(floats))), len(cols))
+	copy(c, cols)
+	return c
+}
+
+// pageGram runs MulRowsT on guarded memory and compares it with the same on plain memory.
+func pageGram(t *testing.T, n, m, k int, before bool) {
+	r := generator()
+	x, y := normal[float64](r, n*k), normal[float64](r, m*k)
+	want, got := make([]float64, n*m), guarded[float64](t, n*m, before)
+	MulRowsT(n, m, k, x, k, y, k, want, m)
+	MulRowsT(n, m, k, onPage(t, x, before), k, onPage(t, y, before), k, got, m)
+	sameBits(t, "MulRowsT"+shape(n, m, k), got, want)
 }

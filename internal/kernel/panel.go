@@ -38,52 +38,12 @@ const (
 
 // lanesAlongK reports whether formLanesK is the faster one for a k×m matrix. Lanes along m are used to m of the next
 // multiple of the lanes; lanes along k are used fully, but adding them up costs as much as some more steps along k: about
-// five vectors (AVX-512; three and a half in float32) or two (AVX2), as measured for k from 48 to 784.
+// five vectors (AVX-512; three and a half in float32) or two (AVX2), as measured for k from 48 to 784. For NEON, which no
+// measurement was made for, two are taken.
 func lanesAlongK[T Float](p path, k, m int) bool {
 	l := lanes[T](p)
-	steps := 2 * l
-	if p == pathAVX512 {
-		steps = 5 * l
-		if kind[T]() == 0 {
-			steps = 7 * l / 2
-		}
-	}
 	padded := (m + l - 1) / l * l
-	return m <= lanesKMaxM && k*(padded-m) > steps*m // k/(k+steps) > m/padded
-}
-
-// lanes returns the number of elements of type T in a vector of the path.
-func lanes[T Float](p path) int {
-	var t T
-	if p == pathAVX512 {
-		return 64 / int(unsafe.Sizeof(t))
-	}
-	return 32 / int(unsafe.Sizeof(t))
-}
-
-// stripVectors returns the width of the next strip of formLanesM when nv vectors of columns are left: as equal as
-// possible, at most 4 (AVX-512) or 2 (AVX2).
-func stripVectors(p path, nv int) int {
-	most := 2
-	if p == pathAVX512 {
-		most = 4
-	}
-	return evenPart(nv, most)
-}
-
-// stripColumns returns the width of the next strip of formLanesK when m columns are left: at most 10 (AVX-512) or 6
-// (AVX2), and unless it is the last a multiple of the elements in 16 bytes, the unit in which the kernel stores.
-func stripColumns[T Float](p path, m int) int {
-	var t T
-	most := 6
-	if p == pathAVX512 {
-		most = 10
-	}
-	if m <= most {
-		return m
-	}
-	per := 16 / int(unsafe.Sizeof(t))
-	return evenPart(m, most) / per * per
+	return m <= lanesKMaxM && k*(padded-m) > sumSteps[T](p)*m // k/(k+steps) > m/padded
 }
 
 // blockRows returns the number of rows of B that are worked on at a time, where a row of a strip has the given number of

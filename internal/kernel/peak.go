@@ -7,10 +7,9 @@ import "time"
 // second, a multiply-add counting as two. On the portable path it times the same loop in Go.
 func PeakFMA[T Float](seconds float64) (gflops float64) {
 	const turns = 200_000
-	const chains = 12 // as in the generated loop
-	width := 1
+	width, chains := 1, portableChains
 	if active != pathPortable {
-		width = lanes[T](active)
+		width, chains = lanes[T](active), blockings[active].chains
 	}
 	args := peakArgs{turns: turns}
 	begin := time.Now()
@@ -22,7 +21,7 @@ func PeakFMA[T Float](seconds float64) (gflops float64) {
 			callPeak(firstPeak[active][kind[T]()], &args)
 		}
 		now := time.Now()
-		gflops = max(gflops, 2*chains*turns*float64(width)/float64(now.Sub(t).Nanoseconds()))
+		gflops = max(gflops, 2*turns*float64(chains*width)/float64(now.Sub(t).Nanoseconds()))
 		if now.Sub(begin).Seconds() >= seconds {
 			return gflops
 		}

@@ -13,56 +13,102 @@ func mulPortable[T Float](n int, x []T, ldx int, b *Panel[T], y []T, ldy int, ad
 	}
 }
 
-// mulRowsTPortable is MulRowsT with four sums for each element, which do not wait for each other.
-func mulRowsTPortable(n, m, k int, x []float64, ldx int, y []float64, ldy int, c []float64, ldc int) {
-	for i := range n {
-		for j := range m {
-			u, v := x[i*ldx:i*ldx+k], y[j*ldy:j*ldy+k]
-			var s0, s1, s2, s3 float64
-			for ; len(u) >= 4 && len(v) >= 4; u, v = u[4:], v[4:] {
-				s0 += u[0] * v[0]
-				s1 += u[1] * v[1]
-				s2 += u[2] * v[2]
-				s3 += u[3] * v[3]
-			}
-			for q, e := range u {
-				s0 += e * v[q]
-			}
-			c[i*ldc+j] = (s0 + s1) + (s2 + s3)
+// rowProductGo adds x·B to y for one row: b is Bᵀ, m rows of len(x). The sums of four columns do not wait for each
+// other; each has the same order whatever m.
+func rowProductGo[T Float](x, b []T, m int, y []T) {
+	k := len(x)
+	j := 0
+	for ; j+4 <= m; j += 4 {
+		b0, b1, b2, b3 := b[j*k:][:k], b[(j+1)*k:][:k], b[(j+2)*k:][:k], b[(j+3)*k:][:k]
+		var s0, s1, s2, s3, t0, t1, t2, t3 T
+		i := 0
+		for ; i < len(x)-1; i += 2 {
+			u, v := x[i], x[i+1]
+			s0 += u * b0[i]
+			s1 += u * b1[i]
+			s2 += u * b2[i]
+			s3 += u * b3[i]
+			t0 += v * b0[i+1]
+			t1 += v * b1[i+1]
+			t2 += v * b2[i+1]
+			t3 += v * b3[i+1]
 		}
+		if i < len(x) {
+			s0 += x[i] * b0[i]
+			s1 += x[i] * b1[i]
+			s2 += x[i] * b2[i]
+			s3 += x[i] * b3[i]
+		}
+		z := y[j:][:4]
+		z[0] += s0 + t0
+		z[1] += s1 + t1
+		z[2] += s2 + t2
+		z[3] += s3 + t3
+	}
+	for ; j < m; j++ {
+		row := b[j*k:][:k]
+		var s, t T
+		i := 0
+		for ; i < len(x)-1; i += 2 {
+			s += x[i] * row[i]
+			t += x[i+1] * row[i+1]
+		}
+		if i < len(x) {
+			s += x[i] * row[i]
+		}
+		y[j] += s + t
 	}
 }
 
-// tmulPortable is TMulAdd with four rows at a time, which saves three of four passes over C. Each element of C is summed
-// in the order of the rows.
-func tmulPortable[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc int) {
-	i := 0
-	for ; i+4 <= n; i += 4 {
-		x0, x1, x2, x3 := x[i*ldx:], x[(i+1)*ldx:], x[(i+2)*ldx:], x[(i+3)*ldx:]
-		for j := range m {
-			cj := c[j*ldc : j*ldc+d]
-			x0, x1, x2, x3 := x0[:len(cj)], x1[:len(cj)], x2[:len(cj)], x3[:len(cj)]
-			a0, a1, a2, a3 := a[i*lda+j], a[(i+1)*lda+j], a[(i+2)*lda+j], a[(i+3)*lda+j]
-			for q, v := range cj {
-				cj[q] = v + a0*x0[q] + a1*x1[q] + a2*x2[q] + a3*x3[q]
+// mulRowsTPortable is MulRowsT with two sums for each element, of the even places and the odd ones, and four elements at a
+// time, none of which waits for another.
+func mulRowsTPortable(n, m, k int, x []float64, ldx int, y []float64, ldy int, c []float64, ldc int) {
+	for i := range n {
+		u, ci := x[i*ldx:i*ldx+k], c[i*ldc:i*ldc+m]
+		j := 0
+		for ; j+4 <= m; j += 4 {
+			v0, v1, v2, v3 := y[j*ldy:][:len(u)], y[(j+1)*ldy:][:len(u)], y[(j+2)*ldy:][:len(u)], y[(j+3)*ldy:][:len(u)]
+			var s0, s1, s2, s3, t0, t1, t2, t3 float64
+			q := 0
+			for ; q < len(u)-1; q += 2 {
+				a, b := u[q], u[q+1]
+				s0 += a * v0[q]
+				s1 += a * v1[q]
+				s2 += a * v2[q]
+				s3 += a * v3[q]
+				t0 += b * v0[q+1]
+				t1 += b * v1[q+1]
+				t2 += b * v2[q+1]
+				t3 += b * v3[q+1]
 			}
+			if q < len(u) {
+				s0 += u[q] * v0[q]
+				s1 += u[q] * v1[q]
+				s2 += u[q] * v2[q]
+				s3 += u[q] * v3[q]
+			}
+			ci[j], ci[j+1], ci[j+2], ci[j+3] = s0+t0, s1+t1, s2+t2, s3+t3
 		}
-	}
-	for ; i < n; i++ {
-		xi := x[i*ldx : i*ldx+d]
-		for j, w := range a[i*lda : i*lda+m] {
-			cj := c[j*ldc : j*ldc+d]
-			for q, v := range xi {
-				cj[q] += w * v
+		for ; j < m; j++ {
+			v := y[j*ldy:][:len(u)]
+			var s, t float64
+			q := 0
+			for ; q < len(u)-1; q += 2 {
+				s += u[q] * v[q]
+				t += u[q+1] * v[q+1]
 			}
+			if q < len(u) {
+				s += u[q] * v[q]
+			}
+			ci[j] = s + t
 		}
 	}
 }
 
 func rowScalePortable[T Float](dst, src, s []T, ld int) {
 	for i, w := range s {
-		d := dst[i*ld : (i+1)*ld]
-		for j, v := range src[i*ld : (i+1)*ld] {
+		d, u := dst[i*ld:][:ld], src[i*ld:][:ld]
+		for j, v := range u {
 			d[j] = w * v
 		}
 	}
@@ -70,8 +116,8 @@ func rowScalePortable[T Float](dst, src, s []T, ld int) {
 
 func rowAxpyPortable[T Float](dst, src, s []T, ld int) {
 	for i, w := range s {
-		d := dst[i*ld : (i+1)*ld]
-		for j, v := range src[i*ld : (i+1)*ld] {
+		d, u := dst[i*ld:][:ld], src[i*ld:][:ld]
+		for j, v := range u {
 			d[j] += w * v
 		}
 	}
@@ -79,83 +125,99 @@ func rowAxpyPortable[T Float](dst, src, s []T, ld int) {
 
 func rowDiffAxpyPortable[T Float](dst, a, b, s []T, ld int) {
 	for i, w := range s {
-		for j := i * ld; j < (i+1)*ld; j++ {
-			dst[j] += w * (a[j] - b[j])
+		d, u, v := dst[i*ld:][:ld], a[i*ld:][:ld], b[i*ld:][:ld]
+		for j := range d {
+			d[j] += w * (u[j] - v[j])
 		}
 	}
 }
 
 func rowLerpPortable[T Float](dst, y, z, t []T, ld int) {
 	for i, w := range t {
-		for j := i * ld; j < (i+1)*ld; j++ {
-			dst[j] = w*y[j] + (1-w)*z[j]
+		d, u, v := dst[i*ld:][:ld], y[i*ld:][:ld], z[i*ld:][:ld]
+		rest := 1 - w
+		for j := range d {
+			d[j] = w*u[j] + rest*v[j]
 		}
 	}
 }
 
 func rowLerpAxpyPortable[T Float](dst, a, b, s []T, ld int) {
-	for i, c := range s {
-		for j := i * ld; j < (i+1)*ld; j++ {
-			dst[j] += c * a[j]
-			dst[j] += (1 - c) * b[j]
+	for i, w := range s {
+		d, u, v := dst[i*ld:][:ld], a[i*ld:][:ld], b[i*ld:][:ld]
+		rest := 1 - w
+		for j := range d {
+			d[j] = d[j] + w*u[j] + rest*v[j]
 		}
 	}
 }
 
 func rowSplitPortable[T Float](first, rest, src, s []T, ld int) {
-	for i, c := range s {
-		for j := i * ld; j < (i+1)*ld; j++ {
-			first[j], rest[j] = c*src[j], (1-c)*src[j]
+	for i, w := range s {
+		f, r, u := first[i*ld:][:ld], rest[i*ld:][:ld], src[i*ld:][:ld]
+		other := 1 - w
+		for j, v := range u {
+			f[j], r[j] = w*v, other*v
 		}
 	}
 }
 
 func rowDotPortable[T Float](dst []float64, a, b []T, ld int) {
+	var s [2 * half]float64
 	for i := range dst {
-		var s [16]float64
-		for j := i * ld; j < (i+1)*ld; j += 16 {
-			u, v := a[j:j+16], b[j:j+16]
-			for l := range s {
-				s[l] += float64(u[l]) * float64(v[l])
-			}
-		}
+		u, v := a[i*ld:][:ld], b[i*ld:][:ld]
+		dotHalf((*[half]float64)(s[:half]), u, v)
+		dotHalf((*[half]float64)(s[half:]), u[half:], v[half:])
 		dst[i] = fold(&s)
 	}
 }
 
 func rowResidualPortable[T Float](dst []float64, h, k, y []T, ld int) {
+	var s [2 * half]float64
 	for i := range dst {
-		var s [16]float64
-		for j := i * ld; j < (i+1)*ld; j += 16 {
-			u, v, w := h[j:j+16], k[j:j+16], y[j:j+16]
-			for l := range s {
-				s[l] += float64(u[l]) * (float64(v[l]) - 2*float64(w[l]))
-			}
-		}
+		u, v, w := h[i*ld:][:ld], k[i*ld:][:ld], y[i*ld:][:ld]
+		residualHalf((*[half]float64)(s[:half]), u, v, w)
+		residualHalf((*[half]float64)(s[half:]), u[half:], v[half:], w[half:])
 		dst[i] = fold(&s)
 	}
 }
 
 func thresholdPortable[T Float](acc, a []T, theta T, w []T, pattern []uint8, ld int, oneSided bool) {
+	bytes := ld / 8
 	for i, wi := range w {
-		pos := pattern[i*ld/4 : i*ld/4+ld/8]
-		neg := pattern[i*ld/4+ld/8 : i*ld/4+ld/4]
+		pos, neg := pattern[i*2*bytes:][:bytes], pattern[(2*i+1)*bytes:][:bytes]
+		c, u := acc[i*ld:][:ld], a[i*ld:][:ld]
 		for b := range pos {
-			at := i*ld + 8*b
-			var up, down uint8
-			c := acc[at : at+8]
-			for j, v := range a[at : at+8] {
-				p, q := max(v-theta, 0), max(-v-theta, 0) // NaN stays NaN
-				if oneSided {
-					q = 0
-				}
-				up |= bit(p != 0) << j
-				down |= bit(q != 0) << j
-				c[j] += wi * (p - q)
+			if oneSided {
+				neg[b] = 0
+				pos[b] = thresholdOneSided((*[8]T)(c), (*[8]T)(u), theta, wi)
+			} else {
+				pos[b], neg[b] = thresholdTwoSided((*[8]T)(c), (*[8]T)(u), theta, wi)
 			}
-			pos[b], neg[b] = up, down
+			c, u = c[8:], u[8:]
 		}
 	}
+}
+
+// thresholdTwoSided treats eight elements and returns their bits. Neither part has a branch: max keeps NaN, and a part is
+// active unless max leaves 0.
+func thresholdTwoSided[T Float](c, a *[8]T, theta, w T) (up, down uint8) {
+	for j, v := range a[:] {
+		p, q := max(v-theta, 0), max(-v-theta, 0)
+		up, down = up>>1|bit(p != 0)<<7, down>>1|bit(q != 0)<<7
+		c[j] += w * (p - q)
+	}
+	return up, down
+}
+
+// thresholdOneSided is thresholdTwoSided with the first part alone.
+func thresholdOneSided[T Float](c, a *[8]T, theta, w T) (up uint8) {
+	for j, v := range a[:] {
+		p := max(v-theta, 0)
+		up = up>>1 | bit(p != 0)<<7
+		c[j] += w * p
+	}
+	return up
 }
 
 // bit is 1 for true, without a branch.
@@ -169,22 +231,35 @@ func bit(b bool) uint8 {
 
 func thresholdGradPortable[T Float](g, dh, w []T, pattern []uint8, ld int) float64 {
 	var s [16]float64
+	// What v is multiplied by, by the bit of the first part plus twice that of the second.
+	slope, byTheta := [4]T{0, 1, 1, 2}, [4]T{0, -1, 1, 0}
+	bytes := ld / 8
 	for i, wi := range w {
-		pos := pattern[i*ld/4 : i*ld/4+ld/8]
-		neg := pattern[i*ld/4+ld/8 : i*ld/4+ld/4]
-		for j := range ld {
-			p, q := T(pos[j/8]>>(j%8)&1), T(neg[j/8]>>(j%8)&1)
-			v := wi * dh[i*ld+j]
-			g[i*ld+j] = v * (p + q)
-			s[j%16] += float64(v * (q - p))
+		pos, neg := pattern[i*2*bytes:][:bytes], pattern[(2*i+1)*bytes:][:bytes]
+		d, o := dh[i*ld:][:ld], g[i*ld:][:ld]
+		for b, up := range pos {
+			down := neg[b]
+			sums := (*[8]float64)(s[b%2*8:])
+			in, out := (*[8]T)(d), (*[8]T)(o)
+			for j, e := range in[:] {
+				at := up&1 | down&1<<1
+				up, down = up>>1, down>>1
+				v := wi * e
+				out[j] = v * slope[at]
+				sums[j] += float64(v * byTheta[at])
+			}
+			d, o = d[8:], o[8:]
 		}
 	}
 	return fold(&s)
 }
 
+// portableChains is the number of independent sums of peakPortable.
+const portableChains = 12
+
 // peakPortable is the loop of PeakFMA in Go. It returns a sum to keep the work alive.
 func peakPortable[T Float](turns int) T {
-	var s [12]T
+	var s [portableChains]T
 	x, y := T(1), T(0)
 	for range turns {
 		for j := range s {

@@ -15,14 +15,6 @@ type sparseArgs struct {
 	common       unsafe.Pointer
 }
 
-// sparseStrip returns the width of the next strip when nv vectors of columns are left: at most 4 (AVX-512) or 3 (AVX2).
-func sparseStrip(p path, nv int) int {
-	if p == pathAVX512 {
-		return evenPart(nv, 4)
-	}
-	return evenPart(nv, 3)
-}
-
 // strip is the number of columns whose sums plain Go keeps in registers.
 const strip = 8
 
@@ -58,7 +50,7 @@ func MulSparseShifted[T Float](ptr []int, cols []int32, values []T, m int, b, sh
 	args := sparseArgs{n: n, ptr: unsafe.Pointer(&ptr[0]), cols: at(cols), values: at(values),
 		ldb: ld * size, ldy: ldy * size, shift: at(shift)}
 	for j := 0; j < ld; {
-		w := sparseStrip(active, (ld-j)/l)
+		w := evenPart((ld-j)/l, blockings[active].sparse)
 		args.b, args.y = unsafe.Pointer(&b[j]), unsafe.Pointer(&y[j])
 		if shift != nil {
 			args.common = unsafe.Pointer(&common[j])

@@ -25,18 +25,18 @@ func TMulAdd[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc in
 	}
 }
 
-// tmulMost gives the most columns of A in a tile of C of 1, 2, ... vectors of columns of X.
-var tmulMost = [paths][]int{pathAVX2: {8, 6}, pathAVX512: {16, 13, 8}}
-
-// narrowVectors is the most vectors in a row of X for tiles of fewer of them than there could be: over wider rows, which lie
-// on many pages, more tiles cost more than they gain.
-const narrowVectors = 32
+// narrowBytes is the longest row of X for tiles of fewer vectors than there could be: over wider rows, which lie on many
+// pages, more tiles cost more than they gain.
+// For NEON, whose vectors are a quarter as wide and which no measurement was made for, the fewer instructions decide.
+const narrowBytes = 2048
 
 // tmulVectors returns the most vectors in a tile for m columns of A and rows of X of the given vectors: fewer where all of
 // A then goes through X at once.
 func tmulVectors(p path, m, vectors int) int {
-	most := len(tmulMost[p])
-	if p == pathAVX512 && m > tmulMost[p][most-1] && m <= tmulMost[p][most-2] && vectors <= narrowVectors {
+	size := blockings[p].tmul
+	most := len(size)
+	narrow := p == pathNEON || vectors*blockings[p].width <= narrowBytes
+	if most > 2 && m > size[most-1] && m <= size[most-2] && narrow {
 		return most - 1
 	}
 	return most
@@ -46,8 +46,9 @@ func tmulVectors(p path, m, vectors int) int {
 // Rows of X were mostly in the second-level cache before (Mul has read them), so the next tile is fetched from there.
 func tmulTiles[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc int) {
 	var t T
+	var edge [tmulEdge]T
 	size, l := int(unsafe.Sizeof(t)), lanes[T](active)
-	most, mostVectors := tmulMost[active], tmulVectors(active, m, (d+l-1)/l)
+	most, mostVectors := blockings[active].tmul, tmulVectors(active, m, (d+l-1)/l)
 	args := tmulArgs{n: n, lda: lda * size, ldx: ldx * size, ldc: ldc * size}
 	for q, vectors := 0, (d+l-1)/l; vectors > 0; {
 		w := evenPart(vectors, mostVectors)
@@ -58,19 +59,37 @@ func tmulTiles[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc 
 		for _, before := range most[:w-1] {
 			first += before
 		}
+		whole := active != pathNEON || args.lanes == l
+		if !whole {
+			args.ldc = w * l * size
+		}
 		for j := 0; j < m; {
 			rows := evenPart(m-j, most[w-1])
 			args.a = unsafe.Pointer(&a[j])
 			args.c = unsafe.Pointer(&c[j*ldc+q])
+			if !whole {
+				clear(edge[:rows*w*l])
+				args.c = unsafe.Pointer(&edge)
+			}
 			callTmul(first+rows, &args)
+			if !whole {
+				addTile(c[j*ldc+q:], ldc, edge[:rows*w*l], w*l, d-q)
+			}
 			j += rows
 		}
 		q, vectors = q+w*l, vectors-w
 	}
 }
 
-// evenPart returns the first part of a whole that is cut into as few parts of at most most as possible, about equal.
-func evenPart(whole, most int) int {
-	parts := (whole + most - 1) / most
-	return (whole + parts - 1) / parts
+// tmulEdge is the size of the largest tile of C on a path whose kernels know whole vectors only.
+const tmulEdge = 96
+
+// addTile adds the first columns of the rows of a tile to those of C.
+func addTile[T Float](c []T, ldc int, tile []T, width, columns int) {
+	for i := 0; i*width < len(tile); i++ {
+		row := c[i*ldc : i*ldc+columns]
+		for j, v := range tile[i*width : i*width+columns] {
+			row[j] += v
+		}
+	}
 }

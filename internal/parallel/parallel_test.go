@@ -252,3 +252,20 @@ func BenchmarkFold(b *testing.B) {
 		})
 	}
 }
+
+// TestNilContext: a nil context is an error, not a panic, as is a nil pointer in the interface.
+func TestNilContext(t *testing.T) {
+	type context1 struct{ context.Context }
+	var none context.Context
+	var typed *context1
+	for _, ctx := range []context.Context{none, typed} {
+		for _, workers := range []int{1, 3} {
+			if err := For(ctx, workers, 5, func(int, int) error { return nil }); err == nil {
+				t.Errorf("%T with %d workers: no error", ctx, workers)
+			}
+		}
+	}
+	if err := CheckContext(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

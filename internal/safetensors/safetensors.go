@@ -30,6 +30,7 @@ const (
 	F64 Dtype = "F64"
 	F32 Dtype = "F32"
 	I64 Dtype = "I64"
+	U8  Dtype = "U8"
 )
 
 // sizes are the bytes of an element of every type of the format; those without a constant can be stored, not read.
@@ -78,6 +79,11 @@ func Ints(name string, x []int, shape ...int) Tensor {
 		binary.LittleEndian.PutUint64(data[8*i:], uint64(v))
 	}
 	return Tensor{Name: name, Dtype: I64, Shape: slices.Clone(shape), Data: data}
+}
+
+// Bytes makes a tensor of bytes, of one axis.
+func Bytes(name string, data []byte) Tensor {
+	return Tensor{Name: name, Dtype: U8, Shape: []int{len(data)}, Data: data}
 }
 
 // Float64s returns the elements of an F64 or F32 tensor.

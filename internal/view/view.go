@@ -22,6 +22,8 @@ type View struct {
 	Given  bool // F32 or F64 is a slice that the caller gave as such
 	Sparse *CSR
 
+	Features []string // names of the columns; nil without
+
 	Present []bool // the samples that have the view; nil: all. The rows of the others are never read.
 }
 

@@ -7,9 +7,11 @@ import (
 	"strings"
 )
 
-// declarations collects the kernels for the Go side.
+// declarations collects the kernels of one architecture for the Go side.
 type declarations struct {
-	families []*family
+	constraint string
+	sets       []string
+	families   []*family
 }
 
 // family is a set of kernels that take the same arguments, in the order in which they were written: by instruction set,
@@ -20,7 +22,8 @@ type family struct {
 	first      map[string]int // type and instruction set → number of the first kernel
 }
 
-func (d *declarations) add(name, args string, g *gen, kernel string) {
+// add notes a kernel of the instruction set for the element type. Where the name is new it begins a family.
+func (d *declarations) add(name, args string, elem elem, set, kernel string) {
 	var f *family
 	for _, have := range d.families {
 		if have.name == name {
@@ -31,7 +34,7 @@ func (d *declarations) add(name, args string, g *gen, kernel string) {
 		f = &family{name: name, args: args, first: map[string]int{}}
 		d.families = append(d.families, f)
 	}
-	key := g.elem.name + g.isa.name
+	key := elem.name + set
 	if _, ok := f.first[key]; !ok {
 		f.first[key] = len(f.kernels)
 	}
@@ -42,14 +45,13 @@ func (d *declarations) add(name, args string, g *gen, kernel string) {
 // switch of direct calls instead of a table of functions keeps the arguments, and what they point to, off the heap.
 func (d *declarations) source() ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString(header + constraint + "package kernel\n")
+	b.WriteString(header + d.constraint + "package kernel\n")
 	for _, f := range d.families {
 		title := f.title()
 		fmt.Fprintf(&b, "\n// first%s holds the number of the first %s kernel by path and element type.\n", title, f.name)
 		fmt.Fprintf(&b, "var first%s = [paths][2]int{\n", title)
-		for _, set := range sets {
-			fmt.Fprintf(&b, "\tpath%s: {%d, %d},\n", set.name,
-				f.first[float32s.name+set.name], f.first[float64s.name+set.name])
+		for _, set := range d.sets {
+			fmt.Fprintf(&b, "\tpath%s: {%d, %d},\n", set, f.first[float32s.name+set], f.first[float64s.name+set])
 		}
 		fmt.Fprintf(&b, "}\n\n// call%s calls %s kernel number id.\n", title, f.name)
 		fmt.Fprintf(&b, "func call%s(id int, a *%s) {\n\tswitch id {\n", title, f.args)
@@ -67,7 +69,7 @@ func (d *declarations) source() ([]byte, error) {
 // stubs is the Go file for builds without assembly, in which no path leads to the kernels.
 func (d *declarations) stubs() ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString(header + "//go:build !amd64 || noasm\n\npackage kernel\n\n")
+	b.WriteString(header + "//go:build !(amd64 || arm64) || noasm\n\npackage kernel\n\n")
 	b.WriteString("// Without assembly every panel and every call takes the portable path: these are never reached.\n\nvar (\n")
 	for _, f := range d.families {
 		fmt.Fprintf(&b, "\tfirst%s [paths][2]int\n", f.title())

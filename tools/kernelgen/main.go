@@ -37,28 +37,42 @@ func run(dir string) error {
 		{"peak", peakKernels},
 		{"sparse", func(g *gen) { sparseKernels(g); sparseTMulKernels(g) }},
 	}
-	var decls declarations
+	amd64 := declarations{constraint: constraintAMD64}
+	for _, set := range sets {
+		amd64.sets = append(amd64.sets, set.name)
+	}
+	files := map[string][]byte{}
 	for _, s := range subjects {
 		for _, set := range sets {
-			g := newGen(set, &decls)
+			g := newGen(set, &amd64)
 			for _, t := range elems {
 				g.elem = t
 				s.emit(g)
 			}
-			file := fmt.Sprintf("%s_%s_amd64.s", s.name, set.file)
-			if err := os.WriteFile(filepath.Join(dir, file), g.bytes(), 0o644); err != nil {
-				return err
-			}
+			files[fmt.Sprintf("%s_%s_amd64.s", s.name, set.file)] = g.bytes()
 		}
 	}
+	arm64 := declarations{constraint: constraintARM64, sets: []string{"NEON"}}
+	for _, s := range neonSubjects {
+		g := newNEON(&arm64)
+		for _, t := range elems {
+			g.elem = t
+			s.emit(g)
+		}
+		files[s.name+"_neon_arm64.s"] = g.bytes()
+	}
 	for name, source := range map[string]func() ([]byte, error){
-		"asm_amd64.go": decls.source,
-		"asm_stubs.go": decls.stubs,
+		"asm_amd64.go": amd64.source,
+		"asm_arm64.go": arm64.source,
+		"asm_stubs.go": amd64.stubs,
 	} {
 		src, err := source()
 		if err != nil {
 			return err
 		}
+		files[name] = src
+	}
+	for name, src := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), src, 0o644); err != nil {
 			return err
 		}

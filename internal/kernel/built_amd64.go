@@ -4,6 +4,9 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
+// built names the paths of this build, the preferred one first.
+var built = []path{pathAVX512, pathAVX2, pathPortable}
+
 // supported reports whether the CPU has the instructions of a path and the operating system saves their registers.
 func supported(p path) bool {
 	switch p {

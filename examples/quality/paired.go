@@ -54,3 +54,14 @@ func signedRank(differences []float64) float64 {
 	}
 	return min(1, 2*tail)
 }
+
+// signTest is the two-sided p-value that better and worse are as likely, exact.
+func signTest(better, worse int) float64 {
+	n := better + worse
+	tail, ways := 0.0, 1.0 // ways to choose k of n, over 2ⁿ
+	for k := 0; k <= min(better, worse); k++ {
+		tail += ways * math.Pow(2, -float64(n))
+		ways *= float64(n-k) / float64(k+1)
+	}
+	return min(1, 2*tail)
+}

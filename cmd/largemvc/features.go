@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// matchFeatures puts the features of a set in the order of the model, if asked to, and notes what cannot be compared.
+func matchFeatures(model *largemvc.Predictor, set *dataset.Set, match bool) error {
+	for v := range set.Views {
+		view := &set.Views[v]
+		trained := model.FeatureNames(v)
+		unnamed := view.Name
+		if trained == nil {
+			unnamed = "the training"
+		}
+		switch {
+		case trained != nil && view.Features != nil && match:
+			arranged, err := view.Arrange(trained)
+			if err != nil {
+				return err
+			}
+			if extra := len(view.Features) - len(trained); extra > 0 {
+				set.Reading.Notes = append(
+					set.Reading.Notes,
+					fmt.Sprintf("%s: %d features that the model does not have are left out", view.Name, extra),
+				)
+			}
+			if !slices.Equal(view.Features, trained) {
+				set.Reading.Notes = append(
+					set.Reading.Notes,
+					fmt.Sprintf("%s: its features are put in the order of the model", view.Name),
+				)
+			}
+			*view = arranged
+		case trained != nil && view.Features != nil:
+		case match:
+			return usagef("predict: -match-features: the features of %s have no names", unnamed)
+		case trained != nil || view.Features != nil:
+			set.Reading.Notes = append(
+				set.Reading.Notes,
+				fmt.Sprintf("the features of %s have no names: those of %s are taken as they stand",
+					unnamed, view.Name),
+			)
+		}
+	}
+	return nil
+}

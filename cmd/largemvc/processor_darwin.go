@@ -1,0 +1,12 @@
+package main
+
+import "golang.org/x/sys/unix"
+
+// processor is the name of the CPU, or "" where the system does not tell.
+func processor() string {
+	name, err := unix.Sysctl("machdep.cpu.brand_string")
+	if err != nil {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/largemvc/largemvc/examples/internal/work"
+)
+
+// oneState wants the folder to be without work, or to hold that of this very build: a table is to show one state of the code.
+func (s *study) oneState() error {
+	mine, err := build()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(s.out, "build")
+	kept, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && s.sameState:
+	case err != nil:
+		return err
+	case string(kept) != mine:
+		return fmt.Errorf("%s holds the work of another build; name another folder, or say -same-state", s.out)
+	}
+	return work.WriteWhole(path, []byte(mine))
+}
+
+// build is the digest of the running program.
+func build() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x\n", h.Sum(nil)), nil
+}

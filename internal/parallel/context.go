@@ -1,0 +1,18 @@
+package parallel
+
+import (
+	"context"
+	"errors"
+	"reflect"
+)
+
+// CheckContext returns an error for a context that is nil, or a nil pointer in the interface, whose methods would panic.
+func CheckContext(ctx context.Context) error {
+	if ctx == nil {
+		return errors.New("the context is nil")
+	}
+	if v := reflect.ValueOf(ctx); v.Kind() == reflect.Pointer && v.IsNil() {
+		return errors.New("the context is a nil pointer")
+	}
+	return nil
+}

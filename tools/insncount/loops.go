@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// shown are the kernels whose main loops are listed: the tiles that most of the work of a fit goes through.
+var shown = regexp.MustCompile(`^(mulF(32|64)NEONW[34]|dotF(32|64)NEONC[456]|tmulF(32|64)NEONW(2M10|3M8)|` +
+	`gramF64NEONR4C4|sparseF(32|64)NEONW4)$`)
+
+// loading matches the instructions that load, in loops that store nothing.
+var loading = regexp.MustCompile(`^(FMOV|FLDP|VLD1|MOVW)`)
+
+// line is an instruction, or a label.
+type line struct{ label, op, rest string }
+
+// readLoops prints, for the main kernels, what the loop with the most multiply-adds consists of. The ideal is one vector
+// instruction for as many multiply-adds as a vector has lanes.
+func readLoops() error {
+	files, err := filepath.Glob(filepath.Join(kernels, "*_neon_arm64.s"))
+	if err != nil {
+		return err
+	}
+	fmt.Println("| kernel | loop | instructions | multiply-adds (vector) | loads | prefetch | other " +
+		"| instructions a multiply-add | ideal |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|")
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for _, text := range strings.Split(string(source), "\nTEXT ·")[1:] {
+			name, body, _ := strings.Cut(text, "(SB)")
+			if shown.MatchString(name) {
+				lanes := 4.0
+				if strings.Contains(name, "F64") {
+					lanes = 2
+				}
+				report(name, parse(body), lanes)
+			}
+		}
+	}
+	return nil
+}
+
+func parse(body string) []line {
+	var lines []line
+	for text := range strings.Lines(body) {
+		if before, _, ok := strings.Cut(text, "\nDATA"); ok {
+			text = before
+		}
+		code, comment, _ := strings.Cut(strings.TrimSpace(text), "// ")
+		switch fields := strings.Fields(code); {
+		case len(fields) == 0 || !strings.HasPrefix(text, "\t") && !strings.HasSuffix(fields[0], ":"):
+		case strings.HasSuffix(fields[0], ":"):
+			lines = append(lines, line{label: strings.TrimSuffix(fields[0], ":")})
+		case fields[0] == "WORD":
+			op, rest, _ := strings.Cut(comment, " ")
+			lines = append(lines, line{op: op, rest: rest})
+		default:
+			lines = append(lines, line{op: fields[0], rest: strings.Join(fields[1:], " ")})
+		}
+	}
+	return lines
+}
+
+// report prints the loop without loops inside that has the most multiply-adds.
+func report(name string, lines []line, lanes float64) {
+	at := map[string]int{}
+	for i, l := range lines {
+		if l.label != "" {
+			at[l.label] = i
+		}
+	}
+	type loop struct{ from, to int }
+	var found []loop
+	for i, l := range lines {
+		target := l.rest[strings.LastIndex(l.rest, " ")+1:]
+		if from, ok := at[target]; ok && from < i && strings.HasPrefix(l.op, "B") {
+			found = append(found, loop{from, i})
+		}
+	}
+	best, most := loop{}, 0
+	for _, f := range found {
+		inner, fma := true, 0
+		for _, g := range found {
+			inner = inner && (g == f || g.from < f.from || g.to > f.to)
+		}
+		for _, l := range lines[f.from:f.to] {
+			if l.op == "fmla" {
+				fma++
+			}
+			inner = inner && l.op != "RET"
+		}
+		if inner && fma > most {
+			best, most = f, fma
+		}
+	}
+	var all, loads, prefetches int
+	for _, l := range lines[best.from : best.to+1] {
+		switch {
+		case l.label != "":
+			continue
+		case l.op == "prfm":
+			prefetches++
+		case loading.MatchString(l.op):
+			loads++
+		}
+		all++
+	}
+	fmt.Printf("| %s | %s | %d | %d | %d | %d | %d | %.3f | %.2f |\n", name, lines[best.from].label, all, most, loads, prefetches,
+		all-most-loads-prefetches, float64(all)/(float64(most)*lanes), 1/lanes)
+}

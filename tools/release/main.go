@@ -1,0 +1,213 @@
+// Command release builds the archives of a release: the command for Linux, macOS and Windows on amd64 and arm64, static
+// and without cgo, with shell completions and the licences of all that is linked in, and the checksums of the archives.
+// The same commit gives the same bytes wherever its working copy lies. docs/releasing.md says how it is used:
+//
+//	cd tools && go run ./release -out ../dist
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// targets are the systems that archives are made for.
+var targets = []target{
+	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+}
+
+type target struct{ os, arch string }
+
+// command is the package of the command, seen from the root of the repository.
+const command = "./cmd/largemvc"
+
+func main() {
+	root := flag.String("root", "..", "`FOLDER` of the repository")
+	out := flag.String("out", "", "`FOLDER` for the archives; it is made where it is missing")
+	only := flag.String("only", "", "`OS/ARCH` to build for alone")
+	flag.Parse()
+	if err := run(*root, *out, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func run(root, out, only string) error {
+	if out == "" {
+		return fmt.Errorf("no -out folder given")
+	}
+	out, err := filepath.Abs(out)
+	if err != nil {
+		return err
+	}
+	b := builder{root: root}
+	if err := b.describe(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	scripts, err := b.completions()
+	if err != nil {
+		return err
+	}
+	var sums strings.Builder
+	for _, t := range targets {
+		if only != "" && only != t.os+"/"+t.arch {
+			continue
+		}
+		name, archive, err := b.archive(t, scripts)
+		if err != nil {
+			return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
+		}
+		if err := os.WriteFile(filepath.Join(out, name), archive, 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(archive), name)
+	}
+	if sums.Len() == 0 {
+		return fmt.Errorf("no target %s", only)
+	}
+	fmt.Print(sums.String())
+	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644)
+}
+
+// builder knows the commit that is built.
+type builder struct {
+	root    string
+	version string // the tag without its v, or the number of the commit
+	when    time.Time
+}
+
+// describe reads the commit. A working copy with changes is refused: nobody could build its archives again.
+func (b *builder) describe() error {
+	changes, err := b.git("status", "--porcelain")
+	if err != nil {
+		return err
+	}
+	if changes != "" {
+		return fmt.Errorf("the working copy has changes:\n%s", changes)
+	}
+	if b.version, err = b.git("describe", "--tags", "--always", "--match", "v*", "--exclude", "*/*"); err != nil {
+		return err
+	}
+	b.version = strings.TrimPrefix(b.version, "v")
+	seconds, err := b.git("log", "-1", "--format=%ct")
+	if err != nil {
+		return err
+	}
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	b.when = time.Unix(n, 0).UTC()
+	return err
+}
+
+func (b *builder) git(args ...string) (string, error) {
+	c := exec.Command("git", args...)
+	c.Dir = b.root
+	out, err := output(c)
+	return strings.TrimSpace(string(out)), err
+}
+
+// compile builds the command. -trimpath and an empty build ID keep the place of the sources out of it; the version and the
+// commit come from the working copy.
+func (b *builder) compile(t target, out string) error {
+	c := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", out, command)
+	c.Dir, c.Env = b.root, b.environment(t)
+	_, err := output(c)
+	return err
+}
+
+// environment leaves out the settings of the user that would change the program.
+func (b *builder) environment(t target) []string {
+	env := slices.DeleteFunc(os.Environ(), func(s string) bool {
+		name, _, _ := strings.Cut(s, "=")
+		return slices.Contains([]string{"GOFLAGS", "GOAMD64", "GOARM64", "GOEXPERIMENT", "GOFIPS140"}, name)
+	})
+	env = append(env, "CGO_ENABLED=0", "GOFLAGS=")
+	if t.os != "" {
+		env = append(env, "GOOS="+t.os, "GOARCH="+t.arch)
+	}
+	return env
+}
+
+// completions builds the command for this machine and asks it for its scripts.
+func (b *builder) completions() ([]file, error) {
+	dir, err := os.MkdirTemp("", "release")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "largemvc")
+	if err := b.compile(target{}, program); err != nil {
+		return nil, err
+	}
+	var files []file
+	for _, s := range []struct{ shell, name string }{{"bash", "largemvc.bash"}, {"zsh", "_largemvc"}, {"fish", "largemvc.fish"}} {
+		script, err := output(exec.Command(program, "completion", s.shell))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{name: "completions/" + s.name, data: script, mode: 0o644})
+	}
+	return files, nil
+}
+
+// archive returns the name and the bytes of a target's archive.
+func (b *builder) archive(t target, scripts []file) (name string, data []byte, err error) {
+	dir, err := os.MkdirTemp("", "release")
+	if err != nil {
+		return "", nil, err
+	}
+	defer os.RemoveAll(dir)
+	program := "largemvc"
+	if t.os == "windows" {
+		program += ".exe"
+	}
+	if err := b.compile(t, filepath.Join(dir, program)); err != nil {
+		return "", nil, err
+	}
+	binary, err := os.ReadFile(filepath.Join(dir, program))
+	if err != nil {
+		return "", nil, err
+	}
+	licences, err := b.licences(t)
+	if err != nil {
+		return "", nil, err
+	}
+	files := []file{{name: program, data: binary, mode: 0o755}, {name: "LICENSES.txt", data: licences, mode: 0o644}}
+	for _, document := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
+		text, err := os.ReadFile(filepath.Join(b.root, document))
+		if err != nil {
+			return "", nil, err
+		}
+		files = append(files, file{name: document, data: text, mode: 0o644})
+	}
+	files = append(files, scripts...)
+	slices.SortFunc(files, func(x, y file) int { return strings.Compare(x.name, y.name) })
+	folder := fmt.Sprintf("largemvc-%s-%s-%s", b.version, t.os, t.arch)
+	if t.os == "windows" {
+		data, err = zipped(folder, files, b.when)
+		return folder + ".zip", data, err
+	}
+	data, err = tarred(folder, files, b.when)
+	return folder + ".tar.gz", data, err
+}
+
+// output runs a command and returns what it prints; its error holds what it complains about.
+func output(c *exec.Cmd) ([]byte, error) {
+	var complaint bytes.Buffer
+	c.Stderr = &complaint
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, &complaint)
+	}
+	return out, nil
+}
