@@ -87,7 +87,7 @@ func benchmarkEpoch(b *testing.B, name string, n, m, layers int, dims ...int) {
 		for b.Loop() {
 			s.step(b)
 		}
-		state := s.net.fused().Engine().Shards()[0].Bytes()
+		state := s.net.fused().Engine().Bytes()
 		b.ReportMetric(float64(state)/float64(n), "state-B/sample")
 	})
 }

@@ -181,7 +181,10 @@ func represent[T kernel.Float](
 	}
 	if in.rotated == nil {
 		trained := net.model.fused().Engine()
-		h, _ = trained.Shards()[0].(*engine.Memory[T]).H(net.config.Layers)
+		h = make([]T, p.samples*kernel.Pad(p.config.Anchors))
+		if err := engine.CopyH(trained, net.config.Layers, h, kernel.Pad(p.config.Anchors)); err != nil {
+			return nil, nil, err
+		}
 		for v, t := range trust {
 			if err := trained.Read(engine.FieldTrust, net.config.Layers, v, 0, p.samples, t); err != nil {
 				return nil, nil, err

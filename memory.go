@@ -7,7 +7,6 @@ import (
 
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/information"
-	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/view"
@@ -108,7 +107,7 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		if c.hasHeldOutLoss() {
 			m.Neighbors += information.Bytes(samples, sum(dims), c.Anchors, size)
 		}
-		m.State = n * int64(2*kernel.Pad(c.Anchors)+2*c.Anchors) * (size + 8) // H and Q in the loss
+		m.State = information.NeighborBytes(samples, c.Anchors, inputs.Atoms, c.Workers, size) // and Q of both terms
 		m.Start = inputs.Work
 	}
 	spec := engine.Spec{Samples: samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Noise: c.Variant == Large,

@@ -356,9 +356,9 @@ func (m *Model[R, N, A]) buildNetwork(e Env, data *Data, start StartPoint) (unfo
 	nodes = append(nodes, soft.r, soft.u)
 	spec.LossWeights = m.Reduction.weights(data)
 	if data.single != nil {
-		return unfold.NewFused(unfold.Site(e), data.single, spec, unfold.Start(start), scale, nodes)
+		return unfold.NewFused(unfold.Site(e), data.single, spec, unfold.Start(start), scale, nodes, engine.InMemory[float32])
 	}
-	return unfold.NewFused(unfold.Site(e), data.double, spec, unfold.Start(start), scale, nodes)
+	return unfold.NewFused(unfold.Site(e), data.double, spec, unfold.Start(start), scale, nodes, engine.InMemory[float64])
 }
 
 // Env is where a network is built: a graph, a name in it, and the sizes. Model.Build fills what is left zero, from its

@@ -16,7 +16,6 @@ import (
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/information"
-	"github.com/largemvc/largemvc/internal/information/term"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/op"
@@ -204,26 +203,13 @@ func newNetwork[T kernel.Float](in *prepared[T], c *Config, begin *cluster.Point
 	return t, nil
 }
 
-// sumLosses makes the cost of the reconstruction and what is added to it.
+// sumLosses makes the cost: the network's loss, of which the terms for clusters are part, and what is added to it.
 func (t *lossNetwork[T]) sumLosses() error {
 	c := t.config
+	if err := t.setTerms(); err != nil {
+		return fmt.Errorf("largemvc: clusters in the loss: %w", err)
+	}
 	t.cost = t.model.Loss()
-	if t.config.hasNeighborLoss() {
-		err := t.addTerm("weight of the neighbours", c.NeighborWeight, func(h *gorgonia.Node) (*gorgonia.Node, error) {
-			return term.Neighbors[T](c.Workers, h, t.in.graph, c.Temperature)
-		})
-		if err != nil {
-			return fmt.Errorf("largemvc: neighbours in the loss: %w", err)
-		}
-	}
-	if t.config.hasHeldOutLoss() {
-		err := t.addTerm("weight of held-out prediction", c.HeldOutWeight, func(h *gorgonia.Node) (*gorgonia.Node, error) {
-			return term.HeldOut(c.Workers, h, t.in.heldOut, c.Temperature)
-		})
-		if err != nil {
-			return fmt.Errorf("largemvc: held-out prediction in the loss: %w", err)
-		}
-	}
 	if c.ExtraLoss == nil {
 		return nil
 	}
@@ -232,34 +218,32 @@ func (t *lossNetwork[T]) sumLosses() error {
 		if err != nil || extra == nil {
 			return err
 		}
-		t.cost, err = gorgonia.Add(t.cost, extra)
+		if !extra.IsScalar() {
+			return fmt.Errorf("its shape is %v, want a scalar", extra.Shape())
+		}
+		t.cost, err = op.Sum[T]("loss and extra loss", t.cost, extra)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("largemvc: extra loss: %w", err)
 	}
-	if !t.cost.IsScalar() {
-		return fmt.Errorf("largemvc: extra loss: its shape is %v, want a scalar", t.cost.Shape())
-	}
 	return nil
 }
 
-// addTerm adds a weighted term of the last H to the cost.
-func (t *lossNetwork[T]) addTerm(name string, weight float64, term func(h *gorgonia.Node) (*gorgonia.Node, error)) error {
-	return guarded(func() error {
-		h, err := t.model.H(t.config.Layers)
-		if err != nil {
-			return err
-		}
-		x, err := term(h)
-		if err != nil {
-			return err
-		}
-		if x, err = gorgonia.Mul(x, gorgonia.NewConstant(T(weight), gorgonia.WithName(name))); err != nil {
-			return err
-		}
-		t.cost, err = gorgonia.Add(t.cost, x)
-		return err
+// setTerms gives the network the terms of neighbours and of held-out prediction, where there are weights for them.
+func (t *lossNetwork[T]) setTerms() error {
+	c, o := t.config, information.TermsOptions[T]{Temperature: t.config.Temperature, Workers: t.config.Workers}
+	if c.hasNeighborLoss() {
+		o.Graph, o.Neighbors = t.in.graph, c.NeighborWeight
+	}
+	if c.hasHeldOutLoss() {
+		o.Held, o.HeldOut = t.in.heldOut, c.HeldOutWeight
+	}
+	if o.Neighbors == 0 && o.HeldOut == 0 {
+		return nil
+	}
+	return engine.SetTerm(t.model.fused().Engine(), func(lo, hi int) (engine.Term[T], error) {
+		return information.NewTerms(hi-lo, c.Anchors, o)
 	})
 }
 
@@ -362,9 +346,10 @@ func (t *lossNetwork[T]) forward(ctx context.Context, r *runState) error {
 
 // record appends the losses of the last run of the network.
 func (t *lossNetwork[T]) record(r *runState) error {
-	parts := slices.Clone(t.model.fused().Engine().Loss())
-	total := kernel.Sum(parts)
-	if t.config.hasExtra() {
+	net := t.model.fused().Engine()
+	parts := slices.Clone(net.Loss())
+	total := kernel.Sum(parts) + net.TermValue()
+	if t.config.ExtraLoss != nil {
 		value, err := op.Elements[T](t.cost.Value())
 		if err != nil {
 			return err
@@ -481,7 +466,7 @@ func (t *lossNetwork[T]) last(ctx context.Context, r *runState, after error) (do
 
 // evaluate computes H and the loss at the present parameters.
 func (t *lossNetwork[T]) evaluate(ctx context.Context, r *runState) error {
-	if t.config.hasExtra() {
+	if t.config.ExtraLoss != nil {
 		t.machine.Reset()
 		return t.forward(ctx, r)
 	}

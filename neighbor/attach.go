@@ -94,26 +94,45 @@ type attacher[T Float] struct {
 	limit [][]T       // of each space and sample of the index, a bound of the scores of those that may be its neighbours
 	own   [][]float64 // of each space and query, its norm, which scores lack
 	noise [][]float64 // and the error of its scores
+	reach [][]float64 // of each space and block of queries, the largest noise − own
 	near  [][][]int32 // of each space and query, the samples of the index whose neighbour it may be
 }
 
 func (a *attacher[T]) prepare() {
 	e := a.index.exact
-	for q, p := range a.search.spaces {
-		limit := make([]T, e.src.n)
-		for j := range limit {
-			square, _ := a.index.limits(q, j)
-			limit[j] = T(square)
+	e.once.Do(func() {
+		for q := range a.search.spaces {
+			limit := make([]T, e.src.n)
+			for j := range limit {
+				square, _ := a.index.limits(q, j)
+				limit[j] = T(square)
+			}
+			e.limit = append(e.limit, limit)
 		}
+	})
+	a.limit = e.limit
+	for _, p := range a.search.spaces {
 		own, noise := make([]float64, a.query.n), make([]float64, a.query.n)
 		for i := range own {
 			own[i] = a.query.length(p.views, i)
 			noise[i] = a.search.noise(p, i)
 		}
-		a.limit, a.own, a.noise = append(a.limit, limit), append(a.own, own), append(a.noise, noise)
+		a.own, a.noise = append(a.own, own), append(a.noise, noise)
 		a.near = append(a.near, make([][]int32, a.query.n))
+		reach := make([]float64, a.query.blocks())
+		for b := range reach {
+			lo, hi := a.query.block(b)
+			reach[b] = math.Inf(-1)
+			for i := lo; i < hi; i++ {
+				reach[b] = max(reach[b], noise[i]-own[i])
+			}
+		}
+		a.reach = append(a.reach, reach)
 	}
 }
+
+// admitSlack is more than the relative rounding error of float32.
+const admitSlack = 1e-6
 
 // limits returns the squared distance below which a new sample is a neighbour of sample j, and that of j's last neighbour
 // but for the one whose place it takes.
@@ -130,13 +149,23 @@ func (x *Index[T]) limits(space, j int) (below, rest float64) {
 	return l.Square[at-1], rest
 }
 
-// admit notes the queries that may be neighbours of sample j.
+// admit notes the queries that may be neighbours of sample j. Most groups of queries have none.
 func (a *attacher[T]) admit(space, j, from int, scores []T) {
 	limit, own, noise := float64(a.limit[space][j]), a.own[space], a.noise[space]
-	for i, t := range scores {
-		d := float64(t)
-		if d+own[from+i] <= limit+noise[from+i] && !math.IsInf(d, 1) {
-			a.near[space][from+i] = append(a.near[space][from+i], int32(j))
+	reach := a.reach[space][from/blockRows]
+	top := T(limit + reach + admitSlack*(math.Abs(limit)+math.Abs(reach)))
+	for i := 0; i < len(scores); {
+		for ; i+scoreGroup <= len(scores); i += scoreGroup {
+			g := (*[scoreGroup]T)(scores[i:])
+			if min(min(g[0], g[1]), min(g[2], g[3]), min(g[4], g[5]), min(g[6], g[7])) <= top {
+				break
+			}
+		}
+		for end := min(i+scoreGroup, len(scores)); i < end; i++ {
+			d := float64(scores[i])
+			if d+own[from+i] <= limit+noise[from+i] && !math.IsInf(d, 1) {
+				a.near[space][from+i] = append(a.near[space][from+i], int32(j))
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"sync"
 	"unsafe"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -66,8 +67,9 @@ const stripColumns = 64
 // Filter is what a low-pass filter did to a view, in the form that takes new samples: a row for each atom of the operator.
 // It is not changed and safe for concurrent use.
 //
-// With A = L·(atoms) the filter of S steps is x_S = 2^−S·x_0 + A·u with u = Σ_t 2^(t−S)·x_t over t < S. The table has u's row
-// for each sample of a graph, and Bᵀu for a factor B; a sample with the links l gets 2^−S·x + l·table and then the norm 1.
+// With A = L·(atoms) the filter of S steps is x_S = 2^−S·x_0 + A·u with u = Σ_t 2^(t−S)·x_t over t < S, a polynomial of A times
+// x_0. The table has u's row for each sample of a graph, and Bᵀu for a factor B; a sample with the links l gets
+// 2^−S·x + l·table and then the norm 1.
 type Filter[T Float] struct {
 	Steps int
 	Cols  int
@@ -76,14 +78,16 @@ type Filter[T Float] struct {
 	// All and Have are there if samples of the graph lack the view: the atoms' sums over all samples and over those that
 	// have it. A sample's links count as much as if all were there.
 	All, Have []float64
+
+	series []float64 // u as a Chebyshev series of A on [0, 1] in place of steps; nil: by steps
 }
 
 // Smooth filters views in place: steps times x ← (x + A·x)/2, then every row to norm 1 (rows of zeros stay). Where samples
 // lack a view, their rows are zero and stay so, and A·x is the weighted mean over those that have it, as large as it would be
 // if all had: row i is multiplied by (A·1)_i / (A·b)_i with the presence b.
 //
-// op must be a Graph or a Factor. Views are done in strips of columns, side by side on several workers, each with room for
-// three strips of 64 columns. It returns the filters for new samples, an error for sizes that do not fit or values that are
+// op must be a Graph or a Factor. Views are done in strips of 64 columns, side by side on several workers, each with room for
+// some tables of the strip with a row for each atom. It returns the filters for new samples, an error for sizes that do not fit or values that are
 // not finite, and the context's error if it is cancelled; the views are then half done.
 func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]*Filter[T], error) {
 	if v := reflect.ValueOf(op); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
@@ -116,6 +120,9 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 		f := &Filter[T]{Steps: steps, Cols: b.Cols, Atoms: base.links.atoms}
 		f.Table = make([]T, f.Atoms*Stride(b.Cols))
 		filters[v] = f
+		if base.chunks != nil && !b.incomplete() {
+			f.series = chebyshev[T](steps)
+		}
 		var factors []T
 		if b.incomplete() {
 			f.All, f.Have = presence(base, b)
@@ -128,13 +135,19 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 			})
 		}
 	}
-	outer, inner := stripWorkers[T](n, len(strips), workers)
-	spaces := make([]*stripSpace[T], outer)
+	outer, inner := stripWorkers[T](base.links.atoms, len(strips), workers)
+	samples, atoms := make([]*stripSpace[T], outer), make([]*atomSpace[T], outer)
 	err = parallel.For(ctx, outer, len(strips), func(w, q int) error {
-		if spaces[w] == nil {
-			spaces[w] = newStripSpace[T](base, n)
+		if base.chunks != nil {
+			if atoms[w] == nil {
+				atoms[w] = newAtomSpace(base)
+			}
+			return strips[q].runAtoms(ctx, inner, atoms[w])
 		}
-		return strips[q].run(ctx, inner, spaces[w])
+		if samples[w] == nil {
+			samples[w] = newStripSpace(base, n)
+		}
+		return strips[q].run(ctx, inner, samples[w])
 	})
 	if err != nil {
 		return nil, err
@@ -151,10 +164,13 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 // stripBytes bounds the memory of the strips that are worked on at a time.
 const stripBytes = 512 << 20
 
+// stripTables is the number of tables of a strip's columns, a row for each atom, that its steps take.
+const stripTables = 16
+
 // stripWorkers shares the workers out: strips side by side, and workers in each.
-func stripWorkers[T Float](n, strips, workers int) (outer, inner int) {
+func stripWorkers[T Float](atoms, strips, workers int) (outer, inner int) {
 	workers = parallel.Workers(workers)
-	one := 3 * n * stripColumns * int(unsafe.Sizeof(T(0)))
+	one := stripTables * atoms * stripColumns * int(unsafe.Sizeof(T(0)))
 	outer = max(1, min(workers, strips, stripBytes/max(one, 1)))
 	return outer, max(1, workers/outer)
 }
@@ -217,61 +233,30 @@ type strip[T Float] struct {
 	from, cols int
 }
 
-// stripSpace is the memory for a strip.
+// stripSpace is the memory for a strip that goes through its steps sample by sample, as those of a graph do.
 type stripSpace[T Float] struct {
-	part  part[T]
-	u, au []T
-	x     []T
+	part part[T]
+	rows [2][]T // of n rows each
 }
 
 func newStripSpace[T Float](base part[T], n int) *stripSpace[T] {
-	return &stripSpace[T]{
-		part: base, u: make([]T, n*stripColumns), au: make([]T, n*stripColumns), x: make([]T, n*stripColumns),
+	w := &stripSpace[T]{part: base}
+	for j := range w.rows {
+		w.rows[j] = make([]T, n*stripColumns)
 	}
+	return w
 }
 
-// run takes the strip through the steps: with u_1 = x_0/2, u_(t+1) = (u_t + 2^−t·x_0 + A·u_t)/2 and x_S = 2^−S·x_0 + A·u_S.
+// run takes the strip through the filter.
 func (s *strip[T]) run(ctx context.Context, workers int, w *stripSpace[T]) error {
 	b, f, n := s.view, s.filter, w.part.links.n
 	width := Stride(s.cols)
-	x, u, au := w.x[:n*width], w.u[:n*width], w.au[:n*width]
-	if err := eachRow(ctx, workers, n, func(i int) {
-		row := x[i*width : (i+1)*width]
-		clear(row)
-		if b.has(i) {
-			copy(row, b.X[i*b.Ld+s.from:i*b.Ld+s.from+s.cols])
-		}
-		for j, v := range row {
-			u[i*width+j] = v / 2
-		}
-	}); err != nil {
+	for j := range w.rows {
+		w.rows[j] = w.rows[j][:n*width]
+	}
+	u, err := s.sum(ctx, workers, w, width)
+	if err != nil {
 		return err
-	}
-	if f.Steps == 0 {
-		clear(u)
-	}
-	share := T(1)
-	for t := 1; t < f.Steps; t++ {
-		share /= 2
-		if err := w.part.product(ctx, workers, au, u, width); err != nil {
-			return err
-		}
-		if err := eachRow(ctx, workers, n, func(i int) {
-			ui := u[i*width : (i+1)*width]
-			if !b.has(i) {
-				clear(ui)
-				return
-			}
-			xi, ai, factor := x[i*width:(i+1)*width], au[i*width:(i+1)*width], s.factor(i)
-			for j := range ui {
-				ui[j] = (ui[j] + share*xi[j] + factor*ai[j]) / 2
-			}
-		}); err != nil {
-			return err
-		}
-	}
-	if f.Steps > 0 {
-		share /= 2
 	}
 	table, err := w.part.table(ctx, workers, u, width)
 	if err != nil {
@@ -281,17 +266,73 @@ func (s *strip[T]) run(ctx context.Context, workers int, w *stripSpace[T]) error
 	for a := range f.Atoms {
 		copy(f.Table[a*ld+s.from:a*ld+s.from+width], table[a*width:(a+1)*width])
 	}
-	return parallel.For(ctx, workers, (n+gatherRows-1)/gatherRows, func(_, q int) error {
-		lo, hi := q*gatherRows, min((q+1)*gatherRows, n)
-		w.part.gather(lo, hi, au[lo*width:], table, width)
-		for i := lo; i < hi; i++ {
-			if b.has(i) {
-				finish(b.X[i*b.Ld+s.from:i*b.Ld+s.from+s.cols], au[i*width:], share, s.factor(i))
-			} else {
-				clear(b.X[i*b.Ld+s.from : i*b.Ld+s.from+s.cols])
+	share, au := T(math.Ldexp(1, -f.Steps)), w.rows[1]
+	return w.part.gatherAll(ctx, workers, au, table, width, func(i int, ai []T) {
+		xi := b.X[i*b.Ld+s.from : i*b.Ld+s.from+s.cols]
+		if b.has(i) {
+			finish(xi, ai, share, s.factor(i))
+		} else {
+			clear(xi)
+		}
+	})
+}
+
+// sum returns u, n rows of the given width: u_1 = x_0/2, u_(t+1) = (u_t + 2^−t·x_0 + A·u_t)/2.
+func (s *strip[T]) sum(ctx context.Context, workers int, w *stripSpace[T], width int) ([]T, error) {
+	share := T(1) / 2
+	if s.filter.Steps == 0 {
+		share = 0
+	}
+	u, au := w.rows[0], w.rows[1]
+	if err := s.start(ctx, workers, u, width, share); err != nil {
+		return nil, err
+	}
+	share = 1
+	for t := 1; t < s.filter.Steps; t++ {
+		share /= 2
+		err := s.product(ctx, workers, w, au, u, width, func(i int, x, ai []T) {
+			ui, factor := u[i*width:i*width+len(ai)], s.factor(i)
+			for j := range x {
+				ai[j] = (ui[j] + share*x[j] + factor*ai[j]) / 2
+			}
+			clear(ai[len(x):])
+		})
+		if err != nil {
+			return nil, err
+		}
+		u, au = au, u
+	}
+	w.rows[0], w.rows[1] = u, au
+	return u, nil
+}
+
+// start sets dst to share·x_0.
+func (s *strip[T]) start(ctx context.Context, workers int, dst []T, width int, share T) error {
+	b := s.view
+	return eachRow(ctx, workers, len(dst)/width, func(i int) {
+		row := dst[i*width : (i+1)*width]
+		clear(row)
+		if b.has(i) {
+			for j, v := range b.X[i*b.Ld+s.from : i*b.Ld+s.from+s.cols] {
+				row[j] = share * v
 			}
 		}
-		return nil
+	})
+}
+
+// product sets dst to A·x, passes every row of it through then with that of x_0, and zeroes rows that lack the view.
+func (s *strip[T]) product(ctx context.Context, workers int, w *stripSpace[T], dst, x []T, width int, then func(i int, x0, ai []T)) error {
+	table, err := w.part.table(ctx, workers, x, width)
+	if err != nil {
+		return err
+	}
+	b := s.view
+	return w.part.gatherAll(ctx, workers, dst, table, width, func(i int, ai []T) {
+		if b.has(i) {
+			then(i, b.X[i*b.Ld+s.from:i*b.Ld+s.from+s.cols], ai)
+		} else {
+			clear(ai)
+		}
 	})
 }
 
@@ -331,8 +372,11 @@ func (f *Filter[T]) Apply(ctx context.Context, l *Links, x Block[T], workers int
 	if err := x.check(0, l.n); err != nil {
 		return err
 	}
-	factors := make([]T, l.n)
-	f.factors(l, factors)
+	var factors []T
+	if f.All != nil {
+		factors = make([]T, l.n)
+		f.factors(l, factors)
+	}
 	layout := newLayout[T](l, false)
 	share := T(math.Ldexp(1, -f.Steps))
 	ld := Stride(f.Cols)
@@ -341,17 +385,45 @@ func (f *Filter[T]) Apply(ctx context.Context, l *Links, x Block[T], workers int
 		if err := x.finite(0, lo, hi); err != nil {
 			return err
 		}
-		au := make([]T, (hi-lo)*ld)
-		layout.gather(lo, hi, au, f.Table, ld)
+		au := takeRows[T]((hi - lo) * ld)
+		defer giveRows(au)
+		layout.gather(lo, hi, *au, f.Table, ld)
 		for i := lo; i < hi; i++ {
 			row := x.X[i*x.Ld : i*x.Ld+x.Cols]
 			if !x.has(i) {
 				clear(row)
 				continue
 			}
-			finish(row, au[(i-lo)*ld:], share, factors[i])
+			factor := T(1)
+			if factors != nil {
+				factor = factors[i]
+			}
+			finish(row, (*au)[(i-lo)*ld:], share, factor)
 			toUnit(row)
 		}
 		return nil
 	})
 }
+
+// rowPools hold memory for rows that was given back, of float32 and of float64.
+var rowPools [2]sync.Pool
+
+func rowPool[T Float]() *sync.Pool {
+	if kernel.Is32[T]() {
+		return &rowPools[0]
+	}
+	return &rowPools[1]
+}
+
+// takeRows returns memory for some values, with whatever it held before.
+func takeRows[T Float](size int) *[]T {
+	x, _ := rowPool[T]().Get().(*[]T)
+	if x == nil || cap(*x) < size {
+		fresh := make([]T, size)
+		return &fresh
+	}
+	*x = (*x)[:size]
+	return x
+}
+
+func giveRows[T Float](x *[]T) { rowPool[T]().Put(x) }

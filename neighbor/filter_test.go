@@ -77,7 +77,7 @@ func checkFilter[T Float](t *testing.T, tolerance float64) {
 		d := randomData(21, 300, masks, 5, 150)
 		for kind, x := range operators[T](t, d) {
 			a := operatorMatrix(t, x.Operator())
-			for _, steps := range []int{0, 1, 6} {
+			for _, steps := range []int{0, 1, 6, 14} {
 				name := fmt.Sprintf("%s, masks %t, %d steps", kind, masks, steps)
 				blocks := []Block[T]{blockOf[T](d, 0), blockOf[T](d, 1)}
 				filters, err := Smooth(ctx, x.Operator(), blocks, steps, 3)

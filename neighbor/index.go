@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/largemvc/largemvc/internal/parallel"
 )
@@ -70,6 +71,9 @@ type exactIndex[T Float] struct {
 	cover  []float64
 	graph  *Links
 	twins  *twins[T] // over all views that a space has
+
+	once  sync.Once
+	limit [][]T // of each space and sample, a bound of the scores of those that may be its neighbours; after once
 }
 
 // Build makes the operator of samples: the weighted mean of the graphs of the spaces, of mutual neighbours up to

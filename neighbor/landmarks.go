@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -62,7 +63,10 @@ type landmarks[T Float] struct {
 	points  *source[T] // the centroids as samples, a view for each view of the space
 	bias    [][]T      // their squared norms
 	panels  []kernel.Panel[T]
+	joint   *kernel.Panel[T] // all views side by side, each followed by its bias, for rows that lie in memory
 	longest float64
+
+	spaces *sync.Pool // of *landmarkSpace[T], for samples with the features of the landmarks' own
 }
 
 // ready makes what products with the centroids need.
@@ -90,33 +94,99 @@ func (m *landmarks[T]) ready(ctx context.Context, workers int) error {
 		}
 		m.points.pack(q, 0, m.count, &m.panels[q])
 	}
+	m.packJoint()
+	if m.spaces == nil {
+		m.spaces = new(sync.Pool)
+	}
 	m.longest = m.points.longest(all)
 	return nil
 }
 
+// packJoint packs a row (−2c, ‖c‖²) of each view for every landmark: its product with rows (x, 1), or (0, 0) where a view is
+// absent, are the scores of all landmarks.
+func (m *landmarks[T]) packJoint() {
+	k := m.points.width(m.points.all()) + len(m.centroids)
+	x := make([]T, 0, m.count*k)
+	for j := range m.count {
+		for q, c := range m.centroids {
+			d := len(c) / m.count
+			for _, v := range c[j*d : (j+1)*d] {
+				x = append(x, -2*v)
+			}
+			x = append(x, m.bias[q][j])
+		}
+	}
+	if m.joint == nil {
+		m.joint = new(kernel.Panel[T])
+	}
+	kernel.PackT(m.joint, k, m.count, x, k)
+}
+
 // landmarkSpace is one worker's memory for the products of a block of samples with the landmarks.
 type landmarkSpace[T Float] struct {
-	y    [][]T
+	room int   // samples
+	y    [][]T // products, the first of which become scores
+	rows []T   // of a block, as packJoint wants them; nil where rows do not lie in memory
 	near []found
 	buf  [2][]T
 }
 
+// newSpace returns the memory for blocks of samples of src.
 func (m *landmarks[T]) newSpace(src *source[T]) *landmarkSpace[T] {
-	w := &landmarkSpace[T]{y: make([][]T, len(m.centroids)), buf: src.rowBuffers()}
+	w := &landmarkSpace[T]{room: min(src.n, blockRows), y: make([][]T, len(m.centroids)), buf: src.rowBuffers()}
+	if src.inMemory(m.space.Views) {
+		k, _ := m.joint.Dims()
+		w.y, w.rows = w.y[:1], make([]T, w.room*k)
+	}
 	for q := range w.y {
-		w.y[q] = make([]T, blockRows*Stride(m.count))
+		w.y[q] = make([]T, w.room*Stride(m.count))
 	}
 	return w
+}
+
+// takeSpace is newSpace with memory that was given back, where there is some that fits.
+func (m *landmarks[T]) takeSpace(src *source[T]) *landmarkSpace[T] {
+	w, _ := m.spaces.Get().(*landmarkSpace[T])
+	if w == nil || w.room < min(src.n, blockRows) || (w.rows != nil) != src.inMemory(m.space.Views) {
+		return m.newSpace(src)
+	}
+	return w
+}
+
+// multiply sets w.y to the scores of the samples from lo to hi, or to the products that scores come from.
+func (m *landmarks[T]) multiply(src *source[T], lo, hi int, w *landmarkSpace[T]) {
+	ld := Stride(m.count)
+	if w.rows == nil {
+		for q, v := range m.space.Views {
+			src.views[v].Rows.Mul(lo, hi, &m.panels[q], w.y[q], ld)
+		}
+		return
+	}
+	k, _ := m.joint.Dims()
+	for i := lo; i < hi; i++ {
+		row := w.rows[(i-lo)*k : (i-lo+1)*k]
+		for _, v := range m.space.Views {
+			d := src.dims[v]
+			if src.present(v, i) {
+				copy(row, src.row(v, i, nil))
+				row[d] = 1
+			} else {
+				clear(row[:d+1])
+			}
+			row = row[d+1:]
+		}
+	}
+	kernel.Mul(hi-lo, w.rows, k, m.joint, w.y[0], ld, false)
 }
 
 // closest calls f, in order, for the samples from lo to hi, at most blockRows, that have a view of the space, with their
 // `want` nearest landmarks by squared distance, the lower number first of equal ones. exact says that the distances shall be
 // good to a thousandth of their spread; else they are as products give them.
-func (m *landmarks[T]) closest(src *source[T], lo, hi, want int, exact bool, w *landmarkSpace[T], f func(i int, near []found)) {
+func (m *landmarks[T]) closest(
+	src *source[T], lo, hi, want int, exact bool, w *landmarkSpace[T], f func(i int, near []found),
+) {
 	ld := Stride(m.count)
-	for q, v := range m.space.Views {
-		src.views[v].Rows.Mul(lo, hi, &m.panels[q], w.y[q], ld)
-	}
+	m.multiply(src, lo, hi, w)
 	keep := want
 	if exact {
 		keep = min(want+spareNearest, m.count)
@@ -125,10 +195,39 @@ func (m *landmarks[T]) closest(src *source[T], lo, hi, want int, exact bool, w *
 		if !src.has(m.space.Views, i) {
 			continue
 		}
-		m.scores(src, i, (i-lo)*ld, w)
-		near := w.near[:0]
-		worst := T(math.Inf(1))
-		for j, t := range w.y[0][(i-lo)*ld : (i-lo)*ld+m.count] {
+		if w.rows == nil {
+			m.scores(src, i, (i-lo)*ld, w)
+		}
+		w.near = lowest(w.y[0][(i-lo)*ld:(i-lo)*ld+m.count], keep, w.near[:0])
+		if up := m.missing(src, i); up != 1 {
+			for r := range w.near {
+				w.near[r].square *= up
+			}
+		}
+		if exact {
+			m.distances(src, i, w.near, w)
+		}
+		f(i, w.near[:want])
+	}
+}
+
+// scoreGroup is the number of scores that are compared with the worst so far at once.
+const scoreGroup = 8
+
+// lowest appends the `keep` lowest scores to near, in increasing order, the lower number first of equal ones.
+func lowest[T Float](scores []T, keep int, near []found) []found {
+	worst := T(math.Inf(1))
+	for j := 0; j < len(scores); {
+		if len(near) == keep { // Most groups have none that matters.
+			for ; j+scoreGroup <= len(scores); j += scoreGroup {
+				g := (*[scoreGroup]T)(scores[j:])
+				if min(min(g[0], g[1]), min(g[2], g[3]), min(g[4], g[5]), min(g[6], g[7])) < worst {
+					break
+				}
+			}
+		}
+		for end := min(j+scoreGroup, len(scores)); j < end; j++ {
+			t := scores[j]
 			if len(near) == keep {
 				if !(t < worst) {
 					continue
@@ -143,15 +242,23 @@ func (m *landmarks[T]) closest(src *source[T], lo, hi, want int, exact bool, w *
 			near[at] = found{int32(j), float64(t)}
 			worst = T(near[len(near)-1].square)
 		}
-		w.near = near
-		if exact {
-			m.distances(src, i, near, w)
-		}
-		f(i, near[:want])
 	}
+	return near
 }
 
-// scores turns the products of sample i in w.y[0] into squared distances less a constant of the sample.
+// missing is the factor of a sum over the views that a sample has to one over all.
+func (m *landmarks[T]) missing(src *source[T], i int) float64 {
+	shared := 0
+	for _, v := range m.space.Views {
+		if src.present(v, i) {
+			shared++
+		}
+	}
+	return float64(len(m.space.Views)) / float64(shared)
+}
+
+// scores turns the products of sample i in w.y into scores in w.y[0]: squared distances over the views that it has, less a
+// constant of the sample.
 func (m *landmarks[T]) scores(src *source[T], i, at int, w *landmarkSpace[T]) {
 	total := w.y[0][at : at+m.count]
 	shared := 0
@@ -170,12 +277,6 @@ func (m *landmarks[T]) scores(src *source[T], i, at int, w *landmarkSpace[T]) {
 			}
 		}
 		shared++
-	}
-	if shared < len(m.space.Views) {
-		up := T(len(m.space.Views)) / T(shared)
-		for j := range total {
-			total[j] *= up
-		}
 	}
 }
 
@@ -207,15 +308,13 @@ func (m *landmarks[T]) distances(src *source[T], i int, near []found, w *landmar
 // weights where the s+1 nearest are equally far. A sample without a view of the space has none.
 func (m *landmarks[T]) link(ctx context.Context, src *source[T], workers int) (*Links, error) {
 	parts := make([]*Links, src.blocks())
-	spaces := make([]*landmarkSpace[T], parallel.Workers(workers))
-	err := parallel.For(ctx, workers, len(parts), func(w, b int) error {
-		if spaces[w] == nil {
-			spaces[w] = m.newSpace(src)
-		}
+	err := parallel.For(ctx, workers, len(parts), func(_, b int) error {
+		w := m.takeSpace(src)
+		defer m.spaces.Put(w)
 		lo, hi := src.block(b)
-		part := &Links{atoms: m.count, ptr: []int{0}}
+		part := newLinks(hi-lo, m.count, (hi-lo)*m.nearest)
 		cols, vals := make([]int32, 0, m.nearest), make([]float64, 0, m.nearest)
-		m.closest(src, lo, hi, m.nearest+1, true, spaces[w], func(i int, near []found) {
+		m.closest(src, lo, hi, m.nearest+1, true, w, func(i int, near []found) {
 			for lo+part.n < i {
 				part.appendRow(nil, nil)
 			}
@@ -230,6 +329,9 @@ func (m *landmarks[T]) link(ctx context.Context, src *source[T], workers int) (*
 	})
 	if err != nil {
 		return nil, err
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
 	}
 	return concat(parts), nil
 }

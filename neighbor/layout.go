@@ -9,12 +9,11 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-const (
-	gatherRows = 256
-	// chunkRows is the number of samples over which a sum of a factor is taken at a time: a strip of them stays in a core's
-	// second-level cache.
-	chunkRows = 8192
-)
+const gatherRows = 256
+
+// chunkRows is the number of n samples over which a sum of a factor is taken at a time: a strip of them stays in a core's
+// second-level cache.
+func chunkRows(n int) int { return parallel.ChunkRows(n, parallel.MaxChunk) }
 
 // layout is links as products need them.
 type layout[T Float] struct {
@@ -26,23 +25,24 @@ type layout[T Float] struct {
 
 // transposed is the links of some consecutive samples seen from the atoms; samples are counted from the first of them.
 type transposed[T Float] struct {
-	from   int
-	ptr    []int
-	col    []int32
-	values []T
+	from, count int
+	ptr         []int
+	col         []int32
+	values      []T
 }
 
 func newLayout[T Float](l *Links, factor bool) *layout[T] {
 	out := &layout[T]{links: l, values: valuesOf[T](l.val)}
-	for lo := 0; factor && lo < l.n; lo += chunkRows {
-		hi := min(lo+chunkRows, l.n)
+	chunk := chunkRows(l.n)
+	for lo := 0; factor && lo < l.n; lo += chunk {
+		hi := min(lo+chunk, l.n)
 		ptr := make([]int, hi-lo+1)
 		for i := range ptr {
 			ptr[i] = l.ptr[lo+i] - l.ptr[lo]
 		}
 		part := &Links{n: hi - lo, atoms: l.atoms, ptr: ptr, col: l.col[l.ptr[lo]:l.ptr[hi]], val: l.val[l.ptr[lo]:l.ptr[hi]]}
 		t := part.transpose()
-		out.chunks = append(out.chunks, transposed[T]{from: lo, ptr: t.ptr, col: t.col, values: valuesOf[T](t.val)})
+		out.chunks = append(out.chunks, transposed[T]{from: lo, count: hi - lo, ptr: t.ptr, col: t.col, values: valuesOf[T](t.val)})
 	}
 	return out
 }
@@ -76,9 +76,8 @@ func (l *layouts) double(links *Links, factor bool) *layout[float64] {
 // factor. It holds the memory for one product at a time.
 type part[T Float] struct {
 	*layout[T]
-	sum   []float64
+	tree  *parallel.Tree[[]float64]
 	atoms []T
-	chunk []T
 }
 
 // partOf returns the part of a Graph or a Factor.
@@ -107,34 +106,23 @@ func (p *part[T]) table(ctx context.Context, workers int, x []T, ld int) ([]T, e
 		return x, nil
 	}
 	size := p.links.atoms * ld
-	if len(p.sum) != size {
-		p.sum, p.atoms, p.chunk = make([]float64, size), make([]T, size), nil
+	if len(p.atoms) != size {
+		p.atoms, p.tree = make([]T, size), parallel.NewVectorTree(size)
 	}
-	clear(p.sum)
-	alone := parallel.Workers(workers) == 1
-	if alone && p.chunk == nil {
-		p.chunk = make([]T, size)
-	}
-	err := parallel.Fold(ctx, workers, len(p.chunks),
-		func() []T {
-			if alone {
-				return p.chunk
-			}
-			return make([]T, size)
-		},
-		func(_, i int, b []T) error {
+	p.tree.Reset()
+	err := parallel.Sum(ctx, workers, 0, len(p.chunks), p.tree,
+		func() []T { return make([]T, size) },
+		func(_, i int, b []T, part []float64) error {
 			c := &p.chunks[i]
 			kernel.MulSparse(c.ptr, c.col, c.values, ld, x[c.from*ld:], b, ld)
-			return nil
-		},
-		func(_ int, b []T) error {
-			kernel.AddTo(p.sum, b)
+			clear(part)
+			kernel.AddTo(part, b)
 			return nil
 		})
 	if err != nil {
 		return nil, err
 	}
-	for j, v := range p.sum {
+	for j, v := range p.tree.Total() {
 		p.atoms[j] = T(v)
 	}
 	return p.atoms, nil
@@ -152,10 +140,18 @@ func (p *part[T]) product(ctx context.Context, workers int, dst, x []T, ld int) 
 	if err != nil {
 		return err
 	}
+	return p.gatherAll(ctx, workers, dst, table, ld, nil)
+}
+
+// gatherAll sets all rows of dst, with the stride ld, to L·table, each of which then sees while it is in cache.
+func (p *part[T]) gatherAll(ctx context.Context, workers int, dst, table []T, ld int, then func(i int, row []T)) error {
 	n := p.links.n
 	return parallel.For(ctx, workers, (n+gatherRows-1)/gatherRows, func(_, b int) error {
 		lo, hi := b*gatherRows, min((b+1)*gatherRows, n)
 		p.gather(lo, hi, dst[lo*ld:], table, ld)
+		for i := lo; then != nil && i < hi; i++ {
+			then(i, dst[i*ld:(i+1)*ld])
+		}
 		return nil
 	})
 }

@@ -3,6 +3,7 @@ package neighbor
 import (
 	"context"
 	"math"
+	"sync"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -14,7 +15,8 @@ const baseRows = 256
 // scanSpace is one worker's memory for the products of a block of queries with base samples.
 type scanSpace[T Float] struct {
 	panels []kernel.Panel[T] // −2 times the queries as columns
-	y      [][]T             // the products, baseRows×blockRows, of each view that a space has
+	ld     int               // stride of the products
+	y      [][]T             // the products of baseRows samples with the queries, of each view that a space has
 	score  []T               // of a base sample for each query
 	worst  []T               // of the candidates of each query
 }
@@ -31,23 +33,38 @@ func (s *search[T]) scan(ctx context.Context, workers int, each reverse[T]) erro
 			used[v] = true
 		}
 	}
-	spaces := make([]*scanSpace[T], parallel.Workers(workers))
-	return parallel.For(ctx, workers, s.query.blocks(), func(w, b int) error {
-		if spaces[w] == nil {
-			spaces[w] = newScanSpace[T](used)
-		}
-		return s.block(ctx, b, spaces[w], each)
+	return parallel.For(ctx, workers, s.query.blocks(), func(_, b int) error {
+		w := takeScanSpace[T](used, min(s.query.n, blockRows))
+		defer scanPool[T]().Put(w)
+		return s.block(ctx, b, w, each)
 	})
 }
 
-func newScanSpace[T Float](used []bool) *scanSpace[T] {
-	w := &scanSpace[T]{
-		panels: make([]kernel.Panel[T], len(used)), y: make([][]T, len(used)),
-		score: make([]T, blockRows), worst: make([]T, blockRows),
+// scanPools hold scan spaces that were given back, of float32 and of float64.
+var scanPools [2]sync.Pool
+
+func scanPool[T Float]() *sync.Pool {
+	if kernel.Is32[T]() {
+		return &scanPools[0]
 	}
+	return &scanPools[1]
+}
+
+// takeScanSpace returns the memory for blocks of at most the given number of queries in the views that are used.
+func takeScanSpace[T Float](used []bool, queries int) *scanSpace[T] {
+	w, _ := scanPool[T]().Get().(*scanSpace[T])
+	if w == nil || len(w.y) != len(used) {
+		w = &scanSpace[T]{panels: make([]kernel.Panel[T], len(used)), y: make([][]T, len(used)),
+			score: make([]T, blockRows), worst: make([]T, blockRows)}
+	}
+	w.ld = Stride(queries)
 	for v, u := range used {
-		if u {
-			w.y[v] = make([]T, baseRows*blockRows)
+		if size := baseRows * w.ld; u && cap(w.y[v]) < size {
+			w.y[v] = make([]T, size)
+		} else if u {
+			w.y[v] = w.y[v][:size]
+		} else {
+			w.y[v] = nil
 		}
 	}
 	return w
@@ -56,12 +73,15 @@ func newScanSpace[T Float](used []bool) *scanSpace[T] {
 // pack sets the panel to −2 times the rows from lo to hi as columns, absent rows zero.
 func (s *source[T]) pack(v, lo, hi int, panel *kernel.Panel[T]) {
 	d := s.dims[v]
-	x := make([]T, (hi-lo)*d)
+	buf := takeRows[T]((hi - lo) * d)
+	defer giveRows(buf)
+	x := *buf
 	for i := lo; i < hi; i++ {
+		row := x[(i-lo)*d : (i-lo+1)*d]
 		if !s.present(v, i) {
+			clear(row)
 			continue
 		}
-		row := x[(i-lo)*d : (i-lo+1)*d]
 		s.views[v].Rows.Row(i, row)
 		for j := range row {
 			row[j] *= -2
@@ -85,7 +105,7 @@ func (s *search[T]) block(ctx context.Context, b int, w *scanSpace[T], each reve
 		hi := min(lo+baseRows, s.base.n)
 		for v, y := range w.y {
 			if y != nil {
-				s.base.views[v].Rows.Mul(lo, hi, &w.panels[v], y, blockRows)
+				s.base.views[v].Rows.Mul(lo, hi, &w.panels[v], y, w.ld)
 			}
 		}
 		for q, p := range s.spaces {
@@ -98,9 +118,9 @@ func (s *search[T]) block(ctx context.Context, b int, w *scanSpace[T], each reve
 					continue
 				}
 				if p.masked {
-					s.maskedScores(p, from, j, (j-lo)*blockRows, w, score)
+					s.maskedScores(p, from, j, (j-lo)*w.ld, w, score)
 				} else {
-					p.scores(j, (j-lo)*blockRows, w, score)
+					p.scores(j, (j-lo)*w.ld, w, score)
 				}
 				for i, t := range score {
 					if t < worst[i] && !(s.self && from+i == j) {

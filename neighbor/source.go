@@ -140,6 +140,25 @@ func (s *source[T]) row(v, i int, buf []T) []T {
 	return buf
 }
 
+// inMemory reports whether the rows of the views lie in memory.
+func (s *source[T]) inMemory(views []int) bool {
+	for _, v := range views {
+		if _, ok := s.views[v].Rows.(*rows.Dense[T]); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// all returns the numbers of the views.
+func (s *source[T]) all() []int {
+	out := make([]int, len(s.views))
+	for v := range out {
+		out[v] = v
+	}
+	return out
+}
+
 // rowBuffers returns two scratch rows, long enough for any view.
 func (s *source[T]) rowBuffers() [2][]T {
 	most := 0

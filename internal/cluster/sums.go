@@ -49,23 +49,21 @@ func clusterSums[T kernel.Float](
 	ctx context.Context, x rows.Matrix[T], in view.View, labels []int, m, workers int,
 ) ([]float64, error) {
 	n, d := x.Dims()
-	total := make([]float64, m*d)
-	chunk := max((n+63)/64, 256)
+	chunk := parallel.ChunkRows(n, 256)
 	adder, _ := x.(rows.Adder)
 	type buffer struct {
-		sum, shift []float64
-		row        []T
+		shift []float64
+		row   []T
 	}
-	err := parallel.Fold(ctx, workers, (n+chunk-1)/chunk, func() *buffer {
-		return &buffer{sum: make([]float64, m*d), shift: make([]float64, m), row: make([]T, d)}
-	}, func(_, c int, b *buffer) error {
-		clear(b.sum)
+	return parallel.SumVectors(ctx, workers, (n+chunk-1)/chunk, m*d, func() *buffer {
+		return &buffer{shift: make([]float64, m), row: make([]T, d)}
+	}, func(_, c int, b *buffer, sum []float64) error {
 		clear(b.shift)
 		for i := c * chunk; i < min((c+1)*chunk, n); i++ {
 			if !in.Has(i) {
 				continue
 			}
-			dst := b.sum[labels[i]*d : (labels[i]+1)*d]
+			dst := sum[labels[i]*d : (labels[i]+1)*d]
 			if adder != nil {
 				b.shift[labels[i]] += adder.AddRow(i, 1, dst)
 				continue
@@ -74,12 +72,8 @@ func clusterSums[T kernel.Float](
 			kernel.AddTo(dst, b.row)
 		}
 		for k := 0; adder != nil && k < m; k++ {
-			adder.AddShift(b.shift[k], b.sum[k*d:(k+1)*d])
+			adder.AddShift(b.shift[k], sum[k*d:(k+1)*d])
 		}
 		return nil
-	}, func(_ int, b *buffer) error {
-		kernel.AddTo(total, b.sum)
-		return nil
 	})
-	return total, err
 }

@@ -158,7 +158,7 @@ func (s *Memory[T]) backwardRepresent(p *Pass, pk *panels[T], w *scratch[T], acc
 		if l == 1 {
 			continue
 		}
-		dz := s.left(v, lo, hi, w.grad)
+		dz := s.left(acc, v, lo, hi, w.grad)
 		kernel.Mul(c, w.g, ld, &pk.ut, dz, ld, false)
 		if noisy {
 			kernel.Mul(c, w.g, ld, &pk.views[v].cut, w.zc, ld, false)

@@ -91,7 +91,7 @@ func benchmarkStep(b *testing.B, n, m int, dims, entries []int) {
 	for i := range m {
 		params.R[i*m+i], params.U[i*m+i] = 0.3, 0.9
 	}
-	shard, err := NewMemory(&spec, x, nil, nil, true)
+	shard, err := NewMemory(&spec, 0, x, nil, nil, true)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"math/bits"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 )
@@ -10,13 +12,16 @@ import (
 func NetworkBytes(spec *Spec, n int, size int64) int64 {
 	m, layers := int64(spec.Anchors), int64(spec.Layers)
 	padded := int64(kernel.Pad(spec.Anchors))
-	chunks := int64(min(2*parallel.Workers(spec.Workers), (n+511)/512)) // in work, or waiting to be added up
+	all := (n + ChunkRows(spec, false) - 1) / ChunkRows(spec, false)
+	chunks := int64(min(2*parallel.Workers(spec.Workers), all)) // in work, or waiting to be added up
+	parts := chunks + int64(bits.Len(uint(all)))                // sums in float64, of those and in the tree
 	var b int64
 	for _, dim := range spec.Dims {
 		d := int64(dim)
 		k := min(m, d)
 		pad := int64(kernel.Pad(int(k)))
-		b += 4*m*d*8 + m*d*8       // scratch and sums, P of the start
+		b += 3*m*d*8 + m*d*8 // scratch, P of the start
+		b += parts * (m*d + 3*m*m) * 8
 		b += chunks * m * d * size // M of a chunk
 		b += 3 * padded * d * size // packed P and dM
 		b += chunks * 3 * m * m * size

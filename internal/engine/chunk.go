@@ -8,19 +8,20 @@ type chunkSums[T kernel.Float] struct {
 	r, u       []T
 	loss, rho  []float64
 	theta      float64
-	common     [][]T // Aᵀ·shift of the views by columns, which have no m
+	a          [][]T // of the views by columns, which have no m: the rows of A
+	first      int   // the chunk's first row
 }
 
-// newChunkSums makes sums for the views of a network, of which columns are by columns.
-func newChunkSums[T kernel.Float](s *Spec, columns []*byColumns[T]) *chunkSums[T] {
+// newChunkSums makes sums for the views of a network, of which columns are by columns and leave rows of A.
+func newChunkSums[T kernel.Float](s *Spec, columns []*byColumns[T], rows int) *chunkSums[T] {
 	m, views := s.Anchors, len(s.Dims)
 	c := &chunkSums[T]{r: make([]T, m*m), u: make([]T, m*m), loss: make([]float64, views), rho: make([]float64, views)}
-	c.m, c.common = make([][]T, views), make([][]T, views)
+	c.m, c.a = make([][]T, views), make([][]T, views)
 	for v, d := range s.Dims {
 		if columns == nil || columns[v] == nil {
 			c.m[v] = make([]T, m*d)
-		} else if columns[v].shift != nil {
-			c.common[v] = make([]T, m)
+		} else {
+			c.a[v] = make([]T, rows*kernel.Pad(m))
 		}
 		c.w = append(c.w, make([]T, m*m))
 		c.k = append(c.k, make([]T, m*m))
@@ -36,7 +37,6 @@ func (c *chunkSums[T]) clear(p *Pass) {
 	}
 	for v := range c.m {
 		clear(c.m[v])
-		clear(c.common[v])
 		if p.Kind == Backward {
 			clear(c.k[v])
 			clear(c.t[v])
@@ -53,29 +53,29 @@ func (c *chunkSums[T]) clear(p *Pass) {
 	c.theta = 0
 }
 
-func (c *chunkSums[T]) foldInto(p *Pass, dst *Sums, columns []*byColumns[T]) {
+// addTo adds the sums to dst, which has been begun for the pass.
+func (c *chunkSums[T]) addTo(p *Pass, correlates bool, dst *Sums) {
 	if p.Kind == Project {
 		return
 	}
 	for v := range c.m {
-		kernel.AddTo(dst.M[v], c.m[v])
-		if c.common[v] != nil {
-			kernel.AddTo(columns[v].common, c.common[v])
+		if correlates && c.m[v] != nil {
+			kernel.AddTo(dst.M[v], c.m[v])
 		}
 		if p.Kind == Backward {
 			kernel.AddTo(dst.K[v], c.k[v])
 			kernel.AddTo(dst.T[v], c.t[v])
-		} else {
-			kernel.AddTo(dst.W[v], c.w[v])
+			dst.Rho[v] += c.rho[v]
+			continue
 		}
+		kernel.AddTo(dst.W[v], c.w[v])
 		dst.Loss[v] += c.loss[v]
-		dst.Rho[v] += c.rho[v]
 	}
 	if p.Kind == Backward {
 		kernel.AddTo(dst.R, c.r)
 		kernel.AddTo(dst.U, c.u)
+		dst.Theta[0] += c.theta
 	}
-	dst.Theta += c.theta
 }
 
 // scratch is the working memory of one goroutine: a few blocks of row state and of row values.
@@ -86,6 +86,8 @@ type scratch[T kernel.Float] struct {
 	d1, d2                                    []float64
 	ones                                      []T
 	rows                                      []int
+	common                                    []T // m values
+	shared                                    []float64
 	res                                       residuals[T]
 }
 

@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"context"
-
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -16,13 +13,11 @@ type compressed[T kernel.Float] interface {
 
 // byColumns is a sparse view for the products AᵀX. By rows, every block would add to an m×d matrix of its chunk of which it
 // touches little; by columns, the blocks leave their rows of A, and each column of the product is formed once, at the end
-// of the pass.
+// of the chunk.
 type byColumns[T kernel.Float] struct {
-	x      *kernel.Columns[T]
-	a      []T // n×ld
-	shift  []T
-	along  []float64
-	common []float64 // Aᵀ·shift
+	x     []*kernel.Columns[T] // of each chunk
+	shift []T
+	along []float64
 }
 
 // isSparse says whether the rows of x are sparse, so that the panels of its products are best packed for those.
@@ -34,18 +29,26 @@ func isSparse[T kernel.Float](x rows.Matrix[T]) bool {
 	return false
 }
 
-func newByColumns[T kernel.Float](n, d, m int, x compressed[T]) *byColumns[T] {
+func newByColumns[T kernel.Float](n, d, chunk int, x compressed[T]) *byColumns[T] {
 	ptr, cols, values, shift, along := x.Compressed()
-	c := &byColumns[T]{x: kernel.NewColumns(n, d, ptr, cols, values), a: make([]T, n*kernel.Pad(m))}
+	c := &byColumns[T]{}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		c.x = append(c.x, kernel.NewColumns(hi-lo, d, ptr[lo:hi+1], cols, values))
+	}
 	if shift != nil {
-		c.shift, c.along, c.common = shift, make([]float64, d), make([]float64, m)
+		c.shift, c.along = shift, make([]float64, d)
 		kernel.AddTo(c.along, along)
 	}
 	return c
 }
 
 func (c *byColumns[T]) bytes() int64 {
-	return c.x.Bytes() + int64(len(c.a)*elementSize[T]()) + 8*int64(len(c.along)+len(c.common))
+	total := 8 * int64(len(c.along))
+	for _, x := range c.x {
+		total += x.Bytes()
+	}
+	return total
 }
 
 // correlates says whether a pass sums products AᵀX.
@@ -69,7 +72,7 @@ func (s *Memory[T]) makeColumns() {
 	s.columns = make([]*byColumns[T], len(s.x))
 	for v, x := range s.x {
 		if x, ok := x.(compressed[T]); ok {
-			s.columns[v] = newByColumns(s.n, s.spec.Dims[v], s.spec.Anchors, x)
+			s.columns[v] = newByColumns(s.n, s.spec.Dims[v], s.chunk, x)
 		}
 	}
 }
@@ -82,10 +85,10 @@ func (s *Memory[T]) byColumns(v int) *byColumns[T] {
 	return s.columns[v]
 }
 
-// left returns where a block leaves its rows of A for correlate: buf, or their place among all rows.
-func (s *Memory[T]) left(v, lo, hi int, buf []T) []T {
-	if c := s.byColumns(v); c != nil {
-		return c.a[lo*s.ld : hi*s.ld]
+// left returns where a block leaves its rows of A for correlate: buf, or their place among those of the chunk.
+func (s *Memory[T]) left(acc *chunkSums[T], v, lo, hi int, buf []T) []T {
+	if acc != nil && acc.a[v] != nil {
+		return acc.a[v][(lo-acc.first)*s.ld : (hi-acc.first)*s.ld]
 	}
 	return buf
 }
@@ -93,36 +96,35 @@ func (s *Memory[T]) left(v, lo, hi int, buf []T) []T {
 // correlate adds the block's share of AᵀX; a is its rows of A.
 func (s *Memory[T]) correlate(acc *chunkSums[T], v, lo, hi int, a []T) {
 	m, ld := s.spec.Anchors, s.ld
-	c := s.byColumns(v)
-	if c == nil {
+	if acc.a[v] == nil {
 		s.x[v].TMulAdd(lo, hi, m, a, ld, acc.m[v], s.spec.Dims[v])
 		return
 	}
-	if own := c.a[lo*ld : hi*ld]; &own[0] != &a[0] {
+	if own := s.left(acc, v, lo, hi, nil); &own[0] != &a[0] {
 		copy(own, a)
-	}
-	if c.shift != nil {
-		kernel.TMulAdd(hi-lo, 1, m, c.shift[lo:], 1, a, ld, acc.common[v], m)
 	}
 }
 
-// finishColumns adds AᵀX of the views by columns to sums, when the blocks have left A.
-func (s *Memory[T]) finishColumns(ctx context.Context, sums *Sums) error {
-	type item struct{ v, lo, hi int }
-	var items []item
+// finishColumns adds a chunk's AᵀX of the views by columns to sums, when the blocks have left A.
+func (s *Memory[T]) finishColumns(chunk, rows int, acc *chunkSums[T], w *scratch[T], sums *Sums) {
+	m := s.spec.Anchors
 	for v, c := range s.columns {
-		for lo, d := 0, s.spec.Dims[v]; c != nil && lo < d; lo += s.block {
-			items = append(items, item{v, lo, min(lo+s.block, d)})
+		if c == nil {
+			continue
+		}
+		d, dst := s.spec.Dims[v], sums.M[v]
+		for lo := 0; lo < d; lo += s.block {
+			c.x[chunk].TMulAdd(lo, min(lo+s.block, d), m, acc.a[v], w.z, dst)
+		}
+		if c.shift != nil {
+			common := grow(w.common, m)
+			clear(common)
+			kernel.TMulAdd(rows, 1, m, c.shift[acc.first:], 1, acc.a[v], s.ld, common, m)
+			w.common, w.shared = common, grow(w.shared, m)
+			for j, x := range common {
+				w.shared[j] = float64(x)
+			}
+			kernel.TMulAdd(1, m, d, w.shared, m, c.along, d, dst, d)
 		}
 	}
-	m := s.spec.Anchors
-	return parallel.For(ctx, s.spec.Workers, len(items), func(worker, i int) error {
-		at, d := items[i], s.spec.Dims[items[i].v]
-		c, dst := s.columns[at.v], sums.M[at.v]
-		c.x.TMulAdd(at.lo, at.hi, m, c.a, s.scratchOf(worker).z, dst)
-		if c.shift != nil {
-			kernel.TMulAdd(1, m, at.hi-at.lo, c.common, m, c.along[at.lo:], d, dst[at.lo:], d)
-		}
-		return nil
-	})
 }

@@ -90,7 +90,7 @@ func viewsByColumns(t *testing.T, spec Spec, missing float64) {
 		for v := range spec.Dims {
 			x = append(x, view(v))
 		}
-		shard, err := NewMemory(&spec, x, p.present, nil, true)
+		shard, err := NewMemory(&spec, 0, x, p.present, nil, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,7 @@ func (s *Memory[T]) forward(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSum
 		if acc == nil || !s.spec.Anchored {
 			continue
 		}
-		a := s.left(v, lo, hi, w.a)
+		a := s.left(acc, v, lo, hi, w.a)
 		kernel.RowSplit(a, w.rest, s.maskedRows(w, v, lo, hi, h), s.trust[l][v][lo:hi], ld)
 		s.correlate(acc, v, lo, hi, a)
 		kernel.TMulAdd(c, m, m, w.rest, ld, h, ld, acc.w[v], m)

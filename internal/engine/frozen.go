@@ -69,7 +69,7 @@ func (f *Frozen[T]) NewRows(room int, present [][]bool) (*FrozenRows[T], error) 
 		x[v] = rows.NewSparse[T](room, d, make([]int, room+1), nil, nil, nil, nil)
 		width += d
 	}
-	shard, err := NewMemory(&f.spec, x, nil, nil, false)
+	shard, err := NewMemory(&f.spec, 0, x, nil, nil, false)
 	if err != nil {
 		return nil, err
 	}

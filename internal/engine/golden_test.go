@@ -104,7 +104,7 @@ func buildNet[T kernel.Float](t testing.TB, c *goldenCase, spec Spec) *Net {
 		}
 		x = append(x, rows.NewDense(spec.Samples, d, d, data))
 	}
-	shard, err := NewMemory(&spec, x, c.present, c.h0, true)
+	shard, err := NewMemory(&spec, 0, x, c.present, c.h0, true)
 	if err != nil {
 		t.Fatal(err)
 	}

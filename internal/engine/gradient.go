@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 )
@@ -91,7 +92,7 @@ func (n *Net) anchorCotangents(l, v, d int) {
 // collect adds the sums of the backward pass of layer l to the gradients.
 func (n *Net) collect(l int, g *Params) {
 	m, sums := n.spec.Anchors, n.total
-	g.Theta[l-1] += sums.Theta
+	g.Theta[l-1] += sums.Theta[0]
 	for i, x := range sums.R {
 		g.R[i] += x
 	}
@@ -195,5 +196,19 @@ func (n *Net) Read(f Field, layer, view, lo, hi int, dst []float64) error {
 			return nil
 		}
 		return s.Read(f, layer, view, a-first, b-first, p, dst[(a-lo)*width:(b-lo)*width])
+	})
+}
+
+// CopyH sets dst to H_l of all samples, row-major with the stride ld ≥ m, in the element type of the shards, which it is an
+// error to ask for in another. Columns from m on are left alone.
+func CopyH[T kernel.Float](n *Net, layer int, dst []T, ld int) error {
+	return n.eachShard(func(s Shard, lo, hi int) error {
+		typed, ok := s.(interface {
+			CopyH(layer, lo, hi int, dst []T, ld int) error
+		})
+		if !ok {
+			return fmt.Errorf("engine: H of a %T in %T", s, dst)
+		}
+		return typed.CopyH(layer, 0, hi-lo, dst[lo*ld:], ld)
 	})
 }

@@ -16,7 +16,7 @@ import (
 type Net struct {
 	spec    Spec
 	shards  []Shard
-	sums    []*Sums
+	trees   []*Tree
 	reduce  Reducer
 	total   *Sums
 	weights []float64 // w_v of the loss
@@ -38,6 +38,10 @@ type Net struct {
 	dirty   bool    // cotangents were added since
 	project bool    // Y_0 is there
 	loss    []float64
+
+	terms     bool // the shards have a term
+	termTrees [][]*parallel.Tree[[]float64]
+	termValue float64
 }
 
 // NewNet returns the coordinator of a network over shards. start holds P_0 per view (m×d_v, row-major), which it keeps.
@@ -51,7 +55,7 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64) (*Net,
 	m, views, layers := spec.Anchors, len(spec.Dims), spec.Layers
 	n := &Net{spec: spec, shards: shards, reduce: reduce, loss: make([]float64, views)}
 	for range shards {
-		n.sums = append(n.sums, newSums(&spec))
+		n.trees = append(n.trees, NewTree(&spec))
 	}
 	n.p, n.c, n.k, n.w = make([][][]float64, layers+1), make([][][]float64, layers+1),
 		make([][][]float64, layers+1), make([][][]float64, layers+1)
@@ -134,13 +138,13 @@ func isIdentity(a []float64, m int) bool {
 // run does a pass on all shards, side by side, and reduces their sums.
 func (n *Net) run(ctx context.Context, p *Pass) error {
 	err := parallel.For(ctx, len(n.shards), len(n.shards), func(_, i int) error {
-		n.sums[i].clear()
-		return n.shards[i].Run(ctx, p, n.sums[i])
+		n.trees[i].Reset()
+		return n.shards[i].Run(ctx, p, n.trees[i])
 	})
 	if err != nil {
 		return err
 	}
-	n.total, err = n.reduce.Reduce(ctx, n.sums)
+	n.total, err = n.reduce.Reduce(ctx, n.trees)
 	return err
 }
 
@@ -173,7 +177,8 @@ func (n *Net) pass(kind PassKind, layer int, q *Params) *Pass {
 	return p
 }
 
-// Forward runs the network with the given parameters and returns the loss of every view; what it returns is the Net's.
+// Forward runs the network with the given parameters and returns the loss of every view, without that of a term; what it
+// returns is the Net's.
 // With gradient, Backward may follow. It forgets added cotangents.
 func (n *Net) Forward(ctx context.Context, q *Params, gradient bool) ([]float64, error) {
 	n.params, n.ready = q, false
@@ -204,6 +209,11 @@ func (n *Net) Forward(ctx context.Context, q *Params, gradient bool) ([]float64,
 	}
 	for v, sum := range n.total.Loss {
 		n.loss[v] = n.weights[v] * sum
+	}
+	if n.terms {
+		if err := n.runTerm(ctx, gradient); err != nil {
+			return nil, err
+		}
 	}
 	n.ready = gradient
 	return n.loss, nil
@@ -291,5 +301,21 @@ func (n *Net) Anchors(l, v int) []float64 { return n.p[l][v] }
 // Spec returns the shape of the network.
 func (n *Net) Spec() *Spec { return &n.spec }
 
-// Shards returns the shards.
-func (n *Net) Shards() []Shard { return n.shards }
+// Bytes is the memory of the shards.
+func (n *Net) Bytes() int64 {
+	total := int64(0)
+	for _, s := range n.shards {
+		total += s.Bytes()
+	}
+	return total
+}
+
+// Close closes the shards; of what they held nothing can be read afterwards.
+func (n *Net) Close() error {
+	var errs []error
+	for _, s := range n.shards {
+		errs = append(errs, s.Close())
+	}
+	n.shards, n.trees = nil, nil
+	return errors.Join(errs...)
+}

@@ -19,6 +19,33 @@ type problem struct {
 	present [][]bool
 	start   [][]float64
 	params  *Params
+	sparse  bool // netOf makes sparse views
+}
+
+// thin makes most entries of the views zero and the views sparse.
+func (p *problem) thin() {
+	p.sparse = true
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, x := range p.x {
+		for i := range x {
+			if rng.Float64() < 0.8 {
+				x[i] = 0
+			}
+		}
+	}
+}
+
+func sparseOf[T kernel.Float](n, d int, x []T) rows.Matrix[T] {
+	ptr, cols, values := make([]int, 1, n+1), []int32{}, []T{}
+	for i := range n {
+		for j, v := range x[i*d : (i+1)*d] {
+			if v != 0 {
+				cols, values = append(cols, int32(j)), append(values, v)
+			}
+		}
+		ptr = append(ptr, len(cols))
+	}
+	return rows.NewSparse(n, d, ptr, cols, values, nil, nil)
 }
 
 // meanWeights average a view's squared errors over the entries of the counts[v] samples that have it.
@@ -113,12 +140,16 @@ func netOf[T kernel.Float](t testing.TB, p *problem, sizes ...int) *Net {
 			for i := range data {
 				data[i] = T(p.x[v][lo*d+i])
 			}
-			x = append(x, rows.NewDense(size, d, d, data))
+			if p.sparse {
+				x = append(x, sparseOf(size, d, data))
+			} else {
+				x = append(x, rows.NewDense(size, d, d, data))
+			}
 			if p.present != nil {
 				present = append(present, p.present[v][lo:lo+size])
 			}
 		}
-		shard, err := NewMemory(&spec, x, present, nil, true)
+		shard, err := NewMemory(&spec, lo, x, present, nil, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,12 +201,42 @@ func TestBitsDoNotDependOnWorkers(t *testing.T) {
 	}
 }
 
-func TestShardsAgreeWithOne(t *testing.T) {
-	for _, missing := range []float64{0, 0.4} {
-		p := makeProblem(t, shape(200, 5, 12, 3, 30), missing, 9)
-		want := step(t, netOf[float64](t, p), p.params)
-		got := step(t, netOf[float64](t, p, 70, 1, 129), p.params)
-		within(t, "three shards", got, want, 1e-11)
+// Shards whose rows begin where chunks do give the bits of one shard of all rows, whatever their number and that of workers.
+func TestBitsDoNotDependOnShards(t *testing.T) {
+	for _, sparse := range []bool{false, true} {
+		spec := shape(2600, 5, 12, 3, 30)
+		chunk := ChunkRows(&spec, sparse)
+		p := makeProblem(t, spec, 0.4, 9)
+		if sparse {
+			p.thin()
+		}
+		want := step(t, netOf[float32](t, p), p.params)
+		chunks := (spec.Samples + chunk - 1) / chunk
+		for _, shards := range []int{1, 2, 3, 5} {
+			shards = min(shards, chunks)
+			sizes := make([]int, shards)
+			for k := range sizes {
+				lo, hi := k*chunks/shards*chunk, min((k+1)*chunks/shards*chunk, spec.Samples)
+				sizes[k] = hi - lo
+			}
+			for _, workers := range []int{1, 3} {
+				p.spec.Workers = workers
+				got := step(t, netOf[float32](t, p, sizes...), p.params)
+				for i := range got {
+					if got[i] != want[i] {
+						t.Fatalf("sparse %v, shards of %v rows, %d workers: value %d is %v, want %v", sparse, sizes, workers, i, got[i], want[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestShardsBeginWhereChunksDo(t *testing.T) {
+	p := makeProblem(t, shape(200, 3, 4), 0, 1)
+	x := []rows.Matrix[float64]{rows.NewDense(100, 4, 4, p.x[0][400:])}
+	if _, err := NewMemory(&p.spec, 100, x, nil, nil, true); err == nil {
+		t.Error("a shard from row 100 on: no error")
 	}
 }
 
@@ -246,8 +307,15 @@ func TestFrozenGivesTheBitsOfTraining(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shard := net.Shards()[0].(*Memory[float32])
-		trained, ld := shard.H(spec.Layers)
+		shard := net.shards[0].(*Memory[float32])
+		ld := shard.ld
+		trained := make([]float32, spec.Samples*ld)
+		if err := CopyH(net, spec.Layers, trained, ld); err != nil {
+			t.Fatal(err)
+		}
+		if err := CopyH(net, spec.Layers, make([]float64, spec.Samples*ld), ld); err == nil {
+			t.Fatal("H of a float32 network in float64: no error")
+		}
 		for _, at := range []int{0, 7, 123, 299} {
 			var x []rows.Matrix[float32]
 			var present [][]bool

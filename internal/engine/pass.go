@@ -1,6 +1,11 @@
 package engine
 
-import "context"
+import (
+	"context"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
 
 // PassKind says what a pass computes.
 type PassKind int
@@ -41,49 +46,74 @@ type ViewConsts struct {
 
 // Sums are what a pass adds up over rows, in float64. A pass fills the fields it needs.
 type Sums struct {
-	M     [][]float64 // m×d per view: Forward AᵀX, Final (bH)ᵀX, Backward dYᵀX
 	W     [][]float64 // m×m per view: Forward Hᵀ diag(b(1−t)) H, Final Hᵀ diag(b) H
-	K     [][]float64 // m×m per view: Hᵀ diag(dq) H, where P Pᵀ is not the identity
-	T     [][]float64 // m×m per view: H_{l−1}ᵀ diag(1−t) g
-	R, U  []float64   // m×m
 	Loss  []float64   // per view: Σ b‖x − hP‖²
+	M     [][]float64 // m×d per view: Forward AᵀX, Final (bH)ᵀX, Backward dYᵀX
+	R, U  []float64   // m×m
+	T     [][]float64 // m×m per view: H_{l−1}ᵀ diag(1−t) g
+	K     [][]float64 // m×m per view: Hᵀ diag(dq) H, where P Pᵀ is not the identity
 	Rho   []float64   // per view: dρ
-	Theta float64     // dθ
+	Theta []float64   // one value: dθ
+
+	flat   []float64 // all fields, in the order above
+	fields [2]int    // where M begins and ends in it
+	lo, hi int       // what the pass at hand fills
+}
+
+// Tree adds up the sums of the chunks of rows.
+type Tree = parallel.Tree[*Sums]
+
+// NewTree returns the tree of a network's sums.
+func NewTree(s *Spec) *Tree {
+	return parallel.NewTree(func() *Sums { return newSums(s) }, (*Sums).add)
 }
 
 func newSums(s *Spec) *Sums {
-	m, v := s.Anchors, len(s.Dims)
-	out := &Sums{R: make([]float64, m*m), U: make([]float64, m*m), Loss: make([]float64, v), Rho: make([]float64, v)}
+	m, views, width := s.Anchors, len(s.Dims), 0
 	for _, d := range s.Dims {
-		out.M = append(out.M, make([]float64, m*d))
-		out.W = append(out.W, make([]float64, m*m))
-		out.K = append(out.K, make([]float64, m*m))
-		out.T = append(out.T, make([]float64, m*m))
+		width += d
 	}
+	out := &Sums{flat: make([]float64, (3*views+2)*m*m+m*width+2*views+1)}
+	rest := out.flat
+	take := func(n int) []float64 {
+		x := rest[:n:n]
+		rest = rest[n:]
+		return x
+	}
+	square := func() (x [][]float64) {
+		for range views {
+			x = append(x, take(m*m))
+		}
+		return x
+	}
+	out.W, out.Loss = square(), take(views)
+	out.fields[0] = len(out.flat) - len(rest)
+	for _, d := range s.Dims {
+		out.M = append(out.M, take(m*d))
+	}
+	out.fields[1] = len(out.flat) - len(rest)
+	out.R, out.U, out.T, out.K, out.Rho, out.Theta = take(m*m), take(m*m), square(), square(), take(views), take(1)
 	return out
 }
 
-func (s *Sums) matrices() [][]float64 {
-	out := make([][]float64, 0, 4*len(s.M)+4)
-	out = append(out, s.M...)
-	out = append(out, s.W...)
-	out = append(out, s.K...)
-	out = append(out, s.T...)
-	return append(out, s.R, s.U, s.Loss, s.Rho)
-}
-
-func (s *Sums) clear() {
-	for _, x := range [][][]float64{s.M, s.W, s.K, s.T} {
-		for _, y := range x {
-			clear(y)
+// begin zeroes what a pass fills; correlates says that M is in it.
+func (s *Sums) begin(p *Pass, correlates bool) {
+	s.lo, s.hi = 0, 0
+	switch p.Kind {
+	case Forward, Final:
+		if s.hi = s.fields[0]; correlates {
+			s.hi = s.fields[1]
+		}
+	case Backward:
+		if s.lo, s.hi = s.fields[1], len(s.flat); correlates {
+			s.lo = s.fields[0]
 		}
 	}
-	clear(s.R)
-	clear(s.U)
-	clear(s.Loss)
-	clear(s.Rho)
-	s.Theta = 0
+	clear(s.flat[s.lo:s.hi])
 }
+
+// add adds the sums of the same pass over other rows.
+func (s *Sums) add(o *Sums) { kernel.AddTo(s.flat[s.lo:s.hi], o.flat[s.lo:s.hi]) }
 
 // Field names a row state that can be read from a shard.
 type Field int
@@ -98,8 +128,8 @@ const (
 
 // Shard owns rows of X and their state.
 type Shard interface {
-	// Run does a pass and adds to sums, which the caller has cleared. A cancelled context ends it early with its error.
-	Run(ctx context.Context, p *Pass, sums *Sums) error
+	// Run does a pass and pushes the sums of its chunks of rows to the tree. A cancelled context ends it early with its error.
+	Run(ctx context.Context, p *Pass, tree *Tree) error
 	// Rows is the number of rows.
 	Rows() int
 	// Read copies rows [lo, hi) of a state to dst, row-major.
@@ -111,30 +141,24 @@ type Shard interface {
 	ClearAdded()
 	// Bytes is the memory held.
 	Bytes() int64
+	// Close lets go of the rows and their state. Nothing else may be called afterwards.
+	Close() error
 }
 
 // Reducer adds up the sums of several shards.
 type Reducer interface {
-	// Reduce returns the total of parts, added in an order that depends on nothing but their number.
-	Reduce(ctx context.Context, parts []*Sums) (*Sums, error)
+	// Reduce returns the total of the trees of all shards, in their order, with the bits of a single shard of all rows.
+	// The total is the reducer's or a tree's, until the trees are reset.
+	Reduce(ctx context.Context, trees []*Tree) (*Sums, error)
 }
 
-// InOrder is the Reducer of shards in one process: the first part takes the others, one after another.
+// InOrder is the Reducer of shards in one process: the first tree takes the others.
 type InOrder struct{}
 
-// Reduce adds parts[1:] to parts[0] and returns it.
-func (InOrder) Reduce(_ context.Context, parts []*Sums) (*Sums, error) {
-	if len(parts) == 1 {
-		return parts[0], nil
+// Reduce joins trees[1:] to trees[0] and returns its total.
+func (InOrder) Reduce(_ context.Context, trees []*Tree) (*Sums, error) {
+	for _, t := range trees[1:] {
+		trees[0].Join(t)
 	}
-	dst := parts[0].matrices()
-	for _, p := range parts[1:] {
-		for i, src := range p.matrices() {
-			for j, x := range src {
-				dst[i][j] += x
-			}
-		}
-		parts[0].Theta += p.Theta
-	}
-	return parts[0], nil
+	return trees[0].Total(), nil
 }

@@ -79,5 +79,19 @@ func (s *Memory[T]) readE(layer, view, lo, hi int, p []float64, dst []float64) {
 	}
 }
 
-// H returns the rows of H_l with their stride. They are the shard's own.
-func (s *Memory[T]) H(layer int) (h []T, ld int) { return s.h[layer], s.ld }
+// CopyH sets dst to rows [lo, hi) of H_l, row-major with the stride ld ≥ m.
+func (s *Memory[T]) CopyH(layer, lo, hi int, dst []T, ld int) error {
+	m := s.spec.Anchors
+	if layer < 0 || layer > s.spec.Layers || lo < 0 || hi > s.n || lo > hi || ld < m {
+		return fmt.Errorf("engine: no rows %d to %d of H in layer %d with the stride %d", lo, hi, layer, ld)
+	}
+	for i := lo; i < hi; i++ {
+		row := dst[(i-lo)*ld : (i-lo)*ld+m]
+		if s.h[layer] == nil {
+			clear(row)
+			continue
+		}
+		copy(row, s.h[layer][i*s.ld:i*s.ld+m])
+	}
+	return nil
+}

@@ -16,6 +16,7 @@ import (
 type Memory[T kernel.Float] struct {
 	spec *Spec
 	n    int // rows of this shard
+	from int // its first row among all samples
 	ld   int // stride of row state
 	x    []rows.Matrix[T]
 
@@ -36,6 +37,8 @@ type Memory[T kernel.Float] struct {
 	addedH [][]T
 	addedT [][][]T
 
+	term Term[T] // nil: none
+
 	columns []*byColumns[T] // of the sparse views that can be had by columns; nil until a pass needs them
 	panels  panels[T]
 	block   int
@@ -51,13 +54,6 @@ var (
 	_ Shard = (*Memory[float64])(nil)
 )
 
-// chunkRows is the number of rows whose sums are folded at once, at least a quarter of all or the number of some rows. It
-// depends on n and that number alone.
-func chunkRows(n, some int) int {
-	c := max((n+63)/64, min(some, (n+3)/4))
-	return (c + 7) &^ 7
-}
-
 const (
 	denseChunk = 512
 	mostRows   = 192
@@ -65,6 +61,8 @@ const (
 	// columns, asks for large ones.
 	sparseChunk = 1024
 	sparseRows  = 512
+	// sparseShare is the share of the columns of a sparse view that a row has entries in, about.
+	sparseShare = 32
 )
 
 // blockRows is the number of rows that are in cache together, for rows of the given bytes: about 3/4 MiB of X.
@@ -72,11 +70,21 @@ func blockRows(bytes, most int) int { return min(max(768<<10/max(bytes, 1), 24),
 
 func elementSize[T kernel.Float]() int { var t T; return int(unsafe.Sizeof(t)) }
 
-// NewMemory returns a shard of the rows in x. present[v] says which samples view v has (nil: all); absent rows of x must
-// be zero. h0 is the representation before the first layer (n×m, row-major), nil for zero. With training unset the
-// state that only backward passes need is left out.
+// ChunkRows is the number of rows whose sums are folded at once, for the rows of a network and views of which some are
+// sparse or none is. A shard of some of the rows begins at a multiple of it.
+func ChunkRows(spec *Spec, sparse bool) int {
+	if sparse {
+		return parallel.ChunkRows(spec.Samples, sparseChunk)
+	}
+	return parallel.ChunkRows(spec.Samples, denseChunk)
+}
+
+// NewMemory returns a shard of the rows in x, the first of which is sample number `first`, at a multiple of ChunkRows.
+// present[v] says which of the rows view v has (nil: all); absent rows of x must be zero. h0 is the representation of the
+// rows before the first layer (row-major, m values a row), nil for zero. With training unset the state that only backward
+// passes need is left out.
 func NewMemory[T kernel.Float](
-	spec *Spec, x []rows.Matrix[T], present [][]bool, h0 []float64, training bool,
+	spec *Spec, first int, x []rows.Matrix[T], present [][]bool, h0 []float64, training bool,
 ) (*Memory[T], error) {
 	if err := spec.check(); err != nil {
 		return nil, err
@@ -85,23 +93,40 @@ func NewMemory[T kernel.Float](
 		return nil, fmt.Errorf("engine: %d views of data for %d of the network", len(x), len(spec.Dims))
 	}
 	n, _ := x[0].Dims()
-	bytes, most, some := int64(0), mostRows, denseChunk
+	bytes, most, any := 0, mostRows, false
 	sparse := make([]bool, len(x))
 	for v, xv := range x {
-		bytes += xv.Bytes()
-		sparse[v] = isSparse(xv)
-		if sparse[v] {
-			most, some = sparseRows, sparseChunk
-		}
-		if nv, d := xv.Dims(); nv != n || d != spec.Dims[v] {
+		nv, d := xv.Dims()
+		if nv != n || d != spec.Dims[v] {
 			return nil, fmt.Errorf("engine: view %d is %d×%d, want %d×%d", v, nv, d, n, spec.Dims[v])
 		}
+		// What a row takes is reckoned from its width alone, for the bits of sums within a chunk depend on its blocks.
+		if sparse[v] = isSparse(xv); sparse[v] {
+			any, most, d = true, sparseRows, (d+sparseShare-1)/sparseShare
+		}
+		bytes += d * elementSize[T]()
 	}
-	s := &Memory[T]{spec: spec, panels: panels[T]{sparse: sparse}, n: n, ld: kernel.Pad(spec.Anchors), x: x,
-		block: blockRows(int(bytes/int64(n)), most), chunk: chunkRows(n, some)}
+	s := &Memory[T]{spec: spec, panels: panels[T]{sparse: sparse}, n: n, from: first, ld: kernel.Pad(spec.Anchors), x: x,
+		block: blockRows(bytes, most), chunk: ChunkRows(spec, any)}
+	if first%s.chunk != 0 {
+		return nil, fmt.Errorf("engine: a shard begins at sample %d, want a multiple of %d", first, s.chunk)
+	}
 	s.setPresence(present)
 	s.allocate(h0, training)
 	return s, nil
+}
+
+// Factory makes the shards of a network that is to be trained, for the rows of all samples; its arguments are those of
+// NewMemory.
+type Factory[T kernel.Float] func(spec *Spec, x []rows.Matrix[T], present [][]bool, h0 []float64) ([]Shard, error)
+
+// InMemory is the Factory of a single shard in memory.
+func InMemory[T kernel.Float](spec *Spec, x []rows.Matrix[T], present [][]bool, h0 []float64) ([]Shard, error) {
+	s, err := NewMemory(spec, 0, x, present, h0, true)
+	if err != nil {
+		return nil, err
+	}
+	return []Shard{s}, nil
 }
 
 func (s *Memory[T]) setPresence(present [][]bool) {
@@ -215,36 +240,32 @@ func (s *Memory[T]) Rows() int { return s.n }
 func (s *Memory[T]) yOf(l, v int) []T { return s.y[min(l, len(s.y)-1)][v] }
 
 // Run does a pass over all rows.
-func (s *Memory[T]) Run(ctx context.Context, p *Pass, sums *Sums) error {
+func (s *Memory[T]) Run(ctx context.Context, p *Pass, tree *Tree) error {
 	if err := s.panels.pack(ctx, s.spec, p); err != nil {
 		return err
 	}
 	if s.spec.Anchored {
 		s.makeColumns()
 	}
-	for _, c := range s.columns {
-		if c != nil {
-			clear(c.common)
-		}
-	}
 	s.free = 0
+	correlates := s.correlates(p)
 	chunks := (s.n + s.chunk - 1) / s.chunk
-	err := parallel.Fold(ctx, s.spec.Workers, chunks, s.chunkBuffer, func(worker, i int, acc *chunkSums[T]) error {
-		acc.clear(p)
-		w := s.scratchOf(worker)
-		lo, hi := i*s.chunk, min((i+1)*s.chunk, s.n)
-		for b := lo; b < hi; b += s.block {
-			s.runBlock(p, &s.panels, w, acc, b, min(b+s.block, hi))
-		}
-		return nil
-	}, func(_ int, acc *chunkSums[T]) error {
-		acc.foldInto(p, sums, s.columns)
-		return nil
-	})
-	if err == nil && s.correlates(p) {
-		err = s.finishColumns(ctx, sums)
-	}
-	return err
+	return parallel.Sum(ctx, s.spec.Workers, s.from/s.chunk, chunks, tree, s.chunkBuffer,
+		func(worker, i int, acc *chunkSums[T], part *Sums) error {
+			acc.clear(p)
+			part.begin(p, correlates)
+			w := s.scratchOf(worker)
+			lo, hi := i*s.chunk, min((i+1)*s.chunk, s.n)
+			acc.first = lo
+			for b := lo; b < hi; b += s.block {
+				s.runBlock(p, &s.panels, w, acc, b, min(b+s.block, hi))
+			}
+			acc.addTo(p, correlates, part)
+			if correlates {
+				s.finishColumns(i, hi-lo, acc, w, part)
+			}
+			return nil
+		})
 }
 
 func (s *Memory[T]) runBlock(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSums[T], lo, hi int) {
@@ -268,7 +289,7 @@ func (s *Memory[T]) chunkBuffer() *chunkSums[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.free == len(s.sums) {
-		s.sums = append(s.sums, newChunkSums(s.spec, s.columns))
+		s.sums = append(s.sums, newChunkSums(s.spec, s.columns, min(s.chunk, s.n)))
 	}
 	s.free++
 	return s.sums[s.free-1]
@@ -336,4 +357,10 @@ func (s *Memory[T]) Bytes() int64 {
 		}
 	}
 	return total + StateBytes(s.spec, s.n, elementSize[T](), s.h[0] != nil, s.dh != nil)
+}
+
+// Close lets go of the rows and their state.
+func (s *Memory[T]) Close() error {
+	*s = Memory[T]{spec: s.spec}
+	return nil
 }

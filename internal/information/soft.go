@@ -110,27 +110,16 @@ func (s softAssignment[T]) backward(h, q, dq []T, u, dz []float64, dh []T) {
 
 // products returns AᵀB (k×l) of n rows of k and of l columns. They are summed over blocks of rows in T, the blocks in float64.
 func (s softAssignment[T]) products(a []T, lda, k int, b []T, ldb, l int) ([]float64, error) {
-	type buffer struct {
-		part []T
-		sum  []float64
-	}
 	size, span := k*l, parallel.SpanSize(s.n)
-	total := make([]float64, size)
-	err := parallel.Fold(context.Background(), s.workers, (s.n+span-1)/span,
-		func() *buffer { return &buffer{make([]T, size), make([]float64, size)} },
-		func(_, i int, w *buffer) error {
-			clear(w.sum)
+	return parallel.SumVectors(context.Background(), s.workers, (s.n+span-1)/span, size,
+		func() []T { return make([]T, size) },
+		func(_, i int, part []T, sum []float64) error {
 			for lo := i * span; lo < min((i+1)*span, s.n); lo += block {
 				hi := min(lo+block, (i+1)*span, s.n)
-				clear(w.part)
-				kernel.TMulAdd(hi-lo, k, l, a[lo*lda:], lda, b[lo*ldb:], ldb, w.part, l)
-				kernel.AddTo(w.sum, w.part)
+				clear(part)
+				kernel.TMulAdd(hi-lo, k, l, a[lo*lda:], lda, b[lo*ldb:], ldb, part, l)
+				kernel.AddTo(sum, part)
 			}
 			return nil
-		},
-		func(_ int, w *buffer) error {
-			kernel.AddTo(total, w.sum)
-			return nil
 		})
-	return total, err
 }

@@ -33,22 +33,15 @@ func newFrame[T kernel.Float](ctx context.Context, src *Source[T], workers int) 
 	for w := range scratch {
 		scratch[w] = make([]T, src.width())
 	}
-	sums, counts := make([]float64, src.width()), make([]int, len(src.views))
-	err = parallel.Fold(ctx, workers, (src.n+frameRows-1)/frameRows,
-		func() []float64 { return make([]float64, src.width()) },
-		func(worker, b int, buf []float64) error {
-			clear(buf)
-			shift := make([]float64, len(src.views))
+	counts := make([]int, len(src.views))
+	sums, err := parallel.SumVectors(ctx, workers, (src.n+frameRows-1)/frameRows, src.width(),
+		func() []float64 { return make([]float64, len(src.views)) },
+		func(worker, b int, shift, buf []float64) error {
+			clear(shift)
 			for i := b * frameRows; i < min((b+1)*frameRows, src.n); i++ {
 				addSample(src, buf, i, 1, scratch[worker], shift)
 			}
 			addShifts(src, buf, shift)
-			return nil
-		},
-		func(_ int, buf []float64) error {
-			for j, x := range buf {
-				sums[j] += x
-			}
 			return nil
 		})
 	if err != nil {

@@ -26,15 +26,15 @@ func Spans(workers, n int, f func(lo, hi int) error) error {
 
 // SumSpans adds up, in float64, what f leaves in sum (size elements, zero at the start) for each span of [0, n).
 func SumSpans[T float32 | float64](workers, n, size int, f func(lo, hi int, sum []T) error) ([]T, error) {
-	total, span := make([]float64, size), SpanSize(n)
-	err := Fold(context.Background(), workers, (n+span-1)/span, func() []T { return make([]T, size) },
-		func(_, i int, sum []T) error {
+	span := SpanSize(n)
+	total, err := SumVectors(context.Background(), workers, (n+span-1)/span, size, func() []T { return make([]T, size) },
+		func(_, i int, sum []T, part []float64) error {
 			clear(sum)
-			return f(i*span, min((i+1)*span, n), sum)
-		},
-		func(_ int, sum []T) error {
+			if err := f(i*span, min((i+1)*span, n), sum); err != nil {
+				return err
+			}
 			for j, v := range sum {
-				total[j] += float64(v)
+				part[j] = float64(v)
 			}
 			return nil
 		})

@@ -102,33 +102,27 @@ func moments(ctx context.Context, x view.View, workers int) (mean, variance []fl
 	return mean, variance, err
 }
 
-// columnSums folds add over the present rows of a view, in chunks, in order.
+// columnSums sets total to what add makes of the present rows of a view, summed over chunks.
 func columnSums(
 	ctx context.Context, x view.View, workers int, total []float64, add func(row, sum []float64),
 ) (count int, err error) {
-	type buffer struct {
-		row, sum []float64
-		count    int
-	}
 	chunks := (x.Rows + chunkRows - 1) / chunkRows
-	err = parallel.Fold(ctx, workers, chunks, func() *buffer {
-		return &buffer{row: make([]float64, x.Cols), sum: make([]float64, x.Cols)}
-	}, func(_, c int, b *buffer) error {
-		clear(b.sum)
-		b.count = 0
-		for i := c * chunkRows; i < min((c+1)*chunkRows, x.Rows); i++ {
-			if x.Has(i) {
-				x.Row(i, b.row)
-				add(b.row, b.sum)
-				b.count++
+	counts := make([]int, chunks)
+	sum, err := parallel.SumVectors(ctx, workers, chunks, x.Cols, func() []float64 { return make([]float64, x.Cols) },
+		func(_, c int, row, part []float64) error {
+			for i := c * chunkRows; i < min((c+1)*chunkRows, x.Rows); i++ {
+				if x.Has(i) {
+					x.Row(i, row)
+					add(row, part)
+					counts[c]++
+				}
 			}
-		}
-		return nil
-	}, func(_ int, b *buffer) error {
-		kernel.AddTo(total, b.sum)
-		count += b.count
-		return nil
-	})
+			return nil
+		})
+	for _, c := range counts {
+		count += c
+	}
+	copy(total, sum)
 	return count, err
 }
 

@@ -66,9 +66,8 @@ type denseUnitRows[T kernel.Float] struct {
 	standardiser *Standardiser
 	view         view.View
 	index        int
-	lift         float64   // the further feature; 0: there is none
-	cols         int       // features, the further one included
-	scratch      sync.Pool // of *unitScratch[T]
+	lift         float64 // the further feature; 0: there is none
+	cols         int     // features, the further one included
 }
 
 var (
@@ -82,12 +81,27 @@ type unitScratch[T kernel.Float] struct {
 	block []T
 }
 
+// unitPools hold scratch that was given back, of float32 and of float64. They outlive the rows, for those of a new sample are
+// gone soon.
+var unitPools [2]sync.Pool
+
+func unitPool[T kernel.Float]() *sync.Pool {
+	if kernel.Is32[T]() {
+		return &unitPools[0]
+	}
+	return &unitPools[1]
+}
+
 // get returns scratch with room for a block of n rows.
 func (m *denseUnitRows[T]) get(n int) *unitScratch[T] {
-	s, _ := m.scratch.Get().(*unitScratch[T])
+	s, _ := unitPool[T]().Get().(*unitScratch[T])
 	if s == nil {
-		s = &unitScratch[T]{row: make([]float64, m.cols)}
+		s = &unitScratch[T]{}
 	}
+	if cap(s.row) < m.cols {
+		s.row = make([]float64, m.cols)
+	}
+	s.row = s.row[:m.cols]
 	if need := n * m.cols; cap(s.block) < need {
 		s.block = make([]T, need)
 	}
@@ -128,25 +142,25 @@ func (m *denseUnitRows[T]) Dims() (n, d int) { return m.view.Rows, m.cols }
 
 func (m *denseUnitRows[T]) Mul(lo, hi int, b *kernel.Panel[T], y []T, ldy int) {
 	s := m.get(hi - lo)
-	defer m.scratch.Put(s)
+	defer unitPool[T]().Put(s)
 	m.rows(lo, hi, s).Mul(0, hi-lo, b, y, ldy)
 }
 
 func (m *denseUnitRows[T]) TMulAdd(lo, hi, k int, a []T, lda int, c []T, ldc int) {
 	s := m.get(hi - lo)
-	defer m.scratch.Put(s)
+	defer unitPool[T]().Put(s)
 	m.rows(lo, hi, s).TMulAdd(0, hi-lo, k, a, lda, c, ldc)
 }
 
 func (m *denseUnitRows[T]) SquaredNorms(lo, hi int, dst []float64) {
 	s := m.get(hi - lo)
-	defer m.scratch.Put(s)
+	defer unitPool[T]().Put(s)
 	m.rows(lo, hi, s).SquaredNorms(0, hi-lo, dst)
 }
 
 func (m *denseUnitRows[T]) Row(i int, dst []T) {
 	s := m.get(0)
-	defer m.scratch.Put(s)
+	defer unitPool[T]().Put(s)
 	m.fill(i, dst, s.row)
 }
 

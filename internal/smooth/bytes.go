@@ -15,6 +15,7 @@ type Bytes struct {
 	Inputs  int64 // what holds their rows, the caller's own views among it where they are replaced
 	Graph   int64 // of the neighbours, with what new samples need
 	Work    int64 // of the smoothing, given back after it
+	Atoms   int   // landmarks of all spaces; 0 with exact neighbours
 }
 
 // Bytes returns the memory for the inputs of views, in numbers of size bytes. With Overwrite, dense views count as held in
@@ -47,8 +48,12 @@ func (o Options) Bytes(views []view.View, size int64) Bytes {
 		}
 	}
 	workers := int64(parallel.Workers(o.Workers))
-	strips := workers * 3 * int64(n) * 64 * size
-	out.Work = min(strips, max(512<<20, strips/workers))
+	strip := 2 * int64(n) // rows of 64 columns: of the samples, or of tables with a row for each atom
+	if !o.exact(n) {
+		out.Atoms = int(o.landmarks(n)) * (len(out.Columns) + len(o.Kind.Parts()))
+		strip = 16 * int64(out.Atoms)
+	}
+	out.Work = min(workers*strip*64*size, max(512<<20, strip*64*size))
 	var standardised int64 // of a sparse view, while its inputs are made
 	for _, x := range views {
 		if x.Sparse != nil {
@@ -71,9 +76,13 @@ func (o Options) graphBytes(n int, columns []int, size int64) int64 {
 		k := int64(min(o.Neighbors, n))
 		return 2*rows*stride*size + rows*k*spaces*12 + rows*k*spaces*(12+size)
 	}
-	m := int64(o.Landmarks)
-	if m == 0 {
-		m = int64(neighbor.DefaultLandmarks(n))
+	return rows*nearestLandmarks*spaces*(24+2*size) + o.landmarks(n)*spaces*stride*size
+}
+
+// landmarks is the number of landmarks of a space.
+func (o Options) landmarks(n int) int64 {
+	if o.Landmarks > 0 {
+		return int64(o.Landmarks)
 	}
-	return rows*nearestLandmarks*spaces*(24+2*size) + m*spaces*stride*size
+	return int64(neighbor.DefaultLandmarks(n))
 }

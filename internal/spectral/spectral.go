@@ -1,5 +1,6 @@
 // Package spectral finds the leading singular directions of views set side by side, by randomised subspace iteration
-// (Halko, Martinsson and Tropp, 2011). X is touched in one pass an iteration, over row blocks.
+// (Halko, Martinsson and Tropp, 2011). X is touched in one pass an iteration, over row blocks; where
+// it is tall, in one pass that forms XᵀX.
 package spectral
 
 import (
@@ -66,12 +67,20 @@ func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (
 	if k == min(n, total) { // One pass finds all of the rows' span.
 		cfg.Iterations = 1
 	}
+	timesGram := func(g []float64) ([]float64, error) { return gramTimes(ctx, x, b.Dims, g, k, cfg.Workers) }
+	if gramPays(n, total, k, cfg.Iterations+1) {
+		square, err := gram(ctx, x, total, cfg.Workers)
+		if err != nil {
+			return nil, err
+		}
+		timesGram = func(g []float64) ([]float64, error) { return times(ctx, g, square, k, total, total, cfg.Workers) }
+	}
 	g := randomRows(k, total, cfg.Seed)
 	if err := orthonormalise(ctx, g, k, total, cfg.Workers); err != nil {
 		return nil, err
 	}
 	for range cfg.Iterations {
-		z, err := gramTimes(ctx, x, b.Dims, g, k, cfg.Workers)
+		z, err := timesGram(g)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +90,7 @@ func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (
 		}
 	}
 	// Rayleigh–Ritz: the eigenvectors of G (XᵀX) Gᵀ turn G into singular vectors.
-	z, err := gramTimes(ctx, x, b.Dims, g, k, cfg.Workers)
+	z, err := timesGram(g)
 	if err != nil {
 		return nil, err
 	}
@@ -154,15 +163,14 @@ func gramTimes[T kernel.Float](
 		y, part, ones []T
 		sums          []T // k×d_v per view, one after another
 	}
-	out := make([]float64, k*total)
-	err := parallel.Fold(ctx, workers, (n+chunkRows-1)/chunkRows, func() *buffer {
+	return parallel.SumVectors(ctx, workers, (n+chunkRows-1)/chunkRows, k*total, func() *buffer {
 		b := &buffer{y: make([]T, blockRows*ld), part: make([]T, blockRows*ld), ones: make([]T, blockRows),
 			sums: make([]T, k*total)}
 		for i := range b.ones {
 			b.ones[i] = 1
 		}
 		return b
-	}, func(_, c int, b *buffer) error {
+	}, func(_, c int, b *buffer, part []float64) error {
 		clear(b.sums)
 		for i := c * chunkRows; i < min((c+1)*chunkRows, n); i += blockRows {
 			j := min(i+blockRows, (c+1)*chunkRows, n)
@@ -177,19 +185,16 @@ func gramTimes[T kernel.Float](
 				at += k * d
 			}
 		}
-		return nil
-	}, func(_ int, b *buffer) error {
 		at, lo := 0, 0
 		for _, d := range dims {
 			for r := range k {
-				kernel.AddTo(out[r*total+lo:r*total+lo+d], b.sums[at+r*d:at+(r+1)*d])
+				kernel.AddTo(part[r*total+lo:r*total+lo+d], b.sums[at+r*d:at+(r+1)*d])
 			}
 			at += k * d
 			lo += d
 		}
 		return nil
 	})
-	return out, err
 }
 
 // eigen returns the eigenvalues of a symmetric matrix, decreasing, and its eigenvectors in rows.

@@ -117,6 +117,34 @@ func TestBitsDoNotDependOnWorkers(t *testing.T) {
 	}
 }
 
+// Tall views go by their Gram matrix, others in passes over the rows: both find the same directions.
+func TestGramFindsWhatPassesFind(t *testing.T) {
+	const n, k = 700, 12
+	x, _ := views[float64](n, 17, 40, 5)
+	total := 62
+	if !gramPays(n, total, k, 5) || gramPays(tallEnough*total-1, total, k, 5) || gramPays(1<<20, mostGram+1, 2000, 5) {
+		t.Fatal("the Gram matrix is not used where the test thinks it is")
+	}
+	square, err := gram(t.Context(), x, total, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := randomRows(k, total, 3)
+	want, err := gramTimes(t.Context(), x, []int{17, 40, 5}, g, k, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := times(t.Context(), g, square, k, total, total, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		if math.Abs(got[i]-want[i]) > 1e-9*math.Abs(want[0]) {
+			t.Fatalf("entry %d is %v, in passes %v", i, got[i], want[i])
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	x, _ := views[float64](10, 3)
 	for _, rank := range []int{0, 4} {

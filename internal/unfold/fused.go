@@ -15,8 +15,8 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// fused is a network of stock modules as one op, whose inputs are all learnable nodes and whose value is the loss. Its
-// work is done by internal/engine in 2L+1 passes over X a step.
+// fused is a network of stock modules as one op, whose inputs are all learnable nodes and whose value is the loss, that of a
+// term of the engine included. Its work is done by internal/engine in 2L+1 passes over X a step.
 //
 // The loss node serves as a token of the state behind it. Read-outs (H, P, t) are ops whose only input is the token; they
 // return copies, for Gorgonia's elementwise ops overwrite their operands. The derivative of a read-out adds its
@@ -57,9 +57,10 @@ var (
 	_ Fused = (*fused[float64])(nil)
 )
 
-// NewFused makes the fused op. nodes are θ_1 … θ_L, with noise ρ_11 … ρ_LV (layer by layer), R, U.
+// NewFused makes the fused op. nodes are θ_1 … θ_L, with noise ρ_11 … ρ_LV (layer by layer), R, U. The rows go into what shards
+// returns.
 func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, start Start,
-	scale []float64, nodes gorgonia.Nodes) (Fused, error) {
+	scale []float64, nodes gorgonia.Nodes, shards engine.Factory[T]) (Fused, error) {
 	x := make([]rows.Matrix[T], len(views))
 	var present [][]bool
 	for v, w := range views {
@@ -75,7 +76,7 @@ func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, star
 	if start.H != nil {
 		h0 = linalg.Values(start.H)
 	}
-	shard, err := engine.NewMemory(&spec, x, present, h0, true)
+	parts, err := shards(&spec, x, present, h0)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, star
 	for v, p := range start.Anchors {
 		anchors[v] = linalg.Values(p)
 	}
-	net, err := engine.NewNet(spec, []engine.Shard{shard}, engine.InOrder{}, anchors)
+	net, err := engine.NewNet(spec, parts, engine.InOrder{}, anchors)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +140,7 @@ func (f *fused[T]) forward(in []gorgonia.Value) (gorgonia.Value, error) {
 	}
 	f.ran = true
 	copy(f.viewLoss, loss)
-	return op.Scalar[T](kernel.Sum(loss)), nil
+	return op.Scalar[T](kernel.Sum(loss) + f.net.TermValue()), nil
 }
 
 func (f *fused[T]) Evaluate(ctx context.Context) ([]float64, error) {

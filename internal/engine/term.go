@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// Term is a part of the loss beside the reconstruction, a function of H_L whose value and cotangent come in steps over the
+// rows of a shard. In a step the rows of a chunk add to sums; their total over all chunks of all shards goes into the next
+// step. So nothing of a row leaves its shard. A shard has a Term of its own, for its rows.
+type Term[T kernel.Float] interface {
+	// Chunk is the number of rows of a chunk, a function of the number of all samples.
+	Chunk() int
+	// Steps returns the number of steps to the value, and that to the cotangent too.
+	Steps() (value, all int)
+	// Size is the number of sums of a step; the last one may have none.
+	Size(step int) int
+	// Rows does a step for a chunk, the rows from lo to hi, on one of the workers. h are its rows of H_L, with the stride ld.
+	// The last step adds the cotangent to dh. sums are zero before.
+	Rows(step, worker, lo, hi int, h, dh []T, ld int, sums []float64)
+	// Total takes the sums over all chunks.
+	Total(step int, sums []float64)
+	// Value returns the term after the steps to it.
+	Value() float64
+}
+
+// TermShard is a Shard that can have a term.
+type TermShard interface {
+	// TermSteps returns those of its term, and TermSize the sums of one.
+	TermSteps() (value, all int)
+	TermSize(step int) int
+	// RunTerm does a step and pushes the sums of its chunks.
+	RunTerm(ctx context.Context, step int, tree *parallel.Tree[[]float64]) error
+	// TermTotal hands the total of a step back, and TermValue returns the term.
+	TermTotal(step int, sums []float64)
+	TermValue() float64
+}
+
+// SetTerm gives a network whose rows lie in memory a term, made for the rows from lo to hi of every shard. The terms' value
+// and cotangent are part of every Forward from now on.
+func SetTerm[T kernel.Float](n *Net, term func(lo, hi int) (Term[T], error)) error {
+	err := n.eachShard(func(s Shard, lo, hi int) error {
+		m, ok := s.(*Memory[T])
+		if !ok {
+			return fmt.Errorf("engine: a %T has no term", s)
+		}
+		t, err := term(lo, hi)
+		if err != nil {
+			return err
+		}
+		if m.from%t.Chunk() != 0 {
+			return fmt.Errorf("engine: a shard with a term begins at sample %d, want a multiple of %d", m.from, t.Chunk())
+		}
+		m.term = t
+		return nil
+	})
+	n.terms = err == nil
+	return err
+}
+
+// TermValue returns the value of the term in the last Forward; 0 without one.
+func (n *Net) TermValue() float64 { return n.termValue }
+
+// runTerm takes all shards through the steps of their terms.
+func (n *Net) runTerm(ctx context.Context, gradient bool) error {
+	shards := make([]TermShard, len(n.shards))
+	for i, s := range n.shards {
+		shards[i] = s.(TermShard)
+	}
+	value, all := shards[0].TermSteps()
+	if !gradient {
+		all = value
+	}
+	for step := range all {
+		size := shards[0].TermSize(step)
+		for len(n.termTrees) <= step {
+			n.termTrees = append(n.termTrees, make([]*parallel.Tree[[]float64], len(shards)))
+		}
+		trees := n.termTrees[step]
+		err := parallel.For(ctx, len(shards), len(shards), func(_, i int) error {
+			if trees[i] == nil {
+				trees[i] = parallel.NewTree(func() []float64 { return make([]float64, size) }, kernel.AddTo[float64])
+			}
+			trees[i].Reset()
+			return shards[i].RunTerm(ctx, step, trees[i])
+		})
+		if err != nil {
+			return err
+		}
+		for _, t := range trees[1:] {
+			trees[0].Join(t)
+		}
+		total := trees[0].Total()
+		for _, s := range shards {
+			s.TermTotal(step, total)
+		}
+		if step == value-1 {
+			n.termValue = shards[0].TermValue()
+		}
+	}
+	return nil
+}
+
+// TermSteps returns the number of steps of the shard's term to its value, and to its cotangent.
+func (s *Memory[T]) TermSteps() (value, all int) { return s.term.Steps() }
+
+// TermSize returns the number of sums of a step.
+func (s *Memory[T]) TermSize(step int) int { return s.term.Size(step) }
+
+// TermTotal hands the total of a step to the term.
+func (s *Memory[T]) TermTotal(step int, sums []float64) { s.term.Total(step, sums) }
+
+// TermValue returns the value of the term.
+func (s *Memory[T]) TermValue() float64 { return s.term.Value() }
+
+// RunTerm does a step of the shard's term.
+func (s *Memory[T]) RunTerm(ctx context.Context, step int, tree *parallel.Tree[[]float64]) error {
+	chunk, h := s.term.Chunk(), s.h[s.spec.Layers]
+	return parallel.Sum(ctx, s.spec.Workers, s.from/chunk, (s.n+chunk-1)/chunk, tree, func() struct{} { return struct{}{} },
+		func(worker, i int, _ struct{}, part []float64) error {
+			lo, hi := i*chunk, min((i+1)*chunk, s.n)
+			clear(part)
+			var dh []T
+			if s.dh != nil {
+				dh = s.dh[lo*s.ld : hi*s.ld]
+			}
+			s.term.Rows(step, worker, lo, hi, h[lo*s.ld:hi*s.ld], dh, s.ld, part)
+			return nil
+		})
+}

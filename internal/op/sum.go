@@ -1,0 +1,31 @@
+package op
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// Sum returns the sum of two scalar losses of the element type T. It stands for gorgonia.Add, which on a device asks for
+// kernels of Gorgonia's own. The label names it.
+func Sum[T kernel.Float](label string, a, b *gorgonia.Node) (*gorgonia.Node, error) {
+	for _, n := range []*gorgonia.Node{a, b} {
+		if !n.IsScalar() || n.Dtype() != Dtype[T]() {
+			return nil, fmt.Errorf("%s: a %v of shape %v, want a scalar %v", label, n.Dtype(), n.Shape(), Dtype[T]())
+		}
+	}
+	o := &Operation{Label: label, Diff: All(2)}
+	o.Run = func(in []gorgonia.Value) (gorgonia.Value, error) {
+		x, err := Inputs[T](in)
+		if err != nil {
+			return nil, err
+		}
+		return Scalar[T](float64(x[0][0]) + float64(x[1][0])), nil
+	}
+	o.Grad = func(_ int, _ gorgonia.Nodes, _, cotangent *gorgonia.Node) (*gorgonia.Node, error) {
+		return cotangent, nil
+	}
+	return Apply(o, Dtype[T](), nil, a, b)
+}

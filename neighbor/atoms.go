@@ -1,0 +1,196 @@
+package neighbor
+
+import (
+	"context"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// atomSpace is the memory for a strip that goes through its steps in the space of a factor's atoms: with A = BBᵀ every
+// iterate is a multiple of x_0 and B·w for some w, and a table Bᵀx goes over in that of A·x by G = BᵀB. So what is kept has a
+// row for each atom, and samples are seen a chunk at a time.
+type atomSpace[T Float] struct {
+	part  part[T]
+	tree  *parallel.Tree[[]float64]
+	size  int    // of the tree's parts
+	ones  []T    // one for each atom
+	atoms [4][]T // the table of x_0, and those of the last iterates
+}
+
+// leafChunks is the number of chunks whose sums are added up in T before they enter the tree, which takes longer.
+const leafChunks = 4
+
+func newAtomSpace[T Float](base part[T]) *atomSpace[T] {
+	w := &atomSpace[T]{part: base, ones: make([]T, base.links.atoms)}
+	for j := range w.ones {
+		w.ones[j] = 1
+	}
+	for j := range w.atoms {
+		w.atoms[j] = make([]T, base.links.atoms*stripColumns)
+	}
+	return w
+}
+
+// sums sets dst to Bᵀy for the n×width matrix y whose rows lo to hi−1 fill writes to y.
+func (w *atomSpace[T]) sums(ctx context.Context, workers, width int, dst []T, fill func(lo, hi int, y []T)) error {
+	type buffer struct{ y, sum, more []T }
+	chunks := w.part.chunks
+	if w.size != len(dst) {
+		w.size = len(dst)
+		w.tree = parallel.NewTree(func() []float64 { return make([]float64, w.size) }, kernel.AddTo[float64])
+	}
+	w.tree.Reset()
+	err := parallel.Sum(ctx, workers, 0, (len(chunks)+leafChunks-1)/leafChunks, w.tree,
+		func() *buffer {
+			return &buffer{make([]T, chunkRows(w.part.links.n)*width), make([]T, len(dst)), make([]T, len(dst))}
+		},
+		func(_, i int, b *buffer, part []float64) error {
+			for q := i * leafChunks; q < min((i+1)*leafChunks, len(chunks)); q++ {
+				c, sum := &chunks[q], b.sum
+				if q%leafChunks > 0 {
+					sum = b.more
+				}
+				fill(c.from, c.from+c.count, b.y)
+				kernel.MulSparse(c.ptr, c.col, c.values, width, b.y, sum, width)
+				if q%leafChunks > 0 {
+					kernel.RowAxpy(b.sum, sum, w.ones, width)
+				}
+			}
+			clear(part)
+			kernel.AddTo(part, b.sum)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	for j, v := range w.tree.Total() {
+		dst[j] = T(v)
+	}
+	return nil
+}
+
+// atomStrip is a strip that goes through its steps in the space of the atoms.
+type atomStrip[T Float] struct {
+	strip[T]
+	space          *atomSpace[T]
+	workers, width int
+}
+
+// runAtoms takes the strip of a factor through the filter.
+func (s *strip[T]) runAtoms(ctx context.Context, workers int, w *atomSpace[T]) error {
+	a := &atomStrip[T]{*s, w, workers, Stride(s.cols)}
+	f, b := s.filter, s.view
+	for j := range w.atoms {
+		w.atoms[j] = w.atoms[j][:f.Atoms*a.width]
+	}
+	table, err := a.table(ctx)
+	if err != nil {
+		return err
+	}
+	ld := Stride(f.Cols)
+	for q := range f.Atoms {
+		copy(f.Table[q*ld+s.from:q*ld+s.from+a.width], table[q*a.width:(q+1)*a.width])
+	}
+	share := T(math.Ldexp(1, -f.Steps))
+	return parallel.For(ctx, workers, (w.part.links.n+gatherRows-1)/gatherRows, func(_, q int) error {
+		lo, hi := q*gatherRows, min((q+1)*gatherRows, w.part.links.n)
+		au := make([]T, (hi-lo)*a.width)
+		w.part.gather(lo, hi, au, table, a.width)
+		for i := lo; i < hi; i++ {
+			xi := b.X[i*b.Ld+s.from : i*b.Ld+s.from+s.cols]
+			if b.has(i) {
+				finish(xi, au[(i-lo)*a.width:], share, s.factor(i))
+			} else {
+				clear(xi)
+			}
+		}
+		return nil
+	})
+}
+
+// table returns that of u.
+func (s *atomStrip[T]) table(ctx context.Context) ([]T, error) {
+	w, steps := s.space, s.filter.Steps
+	z, one, two, out := w.atoms[0], w.atoms[1], w.atoms[2], w.atoms[3]
+	if steps == 0 {
+		clear(z)
+		return z, nil
+	}
+	if err := w.sums(ctx, s.workers, s.width, z, s.start); err != nil {
+		return nil, err
+	}
+	c := s.filter.series
+	if c == nil { // u_1 = x_0/2, u_(t+1) = (u_t + 2^−t·x_0 + A·u_t)/2
+		for j, v := range z {
+			one[j] = v / 2
+		}
+		share := T(1)
+		for t := 1; t < steps; t++ {
+			share /= 2
+			if err := s.product(ctx, out, one); err != nil {
+				return nil, err
+			}
+			for j, v := range out {
+				out[j] = (one[j] + share*z[j] + v) / 2
+			}
+			one, out = out, one
+		}
+		return one, nil
+	}
+	// Clenshaw's rule for Σ_j c_j·T_j(2A − I)·x_0: with b_(k+1) = 0, b_k = c_k·x_0 and b_j = c_j·x_0 + 2(2A − I)·b_(j+1) − b_(j+2)
+	// it is c_0·x_0 + (2A − I)·b_1 − b_2.
+	k := len(c) - 1
+	for j, v := range z {
+		one[j], two[j] = T(c[k])*v, 0
+	}
+	for t := k - 1; t >= 0; t-- {
+		if err := s.product(ctx, out, one); err != nil {
+			return nil, err
+		}
+		ct, up := T(c[t]), T(2)
+		if t == 0 {
+			up = 1
+		}
+		for j, v := range out {
+			out[j] = ct*z[j] + up*(2*v-one[j]) - two[j]
+		}
+		one, two, out = out, one, two
+	}
+	return one, nil
+}
+
+// start writes x_0.
+func (s *atomStrip[T]) start(lo, hi int, y []T) {
+	b := s.view
+	for i := lo; i < hi; i++ {
+		row := y[(i-lo)*s.width : (i-lo+1)*s.width]
+		copied := 0
+		if b.has(i) {
+			copied = copy(row, b.X[i*b.Ld+s.from:i*b.Ld+s.from+s.cols])
+		}
+		clear(row[copied:])
+	}
+}
+
+// product sets dst to the table of A·x for that of x.
+func (s *atomStrip[T]) product(ctx context.Context, dst, x []T) error {
+	w := s.space
+	return w.sums(ctx, s.workers, s.width, dst, func(lo, hi int, y []T) {
+		w.part.gather(lo, hi, y, x, s.width)
+		if s.factors == nil {
+			return
+		}
+		for i := lo; i < hi; i++ {
+			row := y[(i-lo)*s.width : (i-lo+1)*s.width]
+			if !s.view.has(i) {
+				clear(row)
+				continue
+			}
+			for j := range row {
+				row[j] *= s.factors[i]
+			}
+		}
+	})
+}
