@@ -139,8 +139,8 @@ func (s *atomStrip[T]) table(ctx context.Context) ([]T, error) {
 		}
 		return one, nil
 	}
-	// Clenshaw's rule for Σ_j c_j·T_j(2A − I)·x_0: with b_(k+1) = 0, b_k = c_k·x_0 and b_j = c_j·x_0 + 2(2A − I)·b_(j+1) − b_(j+2)
-	// it is c_0·x_0 + (2A − I)·b_1 − b_2.
+	// Clenshaw's rule for Σ_j c_j·T_j(2A − I)·x_0: with b_(k+1) = 0, b_k = c_k·x_0 and b_j = c_j·x_0 + 2(2A −
+	// I)·b_(j+1) − b_(j+2) it is c_0·x_0 + (2A − I)·b_1 − b_2.
 	k := len(c) - 1
 	for j, v := range z {
 		one[j], two[j] = T(c[k])*v, 0

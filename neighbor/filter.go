@@ -87,8 +87,8 @@ type Filter[T Float] struct {
 // if all had: row i is multiplied by (A·1)_i / (A·b)_i with the presence b.
 //
 // op must be a Graph or a Factor. Views are done in strips of 64 columns, side by side on several workers, each with room for
-// some tables of the strip with a row for each atom. It returns the filters for new samples, an error for sizes that do not fit or values that are
-// not finite, and the context's error if it is cancelled; the views are then half done.
+// some tables of the strip with a row for each atom. It returns the filters for new samples, an error for sizes that
+// do not fit or values that are not finite, and the context's error if it is cancelled; the views are then half done.
 func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]*Filter[T], error) {
 	if v := reflect.ValueOf(op); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("neighbor: no operator")
@@ -321,7 +321,9 @@ func (s *strip[T]) start(ctx context.Context, workers int, dst []T, width int, s
 }
 
 // product sets dst to A·x, passes every row of it through then with that of x_0, and zeroes rows that lack the view.
-func (s *strip[T]) product(ctx context.Context, workers int, w *stripSpace[T], dst, x []T, width int, then func(i int, x0, ai []T)) error {
+func (s *strip[T]) product(
+	ctx context.Context, workers int, w *stripSpace[T], dst, x []T, width int, then func(i int, x0, ai []T),
+) error {
 	table, err := w.part.table(ctx, workers, x, width)
 	if err != nil {
 		return err

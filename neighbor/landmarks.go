@@ -373,7 +373,9 @@ func (m *landmarks[T]) setScale(l *Links) {
 
 // join sets the links of several spaces side by side, B: √(weight of the space) × link × scale of the landmark, divided by
 // √(the share of the weight of the spaces in which the sample has links).
-func join[T Float](ctx context.Context, sets []*landmarks[T], parts []*Links, weights []float64, workers int) (*Links, error) {
+func join[T Float](
+	ctx context.Context, sets []*landmarks[T], parts []*Links, weights []float64, workers int,
+) (*Links, error) {
 	cover := covered(parts, weights)
 	n, atoms, entries := parts[0].n, 0, 0
 	from := make([]int, len(sets))

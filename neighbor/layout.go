@@ -42,7 +42,10 @@ func newLayout[T Float](l *Links, factor bool) *layout[T] {
 		}
 		part := &Links{n: hi - lo, atoms: l.atoms, ptr: ptr, col: l.col[l.ptr[lo]:l.ptr[hi]], val: l.val[l.ptr[lo]:l.ptr[hi]]}
 		t := part.transpose()
-		out.chunks = append(out.chunks, transposed[T]{from: lo, count: hi - lo, ptr: t.ptr, col: t.col, values: valuesOf[T](t.val)})
+		out.chunks = append(
+			out.chunks,
+			transposed[T]{from: lo, count: hi - lo, ptr: t.ptr, col: t.col, values: valuesOf[T](t.val)},
+		)
 	}
 	return out
 }

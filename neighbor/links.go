@@ -55,7 +55,10 @@ func (l *Links) Row(i int) (atoms []int32, weights []float64) {
 
 // newLinks returns links without rows, with room for some rows and entries.
 func newLinks(rows, atoms, entries int) *Links {
-	return &Links{atoms: atoms, ptr: append(make([]int, 0, rows+1), 0), col: make([]int32, 0, entries), val: make([]float64, 0, entries)}
+	return &Links{
+		atoms: atoms, ptr: append(make([]int, 0, rows+1), 0), col: make([]int32, 0, entries),
+		val: make([]float64, 0, entries),
+	}
 }
 
 // appendRow adds a sample with the given links; it is for links that are being made.

@@ -224,7 +224,10 @@ func TestBitsDoNotDependOnShards(t *testing.T) {
 				got := step(t, netOf[float32](t, p, sizes...), p.params)
 				for i := range got {
 					if got[i] != want[i] {
-						t.Fatalf("sparse %v, shards of %v rows, %d workers: value %d is %v, want %v", sparse, sizes, workers, i, got[i], want[i])
+						t.Fatalf(
+							"sparse %v, shards of %v rows, %d workers: value %d is %v, want %v",
+							sparse, sizes, workers, i, got[i], want[i],
+						)
 					}
 				}
 			}

@@ -151,7 +151,10 @@ func compareTerms[T kernel.Float](t *testing.T, tolerance float64) {
 				}
 				add(dh)
 			}
-			s, err := NewTerms(n, m, TermsOptions[T]{Graph: graph, Neighbors: weight[0], Held: held, HeldOut: weight[1], Temperature: 0.3})
+			s, err := NewTerms(
+				n, m,
+				TermsOptions[T]{Graph: graph, Neighbors: weight[0], Held: held, HeldOut: weight[1], Temperature: 0.3},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,7 +174,10 @@ func compareTerms[T kernel.Float](t *testing.T, tolerance float64) {
 				for i := range n {
 					for j := range m {
 						if e := math.Abs(float64(dh[i*ld+j]) - 1 - gradient[i*m+j]); e > tolerance*max(most, 1) {
-							t.Fatalf("factor %v, weights %v: cotangent %d, %d is off by %v (largest %v)", factor, weight, i, j, e, most)
+							t.Fatalf(
+								"factor %v, weights %v: cotangent %d, %d is off by %v (largest %v)",
+								factor, weight, i, j, e, most,
+							)
 						}
 					}
 				}

@@ -75,15 +75,18 @@ func TestSumVectorsDoesNotDependOnWorkers(t *testing.T) {
 	var first []float64
 	for _, workers := range []int{1, 2, 5} {
 		for range 5 {
-			got, err := SumVectors(t.Context(), workers, 37, 3, func() int { return 0 }, func(_, i int, _ int, part []float64) error {
-				for j := range part {
-					if part[j] != 0 {
-						return fmt.Errorf("item %d: part is %v", i, part)
+			got, err := SumVectors(
+				t.Context(), workers, 37, 3, func() int { return 0 },
+				func(_, i int, _ int, part []float64) error {
+					for j := range part {
+						if part[j] != 0 {
+							return fmt.Errorf("item %d: part is %v", i, part)
+						}
+						part[j] = 1 / float64(1+i+j)
 					}
-					part[j] = 1 / float64(1+i+j)
-				}
-				return nil
-			})
+					return nil
+				},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +100,10 @@ func TestSumVectorsDoesNotDependOnWorkers(t *testing.T) {
 			}
 		}
 	}
-	if got, err := SumVectors(t.Context(), 2, 0, 2, func() int { return 0 }, func(_, _ int, _ int, _ []float64) error { return nil }); err != nil || len(got) != 2 {
+	if got, err := SumVectors(
+		t.Context(), 2, 0, 2, func() int { return 0 }, func(_, _ int, _ int, _ []float64) error { return nil },
+	); err != nil ||
+		len(got) != 2 {
 		t.Fatalf("no items: %v, %v", got, err)
 	}
 }

@@ -220,13 +220,16 @@ func (f *fused[T]) readOut(name string, shape tensor.Shape,
 		return op.Dense(kernel.Convert[T](x), shape...), nil
 	}
 	o.Grad = func(_ int, _ gorgonia.Nodes, out, cotangent *Node) (*Node, error) {
-		give := &op.Operation{Label: f.env.Name("cotangent of %s", name), Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
-			c, err := op.Elements[T](in[1])
-			if err != nil {
-				return nil, err
-			}
-			return op.Scalar[T](0), push(kernel.Float64s(c))
-		}}
+		give := &op.Operation{
+			Label: f.env.Name("cotangent of %s", name),
+			Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+				c, err := op.Elements[T](in[1])
+				if err != nil {
+					return nil, err
+				}
+				return op.Scalar[T](0), push(kernel.Float64s(c))
+			},
+		}
 		return op.Apply(give, f.env.Of, nil, f.token, cotangent)
 	}
 	n, err := op.Apply(o, f.env.Of, shape, f.token)
