@@ -406,11 +406,6 @@ func (c *Config) learnables(inputs int) int {
 	return out
 }
 
-// hasExtra says whether the loss is more than the reconstruction.
-func (c *Config) hasExtra() bool {
-	return c.ExtraLoss != nil || c.hasNeighborLoss() || c.hasHeldOutLoss()
-}
-
 // savedConfig is a Config in the JSON of files, its options by name.
 type savedConfig struct {
 	Clusters        int     `json:"clusters"`

@@ -77,14 +77,6 @@ func (s *Memory[T]) makeColumns() {
 	}
 }
 
-// byColumns returns a view by columns, nil if it is not.
-func (s *Memory[T]) byColumns(v int) *byColumns[T] {
-	if s.columns == nil {
-		return nil
-	}
-	return s.columns[v]
-}
-
 // left returns where a block leaves its rows of A for correlate: buf, or their place among those of the chunk.
 func (s *Memory[T]) left(acc *chunkSums[T], v, lo, hi int, buf []T) []T {
 	if acc != nil && acc.a[v] != nil {
