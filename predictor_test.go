@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // The same sample has the same bits alone, in any company and at any place, from many goroutines at once, and whatever
@@ -201,7 +202,7 @@ func TestPredictErrors(t *testing.T) {
 }
 
 func TestPredictAllocations(t *testing.T) {
-	if underRace {
+	if testutil.UnderRace {
 		t.Skip("the race detector empties pools, so that their content is allocated again")
 	}
 	views, _ := blobViews(200, 4, 1, 44, 200, 90)
