@@ -90,11 +90,11 @@ func ChooseClusters(ctx context.Context, views []View, config Config, choose Cho
 	if err := choose.complete(n); err != nil {
 		return nil, err
 	}
-	config.Checkpoint, config.Overwrite = "", false
+	config.Checkpoint.Path, config.Overwrite = "", false
 	config.Clusters = choose.Clusters[0]
 	c := config.withDefaults()
-	if c.Neighbors != None && config.HeldOutWeight == 0 {
-		config.HeldOutWeight, c.HeldOutWeight = None, None
+	if c.Neighborhood.Neighbors != None && config.Neighborhood.HeldOutWeight == 0 {
+		config.Neighborhood.HeldOutWeight, c.Neighborhood.HeldOutWeight = None, None
 	}
 	if err := c.check(n, views); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func ChooseClusters(ctx context.Context, views []View, config Config, choose Cho
 	if err != nil {
 		return nil, err
 	}
-	out := &Choices{byLoss: c.Neighbors != None && c.NeighborWeight > 0}
+	out := &Choices{byLoss: c.Neighborhood.Neighbors != None && c.Neighborhood.Weight > 0}
 	for i, clusters := range choose.Clusters {
 		config.Clusters = clusters
 		row, err := tryClusters(ctx, views, config, choose.Seeds, space)

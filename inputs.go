@@ -54,10 +54,8 @@ func inputViews(views []view.View, inputs []Input) []view.View {
 // smoothing returns what internal/smooth reads of the configuration.
 func (c *Config) smoothing() smooth.Options {
 	return smooth.Options{
-		Kind: prepare.Kind(
-			c.Preprocess,
-		), Neighbors: c.Neighbors, Directions: max(c.Directions, 0), Steps: max(c.FilterSteps, 0),
-		Exact: c.ExactNeighbors, Landmarks: c.Landmarks, Seed: c.Seed, Workers: c.Workers, Overwrite: c.Overwrite,
+		Kind: c.Preprocess.kind(), Neighbors: c.Neighborhood.Neighbors, Directions: max(c.Neighborhood.Directions, 0), Steps: max(c.Neighborhood.Steps, 0),
+		Exact: c.Neighborhood.Exact, Landmarks: c.Neighborhood.Landmarks, Seed: c.Seed, Workers: c.Workers, Overwrite: c.Overwrite,
 	}
 }
 
@@ -68,7 +66,7 @@ func (c *Config) rotation() prepare.Rotate {
 		Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors,
 		Workers: c.Workers,
 	}
-	if c.StartAnchors != nil || c.Rotate == RotateAuto && (c.ExtraLoss != nil || c.Epochs == NoTraining) {
+	if c.Start.Anchors != nil || c.Rotate == Auto && (c.ExtraLoss != nil || c.Epochs == None) {
 		out.Choice = prepare.RotateNever
 	}
 	return out
@@ -94,7 +92,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 	var out *prepared[T]
 	var lossDims []int
 	var err error
-	if c.Neighbors != None {
+	if c.Neighborhood.Neighbors != None {
 		out, err = smoothInputs[T](ctx, views, c)
 	} else {
 		out, lossDims, err = standardInputs[T](ctx, views, c)

@@ -88,7 +88,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 	if err := withName(view.CheckFinite(ctx, in, c.Workers)); err != nil {
 		return nil, err
 	}
-	if c.Float == Float64 {
+	if c.Float64 {
 		return fit[float64](ctx, in, &c, from, begin)
 	}
 	return fit[float32](ctx, in, &c, from, begin)
@@ -143,7 +143,7 @@ func finish[T kernel.Float](
 		o.Score = scoreOf[T](c, in.graph, c.Clusters)
 	}
 	seen := h
-	if c.ReadOut == UnitRows {
+	if c.ReadOut == ReadOutUnit {
 		seen = slices.Clone(h)
 		cluster.UnitRows(seen, m)
 	}
@@ -174,7 +174,7 @@ const sharedReadOut = 5000
 func represent[T kernel.Float](
 	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], p *Predictor,
 ) (h []T, trust [][]float64, err error) {
-	if net.config.Variant == Large {
+	if !net.config.noiseless() {
 		for range p.inputs {
 			trust = append(trust, make([]float64, p.samples))
 		}
@@ -222,7 +222,7 @@ func Resume(ctx context.Context, views []View, path string, change func(*Config)
 		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 	}
 	config := *saved.config
-	config.Checkpoint = path
+	config.Checkpoint.Path = path
 	if change != nil {
 		change(&config)
 	}

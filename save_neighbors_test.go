@@ -25,10 +25,10 @@ func smoothedModels(t testing.TB) (views []View, models map[string]*Clustering) 
 	}
 	models = map[string]*Clustering{}
 	for name, c := range map[string]Config{
-		"exact": {Directions: 5, Neighbors: 4}, "exact, float64": {Float: Float64, Preprocess: ZScore},
+		"exact": {Neighborhood: Neighborhood{Directions: 5, Neighbors: 4}}, "exact, float64": {Float64: true, Preprocess: PreprocessZScore},
 		"landmarks": {
-			Directions: 5, ExactNeighbors: None, Landmarks: 7,
-		}, "landmarks, float64": {Float: Float64, ExactNeighbors: None},
+			Neighborhood: Neighborhood{Directions: 5, Exact: None, Landmarks: 7},
+		}, "landmarks, float64": {Float64: true, Neighborhood: Neighborhood{Exact: None}},
 	} {
 		c.Clusters, c.Epochs = 3, 1
 		models[name] = mustFit(t, views, c)
@@ -93,7 +93,7 @@ func TestArraysOfSmoothing(t *testing.T) {
 		} else {
 			want = append(want, "landmarks.0.0", "landmark_scale.1")
 		}
-		if model.Config().Directions == 5 {
+		if model.Config().Neighborhood.Directions == 5 {
 			want = append(want, "directions.0", "singular_values.0")
 		}
 		for _, w := range want {
@@ -153,12 +153,12 @@ func TestInconsistentSmoothing(t *testing.T) {
 		{"exact", "unordered", floats("neighbor_distances.0", func(x []float64) { x[0] = 100 }), "order"},
 		{"exact", "a negative distance", floats("neighbor_distances.0", func(x []float64) { x[0] = -0.5 }), "distance"},
 		{"exact", "huge samples", floats("samples.0", func(x []float64) { x[0] = 1e30 }), "neighbours"},
-		{"exact", "more neighbours", replace("config", `"neighbors":4`, `"neighbors":5`), "neighbors.0"},
-		{"exact", "landmarks", replace("config", `"exact_neighbors":10000`, `"exact_neighbors":-1`), "landmark_scale.0"},
-		{"exact", "no neighbours", replace("config", `"neighbors":4`, `"neighbors":-1`), "no effect"},
-		{"exact", "neighbours 0", replace("config", `"neighbors":4`, `"neighbors":0`), "Neighbors is 0"},
+		{"exact", "more neighbours", replace("config", `"Neighbors":4`, `"Neighbors":5`), "neighbors.0"},
+		{"exact", "landmarks", replace("config", `"Exact":10000`, `"Exact":-1`), "landmark_scale.0"},
+		{"exact", "no neighbours", replace("config", `"Neighbors":4`, `"Neighbors":-1`), "no effect"},
+		{"exact", "neighbours 0", replace("config", `"Neighbors":4`, `"Neighbors":0`), "Neighbors is 0"},
 		{"exact", "more samples", replace("training", `"samples":26`, `"samples":1000000000000`), "samples"},
-		{"exact", "one standardisation", replace("config", `"preprocess":"both"`, `"preprocess":"sample"`), "zscore"},
+		{"exact", "one standardisation", replace("config", `"Preprocess":"both"`, `"Preprocess":"sample"`), "zscore"},
 		{"exact", "another standardisation", replace("training", `"preprocess":"zscore"`, `"preprocess":"unit"`), "unit"},
 		{"exact", "no standardisation", replace("training", `"preprocess":"zscore"`, `"preprocess":"abc"`), "abc"},
 		{"exact", "the same input twice", replace("training", `"preprocess":"zscore"`, `"preprocess":"sample"`), "twice"},
@@ -176,8 +176,8 @@ func TestInconsistentSmoothing(t *testing.T) {
 		{"landmarks", "no landmarks", func(f *safetensors.File) {
 			*f.Tensor("landmark_scale.0") = safetensors.Float64s("landmark_scale.0", nil, 0)
 		}, "landmarks.0.0"},
-		{"landmarks", "exact neighbours", replace("config", `"exact_neighbors":-1`, `"exact_neighbors":26`), "neighbors.0"},
-		{"landmarks", "steps", replace("config", `"filter_steps":6`, `"filter_steps":-6`), "FilterSteps"},
+		{"landmarks", "exact neighbours", replace("config", `"Exact":-1`, `"Exact":26`), "neighbors.0"},
+		{"landmarks", "steps", replace("config", `"Steps":6`, `"Steps":-6`), "Steps"},
 	} {
 		p, err := readChanged(t, models[test.model], test.change)
 		mustRefuse(t, test.model+", "+test.name, test.want, p, err)
@@ -203,7 +203,7 @@ func TestInconsistentSmoothing(t *testing.T) {
 		{"exact", "large scale", floats("scale.0", func(x []float64) { x[0] = 1e300 })},
 		{"landmarks", "equal landmarks", floats("landmarks.0.0", func(x []float64) { clear(x) })},
 		{"landmarks", "no scale", floats("landmark_scale.0", func(x []float64) { clear(x) })},
-		{"landmarks", "many steps", replace("config", `"filter_steps":6`, `"filter_steps":4000000000000000000`)},
+		{"landmarks", "many steps", replace("config", `"Steps":6`, `"Steps":4000000000000000000`)},
 	} {
 		p, err := readChanged(t, models[test.model], test.change)
 		if err != nil {
@@ -224,14 +224,14 @@ func TestEarlierVersions(t *testing.T) {
 		config Config
 		later  map[string][]string // the fields that the version does not have
 	}{
-		"1": {Config{Neighbors: None, ReadOut: PlainRows, Preprocess: ZScore}, map[string][]string{
+		"1": {Config{Neighborhood: Neighborhood{Neighbors: None}, ReadOut: ReadOutPlain, Preprocess: PreprocessZScore}, map[string][]string{
 			file.MetaConfig: {
 				"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight",
 				"temperature", "exact_neighbors", "landmarks", "lowest_inertia",
 			},
 			file.MetaTraining: {"inputs"},
 		}},
-		"2": {Config{HeldOutWeight: None}, map[string][]string{file.MetaConfig: {"held_out_weight", "lowest_inertia"}}},
+		"2": {Config{Neighborhood: Neighborhood{HeldOutWeight: None}}, map[string][]string{file.MetaConfig: {"held_out_weight", "lowest_inertia"}}},
 	} {
 		test.config.Clusters, test.config.Epochs = 3, 2
 		model := mustFit(t, views, test.config)

@@ -136,25 +136,25 @@ func TestAmounts(t *testing.T) {
 		of   func(*largemvc.Config) float64
 		want float64
 	}{
-		{"", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, 0},
-		{"-neighbors preset", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, 0},
-		{"-neighbors none", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, largemvc.None},
-		{"-neighbors 0", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, largemvc.None},
-		{"-neighbors 7", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, 7},
-		{"-directions all", func(c *largemvc.Config) float64 { return float64(c.Directions) }, largemvc.None},
-		{"-directions 64", func(c *largemvc.Config) float64 { return float64(c.Directions) }, 64},
-		{"-filter-steps none", func(c *largemvc.Config) float64 { return float64(c.FilterSteps) }, largemvc.None},
-		{"-filter-steps auto", func(c *largemvc.Config) float64 { return float64(c.FilterSteps) }, 0},
-		{"-filter-steps 6", func(c *largemvc.Config) float64 { return float64(c.FilterSteps) }, 6},
-		{"-neighbor-weight none", func(c *largemvc.Config) float64 { return c.NeighborWeight }, largemvc.None},
-		{"-neighbor-weight 0", func(c *largemvc.Config) float64 { return c.NeighborWeight }, largemvc.None},
-		{"-held-out-weight none", func(c *largemvc.Config) float64 { return c.HeldOutWeight }, largemvc.None},
-		{"-held-out-weight 2.5", func(c *largemvc.Config) float64 { return c.HeldOutWeight }, 2.5},
-		{"-neighbor-weight 1.5", func(c *largemvc.Config) float64 { return c.NeighborWeight }, 1.5},
-		{"-temperature 0.25", func(c *largemvc.Config) float64 { return c.Temperature }, 0.25},
-		{"-exact-neighbors 0", func(c *largemvc.Config) float64 { return float64(c.ExactNeighbors) }, largemvc.None},
-		{"-exact-neighbors 5000", func(c *largemvc.Config) float64 { return float64(c.ExactNeighbors) }, 5000},
-		{"-landmarks 50", func(c *largemvc.Config) float64 { return float64(c.Landmarks) }, 50},
+		{"", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, 0},
+		{"-neighbors preset", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, 0},
+		{"-neighbors none", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, largemvc.None},
+		{"-neighbors 0", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, largemvc.None},
+		{"-neighbors 7", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, 7},
+		{"-directions all", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Directions) }, largemvc.None},
+		{"-directions 64", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Directions) }, 64},
+		{"-filter-steps none", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Steps) }, largemvc.None},
+		{"-filter-steps auto", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Steps) }, 0},
+		{"-filter-steps 6", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Steps) }, 6},
+		{"-neighbor-weight none", func(c *largemvc.Config) float64 { return c.Neighborhood.Weight }, largemvc.None},
+		{"-neighbor-weight 0", func(c *largemvc.Config) float64 { return c.Neighborhood.Weight }, largemvc.None},
+		{"-held-out-weight none", func(c *largemvc.Config) float64 { return c.Neighborhood.HeldOutWeight }, largemvc.None},
+		{"-held-out-weight 2.5", func(c *largemvc.Config) float64 { return c.Neighborhood.HeldOutWeight }, 2.5},
+		{"-neighbor-weight 1.5", func(c *largemvc.Config) float64 { return c.Neighborhood.Weight }, 1.5},
+		{"-temperature 0.25", func(c *largemvc.Config) float64 { return c.Neighborhood.Temperature }, 0.25},
+		{"-exact-neighbors 0", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Exact) }, largemvc.None},
+		{"-exact-neighbors 5000", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Exact) }, 5000},
+		{"-landmarks 50", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Landmarks) }, 50},
 	} {
 		o, _, err := parseFit(append(strings.Fields(test.args), "-data", "a.npz"))
 		if err != nil {
@@ -178,9 +178,16 @@ func TestParseFit(t *testing.T) {
 		t.Errorf("data %q", o.data)
 	}
 	c := o.config
-	if c.Epochs != largemvc.NoTraining || c.Signs != largemvc.Unconstrained || c.RhoScale != largemvc.UnitScale ||
-		!c.DetachAnchors ||
-		!c.OneSided || !c.LowestInertia || c.Reduction != largemvc.Sum || c.Tolerance != 1e-4 || c.Patience != 9 {
+	soft, ok := c.Represent.(*largemvc.SoftThreshold)
+	shrink, also := c.Noise.(*largemvc.RowShrink)
+	if !ok || !also || !soft.Unconstrained || !soft.OneSided || !shrink.Unconstrained || shrink.DataScale {
+		t.Errorf("the modules are %+v, %+v", c.Represent, c.Noise)
+	}
+	if p, ok := c.Anchor.(*largemvc.Procrustes); !ok || !p.Detach {
+		t.Errorf("the anchors' module is %+v", c.Anchor)
+	}
+	if c.Epochs != largemvc.None || !c.Neighborhood.LowestInertia || c.Reduction != largemvc.ReductionSum ||
+		c.EarlyStop != (largemvc.EarlyStop{Tolerance: 1e-4, Patience: 9}) {
 		t.Errorf("%+v", c)
 	}
 }

@@ -136,9 +136,9 @@ type model struct {
 func models() []model {
 	return []model{
 		{"LargeMvC-Net, default preset", largemvc.Config{}},
-		{"default preset, untrained", largemvc.Config{Epochs: largemvc.NoTraining}},
-		{"LargeMvC-Net, paper preset", largemvc.Config{Preset: largemvc.Paper}},
-		{"paper preset, untrained", largemvc.Config{Preset: largemvc.Paper, Epochs: largemvc.NoTraining}},
+		{"default preset, untrained", largemvc.Config{Epochs: largemvc.None}},
+		{"LargeMvC-Net, paper preset", largemvc.Config{Preset: largemvc.PresetPaper}},
+		{"paper preset, untrained", largemvc.Config{Preset: largemvc.PresetPaper, Epochs: largemvc.None}},
 	}
 }
 
