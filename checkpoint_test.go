@@ -69,9 +69,15 @@ func testResume(t *testing.T, neighbors int) {
 		views []View
 		c     Config
 	}{
-		"default":       {views, Config{}},
-		"landmarks":     {masked, Config{Neighborhood: Neighborhood{Exact: None, Directions: 3}}},
-		"float64":       {views, Config{Float64: true, Represent: &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU}, Preprocess: PreprocessZScore}},
+		"default":   {views, Config{}},
+		"landmarks": {masked, Config{Neighborhood: Neighborhood{Exact: None, Directions: 3}}},
+		"float64": {
+			views,
+			Config{
+				Float64: true, Represent: &SoftThreshold{Activation: SELU},
+				Noise: &RowShrink{Activation: SELU}, Preprocess: PreprocessZScore,
+			},
+		},
 		"rmvc, masked":  {masked, Config{Noise: &NoNoise{}, Anchor: &FixedAnchors{}, Preset: PresetPaper}},
 		"start labels":  {masked, Config{Anchors: 4, Start: Start{Labels: labels}}},
 		"start anchors": {views, Config{Anchors: 2, Start: Start{Anchors: anchors}, Neighborhood: Neighborhood{Neighbors: None}}},
@@ -203,7 +209,10 @@ func testResumeExtraLoss(t *testing.T, neighbors int) {
 		}
 		return gorgonia.Mul(constantOf(net, 0.1), must(gorgonia.Mean(must(gorgonia.Square(h)))))
 	}
-	config := Config{Clusters: 3, Epochs: 12, ExtraLoss: extra, Checkpoint: Checkpoint{Every: 5}, Neighborhood: Neighborhood{Neighbors: neighbors}}
+	config := Config{
+		Clusters: 3, Epochs: 12, ExtraLoss: extra, Checkpoint: Checkpoint{Every: 5},
+		Neighborhood: Neighborhood{Neighbors: neighbors},
+	}
 	want := mustFit(t, views, config)
 	path := killed(t, views, config, 0, 8)
 	if _, err := Resume(context.Background(), views, path, nil); err == nil || !strings.Contains(err.Error(), "ExtraLoss") {
@@ -241,7 +250,7 @@ func TestResumeRefuses(t *testing.T) {
 		"LearningRate":       func(c *Config) { c.LearningRate = 0.5 },
 		"Seed":               func(c *Config) { c.Seed++ },
 		"Float64":            func(c *Config) { c.Float64 = true },
-		"Noise.Type":         func(c *Config) { c.Noise = &NoNoise{} },
+		"Noise":              func(c *Config) { c.Noise = &NoNoise{} },
 		"Neighbors":          func(c *Config) { c.Neighborhood.Neighbors = 7 },
 		"Neighborhood.Steps": func(c *Config) { c.Neighborhood.Steps = None },
 		"Restarts":           func(c *Config) { c.Restarts = 2 },

@@ -26,7 +26,10 @@ func TestChooseClusters(t *testing.T) {
 			}
 			return nil
 		}}
-		config := Config{Epochs: 8, Workers: 1, Neighborhood: Neighborhood{Neighbors: None}, Checkpoint: Checkpoint{Path: t.TempDir() + "/never"}}
+		config := Config{
+			Epochs: 8, Workers: 1, Neighborhood: Neighborhood{Neighbors: None},
+			Checkpoint: Checkpoint{Path: t.TempDir() + "/never"},
+		}
 		got, err := ChooseClusters(context.Background(), v, config, choose)
 		if err != nil {
 			t.Fatal(err)

@@ -204,7 +204,8 @@ func TestClassicalAgainstDenseSteps(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c := ClassicalConfig{Clusters: test.m, Alpha: test.alpha, Beta: test.beta, Start: Start{Labels: classes}, Preprocess: None,
+			c := ClassicalConfig{Clusters: test.m, Alpha: test.alpha, Beta: test.beta,
+				Start: Start{Labels: classes}, Preprocess: None,
 				Float64: true, Iterations: 12, Tolerance: -1}
 			if test.literal {
 				c.UnitBeta = true

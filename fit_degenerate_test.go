@@ -49,9 +49,15 @@ func TestFitDegenerate(t *testing.T) {
 			Config{Clusters: 4, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{20},
 		},
 		{"one sample", blob(1, 1, 1, 5, 3), Config{Clusters: 1}, []int{1}},
-		{"one sample, landmarks", blob(1, 1, 1, 5, 3), Config{Clusters: 1, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{1}},
+		{
+			"one sample, landmarks", blob(1, 1, 1, 5, 3),
+			Config{Clusters: 1, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{1},
+		},
 		{"two samples", blob(2, 2, 1, 8, 2), Config{Clusters: 2}, []int{1, 1}},
-		{"two samples, landmarks", blob(2, 2, 1, 8, 2), Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{1, 1}},
+		{
+			"two samples, landmarks", blob(2, 2, 1, 8, 2),
+			Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{1, 1},
+		},
 		{"three samples", blob(3, 3, 1, 8, 4), Config{Clusters: 3}, []int{1, 1, 1}},
 		{
 			"three samples, landmarks", blob(3, 3, 1, 8, 4),

@@ -139,10 +139,16 @@ func TestFitDiverges(t *testing.T) { withAndWithout(t, testFitDiverges) }
 func testFitDiverges(t *testing.T, neighbors int) {
 	views, _ := blobViews(100, 3, 0.5, 7, 12, 8)
 	for name, c := range map[string]Config{
-		"rate":           {LearningRate: 1e30, Represent: &SoftThreshold{Unconstrained: true}, Noise: &RowShrink{Unconstrained: true}},
-		"largest rate":   {LearningRate: 1e308, Float64: true},
-		"rate, RMvC":     {LearningRate: 1e25, Noise: &NoNoise{}, Anchor: &FixedAnchors{}},
-		"rate, SELU":     {LearningRate: 1e30, Represent: &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU}, Float64: true},
+		"rate": {
+			LearningRate: 1e30, Represent: &SoftThreshold{Unconstrained: true},
+			Noise: &RowShrink{Unconstrained: true},
+		},
+		"largest rate": {LearningRate: 1e308, Float64: true},
+		"rate, RMvC":   {LearningRate: 1e25, Noise: &NoNoise{}, Anchor: &FixedAnchors{}},
+		"rate, SELU": {
+			LearningRate: 1e30, Represent: &SoftThreshold{Activation: SELU},
+			Noise: &RowShrink{Activation: SELU}, Float64: true,
+		},
 		"extra loss":     {ExtraLoss: exploding, LearningRate: 1},
 		"several starts": {LearningRate: 1e30, Restarts: 2},
 	} {
@@ -202,7 +208,10 @@ func TestFitPerfectIsNotDiverged(t *testing.T) {
 	}
 	c := mustFit(
 		t, []View{Float64View(20, 3, x)},
-		Config{Clusters: 2, Preprocess: None, Represent: &SoftThreshold{Theta0: 1e-9}, Float64: true, Neighborhood: Neighborhood{Neighbors: None}},
+		Config{
+			Clusters: 2, Preprocess: None, Represent: &SoftThreshold{Theta0: 1e-9}, Float64: true,
+			Neighborhood: Neighborhood{Neighbors: None},
+		},
 	)
 	if c.Status != EpochLimit || c.Loss[0] > 1e-15 {
 		t.Errorf("%v, losses from %v", c.Status, c.Loss[0])

@@ -75,7 +75,9 @@ func TestFitErrors(t *testing.T) {
 		"small Lipschitz":   {good, Config{Clusters: 2, Represent: &SoftThreshold{Lipschitz: 0.5}}, []string{"Lipschitz is 0.5"}},
 		"theta below 0":     {good, Config{Clusters: 2, Represent: &SoftThreshold{Theta0: -0.1}}, []string{"Theta0 is -0.1"}},
 		"rho below 0": {
-			good, Config{Clusters: 2, Represent: &SoftThreshold{}, Noise: &RowShrink{Rho0: -0.1}, Preset: PresetPaper}, []string{"Rho0 is -0.1"},
+			good, Config{
+				Clusters: 2, Represent: &SoftThreshold{}, Noise: &RowShrink{Rho0: -0.1}, Preset: PresetPaper,
+			}, []string{"Rho0 is -0.1"},
 		},
 		"shared memory": {
 			[]View{Float32View(10, 3, shared[:30]), good[0], Float32View(10, 2, shared[29:]).Named("late")},
@@ -89,7 +91,11 @@ func TestFitErrors(t *testing.T) {
 		"k-means starts":   {good, Config{Clusters: 2, KMeansStarts: -1}, []string{"KMeansStarts is -1"}},
 		"checkpoint every": {good, Config{Clusters: 2, Checkpoint: Checkpoint{Every: -1}}, []string{"Checkpoint.Every is -1"}},
 		"floor":            {good, Config{Clusters: 2, Anchor: &Procrustes{Floor: 9}}, []string{"floor", "is 9"}},
-		"activation":       {good, Config{Clusters: 2, Represent: &SoftThreshold{Activation: 9}, Noise: &RowShrink{Activation: 9}}, []string{"Activation is 9"}},
+		"activation": {
+			good,
+			Config{Clusters: 2, Represent: &SoftThreshold{Activation: 9}, Noise: &RowShrink{Activation: 9}},
+			[]string{"unknown activation 9"},
+		},
 		"several": {
 			good, Config{Clusters: 99, Start: Start{Method: 7}, Noise: &RowShrink{Scale: []float64{-8}}},
 			[]string{"Clusters is 99", "Start.Method is 7", "the scale of ρ in view 0 is -8"},
@@ -118,25 +124,45 @@ func TestFitErrors(t *testing.T) {
 			[]string{"view 0", "NaN", "row 0, column 1"},
 		},
 		"nil start matrix": {
-			good[:1], Config{Clusters: 1, Neighborhood: Neighborhood{Neighbors: None}, Start: Start{Anchors: []mat.Matrix{(*mat.Dense)(nil)}}},
+			good[:1], Config{
+				Clusters: 1, Neighborhood: Neighborhood{Neighbors: None},
+				Start: Start{Anchors: []mat.Matrix{(*mat.Dense)(nil)}},
+			},
 			[]string{"Start.Anchors", "view 0"},
 		},
 		"nil start anchors": {
 			good[:1], Config{Clusters: 1, Start: Start{Anchors: []mat.Matrix{nil}}}, []string{"Start.Anchors", "view 0"},
 		},
 
-		"neighbours":      {good, Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: -2}}, []string{"Neighbors is -2", "None"}},
-		"directions":      {good, Config{Clusters: 2, Neighborhood: Neighborhood{Directions: -5}}, []string{"Directions is -5"}},
-		"steps":           {good, Config{Clusters: 2, Neighborhood: Neighborhood{Steps: -2}}, []string{"Neighborhood.Steps is -2"}},
-		"too many steps":  {good, Config{Clusters: 2, Neighborhood: Neighborhood{Steps: 5000}}, []string{"5000"}},
-		"held-out weight": {good, Config{Clusters: 2, Neighborhood: Neighborhood{HeldOutWeight: -2}}, []string{"HeldOutWeight is -2"}},
+		"neighbours": {
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: -2}},
+			[]string{"Neighbors is -2", "None"},
+		},
+		"directions": {good, Config{Clusters: 2, Neighborhood: Neighborhood{Directions: -5}}, []string{"Directions is -5"}},
+		"steps": {
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Steps: -2}},
+			[]string{"Neighborhood.Steps is -2"},
+		},
+		"too many steps": {good, Config{Clusters: 2, Neighborhood: Neighborhood{Steps: 5000}}, []string{"5000"}},
+		"held-out weight": {
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{HeldOutWeight: -2}},
+			[]string{"HeldOutWeight is -2"},
+		},
 		"weight": {
 			good, Config{Clusters: 2, Neighborhood: Neighborhood{Weight: math.Inf(1)}}, []string{"Neighborhood.Weight is +Inf"},
 		},
-		"temperature":          {good, Config{Clusters: 2, Neighborhood: Neighborhood{Temperature: nan}}, []string{"Temperature is NaN"}},
-		"negative temperature": {good, Config{Clusters: 2, Neighborhood: Neighborhood{Temperature: None}}, []string{"Temperature is -1"}},
-		"exact":                {good, Config{Clusters: 2, Neighborhood: Neighborhood{Exact: -2}}, []string{"ExactNeighbors is -2"}},
-		"negative landmarks":   {good, Config{Clusters: 2, Neighborhood: Neighborhood{Landmarks: -3}}, []string{"Landmarks is -3"}},
+		"temperature": {
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Temperature: nan}},
+			[]string{"Temperature is NaN"},
+		},
+		"negative temperature": {
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Temperature: None}},
+			[]string{"Temperature is -1"},
+		},
+		"exact": {
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Exact: -2}}, []string{"Neighborhood.Exact is -2"},
+		},
+		"negative landmarks": {good, Config{Clusters: 2, Neighborhood: Neighborhood{Landmarks: -3}}, []string{"Landmarks is -3"}},
 		"inertia alone, without neighbours": {
 			good, Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: None, LowestInertia: true}},
 			[]string{"LowestInertia", "Neighbors"},
@@ -149,10 +175,12 @@ func TestFitErrors(t *testing.T) {
 			[]string{"Neighborhood.Steps is 3", "Temperature is 2", "no effect"},
 		},
 		"both without": {
-			good, Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: None}, Preprocess: PreprocessBoth}, []string{"Both needs Neighbors"},
+			good, Config{
+				Clusters: 2, Neighborhood: Neighborhood{Neighbors: None}, Preprocess: PreprocessBoth,
+			}, []string{"PreprocessBoth needs neighbours"},
 		},
 		"both, paper": {
-			good, Config{Clusters: 2, Preset: PresetPaper, Preprocess: PreprocessBoth}, []string{"Both needs Neighbors"},
+			good, Config{Clusters: 2, Preset: PresetPaper, Preprocess: PreprocessBoth}, []string{"PreprocessBoth needs neighbours"},
 		},
 		"anchors and neighbours": {
 			good,

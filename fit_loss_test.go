@@ -57,7 +57,8 @@ func TestFitExtraLoss(t *testing.T) {
 		}} {
 			config.Clusters, config.Epochs, config.Neighborhood.Neighbors = 3, 30, neighbors
 			if neighbors == None {
-				config.Neighborhood.Exact, config.Neighborhood.Weight, config.Neighborhood.HeldOutWeight, config.Neighborhood.Temperature = 0, 0, 0, 0
+				h := &config.Neighborhood
+				h.Exact, h.Weight, h.HeldOutWeight, h.Temperature = 0, 0, 0, 0
 			}
 			plain := mustFit(t, views, config)
 			config.ExtraLoss = func(net Network) (*Node, error) { // pulls H to zero

@@ -53,7 +53,9 @@ func TestNeighborPredict(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, config := range []Config{
-			{}, {Float64: true, Neighborhood: Neighborhood{Directions: 11}}, {Neighborhood: Neighborhood{Exact: None, Directions: 11}}, {
+			{}, {
+				Float64: true, Neighborhood: Neighborhood{Directions: 11},
+			}, {Neighborhood: Neighborhood{Exact: None, Directions: 11}}, {
 				Neighborhood: Neighborhood{Exact: None}, Float64: true, Preprocess: PreprocessBalanced,
 			},
 		} {
@@ -200,7 +202,8 @@ func TestInputColumns(t *testing.T) {
 	} {
 		c := mustFit(t, views, Config{Clusters: 3, Epochs: 1, Neighborhood: Neighborhood{Directions: directions}, Workers: 1})
 		for k, in := range c.Inputs() {
-			if in.Columns != want[in.View] || in.View != k%2 || in.Preprocess != []Preprocess{PreprocessSample, PreprocessZScore}[k/2] {
+			if in.Columns != want[in.View] || in.View != k%2 ||
+				in.Preprocess != []Preprocess{PreprocessSample, PreprocessZScore}[k/2] {
 				t.Errorf("%d directions: input %d is %+v, want %v columns", directions, k, in, want)
 			}
 		}

@@ -86,7 +86,9 @@ func TestFitOptions(t *testing.T) {
 	}
 	configs := map[string]Config{
 		"layers": {Layers: 3, Anchors: 5}, "no training": {Epochs: None},
-		"unconstrained": {Represent: &SoftThreshold{Unconstrained: true}, Noise: &RowShrink{Unconstrained: true}}, "one-sided": {Represent: &SoftThreshold{OneSided: true}}, "Lipschitz": {Represent: &SoftThreshold{Lipschitz: 2}},
+		"unconstrained": {
+			Represent: &SoftThreshold{Unconstrained: true}, Noise: &RowShrink{Unconstrained: true},
+		}, "one-sided": {Represent: &SoftThreshold{OneSided: true}}, "Lipschitz": {Represent: &SoftThreshold{Lipschitz: 2}},
 		"data scale": {
 			Noise: &RowShrink{DataScale: true},
 		}, "detached": {Anchor: &Procrustes{Detach: true}}, "start labels": {Anchors: 4, Start: Start{Labels: labels}},
@@ -250,7 +252,11 @@ func TestFitDeterminism(t *testing.T) {
 	}
 	for name, views := range map[string][]View{"complete": views, "masked": masked} {
 		for kind, c := range map[string]Config{
-			"neighbours": {}, "landmarks": {Neighborhood: Neighborhood{Exact: None, Directions: 5}, Represent: &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU}, Float64: true, Anchors: 7},
+			"neighbours": {}, "landmarks": {
+				Neighborhood: Neighborhood{Exact: None, Directions: 5},
+				Represent:    &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU},
+				Float64: true, Anchors: 7,
+			},
 			"no neighbours": {Neighborhood: Neighborhood{Neighbors: None}}, "no neighbours, spectral": {
 				Neighborhood: Neighborhood{Neighbors: None}, Start: Start{Method: StartSpectral},
 				Preprocess: PreprocessBalanced,

@@ -21,7 +21,9 @@ func TestReadOutIsMostShared(t *testing.T) {
 	views, _ := blobViews(n, c, 1.5, 96, 12, 7)
 	differ := false
 	for _, epochs := range []int{5, None} {
-		for _, choice := range []Config{{}, {Neighborhood: Neighborhood{Weight: None}}, {Neighborhood: Neighborhood{LowestInertia: true}}} {
+		for _, choice := range []Config{
+			{}, {Neighborhood: Neighborhood{Weight: None}}, {Neighborhood: Neighborhood{LowestInertia: true}},
+		} {
 			byInformation := epochs != None && choice.Neighborhood.Weight != None && !choice.Neighborhood.LowestInertia
 			for seed := range uint64(4) {
 				config := choice

@@ -13,7 +13,10 @@ func TestFitRestarts(t *testing.T) { withAndWithout(t, testFitRestarts) }
 
 func testFitRestarts(t *testing.T, neighbors int) {
 	views, _ := blobViews(200, 6, 1.5, 8, 10, 6)
-	config := Config{Clusters: 6, Epochs: 10, KMeansStarts: 1, Seed: 3, Neighborhood: Neighborhood{Neighbors: neighbors}, Rotate: None}
+	config := Config{
+		Clusters: 6, Epochs: 10, KMeansStarts: 1, Seed: 3, Neighborhood: Neighborhood{Neighbors: neighbors},
+		Rotate: None,
+	}
 	var singles []*Clustering
 	lowest := 0
 	for r := range 4 {

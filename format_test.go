@@ -141,12 +141,21 @@ func TestFormatInPython(t *testing.T) {
 			lowRankViews(40), lowRankViews(40),
 			Config{Rotate: RotateAlways, Preprocess: PreprocessBalanced, Neighborhood: Neighborhood{Neighbors: None}},
 		},
-		"exact neighbours":      {known, fresh, Config{}},
-		"all are neighbours":    {known, fresh, Config{Neighborhood: Neighborhood{Neighbors: 100, Directions: 3}, Preprocess: PreprocessZScore, ReadOut: ReadOutPlain}},
-		"balanced":              {known, fresh, Config{Preprocess: PreprocessBalanced}},
-		"one neighbour":         {known, fresh, Config{Neighborhood: Neighborhood{Neighbors: 1, Steps: None}}},
-		"landmarks":             {known, views, Config{Neighborhood: Neighborhood{Exact: None}}},
-		"landmarks, directions": {known, views, Config{Neighborhood: Neighborhood{Exact: None, Landmarks: 4, Directions: 4}, Preprocess: PreprocessSample}},
+		"exact neighbours": {known, fresh, Config{}},
+		"all are neighbours": {
+			known, fresh,
+			Config{
+				Neighborhood: Neighborhood{Neighbors: 100, Directions: 3}, Preprocess: PreprocessZScore,
+				ReadOut: ReadOutPlain,
+			},
+		},
+		"balanced":      {known, fresh, Config{Preprocess: PreprocessBalanced}},
+		"one neighbour": {known, fresh, Config{Neighborhood: Neighborhood{Neighbors: 1, Steps: None}}},
+		"landmarks":     {known, views, Config{Neighborhood: Neighborhood{Exact: None}}},
+		"landmarks, directions": {
+			known, views,
+			Config{Neighborhood: Neighborhood{Exact: None, Landmarks: 4, Directions: 4}, Preprocess: PreprocessSample},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()

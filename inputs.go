@@ -53,9 +53,10 @@ func inputViews(views []view.View, inputs []Input) []view.View {
 
 // smoothing returns what internal/smooth reads of the configuration.
 func (c *Config) smoothing() smooth.Options {
+	h := &c.Neighborhood
 	return smooth.Options{
-		Kind: c.Preprocess.kind(), Neighbors: c.Neighborhood.Neighbors, Directions: max(c.Neighborhood.Directions, 0), Steps: max(c.Neighborhood.Steps, 0),
-		Exact: c.Neighborhood.Exact, Landmarks: c.Neighborhood.Landmarks, Seed: c.Seed, Workers: c.Workers, Overwrite: c.Overwrite,
+		Kind: c.Preprocess.kind(), Neighbors: h.Neighbors, Directions: max(h.Directions, 0), Steps: max(h.Steps, 0),
+		Exact: h.Exact, Landmarks: h.Landmarks, Seed: c.Seed, Workers: c.Workers, Overwrite: c.Overwrite,
 	}
 }
 

@@ -100,7 +100,8 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	if c.Neighborhood.Neighbors != None {
 		inputs := c.smoothing().Bytes(inner(views), size)
 		dims, m.Views = inputs.Columns, inputs.Inputs
-		if width = c.Anchors; c.Start.Method == StartJoint || c.Start.Method == StartPerView { // of the rows that the start's k-means sees
+		width = c.Anchors // of the rows that the start's k-means sees
+		if c.Start.Method == StartJoint || c.Start.Method == StartPerView {
 			width = sum(dims)
 		}
 		m.Neighbors = inputs.Graph

@@ -34,11 +34,25 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 		{"no neighbours", 6000, []int{80, 40}, Config{Clusters: 10, Neighborhood: Neighborhood{Neighbors: None}}, true},
 		{
 			"float64, SELU, three layers", 3000, []int{60, 30, 8},
-			Config{Clusters: 5, Anchors: 12, Layers: 3, Float64: true, Represent: &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU}, Neighborhood: Neighborhood{Neighbors: None}},
+			Config{
+				Clusters: 5, Anchors: 12, Layers: 3, Float64: true,
+				Represent: &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU},
+				Neighborhood: Neighborhood{Neighbors: None},
+			},
 			true,
 		},
-		{"rmvc, overwritten", 6000, []int{90}, Config{Clusters: 10, Noise: &NoNoise{}, Anchor: &FixedAnchors{}, Overwrite: true, Neighborhood: Neighborhood{Neighbors: None}}, false},
-		{"wide and few", 300, []int{1500, 900}, Config{Clusters: 20, Anchors: 40, Rotate: None, Neighborhood: Neighborhood{Neighbors: None}}, true},
+		{
+			"rmvc, overwritten", 6000, []int{90},
+			Config{
+				Clusters: 10, Noise: &NoNoise{}, Anchor: &FixedAnchors{}, Overwrite: true,
+				Neighborhood: Neighborhood{Neighbors: None},
+			},
+			false,
+		},
+		{
+			"wide and few", 300, []int{1500, 900},
+			Config{Clusters: 20, Anchors: 40, Rotate: None, Neighborhood: Neighborhood{Neighbors: None}}, true,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 1))

@@ -65,7 +65,10 @@ func savedModels(t testing.TB) map[string]struct {
 				add(name, views, Config{Neighborhood: Neighborhood{Exact: exact}, Float64: f})
 				add(
 					name+", directions", views,
-					Config{Neighborhood: Neighborhood{Exact: exact, Directions: 3, Neighbors: 4, Steps: 2}, Float64: f, Noise: &NoNoise{}},
+					Config{
+						Neighborhood: Neighborhood{Exact: exact, Directions: 3, Neighbors: 4, Steps: 2},
+						Float64:      f, Noise: &NoNoise{},
+					},
 				)
 			}
 		}
@@ -85,7 +88,9 @@ func savedModels(t testing.TB) map[string]struct {
 		masked,
 		Config{
 			Anchors: 7, Layers: 3,
-			Represent: &SoftThreshold{OneSided: true, Lipschitz: 2, Unconstrained: true}, Noise: &RowShrink{Unconstrained: true}, Anchor: &Procrustes{Detach: true},
+			Represent: &SoftThreshold{
+				OneSided: true, Lipschitz: 2, Unconstrained: true,
+			}, Noise: &RowShrink{Unconstrained: true}, Anchor: &Procrustes{Detach: true},
 			EarlyStop: EarlyStop{Tolerance: 1e-3}, Restarts: 2, Epochs: 30, Overwrite: false,
 			Start: Start{Method: StartSpectral}, Progress: func(Epoch) error { return nil },
 		},
@@ -94,7 +99,10 @@ func savedModels(t testing.TB) map[string]struct {
 	for _, f := range []bool{false, true} {
 		add(
 			fmt.Sprintf("rotated, float64 %v", f),
-			lowRankViews(70), Config{Float64: f, Rotate: RotateAlways, Preprocess: PreprocessZScore, Neighborhood: Neighborhood{Neighbors: None}},
+			lowRankViews(70), Config{
+				Float64: f, Rotate: RotateAlways, Preprocess: PreprocessZScore,
+				Neighborhood: Neighborhood{Neighbors: None},
+			},
 		)
 	}
 	return out
@@ -242,7 +250,10 @@ func neighborModel(t testing.TB, c Config) *Clustering {
 func someModel(t testing.TB) *Clustering {
 	t.Helper()
 	views, _ := blobViews(40, 3, 0.6, 21, 6, 4)
-	return mustFit(t, views, Config{Clusters: 3, Epochs: 2, Preprocess: PreprocessBalanced, Neighborhood: Neighborhood{Neighbors: None}})
+	return mustFit(
+		t, views,
+		Config{Clusters: 3, Epochs: 2, Preprocess: PreprocessBalanced, Neighborhood: Neighborhood{Neighbors: None}},
+	)
 }
 
 // A process that is killed while it saves, again and again, leaves a model that can be loaded.

@@ -26,7 +26,11 @@ func TestPredictConcurrently(t *testing.T) {
 	}
 	for _, c := range []Config{
 		{}, {Neighborhood: Neighborhood{Exact: None, Directions: 12}},
-		{Neighborhood: Neighborhood{Neighbors: None}}, {Neighborhood: Neighborhood{Neighbors: None}, Float64: true, Represent: &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU}, Preprocess: PreprocessBalanced, Anchors: 20},
+		{Neighborhood: Neighborhood{Neighbors: None}}, {
+			Neighborhood: Neighborhood{Neighbors: None}, Float64: true,
+			Represent: &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU},
+			Preprocess: PreprocessBalanced, Anchors: 20,
+		},
 	} {
 		c.Clusters, c.Epochs = 5, 3
 		model := mustFit(t, masked, c)
@@ -233,7 +237,9 @@ func BenchmarkAssignOne(b *testing.B) {
 	masked := slices.Clone(views)
 	masked[0] = views[0].WithPresent(make([]bool, 1000))
 	for kind, c := range map[string]Config{
-		"neighbours": {}, "landmarks": {Neighborhood: Neighborhood{Exact: None}}, "sample": {Neighborhood: Neighborhood{Neighbors: None}},
+		"neighbours": {}, "landmarks": {Neighborhood: Neighborhood{Exact: None}}, "sample": {
+			Neighborhood: Neighborhood{Neighbors: None},
+		},
 		"balanced": {Neighborhood: Neighborhood{Neighbors: None}, Preprocess: PreprocessBalanced},
 	} {
 		c.Clusters, c.Epochs = 10, 2

@@ -26,8 +26,9 @@ func TestPreprocessOfConstants(t *testing.T) {
 		x[i] = 0.1 // no mean of such is exact
 	}
 	for kind, want := range map[Preprocess]string{
-		PreprocessSample: "every sample is constant over its features", PreprocessBalanced: "every feature is constant over the samples",
-		PreprocessZScore: "every feature is constant over the samples",
+		PreprocessSample:   "every sample is constant over its features",
+		PreprocessBalanced: "every feature is constant over the samples",
+		PreprocessZScore:   "every feature is constant over the samples",
 	} {
 		for name, view := range map[string]View{"dense": Float64View(n, d, x), "sparse": sparseOf[float64](n, d, x)} {
 			_, err := Fit(
@@ -103,7 +104,10 @@ func TestOverwrite(t *testing.T) {
 		sparse := sparseOf[float32](n, d, x)
 		values := slices.Clone(sparse.in.Sparse.F32)
 		views := []View{Float32View(n, d, f32), Float64View(n, d, f64), MatrixView(mat.NewDense(n, d, other)), sparse}
-		before := mustFit(t, views, Config{Clusters: 3, Epochs: 2, Float64: float, Rotate: None, Neighborhood: Neighborhood{Neighbors: None}})
+		before := mustFit(
+			t, views,
+			Config{Clusters: 3, Epochs: 2, Float64: float, Rotate: None, Neighborhood: Neighborhood{Neighbors: None}},
+		)
 		if !slices.Equal(f32, single) || !slices.Equal(f64, x) || !slices.Equal(other, x) {
 			t.Fatal("Fit changed views without Overwrite")
 		}
@@ -112,7 +116,10 @@ func TestOverwrite(t *testing.T) {
 			copy(f64, x)
 			after := mustFit(
 				t, views,
-				Config{Clusters: 3, Epochs: 2, Float64: float, Overwrite: true, Rotate: rotate, Neighborhood: Neighborhood{Neighbors: None}},
+				Config{
+					Clusters: 3, Epochs: 2, Float64: float, Overwrite: true, Rotate: rotate,
+					Neighborhood: Neighborhood{Neighbors: None},
+				},
 			)
 			if rotate == None {
 				sameMatrix(t, "H", before.H, after.H)

@@ -77,6 +77,11 @@ func sameSettings(was, is *Config) error {
 		flat[i] = map[string]string{}
 		flatten("", tree, flat[i])
 	}
+	for i, name := range moduleNames {
+		if a, b := was.modules()[i], is.modules()[i]; moduleType(a) != moduleType(b) {
+			return fmt.Errorf("%s was %s and is %s now", name, moduleType(a), moduleType(b))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(flat[0])) {
 		if a, b := flat[0][name], flat[1][name]; a != b {
 			return fmt.Errorf("%s was %v and is %v now", name, a, cmp.Or(b, "gone"))

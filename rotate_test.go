@@ -209,7 +209,10 @@ func TestRotatedFit(t *testing.T) {
 
 func TestRotatedFitDoesNotDependOnWorkersOrMemory(t *testing.T) {
 	views, _ := fewSamples(70, 4, 79)
-	config := Config{Clusters: 4, Epochs: 6, Float64: true, Rotate: RotateAlways, Workers: 1, Neighborhood: Neighborhood{Neighbors: None}}
+	config := Config{
+		Clusters: 4, Epochs: 6, Float64: true, Rotate: RotateAlways, Workers: 1,
+		Neighborhood: Neighborhood{Neighbors: None},
+	}
 	one := mustFit(t, views, config)
 	config.Workers = 3
 	three := mustFit(t, views, config)

@@ -137,7 +137,9 @@ func TestSparseIsDenseWithNeighbors(t *testing.T) {
 	dense, sparse := bothKinds[float64](x, dims...)
 	mask := absent(n, len(dims), 0.3, 62)
 	for _, config := range []Config{
-		{}, {Preprocess: PreprocessUnit, Neighborhood: Neighborhood{Directions: 20}}, {Neighborhood: Neighborhood{Exact: None, Directions: 20}},
+		{}, {
+			Preprocess: PreprocessUnit, Neighborhood: Neighborhood{Directions: 20},
+		}, {Neighborhood: Neighborhood{Exact: None, Directions: 20}},
 		{Neighborhood: Neighborhood{Exact: None}, Preprocess: PreprocessBalanced, Noise: &NoNoise{}},
 	} {
 		for _, masked := range []bool{false, true} {
@@ -217,7 +219,10 @@ func testSparseStarts(t *testing.T, neighbors int) {
 	}
 	for name, views := range map[string][]View{"sparse": sparse, "mixed": mixed, "masked": masked} {
 		for _, method := range []StartMethod{StartJoint, StartSpectral, StartPerView, StartScaled} {
-			got := mustFit(t, views, Config{Clusters: c, Start: Start{Method: method}, Epochs: 5, Neighborhood: Neighborhood{Neighbors: neighbors}})
+			got := mustFit(
+				t, views,
+				Config{Clusters: c, Start: Start{Method: method}, Epochs: 5, Neighborhood: Neighborhood{Neighbors: neighbors}},
+			)
 			if acc := agree(t, got.StartLabels, classes); acc < 0.95 && (name != "masked" || method == StartJoint) {
 				t.Errorf("%s, %v: the start labels agree with the classes in %.3f", name, method, acc)
 			}
@@ -262,7 +267,10 @@ func testSparseAbsentRows(t *testing.T, neighbors int) {
 		for _, preprocess := range []Preprocess{PreprocessSample, PreprocessBalanced, PreprocessZScore, PreprocessUnit, None} {
 			results = append(
 				results,
-				mustFit(t, views, Config{Clusters: c, Epochs: 4, Preprocess: preprocess, Neighborhood: Neighborhood{Neighbors: neighbors}}),
+				mustFit(
+					t, views,
+					Config{Clusters: c, Epochs: 4, Preprocess: preprocess, Neighborhood: Neighborhood{Neighbors: neighbors}},
+				),
 			)
 		}
 	}
@@ -378,7 +386,10 @@ func BenchmarkSparse(b *testing.B) {
 		b.Run(kind.name, func(b *testing.B) {
 			var epoch, start float64
 			for b.Loop() {
-				c := mustFit(b, kind.views, Config{Clusters: textShape.clusters, Rotate: None, Neighborhood: Neighborhood{Neighbors: None}})
+				c := mustFit(
+					b, kind.views,
+					Config{Clusters: textShape.clusters, Rotate: None, Neighborhood: Neighborhood{Neighbors: None}},
+				)
 				epoch, start = c.Timings.Epoch.Seconds(), c.Timings.Start.Seconds()
 			}
 			b.ReportMetric(1e3*epoch, "ms/epoch")

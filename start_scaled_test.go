@@ -58,7 +58,10 @@ func TestScaledSpectralStart(t *testing.T) {
 	}
 	differ := false
 	for name, views := range map[string][]View{"complete": plain, "masked": masked} {
-		config := Config{Clusters: c, Start: Start{Method: StartScaled}, Preprocess: PreprocessZScore, Float64: true, Seed: 11, KMeansStarts: 6}
+		config := Config{
+			Clusters: c, Start: Start{Method: StartScaled}, Preprocess: PreprocessZScore, Float64: true,
+			Seed: 11, KMeansStarts: 6,
+		}
 		begin, x := firstAnchors(t, views, config)
 		byHand := scaledByHand(t, x, c)
 		onRows := kmeans.View[float64]{Rows: rows.NewDense(n, c, c, byHand.RawMatrix().Data), Weight: 1}

@@ -125,7 +125,10 @@ func TestStartMethods(t *testing.T) {
 		}
 	}
 	// Clustered by itself, every view has its own numbers for the clusters.
-	begin, x := firstAnchors(t, plain, Config{Clusters: c, Start: Start{Method: StartPerView}, Preprocess: PreprocessUnit, Float64: true, Seed: 3})
+	begin, x := firstAnchors(
+		t, plain,
+		Config{Clusters: c, Start: Start{Method: StartPerView}, Preprocess: PreprocessUnit, Float64: true, Seed: 3},
+	)
 	if p := polarOf(t, fullRows(x[2]), plain[2], begin.Labels, c); mat.EqualApprox(
 		mat.NewDense(c, dims[2], begin.Anchors[2]), p, 1e-9,
 	) {

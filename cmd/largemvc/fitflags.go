@@ -176,7 +176,8 @@ func (o *fitOptions) check() error {
 		value, low int
 	}{
 		{"clusters", c.Clusters, 0}, {"anchors", c.Anchors, 0}, {"layers", c.Layers, 1}, {"epochs", c.Epochs, 0},
-		{"restarts", c.Restarts, 1}, {"patience", c.EarlyStop.Patience, 1}, {"workers", c.Workers, 0}, {"kmeans-starts", c.KMeansStarts, 1},
+		{"restarts", c.Restarts, 1}, {"patience", c.EarlyStop.Patience, 1}, {"workers", c.Workers, 0},
+		{"kmeans-starts", c.KMeansStarts, 1},
 		{"checkpoint-every", c.Checkpoint.Every, 1}, {"landmarks", c.Neighborhood.Landmarks, 0},
 	} {
 		if x.value < x.low {

@@ -67,10 +67,14 @@ func TestRun(t *testing.T) {
 	}
 	for name, c := range map[string]largemvc.Config{
 		"**default preset**": {}, "paper preset": {Preset: largemvc.PresetPaper},
-		"default, reconstruction alone": {Neighborhood: largemvc.Neighborhood{Weight: largemvc.None, HeldOutWeight: largemvc.None}},
-		"default, neighbours alone":     {Neighborhood: largemvc.Neighborhood{HeldOutWeight: largemvc.None}},
-		"default, held-out alone":       {Neighborhood: largemvc.Neighborhood{Weight: largemvc.None}},
-		"default, landmarks always":     {Neighborhood: largemvc.Neighborhood{Exact: largemvc.None}}, "default, untrained": {Epochs: largemvc.None},
+		"default, reconstruction alone": {
+			Neighborhood: largemvc.Neighborhood{Weight: largemvc.None, HeldOutWeight: largemvc.None},
+		},
+		"default, neighbours alone": {Neighborhood: largemvc.Neighborhood{HeldOutWeight: largemvc.None}},
+		"default, held-out alone":   {Neighborhood: largemvc.Neighborhood{Weight: largemvc.None}},
+		"default, landmarks always": {
+			Neighborhood: largemvc.Neighborhood{Exact: largemvc.None},
+		}, "default, untrained": {Epochs: largemvc.None},
 		"default, 7 neighbours": {Neighborhood: largemvc.Neighborhood{Neighbors: 7}},
 	} {
 		want, wantStart := 0.0, 0.0

@@ -77,18 +77,36 @@ func rows() []row {
 		row{name: "default, untrained, start of lowest inertia", config: always(unaided)},
 		row{name: "default, reconstruction alone", config: always(reconstruction)},
 		row{name: "default, reconstruction alone, plain rows of H", config: always(reconstruction), part: plain},
-		row{name: "default, neighbours alone", config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{HeldOutWeight: largemvc.None}})},
-		row{name: "default, held-out alone", config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{Weight: largemvc.None}})},
+		row{
+			name:   "default, neighbours alone",
+			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{HeldOutWeight: largemvc.None}}),
+		},
+		row{
+			name:   "default, held-out alone",
+			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{Weight: largemvc.None}}),
+		},
 		row{name: mainRow, config: always(largemvc.Config{})},
-		row{name: "default, all starts of lowest inertia", config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{LowestInertia: true}})},
+		row{
+			name:   "default, all starts of lowest inertia",
+			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{LowestInertia: true}}),
+		},
 		row{name: "default, spectral U√S of H", config: always(largemvc.Config{}), part: roots},
 		row{name: "default, plain rows of H", config: always(largemvc.Config{}), part: plain},
 		row{name: "default, samples standardised alone", config: always(largemvc.Config{Preprocess: largemvc.PreprocessSample})},
 		row{name: "default, features standardised alone", config: always(largemvc.Config{Preprocess: largemvc.PreprocessZScore})},
-		row{name: "default, all directions", config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{Directions: largemvc.None}})},
-		row{name: "default, no smoothing", config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{Steps: largemvc.None}})},
+		row{
+			name:   "default, all directions",
+			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{Directions: largemvc.None}}),
+		},
+		row{
+			name:   "default, no smoothing",
+			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{Steps: largemvc.None}}),
+		},
 		row{name: "default, landmarks always", config: landmarks},
-		row{name: "default, no neighbours", config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{Neighbors: largemvc.None}})},
+		row{
+			name:   "default, no neighbours",
+			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{Neighbors: largemvc.None}}),
+		},
 	)
 	return append(out, candidates()...)
 }
