@@ -34,7 +34,7 @@ type Choice struct {
 	Clusters int     // asked for
 	Found    int     // by the fit with the lowest loss, which the following are of
 	Sizes    []int   // of its clusters
-	Loss     float64 // comparable between numbers of clusters only where Config.NeighborWeight is in it
+	Loss     float64 // comparable between numbers of clusters only where Neighborhood.Weight is in it
 
 	Silhouette       float64 // from −1 to 1, higher is better
 	CalinskiHarabasz float64 // ≥ 0, higher is better
@@ -47,7 +47,7 @@ type Choice struct {
 type Choices struct {
 	Choices []Choice // in the order of the numbers of clusters
 
-	// Suggested is, where the loss has the term of Config.NeighborWeight, the number of the lowest loss: the information of
+	// Suggested is, where the loss has the term of Neighborhood.Weight, the number of the lowest loss: the information of
 	// neighbours, as a share of log m, falls again when clusters are split at random. It is not the highest number tried,
 	// which may be on the way to a lower loss.
 	//

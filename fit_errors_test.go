@@ -180,7 +180,8 @@ func TestFitErrors(t *testing.T) {
 			}, []string{"PreprocessBoth needs neighbours"},
 		},
 		"both, paper": {
-			good, Config{Clusters: 2, Preset: PresetPaper, Preprocess: PreprocessBoth}, []string{"PreprocessBoth needs neighbours"},
+			good, Config{Clusters: 2, Preset: PresetPaper, Preprocess: PreprocessBoth},
+			[]string{"PreprocessBoth needs neighbours"},
 		},
 		"anchors and neighbours": {
 			good,

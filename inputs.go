@@ -13,7 +13,7 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// Input is what the network sees of a view. Without Config.Neighbors input v is view v in its own columns. With it, a view
+// Input is what the network sees of a view. Without neighbours input v is view v in its own columns. With it, a view
 // is an input for each of its standardisations, unless that leaves nothing of it.
 type Input struct {
 	View       int        // the number of the view

@@ -17,7 +17,7 @@ type Memory struct {
 	// the network's inputs in the arithmetic of the fit; the caller's own views where Config.Overwrite allows it,
 	// else a copy
 	Views     int64
-	Neighbors int64 // the graph of neighbours, and what is kept to attach new samples to it; 0 without Config.Neighbors
+	Neighbors int64 // the graph of neighbours, and what is kept to attach new samples to it; 0 without neighbours
 	State     int64 // what is kept for each sample in training: H, Y = XPᵀ, residuals and their derivatives
 	Network   int64 // anchors and their decompositions, and the sums of the chunks of rows in work
 	Start     int64 // smoothing, and k-means of the start; given back before training

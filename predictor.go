@@ -114,7 +114,7 @@ func (p *Predictor) spec() engine.Spec {
 	return c.spec(p.samples, dims, 1)
 }
 
-// Config returns the configuration of the fit with every default filled in, without StartLabels, StartAnchors, Progress
+// Config returns the configuration of the fit with every default filled in, without Start.Labels, Start.Anchors, Progress
 // and ExtraLoss.
 func (p *Predictor) Config() Config { return p.config }
 
@@ -188,7 +188,7 @@ type Assignments struct {
 }
 
 // Assign is Predict with the distances to the two nearest centroids. For one sample it takes microseconds, with
-// Config.Neighbors besides the time of its distances to the stored samples or landmarks.
+// neighbours besides the time of its distances to the stored samples or landmarks.
 func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, error) {
 	in, err := p.checked(ctx, views)
 	if err != nil {

@@ -157,12 +157,17 @@ func parseFit(args []string) (*fitOptions, *flags, error) {
 	if err := o.check(); err != nil {
 		return nil, f, err
 	}
+	o.configure()
+	return o, f, nil
+}
+
+// configure puts into the configuration what the flags say in other terms.
+func (o *fitOptions) configure() {
 	if o.config.Epochs == 0 {
 		o.config.Epochs = largemvc.None
 	}
 	o.config.Float64 = o.float == "64"
 	o.network.put(&o.config)
-	return o, f, nil
 }
 
 // check refuses what is wrong whatever the data are.

@@ -129,7 +129,7 @@ func (s *study) small(k int) []*sets.Set {
 // model is one of our networks with the name of its row.
 type model struct {
 	name   string
-	config largemvc.Config // Clusters, Seed and, unless it says NoTraining, Epochs are filled in
+	config largemvc.Config // Clusters, Seed and, unless it says None, Epochs are filled in
 }
 
 // models are the rows of ours in the tables.

@@ -135,7 +135,7 @@ func candidates() []row {
 	return out
 }
 
-// The defaults of Config.NeighborWeight and Config.HeldOutWeight.
+// The defaults of the weights of a Neighborhood.
 const (
 	defaultNeighborWeight = 1
 	defaultHeldOutWeight  = 3
@@ -153,7 +153,7 @@ func landmarks(samples int) largemvc.Config {
 	return largemvc.Config{Neighborhood: largemvc.Neighborhood{Exact: largemvc.None}}
 }
 
-// exactUpTo is the default of Config.ExactNeighbors.
+// exactUpTo is the default of Neighborhood.Exact.
 const exactUpTo = 10000
 
 // key names the work that a row needs.
