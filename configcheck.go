@@ -129,7 +129,7 @@ func (c *Config) checkModules() (errs []error) {
 			errs = append(errs, fmt.Errorf("largemvc: %s is a nil %T", m.name, m.module))
 			continue
 		}
-		switch x := m.module.(type) {
+		switch x := m.module.(type) { // nil in files with a module of a user's own
 		case *SoftThreshold:
 			errs = append(errs, x.check(), startsBelowZero("Theta0", x.Theta0, x.Unconstrained))
 		case *RowShrink:

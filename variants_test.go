@@ -1,5 +1,14 @@
 package largemvc
 
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/unfold"
+)
+
+// Node is a node of a Gorgonia graph.
+type Node = gorgonia.Node
+
 // variant is a network of the paper's ablation.
 type variant int
 
@@ -20,4 +29,11 @@ func (v variant) of(c Config) Config {
 		c.Anchor = &FixedAnchors{}
 	}
 	return c
+}
+
+// builtModel is a model whatever its modules.
+type builtModel interface {
+	Network
+	Build(e Env, data *Data, start StartPoint) error
+	fused() unfold.Fused
 }
