@@ -84,9 +84,12 @@ func (m *Model[R, N, A]) Build(e Env, data *Data, start StartPoint) error {
 
 // initialise makes the learnable nodes and the ops of the modules, which may be a user's own.
 func (m *Model[R, N, A]) initialise(e Env, data *Data, start StartPoint) error {
-	for _, module := range m.modules() {
+	for i, module := range m.modules() {
 		if err := module.Init(e); err != nil {
-			return err
+			if stock(module) {
+				return err
+			}
+			return fmt.Errorf("largemvc: %s (%T): %w", moduleNames[i], module, err)
 		}
 	}
 	if err := e.checkLearnables(m.modules()); err != nil {
