@@ -10,6 +10,18 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
+// Check returns the error with which Fit would refuse the configuration for the views, as far as it can tell without reading
+// their values, and nil if there is none. The message has a line for everything that is out of range.
+func (c Config) Check(views []View) error {
+	n, err := checkShapes(views)
+	if err != nil {
+		return err
+	}
+	c = c.WithDefaults()
+	c.forSamples(n)
+	return c.check(n, views)
+}
+
 // check reports every field that is out of range for n samples and the given views.
 func (c *Config) check(n int, views []View) error {
 	var errs []error

@@ -293,7 +293,9 @@ func TestOwnModulesResume(t *testing.T) {
 	for want, change := range map[string]func(*Config){
 		"Noise is a *github.com/largemvc/largemvc.cauchy":    nil,
 		"Anchor is a *github.com/largemvc/largemvc.ownProcr": func(c *Config) { c.Noise = &cauchy{} },
-		"Noise was *github.com/largemvc/largemvc.cauchy and": func(c *Config) { c.Noise, c.Anchor = &RowShrink{}, &ownProcrustes{} },
+		"Noise was *github.com/largemvc/largemvc.cauchy and": func(c *Config) {
+			c.Noise, c.Anchor = &RowShrink{}, &ownProcrustes{}
+		},
 		"Represent was SoftThreshold and is *github": func(c *Config) {
 			c.Noise, c.Anchor, c.Represent = &cauchy{}, &ownProcrustes{}, &ownSoft{}
 		},
@@ -352,17 +354,20 @@ func TestOwnModuleErrors(t *testing.T) {
 		noise Noise
 		want  string
 	}{
-		"nil pointer":     {nothing, "Noise is a nil *largemvc.cauchy"},
-		"nil stock":       {(*RowShrink)(nil), "Noise is a nil *largemvc.RowShrink"},
-		"Init":            {&bad{init: no}, "no idea"},
-		"Init panics":     {&bad{init: panics}, "no such thing"},
-		"Trust":           {&bad{update: no}, "no idea"},
-		"Trust panics":    {&bad{update: panics}, "no such thing"},
-		"Project":         {&bad{project: no}, "no idea"},
-		"Project panics":  {&bad{project: panics}, "no such thing"},
-		"nodes panic":     {&bad{learnables: panics}, "no such thing"},
-		"nil node":        {&bad{nodes: func(Env, gorgonia.Nodes) gorgonia.Nodes { return gorgonia.Nodes{nil} }}, "is nil"},
-		"twice":           {&bad{nodes: func(_ Env, n gorgonia.Nodes) gorgonia.Nodes { return append(n, n[0]) }}, "has the name of another"},
+		"nil pointer":    {nothing, "Noise is a nil *largemvc.cauchy"},
+		"nil stock":      {(*RowShrink)(nil), "Noise is a nil *largemvc.RowShrink"},
+		"Init":           {&bad{init: no}, "no idea"},
+		"Init panics":    {&bad{init: panics}, "no such thing"},
+		"Trust":          {&bad{update: no}, "no idea"},
+		"Trust panics":   {&bad{update: panics}, "no such thing"},
+		"Project":        {&bad{project: no}, "no idea"},
+		"Project panics": {&bad{project: panics}, "no such thing"},
+		"nodes panic":    {&bad{learnables: panics}, "no such thing"},
+		"nil node":       {&bad{nodes: func(Env, gorgonia.Nodes) gorgonia.Nodes { return gorgonia.Nodes{nil} }}, "is nil"},
+		"twice": {
+			&bad{nodes: func(_ Env, n gorgonia.Nodes) gorgonia.Nodes { return append(n, n[0]) }},
+			"has the name of another",
+		},
 		"name of another": {&cauchy{names: []string{"largemvc.R", "b", "c", "d"}}, "R"},
 		"another graph": {&bad{nodes: func(e Env, _ gorgonia.Nodes) gorgonia.Nodes {
 			return gorgonia.Nodes{gorgonia.NewScalar(other, e.Of, gorgonia.WithName("x"), gorgonia.WithValue(float32(1)))}

@@ -55,15 +55,6 @@ func Fit(ctx context.Context, views []View, config Config) (*Clustering, error) 
 	return fitFrom(ctx, views, config, nil)
 }
 
-// FitPredict is Fit for those who want the labels alone.
-func FitPredict(ctx context.Context, views []View, config Config) ([]int, error) {
-	c, err := Fit(ctx, views, config)
-	if err != nil {
-		return nil, err
-	}
-	return c.Labels, nil
-}
-
 // fitFrom is Fit, from the state of a checkpoint if there is one.
 func fitFrom(ctx context.Context, views []View, config Config, from *resumed) (*Clustering, error) {
 	out, err := fitViews(ctx, views, config, from)
@@ -79,7 +70,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 	if err != nil {
 		return nil, err
 	}
-	c := config.withDefaults()
+	c := config.WithDefaults()
 	c.forSamples(n)
 	if err := c.check(n, views); err != nil {
 		return nil, err

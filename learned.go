@@ -221,7 +221,8 @@ func (t foreign) given(c *Config) error {
 		}
 		switch m := c.modules()[i]; {
 		case m == nil:
-			return fmt.Errorf("its %s is a %s, which is not from this package: set it in the function that changes the configuration",
+			return fmt.Errorf("its %s is a %s, which is not from this package: set it in the function that "+
+				"changes the configuration",
 				moduleNames[i], want)
 		case moduleType(m) != want:
 			return fmt.Errorf("%s was %s and is %s now", moduleNames[i], want, moduleType(m))

@@ -52,14 +52,9 @@ type Model[R Represent, N Noise, A Anchor] struct {
 	learn gorgonia.Nodes
 }
 
-type (
-	// LargeMvCNet is the network of the paper.
-	LargeMvCNet = Model[*SoftThreshold, *RowShrink, *Procrustes]
-	// AMvCNet is its ablation without noise.
-	AMvCNet = Model[*SoftThreshold, *NoNoise, *Procrustes]
-	// RMvCNet is its ablation without noise and with fixed anchors.
-	RMvCNet = Model[*SoftThreshold, *NoNoise, *FixedAnchors]
-)
+// LargeMvCNet is the network of the paper. Its ablations are Model[*SoftThreshold, *NoNoise, *Procrustes], AMvC-Net, and
+// Model[*SoftThreshold, *NoNoise, *FixedAnchors], RMvC-Net.
+type LargeMvCNet = Model[*SoftThreshold, *RowShrink, *Procrustes]
 
 // Build makes the network in e.G, with fresh learnable nodes. See Env for what e may leave zero.
 func (m *Model[R, N, A]) Build(e Env, data *Data, start StartPoint) error {
@@ -322,11 +317,7 @@ type Network interface {
 	Project() error
 }
 
-var (
-	_ Network = (*LargeMvCNet)(nil)
-	_ Network = (*AMvCNet)(nil)
-	_ Network = (*RMvCNet)(nil)
-)
+var _ Network = (*LargeMvCNet)(nil)
 
 // fused returns the network of the fused passes, nil if the model has per-module ops.
 func (m *Model[R, N, A]) fused() unfold.Fused {

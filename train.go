@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
-	"github.com/largemvc/largemvc/internal/adam"
 	"github.com/largemvc/largemvc/internal/checkpoint"
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/engine"
@@ -84,7 +83,7 @@ type lossNetwork[T kernel.Float] struct {
 	fused   unfold.Fused // of stock modules, else nil
 	reads   *readOuts    // of other modules, else nil
 	cost    *gorgonia.Node
-	adam    *Adam
+	adam    *adamSolver
 	machine gorgonia.VM
 }
 
@@ -129,7 +128,7 @@ func trainRun[T kernel.Float](
 	}
 	if !fresh {
 		r.Loss, r.ViewLoss = r.Loss[:r.Epochs], r.ViewLoss[:r.Epochs]
-		if err := errors.Join(t.checkNames(r), t.setValues(r.Values), t.adam.SetState(AdamState(r.Adam))); err != nil {
+		if err := errors.Join(t.checkNames(r), t.setValues(r.Values), t.adam.SetState(r.Adam)); err != nil {
 			return nil, err
 		}
 	}
@@ -188,7 +187,7 @@ func scoreOf[T kernel.Float](c *Config, graph neighbor.Operator, clusters int) c
 // newNetwork makes the graph: network, loss and, for training, gradients.
 func newNetwork[T kernel.Float](in *prepared[T], c *Config, r *runState, training bool) (*lossNetwork[T], error) {
 	g, begin := gorgonia.NewGraph(), r.Begin
-	t := &lossNetwork[T]{in: in, config: c, model: c.network(begin.Scale), adam: &Adam{LearningRate: c.LearningRate}}
+	t := &lossNetwork[T]{in: in, config: c, model: c.network(begin.Scale), adam: &adamSolver{LearningRate: c.LearningRate}}
 	data := in.data
 	_, encoded := c.Represent.(Encoder)
 	anchors := make([]mat.Matrix, len(in.list))
@@ -561,7 +560,7 @@ func (t *lossNetwork[T]) notFinite() string {
 
 // snapshot copies what changes in training to the run.
 func (t *lossNetwork[T]) snapshot(r *runState) {
-	r.Values, r.Adam = t.values(nil), adam.State(t.adam.State())
+	r.Values, r.Adam = t.values(nil), t.adam.State()
 	r.Names = t.names()
 }
 

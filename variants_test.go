@@ -37,3 +37,10 @@ type builtModel interface {
 	Build(e Env, data *Data, start StartPoint) error
 	fused() unfold.Fused
 }
+
+type (
+	// AMvCNet is the network without noise.
+	AMvCNet = Model[*SoftThreshold, *NoNoise, *Procrustes]
+	// RMvCNet is the network without noise and with fixed anchors.
+	RMvCNet = Model[*SoftThreshold, *NoNoise, *FixedAnchors]
+)
