@@ -133,8 +133,8 @@ func saveAndLoad(ctx context.Context, w io.Writer, path string, c *largemvc.Clus
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "the loaded model labels %d new digits, the first %v, with a width of %.3f\n", len(labels), labels[:8],
-		module.width[0].Value().Data())
+	_, err = fmt.Fprintf(w, "the loaded model labels %d new digits, the first %v, with a width of %.3f\n", len(labels),
+		labels[:8], module.width[0].Value().Data())
 	return err
 }
 

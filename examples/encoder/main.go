@@ -138,9 +138,9 @@ func run(ctx context.Context, w io.Writer, digits, epochs int) error {
 			return err
 		}
 		_, columns := fitted.P[0].Dims()
-		if _, err := fmt.Fprintf(w, "%-16s loss %.4f → %.4f, anchors of %d columns, ACC %.3f, NMI %.3f, %.0f ms an epoch, memory %v\n",
-			c.name+":", fitted.Loss[0], fitted.Loss[len(fitted.Loss)-1], columns, s.ACC, s.NMI,
-			1000*fitted.Timings.Epoch.Seconds(), m); err != nil {
+		first, last := fitted.Loss[0], fitted.Loss[len(fitted.Loss)-1]
+		if _, err := fmt.Fprintf(w, "%-16s loss %.4f → %.4f, anchors of %d columns, %v, %.0f ms an epoch\n  memory %v\n",
+			c.name+":", first, last, columns, s, 1000*fitted.Timings.Epoch.Seconds(), m); err != nil {
 			return err
 		}
 	}
