@@ -88,9 +88,11 @@ func inTree(data []byte, i int) bool {
 	return i >= at && i < at+24+2*40
 }
 
-// TestChecksumsOfH5py reads files that h5py wrote, and refuses them with a wrong bit in an object header.
+// TestChecksumsOfH5py reads files that h5py wrote, and refuses them with a wrong bit in a structure of any kind.
 func TestChecksumsOfH5py(t *testing.T) {
-	for _, name := range []string{"latest.h5", "paged.h5"} {
+	seen, signatures := map[string]int{}, []string{"OHDR", "OCHK", "FAHD", "FADB", "EAHD", "EAIB", "EASB", "EADB", "BTHD",
+		"BTIN", "BTLF", "FRHP", "FHIB", "FHDB"}
+	for _, name := range []string{"latest.h5", "paged.h5", "growing.h5", "far.h5", "tree.h5", "members.h5"} {
 		data, err := os.ReadFile(filepath.Join("..", "..", "testdata", name))
 		if err != nil {
 			t.Fatal(err)
@@ -98,8 +100,7 @@ func TestChecksumsOfH5py(t *testing.T) {
 		if _, err := readAll(data); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		seen := 0
-		for _, sig := range []string{"OHDR", "OCHK", "FAHD", "FADB"} {
+		for _, sig := range signatures {
 			for at := 0; ; at++ {
 				k := bytes.Index(data[at:], []byte(sig))
 				if k < 0 {
@@ -111,11 +112,13 @@ func TestChecksumsOfH5py(t *testing.T) {
 				if _, err := readAll(spoiled); err == nil {
 					t.Errorf("%s: a wrong bit in %s at %d is not noticed", name, sig, at)
 				}
-				seen++
+				seen[sig]++
 			}
 		}
-		if seen < 3 {
-			t.Errorf("%s has %d structures with checksums", name, seen)
+	}
+	for _, sig := range signatures {
+		if seen[sig] == 0 {
+			t.Errorf("no file has a structure %s", sig)
 		}
 	}
 }
