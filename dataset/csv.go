@@ -19,11 +19,10 @@ type csvFile struct {
 	lim       *limits
 	open      func() (io.Reader, error) // the text from its beginning, as UTF-8
 	delimiter byte
-	comma     bool     // numbers have a decimal comma
-	header    []string // nil without
-	skip      int      // records before the first sample
-	records   int      // samples
-	fields    int
+	comma     bool // numbers have a decimal comma
+	columns        // the names in the header, and how many there are
+	skip      int  // records before the first sample
+	records   int  // samples
 	comments  int
 
 	seen       []fieldClass     // of each column, the classes of all its fields

@@ -105,51 +105,6 @@ func numbersColumns(first, second [][]byte, numbers, beside int) bool {
 	return false
 }
 
-// columnName is how messages call a column: by its name, or by its number where it has none.
-func (c *csvFile) columnName(i int) string {
-	if c.header != nil && c.header[i] != "" {
-		return c.header[i]
-	}
-	return fmt.Sprintf("column %d", i)
-}
-
-// title is the same in a sentence.
-func (c *csvFile) title(i int) string {
-	if c.header != nil && c.header[i] != "" {
-		return "column " + c.header[i]
-	}
-	return fmt.Sprintf("column %d (from 0)", i)
-}
-
-// find returns the column of a name, or of a number from 0 (from the end, below 0); −1 without. A name counts more.
-func (c *csvFile) find(name string) int {
-	if i := slices.Index(c.header, name); i >= 0 {
-		return i
-	}
-	if i := slices.IndexFunc(c.header, func(h string) bool { return strings.EqualFold(h, name) }); i >= 0 {
-		return i
-	}
-	i, err := strconv.Atoi(name)
-	if err != nil {
-		return -1
-	}
-	if i < 0 {
-		i += c.fields
-	}
-	if i < 0 || i >= c.fields {
-		return -1
-	}
-	return i
-}
-
-// listing names the columns, for messages.
-func (c *csvFile) listing() string {
-	if c.header == nil {
-		return fmt.Sprintf("columns 0 to %d, without names", c.fields-1)
-	}
-	return "the columns " + someNames(c.header)
-}
-
 // someNames lists names, the first twelve of them.
 func someNames(names []string) string {
 	const most = 12

@@ -124,6 +124,9 @@ func (p *plan) reading(set *Set) Reading {
 
 // origin is where a variable comes from.
 func (v *variable) origin() string {
+	if v.whole != nil {
+		return "columns of " + v.whole.name + " in " + v.file
+	}
 	if !v.fromTable {
 		return v.name + " in " + v.file
 	}
