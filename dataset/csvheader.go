@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,12 +23,39 @@ func (c *csvFile) chooseHeader(first, second []byte, o *Options, lim *limits) er
 	if o.Header == NoHeader || o.Header == AutoHeader && !isHeader(names, below) {
 		return nil
 	}
+	c.nameColumns(names)
+	c.skip++
+	return nil
+}
+
+// commentedHeader takes the names from the comment before the first record, as NumPy writes them, where it has as many fields
+// and all of them are names.
+func (c *csvFile) commentedHeader(comment []byte, o *Options, lim *limits) error {
+	comment = bytes.TrimSpace(bytes.TrimLeft(comment, "#"))
+	if len(comment) == 0 || c.header != nil || o.Header != AutoHeader || c.fields < 2 ||
+		countFields(comment, c.delimiter) != c.fields {
+		return nil
+	}
+	names := splitFields(nil, comment, c.delimiter)
+	for _, f := range names {
+		if classify(f)&^strangeField != wordField {
+			return nil
+		}
+	}
+	if err := lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(comment))); err != nil {
+		return err
+	}
+	c.nameColumns(names)
+	c.inComment = true
+	return nil
+}
+
+// nameColumns keeps the names of a header.
+func (c *csvFile) nameColumns(names [][]byte) {
 	c.header = make([]string, len(names))
 	for i, f := range names {
 		c.header[i] = strings.TrimSpace(strings.ReplaceAll(textOf(f), "\n", " "))
 	}
-	c.skip++
-	return nil
 }
 
 // twice is a name that two columns have; empty without.

@@ -147,6 +147,20 @@ type lineReader struct {
 	long      []byte // where a line is larger than the buffer
 	record    []byte // of several lines
 	lim       *limits
+
+	keepComment bool // the last comment is to be kept
+	lastComment []byte
+}
+
+// sheetError tells whether a line begins with what a spreadsheet writes for a value that it cannot compute, and not with a
+// comment.
+func sheetError(line []byte) bool {
+	for _, e := range []string{"#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!"} {
+		if rest, ok := bytes.CutPrefix(line, []byte(e)); ok && (len(rest) == 0 || bytes.IndexByte([]byte(",;\t| \r\n"), rest[0]) >= 0) {
+			return true
+		}
+	}
+	return false
 }
 
 func newLineReader(r io.Reader, delimiter byte, lim *limits) *lineReader {
@@ -162,7 +176,12 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		l.lines++
 		l.number = l.lines
-		comment := len(line) > 0 && line[0] == '#'
+		comment := len(line) > 0 && line[0] == '#' && !sheetError(line)
+		if comment && l.keepComment {
+			if l.lastComment, err = l.extend(l.lastComment[:0], line); err != nil {
+				return nil, err
+			}
+		}
 		if comment || len(bytes.TrimSpace(line)) == 0 {
 			if comment {
 				l.comments++
@@ -248,4 +267,4 @@ func (l *lineReader) extend(buffer, line []byte) ([]byte, error) {
 }
 
 // done gives the memory of the buffers back.
-func (l *lineReader) done() { l.lim.Give(int64(cap(l.long) + cap(l.record))) }
+func (l *lineReader) done() { l.lim.Give(int64(cap(l.long) + cap(l.record) + cap(l.lastComment))) }

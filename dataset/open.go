@@ -263,7 +263,7 @@ func (p *plan) chooseLabels(data int, o *Options) error {
 		p.labels = append(p.labels, vs...)
 	}
 	if o.Labels != "" && len(p.labels) == 0 && p.labelsFile == nil {
-		if info, err := os.Stat(o.Labels); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(o.Labels); err == nil && !info.IsDir() {
 			alone := *o
 			alone.Labels = ""
 			if p.labelsFile, err = p.open(o.Labels, roleLabels, &alone); err != nil {
@@ -503,7 +503,11 @@ func (p *plan) readRaw(o *Options) (*rawSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	if joined := p.joinedMask(len(p.views)); joined != nil {
+	joined, err := p.joinedMask(len(p.views))
+	if err != nil {
+		return nil, err
+	}
+	if joined != nil {
 		r.mask = both(r.mask, joined)
 	}
 	return r, nil

@@ -73,7 +73,7 @@ func openSource(path string, as role, o *Options, lim *limits) (*source, error) 
 		return nil, fileError(path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fileError(path, errors.New("is not a file"))
+		return nil, fileError(path, notRegular(info))
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -84,6 +84,18 @@ func openSource(path string, as role, o *Options, lim *limits) (*source, error) 
 		return nil, errors.Join(named(path, err), f.Close())
 	}
 	return s, nil
+}
+
+// notRegular says why what is no regular file is not read: readers go back and forth in a file.
+func notRegular(info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errors.New("is a folder, not a file")
+	case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
+		return errors.New("is a pipe, in which no reader can go back: write its content to a file, or give it to the command as " +
+			"standard input (-)")
+	}
+	return errors.New("is not a file, but a device")
 }
 
 // named adds the file unless the error names it already.
