@@ -41,7 +41,7 @@ type Omission struct {
 func (r *Reading) Lines() []string {
 	var out []string
 	line := func(name, format string, args ...any) {
-		out = append(out, fmt.Sprintf("%-9s ", name)+fmt.Sprintf(format, args...))
+		out = append(out, fmt.Sprintf("%-9s ", name)+printable(fmt.Sprintf(format, args...)))
 	}
 	for v := range r.Views {
 		x := &r.Views[v]

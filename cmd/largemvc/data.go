@@ -48,9 +48,9 @@ func (o *dataOptions) dataFlags(f *flags) {
 		"that are all different")
 	f.string(&o.views, "views", "`NAMES` of the variables that hold the views, with commas between them, X{2} being an "+
 		"element of a cell; by default\nthe usual names")
-	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS` of a CSV file that make a view, with commas between them: "+
-		"names, ranges (c1-c40) and patterns (shape_*),\nnumbers from 0 where it has no header. Give it several times. By "+
-		"default all columns of a file are one view")
+	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS` of a CSV file, or of the only matrix of other files (see -views), that "+
+		"make a view, with commas between\nthem: names, ranges (c1-c40) and patterns (shape_*), numbers from 0 where they have no "+
+		"names. Give it several times. By default\nall columns of a file are one view")
 	f.string(&o.leaveOut, "leave-out", "`NAMES` of what is not read, with commas between them: variables, columns, files "+
 		"of a folder; patterns are allowed.\nBy default what is not understood is an error")
 	f.string(&o.oneHot, "one-hot", "`NAMES` of CSV columns that become a feature of 0 and 1 for each text in them; * "+

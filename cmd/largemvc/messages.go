@@ -2,6 +2,7 @@ package main
 
 import (
 	"strings"
+	"unicode"
 )
 
 // oneLine is an error's text on one line, without the prefixes of this project's packages.
@@ -14,7 +15,15 @@ func oneLine(err error) string {
 		}
 		lines[i] = l
 	}
-	return flagNames.Replace(strings.Join(lines, "; "))
+	return flagNames.Replace(strings.Map(visible, strings.Join(lines, "; ")))
+}
+
+// visible keeps what files have in their names from speaking to the terminal.
+func visible(r rune) rune {
+	if unicode.IsControl(r) {
+		return '�'
+	}
+	return r
 }
 
 // flagNames says for the options that the reader's messages name which flags set them.

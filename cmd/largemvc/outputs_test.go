@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -245,6 +246,12 @@ func TestIDsInOutputs(t *testing.T) {
 	}
 	if !strings.HasPrefix(labels, "id,sample,label,near,next\nsaa,0,") {
 		t.Errorf("labels %.60q", labels)
+	}
+	for i, line := range strings.Split(strings.TrimSpace(labels), "\n")[1:] {
+		id, label := got["ids"].([]any)[i], got["labels"].([]any)[i]
+		if fields := strings.Split(line, ","); fields[0] != id || fields[2] != fmt.Sprint(label) {
+			t.Fatalf("sample %d is %s in the file and %v %v in the object", i, line, id, label)
+		}
 	}
 	if ids := got["reading"].(map[string]any)["ids"].(string); !strings.Contains(ids, "in another order") {
 		t.Errorf("the report says of the ids %q", ids)

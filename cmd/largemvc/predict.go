@@ -76,6 +76,9 @@ type prediction struct {
 
 	ClusterSizes []int `json:"cluster_sizes"` // of these samples
 
+	IDs    []string `json:"ids"`    // of the samples, in their order; null where the data have none
+	Labels []int    `json:"labels"` // the cluster of each sample
+
 	ACC    *float64 `json:"acc"`
 	NMI    *float64 `json:"nmi"`
 	ARI    *float64 `json:"ari"`
@@ -162,7 +165,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		p.Classes = &in.classes
 		p.ACC, p.NMI, p.ARI, p.Purity = number(s.ACC), number(s.NMI), number(s.ARI), number(s.Purity)
 	}
-	p.Reading = &in.reading
+	p.Reading, p.IDs, p.Labels = &in.reading, in.ids, a.Labels
 	if o.json {
 		warnings(stderr, &in.reading)
 		return errors.Join(failed, json.NewEncoder(stdout).Encode(p))
