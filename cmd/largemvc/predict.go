@@ -36,7 +36,7 @@ holds the classes of the samples, the clusters are scored against them.
 // predictFlags makes the flags of predict.
 func predictFlags(o *predictOptions) *flags {
 	f := newFlags("predict")
-	o.sparse = sparseAuto
+	o.sparse = dataset.SparseIfSmaller
 	f.group("Model")
 	f.string(&o.model, "model", "`FILE` that fit -save wrote; there is no default")
 	f.group("Data")

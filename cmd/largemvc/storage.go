@@ -10,20 +10,6 @@ import (
 	"github.com/largemvc/largemvc/internal/progress"
 )
 
-// storage is a dataset.Storage with a name.
-type storage dataset.Storage
-
-const (
-	sparseAuto   = storage(dataset.SparseIfSmaller)
-	sparseKeep   = storage(dataset.AsStored)
-	sparseNever  = storage(dataset.AllDense)
-	sparseAlways = storage(dataset.AllSparse)
-)
-
-func (s storage) String() string {
-	return map[storage]string{sparseAuto: "auto", sparseKeep: "keep", sparseNever: "never", sparseAlways: "always"}[s]
-}
-
 // sparseFill is the share of entries that are not zero up to which a sparse view trains faster than a dense one, measured
 // on public sets: at 1 % it takes less than half the time, at 15 % three to four times as long.
 const sparseFill = 0.05
