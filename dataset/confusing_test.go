@@ -60,6 +60,7 @@ func TestCSVConfusingErrors(t *testing.T) {
 		{unique("%d €"), []string{"1 €", "notation"}},
 		{unique("−%d"), []string{"−1", "notation"}},
 		{unique("<%d"), []string{"<1", "notation"}},
+		{unique("2020-01-0%d"), []string{"dates in column a", "Options.IDs a"}},
 		{unique("%d.5kg"), []string{"1.5kg", "notation"}},
 		{unique("%d.5D+03"), []string{"1.5D+03", "notation"}},
 		{unique("１%d"), []string{"１1", "notation"}},
@@ -78,13 +79,19 @@ func TestCSVConfusingErrors(t *testing.T) {
 		_, err := read("t.csv", []byte(c.text), Options{})
 		wantError(t, err, c.words...)
 	}
-	_, err := read("t.csv", []byte(unique("%d.234,5")), Options{Decimal: DecimalComma})
+	s := mustRead(t, "t.csv", []byte("a,b\n,nan\n3,4\n"), Options{AllowNaN: true, Float: 64})
+	if got := strings.Join(s.Views[0].Features, " "); got != "a b" {
+		t.Errorf("features %q above a sample without values", got)
+	}
+	_, err := read("t.csv", []byte(unique("%d,234")), Options{Decimal: DecimalPoint})
+	wantError(t, err, "1,234", "separators of thousands: save")
+	_, err = read("t.csv", []byte(unique("%d.234,5")), Options{Decimal: DecimalComma})
 	wantError(t, err, "1.234,5", "separators of thousands: save")
-	s := mustRead(t, "t.csv", []byte("label,a\n1_0,1\n10,2\n1_0,3\n"), Options{}) // no two names of one number
+	s = mustRead(t, "t.csv", []byte("label,a\n1_0,1\n10,2\n1_0,3\n"), Options{}) // no two names of one number
 	if s.Classes() != 2 {
 		t.Errorf("classes %q", s.LabelNames)
 	}
-	for _, ids := range []string{"s%d", "%d-A", "1-%d", "P %d", "%dx", "_%d", "2020-01-0%d"} { // these do name samples
+	for _, ids := range []string{"s%d", "%d-A", "1-%d", "P %d", "%dx", "_%d"} { // these do name samples
 		if s, err := read("t.csv", []byte(unique(ids)), Options{}); err != nil || len(s.IDs) != 6 {
 			t.Errorf("%s: %v", ids, err)
 		}

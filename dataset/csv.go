@@ -321,7 +321,7 @@ func (c *csvFile) chooseDecimal(o *Options) error {
 	const cure = "save the file without them (in a spreadsheet, format the cells as numbers without such separators; in Python, " +
 		"pandas.read_csv(file, thousands=…, decimal=…).to_csv(new, index=False))"
 	switch {
-	case !commaNumber.MatchString(grouped.text):
+	case !commaNumber.MatchString(grouped.text), o.Decimal == DecimalPoint:
 		return fmt.Errorf("%s: a number with separators of thousands: %s", at, cure)
 	case !c.comma:
 		return fmt.Errorf("%s: a number with separators of thousands, or with a decimal comma? For a decimal comma give "+

@@ -76,6 +76,9 @@ func isHeader(first, second [][]byte) bool {
 	if second == nil || len(first) != len(second) {
 		return false
 	}
+	if namesAboveNothing(first, second) {
+		return true
+	}
 	usual, words, numbers, missing := false, 0, 0, 0 // numbers are more than fields where they cannot count the columns
 	for i, f := range first {
 		switch classify(f) {
@@ -104,6 +107,14 @@ func isHeader(first, second [][]byte) bool {
 		return false
 	}
 	return numbersColumns(first, second, numbers, words+missing)
+}
+
+// namesAboveNothing tells whether the second record has no value at all, and the first is all words: names, whose first sample
+// lacks everything.
+func namesAboveNothing(first, second [][]byte) bool {
+	word := func(f []byte) bool { return classify(f) == wordField }
+	value := func(f []byte) bool { return !isMissing(f) }
+	return !slices.ContainsFunc(first, func(f []byte) bool { return !word(f) }) && !slices.ContainsFunc(second, value)
 }
 
 // numbersColumns tells whether the numbers of the first record count its columns: from 0 in any order, as a table has them

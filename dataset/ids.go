@@ -135,7 +135,7 @@ func (c *csvFile) idCandidates(o *Options, taken []bool) []*idColumn {
 		case strength > 0:
 		case i == 0 && c.countsSamples(0) && (untelling.MatchString(name) || name == "X" && c.find("y") < 0): // R calls it X
 			strength = 2
-		case c.holdsText(i) && c.seen[i]&(numberField|missingField|commaField|groupedField|strangeField) == 0 && c.records > 2:
+		case c.holdsText(i) && c.seen[i]&^(wordField|countsFrom0|countsFrom1) == 0 && c.records > 2:
 			strength = 0
 		default:
 			continue
