@@ -27,6 +27,7 @@ func TestHostileFiles(t *testing.T) {
 		"h5-sparse.h5":          {"X", "the indices of a sparse matrix", "MaxBytes"},
 		"mat-sparse.mat":        {"X", "1.6 GiB", "the indices of a sparse matrix", "MaxBytes allows 16.0 MiB"},
 		"mat-sparse-cells.mat":  {"X0", "the indices of a sparse matrix", "MaxBytes"},
+		"h5-texts.h5":           {"labels", "for texts", "MaxBytes"},
 		"mat-junk.mat":          nil,
 		"mat-junk-small.mat":    nil,
 		"mat-cell-text.mat":     {"X", "reading and unpacking more than", "MaxBytes"},

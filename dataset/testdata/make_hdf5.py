@@ -4,6 +4,8 @@
 The value of row i, column j of view v is (7*i + 3*j + v) % 50, sparse views keep the values below 10; the label of sample
 i is i % 3 + 1. MATLAB files have a user block of 512 bytes, MATLAB_class attributes and reversed axes.
 """
+import ctypes
+
 import h5py
 import numpy as np
 
@@ -131,6 +133,16 @@ with h5py.File("tree.h5", "w", libver="latest") as f:
 with h5py.File("far.h5", "w", libver="latest") as f:
     d = f.create_dataset("X0", shape=(140000, 1), dtype="u1", chunks=(1, 1), maxshape=(None, 1))
     d[3], d[139000], d[133500] = 7, 8, 9
+# Chunks that an axis cuts off and that do not go through the filter.
+with h5py.File("edges.h5", "w", libver="latest") as f:
+    part = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    part.set_chunk((5, 4))
+    part.set_deflate(4)
+    library = ctypes.CDLL(next(l.split()[-1] for l in open("/proc/self/maps") if "libhdf5_serial.so" in l))
+    library.H5Pset_chunk_opts.argtypes = [ctypes.c_int64, ctypes.c_uint]
+    library.H5Pset_chunk_opts(part.id, 2)  # H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS, which h5py does not name
+    d = h5py.h5d.create(f.id, b"X0", h5py.h5t.NATIVE_UINT8, h5py.h5s.create_simple((N, 7), (N, 7)), part)
+    d.write(h5py.h5s.ALL, h5py.h5s.ALL, value(0, 7).astype("u1"))
 # Links and attributes in heaps, over several blocks of both heap and index.
 with h5py.File("members.h5", "w", libver="latest") as f:
     for v in range(70):

@@ -41,15 +41,20 @@ func (f *File) Texts(o *Object, run func(i int, text []byte) error) error {
 	})
 }
 
-// globalHeap reads the objects of global heaps, in which elements of variable length lie. It holds the last one.
+// globalHeap reads the objects of global heaps, in which elements of variable length lie. It holds the collections of objects that
+// it has read, for elements may go to and fro between them.
 type globalHeap struct {
-	f       *File
-	addr    uint64
+	f    *File
+	held map[uint64]*collection
+}
+
+type collection struct {
 	body    []byte
 	objects map[uint16][]byte
 }
 
 const (
+	collectionBytes = 512     // beside its content
 	heapObjectBytes = 48      // of an entry of the map
 	maxText         = 1 << 12 // bytes
 )
@@ -64,13 +69,15 @@ func (g *globalHeap) object(b block) ([]byte, error) {
 		return nil, fmt.Errorf("holds a text of %d bytes; at most %d are read", n, maxText)
 	case n == 0 || addr == 0 || addr == undefined:
 		return nil, nil
-	case g.body == nil || g.addr != addr:
-		g.done()
-		if err := g.read(addr); err != nil {
+	}
+	c := g.held[addr]
+	if c == nil {
+		var err error
+		if c, err = g.read(addr); err != nil {
 			return nil, err
 		}
 	}
-	text, ok := g.objects[uint16(index)]
+	text, ok := c.objects[uint16(index)]
 	if !ok || index > 1<<16-1 || uint64(n) > uint64(len(text)) {
 		return nil, errors.New("is damaged (a text that its heap does not hold)")
 	}
@@ -78,10 +85,10 @@ func (g *globalHeap) object(b block) ([]byte, error) {
 }
 
 // read reads a collection of objects.
-func (g *globalHeap) read(addr uint64) error {
+func (g *globalHeap) read(addr uint64) (*collection, error) {
 	head, err := g.f.bytes(addr, int64(8+g.f.lenSize))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	b := block{b: head, f: g.f}
 	b.expect("GCOL")
@@ -89,19 +96,23 @@ func (g *globalHeap) read(addr uint64) error {
 	size := b.length()
 	g.f.done(head)
 	if b.err != nil {
-		return b.err
+		return nil, b.err
 	}
 	if size < uint64(len(head)) || size > uint64(g.f.size) {
-		return errHeap
+		return nil, errHeap
 	}
-	if err := g.f.lim.Step(int64(size)); err != nil { // once more, for the list of its objects
-		return err
+	if g.held == nil {
+		g.held = map[uint64]*collection{}
 	}
-	if g.body, err = g.f.bytes(addr, int64(size)); err != nil {
-		return err
+	if err := g.f.lim.Take("texts", collectionBytes); err != nil {
+		return nil, err
 	}
-	g.addr, g.objects = addr, map[uint16][]byte{}
-	b = block{b: g.body[len(head):], f: g.f}
+	c := &collection{objects: map[uint16][]byte{}}
+	g.held[addr] = c
+	if c.body, err = g.f.bytes(addr, int64(size)); err != nil {
+		return nil, err
+	}
+	b = block{b: c.body[len(head):], f: g.f}
 	for len(b.b) >= 8+g.f.lenSize {
 		index := b.u16()
 		b.skip(6)
@@ -109,23 +120,22 @@ func (g *globalHeap) read(addr uint64) error {
 		if index == 0 { // what is left is free
 			break
 		}
-		if n > uint64(len(b.b)) {
-			return errHeap
-		}
-		if _, twice := g.objects[index]; twice {
-			return errHeap
+		if _, twice := c.objects[index]; twice || n > uint64(len(b.b)) {
+			return nil, errHeap
 		}
 		if err := g.f.lim.Take("texts", heapObjectBytes); err != nil {
-			return err
+			return nil, err
 		}
-		g.objects[index] = slices.Clip(b.take(int(n)))
+		c.objects[index] = slices.Clip(b.take(int(n)))
 		b.skip(min(int(-n&7), len(b.b)))
 	}
-	return b.err
+	return c, b.err
 }
 
 func (g *globalHeap) done() {
-	g.f.lim.Give(heapObjectBytes * int64(len(g.objects)))
-	g.f.done(g.body)
-	g.body, g.objects = nil, nil
+	for _, c := range g.held {
+		g.f.lim.Give(collectionBytes + heapObjectBytes*int64(len(c.objects)))
+		g.f.done(c.body)
+	}
+	g.held = nil
 }
