@@ -17,18 +17,27 @@ func TestCSVConfusing(t *testing.T) {
 		{"the last of several comments", "# made by hand, once\n#a,b\n1,2\n3,4\n", "1 2|3 4", "a b"},
 		{"a comment that is none", "# a 2020,b\n# 5,6\n1,2\n3,4\n", "1 2|3 4", ""},
 		{"a comment between the data", "1,2\n# a,b\n3,4\n", "1 2|3 4", ""},
+		{"empty lines", "\n1,2\n\n\n3,4\n\n", "1 2|3 4", ""},
+		{"tabs alone are a sample", "a\tb\n1\t2\n\t\n3\t4\n", "1 2|NaN NaN|3 4", "a b"},
+		{"tabs alone are the first sample", "a\tb\n\t\n3\t4\n", "NaN NaN|3 4", "a b"},
+		{"blanks alone are none", "1 2\n \t \n3 4\n", "1 2|3 4", ""},
+		{"one column, with empty lines around it", "\n1\n2\n\n", "1|2", ""},
 		{"a separator at the end of the data alone", "a,b\n1,2,\n3,4,\n", "1 2|3 4", "a b"},
 		{"row names without a name", "a,b\nr1,1,2\nr2,3,4\n", "1 2|3 4", "a b"},
 		{"quotes around numbers", "a,b\n\"1\" ,2\n\"3\",4\n", "1 2|3 4", "a b"},
 		{"whole thousands and decimals", "a;b\n1.234;1\n2.5;3\n", "1.234 1|2.5 3", "a b"},
 	} {
-		s, err := read("t.csv", []byte(c.text), Options{Float: 64})
+		s, err := read("t.csv", []byte(c.text), Options{Float: 64, AllowNaN: true})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
 		if got := strings.Join(s.Views[0].Features, " "); got != c.names || values(&s.Views[0]) != c.values {
 			t.Errorf("%s: features %q, want %q; values %s, want %s", c.name, got, c.names, values(&s.Views[0]), c.values)
+		}
+		if told := strings.Contains(s.Reading.String(), "empty lines at 1 places"); told != strings.HasPrefix(c.name, "empty lines") &&
+			!strings.HasPrefix(c.name, "blanks") {
+			t.Errorf("%s: empty lines are told: %t", c.name, told)
 		}
 	}
 	s := mustRead(t, "t.csv", []byte("#a,label\n1,0\n2,1\n3,0\n"), Options{})
@@ -52,6 +61,7 @@ func TestCSVConfusingErrors(t *testing.T) {
 	}{
 		{"a,b\n1,2\n#N/A,4\n5,6\n", []string{`"#N/A" in line 3`, "column a"}},
 		{"a,b\n1,2\n#DIV/0!,4\n5,6\n", []string{`"#DIV/0!" in line 3`}},
+		{"a\n1\n\n3\n", []string{"nothing in line 3", "one column", "NA"}},
 		{"a,b\n\"1\"5,2\n3,4\n", []string{`"\"1\"5" in line 2`}},
 		{"a,b\n1_0,2\n1_1,4\n1_0,3\n", []string{`"1_0" in line 2`}},
 		{"a,b\n0x1p4,2\n0x1p4,4\n", []string{`"0x1p4" in line 2`}},
@@ -124,6 +134,8 @@ func TestPacked(t *testing.T) {
 		{[]byte("\xfd7zXZ\x00\x00\x04"), []string{"xz", "unpack"}},
 		{[]byte("(\xb5/\xfd\x04\x00"), []string{"Zstandard", "unpack"}},
 		{zipBytes(t, true, map[string][]byte{"a.csv": []byte("a,b\n1,2\n")}), []string{"zip archive", "unpack"}},
+		{[]byte("# Created by Octave 8.4.0\n# name: X0\n# type: matrix\n 1 2\n 3 4\n"), []string{"Octave", "save -v7"}},
+		{[]byte("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 5\n"), []string{"mmread"}},
 		{[]byte("1 1:0.5 3:2\n-1 2:1 4:1e-3\n"), []string{"LIBSVM", "load_svmlight_file"}},
 	} {
 		_, err := read("file", c.data, Options{})

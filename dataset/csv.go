@@ -25,6 +25,7 @@ type csvFile struct {
 	records   int  // samples
 	comments  int
 	inComment bool // the header stands in a comment
+	gaps      int  // places between two records with empty lines
 
 	seen       []fieldClass     // of each column, the classes of all its fields
 	firstText  map[int]csvPlace // of each column, its first field that is no number
@@ -72,6 +73,9 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	if name := c.twice(); name != "" && c.fields <= 1<<16 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: two columns are named %s", s.path, name))
 	}
+	if c.gaps > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("%s: empty lines at %d places between the records are skipped", s.path, c.gaps))
+	}
 	if c.inComment {
 		s.notes = append(s.notes, fmt.Sprintf("%s: the last comment before the data names the columns", s.path))
 	}
@@ -118,7 +122,7 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 	if err != nil {
 		return err
 	}
-	lines.keepComment = false
+	lines.keepComment, lines.tabs = false, bytes.IndexByte(first, '\t') >= 0
 	second, err := lines.next()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -153,6 +157,13 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 	for ; err == nil; second, err = lines.next() {
 		if err := c.count(second, lines.number, lim); err != nil {
 			return err
+		}
+		if lines.gap > 0 && c.fields == 1 && c.records > 1 {
+			return fmt.Errorf("has nothing in line %d, and one column: if a value is missing there, write NA, else take the line out",
+				lines.gap)
+		}
+		if lines.gap > 0 && c.records > 1 {
+			c.gaps++
 		}
 		if err := lim.Err(); err != nil {
 			return err
@@ -360,6 +371,7 @@ func (c *csvFile) each(visit func(record, line int, fields [][]byte) error) erro
 		return err
 	}
 	defer c.lim.Give(perField * int64(c.fields))
+	lines.tabs = c.delimiter == '\t'
 	if c.skip == 0 || c.header != nil && c.skip == 1 {
 		lines.delimiter = c.delimiter // no line sep= is there
 	}

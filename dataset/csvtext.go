@@ -144,6 +144,9 @@ type lineReader struct {
 	number    int  // of the first line of the last record, from 1
 	lines     int  // read until now
 	comments  int
+	tabs      bool   // tabs may be the delimiter that is not known yet
+	empty     int    // the first empty line since the last record; 0: none
+	gap       int    // that before the last record
 	long      []byte // where a line is larger than the buffer
 	record    []byte // of several lines
 	lim       *limits
@@ -182,9 +185,11 @@ func (l *lineReader) next() ([]byte, error) {
 				return nil, err
 			}
 		}
-		if comment || len(bytes.TrimSpace(line)) == 0 {
+		if empty := !comment && l.isEmpty(line); comment || empty {
 			if comment {
 				l.comments++
+			} else if l.empty == 0 {
+				l.empty = l.lines
 			}
 			if err := l.lim.Step(skippedLine); err != nil {
 				return nil, err
@@ -196,8 +201,17 @@ func (l *lineReader) next() ([]byte, error) {
 				return nil, err
 			}
 		}
+		l.gap, l.empty = l.empty, 0
 		return bytes.TrimRight(line, "\r\n"), nil
 	}
+}
+
+// isEmpty tells whether a line is no record. One of tabs alone is, where these separate the fields: a sample without values.
+func (l *lineReader) isEmpty(line []byte) bool {
+	if l.delimiter == '\t' || l.delimiter == 0 && l.tabs {
+		return len(bytes.Trim(line, " \r\n")) == 0
+	}
+	return len(bytes.TrimSpace(line)) == 0
 }
 
 // join reads on to the line in which the quote is closed.

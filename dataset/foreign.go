@@ -22,6 +22,8 @@ const (
 	fromTorch   = "is a PyTorch file, which is not read: in Python, numpy.savez(new, X0=tensor0.numpy(), X1=tensor1.numpy())"
 	fromR       = "is a file of R, which is not read: in R, write.csv(x, new, row.names = FALSE)"
 	fromARFF    = "is an ARFF file, which is not read: save it as CSV (in Weka: Save…, CSV)"
+	fromOctave  = "is a text file of Octave, which is not read: in Octave, save -v7 new.mat"
+	fromMarket  = "is a Matrix Market file, which is not read: in Python, scipy.sparse.save_npz(new, scipy.io.mmread(file).tocsr())"
 	fromLIBSVM  = "is a file of LIBSVM (label index:value …), which is not read: in Python, X, y = sklearn.datasets.load_svmlight_file(" +
 		"file), then numpy.savez(new, X0=X.toarray(), y=y)"
 	fromSQLite = "is an SQLite database, which is not read: export the table as CSV"
@@ -54,6 +56,12 @@ func foreign(head []byte) error {
 	switch {
 	case isJSON(text):
 		return errors.New(fromJSON)
+	case bytes.HasPrefix(lower, []byte("# created by octave")):
+		return errors.New(fromOctave)
+	case bytes.HasPrefix(lower, []byte("%%matrixmarket")):
+		return errors.New(fromMarket)
+	case bytes.HasPrefix(lower, []byte("<?xml")):
+		return errors.New("is XML, which is not read: save the table as CSV")
 	case libsvm.Match(text[:min(len(text), 256)]):
 		return errors.New(fromLIBSVM)
 	case len(head) >= 262 && string(head[257:262]) == "ustar":

@@ -140,6 +140,8 @@ func (s *source) list(f io.ReaderAt, o *Options, lim *limits) error {
 		return s.listCSV(f, false, o, lim)
 	case looksLikeUTF16(head):
 		return errors.New("is a text in UTF-16 without a byte order mark; save it as UTF-8")
+	case looksBinary(head) && strings.EqualFold(filepath.Ext(s.path), ".mat"):
+		return errors.New("is no MATLAB file of version 5 to 7.3: in MATLAB, load it and save(new, '-v7')")
 	case looksBinary(head):
 		return errors.New("has an unknown format; NumPy .npz and .npy, MATLAB .mat (v5 to v7.3), HDF5 and CSV are read")
 	}
