@@ -59,6 +59,20 @@ func (c *columns) find(name string) int {
 	return i
 }
 
+// once is an error where several columns have a name that options give, for it says which to take.
+func (c *columns) once(name string) error {
+	var numbers []string
+	for i, h := range c.header {
+		if h == name {
+			numbers = append(numbers, strconv.Itoa(i))
+		}
+	}
+	if len(numbers) < 2 {
+		return nil
+	}
+	return fmt.Errorf("has %d columns named %s: give the number of the one that is meant (%s)", len(numbers), name, someNames(numbers))
+}
+
 // listing names the columns, for messages.
 func (c *columns) listing() string {
 	if c.header == nil {
@@ -71,6 +85,9 @@ func isPattern(part string) bool { return strings.ContainsAny(part, "*?[") }
 
 // of are the columns of a name, a range or a pattern. A pattern takes none that skip tells.
 func (c *columns) of(part string, skip func(i int) bool) ([]int, error) {
+	if err := c.once(part); err != nil {
+		return nil, err
+	}
 	if i := c.find(part); i >= 0 && (c.header == nil || !strings.HasPrefix(part, "-")) {
 		return []int{i}, nil
 	}

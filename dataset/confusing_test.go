@@ -251,3 +251,30 @@ func TestMaskOfIDsIsBooked(t *testing.T) {
 		t.Errorf("%d bytes are booked for the mask", got)
 	}
 }
+
+// TestNamesThatAreTwice: an option that gives the name of two columns does not say which.
+func TestNamesThatAreTwice(t *testing.T) {
+	data := []byte("a,b,a,kind,kind\n1,2,3,4,4\n5,6,7,8,8\n2,3,4,4,4\n")
+	for _, o := range []Options{{Table: []TableView{{"v", []string{"a"}}}}, {Labels: "a"}, {IDs: "a"}} {
+		_, err := read("t.csv", data, o)
+		wantError(t, err, "2 columns named a", "(0, 2)")
+	}
+	s := mustRead(t, "t.csv", data, Options{Table: []TableView{{"v", []string{"2", "b"}}}, Labels: "3"})
+	if values(&s.Views[0]) != "3 2|7 6|4 3" || s.Classes() != 2 {
+		t.Errorf("%s, %d classes", values(&s.Views[0]), s.Classes())
+	}
+}
+
+// TestNumbersThatMayBeNames: a first line of years is read as a sample, which is said.
+func TestNumbersThatMayBeNames(t *testing.T) {
+	for text, want := range map[string]bool{
+		"2019,2020,2021\n0.5,1.5,2.5\n3.5,4.5,5.5\n": true,
+		"2019,2020,2022\n0.5,1.5,2.5\n3.5,4.5,5.5\n": false,
+		"2019,2020,2021\n5,1.5,2.5\n3.5,4.5,5.5\n":   false,
+	} {
+		s := mustRead(t, "t.csv", []byte(text), Options{})
+		if got := strings.Contains(s.Reading.String(), "give Options.Header yes"); got != want || s.Samples() != 3 {
+			t.Errorf("%q: told %t, %d samples", text, got, s.Samples())
+		}
+	}
+}

@@ -77,6 +77,9 @@ func matches(patterns []string, name string) bool {
 // no features: with them the clusters would be given away.
 func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 	if o.Labels != "" {
+		if err := c.once(o.Labels); err != nil {
+			return err
+		}
 		if c.roles.label = c.find(o.Labels); c.roles.label >= 0 {
 			taken[c.roles.label] = true
 		} else if i, err := strconv.Atoi(o.Labels); err == nil {

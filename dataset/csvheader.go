@@ -21,6 +21,7 @@ func (c *csvFile) chooseHeader(first, second []byte, o *Options, lim *limits) er
 	}
 	names, below := split(first), split(second)
 	if o.Header == NoHeader || o.Header == AutoHeader && !isHeader(names, below) {
+		c.mayBeHeader = o.Header == AutoHeader && mayNumberColumns(names, below)
 		return nil
 	}
 	c.nameColumns(names)
@@ -115,6 +116,22 @@ func namesAboveNothing(first, second [][]byte) bool {
 	word := func(f []byte) bool { return classify(f) == wordField }
 	value := func(f []byte) bool { return !isMissing(f) }
 	return !slices.ContainsFunc(first, func(f []byte) bool { return !word(f) }) && !slices.ContainsFunc(second, value)
+}
+
+// mayNumberColumns tells whether the first record has whole numbers that grow by one, years perhaps, and the second has decimals:
+// as likely names as a sample.
+func mayNumberColumns(first, second [][]byte) bool {
+	if len(first) < 3 || len(first) != len(second) {
+		return false
+	}
+	for i, f := range first {
+		k, err := strconv.Atoi(string(f))
+		before, _ := strconv.Atoi(string(first[max(i-1, 0)]))
+		if err != nil || i > 0 && k != before+1 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(second, func(f []byte) bool { return !bytes.ContainsAny(f, ".,eE") })
 }
 
 // numbersColumns tells whether the numbers of the first record count its columns: from 0 in any order, as a table has them

@@ -70,6 +70,11 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 	if s.role == roleMask || o.NoIDs {
 		return nil
 	}
+	if o.IDs != "" {
+		if err := c.once(o.IDs); err != nil {
+			return err
+		}
+	}
 	candidates := c.idCandidates(o, taken)
 	if len(candidates) == 0 {
 		return nil
