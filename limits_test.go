@@ -21,20 +21,23 @@ import (
 func TestConfigLimits(t *testing.T) {
 	t.Parallel()
 	views := shapesAndColours(8)
+	// The limits come before any work, and so before a context that has ended: without one the test fails and does no harm.
+	ended, end := context.WithCancel(context.Background())
+	end()
 	for _, value := range []int{math.MaxInt, math.MaxInt / 3, 1<<31 - 1} {
 		for name, x := range map[string]struct {
 			config largemvc.Config
 			most   string
 		}{
-			"Layers":       {largemvc.Config{Layers: value}, "1000"},
-			"Epochs":       {largemvc.Config{Epochs: value}, "1000000000"},
-			"Restarts":     {largemvc.Config{Restarts: value}, "10000"},
-			"KMeansStarts": {largemvc.Config{KMeansStarts: value}, "1000"},
-			"Workers":      {largemvc.Config{Workers: value}, "4096"},
-			"FilterSteps":  {largemvc.Config{FilterSteps: value}, "1000"},
+			"Layers":             {largemvc.Config{Layers: value}, "1000"},
+			"Epochs":             {largemvc.Config{Epochs: value}, "1000000000"},
+			"Restarts":           {largemvc.Config{Restarts: value}, "10000"},
+			"KMeansStarts":       {largemvc.Config{KMeansStarts: value}, "1000"},
+			"Workers":            {largemvc.Config{Workers: value}, "4096"},
+			"Neighborhood.Steps": {largemvc.Config{Neighborhood: largemvc.Neighborhood{Steps: value}}, "1000"},
 		} {
 			x.config.Clusters = 2
-			_, err := largemvc.Fit(context.Background(), views, x.config)
+			_, err := largemvc.Fit(ended, views, x.config)
 			want := name + " is " + strconv.Itoa(value) + ", want at most " + x.most
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want it to say %q", err, want)
@@ -42,8 +45,9 @@ func TestConfigLimits(t *testing.T) {
 		}
 		// What the samples bound is not limited.
 		if _, err := largemvc.Fit(context.Background(), views, largemvc.Config{
-			Clusters: 2, Epochs: 1, Neighbors: value, Directions: value, ExactNeighbors: value, Landmarks: value,
-			Patience: value, CheckpointEvery: value,
+			Clusters: 2, Epochs: 1,
+			Neighborhood: largemvc.Neighborhood{Neighbors: value, Directions: value, Exact: value, Landmarks: value},
+			EarlyStop:    largemvc.EarlyStop{Patience: value}, Checkpoint: largemvc.Checkpoint{Every: value},
 		}); err != nil {
 			t.Error(err)
 		}

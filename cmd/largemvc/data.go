@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 )
 
@@ -136,8 +135,8 @@ func (v tableViews) Set(s string) error {
 }
 
 // bits is the width of a float, as package dataset has it.
-func bits(f largemvc.Float) int {
-	if f == largemvc.Float64 {
+func bits(double bool) int {
+	if double {
 		return 64
 	}
 	return 32
