@@ -70,7 +70,8 @@ func (c *columns) once(name string) error {
 	if len(numbers) < 2 {
 		return nil
 	}
-	return fmt.Errorf("has %d columns named %s: give the number of the one that is meant (%s)", len(numbers), name, someNames(numbers))
+	return fmt.Errorf("has %d columns named %s: give the number of the one that is meant (%s)", len(numbers), name,
+		someNames(numbers))
 }
 
 // listing names the columns, for messages.

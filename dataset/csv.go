@@ -75,8 +75,8 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 		s.notes = append(s.notes, fmt.Sprintf("%s: two columns are named %s", s.path, name))
 	}
 	if c.mayBeHeader {
-		s.notes = append(s.notes, fmt.Sprintf("%s: the whole numbers of the first line are read as a sample; if they name the columns, "+
-			"give Options.Header yes", s.path))
+		s.notes = append(s.notes, fmt.Sprintf("%s: the whole numbers of the first line are read as a sample; if they name "+
+			"the columns, give Options.Header yes", s.path))
 	}
 	if c.gaps > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: empty lines at %d places between the records are skipped", s.path, c.gaps))
@@ -164,8 +164,8 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 			return err
 		}
 		if lines.gap > 0 && c.fields == 1 && c.records > 1 {
-			return fmt.Errorf("has nothing in line %d, and one column: if a value is missing there, write NA, else take the line out",
-				lines.gap)
+			return fmt.Errorf("has nothing in line %d, and one column: if a value is missing there, write NA, else take the "+
+				"line out", lines.gap)
 		}
 		if lines.gap > 0 && c.records > 1 {
 			c.gaps++
@@ -334,8 +334,8 @@ func (c *csvFile) chooseDecimal(o *Options) error {
 		return nil
 	}
 	at := fmt.Sprintf("has %q in line %d, %s", grouped.text, grouped.line, c.title(grouped.column))
-	const cure = "save the file without them (in a spreadsheet, format the cells as numbers without such separators; in Python, " +
-		"pandas.read_csv(file, thousands=…, decimal=…).to_csv(new, index=False))"
+	const cure = "save the file without them (in a spreadsheet, format the cells as numbers without such separators; in " +
+		"Python, pandas.read_csv(file, thousands=…, decimal=…).to_csv(new, index=False))"
 	switch {
 	case !commaNumber.MatchString(grouped.text), o.Decimal == DecimalPoint:
 		return fmt.Errorf("%s: a number with separators of thousands: %s", at, cure)

@@ -159,7 +159,8 @@ type lineReader struct {
 // comment.
 func sheetError(line []byte) bool {
 	for _, e := range []string{"#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!"} {
-		if rest, ok := bytes.CutPrefix(line, []byte(e)); ok && (len(rest) == 0 || bytes.IndexByte([]byte(",;\t| \r\n"), rest[0]) >= 0) {
+		rest, ok := bytes.CutPrefix(line, []byte(e))
+		if ok && (len(rest) == 0 || bytes.IndexByte([]byte(",;\t| \r\n"), rest[0]) >= 0) {
 			return true
 		}
 	}

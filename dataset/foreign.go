@@ -23,9 +23,10 @@ const (
 	fromR       = "is a file of R, which is not read: in R, write.csv(x, new, row.names = FALSE)"
 	fromARFF    = "is an ARFF file, which is not read: save it as CSV (in Weka: Save…, CSV)"
 	fromOctave  = "is a text file of Octave, which is not read: in Octave, save -v7 new.mat"
-	fromMarket  = "is a Matrix Market file, which is not read: in Python, scipy.sparse.save_npz(new, scipy.io.mmread(file).tocsr())"
-	fromLIBSVM  = "is a file of LIBSVM (label index:value …), which is not read: in Python, X, y = sklearn.datasets.load_svmlight_file(" +
-		"file), then numpy.savez(new, X0=X.toarray(), y=y)"
+	fromMarket  = "is a Matrix Market file, which is not read: in Python, scipy.sparse.save_npz(new, " +
+		"scipy.io.mmread(file).tocsr())"
+	fromLIBSVM = "is a file of LIBSVM (label index:value …), which is not read: in Python, " +
+		"X, y = sklearn.datasets.load_svmlight_file(file), then numpy.savez(new, X0=X.toarray(), y=y)"
 	fromSQLite = "is an SQLite database, which is not read: export the table as CSV"
 	fromHTML   = "is a web page and no data; is it the file that was to be downloaded?"
 	fromPDF    = "is a PDF document and no data"

@@ -133,7 +133,9 @@ func TestHDF5Unwritten(t *testing.T) {
 
 // TestHDF5Growing reads the indexes of chunks of axes that may grow.
 func TestHDF5Growing(t *testing.T) {
-	for name, dims := range map[string][]int{"unlimited.h5": {2}, "growing.h5": {5, 20, 3, 7, 5}, "tree.h5": {8, 4}, "edges.h5": {7}} {
+	for name, dims := range map[string][]int{
+		"unlimited.h5": {2}, "growing.h5": {5, 20, 3, 7, 5}, "tree.h5": {8, 4}, "edges.h5": {7},
+	} {
 		s := mustRead(t, name, testFile(t, name), Options{})
 		if len(s.Views) != len(dims) {
 			t.Fatalf("%s: %d views", name, len(s.Views))

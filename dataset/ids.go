@@ -34,8 +34,8 @@ var (
 // numbersRows tells whether a name is one that a column has which numbers the rows of its own file, as an index does.
 func numbersRows(name string) bool {
 	switch lower := strings.ToLower(strings.TrimSpace(name)); lower {
-	case "idx", "index", "row", "rows", "rowid", "row_id", "rowname", "rownames", "row_name", "row_names", "row.names", "nr", "no",
-		"no.", "nr.", "#", "x", "obs", "observation", "record":
+	case "idx", "index", "row", "rows", "rowid", "row_id", "rowname", "rownames", "row_name", "row_names", "row.names",
+		"nr", "no", "no.", "nr.", "#", "x", "obs", "observation", "record":
 		return true
 	default:
 		return untelling.MatchString(lower)

@@ -62,7 +62,7 @@ func parseNumber(s []byte) (float64, bool) {
 func mayBeNumber(s []byte) bool {
 	const longest = 1 << 10
 	return len(s) > 0 && len(s) <= longest && strings.IndexByte("0123456789+-.iInN", s[0]) >= 0 && bytes.IndexByte(s, '_') < 0 &&
-		bytes.IndexAny(s, "xX") < 0 // 10_2 and 0x1p3 are numbers in Go alone
+		!bytes.ContainsAny(s, "xX") // 10_2 and 0x1p3 are numbers in Go alone
 }
 
 func isMissing(s []byte) bool {
@@ -101,7 +101,8 @@ var (
 			`(?:[.,]\d+)?)$`)
 	// strangeNumber is a measurement all the same: with a sign, a currency, a unit or digits that are not those of ASCII.
 	strangeNumber = regexp.MustCompile(
-		`^[<>≤≥~≈±]? ?[-+−–]? ?[$€£¥]? ?[-+−]?[.,]?\p{Nd}[\p{Nd}.,'’ \x{a0}\x{202f}\x{2009}]*(?:[eEdD][-+−]?\p{Nd}+)? ?[%‰$€£¥°]?$|` +
+		`^[<>≤≥~≈±]? ?[-+−–]? ?[$€£¥]? ?[-+−]?[.,]?\p{Nd}[\p{Nd}.,'’ \x{a0}\x{202f}\x{2009}]*` +
+			`(?:[eEdD][-+−]?\p{Nd}+)? ?[%‰$€£¥°]?$|` +
 			`^[-+−]?\d+[.,]\d+[ \x{a0}]?[A-Za-zµμΩ°%/²³]{1,8}$`)
 	dateOrTime = regexp.MustCompile(
 		`^(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:[ T].*)?$|` +

@@ -171,8 +171,8 @@ func (p *plan) warn(set *Set) {
 	}
 	p.warnOfTwins(set)
 	if p.turned && p.why == whyOnly && len(p.views) > 1 {
-		p.warnings = append(p.warnings, fmt.Sprintf("the columns are read as the %d samples, since only their number is the same in "+
-			"all views; Options.Orientation columns confirms it, Options.Orientation rows says that it is wrong", n))
+		p.warnings = append(p.warnings, fmt.Sprintf("the columns are read as the %d samples, since only their number is the "+
+			"same in all views; Options.Orientation columns confirms it, Options.Orientation rows says that it is wrong", n))
 	}
 	if !p.either {
 		return
@@ -194,8 +194,8 @@ func (p *plan) warnOfTwins(set *Set) {
 			if !sameValues(&set.Views[u], &set.Views[v]) {
 				continue
 			}
-			p.warnings = append(p.warnings, fmt.Sprintf("views %d (%s) and %d (%s) hold the same values: is one file given twice?",
-				u, p.views[u].origin(), v, p.views[v].origin()))
+			p.warnings = append(p.warnings, fmt.Sprintf("views %d (%s) and %d (%s) hold the same values: is one file given "+
+				"twice?", u, p.views[u].origin(), v, p.views[v].origin()))
 			break
 		}
 	}

@@ -92,8 +92,8 @@ func notRegular(info fs.FileInfo) error {
 	case info.IsDir():
 		return errors.New("is a folder, not a file")
 	case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
-		return errors.New("is a pipe, in which no reader can go back: write its content to a file, or give it to the command as " +
-			"standard input (-)")
+		return errors.New("is a pipe, in which no reader can go back: write its content to a file, or give it to the " +
+			"command as standard input (-)")
 	}
 	return errors.New("is not a file, but a device")
 }

@@ -66,8 +66,8 @@ func TestSplitMatrix(t *testing.T) {
 	}{
 		{[]Array{matrix}, Options{Table: []TableView{{"a", []string{"4-6"}}}}, []string{"X", "4-6", "columns 0 to 5", "view a"}},
 		{[]Array{matrix}, Options{Table: []TableView{{"a", []string{"area"}}}}, []string{"no column area"}},
-		{[]Array{{"X0", []int{4, 6}, byRow}, {"X1", []int{4, 6}, byRow}}, Options{Table: table}, []string{"one matrix", "there are 2",
-			"Options.Views"}},
+		{[]Array{{"X0", []int{4, 6}, byRow}, {"X1", []int{4, 6}, byRow}}, Options{Table: table},
+			[]string{"one matrix", "there are 2", "Options.Views"}},
 		{[]Array{{"X", []int{4, 3}, byRow[:12]}}, Options{Table: table, Triplets: true}, []string{"triplets"}},
 	} {
 		_, err := read("t.npz", npzBytes(t, false, c.arrays...), c.o)

@@ -47,9 +47,9 @@ func (o *dataOptions) dataFlags(f *flags) {
 		"that are all different")
 	f.string(&o.views, "views", "`NAMES` of the variables that hold the views, with commas between them, X{2} being an "+
 		"element of a cell; by default\nthe usual names")
-	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS` of a CSV file, or of the only matrix of other files (see -views), that "+
-		"make a view, with commas between\nthem: names, ranges (c1-c40) and patterns (shape_*), numbers from 0 where they have no "+
-		"names. Give it several times. By default\nall columns of a file are one view")
+	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS` of a CSV file, or of the only matrix of other files (see "+
+		"-views), that make a view, with commas between\nthem: names, ranges (c1-c40) and patterns (shape_*), numbers from 0 "+
+		"where they have no names. Give it several times. By default\nall columns of a file are one view")
 	f.string(&o.leaveOut, "leave-out", "`NAMES` of what is not read, with commas between them: variables, columns, files "+
 		"of a folder; patterns are allowed.\nBy default what is not understood is an error")
 	f.string(&o.oneHot, "one-hot", "`NAMES` of CSV columns that become a feature of 0 and 1 for each text in them; * "+
@@ -68,8 +68,9 @@ func (o *dataOptions) dataFlags(f *flags) {
 			"trains faster\nand takes less memory; keep: as in the file; never and always: all dense, all sparse")
 	f.value(choose(&o.orientation, dataset.AutoOrientation, dataset.RowsAreSamples, dataset.ColumnsAreSamples), "orientation",
 		"axis of the matrices that counts the samples: `auto|rows|columns`. auto: by the labels and the sizes of the views")
-	f.value(choose(&o.header, dataset.AutoHeader, dataset.WithHeader, dataset.NoHeader), "header", "whether the first line of a CSV file names "+
-		"its columns: `auto|yes|no`")
+	f.value(choose(&o.header, dataset.AutoHeader, dataset.WithHeader, dataset.NoHeader), "header",
+		"whether the first line of a CSV file names "+
+			"its columns: `auto|yes|no`")
 	f.value(choose(&o.decimal, dataset.AutoDecimal, dataset.DecimalPoint, dataset.DecimalComma), "decimal",
 		"how a CSV file writes decimals: `auto|point|comma`, 0.5 or 0,5")
 	f.int(&o.maxMemory, "max-memory", 0, "`MIB` that the values may take at most; 0: 1024, or 128 times the size of the "+

@@ -125,7 +125,8 @@ func TestStorage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for kind, want := range map[dataset.Storage][]bool{dataset.SparseIfSmaller: {true, false, false}, dataset.AsStored: {false, false, false},
+		for kind, want := range map[dataset.Storage][]bool{
+			dataset.SparseIfSmaller: {true, false, false}, dataset.AsStored: {false, false, false},
 			dataset.AllDense: {false, false, false}, dataset.AllSparse: {true, true, true}} {
 			o := &dataOptions{data: []string{path}, sparse: kind}
 			set, err := o.open(t.Context(), width)

@@ -91,8 +91,8 @@ func inTree(data []byte, i int) bool {
 // TestChecksumsOfH5py reads files that h5py wrote, and refuses them with a wrong bit in a structure of any kind, for its checksum
 // is wrong.
 func TestChecksumsOfH5py(t *testing.T) {
-	noticed, structures := map[string]int{}, map[string]int{"OHDR": 7, "OCHK": 7, "FAHD": 7, "FADB": 7, "EAHD": 7, "EAIB": 7, "EASB": 7,
-		"EADB": 7, "BTHD": 7, "BTIN": 8, "BTLF": 8, "FRHP": 6, "FHIB": 18, "FHDB": 24}
+	noticed, structures := map[string]int{}, map[string]int{"OHDR": 7, "OCHK": 7, "FAHD": 7, "FADB": 7, "EAHD": 7, "EAIB": 7,
+		"EASB": 7, "EADB": 7, "BTHD": 7, "BTIN": 8, "BTLF": 8, "FRHP": 6, "FHIB": 18, "FHDB": 24}
 	for _, name := range []string{"latest.h5", "paged.h5", "growing.h5", "far.h5", "tree.h5", "members.h5"} {
 		data, err := os.ReadFile(filepath.Join("..", "..", "testdata", name))
 		if err != nil {

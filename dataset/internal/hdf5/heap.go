@@ -198,7 +198,9 @@ func (h *heap) objects(ids []heapID, each func(object *block) error) error {
 			return errors.New("is damaged (objects of a heap share bytes)")
 		}
 		if body == nil || id.off >= held.off+held.size {
-			k, found := slices.BinarySearchFunc(h.blocks, id.off, func(b heapBlock, off uint64) int { return cmp.Compare(b.off, off) })
+			k, found := slices.BinarySearchFunc(h.blocks, id.off, func(b heapBlock, off uint64) int {
+				return cmp.Compare(b.off, off)
+			})
 			if !found {
 				k--
 			}

@@ -41,8 +41,8 @@ func (f *File) Texts(o *Object, run func(i int, text []byte) error) error {
 	})
 }
 
-// globalHeap reads the objects of global heaps, in which elements of variable length lie. It holds the collections of objects that
-// it has read, for elements may go to and fro between them.
+// globalHeap reads the objects of global heaps, in which elements of variable length lie. It holds the collections of objects
+// that it has read, for elements may go to and fro between them.
 type globalHeap struct {
 	f    *File
 	held map[uint64]*collection
