@@ -9,11 +9,11 @@ import (
 )
 
 // shown are the kernels whose main loops are listed: the tiles that most of the work of a fit goes through.
-var shown = regexp.MustCompile(`^(mulF(32|64)NEONW[34]|dotF(32|64)NEONC[456]|tmulF(32|64)NEONW(2M10|3M8)|` +
-	`gramF64NEONR4C4|sparseF(32|64)NEONW4)$`)
+var shown = regexp.MustCompile(`^(mulF(32|64)NEONW[34]|dotF(32|64)NEONC[456]|tmulF(32|64)NEONW(3M8|4M[46])|` +
+	`gramF64NEONR4C4|sparseF(32|64)NEONW[48])$`)
 
 // loading matches the instructions that load, in loops that store nothing.
-var loading = regexp.MustCompile(`^(FMOV|FLDP|VLD1|MOVW)`)
+var loading = regexp.MustCompile(`^(FMOV|FLDP|VLD1|MOVW|LDP)`)
 
 // line is an instruction, or a label.
 type line struct{ label, op, rest string }
@@ -33,7 +33,7 @@ func readLoops() error {
 		if err != nil {
 			return err
 		}
-		for _, text := range strings.Split(string(source), "\nTEXT ·")[1:] {
+		for _, text := range strings.Split(expand(string(source)), "\nTEXT ·")[1:] {
 			name, body, _ := strings.Cut(text, "(SB)")
 			if shown.MatchString(name) {
 				lanes := 4.0
@@ -47,13 +47,47 @@ func readLoops() error {
 	return nil
 }
 
+// expand replaces macros by what they stand for.
+func expand(source string) string {
+	macros := map[string]string{}
+	var out strings.Builder
+	for lines := strings.Split(source, "\n"); len(lines) > 0; lines = lines[1:] {
+		name, isMacro := strings.CutPrefix(lines[0], "#define ")
+		if !isMacro {
+			body, used := macros[strings.TrimSpace(lines[0])]
+			if !used {
+				body = lines[0] + "\n"
+			}
+			out.WriteString(body)
+			continue
+		}
+		name, _, _ = strings.Cut(name, " ")
+		body := ""
+		for more := true; more; {
+			lines = lines[1:]
+			var text string
+			text, more = strings.CutSuffix(lines[0], "; \\")
+			if inner, used := macros[strings.TrimSpace(text)]; used {
+				body += inner
+			} else {
+				body += text + "\n"
+			}
+		}
+		macros[name] = body
+	}
+	return out.String()
+}
+
 func parse(body string) []line {
 	var lines []line
 	for text := range strings.Lines(body) {
 		if before, _, ok := strings.Cut(text, "\nDATA"); ok {
 			text = before
 		}
-		code, comment, _ := strings.Cut(strings.TrimSpace(text), "// ")
+		code, comment, inMacro := strings.Cut(strings.TrimSuffix(strings.TrimSpace(text), " */"), "/* ")
+		if !inMacro {
+			code, comment, _ = strings.Cut(code, "// ")
+		}
 		switch fields := strings.Fields(code); {
 		case len(fields) == 0 || !strings.HasPrefix(text, "\t") && !strings.HasSuffix(fields[0], ":"):
 		case strings.HasSuffix(fields[0], ":"):

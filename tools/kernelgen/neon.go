@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
+	"strings"
 )
 
 const constraintARM64 = "//go:build arm64 && !noasm\n\n"
@@ -13,62 +13,32 @@ const (
 	neonRegs  = 32
 )
 
-// neon writes one file of arm64 assembly. Its elem is the type of the kernel being written. General registers: R0 holds
-// the address of the arguments; R18 and R26 to R30 belong to the system, the assembler and the Go runtime.
+// neon writes one file of arm64 assembly. General registers: R0 holds the address of the arguments; R18 and R26 to R30
+// belong to the system, the assembler and the Go runtime.
 type neon struct {
-	elem   elem
-	decls  *declarations
-	text   bytes.Buffer
-	data   bytes.Buffer // read-only tables, written once for each file
-	have   map[string]bool
+	emitter
 	labels int
 }
 
-// neonSubjects are the files of NEON kernels.
-var neonSubjects = []struct {
-	name string
-	emit func(*neon)
-}{
-	{"mul", neonMul},
-	{"dot", neonDot},
-	{"tmul", neonTMul},
-	{"gram", neonGram},
-	{"rows", neonRows},
-	{"threshold", neonThresholds},
-	{"flat", neonFlat},
-	{"shrink", neonShrink},
-	{"peak", neonPeak},
-	{"sparse", func(g *neon) { neonSparse(g); neonSparseTMul(g) }},
-}
-
-func newNEON(d *declarations) *neon { return &neon{decls: d, have: map[string]bool{}} }
-
-func (g *neon) bytes() []byte {
-	var b bytes.Buffer
-	b.WriteString(header + constraintARM64 + "#include \"go_asm.h\"\n#include \"textflag.h\"\n")
-	b.Write(g.data.Bytes())
-	b.Write(g.text.Bytes())
-	return b.Bytes()
-}
+func newNEON(d *declarations) *neon { return &neon{emitter: newEmitter("NEON", constraintARM64, d)} }
 
 // lanes is the number of elements in a vector.
 func (g *neon) lanes() int { return neonWidth / g.elem.size }
 
-// begin opens the kernel called family + type + NEON + suffix and loads the address of its arguments.
-func (g *neon) begin(family, suffix, args string) {
-	name := family + g.elem.name + "NEON" + suffix
-	g.decls.add(family, args, g.elem, "NEON", name)
-	fmt.Fprintf(&g.text, "\n// func %s(a *%s)\nTEXT ·%s(SB), NOSPLIT, $0-8\n", name, args, name)
+// field is a field of the arguments and the general register that it is loaded into.
+type field struct {
+	name string
+	reg  int
+}
+
+// begin opens a kernel and loads the address of its arguments, and fields of them.
+func (g *neon) begin(family, suffix, args string, fields ...field) {
+	g.emitter.begin(family, suffix, args)
 	g.op("MOVD a+0(FP), R0")
+	g.args(args, fields...)
 }
 
 func (g *neon) end() { g.op("RET") }
-
-// op writes an instruction in the syntax of Go.
-func (g *neon) op(format string, args ...any) { fmt.Fprintf(&g.text, "\t"+format+"\n", args...) }
-
-// label writes a label.
-func (g *neon) label(format string, args ...any) { fmt.Fprintf(&g.text, format+":\n", args...) }
 
 // fresh returns a label that no other has in this file.
 func (g *neon) fresh(name string) string {
@@ -76,21 +46,15 @@ func (g *neon) fresh(name string) string {
 	return fmt.Sprintf("%s%d", name, g.labels)
 }
 
-// table adds a read-only table of 64-bit words to the file, once.
-func (g *neon) table(name string, words []uint64) {
-	if g.have[name] {
-		return
-	}
-	g.have[name] = true
-	g.data.WriteString("\n")
-	for i, w := range words {
-		fmt.Fprintf(&g.data, "DATA %s<>+%d(SB)/8, $0x%016x\n", name, 8*i, w)
-	}
-	fmt.Fprintf(&g.data, "GLOBL %s<>(SB), RODATA|NOPTR, $%d\n", name, 8*len(words))
-}
-
 // arg loads a field of the arguments.
 func (g *neon) arg(args, field string, reg int) { g.op("MOVD %s_%s(R0), R%d", args, field, reg) }
+
+// args loads fields of the arguments.
+func (g *neon) args(args string, fields ...field) {
+	for _, f := range fields {
+		g.arg(args, f.name, f.reg)
+	}
+}
 
 // scalarMove is the instruction that loads or stores one element.
 func (g *neon) scalarMove() string {
@@ -100,50 +64,94 @@ func (g *neon) scalarMove() string {
 	return "FMOVD"
 }
 
-// load loads n whole vectors from the memory at general register base on into the vector registers regs names, two at a
-// time where it can.
-func (g *neon) load(base, off, n int, reg func(j int) int) {
-	for j := 0; j < n; {
-		at := off + j*neonWidth
-		if j+1 < n {
-			g.op("FLDPQ %d(R%d), (F%d, F%d)", at, base, reg(j), reg(j+1))
-			j += 2
-			continue
+// mostListed is the number of vector registers that one instruction can load or store, without an offset.
+const mostListed = 4
+
+// list names n vector registers from first on.
+func list(first, n int, arrangement string) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("V%d.%s", first+i, arrangement)
+	}
+	return "[" + strings.Join(names, ", ") + "]"
+}
+
+// load loads n whole vectors from the memory at general register base on into the vector registers from first on, in as
+// few instructions as there are.
+func (g *neon) load(base, off, n, first int) {
+	for n > 0 {
+		c := min(n, 2)
+		switch {
+		case off == 0 && n > 2:
+			c = min(n, mostListed)
+			g.op("VLD1 (R%d), %s", base, list(first, c, "B16"))
+		case n > 1:
+			g.op("FLDPQ %d(R%d), (F%d, F%d)", off, base, first, first+1)
+		default:
+			g.op("FMOVQ %d(R%d), F%d", off, base, first)
 		}
-		g.op("FMOVQ %d(R%d), F%d", at, base, reg(j))
-		j++
+		off, n, first = off+c*neonWidth, n-c, first+c
 	}
 }
 
 // loadNext is load that moves base behind what was loaded.
-func (g *neon) loadNext(base, n int, reg func(j int) int) {
-	for j := 0; j < n; {
-		if j+1 < n {
-			g.op("FLDPQ.P %d(R%d), (F%d, F%d)", 2*neonWidth, base, reg(j), reg(j+1))
-			j += 2
-			continue
+func (g *neon) loadNext(base, n, first int) {
+	for n > 0 {
+		c := min(n, mostListed)
+		switch c {
+		case 1:
+			g.op("FMOVQ.P %d(R%d), F%d", neonWidth, base, first)
+		case 2:
+			g.op("FLDPQ.P %d(R%d), (F%d, F%d)", 2*neonWidth, base, first, first+1)
+		default:
+			g.op("VLD1.P %d(R%d), %s", c*neonWidth, base, list(first, c, "B16"))
 		}
-		g.op("FMOVQ.P %d(R%d), F%d", neonWidth, base, reg(j))
-		j++
+		n, first = n-c, first+c
 	}
+}
+
+// loadRow loads n vectors, at most mostListed, and moves base on by a general register.
+func (g *neon) loadRow(base, stride, n, first int) {
+	g.op("VLD1.P (R%d)(R%d), %s", base, stride, list(first, n, "B16"))
 }
 
 // store stores n whole vectors.
-func (g *neon) store(base, off, n int, reg func(j int) int) {
-	for j := 0; j < n; {
-		at := off + j*neonWidth
-		if j+1 < n {
-			g.op("FSTPQ (F%d, F%d), %d(R%d)", reg(j), reg(j+1), at, base)
-			j += 2
-			continue
+func (g *neon) store(base, off, n, first int) {
+	for n > 0 {
+		c := min(n, 2)
+		switch {
+		case off == 0 && n > 2:
+			c = min(n, mostListed)
+			g.op("VST1 %s, (R%d)", list(first, c, "B16"), base)
+		case n > 1:
+			g.op("FSTPQ (F%d, F%d), %d(R%d)", first, first+1, off, base)
+		default:
+			g.op("FMOVQ F%d, %d(R%d)", first, off, base)
 		}
-		g.op("FMOVQ F%d, %d(R%d)", reg(j), at, base)
-		j++
+		off, n, first = off+c*neonWidth, n-c, first+c
 	}
 }
 
-// counting numbers registers from first on.
-func counting(first int) func(int) int { return func(j int) int { return first + j } }
+// storeNext is store that moves base behind what was stored.
+func (g *neon) storeNext(base, n, first int) {
+	for n > 0 {
+		c := min(n, mostListed)
+		switch c {
+		case 1:
+			g.op("FMOVQ.P F%d, %d(R%d)", first, neonWidth, base)
+		case 2:
+			g.op("FSTPQ.P (F%d, F%d), %d(R%d)", first, first+1, 2*neonWidth, base)
+		default:
+			g.op("VST1.P %s, %d(R%d)", list(first, c, "B16"), c*neonWidth, base)
+		}
+		n, first = n-c, first+c
+	}
+}
+
+// storeRow stores n vectors, at most mostListed, and moves base on by a general register.
+func (g *neon) storeRow(base, stride, n, first int) {
+	g.op("VST1.P %s, (R%d)(R%d)", list(first, n, "B16"), base, stride)
+}
 
 // loadSome loads the first n lanes of a vector, 0 < n < lanes, and clears the others. R25 is overwritten.
 func (g *neon) loadSome(base, off, n, reg int) {
@@ -183,12 +191,8 @@ func (g *neon) someLanes(count int, body func(n int)) {
 func (g *neon) firstLanes(count, reg int) {
 	ones := ^uint64(0)
 	g.table("firstLanes", []uint64{ones, ones, 0, 0})
-	shift := 2
-	if g.elem == float64s {
-		shift = 3
-	}
 	g.op("MOVD $firstLanes<>+16(SB), R25")
-	g.op("SUB R%d<<%d, R25, R25", count, shift)
+	g.op("SUB R%d<<%d, R25, R25", count, g.elem.shift())
 	g.op("FMOVQ (R25), F%d", reg)
 }
 
@@ -196,17 +200,4 @@ func (g *neon) firstLanes(count, reg int) {
 func (g *neon) prefetch(level string, base, offset int) {
 	g.word(fmt.Sprintf("prfm pldl%skeep, [x%d, x%d]", level, base, offset),
 		0xF8A06800|uint32(offset)<<16|uint32(base)<<5|map[string]uint32{"1": 0, "2": 2}[level])
-}
-
-// storeNext is store that moves base behind what was stored.
-func (g *neon) storeNext(base, n int, reg func(j int) int) {
-	for j := 0; j < n; {
-		if j+1 < n {
-			g.op("FSTPQ.P (F%d, F%d), %d(R%d)", reg(j), reg(j+1), 2*neonWidth, base)
-			j += 2
-			continue
-		}
-		g.op("FMOVQ.P F%d, %d(R%d)", reg(j), neonWidth, base)
-		j++
-	}
 }

@@ -22,15 +22,15 @@ func (g *neon) addNorms() {
 	g.begin("addNorms", "", "shrinkArgs")
 	g.shrinkArgs()
 	g.shrinkLoop(func() {
-		g.loadNext(shrinkA, neonSums, counting(0))
-		g.load(shrinkDst, 0, neonSums, counting(8))
+		g.loadNext(shrinkA, neonSums, 0)
+		g.load(shrinkDst, 0, neonSums, 8)
 		for j := range neonSums {
 			g.d3("fadd", 8+j, 8+j, j)
 			g.d3("fmul", j, j, shrinkScale)
 			g.d3("fcmgt", j, j, 8+j)
 			g.logic("orr", shrinkHas, shrinkHas, j)
 		}
-		g.storeNext(shrinkDst, neonSums, counting(8))
+		g.storeNext(shrinkDst, neonSums, 8)
 	})
 	g.found()
 	g.end()
@@ -42,7 +42,7 @@ func (g *neon) shrink() {
 	g.shrinkArgs()
 	g.shrinkLoop(func() {
 		const norm, trust, test = 0, 8, 16
-		g.loadNext(shrinkA, neonSums, counting(norm))
+		g.loadNext(shrinkA, neonSums, norm)
 		for j := range neonSums {
 			r, t := norm+j, trust+j
 			g.d3("fcmgt", test, shrinkZero, r) // NaN stays
@@ -96,16 +96,12 @@ func (g *neon) shrinkGrad() {
 
 // shrinkArgs loads the arguments.
 func (g *neon) shrinkArgs() {
-	for _, f := range []struct {
-		field string
-		reg   int
-	}{{"a", shrinkA}, {"b", shrinkB}, {"dst", shrinkDst}, {"dst2", shrinkDst2}, {"units", shrinkUnits}} {
-		g.arg("shrinkArgs", f.field, f.reg)
-	}
+	g.args("shrinkArgs", field{"a", shrinkA}, field{"b", shrinkB}, field{"dst", shrinkDst}, field{"dst2", shrinkDst2},
+		field{"units", shrinkUnits})
 	g.spreadArg("shrinkArgs", "bound", shrinkBound)
 	g.spreadArg("shrinkArgs", "rest", shrinkRest)
 	g.spreadArg("shrinkArgs", "scale", shrinkScale)
-	g.one(float64s, shrinkOne)
+	g.constant(float64s, shrinkOne, 1)
 	g.zero(shrinkZero)
 	g.zero(shrinkHas)
 }

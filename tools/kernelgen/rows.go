@@ -59,8 +59,6 @@ func rowKernels(g *gen) {
 	})
 	g.rowDot()
 	g.rowResidual()
-	g.threshold()
-	g.thresholdGrad()
 }
 
 func (g *gen) broadcastArg(addr string, reg int) {
@@ -69,13 +67,7 @@ func (g *gen) broadcastArg(addr string, reg int) {
 
 // rowArgs loads the arguments that the row kernels share.
 func (g *gen) rowArgs() {
-	g.op("MOVQ a+0(FP), SI")
-	g.arg("rowArgs", "dst", "SI", "DI")
-	g.arg("rowArgs", "a", "SI", "AX")
-	g.arg("rowArgs", "b", "SI", "BX")
-	g.arg("rowArgs", "s", "SI", "R8")
-	g.arg("rowArgs", "rows", "SI", "R9")
-	g.arg("rowArgs", "units", "SI", "R10")
+	g.args("rowArgs", "SI", "dst DI", "a AX", "b BX", "s R8", "rows R9", "units R10")
 }
 
 // ones sets register reg to ones.
@@ -101,16 +93,25 @@ func (g *gen) rowLoop(family string, head func(), body func(j int)) {
 	for j := range g.vectors() {
 		body(j)
 	}
-	bytes := unit * g.elem.size
-	g.op("ADDQ $%d, AX", bytes)
-	g.op("ADDQ $%d, BX", bytes)
-	g.op("ADDQ $%d, DI", bytes)
+	g.nextUnit("AX", "BX", "DI")
+	g.op("ADDQ $%d, R8", g.elem.size)
+	g.nextRow()
+	g.end()
+}
+
+// nextUnit moves the addresses of a row's elements on by a unit, and closes the loop over units.
+func (g *gen) nextUnit(addresses ...string) {
+	for _, reg := range addresses {
+		g.op("ADDQ $%d, %s", unit*g.elem.size, reg)
+	}
 	g.op("DECQ R11")
 	g.op("JNZ unit")
-	g.op("ADDQ $%d, R8", g.elem.size)
+}
+
+// nextRow closes the loop over rows.
+func (g *gen) nextRow() {
 	g.op("DECQ R9")
 	g.op("JNZ row")
-	g.end()
 }
 
 // sums is the number of float64 vectors that hold the 16 sums of a unit: the first ones of the register file.
@@ -175,16 +176,10 @@ func (g *gen) rowSum(family string, body func(j int)) {
 	for j := range g.sums() {
 		body(j)
 	}
-	bytes := unit * g.elem.size
-	g.op("ADDQ $%d, AX", bytes)
-	g.op("ADDQ $%d, BX", bytes)
-	g.op("ADDQ $%d, R8", bytes)
-	g.op("DECQ R11")
-	g.op("JNZ unit")
+	g.nextUnit("AX", "BX", "R8")
 	g.fold()
 	g.op("VMOVSD X0, (DI)")
 	g.op("ADDQ $8, DI")
-	g.op("DECQ R9")
-	g.op("JNZ row")
+	g.nextRow()
 	g.end()
 }
