@@ -45,20 +45,20 @@ TEXT ·sumF32NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e407 // movi v7.2d, #0x0
 	SUBS $4, R4, R4
 	BLT few
-units:
+many:
 	sumUnitF32NEON
 	sumUnitF32NEON
 	sumUnitF32NEON
 	sumUnitF32NEON
 	SUBS $4, R4, R4
-	BGE units
+	BGE many
 few:
 	ADDS $4, R4, R4
 	BEQ done
-unit:
+one:
 	sumUnitF32NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
 done:
 	ADD $flatArgs_sums, R0, R25
 	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R25)
@@ -113,20 +113,20 @@ TEXT ·sumSquaresF32NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e407 // movi v7.2d, #0x0
 	SUBS $4, R4, R4
 	BLT few
-units:
+many:
 	sumSquaresUnitF32NEON
 	sumSquaresUnitF32NEON
 	sumSquaresUnitF32NEON
 	sumSquaresUnitF32NEON
 	SUBS $4, R4, R4
-	BGE units
+	BGE many
 few:
 	ADDS $4, R4, R4
 	BEQ done
-unit:
+one:
 	sumSquaresUnitF32NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
 done:
 	ADD $flatArgs_sums, R0, R25
 	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R25)
@@ -190,20 +190,20 @@ TEXT ·squaredDistanceF32NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e407 // movi v7.2d, #0x0
 	SUBS $4, R4, R4
 	BLT few
-units:
+many:
 	squaredDistanceUnitF32NEON
 	squaredDistanceUnitF32NEON
 	squaredDistanceUnitF32NEON
 	squaredDistanceUnitF32NEON
 	SUBS $4, R4, R4
-	BGE units
+	BGE many
 few:
 	ADDS $4, R4, R4
 	BEQ done
-unit:
+one:
 	squaredDistanceUnitF32NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
 done:
 	ADD $flatArgs_sums, R0, R25
 	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R25)
@@ -259,20 +259,20 @@ TEXT ·affineF32NEON(SB), NOSPLIT, $0-8
 	VLD1R (R25), [V31.D2]
 	SUBS $4, R4, R4
 	BLT few
-units:
+many:
 	affineUnitF32NEON
 	affineUnitF32NEON
 	affineUnitF32NEON
 	affineUnitF32NEON
 	SUBS $4, R4, R4
-	BGE units
+	BGE many
 few:
 	ADDS $4, R4, R4
 	BEQ done
-unit:
+one:
 	affineUnitF32NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
 done:
 	RET
 
@@ -313,20 +313,20 @@ TEXT ·addToF32NEON(SB), NOSPLIT, $0-8
 	VLD1R (R25), [V31.D2]
 	SUBS $4, R4, R4
 	BLT few
-units:
+many:
 	addToUnitF32NEON
 	addToUnitF32NEON
 	addToUnitF32NEON
 	addToUnitF32NEON
 	SUBS $4, R4, R4
-	BGE units
+	BGE many
 few:
 	ADDS $4, R4, R4
 	BEQ done
-unit:
+one:
 	addToUnitF32NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
 done:
 	RET
 
@@ -363,20 +363,20 @@ TEXT ·sumF64NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e407 // movi v7.2d, #0x0
 	SUBS $4, R4, R4
 	BLT few
-units:
+many:
 	sumUnitF64NEON
 	sumUnitF64NEON
 	sumUnitF64NEON
 	sumUnitF64NEON
 	SUBS $4, R4, R4
-	BGE units
+	BGE many
 few:
 	ADDS $4, R4, R4
 	BEQ done
-unit:
+one:
 	sumUnitF64NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
 done:
 	ADD $flatArgs_sums, R0, R25
 	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R25)
@@ -424,20 +424,20 @@ TEXT ·sumSquaresF64NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e407 // movi v7.2d, #0x0
 	SUBS $4, R4, R4
 	BLT few
-units:
+many:
 	sumSquaresUnitF64NEON
 	sumSquaresUnitF64NEON
 	sumSquaresUnitF64NEON
 	sumSquaresUnitF64NEON
 	SUBS $4, R4, R4
-	BGE units
+	BGE many
 few:
 	ADDS $4, R4, R4
 	BEQ done
-unit:
+one:
 	sumSquaresUnitF64NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
 done:
 	ADD $flatArgs_sums, R0, R25
 	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R25)
@@ -487,20 +487,20 @@ TEXT ·squaredDistanceF64NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e407 // movi v7.2d, #0x0
 	SUBS $4, R4, R4
 	BLT few
-units:
+many:
 	squaredDistanceUnitF64NEON
 	squaredDistanceUnitF64NEON
 	squaredDistanceUnitF64NEON
 	squaredDistanceUnitF64NEON
 	SUBS $4, R4, R4
-	BGE units
+	BGE many
 few:
 	ADDS $4, R4, R4
 	BEQ done
-unit:
+one:
 	squaredDistanceUnitF64NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
 done:
 	ADD $flatArgs_sums, R0, R25
 	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R25)
@@ -542,20 +542,20 @@ TEXT ·affineF64NEON(SB), NOSPLIT, $0-8
 	VLD1R (R25), [V31.D2]
 	SUBS $4, R4, R4
 	BLT few
-units:
+many:
 	affineUnitF64NEON
 	affineUnitF64NEON
 	affineUnitF64NEON
 	affineUnitF64NEON
 	SUBS $4, R4, R4
-	BGE units
+	BGE many
 few:
 	ADDS $4, R4, R4
 	BEQ done
-unit:
+one:
 	affineUnitF64NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
 done:
 	RET
 
@@ -589,19 +589,19 @@ TEXT ·addToF64NEON(SB), NOSPLIT, $0-8
 	VLD1R (R25), [V31.D2]
 	SUBS $4, R4, R4
 	BLT few
-units:
+many:
 	addToUnitF64NEON
 	addToUnitF64NEON
 	addToUnitF64NEON
 	addToUnitF64NEON
 	SUBS $4, R4, R4
-	BGE units
+	BGE many
 few:
 	ADDS $4, R4, R4
 	BEQ done
-unit:
+one:
 	addToUnitF64NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
 done:
 	RET

@@ -30,7 +30,7 @@ TEXT ·tmulF32NEONW1M1(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M1F32NEON
 	tmulRowW1M1F32NEON
 	tmulRowW1M1F32NEON
@@ -40,15 +40,15 @@ rows:
 	tmulRowW1M1F32NEON
 	tmulRowW1M1F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M1F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F1
 	WORD $0x4e20d421 // fadd v1.4s, v1.4s, v0.4s
 	VST1.P [V1.B16], (R7)(R8)
@@ -72,7 +72,7 @@ part1:
 	tmulProductsW1M1F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M2F32NEON \
 	VLD1.P (R3)(R4), [V3.S2]; \
@@ -100,7 +100,7 @@ TEXT ·tmulF32NEONW1M2(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M2F32NEON
 	tmulRowW1M2F32NEON
 	tmulRowW1M2F32NEON
@@ -110,15 +110,15 @@ rows:
 	tmulRowW1M2F32NEON
 	tmulRowW1M2F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M2F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F2
 	WORD $0x4e20d442 // fadd v2.4s, v2.4s, v0.4s
 	VST1.P [V2.B16], (R7)(R8)
@@ -145,7 +145,7 @@ part5:
 	tmulProductsW1M2F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M3F32NEON \
 	FMOVS 8(R3), F5; \
@@ -176,7 +176,7 @@ TEXT ·tmulF32NEONW1M3(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M3F32NEON
 	tmulRowW1M3F32NEON
 	tmulRowW1M3F32NEON
@@ -186,15 +186,15 @@ rows:
 	tmulRowW1M3F32NEON
 	tmulRowW1M3F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M3F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F3
 	WORD $0x4e20d463 // fadd v3.4s, v3.4s, v0.4s
 	VST1.P [V3.B16], (R7)(R8)
@@ -224,7 +224,7 @@ part9:
 	tmulProductsW1M3F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M4F32NEON \
 	VLD1.P (R3)(R4), [V5.S4]; \
@@ -256,7 +256,7 @@ TEXT ·tmulF32NEONW1M4(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M4F32NEON
 	tmulRowW1M4F32NEON
 	tmulRowW1M4F32NEON
@@ -266,15 +266,15 @@ rows:
 	tmulRowW1M4F32NEON
 	tmulRowW1M4F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M4F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F4
 	WORD $0x4e20d484 // fadd v4.4s, v4.4s, v0.4s
 	VST1.P [V4.B16], (R7)(R8)
@@ -307,7 +307,7 @@ part13:
 	tmulProductsW1M4F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M5F32NEON \
 	FMOVS 16(R3), F7; \
@@ -342,7 +342,7 @@ TEXT ·tmulF32NEONW1M5(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M5F32NEON
 	tmulRowW1M5F32NEON
 	tmulRowW1M5F32NEON
@@ -352,15 +352,15 @@ rows:
 	tmulRowW1M5F32NEON
 	tmulRowW1M5F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M5F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F5
 	WORD $0x4e20d4a5 // fadd v5.4s, v5.4s, v0.4s
 	VST1.P [V5.B16], (R7)(R8)
@@ -396,7 +396,7 @@ part17:
 	tmulProductsW1M5F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M6F32NEON \
 	VLD1.P (R3)(R4), [V7.S2, V8.S2, V9.S2]; \
@@ -432,7 +432,7 @@ TEXT ·tmulF32NEONW1M6(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M6F32NEON
 	tmulRowW1M6F32NEON
 	tmulRowW1M6F32NEON
@@ -442,15 +442,15 @@ rows:
 	tmulRowW1M6F32NEON
 	tmulRowW1M6F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M6F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F6
 	WORD $0x4e20d4c6 // fadd v6.4s, v6.4s, v0.4s
 	VST1.P [V6.B16], (R7)(R8)
@@ -489,7 +489,7 @@ part21:
 	tmulProductsW1M6F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M7F32NEON \
 	FMOVS 24(R3), F11; \
@@ -528,7 +528,7 @@ TEXT ·tmulF32NEONW1M7(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M7F32NEON
 	tmulRowW1M7F32NEON
 	tmulRowW1M7F32NEON
@@ -538,15 +538,15 @@ rows:
 	tmulRowW1M7F32NEON
 	tmulRowW1M7F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M7F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F7
 	WORD $0x4e20d4e7 // fadd v7.4s, v7.4s, v0.4s
 	VST1.P [V7.B16], (R7)(R8)
@@ -588,7 +588,7 @@ part25:
 	tmulProductsW1M7F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M8F32NEON \
 	VLD1.P (R3)(R4), [V9.S4, V10.S4]; \
@@ -628,7 +628,7 @@ TEXT ·tmulF32NEONW1M8(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M8F32NEON
 	tmulRowW1M8F32NEON
 	tmulRowW1M8F32NEON
@@ -638,15 +638,15 @@ rows:
 	tmulRowW1M8F32NEON
 	tmulRowW1M8F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M8F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F8
 	WORD $0x4e20d508 // fadd v8.4s, v8.4s, v0.4s
 	VST1.P [V8.B16], (R7)(R8)
@@ -691,7 +691,7 @@ part29:
 	tmulProductsW1M8F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M9F32NEON \
 	FMOVS 32(R3), F12; \
@@ -734,7 +734,7 @@ TEXT ·tmulF32NEONW1M9(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M9F32NEON
 	tmulRowW1M9F32NEON
 	tmulRowW1M9F32NEON
@@ -744,15 +744,15 @@ rows:
 	tmulRowW1M9F32NEON
 	tmulRowW1M9F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M9F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F9
 	WORD $0x4e20d529 // fadd v9.4s, v9.4s, v0.4s
 	VST1.P [V9.B16], (R7)(R8)
@@ -800,7 +800,7 @@ part33:
 	tmulProductsW1M9F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M10F32NEON \
 	FMOVD 32(R3), F13; \
@@ -845,7 +845,7 @@ TEXT ·tmulF32NEONW1M10(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M10F32NEON
 	tmulRowW1M10F32NEON
 	tmulRowW1M10F32NEON
@@ -855,15 +855,15 @@ rows:
 	tmulRowW1M10F32NEON
 	tmulRowW1M10F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M10F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F10
 	WORD $0x4e20d54a // fadd v10.4s, v10.4s, v0.4s
 	VST1.P [V10.B16], (R7)(R8)
@@ -914,7 +914,7 @@ part37:
 	tmulProductsW1M10F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M11F32NEON \
 	FMOVD 32(R3), F14; \
@@ -962,7 +962,7 @@ TEXT ·tmulF32NEONW1M11(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M11F32NEON
 	tmulRowW1M11F32NEON
 	tmulRowW1M11F32NEON
@@ -972,15 +972,15 @@ rows:
 	tmulRowW1M11F32NEON
 	tmulRowW1M11F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M11F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F11
 	WORD $0x4e20d56b // fadd v11.4s, v11.4s, v0.4s
 	VST1.P [V11.B16], (R7)(R8)
@@ -1034,7 +1034,7 @@ part41:
 	tmulProductsW1M11F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M12F32NEON \
 	VLD1.P (R3)(R4), [V13.S4, V14.S4, V15.S4]; \
@@ -1082,7 +1082,7 @@ TEXT ·tmulF32NEONW1M12(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M12F32NEON
 	tmulRowW1M12F32NEON
 	tmulRowW1M12F32NEON
@@ -1092,15 +1092,15 @@ rows:
 	tmulRowW1M12F32NEON
 	tmulRowW1M12F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M12F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F12
 	WORD $0x4e20d58c // fadd v12.4s, v12.4s, v0.4s
 	VST1.P [V12.B16], (R7)(R8)
@@ -1157,7 +1157,7 @@ part45:
 	tmulProductsW1M12F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M13F32NEON \
 	FMOVS 48(R3), F17; \
@@ -1208,7 +1208,7 @@ TEXT ·tmulF32NEONW1M13(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M13F32NEON
 	tmulRowW1M13F32NEON
 	tmulRowW1M13F32NEON
@@ -1218,15 +1218,15 @@ rows:
 	tmulRowW1M13F32NEON
 	tmulRowW1M13F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M13F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F13
 	WORD $0x4e20d5ad // fadd v13.4s, v13.4s, v0.4s
 	VST1.P [V13.B16], (R7)(R8)
@@ -1286,7 +1286,7 @@ part49:
 	tmulProductsW1M13F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M14F32NEON \
 	FMOVD 48(R3), F18; \
@@ -1339,7 +1339,7 @@ TEXT ·tmulF32NEONW1M14(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M14F32NEON
 	tmulRowW1M14F32NEON
 	tmulRowW1M14F32NEON
@@ -1349,15 +1349,15 @@ rows:
 	tmulRowW1M14F32NEON
 	tmulRowW1M14F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M14F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F14
 	WORD $0x4e20d5ce // fadd v14.4s, v14.4s, v0.4s
 	VST1.P [V14.B16], (R7)(R8)
@@ -1420,7 +1420,7 @@ part53:
 	tmulProductsW1M14F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M15F32NEON \
 	FMOVD 48(R3), F19; \
@@ -1476,7 +1476,7 @@ TEXT ·tmulF32NEONW1M15(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M15F32NEON
 	tmulRowW1M15F32NEON
 	tmulRowW1M15F32NEON
@@ -1486,15 +1486,15 @@ rows:
 	tmulRowW1M15F32NEON
 	tmulRowW1M15F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M15F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F15
 	WORD $0x4e20d5ef // fadd v15.4s, v15.4s, v0.4s
 	VST1.P [V15.B16], (R7)(R8)
@@ -1560,7 +1560,7 @@ part57:
 	tmulProductsW1M15F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M16F32NEON \
 	VLD1.P (R3)(R4), [V17.S4, V18.S4, V19.S4, V20.S4]; \
@@ -1616,7 +1616,7 @@ TEXT ·tmulF32NEONW1M16(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M16F32NEON
 	tmulRowW1M16F32NEON
 	tmulRowW1M16F32NEON
@@ -1626,15 +1626,15 @@ rows:
 	tmulRowW1M16F32NEON
 	tmulRowW1M16F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M16F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F16
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
 	VST1.P [V16.B16], (R7)(R8)
@@ -1703,7 +1703,7 @@ part61:
 	tmulProductsW1M16F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M1F32NEON \
 	FMOVS 0(R3), F4; \
@@ -1732,7 +1732,7 @@ TEXT ·tmulF32NEONW2M1(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M1F32NEON
 	tmulRowW2M1F32NEON
 	tmulRowW2M1F32NEON
@@ -1742,15 +1742,15 @@ rows:
 	tmulRowW2M1F32NEON
 	tmulRowW2M1F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M1F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F2, F3)
 	WORD $0x4e20d442 // fadd v2.4s, v2.4s, v0.4s
 	WORD $0x4e21d463 // fadd v3.4s, v3.4s, v1.4s
@@ -1776,7 +1776,7 @@ part65:
 	tmulProductsW2M1F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M2F32NEON \
 	VLD1.P (R3)(R4), [V6.S2]; \
@@ -1808,7 +1808,7 @@ TEXT ·tmulF32NEONW2M2(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M2F32NEON
 	tmulRowW2M2F32NEON
 	tmulRowW2M2F32NEON
@@ -1818,15 +1818,15 @@ rows:
 	tmulRowW2M2F32NEON
 	tmulRowW2M2F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M2F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F4, F5)
 	WORD $0x4e20d484 // fadd v4.4s, v4.4s, v0.4s
 	WORD $0x4e21d4a5 // fadd v5.4s, v5.4s, v1.4s
@@ -1856,7 +1856,7 @@ part69:
 	tmulProductsW2M2F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M3F32NEON \
 	FMOVS 8(R3), F9; \
@@ -1893,7 +1893,7 @@ TEXT ·tmulF32NEONW2M3(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M3F32NEON
 	tmulRowW2M3F32NEON
 	tmulRowW2M3F32NEON
@@ -1903,15 +1903,15 @@ rows:
 	tmulRowW2M3F32NEON
 	tmulRowW2M3F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M3F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F6, F7)
 	WORD $0x4e20d4c6 // fadd v6.4s, v6.4s, v0.4s
 	WORD $0x4e21d4e7 // fadd v7.4s, v7.4s, v1.4s
@@ -1945,7 +1945,7 @@ part73:
 	tmulProductsW2M3F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M4F32NEON \
 	VLD1.P (R3)(R4), [V10.S4]; \
@@ -1985,7 +1985,7 @@ TEXT ·tmulF32NEONW2M4(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M4F32NEON
 	tmulRowW2M4F32NEON
 	tmulRowW2M4F32NEON
@@ -1995,15 +1995,15 @@ rows:
 	tmulRowW2M4F32NEON
 	tmulRowW2M4F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M4F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F8, F9)
 	WORD $0x4e20d508 // fadd v8.4s, v8.4s, v0.4s
 	WORD $0x4e21d529 // fadd v9.4s, v9.4s, v1.4s
@@ -2041,7 +2041,7 @@ part77:
 	tmulProductsW2M4F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M5F32NEON \
 	FMOVS 16(R3), F13; \
@@ -2086,7 +2086,7 @@ TEXT ·tmulF32NEONW2M5(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M5F32NEON
 	tmulRowW2M5F32NEON
 	tmulRowW2M5F32NEON
@@ -2096,15 +2096,15 @@ rows:
 	tmulRowW2M5F32NEON
 	tmulRowW2M5F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M5F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F10, F11)
 	WORD $0x4e20d54a // fadd v10.4s, v10.4s, v0.4s
 	WORD $0x4e21d56b // fadd v11.4s, v11.4s, v1.4s
@@ -2146,7 +2146,7 @@ part81:
 	tmulProductsW2M5F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M6F32NEON \
 	VLD1.P (R3)(R4), [V14.S2, V15.S2, V16.S2]; \
@@ -2194,7 +2194,7 @@ TEXT ·tmulF32NEONW2M6(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M6F32NEON
 	tmulRowW2M6F32NEON
 	tmulRowW2M6F32NEON
@@ -2204,15 +2204,15 @@ rows:
 	tmulRowW2M6F32NEON
 	tmulRowW2M6F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M6F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F12, F13)
 	WORD $0x4e20d58c // fadd v12.4s, v12.4s, v0.4s
 	WORD $0x4e21d5ad // fadd v13.4s, v13.4s, v1.4s
@@ -2258,7 +2258,7 @@ part85:
 	tmulProductsW2M6F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M7F32NEON \
 	FMOVS 24(R3), F19; \
@@ -2311,7 +2311,7 @@ TEXT ·tmulF32NEONW2M7(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M7F32NEON
 	tmulRowW2M7F32NEON
 	tmulRowW2M7F32NEON
@@ -2321,15 +2321,15 @@ rows:
 	tmulRowW2M7F32NEON
 	tmulRowW2M7F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M7F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F14, F15)
 	WORD $0x4e20d5ce // fadd v14.4s, v14.4s, v0.4s
 	WORD $0x4e21d5ef // fadd v15.4s, v15.4s, v1.4s
@@ -2379,7 +2379,7 @@ part89:
 	tmulProductsW2M7F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M8F32NEON \
 	VLD1.P (R3)(R4), [V18.S4, V19.S4]; \
@@ -2435,7 +2435,7 @@ TEXT ·tmulF32NEONW2M8(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M8F32NEON
 	tmulRowW2M8F32NEON
 	tmulRowW2M8F32NEON
@@ -2445,15 +2445,15 @@ rows:
 	tmulRowW2M8F32NEON
 	tmulRowW2M8F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M8F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F16, F17)
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
 	WORD $0x4e21d631 // fadd v17.4s, v17.4s, v1.4s
@@ -2507,7 +2507,7 @@ part93:
 	tmulProductsW2M8F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M9F32NEON \
 	FMOVS 32(R3), F22; \
@@ -2568,7 +2568,7 @@ TEXT ·tmulF32NEONW2M9(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M9F32NEON
 	tmulRowW2M9F32NEON
 	tmulRowW2M9F32NEON
@@ -2578,15 +2578,15 @@ rows:
 	tmulRowW2M9F32NEON
 	tmulRowW2M9F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M9F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F18, F19)
 	WORD $0x4e20d652 // fadd v18.4s, v18.4s, v0.4s
 	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
@@ -2644,7 +2644,7 @@ part97:
 	tmulProductsW2M9F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M10F32NEON \
 	FMOVD 32(R3), F24; \
@@ -2709,7 +2709,7 @@ TEXT ·tmulF32NEONW2M10(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M10F32NEON
 	tmulRowW2M10F32NEON
 	tmulRowW2M10F32NEON
@@ -2719,15 +2719,15 @@ rows:
 	tmulRowW2M10F32NEON
 	tmulRowW2M10F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M10F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F20, F21)
 	WORD $0x4e20d694 // fadd v20.4s, v20.4s, v0.4s
 	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
@@ -2789,7 +2789,7 @@ part101:
 	tmulProductsW2M10F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M11F32NEON \
 	FMOVD 32(R3), F26; \
@@ -2859,7 +2859,7 @@ TEXT ·tmulF32NEONW2M11(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M11F32NEON
 	tmulRowW2M11F32NEON
 	tmulRowW2M11F32NEON
@@ -2869,15 +2869,15 @@ rows:
 	tmulRowW2M11F32NEON
 	tmulRowW2M11F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M11F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F22, F23)
 	WORD $0x4e20d6d6 // fadd v22.4s, v22.4s, v0.4s
 	WORD $0x4e21d6f7 // fadd v23.4s, v23.4s, v1.4s
@@ -2943,7 +2943,7 @@ part105:
 	tmulProductsW2M11F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M12F32NEON \
 	VLD1.P (R3)(R4), [V26.S4, V27.S4, V28.S4]; \
@@ -3015,7 +3015,7 @@ TEXT ·tmulF32NEONW2M12(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M12F32NEON
 	tmulRowW2M12F32NEON
 	tmulRowW2M12F32NEON
@@ -3025,15 +3025,15 @@ rows:
 	tmulRowW2M12F32NEON
 	tmulRowW2M12F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M12F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F24, F25)
 	WORD $0x4e20d718 // fadd v24.4s, v24.4s, v0.4s
 	WORD $0x4e21d739 // fadd v25.4s, v25.4s, v1.4s
@@ -3103,7 +3103,7 @@ part109:
 	tmulProductsW2M12F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M1F32NEON \
 	FMOVS 0(R3), F6; \
@@ -3134,7 +3134,7 @@ TEXT ·tmulF32NEONW3M1(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M1F32NEON
 	tmulRowW3M1F32NEON
 	tmulRowW3M1F32NEON
@@ -3144,15 +3144,15 @@ rows:
 	tmulRowW3M1F32NEON
 	tmulRowW3M1F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M1F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V3.B16, V4.B16, V5.B16]
 	WORD $0x4e20d463 // fadd v3.4s, v3.4s, v0.4s
 	WORD $0x4e21d484 // fadd v4.4s, v4.4s, v1.4s
@@ -3179,7 +3179,7 @@ part113:
 	tmulProductsW3M1F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M2F32NEON \
 	VLD1.P (R3)(R4), [V9.S2]; \
@@ -3215,7 +3215,7 @@ TEXT ·tmulF32NEONW3M2(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M2F32NEON
 	tmulRowW3M2F32NEON
 	tmulRowW3M2F32NEON
@@ -3225,15 +3225,15 @@ rows:
 	tmulRowW3M2F32NEON
 	tmulRowW3M2F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M2F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V6.B16, V7.B16, V8.B16]
 	WORD $0x4e20d4c6 // fadd v6.4s, v6.4s, v0.4s
 	WORD $0x4e21d4e7 // fadd v7.4s, v7.4s, v1.4s
@@ -3265,7 +3265,7 @@ part117:
 	tmulProductsW3M2F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M3F32NEON \
 	FMOVS 8(R3), F13; \
@@ -3308,7 +3308,7 @@ TEXT ·tmulF32NEONW3M3(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M3F32NEON
 	tmulRowW3M3F32NEON
 	tmulRowW3M3F32NEON
@@ -3318,15 +3318,15 @@ rows:
 	tmulRowW3M3F32NEON
 	tmulRowW3M3F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M3F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V9.B16, V10.B16, V11.B16]
 	WORD $0x4e20d529 // fadd v9.4s, v9.4s, v0.4s
 	WORD $0x4e21d54a // fadd v10.4s, v10.4s, v1.4s
@@ -3363,7 +3363,7 @@ part121:
 	tmulProductsW3M3F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M4F32NEON \
 	VLD1.P (R3)(R4), [V15.S4]; \
@@ -3411,7 +3411,7 @@ TEXT ·tmulF32NEONW3M4(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M4F32NEON
 	tmulRowW3M4F32NEON
 	tmulRowW3M4F32NEON
@@ -3421,15 +3421,15 @@ rows:
 	tmulRowW3M4F32NEON
 	tmulRowW3M4F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M4F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V12.B16, V13.B16, V14.B16]
 	WORD $0x4e20d58c // fadd v12.4s, v12.4s, v0.4s
 	WORD $0x4e21d5ad // fadd v13.4s, v13.4s, v1.4s
@@ -3471,7 +3471,7 @@ part125:
 	tmulProductsW3M4F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M5F32NEON \
 	FMOVS 16(R3), F19; \
@@ -3526,7 +3526,7 @@ TEXT ·tmulF32NEONW3M5(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M5F32NEON
 	tmulRowW3M5F32NEON
 	tmulRowW3M5F32NEON
@@ -3536,15 +3536,15 @@ rows:
 	tmulRowW3M5F32NEON
 	tmulRowW3M5F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M5F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V15.B16, V16.B16, V17.B16]
 	WORD $0x4e20d5ef // fadd v15.4s, v15.4s, v0.4s
 	WORD $0x4e21d610 // fadd v16.4s, v16.4s, v1.4s
@@ -3591,7 +3591,7 @@ part129:
 	tmulProductsW3M5F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M6F32NEON \
 	VLD1.P (R3)(R4), [V21.S2, V22.S2, V23.S2]; \
@@ -3651,7 +3651,7 @@ TEXT ·tmulF32NEONW3M6(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M6F32NEON
 	tmulRowW3M6F32NEON
 	tmulRowW3M6F32NEON
@@ -3661,15 +3661,15 @@ rows:
 	tmulRowW3M6F32NEON
 	tmulRowW3M6F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M6F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V18.B16, V19.B16, V20.B16]
 	WORD $0x4e20d652 // fadd v18.4s, v18.4s, v0.4s
 	WORD $0x4e21d673 // fadd v19.4s, v19.4s, v1.4s
@@ -3721,7 +3721,7 @@ part133:
 	tmulProductsW3M6F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M7F32NEON \
 	FMOVS 24(R3), F27; \
@@ -3788,7 +3788,7 @@ TEXT ·tmulF32NEONW3M7(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M7F32NEON
 	tmulRowW3M7F32NEON
 	tmulRowW3M7F32NEON
@@ -3798,15 +3798,15 @@ rows:
 	tmulRowW3M7F32NEON
 	tmulRowW3M7F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M7F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V21.B16, V22.B16, V23.B16]
 	WORD $0x4e20d6b5 // fadd v21.4s, v21.4s, v0.4s
 	WORD $0x4e21d6d6 // fadd v22.4s, v22.4s, v1.4s
@@ -3863,7 +3863,7 @@ part137:
 	tmulProductsW3M7F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M8F32NEON \
 	VLD1.P (R3)(R4), [V27.S4, V28.S4]; \
@@ -3935,7 +3935,7 @@ TEXT ·tmulF32NEONW3M8(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M8F32NEON
 	tmulRowW3M8F32NEON
 	tmulRowW3M8F32NEON
@@ -3945,15 +3945,15 @@ rows:
 	tmulRowW3M8F32NEON
 	tmulRowW3M8F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M8F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V24.B16, V25.B16, V26.B16]
 	WORD $0x4e20d718 // fadd v24.4s, v24.4s, v0.4s
 	WORD $0x4e21d739 // fadd v25.4s, v25.4s, v1.4s
@@ -4015,7 +4015,7 @@ part141:
 	tmulProductsW3M8F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW4M1F32NEON \
 	FMOVS 0(R3), F8; \
@@ -4048,7 +4048,7 @@ TEXT ·tmulF32NEONW4M1(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW4M1F32NEON
 	tmulRowW4M1F32NEON
 	tmulRowW4M1F32NEON
@@ -4058,15 +4058,15 @@ rows:
 	tmulRowW4M1F32NEON
 	tmulRowW4M1F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW4M1F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V4.B16, V5.B16, V6.B16, V7.B16]
 	WORD $0x4e20d484 // fadd v4.4s, v4.4s, v0.4s
 	WORD $0x4e21d4a5 // fadd v5.4s, v5.4s, v1.4s
@@ -4094,7 +4094,7 @@ part145:
 	tmulProductsW4M1F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW4M2F32NEON \
 	VLD1.P (R3)(R4), [V12.S2]; \
@@ -4134,7 +4134,7 @@ TEXT ·tmulF32NEONW4M2(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW4M2F32NEON
 	tmulRowW4M2F32NEON
 	tmulRowW4M2F32NEON
@@ -4144,15 +4144,15 @@ rows:
 	tmulRowW4M2F32NEON
 	tmulRowW4M2F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW4M2F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V8.B16, V9.B16, V10.B16, V11.B16]
 	WORD $0x4e20d508 // fadd v8.4s, v8.4s, v0.4s
 	WORD $0x4e21d529 // fadd v9.4s, v9.4s, v1.4s
@@ -4186,7 +4186,7 @@ part149:
 	tmulProductsW4M2F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW4M3F32NEON \
 	FMOVS 8(R3), F17; \
@@ -4235,7 +4235,7 @@ TEXT ·tmulF32NEONW4M3(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW4M3F32NEON
 	tmulRowW4M3F32NEON
 	tmulRowW4M3F32NEON
@@ -4245,15 +4245,15 @@ rows:
 	tmulRowW4M3F32NEON
 	tmulRowW4M3F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW4M3F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V12.B16, V13.B16, V14.B16, V15.B16]
 	WORD $0x4e20d58c // fadd v12.4s, v12.4s, v0.4s
 	WORD $0x4e21d5ad // fadd v13.4s, v13.4s, v1.4s
@@ -4293,7 +4293,7 @@ part153:
 	tmulProductsW4M3F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW4M4F32NEON \
 	VLD1.P (R3)(R4), [V20.S4]; \
@@ -4349,7 +4349,7 @@ TEXT ·tmulF32NEONW4M4(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW4M4F32NEON
 	tmulRowW4M4F32NEON
 	tmulRowW4M4F32NEON
@@ -4359,15 +4359,15 @@ rows:
 	tmulRowW4M4F32NEON
 	tmulRowW4M4F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW4M4F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V16.B16, V17.B16, V18.B16, V19.B16]
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
 	WORD $0x4e21d631 // fadd v17.4s, v17.4s, v1.4s
@@ -4413,7 +4413,7 @@ part157:
 	tmulProductsW4M4F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW4M5F32NEON \
 	FMOVS 16(R3), F25; \
@@ -4478,7 +4478,7 @@ TEXT ·tmulF32NEONW4M5(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW4M5F32NEON
 	tmulRowW4M5F32NEON
 	tmulRowW4M5F32NEON
@@ -4488,15 +4488,15 @@ rows:
 	tmulRowW4M5F32NEON
 	tmulRowW4M5F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW4M5F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V20.B16, V21.B16, V22.B16, V23.B16]
 	WORD $0x4e20d694 // fadd v20.4s, v20.4s, v0.4s
 	WORD $0x4e21d6b5 // fadd v21.4s, v21.4s, v1.4s
@@ -4548,7 +4548,7 @@ part161:
 	tmulProductsW4M5F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW4M6F32NEON \
 	VLD1.P (R3)(R4), [V28.S2, V29.S2, V30.S2]; \
@@ -4620,7 +4620,7 @@ TEXT ·tmulF32NEONW4M6(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW4M6F32NEON
 	tmulRowW4M6F32NEON
 	tmulRowW4M6F32NEON
@@ -4630,15 +4630,15 @@ rows:
 	tmulRowW4M6F32NEON
 	tmulRowW4M6F32NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW4M6F32NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V24.B16, V25.B16, V26.B16, V27.B16]
 	WORD $0x4e20d718 // fadd v24.4s, v24.4s, v0.4s
 	WORD $0x4e21d739 // fadd v25.4s, v25.4s, v1.4s
@@ -4696,4 +4696,4 @@ part165:
 	tmulProductsW4M6F32NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done

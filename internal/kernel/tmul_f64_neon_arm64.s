@@ -30,7 +30,7 @@ TEXT ·tmulF64NEONW1M1(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M1F64NEON
 	tmulRowW1M1F64NEON
 	tmulRowW1M1F64NEON
@@ -40,15 +40,15 @@ rows:
 	tmulRowW1M1F64NEON
 	tmulRowW1M1F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M1F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F1
 	WORD $0x4e60d421 // fadd v1.2d, v1.2d, v0.2d
 	VST1.P [V1.B16], (R7)(R8)
@@ -60,7 +60,7 @@ part1:
 	tmulProductsW1M1F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M2F64NEON \
 	VLD1.P (R3)(R4), [V3.D2]; \
@@ -88,7 +88,7 @@ TEXT ·tmulF64NEONW1M2(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M2F64NEON
 	tmulRowW1M2F64NEON
 	tmulRowW1M2F64NEON
@@ -98,15 +98,15 @@ rows:
 	tmulRowW1M2F64NEON
 	tmulRowW1M2F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M2F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F2
 	WORD $0x4e60d442 // fadd v2.2d, v2.2d, v0.2d
 	VST1.P [V2.B16], (R7)(R8)
@@ -121,7 +121,7 @@ part3:
 	tmulProductsW1M2F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M3F64NEON \
 	FMOVD 16(R3), F5; \
@@ -152,7 +152,7 @@ TEXT ·tmulF64NEONW1M3(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M3F64NEON
 	tmulRowW1M3F64NEON
 	tmulRowW1M3F64NEON
@@ -162,15 +162,15 @@ rows:
 	tmulRowW1M3F64NEON
 	tmulRowW1M3F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M3F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F3
 	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
 	VST1.P [V3.B16], (R7)(R8)
@@ -188,7 +188,7 @@ part5:
 	tmulProductsW1M3F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M4F64NEON \
 	VLD1.P (R3)(R4), [V5.D2, V6.D2]; \
@@ -220,7 +220,7 @@ TEXT ·tmulF64NEONW1M4(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M4F64NEON
 	tmulRowW1M4F64NEON
 	tmulRowW1M4F64NEON
@@ -230,15 +230,15 @@ rows:
 	tmulRowW1M4F64NEON
 	tmulRowW1M4F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M4F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F4
 	WORD $0x4e60d484 // fadd v4.2d, v4.2d, v0.2d
 	VST1.P [V4.B16], (R7)(R8)
@@ -259,7 +259,7 @@ part7:
 	tmulProductsW1M4F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M5F64NEON \
 	FMOVD 32(R3), F8; \
@@ -294,7 +294,7 @@ TEXT ·tmulF64NEONW1M5(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M5F64NEON
 	tmulRowW1M5F64NEON
 	tmulRowW1M5F64NEON
@@ -304,15 +304,15 @@ rows:
 	tmulRowW1M5F64NEON
 	tmulRowW1M5F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M5F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F5
 	WORD $0x4e60d4a5 // fadd v5.2d, v5.2d, v0.2d
 	VST1.P [V5.B16], (R7)(R8)
@@ -336,7 +336,7 @@ part9:
 	tmulProductsW1M5F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M6F64NEON \
 	VLD1.P (R3)(R4), [V7.D2, V8.D2, V9.D2]; \
@@ -372,7 +372,7 @@ TEXT ·tmulF64NEONW1M6(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M6F64NEON
 	tmulRowW1M6F64NEON
 	tmulRowW1M6F64NEON
@@ -382,15 +382,15 @@ rows:
 	tmulRowW1M6F64NEON
 	tmulRowW1M6F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M6F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F6
 	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
 	VST1.P [V6.B16], (R7)(R8)
@@ -417,7 +417,7 @@ part11:
 	tmulProductsW1M6F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M7F64NEON \
 	FMOVD 48(R3), F11; \
@@ -456,7 +456,7 @@ TEXT ·tmulF64NEONW1M7(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M7F64NEON
 	tmulRowW1M7F64NEON
 	tmulRowW1M7F64NEON
@@ -466,15 +466,15 @@ rows:
 	tmulRowW1M7F64NEON
 	tmulRowW1M7F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M7F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F7
 	WORD $0x4e60d4e7 // fadd v7.2d, v7.2d, v0.2d
 	VST1.P [V7.B16], (R7)(R8)
@@ -504,7 +504,7 @@ part13:
 	tmulProductsW1M7F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M8F64NEON \
 	VLD1.P (R3)(R4), [V9.D2, V10.D2, V11.D2, V12.D2]; \
@@ -544,7 +544,7 @@ TEXT ·tmulF64NEONW1M8(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M8F64NEON
 	tmulRowW1M8F64NEON
 	tmulRowW1M8F64NEON
@@ -554,15 +554,15 @@ rows:
 	tmulRowW1M8F64NEON
 	tmulRowW1M8F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M8F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F8
 	WORD $0x4e60d508 // fadd v8.2d, v8.2d, v0.2d
 	VST1.P [V8.B16], (R7)(R8)
@@ -595,7 +595,7 @@ part15:
 	tmulProductsW1M8F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M9F64NEON \
 	FMOVD 64(R3), F14; \
@@ -638,7 +638,7 @@ TEXT ·tmulF64NEONW1M9(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M9F64NEON
 	tmulRowW1M9F64NEON
 	tmulRowW1M9F64NEON
@@ -648,15 +648,15 @@ rows:
 	tmulRowW1M9F64NEON
 	tmulRowW1M9F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M9F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F9
 	WORD $0x4e60d529 // fadd v9.2d, v9.2d, v0.2d
 	VST1.P [V9.B16], (R7)(R8)
@@ -692,7 +692,7 @@ part17:
 	tmulProductsW1M9F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M10F64NEON \
 	FMOVQ 64(R3), F15; \
@@ -737,7 +737,7 @@ TEXT ·tmulF64NEONW1M10(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M10F64NEON
 	tmulRowW1M10F64NEON
 	tmulRowW1M10F64NEON
@@ -747,15 +747,15 @@ rows:
 	tmulRowW1M10F64NEON
 	tmulRowW1M10F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M10F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F10
 	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
 	VST1.P [V10.B16], (R7)(R8)
@@ -794,7 +794,7 @@ part19:
 	tmulProductsW1M10F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M11F64NEON \
 	FMOVQ 64(R3), F16; \
@@ -842,7 +842,7 @@ TEXT ·tmulF64NEONW1M11(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M11F64NEON
 	tmulRowW1M11F64NEON
 	tmulRowW1M11F64NEON
@@ -852,15 +852,15 @@ rows:
 	tmulRowW1M11F64NEON
 	tmulRowW1M11F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M11F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F11
 	WORD $0x4e60d56b // fadd v11.2d, v11.2d, v0.2d
 	VST1.P [V11.B16], (R7)(R8)
@@ -902,7 +902,7 @@ part21:
 	tmulProductsW1M11F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M12F64NEON \
 	FLDPQ 64(R3), (F17, F18); \
@@ -951,7 +951,7 @@ TEXT ·tmulF64NEONW1M12(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M12F64NEON
 	tmulRowW1M12F64NEON
 	tmulRowW1M12F64NEON
@@ -961,15 +961,15 @@ rows:
 	tmulRowW1M12F64NEON
 	tmulRowW1M12F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M12F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F12
 	WORD $0x4e60d58c // fadd v12.2d, v12.2d, v0.2d
 	VST1.P [V12.B16], (R7)(R8)
@@ -1014,7 +1014,7 @@ part23:
 	tmulProductsW1M12F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M13F64NEON \
 	FLDPQ 64(R3), (F18, F19); \
@@ -1066,7 +1066,7 @@ TEXT ·tmulF64NEONW1M13(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M13F64NEON
 	tmulRowW1M13F64NEON
 	tmulRowW1M13F64NEON
@@ -1076,15 +1076,15 @@ rows:
 	tmulRowW1M13F64NEON
 	tmulRowW1M13F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M13F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F13
 	WORD $0x4e60d5ad // fadd v13.2d, v13.2d, v0.2d
 	VST1.P [V13.B16], (R7)(R8)
@@ -1132,7 +1132,7 @@ part25:
 	tmulProductsW1M13F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M14F64NEON \
 	FLDPQ 64(R3), (F19, F20); \
@@ -1186,7 +1186,7 @@ TEXT ·tmulF64NEONW1M14(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M14F64NEON
 	tmulRowW1M14F64NEON
 	tmulRowW1M14F64NEON
@@ -1196,15 +1196,15 @@ rows:
 	tmulRowW1M14F64NEON
 	tmulRowW1M14F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M14F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F14
 	WORD $0x4e60d5ce // fadd v14.2d, v14.2d, v0.2d
 	VST1.P [V14.B16], (R7)(R8)
@@ -1255,7 +1255,7 @@ part27:
 	tmulProductsW1M14F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M15F64NEON \
 	FLDPQ 64(R3), (F20, F21); \
@@ -1312,7 +1312,7 @@ TEXT ·tmulF64NEONW1M15(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M15F64NEON
 	tmulRowW1M15F64NEON
 	tmulRowW1M15F64NEON
@@ -1322,15 +1322,15 @@ rows:
 	tmulRowW1M15F64NEON
 	tmulRowW1M15F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M15F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F15
 	WORD $0x4e60d5ef // fadd v15.2d, v15.2d, v0.2d
 	VST1.P [V15.B16], (R7)(R8)
@@ -1384,7 +1384,7 @@ part29:
 	tmulProductsW1M15F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW1M16F64NEON \
 	FLDPQ 64(R3), (F21, F22); \
@@ -1442,7 +1442,7 @@ TEXT ·tmulF64NEONW1M16(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW1M16F64NEON
 	tmulRowW1M16F64NEON
 	tmulRowW1M16F64NEON
@@ -1452,15 +1452,15 @@ rows:
 	tmulRowW1M16F64NEON
 	tmulRowW1M16F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW1M16F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FMOVQ 0(R7), F16
 	WORD $0x4e60d610 // fadd v16.2d, v16.2d, v0.2d
 	VST1.P [V16.B16], (R7)(R8)
@@ -1517,7 +1517,7 @@ part31:
 	tmulProductsW1M16F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M1F64NEON \
 	FMOVD 0(R3), F4; \
@@ -1546,7 +1546,7 @@ TEXT ·tmulF64NEONW2M1(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M1F64NEON
 	tmulRowW2M1F64NEON
 	tmulRowW2M1F64NEON
@@ -1556,15 +1556,15 @@ rows:
 	tmulRowW2M1F64NEON
 	tmulRowW2M1F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M1F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F2, F3)
 	WORD $0x4e60d442 // fadd v2.2d, v2.2d, v0.2d
 	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
@@ -1578,7 +1578,7 @@ part33:
 	tmulProductsW2M1F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M2F64NEON \
 	VLD1.P (R3)(R4), [V6.D2]; \
@@ -1610,7 +1610,7 @@ TEXT ·tmulF64NEONW2M2(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M2F64NEON
 	tmulRowW2M2F64NEON
 	tmulRowW2M2F64NEON
@@ -1620,15 +1620,15 @@ rows:
 	tmulRowW2M2F64NEON
 	tmulRowW2M2F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M2F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F4, F5)
 	WORD $0x4e60d484 // fadd v4.2d, v4.2d, v0.2d
 	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
@@ -1646,7 +1646,7 @@ part35:
 	tmulProductsW2M2F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M3F64NEON \
 	FMOVD 16(R3), F9; \
@@ -1683,7 +1683,7 @@ TEXT ·tmulF64NEONW2M3(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M3F64NEON
 	tmulRowW2M3F64NEON
 	tmulRowW2M3F64NEON
@@ -1693,15 +1693,15 @@ rows:
 	tmulRowW2M3F64NEON
 	tmulRowW2M3F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M3F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F6, F7)
 	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
 	WORD $0x4e61d4e7 // fadd v7.2d, v7.2d, v1.2d
@@ -1723,7 +1723,7 @@ part37:
 	tmulProductsW2M3F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M4F64NEON \
 	VLD1.P (R3)(R4), [V10.D2, V11.D2]; \
@@ -1763,7 +1763,7 @@ TEXT ·tmulF64NEONW2M4(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M4F64NEON
 	tmulRowW2M4F64NEON
 	tmulRowW2M4F64NEON
@@ -1773,15 +1773,15 @@ rows:
 	tmulRowW2M4F64NEON
 	tmulRowW2M4F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M4F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F8, F9)
 	WORD $0x4e60d508 // fadd v8.2d, v8.2d, v0.2d
 	WORD $0x4e61d529 // fadd v9.2d, v9.2d, v1.2d
@@ -1807,7 +1807,7 @@ part39:
 	tmulProductsW2M4F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M5F64NEON \
 	FMOVD 32(R3), F14; \
@@ -1852,7 +1852,7 @@ TEXT ·tmulF64NEONW2M5(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M5F64NEON
 	tmulRowW2M5F64NEON
 	tmulRowW2M5F64NEON
@@ -1862,15 +1862,15 @@ rows:
 	tmulRowW2M5F64NEON
 	tmulRowW2M5F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M5F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F10, F11)
 	WORD $0x4e60d54a // fadd v10.2d, v10.2d, v0.2d
 	WORD $0x4e61d56b // fadd v11.2d, v11.2d, v1.2d
@@ -1900,7 +1900,7 @@ part41:
 	tmulProductsW2M5F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M6F64NEON \
 	VLD1.P (R3)(R4), [V14.D2, V15.D2, V16.D2]; \
@@ -1948,7 +1948,7 @@ TEXT ·tmulF64NEONW2M6(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M6F64NEON
 	tmulRowW2M6F64NEON
 	tmulRowW2M6F64NEON
@@ -1958,15 +1958,15 @@ rows:
 	tmulRowW2M6F64NEON
 	tmulRowW2M6F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M6F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F12, F13)
 	WORD $0x4e60d58c // fadd v12.2d, v12.2d, v0.2d
 	WORD $0x4e61d5ad // fadd v13.2d, v13.2d, v1.2d
@@ -2000,7 +2000,7 @@ part43:
 	tmulProductsW2M6F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M7F64NEON \
 	FMOVD 48(R3), F19; \
@@ -2053,7 +2053,7 @@ TEXT ·tmulF64NEONW2M7(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M7F64NEON
 	tmulRowW2M7F64NEON
 	tmulRowW2M7F64NEON
@@ -2063,15 +2063,15 @@ rows:
 	tmulRowW2M7F64NEON
 	tmulRowW2M7F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M7F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F14, F15)
 	WORD $0x4e60d5ce // fadd v14.2d, v14.2d, v0.2d
 	WORD $0x4e61d5ef // fadd v15.2d, v15.2d, v1.2d
@@ -2109,7 +2109,7 @@ part45:
 	tmulProductsW2M7F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M8F64NEON \
 	VLD1.P (R3)(R4), [V18.D2, V19.D2, V20.D2, V21.D2]; \
@@ -2165,7 +2165,7 @@ TEXT ·tmulF64NEONW2M8(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M8F64NEON
 	tmulRowW2M8F64NEON
 	tmulRowW2M8F64NEON
@@ -2175,15 +2175,15 @@ rows:
 	tmulRowW2M8F64NEON
 	tmulRowW2M8F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M8F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F16, F17)
 	WORD $0x4e60d610 // fadd v16.2d, v16.2d, v0.2d
 	WORD $0x4e61d631 // fadd v17.2d, v17.2d, v1.2d
@@ -2225,7 +2225,7 @@ part47:
 	tmulProductsW2M8F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M9F64NEON \
 	FMOVD 64(R3), F24; \
@@ -2286,7 +2286,7 @@ TEXT ·tmulF64NEONW2M9(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M9F64NEON
 	tmulRowW2M9F64NEON
 	tmulRowW2M9F64NEON
@@ -2296,15 +2296,15 @@ rows:
 	tmulRowW2M9F64NEON
 	tmulRowW2M9F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M9F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F18, F19)
 	WORD $0x4e60d652 // fadd v18.2d, v18.2d, v0.2d
 	WORD $0x4e61d673 // fadd v19.2d, v19.2d, v1.2d
@@ -2350,7 +2350,7 @@ part49:
 	tmulProductsW2M9F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M10F64NEON \
 	FMOVQ 64(R3), F26; \
@@ -2415,7 +2415,7 @@ TEXT ·tmulF64NEONW2M10(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M10F64NEON
 	tmulRowW2M10F64NEON
 	tmulRowW2M10F64NEON
@@ -2425,15 +2425,15 @@ rows:
 	tmulRowW2M10F64NEON
 	tmulRowW2M10F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M10F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F20, F21)
 	WORD $0x4e60d694 // fadd v20.2d, v20.2d, v0.2d
 	WORD $0x4e61d6b5 // fadd v21.2d, v21.2d, v1.2d
@@ -2483,7 +2483,7 @@ part51:
 	tmulProductsW2M10F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M11F64NEON \
 	FMOVQ 64(R3), F28; \
@@ -2553,7 +2553,7 @@ TEXT ·tmulF64NEONW2M11(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M11F64NEON
 	tmulRowW2M11F64NEON
 	tmulRowW2M11F64NEON
@@ -2563,15 +2563,15 @@ rows:
 	tmulRowW2M11F64NEON
 	tmulRowW2M11F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M11F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F22, F23)
 	WORD $0x4e60d6d6 // fadd v22.2d, v22.2d, v0.2d
 	WORD $0x4e61d6f7 // fadd v23.2d, v23.2d, v1.2d
@@ -2625,7 +2625,7 @@ part53:
 	tmulProductsW2M11F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW2M12F64NEON \
 	FLDPQ 64(R3), (F30, F31); \
@@ -2698,7 +2698,7 @@ TEXT ·tmulF64NEONW2M12(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW2M12F64NEON
 	tmulRowW2M12F64NEON
 	tmulRowW2M12F64NEON
@@ -2708,15 +2708,15 @@ rows:
 	tmulRowW2M12F64NEON
 	tmulRowW2M12F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW2M12F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	FLDPQ 0(R7), (F24, F25)
 	WORD $0x4e60d718 // fadd v24.2d, v24.2d, v0.2d
 	WORD $0x4e61d739 // fadd v25.2d, v25.2d, v1.2d
@@ -2774,7 +2774,7 @@ part55:
 	tmulProductsW2M12F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M1F64NEON \
 	FMOVD 0(R3), F6; \
@@ -2805,7 +2805,7 @@ TEXT ·tmulF64NEONW3M1(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M1F64NEON
 	tmulRowW3M1F64NEON
 	tmulRowW3M1F64NEON
@@ -2815,15 +2815,15 @@ rows:
 	tmulRowW3M1F64NEON
 	tmulRowW3M1F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M1F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V3.B16, V4.B16, V5.B16]
 	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
 	WORD $0x4e61d484 // fadd v4.2d, v4.2d, v1.2d
@@ -2838,7 +2838,7 @@ part57:
 	tmulProductsW3M1F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M2F64NEON \
 	VLD1.P (R3)(R4), [V9.D2]; \
@@ -2874,7 +2874,7 @@ TEXT ·tmulF64NEONW3M2(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M2F64NEON
 	tmulRowW3M2F64NEON
 	tmulRowW3M2F64NEON
@@ -2884,15 +2884,15 @@ rows:
 	tmulRowW3M2F64NEON
 	tmulRowW3M2F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M2F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V6.B16, V7.B16, V8.B16]
 	WORD $0x4e60d4c6 // fadd v6.2d, v6.2d, v0.2d
 	WORD $0x4e61d4e7 // fadd v7.2d, v7.2d, v1.2d
@@ -2912,7 +2912,7 @@ part59:
 	tmulProductsW3M2F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M3F64NEON \
 	FMOVD 16(R3), F13; \
@@ -2955,7 +2955,7 @@ TEXT ·tmulF64NEONW3M3(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M3F64NEON
 	tmulRowW3M3F64NEON
 	tmulRowW3M3F64NEON
@@ -2965,15 +2965,15 @@ rows:
 	tmulRowW3M3F64NEON
 	tmulRowW3M3F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M3F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V9.B16, V10.B16, V11.B16]
 	WORD $0x4e60d529 // fadd v9.2d, v9.2d, v0.2d
 	WORD $0x4e61d54a // fadd v10.2d, v10.2d, v1.2d
@@ -2998,7 +2998,7 @@ part61:
 	tmulProductsW3M3F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M4F64NEON \
 	VLD1.P (R3)(R4), [V15.D2, V16.D2]; \
@@ -3046,7 +3046,7 @@ TEXT ·tmulF64NEONW3M4(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M4F64NEON
 	tmulRowW3M4F64NEON
 	tmulRowW3M4F64NEON
@@ -3056,15 +3056,15 @@ rows:
 	tmulRowW3M4F64NEON
 	tmulRowW3M4F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M4F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V12.B16, V13.B16, V14.B16]
 	WORD $0x4e60d58c // fadd v12.2d, v12.2d, v0.2d
 	WORD $0x4e61d5ad // fadd v13.2d, v13.2d, v1.2d
@@ -3094,7 +3094,7 @@ part63:
 	tmulProductsW3M4F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M5F64NEON \
 	FMOVD 32(R3), F20; \
@@ -3149,7 +3149,7 @@ TEXT ·tmulF64NEONW3M5(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M5F64NEON
 	tmulRowW3M5F64NEON
 	tmulRowW3M5F64NEON
@@ -3159,15 +3159,15 @@ rows:
 	tmulRowW3M5F64NEON
 	tmulRowW3M5F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M5F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V15.B16, V16.B16, V17.B16]
 	WORD $0x4e60d5ef // fadd v15.2d, v15.2d, v0.2d
 	WORD $0x4e61d610 // fadd v16.2d, v16.2d, v1.2d
@@ -3202,7 +3202,7 @@ part65:
 	tmulProductsW3M5F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M6F64NEON \
 	VLD1.P (R3)(R4), [V21.D2, V22.D2, V23.D2]; \
@@ -3262,7 +3262,7 @@ TEXT ·tmulF64NEONW3M6(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M6F64NEON
 	tmulRowW3M6F64NEON
 	tmulRowW3M6F64NEON
@@ -3272,15 +3272,15 @@ rows:
 	tmulRowW3M6F64NEON
 	tmulRowW3M6F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M6F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V18.B16, V19.B16, V20.B16]
 	WORD $0x4e60d652 // fadd v18.2d, v18.2d, v0.2d
 	WORD $0x4e61d673 // fadd v19.2d, v19.2d, v1.2d
@@ -3320,7 +3320,7 @@ part67:
 	tmulProductsW3M6F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M7F64NEON \
 	FMOVD 48(R3), F27; \
@@ -3387,7 +3387,7 @@ TEXT ·tmulF64NEONW3M7(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M7F64NEON
 	tmulRowW3M7F64NEON
 	tmulRowW3M7F64NEON
@@ -3397,15 +3397,15 @@ rows:
 	tmulRowW3M7F64NEON
 	tmulRowW3M7F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M7F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V21.B16, V22.B16, V23.B16]
 	WORD $0x4e60d6b5 // fadd v21.2d, v21.2d, v0.2d
 	WORD $0x4e61d6d6 // fadd v22.2d, v22.2d, v1.2d
@@ -3450,7 +3450,7 @@ part69:
 	tmulProductsW3M7F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW3M8F64NEON \
 	VLD1.P (R3)(R4), [V27.D2, V28.D2, V29.D2, V30.D2]; \
@@ -3522,7 +3522,7 @@ TEXT ·tmulF64NEONW3M8(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW3M8F64NEON
 	tmulRowW3M8F64NEON
 	tmulRowW3M8F64NEON
@@ -3532,15 +3532,15 @@ rows:
 	tmulRowW3M8F64NEON
 	tmulRowW3M8F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW3M8F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V24.B16, V25.B16, V26.B16]
 	WORD $0x4e60d718 // fadd v24.2d, v24.2d, v0.2d
 	WORD $0x4e61d739 // fadd v25.2d, v25.2d, v1.2d
@@ -3590,7 +3590,7 @@ part71:
 	tmulProductsW3M8F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW4M1F64NEON \
 	FMOVD 0(R3), F8; \
@@ -3623,7 +3623,7 @@ TEXT ·tmulF64NEONW4M1(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW4M1F64NEON
 	tmulRowW4M1F64NEON
 	tmulRowW4M1F64NEON
@@ -3633,15 +3633,15 @@ rows:
 	tmulRowW4M1F64NEON
 	tmulRowW4M1F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW4M1F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V4.B16, V5.B16, V6.B16, V7.B16]
 	WORD $0x4e60d484 // fadd v4.2d, v4.2d, v0.2d
 	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
@@ -3657,7 +3657,7 @@ part73:
 	tmulProductsW4M1F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW4M2F64NEON \
 	VLD1.P (R3)(R4), [V12.D2]; \
@@ -3697,7 +3697,7 @@ TEXT ·tmulF64NEONW4M2(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW4M2F64NEON
 	tmulRowW4M2F64NEON
 	tmulRowW4M2F64NEON
@@ -3707,15 +3707,15 @@ rows:
 	tmulRowW4M2F64NEON
 	tmulRowW4M2F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW4M2F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V8.B16, V9.B16, V10.B16, V11.B16]
 	WORD $0x4e60d508 // fadd v8.2d, v8.2d, v0.2d
 	WORD $0x4e61d529 // fadd v9.2d, v9.2d, v1.2d
@@ -3737,7 +3737,7 @@ part75:
 	tmulProductsW4M2F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW4M3F64NEON \
 	FMOVD 16(R3), F17; \
@@ -3786,7 +3786,7 @@ TEXT ·tmulF64NEONW4M3(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW4M3F64NEON
 	tmulRowW4M3F64NEON
 	tmulRowW4M3F64NEON
@@ -3796,15 +3796,15 @@ rows:
 	tmulRowW4M3F64NEON
 	tmulRowW4M3F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW4M3F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V12.B16, V13.B16, V14.B16, V15.B16]
 	WORD $0x4e60d58c // fadd v12.2d, v12.2d, v0.2d
 	WORD $0x4e61d5ad // fadd v13.2d, v13.2d, v1.2d
@@ -3832,7 +3832,7 @@ part77:
 	tmulProductsW4M3F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW4M4F64NEON \
 	VLD1.P (R3)(R4), [V20.D2, V21.D2]; \
@@ -3888,7 +3888,7 @@ TEXT ·tmulF64NEONW4M4(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW4M4F64NEON
 	tmulRowW4M4F64NEON
 	tmulRowW4M4F64NEON
@@ -3898,15 +3898,15 @@ rows:
 	tmulRowW4M4F64NEON
 	tmulRowW4M4F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW4M4F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V16.B16, V17.B16, V18.B16, V19.B16]
 	WORD $0x4e60d610 // fadd v16.2d, v16.2d, v0.2d
 	WORD $0x4e61d631 // fadd v17.2d, v17.2d, v1.2d
@@ -3940,7 +3940,7 @@ part79:
 	tmulProductsW4M4F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW4M5F64NEON \
 	FMOVD 32(R3), F26; \
@@ -4005,7 +4005,7 @@ TEXT ·tmulF64NEONW4M5(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW4M5F64NEON
 	tmulRowW4M5F64NEON
 	tmulRowW4M5F64NEON
@@ -4015,15 +4015,15 @@ rows:
 	tmulRowW4M5F64NEON
 	tmulRowW4M5F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW4M5F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V20.B16, V21.B16, V22.B16, V23.B16]
 	WORD $0x4e60d694 // fadd v20.2d, v20.2d, v0.2d
 	WORD $0x4e61d6b5 // fadd v21.2d, v21.2d, v1.2d
@@ -4063,7 +4063,7 @@ part81:
 	tmulProductsW4M5F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done
 
 #define tmulProductsW4M6F64NEON \
 	VLD1.P (R3)(R4), [V28.D2, V29.D2, V30.D2]; \
@@ -4135,7 +4135,7 @@ TEXT ·tmulF64NEONW4M6(SB), NOSPLIT, $0-8
 	BNE part
 	SUBS $8, R5, R5
 	BLT few
-rows:
+many:
 	tmulRowW4M6F64NEON
 	tmulRowW4M6F64NEON
 	tmulRowW4M6F64NEON
@@ -4145,15 +4145,15 @@ rows:
 	tmulRowW4M6F64NEON
 	tmulRowW4M6F64NEON
 	SUBS $8, R5, R5
-	BGE rows
+	BGE many
 few:
 	ADDS $8, R5, R5
-	BEQ sum
-row:
+	BEQ done
+one:
 	tmulRowW4M6F64NEON
 	SUBS $1, R5, R5
-	BNE row
-sum:
+	BNE one
+done:
 	VLD1 (R7), [V24.B16, V25.B16, V26.B16, V27.B16]
 	WORD $0x4e60d718 // fadd v24.2d, v24.2d, v0.2d
 	WORD $0x4e61d739 // fadd v25.2d, v25.2d, v1.2d
@@ -4199,4 +4199,4 @@ part83:
 	tmulProductsW4M6F64NEON
 	SUBS $1, R5, R5
 	BNE part
-	B sum
+	B done

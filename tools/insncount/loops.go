@@ -40,7 +40,9 @@ func readLoops() error {
 				if strings.Contains(name, "F64") {
 					lanes = 2
 				}
-				report(name, parse(body), lanes)
+				l := mainLoop(parse(body))
+				fmt.Printf("| %s | %s | %d | %d | %d | %d | %d | %.3f | %.2f |\n", name, l.name, l.all, l.fma, l.loads, l.prefetches,
+					l.all-l.fma-l.loads-l.prefetches, float64(l.all)/(float64(l.fma)*lanes), 1/lanes)
 			}
 		}
 	}
@@ -102,23 +104,29 @@ func parse(body string) []line {
 	return lines
 }
 
-// report prints the loop without loops inside that has the most multiply-adds.
-func report(name string, lines []line, lanes float64) {
+// loop is what a loop consists of.
+type loop struct {
+	name                        string
+	all, fma, loads, prefetches int
+}
+
+// mainLoop returns the loop without loops inside that has the most multiply-adds.
+func mainLoop(lines []line) loop {
 	at := map[string]int{}
 	for i, l := range lines {
 		if l.label != "" {
 			at[l.label] = i
 		}
 	}
-	type loop struct{ from, to int }
-	var found []loop
+	type span struct{ from, to int }
+	var found []span
 	for i, l := range lines {
 		target := l.rest[strings.LastIndex(l.rest, " ")+1:]
 		if from, ok := at[target]; ok && from < i && strings.HasPrefix(l.op, "B") {
-			found = append(found, loop{from, i})
+			found = append(found, span{from, i})
 		}
 	}
-	best, most := loop{}, 0
+	best, most := span{}, 0
 	for _, f := range found {
 		inner, fma := true, 0
 		for _, g := range found {
@@ -134,18 +142,17 @@ func report(name string, lines []line, lanes float64) {
 			best, most = f, fma
 		}
 	}
-	var all, loads, prefetches int
-	for _, l := range lines[best.from : best.to+1] {
+	l := loop{name: lines[best.from].label, fma: most}
+	for _, line := range lines[best.from : best.to+1] {
 		switch {
-		case l.label != "":
+		case line.label != "":
 			continue
-		case l.op == "prfm":
-			prefetches++
-		case loading.MatchString(l.op):
-			loads++
+		case line.op == "prfm":
+			l.prefetches++
+		case loading.MatchString(line.op):
+			l.loads++
 		}
-		all++
+		l.all++
 	}
-	fmt.Printf("| %s | %s | %d | %d | %d | %d | %d | %.3f | %.2f |\n", name, lines[best.from].label, all, most, loads, prefetches,
-		all-most-loads-prefetches, float64(all)/(float64(most)*lanes), 1/lanes)
+	return l
 }

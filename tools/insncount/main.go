@@ -19,6 +19,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/largemvc/largemvc/tools/internal/program"
 )
 
 //go:embed plugin/count.c
@@ -29,11 +31,8 @@ const kernels = "../internal/kernel"
 func main() {
 	loops := flag.Bool("loops", false, "count in the inner loops of the assembly, without an emulator")
 	pattern := flag.String("run", "", "`PATTERN` of the names of the work to count, which is otherwise all")
-	flag.Parse()
-	if err := run(*loops, *pattern); err != nil {
-		fmt.Fprintln(os.Stderr, "insncount:", err)
-		os.Exit(1)
-	}
+	program.Arguments("insncount [flags]", 0)
+	program.End("insncount", program.Failed, run(*loops, *pattern))
 }
 
 func run(loops bool, pattern string) error {
@@ -132,13 +131,13 @@ func emulate(only *regexp.Regexp) error {
 	if err := os.WriteFile(source, plugin, 0o600); err != nil {
 		return err
 	}
-	if err := quietly(exec.Command("cc", "-shared", "-fPIC", "-O2", "-fvisibility=hidden", "-o", library, source)); err != nil {
+	if _, err := program.Run("", "cc", "-shared", "-fPIC", "-O2", "-fvisibility=hidden", "-o", library, source); err != nil {
 		return err
 	}
 	build := exec.Command("go", "test", "-c", "-o", tests, ".")
 	build.Dir = kernels
 	build.Env = append(os.Environ(), "GOARCH=arm64", "GOOS=linux", "CGO_ENABLED=0")
-	if err := quietly(build); err != nil {
+	if _, err := program.Output(build); err != nil {
 		return err
 	}
 	fmt.Println("| work | type | per | portable | NEON | fewer | least |\n|---|---|---|---|---|---|---|")
@@ -181,12 +180,4 @@ func count(library, tests, benchmark string, turns int) (int, error) {
 		return 0, fmt.Errorf("%s: the plugin said nothing", benchmark)
 	}
 	return strconv.Atoi(strings.TrimSpace(number))
-}
-
-// quietly runs a command and shows its output only where it fails.
-func quietly(c *exec.Cmd) error {
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, out)
-	}
-	return nil
 }

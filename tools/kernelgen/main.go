@@ -8,15 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/largemvc/largemvc/tools/internal/program"
 )
 
 func main() {
 	out := flag.String("out", "", "folder of the package that receives the files")
-	flag.Parse()
-	if err := run(*out); err != nil {
-		fmt.Fprintln(os.Stderr, "kernelgen:", err)
-		os.Exit(1)
-	}
+	program.Arguments("kernelgen -out FOLDER", 0)
+	program.End("kernelgen", program.Failed, run(*out))
 }
 
 // subject is what a file of assembly is about: a few families of kernels.

@@ -76,81 +76,94 @@ func list(first, n int, arrangement string) string {
 	return "[" + strings.Join(names, ", ") + "]"
 }
 
-// load loads n whole vectors from the memory at general register base on into the vector registers from first on, in as
-// few instructions as there are.
-func (g *neon) load(base, off, n, first int) {
+// access is a way to load or to store.
+type access struct {
+	one, two, more string // the instructions for one vector, two, and up to mostListed
+	stores         bool
+}
+
+var (
+	loads  = access{one: "FMOVQ", two: "FLDPQ", more: "VLD1"}
+	stores = access{one: "FMOVQ", two: "FSTPQ", more: "VST1", stores: true}
+)
+
+// access loads n vector registers from first on from an address, or stores them; suffix marks the instructions that change
+// the address.
+func (g *neon) access(a access, suffix, address string, n, first int) {
+	op, registers := a.more, list(first, n, "B16")
+	switch n {
+	case 1:
+		op, registers = a.one, fmt.Sprintf("F%d", first)
+	case 2:
+		op, registers = a.two, fmt.Sprintf("(F%d, F%d)", first, first+1)
+	}
+	if a.stores {
+		g.op("%s%s %s, %s", op, suffix, registers, address)
+	} else {
+		g.op("%s%s %s, %s", op, suffix, address, registers)
+	}
+}
+
+// accessAt accesses vectors at an offset from general register base, of which instructions on more than two know none.
+func (g *neon) accessAt(a access, base, off, n, first int) {
 	for n > 0 {
 		c := min(n, 2)
-		switch {
-		case off == 0 && n > 2:
+		address := fmt.Sprintf("%d(R%d)", off, base)
+		if off == 0 && n > 2 {
 			c = min(n, mostListed)
-			g.op("VLD1 (R%d), %s", base, list(first, c, "B16"))
-		case n > 1:
-			g.op("FLDPQ %d(R%d), (F%d, F%d)", off, base, first, first+1)
-		default:
-			g.op("FMOVQ %d(R%d), F%d", off, base, first)
+			address = fmt.Sprintf("(R%d)", base)
 		}
+		g.access(a, "", address, c, first)
 		off, n, first = off+c*neonWidth, n-c, first+c
 	}
 }
 
-// loadNext is load that moves base behind what was loaded.
-func (g *neon) loadNext(base, n, first int) {
+// accessNext accesses vectors from general register base on, which it moves behind them.
+func (g *neon) accessNext(a access, base, n, first int) {
 	for n > 0 {
 		c := min(n, mostListed)
-		switch c {
-		case 1:
-			g.op("FMOVQ.P %d(R%d), F%d", neonWidth, base, first)
-		case 2:
-			g.op("FLDPQ.P %d(R%d), (F%d, F%d)", 2*neonWidth, base, first, first+1)
-		default:
-			g.op("VLD1.P %d(R%d), %s", c*neonWidth, base, list(first, c, "B16"))
-		}
+		g.access(a, ".P", fmt.Sprintf("%d(R%d)", c*neonWidth, base), c, first)
 		n, first = n-c, first+c
 	}
 }
 
-// loadRow loads n vectors, at most mostListed, and moves base on by a general register.
+// load loads n whole vectors from the memory at general register base on into the vector registers from first on, and store
+// stores them.
+func (g *neon) load(base, off, n, first int)  { g.accessAt(loads, base, off, n, first) }
+func (g *neon) store(base, off, n, first int) { g.accessAt(stores, base, off, n, first) }
+
+// loadNext and storeNext move base behind what was loaded or stored.
+func (g *neon) loadNext(base, n, first int)  { g.accessNext(loads, base, n, first) }
+func (g *neon) storeNext(base, n, first int) { g.accessNext(stores, base, n, first) }
+
+// loadRow and storeRow, of mostListed vectors at most, move base on by a general register.
 func (g *neon) loadRow(base, stride, n, first int) {
 	g.op("VLD1.P (R%d)(R%d), %s", base, stride, list(first, n, "B16"))
 }
 
-// store stores n whole vectors.
-func (g *neon) store(base, off, n, first int) {
-	for n > 0 {
-		c := min(n, 2)
-		switch {
-		case off == 0 && n > 2:
-			c = min(n, mostListed)
-			g.op("VST1 %s, (R%d)", list(first, c, "B16"), base)
-		case n > 1:
-			g.op("FSTPQ (F%d, F%d), %d(R%d)", first, first+1, off, base)
-		default:
-			g.op("FMOVQ F%d, %d(R%d)", first, off, base)
-		}
-		off, n, first = off+c*neonWidth, n-c, first+c
-	}
-}
-
-// storeNext is store that moves base behind what was stored.
-func (g *neon) storeNext(base, n, first int) {
-	for n > 0 {
-		c := min(n, mostListed)
-		switch c {
-		case 1:
-			g.op("FMOVQ.P F%d, %d(R%d)", first, neonWidth, base)
-		case 2:
-			g.op("FSTPQ.P (F%d, F%d), %d(R%d)", first, first+1, 2*neonWidth, base)
-		default:
-			g.op("VST1.P %s, %d(R%d)", list(first, c, "B16"), c*neonWidth, base)
-		}
-		n, first = n-c, first+c
-	}
-}
-
-// storeRow stores n vectors, at most mostListed, and moves base on by a general register.
 func (g *neon) storeRow(base, stride, n, first int) {
 	g.op("VST1.P %s, (R%d)(R%d)", list(first, n, "B16"), base, stride)
+}
+
+// repeat writes a loop that goes through body, without labels, as often as general register count says, which is once at
+// least: many times a turn, then one by one.
+func (g *neon) repeat(count, many int, body func()) {
+	g.op("SUBS $%d, R%d, R%d", many, count, count)
+	g.op("BLT few")
+	g.label("many")
+	for range many {
+		body()
+	}
+	g.op("SUBS $%d, R%d, R%d", many, count, count)
+	g.op("BGE many")
+	g.label("few")
+	g.op("ADDS $%d, R%d, R%d", many, count, count)
+	g.op("BEQ done")
+	g.label("one")
+	body()
+	g.op("SUBS $1, R%d, R%d", count, count)
+	g.op("BNE one")
+	g.label("done")
 }
 
 // loadSome loads the first n lanes of a vector, 0 < n < lanes, and clears the others. R25 is overwritten.

@@ -64,10 +64,8 @@ func (g *neon) flatSum(family string, body func()) {
 	unit := g.macro(family+"Unit", body)
 	g.begin(family, "", "flatArgs")
 	g.flatArgs()
-	for j := range neonSums {
-		g.zero(j)
-	}
-	g.flatLoop(unit)
+	g.zeroSums()
+	g.repeat(flatUnits, flatUnitsATurn, func() { g.op(unit) })
 	g.storeSums("flatArgs")
 	g.end()
 }
@@ -82,29 +80,9 @@ func (g *neon) flatMap(family string, body func()) {
 	unit := g.macro(family+"Unit", body)
 	g.begin(family, "", "flatArgs")
 	g.flatArgs()
-	g.flatLoop(unit)
+	g.repeat(flatUnits, flatUnitsATurn, func() { g.op(unit) })
 	g.end()
 }
 
 // flatUnitsATurn is the number of units that a turn of the loop goes through.
 const flatUnitsATurn = 4
-
-// flatLoop writes the loop over units, of which a macro treats one.
-func (g *neon) flatLoop(unit string) {
-	g.op("SUBS $%d, R%d, R%d", flatUnitsATurn, flatUnits, flatUnits)
-	g.op("BLT few")
-	g.label("units")
-	for range flatUnitsATurn {
-		g.op(unit)
-	}
-	g.op("SUBS $%d, R%d, R%d", flatUnitsATurn, flatUnits, flatUnits)
-	g.op("BGE units")
-	g.label("few")
-	g.op("ADDS $%d, R%d, R%d", flatUnitsATurn, flatUnits, flatUnits)
-	g.op("BEQ done")
-	g.label("unit")
-	g.op(unit)
-	g.op("SUBS $1, R%d, R%d", flatUnits, flatUnits)
-	g.op("BNE unit")
-	g.label("done")
-}

@@ -11,6 +11,13 @@ const (
 	rowDst, rowA, rowB, rowS, rowRows, rowUnits, rowLeft = 1, 2, 3, 4, 5, 6, 7
 )
 
+// zeroSums clears the 16 sums.
+func (g *neon) zeroSums() {
+	for j := range neonSums {
+		g.zero(j)
+	}
+}
+
 // rowArgs loads the arguments that the row kernels share.
 func (g *neon) rowArgs() {
 	g.args("rowArgs", field{"dst", rowDst}, field{"a", rowA}, field{"b", rowB}, field{"s", rowS}, field{"rows", rowRows},
@@ -160,9 +167,7 @@ func (g *neon) rowSum(family string, head, body func()) {
 	g.rowArgs()
 	head()
 	g.label("row")
-	for j := range neonSums {
-		g.zero(j)
-	}
+	g.zeroSums()
 	g.op("MOVD R%d, R%d", rowUnits, rowLeft)
 	g.label("unit")
 	body()

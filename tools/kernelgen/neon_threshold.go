@@ -109,9 +109,7 @@ func (g *neon) thresholdGrad() {
 	g.thresholdArgs()
 	g.constant(g.elem, ones, 1)
 	g.bitTables(bits)
-	for j := range neonSums {
-		g.zero(j)
-	}
+	g.zeroSums()
 	g.thresholdRow(weight)
 	n := g.vectors()
 	g.loadNext(rowA, n, vs)

@@ -47,23 +47,7 @@ func (g *neon) tmulTile(m, w int) {
 	}
 	g.op("CMP $%d, R%d", g.lanes(), lanes)
 	g.op("BNE part")
-	g.op("SUBS $%d, R%d, R%d", neonTMulRows, n, n)
-	g.op("BLT few")
-	g.label("rows")
-	for range neonTMulRows {
-		g.op(row)
-	}
-	g.op("SUBS $%d, R%d, R%d", neonTMulRows, n, n)
-	g.op("BGE rows")
-	g.label("few")
-	g.op("ADDS $%d, R%d, R%d", neonTMulRows, n, n)
-	g.op("BEQ sum")
-	g.label("row")
-	g.op(row)
-	g.op("SUBS $1, R%d, R%d", n, n)
-	g.op("BNE row")
-
-	g.label("sum")
+	g.repeat(n, neonTMulRows, func() { g.op(row) })
 	for i := range m {
 		g.load(c, 0, w, xs)
 		for j := range w {
@@ -81,7 +65,7 @@ func (g *neon) tmulTile(m, w int) {
 	g.op(part)
 	g.op("SUBS $1, R%d, R%d", n, n)
 	g.op("BNE part")
-	g.op("B sum")
+	g.op("B done")
 }
 
 // lanePlace is where an element lies.

@@ -8,19 +8,25 @@ func (g *gen) vectors() int { return unit / g.lanes() }
 
 // rowKernels writes the elementwise work on row state: a loop over rows, inside it a loop over units.
 func rowKernels(g *gen) {
+	// s in register 0, and 1−s in register 1
+	scalar := func() { g.broadcastArg("(R8)", 0) }
+	scalars := func() {
+		scalar()
+		g.op("%s %s, %s, %s", g.sub(), g.v(0), g.v(15), g.v(1))
+	}
 	// dst = s·a
-	g.rowLoop("rowScale", func() { g.broadcastArg("(R8)", 0) }, func(j int) {
+	g.rowLoop("rowScale", scalar, func(j int) {
 		g.op("%s %d(AX), %s, %s", g.mul(), j*g.width, g.v(0), g.v(4))
 		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
 	})
 	// dst += s·a
-	g.rowLoop("rowAxpy", func() { g.broadcastArg("(R8)", 0) }, func(j int) {
+	g.rowLoop("rowAxpy", scalar, func(j int) {
 		g.op("%s %d(DI), %s", g.mov(), j*g.width, g.v(4))
 		g.op("%s %d(AX), %s, %s", g.fma(), j*g.width, g.v(0), g.v(4))
 		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
 	})
 	// dst += s·(a − b)
-	g.rowLoop("rowDiffAxpy", func() { g.broadcastArg("(R8)", 0) }, func(j int) {
+	g.rowLoop("rowDiffAxpy", scalar, func(j int) {
 		g.op("%s %d(AX), %s", g.mov(), j*g.width, g.v(5))
 		g.op("%s %d(BX), %s, %s", g.sub(), j*g.width, g.v(5), g.v(5))
 		g.op("%s %d(DI), %s", g.mov(), j*g.width, g.v(4))
@@ -28,29 +34,20 @@ func rowKernels(g *gen) {
 		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
 	})
 	// dst = s·a + (1−s)·b
-	g.rowLoop("rowLerp", func() {
-		g.broadcastArg("(R8)", 0)
-		g.op("%s %s, %s, %s", g.sub(), g.v(0), g.v(15), g.v(1))
-	}, func(j int) {
+	g.rowLoop("rowLerp", scalars, func(j int) {
 		g.op("%s %d(BX), %s, %s", g.mul(), j*g.width, g.v(1), g.v(4))
 		g.op("%s %d(AX), %s, %s", g.fma(), j*g.width, g.v(0), g.v(4))
 		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
 	})
 	// dst += s·a + (1−s)·b
-	g.rowLoop("rowLerpAxpy", func() {
-		g.broadcastArg("(R8)", 0)
-		g.op("%s %s, %s, %s", g.sub(), g.v(0), g.v(15), g.v(1))
-	}, func(j int) {
+	g.rowLoop("rowLerpAxpy", scalars, func(j int) {
 		g.op("%s %d(DI), %s", g.mov(), j*g.width, g.v(4))
 		g.op("%s %d(AX), %s, %s", g.fma(), j*g.width, g.v(0), g.v(4))
 		g.op("%s %d(BX), %s, %s", g.fma(), j*g.width, g.v(1), g.v(4))
 		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
 	})
 	// dst = s·a, b = (1−s)·a
-	g.rowLoop("rowSplit", func() {
-		g.broadcastArg("(R8)", 0)
-		g.op("%s %s, %s, %s", g.sub(), g.v(0), g.v(15), g.v(1))
-	}, func(j int) {
+	g.rowLoop("rowSplit", scalars, func(j int) {
 		g.op("%s %d(AX), %s", g.mov(), j*g.width, g.v(4))
 		g.op("%s %s, %s, %s", g.mul(), g.v(4), g.v(0), g.v(5))
 		g.op("%s %s, %s, %s", g.mul(), g.v(4), g.v(1), g.v(4))
