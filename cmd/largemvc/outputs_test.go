@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -26,12 +27,7 @@ func contents(t *testing.T, path string) string {
 func TestOutputsOverInputs(t *testing.T) {
 	path, folder := writeSet(t, 30, true), t.TempDir()
 	in := func(name string) string { return filepath.Join(folder, name) }
-	if err := os.Symlink(path, in("symlink")); err != nil {
-		t.Skip(err)
-	}
-	if err := os.Link(path, in("hardlink")); err != nil {
-		t.Skip(err)
-	}
+	links := []error{symlink(path, in("symlink")), os.Link(path, in("hardlink"))}
 	model, mask := in("model"), in("mask.csv")
 	if status, _, stderr := runLine("fit", "-data", path, "-epochs", "1", "-quiet", "-save", model); status != exitOK {
 		t.Fatal(stderr)
@@ -44,6 +40,7 @@ func TestOutputsOverInputs(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := contents(t, path)
+cases:
 	for _, c := range []struct{ args, want string }{
 		{"fit -data " + path + " -out " + path, "-out"},
 		{"fit -data " + path + " -save " + path, "-save"},
@@ -62,6 +59,12 @@ func TestOutputsOverInputs(t *testing.T) {
 		{"predict -data " + path + " -model " + model + " -out " + model, "overwrite what -model reads"},
 		{"predict -data " + path + " -model " + model + " -out " + path, "overwrite what -data reads"},
 	} {
+		for i, name := range []string{"symlink", "hardlink"} {
+			if links[i] != nil && strings.Contains(c.args, in(name)) {
+				t.Logf("%s is not tried: %v", c.args, links[i])
+				continue cases
+			}
+		}
 		status, stdout, stderr := runLine(strings.Fields(c.args)...)
 		checkFailure(t, c.args, exitUsage, status, stdout, stderr, c.want)
 	}
@@ -88,9 +91,12 @@ func TestOutputsAreTried(t *testing.T) {
 			t.Errorf("predict: status %d, %s%s", status, stdout, stderr)
 		}
 	}
-	if os.Getuid() == 0 {
+	switch {
+	case runtime.GOOS == "windows":
+		t.Log("a folder that is read only is none to Windows")
+	case os.Getuid() == 0:
 		t.Log("root may write everywhere: folders that are read only are not tried")
-	} else {
+	default:
 		locked := filepath.Join(folder, "locked")
 		if err := os.Mkdir(locked, 0o500); err != nil {
 			t.Fatal(err)
@@ -106,12 +112,21 @@ func TestOutputsAreTried(t *testing.T) {
 	}
 }
 
+// symlink makes a symbolic link. Windows lets few users, and what stands in for it may only pretend to.
+func symlink(target, link string) error {
+	if err := os.Symlink(target, link); err != nil {
+		return err
+	}
+	_, err := os.Readlink(link)
+	return err
+}
+
 // TestOutputLinks: links are followed, and stay.
 func TestOutputLinks(t *testing.T) {
 	path, folder := writeSet(t, 30, true), t.TempDir()
 	for _, name := range []string{"out", "save", "checkpoint"} {
 		target, link := filepath.Join(folder, name+".real"), filepath.Join(folder, name)
-		if err := os.Symlink(filepath.Base(target), link); err != nil {
+		if err := symlink(filepath.Base(target), link); err != nil {
 			t.Skip(err)
 		}
 		if status, _, stderr := runLine("fit", "-data", path, "-epochs", "1", "-quiet", "-"+name, link); status != exitOK {

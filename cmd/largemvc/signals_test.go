@@ -1,15 +1,11 @@
-//go:build unix
-
 package main
 
 import (
 	"bufio"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,21 +22,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// request is a way in which the system asks a process to end.
+type request struct {
+	name string
+	send func(c *exec.Cmd) error
+}
+
 // TestSignals: a training that is asked to end writes checkpoint, model, labels and summary.
 func TestSignals(t *testing.T) {
 	path := writeSet(t, 60, true)
-	asked := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}
-	if signal.Ignored(syscall.SIGHUP) {
-		t.Log("these tests were told to outlive their terminal (nohup), and so were the trainings: SIGHUP is not tried")
-	} else {
-		asked = append(asked, syscall.SIGHUP)
-	}
-	for _, signal := range asked {
+	for _, r := range requests(t) {
 		folder := t.TempDir()
 		out, model, state := filepath.Join(folder, "out.csv"), filepath.Join(folder, "model"), filepath.Join(folder, "state")
 		c := exec.Command(os.Args[0], "fit", "-data", path, "-epochs", "100000000", "-out", out, "-save", model,
 			"-checkpoint", state, "-json")
 		c.Env = append(os.Environ(), asCommand+"=1")
+		ready(c)
 		var stdout strings.Builder
 		c.Stdout = &stdout
 		stderr, err := c.StderrPipe()
@@ -54,8 +51,9 @@ func TestSignals(t *testing.T) {
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() && !strings.HasPrefix(lines.Text(), "epoch 1/") {
 		}
-		if err := c.Process.Signal(signal); err != nil {
-			t.Fatal(err)
+		if err := r.send(c); err != nil {
+			c.Process.Kill()
+			t.Fatalf("%s: %v", r.name, err)
 		}
 		last := ""
 		for lines.Scan() {
@@ -64,16 +62,16 @@ func TestSignals(t *testing.T) {
 		err = c.Wait()
 		hung.Stop()
 		if c.ProcessState.ExitCode() != exitError || !strings.Contains(last, "cancelled after") {
-			t.Errorf("%v: %v, %q", signal, err, last)
+			t.Errorf("%s: %v, %q", r.name, err, last)
 		}
 		if m := object(t, stdout.String()); m["status"] != "cancelled" {
-			t.Errorf("%v: status %v", signal, m["status"])
+			t.Errorf("%s: status %v", r.name, m["status"])
 		}
 		if strings.Count(contents(t, out), "\n") != 61 || len(contents(t, state)) == 0 {
-			t.Errorf("%v: labels or checkpoint are lost", signal)
+			t.Errorf("%s: labels or checkpoint are lost", r.name)
 		}
 		if _, err := largemvc.Load(model); err != nil {
-			t.Errorf("%v: %v", signal, err)
+			t.Errorf("%s: %v", r.name, err)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestExpand(t *testing.T) {
 
 // TestLoopOfTMul counts in a kernel whose loop is known: eight rows of a tile of 4 vectors by 6 columns of A.
 func TestLoopOfTMul(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join(kernels, "tmul_f64_neon_arm64.s"))
+	source, err := os.ReadFile(filepath.Join("..", kernels, "tmul_f64_neon_arm64.s"))
 	if err != nil {
 		t.Fatal(err)
 	}
