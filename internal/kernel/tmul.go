@@ -125,13 +125,14 @@ const edgeElements = 96
 // is width wide, of which C has fewer columns.
 func (t *tmulTask[T]) edge(q, width, columns int) {
 	var tile [edgeElements]T
-	t.args.ldc = width * int(unsafe.Sizeof(tile[0]))
-	t.args.c = unsafe.Pointer(&tile)
+	args := t.args // of its own, so that the tile stays on the stack
+	args.ldc = width * int(unsafe.Sizeof(tile[0]))
+	args.c = unsafe.Pointer(&tile)
 	for i, j := 0, 0; j < t.m; i++ {
 		rows := t.rows(i, j)
 		clear(tile[:rows*width])
-		t.args.a = unsafe.Pointer(&t.a[j])
-		callTmul(t.first+rows, &t.args)
+		args.a = unsafe.Pointer(&t.a[j])
+		callTmul(t.first+rows, &args)
 		addTile(t.c[j*t.ldc+q:], t.ldc, tile[:rows*width], width, columns)
 		j += rows
 	}
