@@ -856,23 +856,17 @@ tile6:
 	B start6
 load6:
 	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-	FMOVQ 32(R11), F2
+	VLD1 (R11), [V0.B16, V1.B16, V2.B16]
 	ADD R6, R11, R11
-	FLDPQ 0(R11), (F3, F4)
-	FMOVQ 32(R11), F5
+	VLD1 (R11), [V3.B16, V4.B16, V5.B16]
 	ADD R6, R11, R11
-	FLDPQ 0(R11), (F6, F7)
-	FMOVQ 32(R11), F8
+	VLD1 (R11), [V6.B16, V7.B16, V8.B16]
 	ADD R6, R11, R11
-	FLDPQ 0(R11), (F9, F10)
-	FMOVQ 32(R11), F11
+	VLD1 (R11), [V9.B16, V10.B16, V11.B16]
 	ADD R6, R11, R11
-	FLDPQ 0(R11), (F12, F13)
-	FMOVQ 32(R11), F14
+	VLD1 (R11), [V12.B16, V13.B16, V14.B16]
 	ADD R6, R11, R11
-	FLDPQ 0(R11), (F15, F16)
-	FMOVQ 32(R11), F17
+	VLD1 (R11), [V15.B16, V16.B16, V17.B16]
 start6:
 	MOVD mulArgs_k(R0), R9
 line6:
@@ -895,8 +889,7 @@ step6:
 	FMOVQ.P 16(R16), F21
 	FMOVQ.P 16(R17), F22
 	FMOVQ.P 16(R19), F23
-	FLDPQ.P 32(R8), (F24, F25)
-	FMOVQ.P 16(R8), F26
+	VLD1.P 48(R8), [V24.B16, V25.B16, V26.B16]
 	WORD $0x4f921300 // fmla v0.4s, v24.4s, v18.s[0]
 	WORD $0x4f921321 // fmla v1.4s, v25.4s, v18.s[0]
 	WORD $0x4f921342 // fmla v2.4s, v26.4s, v18.s[0]
@@ -915,8 +908,7 @@ step6:
 	WORD $0x4f97130f // fmla v15.4s, v24.4s, v23.s[0]
 	WORD $0x4f971330 // fmla v16.4s, v25.4s, v23.s[0]
 	WORD $0x4f971351 // fmla v17.4s, v26.4s, v23.s[0]
-	FLDPQ.P 32(R8), (F24, F25)
-	FMOVQ.P 16(R8), F26
+	VLD1.P 48(R8), [V24.B16, V25.B16, V26.B16]
 	WORD $0x4fb21300 // fmla v0.4s, v24.4s, v18.s[1]
 	WORD $0x4fb21321 // fmla v1.4s, v25.4s, v18.s[1]
 	WORD $0x4fb21342 // fmla v2.4s, v26.4s, v18.s[1]
@@ -935,8 +927,7 @@ step6:
 	WORD $0x4fb7130f // fmla v15.4s, v24.4s, v23.s[1]
 	WORD $0x4fb71330 // fmla v16.4s, v25.4s, v23.s[1]
 	WORD $0x4fb71351 // fmla v17.4s, v26.4s, v23.s[1]
-	FLDPQ.P 32(R8), (F24, F25)
-	FMOVQ.P 16(R8), F26
+	VLD1.P 48(R8), [V24.B16, V25.B16, V26.B16]
 	WORD $0x4f921b00 // fmla v0.4s, v24.4s, v18.s[2]
 	WORD $0x4f921b21 // fmla v1.4s, v25.4s, v18.s[2]
 	WORD $0x4f921b42 // fmla v2.4s, v26.4s, v18.s[2]
@@ -955,8 +946,7 @@ step6:
 	WORD $0x4f971b0f // fmla v15.4s, v24.4s, v23.s[2]
 	WORD $0x4f971b30 // fmla v16.4s, v25.4s, v23.s[2]
 	WORD $0x4f971b51 // fmla v17.4s, v26.4s, v23.s[2]
-	FLDPQ.P 32(R8), (F24, F25)
-	FMOVQ.P 16(R8), F26
+	VLD1.P 48(R8), [V24.B16, V25.B16, V26.B16]
 	WORD $0x4fb21b00 // fmla v0.4s, v24.4s, v18.s[3]
 	WORD $0x4fb21b21 // fmla v1.4s, v25.4s, v18.s[3]
 	WORD $0x4fb21b42 // fmla v2.4s, v26.4s, v18.s[3]
@@ -987,8 +977,7 @@ single6:
 	FMOVS.P 4(R16), F21
 	FMOVS.P 4(R17), F22
 	FMOVS.P 4(R19), F23
-	FLDPQ.P 32(R8), (F24, F25)
-	FMOVQ.P 16(R8), F26
+	VLD1.P 48(R8), [V24.B16, V25.B16, V26.B16]
 	WORD $0x4f921300 // fmla v0.4s, v24.4s, v18.s[0]
 	WORD $0x4f921321 // fmla v1.4s, v25.4s, v18.s[0]
 	WORD $0x4f921342 // fmla v2.4s, v26.4s, v18.s[0]
@@ -1018,38 +1007,32 @@ done6:
 	FMOVQ 32(R4), F20
 	WORD $0x4e331e94 // and v20.16b, v20.16b, v19.16b
 	WORD $0x6ef21e82 // bif v2.16b, v20.16b, v18.16b
-	FSTPQ (F0, F1), 0(R4)
-	FMOVQ F2, 32(R4)
+	VST1 [V0.B16, V1.B16, V2.B16], (R4)
 	ADD R6, R4, R4
 	FMOVQ 32(R4), F20
 	WORD $0x4e331e94 // and v20.16b, v20.16b, v19.16b
 	WORD $0x6ef21e85 // bif v5.16b, v20.16b, v18.16b
-	FSTPQ (F3, F4), 0(R4)
-	FMOVQ F5, 32(R4)
+	VST1 [V3.B16, V4.B16, V5.B16], (R4)
 	ADD R6, R4, R4
 	FMOVQ 32(R4), F20
 	WORD $0x4e331e94 // and v20.16b, v20.16b, v19.16b
 	WORD $0x6ef21e88 // bif v8.16b, v20.16b, v18.16b
-	FSTPQ (F6, F7), 0(R4)
-	FMOVQ F8, 32(R4)
+	VST1 [V6.B16, V7.B16, V8.B16], (R4)
 	ADD R6, R4, R4
 	FMOVQ 32(R4), F20
 	WORD $0x4e331e94 // and v20.16b, v20.16b, v19.16b
 	WORD $0x6ef21e8b // bif v11.16b, v20.16b, v18.16b
-	FSTPQ (F9, F10), 0(R4)
-	FMOVQ F11, 32(R4)
+	VST1 [V9.B16, V10.B16, V11.B16], (R4)
 	ADD R6, R4, R4
 	FMOVQ 32(R4), F20
 	WORD $0x4e331e94 // and v20.16b, v20.16b, v19.16b
 	WORD $0x6ef21e8e // bif v14.16b, v20.16b, v18.16b
-	FSTPQ (F12, F13), 0(R4)
-	FMOVQ F14, 32(R4)
+	VST1 [V12.B16, V13.B16, V14.B16], (R4)
 	ADD R6, R4, R4
 	FMOVQ 32(R4), F20
 	WORD $0x4e331e94 // and v20.16b, v20.16b, v19.16b
 	WORD $0x6ef21e91 // bif v17.16b, v20.16b, v18.16b
-	FSTPQ (F15, F16), 0(R4)
-	FMOVQ F17, 32(R4)
+	VST1 [V15.B16, V16.B16, V17.B16], (R4)
 	ADD R6, R4, R4
 	SUB $6, R5, R5
 	B tile6
@@ -1071,11 +1054,9 @@ tile2:
 	B start2
 load2:
 	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-	FMOVQ 32(R11), F2
+	VLD1 (R11), [V0.B16, V1.B16, V2.B16]
 	ADD R6, R11, R11
-	FLDPQ 0(R11), (F3, F4)
-	FMOVQ 32(R11), F5
+	VLD1 (R11), [V3.B16, V4.B16, V5.B16]
 start2:
 	MOVD mulArgs_k(R0), R9
 line2:
@@ -1090,32 +1071,28 @@ line2:
 step2:
 	FMOVQ.P 16(R13), F6
 	FMOVQ.P 16(R14), F7
-	FLDPQ.P 32(R8), (F8, F9)
-	FMOVQ.P 16(R8), F10
+	VLD1.P 48(R8), [V8.B16, V9.B16, V10.B16]
 	WORD $0x4f861100 // fmla v0.4s, v8.4s, v6.s[0]
 	WORD $0x4f861121 // fmla v1.4s, v9.4s, v6.s[0]
 	WORD $0x4f861142 // fmla v2.4s, v10.4s, v6.s[0]
 	WORD $0x4f871103 // fmla v3.4s, v8.4s, v7.s[0]
 	WORD $0x4f871124 // fmla v4.4s, v9.4s, v7.s[0]
 	WORD $0x4f871145 // fmla v5.4s, v10.4s, v7.s[0]
-	FLDPQ.P 32(R8), (F8, F9)
-	FMOVQ.P 16(R8), F10
+	VLD1.P 48(R8), [V8.B16, V9.B16, V10.B16]
 	WORD $0x4fa61100 // fmla v0.4s, v8.4s, v6.s[1]
 	WORD $0x4fa61121 // fmla v1.4s, v9.4s, v6.s[1]
 	WORD $0x4fa61142 // fmla v2.4s, v10.4s, v6.s[1]
 	WORD $0x4fa71103 // fmla v3.4s, v8.4s, v7.s[1]
 	WORD $0x4fa71124 // fmla v4.4s, v9.4s, v7.s[1]
 	WORD $0x4fa71145 // fmla v5.4s, v10.4s, v7.s[1]
-	FLDPQ.P 32(R8), (F8, F9)
-	FMOVQ.P 16(R8), F10
+	VLD1.P 48(R8), [V8.B16, V9.B16, V10.B16]
 	WORD $0x4f861900 // fmla v0.4s, v8.4s, v6.s[2]
 	WORD $0x4f861921 // fmla v1.4s, v9.4s, v6.s[2]
 	WORD $0x4f861942 // fmla v2.4s, v10.4s, v6.s[2]
 	WORD $0x4f871903 // fmla v3.4s, v8.4s, v7.s[2]
 	WORD $0x4f871924 // fmla v4.4s, v9.4s, v7.s[2]
 	WORD $0x4f871945 // fmla v5.4s, v10.4s, v7.s[2]
-	FLDPQ.P 32(R8), (F8, F9)
-	FMOVQ.P 16(R8), F10
+	VLD1.P 48(R8), [V8.B16, V9.B16, V10.B16]
 	WORD $0x4fa61900 // fmla v0.4s, v8.4s, v6.s[3]
 	WORD $0x4fa61921 // fmla v1.4s, v9.4s, v6.s[3]
 	WORD $0x4fa61942 // fmla v2.4s, v10.4s, v6.s[3]
@@ -1130,8 +1107,7 @@ rest2:
 single2:
 	FMOVS.P 4(R13), F6
 	FMOVS.P 4(R14), F7
-	FLDPQ.P 32(R8), (F8, F9)
-	FMOVQ.P 16(R8), F10
+	VLD1.P 48(R8), [V8.B16, V9.B16, V10.B16]
 	WORD $0x4f861100 // fmla v0.4s, v8.4s, v6.s[0]
 	WORD $0x4f861121 // fmla v1.4s, v9.4s, v6.s[0]
 	WORD $0x4f861142 // fmla v2.4s, v10.4s, v6.s[0]
@@ -1149,14 +1125,12 @@ done2:
 	FMOVQ 32(R4), F8
 	WORD $0x4e271d08 // and v8.16b, v8.16b, v7.16b
 	WORD $0x6ee61d02 // bif v2.16b, v8.16b, v6.16b
-	FSTPQ (F0, F1), 0(R4)
-	FMOVQ F2, 32(R4)
+	VST1 [V0.B16, V1.B16, V2.B16], (R4)
 	ADD R6, R4, R4
 	FMOVQ 32(R4), F8
 	WORD $0x4e271d08 // and v8.16b, v8.16b, v7.16b
 	WORD $0x6ee61d05 // bif v5.16b, v8.16b, v6.16b
-	FSTPQ (F3, F4), 0(R4)
-	FMOVQ F5, 32(R4)
+	VST1 [V3.B16, V4.B16, V5.B16], (R4)
 	ADD R6, R4, R4
 	SUB $2, R5, R5
 	B tile2
@@ -1174,8 +1148,7 @@ tile1:
 	B start1
 load1:
 	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-	FMOVQ 32(R11), F2
+	VLD1 (R11), [V0.B16, V1.B16, V2.B16]
 start1:
 	MOVD mulArgs_k(R0), R9
 line1:
@@ -1188,23 +1161,19 @@ line1:
 	BLT rest1
 step1:
 	FMOVQ.P 16(R13), F3
-	FLDPQ.P 32(R8), (F4, F5)
-	FMOVQ.P 16(R8), F6
+	VLD1.P 48(R8), [V4.B16, V5.B16, V6.B16]
 	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
 	WORD $0x4f8310a1 // fmla v1.4s, v5.4s, v3.s[0]
 	WORD $0x4f8310c2 // fmla v2.4s, v6.4s, v3.s[0]
-	FLDPQ.P 32(R8), (F4, F5)
-	FMOVQ.P 16(R8), F6
+	VLD1.P 48(R8), [V4.B16, V5.B16, V6.B16]
 	WORD $0x4fa31080 // fmla v0.4s, v4.4s, v3.s[1]
 	WORD $0x4fa310a1 // fmla v1.4s, v5.4s, v3.s[1]
 	WORD $0x4fa310c2 // fmla v2.4s, v6.4s, v3.s[1]
-	FLDPQ.P 32(R8), (F4, F5)
-	FMOVQ.P 16(R8), F6
+	VLD1.P 48(R8), [V4.B16, V5.B16, V6.B16]
 	WORD $0x4f831880 // fmla v0.4s, v4.4s, v3.s[2]
 	WORD $0x4f8318a1 // fmla v1.4s, v5.4s, v3.s[2]
 	WORD $0x4f8318c2 // fmla v2.4s, v6.4s, v3.s[2]
-	FLDPQ.P 32(R8), (F4, F5)
-	FMOVQ.P 16(R8), F6
+	VLD1.P 48(R8), [V4.B16, V5.B16, V6.B16]
 	WORD $0x4fa31880 // fmla v0.4s, v4.4s, v3.s[3]
 	WORD $0x4fa318a1 // fmla v1.4s, v5.4s, v3.s[3]
 	WORD $0x4fa318c2 // fmla v2.4s, v6.4s, v3.s[3]
@@ -1215,8 +1184,7 @@ rest1:
 	BEQ done1
 single1:
 	FMOVS.P 4(R13), F3
-	FLDPQ.P 32(R8), (F4, F5)
-	FMOVQ.P 16(R8), F6
+	VLD1.P 48(R8), [V4.B16, V5.B16, V6.B16]
 	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
 	WORD $0x4f8310a1 // fmla v1.4s, v5.4s, v3.s[0]
 	WORD $0x4f8310c2 // fmla v2.4s, v6.4s, v3.s[0]
@@ -1231,8 +1199,7 @@ done1:
 	FMOVQ 32(R4), F5
 	WORD $0x4e241ca5 // and v5.16b, v5.16b, v4.16b
 	WORD $0x6ee31ca2 // bif v2.16b, v5.16b, v3.16b
-	FSTPQ (F0, F1), 0(R4)
-	FMOVQ F2, 32(R4)
+	VST1 [V0.B16, V1.B16, V2.B16], (R4)
 	ADD R6, R4, R4
 	SUB $1, R5, R5
 	B tile1
@@ -1294,23 +1261,17 @@ tile6:
 	B start6
 load6:
 	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-	FLDPQ 32(R11), (F2, F3)
+	VLD1 (R11), [V0.B16, V1.B16, V2.B16, V3.B16]
 	ADD R6, R11, R11
-	FLDPQ 0(R11), (F4, F5)
-	FLDPQ 32(R11), (F6, F7)
+	VLD1 (R11), [V4.B16, V5.B16, V6.B16, V7.B16]
 	ADD R6, R11, R11
-	FLDPQ 0(R11), (F8, F9)
-	FLDPQ 32(R11), (F10, F11)
+	VLD1 (R11), [V8.B16, V9.B16, V10.B16, V11.B16]
 	ADD R6, R11, R11
-	FLDPQ 0(R11), (F12, F13)
-	FLDPQ 32(R11), (F14, F15)
+	VLD1 (R11), [V12.B16, V13.B16, V14.B16, V15.B16]
 	ADD R6, R11, R11
-	FLDPQ 0(R11), (F16, F17)
-	FLDPQ 32(R11), (F18, F19)
+	VLD1 (R11), [V16.B16, V17.B16, V18.B16, V19.B16]
 	ADD R6, R11, R11
-	FLDPQ 0(R11), (F20, F21)
-	FLDPQ 32(R11), (F22, F23)
+	VLD1 (R11), [V20.B16, V21.B16, V22.B16, V23.B16]
 start6:
 	MOVD mulArgs_k(R0), R9
 line6:
@@ -1486,38 +1447,32 @@ done6:
 	FMOVQ 48(R4), F26
 	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
 	WORD $0x6ef81f43 // bif v3.16b, v26.16b, v24.16b
-	FSTPQ (F0, F1), 0(R4)
-	FSTPQ (F2, F3), 32(R4)
+	VST1 [V0.B16, V1.B16, V2.B16, V3.B16], (R4)
 	ADD R6, R4, R4
 	FMOVQ 48(R4), F26
 	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
 	WORD $0x6ef81f47 // bif v7.16b, v26.16b, v24.16b
-	FSTPQ (F4, F5), 0(R4)
-	FSTPQ (F6, F7), 32(R4)
+	VST1 [V4.B16, V5.B16, V6.B16, V7.B16], (R4)
 	ADD R6, R4, R4
 	FMOVQ 48(R4), F26
 	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
 	WORD $0x6ef81f4b // bif v11.16b, v26.16b, v24.16b
-	FSTPQ (F8, F9), 0(R4)
-	FSTPQ (F10, F11), 32(R4)
+	VST1 [V8.B16, V9.B16, V10.B16, V11.B16], (R4)
 	ADD R6, R4, R4
 	FMOVQ 48(R4), F26
 	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
 	WORD $0x6ef81f4f // bif v15.16b, v26.16b, v24.16b
-	FSTPQ (F12, F13), 0(R4)
-	FSTPQ (F14, F15), 32(R4)
+	VST1 [V12.B16, V13.B16, V14.B16, V15.B16], (R4)
 	ADD R6, R4, R4
 	FMOVQ 48(R4), F26
 	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
 	WORD $0x6ef81f53 // bif v19.16b, v26.16b, v24.16b
-	FSTPQ (F16, F17), 0(R4)
-	FSTPQ (F18, F19), 32(R4)
+	VST1 [V16.B16, V17.B16, V18.B16, V19.B16], (R4)
 	ADD R6, R4, R4
 	FMOVQ 48(R4), F26
 	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
 	WORD $0x6ef81f57 // bif v23.16b, v26.16b, v24.16b
-	FSTPQ (F20, F21), 0(R4)
-	FSTPQ (F22, F23), 32(R4)
+	VST1 [V20.B16, V21.B16, V22.B16, V23.B16], (R4)
 	ADD R6, R4, R4
 	SUB $6, R5, R5
 	B tile6
@@ -1541,11 +1496,9 @@ tile2:
 	B start2
 load2:
 	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-	FLDPQ 32(R11), (F2, F3)
+	VLD1 (R11), [V0.B16, V1.B16, V2.B16, V3.B16]
 	ADD R6, R11, R11
-	FLDPQ 0(R11), (F4, F5)
-	FLDPQ 32(R11), (F6, F7)
+	VLD1 (R11), [V4.B16, V5.B16, V6.B16, V7.B16]
 start2:
 	MOVD mulArgs_k(R0), R9
 line2:
@@ -1560,8 +1513,7 @@ line2:
 step2:
 	FMOVQ.P 16(R13), F8
 	FMOVQ.P 16(R14), F9
-	FLDPQ.P 32(R8), (F10, F11)
-	FLDPQ.P 32(R8), (F12, F13)
+	VLD1.P 64(R8), [V10.B16, V11.B16, V12.B16, V13.B16]
 	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
 	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
 	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
@@ -1570,8 +1522,7 @@ step2:
 	WORD $0x4f891165 // fmla v5.4s, v11.4s, v9.s[0]
 	WORD $0x4f891186 // fmla v6.4s, v12.4s, v9.s[0]
 	WORD $0x4f8911a7 // fmla v7.4s, v13.4s, v9.s[0]
-	FLDPQ.P 32(R8), (F10, F11)
-	FLDPQ.P 32(R8), (F12, F13)
+	VLD1.P 64(R8), [V10.B16, V11.B16, V12.B16, V13.B16]
 	WORD $0x4fa81140 // fmla v0.4s, v10.4s, v8.s[1]
 	WORD $0x4fa81161 // fmla v1.4s, v11.4s, v8.s[1]
 	WORD $0x4fa81182 // fmla v2.4s, v12.4s, v8.s[1]
@@ -1580,8 +1531,7 @@ step2:
 	WORD $0x4fa91165 // fmla v5.4s, v11.4s, v9.s[1]
 	WORD $0x4fa91186 // fmla v6.4s, v12.4s, v9.s[1]
 	WORD $0x4fa911a7 // fmla v7.4s, v13.4s, v9.s[1]
-	FLDPQ.P 32(R8), (F10, F11)
-	FLDPQ.P 32(R8), (F12, F13)
+	VLD1.P 64(R8), [V10.B16, V11.B16, V12.B16, V13.B16]
 	WORD $0x4f881940 // fmla v0.4s, v10.4s, v8.s[2]
 	WORD $0x4f881961 // fmla v1.4s, v11.4s, v8.s[2]
 	WORD $0x4f881982 // fmla v2.4s, v12.4s, v8.s[2]
@@ -1590,8 +1540,7 @@ step2:
 	WORD $0x4f891965 // fmla v5.4s, v11.4s, v9.s[2]
 	WORD $0x4f891986 // fmla v6.4s, v12.4s, v9.s[2]
 	WORD $0x4f8919a7 // fmla v7.4s, v13.4s, v9.s[2]
-	FLDPQ.P 32(R8), (F10, F11)
-	FLDPQ.P 32(R8), (F12, F13)
+	VLD1.P 64(R8), [V10.B16, V11.B16, V12.B16, V13.B16]
 	WORD $0x4fa81940 // fmla v0.4s, v10.4s, v8.s[3]
 	WORD $0x4fa81961 // fmla v1.4s, v11.4s, v8.s[3]
 	WORD $0x4fa81982 // fmla v2.4s, v12.4s, v8.s[3]
@@ -1608,8 +1557,7 @@ rest2:
 single2:
 	FMOVS.P 4(R13), F8
 	FMOVS.P 4(R14), F9
-	FLDPQ.P 32(R8), (F10, F11)
-	FLDPQ.P 32(R8), (F12, F13)
+	VLD1.P 64(R8), [V10.B16, V11.B16, V12.B16, V13.B16]
 	WORD $0x4f881140 // fmla v0.4s, v10.4s, v8.s[0]
 	WORD $0x4f881161 // fmla v1.4s, v11.4s, v8.s[0]
 	WORD $0x4f881182 // fmla v2.4s, v12.4s, v8.s[0]
@@ -1629,14 +1577,12 @@ done2:
 	FMOVQ 48(R4), F10
 	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
 	WORD $0x6ee81d43 // bif v3.16b, v10.16b, v8.16b
-	FSTPQ (F0, F1), 0(R4)
-	FSTPQ (F2, F3), 32(R4)
+	VST1 [V0.B16, V1.B16, V2.B16, V3.B16], (R4)
 	ADD R6, R4, R4
 	FMOVQ 48(R4), F10
 	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
 	WORD $0x6ee81d47 // bif v7.16b, v10.16b, v8.16b
-	FSTPQ (F4, F5), 0(R4)
-	FSTPQ (F6, F7), 32(R4)
+	VST1 [V4.B16, V5.B16, V6.B16, V7.B16], (R4)
 	ADD R6, R4, R4
 	SUB $2, R5, R5
 	B tile2
@@ -1655,8 +1601,7 @@ tile1:
 	B start1
 load1:
 	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-	FLDPQ 32(R11), (F2, F3)
+	VLD1 (R11), [V0.B16, V1.B16, V2.B16, V3.B16]
 start1:
 	MOVD mulArgs_k(R0), R9
 line1:
@@ -1669,26 +1614,22 @@ line1:
 	BLT rest1
 step1:
 	FMOVQ.P 16(R13), F4
-	FLDPQ.P 32(R8), (F5, F6)
-	FLDPQ.P 32(R8), (F7, F8)
+	VLD1.P 64(R8), [V5.B16, V6.B16, V7.B16, V8.B16]
 	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
 	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
 	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
 	WORD $0x4f841103 // fmla v3.4s, v8.4s, v4.s[0]
-	FLDPQ.P 32(R8), (F5, F6)
-	FLDPQ.P 32(R8), (F7, F8)
+	VLD1.P 64(R8), [V5.B16, V6.B16, V7.B16, V8.B16]
 	WORD $0x4fa410a0 // fmla v0.4s, v5.4s, v4.s[1]
 	WORD $0x4fa410c1 // fmla v1.4s, v6.4s, v4.s[1]
 	WORD $0x4fa410e2 // fmla v2.4s, v7.4s, v4.s[1]
 	WORD $0x4fa41103 // fmla v3.4s, v8.4s, v4.s[1]
-	FLDPQ.P 32(R8), (F5, F6)
-	FLDPQ.P 32(R8), (F7, F8)
+	VLD1.P 64(R8), [V5.B16, V6.B16, V7.B16, V8.B16]
 	WORD $0x4f8418a0 // fmla v0.4s, v5.4s, v4.s[2]
 	WORD $0x4f8418c1 // fmla v1.4s, v6.4s, v4.s[2]
 	WORD $0x4f8418e2 // fmla v2.4s, v7.4s, v4.s[2]
 	WORD $0x4f841903 // fmla v3.4s, v8.4s, v4.s[2]
-	FLDPQ.P 32(R8), (F5, F6)
-	FLDPQ.P 32(R8), (F7, F8)
+	VLD1.P 64(R8), [V5.B16, V6.B16, V7.B16, V8.B16]
 	WORD $0x4fa418a0 // fmla v0.4s, v5.4s, v4.s[3]
 	WORD $0x4fa418c1 // fmla v1.4s, v6.4s, v4.s[3]
 	WORD $0x4fa418e2 // fmla v2.4s, v7.4s, v4.s[3]
@@ -1700,8 +1641,7 @@ rest1:
 	BEQ done1
 single1:
 	FMOVS.P 4(R13), F4
-	FLDPQ.P 32(R8), (F5, F6)
-	FLDPQ.P 32(R8), (F7, F8)
+	VLD1.P 64(R8), [V5.B16, V6.B16, V7.B16, V8.B16]
 	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
 	WORD $0x4f8410c1 // fmla v1.4s, v6.4s, v4.s[0]
 	WORD $0x4f8410e2 // fmla v2.4s, v7.4s, v4.s[0]
@@ -1717,1482 +1657,7 @@ done1:
 	FMOVQ 48(R4), F6
 	WORD $0x4e251cc6 // and v6.16b, v6.16b, v5.16b
 	WORD $0x6ee41cc3 // bif v3.16b, v6.16b, v4.16b
-	FSTPQ (F0, F1), 0(R4)
-	FSTPQ (F2, F3), 32(R4)
-	ADD R6, R4, R4
-	SUB $1, R5, R5
-	B tile1
-after1:
-	RET
-
-// func mulF64NEONW1(a *mulArgs)
-TEXT ·mulF64NEONW1(SB), NOSPLIT, $0-8
-	MOVD a+0(FP), R0
-	MOVD mulArgs_x(R0), R1
-	MOVD mulArgs_ldx(R0), R2
-	MOVD mulArgs_b(R0), R3
-	MOVD mulArgs_y(R0), R4
-	MOVD mulArgs_n(R0), R5
-	MOVD mulArgs_ldy(R0), R6
-	MOVD mulArgs_ahead(R0), R7
-	MOVD mulArgs_load(R0), R12
-	NEG R12, R12
-	MOVD mulArgs_keep(R0), R22
-	MOVD mulArgs_store(R0), R11
-	CMP R22, R11
-	CSEL LT, R11, R22, R22
-tile8:
-	CMP $8, R5
-	BLT after8
-	MOVD R1, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R15
-	ADD R2, R15, R16
-	ADD R2, R16, R17
-	ADD R2, R17, R19
-	ADD R2, R19, R20
-	ADD R2, R20, R21
-	ADD R2, R21, R1
-	MOVD R3, R8
-	CBNZ R12, load8
-	WORD $0x6f00e400 // movi v0.2d, #0x0
-	WORD $0x6f00e401 // movi v1.2d, #0x0
-	WORD $0x6f00e402 // movi v2.2d, #0x0
-	WORD $0x6f00e403 // movi v3.2d, #0x0
-	WORD $0x6f00e404 // movi v4.2d, #0x0
-	WORD $0x6f00e405 // movi v5.2d, #0x0
-	WORD $0x6f00e406 // movi v6.2d, #0x0
-	WORD $0x6f00e407 // movi v7.2d, #0x0
-	B start8
-load8:
-	MOVD R4, R11
-	FMOVQ 0(R11), F0
-	ADD R6, R11, R11
-	FMOVQ 0(R11), F1
-	ADD R6, R11, R11
-	FMOVQ 0(R11), F2
-	ADD R6, R11, R11
-	FMOVQ 0(R11), F3
-	ADD R6, R11, R11
-	FMOVQ 0(R11), F4
-	ADD R6, R11, R11
-	FMOVQ 0(R11), F5
-	ADD R6, R11, R11
-	FMOVQ 0(R11), F6
-	ADD R6, R11, R11
-	FMOVQ 0(R11), F7
-start8:
-	MOVD mulArgs_k(R0), R9
-line8:
-	WORD $0xf8a769a0 // prfm pldl1keep, [x13, x7]
-	WORD $0xf8a769c0 // prfm pldl1keep, [x14, x7]
-	WORD $0xf8a769e0 // prfm pldl1keep, [x15, x7]
-	WORD $0xf8a76a00 // prfm pldl1keep, [x16, x7]
-	WORD $0xf8a76a20 // prfm pldl1keep, [x17, x7]
-	WORD $0xf8a76a60 // prfm pldl1keep, [x19, x7]
-	WORD $0xf8a76a80 // prfm pldl1keep, [x20, x7]
-	WORD $0xf8a76aa0 // prfm pldl1keep, [x21, x7]
-	MOVD $8, R10
-	CMP R10, R9
-	CSEL LT, R9, R10, R10
-	SUB R10, R9, R9
-	SUBS $2, R10, R10
-	BLT rest8
-step8:
-	FMOVQ.P 16(R13), F8
-	FMOVQ.P 16(R14), F9
-	FMOVQ.P 16(R15), F10
-	FMOVQ.P 16(R16), F11
-	FMOVQ.P 16(R17), F12
-	FMOVQ.P 16(R19), F13
-	FMOVQ.P 16(R20), F14
-	FMOVQ.P 16(R21), F15
-	FMOVQ.P 16(R8), F16
-	WORD $0x4fc81200 // fmla v0.2d, v16.2d, v8.d[0]
-	WORD $0x4fc91201 // fmla v1.2d, v16.2d, v9.d[0]
-	WORD $0x4fca1202 // fmla v2.2d, v16.2d, v10.d[0]
-	WORD $0x4fcb1203 // fmla v3.2d, v16.2d, v11.d[0]
-	WORD $0x4fcc1204 // fmla v4.2d, v16.2d, v12.d[0]
-	WORD $0x4fcd1205 // fmla v5.2d, v16.2d, v13.d[0]
-	WORD $0x4fce1206 // fmla v6.2d, v16.2d, v14.d[0]
-	WORD $0x4fcf1207 // fmla v7.2d, v16.2d, v15.d[0]
-	FMOVQ.P 16(R8), F16
-	WORD $0x4fc81a00 // fmla v0.2d, v16.2d, v8.d[1]
-	WORD $0x4fc91a01 // fmla v1.2d, v16.2d, v9.d[1]
-	WORD $0x4fca1a02 // fmla v2.2d, v16.2d, v10.d[1]
-	WORD $0x4fcb1a03 // fmla v3.2d, v16.2d, v11.d[1]
-	WORD $0x4fcc1a04 // fmla v4.2d, v16.2d, v12.d[1]
-	WORD $0x4fcd1a05 // fmla v5.2d, v16.2d, v13.d[1]
-	WORD $0x4fce1a06 // fmla v6.2d, v16.2d, v14.d[1]
-	WORD $0x4fcf1a07 // fmla v7.2d, v16.2d, v15.d[1]
-	SUBS $2, R10, R10
-	BGE step8
-rest8:
-	ADDS $2, R10, R10
-	BEQ done8
-single8:
-	FMOVD.P 8(R13), F8
-	FMOVD.P 8(R14), F9
-	FMOVD.P 8(R15), F10
-	FMOVD.P 8(R16), F11
-	FMOVD.P 8(R17), F12
-	FMOVD.P 8(R19), F13
-	FMOVD.P 8(R20), F14
-	FMOVD.P 8(R21), F15
-	FMOVQ.P 16(R8), F16
-	WORD $0x4fc81200 // fmla v0.2d, v16.2d, v8.d[0]
-	WORD $0x4fc91201 // fmla v1.2d, v16.2d, v9.d[0]
-	WORD $0x4fca1202 // fmla v2.2d, v16.2d, v10.d[0]
-	WORD $0x4fcb1203 // fmla v3.2d, v16.2d, v11.d[0]
-	WORD $0x4fcc1204 // fmla v4.2d, v16.2d, v12.d[0]
-	WORD $0x4fcd1205 // fmla v5.2d, v16.2d, v13.d[0]
-	WORD $0x4fce1206 // fmla v6.2d, v16.2d, v14.d[0]
-	WORD $0x4fcf1207 // fmla v7.2d, v16.2d, v15.d[0]
-	SUBS $1, R10, R10
-	BNE single8
-done8:
-	CBNZ R9, line8
-	MOVD $firstLanes<>+16(SB), R25
-	SUB R22<<3, R25, R25
-	FMOVQ (R25), F8
-	WORD $0x4e080d89 // dup v9.2d, x12
-	FMOVQ 0(R4), F10
-	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
-	WORD $0x6ee81d40 // bif v0.16b, v10.16b, v8.16b
-	FMOVQ F0, 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 0(R4), F10
-	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
-	WORD $0x6ee81d41 // bif v1.16b, v10.16b, v8.16b
-	FMOVQ F1, 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 0(R4), F10
-	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
-	WORD $0x6ee81d42 // bif v2.16b, v10.16b, v8.16b
-	FMOVQ F2, 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 0(R4), F10
-	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
-	WORD $0x6ee81d43 // bif v3.16b, v10.16b, v8.16b
-	FMOVQ F3, 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 0(R4), F10
-	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
-	WORD $0x6ee81d44 // bif v4.16b, v10.16b, v8.16b
-	FMOVQ F4, 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 0(R4), F10
-	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
-	WORD $0x6ee81d45 // bif v5.16b, v10.16b, v8.16b
-	FMOVQ F5, 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 0(R4), F10
-	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
-	WORD $0x6ee81d46 // bif v6.16b, v10.16b, v8.16b
-	FMOVQ F6, 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 0(R4), F10
-	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
-	WORD $0x6ee81d47 // bif v7.16b, v10.16b, v8.16b
-	FMOVQ F7, 0(R4)
-	ADD R6, R4, R4
-	SUB $8, R5, R5
-	B tile8
-after8:
-tile4:
-	CMP $4, R5
-	BLT after4
-	MOVD R1, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R15
-	ADD R2, R15, R16
-	ADD R2, R16, R1
-	MOVD R3, R8
-	CBNZ R12, load4
-	WORD $0x6f00e400 // movi v0.2d, #0x0
-	WORD $0x6f00e401 // movi v1.2d, #0x0
-	WORD $0x6f00e402 // movi v2.2d, #0x0
-	WORD $0x6f00e403 // movi v3.2d, #0x0
-	B start4
-load4:
-	MOVD R4, R11
-	FMOVQ 0(R11), F0
-	ADD R6, R11, R11
-	FMOVQ 0(R11), F1
-	ADD R6, R11, R11
-	FMOVQ 0(R11), F2
-	ADD R6, R11, R11
-	FMOVQ 0(R11), F3
-start4:
-	MOVD mulArgs_k(R0), R9
-line4:
-	WORD $0xf8a769a0 // prfm pldl1keep, [x13, x7]
-	WORD $0xf8a769c0 // prfm pldl1keep, [x14, x7]
-	WORD $0xf8a769e0 // prfm pldl1keep, [x15, x7]
-	WORD $0xf8a76a00 // prfm pldl1keep, [x16, x7]
-	MOVD $8, R10
-	CMP R10, R9
-	CSEL LT, R9, R10, R10
-	SUB R10, R9, R9
-	SUBS $2, R10, R10
-	BLT rest4
-step4:
-	FMOVQ.P 16(R13), F4
-	FMOVQ.P 16(R14), F5
-	FMOVQ.P 16(R15), F6
-	FMOVQ.P 16(R16), F7
-	FMOVQ.P 16(R8), F8
-	WORD $0x4fc41100 // fmla v0.2d, v8.2d, v4.d[0]
-	WORD $0x4fc51101 // fmla v1.2d, v8.2d, v5.d[0]
-	WORD $0x4fc61102 // fmla v2.2d, v8.2d, v6.d[0]
-	WORD $0x4fc71103 // fmla v3.2d, v8.2d, v7.d[0]
-	FMOVQ.P 16(R8), F8
-	WORD $0x4fc41900 // fmla v0.2d, v8.2d, v4.d[1]
-	WORD $0x4fc51901 // fmla v1.2d, v8.2d, v5.d[1]
-	WORD $0x4fc61902 // fmla v2.2d, v8.2d, v6.d[1]
-	WORD $0x4fc71903 // fmla v3.2d, v8.2d, v7.d[1]
-	SUBS $2, R10, R10
-	BGE step4
-rest4:
-	ADDS $2, R10, R10
-	BEQ done4
-single4:
-	FMOVD.P 8(R13), F4
-	FMOVD.P 8(R14), F5
-	FMOVD.P 8(R15), F6
-	FMOVD.P 8(R16), F7
-	FMOVQ.P 16(R8), F8
-	WORD $0x4fc41100 // fmla v0.2d, v8.2d, v4.d[0]
-	WORD $0x4fc51101 // fmla v1.2d, v8.2d, v5.d[0]
-	WORD $0x4fc61102 // fmla v2.2d, v8.2d, v6.d[0]
-	WORD $0x4fc71103 // fmla v3.2d, v8.2d, v7.d[0]
-	SUBS $1, R10, R10
-	BNE single4
-done4:
-	CBNZ R9, line4
-	MOVD $firstLanes<>+16(SB), R25
-	SUB R22<<3, R25, R25
-	FMOVQ (R25), F4
-	WORD $0x4e080d85 // dup v5.2d, x12
-	FMOVQ 0(R4), F6
-	WORD $0x4e251cc6 // and v6.16b, v6.16b, v5.16b
-	WORD $0x6ee41cc0 // bif v0.16b, v6.16b, v4.16b
-	FMOVQ F0, 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 0(R4), F6
-	WORD $0x4e251cc6 // and v6.16b, v6.16b, v5.16b
-	WORD $0x6ee41cc1 // bif v1.16b, v6.16b, v4.16b
-	FMOVQ F1, 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 0(R4), F6
-	WORD $0x4e251cc6 // and v6.16b, v6.16b, v5.16b
-	WORD $0x6ee41cc2 // bif v2.16b, v6.16b, v4.16b
-	FMOVQ F2, 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 0(R4), F6
-	WORD $0x4e251cc6 // and v6.16b, v6.16b, v5.16b
-	WORD $0x6ee41cc3 // bif v3.16b, v6.16b, v4.16b
-	FMOVQ F3, 0(R4)
-	ADD R6, R4, R4
-	SUB $4, R5, R5
-	B tile4
-after4:
-tile1:
-	CMP $1, R5
-	BLT after1
-	MOVD R1, R13
-	ADD R2, R13, R1
-	MOVD R3, R8
-	CBNZ R12, load1
-	WORD $0x6f00e400 // movi v0.2d, #0x0
-	B start1
-load1:
-	MOVD R4, R11
-	FMOVQ 0(R11), F0
-start1:
-	MOVD mulArgs_k(R0), R9
-line1:
-	WORD $0xf8a769a0 // prfm pldl1keep, [x13, x7]
-	MOVD $8, R10
-	CMP R10, R9
-	CSEL LT, R9, R10, R10
-	SUB R10, R9, R9
-	SUBS $2, R10, R10
-	BLT rest1
-step1:
-	FMOVQ.P 16(R13), F1
-	FMOVQ.P 16(R8), F2
-	WORD $0x4fc11040 // fmla v0.2d, v2.2d, v1.d[0]
-	FMOVQ.P 16(R8), F2
-	WORD $0x4fc11840 // fmla v0.2d, v2.2d, v1.d[1]
-	SUBS $2, R10, R10
-	BGE step1
-rest1:
-	ADDS $2, R10, R10
-	BEQ done1
-single1:
-	FMOVD.P 8(R13), F1
-	FMOVQ.P 16(R8), F2
-	WORD $0x4fc11040 // fmla v0.2d, v2.2d, v1.d[0]
-	SUBS $1, R10, R10
-	BNE single1
-done1:
-	CBNZ R9, line1
-	MOVD $firstLanes<>+16(SB), R25
-	SUB R22<<3, R25, R25
-	FMOVQ (R25), F1
-	WORD $0x4e080d82 // dup v2.2d, x12
-	FMOVQ 0(R4), F3
-	WORD $0x4e221c63 // and v3.16b, v3.16b, v2.16b
-	WORD $0x6ee11c60 // bif v0.16b, v3.16b, v1.16b
-	FMOVQ F0, 0(R4)
-	ADD R6, R4, R4
-	SUB $1, R5, R5
-	B tile1
-after1:
-	RET
-
-// func mulF64NEONW2(a *mulArgs)
-TEXT ·mulF64NEONW2(SB), NOSPLIT, $0-8
-	MOVD a+0(FP), R0
-	MOVD mulArgs_x(R0), R1
-	MOVD mulArgs_ldx(R0), R2
-	MOVD mulArgs_b(R0), R3
-	MOVD mulArgs_y(R0), R4
-	MOVD mulArgs_n(R0), R5
-	MOVD mulArgs_ldy(R0), R6
-	MOVD mulArgs_ahead(R0), R7
-	MOVD mulArgs_load(R0), R12
-	NEG R12, R12
-	MOVD mulArgs_keep(R0), R22
-	MOVD mulArgs_store(R0), R11
-	CMP R22, R11
-	CSEL LT, R11, R22, R22
-tile8:
-	CMP $8, R5
-	BLT after8
-	MOVD R1, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R15
-	ADD R2, R15, R16
-	ADD R2, R16, R17
-	ADD R2, R17, R19
-	ADD R2, R19, R20
-	ADD R2, R20, R21
-	ADD R2, R21, R1
-	MOVD R3, R8
-	CBNZ R12, load8
-	WORD $0x6f00e400 // movi v0.2d, #0x0
-	WORD $0x6f00e401 // movi v1.2d, #0x0
-	WORD $0x6f00e402 // movi v2.2d, #0x0
-	WORD $0x6f00e403 // movi v3.2d, #0x0
-	WORD $0x6f00e404 // movi v4.2d, #0x0
-	WORD $0x6f00e405 // movi v5.2d, #0x0
-	WORD $0x6f00e406 // movi v6.2d, #0x0
-	WORD $0x6f00e407 // movi v7.2d, #0x0
-	WORD $0x6f00e408 // movi v8.2d, #0x0
-	WORD $0x6f00e409 // movi v9.2d, #0x0
-	WORD $0x6f00e40a // movi v10.2d, #0x0
-	WORD $0x6f00e40b // movi v11.2d, #0x0
-	WORD $0x6f00e40c // movi v12.2d, #0x0
-	WORD $0x6f00e40d // movi v13.2d, #0x0
-	WORD $0x6f00e40e // movi v14.2d, #0x0
-	WORD $0x6f00e40f // movi v15.2d, #0x0
-	B start8
-load8:
-	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F2, F3)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F4, F5)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F6, F7)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F8, F9)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F10, F11)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F12, F13)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F14, F15)
-start8:
-	MOVD mulArgs_k(R0), R9
-line8:
-	WORD $0xf8a769a0 // prfm pldl1keep, [x13, x7]
-	WORD $0xf8a769c0 // prfm pldl1keep, [x14, x7]
-	WORD $0xf8a769e0 // prfm pldl1keep, [x15, x7]
-	WORD $0xf8a76a00 // prfm pldl1keep, [x16, x7]
-	WORD $0xf8a76a20 // prfm pldl1keep, [x17, x7]
-	WORD $0xf8a76a60 // prfm pldl1keep, [x19, x7]
-	WORD $0xf8a76a80 // prfm pldl1keep, [x20, x7]
-	WORD $0xf8a76aa0 // prfm pldl1keep, [x21, x7]
-	MOVD $8, R10
-	CMP R10, R9
-	CSEL LT, R9, R10, R10
-	SUB R10, R9, R9
-	SUBS $2, R10, R10
-	BLT rest8
-step8:
-	FMOVQ.P 16(R13), F16
-	FMOVQ.P 16(R14), F17
-	FMOVQ.P 16(R15), F18
-	FMOVQ.P 16(R16), F19
-	FMOVQ.P 16(R17), F20
-	FMOVQ.P 16(R19), F21
-	FMOVQ.P 16(R20), F22
-	FMOVQ.P 16(R21), F23
-	FLDPQ.P 32(R8), (F24, F25)
-	WORD $0x4fd01300 // fmla v0.2d, v24.2d, v16.d[0]
-	WORD $0x4fd01321 // fmla v1.2d, v25.2d, v16.d[0]
-	WORD $0x4fd11302 // fmla v2.2d, v24.2d, v17.d[0]
-	WORD $0x4fd11323 // fmla v3.2d, v25.2d, v17.d[0]
-	WORD $0x4fd21304 // fmla v4.2d, v24.2d, v18.d[0]
-	WORD $0x4fd21325 // fmla v5.2d, v25.2d, v18.d[0]
-	WORD $0x4fd31306 // fmla v6.2d, v24.2d, v19.d[0]
-	WORD $0x4fd31327 // fmla v7.2d, v25.2d, v19.d[0]
-	WORD $0x4fd41308 // fmla v8.2d, v24.2d, v20.d[0]
-	WORD $0x4fd41329 // fmla v9.2d, v25.2d, v20.d[0]
-	WORD $0x4fd5130a // fmla v10.2d, v24.2d, v21.d[0]
-	WORD $0x4fd5132b // fmla v11.2d, v25.2d, v21.d[0]
-	WORD $0x4fd6130c // fmla v12.2d, v24.2d, v22.d[0]
-	WORD $0x4fd6132d // fmla v13.2d, v25.2d, v22.d[0]
-	WORD $0x4fd7130e // fmla v14.2d, v24.2d, v23.d[0]
-	WORD $0x4fd7132f // fmla v15.2d, v25.2d, v23.d[0]
-	FLDPQ.P 32(R8), (F24, F25)
-	WORD $0x4fd01b00 // fmla v0.2d, v24.2d, v16.d[1]
-	WORD $0x4fd01b21 // fmla v1.2d, v25.2d, v16.d[1]
-	WORD $0x4fd11b02 // fmla v2.2d, v24.2d, v17.d[1]
-	WORD $0x4fd11b23 // fmla v3.2d, v25.2d, v17.d[1]
-	WORD $0x4fd21b04 // fmla v4.2d, v24.2d, v18.d[1]
-	WORD $0x4fd21b25 // fmla v5.2d, v25.2d, v18.d[1]
-	WORD $0x4fd31b06 // fmla v6.2d, v24.2d, v19.d[1]
-	WORD $0x4fd31b27 // fmla v7.2d, v25.2d, v19.d[1]
-	WORD $0x4fd41b08 // fmla v8.2d, v24.2d, v20.d[1]
-	WORD $0x4fd41b29 // fmla v9.2d, v25.2d, v20.d[1]
-	WORD $0x4fd51b0a // fmla v10.2d, v24.2d, v21.d[1]
-	WORD $0x4fd51b2b // fmla v11.2d, v25.2d, v21.d[1]
-	WORD $0x4fd61b0c // fmla v12.2d, v24.2d, v22.d[1]
-	WORD $0x4fd61b2d // fmla v13.2d, v25.2d, v22.d[1]
-	WORD $0x4fd71b0e // fmla v14.2d, v24.2d, v23.d[1]
-	WORD $0x4fd71b2f // fmla v15.2d, v25.2d, v23.d[1]
-	SUBS $2, R10, R10
-	BGE step8
-rest8:
-	ADDS $2, R10, R10
-	BEQ done8
-single8:
-	FMOVD.P 8(R13), F16
-	FMOVD.P 8(R14), F17
-	FMOVD.P 8(R15), F18
-	FMOVD.P 8(R16), F19
-	FMOVD.P 8(R17), F20
-	FMOVD.P 8(R19), F21
-	FMOVD.P 8(R20), F22
-	FMOVD.P 8(R21), F23
-	FLDPQ.P 32(R8), (F24, F25)
-	WORD $0x4fd01300 // fmla v0.2d, v24.2d, v16.d[0]
-	WORD $0x4fd01321 // fmla v1.2d, v25.2d, v16.d[0]
-	WORD $0x4fd11302 // fmla v2.2d, v24.2d, v17.d[0]
-	WORD $0x4fd11323 // fmla v3.2d, v25.2d, v17.d[0]
-	WORD $0x4fd21304 // fmla v4.2d, v24.2d, v18.d[0]
-	WORD $0x4fd21325 // fmla v5.2d, v25.2d, v18.d[0]
-	WORD $0x4fd31306 // fmla v6.2d, v24.2d, v19.d[0]
-	WORD $0x4fd31327 // fmla v7.2d, v25.2d, v19.d[0]
-	WORD $0x4fd41308 // fmla v8.2d, v24.2d, v20.d[0]
-	WORD $0x4fd41329 // fmla v9.2d, v25.2d, v20.d[0]
-	WORD $0x4fd5130a // fmla v10.2d, v24.2d, v21.d[0]
-	WORD $0x4fd5132b // fmla v11.2d, v25.2d, v21.d[0]
-	WORD $0x4fd6130c // fmla v12.2d, v24.2d, v22.d[0]
-	WORD $0x4fd6132d // fmla v13.2d, v25.2d, v22.d[0]
-	WORD $0x4fd7130e // fmla v14.2d, v24.2d, v23.d[0]
-	WORD $0x4fd7132f // fmla v15.2d, v25.2d, v23.d[0]
-	SUBS $1, R10, R10
-	BNE single8
-done8:
-	CBNZ R9, line8
-	MOVD $firstLanes<>+16(SB), R25
-	SUB R22<<3, R25, R25
-	FMOVQ (R25), F16
-	WORD $0x4e080d91 // dup v17.2d, x12
-	FMOVQ 16(R4), F18
-	WORD $0x4e311e52 // and v18.16b, v18.16b, v17.16b
-	WORD $0x6ef01e41 // bif v1.16b, v18.16b, v16.16b
-	FSTPQ (F0, F1), 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 16(R4), F18
-	WORD $0x4e311e52 // and v18.16b, v18.16b, v17.16b
-	WORD $0x6ef01e43 // bif v3.16b, v18.16b, v16.16b
-	FSTPQ (F2, F3), 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 16(R4), F18
-	WORD $0x4e311e52 // and v18.16b, v18.16b, v17.16b
-	WORD $0x6ef01e45 // bif v5.16b, v18.16b, v16.16b
-	FSTPQ (F4, F5), 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 16(R4), F18
-	WORD $0x4e311e52 // and v18.16b, v18.16b, v17.16b
-	WORD $0x6ef01e47 // bif v7.16b, v18.16b, v16.16b
-	FSTPQ (F6, F7), 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 16(R4), F18
-	WORD $0x4e311e52 // and v18.16b, v18.16b, v17.16b
-	WORD $0x6ef01e49 // bif v9.16b, v18.16b, v16.16b
-	FSTPQ (F8, F9), 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 16(R4), F18
-	WORD $0x4e311e52 // and v18.16b, v18.16b, v17.16b
-	WORD $0x6ef01e4b // bif v11.16b, v18.16b, v16.16b
-	FSTPQ (F10, F11), 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 16(R4), F18
-	WORD $0x4e311e52 // and v18.16b, v18.16b, v17.16b
-	WORD $0x6ef01e4d // bif v13.16b, v18.16b, v16.16b
-	FSTPQ (F12, F13), 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 16(R4), F18
-	WORD $0x4e311e52 // and v18.16b, v18.16b, v17.16b
-	WORD $0x6ef01e4f // bif v15.16b, v18.16b, v16.16b
-	FSTPQ (F14, F15), 0(R4)
-	ADD R6, R4, R4
-	SUB $8, R5, R5
-	B tile8
-after8:
-tile4:
-	CMP $4, R5
-	BLT after4
-	MOVD R1, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R15
-	ADD R2, R15, R16
-	ADD R2, R16, R1
-	MOVD R3, R8
-	CBNZ R12, load4
-	WORD $0x6f00e400 // movi v0.2d, #0x0
-	WORD $0x6f00e401 // movi v1.2d, #0x0
-	WORD $0x6f00e402 // movi v2.2d, #0x0
-	WORD $0x6f00e403 // movi v3.2d, #0x0
-	WORD $0x6f00e404 // movi v4.2d, #0x0
-	WORD $0x6f00e405 // movi v5.2d, #0x0
-	WORD $0x6f00e406 // movi v6.2d, #0x0
-	WORD $0x6f00e407 // movi v7.2d, #0x0
-	B start4
-load4:
-	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F2, F3)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F4, F5)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F6, F7)
-start4:
-	MOVD mulArgs_k(R0), R9
-line4:
-	WORD $0xf8a769a0 // prfm pldl1keep, [x13, x7]
-	WORD $0xf8a769c0 // prfm pldl1keep, [x14, x7]
-	WORD $0xf8a769e0 // prfm pldl1keep, [x15, x7]
-	WORD $0xf8a76a00 // prfm pldl1keep, [x16, x7]
-	MOVD $8, R10
-	CMP R10, R9
-	CSEL LT, R9, R10, R10
-	SUB R10, R9, R9
-	SUBS $2, R10, R10
-	BLT rest4
-step4:
-	FMOVQ.P 16(R13), F8
-	FMOVQ.P 16(R14), F9
-	FMOVQ.P 16(R15), F10
-	FMOVQ.P 16(R16), F11
-	FLDPQ.P 32(R8), (F12, F13)
-	WORD $0x4fc81180 // fmla v0.2d, v12.2d, v8.d[0]
-	WORD $0x4fc811a1 // fmla v1.2d, v13.2d, v8.d[0]
-	WORD $0x4fc91182 // fmla v2.2d, v12.2d, v9.d[0]
-	WORD $0x4fc911a3 // fmla v3.2d, v13.2d, v9.d[0]
-	WORD $0x4fca1184 // fmla v4.2d, v12.2d, v10.d[0]
-	WORD $0x4fca11a5 // fmla v5.2d, v13.2d, v10.d[0]
-	WORD $0x4fcb1186 // fmla v6.2d, v12.2d, v11.d[0]
-	WORD $0x4fcb11a7 // fmla v7.2d, v13.2d, v11.d[0]
-	FLDPQ.P 32(R8), (F12, F13)
-	WORD $0x4fc81980 // fmla v0.2d, v12.2d, v8.d[1]
-	WORD $0x4fc819a1 // fmla v1.2d, v13.2d, v8.d[1]
-	WORD $0x4fc91982 // fmla v2.2d, v12.2d, v9.d[1]
-	WORD $0x4fc919a3 // fmla v3.2d, v13.2d, v9.d[1]
-	WORD $0x4fca1984 // fmla v4.2d, v12.2d, v10.d[1]
-	WORD $0x4fca19a5 // fmla v5.2d, v13.2d, v10.d[1]
-	WORD $0x4fcb1986 // fmla v6.2d, v12.2d, v11.d[1]
-	WORD $0x4fcb19a7 // fmla v7.2d, v13.2d, v11.d[1]
-	SUBS $2, R10, R10
-	BGE step4
-rest4:
-	ADDS $2, R10, R10
-	BEQ done4
-single4:
-	FMOVD.P 8(R13), F8
-	FMOVD.P 8(R14), F9
-	FMOVD.P 8(R15), F10
-	FMOVD.P 8(R16), F11
-	FLDPQ.P 32(R8), (F12, F13)
-	WORD $0x4fc81180 // fmla v0.2d, v12.2d, v8.d[0]
-	WORD $0x4fc811a1 // fmla v1.2d, v13.2d, v8.d[0]
-	WORD $0x4fc91182 // fmla v2.2d, v12.2d, v9.d[0]
-	WORD $0x4fc911a3 // fmla v3.2d, v13.2d, v9.d[0]
-	WORD $0x4fca1184 // fmla v4.2d, v12.2d, v10.d[0]
-	WORD $0x4fca11a5 // fmla v5.2d, v13.2d, v10.d[0]
-	WORD $0x4fcb1186 // fmla v6.2d, v12.2d, v11.d[0]
-	WORD $0x4fcb11a7 // fmla v7.2d, v13.2d, v11.d[0]
-	SUBS $1, R10, R10
-	BNE single4
-done4:
-	CBNZ R9, line4
-	MOVD $firstLanes<>+16(SB), R25
-	SUB R22<<3, R25, R25
-	FMOVQ (R25), F8
-	WORD $0x4e080d89 // dup v9.2d, x12
-	FMOVQ 16(R4), F10
-	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
-	WORD $0x6ee81d41 // bif v1.16b, v10.16b, v8.16b
-	FSTPQ (F0, F1), 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 16(R4), F10
-	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
-	WORD $0x6ee81d43 // bif v3.16b, v10.16b, v8.16b
-	FSTPQ (F2, F3), 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 16(R4), F10
-	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
-	WORD $0x6ee81d45 // bif v5.16b, v10.16b, v8.16b
-	FSTPQ (F4, F5), 0(R4)
-	ADD R6, R4, R4
-	FMOVQ 16(R4), F10
-	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
-	WORD $0x6ee81d47 // bif v7.16b, v10.16b, v8.16b
-	FSTPQ (F6, F7), 0(R4)
-	ADD R6, R4, R4
-	SUB $4, R5, R5
-	B tile4
-after4:
-tile1:
-	CMP $1, R5
-	BLT after1
-	MOVD R1, R13
-	ADD R2, R13, R1
-	MOVD R3, R8
-	CBNZ R12, load1
-	WORD $0x6f00e400 // movi v0.2d, #0x0
-	WORD $0x6f00e401 // movi v1.2d, #0x0
-	B start1
-load1:
-	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-start1:
-	MOVD mulArgs_k(R0), R9
-line1:
-	WORD $0xf8a769a0 // prfm pldl1keep, [x13, x7]
-	MOVD $8, R10
-	CMP R10, R9
-	CSEL LT, R9, R10, R10
-	SUB R10, R9, R9
-	SUBS $2, R10, R10
-	BLT rest1
-step1:
-	FMOVQ.P 16(R13), F2
-	FLDPQ.P 32(R8), (F3, F4)
-	WORD $0x4fc21060 // fmla v0.2d, v3.2d, v2.d[0]
-	WORD $0x4fc21081 // fmla v1.2d, v4.2d, v2.d[0]
-	FLDPQ.P 32(R8), (F3, F4)
-	WORD $0x4fc21860 // fmla v0.2d, v3.2d, v2.d[1]
-	WORD $0x4fc21881 // fmla v1.2d, v4.2d, v2.d[1]
-	SUBS $2, R10, R10
-	BGE step1
-rest1:
-	ADDS $2, R10, R10
-	BEQ done1
-single1:
-	FMOVD.P 8(R13), F2
-	FLDPQ.P 32(R8), (F3, F4)
-	WORD $0x4fc21060 // fmla v0.2d, v3.2d, v2.d[0]
-	WORD $0x4fc21081 // fmla v1.2d, v4.2d, v2.d[0]
-	SUBS $1, R10, R10
-	BNE single1
-done1:
-	CBNZ R9, line1
-	MOVD $firstLanes<>+16(SB), R25
-	SUB R22<<3, R25, R25
-	FMOVQ (R25), F2
-	WORD $0x4e080d83 // dup v3.2d, x12
-	FMOVQ 16(R4), F4
-	WORD $0x4e231c84 // and v4.16b, v4.16b, v3.16b
-	WORD $0x6ee21c81 // bif v1.16b, v4.16b, v2.16b
-	FSTPQ (F0, F1), 0(R4)
-	ADD R6, R4, R4
-	SUB $1, R5, R5
-	B tile1
-after1:
-	RET
-
-// func mulF64NEONW3(a *mulArgs)
-TEXT ·mulF64NEONW3(SB), NOSPLIT, $0-8
-	MOVD a+0(FP), R0
-	MOVD mulArgs_x(R0), R1
-	MOVD mulArgs_ldx(R0), R2
-	MOVD mulArgs_b(R0), R3
-	MOVD mulArgs_y(R0), R4
-	MOVD mulArgs_n(R0), R5
-	MOVD mulArgs_ldy(R0), R6
-	MOVD mulArgs_ahead(R0), R7
-	MOVD mulArgs_load(R0), R12
-	NEG R12, R12
-	MOVD mulArgs_keep(R0), R22
-	MOVD mulArgs_store(R0), R11
-	CMP R22, R11
-	CSEL LT, R11, R22, R22
-tile6:
-	CMP $6, R5
-	BLT after6
-	MOVD R1, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R15
-	ADD R2, R15, R16
-	ADD R2, R16, R17
-	ADD R2, R17, R19
-	ADD R2, R19, R1
-	MOVD R3, R8
-	CBNZ R12, load6
-	WORD $0x6f00e400 // movi v0.2d, #0x0
-	WORD $0x6f00e401 // movi v1.2d, #0x0
-	WORD $0x6f00e402 // movi v2.2d, #0x0
-	WORD $0x6f00e403 // movi v3.2d, #0x0
-	WORD $0x6f00e404 // movi v4.2d, #0x0
-	WORD $0x6f00e405 // movi v5.2d, #0x0
-	WORD $0x6f00e406 // movi v6.2d, #0x0
-	WORD $0x6f00e407 // movi v7.2d, #0x0
-	WORD $0x6f00e408 // movi v8.2d, #0x0
-	WORD $0x6f00e409 // movi v9.2d, #0x0
-	WORD $0x6f00e40a // movi v10.2d, #0x0
-	WORD $0x6f00e40b // movi v11.2d, #0x0
-	WORD $0x6f00e40c // movi v12.2d, #0x0
-	WORD $0x6f00e40d // movi v13.2d, #0x0
-	WORD $0x6f00e40e // movi v14.2d, #0x0
-	WORD $0x6f00e40f // movi v15.2d, #0x0
-	WORD $0x6f00e410 // movi v16.2d, #0x0
-	WORD $0x6f00e411 // movi v17.2d, #0x0
-	B start6
-load6:
-	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-	FMOVQ 32(R11), F2
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F3, F4)
-	FMOVQ 32(R11), F5
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F6, F7)
-	FMOVQ 32(R11), F8
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F9, F10)
-	FMOVQ 32(R11), F11
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F12, F13)
-	FMOVQ 32(R11), F14
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F15, F16)
-	FMOVQ 32(R11), F17
-start6:
-	MOVD mulArgs_k(R0), R9
-line6:
-	WORD $0xf8a769a0 // prfm pldl1keep, [x13, x7]
-	WORD $0xf8a769c0 // prfm pldl1keep, [x14, x7]
-	WORD $0xf8a769e0 // prfm pldl1keep, [x15, x7]
-	WORD $0xf8a76a00 // prfm pldl1keep, [x16, x7]
-	WORD $0xf8a76a20 // prfm pldl1keep, [x17, x7]
-	WORD $0xf8a76a60 // prfm pldl1keep, [x19, x7]
-	MOVD $8, R10
-	CMP R10, R9
-	CSEL LT, R9, R10, R10
-	SUB R10, R9, R9
-	SUBS $2, R10, R10
-	BLT rest6
-step6:
-	FMOVQ.P 16(R13), F18
-	FMOVQ.P 16(R14), F19
-	FMOVQ.P 16(R15), F20
-	FMOVQ.P 16(R16), F21
-	FMOVQ.P 16(R17), F22
-	FMOVQ.P 16(R19), F23
-	FLDPQ.P 32(R8), (F24, F25)
-	FMOVQ.P 16(R8), F26
-	WORD $0x4fd21300 // fmla v0.2d, v24.2d, v18.d[0]
-	WORD $0x4fd21321 // fmla v1.2d, v25.2d, v18.d[0]
-	WORD $0x4fd21342 // fmla v2.2d, v26.2d, v18.d[0]
-	WORD $0x4fd31303 // fmla v3.2d, v24.2d, v19.d[0]
-	WORD $0x4fd31324 // fmla v4.2d, v25.2d, v19.d[0]
-	WORD $0x4fd31345 // fmla v5.2d, v26.2d, v19.d[0]
-	WORD $0x4fd41306 // fmla v6.2d, v24.2d, v20.d[0]
-	WORD $0x4fd41327 // fmla v7.2d, v25.2d, v20.d[0]
-	WORD $0x4fd41348 // fmla v8.2d, v26.2d, v20.d[0]
-	WORD $0x4fd51309 // fmla v9.2d, v24.2d, v21.d[0]
-	WORD $0x4fd5132a // fmla v10.2d, v25.2d, v21.d[0]
-	WORD $0x4fd5134b // fmla v11.2d, v26.2d, v21.d[0]
-	WORD $0x4fd6130c // fmla v12.2d, v24.2d, v22.d[0]
-	WORD $0x4fd6132d // fmla v13.2d, v25.2d, v22.d[0]
-	WORD $0x4fd6134e // fmla v14.2d, v26.2d, v22.d[0]
-	WORD $0x4fd7130f // fmla v15.2d, v24.2d, v23.d[0]
-	WORD $0x4fd71330 // fmla v16.2d, v25.2d, v23.d[0]
-	WORD $0x4fd71351 // fmla v17.2d, v26.2d, v23.d[0]
-	FLDPQ.P 32(R8), (F24, F25)
-	FMOVQ.P 16(R8), F26
-	WORD $0x4fd21b00 // fmla v0.2d, v24.2d, v18.d[1]
-	WORD $0x4fd21b21 // fmla v1.2d, v25.2d, v18.d[1]
-	WORD $0x4fd21b42 // fmla v2.2d, v26.2d, v18.d[1]
-	WORD $0x4fd31b03 // fmla v3.2d, v24.2d, v19.d[1]
-	WORD $0x4fd31b24 // fmla v4.2d, v25.2d, v19.d[1]
-	WORD $0x4fd31b45 // fmla v5.2d, v26.2d, v19.d[1]
-	WORD $0x4fd41b06 // fmla v6.2d, v24.2d, v20.d[1]
-	WORD $0x4fd41b27 // fmla v7.2d, v25.2d, v20.d[1]
-	WORD $0x4fd41b48 // fmla v8.2d, v26.2d, v20.d[1]
-	WORD $0x4fd51b09 // fmla v9.2d, v24.2d, v21.d[1]
-	WORD $0x4fd51b2a // fmla v10.2d, v25.2d, v21.d[1]
-	WORD $0x4fd51b4b // fmla v11.2d, v26.2d, v21.d[1]
-	WORD $0x4fd61b0c // fmla v12.2d, v24.2d, v22.d[1]
-	WORD $0x4fd61b2d // fmla v13.2d, v25.2d, v22.d[1]
-	WORD $0x4fd61b4e // fmla v14.2d, v26.2d, v22.d[1]
-	WORD $0x4fd71b0f // fmla v15.2d, v24.2d, v23.d[1]
-	WORD $0x4fd71b30 // fmla v16.2d, v25.2d, v23.d[1]
-	WORD $0x4fd71b51 // fmla v17.2d, v26.2d, v23.d[1]
-	SUBS $2, R10, R10
-	BGE step6
-rest6:
-	ADDS $2, R10, R10
-	BEQ done6
-single6:
-	FMOVD.P 8(R13), F18
-	FMOVD.P 8(R14), F19
-	FMOVD.P 8(R15), F20
-	FMOVD.P 8(R16), F21
-	FMOVD.P 8(R17), F22
-	FMOVD.P 8(R19), F23
-	FLDPQ.P 32(R8), (F24, F25)
-	FMOVQ.P 16(R8), F26
-	WORD $0x4fd21300 // fmla v0.2d, v24.2d, v18.d[0]
-	WORD $0x4fd21321 // fmla v1.2d, v25.2d, v18.d[0]
-	WORD $0x4fd21342 // fmla v2.2d, v26.2d, v18.d[0]
-	WORD $0x4fd31303 // fmla v3.2d, v24.2d, v19.d[0]
-	WORD $0x4fd31324 // fmla v4.2d, v25.2d, v19.d[0]
-	WORD $0x4fd31345 // fmla v5.2d, v26.2d, v19.d[0]
-	WORD $0x4fd41306 // fmla v6.2d, v24.2d, v20.d[0]
-	WORD $0x4fd41327 // fmla v7.2d, v25.2d, v20.d[0]
-	WORD $0x4fd41348 // fmla v8.2d, v26.2d, v20.d[0]
-	WORD $0x4fd51309 // fmla v9.2d, v24.2d, v21.d[0]
-	WORD $0x4fd5132a // fmla v10.2d, v25.2d, v21.d[0]
-	WORD $0x4fd5134b // fmla v11.2d, v26.2d, v21.d[0]
-	WORD $0x4fd6130c // fmla v12.2d, v24.2d, v22.d[0]
-	WORD $0x4fd6132d // fmla v13.2d, v25.2d, v22.d[0]
-	WORD $0x4fd6134e // fmla v14.2d, v26.2d, v22.d[0]
-	WORD $0x4fd7130f // fmla v15.2d, v24.2d, v23.d[0]
-	WORD $0x4fd71330 // fmla v16.2d, v25.2d, v23.d[0]
-	WORD $0x4fd71351 // fmla v17.2d, v26.2d, v23.d[0]
-	SUBS $1, R10, R10
-	BNE single6
-done6:
-	CBNZ R9, line6
-	MOVD $firstLanes<>+16(SB), R25
-	SUB R22<<3, R25, R25
-	FMOVQ (R25), F18
-	WORD $0x4e080d93 // dup v19.2d, x12
-	FMOVQ 32(R4), F20
-	WORD $0x4e331e94 // and v20.16b, v20.16b, v19.16b
-	WORD $0x6ef21e82 // bif v2.16b, v20.16b, v18.16b
-	FSTPQ (F0, F1), 0(R4)
-	FMOVQ F2, 32(R4)
-	ADD R6, R4, R4
-	FMOVQ 32(R4), F20
-	WORD $0x4e331e94 // and v20.16b, v20.16b, v19.16b
-	WORD $0x6ef21e85 // bif v5.16b, v20.16b, v18.16b
-	FSTPQ (F3, F4), 0(R4)
-	FMOVQ F5, 32(R4)
-	ADD R6, R4, R4
-	FMOVQ 32(R4), F20
-	WORD $0x4e331e94 // and v20.16b, v20.16b, v19.16b
-	WORD $0x6ef21e88 // bif v8.16b, v20.16b, v18.16b
-	FSTPQ (F6, F7), 0(R4)
-	FMOVQ F8, 32(R4)
-	ADD R6, R4, R4
-	FMOVQ 32(R4), F20
-	WORD $0x4e331e94 // and v20.16b, v20.16b, v19.16b
-	WORD $0x6ef21e8b // bif v11.16b, v20.16b, v18.16b
-	FSTPQ (F9, F10), 0(R4)
-	FMOVQ F11, 32(R4)
-	ADD R6, R4, R4
-	FMOVQ 32(R4), F20
-	WORD $0x4e331e94 // and v20.16b, v20.16b, v19.16b
-	WORD $0x6ef21e8e // bif v14.16b, v20.16b, v18.16b
-	FSTPQ (F12, F13), 0(R4)
-	FMOVQ F14, 32(R4)
-	ADD R6, R4, R4
-	FMOVQ 32(R4), F20
-	WORD $0x4e331e94 // and v20.16b, v20.16b, v19.16b
-	WORD $0x6ef21e91 // bif v17.16b, v20.16b, v18.16b
-	FSTPQ (F15, F16), 0(R4)
-	FMOVQ F17, 32(R4)
-	ADD R6, R4, R4
-	SUB $6, R5, R5
-	B tile6
-after6:
-tile2:
-	CMP $2, R5
-	BLT after2
-	MOVD R1, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R1
-	MOVD R3, R8
-	CBNZ R12, load2
-	WORD $0x6f00e400 // movi v0.2d, #0x0
-	WORD $0x6f00e401 // movi v1.2d, #0x0
-	WORD $0x6f00e402 // movi v2.2d, #0x0
-	WORD $0x6f00e403 // movi v3.2d, #0x0
-	WORD $0x6f00e404 // movi v4.2d, #0x0
-	WORD $0x6f00e405 // movi v5.2d, #0x0
-	B start2
-load2:
-	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-	FMOVQ 32(R11), F2
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F3, F4)
-	FMOVQ 32(R11), F5
-start2:
-	MOVD mulArgs_k(R0), R9
-line2:
-	WORD $0xf8a769a0 // prfm pldl1keep, [x13, x7]
-	WORD $0xf8a769c0 // prfm pldl1keep, [x14, x7]
-	MOVD $8, R10
-	CMP R10, R9
-	CSEL LT, R9, R10, R10
-	SUB R10, R9, R9
-	SUBS $2, R10, R10
-	BLT rest2
-step2:
-	FMOVQ.P 16(R13), F6
-	FMOVQ.P 16(R14), F7
-	FLDPQ.P 32(R8), (F8, F9)
-	FMOVQ.P 16(R8), F10
-	WORD $0x4fc61100 // fmla v0.2d, v8.2d, v6.d[0]
-	WORD $0x4fc61121 // fmla v1.2d, v9.2d, v6.d[0]
-	WORD $0x4fc61142 // fmla v2.2d, v10.2d, v6.d[0]
-	WORD $0x4fc71103 // fmla v3.2d, v8.2d, v7.d[0]
-	WORD $0x4fc71124 // fmla v4.2d, v9.2d, v7.d[0]
-	WORD $0x4fc71145 // fmla v5.2d, v10.2d, v7.d[0]
-	FLDPQ.P 32(R8), (F8, F9)
-	FMOVQ.P 16(R8), F10
-	WORD $0x4fc61900 // fmla v0.2d, v8.2d, v6.d[1]
-	WORD $0x4fc61921 // fmla v1.2d, v9.2d, v6.d[1]
-	WORD $0x4fc61942 // fmla v2.2d, v10.2d, v6.d[1]
-	WORD $0x4fc71903 // fmla v3.2d, v8.2d, v7.d[1]
-	WORD $0x4fc71924 // fmla v4.2d, v9.2d, v7.d[1]
-	WORD $0x4fc71945 // fmla v5.2d, v10.2d, v7.d[1]
-	SUBS $2, R10, R10
-	BGE step2
-rest2:
-	ADDS $2, R10, R10
-	BEQ done2
-single2:
-	FMOVD.P 8(R13), F6
-	FMOVD.P 8(R14), F7
-	FLDPQ.P 32(R8), (F8, F9)
-	FMOVQ.P 16(R8), F10
-	WORD $0x4fc61100 // fmla v0.2d, v8.2d, v6.d[0]
-	WORD $0x4fc61121 // fmla v1.2d, v9.2d, v6.d[0]
-	WORD $0x4fc61142 // fmla v2.2d, v10.2d, v6.d[0]
-	WORD $0x4fc71103 // fmla v3.2d, v8.2d, v7.d[0]
-	WORD $0x4fc71124 // fmla v4.2d, v9.2d, v7.d[0]
-	WORD $0x4fc71145 // fmla v5.2d, v10.2d, v7.d[0]
-	SUBS $1, R10, R10
-	BNE single2
-done2:
-	CBNZ R9, line2
-	MOVD $firstLanes<>+16(SB), R25
-	SUB R22<<3, R25, R25
-	FMOVQ (R25), F6
-	WORD $0x4e080d87 // dup v7.2d, x12
-	FMOVQ 32(R4), F8
-	WORD $0x4e271d08 // and v8.16b, v8.16b, v7.16b
-	WORD $0x6ee61d02 // bif v2.16b, v8.16b, v6.16b
-	FSTPQ (F0, F1), 0(R4)
-	FMOVQ F2, 32(R4)
-	ADD R6, R4, R4
-	FMOVQ 32(R4), F8
-	WORD $0x4e271d08 // and v8.16b, v8.16b, v7.16b
-	WORD $0x6ee61d05 // bif v5.16b, v8.16b, v6.16b
-	FSTPQ (F3, F4), 0(R4)
-	FMOVQ F5, 32(R4)
-	ADD R6, R4, R4
-	SUB $2, R5, R5
-	B tile2
-after2:
-tile1:
-	CMP $1, R5
-	BLT after1
-	MOVD R1, R13
-	ADD R2, R13, R1
-	MOVD R3, R8
-	CBNZ R12, load1
-	WORD $0x6f00e400 // movi v0.2d, #0x0
-	WORD $0x6f00e401 // movi v1.2d, #0x0
-	WORD $0x6f00e402 // movi v2.2d, #0x0
-	B start1
-load1:
-	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-	FMOVQ 32(R11), F2
-start1:
-	MOVD mulArgs_k(R0), R9
-line1:
-	WORD $0xf8a769a0 // prfm pldl1keep, [x13, x7]
-	MOVD $8, R10
-	CMP R10, R9
-	CSEL LT, R9, R10, R10
-	SUB R10, R9, R9
-	SUBS $2, R10, R10
-	BLT rest1
-step1:
-	FMOVQ.P 16(R13), F3
-	FLDPQ.P 32(R8), (F4, F5)
-	FMOVQ.P 16(R8), F6
-	WORD $0x4fc31080 // fmla v0.2d, v4.2d, v3.d[0]
-	WORD $0x4fc310a1 // fmla v1.2d, v5.2d, v3.d[0]
-	WORD $0x4fc310c2 // fmla v2.2d, v6.2d, v3.d[0]
-	FLDPQ.P 32(R8), (F4, F5)
-	FMOVQ.P 16(R8), F6
-	WORD $0x4fc31880 // fmla v0.2d, v4.2d, v3.d[1]
-	WORD $0x4fc318a1 // fmla v1.2d, v5.2d, v3.d[1]
-	WORD $0x4fc318c2 // fmla v2.2d, v6.2d, v3.d[1]
-	SUBS $2, R10, R10
-	BGE step1
-rest1:
-	ADDS $2, R10, R10
-	BEQ done1
-single1:
-	FMOVD.P 8(R13), F3
-	FLDPQ.P 32(R8), (F4, F5)
-	FMOVQ.P 16(R8), F6
-	WORD $0x4fc31080 // fmla v0.2d, v4.2d, v3.d[0]
-	WORD $0x4fc310a1 // fmla v1.2d, v5.2d, v3.d[0]
-	WORD $0x4fc310c2 // fmla v2.2d, v6.2d, v3.d[0]
-	SUBS $1, R10, R10
-	BNE single1
-done1:
-	CBNZ R9, line1
-	MOVD $firstLanes<>+16(SB), R25
-	SUB R22<<3, R25, R25
-	FMOVQ (R25), F3
-	WORD $0x4e080d84 // dup v4.2d, x12
-	FMOVQ 32(R4), F5
-	WORD $0x4e241ca5 // and v5.16b, v5.16b, v4.16b
-	WORD $0x6ee31ca2 // bif v2.16b, v5.16b, v3.16b
-	FSTPQ (F0, F1), 0(R4)
-	FMOVQ F2, 32(R4)
-	ADD R6, R4, R4
-	SUB $1, R5, R5
-	B tile1
-after1:
-	RET
-
-// func mulF64NEONW4(a *mulArgs)
-TEXT ·mulF64NEONW4(SB), NOSPLIT, $0-8
-	MOVD a+0(FP), R0
-	MOVD mulArgs_x(R0), R1
-	MOVD mulArgs_ldx(R0), R2
-	MOVD mulArgs_b(R0), R3
-	MOVD mulArgs_y(R0), R4
-	MOVD mulArgs_n(R0), R5
-	MOVD mulArgs_ldy(R0), R6
-	MOVD mulArgs_ahead(R0), R7
-	MOVD mulArgs_load(R0), R12
-	NEG R12, R12
-	MOVD mulArgs_keep(R0), R22
-	MOVD mulArgs_store(R0), R11
-	CMP R22, R11
-	CSEL LT, R11, R22, R22
-tile6:
-	CMP $6, R5
-	BLT after6
-	MOVD R1, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R15
-	ADD R2, R15, R16
-	ADD R2, R16, R17
-	ADD R2, R17, R19
-	ADD R2, R19, R1
-	MOVD R3, R8
-	CBNZ R12, load6
-	WORD $0x6f00e400 // movi v0.2d, #0x0
-	WORD $0x6f00e401 // movi v1.2d, #0x0
-	WORD $0x6f00e402 // movi v2.2d, #0x0
-	WORD $0x6f00e403 // movi v3.2d, #0x0
-	WORD $0x6f00e404 // movi v4.2d, #0x0
-	WORD $0x6f00e405 // movi v5.2d, #0x0
-	WORD $0x6f00e406 // movi v6.2d, #0x0
-	WORD $0x6f00e407 // movi v7.2d, #0x0
-	WORD $0x6f00e408 // movi v8.2d, #0x0
-	WORD $0x6f00e409 // movi v9.2d, #0x0
-	WORD $0x6f00e40a // movi v10.2d, #0x0
-	WORD $0x6f00e40b // movi v11.2d, #0x0
-	WORD $0x6f00e40c // movi v12.2d, #0x0
-	WORD $0x6f00e40d // movi v13.2d, #0x0
-	WORD $0x6f00e40e // movi v14.2d, #0x0
-	WORD $0x6f00e40f // movi v15.2d, #0x0
-	WORD $0x6f00e410 // movi v16.2d, #0x0
-	WORD $0x6f00e411 // movi v17.2d, #0x0
-	WORD $0x6f00e412 // movi v18.2d, #0x0
-	WORD $0x6f00e413 // movi v19.2d, #0x0
-	WORD $0x6f00e414 // movi v20.2d, #0x0
-	WORD $0x6f00e415 // movi v21.2d, #0x0
-	WORD $0x6f00e416 // movi v22.2d, #0x0
-	WORD $0x6f00e417 // movi v23.2d, #0x0
-	B start6
-load6:
-	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-	FLDPQ 32(R11), (F2, F3)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F4, F5)
-	FLDPQ 32(R11), (F6, F7)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F8, F9)
-	FLDPQ 32(R11), (F10, F11)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F12, F13)
-	FLDPQ 32(R11), (F14, F15)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F16, F17)
-	FLDPQ 32(R11), (F18, F19)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F20, F21)
-	FLDPQ 32(R11), (F22, F23)
-start6:
-	MOVD mulArgs_k(R0), R9
-line6:
-	WORD $0xf8a769a0 // prfm pldl1keep, [x13, x7]
-	WORD $0xf8a769c0 // prfm pldl1keep, [x14, x7]
-	WORD $0xf8a769e0 // prfm pldl1keep, [x15, x7]
-	WORD $0xf8a76a00 // prfm pldl1keep, [x16, x7]
-	WORD $0xf8a76a20 // prfm pldl1keep, [x17, x7]
-	WORD $0xf8a76a60 // prfm pldl1keep, [x19, x7]
-	MOVD $8, R10
-	CMP R10, R9
-	CSEL LT, R9, R10, R10
-	SUB R10, R9, R9
-	SUBS $2, R10, R10
-	BLT rest6
-step6:
-	FMOVQ.P 16(R13), F24
-	FMOVQ.P 16(R14), F25
-	FMOVQ.P 16(R15), F26
-	FMOVQ.P 16(R16), F27
-	FMOVQ.P 16(R17), F28
-	FMOVQ.P 16(R19), F29
-	FLDPQ.P 32(R8), (F30, F31)
-	WORD $0x4fd813c0 // fmla v0.2d, v30.2d, v24.d[0]
-	WORD $0x4fd813e1 // fmla v1.2d, v31.2d, v24.d[0]
-	WORD $0x4fd913c4 // fmla v4.2d, v30.2d, v25.d[0]
-	WORD $0x4fd913e5 // fmla v5.2d, v31.2d, v25.d[0]
-	WORD $0x4fda13c8 // fmla v8.2d, v30.2d, v26.d[0]
-	WORD $0x4fda13e9 // fmla v9.2d, v31.2d, v26.d[0]
-	WORD $0x4fdb13cc // fmla v12.2d, v30.2d, v27.d[0]
-	WORD $0x4fdb13ed // fmla v13.2d, v31.2d, v27.d[0]
-	WORD $0x4fdc13d0 // fmla v16.2d, v30.2d, v28.d[0]
-	WORD $0x4fdc13f1 // fmla v17.2d, v31.2d, v28.d[0]
-	WORD $0x4fdd13d4 // fmla v20.2d, v30.2d, v29.d[0]
-	WORD $0x4fdd13f5 // fmla v21.2d, v31.2d, v29.d[0]
-	FLDPQ.P 32(R8), (F30, F31)
-	WORD $0x4fd813c2 // fmla v2.2d, v30.2d, v24.d[0]
-	WORD $0x4fd813e3 // fmla v3.2d, v31.2d, v24.d[0]
-	WORD $0x4fd913c6 // fmla v6.2d, v30.2d, v25.d[0]
-	WORD $0x4fd913e7 // fmla v7.2d, v31.2d, v25.d[0]
-	WORD $0x4fda13ca // fmla v10.2d, v30.2d, v26.d[0]
-	WORD $0x4fda13eb // fmla v11.2d, v31.2d, v26.d[0]
-	WORD $0x4fdb13ce // fmla v14.2d, v30.2d, v27.d[0]
-	WORD $0x4fdb13ef // fmla v15.2d, v31.2d, v27.d[0]
-	WORD $0x4fdc13d2 // fmla v18.2d, v30.2d, v28.d[0]
-	WORD $0x4fdc13f3 // fmla v19.2d, v31.2d, v28.d[0]
-	WORD $0x4fdd13d6 // fmla v22.2d, v30.2d, v29.d[0]
-	WORD $0x4fdd13f7 // fmla v23.2d, v31.2d, v29.d[0]
-	FLDPQ.P 32(R8), (F30, F31)
-	WORD $0x4fd81bc0 // fmla v0.2d, v30.2d, v24.d[1]
-	WORD $0x4fd81be1 // fmla v1.2d, v31.2d, v24.d[1]
-	WORD $0x4fd91bc4 // fmla v4.2d, v30.2d, v25.d[1]
-	WORD $0x4fd91be5 // fmla v5.2d, v31.2d, v25.d[1]
-	WORD $0x4fda1bc8 // fmla v8.2d, v30.2d, v26.d[1]
-	WORD $0x4fda1be9 // fmla v9.2d, v31.2d, v26.d[1]
-	WORD $0x4fdb1bcc // fmla v12.2d, v30.2d, v27.d[1]
-	WORD $0x4fdb1bed // fmla v13.2d, v31.2d, v27.d[1]
-	WORD $0x4fdc1bd0 // fmla v16.2d, v30.2d, v28.d[1]
-	WORD $0x4fdc1bf1 // fmla v17.2d, v31.2d, v28.d[1]
-	WORD $0x4fdd1bd4 // fmla v20.2d, v30.2d, v29.d[1]
-	WORD $0x4fdd1bf5 // fmla v21.2d, v31.2d, v29.d[1]
-	FLDPQ.P 32(R8), (F30, F31)
-	WORD $0x4fd81bc2 // fmla v2.2d, v30.2d, v24.d[1]
-	WORD $0x4fd81be3 // fmla v3.2d, v31.2d, v24.d[1]
-	WORD $0x4fd91bc6 // fmla v6.2d, v30.2d, v25.d[1]
-	WORD $0x4fd91be7 // fmla v7.2d, v31.2d, v25.d[1]
-	WORD $0x4fda1bca // fmla v10.2d, v30.2d, v26.d[1]
-	WORD $0x4fda1beb // fmla v11.2d, v31.2d, v26.d[1]
-	WORD $0x4fdb1bce // fmla v14.2d, v30.2d, v27.d[1]
-	WORD $0x4fdb1bef // fmla v15.2d, v31.2d, v27.d[1]
-	WORD $0x4fdc1bd2 // fmla v18.2d, v30.2d, v28.d[1]
-	WORD $0x4fdc1bf3 // fmla v19.2d, v31.2d, v28.d[1]
-	WORD $0x4fdd1bd6 // fmla v22.2d, v30.2d, v29.d[1]
-	WORD $0x4fdd1bf7 // fmla v23.2d, v31.2d, v29.d[1]
-	SUBS $2, R10, R10
-	BGE step6
-rest6:
-	ADDS $2, R10, R10
-	BEQ done6
-single6:
-	FMOVD.P 8(R13), F24
-	FMOVD.P 8(R14), F25
-	FMOVD.P 8(R15), F26
-	FMOVD.P 8(R16), F27
-	FMOVD.P 8(R17), F28
-	FMOVD.P 8(R19), F29
-	FLDPQ.P 32(R8), (F30, F31)
-	WORD $0x4fd813c0 // fmla v0.2d, v30.2d, v24.d[0]
-	WORD $0x4fd813e1 // fmla v1.2d, v31.2d, v24.d[0]
-	WORD $0x4fd913c4 // fmla v4.2d, v30.2d, v25.d[0]
-	WORD $0x4fd913e5 // fmla v5.2d, v31.2d, v25.d[0]
-	WORD $0x4fda13c8 // fmla v8.2d, v30.2d, v26.d[0]
-	WORD $0x4fda13e9 // fmla v9.2d, v31.2d, v26.d[0]
-	WORD $0x4fdb13cc // fmla v12.2d, v30.2d, v27.d[0]
-	WORD $0x4fdb13ed // fmla v13.2d, v31.2d, v27.d[0]
-	WORD $0x4fdc13d0 // fmla v16.2d, v30.2d, v28.d[0]
-	WORD $0x4fdc13f1 // fmla v17.2d, v31.2d, v28.d[0]
-	WORD $0x4fdd13d4 // fmla v20.2d, v30.2d, v29.d[0]
-	WORD $0x4fdd13f5 // fmla v21.2d, v31.2d, v29.d[0]
-	FLDPQ.P 32(R8), (F30, F31)
-	WORD $0x4fd813c2 // fmla v2.2d, v30.2d, v24.d[0]
-	WORD $0x4fd813e3 // fmla v3.2d, v31.2d, v24.d[0]
-	WORD $0x4fd913c6 // fmla v6.2d, v30.2d, v25.d[0]
-	WORD $0x4fd913e7 // fmla v7.2d, v31.2d, v25.d[0]
-	WORD $0x4fda13ca // fmla v10.2d, v30.2d, v26.d[0]
-	WORD $0x4fda13eb // fmla v11.2d, v31.2d, v26.d[0]
-	WORD $0x4fdb13ce // fmla v14.2d, v30.2d, v27.d[0]
-	WORD $0x4fdb13ef // fmla v15.2d, v31.2d, v27.d[0]
-	WORD $0x4fdc13d2 // fmla v18.2d, v30.2d, v28.d[0]
-	WORD $0x4fdc13f3 // fmla v19.2d, v31.2d, v28.d[0]
-	WORD $0x4fdd13d6 // fmla v22.2d, v30.2d, v29.d[0]
-	WORD $0x4fdd13f7 // fmla v23.2d, v31.2d, v29.d[0]
-	SUBS $1, R10, R10
-	BNE single6
-done6:
-	CBNZ R9, line6
-	MOVD $firstLanes<>+16(SB), R25
-	SUB R22<<3, R25, R25
-	FMOVQ (R25), F24
-	WORD $0x4e080d99 // dup v25.2d, x12
-	FMOVQ 48(R4), F26
-	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
-	WORD $0x6ef81f43 // bif v3.16b, v26.16b, v24.16b
-	FSTPQ (F0, F1), 0(R4)
-	FSTPQ (F2, F3), 32(R4)
-	ADD R6, R4, R4
-	FMOVQ 48(R4), F26
-	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
-	WORD $0x6ef81f47 // bif v7.16b, v26.16b, v24.16b
-	FSTPQ (F4, F5), 0(R4)
-	FSTPQ (F6, F7), 32(R4)
-	ADD R6, R4, R4
-	FMOVQ 48(R4), F26
-	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
-	WORD $0x6ef81f4b // bif v11.16b, v26.16b, v24.16b
-	FSTPQ (F8, F9), 0(R4)
-	FSTPQ (F10, F11), 32(R4)
-	ADD R6, R4, R4
-	FMOVQ 48(R4), F26
-	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
-	WORD $0x6ef81f4f // bif v15.16b, v26.16b, v24.16b
-	FSTPQ (F12, F13), 0(R4)
-	FSTPQ (F14, F15), 32(R4)
-	ADD R6, R4, R4
-	FMOVQ 48(R4), F26
-	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
-	WORD $0x6ef81f53 // bif v19.16b, v26.16b, v24.16b
-	FSTPQ (F16, F17), 0(R4)
-	FSTPQ (F18, F19), 32(R4)
-	ADD R6, R4, R4
-	FMOVQ 48(R4), F26
-	WORD $0x4e391f5a // and v26.16b, v26.16b, v25.16b
-	WORD $0x6ef81f57 // bif v23.16b, v26.16b, v24.16b
-	FSTPQ (F20, F21), 0(R4)
-	FSTPQ (F22, F23), 32(R4)
-	ADD R6, R4, R4
-	SUB $6, R5, R5
-	B tile6
-after6:
-tile2:
-	CMP $2, R5
-	BLT after2
-	MOVD R1, R13
-	ADD R2, R13, R14
-	ADD R2, R14, R1
-	MOVD R3, R8
-	CBNZ R12, load2
-	WORD $0x6f00e400 // movi v0.2d, #0x0
-	WORD $0x6f00e401 // movi v1.2d, #0x0
-	WORD $0x6f00e402 // movi v2.2d, #0x0
-	WORD $0x6f00e403 // movi v3.2d, #0x0
-	WORD $0x6f00e404 // movi v4.2d, #0x0
-	WORD $0x6f00e405 // movi v5.2d, #0x0
-	WORD $0x6f00e406 // movi v6.2d, #0x0
-	WORD $0x6f00e407 // movi v7.2d, #0x0
-	B start2
-load2:
-	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-	FLDPQ 32(R11), (F2, F3)
-	ADD R6, R11, R11
-	FLDPQ 0(R11), (F4, F5)
-	FLDPQ 32(R11), (F6, F7)
-start2:
-	MOVD mulArgs_k(R0), R9
-line2:
-	WORD $0xf8a769a0 // prfm pldl1keep, [x13, x7]
-	WORD $0xf8a769c0 // prfm pldl1keep, [x14, x7]
-	MOVD $8, R10
-	CMP R10, R9
-	CSEL LT, R9, R10, R10
-	SUB R10, R9, R9
-	SUBS $2, R10, R10
-	BLT rest2
-step2:
-	FMOVQ.P 16(R13), F8
-	FMOVQ.P 16(R14), F9
-	FLDPQ.P 32(R8), (F10, F11)
-	FLDPQ.P 32(R8), (F12, F13)
-	WORD $0x4fc81140 // fmla v0.2d, v10.2d, v8.d[0]
-	WORD $0x4fc81161 // fmla v1.2d, v11.2d, v8.d[0]
-	WORD $0x4fc81182 // fmla v2.2d, v12.2d, v8.d[0]
-	WORD $0x4fc811a3 // fmla v3.2d, v13.2d, v8.d[0]
-	WORD $0x4fc91144 // fmla v4.2d, v10.2d, v9.d[0]
-	WORD $0x4fc91165 // fmla v5.2d, v11.2d, v9.d[0]
-	WORD $0x4fc91186 // fmla v6.2d, v12.2d, v9.d[0]
-	WORD $0x4fc911a7 // fmla v7.2d, v13.2d, v9.d[0]
-	FLDPQ.P 32(R8), (F10, F11)
-	FLDPQ.P 32(R8), (F12, F13)
-	WORD $0x4fc81940 // fmla v0.2d, v10.2d, v8.d[1]
-	WORD $0x4fc81961 // fmla v1.2d, v11.2d, v8.d[1]
-	WORD $0x4fc81982 // fmla v2.2d, v12.2d, v8.d[1]
-	WORD $0x4fc819a3 // fmla v3.2d, v13.2d, v8.d[1]
-	WORD $0x4fc91944 // fmla v4.2d, v10.2d, v9.d[1]
-	WORD $0x4fc91965 // fmla v5.2d, v11.2d, v9.d[1]
-	WORD $0x4fc91986 // fmla v6.2d, v12.2d, v9.d[1]
-	WORD $0x4fc919a7 // fmla v7.2d, v13.2d, v9.d[1]
-	SUBS $2, R10, R10
-	BGE step2
-rest2:
-	ADDS $2, R10, R10
-	BEQ done2
-single2:
-	FMOVD.P 8(R13), F8
-	FMOVD.P 8(R14), F9
-	FLDPQ.P 32(R8), (F10, F11)
-	FLDPQ.P 32(R8), (F12, F13)
-	WORD $0x4fc81140 // fmla v0.2d, v10.2d, v8.d[0]
-	WORD $0x4fc81161 // fmla v1.2d, v11.2d, v8.d[0]
-	WORD $0x4fc81182 // fmla v2.2d, v12.2d, v8.d[0]
-	WORD $0x4fc811a3 // fmla v3.2d, v13.2d, v8.d[0]
-	WORD $0x4fc91144 // fmla v4.2d, v10.2d, v9.d[0]
-	WORD $0x4fc91165 // fmla v5.2d, v11.2d, v9.d[0]
-	WORD $0x4fc91186 // fmla v6.2d, v12.2d, v9.d[0]
-	WORD $0x4fc911a7 // fmla v7.2d, v13.2d, v9.d[0]
-	SUBS $1, R10, R10
-	BNE single2
-done2:
-	CBNZ R9, line2
-	MOVD $firstLanes<>+16(SB), R25
-	SUB R22<<3, R25, R25
-	FMOVQ (R25), F8
-	WORD $0x4e080d89 // dup v9.2d, x12
-	FMOVQ 48(R4), F10
-	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
-	WORD $0x6ee81d43 // bif v3.16b, v10.16b, v8.16b
-	FSTPQ (F0, F1), 0(R4)
-	FSTPQ (F2, F3), 32(R4)
-	ADD R6, R4, R4
-	FMOVQ 48(R4), F10
-	WORD $0x4e291d4a // and v10.16b, v10.16b, v9.16b
-	WORD $0x6ee81d47 // bif v7.16b, v10.16b, v8.16b
-	FSTPQ (F4, F5), 0(R4)
-	FSTPQ (F6, F7), 32(R4)
-	ADD R6, R4, R4
-	SUB $2, R5, R5
-	B tile2
-after2:
-tile1:
-	CMP $1, R5
-	BLT after1
-	MOVD R1, R13
-	ADD R2, R13, R1
-	MOVD R3, R8
-	CBNZ R12, load1
-	WORD $0x6f00e400 // movi v0.2d, #0x0
-	WORD $0x6f00e401 // movi v1.2d, #0x0
-	WORD $0x6f00e402 // movi v2.2d, #0x0
-	WORD $0x6f00e403 // movi v3.2d, #0x0
-	B start1
-load1:
-	MOVD R4, R11
-	FLDPQ 0(R11), (F0, F1)
-	FLDPQ 32(R11), (F2, F3)
-start1:
-	MOVD mulArgs_k(R0), R9
-line1:
-	WORD $0xf8a769a0 // prfm pldl1keep, [x13, x7]
-	MOVD $8, R10
-	CMP R10, R9
-	CSEL LT, R9, R10, R10
-	SUB R10, R9, R9
-	SUBS $2, R10, R10
-	BLT rest1
-step1:
-	FMOVQ.P 16(R13), F4
-	FLDPQ.P 32(R8), (F5, F6)
-	FLDPQ.P 32(R8), (F7, F8)
-	WORD $0x4fc410a0 // fmla v0.2d, v5.2d, v4.d[0]
-	WORD $0x4fc410c1 // fmla v1.2d, v6.2d, v4.d[0]
-	WORD $0x4fc410e2 // fmla v2.2d, v7.2d, v4.d[0]
-	WORD $0x4fc41103 // fmla v3.2d, v8.2d, v4.d[0]
-	FLDPQ.P 32(R8), (F5, F6)
-	FLDPQ.P 32(R8), (F7, F8)
-	WORD $0x4fc418a0 // fmla v0.2d, v5.2d, v4.d[1]
-	WORD $0x4fc418c1 // fmla v1.2d, v6.2d, v4.d[1]
-	WORD $0x4fc418e2 // fmla v2.2d, v7.2d, v4.d[1]
-	WORD $0x4fc41903 // fmla v3.2d, v8.2d, v4.d[1]
-	SUBS $2, R10, R10
-	BGE step1
-rest1:
-	ADDS $2, R10, R10
-	BEQ done1
-single1:
-	FMOVD.P 8(R13), F4
-	FLDPQ.P 32(R8), (F5, F6)
-	FLDPQ.P 32(R8), (F7, F8)
-	WORD $0x4fc410a0 // fmla v0.2d, v5.2d, v4.d[0]
-	WORD $0x4fc410c1 // fmla v1.2d, v6.2d, v4.d[0]
-	WORD $0x4fc410e2 // fmla v2.2d, v7.2d, v4.d[0]
-	WORD $0x4fc41103 // fmla v3.2d, v8.2d, v4.d[0]
-	SUBS $1, R10, R10
-	BNE single1
-done1:
-	CBNZ R9, line1
-	MOVD $firstLanes<>+16(SB), R25
-	SUB R22<<3, R25, R25
-	FMOVQ (R25), F4
-	WORD $0x4e080d85 // dup v5.2d, x12
-	FMOVQ 48(R4), F6
-	WORD $0x4e251cc6 // and v6.16b, v6.16b, v5.16b
-	WORD $0x6ee41cc3 // bif v3.16b, v6.16b, v4.16b
-	FSTPQ (F0, F1), 0(R4)
-	FSTPQ (F2, F3), 32(R4)
+	VST1 [V0.B16, V1.B16, V2.B16, V3.B16], (R4)
 	ADD R6, R4, R4
 	SUB $1, R5, R5
 	B tile1
