@@ -118,6 +118,13 @@ func (c Config) HasNeighbors() bool {
 	return c.Neighborhood.Neighbors != None && (c.Neighborhood.Neighbors != 0 || c.Preset != PresetPaper)
 }
 
+// Modules returns the modules of the preset: what a nil Represent, Noise and Anchor of a Config stand for. They are new, and
+// may be changed.
+func (p Preset) Modules() (*SoftThreshold, *RowShrink, *Procrustes) {
+	free := p == PresetPaper
+	return &SoftThreshold{Unconstrained: free}, &RowShrink{Unconstrained: free}, &Procrustes{}
+}
+
 // WithDefaults returns the configuration with copies of its modules and with every zero that stands for something else
 // replaced by it, except Neighborhood.Steps and Landmarks, whose defaults depend on the samples.
 func (c Config) WithDefaults() Config {

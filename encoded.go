@@ -41,7 +41,7 @@ func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config
 				return err
 			}
 		}
-		values = e.learnedBy(module)
+		values = learnedBy(e.Prefix, module.Learnables())
 		machine := gorgonia.NewTapeMachine(e.G)
 		defer machine.Close()
 		return unfold.Run(machine)

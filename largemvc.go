@@ -163,7 +163,7 @@ const sharedReadOut = 5000
 func (p *Predictor) setNetwork(m *Model[Represent, Noise, Anchor], reads *readOuts, rotated []*prepare.Rotated) {
 	var values [3][]learned
 	for i, module := range m.modules() {
-		values[i] = m.env.learnedBy(module)
+		values[i] = learnedBy(m.env.Prefix, module.Learnables())
 	}
 	if fused := m.fused(); fused != nil {
 		p.learned = values

@@ -122,7 +122,7 @@ func trainRun[T kernel.Float](
 	}
 	defer t.machine.Close()
 	if encoder != nil {
-		if err := t.model.env.learn(0, t.model.Represent, encoder); err != nil {
+		if err := learn(defaultPrefix, 0, t.model.Represent.Learnables(), encoder); err != nil {
 			return nil, withName(err)
 		}
 	}
@@ -274,16 +274,6 @@ func readModel(m *Model[Represent, Noise, Anchor]) (*readOuts, error) {
 // noise says whether any view has a trust.
 func (r *readOuts) noise() bool {
 	return slices.ContainsFunc(r.trust, func(n *gorgonia.Node) bool { return n != nil })
-}
-
-// float64s returns the entries of the value of a node.
-func float64s(n *gorgonia.Node) []float64 {
-	x := op.EntriesOf(n.Value())
-	out := make([]float64, x.Len())
-	for j := range out {
-		out[j] = x.At(j)
-	}
-	return out
 }
 
 // sumLosses makes the cost: the network's loss, of which the terms for clusters are part, and what is added to it.
@@ -568,7 +558,7 @@ func (t *lossNetwork[T]) snapshot(r *runState) {
 func (t *lossNetwork[T]) names() []string {
 	var out []string
 	for _, n := range t.model.learn {
-		out = append(out, t.model.env.learnedName(n))
+		out = append(out, learnedName(defaultPrefix, n))
 	}
 	return out
 }
