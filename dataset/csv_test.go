@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testutil"
 	"pgregory.net/rapid"
 )
 
@@ -124,7 +125,7 @@ func TestCSVBomb(t *testing.T) {
 	for _, line := range []string{strings.Repeat("0,", 1<<22) + "0\n", "0,0,0,0\n"} {
 		z := gzipped(t, strings.Repeat(line, (1<<24)/len(line)))
 		var err error
-		got := allocated(func() { _, err = read("a.csv", z, Options{MaxBytes: 1 << 20}) })
+		got := testutil.Allocated(func() { _, err = read("a.csv", z, Options{MaxBytes: 1 << 20}) })
 		wantError(t, err, "a.csv")
 		if got > 96<<20 {
 			t.Errorf("took %d MiB", got>>20)

@@ -1,6 +1,9 @@
-package largemvc
+// Package classical clusters by the alternating minimisation that LargeMvC-Net unfolds into a network: what the network is
+// compared with, and what it learns to do better.
+package classical
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,14 +16,17 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc"
+
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// ClassicalConfig says how Classical clusters. Clusters is required; every other field may be left zero.
-type ClassicalConfig struct {
+// Config says how Fit clusters. Clusters is required; every other field may be left zero.
+type Config struct {
 	Clusters int // c, the number of clusters: from 1 to n
 	Anchors  int // m, the number of anchors: from 1 to n; 0: Clusters
 
@@ -32,32 +38,32 @@ type ClassicalConfig struct {
 	Tolerance  float64 // ends where an iteration lowers J by less than this share; 0: 1e-6; negative: only at the limit
 
 	Seed         uint64
-	Preprocess   Preprocess // as in Config
-	Start        Start      // as in Config, without Anchors
-	Float64      bool       // as in Config
-	Workers      int        // goroutines; 0: GOMAXPROCS. They do not change the result
-	KMeansStarts int        // starts of each k-means; 0: 10
-	Overwrite    bool       // as in Config
+	Preprocess   largemvc.Preprocess // as in largemvc.Config
+	Start        largemvc.Start      // as in largemvc.Config, without Anchors
+	Float64      bool                // as in largemvc.Config
+	Workers      int                 // goroutines; 0: GOMAXPROCS. They do not change the result
+	KMeansStarts int                 // starts of each k-means; 0: 10
+	Overwrite    bool                // as in largemvc.Config
 
 	// Progress, if not nil, is called in every iteration with J as it was before. An error ends the run with Status
-	// Stopped; it is returned by Classical unless it is ErrStop.
+	// Stopped; it is returned by Fit unless it is largemvc.ErrStop.
 	Progress func(iteration int, objective float64) error
 }
 
-// ClassicalResult is what Classical found.
-type ClassicalResult struct {
+// Result is what Fit found.
+type Result struct {
 	Labels   []int // n, from 0 to Clusters−1, numbered as in Clustering
 	Clusters int   // found; fewer than asked for if H has fewer distinct rows
 	Sizes    []int
 
-	H     *Matrix      // n×m, ≥ 0
+	H     *mat.Dense   // n×m, ≥ 0
 	P     []*mat.Dense // per view, m×d_v; orthonormal rows, or columns where d_v < m
 	Trust [][]float64  // per view and sample, in [0, 1]: E_v = (1−t)(X_v − H P_v); 1 where the view is absent
 
 	// Objective is J at the start (H = 0, E = 0) and after each iteration. It never rises, up to rounding (with Float32
 	// about 1e-7 of Σ‖X_v‖²). The last entry belongs to H, P and Trust, that is after one more update of E.
 	Objective  []float64
-	Status     Status // EpochLimit: the limit of iterations
+	Status     largemvc.Status // EpochLimit: the limit of iterations
 	Iterations int
 
 	StartLabels []int
@@ -66,11 +72,11 @@ type ClassicalResult struct {
 }
 
 const (
-	classicalIterations = 100
-	classicalTolerance  = 1e-6
+	defaultIterations = 100
+	defaultTolerance  = 1e-6
 )
 
-// Classical clusters by the alternating minimisation that LargeMvC-Net unfolds, of
+// Fit clusters by the alternating minimisation that LargeMvC-Net unfolds, of
 //
 //	J = Σ_v ( ½‖X_v − H P_v − E_v‖² + α‖H‖₁ + β_v‖E_v‖₂,₁ ),   H ≥ 0,   P_v orthonormal
 //
@@ -90,38 +96,45 @@ const (
 // Samples may lack views: sums over v, and V, then run over the views that a sample has. Besides X and H no array grows
 // with n by more than a few numbers a view; an iteration is one pass over X.
 //
-// Errors, and what is returned beside them, are as in Fit. The objective is not convex; results depend on the start.
-func Classical(ctx context.Context, views []View, config ClassicalConfig) (*ClassicalResult, error) {
-	if err := checkContext(ctx); err != nil {
+// Errors, and what is returned beside them, are as in largemvc.Fit. The objective is not convex; results depend on the start.
+func Fit(ctx context.Context, views []largemvc.View, config Config) (*Result, error) {
+	if err := named(parallel.CheckContext(ctx)); err != nil {
 		return nil, err
 	}
 	begin := time.Now()
-	n, err := checkShapes(views)
+	c, err := config.complete(views)
 	if err != nil {
 		return nil, err
 	}
-	c, err := config.fitConfig(n, views)
-	if err != nil {
-		return nil, err
+	in := make([]view.View, len(views))
+	for v, x := range views {
+		if in[v], err = x.Content(); err != nil {
+			return nil, named(err)
+		}
 	}
-	in := inner(views)
-	if err := withName(view.CheckFinite(ctx, in, c.Workers)); err != nil {
+	if err := named(view.CheckFinite(ctx, in, c.Workers)); err != nil {
 		return nil, err
 	}
 	if c.Float64 {
-		return classical[float64](ctx, in, &config, c, begin)
+		return fit[float64](ctx, in, &config, c, begin)
 	}
-	return classical[float32](ctx, in, &config, c, begin)
+	return fit[float32](ctx, in, &config, c, begin)
 }
 
-// fitConfig fills the defaults, checks, and returns what the parts shared with Fit need.
-func (k *ClassicalConfig) fitConfig(n int, views []View) (*Config, error) {
-	c := Config{
-		Clusters: k.Clusters, Anchors: k.Anchors, Seed: k.Seed, Preprocess: k.Preprocess, Start: k.Start, Float64: k.Float64,
-		Workers: k.Workers, KMeansStarts: k.KMeansStarts, Overwrite: k.Overwrite, Preset: PresetPaper,
-		Noise: &RowShrink{DataScale: !k.UnitBeta},
+// named puts the library's name before an error of an internal package. The context's own stays as it is.
+func named(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
 	}
-	c = c.withDefaults()
+	return fmt.Errorf("largemvc: %w", err)
+}
+
+// complete fills the defaults, checks, and returns what the start and the last k-means need.
+func (k *Config) complete(views []largemvc.View) (*largemvc.Config, error) {
+	c := largemvc.Config{
+		Clusters: k.Clusters, Anchors: k.Anchors, Seed: k.Seed, Preprocess: k.Preprocess, Start: k.Start, Float64: k.Float64,
+		Workers: k.Workers, KMeansStarts: k.KMeansStarts, Overwrite: k.Overwrite, Preset: largemvc.PresetPaper,
+	}
 	var errs []error
 	if !(k.Alpha >= 0) || math.IsInf(k.Alpha, 1) {
 		errs = append(errs, fmt.Errorf("largemvc: Alpha is %v", k.Alpha))
@@ -135,38 +148,45 @@ func (k *ClassicalConfig) fitConfig(n int, views []View) (*Config, error) {
 	if math.IsNaN(k.Tolerance) || math.IsInf(k.Tolerance, 0) {
 		errs = append(errs, fmt.Errorf("largemvc: Tolerance is %v", k.Tolerance))
 	}
-	if err := errors.Join(append(errs, c.check(n, views))...); err != nil {
+	if k.Start.Anchors != nil {
+		errs = append(errs, errors.New("largemvc: Start.Anchors are not for the classical solver"))
+	}
+	if err := errors.Join(append(errs, c.Check(views))...); err != nil {
 		return nil, err
 	}
-	k.Beta = orDefault(k.Beta, 1)
-	k.Tolerance = orDefault(k.Tolerance, classicalTolerance)
+	k.Beta = cmp.Or(k.Beta, 1)
+	k.Tolerance = cmp.Or(k.Tolerance, defaultTolerance)
 	if k.Iterations == 0 {
-		k.Iterations = classicalIterations
+		k.Iterations = defaultIterations
 	}
+	c = c.WithDefaults()
 	return &c, nil
 }
 
-func classical[T kernel.Float](
-	ctx context.Context, views []view.View, k *ClassicalConfig, c *Config, begin time.Time,
-) (*ClassicalResult, error) {
+func fit[T kernel.Float](
+	ctx context.Context, views []view.View, k *Config, c *largemvc.Config, begin time.Time,
+) (*Result, error) {
 	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess), views, c.Workers)
 	if err != nil {
-		return nil, withName(err)
+		return nil, named(err)
 	}
 	x, err := prepare.Standardise[T](ctx, views, standard, c.Workers, c.Overwrite)
 	if err != nil {
-		return nil, withName(err)
+		return nil, named(err)
 	}
-	from, err := cluster.FirstAnchors(ctx, x, views, startOf[T](c, nil, c.Seed))
+	from, err := cluster.FirstAnchors(ctx, x, views, cluster.Start{
+		Method: cluster.Method(c.Start.Method), Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts, Seed: c.Seed,
+		Workers: c.Workers, Measure: !k.UnitBeta,
+	})
 	if err != nil {
-		return nil, withName(err)
+		return nil, named(err)
 	}
 	beta := make([]float64, len(views))
 	for v, scale := range from.Scale {
 		beta[v] = k.Beta * scale
 	}
 	s := solver.New(x, views, from.Anchors, k.Alpha, beta, c.Workers)
-	out := &ClassicalResult{StartLabels: from.Labels, Beta: beta}
+	out := &Result{StartLabels: from.Labels, Beta: beta}
 	ended := out.iterate(ctx, s, k)
 	if out.Iterations == 0 && ended != nil {
 		return nil, ended
@@ -175,17 +195,22 @@ func classical[T kernel.Float](
 	ctx = context.WithoutCancel(ctx)
 	last, err := s.Finish(ctx)
 	if err != nil {
-		return nil, withName(err)
+		return nil, named(err)
 	}
 	out.Objective = append(out.Objective, last)
 	h, n, m, ld := s.H()
 	o := cluster.Options{Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Workers}
 	found, err := cluster.Rows(ctx, rows.NewDense(n, m, ld, h), o)
 	if err != nil {
-		return nil, withName(err)
+		return nil, named(err)
 	}
 	out.Labels, out.Sizes, out.Clusters = found.Labels, found.Sizes, len(found.Sizes)
-	out.H = resultMatrix(n, m, ld, h)
+	out.H = mat.NewDense(n, m, nil)
+	for i := range n {
+		for j, x := range h[i*ld : i*ld+m] {
+			out.H.Set(i, j, float64(x))
+		}
+	}
 	for v := range views {
 		p, d := s.Anchors(v)
 		out.P = append(out.P, mat.NewDense(m, d, slices.Clone(p)))
@@ -201,24 +226,24 @@ type iterator interface {
 	Iterate(ctx context.Context) (float64, error)
 }
 
-// iterate runs the iterations. Its error is for the caller of Classical.
-func (r *ClassicalResult) iterate(ctx context.Context, s iterator, k *ClassicalConfig) error {
+// iterate runs the iterations. Its error is for the caller of Fit.
+func (r *Result) iterate(ctx context.Context, s iterator, k *Config) error {
 	for r.Iterations < k.Iterations {
 		if ctx.Err() != nil {
-			r.Status = Cancelled
+			r.Status = largemvc.Cancelled
 			return context.Cause(ctx)
 		}
 		// Within an iteration H is changed row by row, so it is not broken off.
 		j, err := s.Iterate(context.WithoutCancel(ctx))
 		if err != nil {
-			return withName(err)
+			return named(err)
 		}
 		r.Iterations++
 		r.Objective = append(r.Objective, j)
 		if k.Progress != nil {
 			if err := k.Progress(r.Iterations, j); err != nil {
-				r.Status = Stopped
-				if errors.Is(err, ErrStop) {
+				r.Status = largemvc.Stopped
+				if errors.Is(err, largemvc.ErrStop) {
 					return nil
 				}
 				return err
@@ -226,7 +251,7 @@ func (r *ClassicalResult) iterate(ctx context.Context, s iterator, k *ClassicalC
 		}
 		if n := len(r.Objective); n > 1 && k.Tolerance >= 0 {
 			if before := r.Objective[n-2]; before-j <= k.Tolerance*before {
-				r.Status = Converged
+				r.Status = largemvc.Converged
 				return nil
 			}
 		}

@@ -1,4 +1,4 @@
-package largemvc
+package classical
 
 import (
 	"context"
@@ -12,7 +12,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // denseProblem is a classical problem with every matrix written out.
@@ -25,18 +27,22 @@ type denseProblem struct {
 }
 
 // newDenseProblem copies complete views, or those with a mask, whose absent rows become 0.
-func newDenseProblem(views []View, p []*mat.Dense, m int, alpha float64, beta []float64) *denseProblem {
+func newDenseProblem(views []largemvc.View, p []*mat.Dense, m int, alpha float64, beta []float64) *denseProblem {
 	n, _ := views[0].Dims()
 	d := &denseProblem{h: mat.NewDense(n, m, nil), alpha: alpha, beta: beta}
 	for v, w := range views {
-		x := mat.NewDense(n, w.in.Cols, nil)
+		in, err := w.Content()
+		if err != nil {
+			panic(err)
+		}
+		x := mat.NewDense(n, in.Cols, nil)
 		for i := range n {
 			if w.Has(i) {
-				w.in.Row(i, x.RawRowView(i))
+				in.Row(i, x.RawRowView(i))
 			}
 		}
 		d.x = append(d.x, x)
-		d.e = append(d.e, mat.NewDense(n, w.in.Cols, nil))
+		d.e = append(d.e, mat.NewDense(n, in.Cols, nil))
 		d.p = append(d.p, mat.DenseCopyOf(p[v]))
 		d.has = append(d.has, w.Has)
 	}
@@ -154,9 +160,9 @@ func (d *denseProblem) stepP(t *testing.T, v int) *mat.Dense {
 	return mat.NewDense(m, cols, out)
 }
 
-func mustClassical(t testing.TB, views []View, c ClassicalConfig) *ClassicalResult {
+func mustClassical(t testing.TB, views []largemvc.View, c Config) *Result {
 	t.Helper()
-	r, err := Classical(context.Background(), views, c)
+	r, err := Fit(context.Background(), views, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,18 +206,18 @@ func TestClassicalAgainstDenseSteps(t *testing.T) {
 			views, classes := blobViews(test.n, test.m, 0.8, 5, test.dims...)
 			if test.masked {
 				var err error
-				if views, err = Mask(views, absent(test.n, len(views), 0.4, 1)); err != nil {
+				if views, err = largemvc.Mask(views, testutil.Absent(test.n, len(views), 0.4, 1)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			c := ClassicalConfig{Clusters: test.m, Alpha: test.alpha, Beta: test.beta,
-				Start: Start{Labels: classes}, Preprocess: None,
+			c := Config{Clusters: test.m, Alpha: test.alpha, Beta: test.beta,
+				Start: largemvc.Start{Labels: classes}, Preprocess: largemvc.None,
 				Float64: true, Iterations: 12, Tolerance: -1}
 			if test.literal {
 				c.UnitBeta = true
 			}
 			r := mustClassical(t, views, c)
-			if r.Status != EpochLimit || r.Iterations != 12 || len(r.Objective) != 13 {
+			if r.Status != largemvc.EpochLimit || r.Iterations != 12 || len(r.Objective) != 13 {
 				t.Fatalf("%v after %d iterations, %d objectives", r.Status, r.Iterations, len(r.Objective))
 			}
 			var p []*mat.Dense
@@ -220,7 +226,11 @@ func TestClassicalAgainstDenseSteps(t *testing.T) {
 				row := make([]float64, test.dims[v])
 				for i, k := range classes {
 					if w.Has(i) {
-						w.in.Row(i, row)
+						in, err := w.Content()
+						if err != nil {
+							t.Fatal(err)
+						}
+						in.Row(i, row)
 						for j, x := range row {
 							sums.Set(k, j, sums.At(k, j)+x)
 						}
@@ -266,23 +276,23 @@ func TestClassicalNeverRises(t *testing.T) {
 	for seed := range uint64(8) {
 		for _, test := range classicalCases {
 			rng := rand.New(rand.NewPCG(seed, 9))
-			views := make([]View, len(test.dims))
+			views := make([]largemvc.View, len(test.dims))
 			for v, d := range test.dims {
 				x := make([]float64, test.n*d)
 				for i := range x {
 					x[i] = rng.NormFloat64() * math.Exp(rng.NormFloat64()) // heavy tails: E has work
 				}
-				views[v] = Float64View(test.n, d, x)
+				views[v] = largemvc.Float64View(test.n, d, x)
 			}
 			if test.masked {
 				var err error
-				if views, err = Mask(views, absent(test.n, len(views), 0.5, seed)); err != nil {
+				if views, err = largemvc.Mask(views, testutil.Absent(test.n, len(views), 0.5, seed)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			c := ClassicalConfig{
+			c := Config{
 				Clusters: test.m, Alpha: test.alpha, Beta: test.beta, Seed: seed, Iterations: 40,
-				Tolerance: -1, KMeansStarts: 1, Preprocess: PreprocessZScore,
+				Tolerance: -1, KMeansStarts: 1, Preprocess: largemvc.PreprocessZScore,
 			}
 			for _, float := range []bool{false, true} {
 				c.Float64 = float
@@ -306,14 +316,14 @@ func TestClassicalEndsAtAFixedPoint(t *testing.T) {
 			views, _ := blobViews(test.n, test.m, 0.3, 7, test.dims...)
 			if test.masked {
 				var err error
-				if views, err = Mask(views, absent(test.n, len(views), 0.4, 1)); err != nil {
+				if views, err = largemvc.Mask(views, testutil.Absent(test.n, len(views), 0.4, 1)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			c := ClassicalConfig{Clusters: test.m, Alpha: test.alpha, Beta: test.beta, Preprocess: None, Float64: true,
+			c := Config{Clusters: test.m, Alpha: test.alpha, Beta: test.beta, Preprocess: largemvc.None, Float64: true,
 				Iterations: 20000, Tolerance: 1e-14}
 			r := mustClassical(t, views, c)
-			if r.Status != Converged {
+			if r.Status != largemvc.Converged {
 				t.Fatalf("%v after %d iterations", r.Status, r.Iterations)
 			}
 			d := newDenseProblem(views, r.P, test.m, test.alpha, r.Beta)
@@ -377,7 +387,7 @@ func TestClassicalOnRealSets(t *testing.T) {
 	}{{"msrcv1", 0, 0.80}, {"landuse21", 0, 0.18}, {"landuse21", 60, 0.15}} {
 		views, classes := realSet(t, test.name)
 		for _, float := range []bool{false, true} {
-			c := ClassicalConfig{
+			c := Config{
 				Clusters: 1 + slices.Max(classes), Anchors: test.anchors, Alpha: 0.1, Float64: float,
 				Iterations: 50,
 			}
@@ -387,7 +397,7 @@ func TestClassicalOnRealSets(t *testing.T) {
 				tolerance = 1e-13
 			}
 			neverRises(t, test.name, r.Objective, tolerance, r.Objective[0])
-			s, err := Evaluate(classes, r.Labels)
+			s, err := largemvc.Evaluate(classes, r.Labels)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -405,7 +415,7 @@ func TestClassicalOnRealSets(t *testing.T) {
 
 func TestClassicalIsDeterministic(t *testing.T) {
 	views, _ := blobViews(700, 3, 0.5, 3, 8, 4)
-	c := ClassicalConfig{Clusters: 3, Anchors: 5, Alpha: 0.1, Iterations: 6}
+	c := Config{Clusters: 3, Anchors: 5, Alpha: 0.1, Iterations: 6}
 	c.Workers = 1
 	a := mustClassical(t, views, c)
 	c.Workers = 3
@@ -413,7 +423,9 @@ func TestClassicalIsDeterministic(t *testing.T) {
 	if !slices.Equal(a.Objective, b.Objective) || !slices.Equal(a.Labels, b.Labels) {
 		t.Error("the number of workers changes the result")
 	}
-	sameMatrix(t, "H", a.H, b.H)
+	if !mat.Equal(a.H, b.H) {
+		t.Error("H differs")
+	}
 	if a.Clusters != 3 || len(a.Sizes) != 3 || a.Sizes[0] < a.Sizes[2] || len(a.StartLabels) != 700 {
 		t.Errorf("%d clusters of sizes %v", a.Clusters, a.Sizes)
 	}
@@ -422,50 +434,50 @@ func TestClassicalIsDeterministic(t *testing.T) {
 func TestClassicalEnds(t *testing.T) {
 	views, _ := blobViews(60, 3, 0.5, 3, 8, 4)
 	ctx, cancel := context.WithCancel(context.Background())
-	c := ClassicalConfig{Clusters: 3, Tolerance: -1, Progress: func(k int, _ float64) error {
+	c := Config{Clusters: 3, Tolerance: -1, Progress: func(k int, _ float64) error {
 		if k == 2 {
 			cancel()
 		}
 		return nil
 	}}
-	r, err := Classical(ctx, views, c)
-	if !errors.Is(err, context.Canceled) || r == nil || r.Status != Cancelled || r.Iterations != 2 || len(r.Labels) != 60 ||
-		len(r.Objective) != 3 {
+	r, err := Fit(ctx, views, c)
+	if !errors.Is(err, context.Canceled) || r == nil || r.Status != largemvc.Cancelled || r.Iterations != 2 ||
+		len(r.Labels) != 60 || len(r.Objective) != 3 {
 		t.Errorf("cancelled: %+v, %v", r, err)
 	}
-	if r, err = Classical(ctx, views, c); !errors.Is(err, context.Canceled) || r != nil {
+	if r, err = Fit(ctx, views, c); !errors.Is(err, context.Canceled) || r != nil {
 		t.Errorf("cancelled before the start: %+v, %v", r, err)
 	}
-	c.Progress = func(k int, _ float64) error { return ErrStop }
-	if r, err = Classical(context.Background(), views, c); err != nil || r.Status != Stopped || r.Iterations != 1 {
+	c.Progress = func(k int, _ float64) error { return largemvc.ErrStop }
+	if r, err = Fit(context.Background(), views, c); err != nil || r.Status != largemvc.Stopped || r.Iterations != 1 {
 		t.Errorf("stopped: %+v, %v", r, err)
 	}
 	own := errors.New("own")
 	c.Progress = func(int, float64) error { return own }
-	if r, err = Classical(context.Background(), views, c); !errors.Is(err, own) || r == nil || r.Status != Stopped {
+	if r, err = Fit(context.Background(), views, c); !errors.Is(err, own) || r == nil || r.Status != largemvc.Stopped {
 		t.Errorf("stopped by an error: %+v, %v", r, err)
 	}
 }
 
 func TestClassicalRefuses(t *testing.T) {
 	views, _ := blobViews(20, 2, 0.5, 3, 4)
-	nan, _ := blobs(20, 2, 0.5, 3, 4)
+	nan, _ := testutil.Blobs(20, 2, 0.5, 3, 4)
 	nan[0][4*7+2] = math.NaN()
 	for _, test := range []struct {
-		views []View
-		c     ClassicalConfig
+		views []largemvc.View
+		c     Config
 		want  string
 	}{
-		{nil, ClassicalConfig{Clusters: 2}, "no views"},
-		{views, ClassicalConfig{}, "Clusters is 0"},
-		{views, ClassicalConfig{Clusters: 2, Alpha: -1}, "Alpha is -1"},
-		{views, ClassicalConfig{Clusters: 2, Alpha: math.Inf(1)}, "Alpha is +Inf"},
-		{views, ClassicalConfig{Clusters: 2, Beta: math.NaN()}, "Beta is NaN"},
-		{views, ClassicalConfig{Clusters: 2, Iterations: -1}, "Iterations is -1"},
-		{views, ClassicalConfig{Clusters: 2, Tolerance: math.NaN()}, "Tolerance is NaN"},
-		{float64Views(nan, 4), ClassicalConfig{Clusters: 2}, "row 7, column 2"},
+		{nil, Config{Clusters: 2}, "no views"},
+		{views, Config{}, "Clusters is 0"},
+		{views, Config{Clusters: 2, Alpha: -1}, "Alpha is -1"},
+		{views, Config{Clusters: 2, Alpha: math.Inf(1)}, "Alpha is +Inf"},
+		{views, Config{Clusters: 2, Beta: math.NaN()}, "Beta is NaN"},
+		{views, Config{Clusters: 2, Iterations: -1}, "Iterations is -1"},
+		{views, Config{Clusters: 2, Tolerance: math.NaN()}, "Tolerance is NaN"},
+		{float64Views(nan, 4), Config{Clusters: 2}, "row 7, column 2"},
 	} {
-		if _, err := Classical(context.Background(), test.views, test.c); err == nil ||
+		if _, err := Fit(context.Background(), test.views, test.c); err == nil ||
 			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: error %v, want %q", test.c, err, test.want)
 		}

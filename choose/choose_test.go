@@ -1,4 +1,4 @@
-package largemvc
+package choose
 
 import (
 	"context"
@@ -9,28 +9,30 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/testutil"
 	"github.com/largemvc/largemvc/score"
 )
 
-func TestChooseClusters(t *testing.T) {
+func TestClusters(t *testing.T) {
 	views, _ := blobViews(150, 4, 0.5, 50, 10, 6)
-	masked, err := Mask(views, absent(150, 2, 0.2, 50))
+	masked, err := largemvc.Mask(views, testutil.Absent(150, 2, 0.2, 50))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, v := range map[string][]View{"complete": views, "masked": masked} {
+	for name, v := range map[string][]largemvc.View{"complete": views, "masked": masked} {
 		var seen []Choice
-		choose := ChooseConfig{Clusters: []int{2, 3, 4, 5, 7}, Samples: 80, Progress: func(done, of int, c Choice) error {
+		choose := Config{Clusters: []int{2, 3, 4, 5, 7}, Samples: 80, Progress: func(done, of int, c Choice) error {
 			if seen = append(seen, c); len(seen) != done || of != 5 {
 				t.Errorf("%d of %d after %d calls", done, of, len(seen))
 			}
 			return nil
 		}}
-		config := Config{
-			Epochs: 8, Workers: 1, Neighborhood: Neighborhood{Neighbors: None},
-			Checkpoint: Checkpoint{Path: t.TempDir() + "/never"},
+		config := largemvc.Config{
+			Epochs: 8, Workers: 1, Neighborhood: largemvc.Neighborhood{Neighbors: largemvc.None},
+			Checkpoint: largemvc.Checkpoint{Path: t.TempDir() + "/never"},
 		}
-		got, err := ChooseClusters(context.Background(), v, config, choose)
+		got, err := Clusters(context.Background(), v, config, choose)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +54,7 @@ func TestChooseClusters(t *testing.T) {
 			t.Errorf("%s: stability %v for 4, %v for 7", name, four.Stability, got.Choices[4].Stability)
 		}
 		config.Workers, choose.Progress = 3, nil
-		again, err := ChooseClusters(context.Background(), v, config, choose)
+		again, err := Clusters(context.Background(), v, config, choose)
 		if err != nil || !reflect.DeepEqual(got, again) {
 			t.Errorf("%s: again, with other workers: %+v, %v", name, again, err)
 		}
@@ -62,7 +64,7 @@ func TestChooseClusters(t *testing.T) {
 // The indices are those of the labels on the preprocessed views, and the stability that of the fits; these have no term for
 // held-out prediction unless it is asked for.
 func TestChooseByHand(t *testing.T) {
-	for given, used := range map[float64]float64{0: None, 2: 2} {
+	for given, used := range map[float64]float64{0: largemvc.None, 2: 2} {
 		chooseByHand(t, given, used)
 	}
 }
@@ -71,16 +73,19 @@ func TestChooseByHand(t *testing.T) {
 func chooseByHand(t *testing.T, given, used float64) {
 	t.Helper()
 	views, _ := blobViews(60, 3, 1, 51, 7, 4)
-	config := Config{Epochs: 3, Seed: 9, Preprocess: PreprocessZScore, Neighborhood: Neighborhood{HeldOutWeight: given}}
-	got, err := ChooseClusters(context.Background(), views, config, ChooseConfig{Clusters: []int{5}, Seeds: 2})
+	config := largemvc.Config{
+		Epochs: 3, Seed: 9, Preprocess: largemvc.PreprocessZScore,
+		Neighborhood: largemvc.Neighborhood{HeldOutWeight: given},
+	}
+	got, err := Clusters(context.Background(), views, config, Config{Clusters: []int{5}, Seeds: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	config.Clusters, config.Neighborhood.HeldOutWeight = 5, used
-	a := mustFit(t, views, config)
+	a := fitted(t, views, config)
 	config.Seed = 10
-	b := mustFit(t, views, config)
-	ari, err := ARI(a.Labels, b.Labels)
+	b := fitted(t, views, config)
+	ari, err := largemvc.ARI(a.Labels, b.Labels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +93,7 @@ func chooseByHand(t *testing.T, given, used float64) {
 	if last(b.Loss) < last(a.Loss) {
 		best = b
 	}
-	space, err := newIndexSpace(context.Background(), inner(views), &config, 60)
+	space, err := newIndexSpace(context.Background(), views, &config, 60)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +116,7 @@ func chooseByHand(t *testing.T, given, used float64) {
 		got.Suggested != 5 {
 		t.Errorf("%+v, suggested %d; want stability %v, silhouette %v", c, got.Suggested, ari, silhouette)
 	}
-	one, err := ChooseClusters(context.Background(), views, config, ChooseConfig{Clusters: []int{2, 3}, Seeds: 1})
+	one, err := Clusters(context.Background(), views, config, Config{Clusters: []int{2, 3}, Seeds: 1})
 	if err != nil || !math.IsNaN(one.Choices[0].Stability) || one.Suggested == 0 {
 		t.Errorf("%+v, %v", one, err)
 	}
@@ -149,12 +154,12 @@ func TestSuggest(t *testing.T) {
 
 func TestChooseEnds(t *testing.T) {
 	views, _ := blobViews(40, 3, 0.5, 52, 6, 4)
-	config := Config{Epochs: 2}
+	config := largemvc.Config{Epochs: 2}
 	own := errors.New("enough")
-	for _, end := range []error{ErrStop, own} {
-		got, err := ChooseClusters(
+	for _, end := range []error{largemvc.ErrStop, own} {
+		got, err := Clusters(
 			context.Background(), views, config,
-			ChooseConfig{Progress: func(done, _ int, _ Choice) error {
+			Config{Progress: func(done, _ int, _ Choice) error {
 				if done == 3 {
 					return end
 				}
@@ -166,7 +171,7 @@ func TestChooseEnds(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	got, err := ChooseClusters(ctx, views, config, ChooseConfig{Progress: func(done, _ int, _ Choice) error {
+	got, err := Clusters(ctx, views, config, Config{Progress: func(done, _ int, _ Choice) error {
 		if done == 2 {
 			cancel()
 		}
@@ -176,28 +181,31 @@ func TestChooseEnds(t *testing.T) {
 		t.Errorf("cancelled: %+v, %v", got, err)
 	}
 	three, _ := blobViews(3, 3, 0.5, 53, 6)
-	if got, err := ChooseClusters(context.Background(), three, config, ChooseConfig{}); err != nil || len(got.Choices) != 1 ||
+	if got, err := Clusters(context.Background(), three, config, Config{}); err != nil || len(got.Choices) != 1 ||
 		got.Choices[0].Clusters != 2 {
 		t.Errorf("three samples: %+v, %v", got, err)
 	}
 	two, _ := blobViews(2, 2, 0.5, 53, 6)
 	for name, x := range map[string]struct {
-		views  []View
-		config Config
-		choose ChooseConfig
+		views  []largemvc.View
+		config largemvc.Config
+		choose Config
 	}{
-		"two samples":   {two, config, ChooseConfig{}},
-		"no views":      {nil, config, ChooseConfig{}},
-		"one cluster":   {views, config, ChooseConfig{Clusters: []int{1, 2}}},
-		"n clusters":    {views, config, ChooseConfig{Clusters: []int{2, 40}}},
-		"twice":         {views, config, ChooseConfig{Clusters: []int{2, 2}}},
-		"none":          {views, config, ChooseConfig{Clusters: []int{}}},
-		"seeds":         {views, config, ChooseConfig{Seeds: -1}},
-		"samples":       {views, config, ChooseConfig{Samples: -1}},
-		"configuration": {views, Config{Layers: -1}, ChooseConfig{}},
-		"NaN":           {[]View{Float64View(40, 1, slices.Repeat([]float64{math.NaN()}, 40))}, config, ChooseConfig{}},
+		"two samples":   {two, config, Config{}},
+		"no views":      {nil, config, Config{}},
+		"one cluster":   {views, config, Config{Clusters: []int{1, 2}}},
+		"n clusters":    {views, config, Config{Clusters: []int{2, 40}}},
+		"twice":         {views, config, Config{Clusters: []int{2, 2}}},
+		"none":          {views, config, Config{Clusters: []int{}}},
+		"seeds":         {views, config, Config{Seeds: -1}},
+		"samples":       {views, config, Config{Samples: -1}},
+		"configuration": {views, largemvc.Config{Layers: -1}, Config{}},
+		"NaN": {
+			[]largemvc.View{largemvc.Float64View(40, 1, slices.Repeat([]float64{math.NaN()}, 40))}, config,
+			Config{},
+		},
 	} {
-		if got, err := ChooseClusters(context.Background(), x.views, x.config, x.choose); got != nil || err == nil ||
+		if got, err := Clusters(context.Background(), x.views, x.config, x.choose); got != nil || err == nil ||
 			!strings.HasPrefix(err.Error(), "largemvc: ") {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -215,7 +223,7 @@ func TestChooseRealSets(t *testing.T) {
 		{"20newsgroups", []int{2, 3, 4, 5, 6, 7, 8}, 5},
 	} {
 		views, _ := realSet(t, set.name)
-		got, err := ChooseClusters(context.Background(), views, Config{Epochs: 30}, ChooseConfig{Clusters: set.clusters})
+		got, err := Clusters(context.Background(), views, largemvc.Config{Epochs: 30}, Config{Clusters: set.clusters})
 		if err != nil {
 			t.Fatal(err)
 		}

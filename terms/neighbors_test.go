@@ -1,7 +1,8 @@
-package largemvc
+package terms
 
 import (
 	"context"
+	"github.com/largemvc/largemvc/internal/testutil"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -83,7 +84,9 @@ func informationCase(n, m int, graph neighbor.Operator, temperature float64) opt
 	}
 	return optest.GraphFunction{
 		Name: "neighbour information", Shapes: []tensor.Shape{{n, m}}, At: [][]float64{h.RawMatrix().Data},
-		Build: func(in []*Node) (*Node, error) { return NeighborInformation(in[0], graph, temperature) },
+		Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+			return NeighborInformation(in[0], graph, temperature)
+		},
 	}
 }
 
@@ -102,7 +105,9 @@ func TestNeighborInformation(t *testing.T) {
 				temperature = 0.1
 			}
 			h := mat.NewDense(c.n, c.m, x)
-			if got, dense := value(x), -naiveInformation(h, fullGraph(t, graph), temperature); math.Abs(got-dense) > 1e-12 {
+			if got, dense := value(x), -testutil.NeighborInformation(
+				h, testutil.FullGraph(t, graph, neighbor.Stride), temperature,
+			); math.Abs(got-dense) > 1e-12 {
 				t.Errorf("n %d m %d: %v, want %v", c.n, c.m, got, dense)
 			} else if got > 0 || got < -1 {
 				t.Errorf("n %d m %d: %v is not from −1 to 0", c.n, c.m, got)
@@ -123,7 +128,7 @@ func TestNeighborInformationIsScaled(t *testing.T) {
 	graph := neighborGraph(t, 30, true)
 	f := informationCase(30, 3, graph, 0.3)
 	once := checkFinely(t, f)
-	f.Build = func(in []*Node) (*Node, error) {
+	f.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 		term, err := NeighborInformation(in[0], graph, 0.3)
 		if err != nil {
 			return nil, err
@@ -151,7 +156,9 @@ func TestNeighborInformationOfZeroRows(t *testing.T) {
 	}
 	f.At = [][]float64{h}
 	value, x, gradient := f.Evaluate(t, tensor.Float64)
-	if got, want := value(x), -naiveInformation(mat.NewDense(n, m, h), fullGraph(t, graph), 0.3); math.Abs(got-want) > 1e-12 {
+	if got, want := value(x), -testutil.NeighborInformation(
+		mat.NewDense(n, m, h), testutil.FullGraph(t, graph, neighbor.Stride), 0.3,
+	); math.Abs(got-want) > 1e-12 {
 		t.Errorf("%v, want %v", got, want)
 	}
 	want := fd.Gradient(nil, value, x, &fd.Settings{Formula: fivePoints})
@@ -211,7 +218,7 @@ func TestNeighborInformationsOfTwoGraphs(t *testing.T) {
 	n, m := 30, 3
 	exact, marks := neighborGraph(t, n, true), neighborGraph(t, n, false)
 	sum := optest.GraphFunction{Name: "sum", Shapes: []tensor.Shape{{n, m}}}
-	sum.Build = func(in []*Node) (*Node, error) {
+	sum.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 		a := must(NeighborInformation(in[0], exact, 0.3))
 		b := must(NeighborInformation(in[0], marks, 0.3))
 		c := must(NeighborInformation(in[0], exact, 0.5))
@@ -219,12 +226,12 @@ func TestNeighborInformationsOfTwoGraphs(t *testing.T) {
 	}
 	value, x, _ := sum.Evaluate(t, tensor.Float64)
 	h := mat.NewDense(n, m, x)
-	want := -naiveInformation(
-		h, fullGraph(t, exact), 0.3,
-	) - naiveInformation(
-		h, fullGraph(t, marks), 0.3,
-	) - naiveInformation(
-		h, fullGraph(t, exact), 0.5,
+	want := -testutil.NeighborInformation(
+		h, testutil.FullGraph(t, exact, neighbor.Stride), 0.3,
+	) - testutil.NeighborInformation(
+		h, testutil.FullGraph(t, marks, neighbor.Stride), 0.3,
+	) - testutil.NeighborInformation(
+		h, testutil.FullGraph(t, exact, neighbor.Stride), 0.5,
 	)
 	if got := value(x); math.Abs(got-want) > 1e-12 {
 		t.Errorf("%v, want %v", got, want)
@@ -263,7 +270,7 @@ func TestNeighborInformationRefuses(t *testing.T) {
 	graph := neighborGraph(t, 12, true)
 	h := optest.InputNode(g, tensor.Float64, "H", tensor.Shape{12, 3})
 	for name, c := range map[string]struct {
-		h           *Node
+		h           *gorgonia.Node
 		graph       neighbor.Operator
 		temperature float64
 	}{

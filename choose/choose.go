@@ -1,4 +1,6 @@
-package largemvc
+// Package choose fits a range of numbers of clusters and shows what speaks for each of them: a help where the number is not
+// known, and not an answer.
+package choose
 
 import (
 	"context"
@@ -10,21 +12,24 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc"
+
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/score"
 )
 
-// ChooseConfig says what ChooseClusters tries. Zero values mean the defaults.
-type ChooseConfig struct {
+// Config says what Clusters tries. Zero values mean the defaults.
+type Config struct {
 	Clusters []int // the numbers of clusters, increasing, from 2 to n−1; nil: 2 to 12, as far as n allows
 	Seeds    int   // fits of each; 0: 3
 	Samples  int   // rows that the indices are computed on, drawn by Config.Seed; 0: 1000; all if there are fewer
 
 	// Progress, if not nil, is called after every number of clusters, with the share of them that is done. An error ends
-	// the search; it is returned unless it is ErrStop.
+	// the search; it is returned unless it is largemvc.ErrStop.
 	Progress func(done, of int, c Choice) error
 }
 
@@ -43,7 +48,7 @@ type Choice struct {
 	Stability float64 // mean ARI of the labels of all pairs of fits, up to 1; higher is better
 }
 
-// Choices is the result of ChooseClusters.
+// Choices is the result of Clusters.
 type Choices struct {
 	Choices []Choice // in the order of the numbers of clusters
 
@@ -69,7 +74,7 @@ const (
 	suggestStable = 0.8
 )
 
-// ChooseClusters fits a range of numbers of clusters, each with several seeds, and computes internal indices: what there
+// Clusters fits a range of numbers of clusters, each with several seeds, and computes internal indices: what there
 // is to go by without classes. config is that of every fit, but for Clusters, Seed, Checkpoint and Overwrite; a HeldOutWeight
 // of 0 is None here: the loss with that term says less of the number of clusters (on nine public sets of 4 to 10 classes it
 // was lowest at their number on two, without the term on four).
@@ -79,31 +84,31 @@ const (
 //
 // It returns what there is together with the context's error if ctx is cancelled, and an error of its own for a
 // configuration or views that Fit would refuse.
-func ChooseClusters(ctx context.Context, views []View, config Config, choose ChooseConfig) (*Choices, error) {
-	if err := checkContext(ctx); err != nil {
+func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config, choose Config) (*Choices, error) {
+	if err := named(parallel.CheckContext(ctx)); err != nil {
 		return nil, err
 	}
-	n, err := checkShapes(views)
-	if err != nil {
-		return nil, err
+	n := 0
+	if len(views) > 0 {
+		n, _ = views[0].Dims()
 	}
 	if err := choose.complete(n); err != nil {
 		return nil, err
 	}
 	config.Checkpoint.Path, config.Overwrite = "", false
 	config.Clusters = choose.Clusters[0]
-	c := config.withDefaults()
-	if c.Neighborhood.Neighbors != None && config.Neighborhood.HeldOutWeight == 0 {
-		config.Neighborhood.HeldOutWeight, c.Neighborhood.HeldOutWeight = None, None
+	if config.HasNeighbors() && config.Neighborhood.HeldOutWeight == 0 {
+		config.Neighborhood.HeldOutWeight = largemvc.None
 	}
-	if err := c.check(n, views); err != nil {
+	if err := config.Check(views); err != nil {
 		return nil, err
 	}
-	space, err := newIndexSpace(ctx, inner(views), &c, choose.Samples)
+	c := config.WithDefaults()
+	space, err := newIndexSpace(ctx, views, &c, choose.Samples)
 	if err != nil {
 		return nil, err
 	}
-	out := &Choices{byLoss: c.Neighborhood.Neighbors != None && c.Neighborhood.Weight > 0}
+	out := &Choices{byLoss: c.HasNeighbors() && c.Neighborhood.Weight > 0}
 	for i, clusters := range choose.Clusters {
 		config.Clusters = clusters
 		row, err := tryClusters(ctx, views, config, choose.Seeds, space)
@@ -117,7 +122,7 @@ func ChooseClusters(ctx context.Context, views []View, config Config, choose Cho
 		}
 		if err := choose.Progress(i+1, len(choose.Clusters), *row); err != nil {
 			out.suggest()
-			if errors.Is(err, ErrStop) {
+			if errors.Is(err, largemvc.ErrStop) {
 				err = nil
 			}
 			return out, err
@@ -128,7 +133,7 @@ func ChooseClusters(ctx context.Context, views []View, config Config, choose Cho
 }
 
 // complete fills in the defaults and checks the rest.
-func (c *ChooseConfig) complete(n int) error {
+func (c *Config) complete(n int) error {
 	if n < 3 {
 		return fmt.Errorf("largemvc: %d samples are too few to choose a number of clusters", n)
 	}
@@ -161,13 +166,15 @@ func (c *ChooseConfig) complete(n int) error {
 }
 
 // tryClusters fits one number of clusters.
-func tryClusters(ctx context.Context, views []View, config Config, seeds int, space *indexSpace) (*Choice, error) {
+func tryClusters(
+	ctx context.Context, views []largemvc.View, config largemvc.Config, seeds int, space *indexSpace,
+) (*Choice, error) {
 	var labels [][]int
-	var best *Clustering
+	var best *largemvc.Clustering
 	first := config.Seed
 	for s := range seeds {
 		config.Seed = first + uint64(s*max(1, config.Restarts)) // restarts take the seeds in between
-		fit, err := Fit(ctx, views, config)
+		fit, err := largemvc.Fit(ctx, views, config)
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +190,7 @@ func tryClusters(ctx context.Context, views []View, config Config, seeds int, sp
 	total, pairs := 0.0, 0
 	for i := range labels {
 		for j := range i {
-			ari, err := ARI(labels[i], labels[j])
+			ari, err := largemvc.ARI(labels[i], labels[j])
 			if err != nil {
 				return nil, err
 			}
@@ -252,13 +259,22 @@ type indexSpace struct {
 	workers int
 }
 
-func newIndexSpace(ctx context.Context, views []view.View, c *Config, samples int) (*indexSpace, error) {
-	if err := withName(view.CheckFinite(ctx, views, c.Workers)); err != nil {
+func newIndexSpace(
+	ctx context.Context, given []largemvc.View, c *largemvc.Config, samples int,
+) (*indexSpace, error) {
+	views := make([]view.View, len(given))
+	for v, x := range given {
+		var err error
+		if views[v], err = x.Content(); err != nil {
+			return nil, named(err)
+		}
+	}
+	if err := named(view.CheckFinite(ctx, views, c.Workers)); err != nil {
 		return nil, err
 	}
 	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess).Parts()[0], views, c.Workers)
 	if err != nil {
-		return nil, withName(err)
+		return nil, named(err)
 	}
 	width := 0
 	for _, x := range views {
@@ -309,4 +325,14 @@ func (s *indexSpace) indices(ctx context.Context, labels []int, out *Choice) err
 	}
 	out.DaviesBouldin, err = score.DaviesBouldin(s.x, mine)
 	return err
+}
+
+func last(x []float64) float64 { return x[len(x)-1] }
+
+// named puts the library's name before an error of an internal package. The context's own stays as it is.
+func named(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("largemvc: %w", err)
 }

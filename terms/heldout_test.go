@@ -1,7 +1,9 @@
-package largemvc
+package terms
 
 import (
 	"context"
+	. "github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/testutil"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -14,37 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"github.com/largemvc/largemvc/internal/prepare"
 )
-
-// unitFeatures are views standardised in both ways, rows at norm 1, side by side. Absent views are zeros.
-func unitFeatures(t testing.TB, views []View) *mat.Dense {
-	t.Helper()
-	n, width := views[0].in.Rows, 0
-	for _, v := range views {
-		width += 2 * v.in.Cols
-	}
-	out := mat.NewDense(n, width, nil)
-	at := 0
-	for _, kind := range []Preprocess{PreprocessSample, PreprocessZScore} {
-		st, err := prepare.Measure(context.Background(), prepare.Kind(kind), inner(views), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for v, x := range views {
-			unit, err := prepare.UnitRows[float64](context.Background(), st, x.in, v, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range n {
-				unit.Row(i, out.RawRowView(i)[at:at+x.in.Cols])
-			}
-			at += x.in.Cols
-		}
-	}
-	return out
-}
 
 // heldOutViews are n random samples in two views; masked, a third of them lack one of the views.
 func heldOutViews(t testing.TB, n int, masked bool) []View {
@@ -53,7 +25,7 @@ func heldOutViews(t testing.TB, n int, masked bool) []View {
 	if !masked {
 		return views
 	}
-	views, err := Mask(views, absent(n, 2, 0.3, 42))
+	views, err := Mask(views, testutil.Absent(n, 2, 0.3, 42))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +44,7 @@ func mustHeldOut(t testing.TB, views []View, c HeldOutConfig) *HeldOut {
 func heldOutCase(n, m int, held *HeldOut, temperature float64) optest.GraphFunction {
 	f := informationCase(n, m, nil, temperature)
 	f.Name = "held-out information"
-	f.Build = func(in []*Node) (*Node, error) { return HeldOutInformation(in[0], held, temperature) }
+	f.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) { return HeldOutInformation(in[0], held, temperature) }
 	return f
 }
 
@@ -93,7 +65,9 @@ func TestHeldOutInformation(t *testing.T) {
 			if temperature == 0 {
 				temperature = 0.1
 			}
-			naive := -naiveHeldOut(mat.NewDense(c.n, c.m, x), unitFeatures(t, views), information.DefaultPenalty, temperature)
+			naive := -testutil.HeldOutInformation(
+				mat.NewDense(c.n, c.m, x), unitFeatures(t, views), information.DefaultPenalty, temperature,
+			)
 			if got := value(x); math.Abs(got-naive) > 1e-10 {
 				t.Errorf("n %d m %d: %v, want %v", c.n, c.m, got, naive)
 			} else if got > 0 || got < -1 {
@@ -141,14 +115,14 @@ func TestHeldOutInformationsOfTwo(t *testing.T) {
 	views := heldOutViews(t, n, false)
 	a := mustHeldOut(t, views, HeldOutConfig{Float64: true})
 	b := mustHeldOut(t, views[:1], HeldOutConfig{Float64: true, Preprocess: PreprocessZScore})
-	terms := func(in *Node) []*Node {
-		return []*Node{
+	terms := func(in *gorgonia.Node) []*gorgonia.Node {
+		return []*gorgonia.Node{
 			must(HeldOutInformation(in, a, 0.3)), must(HeldOutInformation(in, b, 0.3)),
 			must(HeldOutInformation(in, a, 0.5)),
 		}
 	}
 	sum := heldOutCase(n, m, nil, 0)
-	sum.Build = func(in []*Node) (*Node, error) {
+	sum.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 		x := terms(in[0])
 		return gorgonia.Add(must(gorgonia.Add(x[0], x[1])), x[2])
 	}
@@ -156,7 +130,7 @@ func TestHeldOutInformationsOfTwo(t *testing.T) {
 	want := 0.0
 	for k := range 3 {
 		one := heldOutCase(n, m, nil, 0)
-		one.Build = func(in []*Node) (*Node, error) { return terms(in[0])[k], nil }
+		one.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) { return terms(in[0])[k], nil }
 		single, _, _ := one.Evaluate(t, tensor.Float64)
 		want += single(x)
 	}
@@ -206,8 +180,8 @@ func TestHeldOutLossIsAnExtraLoss(t *testing.T) {
 		without := config
 		without.Neighborhood.HeldOutWeight = None
 		none := mustFit(t, views, without)
-		without.ExtraLoss = func(net Network) (*Node, error) {
-			return gorgonia.Mul(constantOf(net, 2), must(HeldOutInformation(must(net.H(2)), held, 0.4)))
+		without.ExtraLoss = func(net Network) (*gorgonia.Node, error) {
+			return gorgonia.Mul(gorgonia.NewConstant(2.0), must(HeldOutInformation(must(net.H(2)), held, 0.4)))
 		}
 		with := mustFit(t, views, config)
 		closeFits(t, with, mustFit(t, views, without), 1e-9)
@@ -258,7 +232,7 @@ func TestHeldOutRefuses(t *testing.T) {
 	held := mustHeldOut(t, views, HeldOutConfig{Float64: true})
 	h := optest.InputNode(g, tensor.Float64, "H", tensor.Shape{12, 3})
 	for name, c := range map[string]struct {
-		h           *Node
+		h           *gorgonia.Node
 		held        *HeldOut
 		temperature float64
 	}{

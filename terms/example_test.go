@@ -1,10 +1,11 @@
-package largemvc_test
+package terms_test
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/terms"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 )
@@ -16,7 +17,7 @@ func ExampleHeldOutInformation() {
 		largemvc.MatrixView(mat.NewDense(6, 3, []float64{3, 0, 0, 3, 0, 1, 2, 0, 0, 0, 3, 0, 0, 2, 1, 0, 3, 0})),
 		largemvc.MatrixView(mat.NewDense(6, 3, []float64{2, 0, 1, 2, 1, 0, 2, 0, 0, 0, 2, 0, 0, 2, 1, 1, 2, 0})),
 	}
-	held, err := largemvc.NewHeldOut(ctx, views, largemvc.HeldOutConfig{Preprocess: largemvc.PreprocessSample})
+	held, err := terms.NewHeldOut(ctx, views, terms.HeldOutConfig{Preprocess: largemvc.PreprocessSample})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -28,7 +29,7 @@ func ExampleHeldOutInformation() {
 			if err != nil {
 				return nil, err
 			}
-			return largemvc.HeldOutInformation(h, held, 0)
+			return terms.HeldOutInformation(h, held, 0)
 		},
 	})
 	if err != nil {
