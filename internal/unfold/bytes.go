@@ -14,4 +14,6 @@ func StateBytes(samples, anchors, layers, views int, size int64) int64 {
 }
 
 // EncoderBytes is the memory of the views as nodes, of width columns together, and of the copies that an encoder gets.
-func EncoderBytes(samples, width int, size int64) int64 { return 2 * int64(samples) * int64(width) * size }
+func EncoderBytes(samples, width int, size int64) int64 {
+	return 2 * int64(samples) * int64(width) * size
+}
