@@ -33,6 +33,19 @@ type Pass struct {
 	Views    []ViewConsts
 }
 
+// Correlates says whether a pass sums products AᵀX.
+func (p *Pass) Correlates(s *Spec) bool {
+	switch p.Kind {
+	case Forward:
+		return s.Anchored
+	case Final:
+		return p.Gradient && s.Anchored && !s.Detach
+	case Backward:
+		return s.ThroughAnchors(p.Layer)
+	}
+	return false
+}
+
 // ViewConsts are the constants of one view in a pass; those that a pass does not use are nil.
 type ViewConsts struct {
 	P          []float64 // m×d: the incoming anchors P_{l−1} (Final: P_L)
@@ -96,8 +109,8 @@ func newSums(s *Spec) *Sums {
 	return out
 }
 
-// begin zeroes what a pass fills; correlates says that M is in it.
-func (s *Sums) begin(p *Pass, correlates bool) {
+// Begin zeroes what a pass fills; correlates says that M is in it.
+func (s *Sums) Begin(p *Pass, correlates bool) {
 	s.lo, s.hi = 0, 0
 	switch p.Kind {
 	case Forward, Final:
