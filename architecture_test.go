@@ -42,6 +42,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/spectral", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/kmeans", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/engine", imports: "internal/kernel internal/linalg internal/parallel internal/rows"},
+	{name: "internal/device", imports: "internal/engine internal/kernel internal/rows"},
 	{name: "neighbor", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "score", imports: "internal/kernel internal/parallel internal/rows"},
 

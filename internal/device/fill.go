@@ -1,0 +1,85 @@
+package device
+
+import "fmt"
+
+// stripBytes is the memory in which rows are made ready for the device.
+const stripBytes = 16 << 20
+
+// fill takes the rows, their weights and H_0 to the device.
+func (s *Shard[T]) fill(present [][]bool, h0 []float64) error {
+	p := &s.plan
+	for v, x := range s.rows {
+		err := s.strips(s.state.x[v], p.ldx[v], func(i int, row []T) { x.Row(i, row[:p.dims[v]]) })
+		if err != nil {
+			return fmt.Errorf("device: view %d: %w", v, err)
+		}
+	}
+	if err := s.weigh(present); err != nil {
+		return err
+	}
+	if err := s.k.drv.Zero(s.sum, int64(p.sums.length)*8); err != nil {
+		return err
+	}
+	if h0 == nil {
+		return nil
+	}
+	return s.strips(s.state.h[0], p.ld, func(i int, row []T) {
+		for j := range p.m {
+			row[j] = T(h0[i*p.m+j])
+		}
+	})
+}
+
+// strips uploads rows with the stride ld, which set fills from the left; what it leaves is zero.
+func (s *Shard[T]) strips(to Ptr, ld int, set func(i int, row []T)) error {
+	count := min(max(stripBytes/(ld*int(s.plan.size)), 1), s.plan.n)
+	strip := make([]T, count*ld)
+	for lo := 0; lo < s.plan.n; lo += count {
+		hi := min(lo+count, s.plan.n)
+		for i := lo; i < hi; i++ {
+			set(i, strip[(i-lo)*ld:(i-lo+1)*ld])
+		}
+		if err := s.k.drv.Upload(to+Ptr(int64(lo*ld)*s.plan.size), rawBytes(strip[:(hi-lo)*ld])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// weigh uploads which samples have a view, and what a sample's view counts in the mean over its views.
+func (s *Shard[T]) weigh(present [][]bool) error {
+	n := s.plan.n
+	count := make([]int, n)
+	for v := range s.rows {
+		for i := range count {
+			if present == nil || present[v] == nil || present[v][i] {
+				count[i]++
+			}
+		}
+	}
+	full := make([]T, n)
+	for i, c := range count {
+		full[i] = 1 / T(max(c, 1))
+	}
+	if err := s.k.drv.Upload(s.full, rawBytes(full)); err != nil {
+		return err
+	}
+	for v, masked := range s.plan.masked {
+		if !masked {
+			continue
+		}
+		has, weight := make([]T, n), make([]T, n)
+		for i, ok := range present[v] {
+			if ok {
+				has[i], weight[i] = 1, full[i]
+			}
+		}
+		if err := s.k.drv.Upload(s.present[v], rawBytes(has)); err != nil {
+			return err
+		}
+		if err := s.k.drv.Upload(s.weight[v], rawBytes(weight)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
