@@ -42,7 +42,6 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/spectral", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/kmeans", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/engine", imports: "internal/kernel internal/linalg internal/parallel internal/rows"},
-	{name: "internal/device", imports: "internal/engine internal/kernel internal/rows"},
 	{name: "neighbor", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "score", imports: "internal/kernel internal/parallel internal/rows"},
 
@@ -66,6 +65,13 @@ var arrows = []struct{ name, imports string }{
 	{
 		name:    "internal/information",
 		imports: "internal/kernel internal/parallel internal/rows internal/spectral neighbor",
+	},
+
+	// The network's passes on a GPU.
+	{
+		name: "internal/device",
+		imports: "internal/engine internal/information internal/kernel internal/parallel internal/ptx internal/rows " +
+			"neighbor",
 	},
 
 	// The network on Gorgonia's graphs.

@@ -17,29 +17,34 @@ var (
 	rowsFloat string
 	//go:embed kernels/rows_double.ptx
 	rowsDouble string
+	//go:embed kernels/terms_float.ptx
+	termsFloat string
+	//go:embed kernels/terms_double.ptx
+	termsDouble string
 )
 
 // kernels are the modules of one element type on a device, with a method for each kernel. Their first error is kept in err, and
 // nothing is launched after it, so that a pass is written without a check behind every line.
 type kernels[T kernel.Float] struct {
-	drv            Driver
-	products, rows Module
-	ctx            context.Context // ends what is launched between two launches
-	err            error
+	drv                   Driver
+	products, rows, terms Module
+	ctx                   context.Context // ends what is launched between two launches
+	err                   error
 }
 
 func loadKernels[T kernel.Float](drv Driver) (*kernels[T], error) {
 	k := &kernels[T]{drv: drv, ctx: context.Background()}
-	products, rows := productsFloat, rowsFloat
+	texts := []string{productsFloat, rowsFloat, termsFloat}
 	if !kernel.Is32[T]() {
-		products, rows = productsDouble, rowsDouble
+		texts = []string{productsDouble, rowsDouble, termsDouble}
 	}
-	var err error
-	if k.products, err = drv.Load(products); err != nil {
-		return nil, err
+	for i, m := range []*Module{&k.products, &k.rows, &k.terms} {
+		var err error
+		if *m, err = drv.Load(texts[i]); err != nil {
+			return nil, err
+		}
 	}
-	k.rows, err = drv.Load(rows)
-	return k, err
+	return k, nil
 }
 
 // failed returns the first error since the last call.

@@ -20,6 +20,7 @@ type Shard[T kernel.Float] struct {
 	state
 	stage        []T       // constants of a pass, as they go up
 	result       []float64 // sums of a pass, as they come down
+	term         *term[T]  // nil: none
 	freeH, freeT *[]Ptr    // arrays for added cotangents that hold none
 }
 

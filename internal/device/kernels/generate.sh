@@ -13,4 +13,5 @@ compile() { # compile TYPE SOURCE
 for type in float double; do
 	compile $type products
 	compile $type rows
+	compile $type terms
 done
