@@ -92,7 +92,7 @@ func TestGoldenModels(t *testing.T) {
 
 func compareGolden(t *testing.T, p problem, f map[string]testutil.Array, variant string) {
 	p.spec.Noise, p.spec.Anchored = variant == "full", variant != "represent"
-	net := onDevice[float64](t, &p, &Sim{})
+	net := allOnDevice[float64](t, &p, &Sim{})
 	within := func(name string, got []float64, tol float64) {
 		t.Helper()
 		if e := relative(got, f[name].Float64s()); !(e <= tol) {

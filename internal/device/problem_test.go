@@ -120,6 +120,12 @@ func onDevice[T kernel.Float](t testing.TB, p *problem, drv Driver) *engine.Net 
 	return netOf(t, p, shard, err)
 }
 
+// allOnDevice is onDevice with the wide products of every Procrustes step there.
+func allOnDevice[T kernel.Float](t testing.TB, p *problem, drv Driver) *engine.Net {
+	shard, err := newShard(drv, &p.spec, views[T](p), p.present, p.h0, true, 0)
+	return netOf(t, p, shard, err)
+}
+
 // result is all that a step gives, by name.
 type result struct {
 	names  []string

@@ -21,7 +21,8 @@ type Shard[T kernel.Float] struct {
 	stage        []T       // constants of a pass, as they go up
 	result       []float64 // sums of a pass, as they come down
 	term         *term[T]  // nil: none
-	freeH, freeT *[]Ptr    // arrays for added cotangents that hold none
+	polar        polarProducts
+	freeH, freeT *[]Ptr // arrays for added cotangents that hold none
 }
 
 var (
@@ -35,6 +36,8 @@ type plan struct {
 	dims, ldx     []int
 	chunk, chunks int
 	layers        int
+	anchored      bool
+	worthMoving   int  // multiply-adds of a Procrustes product
 	start         bool // H_0 is given
 	training      bool
 	masked        []bool // views that some samples lack
@@ -82,7 +85,8 @@ func (a *arena) take(n int) (at int) {
 
 func newPlan[T kernel.Float](spec *engine.Spec, masked []bool, start, training bool) (plan, error) {
 	p := plan{n: spec.Samples, m: spec.Anchors, ld: stride(spec.Anchors), dims: spec.Dims, layers: spec.Layers,
-		chunk: engine.ChunkRows(spec, false), start: start, training: training, masked: masked, size: int64(size[T]())}
+		anchored: spec.Anchored, worthMoving: worthMoving, chunk: engine.ChunkRows(spec, false), start: start,
+		training: training, masked: masked, size: int64(size[T]())}
 	p.chunks = ceil(p.n, p.chunk)
 	for _, d := range spec.Dims {
 		p.ldx = append(p.ldx, padded(d))
@@ -183,6 +187,7 @@ func Bytes[T kernel.Float](spec *engine.Spec, present [][]bool, start, training 
 	p.reserve(spec)
 	var mem memory
 	new(state).allocate(spec, &p, &mem)
+	new(polarProducts).allocate(&p, &mem)
 	return mem.total, nil
 }
 
@@ -203,6 +208,11 @@ const spare = 20
 // become dense. It is a *MemoryError where the device has not the memory.
 func New[T kernel.Float](drv Driver, spec *engine.Spec, x []rows.Matrix[T], present [][]bool, h0 []float64,
 	training bool) (*Shard[T], error) {
+	return newShard(drv, spec, x, present, h0, training, worthMoving)
+}
+
+func newShard[T kernel.Float](drv Driver, spec *engine.Spec, x []rows.Matrix[T], present [][]bool, h0 []float64,
+	training bool, worthMoving int) (*Shard[T], error) {
 	if len(x) != len(spec.Dims) {
 		return nil, fmt.Errorf("device: %d views of data for %d of the network", len(x), len(spec.Dims))
 	}
@@ -215,9 +225,11 @@ func New[T kernel.Float](drv Driver, spec *engine.Spec, x []rows.Matrix[T], pres
 	if err != nil {
 		return nil, err
 	}
+	p.worthMoving = worthMoving
 	p.reserve(spec)
 	var count memory
 	new(state).allocate(spec, &p, &count)
+	new(polarProducts).allocate(&p, &count)
 	free, _, err := drv.Memory()
 	if err != nil {
 		return nil, err
@@ -230,7 +242,11 @@ func New[T kernel.Float](drv Driver, spec *engine.Spec, x []rows.Matrix[T], pres
 	if s.k, err = loadKernels[T](drv); err != nil {
 		return nil, err
 	}
+	if s.polar.k, err = loadKernels[float64](drv); err != nil {
+		return nil, err
+	}
 	s.allocate(spec, &s.plan, &s.mem)
+	s.polar.allocate(&s.plan, &s.mem)
 	if err = s.mem.err; err == nil {
 		err = s.fill(present, h0)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
@@ -156,6 +157,13 @@ type Shard interface {
 	Bytes() int64
 	// Close lets go of the rows and their state. Nothing else may be called afterwards.
 	Close() error
+}
+
+// PolarShard is a Shard that does the wide products of the Procrustes steps as well. Where it is one, that of the first shard
+// is asked; views may ask side by side.
+type PolarShard interface {
+	// Wide returns what multiplies for a layer and view; nil leaves that to the step.
+	Wide(layer, view int) linalg.Wide
 }
 
 // Reducer adds up the sums of several shards.
