@@ -71,8 +71,8 @@ var arrows = []struct{ name, imports string }{
 	// The network's passes on a GPU.
 	{
 		name: "internal/device",
-		imports: "internal/engine internal/information internal/kernel internal/linalg internal/parallel internal/ptx " +
-			"internal/rows neighbor",
+		imports: "internal/engine internal/information internal/kernel internal/kmeans internal/linalg " +
+			"internal/parallel internal/ptx internal/rows neighbor",
 	},
 
 	// The network on Gorgonia's graphs.

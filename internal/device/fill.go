@@ -1,6 +1,10 @@
 package device
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
 
 // stripBytes is the memory in which rows are made ready for the device.
 const stripBytes = 16 << 20
@@ -9,7 +13,7 @@ const stripBytes = 16 << 20
 func (s *Shard[T]) fill(present [][]bool, h0 []float64) error {
 	p := &s.plan
 	for v, x := range s.rows {
-		err := s.strips(s.state.x[v], p.ldx[v], func(i int, row []T) { x.Row(i, row[:p.dims[v]]) })
+		err := strips(s.k.drv, s.state.x[v], p.n, p.ldx[v], func(i int, row []T) { x.Row(i, row[:p.dims[v]]) })
 		if err != nil {
 			return fmt.Errorf("device: view %d: %w", v, err)
 		}
@@ -23,23 +27,23 @@ func (s *Shard[T]) fill(present [][]bool, h0 []float64) error {
 	if h0 == nil {
 		return nil
 	}
-	return s.strips(s.state.h[0], p.ld, func(i int, row []T) {
+	return strips(s.k.drv, s.state.h[0], p.n, p.ld, func(i int, row []T) {
 		for j := range p.m {
 			row[j] = T(h0[i*p.m+j])
 		}
 	})
 }
 
-// strips uploads rows with the stride ld, which set fills from the left; what it leaves is zero.
-func (s *Shard[T]) strips(to Ptr, ld int, set func(i int, row []T)) error {
-	count := min(max(stripBytes/(ld*int(s.plan.size)), 1), s.plan.n)
+// strips uploads n rows with the stride ld, which set fills from the left; what it leaves is zero.
+func strips[T kernel.Float](drv Driver, to Ptr, n, ld int, set func(i int, row []T)) error {
+	count := min(max(stripBytes/(ld*size[T]()), 1), n)
 	strip := make([]T, count*ld)
-	for lo := 0; lo < s.plan.n; lo += count {
-		hi := min(lo+count, s.plan.n)
+	for lo := 0; lo < n; lo += count {
+		hi := min(lo+count, n)
 		for i := lo; i < hi; i++ {
 			set(i, strip[(i-lo)*ld:(i-lo+1)*ld])
 		}
-		if err := s.k.drv.Upload(to+Ptr(int64(lo*ld)*s.plan.size), rawBytes(strip[:(hi-lo)*ld])); err != nil {
+		if err := drv.Upload(to+Ptr(lo*ld*size[T]()), rawBytes(strip[:(hi-lo)*ld])); err != nil {
 			return err
 		}
 	}

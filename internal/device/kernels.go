@@ -21,24 +21,28 @@ var (
 	termsFloat string
 	//go:embed kernels/terms_double.ptx
 	termsDouble string
+	//go:embed kernels/stages_float.ptx
+	stagesFloat string
+	//go:embed kernels/stages_double.ptx
+	stagesDouble string
 )
 
 // kernels are the modules of one element type on a device, with a method for each kernel. Their first error is kept in err, and
 // nothing is launched after it, so that a pass is written without a check behind every line.
 type kernels[T kernel.Float] struct {
-	drv                   Driver
-	products, rows, terms Module
-	ctx                   context.Context // ends what is launched between two launches
-	err                   error
+	drv                           Driver
+	products, rows, terms, stages Module
+	ctx                           context.Context // ends what is launched between two launches
+	err                           error
 }
 
 func loadKernels[T kernel.Float](drv Driver) (*kernels[T], error) {
 	k := &kernels[T]{drv: drv, ctx: context.Background()}
-	texts := []string{productsFloat, rowsFloat, termsFloat}
+	texts := []string{productsFloat, rowsFloat, termsFloat, stagesFloat}
 	if !kernel.Is32[T]() {
-		texts = []string{productsDouble, rowsDouble, termsDouble}
+		texts = []string{productsDouble, rowsDouble, termsDouble, stagesDouble}
 	}
-	for i, m := range []*Module{&k.products, &k.rows, &k.terms} {
+	for i, m := range []*Module{&k.products, &k.rows, &k.terms, &k.stages} {
 		var err error
 		if *m, err = drv.Load(texts[i]); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package device
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // memory hands out a shard's arrays. Without a driver it only counts them; so the plan and what is taken are the same code.
@@ -41,6 +42,12 @@ func (m *memory) take(bytes int64, format string, args ...any) Ptr {
 	}
 	m.taken = append(m.taken, p)
 	return p
+}
+
+// give gives one array back.
+func (m *memory) give(p Ptr) error {
+	m.taken = slices.DeleteFunc(m.taken, func(q Ptr) bool { return q == p })
+	return m.drv.Free(p)
 }
 
 // release gives everything back.

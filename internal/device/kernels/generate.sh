@@ -14,4 +14,5 @@ for type in float double; do
 	compile $type products
 	compile $type rows
 	compile $type terms
+	compile $type stages
 done
