@@ -30,6 +30,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/lookup3"},
 	{name: "internal/parallel"},
 	{name: "internal/progress"},
+	{name: "internal/ptx"},
 	{name: "internal/safetensors"},
 	{name: "internal/testutil"},
 	{name: "internal/adam"},

@@ -53,7 +53,7 @@
 //
 // Launch has further fields: Order permutes the order of blocks and of the warps of a block (0: by number; any other value is
 // the seed of a permutation), Workers bounds the goroutines (0: one for each processor), MaxInstructions ends a kernel that does
-// not end by itself (0: 1<<40 executed instructions, counted by threads). Launch returns when the grid has ended. A launch
+// not end by itself (0: 1<<36 executed instructions, counted by threads). Launch returns when the grid has ended. A launch
 // that fails leaves memory as the faulting kernel left it. A Memory serves one launch at a time.
 //
 // Stats counts what ran: Instructions by thread, WarpInstructions, bytes and 32-byte sectors of global memory, bytes and

@@ -1,0 +1,320 @@
+package ptx
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A part is a floating-point number as a tensor core takes it: digits · 2^(exponent − fraction bits of the format).
+type part struct{ digits, exponent int32 }
+
+// special exponents: larger than any other
+const (
+	infinite  = 1 << 20
+	notNumber = 1 << 21
+)
+
+// split cuts a number of a format with so many exponent and fraction bits.
+func split(v uint32, exponentBits, fractionBits int) part {
+	bias := int32(1)<<(exponentBits-1) - 1
+	e := int32(v >> fractionBits & (1<<exponentBits - 1))
+	m := int32(v & (1<<fractionBits - 1))
+	switch {
+	case e == 1<<exponentBits-1 && m != 0:
+		return part{1, notNumber}
+	case e == 1<<exponentBits-1:
+		m, e = 1, infinite+bias
+	case e == 0:
+		e = 1
+	default:
+		m |= 1 << fractionBits
+	}
+	if v>>(exponentBits+fractionBits)&1 != 0 {
+		m = -m
+	}
+	return part{m, e - bias}
+}
+
+// sumBits is how many bits below the leading one of the largest term a tensor core keeps of every term of a sum.
+const sumBits = 25
+
+// dot returns c + Σ aᵢ·bᵢ as tensor cores of the Hopper generation are found to add (arXiv 2511.10909, 2512.07004): every product
+// is exact; all terms, c among them, are aligned with the one of the largest exponent and cut towards zero sumBits below it; their
+// sum is exact, and is cut towards zero to a float32. Nothing depends on the order of the terms. fraction is the number of
+// fraction bits of the factors.
+func dot(a, b []part, c uint32, fraction int) uint32 {
+	z := split(c, 8, 23)
+	top := int32(math.MinInt32)
+	if z.digits != 0 {
+		top = z.exponent
+	}
+	var product [16]part
+	for i := range a {
+		p := part{a[i].digits * b[i].digits, a[i].exponent + b[i].exponent}
+		product[i] = p
+		if p.exponent >= infinite/2 {
+			return dotSpecial(a, b, z)
+		}
+		if p.digits != 0 && p.exponent > top {
+			top = p.exponent
+		}
+	}
+	if top >= infinite/2 {
+		return dotSpecial(a, b, z)
+	}
+	sum := int64(0)
+	if z.digits != 0 {
+		sum = cutShift(int64(z.digits)<<(sumBits-23), top-z.exponent)
+	}
+	up := sumBits - 2*fraction
+	for _, p := range product[:len(a)] {
+		if p.digits != 0 {
+			sum += cutShift(int64(p.digits)<<up, top-p.exponent)
+		}
+	}
+	if sum == 0 {
+		return 0
+	}
+	x := float64(sum) * math.Float64frombits(uint64(1023+int(top)-sumBits)<<52)
+	y := float32(x)
+	if math.Abs(float64(y)) > math.Abs(x) {
+		return math.Float32bits(y) - 1
+	}
+	return math.Float32bits(y)
+}
+
+// cutShift returns v / 2^n cut towards zero.
+func cutShift(v int64, n int32) int64 {
+	if n > 62 {
+		return 0
+	}
+	return (v + v>>63&(1<<n-1)) >> n
+}
+
+// dotSpecial is dot where a term is infinite or no number.
+func dotSpecial(a, b []part, z part) uint32 {
+	value := func(p part) float64 {
+		switch {
+		case p.exponent >= notNumber/2+infinite/2:
+			return math.NaN()
+		case p.exponent >= infinite/2:
+			return math.Inf(int(p.digits))
+		}
+		return float64(p.digits)
+	}
+	sum := 0.0
+	for i := range a {
+		sum += value(a[i]) * value(b[i])
+	}
+	if math.IsInf(sum, 0) || sum != sum {
+		sum += value(z)
+	} else {
+		sum = value(z)
+	}
+	return uint32(b32(float32(sum)))
+}
+
+// A shape says which element of its matrices each register of each lane holds.
+type shape struct {
+	m, n, k  int
+	per      int // elements in one register of A and B
+	fraction int
+	exponent int
+}
+
+var shapes = map[string]shape{
+	"m16n8k16.row.col.f32.f16.f16.f32":   {16, 8, 16, 2, 10, 5},
+	"m16n8k8.row.col.f32.f16.f16.f32":    {16, 8, 8, 2, 10, 5},
+	"m16n8k16.row.col.f32.bf16.bf16.f32": {16, 8, 16, 2, 7, 8},
+	"m16n8k8.row.col.f32.bf16.bf16.f32":  {16, 8, 8, 2, 7, 8},
+	"m16n8k8.row.col.f32.tf32.tf32.f32":  {16, 8, 8, 1, 10, 8},
+	"m16n8k4.row.col.f32.tf32.tf32.f32":  {16, 8, 4, 1, 10, 8},
+}
+
+// matrix decodes mma.sync.
+func (c *compiler) matrix(st *step) error {
+	in := c.in
+	mods := in.op.mods
+	if len(mods) < 3 || mods[0] != "sync" || mods[1] != "aligned" {
+		return wrong(in.line, "unknown instruction %s", in.op.text)
+	}
+	st.kind = collective
+	name := strings.Join(mods[2:], ".")
+	if name == "m8n8k4.row.col.f64.f64.f64.f64" {
+		return c.matrix64(st)
+	}
+	s, ok := shapes[name]
+	if !ok {
+		return wrong(in.line, "unknown instruction %s", in.op.text)
+	}
+	group := 4 * s.per // columns of A that the four lanes of a row hold in one register
+	r, err := c.fragments(types["f32"], types["b32"], 2*s.k/group, s.k/group, 4)
+	if err != nil {
+		return err
+	}
+	width := 1 + s.exponent + s.fraction
+	drop := 0
+	if s.per == 1 {
+		drop = 32 - width // tf32 is the upper part of a float32
+	}
+	ops := int64(2 * s.m * s.n * s.k)
+	st.run = func(w *warp, _ uint32) {
+		var a [16][16]part
+		var b [8][16]part
+		for l := range 32 {
+			g, t := l>>2, l&3
+			for i, reg := range r[1] {
+				v := uint32(w.r[reg][l])
+				for e := range s.per {
+					a[g+8*(i&1)][i>>1*group+t*s.per+e] = split(v>>(e*width)>>drop, s.exponent, s.fraction)
+				}
+			}
+			for i, reg := range r[2] {
+				v := uint32(w.r[reg][l])
+				for e := range s.per {
+					b[g][i*group+t*s.per+e] = split(v>>(e*width)>>drop, s.exponent, s.fraction)
+				}
+			}
+		}
+		var out [4]lanes
+		for l := range 32 {
+			g, t := l>>2, l&3
+			for i := range 4 {
+				out[i][l] = uint64(dot(a[g+8*(i>>1)][:s.k], b[2*t+i&1][:s.k], uint32(w.r[r[3][i]][l]), s.fraction))
+			}
+		}
+		for i, reg := range r[0] {
+			w.r[reg] = out[i]
+		}
+		w.worker.stats.Tensor += ops
+	}
+	return nil
+}
+
+// matrix64 decodes the product of float64 matrices: fused multiply-adds in the order of k.
+func (c *compiler) matrix64(st *step) error {
+	d := types["f64"]
+	r, err := c.fragments(d, d, 1, 1, 2)
+	if err != nil {
+		return err
+	}
+	st.run = func(w *warp, _ uint32) {
+		var out [2]lanes
+		for l := range 32 {
+			g, t := l>>2, l&3
+			for i := range 2 {
+				x := f64(w.r[r[3][i]][l])
+				for k := range 4 {
+					x = math.FMA(f64(w.r[r[1][0]][4*g+k]), f64(w.r[r[2][0]][4*(2*t+i)+k]), x)
+				}
+				out[i][l] = b64(x)
+			}
+		}
+		for i, reg := range r[0] {
+			w.r[reg] = out[i]
+		}
+		w.worker.stats.Tensor += 2 * 8 * 8 * 4
+	}
+	return nil
+}
+
+// fragments returns the slots of D, A, B and C, which have so many registers.
+func (c *compiler) fragments(sum, factor typ, a, b, cd int) ([4][]int, error) {
+	var r [4][]int
+	if err := c.arguments(4); err != nil {
+		return r, err
+	}
+	for i, n := range []int{cd, a, b, cd} {
+		list := elements(&c.in.args[i])
+		if len(list) != n {
+			return r, c.wrong("operand %d has %d registers, not %d", i, len(list), n)
+		}
+		t := factor
+		if i == 0 || i == 3 {
+			t = sum
+		}
+		for j := range list {
+			var s int
+			var err error
+			if i == 0 {
+				s, err = c.target(&list[j], t, false)
+			} else {
+				s, err = c.source(&list[j], t, false)
+			}
+			if err != nil {
+				return r, err
+			}
+			if s < 0 {
+				return r, c.wrong("_ among the registers")
+			}
+			r[i] = append(r[i], s)
+		}
+	}
+	return r, nil
+}
+
+// loadMatrix decodes ldmatrix.
+func (c *compiler) loadMatrix(st *step) error {
+	in := c.in
+	trans := in.op.has("trans")
+	var count int
+	switch strings.Join(in.op.without("trans", "shared::cta"), ".") {
+	case "sync.aligned.m8n8.x1.shared.b16", "sync.aligned.m8n8.x1.b16":
+		count = 1
+	case "sync.aligned.m8n8.x2.shared.b16", "sync.aligned.m8n8.x2.b16":
+		count = 2
+	case "sync.aligned.m8n8.x4.shared.b16", "sync.aligned.m8n8.x4.b16":
+		count = 4
+	}
+	if count == 0 || !slices.ContainsFunc(in.op.mods, func(m string) bool { return strings.HasPrefix(m, "shared") }) {
+		return wrong(in.line, "unknown instruction %s", in.op.text)
+	}
+	if err := c.arguments(2); err != nil {
+		return err
+	}
+	list := elements(&in.args[0])
+	if len(list) != count {
+		return c.wrong("%s registers, not %d", strconv.Itoa(len(list)), count)
+	}
+	var to []int
+	for i := range list {
+		d, err := c.target(&list[i], types["b32"], false)
+		if err != nil {
+			return err
+		}
+		to = append(to, d)
+	}
+	addr, offset, _, _, err := c.address(&in.args[1])
+	st.kind = collective
+	st.run = func(w *warp, _ uint32) {
+		a := w.r[addr]
+		for i, d := range to {
+			var e [8][8]uint16
+			for row := range 8 {
+				lane := 8*i + row
+				b := w.sharedRow(a[lane]+offset, lane)
+				for col := range 8 {
+					e[row][col] = uint16(b[2*col]) | uint16(b[2*col+1])<<8
+				}
+			}
+			if d < 0 {
+				continue
+			}
+			for l := range 32 {
+				g, t := l>>2, 2*(l&3)
+				lo, hi := e[g][t], e[g][t+1]
+				if trans {
+					lo, hi = e[t][g], e[t+1][g]
+				}
+				w.r[d][l] = uint64(lo) | uint64(hi)<<16
+			}
+		}
+	}
+	return err
+}
+
+func (w *warp) sharedRow(addr uint64, lane int) []byte {
+	return w.sharedRead(addr, 16, lane)
+}

@@ -1,0 +1,253 @@
+package ptx
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+)
+
+// A worker runs blocks one after another.
+type worker struct {
+	kernel *Kernel
+	memory *Memory
+	*running
+	number  int
+	stats   Stats
+	spent   int64 // instructions that the budget does not know of yet
+	clock   clock
+	shadow  *shadow
+	shared  []byte
+	cells   []cell // of shared memory
+	warps   []*warp
+	threads int
+	block   [3]int
+	at      int64 // of the block, in order
+	random  *rand.Rand
+	turns   []int
+}
+
+func newWorker(k *Kernel, m *Memory, r *running, number int) *worker {
+	w := &worker{kernel: k, memory: m, running: r, number: number, shadow: m.shadows[number]}
+	l := r.launch
+	w.threads = l.Block[0] * l.Block[1] * l.Block[2]
+	w.shared = make([]byte, k.dynamicAt+l.Shared)
+	w.cells = make([]cell, len(w.shared)>>k.sharedShift+1)
+	n := (w.threads + 31) / 32
+	w.turns = make([]int, n)
+	for i := range n {
+		w.turns[i] = i
+		q := &warp{worker: w, id: i, r: make([]lanes, k.slots), p: make([]uint32, k.predicates),
+			written: make([]uint32, k.tracked)}
+		for _, c := range k.constants {
+			v := c.value
+			if c.global >= 0 {
+				v += uint64(r.statics[c.global])
+			}
+			for j := range q.r[c.slot] {
+				q.r[c.slot][j] = v
+			}
+		}
+		w.warps = append(w.warps, q)
+	}
+	s := w.shadow
+	if s.time > timeEnd/2 {
+		*s = shadow{launch: s.launch}
+	}
+	s.launch++
+	s.touched, s.blocks = s.touched[:0], s.blocks[:0]
+	w.clock = clock{launch: (s.time + 1) << timeShift}
+	return w
+}
+
+// run takes blocks until none is left.
+func (w *worker) run() {
+	for !w.stop.Load() {
+		w.at = w.next.Add(1) - 1
+		if w.at >= int64(w.blocks) {
+			break
+		}
+		n := int(w.at)
+		if w.order != nil {
+			n = w.order[n]
+		}
+		if f := w.runBlock(n); f != nil {
+			w.failed(f, w.at)
+			break
+		}
+	}
+	w.settle()
+}
+
+func (w *worker) runBlock(n int) (f *Fault) {
+	g := w.launch.Grid
+	w.block = [3]int{n % g[0], n / g[0] % g[1], n / (g[0] * g[1])}
+	current := (*warp)(nil)
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case *fault:
+			f = w.report(current, e)
+		case cancelled:
+		default:
+			panic(e)
+		}
+	}()
+	w.tick()
+	w.clock.block = w.clock.now
+	w.shadow.blocks = append(w.shadow.blocks, blockStart{w.clock.now, w.block})
+	for _, q := range w.warps {
+		q.reset(w.threads)
+		q.specials()
+	}
+	if w.order != nil {
+		w.random = rand.New(rand.NewPCG(w.launch.Order, uint64(n)))
+	}
+	for {
+		if w.random != nil {
+			w.random.Shuffle(len(w.turns), func(i, j int) { w.turns[i], w.turns[j] = w.turns[j], w.turns[i] })
+		}
+		waiting := 0
+		for _, i := range w.turns {
+			if current = w.warps[i]; current.run() {
+				waiting++
+			}
+		}
+		if waiting == 0 {
+			return nil
+		}
+		first := w.warps[0]
+		for _, q := range w.warps {
+			if current = q; q.live != q.all || q.atBarrier != first.atBarrier {
+				w.parted()
+			}
+		}
+		for _, q := range w.warps {
+			q.fragments[0].pc++
+			q.fragments[0].blocked = false
+			q.time = 0
+		}
+		w.tick()
+	}
+}
+
+// parted reports the barrier that not all threads of the block reached.
+func (w *worker) parted() {
+	var here *warp
+	for _, q := range w.warps {
+		if q.live != 0 {
+			here = q
+			break
+		}
+	}
+	for _, q := range w.warps {
+		missing := q.all &^ q.live
+		switch {
+		case missing != 0:
+			fail(Divergence, -1, "thread %v ended, but thread %v waits at the barrier at %s",
+				q.thread(bits.TrailingZeros32(missing)), here.thread(bits.TrailingZeros32(here.live)), w.place(here.atBarrier))
+		case q.atBarrier != here.atBarrier:
+			fail(Divergence, -1, "thread %v waits at the barrier at %s, thread %v at the one at %s",
+				here.thread(bits.TrailingZeros32(here.live)), w.place(here.atBarrier), q.thread(0), w.place(q.atBarrier))
+		}
+	}
+}
+
+// tick begins an interval between barriers.
+func (w *worker) tick() {
+	s := w.shadow
+	if s.time++; s.time == timeEnd {
+		w.rebase()
+	}
+	w.clock.now = s.time << timeShift
+}
+
+// rebase begins to count time anew in the middle of a launch. What the shadows know of earlier intervals is lost, but for which
+// shared memory was written.
+func (w *worker) rebase() {
+	s := w.shadow
+	s.time = 2
+	for i := range w.cells {
+		c := &w.cells[i]
+		if c.r = 0; c.w >= w.clock.block {
+			c.w = 1<<timeShift | c.w&(1<<timeShift-1)
+		} else {
+			c.w = 0
+		}
+	}
+	s.pages, s.touched = nil, nil
+	for i := range s.blocks {
+		s.blocks[i].from = 0
+	}
+	w.clock.launch, w.clock.block = 1<<timeShift, 1<<timeShift
+}
+
+type cancelled struct{}
+
+// count adds to the statistics, and now and then looks whether the launch should end.
+func (w *worker) count(warps, threads int64) {
+	w.stats.WarpInstructions += warps
+	w.stats.Instructions += threads
+	if w.spent += warps; w.spent > 1<<16 {
+		w.settle()
+		if w.budget.Load() < 0 {
+			fail(Limit, -1, "the launch has used up its instructions")
+		}
+		if w.ctx.Err() != nil {
+			w.stop.Store(true)
+			panic(cancelled{})
+		}
+	}
+}
+
+func (w *worker) settle() {
+	w.budget.Add(-32 * w.spent)
+	w.spent = 0
+}
+
+// place names an instruction.
+func (w *worker) place(pc int) string {
+	if pc < 0 || pc >= len(w.kernel.lines) || pc >= whereMask {
+		return "an instruction that is not known"
+	}
+	return fmt.Sprintf("line %d (%s)", w.kernel.lines[pc], w.kernel.texts[pc])
+}
+
+// report completes a fault.
+func (w *worker) report(q *warp, e *fault) *Fault {
+	f := &Fault{Kind: e.kind, Kernel: w.kernel.name, Block: w.block, Thread: [3]int{-1, -1, -1}, Space: e.space,
+		Address: e.address, Detail: e.detail}
+	if q != nil {
+		f.Line, f.Instruction = w.kernel.lines[q.pc], w.kernel.texts[q.pc]
+		if e.lane >= 0 {
+			f.Thread = q.thread(e.lane)
+		}
+	}
+	return f
+}
+
+// thread returns the index of a lane's thread in its block.
+func (w *warp) thread(lane int) [3]int { return w.worker.threadIndex(32*w.id + lane) }
+
+func (w *worker) threadIndex(n int) [3]int {
+	d := w.launch.Block
+	return [3]int{n % d[0], n / d[0] % d[1], n / (d[0] * d[1])}
+}
+
+// crossed returns the race between the blocks of two workers, nil for none.
+func (w *worker) crossed(v *worker) (f *Fault) {
+	crossing(w, v, func(p *page, c int, mine, other uint64, wrote bool) {
+		how := "reads"
+		if wrote {
+			how = "writes"
+		}
+		at := where(mine)
+		f = &Fault{Kind: Race, Kernel: w.kernel.name, Block: w.shadow.blockAt(mine), Thread: w.threadIndex(thread(mine)),
+			Space: "global", Address: uint64(p.owner.base()) + uint64(p.number<<pageBits+c)<<w.kernel.globalShift}
+		if at < whereMask {
+			f.Line, f.Instruction = w.kernel.lines[at], w.kernel.texts[at]
+		}
+		f.Detail = fmt.Sprintf("byte %d of %s, which thread %v of block %v %s at %s", f.Address-uint64(p.owner.base()),
+			p.owner.name, v.threadIndex(thread(other)), v.shadow.blockAt(other), how, v.place(where(other)))
+	})
+	return f
+}
