@@ -39,7 +39,7 @@ var memoryMods = map[string]bool{
 	"L2::64B": true, "L2::128B": true, "L2::256B": true,
 	"global": true, "shared": true, "shared::cta": true, "local": true, "param": true, "param::entry": true,
 	"const": true,
-	"v2": true, "v4": true,
+	"v2":    true, "v4": true,
 }
 
 // known reports a modifier that is not in the set, nor the last one.

@@ -40,10 +40,10 @@ func split(v uint32, exponentBits, fractionBits int) part {
 // sumBits is how many bits below the leading one of the largest term a tensor core keeps of every term of a sum.
 const sumBits = 25
 
-// dot returns c + Σ aᵢ·bᵢ as tensor cores of the Hopper generation are found to add (arXiv 2511.10909, 2512.07004): every product
-// is exact; all terms, c among them, are aligned with the one of the largest exponent and cut towards zero sumBits below it; their
-// sum is exact, and is cut towards zero to a float32. Nothing depends on the order of the terms. fraction is the number of
-// fraction bits of the factors.
+// dot returns c + Σ aᵢ·bᵢ as tensor cores of the Hopper generation are found to add (arXiv 2511.10909, 2512.07004): every
+// product is exact; all terms, c among them, are aligned with the one of the largest exponent and cut towards zero sumBits below
+// it; their sum is exact, and is cut towards zero to a float32. Nothing depends on the order of the terms. fraction is the number
+// of fraction bits of the factors.
 func dot(a, b []part, c uint32, fraction int) uint32 {
 	z := split(c, 8, 23)
 	top := int32(math.MinInt32)
