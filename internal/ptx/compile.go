@@ -155,10 +155,11 @@ func (c *compiler) granularity() {
 		default:
 			continue
 		}
-		if _, space := o.reachOf(); space != "global" {
+		_, space := o.reachOf()
+		if space == "shared" || space == "" || o.base == "cp" {
 			shared = min(shared, size)
 		}
-		if _, space := o.reachOf(); space != "shared" || o.base == "cp" {
+		if space == "global" || space == "" || o.base == "cp" {
 			global = min(global, size)
 		}
 	}
