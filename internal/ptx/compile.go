@@ -360,9 +360,9 @@ func (c *compiler) plain(st *step) error {
 	}
 	if have := c.registers[in.args[0].reg].bits; converts && o.dst.signed() && have > o.dst.bits {
 		// In a register that is wider than the type a signed result keeps its sign.
-		narrow := *o
+		narrow, one, bits := *o, o.one, o.dst.bits
 		narrow.all1 = nil
-		narrow.one = func(a uint64) uint64 { return cut(uint64(signed(o.one(a), o.dst.bits)), have) }
+		narrow.one = func(a uint64) uint64 { return cut(uint64(signed(one(a), bits)), have) }
 		o = &narrow
 	}
 	st.run = o.code(d, s)

@@ -115,6 +115,21 @@ func fmax(x, y float64) float64 {
 	return math.Max(x, y)
 }
 
+// fminNaN and fmaxNaN: a NaN prevails.
+func fminNaN(x, y float64) float64 {
+	if x != x || y != y {
+		return math.NaN()
+	}
+	return math.Min(x, y)
+}
+
+func fmaxNaN(x, y float64) float64 {
+	if x != x || y != y {
+		return math.NaN()
+	}
+	return math.Max(x, y)
+}
+
 // floats adds the arithmetic of float32 and float64.
 func floats(t map[string]*operation) {
 	s, d := types["f32"], types["f64"]
@@ -179,8 +194,8 @@ func floats(t map[string]*operation) {
 		two("div.approx", quotient)
 		two("min", func(x, y float32) float32 { return float32(fmin(float64(x), float64(y))) })
 		two("max", func(x, y float32) float32 { return float32(fmax(float64(x), float64(y))) })
-		two("min.NaN", func(x, y float32) float32 { return float32(math.Min(float64(x), float64(y))) })
-		two("max.NaN", func(x, y float32) float32 { return float32(math.Max(float64(x), float64(y))) })
+		two("min.NaN", func(x, y float32) float32 { return float32(fminNaN(float64(x), float64(y))) })
+		two("max.NaN", func(x, y float32) float32 { return float32(fmaxNaN(float64(x), float64(y))) })
 		root := func(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 		inverse := func(x float32) float32 { return 1 / x }
 		one("sqrt.rn", root)
