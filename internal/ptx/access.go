@@ -261,10 +261,11 @@ func put(b []byte, v uint64) {
 }
 
 // load returns the code of ld: n bytes for each of dst, extended to the width of the registers.
-func load(to reach, addr, n int, offset uint64, extend bool, wide []uint64, dst []int) func(w *warp, m uint32) {
+func load(to reach, space string, addr, n int, offset uint64, extend bool, wide []uint64, dst []int) func(w *warp, m uint32) {
 	total := n * len(dst)
 	return func(w *warp, m uint32) {
 		a := &w.r[addr]
+		w.traffic(space, a, offset, total, m)
 		for ; m != 0; m &= m - 1 {
 			l := bits.TrailingZeros32(m)
 			b := to(w, a[l]+offset, total, l, false)
@@ -282,10 +283,11 @@ func load(to reach, addr, n int, offset uint64, extend bool, wide []uint64, dst 
 }
 
 // store returns the code of st.
-func store(to reach, addr, n int, offset uint64, src []int) func(w *warp, m uint32) {
+func store(to reach, space string, addr, n int, offset uint64, src []int) func(w *warp, m uint32) {
 	total := n * len(src)
 	return func(w *warp, m uint32) {
 		a := &w.r[addr]
+		w.traffic(space, a, offset, total, m)
 		for ; m != 0; m &= m - 1 {
 			l := bits.TrailingZeros32(m)
 			b := to(w, a[l]+offset, total, l, true)

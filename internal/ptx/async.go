@@ -22,6 +22,10 @@ func (c *copies) reset() { c.list, c.group = c.list[:0], 0 }
 func copyAsync(dst, src int, dstOffset, srcOffset uint64, n, count int) func(w *warp, m uint32) {
 	return func(w *warp, m uint32) {
 		to, from := &w.r[dst], &w.r[src]
+		w.traffic("shared", to, dstOffset, n, m)
+		if some := w.some(count, m); some != 0 {
+			w.traffic("global", from, srcOffset, n, some)
+		}
 		for ; m != 0; m &= m - 1 {
 			l := bits.TrailingZeros32(m)
 			p, q, k := to[l]+dstOffset, from[l]+srcOffset, uint64(n)
@@ -43,6 +47,20 @@ func copyAsync(dst, src int, dstOffset, srcOffset uint64, n, count int) func(w *
 			c.list = append(c.list, copy1{p, n, c.group, w.pc})
 		}
 	}
+}
+
+// some returns the lanes whose number of bytes is not zero.
+func (w *warp) some(count int, m uint32) uint32 {
+	if count < 0 {
+		return m
+	}
+	out := m
+	for l, v := range w.r[count] {
+		if v == 0 {
+			out &^= 1 << l
+		}
+	}
+	return out
 }
 
 // locateAny is locate for a number of bytes that need not divide the address.

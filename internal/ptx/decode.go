@@ -94,8 +94,8 @@ func (c *compiler) load(st *step) error {
 		}
 		wide = append(wide, mask)
 	}
-	addr, offset, to, _, err := c.address(&c.in.args[1])
-	st.run = load(to, addr, t.bits/8, offset, t.signed(), wide, dst)
+	addr, offset, to, space, err := c.address(&c.in.args[1])
+	st.run = load(to, space, addr, t.bits/8, offset, t.signed(), wide, dst)
 	return err
 }
 
@@ -123,7 +123,7 @@ func (c *compiler) store(st *step) error {
 	if err == nil && (space == "param" || c.in.op.has("const")) {
 		err = c.wrong("the memory is constant")
 	}
-	st.run = store(to, addr, t.bits/8, offset, src)
+	st.run = store(to, space, addr, t.bits/8, offset, src)
 	return err
 }
 

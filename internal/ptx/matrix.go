@@ -299,6 +299,7 @@ func (c *compiler) loadMatrix(st *step) error {
 	st.run = func(w *warp, _ uint32) {
 		a := w.r[addr]
 		for i, d := range to {
+			w.traffic("shared", &a, offset, 16, 0xff<<(8*i))
 			var e [8][8]uint16
 			for row := range 8 {
 				lane := 8*i + row

@@ -23,6 +23,7 @@ type worker struct {
 	block   [3]int
 	at      int64 // of the block, in order
 	random  *rand.Rand
+	banks   banks
 	turns   []int
 }
 
@@ -94,6 +95,7 @@ func (w *worker) runBlock(n int) (f *Fault) {
 	}()
 	w.tick()
 	w.clock.block = w.clock.now
+	w.stats.Blocks++
 	w.shadow.blocks = append(w.shadow.blocks, blockStart{w.clock.now, w.block})
 	for _, q := range w.warps {
 		q.reset(w.threads)
