@@ -86,7 +86,7 @@ func fma32(a, b, c float32) float32 {
 	// Two roundings differ from one only where the first ends halfway between two float32, and float32's subnormals have fewer
 	// digits, so that halfway is elsewhere.
 	v := math.Float64bits(s)
-	if v&(1<<29-1) != 1<<28 && v<<1>>53 > 1023-126 {
+	if v&(1<<29-1) != 1<<28 && v<<1>>53 > 1023-126 || s == 0 {
 		return float32(s)
 	}
 	return math.Float32frombits(uint32(round32(oddSum(p, float64(c)), nearest)))

@@ -62,6 +62,11 @@ func (words *banks) wavefronts(a *lanes, offset uint64, size int, m uint32) (pas
 		if part == 0 {
 			continue
 		}
+		phases++
+		if size == 4 && words.free(a, offset, part) {
+			passes++
+			continue
+		}
 		var count [32]uint8
 		most := uint8(0)
 		for ; part != 0; part &= part - 1 {
@@ -82,7 +87,21 @@ func (words *banks) wavefronts(a *lanes, offset uint64, size int, m uint32) (pas
 			}
 		}
 		passes += int64(most)
-		phases++
 	}
 	return passes, phases
+}
+
+// free tells whether no two lanes of a whole-warp access of words want different words of one bank, which is the usual case.
+func (words *banks) free(a *lanes, offset uint64, m uint32) bool {
+	first, seen := &words[0], uint32(0)
+	for ; m != 0; m &= m - 1 {
+		word := uint32((a[bits.TrailingZeros32(m)&31] + offset) >> 2)
+		bank := word & 31
+		if seen>>bank&1 != 0 && first[bank] != word {
+			return false
+		}
+		seen |= 1 << bank
+		first[bank] = word
+	}
+	return true
 }
