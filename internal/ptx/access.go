@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/bits"
 )
 
@@ -49,7 +50,8 @@ func (w *warp) lost(addr uint64, n, lane int) {
 			m.list[i+1].name, m.list[i+1].size)
 	}
 	if i >= 0 && i < len(m.list) {
-		failAt(OutOfBounds, lane, "global", addr, "%d bytes at byte %d of %s, which has %d", n, at, m.list[i].name, m.list[i].size)
+		failAt(OutOfBounds, lane, "global", addr, "%d bytes at byte %d of %s, which has %d", n, at,
+			m.list[i].name, m.list[i].size)
 	}
 	failAt(OutOfBounds, lane, "global", addr, "%d bytes in no allocation", n)
 }
@@ -142,6 +144,10 @@ func (w *warp) sharedRead(addr uint64, n, lane int) []byte {
 	within := clock{k.clock.block, k.clock.block, k.clock.now}
 	for c, end := addr>>shift, (addr+uint64(n)-1)>>shift; c <= end; c++ {
 		x := &k.cells[c]
+		if x.w >= within.block && x.w < within.now && x.w&inFlight == 0 && x.r < within.now {
+			x.r = mine // the first read of what was written before the last barrier
+			continue
+		}
 		if x.w < k.clock.block {
 			failAt(Uninitialized, lane, "shared", c<<shift, "nothing in the block wrote it")
 		}
@@ -260,10 +266,14 @@ func put(b []byte, v uint64) {
 }
 
 // load returns the code of ld: n bytes for each of dst, extended to the width of the registers.
-func load(to reach, addr, n int, offset uint64, extend bool, wide []uint64, dst []int) func(w *warp, m uint32) {
+func load(to reach, space string, addr, n int, offset uint64, extend bool, wide []uint64, dst []int) func(w *warp, m uint32) {
+	if len(dst) == 1 && dst[0] >= 0 && n >= 4 && !extend {
+		return loadOne(to, space, addr, n, offset, dst[0])
+	}
 	total := n * len(dst)
 	return func(w *warp, m uint32) {
 		a := &w.r[addr]
+		w.traffic(space, a, offset, total, m)
 		for ; m != 0; m &= m - 1 {
 			l := bits.TrailingZeros32(m)
 			b := to(w, a[l]+offset, total, l, false)
@@ -280,11 +290,29 @@ func load(to reach, addr, n int, offset uint64, extend bool, wide []uint64, dst 
 	}
 }
 
+// loadOne is load for one register of 32 or 64 bits.
+func loadOne(to reach, space string, addr, n int, offset uint64, dst int) func(w *warp, m uint32) {
+	return func(w *warp, m uint32) {
+		a, d := &w.r[addr], &w.r[dst]
+		w.traffic(space, a, offset, n, m)
+		for ; m != 0; m &= m - 1 {
+			l := bits.TrailingZeros32(m) & 31
+			b := to(w, a[l]+offset, n, l, false)
+			if n == 4 {
+				d[l] = uint64(binary.LittleEndian.Uint32(b))
+			} else {
+				d[l] = binary.LittleEndian.Uint64(b)
+			}
+		}
+	}
+}
+
 // store returns the code of st.
-func store(to reach, addr, n int, offset uint64, src []int) func(w *warp, m uint32) {
+func store(to reach, space string, addr, n int, offset uint64, src []int) func(w *warp, m uint32) {
 	total := n * len(src)
 	return func(w *warp, m uint32) {
 		a := &w.r[addr]
+		w.traffic(space, a, offset, total, m)
 		for ; m != 0; m &= m - 1 {
 			l := bits.TrailingZeros32(m)
 			b := to(w, a[l]+offset, total, l, true)

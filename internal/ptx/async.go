@@ -17,11 +17,15 @@ type copy1 struct {
 
 func (c *copies) reset() { c.list, c.group = c.list[:0], 0 }
 
-// copyAsync returns the code of cp.async: n bytes of which the first from global memory and the others zero. The bytes are there at
-// once, but nothing may use them: whoever reads them before the wait is found by the flag.
-func copyAsync(dst, src int, dstOffset, srcOffset uint64, n int, count int) func(w *warp, m uint32) {
+// copyAsync returns the code of cp.async: n bytes, of which the first come from global memory and the others are zero. The bytes
+// are there at once, but nothing may use them: whoever reads them before the wait is found by the flag.
+func copyAsync(dst, src int, dstOffset, srcOffset uint64, n, count int) func(w *warp, m uint32) {
 	return func(w *warp, m uint32) {
 		to, from := &w.r[dst], &w.r[src]
+		w.traffic("shared", to, dstOffset, n, m)
+		if some := w.some(count, m); some != 0 {
+			w.traffic("global", from, srcOffset, n, some)
+		}
 		for ; m != 0; m &= m - 1 {
 			l := bits.TrailingZeros32(m)
 			p, q, k := to[l]+dstOffset, from[l]+srcOffset, uint64(n)
@@ -45,6 +49,20 @@ func copyAsync(dst, src int, dstOffset, srcOffset uint64, n int, count int) func
 	}
 }
 
+// some returns the lanes whose number of bytes is not zero.
+func (w *warp) some(count int, m uint32) uint32 {
+	if count < 0 {
+		return m
+	}
+	out := m
+	for l, v := range w.r[count] {
+		if v == 0 {
+			out &^= 1 << l
+		}
+	}
+	return out
+}
+
 // locateAny is locate for a number of bytes that need not divide the address.
 func (w *warp) locateAny(addr uint64, n, lane int) (*allocation, int) {
 	a, at := w.locate(addr, 1, lane)
@@ -60,8 +78,8 @@ func commitGroup(w *warp, m uint32) {
 	}
 }
 
-// waitGroup returns the code of cp.async.wait_group: all but the last committed groups are there. all waits for those that are not
-// committed, too.
+// waitGroup returns the code of cp.async.wait_group: all but the last committed groups are there. all waits for those that are
+// not committed, too.
 func waitGroup(last int, all bool) func(w *warp, m uint32) {
 	return func(w *warp, m uint32) {
 		k := w.worker

@@ -155,10 +155,11 @@ func (c *compiler) granularity() {
 		default:
 			continue
 		}
-		if _, space := o.reachOf(); space != "global" {
+		_, space := o.reachOf()
+		if space == "shared" || space == "" || o.base == "cp" {
 			shared = min(shared, size)
 		}
-		if _, space := o.reachOf(); space != "shared" || o.base == "cp" {
+		if space == "global" || space == "" || o.base == "cp" {
 			global = min(global, size)
 		}
 	}
@@ -359,9 +360,9 @@ func (c *compiler) plain(st *step) error {
 	}
 	if have := c.registers[in.args[0].reg].bits; converts && o.dst.signed() && have > o.dst.bits {
 		// In a register that is wider than the type a signed result keeps its sign.
-		narrow := *o
+		narrow, one, bits := *o, o.one, o.dst.bits
 		narrow.all1 = nil
-		narrow.one = func(a uint64) uint64 { return cut(uint64(signed(o.one(a), o.dst.bits)), have) }
+		narrow.one = func(a uint64) uint64 { return cut(uint64(signed(one(a), bits)), have) }
 		o = &narrow
 	}
 	st.run = o.code(d, s)
@@ -419,7 +420,7 @@ func (c *compiler) barrier(st *step) error {
 			n := int(in.args[1].value)
 			st.run = func(w *warp, m uint32) {
 				if n != w.worker.threads {
-					fail(Undefined, -1, "a barrier of %d threads in a block of %d: the simulator knows those of the whole block",
+					fail(Undefined, -1, "a barrier of %d threads in a block of %d: the simulator knows those of all threads",
 						n, w.worker.threads)
 				}
 			}
@@ -434,7 +435,8 @@ func (c *compiler) barrier(st *step) error {
 		st.kind, st.members = collective, s
 		st.run = func(w *warp, m uint32) {
 			if m != w.live {
-				fail(Undefined, bits.TrailingZeros32(w.live&^m), "a barrier of part of a warp: the simulator knows those of all its lanes")
+				fail(Undefined, bits.TrailingZeros32(w.live&^m),
+					"a barrier of part of a warp: the simulator knows those of all its lanes")
 			}
 			w.time++
 		}
@@ -443,7 +445,8 @@ func (c *compiler) barrier(st *step) error {
 	return wrong(in.line, "unknown instruction %s", in.op.text)
 }
 
-// checked adds the checks of registers that some path leaves unwritten. Copies carry an undefined value on: only a use is a fault.
+// checked adds the checks of registers that some path leaves unwritten. Copies carry an undefined value on: only a use is a
+// fault.
 func (c *compiler) checked(st *step, e *effect) {
 	in := c.in
 	type use struct {

@@ -69,21 +69,27 @@ func betweenFloats(t map[string]*operation, add func(name string, to, from typ, 
 			}
 			for name, mode := range roundings {
 				if name != "" {
-					add(name[1:]+"."+ftz+sat+"f32.f64", s, d, func(v uint64) uint64 { return clamp(in(round32(f64(v), mode))) })
+					add(name[1:]+"."+ftz+sat+"f32.f64", s, d, func(v uint64) uint64 {
+						return clamp(in(round32(f64(v), mode)))
+					})
 				}
 			}
 			add(ftz+sat+"f32.f16", s, h, func(v uint64) uint64 { return clamp(b32(float32(halfValue[v]))) })
-			add(ftz+sat+"f32.f32", s, s, func(v uint64) uint64 { return clamp(in(v)) })
+			add(ftz+sat+"f32.f32", s, s, func(v uint64) uint64 { return clamp(b32(f32(in(v)))) })
 			for mode, round := range map[string]func(float64) float64{
 				"rni": math.RoundToEven, "rzi": math.Trunc, "rmi": math.Floor, "rpi": math.Ceil,
 			} {
-				add(mode+"."+ftz+sat+"f32.f32", s, s, func(v uint64) uint64 { return clamp(b32(float32(round(float64(f32(in(v))))))) })
+				add(mode+"."+ftz+sat+"f32.f32", s, s, func(v uint64) uint64 {
+					return clamp(b32(float32(round(float64(f32(in(v)))))))
+				})
 			}
 		}
-		add(ftz+"f32.bf16", s, bh, func(v uint64) uint64 { return b32(float32(unbfloat(v))) })
+		add(ftz+"f32.bf16", s, bh, func(v uint64) uint64 { return in(b32(float32(unbfloat(v)))) })
 		add(ftz+"f64.f32", d, s, func(v uint64) uint64 { return b64(float64(f32(in(v)))) })
 		add("rn."+ftz+"f16.f32", h, s, func(v uint64) uint64 { return uint64(half(float64(f32(in(v))))) })
-		add("rz."+ftz+"f16.f32", h, s, func(v uint64) uint64 { return uint64(narrow(float64(f32(in(v))), 11, -24, 15, toZero)) })
+		add("rz."+ftz+"f16.f32", h, s, func(v uint64) uint64 {
+			return uint64(narrow(float64(f32(in(v))), 11, -24, 15, toZero))
+		})
 	}
 	add("rn.bf16.f32", bh, s, func(v uint64) uint64 { return uint64(bfloat(float64(f32(v)))) })
 	add("rz.bf16.f32", bh, s, func(v uint64) uint64 { return uint64(narrow(float64(f32(v)), 8, -133, 127, toZero)) })

@@ -32,12 +32,14 @@ func (o *opcode) vector() int {
 
 // memoryMods are modifiers of accesses that make no difference here: caching, order and scope.
 var memoryMods = map[string]bool{
-	"volatile": true, "relaxed": true, "acquire": true, "release": true, "acq_rel": true, "weak": true, "cta": true, "gpu": true, "sys": true,
+	"volatile": true, "relaxed": true, "acquire": true, "release": true, "acq_rel": true, "weak": true,
+	"cta": true, "gpu": true, "sys": true,
 	"nc": true, "ca": true, "cg": true, "cs": true, "cv": true, "lu": true, "wb": true, "wt": true,
 	"L1::evict_last": true, "L1::evict_first": true, "L1::no_allocate": true, "L1::evict_normal": true,
 	"L2::64B": true, "L2::128B": true, "L2::256B": true,
-	"global": true, "shared": true, "shared::cta": true, "local": true, "param": true, "param::entry": true, "const": true,
-	"v2": true, "v4": true,
+	"global": true, "shared": true, "shared::cta": true, "local": true, "param": true, "param::entry": true,
+	"const": true,
+	"v2":    true, "v4": true,
 }
 
 // known reports a modifier that is not in the set, nor the last one.
@@ -92,8 +94,8 @@ func (c *compiler) load(st *step) error {
 		}
 		wide = append(wide, mask)
 	}
-	addr, offset, to, _, err := c.address(&c.in.args[1])
-	st.run = load(to, addr, t.bits/8, offset, t.signed(), wide, dst)
+	addr, offset, to, space, err := c.address(&c.in.args[1])
+	st.run = load(to, space, addr, t.bits/8, offset, t.signed(), wide, dst)
 	return err
 }
 
@@ -121,7 +123,7 @@ func (c *compiler) store(st *step) error {
 	if err == nil && (space == "param" || c.in.op.has("const")) {
 		err = c.wrong("the memory is constant")
 	}
-	st.run = store(to, addr, t.bits/8, offset, src)
+	st.run = store(to, space, addr, t.bits/8, offset, src)
 	return err
 }
 
@@ -145,7 +147,8 @@ func (c *compiler) async(st *step) error {
 		}
 		st.run = waitGroup(int(in.args[0].value), false)
 		return nil
-	case "async.ca.shared.global", "async.cg.shared.global", "async.ca.shared::cta.global", "async.cg.shared::cta.global":
+	case "async.ca.shared.global", "async.cg.shared.global",
+		"async.ca.shared::cta.global", "async.cg.shared::cta.global":
 	default:
 		return wrong(in.line, "unknown instruction %s", in.op.text)
 	}
@@ -179,7 +182,8 @@ func (c *compiler) async(st *step) error {
 var atomicMods = map[string]bool{
 	"relaxed": true, "acquire": true, "release": true, "acq_rel": true, "cta": true, "gpu": true, "sys": true,
 	"global": true, "shared": true, "shared::cta": true,
-	"add": true, "min": true, "max": true, "and": true, "or": true, "xor": true, "exch": true, "cas": true, "inc": true, "dec": true,
+	"add": true, "min": true, "max": true, "and": true, "or": true, "xor": true,
+	"exch": true, "cas": true, "inc": true, "dec": true,
 }
 
 // atomic decodes atom and red.

@@ -86,7 +86,7 @@ func fma32(a, b, c float32) float32 {
 	// Two roundings differ from one only where the first ends halfway between two float32, and float32's subnormals have fewer
 	// digits, so that halfway is elsewhere.
 	v := math.Float64bits(s)
-	if v&(1<<29-1) != 1<<28 && v<<1>>53 > 1023-126 {
+	if v&(1<<29-1) != 1<<28 && v<<1>>53 > 1023-126 || s == 0 {
 		return float32(s)
 	}
 	return math.Float32frombits(uint32(round32(oddSum(p, float64(c)), nearest)))
@@ -111,6 +111,21 @@ func fmax(x, y float64) float64 {
 		return y
 	case y != y:
 		return x
+	}
+	return math.Max(x, y)
+}
+
+// fminNaN and fmaxNaN: a NaN prevails.
+func fminNaN(x, y float64) float64 {
+	if x != x || y != y {
+		return math.NaN()
+	}
+	return math.Min(x, y)
+}
+
+func fmaxNaN(x, y float64) float64 {
+	if x != x || y != y {
+		return math.NaN()
 	}
 	return math.Max(x, y)
 }
@@ -179,8 +194,8 @@ func floats(t map[string]*operation) {
 		two("div.approx", quotient)
 		two("min", func(x, y float32) float32 { return float32(fmin(float64(x), float64(y))) })
 		two("max", func(x, y float32) float32 { return float32(fmax(float64(x), float64(y))) })
-		two("min.NaN", func(x, y float32) float32 { return float32(math.Min(float64(x), float64(y))) })
-		two("max.NaN", func(x, y float32) float32 { return float32(math.Max(float64(x), float64(y))) })
+		two("min.NaN", func(x, y float32) float32 { return float32(fminNaN(float64(x), float64(y))) })
+		two("max.NaN", func(x, y float32) float32 { return float32(fmaxNaN(float64(x), float64(y))) })
 		root := func(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 		inverse := func(x float32) float32 { return 1 / x }
 		one("sqrt.rn", root)
@@ -215,10 +230,13 @@ func floats(t map[string]*operation) {
 	two(func(x, y float64) float64 { return x / y }, "div.rn")
 	two(fmin, "min")
 	two(fmax, "max")
-	t["sqrt.rn.f64"] = &operation{dst: d, src: []typ{d}, work: float64Op, one: func(a uint64) uint64 { return b64(math.Sqrt(f64(a))) }}
-	t["rcp.rn.f64"] = &operation{dst: d, src: []typ{d}, work: float64Op, one: func(a uint64) uint64 { return b64(1 / f64(a)) }}
-	t["neg.f64"] = &operation{dst: d, src: []typ{d}, one: func(a uint64) uint64 { return a ^ 1<<63 }}
-	t["abs.f64"] = &operation{dst: d, src: []typ{d}, one: func(a uint64) uint64 { return a &^ (1 << 63) }}
+	one := func(name string, kind work, f func(a uint64) uint64) {
+		t[name+".f64"] = &operation{dst: d, src: []typ{d}, work: kind, one: f}
+	}
+	one("sqrt.rn", float64Op, func(a uint64) uint64 { return b64(math.Sqrt(f64(a))) })
+	one("rcp.rn", float64Op, func(a uint64) uint64 { return b64(1 / f64(a)) })
+	one("neg", noWork, func(a uint64) uint64 { return a ^ 1<<63 })
+	one("abs", noWork, func(a uint64) uint64 { return a &^ (1 << 63) })
 	t["fma.rn.f64"] = &operation{dst: d, src: []typ{d, d, d}, work: float64FMA,
 		tri: func(a, b, c uint64) uint64 { return b64(math.FMA(f64(a), f64(b), f64(c))) }}
 	t["mad.rn.f64"] = t["fma.rn.f64"]
@@ -254,9 +272,14 @@ func halves(t map[string]*operation) {
 		t["fma.rn."+f.name] = &operation{dst: one, src: []typ{one, one, one}, tri: fma}
 		t["fma.rn."+f.name+"x2"] = &operation{dst: pair, src: []typ{pair, pair, pair},
 			tri: func(a, b, c uint64) uint64 { return fma(a, b, c) | fma(a>>16, b>>16, c>>16)<<16 }}
-		t["neg."+f.name] = &operation{dst: one, src: []typ{one}, one: func(a uint64) uint64 { return a ^ 0x8000 }}
-		t["abs."+f.name] = &operation{dst: one, src: []typ{one}, one: func(a uint64) uint64 { return a &^ 0x8000 }}
-		t["neg."+f.name+"x2"] = &operation{dst: pair, src: []typ{pair}, one: func(a uint64) uint64 { return a ^ 0x80008000 }}
-		t["abs."+f.name+"x2"] = &operation{dst: pair, src: []typ{pair}, one: func(a uint64) uint64 { return a &^ 0x80008000 }}
+		for width, ty := range map[string]typ{"": one, "x2": pair} {
+			sign := uint64(0x8000)
+			if ty == pair {
+				sign = 0x80008000
+			}
+			tail := "." + f.name + width
+			t["neg"+tail] = &operation{dst: ty, src: []typ{ty}, one: func(a uint64) uint64 { return a ^ sign }}
+			t["abs"+tail] = &operation{dst: ty, src: []typ{ty}, one: func(a uint64) uint64 { return a &^ sign }}
+		}
 	}
 }

@@ -72,6 +72,9 @@ func narrow(x float64, digits, least, most int, mode rounding) uint32 {
 	if e == -1023 { // float64's own subnormal: far below every step
 		e, m = -1022, b
 	}
+	if e > most {
+		e, m = most+1, 1<<52 // beyond the format in any case
+	}
 	step := max(e-digits+1, least) // of the result: x = m · 2^(e−52)
 	drop := step - (e - 52)
 	var q uint64

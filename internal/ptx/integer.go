@@ -69,7 +69,8 @@ func integers(t map[string]*operation) {
 			}
 			return a
 		})
-		t["mad.lo."+name] = &operation{dst: ty, src: []typ{ty, ty, ty}, tri: func(a, b, c uint64) uint64 { return cut(a*b+c, w) }}
+		t["mad.lo."+name] = &operation{dst: ty, src: []typ{ty, ty, ty},
+			tri: func(a, b, c uint64) uint64 { return cut(a*b+c, w) }}
 		t["mad.hi."+name] = &operation{dst: ty, src: []typ{ty, ty, ty},
 			tri: func(a, b, c uint64) uint64 { return cut(high(a, b)+c, w) }}
 		if w < 64 {
@@ -159,10 +160,12 @@ func bitwise(t map[string]*operation) {
 	for _, name := range []string{"b32", "b64"} {
 		ty := types[name]
 		w := ty.bits
-		t["popc."+name] = &operation{dst: u32, src: []typ{ty}, one: func(a uint64) uint64 { return uint64(bits.OnesCount64(a)) }}
+		t["popc."+name] = &operation{dst: u32, src: []typ{ty},
+			one: func(a uint64) uint64 { return uint64(bits.OnesCount64(a)) }}
 		t["clz."+name] = &operation{dst: u32, src: []typ{ty},
 			one: func(a uint64) uint64 { return uint64(bits.LeadingZeros64(a) - 64 + w) }}
-		t["brev."+name] = &operation{dst: ty, src: []typ{ty}, one: func(a uint64) uint64 { return bits.Reverse64(a) >> (64 - w) }}
+		t["brev."+name] = &operation{dst: ty, src: []typ{ty},
+			one: func(a uint64) uint64 { return bits.Reverse64(a) >> (64 - w) }}
 	}
 	for _, name := range []string{"u32", "s32", "u64", "s64"} {
 		ty := types[name]

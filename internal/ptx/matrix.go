@@ -7,25 +7,26 @@ import (
 	"strings"
 )
 
-// A part is a floating-point number as a tensor core takes it: digits · 2^(exponent − fraction bits of the format).
-type part struct{ digits, exponent int32 }
-
-// special exponents: larger than any other
+// special exponents: larger than any other, and smaller
 const (
 	infinite  = 1 << 20
 	notNumber = 1 << 21
+	vanished  = -1 << 20
 )
 
-// split cuts a number of a format with so many exponent and fraction bits.
-func split(v uint32, exponentBits, fractionBits int) part {
+// split cuts a number of a format with so many exponent and fraction bits into digits and exponent: digits · 2^(exponent −
+// fraction bits).
+func split(v uint32, exponentBits, fractionBits int) (digits, exponent int32) {
 	bias := int32(1)<<(exponentBits-1) - 1
 	e := int32(v >> fractionBits & (1<<exponentBits - 1))
 	m := int32(v & (1<<fractionBits - 1))
 	switch {
 	case e == 1<<exponentBits-1 && m != 0:
-		return part{1, notNumber}
+		return 1, notNumber
 	case e == 1<<exponentBits-1:
 		m, e = 1, infinite+bias
+	case e|m == 0:
+		return 0, vanished
 	case e == 0:
 		e = 1
 	default:
@@ -34,44 +35,42 @@ func split(v uint32, exponentBits, fractionBits int) part {
 	if v>>(exponentBits+fractionBits)&1 != 0 {
 		m = -m
 	}
-	return part{m, e - bias}
+	return m, e - bias
+}
+
+// A series is a row of A or a column of B. What is beyond its end is zero.
+type series struct{ digits, exponent [16]int32 }
+
+func (s *series) set(i int, v uint32, exponentBits, fractionBits int) {
+	s.digits[i], s.exponent[i] = split(v, exponentBits, fractionBits)
 }
 
 // sumBits is how many bits below the leading one of the largest term a tensor core keeps of every term of a sum.
 const sumBits = 25
 
-// dot returns c + Σ aᵢ·bᵢ as a tensor core of the Hopper generation adds: every product is exact; all terms, c among them, are
-// aligned with the one of the largest exponent and cut towards zero sumBits below it; their sum is exact, and is cut towards zero
-// to a float32. Nothing depends on the order of the terms. fraction is the number of fraction bits of the factors.
-func dot(a, b []part, c uint32, fraction int) uint32 {
-	z := split(c, 8, 23)
-	top := int32(math.MinInt32)
-	if z.digits != 0 {
-		top = z.exponent
+// dot returns c + Σ aᵢ·bᵢ as tensor cores of the Hopper generation are found to add (arXiv 2511.10909, 2512.07004): every
+// product is exact; all terms, c among them, are aligned with the one of the largest exponent and cut towards zero sumBits below
+// it; their sum is exact, and is cut towards zero to a float32. Nothing depends on the order of the terms. fraction is the number
+// of fraction bits of the factors.
+func dot(a, b *series, c uint32, fraction int) uint32 {
+	z, top := split(c, 8, 23)
+	of := top
+	var exponent [16]int32
+	for i := range exponent {
+		e := a.exponent[i] + b.exponent[i]
+		exponent[i] = e
+		top = max(top, e)
 	}
-	var product [16]part
-	for i := range a {
-		p := part{a[i].digits * b[i].digits, a[i].exponent + b[i].exponent}
-		product[i] = p
-		if p.exponent >= infinite/2 {
-			return dotSpecial(a, b, z)
-		}
-		if p.digits != 0 && p.exponent > top {
-			top = p.exponent
-		}
+	switch {
+	case top >= infinite/2:
+		return dotSpecial(a, b, z, of)
+	case top <= vanished/2:
+		return 0
 	}
-	if top >= infinite/2 {
-		return dotSpecial(a, b, z)
-	}
-	sum := int64(0)
-	if z.digits != 0 {
-		sum = cutShift(int64(z.digits)<<(sumBits-23), top-z.exponent)
-	}
-	up := sumBits - 2*fraction
-	for _, p := range product[:len(a)] {
-		if p.digits != 0 {
-			sum += cutShift(int64(p.digits)<<up, top-p.exponent)
-		}
+	sum := cutShift(int64(z)<<(sumBits-23), top-of)
+	up := uint(sumBits-2*fraction) & 63
+	for i, e := range exponent {
+		sum += cutShift(int64(a.digits[i])*int64(b.digits[i])<<up, top-e)
 	}
 	if sum == 0 {
 		return 0
@@ -84,33 +83,32 @@ func dot(a, b []part, c uint32, fraction int) uint32 {
 	return math.Float32bits(y)
 }
 
-// cutShift returns v / 2^n cut towards zero.
+// cutShift returns v / 2^n cut towards zero, for |v| < 2^62.
 func cutShift(v int64, n int32) int64 {
-	if n > 62 {
-		return 0
-	}
-	return (v + v>>63&(1<<n-1)) >> n
+	k := uint(min(n, 62)) & 63
+	return (v + v>>63&(1<<k-1)) >> k
 }
 
 // dotSpecial is dot where a term is infinite or no number.
-func dotSpecial(a, b []part, z part) uint32 {
-	value := func(p part) float64 {
+func dotSpecial(a, b *series, z, of int32) uint32 {
+	value := func(digits, exponent int32) float64 {
 		switch {
-		case p.exponent >= notNumber/2+infinite/2:
+		case exponent == notNumber:
 			return math.NaN()
-		case p.exponent >= infinite/2:
-			return math.Inf(int(p.digits))
+		case exponent == infinite:
+			return math.Inf(int(digits))
 		}
-		return float64(p.digits)
+		return float64(digits)
 	}
 	sum := 0.0
-	for i := range a {
-		sum += value(a[i]) * value(b[i])
+	for i := range a.digits {
+		p := value(a.digits[i], a.exponent[i]) * value(b.digits[i], b.exponent[i])
+		if p != p || math.IsInf(p, 0) {
+			sum += p
+		}
 	}
-	if math.IsInf(sum, 0) || sum != sum {
-		sum += value(z)
-	} else {
-		sum = value(z)
+	if v := value(z, of); v != v || math.IsInf(v, 0) {
+		sum += v
 	}
 	return uint32(b32(float32(sum)))
 }
@@ -131,6 +129,18 @@ var shapes = map[string]shape{
 	"m16n8k8.row.col.f32.tf32.tf32.f32":  {16, 8, 8, 1, 10, 8},
 	"m16n8k4.row.col.f32.tf32.tf32.f32":  {16, 8, 4, 1, 10, 8},
 }
+
+var (
+	zeros16 = func() (z [16]series) {
+		for i := range z {
+			for j := range z[i].exponent {
+				z[i].exponent[j] = vanished
+			}
+		}
+		return z
+	}()
+	zeros8 = [8]series(zeros16[:8])
+)
 
 // matrix decodes mma.sync.
 func (c *compiler) matrix(st *step) error {
@@ -160,20 +170,19 @@ func (c *compiler) matrix(st *step) error {
 	}
 	ops := int64(2 * s.m * s.n * s.k)
 	st.run = func(w *warp, _ uint32) {
-		var a [16][16]part
-		var b [8][16]part
+		a, b := zeros16, zeros8
 		for l := range 32 {
 			g, t := l>>2, l&3
 			for i, reg := range r[1] {
 				v := uint32(w.r[reg][l])
 				for e := range s.per {
-					a[g+8*(i&1)][i>>1*group+t*s.per+e] = split(v>>(e*width)>>drop, s.exponent, s.fraction)
+					a[g+8*(i&1)].set(i>>1*group+t*s.per+e, v>>(e*width)>>drop, s.exponent, s.fraction)
 				}
 			}
 			for i, reg := range r[2] {
 				v := uint32(w.r[reg][l])
 				for e := range s.per {
-					b[g][i*group+t*s.per+e] = split(v>>(e*width)>>drop, s.exponent, s.fraction)
+					b[g].set(i*group+t*s.per+e, v>>(e*width)>>drop, s.exponent, s.fraction)
 				}
 			}
 		}
@@ -181,7 +190,7 @@ func (c *compiler) matrix(st *step) error {
 		for l := range 32 {
 			g, t := l>>2, l&3
 			for i := range 4 {
-				out[i][l] = uint64(dot(a[g+8*(i>>1)][:s.k], b[2*t+i&1][:s.k], uint32(w.r[r[3][i]][l]), s.fraction))
+				out[i][l] = uint64(dot(&a[g+8*(i>>1)], &b[2*t+i&1], uint32(w.r[r[3][i]][l]), s.fraction))
 			}
 		}
 		for i, reg := range r[0] {
@@ -290,6 +299,7 @@ func (c *compiler) loadMatrix(st *step) error {
 	st.run = func(w *warp, _ uint32) {
 		a := w.r[addr]
 		for i, d := range to {
+			w.traffic("shared", &a, offset, 16, 0xff<<(8*i))
 			var e [8][8]uint16
 			for row := range 8 {
 				lane := 8*i + row

@@ -632,7 +632,7 @@ func (p *parser) instruction() error {
 			return err
 		}
 		in.args = append(in.args, o)
-		if !p.take(",") && p.peek() != ";" {
+		if !p.take(",") && p.peek() != ";" && p.peek() != "" {
 			return wrong(p.line(), "%q among the operands of %s", p.peek(), word)
 		}
 	}

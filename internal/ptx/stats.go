@@ -9,8 +9,8 @@ type Stats struct {
 	GlobalRead, GlobalWritten int64 // bytes, by thread
 	GlobalSectors             int64 // pieces of 32 bytes that the accesses of warps touch
 	SharedRead, SharedWritten int64 // bytes, by thread
-	SharedWavefronts          int64 // passes through the banks that the accesses of warps take
-	SharedAccesses            int64 // accesses of warps; wavefronts beyond those of a free choice of addresses are conflicts
+	SharedWavefronts          int64 // passes through the banks of shared memory
+	SharedConflicts           int64 // those of them that are due to lanes that want different words of one bank
 
 	Float32, Float64, Tensor int64 // operations; a fused multiply-add counts two
 }
@@ -25,7 +25,7 @@ func (s *Stats) add(t *Stats) {
 	s.SharedRead += t.SharedRead
 	s.SharedWritten += t.SharedWritten
 	s.SharedWavefronts += t.SharedWavefronts
-	s.SharedAccesses += t.SharedAccesses
+	s.SharedConflicts += t.SharedConflicts
 	s.Float32 += t.Float32
 	s.Float64 += t.Float64
 	s.Tensor += t.Tensor

@@ -23,6 +23,7 @@ type worker struct {
 	block   [3]int
 	at      int64 // of the block, in order
 	random  *rand.Rand
+	banks   banks
 	turns   []int
 }
 
@@ -36,7 +37,8 @@ func newWorker(k *Kernel, m *Memory, r *running, number int) *worker {
 	w.turns = make([]int, n)
 	for i := range n {
 		w.turns[i] = i
-		q := &warp{worker: w, id: i, r: make([]lanes, k.slots), p: make([]uint32, k.predicates), written: make([]uint32, k.tracked)}
+		q := &warp{worker: w, id: i, r: make([]lanes, k.slots), p: make([]uint32, k.predicates),
+			written: make([]uint32, k.tracked)}
 		for _, c := range k.constants {
 			v := c.value
 			if c.global >= 0 {
@@ -93,6 +95,7 @@ func (w *worker) runBlock(n int) (f *Fault) {
 	}()
 	w.tick()
 	w.clock.block = w.clock.now
+	w.stats.Blocks++
 	w.shadow.blocks = append(w.shadow.blocks, blockStart{w.clock.now, w.block})
 	for _, q := range w.warps {
 		q.reset(w.threads)
