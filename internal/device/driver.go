@@ -23,6 +23,8 @@ type Driver interface {
 	Sync() error
 	// Memory returns the bytes that can still be had, and how many there are at all.
 	Memory() (free, total int64, err error)
+	// Capability is what the device can do, as 8, 0 for sm_80.
+	Capability() (major, minor int)
 	// Name describes the device.
 	Name() string
 	Close() error

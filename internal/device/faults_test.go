@@ -69,7 +69,7 @@ func TestBarriersAreNeeded(t *testing.T) {
 			t.Errorf("%s as it is: %v", kernel, b.k.err)
 		}
 	}
-	if found < 12 {
+	if found < 18 {
 		t.Errorf("only %d barriers were found", found)
 	}
 }
@@ -84,6 +84,14 @@ var withBarriers = map[string]func(b *bench[float32]){
 	"transposed_times_small":  func(b *bench[float32]) { someSums(b, smallSums) },
 	"row_sums": func(b *bench[float32]) {
 		b.k.rowSums(empty[float64](b, 3), put64(b, make([]float64, 700)), 1, 700, 300)
+	},
+	"tensor_times_wide":   func(b *bench[float32]) { someTensorTimes(b, wideTensorTimes) },
+	"tensor_times_narrow": func(b *bench[float32]) { someTensorTimes(b, narrowTensorTimes) },
+	"tensor_sums_wide":    func(b *bench[float32]) { someTensorSums(b, wideTensorSums) },
+	"tensor_sums_narrow":  func(b *bench[float32]) { someTensorSums(b, narrowTensorSums) },
+	"largest": func(b *bench[float32]) {
+		b.k.launch(b.k.tensor, "largest", [3]int{1, 1, 1}, 256, 0, empty[float32](b, 1), put64(b, b.vector(500)), int64(500),
+			int64(500))
 	},
 	"direct_residual": func(b *bench[float32]) { someDirect(b, "direct_residual", 0) },
 	"subtract_direct": func(b *bench[float32]) { someDirect(b, "subtract_direct", 6*4) },
@@ -101,6 +109,38 @@ func someSums(b *bench[float32], tl tile) {
 	ld := padded(d)
 	b.k.transposedTimesBy(tl, sums{part: empty[float32](b, m*d), a: put64(b, b.matrix(n, m, m)), lda: m,
 		x: put64(b, b.matrix(n, d, ld)), ldx: ld, n: n, m: m, d: d, chunk: n})
+}
+
+func someTensorTimes(b *bench[float32], t tensorTile) {
+	const n, d, m, kp = 40, 160, 8, 160
+	b.k.launch(b.k.tensor, t.name, [3]int{1, 1, 1}, t.block, t.shared, empty[float32](b, n*m), int32(m), put64(b, b.matrix(n, d, d)),
+		int32(d), put64(b, make([]uint32, m*kp/2)), put64(b, make([]uint32, m*kp/2)), int32(n), int32(m), int32(kp), float32(1),
+		float32(1))
+}
+
+func someTensorSums(b *bench[float32], t tensorTile) {
+	const n, d, m = 160, 50, 8
+	b.k.launch(b.k.tensor, t.name, [3]int{1, 1, 1}, t.block, t.shared, empty[float32](b, m*d), put64(b, b.matrix(n, m, m)), int32(m),
+		Ptr(0), put64(b, b.matrix(n, d, 52)), int32(52), int32(n), int32(m), int32(d), int32(n), float32(1),
+		put64(b, []float32{1}), int32(1))
+}
+
+// Copies are waited for: with one less that must have come, a kernel reads what is still on its way.
+func TestCopiesAreWaitedFor(t *testing.T) {
+	for name, run := range map[string]func(b *bench[float32]){
+		"tensor_times_narrow": withBarriers["tensor_times_narrow"], "tensor_sums_narrow": withBarriers["tensor_sums_narrow"],
+	} {
+		changed := 0
+		b := newBench[float32](t, &altered{change: func(text string) string {
+			changed += strings.Count(text, "cp.async.wait_group 1;")
+			return strings.ReplaceAll(text, "cp.async.wait_group 1;", "cp.async.wait_group 2;")
+		}})
+		run(b)
+		var fault *ptx.Fault
+		if err := b.k.failed(); changed == 0 || !errors.As(err, &fault) || fault.Kind != ptx.Pending {
+			t.Errorf("%s, %d places changed: %v", name, changed, err)
+		}
+	}
 }
 
 func someDirect(b *bench[float32], name string, shared int) {

@@ -12,11 +12,20 @@ const stripBytes = 16 << 20
 // fill takes the rows, their weights and H_0 to the device.
 func (s *Shard[T]) fill(present [][]bool, h0 []float64) error {
 	p := &s.plan
+	s.scales = make([]float64, len(s.rows))
 	for v, x := range s.rows {
-		err := strips(s.k.drv, s.state.x[v], p.n, p.ldx[v], func(i int, row []T) { x.Row(i, row[:p.dims[v]]) })
+		var seen span
+		err := strips(s.k.drv, s.state.x[v], p.n, p.ldx[v], func(i int, row []T) {
+			row = row[:p.dims[v]]
+			x.Row(i, row)
+			if s.k.hasTensor && p.mayTensor() {
+				note(&seen, row)
+			}
+		})
 		if err != nil {
 			return fmt.Errorf("device: view %d: %w", v, err)
 		}
+		s.scales[v] = seen.scale()
 	}
 	if err := s.weigh(present); err != nil {
 		return err

@@ -25,6 +25,8 @@ var (
 	stagesFloat string
 	//go:embed kernels/stages_double.ptx
 	stagesDouble string
+	//go:embed kernels/tensor_float.ptx
+	tensorFloat string
 )
 
 // kernels are the modules of one element type on a device, with a method for each kernel. Their first error is kept in err, and
@@ -32,6 +34,8 @@ var (
 type kernels[T kernel.Float] struct {
 	drv                           Driver
 	products, rows, terms, stages Module
+	tensor                        Module // where hasTensor
+	hasTensor                     bool
 	ctx                           context.Context // ends what is launched between two launches
 	err                           error
 }
@@ -48,7 +52,13 @@ func loadKernels[T kernel.Float](drv Driver) (*kernels[T], error) {
 			return nil, err
 		}
 	}
-	return k, nil
+	if major, _ := drv.Capability(); major < 8 || !kernel.Is32[T]() {
+		return k, nil
+	}
+	var err error
+	k.tensor, err = drv.Load(tensorFloat)
+	k.hasTensor = true
+	return k, err
 }
 
 // failed returns the first error since the last call.

@@ -14,9 +14,13 @@ func (s *Shard[T]) bySquare(out, a, b Ptr, p product) {
 	s.k.timesTransposed(p)
 }
 
-// byRows launches out = X·Bᵀ of a view, B being m×d.
-func (s *Shard[T]) byRows(v int, out, b Ptr) {
+// byRows launches out = X·Bᵀ of a view, B being m×d with the given largest entry.
+func (s *Shard[T]) byRows(v int, out, b Ptr, most float64) {
 	ldx := s.plan.ldx[v]
+	if s.scales[v] != 0 {
+		s.tensorTimes(v, out, b, most)
+		return
+	}
 	s.k.timesTransposed(product{op: store, out: out, ldOut: s.plan.ld, a: s.x[v], lda: ldx, b: b, ldb: ldx,
 		n: s.plan.n, m: s.plan.m, k: s.plan.dims[v]})
 }
@@ -24,6 +28,11 @@ func (s *Shard[T]) byRows(v int, out, b Ptr) {
 // correlate sums (w ⊙ A)ᵀX of a view to place to among the sums.
 func (s *Shard[T]) correlate(v, to int, a, weight Ptr) {
 	d := s.plan.dims[v]
+	if s.scales[v] != 0 {
+		s.tensorSums(v, a, weight)
+		s.k.fold(s.sumAt(to), s.part, s.plan.chunks, s.plan.m*d)
+		return
+	}
 	s.k.transposedTimes(sums{part: s.part, a: a, lda: s.plan.ld, weight: weight, x: s.x[v], ldx: s.plan.ldx[v],
 		n: s.plan.n, m: s.plan.m, d: d, chunk: s.plan.chunk})
 	s.k.fold(s.sumAt(to), s.part, s.plan.chunks, s.plan.m*d)
@@ -48,7 +57,7 @@ func (s *Shard[T]) sumValues() {
 
 func (s *Shard[T]) project(c *constants) {
 	for v, d := range s.plan.dims {
-		s.byRows(v, s.y[0][v], c.p[v])
+		s.byRows(v, s.y[0][v], c.p[v], c.largestP[v])
 		s.k.byRow("squared_norms", s.plan.n, s.norms[v], s.x[v], int32(s.plan.ldx[v]), int32(s.plan.n), int32(d))
 	}
 }
@@ -64,7 +73,7 @@ func (s *Shard[T]) forward(p *engine.Pass, c *constants) {
 	for v := range s.plan.dims {
 		y := s.yOf(l-1, v)
 		if l > 1 && s.spec.Anchored {
-			s.byRows(v, y, c.p[v])
+			s.byRows(v, y, c.p[v], c.largestP[v])
 		}
 		z := y
 		if s.spec.Noise && l > 1 {
@@ -139,7 +148,7 @@ func (s *Shard[T]) final(p *engine.Pass, c *constants) {
 	for v := range s.plan.dims {
 		y := s.scratch[1]
 		if s.spec.Anchored {
-			s.byRows(v, y, c.p[v])
+			s.byRows(v, y, c.p[v], c.largestP[v])
 		} else {
 			y = s.y[0][v]
 		}
@@ -206,7 +215,7 @@ func (s *Shard[T]) backwardAnchor(p *engine.Pass, c *constants, v int) {
 	}
 	l, n := p.Layer, s.plan.n
 	da, hs, trust := s.scratch[0], Ptr(0), Ptr(0)
-	s.byRows(v, da, c.dm[v])
+	s.byRows(v, da, c.dm[v], c.largestDM[v])
 	if s.spec.Noise {
 		hs, trust = s.scratch[1], s.trust[l][v]
 		s.bySquare(hs, s.h[l], c.s[v], product{op: store})

@@ -30,7 +30,7 @@ func (s *Shard[T]) Wide(layer, view int) linalg.Wide {
 // movesPolar says whether the Procrustes steps of a view have their wide products on the device.
 func (p *plan) movesPolar(v int) bool {
 	k, q := min(p.m, p.dims[v]), max(p.m, p.dims[v])
-	return p.anchored && k*k*q >= p.worthMoving
+	return p.anchored && k*k*q >= p.tuning.worthMoving
 }
 
 // polarProducts is what the Procrustes steps of a shard share.

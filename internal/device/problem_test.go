@@ -120,9 +120,15 @@ func onDevice[T kernel.Float](t testing.TB, p *problem, drv Driver) *engine.Net 
 	return netOf(t, p, shard, err)
 }
 
+// onTensorCores is onDevice with the products of X on tensor cores, however few rows there are.
+func onTensorCores(t testing.TB, p *problem, drv Driver) *engine.Net {
+	shard, err := newShard(drv, &p.spec, views[float32](p), p.present, p.h0, true, tuning{worthMoving, 0})
+	return netOf(t, p, shard, err)
+}
+
 // allOnDevice is onDevice with the wide products of every Procrustes step there.
 func allOnDevice[T kernel.Float](t testing.TB, p *problem, drv Driver) *engine.Net {
-	shard, err := newShard(drv, &p.spec, views[T](p), p.present, p.h0, true, 0)
+	shard, err := newShard(drv, &p.spec, views[T](p), p.present, p.h0, true, tuning{0, fewRows})
 	return netOf(t, p, shard, err)
 }
 

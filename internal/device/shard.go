@@ -22,7 +22,8 @@ type Shard[T kernel.Float] struct {
 	result       []float64 // sums of a pass, as they come down
 	term         *term[T]  // nil: none
 	polar        polarProducts
-	freeH, freeT *[]Ptr // arrays for added cotangents that hold none
+	scales       []float64 // of X per view on tensor cores; 0: by fused multiply-add
+	freeH, freeT *[]Ptr    // arrays for added cotangents that hold none
 }
 
 var (
@@ -37,7 +38,7 @@ type plan struct {
 	chunk, chunks int
 	layers        int
 	anchored      bool
-	worthMoving   int  // multiply-adds of a Procrustes product
+	tuning        tuning
 	start         bool // H_0 is given
 	training      bool
 	masked        []bool // views that some samples lack
@@ -70,6 +71,7 @@ type state struct {
 	flags               Ptr    // n bytes
 	rowC, rowW, rowR    Ptr    // n elements
 	minus               []Ptr  // n elements per view
+	hi, lo, maxima      Ptr    // of products on tensor cores
 	values, valueParts  Ptr    // n and chunks rows of V+1 float64
 }
 
@@ -85,7 +87,7 @@ func (a *arena) take(n int) (at int) {
 
 func newPlan[T kernel.Float](spec *engine.Spec, masked []bool, start, training bool) (plan, error) {
 	p := plan{n: spec.Samples, m: spec.Anchors, ld: stride(spec.Anchors), dims: spec.Dims, layers: spec.Layers,
-		anchored: spec.Anchored, worthMoving: worthMoving, chunk: engine.ChunkRows(spec, false), start: start,
+		anchored: spec.Anchored, tuning: tuning{worthMoving, fewRows}, chunk: engine.ChunkRows(spec, false), start: start,
 		training: training, masked: masked, size: int64(size[T]())}
 	p.chunks = ceil(p.n, p.chunk)
 	for _, d := range spec.Dims {
@@ -173,6 +175,14 @@ func (s *state) allocate(spec *engine.Spec, p *plan, mem *memory) {
 		s.minus = perView(each(n*p.size), "factors of H in dY")
 	}
 	s.values = mem.take(n*int64(views+1)*8, "row sums")
+	if p.mayTensor() {
+		widest = 0
+		for _, ldx := range p.ldx {
+			widest = max(widest, halved(ldx))
+		}
+		s.hi, s.lo = mem.take(int64(p.m*widest)*2, "upper halves"), mem.take(int64(p.m*widest)*2, "lower halves")
+		s.maxima = mem.take(4*maximaBlocks, "largest values")
+	}
 	s.valueParts = mem.take(int64(p.chunks*(views+1))*8, "row sums of the chunks")
 	s.constant = mem.take(int64(p.constants.length)*p.size, "constants")
 	s.sum = mem.take(int64(p.sums.length)*8, "sums")
@@ -208,11 +218,17 @@ const spare = 20
 // become dense. It is a *MemoryError where the device has not the memory.
 func New[T kernel.Float](drv Driver, spec *engine.Spec, x []rows.Matrix[T], present [][]bool, h0 []float64,
 	training bool) (*Shard[T], error) {
-	return newShard(drv, spec, x, present, h0, training, worthMoving)
+	return newShard(drv, spec, x, present, h0, training, tuning{worthMoving: worthMoving, tensorRows: fewRows})
+}
+
+// tuning is what decides where work is done, and by which kernels.
+type tuning struct {
+	worthMoving int // multiply-adds of a product of a Procrustes step from which it is done on the device
+	tensorRows  int // products with X of more rows are done by tensor cores
 }
 
 func newShard[T kernel.Float](drv Driver, spec *engine.Spec, x []rows.Matrix[T], present [][]bool, h0 []float64,
-	training bool, worthMoving int) (*Shard[T], error) {
+	training bool, tune tuning) (*Shard[T], error) {
 	if len(x) != len(spec.Dims) {
 		return nil, fmt.Errorf("device: %d views of data for %d of the network", len(x), len(spec.Dims))
 	}
@@ -225,7 +241,7 @@ func newShard[T kernel.Float](drv Driver, spec *engine.Spec, x []rows.Matrix[T],
 	if err != nil {
 		return nil, err
 	}
-	p.worthMoving = worthMoving
+	p.tuning = tune
 	p.reserve(spec)
 	var count memory
 	new(state).allocate(spec, &p, &count)

@@ -17,6 +17,8 @@ type Sim struct {
 	Limit int64
 	// Workers bounds the goroutines; 0: one for each processor.
 	Workers int
+	// Old makes the device one without tensor cores for the kernels here.
+	Old bool
 	// Observe, if not nil, is told what each launch did.
 	Observe func(kernel string, l Launch, s ptx.Stats)
 
@@ -108,6 +110,14 @@ func (s *Sim) Sync() error { return nil }
 func (s *Sim) Memory() (free, total int64, err error) {
 	m := s.open()
 	return m.Limit() - m.Used(), m.Limit(), nil
+}
+
+// Capability is that of the newest text which the simulator is given, sm_80.
+func (s *Sim) Capability() (major, minor int) {
+	if s.Old {
+		return 7, 0
+	}
+	return 8, 0
 }
 
 // Name describes the device.

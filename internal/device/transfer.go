@@ -65,15 +65,17 @@ func (p *plan) reserve(spec *engine.Spec) {
 
 // constants are the addresses of a pass's constants; those that it has not are 0.
 type constants struct {
-	r, u, rt, ut       Ptr
-	k, s, c, cu, p, dm []Ptr
+	r, u, rt, ut        Ptr
+	k, s, c, cu, p, dm  []Ptr
+	largestP, largestDM []float64
 }
 
 // upload takes a pass's constants to the device.
 func (s *Shard[T]) upload(p *engine.Pass) (*constants, error) {
 	at, views := &s.plan.at, len(p.Views)
 	list := func() []Ptr { return make([]Ptr, views) }
-	c := &constants{k: list(), s: list(), c: list(), cu: list(), p: list(), dm: list()}
+	c := &constants{k: list(), s: list(), c: list(), cu: list(), p: list(), dm: list(), largestP: make([]float64, views),
+		largestDM: make([]float64, views)}
 	m, ld, end := s.plan.m, s.plan.ld, at.withP
 	place := func(offset int) Ptr { return s.constant + Ptr(int64(offset)*s.plan.size) }
 	square := func(dst *Ptr, offset int, a []float64, transposed bool) {
@@ -101,10 +103,10 @@ func (s *Shard[T]) upload(p *engine.Pass) (*constants, error) {
 		}
 		d, ldx := s.plan.dims[v], s.plan.ldx[v]
 		put(s.stage[at.p[v]:], ldx, w.P, m, d)
-		c.p[v] = place(at.p[v])
+		c.p[v], c.largestP[v] = place(at.p[v]), largest(w.P)
 		if w.DM != nil {
 			put(s.stage[at.dm[v]:], ldx, w.DM, m, d)
-			c.dm[v], end = place(at.dm[v]), at.all
+			c.dm[v], c.largestDM[v], end = place(at.dm[v]), largest(w.DM), at.all
 		}
 	}
 	return c, s.k.drv.Upload(s.constant, rawBytes(s.stage[:end]))

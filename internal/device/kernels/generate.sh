@@ -5,14 +5,13 @@ set -eu
 cd "$(dirname "$0")"
 out=${1:-.}
 clang=${CLANG:-clang++-19}
-compile() { # compile TYPE SOURCE
-	"$clang" -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_70 -Xclang -target-feature -Xclang +ptx63 \
-		-O3 -std=c++17 -Wall -Wextra -Werror \
-		-Wno-unused-parameter -ffp-contract=fast -fno-ident -DREAL="$1" -S -o - "$2.cu" | grep -v '^// *Compiler' >"$out/$2_$1.ptx"
+compile() { # compile ARCH PTX-VERSION TYPE SOURCE
+	"$clang" -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch="$1" -Xclang -target-feature -Xclang "+ptx$2" \
+		-O3 -std=c++17 -Wall -Wextra -Werror -Wno-unused-parameter -ffp-contract=fast -DREAL="$3" -S -o "$out/$4_$3.ptx" "$4.cu"
 }
 for type in float double; do
-	compile $type products
-	compile $type rows
-	compile $type terms
-	compile $type stages
+	for source in products rows terms stages; do
+		compile sm_70 63 $type $source
+	done
 done
+compile sm_80 70 float tensor
