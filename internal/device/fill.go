@@ -12,7 +12,6 @@ const stripBytes = 16 << 20
 // fill takes the rows, their weights and H_0 to the device.
 func (s *Shard[T]) fill(present [][]bool, h0 []float64) error {
 	p := &s.plan
-	s.scales = make([]float64, len(s.rows))
 	for v, x := range s.rows {
 		var seen span
 		err := strips(s.k.drv, s.state.x[v], p.n, p.ldx[v], func(i int, row []T) {

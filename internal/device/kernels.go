@@ -82,7 +82,7 @@ func size[T any]() int { var t T; return int(unsafe.Sizeof(t)) }
 
 func ceil(n, by int) int { return (n + by - 1) / by }
 
-func flag(b bool) int32 {
+func toInt(b bool) int32 {
 	if b {
 		return 1
 	}
@@ -168,7 +168,7 @@ func (k *kernels[T]) timesTransposed(p product) { k.timesTransposedBy(timesTile(
 func (k *kernels[T]) timesTransposedBy(t tile, p product) {
 	k.launch(k.products, t.name, [3]int{ceil(p.n, t.rows) * ceil(p.ldOut, t.columns), 1, 1}, t.block, 0,
 		int32(p.op), p.out, int32(p.ldOut), p.a, int32(p.lda), p.b, int32(p.ldb), int32(p.n), int32(p.m), int32(padded(p.k)),
-		p.base, p.row, T(p.theta), p.pattern, flag(p.first), flag(p.oneSd))
+		p.base, p.row, T(p.theta), p.pattern, toInt(p.first), toInt(p.oneSd))
 }
 
 // sums is a call of transposed_times: part z of (w ⊙ A)ᵀX over chunk z.

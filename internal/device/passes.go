@@ -25,9 +25,12 @@ func (s *Shard[T]) byRows(v int, out, b Ptr, most float64) {
 		n: s.plan.n, m: s.plan.m, k: s.plan.dims[v]})
 }
 
-// correlate sums (w ⊙ A)ᵀX of a view to place to among the sums.
-func (s *Shard[T]) correlate(v, to int, a, weight Ptr) {
+// correlate sums (w ⊙ A)ᵀX of a view to place to among the sums. A is fresh where it is not what the call before had.
+func (s *Shard[T]) correlate(v, to int, a, weight Ptr, fresh bool) {
 	d := s.plan.dims[v]
+	if fresh {
+		s.measured = false
+	}
 	if s.scales[v] != 0 {
 		s.tensorSums(v, a, weight)
 		s.k.fold(s.sumAt(to), s.part, s.plan.chunks, s.plan.m*d)
@@ -90,7 +93,7 @@ func (s *Shard[T]) forward(p *engine.Pass, c *constants) {
 			a = s.scratch[2]
 		}
 		s.bySquare(a, z, c.ut, product{op: add, base: hr})
-		s.k.byRow("selu_threshold", n, h, flag(v == 0), a, s.weight[v], p.Theta, flag(s.spec.OneSided), int32(n),
+		s.k.byRow("selu_threshold", n, h, toInt(v == 0), a, s.weight[v], p.Theta, toInt(s.spec.OneSided), int32(n),
 			int32(s.plan.m), int32(ld))
 	}
 	for v := range s.plan.dims {
@@ -104,7 +107,7 @@ func (s *Shard[T]) forward(p *engine.Pass, c *constants) {
 		if !s.spec.Anchored {
 			continue
 		}
-		s.correlate(v, s.plan.to.m[v], h, weight)
+		s.correlate(v, s.plan.to.m[v], h, weight, v == 0)
 		if s.spec.Noise {
 			s.square(s.plan.to.w[v], h, s.rowR, h)
 		}
@@ -136,7 +139,7 @@ func (s *Shard[T]) residual(c *constants, v int, h, y, direct Ptr, general bool)
 // addResidual adds factor[i]·(h_i K − y_i) to the rows of dst, for direct ones without cancellation.
 func (s *Shard[T]) addResidual(c *constants, v int, dst Ptr, first bool, factor, direct, h, hk, y Ptr) {
 	n, ld, m := s.plan.n, s.plan.ld, s.plan.m
-	s.k.byRow("add_residual", n, dst, flag(first), factor, direct, hk, y, int32(n), int32(ld))
+	s.k.byRow("add_residual", n, dst, toInt(first), factor, direct, hk, y, int32(n), int32(ld))
 	s.k.launch(s.k.rows, "subtract_direct", [3]int{n, 1, 1}, rowThreads, m*int(s.plan.size), dst, factor, direct, s.x[v],
 		int32(s.plan.ldx[v]), h, int32(ld), c.p[v], int32(n), int32(m), int32(s.plan.dims[v]))
 }
@@ -166,7 +169,7 @@ func (s *Shard[T]) final(p *engine.Pass, c *constants) {
 		if !p.Correlates(s.spec) {
 			continue
 		}
-		s.correlate(v, s.plan.to.m[v], h, s.present[v])
+		s.correlate(v, s.plan.to.m[v], h, s.present[v], v == 0)
 		if s.hasW(p, v) {
 			s.square(s.plan.to.w[v], h, s.present[v], h)
 		}
@@ -250,11 +253,11 @@ func (s *Shard[T]) backwardRepresent(p *engine.Pass, c *constants) {
 	for v := range s.plan.dims {
 		y := s.yOf(l-1, v)
 		if s.spec.Represent == engine.ReLU {
-			s.k.byRow("threshold_cotangent", s.plan.n, g, sum, s.valueAt(views), columns, flag(v == 0), s.dh, s.weight[v],
+			s.k.byRow("threshold_cotangent", s.plan.n, g, sum, s.valueAt(views), columns, toInt(v == 0), s.dh, s.weight[v],
 				s.pattern[l][v], n, ld)
 		} else {
-			s.k.byRow("selu_cotangent", s.plan.n, g, sum, s.valueAt(views), columns, flag(v == 0), s.dh, s.weight[v],
-				s.a[l][v], p.Theta, flag(s.spec.OneSided), n, int32(s.plan.m), ld)
+			s.k.byRow("selu_cotangent", s.plan.n, g, sum, s.valueAt(views), columns, toInt(v == 0), s.dh, s.weight[v],
+				s.a[l][v], p.Theta, toInt(s.spec.OneSided), n, int32(s.plan.m), ld)
 		}
 		if !noisy {
 			s.square(s.plan.to.u[v], y, 0, g)
@@ -275,11 +278,11 @@ func (s *Shard[T]) backwardRepresent(p *engine.Pass, c *constants) {
 			if through {
 				h = s.h[l]
 			}
-			s.k.byRow("represent_cotangent", s.plan.n, s.dt[v], carry, flag(v == 0), dz, zc, y, prev, s.trust[l-1][v], h,
+			s.k.byRow("represent_cotangent", s.plan.n, s.dt[v], carry, toInt(v == 0), dz, zc, y, prev, s.trust[l-1][v], h,
 				s.minus[v], n, ld)
 		}
 		if through {
-			s.correlate(v, s.plan.to.m[v], dz, 0)
+			s.correlate(v, s.plan.to.m[v], dz, 0, true)
 		}
 	}
 	if prev == 0 {

@@ -231,7 +231,7 @@ func testAnchors[T kernel.Float](b *block[T], what string) {
 		b.k.byRow("anchor_cotangent", b.n, dh, dt, b.p["y"], b.p["g"], b.p["h"], trust, b.p["b"], int32(b.n), int32(b.ld))
 		b.ran(what)
 		along := b.eachRow(func(i, at int) float64 {
-			return a["b"][i] * a["h"][at] * (a["y"][at] - a["g"][at]/2) * float64(flag(noisy))
+			return a["b"][i] * a["h"][at] * (a["y"][at] - a["g"][at]/2) * float64(toInt(noisy))
 		})
 		for i := range along {
 			along[i] += a["dt"][i]
@@ -279,7 +279,7 @@ func testSELU[T kernel.Float](b *block[T], what string) {
 		b.k.byRow("selu_cotangent", b.n, g, sum, terms, int32(1), int32(1), b.p["dh"], b.p["w"], b.p["y"], theta, int32(one), n,
 			m, ld)
 		b.ran(what)
-		inside := func(at int) float64 { return float64(flag(at%b.ld < b.m)) }
+		inside := func(at int) float64 { return float64(toInt(at%b.ld < b.m)) }
 		near(b.t, what, get[T](b, h, b.n*b.ld), b.eachValue(func(i, at int) float64 {
 			a := b.a["y"][at]
 			return inside(at) * b.a["w"][i] * (s.Value(a-theta) - (1-one)*s.Value(-a-theta))

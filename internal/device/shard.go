@@ -22,6 +22,7 @@ type Shard[T kernel.Float] struct {
 	result       []float64 // sums of a pass, as they come down
 	term         *term[T]  // nil: none
 	polar        polarProducts
+	measured     bool      // maxima are those of the left factor at hand
 	scales       []float64 // of X per view on tensor cores; 0: by fused multiply-add
 	freeH, freeT *[]Ptr    // arrays for added cotangents that hold none
 }
@@ -110,8 +111,8 @@ func (s *state) allocate(spec *engine.Spec, p *plan, mem *memory) {
 	s.x = perView(func(v int) int64 { return n * int64(p.ldx[v]) * p.size }, "X")
 	s.norms = perView(each(n*8), "squared norms")
 	s.full = mem.take(n*p.size, "weights")
-	s.present = perView(func(v int) int64 { return n * p.size * int64(flag(p.masked[v])) }, "mask")
-	s.weight = perView(func(v int) int64 { return n * p.size * int64(flag(p.masked[v])) }, "weights")
+	s.present = perView(func(v int) int64 { return n * p.size * int64(toInt(p.masked[v])) }, "mask")
+	s.weight = perView(func(v int) int64 { return n * p.size * int64(toInt(p.masked[v])) }, "weights")
 	for v, masked := range p.masked {
 		if !masked {
 			s.weight[v] = s.full
@@ -237,7 +238,20 @@ func newShard[T kernel.Float](drv Driver, spec *engine.Spec, x []rows.Matrix[T],
 			return nil, fmt.Errorf("device: view %d is %d×%d, want %d×%d", v, n, d, spec.Samples, spec.Dims[v])
 		}
 	}
-	p, err := newPlan[T](spec, maskedViews(spec, present), h0 != nil, training)
+	s, err := emptyShard[T](drv, spec, maskedViews(spec, present), h0 != nil, training, tune)
+	if err != nil {
+		return nil, err
+	}
+	s.rows = x
+	if err := s.fill(present, h0); err != nil {
+		return nil, errors.Join(err, s.mem.release())
+	}
+	return s, nil
+}
+
+// emptyShard returns a shard whose arrays have no values yet.
+func emptyShard[T kernel.Float](drv Driver, spec *engine.Spec, masked []bool, start, training bool, tune tuning) (*Shard[T], error) {
+	p, err := newPlan[T](spec, masked, start, training)
 	if err != nil {
 		return nil, err
 	}
@@ -253,21 +267,22 @@ func newShard[T kernel.Float](drv Driver, spec *engine.Spec, x []rows.Matrix[T],
 	if need := count.total + count.total/spare; need > free {
 		return nil, &MemoryError{What: fmt.Sprintf("a network of %d samples", p.n), Need: need, Free: free, Device: drv.Name()}
 	}
-	s := &Shard[T]{spec: spec, rows: x, plan: p, mem: memory{drv: drv}, stage: make([]T, p.constants.length),
-		result: make([]float64, p.sums.length), freeH: new([]Ptr), freeT: new([]Ptr)}
+	s := &Shard[T]{spec: spec, plan: p, mem: memory{drv: drv}, stage: make([]T, p.constants.length),
+		result: make([]float64, p.sums.length), freeH: new([]Ptr), freeT: new([]Ptr), scales: make([]float64, len(p.dims))}
 	if s.k, err = loadKernels[T](drv); err != nil {
 		return nil, err
 	}
-	if s.polar.k, err = loadKernels[float64](drv); err != nil {
-		return nil, err
+	for v := range p.dims {
+		if s.polar.k == nil && p.movesPolar(v) {
+			if s.polar.k, err = loadKernels[float64](drv); err != nil {
+				return nil, err
+			}
+		}
 	}
 	s.allocate(spec, &s.plan, &s.mem)
 	s.polar.allocate(&s.plan, &s.mem)
-	if err = s.mem.err; err == nil {
-		err = s.fill(present, h0)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.mem.release())
+	if s.mem.err != nil {
+		return nil, errors.Join(s.mem.err, s.mem.release())
 	}
 	return s, nil
 }

@@ -48,7 +48,7 @@ func TestTensorTimes(t *testing.T) {
 			for i := range c.n {
 				for j := range ld {
 					s, f := 0.0, float32(0)
-					for q := range c.d * int(flag(j < c.m)) {
+					for q := range c.d * int(toInt(j < c.m)) {
 						s += float64(x[i*ldx+q]) * float64(y[j*ldx+q])
 						f += x[i*ldx+q] * y[j*ldx+q]
 					}
