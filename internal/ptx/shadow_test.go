@@ -13,7 +13,8 @@ func TestReadersAreRemembered(t *testing.T) {
 		grid, block int
 		text        string
 	}{
-		{"threads of a warp", 1, 32, zeroShared + "setp.eq.u32 %p1, %r33, 31;\nld.shared.u32 %r6, [s];\n@%p1 st.shared.u32 [s], 1;\n"},
+		{"threads of a warp", 1, 32, zeroShared + "setp.eq.u32 %p1, %r33, 31;\nld.shared.u32 %r6, [s];\n" +
+			"@%p1 st.shared.u32 [s], 1;\n"},
 		{"warps of a block", 1, 64, zeroShared + last + "ld.shared.u32 %r6, [s];\n@%p1 st.shared.u32 [s], 1;\n"},
 		{"blocks of a grid", 2, 32, last + "setp.eq.u32 %p2, %r30, 31;\n@%p2 ld.global.u32 %r6, [%d30];\n" +
 			"@%p1 st.global.u32 [%d30], 1;\n"},
@@ -96,7 +97,8 @@ func TestCrossing(t *testing.T) {
 
 // TestTimeRunsOut begins to count intervals anew in the middle of a block, which must change nothing.
 func TestTimeRunsOut(t *testing.T) {
-	k := kernel(t, entry(2, zeroShared+"st.shared.u32 [%r1], %r30;\nbar.sync 0;\nld.shared.u32 %r6, [%r5];\nst.global.u32 [%d2], %r6;\n"))
+	k := kernel(t, entry(2, zeroShared+"st.shared.u32 [%r1], %r30;\nbar.sync 0;\nld.shared.u32 %r6, [%r5];\n"+
+		"st.global.u32 [%d2], %r6;\n"))
 	for before := range uint64(6) {
 		m := NewMemory(0)
 		a, b := alloc(t, m, "a", 128, true), alloc(t, m, "b", 128, false)
@@ -129,8 +131,10 @@ func TestTimeRunsOut(t *testing.T) {
 // TestAsyncFillsWithZeros copies part of 16 bytes over others.
 func TestAsyncFillsWithZeros(t *testing.T) {
 	k := kernel(t, entry(2, ".shared .align 16 .b8 s[512];\nmov.u32 %r1, s;\nshl.b32 %r2, %r30, 4;\nadd.u32 %r1, %r1, %r2;\n"+
-		"mov.u32 %r3, -1;\nst.shared.v4.u32 [%r1], {%r3, %r3, %r3, %r3};\ncp.async.cg.shared.global [%r1], [%d30], 16, %r30;\n"+
-		"cp.async.wait_all;\nld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r1];\nmul.wide.u32 %d0, %r30, 16;\nadd.s64 %d1, %d31, %d0;\n"+
+		"mov.u32 %r3, -1;\nst.shared.v4.u32 [%r1], {%r3, %r3, %r3, %r3};\n"+
+		"cp.async.cg.shared.global [%r1], [%d30], 16, %r30;\n"+
+		"cp.async.wait_all;\nld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r1];\nmul.wide.u32 %d0, %r30, 16;\n"+
+		"add.s64 %d1, %d31, %d0;\n"+
 		"st.global.v4.u32 [%d1], {%r4, %r5, %r6, %r7};\n"))
 	m := NewMemory(0)
 	a, b := alloc(t, m, "a", 4, false), alloc(t, m, "b", 4*17, false)
