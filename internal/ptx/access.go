@@ -113,13 +113,15 @@ func (w *warp) raced(space string, base uint64, at int, name string, lane int, d
 	block := ""
 	if r < k.clock.block {
 		b := k.shadow.blockAt(r)
-		failAt(Race, lane, space, base+uint64(at), "the thread %s byte %d of %s, which thread %v of block %v %s at %s", does, at,
+		failAt(Race, lane, space, base+uint64(at),
+			"the thread %s byte %d of %s, which thread %v of block %v %s at %s", does, at,
 			name, k.threadIndex(thread(r)), b, did, k.place(where(r)))
 	}
 	if r&(manyThreads|manyWarps|manyBlocks) != 0 && did == "reads" {
 		block = " among others"
 	}
-	failAt(Race, lane, space, base+uint64(at), "the thread %s byte %d of %s, which thread %v%s %s at %s with no barrier between",
+	failAt(Race, lane, space, base+uint64(at),
+		"the thread %s byte %d of %s, which thread %v%s %s at %s with no barrier between",
 		does, at, name, k.threadIndex(thread(r)), block, did, k.place(where(r)))
 }
 

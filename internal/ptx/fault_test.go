@@ -24,7 +24,8 @@ const own = "mul.wide.u32 %d0, %r33, 4;\nadd.s64 %d1, %d30, %d0;\nadd.s64 %d2, %
 
 // ownShared makes %r1 the address of the thread's word in shared memory and %r2 that of its neighbour, and %d3 that of the
 // block's word of b.
-const ownShared = sharedWords + own + "shl.b32 %r0, %r30, 2;\nmov.u32 %r3, s;\nadd.u32 %r1, %r3, %r0;\nxor.b32 %r4, %r0, 4;\n" +
+const ownShared = sharedWords + own + "shl.b32 %r0, %r30, 2;\nmov.u32 %r3, s;\nadd.u32 %r1, %r3, %r0;\n" +
+	"xor.b32 %r4, %r0, 4;\n" +
 	"add.u32 %r2, %r3, %r4;\nxor.b32 %r5, %r0, 128;\nadd.u32 %r5, %r3, %r5;\n"
 
 // zeroShared has every thread write its word and wait for all.
@@ -60,8 +61,9 @@ var plantedFaults = []planted{
 		bad:  ownShared + "ld.shared.u32 %r6, [%r1];\n",
 		good: ownShared + "st.shared.u32 [%r1], %r30;\nld.shared.u32 %r6, [%r1];\n"},
 	{name: "local memory that nothing wrote", kind: Uninitialized,
-		bad:  ".local .align 4 .b8 l[8];\nmov.u64 %d1, l;\nst.local.u32 [%d1], %r30;\nld.local.v2.u32 {%r1, %r2}, [%d1];\n",
-		good: ".local .align 4 .b8 l[8];\nmov.u64 %d1, l;\nst.local.v2.u32 [%d1], {%r30, %r30};\nld.local.v2.u32 {%r1, %r2}, [%d1];\n"},
+		bad: ".local .align 4 .b8 l[8];\nmov.u64 %d1, l;\nst.local.u32 [%d1], %r30;\nld.local.v2.u32 {%r1, %r2}, [%d1];\n",
+		good: ".local .align 4 .b8 l[8];\nmov.u64 %d1, l;\nst.local.v2.u32 [%d1], {%r30, %r30};\n" +
+			"ld.local.v2.u32 {%r1, %r2}, [%d1];\n"},
 	{name: "register that nothing wrote", kind: Uninitialized, says: "%r7 was never written",
 		bad: "add.u32 %r1, %r7, 1;\n", good: "mov.u32 %r7, 2;\nadd.u32 %r1, %r7, 1;\n"},
 	{name: "register written on one path", kind: Uninitialized, says: "%r7 was never written",
@@ -123,7 +125,8 @@ var plantedFaults = []planted{
 		bad:  "setp.ne.u32 %p1, %r30, 0;\n@!%p1 st.global.u32 [%d31], %r31;\n",
 		good: own + "st.global.u32 [%d2], %r31;\n"},
 	{name: "one block reads what another writes", kind: Race, grid: 2, block: 32,
-		bad:  own + "ld.global.u32 %r1, [%d1];\nst.global.u32 [%d1], %r1;\nxor.b64 %d3, %d1, 128;\nst.global.u32 [%d3], %r1;\n",
+		bad: own + "ld.global.u32 %r1, [%d1];\nst.global.u32 [%d1], %r1;\nxor.b64 %d3, %d1, 128;\n" +
+			"st.global.u32 [%d3], %r1;\n",
 		good: own + "ld.global.u32 %r1, [%d1];\nst.global.u32 [%d1], %r1;\n"},
 
 	{name: "word at an odd address", kind: Misaligned,
@@ -196,8 +199,10 @@ var plantedFaults = []planted{
 		bad:  ownShared + "cp.async.ca.shared.global [%r1], [%d1], 4, 8;\n",
 		good: ownShared + "cp.async.ca.shared.global [%r1], [%d1], 4, 3;\n"},
 
-	{name: "trap", kind: Trap, bad: "setp.eq.u32 %p1, %r30, 9;\n@%p1 trap;\n", good: "setp.eq.u32 %p1, %r30, 99;\n@%p1 trap;\n"},
-	{name: "division by zero", kind: Undefined, bad: "div.u32 %r1, 7, %r30;\n", good: "add.u32 %r1, %r30, 1;\ndiv.u32 %r1, 7, %r1;\n"},
+	{name: "trap", kind: Trap, bad: "setp.eq.u32 %p1, %r30, 9;\n@%p1 trap;\n", good: "setp.eq.u32 %p1, %r30, 99;\n" +
+		"@%p1 trap;\n"},
+	{name: "division by zero", kind: Undefined, bad: "div.u32 %r1, 7, %r30;\n", good: "add.u32 %r1, %r30, 1;\n" +
+		"div.u32 %r1, 7, %r1;\n"},
 }
 
 func TestPlantedFaults(t *testing.T) {
@@ -280,8 +285,8 @@ func TestRaceNamesBoth(t *testing.T) {
 	f := faultOf(t, launch(k, m, 1, 64, alloc(t, m, "a", 64, true), alloc(t, m, "b", 64, false)), Race)
 	line := func(s string) int { return strings.Count(text[:strings.LastIndex(text, s)], "\n") + 1 }
 	// Warp 0 reads what warp 1 has still to write.
-	want := fmt.Sprintf("the thread writes byte 128 of shared memory, which thread [0 0 0] reads at line %d (ld.shared.u32 %%r6, "+
-		"[%%r5]) with no barrier between", line("ld.shared"))
+	want := fmt.Sprintf("the thread writes byte 128 of shared memory, which thread [0 0 0] reads at line %d (ld.shared.u32 "+
+		"%%r6, [%%r5]) with no barrier between", line("ld.shared"))
 	if f.Detail != want || f.Thread != [3]int{32} || f.Line != line("st.shared") || f.Space != "shared" || f.Address != 128 {
 		t.Errorf("%v; want %s", f, want)
 	}
@@ -290,7 +295,8 @@ func TestRaceNamesBoth(t *testing.T) {
 // TestLimit ends kernels that do not end by themselves.
 func TestLimit(t *testing.T) {
 	k := kernel(t, entry(0, "over:\nadd.u32 %r30, %r30, 1;\nbra over;\n"))
-	_, err := k.Launch(context.Background(), NewMemory(0), Launch{Grid: [3]int{4}, Block: [3]int{64}, MaxInstructions: 1 << 22})
+	_, err := k.Launch(context.Background(), NewMemory(0), Launch{Grid: [3]int{4}, Block: [3]int{64},
+		MaxInstructions: 1 << 22})
 	faultOf(t, err, Limit)
 
 	ctx, cancel := context.WithCancel(context.Background())

@@ -12,7 +12,8 @@ import (
 // edges are the values that instructions are tried on, by type.
 func edges(t typ) []uint64 {
 	var out []uint64
-	floats := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 1.5, 2.5, -2.5, 3, 1.0 / 3, -100.7, 65504, 65519.9, 65520, 1e-7, -6e-8,
+	floats := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 1.5, 2.5, -2.5, 3, 1.0 / 3, -100.7, 65504, 65519.9,
+		65520, 1e-7, -6e-8,
 		1e10, -1e20, 1e38, 0x1p-126, 0x1.fffffep-127, 0x1p-149, -0x1p-140, 0x1p-24, 0x1.8p-25, 255.5, -128.5, 32767.5,
 		0x1.000001p0, -0x1.fffffep23, 2147483648, 4294967295.5, 9.3e18, math.Inf(1), math.Inf(-1), math.NaN()}
 	switch {
@@ -25,10 +26,12 @@ func edges(t typ) []uint64 {
 			out = append(out, uint64(math.Float32bits(float32(x))))
 		}
 	case t.kind == 'f' && t.pack == 1:
-		out = []uint64{0, 0x8000, 0x3c00, 0xbc00, 0x3800, 1, 0x8001, 0x3ff, 0x400, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0x3c01, 0x5bff,
+		out = []uint64{0, 0x8000, 0x3c00, 0xbc00, 0x3800, 1, 0x8001, 0x3ff, 0x400, 0x7bff, 0xfbff, 0x7c00, 0xfc00,
+			0x7e00, 0x3c01, 0x5bff,
 			0x3555, 0xb555, 0x1400, 0x6401, 0x4100, 0xc100}
 	case t.kind == 'h' && t.pack == 1:
-		out = []uint64{0, 0x8000, 0x3f80, 0xbf80, 0x3f00, 1, 0x8001, 0x7f, 0x80, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0x3f81, 0x4b7f,
+		out = []uint64{0, 0x8000, 0x3f80, 0xbf80, 0x3f00, 1, 0x8001, 0x7f, 0x80, 0x7f7f, 0xff7f, 0x7f80, 0xff80,
+			0x7fc0, 0x3f81, 0x4b7f,
 			0x3eab, 0xbeab, 0x0b80, 0x5f81, 0x4020, 0xc020}
 	case t.pack == 2:
 		half := edges(typ{t.kind, 16, 1})
@@ -36,7 +39,8 @@ func edges(t typ) []uint64 {
 			out = append(out, v|half[(i*7+3)%len(half)]<<16)
 		}
 	default:
-		for _, v := range []uint64{0, 1, 2, 3, 5, 7, 8, 15, 16, 30, 31, 32, 33, 63, 64, 65, 100, 127, 128, 255, 256, 0x1234, 0x7fff, 0x8000,
+		for _, v := range []uint64{0, 1, 2, 3, 5, 7, 8, 15, 16, 30, 31, 32, 33, 63, 64, 65, 100, 127, 128, 255, 256,
+			0x1234, 0x7fff, 0x8000,
 			0xffff, 0x12345678, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff, 0x100000001, 0x0123456789abcdef,
 			0x7fffffffffffffff, 0x8000000000000000, 0xfffffffffffffffd, 0xffffffffffffffff} {
 			if v = cut(v, t.bits); !slices.Contains(out, v) {

@@ -15,7 +15,7 @@ import (
 type Launch struct {
 	Grid, Block     [3]int // a zero counts as one
 	Shared          int    // bytes of dynamic shared memory of a block
-	Args            []any  // one for each parameter: Ptr, a number of the parameter's size, int, or []byte for an array of bytes
+	Args            []any  // one for each parameter; see the package's text
 	Order           uint64 // 0: blocks and warps by number; otherwise the seed of a permutation of both
 	Workers         int    // most blocks at once; 0: one for each processor
 	MaxInstructions int64  // of all threads together; 0: 1<<36

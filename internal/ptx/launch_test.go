@@ -12,7 +12,8 @@ import (
 
 // TestLaunchChecks holds that a launch that no driver would take is an error before anything runs.
 func TestLaunchChecks(t *testing.T) {
-	text := head + ".visible .entry k(.param .u64 p, .param .u32 n, .param .f64 x, .param .align 4 .b8 s[12])\n.maxntid 64, 1, 1\n{\n" +
+	text := head + ".visible .entry k(.param .u64 p, .param .u32 n, .param .f64 x, .param .align 4 .b8 s[12])\n" +
+		".maxntid 64, 1, 1\n{\n" +
 		".shared .align 4 .b8 s0[1024];\n.reg .b32 %r<3>;\nst.shared.u32 [s0], 1;\nret;\n}\n"
 	k := kernel(t, text)
 	if k.MaxThreads() != 64 || k.SharedBytes() != 1024 || k.Name() != "k" || len(k.Params()) != 4 || k.Params()[3].Size != 12 {
@@ -151,7 +152,6 @@ type product struct {
 	n, d, m int
 	memory  *Memory
 	out     Ptr
-	args    []any
 	want    []float64
 	launch  Launch
 }
@@ -207,8 +207,8 @@ func newProduct(t testing.TB, n, d, m int) *product {
 	return p
 }
 
-// TestCompiledKernel runs a kernel of a compiler, with tensor cores, copies in flight and barriers, and compares with a plain loop;
-// the bits may not depend on the order of blocks and warps, nor on how many run at once.
+// TestCompiledKernel runs a kernel of a compiler, with tensor cores, copies in flight and barriers, and compares with a plain
+// loop; the bits may not depend on the order of blocks and warps, nor on how many run at once.
 func TestCompiledKernel(t *testing.T) {
 	m, err := Parse(sample(t, "xpt.ptx"))
 	if err != nil {
@@ -252,7 +252,8 @@ func TestCompiledKernel(t *testing.T) {
 			}
 			for i := range y {
 				if math.Float32bits(y[i]) != math.Float32bits(first[i]) {
-					t.Fatalf("%v, %d workers, order %d: element %d is %v, not %v", shape, l.Workers, l.Order, i, y[i], first[i])
+					t.Fatalf("%v, %d workers, order %d: element %d is %v, not %v", shape, l.Workers, l.Order, i, y[i],
+						first[i])
 				}
 			}
 		}
@@ -283,7 +284,8 @@ func TestCompiledFaults(t *testing.T) {
 		{name: "more rows than there are", text: text, kind: OutOfBounds,
 			change: func(p *product) { p.launch.Args[4], p.launch.Grid[0] = p.n+1, 2 }},
 		{name: "panels too short", text: text, change: func(p *product) { p.launch.Args[6] = 160 }, kind: OutOfBounds},
-		{name: "rows at odd addresses", text: text, change: func(p *product) { p.launch.Args[7] = p.d - 1 }, kind: Misaligned},
+		{name: "rows at odd addresses", text: text, change: func(p *product) { p.launch.Args[7] = p.d - 1 },
+			kind: Misaligned},
 		{name: "blocks write the same rows", text: strings.ReplaceAll(text, "%ctaid.x", "%ctaid.y"), kind: Race,
 			change: func(p *product) { p.launch.Grid[0] = 2; p.launch.Workers = 1 }},
 	} {
@@ -333,13 +335,16 @@ func BenchmarkProduct(b *testing.B) {
 }
 
 func BenchmarkInstructions(b *testing.B) {
-	k := kernel(b, entry(1, "mov.u32 %r1, 0;\nmov.f32 %f1, 0f3F800000;\nmov.f32 %f2, 0f3F000000;\nagain:\nfma.rn.f32 %f1, %f1, %f2, %f2;\n"+
-		"add.u32 %r2, %r1, %r30;\nmul.lo.u32 %r3, %r2, 5;\nand.b32 %r4, %r3, 255;\nmul.f32 %f3, %f1, %f2;\nadd.f32 %f2, %f2, %f3;\n"+
+	k := kernel(b, entry(1, "mov.u32 %r1, 0;\nmov.f32 %f1, 0f3F800000;\nmov.f32 %f2, 0f3F000000;\nagain:\n"+
+		"fma.rn.f32 %f1, %f1, %f2, %f2;\n"+
+		"add.u32 %r2, %r1, %r30;\nmul.lo.u32 %r3, %r2, 5;\nand.b32 %r4, %r3, 255;\nmul.f32 %f3, %f1, %f2;\n"+
+		"add.f32 %f2, %f2, %f3;\n"+
 		"mul.f32 %f2, %f2, 0f3F000000;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 1000;\n@%p1 bra again;\n"))
 	m := NewMemory(0)
 	var n int64
 	for range b.N {
-		stats, err := k.Launch(context.Background(), m, Launch{Grid: [3]int{8}, Block: [3]int{256}, Args: []any{Ptr(0)}, Workers: 1})
+		stats, err := k.Launch(context.Background(), m, Launch{Grid: [3]int{8}, Block: [3]int{256},
+			Args: []any{Ptr(0)}, Workers: 1})
 		if err != nil {
 			b.Fatal(err)
 		}

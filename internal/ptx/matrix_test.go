@@ -128,7 +128,8 @@ func (l layout) run(t *testing.T, a, b, c [][]float64) [][]float64 {
 		width, reg, factor = 2, "%d", "%d"
 	}
 	var body strings.Builder
-	fmt.Fprintf(&body, "mul.wide.u32 %%d0, %%r30, %d;\nadd.s64 %%d0, %%d30, %%d0;\nmul.wide.u32 %%d1, %%r30, %d;\nadd.s64 %%d1, %%d31, %%d1;\n",
+	fmt.Fprintf(&body, "mul.wide.u32 %%d0, %%r30, %d;\nadd.s64 %%d0, %%d30, %%d0;\nmul.wide.u32 %%d1, %%r30, %d;\n"+
+		"add.s64 %%d1, %%d31, %%d1;\n",
 		4*per, 4*sizes[2])
 	at, next := 0, 10
 	names := [3][]string{}
@@ -149,7 +150,8 @@ func (l layout) run(t *testing.T, a, b, c [][]float64) [][]float64 {
 		}
 	}
 	list := func(s []string) string { return "{" + strings.Join(s, ", ") + "}" }
-	fmt.Fprintf(&body, "mma.sync.aligned.%s %s, %s, %s, %s;\n", l.name, list(names[2]), list(names[0]), list(names[1]), list(names[2]))
+	fmt.Fprintf(&body, "mma.sync.aligned.%s %s, %s, %s, %s;\n", l.name, list(names[2]), list(names[0]),
+		list(names[1]), list(names[2]))
 	for i, r := range names[2] {
 		fmt.Fprintf(&body, "st.global.b%d [%%d1+%d], %s;\n", 32*width, 4*width*i, r)
 	}
@@ -164,7 +166,7 @@ func (l layout) run(t *testing.T, a, b, c [][]float64) [][]float64 {
 		t.Fatal(err)
 	}
 	d := matrixOf(l.m, l.n, func(int, int) float64 { return 0 })
-	value := func(i int) float64 { return 0 }
+	var value func(i int) float64
 	if l.format == "f64" {
 		x := make([]float64, 64)
 		if err := Download(m, x, q); err != nil {
@@ -233,7 +235,10 @@ func TestMatrixRounding(t *testing.T) {
 				return f.value(f.round(exact(x), "rn"))
 			}
 			a, b := matrixOf(l.m, l.k, wide), matrixOf(l.k, l.n, wide)
-			c := matrixOf(l.m, l.n, func(int, int) float64 { return float64(float32(r.NormFloat64() * math.Ldexp(1, r.IntN(30)-15))) })
+			c := matrixOf(l.m, l.n, func(int, int) float64 {
+				return float64(float32(r.NormFloat64() * math.Ldexp(1,
+					r.IntN(30)-15)))
+			})
 			d := l.run(t, a, b, c)
 			for i := range l.m {
 				for j := range l.n {
@@ -260,7 +265,8 @@ func TestMatrixRounding(t *testing.T) {
 						t.Fatalf("%s: element %d, %d is %#x, not %#x", l.name, i, j, got, want)
 					}
 					true64, _ := sum.Float64()
-					if off := math.Abs(d[i][j] - true64); off > math.Ldexp(float64(len(terms)), top-25)+math.Ldexp(math.Abs(true64), -23) {
+					if off := math.Abs(d[i][j] - true64); off > math.Ldexp(float64(len(terms)),
+						top-25)+math.Ldexp(math.Abs(true64), -23) {
 						t.Fatalf("%s: element %d, %d is off by %g", l.name, i, j, off)
 					}
 				}
@@ -290,10 +296,14 @@ func TestMatrixSpecial(t *testing.T) {
 	for _, l := range layouts()[:1] {
 		one := func(int, int) float64 { return 1 }
 		for _, v := range []struct{ a, b, c, want float64 }{
-			{inf, 1, 1, inf}, {-inf, 1, 1, -inf}, {inf, 0, 1, nan}, {nan, 1, 1, nan}, {inf, 1, -inf, nan}, {1, 1, inf, inf}, {1, 1, nan, nan},
+			{inf, 1, 1, inf}, {-inf, 1, 1, -inf}, {inf, 0, 1, nan}, {nan, 1, 1, nan}, {inf, 1, -inf, nan}, {1, 1, inf,
+				inf}, {1, 1, nan, nan},
 			{0, 0, 0, 15}, {65504, 65504, 0, 65504*65504 + 15 - 15}, {5.9604644775390625e-08, 1, 0, 15},
 		} {
-			a, b, c := matrixOf(l.m, l.k, one), matrixOf(l.k, l.n, one), matrixOf(l.m, l.n, func(int, int) float64 { return 0 })
+			a, b, c := matrixOf(l.m, l.k, one), matrixOf(l.k, l.n, one), matrixOf(l.m, l.n, func(int,
+				int) float64 {
+				return 0
+			})
 			a[3][5], b[5][2], c[3][2] = v.a, v.b, v.c
 			d := l.run(t, a, b, c)
 			want := v.want
@@ -322,7 +332,8 @@ func TestLoadMatrix(t *testing.T) {
 		for _, count := range []int{1, 2, 4} {
 			list := strings.Join([]string{"%r1", "%r2", "%r3", "%r4"}[:count], ", ")
 			// Element e of the four matrices holds e; each row has an odd multiple of 16 bytes to itself.
-			body := ".shared .align 16 .b8 s[2048];\nmov.u32 %r10, s;\nshl.b32 %r11, %r30, 5;\nadd.u32 %r11, %r11, %r10;\nshl.b32 %r12, %r30, 3;\n" +
+			body := ".shared .align 16 .b8 s[2048];\nmov.u32 %r10, s;\nshl.b32 %r11, %r30, 5;\n" +
+				"add.u32 %r11, %r11, %r10;\nshl.b32 %r12, %r30, 3;\n" +
 				"cvt.u16.u32 %h1, %r12;\n"
 			for i := range 8 {
 				body += fmt.Sprintf("st.shared.u16 [%%r11+%d], %%h1;\nadd.u16 %%h1, %%h1, 1;\n", 2*i)

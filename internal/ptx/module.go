@@ -43,7 +43,6 @@ type Kernel struct {
 	specials    []special
 	sharedShift uint // log2 of the bytes that races in shared memory tell apart
 	globalShift uint
-	usesStatics bool
 }
 
 // Parse reads a PTX text and prepares all of its kernels. What is wrong with the text, or not known, is an error with its line.

@@ -36,7 +36,8 @@ func TestMalformed(t *testing.T) {
 		{"unknown rounding", body("add.rx.f32 %f1, %f2, %f3;"), "unknown instruction"},
 		{"fma without rounding", body("fma.f32 %f1, %f2, %f3, %f4;"), "unknown instruction"},
 		{"unknown cache", body("ld.global.zz.u32 %r1, [%d30];"), "unknown instruction"},
-		{"unknown mma", body("mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f1};"), "unknown instruction"},
+		{"unknown mma", body("mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f1};"),
+			"unknown instruction"},
 		{"unknown barrier", body("bar.arrive 0, 64;"), "unknown instruction"},
 		{"unknown special", body("mov.u32 %r1, %clock;"), "%clock is not declared"},
 		{"undeclared register", body("mov.u32 %r1, %x1;"), "%x1 is not declared"},
@@ -85,7 +86,8 @@ func TestMalformed(t *testing.T) {
 		{"wait for a register", body("cp.async.wait_group %r1;"), "no number"},
 		{"atomic on bytes", body("atom.global.add.u8 %h1, [%d30], %h2;"), "unknown instruction"},
 		{"atomic of floats that is none", body("atom.global.min.f32 %f1, [%d30], %f2;"), "unknown instruction"},
-		{"fragments", body("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2}, {%r1,%r2}, {%f1,%f2,%f3,%f4};"),
+		{"fragments",
+			body("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2}, {%r1,%r2}, {%f1,%f2,%f3,%f4};"),
 			"2 registers, not 4"},
 		{"lop3 by a register", body("lop3.b32 %r1, %r2, %r3, %r4, %r5;"), "table"},
 	} {
@@ -190,7 +192,8 @@ func TestMutated(t *testing.T) {
 				word := k.text
 				if j == change {
 					other := tokens[r.IntN(len(tokens))].text
-					word = []string{"", word + " " + word, other, word + " " + other, word[:len(word)/2] + " " + word[len(word)/2:]}[r.IntN(5)]
+					word = []string{"", word + " " + word, other, word + " " + other, word[:len(word)/2] + " " +
+						word[len(word)/2:]}[r.IntN(5)]
 				}
 				s.WriteString(word + " ")
 			}
@@ -209,7 +212,8 @@ func FuzzParse(f *testing.F) {
 	for _, p := range plantedFaults {
 		f.Add(entry(2, p.bad))
 	}
-	f.Add(head + ".global .align 4 .f32 x[3] = {1, 0f3F800000};\n.visible .entry k(.param .align 8 .b8 s[24])\n{\n.pragma \"nounroll\";\n}\n")
+	f.Add(head + ".global .align 4 .f32 x[3] = {1, 0f3F800000};\n.visible .entry k(.param .align 8 .b8 s[24])\n{\n" +
+		".pragma \"nounroll\";\n}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) < 1<<14 {
 			tryMutant(t, text)

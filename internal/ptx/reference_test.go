@@ -178,7 +178,7 @@ type refFormat struct {
 
 var refFormats = map[string]refFormat{"f16": {16, 10, 0x7bff}, "bf16": {16, 7, 0x7f7f}, "f32": {32, 23, 0x7f7fffff}}
 
-// magnitude returns the value of a finite pattern without sign, which for the pattern beyond the largest is the next power of two.
+// magnitude returns the value of a finite pattern without sign; for the pattern beyond the largest, the next power of two.
 func (f refFormat) magnitude(v int) *big.Float {
 	e, m := v>>f.fraction, v&(1<<f.fraction-1)
 	bias := 1<<(f.bits-f.fraction-2) - 1

@@ -40,7 +40,8 @@ func truth(b bool) uint32 {
 
 // TestComparisons tries every comparison of setp on edge values.
 func TestComparisons(t *testing.T) {
-	for _, name := range []string{"b16", "u16", "s16", "b32", "u32", "s32", "b64", "u64", "s64", "f16", "bf16", "f32", "f64", "ftz.f32"} {
+	for _, name := range []string{"b16", "u16", "s16", "b32", "u32", "s32", "b64", "u64", "s64", "f16", "bf16", "f32",
+		"f64", "ftz.f32"} {
 		ty := types[strings.TrimPrefix(name, "ftz.")]
 		ops := "eq ne"
 		switch {
@@ -71,10 +72,12 @@ func compare(t *testing.T, op, name string, ty typ, list []uint64) {
 	reg := map[int]string{16: "%h", 32: "%r", 64: "%d"}[ty.bits]
 	// Thread i has value i; it compares with all values by a loop, and sets a bit for each that it holds for.
 	n := len(list)
-	body := fmt.Sprintf("mul.wide.u32 %%d0, %%r30, 8;\nadd.s64 %%d1, %%d30, %%d0;\nld.global.u%d %s1, [%%d1];\nmov.u32 %%r5, 0;\n"+
+	body := fmt.Sprintf("mul.wide.u32 %%d0, %%r30, 8;\nadd.s64 %%d1, %%d30, %%d0;\nld.global.u%d %s1, [%%d1];\n"+
+		"mov.u32 %%r5, 0;\n"+
 		"mov.u32 %%r6, 0;\nmov.u32 %%r4, 1;\nmov.u64 %%d3, %%d30;\nagain:\nld.global.u%[1]d %[2]s2, [%%d3];\n"+
 		"setp.%[3]s.%[4]s %%p1|%%p2, %[2]s1, %[2]s2;\n@%%p1 or.b32 %%r5, %%r5, %%r4;\n@%%p2 or.b32 %%r6, %%r6, %%r4;\n"+
-		"add.s64 %%d3, %%d3, 8;\nadd.s32 %%r7, %%r4, 0;\nshl.b32 %%r4, %%r4, 1;\nsetp.ne.u32 %%p3, %%r7, %[5]d;\n@%%p3 bra again;\n"+
+		"add.s64 %%d3, %%d3, 8;\nadd.s32 %%r7, %%r4, 0;\nshl.b32 %%r4, %%r4, 1;\nsetp.ne.u32 %%p3, %%r7, %[5]d;\n"+
+		"@%%p3 bra again;\n"+
 		"mul.wide.u32 %%d0, %%r30, 8;\nadd.s64 %%d2, %%d31, %%d0;\nst.global.v2.u32 [%%d2], {%%r5, %%r6};\n",
 		ty.bits, reg, op, name, uint32(1)<<(n-1))
 	k := kernel(t, entry(2, body))
@@ -157,7 +160,10 @@ func TestPredicates(t *testing.T) {
 		want func(a, b bool) bool
 	}{
 		{"mov.pred %p0, %p1;", func(a, b bool) bool { return a }}, {"mov.pred %p0, 1;", func(a, b bool) bool { return true }},
-		{"not.pred %p0, %p2;", func(a, b bool) bool { return !b }}, {"and.pred %p0, %p1, %p2;", func(a, b bool) bool { return a && b }},
+		{"not.pred %p0, %p2;", func(a, b bool) bool { return !b }}, {"and.pred %p0, %p1, %p2;", func(a,
+			b bool) bool {
+			return a && b
+		}},
 		{"or.pred %p0, %p1, %p2;", func(a, b bool) bool { return a || b }},
 		{"xor.pred %p0, %p1, %p2;", func(a, b bool) bool { return a != b }},
 		{"setp.ne.and.u32 %p0, %r1, 0, %p2;", func(a, b bool) bool { return a && b }},
@@ -178,8 +184,14 @@ func TestPredicates(t *testing.T) {
 		func(i int) uint32 { return truth(i >= 9) * math.Float32bits(1) })
 	kinds := []uint32{0, 1, 0x80000001, 0x3f800000, 0x7f800000, 0xff800000, 0x7fc00001, 0x807fffff}
 	for name, f := range map[string]func(x float64, v uint32) bool{
-		"finite": func(x float64, _ uint32) bool { return x-x == 0 }, "infinite": func(x float64, _ uint32) bool { return math.IsInf(x, 0) },
-		"number": func(x float64, _ uint32) bool { return x == x }, "notanumber": func(x float64, _ uint32) bool { return x != x },
+		"finite": func(x float64, _ uint32) bool { return x-x == 0 }, "infinite": func(x float64,
+			_ uint32) bool {
+			return math.IsInf(x, 0)
+		},
+		"number": func(x float64, _ uint32) bool { return x == x }, "notanumber": func(x float64,
+			_ uint32) bool {
+			return x != x
+		},
 		"normal":    func(x float64, _ uint32) bool { return math.Abs(x) >= 0x1p-126 && !math.IsInf(x, 0) },
 		"subnormal": func(x float64, _ uint32) bool { return x != 0 && math.Abs(x) < 0x1p-126 },
 	} {
@@ -235,16 +247,22 @@ func TestBits(t *testing.T) {
 		"cvt.u32.u64 %r0, %d5;\n", func(i int) uint32 { return 1 << (i % 32) })
 	const a, b, c = 0xf0, 0xcc, 0xaa
 	for _, lut := range []int{0, 0x80, 0xfe, 0x96, 0x2d, 0xff} {
-		text := fmt.Sprintf("mov.u32 %%r1, %d;\nmov.u32 %%r2, %d;\nlop3.b32 %%r0, %%r1, %%r2, %d, %d;\nand.b32 %%r0, %%r0, 255;\n", a, b, c, lut)
+		text := fmt.Sprintf("mov.u32 %%r1, %d;\nmov.u32 %%r2, %d;\nlop3.b32 %%r0, %%r1, %%r2, %d, %d;\n"+
+			"and.b32 %%r0, %%r0, 255;\n", a, b, c, lut)
 		expect(t, "lop3", 32, text, func(int) uint32 { return uint32(lut) })
 	}
-	expect(t, "mov of halves", 64, "mov.b32 {%h1, %h2}, %r30;\nmov.b32 %r0, {%h2, %h1};\n", func(i int) uint32 { return uint32(i) << 16 })
-	expect(t, "mov of words", 64, "mov.b64 %d5, {%r30, 9};\nmov.b64 {_, %r1}, %d5;\nmov.b64 {%r2, %r3}, %d5;\nadd.u32 %r0, %r1, %r2;\n",
+	expect(t, "mov of halves", 64, "mov.b32 {%h1, %h2}, %r30;\nmov.b32 %r0, {%h2, %h1};\n",
+		func(i int) uint32 { return uint32(i) << 16 })
+	expect(t, "mov of words", 64, "mov.b64 %d5, {%r30, 9};\nmov.b64 {_, %r1}, %d5;\nmov.b64 {%r2, %r3}, %d5;\n"+
+		"add.u32 %r0, %r1, %r2;\n",
 		func(i int) uint32 { return uint32(i) + 9 })
-	expect(t, "mov of quarters", 64, "cvt.u16.u32 %h1, %r30;\nmov.b64 %d5, {%h1, 2, %h1, 4};\nmov.b64 {%h2, %h3, %h4, %h5}, %d5;\n"+
+	expect(t, "mov of quarters", 64, "cvt.u16.u32 %h1, %r30;\nmov.b64 %d5, {%h1, 2, %h1, 4};\n"+
+		"mov.b64 {%h2, %h3, %h4, %h5}, %d5;\n"+
 		"mov.b32 %r0, {%h4, %h5};\n", func(i int) uint32 { return uint32(i) | 4<<16 })
-	expect(t, "sign in a wider register", 64, "neg.s32 %r1, %r30;\ncvt.s8.s32 %r0, %r1;\n", func(i int) uint32 { return uint32(-i) })
-	expect(t, "signed byte", 64, "sub.s32 %r1, %r30, 8;\ncvt.u16.u32 %h1, %r1;\ncvt.s16.s8 %h2, %h1;\ncvt.s32.s16 %r0, %h2;\n",
+	expect(t, "sign in a wider register", 64, "neg.s32 %r1, %r30;\ncvt.s8.s32 %r0, %r1;\n",
+		func(i int) uint32 { return uint32(-i) })
+	expect(t, "signed byte", 64, "sub.s32 %r1, %r30, 8;\ncvt.u16.u32 %h1, %r1;\ncvt.s16.s8 %h2, %h1;\n"+
+		"cvt.s32.s16 %r0, %h2;\n",
 		func(i int) uint32 { return uint32(i - 8) })
 }
 
@@ -258,7 +276,8 @@ func TestShuffles(t *testing.T) {
 					clamp = 0
 				}
 				c := (32-segment)<<8 | clamp
-				text := fmt.Sprintf("add.u32 %%r1, %%r30, 100;\nshfl.sync.%s.b32 %%r2|%%p1, %%r1, %d, %d, -1;\nselp.u32 %%r3, 1000, 0, %%p1;\n"+
+				text := fmt.Sprintf("add.u32 %%r1, %%r30, 100;\nshfl.sync.%s.b32 %%r2|%%p1, %%r1, %d, %d, -1;\n"+
+					"selp.u32 %%r3, 1000, 0, %%p1;\n"+
 					"add.u32 %%r0, %%r2, %%r3;\n", mode, b, c)
 				expect(t, fmt.Sprint(mode, " ", segment, " ", b), 64, text, func(i int) uint32 {
 					lane, first := i%32, i%32/segment*segment
@@ -282,7 +301,8 @@ func TestShuffles(t *testing.T) {
 		}
 	}
 	// Two halves of a warp, each for itself, after they parted.
-	expect(t, "halves", 32, "setp.lt.u32 %p1, %r30, 16;\n@%p1 bra low;\nshfl.sync.bfly.b32 %r0, %r30, 1, 31, 0xffff0000;\nbra over;\n"+
+	expect(t, "halves", 32, "setp.lt.u32 %p1, %r30, 16;\n@%p1 bra low;\n"+
+		"shfl.sync.bfly.b32 %r0, %r30, 1, 31, 0xffff0000;\nbra over;\n"+
 		"low:\nshfl.sync.bfly.b32 %r0, %r30, 2, 31, 0x0000ffff;\nover:\n", func(i int) uint32 {
 		if i < 16 {
 			return uint32(i ^ 2)
@@ -295,21 +315,26 @@ func TestShuffles(t *testing.T) {
 func TestVotes(t *testing.T) {
 	expect(t, "ballot", 64, "and.b32 %r1, %r30, 3;\nsetp.eq.u32 %p1, %r1, 1;\nvote.sync.ballot.b32 %r0, %p1, -1;\n",
 		func(int) uint32 { return 0x22222222 })
-	expect(t, "ballot of the negated", 64, "setp.ge.u32 %p1, %r30, 40;\nvote.sync.ballot.b32 %r0, !%p1, -1;\n", func(i int) uint32 {
-		if i < 32 {
-			return 0xffffffff
-		}
-		return 0xff
-	})
+	expect(t, "ballot of the negated", 64, "setp.ge.u32 %p1, %r30, 40;\nvote.sync.ballot.b32 %r0, !%p1, -1;\n",
+		func(i int) uint32 {
+			if i < 32 {
+				return 0xffffffff
+			}
+			return 0xff
+		})
 	expect(t, "activemask", 32, "mov.u32 %r0, 0;\nsetp.lt.u32 %p1, %r30, 5;\n@%p1 activemask.b32 %r0;\n", func(i int) uint32 {
 		return 0x1f * truth(i < 5)
 	})
-	for op, want := range map[string]uint32{"add.s32": 31 * 16, "min.u32": 0, "max.s32": 31, "or.b32": 31, "and.b32": 0, "xor.b32": 0} {
+	for op, want := range map[string]uint32{"add.s32": 31 * 16, "min.u32": 0, "max.s32": 31, "or.b32": 31,
+		"and.b32": 0, "xor.b32": 0} {
 		expect(t, "redux."+op, 32, "redux.sync."+op+" %r0, %r30, -1;\n", func(int) uint32 { return want })
 	}
-	expect(t, "match", 64, "and.b32 %r1, %r30, 7;\nmatch.any.sync.b32 %r0, %r1, -1;\n", func(i int) uint32 { return 0x01010101 << (i & 7) })
-	expect(t, "lanes", 64, "mov.u32 %r1, %laneid;\nmov.u32 %r2, %lanemask_lt;\nmov.u32 %r3, %lanemask_ge;\nmov.u32 %r4, %lanemask_eq;\n"+
-		"mov.u32 %r5, %lanemask_le;\nmov.u32 %r6, %lanemask_gt;\nxor.b32 %r7, %r2, %r3;\nxor.b32 %r8, %r5, %r6;\nand.b32 %r7, %r7, %r8;\n"+
+	expect(t, "match", 64, "and.b32 %r1, %r30, 7;\nmatch.any.sync.b32 %r0, %r1, -1;\n",
+		func(i int) uint32 { return 0x01010101 << (i & 7) })
+	expect(t, "lanes", 64, "mov.u32 %r1, %laneid;\nmov.u32 %r2, %lanemask_lt;\nmov.u32 %r3, %lanemask_ge;\n"+
+		"mov.u32 %r4, %lanemask_eq;\n"+
+		"mov.u32 %r5, %lanemask_le;\nmov.u32 %r6, %lanemask_gt;\nxor.b32 %r7, %r2, %r3;\nxor.b32 %r8, %r5, %r6;\n"+
+		"and.b32 %r7, %r7, %r8;\n"+
 		"and.b32 %r8, %r4, %r5;\nand.b32 %r8, %r8, %r3;\nclz.b32 %r8, %r8;\nadd.u32 %r8, %r8, %r1;\nadd.u32 %r0, %r7, %r8;\n",
 		func(int) uint32 { return 30 }) // all ones and 31
 }
@@ -321,15 +346,18 @@ func TestAtomics(t *testing.T) {
 		first     uint32
 		want      uint32
 	}{
-		{"add.u32", "%r33", 5, 5 + 127*64}, {"min.s32", "%r33", 9, 0}, {"max.u32", "%r33", 9, 127}, {"or.b32", "%r33", 0, 127},
-		{"and.b32", "%r33", 0xff, 0}, {"xor.b32", "%r33", 1, 1}, {"inc.u32", "99", 3, (3 + 128) % 100}, {"dec.u32", "99", 3, (3 + 100 - 28) % 100},
+		{"add.u32", "%r33", 5, 5 + 127*64}, {"min.s32", "%r33", 9, 0}, {"max.u32", "%r33", 9, 127}, {"or.b32", "%r33",
+			0, 127},
+		{"and.b32", "%r33", 0xff, 0}, {"xor.b32", "%r33", 1, 1}, {"inc.u32", "99", 3, (3 + 128) % 100}, {"dec.u32",
+			"99", 3, (3 + 100 - 28) % 100},
 	} {
 		for _, form := range []string{"red.global.", "red.relaxed.gpu.global.", "atom.global.", "atom.", "shared"} {
 			var body string
 			switch {
 			case form == "shared":
 				body = sharedWords + fmt.Sprintf("setp.eq.u32 %%p1, %%r30, 0;\n@%%p1 st.shared.u32 [s], %d;\nbar.sync 0;\n"+
-					"atom.shared.%s %%r1, [s], %s;\nbar.sync 0;\n@!%%p1 ret;\nld.shared.u32 %%r1, [s];\nst.global.u32 [%%d30], %%r1;\n",
+					"atom.shared.%s %%r1, [s], %s;\nbar.sync 0;\n@!%%p1 ret;\nld.shared.u32 %%r1, [s];\n"+
+					"st.global.u32 [%%d30], %%r1;\n",
 					c.first, c.op, c.value)
 			case strings.HasPrefix(form, "red"):
 				body = form + c.op + " [%d30], " + c.value + ";\n"
@@ -356,9 +384,11 @@ func TestAtomics(t *testing.T) {
 	}
 	// Each thread gets another ticket; a float sum of small whole numbers is exact in any order.
 	expect(t, "cas and exch", 1, "atom.global.exch.b32 %r1, [%d30], 8;\natom.global.cas.b32 %r2, [%d30], 8, 9;\n"+
-		"atom.global.cas.b32 %r3, [%d30], 8, 10;\nshl.b32 %r2, %r2, 8;\nshl.b32 %r3, %r3, 16;\nor.b32 %r0, %r1, %r2;\nor.b32 %r0, %r0, %r3;\n",
+		"atom.global.cas.b32 %r3, [%d30], 8, 10;\nshl.b32 %r2, %r2, 8;\nshl.b32 %r3, %r3, 16;\nor.b32 %r0, %r1, %r2;\n"+
+		"or.b32 %r0, %r0, %r3;\n",
 		func(int) uint32 { return 0 | 8<<8 | 9<<16 })
-	k := kernel(t, entry(1, "atom.global.add.f32 %f1, [%d30], 0f3F800000;\nred.global.add.f64 [%d30+8], 0d3FE0000000000000;\n"+
+	k := kernel(t, entry(1, "atom.global.add.f32 %f1, [%d30], 0f3F800000;\n"+
+		"red.global.add.f64 [%d30+8], 0d3FE0000000000000;\n"+
 		"red.global.add.u64 [%d30+16], 0x100000001;\n"))
 	m := NewMemory(0)
 	a, _ := m.Alloc("a", 24)
@@ -380,7 +410,8 @@ func TestAtomics(t *testing.T) {
 // TestMemories moves values of every width through every space.
 func TestMemories(t *testing.T) {
 	for _, space := range []string{"global", "shared", "local", "generic global", "generic shared", "generic local"} {
-		for _, ty := range []string{"u8", "s8", "b8", "u16", "s16", "b16", "u32", "s32", "b32", "f32", "u64", "s64", "b64", "f64"} {
+		for _, ty := range []string{"u8", "s8", "b8", "u16", "s16", "b16", "u32", "s32", "b32", "f32", "u64", "s64",
+			"b64", "f64"} {
 			tt := types[ty]
 			n := tt.bits / 8
 			setup := map[string]string{
@@ -396,17 +427,20 @@ func TestMemories(t *testing.T) {
 			if !strings.HasSuffix(space, "local") {
 				setup += "mul.wide.u32 %d11, %r30, 8;\nadd.s64 %d10, %d10, %d11;\n"
 			}
-			setup += "cvt.u64.u32 %d12, %r30;\nmul.lo.u64 %d12, %d12, 0xfedcba9876543210;\nmov.u64 %d13, 0;\nmov.u32 %r9, 0;\nmov.u16 %h1, 0;\n"
+			setup += "cvt.u64.u32 %d12, %r30;\nmul.lo.u64 %d12, %d12, 0xfedcba9876543210;\nmov.u64 %d13, 0;\n" +
+				"mov.u32 %r9, 0;\nmov.u16 %h1, 0;\n"
 			body := setup + fmt.Sprintf("st%s.%s [%%d10], %%d12;\nld%[1]s.%[2]s %%d13, [%%d10];\n", mod, ty)
 			if tt.kind == 'f' { // only whole numbers may be narrower than their register
-				body = setup + fmt.Sprintf("mov.b64 {%%r1, %%r2}, %%d12;\nst%s.b%d [%%d10], %s;\nld%s.%s %s, [%%d10];\n", mod, tt.bits,
+				body = setup + fmt.Sprintf("mov.b64 {%%r1, %%r2}, %%d12;\nst%s.b%d [%%d10], %s;\n"+
+					"ld%s.%s %s, [%%d10];\n", mod, tt.bits,
 					map[int]string{32: "%r1", 64: "%d12"}[tt.bits], mod, ty, map[int]string{32: "%f1", 64: "%d13"}[tt.bits])
 				if tt.bits == 32 {
 					body += "mov.b32 %r1, %f1;\ncvt.u64.u32 %d13, %r1;\n"
 				}
 			}
 			fold := "shr.u64 %d14, %d13, 32;\nxor.b64 %d13, %d13, %d14;\ncvt.u32.u64 %r0, %d13;\n"
-			k := kernel(t, entry(3, body+fold+"mul.wide.u32 %d0, %r33, 4;\nadd.s64 %d2, %d32, %d0;\nst.global.u32 [%d2], %r0;\n"))
+			k := kernel(t, entry(3, body+fold+"mul.wide.u32 %d0, %r33, 4;\nadd.s64 %d2, %d32, %d0;\n"+
+				"st.global.u32 [%d2], %r0;\n"))
 			m := NewMemory(0)
 			a, b, c := alloc(t, m, "a", 1, true), alloc(t, m, "b", 256, false), alloc(t, m, "c", 64, false)
 			if err := launch(k, m, 1, 64, a, b, c); err != nil {
@@ -429,8 +463,10 @@ func TestMemories(t *testing.T) {
 // TestVectors loads and stores several elements at once.
 func TestVectors(t *testing.T) {
 	body := "mul.wide.u32 %d0, %r30, 16;\nadd.s64 %d1, %d30, %d0;\nadd.s64 %d2, %d31, %d0;\n" +
-		"ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%d1];\nld.global.v2.u64 {%d3, %d4}, [%d1];\nld.global.v2.f32 {%f1, _}, [%d1+8];\n" +
-		"mov.b32 %r5, %f1;\ncvt.u32.u64 %r6, %d4;\nsub.u32 %r7, %r5, %r6;\nadd.u32 %r1, %r1, %r7;\nst.global.v4.b32 [%d2], {%r4, %r3, %r2, %r1};\n"
+		"ld.global.nc.v4.u32 {%r1, %r2, %r3, %r4}, [%d1];\nld.global.v2.u64 {%d3, %d4}, [%d1];\n" +
+		"ld.global.v2.f32 {%f1, _}, [%d1+8];\n" +
+		"mov.b32 %r5, %f1;\ncvt.u32.u64 %r6, %d4;\nsub.u32 %r7, %r5, %r6;\nadd.u32 %r1, %r1, %r7;\n" +
+		"st.global.v4.b32 [%d2], {%r4, %r3, %r2, %r1};\n"
 	k := kernel(t, entry(2, body))
 	m := NewMemory(0)
 	a, b := alloc(t, m, "a", 128, true), alloc(t, m, "b", 128, false)
@@ -446,7 +482,8 @@ func TestVectors(t *testing.T) {
 
 // TestParams reads parameters of every size, a struct among them.
 func TestParams(t *testing.T) {
-	text := head + `.visible .entry k(.param .u64 out, .param .u8 b, .param .u16 h, .param .f32 f, .param .f64 d, .param .align 8 .b8 s[24])
+	text := head + `.visible .entry k(.param .u64 out, .param .u8 b, .param .u16 h, .param .f32 f, .param .f64 d,
+		.param .align 8 .b8 s[24])
 {
 	.reg .b32 %r<9>;
 	.reg .b64 %d<9>;
@@ -553,8 +590,10 @@ func TestVariables(t *testing.T) {
 // TestParting runs loops and branches that part warps in many ways, and compares with the same program in Go.
 func TestParting(t *testing.T) {
 	// Collatz: every lane loops as often as its number takes, with a branch in the loop, and all meet at the shuffle.
-	text := "add.u32 %r1, %r30, 1;\nmov.u32 %r2, 0;\nagain:\nsetp.eq.u32 %p1, %r1, 1;\n@%p1 bra out;\nand.b32 %r3, %r1, 1;\n" +
-		"setp.ne.u32 %p2, %r3, 0;\n@%p2 bra odd;\nshr.u32 %r1, %r1, 1;\nbra next;\nodd:\nmad.lo.u32 %r1, %r1, 3, 1;\nnext:\n" +
+	text := "add.u32 %r1, %r30, 1;\nmov.u32 %r2, 0;\nagain:\nsetp.eq.u32 %p1, %r1, 1;\n@%p1 bra out;\n" +
+		"and.b32 %r3, %r1, 1;\n" +
+		"setp.ne.u32 %p2, %r3, 0;\n@%p2 bra odd;\nshr.u32 %r1, %r1, 1;\nbra next;\nodd:\nmad.lo.u32 %r1, %r1, 3, 1;\n" +
+		"next:\n" +
 		"add.u32 %r2, %r2, 1;\nbra again;\nout:\nshfl.sync.bfly.b32 %r0, %r2, 1, 31, -1;\n"
 	collatz := func(n uint32) (steps uint32) {
 		for ; n != 1; steps++ {
@@ -568,18 +607,22 @@ func TestParting(t *testing.T) {
 	}
 	expect(t, "collatz", 96, text, func(i int) uint32 { return collatz(uint32(i^1) + 1) })
 	// The code after the branch lies before it, so that the lanes that go on are those behind.
-	expect(t, "backwards", 64, "setp.lt.u32 %p1, %r30, 10;\nbra start;\nfirst:\nadd.u32 %r0, %r30, 100;\nbra over;\nstart:\n@%p1 bra first;\n"+
-		"add.u32 %r0, %r30, 200;\nover:\nshfl.sync.idx.b32 %r1, %r0, 0, 31, -1;\nadd.u32 %r0, %r0, %r1;\n", func(i int) uint32 {
-		v := func(i int) uint32 {
-			if i < 10 {
-				return uint32(i) + 100
+	expect(t, "backwards", 64, "setp.lt.u32 %p1, %r30, 10;\nbra start;\nfirst:\nadd.u32 %r0, %r30, 100;\nbra over;\n"+
+		"start:\n@%p1 bra first;\n"+
+		"add.u32 %r0, %r30, 200;\nover:\nshfl.sync.idx.b32 %r1, %r0, 0, 31, -1;\nadd.u32 %r0, %r0, %r1;\n",
+		func(i int) uint32 {
+			v := func(i int) uint32 {
+				if i < 10 {
+					return uint32(i) + 100
+				}
+				return uint32(i) + 200
 			}
-			return uint32(i) + 200
-		}
-		return v(i) + v(i&^31)
-	})
-	expect(t, "table", 64, "t: .branchtargets zero, one, two, one;\nand.b32 %r1, %r30, 3;\nmov.u32 %r0, 9;\nsetp.lt.u32 %p1, %r30, 60;\n"+
-		"@%p1 brx.idx %r1, t;\nbra over;\nzero:\nmov.u32 %r0, 10;\nbra over;\none:\nmov.u32 %r0, 11;\nbra over;\ntwo:\nmov.u32 %r0, 12;\nover:\n",
+			return v(i) + v(i&^31)
+		})
+	expect(t, "table", 64, "t: .branchtargets zero, one, two, one;\nand.b32 %r1, %r30, 3;\nmov.u32 %r0, 9;\n"+
+		"setp.lt.u32 %p1, %r30, 60;\n"+
+		"@%p1 brx.idx %r1, t;\nbra over;\nzero:\nmov.u32 %r0, 10;\nbra over;\none:\nmov.u32 %r0, 11;\nbra over;\ntwo:\n"+
+		"mov.u32 %r0, 12;\nover:\n",
 		func(i int) uint32 {
 			if i >= 60 {
 				return 9
@@ -587,21 +630,26 @@ func TestParting(t *testing.T) {
 			return []uint32{10, 11, 12, 11}[i&3]
 		})
 	// Lanes end one after the other; those that are left go on.
-	expect(t, "ending", 64, "mov.u32 %r0, 1;\nsetp.gt.u32 %p1, %r30, 63;\n@%p1 exit;\nmov.u32 %r2, 0;\nloop:\nadd.u32 %r2, %r2, 1;\n"+
-		"setp.lt.u32 %p2, %r2, %r30;\n@%p2 bra loop;\nadd.u32 %r0, %r2, 1;\n", func(i int) uint32 { return max(uint32(i), 1) + 1 })
+	expect(t, "ending", 64, "mov.u32 %r0, 1;\nsetp.gt.u32 %p1, %r30, 63;\n@%p1 exit;\nmov.u32 %r2, 0;\nloop:\n"+
+		"add.u32 %r2, %r2, 1;\n"+
+		"setp.lt.u32 %p2, %r2, %r30;\n@%p2 bra loop;\nadd.u32 %r0, %r2, 1;\n",
+		func(i int) uint32 { return max(uint32(i), 1) + 1 })
 }
 
 // TestScopes holds that inline assembly has names of its own.
 func TestScopes(t *testing.T) {
-	expect(t, "scopes", 64, "mov.u32 %r1, 3;\n{\n.reg .b32 x;\nmov.u32 x, %r30;\n{\n.reg .b32 x, %r<2>;\nmov.u32 x, 9;\nmov.u32 %r1, x;\n"+
+	expect(t, "scopes", 64, "mov.u32 %r1, 3;\n{\n.reg .b32 x;\nmov.u32 x, %r30;\n{\n.reg .b32 x, %r<2>;\n"+
+		"mov.u32 x, 9;\nmov.u32 %r1, x;\n"+
 		"setp.eq.u32 %p1, %r1, 8;\n@%p1 bra end;\nend:\n}\nadd.u32 x, x, %r1;\nmov.u32 %r0, x;\nbra end;\nend:\n}\n",
 		func(i int) uint32 { return uint32(i) + 3 })
 }
 
 // TestSharedLayout holds static and dynamic shared memory apart.
 func TestSharedLayout(t *testing.T) {
-	text := strings.Replace(entry(1, ".shared .align 4 .b8 one[20];\n.shared .align 8 .b8 two[16];\nmov.u32 %r1, one;\nmov.u32 %r2, two;\n"+
-		"mov.u32 %r3, raw;\nmov.u32 %r4, raw+4;\nst.global.v4.u32 [%d30], {%r1, %r2, %r3, %r4};\nst.shared.u32 [raw+60], %r1;\n"),
+	text := strings.Replace(entry(1, ".shared .align 4 .b8 one[20];\n.shared .align 8 .b8 two[16];\nmov.u32 %r1, one;\n"+
+		"mov.u32 %r2, two;\n"+
+		"mov.u32 %r3, raw;\nmov.u32 %r4, raw+4;\nst.global.v4.u32 [%d30], {%r1, %r2, %r3, %r4};\n"+
+		"st.shared.u32 [raw+60], %r1;\n"),
 		".visible", ".extern .shared .align 16 .b8 raw[];\n.visible", 1)
 	k := kernel(t, text)
 	if k.SharedBytes() != 40 {
@@ -623,11 +671,16 @@ func TestSharedLayout(t *testing.T) {
 
 // TestThreeDimensions compares the indices of threads and blocks.
 func TestThreeDimensions(t *testing.T) {
-	text := entry(1, "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\nmov.u32 %r3, %tid.z;\nmov.u32 %r4, %ntid.x;\nmov.u32 %r5, %ntid.y;\n"+
-		"mov.u32 %r6, %ntid.z;\nmad.lo.u32 %r7, %r3, %r5, %r2;\nmad.lo.u32 %r7, %r7, %r4, %r1;\nmov.u32 %r8, %ctaid.x;\nmov.u32 %r9, %ctaid.y;\n"+
-		"mov.u32 %r10, %ctaid.z;\nmov.u32 %r11, %nctaid.x;\nmov.u32 %r12, %nctaid.y;\nmov.u32 %r13, %nctaid.z;\nmad.lo.u32 %r14, %r10, %r12, %r9;\n"+
-		"mad.lo.u32 %r14, %r14, %r11, %r8;\nmul.lo.u32 %r15, %r4, %r5;\nmul.lo.u32 %r15, %r15, %r6;\nmad.lo.u32 %r16, %r14, %r15, %r7;\n"+
-		"mul.wide.u32 %d1, %r16, 4;\nadd.s64 %d1, %d30, %d1;\nmad.lo.u32 %r17, %r13, 1000, %r16;\nst.global.u32 [%d1], %r17;\n")
+	text := entry(1, "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\nmov.u32 %r3, %tid.z;\nmov.u32 %r4, %ntid.x;\n"+
+		"mov.u32 %r5, %ntid.y;\n"+
+		"mov.u32 %r6, %ntid.z;\nmad.lo.u32 %r7, %r3, %r5, %r2;\nmad.lo.u32 %r7, %r7, %r4, %r1;\n"+
+		"mov.u32 %r8, %ctaid.x;\nmov.u32 %r9, %ctaid.y;\n"+
+		"mov.u32 %r10, %ctaid.z;\nmov.u32 %r11, %nctaid.x;\nmov.u32 %r12, %nctaid.y;\nmov.u32 %r13, %nctaid.z;\n"+
+		"mad.lo.u32 %r14, %r10, %r12, %r9;\n"+
+		"mad.lo.u32 %r14, %r14, %r11, %r8;\nmul.lo.u32 %r15, %r4, %r5;\nmul.lo.u32 %r15, %r15, %r6;\n"+
+		"mad.lo.u32 %r16, %r14, %r15, %r7;\n"+
+		"mul.wide.u32 %d1, %r16, 4;\nadd.s64 %d1, %d30, %d1;\nmad.lo.u32 %r17, %r13, 1000, %r16;\n"+
+		"st.global.u32 [%d1], %r17;\n")
 	k := kernel(t, text)
 	m := NewMemory(0)
 	n := 2 * 3 * 4 * 5 * 3 * 2

@@ -2,8 +2,8 @@ package ptx
 
 import "math/bits"
 
-// traffic counts what a warp's access of size bytes a lane costs: pieces of 32 bytes of global memory, passes through the banks of
-// shared memory. A generic access counts for the space of its first lane.
+// traffic counts what a warp's access of size bytes a lane costs: pieces of 32 bytes of global memory, passes through the banks
+// of shared memory. A generic access counts for the space of its first lane.
 func (w *warp) traffic(space string, a *lanes, offset uint64, size int, m uint32) {
 	first := a[bits.TrailingZeros32(m)] + offset
 	if space == "" {
