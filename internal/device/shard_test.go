@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -191,6 +192,24 @@ func TestMemoryIsAskedBefore(t *testing.T) {
 	}
 	if free, total, _ := drv.Memory(); free != total {
 		t.Errorf("%d bytes were taken from a device that is too small", total-free)
+	}
+}
+
+// What is no longer finite is reported as in memory, and nothing hangs or is swallowed on the way.
+func TestDivergence(t *testing.T) {
+	p := makeProblem(t, shape(40, 4, 2, 9, 5), 0, 1)
+	for _, change := range []func(){
+		func() { p.params.U[5] = 1e300 },
+		func() { p.params.U[5], p.params.Rho[0][0] = 1, math.NaN() },
+	} {
+		change()
+		for name, net := range map[string]*engine.Net{"in memory": inMemory[float32](t, p), "device": onDevice[float32](t, p, &Sim{}),
+			"tensor cores": onTensorCores(t, p, &Sim{})} {
+			var diverged *engine.DivergedError
+			if _, err := net.Forward(context.Background(), p.params, true); !errors.As(err, &diverged) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 	}
 }
 

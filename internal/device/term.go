@@ -31,7 +31,8 @@ type term[T kernel.Float] struct {
 
 	table, square, coefficients Ptr // constants: atoms × ld, m×ld, m×ldy
 	part, sum                   Ptr
-	sums                        []float64
+	largest                     int // sums of a step
+	content                     []content
 }
 
 // links are sparse rows on the device.
@@ -54,54 +55,84 @@ func (s *Shard[T]) setTerm(o information.TermsOptions[T]) error {
 	if p.m < 2 || o.Neighbors == 0 && o.HeldOut == 0 {
 		return errors.New("device: terms of fewer than two clusters, or without a weight")
 	}
+	t, err := newTerm(p, o)
+	if err != nil {
+		return err
+	}
+	var count memory
+	t.allocate(p, &count)
+	free, _, err := s.k.drv.Memory()
+	if err != nil {
+		return err
+	}
+	if need := count.total + count.total/spare; need > free {
+		return &MemoryError{What: fmt.Sprintf("the terms of %d samples", p.n), Need: need, Free: free, Device: s.k.drv.Name()}
+	}
+	t.allocate(p, &s.mem)
+	if err, s.mem.err = s.mem.err, nil; err != nil {
+		return err
+	}
+	for _, x := range t.content {
+		if len(x.bytes) > 0 {
+			if err := s.k.drv.Upload(*x.to, x.bytes); err != nil {
+				return err
+			}
+		}
+	}
+	t.content, s.term = nil, t
+	return nil
+}
+
+// content is what an array of a term holds from the start.
+type content struct {
+	to    *Ptr
+	name  string
+	bytes []byte
+}
+
+// newTerm checks the options and makes what goes to the device.
+func newTerm[T kernel.Float](p *plan, o information.TermsOptions[T]) (*term[T], error) {
 	t := &term[T]{temperature: o.Temperature}
 	if t.temperature == 0 {
 		t.temperature = information.DefaultTemperature
 	}
 	totals := information.TotalsOptions{Samples: p.n, Clusters: p.m, Stride: p.ld, Neighbors: o.Neighbors, HeldOut: o.HeldOut}
-	largest := p.m * p.m
+	t.largest = p.m * p.m
 	if o.Neighbors != 0 {
-		if err := s.setLinks(t, o.Graph); err != nil {
-			return err
+		if err := t.setLinks(p, o.Graph); err != nil {
+			return nil, err
 		}
 		totals.Atoms = t.count
-		largest = max(largest, t.count*p.ld)
-		t.table = s.mem.take(int64(t.count*p.ld)*p.size, "neighbours' share of the atoms")
+		t.largest = max(t.largest, t.count*p.ld)
 	}
 	if o.HeldOut != 0 {
-		if o.Held.Samples() != p.n {
-			return errors.New("device: a regression of other samples")
+		if o.Held == nil || o.Held.Samples() != p.n {
+			return nil, errors.New("device: a regression of other samples")
 		}
 		r := o.Held.Parts()
 		totals.Regression, t.rank, t.ldy = r.Weight, r.Rank, r.Stride
-		largest = max(largest, p.m*t.rank)
-		t.y = s.array(rawBytes(r.Y[:p.n*t.ldy]), "directions of held-out prediction")
-		t.leverage, t.rest = s.array(rawBytes(r.Leverage), "leverages"), s.array(rawBytes(r.Rest), "1 less leverages")
-		t.coefficients = s.mem.take(int64(p.m*t.ldy)*p.size, "coefficients")
+		t.largest = max(t.largest, p.m*t.rank)
+		t.content = append(t.content, content{&t.y, "directions of held-out prediction", rawBytes(r.Y[:p.n*t.ldy])},
+			content{&t.leverage, "leverages", rawBytes(r.Leverage)}, content{&t.rest, "1 less leverages", rawBytes(r.Rest)})
 	}
 	t.totals = information.NewTotals(totals)
-	t.square = s.mem.take(int64(p.m*p.ld)*p.size, "cotangent of the joint table")
-	t.part = s.mem.take(int64(p.chunks*largest)*p.size, "terms' sums of the chunks")
-	t.sum = s.mem.take(int64(2*largest)*8, "terms' sums")
-	if err := errors.Join(s.mem.err, s.k.failed()); err != nil {
-		return err
-	}
-	t.sums = make([]float64, 2*largest)
-	s.term = t
-	return nil
+	return t, nil
 }
 
-// array makes an array of some bytes. An error is kept with those of the kernels.
-func (s *Shard[T]) array(x []byte, name string) Ptr {
-	p := s.mem.take(int64(len(x)), "%s", name)
-	if s.mem.err == nil && s.k.err == nil && p != 0 {
-		s.k.err = s.k.drv.Upload(p, x)
+// allocate takes all arrays from mem.
+func (t *term[T]) allocate(p *plan, mem *memory) {
+	for _, x := range t.content {
+		*x.to = mem.take(int64(len(x.bytes)), "%s", x.name)
 	}
-	return p
+	t.table = mem.take(int64(t.count*p.ld)*p.size, "neighbours' share of the atoms")
+	t.coefficients = mem.take(int64(p.m*t.ldy)*p.size, "coefficients")
+	t.square = mem.take(int64(p.m*p.ld)*p.size, "cotangent of the joint table")
+	t.part = mem.take(int64(p.chunks*t.largest)*p.size, "terms' sums of the chunks")
+	t.sum = mem.take(int64(2*t.largest)*8, "terms' sums")
 }
 
-// setLinks takes a graph to the device.
-func (s *Shard[T]) setLinks(t *term[T], graph neighbor.Operator) error {
+// setLinks makes a graph ready for the device.
+func (t *term[T]) setLinks(p *plan, graph neighbor.Operator) error {
 	var l *neighbor.Links
 	switch g := graph.(type) {
 	case *neighbor.Graph:
@@ -111,7 +142,7 @@ func (s *Shard[T]) setLinks(t *term[T], graph neighbor.Operator) error {
 	default:
 		return fmt.Errorf("device: the graph is a %T, want a *neighbor.Graph or a *neighbor.Factor", graph)
 	}
-	if l.Len() != s.plan.n {
+	if l.Len() != p.n {
 		return errors.New("device: a graph of other samples")
 	}
 	own := &sparse[T]{begin: []int64{0}}
@@ -122,9 +153,9 @@ func (s *Shard[T]) setLinks(t *term[T], graph neighbor.Operator) error {
 		}
 		own.end()
 	}
-	t.samples = upload(s, own, "links")
+	t.hold(&t.samples, own, "links")
 	if t.count > 0 {
-		t.atoms = upload(s, byAtoms[T](l, s.plan.chunk), "links of the atoms")
+		t.hold(&t.atoms, byAtoms[T](l, p.chunk), "links of the atoms")
 	}
 	return nil
 }
@@ -142,9 +173,10 @@ func (s *sparse[T]) add(column int, value float64) {
 
 func (s *sparse[T]) end() { s.begin = append(s.begin, int64(len(s.columns))) }
 
-func upload[T kernel.Float](s *Shard[T], l *sparse[T], name string) links {
-	return links{s.array(rawBytes(l.begin), name+": begins"), s.array(rawBytes(l.columns), name+": columns"),
-		s.array(rawBytes(l.values), name+": values")}
+// hold has links go to the device.
+func (t *term[T]) hold(to *links, l *sparse[T], name string) {
+	t.content = append(t.content, content{&to.begin, name + ": begins", rawBytes(l.begin)},
+		content{&to.columns, name + ": columns", rawBytes(l.columns)}, content{&to.values, name + ": values", rawBytes(l.values)})
 }
 
 // byAtoms returns a row for each atom and chunk of samples, all atoms of the first chunk first.

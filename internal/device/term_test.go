@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -124,6 +125,19 @@ func TestTermsThatDoNotFit(t *testing.T) {
 		if err := SetTerm(net, o); err == nil {
 			t.Errorf("%s: no error", what)
 		}
+	}
+	drv, short := &Sim{Limit: 1 << 20}, &MemoryError{}
+	full := onDevice[float32](t, p, drv)
+	free, _, err := drv.Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := drv.Alloc("all but a little", free-1000); err != nil {
+		t.Fatal(err)
+	}
+	err = SetTerm(full, information.TermsOptions[float32]{Graph: someGraph(t, 40, false), Neighbors: 1})
+	if !errors.As(err, &short) {
+		t.Errorf("a device that is too small for the terms: %v", err)
 	}
 	if err := SetTerm(net, information.TermsOptions[float64]{Graph: someGraph(t, 40, false), Neighbors: 1}); err == nil {
 		t.Error("float64 terms of a float32 network: no error")
