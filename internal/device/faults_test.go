@@ -113,14 +113,16 @@ func someSums(b *bench[float32], tl tile) {
 
 func someTensorTimes(b *bench[float32], t tensorTile) {
 	const n, d, m, kp = 40, 160, 8, 160
-	b.k.launch(b.k.tensor, t.name, [3]int{1, 1, 1}, t.block, t.shared, empty[float32](b, n*m), int32(m), put64(b, b.matrix(n, d, d)),
+	b.k.launch(b.k.tensor, t.name, [3]int{1, 1, 1}, t.block, t.shared, empty[float32](b, n*m), int32(m),
+		put64(b, b.matrix(n, d, d)),
 		int32(d), put64(b, make([]uint32, m*kp/2)), put64(b, make([]uint32, m*kp/2)), int32(n), int32(m), int32(kp), float32(1),
 		float32(1))
 }
 
 func someTensorSums(b *bench[float32], t tensorTile) {
 	const n, d, m = 160, 50, 8
-	b.k.launch(b.k.tensor, t.name, [3]int{1, 1, 1}, t.block, t.shared, empty[float32](b, m*d), put64(b, b.matrix(n, m, m)), int32(m),
+	b.k.launch(b.k.tensor, t.name, [3]int{1, 1, 1}, t.block, t.shared, empty[float32](b, m*d),
+		put64(b, b.matrix(n, m, m)), int32(m),
 		Ptr(0), put64(b, b.matrix(n, d, 52)), int32(52), int32(n), int32(m), int32(d), int32(n), float32(1),
 		put64(b, []float32{1}), int32(1))
 }

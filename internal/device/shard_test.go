@@ -203,8 +203,10 @@ func TestDivergence(t *testing.T) {
 		func() { p.params.U[5], p.params.Rho[0][0] = 1, math.NaN() },
 	} {
 		change()
-		for name, net := range map[string]*engine.Net{"in memory": inMemory[float32](t, p), "device": onDevice[float32](t, p, &Sim{}),
-			"tensor cores": onTensorCores(t, p, &Sim{})} {
+		for name, net := range map[string]*engine.Net{
+			"in memory": inMemory[float32](t, p), "device": onDevice[float32](t, p, &Sim{}),
+			"tensor cores": onTensorCores(t, p, &Sim{}),
+		} {
 			var diverged *engine.DivergedError
 			if _, err := net.Forward(context.Background(), p.params, true); !errors.As(err, &diverged) {
 				t.Errorf("%s: %v", name, err)
