@@ -29,11 +29,12 @@ type tensorTile struct {
 }
 
 func timesTensor(name string, columns int) tensorTile {
-	return tensorTile{name, 128, columns, 256, tensorStages * 4 * (128*(tensorStep+4) + 2*columns*(tensorStep/2+4))}
+	return tensorTile{name, 128, columns, 256, tensorStages * 4 * (128*(tensorStep+8) + 2*columns*(tensorStep/2+4))}
 }
 
 func sumsTensor(name string, rows int) tensorTile {
-	return tensorTile{name, rows, 64, 128, tensorStages * 4 * (tensorStep*(64+4) + tensorStep*(rows+4) + tensorStep)}
+	stage, halves := tensorStep*(64+4)+tensorStep*(rows+4)+tensorStep, 2*tensorStep*(rows/2+4)
+	return tensorTile{name, rows, 64, 128, 4 * (tensorStages*stage + halves)}
 }
 
 var (

@@ -123,7 +123,7 @@ func (p *parser) scalar(line int) (operand, error) {
 		return operand{}, wrong(line, "%q is no predicate", s)
 	}
 	if s[0] == '%' {
-		if !specials[s] {
+		if _, ok := specials[s]; !ok {
 			return operand{}, wrong(line, "%s is not declared", s)
 		}
 		return operand{kind: specialOperand, name: s}, nil
@@ -162,12 +162,4 @@ func number(s string, line int) (operand, error) {
 		return operand{}, wrong(line, "%q is no number", s)
 	}
 	return operand{kind: intOperand, value: v}, nil
-}
-
-// specials are the registers of the machine that a kernel may read.
-var specials = map[string]bool{
-	"%tid.x": true, "%tid.y": true, "%tid.z": true, "%ntid.x": true, "%ntid.y": true, "%ntid.z": true,
-	"%ctaid.x": true, "%ctaid.y": true, "%ctaid.z": true, "%nctaid.x": true, "%nctaid.y": true, "%nctaid.z": true,
-	"%laneid": true, "%warpid": true, "%nwarpid": true,
-	"%lanemask_eq": true, "%lanemask_lt": true, "%lanemask_le": true, "%lanemask_gt": true, "%lanemask_ge": true,
 }

@@ -116,7 +116,11 @@ func sample(t testing.TB, name string) string {
 // an error.
 func TestTruncated(t *testing.T) {
 	text := sample(t, "atx.ptx")
-	for at := 0; at < len(text); at += 1 + at/40 {
+	step := 40
+	if testing.Short() {
+		step = 10
+	}
+	for at := 0; at < len(text); at += 1 + at/step {
 		_, err := Parse(text[:at])
 		if cutOff := strings.Count(text[:at], "{") > strings.Count(text[:at], "}"); cutOff && err == nil {
 			t.Fatalf("the first %d bytes are no error", at)
@@ -180,6 +184,9 @@ func TestMutated(t *testing.T) {
 		rounds := 12
 		if i == 0 {
 			rounds = 40
+		}
+		if testing.Short() {
+			rounds /= 4
 		}
 		for range rounds {
 			var s strings.Builder

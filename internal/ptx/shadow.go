@@ -114,6 +114,12 @@ type shadow struct {
 	pages   [][]*page // by allocation
 	touched []*page   // in this launch
 	blocks  []blockStart
+
+	// room for the next launch
+	shared    []byte
+	cells     []cell
+	registers []lanes
+	warps     []*warp
 }
 
 type blockStart struct {

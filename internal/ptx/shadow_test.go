@@ -95,6 +95,22 @@ func TestCrossing(t *testing.T) {
 	}
 }
 
+// TestWorkersAreCompared has two blocks write one word, the first of which takes so long that another worker has the second.
+func TestWorkersAreCompared(t *testing.T) {
+	if raceDetector {
+		t.Skip("the kernel's race is one of the simulator's goroutines, too")
+	}
+	text := "st.global.u32 [%d30], %r30;\nsetp.ne.u32 %p1, %r31, 0;\n@%p1 ret;\nmov.u32 %r1, 0;\nagain:\nadd.u32 %r1, %r1, 1;\n" +
+		"setp.lt.u32 %p1, %r1, 1000000;\n@%p1 bra again;\n"
+	m := NewMemory(0)
+	_, err := kernel(t, entry(1, text)).Launch(t.Context(), m, Launch{Grid: [3]int{2}, Workers: 2,
+		Args: []any{alloc(t, m, "a", 1, false)}})
+	f := faultOf(t, err, Race)
+	if !strings.Contains(f.Detail, "of block ["+map[int]string{0: "1", 1: "0"}[f.Block[0]]+" 0 0] writes") {
+		t.Error(f)
+	}
+}
+
 // TestTimeRunsOut begins to count intervals anew in the middle of a block, which must change nothing.
 func TestTimeRunsOut(t *testing.T) {
 	k := kernel(t, entry(2, zeroShared+"st.shared.u32 [%r1], %r30;\nbar.sync 0;\nld.shared.u32 %r6, [%r5];\n"+

@@ -7,12 +7,6 @@ type constant struct {
 	global int
 }
 
-// A special is a register of the machine.
-type special struct {
-	slot int
-	name string
-}
-
 type constantKey struct {
 	value  uint64
 	global int
@@ -84,7 +78,7 @@ func (c *compiler) source(o *operand, t typ, wider bool) (int, error) {
 		if !ok {
 			s = c.newSlot()
 			c.specials[o.name] = s
-			c.kernel.specials = append(c.kernel.specials, special{s, o.name})
+			c.kernel.specials = append(c.kernel.specials, newSpecial(s, o.name))
 		}
 		return s, nil
 	case symbolOperand:

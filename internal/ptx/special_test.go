@@ -629,6 +629,10 @@ func TestParting(t *testing.T) {
 			}
 			return []uint32{10, 11, 12, 11}[i&3]
 		})
+	// Lanes wait at the shuffle, which lies before the code that the others come from.
+	expect(t, "waiting", 64, "mov.u32 %r2, 5;\nsetp.lt.u32 %p1, %r30, 40;\nbra start;\nhere:\n"+
+		"shfl.sync.bfly.b32 %r0, %r2, 31, 31, -1;\nbra out;\nstart:\n@%p1 bra here;\nmov.u32 %r2, 6;\nbra here;\nout:\n",
+		func(i int) uint32 { return 5 + truth(i^31 >= 40) })
 	// Lanes end one after the other; those that are left go on.
 	expect(t, "ending", 64, "mov.u32 %r0, 1;\nsetp.gt.u32 %p1, %r30, 63;\n@%p1 exit;\nmov.u32 %r2, 0;\nloop:\n"+
 		"add.u32 %r2, %r2, 1;\n"+

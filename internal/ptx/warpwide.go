@@ -5,46 +5,6 @@ import (
 	"strings"
 )
 
-// specials fills the registers of the machine.
-func (w *warp) specials() {
-	k := w.worker
-	l := k.launch
-	for _, s := range k.kernel.specials {
-		d := &w.r[s.slot]
-		axis := map[byte]int{'x': 0, 'y': 1, 'z': 2}[s.name[len(s.name)-1]]
-		for i := range d {
-			v := 0
-			switch name, _, _ := strings.Cut(s.name, "."); name {
-			case "%tid":
-				v = w.thread(i)[axis]
-			case "%ntid":
-				v = l.Block[axis]
-			case "%ctaid":
-				v = k.block[axis]
-			case "%nctaid":
-				v = l.Grid[axis]
-			case "%laneid":
-				v = i
-			case "%warpid":
-				v = w.id
-			case "%nwarpid":
-				v = len(k.warps)
-			case "%lanemask_eq":
-				v = 1 << i
-			case "%lanemask_lt":
-				v = 1<<i - 1
-			case "%lanemask_le":
-				v = 2<<i - 1
-			case "%lanemask_gt":
-				v = int(full) &^ (2<<i - 1)
-			case "%lanemask_ge":
-				v = int(full) &^ (1<<i - 1)
-			}
-			d[i] = uint64(uint32(v))
-		}
-	}
-}
-
 // shuffle decodes shfl.sync.
 func (c *compiler) shuffle(st *step) error {
 	in := c.in

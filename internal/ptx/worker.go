@@ -25,16 +25,16 @@ type worker struct {
 
 func newWorker(k *Kernel, m *Memory, r *running, number int) *worker {
 	w := &worker{kernel: k, memory: m, running: r, number: number, shadow: m.shadows[number]}
+	if s := w.shadow; s.time > timeEnd/2 {
+		*s = shadow{launch: s.launch}
+	}
 	l := r.launch
 	w.threads = l.Block[0] * l.Block[1] * l.Block[2]
-	w.shared = make([]byte, k.dynamicAt+l.Shared)
-	w.cells = make([]cell, len(w.shared)>>k.sharedShift+1)
 	n := (w.threads + 31) / 32
+	w.room(n)
 	w.turns = make([]int, n)
-	for i := range n {
+	for i, q := range w.warps {
 		w.turns[i] = i
-		q := &warp{worker: w, id: i, r: make([]lanes, k.slots), p: make([]uint32, k.predicates),
-			written: make([]uint32, k.tracked)}
 		for _, c := range k.constants {
 			v := c.value
 			if c.global >= 0 {
@@ -44,16 +44,39 @@ func newWorker(k *Kernel, m *Memory, r *running, number int) *worker {
 				q.r[c.slot][j] = v
 			}
 		}
-		w.warps = append(w.warps, q)
 	}
 	s := w.shadow
-	if s.time > timeEnd/2 {
-		*s = shadow{launch: s.launch}
-	}
 	s.launch++
 	s.touched, s.blocks = s.touched[:0], s.blocks[:0]
 	w.clock = clock{launch: (s.time + 1) << timeShift}
 	return w
+}
+
+// room takes what earlier launches of the worker left, so that many small launches cost little. Registers, shared memory and its
+// cells need no clearing: what they hold is of an earlier time.
+func (w *worker) room(warps int) {
+	k, s := w.kernel, w.shadow
+	size := k.dynamicAt + w.launch.Shared
+	w.shared = grown(&s.shared, size)
+	w.cells = grown(&s.cells, size>>k.sharedShift+1)
+	registers := grown(&s.registers, warps*k.slots)
+	for len(s.warps) < warps {
+		s.warps = append(s.warps, &warp{id: len(s.warps)})
+	}
+	w.warps = s.warps[:warps]
+	for i, q := range w.warps {
+		q.worker = w
+		q.r = registers[i*k.slots : (i+1)*k.slots]
+		q.p, q.written = grown(&q.p, k.predicates), grown(&q.written, k.tracked)
+	}
+}
+
+// grown returns a slice of n elements from *room, which grows where it is too small.
+func grown[T any](room *[]T, n int) []T {
+	if cap(*room) < n {
+		*room = make([]T, n)
+	}
+	return (*room)[:n]
 }
 
 // run takes blocks until none is left.
@@ -142,6 +165,8 @@ func (w *worker) tick() {
 func (w *worker) rebase() {
 	s := w.shadow
 	s.time = 2
+	all := w.shadow.cells[:cap(w.shadow.cells)]
+	clear(all[len(w.cells):])
 	for i := range w.cells {
 		c := &w.cells[i]
 		if c.r = 0; c.w >= w.clock.block {

@@ -39,6 +39,19 @@ DEVICE void multiply_add(float *d, const u32 *a, const u32 *b) {
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+// load sets d to what a lane holds of four 8×8 matrices of halves, as multiply_add takes them, and load_transposed of their
+// transposes. Every lane names eight halves in a row: lanes 0 to 7 the rows of the first matrix, 8 to 15 of the second, and so on.
+DEVICE void load(u32 *d, const u32 *from) {
+  u32 at = (u32)(u64)(__attribute__((address_space(3))) const void *)from;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3]) : "r"(at) : "memory");
+}
+DEVICE void load_transposed(u32 *d, const u32 *from) {
+  u32 at = (u32)(u64)(__attribute__((address_space(3))) const void *)from;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3]) : "r"(at) : "memory");
+}
+
 // copy_async starts a copy of 16 bytes to shared memory, of which those beyond `bytes` become zero.
 DEVICE void copy_async(void *to, const void *from, int bytes) {
   u32 at = (u32)(u64)(__attribute__((address_space(3))) void *)to;
@@ -97,19 +110,20 @@ enum { BK = 32, STAGES = 3 };
 template <int NT>
 DEVICE void tensor_times(float *out, int ldout, const float *x, int ldx, const u32 *bh, const u32 *bl, int n, int m, int kp,
                          float in, float back) {
-  enum { BM = 128, BN = 8 * NT, LDX = BK + 4, LDB = BK / 2 + 4 };
-  struct Stage { float x[BM * LDX]; u32 bh[BN * LDB], bl[BN * LDB]; };
+  enum { BM = 128, BN = 8 * NT, LDX = BK + 8, LDB = BK / 2 + 4 }; // rows begin in banks that no two lanes share
+  struct Stage { float x[BM * LDX]; u32 b[2][BN * LDB]; };
   extern SHARED real4 raw[];
   Stage *s = (Stage *)raw;
   int tid = TID, warp = tid >> 5, lane = tid & 31, g = lane >> 2, t = lane & 3;
   int tiles = (ldout + BN - 1) / BN, col0 = BX % tiles * BN;
+  int corner = lane / 16 * BN * LDB + lane % 8 * LDB + lane / 8 % 2 * 4; // of the lane's row of four 8×8 matrices
   long row0 = (long)(BX / tiles) * BM;
   float c[NT][4], e[NT][4];
 #pragma unroll
   for (int j = 0; j < NT; j++)
 #pragma unroll
     for (int q = 0; q < 4; q++) c[j][q] = 0, e[j][q] = 0;
-  auto load = [&](int k, Stage &st) {
+  auto fetch = [&](int k, Stage &st) {
     for (int i = tid; i < BM * (BK / 4); i += 256) {
       int r = i / (BK / 4), q = i % (BK / 4) * 4, col = k * BK + q;
       bool there = row0 + r < n && col < ldx;
@@ -119,19 +133,19 @@ DEVICE void tensor_times(float *out, int ldout, const float *x, int ldx, const u
       int r = i / (BK / 8), q = i % (BK / 8) * 4;
       long at = (long)(col0 + r) * (kp / 2) + k * (BK / 2) + q;
       bool there = col0 + r < m;
-      copy_async(&st.bh[r * LDB + q], there ? bh + at : bh, there ? 16 : 0);
-      copy_async(&st.bl[r * LDB + q], there ? bl + at : bl, there ? 16 : 0);
+      copy_async(&st.b[0][r * LDB + q], there ? bh + at : bh, there ? 16 : 0);
+      copy_async(&st.b[1][r * LDB + q], there ? bl + at : bl, there ? 16 : 0);
     }
   };
   int steps = kp / BK;
   for (int k = 0; k < STAGES - 1; k++) {
-    if (k < steps) load(k, s[k]);
+    if (k < steps) fetch(k, s[k]);
     copies_commit();
   }
   for (int k = 0; k < steps; k++) {
     copies_wait<STAGES - 2>();
     SYNC(); // what the step before has read may be written now
-    if (k + STAGES - 1 < steps) load(k + STAGES - 1, s[(k + STAGES - 1) % STAGES]);
+    if (k + STAGES - 1 < steps) fetch(k + STAGES - 1, s[(k + STAGES - 1) % STAGES]);
     copies_commit();
     Stage &st = s[k % STAGES];
     const float *xs = &st.x[warp * 16 * LDX];
@@ -141,16 +155,16 @@ DEVICE void tensor_times(float *out, int ldout, const float *x, int ldx, const u
       const float *p = xs + g * LDX + kk + 2 * t;
 #pragma unroll
       for (int q = 0; q < 4; q++) {
-        const float *at = p + (q & 1) * 8 * LDX + (q >> 1) * 8;
+        real2 at = *(const real2 *)(p + (q & 1) * 8 * LDX + (q >> 1) * 8);
         split(at[0] * in, at[1] * in, ah[q], al[q]);
       }
 #pragma unroll
       for (int j = 0; j < NT; j++) {
-        const u32 *h = &st.bh[(j * 8 + g) * LDB + kk / 2 + t], *l = &st.bl[(j * 8 + g) * LDB + kk / 2 + t];
-        u32 hi[2] = {h[0], h[4]}, lo[2] = {l[0], l[4]};
-        multiply_add(c[j], ah, hi);
-        multiply_add(e[j], ah, lo);
-        multiply_add(e[j], al, hi);
+        u32 b[4]; // two registers of hi and two of lo
+        load(b, st.b[0] + corner + j * 8 * LDB + kk / 2);
+        multiply_add(c[j], ah, b);
+        multiply_add(e[j], ah, b + 2);
+        multiply_add(e[j], al, b);
       }
     }
   }
@@ -176,15 +190,18 @@ TENSOR_TIMES(tensor_times_narrow, 2)
 
 // tensor_sums sets part z to (w ⊙ A)ᵀ·X (m×d, without gaps) over rows from z·chunk to (z+1)·chunk. in is the scale of X, that
 // of A follows from the maxima in `most`. w may be null. A block makes 16·MT rows and 64 columns, each of its 4 warps 16
-// columns. Block (x, y, z): columns from 64x, rows from 16·MT·y.
+// columns. Block (x, y, z): columns from 64x, rows from 16·MT·y. All warps need all of A, which the block splits into halves
+// once a step; what a warp needs of X it splits itself.
 template <int MT>
 DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, const float *x, int ldx, int n, int m, int d,
                         int chunk, float in, const float *most, int maxima) {
-  enum { BM = 16 * MT, BN = 64, LDX = BN + 4, LDA = BM + 4 };
+  enum { BM = 16 * MT, BN = 64, LDX = BN + 4, LDA = BM + 4, LDH = BM / 2 + 4 };
   struct Stage { float x[BK * LDX], a[BK * LDA], w[BK]; };
   extern SHARED real4 raw[];
   Stage *s = (Stage *)raw;
+  u32 *high = (u32 *)(s + STAGES), *low = high + BK * LDH; // rows of A in halves
   int tid = TID, warp = tid >> 5, lane = tid & 31, g = lane >> 2, t = lane & 3, col0 = BX * BN, row0 = BY * BM;
+  int corner = (lane % 8 + lane / 16 * 8) * LDH + lane / 8 % 2 * 4; // of the lane's row of four 8×8 matrices
   long lo = (long)BZ * chunk, hi = lo + chunk < n ? lo + chunk : n;
   float top = 0;
   for (int i = 0; i < maxima; i++) top = most[i] > top ? most[i] : top;
@@ -196,7 +213,7 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
     for (int j = 0; j < 2; j++)
 #pragma unroll
       for (int q = 0; q < 4; q++) c[i][j][q] = 0, e[i][j][q] = 0;
-  auto load = [&](int k, Stage &st) {
+  auto fetch = [&](int k, Stage &st) {
     for (int i = tid; i < BK * (BN / 4); i += 128) {
       int r = i / (BN / 4), q = i % (BN / 4) * 4;
       long row = lo + k * BK + r;
@@ -216,15 +233,22 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
   };
   int steps = (int)((hi - lo + BK - 1) / BK);
   for (int k = 0; k < STAGES - 1; k++) {
-    if (k < steps) load(k, s[k]);
+    if (k < steps) fetch(k, s[k]);
     copies_commit();
   }
   for (int k = 0; k < steps; k++) {
     copies_wait<STAGES - 2>();
     SYNC();
-    if (k + STAGES - 1 < steps) load(k + STAGES - 1, s[(k + STAGES - 1) % STAGES]);
+    if (k + STAGES - 1 < steps) fetch(k + STAGES - 1, s[(k + STAGES - 1) % STAGES]);
     copies_commit();
     Stage &st = s[k % STAGES];
+#pragma unroll
+    for (int f = 0; f < BK * BM / 256; f++) {
+      int i = tid + f * 128, r = i / (BM / 2), q = i % (BM / 2);
+      real2 p = *(const real2 *)(st.a + r * LDA + 2 * q);
+      split(p[0] * st.w[r], p[1] * st.w[r], high[r * LDH + q], low[r * LDH + q]);
+    }
+    SYNC();
 #pragma unroll
     for (int kk = 0; kk < BK; kk += 16) {
       u32 bh[2][2], bl[2][2];
@@ -235,15 +259,11 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
           const float *p = st.x + (kk + 2 * t + 8 * q) * LDX + warp * 16 + j * 8 + g;
           split(p[0] * in, p[LDX] * in, bh[j][q], bl[j][q]);
         }
-      float by[4] = {st.w[kk + 2 * t], st.w[kk + 2 * t + 1], st.w[kk + 2 * t + 8], st.w[kk + 2 * t + 9]};
 #pragma unroll
       for (int i = 0; i < MT; i++) {
         u32 ah[4], al[4];
-#pragma unroll
-        for (int q = 0; q < 4; q++) {
-          const float *p = st.a + (kk + 2 * t + 8 * (q >> 1)) * LDA + i * 16 + g + 8 * (q & 1);
-          split(p[0] * by[2 * (q >> 1)], p[LDA] * by[2 * (q >> 1) + 1], ah[q], al[q]);
-        }
+        load_transposed(ah, high + corner + kk * LDH + i * 8);
+        load_transposed(al, low + corner + kk * LDH + i * 8);
 #pragma unroll
         for (int j = 0; j < 2; j++) {
           multiply_add(c[i][j], ah, bh[j]);
