@@ -215,6 +215,18 @@ func TestDivergence(t *testing.T) {
 	}
 }
 
+// Sizes that a launch cannot have are errors before anything is allocated.
+func TestSizesThatDoNotFit(t *testing.T) {
+	for what, spec := range map[string]engine.Spec{
+		"chunks": shape(300_000_000, 5, 1, 3), "samples": shape(1<<31, 5, 1, 3), "anchors": shape(100_000, 70_000, 1, 3),
+		"columns": shape(100, 5, 1, 1<<25), "a panel": shape(100_000, 60_000, 1, 40_000),
+	} {
+		if _, err := Bytes[float32](&spec, nil, false, true); err == nil {
+			t.Errorf("too many %s: no error", what)
+		}
+	}
+}
+
 func TestCancel(t *testing.T) {
 	p := makeProblem(t, shape(64, 4, 2, 9, 5), 0, 1)
 	net := onDevice[float32](t, p, &Sim{})
