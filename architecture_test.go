@@ -30,6 +30,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/lookup3"},
 	{name: "internal/parallel"},
 	{name: "internal/progress"},
+	{name: "internal/ptx"},
 	{name: "internal/safetensors"},
 	{name: "internal/testutil"},
 	{name: "internal/adam"},
@@ -65,6 +66,13 @@ var arrows = []struct{ name, imports string }{
 	{
 		name:    "internal/information",
 		imports: "internal/kernel internal/parallel internal/rows internal/spectral neighbor",
+	},
+
+	// The network's passes on a GPU.
+	{
+		name: "internal/device",
+		imports: "internal/engine internal/information internal/kernel internal/kmeans internal/linalg " +
+			"internal/parallel internal/ptx internal/rows neighbor",
 	},
 
 	// The network on Gorgonia's graphs.
