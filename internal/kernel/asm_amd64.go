@@ -1473,6 +1473,72 @@ func addNormsF64AVX512(a *shrinkArgs)
 //go:noescape
 func addNormsF64AVX2(a *shrinkArgs)
 
+// firstLaneMinima holds the number of the first laneMinima kernel by path and element type.
+var firstLaneMinima = [paths][2]int{
+	pathAVX512: {0, 0},
+	pathAVX2:   {1, 0},
+}
+
+// callLaneMinima calls laneMinima kernel number id.
+func callLaneMinima(id int, a *candidateArgs) {
+	switch id {
+	case 0:
+		laneMinimaF32AVX512(a)
+	case 1:
+		laneMinimaF32AVX2(a)
+	}
+}
+
+//go:noescape
+func laneMinimaF32AVX512(a *candidateArgs)
+
+//go:noescape
+func laneMinimaF32AVX2(a *candidateArgs)
+
+// firstBelow holds the number of the first below kernel by path and element type.
+var firstBelow = [paths][2]int{
+	pathAVX512: {0, 0},
+	pathAVX2:   {1, 0},
+}
+
+// callBelow calls below kernel number id.
+func callBelow(id int, a *candidateArgs) {
+	switch id {
+	case 0:
+		belowF32AVX512(a)
+	case 1:
+		belowF32AVX2(a)
+	}
+}
+
+//go:noescape
+func belowF32AVX512(a *candidateArgs)
+
+//go:noescape
+func belowF32AVX2(a *candidateArgs)
+
+// firstDotRows holds the number of the first dotRows kernel by path and element type.
+var firstDotRows = [paths][2]int{
+	pathAVX512: {0, 0},
+	pathAVX2:   {1, 0},
+}
+
+// callDotRows calls dotRows kernel number id.
+func callDotRows(id int, a *candidateArgs) {
+	switch id {
+	case 0:
+		dotRowsF32AVX512(a)
+	case 1:
+		dotRowsF32AVX2(a)
+	}
+}
+
+//go:noescape
+func dotRowsF32AVX512(a *candidateArgs)
+
+//go:noescape
+func dotRowsF32AVX2(a *candidateArgs)
+
 // firstPeak holds the number of the first peak kernel by path and element type.
 var firstPeak = [paths][2]int{
 	pathAVX512: {0, 1},

@@ -1083,3 +1083,18 @@ func sparseTMulF64NEONM3(a *sparseTMulArgs)
 
 //go:noescape
 func sparseTMulF64NEONM4(a *sparseTMulArgs)
+
+// There are no laneMinima kernels: no call of them is reached.
+var firstLaneMinima [paths][2]int
+
+func callLaneMinima(int, *candidateArgs) {}
+
+// There are no below kernels: no call of them is reached.
+var firstBelow [paths][2]int
+
+func callBelow(int, *candidateArgs) {}
+
+// There are no dotRows kernels: no call of them is reached.
+var firstDotRows [paths][2]int
+
+func callDotRows(int, *candidateArgs) {}

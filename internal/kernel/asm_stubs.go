@@ -29,6 +29,9 @@ var (
 	firstShrink          [paths][2]int
 	firstShrinkGrad      [paths][2]int
 	firstAddNorms        [paths][2]int
+	firstLaneMinima      [paths][2]int
+	firstBelow           [paths][2]int
+	firstDotRows         [paths][2]int
 	firstPeak            [paths][2]int
 	firstSparse          [paths][2]int
 	firstSparseTMul      [paths][2]int
@@ -56,6 +59,9 @@ func callAddTo(int, *flatArgs)            {}
 func callShrink(int, *shrinkArgs)         {}
 func callShrinkGrad(int, *shrinkArgs)     {}
 func callAddNorms(int, *shrinkArgs)       {}
+func callLaneMinima(int, *candidateArgs)  {}
+func callBelow(int, *candidateArgs)       {}
+func callDotRows(int, *candidateArgs)     {}
 func callPeak(int, *peakArgs)             {}
 func callSparse(int, *sparseArgs)         {}
 func callSparseTMul(int, *sparseTMulArgs) {}

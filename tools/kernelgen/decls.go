@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"slices"
 	"strings"
 )
 
@@ -43,7 +44,10 @@ func (d *declarations) add(name, args string, elem elem, set, kernel string) {
 
 // source is the Go file that declares the kernels and, for each family, a function that calls one of them by number. A
 // switch of direct calls instead of a table of functions keeps the arguments, and what they point to, off the heap.
-func (d *declarations) source() ([]byte, error) {
+func (d *declarations) source() ([]byte, error) { return d.sourceBeside(nil) }
+
+// sourceBeside is source with stubs for the families that another architecture has and this one lacks.
+func (d *declarations) sourceBeside(other *declarations) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header + d.constraint + "package kernel\n")
 	for _, f := range d.families {
@@ -63,7 +67,24 @@ func (d *declarations) source() ([]byte, error) {
 			fmt.Fprintf(&b, "\n//go:noescape\nfunc %s(a *%s)\n", name, f.args)
 		}
 	}
+	for _, f := range d.lacking(other) {
+		fmt.Fprintf(&b, "\n// There are no %s kernels: no call of them is reached.\nvar first%s [paths][2]int\n", f.name, f.title())
+		fmt.Fprintf(&b, "\nfunc call%s(int, *%s) {}\n", f.title(), f.args)
+	}
 	return format.Source(b.Bytes())
+}
+
+// lacking returns the families of another architecture (nil: none) that are not among these.
+func (d *declarations) lacking(other *declarations) (out []*family) {
+	if other == nil {
+		return nil
+	}
+	for _, f := range other.families {
+		if !slices.ContainsFunc(d.families, func(have *family) bool { return have.name == f.name }) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // stubs is the Go file for builds without assembly, in which no path leads to the kernels.

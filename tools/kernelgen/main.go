@@ -34,6 +34,7 @@ func run(dir string) error {
 		{"rows", rowKernels},
 		{"flat", flatKernels},
 		{"shrink", shrinkKernels},
+		{"candidates", candidateKernels},
 		{"peak", peakKernels},
 		{"sparse", func(g *gen) { sparseKernels(g); sparseTMulKernels(g) }},
 	}
@@ -63,7 +64,7 @@ func run(dir string) error {
 	}
 	for name, source := range map[string]func() ([]byte, error){
 		"asm_amd64.go": amd64.source,
-		"asm_arm64.go": arm64.source,
+		"asm_arm64.go": func() ([]byte, error) { return arm64.sourceBeside(&amd64) },
 		"asm_stubs.go": amd64.stubs,
 	} {
 		src, err := source()
