@@ -60,9 +60,9 @@ func (b *Block[T]) incomplete() bool {
 	return false
 }
 
-// stripColumns is the number of columns of a view that a filter takes through all its steps at a time: those of the atoms
-// then stay in the cache.
-const stripColumns = 64
+// stripColumns is the number of columns of a view that a filter takes through all its steps at a time: those of some
+// thousand atoms then stay in a core's second-level cache.
+const stripColumns = 32
 
 // Filter is what a low-pass filter did to a view, in the form that takes new samples: a row for each atom of the operator.
 // It is not changed and safe for concurrent use.
@@ -86,7 +86,7 @@ type Filter[T Float] struct {
 // lack a view, their rows are zero and stay so, and A·x is the weighted mean over those that have it, as large as it would be
 // if all had: row i is multiplied by (A·1)_i / (A·b)_i with the presence b.
 //
-// op must be a Graph or a Factor. Views are done in strips of 64 columns, side by side on several workers, each with room for
+// op must be a Graph or a Factor. Views are done in strips of 32 columns, side by side on several workers, each with room for
 // some tables of the strip with a row for each atom. It returns the filters for new samples, an error for sizes that
 // do not fit or values that are not finite, and the context's error if it is cancelled; the views are then half done.
 func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]*Filter[T], error) {
