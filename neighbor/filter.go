@@ -362,6 +362,10 @@ func eachRow(ctx context.Context, workers, n int, f func(i int)) error {
 	})
 }
 
+// applyRows is the number of new samples that are filtered together: so many that each row of a table of some thousand atoms
+// is taken several times while it is in cache.
+const applyRows = 1024
+
 // Apply filters new samples with the given links in place, as the samples of the graph were filtered: a sample with the row
 // and the links of one of those gets the bits that it got. An absent row becomes zero.
 func (f *Filter[T]) Apply(ctx context.Context, l *Links, x Block[T], workers int) error {
@@ -382,8 +386,8 @@ func (f *Filter[T]) Apply(ctx context.Context, l *Links, x Block[T], workers int
 	layout := newLayout[T](l, false)
 	share := T(math.Ldexp(1, -f.Steps))
 	ld := Stride(f.Cols)
-	return parallel.For(ctx, workers, (l.n+gatherRows-1)/gatherRows, func(_, b int) error {
-		lo, hi := b*gatherRows, min((b+1)*gatherRows, l.n)
+	return parallel.For(ctx, workers, (l.n+applyRows-1)/applyRows, func(_, b int) error {
+		lo, hi := b*applyRows, min((b+1)*applyRows, l.n)
 		if err := x.finite(0, lo, hi); err != nil {
 			return err
 		}

@@ -33,12 +33,14 @@ type Network[T kernel.Float] struct {
 	intake   Intake[T]
 	clusters *kmeans.Assigner[T]
 	few      sync.Pool // of *worker[T] with room for fewRows
-	many     sync.Pool // with room for chunkRows rows
+	some     sync.Pool // with room for someRows rows
+	many     sync.Pool // with room for manyRows rows
 }
 
 const (
-	// chunkRows is the number of samples that a goroutine takes through the network at once.
-	chunkRows = 256
+	// manyRows is the number of samples that a goroutine takes through the network at once, and someRows where there are not
+	// so many for each goroutine.
+	manyRows, someRows = 1024, 256
 	// fewRows is the largest number of samples for which a worker with little memory is used.
 	fewRows = 8
 )
@@ -92,9 +94,12 @@ type Output[T kernel.Float] struct {
 // Run takes samples through preprocessing, layers and clusters.
 func (f *Network[T]) Run(ctx context.Context, views []view.View, workers int, out *Output[T]) error {
 	n := views[0].Rows
-	pool, room := &f.many, chunkRows
-	if n <= fewRows {
+	pool, room := &f.some, someRows
+	switch {
+	case n <= fewRows:
 		pool, room = &f.few, fewRows
+	case n >= 2*manyRows*parallel.Workers(workers):
+		pool, room = &f.many, manyRows
 	}
 	return parallel.For(ctx, workers, (n+room-1)/room, func(_, c int) error {
 		w, _ := pool.Get().(*worker[T])
