@@ -157,7 +157,7 @@ func (a *attacher[T]) admit(space, j, from int, scores []T) {
 	for i := 0; i < len(scores); {
 		for ; i+scoreGroup <= len(scores); i += scoreGroup {
 			g := (*[scoreGroup]T)(scores[i:])
-			if min(min(g[0], g[1]), min(g[2], g[3]), min(g[4], g[5]), min(g[6], g[7])) <= top {
+			if g[0] <= top || g[1] <= top || g[2] <= top || g[3] <= top || g[4] <= top || g[5] <= top || g[6] <= top || g[7] <= top {
 				break
 			}
 		}

@@ -66,7 +66,7 @@ type landmarks[T Float] struct {
 	panels  []kernel.Panel[T] // of each view, for rows that do not lie in memory
 
 	// for rows that do, see packRows
-	heads  []int
+	heads  []*head[T]
 	width  int
 	short  bool // bounds take far fewer columns than scores
 	rows   []T
@@ -124,6 +124,7 @@ type landmarkSpace[T Float] struct {
 	buf  [2][]T
 
 	rows, short []T // of a block, see gatherRows; nil where rows do not lie in memory
+	along       []T // heads of one view
 	list        []int32
 	scores      []T
 	left        int // landmarks that were not passed over, in a block
@@ -134,8 +135,9 @@ type landmarkSpace[T Float] struct {
 func (m *landmarks[T]) newSpace(src *source[T]) *landmarkSpace[T] {
 	w := &landmarkSpace[T]{room: min(src.n, blockRows), y: make([][]T, len(m.centroids)), buf: src.rowBuffers()}
 	if src.inMemory(m.space.Views) {
-		short, _ := m.bounds.Dims()
-		w.y, w.rows, w.short = w.y[:1], make([]T, w.room*m.width), make([]T, w.room*short)
+		w.y, w.rows = w.y[:1], make([]T, w.room*m.width)
+		w.short = make([]T, w.room*(mostHead+2)*len(m.centroids)) // heads may grow
+		w.along = make([]T, w.room*mostHead)
 		w.list, w.scores = make([]int32, m.count+kernel.Lanes), make([]T, m.count)
 	}
 	for q := range w.y {
@@ -163,12 +165,12 @@ func (m *landmarks[T]) multiply(src *source[T], lo, hi int, prune bool, w *landm
 		}
 		return
 	}
-	m.gatherRows(src, lo, hi, w)
 	if prune {
-		m.bound(lo, hi, w)
-	} else {
-		kernel.Mul(hi-lo, w.rows, m.width, m.wholePanel(), w.y[0], ld, false)
+		m.bound(src, lo, hi, w)
+		return
 	}
+	m.gatherRows(src, lo, hi, false, w)
+	kernel.Mul(hi-lo, w.rows, m.width, m.wholePanel(), w.y[0], ld, false)
 }
 
 // closest calls f, in order, for the samples from lo to hi, at most blockRows, that have a view of the space, with their
@@ -182,7 +184,7 @@ func (m *landmarks[T]) closest(
 	if exact {
 		keep = min(want+spareNearest, m.count)
 	}
-	prune := w.rows != nil && m.prunes(keep)
+	prune := w.rows != nil && m.prunes(want)
 	m.multiply(src, lo, hi, prune, w)
 	for i := lo; i < hi; i++ {
 		if !src.has(m.space.Views, i) {
@@ -192,7 +194,7 @@ func (m *landmarks[T]) closest(
 			m.scores(src, i, (i-lo)*ld, w)
 		}
 		if prune {
-			w.near = m.lowestOf(src, i, i-lo, keep, w)
+			w.near = m.lowestOf(src, i, i-lo, want, keep, w)
 		} else {
 			w.near = lowest(w.y[0][(i-lo)*ld:(i-lo)*ld+m.count], keep, w.near[:0])
 		}
@@ -219,7 +221,8 @@ func lowest[T Float](scores []T, keep int, near []found) []found {
 		if len(near) == keep { // Most groups have none that matters.
 			for ; j+scoreGroup <= len(scores); j += scoreGroup {
 				g := (*[scoreGroup]T)(scores[j:])
-				if min(min(g[0], g[1]), min(g[2], g[3]), min(g[4], g[5]), min(g[6], g[7])) < worst {
+				if g[0] < worst || g[1] < worst || g[2] < worst || g[3] < worst ||
+					g[4] < worst || g[5] < worst || g[6] < worst || g[7] < worst {
 					break
 				}
 			}
