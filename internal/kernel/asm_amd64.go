@@ -1539,6 +1539,40 @@ func dotRowsF32AVX512(a *candidateArgs)
 //go:noescape
 func dotRowsF32AVX2(a *candidateArgs)
 
+// firstSoftmax holds the number of the first softmax kernel by path and element type.
+var firstSoftmax = [paths][2]int{
+	pathAVX512: {0, 0},
+	pathAVX2:   {0, 0},
+}
+
+// callSoftmax calls softmax kernel number id.
+func callSoftmax(id int, a *softmaxArgs) {
+	switch id {
+	case 0:
+		softmaxF32AVX512(a)
+	}
+}
+
+//go:noescape
+func softmaxF32AVX512(a *softmaxArgs)
+
+// firstSoftmaxGrad holds the number of the first softmaxGrad kernel by path and element type.
+var firstSoftmaxGrad = [paths][2]int{
+	pathAVX512: {0, 0},
+	pathAVX2:   {0, 0},
+}
+
+// callSoftmaxGrad calls softmaxGrad kernel number id.
+func callSoftmaxGrad(id int, a *softmaxArgs) {
+	switch id {
+	case 0:
+		softmaxGradF32AVX512(a)
+	}
+}
+
+//go:noescape
+func softmaxGradF32AVX512(a *softmaxArgs)
+
 // firstPeak holds the number of the first peak kernel by path and element type.
 var firstPeak = [paths][2]int{
 	pathAVX512: {0, 1},

@@ -101,3 +101,10 @@ type candidateArgs struct {
 	bound  float32
 	found  int // numbers that were written
 }
+
+// softmaxArgs: rows of row state, each of units·16 elements, and a scalar of each.
+type softmaxArgs struct {
+	dst, a, b, s unsafe.Pointer
+	rows, units  int
+	last         int // columns of the last unit
+}

@@ -32,6 +32,8 @@ var (
 	firstLaneMinima      [paths][2]int
 	firstBelow           [paths][2]int
 	firstDotRows         [paths][2]int
+	firstSoftmax         [paths][2]int
+	firstSoftmaxGrad     [paths][2]int
 	firstPeak            [paths][2]int
 	firstSparse          [paths][2]int
 	firstSparseTMul      [paths][2]int
@@ -62,6 +64,8 @@ func callAddNorms(int, *shrinkArgs)       {}
 func callLaneMinima(int, *candidateArgs)  {}
 func callBelow(int, *candidateArgs)       {}
 func callDotRows(int, *candidateArgs)     {}
+func callSoftmax(int, *softmaxArgs)       {}
+func callSoftmaxGrad(int, *softmaxArgs)   {}
 func callPeak(int, *peakArgs)             {}
 func callSparse(int, *sparseArgs)         {}
 func callSparseTMul(int, *sparseTMulArgs) {}

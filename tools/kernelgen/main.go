@@ -35,6 +35,7 @@ func run(dir string) error {
 		{"flat", flatKernels},
 		{"shrink", shrinkKernels},
 		{"candidates", candidateKernels},
+		{"softmax", softmaxKernels},
 		{"peak", peakKernels},
 		{"sparse", func(g *gen) { sparseKernels(g); sparseTMulKernels(g) }},
 	}
@@ -50,7 +51,9 @@ func run(dir string) error {
 				g.elem = t
 				s.emit(g)
 			}
-			files[fmt.Sprintf("%s_%s_amd64.s", s.name, set.file)] = g.bytes()
+			if g.text.Len() > 0 {
+				files[fmt.Sprintf("%s_%s_amd64.s", s.name, set.file)] = g.bytes()
+			}
 		}
 	}
 	arm64 := declarations{constraint: constraintARM64, sets: []string{"NEON"}}
