@@ -118,7 +118,9 @@ func (s *strip[T]) runAtoms(ctx context.Context, workers int, w *atomSpace[T]) e
 	share := T(math.Ldexp(1, -f.Steps))
 	return parallel.For(ctx, workers, (w.part.links.n+gatherRows-1)/gatherRows, func(_, q int) error {
 		lo, hi := q*gatherRows, min((q+1)*gatherRows, w.part.links.n)
-		au := make([]T, (hi-lo)*a.width)
+		buf := takeRows[T]((hi - lo) * a.width)
+		defer giveRows(buf)
+		au := *buf
 		w.part.gather(lo, hi, au, table, a.width)
 		for i := lo; i < hi; i++ {
 			xi := b.X[i*b.Ld+s.from : i*b.Ld+s.from+s.cols]

@@ -308,33 +308,32 @@ func (m *landmarks[T]) distances(src *source[T], i int, near []found, w *landmar
 // link returns the links of the samples to the nearest landmarks: weights d_(s+1) − d_j of squared distances, of sum 1; equal
 // weights where the s+1 nearest are equally far. A sample without a view of the space has none.
 func (m *landmarks[T]) link(ctx context.Context, src *source[T], workers int) (*Links, error) {
-	parts := make([]*Links, src.blocks())
-	err := parallel.For(ctx, workers, len(parts), func(_, b int) error {
+	// Every sample has room for as many links as there are nearest landmarks.
+	room := m.nearest
+	out := &Links{
+		n: src.n, atoms: m.count, ptr: make([]int, src.n+1), col: make([]int32, src.n*room), val: make([]float64, src.n*room),
+	}
+	err := parallel.For(ctx, workers, src.blocks(), func(_, b int) error {
 		w := m.takeSpace(src)
 		defer m.spaces.Put(w)
 		lo, hi := src.block(b)
-		part := newLinks(hi-lo, m.count, (hi-lo)*m.nearest)
-		cols, vals := make([]int32, 0, m.nearest), make([]float64, 0, m.nearest)
 		m.closest(src, lo, hi, m.nearest+1, true, w, func(i int, near []found) {
-			for lo+part.n < i {
-				part.appendRow(nil, nil)
-			}
-			cols, vals = linkWeights(near, cols[:0], vals[:0])
-			part.appendRow(cols, vals)
+			cols, _ := linkWeights(near, out.col[i*room:i*room], out.val[i*room:i*room])
+			out.ptr[i+1] = len(cols)
 		})
-		for lo+part.n < hi {
-			part.appendRow(nil, nil)
-		}
-		parts[b] = part
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(parts) == 1 {
-		return parts[0], nil
+	for i := range src.n {
+		to, count := out.ptr[i], out.ptr[i+1]
+		copy(out.col[to:], out.col[i*room:i*room+count])
+		copy(out.val[to:], out.val[i*room:i*room+count])
+		out.ptr[i+1] += to
 	}
-	return concat(parts), nil
+	out.col, out.val = out.col[:out.ptr[src.n]], out.val[:out.ptr[src.n]]
+	return out, nil
 }
 
 // linkWeights appends the links for the s+1 nearest landmarks, in the order of their numbers, to cols and vals.
