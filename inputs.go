@@ -2,7 +2,9 @@ package largemvc
 
 import (
 	"context"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -22,6 +24,11 @@ type Input struct {
 	// d_v, or the number of directions of the view that are kept, of few features with one more that keeps their
 	// length
 	Columns int
+}
+
+// String returns the view, its standardisation and the columns.
+func (i Input) String() string {
+	return fmt.Sprintf("view %d, preprocessing %v, %d columns", i.View, i.Preprocess, i.Columns)
 }
 
 // inputsOf returns the public form of inputs.
@@ -68,7 +75,7 @@ func (c *Config) rotation() prepare.Rotate {
 		Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors,
 		Workers: c.Workers,
 	}
-	if c.Start.Anchors != nil || c.Rotate == Auto && (c.ExtraLoss != nil || c.Epochs == None) {
+	if c.Start.Anchors != nil || !c.stock() || c.Rotate == Auto && (c.ExtraLoss != nil || c.Epochs == None) {
 		out.Choice = prepare.RotateNever
 	}
 	return out
@@ -142,8 +149,9 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 // collected is the number of values of views from which memory is collected between the stages of a fit.
 const collected = 16 << 20
 
-// collect has the memory of a stage collected where the views are large: left to itself the collector lets the heap, most of
-// which are the views, double first. It takes the time of marking what has pointers, which is next to nothing of them.
+// collect has the memory of a stage collected and given back to the system where the views are large: left to itself the
+// collector lets the heap, most of which are the views, double first. It takes the time of marking what has pointers, which is
+// next to nothing of them. What a sync.Pool holds outlives one collection.
 func collect(views []view.View) {
 	values := 0
 	for _, x := range views {
@@ -151,7 +159,7 @@ func collect(views []view.View) {
 	}
 	if values >= collected {
 		runtime.GC()
-		runtime.GC()
+		debug.FreeOSMemory()
 	}
 }
 

@@ -21,6 +21,9 @@ import (
 func TestConfigLimits(t *testing.T) {
 	t.Parallel()
 	views := shapesAndColours(8)
+	// The limits come before any work, and so before a context that has ended: without one the test fails and does no harm.
+	ended, end := context.WithCancel(context.Background())
+	end()
 	for _, value := range []int{math.MaxInt, math.MaxInt / 3, 1<<31 - 1} {
 		for name, x := range map[string]struct {
 			config largemvc.Config
@@ -34,7 +37,7 @@ func TestConfigLimits(t *testing.T) {
 			"Neighborhood.Steps": {largemvc.Config{Neighborhood: largemvc.Neighborhood{Steps: value}}, "1000"},
 		} {
 			x.config.Clusters = 2
-			_, err := largemvc.Fit(context.Background(), views, x.config)
+			_, err := largemvc.Fit(ended, views, x.config)
 			want := name + " is " + strconv.Itoa(value) + ", want at most " + x.most
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want it to say %q", err, want)
@@ -97,6 +100,34 @@ func TestResealedNumbers(t *testing.T) {
 			if number > 0 && refused < 6 {
 				t.Errorf("%d: %d fields are above their limits, want 6", number, refused)
 			}
+		}
+	}
+}
+
+// A checkpoint that is sealed and speaks of another number of layers than it has values for is refused before any work.
+func TestResealedLayers(t *testing.T) {
+	t.Parallel()
+	_, checkpoint := savedFiles(t)
+	path := filepath.Join(t.TempDir(), "file")
+	ended, end := context.WithCancel(context.Background())
+	end()
+	refused := map[string]bool{}
+	for _, layers := range []string{"1", "999"} {
+		for field := 0; ; field++ {
+			b := reseal(t, checkpoint, field, layers)
+			if b == nil {
+				break
+			}
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := largemvc.Resume(ended, shapesAndColours(8), path, nil)
+			if err != nil && strings.Contains(err.Error(), "a network of "+layers+" layers for") {
+				refused[layers] = true
+			}
+		}
+		if !refused[layers] {
+			t.Errorf("no checkpoint of %s layers is refused for its values", layers)
 		}
 	}
 }

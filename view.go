@@ -102,8 +102,20 @@ func (v View) FeatureNames() []string { return v.in.Features }
 // Dims returns the number of samples and of features.
 func (v View) Dims() (n, d int) { return v.in.Rows, v.in.Cols }
 
+// String returns the name and the size.
+func (v View) String() string {
+	name := v.in.Name
+	if name == "" {
+		name = "a view"
+	}
+	return fmt.Sprintf("%s of %d samples and %d features", name, v.in.Rows, v.in.Cols)
+}
+
 // Has says whether sample i has the view.
 func (v View) Has(i int) bool { return v.in.Has(i) }
+
+// Content returns what a view holds, in a type that only the packages of this module know, and why it is of no use, if so.
+func (v View) Content() (view.View, error) { return v.in, v.err }
 
 // Mask returns the views with a presence mask: present[i][v] says whether sample i has view v. A nil mask means that all
 // samples have all views.

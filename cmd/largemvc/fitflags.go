@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
 )
 
 // fitOptions is what the flags of fit say.
@@ -32,7 +33,7 @@ holds the classes of the samples, the clusters are scored against them.
 // fitFlags makes the flags of fit.
 func fitFlags(o *fitOptions) *flags {
 	f, c := newFlags("fit"), &o.config
-	o.sparse = sparseAuto
+	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
 		"file a view")
@@ -123,7 +124,7 @@ func fitFlags(o *fitOptions) *flags {
 		"without neighbours, train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where "+
 			"it\nis cheaper")
 	f.int(&c.KMeansStarts, "kmeans-starts", 10, "`N` starts of each k-means, of which the best is kept; three times as "+
-		"many where neighbours have a say")
+		"many where neighbours take part in the choice")
 
 	f.group("Details of the network")
 	f.float(&o.network.theta0, "theta0", 0, "`VALUE` of every threshold θ at the start; 0: 0.01")

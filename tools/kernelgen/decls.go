@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
-	"slices"
 	"strings"
 )
 
@@ -12,6 +11,7 @@ import (
 type declarations struct {
 	constraint string
 	sets       []string
+	subject    string // of the kernels that are being written
 	families   []*family
 }
 
@@ -19,6 +19,7 @@ type declarations struct {
 // then by element type, then by variant.
 type family struct {
 	name, args string
+	subject    string
 	kernels    []string
 	first      map[string]int // type and instruction set → number of the first kernel
 }
@@ -32,7 +33,7 @@ func (d *declarations) add(name, args string, elem elem, set, kernel string) {
 		}
 	}
 	if f == nil {
-		f = &family{name: name, args: args, first: map[string]int{}}
+		f = &family{name: name, args: args, subject: d.subject, first: map[string]int{}}
 		d.families = append(d.families, f)
 	}
 	key := elem.name + set
@@ -42,15 +43,15 @@ func (d *declarations) add(name, args string, elem elem, set, kernel string) {
 	f.kernels = append(f.kernels, kernel)
 }
 
-// source is the Go file that declares the kernels and, for each family, a function that calls one of them by number. A
+// source is the Go file that declares the kernels of a subject and, for each family, a function that calls one of them by number. A
 // switch of direct calls instead of a table of functions keeps the arguments, and what they point to, off the heap.
-func (d *declarations) source() ([]byte, error) { return d.sourceBeside(nil) }
-
-// sourceBeside is source with stubs for the families that another architecture has and this one lacks.
-func (d *declarations) sourceBeside(other *declarations) ([]byte, error) {
+func (d *declarations) source(subject string) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header + d.constraint + "package kernel\n")
 	for _, f := range d.families {
+		if f.subject != subject {
+			continue
+		}
 		title := f.title()
 		fmt.Fprintf(&b, "\n// first%s holds the number of the first %s kernel by path and element type.\n", title, f.name)
 		fmt.Fprintf(&b, "var first%s = [paths][2]int{\n", title)
@@ -67,24 +68,7 @@ func (d *declarations) sourceBeside(other *declarations) ([]byte, error) {
 			fmt.Fprintf(&b, "\n//go:noescape\nfunc %s(a *%s)\n", name, f.args)
 		}
 	}
-	for _, f := range d.lacking(other) {
-		fmt.Fprintf(&b, "\n// There are no %s kernels: no call of them is reached.\nvar first%s [paths][2]int\n", f.name, f.title())
-		fmt.Fprintf(&b, "\nfunc call%s(int, *%s) {}\n", f.title(), f.args)
-	}
 	return format.Source(b.Bytes())
-}
-
-// lacking returns the families of another architecture (nil: none) that are not among these.
-func (d *declarations) lacking(other *declarations) (out []*family) {
-	if other == nil {
-		return nil
-	}
-	for _, f := range other.families {
-		if !slices.ContainsFunc(d.families, func(have *family) bool { return have.name == f.name }) {
-			out = append(out, f)
-		}
-	}
-	return out
 }
 
 // stubs is the Go file for builds without assembly, in which no path leads to the kernels.
@@ -98,6 +82,18 @@ func (d *declarations) stubs() ([]byte, error) {
 	b.WriteString(")\n\n")
 	for _, f := range d.families {
 		fmt.Fprintf(&b, "func call%s(int, *%s) {}\n", f.title(), f.args)
+	}
+	return format.Source(b.Bytes())
+}
+
+// lacking is the Go file of a subject for an architecture that has no kernels of it.
+func (d *declarations) lacking(subject, constraint string) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(header + constraint + "package kernel\n\n// There are no kernels of this subject: these are never reached.\n")
+	for _, f := range d.families {
+		if f.subject == subject {
+			fmt.Fprintf(&b, "\nvar first%s [paths][2]int\n\nfunc call%s(int, *%s) {}\n", f.title(), f.title(), f.args)
+		}
 	}
 	return format.Source(b.Bytes())
 }

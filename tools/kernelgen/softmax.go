@@ -110,7 +110,7 @@ func (g *gen) softmax() {
 		g.op("VMULPS (DI)(BX*1), Z4, Z5")
 		g.op("VMOVUPS Z5, (DI)(BX*1)")
 	})
-	g.nextRow("AX", "DI")
+	g.advanceRows("AX", "DI")
 }
 
 // softmaxGrad writes dst = s·a·(b − Σ a·b).
@@ -134,7 +134,7 @@ func (g *gen) softmaxGrad() {
 		g.op("VMULPS Z3, Z2, Z2")
 		g.op("VMOVUPS Z2, (DI)(BX*1)")
 	})
-	g.nextRow("AX", "DX", "DI")
+	g.advanceRows("AX", "DX", "DI")
 }
 
 // softmaxArgs loads the arguments that both share.
@@ -146,8 +146,8 @@ func (g *gen) softmaxArgs() {
 	g.arg("softmaxArgs", "units", "SI", "R10")
 }
 
-// nextRow advances to the next row, BX holding the place of its last unit, and ends the kernel after the last.
-func (g *gen) nextRow(rows ...string) {
+// advanceRows advances to the next row, BX holding the place of its last unit, and ends the kernel after the last.
+func (g *gen) advanceRows(rows ...string) {
 	for _, r := range rows {
 		g.op("LEAQ %d(%s)(BX*1), %s", g.width, r, r)
 	}
