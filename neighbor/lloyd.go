@@ -162,7 +162,7 @@ func (m *landmarks[T]) update(ctx context.Context, sub *source[T], labels []int3
 	return parallel.For(ctx, workers, m.count, func(w, j int) error {
 		if sums[w] == nil {
 			buffers[w] = sub.rowBuffers()
-			sums[w] = make([]float64, len(buffers[w][0]))
+			sums[w] = make([]float64, slices.Max(sub.dims))
 		}
 		for q, c := range m.centroids {
 			d := sub.dims[q]
