@@ -3,6 +3,8 @@ package largemvc
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -123,6 +125,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 	if err != nil {
 		return nil, err
 	}
+	collect(views)
 	out := &prepared[T]{list: inputsOf(in.Inputs), x: smooth.Matrices(blocks, n)}
 	if c.hasHeldOutLoss() {
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
@@ -130,14 +133,34 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		if out.heldOut, err = information.NewLeaveOneOut(ctx, out.x, information.Regression{Workers: c.Workers}); err != nil {
 			return nil, err
 		}
+		collect(views)
 	}
 	graph, err := in.Join(ctx, blocks, n, o)
 	if err != nil {
 		return nil, err
 	}
+	collect(views)
 	out.graph = graph.Operator()
 	out.smooth, err = graph.Smooth(ctx, in, blocks, n, o)
+	collect(views)
 	return out, err
+}
+
+// collected is the number of values of views from which memory is collected between the stages of a fit.
+const collected = 16 << 20
+
+// collect has the memory of a stage collected and given back to the system where the views are large: left to itself the
+// collector lets the heap, most of which are the views, double first. It takes the time of marking what has pointers, which is
+// next to nothing of them. What a sync.Pool holds outlives one collection.
+func collect(views []view.View) {
+	values := 0
+	for _, x := range views {
+		values += x.Rows * x.Cols
+	}
+	if values >= collected {
+		runtime.GC()
+		debug.FreeOSMemory()
+	}
 }
 
 // standardInputs makes the inputs of a network without neighbours: the views as Config.Preprocess leaves them, rotated where

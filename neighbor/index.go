@@ -162,9 +162,9 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T]) error {
 	if err != nil {
 		return err
 	}
-	parts := make([]*Links, len(x.spaces))
+	parts, memory := make([]*Links, len(x.spaces)), make([][]T, len(src.views))
 	for q, p := range x.spaces {
-		m, err := findLandmarks(ctx, src, p, c, uint64(q))
+		m, err := findLandmarks(ctx, src, p, c, uint64(q), memory)
 		if err != nil {
 			return err
 		}

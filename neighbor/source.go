@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -135,7 +136,7 @@ func (s *source[T]) row(v, i int, buf []T) []T {
 	if d, ok := s.views[v].Rows.(*rows.Dense[T]); ok {
 		return d.View(i)
 	}
-	buf = buf[:s.dims[v]]
+	buf = slices.Grow(buf[:0], s.dims[v])[:s.dims[v]]
 	s.views[v].Rows.Row(i, buf)
 	return buf
 }
@@ -159,12 +160,12 @@ func (s *source[T]) all() []int {
 	return out
 }
 
-// rowBuffers returns two scratch rows, long enough for any view.
+// rowBuffers returns two scratch rows, long enough for any view whose rows do not lie in memory.
 func (s *source[T]) rowBuffers() [2][]T {
-	most := 0
-	for _, d := range s.dims {
-		most = max(most, d)
+	if s.inMemory(s.all()) {
+		return [2][]T{}
 	}
+	most := slices.Max(s.dims)
 	return [2][]T{make([]T, most), make([]T, most)}
 }
 

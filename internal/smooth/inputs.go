@@ -143,11 +143,12 @@ func findDirection[T kernel.Float](ctx context.Context, x rows.Matrix[T], cfg sp
 	return to, err
 }
 
-// rows returns rows [lo, hi) of input k, given at norm 1, in its directions, with the stride that operators multiply.
-func (s *Inputs[T]) rows(k int, unit rows.Matrix[T], lo, hi int) []T {
+// rows returns rows [lo, hi) of input k, given at norm 1, in its directions, with the stride that operators multiply, in buf
+// where there is room. Columns from those of the input on are zero or what buf held there.
+func (s *Inputs[T]) rows(k int, unit rows.Matrix[T], lo, hi int, buf []T) []T {
 	columns := s.Inputs[k].Columns
 	ld := neighbor.Stride(columns)
-	out := make([]T, (hi-lo)*ld)
+	out := slices.Grow(buf[:0], (hi-lo)*ld)[:(hi-lo)*ld]
 	if p := s.directions[k].projector; p != nil {
 		p.Rows(unit, lo, hi, out)
 		return out

@@ -29,7 +29,7 @@ func (s *Transform[T]) Take(
 			return nil, err
 		}
 		blocks[k] = neighbor.Block[T]{
-			X: s.inputs.rows(k, unit, 0, hi-lo), Ld: neighbor.Stride(in.Columns), Cols: in.Columns,
+			X: s.inputs.rows(k, unit, 0, hi-lo, nil), Ld: neighbor.Stride(in.Columns), Cols: in.Columns,
 			Present: x.Present,
 		}
 	}
