@@ -126,6 +126,7 @@ var arrows = []struct{ name, imports string }{
 		imports: "internal/kernel internal/kmeans internal/linalg internal/parallel internal/rows " +
 			"internal/spectral",
 	},
+	{name: "report", imports: ". internal/parallel internal/rows internal/tsne score"},
 	{name: "cmd/largemvc", imports: ". dataset dataset/views internal/kernel internal/progress neighbor"},
 }
 

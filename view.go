@@ -105,6 +105,16 @@ func (v View) Dims() (n, d int) { return v.in.Rows, v.in.Cols }
 // Has says whether sample i has the view.
 func (v View) Has(i int) bool { return v.in.Has(i) }
 
+// Row copies row i to dst, which it makes if it is nil, and returns it. It panics if there is no such row. What stands in the
+// row of a sample that lacks the view says nothing.
+func (v View) Row(dst []float64, i int) []float64 {
+	if dst == nil {
+		dst = make([]float64, v.in.Cols)
+	}
+	v.in.Row(i, dst[:v.in.Cols])
+	return dst
+}
+
 // Mask returns the views with a presence mask: present[i][v] says whether sample i has view v. A nil mask means that all
 // samples have all views.
 func Mask(views []View, present [][]bool) ([]View, error) {
