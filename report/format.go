@@ -67,8 +67,13 @@ func plural(n int, thing string) string {
 	return thousands(n) + " " + thing
 }
 
-// shade is how dark the cell of a share is, from 0 to 60 per cent.
-func shade(share float64) string { return fmt.Sprintf("%.0f%%", 60*share) }
+// shade is a share as a length in a style.
+func shade(share float64) string {
+	if math.IsNaN(share) {
+		return "0%"
+	}
+	return fmt.Sprintf("%.1f%%", 100*share)
+}
 
 // list joins words with commas and an and.
 func list(words []string) string {

@@ -24,7 +24,9 @@ type mapping struct {
 const (
 	// mapDescent is the number of samples that t-SNE itself places; others are put between the nearest of them.
 	mapDescent    = 3000
-	mapIterations = 500
+	mapIterations = 500 // of many samples
+	mapFew        = 1000
+	fewIterations = 1000 // of few
 	mapNearest    = 3
 )
 
@@ -47,7 +49,7 @@ func newMapping(ctx context.Context, r *result, o *Options) (*mapping, error) {
 	case o.PCA || len(m.of) < 10:
 		err = m.components(ctx, x, o)
 	default:
-		err = m.descend(ctx, x, o)
+		err = m.descend(ctx, x, r, o)
 	}
 	return m, err
 }
@@ -76,7 +78,7 @@ func (m *mapping) components(ctx context.Context, x *mat.Dense, o *Options) erro
 }
 
 // descend places the samples by t-SNE, those beyond mapDescent between the nearest of the others.
-func (m *mapping) descend(ctx context.Context, x *mat.Dense, o *Options) error {
+func (m *mapping) descend(ctx context.Context, x *mat.Dense, r *result, o *Options) error {
 	n, d := x.Dims()
 	first := draw(n, mapDescent, o.Seed+1)
 	part := x
@@ -86,9 +88,13 @@ func (m *mapping) descend(ctx context.Context, x *mat.Dense, o *Options) error {
 			part.SetRow(k, x.RawRowView(i))
 		}
 	}
+	steps := mapIterations
+	if len(first) <= mapFew {
+		steps = fewIterations
+	}
 	found, err := tsne.Embed(ctx, part, tsne.Config{
-		Iterations: mapIterations, Seed: o.Seed, Workers: o.Workers,
-		Progress: func(iteration int, _ float64) error { return o.Progress("map", iteration, mapIterations) },
+		Perplexity: perplexity(len(first), r.clusters()), Iterations: steps, Seed: o.Seed, Workers: o.Workers,
+		Progress: func(iteration int, _ float64) error { return o.Progress("map", iteration, steps) },
 	})
 	if err != nil {
 		return err
@@ -103,6 +109,11 @@ func (m *mapping) descend(ctx context.Context, x *mat.Dense, o *Options) error {
 	m.method = fmt.Sprintf("t-SNE of the representation H of %d samples drawn at random; the others are placed among the %d of "+
 		"these that are nearest to them.", len(first), mapNearest)
 	return m.between(ctx, x, part, first, o.Workers)
+}
+
+// perplexity is 30, or less where clusters are so small that their samples would be drawn in one place.
+func perplexity(n, clusters int) float64 {
+	return min(max(float64(n)/float64(4*clusters), 5), 30, float64(n-1)/3)
 }
 
 // between places the samples that are not among first at the mean of those that are nearest to them, weighted by nearness.

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/score"
@@ -219,7 +220,7 @@ func (p *page) addClusters(r *result, o *Options, sure *certainty) {
 // id is the name of a sample.
 func (o *Options) id(i int) string {
 	if o.IDs == nil {
-		return thousands(i)
+		return strconv.Itoa(i)
 	}
 	return shorten(o.IDs[i])
 }
@@ -377,7 +378,7 @@ func (p *page) addFacts(r *result, o *Options) {
 	card("clusters", thousands(r.clusters()))
 	card("anchors", thousands(r.anchors))
 	card("inputs of the network", thousands(len(r.inputs)))
-	card("seed", thousandsOf(r.seed))
+	card("seed", strconv.FormatUint(r.seed, 10))
 	for _, f := range o.Facts {
 		card(f.Name, f.Value)
 	}
