@@ -127,7 +127,7 @@ var arrows = []struct{ name, imports string }{
 			"internal/spectral",
 	},
 	{name: "report", imports: ". internal/parallel internal/rows internal/tsne score"},
-	{name: "cmd/largemvc", imports: ". dataset dataset/views internal/kernel internal/progress neighbor"},
+	{name: "cmd/largemvc", imports: ". dataset dataset/views internal/kernel internal/progress neighbor score"},
 }
 
 // programs are the folders whose packages have no lines in the table.

@@ -21,6 +21,7 @@ import (
 type ChooseConfig struct {
 	Clusters []int // the numbers of clusters, increasing, from 2 to n−1; nil: 2 to 12, as far as n allows
 	Seeds    int   // fits of each; 0: 3
+	Halves   int   // times that the samples are parted in two halves, each of which is fitted; 0: 2; None: none
 	Samples  int   // rows that the indices are computed on, drawn by Config.Seed; 0: 1000; all if there are fewer
 
 	// Progress, if not nil, is called after every number of clusters, with the share of them that is done. An error ends
@@ -41,6 +42,13 @@ type Choice struct {
 	DaviesBouldin    float64 // ≥ 0, lower is better
 
 	Stability float64 // mean ARI of the labels of all pairs of fits, up to 1; higher is better
+	// Halves is the mean ARI between the labels that a fit of one half of the samples found and those that the fit of the
+	// other half gives them, up to 1; higher is better (T. Lange, V. Roth, M. Braun and J. Buhmann, Neural Computation 16,
+	// 2004). NaN without halves, or where half of the samples are too few.
+	Halves float64
+	// Gap is the eigengap λ_c − λ_(c+1) of the graph of neighbours (U. von Luxburg, Statistics and Computing 17, 2007);
+	// NaN without neighbours.
+	Gap float64
 }
 
 // Choices is the result of ChooseClusters.
@@ -104,9 +112,18 @@ func ChooseClusters(ctx context.Context, views []View, config Config, choose Cho
 		return nil, err
 	}
 	out := &Choices{byLoss: c.Neighbors != None && c.NeighborWeight > 0}
+	gaps, err := eigengaps(ctx, inner(views), c, choose.Clusters)
+	if err != nil {
+		return nil, err
+	}
+	halves := newHalves(views, config.Seed, choose.Halves)
 	for i, clusters := range choose.Clusters {
 		config.Clusters = clusters
 		row, err := tryClusters(ctx, views, config, choose.Seeds, space)
+		if err == nil {
+			row.Gap = gaps[i]
+			row.Halves, err = agreementOfHalves(ctx, halves, config)
+		}
 		if err != nil {
 			out.suggest()
 			return out, err
@@ -145,7 +162,7 @@ func (c *ChooseConfig) complete(n int) error {
 			)
 		}
 	}
-	if len(c.Clusters) == 0 || c.Seeds < 0 || c.Samples < 0 {
+	if len(c.Clusters) == 0 || c.Seeds < 0 || c.Samples < 0 || c.Halves < None {
 		return fmt.Errorf(
 			"largemvc: choosing from %d numbers of clusters with %d fits on %d samples",
 			len(c.Clusters), c.Seeds, c.Samples,
@@ -153,6 +170,12 @@ func (c *ChooseConfig) complete(n int) error {
 	}
 	if c.Seeds == 0 {
 		c.Seeds = 3
+	}
+	switch c.Halves {
+	case 0:
+		c.Halves = 2
+	case None:
+		c.Halves = 0
 	}
 	if c.Samples == 0 {
 		c.Samples = 1000

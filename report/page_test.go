@@ -300,7 +300,7 @@ func TestLargeSetsAreSampled(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &fitted{c: c}
-	html := f.page(t, Options{Views: views, IDs: ids, Classes: classes})
+	html := f.page(t, Options{Views: views, IDs: ids, Classes: classes, PCA: true})
 	if len(html) > 3_000_000 {
 		t.Errorf("the page has %d bytes", len(html))
 	}

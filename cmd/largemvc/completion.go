@@ -67,6 +67,8 @@ func completedCommands() []completedCommand {
 			done.flags = completedFlags(fitFlags(&fitOptions{}))
 		case "predict":
 			done.flags = completedFlags(predictFlags(&predictOptions{}))
+		case "compare":
+			done.flags, done.files = completedFlags(compareFlags(&compareOptions{})), true
 		case "inspect":
 			done.flags, done.files = completedFlags(inspectFlags(&inspectOptions{})), true
 		case "completion":

@@ -2,6 +2,7 @@
 //
 //	largemvc fit -data FILE [-clusters C] [-out labels.csv] [-save MODEL] [-json] …
 //	largemvc predict -model MODEL -data FILE [-out labels.csv] [-json] …
+//	largemvc compare A.csv B.csv
 //	largemvc inspect FILE…
 //	largemvc version
 //	largemvc completion bash|zsh|fish
@@ -47,6 +48,7 @@ func commands() []command {
 	return []command{
 		{"fit", "cluster the samples of a data set", runFit},
 		{"predict", "give new samples to the clusters of a saved model", runPredict},
+		{"compare", "score two files of labels against each other", runCompare},
 		{"inspect", "say what is in a file and how it is read", runInspect},
 		{"version", "print the version, the kernels and the build", runVersion},
 		{"completion", "print a script that completes this command in a shell", runCompletion},
