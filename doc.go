@@ -46,7 +46,7 @@
 // neighbours (NeighborInformation), and that of the clusters and of what the other samples predict for each from its
 // features, before smoothing (HeldOutInformation). Of the starts of k-means, for the first anchors and, up to 5,000 samples,
 // for the clusters, that of the highest NeighborInformation is kept among those of nearly the lowest inertia. New samples are
-// joined to the stored neighbours or landmarks and smoothed alike. Each part is a field of Config; QUALITY.md has what each
+// joined to the stored neighbours or landmarks and smoothed alike. Each part is a field of Config; docs/study.md has what each
 // is worth.
 //
 // # Two levels

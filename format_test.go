@@ -13,7 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/testutil"
 )
 
-// inputsInPython follows on what FORMAT.md says of preprocessing and smoothing, for complete samples that are not equal to
+// inputsInPython follows on what docs/format.md says of preprocessing and smoothing, for complete samples that are not equal to
 // stored ones; the views come as CSV.
 const inputsInPython = `
 import sys
@@ -85,7 +85,7 @@ if k >= 0:
     X = [unit(0.5 ** max(config["filter_steps"], 0) * x + links @ arrays[f"filter.{i}"]) for i, x in enumerate(X)]
 `
 
-// predictInPython follows on what FORMAT.md says of prediction.
+// predictInPython follows on what docs/format.md says of prediction.
 const predictInPython = `
 assert config["activation"] == "relu" and config["variant"] == "large" and not config["one_sided"]
 V, L = len(X), config["layers"]
@@ -114,18 +114,18 @@ print(*d.argmin(1))
 print(*np.round(np.sort(d, 1)[:, 0], 6))
 `
 
-// The description of the model file, put to use: Python with NumPy reads a model with the program that FORMAT.md shows,
+// The description of the model file, put to use: Python with NumPy reads a model with the program that docs/format.md shows,
 // and predicts what the library predicts.
 func TestFormatInPython(t *testing.T) {
 	t.Parallel()
 	python := testutil.Python(t)
-	text, err := os.ReadFile("FORMAT.md")
+	text, err := os.ReadFile("docs/format.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	block := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(text)
 	if block == nil {
-		t.Fatal("FORMAT.md has no program")
+		t.Fatal("docs/format.md has no program")
 	}
 	views, _ := blobViews(60, 3, 1, 60, 9, 5, 3)
 	known, fresh := windows(views, 0, 40), windows(views, 40, 60)

@@ -42,7 +42,7 @@ type savedView struct {
 	Features int    `json:"features"`
 }
 
-// Save writes the predictor to a file, in the format of FORMAT.md. The file at path is replaced at once and as a whole:
+// Save writes the predictor to a file, in the format of docs/format.md. The file at path is replaced at once and as a whole:
 // whatever interrupts Save, it holds either what it held before or all of the new model. A temporary file beside it, whose
 // name ends in .tmp, may then remain.
 func (p *Predictor) Save(path string) error {
@@ -52,7 +52,7 @@ func (p *Predictor) Save(path string) error {
 	return nil
 }
 
-// WriteTo writes the predictor to w, in the format of FORMAT.md. Equal predictors give equal bytes.
+// WriteTo writes the predictor to w, in the format of docs/format.md. Equal predictors give equal bytes.
 func (p *Predictor) WriteTo(w io.Writer) (int64, error) {
 	if p == nil || p.model == nil {
 		return 0, errors.New("largemvc: the predictor is empty: Fit and Load make one")

@@ -10,7 +10,7 @@ import (
 	"github.com/largemvc/largemvc/internal/safetensors"
 )
 
-// The metadata of a file; FORMAT.md describes the whole.
+// The metadata of a file; docs/format.md describes the whole.
 const (
 	MetaFormat   = "format"
 	MetaVersion  = "version"
