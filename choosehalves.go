@@ -72,11 +72,11 @@ func eigengaps(ctx context.Context, views []view.View, c Config, clusters []int)
 	for i := range gaps {
 		gaps[i] = math.NaN()
 	}
-	if c.Neighbors == None {
+	if c.Neighborhood.Neighbors == None {
 		return gaps, nil
 	}
 	c.forSamples(views[0].Rows)
-	c.HeldOutWeight, c.NeighborWeight = None, None // the regression is of no use here
+	c.Neighborhood.HeldOutWeight, c.Neighborhood.Weight = None, None // the regression is of no use here
 	in, err := prepareInputs[float32](ctx, views, &c)
 	if err != nil {
 		return nil, err

@@ -295,7 +295,7 @@ func TestLargeSetsAreSampled(t *testing.T) {
 		}
 	}
 	views := []largemvc.View{largemvc.Float64View(n, 4, x)}
-	c, err := largemvc.Fit(context.Background(), views, largemvc.Config{Clusters: 5, Epochs: 2, Preset: largemvc.Paper})
+	c, err := largemvc.Fit(context.Background(), views, largemvc.Config{Clusters: 5, Epochs: 2, Preset: largemvc.PresetPaper})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,8 +327,8 @@ func TestOddClusterings(t *testing.T) {
 		"two of five": {[]largemvc.View{largemvc.MatrixView(x)}, largemvc.Config{Clusters: 2}},
 		"all apart":   {[]largemvc.View{largemvc.MatrixView(x)}, largemvc.Config{Clusters: 5}},
 		"untrained": {[]largemvc.View{largemvc.MatrixView(x), largemvc.MatrixView(&doubled)},
-			largemvc.Config{Clusters: 2, Epochs: largemvc.NoTraining}},
-		"paper": {[]largemvc.View{largemvc.MatrixView(x)}, largemvc.Config{Clusters: 2, Preset: largemvc.Paper}},
+			largemvc.Config{Clusters: 2, Epochs: largemvc.None}},
+		"paper": {[]largemvc.View{largemvc.MatrixView(x)}, largemvc.Config{Clusters: 2, Preset: largemvc.PresetPaper}},
 		"missing": {[]largemvc.View{largemvc.MatrixView(x), largemvc.MatrixView(x).WithPresent([]bool{true, false, false, true, true})},
 			largemvc.Config{Clusters: 2}},
 	} {
