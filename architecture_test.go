@@ -32,6 +32,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/progress"},
 	{name: "internal/safetensors"},
 	{name: "internal/testutil"},
+	{name: "internal/browser"},
 	{name: "internal/adam"},
 	{name: "internal/file", imports: "internal/safetensors"},
 
@@ -127,7 +128,10 @@ var arrows = []struct{ name, imports string }{
 			"internal/spectral",
 	},
 	{name: "report", imports: ". internal/parallel internal/rows internal/tsne score"},
-	{name: "cmd/largemvc", imports: ". dataset dataset/views internal/kernel internal/progress neighbor score"},
+	{
+		name:    "cmd/largemvc",
+		imports: ". dataset dataset/views internal/file internal/kernel internal/progress neighbor report score",
+	},
 }
 
 // programs are the folders whose packages have no lines in the table.

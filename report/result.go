@@ -92,7 +92,7 @@ func ofPredictor(p *largemvc.Predictor) *result {
 	c := p.Config()
 	r := &result{
 		centroids: p.Centroids(), unit: c.ReadOut == largemvc.ReadOutUnit, dims: p.Dims(), trained: p.Samples(), anchors: c.Anchors,
-		loss: p.Loss, viewLoss: p.ViewLoss, status: p.Status.String(), finished: !p.Status.Early(), epochs: p.Epochs,
+		loss: p.Loss, viewLoss: p.ViewLoss, status: p.Status.String(), epochs: p.Epochs,
 		asked: c.Clusters, seed: c.Seed, restart: p.Restart, restarts: c.Restarts, predictor: p,
 	}
 	r.finished = p.Status == largemvc.EpochLimit || p.Status == largemvc.Converged
@@ -158,6 +158,9 @@ func settings(c reflect.Value, prefix string) []Fact {
 			}
 		case reflect.Struct:
 			if _, ok := x.Interface().(fmt.Stringer); !ok {
+				if f.Type.Kind() == reflect.Interface {
+					out = append(out, Fact{name, x.Type().Name()})
+				}
 				out = append(out, settings(x, name+".")...)
 				continue
 			}

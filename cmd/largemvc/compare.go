@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
@@ -74,10 +72,7 @@ func runCompare(_ context.Context, args []string, stdout, _ io.Writer) error {
 	o := &compareOptions{}
 	f := compareFlags(o)
 	paths, err := f.parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return f.help(stdout, aboutCompare)
-	}
-	if err != nil {
+	if done, err := f.asked(err, stdout, aboutCompare, ""); done || err != nil {
 		return err
 	}
 	if len(paths) != 2 {

@@ -17,6 +17,10 @@ import (
 type flags struct {
 	*flag.FlagSet
 	list []any // *flag.Flag, or string: the heading of a group
+
+	example   string   // of the command
+	important []string // the flags of the short help with values; nil: there is no short help
+	all       bool     // the long help was asked for
 }
 
 func newFlags(name string) *flags {
@@ -65,9 +69,10 @@ func (f *flags) parse(args []string) (rest []string, err error) {
 	for {
 		if err := f.Parse(args); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
+				f.all = wantsAll(args)
 				return nil, err
 			}
-			return nil, usagef("%s: %v ('largemvc %[1]s -h' explains the flags)", f.Name(), err)
+			return nil, f.parseError(err)
 		}
 		if f.NArg() == 0 {
 			return rest, nil

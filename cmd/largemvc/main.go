@@ -2,6 +2,7 @@
 //
 //	largemvc fit -data FILE [-clusters C] [-out labels.csv] [-save MODEL] [-json] …
 //	largemvc predict -model MODEL -data FILE [-out labels.csv] [-json] …
+//	largemvc report -model MODEL -data FILE [-out report.html] …
 //	largemvc compare A.csv B.csv
 //	largemvc inspect FILE…
 //	largemvc version
@@ -48,6 +49,7 @@ func commands() []command {
 	return []command{
 		{"fit", "cluster the samples of a data set", runFit},
 		{"predict", "give new samples to the clusters of a saved model", runPredict},
+		{"report", "write a page about samples that a saved model gives to its clusters", runReport},
 		{"compare", "score two files of labels against each other", runCompare},
 		{"inspect", "say what is in a file and how it is read", runInspect},
 		{"version", "print the version, the kernels and the build", runVersion},
@@ -78,7 +80,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		if len(args) < 2 {
 			return overview(stdout)
 		}
-		args = []string{args[1], "-h"}
+		args = append([]string{args[1], "-h"}, args[2:]...)
 	case "-version", "--version":
 		args = append([]string{"version"}, args[1:]...)
 	}
@@ -86,6 +88,13 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		if c.name == args[0] {
 			return c.run(ctx, args[1:], stdout, stderr)
 		}
+	}
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	if meant := nearest(args[0], names); meant != "" {
+		return usagef("there is no command %q: did you mean %s?", args[0], meant)
 	}
 	return usagef("unknown command %q ('largemvc -h' lists the commands)", args[0])
 }
@@ -95,9 +104,9 @@ func overview(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("largemvc clusters samples that several views describe, with LargeMvC-Net.\n\nCommands:\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  largemvc %-8s %s\n", c.name, c.summary)
+		fmt.Fprintf(&b, "  largemvc %-10s  %s\n", c.name, c.summary)
 	}
-	b.WriteString("  largemvc help     explain a command and its flags ('largemvc help fit')\n")
+	b.WriteString("  largemvc help        explain a command ('largemvc help fit') and all of its flags ('largemvc help fit all')\n")
 	b.WriteString("\nExit status: 0 done, 1 a file, its data or the training failed, 2 wrong usage.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
