@@ -109,6 +109,10 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 // smoothInputs makes the inputs of a network that knows of neighbours.
 func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (*prepared[T], error) {
 	n, o := views[0].Rows, c.smoothing()
+	m := meterOf(ctx)
+	if err := m.enter(PhasePreparation, 0); err != nil {
+		return nil, err
+	}
 	in, err := smooth.Find[T](ctx, views, o)
 	if err != nil {
 		return nil, err
@@ -119,14 +123,23 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 	}
 	out := &prepared[T]{list: inputsOf(in.Inputs), x: smooth.Matrices(blocks, n)}
 	if c.hasHeldOutLoss() {
+		if err := m.enter(PhaseRegression, 0); err != nil {
+			return nil, err
+		}
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
 		// seed of its own.
 		if out.heldOut, err = information.NewLeaveOneOut(ctx, out.x, information.Regression{Workers: c.Workers}); err != nil {
 			return nil, err
 		}
 	}
+	if err := m.enter(PhaseNeighbors, 0); err != nil {
+		return nil, err
+	}
 	graph, err := in.Join(ctx, blocks, n, o)
 	if err != nil {
+		return nil, err
+	}
+	if err := m.enter(PhaseSmoothing, 0); err != nil {
 		return nil, err
 	}
 	out.graph = graph.Operator()
@@ -139,6 +152,9 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 func standardInputs[T kernel.Float](
 	ctx context.Context, views []view.View, c *Config,
 ) (out *prepared[T], lossDims []int, err error) {
+	if err := meterOf(ctx).enter(PhasePreparation, 0); err != nil {
+		return nil, nil, err
+	}
 	out = &prepared[T]{}
 	for v, x := range views {
 		out.list = append(out.list, Input{View: v, Preprocess: c.Preprocess, Columns: x.Cols})

@@ -31,7 +31,10 @@ var (
 	rotationOption   = option{"rotation", None, []string{"never", "auto", "always"}}
 	reductionOption  = option{"reduction", Auto, []string{"auto", "mean", "sum", "relative"}}
 	activationOption = option{"activation", 0, []string{"relu", "selu"}}
-	statusOption     = option{"status", 0, []string{"epoch limit", "converged", "stopped", "cancelled", "diverged"}}
+	phaseOption      = option{"phase", 0, []string{
+		"checks", "preparation", "regression", "neighbours", "smoothing", "first anchors", "training", "clusters",
+	}}
+	statusOption = option{"status", 0, []string{"epoch limit", "converged", "stopped", "cancelled", "diverged"}}
 )
 
 func (o *option) has(i int) bool { return i >= o.first && i < o.first+len(o.names) }

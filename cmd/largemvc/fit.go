@@ -41,13 +41,17 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if err := o.sayReading(stderr, in); err != nil {
 		return err
 	}
-	bar.Show(0, epochs, "first anchors", time.Second)
+	fitting := time.Now()
 	o.config.Progress = func(e largemvc.Epoch) error {
+		if e.Phase != largemvc.PhaseTraining {
+			bar.Phase(e.Phase.String(), e.Done, e.Total, time.Since(fitting), e.Left)
+			return nil
+		}
 		note := fmt.Sprintf("loss %.5g", e.Loss)
 		if e.Restarts > 1 {
 			note = fmt.Sprintf("run %d/%d  %s", e.Restart+1, e.Restarts, note)
 		}
-		bar.Show(e.Epoch, e.Epochs, note, e.Elapsed)
+		bar.ShowLeft(e.Epoch, e.Epochs, note, e.Elapsed, e.Left)
 		return nil
 	}
 	result, ended := train(ctx, o, in)

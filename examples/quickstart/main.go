@@ -144,6 +144,7 @@ func fit(
 ) (*largemvc.Clustering, error) {
 	bar := progress.New(stderr, "  step")
 	defer bar.End()
+	began := time.Now()
 	return largemvc.Fit(ctx, views, largemvc.Config{
 		Clusters: clusters,
 		Epochs:   s.epochs,
@@ -151,7 +152,11 @@ func fit(
 		Seed:     s.seed,
 		Workers:  s.workers,
 		Progress: func(e largemvc.Epoch) error {
-			bar.Show(e.Epoch, e.Epochs, fmt.Sprintf("loss %.4f", e.Loss), e.Elapsed)
+			if e.Phase != largemvc.PhaseTraining {
+				bar.Phase("  "+e.Phase.String(), e.Done, e.Total, time.Since(began), e.Left)
+				return nil
+			}
+			bar.ShowLeft(e.Epoch, e.Epochs, fmt.Sprintf("loss %.4f", e.Loss), e.Elapsed, e.Left)
 			return nil
 		},
 	})
