@@ -55,27 +55,30 @@ type Choice struct {
 type Choices struct {
 	Choices []Choice // in the order of the numbers of clusters
 
-	// Suggested is, where the loss has the term of Neighborhood.Weight, the number of the lowest loss: the information of
-	// neighbours, as a share of log m, falls again when clusters are split at random. It is not the highest number tried,
-	// which may be on the way to a lower loss.
+	// Suggested is the number of clusters that the indices speak for, 0 if there are none; Clear says whether it stands out: at
+	// least two of loss, agreement of halves and eigengap are best there or next to it, it is not the highest number tried,
+	// and halves agree to 0.6 at least. Reasons says why, in words.
+	//
+	// Where the loss has the term of Neighborhood.Weight, it is the number of the highest sum of 3 times the loss below that of
+	// other numbers, the agreement of halves, and a quarter of the eigengap as a share of the largest: the information of
+	// neighbours, as a share of log m, falls again when clusters are split at random; splits at random are not the same in
+	// two halves.
 	//
 	// Else, it is the highest number of clusters whose Silhouette is higher than that of its neighbours, at least 85 % of
 	// the highest of all, and whose Stability is at least 0.8. The lowest number needs one neighbour only; the highest is
 	// not suggested, for its other neighbour is unknown. If there is none, it is the number with the highest Silhouette
-	// among those of that stability, and if none has it, among all; 0 if there is no Silhouette at all.
+	// among those of that stability, and if none has it, among all.
 	//
-	// It is a first guess. On nine public sets of 4 to 10 classes the loss was lowest at their number on four and one away on
-	// another; on eight, the silhouettes suggested it on three.
+	// It is a first guess.
 	Suggested int
+	Clear     bool
+	Reasons   []string
+
+	BySilhouette int // the number of the highest Silhouette, 0 if there is none
+	ByGap        int // the number of the largest Gap, 0 if there is none
 
 	byLoss bool
 }
-
-// The rule of Choices.Suggested.
-const (
-	suggestShare  = 0.85
-	suggestStable = 0.8
-)
 
 // ChooseClusters fits a range of numbers of clusters, each with several seeds, and computes internal indices: what there
 // is to go by without classes. config is that of every fit, but for Clusters, Seed, Checkpoint and Overwrite; a HeldOutWeight
@@ -218,54 +221,6 @@ func tryClusters(ctx context.Context, views []View, config Config, seeds int, sp
 		out.Stability = total / float64(pairs)
 	}
 	return out, space.indices(ctx, best.Labels, out)
-}
-
-// suggest sets Suggested.
-func (c *Choices) suggest() {
-	if lowest := c.lowestLoss(); c.byLoss && lowest >= 0 && lowest < len(c.Choices)-1 {
-		c.Suggested = c.Choices[lowest].Clusters
-		return
-	}
-	s := func(i int) float64 {
-		if i < 0 || i >= len(c.Choices) || math.IsNaN(c.Choices[i].Silhouette) {
-			return math.Inf(-1)
-		}
-		return c.Choices[i].Silhouette
-	}
-	stable := func(i int) bool { return !(c.Choices[i].Stability < suggestStable) } // a single fit counts as stable
-	c.Suggested = 0
-	highest, steady := -1, -1
-	for i := range c.Choices {
-		if s(i) > s(highest) {
-			highest = i
-		}
-		if stable(i) && s(i) > s(steady) {
-			steady = i
-		}
-	}
-	for i := len(c.Choices) - 2; i >= 0; i-- {
-		if stable(i) && s(i) > s(i-1) && s(i) > s(i+1) && s(i) >= suggestShare*s(highest) {
-			c.Suggested = c.Choices[i].Clusters
-			return
-		}
-	}
-	switch {
-	case steady >= 0:
-		c.Suggested = c.Choices[steady].Clusters
-	case highest >= 0:
-		c.Suggested = c.Choices[highest].Clusters
-	}
-}
-
-// lowestLoss returns the place of the choice with the lowest loss, −1 if there is none.
-func (c *Choices) lowestLoss() int {
-	at := -1
-	for i := range c.Choices {
-		if at < 0 || c.Choices[i].Loss < c.Choices[at].Loss {
-			at = i
-		}
-	}
-	return at
 }
 
 // indexSpace is what indices are computed on: some rows of the preprocessed views, side by side.

@@ -63,6 +63,8 @@ func completedCommands() []completedCommand {
 			done.flags = completedFlags(fitFlags(&fitOptions{}))
 		case "predict":
 			done.flags = completedFlags(predictFlags(&predictOptions{}))
+		case "choose":
+			done.flags = completedFlags(chooseFlags(&chooseOptions{}))
 		case "report":
 			done.flags = completedFlags(reportFlags(&reportOptions{}))
 		case "compare":

@@ -1,6 +1,7 @@
 // Command largemvc clusters multi-view data with LargeMvC-Net.
 //
 //	largemvc fit -data FILE [-clusters C] [-out labels.csv] [-save MODEL] [-json] …
+//	largemvc choose -data FILE [-from 2] [-to 20] …
 //	largemvc predict -model MODEL -data FILE [-out labels.csv] [-json] …
 //	largemvc report -model MODEL -data FILE [-out report.html] …
 //	largemvc compare A.csv B.csv
@@ -48,6 +49,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"fit", "cluster the samples of a data set", runFit},
+		{"choose", "try numbers of clusters and suggest one", runChoose},
 		{"predict", "give new samples to the clusters of a saved model", runPredict},
 		{"report", "write a page about samples that a saved model gives to its clusters", runReport},
 		{"compare", "score two files of labels against each other", runCompare},
