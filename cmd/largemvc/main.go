@@ -53,7 +53,7 @@ func commands() []command {
 		{"predict", "give new samples to the clusters of a saved model", runPredict},
 		{"report", "write a page about samples that a saved model gives to its clusters", runReport},
 		{"compare", "score two files of labels against each other", runCompare},
-		{"inspect", "say what is in a file and how it is read", runInspect},
+		{"inspect", "say what is in a file and how it is read, or what a model is", runInspect},
 		{"version", "print the version, the kernels and the build", runVersion},
 		{"completion", "print a script that completes this command in a shell", runCompletion},
 	}
