@@ -86,6 +86,7 @@ type prepared[T kernel.Float] struct {
 
 	standard *prepare.Standardiser // what new samples go through, without neighbours
 	smooth   *smooth.Transform[T]  // with them
+	unlike   []float64             // with them: how far some training samples are from the others
 }
 
 // prepareInputs makes the network's inputs of views that were checked.
@@ -143,6 +144,9 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		return nil, err
 	}
 	out.graph = graph.Operator()
+	if out.unlike, err = graph.Unlike(ctx, blocks, n, o); err != nil {
+		return nil, err
+	}
 	out.smooth, err = graph.Smooth(ctx, in, blocks, n, o)
 	return out, err
 }

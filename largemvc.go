@@ -173,6 +173,9 @@ func finish[T kernel.Float](
 	if p.model, err = newFitted(p, from, found.Assigner); err != nil {
 		return nil, err
 	}
+	if err := setNovelty(ctx, p, views, in, out.H); err != nil {
+		return nil, withName(err)
+	}
 	out.Timings = Timings{Start: r.startFor, Train: r.trainFor, Epoch: r.epochFor, Clusters: time.Since(began)}
 	return out, nil
 }

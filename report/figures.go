@@ -165,25 +165,25 @@ type bar struct {
 
 const (
 	barsWidth, barsHeight = 600.0, 150.0
-	confidenceBins        = 20
+	unitBins              = 20
 )
 
-func confidenceBars(values []float64) *bars {
-	counts := histogram(values, confidenceBins)
+func unitBars(name string, values []float64) *bars {
+	counts := histogram(values, unitBins)
 	most := 1
 	for _, n := range counts {
 		most = max(most, n)
 	}
 	out := &bars{}
-	width := barsWidth / confidenceBins
+	width := barsWidth / unitBins
 	for b, n := range counts {
 		h := barsHeight * float64(n) / float64(most)
 		out.Bars = append(out.Bars, bar{
 			X: float64(b)*width + 1, Y: math.Round(10*(barsHeight-h)) / 10, Width: width - 2, Height: math.Round(10*h) / 10,
-			From: float64(b) / confidenceBins, To: float64(b+1) / confidenceBins, Count: n,
+			From: float64(b) / unitBins, To: float64(b+1) / unitBins, Count: n,
 		})
 	}
-	out.Label = "Histogram of the confidence: " + percent(shareBelow(values, 0.25)) + " of the samples are below 0.25, " +
+	out.Label = "Histogram of the " + name + ": " + percent(shareBelow(values, 0.25)) + " of the samples are below 0.25, " +
 		percent(shareBelow(values, 0.5)) + " below 0.5 and " + percent(shareBelow(values, 0.75)) + " below 0.75."
 	return out
 }

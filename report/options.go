@@ -25,6 +25,9 @@ type Options struct {
 	// Trust is per view and sample, from 0 to 1; nil: that of the clustering, if it has one.
 	Trust [][]float64
 
+	// Novelty of the samples, from 0 to 1; nil: what WritePredictions has from the model.
+	Novelty []float64
+
 	Reading []string // how the data were read, a line each
 	Facts   []Fact   // further lines of the model card
 	Created time.Time
@@ -80,6 +83,9 @@ func (o *Options) complete(n, views int) error {
 		if len(t) != n {
 			return fmt.Errorf("report: Trust of view %d has %d values for %d samples", v, len(t), n)
 		}
+	}
+	if o.Novelty != nil && len(o.Novelty) != n {
+		return fmt.Errorf("report: Novelty of %d samples, there are %d", len(o.Novelty), n)
 	}
 	return o.completeClasses(n)
 }

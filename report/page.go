@@ -41,6 +41,11 @@ func WritePredictions(
 		return err
 	}
 	o.Views = views
+	if o.Novelty == nil && p.HasNovelty() {
+		if o.Novelty, err = p.Novelty(ctx, views); err != nil {
+			return err
+		}
+	}
 	return write(ctx, w, r, o)
 }
 
@@ -93,6 +98,10 @@ type page struct {
 	Median     float64
 	LeastSure  []sampleRow
 
+	Novelty   *bars
+	Novel     float64     // share above 0.95
+	MostNovel []sampleRow // the highest first
+
 	Silhouette        *float64
 	SilhouetteSamples int
 
@@ -140,6 +149,7 @@ type sampleRow struct {
 	Cluster    int
 	Next       int
 	Confidence float64
+	Novelty    float64
 	Class      string
 	Votes      []int // per view, −1: absent
 }
@@ -155,6 +165,8 @@ const (
 	mostTypical   = 6
 	mostLeastSure = 20
 	mostDisagree  = 20
+	mostNovel     = 20
+	novelAbove    = 0.95
 )
 
 func newPage(ctx context.Context, r *result, o *Options) (*page, error) {
@@ -170,10 +182,11 @@ func newPage(ctx context.Context, r *result, o *Options) (*page, error) {
 		return nil, err
 	}
 	p.addClusters(r, o, sure)
-	p.Confidence, p.Median = confidenceBars(sure.confidence), quantile(sure.confidence, 0.5)
+	p.Confidence, p.Median = unitBars("confidence", sure.confidence), quantile(sure.confidence, 0.5)
 	for _, i := range sure.leastSure(mostLeastSure) {
 		p.LeastSure = append(p.LeastSure, r.sampleRow(i, sure, o))
 	}
+	p.addNovelty(r, o, sure)
 	if err := p.addSilhouettes(ctx, r, o); err != nil {
 		return nil, err
 	}
@@ -241,6 +254,21 @@ func (r *result) sampleRow(i int, sure *certainty, o *Options) sampleRow {
 		row.Class = shorten(o.ClassNames[o.Classes[i]])
 	}
 	return row
+}
+
+// addNovelty shows how unlike the training the samples are, where that is known.
+func (p *page) addNovelty(r *result, o *Options, sure *certainty) {
+	if o.Novelty == nil {
+		return
+	}
+	p.Novelty = unitBars("novelty", o.Novelty)
+	p.Novel = 1 - shareBelow(o.Novelty, math.Nextafter(novelAbove, 1))
+	for _, i := range lowest(len(o.Novelty), mostNovel, func(i int) bool { return o.Novelty[i] > novelAbove },
+		func(i int) float64 { return -o.Novelty[i] }) {
+		row := r.sampleRow(i, sure, o)
+		row.Novelty = o.Novelty[i]
+		p.MostNovel = append(p.MostNovel, row)
+	}
 }
 
 func (p *page) addSilhouettes(ctx context.Context, r *result, o *Options) error {

@@ -366,7 +366,8 @@ func TestWritePredictions(t *testing.T) {
 	if err := WritePredictions(context.Background(), &b, p, f.views, o); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"were given by a trained model", "In the training", "samples of the training", "gene0"} {
+	for _, want := range []string{"were given by a trained model", "In the training", "samples of the training", "gene0",
+		"farther from the training than 95 % of its own samples", "Histogram of the novelty"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -24,6 +24,13 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 	say("Half of the samples have a confidence of at least %s (0: between two clusters, 1: in the middle of one); %s have less "+
 		"than %g.", fixed(p.Median), percent(low), lowConfidence)
 	p.compareClusters(say)
+	if p.Novelty != nil {
+		say("%s of the samples are farther from the training than 95 %% of its own samples; of samples like those it would be 5 %%.",
+			percent(p.Novel))
+		if p.Novel >= muchNovel {
+			warn("Many samples are not like those of the training: their labels say little.")
+		}
+	}
 	if p.Classes != nil {
 		say("Against the %s that are known, the clusters have an accuracy of %s (each cluster matched to one class), an NMI of %s "+
 			"and an adjusted Rand index of %s. The classes had no part in the clustering.", plural(p.Classes.Count, "class"),
@@ -52,6 +59,7 @@ const (
 	lowConfidence  = 0.2
 	muchLow        = 0.25
 	weakSilhouette = 0.1
+	muchNovel      = 0.25
 )
 
 // compareClusters names the clusters that stand out for being sure or not.

@@ -40,7 +40,8 @@ func predictFlags(o *predictOptions) *flags {
 	f.group("Result")
 	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
 		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in the "+
-		"representation: the closer to each other,\nthe less sure; - is standard output; none by default")
+		"representation: the closer to each other,\nthe less sure, and novelty, from 0 to 1: how far from what the training saw; "+
+		"- is standard output; none by default")
 	f.string(&o.report, "report", "`FILE` to write a report on the samples to, one HTML page that can be mailed; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` to write the representation H to, .npy, .npz or .csv; none by default")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
@@ -68,6 +69,10 @@ type prediction struct {
 	PeakRSS        *float64 `json:"peak_rss_mb"` // MiB, whole process
 
 	ClusterSizes []int `json:"cluster_sizes"` // of these samples
+
+	// How unlike the training the samples are; null for models that do not know.
+	Novelty *float64 `json:"novelty"` // median, from 0 to 1
+	Novel   *float64 `json:"novel"`   // share of the samples with a novelty above 0.95
 
 	ACC    *float64 `json:"acc"`
 	NMI    *float64 `json:"nmi"`
@@ -106,6 +111,13 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		return cancelled(ctx, err)
 	}
 	columns := labelColumns(in.ids, a.Labels, a.Near, a.Next)
+	var novelty []float64
+	if model.HasNovelty() {
+		if novelty, err = model.Novelty(ctx, in.views); err != nil {
+			return cancelled(ctx, err)
+		}
+		columns = append(columns, dataset.Column{Name: "novelty", Data: novelty})
+	}
 	failed := errors.Join(
 		out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
 			func(path string) error { return dataset.WriteCSV(path, columns...) }),
@@ -124,6 +136,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	for _, label := range a.Labels {
 		p.ClusterSizes[label]++
 	}
+	p.addDrift(novelty)
 	if in.labels != nil {
 		s, err := largemvc.Evaluate(in.labels, a.Labels)
 		if err != nil {
@@ -166,6 +179,44 @@ func (o *predictOptions) writePage(
 	return out.save(stdout, func(w io.Writer) error { return report.WritePredictions(ctx, w, model, in.views, p) })
 }
 
+// novelAbove is the novelty above which a sample counts as novel; of samples like those of the training it is a share of one less
+// this.
+const novelAbove = 0.95
+
+// addDrift sums up the novelty of the samples.
+func (p *prediction) addDrift(novelty []float64) {
+	if len(novelty) == 0 {
+		return
+	}
+	sorted := slices.Sorted(slices.Values(novelty))
+	novel := 0
+	for _, x := range sorted {
+		if x > novelAbove {
+			novel++
+		}
+	}
+	p.Novelty, p.Novel = number(sorted[len(sorted)/2]), number(float64(novel)/float64(len(sorted)))
+}
+
+// The shares of novel samples from which there may be drift, and surely is. In few samples a share of 5 % is easily more.
+const (
+	someDrift = 0.1
+	muchDrift = 0.25
+)
+
+// drift says whether the samples are like those of the training.
+func (p *prediction) drift() string {
+	text := fmt.Sprintf("%s of the samples are farther from the training than 95 %% of its own (5 %% are to be expected); median "+
+		"novelty %.2f", percent(p.Novel), *p.Novelty)
+	switch {
+	case *p.Novel >= muchDrift:
+		return text + ": these samples are not like those of the training, and their labels say little"
+	case *p.Novel >= someDrift:
+		return text + ": some are not like those of the training"
+	}
+	return text + ": they are like those of the training"
+}
+
 // checkOrder refuses views that have the names of the training in another order. Other names say nothing: today's file
 // may be called differently.
 func checkOrder(trained, given []string) error {
@@ -190,6 +241,9 @@ func (p *prediction) table(w io.Writer) error {
 	line("model", "%s, %s", p.Model, count(p.Clusters, "cluster"))
 	line("time", "%.3g s reading, %.3g s predicting", p.ReadSeconds, p.PredictSeconds)
 	line("clusters", "sizes %s", join(p.ClusterSizes, ", "))
+	if p.Novel != nil {
+		line("drift", "%s", p.drift())
+	}
 	if p.ACC != nil {
 		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(p.ACC), percent(p.NMI), percent(p.ARI),
 			percent(p.Purity), *p.Classes)
