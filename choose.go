@@ -55,21 +55,20 @@ type Choice struct {
 type Choices struct {
 	Choices []Choice // in the order of the numbers of clusters
 
-	// Suggested is the number of clusters that the indices speak for, 0 if there are none; Clear says whether it stands out: at
-	// least two of loss, agreement of halves and eigengap are best there or next to it, it is not the highest number tried,
-	// and halves agree to 0.6 at least. Reasons says why, in words.
+	// Suggested is the number of clusters that the indices speak for, 0 if there are none. Reasons says why, in words.
 	//
-	// Where the loss has the term of Neighborhood.Weight, it is the number of the highest sum of 3 times the loss below that of
-	// other numbers, the agreement of halves, and a quarter of the eigengap as a share of the largest: the information of
-	// neighbours, as a share of log m, falls again when clusters are split at random; splits at random are not the same in
-	// two halves.
+	// Where the loss has the term of Neighborhood.Weight, it is the number of the lowest loss, if that is not the highest number
+	// tried and if Halves is at least 0.6 there: the information of neighbours, as a share of log m, falls again when clusters
+	// are split at random, and splits at random are not found again in other samples. Else it is the number of the largest
+	// Gap. It stands out (Clear) if it is that of the loss, and Halves or Gap is highest there or next to it.
 	//
 	// Else, it is the highest number of clusters whose Silhouette is higher than that of its neighbours, at least 85 % of
 	// the highest of all, and whose Stability is at least 0.8. The lowest number needs one neighbour only; the highest is
 	// not suggested, for its other neighbour is unknown. If there is none, it is the number with the highest Silhouette
-	// among those of that stability, and if none has it, among all.
+	// among those of that stability, and if none has it, among all. It stands out if it is such a peak and Halves is at least
+	// 0.6.
 	//
-	// It is a first guess.
+	// It is a first guess. On SETS
 	Suggested int
 	Clear     bool
 	Reasons   []string

@@ -5,13 +5,9 @@ import (
 	"math"
 )
 
-// The rule of Choices.Suggested, where the loss has the term of neighbours.
-const (
-	lossWeight  = 3.0  // of a difference of losses
-	halfWeight  = 1.0  // of the agreement of halves
-	gapWeight   = 0.25 // of an eigengap, as a share of the largest
-	clearHalves = 0.6  // the agreement of halves from which a suggestion can stand out
-)
+// steadyHalves is the agreement of halves from which clusters count as found again in other samples. From 0.5 to 0.8 it gives the
+// same suggestions on the sets that it was tried on.
+const steadyHalves = 0.6
 
 // The rule without that term.
 const (
@@ -53,7 +49,8 @@ func (c *Choices) best(of func(*Choice) float64) int {
 	return at
 }
 
-// suggestByNeighbors weighs the loss, the agreement of halves and the eigengap.
+// suggestByNeighbors takes the number of the lowest loss where its clusters are found again in other samples, else that of the
+// largest eigengap.
 func (c *Choices) suggestByNeighbors() {
 	lowest := c.best(func(x *Choice) float64 { return -x.Loss })
 	steadiest := c.best(func(x *Choice) float64 { return x.Halves })
@@ -61,52 +58,46 @@ func (c *Choices) suggestByNeighbors() {
 	if lowest < 0 {
 		return
 	}
-	within := func(x, from float64) float64 { // 0 where x does not exist
-		if math.IsNaN(x) {
-			return 0
-		}
-		return x / from
+	because := func(format string, args ...any) { c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...)) }
+	low, at := &c.Choices[lowest], lowest
+	edge := lowest == len(c.Choices)-1 && len(c.Choices) > 1
+	steady := !(low.Halves < steadyHalves) // halves that were not tried do not speak against it
+	switch {
+	case edge:
+		because("the loss is lowest at the highest number tried, %d, and may be lower beyond it", low.Clusters)
+	case !steady:
+		because("the loss is lowest at %d, but fits of two halves of the samples agree to %.2f only on these clusters", low.Clusters,
+			low.Halves)
+	case math.IsNaN(low.Halves):
+		because("the loss is lowest at %d", low.Clusters)
+	default:
+		because("the loss is lowest at %d, and fits of two halves of the samples agree to %.2f on these clusters", low.Clusters,
+			low.Halves)
 	}
-	total := func(x *Choice) float64 {
-		if math.IsNaN(x.Loss) {
-			return math.NaN()
-		}
-		sum := lossWeight*(c.Choices[lowest].Loss-x.Loss) + halfWeight*within(x.Halves, 1)
-		if widest >= 0 && c.Choices[widest].Gap > 0 {
-			sum += gapWeight * max(within(x.Gap, c.Choices[widest].Gap), 0)
-		}
-		return sum
+	if (edge || !steady) && widest >= 0 {
+		at = widest
 	}
-	at := c.best(total)
-	x := &c.Choices[at]
-	c.Suggested = x.Clusters
+	c.Suggested = c.Choices[at].Clusters
 	agree := 0
-	say := func(place int, format string, value float64) {
+	near := func(place int, text string) {
 		if place < 0 {
 			return
 		}
 		k := c.Choices[place].Clusters
-		near := "far from it"
-		switch d := place - at; {
+		switch d := place - lowest; {
 		case d == 0:
-			near, agree = "there", agree+1
+			because("%s there too", text)
+			agree++
 		case d == 1 || d == -1:
-			near, agree = "next to it", agree+1
+			because("%s next to it, at %d", text, k)
+			agree++
+		default:
+			because("%s at %d", text, k)
 		}
-		c.Reasons = append(c.Reasons, fmt.Sprintf(format, value)+fmt.Sprintf(" (best at %d, %s)", k, near))
 	}
-	say(lowest, "the loss is %.4g", x.Loss)
-	say(steadiest, "fits of two halves of the samples agree to %.2f", x.Halves)
-	say(widest, "the eigengap of the neighbours is %.3f", x.Gap)
-	edge := at == len(c.Choices)-1 && len(c.Choices) > 1
-	if edge {
-		c.Reasons = append(c.Reasons, "it is the highest number tried: higher ones may be better")
-	}
-	c.Clear = agree >= 2 && !edge && !(x.Halves < clearHalves)
-	if x.Halves < clearHalves {
-		c.Reasons = append(c.Reasons, fmt.Sprintf("clusters that agree to less than %.1f between halves are not there again in "+
-			"other samples", clearHalves))
-	}
+	near(steadiest, "the halves agree most")
+	near(widest, "the eigengap of the neighbours is largest")
+	c.Clear = agree > 0 && !edge && steady
 }
 
 // suggestBySilhouette takes the highest number of clusters among the peaks of the silhouette.
@@ -151,5 +142,5 @@ func (c *Choices) suggestBySilhouette() {
 	if !peak {
 		c.Reasons = append(c.Reasons, "the silhouette has no peak there")
 	}
-	c.Clear = peak && !(x.Halves < clearHalves)
+	c.Clear = peak && !(x.Halves < steadyHalves)
 }
