@@ -115,6 +115,13 @@ func (v View) Row(dst []float64, i int) []float64 {
 	return dst
 }
 
+// Take returns the view of some samples, in their order: a copy, but of a matrix (MatrixView), which is looked at where it is. It
+// panics if there is no such sample.
+func (v View) Take(samples []int) View { return View{in: v.in.Take(samples), err: v.err} }
+
+// Content returns what a view holds, in a type that only the packages of this module know, and why it is of no use, if so.
+func (v View) Content() (view.View, error) { return v.in, v.err }
+
 // Mask returns the views with a presence mask: present[i][v] says whether sample i has view v. A nil mask means that all
 // samples have all views.
 func Mask(views []View, present [][]bool) ([]View, error) {

@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/choose"
 )
 
 const (
@@ -21,22 +21,22 @@ const (
 // choicePanel is an index over the numbers of clusters.
 type choicePanel struct {
 	title string
-	of    func(largemvc.Choice) float64
+	of    func(choose.Choice) float64
 }
 
-// WriteChoices draws what largemvc.ChooseClusters found as SVG: each index over the numbers of clusters, with the number that is
+// WriteChoices draws what choose.Clusters found as SVG: each index over the numbers of clusters, with the number that is
 // suggested. It returns an error if there is nothing to draw.
-func WriteChoices(w io.Writer, c *largemvc.Choices) error {
+func WriteChoices(w io.Writer, c *choose.Choices) error {
 	if c == nil || len(c.Choices) == 0 {
 		return fmt.Errorf("report: no numbers of clusters were tried")
 	}
 	var panels []string
 	for _, p := range []choicePanel{
-		{"loss, low is good", func(c largemvc.Choice) float64 { return c.Loss }},
-		{"agreement of halves, high is good", func(c largemvc.Choice) float64 { return c.Halves }},
-		{"agreement over seeds, high is good", func(c largemvc.Choice) float64 { return c.Stability }},
-		{"eigengap of the neighbours, high is good", func(c largemvc.Choice) float64 { return c.Gap }},
-		{"silhouette, high is good", func(c largemvc.Choice) float64 { return c.Silhouette }},
+		{"loss, low is good", func(c choose.Choice) float64 { return c.Loss }},
+		{"agreement of halves, high is good", func(c choose.Choice) float64 { return c.Halves }},
+		{"agreement over seeds, high is good", func(c choose.Choice) float64 { return c.Stability }},
+		{"eigengap of the neighbours, high is good", func(c choose.Choice) float64 { return c.Gap }},
+		{"silhouette, high is good", func(c choose.Choice) float64 { return c.Silhouette }},
 	} {
 		if text := p.draw(c, len(panels)); text != "" {
 			panels = append(panels, text)
@@ -65,7 +65,7 @@ func WriteChoices(w io.Writer, c *largemvc.Choices) error {
 }
 
 // draw returns the panel at a place, "" where the index does not exist.
-func (p *choicePanel) draw(c *largemvc.Choices, at int) string {
+func (p *choicePanel) draw(c *choose.Choices, at int) string {
 	var ks, values []float64
 	for _, x := range c.Choices {
 		if v := p.of(x); !math.IsNaN(v) && !math.IsInf(v, 0) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/choose"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/report"
@@ -34,7 +35,7 @@ type chooseOptions struct {
 
 func chooseFlags(o *chooseOptions) *flags {
 	f, c := newFlags("choose"), &o.config
-	o.sparse = sparseAuto
+	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
 		"file a view")
@@ -160,8 +161,8 @@ func (o *chooseOptions) checkChoose(figure *output) error {
 }
 
 // try fits all numbers of clusters.
-func (o *chooseOptions) try(ctx context.Context, in *input, bar *progress.Bar, began time.Time) (*largemvc.Choices, error) {
-	c := largemvc.ChooseConfig{Seeds: o.seeds, Halves: o.halves}
+func (o *chooseOptions) try(ctx context.Context, in *input, bar *progress.Bar, began time.Time) (*choose.Choices, error) {
+	c := choose.Config{Seeds: o.seeds, Halves: o.halves}
 	if o.halves == 0 {
 		c.Halves = largemvc.None
 	}
@@ -180,14 +181,14 @@ func (o *chooseOptions) try(ctx context.Context, in *input, bar *progress.Bar, b
 		bar.Phase(fmt.Sprintf("%d of %d numbers tried", done, total), done, total, elapsed, left)
 		return nil
 	}
-	c.Progress = func(d, _ int, x largemvc.Choice) error {
+	c.Progress = func(d, _ int, x choose.Choice) error {
 		done = d
 		return nil
 	}
-	return largemvc.ChooseClusters(ctx, in.views, config, c)
+	return choose.Clusters(ctx, in.views, config, c)
 }
 
-func (o *chooseOptions) print(w io.Writer, in *input, found *largemvc.Choices, took time.Duration) error {
+func (o *chooseOptions) print(w io.Writer, in *input, found *choose.Choices, took time.Duration) error {
 	out := &chosen{
 		Samples: in.samples, Suggested: found.Suggested, Clear: found.Clear, Reasons: found.Reasons,
 		Silhouette: found.BySilhouette, Gap: found.ByGap, Seconds: took.Seconds(), Reading: &in.reading,

@@ -120,8 +120,8 @@ type choice[T fmt.Stringer] struct {
 	values []T
 }
 
-// choose makes p, whose present value is the default, a flag value.
-func choose[T fmt.Stringer](p *T, values ...T) choice[T] { return choice[T]{p, values} }
+// oneOf makes p, whose present value is the default, a flag value.
+func oneOf[T fmt.Stringer](p *T, values ...T) choice[T] { return choice[T]{p, values} }
 
 func (c choice[T]) String() string {
 	if c.p == nil {
@@ -150,7 +150,7 @@ func (w word) String() string { return string(w) }
 // among makes p, which becomes the first of some words, a flag value.
 func among(p *word, words ...word) choice[word] {
 	*p = words[0]
-	return choose(p, words...)
+	return oneOf(p, words...)
 }
 
 // option is an enumeration of the library, which knows its names.

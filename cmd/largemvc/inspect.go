@@ -28,7 +28,7 @@ status is 1. Of a model that 'largemvc fit -save' wrote, it prints what it was t
 // inspectFlags makes the flags of inspect.
 func inspectFlags(o *inspectOptions) *flags {
 	f := newFlags("inspect")
-	o.sparse = sparseAuto
+	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
 	o.dataFlags(f)
 	f.group("Memory")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/progress"
 )
 
@@ -17,7 +18,7 @@ type modelOptions struct {
 
 // modelFlags adds the flags of o.
 func (o *modelOptions) modelFlags(f *flags) {
-	o.sparse = sparseAuto
+	o.sparse = dataset.SparseIfSmaller
 	f.group("Model")
 	f.string(&o.model, "model", "`FILE` that fit -save wrote; there is no default")
 	f.group("Data")

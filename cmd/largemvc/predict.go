@@ -74,6 +74,9 @@ type prediction struct {
 	Novelty *float64 `json:"novelty"` // median, from 0 to 1
 	Novel   *float64 `json:"novel"`   // share of the samples with a novelty above 0.95
 
+	IDs    []string `json:"ids"`    // of the samples, in their order; null where the data have none
+	Labels []int    `json:"labels"` // the cluster of each sample
+
 	ACC    *float64 `json:"acc"`
 	NMI    *float64 `json:"nmi"`
 	ARI    *float64 `json:"ari"`
@@ -145,7 +148,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		p.Classes = &in.classes
 		p.ACC, p.NMI, p.ARI, p.Purity = number(s.ACC), number(s.NMI), number(s.ARI), number(s.Purity)
 	}
-	p.Reading = &in.reading
+	p.Reading, p.IDs, p.Labels = &in.reading, in.ids, a.Labels
 	if o.json {
 		warnings(stderr, &in.reading)
 		return errors.Join(failed, json.NewEncoder(stdout).Encode(p))
