@@ -30,7 +30,8 @@ const noveltySteps = 100
 // Where the training had fewer samples than features, samples like its own seem newer than they are: a fifth of them had a
 // novelty above 0.95 after a training on 105 samples of 48 to 1,302 features, and 5 % after one on 1,000 samples of 6 to 240.
 //
-// It costs about as much as Assign, and has its errors; a model that an earlier version saved has no quantiles, which is an error.
+// It costs about as much as Assign, and has its errors; a model that an earlier version saved has no quantiles,
+// which is an error.
 func (p *Predictor) Novelty(ctx context.Context, views []View) ([]float64, error) {
 	in, err := p.checked(ctx, views)
 	if err != nil {

@@ -35,10 +35,12 @@ func TestProgressOfPhases(t *testing.T) {
 		config Config
 		want   []Phase
 	}{
-		{Config{Restarts: 2}, []Phase{PhaseChecks, PhasePreparation, PhaseRegression, PhaseNeighbors, PhaseSmoothing, PhaseAnchors,
+		{Config{Restarts: 2}, []Phase{PhaseChecks, PhasePreparation, PhaseRegression, PhaseNeighbors,
+			PhaseSmoothing, PhaseAnchors,
 			PhaseTraining, PhaseAnchors, PhaseTraining, PhaseClusters}},
 		{Config{Preset: PresetPaper}, []Phase{PhaseChecks, PhasePreparation, PhaseAnchors, PhaseTraining, PhaseClusters}},
-		{Config{Neighborhood: Neighborhood{Exact: None, HeldOutWeight: None}, Epochs: None}, []Phase{PhaseChecks, PhasePreparation,
+		{Config{Neighborhood: Neighborhood{Exact: None, HeldOutWeight: None}, Epochs: None}, []Phase{PhaseChecks,
+			PhasePreparation,
 			PhaseNeighbors, PhaseSmoothing, PhaseAnchors, PhaseClusters}},
 	} {
 		test.config.Clusters = 3

@@ -244,10 +244,13 @@ func TestSuggestByNeighbors(t *testing.T) {
 		want              int
 		clear             bool
 	}{
-		"all agree":          {[]float64{-1, -1.2, -1.1}, []float64{0.5, 0.9, 0.6}, []float64{0, 0.1, 0}, 3, true},
-		"two agree":          {[]float64{-1, -1.2, -1.1, -1, -1}, []float64{0.7, 0.9, 0.6, 0.2, 0}, []float64{0, 0, 0, 0, 0.1}, 3, true},
-		"next to it":         {[]float64{-1, -1.2, -1.1, -1, -1}, []float64{0.7, 0.8, 0.9, 0.2, 0}, []float64{0, 0, 0, 0, 0.1}, 3, true},
-		"none agrees":        {[]float64{-1.2, -1, -1, -1, -1}, []float64{0.7, 0.6, 0.9, 0.2, 0.2}, []float64{0, 0, 0, 0, 0.1}, 2, false},
+		"all agree": {[]float64{-1, -1.2, -1.1}, []float64{0.5, 0.9, 0.6}, []float64{0, 0.1, 0}, 3, true},
+		"two agree": {[]float64{-1, -1.2, -1.1, -1, -1}, []float64{0.7, 0.9, 0.6, 0.2, 0}, []float64{0, 0,
+			0, 0, 0.1}, 3, true},
+		"next to it": {[]float64{-1, -1.2, -1.1, -1, -1}, []float64{0.7, 0.8, 0.9, 0.2, 0}, []float64{0, 0,
+			0, 0, 0.1}, 3, true},
+		"none agrees": {[]float64{-1.2, -1, -1, -1, -1}, []float64{0.7, 0.6, 0.9, 0.2, 0.2}, []float64{0, 0,
+			0, 0, 0.1}, 2, false},
 		"not found again":    {[]float64{-1, -1.2, -1.1}, []float64{0.3, 0.5, 0.2}, []float64{0, 0, 0.1}, 4, false},
 		"the highest number": {[]float64{-1, -1.1, -1.2}, []float64{0.7, 0.8, 0.9}, []float64{0.1, 0, 0}, 2, false},
 		"only one number":    {[]float64{-1}, []float64{0.9}, []float64{0.1}, 2, true},
@@ -266,7 +269,8 @@ func TestSuggestByNeighbors(t *testing.T) {
 	}
 }
 
-// TestHalves wants the two halves to have each sample once, in all kinds of views, and their agreement to be that of fits by hand.
+// TestHalves wants the two halves to have each sample once, in all kinds of views, and their agreement to be that of
+// fits by hand.
 func TestHalves(t *testing.T) {
 	x, _ := blobViews(41, 3, 0.5, 52, 6, 4)
 	parted := newHalves(x, 4, 2)

@@ -66,7 +66,8 @@ func (c *Choices) suggestByNeighbors() {
 	case edge:
 		because("the loss is lowest at the highest number tried, %d, and may be lower beyond it", low.Clusters)
 	case !steady:
-		because("the loss is lowest at %d, but fits of two halves of the samples agree to %.2f only on these clusters", low.Clusters,
+		because("the loss is lowest at %d, but fits of two halves of the samples agree to %.2f only on these "+
+			"clusters", low.Clusters,
 			low.Halves)
 	case math.IsNaN(low.Halves):
 		because("the loss is lowest at %d", low.Clusters)

@@ -262,7 +262,8 @@ func TestSorting(t *testing.T) {
 		t.Fatal(err)
 	}
 	var classes []string
-	if err := p.Eval(ctx, `Array.from(document.querySelectorAll('#class-table tbody th')).map(function(h){ return h.textContent })`,
+	if err := p.Eval(ctx,
+		`Array.from(document.querySelectorAll('#class-table tbody th')).map(function(h){ return h.textContent })`,
 		&classes); err != nil {
 		t.Fatal(err)
 	}

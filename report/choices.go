@@ -85,16 +85,19 @@ func (p *choicePanel) draw(c *choose.Choices, at int) string {
 	}
 	y := func(v float64) float64 { return math.Round(10*choicePanelHeight*(hi-v)/(hi-lo)) / 10 }
 	var b strings.Builder
-	fmt.Fprintf(&b, "<g transform=\"translate(%g %g)\">\n", 16+choiceLeft+float64(at%choiceColumns)*(choicePanelWidth+choiceLeft+16),
+	fmt.Fprintf(&b, "<g transform=\"translate(%g %g)\">\n",
+		16+choiceLeft+float64(at%choiceColumns)*(choicePanelWidth+choiceLeft+16),
 		34+choiceTop+float64(at/choiceColumns)*(choicePanelHeight+choiceTop+40))
 	fmt.Fprintf(&b, "<text x=\"0\" y=\"-14\" font-size=\"13\" fill=\"#1c1e21\">%s</text>\n", p.title)
 	for q := range 3 {
 		v := lo + (hi-lo)*float64(q)/2
 		fmt.Fprintf(&b, "<line x1=\"0\" x2=\"%g\" y1=\"%g\" y2=\"%[2]g\" stroke=\"#d4d8de\"/>"+
-			"<text x=\"-6\" y=\"%g\" text-anchor=\"end\" fill=\"#575d66\">%s</text>\n", choicePanelWidth, y(v), y(v)+4, number3(v))
+			"<text x=\"-6\" y=\"%g\" text-anchor=\"end\" fill=\"#575d66\">%s</text>\n", choicePanelWidth, y(v),
+			y(v)+4, number3(v))
 	}
 	if c.Suggested > 0 {
-		fmt.Fprintf(&b, "<line x1=\"%g\" x2=\"%[1]g\" y1=\"0\" y2=\"%g\" stroke=\"#d55e00\" stroke-width=\"2\" stroke-dasharray=\"5 4\"/>\n",
+		fmt.Fprintf(&b, "<line x1=\"%g\" x2=\"%[1]g\" y1=\"0\" y2=\"%g\" stroke=\"#d55e00\" stroke-width=\"2\" "+
+			"stroke-dasharray=\"5 4\"/>\n",
 			x(float64(c.Suggested)), choicePanelHeight)
 	}
 	letter := "M"
@@ -105,7 +108,8 @@ func (p *choicePanel) draw(c *choose.Choices, at int) string {
 		fmt.Fprintf(&dots, "<circle cx=\"%g\" cy=\"%g\" r=\"3.5\"><title>%g clusters: %s</title></circle>", x(k), y(values[i]), k,
 			number3(values[i]))
 	}
-	fmt.Fprintf(&b, "<path d=\"%s\" fill=\"none\" stroke=\"#0072b2\" stroke-width=\"2\"/><g fill=\"#0072b2\">%s</g>\n", path.String(),
+	fmt.Fprintf(&b, "<path d=\"%s\" fill=\"none\" stroke=\"#0072b2\" stroke-width=\"2\"/><g "+
+		"fill=\"#0072b2\">%s</g>\n", path.String(),
 		dots.String())
 	step := max(1, int(math.Ceil((last-first)/12)))
 	for k := int(first); k <= int(last); k += step {

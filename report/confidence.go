@@ -66,7 +66,8 @@ func (c *certainty) leastSure(most int) []int {
 func (c *certainty) typical(labels []int, clusters, most int) [][]int {
 	out := make([][]int, clusters)
 	for k := range out {
-		out[k] = lowest(len(labels), most, func(i int) bool { return labels[i] == k }, func(i int) float64 { return c.distance[i] })
+		out[k] = lowest(len(labels), most, func(i int) bool { return labels[i] == k },
+			func(i int) float64 { return c.distance[i] })
 	}
 	return out
 }

@@ -308,7 +308,8 @@ func TestLargeSetsAreSampled(t *testing.T) {
 		t.Error("a map of all samples says that they were drawn")
 	}
 	html = f.page(t, Options{Points: 500, PCA: true})
-	if !strings.Contains(html, "Shown are 500 of 10,000 samples, drawn at random.") || !strings.Contains(html, "principal components") {
+	if !strings.Contains(html, "Shown are 500 of 10,000 samples, drawn at random.") || !strings.Contains(html,
+		"principal components") {
 		t.Error("the page does not say that the map is of principal components of a sample")
 	}
 }
@@ -329,7 +330,8 @@ func TestOddClusterings(t *testing.T) {
 		"untrained": {[]largemvc.View{largemvc.MatrixView(x), largemvc.MatrixView(&doubled)},
 			largemvc.Config{Clusters: 2, Epochs: largemvc.None}},
 		"paper": {[]largemvc.View{largemvc.MatrixView(x)}, largemvc.Config{Clusters: 2, Preset: largemvc.PresetPaper}},
-		"missing": {[]largemvc.View{largemvc.MatrixView(x), largemvc.MatrixView(x).WithPresent([]bool{true, false, false, true, true})},
+		"missing": {[]largemvc.View{largemvc.MatrixView(x), largemvc.MatrixView(x).WithPresent([]bool{true, false,
+			false, true, true})},
 			largemvc.Config{Clusters: 2}},
 	} {
 		c, err := largemvc.Fit(ctx, test.views, test.config)

@@ -25,14 +25,16 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 		"than %g.", fixed(p.Median), percent(low), lowConfidence)
 	p.compareClusters(say)
 	if p.Novelty != nil {
-		say("%s of the samples are farther from the training than 95 %% of its own samples; of samples like those it would be 5 %%.",
+		say("%s of the samples are farther from the training than 95 %% of its own samples; of samples like those it "+
+			"would be 5 %%.",
 			percent(p.Novel))
 		if p.Novel >= muchNovel {
 			warn("Many samples are not like those of the training: their labels say little.")
 		}
 	}
 	if p.Classes != nil {
-		say("Against the %s that are known, the clusters have an accuracy of %s (each cluster matched to one class), an NMI of %s "+
+		say("Against the %s that are known, the clusters have an accuracy of %s (each cluster matched to one class), "+
+			"an NMI of %s "+
 			"and an adjusted Rand index of %s. The classes had no part in the clustering.", plural(p.Classes.Count, "class"),
 			percent(p.Classes.ACC), percent(p.Classes.NMI), percent(p.Classes.ARI))
 	}
@@ -48,7 +50,8 @@ func (p *page) summarise(r *result, o *Options, sure *certainty) {
 		warn("The network was not trained: this is its start.")
 	}
 	if low > muchLow {
-		warn("%s of the samples lie nearly between two clusters: another number of clusters may suit the data better.", percent(low))
+		warn("%s of the samples lie nearly between two clusters: another number of clusters may suit the data "+
+			"better.", percent(low))
 	}
 	if p.Silhouette != nil && *p.Silhouette < weakSilhouette {
 		warn("The mean silhouette is %s: the clusters hardly stand apart.", fixed(*p.Silhouette))
@@ -100,7 +103,8 @@ func (p *page) compareViews(r *result, say func(string, ...any)) {
 		}
 	}
 	if best != worst {
-		say("Of the views alone, %s tells the clusters best (%s of the samples are nearest to their own cluster's mean in it), %s "+
+		say("Of the views alone, %s tells the clusters best (%s of the samples are nearest to their own cluster's "+
+			"mean in it), %s "+
 			"least (%s).", r.views[best], percent(p.Effects.Overall[best]), r.views[worst], percent(p.Effects.Overall[worst]))
 	}
 }

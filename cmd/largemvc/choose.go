@@ -46,7 +46,8 @@ func chooseFlags(o *chooseOptions) *flags {
 	f.int(&o.seeds, "seeds", 3, "`N` fits of each number, from the seeds SEED, SEED+1, …")
 	f.int(&o.halves, "halves", 2, "`N` times that the samples are parted in two halves, both of which are fitted; 0: none")
 	f.int(&c.Epochs, "epochs", 30, "`N` steps of the optimiser of each fit")
-	f.text(&c.Preset, "preset", "defaults of the fits: `default|paper`. The loss tells of the number of clusters with default alone")
+	f.text(&c.Preset, "preset", "defaults of the fits: `default|paper`. The loss tells of the number of clusters "+
+		"with default alone")
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of everything random; equal seeds give equal results on any number of cores")
 	f.added("seed")
 	f.int(&c.Workers, "workers", 0, "`N` threads; 0: all cores")
@@ -198,7 +199,8 @@ func (o *chooseOptions) print(w io.Writer, in *input, found *choose.Choices, too
 	}
 	for _, c := range found.Choices {
 		out.Choices = append(out.Choices, chosenRow{
-			c.Clusters, c.Found, c.Sizes, number(c.Loss), number(c.Halves), number(c.Stability), number(c.Gap), number(c.Silhouette),
+			c.Clusters, c.Found, c.Sizes, number(c.Loss), number(c.Halves), number(c.Stability), number(c.Gap),
+			number(c.Silhouette),
 			number(c.CalinskiHarabasz), number(c.DaviesBouldin),
 		})
 	}
@@ -217,7 +219,8 @@ func (c *chosen) table(w io.Writer) error {
 			mark = "  ←"
 		}
 		smallest := r.Sizes[len(r.Sizes)-1]
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%d%s\t\n", r.Clusters, digits(r.Loss, 4), digits(r.Halves, 2), digits(r.Stability, 2),
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%d%s\t\n", r.Clusters, digits(r.Loss, 4), digits(r.Halves, 2),
+			digits(r.Stability, 2),
 			digits(r.Gap, 3), digits(r.Silhouette, 3), smallest, mark)
 	}
 	if err := t.Flush(); err != nil {
@@ -246,8 +249,10 @@ func (c *chosen) table(w io.Writer) error {
 	if c.Classes != nil {
 		fmt.Fprintf(w, "  the data have %d classes, which had no part in this\n", *c.Classes)
 	}
-	_, err := fmt.Fprintf(w, "\nloss: low is good; halves: how far fits of two halves of the samples agree (ARI); seeds: the same of "+
-		"several fits;\neigengap: of the neighbours' graph; silhouette: of the views; smallest: the samples in the smallest cluster. "+
+	_, err := fmt.Fprintf(w, "\nloss: low is good; halves: how far fits of two halves of the samples agree (ARI); "+
+		"seeds: the same of "+
+		"several fits;\neigengap: of the neighbours' graph; silhouette: of the views; smallest: the samples in the "+
+		"smallest cluster. "+
 		"It took %.3g s.\n", c.Seconds)
 	return err
 }

@@ -26,7 +26,8 @@ func TestCompare(t *testing.T) {
 	}{
 		"the same, named and ordered otherwise": {
 			"id;class\ny;red\nx;blue\nw;blue\nv;green\nu;green\n", nil,
-			[]string{"joined by id", "ARI 100.0 %, NMI 100.0 %, 100.0 % of the samples", "3 labels of", "0  green  2", "2  red    1"},
+			[]string{"joined by id", "ARI 100.0 %, NMI 100.0 %, 100.0 % of the samples", "3 labels of",
+				"0  green  2", "2  red    1"},
 		},
 		"one sample moved":    {"\ufefflabel\n5\n5\n5\n7\n9\n", nil, []string{"joined by their places", "80.0 % of the samples"}},
 		"fewer labels":        {"label\n0\n0\n0\n0\n0\n", nil, []string{"1 label of", "ARI 0.0 %", "–"}},
@@ -71,11 +72,12 @@ func TestCompareWrongUse(t *testing.T) {
 		"lengths":      {[]string{a, writeText(t, "b", "label\n1\n2\n3\n")}, exitError, "no column of ids"},
 		"another id":   {[]string{a, writeText(t, "b", "id,label\nu,0\nw,1\n")}, exitError, `no label for the id "v"`},
 		"more ids":     {[]string{a, writeText(t, "b", "id,label\nu,0\nv,1\nw,1\n")}, exitError, "of 2 of them"},
-		"id twice":     {[]string{a, writeText(t, "b", "id,label\nu,0\nu,1\n")}, exitError, `lines 2 and 3 have the same id, "u"`},
-		"no label":     {[]string{a, writeText(t, "b", "id,label\nu,\nv,1\n")}, exitError, "line 2 has no label"},
-		"two columns":  {[]string{a, writeText(t, "b", "1,2\n3,4\n")}, exitError, "none of which is called label"},
-		"empty":        {[]string{a, writeText(t, "b", "")}, exitError, "is empty"},
-		"ragged":       {[]string{a, writeText(t, "b", "id,label\nu\n")}, exitError, "wrong number of fields"},
+		"id twice": {[]string{a, writeText(t, "b", "id,label\nu,0\nu,1\n")}, exitError,
+			`lines 2 and 3 have the same id, "u"`},
+		"no label":    {[]string{a, writeText(t, "b", "id,label\nu,\nv,1\n")}, exitError, "line 2 has no label"},
+		"two columns": {[]string{a, writeText(t, "b", "1,2\n3,4\n")}, exitError, "none of which is called label"},
+		"empty":       {[]string{a, writeText(t, "b", "")}, exitError, "is empty"},
+		"ragged":      {[]string{a, writeText(t, "b", "id,label\nu\n")}, exitError, "wrong number of fields"},
 	} {
 		status, stdout, stderr := runLine(append([]string{"compare"}, test.args...)...)
 		if status != test.status || !strings.Contains(stderr, test.want) || stdout != "" {

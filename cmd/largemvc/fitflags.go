@@ -46,7 +46,8 @@ func fitFlags(o *fitOptions) *flags {
 		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in what "+
 		"-read-out makes of H; - is\nstandard output; none by default")
 	f.string(&o.save, "save", "`FILE` to save the trained model to; - is standard output; none by default")
-	f.string(&o.report, "report", "`FILE` to write a report to, one HTML page that can be mailed: a map, sizes, confidence, typical "+
+	f.string(&o.report, "report", "`FILE` to write a report to, one HTML page that can be mailed: a map, sizes, "+
+		"confidence, typical "+
 		"and doubtful samples, what\ntells each cluster apart, a model card; it takes some seconds, and the memory of the data "+
 		"once more; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` to write the representation H to, .npy, .npz or .csv; none by default")

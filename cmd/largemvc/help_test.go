@@ -45,7 +45,8 @@ func TestDidYouMean(t *testing.T) {
 		line string
 		want string
 	}{
-		{"fit -cluster 3", "did you mean -clusters?"}, {"fit -dta x", "did you mean -data?"}, {"fit --dat x", "did you mean -data?"},
+		{"fit -cluster 3", "did you mean -clusters?"}, {"fit -dta x", "did you mean -data?"}, {"fit --dat x",
+			"did you mean -data?"},
 		{"fit -sede 1", "did you mean -seed?"}, {"fit -embed x", "did you mean -embedding?"},
 		{"predict -modle x", "did you mean -model?"}, {"ft", "did you mean fit?"}, {"compair a b", "did you mean compare?"},
 		{"fit -xyzzy 1", "'largemvc fit -h' explains the flags"}, {"xyzzy", "'largemvc -h' lists the commands"},

@@ -31,7 +31,8 @@ func newInput(set *dataset.Set) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &input{views: x, labels: set.Labels, classNames: set.LabelNames, classes: set.Classes(), samples: set.Samples(), dims: set.Dims(),
+	in := &input{views: x, labels: set.Labels, classNames: set.LabelNames, classes: set.Classes(),
+		samples: set.Samples(), dims: set.Dims(),
 		missing: set.MissingRate(),
 		ids:     set.IDs, reading: set.Reading}
 	for _, v := range x {

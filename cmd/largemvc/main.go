@@ -108,7 +108,8 @@ func overview(w io.Writer) error {
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  largemvc %-10s  %s\n", c.name, c.summary)
 	}
-	b.WriteString("  largemvc help        explain a command ('largemvc help fit') and all of its flags ('largemvc help fit all')\n")
+	b.WriteString("  largemvc help        explain a command ('largemvc help fit') and all of its flags ('largemvc " +
+		"help fit all')\n")
 	b.WriteString("\nExit status: 0 done, 1 a file, its data or the training failed, 2 wrong usage.\n")
 	_, err := io.WriteString(w, b.String())
 	return err

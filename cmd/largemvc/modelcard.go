@@ -66,7 +66,8 @@ func printModel(w io.Writer, path string) error {
 	}
 	line("clusters", "%d of sizes %s", p.Clusters, join(p.Sizes, ", "))
 	variant, activation := networkOf(&c)
-	line("network", "%s, %s, %s, %v, %v preset", variant, count(c.Layers, "layer"), count(c.Anchors, "anchor"), activation, c.Preset)
+	line("network", "%s, %s, %s, %v, %v preset", variant, count(c.Layers, "layer"), count(c.Anchors, "anchor"),
+		activation, c.Preset)
 	var inputs []string
 	for _, in := range p.Inputs() {
 		inputs = append(inputs, fmt.Sprintf("view %d %v (%d)", in.View, in.Preprocess, in.Columns))

@@ -25,7 +25,8 @@ func (o *modelOptions) modelFlags(f *flags) {
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
 		"file a view")
 	o.dataFlags(f)
-	f.bool(&o.match, "match-features", "take the features by their names, in the order of the model; by default another order is "+
+	f.bool(&o.match, "match-features", "take the features by their names, in the order of the model; by default "+
+		"another order is "+
 		"an error")
 }
 

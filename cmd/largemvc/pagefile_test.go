@@ -28,7 +28,8 @@ func TestReports(t *testing.T) {
 		}
 	}
 	status, _, stderr = runLine("predict", "-model", at("model"), "-data", data, "-report", at("predict.html"))
-	if predicted := readText(t, at("predict.html")); status != exitOK || !strings.Contains(predicted, "given by a trained model") {
+	if predicted := readText(t, at("predict.html")); status != exitOK || !strings.Contains(predicted,
+		"given by a trained model") {
 		t.Errorf("predict: status %d, %s", status, stderr)
 	}
 	status, stdout, stderr = runLine("report", "-model", at("model"), "-data", data, "-out", at("report.html"), "-title", "June",
@@ -64,7 +65,8 @@ func TestReportKeepsLabels(t *testing.T) {
 		var labels []string
 		for i, more := range [][]string{nil, {"-report", filepath.Join(folder, "page.html")}} {
 			out := filepath.Join(folder, preset+string(rune('0'+i))+".csv")
-			args := append([]string{"fit", "-data", data, "-clusters", "3", "-epochs", "5", "-preset", preset, "-out", out}, more...)
+			args := append([]string{"fit", "-data", data, "-clusters", "3", "-epochs", "5", "-preset", preset,
+				"-out", out}, more...)
 			if status, _, stderr := runLine(args...); status != exitOK {
 				t.Fatalf("status %d: %s", status, stderr)
 			}
@@ -127,7 +129,8 @@ func TestReportWrongUse(t *testing.T) {
 		{[]string{"report", "-model", model, "-data", data, "-out", model}, "would overwrite what -model reads"},
 		{[]string{"report", "-model", model, "-data", data, "-points", "0"}, "-points is 0"},
 		{[]string{"fit", "-data", data, "-report", data}, "would overwrite"},
-		{[]string{"fit", "-data", data, "-report", filepath.Join(folder, "x"), "-out", filepath.Join(folder, "x")}, "both to write"},
+		{[]string{"fit", "-data", data, "-report", filepath.Join(folder, "x"), "-out", filepath.Join(folder, "x")},
+			"both to write"},
 		{[]string{"fit", "-data", data, "-report", "-", "-json"}, "-json writes to standard output too"},
 		{[]string{"fit", "-data", data, "-embedding", filepath.Join(folder, "h.txt")}, "must end in .npy, .npz or .csv"},
 		{[]string{"predict", "-model", model, "-data", data, "-embedding", "h"}, "must end in .npy, .npz or .csv"},

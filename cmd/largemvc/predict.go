@@ -40,7 +40,8 @@ func predictFlags(o *predictOptions) *flags {
 	f.group("Result")
 	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
 		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in the "+
-		"representation: the closer to each other,\nthe less sure, and novelty, from 0 to 1: how far from what the training saw; "+
+		"representation: the closer to each other,\nthe less sure, and novelty, from 0 to 1: how far from what the "+
+		"training saw; "+
 		"- is standard output; none by default")
 	f.string(&o.report, "report", "`FILE` to write a report on the samples to, one HTML page that can be mailed; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` to write the representation H to, .npy, .npz or .csv; none by default")
@@ -133,7 +134,8 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	p := &prediction{
 		Model: o.model, Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing,
 		Clusters: model.Clusters,
-		Float:    bits(model.Config().Float64), ReadSeconds: read.Sub(began).Seconds(), PredictSeconds: time.Since(read).Seconds(), PeakRSS: peakMiB(),
+		Float:    bits(model.Config().Float64), ReadSeconds: read.Sub(began).Seconds(),
+		PredictSeconds: time.Since(read).Seconds(), PeakRSS: peakMiB(),
 		ClusterSizes: make([]int, model.Clusters),
 	}
 	for _, label := range a.Labels {
@@ -209,7 +211,8 @@ const (
 
 // drift says whether the samples are like those of the training.
 func (p *prediction) drift() string {
-	text := fmt.Sprintf("%s of the samples are farther from the training than 95 %% of its own (5 %% are to be expected); median "+
+	text := fmt.Sprintf("%s of the samples are farther from the training than 95 %% of its own (5 %% are to be "+
+		"expected); median "+
 		"novelty %.2f", percent(p.Novel), *p.Novelty)
 	switch {
 	case *p.Novel >= muchDrift:

@@ -24,7 +24,8 @@ func table(t *testing.T, path string) (labels []int, near, next []float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if columns := strings.Join(records[0], ","); columns != "sample,label,near,next" && columns != "sample,label,near,next,novelty" {
+	if columns := strings.Join(records[0], ","); columns != "sample,label,near,next" &&
+		columns != "sample,label,near,next,novelty" {
 		t.Fatalf("columns %v", records[0])
 	}
 	for i, r := range records[1:] {
