@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// steadyHalves is the agreement of halves from which clusters count as found again in other samples. From 0.5 to 0.8 it gives the
-// same suggestions on the sets that it was tried on.
+// steadyHalves is the agreement of halves from which clusters count as found again in other samples.
 const steadyHalves = 0.6
 
 // The rule without that term.
@@ -49,56 +48,44 @@ func (c *Choices) best(of func(*Choice) float64) int {
 	return at
 }
 
-// suggestByNeighbors takes the number of the lowest loss where its clusters are found again in other samples, else that of the
-// largest eigengap.
+// suggestByNeighbors takes the number of the largest eigengap, or that of the lowest loss where that is next to it.
 func (c *Choices) suggestByNeighbors() {
 	lowest := c.best(func(x *Choice) float64 { return -x.Loss })
-	steadiest := c.best(func(x *Choice) float64 { return x.Halves })
 	widest := c.best(func(x *Choice) float64 { return x.Gap })
 	if lowest < 0 {
 		return
 	}
 	because := func(format string, args ...any) { c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...)) }
-	low, at := &c.Choices[lowest], lowest
-	edge := lowest == len(c.Choices)-1 && len(c.Choices) > 1
-	steady := !(low.Halves < steadyHalves) // halves that were not tried do not speak against it
-	switch {
-	case edge:
-		because("the loss is lowest at the highest number tried, %d, and may be lower beyond it", low.Clusters)
-	case !steady:
-		because("the loss is lowest at %d, but fits of two halves of the samples agree to %.2f only on these "+
-			"clusters", low.Clusters,
-			low.Halves)
-	case math.IsNaN(low.Halves):
+	low, at, agree := &c.Choices[lowest], lowest, true
+	if widest < 0 {
 		because("the loss is lowest at %d", low.Clusters)
-	default:
-		because("the loss is lowest at %d, and fits of two halves of the samples agree to %.2f on these clusters", low.Clusters,
-			low.Halves)
-	}
-	if (edge || !steady) && widest >= 0 {
-		at = widest
-	}
-	c.Suggested = c.Choices[at].Clusters
-	agree := 0
-	near := func(place int, text string) {
-		if place < 0 {
-			return
-		}
-		k := c.Choices[place].Clusters
-		switch d := place - lowest; {
+	} else {
+		wide := &c.Choices[widest]
+		because("the eigengap of the neighbours' graph is largest at %d", wide.Clusters)
+		switch d := lowest - widest; {
 		case d == 0:
-			because("%s there too", text)
-			agree++
+			because("the loss is lowest there too")
 		case d == 1 || d == -1:
-			because("%s next to it, at %d", text, k)
-			agree++
+			because("the loss is lowest next to it, at %d", low.Clusters)
 		default:
-			because("%s at %d", text, k)
+			because("the loss is lowest elsewhere, at %d", low.Clusters)
+			at, agree = widest, false
 		}
 	}
-	near(steadiest, "the halves agree most")
-	near(widest, "the eigengap of the neighbours is largest")
-	c.Clear = agree > 0 && !edge && steady
+	x := &c.Choices[at]
+	c.Suggested = x.Clusters
+	edge := at == len(c.Choices)-1 && len(c.Choices) > 1
+	if edge {
+		because("%d is the highest number tried: higher ones may be better", x.Clusters)
+	}
+	switch {
+	case math.IsNaN(x.Halves):
+	case x.Halves < steadyHalves:
+		because("fits of two halves of the samples agree to %.2f only on %d clusters", x.Halves, x.Clusters)
+	default:
+		because("fits of two halves of the samples agree to %.2f on %d clusters", x.Halves, x.Clusters)
+	}
+	c.Clear = agree && !edge && !(x.Halves < steadyHalves)
 }
 
 // suggestBySilhouette takes the highest number of clusters among the peaks of the silhouette.

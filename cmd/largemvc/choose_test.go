@@ -16,7 +16,7 @@ func TestChoose(t *testing.T) {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	for _, want := range []string{"suggested: 3 clusters\n", "fits of two halves of the samples agree to 1.00",
-		"the eigengap of the neighbours is largest there too",
+		"the loss is lowest there too",
 		"the data have 3 classes", "←"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is missing in\n%s", want, stdout)
