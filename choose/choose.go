@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -85,6 +86,23 @@ type Choices struct {
 	ByGap        int // the number of the largest Gap, 0 if there is none
 
 	byLoss bool
+}
+
+// String returns a line for every number, and the suggestion with its reasons.
+func (c *Choices) String() string {
+	var b strings.Builder
+	for _, x := range c.Choices {
+		fmt.Fprintf(&b, "%d clusters: loss %.4g, halves %.2f, stability %.2f, eigengap %.3f, silhouette %.3f\n",
+			x.Clusters, x.Loss, x.Halves, x.Stability, x.Gap, x.Silhouette)
+	}
+	for _, r := range c.Reasons {
+		b.WriteString(r + "\n")
+	}
+	fmt.Fprintf(&b, "suggested: %d", c.Suggested)
+	if !c.Clear {
+		b.WriteString(", but nothing stands out")
+	}
+	return b.String()
 }
 
 // Clusters fits a range of numbers of clusters, each with several seeds, and computes internal indices: what there
