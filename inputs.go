@@ -94,6 +94,7 @@ type prepared[T kernel.Float] struct {
 
 	standard *prepare.Standardiser // what new samples go through, without neighbours
 	smooth   *smooth.Transform[T]  // with them
+	unlike   []float64             // with them: how far some training samples are from the others
 }
 
 // prepareInputs makes the network's inputs of views that were checked.
@@ -117,6 +118,10 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 // smoothInputs makes the inputs of a network that knows of neighbours.
 func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (*prepared[T], error) {
 	n, o := views[0].Rows, c.smoothing()
+	m := meterOf(ctx)
+	if err := m.enter(PhasePreparation, 0); err != nil {
+		return nil, err
+	}
 	in, err := smooth.Find[T](ctx, views, o)
 	if err != nil {
 		return nil, err
@@ -128,6 +133,9 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 	collect(views)
 	out := &prepared[T]{list: inputsOf(in.Inputs), x: smooth.Matrices(blocks, n)}
 	if c.hasHeldOutLoss() {
+		if err := m.enter(PhaseRegression, 0); err != nil {
+			return nil, err
+		}
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
 		// seed of its own.
 		if out.heldOut, err = information.NewLeaveOneOut(ctx, out.x, information.Regression{Workers: c.Workers}); err != nil {
@@ -135,12 +143,21 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		}
 		collect(views)
 	}
+	if err := m.enter(PhaseNeighbors, 0); err != nil {
+		return nil, err
+	}
 	graph, err := in.Join(ctx, blocks, n, o)
 	if err != nil {
 		return nil, err
 	}
 	collect(views)
+	if err := m.enter(PhaseSmoothing, 0); err != nil {
+		return nil, err
+	}
 	out.graph = graph.Operator()
+	if out.unlike, err = graph.Unlike(ctx, blocks, n, o); err != nil {
+		return nil, err
+	}
 	out.smooth, err = graph.Smooth(ctx, in, blocks, n, o)
 	collect(views)
 	return out, err
@@ -168,6 +185,9 @@ func collect(views []view.View) {
 func standardInputs[T kernel.Float](
 	ctx context.Context, views []view.View, c *Config,
 ) (out *prepared[T], lossDims []int, err error) {
+	if err := meterOf(ctx).enter(PhasePreparation, 0); err != nil {
+		return nil, nil, err
+	}
 	out = &prepared[T]{}
 	for v, x := range views {
 		out.list = append(out.list, Input{View: v, Preprocess: c.Preprocess, Columns: x.Cols})

@@ -76,8 +76,13 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 		return nil, err
 	}
 	in := inner(views)
-	if err := withName(view.CheckFinite(ctx, in, c.Workers)); err != nil {
+	ctx, m := withMeter(ctx, &c, views, from)
+	defer m.stop()
+	if err := m.enter(PhaseChecks, 0); err != nil {
 		return nil, err
+	}
+	if err := withName(view.CheckFinite(ctx, in, c.Workers)); err != nil {
+		return nil, m.stopped(err)
 	}
 	if c.Float64 {
 		return fit[float64](ctx, in, &c, from, begin)
@@ -93,23 +98,31 @@ func fit[T kernel.Float](
 	if err != nil {
 		return nil, err
 	}
+	m := meterOf(ctx)
 	in, err := prepareInputs[T](ctx, views, c)
 	if err != nil {
-		return nil, err
+		return nil, m.stopped(err)
 	}
 	if err := saver.setInputs(len(in.list), from); err != nil {
 		return nil, err
 	}
 	prepareFor := time.Since(begin)
 	net, r, ended := trainRuns(ctx, in, c, saver, from)
-	if net == nil {
+	if ended = m.stopped(ended); net == nil {
 		return nil, ended
 	}
+	if errors.Is(ended, ErrStop) { // in a run after the first
+		ended = nil
+	}
+	_ = m.enter(PhaseClusters, r.Restart) // its error is seen below: what was trained is not thrown away
 	out, err := finish(context.WithoutCancel(ctx), views, in, net, r)
 	if err != nil {
 		return nil, joined(ended, err)
 	}
 	out.Timings.Prepare, out.Timings.Total = prepareFor, time.Since(begin)
+	if f := m.failure(); !errors.Is(f, ErrStop) {
+		ended = joined(ended, f)
+	}
 	return out, ended
 }
 
@@ -149,6 +162,9 @@ func finish[T kernel.Float](
 	}
 	if p.model, err = newFitted(p, from, found.Assigner); err != nil {
 		return nil, err
+	}
+	if err := setNovelty(ctx, p, views, in, out.H); err != nil {
+		return nil, withName(err)
 	}
 	out.Timings = Timings{Start: r.startFor, Train: r.trainFor, Epoch: r.epochFor, Clusters: time.Since(began)}
 	return out, nil

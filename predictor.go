@@ -46,6 +46,7 @@ type Predictor struct {
 	anchors   [][]*mat.Dense // per layer from 0, per input
 	r, u      []float64      // m×m
 	centroids []float64      // Clusters×m
+	novelty   []float64      // quantiles of how far training samples are, in equal steps; nil where they are not known
 	model     fittedNetwork
 	unfit     error // why the network cannot take new samples, where modules of a user's own cannot
 }
@@ -306,6 +307,8 @@ type fittedNetwork interface {
 	assign(ctx context.Context, views []view.View, workers int, out *Assignments) error
 	// transform returns their representation.
 	transform(ctx context.Context, views []view.View, workers int) (*Matrix, error)
+	// unlike returns how far samples are from those of the training, before Novelty compares it with that of these.
+	unlike(ctx context.Context, views []view.View, p *Predictor) ([]float64, error)
 	// save appends the tensors of what the samples go through first; floats makes one in the arithmetic of the fit.
 	save(f *safetensors.File, floats func(name string, x []float64, shape ...int) safetensors.Tensor)
 }

@@ -38,15 +38,45 @@ func (s Status) Early() bool { return s != EpochLimit }
 // interrupted says whether a training with this status could go on.
 func (s Status) interrupted() bool { return s == Stopped || s == Cancelled }
 
-// Epoch is what a progress callback learns after an epoch.
+// Phase is a part of a fit.
+type Phase int
+
+const (
+	PhaseChecks      Phase = iota // values are checked
+	PhasePreparation              // the views are standardised and cut to their leading directions, or rotated
+	PhaseRegression               // what the held-out information needs
+	PhaseNeighbors                // neighbours are sought
+	PhaseSmoothing                // views are smoothed along their graph
+	PhaseAnchors                  // the first anchors of a run
+	PhaseTraining                 // the epochs of a run
+	PhaseClusters                 // clusters of the representation, and the predictor
+
+	phases = iota
+)
+
+// String returns the name of the phase.
+func (p Phase) String() string { return phaseOption.name(int(p)) }
+
+// MarshalText writes the name.
+func (p Phase) MarshalText() ([]byte, error) { return marshalOption(&phaseOption, p) }
+
+// Epoch is what a progress callback learns: after every epoch, when another phase begins, and in one that takes long up to ten
+// times a second.
 type Epoch struct {
+	Phase Phase
+	// Done of Total steps of the phase are done. In PhaseTraining they are Epoch and Epochs; in the others they are a measure
+	// of the work, which may go on in leaps.
+	Done, Total int
+	// Left is about the time that the fit has still to take, all phases and runs counted; 0 as long as that cannot be said.
+	Left time.Duration
+
 	Restart  int // counted from 0
 	Restarts int
-	Epoch    int // epochs done, from 1
+	Epoch    int // epochs done; 0 outside of PhaseTraining
 	Epochs   int
-	Loss     float64   // before this epoch's step, extra loss included
-	ViewLoss []float64 // reconstruction loss of every view; the callback must not change or keep it
-	Elapsed  time.Duration
+	Loss     float64       // before this epoch's step, extra loss included; 0 outside of PhaseTraining
+	ViewLoss []float64     // reconstruction loss of every view, nil outside of it; the callback must not change or keep it
+	Elapsed  time.Duration // of this phase
 }
 
 // String returns the epoch and the loss.

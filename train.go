@@ -98,6 +98,9 @@ func trainRun[T kernel.Float](
 	began := time.Now()
 	fresh := r.Begin == nil
 	if fresh {
+		if err := meterOf(ctx).enter(PhaseAnchors, r.Restart); err != nil {
+			return nil, err
+		}
 		var err error
 		if r.Begin, err = cluster.FirstAnchors(
 			ctx, in.x, in.sources, startOf[T](c, in.graph, c.Seed+uint64(r.Restart)),
@@ -133,6 +136,9 @@ func trainRun[T kernel.Float](
 		}
 	}
 	began = time.Now()
+	if err := meterOf(ctx).enter(PhaseTraining, r.Restart); err != nil {
+		return nil, err
+	}
 	done, err := t.last(ctx, r, t.epochs(ctx, r, save))
 	r.trainFor = time.Since(began)
 	if !done {
@@ -399,8 +405,11 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, save func() er
 			r.status = Converged
 		}
 		if c.Progress != nil {
-			err := c.Progress(Epoch{Restart: r.Restart, Restarts: c.Restarts, Epoch: r.Epochs, Epochs: c.Epochs,
-				Loss: loss, ViewLoss: r.ViewLoss[len(r.ViewLoss)-1], Elapsed: time.Since(began)})
+			err := c.Progress(Epoch{
+				Phase: PhaseTraining, Done: r.Epochs, Total: c.Epochs, Left: meterOf(ctx).epochDone(r, c),
+				Restart: r.Restart, Restarts: c.Restarts, Epoch: r.Epochs, Epochs: c.Epochs,
+				Loss: loss, ViewLoss: r.ViewLoss[len(r.ViewLoss)-1], Elapsed: time.Since(began),
+			})
 			if err != nil {
 				r.status = Stopped
 				if errors.Is(err, ErrStop) {

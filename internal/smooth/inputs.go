@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
@@ -109,6 +110,7 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 	}
 	s := &Inputs[T]{Standardised: standardised, directions: make([]direction[T], len(standardised.Inputs))}
 	for k := range s.Inputs {
+		parallel.Tell(ctx, k, len(s.Inputs))
 		in := &s.Inputs[k]
 		if o.Directions == 0 || o.Directions >= in.Columns {
 			continue
