@@ -159,7 +159,7 @@ func classical[T kernel.Float](
 	if err != nil {
 		return nil, withName(err)
 	}
-	from, err := cluster.FirstAnchors(ctx, x, views, startOf[T](c, nil, c.Seed))
+	from, err := cluster.FirstAnchors(ctx, x, nil, views, startOf[T](c, nil, c.Seed))
 	if err != nil {
 		return nil, withName(err)
 	}
