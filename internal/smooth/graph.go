@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/trust"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -132,12 +133,17 @@ func viewsOfBlocks[T kernel.Float](blocks []neighbor.Block[T], n int) ([]neighbo
 func (s *Graph[T]) Smooth(
 	ctx context.Context, in *Inputs[T], blocks []neighbor.Block[T], n int, o Options,
 ) (*Transform[T], error) {
+	judging := &judging[T]{seed: o.Seed}
+	if s.before == nil { // The rows that trust needs are about to change.
+		known := in.sideBySide(blocks, trust.Samples(n, o.Seed))
+		judging.known = &known
+	}
 	filters, err := neighbor.Smooth(ctx, s.Operator(), blocks, o.steps(n), o.Workers)
 	if err != nil {
 		return nil, ofNeighbors(ctx, err)
 	}
 	s.makeEqual(blocks)
-	return &Transform[T]{in, s, filters}, nil
+	return &Transform[T]{in, s, filters, judging}, nil
 }
 
 // makeEqual gives samples that are equal in all inputs what the filter has made of the first of them. With exact neighbours

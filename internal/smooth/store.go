@@ -39,6 +39,7 @@ func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, 
 			add(safetensors.Float64s(fmt.Sprintf("filter_have.%d", k), filter.Have, filter.Atoms))
 		}
 	}
+	s.saveKnown(f, floats)
 	state := s.graph.index.State()
 	if state.Spaces[0].Filled {
 		add(safetensors.Ints(filledName, []int{fillSteps}, 1))
@@ -108,7 +109,7 @@ func ones(b []bool) []int {
 // number of training samples; in has the first error.
 func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, dims []int, samples int) *Transform[T] {
 	st := &Standardised{Inputs: inputs}
-	s := &Transform[T]{inputs: &Inputs[T]{Standardised: st}, graph: &Graph[T]{}}
+	s := &Transform[T]{inputs: &Inputs[T]{Standardised: st}, graph: &Graph[T]{}, judging: &judging[T]{seed: o.Seed}}
 	kinds := o.Kind.Parts()
 	for _, kind := range kinds {
 		st.prepare = append(st.prepare, prepare.Read(in, kind, dims))
@@ -154,6 +155,7 @@ func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, d
 		atoms = readLandmarks(in, &state)
 	}
 	s.readFilters(in, atoms, o.steps(samples))
+	s.readKnown(in)
 	if in.Err != nil {
 		return s
 	}
