@@ -82,7 +82,9 @@ func (s *Transform[T]) known() (trust.Rows[T], error) {
 // sideBySide returns the rows of some samples, the inputs of each view side by side.
 func (s *Inputs[T]) sideBySide(blocks []neighbor.Block[T], samples []int) trust.Rows[T] {
 	dims := viewColumns(s.Inputs)
-	out := trust.Rows[T]{Views: make([][]T, len(dims)), Dims: dims, Present: make([][]bool, len(dims))}
+	out := trust.Rows[T]{
+		Views: make([][]T, len(dims)), Dims: dims, Parts: inputColumns(s.Inputs), Present: make([][]bool, len(dims)),
+	}
 	at := make([]int, len(dims))
 	for k, in := range s.Inputs {
 		v, b := in.View, &blocks[k]
@@ -115,6 +117,18 @@ func viewColumns(inputs []prepare.Input) []int {
 	return out
 }
 
+// inputColumns returns, of each view, the columns of its inputs.
+func inputColumns(inputs []prepare.Input) [][]int {
+	var out [][]int
+	for _, in := range inputs {
+		for len(out) <= in.View {
+			out = append(out, nil)
+		}
+		out[in.View] = append(out[in.View], in.Columns)
+	}
+	return out
+}
+
 // saveKnown appends the rows that others are compared with, where the index does not have them.
 func (s *Transform[T]) saveKnown(f *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {
 	known := s.judging.known
@@ -134,7 +148,7 @@ func (s *Transform[T]) readKnown(in *file.Tensors) {
 	if !in.Has(knownName(0)) {
 		return
 	}
-	known := trust.Rows[T]{Dims: viewColumns(s.inputs.Inputs)}
+	known := trust.Rows[T]{Dims: viewColumns(s.inputs.Inputs), Parts: inputColumns(s.inputs.Inputs)}
 	for v, d := range known.Dims {
 		x := in.Floats(knownName(v), -1, d)
 		if in.Err != nil {

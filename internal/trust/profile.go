@@ -21,14 +21,14 @@ type profile[T kernel.Float] struct {
 	near  [][]int32   // its nearest among the known samples
 	mean  []float64   // of its products with the known samples
 	std   []float64   // their standard deviation
-	own   [][]float64 // how it stands among the rows of the same view: see position
+	marks [][]float64 // what the rows are like: see look
 	guess [][][]T     // [u][v]: the row of view v as regressed on that of view u
 }
 
 func newProfile[T kernel.Float](known, views int) profile[T] {
 	p := profile[T]{
 		known: known, y: make([][]T, views), near: make([][]int32, views),
-		mean: make([]float64, views), std: make([]float64, views), own: make([][]float64, views), guess: make([][][]T, views),
+		mean: make([]float64, views), std: make([]float64, views), marks: make([][]float64, views), guess: make([][][]T, views),
 	}
 	for u := range p.guess {
 		p.guess[u] = make([][]T, views)
@@ -43,57 +43,35 @@ func closest(near []int32) []int32 { return near[:min(overlapNeighbors, len(near
 
 // describe fills in what view v says of the samples from lo on.
 func (s *side[T]) describe(r *Rows[T], v, lo int, out []profile[T]) {
-	n := len(out)
+	n, known := len(out), len(s.present)
 	x := make([]T, n*s.dim)
 	for i := range n {
 		s.centre(x[i*s.dim:(i+1)*s.dim], r, v, lo+i)
 	}
-	y := make([]T, n*s.ld)
+	y, ld := make([]T, n*s.ld), kernel.Pad(known)
 	s.project.Rows(rows.NewDense(n, s.dim, s.dim, x), 0, n, y)
-	s.compare(y, v, out, func(i int) bool { return r.has(v, lo+i) })
-}
-
-// compare fills in what view v says of samples with the rows y, as far as they have it.
-func (s *side[T]) compare(y []T, v int, out []profile[T], has func(i int) bool) {
-	n, known := len(out), len(s.present)
-	ld := kernel.Pad(known)
 	products := make([]T, n*ld)
 	kernel.Mul(n, y, s.ld, s.panel, products, ld, false)
 	for i := range n {
 		p := &out[i]
-		if !has(i) {
+		if !r.has(v, lo+i) {
 			continue
 		}
 		p.y[v] = y[i*s.ld : i*s.ld+s.rank]
 		row := products[i*ld : i*ld+known]
 		p.mean[v], p.std[v] = s.moments(row, p.known)
 		p.near[v] = s.nearest(row, p.known)
-		p.own[v] = s.position(p, v, row)
+		p.marks[v] = marksOf(&s.look, r.row(v, lo+i), s.distance(p.near[v], row, x[i*s.dim:(i+1)*s.dim]))
 	}
 }
 
-// position returns what tells rows like the others from noise: the squared distance to the nearest ones, the length of the row, and
-// its length with all directions alike, as logarithms, with the square of the second; and how much nearer the nearest are than
-// others.
-func (s *side[T]) position(p *profile[T], v int, products []T) []float64 {
-	square, white := 0.0, 0.0
-	for c, x := range p.y[v] {
-		e := float64(x)
-		square += e * e
-		white += e * e * s.scale[c] * s.scale[c]
+// distance returns the squared distance to one of the nearest known samples.
+func (s *side[T]) distance(near []int32, products, centred []T) float64 {
+	if len(near) == 0 {
+		return 0
 	}
-	near, sum, count := 0.0, 0.0, 0.0
-	for _, r := range p.near[v][:min(meanNeighbors, len(p.near[v]))] {
-		x := float64(products[r])
-		near += max(square-2*x+float64(s.square[r]), 0)
-		sum += x
-		count++
-	}
-	count = max(count, 1)
-	length := math.Log(square + 1e-9)
-	return []float64{
-		math.Log(near/count + 1e-9), length, length * length, math.Log(white + 1e-9), (sum/count - p.mean[v]) / p.std[v],
-	}
+	r := near[min(markedNeighbor, len(near)-1)]
+	return max(kernel.SumSquares(centred, 0)-2*float64(products[r])+float64(s.square[r]), 0)
 }
 
 // moments returns the mean and the deviation of products with the known samples but for one.

@@ -38,8 +38,6 @@ const (
 	mostSamples, manySamples, manyFrom = 2000, 1000, 10_000
 	// sampleStream keeps the choice of those samples apart from what else is drawn with the same seed.
 	sampleStream = 0x74727573
-	// noiseStream does so for the noise that rows are told from.
-	noiseStream = 0x6e6f6973
 )
 
 // Samples returns the numbers, in order, of those of n samples that a Judge is to know.
@@ -58,6 +56,7 @@ func Samples(n int, seed uint64) []int {
 type Rows[T kernel.Float] struct {
 	Views   [][]T    // n×Dims[v], row-major
 	Dims    []int    // of the views
+	Parts   [][]int  // of the views, the columns of each of its inputs, of sum Dims[v]
 	Present [][]bool // of the views; nil: all samples have it. Values of absent rows do not matter
 }
 
@@ -113,12 +112,14 @@ func New[T kernel.Float](ctx context.Context, known Rows[T], seed uint64, worker
 	if err != nil {
 		return nil, err
 	}
-	err = parallel.For(ctx, workers, len(j.views), func(_, v int) error {
-		j.views[v].learnNoise(v, all, rand.New(rand.NewPCG(seed, uint64(v)<<32^noiseStream)))
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	for v, s := range j.views {
+		var marks [][]float64
+		for i := range all {
+			if all[i].has(v) {
+				marks = append(marks, all[i].marks[v])
+			}
+		}
+		s.look.learn(marks)
 	}
 	for v, s := range j.views {
 		s.countNeighbors(v, all)
@@ -216,8 +217,8 @@ func (j *Judge[T]) odds(p *profile[T], bad []float64) (good float64) {
 		}
 	}
 	for v, x := range bad {
-		if !math.IsNaN(x) { // The row is that of another sample, or noise.
-			bad[v] = x + math.Log((1+math.Exp(-j.views[v].likeOthers(p.own[v])))/2)
+		if !math.IsNaN(x) { // Whatever the other views say, a row may be like no other of its view.
+			bad[v] = x + j.views[v].look.oddness(p.marks[v])
 		}
 	}
 	most, compared := 0.0, 0.0
@@ -262,7 +263,7 @@ type side[T kernel.Float] struct {
 	present []bool
 	count   int              // samples that have the view
 	panel   *kernel.Panel[T] // the rows of y as columns
-	typical *logistic        // tells rows of the view from noise
+	look    look             // what rows of the view are like
 	often   []float64        // how often a sample is among the neighbours of others, as a multiple of the mean
 }
 
@@ -289,6 +290,7 @@ func newSide[T kernel.Float](ctx context.Context, known *Rows[T], v int, seed ui
 	for i := range n {
 		s.centre(centred[i*d:(i+1)*d], known, v, i)
 	}
+	s.look = newLook(known, v)
 	x := rows.NewDense(n, d, d, centred)
 	s.rank = min(directions, n, d)
 	basis, err := spectral.Find(ctx, []rows.Matrix[T]{x}, spectral.Config{
