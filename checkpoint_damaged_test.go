@@ -18,7 +18,14 @@ func checkpointBytes(t testing.TB, neighbors int) []byte {
 	t.Helper()
 	views, _ := blobViews(30, 3, 0.8, 36, 7, 5)
 	b, err := os.ReadFile(
-		killed(t, views, Config{Clusters: 3, Epochs: 6, CheckpointEvery: 2, Restarts: 2, Neighbors: neighbors}, 1, 5),
+		killed(
+			t, views,
+			Config{
+				Clusters: 3, Epochs: 6, Checkpoint: Checkpoint{Every: 2}, Restarts: 2,
+				Neighborhood: Neighborhood{Neighbors: neighbors},
+			},
+			1, 5,
+		),
 	)
 	if err != nil {
 		t.Fatal(err)

@@ -18,14 +18,14 @@ import (
 func killed(t testing.TB, views []View, c Config, restart, epoch int) (path string) {
 	t.Helper()
 	folder := t.TempDir()
-	c.Checkpoint = filepath.Join(folder, "live")
+	c.Checkpoint.Path = filepath.Join(folder, "live")
 	path = filepath.Join(folder, "kept")
 	done := errors.New("far enough")
 	c.Progress = func(e Epoch) error {
 		if e.Restart < restart || e.Epoch < epoch {
 			return nil
 		}
-		b, err := os.ReadFile(c.Checkpoint)
+		b, err := os.ReadFile(c.Checkpoint.Path)
 		if err != nil {
 			return err
 		}
@@ -69,24 +69,30 @@ func testResume(t *testing.T, neighbors int) {
 		views []View
 		c     Config
 	}{
-		"default":       {views, Config{}},
-		"landmarks":     {masked, Config{ExactNeighbors: None, Directions: 3}},
-		"float64":       {views, Config{Float: Float64, Activation: SELU, Preprocess: ZScore}},
-		"rmvc, masked":  {masked, Config{Variant: RMvC, Preset: Paper}},
-		"start labels":  {masked, Config{Anchors: 4, StartLabels: labels}},
-		"start anchors": {views, Config{Anchors: 2, StartAnchors: anchors, Neighbors: None}},
-		"early stop":    {views, Config{Tolerance: 5e-3, Patience: 8, Epochs: 60}},
-		"rotated":       {lowRankViews(90), Config{Rotate: RotateAlways, Neighbors: None}},
+		"default":   {views, Config{}},
+		"landmarks": {masked, Config{Neighborhood: Neighborhood{Exact: None, Directions: 3}}},
+		"float64": {
+			views,
+			Config{
+				Float64: true, Represent: &SoftThreshold{Activation: SELU},
+				Noise: &RowShrink{Activation: SELU}, Preprocess: PreprocessZScore,
+			},
+		},
+		"rmvc, masked":  {masked, Config{Noise: &NoNoise{}, Anchor: &FixedAnchors{}, Preset: PresetPaper}},
+		"start labels":  {masked, Config{Anchors: 4, Start: Start{Labels: labels}}},
+		"start anchors": {views, Config{Anchors: 2, Start: Start{Anchors: anchors}, Neighborhood: Neighborhood{Neighbors: None}}},
+		"early stop":    {views, Config{EarlyStop: EarlyStop{Tolerance: 5e-3, Patience: 8}, Epochs: 60}},
+		"rotated":       {lowRankViews(90), Config{Rotate: RotateAlways, Neighborhood: Neighborhood{Neighbors: None}}},
 		"restarts":      {views, Config{Restarts: 3, KMeansStarts: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := x.c
-			if neighbors == None && (c.ExactNeighbors != 0 || c.Neighbors == None) {
+			if neighbors == None && (c.Neighborhood.Exact != 0 || c.Neighborhood.Neighbors == None) {
 				return // as with neighbours
 			}
-			c.Clusters, c.CheckpointEvery = 3, 4
-			if c.Neighbors == 0 {
-				c.Neighbors = neighbors
+			c.Clusters, c.Checkpoint.Every = 3, 4
+			if c.Neighborhood.Neighbors == 0 {
+				c.Neighborhood.Neighbors = neighbors
 			}
 			if c.Epochs == 0 {
 				c.Epochs = 14
@@ -98,7 +104,7 @@ func testResume(t *testing.T, neighbors int) {
 			for restart := range max(1, c.Restarts) {
 				path := killed(t, x.views, c, restart, 11)
 				for _, workers := range []int{1, 3} {
-					got := mustResume(t, x.views, path, func(c *Config) { c.Workers, c.Checkpoint = workers, "" })
+					got := mustResume(t, x.views, path, func(c *Config) { c.Workers, c.Checkpoint.Path = workers, "" })
 					sameResult(t, want, got)
 				}
 			}
@@ -112,10 +118,10 @@ func TestResumeAfterInterruption(t *testing.T) { withAndWithout(t, testResumeAft
 
 func testResumeAfterInterruption(t *testing.T, neighbors int) {
 	views, _ := blobViews(80, 3, 0.8, 31, 8, 5)
-	config := Config{Clusters: 3, Epochs: 20, CheckpointEvery: 7, Neighbors: neighbors}
+	config := Config{Clusters: 3, Epochs: 20, Checkpoint: Checkpoint{Every: 7}, Neighborhood: Neighborhood{Neighbors: neighbors}}
 	want := mustFit(t, views, config)
 	path := filepath.Join(t.TempDir(), "checkpoint")
-	config.Checkpoint = path
+	config.Checkpoint.Path = path
 	for _, stop := range []bool{true, false} {
 		ctx, cancel := context.WithCancel(context.Background())
 		interrupt := func(at int) func(*Config) {
@@ -150,7 +156,7 @@ func testResumeAfterInterruption(t *testing.T, neighbors int) {
 		sameResult(t, want, mustResume(t, views, path, nil))
 		sameResult(t, want, mustResume(t, views, path, nil)) // it is over
 	}
-	config.Checkpoint, config.Epochs = "", 33
+	config.Checkpoint.Path, config.Epochs = "", 33
 	longer := mustFit(t, views, config)
 	sameResult(t, longer, mustResume(t, views, path, func(c *Config) { c.Epochs = 33 }))
 	sameResult(t, longer, mustResume(t, views, path, nil))
@@ -162,8 +168,8 @@ func testResumeDiverged(t *testing.T, neighbors int) {
 	views, _ := blobViews(60, 3, 0.8, 32, 6, 4)
 	path := filepath.Join(t.TempDir(), "checkpoint")
 	config := Config{
-		Clusters: 3, Epochs: 30, LearningRate: 1, Neighbors: neighbors, ExtraLoss: exploding,
-		Checkpoint: path, CheckpointEvery: 1,
+		Clusters: 3, Epochs: 30, LearningRate: 1, Neighborhood: Neighborhood{Neighbors: neighbors},
+		ExtraLoss: exploding, Checkpoint: Checkpoint{Path: path, Every: 1},
 	}
 	want, err := Fit(context.Background(), views, config)
 	var diverged, again *DivergedError
@@ -203,7 +209,10 @@ func testResumeExtraLoss(t *testing.T, neighbors int) {
 		}
 		return gorgonia.Mul(constantOf(net, 0.1), must(gorgonia.Mean(must(gorgonia.Square(h)))))
 	}
-	config := Config{Clusters: 3, Epochs: 12, ExtraLoss: extra, CheckpointEvery: 5, Neighbors: neighbors}
+	config := Config{
+		Clusters: 3, Epochs: 12, ExtraLoss: extra, Checkpoint: Checkpoint{Every: 5},
+		Neighborhood: Neighborhood{Neighbors: neighbors},
+	}
 	want := mustFit(t, views, config)
 	path := killed(t, views, config, 0, 8)
 	if _, err := Resume(context.Background(), views, path, nil); err == nil || !strings.Contains(err.Error(), "ExtraLoss") {
@@ -215,7 +224,7 @@ func testResumeExtraLoss(t *testing.T, neighbors int) {
 func TestResumeRefuses(t *testing.T) {
 	x, _ := blobs(50, 3, 0.8, 34, 6, 4)
 	views := float64Views(x, 6, 4)
-	config := Config{Clusters: 3, Epochs: 10, CheckpointEvery: 2}
+	config := Config{Clusters: 3, Epochs: 10, Checkpoint: Checkpoint{Every: 2}}
 	path := killed(t, views, config, 0, 5)
 	changed := slices.Clone(x[1])
 	changed[77]++
@@ -237,18 +246,18 @@ func TestResumeRefuses(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*Config){
-		"Clusters":     func(c *Config) { c.Clusters = 2 },
-		"LearningRate": func(c *Config) { c.LearningRate = 0.5 },
-		"Seed":         func(c *Config) { c.Seed++ },
-		"Float":        func(c *Config) { c.Float = Float64 },
-		"Variant":      func(c *Config) { c.Variant = RMvC },
-		"Neighbors":    func(c *Config) { c.Neighbors = 7 },
-		"FilterSteps":  func(c *Config) { c.FilterSteps = None },
-		"Restarts":     func(c *Config) { c.Restarts = 2 },
-		"start":        func(c *Config) { c.StartLabels = make([]int, 50) },
-		"ExtraLoss":    func(c *Config) { c.ExtraLoss = exploding },
-		"Workers":      func(c *Config) { c.Workers = -1 },
-		"Epochs":       func(c *Config) { c.Epochs = 9 },
+		"Clusters":           func(c *Config) { c.Clusters = 2 },
+		"LearningRate":       func(c *Config) { c.LearningRate = 0.5 },
+		"Seed":               func(c *Config) { c.Seed++ },
+		"Float64":            func(c *Config) { c.Float64 = true },
+		"Noise":              func(c *Config) { c.Noise = &NoNoise{} },
+		"Neighbors":          func(c *Config) { c.Neighborhood.Neighbors = 7 },
+		"Neighborhood.Steps": func(c *Config) { c.Neighborhood.Steps = None },
+		"Restarts":           func(c *Config) { c.Restarts = 2 },
+		"start":              func(c *Config) { c.Start.Labels = make([]int, 50) },
+		"ExtraLoss":          func(c *Config) { c.ExtraLoss = exploding },
+		"Workers":            func(c *Config) { c.Workers = -1 },
+		"Epochs":             func(c *Config) { c.Epochs = 9 },
 	} {
 		if c, err := Resume(context.Background(), views, path, change); c != nil || err == nil ||
 			!strings.Contains(err.Error(), name) {
@@ -278,7 +287,7 @@ func TestResumeRefuses(t *testing.T) {
 		t.Errorf("a checkpoint as model: %v", err)
 	}
 	// It can still be used.
-	sameResult(t, mustFit(t, views, config), mustResume(t, views, path, func(c *Config) { c.Checkpoint = "" }))
+	sameResult(t, mustFit(t, views, config), mustResume(t, views, path, func(c *Config) { c.Checkpoint.Path = "" }))
 }
 
 func TestCheckpointCannotBeWritten(t *testing.T) {
@@ -288,7 +297,7 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := Config{
-		Clusters: 3, Epochs: 10, CheckpointEvery: 4, Checkpoint: filepath.Join(folder, "x"),
+		Clusters: 3, Epochs: 10, Checkpoint: Checkpoint{Every: 4, Path: filepath.Join(folder, "x")},
 		Progress: func(e Epoch) error {
 			return os.RemoveAll(folder)
 		},
@@ -296,14 +305,14 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 	progress := config.Progress
 	config.Progress = func(Epoch) error { t.Error("an epoch was run"); return nil }
 	for name, path := range map[string]string{"is not a file": folder, "not a folder": filepath.Join(os.Args[0], "x")} {
-		config.Checkpoint = path
+		config.Checkpoint.Path = path
 		if got, err := Fit(context.Background(), views, config); got != nil || err == nil ||
 			!strings.HasPrefix(err.Error(), "largemvc: checkpoint: ") ||
 			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	config.Checkpoint, config.Progress = filepath.Join(folder, "x"), progress
+	config.Checkpoint.Path, config.Progress = filepath.Join(folder, "x"), progress
 	got, err := Fit(context.Background(), views, config)
 	if !errors.Is(err, os.ErrNotExist) || strings.Count(err.Error(), "\n") > 0 || got == nil || got.Status != Stopped ||
 		got.Epochs != 4 {

@@ -34,7 +34,7 @@ type Choice struct {
 	Clusters int     // asked for
 	Found    int     // by the fit with the lowest loss, which the following are of
 	Sizes    []int   // of its clusters
-	Loss     float64 // comparable between numbers of clusters only where Config.NeighborWeight is in it
+	Loss     float64 // comparable between numbers of clusters only where Neighborhood.Weight is in it
 
 	Silhouette       float64 // from −1 to 1, higher is better
 	CalinskiHarabasz float64 // ≥ 0, higher is better
@@ -47,7 +47,7 @@ type Choice struct {
 type Choices struct {
 	Choices []Choice // in the order of the numbers of clusters
 
-	// Suggested is, where the loss has the term of Config.NeighborWeight, the number of the lowest loss: the information of
+	// Suggested is, where the loss has the term of Neighborhood.Weight, the number of the lowest loss: the information of
 	// neighbours, as a share of log m, falls again when clusters are split at random. It is not the highest number tried,
 	// which may be on the way to a lower loss.
 	//
@@ -90,11 +90,11 @@ func ChooseClusters(ctx context.Context, views []View, config Config, choose Cho
 	if err := choose.complete(n); err != nil {
 		return nil, err
 	}
-	config.Checkpoint, config.Overwrite = "", false
+	config.Checkpoint.Path, config.Overwrite = "", false
 	config.Clusters = choose.Clusters[0]
 	c := config.withDefaults()
-	if c.Neighbors != None && config.HeldOutWeight == 0 {
-		config.HeldOutWeight, c.HeldOutWeight = None, None
+	if c.Neighborhood.Neighbors != None && config.Neighborhood.HeldOutWeight == 0 {
+		config.Neighborhood.HeldOutWeight, c.Neighborhood.HeldOutWeight = None, None
 	}
 	if err := c.check(n, views); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func ChooseClusters(ctx context.Context, views []View, config Config, choose Cho
 	if err != nil {
 		return nil, err
 	}
-	out := &Choices{byLoss: c.Neighbors != None && c.NeighborWeight > 0}
+	out := &Choices{byLoss: c.Neighborhood.Neighbors != None && c.Neighborhood.Weight > 0}
 	for i, clusters := range choose.Clusters {
 		config.Clusters = clusters
 		row, err := tryClusters(ctx, views, config, choose.Seeds, space)

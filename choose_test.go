@@ -26,7 +26,10 @@ func TestChooseClusters(t *testing.T) {
 			}
 			return nil
 		}}
-		config := Config{Epochs: 8, Workers: 1, Neighbors: None, Checkpoint: t.TempDir() + "/never"}
+		config := Config{
+			Epochs: 8, Workers: 1, Neighborhood: Neighborhood{Neighbors: None},
+			Checkpoint: Checkpoint{Path: t.TempDir() + "/never"},
+		}
 		got, err := ChooseClusters(context.Background(), v, config, choose)
 		if err != nil {
 			t.Fatal(err)
@@ -68,12 +71,12 @@ func TestChooseByHand(t *testing.T) {
 func chooseByHand(t *testing.T, given, used float64) {
 	t.Helper()
 	views, _ := blobViews(60, 3, 1, 51, 7, 4)
-	config := Config{Epochs: 3, Seed: 9, Preprocess: ZScore, HeldOutWeight: given}
+	config := Config{Epochs: 3, Seed: 9, Preprocess: PreprocessZScore, Neighborhood: Neighborhood{HeldOutWeight: given}}
 	got, err := ChooseClusters(context.Background(), views, config, ChooseConfig{Clusters: []int{5}, Seeds: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Clusters, config.HeldOutWeight = 5, used
+	config.Clusters, config.Neighborhood.HeldOutWeight = 5, used
 	a := mustFit(t, views, config)
 	config.Seed = 10
 	b := mustFit(t, views, config)

@@ -24,21 +24,20 @@ type ClassicalConfig struct {
 	Clusters int // c, the number of clusters: from 1 to n
 	Anchors  int // m, the number of anchors: from 1 to n; 0: Clusters
 
-	Alpha     float64  // α ≥ 0, the weight of ‖H‖₁
-	Beta      float64  // β > 0 in units of BetaScale, the weight of ‖E_v‖₂,₁; 0: 1; +Inf: E = 0
-	BetaScale RhoScale // β_v = Beta·scale_v; default DataScale: a view's median residual at the start. UnitScale: 1
+	Alpha    float64 // α ≥ 0, the weight of ‖H‖₁
+	Beta     float64 // β > 0 in units of a view's median residual, the weight of ‖E_v‖₂,₁; 0: 1; +Inf: E = 0
+	UnitBeta bool    // β_v = Beta, in place of Beta times the view's median residual at the start
 
 	Iterations int     // limit; 0: 100
 	Tolerance  float64 // ends where an iteration lowers J by less than this share; 0: 1e-6; negative: only at the limit
 
 	Seed         uint64
-	Preprocess   Preprocess  // as in Config
-	Start        StartMethod // as in Config
-	StartLabels  []int       // as in Config
-	Float        Float       // arithmetic of everything that grows with n; default Float32
-	Workers      int         // goroutines; 0: GOMAXPROCS. They do not change the result
-	KMeansStarts int         // starts of each k-means; 0: 10
-	Overwrite    bool        // as in Config
+	Preprocess   Preprocess // as in Config
+	Start        Start      // as in Config, without Anchors
+	Float64      bool       // as in Config
+	Workers      int        // goroutines; 0: GOMAXPROCS. They do not change the result
+	KMeansStarts int        // starts of each k-means; 0: 10
+	Overwrite    bool       // as in Config
 
 	// Progress, if not nil, is called in every iteration with J as it was before. An error ends the run with Status
 	// Stopped; it is returned by Classical unless it is ErrStop.
@@ -109,7 +108,7 @@ func Classical(ctx context.Context, views []View, config ClassicalConfig) (*Clas
 	if err := withName(view.CheckFinite(ctx, in, c.Workers)); err != nil {
 		return nil, err
 	}
-	if c.Float == Float64 {
+	if c.Float64 {
 		return classical[float64](ctx, in, &config, c, begin)
 	}
 	return classical[float32](ctx, in, &config, c, begin)
@@ -117,11 +116,10 @@ func Classical(ctx context.Context, views []View, config ClassicalConfig) (*Clas
 
 // fitConfig fills the defaults, checks, and returns what the parts shared with Fit need.
 func (k *ClassicalConfig) fitConfig(n int, views []View) (*Config, error) {
-	c := Config{Clusters: k.Clusters, Anchors: k.Anchors, Seed: k.Seed, Preprocess: k.Preprocess, Start: k.Start,
-		StartLabels: k.StartLabels, Float: k.Float, Workers: k.Workers, KMeansStarts: k.KMeansStarts, RhoScale: k.BetaScale,
-		Overwrite: k.Overwrite, Preset: Paper}
-	if c.RhoScale == PresetRhoScale {
-		c.RhoScale = DataScale
+	c := Config{
+		Clusters: k.Clusters, Anchors: k.Anchors, Seed: k.Seed, Preprocess: k.Preprocess, Start: k.Start, Float64: k.Float64,
+		Workers: k.Workers, KMeansStarts: k.KMeansStarts, Overwrite: k.Overwrite, Preset: PresetPaper,
+		Noise: &RowShrink{DataScale: !k.UnitBeta},
 	}
 	c = c.withDefaults()
 	var errs []error

@@ -3,6 +3,7 @@ package largemvc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -203,10 +204,11 @@ func TestClassicalAgainstDenseSteps(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c := ClassicalConfig{Clusters: test.m, Alpha: test.alpha, Beta: test.beta, StartLabels: classes, Preprocess: Raw,
-				Float: Float64, Iterations: 12, Tolerance: -1}
+			c := ClassicalConfig{Clusters: test.m, Alpha: test.alpha, Beta: test.beta,
+				Start: Start{Labels: classes}, Preprocess: None,
+				Float64: true, Iterations: 12, Tolerance: -1}
 			if test.literal {
-				c.BetaScale = UnitScale
+				c.UnitBeta = true
 			}
 			r := mustClassical(t, views, c)
 			if r.Status != EpochLimit || r.Iterations != 12 || len(r.Objective) != 13 {
@@ -280,16 +282,16 @@ func TestClassicalNeverRises(t *testing.T) {
 			}
 			c := ClassicalConfig{
 				Clusters: test.m, Alpha: test.alpha, Beta: test.beta, Seed: seed, Iterations: 40,
-				Tolerance: -1, KMeansStarts: 1, Preprocess: ZScore,
+				Tolerance: -1, KMeansStarts: 1, Preprocess: PreprocessZScore,
 			}
-			for _, float := range []Float{Float32, Float64} {
-				c.Float = float
+			for _, float := range []bool{false, true} {
+				c.Float64 = float
 				r := mustClassical(t, views, c)
 				tolerance := 1e-12
-				if float == Float32 {
+				if !float {
 					tolerance = 1e-6
 				}
-				neverRises(t, test.name+", float"+float.String(), r.Objective, tolerance, r.Objective[0])
+				neverRises(t, fmt.Sprintf("%s, float64 %v", test.name, float), r.Objective, tolerance, r.Objective[0])
 			}
 		}
 	}
@@ -308,7 +310,7 @@ func TestClassicalEndsAtAFixedPoint(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c := ClassicalConfig{Clusters: test.m, Alpha: test.alpha, Beta: test.beta, Preprocess: Raw, Float: Float64,
+			c := ClassicalConfig{Clusters: test.m, Alpha: test.alpha, Beta: test.beta, Preprocess: None, Float64: true,
 				Iterations: 20000, Tolerance: 1e-14}
 			r := mustClassical(t, views, c)
 			if r.Status != Converged {
@@ -374,14 +376,14 @@ func TestClassicalOnRealSets(t *testing.T) {
 		acc     float64
 	}{{"msrcv1", 0, 0.80}, {"landuse21", 0, 0.18}, {"landuse21", 60, 0.15}} {
 		views, classes := realSet(t, test.name)
-		for _, float := range []Float{Float32, Float64} {
+		for _, float := range []bool{false, true} {
 			c := ClassicalConfig{
-				Clusters: 1 + slices.Max(classes), Anchors: test.anchors, Alpha: 0.1, Float: float,
+				Clusters: 1 + slices.Max(classes), Anchors: test.anchors, Alpha: 0.1, Float64: float,
 				Iterations: 50,
 			}
 			r := mustClassical(t, views, c)
 			tolerance := 1e-7
-			if float == Float64 {
+			if float {
 				tolerance = 1e-13
 			}
 			neverRises(t, test.name, r.Objective, tolerance, r.Objective[0])

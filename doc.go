@@ -46,7 +46,7 @@
 // neighbours (NeighborInformation), and that of the clusters and of what the other samples predict for each from its
 // features, before smoothing (HeldOutInformation). Of the starts of k-means, for the first anchors and, up to 5,000 samples,
 // for the clusters, that of the highest NeighborInformation is kept among those of nearly the lowest inertia. New samples are
-// joined to the stored neighbours or landmarks and smoothed alike. Each part is a field of Config; QUALITY.md has what each
+// joined to the stored neighbours or landmarks and smoothed alike. Each part is a field of Config; docs/study.md has what each
 // is worth.
 //
 // # Two levels
@@ -69,7 +69,7 @@
 //
 //   - Rows are samples. Views are n×d_v, H is n×m, anchors are m×d_v. Layers count from 1, views, samples and clusters
 //     from 0.
-//   - What grows with n is held in float32, or in float64 with Config.Float; sums over samples are folded in float64.
+//   - What grows with n is held in float32, or in float64 with Config.Float64; sums over samples are folded in float64.
 //   - Everything random comes from Config.Seed. The same seed and data give the same bits on the same machine, whatever
 //     Workers and GOMAXPROCS are.
 //   - The products run in assembly on amd64 (AVX-512 or AVX2, found out at run time) and arm64, in Go elsewhere or with the

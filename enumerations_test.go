@@ -1,6 +1,9 @@
 package largemvc
 
 import (
+	"encoding"
+	"encoding/json"
+	"flag"
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/cluster"
@@ -10,25 +13,89 @@ import (
 // The enumerations of internal packages have the numbers of the public ones, and Preprocess its names.
 func TestInternalEnumerations(t *testing.T) {
 	for public, internal := range map[Preprocess]prepare.Kind{
-		PerSample: prepare.PerSample, Balanced: prepare.Balanced, ZScore: prepare.ZScore, UnitNorm: prepare.UnitNorm,
-		Raw: prepare.Raw, Both: prepare.Both, PresetPreprocess: 0, Both + 1: prepare.Both + 1,
+		PreprocessSample: prepare.PerSample, PreprocessBalanced: prepare.Balanced, PreprocessZScore: prepare.ZScore,
+		PreprocessUnit: prepare.UnitNorm, None: prepare.Raw, PreprocessBoth: prepare.Both, Auto: 0,
+		PreprocessBoth + 1: prepare.Both + 1, None - 1: prepare.Raw - 1,
 	} {
 		if int(public) != int(internal) || public.String() != internal.String() {
 			t.Errorf("Preprocess %v is %d, inside %v, %d", public, int(public), internal, int(internal))
 		}
 	}
 	for public, internal := range map[Rotation]prepare.Rotation{
-		RotateAuto: prepare.RotateAuto, RotateAlways: prepare.RotateAlways, RotateNever: prepare.RotateNever,
+		Auto: prepare.RotateAuto, RotateAlways: prepare.RotateAlways, None: prepare.RotateNever,
 	} {
 		if int(public) != int(internal) {
 			t.Errorf("Rotation %v is %d, inside %d", public, int(public), int(internal))
 		}
 	}
 	for public, internal := range map[StartMethod]cluster.Method{
-		JointKMeans: cluster.Joint, Spectral: cluster.Spectral, PerView: cluster.PerView, ScaledSpectral: cluster.ScaledSpectral,
+		StartJoint: cluster.Joint, StartSpectral: cluster.Spectral, StartPerView: cluster.PerView,
+		StartScaled: cluster.ScaledSpectral,
 	} {
 		if int(public) != int(internal) {
 			t.Errorf("StartMethod %v is %d, inside %d", public, int(public), int(internal))
 		}
 	}
+}
+
+// enumeration is what all of them can do.
+type enumeration[E any] interface {
+	*E
+	encoding.TextUnmarshaler
+}
+
+// testText writes the values of an enumeration as text, by themselves, in JSON and for flags, and reads them back. Names must
+// differ, and other values are errors.
+func testText[E interface {
+	~int
+	encoding.TextMarshaler
+	String() string
+}, P enumeration[E]](t *testing.T, values ...E) {
+	t.Helper()
+	names := map[string]bool{}
+	for _, x := range values {
+		var byText, byJSON, byFlag E
+		text, err := x.MarshalText()
+		if err != nil || string(text) != x.String() || names[string(text)] {
+			t.Fatalf("%T %d is %q, %v", x, int(x), text, err)
+		}
+		names[string(text)] = true
+		if err := P(&byText).UnmarshalText(text); err != nil || byText != x {
+			t.Errorf("%T %q is read as %v, %v", x, text, byText, err)
+		}
+		quoted, err := json.Marshal(struct{ X E }{x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := struct{ X E }{}
+		if err := json.Unmarshal(quoted, &in); err != nil || in.X != x {
+			t.Errorf("%s is read as %v, %v", quoted, in.X, err)
+		}
+		byJSON = in.X
+		flags := flag.NewFlagSet("", flag.ContinueOnError)
+		flags.TextVar(P(&byFlag), "x", values[0], "")
+		if err := flags.Parse([]string{"-x", string(text)}); err != nil || byFlag != byJSON {
+			t.Errorf("the flag %q is read as %v, %v", text, byFlag, err)
+		}
+	}
+	for _, x := range []E{-2, 99} {
+		if text, err := x.MarshalText(); err == nil {
+			t.Errorf("%T %d is written as %q", x, int(x), text)
+		}
+	}
+	var x E
+	if err := P(&x).UnmarshalText([]byte("sometimes")); err == nil || x != 0 {
+		t.Errorf("%T: an unknown name is read as %v", x, x)
+	}
+}
+
+func TestEnumerationsAsText(t *testing.T) {
+	testText(t, PresetDefault, PresetPaper)
+	testText[Preprocess](t, None, Auto, PreprocessSample, PreprocessBalanced, PreprocessZScore, PreprocessUnit, PreprocessBoth)
+	testText[StartMethod](t, Auto, StartJoint, StartSpectral, StartPerView, StartScaled)
+	testText[ReadOut](t, Auto, ReadOutPlain, ReadOutUnit)
+	testText[Rotation](t, None, Auto, RotateAlways)
+	testText[Reduction](t, Auto, ReductionMean, ReductionSum, ReductionRelative)
+	testText(t, ReLU, SELU)
+	testText(t, EpochLimit, Converged, Stopped, Cancelled, Diverged)
 }

@@ -16,13 +16,13 @@ func ExampleHeldOutInformation() {
 		largemvc.MatrixView(mat.NewDense(6, 3, []float64{3, 0, 0, 3, 0, 1, 2, 0, 0, 0, 3, 0, 0, 2, 1, 0, 3, 0})),
 		largemvc.MatrixView(mat.NewDense(6, 3, []float64{2, 0, 1, 2, 1, 0, 2, 0, 0, 0, 2, 0, 0, 2, 1, 1, 2, 0})),
 	}
-	held, err := largemvc.NewHeldOut(ctx, views, largemvc.HeldOutConfig{Preprocess: largemvc.PerSample})
+	held, err := largemvc.NewHeldOut(ctx, views, largemvc.HeldOutConfig{Preprocess: largemvc.PreprocessSample})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	c, err := largemvc.Fit(ctx, views, largemvc.Config{
-		Clusters: 2, Preset: largemvc.Paper,
+		Clusters: 2, Preset: largemvc.PresetPaper,
 		ExtraLoss: func(net largemvc.Network) (*gorgonia.Node, error) {
 			h, err := net.H(2)
 			if err != nil {

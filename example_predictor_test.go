@@ -73,7 +73,7 @@ func ExampleResume() {
 
 	ctx := context.Background()
 	views, config := shapesAndColours(20), largemvc.Config{Clusters: 2}
-	config.Checkpoint = filepath.Join(folder, "checkpoint")
+	config.Checkpoint.Path = filepath.Join(folder, "checkpoint")
 	config.Progress = func(e largemvc.Epoch) error {
 		if e.Epoch == 30 {
 			return largemvc.ErrStop
@@ -86,7 +86,7 @@ func ExampleResume() {
 	}
 	fmt.Println(first.Status, "after", first.Epochs, "epochs")
 
-	c, err := largemvc.Resume(ctx, views, config.Checkpoint, nil)
+	c, err := largemvc.Resume(ctx, views, config.Checkpoint.Path, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func TestFeatureNames(t *testing.T) {
 	}
 	names := []string{"a", "größe", "c\nd", ""}
 	named := Float64View(n, d, x).WithFeatures(names)
-	for _, config := range []Config{{Clusters: 3, Epochs: 1}, {Clusters: 3, Epochs: 1, Preset: Paper, Float: Float64}} {
+	for _, config := range []Config{{Clusters: 3, Epochs: 1}, {Clusters: 3, Epochs: 1, Preset: PresetPaper, Float64: true}} {
 		c, err := Fit(t.Context(), []View{named, Float64View(n, d, x)}, config)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestFeatureNames(t *testing.T) {
 // TestNilContexts: a nil context is an error, as is a nil pointer in the interface.
 func TestNilContexts(t *testing.T) {
 	views := []View{Float64View(6, 2, []float64{0, 1, 5, 2, 0, 3, 5, 4, 1, 5, 6, 2})}
-	c, err := Fit(t.Context(), views, Config{Clusters: 2, Epochs: NoTraining, Preset: Paper})
+	c, err := Fit(t.Context(), views, Config{Clusters: 2, Epochs: None, Preset: PresetPaper})
 	if err != nil {
 		t.Fatal(err)
 	}

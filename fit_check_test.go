@@ -100,12 +100,12 @@ func checkResult(t testing.TB, views []View, c *Clustering) {
 			if a, b := p.Dims(); a != m || b != in.Columns {
 				t.Errorf("P of layer %d, input %d is %d×%d, want %d columns", l, k, a, b, in.Columns)
 			}
-			if l > 0 && config.Variant != RMvC && (!orthonormal(c.anchors[l][k], 1e-9) || !orthonormal(p, 1e-5)) {
+			if l > 0 && !config.fixedAnchors() && (!orthonormal(c.anchors[l][k], 1e-9) || !orthonormal(p, 1e-5)) {
 				t.Errorf("P of layer %d, input %d is not orthonormal", l, k)
 			}
 		}
 	}
-	if (c.Trust != nil) != (config.Variant == Large) || (c.Rho != nil) != (config.Variant == Large) {
+	if (c.Trust != nil) != (!config.noiseless()) || (c.Rho != nil) != (!config.noiseless()) {
 		t.Error("trust or ρ without noise module, or none with it")
 	}
 	checkPredict(t, views, c)
@@ -119,23 +119,23 @@ func checkInputs(t testing.TB, views []View, c *Clustering) {
 	perView := make([]int, len(views))
 	for k, in := range inputs {
 		perView[in.View]++
-		if slices.Contains(inputs[:k], in) || in.Preprocess == Both || in.Columns < 1 ||
+		if slices.Contains(inputs[:k], in) || in.Preprocess == PreprocessBoth || in.Columns < 1 ||
 			in.Columns > prepare.Kind(in.Preprocess).Width(views[in.View].in.Cols) {
 			t.Errorf("input %d is %+v", k, in)
 		}
-		if config.Neighbors == None && in.Columns != views[in.View].in.Cols {
+		if config.Neighborhood.Neighbors == None && in.Columns != views[in.View].in.Cols {
 			t.Errorf("without neighbours, input %d is %+v", k, in)
 		}
 	}
 	for v, count := range perView {
 		if count < 1 || count > len(prepare.Kind(config.Preprocess).Parts()) ||
-			config.Neighbors == None && (count != 1 || inputs[v].View != v) {
+			config.Neighborhood.Neighbors == None && (count != 1 || inputs[v].View != v) {
 			t.Errorf("view %d is %d inputs of %+v", v, count, inputs)
 		}
 	}
 	want := len(inputs)
 	ok := len(c.P) == want && len(c.ViewLoss[0]) == want
-	if config.Variant == Large {
+	if !config.noiseless() {
 		ok = ok && len(c.Rho[0]) == want && len(c.Trust) == want && len(c.Trust[0]) == views[0].in.Rows
 	}
 	if !ok {

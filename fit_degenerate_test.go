@@ -35,42 +35,49 @@ func TestFitDegenerate(t *testing.T) {
 	}{
 		{
 			"fewer distinct rows than clusters, raw", []View{Float64View(30, 4, zero)},
-			Config{Clusters: 5, Preprocess: Raw, Neighbors: None}, []int{10, 10, 10},
+			Config{Clusters: 5, Preprocess: None, Neighborhood: Neighborhood{Neighbors: None}}, []int{10, 10, 10},
 		},
 		{"fewer distinct rows than clusters", []View{Float64View(30, 4, few)}, Config{Clusters: 5}, []int{10, 10, 10}},
 		{"more equal rows than neighbours", []View{Float64View(90, 4, many)}, Config{Clusters: 5}, []int{30, 30, 30}},
 		{
 			"equal rows and landmarks", []View{Float64View(90, 4, many)},
-			Config{Clusters: 5, Neighbors: 10, ExactNeighbors: None}, []int{30, 30, 30},
+			Config{Clusters: 5, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{30, 30, 30},
 		},
 		{"all rows equal", []View{Float64View(20, 4, repeatedRows(20, 1, 4, 18))}, Config{Clusters: 4}, []int{20}},
 		{
 			"all rows equal, landmarks", []View{Float64View(20, 4, repeatedRows(20, 1, 4, 18))},
-			Config{Clusters: 4, Neighbors: 10, ExactNeighbors: None}, []int{20},
+			Config{Clusters: 4, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{20},
 		},
 		{"one sample", blob(1, 1, 1, 5, 3), Config{Clusters: 1}, []int{1}},
-		{"one sample, landmarks", blob(1, 1, 1, 5, 3), Config{Clusters: 1, Neighbors: 10, ExactNeighbors: None}, []int{1}},
+		{
+			"one sample, landmarks", blob(1, 1, 1, 5, 3),
+			Config{Clusters: 1, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{1},
+		},
 		{"two samples", blob(2, 2, 1, 8, 2), Config{Clusters: 2}, []int{1, 1}},
-		{"two samples, landmarks", blob(2, 2, 1, 8, 2), Config{Clusters: 2, Neighbors: 10, ExactNeighbors: None}, []int{1, 1}},
+		{
+			"two samples, landmarks", blob(2, 2, 1, 8, 2),
+			Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{1, 1},
+		},
 		{"three samples", blob(3, 3, 1, 8, 4), Config{Clusters: 3}, []int{1, 1, 1}},
 		{
 			"three samples, landmarks", blob(3, 3, 1, 8, 4),
-			Config{Clusters: 3, Neighbors: 10, ExactNeighbors: None, Landmarks: 3}, []int{1, 1, 1},
+			Config{Clusters: 3, Neighborhood: Neighborhood{Neighbors: 10, Exact: None, Landmarks: 3}}, []int{1, 1, 1},
 		},
 		{"as many clusters as samples", blob(6, 6, 1, 8, 9), Config{Clusters: 6}, []int{1, 1, 1, 1, 1, 1}},
 		{"fewer samples than directions", blob(12, 2, 0.1, 300), Config{Clusters: 2}, []int{6, 6}},
-		{"one feature", blob(10, 2, 0.01, 1), Config{Clusters: 2, Preprocess: Balanced}, []int{5, 5}},
-		{"two features", blob(10, 2, 0.01, 2), Config{Clusters: 2, Preprocess: Balanced}, []int{5, 5}},
+		{"one feature", blob(10, 2, 0.01, 1), Config{Clusters: 2, Preprocess: PreprocessBalanced}, []int{5, 5}},
+		{"two features", blob(10, 2, 0.01, 2), Config{Clusters: 2, Preprocess: PreprocessBalanced}, []int{5, 5}},
 		{"one cluster", blob(10, 2, 0.01, 2, 3), Config{Clusters: 1}, []int{10}},
 	} {
-		for _, variant := range []Variant{Large, AMvC, RMvC} {
+		for _, variant := range []variant{large, amvc, rmvc} {
 			for _, neighbors := range []int{0, None} {
-				if x.c.Neighbors != 0 && (x.c.Neighbors == None) != (neighbors == None) {
+				if x.c.Neighborhood.Neighbors != 0 && (x.c.Neighborhood.Neighbors == None) != (neighbors == None) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s, %v, neighbours %d", x.name, variant, neighbors), func(t *testing.T) {
 					c := x.c
-					c.Variant, c.Epochs, c.Neighbors = variant, 10, neighbors
+					c.Epochs, c.Neighborhood.Neighbors = 10, neighbors
+					c = variant.of(c)
 					got := mustFit(t, x.views, c)
 					if got.Clusters != len(x.sizes) || !slices.Equal(got.Sizes, x.sizes) {
 						t.Errorf("%d clusters of sizes %v, want %v", got.Clusters, got.Sizes, x.sizes)

@@ -18,7 +18,7 @@ func TestFitCancel(t *testing.T) { withAndWithout(t, testFitCancel) }
 
 func testFitCancel(t *testing.T, neighbors int) {
 	views, _ := blobViews(600, 3, 0.5, 5, 20, 10)
-	config := Config{Clusters: 3, Epochs: 50, Neighbors: neighbors}
+	config := Config{Clusters: 3, Epochs: 50, Neighborhood: Neighborhood{Neighbors: neighbors}}
 	why := errors.New("the reason")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(why)
@@ -83,7 +83,7 @@ func TestFitStops(t *testing.T) { withAndWithout(t, testFitStops) }
 
 func testFitStops(t *testing.T, neighbors int) {
 	views, _ := blobViews(100, 3, 0.5, 6, 12, 8)
-	config := Config{Clusters: 3, Epochs: 40, Neighbors: neighbors}
+	config := Config{Clusters: 3, Epochs: 40, Neighborhood: Neighborhood{Neighbors: neighbors}}
 	full := mustFit(t, views, config)
 	own := errors.New("enough")
 	for _, end := range []error{ErrStop, own, fmt.Errorf("wrapped: %w", ErrStop)} {
@@ -116,14 +116,14 @@ func testFitStops(t *testing.T, neighbors int) {
 		}
 	}
 	c := config
-	c.Epochs, c.Tolerance, c.Patience = 2000, 0.5, 3
+	c.Epochs, c.EarlyStop.Tolerance, c.EarlyStop.Patience = 2000, 0.5, 3
 	if got := mustFit(t, views, c); got.Status != Converged || got.Epochs != 4 {
 		t.Errorf("%v after %d epochs, want it to wait for 3 after the first", got.Status, got.Epochs)
 	}
-	c.Tolerance, c.Patience = 1e-5, 0
+	c.EarlyStop.Tolerance, c.EarlyStop.Patience = 1e-5, 0
 	got := mustFit(t, views, c)
-	if got.Status != Converged || got.Epochs >= 2000 || got.Epochs < 20 || got.Config().Patience != 5 {
-		t.Errorf("%v after %d epochs, patience %d", got.Status, got.Epochs, got.Config().Patience)
+	if got.Status != Converged || got.Epochs >= 2000 || got.Epochs < 20 || got.Config().EarlyStop.Patience != 5 {
+		t.Errorf("%v after %d epochs, patience %d", got.Status, got.Epochs, got.Config().EarlyStop.Patience)
 	}
 	checkResult(t, views, got)
 }
@@ -139,16 +139,22 @@ func TestFitDiverges(t *testing.T) { withAndWithout(t, testFitDiverges) }
 func testFitDiverges(t *testing.T, neighbors int) {
 	views, _ := blobViews(100, 3, 0.5, 7, 12, 8)
 	for name, c := range map[string]Config{
-		"rate":           {LearningRate: 1e30, Signs: Unconstrained},
-		"largest rate":   {LearningRate: 1e308, Float: Float64},
-		"rate, RMvC":     {LearningRate: 1e25, Variant: RMvC},
-		"rate, SELU":     {LearningRate: 1e30, Activation: SELU, Float: Float64},
+		"rate": {
+			LearningRate: 1e30, Represent: &SoftThreshold{Unconstrained: true},
+			Noise: &RowShrink{Unconstrained: true},
+		},
+		"largest rate": {LearningRate: 1e308, Float64: true},
+		"rate, RMvC":   {LearningRate: 1e25, Noise: &NoNoise{}, Anchor: &FixedAnchors{}},
+		"rate, SELU": {
+			LearningRate: 1e30, Represent: &SoftThreshold{Activation: SELU},
+			Noise: &RowShrink{Activation: SELU}, Float64: true,
+		},
 		"extra loss":     {ExtraLoss: exploding, LearningRate: 1},
 		"several starts": {LearningRate: 1e30, Restarts: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// which otherwise depends on the other two
-			c.Clusters, c.Epochs, c.Neighbors, c.Rotate = 3, 50, neighbors, RotateNever
+			c.Clusters, c.Epochs, c.Neighborhood.Neighbors, c.Rotate = 3, 50, neighbors, None
 			got, err := Fit(context.Background(), views, c)
 			var diverged *DivergedError
 			if !errors.As(err, &diverged) || got == nil {
@@ -166,7 +172,7 @@ func testFitDiverges(t *testing.T, neighbors int) {
 			checkResult(t, views, got)
 			// The state is that of a training which ended before the step that failed.
 			if c.Epochs = got.Epochs; c.Epochs == 0 {
-				c.Epochs = NoTraining
+				c.Epochs = None
 			}
 			before, err := Fit(context.Background(), views, c)
 			if err != nil {
@@ -180,9 +186,12 @@ func testFitDiverges(t *testing.T, neighbors int) {
 		})
 	}
 	t.Run("first epoch", func(t *testing.T) {
-		c := Config{Clusters: 3, Neighbors: neighbors, ExtraLoss: func(net Network) (*Node, error) {
-			return gorgonia.Log(must(gorgonia.Neg(must(gorgonia.Square(net.Learnables()[0])))))
-		}}
+		c := Config{
+			Clusters: 3, Neighborhood: Neighborhood{Neighbors: neighbors},
+			ExtraLoss: func(net Network) (*Node, error) {
+				return gorgonia.Log(must(gorgonia.Neg(must(gorgonia.Square(net.Learnables()[0])))))
+			},
+		}
 		got, err := Fit(context.Background(), views, c)
 		var diverged *DivergedError
 		if got != nil || !errors.As(err, &diverged) || diverged.Epoch != 1 {
@@ -199,7 +208,10 @@ func TestFitPerfectIsNotDiverged(t *testing.T) {
 	}
 	c := mustFit(
 		t, []View{Float64View(20, 3, x)},
-		Config{Clusters: 2, Preprocess: Raw, Theta0: 1e-9, Float: Float64, Neighbors: None},
+		Config{
+			Clusters: 2, Preprocess: None, Represent: &SoftThreshold{Theta0: 1e-9}, Float64: true,
+			Neighborhood: Neighborhood{Neighbors: None},
+		},
 	)
 	if c.Status != EpochLimit || c.Loss[0] > 1e-15 {
 		t.Errorf("%v, losses from %v", c.Status, c.Loss[0])

@@ -55,12 +55,12 @@ func TestFitErrors(t *testing.T) {
 		"view left out":   {[]View{good[0], good[1].WithPresent(make([]bool, 10))}, two, []string{"view 1"}},
 		"zeros":           {[]View{good[0], Float64View(10, 3, make([]float64, 30))}, two, []string{"view 1"}},
 		"zeros, raw": {
-			[]View{Float64View(10, 3, make([]float64, 30))}, Config{Clusters: 2, Preprocess: Raw},
+			[]View{Float64View(10, 3, make([]float64, 30))}, Config{Clusters: 2, Preprocess: None},
 			[]string{"view 0"},
 		},
 		"constant": {
 			[]View{Float64View(10, 3, slices.Repeat([]float64{4}, 30))},
-			Config{Clusters: 2, Preprocess: ZScore}, []string{"view 0"},
+			Config{Clusters: 2, Preprocess: PreprocessZScore}, []string{"view 0"},
 		},
 
 		"no clusters":       {good, Config{}, []string{"Clusters is 0", "10"}},
@@ -71,94 +71,122 @@ func TestFitErrors(t *testing.T) {
 		"epochs":            {good, Config{Clusters: 2, Epochs: -2}, []string{"Epochs is -2"}},
 		"rate":              {good, Config{Clusters: 2, LearningRate: -1}, []string{"LearningRate is -1"}},
 		"rate is NaN":       {good, Config{Clusters: 2, LearningRate: nan}, []string{"LearningRate is NaN"}},
-		"Lipschitz":         {good, Config{Clusters: 2, Lipschitz: -1}, []string{"Lipschitz is -1"}},
-		"small Lipschitz":   {good, Config{Clusters: 2, Lipschitz: 0.5}, []string{"Lipschitz is 0.5"}},
-		"theta below 0":     {good, Config{Clusters: 2, Theta0: -0.1}, []string{"Theta0 is -0.1"}},
+		"Lipschitz":         {good, Config{Clusters: 2, Represent: &SoftThreshold{Lipschitz: -1}}, []string{"Lipschitz is -1"}},
+		"small Lipschitz":   {good, Config{Clusters: 2, Represent: &SoftThreshold{Lipschitz: 0.5}}, []string{"Lipschitz is 0.5"}},
+		"theta below 0":     {good, Config{Clusters: 2, Represent: &SoftThreshold{Theta0: -0.1}}, []string{"Theta0 is -0.1"}},
 		"rho below 0": {
-			good, Config{Clusters: 2, Rho0: -0.1, Preset: Paper, Signs: Nonnegative}, []string{"Rho0 is -0.1"},
+			good, Config{
+				Clusters: 2, Represent: &SoftThreshold{}, Noise: &RowShrink{Rho0: -0.1}, Preset: PresetPaper,
+			}, []string{"Rho0 is -0.1"},
 		},
 		"shared memory": {
 			[]View{Float32View(10, 3, shared[:30]), good[0], Float32View(10, 2, shared[29:]).Named("late")},
 			Config{Clusters: 2, Overwrite: true}, []string{"view 0 and view 2 (late)", "share memory"},
 		},
-		"rho":              {good, Config{Clusters: 2, Rho0: math.Inf(1)}, []string{"Rho0 is +Inf"}},
-		"tolerance":        {good, Config{Clusters: 2, Tolerance: -1}, []string{"Tolerance is -1"}},
-		"patience":         {good, Config{Clusters: 2, Patience: -1}, []string{"Patience is -1"}},
+		"rho":              {good, Config{Clusters: 2, Noise: &RowShrink{Rho0: math.Inf(1)}}, []string{"Rho0 is +Inf"}},
+		"tolerance":        {good, Config{Clusters: 2, EarlyStop: EarlyStop{Tolerance: -1}}, []string{"Tolerance is -1"}},
+		"patience":         {good, Config{Clusters: 2, EarlyStop: EarlyStop{Patience: -1}}, []string{"Patience is -1"}},
 		"workers":          {good, Config{Clusters: 2, Workers: -1}, []string{"Workers is -1"}},
 		"restarts":         {good, Config{Clusters: 2, Restarts: -1}, []string{"Restarts is -1"}},
 		"k-means starts":   {good, Config{Clusters: 2, KMeansStarts: -1}, []string{"KMeansStarts is -1"}},
-		"checkpoint every": {good, Config{Clusters: 2, CheckpointEvery: -1}, []string{"CheckpointEvery is -1"}},
-		"variant":          {good, Config{Clusters: 2, Variant: 9}, []string{"Variant is 9"}},
-		"activation":       {good, Config{Clusters: 2, Activation: 9}, []string{"Activation is 9"}},
-		"float":            {good, Config{Clusters: 2, Float: -1}, []string{"Float is -1"}},
+		"checkpoint every": {good, Config{Clusters: 2, Checkpoint: Checkpoint{Every: -1}}, []string{"Checkpoint.Every is -1"}},
+		"floor":            {good, Config{Clusters: 2, Anchor: &Procrustes{Floor: 9}}, []string{"floor", "is 9"}},
+		"activation": {
+			good,
+			Config{Clusters: 2, Represent: &SoftThreshold{Activation: 9}, Noise: &RowShrink{Activation: 9}},
+			[]string{"unknown activation 9"},
+		},
 		"several": {
-			good, Config{Clusters: 99, Start: 7, Signs: 8},
-			[]string{"Clusters is 99", "Start is 7", "Signs is 8"},
+			good, Config{Clusters: 99, Start: Start{Method: 7}, Noise: &RowShrink{Scale: []float64{-8}}},
+			[]string{"Clusters is 99", "Start.Method is 7", "the scale of ρ in view 0 is -8"},
 		},
 		"both starts": {
-			good, Config{Clusters: 1, StartLabels: make([]int, 10), StartAnchors: make([]mat.Matrix, 2)},
+			good, Config{Clusters: 1, Start: Start{Labels: make([]int, 10), Anchors: make([]mat.Matrix, 2)}},
 			[]string{"exclude"},
 		},
-		"few start labels": {good, Config{Clusters: 2, StartLabels: make([]int, 9)}, []string{"9 StartLabels", "10"}},
+		"few start labels": {good, Config{Clusters: 2, Start: Start{Labels: make([]int, 9)}}, []string{"9 Start.Labels", "10"}},
 		"wrong start label": {
-			good, Config{Clusters: 2, StartLabels: []int{0, 0, 0, 2, 0, 0, 0, 0, 0, 0}},
-			[]string{"StartLabels[3] is 2"},
+			good, Config{Clusters: 2, Start: Start{Labels: []int{0, 0, 0, 2, 0, 0, 0, 0, 0, 0}}},
+			[]string{"Start.Labels[3] is 2"},
 		},
 		"few start anchors": {
-			good, Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil)}},
+			good, Config{Clusters: 2, Start: Start{Anchors: []mat.Matrix{mat.NewDense(2, 4, nil)}}},
 			[]string{"1 views, want 2"},
 		},
 		"start anchors' d": {
 			good,
-			Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 4, nil)}},
+			Config{Clusters: 2, Start: Start{Anchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 4, nil)}}},
 			[]string{"view 1", "2×4", "2×3"},
 		},
 		"start anchors' NaN": {
 			good[:1],
-			Config{Clusters: 1, StartAnchors: []mat.Matrix{mat.NewDense(1, 4, []float64{0, nan, 0, 0})}},
+			Config{Clusters: 1, Start: Start{Anchors: []mat.Matrix{mat.NewDense(1, 4, []float64{0, nan, 0, 0})}}},
 			[]string{"view 0", "NaN", "row 0, column 1"},
 		},
 		"nil start matrix": {
-			good[:1], Config{Clusters: 1, Neighbors: None, StartAnchors: []mat.Matrix{(*mat.Dense)(nil)}},
-			[]string{"StartAnchors", "view 0"},
+			good[:1], Config{
+				Clusters: 1, Neighborhood: Neighborhood{Neighbors: None},
+				Start: Start{Anchors: []mat.Matrix{(*mat.Dense)(nil)}},
+			},
+			[]string{"Start.Anchors", "view 0"},
 		},
 		"nil start anchors": {
-			good[:1], Config{Clusters: 1, StartAnchors: []mat.Matrix{nil}}, []string{"StartAnchors", "view 0"},
+			good[:1], Config{Clusters: 1, Start: Start{Anchors: []mat.Matrix{nil}}}, []string{"Start.Anchors", "view 0"},
 		},
 
-		"neighbours":      {good, Config{Clusters: 2, Neighbors: -2}, []string{"Neighbors is -2", "None"}},
-		"directions":      {good, Config{Clusters: 2, Directions: -5}, []string{"Directions is -5"}},
-		"steps":           {good, Config{Clusters: 2, FilterSteps: -2}, []string{"FilterSteps is -2"}},
-		"too many steps":  {good, Config{Clusters: 2, FilterSteps: 5000}, []string{"5000"}},
-		"held-out weight": {good, Config{Clusters: 2, HeldOutWeight: -2}, []string{"HeldOutWeight is -2"}},
-		"weight": {
-			good, Config{Clusters: 2, NeighborWeight: math.Inf(1)}, []string{"NeighborWeight is +Inf"},
+		"neighbours": {
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: -2}},
+			[]string{"Neighbors is -2", "None"},
 		},
-		"temperature":          {good, Config{Clusters: 2, Temperature: nan}, []string{"Temperature is NaN"}},
-		"negative temperature": {good, Config{Clusters: 2, Temperature: None}, []string{"Temperature is -1"}},
-		"exact":                {good, Config{Clusters: 2, ExactNeighbors: -2}, []string{"ExactNeighbors is -2"}},
-		"negative landmarks":   {good, Config{Clusters: 2, Landmarks: -3}, []string{"Landmarks is -3"}},
+		"directions": {good, Config{Clusters: 2, Neighborhood: Neighborhood{Directions: -5}}, []string{"Directions is -5"}},
+		"steps": {
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Steps: -2}},
+			[]string{"Neighborhood.Steps is -2"},
+		},
+		"too many steps": {good, Config{Clusters: 2, Neighborhood: Neighborhood{Steps: 5000}}, []string{"5000"}},
+		"held-out weight": {
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{HeldOutWeight: -2}},
+			[]string{"HeldOutWeight is -2"},
+		},
+		"weight": {
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Weight: math.Inf(1)}}, []string{"Neighborhood.Weight is +Inf"},
+		},
+		"temperature": {
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Temperature: nan}},
+			[]string{"Temperature is NaN"},
+		},
+		"negative temperature": {
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Temperature: None}},
+			[]string{"Temperature is -1"},
+		},
+		"exact": {
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Exact: -2}}, []string{"Neighborhood.Exact is -2"},
+		},
+		"negative landmarks": {good, Config{Clusters: 2, Neighborhood: Neighborhood{Landmarks: -3}}, []string{"Landmarks is -3"}},
 		"inertia alone, without neighbours": {
-			good, Config{Clusters: 2, Neighbors: None, LowestInertia: true},
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: None, LowestInertia: true}},
 			[]string{"LowestInertia", "Neighbors"},
 		},
 		"one landmark": {
-			good, Config{Clusters: 2, ExactNeighbors: None, Landmarks: 1}, []string{"Landmarks is 1"},
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Exact: None, Landmarks: 1}}, []string{"Landmarks is 1"},
 		},
 		"no effect": {
-			good, Config{Clusters: 2, Neighbors: None, FilterSteps: 3, Temperature: 2},
-			[]string{"FilterSteps is 3", "Temperature is 2", "no effect"},
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: None, Steps: 3, Temperature: 2}},
+			[]string{"Neighborhood.Steps is 3", "Temperature is 2", "no effect"},
 		},
 		"both without": {
-			good, Config{Clusters: 2, Neighbors: None, Preprocess: Both}, []string{"Both needs Neighbors"},
+			good, Config{
+				Clusters: 2, Neighborhood: Neighborhood{Neighbors: None}, Preprocess: PreprocessBoth,
+			}, []string{"PreprocessBoth needs neighbours"},
 		},
 		"both, paper": {
-			good, Config{Clusters: 2, Preset: Paper, Preprocess: Both}, []string{"Both needs Neighbors"},
+			good, Config{Clusters: 2, Preset: PresetPaper, Preprocess: PreprocessBoth},
+			[]string{"PreprocessBoth needs neighbours"},
 		},
 		"anchors and neighbours": {
 			good,
-			Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 3, nil)}},
-			[]string{"StartAnchors need Neighbors: None"},
+			Config{Clusters: 2, Start: Start{Anchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 3, nil)}}},
+			[]string{"Start.Anchors need Neighborhood.Neighbors: None"},
 		},
 		"read-out": {good, Config{Clusters: 2, ReadOut: 3}, []string{"ReadOut is 3"}},
 
@@ -175,7 +203,7 @@ func TestFitErrors(t *testing.T) {
 			[]string{"extra loss"},
 		},
 		"checkpoint folder": {
-			good, Config{Clusters: 2, Checkpoint: "no/such/folder/file"},
+			good, Config{Clusters: 2, Checkpoint: Checkpoint{Path: "no/such/folder/file"}},
 			[]string{"checkpoint", "no/such/folder"},
 		},
 	} {
@@ -192,10 +220,10 @@ func TestFitErrors(t *testing.T) {
 			if labels, again := FitPredict(context.Background(), x.views, x.config); labels != nil || again == nil {
 				t.Errorf("FitPredict: %v, %v", labels, again)
 			}
-			if x.config.Neighbors != 0 || name == "anchors and neighbours" {
+			if x.config.Neighborhood.Neighbors != 0 || name == "anchors and neighbours" {
 				return
 			}
-			x.config.Neighbors = None
+			x.config.Neighborhood.Neighbors = None
 			if got, err := Fit(context.Background(), x.views, x.config); got != nil || err == nil {
 				t.Errorf("without neighbours: %v, %v", got, err)
 			}
@@ -209,7 +237,7 @@ func TestSharedMemoryIsCopied(t *testing.T) {
 	views := []View{Float64View(20, 4, x[0]), Float64View(20, 4, x[0])}
 	c := Config{Clusters: 2, Epochs: 1, Overwrite: true}
 	mustFit(t, views, c)
-	c.Float = Float64
+	c.Float64 = true
 	if _, err := Fit(context.Background(), views, c); err == nil || !strings.Contains(err.Error(), "share memory") {
 		t.Errorf("%v, want that they share memory", err)
 	}

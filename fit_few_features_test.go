@@ -34,7 +34,7 @@ func TestFewFeatures(t *testing.T) {
 			t.Errorf("%d features: ACC %v", d, acc)
 		}
 		for _, in := range r.Inputs() {
-			if in.Preprocess != ZScore || in.Columns != d+1 {
+			if in.Preprocess != PreprocessZScore || in.Columns != d+1 {
 				t.Errorf("%d features: input %+v", d, in)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 func TestFitLossFalls(t *testing.T) {
 	views, _ := blobViews(120, 4, 0.5, 2, 15, 9)
 	withAndWithout(t, func(t *testing.T, neighbors int) {
-		c := mustFit(t, views, Config{Clusters: 4, Float: Float64, Neighbors: neighbors})
+		c := mustFit(t, views, Config{Clusters: 4, Float64: true, Neighborhood: Neighborhood{Neighbors: neighbors}})
 		if first, last := c.Loss[0], c.Loss[len(c.Loss)-1]; !(last < first) || c.Status != EpochLimit || c.Status.Early() {
 			t.Errorf("loss from %v to %v, %v", first, last, c.Status)
 		}
@@ -50,13 +50,15 @@ func graphOf(t testing.TB, views []View, c Config) *mat.Dense {
 func TestFitExtraLoss(t *testing.T) {
 	views, _ := blobViews(60, 3, 0.5, 10, 8, 5)
 	withAndWithout(t, func(t *testing.T, neighbors int) {
-		for _, config := range []Config{{}, {Float: Float64}, {
-			Float: Float64, ExactNeighbors: None, NeighborWeight: 0.7, HeldOutWeight: None, Temperature: 0.3,
-			Anchors: 5,
+		for _, config := range []Config{{}, {Float64: true}, {
+			Float64:      true,
+			Neighborhood: Neighborhood{Exact: None, Weight: 0.7, HeldOutWeight: None, Temperature: 0.3},
+			Anchors:      5,
 		}} {
-			config.Clusters, config.Epochs, config.Neighbors = 3, 30, neighbors
+			config.Clusters, config.Epochs, config.Neighborhood.Neighbors = 3, 30, neighbors
 			if neighbors == None {
-				config.ExactNeighbors, config.NeighborWeight, config.HeldOutWeight, config.Temperature = 0, 0, 0, 0
+				h := &config.Neighborhood
+				h.Exact, h.Weight, h.HeldOutWeight, h.Temperature = 0, 0, 0, 0
 			}
 			plain := mustFit(t, views, config)
 			config.ExtraLoss = func(net Network) (*Node, error) { // pulls H to zero
@@ -79,15 +81,15 @@ func TestFitExtraLoss(t *testing.T) {
 			}
 			if neighbors != None {
 				c := pulled.Config()
-				want -= c.NeighborWeight * naiveInformation(pulled.H, graphOf(t, views, config), c.Temperature)
-				if c.HeldOutWeight > 0 {
-					want -= c.HeldOutWeight * naiveHeldOut(
-						pulled.H, unitFeatures(t, views), information.DefaultPenalty, c.Temperature,
+				want -= c.Neighborhood.Weight * naiveInformation(pulled.H, graphOf(t, views, config), c.Neighborhood.Temperature)
+				if c.Neighborhood.HeldOutWeight > 0 {
+					want -= c.Neighborhood.HeldOutWeight * naiveHeldOut(
+						pulled.H, unitFeatures(t, views), information.DefaultPenalty, c.Neighborhood.Temperature,
 					)
 				}
 			}
 			tol := 1e-5
-			if config.Float == Float64 {
+			if config.Float64 {
 				tol = 1e-12
 			}
 			if math.Abs(got-want) > tol*math.Abs(want) {

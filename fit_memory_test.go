@@ -14,9 +14,9 @@ func TestFitReleasesData(t *testing.T) {
 		config    Config
 		perSample int64 // bytes that a predictor may keep
 	}{
-		"no neighbours": {4000, Config{Neighbors: None}, 0},
-		"neighbours":    {3000, Config{Directions: 10, FilterSteps: 2}, 2600},
-		"landmarks":     {12000, Config{Directions: 10, FilterSteps: 2, ExactNeighbors: None, Landmarks: 40}, 0},
+		"no neighbours": {4000, Config{Neighborhood: Neighborhood{Neighbors: None}}, 0},
+		"neighbours":    {3000, Config{Neighborhood: Neighborhood{Directions: 10, Steps: 2}}, 2600},
+		"landmarks":     {12000, Config{Neighborhood: Neighborhood{Directions: 10, Steps: 2, Exact: None, Landmarks: 40}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := test.n

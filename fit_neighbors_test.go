@@ -53,8 +53,10 @@ func TestNeighborPredict(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, config := range []Config{
-			{}, {Float: Float64, Directions: 11}, {ExactNeighbors: None, Directions: 11}, {
-				ExactNeighbors: None, Float: Float64, Preprocess: Balanced,
+			{}, {
+				Float64: true, Neighborhood: Neighborhood{Directions: 11},
+			}, {Neighborhood: Neighborhood{Exact: None, Directions: 11}}, {
+				Neighborhood: Neighborhood{Exact: None}, Float64: true, Preprocess: PreprocessBalanced,
 			},
 		} {
 			if leftOut(i, 2) {
@@ -116,8 +118,9 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 	}
 	for _, exact := range []int{0, None} {
 		config := Config{
-			Clusters: 3, Epochs: 25, Float: Float64, ExactNeighbors: exact, NeighborWeight: 2,
-			HeldOutWeight: None, Temperature: 0.4, StartLabels: classes,
+			Clusters: 3, Epochs: 25, Float64: true,
+			Neighborhood: Neighborhood{Exact: exact, Weight: 2, HeldOutWeight: None, Temperature: 0.4},
+			Start:        Start{Labels: classes},
 		}
 		s, err := prepareInputs[float64](context.Background(), inner(views), completed(config, 70))
 		if err != nil {
@@ -127,7 +130,7 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 			return must(gorgonia.Mul(constantOf(net, 2), must(NeighborInformation(must(net.H(2)), s.graph, 0.4))))
 		}
 		without := config
-		without.NeighborWeight = None
+		without.Neighborhood.Weight = None
 		without.ExtraLoss = func(net Network) (*Node, error) { return term(net), nil }
 		closeNetworks(t, mustFit(t, views, config), mustFit(t, views, without), 1e-10)
 		config.ExtraLoss = func(net Network) (*Node, error) { return pull(net), nil }
@@ -158,14 +161,14 @@ func TestConstantInputs(t *testing.T) {
 		view View
 		want []Preprocess
 	}{
-		"rows":       {Float64View(n, 3, sameRows), []Preprocess{PerSample}},
-		"columns":    {Float64View(n, 3, sameColumns), []Preprocess{ZScore}},
-		"one column": {Float64View(n, 1, single), []Preprocess{ZScore}},
-		"sparse":     {sparseOf[float32](n, 1, single), []Preprocess{ZScore}},
+		"rows":       {Float64View(n, 3, sameRows), []Preprocess{PreprocessSample}},
+		"columns":    {Float64View(n, 3, sameColumns), []Preprocess{PreprocessZScore}},
+		"one column": {Float64View(n, 1, single), []Preprocess{PreprocessZScore}},
+		"sparse":     {sparseOf[float32](n, 1, single), []Preprocess{PreprocessZScore}},
 	} {
 		for _, exact := range []int{0, None} {
 			views := []View{good[0], test.view}
-			c := mustFit(t, views, Config{Clusters: 3, Epochs: 2, ExactNeighbors: exact})
+			c := mustFit(t, views, Config{Clusters: 3, Epochs: 2, Neighborhood: Neighborhood{Exact: exact}})
 			var got []Preprocess
 			for _, in := range c.Inputs() {
 				if in.View == 1 {
@@ -197,9 +200,10 @@ func TestInputColumns(t *testing.T) {
 	for directions, want := range map[int][]int{
 		0: {80, 12}, None: {80, 12}, 20: {20, 12}, 12: {12, 12}, 5: {5, 5}, 50: {30, 12},
 	} {
-		c := mustFit(t, views, Config{Clusters: 3, Epochs: 1, Directions: directions, Workers: 1})
+		c := mustFit(t, views, Config{Clusters: 3, Epochs: 1, Neighborhood: Neighborhood{Directions: directions}, Workers: 1})
 		for k, in := range c.Inputs() {
-			if in.Columns != want[in.View] || in.View != k%2 || in.Preprocess != []Preprocess{PerSample, ZScore}[k/2] {
+			if in.Columns != want[in.View] || in.View != k%2 ||
+				in.Preprocess != []Preprocess{PreprocessSample, PreprocessZScore}[k/2] {
 				t.Errorf("%d directions: input %d is %+v, want %v columns", directions, k, in, want)
 			}
 		}
@@ -233,7 +237,7 @@ func TestCancelInPreparation(t *testing.T) {
 	t.Parallel()
 	views, _ := blobViews(500, 3, 0.5, 97, 60, 20)
 	for _, exact := range []int{0, None} {
-		config := Config{Clusters: 3, Epochs: NoTraining, Workers: 1, Directions: 15, ExactNeighbors: exact}
+		config := Config{Clusters: 3, Epochs: None, Workers: 1, Neighborhood: Neighborhood{Directions: 15, Exact: exact}}
 		const plenty = 1 << 40
 		whole := newCountdown(plenty)
 		if _, err := prepareInputs[float32](whole, inner(views), completed(config, 500)); err != nil {
@@ -275,7 +279,7 @@ func TestOverwriteAcrossViews(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, exact := range []int{0, None} {
-		config := Config{Clusters: 3, Epochs: 3, Float: Float64, ExactNeighbors: exact, Directions: 30}
+		config := Config{Clusters: 3, Epochs: 3, Float64: true, Neighborhood: Neighborhood{Exact: exact, Directions: 30}}
 		views := fresh()
 		want := mustFit(t, views, config)
 		config.Overwrite = true
@@ -324,9 +328,9 @@ func TestOverwriteWithNeighbors(t *testing.T) {
 			MatrixView(mat.NewDense(n, 40, slices.Clone(x[2]))),
 		}
 	}
-	for _, float := range []Float{Float32, Float64} {
+	for _, float := range []bool{false, true} {
 		for _, exact := range []int{0, None} {
-			config := Config{Clusters: 3, Epochs: 3, Float: float, ExactNeighbors: exact, Directions: 30}
+			config := Config{Clusters: 3, Epochs: 3, Float64: float, Neighborhood: Neighborhood{Exact: exact, Directions: 30}}
 			views := fresh()
 			want := mustFit(t, views, config)
 			if !slices.Equal(views[0].in.F64, x[0]) || !slices.Equal(views[1].in.F32, fresh()[1].in.F32) {
@@ -335,8 +339,8 @@ func TestOverwriteWithNeighbors(t *testing.T) {
 			config.Overwrite = true
 			got := mustFit(t, views, config)
 			sameResult(t, want, got)
-			if (float == Float64) == slices.Equal(views[0].in.F64, x[0]) ||
-				(float == Float32) == slices.Equal(views[1].in.F32, fresh()[1].in.F32) ||
+			if (float) == slices.Equal(views[0].in.F64, x[0]) ||
+				(!float) == slices.Equal(views[1].in.F32, fresh()[1].in.F32) ||
 				!slices.Equal(views[2].in.F64, x[2]) {
 				t.Errorf("float%v: Overwrite changed another view, or none", float)
 			}

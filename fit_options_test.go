@@ -20,7 +20,7 @@ func TestFitRealSets(t *testing.T) {
 		want     float64
 	}{{"msrcv1", 7, 0.85}, {"ucidigit", 10, 0.88}} {
 		views, classes := realSet(t, set.name)
-		for _, preset := range []Preset{Default, Paper} {
+		for _, preset := range []Preset{PresetDefault, PresetPaper} {
 			mean := 0.0
 			for seed := range uint64(5) {
 				c := mustFit(t, views, Config{Clusters: set.clusters, Preset: preset, Seed: seed})
@@ -73,7 +73,7 @@ func checkOption(t *testing.T, c Config, found bool) {
 	}
 	part := mustFit(t, masked, c)
 	checkResult(t, masked, part)
-	if c.Epochs == NoTraining && len(full.Loss) != 1 {
+	if c.Epochs == None && len(full.Loss) != 1 {
 		t.Errorf("%d losses without training", len(full.Loss))
 	}
 }
@@ -85,28 +85,32 @@ func TestFitOptions(t *testing.T) {
 		labels[i] = (i / 2) % 4
 	}
 	configs := map[string]Config{
-		"layers": {Layers: 3, Anchors: 5}, "no training": {Epochs: NoTraining},
-		"unconstrained": {Signs: Unconstrained}, "one-sided": {OneSided: true}, "Lipschitz": {Lipschitz: 2},
+		"layers": {Layers: 3, Anchors: 5}, "no training": {Epochs: None},
+		"unconstrained": {
+			Represent: &SoftThreshold{Unconstrained: true}, Noise: &RowShrink{Unconstrained: true},
+		}, "one-sided": {Represent: &SoftThreshold{OneSided: true}}, "Lipschitz": {Represent: &SoftThreshold{Lipschitz: 2}},
 		"data scale": {
-			RhoScale: DataScale,
-		}, "detached": {DetachAnchors: true}, "start labels": {Anchors: 4, StartLabels: labels},
+			Noise: &RowShrink{DataScale: true},
+		}, "detached": {Anchor: &Procrustes{Detach: true}}, "start labels": {Anchors: 4, Start: Start{Labels: labels}},
 		"one k-means start": {KMeansStarts: 1}, "one cluster": {Clusters: 1},
 		"one anchor": {Anchors: 1}, "more anchors than features": {Anchors: 20}, "restarts": {Restarts: 3},
 	}
-	for _, v := range []Variant{Large, AMvC, RMvC} {
+	for _, v := range []variant{large, amvc, rmvc} {
 		for _, a := range []Activation{ReLU, SELU} {
-			for _, f := range []Float{Float32, Float64} {
-				configs[fmt.Sprintf("%v, %v, float%v", v, a, f)] = Config{Variant: v, Activation: a, Float: f}
+			for _, f := range []bool{false, true} {
+				configs[fmt.Sprintf("%v, %v, float%v", v, a, f)] = v.of(Config{
+					Represent: &SoftThreshold{Activation: a}, Noise: &RowShrink{Activation: a}, Float64: f,
+				})
 			}
 		}
 	}
-	for _, p := range []Preprocess{PerSample, Balanced, ZScore, UnitNorm, Raw} {
+	for _, p := range []Preprocess{PreprocessSample, PreprocessBalanced, PreprocessZScore, PreprocessUnit, None} {
 		configs["preprocessing "+p.String()] = Config{Preprocess: p}
 	}
-	for _, s := range []StartMethod{JointKMeans, Spectral, PerView, ScaledSpectral} {
-		configs["start "+s.String()] = Config{Start: s}
+	for _, s := range []StartMethod{StartJoint, StartSpectral, StartPerView, StartScaled} {
+		configs["start "+s.String()] = Config{Start: Start{Method: s}}
 	}
-	for _, r := range []Reduction{Mean, Sum, Relative} {
+	for _, r := range []Reduction{ReductionMean, ReductionSum, ReductionRelative} {
 		configs["reduction "+r.String()] = Config{Reduction: r}
 	}
 	withAndWithout(t, func(t *testing.T, neighbors int) {
@@ -116,22 +120,27 @@ func TestFitOptions(t *testing.T) {
 			}
 			c := configs[name]
 			t.Run(name, func(t *testing.T) {
-				c.Neighbors = neighbors
+				c.Neighborhood.Neighbors = neighbors
 				checkOption(
 					t, c,
-					strings.HasPrefix(name, "preprocessing") || c.Start == Spectral || c.Start == ScaledSpectral,
+					strings.HasPrefix(name, "preprocessing") || c.Start.Method == StartSpectral || c.Start.Method == StartScaled,
 				)
 			})
 		}
 	})
-	for _, v := range []Variant{Large, AMvC, RMvC} {
+	for _, v := range []variant{large, amvc, rmvc} {
 		for _, a := range []Activation{ReLU, SELU} {
 			t.Run(fmt.Sprintf("paper, %v, %v", v, a), func(t *testing.T) {
-				checkOption(t, Config{Variant: v, Activation: a, Preset: Paper, Reduction: Sum}, false)
+				checkOption(t, v.of(Config{
+					Represent: &SoftThreshold{Activation: a, Unconstrained: true},
+					Noise:     &RowShrink{Activation: a, Unconstrained: true}, Preset: PresetPaper, Reduction: ReductionSum,
+				}), false)
 			})
 		}
 	}
-	t.Run("paper with neighbours", func(t *testing.T) { checkOption(t, Config{Preset: Paper, Neighbors: 5}, true) })
+	t.Run("paper with neighbours", func(t *testing.T) {
+		checkOption(t, Config{Preset: PresetPaper, Neighborhood: Neighborhood{Neighbors: 5}}, true)
+	})
 	t.Run("start anchors", func(t *testing.T) {
 		var anchors []mat.Matrix
 		for v, d := range []int{12, 7, 3} {
@@ -141,41 +150,41 @@ func TestFitOptions(t *testing.T) {
 			}
 			anchors = append(anchors, mat.NewDense(4, d, x))
 		}
-		checkOption(t, Config{Anchors: 4, StartAnchors: anchors, Neighbors: None}, false)
+		checkOption(t, Config{Anchors: 4, Start: Start{Anchors: anchors}, Neighborhood: Neighborhood{Neighbors: None}}, false)
 	})
 }
 
 func TestNeighborOptions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]Config{
-		"both standardisations":         {Preprocess: Both},
-		"three neighbours":              {Neighbors: 3},
-		"more neighbours than samples":  {Neighbors: 500},
-		"few directions":                {Directions: 4},
-		"all directions":                {Directions: None},
-		"one step":                      {FilterSteps: 1},
-		"no filter":                     {FilterSteps: None},
-		"a weight":                      {NeighborWeight: 0.5},
-		"no weight":                     {NeighborWeight: None},
-		"a held-out weight":             {HeldOutWeight: 0.5},
-		"no held-out weight":            {HeldOutWeight: None},
-		"a temperature":                 {Temperature: 1},
-		"landmarks":                     {ExactNeighbors: None},
-		"landmarks from 100 samples on": {ExactNeighbors: 100, Landmarks: 12, Directions: 4},
-		"few landmarks":                 {ExactNeighbors: None, Landmarks: 3},
-		"more landmarks than samples":   {ExactNeighbors: None, Landmarks: 1000},
-		"landmarks, float64":            {ExactNeighbors: None, Float: Float64},
+		"both standardisations":         {Preprocess: PreprocessBoth},
+		"three neighbours":              {Neighborhood: Neighborhood{Neighbors: 3}},
+		"more neighbours than samples":  {Neighborhood: Neighborhood{Neighbors: 500}},
+		"few directions":                {Neighborhood: Neighborhood{Directions: 4}},
+		"all directions":                {Neighborhood: Neighborhood{Directions: None}},
+		"one step":                      {Neighborhood: Neighborhood{Steps: 1}},
+		"no filter":                     {Neighborhood: Neighborhood{Steps: None}},
+		"a weight":                      {Neighborhood: Neighborhood{Weight: 0.5}},
+		"no weight":                     {Neighborhood: Neighborhood{Weight: None}},
+		"a held-out weight":             {Neighborhood: Neighborhood{HeldOutWeight: 0.5}},
+		"no held-out weight":            {Neighborhood: Neighborhood{HeldOutWeight: None}},
+		"a temperature":                 {Neighborhood: Neighborhood{Temperature: 1}},
+		"landmarks":                     {Neighborhood: Neighborhood{Exact: None}},
+		"landmarks from 100 samples on": {Neighborhood: Neighborhood{Exact: 100, Landmarks: 12, Directions: 4}},
+		"few landmarks":                 {Neighborhood: Neighborhood{Exact: None, Landmarks: 3}},
+		"more landmarks than samples":   {Neighborhood: Neighborhood{Exact: None, Landmarks: 1000}},
+		"landmarks, float64":            {Neighborhood: Neighborhood{Exact: None}, Float64: true},
 		"landmarks, paper": {
-			ExactNeighbors: None, Neighbors: 1, Preset: Paper,
+			Neighborhood: Neighborhood{Exact: None, Neighbors: 1}, Preset: PresetPaper,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for i, p := range []Preprocess{PresetPreprocess, UnitNorm} {
-				if p == UnitNorm && c.Preprocess != PresetPreprocess || leftOut(i, 2) {
+			for i, p := range []Preprocess{Auto, PreprocessUnit} {
+				if p == PreprocessUnit && c.Preprocess != Auto || leftOut(i, 2) {
 					continue
 				}
 				c.Preprocess = p
-				checkOption(t, c, c.Neighbors < 100)
+				checkOption(t, c, c.Neighborhood.Neighbors < 100)
 			}
 		})
 	}
@@ -193,7 +202,7 @@ func testFitSameBits(t *testing.T, neighbors int) {
 		}
 	}
 	views := float64Views(x, dims...)
-	config := Config{Clusters: 3, Epochs: 8, Neighbors: neighbors}
+	config := Config{Clusters: 3, Epochs: 8, Neighborhood: Neighborhood{Neighbors: neighbors}}
 	want := mustFit(t, views, config)
 	holders := map[string][]View{"a full mask": nil, "matrices": nil, "strided matrices": nil, "float32": nil, "named": nil}
 	for v, d := range dims {
@@ -223,7 +232,7 @@ func testFitSameBits(t *testing.T, neighbors int) {
 			own = append(own, Float64View(90, d, slices.Clone(x[v])))
 		}
 		c := config
-		c.Float = Float64
+		c.Float64 = true
 		want := mustFit(t, views, c)
 		c.Overwrite = true
 		got := mustFit(t, own, c)
@@ -243,10 +252,16 @@ func TestFitDeterminism(t *testing.T) {
 	}
 	for name, views := range map[string][]View{"complete": views, "masked": masked} {
 		for kind, c := range map[string]Config{
-			"neighbours": {}, "landmarks": {ExactNeighbors: None, Directions: 5, Activation: SELU, Float: Float64, Anchors: 7},
-			"no neighbours": {Neighbors: None}, "no neighbours, spectral": {
-				Neighbors: None, Start: Spectral, Preprocess: Balanced, Activation: SELU, Float: Float64,
-				Anchors: 7,
+			"neighbours": {}, "landmarks": {
+				Neighborhood: Neighborhood{Exact: None, Directions: 5},
+				Represent:    &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU},
+				Float64: true, Anchors: 7,
+			},
+			"no neighbours": {Neighborhood: Neighborhood{Neighbors: None}}, "no neighbours, spectral": {
+				Neighborhood: Neighborhood{Neighbors: None}, Start: Start{Method: StartSpectral},
+				Preprocess: PreprocessBalanced,
+				Represent:  &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU},
+				Float64: true, Anchors: 7,
 			},
 		} {
 			c.Clusters, c.Epochs, c.Workers = 5, 3, 1

@@ -20,16 +20,18 @@ func TestReadOutIsMostShared(t *testing.T) {
 	const n, c, starts = 120, 6, 5
 	views, _ := blobViews(n, c, 1.5, 96, 12, 7)
 	differ := false
-	for _, epochs := range []int{5, NoTraining} {
-		for _, choice := range []Config{{}, {NeighborWeight: None}, {LowestInertia: true}} {
-			byInformation := epochs != NoTraining && choice.NeighborWeight != None && !choice.LowestInertia
+	for _, epochs := range []int{5, None} {
+		for _, choice := range []Config{
+			{}, {Neighborhood: Neighborhood{Weight: None}}, {Neighborhood: Neighborhood{LowestInertia: true}},
+		} {
+			byInformation := epochs != None && choice.Neighborhood.Weight != None && !choice.Neighborhood.LowestInertia
 			for seed := range uint64(4) {
 				config := choice
-				config.Clusters, config.Epochs, config.Float, config.Seed, config.KMeansStarts = c, epochs, Float64, seed, starts
+				config.Clusters, config.Epochs, config.Float64, config.Seed, config.KMeansStarts = c, epochs, true, seed, starts
 				got := mustFit(t, views, config)
-				if choice.LowestInertia {
+				if choice.Neighborhood.LowestInertia {
 					without := config
-					without.LowestInertia, without.NeighborWeight = false, None
+					without.Neighborhood.LowestInertia, without.Neighborhood.Weight = false, None
 					if !slices.Equal(got.StartLabels, mustFit(t, views, without).StartLabels) {
 						t.Errorf("epochs %d, seed %d: the start is not that of the lowest inertia", epochs, seed)
 					}
@@ -68,13 +70,13 @@ func TestReadOutAfterDivergence(t *testing.T) {
 	views, _ := blobViews(n, c, 1.5, 96, 12, 7)
 	differ := false
 	for seed := range uint64(6) {
-		config := Config{Clusters: c, Epochs: 5, LearningRate: 1e30, Float: Float64, Seed: seed}
+		config := Config{Clusters: c, Epochs: 5, LearningRate: 1e30, Float64: true, Seed: seed}
 		got, err := Fit(context.Background(), views, config)
 		var diverged *DivergedError
 		if !errors.As(err, &diverged) || got == nil || got.Epochs != 0 {
 			t.Fatalf("epochs %+v, %v", got, err)
 		}
-		config.Epochs, config.LearningRate = NoTraining, 0
+		config.Epochs, config.LearningRate = None, 0
 		if want := mustFit(t, views, config); !slices.Equal(got.Labels, want.Labels) {
 			t.Errorf("seed %d: other clusters than those of the untrained network", seed)
 		}

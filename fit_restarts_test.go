@@ -13,7 +13,10 @@ func TestFitRestarts(t *testing.T) { withAndWithout(t, testFitRestarts) }
 
 func testFitRestarts(t *testing.T, neighbors int) {
 	views, _ := blobViews(200, 6, 1.5, 8, 10, 6)
-	config := Config{Clusters: 6, Epochs: 10, KMeansStarts: 1, Seed: 3, Neighbors: neighbors, Rotate: RotateNever}
+	config := Config{
+		Clusters: 6, Epochs: 10, KMeansStarts: 1, Seed: 3, Neighborhood: Neighborhood{Neighbors: neighbors},
+		Rotate: None,
+	}
 	var singles []*Clustering
 	lowest := 0
 	for r := range 4 {
@@ -64,8 +67,8 @@ func testFitRestartDiverges(t *testing.T, neighbors int) {
 	for bad := range 3 {
 		runs := 0
 		config := Config{
-			Clusters: 3, Epochs: 20, LearningRate: 0.5, Restarts: 3, Neighbors: neighbors,
-			Rotate: RotateNever,
+			Clusters: 3, Epochs: 20, LearningRate: 0.5, Restarts: 3,
+			Neighborhood: Neighborhood{Neighbors: neighbors}, Rotate: None,
 			ExtraLoss: func(net Network) (*Node, error) {
 				if runs++; runs == bad+1 {
 					return exploding(net)

@@ -13,10 +13,11 @@ import (
 	"github.com/largemvc/largemvc/internal/testutil"
 )
 
-// inputsInPython follows on what FORMAT.md says of preprocessing and smoothing, for complete samples that are not equal to
+// inputsInPython follows on what docs/format.md says of preprocessing and smoothing, for complete samples that are not equal to
 // stored ones; the views come as CSV.
 const inputsInPython = `
 import sys
+hood = config["Neighborhood"]
 views = [np.loadtxt(name, delimiter=",", ndmin=2) for name in sys.argv[1:]]
 def standardised(kind, v):
     x = views[v]
@@ -29,7 +30,7 @@ def squares(a, b): # squared distances
     return sum(((x[:, None] - y[None]) ** 2).sum(2) for x, y in zip(a, b))
 def close(d, scale):
     return np.exp(-d / scale) if scale > 0 else 1
-inputs, n, k = training["inputs"], training["samples"], config["neighbors"]
+inputs, n, k = training["inputs"], training["samples"], hood["Neighbors"]
 X = [standardised(i["preprocess"], i["view"]) for i in inputs]
 
 def joined(D, E):
@@ -78,21 +79,23 @@ if k >= 0:
     kinds = list(dict.fromkeys(i["preprocess"] for i in inputs))
     spaces = [(0.5 / len(kinds), [m for m, i in enumerate(inputs) if i["preprocess"] == kind]) for kind in kinds]
     spaces += [(0.5 / len(inputs), [m]) for m in range(len(inputs))]
-    if n <= config["exact_neighbors"]:
+    if n <= hood["Exact"]:
         links = sum(exact(q, *s) for q, s in enumerate(spaces))
     else:
         links = np.concatenate([landmarks(q, *s) for q, s in enumerate(spaces)], axis=1)
-    X = [unit(0.5 ** max(config["filter_steps"], 0) * x + links @ arrays[f"filter.{i}"]) for i, x in enumerate(X)]
+    X = [unit(0.5 ** max(hood["Steps"], 0) * x + links @ arrays[f"filter.{i}"]) for i, x in enumerate(X)]
 `
 
-// predictInPython follows on what FORMAT.md says of prediction.
+// predictInPython follows on what docs/format.md says of prediction.
 const predictInPython = `
-assert config["activation"] == "relu" and config["variant"] == "large" and not config["one_sided"]
-V, L = len(X), config["layers"]
+soft, shrink = config["Represent"], config["Noise"]
+assert soft["Type"] == "SoftThreshold" and soft["Settings"]["Activation"] == "relu" and not soft["Settings"]["OneSided"]
+assert shrink["Type"] == "RowShrink" and shrink["Settings"]["Activation"] == "relu" and config["Anchor"]["Type"] == "Procrustes"
+V, L = len(X), config["Layers"]
 P = lambda l, v: arrays[f"anchors.{l}.{v}"]
 relu = lambda a: np.maximum(a, 0)
 R, U = arrays["R"], arrays["U"]
-H = np.zeros((len(X[0]), config["anchors"]))
+H = np.zeros((len(X[0]), config["Anchors"]))
 Y, t = [X[v] @ P(0, v).T for v in range(V)], [None] * V
 for l in range(1, L + 1):
     theta = arrays["theta"][l - 1]
@@ -107,25 +110,25 @@ for l in range(1, L + 1):
         rho = arrays["rho"][l - 1, v]
         t[v] = np.where(r > rho, 1 - relu(r - rho) / np.maximum(r, 1e-300), 1)
         Y[v] = X[v] @ P(l, v).T
-if config["read_out"] == "unit":
+if config["ReadOut"] == "unit":
     H = H / np.maximum(np.linalg.norm(H, axis=1, keepdims=True), 1e-300)
 d = ((H[:, None, :] - arrays["centroids"][None]) ** 2).sum(2)
 print(*d.argmin(1))
 print(*np.round(np.sort(d, 1)[:, 0], 6))
 `
 
-// The description of the model file, put to use: Python with NumPy reads a model with the program that FORMAT.md shows,
+// The description of the model file, put to use: Python with NumPy reads a model with the program that docs/format.md shows,
 // and predicts what the library predicts.
 func TestFormatInPython(t *testing.T) {
 	t.Parallel()
 	python := testutil.Python(t)
-	text, err := os.ReadFile("FORMAT.md")
+	text, err := os.ReadFile("docs/format.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	block := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(text)
 	if block == nil {
-		t.Fatal("FORMAT.md has no program")
+		t.Fatal("docs/format.md has no program")
 	}
 	views, _ := blobViews(60, 3, 1, 60, 9, 5, 3)
 	known, fresh := windows(views, 0, 40), windows(views, 40, 60)
@@ -133,21 +136,30 @@ func TestFormatInPython(t *testing.T) {
 		known, views []View // of the training, and those that are predicted
 		c            Config
 	}{
-		"three layers": {known, views, Config{Layers: 3, Anchors: 4, Rotate: RotateNever, Neighbors: None}},
+		"three layers": {known, views, Config{Layers: 3, Anchors: 4, Rotate: None, Neighborhood: Neighborhood{Neighbors: None}}},
 		"rotated": {
 			lowRankViews(40), lowRankViews(40),
-			Config{Rotate: RotateAlways, Preprocess: Balanced, Neighbors: None},
+			Config{Rotate: RotateAlways, Preprocess: PreprocessBalanced, Neighborhood: Neighborhood{Neighbors: None}},
 		},
-		"exact neighbours":      {known, fresh, Config{}},
-		"all are neighbours":    {known, fresh, Config{Neighbors: 100, Preprocess: ZScore, ReadOut: PlainRows, Directions: 3}},
-		"balanced":              {known, fresh, Config{Preprocess: Balanced}},
-		"one neighbour":         {known, fresh, Config{Neighbors: 1, FilterSteps: None}},
-		"landmarks":             {known, views, Config{ExactNeighbors: None}},
-		"landmarks, directions": {known, views, Config{ExactNeighbors: None, Landmarks: 4, Directions: 4, Preprocess: PerSample}},
+		"exact neighbours": {known, fresh, Config{}},
+		"all are neighbours": {
+			known, fresh,
+			Config{
+				Neighborhood: Neighborhood{Neighbors: 100, Directions: 3}, Preprocess: PreprocessZScore,
+				ReadOut: ReadOutPlain,
+			},
+		},
+		"balanced":      {known, fresh, Config{Preprocess: PreprocessBalanced}},
+		"one neighbour": {known, fresh, Config{Neighborhood: Neighborhood{Neighbors: 1, Steps: None}}},
+		"landmarks":     {known, views, Config{Neighborhood: Neighborhood{Exact: None}}},
+		"landmarks, directions": {
+			known, views,
+			Config{Neighborhood: Neighborhood{Exact: None, Landmarks: 4, Directions: 4}, Preprocess: PreprocessSample},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
-			x.c.Clusters, x.c.Epochs, x.c.Float = 3, 5, Float64
+			x.c.Clusters, x.c.Epochs, x.c.Float64 = 3, 5, true
 			model := mustFit(t, x.known, x.c)
 			if err := model.Save(filepath.Join(folder, "model.safetensors")); err != nil {
 				t.Fatal(err)

@@ -22,7 +22,7 @@ func savedFiles(t testing.TB) (model, checkpoint []byte) {
 	dir := t.TempDir()
 	paths := []string{filepath.Join(dir, "model"), filepath.Join(dir, "checkpoint")}
 	c, err := largemvc.Fit(context.Background(), shapesAndColours(8), largemvc.Config{
-		Clusters: 2, Epochs: 2, Checkpoint: paths[1],
+		Clusters: 2, Epochs: 2, Checkpoint: largemvc.Checkpoint{Path: paths[1]},
 	})
 	if err == nil {
 		err = c.Save(paths[0])

@@ -27,7 +27,7 @@ func unitFeatures(t testing.TB, views []View) *mat.Dense {
 	}
 	out := mat.NewDense(n, width, nil)
 	at := 0
-	for _, kind := range []Preprocess{PerSample, ZScore} {
+	for _, kind := range []Preprocess{PreprocessSample, PreprocessZScore} {
 		st, err := prepare.Measure(context.Background(), prepare.Kind(kind), inner(views), 1)
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func TestHeldOutInformation(t *testing.T) {
 				continue
 			}
 			views := heldOutViews(t, c.n, masked)
-			f := heldOutCase(c.n, c.m, mustHeldOut(t, views, HeldOutConfig{Float: Float64}), c.temperature)
+			f := heldOutCase(c.n, c.m, mustHeldOut(t, views, HeldOutConfig{Float64: true}), c.temperature)
 			want := checkFinely(t, f)
 			value, x, _ := f.Evaluate(t, tensor.Float64)
 			temperature := c.temperature
@@ -118,7 +118,7 @@ func TestHeldOutInformation(t *testing.T) {
 func TestHeldOutInformationOfClasses(t *testing.T) {
 	const n, m = 90, 3
 	views, classes := blobViews(n, m, 0.5, 43, 8, 5)
-	f := heldOutCase(n, m, mustHeldOut(t, views, HeldOutConfig{Float: Float64}), 0.1)
+	f := heldOutCase(n, m, mustHeldOut(t, views, HeldOutConfig{Float64: true}), 0.1)
 	value, _, _ := f.Evaluate(t, tensor.Float64)
 	of := func(labels []int) float64 {
 		h := make([]float64, n*m)
@@ -139,8 +139,8 @@ func TestHeldOutInformationOfClasses(t *testing.T) {
 func TestHeldOutInformationsOfTwo(t *testing.T) {
 	const n, m = 30, 3
 	views := heldOutViews(t, n, false)
-	a := mustHeldOut(t, views, HeldOutConfig{Float: Float64})
-	b := mustHeldOut(t, views[:1], HeldOutConfig{Float: Float64, Preprocess: ZScore})
+	a := mustHeldOut(t, views, HeldOutConfig{Float64: true})
+	b := mustHeldOut(t, views[:1], HeldOutConfig{Float64: true, Preprocess: PreprocessZScore})
 	terms := func(in *Node) []*Node {
 		return []*Node{
 			must(HeldOutInformation(in, a, 0.3)), must(HeldOutInformation(in, b, 0.3)),
@@ -198,12 +198,13 @@ func TestHeldOutLossIsAnExtraLoss(t *testing.T) {
 	views, classes := blobViews(70, 3, 1, 45, 8, 5)
 	for _, exact := range []int{0, None} {
 		config := Config{
-			Clusters: 3, Epochs: 25, Float: Float64, ExactNeighbors: exact, NeighborWeight: None,
-			HeldOutWeight: 2, Temperature: 0.4, StartLabels: classes,
+			Clusters: 3, Epochs: 25, Float64: true,
+			Neighborhood: Neighborhood{Exact: exact, Weight: None, HeldOutWeight: 2, Temperature: 0.4},
+			Start:        Start{Labels: classes},
 		}
-		held := mustHeldOut(t, views, HeldOutConfig{Float: Float64})
+		held := mustHeldOut(t, views, HeldOutConfig{Float64: true})
 		without := config
-		without.HeldOutWeight = None
+		without.Neighborhood.HeldOutWeight = None
 		none := mustFit(t, views, without)
 		without.ExtraLoss = func(net Network) (*Node, error) {
 			return gorgonia.Mul(constantOf(net, 2), must(HeldOutInformation(must(net.H(2)), held, 0.4)))
@@ -241,7 +242,7 @@ func TestHeldOutRefuses(t *testing.T) {
 		"infinite": {
 			views, HeldOutConfig{Penalty: math.Inf(1)}, "Penalty is +Inf",
 		}, "preprocess": {views, HeldOutConfig{Preprocess: 99}, "Preprocess is 99"},
-		"float": {views, HeldOutConfig{Float: 9}, "Float is 9"}, "workers": {views, HeldOutConfig{Workers: -1}, "Workers is -1"},
+		"workers": {views, HeldOutConfig{Workers: -1}, "Workers is -1"},
 	} {
 		if held, err := NewHeldOut(ctx, test.views, test.config); err == nil || held != nil ||
 			!strings.Contains(err.Error(), test.want) {
@@ -254,7 +255,7 @@ func TestHeldOutRefuses(t *testing.T) {
 		t.Error("a cancelled context: no error")
 	}
 	g := gorgonia.NewGraph()
-	held := mustHeldOut(t, views, HeldOutConfig{Float: Float64})
+	held := mustHeldOut(t, views, HeldOutConfig{Float64: true})
 	h := optest.InputNode(g, tensor.Float64, "H", tensor.Shape{12, 3})
 	for name, c := range map[string]struct {
 		h           *Node

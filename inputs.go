@@ -13,7 +13,7 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// Input is what the network sees of a view. Without Config.Neighbors input v is view v in its own columns. With it, a view
+// Input is what the network sees of a view. Without neighbours input v is view v in its own columns. With it, a view
 // is an input for each of its standardisations, unless that leaves nothing of it.
 type Input struct {
 	View       int        // the number of the view
@@ -53,11 +53,10 @@ func inputViews(views []view.View, inputs []Input) []view.View {
 
 // smoothing returns what internal/smooth reads of the configuration.
 func (c *Config) smoothing() smooth.Options {
+	h := &c.Neighborhood
 	return smooth.Options{
-		Kind: prepare.Kind(
-			c.Preprocess,
-		), Neighbors: c.Neighbors, Directions: max(c.Directions, 0), Steps: max(c.FilterSteps, 0),
-		Exact: c.ExactNeighbors, Landmarks: c.Landmarks, Seed: c.Seed, Workers: c.Workers, Overwrite: c.Overwrite,
+		Kind: c.Preprocess.kind(), Neighbors: h.Neighbors, Directions: max(h.Directions, 0), Steps: max(h.Steps, 0),
+		Exact: h.Exact, Landmarks: h.Landmarks, Seed: c.Seed, Workers: c.Workers, Overwrite: c.Overwrite,
 	}
 }
 
@@ -68,7 +67,7 @@ func (c *Config) rotation() prepare.Rotate {
 		Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors,
 		Workers: c.Workers,
 	}
-	if c.StartAnchors != nil || c.Rotate == RotateAuto && (c.ExtraLoss != nil || c.Epochs == NoTraining) {
+	if c.Start.Anchors != nil || c.Rotate == Auto && (c.ExtraLoss != nil || c.Epochs == None) {
 		out.Choice = prepare.RotateNever
 	}
 	return out
@@ -97,7 +96,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 	var out *prepared[T]
 	var lossDims []int
 	var err error
-	if c.Neighbors != None {
+	if c.Neighborhood.Neighbors != None {
 		out, err = smoothInputs[T](ctx, views, c)
 	} else {
 		out, lossDims, err = standardInputs[T](ctx, views, c)

@@ -20,7 +20,7 @@ import (
 // refer to must not be changed; then it is safe for concurrent use.
 type Clustering struct {
 	// Predictor is the trained network, which answers for new samples and can be saved. Whoever keeps it alone lets go of
-	// all that grows with n but for the neighbours of up to Config.ExactNeighbors samples, which new ones are joined to.
+	// all that grows with n but for the neighbours of up to Neighborhood.Exact samples, which new ones are joined to.
 	*Predictor
 
 	Labels []int   // n, from 0 to Clusters−1; cluster 0 is the largest, equal sizes in the order of their first sample
@@ -47,7 +47,7 @@ type Clustering struct {
 // returned.
 //
 // Time and memory grow linearly with n, Σ d_v, L and, once m is large, with m; EstimateMemory tells the memory. Up to
-// Config.ExactNeighbors samples, finding their neighbours takes time in n².
+// Neighborhood.Exact samples, finding their neighbours takes time in n².
 func Fit(ctx context.Context, views []View, config Config) (*Clustering, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 	if err := withName(view.CheckFinite(ctx, in, c.Workers)); err != nil {
 		return nil, err
 	}
-	if c.Float == Float64 {
+	if c.Float64 {
 		return fit[float64](ctx, in, &c, from, begin)
 	}
 	return fit[float32](ctx, in, &c, from, begin)
@@ -143,7 +143,7 @@ func finish[T kernel.Float](
 		o.Score = scoreOf[T](c, in.graph, c.Clusters)
 	}
 	seen := h
-	if c.ReadOut == UnitRows {
+	if c.ReadOut == ReadOutUnit {
 		seen = slices.Clone(h)
 		cluster.UnitRows(seen, m)
 	}
@@ -174,7 +174,7 @@ const sharedReadOut = 5000
 func represent[T kernel.Float](
 	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], p *Predictor,
 ) (h []T, trust [][]float64, err error) {
-	if net.config.Variant == Large {
+	if !net.config.noiseless() {
 		for range p.inputs {
 			trust = append(trust, make([]float64, p.samples))
 		}
@@ -208,11 +208,10 @@ func represent[T kernel.Float](
 // writing to it. On the same machine the result has the same bits as that of a Fit that was never interrupted, Timings
 // aside; a training that was over gives its result again.
 //
-// change, if not nil, may set the fields Progress, ExtraLoss, Workers, Checkpoint, CheckpointEvery, Overwrite, Tolerance
-// and Patience of the configuration that the training began with, and without restarts Epochs: a higher number trains
-// on, even where the training was over. ExtraLoss must be set if, and only if, the training had one; that it is the same
-// one cannot be checked. Any other change is an error, as are views that differ from those of the training, as they were
-// before Overwrite.
+// change, if not nil, may set the fields Progress, ExtraLoss, Workers, Checkpoint, Overwrite and EarlyStop of the
+// configuration that the training began with, and without restarts Epochs: a higher number trains on, even where the training
+// was over. ExtraLoss must be set if, and only if, the training had one; that it is the same one cannot be checked. Any other
+// change is an error, as are views that differ from those of the training, as they were before Overwrite.
 func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err
@@ -222,7 +221,7 @@ func Resume(ctx context.Context, views []View, path string, change func(*Config)
 		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 	}
 	config := *saved.config
-	config.Checkpoint = path
+	config.Checkpoint.Path = path
 	if change != nil {
 		change(&config)
 	}

@@ -8,7 +8,7 @@ import (
 
 // The largest values of the fields of Config that turn into memory or into a loop whatever the data are. They are far above what
 // is of use, and low enough for a mistaken or hostile number, as a file may hold one, to do no harm before the context ends the
-// work. Neighbors, Directions, ExactNeighbors and Landmarks have none: the samples bound them.
+// work. The Neighbors, Directions, Exact and Landmarks of a Neighborhood have none: the samples bound them.
 const (
 	maxLayers       = 1_000
 	maxEpochs       = 1_000_000_000

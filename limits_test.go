@@ -26,12 +26,12 @@ func TestConfigLimits(t *testing.T) {
 			config largemvc.Config
 			most   string
 		}{
-			"Layers":       {largemvc.Config{Layers: value}, "1000"},
-			"Epochs":       {largemvc.Config{Epochs: value}, "1000000000"},
-			"Restarts":     {largemvc.Config{Restarts: value}, "10000"},
-			"KMeansStarts": {largemvc.Config{KMeansStarts: value}, "1000"},
-			"Workers":      {largemvc.Config{Workers: value}, "4096"},
-			"FilterSteps":  {largemvc.Config{FilterSteps: value}, "1000"},
+			"Layers":             {largemvc.Config{Layers: value}, "1000"},
+			"Epochs":             {largemvc.Config{Epochs: value}, "1000000000"},
+			"Restarts":           {largemvc.Config{Restarts: value}, "10000"},
+			"KMeansStarts":       {largemvc.Config{KMeansStarts: value}, "1000"},
+			"Workers":            {largemvc.Config{Workers: value}, "4096"},
+			"Neighborhood.Steps": {largemvc.Config{Neighborhood: largemvc.Neighborhood{Steps: value}}, "1000"},
 		} {
 			x.config.Clusters = 2
 			_, err := largemvc.Fit(context.Background(), views, x.config)
@@ -42,8 +42,9 @@ func TestConfigLimits(t *testing.T) {
 		}
 		// What the samples bound is not limited.
 		if _, err := largemvc.Fit(context.Background(), views, largemvc.Config{
-			Clusters: 2, Epochs: 1, Neighbors: value, Directions: value, ExactNeighbors: value, Landmarks: value,
-			Patience: value, CheckpointEvery: value,
+			Clusters: 2, Epochs: 1,
+			Neighborhood: largemvc.Neighborhood{Neighbors: value, Directions: value, Exact: value, Landmarks: value},
+			EarlyStop:    largemvc.EarlyStop{Patience: value}, Checkpoint: largemvc.Checkpoint{Every: value},
 		}); err != nil {
 			t.Error(err)
 		}

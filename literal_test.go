@@ -243,9 +243,9 @@ func (n *literal) learnables() gorgonia.Nodes {
 func TestLiteralGolden(t *testing.T) {
 	t.Parallel()
 	for _, c := range goldenModels(t) {
-		reduction := Mean
+		reduction := ReductionMean
 		if c.act == SELU { // every case comes with both activations
-			reduction = Sum
+			reduction = ReductionSum
 		}
 		for _, variant := range goldenVariants {
 			for _, detach := range []bool{false, true} {
@@ -272,7 +272,7 @@ func (c *goldenModel) checkLiteral(t *testing.T, variant string, reduction Reduc
 		}
 	}
 	cost := n.mean
-	if reduction == Sum {
+	if reduction == ReductionSum {
 		cost = n.sum
 	}
 	values := make([]gorgonia.Value, 0, 64)
@@ -417,7 +417,7 @@ func (c *goldenModel) buildRandom(t *testing.T, variant string, perModule bool) 
 		t.Fatal(err)
 	}
 	net := variantOf(
-		variant, &SoftThreshold{Activation: c.act}, &RowShrink{Activation: c.act}, &Procrustes{}, Mean,
+		variant, &SoftThreshold{Activation: c.act}, &RowShrink{Activation: c.act}, &Procrustes{}, ReductionMean,
 		perModule,
 	)
 	if err := net.Build(Env{G: gorgonia.NewGraph(), Layers: c.layers}, data, c.start); err != nil {

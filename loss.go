@@ -20,47 +20,41 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// Reduction says what the loss makes of the squared errors of a view.
+// Reduction says what the loss makes of the squared errors of a view. Auto is what the preset says in a Config, and
+// ReductionMean in a Model.
 type Reduction int
 
 const (
-	// PresetReduction is what the preset says in a Config, and Mean in a Model.
-	PresetReduction Reduction = iota
-	// Mean averages over the entries of the rows that have the view: w_v = 1/(n_v d_v), as torch's MSE does.
-	Mean
-	// Sum adds them up, which gives ‖X_v − H P_v‖²_F.
-	Sum
-	// Relative takes a view's sum relative to that of the view, and the mean over views: w_v = 1/(V ‖X_v‖²_F). The loss
-	// of H = 0 is 1.
-	Relative
+	// ReductionMean averages over the entries of the rows that have the view: w_v = 1/(n_v d_v), as torch's MSE does.
+	ReductionMean Reduction = iota + 1
+	// ReductionSum adds them up, which gives ‖X_v − H P_v‖²_F.
+	ReductionSum
+	// ReductionRelative takes a view's sum relative to that of the view, and the mean over views: w_v = 1/(V ‖X_v‖²_F). The
+	// loss of H = 0 is 1.
+	ReductionRelative
 )
 
-var reductionNames = []string{"preset", "mean", "sum", "relative"}
+// String returns auto, mean, sum or relative.
+func (r Reduction) String() string { return reductionOption.name(int(r)) }
 
-// ParseReduction returns the reduction of that name: preset, mean, sum or relative.
-func ParseReduction(s string) (Reduction, error) {
-	i, err := parseOption("reduction", reductionNames, s)
-	return Reduction(i), err
+// MarshalText returns the name.
+func (r Reduction) MarshalText() ([]byte, error) { return marshalOption(&reductionOption, r) }
+
+// UnmarshalText reads a name.
+func (r *Reduction) UnmarshalText(text []byte) error {
+	return unmarshalOption(&reductionOption, r, text)
 }
 
-// String returns preset, mean, sum or relative.
-func (r Reduction) String() string { return optionName(reductionNames, int(r)) }
-
-func (r Reduction) check() error {
-	if r < PresetReduction || r > Relative {
-		return fmt.Errorf("largemvc: unknown reduction %d", int(r))
-	}
-	return nil
-}
+func (r Reduction) check() error { return reductionOption.check(int(r)) }
 
 // weights returns the w_v of the data's views.
 func (r Reduction) weights(d *Data) []float64 {
 	out := make([]float64, d.Views())
 	for v, square := range d.squares {
 		switch r {
-		case Sum:
+		case ReductionSum:
 			out[v] = 1
-		case Relative:
+		case ReductionRelative:
 			if square > 0 {
 				out[v] = 1 / (float64(d.Views()) * square)
 			}
@@ -159,7 +153,7 @@ type HeldOutConfig struct {
 	// Penalty is λ; 0: 0.001. So small a one that a sample decides its own regression, to rounding, is an error.
 	Penalty float64
 	Seed    uint64 // of the search for the directions
-	Float   Float  // arithmetic, that of H where it is used; default Float32
+	Float64 bool   // arithmetic, that of H where it is used, in place of float32
 	Workers int    // goroutines of NewHeldOut; 0: GOMAXPROCS
 }
 
@@ -174,14 +168,12 @@ func NewHeldOut(ctx context.Context, views []View, c HeldOutConfig) (*HeldOut, e
 	if _, err := checkShapes(views); err != nil {
 		return nil, err
 	}
-	if c.Preprocess == PresetPreprocess {
-		c.Preprocess = Both
+	if c.Preprocess == Auto {
+		c.Preprocess = PreprocessBoth
 	}
 	switch {
-	case c.Preprocess < 0 || int(c.Preprocess) >= len(preprocessNames):
-		return nil, fmt.Errorf("largemvc: Preprocess is %d, want one of %q", int(c.Preprocess), preprocessNames)
-	case c.Float != Float32 && c.Float != Float64:
-		return nil, fmt.Errorf("largemvc: Float is %d, want one of %q", int(c.Float), floatNames)
+	case !preprocessOption.has(int(c.Preprocess)):
+		return nil, fmt.Errorf("largemvc: Preprocess is %d, want one of %q", int(c.Preprocess), preprocessOption.names)
 	case c.Directions < 0:
 		return nil, fmt.Errorf("largemvc: Directions is %d", c.Directions)
 	case !(c.Penalty >= 0) || math.IsInf(c.Penalty, 1):
@@ -195,7 +187,7 @@ func NewHeldOut(ctx context.Context, views []View, c HeldOutConfig) (*HeldOut, e
 	}
 	out := &HeldOut{}
 	var err error
-	if c.Float == Float64 {
+	if c.Float64 {
 		out.double, err = heldOutOfViews[float64](ctx, in, c)
 	} else {
 		out.single, err = heldOutOfViews[float32](ctx, in, c)

@@ -25,7 +25,7 @@ func TestLossValue(t *testing.T) {
 	for _, c := range []struct {
 		r    Reduction
 		want float64
-	}{{Mean, first/6 + second/2}, {Sum, first + second}} {
+	}{{ReductionMean, first/6 + second/2}, {ReductionSum, first + second}} {
 		for _, of := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 			eachPath(t, func(t *testing.T, perModule bool) {
 				data, err := NewData(of, views, present)
@@ -105,7 +105,7 @@ func TestScaledLoss(t *testing.T) {
 }
 
 func TestReduction(t *testing.T) {
-	if Mean.String() != "mean" || Sum.String() != "sum" || Relative.String() != "relative" ||
+	if ReductionMean.String() != "mean" || ReductionSum.String() != "sum" || ReductionRelative.String() != "relative" ||
 		Reduction(5).String() != "unknown (5)" {
 		t.Error("names of reductions")
 	}

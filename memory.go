@@ -17,7 +17,7 @@ type Memory struct {
 	// the network's inputs in the arithmetic of the fit; the caller's own views where Config.Overwrite allows it,
 	// else a copy
 	Views     int64
-	Neighbors int64 // the graph of neighbours, and what is kept to attach new samples to it; 0 without Config.Neighbors
+	Neighbors int64 // the graph of neighbours, and what is kept to attach new samples to it; 0 without neighbours
 	State     int64 // what is kept for each sample in training: H, Y = XPᵀ, residuals and their derivatives
 	Network   int64 // anchors and their decompositions, and the sums of the chunks of rows in work
 	Start     int64 // smoothing, and k-means of the start; given back before training
@@ -89,7 +89,7 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		)
 	}
 	size := int64(4)
-	if c.Float == Float64 {
+	if c.Float64 {
 		size = 8
 	}
 	n := int64(samples)
@@ -97,10 +97,11 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	for _, x := range views {
 		m.Views += prepare.Bytes(x.in, size)
 	}
-	if c.Neighbors != None {
+	if c.Neighborhood.Neighbors != None {
 		inputs := c.smoothing().Bytes(inner(views), size)
 		dims, m.Views = inputs.Columns, inputs.Inputs
-		if width = c.Anchors; c.Start == JointKMeans || c.Start == PerView { // of the rows that the start's k-means sees
+		width = c.Anchors // of the rows that the start's k-means sees
+		if c.Start.Method == StartJoint || c.Start.Method == StartPerView {
 			width = sum(dims)
 		}
 		m.Neighbors = inputs.Graph
@@ -110,8 +111,7 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		m.State = information.NeighborBytes(samples, c.Anchors, inputs.Atoms, c.Workers, size) // and Q of both terms
 		m.Start = inputs.Work
 	}
-	spec := engine.Spec{Samples: samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Noise: c.Variant == Large,
-		Anchored: c.Variant != RMvC, Represent: engine.Activation(c.Activation), Workers: c.Workers}
+	spec := c.spec(samples, dims, c.Workers)
 	m.State += engine.StateBytes(
 		&spec, samples, int(size), false, true,
 	) + 8*n*int64(
@@ -119,7 +119,7 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	) // and ‖x_i‖² once more, of the data
 	m.Network = engine.NetworkBytes(&spec, samples, size)
 	m.Start = max(m.Start, kmeans.Bytes(c.Anchors, c.KMeansStarts, samples, width, size))
-	if c.Neighbors != None && c.NeighborWeight > 0 && !c.LowestInertia {
+	if c.Neighborhood.Neighbors != None && c.Neighborhood.Weight > 0 && !c.Neighborhood.LowestInertia {
 		// A choice by neighbours: Q and AQ of labels, the labels of some starts, and the rows that all starts see.
 		choice := information.LabelScoreBytes(
 			samples, c.Anchors, size,
@@ -133,7 +133,7 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 			m.State += choice
 		}
 	}
-	if c.Variant == Large {
+	if !c.noiseless() {
 		m.Result += n * int64(len(dims)) * 8
 	}
 	m.Total = m.Views + m.Neighbors + m.Result + max(m.Start, m.State+m.Network)

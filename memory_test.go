@@ -29,22 +29,36 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 		{"default", 3000, []int{80, 40}, Config{Clusters: 10}, true},
 		{
 			"landmarks, overwritten", 6000, []int{150, 40},
-			Config{Clusters: 10, ExactNeighbors: None, Directions: 60, Overwrite: true}, false,
+			Config{Clusters: 10, Neighborhood: Neighborhood{Exact: None, Directions: 60}, Overwrite: true}, false,
 		},
-		{"no neighbours", 6000, []int{80, 40}, Config{Clusters: 10, Neighbors: None}, true},
+		{"no neighbours", 6000, []int{80, 40}, Config{Clusters: 10, Neighborhood: Neighborhood{Neighbors: None}}, true},
 		{
 			"float64, SELU, three layers", 3000, []int{60, 30, 8},
-			Config{Clusters: 5, Anchors: 12, Layers: 3, Float: Float64, Activation: SELU, Neighbors: None},
+			Config{
+				Clusters: 5, Anchors: 12, Layers: 3, Float64: true,
+				Represent: &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU},
+				Neighborhood: Neighborhood{Neighbors: None},
+			},
 			true,
 		},
-		{"rmvc, overwritten", 6000, []int{90}, Config{Clusters: 10, Variant: RMvC, Overwrite: true, Neighbors: None}, false},
-		{"wide and few", 300, []int{1500, 900}, Config{Clusters: 20, Anchors: 40, Rotate: RotateNever, Neighbors: None}, true},
+		{
+			"rmvc, overwritten", 6000, []int{90},
+			Config{
+				Clusters: 10, Noise: &NoNoise{}, Anchor: &FixedAnchors{}, Overwrite: true,
+				Neighborhood: Neighborhood{Neighbors: None},
+			},
+			false,
+		},
+		{
+			"wide and few", 300, []int{1500, 900},
+			Config{Clusters: 20, Anchors: 40, Rotate: None, Neighborhood: Neighborhood{Neighbors: None}}, true,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 1))
 			views := make([]View, len(test.dims))
 			for v, d := range test.dims {
-				if test.config.Float == Float64 || !test.ownData {
+				if test.config.Float64 || !test.ownData {
 					x := make([]float32, test.n*d)
 					for i := range x {
 						x[i] = float32(rng.NormFloat64())
@@ -102,7 +116,7 @@ func TestEstimateMemoryGrows(t *testing.T) {
 		{"views", 10000, []int{100, 50, 10}, Config{Clusters: 10}},
 		{"layers", 10000, []int{100, 50}, Config{Clusters: 10, Layers: 4}},
 		{"anchors", 10000, []int{100, 50}, Config{Clusters: 10, Anchors: 60}},
-		{"float64", 10000, []int{100, 50}, Config{Clusters: 10, Float: Float64}},
+		{"float64", 10000, []int{100, 50}, Config{Clusters: 10, Float64: true}},
 	} {
 		m, err := EstimateMemory(test.n, test.dims, test.c)
 		if err != nil {
@@ -148,7 +162,7 @@ func TestEstimateViews(t *testing.T) {
 		ptr = append(ptr, len(cols))
 	}
 	sparse := SparseView(n, d, ptr, cols, values)
-	for _, c := range []Config{{Clusters: 5, Neighbors: None}, {Clusters: 5}} {
+	for _, c := range []Config{{Clusters: 5, Neighborhood: Neighborhood{Neighbors: None}}, {Clusters: 5}} {
 		dense, err := EstimateMemory(n, []int{d}, c)
 		if err != nil {
 			t.Fatal(err)
@@ -161,7 +175,7 @@ func TestEstimateViews(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.Neighbors == None && m.Views != n*(entries+1)*4 {
+		if c.Neighborhood.Neighbors == None && m.Views != n*(entries+1)*4 {
 			t.Errorf("the sparse view takes %d bytes, want %d", m.Views, n*(entries+1)*4)
 		}
 		if m.Total > dense.Total {

@@ -46,11 +46,11 @@ func TestFitWithMissingViews(t *testing.T) {
 		withNaN := kindsOfViews(t, x, dims, mask, math.NaN())
 		withOnes := kindsOfViews(t, x, dims, mask, 1)
 		for kind, views := range withNaN {
-			for _, variant := range []Variant{Large, AMvC, RMvC} {
+			for _, variant := range []variant{large, amvc, rmvc} {
 				t.Run(fmt.Sprintf("%s, rate %v, %v", kind, rate, variant), func(t *testing.T) {
-					config := Config{Clusters: c, Epochs: 10, Variant: variant}
+					config := variant.of(Config{Clusters: c, Epochs: 10})
 					if rate == 0.3 {
-						config.Neighbors = None
+						config.Neighborhood.Neighbors = None
 					}
 					got := mustFit(t, views, config)
 					if acc := agree(t, got.Labels, classes); acc < 0.9 {
@@ -72,14 +72,16 @@ func TestFullMaskGivesTheSameBits(t *testing.T) {
 	dense, sparse := bothKinds[float32](x, dims...)
 	full := absent(n, len(dims), 0, 84)
 	for kind, views := range map[string][]View{"dense": dense, "sparse": sparse} {
-		for _, method := range []StartMethod{JointKMeans, Spectral, PerView} {
+		for _, method := range []StartMethod{StartJoint, StartSpectral, StartPerView} {
 			for _, config := range []Config{
-				{}, {Float: Float64, Preprocess: Balanced}, {ExactNeighbors: None, Directions: 9},
+				{}, {Float64: true, Preprocess: PreprocessBalanced}, {Neighborhood: Neighborhood{Exact: None, Directions: 9}},
 				{
-					Neighbors: None, Variant: AMvC, Activation: SELU, Preprocess: UnitNorm,
-				}, {Neighbors: None, Rotate: RotateAlways, Preprocess: ZScore},
+					Neighborhood: Neighborhood{Neighbors: None},
+					Represent:    &SoftThreshold{Activation: SELU}, Noise: &NoNoise{},
+					Preprocess: PreprocessUnit,
+				}, {Neighborhood: Neighborhood{Neighbors: None}, Rotate: RotateAlways, Preprocess: PreprocessZScore},
 			} {
-				config.Clusters, config.Epochs, config.Start = c, 5, method
+				config.Clusters, config.Epochs, config.Start.Method = c, 5, method
 				masked, err := Mask(views, full)
 				if err != nil {
 					t.Fatal(err)

@@ -232,7 +232,7 @@ func TestGoldenModels(t *testing.T) {
 }
 
 func (c *goldenModel) check(t *testing.T, variant string, perModule bool) {
-	for _, reduction := range []Reduction{Mean, Sum} {
+	for _, reduction := range []Reduction{ReductionMean, ReductionSum} {
 		for _, detach := range []bool{false, true} {
 			if variant == "represent" && detach { // nothing to detach
 				continue
@@ -392,7 +392,7 @@ func TestFloat32(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				net := variantOf(variant, nil, &RowShrink{Rho0: 2}, nil, Mean, perModule)
+				net := variantOf(variant, nil, &RowShrink{Rho0: 2}, nil, ReductionMean, perModule)
 				if err := net.Build(Env{G: gorgonia.NewGraph()}, data, c.start); err != nil {
 					t.Fatal(err)
 				}

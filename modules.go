@@ -39,8 +39,11 @@ type SoftThreshold struct {
 // Adam moves a parameter by at most about the learning rate a step, whatever the data. So with Scale 1 and a start at
 // 0.01, the paper's, ρ ends near 1 after 100 steps of 0.01; Scale should be of the size of the residual norms.
 type RowShrink struct {
-	Rho0          float64   // start of every ρ̃; 0 means 0.01. (For a start at 0, Let the nodes be 0.)
-	Scale         []float64 // per view, > 0; nil means 1
+	Rho0  float64   // start of every ρ̃; 0 means 0.01. (For a start at 0, Let the nodes be 0.)
+	Scale []float64 // per view, in Fit per input (Predictor.Inputs), > 0; nil means 1
+	// DataScale has Fit measure Scale where it is nil: the median distance of a view's samples to the mean of their start
+	// cluster. A network of Model.Build, which knows no clusters, refuses it.
+	DataScale     bool
 	Activation    Activation
 	Unconstrained bool // Project leaves negative ρ̃ as they are
 
@@ -90,13 +93,10 @@ func finite(what string, x float64) error {
 
 // Init makes θ_1 … θ_L, R and U.
 func (s *SoftThreshold) Init(e Env) error {
-	lipschitz := orDefault(s.Lipschitz, 1)
-	if !(lipschitz >= 1) || math.IsInf(lipschitz, 1) {
-		return fmt.Errorf("largemvc: L_p is %g, want it at least 1", lipschitz)
-	}
-	if err := errors.Join(s.Activation.check(), finite("Theta0", s.Theta0)); err != nil {
+	if err := s.check(); err != nil {
 		return err
 	}
+	lipschitz := orDefault(s.Lipschitz, 1)
 	s.env, s.theta = e, make(gorgonia.Nodes, e.Layers)
 	for l := range s.theta {
 		s.theta[l] = op.NewScalar(e.G, e.Of, e.Name("theta_%d", l+1), orDefault(s.Theta0, defaultTheta))
@@ -104,6 +104,15 @@ func (s *SoftThreshold) Init(e Env) error {
 	s.r = op.NewMatrix(e.G, e.Of, e.Name("R"), scaledIdentity(e.Anchors, 1-1/lipschitz))
 	s.u = op.NewMatrix(e.G, e.Of, e.Name("U"), scaledIdentity(e.Anchors, 1/lipschitz))
 	return nil
+}
+
+// check refuses settings that are out of range.
+func (s *SoftThreshold) check() error {
+	var err error
+	if lipschitz := orDefault(s.Lipschitz, 1); !(lipschitz >= 1) || math.IsInf(lipschitz, 1) {
+		err = fmt.Errorf("largemvc: Lipschitz is %v, want at least 1", lipschitz)
+	}
+	return errors.Join(err, s.Activation.check(), finite("Theta0", s.Theta0))
 }
 
 // Learnables returns θ_1 … θ_L, R, U.
@@ -178,16 +187,14 @@ func updateH[T kernel.Float](s *SoftThreshold, l int, h *gorgonia.Node, z []*gor
 
 // Init makes ρ̃_lv.
 func (r *RowShrink) Init(e Env) error {
-	if err := errors.Join(r.Activation.check(), finite("Rho0", r.Rho0)); err != nil {
+	if err := r.check(); err != nil {
 		return err
 	}
 	if r.Scale != nil && len(r.Scale) != e.Views {
 		return fmt.Errorf("largemvc: %d scales of ρ for %d views", len(r.Scale), e.Views)
 	}
-	for v, s := range r.Scale {
-		if !(s > 0) || math.IsInf(s, 1) {
-			return fmt.Errorf("largemvc: the scale of ρ in view %d is %g, want it positive", v, s)
-		}
+	if r.Scale == nil && r.DataScale {
+		return errors.New("largemvc: DataScale is measured by Fit alone; give the Scale")
 	}
 	r.env, r.rho = e, make([]gorgonia.Nodes, e.Layers)
 	for l := range r.rho {
@@ -197,6 +204,17 @@ func (r *RowShrink) Init(e Env) error {
 		}
 	}
 	return nil
+}
+
+// check refuses settings that are out of range.
+func (r *RowShrink) check() error {
+	err := errors.Join(r.Activation.check(), finite("Rho0", r.Rho0))
+	for v, s := range r.Scale {
+		if !(s > 0) || math.IsInf(s, 1) {
+			return errors.Join(err, fmt.Errorf("largemvc: the scale of ρ in view %d is %g, want it positive", v, s))
+		}
+	}
+	return err
 }
 
 // Learnables returns ρ̃_lv, layer by layer.
@@ -263,7 +281,10 @@ func (*NoNoise) Project() error { return nil }
 func (*NoNoise) Trust(int, int, *gorgonia.Node) (*gorgonia.Node, error) { return nil, nil }
 
 // Init checks the floor.
-func (p *Procrustes) Init(Env) error {
+func (p *Procrustes) Init(Env) error { return p.check() }
+
+// check refuses a floor that is out of range.
+func (p *Procrustes) check() error {
 	if !(p.Floor >= 0) || p.Floor >= 1 {
 		return fmt.Errorf("largemvc: the floor of singular values is %g, want 0 ≤ floor < 1", p.Floor)
 	}

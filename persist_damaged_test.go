@@ -68,20 +68,23 @@ func TestLoadInconsistent(t *testing.T) {
 		change func(*safetensors.File)
 		want   string
 	}{
-		"newer":              {replace("version", "3", "4"), "newer"},
-		"no version":         {replace("version", "3", "one"), "version"},
+		"newer":              {replace("version", "4", "5"), "newer"},
+		"no version":         {replace("version", "4", "one"), "version"},
 		"another format":     {replace("format", "largemvc-model", "llama"), `"llama"`},
 		"no configuration":   {func(f *safetensors.File) { delete(f.Metadata, "config") }, "configuration"},
 		"no training":        {func(f *safetensors.File) { delete(f.Metadata, "training") }, "training"},
-		"unknown variant":    {replace("config", `"large"`, `"huge"`), `"huge"`},
+		"unknown module":     {replace("config", `"RowShrink"`, `"RowGrow"`), "RowGrow"},
+		"misplaced module":   {replace("config", `"RowShrink"`, `"Procrustes"`), "Noise cannot be a Procrustes"},
+		"no module":          {replace("config", `"RowShrink"`, `""`), "no type"},
+		"odd settings":       {replace("config", `"Rho0":0.01`, `"Rho0":"few"`), "settings of Noise"},
 		"unknown activation": {replace("config", `"relu"`, `"gelu"`), `"gelu"`},
 		"unknown reduction":  {replace("config", `"relative"`, `"max"`), `"max"`},
 		"unknown status":     {replace("training", `"epoch limit"`, `"asleep"`), `"asleep"`},
-		"no clusters":        {replace("config", `"clusters":3`, `"clusters":0`), "Clusters is 0"},
-		"fewer clusters":     {replace("config", `"clusters":3`, `"clusters":2`), "3 clusters"},
-		"many anchors":       {replace("config", `"anchors":3`, `"anchors":40`), "shape"},
-		"endless layers":     {replace("config", `"layers":2`, `"layers":1000000000000`), "at most 1000"},
-		"another variant":    {replace("config", `"large"`, `"amvc"`), ""},
+		"no clusters":        {replace("config", `"Clusters":3`, `"Clusters":0`), "Clusters is 0"},
+		"fewer clusters":     {replace("config", `"Clusters":3`, `"Clusters":2`), "3 clusters"},
+		"many anchors":       {replace("config", `"Anchors":3`, `"Anchors":40`), "shape"},
+		"endless layers":     {replace("config", `"Layers":2`, `"Layers":1000000000000`), "at most 1000"},
+		"another variant":    {replace("config", `"RowShrink"`, `"NoNoise"`), ""},
 		"samples":            {replace("training", `"samples":40`, `"samples":41`), "41"},
 		"no features":        {replace("training", `"features":6`, `"features":0`), "view 0"},
 		"features":           {replace("training", `"features":6`, `"features":7`), "anchors.0.0"},
@@ -140,11 +143,11 @@ func TestLoadInconsistent(t *testing.T) {
 func FuzzReadPredictor(f *testing.F) {
 	for _, p := range []*Predictor{
 		someModel(f).Predictor, neighborModel(f, Config{}).Predictor,
-		neighborModel(f, Config{ExactNeighbors: None, Directions: 3}).Predictor,
+		neighborModel(f, Config{Neighborhood: Neighborhood{Exact: None, Directions: 3}}).Predictor,
 	} {
 		b := encode(f, p)
 		f.Add(b, "", "")
-		f.Add(b, `"anchors":3`, `"anchors":4`)
+		f.Add(b, `"Anchors":3`, `"Anchors":4`)
 		f.Add(b, `"neighbors":10`, `"neighbors":-1`)
 		f.Add(b, `"exact_neighbors":10000`, `"exact_neighbors":3`)
 		f.Add(b, `"columns":3`, `"columns":4`)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,31 +47,37 @@ func savedModels(t testing.TB) map[string]struct {
 			model *Clustering
 		}{views, mustFit(t, views, c)}
 	}
-	for _, f := range []Float{Float32, Float64} {
-		for _, v := range []Variant{Large, AMvC, RMvC} {
+	for _, f := range []bool{false, true} {
+		for _, v := range []variant{large, amvc, rmvc} {
 			for _, a := range []Activation{ReLU, SELU} {
 				add(
 					fmt.Sprintf("%v, %v, float%v", v, a, f), views,
-					Config{Variant: v, Activation: a, Float: f, Neighbors: None},
+					v.of(Config{
+						Represent: &SoftThreshold{Activation: a}, Noise: &RowShrink{Activation: a}, Float64: f,
+						Neighborhood: Neighborhood{Neighbors: None},
+					}),
 				)
 			}
 		}
 		for name, views := range map[string][]View{"complete": views, "masked": masked} {
 			for _, exact := range []int{0, None} {
 				name := fmt.Sprintf("exact neighbours %d, %s, float%v", exact, name, f)
-				add(name, views, Config{ExactNeighbors: exact, Float: f})
+				add(name, views, Config{Neighborhood: Neighborhood{Exact: exact}, Float64: f})
 				add(
 					name+", directions", views,
-					Config{ExactNeighbors: exact, Float: f, Directions: 3, Neighbors: 4, FilterSteps: 2, Variant: AMvC},
+					Config{
+						Neighborhood: Neighborhood{Exact: exact, Directions: 3, Neighbors: 4, Steps: 2},
+						Float64:      f, Noise: &NoNoise{},
+					},
 				)
 			}
 		}
 	}
-	for _, p := range []Preprocess{Balanced, ZScore, UnitNorm, Raw} {
-		add("preprocessing "+p.String(), masked, Config{Preprocess: p, Preset: Paper, Reduction: Sum})
+	for _, p := range []Preprocess{PreprocessBalanced, PreprocessZScore, PreprocessUnit, None} {
+		add("preprocessing "+p.String(), masked, Config{Preprocess: p, Preset: PresetPaper, Reduction: ReductionSum})
 		add(
 			"neighbours, preprocessing "+p.String(),
-			masked, Config{Preprocess: p, FilterSteps: None, Landmarks: 12, ExactNeighbors: None},
+			masked, Config{Preprocess: p, Neighborhood: Neighborhood{Steps: None, Landmarks: 12, Exact: None}},
 		)
 	}
 	constant := slices.Clone(views)
@@ -79,15 +86,23 @@ func savedModels(t testing.TB) map[string]struct {
 	add(
 		"many options",
 		masked,
-		Config{Anchors: 7, Layers: 3, OneSided: true, Signs: Unconstrained, Lipschitz: 2, Tolerance: 1e-3,
-			Restarts: 2, Epochs: 30, Overwrite: false, DetachAnchors: true, Start: Spectral,
-			Progress: func(Epoch) error { return nil }},
+		Config{
+			Anchors: 7, Layers: 3,
+			Represent: &SoftThreshold{
+				OneSided: true, Lipschitz: 2, Unconstrained: true,
+			}, Noise: &RowShrink{Unconstrained: true}, Anchor: &Procrustes{Detach: true},
+			EarlyStop: EarlyStop{Tolerance: 1e-3}, Restarts: 2, Epochs: 30, Overwrite: false,
+			Start: Start{Method: StartSpectral}, Progress: func(Epoch) error { return nil },
+		},
 	)
-	add("no training", views, Config{Epochs: NoTraining, Anchors: 4, StartLabels: labels})
-	for _, f := range []Float{Float32, Float64} {
+	add("no training", views, Config{Epochs: None, Anchors: 4, Start: Start{Labels: labels}})
+	for _, f := range []bool{false, true} {
 		add(
-			"rotated, float"+f.String(),
-			lowRankViews(70), Config{Float: f, Rotate: RotateAlways, Preprocess: ZScore, Neighbors: None},
+			fmt.Sprintf("rotated, float64 %v", f),
+			lowRankViews(70), Config{
+				Float64: f, Rotate: RotateAlways, Preprocess: PreprocessZScore,
+				Neighborhood: Neighborhood{Neighbors: None},
+			},
 		)
 	}
 	return out
@@ -108,13 +123,10 @@ func lowRankViews(n int) []View {
 	return views
 }
 
-// Every field of Config is in a model file, but for what its comment in saveConfig excepts.
-func TestConfigIsSaved(t *testing.T) {
-	excepted := []string{"StartLabels", "StartAnchors", "Progress", "ExtraLoss", "Overwrite", "Checkpoint"}
-	var c Config
-	v := reflect.ValueOf(&c).Elem()
+// fillValue sets all that is a plain value, in structs within structs too.
+func fillValue(t *testing.T, name string, v reflect.Value, excepted []string) {
 	for i := range v.NumField() {
-		name := v.Type().Field(i).Name
+		name := strings.TrimPrefix(name+"."+v.Type().Field(i).Name, ".")
 		if slices.Contains(excepted, name) {
 			continue
 		}
@@ -127,11 +139,27 @@ func TestConfigIsSaved(t *testing.T) {
 			f.SetFloat(0.1)
 		case reflect.Bool:
 			f.SetBool(true)
+		case reflect.Struct:
+			fillValue(t, name, f, excepted)
 		default:
 			t.Fatalf("%s is a %v", name, f.Kind())
 		}
 	}
-	text, err := json.Marshal(saveConfig(&c))
+}
+
+// Every field of Config is in a model file, except what the comment of saveConfig says.
+func TestConfigIsSaved(t *testing.T) {
+	var c Config
+	fillValue(t, "", reflect.ValueOf(&c).Elem(), []string{"Represent", "Noise", "Anchor", "Start.Labels", "Start.Anchors",
+		"Progress", "ExtraLoss", "Overwrite", "Checkpoint.Path"})
+	c.Represent = &SoftThreshold{Theta0: 0.1, Lipschitz: 2, Activation: SELU, OneSided: true, Unconstrained: true}
+	c.Noise = &RowShrink{Rho0: 0.1, Scale: []float64{1, 2}, DataScale: true, Activation: SELU, Unconstrained: true}
+	c.Anchor = &Procrustes{Detach: true, Floor: 0.1}
+	settings, err := saveConfig(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,9 +167,9 @@ func TestConfigIsSaved(t *testing.T) {
 	if err := json.Unmarshal(text, &saved); err != nil {
 		t.Fatal(err)
 	}
-	got, err := saved.restore()
-	if err != nil {
-		t.Fatal(err)
+	got, types, err := saved.restore()
+	if err != nil || types != (foreign{}) {
+		t.Fatal(types, err)
 	}
 	if !reflect.DeepEqual(*got, c) {
 		t.Errorf("restored %+v\nfrom %s", *got, text)
@@ -222,7 +250,10 @@ func neighborModel(t testing.TB, c Config) *Clustering {
 func someModel(t testing.TB) *Clustering {
 	t.Helper()
 	views, _ := blobViews(40, 3, 0.6, 21, 6, 4)
-	return mustFit(t, views, Config{Clusters: 3, Epochs: 2, Preprocess: Balanced, Neighbors: None})
+	return mustFit(
+		t, views,
+		Config{Clusters: 3, Epochs: 2, Preprocess: PreprocessBalanced, Neighborhood: Neighborhood{Neighbors: None}},
+	)
 }
 
 // A process that is killed while it saves, again and again, leaves a model that can be loaded.

@@ -36,6 +36,7 @@ type Predictor struct {
 	Restart  int // the run that was kept
 
 	config    Config // with its defaults, without what belongs to the training samples or the caller
+	foreign   foreign
 	samples   int
 	dims      []int
 	names     []string
@@ -61,10 +62,17 @@ func newPredictor(c *Config, views []view.View, inputs []Input, r *runState) *Pr
 	return p
 }
 
-// withoutData returns the configuration without functions and without what is as large as the training samples.
-func (c *Config) withoutData() Config {
-	out := *c
-	out.StartLabels, out.StartAnchors, out.Progress, out.ExtraLoss = nil, nil, nil, nil
+// spec is the shape of a network of stock modules.
+func (c *Config) spec(samples int, dims []int, workers int) engine.Spec {
+	out := engine.Spec{
+		Samples: samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Anchored: !c.fixedAnchors(), Workers: workers,
+	}
+	if soft, ok := c.Represent.(*SoftThreshold); ok {
+		out.Represent, out.OneSided = soft.Activation.sigma(), soft.OneSided
+	}
+	if shrink, ok := c.Noise.(*RowShrink); ok {
+		out.Noise, out.Shrink = true, shrink.Activation.sigma()
+	}
 	return out
 }
 
@@ -81,7 +89,7 @@ func (p *Predictor) setAnchors(anchors func(l, v int) []float64, rotated []*prep
 	for l := range p.config.Layers + 1 {
 		layer := make([]*mat.Dense, len(p.inputs))
 		for v, in := range p.inputs {
-			if l > 0 && p.config.Variant == RMvC {
+			if l > 0 && p.config.fixedAnchors() {
 				layer[v] = p.anchors[0][v]
 				continue
 			}
@@ -103,14 +111,10 @@ func (p *Predictor) spec() engine.Spec {
 	for k, in := range p.inputs {
 		dims[k] = in.Columns
 	}
-	return engine.Spec{
-		Samples: p.samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Noise: c.Variant == Large,
-		Anchored:  c.Variant != RMvC,
-		Represent: engine.Activation(c.Activation), Shrink: engine.Activation(c.Activation), OneSided: c.OneSided, Workers: 1,
-	}
+	return c.spec(p.samples, dims, 1)
 }
 
-// Config returns the configuration of the fit with every default filled in, without StartLabels, StartAnchors, Progress
+// Config returns the configuration of the fit with every default filled in, without Start.Labels, Start.Anchors, Progress
 // and ExtraLoss.
 func (p *Predictor) Config() Config { return p.config }
 
@@ -184,7 +188,7 @@ type Assignments struct {
 }
 
 // Assign is Predict with the distances to the two nearest centroids. For one sample it takes microseconds, with
-// Config.Neighbors besides the time of its distances to the stored samples or landmarks.
+// neighbours besides the time of its distances to the stored samples or landmarks.
 func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, error) {
 	in, err := p.checked(ctx, views)
 	if err != nil {
@@ -310,7 +314,7 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 	for k, in := range p.inputs {
 		views[k] = in.View
 	}
-	net, err := predict.New(p.spec(), params, anchors, views, from, p.config.ReadOut == UnitRows, clusters)
+	net, err := predict.New(p.spec(), params, anchors, views, from, p.config.ReadOut == ReadOutUnit, clusters)
 	return &fitted[T]{net, from, p.config.Anchors}, err
 }
 

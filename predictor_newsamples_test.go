@@ -81,7 +81,7 @@ func TestNewSamples(t *testing.T) {
 		t.Skip("short mode: it trains two dozen networks")
 	}
 	views, _ := blobViews(400, 6, 1.4, 121, 20, 12)
-	for name, config := range map[string]Config{"exact": {}, "landmarks": {ExactNeighbors: None}} {
+	for name, config := range map[string]Config{"exact": {}, "landmarks": {Neighborhood: Neighborhood{Exact: None}}} {
 		config.Clusters, config.Epochs = 6, 40
 		checkAgreements(t, name, views, config, 4)
 	}
@@ -100,7 +100,7 @@ func TestNewSamplesOfRealSets(t *testing.T) {
 	for _, name := range []string{"skdigits3v", "ucidigit"} {
 		views, _ := realSet(t, name)
 		for kind, exact := range map[string]int{"exact": 0, "landmarks": None} {
-			checkAgreements(t, name+", "+kind, views, Config{Clusters: 10, ExactNeighbors: exact}, 4)
+			checkAgreements(t, name+", "+kind, views, Config{Clusters: 10, Neighborhood: Neighborhood{Exact: exact}}, 4)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestMissingViewsOfRealSets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for kind, exact := range map[string]int{"exact": 0, "landmarks": None} {
-		c := mustFit(t, masked, Config{Clusters: 10, ExactNeighbors: exact})
+		c := mustFit(t, masked, Config{Clusters: 10, Neighborhood: Neighborhood{Exact: exact}})
 		checkResult(t, masked, c)
 		fitted := agree(t, c.Labels, classes)
 		labels, err := c.Predict(context.Background(), others)
@@ -148,7 +148,7 @@ func TestSparseRealSet(t *testing.T) {
 		views = append(views, SparseView(x.Rows, x.Cols, x.Sparse.RowPtr, x.Sparse.Col, x.Sparse.Float32))
 	}
 	for kind, exact := range map[string]int{"exact": 0, "landmarks": None} {
-		c := mustFit(t, views, Config{Clusters: 6, Epochs: 20, ExactNeighbors: exact})
+		c := mustFit(t, views, Config{Clusters: 6, Epochs: 20, Neighborhood: Neighborhood{Exact: exact}})
 		t.Logf("%s: ACC %.3f, %v", kind, agree(t, c.Labels, set.Labels), c.Timings)
 		checkSparsePredict(t, views, c)
 		if slices.Min(c.Sizes) < 1 || c.Clusters != 6 {

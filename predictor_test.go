@@ -25,8 +25,12 @@ func TestPredictConcurrently(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []Config{
-		{}, {ExactNeighbors: None, Directions: 12},
-		{Neighbors: None}, {Neighbors: None, Float: Float64, Activation: SELU, Preprocess: Balanced, Anchors: 20},
+		{}, {Neighborhood: Neighborhood{Exact: None, Directions: 12}},
+		{Neighborhood: Neighborhood{Neighbors: None}}, {
+			Neighborhood: Neighborhood{Neighbors: None}, Float64: true,
+			Represent: &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU},
+			Preprocess: PreprocessBalanced, Anchors: 20,
+		},
 	} {
 		c.Clusters, c.Epochs = 5, 3
 		model := mustFit(t, masked, c)
@@ -79,8 +83,8 @@ func sliceViews(views []View, lo, hi int) []View {
 // Distances are those in H or in its unit rows, by hand.
 func TestAssignDistances(t *testing.T) {
 	views, _ := blobViews(60, 4, 0.8, 41, 9, 5)
-	for _, c := range []Config{{ReadOut: PlainRows}, {ReadOut: UnitRows}, {}, {Preset: Paper}} {
-		c.Clusters, c.Epochs, c.Float = 4, 3, Float64
+	for _, c := range []Config{{ReadOut: ReadOutPlain}, {ReadOut: ReadOutUnit}, {}, {Preset: PresetPaper}} {
+		c.Clusters, c.Epochs, c.Float64 = 4, 3, true
 		model := mustFit(t, views, c)
 		a, err := model.Assign(context.Background(), views)
 		if err != nil {
@@ -89,7 +93,7 @@ func TestAssignDistances(t *testing.T) {
 		centroids := model.Centroids()
 		for i, label := range a.Labels {
 			h := model.H.Row(nil, i)
-			if c.ReadOut == UnitRows || c.ReadOut == PresetReadOut && c.Preset == Default {
+			if c.ReadOut == ReadOutUnit || c.ReadOut == Auto && c.Preset == PresetDefault {
 				norm := math.Sqrt(kernel.SumSquares(h, 0))
 				for j := range h {
 					h[j] /= norm
@@ -122,7 +126,7 @@ func TestAssignDistances(t *testing.T) {
 // Samples of one view alone, which no training sample was.
 func TestPredictNewMasks(t *testing.T) {
 	views, classes := blobViews(120, 3, 0.1, 42, 12, 8, 6)
-	for _, c := range []Config{{}, {ExactNeighbors: None}, {Neighbors: None}} {
+	for _, c := range []Config{{}, {Neighborhood: Neighborhood{Exact: None}}, {Neighborhood: Neighborhood{Neighbors: None}}} {
 		c.Clusters, c.Epochs = 3, 10
 		model := mustFit(t, views, c)
 		checkNewMasks(t, views, classes, model)
@@ -145,7 +149,7 @@ func checkNewMasks(t *testing.T, views []View, classes []int, model *Clustering)
 			t.Fatal(err)
 		}
 		if ari, err := ARI(classes, labels); err != nil || ari < 0.9 {
-			t.Errorf("view %d alone, neighbours %d: ARI %v, %v", only, model.Config().Neighbors, ari, err)
+			t.Errorf("view %d alone, neighbours %d: ARI %v, %v", only, model.Config().Neighborhood.Neighbors, ari, err)
 		}
 	}
 }
@@ -180,7 +184,7 @@ func TestPredictErrors(t *testing.T) {
 		}
 	}
 	// Values that Fit would refuse as they are.
-	raw := mustFit(t, views, Config{Preset: Paper, Preprocess: Raw, Clusters: 2, Epochs: 1})
+	raw := mustFit(t, views, Config{Preset: PresetPaper, Preprocess: None, Clusters: 2, Epochs: 1})
 	large := make([]float64, 600*4)
 	large[500*4+2] = 1e50
 	far := []View{Float64View(600, 4, large), Float64View(600, 3, make([]float64, 600*3))}
@@ -206,7 +210,7 @@ func TestPredictAllocations(t *testing.T) {
 		t.Skip("the race detector empties pools, so that their content is allocated again")
 	}
 	views, _ := blobViews(200, 4, 1, 44, 200, 90)
-	model := mustFit(t, views, Config{Clusters: 4, Epochs: 1, Neighbors: None})
+	model := mustFit(t, views, Config{Clusters: 4, Epochs: 1, Neighborhood: Neighborhood{Neighbors: None}})
 	one := sampleViews(views, 7)
 	ctx := context.Background()
 	allocations := testing.AllocsPerRun(200, func() {
@@ -233,8 +237,10 @@ func BenchmarkAssignOne(b *testing.B) {
 	masked := slices.Clone(views)
 	masked[0] = views[0].WithPresent(make([]bool, 1000))
 	for kind, c := range map[string]Config{
-		"neighbours": {}, "landmarks": {ExactNeighbors: None}, "sample": {Neighbors: None},
-		"balanced": {Neighbors: None, Preprocess: Balanced},
+		"neighbours": {}, "landmarks": {Neighborhood: Neighborhood{Exact: None}}, "sample": {
+			Neighborhood: Neighborhood{Neighbors: None},
+		},
+		"balanced": {Neighborhood: Neighborhood{Neighbors: None}, Preprocess: PreprocessBalanced},
 	} {
 		c.Clusters, c.Epochs = 10, 2
 		model := mustFit(b, views, c)

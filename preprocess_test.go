@@ -26,8 +26,9 @@ func TestPreprocessOfConstants(t *testing.T) {
 		x[i] = 0.1 // no mean of such is exact
 	}
 	for kind, want := range map[Preprocess]string{
-		PerSample: "every sample is constant over its features", Balanced: "every feature is constant over the samples",
-		ZScore: "every feature is constant over the samples",
+		PreprocessSample:   "every sample is constant over its features",
+		PreprocessBalanced: "every feature is constant over the samples",
+		PreprocessZScore:   "every feature is constant over the samples",
 	} {
 		for name, view := range map[string]View{"dense": Float64View(n, d, x), "sparse": sparseOf[float64](n, d, x)} {
 			_, err := Fit(
@@ -40,7 +41,7 @@ func TestPreprocessOfConstants(t *testing.T) {
 		}
 	}
 	zero := make([]float64, n*d)
-	for kind := PerSample; kind <= Raw; kind++ {
+	for _, kind := range []Preprocess{PreprocessSample, PreprocessBalanced, PreprocessZScore, PreprocessUnit, None} {
 		for name, view := range map[string]View{
 			"dense": Float64View(n, d, zero), "sparse": SparseView(n, d, make([]int, n+1), nil, []float32(nil)),
 		} {
@@ -52,7 +53,7 @@ func TestPreprocessOfConstants(t *testing.T) {
 	}
 	_, err := Fit(
 		context.Background(), []View{Float64View(4, 1, []float64{1, 2, 3, 4})},
-		Config{Clusters: 2, Neighbors: None},
+		Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: None}},
 	)
 	if err == nil || !strings.Contains(err.Error(), "a single feature: use Preprocess Balanced") {
 		t.Errorf("one feature: %v", err)
@@ -66,7 +67,7 @@ func TestPreprocessOfConstants(t *testing.T) {
 	}
 	mask := []bool{true, false, true, false, true, false, true}
 	views := []View{Float64View(n, d, part).WithPresent(mask), Float64View(n, d, testutil.Counts(n, d, 4))}
-	if _, err := Fit(context.Background(), views, Config{Clusters: 2, Preprocess: PerSample}); err == nil ||
+	if _, err := Fit(context.Background(), views, Config{Clusters: 2, Preprocess: PreprocessSample}); err == nil ||
 		!strings.Contains(err.Error(), "view 0 has nothing to cluster") {
 		t.Errorf("constant where present: %v", err)
 	}
@@ -78,7 +79,7 @@ func TestRawViewsOfLargeValues(t *testing.T) {
 	x := testutil.Counts(n, d, 5)
 	x[17*d+1] = 1e19
 	for name, view := range map[string]View{"dense": Float64View(n, d, x), "sparse": sparseOf[float64](n, d, x)} {
-		_, err := Fit(context.Background(), []View{view}, Config{Clusters: 2, Preprocess: Raw})
+		_, err := Fit(context.Background(), []View{view}, Config{Clusters: 2, Preprocess: None})
 		if err == nil ||
 			!strings.Contains(err.Error(), "view 0: row 17 has the norm 1e+19, too large to compute with (1e+18)") {
 			t.Errorf("%s: %v", name, err)
@@ -98,23 +99,29 @@ func TestOverwrite(t *testing.T) {
 		single[i] = float32(v)
 	}
 	want := testutil.Standardised("sample", x, n, d, nil)
-	for _, float := range []Float{Float32, Float64} {
+	for _, float := range []bool{false, true} {
 		f32, f64, other := slices.Clone(single), slices.Clone(x), slices.Clone(x)
 		sparse := sparseOf[float32](n, d, x)
 		values := slices.Clone(sparse.in.Sparse.F32)
 		views := []View{Float32View(n, d, f32), Float64View(n, d, f64), MatrixView(mat.NewDense(n, d, other)), sparse}
-		before := mustFit(t, views, Config{Clusters: 3, Epochs: 2, Float: float, Rotate: RotateNever, Neighbors: None})
+		before := mustFit(
+			t, views,
+			Config{Clusters: 3, Epochs: 2, Float64: float, Rotate: None, Neighborhood: Neighborhood{Neighbors: None}},
+		)
 		if !slices.Equal(f32, single) || !slices.Equal(f64, x) || !slices.Equal(other, x) {
 			t.Fatal("Fit changed views without Overwrite")
 		}
-		for _, rotate := range []Rotation{RotateNever, RotateAlways} {
+		for _, rotate := range []Rotation{None, RotateAlways} {
 			copy(f32, single)
 			copy(f64, x)
 			after := mustFit(
 				t, views,
-				Config{Clusters: 3, Epochs: 2, Float: float, Overwrite: true, Rotate: rotate, Neighbors: None},
+				Config{
+					Clusters: 3, Epochs: 2, Float64: float, Overwrite: true, Rotate: rotate,
+					Neighborhood: Neighborhood{Neighbors: None},
+				},
 			)
-			if rotate == RotateNever {
+			if rotate == None {
 				sameMatrix(t, "H", before.H, after.H)
 			}
 			if !slices.Equal(before.Labels, after.Labels) {
@@ -123,12 +130,12 @@ func TestOverwrite(t *testing.T) {
 			if !slices.Equal(other, x) || !slices.Equal(sparse.in.Sparse.F32, values) {
 				t.Error("Overwrite changed a matrix or a sparse view")
 			}
-			if (float == Float32) == slices.Equal(f32, single) || (float == Float64) == slices.Equal(f64, x) {
+			if (!float) == slices.Equal(f32, single) || (float) == slices.Equal(f64, x) {
 				t.Errorf("float %v: Overwrite changed the other view, or none", float)
 			}
 			for i, w := range want {
 				got := f64[i]
-				if float == Float32 {
+				if !float {
 					got = float64(f32[i])
 				}
 				if math.Abs(got-w) > 1e-6*(1+math.Abs(w)) {
@@ -146,7 +153,7 @@ func TestOverwrite(t *testing.T) {
 	}{
 		"NaN":      {Float32View(n, d, spoilt), Config{Clusters: 3}},
 		"constant": {Float32View(n, d, make([]float32, n*d)), Config{Clusters: 3}},
-		"columns":  {Float32View(n, d, make([]float32, n*d)), Config{Clusters: 3, Preprocess: ZScore}},
+		"columns":  {Float32View(n, d, make([]float32, n*d)), Config{Clusters: 3, Preprocess: PreprocessZScore}},
 		"config":   {Float32View(n, d, single), Config{Clusters: n + 1}},
 		"mask":     {Float32View(n, d, single).WithPresent(make([]bool, n)), Config{Clusters: 3}},
 	} {

@@ -1,15 +1,17 @@
 package largemvc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/largemvc/largemvc/internal/view"
@@ -24,6 +26,7 @@ import (
 // resumed is the state of a fit, as read from a file.
 type resumed struct {
 	config  *Config
+	foreign foreign
 	fit     *checkpoint.Fit
 	next    int       // the restart to go on with
 	current *runState // its state, nil if it has not begun
@@ -44,21 +47,58 @@ func (s *resumed) allows(c *Config) error {
 	if c.Epochs < s.config.Epochs {
 		return fmt.Errorf("the number of Epochs can only grow: it was %d and is %d now", s.config.Epochs, c.Epochs)
 	}
-	was, is := saveConfig(s.config), saveConfig(c)
-	for _, x := range []*savedConfig{&was, &is} {
-		x.Epochs, x.Workers, x.CheckpointEvery, x.Tolerance, x.Patience = 0, 0, 0, 0, 0
+	if err := sameSettings(s.config, c); err != nil {
+		return err
 	}
-	a, b := reflect.ValueOf(was), reflect.ValueOf(is)
-	for i := range a.NumField() {
-		if x, y := a.Field(i).Interface(), b.Field(i).Interface(); x != y {
-			return fmt.Errorf("%s was %v and is %v now", a.Type().Field(i).Name, x, y)
-		}
-	}
-	same := slices.EqualFunc(s.config.StartAnchors, c.StartAnchors, func(a, b mat.Matrix) bool { return mat.Equal(a, b) })
-	if !same || !slices.Equal(s.config.StartLabels, c.StartLabels) {
+	same := slices.EqualFunc(s.config.Start.Anchors, c.Start.Anchors, func(a, b mat.Matrix) bool { return mat.Equal(a, b) })
+	if !same || !slices.Equal(s.config.Start.Labels, c.Start.Labels) {
 		return errors.New("the start cannot change")
 	}
 	return nil
+}
+
+// sameSettings says which setting differs that must not change in a training.
+func sameSettings(was, is *Config) error {
+	var flat [2]map[string]string
+	for i, c := range []*Config{was, is} {
+		x, err := saveConfig(c)
+		if err != nil {
+			return err
+		}
+		x.Epochs, x.Workers, x.Checkpoint, x.EarlyStop = 0, 0, Checkpoint{}, EarlyStop{}
+		text, err := json.Marshal(x)
+		if err != nil {
+			return err
+		}
+		var tree map[string]any
+		if err := json.Unmarshal(text, &tree); err != nil {
+			return err
+		}
+		flat[i] = map[string]string{}
+		flatten("", tree, flat[i])
+	}
+	for i, name := range moduleNames {
+		if a, b := was.modules()[i], is.modules()[i]; moduleType(a) != moduleType(b) {
+			return fmt.Errorf("%s was %s and is %s now", name, moduleType(a), moduleType(b))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(flat[0])) {
+		if a, b := flat[0][name], flat[1][name]; a != b {
+			return fmt.Errorf("%s was %v and is %v now", name, a, cmp.Or(b, "gone"))
+		}
+	}
+	return nil
+}
+
+// flatten adds the leaves of a JSON object to a map, by their paths.
+func flatten(prefix string, x any, to map[string]string) {
+	if tree, ok := x.(map[string]any); ok {
+		for name, y := range tree {
+			flatten(strings.TrimPrefix(prefix+"."+name, "."), y, to)
+		}
+		return
+	}
+	to[prefix] = fmt.Sprint(x)
 }
 
 func readResumed(path string) (*resumed, error) {
@@ -75,9 +115,14 @@ func decodeResumed(r io.Reader) (*resumed, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := readConfig(content.Config, content.Version)
+	c, types, err := readConfig(content.Config, content.Version)
 	if err != nil {
 		return nil, err
+	}
+	for i, name := range types {
+		if name != "" {
+			return nil, fmt.Errorf("its %s module is a %s, which is not from this package", moduleNames[i], name)
+		}
 	}
 	if err := content.Read(); err != nil {
 		return nil, err
@@ -86,7 +131,7 @@ func decodeResumed(r io.Reader) (*resumed, error) {
 		return nil, err
 	}
 	fit, state, err := content.Decode(
-		checkpoint.Network{Anchors: c.Anchors, Restarts: c.Restarts, Neighbors: c.Neighbors != None},
+		checkpoint.Network{Anchors: c.Anchors, Restarts: c.Restarts, Neighbors: c.Neighborhood.Neighbors != None},
 	)
 	if err != nil {
 		return nil, err
@@ -99,11 +144,11 @@ func decodeResumed(r io.Reader) (*resumed, error) {
 			)
 		}
 	}
-	c.StartLabels = fit.StartLabels
+	c.Start.Labels = fit.StartLabels
 	for v, p := range fit.StartAnchors {
-		c.StartAnchors = append(c.StartAnchors, mat.NewDense(c.Anchors, fit.Views[v].Features, p))
+		c.Start.Anchors = append(c.Start.Anchors, mat.NewDense(c.Anchors, fit.Views[v].Features, p))
 	}
-	out := &resumed{config: c, fit: fit, next: state.Next}
+	out := &resumed{config: c, foreign: types, fit: fit, next: state.Next}
 	if out.current, err = restoredRun(state.Current); err != nil {
 		return nil, err
 	}
@@ -117,8 +162,7 @@ func restoredRun(saved *checkpoint.Run) (*runState, error) {
 		return nil, nil
 	}
 	r := &runState{Run: *saved}
-	var err error
-	if r.status, err = parseStatus(saved.Status); err != nil {
+	if err := r.status.UnmarshalText([]byte(saved.Status)); err != nil {
 		return nil, err
 	}
 	if e := saved.Failure; e != nil {
@@ -155,16 +199,16 @@ type saver struct {
 // newSaver returns the saver that the configuration asks for, nil if none, and checks the views against the checkpoint
 // from which the fit goes on, if there is one.
 func newSaver(ctx context.Context, views []view.View, c *Config, from *resumed) (*saver, error) {
-	if c.Checkpoint == "" && from == nil {
+	if c.Checkpoint.Path == "" && from == nil {
 		return nil, nil
 	}
-	if c.Checkpoint != "" {
-		if dir, err := os.Stat(filepath.Dir(c.Checkpoint)); err != nil {
+	if c.Checkpoint.Path != "" {
+		if dir, err := os.Stat(filepath.Dir(c.Checkpoint.Path)); err != nil {
 			return nil, fmt.Errorf("largemvc: checkpoint: %w", err)
 		} else if !dir.IsDir() {
-			return nil, fmt.Errorf("largemvc: checkpoint: %s is not a folder", filepath.Dir(c.Checkpoint))
+			return nil, fmt.Errorf("largemvc: checkpoint: %s is not a folder", filepath.Dir(c.Checkpoint.Path))
 		}
-		if err := file.Writable(c.Checkpoint); err != nil {
+		if err := file.Writable(c.Checkpoint.Path); err != nil {
 			return nil, fmt.Errorf("largemvc: checkpoint: %w", err)
 		}
 	}
@@ -177,18 +221,22 @@ func newSaver(ctx context.Context, views []view.View, c *Config, from *resumed) 
 			return nil, fmt.Errorf("largemvc: resuming: %w", err)
 		}
 	}
-	if c.Checkpoint == "" {
+	if c.Checkpoint.Path == "" {
 		return nil, nil
 	}
-	config, err := json.Marshal(saveConfig(c))
+	settings, err := saveConfig(c)
 	if err != nil {
 		return nil, err
 	}
-	s := &saver{path: c.Checkpoint, fit: checkpoint.Fit{
+	config, err := json.Marshal(settings)
+	if err != nil {
+		return nil, err
+	}
+	s := &saver{path: c.Checkpoint.Path, fit: checkpoint.Fit{
 		Config: config, Samples: views[0].Rows, Views: checkpoint.Views(views), Fingerprint: sum, ExtraLoss: c.ExtraLoss != nil,
-		Anchors: c.Anchors, StartLabels: c.StartLabels,
+		Anchors: c.Anchors, StartLabels: c.Start.Labels,
 	}}
-	for _, p := range c.StartAnchors {
+	for _, p := range c.Start.Anchors {
 		s.fit.StartAnchors = append(s.fit.StartAnchors, linalg.Values(p))
 	}
 	return s, nil

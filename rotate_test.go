@@ -59,21 +59,21 @@ func TestRotationChoice(t *testing.T) {
 		want   []int
 	}{
 		"always":            {Config{Rotate: RotateAlways}, []int{40, 0, 9}},
-		"always, columns":   {Config{Rotate: RotateAlways, Preprocess: ZScore}, []int{39, 0, 9}},
-		"never":             {Config{Rotate: RotateNever}, []int{0, 0, 0}},
+		"always, columns":   {Config{Rotate: RotateAlways, Preprocess: PreprocessZScore}, []int{39, 0, 9}},
+		"never":             {Config{Rotate: None}, []int{0, 0, 0}},
 		"more anchors":      {Config{Rotate: RotateAlways, Anchors: 12}, []int{40, 0, 0}},
 		"auto":              {Config{}, []int{40, 0, 9}},
 		"auto, few epochs":  {Config{Epochs: 1}, []int{40, 0, 9}},
-		"auto, untrained":   {Config{Epochs: NoTraining}, []int{0, 0, 0}},
+		"auto, untrained":   {Config{Epochs: None}, []int{0, 0, 0}},
 		"auto, extra loss":  {Config{ExtraLoss: extra}, []int{0, 0, 0}},
 		"always, extra":     {Config{ExtraLoss: extra, Rotate: RotateAlways}, []int{40, 0, 9}},
-		"given anchors":     {Config{StartAnchors: given, Rotate: RotateAlways}, []int{0, 0, 0}},
-		"given labels":      {Config{StartLabels: classes, Rotate: RotateAlways}, []int{40, 0, 9}},
+		"given anchors":     {Config{Start: Start{Anchors: given}, Rotate: RotateAlways}, []int{0, 0, 0}},
+		"given labels":      {Config{Start: Start{Labels: classes}, Rotate: RotateAlways}, []int{40, 0, 9}},
 		"auto, overwritten": {Config{Overwrite: true}, []int{40, 0, 9}},
 	} {
 		test.config.Clusters = 5
-		if test.config.Preprocess == PresetPreprocess {
-			test.config.Preprocess = Raw
+		if test.config.Preprocess == Auto {
+			test.config.Preprocess = None
 		}
 		if got := rotationsOf(t, few, test.config); !slices.Equal(got, test.want) {
 			t.Errorf("%s: ranks %v, want %v", name, got, test.want)
@@ -91,7 +91,7 @@ func TestRotationChoice(t *testing.T) {
 	for v, x := range few {
 		sparse[v] = sparseOf[float64](x.in.Rows, x.in.Cols, x.in.F64)
 	}
-	if got := rotationsOf(t, sparse, Config{Clusters: 5, Rotate: RotateAlways, Preprocess: Raw}); !slices.Equal(
+	if got := rotationsOf(t, sparse, Config{Clusters: 5, Rotate: RotateAlways, Preprocess: None}); !slices.Equal(
 		got, []int{40, 0, 9},
 	) {
 		t.Errorf("sparse views, always: %v", got)
@@ -174,14 +174,16 @@ func TestRotatedFit(t *testing.T) {
 	}
 	strangers, _ := fewSamples(n, c, 78) // samples outside the span
 	for name, views := range map[string][]View{"complete": plain, "masked": masked} {
-		for _, variant := range []Variant{Large, AMvC, RMvC} {
-			for float, tol := range map[Float]float64{Float32: 2e-5, Float64: 1e-11} {
+		for _, variant := range []variant{large, amvc, rmvc} {
+			for float, tol := range map[bool]float64{false: 2e-5, true: 1e-11} {
 				t.Run(fmt.Sprintf("%s, %v, float%v", name, variant, float), func(t *testing.T) {
 					config := Config{
-						Clusters: c, Epochs: 12, Variant: variant, Float: float, StartLabels: classes,
-						Preprocess: UnitNorm, Neighbors: None,
+						Clusters: c, Epochs: 12, Float64: float,
+						Start: Start{Labels: classes}, Preprocess: PreprocessUnit,
+						Neighborhood: Neighborhood{Neighbors: None},
 					}
-					config.Rotate = RotateNever
+					config = variant.of(config)
+					config.Rotate = None
 					want := mustFit(t, views, config)
 					config.Rotate = RotateAlways
 					got := mustFit(t, views, config)
@@ -207,7 +209,10 @@ func TestRotatedFit(t *testing.T) {
 
 func TestRotatedFitDoesNotDependOnWorkersOrMemory(t *testing.T) {
 	views, _ := fewSamples(70, 4, 79)
-	config := Config{Clusters: 4, Epochs: 6, Float: Float64, Rotate: RotateAlways, Workers: 1, Neighbors: None}
+	config := Config{
+		Clusters: 4, Epochs: 6, Float64: true, Rotate: RotateAlways, Workers: 1,
+		Neighborhood: Neighborhood{Neighbors: None},
+	}
 	one := mustFit(t, views, config)
 	config.Workers = 3
 	three := mustFit(t, views, config)
@@ -229,15 +234,7 @@ func TestRotatedFitDoesNotDependOnWorkersOrMemory(t *testing.T) {
 	}
 }
 
-func TestParseRotation(t *testing.T) {
-	for _, r := range []Rotation{RotateAuto, RotateAlways, RotateNever} {
-		if got, err := ParseRotation(r.String()); got != r || err != nil {
-			t.Errorf("%v is read as %v, %v", r, got, err)
-		}
-	}
-	if _, err := ParseRotation("sometimes"); err == nil {
-		t.Error("no error for an unknown rotation")
-	}
+func TestUnknownRotation(t *testing.T) {
 	if _, err := Fit(
 		context.Background(), []View{Float64View(2, 1, []float64{1, 2})}, Config{Clusters: 1, Rotate: 7},
 	); err == nil {
@@ -248,12 +245,12 @@ func TestParseRotation(t *testing.T) {
 // What the rotation saves: 20newsgroups has 500 samples of 2,000 features in three views.
 func BenchmarkRotate(b *testing.B) {
 	for _, name := range []string{"3sources", "20newsgroups"} {
-		for _, r := range []Rotation{RotateAuto, RotateNever} {
+		for _, r := range []Rotation{Auto, None} {
 			b.Run(name+"/"+r.String(), func(b *testing.B) {
 				views, _ := realSet(b, name)
 				var epoch, prepare float64
 				for b.Loop() {
-					c := mustFit(b, views, Config{Clusters: 5, Rotate: r, Neighbors: None})
+					c := mustFit(b, views, Config{Clusters: 5, Rotate: r, Neighborhood: Neighborhood{Neighbors: None}})
 					epoch, prepare = c.Timings.Epoch.Seconds(), c.Timings.Prepare.Seconds()
 				}
 				b.ReportMetric(1e3*epoch, "ms/epoch")

@@ -42,7 +42,7 @@ type savedView struct {
 	Features int    `json:"features"`
 }
 
-// Save writes the predictor to a file, in the format of FORMAT.md. The file at path is replaced at once and as a whole:
+// Save writes the predictor to a file, in the format of docs/format.md. The file at path is replaced at once and as a whole:
 // whatever interrupts Save, it holds either what it held before or all of the new model. A temporary file beside it, whose
 // name ends in .tmp, may then remain.
 func (p *Predictor) Save(path string) error {
@@ -52,7 +52,7 @@ func (p *Predictor) Save(path string) error {
 	return nil
 }
 
-// WriteTo writes the predictor to w, in the format of FORMAT.md. Equal predictors give equal bytes.
+// WriteTo writes the predictor to w, in the format of docs/format.md. Equal predictors give equal bytes.
 func (p *Predictor) WriteTo(w io.Writer) (int64, error) {
 	if p == nil || p.model == nil {
 		return 0, errors.New("largemvc: the predictor is empty: Fit and Load make one")
@@ -98,8 +98,12 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	for k, in := range p.inputs {
 		inputs[k] = savedInput{in.View, in.Preprocess.String(), in.Columns}
 	}
+	config, err := saveConfig(&p.config)
+	if err != nil {
+		return nil, err
+	}
 	f, err := file.New(
-		modelFormat, saveConfig(&p.config),
+		modelFormat, config,
 		savedTraining{p.samples, views, inputs, p.Status.String(), p.Epochs, p.Restart},
 	)
 	if err != nil {
@@ -115,7 +119,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	}
 	add(safetensors.Float64s("rho_scale", p.scale, v))
 	for l, layer := range p.anchors {
-		if l > 0 && p.config.Variant == RMvC {
+		if l > 0 && p.config.fixedAnchors() {
 			break
 		}
 		for v, a := range layer {
@@ -124,7 +128,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 		}
 	}
 	floats := safetensors.Float64s // for what is held in the arithmetic of the fit
-	if p.config.Float == Float32 {
+	if !p.config.Float64 {
 		floats = safetensors.Float32s
 	}
 	p.model.save(f, floats)
@@ -148,15 +152,20 @@ func decodePredictor(r io.Reader) (*Predictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := readConfig([]byte(f.Metadata[file.MetaConfig]), version)
+	c, types, err := readConfig([]byte(f.Metadata[file.MetaConfig]), version)
 	if err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal([]byte(f.Metadata[file.MetaTraining]), &about); err != nil {
 		return nil, fmt.Errorf("its training: %w", err)
 	}
-	p := &Predictor{config: *c, samples: about.Samples, Epochs: about.Epochs, Restart: about.Restart}
-	if p.Status, err = parseStatus(about.Status); err != nil {
+	for i, name := range types {
+		if name != "" {
+			return nil, fmt.Errorf("its %s module is a %s, which is not from this package", moduleNames[i], name)
+		}
+	}
+	p := &Predictor{config: *c, foreign: types, samples: about.Samples, Epochs: about.Epochs, Restart: about.Restart}
+	if err := p.Status.UnmarshalText([]byte(about.Status)); err != nil {
 		return nil, err
 	}
 	for v, view := range about.Views {
@@ -178,7 +187,7 @@ func decodePredictor(r io.Reader) (*Predictor, error) {
 	if p.decode(in); in.Err != nil {
 		return nil, in.Err
 	}
-	if c.Float == Float64 {
+	if c.Float64 {
 		err = revive[float64](p, in)
 	} else {
 		err = revive[float32](p, in)
@@ -191,15 +200,15 @@ func decodePredictor(r io.Reader) (*Predictor, error) {
 
 // setInputs takes over what a file says of the inputs.
 func (p *Predictor) setInputs(saved []savedInput) error {
-	if p.config.Neighbors == None {
+	if p.config.Neighborhood.Neighbors == None {
 		for v, d := range p.dims {
 			p.inputs = append(p.inputs, Input{View: v, Preprocess: p.config.Preprocess, Columns: d})
 		}
 		return nil
 	}
 	for k, s := range saved {
-		kind, err := ParsePreprocess(s.Preprocess)
-		if err != nil {
+		var kind Preprocess
+		if err := kind.UnmarshalText([]byte(s.Preprocess)); err != nil {
 			return err
 		}
 		if s.View < 0 || s.View >= len(p.dims) || s.Columns < 1 || s.Columns > prepare.Kind(kind).Width(p.dims[s.View]) {
@@ -224,12 +233,12 @@ func (p *Predictor) decode(in *file.Tensors) {
 	m, v := c.Anchors, len(p.inputs)
 	p.r, p.u = in.Floats("R", m, m), in.Floats("U", m, m)
 	p.Theta = in.Floats("theta", c.Layers)
-	if c.Variant == Large {
+	if !c.noiseless() {
 		p.Rho = file.Split(in.Floats("rho", c.Layers, v), v)
 	}
 	p.scale = in.Floats("rho_scale", v)
 	for l := 0; l <= c.Layers && in.Err == nil; l++ {
-		if l > 0 && c.Variant == RMvC {
+		if l > 0 && c.fixedAnchors() {
 			p.anchors = append(p.anchors, p.anchors[0])
 			continue
 		}
@@ -270,7 +279,7 @@ func (p *Predictor) decode(in *file.Tensors) {
 // revive makes the network of a predictor that was read, and reads what its samples go through first.
 func revive[T kernel.Float](p *Predictor, in *file.Tensors) error {
 	var from predict.Intake[T]
-	if p.config.Neighbors != None {
+	if p.config.Neighborhood.Neighbors != None {
 		from = smooth.Read[T](in, p.config.smoothing(), preparedInputs(p.inputs), p.dims, p.samples)
 	} else if s := prepare.Read(in, prepare.Kind(p.config.Preprocess), p.dims); in.Err == nil {
 		from = prepare.NewRows[T](s, p.dims)

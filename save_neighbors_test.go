@@ -25,10 +25,12 @@ func smoothedModels(t testing.TB) (views []View, models map[string]*Clustering) 
 	}
 	models = map[string]*Clustering{}
 	for name, c := range map[string]Config{
-		"exact": {Directions: 5, Neighbors: 4}, "exact, float64": {Float: Float64, Preprocess: ZScore},
+		"exact": {
+			Neighborhood: Neighborhood{Directions: 5, Neighbors: 4},
+		}, "exact, float64": {Float64: true, Preprocess: PreprocessZScore},
 		"landmarks": {
-			Directions: 5, ExactNeighbors: None, Landmarks: 7,
-		}, "landmarks, float64": {Float: Float64, ExactNeighbors: None},
+			Neighborhood: Neighborhood{Directions: 5, Exact: None, Landmarks: 7},
+		}, "landmarks, float64": {Float64: true, Neighborhood: Neighborhood{Exact: None}},
 	} {
 		c.Clusters, c.Epochs = 3, 1
 		models[name] = mustFit(t, views, c)
@@ -93,7 +95,7 @@ func TestArraysOfSmoothing(t *testing.T) {
 		} else {
 			want = append(want, "landmarks.0.0", "landmark_scale.1")
 		}
-		if model.Config().Directions == 5 {
+		if model.Config().Neighborhood.Directions == 5 {
 			want = append(want, "directions.0", "singular_values.0")
 		}
 		for _, w := range want {
@@ -153,12 +155,12 @@ func TestInconsistentSmoothing(t *testing.T) {
 		{"exact", "unordered", floats("neighbor_distances.0", func(x []float64) { x[0] = 100 }), "order"},
 		{"exact", "a negative distance", floats("neighbor_distances.0", func(x []float64) { x[0] = -0.5 }), "distance"},
 		{"exact", "huge samples", floats("samples.0", func(x []float64) { x[0] = 1e30 }), "neighbours"},
-		{"exact", "more neighbours", replace("config", `"neighbors":4`, `"neighbors":5`), "neighbors.0"},
-		{"exact", "landmarks", replace("config", `"exact_neighbors":10000`, `"exact_neighbors":-1`), "landmark_scale.0"},
-		{"exact", "no neighbours", replace("config", `"neighbors":4`, `"neighbors":-1`), "no effect"},
-		{"exact", "neighbours 0", replace("config", `"neighbors":4`, `"neighbors":0`), "Neighbors is 0"},
+		{"exact", "more neighbours", replace("config", `"Neighbors":4`, `"Neighbors":5`), "neighbors.0"},
+		{"exact", "landmarks", replace("config", `"Exact":10000`, `"Exact":-1`), "landmark_scale.0"},
+		{"exact", "no neighbours", replace("config", `"Neighbors":4`, `"Neighbors":-1`), "no effect"},
+		{"exact", "neighbours 0", replace("config", `"Neighbors":4`, `"Neighbors":0`), "Neighbors is 0"},
 		{"exact", "more samples", replace("training", `"samples":26`, `"samples":1000000000000`), "samples"},
-		{"exact", "one standardisation", replace("config", `"preprocess":"both"`, `"preprocess":"sample"`), "zscore"},
+		{"exact", "one standardisation", replace("config", `"Preprocess":"both"`, `"Preprocess":"sample"`), "zscore"},
 		{"exact", "another standardisation", replace("training", `"preprocess":"zscore"`, `"preprocess":"unit"`), "unit"},
 		{"exact", "no standardisation", replace("training", `"preprocess":"zscore"`, `"preprocess":"abc"`), "abc"},
 		{"exact", "the same input twice", replace("training", `"preprocess":"zscore"`, `"preprocess":"sample"`), "twice"},
@@ -176,8 +178,8 @@ func TestInconsistentSmoothing(t *testing.T) {
 		{"landmarks", "no landmarks", func(f *safetensors.File) {
 			*f.Tensor("landmark_scale.0") = safetensors.Float64s("landmark_scale.0", nil, 0)
 		}, "landmarks.0.0"},
-		{"landmarks", "exact neighbours", replace("config", `"exact_neighbors":-1`, `"exact_neighbors":26`), "neighbors.0"},
-		{"landmarks", "steps", replace("config", `"filter_steps":6`, `"filter_steps":-6`), "FilterSteps"},
+		{"landmarks", "exact neighbours", replace("config", `"Exact":-1`, `"Exact":26`), "neighbors.0"},
+		{"landmarks", "steps", replace("config", `"Steps":6`, `"Steps":-6`), "Steps"},
 	} {
 		p, err := readChanged(t, models[test.model], test.change)
 		mustRefuse(t, test.model+", "+test.name, test.want, p, err)
@@ -203,7 +205,7 @@ func TestInconsistentSmoothing(t *testing.T) {
 		{"exact", "large scale", floats("scale.0", func(x []float64) { x[0] = 1e300 })},
 		{"landmarks", "equal landmarks", floats("landmarks.0.0", func(x []float64) { clear(x) })},
 		{"landmarks", "no scale", floats("landmark_scale.0", func(x []float64) { clear(x) })},
-		{"landmarks", "many steps", replace("config", `"filter_steps":6`, `"filter_steps":4000000000000000000`)},
+		{"landmarks", "many steps", replace("config", `"Steps":6`, `"Steps":4000000000000000000`)},
 	} {
 		p, err := readChanged(t, models[test.model], test.change)
 		if err != nil {
@@ -217,62 +219,128 @@ func TestInconsistentSmoothing(t *testing.T) {
 }
 
 // Files of earlier versions of the format are read: the first has networks without neighbours, the second no term for held-out
-// prediction.
+// prediction, the third a configuration without modules.
 func TestEarlierVersions(t *testing.T) {
 	views, _ := blobViews(40, 3, 0.6, 113, 6, 4)
-	for version, test := range map[string]struct {
-		config Config
-		later  map[string][]string // the fields that the version does not have
+	for name, test := range map[string]struct {
+		version string
+		config  Config
+		later   []string // the fields of the configuration that the version does not have
 	}{
-		"1": {Config{Neighbors: None, ReadOut: PlainRows, Preprocess: ZScore}, map[string][]string{
-			file.MetaConfig: {
-				"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight",
-				"temperature", "exact_neighbors", "landmarks", "lowest_inertia",
-			},
-			file.MetaTraining: {"inputs"},
+		"1": {"1", Config{
+			Neighborhood: Neighborhood{Neighbors: None}, ReadOut: ReadOutPlain, Preprocess: PreprocessZScore,
+		}, []string{
+			"read_out", "neighbors", "directions", "filter_steps", "neighbor_weight", "held_out_weight",
+			"temperature", "exact_neighbors", "landmarks", "lowest_inertia",
 		}},
-		"2": {Config{HeldOutWeight: None}, map[string][]string{file.MetaConfig: {"held_out_weight", "lowest_inertia"}}},
+		"2": {
+			"2", Config{Neighborhood: Neighborhood{HeldOutWeight: None}},
+			[]string{"held_out_weight", "lowest_inertia"},
+		},
+		"3": {"3", Config{Neighborhood: Neighborhood{Directions: 3, Steps: 2, Exact: None, LowestInertia: true}}, nil},
+		"3, paper": {
+			"3", Config{
+				Preset: PresetPaper, Represent: &SoftThreshold{Activation: SELU, OneSided: true, Lipschitz: 2},
+				Noise:  &RowShrink{Activation: SELU, Rho0: 0.2, DataScale: true},
+				Anchor: &Procrustes{Detach: true},
+			}, nil,
+		},
+		"3, amvc": {"3", amvc.of(Config{EarlyStop: EarlyStop{Tolerance: 0.1}}), nil},
+		"3, rmvc": {"3", rmvc.of(Config{Preset: PresetPaper, Preprocess: None, Float64: true}), nil},
 	} {
 		test.config.Clusters, test.config.Epochs = 3, 2
 		model := mustFit(t, views, test.config)
-		p, err := ReadPredictor(earlierFile(t, model.Predictor, version, test.later))
+		p, err := ReadPredictor(earlierFile(t, model.Predictor, test.version, test.later))
 		if err != nil {
-			t.Fatal(err)
+			t.Errorf("version %s: %v", name, err)
+			continue
 		}
 		samePredictor(t, model.Predictor, p)
 		if got, want := p.Config(), model.Config(); !reflect.DeepEqual(got, want) {
-			t.Errorf("version %s: configuration %+v, want %+v", version, got, want)
+			t.Errorf("version %s: configuration %+v, want %+v", name, got, want)
 		}
 		if labels, err := p.Predict(context.Background(), views); err != nil || !slices.Equal(labels, model.Labels) {
-			t.Errorf("version %s: predictions differ: %v", version, err)
+			t.Errorf("version %s: predictions differ: %v", name, err)
 		}
 	}
 }
 
-// earlierFile is a predictor as an earlier version of the format would have it, without the fields that came later.
-func earlierFile(t *testing.T, p *Predictor, version string, later map[string][]string) io.Reader {
+// oldText is a configuration as the versions 1 to 3 have it, without some fields.
+func oldText(t *testing.T, c *Config, without []string) string {
+	t.Helper()
+	old := oldConfig{
+		Clusters: c.Clusters, Anchors: c.Anchors, Layers: c.Layers, Epochs: c.Epochs, LearningRate: c.LearningRate, Seed: c.Seed,
+		Restarts: c.Restarts, Variant: "large", Preset: c.Preset.String(), Preprocess: c.Preprocess.String(),
+		Start: c.Start.Method.String(), Float: "32", Workers: c.Workers, RhoScale: "unit", Signs: "nonnegative",
+		Reduction: c.Reduction.String(), Tolerance: c.EarlyStop.Tolerance, Patience: c.EarlyStop.Patience,
+		KMeansStarts: c.KMeansStarts, ReadOut: c.ReadOut.String(), CheckpointEvery: c.Checkpoint.Every,
+		Rotate: c.Rotate.String(), Neighbors: c.Neighborhood.Neighbors, Directions: c.Neighborhood.Directions,
+		FilterSteps: c.Neighborhood.Steps, NeighborWeight: c.Neighborhood.Weight,
+		HeldOutWeight: c.Neighborhood.HeldOutWeight, Temperature: c.Neighborhood.Temperature,
+		ExactNeighbors: c.Neighborhood.Exact, Landmarks: c.Neighborhood.Landmarks, LowestInertia: c.Neighborhood.LowestInertia,
+	}
+	soft := c.Represent.(*SoftThreshold)
+	old.Theta0, old.Lipschitz, old.OneSided, old.Activation = soft.Theta0, soft.Lipschitz, soft.OneSided, soft.Activation.String()
+	if soft.Unconstrained {
+		old.Signs = "free"
+	}
+	if c.Float64 {
+		old.Float = "64"
+	}
+	switch noise := c.Noise.(type) {
+	case *NoNoise:
+		old.Variant, old.Rho0 = "amvc", 0.01
+	case *RowShrink:
+		if old.Rho0 = noise.Rho0; noise.DataScale {
+			old.RhoScale = "data"
+		}
+	}
+	switch anchor := c.Anchor.(type) {
+	case *FixedAnchors:
+		old.Variant = "rmvc"
+	case *Procrustes:
+		old.DetachAnchors = anchor.Detach
+	}
+	text, err := json.Marshal(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var object map[string]any
+	if err := json.Unmarshal(text, &object); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range without {
+		if _, ok := object[name]; !ok {
+			t.Errorf("the configuration has no %s", name)
+		}
+		delete(object, name)
+	}
+	if text, err = json.Marshal(object); err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// earlierFile is a predictor as an earlier version of the format would have it.
+func earlierFile(t *testing.T, p *Predictor, version string, without []string) io.Reader {
 	t.Helper()
 	f, err := p.file()
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Metadata[file.MetaVersion] = version
-	for key, names := range later {
-		var object map[string]any
-		if err := json.Unmarshal([]byte(f.Metadata[key]), &object); err != nil {
+	f.Metadata[file.MetaConfig] = oldText(t, &p.config, without)
+	if version == "1" {
+		var about savedTraining
+		if err := json.Unmarshal([]byte(f.Metadata[file.MetaTraining]), &about); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range names {
-			if _, ok := object[name]; !ok {
-				t.Errorf("%s has no %s", key, name)
-			}
-			delete(object, name)
-		}
-		text, err := json.Marshal(object)
+		about.Inputs = nil
+		text, err := json.Marshal(about)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Metadata[key] = string(text)
+		f.Metadata[file.MetaTraining] = string(text)
 	}
 	b := new(bytes.Buffer)
 	if _, err := f.Write(b, file.Seal); err != nil {

@@ -90,16 +90,18 @@ func TestSparseIsDense(t *testing.T) {
 	x, classes := topics(n, c, 0.12, 61, dims...)
 	dense, sparse := bothKinds[float32](x, dims...)
 	mask := absent(n, len(dims), 0.3, 62)
-	for preprocess := PerSample; preprocess <= Raw; preprocess++ {
-		for _, variant := range []Variant{Large, AMvC, RMvC} {
+	for _, preprocess := range []Preprocess{PreprocessSample, PreprocessBalanced, PreprocessZScore, PreprocessUnit, None} {
+		for _, variant := range []variant{large, amvc, rmvc} {
 			for _, masked := range []bool{false, true} {
-				for float, tol := range map[Float]float64{Float32: 1e-5, Float64: 1e-12} {
+				for float, tol := range map[bool]float64{false: 1e-5, true: 1e-12} {
 					name := fmt.Sprintf("%v, %v, masked %v, float%v", preprocess, variant, masked, float)
 					t.Run(name, func(t *testing.T) {
 						config := Config{
-							Clusters: c, Epochs: 15, Preprocess: preprocess, Variant: variant, Float: float,
-							StartLabels: classes, Rotate: RotateNever, Neighbors: None,
+							Clusters: c, Epochs: 15, Preprocess: preprocess,
+							Float64: float, Start: Start{Labels: classes}, Rotate: None,
+							Neighborhood: Neighborhood{Neighbors: None},
 						}
+						config = variant.of(config)
 						a, b := sparse, dense
 						if masked {
 							var err error
@@ -135,14 +137,16 @@ func TestSparseIsDenseWithNeighbors(t *testing.T) {
 	dense, sparse := bothKinds[float64](x, dims...)
 	mask := absent(n, len(dims), 0.3, 62)
 	for _, config := range []Config{
-		{}, {Preprocess: UnitNorm, Directions: 20}, {ExactNeighbors: None, Directions: 20},
-		{ExactNeighbors: None, Preprocess: Balanced, Variant: AMvC},
+		{}, {
+			Preprocess: PreprocessUnit, Neighborhood: Neighborhood{Directions: 20},
+		}, {Neighborhood: Neighborhood{Exact: None, Directions: 20}},
+		{Neighborhood: Neighborhood{Exact: None}, Preprocess: PreprocessBalanced, Noise: &NoNoise{}},
 	} {
 		for _, masked := range []bool{false, true} {
 			t.Run(
-				fmt.Sprintf("%v, landmarks %v, masked %v", config.Preprocess, config.ExactNeighbors == None, masked),
+				fmt.Sprintf("%v, landmarks %v, masked %v", config.Preprocess, config.Neighborhood.Exact == None, masked),
 				func(t *testing.T) {
-					config.Clusters, config.Epochs, config.Float, config.StartLabels = c, 10, Float64, classes
+					config.Clusters, config.Epochs, config.Float64, config.Start.Labels = c, 10, true, classes
 					a, b := sparse, dense
 					if masked {
 						var err error
@@ -214,16 +218,19 @@ func testSparseStarts(t *testing.T, neighbors int) {
 		t.Fatal(err)
 	}
 	for name, views := range map[string][]View{"sparse": sparse, "mixed": mixed, "masked": masked} {
-		for _, method := range []StartMethod{JointKMeans, Spectral, PerView, ScaledSpectral} {
-			got := mustFit(t, views, Config{Clusters: c, Start: method, Epochs: 5, Neighbors: neighbors})
-			if acc := agree(t, got.StartLabels, classes); acc < 0.95 && (name != "masked" || method == JointKMeans) {
+		for _, method := range []StartMethod{StartJoint, StartSpectral, StartPerView, StartScaled} {
+			got := mustFit(
+				t, views,
+				Config{Clusters: c, Start: Start{Method: method}, Epochs: 5, Neighborhood: Neighborhood{Neighbors: neighbors}},
+			)
+			if acc := agree(t, got.StartLabels, classes); acc < 0.95 && (name != "masked" || method == StartJoint) {
 				t.Errorf("%s, %v: the start labels agree with the classes in %.3f", name, method, acc)
 			}
 			checkResult(t, views, got)
 		}
 	}
-	one := mustFit(t, sparse, Config{Clusters: c, Epochs: 5, Workers: 1, Neighbors: neighbors})
-	three := mustFit(t, sparse, Config{Clusters: c, Epochs: 5, Workers: 3, Neighbors: neighbors})
+	one := mustFit(t, sparse, Config{Clusters: c, Epochs: 5, Workers: 1, Neighborhood: Neighborhood{Neighbors: neighbors}})
+	three := mustFit(t, sparse, Config{Clusters: c, Epochs: 5, Workers: 3, Neighborhood: Neighborhood{Neighbors: neighbors}})
 	sameResult(
 		t, one,
 		&Clustering{
@@ -257,10 +264,13 @@ func testSparseAbsentRows(t *testing.T, neighbors int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for preprocess := PerSample; preprocess <= Raw; preprocess++ {
+		for _, preprocess := range []Preprocess{PreprocessSample, PreprocessBalanced, PreprocessZScore, PreprocessUnit, None} {
 			results = append(
 				results,
-				mustFit(t, views, Config{Clusters: c, Epochs: 4, Preprocess: preprocess, Neighbors: neighbors}),
+				mustFit(
+					t, views,
+					Config{Clusters: c, Epochs: 4, Preprocess: preprocess, Neighborhood: Neighborhood{Neighbors: neighbors}},
+				),
 			)
 		}
 	}
@@ -324,8 +334,8 @@ func TestSparseMemory(t *testing.T) {
 		before, most := liveBytes(), int64(0)
 		views, classes := textViews(sparse)
 		config := Config{
-			Clusters: textShape.clusters, Epochs: 2, StartLabels: classes, Rotate: RotateNever,
-			Neighbors: None, Workers: 2,
+			Clusters: textShape.clusters, Epochs: 2, Start: Start{Labels: classes}, Rotate: None,
+			Neighborhood: Neighborhood{Neighbors: None}, Workers: 2,
 		}
 		config.Progress = func(Epoch) error { most = max(most, liveBytes()-before); return nil }
 		mustFit(t, views, config)
@@ -376,7 +386,10 @@ func BenchmarkSparse(b *testing.B) {
 		b.Run(kind.name, func(b *testing.B) {
 			var epoch, start float64
 			for b.Loop() {
-				c := mustFit(b, kind.views, Config{Clusters: textShape.clusters, Rotate: RotateNever, Neighbors: None})
+				c := mustFit(
+					b, kind.views,
+					Config{Clusters: textShape.clusters, Rotate: None, Neighborhood: Neighborhood{Neighbors: None}},
+				)
 				epoch, start = c.Timings.Epoch.Seconds(), c.Timings.Start.Seconds()
 			}
 			b.ReportMetric(1e3*epoch, "ms/epoch")

@@ -58,7 +58,10 @@ func TestScaledSpectralStart(t *testing.T) {
 	}
 	differ := false
 	for name, views := range map[string][]View{"complete": plain, "masked": masked} {
-		config := Config{Clusters: c, Start: ScaledSpectral, Preprocess: ZScore, Float: Float64, Seed: 11, KMeansStarts: 6}
+		config := Config{
+			Clusters: c, Start: Start{Method: StartScaled}, Preprocess: PreprocessZScore, Float64: true,
+			Seed: 11, KMeansStarts: 6,
+		}
 		begin, x := firstAnchors(t, views, config)
 		byHand := scaledByHand(t, x, c)
 		onRows := kmeans.View[float64]{Rows: rows.NewDense(n, c, c, byHand.RawMatrix().Data), Weight: 1}
@@ -76,7 +79,7 @@ func TestScaledSpectralStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config.Neighbors = 10
+		config.Neighborhood.Neighbors = 10
 		best, another := mostInformed(
 			t, scaledByHand(t, made.x, c), kmeans.Config{Clusters: c, Starts: 6, Seed: 11},
 			graphOf(t, views, config),

@@ -30,7 +30,7 @@ func firstAnchors(t testing.TB, views []View, c Config) (*cluster.Point, []rows.
 // standardised returns the views as Fit takes them without neighbours, and fills the defaults of the configuration.
 func standardised[T kernel.Float](t testing.TB, views []View, c *Config) []rows.Matrix[T] {
 	t.Helper()
-	c.Neighbors = None
+	c.Neighborhood.Neighbors = None
 	*c = c.withDefaults()
 	s, err := prepare.Measure(context.Background(), prepare.Kind(c.Preprocess), inner(views), 2)
 	if err != nil {
@@ -93,14 +93,14 @@ func TestStartMethods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, method := range []StartMethod{JointKMeans, Spectral, PerView} {
+	for _, method := range []StartMethod{StartJoint, StartSpectral, StartPerView} {
 		for name, views := range map[string][]View{"complete": plain, "masked": masked} {
 			begin, x := firstAnchors(
-				t, views, Config{Clusters: c, Start: method, Preprocess: UnitNorm, Float: Float64, Seed: 3},
+				t, views, Config{Clusters: c, Start: Start{Method: method}, Preprocess: PreprocessUnit, Float64: true, Seed: 3},
 			)
 			// Per view, the labels are those of the first view alone, and mean nothing where it is absent; the spectral
 			// directions take absent rows for zero.
-			if complete := name == "complete"; agree(t, begin.Labels, classes) < 0.98 && (complete || method == JointKMeans) {
+			if complete := name == "complete"; agree(t, begin.Labels, classes) < 0.98 && (complete || method == StartJoint) {
 				t.Errorf("%v, %s: the labels agree with the classes in %.3f", method, name, agree(t, begin.Labels, classes))
 			}
 			for v := range views {
@@ -108,7 +108,7 @@ func TestStartMethods(t *testing.T) {
 				if !orthonormal(p, 1e-10) {
 					t.Errorf("%v, %s: the anchors of view %d are not orthonormal", method, name, v)
 				}
-				if method == PerView && v > 0 {
+				if method == StartPerView && v > 0 {
 					continue
 				}
 				if want := polarOf(t, fullRows(x[v]), views[v], begin.Labels, c); !mat.EqualApprox(p, want, 1e-9) {
@@ -116,7 +116,7 @@ func TestStartMethods(t *testing.T) {
 				}
 			}
 			again, _ := firstAnchors(
-				t, views, Config{Clusters: c, Start: method, Preprocess: UnitNorm, Float: Float64, Seed: 3},
+				t, views, Config{Clusters: c, Start: Start{Method: method}, Preprocess: PreprocessUnit, Float64: true, Seed: 3},
 			)
 			if !slices.Equal(again.Labels, begin.Labels) ||
 				!slices.EqualFunc(again.Anchors, begin.Anchors, slices.Equal[[]float64]) {
@@ -125,7 +125,10 @@ func TestStartMethods(t *testing.T) {
 		}
 	}
 	// Clustered by itself, every view has its own numbers for the clusters.
-	begin, x := firstAnchors(t, plain, Config{Clusters: c, Start: PerView, Preprocess: UnitNorm, Float: Float64, Seed: 3})
+	begin, x := firstAnchors(
+		t, plain,
+		Config{Clusters: c, Start: Start{Method: StartPerView}, Preprocess: PreprocessUnit, Float64: true, Seed: 3},
+	)
 	if p := polarOf(t, fullRows(x[2]), plain[2], begin.Labels, c); mat.EqualApprox(
 		mat.NewDense(c, dims[2], begin.Anchors[2]), p, 1e-9,
 	) {
@@ -137,7 +140,7 @@ func TestGivenStarts(t *testing.T) {
 	const n, c = 60, 3
 	dims := []int{7, 5}
 	views, classes := blobViews(n, c, 0.5, 53, dims...)
-	begin, x := firstAnchors(t, views, Config{Clusters: c, StartLabels: classes, Float: Float64})
+	begin, x := firstAnchors(t, views, Config{Clusters: c, Start: Start{Labels: classes}, Float64: true})
 	if !slices.Equal(begin.Labels, classes) {
 		t.Error("the labels are not those that were given")
 	}
@@ -153,7 +156,7 @@ func TestGivenStarts(t *testing.T) {
 	for v, d := range dims {
 		given[v] = mat.NewDense(d, c, testutil.Counts(d, c, 7)).T() // neither orthonormal nor laid out in rows
 	}
-	begin, _ = firstAnchors(t, views, Config{Clusters: c, StartAnchors: given, Float: Float64})
+	begin, _ = firstAnchors(t, views, Config{Clusters: c, Start: Start{Anchors: given}, Float64: true})
 	for v, d := range dims {
 		if begin.Labels != nil || !mat.Equal(mat.NewDense(c, d, begin.Anchors[v]), given[v]) {
 			t.Errorf("the anchors of view %d are not those that were given", v)
@@ -182,15 +185,15 @@ func TestRhoScales(t *testing.T) {
 		name   string
 		config Config
 	}{
-		{"labels", Config{StartLabels: classes, RhoScale: DataScale}}, {
-			"anchors", Config{StartAnchors: anchors, RhoScale: DataScale},
+		{"labels", Config{Start: Start{Labels: classes}, Noise: &RowShrink{DataScale: true}}}, {
+			"anchors", Config{Start: Start{Anchors: anchors}, Noise: &RowShrink{DataScale: true}},
 		},
-		{"unit", Config{StartLabels: classes, RhoScale: UnitScale}}, {"default", Config{StartLabels: classes}},
-		{"paper", Config{StartLabels: classes, Preset: Paper}}, {
-			"no noise", Config{StartLabels: classes, Variant: AMvC, RhoScale: DataScale},
+		{"unit", Config{Start: Start{Labels: classes}}}, {"default", Config{Start: Start{Labels: classes}}},
+		{"paper", Config{Start: Start{Labels: classes}, Preset: PresetPaper}}, {
+			"no noise", Config{Start: Start{Labels: classes}, Noise: &NoNoise{}},
 		},
 	} {
-		test.config.Clusters, test.config.Float = c, Float64
+		test.config.Clusters, test.config.Float64 = c, true
 		begin, x := firstAnchors(t, views, test.config)
 		for v, d := range dims {
 			want := 1.0
@@ -205,7 +208,7 @@ func TestRhoScales(t *testing.T) {
 	// What fits exactly has no residual to measure with.
 	exact, labels := blobViews(30, 3, 0, 56, 6)
 	if begin, _ := firstAnchors(
-		t, exact, Config{Clusters: 3, StartLabels: labels, Float: Float64, RhoScale: DataScale},
+		t, exact, Config{Clusters: 3, Start: Start{Labels: labels}, Float64: true, Noise: &RowShrink{DataScale: true}},
 	); begin.Scale[0] <= 0 {
 		t.Errorf("samples that are equal to their means give the unit %v", begin.Scale[0])
 	}

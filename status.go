@@ -24,21 +24,20 @@ const (
 	Diverged
 )
 
-var statusNames = []string{"epoch limit", "converged", "stopped", "cancelled", "diverged"}
+// String returns epoch limit, converged, stopped, cancelled or diverged.
+func (s Status) String() string { return statusOption.name(int(s)) }
 
-func (s Status) String() string { return optionName(statusNames, int(s)) }
+// MarshalText returns the name.
+func (s Status) MarshalText() ([]byte, error) { return marshalOption(&statusOption, s) }
+
+// UnmarshalText reads a name.
+func (s *Status) UnmarshalText(text []byte) error { return unmarshalOption(&statusOption, s, text) }
 
 // Early says whether the training ended before its last epoch.
 func (s Status) Early() bool { return s != EpochLimit }
 
 // interrupted says whether a training with this status could go on.
 func (s Status) interrupted() bool { return s == Stopped || s == Cancelled }
-
-// parseStatus returns the status of that name.
-func parseStatus(s string) (Status, error) {
-	i, err := parseOption("status", statusNames, s)
-	return Status(i), err
-}
 
 // Epoch is what a progress callback learns after an epoch.
 type Epoch struct {

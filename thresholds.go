@@ -23,22 +23,17 @@ const (
 )
 
 // String returns relu or selu.
-func (a Activation) String() string {
-	switch a {
-	case ReLU:
-		return "relu"
-	case SELU:
-		return "selu"
-	}
-	return fmt.Sprintf("Activation(%d)", int(a))
+func (a Activation) String() string { return activationOption.name(int(a)) }
+
+// MarshalText returns the name.
+func (a Activation) MarshalText() ([]byte, error) { return marshalOption(&activationOption, a) }
+
+// UnmarshalText reads a name.
+func (a *Activation) UnmarshalText(text []byte) error {
+	return unmarshalOption(&activationOption, a, text)
 }
 
-func (a Activation) check() error {
-	if a != ReLU && a != SELU {
-		return fmt.Errorf("largemvc: unknown activation %d", int(a))
-	}
-	return nil
-}
+func (a Activation) check() error { return activationOption.check(int(a)) }
 
 // sigma is σ, with its derivative, as the engine has it.
 func (a Activation) sigma() engine.Activation { return engine.Activation(a) }

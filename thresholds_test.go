@@ -143,7 +143,7 @@ func TestThresholdErrors(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if ReLU.String() != "relu" || SELU.String() != "selu" || Activation(7).String() != "Activation(7)" {
+	if ReLU.String() != "relu" || SELU.String() != "selu" || Activation(7).String() != "unknown (7)" {
 		t.Error("names of activations")
 	}
 }

@@ -101,9 +101,12 @@ func trainRun[T kernel.Float](
 		); err != nil {
 			return nil, withName(err)
 		}
+		if shrink, ok := c.Noise.(*RowShrink); ok && shrink.Scale != nil {
+			r.Begin.Scale = slices.Clone(shrink.Scale)
+		}
 	}
 	r.startFor = time.Since(began)
-	t, err := newNetwork(in, c, r.Begin, c.Epochs != NoTraining)
+	t, err := newNetwork(in, c, r.Begin, c.Epochs != None)
 	if err != nil {
 		return nil, err
 	}
@@ -139,12 +142,13 @@ func restore[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r 
 // startOf returns what internal/cluster reads of the configuration to find the first anchors.
 func startOf[T kernel.Float](c *Config, graph neighbor.Operator, seed uint64) cluster.Start {
 	out := cluster.Start{
-		Method: cluster.Method(
-			c.Start,
-		), Labels: c.StartLabels, Count: c.Anchors, Starts: c.KMeansStarts, Score: scoreOf[T](c, graph, c.Anchors),
-		Seed: seed, Workers: c.Workers, Measure: c.RhoScale != UnitScale && c.Variant == Large,
+		Method: cluster.Method(c.Start.Method), Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts,
+		Score: scoreOf[T](c, graph, c.Anchors), Seed: seed, Workers: c.Workers,
 	}
-	for _, p := range c.StartAnchors { // Given anchors forbid a rotation.
+	if shrink, ok := c.Noise.(*RowShrink); ok {
+		out.Measure = shrink.DataScale && shrink.Scale == nil
+	}
+	for _, p := range c.Start.Anchors { // Given anchors forbid a rotation.
 		out.Anchors = append(out.Anchors, linalg.Values(p))
 	}
 	return out
@@ -153,7 +157,7 @@ func startOf[T kernel.Float](c *Config, graph neighbor.Operator, seed uint64) cl
 // scoreOf returns the information of neighbours about clusters, by which the starts of a k-means are chosen; nil, for inertia
 // alone, without the neighbours' term in the loss or with LowestInertia.
 func scoreOf[T kernel.Float](c *Config, graph neighbor.Operator, clusters int) cluster.Score {
-	if graph == nil || !c.hasNeighborLoss() || c.LowestInertia {
+	if graph == nil || !c.hasNeighborLoss() || c.Neighborhood.LowestInertia {
 		return nil
 	}
 	var score cluster.Score // with memory for n rows, made when it is first needed
@@ -232,12 +236,12 @@ func (t *lossNetwork[T]) sumLosses() error {
 
 // setTerms gives the network the terms of neighbours and of held-out prediction, where there are weights for them.
 func (t *lossNetwork[T]) setTerms() error {
-	c, o := t.config, information.TermsOptions[T]{Temperature: t.config.Temperature, Workers: t.config.Workers}
+	c, o := t.config, information.TermsOptions[T]{Temperature: t.config.Neighborhood.Temperature, Workers: t.config.Workers}
 	if c.hasNeighborLoss() {
-		o.Graph, o.Neighbors = t.in.graph, c.NeighborWeight
+		o.Graph, o.Neighbors = t.in.graph, c.Neighborhood.Weight
 	}
 	if c.hasHeldOutLoss() {
-		o.Held, o.HeldOut = t.in.heldOut, c.HeldOutWeight
+		o.Held, o.HeldOut = t.in.heldOut, c.Neighborhood.HeldOutWeight
 	}
 	if o.Neighbors == 0 && o.HeldOut == 0 {
 		return nil
@@ -253,7 +257,7 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, save func() er
 	learn := gorgonia.NodesToValueGrads(t.model.Learnables())
 	limit := divergence * t.lossOfNothing()
 	r.status = EpochLimit
-	patience := patience{tolerance: c.Tolerance, limit: c.Patience}
+	patience := patience{tolerance: c.EarlyStop.Tolerance, limit: c.EarlyStop.Patience}
 	for _, loss := range r.Loss {
 		if patience.over(loss) {
 			r.status = Converged
@@ -300,7 +304,7 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, save func() er
 				return err
 			}
 		}
-		if save != nil && r.status == EpochLimit && r.Epochs%c.CheckpointEvery == 0 && r.Epochs < c.Epochs {
+		if save != nil && r.status == EpochLimit && r.Epochs%c.Checkpoint.Every == 0 && r.Epochs < c.Epochs {
 			t.snapshot(r)
 			if err := save(); err != nil {
 				r.status = Stopped
@@ -485,21 +489,13 @@ func median(x []time.Duration) time.Duration {
 	return x[len(x)/2]
 }
 
-// network returns the model that the configuration describes, not built yet.
-func (c *Config) network(rhoScale []float64) builtModel {
-	free := c.Signs == Unconstrained
-	soft := &SoftThreshold{
-		Theta0: c.Theta0, Lipschitz: c.Lipschitz, Activation: c.Activation, OneSided: c.OneSided,
-		Unconstrained: free,
+// network returns the model that the configuration describes, with modules of its own, not built yet.
+func (c *Config) network(rhoScale []float64) *Model[Represent, Noise, Anchor] {
+	m := &Model[Represent, Noise, Anchor]{
+		Represent: copied(c.Represent), Noise: copied(c.Noise), Anchor: copied(c.Anchor), Reduction: c.Reduction,
 	}
-	switch c.Variant {
-	case AMvC:
-		return &AMvCNet{Represent: soft, Anchor: &Procrustes{Detach: c.DetachAnchors}, Reduction: c.Reduction}
-	case RMvC:
-		return &RMvCNet{Represent: soft, Reduction: c.Reduction}
+	if shrink, ok := m.Noise.(*RowShrink); ok {
+		shrink.Scale = rhoScale
 	}
-	return &LargeMvCNet{
-		Represent: soft, Noise: &RowShrink{Rho0: c.Rho0, Scale: rhoScale, Activation: c.Activation, Unconstrained: free},
-		Anchor: &Procrustes{Detach: c.DetachAnchors}, Reduction: c.Reduction,
-	}
+	return m
 }

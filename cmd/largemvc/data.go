@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 )
 
@@ -176,8 +175,8 @@ func (o orientation) String() string {
 }
 
 // bits is the width of a float, as package dataset has it.
-func bits(f largemvc.Float) int {
-	if f == largemvc.Float64 {
+func bits(double bool) int {
+	if double {
 		return 64
 	}
 	return 32

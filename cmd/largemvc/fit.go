@@ -132,8 +132,8 @@ func (o *fitOptions) output(flag string) *output {
 // checkFiles refuses what would lose files, and outputs that cannot be written, before any work.
 func (o *fitOptions) checkFiles() error {
 	o.outputs = []*output{{flag: "out", path: o.out}, {flag: "save", path: o.save}, {flag: "checkpoint",
-		path: o.config.Checkpoint}}
-	if o.config.Checkpoint == standard {
+		path: o.config.Checkpoint.Path}}
+	if o.config.Checkpoint.Path == standard {
 		return usagef("fit: a checkpoint cannot be written to standard output")
 	}
 	if o.json && (o.out == standard || o.save == standard) {
@@ -155,9 +155,9 @@ func (o *fitOptions) checkFiles() error {
 		if resumed, err := os.Stat(o.resume); o.resume == "" || err != nil || !os.SameFile(resumed, checkpoint.info) {
 			return usagef("fit: -checkpoint %s is there already, and a training from the start would overwrite it: go on "+
 				"with -resume %[1]s, or give -overwrite",
-				o.config.Checkpoint)
+				o.config.Checkpoint.Path)
 		}
 	}
-	o.config.Checkpoint = checkpoint.path
+	o.config.Checkpoint.Path = checkpoint.path
 	return nil
 }

@@ -16,6 +16,8 @@ type fitOptions struct {
 	resume      string
 	json, quiet bool
 	config      largemvc.Config
+	network     network
+	float       word
 	overwrite   bool
 	given       map[string]bool // the flags on the command line
 	outputs     []*output
@@ -48,59 +50,51 @@ func fitFlags(o *fitOptions) *flags {
 	f.int(&c.Clusters, "clusters", 0, "`C`, the number of clusters; 0: the number of classes in the labels")
 	f.int(&c.Anchors, "anchors", 0, "`M`, the number of anchors; 0: as many as clusters")
 	f.int(&c.Layers, "layers", 2, "`L`, the number of unfolded layers")
-	f.value(
-		choose(&c.Variant, largemvc.Large, largemvc.AMvC, largemvc.RMvC),
-		"variant",
-		"modules of the network: `large|amvc|rmvc`. large has all three, amvc no noise, rmvc neither noise nor moving anchors",
-	)
-	f.value(choose(&c.Activation, largemvc.ReLU, largemvc.SELU), "activation", "σ of the thresholds: `relu|selu`")
-	f.value(choose(&c.Preset, largemvc.Default, largemvc.Paper), "preset",
-		"defaults of all that says preset: `default|paper`. default is what clusters best on average: neighbours, "+
+	f.value(among(&o.network.variant, "large", "amvc", "rmvc"), "variant",
+		"modules of the network: `large|amvc|rmvc`. large has all three, amvc no noise, rmvc neither noise nor moving anchors")
+	f.text(&o.network.activation, "activation", "σ of the thresholds: `relu|selu`")
+	f.text(&c.Preset, "preset",
+		"defaults of all that says auto: `default|paper`. default is what clusters best on average: neighbours, "+
 			"two\nstandardisations, θ and ρ kept ≥ 0; paper is the network as its equations have it, without neighbours")
-	f.value(choose(&c.Preprocess, largemvc.PresetPreprocess, largemvc.Both, largemvc.PerSample, largemvc.Balanced,
-		largemvc.ZScore, largemvc.UnitNorm, largemvc.Raw), "preprocess",
-		"what is done to the views first: `preset|both|sample|balanced|zscore|unit|none`. sample: each sample of a view to "+
+	f.text(&c.Preprocess, "preprocess",
+		"what is done to the views first: `auto|both|sample|balanced|zscore|unit|none`. sample: each sample of a view to "+
 			"mean 0,\nvariance 1 over its features; zscore: each feature to mean 0, variance 1; both: every view twice, in "+
 			"either way, which\nneeds neighbours; balanced: zscore divided by √d; unit: each sample of a view to norm 1. The "+
 			"preset default has both\n(sample without neighbours), paper sample")
-	f.value(choose(&c.Start, largemvc.PresetStart, largemvc.ScaledSpectral, largemvc.JointKMeans, largemvc.Spectral,
-		largemvc.PerView), "start",
-		"where the first anchors come from: `preset|scaled|joint|spectral|perview`. joint: one k-means over all views; "+
+	f.text(&c.Start.Method, "start",
+		"where the first anchors come from: `auto|scaled|joint|spectral|perview`. joint: one k-means over all views; "+
 			"spectral:\nk-means on their first singular vectors; scaled: on these times the roots of their singular values, "+
 			"rows at norm 1;\nperview: a k-means per view, whose anchors do not correspond. The preset default has scaled "+
 			"(joint without neighbours),\npaper joint")
-	f.value(
-		choose(&c.ReadOut, largemvc.PresetReadOut, largemvc.UnitRows, largemvc.PlainRows),
-		"read-out",
-		"what the last k-means sees of the representation H: `preset|unit|plain`. plain: its rows; unit: its rows at norm 1. "+
-			"The\npreset default has unit, paper plain",
-	)
+	f.text(&c.ReadOut, "read-out",
+		"what the last k-means sees of the representation H: `auto|unit|plain`. plain: its rows; unit: its rows at norm 1. "+
+			"The\npreset default has unit, paper plain")
 	f.string(&o.startLabels, "start-labels", "CSV `FILE` with a label (0 to M−1) for each sample, in its column label or "+
 		"its only column, in place of -start;\nwhere it has a column id, they are joined to the samples by it; none by default")
 
 	f.group("Neighbours")
-	f.value(amount[int]{&c.Neighbors, "preset", "none", true}, "neighbors",
-		"`preset|none|K`, the nearest samples that each sample is joined to, in all views together and in each alone: along "+
+	f.value(amount[int]{&c.Neighborhood.Neighbors, "auto", "none", true}, "neighbors",
+		"`auto|none|K`, the nearest samples that each sample is joined to, in all views together and in each alone: along "+
 			"them the\nviews are smoothed, and the loss asks neighbours to share a cluster. The preset default has 10, paper "+
 			"none")
-	f.value(amount[int]{&c.Directions, "200", "all", false}, "directions",
+	f.value(amount[int]{&c.Neighborhood.Directions, "200", "all", false}, "directions",
 		"`N|all`, the singular directions that are kept of each view")
-	f.value(amount[int]{&c.FilterSteps, "auto", "none", true}, "filter-steps",
+	f.value(amount[int]{&c.Neighborhood.Steps, "auto", "none", true}, "filter-steps",
 		"`auto|none|N`, the steps of smoothing. auto: 6, or log₂(samples/10) where that is more")
-	f.value(amount[float64]{&c.NeighborWeight, "3", "none", true}, "neighbor-weight",
+	f.value(amount[float64]{&c.Neighborhood.Weight, "3", "none", true}, "neighbor-weight",
 		"`WEIGHT|none` of the neighbours in the loss")
 	f.value(
-		amount[float64]{&c.HeldOutWeight, "3", "none", true},
+		amount[float64]{&c.Neighborhood.HeldOutWeight, "3", "none", true},
 		"held-out-weight",
 		"`WEIGHT|none` in the loss of how well the cluster of each sample can be told from its features by what all others show",
 	)
-	f.value(amount[float64]{&c.Temperature, "0.1", "", false}, "temperature",
+	f.value(amount[float64]{&c.Neighborhood.Temperature, "0.1", "", false}, "temperature",
 		"`T` of the softmax that makes shares in clusters of H, for both weights")
-	f.value(amount[int]{&c.ExactNeighbors, "10000", "none", true}, "exact-neighbors",
+	f.value(amount[int]{&c.Neighborhood.Exact, "10000", "none", true}, "exact-neighbors",
 		"`N|none`, the samples up to which neighbours are searched; with more, each sample is joined to a few of some "+
 			"landmarks,\nwhich takes time linear in their number")
-	f.int(&c.Landmarks, "landmarks", 0, "`N`, the landmarks; 0: a quarter of the samples, from 40 to 1000")
-	f.bool(&c.LowestInertia, "lowest-inertia",
+	f.int(&c.Neighborhood.Landmarks, "landmarks", 0, "`N`, the landmarks; 0: a quarter of the samples, from 40 to 1000")
+	f.bool(&c.Neighborhood.LowestInertia, "lowest-inertia",
 		"choose among the starts of a k-means by inertia alone; by default, with neighbours in the loss, by what clusters "+
 			"tell\nabout those of neighbours, among starts of nearly the lowest inertia")
 
@@ -110,40 +104,40 @@ func fitFlags(o *fitOptions) *flags {
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of everything random; equal seeds give equal results on any number of cores")
 	f.added("seed")
 	f.int(&c.Restarts, "restarts", 1, "`N` runs, from the seeds SEED, SEED+1, …; the one of lowest loss is kept")
-	f.float(&c.Tolerance, "tolerance", 0, "`SHARE` by which the loss must fall to count as progress; 0: no early stop")
-	f.int(&c.Patience, "patience", 5, "`N` epochs without progress before the early stop, with -tolerance")
-	f.string(&c.Checkpoint, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default")
-	f.int(&c.CheckpointEvery, "checkpoint-every", 10, "`N` epochs from one writing of it to the next; it is written at "+
+	f.float(&c.EarlyStop.Tolerance, "tolerance", 0, "`SHARE` by which the loss must fall to count as progress; 0: no early stop")
+	f.int(&c.EarlyStop.Patience, "patience", 5, "`N` epochs without progress before the early stop, with -tolerance")
+	f.string(&c.Checkpoint.Path, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default")
+	f.int(&c.Checkpoint.Every, "checkpoint-every", 10, "`N` epochs from one writing of it to the next; it is written at "+
 		"the end and when interrupted too")
 	f.bool(&o.overwrite, "overwrite", "let a training from the start overwrite the file of -checkpoint; by default that "+
 		"is an error")
 	f.string(
 		&o.resume,
 		"resume",
-		"`FILE` of -checkpoint to go on from, with the same data and -float, and with the settings "+
-			"of then; a higher -epochs\ntrains on. By default a training begins anew",
+		"`FILE` of -checkpoint to go on from, with the same data and -float, and with its "+
+			"original settings; a higher -epochs\ntrains on. By default a training starts over",
 	)
-	f.value(choose(&c.Float, largemvc.Float32, largemvc.Float64), "float", "arithmetic: `32|64` bits")
+	f.value(among(&o.float, "32", "64"), "float", "arithmetic: `32|64` bits")
 	f.int(&c.Workers, "workers", 0, "`N` threads; 0: all cores")
-	f.value(choose(&c.Rotate, largemvc.RotateAuto, largemvc.RotateNever, largemvc.RotateAlways), "rotate",
+	f.text(&c.Rotate, "rotate",
 		"without neighbours, train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where "+
 			"it\nis cheaper")
 	f.int(&c.KMeansStarts, "kmeans-starts", 10, "`N` starts of each k-means, of which the best is kept; three times as "+
 		"many where neighbours have a say")
 
 	f.group("Details of the network")
-	f.float(&c.Theta0, "theta0", 0, "`VALUE` of every threshold θ at the start; 0: 0.01")
-	f.float(&c.Rho0, "rho0", 0, "`VALUE` of every threshold ρ at the start, in units of rho-scale; 0: 0.01")
-	f.value(choose(&c.RhoScale, largemvc.PresetRhoScale, largemvc.DataScale, largemvc.UnitScale), "rho-scale",
-		"unit of ρ: `preset|data|unit`. data: the median residual of a view at the start; unit: 1, which both presets have")
-	f.value(choose(&c.Signs, largemvc.PresetSigns, largemvc.Nonnegative, largemvc.Unconstrained), "signs",
-		"whether θ and ρ stay ≥ 0: `preset|nonnegative|free`. The preset default has nonnegative, paper free")
-	f.bool(&c.OneSided, "one-sided", "threshold by σ(a−θ) alone, which makes H ≥ 0, in place of σ(a−θ) − σ(−a−θ)")
-	f.float(&c.Lipschitz, "lipschitz", 1, "`LP` in the start of R at (1 − 1/LP) I and of U at I/LP")
-	f.value(choose(&c.Reduction, largemvc.PresetReduction, largemvc.Mean, largemvc.Sum, largemvc.Relative), "reduction",
-		"of the loss over the entries of a view: `preset|mean|sum|relative`. relative: the sum divided by that of the "+
+	f.float(&o.network.theta0, "theta0", 0, "`VALUE` of every threshold θ at the start; 0: 0.01")
+	f.float(&o.network.rho0, "rho0", 0, "`VALUE` of every threshold ρ at the start, in units of rho-scale; 0: 0.01")
+	f.value(among(&o.network.rhoScale, "unit", "data"), "rho-scale",
+		"unit of ρ: `unit|data`. unit: 1; data: the median residual of a view at the start")
+	f.value(among(&o.network.signs, "auto", "nonnegative", "free"), "signs",
+		"whether θ and ρ stay ≥ 0: `auto|nonnegative|free`. The preset default has nonnegative, paper free")
+	f.bool(&o.network.oneSided, "one-sided", "threshold by σ(a−θ) alone, which makes H ≥ 0, in place of σ(a−θ) − σ(−a−θ)")
+	f.float(&o.network.lipschitz, "lipschitz", 1, "`LP` in the start of R at (1 − 1/LP) I and of U at I/LP")
+	f.text(&c.Reduction, "reduction",
+		"of the loss over the entries of a view: `auto|mean|sum|relative`. relative: the sum divided by that of the "+
 			"view's\nsquares, and by the number of views. The preset default has relative, paper mean")
-	f.bool(&c.DetachAnchors, "detach", "no gradient through the updates of the anchors")
+	f.bool(&o.network.detach, "detach", "no gradient through the updates of the anchors")
 	return f
 }
 
@@ -163,10 +157,17 @@ func parseFit(args []string) (*fitOptions, *flags, error) {
 	if err := o.check(); err != nil {
 		return nil, f, err
 	}
-	if o.config.Epochs == 0 {
-		o.config.Epochs = largemvc.NoTraining
-	}
+	o.configure()
 	return o, f, nil
+}
+
+// configure puts into the configuration what the flags say in other terms.
+func (o *fitOptions) configure() {
+	if o.config.Epochs == 0 {
+		o.config.Epochs = largemvc.None
+	}
+	o.config.Float64 = o.float == "64"
+	o.network.put(&o.config)
 }
 
 // check refuses what is wrong whatever the data are.
@@ -180,8 +181,9 @@ func (o *fitOptions) check() error {
 		value, low int
 	}{
 		{"clusters", c.Clusters, 0}, {"anchors", c.Anchors, 0}, {"layers", c.Layers, 1}, {"epochs", c.Epochs, 0},
-		{"restarts", c.Restarts, 1}, {"patience", c.Patience, 1}, {"workers", c.Workers, 0}, {"kmeans-starts", c.KMeansStarts, 1},
-		{"checkpoint-every", c.CheckpointEvery, 1}, {"landmarks", c.Landmarks, 0},
+		{"restarts", c.Restarts, 1}, {"patience", c.EarlyStop.Patience, 1}, {"workers", c.Workers, 0},
+		{"kmeans-starts", c.KMeansStarts, 1},
+		{"checkpoint-every", c.Checkpoint.Every, 1}, {"landmarks", c.Neighborhood.Landmarks, 0},
 	} {
 		if x.value < x.low {
 			return usagef("fit: -%s is %d, want at least %d", x.name, x.value, x.low)
@@ -195,10 +197,10 @@ func (o *fitOptions) check() error {
 	}{
 		{"lr", c.LearningRate, c.LearningRate > 0, "a number above 0"},
 		{"missing", o.missing, o.missing >= 0 && o.missing < 1, "a number from 0 to below 1"},
-		{"tolerance", c.Tolerance, c.Tolerance >= 0, "a number from 0"},
-		{"lipschitz", c.Lipschitz, c.Lipschitz >= 1, "a number from 1"},
-		{"theta0", c.Theta0, true, "a finite number"},
-		{"rho0", c.Rho0, true, "a finite number"},
+		{"tolerance", c.EarlyStop.Tolerance, c.EarlyStop.Tolerance >= 0, "a number from 0"},
+		{"lipschitz", o.network.lipschitz, o.network.lipschitz >= 1, "a number from 1"},
+		{"theta0", o.network.theta0, true, "a finite number"},
+		{"rho0", o.network.rho0, true, "a finite number"},
 	} {
 		if !x.ok || math.IsNaN(x.value) || math.IsInf(x.value, 0) {
 			return usagef("fit: -%s is %v, want %s", x.name, x.value, x.want)
@@ -213,7 +215,7 @@ func (o *fitOptions) check() error {
 // checkNeighbors refuses what needs neighbours where there are none.
 func (o *fitOptions) checkNeighbors() error {
 	c := &o.config
-	if c.Neighbors > 0 || c.Neighbors == 0 && c.Preset != largemvc.Paper {
+	if c.HasNeighbors() {
 		return nil
 	}
 	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "temperature",
@@ -222,7 +224,7 @@ func (o *fitOptions) checkNeighbors() error {
 			return usagef("fit: -%s needs neighbours: give -neighbors K, or the preset default", name)
 		}
 	}
-	if c.Preprocess == largemvc.Both {
+	if c.Preprocess == largemvc.PreprocessBoth {
 		return usagef("fit: -preprocess both needs neighbours: give -neighbors K, or the preset default")
 	}
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding"
 	"errors"
 	"flag"
 	"fmt"
@@ -50,6 +51,11 @@ func (f *flags) bool(p *bool, name, usage string) {
 
 func (f *flags) value(v flag.Value, name, usage string) {
 	f.Var(v, name, usage)
+	f.added(name)
+}
+
+func (f *flags) text(p option, name, usage string) {
+	f.TextVar(p, name, p, usage)
 	f.added(name)
 }
 
@@ -129,6 +135,23 @@ func (c choice[T]) Set(s string) error {
 		names = append(names, v.String())
 	}
 	return fmt.Errorf("must be %s", strings.Join(names, ", "))
+}
+
+// word is a choice among words.
+type word string
+
+func (w word) String() string { return string(w) }
+
+// among makes p, which becomes the first of some words, a flag value.
+func among(p *word, words ...word) choice[word] {
+	*p = words[0]
+	return choose(p, words...)
+}
+
+// option is an enumeration of the library, which knows its names.
+type option interface {
+	encoding.TextMarshaler
+	encoding.TextUnmarshaler
 }
 
 // amount is a flag.Value for a number that a word may stand for. Zero in *p is the default, which shown describes.

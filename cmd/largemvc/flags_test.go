@@ -91,40 +91,74 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// apart are the fields of Config that no flag sets, and why.
+// apart are the fields of Config, and of its modules, that no flag sets, and why.
 var apart = map[string]string{
-	"StartLabels": "-start-labels", "StartAnchors": "for programs: matrices in memory",
+	"Start.Labels": "-start-labels", "Start.Anchors": "for programs: matrices in memory",
 	"Overwrite": "always: the command has read the only copy",
 	"Progress":  "the bar", "ExtraLoss": "for programs: a function",
+	"Noise.Scale":  "for programs: a number for each input",
+	"Anchor.Floor": "for programs: of rounding",
+}
+
+// leaves sets the fields of a struct by their paths, of the structs in it too; what is in pointers is followed.
+func leaves(path string, v reflect.Value, to map[string]any) {
+	for v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		if v.Kind() == reflect.Func {
+			to[path] = v.IsNil()
+			return
+		}
+		to[path] = fmt.Sprint(v.Interface())
+		return
+	}
+	for i := range v.NumField() {
+		if f := v.Type().Field(i); f.IsExported() {
+			leaves(strings.TrimPrefix(path+"."+f.Name, "."), v.Field(i), to)
+		}
+	}
 }
 
 func TestEveryOptionHasAFlag(t *testing.T) {
-	o := &fitOptions{}
-	f := fitFlags(o)
-	before := o.config
-	changed := map[string]bool{}
-	f.VisitAll(func(fl *flag.Flag) {
-		for _, value := range []string{"3", "2.5", "true", "amvc", "selu", "paper", "balanced", "spectral", "64", "data",
-			"free", "sum", "always", "plain"} {
-			if fl.Name == "data" || fl.Name == "out" || fl.Name == "save" || fl.Name == "resume" ||
-				fl.Name == "start-labels" {
-				return
-			}
-			if f.Set(fl.Name, value) == nil && fl.Value.String() != fl.DefValue {
-				break
-			}
+	settings := func(name, value string) map[string]any {
+		o := &fitOptions{}
+		f := fitFlags(o)
+		if name != "" && f.Set(name, value) != nil {
+			return nil
 		}
-		a, b := reflect.ValueOf(before), reflect.ValueOf(o.config)
-		for i := range a.NumField() {
-			if a.Field(i).Kind() != reflect.Func && !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
-				changed[a.Type().Field(i).Name] = true
+		o.configure()
+		out := map[string]any{}
+		leaves("", reflect.ValueOf(o.config), out)
+		return out
+	}
+	before, changed := settings("", ""), map[string]bool{}
+	fitFlags(&fitOptions{}).VisitAll(func(fl *flag.Flag) {
+		for _, value := range []string{"3", "2.5", "true", "selu", "paper", "balanced", "spectral", "64", "data", "free", "sum",
+			"always", "plain"} {
+			for name, x := range settings(fl.Name, value) {
+				if x != before[name] {
+					changed[name] = true
+				}
 			}
 		}
 	})
-	for i := range reflect.TypeFor[largemvc.Config]().NumField() {
-		name := reflect.TypeFor[largemvc.Config]().Field(i).Name
+	if !changed["Noise.DataScale"] || !changed["Neighborhood.Steps"] || len(before) < 40 {
+		t.Errorf("flags change %d of %d settings", len(changed), len(before))
+	}
+	for name := range before {
 		if _, ok := apart[name]; !ok && !changed[name] {
 			t.Errorf("no flag sets Config.%s", name)
+		}
+	}
+	for variant, want := range map[string]string{"large": "*largemvc.RowShrink *largemvc.Procrustes",
+		"amvc": "*largemvc.NoNoise *largemvc.Procrustes", "rmvc": "*largemvc.NoNoise *largemvc.FixedAnchors"} {
+		o, _, err := parseFit([]string{"-data", "a.npz", "-variant", variant})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%T %T", o.config.Noise, o.config.Anchor); got != want {
+			t.Errorf("-variant %s: modules %s, want %s", variant, got, want)
 		}
 	}
 }
@@ -136,25 +170,25 @@ func TestAmounts(t *testing.T) {
 		of   func(*largemvc.Config) float64
 		want float64
 	}{
-		{"", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, 0},
-		{"-neighbors preset", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, 0},
-		{"-neighbors none", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, largemvc.None},
-		{"-neighbors 0", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, largemvc.None},
-		{"-neighbors 7", func(c *largemvc.Config) float64 { return float64(c.Neighbors) }, 7},
-		{"-directions all", func(c *largemvc.Config) float64 { return float64(c.Directions) }, largemvc.None},
-		{"-directions 64", func(c *largemvc.Config) float64 { return float64(c.Directions) }, 64},
-		{"-filter-steps none", func(c *largemvc.Config) float64 { return float64(c.FilterSteps) }, largemvc.None},
-		{"-filter-steps auto", func(c *largemvc.Config) float64 { return float64(c.FilterSteps) }, 0},
-		{"-filter-steps 6", func(c *largemvc.Config) float64 { return float64(c.FilterSteps) }, 6},
-		{"-neighbor-weight none", func(c *largemvc.Config) float64 { return c.NeighborWeight }, largemvc.None},
-		{"-neighbor-weight 0", func(c *largemvc.Config) float64 { return c.NeighborWeight }, largemvc.None},
-		{"-held-out-weight none", func(c *largemvc.Config) float64 { return c.HeldOutWeight }, largemvc.None},
-		{"-held-out-weight 2.5", func(c *largemvc.Config) float64 { return c.HeldOutWeight }, 2.5},
-		{"-neighbor-weight 1.5", func(c *largemvc.Config) float64 { return c.NeighborWeight }, 1.5},
-		{"-temperature 0.25", func(c *largemvc.Config) float64 { return c.Temperature }, 0.25},
-		{"-exact-neighbors 0", func(c *largemvc.Config) float64 { return float64(c.ExactNeighbors) }, largemvc.None},
-		{"-exact-neighbors 5000", func(c *largemvc.Config) float64 { return float64(c.ExactNeighbors) }, 5000},
-		{"-landmarks 50", func(c *largemvc.Config) float64 { return float64(c.Landmarks) }, 50},
+		{"", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, 0},
+		{"-neighbors auto", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, 0},
+		{"-neighbors none", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, largemvc.None},
+		{"-neighbors 0", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, largemvc.None},
+		{"-neighbors 7", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Neighbors) }, 7},
+		{"-directions all", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Directions) }, largemvc.None},
+		{"-directions 64", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Directions) }, 64},
+		{"-filter-steps none", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Steps) }, largemvc.None},
+		{"-filter-steps auto", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Steps) }, 0},
+		{"-filter-steps 6", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Steps) }, 6},
+		{"-neighbor-weight none", func(c *largemvc.Config) float64 { return c.Neighborhood.Weight }, largemvc.None},
+		{"-neighbor-weight 0", func(c *largemvc.Config) float64 { return c.Neighborhood.Weight }, largemvc.None},
+		{"-held-out-weight none", func(c *largemvc.Config) float64 { return c.Neighborhood.HeldOutWeight }, largemvc.None},
+		{"-held-out-weight 2.5", func(c *largemvc.Config) float64 { return c.Neighborhood.HeldOutWeight }, 2.5},
+		{"-neighbor-weight 1.5", func(c *largemvc.Config) float64 { return c.Neighborhood.Weight }, 1.5},
+		{"-temperature 0.25", func(c *largemvc.Config) float64 { return c.Neighborhood.Temperature }, 0.25},
+		{"-exact-neighbors 0", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Exact) }, largemvc.None},
+		{"-exact-neighbors 5000", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Exact) }, 5000},
+		{"-landmarks 50", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Landmarks) }, 50},
 	} {
 		o, _, err := parseFit(append(strings.Fields(test.args), "-data", "a.npz"))
 		if err != nil {
@@ -178,9 +212,16 @@ func TestParseFit(t *testing.T) {
 		t.Errorf("data %q", o.data)
 	}
 	c := o.config
-	if c.Epochs != largemvc.NoTraining || c.Signs != largemvc.Unconstrained || c.RhoScale != largemvc.UnitScale ||
-		!c.DetachAnchors ||
-		!c.OneSided || !c.LowestInertia || c.Reduction != largemvc.Sum || c.Tolerance != 1e-4 || c.Patience != 9 {
+	soft, ok := c.Represent.(*largemvc.SoftThreshold)
+	shrink, also := c.Noise.(*largemvc.RowShrink)
+	if !ok || !also || !soft.Unconstrained || !soft.OneSided || !shrink.Unconstrained || shrink.DataScale {
+		t.Errorf("the modules are %+v, %+v", c.Represent, c.Noise)
+	}
+	if p, ok := c.Anchor.(*largemvc.Procrustes); !ok || !p.Detach {
+		t.Errorf("the anchors' module is %+v", c.Anchor)
+	}
+	if c.Epochs != largemvc.None || !c.Neighborhood.LowestInertia || c.Reduction != largemvc.ReductionSum ||
+		c.EarlyStop != (largemvc.EarlyStop{Tolerance: 1e-4, Patience: 9}) {
 		t.Errorf("%+v", c)
 	}
 }

@@ -41,7 +41,7 @@ func newInput(set *dataset.Set) (*input, error) {
 // read reads the data and completes the configuration with what depends on them. The views have the only copy of the
 // values: the fit may overwrite them.
 func read(ctx context.Context, o *fitOptions) (*input, error) {
-	set, err := o.open(ctx, bits(o.config.Float))
+	set, err := o.open(ctx, bits(o.config.Float64))
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func complete(o *fitOptions, in *input) error {
 		return nil
 	}
 	var err error
-	c.StartLabels, err = readStartLabels(o.startLabels, in.samples, c.Anchors, in.ids)
+	c.Start.Labels, err = readStartLabels(o.startLabels, in.samples, c.Anchors, in.ids)
 	return err
 }
 

@@ -28,7 +28,7 @@ func labelColumns(ids []string, labels []int, near, next []float64) []dataset.Co
 // if there is none), in what the read-out makes of H. The views themselves may be overwritten by now.
 func centroidDistances(c *largemvc.Clustering) (near, next []float64) {
 	near, next = make([]float64, len(c.Labels)), make([]float64, len(c.Labels))
-	centroids, unit := c.Centroids(), c.Config().ReadOut == largemvc.UnitRows
+	centroids, unit := c.Centroids(), c.Config().ReadOut == largemvc.ReadOutUnit
 	var row []float64
 	for i, label := range c.Labels {
 		row = c.H.Row(row, i)

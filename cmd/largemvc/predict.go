@@ -116,7 +116,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	width := bits(model.Config().Float)
+	width := bits(model.Config().Float64)
 	bar := progress.New(stderr, "")
 	o.progress = readingProgress(bar, time.Now())
 	set, err := o.open(ctx, width)

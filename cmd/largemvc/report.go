@@ -92,19 +92,20 @@ func peakMiB() *float64 {
 // newReport gathers the report and scores the clusters where the classes are known.
 func newReport(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Duration) (*report, error) {
 	g := c.Config() // with every default filled in
+	variant, activation := networkOf(&g)
 	r := &report{
 		Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing, Clusters: g.Clusters,
 		ClustersFound: c.Clusters,
 		Anchors:       g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0), LearningRate: g.LearningRate,
-		Variant: g.Variant.String(), Activation: g.Activation.String(), Preset: g.Preset.String(),
-		Preprocess: g.Preprocess.String(), Start: g.Start.String(), ReadOut: g.ReadOut.String(), Seed: g.Seed,
+		Variant: variant, Activation: activation.String(), Preset: g.Preset.String(),
+		Preprocess: g.Preprocess.String(), Start: g.Start.Method.String(), ReadOut: g.ReadOut.String(), Seed: g.Seed,
 		Restarts: g.Restarts, RestartKept: c.Restart,
-		Float: bits(g.Float), Status: c.Status.String(),
+		Float: bits(g.Float64), Status: c.Status.String(),
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
 		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: c.Sizes,
 	}
 	r.Reading = &in.reading
-	if o.config.StartLabels != nil {
+	if o.config.Start.Labels != nil {
 		r.Start = "labels"
 	}
 	for _, x := range c.Inputs() {
@@ -138,16 +139,16 @@ func newReport(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Du
 
 // addNeighbors reports what the neighbours did, if there were any.
 func (r *report) addNeighbors(g *largemvc.Config) {
-	if g.Neighbors == largemvc.None {
+	if g.Neighborhood.Neighbors == largemvc.None {
 		return
 	}
-	steps, weight, heldOut := max(g.FilterSteps, 0), max(g.NeighborWeight, 0), max(g.HeldOutWeight, 0)
-	r.FilterSteps, r.NeighborWeight, r.HeldOutWeight, r.LowestInertia = &steps, &weight, &heldOut, &g.LowestInertia
-	if r.Samples <= max(g.ExactNeighbors, 1) {
-		r.Neighbors = &g.Neighbors
+	steps, weight, heldOut := max(g.Neighborhood.Steps, 0), max(g.Neighborhood.Weight, 0), max(g.Neighborhood.HeldOutWeight, 0)
+	r.FilterSteps, r.NeighborWeight, r.HeldOutWeight, r.LowestInertia = &steps, &weight, &heldOut, &g.Neighborhood.LowestInertia
+	if r.Samples <= max(g.Neighborhood.Exact, 1) {
+		r.Neighbors = &g.Neighborhood.Neighbors
 		return
 	}
-	landmarks := min(g.Landmarks, r.Samples)
+	landmarks := min(g.Neighborhood.Landmarks, r.Samples)
 	if landmarks == 0 {
 		landmarks = neighbor.DefaultLandmarks(r.Samples)
 	}

@@ -24,7 +24,7 @@ func (o *fitOptions) checkResume() error {
 			continue // it decides which views are missing
 		}
 		if !slices.Contains(withResume, name) {
-			return usagef("fit: -%s cannot be given with -resume: the training goes on with the settings of then", name)
+			return usagef("fit: -%s cannot be given with -resume: the training goes on with its original settings", name)
 		}
 	}
 	return nil
@@ -42,11 +42,11 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 		c.Progress, c.Overwrite = asked.Progress, true
 		for name, set := range map[string]func(){
 			"epochs":           func() { c.Epochs = asked.Epochs },
-			"tolerance":        func() { c.Tolerance = asked.Tolerance },
-			"patience":         func() { c.Patience = asked.Patience },
+			"tolerance":        func() { c.EarlyStop.Tolerance = asked.EarlyStop.Tolerance },
+			"patience":         func() { c.EarlyStop.Patience = asked.EarlyStop.Patience },
 			"workers":          func() { c.Workers = asked.Workers },
-			"checkpoint":       func() { c.Checkpoint = asked.Checkpoint },
-			"checkpoint-every": func() { c.CheckpointEvery = asked.CheckpointEvery },
+			"checkpoint":       func() { c.Checkpoint.Path = asked.Checkpoint.Path },
+			"checkpoint-every": func() { c.Checkpoint.Every = asked.Checkpoint.Every },
 		} {
 			if o.given[name] {
 				set()
@@ -54,8 +54,9 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 		}
 		o.config = *c
 	})
-	if c == nil && read && o.config.Float != asked.Float {
-		return nil, fmt.Errorf("%s: the training was in float%v: give -float %v", o.resume, o.config.Float, o.config.Float)
+	if c == nil && read && o.config.Float64 != asked.Float64 {
+		was := bits(o.config.Float64)
+		return nil, fmt.Errorf("%s: the training was in float%d: give -float %d", o.resume, was, was)
 	}
 	if c == nil && read && o.given["missing"] && o.config.Seed != asked.Seed {
 		return nil, fmt.Errorf("%s: other views were missing in the training: give -seed %d", o.resume, o.config.Seed)

@@ -28,7 +28,9 @@ func run(ctx context.Context, w io.Writer) error {
 	}
 	views := []largemvc.View{largemvc.MatrixView(x[0]), largemvc.MatrixView(x[1])}
 
-	r, err := largemvc.Classical(ctx, views, largemvc.ClassicalConfig{Clusters: 6, Alpha: 0.1, Preprocess: largemvc.Balanced})
+	r, err := largemvc.Classical(
+		ctx, views, largemvc.ClassicalConfig{Clusters: 6, Alpha: 0.1, Preprocess: largemvc.PreprocessBalanced},
+	)
 	if err != nil {
 		return err
 	}

@@ -28,9 +28,10 @@ func run(ctx context.Context, w io.Writer, epochs int) error {
 	views := []largemvc.View{largemvc.MatrixView(x[0]), largemvc.MatrixView(x[1])}
 	for _, weight := range []float64{0, 0.1} {
 		// The loss of the paper preset is the reconstruction alone; that of the default one has a term for neighbours already.
-		c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 4, Epochs: epochs,
-			Preset: largemvc.Paper, Float: largemvc.Float64,
-			ExtraLoss: func(net largemvc.Network) (*gorgonia.Node, error) { return entropy(net, weight) }})
+		c, err := largemvc.Fit(ctx, views, largemvc.Config{
+			Clusters: 4, Epochs: epochs, Preset: largemvc.PresetPaper, Float64: true,
+			ExtraLoss: func(net largemvc.Network) (*gorgonia.Node, error) { return entropy(net, weight) },
+		})
 		if err != nil {
 			return err
 		}
@@ -41,8 +42,8 @@ func run(ctx context.Context, w io.Writer, epochs int) error {
 		fmt.Fprintf(w, "Fit with entropy × %.1f: loss %.4f → %.4f, ACC %.3f\n", weight, c.Loss[0], c.Loss[len(c.Loss)-1], acc)
 	}
 	// An untrained network has the anchors of the start: here those of the data as they are.
-	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 4, Epochs: largemvc.NoTraining,
-		Preset: largemvc.Paper, Preprocess: largemvc.Raw})
+	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 4, Epochs: largemvc.None,
+		Preset: largemvc.PresetPaper, Preprocess: largemvc.None})
 	if err != nil {
 		return err
 	}

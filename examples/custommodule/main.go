@@ -71,8 +71,8 @@ func run(ctx context.Context, w io.Writer, epochs int) error {
 	// An untrained network has the anchors of the start, P_v = polar(ZᵀX_v) for the labels Z of one k-means over all views. The
 	// paper preset sees the views themselves; the default one has neighbours, and anchors of smoothed views.
 	views := []largemvc.View{largemvc.MatrixView(x[0]), largemvc.MatrixView(x[1])}
-	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 3, Epochs: largemvc.NoTraining,
-		Preset: largemvc.Paper, Preprocess: largemvc.Raw})
+	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 3, Epochs: largemvc.None,
+		Preset: largemvc.PresetPaper, Preprocess: largemvc.None})
 	if err != nil {
 		return err
 	}

@@ -13,14 +13,14 @@ import (
 // ablation takes the modules away.
 func ablation(ctx context.Context, s *study) error {
 	variants := []model{
-		{"RMvC-Net (Represent)", largemvc.Config{Variant: largemvc.RMvC}},
-		{"AMvC-Net (+ Anchor)", largemvc.Config{Variant: largemvc.AMvC}},
+		{"RMvC-Net (Represent)", largemvc.Config{Noise: &largemvc.NoNoise{}, Anchor: &largemvc.FixedAnchors{}}},
+		{"AMvC-Net (+ Anchor)", largemvc.Config{Noise: &largemvc.NoNoise{}}},
 		{"LargeMvC-Net (+ Noise)", largemvc.Config{}},
-		{"LargeMvC-Net, P detached", largemvc.Config{DetachAnchors: true}},
-		{"LargeMvC-Net, untrained", largemvc.Config{Epochs: largemvc.NoTraining}},
+		{"LargeMvC-Net, P detached", largemvc.Config{Anchor: &largemvc.Procrustes{Detach: true}}},
+		{"LargeMvC-Net, untrained", largemvc.Config{Epochs: largemvc.None}},
 	}
 	for i := range variants {
-		variants[i].config.Preset = largemvc.Paper
+		variants[i].config.Preset = largemvc.PresetPaper
 	}
 	var jobs []work.Job[scores]
 	for _, d := range s.sets {

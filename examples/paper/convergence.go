@@ -27,7 +27,7 @@ func convergence(ctx context.Context, s *study) error {
 		}
 	}
 	curves := []curve{
-		{"loss, paper preset", fit(largemvc.Config{Preset: largemvc.Paper})},
+		{"loss, paper preset", fit(largemvc.Config{Preset: largemvc.PresetPaper})},
 		{"objective J, classical solver", func(ctx context.Context, d *sets.Set) ([]float64, error) {
 			r, err := largemvc.Classical(ctx, d.Views, largemvc.ClassicalConfig{
 				Clusters: d.Classes, Alpha: 0.01, Iterations: s.epochs, Tolerance: -1, Seed: 1,

@@ -43,9 +43,9 @@ func embedding(ctx context.Context, s *study) error {
 	}
 	stages := []stage{
 		{"raw views", func(_ context.Context, d *sets.Set) (mat.Matrix, error) { return sideBySide(d), nil }},
-		{"H of the start, paper preset", representation(largemvc.Config{Preset: largemvc.Paper, Epochs: largemvc.NoTraining})},
-		{"H trained, paper preset", representation(largemvc.Config{Preset: largemvc.Paper})},
-		{"H of the start, default preset", representation(largemvc.Config{Epochs: largemvc.NoTraining})},
+		{"H of the start, paper preset", representation(largemvc.Config{Preset: largemvc.PresetPaper, Epochs: largemvc.None})},
+		{"H trained, paper preset", representation(largemvc.Config{Preset: largemvc.PresetPaper})},
+		{"H of the start, default preset", representation(largemvc.Config{Epochs: largemvc.None})},
 		{"H trained, default preset", representation(largemvc.Config{})},
 	}
 	methods := []struct {

@@ -142,13 +142,14 @@ func detect(ctx context.Context, s *study, d *sets.Set, kind string, rate float6
 		views[v] = m.View()
 	}
 	config := s.configFor(largemvc.Config{
-		Preset: largemvc.Paper, Preprocess: largemvc.Raw, Signs: largemvc.Nonnegative, RhoScale: largemvc.DataScale, Rho0: 0.5,
+		Preset: largemvc.PresetPaper, Preprocess: largemvc.None,
+		Represent: &largemvc.SoftThreshold{}, Noise: &largemvc.RowShrink{DataScale: true, Rho0: 0.5},
 	}, d, seed)
 	with, err := largemvc.Fit(ctx, views, config)
 	if err != nil {
 		return found{}, err
 	}
-	config.Variant = largemvc.AMvC
+	config.Noise = &largemvc.NoNoise{}
 	without, err := largemvc.Fit(ctx, views, config)
 	if err != nil {
 		return found{}, err

@@ -149,7 +149,7 @@ func TestTableAgainstFits(t *testing.T) {
 	var accs []float64
 	for seed := range uint64(2) {
 		labels, err := largemvc.FitPredict(context.Background(), d.Views,
-			largemvc.Config{Clusters: 3, Epochs: 3, Seed: seed, Preset: largemvc.Paper})
+			largemvc.Config{Clusters: 3, Epochs: 3, Seed: seed, Preset: largemvc.PresetPaper})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestPublishedProtocol(t *testing.T) {
 		t.Fatal(err)
 	}
 	best := -1.0
-	for _, epochs := range []int{largemvc.NoTraining, 1, 2} { // those up to 3
+	for _, epochs := range []int{largemvc.None, 1, 2} { // those up to 3
 		labels, err := largemvc.FitPredict(context.Background(), d.Views, largemvc.Config{Clusters: 3, Epochs: epochs, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -214,7 +214,7 @@ func TestPublishedProtocol(t *testing.T) {
 func TestTiming(t *testing.T) {
 	s := smallStudy(t)
 	kinds := []growth{made([]int{20, 10}, 3, 200, 400), made([]int{8}, 2, 100, 300)}
-	kinds[1].name, kinds[1].preset = "other", largemvc.Default
+	kinds[1].name, kinds[1].preset = "other", largemvc.PresetDefault
 	if err := grow(context.Background(), s, kinds); err != nil {
 		t.Fatal(err)
 	}

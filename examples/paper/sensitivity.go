@@ -33,7 +33,7 @@ func sensitivity(ctx context.Context, s *study) error {
 					jobs = append(jobs, work.Job[learned]{
 						Key: fmt.Sprintf("%s | L %d | m %dc | seed %d | epochs %d", d.About(), l, f, seed, s.epochs),
 						Do: func(ctx context.Context) (learned, error) {
-							c := s.configFor(largemvc.Config{Preset: largemvc.Paper, Layers: l,
+							c := s.configFor(largemvc.Config{Preset: largemvc.PresetPaper, Layers: l,
 								Anchors: min(f*d.Classes, d.N)}, d, seed)
 							r, err := largemvc.Fit(ctx, d.Views, c)
 							if err != nil {

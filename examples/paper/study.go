@@ -129,16 +129,16 @@ func (s *study) small(k int) []*sets.Set {
 // model is one of our networks with the name of its row.
 type model struct {
 	name   string
-	config largemvc.Config // Clusters, Seed and, unless it says NoTraining, Epochs are filled in
+	config largemvc.Config // Clusters, Seed and, unless it says None, Epochs are filled in
 }
 
 // models are the rows of ours in the tables.
 func models() []model {
 	return []model{
 		{"LargeMvC-Net, default preset", largemvc.Config{}},
-		{"default preset, untrained", largemvc.Config{Epochs: largemvc.NoTraining}},
-		{"LargeMvC-Net, paper preset", largemvc.Config{Preset: largemvc.Paper}},
-		{"paper preset, untrained", largemvc.Config{Preset: largemvc.Paper, Epochs: largemvc.NoTraining}},
+		{"default preset, untrained", largemvc.Config{Epochs: largemvc.None}},
+		{"LargeMvC-Net, paper preset", largemvc.Config{Preset: largemvc.PresetPaper}},
+		{"paper preset, untrained", largemvc.Config{Preset: largemvc.PresetPaper, Epochs: largemvc.None}},
 	}
 }
 

@@ -74,7 +74,7 @@ var publishedEpochs = []int{0, 1, 2, 5, 10, 20, 35, 50, 75, 100}
 // scored trains the network; with the published protocol, once for every epoch to choose from.
 func (m model) scored(ctx context.Context, s *study, d *sets.Set, seed int) (scores, error) {
 	c := s.configFor(m.config, d, seed)
-	if s.protocol != published || c.Epochs == largemvc.NoTraining {
+	if s.protocol != published || c.Epochs == largemvc.None {
 		return s.fitted(ctx, d, c)
 	}
 	var best scores
@@ -85,7 +85,7 @@ func (m model) scored(ctx context.Context, s *study, d *sets.Set, seed int) (sco
 		}
 		c.Epochs = epoch
 		if epoch == 0 {
-			c.Epochs = largemvc.NoTraining
+			c.Epochs = largemvc.None
 		}
 		got, err := s.fitted(ctx, d, c)
 		if err != nil {

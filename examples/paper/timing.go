@@ -42,7 +42,7 @@ func timing(ctx context.Context, s *study) error {
 		data = []growth{made([]int{94, 57, 51, 64}, 20, 1000, 2000, 4000, 8000, 16000), digits(1000, 2000, 4000)}
 	}
 	var kinds []growth
-	for _, preset := range []largemvc.Preset{largemvc.Paper, largemvc.Default} {
+	for _, preset := range []largemvc.Preset{largemvc.PresetPaper, largemvc.PresetDefault} {
 		for _, k := range data {
 			k.name, k.preset = fmt.Sprintf("%s, %v preset", k.name, preset), preset
 			kinds = append(kinds, k)
@@ -111,7 +111,7 @@ func grow(ctx context.Context, s *study, kinds []growth) error {
 
 // made is Gaussian clusters.
 func made(dims []int, classes int, sizes ...int) growth {
-	return growth{"made data", largemvc.Paper, sizes, classes, func(ctx context.Context, n int) ([]largemvc.View, error) {
+	return growth{"made data", largemvc.PresetPaper, sizes, classes, func(ctx context.Context, n int) ([]largemvc.View, error) {
 		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: n, Clusters: classes, Dims: dims, Seed: 1})
 		if err != nil {
 			return nil, err
@@ -126,7 +126,7 @@ func made(dims []int, classes int, sizes ...int) growth {
 
 // digits is MNIST.
 func digits(sizes ...int) growth {
-	return growth{"MNIST", largemvc.Paper, sizes, 10, func(ctx context.Context, n int) ([]largemvc.View, error) {
+	return growth{"MNIST", largemvc.PresetPaper, sizes, 10, func(ctx context.Context, n int) ([]largemvc.View, error) {
 		d, err := sets.Digits(ctx, "", n, 0)
 		if err != nil {
 			return nil, err

@@ -66,12 +66,16 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]largemvc.Config{
-		"**default preset**": {}, "paper preset": {Preset: largemvc.Paper},
-		"default, reconstruction alone": {NeighborWeight: largemvc.None, HeldOutWeight: largemvc.None},
-		"default, neighbours alone":     {HeldOutWeight: largemvc.None},
-		"default, held-out alone":       {NeighborWeight: largemvc.None},
-		"default, landmarks always":     {ExactNeighbors: largemvc.None}, "default, untrained": {Epochs: largemvc.NoTraining},
-		"default, 7 neighbours": {Neighbors: 7},
+		"**default preset**": {}, "paper preset": {Preset: largemvc.PresetPaper},
+		"default, reconstruction alone": {
+			Neighborhood: largemvc.Neighborhood{Weight: largemvc.None, HeldOutWeight: largemvc.None},
+		},
+		"default, neighbours alone": {Neighborhood: largemvc.Neighborhood{HeldOutWeight: largemvc.None}},
+		"default, held-out alone":   {Neighborhood: largemvc.Neighborhood{Weight: largemvc.None}},
+		"default, landmarks always": {
+			Neighborhood: largemvc.Neighborhood{Exact: largemvc.None},
+		}, "default, untrained": {Epochs: largemvc.None},
+		"default, 7 neighbours": {Neighborhood: largemvc.Neighborhood{Neighbors: 7}},
 	} {
 		want, wantStart := 0.0, 0.0
 		for seed := range uint64(2) {

@@ -52,12 +52,12 @@ const notCompared = "k-means, z-scored"
 
 // rows are the lines of the tables. Add one here, and the tables have it.
 func rows() []row {
-	paper := largemvc.Config{Preset: largemvc.Paper}
-	untrained := largemvc.Config{Epochs: largemvc.NoTraining}
-	reconstruction := largemvc.Config{NeighborWeight: largemvc.None, HeldOutWeight: largemvc.None}
+	paper := largemvc.Config{Preset: largemvc.PresetPaper}
+	untrained := largemvc.Config{Epochs: largemvc.None}
+	reconstruction := largemvc.Config{Neighborhood: largemvc.Neighborhood{Weight: largemvc.None, HeldOutWeight: largemvc.None}}
 	unaided := reconstruction // by any term, its start included
-	unaided.Epochs = largemvc.NoTraining
-	paperUntrained := largemvc.Config{Preset: largemvc.Paper, Epochs: largemvc.NoTraining}
+	unaided.Epochs = largemvc.None
+	paperUntrained := largemvc.Config{Preset: largemvc.PresetPaper, Epochs: largemvc.None}
 	out := []row{{name: "k-means, samples standardised", config: always(paperUntrained), part: start}}
 	for _, m := range baseline.Methods() {
 		if m.Name == notCompared {
@@ -77,18 +77,36 @@ func rows() []row {
 		row{name: "default, untrained, start of lowest inertia", config: always(unaided)},
 		row{name: "default, reconstruction alone", config: always(reconstruction)},
 		row{name: "default, reconstruction alone, plain rows of H", config: always(reconstruction), part: plain},
-		row{name: "default, neighbours alone", config: always(largemvc.Config{HeldOutWeight: largemvc.None})},
-		row{name: "default, held-out alone", config: always(largemvc.Config{NeighborWeight: largemvc.None})},
+		row{
+			name:   "default, neighbours alone",
+			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{HeldOutWeight: largemvc.None}}),
+		},
+		row{
+			name:   "default, held-out alone",
+			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{Weight: largemvc.None}}),
+		},
 		row{name: mainRow, config: always(largemvc.Config{})},
-		row{name: "default, all starts of lowest inertia", config: always(largemvc.Config{LowestInertia: true})},
+		row{
+			name:   "default, all starts of lowest inertia",
+			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{LowestInertia: true}}),
+		},
 		row{name: "default, spectral U√S of H", config: always(largemvc.Config{}), part: roots},
 		row{name: "default, plain rows of H", config: always(largemvc.Config{}), part: plain},
-		row{name: "default, samples standardised alone", config: always(largemvc.Config{Preprocess: largemvc.PerSample})},
-		row{name: "default, features standardised alone", config: always(largemvc.Config{Preprocess: largemvc.ZScore})},
-		row{name: "default, all directions", config: always(largemvc.Config{Directions: largemvc.None})},
-		row{name: "default, no smoothing", config: always(largemvc.Config{FilterSteps: largemvc.None})},
+		row{name: "default, samples standardised alone", config: always(largemvc.Config{Preprocess: largemvc.PreprocessSample})},
+		row{name: "default, features standardised alone", config: always(largemvc.Config{Preprocess: largemvc.PreprocessZScore})},
+		row{
+			name:   "default, all directions",
+			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{Directions: largemvc.None}}),
+		},
+		row{
+			name:   "default, no smoothing",
+			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{Steps: largemvc.None}}),
+		},
 		row{name: "default, landmarks always", config: landmarks},
-		row{name: "default, no neighbours", config: always(largemvc.Config{Neighbors: largemvc.None})},
+		row{
+			name:   "default, no neighbours",
+			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{Neighbors: largemvc.None}}),
+		},
 	)
 	return append(out, candidates()...)
 }
@@ -104,20 +122,20 @@ func candidates() []row {
 			add(
 				"weights",
 				fmt.Sprintf("weights %g and %g", w[0], w[1]),
-				largemvc.Config{NeighborWeight: w[0], HeldOutWeight: w[1]},
+				largemvc.Config{Neighborhood: largemvc.Neighborhood{Weight: w[0], HeldOutWeight: w[1]}},
 			)
 		}
 	}
-	add("temperature", "temperature 0.07", largemvc.Config{Temperature: 0.07})
-	add("temperature", "temperature 0.15", largemvc.Config{Temperature: 0.15})
-	add("neighbours", "7 neighbours", largemvc.Config{Neighbors: 7})
-	add("neighbours", "15 neighbours", largemvc.Config{Neighbors: 15})
+	add("temperature", "temperature 0.07", largemvc.Config{Neighborhood: largemvc.Neighborhood{Temperature: 0.07}})
+	add("temperature", "temperature 0.15", largemvc.Config{Neighborhood: largemvc.Neighborhood{Temperature: 0.15}})
+	add("neighbours", "7 neighbours", largemvc.Config{Neighborhood: largemvc.Neighborhood{Neighbors: 7}})
+	add("neighbours", "15 neighbours", largemvc.Config{Neighborhood: largemvc.Neighborhood{Neighbors: 15}})
 	add("epochs", "30 epochs", largemvc.Config{Epochs: 30})
 	add("epochs", "200 epochs", largemvc.Config{Epochs: 200})
 	return out
 }
 
-// The defaults of Config.NeighborWeight and Config.HeldOutWeight.
+// The defaults of the weights of a Neighborhood.
 const (
 	defaultNeighborWeight = 1
 	defaultHeldOutWeight  = 3
@@ -132,10 +150,10 @@ func landmarks(samples int) largemvc.Config {
 	if samples > exactUpTo {
 		return largemvc.Config{}
 	}
-	return largemvc.Config{ExactNeighbors: largemvc.None}
+	return largemvc.Config{Neighborhood: largemvc.Neighborhood{Exact: largemvc.None}}
 }
 
-// exactUpTo is the default of Config.ExactNeighbors.
+// exactUpTo is the default of Neighborhood.Exact.
 const exactUpTo = 10000
 
 // key names the work that a row needs.

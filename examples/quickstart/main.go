@@ -104,8 +104,8 @@ func run(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 		preset largemvc.Preset
 		start  string
 	}{
-		{largemvc.Default, "  where it starts: k-means on smoothed views"},
-		{largemvc.Paper, "  where it starts: k-means, samples standardised"},
+		{largemvc.PresetDefault, "  where it starts: k-means on smoothed views"},
+		{largemvc.PresetPaper, "  where it starts: k-means, samples standardised"},
 	} {
 		name := fmt.Sprintf("LargeMvC-Net, %s preset", p.preset)
 		fmt.Fprintf(stdout, "Training %s: %d steps.\n", name, s.epochs)

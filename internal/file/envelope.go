@@ -10,7 +10,7 @@ import (
 	"github.com/largemvc/largemvc/internal/safetensors"
 )
 
-// The metadata of a file; FORMAT.md describes the whole.
+// The metadata of a file; docs/format.md describes the whole.
 const (
 	MetaFormat   = "format"
 	MetaVersion  = "version"
@@ -19,7 +19,7 @@ const (
 	MetaTraining = "training"
 	Seal         = "sha256" // of all else in the file
 
-	Version = 3 // of the format; earlier ones can be read
+	Version = 4 // of the format; earlier ones can be read
 	library = "github.com/largemvc/largemvc"
 )
 

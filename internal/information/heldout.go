@@ -104,7 +104,7 @@ func (s *HeldOut[T]) Gradient(h []T, t *HeldOutTable[T], factor float64) ([]T, e
 	return dh, parallel.Spans(s.workers, s.n, func(lo, hi int) error {
 		u, dz := make([]float64, s.m), make([]float64, s.m)
 		for i := lo; i < hi; i++ {
-			s.backward(h[i*s.m:(i+1)*s.m], t.q[i*s.ld:], dq[i*s.ld:], u, dz, dh[i*s.m:(i+1)*s.m])
+			s.addBackward(h[i*s.m:(i+1)*s.m], t.q[i*s.ld:], dq[i*s.ld:], u, dz, dh[i*s.m:(i+1)*s.m])
 		}
 		return nil
 	})

@@ -119,7 +119,7 @@ func (s *Neighbors[T]) Gradient(h []T, t *NeighborTable[T], factor float64) ([]T
 			end := min(lo+block, hi)
 			kernel.Mul(end-lo, t.aq[lo*s.ld:], s.ld, &panel, dq, s.ld, false)
 			for i := lo; i < end; i++ {
-				s.backward(h[i*s.m:(i+1)*s.m], t.q[i*s.ld:], dq[(i-lo)*s.ld:], u, dz, dh[i*s.m:(i+1)*s.m])
+				s.addBackward(h[i*s.m:(i+1)*s.m], t.q[i*s.ld:], dq[(i-lo)*s.ld:], u, dz, dh[i*s.m:(i+1)*s.m])
 			}
 		}
 		return nil

@@ -92,8 +92,8 @@ func softmaxBackward[T kernel.Float](q, dq []T, temperature float64, dz []float6
 	}
 }
 
-// backward sets dh to the cotangent of the row h for that of its q. u and dz are scratch.
-func (s softAssignment[T]) backward(h, q, dq []T, u, dz []float64, dh []T) {
+// addBackward adds to dh the cotangent of the row h for that of its q. u and dz are scratch.
+func (s softAssignment[T]) addBackward(h, q, dq []T, u, dz []float64, dh []T) {
 	norm := unitRow(h, u)
 	if norm == 0 {
 		return
@@ -104,7 +104,7 @@ func (s softAssignment[T]) backward(h, q, dq []T, u, dz []float64, dh []T) {
 		along += dz[j] * u[j]
 	}
 	for j := range u {
-		dh[j] = T((dz[j] - along*u[j]) / norm)
+		dh[j] += T((dz[j] - along*u[j]) / norm)
 	}
 }
 

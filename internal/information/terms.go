@@ -243,22 +243,6 @@ func (s *Terms[T]) cotangents(w *termScratch[T], lo, hi int, h, dh []T, ld int) 
 	}
 }
 
-// addBackward adds to dh the cotangent of the row h for that of its q. u and dz are scratch.
-func (s softAssignment[T]) addBackward(h, q, dq []T, u, dz []float64, dh []T) {
-	norm := unitRow(h, u)
-	if norm == 0 {
-		return
-	}
-	softmaxBackward(q, dq, s.temperature, dz)
-	along := 0.0
-	for j := range u {
-		along += dz[j] * u[j]
-	}
-	for j := range u {
-		dh[j] += T((dz[j] - along*u[j]) / norm)
-	}
-}
-
 // Total takes the sums of a step over all rows.
 func (s *Terms[T]) Total(step int, sums []float64) {
 	split, _ := s.sizes(step)

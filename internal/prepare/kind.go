@@ -14,8 +14,9 @@ const (
 	Balanced
 	ZScore
 	UnitNorm
-	Raw
 	Both
+
+	Raw Kind = -1
 )
 
 // Parts are the standardisations that a kind stands for.
@@ -33,12 +34,12 @@ type Input struct {
 	Columns int // of the input: d_v, or the number of directions of the view that are kept
 }
 
-var names = []string{"preset", "sample", "balanced", "zscore", "unit", "none", "both"}
+var names = []string{"none", "auto", "sample", "balanced", "zscore", "unit", "both"} // from Raw on
 
 // String returns the name of a kind in files.
 func (k Kind) String() string {
-	if k < 0 || int(k) >= len(names) {
+	if k < Raw || int(k-Raw) >= len(names) {
 		return fmt.Sprintf("unknown (%d)", int(k))
 	}
-	return names[k]
+	return names[k-Raw]
 }

@@ -50,7 +50,8 @@ type Rotation int
 const (
 	RotateAuto   Rotation = iota // where the saving exceeds the cost
 	RotateAlways                 // wherever the rank is below the number of columns and at least that of anchors
-	RotateNever
+
+	RotateNever Rotation = -1
 )
 
 // Rotate says which views are rotated, for a training of Runs runs of a network of Layers layers and Anchors anchors.

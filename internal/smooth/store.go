@@ -14,7 +14,7 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// Save appends all that Take needs: FORMAT.md has the names.
+// Save appends all that Take needs: docs/format.md has the names.
 func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {
 	add := func(t safetensors.Tensor) { f.Tensors = append(f.Tensors, t) }
 	for _, st := range s.inputs.prepare {

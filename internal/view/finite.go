@@ -14,37 +14,54 @@ const finiteRows = 512
 
 // CheckFinite reports the first NaN or infinity of the present rows.
 func CheckFinite(ctx context.Context, views []View, workers int) error {
-	for v, x := range views {
+	for v := range views {
+		x := &views[v]
+		if x.Rows <= finiteRows && x.Matrix == nil {
+			// A single new sample comes this way, without memory for a goroutine. A matrix of the caller's own may panic,
+			// which parallel.For turns into an error.
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := x.checkRows(v, 0, x.Rows); err != nil {
+				return err
+			}
+			continue
+		}
 		chunks := (x.Rows + finiteRows - 1) / finiteRows
 		err := parallel.For(ctx, workers, chunks, func(_, c int) error {
-			var buf []float64
-			for i := c * finiteRows; i < min((c+1)*finiteRows, x.Rows); i++ {
-				if !x.Has(i) {
-					continue
-				}
-				var total float64
-				switch {
-				case x.Sparse != nil:
-					total = x.Sparse.Square(i)
-				case x.F64 != nil:
-					total = kernel.SumSquares(x.F64[i*x.Cols:(i+1)*x.Cols], 0)
-				case x.F32 != nil:
-					total = kernel.SumSquares(x.F32[i*x.Cols:(i+1)*x.Cols], 0)
-				default:
-					if buf == nil {
-						buf = make([]float64, x.Cols)
-					}
-					x.Row(i, buf)
-					total = kernel.SumSquares(buf, 0)
-				}
-				if math.IsNaN(total) || math.IsInf(total, 0) {
-					return nonFinite(x, v, i)
-				}
-			}
-			return nil
+			return x.checkRows(v, c*finiteRows, min((c+1)*finiteRows, x.Rows))
 		})
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkRows reports the first NaN or infinity of the present rows [lo, hi) of view v.
+func (x *View) checkRows(v, lo, hi int) error {
+	var buf []float64
+	for i := lo; i < hi; i++ {
+		if !x.Has(i) {
+			continue
+		}
+		var total float64
+		switch {
+		case x.Sparse != nil:
+			total = x.Sparse.Square(i)
+		case x.F64 != nil:
+			total = kernel.SumSquares(x.F64[i*x.Cols:(i+1)*x.Cols], 0)
+		case x.F32 != nil:
+			total = kernel.SumSquares(x.F32[i*x.Cols:(i+1)*x.Cols], 0)
+		default:
+			if buf == nil {
+				buf = make([]float64, x.Cols)
+			}
+			x.Row(i, buf)
+			total = kernel.SumSquares(buf, 0)
+		}
+		if math.IsNaN(total) || math.IsInf(total, 0) {
+			return nonFinite(*x, v, i)
 		}
 	}
 	return nil

@@ -185,12 +185,12 @@ func networks(act largemvc.Activation, r largemvc.Reduction, perModule, detach b
 		return &largemvc.SoftThreshold{Activation: act, Unconstrained: true}
 	}
 	noise, anchor := &largemvc.RowShrink{Activation: act, Unconstrained: true}, &largemvc.Procrustes{Detach: detach}
-	full := &largemvc.LargeMvCNet{Represent: soft(), Noise: noise, Anchor: anchor, Reduction: r, PerModule: perModule}
+	full := &largemvc.Model[*largemvc.SoftThreshold, *largemvc.RowShrink, *largemvc.Procrustes]{Represent: soft(), Noise: noise, Anchor: anchor, Reduction: r, PerModule: perModule}
 	anchor = &largemvc.Procrustes{Detach: detach}
 	return map[string]network{
 		"full":      full,
-		"nonoise":   &largemvc.AMvCNet{Represent: soft(), Anchor: anchor, Reduction: r, PerModule: perModule},
-		"represent": &largemvc.RMvCNet{Represent: soft(), Reduction: r, PerModule: perModule},
+		"nonoise":   &largemvc.Model[*largemvc.SoftThreshold, *largemvc.NoNoise, *largemvc.Procrustes]{Represent: soft(), Anchor: anchor, Reduction: r, PerModule: perModule},
+		"represent": &largemvc.Model[*largemvc.SoftThreshold, *largemvc.NoNoise, *largemvc.FixedAnchors]{Represent: soft(), Reduction: r, PerModule: perModule},
 	}
 }
 

@@ -1,0 +1,222 @@
+package largemvc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"unsafe"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// check reports every field that is out of range for n samples and the given views.
+func (c *Config) check(n int, views []View) error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("largemvc: "+format, args...)) }
+	if c.Clusters < 1 || c.Clusters > n {
+		bad("Clusters is %d, want 1 to the number of samples, %d", c.Clusters, n)
+	}
+	if (c.Anchors < 1 || c.Anchors > n) && c.Anchors != c.Clusters {
+		bad("Anchors is %d, want 1 to the number of samples, %d", c.Anchors, n)
+	}
+	if c.Layers < 1 {
+		bad("Layers is %d, want at least 1", c.Layers)
+	}
+	if c.Epochs < 1 && c.Epochs != None {
+		bad("Epochs is %d, want at least 1, or None", c.Epochs)
+	}
+	if c.Restarts < 1 {
+		bad("Restarts is %d, want at least 1", c.Restarts)
+	}
+	if c.KMeansStarts < 1 {
+		bad("KMeansStarts is %d, want at least 1", c.KMeansStarts)
+	}
+	if c.Workers < 0 {
+		bad("Workers is %d", c.Workers)
+	}
+	if c.EarlyStop.Patience < 0 {
+		bad("EarlyStop.Patience is %d", c.EarlyStop.Patience)
+	}
+	if c.Checkpoint.Every < 1 {
+		bad("Checkpoint.Every is %d, want at least 1", c.Checkpoint.Every)
+	}
+	errs = append(errs, aboveLimits(
+		limited{"Layers", c.Layers, maxLayers}, limited{"Epochs", c.Epochs, maxEpochs},
+		limited{"Restarts", c.Restarts, maxRestarts}, limited{"KMeansStarts", c.KMeansStarts, maxKMeansStarts},
+		limited{"Workers", c.Workers, maxWorkers}, limited{"Neighborhood.Steps", c.Neighborhood.Steps, maxFilterSteps},
+	)...)
+	for _, f := range []struct {
+		name  string
+		value float64
+		ok    bool
+	}{
+		{"LearningRate", c.LearningRate, c.LearningRate > 0},
+		{"EarlyStop.Tolerance", c.EarlyStop.Tolerance, c.EarlyStop.Tolerance >= 0},
+	} {
+		if !f.ok || math.IsNaN(f.value) || math.IsInf(f.value, 0) {
+			bad("%s is %v", f.name, f.value)
+		}
+	}
+	for _, o := range []struct {
+		name   string
+		value  int
+		option *option
+	}{
+		{"Preset", int(c.Preset), &presetOption}, {"Preprocess", int(c.Preprocess), &preprocessOption},
+		{"Start.Method", int(c.Start.Method), &startOption}, {"Rotate", int(c.Rotate), &rotationOption},
+		{"ReadOut", int(c.ReadOut), &readOutOption}, {"Reduction", int(c.Reduction), &reductionOption},
+	} {
+		if !o.option.has(o.value) {
+			bad("%s is %d, want one of %q", o.name, o.value, o.option.names)
+		}
+	}
+	errs = append(errs, c.checkModules()...)
+	errs = append(errs, c.checkNeighbors()...)
+	errs = append(errs, c.checkStart(n, views)...)
+	if c.Overwrite {
+		errs = append(errs, checkApart(views, c.Float64)...)
+	}
+	return errors.Join(errs...)
+}
+
+// checkNeighbors reports what is out of range, or without effect, of the fields that go with Neighbors.
+func (c *Config) checkNeighbors() (errs []error) {
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("largemvc: "+format, args...)) }
+	h := &c.Neighborhood
+	if h.Neighbors < 1 && h.Neighbors != None {
+		bad("Neighborhood.Neighbors is %d, want at least 1, or None", h.Neighbors)
+	}
+	for _, f := range []struct {
+		name  string
+		value float64
+		none  bool // it may be None
+	}{
+		{"Directions", float64(h.Directions), true}, {"Steps", float64(h.Steps), true}, {"Weight", h.Weight, true},
+		{"HeldOutWeight", h.HeldOutWeight, true}, {"Temperature", h.Temperature, false},
+		{"Exact", float64(h.Exact), true}, {"Landmarks", float64(h.Landmarks), false},
+	} {
+		switch {
+		case h.Neighbors == None && f.value != 0:
+			bad("Neighborhood.%s is %g, which has no effect without Neighbors", f.name, f.value)
+		case f.value == None && f.none:
+		case !(f.value >= 0) || math.IsInf(f.value, 1):
+			bad("Neighborhood.%s is %g", f.name, f.value)
+		}
+	}
+	if h.Neighbors == None && h.LowestInertia {
+		bad("Neighborhood.LowestInertia is set, which has no effect without Neighbors")
+	}
+	if h.Landmarks == 1 {
+		bad("Neighborhood.Landmarks is 1, want at least 2, or 0")
+	}
+	switch {
+	case h.Neighbors == None && c.Preprocess == PreprocessBoth:
+		bad("PreprocessBoth needs neighbours (Neighborhood)")
+	case h.Neighbors != None && c.Start.Anchors != nil:
+		bad("Start.Anchors need Neighborhood.Neighbors: None: with neighbours the network's inputs have coordinates of their own")
+	}
+	return errs
+}
+
+// checkModules reports modules that are nil pointers, and what is out of range of those from this package.
+func (c *Config) checkModules() (errs []error) {
+	for _, m := range []struct {
+		name   string
+		module Module
+	}{{"Represent", c.Represent}, {"Noise", c.Noise}, {"Anchor", c.Anchor}} {
+		if v := reflect.ValueOf(m.module); v.Kind() == reflect.Pointer && v.IsNil() {
+			errs = append(errs, fmt.Errorf("largemvc: %s is a nil %T", m.name, m.module))
+			continue
+		}
+		switch x := m.module.(type) {
+		case *SoftThreshold:
+			errs = append(errs, x.check(), startsBelowZero("Theta0", x.Theta0, x.Unconstrained))
+		case *RowShrink:
+			errs = append(errs, x.check(), startsBelowZero("Rho0", x.Rho0, x.Unconstrained))
+		case *Procrustes:
+			errs = append(errs, x.check())
+		}
+	}
+	return errs
+}
+
+// startsBelowZero is the error for a threshold that starts at a negative value, and would be put to 0 after a step.
+func startsBelowZero(name string, value float64, unconstrained bool) error {
+	if value < 0 && !unconstrained {
+		return fmt.Errorf("largemvc: %s is %v, want at least 0 unless Unconstrained", name, value)
+	}
+	return nil
+}
+
+// checkStart reports what is wrong with given labels and anchors.
+func (c *Config) checkStart(n int, views []View) (errs []error) {
+	if c.Start.Labels != nil && c.Start.Anchors != nil {
+		errs = append(errs, errors.New("largemvc: Start.Labels and Start.Anchors exclude each other"))
+	}
+	if c.Start.Labels != nil && len(c.Start.Labels) != n {
+		errs = append(errs, fmt.Errorf("largemvc: %d Start.Labels for %d samples", len(c.Start.Labels), n))
+	}
+	for i, l := range c.Start.Labels {
+		if l < 0 || l >= c.Anchors {
+			errs = append(errs, fmt.Errorf("largemvc: Start.Labels[%d] is %d, want 0 to %d", i, l, c.Anchors-1))
+			break
+		}
+	}
+	if c.Start.Anchors != nil && len(c.Start.Anchors) != len(views) {
+		return append(errs, fmt.Errorf("largemvc: Start.Anchors has %d views, want %d", len(c.Start.Anchors), len(views)))
+	}
+	for v, p := range c.Start.Anchors {
+		if p == nil || MatrixView(p).err != nil { // a nil pointer to a matrix, for one
+			errs = append(errs, fmt.Errorf("largemvc: Start.Anchors of %s are nil", views[v].in.Label(v)))
+			continue
+		}
+		if r, d := p.Dims(); r != c.Anchors || d != views[v].in.Cols {
+			errs = append(errs, fmt.Errorf(
+				"largemvc: Start.Anchors of %s are %d×%d, want %d×%d",
+				views[v].in.Label(v), r, d, c.Anchors, views[v].in.Cols,
+			))
+			continue
+		}
+		for i := range c.Anchors {
+			for j := range views[v].in.Cols {
+				if x := p.At(i, j); math.IsNaN(x) || math.IsInf(x, 0) {
+					errs = append(errs, fmt.Errorf(
+						"largemvc: Start.Anchors of %s hold %v in row %d, column %d",
+						views[v].in.Label(v), x, i, j,
+					))
+					return errs
+				}
+			}
+		}
+	}
+	return errs
+}
+
+// checkApart reports views in the same memory, which Overwrite would standardise twice. Views of another type are copied.
+func checkApart(views []View, double bool) (errs []error) {
+	for v, x := range views {
+		for u, y := range views[:v] {
+			shared := overlap(x.in.F32, y.in.F32)
+			if double {
+				shared = overlap(x.in.F64, y.in.F64)
+			}
+			if x.in.Given && y.in.Given && shared {
+				errs = append(errs, fmt.Errorf(
+					"largemvc: %s and %s share memory, which Overwrite would change twice",
+					y.in.Label(u), x.in.Label(v),
+				))
+			}
+		}
+	}
+	return errs
+}
+
+// overlap says whether two slices have an element in common.
+func overlap[T kernel.Float](a, b []T) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	at := func(x *T) uintptr { return uintptr(unsafe.Pointer(x)) }
+	return at(&a[0]) <= at(&b[len(b)-1]) && at(&b[0]) <= at(&a[len(a)-1])
+}

@@ -1,0 +1,132 @@
+package largemvc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// savedConfig is a Config in the JSON of files: its fields by their names, options by theirs, modules by their type.
+type savedConfig struct {
+	Config
+	Represent savedModule
+	Noise     savedModule
+	Anchor    savedModule
+}
+
+// savedModule is a module in files. A user's own has no settings there: its learnable nodes are its state.
+type savedModule struct {
+	Type     string
+	Settings json.RawMessage `json:",omitempty"`
+}
+
+// modules returns the modules of a configuration in the order of a network.
+func (c *Config) modules() [3]Module { return [3]Module{c.Represent, c.Noise, c.Anchor} }
+
+// moduleNames are the fields of Config that hold modules, in that order.
+var moduleNames = [3]string{"Represent", "Noise", "Anchor"}
+
+// foreign are the types of the modules of a file that are not from this package, "" for those that are.
+type foreign [3]string
+
+// moduleType returns the name of the type of a module in files: without a package for those of this one.
+func moduleType(m Module) string {
+	t := reflect.TypeOf(m)
+	star := ""
+	if t.Kind() == reflect.Pointer && t.Name() == "" {
+		star, t = "*", t.Elem()
+	}
+	if stock(m) {
+		return t.Name()
+	}
+	return star + t.PkgPath() + "." + t.Name()
+}
+
+// withoutData returns the configuration without functions, without what is as large as the training samples and without what
+// is the caller's own.
+func (c *Config) withoutData() Config {
+	out := *c
+	out.Start.Labels, out.Start.Anchors, out.Progress, out.ExtraLoss = nil, nil, nil, nil
+	return out
+}
+
+// saveConfig returns what files hold of a configuration with its defaults: all but functions, values as large as the data,
+// and what is the caller's own (Overwrite, Checkpoint.Path).
+func saveConfig(c *Config) (*savedConfig, error) {
+	s := &savedConfig{Config: c.withoutData()}
+	s.Overwrite, s.Checkpoint.Path = false, ""
+	s.Config.Represent, s.Config.Noise, s.Config.Anchor = nil, nil, nil
+	for i, to := range []*savedModule{&s.Represent, &s.Noise, &s.Anchor} {
+		m := c.modules()[i]
+		to.Type = moduleType(m)
+		if !stock(m) {
+			continue
+		}
+		var err error
+		if to.Settings, err = json.Marshal(m); err != nil {
+			return nil, fmt.Errorf("largemvc: the settings of %s: %w", moduleNames[i], err)
+		}
+	}
+	return s, nil
+}
+
+// stockModules are the types of this package, by their names in files.
+var stockModules = map[string]func() Module{
+	"SoftThreshold": func() Module { return new(SoftThreshold) }, "RowShrink": func() Module { return new(RowShrink) },
+	"NoNoise": func() Module { return new(NoNoise) }, "Procrustes": func() Module { return new(Procrustes) },
+	"FixedAnchors": func() Module { return new(FixedAnchors) },
+}
+
+// restore is the inverse of saveConfig. Modules that are not from this package are nil, and their types are returned.
+func (s *savedConfig) restore() (*Config, foreign, error) {
+	c := s.Config
+	var types foreign
+	var errs []error
+	for i, saved := range []savedModule{s.Represent, s.Noise, s.Anchor} {
+		make, ok := stockModules[saved.Type]
+		if !ok {
+			if types[i] = saved.Type; saved.Type == "" {
+				errs = append(errs, fmt.Errorf("its %s module has no type", moduleNames[i]))
+			}
+			continue
+		}
+		m := make()
+		if saved.Settings != nil {
+			if err := json.Unmarshal(saved.Settings, m); err != nil {
+				errs = append(errs, fmt.Errorf("the settings of %s: %w", moduleNames[i], err))
+				continue
+			}
+		}
+		if !c.setModule(i, m) {
+			errs = append(errs, fmt.Errorf("%s cannot be a %s", moduleNames[i], saved.Type))
+		}
+	}
+	return &c, types, errors.Join(errs...)
+}
+
+// setModule sets the module of a place, if it is of its kind.
+func (c *Config) setModule(i int, m Module) (ok bool) {
+	switch i {
+	case 0:
+		c.Represent, ok = m.(Represent)
+	case 1:
+		c.Noise, ok = m.(Noise)
+	default:
+		c.Anchor, ok = m.(Anchor)
+	}
+	return ok
+}
+
+// readConfig reads the configuration of a file of a version of the format.
+func readConfig(text []byte, version int) (*Config, foreign, error) {
+	if version < 4 {
+		c, err := readOldConfig(text, version)
+		return c, foreign{}, err
+	}
+	var saved savedConfig
+	if err := json.Unmarshal(text, &saved); err != nil {
+		return nil, foreign{}, fmt.Errorf("its configuration: %w", err)
+	}
+	return saved.restore()
+}
