@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -52,7 +53,7 @@ type filling[T Float] struct {
 	absent []int      // the samples without the view
 	links  *layout[T] // of those alone
 	there  []float64  // 1 for samples that have a row by now, else 0
-	all    bool       // every sample has
+	all    bool       // every sample has, and share is of that
 	share  []float64  // of each absent sample, (A·there) of its row
 	next   []T        // what the absent rows become
 }
@@ -84,7 +85,7 @@ func (f *filling[T]) step(ctx context.Context, workers int) error {
 		return err
 	}
 	if !f.all {
-		f.reach()
+		f.all = f.reach()
 	}
 	ld := f.block.Ld
 	err = parallel.For(ctx, workers, (len(f.absent)+gatherRows-1)/gatherRows, func(_, b int) error {
@@ -95,10 +96,8 @@ func (f *filling[T]) step(ctx context.Context, workers int) error {
 	if err != nil {
 		return err
 	}
-	f.all = true
 	for a, i := range f.absent {
 		if !(f.share[a] > 0) {
-			f.all = false
 			continue
 		}
 		row := f.block.X[i*ld : i*ld+f.block.Cols]
@@ -110,8 +109,9 @@ func (f *filling[T]) step(ctx context.Context, workers int) error {
 	return nil
 }
 
-// reach sets the share of every absent sample.
-func (f *filling[T]) reach() {
+// reach sets the share of every absent sample. It reports whether all samples have a row.
+func (f *filling[T]) reach() (all bool) {
+	all = !slices.Contains(f.there, 0)
 	there := f.there
 	if links := f.part.links; f.part.chunks != nil {
 		there = make([]float64, links.atoms)
@@ -129,6 +129,7 @@ func (f *filling[T]) reach() {
 			f.share[a] += vals[e] * there[c]
 		}
 	}
+	return all
 }
 
 // finish gives rows that were not reached the mean of those present, and absent rows norm 1.

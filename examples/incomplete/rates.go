@@ -37,7 +37,7 @@ func fitted(c largemvc.Config) func(context.Context, *sets.Set, [][]bool, int, i
 func methods() []method {
 	return []method{
 		{"default preset", fitted(largemvc.Config{})},
-		{"paper preset", fitted(largemvc.Config{Preset: largemvc.Paper})},
+		{"paper preset", fitted(largemvc.Config{Preset: largemvc.PresetPaper})},
 		{"mean imputation + k-means", func(ctx context.Context, d *sets.Set, present [][]bool, seed, _ int) ([]int, error) {
 			return baseline.MeanImputed(ctx, d.Matrices(), present, d.Classes, uint64(seed))
 		}},

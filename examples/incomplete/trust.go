@@ -143,7 +143,7 @@ func detect(ctx context.Context, d *sets.Set, kind string, view, draw int) (nami
 	dirty, bad := corrupt(d, kind, view, rand.New(rand.NewPCG(uint64(draw), uint64(view))))
 	var out naming
 	c, err := largemvc.Fit(ctx, dirty.Views, largemvc.Config{
-		Clusters: d.Classes, Seed: uint64(draw), Epochs: largemvc.NoTraining, KMeansStarts: 1,
+		Clusters: d.Classes, Seed: uint64(draw), Epochs: largemvc.None, KMeansStarts: 1,
 	})
 	if err != nil {
 		return out, err

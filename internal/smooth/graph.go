@@ -133,7 +133,7 @@ func viewsOfBlocks[T kernel.Float](blocks []neighbor.Block[T], n int) ([]neighbo
 func (s *Graph[T]) Smooth(
 	ctx context.Context, in *Inputs[T], blocks []neighbor.Block[T], n int, o Options,
 ) (*Transform[T], error) {
-	judging := &judging[T]{seed: o.Seed}
+	judging := &judging[T]{seed: o.Seed, look: in.look}
 	if s.before == nil { // The rows that trust needs are about to change.
 		known := in.sideBySide(blocks, trust.Samples(n, o.Seed))
 		judging.known = &known

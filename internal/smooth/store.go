@@ -155,7 +155,7 @@ func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, d
 		atoms = readLandmarks(in, &state)
 	}
 	s.readFilters(in, atoms, o.steps(samples))
-	s.readKnown(in)
+	s.readKnown(in, dims)
 	if in.Err != nil {
 		return s
 	}

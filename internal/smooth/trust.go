@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/file"
@@ -20,6 +21,7 @@ import (
 type judging[T kernel.Float] struct {
 	seed  uint64
 	known *trust.Rows[T] // nil with exact neighbours, whose index has the rows
+	look  []appearance   // of the views; nil: the file did not have it
 	once  sync.Once
 	judge *trust.Judge[T]
 	err   error
@@ -47,12 +49,66 @@ func (s *Transform[T]) Trust(ctx context.Context, views []view.View, workers int
 		if err != nil {
 			return err
 		}
-		found, err := j.judge.Of(ctx, s.inputs.sideBySide(blocks, upTo(hi-lo)), 1)
+		rows := s.inputs.sideBySide(blocks, upTo(hi-lo))
+		rows.Odd = j.odd(views, lo, hi)
+		found, err := j.judge.Of(ctx, rows, 1)
 		for v := range found {
 			copy(out[v][lo:], found[v])
 		}
 		return err
 	})
+}
+
+// noiseRows is the number of rows of noise from which bad rows are told.
+const noiseRows = 256
+
+// appearance is what tells the rows of a view from noise.
+type appearance struct {
+	mean  []float64 // of each column
+	noise *trust.Noise
+}
+
+// appearances learns it of every view.
+func appearances(ctx context.Context, views []view.View, o Options) ([]appearance, error) {
+	out := make([]appearance, len(views))
+	return out, parallel.For(ctx, o.Workers, len(views), func(_, v int) error {
+		x, look := views[v], view.NewLook(views[v], o.Seed)
+		row := make([]float64, x.Cols)
+		var rows [][]float64
+		for _, i := range trust.Samples(x.Rows, o.Seed) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if x.Has(i) {
+				x.Row(i, row)
+				rows = append(rows, view.Marks(row, look.Mean))
+			}
+		}
+		var noise [][]float64
+		rng := rand.New(rand.NewPCG(o.Seed, uint64(v)))
+		for range noiseRows {
+			look.Noise(rng, row)
+			noise = append(noise, view.Marks(row, look.Mean))
+		}
+		out[v] = appearance{look.Mean, trust.NewNoise(rows, noise)}
+		return nil
+	})
+}
+
+// odd returns how odd the rows of samples look.
+func (j *judging[T]) odd(views []view.View, lo, hi int) [][]float64 {
+	out := make([][]float64, len(views))
+	for v, x := range views {
+		row := make([]float64, x.Cols)
+		out[v] = make([]float64, hi-lo)
+		for i := lo; i < hi; i++ {
+			if x.Has(i) {
+				x.Row(i, row)
+				out[v][i-lo] = j.look[v].noise.Oddness(view.Marks(row, j.look[v].mean))
+			}
+		}
+	}
+	return out
 }
 
 // trustRows is the number of samples that a goroutine judges at once.
@@ -69,11 +125,14 @@ func upTo(n int) []int {
 
 // known returns the rows of the training samples that others are compared with.
 func (s *Transform[T]) known() (trust.Rows[T], error) {
+	missing := errors.New("the model was saved by a version that did not keep what trust in views needs")
 	switch {
+	case s.judging.look == nil:
+		return trust.Rows[T]{}, missing
 	case s.judging.known != nil:
 		return *s.judging.known, nil
 	case s.graph.before == nil:
-		return trust.Rows[T]{}, errors.New("the model was saved without the samples that trust compares others with")
+		return trust.Rows[T]{}, missing
 	}
 	b := s.graph.before[0]
 	return s.inputs.sideBySide(s.graph.before, trust.Samples(len(b.X)/b.Ld, s.judging.seed)), nil
@@ -83,7 +142,7 @@ func (s *Transform[T]) known() (trust.Rows[T], error) {
 func (s *Inputs[T]) sideBySide(blocks []neighbor.Block[T], samples []int) trust.Rows[T] {
 	dims := viewColumns(s.Inputs)
 	out := trust.Rows[T]{
-		Views: make([][]T, len(dims)), Dims: dims, Parts: inputColumns(s.Inputs), Present: make([][]bool, len(dims)),
+		Views: make([][]T, len(dims)), Dims: dims, Present: make([][]bool, len(dims)),
 	}
 	at := make([]int, len(dims))
 	for k, in := range s.Inputs {
@@ -117,38 +176,34 @@ func viewColumns(inputs []prepare.Input) []int {
 	return out
 }
 
-// inputColumns returns, of each view, the columns of its inputs.
-func inputColumns(inputs []prepare.Input) [][]int {
-	var out [][]int
-	for _, in := range inputs {
-		for len(out) <= in.View {
-			out = append(out, nil)
-		}
-		out[in.View] = append(out[in.View], in.Columns)
-	}
-	return out
-}
-
 // saveKnown appends the rows that others are compared with, where the index does not have them.
 func (s *Transform[T]) saveKnown(f *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {
-	known := s.judging.known
-	if known == nil {
-		return
+	add := func(t safetensors.Tensor) { f.Tensors = append(f.Tensors, t) }
+	for v, l := range s.judging.look {
+		add(safetensors.Float64s(meanName(v), l.mean, len(l.mean)))
+		add(safetensors.Float64s(noiseName(v), l.noise.Values(), trust.NoiseValues(view.MarkCount)))
 	}
-	for v, x := range known.Views {
-		f.Tensors = append(f.Tensors, floats(knownName(v), kernel.Float64s(x), known.Len(), known.Dims[v]))
+	known := s.judging.known
+	for v := 0; known != nil && v < len(known.Views); v++ {
+		add(floats(knownName(v), kernel.Float64s(known.Views[v]), known.Len(), known.Dims[v]))
 		if known.Present[v] != nil {
-			f.Tensors = append(f.Tensors, safetensors.Ints(knownPresentName(v), ones(known.Present[v]), known.Len()))
+			add(safetensors.Ints(knownPresentName(v), ones(known.Present[v]), known.Len()))
 		}
 	}
 }
 
 // readKnown reads what saveKnown wrote, if it did.
-func (s *Transform[T]) readKnown(in *file.Tensors) {
-	if !in.Has(knownName(0)) {
+func (s *Transform[T]) readKnown(in *file.Tensors, dims []int) {
+	for v := 0; v < len(dims) && in.Err == nil && in.Has(noiseName(0)); v++ {
+		mean, values := in.Floats(meanName(v), dims[v]), in.Floats(noiseName(v), trust.NoiseValues(view.MarkCount))
+		if in.Err == nil {
+			s.judging.look = append(s.judging.look, appearance{mean, trust.NoiseOf(values, view.MarkCount)})
+		}
+	}
+	if in.Err != nil || !in.Has(knownName(0)) {
 		return
 	}
-	known := trust.Rows[T]{Dims: viewColumns(s.inputs.Inputs), Parts: inputColumns(s.inputs.Inputs)}
+	known := trust.Rows[T]{Dims: viewColumns(s.inputs.Inputs)}
 	for v, d := range known.Dims {
 		x := in.Floats(knownName(v), -1, d)
 		if in.Err != nil {
@@ -170,5 +225,7 @@ func (s *Transform[T]) readKnown(in *file.Tensors) {
 	s.judging.known = &known
 }
 
+func noiseName(v int) string        { return fmt.Sprintf("noise.%d", v) }
+func meanName(v int) string         { return fmt.Sprintf("noise_mean.%d", v) }
 func knownName(v int) string        { return fmt.Sprintf("known_samples.%d", v) }
 func knownPresentName(v int) string { return fmt.Sprintf("known_present.%d", v) }

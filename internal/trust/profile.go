@@ -16,19 +16,18 @@ const (
 
 // profile is what a sample's views say, each by itself.
 type profile[T kernel.Float] struct {
-	known int         // its number among the known samples, or −1
-	y     [][]T       // of each view, its row in the leading directions; nil: the sample lacks it
-	near  [][]int32   // its nearest among the known samples
-	mean  []float64   // of its products with the known samples
-	std   []float64   // their standard deviation
-	marks [][]float64 // what the rows are like: see look
-	guess [][][]T     // [u][v]: the row of view v as regressed on that of view u
+	known int       // its number among the known samples, or −1
+	y     [][]T     // of each view, its row in the leading directions; nil: the sample lacks it
+	near  [][]int32 // its nearest among the known samples
+	mean  []float64 // of its products with the known samples
+	std   []float64 // their standard deviation
+	guess [][][]T   // [u][v]: the row of view v as regressed on that of view u
 }
 
 func newProfile[T kernel.Float](known, views int) profile[T] {
 	p := profile[T]{
 		known: known, y: make([][]T, views), near: make([][]int32, views),
-		mean: make([]float64, views), std: make([]float64, views), marks: make([][]float64, views), guess: make([][][]T, views),
+		mean: make([]float64, views), std: make([]float64, views), guess: make([][][]T, views),
 	}
 	for u := range p.guess {
 		p.guess[u] = make([][]T, views)
@@ -61,17 +60,7 @@ func (s *side[T]) describe(r *Rows[T], v, lo int, out []profile[T]) {
 		row := products[i*ld : i*ld+known]
 		p.mean[v], p.std[v] = s.moments(row, p.known)
 		p.near[v] = s.nearest(row, p.known)
-		p.marks[v] = marksOf(&s.look, r.row(v, lo+i), s.distance(p.near[v], row, x[i*s.dim:(i+1)*s.dim]))
 	}
-}
-
-// distance returns the squared distance to one of the nearest known samples.
-func (s *side[T]) distance(near []int32, products, centred []T) float64 {
-	if len(near) == 0 {
-		return 0
-	}
-	r := near[min(markedNeighbor, len(near)-1)]
-	return max(kernel.SumSquares(centred, 0)-2*float64(products[r])+float64(s.square[r]), 0)
 }
 
 // moments returns the mean and the deviation of products with the known samples but for one.

@@ -56,8 +56,9 @@ func Samples(n int, seed uint64) []int {
 type Rows[T kernel.Float] struct {
 	Views   [][]T    // n×Dims[v], row-major
 	Dims    []int    // of the views
-	Parts   [][]int  // of the views, the columns of each of its inputs, of sum Dims[v]
 	Present [][]bool // of the views; nil: all samples have it. Values of absent rows do not matter
+	// Odd is, of the views, what Noise says of each row; for samples that are judged alone.
+	Odd [][]float64
 }
 
 // Len returns n.
@@ -77,8 +78,8 @@ type Judge[T kernel.Float] struct {
 // ErrOneView says that there is nothing to compare a view with.
 var ErrOneView = errors.New("trust in views compares them with each other: there is only one view")
 
-// New makes a judge of the samples whose rows are given, which it keeps. The same rows and seed give the same judge, whatever
-// the number of workers.
+// New makes a judge of the samples whose rows are given, which it keeps. The same rows and seed give the same judge, whatever the
+// number of workers.
 func New[T kernel.Float](ctx context.Context, known Rows[T], seed uint64, workers int) (*Judge[T], error) {
 	if len(known.Views) < 2 {
 		return nil, ErrOneView
@@ -111,15 +112,6 @@ func New[T kernel.Float](ctx context.Context, known Rows[T], seed uint64, worker
 	})
 	if err != nil {
 		return nil, err
-	}
-	for v, s := range j.views {
-		var marks [][]float64
-		for i := range all {
-			if all[i].has(v) {
-				marks = append(marks, all[i].marks[v])
-			}
-		}
-		s.look.learn(marks)
 	}
 	for v, s := range j.views {
 		s.countNeighbors(v, all)
@@ -189,7 +181,7 @@ func (j *Judge[T]) Of(ctx context.Context, r Rows[T], workers int) ([][]float64,
 		}
 		bad := make([]float64, len(j.views))
 		for i := range all {
-			good := j.odds(&all[i], bad)
+			good := j.odds(&all[i], &r, lo+i, bad)
 			for v, x := range bad {
 				out[v][lo+i] = trusted(good, bad, v, x)
 			}
@@ -200,7 +192,7 @@ func (j *Judge[T]) Of(ctx context.Context, r Rows[T], workers int) ([][]float64,
 
 // odds returns, up to a common factor, the probability that all views of a sample belong to it, and in bad that each of them is
 // the one that does not; −1 where there is nothing to compare a view with.
-func (j *Judge[T]) odds(p *profile[T], bad []float64) (good float64) {
+func (j *Judge[T]) odds(p *profile[T], r *Rows[T], i int, bad []float64) (good float64) {
 	for v := range bad {
 		bad[v] = math.NaN()
 	}
@@ -218,7 +210,7 @@ func (j *Judge[T]) odds(p *profile[T], bad []float64) (good float64) {
 	}
 	for v, x := range bad {
 		if !math.IsNaN(x) { // Whatever the other views say, a row may be like no other of its view.
-			bad[v] = x + j.views[v].look.oddness(p.marks[v])
+			bad[v] = x + r.Odd[v][i]
 		}
 	}
 	most, compared := 0.0, 0.0
@@ -263,7 +255,6 @@ type side[T kernel.Float] struct {
 	present []bool
 	count   int              // samples that have the view
 	panel   *kernel.Panel[T] // the rows of y as columns
-	look    look             // what rows of the view are like
 	often   []float64        // how often a sample is among the neighbours of others, as a multiple of the mean
 }
 
@@ -290,7 +281,6 @@ func newSide[T kernel.Float](ctx context.Context, known *Rows[T], v int, seed ui
 	for i := range n {
 		s.centre(centred[i*d:(i+1)*d], known, v, i)
 	}
-	s.look = newLook(known, v)
 	x := rows.NewDense(n, d, d, centred)
 	s.rank = min(directions, n, d)
 	basis, err := spectral.Find(ctx, []rows.Matrix[T]{x}, spectral.Config{
