@@ -10,9 +10,9 @@ import (
 	"github.com/largemvc/largemvc/internal/op"
 )
 
-// Adam is the optimiser of Kingma and Ba (2015) as a gorgonia.Solver. Unlike Gorgonia's own it keeps its state in float64
+// adamSolver is the optimiser of Kingma and Ba (2015) as a gorgonia.Solver. Unlike Gorgonia's own it keeps its state in float64
 // and in reach, so that a run can be continued to the same bits. The zero value is ready.
-type Adam struct {
+type adamSolver struct {
 	LearningRate float64 // 0: 0.01
 	Beta1, Beta2 float64 // 0: 0.9 and 0.999
 	Epsilon      float64 // 0: 1e-8
@@ -20,21 +20,14 @@ type Adam struct {
 	state adam.State
 }
 
-var _ gorgonia.Solver = (*Adam)(nil)
+var _ gorgonia.Solver = (*adamSolver)(nil)
 
-// AdamState is what an Adam remembers of its steps.
-type AdamState struct {
-	Steps         int
-	First, Second [][]float64 // moments of the gradient, one slice a value; nil before the first step
-}
+// State returns a copy of what the optimiser remembers of its steps.
+func (a *adamSolver) State() adam.State { return a.state.Clone() }
 
-// State returns a copy of the state.
-func (a *Adam) State() AdamState { return AdamState(a.state.Clone()) }
-
-// SetState makes a the optimiser that had the state s, of which it keeps a copy: its next steps, on the same values, have
+// SetState makes a the optimiser that had the state, of which it keeps a copy: its next steps, on the same values, have
 // the same bits. It returns an error, and changes nothing, if the moments do not fit each other.
-func (a *Adam) SetState(s AdamState) error {
-	state := adam.State(s)
+func (a *adamSolver) SetState(state adam.State) error {
 	if err := state.Check(); err != nil {
 		return fmt.Errorf("largemvc: Adam: %w", err)
 	}
@@ -44,7 +37,7 @@ func (a *Adam) SetState(s AdamState) error {
 
 // Step moves every value against its gradient and sets the gradient to zero. The values must be the same, in the same
 // order, in every call.
-func (a *Adam) Step(model []gorgonia.ValueGrad) error {
+func (a *adamSolver) Step(model []gorgonia.ValueGrad) error {
 	rates := adam.Rates{
 		LearningRate: cmp.Or(a.LearningRate, 0.01),
 		Beta1:        cmp.Or(a.Beta1, 0.9), Beta2: cmp.Or(a.Beta2, 0.999),

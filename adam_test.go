@@ -7,6 +7,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/op/optest"
 
+	"github.com/largemvc/largemvc/internal/adam"
 	"github.com/largemvc/largemvc/internal/op"
 
 	"gonum.org/v1/gonum/mat"
@@ -74,14 +75,14 @@ func TestAdamAgainstGorgonia(t *testing.T) {
 		tolerance float64
 	}{{tensor.Float64, 1e-13}, {tensor.Float32, 2e-5}} {
 		own, theirs := newBowl(t, x.of), newBowl(t, x.of)
-		adam := &Adam{LearningRate: 0.03, Beta1: 0.8, Beta2: 0.99, Epsilon: 1e-6}
+		solver := &adamSolver{LearningRate: 0.03, Beta1: 0.8, Beta2: 0.99, Epsilon: 1e-6}
 		reference := gorgonia.NewAdamSolver(
 			gorgonia.WithLearnRate(0.03), gorgonia.WithBeta1(0.8), gorgonia.WithBeta2(0.99),
 			gorgonia.WithEps(1e-6),
 		)
 		before := own.values()
 		for step := range 60 {
-			own.step(t, adam)
+			own.step(t, solver)
 			theirs.step(t, reference)
 			a, b := own.values(), theirs.values()
 			for i := range a {
@@ -99,9 +100,9 @@ func TestAdamAgainstGorgonia(t *testing.T) {
 // The first two steps by hand: m̂ and v̂ of the first step are g and g², whatever β.
 func TestAdamByHand(t *testing.T) {
 	x, g := tensor.New(tensor.WithBacking([]float64{1, -2})), tensor.New(tensor.WithBacking([]float64{0.5, 0}))
-	adam := &Adam{}
+	solver := &adamSolver{}
 	pair := []gorgonia.ValueGrad{valueGrad{x, g}}
-	if err := adam.Step(pair); err != nil {
+	if err := solver.Step(pair); err != nil {
 		t.Fatal(err)
 	}
 	want := 1 - 0.01*0.5/(0.5+1e-8)
@@ -112,7 +113,7 @@ func TestAdamByHand(t *testing.T) {
 		t.Errorf("the gradient is %v after the step", got)
 	}
 	g.Float64s()[0] = -0.25
-	if err := adam.Step(pair); err != nil {
+	if err := solver.Step(pair); err != nil {
 		t.Fatal(err)
 	}
 	m := (0.9*0.1*0.5 + 0.1*-0.25) / (1 - 0.81)
@@ -131,14 +132,14 @@ func (v valueGrad) Grad() (gorgonia.Value, error) { return v.g, nil }
 func TestAdamResumes(t *testing.T) {
 	for _, of := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
 		whole, first, second := newBowl(t, of), newBowl(t, of), newBowl(t, of)
-		a, b := &Adam{LearningRate: 0.1}, &Adam{LearningRate: 0.1}
+		a, b := &adamSolver{LearningRate: 0.1}, &adamSolver{LearningRate: 0.1}
 		for range 20 {
 			whole.step(t, a)
 		}
 		for range 7 {
 			first.step(t, b)
 		}
-		c := &Adam{LearningRate: 0.1}
+		c := &adamSolver{LearningRate: 0.1}
 		if err := c.SetState(b.State()); err != nil {
 			t.Fatal(err)
 		}
@@ -163,38 +164,38 @@ func TestAdamResumes(t *testing.T) {
 
 func TestAdamErrors(t *testing.T) {
 	ones := func(n int) gorgonia.Value { return tensor.New(tensor.WithBacking(make([]float64, n))) }
-	adam := &Adam{}
+	solver := &adamSolver{}
 	good := []gorgonia.ValueGrad{valueGrad{ones(2), ones(2)}}
 	for name, model := range map[string][]gorgonia.ValueGrad{
 		"lengths":  {valueGrad{ones(2), ones(3)}},
 		"integers": {valueGrad{tensor.New(tensor.WithBacking([]int{1})), tensor.New(tensor.WithBacking([]int{1}))}},
 		"nil":      {valueGrad{nil, nil}},
 	} {
-		if err := (&Adam{}).Step(model); err == nil {
+		if err := (&adamSolver{}).Step(model); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if err := adam.Step(good); err != nil {
+	if err := solver.Step(good); err != nil {
 		t.Fatal(err)
 	}
 	for name, model := range map[string][]gorgonia.ValueGrad{
 		"another number": append(good, good...), "another length": {valueGrad{ones(3), ones(3)}},
 	} {
-		if err := adam.Step(model); err == nil {
+		if err := solver.Step(model); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 	two := [][]float64{{1, 2}}
-	for name, s := range map[string]AdamState{
+	for name, s := range map[string]adam.State{
 		"negative": {Steps: -1}, "no moments": {Steps: 1}, "no steps": {First: two, Second: two},
 		"one moment": {Steps: 1, First: two},
 		"lengths":    {Steps: 1, First: two, Second: [][]float64{{1}}},
 	} {
-		if err := adam.SetState(s); err == nil {
+		if err := solver.SetState(s); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if err := adam.SetState(AdamState{}); err != nil || adam.State().Steps != 0 {
+	if err := solver.SetState(adam.State{}); err != nil || solver.State().Steps != 0 {
 		t.Errorf("%v", err)
 	}
 }

@@ -24,7 +24,7 @@ import (
 type stepper struct {
 	net    *LargeMvCNet
 	vm     gorgonia.VM
-	solver *Adam
+	solver *adamSolver
 }
 
 func newStepper(b *testing.B, n, m, layers int, dims ...int) *stepper {
@@ -52,7 +52,7 @@ func newStepper(b *testing.B, n, m, layers int, dims ...int) *stepper {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &stepper{net: &LargeMvCNet{}, solver: &Adam{}}
+	s := &stepper{net: &LargeMvCNet{}, solver: &adamSolver{}}
 	g := gorgonia.NewGraph()
 	if err := s.net.Build(Env{G: g, Layers: layers}, data, StartPoint{Anchors: anchors}); err != nil {
 		b.Fatal(err)

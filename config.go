@@ -118,8 +118,9 @@ func (c Config) HasNeighbors() bool {
 	return c.Neighborhood.Neighbors != None && (c.Neighborhood.Neighbors != 0 || c.Preset != PresetPaper)
 }
 
-// withDefaults returns the configuration with modules of its own and with every zero that means something else replaced.
-func (c Config) withDefaults() Config {
+// WithDefaults returns the configuration with copies of its modules and with every zero that stands for something else
+// replaced by it, except Neighborhood.Steps and Landmarks, whose defaults depend on the samples.
+func (c Config) WithDefaults() Config {
 	c.Anchors = cmp.Or(c.Anchors, c.Clusters)
 	c.Layers = cmp.Or(c.Layers, 2)
 	c.Epochs = cmp.Or(c.Epochs, 100)

@@ -10,6 +10,18 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
+// Check returns the error with which Fit would refuse the configuration for the views, as far as it can tell without reading
+// their values, and nil if there is none. The message has a line for everything that is out of range.
+func (c Config) Check(views []View) error {
+	n, err := checkShapes(views)
+	if err != nil {
+		return err
+	}
+	c = c.WithDefaults()
+	c.forSamples(n)
+	return c.check(n, views)
+}
+
 // check reports every field that is out of range for n samples and the given views.
 func (c *Config) check(n int, views []View) error {
 	var errs []error
@@ -129,7 +141,7 @@ func (c *Config) checkModules() (errs []error) {
 			errs = append(errs, fmt.Errorf("largemvc: %s is a nil %T", m.name, m.module))
 			continue
 		}
-		switch x := m.module.(type) {
+		switch x := m.module.(type) { // nil in files with a module of a user's own
 		case *SoftThreshold:
 			errs = append(errs, x.check(), startsBelowZero("Theta0", x.Theta0, x.Unconstrained))
 		case *RowShrink:

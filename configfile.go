@@ -32,6 +32,9 @@ type foreign [3]string
 
 // moduleType returns the name of the type of a module in files: without a package for those of this one.
 func moduleType(m Module) string {
+	if m == nil {
+		return ""
+	}
 	t := reflect.TypeOf(m)
 	star := ""
 	if t.Kind() == reflect.Pointer && t.Name() == "" {
@@ -60,7 +63,7 @@ func saveConfig(c *Config) (*savedConfig, error) {
 	for i, to := range []*savedModule{&s.Represent, &s.Noise, &s.Anchor} {
 		m := c.modules()[i]
 		to.Type = moduleType(m)
-		if !stock(m) {
+		if !stock(m) || m == nil {
 			continue
 		}
 		var err error

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/choose"
 )
 
 // shapesAndColours are 2n samples in two views, which fall into two groups.
@@ -97,9 +98,9 @@ func ExampleResume() {
 }
 
 // Without classes, indices say how many clusters there may be.
-func ExampleChooseClusters() {
-	found, err := largemvc.ChooseClusters(context.Background(), shapesAndColours(20), largemvc.Config{Epochs: 10},
-		largemvc.ChooseConfig{Clusters: []int{2, 3, 4}})
+func Example_chooseClusters() {
+	found, err := choose.Clusters(context.Background(), shapesAndColours(20), largemvc.Config{Epochs: 10},
+		choose.Config{Clusters: []int{2, 3, 4}})
 	if err != nil {
 		log.Fatal(err)
 	}

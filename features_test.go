@@ -67,16 +67,12 @@ func TestNilContexts(t *testing.T) {
 	var none context.Context
 	for _, ctx := range []context.Context{none, typed} {
 		for name, err := range map[string]error{
-			"Fit":            errorOf(Fit(ctx, views, Config{Clusters: 2})),
-			"FitPredict":     errorOf(FitPredict(ctx, views, Config{Clusters: 2})),
-			"Predict":        errorOf(c.Predict(ctx, views)),
-			"Assign":         errorOf(c.Assign(ctx, views)),
-			"Transform":      errorOf(c.Transform(ctx, views)),
-			"Resume":         errorOf(Resume(ctx, views, "none", nil)),
-			"ChooseClusters": errorOf(ChooseClusters(ctx, views, Config{}, ChooseConfig{})),
-			"Classical":      errorOf(Classical(ctx, views, ClassicalConfig{Clusters: 2})),
-			"KMeans":         errorOf(KMeans(ctx, c.H, KMeansConfig{})),
-			"NewHeldOut":     errorOf(NewHeldOut(ctx, views, HeldOutConfig{})),
+			"Fit":       errorOf(Fit(ctx, views, Config{Clusters: 2})),
+			"Predict":   errorOf(c.Predict(ctx, views)),
+			"Assign":    errorOf(c.Assign(ctx, views)),
+			"Transform": errorOf(c.Transform(ctx, views)),
+			"Resume":    errorOf(Resume(ctx, views, "none", nil)),
+			"KMeans":    errorOf(KMeans(ctx, c.H, KMeansConfig{})),
 		} {
 			if err == nil || !strings.HasPrefix(err.Error(), "largemvc: the context is") {
 				t.Errorf("%s of %s: error %v", name, fmt.Sprintf("%T", ctx), err)

@@ -217,9 +217,6 @@ func TestFitErrors(t *testing.T) {
 					t.Errorf("the error does not say %q: %v", part, err)
 				}
 			}
-			if labels, again := FitPredict(context.Background(), x.views, x.config); labels != nil || again == nil {
-				t.Errorf("FitPredict: %v, %v", labels, again)
-			}
 			if x.config.Neighborhood.Neighbors != 0 || name == "anchors and neighbours" {
 				return
 			}

@@ -2,6 +2,8 @@ package largemvc
 
 import (
 	"context"
+	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/neighbor"
 	"math"
 	"testing"
 
@@ -43,7 +45,7 @@ func graphOf(t testing.TB, views []View, c Config) *mat.Dense {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fullGraph(t, s.graph)
+	return testutil.FullGraph(t, s.graph, neighbor.Stride)
 }
 
 // The loss on record is the reconstruction, less the weight times the information, plus the extra loss.
@@ -81,9 +83,11 @@ func TestFitExtraLoss(t *testing.T) {
 			}
 			if neighbors != None {
 				c := pulled.Config()
-				want -= c.Neighborhood.Weight * naiveInformation(pulled.H, graphOf(t, views, config), c.Neighborhood.Temperature)
+				want -= c.Neighborhood.Weight * testutil.NeighborInformation(
+					pulled.H, graphOf(t, views, config), c.Neighborhood.Temperature,
+				)
 				if c.Neighborhood.HeldOutWeight > 0 {
-					want -= c.Neighborhood.HeldOutWeight * naiveHeldOut(
+					want -= c.Neighborhood.HeldOutWeight * testutil.HeldOutInformation(
 						pulled.H, unitFeatures(t, views), information.DefaultPenalty, c.Neighborhood.Temperature,
 					)
 				}

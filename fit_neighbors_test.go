@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/largemvc/largemvc/internal/information/term"
 	"maps"
 	"math"
 	"slices"
@@ -126,15 +127,15 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		term := func(net Network) *Node {
-			return must(gorgonia.Mul(constantOf(net, 2), must(NeighborInformation(must(net.H(2)), s.graph, 0.4))))
+		pulled := func(net Network) *Node {
+			return must(gorgonia.Mul(constantOf(net, 2), must(term.Neighbors[float64](0, must(net.H(2)), s.graph, 0.4))))
 		}
 		without := config
 		without.Neighborhood.Weight = None
-		without.ExtraLoss = func(net Network) (*Node, error) { return term(net), nil }
+		without.ExtraLoss = func(net Network) (*Node, error) { return pulled(net), nil }
 		closeNetworks(t, mustFit(t, views, config), mustFit(t, views, without), 1e-10)
 		config.ExtraLoss = func(net Network) (*Node, error) { return pull(net), nil }
-		without.ExtraLoss = func(net Network) (*Node, error) { return gorgonia.Add(pull(net), term(net)) }
+		without.ExtraLoss = func(net Network) (*Node, error) { return gorgonia.Add(pull(net), pulled(net)) }
 		a, b := mustFit(t, views, config), mustFit(t, views, without)
 		closeNetworks(t, a, b, 1e-10)
 		without.ExtraLoss = nil

@@ -3,7 +3,6 @@ package largemvc
 import (
 	"bytes"
 	"context"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,29 +10,14 @@ import (
 
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
-// blobs returns n samples of c clusters, sample i of class i%c: in every view a class has a random centre, from which its
-// samples deviate by noise.
-func blobs(n, c int, noise float64, seed uint64, dims ...int) (x [][]float64, classes []int) {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	classes = make([]int, n)
-	for i := range classes {
-		classes[i] = i % c
-	}
-	for _, d := range dims {
-		centres := make([]float64, c*d)
-		for j := range centres {
-			centres[j] = rng.NormFloat64()
-		}
-		view := make([]float64, n*d)
-		for i := range view {
-			view[i] = centres[classes[i/d]*d+i%d] + noise*rng.NormFloat64()
-		}
-		x = append(x, view)
-	}
-	return x, classes
-}
+// blobs and absent are those of internal/testutil.
+var (
+	blobs  = testutil.Blobs
+	absent = testutil.Absent
+)
 
 // float64Views returns views over the rows in x.
 func float64Views(x [][]float64, dims ...int) []View {
@@ -48,20 +32,6 @@ func float64Views(x [][]float64, dims ...int) []View {
 func blobViews(n, c int, noise float64, seed uint64, dims ...int) ([]View, []int) {
 	x, classes := blobs(n, c, noise, seed, dims...)
 	return float64Views(x, dims...), classes
-}
-
-// absent returns an n×V mask at the rate, in which every sample keeps a view.
-func absent(n, views int, rate float64, seed uint64) [][]bool {
-	rng := rand.New(rand.NewPCG(seed, 2))
-	mask := make([][]bool, n)
-	for i := range mask {
-		mask[i] = make([]bool, views)
-		for v := range mask[i] {
-			mask[i][v] = rng.Float64() >= rate
-		}
-		mask[i][rng.IntN(views)] = true
-	}
-	return mask
 }
 
 // withAndWithout runs a test with the neighbours of the default preset and without.
@@ -85,7 +55,7 @@ func leftOut(i, few int) bool { return testing.Short() && i%few != 0 }
 
 // completed is a configuration with its defaults for n samples.
 func completed(c Config, n int) *Config {
-	c = c.withDefaults()
+	c = c.WithDefaults()
 	c.forSamples(n)
 	return &c
 }

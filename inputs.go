@@ -67,7 +67,7 @@ func (c *Config) rotation() prepare.Rotate {
 		Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors,
 		Workers: c.Workers,
 	}
-	if c.Start.Anchors != nil || c.Rotate == Auto && (c.ExtraLoss != nil || c.Epochs == None) {
+	if c.Start.Anchors != nil || !c.stock() || c.Rotate == Auto && (c.ExtraLoss != nil || c.Epochs == None) {
 		out.Choice = prepare.RotateNever
 	}
 	return out

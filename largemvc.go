@@ -31,6 +31,7 @@ type Clustering struct {
 
 	StartLabels []int // labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors
 	Timings     Timings
+	Notes       []string // what the data do not support, as sentences with figures; nil: nothing is known
 	Repaired    int // clusters that k-means on H found empty and repaired
 }
 
@@ -55,15 +56,6 @@ func Fit(ctx context.Context, views []View, config Config) (*Clustering, error) 
 	return fitFrom(ctx, views, config, nil)
 }
 
-// FitPredict is Fit for those who want the labels alone.
-func FitPredict(ctx context.Context, views []View, config Config) ([]int, error) {
-	c, err := Fit(ctx, views, config)
-	if err != nil {
-		return nil, err
-	}
-	return c.Labels, nil
-}
-
 // fitFrom is Fit, from the state of a checkpoint if there is one.
 func fitFrom(ctx context.Context, views []View, config Config, from *resumed) (*Clustering, error) {
 	out, err := fitViews(ctx, views, config, from)
@@ -79,7 +71,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 	if err != nil {
 		return nil, err
 	}
-	c := config.withDefaults()
+	c := config.WithDefaults()
 	c.forSamples(n)
 	if err := c.check(n, views); err != nil {
 		return nil, err
@@ -119,7 +111,20 @@ func fit[T kernel.Float](
 		return nil, joined(ended, err)
 	}
 	out.Timings.Prepare, out.Timings.Total = prepareFor, time.Since(begin)
+	out.Notes = notesOn(views)
 	return out, ended
+}
+
+// fewJoin is the share of the samples below which what joins the views is called little.
+const fewJoin = 0.05
+
+// notesOn says what the views do not support.
+func notesOn(views []view.View) []string {
+	joint := view.WeakestJoint(views)
+	if float64(joint.Both) >= fewJoin*float64(joint.Of) {
+		return nil
+	}
+	return []string{joint.Text(views) + ": little joins these views, and clusters may follow which of them a sample has"}
 }
 
 // finish clusters the representation of a trained network and makes the predictor.
@@ -129,8 +134,7 @@ func finish[T kernel.Float](
 	began := time.Now()
 	c := net.config
 	p := newPredictor(c, views, in.list, r)
-	p.setParameters(net.model.fused().Parameters())
-	p.setAnchors(net.model.fused().Engine().Anchors, in.rotated)
+	p.setNetwork(net.model, net.reads, in.rotated)
 	out := &Clustering{Predictor: p, StartLabels: r.Begin.Labels}
 	n, m, ld := p.samples, c.Anchors, kernel.Pad(c.Anchors)
 	h, trust, err := represent(ctx, views, in, net, p)
@@ -169,19 +173,38 @@ func finish[T kernel.Float](
 // it changed a tenth of a point.
 const sharedReadOut = 5000
 
+// setNetwork takes over what a trained network has learned.
+func (p *Predictor) setNetwork(m *Model[Represent, Noise, Anchor], reads *readOuts, rotated []*prepare.Rotated) {
+	var values [3][]learned
+	for i, module := range m.modules() {
+		values[i] = m.env.learnedBy(module)
+	}
+	if fused := m.fused(); fused != nil {
+		p.learned = values
+		p.setParameters(fused.Parameters())
+		p.setAnchors(fused.Engine().Anchors, rotated)
+		return
+	}
+	p.setLearned(values)
+	p.setAnchors(func(l, v int) []float64 { return float64s(reads.anchors[l][v]) }, rotated)
+	// The configuration keeps modules with the trained values, in graphs that hold nothing of the samples.
+	p.unfit = p.fill(p.config.modules())
+}
+
 // represent returns H (n×m, with the stride kernel.Pad(m)) of the training samples, and the trust of every input, nil without
-// noise. Of rotated views they come from the original columns, as those of new samples will.
+// noise. Of rotated views, and of modules that are not from this package, they come from the network that new samples will go
+// through.
 func represent[T kernel.Float](
 	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], p *Predictor,
 ) (h []T, trust [][]float64, err error) {
-	if !net.config.noiseless() {
+	if net.reads == nil && !net.config.noiseless() || net.reads != nil && net.reads.noise() {
 		for range p.inputs {
 			trust = append(trust, make([]float64, p.samples))
 		}
 	}
-	if in.rotated == nil {
-		trained := net.model.fused().Engine()
-		h = make([]T, p.samples*kernel.Pad(p.config.Anchors))
+	h = make([]T, p.samples*kernel.Pad(p.config.Anchors))
+	if in.rotated == nil && net.fused != nil {
+		trained := net.fused.Engine()
 		if err := engine.CopyH(trained, net.config.Layers, h, kernel.Pad(p.config.Anchors)); err != nil {
 			return nil, nil, err
 		}
@@ -189,6 +212,16 @@ func represent[T kernel.Float](
 			if err := trained.Read(engine.FieldTrust, net.config.Layers, v, 0, p.samples, t); err != nil {
 				return nil, nil, err
 			}
+		}
+		return h, trust, nil
+	}
+	out := &predict.Output[T]{H: h, Trust: trust}
+	if net.reads != nil {
+		if p.unfit == nil {
+			p.unfit = representBatches(ctx, views, in, net, p, out)
+		}
+		if p.unfit != nil {
+			copyReads(net.reads, h, trust, kernel.Pad(p.config.Anchors))
 		}
 		return h, trust, nil
 	}
@@ -200,8 +233,54 @@ func represent[T kernel.Float](
 	if err != nil {
 		return nil, nil, err
 	}
-	h = make([]T, p.samples*kernel.Pad(p.config.Anchors))
-	return h, trust, withName(f.net.Run(ctx, views, net.config.Workers, &predict.Output[T]{H: h, Trust: trust}))
+	return h, trust, withName(f.net.Run(ctx, views, net.config.Workers, out))
+}
+
+// representBatches is represent for modules that are not all from this package.
+func representBatches[T kernel.Float](
+	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], p *Predictor, out *predict.Output[T],
+) error {
+	f, err := newFitted[T](p, asPrepared[T](in.x), nil)
+	if err != nil {
+		return err
+	}
+	return withName(f.net.Run(ctx, views, net.config.Workers, out))
+}
+
+// copyReads copies H, with a stride, and the trust of every view from the last run of the training.
+func copyReads[T kernel.Float](r *readOuts, h []T, trust [][]float64, ld int) {
+	m := r.h.Shape()[1]
+	for i, x := range float64s(r.h) {
+		h[i/m*ld+i%m] = T(x)
+	}
+	for v, to := range trust {
+		if r.trust[v] != nil {
+			copy(to, float64s(r.trust[v]))
+			continue
+		}
+		for i := range to {
+			to[i] = 1
+		}
+	}
+}
+
+// asPrepared hands out the network's inputs of training samples.
+type asPrepared[T kernel.Float] []rows.Matrix[T]
+
+// Take returns samples [lo, hi) of the inputs.
+func (x asPrepared[T]) Take(
+	_ context.Context, _ []view.View, lo, hi, _ int, _ *prepare.Buffer[T],
+) ([]rows.Matrix[T], error) {
+	out := make([]rows.Matrix[T], len(x))
+	for k, all := range x {
+		_, d := all.Dims()
+		part := make([]T, (hi-lo)*d)
+		for i := lo; i < hi; i++ {
+			all.Row(i, part[(i-lo)*d:(i-lo+1)*d])
+		}
+		out[k] = rows.NewDense(hi-lo, d, d, part)
+	}
+	return out, nil
 }
 
 // Resume continues the training whose state Config.Checkpoint left in the file at path, on the same views, and goes on

@@ -70,7 +70,7 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		dims[v] = d
 		width += d
 	}
-	c := config.withDefaults()
+	c := config.WithDefaults()
 	switch {
 	case len(dims) == 0:
 		return Memory{}, errors.New("largemvc: no views")

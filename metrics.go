@@ -52,16 +52,6 @@ func Accuracy(classes, clusters []int) (float64, error) {
 	return t.Accuracy()
 }
 
-// MatchLabels returns the class of each cluster under the matching of Accuracy; a cluster that is matched to none does
-// not occur in it. Errors are those of Evaluate.
-func MatchLabels(classes, clusters []int) (map[int]int, error) {
-	t, err := score.NewContingency(classes, clusters)
-	if err != nil {
-		return nil, err
-	}
-	return t.Match()
-}
-
 // Purity returns the share of samples that are in the most frequent class of their cluster. It grows with the number of
 // clusters, to 1 for clusters of one sample. It returns an error if there is no sample or if the lengths differ.
 func Purity(classes, clusters []int) (float64, error) {

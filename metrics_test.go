@@ -75,16 +75,6 @@ func TestSingleMetrics(t *testing.T) {
 	}
 }
 
-func TestMatchLabels(t *testing.T) {
-	got, err := MatchLabels([]int{-5, -5, 7, 7, 7, 7}, []int{2, 2, 2, 9, 9, 4})
-	if want := map[int]int{2: -5, 9: 7}; err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, %v; want %v", got, err, want)
-	}
-	if _, err := MatchLabels([]int{1}, nil); err == nil {
-		t.Error("no error for different lengths")
-	}
-}
-
 func TestManyLabels(t *testing.T) {
 	n := 10000
 	y, p := make([]int, n), make([]int, n)

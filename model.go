@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -16,9 +17,6 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
-
-// Node is a node of a Gorgonia graph.
-type Node = gorgonia.Node
 
 // Model is a network on a Gorgonia graph, made of a module of each kind:
 //
@@ -48,28 +46,25 @@ type Model[R Represent, N Noise, A Anchor] struct {
 	// rounding; the fused passes are faster.
 	PerModule bool
 
-	env  Env
-	data *Data
-	net  unfold.Network
+	env   Env
+	data  *Data
+	net   unfold.Network
+	learn gorgonia.Nodes
 }
 
-type (
-	// LargeMvCNet is the network of the paper.
-	LargeMvCNet = Model[*SoftThreshold, *RowShrink, *Procrustes]
-	// AMvCNet is its ablation without noise.
-	AMvCNet = Model[*SoftThreshold, *NoNoise, *Procrustes]
-	// RMvCNet is its ablation without noise and with fixed anchors.
-	RMvCNet = Model[*SoftThreshold, *NoNoise, *FixedAnchors]
-)
+// LargeMvCNet is the network of the paper. Its ablations are Model[*SoftThreshold, *NoNoise, *Procrustes], AMvC-Net, and
+// Model[*SoftThreshold, *NoNoise, *FixedAnchors], RMvC-Net.
+type LargeMvCNet = Model[*SoftThreshold, *RowShrink, *Procrustes]
 
 // Build makes the network in e.G, with fresh learnable nodes. See Env for what e may leave zero.
 func (m *Model[R, N, A]) Build(e Env, data *Data, start StartPoint) error {
-	m.net = nil
-	e, err := e.complete(data, start)
-	if err != nil {
+	m.net, m.learn = nil, nil
+	if err := errors.Join(m.fillModules(), m.Reduction.check()); err != nil {
 		return err
 	}
-	if err := errors.Join(m.fillModules(), m.Reduction.check()); err != nil {
+	_, encoded := any(m.Represent).(Encoder)
+	e, err := e.complete(data, start, encoded)
+	if err != nil {
 		return err
 	}
 	if data.present != nil {
@@ -84,11 +79,18 @@ func (m *Model[R, N, A]) Build(e Env, data *Data, start StartPoint) error {
 
 // initialise makes the learnable nodes and the ops of the modules, which may be a user's own.
 func (m *Model[R, N, A]) initialise(e Env, data *Data, start StartPoint) error {
-	for _, module := range m.modules() {
+	for i, module := range m.modules() {
 		if err := module.Init(e); err != nil {
-			return err
+			if stock(module) {
+				return err
+			}
+			return fmt.Errorf("largemvc: %s (%T): %w", moduleNames[i], module, err)
 		}
 	}
+	if err := e.checkLearnables(m.modules()); err != nil {
+		return err
+	}
+	m.learn = learnables(m.modules())
 	net, err := prefixed(m.buildNetwork(e, data, start))
 	if err != nil {
 		return err
@@ -112,8 +114,9 @@ func (m *Model[R, N, A]) buildModules(e Env, data *Data, start StartPoint) (unfo
 	modules := unfold.Modules{
 		Represent: m.Represent, Noise: m.Noise, Anchor: m.Anchor,
 		CopyForRepresent: !stock(m.Represent), CopyForNoise: !stock(m.Noise), CopyForAnchor: !stock(m.Anchor),
-		Learnables: learnables(m.modules()),
+		Learnables: m.learn,
 	}
+	modules.Encoder, _ = any(m.Represent).(Encoder)
 	if _, ok := any(m.Noise).(*NoNoise); ok {
 		modules.Noise = nil
 	}
@@ -184,7 +187,7 @@ func (m *Model[R, N, A]) Learnables() gorgonia.Nodes {
 	if m.net == nil {
 		return nil
 	}
-	return learnables(m.modules())
+	return slices.Clone(m.learn)
 }
 
 func learnables(modules [3]Module) gorgonia.Nodes {
@@ -200,17 +203,23 @@ func (m *Model[R, N, A]) Project() error {
 	if m.net == nil {
 		return errNotBuilt
 	}
-	for _, module := range m.modules() {
-		if err := module.Project(); err != nil {
-			return err
+	panicked := guarded(func() error {
+		for _, module := range m.modules() {
+			if err := module.Project(); err != nil {
+				return withName(err)
+			}
 		}
-	}
-	return nil
+		return nil
+	})
+	return withName(panicked)
 }
+
+// Modules returns the modules of the network: in an ExtraLoss, the copies that Fit trains.
+func (m *Model[R, N, A]) Modules() (Represent, Noise, Anchor) { return m.Represent, m.Noise, m.Anchor }
 
 // Loss returns the scalar Σ_v w_v Σ_i ‖x_iv − h_i·P_v‖² with H and P of the last layer, over the rows that have the view;
 // w_v is 1/(n_v·d_v), 1 with Sum, and 1/(V·Σ_i ‖x_iv‖²) with Relative. It is nil before Build.
-func (m *Model[R, N, A]) Loss() *Node {
+func (m *Model[R, N, A]) Loss() *gorgonia.Node {
 	if m.net == nil {
 		return nil
 	}
@@ -219,7 +228,7 @@ func (m *Model[R, N, A]) Loss() *Node {
 
 // H returns a node with the representation of layer l (n×m), 0 being the start. It has a gradient: it can be part of a
 // loss. Like P and T it must be asked for before the tape machine is made.
-func (m *Model[R, N, A]) H(l int) (*Node, error) {
+func (m *Model[R, N, A]) H(l int) (*gorgonia.Node, error) {
 	if err := m.inRange(l, 0, 0); err != nil {
 		return nil, err
 	}
@@ -227,7 +236,7 @@ func (m *Model[R, N, A]) H(l int) (*Node, error) {
 }
 
 // P returns a node with the anchors of view v after layer l (m×d_v), 0 being the start.
-func (m *Model[R, N, A]) P(l, v int) (*Node, error) {
+func (m *Model[R, N, A]) P(l, v int) (*gorgonia.Node, error) {
 	if err := m.inRange(l, 0, v); err != nil {
 		return nil, err
 	}
@@ -236,7 +245,7 @@ func (m *Model[R, N, A]) P(l, v int) (*Node, error) {
 
 // T returns a node with the trust of layer l ≥ 1 in each row of view v (a vector of n): 1 where E is 0. Rows without the
 // view have a value without meaning. It is an error where the Noise module has E = 0 throughout.
-func (m *Model[R, N, A]) T(l, v int) (*Node, error) {
+func (m *Model[R, N, A]) T(l, v int) (*gorgonia.Node, error) {
 	if err := m.inRange(l, 1, v); err != nil {
 		return nil, err
 	}
@@ -256,7 +265,8 @@ func (m *Model[R, N, A]) ERows(l, v, lo, hi int, dst []float64) error {
 	if lo < 0 || hi < lo || hi > m.env.Samples {
 		return fmt.Errorf("largemvc: rows %d to %d of %d", lo, hi, m.env.Samples)
 	}
-	if want := (hi - lo) * m.env.Dims[v]; len(dst) != want {
+	columns := m.columns(v)
+	if want := (hi - lo) * columns; len(dst) != want {
 		return fmt.Errorf("largemvc: room for %d values of E, want %d", len(dst), want)
 	}
 	if l == 0 {
@@ -266,12 +276,20 @@ func (m *Model[R, N, A]) ERows(l, v, lo, hi int, dst []float64) error {
 	if err := m.net.ERows(l, v, lo, hi, dst); err != nil {
 		return fmt.Errorf("largemvc: %w", err)
 	}
-	for i, d := lo, m.env.Dims[v]; i < hi; i++ {
+	for i := lo; i < hi; i++ {
 		if !m.data.Present(i, v) {
-			clear(dst[(i-lo)*d : (i-lo+1)*d])
+			clear(dst[(i-lo)*columns : (i-lo+1)*columns])
 		}
 	}
 	return nil
+}
+
+// columns is d_v, or the number of columns of the view's code.
+func (m *Model[R, N, A]) columns(v int) int {
+	if net, ok := m.net.(unfold.PerModule); ok && net.Codes(v) != nil {
+		return net.Codes(v).Shape()[1]
+	}
+	return m.env.Dims[v]
 }
 
 func (m *Model[R, N, A]) inRange(l, lowest, v int) error {
@@ -290,26 +308,16 @@ func (m *Model[R, N, A]) inRange(l, lowest, v int) error {
 type Network interface {
 	Env() Env
 	Learnables() gorgonia.Nodes
-	Loss() *Node
-	H(l int) (*Node, error)
-	P(l, v int) (*Node, error)
-	T(l, v int) (*Node, error)
+	Modules() (Represent, Noise, Anchor)
+	Loss() *gorgonia.Node
+	H(l int) (*gorgonia.Node, error)
+	P(l, v int) (*gorgonia.Node, error)
+	T(l, v int) (*gorgonia.Node, error)
 	ERows(l, v, lo, hi int, dst []float64) error
 	Project() error
 }
 
-var (
-	_ Network = (*LargeMvCNet)(nil)
-	_ Network = (*AMvCNet)(nil)
-	_ Network = (*RMvCNet)(nil)
-)
-
-// builtModel is a model of stock modules, as Fit trains it.
-type builtModel interface {
-	Network
-	Build(e Env, data *Data, start StartPoint) error
-	fused() unfold.Fused
-}
+var _ Network = (*LargeMvCNet)(nil)
 
 // fused returns the network of the fused passes, nil if the model has per-module ops.
 func (m *Model[R, N, A]) fused() unfold.Fused {
@@ -378,12 +386,17 @@ type Env struct {
 	Of tensor.Dtype
 	// Workers bounds the goroutines of an op; 0 means GOMAXPROCS. Results do not depend on it.
 	Workers int
+	// Seed is for random first values of learnable nodes: that of the run in Fit.
+	Seed uint64
 	// Present is the n×V node with 1 where a sample has a view and 0 where not, and nil where every sample has all
 	// views. Build sets it.
 	Present *gorgonia.Node
 }
 
-const defaultLayers = 2
+const (
+	defaultLayers = 2
+	defaultPrefix = "largemvc"
+)
 
 // Module is a part of a network: it makes its learnable nodes in Init and its ops in the update method that Represent,
 // Noise or Anchor adds.
@@ -406,6 +419,21 @@ type Represent interface {
 	// Update returns the H of layer l = 1 … L (n×m) from that of layer l−1 and z[v] = (X_v − E_v)·P_vᵀ (n×m) of every
 	// view. Rows of z[v] that Env.Present marks absent mean nothing; Env.MeanViews leaves them out.
 	Update(l int, h *gorgonia.Node, z []*gorgonia.Node) (*gorgonia.Node, error)
+}
+
+// Encoder is what a Represent module may be besides: a network before the network, which is trained with it. The views are
+// nodes of the graph then, and gradients go through the first anchors on into the encoder.
+//
+// The loss compares codes with what anchors make of them, so by itself it lets an encoder make all codes alike. Give
+// Config.ExtraLoss what keeps it from that, such as the loss of a decoder. Weights of the loss are relative to the views, not to
+// their codes. Fit begins with the labels of the views, as without an encoder, and with the anchors of the first codes.
+//
+// It needs memory for n×(2·d_v + 4·d) values a view, d being the columns of the code, beside what Encode makes of its own.
+type Encoder interface {
+	Represent
+	// Encode returns what the network sees of view v (n×d, any d) for the node x that holds the view (n×d_v, zeros in rows
+	// without it), in layer 0; nil leaves the view as it is. It is called once a view, after Init and before Update.
+	Encode(v int, x *gorgonia.Node) (*gorgonia.Node, error)
 }
 
 // Noise is the module that splits the residual of a view into noise and data, row by row.
@@ -441,7 +469,8 @@ func (e Env) MeanViews(x ...*gorgonia.Node) (*gorgonia.Node, error) {
 }
 
 // complete checks e against data and start and fills what it leaves zero.
-func (e Env) complete(data *Data, start StartPoint) (Env, error) {
+// With encoders the anchors have columns of their own.
+func (e Env) complete(data *Data, start StartPoint, encoded bool) (Env, error) {
 	switch {
 	case e.G == nil:
 		return e, errors.New("largemvc: no graph in Env.G")
@@ -457,7 +486,7 @@ func (e Env) complete(data *Data, start StartPoint) (Env, error) {
 		return e, fmt.Errorf("largemvc: starting anchors for %d views, data of %d", len(start.Anchors), data.Views())
 	}
 	if e.Prefix == "" {
-		e.Prefix = "largemvc"
+		e.Prefix = defaultPrefix
 	}
 	if e.Layers == 0 {
 		e.Layers = defaultLayers
@@ -494,7 +523,7 @@ func (e Env) complete(data *Data, start StartPoint) (Env, error) {
 		}
 	}
 	e.Dims = dims
-	if err := start.check(e); err != nil {
+	if err := start.check(e, encoded); err != nil {
 		return e, err
 	}
 	return e, e.claim()
@@ -518,12 +547,16 @@ type StartPoint struct {
 }
 
 // check compares the sizes with those of e and looks for entries that are no numbers.
-func (s StartPoint) check(e Env) error {
+func (s StartPoint) check(e Env, encoded bool) error {
 	if e.Anchors < 1 {
 		return fmt.Errorf("largemvc: %d anchors", e.Anchors)
 	}
 	for v, p := range s.Anchors {
-		if err := checkStart(fmt.Sprintf("the starting anchors of view %d", v), p, e.Anchors, e.Dims[v]); err != nil {
+		columns := e.Dims[v]
+		if encoded {
+			_, columns = p.Dims()
+		}
+		if err := checkStart(fmt.Sprintf("the starting anchors of view %d", v), p, e.Anchors, columns); err != nil {
 			return err
 		}
 	}

@@ -35,8 +35,8 @@ type Predictor struct {
 	Epochs   int // steps done
 	Restart  int // the run that was kept
 
-	config    Config // with its defaults, without what belongs to the training samples or the caller
-	foreign   foreign
+	config    Config       // with its defaults, without what belongs to the training samples or the caller
+	learned   [3][]learned // the values of the learnable nodes, by module
 	samples   int
 	dims      []int
 	names     []string
@@ -47,6 +47,7 @@ type Predictor struct {
 	r, u      []float64      // m×m
 	centroids []float64      // Clusters×m
 	model     fittedNetwork
+	unfit     error // why the network cannot take new samples, where modules of a user's own cannot
 }
 
 // newPredictor returns the predictor of a run that is over, without its parameters, anchors and clusters.
@@ -76,7 +77,7 @@ func (c *Config) spec(samples int, dims []int, workers int) engine.Spec {
 	return out
 }
 
-// setParameters copies the values of the learnable nodes, as applied.
+// setParameters copies the values of the learnable nodes of stock modules, as applied.
 func (p *Predictor) setParameters(q *engine.Params) {
 	p.Theta, p.r, p.u = slices.Clone(q.Theta), slices.Clone(q.R), slices.Clone(q.U)
 	for _, rho := range q.Rho {
@@ -86,9 +87,10 @@ func (p *Predictor) setParameters(q *engine.Params) {
 
 // setAnchors copies the anchors of every layer and input, in the original columns of rotated views (nil: none is).
 func (p *Predictor) setAnchors(anchors func(l, v int) []float64, rotated []*prepare.Rotated) {
+	m := p.config.Anchors
 	for l := range p.config.Layers + 1 {
 		layer := make([]*mat.Dense, len(p.inputs))
-		for v, in := range p.inputs {
+		for v := range p.inputs {
 			if l > 0 && p.config.fixedAnchors() {
 				layer[v] = p.anchors[0][v]
 				continue
@@ -97,21 +99,21 @@ func (p *Predictor) setAnchors(anchors func(l, v int) []float64, rotated []*prep
 			if rotated != nil {
 				r = rotated[v]
 			}
-			layer[v] = mat.NewDense(p.config.Anchors, in.Columns, r.Original(p.config.Anchors, anchors(l, v)))
+			x := r.Original(m, anchors(l, v))
+			layer[v] = mat.NewDense(m, len(x)/m, x)
 		}
 		p.anchors = append(p.anchors, layer)
 	}
 	p.P = p.anchors[p.config.Layers]
 }
 
-// spec is the shape of the network.
+// spec is the shape of the network, of stock modules.
 func (p *Predictor) spec() engine.Spec {
-	c := &p.config
 	dims := make([]int, len(p.inputs))
 	for k, in := range p.inputs {
 		dims[k] = in.Columns
 	}
-	return c.spec(p.samples, dims, 1)
+	return p.config.spec(p.samples, dims, 1)
 }
 
 // Config returns the configuration of the fit with every default filled in, without Start.Labels, Start.Anchors, Progress
@@ -235,6 +237,9 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 	if p == nil || p.model == nil {
 		return nil, errors.New("largemvc: the predictor is empty: Fit and Load make one")
 	}
+	if p.unfit != nil {
+		return nil, fmt.Errorf("largemvc: the modules take no new samples: %w", p.unfit)
+	}
 	if err := checkContext(ctx); err != nil {
 		return nil, err
 	}
@@ -308,14 +313,25 @@ type fitted[T kernel.Float] struct {
 
 // newFitted makes the network of a predictor whose parameters are set.
 func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *kmeans.Assigner[T]) (*fitted[T], error) {
-	params := &engine.Params{Theta: p.Theta, Rho: p.Rho, R: p.r, U: p.u}
-	anchors := func(l, v int) []float64 { return p.anchors[l][v].RawMatrix().Data }
-	views := make([]int, len(p.inputs))
+	views, unit := make([]int, len(p.inputs)), p.config.ReadOut == ReadOutUnit
 	for k, in := range p.inputs {
 		views[k] = in.View
 	}
-	net, err := predict.New(p.spec(), params, anchors, views, from, p.config.ReadOut == ReadOutUnit, clusters)
-	return &fitted[T]{net, from, p.config.Anchors}, err
+	out := &fitted[T]{intake: from, anchors: p.config.Anchors}
+	if !p.config.stock() {
+		widest := 1
+		for _, in := range p.inputs {
+			widest = max(widest, in.Columns)
+		}
+		most := min(256, max(8, batchEntries/widest))
+		out.net = predict.NewOf(p.config.Anchors, most, views, from, unit, clusters, newBatches[T](p))
+		return out, nil
+	}
+	params := &engine.Params{Theta: p.Theta, Rho: p.Rho, R: p.r, U: p.u}
+	anchors := func(l, v int) []float64 { return p.anchors[l][v].RawMatrix().Data }
+	var err error
+	out.net, err = predict.New(p.spec(), params, anchors, views, from, unit, clusters)
+	return out, err
 }
 
 func (f *fitted[T]) assign(ctx context.Context, views []view.View, workers int, out *Assignments) error {

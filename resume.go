@@ -35,6 +35,9 @@ type resumed struct {
 
 // allows says whether a training can be continued with a configuration.
 func (s *resumed) allows(c *Config) error {
+	if err := s.foreign.given(c); err != nil {
+		return err
+	}
 	if s.fit.ExtraLoss && c.ExtraLoss == nil {
 		return errors.New("the training had an ExtraLoss, which must be given again")
 	}
@@ -65,6 +68,11 @@ func sameSettings(was, is *Config) error {
 		if err != nil {
 			return err
 		}
+		for k, m := range was.modules() {
+			if m == nil { // not from this package: its type was compared
+				*[]*savedModule{&x.Represent, &x.Noise, &x.Anchor}[k] = savedModule{}
+			}
+		}
 		x.Epochs, x.Workers, x.Checkpoint, x.EarlyStop = 0, 0, Checkpoint{}, EarlyStop{}
 		text, err := json.Marshal(x)
 		if err != nil {
@@ -78,7 +86,7 @@ func sameSettings(was, is *Config) error {
 		flatten("", tree, flat[i])
 	}
 	for i, name := range moduleNames {
-		if a, b := was.modules()[i], is.modules()[i]; moduleType(a) != moduleType(b) {
+		if a, b := was.modules()[i], is.modules()[i]; a != nil && moduleType(a) != moduleType(b) {
 			return fmt.Errorf("%s was %s and is %s now", name, moduleType(a), moduleType(b))
 		}
 	}
@@ -119,11 +127,6 @@ func decodeResumed(r io.Reader) (*resumed, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, name := range types {
-		if name != "" {
-			return nil, fmt.Errorf("its %s module is a %s, which is not from this package", moduleNames[i], name)
-		}
-	}
 	if err := content.Read(); err != nil {
 		return nil, err
 	}
@@ -137,7 +140,7 @@ func decodeResumed(r io.Reader) (*resumed, error) {
 		return nil, err
 	}
 	for _, r := range []*checkpoint.Run{state.Current, state.Best} {
-		if want := c.learnables(fit.Inputs); r != nil && len(r.Values) != want {
+		if want := c.learnables(fit.Inputs); types == (foreign{}) && r != nil && len(r.Values) != want {
 			return nil, fmt.Errorf(
 				"run %d has values for %d nodes, a network of %d layers for %d inputs has %d",
 				r.Restart, len(r.Values), c.Layers, fit.Inputs, want,

@@ -115,7 +115,7 @@ func TestRotationIsExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Clusters: 4, Rotate: RotateAlways}.withDefaults()
+	c := Config{Clusters: 4, Rotate: RotateAlways}.WithDefaults()
 	checkRotation(t, single, &c, 1e-6)
 	checkRotation(t, double, &c, 1e-12)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 
@@ -29,6 +30,13 @@ type savedTraining struct {
 	Status  string       `json:"status"`
 	Epochs  int          `json:"epochs"`
 	Restart int          `json:"restart"`
+	// The learnable nodes of each module, where not all are from this package.
+	Learned [][]savedNode `json:"learned,omitempty"`
+}
+
+type savedNode struct {
+	Name  string `json:"name"`
+	Shape []int  `json:"shape"` // empty for a scalar
 }
 
 type savedInput struct {
@@ -57,6 +65,9 @@ func (p *Predictor) WriteTo(w io.Writer) (int64, error) {
 	if p == nil || p.model == nil {
 		return 0, errors.New("largemvc: the predictor is empty: Fit and Load make one")
 	}
+	if p.unfit != nil {
+		return 0, fmt.Errorf("largemvc: the modules take no new samples: %w", p.unfit)
+	}
 	f, err := p.file()
 	if err != nil {
 		return 0, err
@@ -66,22 +77,26 @@ func (p *Predictor) WriteTo(w io.Writer) (int64, error) {
 
 // Load reads a predictor that Save wrote: it predicts the same bits. A file that is truncated, was changed, is no model or
 // comes from a later version of the format is an error that says so.
-func Load(path string) (*Predictor, error) {
+//
+// A model whose modules are not all from this package needs modules of the types of those that are not: pointers, each of
+// which is initialised and gets the learned values. Its settings are its own: give it those of the training. It is an error if
+// one is missing, of another type, or makes other learnable nodes than the trained one; the message names it.
+func Load(path string, modules ...Module) (*Predictor, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("largemvc: loading a model: %w", err)
 	}
 	defer f.Close()
-	p, err := ReadPredictor(f)
+	p, err := ReadPredictor(f, modules...)
 	if err != nil {
 		return nil, fmt.Errorf("%w (%s)", err, path)
 	}
 	return p, nil
 }
 
-// ReadPredictor reads a predictor that WriteTo wrote, to the end of r.
-func ReadPredictor(r io.Reader) (*Predictor, error) {
-	p, err := decodePredictor(r)
+// ReadPredictor reads a predictor that WriteTo wrote, to the end of r. modules are as in Load.
+func ReadPredictor(r io.Reader, modules ...Module) (*Predictor, error) {
+	p, err := decodePredictor(r, modules)
 	if err != nil {
 		return nil, fmt.Errorf("largemvc: loading a model: %w", err)
 	}
@@ -102,20 +117,37 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := file.New(
-		modelFormat, config,
-		savedTraining{p.samples, views, inputs, p.Status.String(), p.Epochs, p.Restart},
-	)
+	about := savedTraining{
+		Samples: p.samples, Views: views, Inputs: inputs, Status: p.Status.String(), Epochs: p.Epochs, Restart: p.Restart,
+	}
+	if !p.config.stock() {
+		for _, list := range p.learned {
+			nodes := []savedNode{}
+			for _, l := range list {
+				nodes = append(nodes, savedNode{l.name, append([]int{}, l.shape...)})
+			}
+			about.Learned = append(about.Learned, nodes)
+		}
+	}
+	f, err := file.New(modelFormat, config, about)
 	if err != nil {
 		return nil, err
 	}
 	layers, m, v := p.config.Layers, p.config.Anchors, len(p.inputs)
 	add := func(t safetensors.Tensor) { f.Tensors = append(f.Tensors, t) }
-	add(safetensors.Float64s("R", p.r, m, m))
-	add(safetensors.Float64s("U", p.u, m, m))
-	add(safetensors.Float64s("theta", p.Theta, layers))
-	if p.Rho != nil {
-		add(safetensors.Float64s("rho", slices.Concat(p.Rho...), layers, v))
+	if p.config.stock() {
+		add(safetensors.Float64s("R", p.r, m, m))
+		add(safetensors.Float64s("U", p.u, m, m))
+		add(safetensors.Float64s("theta", p.Theta, layers))
+		if p.Rho != nil {
+			add(safetensors.Float64s("rho", slices.Concat(p.Rho...), layers, v))
+		}
+	} else {
+		for i, list := range p.learned {
+			for k, l := range list {
+				add(safetensors.Float64s(learnedTensor(i, k), l.values, len(l.values)))
+			}
+		}
 	}
 	add(safetensors.Float64s("rho_scale", p.scale, v))
 	for l, layer := range p.anchors {
@@ -146,7 +178,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	return f, nil
 }
 
-func decodePredictor(r io.Reader) (*Predictor, error) {
+func decodePredictor(r io.Reader, modules []Module) (*Predictor, error) {
 	var about savedTraining
 	f, version, err := file.Read(r, modelFormat)
 	if err != nil {
@@ -159,12 +191,7 @@ func decodePredictor(r io.Reader) (*Predictor, error) {
 	if err := json.Unmarshal([]byte(f.Metadata[file.MetaTraining]), &about); err != nil {
 		return nil, fmt.Errorf("its training: %w", err)
 	}
-	for i, name := range types {
-		if name != "" {
-			return nil, fmt.Errorf("its %s module is a %s, which is not from this package", moduleNames[i], name)
-		}
-	}
-	p := &Predictor{config: *c, foreign: types, samples: about.Samples, Epochs: about.Epochs, Restart: about.Restart}
+	p := &Predictor{config: *c, samples: about.Samples, Epochs: about.Epochs, Restart: about.Restart}
 	if err := p.Status.UnmarshalText([]byte(about.Status)); err != nil {
 		return nil, err
 	}
@@ -184,8 +211,16 @@ func decodePredictor(r io.Reader) (*Predictor, error) {
 		return nil, err
 	}
 	in := &file.Tensors{File: f}
-	if p.decode(in); in.Err != nil {
+	if err := types.take(&p.config, modules); err != nil {
+		return nil, err
+	}
+	if p.decode(in, about.Learned); in.Err != nil {
 		return nil, in.Err
+	}
+	if !p.config.stock() {
+		if err := p.fill(p.config.modules()); err != nil {
+			return nil, err
+		}
 	}
 	if c.Float64 {
 		err = revive[float64](p, in)
@@ -227,16 +262,50 @@ func (p *Predictor) setInputs(saved []savedInput) error {
 	return nil
 }
 
+// learnedTensor is the name of the tensor with the value of learnable node k of a module.
+func learnedTensor(module, k int) string { return fmt.Sprintf("learned.%d.%d", module, k) }
+
+// decodeLearned reads the values of learnable nodes; in has the first error.
+func (p *Predictor) decodeLearned(in *file.Tensors, nodes [][]savedNode) {
+	var values [3][]learned
+	if len(nodes) != len(values) {
+		in.Fail("it has learnable nodes of %d modules, want %d", len(nodes), len(values))
+		return
+	}
+	for i, list := range nodes {
+		for k, n := range list {
+			size := 1
+			for _, s := range n.Shape {
+				if s < 1 || size > math.MaxInt32/s {
+					in.Fail("the learnable node %q has the shape %v", n.Name, n.Shape)
+					return
+				}
+				size *= s
+			}
+			values[i] = append(values[i], learned{n.Name, n.Shape, in.Floats(learnedTensor(i, k), size)})
+		}
+	}
+	if in.Err == nil {
+		p.setLearned(values)
+	}
+}
+
 // decode sets what the file's tensors hold of the network; in has the first error.
-func (p *Predictor) decode(in *file.Tensors) {
+func (p *Predictor) decode(in *file.Tensors, nodes [][]savedNode) {
 	c := &p.config
 	m, v := c.Anchors, len(p.inputs)
-	p.r, p.u = in.Floats("R", m, m), in.Floats("U", m, m)
-	p.Theta = in.Floats("theta", c.Layers)
-	if !c.noiseless() {
-		p.Rho = file.Split(in.Floats("rho", c.Layers, v), v)
-	}
 	p.scale = in.Floats("rho_scale", v)
+	if stock := c.stock(); stock {
+		p.r, p.u = in.Floats("R", m, m), in.Floats("U", m, m)
+		p.Theta = in.Floats("theta", c.Layers)
+		if !c.noiseless() {
+			p.Rho = file.Split(in.Floats("rho", c.Layers, v), v)
+		}
+		p.nameLearned()
+	} else {
+		p.decodeLearned(in, nodes)
+	}
+	_, encoded := c.Represent.(Encoder)
 	for l := 0; l <= c.Layers && in.Err == nil; l++ {
 		if l > 0 && c.fixedAnchors() {
 			p.anchors = append(p.anchors, p.anchors[0])
@@ -244,8 +313,14 @@ func (p *Predictor) decode(in *file.Tensors) {
 		}
 		layer := make([]*mat.Dense, v)
 		for v, is := range p.inputs {
-			if a := in.Floats(fmt.Sprintf("anchors.%d.%d", l, v), m, is.Columns); a != nil {
-				layer[v] = mat.NewDense(m, is.Columns, a)
+			columns := is.Columns
+			if encoded {
+				columns = -1
+			}
+			if a := in.Floats(fmt.Sprintf("anchors.%d.%d", l, v), m, columns); len(a) >= m {
+				layer[v] = mat.NewDense(m, len(a)/m, a)
+			} else {
+				in.Fail("the anchors of layer %d and input %d have no columns", l, v)
 			}
 		}
 		p.anchors = append(p.anchors, layer)

@@ -31,7 +31,7 @@ func firstAnchors(t testing.TB, views []View, c Config) (*cluster.Point, []rows.
 func standardised[T kernel.Float](t testing.TB, views []View, c *Config) []rows.Matrix[T] {
 	t.Helper()
 	c.Neighborhood.Neighbors = None
-	*c = c.withDefaults()
+	*c = c.WithDefaults()
 	s, err := prepare.Measure(context.Background(), prepare.Kind(c.Preprocess), inner(views), 2)
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func procrustesGrad[T kernel.Float](m, p, dp *gorgonia.Node, floor float64) (*go
 			g := kernel.Float64s(x[2])
 			for i, v := range g {
 				if math.IsNaN(v) || math.IsInf(v, 0) {
-					return nil, fmt.Errorf("the cotangent has %v in row %d, column %d", v, i/d, i%d)
+					return nil, fmt.Errorf("the cotangent: %w", &linalg.NotFiniteError{Value: v, Row: i / d, Column: i % d})
 				}
 			}
 			polar := linalg.Polar{Floor: floor}

@@ -11,14 +11,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
-	"github.com/largemvc/largemvc/internal/adam"
 	"github.com/largemvc/largemvc/internal/checkpoint"
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/information/term"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/op"
+	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -74,13 +75,15 @@ func trainRuns[T kernel.Float](
 	return kept, best, ended
 }
 
-// lossNetwork is a network of stock modules with its loss, ready to run. Training changes the values of its nodes alone.
+// lossNetwork is a network with its loss, ready to run. Training changes the values of its nodes alone.
 type lossNetwork[T kernel.Float] struct {
 	in      *prepared[T]
 	config  *Config
-	model   builtModel
+	model   *Model[Represent, Noise, Anchor]
+	fused   unfold.Fused // of stock modules, else nil
+	reads   *readOuts    // of other modules, else nil
 	cost    *gorgonia.Node
-	adam    *Adam
+	adam    *adamSolver
 	machine gorgonia.VM
 }
 
@@ -105,15 +108,27 @@ func trainRun[T kernel.Float](
 			r.Begin.Scale = slices.Clone(shrink.Scale)
 		}
 	}
+	var encoder []learned
+	if _, ok := c.Represent.(Encoder); ok && fresh {
+		var err error
+		if encoder, err = encodeStart(ctx, in, c, r); err != nil {
+			return nil, err
+		}
+	}
 	r.startFor = time.Since(began)
-	t, err := newNetwork(in, c, r.Begin, c.Epochs != None)
+	t, err := newNetwork(in, c, r, c.Epochs != None)
 	if err != nil {
 		return nil, err
 	}
 	defer t.machine.Close()
+	if encoder != nil {
+		if err := t.model.env.learn(0, t.model.Represent, encoder); err != nil {
+			return nil, withName(err)
+		}
+	}
 	if !fresh {
 		r.Loss, r.ViewLoss = r.Loss[:r.Epochs], r.ViewLoss[:r.Epochs]
-		if err := errors.Join(t.setValues(r.Values), t.adam.SetState(AdamState(r.Adam))); err != nil {
+		if err := errors.Join(t.checkNames(r), t.setValues(r.Values), t.adam.SetState(r.Adam)); err != nil {
 			return nil, err
 		}
 	}
@@ -128,12 +143,12 @@ func trainRun[T kernel.Float](
 
 // restore returns the network at the end of a run that is over.
 func restore[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r *runState) (*lossNetwork[T], error) {
-	t, err := newNetwork(in, c, r.Begin, false)
+	t, err := newNetwork(in, c, r, false)
 	if err != nil {
 		return nil, err
 	}
 	defer t.machine.Close()
-	if err := t.setValues(r.Values); err != nil {
+	if err := errors.Join(t.checkNames(r), t.setValues(r.Values)); err != nil {
 		return nil, err
 	}
 	return t, t.evaluate(ctx, &runState{})
@@ -170,32 +185,44 @@ func scoreOf[T kernel.Float](c *Config, graph neighbor.Operator, clusters int) c
 }
 
 // newNetwork makes the graph: network, loss and, for training, gradients.
-func newNetwork[T kernel.Float](in *prepared[T], c *Config, begin *cluster.Point, training bool) (*lossNetwork[T], error) {
-	g := gorgonia.NewGraph()
-	t := &lossNetwork[T]{in: in, config: c, model: c.network(begin.Scale), adam: &Adam{LearningRate: c.LearningRate}}
+func newNetwork[T kernel.Float](in *prepared[T], c *Config, r *runState, training bool) (*lossNetwork[T], error) {
+	g, begin := gorgonia.NewGraph(), r.Begin
+	t := &lossNetwork[T]{in: in, config: c, model: c.network(begin.Scale), adam: &adamSolver{LearningRate: c.LearningRate}}
 	data := in.data
+	_, encoded := c.Represent.(Encoder)
 	anchors := make([]mat.Matrix, len(in.list))
 	for v, p := range begin.Anchors {
-		if len(p) != c.Anchors*data.dims[v] { // those of a checkpoint of other views
+		columns := data.dims[v]
+		if encoded {
+			columns = max(1, len(p)/c.Anchors)
+		}
+		if len(p) != c.Anchors*columns { // those of a checkpoint of other views
 			return nil, fmt.Errorf(
 				"largemvc: start anchors of %d values for %s, want %d×%d",
-				len(p), in.sources[v].Label(in.list[v].View), c.Anchors, data.dims[v],
+				len(p), in.sources[v].Label(in.list[v].View), c.Anchors, columns,
 			)
 		}
-		anchors[v] = mat.NewDense(c.Anchors, data.dims[v], p)
+		anchors[v] = mat.NewDense(c.Anchors, columns, p)
 	}
-	env := Env{G: g, Layers: c.Layers, Of: data.of, Workers: c.Workers}
+	env := Env{G: g, Layers: c.Layers, Of: data.of, Workers: c.Workers, Seed: c.Seed + uint64(r.Restart)}
 	if err := t.model.Build(env, data, StartPoint{Anchors: anchors}); err != nil {
 		return nil, err
 	}
+	t.fused = t.model.fused()
 	if err := t.sumLosses(); err != nil {
 		return nil, err
 	}
-	if !training {
+	if t.fused == nil {
+		var err error
+		if t.reads, err = readModel(t.model); err != nil {
+			return nil, err
+		}
+	}
+	learn := t.model.Learnables()
+	if !training || len(learn) == 0 {
 		t.machine = gorgonia.NewTapeMachine(g)
 		return t, nil
 	}
-	learn := t.model.Learnables()
 	err := guarded(func() error {
 		_, err := gorgonia.Grad(t.cost, learn...)
 		return err
@@ -207,13 +234,65 @@ func newNetwork[T kernel.Float](in *prepared[T], c *Config, begin *cluster.Point
 	return t, nil
 }
 
+// readOuts are nodes with copies of what is wanted of a network of other modules than the stock ones.
+type readOuts struct {
+	h       *gorgonia.Node     // of the last layer
+	anchors [][]*gorgonia.Node // per layer from 0 and view
+	trust   []*gorgonia.Node   // of the last layer, per view; nil where E = 0
+	net     unfold.PerModule
+}
+
+func readModel(m *Model[Represent, Noise, Anchor]) (*readOuts, error) {
+	r := &readOuts{}
+	var ok bool
+	if r.net, ok = m.net.(unfold.PerModule); !ok {
+		return nil, fmt.Errorf("largemvc: a network of type %T", m.net)
+	}
+	var err error
+	if r.h, err = m.H(m.env.Layers); err != nil {
+		return nil, err
+	}
+	for l := range m.env.Layers + 1 {
+		layer := make([]*gorgonia.Node, m.env.Views)
+		for v := range layer {
+			if layer[v], err = m.P(l, v); err != nil {
+				return nil, err
+			}
+		}
+		r.anchors = append(r.anchors, layer)
+	}
+	for v := range m.env.Views {
+		t, err := r.net.T(m.env.Layers, v)
+		if err != nil {
+			return nil, fmt.Errorf("largemvc: %w", err)
+		}
+		r.trust = append(r.trust, t)
+	}
+	return r, nil
+}
+
+// noise says whether any view has a trust.
+func (r *readOuts) noise() bool {
+	return slices.ContainsFunc(r.trust, func(n *gorgonia.Node) bool { return n != nil })
+}
+
+// float64s returns the entries of the value of a node.
+func float64s(n *gorgonia.Node) []float64 {
+	x := op.EntriesOf(n.Value())
+	out := make([]float64, x.Len())
+	for j := range out {
+		out[j] = x.At(j)
+	}
+	return out
+}
+
 // sumLosses makes the cost: the network's loss, of which the terms for clusters are part, and what is added to it.
 func (t *lossNetwork[T]) sumLosses() error {
 	c := t.config
+	t.cost = t.model.Loss()
 	if err := t.setTerms(); err != nil {
 		return fmt.Errorf("largemvc: clusters in the loss: %w", err)
 	}
-	t.cost = t.model.Loss()
 	if c.ExtraLoss == nil {
 		return nil
 	}
@@ -236,19 +315,55 @@ func (t *lossNetwork[T]) sumLosses() error {
 
 // setTerms gives the network the terms of neighbours and of held-out prediction, where there are weights for them.
 func (t *lossNetwork[T]) setTerms() error {
-	c, o := t.config, information.TermsOptions[T]{Temperature: t.config.Neighborhood.Temperature, Workers: t.config.Workers}
+	c := t.config
+	if !c.hasNeighborLoss() && !c.hasHeldOutLoss() {
+		return nil
+	}
+	if t.fused == nil {
+		return t.addTerms()
+	}
+	o := information.TermsOptions[T]{Temperature: c.Neighborhood.Temperature, Workers: c.Workers}
 	if c.hasNeighborLoss() {
 		o.Graph, o.Neighbors = t.in.graph, c.Neighborhood.Weight
 	}
 	if c.hasHeldOutLoss() {
 		o.Held, o.HeldOut = t.in.heldOut, c.Neighborhood.HeldOutWeight
 	}
-	if o.Neighbors == 0 && o.HeldOut == 0 {
-		return nil
-	}
-	return engine.SetTerm(t.model.fused().Engine(), func(lo, hi int) (engine.Term[T], error) {
+	return engine.SetTerm(t.fused.Engine(), func(lo, hi int) (engine.Term[T], error) {
 		return information.NewTerms(hi-lo, c.Anchors, o)
 	})
+}
+
+// addTerms adds the same terms as ops of the graph.
+func (t *lossNetwork[T]) addTerms() error {
+	c := t.config
+	h, err := t.model.H(c.Layers)
+	if err != nil {
+		return err
+	}
+	add := func(what string, weight float64, x *gorgonia.Node, err error) error {
+		if err != nil {
+			return err
+		}
+		if x, err = op.Scale[T](what, x, weight); err != nil {
+			return err
+		}
+		t.cost, err = op.Sum[T]("loss and "+what, t.cost, x)
+		return err
+	}
+	if c.hasNeighborLoss() {
+		x, err := term.Neighbors[T](c.Workers, h, t.in.graph, c.Neighborhood.Temperature)
+		if err := add("neighbours", c.Neighborhood.Weight, x, err); err != nil {
+			return err
+		}
+	}
+	if c.hasHeldOutLoss() {
+		x, err := term.HeldOut(c.Workers, h, t.in.heldOut, c.Neighborhood.Temperature)
+		if err := add("held-out prediction", c.Neighborhood.HeldOutWeight, x, err); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // epochs runs the epochs that are left. It returns what the caller of Fit is to know of the end.
@@ -336,13 +451,12 @@ func (p *patience) over(loss float64) bool {
 
 // forward runs the graph, gradients included, and records the losses.
 func (t *lossNetwork[T]) forward(ctx context.Context, r *runState) error {
-	t.model.fused().Within(ctx)
-	if err := t.machine.RunAll(); err != nil {
-		// Gorgonia's error says where, not why; what the op returned is inside.
-		var at interface{ Err() error }
-		if errors.As(err, &at) {
-			err = at.Err()
-		}
+	if t.fused != nil {
+		t.fused.Within(ctx)
+	} else if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := unfold.Run(t.machine); err != nil {
 		return fmt.Errorf("largemvc: epoch %d: %w", r.Epochs+1, err)
 	}
 	return t.record(r)
@@ -350,10 +464,15 @@ func (t *lossNetwork[T]) forward(ctx context.Context, r *runState) error {
 
 // record appends the losses of the last run of the network.
 func (t *lossNetwork[T]) record(r *runState) error {
-	net := t.model.fused().Engine()
-	parts := slices.Clone(net.Loss())
-	total := kernel.Sum(parts) + net.TermValue()
-	if t.config.ExtraLoss != nil {
+	var parts []float64
+	total := 0.0
+	if t.fused != nil {
+		parts = slices.Clone(t.fused.Engine().Loss())
+		total = kernel.Sum(parts) + t.fused.Engine().TermValue()
+	} else {
+		parts = slices.Clone(t.reads.net.ViewLoss())
+	}
+	if t.fused == nil || t.config.ExtraLoss != nil {
 		value, err := op.Elements[T](t.cost.Value())
 		if err != nil {
 			return err
@@ -374,6 +493,11 @@ func (r *runState) ended(ctx context.Context, err error) error {
 	if errors.As(err, &inside) {
 		r.status = Diverged
 		return &DivergedError{Epoch: r.Epochs + 1, Loss: math.NaN(), Err: inside}
+	}
+	var entry *linalg.NotFiniteError // of an op, in a network of other modules than the stock ones
+	if errors.As(err, &entry) {
+		r.status = Diverged
+		return &DivergedError{Epoch: r.Epochs + 1, Loss: math.NaN(), Err: entry}
 	}
 	return err
 }
@@ -436,7 +560,25 @@ func (t *lossNetwork[T]) notFinite() string {
 
 // snapshot copies what changes in training to the run.
 func (t *lossNetwork[T]) snapshot(r *runState) {
-	r.Values, r.Adam = t.values(nil), adam.State(t.adam.State())
+	r.Values, r.Adam = t.values(nil), t.adam.State()
+	r.Names = t.names()
+}
+
+// names are those of the learnable nodes.
+func (t *lossNetwork[T]) names() []string {
+	var out []string
+	for _, n := range t.model.learn {
+		out = append(out, t.model.env.learnedName(n))
+	}
+	return out
+}
+
+// checkNames refuses a network whose learnable nodes are not those of a run that goes on. Earlier files have no names.
+func (t *lossNetwork[T]) checkNames(r *runState) error {
+	if names := t.names(); r.Names != nil && !slices.Equal(r.Names, names) {
+		return fmt.Errorf("largemvc: the modules make the learnable nodes %q, in the training they made %q", names, r.Names)
+	}
+	return nil
 }
 
 // last brings the network to its final parameters and evaluates it there. after is what ended the epochs, if anything
@@ -470,11 +612,11 @@ func (t *lossNetwork[T]) last(ctx context.Context, r *runState, after error) (do
 
 // evaluate computes H and the loss at the present parameters.
 func (t *lossNetwork[T]) evaluate(ctx context.Context, r *runState) error {
-	if t.config.ExtraLoss != nil {
+	if t.fused == nil || t.config.ExtraLoss != nil {
 		t.machine.Reset()
 		return t.forward(ctx, r)
 	}
-	if _, err := t.model.fused().Evaluate(ctx); err != nil {
+	if _, err := t.fused.Evaluate(ctx); err != nil {
 		return err
 	}
 	return t.record(r)

@@ -9,7 +9,6 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/largemvc/largemvc/internal/op/optest"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -35,11 +34,6 @@ func TestTypedNils(t *testing.T) {
 		}
 		return b.Build(Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{good.Slice(0, 2, 0, 2)}})
 	}
-	h := optest.InputNode(gorgonia.NewGraph(), tensor.Float64, "h", tensor.Shape{3, 2})
-	information := func(h *gorgonia.Node, graph neighbor.Operator) error {
-		_, err := NeighborInformation(h, graph, 0)
-		return err
-	}
 	fitted, err := KMeans(ctx, good, KMeansConfig{Clusters: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -59,11 +53,6 @@ func TestTypedNils(t *testing.T) {
 		"data":           {func() error { _, err := NewData(tensor.Float64, []mat.Matrix{matrix}, nil); return err }, "view 0"},
 		"k-means":        {func() error { _, err := KMeans(ctx, matrix, KMeansConfig{Clusters: 1}); return err }, "matrix"},
 		"k-means, again": {func() error { _, err := fitted.Predict(matrix); return err }, "matrix"},
-		"graph":          {func() error { return information(h, (*neighbor.Graph)(nil)) }, "without a graph"},
-		"factor":         {func() error { return information(h, (*neighbor.Factor)(nil)) }, "without a graph"},
-		"no graph":       {func() error { return information(h, nil) }, "without a graph"},
-		"no H":           {func() error { return information(nil, (*neighbor.Graph)(nil)) }, "H is nil"},
-		"held-out":       {func() error { _, err := HeldOutInformation(h, nil, 0); return err }, "without a HeldOut"},
 		"smoothing": {func() error {
 			_, err := neighbor.Smooth[float64](ctx, (*neighbor.Graph)(nil), nil, 1, 1)
 			return err

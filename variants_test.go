@@ -1,5 +1,14 @@
 package largemvc
 
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/unfold"
+)
+
+// Node is a node of a Gorgonia graph.
+type Node = gorgonia.Node
+
 // variant is a network of the paper's ablation.
 type variant int
 
@@ -21,3 +30,17 @@ func (v variant) of(c Config) Config {
 	}
 	return c
 }
+
+// builtModel is a model whatever its modules.
+type builtModel interface {
+	Network
+	Build(e Env, data *Data, start StartPoint) error
+	fused() unfold.Fused
+}
+
+type (
+	// AMvCNet is the network without noise.
+	AMvCNet = Model[*SoftThreshold, *NoNoise, *Procrustes]
+	// RMvCNet is the network without noise and with fixed anchors.
+	RMvCNet = Model[*SoftThreshold, *NoNoise, *FixedAnchors]
+)

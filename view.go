@@ -105,6 +105,9 @@ func (v View) Dims() (n, d int) { return v.in.Rows, v.in.Cols }
 // Has says whether sample i has the view.
 func (v View) Has(i int) bool { return v.in.Has(i) }
 
+// Content returns what a view holds, in a type that only the packages of this module know, and why it is of no use, if so.
+func (v View) Content() (view.View, error) { return v.in, v.err }
+
 // Mask returns the views with a presence mask: present[i][v] says whether sample i has view v. A nil mask means that all
 // samples have all views.
 func Mask(views []View, present [][]bool) ([]View, error) {

@@ -16,15 +16,17 @@ import (
 
 // csvFile is a text file of records: what its first pass found.
 type csvFile struct {
-	lim       *limits
-	open      func() (io.Reader, error) // the text from its beginning, as UTF-8
-	delimiter byte
-	comma     bool     // numbers have a decimal comma
-	header    []string // nil without
-	skip      int      // records before the first sample
-	records   int      // samples
-	fields    int
-	comments  int
+	lim         *limits
+	open        func() (io.Reader, error) // the text from its beginning, as UTF-8
+	delimiter   byte
+	comma       bool // numbers have a decimal comma
+	columns          // the names in the header, and how many there are
+	skip        int  // records before the first sample
+	records     int  // samples
+	comments    int
+	inComment   bool // the header stands in a comment
+	mayBeHeader bool // the first record, which was taken for data
+	gaps        int  // places between two records with empty lines
 
 	seen       []fieldClass     // of each column, the classes of all its fields
 	firstText  map[int]csvPlace // of each column, its first field that is no number
@@ -53,7 +55,13 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 			if err != nil {
 				return nil, gzipError(err)
 			}
-			return decodeText(lim.TextReader(z))
+			b := newBuffered(lim.TextReader(z))
+			if head, err := b.Peek(512); err != nil && !errors.Is(err, io.EOF) {
+				return nil, gzipError(err)
+			} else if err := unpacked(head); err != nil {
+				return nil, err
+			}
+			return decodeText(b)
 		}
 	}
 	if err := c.scan(o, lim); err != nil {
@@ -65,6 +73,16 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	}
 	if name := c.twice(); name != "" && c.fields <= 1<<16 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: two columns are named %s", s.path, name))
+	}
+	if c.mayBeHeader {
+		s.notes = append(s.notes, fmt.Sprintf("%s: the whole numbers of the first line are read as a sample; if they name "+
+			"the columns, give Options.Header yes", s.path))
+	}
+	if c.gaps > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("%s: empty lines at %d places between the records are skipped", s.path, c.gaps))
+	}
+	if c.inComment {
+		s.notes = append(s.notes, fmt.Sprintf("%s: the last comment before the data names the columns", s.path))
 	}
 	if c.comma {
 		s.notes = append(s.notes, fmt.Sprintf("%s: its numbers have a decimal comma", s.path))
@@ -103,11 +121,13 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 		return err
 	}
 	lines := newLineReader(r, byte(o.Delimiter), lim)
+	lines.keepComment = true
 	defer lines.done()
 	first, firstLine, err := c.begin(lines, byte(o.Delimiter))
 	if err != nil {
 		return err
 	}
+	lines.keepComment, lines.tabs = false, bytes.IndexByte(first, '\t') >= 0
 	second, err := lines.next()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -117,9 +137,13 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 	}
 	lines.delimiter = c.delimiter
 	c.fields = countFields(first, c.delimiter)
-	if c.lacksName(first, second, o) { // as write.table of R has it: no name above the names of the rows
-		first = append([]byte{'"', '"', c.delimiter}, first...)
+	if c.lacksName(first, second, o) {
 		c.fields++
+		if last := splitFields(nil, second, c.delimiter); len(last[len(last)-1]) == 0 { // a delimiter at the end of each record
+			first = append(slices.Clip(first), c.delimiter)
+		} else { // as write.table of R has it: no name above the names of the rows
+			first = append([]byte{'"', '"', c.delimiter}, first...)
+		}
 	}
 	if err := c.makeColumns(lim); err != nil {
 		return err
@@ -127,7 +151,10 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 	if err := c.chooseHeader(first, second, o, lim); err != nil {
 		return err
 	}
-	if c.header == nil {
+	if err := c.commentedHeader(lines.lastComment, o, lim); err != nil {
+		return err
+	}
+	if c.header == nil || c.inComment {
 		if err := c.count(first, firstLine, lim); err != nil {
 			return err
 		}
@@ -135,6 +162,13 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 	for ; err == nil; second, err = lines.next() {
 		if err := c.count(second, lines.number, lim); err != nil {
 			return err
+		}
+		if lines.gap > 0 && c.fields == 1 && c.records > 1 {
+			return fmt.Errorf("has nothing in line %d, and one column: if a value is missing there, write NA, else take the "+
+				"line out", lines.gap)
+		}
+		if lines.gap > 0 && c.records > 1 {
+			c.gaps++
 		}
 		if err := lim.Err(); err != nil {
 			return err
@@ -296,10 +330,18 @@ func (c *csvFile) chooseDecimal(o *Options) error {
 			"all alike, or say with "+
 			"Options.Decimal which it is", decimal.text, decimal.line, point.text, point.line)
 	}
-	if grouped.line > 0 && !c.comma && !c.alone(grouped) {
-		return fmt.Errorf("has %q in line %d, %s: a number with separators of thousands, or with a decimal comma? Save the "+
-			"file without such "+
-			"separators, or give Options.Decimal comma", grouped.text, grouped.line, c.title(grouped.column))
+	if grouped.line == 0 || c.alone(grouped) {
+		return nil
+	}
+	at := fmt.Sprintf("has %q in line %d, %s", grouped.text, grouped.line, c.title(grouped.column))
+	const cure = "save the file without them (in a spreadsheet, format the cells as numbers without such separators; in " +
+		"Python, pandas.read_csv(file, thousands=…, decimal=…).to_csv(new, index=False))"
+	switch {
+	case !commaNumber.MatchString(grouped.text), o.Decimal == DecimalPoint:
+		return fmt.Errorf("%s: a number with separators of thousands: %s", at, cure)
+	case !c.comma:
+		return fmt.Errorf("%s: a number with separators of thousands, or with a decimal comma? For a decimal comma give "+
+			"Options.Decimal comma; separators of thousands are not read: %s", at, cure)
 	}
 	return nil
 }
@@ -334,6 +376,7 @@ func (c *csvFile) each(visit func(record, line int, fields [][]byte) error) erro
 		return err
 	}
 	defer c.lim.Give(perField * int64(c.fields))
+	lines.tabs = c.delimiter == '\t'
 	if c.skip == 0 || c.header != nil && c.skip == 1 {
 		lines.delimiter = c.delimiter // no line sep= is there
 	}

@@ -77,6 +77,9 @@ func matches(patterns []string, name string) bool {
 // no features: with them the clusters would be given away.
 func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 	if o.Labels != "" {
+		if err := c.once(o.Labels); err != nil {
+			return err
+		}
 		if c.roles.label = c.find(o.Labels); c.roles.label >= 0 {
 			taken[c.roles.label] = true
 		} else if i, err := strconv.Atoi(o.Labels); err == nil {
@@ -152,14 +155,6 @@ func (c *csvFile) isEmpty(i int) bool {
 	return !named && i > 0 && c.seen[i] == missingField && (c.header != nil || i == c.fields-1)
 }
 
-// optionName is how options name a column.
-func (c *csvFile) optionName(i int) string {
-	if c.header != nil && c.header[i] != "" {
-		return c.header[i]
-	}
-	return strconv.Itoa(i)
-}
-
 // countsSamples tells whether every field of a column is the number of its record.
 func (c *csvFile) countsSamples(i int) bool {
 	return c.seen[i]&(countsFrom0|countsFrom1) != 0 && c.records > 2
@@ -181,6 +176,9 @@ func (c *csvFile) textError(i int) error {
 		return fmt.Errorf("has what is no number in %s; correct it, write NA where a value is missing, or leave the column "+
 			"out with Options.LeaveOut %s",
 			where, option)
+	case seen&strangeField != 0:
+		return fmt.Errorf("has numbers in a notation that is not read in %s; write them as 0.5 or 1e-3 without signs and units, "+
+			"give Options.IDs %s if they name the samples, or leave the column out with Options.LeaveOut %[2]s", where, option)
 	case seen&dateField != 0 && seen&wordField == 0:
 		return fmt.Errorf("has dates in %s; turn them into numbers (days since a first one, the month, …), leave the column "+
 			"out with "+
@@ -301,11 +299,11 @@ func (c *csvFile) tableViews(s *source, o *Options) error {
 		var features []csvFeature
 		in := make([]bool, c.fields)
 		for _, part := range t.Columns {
-			columns, err := c.columnsOf(part)
+			some, err := c.of(part, func(i int) bool { return i == c.roles.label || i == c.roles.id })
 			if err != nil {
 				return fmt.Errorf("%w; view %s (Options.Table) wants it", err, t.Name)
 			}
-			for _, i := range columns {
+			for _, i := range some {
 				if in[i] {
 					continue
 				}
@@ -355,44 +353,4 @@ func (c *csvFile) roleOf(i int) string {
 		return "text"
 	}
 	return "left out"
-}
-
-func isPattern(part string) bool { return strings.ContainsAny(part, "*?[") }
-
-// columnsOf are the columns of a name, a range or a pattern.
-func (c *csvFile) columnsOf(part string) ([]int, error) {
-	if i := c.find(part); i >= 0 && (c.header == nil || !strings.HasPrefix(part, "-")) {
-		return []int{i}, nil
-	}
-	for at := 1; at < len(part)-1; at++ {
-		if part[at] != '-' {
-			continue
-		}
-		a, b := c.find(strings.TrimSpace(part[:at])), c.find(strings.TrimSpace(part[at+1:]))
-		if a >= 0 && b >= 0 && part[at+1] != '-' {
-			if b < a {
-				return nil, fmt.Errorf("has the columns of the range %s the other way round", part)
-			}
-			columns := make([]int, 0, b-a+1)
-			for i := a; i <= b; i++ {
-				columns = append(columns, i)
-			}
-			return columns, nil
-		}
-	}
-	var columns []int
-	if isPattern(part) {
-		if _, err := path.Match(part, ""); err != nil {
-			return nil, fmt.Errorf("cannot use the pattern %s", part)
-		}
-		for i := range c.fields {
-			if ok, _ := path.Match(part, c.columnName(i)); ok && i != c.roles.label && i != c.roles.id {
-				columns = append(columns, i)
-			}
-		}
-	}
-	if len(columns) == 0 {
-		return nil, fmt.Errorf("has no column %s, but %s", part, c.listing())
-	}
-	return columns, nil
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,14 +21,42 @@ func (c *csvFile) chooseHeader(first, second []byte, o *Options, lim *limits) er
 	}
 	names, below := split(first), split(second)
 	if o.Header == NoHeader || o.Header == AutoHeader && !isHeader(names, below) {
+		c.mayBeHeader = o.Header == AutoHeader && mayNumberColumns(names, below)
 		return nil
 	}
+	c.nameColumns(names)
+	c.skip++
+	return nil
+}
+
+// commentedHeader takes the names from the comment before the first record, as NumPy writes them, where it has as many fields
+// and all of them are names.
+func (c *csvFile) commentedHeader(comment []byte, o *Options, lim *limits) error {
+	comment = bytes.TrimSpace(bytes.TrimLeft(comment, "#"))
+	if len(comment) == 0 || c.header != nil || o.Header != AutoHeader || c.fields < 2 ||
+		countFields(comment, c.delimiter) != c.fields {
+		return nil
+	}
+	names := splitFields(nil, comment, c.delimiter)
+	for _, f := range names {
+		if classify(f)&^strangeField != wordField {
+			return nil
+		}
+	}
+	if err := lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(comment))); err != nil {
+		return err
+	}
+	c.nameColumns(names)
+	c.inComment = true
+	return nil
+}
+
+// nameColumns keeps the names of a header.
+func (c *csvFile) nameColumns(names [][]byte) {
 	c.header = make([]string, len(names))
 	for i, f := range names {
 		c.header[i] = strings.TrimSpace(strings.ReplaceAll(textOf(f), "\n", " "))
 	}
-	c.skip++
-	return nil
 }
 
 // twice is a name that two columns have; empty without.
@@ -47,6 +76,9 @@ func (c *csvFile) twice() string {
 func isHeader(first, second [][]byte) bool {
 	if second == nil || len(first) != len(second) {
 		return false
+	}
+	if namesAboveNothing(first, second) {
+		return true
 	}
 	usual, words, numbers, missing := false, 0, 0, 0 // numbers are more than fields where they cannot count the columns
 	for i, f := range first {
@@ -78,6 +110,30 @@ func isHeader(first, second [][]byte) bool {
 	return numbersColumns(first, second, numbers, words+missing)
 }
 
+// namesAboveNothing tells whether the second record has no value at all, and the first is all words: names, whose first sample
+// lacks everything.
+func namesAboveNothing(first, second [][]byte) bool {
+	word := func(f []byte) bool { return classify(f) == wordField }
+	value := func(f []byte) bool { return !isMissing(f) }
+	return !slices.ContainsFunc(first, func(f []byte) bool { return !word(f) }) && !slices.ContainsFunc(second, value)
+}
+
+// mayNumberColumns tells whether the first record has whole numbers that grow by one, years perhaps, and the second has decimals:
+// as likely names as a sample.
+func mayNumberColumns(first, second [][]byte) bool {
+	if len(first) < 3 || len(first) != len(second) {
+		return false
+	}
+	for i, f := range first {
+		k, err := strconv.Atoi(string(f))
+		before, _ := strconv.Atoi(string(first[max(i-1, 0)]))
+		if err != nil || i > 0 && k != before+1 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(second, func(f []byte) bool { return !bytes.ContainsAny(f, ".,eE") })
+}
+
 // numbersColumns tells whether the numbers of the first record count its columns: from 0 in any order, as a table has them
 // that pandas made and somebody shuffled, or from 1. A few small whole numbers may as well be data: then what stands beside
 // them, an empty name or a usual one, or a decimal point below them, has to confirm it.
@@ -103,51 +159,6 @@ func numbersColumns(first, second [][]byte, numbers, beside int) bool {
 		return point && numbers >= 3
 	}
 	return false
-}
-
-// columnName is how messages call a column: by its name, or by its number where it has none.
-func (c *csvFile) columnName(i int) string {
-	if c.header != nil && c.header[i] != "" {
-		return c.header[i]
-	}
-	return fmt.Sprintf("column %d", i)
-}
-
-// title is the same in a sentence.
-func (c *csvFile) title(i int) string {
-	if c.header != nil && c.header[i] != "" {
-		return "column " + c.header[i]
-	}
-	return fmt.Sprintf("column %d (from 0)", i)
-}
-
-// find returns the column of a name, or of a number from 0 (from the end, below 0); −1 without. A name counts more.
-func (c *csvFile) find(name string) int {
-	if i := slices.Index(c.header, name); i >= 0 {
-		return i
-	}
-	if i := slices.IndexFunc(c.header, func(h string) bool { return strings.EqualFold(h, name) }); i >= 0 {
-		return i
-	}
-	i, err := strconv.Atoi(name)
-	if err != nil {
-		return -1
-	}
-	if i < 0 {
-		i += c.fields
-	}
-	if i < 0 || i >= c.fields {
-		return -1
-	}
-	return i
-}
-
-// listing names the columns, for messages.
-func (c *csvFile) listing() string {
-	if c.header == nil {
-		return fmt.Sprintf("columns 0 to %d, without names", c.fields-1)
-	}
-	return "the columns " + someNames(c.header)
 }
 
 // someNames lists names, the first twelve of them.

@@ -50,9 +50,11 @@ func nextField(line []byte, delimiter byte) (field, rest []byte, more bool) {
 	return bytes.TrimSpace(line[:end]), line[end+1:], true
 }
 
-// quoted takes a field up to its closing quote; more tells whether another field follows.
+// quoted takes a field up to its closing quote; more tells whether another field follows. Where there is something between the
+// quote and the delimiter, the field has its quotes.
 func quoted(s []byte, delimiter byte) (field, rest []byte, more bool) {
 	var out []byte
+	whole := s
 	for {
 		end := bytes.IndexByte(s, '"')
 		if end < 0 { // never closed: an error of the reader of lines, where it can be one
@@ -67,10 +69,12 @@ func quoted(s []byte, delimiter byte) (field, rest []byte, more bool) {
 		}
 		break
 	}
-	if end := bytes.IndexByte(s, delimiter); end >= 0 {
-		return out, s[end+1:], true
+	after, rest, more := bytes.Cut(s, []byte{delimiter})
+	if len(bytes.TrimSpace(after)) > 0 { // "1"5 is no 1: the text as it stands, with its quotes
+		end := len(whole) - len(s) + len(after)
+		return append([]byte{'"'}, whole[:end]...), rest, more
 	}
-	return out, nil, false
+	return out, rest, more
 }
 
 // quoteIsOpen tells whether the last field of a line opens a quote that does not close in it.

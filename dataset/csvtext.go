@@ -144,9 +144,27 @@ type lineReader struct {
 	number    int  // of the first line of the last record, from 1
 	lines     int  // read until now
 	comments  int
+	tabs      bool   // tabs may be the delimiter that is not known yet
+	empty     int    // the first empty line since the last record; 0: none
+	gap       int    // that before the last record
 	long      []byte // where a line is larger than the buffer
 	record    []byte // of several lines
 	lim       *limits
+
+	keepComment bool // the last comment is to be kept
+	lastComment []byte
+}
+
+// sheetError tells whether a line begins with what a spreadsheet writes for a value that it cannot compute, and not with a
+// comment.
+func sheetError(line []byte) bool {
+	for _, e := range []string{"#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!"} {
+		rest, ok := bytes.CutPrefix(line, []byte(e))
+		if ok && (len(rest) == 0 || bytes.IndexByte([]byte(",;\t| \r\n"), rest[0]) >= 0) {
+			return true
+		}
+	}
+	return false
 }
 
 func newLineReader(r io.Reader, delimiter byte, lim *limits) *lineReader {
@@ -162,10 +180,17 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		l.lines++
 		l.number = l.lines
-		comment := len(line) > 0 && line[0] == '#'
-		if comment || len(bytes.TrimSpace(line)) == 0 {
+		comment := len(line) > 0 && line[0] == '#' && !sheetError(line)
+		if comment && l.keepComment {
+			if l.lastComment, err = l.extend(l.lastComment[:0], line); err != nil {
+				return nil, err
+			}
+		}
+		if empty := !comment && l.isEmpty(line); comment || empty {
 			if comment {
 				l.comments++
+			} else if l.empty == 0 {
+				l.empty = l.lines
 			}
 			if err := l.lim.Step(skippedLine); err != nil {
 				return nil, err
@@ -177,8 +202,17 @@ func (l *lineReader) next() ([]byte, error) {
 				return nil, err
 			}
 		}
+		l.gap, l.empty = l.empty, 0
 		return bytes.TrimRight(line, "\r\n"), nil
 	}
+}
+
+// isEmpty tells whether a line is no record. One of tabs alone is, where these separate the fields: a sample without values.
+func (l *lineReader) isEmpty(line []byte) bool {
+	if l.delimiter == '\t' || l.delimiter == 0 && l.tabs {
+		return len(bytes.Trim(line, " \r\n")) == 0
+	}
+	return len(bytes.TrimSpace(line)) == 0
 }
 
 // join reads on to the line in which the quote is closed.
@@ -248,4 +282,4 @@ func (l *lineReader) extend(buffer, line []byte) ([]byte, error) {
 }
 
 // done gives the memory of the buffers back.
-func (l *lineReader) done() { l.lim.Give(int64(cap(l.long) + cap(l.record))) }
+func (l *lineReader) done() { l.lim.Give(int64(cap(l.long) + cap(l.record) + cap(l.lastComment))) }

@@ -16,11 +16,12 @@
 //     view_0, view0 … too, in numeric order), labels y (gt, label, labels, truth, gnd, truelabel … too).
 //   - MATLAB v5 to v7 .mat, compressed or not: views in a cell (X, data, fea …; 1×V or V×1) or in numbered variables, stored
 //     as any numeric class, full or sparse. Text, structures and functions are skipped.
-//   - MATLAB v7.3 .mat, which are HDF5 files, with the same contents; and plain HDF5 files with numbered datasets.
-//   - CSV and TSV, with or without a header, also gzip, UTF-8 or UTF-16, with decimal points or commas: one view a file, or
-//     several
-//     views of its columns ([Options.Table]); labels in a column or a file of their own. Columns of texts or dates are an error
-//     unless they are labels, ids, or made features of 0 and 1 ([Options.OneHot]).
+//   - MATLAB v7.3 .mat, which are HDF5 files, with the same contents; and plain HDF5 files of the old and the new format with
+//     numbered datasets, and with texts as labels and ids.
+//   - CSV and TSV, with or without a header, also gzip, UTF-8 or UTF-16, with decimal points or commas: one view a file;
+//     labels in a column or a file of their own. Columns of texts or dates are an error unless they are labels, ids, or made
+//     features of 0 and 1 ([Options.OneHot]).
+//   - Several views of the columns of one table or matrix ([Options.Table]).
 //   - A folder, or several files ([OpenFiles]): one view a file, a file named y, labels, gt … for the labels.
 //
 // What looks like a view (a usual name, or a row for each sample and no other role) is read, or it is an error that names it;

@@ -4,8 +4,10 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -20,15 +22,27 @@ const (
 	fromTorch   = "is a PyTorch file, which is not read: in Python, numpy.savez(new, X0=tensor0.numpy(), X1=tensor1.numpy())"
 	fromR       = "is a file of R, which is not read: in R, write.csv(x, new, row.names = FALSE)"
 	fromARFF    = "is an ARFF file, which is not read: save it as CSV (in Weka: Save…, CSV)"
-	fromSQLite  = "is an SQLite database, which is not read: export the table as CSV"
-	fromHTML    = "is a web page and no data; is it the file that was to be downloaded?"
-	fromPDF     = "is a PDF document and no data"
+	fromOctave  = "is a text file of Octave, which is not read: in Octave, save -v7 new.mat"
+	fromMarket  = "is a Matrix Market file, which is not read: in Python, scipy.sparse.save_npz(new, " +
+		"scipy.io.mmread(file).tocsr())"
+	fromLIBSVM = "is a file of LIBSVM (label index:value …), which is not read: in Python, " +
+		"X, y = sklearn.datasets.load_svmlight_file(file), then numpy.savez(new, X0=X.toarray(), y=y)"
+	fromSQLite = "is an SQLite database, which is not read: export the table as CSV"
+	fromHTML   = "is a web page and no data; is it the file that was to be downloaded?"
+	fromPDF    = "is a PDF document and no data"
 )
 
 var foreignMagic = []struct{ magic, cure string }{
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", fromExcel}, {"PAR1", fromParquet}, {"ARROW1", fromFeather}, {"FEA1", fromFeather},
 	{"\x80\x02", fromPickle}, {"\x80\x03", fromPickle}, {"\x80\x04", fromPickle}, {"\x80\x05", fromPickle},
+	{"BZh", packed("bzip2")}, {"\xfd7zXZ\x00", packed("xz")}, {"\x28\xb5\x2f\xfd", packed("Zstandard")}, {"7z\xbc\xaf\x27\x1c",
+		packed("7-Zip")}, {"Rar!\x1a\x07", packed("RAR")},
 	{"RDX2\n", fromR}, {"RDX3\n", fromR}, {"X\n\x00\x00\x00", fromR}, {"SQLite format 3\x00", fromSQLite}, {"%PDF-", fromPDF},
+}
+
+// packed is the cure for a file that another program packed.
+func packed(by string) string {
+	return "is packed by " + by + ", which is not read: unpack it first; CSV may be packed by gzip"
 }
 
 // foreign says how a file of another format is converted; nil for one that may be read.
@@ -43,6 +57,16 @@ func foreign(head []byte) error {
 	switch {
 	case isJSON(text):
 		return errors.New(fromJSON)
+	case bytes.HasPrefix(lower, []byte("# created by octave")):
+		return errors.New(fromOctave)
+	case bytes.HasPrefix(lower, []byte("%%matrixmarket")):
+		return errors.New(fromMarket)
+	case bytes.HasPrefix(lower, []byte("<?xml")):
+		return errors.New("is XML, which is not read: save the table as CSV")
+	case libsvm.Match(text[:min(len(text), 256)]):
+		return errors.New(fromLIBSVM)
+	case len(head) >= 262 && string(head[257:262]) == "ustar":
+		return errors.New("is a tar archive, which is not read: unpack it first")
 	case bytes.HasPrefix(lower, []byte("@relation")):
 		return errors.New(fromARFF)
 	case bytes.HasPrefix(lower, []byte("<!doctype html")), bytes.HasPrefix(lower, []byte("<html")):
@@ -58,6 +82,28 @@ func isJSON(text []byte) bool {
 	}
 	rest := bytes.TrimLeft(text[1:], " \t\r\n")
 	return len(rest) == 0 || strings.ContainsRune(`"{[]}-0123456789tfn`, rune(rest[0]))
+}
+
+var libsvm = regexp.MustCompile(`^[-+]?\d+(?:\.\d*)?(?:,\d+)*(?: +\d+:[-+.\deE]+){2,}\s*(?:\n|$)`)
+
+// unpacked says what a file of gzip holds that is no text; nil for a text.
+func unpacked(head []byte) error {
+	format := ""
+	switch {
+	case bytes.HasPrefix(head, []byte("\x93NUMPY")):
+		format = "a NumPy .npy file"
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		format = "a zip archive"
+	case bytes.HasPrefix(head, []byte(hdf5Magic)), isMAT5(head):
+		format = "a file of MATLAB or HDF5"
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
+		format = "a further gzip file"
+	case len(head) >= 262 && string(head[257:262]) == "ustar":
+		format = "a tar archive"
+	default:
+		return foreign(head)
+	}
+	return fmt.Errorf("is %s, packed by gzip: unpack it first (gunzip); only CSV is read as it is packed", format)
 }
 
 // foreignZip does the same for archives, which many formats are.

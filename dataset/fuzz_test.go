@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // fuzz checks a reader: no panic, little memory, an error or a sound set that reads the same again.
@@ -20,7 +22,7 @@ func fuzz(f *testing.F, name string) {
 			t.Skip("large inputs only slow the search down")
 		}
 		sets := make([]*Set, len(options))
-		got := allocated(func() {
+		got := testutil.Allocated(func() {
 			for k, o := range options {
 				sets[k], _ = read(name, data, o) // an error is a right answer
 			}
@@ -76,7 +78,7 @@ func FuzzSciPy(f *testing.F) {
 		for _, storage := range []Storage{AsStored, AllDense, SparseIfSmaller} {
 			var s *Set
 			var err error
-			got := allocated(func() { s, err = read("a.npz", b, Options{MaxBytes: 1 << 22, Storage: storage}) })
+			got := testutil.Allocated(func() { s, err = read("a.npz", b, Options{MaxBytes: 1 << 22, Storage: storage}) })
 			if got > 64<<20 {
 				t.Fatalf("took %d MiB for %d bytes", got>>20, len(b))
 			}
@@ -118,7 +120,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		var s *Set
 		var err error
-		got := allocated(func() { s, err = OpenFiles(paths, o) })
+		got := testutil.Allocated(func() { s, err = OpenFiles(paths, o) })
 		if got > 96<<20 {
 			t.Fatalf("took %d MiB for %d bytes", got>>20, len(a)+len(b))
 		}

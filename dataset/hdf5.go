@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 	"github.com/largemvc/largemvc/dataset/internal/hdf5"
@@ -42,6 +43,15 @@ func (s *source) listHDF5(r io.ReaderAt, lim *limits) error {
 	}
 	for _, link := range links {
 		if link.Name == "#refs#" || link.Name == "#subsystem#" {
+			continue
+		}
+		if link.Elsewhere != "" {
+			v := &variable{file: s.path, name: link.Name, class: "link", kind: other, note: "it is " + link.Elsewhere +
+				", which is not followed: in Python, save the array itself, new['X'] = old['X'][...]"}
+			if err := book(lim, v); err != nil {
+				return err
+			}
+			s.vars = append(s.vars, v)
 			continue
 		}
 		v, matlab, err := l.variable(link.Name, link.Addr, nil)
@@ -106,6 +116,11 @@ func (l *hdf5Lister) numeric(v *variable, o *hdf5.Object) error {
 		v.kind, v.note = other, "it "+why.Error()
 		return nil
 	}
+	if o.Type.IsText() && len(o.Dims) == 1 {
+		v.kind, v.class = text, "string"
+		v.strings = func() ([]string, error) { return l.texts(o) }
+		return nil
+	}
 	if o.Type.Elem.Kind == elem.Invalid {
 		v.kind, v.note = other, notRead(o.Type)
 		return nil
@@ -123,6 +138,28 @@ func (l *hdf5Lister) numeric(v *variable, o *hdf5.Object) error {
 	v.backed = int64(o.Elements()-unwritten)*width/growth <= stored
 	v.stream = func(run func(int, []byte) error) error { return l.f.Read(o, run) }
 	return nil
+}
+
+// texts reads a list of texts.
+func (l *hdf5Lister) texts(o *hdf5.Object) ([]string, error) {
+	_, unwritten, err := l.f.Stored(o)
+	if err != nil {
+		return nil, err
+	}
+	n := o.Elements()
+	if !l.lim.Backed(stringBytes * int64(unwritten)) {
+		return nil, fmt.Errorf("promises %d texts that were never written", unwritten)
+	}
+	if err := l.lim.Take("texts", stringBytes*int64(n)); err != nil {
+		return nil, err
+	}
+	out, known := make([]string, n), newTexts(l.lim)
+	err = l.f.Texts(o, func(i int, text []byte) error {
+		var err error
+		out[i], err = known.one(strings.ToValidUTF8(string(text), "�"))
+		return err
+	})
+	return out, err
 }
 
 // notRead says what elements are that are no real numbers, and what to do with them.
@@ -207,7 +244,7 @@ func (l *hdf5Lister) group(v *variable, o *hdf5.Object) error {
 	}
 	objects := map[string]*hdf5.Object{}
 	for _, link := range links {
-		if link.Name != "data" && link.Name != "ir" && link.Name != "jc" {
+		if link.Elsewhere != "" || link.Name != "data" && link.Name != "ir" && link.Name != "jc" {
 			continue
 		}
 		if objects[link.Name], err = l.f.Object(link.Addr); err != nil {

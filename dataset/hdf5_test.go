@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -130,16 +131,66 @@ func TestHDF5Unwritten(t *testing.T) {
 	})
 }
 
+// TestHDF5Growing reads the indexes of chunks of axes that may grow.
+func TestHDF5Growing(t *testing.T) {
+	for name, dims := range map[string][]int{
+		"unlimited.h5": {2}, "growing.h5": {5, 20, 3, 7, 5}, "tree.h5": {8, 4}, "edges.h5": {7},
+	} {
+		s := mustRead(t, name, testFile(t, name), Options{})
+		if len(s.Views) != len(dims) {
+			t.Fatalf("%s: %d views", name, len(s.Views))
+		}
+		for v, d := range dims {
+			checkView(t, &s.Views[v], 12, d, hdf5Value(v))
+		}
+	}
+	s := mustRead(t, "far.h5", testFile(t, "far.h5"), Options{})
+	written := map[int]float64{3: 7, 139000: 8, 133500: 9}
+	checkView(t, &s.Views[0], 140000, 1, func(i, _ int) float64 { return written[i] })
+}
+
+// TestHDF5Members reads links and attributes that lie in heaps.
+func TestHDF5Members(t *testing.T) {
+	s := mustRead(t, "dense.h5", testFile(t, "dense.h5"), Options{})
+	if len(s.Views) != 12 {
+		t.Fatalf("%d views", len(s.Views))
+	}
+	for v := range s.Views {
+		checkView(t, &s.Views[v], 12, 2, hdf5Value(v))
+	}
+	s = mustRead(t, "members.h5", testFile(t, "members.h5"), Options{})
+	if len(s.Views) != 3 || len(s.Reading.LeftOut) != 67 {
+		t.Fatalf("%d views, %d left out", len(s.Views), len(s.Reading.LeftOut))
+	}
+	for v := range s.Views { // the attribute MATLAB_class of the last says that it is stored the other way round
+		checkView(t, &s.Views[v], 12, 2, hdf5Value(v))
+	}
+}
+
+// TestHDF5Texts reads labels and ids that are texts, and names a link that is not followed.
+func TestHDF5Texts(t *testing.T) {
+	data := testFile(t, "texts.h5")
+	_, err := read("texts.h5", data, Options{})
+	wantError(t, err, "X1", "soft link", "Options.LeaveOut X1")
+	s := mustRead(t, "texts.h5", data, Options{LeaveOut: []string{"X1"}})
+	if names := strings.Join(s.LabelNames, " "); names != "ant bée cat" || s.Labels[5] != 2 || s.Labels[7] != 1 {
+		t.Errorf("classes %q, labels %v", names, s.Labels)
+	}
+	if len(s.IDs) != 12 || s.IDs[11] != "s11" {
+		t.Errorf("ids %q", s.IDs)
+	}
+	checkView(t, &s.Views[0], 12, 2, hdf5Value(0))
+}
+
 func TestHDF5NotRead(t *testing.T) {
-	for name, word := range map[string]string{"unlimited.h5": "extensible array", "dense.h5": "dense link storage",
-		"lzf.h5": "LZF"} {
+	for name, word := range map[string]string{"lzf.h5": "LZF"} {
 		_, err := read(name, testFile(t, name), Options{Views: []string{"X0"}})
 		wantError(t, err, name, word)
 	}
 }
 
 func TestHDF5Corrupt(t *testing.T) {
-	for _, name := range []string{"cell.mat", "incomplete.mat", "latest.h5", "partial.h5"} {
+	for _, name := range []string{"cell.mat", "incomplete.mat", "latest.h5", "partial.h5", "growing.h5", "texts.h5"} {
 		t.Run(name, func(t *testing.T) {
 			corrupt(t, name, testFile(t, name))
 		})

@@ -5,9 +5,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime/metrics"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // realData is the folder of real sets, or skips the test.
@@ -98,16 +99,6 @@ func sameSets(t *testing.T, a, b *Set) {
 	}
 }
 
-// allocated is the memory that f takes in all.
-func allocated(f func()) uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(sample)
-	before := sample[0].Value.Uint64()
-	f()
-	metrics.Read(sample)
-	return sample[0].Value.Uint64() - before
-}
-
 // sound checks what holds for every set that was read.
 func sound(t testing.TB, s *Set) {
 	t.Helper()
@@ -158,7 +149,7 @@ func corrupt(t *testing.T, name string, data []byte) {
 	try := func(b []byte) {
 		var s *Set
 		var err error
-		got := allocated(func() { s, err = read(name, b, o) })
+		got := testutil.Allocated(func() { s, err = read(name, b, o) })
 		if got > 64<<20 {
 			t.Fatalf("%s took %d MiB", name, got>>20)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/hostile"
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // hostileLimit is the memory limit that hostile files are read within.
@@ -26,6 +27,7 @@ func TestHostileFiles(t *testing.T) {
 		"h5-sparse.h5":          {"X", "the indices of a sparse matrix", "MaxBytes"},
 		"mat-sparse.mat":        {"X", "1.6 GiB", "the indices of a sparse matrix", "MaxBytes allows 16.0 MiB"},
 		"mat-sparse-cells.mat":  {"X0", "the indices of a sparse matrix", "MaxBytes"},
+		"h5-texts.h5":           {"labels", "for texts", "MaxBytes"},
 		"mat-junk.mat":          nil,
 		"mat-junk-small.mat":    nil,
 		"mat-cell-text.mat":     {"X", "reading and unpacking more than", "MaxBytes"},
@@ -69,7 +71,7 @@ func TestHostileFiles(t *testing.T) {
 				return nil
 			}}
 			var err error
-			if got := allocated(func() { _, err = read(f.Name, data, o) }); got > 8*hostileLimit {
+			if got := testutil.Allocated(func() { _, err = read(f.Name, data, o) }); got > 8*hostileLimit {
 				t.Errorf("allocates %d MiB", got>>20)
 			}
 			if most := int64(128<<20 + 48*hostileLimit + 16*len(data)); unpacked > most {
@@ -98,7 +100,7 @@ func TestDefaultLimit(t *testing.T) {
 		}
 		data := f.Make()
 		var err error
-		if got := allocated(func() { _, err = read(f.Name, data, Options{Storage: SparseIfSmaller}) }); got > 64<<20 {
+		if got := testutil.Allocated(func() { _, err = read(f.Name, data, Options{Storage: SparseIfSmaller}) }); got > 64<<20 {
 			t.Errorf("allocates %d MiB", got>>20)
 		}
 		wantError(t, err, "X", "1.6 GiB", "MaxBytes allows 1.0 GiB")

@@ -31,6 +31,17 @@ var (
 			`v1|x\.1|\.\.\.1|var1|rn|\d+|n|num|number|count|counter|line)$`)
 )
 
+// numbersRows tells whether a name is one that a column has which numbers the rows of its own file, as an index does.
+func numbersRows(name string) bool {
+	switch lower := strings.ToLower(strings.TrimSpace(name)); lower {
+	case "idx", "index", "row", "rows", "rowid", "row_id", "rowname", "rownames", "row_name", "row_names", "row.names",
+		"nr", "no", "no.", "nr.", "#", "x", "obs", "observation", "record":
+		return true
+	default:
+		return untelling.MatchString(lower)
+	}
+}
+
 // idStrength tells how surely a name is one of ids: 2 wherever it stands, 1 where the values are all different, 0 not.
 func idStrength(name string) int {
 	lower := strings.ToLower(strings.TrimSpace(name))
@@ -58,6 +69,11 @@ type idColumn struct {
 func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) error {
 	if s.role == roleMask || o.NoIDs {
 		return nil
+	}
+	if o.IDs != "" {
+		if err := c.once(o.IDs); err != nil {
+			return err
+		}
 	}
 	candidates := c.idCandidates(o, taken)
 	if len(candidates) == 0 {
@@ -124,7 +140,7 @@ func (c *csvFile) idCandidates(o *Options, taken []bool) []*idColumn {
 		case strength > 0:
 		case i == 0 && c.countsSamples(0) && (untelling.MatchString(name) || name == "X" && c.find("y") < 0): // R calls it X
 			strength = 2
-		case c.holdsText(i) && c.seen[i]&(numberField|missingField) == 0 && c.records > 2:
+		case c.holdsText(i) && c.seen[i]&^(wordField|countsFrom0|countsFrom1) == 0 && c.records > 2:
 			strength = 0
 		default:
 			continue

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -119,6 +120,11 @@ func (f *FileReport) add(v *variable, p *plan) {
 func (p *plan) role(v *variable) string {
 	if i := slices.Index(p.views, v); i >= 0 {
 		return "view " + itoa(i)
+	}
+	for i, x := range p.views {
+		if x.whole == v {
+			return fmt.Sprintf("views %d to %d", i, i+len(p.views)-1)
+		}
 	}
 	switch {
 	case slices.Contains(p.labels, v):

@@ -6,21 +6,44 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 )
 
 func itoa(i int) string { return strconv.Itoa(i) }
+
+// printable is a text with its control characters written out. A name in a file must not end a line of the output, nor speak to
+// the terminal.
+func printable(s string) string {
+	if !strings.ContainsFunc(s, unicode.IsControl) {
+		return s
+	}
+	var b strings.Builder
+	for _, c := range s {
+		if unicode.IsControl(c) {
+			q := strconv.QuoteRune(c)
+			b.WriteString(q[1 : len(q)-1])
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
 
 // table writes lines of cells in aligned columns.
 func table(w io.Writer, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		fmt.Fprintln(t, "  "+strings.TrimRight(strings.Join(row, "\t"), "\t"))
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = printable(cell)
+		}
+		fmt.Fprintln(t, "  "+strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 	}
 	t.Flush() // a strings.Builder takes everything
 }
 
 func (f *FileReport) print(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s, %s\n", f.Path, f.Format, size(f.Bytes))
+	fmt.Fprintf(w, "%s: %s, %s\n", printable(f.Path), f.Format, size(f.Bytes))
 	rows := [][]string{{"variable", "class", "shape", "read as", ""}}
 	for _, v := range f.Variables {
 		rows = append(rows, []string{v.Name, v.Class, v.Shape, v.Role, v.Note})
@@ -43,7 +66,7 @@ func (r *Report) print(w io.Writer) {
 		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
 	}
 	if r.Problem != nil {
-		fmt.Fprintf(w, "cannot be read so: %s\n", strings.TrimPrefix(r.Problem.Error(), "dataset: "))
+		fmt.Fprintf(w, "cannot be read so: %s\n", printable(strings.TrimPrefix(r.Problem.Error(), "dataset: ")))
 	}
 }
 
@@ -78,7 +101,7 @@ func (r *Report) printClasses(w io.Writer) {
 			fmt.Fprintf(w, " …")
 			break
 		}
-		fmt.Fprintf(w, " %s (%d)", c.Name, c.Count)
+		fmt.Fprintf(w, " %s (%d)", printable(c.Name), c.Count)
 	}
 	fmt.Fprintln(w)
 }

@@ -121,7 +121,7 @@ func (p *plan) leaveCounts(with []*source, lists [][]string) ([]*source, [][]str
 	var left [][]string
 	for k, s := range with {
 		shared := slices.ContainsFunc(lists[k], func(id string) bool { return names[id] })
-		if plain(lists[k]) && !shared && len(with) > 1 {
+		if plain(lists[k]) && !shared && len(with) > 1 && numbersRows(s.ids.name) {
 			p.notes = append(p.notes, fmt.Sprintf("%s: its ids only count its rows, and others have names: they are not "+
 				"used", s.path))
 			s.left = append(s.left, Omission{s.path, "column " + s.ids.name, "it counts the rows"})
@@ -309,9 +309,9 @@ func (c *CSR) pick(from []int) *CSR {
 }
 
 // joinedMask marks the views of samples that a file does not have; nil where every file has all.
-func (p *plan) joinedMask(views int) [][]bool {
+func (p *plan) joinedMask(views int) ([][]bool, error) {
 	if p.joined == nil || p.joined.same {
-		return nil
+		return nil, nil
 	}
 	var mask [][]bool
 	for v, x := range p.views {
@@ -320,7 +320,10 @@ func (p *plan) joinedMask(views int) [][]bool {
 			continue
 		}
 		if mask == nil {
-			mask = newMask(p.n, views)
+			var err error
+			if mask, err = bookedMask(p.n, views, p.lim); err != nil {
+				return nil, x.wrap(err)
+			}
 		}
 		for i := range mask {
 			mask[i][v] = false
@@ -329,5 +332,5 @@ func (p *plan) joinedMask(views int) [][]bool {
 			mask[to][v] = true
 		}
 	}
-	return mask
+	return mask, nil
 }

@@ -74,7 +74,7 @@ func textClasses(values []string) (labels []int, names []string) {
 	numbers := make([]float64, len(values))
 	for i, s := range values {
 		x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-		if err != nil || math.IsNaN(x) || countDigits(s) > mostDigits {
+		if err != nil || math.IsNaN(x) || countDigits(s) > mostDigits || strings.ContainsAny(s, "_xX") {
 			return wordClasses(values)
 		}
 		numbers[i] = x

@@ -12,7 +12,7 @@ func (p *plan) account(data int, o *Options) error {
 	used := map[*variable]bool{p.mask: true}
 	for _, v := range slices.Concat(p.views, p.labels, p.index) {
 		used[v] = true
-		used[v.asText], used[v.namedBy] = true, true
+		used[v.asText], used[v.namedBy], used[v.whole] = true, true, true
 	}
 	for _, s := range p.sources {
 		if s.ids != nil {

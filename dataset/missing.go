@@ -119,6 +119,9 @@ func rounded(v *View) string {
 // place says where an entry of a view is: in a table also by line and name of the column.
 func (r *rawSet) place(v, row, col int) string {
 	at := fmt.Sprintf("row %d, column %d (samples by features, from 0)", row, col)
+	if w := r.vars[v].whole; w != nil {
+		at += fmt.Sprintf(", which is column %d of %s", r.vars[v].pick[col], w.name)
+	}
 	if name := ""; r.vars[v].line != nil && !r.turned {
 		if name = r.vars[v].column(col); !strings.HasPrefix(name, "column ") {
 			name = "column " + name

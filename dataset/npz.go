@@ -58,7 +58,7 @@ func (s *source) listNPZ(f io.ReaderAt, lim *limits) error {
 		s.vars = append(s.vars, v)
 	}
 	if len(s.vars) == 0 {
-		return errors.New("is a zip archive without NumPy arrays")
+		return errors.New("is a zip archive without NumPy arrays; if it holds files of data, unpack it first")
 	}
 	return s.joinSciPy(lim)
 }

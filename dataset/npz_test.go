@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testutil"
 	"pgregory.net/rapid"
 )
 
@@ -194,7 +195,7 @@ func TestNPZErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var err error
-			if got := allocated(func() { _, err = read("a.npz", c.data, c.o) }); got > 1<<22 {
+			if got := testutil.Allocated(func() { _, err = read("a.npz", c.data, c.o) }); got > 1<<22 {
 				t.Errorf("took %d bytes", got)
 			}
 			wantError(t, err, c.words...)
@@ -223,7 +224,7 @@ func TestNPZBomb(t *testing.T) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	got := allocated(func() { _, err = read("bomb.npz", b.Bytes(), Options{Float: 64}) })
+	got := testutil.Allocated(func() { _, err = read("bomb.npz", b.Bytes(), Options{Float: 64}) })
 	wantError(t, err, "bomb.npz", "X0", "MaxBytes")
 	if got > 1<<20 {
 		t.Errorf("took %d bytes", got)
@@ -252,7 +253,7 @@ func TestNPZLie(t *testing.T) {
 			t.Fatal("the size is not in the file")
 		}
 		var err error
-		got := allocated(func() { _, err = read("lie.npz", lie, Options{Float: 64}) })
+		got := testutil.Allocated(func() { _, err = read("lie.npz", lie, Options{Float: 64}) })
 		wantError(t, err, "lie.npz", "X0", "truncated")
 		if got > growth*8*4*uint64(len(noise)) {
 			t.Errorf("took %d MiB for a claim of %d MiB", got>>20, 8*claim>>20)

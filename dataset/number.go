@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 var powersOf10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
@@ -60,7 +61,8 @@ func parseNumber(s []byte) (float64, bool) {
 // mayBeNumber spares a text that is none the copy and the error that parsing makes.
 func mayBeNumber(s []byte) bool {
 	const longest = 1 << 10
-	return len(s) > 0 && len(s) <= longest && strings.IndexByte("0123456789+-.iInN", s[0]) >= 0
+	return len(s) > 0 && len(s) <= longest && strings.IndexByte("0123456789+-.iInN", s[0]) >= 0 && bytes.IndexByte(s, '_') < 0 &&
+		!bytes.ContainsAny(s, "xX") // 10_2 and 0x1p3 are numbers in Go alone
 }
 
 func isMissing(s []byte) bool {
@@ -75,7 +77,7 @@ func isMissing(s []byte) bool {
 }
 
 // fieldClass is what a field of a CSV file looks like.
-type fieldClass uint8
+type fieldClass uint16
 
 const (
 	numberField  fieldClass = 1 << iota
@@ -84,6 +86,7 @@ const (
 	groupedField            // a number with separators of thousands: 1,234.5 or 1 234
 	dateField               // a date or a time of day
 	wordField               // any other text
+	strangeField            // of words: a number in another notation, 5 % or −1
 	countsFrom0             // of a column: every field is the number of its record, from 0
 	countsFrom1             // the same, from 1
 )
@@ -94,7 +97,13 @@ const textField = dateField | wordField
 var (
 	commaNumber   = regexp.MustCompile(`^[-+]?\d*,\d+([eE][-+]?\d+)?$|^[-+]?\d+,$`)
 	groupedNumber = regexp.MustCompile(
-		`^[-+]?\d{1,3}(?:(?:,\d{3})+(?:\.\d+)?|(?:\.\d{3})+,\d+|(?:\.\d{3}){2,}|(?:[ ' ’ ]\d{3})+(?:[.,]\d+)?)$`)
+		`^[-+]?\d{1,3}(?:(?:,\d{2,3})*,\d{3}(?:\.\d+)?|(?:\.\d{3})+,\d+|(?:\.\d{3}){2,}|(?:[ '’\x{a0}\x{202f}\x{2009}]\d{3})+` +
+			`(?:[.,]\d+)?)$`)
+	// strangeNumber is a measurement all the same: with a sign, a currency, a unit or digits that are not those of ASCII.
+	strangeNumber = regexp.MustCompile(
+		`^[<>≤≥~≈±]? ?[-+−–]? ?[$€£¥]? ?[-+−]?[.,]?\p{Nd}[\p{Nd}.,'’ \x{a0}\x{202f}\x{2009}]*` +
+			`(?:[eEdD][-+−]?\p{Nd}+)? ?[%‰$€£¥°]?$|` +
+			`^[-+−]?\d+[.,]\d+[ \x{a0}]?[A-Za-zµμΩ°%/²³]{1,8}$`)
 	dateOrTime = regexp.MustCompile(
 		`^(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:[ T].*)?$|` +
 			`^\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?$`)
@@ -108,12 +117,18 @@ func classify(f []byte) fieldClass {
 	if _, ok := parseNumber(f); ok {
 		return numberField
 	}
-	if len(f) > 40 || !(f[0] == '-' || f[0] == '+' || f[0] == ',' || f[0] >= '0' && f[0] <= '9') {
+	if len(f) > 40 {
 		return wordField
+	}
+	if !(f[0] == '-' || f[0] == '+' || f[0] == ',' || f[0] >= '0' && f[0] <= '9') {
+		return strange(f)
 	}
 	var class fieldClass
 	if commaNumber.Match(f) {
 		class |= commaField
+	}
+	if !utf8.Valid(f) { // a space of Latin-1 that does not break
+		f = []byte(textOf(f))
 	}
 	if groupedNumber.Match(f) {
 		class |= groupedField
@@ -124,7 +139,15 @@ func classify(f []byte) fieldClass {
 	case dateOrTime.Match(f):
 		return dateField
 	}
-	return wordField
+	return strange(f)
+}
+
+// strange tells whether a text is a number in a notation that is not read.
+func strange(f []byte) fieldClass {
+	if c := f[0]; c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_' || !strangeNumber.Match(f) {
+		return wordField
+	}
+	return wordField | strangeField
 }
 
 // parseComma is parseNumber for numbers with a decimal comma, which it turns into a point in place.

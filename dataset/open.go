@@ -216,10 +216,18 @@ func (p *plan) choose(data int, o *Options) error {
 			}
 		}
 	}
+	for _, v := range p.views {
+		if v.whole != nil {
+			p.of[v] = p.of[v.whole]
+		}
+	}
 	if err := p.joinFiles(data, o); err != nil {
 		return err
 	}
 	if err := p.settle(o); err != nil {
+		return err
+	}
+	if err := p.splitColumns(o); err != nil {
 		return err
 	}
 	if err := p.checkTable(o); err != nil {
@@ -231,9 +239,8 @@ func (p *plan) choose(data int, o *Options) error {
 // checkTable looks for the views of the options in the tables.
 func (p *plan) checkTable(o *Options) error {
 	for _, t := range o.Table {
-		if !slices.ContainsFunc(p.views, func(v *variable) bool { return v.fromTable && v.name == t.Name }) {
-			return fmt.Errorf("dataset: %s: is no table; Options.Table makes views of the columns of CSV files",
-				p.sources[0].path)
+		if !slices.ContainsFunc(p.views, func(v *variable) bool { return (v.fromTable || v.whole != nil) && v.name == t.Name }) {
+			return fmt.Errorf("dataset: %s: has no view %s of Options.Table", p.sources[0].path, t.Name)
 		}
 	}
 	return nil
@@ -256,7 +263,7 @@ func (p *plan) chooseLabels(data int, o *Options) error {
 		p.labels = append(p.labels, vs...)
 	}
 	if o.Labels != "" && len(p.labels) == 0 && p.labelsFile == nil {
-		if info, err := os.Stat(o.Labels); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(o.Labels); err == nil && !info.IsDir() {
 			alone := *o
 			alone.Labels = ""
 			if p.labelsFile, err = p.open(o.Labels, roleLabels, &alone); err != nil {
@@ -382,7 +389,7 @@ func (p *plan) chooseViews(data int, o *Options) error {
 	for _, s := range p.sources[:data] {
 		s.nameFeatures(p.views)
 	}
-	return nil
+	return p.splitMatrix(o)
 }
 
 // onlyTaken tells whether a file among several is there for labels or mask: what else it holds is a number for each sample.
@@ -496,7 +503,11 @@ func (p *plan) readRaw(o *Options) (*rawSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	if joined := p.joinedMask(len(p.views)); joined != nil {
+	joined, err := p.joinedMask(len(p.views))
+	if err != nil {
+		return nil, err
+	}
+	if joined != nil {
 		r.mask = both(r.mask, joined)
 	}
 	return r, nil
@@ -532,6 +543,11 @@ func readViews[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error)
 				return nil, v.wrap(err)
 			}
 			if set.Views[i].Features, err = v.names(); err != nil {
+				return nil, v.wrap(err)
+			}
+		}
+		if v.whole != nil {
+			if err := pickColumns(v, &set.Views[i], &bad[i], p.lim); err != nil {
 				return nil, v.wrap(err)
 			}
 		}

@@ -27,7 +27,8 @@ type Options struct {
 	IDs string
 	// NoIDs matches the rows of several files by their places, whatever ids they have.
 	NoIDs bool
-	// Table makes several views of the columns of a CSV file. Columns in none of them are left out.
+	// Table makes several views of the columns of a CSV file, or of the only matrix of a file of arrays (see Views). Columns in
+	// none of them are left out.
 	Table []TableView
 	// OneHot names columns of a CSV file that become a feature of 0 and 1 for each text in them; a pattern takes columns of
 	// texts alone.

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,7 +26,7 @@ func orient(views []*variable, labels int, o Orientation) (turned bool, n int, w
 	case ColumnsAreSamples:
 		byRows = false
 	}
-	why = "the only way that fits"
+	why = whyOnly
 	switch {
 	case byRows && byCols && labels > 0:
 		why = "rows and columns both fit the labels"
@@ -40,7 +41,7 @@ func orient(views []*variable, labels int, o Orientation) (turned bool, n int, w
 	switch {
 	case byRows:
 		return false, rows, why, nil
-	case byCols:
+	case byCols && !(o == AutoOrientation && labels == 0 && slices.ContainsFunc(views, namesFeatures)):
 		return true, cols, why, nil
 	}
 	var shapes strings.Builder
@@ -63,8 +64,15 @@ func orient(views []*variable, labels int, o Orientation) (turned bool, n int, w
 		views[0].file, shapes.String(), with, hint)
 }
 
+// namesFeatures tells whether a view is a table whose header names its columns: without a word of the options or labels these
+// are features.
+func namesFeatures(v *variable) bool { return v.fromTable && v.names != nil }
+
 // whyEither says that a matrix could as well be read the other way round.
 const whyEither = "no labels, and rows and columns both fit"
+
+// whyOnly says that it could not.
+const whyOnly = "the only way that fits"
 
 func common(seen, n int) int {
 	if seen == -1 || seen == n {

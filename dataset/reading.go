@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -40,7 +41,7 @@ type Omission struct {
 func (r *Reading) Lines() []string {
 	var out []string
 	line := func(name, format string, args ...any) {
-		out = append(out, fmt.Sprintf("%-9s ", name)+fmt.Sprintf(format, args...))
+		out = append(out, fmt.Sprintf("%-9s ", name)+printable(fmt.Sprintf(format, args...)))
 	}
 	for v := range r.Views {
 		x := &r.Views[v]
@@ -124,6 +125,9 @@ func (p *plan) reading(set *Set) Reading {
 
 // origin is where a variable comes from.
 func (v *variable) origin() string {
+	if v.whole != nil {
+		return "columns of " + v.whole.name + " in " + v.file
+	}
 	if !v.fromTable {
 		return v.name + " in " + v.file
 	}
@@ -165,6 +169,11 @@ func (p *plan) warn(set *Set) {
 	case classes == 1:
 		p.warnings = append(p.warnings, fmt.Sprintf("all labels are %s", set.LabelNames[0]))
 	}
+	p.warnOfTwins(set)
+	if p.turned && p.why == whyOnly && len(p.views) > 1 {
+		p.warnings = append(p.warnings, fmt.Sprintf("the columns are read as the %d samples, since only their number is the "+
+			"same in all views; Options.Orientation columns confirms it, Options.Orientation rows says that it is wrong", n))
+	}
 	if !p.either {
 		return
 	}
@@ -176,6 +185,32 @@ func (p *plan) warn(set *Set) {
 			return
 		}
 	}
+}
+
+// warnOfTwins adds the views that hold the same values as one before them: a file given twice, or one that was copied.
+func (p *plan) warnOfTwins(set *Set) {
+	for v := range set.Views {
+		for u := range v {
+			if !sameValues(&set.Views[u], &set.Views[v]) {
+				continue
+			}
+			p.warnings = append(p.warnings, fmt.Sprintf("views %d (%s) and %d (%s) hold the same values: is one file given "+
+				"twice?", u, p.views[u].origin(), v, p.views[v].origin()))
+			break
+		}
+	}
+}
+
+func sameValues(a, b *View) bool {
+	if a.Rows != b.Rows || a.Cols != b.Cols || !slices.Equal(a.Float32, b.Float32) || !slices.Equal(a.Float64, b.Float64) {
+		return false
+	}
+	x, y := a.Sparse, b.Sparse
+	if x == nil || y == nil {
+		return x == y && (a.Float32 != nil || a.Float64 != nil)
+	}
+	return slices.Equal(x.RowPtr, y.RowPtr) && slices.Equal(x.Col, y.Col) && slices.Equal(x.Float32, y.Float32) &&
+		slices.Equal(x.Float64, y.Float64)
 }
 
 // wideFactor is from how many features a sample on a matrix that could be read either way is thought to be turned.

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // TestRealNPZ reads every development set and compares it with the table of its README.
@@ -186,7 +188,7 @@ func TestRealMemory(t *testing.T) {
 	runtime.GC()
 	var s *Set
 	var err error
-	got := allocated(func() { s, err = Open(path, Options{}) })
+	got := testutil.Allocated(func() { s, err = Open(path, Options{}) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +210,7 @@ func TestRealSparse(t *testing.T) {
 		t.Fatal(err)
 	}
 	var s *Set
-	got := allocated(func() { s, err = Open(path, Options{Storage: SparseIfSmaller}) })
+	got := testutil.Allocated(func() { s, err = Open(path, Options{Storage: SparseIfSmaller}) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func openSource(path string, as role, o *Options, lim *limits) (*source, error) 
 		return nil, fileError(path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fileError(path, errors.New("is not a file"))
+		return nil, fileError(path, notRegular(info))
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -84,6 +84,18 @@ func openSource(path string, as role, o *Options, lim *limits) (*source, error) 
 		return nil, errors.Join(named(path, err), f.Close())
 	}
 	return s, nil
+}
+
+// notRegular says why what is no regular file is not read: readers go back and forth in a file.
+func notRegular(info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errors.New("is a folder, not a file")
+	case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
+		return errors.New("is a pipe, in which no reader can go back: write its content to a file, or give it to the " +
+			"command as standard input (-)")
+	}
+	return errors.New("is not a file, but a device")
 }
 
 // named adds the file unless the error names it already.
@@ -128,6 +140,8 @@ func (s *source) list(f io.ReaderAt, o *Options, lim *limits) error {
 		return s.listCSV(f, false, o, lim)
 	case looksLikeUTF16(head):
 		return errors.New("is a text in UTF-16 without a byte order mark; save it as UTF-8")
+	case looksBinary(head) && strings.EqualFold(filepath.Ext(s.path), ".mat"):
+		return errors.New("is no MATLAB file of version 5 to 7.3: in MATLAB, load it and save(new, '-v7')")
 	case looksBinary(head):
 		return errors.New("has an unknown format; NumPy .npz and .npy, MATLAB .mat (v5 to v7.3), HDF5 and CSV are read")
 	}

@@ -55,9 +55,6 @@ func TestTable(t *testing.T) {
 		_, err := read("t.csv", []byte(text), Options{Table: c.table})
 		wantError(t, err, c.words...)
 	}
-	_, err := read("t.npz", npzBytes(t, false, Array{"X0", []int{2, 2}, []int{1, 2, 3, 4}}),
-		Options{Table: []TableView{view("a", "0")}})
-	wantError(t, err, "no table")
 }
 
 // TestColumnOfTheFilesName: a file and a column of one name are two things.

@@ -47,6 +47,10 @@ type variable struct {
 	names     func() ([]string, error) // names of all columns; nil without
 	namedBy   *variable                // the array that names the columns
 	asText    *variable                // the only column as texts, for labels; nil without
+
+	// For a view of some columns of a matrix.
+	whole *variable // the matrix; nil for others
+	pick  []int     // its columns
 }
 
 // parts are the vectors that make a sparse matrix by columns (or rows), as MATLAB and SciPy store it. They are asked for in

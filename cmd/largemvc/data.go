@@ -25,15 +25,15 @@ type dataOptions struct {
 	views       string
 	missingRows bool
 	triplets    bool
-	sparse      storage
-	orientation orientation
+	sparse      dataset.Storage
+	orientation dataset.Orientation
 	maxMemory   int
 	id          string
 	table       []dataset.TableView
 	oneHot      string
 	leaveOut    string
-	header      header
-	decimal     decimal
+	header      dataset.Header
+	decimal     dataset.Decimal
 	progress    func(bytes int64) error // while the data are read; nil: nothing is said
 }
 
@@ -47,9 +47,9 @@ func (o *dataOptions) dataFlags(f *flags) {
 		"that are all different")
 	f.string(&o.views, "views", "`NAMES` of the variables that hold the views, with commas between them, X{2} being an "+
 		"element of a cell; by default\nthe usual names")
-	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS` of a CSV file that make a view, with commas between them: "+
-		"names, ranges (c1-c40) and patterns (shape_*),\nnumbers from 0 where it has no header. Give it several times. By "+
-		"default all columns of a file are one view")
+	f.value(tableViews{&o.table}, "view", "`NAME=COLUMNS` of a CSV file, or of the only matrix of other files (see "+
+		"-views), that make a view, with commas between\nthem: names, ranges (c1-c40) and patterns (shape_*), numbers from 0 "+
+		"where they have no names. Give it several times. By default\nall columns of a file are one view")
 	f.string(&o.leaveOut, "leave-out", "`NAMES` of what is not read, with commas between them: variables, columns, files "+
 		"of a folder; patterns are allowed.\nBy default what is not understood is an error")
 	f.string(&o.oneHot, "one-hot", "`NAMES` of CSV columns that become a feature of 0 and 1 for each text in them; * "+
@@ -63,14 +63,15 @@ func (o *dataOptions) dataFlags(f *flags) {
 	f.bool(&o.missingRows, "missing-rows", "take rows that are wholly NaN for absent views; by default they are an "+
 		"error, unless the file lists the samples of\neach view")
 	f.bool(&o.triplets, "triplets", "read views of three columns as (row, column, value); by default they are three features")
-	f.value(choose(&o.sparse, sparseAuto, sparseKeep, sparseNever, sparseAlways), "sparse",
+	f.value(choose(&o.sparse, dataset.SparseIfSmaller, dataset.AsStored, dataset.AllDense, dataset.AllSparse), "sparse",
 		"how views are held: `auto|keep|never|always`. auto: sparse where at most 5 % of the entries are not zero, which "+
 			"trains faster\nand takes less memory; keep: as in the file; never and always: all dense, all sparse")
-	f.value(choose(&o.orientation, orientAuto, orientRows, orientColumns), "orientation",
+	f.value(choose(&o.orientation, dataset.AutoOrientation, dataset.RowsAreSamples, dataset.ColumnsAreSamples), "orientation",
 		"axis of the matrices that counts the samples: `auto|rows|columns`. auto: by the labels and the sizes of the views")
-	f.value(choose(&o.header, headerAuto, headerYes, headerNo), "header", "whether the first line of a CSV file names "+
-		"its columns: `auto|yes|no`")
-	f.value(choose(&o.decimal, decimalAuto, decimalPoint, decimalComma), "decimal",
+	f.value(choose(&o.header, dataset.AutoHeader, dataset.WithHeader, dataset.NoHeader), "header",
+		"whether the first line of a CSV file names "+
+			"its columns: `auto|yes|no`")
+	f.value(choose(&o.decimal, dataset.AutoDecimal, dataset.DecimalPoint, dataset.DecimalComma), "decimal",
 		"how a CSV file writes decimals: `auto|point|comma`, 0.5 or 0,5")
 	f.int(&o.maxMemory, "max-memory", 0, "`MIB` that the values may take at most; 0: 1024, or 128 times the size of the "+
 		"files where that is more")
@@ -96,11 +97,10 @@ func (o *dataOptions) inputs() map[string][]string {
 func (o *dataOptions) options(bits int) dataset.Options {
 	out := dataset.Options{
 		Progress: o.progress, Float: bits, MaskFile: o.mask, MissingRows: o.missingRows, Triplets: o.triplets,
-		Storage: dataset.Storage(o.sparse), SparseShare: sparseFill,
-		Orientation: dataset.Orientation(o.orientation), MaxBytes: int64(o.maxMemory) << 20,
+		Storage: o.sparse, SparseShare: sparseFill, Orientation: o.orientation, MaxBytes: int64(o.maxMemory) << 20,
 	}
 	out.Views, out.OneHot, out.LeaveOut = list(o.views), list(o.oneHot), list(o.leaveOut)
-	out.Table, out.Header, out.Decimal = o.table, dataset.Header(o.header), dataset.Decimal(o.decimal)
+	out.Table, out.Header, out.Decimal = o.table, o.header, o.decimal
 	if out.Labels = o.labels; o.labels == "none" {
 		out.Labels, out.NoLabels = "", true
 	}
@@ -133,45 +133,6 @@ func (v tableViews) Set(s string) error {
 	}
 	*v.p = append(*v.p, dataset.TableView{Name: name, Columns: list(columns)})
 	return nil
-}
-
-// header is a dataset.Header with a name.
-type header dataset.Header
-
-const (
-	headerAuto = header(dataset.AutoHeader)
-	headerYes  = header(dataset.WithHeader)
-	headerNo   = header(dataset.NoHeader)
-)
-
-func (h header) String() string {
-	return map[header]string{headerAuto: "auto", headerYes: "yes", headerNo: "no"}[h]
-}
-
-// decimal is a dataset.Decimal with a name.
-type decimal dataset.Decimal
-
-const (
-	decimalAuto  = decimal(dataset.AutoDecimal)
-	decimalPoint = decimal(dataset.DecimalPoint)
-	decimalComma = decimal(dataset.DecimalComma)
-)
-
-func (d decimal) String() string {
-	return map[decimal]string{decimalAuto: "auto", decimalPoint: "point", decimalComma: "comma"}[d]
-}
-
-// orientation is a dataset.Orientation with a name.
-type orientation dataset.Orientation
-
-const (
-	orientAuto    = orientation(dataset.AutoOrientation)
-	orientRows    = orientation(dataset.RowsAreSamples)
-	orientColumns = orientation(dataset.ColumnsAreSamples)
-)
-
-func (o orientation) String() string {
-	return map[orientation]string{orientAuto: "auto", orientRows: "rows", orientColumns: "columns"}[o]
 }
 
 // bits is the width of a float, as package dataset has it.

@@ -125,8 +125,9 @@ func TestStorage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for kind, want := range map[storage][]bool{sparseAuto: {true, false, false}, sparseKeep: {false, false, false},
-			sparseNever: {false, false, false}, sparseAlways: {true, true, true}} {
+		for kind, want := range map[dataset.Storage][]bool{
+			dataset.SparseIfSmaller: {true, false, false}, dataset.AsStored: {false, false, false},
+			dataset.AllDense: {false, false, false}, dataset.AllSparse: {true, true, true}} {
 			o := &dataOptions{data: []string{path}, sparse: kind}
 			set, err := o.open(t.Context(), width)
 			if err != nil {

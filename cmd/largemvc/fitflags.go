@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
 )
 
 // fitOptions is what the flags of fit say.
@@ -32,7 +33,7 @@ holds the classes of the samples, the clusters are scored against them.
 // fitFlags makes the flags of fit.
 func fitFlags(o *fitOptions) *flags {
 	f, c := newFlags("fit"), &o.config
-	o.sparse = sparseAuto
+	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
 	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
 		"file a view")

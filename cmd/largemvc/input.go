@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
@@ -110,6 +111,6 @@ func say(w io.Writer, r *dataset.Reading) error {
 // warnings prints what may be wrong with the data alone.
 func warnings(w io.Writer, r *dataset.Reading) {
 	for _, text := range r.Warnings {
-		fmt.Fprintln(w, "largemvc: warning: "+text)
+		fmt.Fprintln(w, "largemvc: warning: "+strings.Map(visible, text))
 	}
 }

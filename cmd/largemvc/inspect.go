@@ -30,7 +30,7 @@ status is 1.
 // inspectFlags makes the flags of inspect.
 func inspectFlags(o *inspectOptions) *flags {
 	f := newFlags("inspect")
-	o.sparse = sparseAuto
+	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
 	o.dataFlags(f)
 	f.group("Memory")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"strings"
+	"unicode"
 )
 
 // oneLine is an error's text on one line, without the prefixes of this project's packages.
@@ -14,12 +15,20 @@ func oneLine(err error) string {
 		}
 		lines[i] = l
 	}
-	return flagNames.Replace(strings.Join(lines, "; "))
+	return flagNames.Replace(strings.Map(visible, strings.Join(lines, "; ")))
+}
+
+// visible keeps what files have in their names from speaking to the terminal.
+func visible(r rune) rune {
+	if unicode.IsControl(r) {
+		return '�'
+	}
+	return r
 }
 
 // flagNames says for the options that the reader's messages name which flags set them.
 var flagNames = strings.NewReplacer("set Options.MissingRows", "give -missing-rows", "Options.MissingRows", "-missing-rows",
 	"Options.Labels", "-labels", "Options.MaxBytes", "-max-memory", "Options.Triplets", "-triplets", "Options.Views", "-views",
 	"Options.LeaveOut", "-leave-out", "Options.IDs", "-id", "Options.OneHot", "-one-hot", "Options.Orientation", "-orientation",
-	"Options.Decimal", "-decimal",
+	"Options.Decimal", "-decimal", "Options.Header", "-header",
 	"put the features in the order of FeatureNames", "give -match-features", "Options.Table", "-view")

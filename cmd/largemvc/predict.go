@@ -36,7 +36,7 @@ holds the classes of the samples, the clusters are scored against them.
 // predictFlags makes the flags of predict.
 func predictFlags(o *predictOptions) *flags {
 	f := newFlags("predict")
-	o.sparse = sparseAuto
+	o.sparse = dataset.SparseIfSmaller
 	f.group("Model")
 	f.string(&o.model, "model", "`FILE` that fit -save wrote; there is no default")
 	f.group("Data")
@@ -75,6 +75,9 @@ type prediction struct {
 	PeakRSS        *float64 `json:"peak_rss_mb"` // MiB, whole process
 
 	ClusterSizes []int `json:"cluster_sizes"` // of these samples
+
+	IDs    []string `json:"ids"`    // of the samples, in their order; null where the data have none
+	Labels []int    `json:"labels"` // the cluster of each sample
 
 	ACC    *float64 `json:"acc"`
 	NMI    *float64 `json:"nmi"`
@@ -162,7 +165,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		p.Classes = &in.classes
 		p.ACC, p.NMI, p.ARI, p.Purity = number(s.ACC), number(s.NMI), number(s.ARI), number(s.Purity)
 	}
-	p.Reading = &in.reading
+	p.Reading, p.IDs, p.Labels = &in.reading, in.ids, a.Labels
 	if o.json {
 		warnings(stderr, &in.reading)
 		return errors.Join(failed, json.NewEncoder(stdout).Encode(p))

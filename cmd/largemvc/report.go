@@ -63,6 +63,9 @@ type report struct {
 
 	ClusterSizes []int `json:"cluster_sizes"`
 
+	IDs    []string `json:"ids"`    // of the samples, in their order; null where the data have none
+	Labels []int    `json:"labels"` // the cluster of each sample
+
 	ACC      *float64 `json:"acc"`
 	NMI      *float64 `json:"nmi"`
 	ARI      *float64 `json:"ari"`
@@ -104,7 +107,7 @@ func newReport(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Du
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
 		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: c.Sizes,
 	}
-	r.Reading = &in.reading
+	r.Reading, r.IDs, r.Labels = &in.reading, in.ids, c.Labels
 	if o.config.Start.Labels != nil {
 		r.Start = "labels"
 	}

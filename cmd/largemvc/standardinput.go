@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/largemvc/largemvc/dataset"
 )
@@ -20,14 +24,14 @@ type spooled struct {
 	file   string
 }
 
-// spool reads standard input where it is among the paths.
-func spool(paths []string, stdin io.Reader) (*spooled, error) {
-	s := &spooled{paths: paths}
-	at := slices.Index(paths, standard)
+// spool reads standard input where it is among the data. It ends with the context, even while nothing comes.
+func spool(ctx context.Context, o *dataOptions, stdin io.Reader) (*spooled, error) {
+	s := &spooled{paths: o.data}
+	at := slices.Index(o.data, standard)
 	if at < 0 {
 		return s, nil
 	}
-	if slices.Contains(paths[at+1:], standard) {
+	if slices.Contains(o.data[at+1:], standard) {
 		return nil, usagef("standard input (-) is given twice")
 	}
 	var err error
@@ -35,28 +39,85 @@ func spool(paths []string, stdin io.Reader) (*spooled, error) {
 		return nil, err
 	}
 	s.file = filepath.Join(s.folder, "stdin")
-	if err := s.copy(stdin); err != nil {
+	if err := s.copy(ctx, o, stdin); err != nil {
 		s.clean()
 		return nil, fmt.Errorf("standard input: %w", err)
 	}
-	s.paths = slices.Clone(paths)
+	s.paths = slices.Clone(o.data)
 	s.paths[at] = s.file
 	return s, nil
 }
 
-func (s *spooled) copy(stdin io.Reader) error {
+const (
+	// A file may unpack to 48 times the memory that its reading may take; the copy of standard input, which lies in the folder
+	// of temporary files, may have as many bytes, whatever becomes of them.
+	spoolFactor = 48
+	spoolMemory = 1024 // MiB, where -max-memory says nothing
+	spoolStep   = 200 * time.Millisecond
+)
+
+// counted counts the bytes that are read, and ends with an error where they are too many.
+type counted struct {
+	r       io.Reader
+	n       atomic.Int64
+	most    int64
+	message string
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if c.n.Add(int64(n)) > c.most {
+		return n, errors.New(c.message)
+	}
+	return n, err
+}
+
+func (s *spooled) copy(ctx context.Context, o *dataOptions, stdin io.Reader) error {
+	memory := o.maxMemory
+	if memory == 0 {
+		memory = spoolMemory
+	}
+	in := &counted{r: stdin, most: int64(min(memory, math.MaxInt64>>20/spoolFactor)) << 20 * spoolFactor}
+	in.message = fmt.Sprintf("holds more than %d MiB, %d times the memory that reading may take; give more with -max-memory, or "+
+		"write it to a file", in.most>>20, spoolFactor)
 	f, err := os.OpenFile(s.file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(f, stdin)
+	copied := make(chan error, 1)
+	go func() { // a read that waits for input cannot be ended
+		_, err := io.Copy(f, in)
+		copied <- err
+	}()
+	err = s.wait(ctx, o, in, copied)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if n == 0 {
+	if in.n.Load() == 0 {
 		return errors.New("is empty")
 	}
 	return nil
+}
+
+// wait waits for the copy, and tells how far it is.
+func (s *spooled) wait(ctx context.Context, o *dataOptions, in *counted, copied <-chan error) error {
+	tick := time.NewTicker(spoolStep)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-copied:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+			if o.progress == nil {
+				continue
+			}
+			if err := o.progress(in.n.Load()); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // clean removes the copy. Nothing is lost with it.

@@ -4,6 +4,8 @@
 The value of row i, column j of view v is (7*i + 3*j + v) % 50, sparse views keep the values below 10; the label of sample
 i is i % 3 + 1. MATLAB files have a user block of 512 bytes, MATLAB_class attributes and reversed axes.
 """
+import ctypes
+
 import h5py
 import numpy as np
 
@@ -110,12 +112,56 @@ with h5py.File("latest.h5", "w", libver="latest") as f:
 with h5py.File("paged.h5", "w", libver="latest") as f:
     f.create_dataset("X0", data=value(0, 100).astype("u1"), chunks=(1, 1))
 
-# Not read: an axis without limit in the new format, dense links, another compression.
+# Axes without limit in the new format (an extensible array of chunks, a version 2 B-tree), sizes below the largest, dense links.
 with h5py.File("unlimited.h5", "w", libver="latest") as f:
     f.create_dataset("X0", data=value(0, 2), chunks=(4, 2), maxshape=(None, 2))
 with h5py.File("dense.h5", "w", libver="latest") as f:
     for v in range(12):
         f[f"X{v}"] = value(v, 2)
+with h5py.File("growing.h5", "w", libver="latest") as f:
+    f.create_dataset("X0", data=value(0, 5).astype("u1"), chunks=(1, 1), maxshape=(None, 8))
+    f.create_dataset("X1", data=value(1, 20).astype("u1"), chunks=(3, 1), maxshape=(12, None), compression="gzip")
+    f.create_dataset("X2", data=value(2, 3), chunks=(5, 2), maxshape=(None, 3), compression="gzip", shuffle=True, fletcher32=True)
+    f.create_dataset("X3", data=value(3, 7).astype("u1"), chunks=(5, 2), maxshape=(20, 30))
+    early = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    early.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    f.create_dataset("X4", data=value(4, 5).astype("u1"), chunks=(5, 2), maxshape=(15, 7), dcpl=early)
+with h5py.File("tree.h5", "w", libver="latest") as f:
+    f.create_dataset("X0", data=value(0, 8).astype("u1"), chunks=(1, 1), maxshape=(None, None))
+    f.create_dataset("X1", data=value(1, 4), chunks=(5, 3), maxshape=(None, None), compression="gzip")
+# Blocks of an extensible array that have pages: most of the array is not written.
+with h5py.File("far.h5", "w", libver="latest") as f:
+    d = f.create_dataset("X0", shape=(140000, 1), dtype="u1", chunks=(1, 1), maxshape=(None, 1))
+    d[3], d[139000], d[133500] = 7, 8, 9
+# Chunks that an axis cuts off and that do not go through the filter.
+with h5py.File("edges.h5", "w", libver="latest") as f:
+    part = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    part.set_chunk((5, 4))
+    part.set_deflate(4)
+    library = ctypes.CDLL(next(l.split()[-1] for l in open("/proc/self/maps") if "libhdf5_serial.so" in l))
+    library.H5Pset_chunk_opts.argtypes = [ctypes.c_int64, ctypes.c_uint]
+    library.H5Pset_chunk_opts(part.id, 2)  # H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS, which h5py does not name
+    d = h5py.h5d.create(f.id, b"X0", h5py.h5t.NATIVE_UINT8, h5py.h5s.create_simple((N, 7), (N, 7)), part)
+    d.write(h5py.h5s.ALL, h5py.h5s.ALL, value(0, 7).astype("u1"))
+# Links and attributes in heaps, over several blocks of both heap and index.
+with h5py.File("members.h5", "w", libver="latest") as f:
+    for v in range(70):
+        f[f"X{v}" if v < 3 else f"text_{v}"] = value(v, 2).astype("u1") if v < 3 else np.uint8(v)
+    for k in range(12):
+        f["X1"].attrs[f"a{k}"] = np.uint8(k)
+    del f["X2"]
+    f["X2"] = value(2, 2).T.astype("u1")
+    for k in range(12):
+        f["X2"].attrs[f"a{k}"] = np.uint8(k)
+    f["X2"].attrs["MATLAB_class"] = np.bytes_("uint8")
+# Texts of fixed and of variable length; a link that is not followed.
+with h5py.File("texts.h5", "w") as f:
+    f["X0"], f["labels"] = value(0, 2), [["ant", "b\u00e9e", ""][i % 3] or "cat" for i in range(N)]
+    f["id"] = np.array([f"s{i}".encode() for i in range(N)])
+    f["raw/X"] = value(1, 2)
+    f["X1"] = h5py.SoftLink("/raw/X")
+
+# Not read: another compression.
 with h5py.File("lzf.h5", "w") as f:
     f.create_dataset("X0", data=value(0, 40), chunks=(12, 40), compression="lzf")
 

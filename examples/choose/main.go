@@ -14,6 +14,7 @@ import (
 	"os"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/choose"
 	"github.com/largemvc/largemvc/examples/internal/synthetic"
 	"github.com/largemvc/largemvc/examples/internal/viz"
 )
@@ -32,9 +33,9 @@ func run(ctx context.Context, path string, w io.Writer) error {
 	views := []largemvc.View{largemvc.MatrixView(x[0]), largemvc.MatrixView(x[1])}
 
 	fmt.Fprintln(w, "clusters  silhouette  Calinski–Harabasz  Davies–Bouldin  stability")
-	choices, err := largemvc.ChooseClusters(ctx, views, largemvc.Config{Epochs: 30}, largemvc.ChooseConfig{
+	choices, err := choose.Clusters(ctx, views, largemvc.Config{Epochs: 30}, choose.Config{
 		Clusters: []int{2, 3, 4, 5, 6, 7, 8},
-		Progress: func(_, _ int, c largemvc.Choice) error {
+		Progress: func(_, _ int, c choose.Choice) error {
 			_, err := fmt.Fprintf(w, "%8d  %10.3f  %17.1f  %14.3f  %9.3f\n", c.Clusters, c.Silhouette,
 				c.CalinskiHarabasz, c.DaviesBouldin, c.Stability)
 			return err
@@ -52,16 +53,16 @@ func run(ctx context.Context, path string, w io.Writer) error {
 }
 
 // draw puts the indices over the number of clusters, a panel each.
-func draw(choices *largemvc.Choices) viz.Figure {
+func draw(choices *choose.Choices) viz.Figure {
 	figure := viz.Figure{Columns: 2}
 	for _, index := range []struct {
 		title string
-		of    func(largemvc.Choice) float64
+		of    func(choose.Choice) float64
 	}{
-		{"Silhouette (high is good)", func(c largemvc.Choice) float64 { return c.Silhouette }},
-		{"Calinski–Harabasz (high is good)", func(c largemvc.Choice) float64 { return c.CalinskiHarabasz }},
-		{"Davies–Bouldin (low is good)", func(c largemvc.Choice) float64 { return c.DaviesBouldin }},
-		{"Stability over seeds (high is good)", func(c largemvc.Choice) float64 { return c.Stability }},
+		{"Silhouette (high is good)", func(c choose.Choice) float64 { return c.Silhouette }},
+		{"Calinski–Harabasz (high is good)", func(c choose.Choice) float64 { return c.CalinskiHarabasz }},
+		{"Davies–Bouldin (low is good)", func(c choose.Choice) float64 { return c.DaviesBouldin }},
+		{"Stability over seeds (high is good)", func(c choose.Choice) float64 { return c.Stability }},
 	} {
 		var line viz.Series
 		for _, c := range choices.Choices {

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/classical"
 	"github.com/largemvc/largemvc/examples/internal/synthetic"
 )
 
@@ -28,8 +29,8 @@ func run(ctx context.Context, w io.Writer) error {
 	}
 	views := []largemvc.View{largemvc.MatrixView(x[0]), largemvc.MatrixView(x[1])}
 
-	r, err := largemvc.Classical(
-		ctx, views, largemvc.ClassicalConfig{Clusters: 6, Alpha: 0.1, Preprocess: largemvc.PreprocessBalanced},
+	r, err := classical.Fit(
+		ctx, views, classical.Config{Clusters: 6, Alpha: 0.1, Preprocess: largemvc.PreprocessBalanced},
 	)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/classical"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
 	"github.com/largemvc/largemvc/examples/internal/viz"
@@ -29,7 +30,7 @@ func convergence(ctx context.Context, s *study) error {
 	curves := []curve{
 		{"loss, paper preset", fit(largemvc.Config{Preset: largemvc.PresetPaper})},
 		{"objective J, classical solver", func(ctx context.Context, d *sets.Set) ([]float64, error) {
-			r, err := largemvc.Classical(ctx, d.Views, largemvc.ClassicalConfig{
+			r, err := classical.Fit(ctx, d.Views, classical.Config{
 				Clusters: d.Classes, Alpha: 0.01, Iterations: s.epochs, Tolerance: -1, Seed: 1,
 			})
 			if err != nil {
@@ -88,7 +89,7 @@ func convergence(ctx context.Context, s *study) error {
 			"J = Σ_v ½‖X_v − H P_v − E_v‖² + α‖H‖₁ + β_v‖E_v‖₂,₁ with α = 0.01 and β_v the view's median "+
 			"residual at the start; it begins at H = 0, E = 0.", s.epochs),
 		notes: "The paper's proof is about J under its alternating steps, which the trained network does " +
-			"not take; its H step does not always lower J, ours does (see Classical). The loss is " +
+			"not take; its H step does not always lower J, ours does (see package classical). The loss is " +
 			"minimised by Adam and may rise.",
 		tables: []tables.Grid{g},
 		figures: []picture{{"convergence", "Loss of the network, and objective of the classical solver, " +

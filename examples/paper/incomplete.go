@@ -28,7 +28,11 @@ func incomplete(ctx context.Context, s *study) error {
 			if err != nil {
 				return nil, err
 			}
-			return largemvc.FitPredict(ctx, views, s.configFor(m.config, d, seed))
+			c, err := largemvc.Fit(ctx, views, s.configFor(m.config, d, seed))
+			if err != nil {
+				return nil, err
+			}
+			return c.Labels, nil
 		}
 		methods = append(methods, method{m.name, fit})
 	}

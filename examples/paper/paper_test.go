@@ -148,12 +148,12 @@ func TestTableAgainstFits(t *testing.T) {
 	d := s.sets[1]
 	var accs []float64
 	for seed := range uint64(2) {
-		labels, err := largemvc.FitPredict(context.Background(), d.Views,
+		c, err := largemvc.Fit(context.Background(), d.Views,
 			largemvc.Config{Clusters: 3, Epochs: 3, Seed: seed, Preset: largemvc.PresetPaper})
 		if err != nil {
 			t.Fatal(err)
 		}
-		acc, err := largemvc.Accuracy(d.Labels, labels)
+		acc, err := largemvc.Accuracy(d.Labels, c.Labels)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,11 +186,11 @@ func TestPublishedProtocol(t *testing.T) {
 	}
 	best := -1.0
 	for _, epochs := range []int{largemvc.None, 1, 2} { // those up to 3
-		labels, err := largemvc.FitPredict(context.Background(), d.Views, largemvc.Config{Clusters: 3, Epochs: epochs, Seed: 1})
+		c, err := largemvc.Fit(context.Background(), d.Views, largemvc.Config{Clusters: 3, Epochs: epochs, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		purity, err := largemvc.Purity(d.Labels, labels)
+		purity, err := largemvc.Purity(d.Labels, c.Labels)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -76,6 +76,7 @@ type Run struct {
 	Restart  int
 	Begin    *cluster.Point
 	Values   [][]float64 // of the learnable nodes, after Epochs steps
+	Names    []string    // of these nodes; nil in files of the versions 1 to 3
 	Good     [][]float64 // their values at the last loss, GoodAt steps from the start: where a divergence goes back to
 	GoodAt   int
 	Adam     adam.State

@@ -32,6 +32,7 @@ type savedRun struct {
 	AdamSteps int           `json:"adam_steps"`
 	GoodAt    int           `json:"good_at"`
 	Nodes     int           `json:"nodes"` // learnable ones
+	Names     []string      `json:"names"` // of them; not in versions 1 to 3
 	Labels    bool          `json:"labels"`
 	Good      bool          `json:"good"`
 	Failure   *savedFailure `json:"failure,omitempty"`
@@ -50,7 +51,7 @@ func (r *Run) saved() *savedRun {
 	}
 	out := &savedRun{
 		Restart: r.Restart, Status: r.Status, Epochs: r.Epochs, AdamSteps: r.Adam.Steps, GoodAt: r.GoodAt,
-		Nodes: len(r.Values), Labels: r.Begin.Labels != nil, Good: r.Good != nil,
+		Nodes: len(r.Values), Names: r.Names, Labels: r.Begin.Labels != nil, Good: r.Good != nil,
 	}
 	if e := r.Failure; e != nil {
 		out.Failure = &savedFailure{Epoch: e.Epoch, Loss: strconv.FormatFloat(e.Loss, 'g', -1, 64), Reason: e.Reason}
@@ -144,7 +145,7 @@ func (s *Fit) run(in *file.Tensors, prefix string, saved *savedRun) *Run {
 		return nil
 	}
 	r := &Run{
-		Restart: saved.Restart, Status: saved.Status, Epochs: saved.Epochs, GoodAt: saved.GoodAt,
+		Restart: saved.Restart, Status: saved.Status, Epochs: saved.Epochs, GoodAt: saved.GoodAt, Names: saved.Names,
 		Begin: &cluster.Point{},
 	}
 	if saved.Restart < 0 || saved.Epochs < 0 || saved.AdamSteps < 0 || saved.GoodAt < 0 || saved.GoodAt > saved.Epochs {
@@ -152,6 +153,9 @@ func (s *Fit) run(in *file.Tensors, prefix string, saved *savedRun) *Run {
 			"run %d is after %d epochs and %d steps, the last good one after %d",
 			saved.Restart, saved.Epochs, saved.AdamSteps, saved.GoodAt,
 		)
+	}
+	if saved.Names != nil && len(saved.Names) != saved.Nodes {
+		in.Fail("run %d has %d names for %d learnable nodes", saved.Restart, len(saved.Names), saved.Nodes)
 	}
 	if e := saved.Failure; e != nil {
 		loss, err := strconv.ParseFloat(e.Loss, 64)

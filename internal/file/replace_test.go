@@ -61,7 +61,14 @@ func TestReplace(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if link := filepath.Join(folder, "link"); os.Symlink("name", link) == nil {
+	link := filepath.Join(folder, "link")
+	err = os.Symlink("name", link)
+	if err == nil {
+		_, err = os.Readlink(link) // what stands in for Windows may only pretend to make one
+	}
+	if err != nil {
+		t.Log("links are not tried: ", err)
+	} else {
 		if err := save(link); err != nil {
 			t.Fatal(err)
 		}

@@ -44,6 +44,7 @@ func Files() []File {
 		{Name: "h5-headers.h5", About: "4096 references to an object header of 8 MiB", Make: sharedHeader},
 		{Name: "h5-names.h5", About: "60,000 links whose names share 1 MiB", Make: longNames},
 		{Name: "h5-attributes.h5", About: "30,000 references to one header of 60 KiB of attributes", Make: sharedAttributes},
+		{Name: "h5-texts.h5", About: "100,000 texts that go to and fro between two heaps of 60,000 objects", Make: heapTexts},
 		{Name: "h5-sparse.h5", About: "a sparse matrix whose row numbers share a chunk", Make: sparseChunks},
 		{
 			Name: "mat-sparse.mat", About: "a sparse matrix of 400 million zeros",
@@ -385,4 +386,18 @@ func csvClasses() []byte {
 func LongCSV(bytes int) []byte {
 	const block = "1,2\n3,4\n5,6\n7,8\n"
 	return csvZeros("a,b\n", strings.Repeat(block, 1<<16), bytes/len(block)>>16)
+}
+
+// heapTexts is a set whose labels lie in two collections of objects, one after the other in turns.
+func heapTexts() []byte {
+	const n, objects = 100_000, 60_000
+	h := NewHDF5()
+	heaps := []uint64{h.Collection(objects, "here"), h.Collection(objects, "there")}
+	var body []byte
+	for k := range n {
+		body = append(body, le(uint32(4), heaps[k%2], uint32(objects+1))...)
+	}
+	h.Link("labels", h.Object(Dataspace(n), VariableText, Contiguous(h.Add(body), len(body))))
+	h.Link("X0", h.Object(Dataspace(n, 1), Uint8, Contiguous(h.Add(make([]byte, n)), n)))
+	return h.Bytes()
 }

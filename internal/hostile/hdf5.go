@@ -103,6 +103,19 @@ var (
 	refType  = Message(3, le(uint8(0x17), []byte{0, 0, 0}, uint32(8)))
 )
 
+// VariableText is the message of texts of variable length.
+var VariableText = Message(3, le(uint8(0x19), []byte{1, 0, 0}, uint32(16), uint8(0x13), []byte{0, 0, 0}, uint32(1)))
+
+// Collection adds a global heap of n empty objects and one text behind them, and returns its address.
+func (h *HDF5) Collection(n int, text string) uint64 {
+	var body []byte
+	for k := range n {
+		body = append(body, le(uint16(k+1), uint16(1), uint32(0), uint64(0))...)
+	}
+	body = append(body, le(uint16(n+1), uint16(1), uint32(0), uint64(len(text)), text, make([]byte, -len(text)&7))...)
+	return h.Add(le("GCOL", uint8(1), []byte{0, 0, 0}, uint64(16+len(body)), body))
+}
+
 // Filters is the message of a filter pipeline, by the filters' numbers: 1 deflate, 2 shuffle, 3 Fletcher-32, 4 szip.
 func Filters(ids ...uint16) []byte {
 	body := le(uint8(2), uint8(len(ids)))

@@ -5,6 +5,25 @@
 #include "go_asm.h"
 #include "textflag.h"
 
+#define sumUnitF32NEON \
+	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]; \
+	WORD $0x0e617988 /* fcvtl v8.2d, v12.2s */; \
+	WORD $0x4e617989 /* fcvtl2 v9.2d, v12.4s */; \
+	WORD $0x0e6179aa /* fcvtl v10.2d, v13.2s */; \
+	WORD $0x4e6179ab /* fcvtl2 v11.2d, v13.4s */; \
+	WORD $0x0e6179cc /* fcvtl v12.2d, v14.2s */; \
+	WORD $0x4e6179cd /* fcvtl2 v13.2d, v14.4s */; \
+	WORD $0x0e6179ee /* fcvtl v14.2d, v15.2s */; \
+	WORD $0x4e6179ef /* fcvtl2 v15.2d, v15.4s */; \
+	WORD $0x4e68d400 /* fadd v0.2d, v0.2d, v8.2d */; \
+	WORD $0x4e69d421 /* fadd v1.2d, v1.2d, v9.2d */; \
+	WORD $0x4e6ad442 /* fadd v2.2d, v2.2d, v10.2d */; \
+	WORD $0x4e6bd463 /* fadd v3.2d, v3.2d, v11.2d */; \
+	WORD $0x4e6cd484 /* fadd v4.2d, v4.2d, v12.2d */; \
+	WORD $0x4e6dd4a5 /* fadd v5.2d, v5.2d, v13.2d */; \
+	WORD $0x4e6ed4c6 /* fadd v6.2d, v6.2d, v14.2d */; \
+	WORD $0x4e6fd4e7 /* fadd v7.2d, v7.2d, v15.2d */
+
 // func sumF32NEON(a *flatArgs)
 TEXT ·sumF32NEON(SB), NOSPLIT, $0-8
 	MOVD a+0(FP), R0
@@ -24,33 +43,54 @@ TEXT ·sumF32NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e405 // movi v5.2d, #0x0
 	WORD $0x6f00e406 // movi v6.2d, #0x0
 	WORD $0x6f00e407 // movi v7.2d, #0x0
-unit:
-	FLDPQ.P 32(R1), (F8, F10)
-	FLDPQ.P 32(R1), (F12, F14)
-	WORD $0x4e617909 // fcvtl2 v9.2d, v8.4s
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	WORD $0x4e61794b // fcvtl2 v11.2d, v10.4s
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e61798d // fcvtl2 v13.2d, v12.4s
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e6179cf // fcvtl2 v15.2d, v14.4s
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	WORD $0x4e68d400 // fadd v0.2d, v0.2d, v8.2d
-	WORD $0x4e69d421 // fadd v1.2d, v1.2d, v9.2d
-	WORD $0x4e6ad442 // fadd v2.2d, v2.2d, v10.2d
-	WORD $0x4e6bd463 // fadd v3.2d, v3.2d, v11.2d
-	WORD $0x4e6cd484 // fadd v4.2d, v4.2d, v12.2d
-	WORD $0x4e6dd4a5 // fadd v5.2d, v5.2d, v13.2d
-	WORD $0x4e6ed4c6 // fadd v6.2d, v6.2d, v14.2d
-	WORD $0x4e6fd4e7 // fadd v7.2d, v7.2d, v15.2d
+	SUBS $4, R4, R4
+	BLT few
+many:
+	sumUnitF32NEON
+	sumUnitF32NEON
+	sumUnitF32NEON
+	sumUnitF32NEON
+	SUBS $4, R4, R4
+	BGE many
+few:
+	ADDS $4, R4, R4
+	BEQ done
+one:
+	sumUnitF32NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
+done:
 	ADD $flatArgs_sums, R0, R25
-	FSTPQ.P (F0, F1), 32(R25)
-	FSTPQ.P (F2, F3), 32(R25)
-	FSTPQ.P (F4, F5), 32(R25)
-	FSTPQ.P (F6, F7), 32(R25)
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R25)
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R25)
 	RET
+
+#define sumSquaresUnitF32NEON \
+	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]; \
+	WORD $0x0e617988 /* fcvtl v8.2d, v12.2s */; \
+	WORD $0x4e617989 /* fcvtl2 v9.2d, v12.4s */; \
+	WORD $0x0e6179aa /* fcvtl v10.2d, v13.2s */; \
+	WORD $0x4e6179ab /* fcvtl2 v11.2d, v13.4s */; \
+	WORD $0x0e6179cc /* fcvtl v12.2d, v14.2s */; \
+	WORD $0x4e6179cd /* fcvtl2 v13.2d, v14.4s */; \
+	WORD $0x0e6179ee /* fcvtl v14.2d, v15.2s */; \
+	WORD $0x4e6179ef /* fcvtl2 v15.2d, v15.4s */; \
+	WORD $0x4efed508 /* fsub v8.2d, v8.2d, v30.2d */; \
+	WORD $0x4efed529 /* fsub v9.2d, v9.2d, v30.2d */; \
+	WORD $0x4efed54a /* fsub v10.2d, v10.2d, v30.2d */; \
+	WORD $0x4efed56b /* fsub v11.2d, v11.2d, v30.2d */; \
+	WORD $0x4efed58c /* fsub v12.2d, v12.2d, v30.2d */; \
+	WORD $0x4efed5ad /* fsub v13.2d, v13.2d, v30.2d */; \
+	WORD $0x4efed5ce /* fsub v14.2d, v14.2d, v30.2d */; \
+	WORD $0x4efed5ef /* fsub v15.2d, v15.2d, v30.2d */; \
+	WORD $0x4e68cd00 /* fmla v0.2d, v8.2d, v8.2d */; \
+	WORD $0x4e69cd21 /* fmla v1.2d, v9.2d, v9.2d */; \
+	WORD $0x4e6acd42 /* fmla v2.2d, v10.2d, v10.2d */; \
+	WORD $0x4e6bcd63 /* fmla v3.2d, v11.2d, v11.2d */; \
+	WORD $0x4e6ccd84 /* fmla v4.2d, v12.2d, v12.2d */; \
+	WORD $0x4e6dcda5 /* fmla v5.2d, v13.2d, v13.2d */; \
+	WORD $0x4e6ecdc6 /* fmla v6.2d, v14.2d, v14.2d */; \
+	WORD $0x4e6fcde7 /* fmla v7.2d, v15.2d, v15.2d */
 
 // func sumSquaresF32NEON(a *flatArgs)
 TEXT ·sumSquaresF32NEON(SB), NOSPLIT, $0-8
@@ -71,41 +111,63 @@ TEXT ·sumSquaresF32NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e405 // movi v5.2d, #0x0
 	WORD $0x6f00e406 // movi v6.2d, #0x0
 	WORD $0x6f00e407 // movi v7.2d, #0x0
-unit:
-	FLDPQ.P 32(R1), (F8, F10)
-	FLDPQ.P 32(R1), (F12, F14)
-	WORD $0x4e617909 // fcvtl2 v9.2d, v8.4s
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	WORD $0x4e61794b // fcvtl2 v11.2d, v10.4s
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e61798d // fcvtl2 v13.2d, v12.4s
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e6179cf // fcvtl2 v15.2d, v14.4s
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	WORD $0x4efed508 // fsub v8.2d, v8.2d, v30.2d
-	WORD $0x4efed529 // fsub v9.2d, v9.2d, v30.2d
-	WORD $0x4efed54a // fsub v10.2d, v10.2d, v30.2d
-	WORD $0x4efed56b // fsub v11.2d, v11.2d, v30.2d
-	WORD $0x4efed58c // fsub v12.2d, v12.2d, v30.2d
-	WORD $0x4efed5ad // fsub v13.2d, v13.2d, v30.2d
-	WORD $0x4efed5ce // fsub v14.2d, v14.2d, v30.2d
-	WORD $0x4efed5ef // fsub v15.2d, v15.2d, v30.2d
-	WORD $0x4e68cd00 // fmla v0.2d, v8.2d, v8.2d
-	WORD $0x4e69cd21 // fmla v1.2d, v9.2d, v9.2d
-	WORD $0x4e6acd42 // fmla v2.2d, v10.2d, v10.2d
-	WORD $0x4e6bcd63 // fmla v3.2d, v11.2d, v11.2d
-	WORD $0x4e6ccd84 // fmla v4.2d, v12.2d, v12.2d
-	WORD $0x4e6dcda5 // fmla v5.2d, v13.2d, v13.2d
-	WORD $0x4e6ecdc6 // fmla v6.2d, v14.2d, v14.2d
-	WORD $0x4e6fcde7 // fmla v7.2d, v15.2d, v15.2d
+	SUBS $4, R4, R4
+	BLT few
+many:
+	sumSquaresUnitF32NEON
+	sumSquaresUnitF32NEON
+	sumSquaresUnitF32NEON
+	sumSquaresUnitF32NEON
+	SUBS $4, R4, R4
+	BGE many
+few:
+	ADDS $4, R4, R4
+	BEQ done
+one:
+	sumSquaresUnitF32NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
+done:
 	ADD $flatArgs_sums, R0, R25
-	FSTPQ.P (F0, F1), 32(R25)
-	FSTPQ.P (F2, F3), 32(R25)
-	FSTPQ.P (F4, F5), 32(R25)
-	FSTPQ.P (F6, F7), 32(R25)
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R25)
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R25)
 	RET
+
+#define squaredDistanceUnitF32NEON \
+	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]; \
+	WORD $0x0e617988 /* fcvtl v8.2d, v12.2s */; \
+	WORD $0x4e617989 /* fcvtl2 v9.2d, v12.4s */; \
+	WORD $0x0e6179aa /* fcvtl v10.2d, v13.2s */; \
+	WORD $0x4e6179ab /* fcvtl2 v11.2d, v13.4s */; \
+	WORD $0x0e6179cc /* fcvtl v12.2d, v14.2s */; \
+	WORD $0x4e6179cd /* fcvtl2 v13.2d, v14.4s */; \
+	WORD $0x0e6179ee /* fcvtl v14.2d, v15.2s */; \
+	WORD $0x4e6179ef /* fcvtl2 v15.2d, v15.4s */; \
+	VLD1.P 64(R2), [V20.B16, V21.B16, V22.B16, V23.B16]; \
+	WORD $0x0e617a90 /* fcvtl v16.2d, v20.2s */; \
+	WORD $0x4e617a91 /* fcvtl2 v17.2d, v20.4s */; \
+	WORD $0x0e617ab2 /* fcvtl v18.2d, v21.2s */; \
+	WORD $0x4e617ab3 /* fcvtl2 v19.2d, v21.4s */; \
+	WORD $0x0e617ad4 /* fcvtl v20.2d, v22.2s */; \
+	WORD $0x4e617ad5 /* fcvtl2 v21.2d, v22.4s */; \
+	WORD $0x0e617af6 /* fcvtl v22.2d, v23.2s */; \
+	WORD $0x4e617af7 /* fcvtl2 v23.2d, v23.4s */; \
+	WORD $0x4ef0d508 /* fsub v8.2d, v8.2d, v16.2d */; \
+	WORD $0x4ef1d529 /* fsub v9.2d, v9.2d, v17.2d */; \
+	WORD $0x4ef2d54a /* fsub v10.2d, v10.2d, v18.2d */; \
+	WORD $0x4ef3d56b /* fsub v11.2d, v11.2d, v19.2d */; \
+	WORD $0x4ef4d58c /* fsub v12.2d, v12.2d, v20.2d */; \
+	WORD $0x4ef5d5ad /* fsub v13.2d, v13.2d, v21.2d */; \
+	WORD $0x4ef6d5ce /* fsub v14.2d, v14.2d, v22.2d */; \
+	WORD $0x4ef7d5ef /* fsub v15.2d, v15.2d, v23.2d */; \
+	WORD $0x4e68cd00 /* fmla v0.2d, v8.2d, v8.2d */; \
+	WORD $0x4e69cd21 /* fmla v1.2d, v9.2d, v9.2d */; \
+	WORD $0x4e6acd42 /* fmla v2.2d, v10.2d, v10.2d */; \
+	WORD $0x4e6bcd63 /* fmla v3.2d, v11.2d, v11.2d */; \
+	WORD $0x4e6ccd84 /* fmla v4.2d, v12.2d, v12.2d */; \
+	WORD $0x4e6dcda5 /* fmla v5.2d, v13.2d, v13.2d */; \
+	WORD $0x4e6ecdc6 /* fmla v6.2d, v14.2d, v14.2d */; \
+	WORD $0x4e6fcde7 /* fmla v7.2d, v15.2d, v15.2d */
 
 // func squaredDistanceF32NEON(a *flatArgs)
 TEXT ·squaredDistanceF32NEON(SB), NOSPLIT, $0-8
@@ -126,51 +188,63 @@ TEXT ·squaredDistanceF32NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e405 // movi v5.2d, #0x0
 	WORD $0x6f00e406 // movi v6.2d, #0x0
 	WORD $0x6f00e407 // movi v7.2d, #0x0
-unit:
-	FLDPQ.P 32(R1), (F8, F10)
-	FLDPQ.P 32(R1), (F12, F14)
-	WORD $0x4e617909 // fcvtl2 v9.2d, v8.4s
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	WORD $0x4e61794b // fcvtl2 v11.2d, v10.4s
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e61798d // fcvtl2 v13.2d, v12.4s
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e6179cf // fcvtl2 v15.2d, v14.4s
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	FLDPQ.P 32(R2), (F16, F18)
-	FLDPQ.P 32(R2), (F20, F22)
-	WORD $0x4e617a11 // fcvtl2 v17.2d, v16.4s
-	WORD $0x0e617a10 // fcvtl v16.2d, v16.2s
-	WORD $0x4e617a53 // fcvtl2 v19.2d, v18.4s
-	WORD $0x0e617a52 // fcvtl v18.2d, v18.2s
-	WORD $0x4e617a95 // fcvtl2 v21.2d, v20.4s
-	WORD $0x0e617a94 // fcvtl v20.2d, v20.2s
-	WORD $0x4e617ad7 // fcvtl2 v23.2d, v22.4s
-	WORD $0x0e617ad6 // fcvtl v22.2d, v22.2s
-	WORD $0x4ef0d508 // fsub v8.2d, v8.2d, v16.2d
-	WORD $0x4ef1d529 // fsub v9.2d, v9.2d, v17.2d
-	WORD $0x4ef2d54a // fsub v10.2d, v10.2d, v18.2d
-	WORD $0x4ef3d56b // fsub v11.2d, v11.2d, v19.2d
-	WORD $0x4ef4d58c // fsub v12.2d, v12.2d, v20.2d
-	WORD $0x4ef5d5ad // fsub v13.2d, v13.2d, v21.2d
-	WORD $0x4ef6d5ce // fsub v14.2d, v14.2d, v22.2d
-	WORD $0x4ef7d5ef // fsub v15.2d, v15.2d, v23.2d
-	WORD $0x4e68cd00 // fmla v0.2d, v8.2d, v8.2d
-	WORD $0x4e69cd21 // fmla v1.2d, v9.2d, v9.2d
-	WORD $0x4e6acd42 // fmla v2.2d, v10.2d, v10.2d
-	WORD $0x4e6bcd63 // fmla v3.2d, v11.2d, v11.2d
-	WORD $0x4e6ccd84 // fmla v4.2d, v12.2d, v12.2d
-	WORD $0x4e6dcda5 // fmla v5.2d, v13.2d, v13.2d
-	WORD $0x4e6ecdc6 // fmla v6.2d, v14.2d, v14.2d
-	WORD $0x4e6fcde7 // fmla v7.2d, v15.2d, v15.2d
+	SUBS $4, R4, R4
+	BLT few
+many:
+	squaredDistanceUnitF32NEON
+	squaredDistanceUnitF32NEON
+	squaredDistanceUnitF32NEON
+	squaredDistanceUnitF32NEON
+	SUBS $4, R4, R4
+	BGE many
+few:
+	ADDS $4, R4, R4
+	BEQ done
+one:
+	squaredDistanceUnitF32NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
+done:
 	ADD $flatArgs_sums, R0, R25
-	FSTPQ.P (F0, F1), 32(R25)
-	FSTPQ.P (F2, F3), 32(R25)
-	FSTPQ.P (F4, F5), 32(R25)
-	FSTPQ.P (F6, F7), 32(R25)
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R25)
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R25)
 	RET
+
+#define affineUnitF32NEON \
+	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]; \
+	WORD $0x0e617988 /* fcvtl v8.2d, v12.2s */; \
+	WORD $0x4e617989 /* fcvtl2 v9.2d, v12.4s */; \
+	WORD $0x0e6179aa /* fcvtl v10.2d, v13.2s */; \
+	WORD $0x4e6179ab /* fcvtl2 v11.2d, v13.4s */; \
+	WORD $0x0e6179cc /* fcvtl v12.2d, v14.2s */; \
+	WORD $0x4e6179cd /* fcvtl2 v13.2d, v14.4s */; \
+	WORD $0x0e6179ee /* fcvtl v14.2d, v15.2s */; \
+	WORD $0x4e6179ef /* fcvtl2 v15.2d, v15.4s */; \
+	WORD $0x4efed508 /* fsub v8.2d, v8.2d, v30.2d */; \
+	WORD $0x4efed529 /* fsub v9.2d, v9.2d, v30.2d */; \
+	WORD $0x4efed54a /* fsub v10.2d, v10.2d, v30.2d */; \
+	WORD $0x4efed56b /* fsub v11.2d, v11.2d, v30.2d */; \
+	WORD $0x4efed58c /* fsub v12.2d, v12.2d, v30.2d */; \
+	WORD $0x4efed5ad /* fsub v13.2d, v13.2d, v30.2d */; \
+	WORD $0x4efed5ce /* fsub v14.2d, v14.2d, v30.2d */; \
+	WORD $0x4efed5ef /* fsub v15.2d, v15.2d, v30.2d */; \
+	WORD $0x6e7fdd08 /* fmul v8.2d, v8.2d, v31.2d */; \
+	WORD $0x6e7fdd29 /* fmul v9.2d, v9.2d, v31.2d */; \
+	WORD $0x6e7fdd4a /* fmul v10.2d, v10.2d, v31.2d */; \
+	WORD $0x6e7fdd6b /* fmul v11.2d, v11.2d, v31.2d */; \
+	WORD $0x6e7fdd8c /* fmul v12.2d, v12.2d, v31.2d */; \
+	WORD $0x6e7fddad /* fmul v13.2d, v13.2d, v31.2d */; \
+	WORD $0x6e7fddce /* fmul v14.2d, v14.2d, v31.2d */; \
+	WORD $0x6e7fddef /* fmul v15.2d, v15.2d, v31.2d */; \
+	WORD $0x0e616908 /* fcvtn v8.2s, v8.2d */; \
+	WORD $0x4e616928 /* fcvtn2 v8.4s, v9.2d */; \
+	WORD $0x0e616949 /* fcvtn v9.2s, v10.2d */; \
+	WORD $0x4e616969 /* fcvtn2 v9.4s, v11.2d */; \
+	WORD $0x0e61698a /* fcvtn v10.2s, v12.2d */; \
+	WORD $0x4e6169aa /* fcvtn2 v10.4s, v13.2d */; \
+	WORD $0x0e6169cb /* fcvtn v11.2s, v14.2d */; \
+	WORD $0x4e6169eb /* fcvtn2 v11.4s, v15.2d */; \
+	VST1.P [V8.B16, V9.B16, V10.B16, V11.B16], 64(R3)
 
 // func affineF32NEON(a *flatArgs)
 TEXT ·affineF32NEON(SB), NOSPLIT, $0-8
@@ -183,46 +257,48 @@ TEXT ·affineF32NEON(SB), NOSPLIT, $0-8
 	VLD1R (R25), [V30.D2]
 	ADD $flatArgs_scale, R0, R25
 	VLD1R (R25), [V31.D2]
-unit:
-	FLDPQ.P 32(R1), (F8, F10)
-	FLDPQ.P 32(R1), (F12, F14)
-	WORD $0x4e617909 // fcvtl2 v9.2d, v8.4s
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	WORD $0x4e61794b // fcvtl2 v11.2d, v10.4s
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e61798d // fcvtl2 v13.2d, v12.4s
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e6179cf // fcvtl2 v15.2d, v14.4s
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	WORD $0x4efed508 // fsub v8.2d, v8.2d, v30.2d
-	WORD $0x4efed529 // fsub v9.2d, v9.2d, v30.2d
-	WORD $0x4efed54a // fsub v10.2d, v10.2d, v30.2d
-	WORD $0x4efed56b // fsub v11.2d, v11.2d, v30.2d
-	WORD $0x4efed58c // fsub v12.2d, v12.2d, v30.2d
-	WORD $0x4efed5ad // fsub v13.2d, v13.2d, v30.2d
-	WORD $0x4efed5ce // fsub v14.2d, v14.2d, v30.2d
-	WORD $0x4efed5ef // fsub v15.2d, v15.2d, v30.2d
-	WORD $0x6e7fdd08 // fmul v8.2d, v8.2d, v31.2d
-	WORD $0x6e7fdd29 // fmul v9.2d, v9.2d, v31.2d
-	WORD $0x6e7fdd4a // fmul v10.2d, v10.2d, v31.2d
-	WORD $0x6e7fdd6b // fmul v11.2d, v11.2d, v31.2d
-	WORD $0x6e7fdd8c // fmul v12.2d, v12.2d, v31.2d
-	WORD $0x6e7fddad // fmul v13.2d, v13.2d, v31.2d
-	WORD $0x6e7fddce // fmul v14.2d, v14.2d, v31.2d
-	WORD $0x6e7fddef // fmul v15.2d, v15.2d, v31.2d
-	WORD $0x0e616908 // fcvtn v8.2s, v8.2d
-	WORD $0x4e616928 // fcvtn2 v8.4s, v9.2d
-	WORD $0x0e61694a // fcvtn v10.2s, v10.2d
-	WORD $0x4e61696a // fcvtn2 v10.4s, v11.2d
-	WORD $0x0e61698c // fcvtn v12.2s, v12.2d
-	WORD $0x4e6169ac // fcvtn2 v12.4s, v13.2d
-	WORD $0x0e6169ce // fcvtn v14.2s, v14.2d
-	WORD $0x4e6169ee // fcvtn2 v14.4s, v15.2d
-	FSTPQ.P (F8, F10), 32(R3)
-	FSTPQ.P (F12, F14), 32(R3)
+	SUBS $4, R4, R4
+	BLT few
+many:
+	affineUnitF32NEON
+	affineUnitF32NEON
+	affineUnitF32NEON
+	affineUnitF32NEON
+	SUBS $4, R4, R4
+	BGE many
+few:
+	ADDS $4, R4, R4
+	BEQ done
+one:
+	affineUnitF32NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
+done:
 	RET
+
+#define addToUnitF32NEON \
+	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]; \
+	WORD $0x0e617988 /* fcvtl v8.2d, v12.2s */; \
+	WORD $0x4e617989 /* fcvtl2 v9.2d, v12.4s */; \
+	WORD $0x0e6179aa /* fcvtl v10.2d, v13.2s */; \
+	WORD $0x4e6179ab /* fcvtl2 v11.2d, v13.4s */; \
+	WORD $0x0e6179cc /* fcvtl v12.2d, v14.2s */; \
+	WORD $0x4e6179cd /* fcvtl2 v13.2d, v14.4s */; \
+	WORD $0x0e6179ee /* fcvtl v14.2d, v15.2s */; \
+	WORD $0x4e6179ef /* fcvtl2 v15.2d, v15.4s */; \
+	VLD1 (R3), [V16.B16, V17.B16, V18.B16, V19.B16]; \
+	FLDPQ 64(R3), (F20, F21); \
+	FLDPQ 96(R3), (F22, F23); \
+	WORD $0x4e70d508 /* fadd v8.2d, v8.2d, v16.2d */; \
+	WORD $0x4e71d529 /* fadd v9.2d, v9.2d, v17.2d */; \
+	WORD $0x4e72d54a /* fadd v10.2d, v10.2d, v18.2d */; \
+	WORD $0x4e73d56b /* fadd v11.2d, v11.2d, v19.2d */; \
+	WORD $0x4e74d58c /* fadd v12.2d, v12.2d, v20.2d */; \
+	WORD $0x4e75d5ad /* fadd v13.2d, v13.2d, v21.2d */; \
+	WORD $0x4e76d5ce /* fadd v14.2d, v14.2d, v22.2d */; \
+	WORD $0x4e77d5ef /* fadd v15.2d, v15.2d, v23.2d */; \
+	VST1.P [V8.B16, V9.B16, V10.B16, V11.B16], 64(R3); \
+	VST1.P [V12.B16, V13.B16, V14.B16, V15.B16], 64(R3)
 
 // func addToF32NEON(a *flatArgs)
 TEXT ·addToF32NEON(SB), NOSPLIT, $0-8
@@ -235,36 +311,36 @@ TEXT ·addToF32NEON(SB), NOSPLIT, $0-8
 	VLD1R (R25), [V30.D2]
 	ADD $flatArgs_scale, R0, R25
 	VLD1R (R25), [V31.D2]
-unit:
-	FLDPQ.P 32(R1), (F8, F10)
-	FLDPQ.P 32(R1), (F12, F14)
-	WORD $0x4e617909 // fcvtl2 v9.2d, v8.4s
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	WORD $0x4e61794b // fcvtl2 v11.2d, v10.4s
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e61798d // fcvtl2 v13.2d, v12.4s
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e6179cf // fcvtl2 v15.2d, v14.4s
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	FLDPQ 0(R3), (F16, F17)
-	FLDPQ 32(R3), (F18, F19)
-	FLDPQ 64(R3), (F20, F21)
-	FLDPQ 96(R3), (F22, F23)
-	WORD $0x4e70d508 // fadd v8.2d, v8.2d, v16.2d
-	WORD $0x4e71d529 // fadd v9.2d, v9.2d, v17.2d
-	WORD $0x4e72d54a // fadd v10.2d, v10.2d, v18.2d
-	WORD $0x4e73d56b // fadd v11.2d, v11.2d, v19.2d
-	WORD $0x4e74d58c // fadd v12.2d, v12.2d, v20.2d
-	WORD $0x4e75d5ad // fadd v13.2d, v13.2d, v21.2d
-	WORD $0x4e76d5ce // fadd v14.2d, v14.2d, v22.2d
-	WORD $0x4e77d5ef // fadd v15.2d, v15.2d, v23.2d
-	FSTPQ.P (F8, F9), 32(R3)
-	FSTPQ.P (F10, F11), 32(R3)
-	FSTPQ.P (F12, F13), 32(R3)
-	FSTPQ.P (F14, F15), 32(R3)
+	SUBS $4, R4, R4
+	BLT few
+many:
+	addToUnitF32NEON
+	addToUnitF32NEON
+	addToUnitF32NEON
+	addToUnitF32NEON
+	SUBS $4, R4, R4
+	BGE many
+few:
+	ADDS $4, R4, R4
+	BEQ done
+one:
+	addToUnitF32NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
+done:
 	RET
+
+#define sumUnitF64NEON \
+	VLD1.P 64(R1), [V8.B16, V9.B16, V10.B16, V11.B16]; \
+	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]; \
+	WORD $0x4e68d400 /* fadd v0.2d, v0.2d, v8.2d */; \
+	WORD $0x4e69d421 /* fadd v1.2d, v1.2d, v9.2d */; \
+	WORD $0x4e6ad442 /* fadd v2.2d, v2.2d, v10.2d */; \
+	WORD $0x4e6bd463 /* fadd v3.2d, v3.2d, v11.2d */; \
+	WORD $0x4e6cd484 /* fadd v4.2d, v4.2d, v12.2d */; \
+	WORD $0x4e6dd4a5 /* fadd v5.2d, v5.2d, v13.2d */; \
+	WORD $0x4e6ed4c6 /* fadd v6.2d, v6.2d, v14.2d */; \
+	WORD $0x4e6fd4e7 /* fadd v7.2d, v7.2d, v15.2d */
 
 // func sumF64NEON(a *flatArgs)
 TEXT ·sumF64NEON(SB), NOSPLIT, $0-8
@@ -285,27 +361,47 @@ TEXT ·sumF64NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e405 // movi v5.2d, #0x0
 	WORD $0x6f00e406 // movi v6.2d, #0x0
 	WORD $0x6f00e407 // movi v7.2d, #0x0
-unit:
-	FLDPQ.P 32(R1), (F8, F9)
-	FLDPQ.P 32(R1), (F10, F11)
-	FLDPQ.P 32(R1), (F12, F13)
-	FLDPQ.P 32(R1), (F14, F15)
-	WORD $0x4e68d400 // fadd v0.2d, v0.2d, v8.2d
-	WORD $0x4e69d421 // fadd v1.2d, v1.2d, v9.2d
-	WORD $0x4e6ad442 // fadd v2.2d, v2.2d, v10.2d
-	WORD $0x4e6bd463 // fadd v3.2d, v3.2d, v11.2d
-	WORD $0x4e6cd484 // fadd v4.2d, v4.2d, v12.2d
-	WORD $0x4e6dd4a5 // fadd v5.2d, v5.2d, v13.2d
-	WORD $0x4e6ed4c6 // fadd v6.2d, v6.2d, v14.2d
-	WORD $0x4e6fd4e7 // fadd v7.2d, v7.2d, v15.2d
+	SUBS $4, R4, R4
+	BLT few
+many:
+	sumUnitF64NEON
+	sumUnitF64NEON
+	sumUnitF64NEON
+	sumUnitF64NEON
+	SUBS $4, R4, R4
+	BGE many
+few:
+	ADDS $4, R4, R4
+	BEQ done
+one:
+	sumUnitF64NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
+done:
 	ADD $flatArgs_sums, R0, R25
-	FSTPQ.P (F0, F1), 32(R25)
-	FSTPQ.P (F2, F3), 32(R25)
-	FSTPQ.P (F4, F5), 32(R25)
-	FSTPQ.P (F6, F7), 32(R25)
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R25)
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R25)
 	RET
+
+#define sumSquaresUnitF64NEON \
+	VLD1.P 64(R1), [V8.B16, V9.B16, V10.B16, V11.B16]; \
+	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]; \
+	WORD $0x4efed508 /* fsub v8.2d, v8.2d, v30.2d */; \
+	WORD $0x4efed529 /* fsub v9.2d, v9.2d, v30.2d */; \
+	WORD $0x4efed54a /* fsub v10.2d, v10.2d, v30.2d */; \
+	WORD $0x4efed56b /* fsub v11.2d, v11.2d, v30.2d */; \
+	WORD $0x4efed58c /* fsub v12.2d, v12.2d, v30.2d */; \
+	WORD $0x4efed5ad /* fsub v13.2d, v13.2d, v30.2d */; \
+	WORD $0x4efed5ce /* fsub v14.2d, v14.2d, v30.2d */; \
+	WORD $0x4efed5ef /* fsub v15.2d, v15.2d, v30.2d */; \
+	WORD $0x4e68cd00 /* fmla v0.2d, v8.2d, v8.2d */; \
+	WORD $0x4e69cd21 /* fmla v1.2d, v9.2d, v9.2d */; \
+	WORD $0x4e6acd42 /* fmla v2.2d, v10.2d, v10.2d */; \
+	WORD $0x4e6bcd63 /* fmla v3.2d, v11.2d, v11.2d */; \
+	WORD $0x4e6ccd84 /* fmla v4.2d, v12.2d, v12.2d */; \
+	WORD $0x4e6dcda5 /* fmla v5.2d, v13.2d, v13.2d */; \
+	WORD $0x4e6ecdc6 /* fmla v6.2d, v14.2d, v14.2d */; \
+	WORD $0x4e6fcde7 /* fmla v7.2d, v15.2d, v15.2d */
 
 // func sumSquaresF64NEON(a *flatArgs)
 TEXT ·sumSquaresF64NEON(SB), NOSPLIT, $0-8
@@ -326,35 +422,49 @@ TEXT ·sumSquaresF64NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e405 // movi v5.2d, #0x0
 	WORD $0x6f00e406 // movi v6.2d, #0x0
 	WORD $0x6f00e407 // movi v7.2d, #0x0
-unit:
-	FLDPQ.P 32(R1), (F8, F9)
-	FLDPQ.P 32(R1), (F10, F11)
-	FLDPQ.P 32(R1), (F12, F13)
-	FLDPQ.P 32(R1), (F14, F15)
-	WORD $0x4efed508 // fsub v8.2d, v8.2d, v30.2d
-	WORD $0x4efed529 // fsub v9.2d, v9.2d, v30.2d
-	WORD $0x4efed54a // fsub v10.2d, v10.2d, v30.2d
-	WORD $0x4efed56b // fsub v11.2d, v11.2d, v30.2d
-	WORD $0x4efed58c // fsub v12.2d, v12.2d, v30.2d
-	WORD $0x4efed5ad // fsub v13.2d, v13.2d, v30.2d
-	WORD $0x4efed5ce // fsub v14.2d, v14.2d, v30.2d
-	WORD $0x4efed5ef // fsub v15.2d, v15.2d, v30.2d
-	WORD $0x4e68cd00 // fmla v0.2d, v8.2d, v8.2d
-	WORD $0x4e69cd21 // fmla v1.2d, v9.2d, v9.2d
-	WORD $0x4e6acd42 // fmla v2.2d, v10.2d, v10.2d
-	WORD $0x4e6bcd63 // fmla v3.2d, v11.2d, v11.2d
-	WORD $0x4e6ccd84 // fmla v4.2d, v12.2d, v12.2d
-	WORD $0x4e6dcda5 // fmla v5.2d, v13.2d, v13.2d
-	WORD $0x4e6ecdc6 // fmla v6.2d, v14.2d, v14.2d
-	WORD $0x4e6fcde7 // fmla v7.2d, v15.2d, v15.2d
+	SUBS $4, R4, R4
+	BLT few
+many:
+	sumSquaresUnitF64NEON
+	sumSquaresUnitF64NEON
+	sumSquaresUnitF64NEON
+	sumSquaresUnitF64NEON
+	SUBS $4, R4, R4
+	BGE many
+few:
+	ADDS $4, R4, R4
+	BEQ done
+one:
+	sumSquaresUnitF64NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
+done:
 	ADD $flatArgs_sums, R0, R25
-	FSTPQ.P (F0, F1), 32(R25)
-	FSTPQ.P (F2, F3), 32(R25)
-	FSTPQ.P (F4, F5), 32(R25)
-	FSTPQ.P (F6, F7), 32(R25)
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R25)
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R25)
 	RET
+
+#define squaredDistanceUnitF64NEON \
+	VLD1.P 64(R1), [V8.B16, V9.B16, V10.B16, V11.B16]; \
+	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]; \
+	VLD1.P 64(R2), [V16.B16, V17.B16, V18.B16, V19.B16]; \
+	VLD1.P 64(R2), [V20.B16, V21.B16, V22.B16, V23.B16]; \
+	WORD $0x4ef0d508 /* fsub v8.2d, v8.2d, v16.2d */; \
+	WORD $0x4ef1d529 /* fsub v9.2d, v9.2d, v17.2d */; \
+	WORD $0x4ef2d54a /* fsub v10.2d, v10.2d, v18.2d */; \
+	WORD $0x4ef3d56b /* fsub v11.2d, v11.2d, v19.2d */; \
+	WORD $0x4ef4d58c /* fsub v12.2d, v12.2d, v20.2d */; \
+	WORD $0x4ef5d5ad /* fsub v13.2d, v13.2d, v21.2d */; \
+	WORD $0x4ef6d5ce /* fsub v14.2d, v14.2d, v22.2d */; \
+	WORD $0x4ef7d5ef /* fsub v15.2d, v15.2d, v23.2d */; \
+	WORD $0x4e68cd00 /* fmla v0.2d, v8.2d, v8.2d */; \
+	WORD $0x4e69cd21 /* fmla v1.2d, v9.2d, v9.2d */; \
+	WORD $0x4e6acd42 /* fmla v2.2d, v10.2d, v10.2d */; \
+	WORD $0x4e6bcd63 /* fmla v3.2d, v11.2d, v11.2d */; \
+	WORD $0x4e6ccd84 /* fmla v4.2d, v12.2d, v12.2d */; \
+	WORD $0x4e6dcda5 /* fmla v5.2d, v13.2d, v13.2d */; \
+	WORD $0x4e6ecdc6 /* fmla v6.2d, v14.2d, v14.2d */; \
+	WORD $0x4e6fcde7 /* fmla v7.2d, v15.2d, v15.2d */
 
 // func squaredDistanceF64NEON(a *flatArgs)
 TEXT ·squaredDistanceF64NEON(SB), NOSPLIT, $0-8
@@ -375,39 +485,49 @@ TEXT ·squaredDistanceF64NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e405 // movi v5.2d, #0x0
 	WORD $0x6f00e406 // movi v6.2d, #0x0
 	WORD $0x6f00e407 // movi v7.2d, #0x0
-unit:
-	FLDPQ.P 32(R1), (F8, F9)
-	FLDPQ.P 32(R1), (F10, F11)
-	FLDPQ.P 32(R1), (F12, F13)
-	FLDPQ.P 32(R1), (F14, F15)
-	FLDPQ.P 32(R2), (F16, F17)
-	FLDPQ.P 32(R2), (F18, F19)
-	FLDPQ.P 32(R2), (F20, F21)
-	FLDPQ.P 32(R2), (F22, F23)
-	WORD $0x4ef0d508 // fsub v8.2d, v8.2d, v16.2d
-	WORD $0x4ef1d529 // fsub v9.2d, v9.2d, v17.2d
-	WORD $0x4ef2d54a // fsub v10.2d, v10.2d, v18.2d
-	WORD $0x4ef3d56b // fsub v11.2d, v11.2d, v19.2d
-	WORD $0x4ef4d58c // fsub v12.2d, v12.2d, v20.2d
-	WORD $0x4ef5d5ad // fsub v13.2d, v13.2d, v21.2d
-	WORD $0x4ef6d5ce // fsub v14.2d, v14.2d, v22.2d
-	WORD $0x4ef7d5ef // fsub v15.2d, v15.2d, v23.2d
-	WORD $0x4e68cd00 // fmla v0.2d, v8.2d, v8.2d
-	WORD $0x4e69cd21 // fmla v1.2d, v9.2d, v9.2d
-	WORD $0x4e6acd42 // fmla v2.2d, v10.2d, v10.2d
-	WORD $0x4e6bcd63 // fmla v3.2d, v11.2d, v11.2d
-	WORD $0x4e6ccd84 // fmla v4.2d, v12.2d, v12.2d
-	WORD $0x4e6dcda5 // fmla v5.2d, v13.2d, v13.2d
-	WORD $0x4e6ecdc6 // fmla v6.2d, v14.2d, v14.2d
-	WORD $0x4e6fcde7 // fmla v7.2d, v15.2d, v15.2d
+	SUBS $4, R4, R4
+	BLT few
+many:
+	squaredDistanceUnitF64NEON
+	squaredDistanceUnitF64NEON
+	squaredDistanceUnitF64NEON
+	squaredDistanceUnitF64NEON
+	SUBS $4, R4, R4
+	BGE many
+few:
+	ADDS $4, R4, R4
+	BEQ done
+one:
+	squaredDistanceUnitF64NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
+done:
 	ADD $flatArgs_sums, R0, R25
-	FSTPQ.P (F0, F1), 32(R25)
-	FSTPQ.P (F2, F3), 32(R25)
-	FSTPQ.P (F4, F5), 32(R25)
-	FSTPQ.P (F6, F7), 32(R25)
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R25)
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R25)
 	RET
+
+#define affineUnitF64NEON \
+	VLD1.P 64(R1), [V8.B16, V9.B16, V10.B16, V11.B16]; \
+	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]; \
+	WORD $0x4efed508 /* fsub v8.2d, v8.2d, v30.2d */; \
+	WORD $0x4efed529 /* fsub v9.2d, v9.2d, v30.2d */; \
+	WORD $0x4efed54a /* fsub v10.2d, v10.2d, v30.2d */; \
+	WORD $0x4efed56b /* fsub v11.2d, v11.2d, v30.2d */; \
+	WORD $0x4efed58c /* fsub v12.2d, v12.2d, v30.2d */; \
+	WORD $0x4efed5ad /* fsub v13.2d, v13.2d, v30.2d */; \
+	WORD $0x4efed5ce /* fsub v14.2d, v14.2d, v30.2d */; \
+	WORD $0x4efed5ef /* fsub v15.2d, v15.2d, v30.2d */; \
+	WORD $0x6e7fdd08 /* fmul v8.2d, v8.2d, v31.2d */; \
+	WORD $0x6e7fdd29 /* fmul v9.2d, v9.2d, v31.2d */; \
+	WORD $0x6e7fdd4a /* fmul v10.2d, v10.2d, v31.2d */; \
+	WORD $0x6e7fdd6b /* fmul v11.2d, v11.2d, v31.2d */; \
+	WORD $0x6e7fdd8c /* fmul v12.2d, v12.2d, v31.2d */; \
+	WORD $0x6e7fddad /* fmul v13.2d, v13.2d, v31.2d */; \
+	WORD $0x6e7fddce /* fmul v14.2d, v14.2d, v31.2d */; \
+	WORD $0x6e7fddef /* fmul v15.2d, v15.2d, v31.2d */; \
+	VST1.P [V8.B16, V9.B16, V10.B16, V11.B16], 64(R3); \
+	VST1.P [V12.B16, V13.B16, V14.B16, V15.B16], 64(R3)
 
 // func affineF64NEON(a *flatArgs)
 TEXT ·affineF64NEON(SB), NOSPLIT, $0-8
@@ -420,34 +540,41 @@ TEXT ·affineF64NEON(SB), NOSPLIT, $0-8
 	VLD1R (R25), [V30.D2]
 	ADD $flatArgs_scale, R0, R25
 	VLD1R (R25), [V31.D2]
-unit:
-	FLDPQ.P 32(R1), (F8, F9)
-	FLDPQ.P 32(R1), (F10, F11)
-	FLDPQ.P 32(R1), (F12, F13)
-	FLDPQ.P 32(R1), (F14, F15)
-	WORD $0x4efed508 // fsub v8.2d, v8.2d, v30.2d
-	WORD $0x4efed529 // fsub v9.2d, v9.2d, v30.2d
-	WORD $0x4efed54a // fsub v10.2d, v10.2d, v30.2d
-	WORD $0x4efed56b // fsub v11.2d, v11.2d, v30.2d
-	WORD $0x4efed58c // fsub v12.2d, v12.2d, v30.2d
-	WORD $0x4efed5ad // fsub v13.2d, v13.2d, v30.2d
-	WORD $0x4efed5ce // fsub v14.2d, v14.2d, v30.2d
-	WORD $0x4efed5ef // fsub v15.2d, v15.2d, v30.2d
-	WORD $0x6e7fdd08 // fmul v8.2d, v8.2d, v31.2d
-	WORD $0x6e7fdd29 // fmul v9.2d, v9.2d, v31.2d
-	WORD $0x6e7fdd4a // fmul v10.2d, v10.2d, v31.2d
-	WORD $0x6e7fdd6b // fmul v11.2d, v11.2d, v31.2d
-	WORD $0x6e7fdd8c // fmul v12.2d, v12.2d, v31.2d
-	WORD $0x6e7fddad // fmul v13.2d, v13.2d, v31.2d
-	WORD $0x6e7fddce // fmul v14.2d, v14.2d, v31.2d
-	WORD $0x6e7fddef // fmul v15.2d, v15.2d, v31.2d
-	FSTPQ.P (F8, F9), 32(R3)
-	FSTPQ.P (F10, F11), 32(R3)
-	FSTPQ.P (F12, F13), 32(R3)
-	FSTPQ.P (F14, F15), 32(R3)
+	SUBS $4, R4, R4
+	BLT few
+many:
+	affineUnitF64NEON
+	affineUnitF64NEON
+	affineUnitF64NEON
+	affineUnitF64NEON
+	SUBS $4, R4, R4
+	BGE many
+few:
+	ADDS $4, R4, R4
+	BEQ done
+one:
+	affineUnitF64NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
+done:
 	RET
+
+#define addToUnitF64NEON \
+	VLD1.P 64(R1), [V8.B16, V9.B16, V10.B16, V11.B16]; \
+	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]; \
+	VLD1 (R3), [V16.B16, V17.B16, V18.B16, V19.B16]; \
+	FLDPQ 64(R3), (F20, F21); \
+	FLDPQ 96(R3), (F22, F23); \
+	WORD $0x4e70d508 /* fadd v8.2d, v8.2d, v16.2d */; \
+	WORD $0x4e71d529 /* fadd v9.2d, v9.2d, v17.2d */; \
+	WORD $0x4e72d54a /* fadd v10.2d, v10.2d, v18.2d */; \
+	WORD $0x4e73d56b /* fadd v11.2d, v11.2d, v19.2d */; \
+	WORD $0x4e74d58c /* fadd v12.2d, v12.2d, v20.2d */; \
+	WORD $0x4e75d5ad /* fadd v13.2d, v13.2d, v21.2d */; \
+	WORD $0x4e76d5ce /* fadd v14.2d, v14.2d, v22.2d */; \
+	WORD $0x4e77d5ef /* fadd v15.2d, v15.2d, v23.2d */; \
+	VST1.P [V8.B16, V9.B16, V10.B16, V11.B16], 64(R3); \
+	VST1.P [V12.B16, V13.B16, V14.B16, V15.B16], 64(R3)
 
 // func addToF64NEON(a *flatArgs)
 TEXT ·addToF64NEON(SB), NOSPLIT, $0-8
@@ -460,27 +587,21 @@ TEXT ·addToF64NEON(SB), NOSPLIT, $0-8
 	VLD1R (R25), [V30.D2]
 	ADD $flatArgs_scale, R0, R25
 	VLD1R (R25), [V31.D2]
-unit:
-	FLDPQ.P 32(R1), (F8, F9)
-	FLDPQ.P 32(R1), (F10, F11)
-	FLDPQ.P 32(R1), (F12, F13)
-	FLDPQ.P 32(R1), (F14, F15)
-	FLDPQ 0(R3), (F16, F17)
-	FLDPQ 32(R3), (F18, F19)
-	FLDPQ 64(R3), (F20, F21)
-	FLDPQ 96(R3), (F22, F23)
-	WORD $0x4e70d508 // fadd v8.2d, v8.2d, v16.2d
-	WORD $0x4e71d529 // fadd v9.2d, v9.2d, v17.2d
-	WORD $0x4e72d54a // fadd v10.2d, v10.2d, v18.2d
-	WORD $0x4e73d56b // fadd v11.2d, v11.2d, v19.2d
-	WORD $0x4e74d58c // fadd v12.2d, v12.2d, v20.2d
-	WORD $0x4e75d5ad // fadd v13.2d, v13.2d, v21.2d
-	WORD $0x4e76d5ce // fadd v14.2d, v14.2d, v22.2d
-	WORD $0x4e77d5ef // fadd v15.2d, v15.2d, v23.2d
-	FSTPQ.P (F8, F9), 32(R3)
-	FSTPQ.P (F10, F11), 32(R3)
-	FSTPQ.P (F12, F13), 32(R3)
-	FSTPQ.P (F14, F15), 32(R3)
+	SUBS $4, R4, R4
+	BLT few
+many:
+	addToUnitF64NEON
+	addToUnitF64NEON
+	addToUnitF64NEON
+	addToUnitF64NEON
+	SUBS $4, R4, R4
+	BGE many
+few:
+	ADDS $4, R4, R4
+	BEQ done
+one:
+	addToUnitF64NEON
 	SUBS $1, R4, R4
-	BNE unit
+	BNE one
+done:
 	RET

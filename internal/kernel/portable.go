@@ -13,13 +13,13 @@ func mulPortable[T Float](n int, x []T, ldx int, b *Panel[T], y []T, ldy int, ad
 	}
 }
 
-// rowProductGo adds x·B to y for one row: b is Bᵀ, m rows of len(x). The sums of four columns do not wait for each
-// other; each has the same order whatever m.
-func rowProductGo[T Float](x, b []T, m int, y []T) {
+// rowProductGo adds x·B to y for one row: b is Bᵀ, m rows of len(x) elements with the stride ldb. The sums of four columns
+// do not wait for each other, nor do those of the even places and the odd ones; each has the same order whatever m.
+func rowProductGo[T Float](x, b []T, ldb, m int, y []T) {
 	k := len(x)
 	j := 0
 	for ; j+4 <= m; j += 4 {
-		b0, b1, b2, b3 := b[j*k:][:k], b[(j+1)*k:][:k], b[(j+2)*k:][:k], b[(j+3)*k:][:k]
+		b0, b1, b2, b3 := b[j*ldb:][:k], b[(j+1)*ldb:][:k], b[(j+2)*ldb:][:k], b[(j+3)*ldb:][:k]
 		var s0, s1, s2, s3, t0, t1, t2, t3 T
 		i := 0
 		for ; i < len(x)-1; i += 2 {
@@ -46,7 +46,7 @@ func rowProductGo[T Float](x, b []T, m int, y []T) {
 		z[3] += s3 + t3
 	}
 	for ; j < m; j++ {
-		row := b[j*k:][:k]
+		row := b[j*ldb:][:k]
 		var s, t T
 		i := 0
 		for ; i < len(x)-1; i += 2 {
@@ -60,48 +60,10 @@ func rowProductGo[T Float](x, b []T, m int, y []T) {
 	}
 }
 
-// mulRowsTPortable is MulRowsT with two sums for each element, of the even places and the odd ones, and four elements at a
-// time, none of which waits for another.
+// mulRowsTPortable is MulRowsT, for a C that is zero.
 func mulRowsTPortable(n, m, k int, x []float64, ldx int, y []float64, ldy int, c []float64, ldc int) {
 	for i := range n {
-		u, ci := x[i*ldx:i*ldx+k], c[i*ldc:i*ldc+m]
-		j := 0
-		for ; j+4 <= m; j += 4 {
-			v0, v1, v2, v3 := y[j*ldy:][:len(u)], y[(j+1)*ldy:][:len(u)], y[(j+2)*ldy:][:len(u)], y[(j+3)*ldy:][:len(u)]
-			var s0, s1, s2, s3, t0, t1, t2, t3 float64
-			q := 0
-			for ; q < len(u)-1; q += 2 {
-				a, b := u[q], u[q+1]
-				s0 += a * v0[q]
-				s1 += a * v1[q]
-				s2 += a * v2[q]
-				s3 += a * v3[q]
-				t0 += b * v0[q+1]
-				t1 += b * v1[q+1]
-				t2 += b * v2[q+1]
-				t3 += b * v3[q+1]
-			}
-			if q < len(u) {
-				s0 += u[q] * v0[q]
-				s1 += u[q] * v1[q]
-				s2 += u[q] * v2[q]
-				s3 += u[q] * v3[q]
-			}
-			ci[j], ci[j+1], ci[j+2], ci[j+3] = s0+t0, s1+t1, s2+t2, s3+t3
-		}
-		for ; j < m; j++ {
-			v := y[j*ldy:][:len(u)]
-			var s, t float64
-			q := 0
-			for ; q < len(u)-1; q += 2 {
-				s += u[q] * v[q]
-				t += u[q+1] * v[q+1]
-			}
-			if q < len(u) {
-				s += u[q] * v[q]
-			}
-			ci[j] = s + t
-		}
+		rowProductGo(x[i*ldx:i*ldx+k], y, ldy, m, c[i*ldc:i*ldc+m])
 	}
 }
 

@@ -40,4 +40,4 @@ func tmulPortable[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, l
 }
 
 // rowProduct adds x·B to y for one row: b is Bᵀ, m rows of len(x).
-func rowProduct[T Float](x, b []T, m int, y []T) { rowProductGo(x, b, m, y) }
+func rowProduct[T Float](x, b []T, m int, y []T) { rowProductGo(x, b, len(x), m, y) }

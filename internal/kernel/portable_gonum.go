@@ -23,7 +23,7 @@ func rowProduct[T Float](x, b []T, m int, y []T) {
 		return
 	}
 	if k < shortRow {
-		rowProductGo(x, b, m, y)
+		rowProductGo(x, b, k, m, y)
 		return
 	}
 	xs, bs := float32Slice(x), float32Slice(b)

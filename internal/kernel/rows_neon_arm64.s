@@ -18,14 +18,12 @@ row:
 	FMOVS.P 4(R4), F0
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R2), (F4, F5)
-	FLDPQ.P 32(R2), (F6, F7)
+	VLD1.P 64(R2), [V4.B16, V5.B16, V6.B16, V7.B16]
 	WORD $0x4f809094 // fmul v20.4s, v4.4s, v0.s[0]
 	WORD $0x4f8090b5 // fmul v21.4s, v5.4s, v0.s[0]
 	WORD $0x4f8090d6 // fmul v22.4s, v6.4s, v0.s[0]
 	WORD $0x4f8090f7 // fmul v23.4s, v7.4s, v0.s[0]
-	FSTPQ.P (F20, F21), 32(R1)
-	FSTPQ.P (F22, F23), 32(R1)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R1)
 	SUBS $1, R7, R7
 	BNE unit
 	SUBS $1, R5, R5
@@ -45,16 +43,13 @@ row:
 	FMOVS.P 4(R4), F0
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R2), (F4, F5)
-	FLDPQ.P 32(R2), (F6, F7)
-	FLDPQ 0(R1), (F20, F21)
-	FLDPQ 32(R1), (F22, F23)
+	VLD1.P 64(R2), [V4.B16, V5.B16, V6.B16, V7.B16]
+	VLD1 (R1), [V20.B16, V21.B16, V22.B16, V23.B16]
 	WORD $0x4f801094 // fmla v20.4s, v4.4s, v0.s[0]
 	WORD $0x4f8010b5 // fmla v21.4s, v5.4s, v0.s[0]
 	WORD $0x4f8010d6 // fmla v22.4s, v6.4s, v0.s[0]
 	WORD $0x4f8010f7 // fmla v23.4s, v7.4s, v0.s[0]
-	FSTPQ.P (F20, F21), 32(R1)
-	FSTPQ.P (F22, F23), 32(R1)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R1)
 	SUBS $1, R7, R7
 	BNE unit
 	SUBS $1, R5, R5
@@ -74,12 +69,9 @@ row:
 	FMOVS.P 4(R4), F0
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R2), (F4, F5)
-	FLDPQ.P 32(R2), (F6, F7)
-	FLDPQ.P 32(R3), (F12, F13)
-	FLDPQ.P 32(R3), (F14, F15)
-	FLDPQ 0(R1), (F20, F21)
-	FLDPQ 32(R1), (F22, F23)
+	VLD1.P 64(R2), [V4.B16, V5.B16, V6.B16, V7.B16]
+	VLD1.P 64(R3), [V12.B16, V13.B16, V14.B16, V15.B16]
+	VLD1 (R1), [V20.B16, V21.B16, V22.B16, V23.B16]
 	WORD $0x4eacd484 // fsub v4.4s, v4.4s, v12.4s
 	WORD $0x4f801094 // fmla v20.4s, v4.4s, v0.s[0]
 	WORD $0x4eadd4a5 // fsub v5.4s, v5.4s, v13.4s
@@ -88,8 +80,7 @@ unit:
 	WORD $0x4f8010d6 // fmla v22.4s, v6.4s, v0.s[0]
 	WORD $0x4eafd4e7 // fsub v7.4s, v7.4s, v15.4s
 	WORD $0x4f8010f7 // fmla v23.4s, v7.4s, v0.s[0]
-	FSTPQ.P (F20, F21), 32(R1)
-	FSTPQ.P (F22, F23), 32(R1)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R1)
 	SUBS $1, R7, R7
 	BNE unit
 	SUBS $1, R5, R5
@@ -111,10 +102,8 @@ row:
 	FSUBS F0, F2, F1
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R2), (F4, F5)
-	FLDPQ.P 32(R2), (F6, F7)
-	FLDPQ.P 32(R3), (F12, F13)
-	FLDPQ.P 32(R3), (F14, F15)
+	VLD1.P 64(R2), [V4.B16, V5.B16, V6.B16, V7.B16]
+	VLD1.P 64(R3), [V12.B16, V13.B16, V14.B16, V15.B16]
 	WORD $0x4f819194 // fmul v20.4s, v12.4s, v1.s[0]
 	WORD $0x4f801094 // fmla v20.4s, v4.4s, v0.s[0]
 	WORD $0x4f8191b5 // fmul v21.4s, v13.4s, v1.s[0]
@@ -123,8 +112,7 @@ unit:
 	WORD $0x4f8010d6 // fmla v22.4s, v6.4s, v0.s[0]
 	WORD $0x4f8191f7 // fmul v23.4s, v15.4s, v1.s[0]
 	WORD $0x4f8010f7 // fmla v23.4s, v7.4s, v0.s[0]
-	FSTPQ.P (F20, F21), 32(R1)
-	FSTPQ.P (F22, F23), 32(R1)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R1)
 	SUBS $1, R7, R7
 	BNE unit
 	SUBS $1, R5, R5
@@ -146,12 +134,9 @@ row:
 	FSUBS F0, F2, F1
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R2), (F4, F5)
-	FLDPQ.P 32(R2), (F6, F7)
-	FLDPQ.P 32(R3), (F12, F13)
-	FLDPQ.P 32(R3), (F14, F15)
-	FLDPQ 0(R1), (F20, F21)
-	FLDPQ 32(R1), (F22, F23)
+	VLD1.P 64(R2), [V4.B16, V5.B16, V6.B16, V7.B16]
+	VLD1.P 64(R3), [V12.B16, V13.B16, V14.B16, V15.B16]
+	VLD1 (R1), [V20.B16, V21.B16, V22.B16, V23.B16]
 	WORD $0x4f801094 // fmla v20.4s, v4.4s, v0.s[0]
 	WORD $0x4f811194 // fmla v20.4s, v12.4s, v1.s[0]
 	WORD $0x4f8010b5 // fmla v21.4s, v5.4s, v0.s[0]
@@ -160,8 +145,7 @@ unit:
 	WORD $0x4f8111d6 // fmla v22.4s, v14.4s, v1.s[0]
 	WORD $0x4f8010f7 // fmla v23.4s, v7.4s, v0.s[0]
 	WORD $0x4f8111f7 // fmla v23.4s, v15.4s, v1.s[0]
-	FSTPQ.P (F20, F21), 32(R1)
-	FSTPQ.P (F22, F23), 32(R1)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R1)
 	SUBS $1, R7, R7
 	BNE unit
 	SUBS $1, R5, R5
@@ -183,8 +167,7 @@ row:
 	FSUBS F0, F2, F1
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R2), (F4, F5)
-	FLDPQ.P 32(R2), (F6, F7)
+	VLD1.P 64(R2), [V4.B16, V5.B16, V6.B16, V7.B16]
 	WORD $0x4f809094 // fmul v20.4s, v4.4s, v0.s[0]
 	WORD $0x4f81908c // fmul v12.4s, v4.4s, v1.s[0]
 	WORD $0x4f8090b5 // fmul v21.4s, v5.4s, v0.s[0]
@@ -193,10 +176,8 @@ unit:
 	WORD $0x4f8190ce // fmul v14.4s, v6.4s, v1.s[0]
 	WORD $0x4f8090f7 // fmul v23.4s, v7.4s, v0.s[0]
 	WORD $0x4f8190ef // fmul v15.4s, v7.4s, v1.s[0]
-	FSTPQ.P (F20, F21), 32(R1)
-	FSTPQ.P (F22, F23), 32(R1)
-	FSTPQ.P (F12, F13), 32(R3)
-	FSTPQ.P (F14, F15), 32(R3)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R1)
+	VST1.P [V12.B16, V13.B16, V14.B16, V15.B16], 64(R3)
 	SUBS $1, R7, R7
 	BNE unit
 	SUBS $1, R5, R5
@@ -223,26 +204,24 @@ row:
 	WORD $0x6f00e407 // movi v7.2d, #0x0
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R2), (F8, F10)
-	FLDPQ.P 32(R2), (F12, F14)
-	WORD $0x4e617909 // fcvtl2 v9.2d, v8.4s
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	WORD $0x4e61794b // fcvtl2 v11.2d, v10.4s
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e61798d // fcvtl2 v13.2d, v12.4s
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e6179cf // fcvtl2 v15.2d, v14.4s
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	FLDPQ.P 32(R3), (F16, F18)
-	FLDPQ.P 32(R3), (F20, F22)
-	WORD $0x4e617a11 // fcvtl2 v17.2d, v16.4s
-	WORD $0x0e617a10 // fcvtl v16.2d, v16.2s
-	WORD $0x4e617a53 // fcvtl2 v19.2d, v18.4s
-	WORD $0x0e617a52 // fcvtl v18.2d, v18.2s
-	WORD $0x4e617a95 // fcvtl2 v21.2d, v20.4s
-	WORD $0x0e617a94 // fcvtl v20.2d, v20.2s
-	WORD $0x4e617ad7 // fcvtl2 v23.2d, v22.4s
-	WORD $0x0e617ad6 // fcvtl v22.2d, v22.2s
+	VLD1.P 64(R2), [V12.B16, V13.B16, V14.B16, V15.B16]
+	WORD $0x0e617988 // fcvtl v8.2d, v12.2s
+	WORD $0x4e617989 // fcvtl2 v9.2d, v12.4s
+	WORD $0x0e6179aa // fcvtl v10.2d, v13.2s
+	WORD $0x4e6179ab // fcvtl2 v11.2d, v13.4s
+	WORD $0x0e6179cc // fcvtl v12.2d, v14.2s
+	WORD $0x4e6179cd // fcvtl2 v13.2d, v14.4s
+	WORD $0x0e6179ee // fcvtl v14.2d, v15.2s
+	WORD $0x4e6179ef // fcvtl2 v15.2d, v15.4s
+	VLD1.P 64(R3), [V20.B16, V21.B16, V22.B16, V23.B16]
+	WORD $0x0e617a90 // fcvtl v16.2d, v20.2s
+	WORD $0x4e617a91 // fcvtl2 v17.2d, v20.4s
+	WORD $0x0e617ab2 // fcvtl v18.2d, v21.2s
+	WORD $0x4e617ab3 // fcvtl2 v19.2d, v21.4s
+	WORD $0x0e617ad4 // fcvtl v20.2d, v22.2s
+	WORD $0x4e617ad5 // fcvtl2 v21.2d, v22.4s
+	WORD $0x0e617af6 // fcvtl v22.2d, v23.2s
+	WORD $0x4e617af7 // fcvtl2 v23.2d, v23.4s
 	WORD $0x4e70cd00 // fmla v0.2d, v8.2d, v16.2d
 	WORD $0x4e71cd21 // fmla v1.2d, v9.2d, v17.2d
 	WORD $0x4e72cd42 // fmla v2.2d, v10.2d, v18.2d
@@ -275,6 +254,7 @@ TEXT ·rowResidualF32NEON(SB), NOSPLIT, $0-8
 	MOVD rowArgs_s(R0), R4
 	MOVD rowArgs_rows(R0), R5
 	MOVD rowArgs_units(R0), R6
+	WORD $0x6f00f418 // fmov v24.2d, #2.000000000000000000e+00
 row:
 	WORD $0x6f00e400 // movi v0.2d, #0x0
 	WORD $0x6f00e401 // movi v1.2d, #0x0
@@ -286,52 +266,41 @@ row:
 	WORD $0x6f00e407 // movi v7.2d, #0x0
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R4), (F8, F10)
-	FLDPQ.P 32(R4), (F12, F14)
-	WORD $0x4e617909 // fcvtl2 v9.2d, v8.4s
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	WORD $0x4e61794b // fcvtl2 v11.2d, v10.4s
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e61798d // fcvtl2 v13.2d, v12.4s
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e6179cf // fcvtl2 v15.2d, v14.4s
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	FLDPQ.P 32(R3), (F16, F18)
-	FLDPQ.P 32(R3), (F20, F22)
-	WORD $0x4e617a11 // fcvtl2 v17.2d, v16.4s
-	WORD $0x0e617a10 // fcvtl v16.2d, v16.2s
-	WORD $0x4e617a53 // fcvtl2 v19.2d, v18.4s
-	WORD $0x0e617a52 // fcvtl v18.2d, v18.2s
-	WORD $0x4e617a95 // fcvtl2 v21.2d, v20.4s
-	WORD $0x0e617a94 // fcvtl v20.2d, v20.2s
-	WORD $0x4e617ad7 // fcvtl2 v23.2d, v22.4s
-	WORD $0x0e617ad6 // fcvtl v22.2d, v22.2s
-	WORD $0x4e68d508 // fadd v8.2d, v8.2d, v8.2d
-	WORD $0x4ee8d610 // fsub v16.2d, v16.2d, v8.2d
-	WORD $0x4e69d529 // fadd v9.2d, v9.2d, v9.2d
-	WORD $0x4ee9d631 // fsub v17.2d, v17.2d, v9.2d
-	WORD $0x4e6ad54a // fadd v10.2d, v10.2d, v10.2d
-	WORD $0x4eead652 // fsub v18.2d, v18.2d, v10.2d
-	WORD $0x4e6bd56b // fadd v11.2d, v11.2d, v11.2d
-	WORD $0x4eebd673 // fsub v19.2d, v19.2d, v11.2d
-	WORD $0x4e6cd58c // fadd v12.2d, v12.2d, v12.2d
-	WORD $0x4eecd694 // fsub v20.2d, v20.2d, v12.2d
-	WORD $0x4e6dd5ad // fadd v13.2d, v13.2d, v13.2d
-	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
-	WORD $0x4e6ed5ce // fadd v14.2d, v14.2d, v14.2d
-	WORD $0x4eeed6d6 // fsub v22.2d, v22.2d, v14.2d
-	WORD $0x4e6fd5ef // fadd v15.2d, v15.2d, v15.2d
-	WORD $0x4eefd6f7 // fsub v23.2d, v23.2d, v15.2d
-	FLDPQ.P 32(R2), (F8, F10)
-	FLDPQ.P 32(R2), (F12, F14)
-	WORD $0x4e617909 // fcvtl2 v9.2d, v8.4s
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	WORD $0x4e61794b // fcvtl2 v11.2d, v10.4s
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e61798d // fcvtl2 v13.2d, v12.4s
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e6179cf // fcvtl2 v15.2d, v14.4s
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
+	VLD1.P 64(R4), [V12.B16, V13.B16, V14.B16, V15.B16]
+	WORD $0x0e617988 // fcvtl v8.2d, v12.2s
+	WORD $0x4e617989 // fcvtl2 v9.2d, v12.4s
+	WORD $0x0e6179aa // fcvtl v10.2d, v13.2s
+	WORD $0x4e6179ab // fcvtl2 v11.2d, v13.4s
+	WORD $0x0e6179cc // fcvtl v12.2d, v14.2s
+	WORD $0x4e6179cd // fcvtl2 v13.2d, v14.4s
+	WORD $0x0e6179ee // fcvtl v14.2d, v15.2s
+	WORD $0x4e6179ef // fcvtl2 v15.2d, v15.4s
+	VLD1.P 64(R3), [V20.B16, V21.B16, V22.B16, V23.B16]
+	WORD $0x0e617a90 // fcvtl v16.2d, v20.2s
+	WORD $0x4e617a91 // fcvtl2 v17.2d, v20.4s
+	WORD $0x0e617ab2 // fcvtl v18.2d, v21.2s
+	WORD $0x4e617ab3 // fcvtl2 v19.2d, v21.4s
+	WORD $0x0e617ad4 // fcvtl v20.2d, v22.2s
+	WORD $0x4e617ad5 // fcvtl2 v21.2d, v22.4s
+	WORD $0x0e617af6 // fcvtl v22.2d, v23.2s
+	WORD $0x4e617af7 // fcvtl2 v23.2d, v23.4s
+	WORD $0x4ef8cd10 // fmls v16.2d, v8.2d, v24.2d
+	WORD $0x4ef8cd31 // fmls v17.2d, v9.2d, v24.2d
+	WORD $0x4ef8cd52 // fmls v18.2d, v10.2d, v24.2d
+	WORD $0x4ef8cd73 // fmls v19.2d, v11.2d, v24.2d
+	WORD $0x4ef8cd94 // fmls v20.2d, v12.2d, v24.2d
+	WORD $0x4ef8cdb5 // fmls v21.2d, v13.2d, v24.2d
+	WORD $0x4ef8cdd6 // fmls v22.2d, v14.2d, v24.2d
+	WORD $0x4ef8cdf7 // fmls v23.2d, v15.2d, v24.2d
+	VLD1.P 64(R2), [V12.B16, V13.B16, V14.B16, V15.B16]
+	WORD $0x0e617988 // fcvtl v8.2d, v12.2s
+	WORD $0x4e617989 // fcvtl2 v9.2d, v12.4s
+	WORD $0x0e6179aa // fcvtl v10.2d, v13.2s
+	WORD $0x4e6179ab // fcvtl2 v11.2d, v13.4s
+	WORD $0x0e6179cc // fcvtl v12.2d, v14.2s
+	WORD $0x4e6179cd // fcvtl2 v13.2d, v14.4s
+	WORD $0x0e6179ee // fcvtl v14.2d, v15.2s
+	WORD $0x4e6179ef // fcvtl2 v15.2d, v15.4s
 	WORD $0x4e70cd00 // fmla v0.2d, v8.2d, v16.2d
 	WORD $0x4e71cd21 // fmla v1.2d, v9.2d, v17.2d
 	WORD $0x4e72cd42 // fmla v2.2d, v10.2d, v18.2d
@@ -368,10 +337,8 @@ row:
 	FMOVD.P 8(R4), F0
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R2), (F4, F5)
-	FLDPQ.P 32(R2), (F6, F7)
-	FLDPQ.P 32(R2), (F8, F9)
-	FLDPQ.P 32(R2), (F10, F11)
+	VLD1.P 64(R2), [V4.B16, V5.B16, V6.B16, V7.B16]
+	VLD1.P 64(R2), [V8.B16, V9.B16, V10.B16, V11.B16]
 	WORD $0x4fc09094 // fmul v20.2d, v4.2d, v0.d[0]
 	WORD $0x4fc090b5 // fmul v21.2d, v5.2d, v0.d[0]
 	WORD $0x4fc090d6 // fmul v22.2d, v6.2d, v0.d[0]
@@ -380,10 +347,8 @@ unit:
 	WORD $0x4fc09139 // fmul v25.2d, v9.2d, v0.d[0]
 	WORD $0x4fc0915a // fmul v26.2d, v10.2d, v0.d[0]
 	WORD $0x4fc0917b // fmul v27.2d, v11.2d, v0.d[0]
-	FSTPQ.P (F20, F21), 32(R1)
-	FSTPQ.P (F22, F23), 32(R1)
-	FSTPQ.P (F24, F25), 32(R1)
-	FSTPQ.P (F26, F27), 32(R1)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R1)
+	VST1.P [V24.B16, V25.B16, V26.B16, V27.B16], 64(R1)
 	SUBS $1, R7, R7
 	BNE unit
 	SUBS $1, R5, R5
@@ -403,12 +368,9 @@ row:
 	FMOVD.P 8(R4), F0
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R2), (F4, F5)
-	FLDPQ.P 32(R2), (F6, F7)
-	FLDPQ.P 32(R2), (F8, F9)
-	FLDPQ.P 32(R2), (F10, F11)
-	FLDPQ 0(R1), (F20, F21)
-	FLDPQ 32(R1), (F22, F23)
+	VLD1.P 64(R2), [V4.B16, V5.B16, V6.B16, V7.B16]
+	VLD1.P 64(R2), [V8.B16, V9.B16, V10.B16, V11.B16]
+	VLD1 (R1), [V20.B16, V21.B16, V22.B16, V23.B16]
 	FLDPQ 64(R1), (F24, F25)
 	FLDPQ 96(R1), (F26, F27)
 	WORD $0x4fc01094 // fmla v20.2d, v4.2d, v0.d[0]
@@ -419,10 +381,8 @@ unit:
 	WORD $0x4fc01139 // fmla v25.2d, v9.2d, v0.d[0]
 	WORD $0x4fc0115a // fmla v26.2d, v10.2d, v0.d[0]
 	WORD $0x4fc0117b // fmla v27.2d, v11.2d, v0.d[0]
-	FSTPQ.P (F20, F21), 32(R1)
-	FSTPQ.P (F22, F23), 32(R1)
-	FSTPQ.P (F24, F25), 32(R1)
-	FSTPQ.P (F26, F27), 32(R1)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R1)
+	VST1.P [V24.B16, V25.B16, V26.B16, V27.B16], 64(R1)
 	SUBS $1, R7, R7
 	BNE unit
 	SUBS $1, R5, R5
@@ -442,16 +402,11 @@ row:
 	FMOVD.P 8(R4), F0
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R2), (F4, F5)
-	FLDPQ.P 32(R2), (F6, F7)
-	FLDPQ.P 32(R2), (F8, F9)
-	FLDPQ.P 32(R2), (F10, F11)
-	FLDPQ.P 32(R3), (F12, F13)
-	FLDPQ.P 32(R3), (F14, F15)
-	FLDPQ.P 32(R3), (F16, F17)
-	FLDPQ.P 32(R3), (F18, F19)
-	FLDPQ 0(R1), (F20, F21)
-	FLDPQ 32(R1), (F22, F23)
+	VLD1.P 64(R2), [V4.B16, V5.B16, V6.B16, V7.B16]
+	VLD1.P 64(R2), [V8.B16, V9.B16, V10.B16, V11.B16]
+	VLD1.P 64(R3), [V12.B16, V13.B16, V14.B16, V15.B16]
+	VLD1.P 64(R3), [V16.B16, V17.B16, V18.B16, V19.B16]
+	VLD1 (R1), [V20.B16, V21.B16, V22.B16, V23.B16]
 	FLDPQ 64(R1), (F24, F25)
 	FLDPQ 96(R1), (F26, F27)
 	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
@@ -470,10 +425,8 @@ unit:
 	WORD $0x4fc0115a // fmla v26.2d, v10.2d, v0.d[0]
 	WORD $0x4ef3d56b // fsub v11.2d, v11.2d, v19.2d
 	WORD $0x4fc0117b // fmla v27.2d, v11.2d, v0.d[0]
-	FSTPQ.P (F20, F21), 32(R1)
-	FSTPQ.P (F22, F23), 32(R1)
-	FSTPQ.P (F24, F25), 32(R1)
-	FSTPQ.P (F26, F27), 32(R1)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R1)
+	VST1.P [V24.B16, V25.B16, V26.B16, V27.B16], 64(R1)
 	SUBS $1, R7, R7
 	BNE unit
 	SUBS $1, R5, R5
@@ -495,14 +448,10 @@ row:
 	FSUBD F0, F2, F1
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R2), (F4, F5)
-	FLDPQ.P 32(R2), (F6, F7)
-	FLDPQ.P 32(R2), (F8, F9)
-	FLDPQ.P 32(R2), (F10, F11)
-	FLDPQ.P 32(R3), (F12, F13)
-	FLDPQ.P 32(R3), (F14, F15)
-	FLDPQ.P 32(R3), (F16, F17)
-	FLDPQ.P 32(R3), (F18, F19)
+	VLD1.P 64(R2), [V4.B16, V5.B16, V6.B16, V7.B16]
+	VLD1.P 64(R2), [V8.B16, V9.B16, V10.B16, V11.B16]
+	VLD1.P 64(R3), [V12.B16, V13.B16, V14.B16, V15.B16]
+	VLD1.P 64(R3), [V16.B16, V17.B16, V18.B16, V19.B16]
 	WORD $0x4fc19194 // fmul v20.2d, v12.2d, v1.d[0]
 	WORD $0x4fc01094 // fmla v20.2d, v4.2d, v0.d[0]
 	WORD $0x4fc191b5 // fmul v21.2d, v13.2d, v1.d[0]
@@ -519,10 +468,8 @@ unit:
 	WORD $0x4fc0115a // fmla v26.2d, v10.2d, v0.d[0]
 	WORD $0x4fc1927b // fmul v27.2d, v19.2d, v1.d[0]
 	WORD $0x4fc0117b // fmla v27.2d, v11.2d, v0.d[0]
-	FSTPQ.P (F20, F21), 32(R1)
-	FSTPQ.P (F22, F23), 32(R1)
-	FSTPQ.P (F24, F25), 32(R1)
-	FSTPQ.P (F26, F27), 32(R1)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R1)
+	VST1.P [V24.B16, V25.B16, V26.B16, V27.B16], 64(R1)
 	SUBS $1, R7, R7
 	BNE unit
 	SUBS $1, R5, R5
@@ -544,16 +491,11 @@ row:
 	FSUBD F0, F2, F1
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R2), (F4, F5)
-	FLDPQ.P 32(R2), (F6, F7)
-	FLDPQ.P 32(R2), (F8, F9)
-	FLDPQ.P 32(R2), (F10, F11)
-	FLDPQ.P 32(R3), (F12, F13)
-	FLDPQ.P 32(R3), (F14, F15)
-	FLDPQ.P 32(R3), (F16, F17)
-	FLDPQ.P 32(R3), (F18, F19)
-	FLDPQ 0(R1), (F20, F21)
-	FLDPQ 32(R1), (F22, F23)
+	VLD1.P 64(R2), [V4.B16, V5.B16, V6.B16, V7.B16]
+	VLD1.P 64(R2), [V8.B16, V9.B16, V10.B16, V11.B16]
+	VLD1.P 64(R3), [V12.B16, V13.B16, V14.B16, V15.B16]
+	VLD1.P 64(R3), [V16.B16, V17.B16, V18.B16, V19.B16]
+	VLD1 (R1), [V20.B16, V21.B16, V22.B16, V23.B16]
 	FLDPQ 64(R1), (F24, F25)
 	FLDPQ 96(R1), (F26, F27)
 	WORD $0x4fc01094 // fmla v20.2d, v4.2d, v0.d[0]
@@ -572,10 +514,8 @@ unit:
 	WORD $0x4fc1125a // fmla v26.2d, v18.2d, v1.d[0]
 	WORD $0x4fc0117b // fmla v27.2d, v11.2d, v0.d[0]
 	WORD $0x4fc1127b // fmla v27.2d, v19.2d, v1.d[0]
-	FSTPQ.P (F20, F21), 32(R1)
-	FSTPQ.P (F22, F23), 32(R1)
-	FSTPQ.P (F24, F25), 32(R1)
-	FSTPQ.P (F26, F27), 32(R1)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R1)
+	VST1.P [V24.B16, V25.B16, V26.B16, V27.B16], 64(R1)
 	SUBS $1, R7, R7
 	BNE unit
 	SUBS $1, R5, R5
@@ -597,10 +537,8 @@ row:
 	FSUBD F0, F2, F1
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R2), (F4, F5)
-	FLDPQ.P 32(R2), (F6, F7)
-	FLDPQ.P 32(R2), (F8, F9)
-	FLDPQ.P 32(R2), (F10, F11)
+	VLD1.P 64(R2), [V4.B16, V5.B16, V6.B16, V7.B16]
+	VLD1.P 64(R2), [V8.B16, V9.B16, V10.B16, V11.B16]
 	WORD $0x4fc09094 // fmul v20.2d, v4.2d, v0.d[0]
 	WORD $0x4fc1908c // fmul v12.2d, v4.2d, v1.d[0]
 	WORD $0x4fc090b5 // fmul v21.2d, v5.2d, v0.d[0]
@@ -617,14 +555,10 @@ unit:
 	WORD $0x4fc19152 // fmul v18.2d, v10.2d, v1.d[0]
 	WORD $0x4fc0917b // fmul v27.2d, v11.2d, v0.d[0]
 	WORD $0x4fc19173 // fmul v19.2d, v11.2d, v1.d[0]
-	FSTPQ.P (F20, F21), 32(R1)
-	FSTPQ.P (F22, F23), 32(R1)
-	FSTPQ.P (F24, F25), 32(R1)
-	FSTPQ.P (F26, F27), 32(R1)
-	FSTPQ.P (F12, F13), 32(R3)
-	FSTPQ.P (F14, F15), 32(R3)
-	FSTPQ.P (F16, F17), 32(R3)
-	FSTPQ.P (F18, F19), 32(R3)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R1)
+	VST1.P [V24.B16, V25.B16, V26.B16, V27.B16], 64(R1)
+	VST1.P [V12.B16, V13.B16, V14.B16, V15.B16], 64(R3)
+	VST1.P [V16.B16, V17.B16, V18.B16, V19.B16], 64(R3)
 	SUBS $1, R7, R7
 	BNE unit
 	SUBS $1, R5, R5
@@ -651,14 +585,10 @@ row:
 	WORD $0x6f00e407 // movi v7.2d, #0x0
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R2), (F8, F9)
-	FLDPQ.P 32(R2), (F10, F11)
-	FLDPQ.P 32(R2), (F12, F13)
-	FLDPQ.P 32(R2), (F14, F15)
-	FLDPQ.P 32(R3), (F16, F17)
-	FLDPQ.P 32(R3), (F18, F19)
-	FLDPQ.P 32(R3), (F20, F21)
-	FLDPQ.P 32(R3), (F22, F23)
+	VLD1.P 64(R2), [V8.B16, V9.B16, V10.B16, V11.B16]
+	VLD1.P 64(R2), [V12.B16, V13.B16, V14.B16, V15.B16]
+	VLD1.P 64(R3), [V16.B16, V17.B16, V18.B16, V19.B16]
+	VLD1.P 64(R3), [V20.B16, V21.B16, V22.B16, V23.B16]
 	WORD $0x4e70cd00 // fmla v0.2d, v8.2d, v16.2d
 	WORD $0x4e71cd21 // fmla v1.2d, v9.2d, v17.2d
 	WORD $0x4e72cd42 // fmla v2.2d, v10.2d, v18.2d
@@ -691,6 +621,7 @@ TEXT ·rowResidualF64NEON(SB), NOSPLIT, $0-8
 	MOVD rowArgs_s(R0), R4
 	MOVD rowArgs_rows(R0), R5
 	MOVD rowArgs_units(R0), R6
+	WORD $0x6f00f418 // fmov v24.2d, #2.000000000000000000e+00
 row:
 	WORD $0x6f00e400 // movi v0.2d, #0x0
 	WORD $0x6f00e401 // movi v1.2d, #0x0
@@ -702,34 +633,20 @@ row:
 	WORD $0x6f00e407 // movi v7.2d, #0x0
 	MOVD R6, R7
 unit:
-	FLDPQ.P 32(R4), (F8, F9)
-	FLDPQ.P 32(R4), (F10, F11)
-	FLDPQ.P 32(R4), (F12, F13)
-	FLDPQ.P 32(R4), (F14, F15)
-	FLDPQ.P 32(R3), (F16, F17)
-	FLDPQ.P 32(R3), (F18, F19)
-	FLDPQ.P 32(R3), (F20, F21)
-	FLDPQ.P 32(R3), (F22, F23)
-	WORD $0x4e68d508 // fadd v8.2d, v8.2d, v8.2d
-	WORD $0x4ee8d610 // fsub v16.2d, v16.2d, v8.2d
-	WORD $0x4e69d529 // fadd v9.2d, v9.2d, v9.2d
-	WORD $0x4ee9d631 // fsub v17.2d, v17.2d, v9.2d
-	WORD $0x4e6ad54a // fadd v10.2d, v10.2d, v10.2d
-	WORD $0x4eead652 // fsub v18.2d, v18.2d, v10.2d
-	WORD $0x4e6bd56b // fadd v11.2d, v11.2d, v11.2d
-	WORD $0x4eebd673 // fsub v19.2d, v19.2d, v11.2d
-	WORD $0x4e6cd58c // fadd v12.2d, v12.2d, v12.2d
-	WORD $0x4eecd694 // fsub v20.2d, v20.2d, v12.2d
-	WORD $0x4e6dd5ad // fadd v13.2d, v13.2d, v13.2d
-	WORD $0x4eedd6b5 // fsub v21.2d, v21.2d, v13.2d
-	WORD $0x4e6ed5ce // fadd v14.2d, v14.2d, v14.2d
-	WORD $0x4eeed6d6 // fsub v22.2d, v22.2d, v14.2d
-	WORD $0x4e6fd5ef // fadd v15.2d, v15.2d, v15.2d
-	WORD $0x4eefd6f7 // fsub v23.2d, v23.2d, v15.2d
-	FLDPQ.P 32(R2), (F8, F9)
-	FLDPQ.P 32(R2), (F10, F11)
-	FLDPQ.P 32(R2), (F12, F13)
-	FLDPQ.P 32(R2), (F14, F15)
+	VLD1.P 64(R4), [V8.B16, V9.B16, V10.B16, V11.B16]
+	VLD1.P 64(R4), [V12.B16, V13.B16, V14.B16, V15.B16]
+	VLD1.P 64(R3), [V16.B16, V17.B16, V18.B16, V19.B16]
+	VLD1.P 64(R3), [V20.B16, V21.B16, V22.B16, V23.B16]
+	WORD $0x4ef8cd10 // fmls v16.2d, v8.2d, v24.2d
+	WORD $0x4ef8cd31 // fmls v17.2d, v9.2d, v24.2d
+	WORD $0x4ef8cd52 // fmls v18.2d, v10.2d, v24.2d
+	WORD $0x4ef8cd73 // fmls v19.2d, v11.2d, v24.2d
+	WORD $0x4ef8cd94 // fmls v20.2d, v12.2d, v24.2d
+	WORD $0x4ef8cdb5 // fmls v21.2d, v13.2d, v24.2d
+	WORD $0x4ef8cdd6 // fmls v22.2d, v14.2d, v24.2d
+	WORD $0x4ef8cdf7 // fmls v23.2d, v15.2d, v24.2d
+	VLD1.P 64(R2), [V8.B16, V9.B16, V10.B16, V11.B16]
+	VLD1.P 64(R2), [V12.B16, V13.B16, V14.B16, V15.B16]
 	WORD $0x4e70cd00 // fmla v0.2d, v8.2d, v16.2d
 	WORD $0x4e71cd21 // fmla v1.2d, v9.2d, v17.2d
 	WORD $0x4e72cd42 // fmla v2.2d, v10.2d, v18.2d

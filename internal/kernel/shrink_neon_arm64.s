@@ -23,10 +23,8 @@ TEXT ·shrinkF32NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e41e // movi v30.2d, #0x0
 	WORD $0x6f00e41f // movi v31.2d, #0x0
 unit:
-	FLDPQ.P 32(R1), (F0, F1)
-	FLDPQ.P 32(R1), (F2, F3)
-	FLDPQ.P 32(R1), (F4, F5)
-	FLDPQ.P 32(R1), (F6, F7)
+	VLD1.P 64(R1), [V0.B16, V1.B16, V2.B16, V3.B16]
+	VLD1.P 64(R1), [V4.B16, V5.B16, V6.B16, V7.B16]
 	WORD $0x6ee0e7d0 // fcmgt v16.2d, v30.2d, v0.2d
 	WORD $0x4e701c00 // bic v0.16b, v0.16b, v16.16b
 	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
@@ -85,24 +83,22 @@ unit:
 	WORD $0x6ef01faf // bif v15.16b, v29.16b, v16.16b
 	WORD $0x0e616800 // fcvtn v0.2s, v0.2d
 	WORD $0x4e616820 // fcvtn2 v0.4s, v1.2d
-	WORD $0x0e616842 // fcvtn v2.2s, v2.2d
-	WORD $0x4e616862 // fcvtn2 v2.4s, v3.2d
-	WORD $0x0e616884 // fcvtn v4.2s, v4.2d
-	WORD $0x4e6168a4 // fcvtn2 v4.4s, v5.2d
-	WORD $0x0e6168c6 // fcvtn v6.2s, v6.2d
-	WORD $0x4e6168e6 // fcvtn2 v6.4s, v7.2d
-	FSTPQ.P (F0, F2), 32(R3)
-	FSTPQ.P (F4, F6), 32(R3)
+	WORD $0x0e616841 // fcvtn v1.2s, v2.2d
+	WORD $0x4e616861 // fcvtn2 v1.4s, v3.2d
+	WORD $0x0e616882 // fcvtn v2.2s, v4.2d
+	WORD $0x4e6168a2 // fcvtn2 v2.4s, v5.2d
+	WORD $0x0e6168c3 // fcvtn v3.2s, v6.2d
+	WORD $0x4e6168e3 // fcvtn2 v3.4s, v7.2d
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R3)
 	WORD $0x0e616908 // fcvtn v8.2s, v8.2d
 	WORD $0x4e616928 // fcvtn2 v8.4s, v9.2d
-	WORD $0x0e61694a // fcvtn v10.2s, v10.2d
-	WORD $0x4e61696a // fcvtn2 v10.4s, v11.2d
-	WORD $0x0e61698c // fcvtn v12.2s, v12.2d
-	WORD $0x4e6169ac // fcvtn2 v12.4s, v13.2d
-	WORD $0x0e6169ce // fcvtn v14.2s, v14.2d
-	WORD $0x4e6169ee // fcvtn2 v14.4s, v15.2d
-	FSTPQ.P (F8, F10), 32(R4)
-	FSTPQ.P (F12, F14), 32(R4)
+	WORD $0x0e616949 // fcvtn v9.2s, v10.2d
+	WORD $0x4e616969 // fcvtn2 v9.4s, v11.2d
+	WORD $0x0e61698a // fcvtn v10.2s, v12.2d
+	WORD $0x4e6169aa // fcvtn2 v10.4s, v13.2d
+	WORD $0x0e6169cb // fcvtn v11.2s, v14.2d
+	WORD $0x4e6169eb // fcvtn2 v11.4s, v15.2d
+	VST1.P [V8.B16, V9.B16, V10.B16, V11.B16], 64(R4)
 	SUBS $1, R5, R5
 	BNE unit
 	RET
@@ -133,26 +129,24 @@ TEXT ·shrinkGradF32NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e406 // movi v6.2d, #0x0
 	WORD $0x6f00e407 // movi v7.2d, #0x0
 unit:
-	FLDPQ.P 32(R1), (F8, F10)
-	FLDPQ.P 32(R1), (F12, F14)
-	WORD $0x4e617909 // fcvtl2 v9.2d, v8.4s
-	WORD $0x0e617908 // fcvtl v8.2d, v8.2s
-	WORD $0x4e61794b // fcvtl2 v11.2d, v10.4s
-	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
-	WORD $0x4e61798d // fcvtl2 v13.2d, v12.4s
-	WORD $0x0e61798c // fcvtl v12.2d, v12.2s
-	WORD $0x4e6179cf // fcvtl2 v15.2d, v14.4s
-	WORD $0x0e6179ce // fcvtl v14.2d, v14.2s
-	FLDPQ.P 32(R2), (F16, F18)
-	FLDPQ.P 32(R2), (F20, F22)
-	WORD $0x4e617a11 // fcvtl2 v17.2d, v16.4s
-	WORD $0x0e617a10 // fcvtl v16.2d, v16.2s
-	WORD $0x4e617a53 // fcvtl2 v19.2d, v18.4s
-	WORD $0x0e617a52 // fcvtl v18.2d, v18.2s
-	WORD $0x4e617a95 // fcvtl2 v21.2d, v20.4s
-	WORD $0x0e617a94 // fcvtl v20.2d, v20.2s
-	WORD $0x4e617ad7 // fcvtl2 v23.2d, v22.4s
-	WORD $0x0e617ad6 // fcvtl v22.2d, v22.2s
+	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]
+	WORD $0x0e617988 // fcvtl v8.2d, v12.2s
+	WORD $0x4e617989 // fcvtl2 v9.2d, v12.4s
+	WORD $0x0e6179aa // fcvtl v10.2d, v13.2s
+	WORD $0x4e6179ab // fcvtl2 v11.2d, v13.4s
+	WORD $0x0e6179cc // fcvtl v12.2d, v14.2s
+	WORD $0x4e6179cd // fcvtl2 v13.2d, v14.4s
+	WORD $0x0e6179ee // fcvtl v14.2d, v15.2s
+	WORD $0x4e6179ef // fcvtl2 v15.2d, v15.4s
+	VLD1.P 64(R2), [V20.B16, V21.B16, V22.B16, V23.B16]
+	WORD $0x0e617a90 // fcvtl v16.2d, v20.2s
+	WORD $0x4e617a91 // fcvtl2 v17.2d, v20.4s
+	WORD $0x0e617ab2 // fcvtl v18.2d, v21.2s
+	WORD $0x4e617ab3 // fcvtl2 v19.2d, v21.4s
+	WORD $0x0e617ad4 // fcvtl v20.2d, v22.2s
+	WORD $0x4e617ad5 // fcvtl2 v21.2d, v22.4s
+	WORD $0x0e617af6 // fcvtl v22.2d, v23.2s
+	WORD $0x4e617af7 // fcvtl2 v23.2d, v23.4s
 	WORD $0x6e68ffb8 // fdiv v24.2d, v29.2d, v8.2d
 	WORD $0x6e7cde10 // fmul v16.2d, v16.2d, v28.2d
 	WORD $0x6e78de10 // fmul v16.2d, v16.2d, v24.2d
@@ -251,24 +245,22 @@ unit:
 	WORD $0x4ef7d7cf // fsub v15.2d, v30.2d, v23.2d
 	WORD $0x0e616908 // fcvtn v8.2s, v8.2d
 	WORD $0x4e616928 // fcvtn2 v8.4s, v9.2d
-	WORD $0x0e61694a // fcvtn v10.2s, v10.2d
-	WORD $0x4e61696a // fcvtn2 v10.4s, v11.2d
-	WORD $0x0e61698c // fcvtn v12.2s, v12.2d
-	WORD $0x4e6169ac // fcvtn2 v12.4s, v13.2d
-	WORD $0x0e6169ce // fcvtn v14.2s, v14.2d
-	WORD $0x4e6169ee // fcvtn2 v14.4s, v15.2d
-	FSTPQ.P (F8, F10), 32(R3)
-	FSTPQ.P (F12, F14), 32(R3)
+	WORD $0x0e616949 // fcvtn v9.2s, v10.2d
+	WORD $0x4e616969 // fcvtn2 v9.4s, v11.2d
+	WORD $0x0e61698a // fcvtn v10.2s, v12.2d
+	WORD $0x4e6169aa // fcvtn2 v10.4s, v13.2d
+	WORD $0x0e6169cb // fcvtn v11.2s, v14.2d
+	WORD $0x4e6169eb // fcvtn2 v11.4s, v15.2d
+	VST1.P [V8.B16, V9.B16, V10.B16, V11.B16], 64(R3)
 	WORD $0x0e616a10 // fcvtn v16.2s, v16.2d
 	WORD $0x4e616a30 // fcvtn2 v16.4s, v17.2d
-	WORD $0x0e616a52 // fcvtn v18.2s, v18.2d
-	WORD $0x4e616a72 // fcvtn2 v18.4s, v19.2d
-	WORD $0x0e616a94 // fcvtn v20.2s, v20.2d
-	WORD $0x4e616ab4 // fcvtn2 v20.4s, v21.2d
-	WORD $0x0e616ad6 // fcvtn v22.2s, v22.2d
-	WORD $0x4e616af6 // fcvtn2 v22.4s, v23.2d
-	FSTPQ.P (F16, F18), 32(R4)
-	FSTPQ.P (F20, F22), 32(R4)
+	WORD $0x0e616a51 // fcvtn v17.2s, v18.2d
+	WORD $0x4e616a71 // fcvtn2 v17.4s, v19.2d
+	WORD $0x0e616a92 // fcvtn v18.2s, v20.2d
+	WORD $0x4e616ab2 // fcvtn2 v18.4s, v21.2d
+	WORD $0x0e616ad3 // fcvtn v19.2s, v22.2d
+	WORD $0x4e616af3 // fcvtn2 v19.4s, v23.2d
+	VST1.P [V16.B16, V17.B16, V18.B16, V19.B16], 64(R4)
 	SUBS $1, R5, R5
 	BNE unit
 	VMOV V31.D[0], R6
@@ -276,10 +268,8 @@ unit:
 	ORR R6, R7, R7
 	MOVD R7, shrinkArgs_found(R0)
 	ADD $shrinkArgs_sums, R0, R25
-	FSTPQ.P (F0, F1), 32(R25)
-	FSTPQ.P (F2, F3), 32(R25)
-	FSTPQ.P (F4, F5), 32(R25)
-	FSTPQ.P (F6, F7), 32(R25)
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R25)
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R25)
 	RET
 
 // func addNormsF64NEON(a *shrinkArgs)
@@ -300,12 +290,9 @@ TEXT ·addNormsF64NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e41e // movi v30.2d, #0x0
 	WORD $0x6f00e41f // movi v31.2d, #0x0
 unit:
-	FLDPQ.P 32(R1), (F0, F1)
-	FLDPQ.P 32(R1), (F2, F3)
-	FLDPQ.P 32(R1), (F4, F5)
-	FLDPQ.P 32(R1), (F6, F7)
-	FLDPQ 0(R3), (F8, F9)
-	FLDPQ 32(R3), (F10, F11)
+	VLD1.P 64(R1), [V0.B16, V1.B16, V2.B16, V3.B16]
+	VLD1.P 64(R1), [V4.B16, V5.B16, V6.B16, V7.B16]
+	VLD1 (R3), [V8.B16, V9.B16, V10.B16, V11.B16]
 	FLDPQ 64(R3), (F12, F13)
 	FLDPQ 96(R3), (F14, F15)
 	WORD $0x4e60d508 // fadd v8.2d, v8.2d, v0.2d
@@ -340,10 +327,8 @@ unit:
 	WORD $0x6e7cdce7 // fmul v7.2d, v7.2d, v28.2d
 	WORD $0x6eefe4e7 // fcmgt v7.2d, v7.2d, v15.2d
 	WORD $0x4ea71fff // orr v31.16b, v31.16b, v7.16b
-	FSTPQ.P (F8, F9), 32(R3)
-	FSTPQ.P (F10, F11), 32(R3)
-	FSTPQ.P (F12, F13), 32(R3)
-	FSTPQ.P (F14, F15), 32(R3)
+	VST1.P [V8.B16, V9.B16, V10.B16, V11.B16], 64(R3)
+	VST1.P [V12.B16, V13.B16, V14.B16, V15.B16], 64(R3)
 	SUBS $1, R5, R5
 	BNE unit
 	VMOV V31.D[0], R6
@@ -370,10 +355,8 @@ TEXT ·shrinkF64NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e41e // movi v30.2d, #0x0
 	WORD $0x6f00e41f // movi v31.2d, #0x0
 unit:
-	FLDPQ.P 32(R1), (F0, F1)
-	FLDPQ.P 32(R1), (F2, F3)
-	FLDPQ.P 32(R1), (F4, F5)
-	FLDPQ.P 32(R1), (F6, F7)
+	VLD1.P 64(R1), [V0.B16, V1.B16, V2.B16, V3.B16]
+	VLD1.P 64(R1), [V4.B16, V5.B16, V6.B16, V7.B16]
 	WORD $0x6ee0e7d0 // fcmgt v16.2d, v30.2d, v0.2d
 	WORD $0x4e701c00 // bic v0.16b, v0.16b, v16.16b
 	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
@@ -430,14 +413,10 @@ unit:
 	WORD $0x4e6fd76f // fadd v15.2d, v27.2d, v15.2d
 	WORD $0x6efae4f0 // fcmgt v16.2d, v7.2d, v26.2d
 	WORD $0x6ef01faf // bif v15.16b, v29.16b, v16.16b
-	FSTPQ.P (F0, F1), 32(R3)
-	FSTPQ.P (F2, F3), 32(R3)
-	FSTPQ.P (F4, F5), 32(R3)
-	FSTPQ.P (F6, F7), 32(R3)
-	FSTPQ.P (F8, F9), 32(R4)
-	FSTPQ.P (F10, F11), 32(R4)
-	FSTPQ.P (F12, F13), 32(R4)
-	FSTPQ.P (F14, F15), 32(R4)
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R3)
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R3)
+	VST1.P [V8.B16, V9.B16, V10.B16, V11.B16], 64(R4)
+	VST1.P [V12.B16, V13.B16, V14.B16, V15.B16], 64(R4)
 	SUBS $1, R5, R5
 	BNE unit
 	RET
@@ -468,14 +447,10 @@ TEXT ·shrinkGradF64NEON(SB), NOSPLIT, $0-8
 	WORD $0x6f00e406 // movi v6.2d, #0x0
 	WORD $0x6f00e407 // movi v7.2d, #0x0
 unit:
-	FLDPQ.P 32(R1), (F8, F9)
-	FLDPQ.P 32(R1), (F10, F11)
-	FLDPQ.P 32(R1), (F12, F13)
-	FLDPQ.P 32(R1), (F14, F15)
-	FLDPQ.P 32(R2), (F16, F17)
-	FLDPQ.P 32(R2), (F18, F19)
-	FLDPQ.P 32(R2), (F20, F21)
-	FLDPQ.P 32(R2), (F22, F23)
+	VLD1.P 64(R1), [V8.B16, V9.B16, V10.B16, V11.B16]
+	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]
+	VLD1.P 64(R2), [V16.B16, V17.B16, V18.B16, V19.B16]
+	VLD1.P 64(R2), [V20.B16, V21.B16, V22.B16, V23.B16]
 	WORD $0x6e68ffb8 // fdiv v24.2d, v29.2d, v8.2d
 	WORD $0x6e7cde10 // fmul v16.2d, v16.2d, v28.2d
 	WORD $0x6e78de10 // fmul v16.2d, v16.2d, v24.2d
@@ -572,14 +547,10 @@ unit:
 	WORD $0x6e78def7 // fmul v23.2d, v23.2d, v24.2d
 	WORD $0x4e391ef7 // and v23.16b, v23.16b, v25.16b
 	WORD $0x4ef7d7cf // fsub v15.2d, v30.2d, v23.2d
-	FSTPQ.P (F8, F9), 32(R3)
-	FSTPQ.P (F10, F11), 32(R3)
-	FSTPQ.P (F12, F13), 32(R3)
-	FSTPQ.P (F14, F15), 32(R3)
-	FSTPQ.P (F16, F17), 32(R4)
-	FSTPQ.P (F18, F19), 32(R4)
-	FSTPQ.P (F20, F21), 32(R4)
-	FSTPQ.P (F22, F23), 32(R4)
+	VST1.P [V8.B16, V9.B16, V10.B16, V11.B16], 64(R3)
+	VST1.P [V12.B16, V13.B16, V14.B16, V15.B16], 64(R3)
+	VST1.P [V16.B16, V17.B16, V18.B16, V19.B16], 64(R4)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R4)
 	SUBS $1, R5, R5
 	BNE unit
 	VMOV V31.D[0], R6
@@ -587,8 +558,6 @@ unit:
 	ORR R6, R7, R7
 	MOVD R7, shrinkArgs_found(R0)
 	ADD $shrinkArgs_sums, R0, R25
-	FSTPQ.P (F0, F1), 32(R25)
-	FSTPQ.P (F2, F3), 32(R25)
-	FSTPQ.P (F4, F5), 32(R25)
-	FSTPQ.P (F6, F7), 32(R25)
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R25)
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R25)
 	RET

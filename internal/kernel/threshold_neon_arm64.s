@@ -34,92 +34,70 @@ TEXT ·thresholdF32NEON(SB), NOSPLIT, $0-8
 	LSL $1, R6, R9
 	FMOVS rowArgs_theta(R0), F1
 	WORD $0x4e040421 // dup v1.4s, v1.s[0]
+	WORD $0x6ea0f822 // fneg v2.4s, v1.4s
+	WORD $0x6f00e404 // movi v4.2d, #0x0
+	MOVD $0x8040201008040201, R10
+	WORD $0x4e080d45 // dup v5.2d, x10
 	MOVD rowArgs_negative(R0), R10
-	MVN R10, R10
-	WORD $0x4e080d42 // dup v2.2d, x10
-	MOVD $bitsF32<>(SB), R10
-	FLDPQ 0(R10), (F28, F29)
+	WORD $0x4e080d46 // dup v6.2d, x10
+	WORD $0x4ee61c23 // orn v3.16b, v1.16b, v6.16b
+	WORD $0x4e251cc6 // and v6.16b, v6.16b, v5.16b
 row:
 	FMOVS.P 4(R4), F0
 	MOVD R6, R7
-unit:
-	FLDPQ 0(R1), (F16, F17)
-	FLDPQ 32(R1), (F18, F19)
 	ADD R8, R9, R11
-	FMOVQ.P 16(R2), F5
-	WORD $0x6ea0f8a6 // fneg v6.4s, v5.4s
-	WORD $0x6e25e427 // fcmge v7.4s, v1.4s, v5.4s
-	WORD $0x6e26e438 // fcmge v24.4s, v1.4s, v6.4s
-	WORD $0x4ea21f18 // orr v24.16b, v24.16b, v2.16b
-	WORD $0x4ea1d4a5 // fsub v5.4s, v5.4s, v1.4s
-	WORD $0x4ea1d4c6 // fsub v6.4s, v6.4s, v1.4s
-	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
-	WORD $0x4e781cc6 // bic v6.16b, v6.16b, v24.16b
-	WORD $0x4ea6d4a5 // fsub v5.4s, v5.4s, v6.4s
-	WORD $0x4f8010b0 // fmla v16.4s, v5.4s, v0.s[0]
-	WORD $0x4e671f83 // bic v3.16b, v28.16b, v7.16b
-	WORD $0x4e781f84 // bic v4.16b, v28.16b, v24.16b
-	FMOVQ.P 16(R2), F5
-	WORD $0x6ea0f8a6 // fneg v6.4s, v5.4s
-	WORD $0x6e25e427 // fcmge v7.4s, v1.4s, v5.4s
-	WORD $0x6e26e438 // fcmge v24.4s, v1.4s, v6.4s
-	WORD $0x4ea21f18 // orr v24.16b, v24.16b, v2.16b
-	WORD $0x4ea1d4a5 // fsub v5.4s, v5.4s, v1.4s
-	WORD $0x4ea1d4c6 // fsub v6.4s, v6.4s, v1.4s
-	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
-	WORD $0x4e781cc6 // bic v6.16b, v6.16b, v24.16b
-	WORD $0x4ea6d4a5 // fsub v5.4s, v5.4s, v6.4s
-	WORD $0x4f8010b1 // fmla v17.4s, v5.4s, v0.s[0]
-	WORD $0x4e671fb9 // bic v25.16b, v29.16b, v7.16b
-	WORD $0x4eb91c63 // orr v3.16b, v3.16b, v25.16b
-	WORD $0x4e781fb9 // bic v25.16b, v29.16b, v24.16b
-	WORD $0x4eb91c84 // orr v4.16b, v4.16b, v25.16b
-	WORD $0x4eb1b863 // addv s3, v3.4s
-	WORD $0x4eb1b884 // addv s4, v4.4s
-	VMOV V3.B[0], R10
-	MOVB R10, 0(R8)
-	VMOV V4.B[0], R10
-	MOVB R10, 0(R11)
-	FMOVQ.P 16(R2), F5
-	WORD $0x6ea0f8a6 // fneg v6.4s, v5.4s
-	WORD $0x6e25e427 // fcmge v7.4s, v1.4s, v5.4s
-	WORD $0x6e26e438 // fcmge v24.4s, v1.4s, v6.4s
-	WORD $0x4ea21f18 // orr v24.16b, v24.16b, v2.16b
-	WORD $0x4ea1d4a5 // fsub v5.4s, v5.4s, v1.4s
-	WORD $0x4ea1d4c6 // fsub v6.4s, v6.4s, v1.4s
-	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
-	WORD $0x4e781cc6 // bic v6.16b, v6.16b, v24.16b
-	WORD $0x4ea6d4a5 // fsub v5.4s, v5.4s, v6.4s
-	WORD $0x4f8010b2 // fmla v18.4s, v5.4s, v0.s[0]
-	WORD $0x4e671f83 // bic v3.16b, v28.16b, v7.16b
-	WORD $0x4e781f84 // bic v4.16b, v28.16b, v24.16b
-	FMOVQ.P 16(R2), F5
-	WORD $0x6ea0f8a6 // fneg v6.4s, v5.4s
-	WORD $0x6e25e427 // fcmge v7.4s, v1.4s, v5.4s
-	WORD $0x6e26e438 // fcmge v24.4s, v1.4s, v6.4s
-	WORD $0x4ea21f18 // orr v24.16b, v24.16b, v2.16b
-	WORD $0x4ea1d4a5 // fsub v5.4s, v5.4s, v1.4s
-	WORD $0x4ea1d4c6 // fsub v6.4s, v6.4s, v1.4s
-	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
-	WORD $0x4e781cc6 // bic v6.16b, v6.16b, v24.16b
-	WORD $0x4ea6d4a5 // fsub v5.4s, v5.4s, v6.4s
-	WORD $0x4f8010b3 // fmla v19.4s, v5.4s, v0.s[0]
-	WORD $0x4e671fb9 // bic v25.16b, v29.16b, v7.16b
-	WORD $0x4eb91c63 // orr v3.16b, v3.16b, v25.16b
-	WORD $0x4e781fb9 // bic v25.16b, v29.16b, v24.16b
-	WORD $0x4eb91c84 // orr v4.16b, v4.16b, v25.16b
-	WORD $0x4eb1b863 // addv s3, v3.4s
-	WORD $0x4eb1b884 // addv s4, v4.4s
-	VMOV V3.B[0], R10
-	MOVB R10, 1(R8)
-	VMOV V4.B[0], R10
-	MOVB R10, 1(R11)
-	FSTPQ.P (F16, F17), 32(R1)
-	FSTPQ.P (F18, F19), 32(R1)
-	ADD $2, R8, R8
+unit:
+	VLD1 (R1), [V16.B16, V17.B16, V18.B16, V19.B16]
+	VLD1.P 64(R2), [V8.B16, V9.B16, V10.B16, V11.B16]
+	WORD $0x4ea1d507 // fsub v7.4s, v8.4s, v1.4s
+	WORD $0x4e24f4e7 // fmax v7.4s, v7.4s, v4.4s
+	WORD $0x4e23d518 // fadd v24.4s, v8.4s, v3.4s
+	WORD $0x4ea4c718 // fminnm v24.4s, v24.4s, v4.4s
+	WORD $0x4e38d4e7 // fadd v7.4s, v7.4s, v24.4s
+	WORD $0x4f8010f0 // fmla v16.4s, v7.4s, v0.s[0]
+	WORD $0x6e22e518 // fcmge v24.4s, v8.4s, v2.4s
+	WORD $0x6e28e428 // fcmge v8.4s, v1.4s, v8.4s
+	WORD $0x4ea1d527 // fsub v7.4s, v9.4s, v1.4s
+	WORD $0x4e24f4e7 // fmax v7.4s, v7.4s, v4.4s
+	WORD $0x4e23d539 // fadd v25.4s, v9.4s, v3.4s
+	WORD $0x4ea4c739 // fminnm v25.4s, v25.4s, v4.4s
+	WORD $0x4e39d4e7 // fadd v7.4s, v7.4s, v25.4s
+	WORD $0x4f8010f1 // fmla v17.4s, v7.4s, v0.s[0]
+	WORD $0x6e22e539 // fcmge v25.4s, v9.4s, v2.4s
+	WORD $0x6e29e429 // fcmge v9.4s, v1.4s, v9.4s
+	WORD $0x4ea1d547 // fsub v7.4s, v10.4s, v1.4s
+	WORD $0x4e24f4e7 // fmax v7.4s, v7.4s, v4.4s
+	WORD $0x4e23d55a // fadd v26.4s, v10.4s, v3.4s
+	WORD $0x4ea4c75a // fminnm v26.4s, v26.4s, v4.4s
+	WORD $0x4e3ad4e7 // fadd v7.4s, v7.4s, v26.4s
+	WORD $0x4f8010f2 // fmla v18.4s, v7.4s, v0.s[0]
+	WORD $0x6e22e55a // fcmge v26.4s, v10.4s, v2.4s
+	WORD $0x6e2ae42a // fcmge v10.4s, v1.4s, v10.4s
+	WORD $0x4ea1d567 // fsub v7.4s, v11.4s, v1.4s
+	WORD $0x4e24f4e7 // fmax v7.4s, v7.4s, v4.4s
+	WORD $0x4e23d57b // fadd v27.4s, v11.4s, v3.4s
+	WORD $0x4ea4c77b // fminnm v27.4s, v27.4s, v4.4s
+	WORD $0x4e3bd4e7 // fadd v7.4s, v7.4s, v27.4s
+	WORD $0x4f8010f3 // fmla v19.4s, v7.4s, v0.s[0]
+	WORD $0x6e22e57b // fcmge v27.4s, v11.4s, v2.4s
+	WORD $0x6e2be42b // fcmge v11.4s, v1.4s, v11.4s
+	VST1.P [V16.B16, V17.B16, V18.B16, V19.B16], 64(R1)
+	WORD $0x4e491908 // uzp1 v8.8h, v8.8h, v9.8h
+	WORD $0x4e4b1949 // uzp1 v9.8h, v10.8h, v11.8h
+	WORD $0x4e091908 // uzp1 v8.16b, v8.16b, v9.16b
+	WORD $0x4e591b18 // uzp1 v24.8h, v24.8h, v25.8h
+	WORD $0x4e5b1b59 // uzp1 v25.8h, v26.8h, v27.8h
+	WORD $0x4e191b18 // uzp1 v24.16b, v24.16b, v25.16b
+	WORD $0x4e681ca8 // bic v8.16b, v5.16b, v8.16b
+	WORD $0x4e781cd8 // bic v24.16b, v6.16b, v24.16b
+	WORD $0x4e38bd08 // addp v8.16b, v8.16b, v24.16b
+	WORD $0x4e28bd08 // addp v8.16b, v8.16b, v8.16b
+	WORD $0x4e28bd08 // addp v8.16b, v8.16b, v8.16b
+	VST1.P V8.H[0], 2(R8)
+	VST1.P V8.H[1], 2(R11)
 	SUBS $1, R7, R7
 	BNE unit
-	ADD R9, R8, R8
+	MOVD R11, R8
 	SUBS $1, R5, R5
 	BNE row
 	RET
@@ -149,80 +127,73 @@ TEXT ·thresholdGradF32NEON(SB), NOSPLIT, $0-8
 row:
 	FMOVS.P 4(R4), F8
 	MOVD R6, R7
-unit:
 	ADD R8, R9, R11
-	MOVBU 0(R8), R10
+unit:
+	VLD1.P 64(R2), [V16.B16, V17.B16, V18.B16, V19.B16]
+	MOVBU.P 1(R8), R10
 	WORD $0x4e040d4a // dup v10.4s, w10
-	MOVBU 0(R11), R10
+	MOVBU.P 1(R11), R10
 	WORD $0x4e040d4b // dup v11.4s, w10
 	WORD $0x4ebc8d4c // cmtst v12.4s, v10.4s, v28.4s
 	WORD $0x4ebc8d6d // cmtst v13.4s, v11.4s, v28.4s
 	WORD $0x4e291d8c // and v12.16b, v12.16b, v9.16b
 	WORD $0x4e291dad // and v13.16b, v13.16b, v9.16b
-	FMOVQ.P 16(R2), F14
-	WORD $0x4f8891ce // fmul v14.4s, v14.4s, v8.s[0]
-	WORD $0x4e2dd58f // fadd v15.4s, v12.4s, v13.4s
+	WORD $0x4f889210 // fmul v16.4s, v16.4s, v8.s[0]
+	WORD $0x4e2dd58e // fadd v14.4s, v12.4s, v13.4s
 	WORD $0x4eacd5ac // fsub v12.4s, v13.4s, v12.4s
-	WORD $0x6e2eddef // fmul v15.4s, v15.4s, v14.4s
-	FMOVQ.P F15, 16(R1)
-	WORD $0x6e2edd8c // fmul v12.4s, v12.4s, v14.4s
-	WORD $0x0e617990 // fcvtl v16.2d, v12.2s
-	WORD $0x4e617991 // fcvtl2 v17.2d, v12.4s
-	WORD $0x4e70d400 // fadd v0.2d, v0.2d, v16.2d
-	WORD $0x4e71d421 // fadd v1.2d, v1.2d, v17.2d
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x6e2ede10 // fmul v16.4s, v16.4s, v14.4s
+	WORD $0x0e61798e // fcvtl v14.2d, v12.2s
+	WORD $0x4e61798f // fcvtl2 v15.2d, v12.4s
+	WORD $0x4e6ed400 // fadd v0.2d, v0.2d, v14.2d
+	WORD $0x4e6fd421 // fadd v1.2d, v1.2d, v15.2d
 	WORD $0x4ebd8d4c // cmtst v12.4s, v10.4s, v29.4s
 	WORD $0x4ebd8d6d // cmtst v13.4s, v11.4s, v29.4s
 	WORD $0x4e291d8c // and v12.16b, v12.16b, v9.16b
 	WORD $0x4e291dad // and v13.16b, v13.16b, v9.16b
-	FMOVQ.P 16(R2), F14
-	WORD $0x4f8891ce // fmul v14.4s, v14.4s, v8.s[0]
-	WORD $0x4e2dd58f // fadd v15.4s, v12.4s, v13.4s
+	WORD $0x4f889231 // fmul v17.4s, v17.4s, v8.s[0]
+	WORD $0x4e2dd58e // fadd v14.4s, v12.4s, v13.4s
 	WORD $0x4eacd5ac // fsub v12.4s, v13.4s, v12.4s
-	WORD $0x6e2eddef // fmul v15.4s, v15.4s, v14.4s
-	FMOVQ.P F15, 16(R1)
-	WORD $0x6e2edd8c // fmul v12.4s, v12.4s, v14.4s
-	WORD $0x0e617990 // fcvtl v16.2d, v12.2s
-	WORD $0x4e617991 // fcvtl2 v17.2d, v12.4s
-	WORD $0x4e70d442 // fadd v2.2d, v2.2d, v16.2d
-	WORD $0x4e71d463 // fadd v3.2d, v3.2d, v17.2d
-	MOVBU 1(R8), R10
+	WORD $0x6e31dd8c // fmul v12.4s, v12.4s, v17.4s
+	WORD $0x6e2ede31 // fmul v17.4s, v17.4s, v14.4s
+	WORD $0x0e61798e // fcvtl v14.2d, v12.2s
+	WORD $0x4e61798f // fcvtl2 v15.2d, v12.4s
+	WORD $0x4e6ed442 // fadd v2.2d, v2.2d, v14.2d
+	WORD $0x4e6fd463 // fadd v3.2d, v3.2d, v15.2d
+	MOVBU.P 1(R8), R10
 	WORD $0x4e040d4a // dup v10.4s, w10
-	MOVBU 1(R11), R10
+	MOVBU.P 1(R11), R10
 	WORD $0x4e040d4b // dup v11.4s, w10
 	WORD $0x4ebc8d4c // cmtst v12.4s, v10.4s, v28.4s
 	WORD $0x4ebc8d6d // cmtst v13.4s, v11.4s, v28.4s
 	WORD $0x4e291d8c // and v12.16b, v12.16b, v9.16b
 	WORD $0x4e291dad // and v13.16b, v13.16b, v9.16b
-	FMOVQ.P 16(R2), F14
-	WORD $0x4f8891ce // fmul v14.4s, v14.4s, v8.s[0]
-	WORD $0x4e2dd58f // fadd v15.4s, v12.4s, v13.4s
+	WORD $0x4f889252 // fmul v18.4s, v18.4s, v8.s[0]
+	WORD $0x4e2dd58e // fadd v14.4s, v12.4s, v13.4s
 	WORD $0x4eacd5ac // fsub v12.4s, v13.4s, v12.4s
-	WORD $0x6e2eddef // fmul v15.4s, v15.4s, v14.4s
-	FMOVQ.P F15, 16(R1)
-	WORD $0x6e2edd8c // fmul v12.4s, v12.4s, v14.4s
-	WORD $0x0e617990 // fcvtl v16.2d, v12.2s
-	WORD $0x4e617991 // fcvtl2 v17.2d, v12.4s
-	WORD $0x4e70d484 // fadd v4.2d, v4.2d, v16.2d
-	WORD $0x4e71d4a5 // fadd v5.2d, v5.2d, v17.2d
+	WORD $0x6e32dd8c // fmul v12.4s, v12.4s, v18.4s
+	WORD $0x6e2ede52 // fmul v18.4s, v18.4s, v14.4s
+	WORD $0x0e61798e // fcvtl v14.2d, v12.2s
+	WORD $0x4e61798f // fcvtl2 v15.2d, v12.4s
+	WORD $0x4e6ed484 // fadd v4.2d, v4.2d, v14.2d
+	WORD $0x4e6fd4a5 // fadd v5.2d, v5.2d, v15.2d
 	WORD $0x4ebd8d4c // cmtst v12.4s, v10.4s, v29.4s
 	WORD $0x4ebd8d6d // cmtst v13.4s, v11.4s, v29.4s
 	WORD $0x4e291d8c // and v12.16b, v12.16b, v9.16b
 	WORD $0x4e291dad // and v13.16b, v13.16b, v9.16b
-	FMOVQ.P 16(R2), F14
-	WORD $0x4f8891ce // fmul v14.4s, v14.4s, v8.s[0]
-	WORD $0x4e2dd58f // fadd v15.4s, v12.4s, v13.4s
+	WORD $0x4f889273 // fmul v19.4s, v19.4s, v8.s[0]
+	WORD $0x4e2dd58e // fadd v14.4s, v12.4s, v13.4s
 	WORD $0x4eacd5ac // fsub v12.4s, v13.4s, v12.4s
-	WORD $0x6e2eddef // fmul v15.4s, v15.4s, v14.4s
-	FMOVQ.P F15, 16(R1)
-	WORD $0x6e2edd8c // fmul v12.4s, v12.4s, v14.4s
-	WORD $0x0e617990 // fcvtl v16.2d, v12.2s
-	WORD $0x4e617991 // fcvtl2 v17.2d, v12.4s
-	WORD $0x4e70d4c6 // fadd v6.2d, v6.2d, v16.2d
-	WORD $0x4e71d4e7 // fadd v7.2d, v7.2d, v17.2d
-	ADD $2, R8, R8
+	WORD $0x6e33dd8c // fmul v12.4s, v12.4s, v19.4s
+	WORD $0x6e2ede73 // fmul v19.4s, v19.4s, v14.4s
+	WORD $0x0e61798e // fcvtl v14.2d, v12.2s
+	WORD $0x4e61798f // fcvtl2 v15.2d, v12.4s
+	WORD $0x4e6ed4c6 // fadd v6.2d, v6.2d, v14.2d
+	WORD $0x4e6fd4e7 // fadd v7.2d, v7.2d, v15.2d
+	VST1.P [V16.B16, V17.B16, V18.B16, V19.B16], 64(R1)
 	SUBS $1, R7, R7
 	BNE unit
-	ADD R9, R8, R8
+	MOVD R11, R8
 	SUBS $1, R5, R5
 	BNE row
 	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
@@ -249,157 +220,114 @@ TEXT ·thresholdF64NEON(SB), NOSPLIT, $0-8
 	LSL $1, R6, R9
 	FMOVD rowArgs_theta(R0), F1
 	WORD $0x4e080421 // dup v1.2d, v1.d[0]
+	WORD $0x6ee0f822 // fneg v2.2d, v1.2d
+	WORD $0x6f00e404 // movi v4.2d, #0x0
+	MOVD $0x8040201008040201, R10
+	WORD $0x4e080d45 // dup v5.2d, x10
 	MOVD rowArgs_negative(R0), R10
-	MVN R10, R10
-	WORD $0x4e080d42 // dup v2.2d, x10
-	MOVD $bitsF64<>(SB), R10
-	FLDPQ 0(R10), (F28, F29)
-	FLDPQ 32(R10), (F30, F31)
+	WORD $0x4e080d46 // dup v6.2d, x10
+	WORD $0x4ee61c23 // orn v3.16b, v1.16b, v6.16b
+	WORD $0x4e251cc6 // and v6.16b, v6.16b, v5.16b
 row:
 	FMOVD.P 8(R4), F0
 	MOVD R6, R7
+	ADD R8, R9, R11
 unit:
-	FLDPQ 0(R1), (F16, F17)
-	FLDPQ 32(R1), (F18, F19)
+	VLD1 (R1), [V16.B16, V17.B16, V18.B16, V19.B16]
 	FLDPQ 64(R1), (F20, F21)
 	FLDPQ 96(R1), (F22, F23)
-	ADD R8, R9, R11
-	FMOVQ.P 16(R2), F5
-	WORD $0x6ee0f8a6 // fneg v6.2d, v5.2d
-	WORD $0x6e65e427 // fcmge v7.2d, v1.2d, v5.2d
-	WORD $0x6e66e438 // fcmge v24.2d, v1.2d, v6.2d
-	WORD $0x4ea21f18 // orr v24.16b, v24.16b, v2.16b
-	WORD $0x4ee1d4a5 // fsub v5.2d, v5.2d, v1.2d
-	WORD $0x4ee1d4c6 // fsub v6.2d, v6.2d, v1.2d
-	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
-	WORD $0x4e781cc6 // bic v6.16b, v6.16b, v24.16b
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	WORD $0x4fc010b0 // fmla v16.2d, v5.2d, v0.d[0]
-	WORD $0x4e671f83 // bic v3.16b, v28.16b, v7.16b
-	WORD $0x4e781f84 // bic v4.16b, v28.16b, v24.16b
-	FMOVQ.P 16(R2), F5
-	WORD $0x6ee0f8a6 // fneg v6.2d, v5.2d
-	WORD $0x6e65e427 // fcmge v7.2d, v1.2d, v5.2d
-	WORD $0x6e66e438 // fcmge v24.2d, v1.2d, v6.2d
-	WORD $0x4ea21f18 // orr v24.16b, v24.16b, v2.16b
-	WORD $0x4ee1d4a5 // fsub v5.2d, v5.2d, v1.2d
-	WORD $0x4ee1d4c6 // fsub v6.2d, v6.2d, v1.2d
-	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
-	WORD $0x4e781cc6 // bic v6.16b, v6.16b, v24.16b
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	WORD $0x4fc010b1 // fmla v17.2d, v5.2d, v0.d[0]
-	WORD $0x4e671fb9 // bic v25.16b, v29.16b, v7.16b
-	WORD $0x4eb91c63 // orr v3.16b, v3.16b, v25.16b
-	WORD $0x4e781fb9 // bic v25.16b, v29.16b, v24.16b
-	WORD $0x4eb91c84 // orr v4.16b, v4.16b, v25.16b
-	FMOVQ.P 16(R2), F5
-	WORD $0x6ee0f8a6 // fneg v6.2d, v5.2d
-	WORD $0x6e65e427 // fcmge v7.2d, v1.2d, v5.2d
-	WORD $0x6e66e438 // fcmge v24.2d, v1.2d, v6.2d
-	WORD $0x4ea21f18 // orr v24.16b, v24.16b, v2.16b
-	WORD $0x4ee1d4a5 // fsub v5.2d, v5.2d, v1.2d
-	WORD $0x4ee1d4c6 // fsub v6.2d, v6.2d, v1.2d
-	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
-	WORD $0x4e781cc6 // bic v6.16b, v6.16b, v24.16b
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	WORD $0x4fc010b2 // fmla v18.2d, v5.2d, v0.d[0]
-	WORD $0x4e671fd9 // bic v25.16b, v30.16b, v7.16b
-	WORD $0x4eb91c63 // orr v3.16b, v3.16b, v25.16b
-	WORD $0x4e781fd9 // bic v25.16b, v30.16b, v24.16b
-	WORD $0x4eb91c84 // orr v4.16b, v4.16b, v25.16b
-	FMOVQ.P 16(R2), F5
-	WORD $0x6ee0f8a6 // fneg v6.2d, v5.2d
-	WORD $0x6e65e427 // fcmge v7.2d, v1.2d, v5.2d
-	WORD $0x6e66e438 // fcmge v24.2d, v1.2d, v6.2d
-	WORD $0x4ea21f18 // orr v24.16b, v24.16b, v2.16b
-	WORD $0x4ee1d4a5 // fsub v5.2d, v5.2d, v1.2d
-	WORD $0x4ee1d4c6 // fsub v6.2d, v6.2d, v1.2d
-	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
-	WORD $0x4e781cc6 // bic v6.16b, v6.16b, v24.16b
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	WORD $0x4fc010b3 // fmla v19.2d, v5.2d, v0.d[0]
-	WORD $0x4e671ff9 // bic v25.16b, v31.16b, v7.16b
-	WORD $0x4eb91c63 // orr v3.16b, v3.16b, v25.16b
-	WORD $0x4e781ff9 // bic v25.16b, v31.16b, v24.16b
-	WORD $0x4eb91c84 // orr v4.16b, v4.16b, v25.16b
-	WORD $0x5ef1b863 // addp d3, v3.2d
-	WORD $0x5ef1b884 // addp d4, v4.2d
-	VMOV V3.B[0], R10
-	MOVB R10, 0(R8)
-	VMOV V4.B[0], R10
-	MOVB R10, 0(R11)
-	FMOVQ.P 16(R2), F5
-	WORD $0x6ee0f8a6 // fneg v6.2d, v5.2d
-	WORD $0x6e65e427 // fcmge v7.2d, v1.2d, v5.2d
-	WORD $0x6e66e438 // fcmge v24.2d, v1.2d, v6.2d
-	WORD $0x4ea21f18 // orr v24.16b, v24.16b, v2.16b
-	WORD $0x4ee1d4a5 // fsub v5.2d, v5.2d, v1.2d
-	WORD $0x4ee1d4c6 // fsub v6.2d, v6.2d, v1.2d
-	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
-	WORD $0x4e781cc6 // bic v6.16b, v6.16b, v24.16b
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	WORD $0x4fc010b4 // fmla v20.2d, v5.2d, v0.d[0]
-	WORD $0x4e671f83 // bic v3.16b, v28.16b, v7.16b
-	WORD $0x4e781f84 // bic v4.16b, v28.16b, v24.16b
-	FMOVQ.P 16(R2), F5
-	WORD $0x6ee0f8a6 // fneg v6.2d, v5.2d
-	WORD $0x6e65e427 // fcmge v7.2d, v1.2d, v5.2d
-	WORD $0x6e66e438 // fcmge v24.2d, v1.2d, v6.2d
-	WORD $0x4ea21f18 // orr v24.16b, v24.16b, v2.16b
-	WORD $0x4ee1d4a5 // fsub v5.2d, v5.2d, v1.2d
-	WORD $0x4ee1d4c6 // fsub v6.2d, v6.2d, v1.2d
-	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
-	WORD $0x4e781cc6 // bic v6.16b, v6.16b, v24.16b
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	WORD $0x4fc010b5 // fmla v21.2d, v5.2d, v0.d[0]
-	WORD $0x4e671fb9 // bic v25.16b, v29.16b, v7.16b
-	WORD $0x4eb91c63 // orr v3.16b, v3.16b, v25.16b
-	WORD $0x4e781fb9 // bic v25.16b, v29.16b, v24.16b
-	WORD $0x4eb91c84 // orr v4.16b, v4.16b, v25.16b
-	FMOVQ.P 16(R2), F5
-	WORD $0x6ee0f8a6 // fneg v6.2d, v5.2d
-	WORD $0x6e65e427 // fcmge v7.2d, v1.2d, v5.2d
-	WORD $0x6e66e438 // fcmge v24.2d, v1.2d, v6.2d
-	WORD $0x4ea21f18 // orr v24.16b, v24.16b, v2.16b
-	WORD $0x4ee1d4a5 // fsub v5.2d, v5.2d, v1.2d
-	WORD $0x4ee1d4c6 // fsub v6.2d, v6.2d, v1.2d
-	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
-	WORD $0x4e781cc6 // bic v6.16b, v6.16b, v24.16b
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	WORD $0x4fc010b6 // fmla v22.2d, v5.2d, v0.d[0]
-	WORD $0x4e671fd9 // bic v25.16b, v30.16b, v7.16b
-	WORD $0x4eb91c63 // orr v3.16b, v3.16b, v25.16b
-	WORD $0x4e781fd9 // bic v25.16b, v30.16b, v24.16b
-	WORD $0x4eb91c84 // orr v4.16b, v4.16b, v25.16b
-	FMOVQ.P 16(R2), F5
-	WORD $0x6ee0f8a6 // fneg v6.2d, v5.2d
-	WORD $0x6e65e427 // fcmge v7.2d, v1.2d, v5.2d
-	WORD $0x6e66e438 // fcmge v24.2d, v1.2d, v6.2d
-	WORD $0x4ea21f18 // orr v24.16b, v24.16b, v2.16b
-	WORD $0x4ee1d4a5 // fsub v5.2d, v5.2d, v1.2d
-	WORD $0x4ee1d4c6 // fsub v6.2d, v6.2d, v1.2d
-	WORD $0x4e671ca5 // bic v5.16b, v5.16b, v7.16b
-	WORD $0x4e781cc6 // bic v6.16b, v6.16b, v24.16b
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	WORD $0x4fc010b7 // fmla v23.2d, v5.2d, v0.d[0]
-	WORD $0x4e671ff9 // bic v25.16b, v31.16b, v7.16b
-	WORD $0x4eb91c63 // orr v3.16b, v3.16b, v25.16b
-	WORD $0x4e781ff9 // bic v25.16b, v31.16b, v24.16b
-	WORD $0x4eb91c84 // orr v4.16b, v4.16b, v25.16b
-	WORD $0x5ef1b863 // addp d3, v3.2d
-	WORD $0x5ef1b884 // addp d4, v4.2d
-	VMOV V3.B[0], R10
-	MOVB R10, 1(R8)
-	VMOV V4.B[0], R10
-	MOVB R10, 1(R11)
-	FSTPQ.P (F16, F17), 32(R1)
-	FSTPQ.P (F18, F19), 32(R1)
-	FSTPQ.P (F20, F21), 32(R1)
-	FSTPQ.P (F22, F23), 32(R1)
-	ADD $2, R8, R8
+	VLD1.P 64(R2), [V8.B16, V9.B16, V10.B16, V11.B16]
+	VLD1.P 64(R2), [V12.B16, V13.B16, V14.B16, V15.B16]
+	WORD $0x4ee1d507 // fsub v7.2d, v8.2d, v1.2d
+	WORD $0x4e64f4e7 // fmax v7.2d, v7.2d, v4.2d
+	WORD $0x4e63d518 // fadd v24.2d, v8.2d, v3.2d
+	WORD $0x4ee4c718 // fminnm v24.2d, v24.2d, v4.2d
+	WORD $0x4e78d4e7 // fadd v7.2d, v7.2d, v24.2d
+	WORD $0x4fc010f0 // fmla v16.2d, v7.2d, v0.d[0]
+	WORD $0x6e62e518 // fcmge v24.2d, v8.2d, v2.2d
+	WORD $0x6e68e428 // fcmge v8.2d, v1.2d, v8.2d
+	WORD $0x4ee1d527 // fsub v7.2d, v9.2d, v1.2d
+	WORD $0x4e64f4e7 // fmax v7.2d, v7.2d, v4.2d
+	WORD $0x4e63d539 // fadd v25.2d, v9.2d, v3.2d
+	WORD $0x4ee4c739 // fminnm v25.2d, v25.2d, v4.2d
+	WORD $0x4e79d4e7 // fadd v7.2d, v7.2d, v25.2d
+	WORD $0x4fc010f1 // fmla v17.2d, v7.2d, v0.d[0]
+	WORD $0x6e62e539 // fcmge v25.2d, v9.2d, v2.2d
+	WORD $0x6e69e429 // fcmge v9.2d, v1.2d, v9.2d
+	WORD $0x4ee1d547 // fsub v7.2d, v10.2d, v1.2d
+	WORD $0x4e64f4e7 // fmax v7.2d, v7.2d, v4.2d
+	WORD $0x4e63d55a // fadd v26.2d, v10.2d, v3.2d
+	WORD $0x4ee4c75a // fminnm v26.2d, v26.2d, v4.2d
+	WORD $0x4e7ad4e7 // fadd v7.2d, v7.2d, v26.2d
+	WORD $0x4fc010f2 // fmla v18.2d, v7.2d, v0.d[0]
+	WORD $0x6e62e55a // fcmge v26.2d, v10.2d, v2.2d
+	WORD $0x6e6ae42a // fcmge v10.2d, v1.2d, v10.2d
+	WORD $0x4ee1d567 // fsub v7.2d, v11.2d, v1.2d
+	WORD $0x4e64f4e7 // fmax v7.2d, v7.2d, v4.2d
+	WORD $0x4e63d57b // fadd v27.2d, v11.2d, v3.2d
+	WORD $0x4ee4c77b // fminnm v27.2d, v27.2d, v4.2d
+	WORD $0x4e7bd4e7 // fadd v7.2d, v7.2d, v27.2d
+	WORD $0x4fc010f3 // fmla v19.2d, v7.2d, v0.d[0]
+	WORD $0x6e62e57b // fcmge v27.2d, v11.2d, v2.2d
+	WORD $0x6e6be42b // fcmge v11.2d, v1.2d, v11.2d
+	WORD $0x4ee1d587 // fsub v7.2d, v12.2d, v1.2d
+	WORD $0x4e64f4e7 // fmax v7.2d, v7.2d, v4.2d
+	WORD $0x4e63d59c // fadd v28.2d, v12.2d, v3.2d
+	WORD $0x4ee4c79c // fminnm v28.2d, v28.2d, v4.2d
+	WORD $0x4e7cd4e7 // fadd v7.2d, v7.2d, v28.2d
+	WORD $0x4fc010f4 // fmla v20.2d, v7.2d, v0.d[0]
+	WORD $0x6e62e59c // fcmge v28.2d, v12.2d, v2.2d
+	WORD $0x6e6ce42c // fcmge v12.2d, v1.2d, v12.2d
+	WORD $0x4ee1d5a7 // fsub v7.2d, v13.2d, v1.2d
+	WORD $0x4e64f4e7 // fmax v7.2d, v7.2d, v4.2d
+	WORD $0x4e63d5bd // fadd v29.2d, v13.2d, v3.2d
+	WORD $0x4ee4c7bd // fminnm v29.2d, v29.2d, v4.2d
+	WORD $0x4e7dd4e7 // fadd v7.2d, v7.2d, v29.2d
+	WORD $0x4fc010f5 // fmla v21.2d, v7.2d, v0.d[0]
+	WORD $0x6e62e5bd // fcmge v29.2d, v13.2d, v2.2d
+	WORD $0x6e6de42d // fcmge v13.2d, v1.2d, v13.2d
+	WORD $0x4ee1d5c7 // fsub v7.2d, v14.2d, v1.2d
+	WORD $0x4e64f4e7 // fmax v7.2d, v7.2d, v4.2d
+	WORD $0x4e63d5de // fadd v30.2d, v14.2d, v3.2d
+	WORD $0x4ee4c7de // fminnm v30.2d, v30.2d, v4.2d
+	WORD $0x4e7ed4e7 // fadd v7.2d, v7.2d, v30.2d
+	WORD $0x4fc010f6 // fmla v22.2d, v7.2d, v0.d[0]
+	WORD $0x6e62e5de // fcmge v30.2d, v14.2d, v2.2d
+	WORD $0x6e6ee42e // fcmge v14.2d, v1.2d, v14.2d
+	WORD $0x4ee1d5e7 // fsub v7.2d, v15.2d, v1.2d
+	WORD $0x4e64f4e7 // fmax v7.2d, v7.2d, v4.2d
+	WORD $0x4e63d5ff // fadd v31.2d, v15.2d, v3.2d
+	WORD $0x4ee4c7ff // fminnm v31.2d, v31.2d, v4.2d
+	WORD $0x4e7fd4e7 // fadd v7.2d, v7.2d, v31.2d
+	WORD $0x4fc010f7 // fmla v23.2d, v7.2d, v0.d[0]
+	WORD $0x6e62e5ff // fcmge v31.2d, v15.2d, v2.2d
+	WORD $0x6e6fe42f // fcmge v15.2d, v1.2d, v15.2d
+	VST1.P [V16.B16, V17.B16, V18.B16, V19.B16], 64(R1)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R1)
+	WORD $0x4e891908 // uzp1 v8.4s, v8.4s, v9.4s
+	WORD $0x4e8b1949 // uzp1 v9.4s, v10.4s, v11.4s
+	WORD $0x4e8d198a // uzp1 v10.4s, v12.4s, v13.4s
+	WORD $0x4e8f19cb // uzp1 v11.4s, v14.4s, v15.4s
+	WORD $0x4e491908 // uzp1 v8.8h, v8.8h, v9.8h
+	WORD $0x4e4b1949 // uzp1 v9.8h, v10.8h, v11.8h
+	WORD $0x4e091908 // uzp1 v8.16b, v8.16b, v9.16b
+	WORD $0x4e991b18 // uzp1 v24.4s, v24.4s, v25.4s
+	WORD $0x4e9b1b59 // uzp1 v25.4s, v26.4s, v27.4s
+	WORD $0x4e9d1b9a // uzp1 v26.4s, v28.4s, v29.4s
+	WORD $0x4e9f1bdb // uzp1 v27.4s, v30.4s, v31.4s
+	WORD $0x4e591b18 // uzp1 v24.8h, v24.8h, v25.8h
+	WORD $0x4e5b1b59 // uzp1 v25.8h, v26.8h, v27.8h
+	WORD $0x4e191b18 // uzp1 v24.16b, v24.16b, v25.16b
+	WORD $0x4e681ca8 // bic v8.16b, v5.16b, v8.16b
+	WORD $0x4e781cd8 // bic v24.16b, v6.16b, v24.16b
+	WORD $0x4e38bd08 // addp v8.16b, v8.16b, v24.16b
+	WORD $0x4e28bd08 // addp v8.16b, v8.16b, v8.16b
+	WORD $0x4e28bd08 // addp v8.16b, v8.16b, v8.16b
+	VST1.P V8.H[0], 2(R8)
+	VST1.P V8.H[1], 2(R11)
 	SUBS $1, R7, R7
 	BNE unit
-	ADD R9, R8, R8
+	MOVD R11, R8
 	SUBS $1, R5, R5
 	BNE row
 	RET
@@ -417,8 +345,7 @@ TEXT ·thresholdGradF64NEON(SB), NOSPLIT, $0-8
 	LSL $1, R6, R9
 	WORD $0x6f03f609 // fmov v9.2d, #1.000000000000000000e+00
 	MOVD $bitsF64<>(SB), R10
-	FLDPQ 0(R10), (F28, F29)
-	FLDPQ 32(R10), (F30, F31)
+	VLD1 (R10), [V28.B16, V29.B16, V30.B16, V31.B16]
 	WORD $0x6f00e400 // movi v0.2d, #0x0
 	WORD $0x6f00e401 // movi v1.2d, #0x0
 	WORD $0x6f00e402 // movi v2.2d, #0x0
@@ -430,116 +357,103 @@ TEXT ·thresholdGradF64NEON(SB), NOSPLIT, $0-8
 row:
 	FMOVD.P 8(R4), F8
 	MOVD R6, R7
-unit:
 	ADD R8, R9, R11
-	MOVBU 0(R8), R10
+unit:
+	VLD1.P 64(R2), [V16.B16, V17.B16, V18.B16, V19.B16]
+	VLD1.P 64(R2), [V20.B16, V21.B16, V22.B16, V23.B16]
+	MOVBU.P 1(R8), R10
 	WORD $0x4e080d4a // dup v10.2d, x10
-	MOVBU 0(R11), R10
+	MOVBU.P 1(R11), R10
 	WORD $0x4e080d4b // dup v11.2d, x10
 	WORD $0x4efc8d4c // cmtst v12.2d, v10.2d, v28.2d
 	WORD $0x4efc8d6d // cmtst v13.2d, v11.2d, v28.2d
 	WORD $0x4e291d8c // and v12.16b, v12.16b, v9.16b
 	WORD $0x4e291dad // and v13.16b, v13.16b, v9.16b
-	FMOVQ.P 16(R2), F14
-	WORD $0x4fc891ce // fmul v14.2d, v14.2d, v8.d[0]
-	WORD $0x4e6dd58f // fadd v15.2d, v12.2d, v13.2d
+	WORD $0x4fc89210 // fmul v16.2d, v16.2d, v8.d[0]
+	WORD $0x4e6dd58e // fadd v14.2d, v12.2d, v13.2d
 	WORD $0x4eecd5ac // fsub v12.2d, v13.2d, v12.2d
-	WORD $0x6e6eddef // fmul v15.2d, v15.2d, v14.2d
-	FMOVQ.P F15, 16(R1)
-	WORD $0x6e6edd8c // fmul v12.2d, v12.2d, v14.2d
+	WORD $0x6e70dd8c // fmul v12.2d, v12.2d, v16.2d
+	WORD $0x6e6ede10 // fmul v16.2d, v16.2d, v14.2d
 	WORD $0x4e6cd400 // fadd v0.2d, v0.2d, v12.2d
 	WORD $0x4efd8d4c // cmtst v12.2d, v10.2d, v29.2d
 	WORD $0x4efd8d6d // cmtst v13.2d, v11.2d, v29.2d
 	WORD $0x4e291d8c // and v12.16b, v12.16b, v9.16b
 	WORD $0x4e291dad // and v13.16b, v13.16b, v9.16b
-	FMOVQ.P 16(R2), F14
-	WORD $0x4fc891ce // fmul v14.2d, v14.2d, v8.d[0]
-	WORD $0x4e6dd58f // fadd v15.2d, v12.2d, v13.2d
+	WORD $0x4fc89231 // fmul v17.2d, v17.2d, v8.d[0]
+	WORD $0x4e6dd58e // fadd v14.2d, v12.2d, v13.2d
 	WORD $0x4eecd5ac // fsub v12.2d, v13.2d, v12.2d
-	WORD $0x6e6eddef // fmul v15.2d, v15.2d, v14.2d
-	FMOVQ.P F15, 16(R1)
-	WORD $0x6e6edd8c // fmul v12.2d, v12.2d, v14.2d
+	WORD $0x6e71dd8c // fmul v12.2d, v12.2d, v17.2d
+	WORD $0x6e6ede31 // fmul v17.2d, v17.2d, v14.2d
 	WORD $0x4e6cd421 // fadd v1.2d, v1.2d, v12.2d
 	WORD $0x4efe8d4c // cmtst v12.2d, v10.2d, v30.2d
 	WORD $0x4efe8d6d // cmtst v13.2d, v11.2d, v30.2d
 	WORD $0x4e291d8c // and v12.16b, v12.16b, v9.16b
 	WORD $0x4e291dad // and v13.16b, v13.16b, v9.16b
-	FMOVQ.P 16(R2), F14
-	WORD $0x4fc891ce // fmul v14.2d, v14.2d, v8.d[0]
-	WORD $0x4e6dd58f // fadd v15.2d, v12.2d, v13.2d
+	WORD $0x4fc89252 // fmul v18.2d, v18.2d, v8.d[0]
+	WORD $0x4e6dd58e // fadd v14.2d, v12.2d, v13.2d
 	WORD $0x4eecd5ac // fsub v12.2d, v13.2d, v12.2d
-	WORD $0x6e6eddef // fmul v15.2d, v15.2d, v14.2d
-	FMOVQ.P F15, 16(R1)
-	WORD $0x6e6edd8c // fmul v12.2d, v12.2d, v14.2d
+	WORD $0x6e72dd8c // fmul v12.2d, v12.2d, v18.2d
+	WORD $0x6e6ede52 // fmul v18.2d, v18.2d, v14.2d
 	WORD $0x4e6cd442 // fadd v2.2d, v2.2d, v12.2d
 	WORD $0x4eff8d4c // cmtst v12.2d, v10.2d, v31.2d
 	WORD $0x4eff8d6d // cmtst v13.2d, v11.2d, v31.2d
 	WORD $0x4e291d8c // and v12.16b, v12.16b, v9.16b
 	WORD $0x4e291dad // and v13.16b, v13.16b, v9.16b
-	FMOVQ.P 16(R2), F14
-	WORD $0x4fc891ce // fmul v14.2d, v14.2d, v8.d[0]
-	WORD $0x4e6dd58f // fadd v15.2d, v12.2d, v13.2d
+	WORD $0x4fc89273 // fmul v19.2d, v19.2d, v8.d[0]
+	WORD $0x4e6dd58e // fadd v14.2d, v12.2d, v13.2d
 	WORD $0x4eecd5ac // fsub v12.2d, v13.2d, v12.2d
-	WORD $0x6e6eddef // fmul v15.2d, v15.2d, v14.2d
-	FMOVQ.P F15, 16(R1)
-	WORD $0x6e6edd8c // fmul v12.2d, v12.2d, v14.2d
+	WORD $0x6e73dd8c // fmul v12.2d, v12.2d, v19.2d
+	WORD $0x6e6ede73 // fmul v19.2d, v19.2d, v14.2d
 	WORD $0x4e6cd463 // fadd v3.2d, v3.2d, v12.2d
-	MOVBU 1(R8), R10
+	MOVBU.P 1(R8), R10
 	WORD $0x4e080d4a // dup v10.2d, x10
-	MOVBU 1(R11), R10
+	MOVBU.P 1(R11), R10
 	WORD $0x4e080d4b // dup v11.2d, x10
 	WORD $0x4efc8d4c // cmtst v12.2d, v10.2d, v28.2d
 	WORD $0x4efc8d6d // cmtst v13.2d, v11.2d, v28.2d
 	WORD $0x4e291d8c // and v12.16b, v12.16b, v9.16b
 	WORD $0x4e291dad // and v13.16b, v13.16b, v9.16b
-	FMOVQ.P 16(R2), F14
-	WORD $0x4fc891ce // fmul v14.2d, v14.2d, v8.d[0]
-	WORD $0x4e6dd58f // fadd v15.2d, v12.2d, v13.2d
+	WORD $0x4fc89294 // fmul v20.2d, v20.2d, v8.d[0]
+	WORD $0x4e6dd58e // fadd v14.2d, v12.2d, v13.2d
 	WORD $0x4eecd5ac // fsub v12.2d, v13.2d, v12.2d
-	WORD $0x6e6eddef // fmul v15.2d, v15.2d, v14.2d
-	FMOVQ.P F15, 16(R1)
-	WORD $0x6e6edd8c // fmul v12.2d, v12.2d, v14.2d
+	WORD $0x6e74dd8c // fmul v12.2d, v12.2d, v20.2d
+	WORD $0x6e6ede94 // fmul v20.2d, v20.2d, v14.2d
 	WORD $0x4e6cd484 // fadd v4.2d, v4.2d, v12.2d
 	WORD $0x4efd8d4c // cmtst v12.2d, v10.2d, v29.2d
 	WORD $0x4efd8d6d // cmtst v13.2d, v11.2d, v29.2d
 	WORD $0x4e291d8c // and v12.16b, v12.16b, v9.16b
 	WORD $0x4e291dad // and v13.16b, v13.16b, v9.16b
-	FMOVQ.P 16(R2), F14
-	WORD $0x4fc891ce // fmul v14.2d, v14.2d, v8.d[0]
-	WORD $0x4e6dd58f // fadd v15.2d, v12.2d, v13.2d
+	WORD $0x4fc892b5 // fmul v21.2d, v21.2d, v8.d[0]
+	WORD $0x4e6dd58e // fadd v14.2d, v12.2d, v13.2d
 	WORD $0x4eecd5ac // fsub v12.2d, v13.2d, v12.2d
-	WORD $0x6e6eddef // fmul v15.2d, v15.2d, v14.2d
-	FMOVQ.P F15, 16(R1)
-	WORD $0x6e6edd8c // fmul v12.2d, v12.2d, v14.2d
+	WORD $0x6e75dd8c // fmul v12.2d, v12.2d, v21.2d
+	WORD $0x6e6edeb5 // fmul v21.2d, v21.2d, v14.2d
 	WORD $0x4e6cd4a5 // fadd v5.2d, v5.2d, v12.2d
 	WORD $0x4efe8d4c // cmtst v12.2d, v10.2d, v30.2d
 	WORD $0x4efe8d6d // cmtst v13.2d, v11.2d, v30.2d
 	WORD $0x4e291d8c // and v12.16b, v12.16b, v9.16b
 	WORD $0x4e291dad // and v13.16b, v13.16b, v9.16b
-	FMOVQ.P 16(R2), F14
-	WORD $0x4fc891ce // fmul v14.2d, v14.2d, v8.d[0]
-	WORD $0x4e6dd58f // fadd v15.2d, v12.2d, v13.2d
+	WORD $0x4fc892d6 // fmul v22.2d, v22.2d, v8.d[0]
+	WORD $0x4e6dd58e // fadd v14.2d, v12.2d, v13.2d
 	WORD $0x4eecd5ac // fsub v12.2d, v13.2d, v12.2d
-	WORD $0x6e6eddef // fmul v15.2d, v15.2d, v14.2d
-	FMOVQ.P F15, 16(R1)
-	WORD $0x6e6edd8c // fmul v12.2d, v12.2d, v14.2d
+	WORD $0x6e76dd8c // fmul v12.2d, v12.2d, v22.2d
+	WORD $0x6e6eded6 // fmul v22.2d, v22.2d, v14.2d
 	WORD $0x4e6cd4c6 // fadd v6.2d, v6.2d, v12.2d
 	WORD $0x4eff8d4c // cmtst v12.2d, v10.2d, v31.2d
 	WORD $0x4eff8d6d // cmtst v13.2d, v11.2d, v31.2d
 	WORD $0x4e291d8c // and v12.16b, v12.16b, v9.16b
 	WORD $0x4e291dad // and v13.16b, v13.16b, v9.16b
-	FMOVQ.P 16(R2), F14
-	WORD $0x4fc891ce // fmul v14.2d, v14.2d, v8.d[0]
-	WORD $0x4e6dd58f // fadd v15.2d, v12.2d, v13.2d
+	WORD $0x4fc892f7 // fmul v23.2d, v23.2d, v8.d[0]
+	WORD $0x4e6dd58e // fadd v14.2d, v12.2d, v13.2d
 	WORD $0x4eecd5ac // fsub v12.2d, v13.2d, v12.2d
-	WORD $0x6e6eddef // fmul v15.2d, v15.2d, v14.2d
-	FMOVQ.P F15, 16(R1)
-	WORD $0x6e6edd8c // fmul v12.2d, v12.2d, v14.2d
+	WORD $0x6e77dd8c // fmul v12.2d, v12.2d, v23.2d
+	WORD $0x6e6edef7 // fmul v23.2d, v23.2d, v14.2d
 	WORD $0x4e6cd4e7 // fadd v7.2d, v7.2d, v12.2d
-	ADD $2, R8, R8
+	VST1.P [V16.B16, V17.B16, V18.B16, V19.B16], 64(R1)
+	VST1.P [V20.B16, V21.B16, V22.B16, V23.B16], 64(R1)
 	SUBS $1, R7, R7
 	BNE unit
-	ADD R9, R8, R8
+	MOVD R11, R8
 	SUBS $1, R5, R5
 	BNE row
 	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d

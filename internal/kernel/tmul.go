@@ -45,44 +45,98 @@ func tmulVectors(p path, m, vectors int) int {
 // tmulTiles goes through the columns of X in tiles, which stay in the first-level cache while all columns of A are done.
 // Rows of X were mostly in the second-level cache before (Mul has read them), so the next tile is fetched from there.
 func tmulTiles[T Float](n, m, d int, a []T, lda int, x []T, ldx int, c []T, ldc int) {
-	var t T
-	var edge [tmulEdge]T
-	size, l := int(unsafe.Sizeof(t)), lanes[T](active)
-	most, mostVectors := blockings[active].tmul, tmulVectors(active, m, (d+l-1)/l)
-	args := tmulArgs{n: n, lda: lda * size, ldx: ldx * size, ldc: ldc * size}
-	for q, vectors := 0, (d+l-1)/l; vectors > 0; {
-		w := evenPart(vectors, mostVectors)
-		args.x = unsafe.Pointer(&x[q])
-		args.lanes = min(l, d-q-(w-1)*l)
-		args.ahead = w * l * size
-		first := firstTmul[active][kind[T]()] - 1
-		for _, before := range most[:w-1] {
-			first += before
-		}
-		whole := active != pathNEON || args.lanes == l
-		if !whole {
-			args.ldc = w * l * size
-		}
-		for j := 0; j < m; {
-			rows := evenPart(m-j, most[w-1])
-			args.a = unsafe.Pointer(&a[j])
-			args.c = unsafe.Pointer(&c[j*ldc+q])
-			if !whole {
-				clear(edge[:rows*w*l])
-				args.c = unsafe.Pointer(&edge)
+	var v T
+	size, l := int(unsafe.Sizeof(v)), lanes[T](active)
+	vectors := (d + l - 1) / l
+	// Tiles are about equally wide, the wider ones first.
+	tiles := (vectors + tmulVectors(active, m, vectors) - 1) / tmulVectors(active, m, vectors)
+	width, wide := vectors/tiles+1, vectors%tiles
+	t := tmulTask[T]{m: m, a: a, c: c, ldc: ldc}
+	t.args = tmulArgs{n: n, lda: lda * size, ldx: ldx * size, ldc: ldc * size}
+	for i, q := 0, 0; i < tiles; i++ {
+		if i == 0 || i == wide {
+			if i == wide {
+				width--
 			}
-			callTmul(first+rows, &args)
-			if !whole {
-				addTile(c[j*ldc+q:], ldc, edge[:rows*w*l], w*l, d-q)
-			}
-			j += rows
+			t.split(active, width)
+			t.args.lanes, t.args.ahead = l, width*l*size
 		}
-		q, vectors = q+w*l, vectors-w
+		t.args.x = unsafe.Pointer(&x[q])
+		if i == tiles-1 {
+			t.args.lanes = d - q - (width-1)*l
+		}
+		if t.args.lanes < l && active == pathNEON {
+			t.edge(q, width*l, d-q)
+		} else {
+			t.columns(q)
+		}
+		q += width * l
 	}
 }
 
-// tmulEdge is the size of the largest tile of C on a path whose kernels know whole vectors only.
-const tmulEdge = 96
+// tmulTask is what the tiles of a product have in common, and how the columns of A are cut for those at hand: into parts about
+// equal, the taller ones first.
+type tmulTask[T Float] struct {
+	args  tmulArgs
+	first int // the number of the kernel for a tile of one column of A, less one
+	tall  int // parts with
+	high  int // columns of A; the others have
+	low   int // columns, and the last one may have fewer
+	m     int
+	a, c  []T
+	ldc   int
+}
+
+// split cuts the columns of A for tiles of w vectors.
+func (t *tmulTask[T]) split(p path, w int) {
+	b := &blockings[p]
+	units, most := (t.m+b.step-1)/b.step, b.tmul[w-1]/b.step
+	parts := (units + most - 1) / most
+	t.tall, t.low = units%parts, units/parts*b.step
+	t.high = t.low + b.step
+	t.first = firstTmul[p][kind[T]()] - 1
+	for _, before := range b.tmul[:w-1] {
+		t.first += before
+	}
+}
+
+// rows is the number of columns of A in part i, which begins at column j.
+func (t *tmulTask[T]) rows(i, j int) int {
+	if i < t.tall {
+		return min(t.high, t.m-j)
+	}
+	return min(t.low, t.m-j)
+}
+
+// columns treats all columns of A for the tile at column q of X.
+func (t *tmulTask[T]) columns(q int) {
+	for i, j := 0, 0; j < t.m; i++ {
+		rows := t.rows(i, j)
+		t.args.a, t.args.c = unsafe.Pointer(&t.a[j]), unsafe.Pointer(&t.c[j*t.ldc+q])
+		callTmul(t.first+rows, &t.args)
+		j += rows
+	}
+}
+
+// edgeElements is the size of the largest tile of C on a path whose kernels know whole vectors only.
+const edgeElements = 96
+
+// edge is columns for the last tile where its columns do not fill its vectors, on a path whose kernels write whole ones: a tile
+// is width wide, of which C has fewer columns.
+func (t *tmulTask[T]) edge(q, width, columns int) {
+	var tile [edgeElements]T
+	args := t.args // of its own, so that the tile stays on the stack
+	args.ldc = width * int(unsafe.Sizeof(tile[0]))
+	args.c = unsafe.Pointer(&tile)
+	for i, j := 0, 0; j < t.m; i++ {
+		rows := t.rows(i, j)
+		clear(tile[:rows*width])
+		args.a = unsafe.Pointer(&t.a[j])
+		callTmul(t.first+rows, &args)
+		addTile(t.c[j*t.ldc+q:], t.ldc, tile[:rows*width], width, columns)
+		j += rows
+	}
+}
 
 // addTile adds the first columns of the rows of a tile to those of C.
 func addTile[T Float](c []T, ldc int, tile []T, width, columns int) {

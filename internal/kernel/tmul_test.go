@@ -88,3 +88,19 @@ func TestTMulAddEmpty(t *testing.T) {
 	onPaths(t, func(*testing.T) { TMulAdd[float32](0, 3, 4, nil, 3, nil, 4, nil, 4) },
 		func(*testing.T) { TMulAdd[float64](2, 0, 0, nil, 3, nil, 4, nil, 4) })
 }
+
+// A product takes no memory, whether or not the columns fill the vectors.
+func TestTMulAddAllocatesNothing(t *testing.T) {
+	onPaths(t, testTMulAddAllocatesNothing[float32], testTMulAddAllocatesNothing[float64])
+}
+
+func testTMulAddAllocatesNothing[T Float](t *testing.T) {
+	const n, m = 20, 10
+	r := generator()
+	for _, d := range []int{5, 16, 21} {
+		a, x, c := normal[T](r, n*m), normal[T](r, n*d), make([]T, m*d)
+		if got := testing.AllocsPerRun(10, func() { TMulAdd(n, m, d, a, m, x, d, c, d) }); got != 0 {
+			t.Errorf("d = %d: %v allocations", d, got)
+		}
+	}
+}

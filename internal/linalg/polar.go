@@ -94,7 +94,7 @@ func (p *Polar) setMatrix(m, d int, M, P []float64) error {
 	top := largest(M)
 	if !(top <= math.MaxFloat64) {
 		i := slices.IndexFunc(M, func(v float64) bool { return !(math.Abs(v) <= math.MaxFloat64) })
-		return fmt.Errorf("linalg: polar factor of a matrix with %v in row %d, column %d", M[i], i/d, i%d)
+		return &NotFiniteError{M[i], i / d, i % d}
 	}
 	p.resize(m, d)
 	if p.zero = top < 0x1p-1000; !p.zero {
@@ -209,4 +209,14 @@ func (p *Polar) floor() float64 {
 		return top * p.Floor
 	}
 	return top * DefaultFloor
+}
+
+// NotFiniteError says that a matrix has an entry that is NaN or infinite.
+type NotFiniteError struct {
+	Value       float64
+	Row, Column int
+}
+
+func (e *NotFiniteError) Error() string {
+	return fmt.Sprintf("linalg: polar factor of a matrix with %v in row %d, column %d", e.Value, e.Row, e.Column)
 }

@@ -29,6 +29,12 @@ func NewMatrix(g *gorgonia.ExprGraph, of tensor.Dtype, name string, x mat.Matrix
 	return gorgonia.NewMatrix(g, of, gorgonia.WithName(name), gorgonia.WithShape(r, c), gorgonia.WithValue(value))
 }
 
+// NewInput makes an input node of a graph with a value of a shape.
+func NewInput(g *gorgonia.ExprGraph, name string, value gorgonia.Value, shape ...int) *gorgonia.Node {
+	return gorgonia.NewTensor(g, value.Dtype(), len(shape), gorgonia.WithName(name), gorgonia.WithShape(shape...),
+		gorgonia.WithValue(value))
+}
+
 // Nonnegative puts negative values of scalar nodes to 0.
 func Nonnegative(nodes gorgonia.Nodes) error {
 	for _, n := range nodes {

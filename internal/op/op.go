@@ -3,6 +3,7 @@
 package op
 
 import (
+	"errors"
 	"fmt"
 	"hash"
 	"hash/fnv"
@@ -17,8 +18,9 @@ import (
 // that part is written once, here.
 //
 // It is a pure function: Run returns a fresh value, never writes to its inputs, and keeps nothing. The gradient by input i
-// is the node that Grad returns, usually an operation of the inputs, the output and the cotangent. There is no DoDiff:
-// that cannot be written outside Gorgonia, so the ops run on the tape machine, not on the Lisp machine.
+// is the node that Grad returns, usually an operation of the inputs, the output and the cotangent. The tape machine runs it. The
+// Lisp machine differentiates while it runs, through DoDiff, which cannot be written outside Gorgonia: there every operation
+// is an error, for without DoDiff that machine would leave gradients at zero and say nothing.
 type Operation struct {
 	// Label is the name with every parameter. Gorgonia takes nodes of equal hash for one node, so two operations of the
 	// same inputs that compute different things must differ in it.
@@ -33,7 +35,18 @@ type Operation struct {
 	Grad func(i int, in gorgonia.Nodes, out, cotangent *gorgonia.Node) (*gorgonia.Node, error)
 }
 
-var _ gorgonia.SDOp = (*Operation)(nil)
+var (
+	_ gorgonia.SDOp = (*Operation)(nil)
+	_ gorgonia.ADOp = (*Operation)(nil)
+)
+
+// ErrLispMachine says that an operation has no gradient on the Lisp machine.
+var ErrLispMachine = errors.New("no gradient on the Lisp machine: use gorgonia.Grad and a tape machine")
+
+// DoDiff returns ErrLispMachine. The Lisp machine calls it for every operation of the graph unless it only runs forward.
+func (o *Operation) DoDiff(gorgonia.ExecutionContext, gorgonia.Nodes, *gorgonia.Node) error {
+	return fmt.Errorf("%s: %w", o.Label, ErrLispMachine)
+}
 
 // Apply makes the node op(in...); out is the shape of the result, empty for a scalar.
 func Apply(op *Operation, of tensor.Dtype, out tensor.Shape, in ...*gorgonia.Node) (*gorgonia.Node, error) {

@@ -29,3 +29,22 @@ func Sum[T kernel.Float](label string, a, b *gorgonia.Node) (*gorgonia.Node, err
 	}
 	return Apply(o, Dtype[T](), nil, a, b)
 }
+
+// Scale returns a scalar loss times a constant.
+func Scale[T kernel.Float](label string, x *gorgonia.Node, factor float64) (*gorgonia.Node, error) {
+	if !x.IsScalar() || x.Dtype() != Dtype[T]() {
+		return nil, fmt.Errorf("%s: a %v of shape %v, want a scalar %v", label, x.Dtype(), x.Shape(), Dtype[T]())
+	}
+	o := &Operation{Label: fmt.Sprintf("%s times %g", label, factor), Diff: All(1)}
+	o.Run = func(in []gorgonia.Value) (gorgonia.Value, error) {
+		x, err := Inputs[T](in)
+		if err != nil {
+			return nil, err
+		}
+		return Scalar[T](factor * float64(x[0][0])), nil
+	}
+	o.Grad = func(_ int, _ gorgonia.Nodes, _, cotangent *gorgonia.Node) (*gorgonia.Node, error) {
+		return Scale[T]("gradient of "+label, cotangent, factor)
+	}
+	return Apply(o, Dtype[T](), nil, x)
+}

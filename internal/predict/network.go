@@ -26,15 +26,38 @@ type Intake[T kernel.Float] interface {
 
 // Network is a trained network in its own arithmetic, with its clusters. It is safe for concurrent use.
 type Network[T kernel.Float] struct {
-	spec     engine.Spec
-	frozen   *engine.Frozen[T]
-	views    []int // of the inputs
-	unit     bool
-	intake   Intake[T]
-	clusters *kmeans.Assigner[T]
-	few      sync.Pool // of *worker[T] with room for fewRows
-	many     sync.Pool // with room for chunkRows rows
+	newRunner NewRunner[T]
+	anchors   int   // m
+	views     []int // of the inputs
+	unit      bool
+	intake    Intake[T]
+	clusters  *kmeans.Assigner[T]
+	few       sync.Pool // of *worker[T] with room for fewRows
+	many      sync.Pool // with room for chunkRows rows
+	chunk     int       // rows in the latter
 }
+
+// Runner takes a few rows through the layers of a trained network. One goroutine uses it at once.
+type Runner[T kernel.Float] interface {
+	// Use makes the first n rows of x those of an input for the next run.
+	Use(k, n int, x rows.Matrix[T])
+	// Run computes H and the trust of the first n rows.
+	Run(n int) error
+	// H returns the representation row-major with the stride kernel.Pad(m); it is overwritten by the next run.
+	H() []T
+	// Trust returns the trust of an input per row; it is overwritten by the next run.
+	Trust(k int) []T
+}
+
+// NewRunner makes a runner with room for some rows. present[k] says which rows have input k; it changes between runs.
+type NewRunner[T kernel.Float] func(room int, present [][]bool) (Runner[T], error)
+
+// engineRunner is a Runner of the fused passes.
+type engineRunner[T kernel.Float] struct{ *engine.FrozenRows[T] }
+
+func (r engineRunner[T]) Use(k, _ int, x rows.Matrix[T]) { r.FrozenRows.Use(k, x) }
+func (r engineRunner[T]) Run(n int) error                { r.FrozenRows.Run(n); return nil }
+func (r engineRunner[T]) H() []T                         { h, _ := r.FrozenRows.H(); return h }
 
 const (
 	// chunkRows is the number of samples that a goroutine takes through the network at once.
@@ -49,10 +72,23 @@ func New[T kernel.Float](
 	spec engine.Spec, params *engine.Params, anchors func(l, v int) []float64,
 	views []int, intake Intake[T], unit bool, clusters *kmeans.Assigner[T],
 ) (*Network[T], error) {
-	f := &Network[T]{spec: spec, views: views, unit: unit, intake: intake, clusters: clusters}
-	var err error
-	f.frozen, err = engine.NewFrozen[T](spec, params, anchors)
-	return f, err
+	frozen, err := engine.NewFrozen[T](spec, params, anchors)
+	if err != nil {
+		return nil, err
+	}
+	return NewOf(spec.Anchors, chunkRows, views, intake, unit, clusters, func(room int, present [][]bool) (Runner[T], error) {
+		r, err := frozen.NewRows(room, present)
+		return engineRunner[T]{r}, err
+	}), nil
+}
+
+// NewOf is New for the layers of a runner, which takes at most so many rows at once.
+func NewOf[T kernel.Float](
+	anchors, most int, views []int, intake Intake[T], unit bool, clusters *kmeans.Assigner[T], newRunner NewRunner[T],
+) *Network[T] {
+	return &Network[T]{
+		newRunner: newRunner, anchors: anchors, chunk: most, views: views, unit: unit, intake: intake, clusters: clusters,
+	}
 }
 
 // worker is the memory of one goroutine.
@@ -60,7 +96,7 @@ type worker[T kernel.Float] struct {
 	room       int
 	buffer     prepare.Buffer[T]
 	present    [][]bool // per input
-	runner     *engine.FrozenRows[T]
+	runner     Runner[T]
 	h          []T
 	source     *kmeans.Source[T]
 	near, next []float64
@@ -68,16 +104,17 @@ type worker[T kernel.Float] struct {
 
 func (f *Network[T]) newWorker(room int) (*worker[T], error) {
 	w := &worker[T]{room: room, near: make([]float64, room), next: make([]float64, room)}
-	for range f.spec.Dims {
+	for range f.views {
 		w.present = append(w.present, make([]bool, room))
 	}
 	var err error
-	if w.runner, err = f.frozen.NewRows(room, w.present); err != nil {
+	if w.runner, err = f.newRunner(room, w.present); err != nil {
 		return nil, err
 	}
-	h, ld := w.runner.H()
-	w.h = h
-	w.source, err = kmeans.NewSource(kmeans.View[T]{Rows: rows.NewDense(room, f.spec.Anchors, ld, h), Weight: 1})
+	w.h = w.runner.H()
+	w.source, err = kmeans.NewSource(
+		kmeans.View[T]{Rows: rows.NewDense(room, f.anchors, kernel.Pad(f.anchors), w.h), Weight: 1},
+	)
 	return w, err
 }
 
@@ -92,7 +129,7 @@ type Output[T kernel.Float] struct {
 // Run takes samples through preprocessing, layers and clusters.
 func (f *Network[T]) Run(ctx context.Context, views []view.View, workers int, out *Output[T]) error {
 	n := views[0].Rows
-	pool, room := &f.many, chunkRows
+	pool, room := &f.many, f.chunk
 	if n <= fewRows {
 		pool, room = &f.few, fewRows
 	}
@@ -106,12 +143,12 @@ func (f *Network[T]) Run(ctx context.Context, views []view.View, workers int, ou
 		}
 		defer pool.Put(w)
 		lo := c * room
-		return f.chunk(ctx, w, views, lo, min(lo+room, n), out)
+		return f.take(ctx, w, views, lo, min(lo+room, n), out)
 	})
 }
 
-// chunk predicts samples [lo, hi).
-func (f *Network[T]) chunk(ctx context.Context, w *worker[T], views []view.View, lo, hi int, out *Output[T]) error {
+// take predicts samples [lo, hi).
+func (f *Network[T]) take(ctx context.Context, w *worker[T], views []view.View, lo, hi int, out *Output[T]) error {
 	inputs, err := f.intake.Take(ctx, views, lo, hi, w.room, &w.buffer)
 	if err != nil {
 		return err
@@ -120,18 +157,20 @@ func (f *Network[T]) chunk(ctx context.Context, w *worker[T], views []view.View,
 		for i := lo; i < hi; i++ {
 			w.present[k][i-lo] = views[f.views[k]].Has(i)
 		}
-		w.runner.Use(k, x)
+		w.runner.Use(k, hi-lo, x)
 	}
-	w.runner.Run(hi - lo)
+	if err := w.runner.Run(hi - lo); err != nil {
+		return err
+	}
 	limit := prepare.LargestNorm[T]()
 	for i := lo; i < hi; i++ {
-		at := (i - lo) * kernel.Pad(f.spec.Anchors)
-		if q := kernel.SumSquares(w.h[at:at+f.spec.Anchors], 0); !(q < limit*limit) {
+		at := (i - lo) * kernel.Pad(f.anchors)
+		if q := kernel.SumSquares(w.h[at:at+f.anchors], 0); !(q < limit*limit) {
 			return tooLarge(views, i, math.Sqrt(q), limit)
 		}
 	}
 	if out.H != nil {
-		ld := kernel.Pad(f.spec.Anchors)
+		ld := kernel.Pad(f.anchors)
 		copy(out.H[lo*ld:hi*ld], w.h)
 	}
 	for v, trust := range out.Trust {
@@ -143,7 +182,7 @@ func (f *Network[T]) chunk(ctx context.Context, w *worker[T], views []view.View,
 		return nil
 	}
 	if f.unit {
-		cluster.UnitRows(w.h[:(hi-lo)*kernel.Pad(f.spec.Anchors)], f.spec.Anchors)
+		cluster.UnitRows(w.h[:(hi-lo)*kernel.Pad(f.anchors)], f.anchors)
 	}
 	if err := f.clusters.Assign(w.source, 0, hi-lo, out.Labels[lo:hi], w.near[:hi-lo], w.next[:hi-lo]); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"github.com/largemvc/largemvc/internal/op"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/rows"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -45,25 +46,67 @@ type perModule[T kernel.Float] struct {
 	b       *Builder[T]
 	modules Modules
 	total   *Node
+	raw     []*Node   // [v], the input nodes of the views where an encoder is before them
+	x       []*Node   // [v], what the network sees of the view, nil where that is the view itself
+	frozen  [][]*Node // [l][v], the anchors of a trained network in place of those of the module; nil: there are none
 	hs      []*Node   // [l], l from 0
 	ps      [][]*Node // [l][v]
 	ts      [][]*Node // [l][v], nil where E = 0
 	reads   map[string]*Node
+
+	viewLoss []float64 // of the last run
 }
+
+// PerModule is a network of one op per step of each module whatever its element type.
+type PerModule interface {
+	Network
+	// ViewLoss returns the loss of every view in the last run, in the network's own memory.
+	ViewLoss() []float64
+	// Codes returns the node of what the network sees of view v, nil where that is the view itself.
+	Codes(v int) *Node
+}
+
+func (n *perModule[T]) ViewLoss() []float64 { return n.viewLoss }
+func (n *perModule[T]) Codes(v int) *Node   { return n.x[v] }
 
 // NewPerModule makes the network in the graph of e. The modules have been initialised.
 // weights are the w_v of the loss.
 func NewPerModule[T kernel.Float](e Site, views []*View[T], start Start, modules Modules, weights []float64) (Network, error) {
-	b := NewBuilder(e, "", views)
-	n := &perModule[T]{b: b, modules: modules, reads: map[string]*Node{}}
+	n := newPerModule(e, views, modules)
 	n.begin(e, start)
-	y := make([]*Node, e.Views) // X·Pᵀ for the current P
+	y, err := n.layers(e)
+	if err != nil {
+		return nil, err
+	}
+	total, err := n.loss(weights, n.hs[e.Layers], y, n.ps[e.Layers])
+	if err != nil {
+		return nil, err
+	}
+	n.total, err = reach(n.b, total, modules.Learnables)
+	return n, err
+}
+
+func newPerModule[T kernel.Float](e Site, views []*View[T], modules Modules) *perModule[T] {
+	return &perModule[T]{
+		b: NewBuilder(e, "", views), modules: modules, raw: make([]*Node, e.Views), x: make([]*Node, e.Views),
+		reads: map[string]*Node{}, viewLoss: make([]float64, e.Views),
+	}
+}
+
+// layers makes the ops of all layers and returns X·Pᵀ of every view for the last P.
+func (n *perModule[T]) layers(e Site) (y []*Node, err error) {
+	y = make([]*Node, e.Views) // X·Pᵀ for the current P
 	for v := range y {
-		var err error
-		if y[v], err = project(b, v, n.ps[0][v]); err != nil {
+		if n.x[v], err = n.codes(e, v); err != nil {
+			return nil, fmt.Errorf("Encoder, view %d: %w", v, err)
+		}
+		if x, p := n.x[v], n.ps[0][v]; x != nil && x.Shape()[1] != p.Shape()[1] {
+			return nil, fmt.Errorf("the code of view %d has %d columns, its first anchors have %d", v, x.Shape()[1], p.Shape()[1])
+		}
+		if y[v], err = n.project(v, n.ps[0][v]); err != nil {
 			return nil, err
 		}
-		b.inputs[y[v]] = true
+		n.b.inputs[y[v]] = n.x[v] == nil
 	}
 	z := append([]*Node(nil), y...) // (X − E)·Pᵀ
 	for l := 1; l <= e.Layers; l++ {
@@ -82,7 +125,7 @@ func NewPerModule[T kernel.Float](e Site, views []*View[T], start Start, modules
 				return nil, err
 			}
 			if n.ps[l][v] != old {
-				if y[v], err = project(b, v, n.ps[l][v]); err != nil {
+				if y[v], err = n.project(v, n.ps[l][v]); err != nil {
 					return nil, err
 				}
 			}
@@ -93,12 +136,7 @@ func NewPerModule[T kernel.Float](e Site, views []*View[T], start Start, modules
 			}
 		}
 	}
-	total, err := loss(b, weights, n.hs[e.Layers], y, n.ps[e.Layers])
-	if err != nil {
-		return nil, err
-	}
-	n.total, err = reach(b, total, modules.Learnables)
-	return n, err
+	return y, nil
 }
 
 // begin makes the nodes of layer 0.
@@ -143,7 +181,7 @@ func (n *perModule[T]) trust(l, v int, y *Node) (*Node, error) {
 	if n.modules.Noise == nil {
 		return nil, nil
 	}
-	norm, err := residualNode(n.b, residual{view: v}, n.hs[l], y, n.ps[l-1][v])
+	norm, err := n.residual(residual{view: v}, n.hs[l], y, n.ps[l-1][v])
 	if err == nil && n.modules.CopyForNoise {
 		norm, err = hold(n.b, "r", norm)
 	}
@@ -163,7 +201,10 @@ func (n *perModule[T]) trust(l, v int, y *Node) (*Node, error) {
 // anchor returns P of layer l and view v.
 func (n *perModule[T]) anchor(l, v int) (*Node, error) {
 	old := n.ps[l-1][v]
-	if n.modules.Anchor == nil {
+	switch {
+	case n.frozen != nil:
+		return n.frozen[l][v], nil
+	case n.modules.Anchor == nil:
 		return old, nil
 	}
 	corr, err := n.correlation(l, v)
@@ -194,19 +235,19 @@ func (n *perModule[T]) correlation(l, v int) (*Node, error) {
 	keep, rest := rowWeight{view: v}, rowWeight{view: v, complement: true}
 	if t == nil {
 		if b.views[v].Present == nil {
-			return correlate(b, v, h)
+			return n.correlate(v, h)
 		}
 		a, err := weigh(b, keep, h, nil)
 		if err != nil {
 			return nil, err
 		}
-		return correlate(b, v, a)
+		return n.correlate(v, a)
 	}
 	a, err := weigh(b, keep, h, t)
 	if err != nil {
 		return nil, err
 	}
-	data, err := correlate(b, v, a)
+	data, err := n.correlate(v, a)
 	if err != nil {
 		return nil, err
 	}
@@ -233,23 +274,34 @@ func (n *perModule[T]) clean(l, v int, y *Node) (*Node, error) {
 	return blend(n.b, n.ts[l][v], y, hc)
 }
 
-// Loss returns the scalar Σ_v w_v Σ_i ‖x_iv − h_i P_v‖² over the rows present. The sums are taken in float64.
-func loss[T kernel.Float](b *Builder[T], weights []float64, h *Node, y, p []*Node) (*Node, error) {
-	var total *Node
+// loss returns the scalar Σ_v w_v Σ_i ‖x_iv − h_i P_v‖² over the rows present. The sums over samples are taken in float64. Its
+// op keeps the losses of the views.
+func (n *perModule[T]) loss(weights []float64, h *Node, y, p []*Node) (*Node, error) {
+	parts := make(gorgonia.Nodes, len(weights))
 	for v, weight := range weights {
-		part, err := residualNode(b, residual{view: v, loss: true, weight: weight}, h, y[v], p[v])
-		if err != nil {
+		var err error
+		if parts[v], err = n.residual(residual{view: v, loss: true, weight: weight}, h, y[v], p[v]); err != nil {
 			return nil, err
 		}
-		if total == nil {
-			total = part
-			continue
-		}
-		if total, err = gorgonia.Add(total, part); err != nil {
-			return nil, fmt.Errorf("loss: %w", err)
-		}
 	}
-	return total, nil
+	o := &op.Operation{
+		Label: n.b.label("sum over views"),
+		Diff:  op.All(len(parts)),
+		Run: func(in []gorgonia.Value) (gorgonia.Value, error) {
+			x, err := op.Inputs[T](in)
+			if err != nil {
+				return nil, err
+			}
+			var total T
+			for v, part := range x {
+				n.viewLoss[v] = float64(part[0])
+				total += part[0]
+			}
+			return op.Scalar[T](float64(total)), nil
+		},
+		Grad: func(_ int, _ gorgonia.Nodes, _, dy *Node) (*Node, error) { return dy, nil },
+	}
+	return op.Apply(o, n.b.of, nil, parts...)
 }
 
 func (n *perModule[T]) Loss() *Node { return n.total }
@@ -298,6 +350,14 @@ func (n *perModule[T]) ERows(l, v, lo, hi int, dst []float64) error {
 		values[i] = x
 	}
 	h, p, t, w := values[0], values[1], values[2], n.b.views[v]
+	if n.x[v] != nil {
+		codes, err := op.Elements[T](n.x[v].Value())
+		if err != nil {
+			return err
+		}
+		d := n.x[v].Shape()[1]
+		w = &View[T]{X: rows.NewDense(w.N, d, d, codes), N: w.N, D: d}
+	}
 	m := len(p) / w.D
 	c := &residualCalc[T]{w: w, m: m, p: p}
 	x, half := make([]T, w.D), make([]float64, m)

@@ -31,6 +31,7 @@ type Site struct {
 	Dims    []int
 	Of      tensor.Dtype
 	Workers int
+	Seed    uint64
 	Present *Node
 }
 
@@ -45,7 +46,8 @@ type Start struct {
 	H       mat.Matrix   // n×m; nil means zero
 }
 
-// Represent, trusts and updatesP make the ops of a layer. They are documented at the modules of the public package.
+// Represent, Noise and Anchor make the ops of a layer, Encoder what is before the first. They are documented at the modules of
+// the public package.
 type (
 	Represent interface {
 		Update(l int, h *Node, z []*Node) (*Node, error)
@@ -56,13 +58,17 @@ type (
 	Anchor interface {
 		Update(l, v int, corr, prev *Node) (*Node, error)
 	}
+	Encoder interface {
+		Encode(v int, x *Node) (*Node, error) // nil: the network sees the view itself
+	}
 )
 
 // Modules are the modules of a network of per-module ops.
 type Modules struct {
 	Represent Represent
-	Noise     Noise  // nil: E = 0
-	Anchor    Anchor // nil: the anchors stay as they start
+	Noise     Noise   // nil: E = 0
+	Anchor    Anchor  // nil: the anchors stay as they start
+	Encoder   Encoder // nil: the network sees the views themselves
 
 	// Whether a module gets copies of the nodes, since its ops may overwrite what they are given.
 	CopyForRepresent, CopyForNoise, CopyForAnchor bool
@@ -70,7 +76,7 @@ type Modules struct {
 	Learnables gorgonia.Nodes // of all modules
 }
 
-// Network is what Build makes, . Layers run from 1 to L, views from 0; for H and P, layer 0 is the start.
+// Network is what Build makes. Layers run from 1 to L, views from 0; for H and P, layer 0 is the start.
 // The caller has checked the ranges.
 type Network interface {
 	Loss() *Node

@@ -11,15 +11,15 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/largemvc/largemvc/tools/internal/program"
 )
 
 type options struct {
@@ -37,19 +37,11 @@ func main() {
 	flag.StringVar(&o.cpu, "cpu", "", "GOMAXPROCS of the benchmarks; by default all cores")
 	flag.IntVar(&o.rounds, "rounds", 10, "runs of each state")
 	flag.BoolVar(&o.short, "short", false, "as go test -short")
-	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: benchpair [flags] OLD NEW")
-		flag.PrintDefaults()
+	states := program.Arguments("benchpair [flags] OLD NEW", 2)
+	if o.rounds < 1 {
+		program.End("benchpair", program.Misuse, fmt.Errorf("%d rounds", o.rounds))
 	}
-	flag.Parse()
-	if flag.NArg() != 2 || o.rounds < 1 {
-		flag.Usage()
-		os.Exit(2)
-	}
-	if err := compare(os.Stdout, &o, flag.Arg(0), flag.Arg(1)); err != nil {
-		fmt.Fprintln(os.Stderr, "benchpair:", err)
-		os.Exit(1)
-	}
+	program.End("benchpair", program.Failed, compare(os.Stdout, &o, states[0], states[1]))
 }
 
 // compare builds the tests of every package of both checkouts, runs them in turn and prints a table.
@@ -70,13 +62,13 @@ func compare(w io.Writer, o *options, before, after string) error {
 		folders := [2]string{filepath.Join(before, oldName), filepath.Join(after, newName)}
 		for k, folder := range folders {
 			tests[k] = filepath.Join(work, fmt.Sprintf("%d-%d.test", i, k))
-			if _, err := run(folder, "go", "test", "-c", "-o", tests[k], "."); err != nil {
+			if _, err := program.Run(folder, "go", "test", "-c", "-o", tests[k], "."); err != nil {
 				return err
 			}
 		}
 		var names [2][]string
 		for k := range tests {
-			out, err := run(folders[k], tests[k], o.flags(o.bench, "1x")...)
+			out, err := program.Run(folders[k], tests[k], o.flags(o.bench, "1x")...)
 			if err != nil {
 				return err
 			}
@@ -90,7 +82,7 @@ func compare(w io.Writer, o *options, before, after string) error {
 			for round := range o.rounds {
 				for turn := range 2 {
 					k := (round + turn) % 2 // who goes first changes from round to round
-					out, err := run(folders[k], tests[k], o.flags(pattern, o.benchtime)...)
+					out, err := program.Run(folders[k], tests[k], o.flags(pattern, o.benchtime)...)
 					if err != nil {
 						return err
 					}
@@ -115,15 +107,4 @@ func (o *options) flags(pattern, benchtime string) []string {
 		flags = append(flags, "-test.short")
 	}
 	return flags
-}
-
-func run(folder, name string, args ...string) ([]byte, error) {
-	c := exec.Command(name, args...)
-	c.Dir = folder
-	var out, failure bytes.Buffer
-	c.Stdout, c.Stderr = &out, &failure
-	if err := c.Run(); err != nil {
-		return nil, fmt.Errorf("%s %s in %s: %w\n%s%s", name, strings.Join(args, " "), folder, err, &out, &failure)
-	}
-	return out.Bytes(), nil
 }

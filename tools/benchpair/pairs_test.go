@@ -2,11 +2,12 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/tools/internal/testfiles"
 )
 
 func TestParse(t *testing.T) {
@@ -53,19 +54,11 @@ func TestPrint(t *testing.T) {
 // TestCompare runs a moved package of two small modules.
 func TestCompare(t *testing.T) {
 	folder := t.TempDir()
-	for name, text := range map[string]string{
+	testfiles.Write(t, folder, map[string]string{
 		"old/go.mod": "module example.com/m\n\ngo 1.25\n", "new/go.mod": "module example.com/m\n\ngo 1.25\n",
 		"old/a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc BenchmarkX(b *testing.B) { for b.Loop() {} }\n",
 		"new/b/b_test.go": "package b\n\nimport \"testing\"\n\nfunc BenchmarkX(b *testing.B) { for b.Loop() {} }\n",
-	} {
-		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	var out bytes.Buffer
 	o := options{packages: "./a=./b", bench: "X", benchtime: "10x", rounds: 2}
 	if err := compare(&out, &o, filepath.Join(folder, "old"), filepath.Join(folder, "new")); err != nil {

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc/internal/hostile"
+	"github.com/largemvc/largemvc/tools/internal/program"
 )
 
 // bounds are what a run may take.
@@ -64,32 +65,22 @@ func main() {
 	write := flag.String("write", "", "write the file of this `NAME` to the first argument, and nothing else")
 	flag.Parse()
 	if *write != "" {
-		if err := makeFile(*write, flag.Arg(0)); err != nil {
-			fmt.Fprintln(os.Stderr, "hostile:", err)
-			os.Exit(1)
-		}
+		program.End("hostile", program.Failed, makeFile(*write, flag.Arg(0)))
 		return
 	}
 	b.rss = *rss << 20
 	b.args = flag.Args()
-	if err := try(b, *pattern, *keep); err != nil {
-		fmt.Fprintln(os.Stderr, "hostile:", err)
-		os.Exit(1)
-	}
+	program.End("hostile", program.Failed, try(b, *pattern, *keep))
 }
 
 // build builds the command in its own module.
 func build(path string) error {
-	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/largemvc/largemvc").Output()
+	root, err := program.Run("", "go", "list", "-m", "-f", "{{.Dir}}", "github.com/largemvc/largemvc")
 	if err != nil {
 		return err
 	}
-	c := exec.Command("go", "build", "-o", path, "./cmd/largemvc")
-	c.Dir = strings.TrimSpace(string(root))
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
-	}
-	return nil
+	_, err = program.Run(strings.TrimSpace(string(root)), "go", "build", "-o", path, "./cmd/largemvc")
+	return err
 }
 
 // makeFile writes one of the files.
@@ -151,8 +142,8 @@ func try(b bounds, pattern, keep string) error {
 		}
 		path := filepath.Join(keep, f.Name)
 		if _, err := os.Stat(path); err != nil {
-			if out, err := exec.Command(self, "-write", f.Name, path).CombinedOutput(); err != nil {
-				return fmt.Errorf("%w: %s", err, out)
+			if _, err := program.Run("", self, "-write", f.Name, path); err != nil {
+				return err
 			}
 		}
 		if err := one(path); err != nil {

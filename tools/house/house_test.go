@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/tools/internal/testfiles"
 )
 
 func TestCycles(t *testing.T) {
@@ -36,7 +36,7 @@ func TestColumns(t *testing.T) {
 // TestRun lays out a small module and checks what is printed about it.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{
+	testfiles.Write(t, dir, map[string]string{
 		"go.mod": "module example.com/m\n\ngo 1.25\n",
 		"a.go": "package m\n\nimport \"example.com/m/internal/low\"\n\ntype A struct{ B " +
 			"int }\n\nvar X = low.Y + f()\n",
@@ -45,15 +45,7 @@ func TestRun(t *testing.T) {
 		"internal/low/low.go":    "package low\n\nvar Y = 1\n",
 		"cmd/user/main.go":       "package main\n\nimport \"example.com/m\"\n\nfunc main() { println(m.X) }\n",
 		"internal/low/t_test.go": "package low\n",
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	var out bytes.Buffer
 	if err := run(&out, dir, true); err != nil {
 		t.Fatal(err)

@@ -18,23 +18,14 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/largemvc/largemvc/tools/internal/program"
 )
 
 func main() {
 	long := flag.Bool("long", false, fmt.Sprintf("list the lines of more than %d columns", maxColumns))
-	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: house [-long] CHECKOUT")
-		flag.PrintDefaults()
-	}
-	flag.Parse()
-	if flag.NArg() != 1 {
-		flag.Usage()
-		os.Exit(2)
-	}
-	if err := run(os.Stdout, flag.Arg(0), *long); err != nil {
-		fmt.Fprintln(os.Stderr, "house:", err)
-		os.Exit(1)
-	}
+	checkout := program.Arguments("house [-long] CHECKOUT", 1)[0]
+	program.End("house", program.Failed, run(os.Stdout, checkout, *long))
 }
 
 func run(w io.Writer, checkout string, long bool) error {

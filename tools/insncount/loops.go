@@ -9,11 +9,11 @@ import (
 )
 
 // shown are the kernels whose main loops are listed: the tiles that most of the work of a fit goes through.
-var shown = regexp.MustCompile(`^(mulF(32|64)NEONW[34]|dotF(32|64)NEONC[456]|tmulF(32|64)NEONW(2M10|3M8)|` +
-	`gramF64NEONR4C4|sparseF(32|64)NEONW4)$`)
+var shown = regexp.MustCompile(`^(mulF(32|64)NEONW[34]|dotF(32|64)NEONC[456]|tmulF(32|64)NEONW(3M8|4M[46])|` +
+	`gramF64NEONR4C4|sparseF(32|64)NEONW[48])$`)
 
 // loading matches the instructions that load, in loops that store nothing.
-var loading = regexp.MustCompile(`^(FMOV|FLDP|VLD1|MOVW)`)
+var loading = regexp.MustCompile(`^(FMOV|FLDP|VLD1|MOVW|LDP)`)
 
 // line is an instruction, or a label.
 type line struct{ label, op, rest string }
@@ -33,18 +33,51 @@ func readLoops() error {
 		if err != nil {
 			return err
 		}
-		for _, text := range strings.Split(string(source), "\nTEXT ·")[1:] {
+		for _, text := range strings.Split(expand(string(source)), "\nTEXT ·")[1:] {
 			name, body, _ := strings.Cut(text, "(SB)")
 			if shown.MatchString(name) {
 				lanes := 4.0
 				if strings.Contains(name, "F64") {
 					lanes = 2
 				}
-				report(name, parse(body), lanes)
+				l := mainLoop(parse(body))
+				fmt.Printf("| %s | %s | %d | %d | %d | %d | %d | %.3f | %.2f |\n", name, l.name, l.all, l.fma, l.loads, l.prefetches,
+					l.all-l.fma-l.loads-l.prefetches, float64(l.all)/(float64(l.fma)*lanes), 1/lanes)
 			}
 		}
 	}
 	return nil
+}
+
+// expand replaces macros by what they stand for.
+func expand(source string) string {
+	macros := map[string]string{}
+	var out strings.Builder
+	for lines := strings.Split(source, "\n"); len(lines) > 0; lines = lines[1:] {
+		name, isMacro := strings.CutPrefix(lines[0], "#define ")
+		if !isMacro {
+			body, used := macros[strings.TrimSpace(lines[0])]
+			if !used {
+				body = lines[0] + "\n"
+			}
+			out.WriteString(body)
+			continue
+		}
+		name, _, _ = strings.Cut(name, " ")
+		body := ""
+		for more := true; more; {
+			lines = lines[1:]
+			var text string
+			text, more = strings.CutSuffix(lines[0], "; \\")
+			if inner, used := macros[strings.TrimSpace(text)]; used {
+				body += inner
+			} else {
+				body += text + "\n"
+			}
+		}
+		macros[name] = body
+	}
+	return out.String()
 }
 
 func parse(body string) []line {
@@ -53,7 +86,10 @@ func parse(body string) []line {
 		if before, _, ok := strings.Cut(text, "\nDATA"); ok {
 			text = before
 		}
-		code, comment, _ := strings.Cut(strings.TrimSpace(text), "// ")
+		code, comment, inMacro := strings.Cut(strings.TrimSuffix(strings.TrimSpace(text), " */"), "/* ")
+		if !inMacro {
+			code, comment, _ = strings.Cut(code, "// ")
+		}
 		switch fields := strings.Fields(code); {
 		case len(fields) == 0 || !strings.HasPrefix(text, "\t") && !strings.HasSuffix(fields[0], ":"):
 		case strings.HasSuffix(fields[0], ":"):
@@ -68,23 +104,29 @@ func parse(body string) []line {
 	return lines
 }
 
-// report prints the loop without loops inside that has the most multiply-adds.
-func report(name string, lines []line, lanes float64) {
+// loop is what a loop consists of.
+type loop struct {
+	name                        string
+	all, fma, loads, prefetches int
+}
+
+// mainLoop returns the loop without loops inside that has the most multiply-adds.
+func mainLoop(lines []line) loop {
 	at := map[string]int{}
 	for i, l := range lines {
 		if l.label != "" {
 			at[l.label] = i
 		}
 	}
-	type loop struct{ from, to int }
-	var found []loop
+	type span struct{ from, to int }
+	var found []span
 	for i, l := range lines {
 		target := l.rest[strings.LastIndex(l.rest, " ")+1:]
 		if from, ok := at[target]; ok && from < i && strings.HasPrefix(l.op, "B") {
-			found = append(found, loop{from, i})
+			found = append(found, span{from, i})
 		}
 	}
-	best, most := loop{}, 0
+	best, most := span{}, 0
 	for _, f := range found {
 		inner, fma := true, 0
 		for _, g := range found {
@@ -100,18 +142,17 @@ func report(name string, lines []line, lanes float64) {
 			best, most = f, fma
 		}
 	}
-	var all, loads, prefetches int
-	for _, l := range lines[best.from : best.to+1] {
+	l := loop{name: lines[best.from].label, fma: most}
+	for _, line := range lines[best.from : best.to+1] {
 		switch {
-		case l.label != "":
+		case line.label != "":
 			continue
-		case l.op == "prfm":
-			prefetches++
-		case loading.MatchString(l.op):
-			loads++
+		case line.op == "prfm":
+			l.prefetches++
+		case loading.MatchString(line.op):
+			l.loads++
 		}
-		all++
+		l.all++
 	}
-	fmt.Printf("| %s | %s | %d | %d | %d | %d | %d | %.3f | %.2f |\n", name, lines[best.from].label, all, most, loads, prefetches,
-		all-most-loads-prefetches, float64(all)/(float64(most)*lanes), 1/lanes)
+	return l
 }

@@ -11,6 +11,7 @@ import (
 type declarations struct {
 	constraint string
 	sets       []string
+	subject    string // of the kernels that are being written
 	families   []*family
 }
 
@@ -18,6 +19,7 @@ type declarations struct {
 // then by element type, then by variant.
 type family struct {
 	name, args string
+	subject    string
 	kernels    []string
 	first      map[string]int // type and instruction set → number of the first kernel
 }
@@ -31,7 +33,7 @@ func (d *declarations) add(name, args string, elem elem, set, kernel string) {
 		}
 	}
 	if f == nil {
-		f = &family{name: name, args: args, first: map[string]int{}}
+		f = &family{name: name, args: args, subject: d.subject, first: map[string]int{}}
 		d.families = append(d.families, f)
 	}
 	key := elem.name + set
@@ -41,12 +43,15 @@ func (d *declarations) add(name, args string, elem elem, set, kernel string) {
 	f.kernels = append(f.kernels, kernel)
 }
 
-// source is the Go file that declares the kernels and, for each family, a function that calls one of them by number. A
+// source is the Go file that declares the kernels of a subject and, for each family, a function that calls one of them by number. A
 // switch of direct calls instead of a table of functions keeps the arguments, and what they point to, off the heap.
-func (d *declarations) source() ([]byte, error) {
+func (d *declarations) source(subject string) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header + d.constraint + "package kernel\n")
 	for _, f := range d.families {
+		if f.subject != subject {
+			continue
+		}
 		title := f.title()
 		fmt.Fprintf(&b, "\n// first%s holds the number of the first %s kernel by path and element type.\n", title, f.name)
 		fmt.Fprintf(&b, "var first%s = [paths][2]int{\n", title)

@@ -24,12 +24,7 @@ func dotKernels(g *gen) {
 			g.loadMask("R8", "R9", storeMask)
 			g.treeMasks(c)
 		}
-		g.arg("dotArgs", "x", "DI", "AX")
-		g.arg("dotArgs", "ldx", "DI", "BX")
-		g.arg("dotArgs", "b", "DI", "DX")
-		g.arg("dotArgs", "y", "DI", "SI")
-		g.arg("dotArgs", "n", "DI", "R9")
-		g.arg("dotArgs", "old", "DI", "R10")
+		g.fields("dotArgs", "DI", "x AX", "ldx BX", "b DX", "y SI", "n R9", "old R10")
 		g.op("LEAQ (BX)(BX*2), R11")
 		g.dotTile(dotRows[g.isa][c], c)
 		if dotRows[g.isa][c] > 1 {

@@ -37,11 +37,7 @@ func flatKernels(g *gen) {
 
 // flatArgs loads the arguments that the flat kernels share; registers 14 and 15 hold shift (or mean) and scale.
 func (g *gen) flatArgs() {
-	g.op("MOVQ a+0(FP), SI")
-	g.arg("flatArgs", "a", "SI", "AX")
-	g.arg("flatArgs", "b", "SI", "BX")
-	g.arg("flatArgs", "dst", "SI", "DI")
-	g.arg("flatArgs", "units", "SI", "R9")
+	g.args("flatArgs", "SI", "a AX", "b BX", "dst DI", "units R9")
 	g.op("VBROADCASTSD flatArgs_shift(SI), %s", g.v(14))
 	g.op("VBROADCASTSD flatArgs_scale(SI), %s", g.v(15))
 }

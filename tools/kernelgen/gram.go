@@ -25,12 +25,7 @@ func (g *gen) gramTile(r, c int) {
 	xAt := func(i int) string { return row(i, []string{"AX"}, "BX", "R11") }
 	yAt := func(j int) string { return row(j, []string{"DX"}, "R10", "R12") }
 	g.begin("gram", fmt.Sprintf("R%dC%d", r, c), "gramArgs")
-	g.op("MOVQ a+0(FP), DI")
-	g.arg("gramArgs", "x", "DI", "AX")
-	g.arg("gramArgs", "ldx", "DI", "BX")
-	g.arg("gramArgs", "y", "DI", "DX")
-	g.arg("gramArgs", "ldy", "DI", "R10")
-	g.arg("gramArgs", "steps", "DI", "R9")
+	g.args("gramArgs", "DI", "x AX", "ldx BX", "y DX", "ldy R10", "steps R9")
 	g.op("LEAQ (BX)(BX*2), R11")
 	g.op("LEAQ (R10)(R10*2), R12")
 	for i := range r * c {

@@ -7,73 +7,106 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/largemvc/largemvc/tools/internal/program"
 )
 
 func main() {
 	out := flag.String("out", "", "folder of the package that receives the files")
-	flag.Parse()
-	if err := run(*out); err != nil {
-		fmt.Fprintln(os.Stderr, "kernelgen:", err)
-		os.Exit(1)
-	}
+	program.Arguments("kernelgen -out FOLDER", 0)
+	program.End("kernelgen", program.Failed, run(*out))
 }
 
-// run writes every file: one of assembly for each subject and instruction set, and one of declarations.
+// subject is what a file of assembly is about: a few families of kernels.
+type subject struct {
+	name   string
+	byType bool // long: a file for each element type
+	amd64  func(*gen)
+	arm64  func(*neon)
+}
+
+var subjects = []subject{
+	{name: "mul", byType: true, amd64: mulKernels, arm64: neonMul},
+	{name: "dot", byType: true, amd64: dotKernels, arm64: neonDot},
+	{name: "tmul", byType: true, amd64: tmulKernels, arm64: neonTMul},
+	{name: "gram", amd64: gramKernels, arm64: neonGram},
+	{name: "rows", amd64: rowKernels, arm64: neonRows},
+	{name: "threshold", amd64: thresholdKernels, arm64: neonThresholds},
+	{name: "flat", amd64: flatKernels, arm64: neonFlat},
+	{name: "shrink", amd64: shrinkKernels, arm64: neonShrink},
+	{name: "peak", amd64: peakKernels, arm64: neonPeak},
+	{
+		name: "sparse", byType: true,
+		amd64: func(g *gen) { sparseKernels(g); sparseTMulKernels(g) },
+		arm64: func(g *neon) { neonSparse(g); neonSparseTMul(g) },
+	},
+}
+
+// types lists what goes into each file: all element types into one, or each into its own.
+func (s *subject) types() [][]elem {
+	if !s.byType {
+		return [][]elem{elems}
+	}
+	var each [][]elem
+	for _, e := range elems {
+		each = append(each, []elem{e})
+	}
+	return each
+}
+
+// file names the file of some element types, an instruction set and an architecture.
+func (s *subject) file(types []elem, set, arch string) string {
+	parts := []string{s.name, set, arch}
+	if s.byType {
+		parts = []string{s.name, strings.ToLower(types[0].name), set, arch}
+	}
+	return strings.Join(parts, "_") + ".s"
+}
+
+// run writes the files of assembly, and for each subject and architecture one of declarations.
 func run(dir string) error {
 	if dir == "" {
 		return fmt.Errorf("no -out folder given")
 	}
-	subjects := []struct {
-		name string
-		emit func(*gen)
-	}{
-		{"mul", mulKernels},
-		{"dot", dotKernels},
-		{"tmul", tmulKernels},
-		{"gram", gramKernels},
-		{"rows", rowKernels},
-		{"flat", flatKernels},
-		{"shrink", shrinkKernels},
-		{"peak", peakKernels},
-		{"sparse", func(g *gen) { sparseKernels(g); sparseTMulKernels(g) }},
-	}
+	files := map[string][]byte{}
 	amd64 := declarations{constraint: constraintAMD64}
 	for _, set := range sets {
 		amd64.sets = append(amd64.sets, set.name)
 	}
-	files := map[string][]byte{}
-	for _, s := range subjects {
-		for _, set := range sets {
-			g := newGen(set, &amd64)
-			for _, t := range elems {
-				g.elem = t
-				s.emit(g)
-			}
-			files[fmt.Sprintf("%s_%s_amd64.s", s.name, set.file)] = g.bytes()
-		}
-	}
 	arm64 := declarations{constraint: constraintARM64, sets: []string{"NEON"}}
-	for _, s := range neonSubjects {
-		g := newNEON(&arm64)
-		for _, t := range elems {
-			g.elem = t
-			s.emit(g)
+	for _, s := range subjects {
+		amd64.subject, arm64.subject = s.name, s.name
+		for _, set := range sets {
+			for _, types := range s.types() {
+				g := newGen(set, &amd64)
+				for _, g.elem = range types {
+					s.amd64(g)
+				}
+				files[s.file(types, set.file, "amd64")] = g.bytes()
+			}
 		}
-		files[s.name+"_neon_arm64.s"] = g.bytes()
-	}
-	for name, source := range map[string]func() ([]byte, error){
-		"asm_amd64.go": amd64.source,
-		"asm_arm64.go": arm64.source,
-		"asm_stubs.go": amd64.stubs,
-	} {
-		src, err := source()
-		if err != nil {
-			return err
+		for _, types := range s.types() {
+			g := newNEON(&arm64)
+			for _, g.elem = range types {
+				s.arm64(g)
+			}
+			files[s.file(types, "neon", "arm64")] = g.bytes()
 		}
-		files[name] = src
+		for arch, d := range map[string]*declarations{"amd64": &amd64, "arm64": &arm64} {
+			source, err := d.source(s.name)
+			if err != nil {
+				return err
+			}
+			files[fmt.Sprintf("asm_%s_%s.go", s.name, arch)] = source
+		}
 	}
-	for name, src := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), src, 0o644); err != nil {
+	var err error
+	if files["asm_stubs.go"], err = amd64.stubs(); err != nil {
+		return err
+	}
+	for name, source := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), source, 0o644); err != nil {
 			return err
 		}
 	}

@@ -14,12 +14,7 @@ var mulTiles = map[isa][][]int{
 func mulKernels(g *gen) {
 	for w := 1; w < len(mulTiles[g.isa]); w++ {
 		g.begin("mul", fmt.Sprintf("W%d", w), "mulArgs")
-		g.op("MOVQ a+0(FP), DI")
-		g.arg("mulArgs", "x", "DI", "AX")
-		g.arg("mulArgs", "ldx", "DI", "BX")
-		g.arg("mulArgs", "b", "DI", "DX")
-		g.arg("mulArgs", "y", "DI", "SI")
-		g.arg("mulArgs", "n", "DI", "R9")
+		g.args("mulArgs", "DI", "x AX", "ldx BX", "b DX", "y SI", "n R9")
 		g.op("LEAQ (BX)(BX*2), R11")
 		if g.isa == avx512 {
 			g.arg("mulArgs", "keep", "DI", "R8")

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
+	"strings"
 )
 
 const constraintARM64 = "//go:build arm64 && !noasm\n\n"
@@ -13,62 +13,32 @@ const (
 	neonRegs  = 32
 )
 
-// neon writes one file of arm64 assembly. Its elem is the type of the kernel being written. General registers: R0 holds
-// the address of the arguments; R18 and R26 to R30 belong to the system, the assembler and the Go runtime.
+// neon writes one file of arm64 assembly. General registers: R0 holds the address of the arguments; R18 and R26 to R30
+// belong to the system, the assembler and the Go runtime.
 type neon struct {
-	elem   elem
-	decls  *declarations
-	text   bytes.Buffer
-	data   bytes.Buffer // read-only tables, written once for each file
-	have   map[string]bool
+	emitter
 	labels int
 }
 
-// neonSubjects are the files of NEON kernels.
-var neonSubjects = []struct {
-	name string
-	emit func(*neon)
-}{
-	{"mul", neonMul},
-	{"dot", neonDot},
-	{"tmul", neonTMul},
-	{"gram", neonGram},
-	{"rows", neonRows},
-	{"threshold", neonThresholds},
-	{"flat", neonFlat},
-	{"shrink", neonShrink},
-	{"peak", neonPeak},
-	{"sparse", func(g *neon) { neonSparse(g); neonSparseTMul(g) }},
-}
-
-func newNEON(d *declarations) *neon { return &neon{decls: d, have: map[string]bool{}} }
-
-func (g *neon) bytes() []byte {
-	var b bytes.Buffer
-	b.WriteString(header + constraintARM64 + "#include \"go_asm.h\"\n#include \"textflag.h\"\n")
-	b.Write(g.data.Bytes())
-	b.Write(g.text.Bytes())
-	return b.Bytes()
-}
+func newNEON(d *declarations) *neon { return &neon{emitter: newEmitter("NEON", constraintARM64, d)} }
 
 // lanes is the number of elements in a vector.
 func (g *neon) lanes() int { return neonWidth / g.elem.size }
 
-// begin opens the kernel called family + type + NEON + suffix and loads the address of its arguments.
-func (g *neon) begin(family, suffix, args string) {
-	name := family + g.elem.name + "NEON" + suffix
-	g.decls.add(family, args, g.elem, "NEON", name)
-	fmt.Fprintf(&g.text, "\n// func %s(a *%s)\nTEXT ·%s(SB), NOSPLIT, $0-8\n", name, args, name)
+// field is a field of the arguments and the general register that it is loaded into.
+type field struct {
+	name string
+	reg  int
+}
+
+// begin opens a kernel and loads the address of its arguments, and fields of them.
+func (g *neon) begin(family, suffix, args string, fields ...field) {
+	g.emitter.begin(family, suffix, args)
 	g.op("MOVD a+0(FP), R0")
+	g.args(args, fields...)
 }
 
 func (g *neon) end() { g.op("RET") }
-
-// op writes an instruction in the syntax of Go.
-func (g *neon) op(format string, args ...any) { fmt.Fprintf(&g.text, "\t"+format+"\n", args...) }
-
-// label writes a label.
-func (g *neon) label(format string, args ...any) { fmt.Fprintf(&g.text, format+":\n", args...) }
 
 // fresh returns a label that no other has in this file.
 func (g *neon) fresh(name string) string {
@@ -76,21 +46,15 @@ func (g *neon) fresh(name string) string {
 	return fmt.Sprintf("%s%d", name, g.labels)
 }
 
-// table adds a read-only table of 64-bit words to the file, once.
-func (g *neon) table(name string, words []uint64) {
-	if g.have[name] {
-		return
-	}
-	g.have[name] = true
-	g.data.WriteString("\n")
-	for i, w := range words {
-		fmt.Fprintf(&g.data, "DATA %s<>+%d(SB)/8, $0x%016x\n", name, 8*i, w)
-	}
-	fmt.Fprintf(&g.data, "GLOBL %s<>(SB), RODATA|NOPTR, $%d\n", name, 8*len(words))
-}
-
 // arg loads a field of the arguments.
 func (g *neon) arg(args, field string, reg int) { g.op("MOVD %s_%s(R0), R%d", args, field, reg) }
+
+// args loads fields of the arguments.
+func (g *neon) args(args string, fields ...field) {
+	for _, f := range fields {
+		g.arg(args, f.name, f.reg)
+	}
+}
 
 // scalarMove is the instruction that loads or stores one element.
 func (g *neon) scalarMove() string {
@@ -100,50 +64,107 @@ func (g *neon) scalarMove() string {
 	return "FMOVD"
 }
 
-// load loads n whole vectors from the memory at general register base on into the vector registers regs names, two at a
-// time where it can.
-func (g *neon) load(base, off, n int, reg func(j int) int) {
-	for j := 0; j < n; {
-		at := off + j*neonWidth
-		if j+1 < n {
-			g.op("FLDPQ %d(R%d), (F%d, F%d)", at, base, reg(j), reg(j+1))
-			j += 2
-			continue
-		}
-		g.op("FMOVQ %d(R%d), F%d", at, base, reg(j))
-		j++
+// mostListed is the number of vector registers that one instruction can load or store, without an offset.
+const mostListed = 4
+
+// list names n vector registers from first on.
+func list(first, n int, arrangement string) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("V%d.%s", first+i, arrangement)
+	}
+	return "[" + strings.Join(names, ", ") + "]"
+}
+
+// access is a way to load or to store.
+type access struct {
+	one, two, more string // the instructions for one vector, two, and up to mostListed
+	stores         bool
+}
+
+var (
+	loads  = access{one: "FMOVQ", two: "FLDPQ", more: "VLD1"}
+	stores = access{one: "FMOVQ", two: "FSTPQ", more: "VST1", stores: true}
+)
+
+// access loads n vector registers from first on from an address, or stores them; suffix marks the instructions that change
+// the address.
+func (g *neon) access(a access, suffix, address string, n, first int) {
+	op, registers := a.more, list(first, n, "B16")
+	switch n {
+	case 1:
+		op, registers = a.one, fmt.Sprintf("F%d", first)
+	case 2:
+		op, registers = a.two, fmt.Sprintf("(F%d, F%d)", first, first+1)
+	}
+	if a.stores {
+		g.op("%s%s %s, %s", op, suffix, registers, address)
+	} else {
+		g.op("%s%s %s, %s", op, suffix, address, registers)
 	}
 }
 
-// loadNext is load that moves base behind what was loaded.
-func (g *neon) loadNext(base, n int, reg func(j int) int) {
-	for j := 0; j < n; {
-		if j+1 < n {
-			g.op("FLDPQ.P %d(R%d), (F%d, F%d)", 2*neonWidth, base, reg(j), reg(j+1))
-			j += 2
-			continue
+// accessAt accesses vectors at an offset from general register base, of which instructions on more than two know none.
+func (g *neon) accessAt(a access, base, off, n, first int) {
+	for n > 0 {
+		c := min(n, 2)
+		address := fmt.Sprintf("%d(R%d)", off, base)
+		if off == 0 && n > 2 {
+			c = min(n, mostListed)
+			address = fmt.Sprintf("(R%d)", base)
 		}
-		g.op("FMOVQ.P %d(R%d), F%d", neonWidth, base, reg(j))
-		j++
+		g.access(a, "", address, c, first)
+		off, n, first = off+c*neonWidth, n-c, first+c
 	}
 }
 
-// store stores n whole vectors.
-func (g *neon) store(base, off, n int, reg func(j int) int) {
-	for j := 0; j < n; {
-		at := off + j*neonWidth
-		if j+1 < n {
-			g.op("FSTPQ (F%d, F%d), %d(R%d)", reg(j), reg(j+1), at, base)
-			j += 2
-			continue
-		}
-		g.op("FMOVQ F%d, %d(R%d)", reg(j), at, base)
-		j++
+// accessNext accesses vectors from general register base on, which it moves behind them.
+func (g *neon) accessNext(a access, base, n, first int) {
+	for n > 0 {
+		c := min(n, mostListed)
+		g.access(a, ".P", fmt.Sprintf("%d(R%d)", c*neonWidth, base), c, first)
+		n, first = n-c, first+c
 	}
 }
 
-// counting numbers registers from first on.
-func counting(first int) func(int) int { return func(j int) int { return first + j } }
+// load loads n whole vectors from the memory at general register base on into the vector registers from first on, and store
+// stores them.
+func (g *neon) load(base, off, n, first int)  { g.accessAt(loads, base, off, n, first) }
+func (g *neon) store(base, off, n, first int) { g.accessAt(stores, base, off, n, first) }
+
+// loadNext and storeNext move base behind what was loaded or stored.
+func (g *neon) loadNext(base, n, first int)  { g.accessNext(loads, base, n, first) }
+func (g *neon) storeNext(base, n, first int) { g.accessNext(stores, base, n, first) }
+
+// loadRow and storeRow, of mostListed vectors at most, move base on by a general register.
+func (g *neon) loadRow(base, stride, n, first int) {
+	g.op("VLD1.P (R%d)(R%d), %s", base, stride, list(first, n, "B16"))
+}
+
+func (g *neon) storeRow(base, stride, n, first int) {
+	g.op("VST1.P %s, (R%d)(R%d)", list(first, n, "B16"), base, stride)
+}
+
+// repeat writes a loop that goes through body, without labels, as often as general register count says, which is once at
+// least: many times a turn, then one by one.
+func (g *neon) repeat(count, many int, body func()) {
+	g.op("SUBS $%d, R%d, R%d", many, count, count)
+	g.op("BLT few")
+	g.label("many")
+	for range many {
+		body()
+	}
+	g.op("SUBS $%d, R%d, R%d", many, count, count)
+	g.op("BGE many")
+	g.label("few")
+	g.op("ADDS $%d, R%d, R%d", many, count, count)
+	g.op("BEQ done")
+	g.label("one")
+	body()
+	g.op("SUBS $1, R%d, R%d", count, count)
+	g.op("BNE one")
+	g.label("done")
+}
 
 // loadSome loads the first n lanes of a vector, 0 < n < lanes, and clears the others. R25 is overwritten.
 func (g *neon) loadSome(base, off, n, reg int) {
@@ -183,12 +204,8 @@ func (g *neon) someLanes(count int, body func(n int)) {
 func (g *neon) firstLanes(count, reg int) {
 	ones := ^uint64(0)
 	g.table("firstLanes", []uint64{ones, ones, 0, 0})
-	shift := 2
-	if g.elem == float64s {
-		shift = 3
-	}
 	g.op("MOVD $firstLanes<>+16(SB), R25")
-	g.op("SUB R%d<<%d, R25, R25", count, shift)
+	g.op("SUB R%d<<%d, R25, R25", count, g.elem.shift())
 	g.op("FMOVQ (R25), F%d", reg)
 }
 
@@ -196,17 +213,4 @@ func (g *neon) firstLanes(count, reg int) {
 func (g *neon) prefetch(level string, base, offset int) {
 	g.word(fmt.Sprintf("prfm pldl%skeep, [x%d, x%d]", level, base, offset),
 		0xF8A06800|uint32(offset)<<16|uint32(base)<<5|map[string]uint32{"1": 0, "2": 2}[level])
-}
-
-// storeNext is store that moves base behind what was stored.
-func (g *neon) storeNext(base, n int, reg func(j int) int) {
-	for j := 0; j < n; {
-		if j+1 < n {
-			g.op("FSTPQ.P (F%d, F%d), %d(R%d)", reg(j), reg(j+1), 2*neonWidth, base)
-			j += 2
-			continue
-		}
-		g.op("FMOVQ.P F%d, %d(R%d)", reg(j), neonWidth, base)
-		j++
-	}
 }

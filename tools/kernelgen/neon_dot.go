@@ -13,16 +13,9 @@ const neonLineSteps = 64 / neonWidth
 // operations in every tile.
 func neonDot(g *neon) {
 	for c := 1; c < len(neonDotRows); c++ {
-		g.begin("dot", fmt.Sprintf("C%d", c), "dotArgs")
-		for _, a := range []struct {
-			field string
-			reg   int
-		}{
-			{"x", 1}, {"ldx", 2}, {"b", 3}, {"y", 4}, {"n", 5}, {"ldy", 6}, {"ahead", 7}, {"old", 10}, {"ldold", 12},
-			{"zeros", 22}, {"tail", 23},
-		} {
-			g.arg("dotArgs", a.field, a.reg)
-		}
+		g.begin("dot", fmt.Sprintf("C%d", c), "dotArgs", field{"x", 1}, field{"ldx", 2}, field{"b", 3}, field{"y", 4},
+			field{"n", 5}, field{"ldy", 6}, field{"ahead", 7}, field{"old", 10}, field{"ldold", 12}, field{"zeros", 22},
+			field{"tail", 23})
 		g.dotTile(neonDotRows[c], c)
 		g.dotTile(1, c)
 		g.end()
@@ -42,7 +35,7 @@ func (g *neon) dotTile(rows, c int) {
 		}
 		for j0 := 0; j0 < c; j0 += pool {
 			cols := min(pool, c-j0)
-			g.loadNext(next, cols, counting(spare))
+			g.loadNext(next, cols, spare)
 			for i := range rows {
 				for j := range cols {
 					g.v3("fmla", acc(i, j0+j), xs(i), spare+j)

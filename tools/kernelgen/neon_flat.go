@@ -41,20 +41,15 @@ func neonFlat(g *neon) {
 	// dst += a, dst of float64
 	g.flatMap("addTo", func() {
 		g.wideUnit(flatA, 8)
-		g.load(flatDst, 0, neonSums, counting(16))
+		g.load(flatDst, 0, neonSums, 16)
 		each(func(j int) { g.d3("fadd", 8+j, 8+j, 16+j) })
-		g.storeNext(flatDst, neonSums, counting(8))
+		g.storeNext(flatDst, neonSums, 8)
 	})
 }
 
 // flatArgs loads the arguments that the flat kernels share.
 func (g *neon) flatArgs() {
-	for _, f := range []struct {
-		field string
-		reg   int
-	}{{"a", flatA}, {"b", flatB}, {"dst", flatDst}, {"units", flatUnits}} {
-		g.arg("flatArgs", f.field, f.reg)
-	}
+	g.args("flatArgs", field{"a", flatA}, field{"b", flatB}, field{"dst", flatDst}, field{"units", flatUnits})
 	g.spreadArg("flatArgs", "shift", flatShift)
 	g.spreadArg("flatArgs", "scale", flatScale)
 }
@@ -66,12 +61,11 @@ func (g *neon) spreadArg(args, field string, reg int) {
 }
 
 func (g *neon) flatSum(family string, body func()) {
+	unit := g.macro(family+"Unit", body)
 	g.begin(family, "", "flatArgs")
 	g.flatArgs()
-	for j := range neonSums {
-		g.zero(j)
-	}
-	g.flatLoop(body)
+	g.zeroSums()
+	g.repeat(flatUnits, flatUnitsATurn, func() { g.op(unit) })
 	g.storeSums("flatArgs")
 	g.end()
 }
@@ -79,38 +73,16 @@ func (g *neon) flatSum(family string, body func()) {
 // storeSums stores the 16 sums in the field of that name. R25 is overwritten.
 func (g *neon) storeSums(args string) {
 	g.op("ADD $%s_sums, R0, R25", args)
-	g.storeNext(25, neonSums, counting(0))
+	g.storeNext(25, neonSums, 0)
 }
 
 func (g *neon) flatMap(family string, body func()) {
+	unit := g.macro(family+"Unit", body)
 	g.begin(family, "", "flatArgs")
 	g.flatArgs()
-	g.flatLoop(body)
+	g.repeat(flatUnits, flatUnitsATurn, func() { g.op(unit) })
 	g.end()
 }
 
-func (g *neon) flatLoop(body func()) {
-	g.label("unit")
-	body()
-	g.op("SUBS $1, R%d, R%d", flatUnits, flatUnits)
-	g.op("BNE unit")
-}
-
-// neonPeakChains is the number of independent sums in the peak loop: enough for four units of a latency of four.
-const neonPeakChains = 24
-
-// neonPeak writes a loop of nothing but fused multiply-adds on registers: 2·lanes·neonPeakChains operations a turn.
-func neonPeak(g *neon) {
-	g.begin("peak", "", "peakArgs")
-	g.arg("peakArgs", "turns", 1)
-	for i := range neonPeakChains + 2 {
-		g.zero(i)
-	}
-	g.label("turn")
-	for i := range neonPeakChains {
-		g.v3("fmla", i, neonPeakChains, neonPeakChains+1)
-	}
-	g.op("SUBS $1, R1, R1")
-	g.op("BNE turn")
-	g.end()
-}
+// flatUnitsATurn is the number of units that a turn of the loop goes through.
+const flatUnitsATurn = 4

@@ -15,15 +15,8 @@ var rowPointers = []int{13, 14, 15, 16, 17, 19, 20, 21}
 func neonMul(g *neon) {
 	const x, ldx, b, y, n, ldy, ahead, load, mask = 1, 2, 3, 4, 5, 6, 7, 12, 22
 	for w := 1; w < len(neonMulTiles); w++ {
-		g.begin("mul", fmt.Sprintf("W%d", w), "mulArgs")
-		g.arg("mulArgs", "x", x)
-		g.arg("mulArgs", "ldx", ldx)
-		g.arg("mulArgs", "b", b)
-		g.arg("mulArgs", "y", y)
-		g.arg("mulArgs", "n", n)
-		g.arg("mulArgs", "ldy", ldy)
-		g.arg("mulArgs", "ahead", ahead)
-		g.arg("mulArgs", "load", load)
+		g.begin("mul", fmt.Sprintf("W%d", w), "mulArgs", field{"x", x}, field{"ldx", ldx}, field{"b", b}, field{"y", y},
+			field{"n", n}, field{"ldy", ldy}, field{"ahead", ahead}, field{"load", load})
 		g.op("NEG R%d, R%d", load, load)
 		// One of the two counts has all lanes: the other says where the columns end.
 		g.arg("mulArgs", "keep", mask)
@@ -58,7 +51,7 @@ func (g *neon) mulTile(rows, w int) {
 	g.label("load%d", rows)
 	g.op("MOVD R%d, R%d", y, tmp)
 	for i := range rows {
-		g.load(tmp, 0, w, func(j int) int { return acc(i, j) })
+		g.load(tmp, 0, w, acc(i, 0))
 		if i < rows-1 {
 			g.op("ADD R%d, R%d, R%d", ldy, tmp, tmp)
 		}
@@ -108,7 +101,7 @@ func (g *neon) mulTile(rows, w int) {
 		g.op("FMOVQ %d(R%d), F%d", (w-1)*neonWidth, y, t)
 		g.logic("and", t, t, old)
 		g.logic("bif", last, t, lanes)
-		g.store(y, 0, w, func(j int) int { return acc(i, j) })
+		g.store(y, 0, w, acc(i, 0))
 		g.op("ADD R%d, R%d, R%d", ldy, y, y)
 	}
 	g.op("SUB $%d, R%d, R%d", rows, n, n)
@@ -125,7 +118,7 @@ func (g *neon) mulElement(rows, w, k, next, spare int, acc func(i, j int) int, x
 	b := func(j int) int { return spare + j%pool }
 	for j0 := 0; j0 < w; j0 += pool {
 		cols := min(pool, w-j0)
-		g.loadNext(next, cols, func(j int) int { return b(j0 + j) })
+		g.loadNext(next, cols, b(j0))
 		for i := range rows {
 			for j := j0; j < j0+cols; j++ {
 				g.lane("fmla", acc(i, j), b(j), x(i), k)

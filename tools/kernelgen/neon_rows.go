@@ -11,14 +11,17 @@ const (
 	rowDst, rowA, rowB, rowS, rowRows, rowUnits, rowLeft = 1, 2, 3, 4, 5, 6, 7
 )
 
+// zeroSums clears the 16 sums.
+func (g *neon) zeroSums() {
+	for j := range neonSums {
+		g.zero(j)
+	}
+}
+
 // rowArgs loads the arguments that the row kernels share.
 func (g *neon) rowArgs() {
-	for _, f := range []struct {
-		field string
-		reg   int
-	}{{"dst", rowDst}, {"a", rowA}, {"b", rowB}, {"s", rowS}, {"rows", rowRows}, {"units", rowUnits}} {
-		g.arg("rowArgs", f.field, f.reg)
-	}
+	g.args("rowArgs", field{"dst", rowDst}, field{"a", rowA}, field{"b", rowB}, field{"s", rowS}, field{"rows", rowRows},
+		field{"units", rowUnits})
 }
 
 // The vector registers of rowLoop: the row's scalar s, 1−s and 1, each in lane 0; the vectors that body works on.
@@ -57,7 +60,7 @@ func neonRows(g *neon) {
 		g.lane("fmul", inDst+j, inA+j, rowScalar, 0)
 		g.lane("fmul", inB+j, inA+j, rowRest, 0)
 	})
-	g.rowSum("rowDot", func() {
+	g.rowSum("rowDot", nothing, func() {
 		g.wideUnit(rowA, 8)
 		g.wideUnit(rowB, 16)
 		for j := range neonSums {
@@ -65,12 +68,12 @@ func neonRows(g *neon) {
 		}
 	})
 	// Σ a·(b − 2·s)
-	g.rowSum("rowResidual", func() {
+	const two = 24
+	g.rowSum("rowResidual", func() { g.constant(float64s, two, 2) }, func() {
 		g.wideUnit(rowS, 8)
 		g.wideUnit(rowB, 16)
 		for j := range neonSums {
-			g.d3("fadd", 8+j, 8+j, 8+j)
-			g.d3("fsub", 16+j, 16+j, 8+j)
+			g.d3("fmls", 16+j, 8+j, two)
 		}
 		g.wideUnit(rowA, 8)
 		for j := range neonSums {
@@ -93,7 +96,7 @@ func (g *neon) rowLoop(family, uses string, body func(j int)) {
 	g.begin(family, "", "rowArgs")
 	g.rowArgs()
 	if need('-') {
-		g.one(g.elem, rowOne)
+		g.constant(g.elem, rowOne, 1)
 	}
 	g.label("row")
 	g.op("%s.P %d(R%d), F%d", g.scalarMove(), g.elem.size, rowS, rowScalar)
@@ -104,20 +107,20 @@ func (g *neon) rowLoop(family, uses string, body func(j int)) {
 	g.label("unit")
 	n := g.vectors()
 	if need('a') {
-		g.loadNext(rowA, n, counting(inA))
+		g.loadNext(rowA, n, inA)
 	}
 	if need('b') {
-		g.loadNext(rowB, n, counting(inB))
+		g.loadNext(rowB, n, inB)
 	}
 	if need('d') {
-		g.load(rowDst, 0, n, counting(inDst))
+		g.load(rowDst, 0, n, inDst)
 	}
 	for j := range n {
 		body(j)
 	}
-	g.storeNext(rowDst, n, counting(inDst))
+	g.storeNext(rowDst, n, inDst)
 	if need('B') {
-		g.storeNext(rowB, n, counting(inB))
+		g.storeNext(rowB, n, inB)
 	}
 	g.op("SUBS $1, R%d, R%d", rowLeft, rowLeft)
 	g.op("BNE unit")
@@ -129,13 +132,15 @@ func (g *neon) rowLoop(family, uses string, body func(j int)) {
 // wideUnit loads a unit at base as float64 vectors into the registers from first on, and moves base behind it.
 func (g *neon) wideUnit(base, first int) {
 	if g.elem == float64s {
-		g.loadNext(base, neonSums, counting(first))
+		g.loadNext(base, neonSums, first)
 		return
 	}
-	g.loadNext(base, neonSums/2, func(j int) int { return first + 2*j })
-	for j := 0; j < neonSums; j += 2 {
-		g.widen(first+j+1, first+j, true)
-		g.widen(first+j, first+j, false)
+	// They are loaded into the upper half of the registers and spread from the first one on, each before it is overwritten.
+	const narrow = neonSums / 2
+	g.loadNext(base, narrow, first+narrow)
+	for j := range narrow {
+		g.widen(first+2*j, first+narrow+j, false)
+		g.widen(first+2*j+1, first+narrow+j, true)
 	}
 }
 
@@ -143,24 +148,26 @@ func (g *neon) wideUnit(base, first int) {
 // up.
 func (g *neon) narrowUnit(base, first int) {
 	if g.elem == float64s {
-		g.storeNext(base, neonSums, counting(first))
+		g.storeNext(base, neonSums, first)
 		return
 	}
-	for j := 0; j < neonSums; j += 2 {
-		g.narrow(first+j, first+j, false)
-		g.narrow(first+j, first+j+1, true)
+	for j := range neonSums / 2 {
+		g.narrow(first+j, first+2*j, false)
+		g.narrow(first+j, first+2*j+1, true)
 	}
-	g.storeNext(base, neonSums/2, func(j int) int { return first + 2*j })
+	g.storeNext(base, neonSums/2, first)
 }
 
-// rowSum writes a kernel with a float64 sum for each row; body adds a unit to the sums.
-func (g *neon) rowSum(family string, body func()) {
+// nothing writes no instructions.
+func nothing() {}
+
+// rowSum writes a kernel with a float64 sum for each row: head once, body, which adds a unit to the sums, once a unit.
+func (g *neon) rowSum(family string, head, body func()) {
 	g.begin(family, "", "rowArgs")
 	g.rowArgs()
+	head()
 	g.label("row")
-	for j := range neonSums {
-		g.zero(j)
-	}
+	g.zeroSums()
 	g.op("MOVD R%d, R%d", rowUnits, rowLeft)
 	g.label("unit")
 	body()

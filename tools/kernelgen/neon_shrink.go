@@ -19,30 +19,24 @@ func neonShrink(g *neon) {
 
 // addNorms writes dst += a, and whether any sum is less than scale·a.
 func (g *neon) addNorms() {
-	g.begin("addNorms", "", "shrinkArgs")
-	g.shrinkArgs()
-	g.shrinkLoop(func() {
-		g.loadNext(shrinkA, neonSums, counting(0))
-		g.load(shrinkDst, 0, neonSums, counting(8))
+	g.shrinkKernel("addNorms", nothing, func() {
+		g.loadNext(shrinkA, neonSums, 0)
+		g.load(shrinkDst, 0, neonSums, 8)
 		for j := range neonSums {
 			g.d3("fadd", 8+j, 8+j, j)
 			g.d3("fmul", j, j, shrinkScale)
 			g.d3("fcmgt", j, j, 8+j)
 			g.logic("orr", shrinkHas, shrinkHas, j)
 		}
-		g.storeNext(shrinkDst, neonSums, counting(8))
-	})
-	g.found()
-	g.end()
+		g.storeNext(shrinkDst, neonSums, 8)
+	}, g.found)
 }
 
 // shrink writes dst = √max(a, 0) and, where that is greater than bound, dst2 = rest + scale/dst, elsewhere 1.
 func (g *neon) shrink() {
-	g.begin("shrink", "", "shrinkArgs")
-	g.shrinkArgs()
-	g.shrinkLoop(func() {
+	g.shrinkKernel("shrink", nothing, func() {
 		const norm, trust, test = 0, 8, 16
-		g.loadNext(shrinkA, neonSums, counting(norm))
+		g.loadNext(shrinkA, neonSums, norm)
 		for j := range neonSums {
 			r, t := norm+j, trust+j
 			g.d3("fcmgt", test, shrinkZero, r) // NaN stays
@@ -55,19 +49,13 @@ func (g *neon) shrink() {
 		}
 		g.narrowUnit(shrinkDst, norm)
 		g.narrowUnit(shrinkDst2, trust)
-	})
-	g.end()
+	}, nothing)
 }
 
 // shrinkGrad writes, where a is greater than bound, p = b·scale/a, −dst = dst2 = p·rest/a², and elsewhere 0; and the sums
 // of p and whether there was any.
 func (g *neon) shrinkGrad() {
-	g.begin("shrinkGrad", "", "shrinkArgs")
-	g.shrinkArgs()
-	for j := range neonSums {
-		g.zero(j)
-	}
-	g.shrinkLoop(func() {
+	g.shrinkKernel("shrinkGrad", g.zeroSums, func() {
 		const norm, by, inverse, test = 8, 16, 24, 25
 		g.wideUnit(shrinkA, norm)
 		g.wideUnit(shrinkB, by)
@@ -88,33 +76,29 @@ func (g *neon) shrinkGrad() {
 		}
 		g.narrowUnit(shrinkDst, norm)
 		g.narrowUnit(shrinkDst2, by)
+	}, func() {
+		g.found()
+		g.storeSums("shrinkArgs")
 	})
-	g.found()
-	g.storeSums("shrinkArgs")
-	g.end()
 }
 
-// shrinkArgs loads the arguments.
-func (g *neon) shrinkArgs() {
-	for _, f := range []struct {
-		field string
-		reg   int
-	}{{"a", shrinkA}, {"b", shrinkB}, {"dst", shrinkDst}, {"dst2", shrinkDst2}, {"units", shrinkUnits}} {
-		g.arg("shrinkArgs", f.field, f.reg)
-	}
+// shrinkKernel writes a kernel: its arguments and head, body for each unit, tail.
+func (g *neon) shrinkKernel(family string, head, body, tail func()) {
+	g.begin(family, "", "shrinkArgs", field{"a", shrinkA}, field{"b", shrinkB}, field{"dst", shrinkDst},
+		field{"dst2", shrinkDst2}, field{"units", shrinkUnits})
 	g.spreadArg("shrinkArgs", "bound", shrinkBound)
 	g.spreadArg("shrinkArgs", "rest", shrinkRest)
 	g.spreadArg("shrinkArgs", "scale", shrinkScale)
-	g.one(float64s, shrinkOne)
+	g.constant(float64s, shrinkOne, 1)
 	g.zero(shrinkZero)
 	g.zero(shrinkHas)
-}
-
-func (g *neon) shrinkLoop(body func()) {
+	head()
 	g.label("unit")
 	body()
 	g.op("SUBS $1, R%d, R%d", shrinkUnits, shrinkUnits)
 	g.op("BNE unit")
+	tail()
+	g.end()
 }
 
 // found stores whether a comparison held somewhere.

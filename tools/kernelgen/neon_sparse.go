@@ -2,77 +2,92 @@ package main
 
 import "fmt"
 
-// neonSparseStrip is the largest number of vectors of columns that a kernel for sparse rows works on together.
-const neonSparseStrip = 4
+const (
+	// neonSparseStrip is the largest number of vectors of columns that a kernel for sparse rows works on together.
+	neonSparseStrip = 8
+	// neonSparseChains is the number of entries of a row that have sums of their own.
+	neonSparseChains = 2
+	// neonSparseTurn is the number of entries of a turn of the loop.
+	neonSparseTurn = 4
+)
 
 // neonSparse writes Y = S·B + b·cᵀ for sparse rows and a strip of whole vectors of columns, the sums of a row beginning
-// with its shift b times the strip of c where there are shifts. Four entries in turn have sums of their own, so that no
-// sum waits for the one before; a row goes through the same operations anywhere, and a column in every strip.
+// with its shift b times the strip of c where there are shifts. Two entries in turn have sums of their own; a row goes
+// through the same operations anywhere, and a column in every strip.
 func neonSparse(g *neon) {
 	const n, ptr, cols, values, b, ldb, y, ldy = 1, 2, 3, 4, 5, 6, 7, 8
-	const shift, common, left, end, at, col, value = 9, 10, 11, 12, 13, 14, 15
+	const shift, common, left, at, col, value = 9, 10, 11, 13, 14, 15
+	rows := []int{12, 16}          // the numbers of two entries' rows of B, then their addresses
+	const bs, quads, x = 16, 3, 28 // registers for four vectors of B in turn; those of entries
 	for w := 1; w <= neonSparseStrip; w++ {
-		x := func(chain int) int { return sparseChains*w + chain%2 }
-		bs := func(chain int) func(int) int { return counting(sparseChains*w + 2 + chain%2*w) }
-		// entry adds the next entry times its row of B to the sums of a chain.
-		entry := func(chain int) {
-			g.op("MOVW.P 4(R%d), R%d", col, end)
-			g.op("%s.P %d(R%d), F%d", g.scalarMove(), g.elem.size, value, x(chain))
-			g.op("MADD R%d, R%d, R%d, R%d", ldb, b, end, end)
-			g.load(end, 0, w, bs(chain))
-			for i := range w {
-				g.lane("fmla", chain*w+i, bs(chain)(i), x(chain), 0)
+		quad := 0
+		// entry adds an element, a lane of a register, times its row of B to the sums of a chain.
+		entry := func(chain, reg, lane int) {
+			g.op("MADD R%d, R%d, R%d, R%d", ldb, b, rows[chain], rows[chain])
+			for j := 0; j < w; j += mostListed {
+				count, first := min(mostListed, w-j), bs+quad%quads*mostListed
+				quad++
+				if j+count < w {
+					g.loadNext(rows[chain], count, first)
+				} else {
+					g.load(rows[chain], 0, count, first)
+				}
+				for i := range count {
+					g.lane("fmla", chain*w+j+i, first+i, reg, lane)
+				}
 			}
 		}
-		g.begin("sparse", fmt.Sprintf("W%d", w), "sparseArgs")
-		for _, f := range []struct {
-			field string
-			reg   int
-		}{
-			{"n", n}, {"ptr", ptr}, {"cols", cols}, {"values", values}, {"b", b}, {"ldb", ldb}, {"y", y}, {"ldy", ldy},
-			{"shift", shift}, {"common", common},
-		} {
-			g.arg("sparseArgs", f.field, f.reg)
+		// pair adds the next two entries.
+		pair := func(reg int) {
+			g.op("LDPSW.P 8(R%d), (R%d, R%d)", col, rows[0], rows[1])
+			if g.elem == float32s {
+				g.op("FMOVD.P 8(R%d), F%d", value, reg)
+			} else {
+				g.op("FMOVQ.P 16(R%d), F%d", value, reg)
+			}
+			entry(0, reg, 0)
+			entry(1, reg, 1)
 		}
+		g.begin("sparse", fmt.Sprintf("W%d", w), "sparseArgs", field{"n", n}, field{"ptr", ptr}, field{"cols", cols},
+			field{"values", values}, field{"b", b}, field{"ldb", ldb}, field{"y", y}, field{"ldy", ldy}, field{"shift", shift},
+			field{"common", common})
 		g.label("row")
-		for i := range sparseChains * w {
+		for i := range neonSparseChains * w {
 			g.zero(i)
 		}
 		g.op("CBZ R%d, begin", shift)
-		g.op("%s.P %d(R%d), F%d", g.scalarMove(), g.elem.size, shift, x(0))
-		g.load(common, 0, w, bs(0))
+		g.op("%s.P %d(R%d), F%d", g.scalarMove(), g.elem.size, shift, x)
+		g.load(common, 0, w, bs)
 		for i := range w {
-			g.lane("fmul", i, bs(0)(i), x(0), 0)
+			g.lane("fmul", i, bs+i, x, 0)
 		}
 		g.label("begin")
 		g.op("MOVD.P 8(R%d), R%d", ptr, at)
 		g.op("MOVD (R%d), R%d", ptr, left)
 		g.op("SUB R%d, R%d, R%d", at, left, left)
 		g.op("ADD R%d<<2, R%d, R%d", at, cols, col)
-		g.op("ADD R%d<<%d, R%d, R%d", at, map[elem]int{float32s: 2, float64s: 3}[g.elem], values, value)
-		g.op("SUBS $%d, R%d, R%d", sparseChains, left, left)
+		g.op("ADD R%d<<%d, R%d, R%d", at, g.elem.shift(), values, value)
+		g.op("SUBS $%d, R%d, R%d", neonSparseTurn, left, left)
 		g.op("BLT rest")
 		g.label("turn")
-		for chain := range sparseChains {
-			entry(chain)
+		for i := range neonSparseTurn / 2 {
+			pair(x + i)
 		}
-		g.op("SUBS $%d, R%d, R%d", sparseChains, left, left)
+		g.op("SUBS $%d, R%d, R%d", neonSparseTurn, left, left)
 		g.op("BGE turn")
 		g.label("rest")
-		g.op("ADDS $%d, R%d, R%d", sparseChains, left, left)
-		for chain := range sparseChains - 1 {
-			g.op("BEQ done")
-			entry(chain)
-			g.op("SUBS $1, R%d, R%d", left, left)
-		}
+		g.op("TBZ $1, R%d, single", left)
+		pair(x)
+		g.label("single")
+		g.op("TBZ $0, R%d, done", left)
+		g.op("MOVW (R%d), R%d", col, rows[0])
+		g.op("%s (R%d), F%d", g.scalarMove(), value, x)
+		entry(0, x, 0)
 		g.label("done")
 		for i := range w {
-			at := func(chain int) int { return chain*w + i }
-			g.v3("fadd", at(0), at(0), at(1))
-			g.v3("fadd", at(2), at(2), at(3))
-			g.v3("fadd", at(0), at(0), at(2))
+			g.v3("fadd", i, i, w+i)
 		}
-		g.store(y, 0, w, counting(0))
+		g.store(y, 0, w, 0)
 		g.op("ADD R%d, R%d, R%d", ldy, y, y)
 		g.op("SUBS $1, R%d, R%d", n, n)
 		g.op("BNE row")
@@ -85,16 +100,11 @@ func neonSparse(g *neon) {
 func neonSparseTMul(g *neon) {
 	const n, ptr, cols, values, a, lda, c0, ldc, left, at, col, value, place = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
 	c := []int{c0, 14, 15, 16}
-	shift := map[elem]int{float32s: 2, float64s: 3}[g.elem]
+	shift := g.elem.shift()
 	fma := map[elem]string{float32s: "FMADDS", float64s: "FMADDD"}[g.elem]
 	for m := 1; m <= len(c); m++ {
-		g.begin("sparseTMul", fmt.Sprintf("M%d", m), "sparseTMulArgs")
-		for _, f := range []struct {
-			field string
-			reg   int
-		}{{"n", n}, {"ptr", ptr}, {"cols", cols}, {"values", values}, {"a", a}, {"lda", lda}, {"c", c0}, {"ldc", ldc}} {
-			g.arg("sparseTMulArgs", f.field, f.reg)
-		}
+		g.begin("sparseTMul", fmt.Sprintf("M%d", m), "sparseTMulArgs", field{"n", n}, field{"ptr", ptr}, field{"cols", cols},
+			field{"values", values}, field{"a", a}, field{"lda", lda}, field{"c", c0}, field{"ldc", ldc})
 		for j := 1; j < m; j++ {
 			g.op("ADD R%d, R%d, R%d", ldc, c[j-1], c[j])
 		}

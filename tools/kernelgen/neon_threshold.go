@@ -13,112 +13,111 @@ func (g *neon) thresholdArgs() {
 	g.op("LSL $1, R%d, R%d", rowUnits, bitsRow)
 }
 
-// bitTables loads, from vector register first on, the bit of each lane of the vectors that share a byte of the pattern:
-// 2 registers for float32, 4 for float64.
-func (g *neon) bitTables(first int) {
-	if g.elem == float32s {
-		g.table("bitsF32", []uint64{2<<32 | 1, 8<<32 | 4, 32<<32 | 16, 128<<32 | 64})
-	} else {
-		g.table("bitsF64", []uint64{1, 2, 4, 8, 16, 32, 64, 128})
-	}
-	g.op("MOVD $bits%s<>(SB), R%d", g.elem.name, bitsValue)
-	g.load(bitsValue, 0, 8/g.lanes(), counting(first))
-}
-
 func neonThresholds(g *neon) {
 	g.threshold()
 	g.thresholdGrad()
 }
 
-// threshold writes acc += w·S_θ(a) and its pattern of bits.
+// thresholdRow begins a row: the address of its bits of the second part, and its weight.
+func (g *neon) thresholdRow(weight int) {
+	g.label("row")
+	g.op("%s.P %d(R%d), F%d", g.scalarMove(), g.elem.size, rowS, weight)
+	g.op("MOVD R%d, R%d", rowUnits, rowLeft)
+	g.op("ADD R%d, R%d, R%d", bitsAt, bitsRow, bitsOther)
+	g.label("unit")
+}
+
+// thresholdNext closes the loops over units and rows. The bits of a row lie behind those of the row before.
+func (g *neon) thresholdNext() {
+	g.op("SUBS $1, R%d, R%d", rowLeft, rowLeft)
+	g.op("BNE unit")
+	g.op("MOVD R%d, R%d", bitsOther, bitsAt)
+	g.op("SUBS $1, R%d, R%d", rowRows, rowRows)
+	g.op("BNE row")
+}
+
+// threshold writes acc += w·S_θ(a), S_θ(a) = max(a−θ, 0) + min(a+θ, 0), and its pattern of bits.
 func (g *neon) threshold() {
-	const weight, theta, oneSided, bits = 0, 1, 2, 28
-	const up, down, accs = 3, 4, 16 // bits of a byte; the vectors of acc
-	perByte := 8 / g.lanes()
+	const weight, theta, minusTheta, thetaBelow, zero, upBits, downBits, tmp = 0, 1, 2, 3, 4, 5, 6, 7
+	const as, accs, downs = 8, 16, 24
 	g.begin("threshold", "", "rowArgs")
 	g.thresholdArgs()
 	g.op("%s rowArgs_theta(R0), F%d", g.scalarMove(), theta)
 	g.spread(theta, theta)
+	g.v2("fneg", minusTheta, theta)
+	g.zero(zero)
+	// Without the second part θ is NaN there, of which minimum takes no notice, and no bit is ever set.
+	g.op("MOVD $0x8040201008040201, R%d", bitsValue)
+	g.spreadGeneral(upBits, bitsValue, true)
 	g.arg("rowArgs", "negative", bitsValue)
-	g.op("MVN R%d, R%d", bitsValue, bitsValue)
-	g.spreadGeneral(oneSided, bitsValue, true)
-	g.bitTables(bits)
-	g.label("row")
-	g.op("%s.P %d(R%d), F%d", g.scalarMove(), g.elem.size, rowS, weight)
-	g.op("MOVD R%d, R%d", rowUnits, rowLeft)
-	g.label("unit")
+	g.spreadGeneral(downBits, bitsValue, true)
+	g.logic("orn", thetaBelow, theta, downBits)
+	g.logic("and", downBits, downBits, upBits)
+	g.thresholdRow(weight)
 	n := g.vectors()
-	g.load(rowDst, 0, n, counting(accs))
-	g.op("ADD R%d, R%d, R%d", bitsAt, bitsRow, bitsOther)
+	g.load(rowDst, 0, n, accs)
+	g.loadNext(rowA, n, as)
 	for j := range n {
-		const a, minus, isUp, isDown, lane = 5, 6, 7, 24, 25
-		part := j % perByte
-		g.op("FMOVQ.P %d(R%d), F%d", neonWidth, rowA, a)
-		g.v2("fneg", minus, a)
-		// Where a ≤ θ there is nothing, which is false where an operand is NaN.
-		g.v3("fcmge", isUp, theta, a)
-		g.v3("fcmge", isDown, theta, minus)
-		g.logic("orr", isDown, isDown, oneSided)
-		g.v3("fsub", a, a, theta)
-		g.v3("fsub", minus, minus, theta)
-		g.logic("bic", a, a, isUp)
-		g.logic("bic", minus, minus, isDown)
-		g.v3("fsub", a, a, minus)
-		g.lane("fmla", accs+j, a, weight, 0)
-		if part == 0 {
-			g.logic("bic", up, bits, isUp)
-			g.logic("bic", down, bits, isDown)
-		} else {
-			g.logic("bic", lane, bits+part, isUp)
-			g.logic("orr", up, up, lane)
-			g.logic("bic", lane, bits+part, isDown)
-			g.logic("orr", down, down, lane)
-		}
-		if part == perByte-1 {
-			g.sumIntegers(up, up)
-			g.sumIntegers(down, down)
-			g.op("VMOV V%d.B[0], R%d", up, bitsValue)
-			g.op("MOVB R%d, %d(R%d)", bitsValue, j/perByte, bitsAt)
-			g.op("VMOV V%d.B[0], R%d", down, bitsValue)
-			g.op("MOVB R%d, %d(R%d)", bitsValue, j/perByte, bitsOther)
-		}
+		a, down := as+j, downs+j
+		g.v3("fsub", tmp, a, theta)
+		g.v3("fmax", tmp, tmp, zero) // NaN stays
+		g.v3("fadd", down, a, thetaBelow)
+		g.v3("fminnm", down, down, zero)
+		g.v3("fadd", tmp, tmp, down)
+		g.lane("fmla", accs+j, tmp, weight, 0)
+		// Where a ≤ θ the first part is not active, which is false where an operand is NaN; where −a ≤ θ not the second.
+		g.v3("fcmge", down, a, minusTheta)
+		g.v3("fcmge", a, theta, a)
 	}
-	g.storeNext(rowDst, n, counting(accs))
+	g.storeNext(rowDst, n, accs)
+	g.everyByte(as, n)
+	g.everyByte(downs, n)
+	g.logic("bic", as, upBits, as)
+	g.logic("bic", downs, downBits, downs)
+	g.addPairs(as, as, downs)
+	g.addPairs(as, as, as)
+	g.addPairs(as, as, as)
+	g.op("VST1.P V%d.H[0], 2(R%d)", as, bitsAt)
+	g.op("VST1.P V%d.H[1], 2(R%d)", as, bitsOther)
 	g.thresholdNext()
 	g.end()
 }
 
-// thresholdNext closes the loops over units and rows.
-func (g *neon) thresholdNext() {
-	g.op("ADD $2, R%d, R%d", bitsAt, bitsAt)
-	g.op("SUBS $1, R%d, R%d", rowLeft, rowLeft)
-	g.op("BNE unit")
-	g.op("ADD R%d, R%d, R%d", bitsRow, bitsAt, bitsAt)
-	g.op("SUBS $1, R%d, R%d", rowRows, rowRows)
-	g.op("BNE row")
+// everyByte turns n vectors from register first on, whose lanes are all ones or zeros, into the bytes of one.
+func (g *neon) everyByte(first, n int) {
+	for bytes := g.elem.size / 2; n > 1; bytes, n = bytes/2, n/2 {
+		for j := range n / 2 {
+			g.everyOther(first+j, first+2*j, first+2*j+1, bytes)
+		}
+	}
+}
+
+// bitTables loads, from vector register first on, the bit of each lane of the vectors that share a byte of the pattern:
+// 2 registers for float32, 4 for float64.
+func (g *neon) bitTables(first int) {
+	g.table("bits"+g.elem.name, map[elem][]uint64{float32s: byteBits32, float64s: byteBits64}[g.elem])
+	g.op("MOVD $bits%s<>(SB), R%d", g.elem.name, bitsValue)
+	g.load(bitsValue, 0, 8/g.lanes(), first)
 }
 
 // thresholdGrad writes g = w·dh·(pos+neg) and the sum of w·dh·(neg−pos).
 func (g *neon) thresholdGrad() {
 	const weight, ones, bits = 8, 9, 28
-	const posByte, negByte, pos, neg, v, both, wide = 10, 11, 12, 13, 14, 15, 16
+	const posByte, negByte, pos, neg, wide, vs = 10, 11, 12, 13, 14, 16
 	perByte := 8 / g.lanes()
 	g.begin("thresholdGrad", "", "rowArgs")
 	g.thresholdArgs()
-	g.one(g.elem, ones)
+	g.constant(g.elem, ones, 1)
 	g.bitTables(bits)
-	for j := range neonSums {
-		g.zero(j)
-	}
-	g.label("row")
-	g.op("%s.P %d(R%d), F%d", g.scalarMove(), g.elem.size, rowS, weight)
-	g.op("MOVD R%d, R%d", rowUnits, rowLeft)
-	g.label("unit")
-	g.op("ADD R%d, R%d, R%d", bitsAt, bitsRow, bitsOther)
-	for j := range g.vectors() {
+	g.zeroSums()
+	g.thresholdRow(weight)
+	n := g.vectors()
+	g.loadNext(rowA, n, vs)
+	for j := range n {
+		v := vs + j
 		if j%perByte == 0 {
 			for _, b := range []struct{ at, reg int }{{bitsAt, posByte}, {bitsOther, negByte}} {
-				g.op("MOVBU %d(R%d), R%d", j/perByte, b.at, bitsValue)
+				g.op("MOVBU.P 1(R%d), R%d", b.at, bitsValue)
 				g.spreadGeneral(b.reg, bitsValue, g.elem == float64s)
 			}
 		}
@@ -127,13 +126,11 @@ func (g *neon) thresholdGrad() {
 		g.v3("cmtst", neg, negByte, lane)
 		g.logic("and", pos, pos, ones)
 		g.logic("and", neg, neg, ones)
-		g.op("FMOVQ.P %d(R%d), F%d", neonWidth, rowA, v)
 		g.lane("fmul", v, v, weight, 0)
-		g.v3("fadd", both, pos, neg)
+		g.v3("fadd", wide, pos, neg)
 		g.v3("fsub", pos, neg, pos)
-		g.v3("fmul", both, both, v)
-		g.op("FMOVQ.P F%d, %d(R%d)", both, neonWidth, rowDst)
 		g.v3("fmul", pos, pos, v)
+		g.v3("fmul", v, v, wide)
 		if g.elem == float64s {
 			g.d3("fadd", j, j, pos)
 			continue
@@ -143,6 +140,7 @@ func (g *neon) thresholdGrad() {
 		g.d3("fadd", 2*j, 2*j, wide)
 		g.d3("fadd", 2*j+1, 2*j+1, wide+1)
 	}
+	g.storeNext(rowDst, n, vs)
 	g.thresholdNext()
 	g.fold()
 	g.op("FMOVD F0, rowArgs_sum(R0)")

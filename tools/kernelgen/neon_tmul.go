@@ -3,10 +3,16 @@ package main
 import "fmt"
 
 // neonTMulSize gives the most rows of a tile of C (columns of A) for tiles of 1, 2, ... vectors.
-var neonTMulSize = []int{16, 12, 8}
+var neonTMulSize = []int{16, 12, 8, 6}
+
+// neonTMulRows is the number of rows of X and A that a turn of the loop goes through.
+const neonTMulRows = 8
 
 // neonTMul writes C += Aᵀ·X for tiles of C: lanes run along the columns of X; a vector of A holds the next elements of a
 // row, each of which a multiply-add takes from its lane. A tile of C has whole vectors; X may end inside its last one.
+//
+// Nothing is prefetched: a row of a tile is one load, which waits for nothing but the address, and a core that looks a
+// hundred instructions ahead has four rows in flight.
 func neonTMul(g *neon) {
 	for w, most := range neonTMulSize {
 		for m := 1; m <= most; m++ {
@@ -16,143 +22,92 @@ func neonTMul(g *neon) {
 }
 
 func (g *neon) tmulTile(m, w int) {
-	const x, ldx, a, lda, n, ahead, c, ldc, lanes, tmp = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+	const x, ldx, a, lda, n, c, ldc, lanes = 1, 2, 3, 4, 5, 7, 8, 9
 	acc := func(i, j int) int { return i*w + j }
-	xs := func(j int) int { return m*w + j }
-	as := m*w + w // the registers of A's row
-	per := g.lanes()
-	g.begin("tmul", fmt.Sprintf("W%dM%d", w, m), "tmulArgs")
-	for _, f := range []struct {
-		field string
-		reg   int
-	}{{"x", x}, {"ldx", ldx}, {"a", a}, {"lda", lda}, {"n", n}, {"ahead", ahead}, {"c", c}, {"ldc", ldc}, {"lanes", lanes}} {
-		g.arg("tmulArgs", f.field, f.reg)
+	xs := m * w // the first register of a row of X
+	as := xs + w
+	tile := fmt.Sprintf("W%dM%d", w, m)
+	products := func() {
+		place := g.loadElements(a, lda, m, as)
+		for i := range m {
+			for j := range w {
+				g.lane("fmla", acc(i, j), xs+j, place[i].reg, place[i].lane)
+			}
+		}
 	}
-	g.op("CMP $%d, R%d", per, lanes)
-	g.op("CSEL EQ, ZR, R%d, R%d", lanes, lanes) // lanes of the last vector, 0 for all of them
+	part := g.macro("tmulProducts"+tile, products)
+	row := g.macro("tmulRow"+tile, func() {
+		g.loadRow(x, ldx, w, xs)
+		g.op(part)
+	})
+	g.begin("tmul", tile, "tmulArgs", field{"x", x}, field{"ldx", ldx}, field{"a", a}, field{"lda", lda}, field{"n", n},
+		field{"c", c}, field{"ldc", ldc}, field{"lanes", lanes})
 	for i := range m * w {
 		g.zero(i)
 	}
-	g.label("row")
-	g.op("CBNZ R%d, part", lanes)
-	g.load(x, 0, w, xs)
-	g.label("loaded")
-	g.prefetch("1", x, ahead)
-	g.load(a, 0, m/per, counting(as))
-	top := as + m/per
-	if m%per > 0 {
-		g.loadSome(a, m/per*neonWidth, m%per, top)
-	}
-	for i := range m {
-		for j := range w {
-			g.lane("fmla", acc(i, j), xs(j), as+i/per, i%per)
-		}
-	}
-	g.op("ADD R%d, R%d, R%d", ldx, x, x)
-	g.op("ADD R%d, R%d, R%d", lda, a, a)
-	g.op("SUBS $1, R%d, R%d", n, n)
-	g.op("BNE row")
-
+	g.op("CMP $%d, R%d", g.lanes(), lanes)
+	g.op("BNE part")
+	g.repeat(n, neonTMulRows, func() { g.op(row) })
 	for i := range m {
 		g.load(c, 0, w, xs)
 		for j := range w {
-			g.v3("fadd", xs(j), xs(j), acc(i, j))
+			g.v3("fadd", xs+j, xs+j, acc(i, j))
 		}
-		g.store(c, 0, w, xs)
-		g.op("ADD R%d, R%d, R%d", ldc, c, c)
+		g.storeRow(c, ldc, w, xs)
 	}
 	g.end()
 
 	// The last vector of the tile is a part of one: only X is, the caller hands over a whole tile of C.
 	g.label("part")
 	g.load(x, 0, w-1, xs)
-	g.someLanes(lanes, func(lanes int) { g.loadSome(x, (w-1)*neonWidth, lanes, xs(w-1)) })
-	g.op("B loaded")
+	g.someLanes(lanes, func(lanes int) { g.loadSome(x, (w-1)*neonWidth, lanes, xs+w-1) })
+	g.op("ADD R%d, R%d, R%d", ldx, x, x)
+	g.op(part)
+	g.op("SUBS $1, R%d, R%d", n, n)
+	g.op("BNE part")
+	g.op("B done")
 }
 
-// neonGramSize is the most rows of X, and of Y, in a tile.
-const neonGramSize = 4
+// lanePlace is where an element lies.
+type lanePlace struct{ reg, lane int }
 
-// neonGram writes C += X·Yᵀ for a few rows of X and of Y, in float64 alone: lanes run along the rows, which are used
-// where they lie, and the lanes of each sum are added up at the end.
-func neonGram(g *neon) {
-	if g.elem != float64s {
-		return
+// loadElements loads n elements into the vector registers from first on, wherever their lanes come to lie, and moves base
+// on by general register stride: one instruction where a list of registers holds them.
+func (g *neon) loadElements(base, stride, n, first int) []lanePlace {
+	per, arrangement := g.lanes(), map[elem]string{float32s: "S4", float64s: "D2"}[g.elem]
+	if g.elem == float32s && n%4 > 1 && n/2 <= mostListed {
+		per, arrangement = 2, "S2" // halves of registers
 	}
-	for r := 1; r <= neonGramSize; r++ {
-		for c := 1; c <= neonGramSize; c++ {
-			g.gramTile(r, c)
-		}
+	place := make([]lanePlace, n)
+	for i := range place {
+		place[i] = lanePlace{first + i/per, i % per}
 	}
-}
-
-func (g *neon) gramTile(r, c int) {
-	const x, ldx, y, ldy, steps, tail, cAt, ldc, tmp = 1, 2, 3, 4, 5, 6, 7, 8, 9
-	yRows := []int{10, 11, 12, 22}
-	acc := func(i, j int) int { return i*c + j }
-	ys := func(j, half int) int { return r*c + 2*j + half }
-	xs := func(half int) int { return r*c + 2*c + half }
-	g.begin("gram", fmt.Sprintf("R%dC%d", r, c), "gramArgs")
-	for _, f := range []struct {
-		field string
-		reg   int
-	}{{"x", x}, {"ldx", ldx}, {"y", y}, {"ldy", ldy}, {"steps", steps}, {"tail", tail}, {"c", cAt}, {"ldc", ldc}} {
-		g.arg("gramArgs", f.field, f.reg)
-	}
-	g.rowsFrom(x, ldx, r)
-	g.op("MOVD R%d, R%d", y, yRows[0])
-	for j := 1; j < c; j++ {
-		g.op("ADD R%d, R%d, R%d", ldy, yRows[j-1], yRows[j])
-	}
-	for i := range r * c {
-		g.zero(i)
-	}
-	// Two vectors of every row at a time, then what is left.
-	g.op("SUBS $2, R%d, R%d", steps, steps)
-	g.op("BLT one")
-	g.label("two")
-	for j := range c {
-		g.loadNext(yRows[j], 2, func(half int) int { return ys(j, half) })
-	}
-	for i := range r {
-		g.loadNext(rowPointers[i], 2, xs)
-		for half := range 2 {
-			for j := range c {
-				g.v3("fmla", acc(i, j), xs(half), ys(j, half))
+	listed := min(n/per, mostListed)
+	reg := first + n/per
+	// What is behind the list goes first, while base is where it was.
+	for i := listed * per; i < n; {
+		at := i * g.elem.size
+		switch left := n - i; {
+		case left >= per:
+			c := min(left/per, 2)
+			g.load(base, at, c, first+i/per)
+			i += c * per
+		case left*g.elem.size >= 8:
+			g.op("FMOVD %d(R%d), F%d", at, base, reg)
+			for k := range 8 / g.elem.size {
+				place[i+k] = lanePlace{reg, k}
 			}
+			i, reg = i+8/g.elem.size, reg+1
+		default:
+			g.op("%s %d(R%d), F%d", g.scalarMove(), at, base, reg)
+			place[i] = lanePlace{reg, 0}
+			i, reg = i+1, reg+1
 		}
 	}
-	g.op("SUBS $2, R%d, R%d", steps, steps)
-	g.op("BGE two")
-	g.label("one")
-	single := func(load func(base, reg int)) {
-		for j := range c {
-			load(yRows[j], ys(j, 0))
-		}
-		for i := range r {
-			load(rowPointers[i], xs(0))
-			for j := range c {
-				g.v3("fmla", acc(i, j), xs(0), ys(j, 0))
-			}
-		}
+	if listed == 0 {
+		g.op("ADD R%d, R%d, R%d", stride, base, base)
+	} else {
+		g.op("VLD1.P (R%d)(R%d), %s", base, stride, list(first, listed, arrangement))
 	}
-	g.op("ADDS $2, R%d, R%d", steps, steps)
-	g.op("BEQ tail")
-	single(func(base, reg int) { g.op("FMOVQ.P %d(R%d), F%d", neonWidth, base, reg) })
-	g.label("tail")
-	g.op("CBZ R%d, sum", tail)
-	single(func(base, reg int) { g.op("FMOVD (R%d), F%d", base, reg) })
-	g.label("sum")
-	t := xs(0)
-	for i := range r {
-		for j := range c {
-			a := acc(i, j)
-			g.sumPair(a, a)
-			g.op("FMOVD %d(R%d), F%d", 8*j, cAt, t)
-			g.op("FADDD F%d, F%d, F%d", t, a, a)
-			g.op("FMOVD F%d, %d(R%d)", a, 8*j, cAt)
-		}
-		g.op("ADD R%d, R%d, R%d", ldc, cAt, cAt)
-	}
-	g.end()
+	return place
 }

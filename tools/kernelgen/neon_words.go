@@ -21,14 +21,15 @@ func arrangementOf(e elem) (text string, bits uint32) {
 // threeOperand are instructions on three vectors of floating-point or integer lanes, in their code for 4 lanes; for the
 // integer ones (marked) the bit of the size is another.
 var threeOperand = map[string]uint32{
-	"fadd": 0x4E20D400, "fsub": 0x4EA0D400, "fmul": 0x6E20DC00, "fdiv": 0x6E20FC00, "fmla": 0x4E20CC00,
+	"fadd": 0x4E20D400, "fsub": 0x4EA0D400, "fmul": 0x6E20DC00, "fdiv": 0x6E20FC00, "fmla": 0x4E20CC00, "fmls": 0x4EA0CC00,
+	"fmax": 0x4E20F400, "fminnm": 0x4EA0C400,
 	"faddp": 0x6E20D400, "fcmgt": 0x6EA0E400, "fcmge": 0x6E20E400, "cmtst": 0x4EA08C00,
 }
 
 // bitwise are instructions on all bits of three vectors.
 var bitwise = map[string]uint32{
 	"and": 0x4E201C00, "bic": 0x4E601C00, "orr": 0x4EA01C00, "eor": 0x6E201C00, "orn": 0x4EE01C00,
-	"bsl": 0x6E601C00, "bit": 0x6EA01C00, "bif": 0x6EE01C00,
+	"bif": 0x6EE01C00,
 }
 
 // twoOperand are instructions on two vectors.
@@ -92,11 +93,14 @@ func (g *neon) narrow(d, n int, upper bool) {
 // zero clears vector register d.
 func (g *neon) zero(d int) { g.word(fmt.Sprintf("movi v%d.2d, #0x0", d), 0x6F00E400|uint32(d)) }
 
-// one sets the lanes of vector register d to 1.
-func (g *neon) one(e elem, d int) {
+// constant sets the lanes of vector register d to 1 or 2.
+func (g *neon) constant(e elem, d, value int) {
 	t, _ := arrangementOf(e)
-	code := map[elem]uint32{float32s: 0x4F03F600, float64s: 0x6F03F600}[e]
-	g.word(fmt.Sprintf("fmov v%d.%s, #1.000000000000000000e+00", d, t), code|uint32(d))
+	code := map[elem]uint32{float32s: 0x4F00F400, float64s: 0x6F00F400}[e] // that of 2
+	if value == 1 {
+		code |= 0x70>>5<<16 | 0x70&31<<5
+	}
+	g.word(fmt.Sprintf("fmov v%d.%s, #%.18e", d, t, float64(value)), code|uint32(d))
 }
 
 // spread sets the lanes of d to lane 0 of n.
@@ -120,13 +124,15 @@ func (g *neon) sumPair(d, n int) {
 	g.word(fmt.Sprintf("faddp d%d, v%d.2d", d, n), 0x7E70D800|rdnm(d, n, 0))
 }
 
-// sumIntegers sets the low lane of d to the sum of the integer lanes of n.
-func (g *neon) sumIntegers(d, n int) {
-	if g.elem == float32s {
-		g.word(fmt.Sprintf("addv s%d, v%d.4s", d, n), 0x4EB1B800|rdnm(d, n, 0))
-	} else {
-		g.word(fmt.Sprintf("addp d%d, v%d.2d", d, n), 0x5EF1B800|rdnm(d, n, 0))
-	}
+// everyOther sets d to every other element of n and then of m, beginning with the first; an element has the given bytes.
+func (g *neon) everyOther(d, n, m, bytes int) {
+	t := map[int]string{1: "16b", 2: "8h", 4: "4s"}[bytes]
+	g.word(fmt.Sprintf("uzp1 v%d.%s, v%d.%s, v%d.%s", d, t, n, t, m, t), 0x4E001800|uint32(bytes/2)<<22|rdnm(d, n, m))
+}
+
+// addPairs sets the bytes of d to the sums of two neighbouring bytes of n and then of m.
+func (g *neon) addPairs(d, n, m int) {
+	g.word(fmt.Sprintf("addp v%d.16b, v%d.16b, v%d.16b", d, n, m), 0x4E20BC00|rdnm(d, n, m))
 }
 
 // rdnm places three registers.

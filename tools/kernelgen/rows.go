@@ -8,19 +8,25 @@ func (g *gen) vectors() int { return unit / g.lanes() }
 
 // rowKernels writes the elementwise work on row state: a loop over rows, inside it a loop over units.
 func rowKernels(g *gen) {
+	// s in register 0, and 1−s in register 1
+	scalar := func() { g.broadcastArg("(R8)", 0) }
+	scalars := func() {
+		scalar()
+		g.op("%s %s, %s, %s", g.sub(), g.v(0), g.v(15), g.v(1))
+	}
 	// dst = s·a
-	g.rowLoop("rowScale", func() { g.broadcastArg("(R8)", 0) }, func(j int) {
+	g.rowLoop("rowScale", scalar, func(j int) {
 		g.op("%s %d(AX), %s, %s", g.mul(), j*g.width, g.v(0), g.v(4))
 		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
 	})
 	// dst += s·a
-	g.rowLoop("rowAxpy", func() { g.broadcastArg("(R8)", 0) }, func(j int) {
+	g.rowLoop("rowAxpy", scalar, func(j int) {
 		g.op("%s %d(DI), %s", g.mov(), j*g.width, g.v(4))
 		g.op("%s %d(AX), %s, %s", g.fma(), j*g.width, g.v(0), g.v(4))
 		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
 	})
 	// dst += s·(a − b)
-	g.rowLoop("rowDiffAxpy", func() { g.broadcastArg("(R8)", 0) }, func(j int) {
+	g.rowLoop("rowDiffAxpy", scalar, func(j int) {
 		g.op("%s %d(AX), %s", g.mov(), j*g.width, g.v(5))
 		g.op("%s %d(BX), %s, %s", g.sub(), j*g.width, g.v(5), g.v(5))
 		g.op("%s %d(DI), %s", g.mov(), j*g.width, g.v(4))
@@ -28,29 +34,20 @@ func rowKernels(g *gen) {
 		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
 	})
 	// dst = s·a + (1−s)·b
-	g.rowLoop("rowLerp", func() {
-		g.broadcastArg("(R8)", 0)
-		g.op("%s %s, %s, %s", g.sub(), g.v(0), g.v(15), g.v(1))
-	}, func(j int) {
+	g.rowLoop("rowLerp", scalars, func(j int) {
 		g.op("%s %d(BX), %s, %s", g.mul(), j*g.width, g.v(1), g.v(4))
 		g.op("%s %d(AX), %s, %s", g.fma(), j*g.width, g.v(0), g.v(4))
 		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
 	})
 	// dst += s·a + (1−s)·b
-	g.rowLoop("rowLerpAxpy", func() {
-		g.broadcastArg("(R8)", 0)
-		g.op("%s %s, %s, %s", g.sub(), g.v(0), g.v(15), g.v(1))
-	}, func(j int) {
+	g.rowLoop("rowLerpAxpy", scalars, func(j int) {
 		g.op("%s %d(DI), %s", g.mov(), j*g.width, g.v(4))
 		g.op("%s %d(AX), %s, %s", g.fma(), j*g.width, g.v(0), g.v(4))
 		g.op("%s %d(BX), %s, %s", g.fma(), j*g.width, g.v(1), g.v(4))
 		g.op("%s %s, %d(DI)", g.mov(), g.v(4), j*g.width)
 	})
 	// dst = s·a, b = (1−s)·a
-	g.rowLoop("rowSplit", func() {
-		g.broadcastArg("(R8)", 0)
-		g.op("%s %s, %s, %s", g.sub(), g.v(0), g.v(15), g.v(1))
-	}, func(j int) {
+	g.rowLoop("rowSplit", scalars, func(j int) {
 		g.op("%s %d(AX), %s", g.mov(), j*g.width, g.v(4))
 		g.op("%s %s, %s, %s", g.mul(), g.v(4), g.v(0), g.v(5))
 		g.op("%s %s, %s, %s", g.mul(), g.v(4), g.v(1), g.v(4))
@@ -59,8 +56,6 @@ func rowKernels(g *gen) {
 	})
 	g.rowDot()
 	g.rowResidual()
-	g.threshold()
-	g.thresholdGrad()
 }
 
 func (g *gen) broadcastArg(addr string, reg int) {
@@ -69,13 +64,7 @@ func (g *gen) broadcastArg(addr string, reg int) {
 
 // rowArgs loads the arguments that the row kernels share.
 func (g *gen) rowArgs() {
-	g.op("MOVQ a+0(FP), SI")
-	g.arg("rowArgs", "dst", "SI", "DI")
-	g.arg("rowArgs", "a", "SI", "AX")
-	g.arg("rowArgs", "b", "SI", "BX")
-	g.arg("rowArgs", "s", "SI", "R8")
-	g.arg("rowArgs", "rows", "SI", "R9")
-	g.arg("rowArgs", "units", "SI", "R10")
+	g.args("rowArgs", "SI", "dst DI", "a AX", "b BX", "s R8", "rows R9", "units R10")
 }
 
 // ones sets register reg to ones.
@@ -101,16 +90,25 @@ func (g *gen) rowLoop(family string, head func(), body func(j int)) {
 	for j := range g.vectors() {
 		body(j)
 	}
-	bytes := unit * g.elem.size
-	g.op("ADDQ $%d, AX", bytes)
-	g.op("ADDQ $%d, BX", bytes)
-	g.op("ADDQ $%d, DI", bytes)
+	g.nextUnit("AX", "BX", "DI")
+	g.op("ADDQ $%d, R8", g.elem.size)
+	g.nextRow()
+	g.end()
+}
+
+// nextUnit moves the addresses of a row's elements on by a unit, and closes the loop over units.
+func (g *gen) nextUnit(addresses ...string) {
+	for _, reg := range addresses {
+		g.op("ADDQ $%d, %s", unit*g.elem.size, reg)
+	}
 	g.op("DECQ R11")
 	g.op("JNZ unit")
-	g.op("ADDQ $%d, R8", g.elem.size)
+}
+
+// nextRow closes the loop over rows.
+func (g *gen) nextRow() {
 	g.op("DECQ R9")
 	g.op("JNZ row")
-	g.end()
 }
 
 // sums is the number of float64 vectors that hold the 16 sums of a unit: the first ones of the register file.
@@ -175,16 +173,10 @@ func (g *gen) rowSum(family string, body func(j int)) {
 	for j := range g.sums() {
 		body(j)
 	}
-	bytes := unit * g.elem.size
-	g.op("ADDQ $%d, AX", bytes)
-	g.op("ADDQ $%d, BX", bytes)
-	g.op("ADDQ $%d, R8", bytes)
-	g.op("DECQ R11")
-	g.op("JNZ unit")
+	g.nextUnit("AX", "BX", "R8")
 	g.fold()
 	g.op("VMOVSD X0, (DI)")
 	g.op("ADDQ $8, DI")
-	g.op("DECQ R9")
-	g.op("JNZ row")
+	g.nextRow()
 	g.end()
 }

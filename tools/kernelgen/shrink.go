@@ -90,12 +90,7 @@ func (g *gen) shrinkGrad() {
 
 // shrinkArgs loads the arguments: registers 11, 14 and 15 hold bound, rest and scale, register 10 ones.
 func (g *gen) shrinkArgs() {
-	g.op("MOVQ a+0(FP), SI")
-	g.arg("shrinkArgs", "a", "SI", "AX")
-	g.arg("shrinkArgs", "b", "SI", "BX")
-	g.arg("shrinkArgs", "dst", "SI", "DI")
-	g.arg("shrinkArgs", "dst2", "SI", "R8")
-	g.arg("shrinkArgs", "units", "SI", "R9")
+	g.args("shrinkArgs", "SI", "a AX", "b BX", "dst DI", "dst2 R8", "units R9")
 	g.op("VBROADCASTSD shrinkArgs_bound(SI), %s", g.v(11))
 	g.op("VBROADCASTSD shrinkArgs_rest(SI), %s", g.v(14))
 	g.op("VBROADCASTSD shrinkArgs_scale(SI), %s", g.v(15))

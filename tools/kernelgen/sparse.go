@@ -15,16 +15,7 @@ const sparseChains = 4
 func sparseKernels(g *gen) {
 	for w := 1; w <= sparseStrip[g.isa]; w++ {
 		g.begin("sparse", fmt.Sprintf("W%d", w), "sparseArgs")
-		g.op("MOVQ a+0(FP), DI")
-		g.arg("sparseArgs", "n", "DI", "R9")
-		g.arg("sparseArgs", "ptr", "DI", "R10")
-		g.arg("sparseArgs", "cols", "DI", "SI")
-		g.arg("sparseArgs", "values", "DI", "DX")
-		g.arg("sparseArgs", "b", "DI", "BX")
-		g.arg("sparseArgs", "ldb", "DI", "R11")
-		g.arg("sparseArgs", "y", "DI", "AX")
-		g.arg("sparseArgs", "ldy", "DI", "R12")
-		g.arg("sparseArgs", "shift", "DI", "R15")
+		g.args("sparseArgs", "DI", "n R9", "ptr R10", "cols SI", "values DX", "b BX", "ldb R11", "y AX", "ldy R12", "shift R15")
 		g.label("row")
 		for i := range sparseChains * w {
 			g.zero(i)
@@ -90,15 +81,7 @@ func sparseTMulKernels(g *gen) {
 	mov := "VMOV" + g.elem.scalar
 	for m := 1; m <= len(c); m++ {
 		g.begin("sparseTMul", fmt.Sprintf("M%d", m), "sparseTMulArgs")
-		g.op("MOVQ a+0(FP), DI")
-		g.arg("sparseTMulArgs", "n", "DI", "R9")
-		g.arg("sparseTMulArgs", "ptr", "DI", "R10")
-		g.arg("sparseTMulArgs", "cols", "DI", "SI")
-		g.arg("sparseTMulArgs", "values", "DI", "DX")
-		g.arg("sparseTMulArgs", "a", "DI", "R13")
-		g.arg("sparseTMulArgs", "lda", "DI", "R15")
-		g.arg("sparseTMulArgs", "c", "DI", c[0])
-		g.arg("sparseTMulArgs", "ldc", "DI", "CX")
+		g.args("sparseTMulArgs", "DI", "n R9", "ptr R10", "cols SI", "values DX", "a R13", "lda R15", "c "+c[0], "ldc CX")
 		for j := 1; j < m; j++ {
 			g.op("LEAQ (%s)(CX*1), %s", c[j-1], c[j])
 		}

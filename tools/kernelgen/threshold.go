@@ -22,6 +22,28 @@ func (g *gen) thresholdArgs() {
 	g.op("ADDQ BX, BX")
 }
 
+// thresholdRow begins a row: its weight, and the loop over units.
+func (g *gen) thresholdRow(weight int) {
+	g.label("row")
+	g.broadcastArg("(R8)", weight)
+	g.op("MOVQ R10, R11")
+	g.label("unit")
+}
+
+// thresholdNext closes the loops over units and rows.
+func (g *gen) thresholdNext() {
+	g.op("ADDQ $2, SI")
+	g.nextUnit("AX", "DI")
+	g.op("ADDQ BX, SI")
+	g.op("ADDQ $%d, R8", g.elem.size)
+	g.nextRow()
+}
+
+func thresholdKernels(g *gen) {
+	g.threshold()
+	g.thresholdGrad()
+}
+
 // threshold writes acc += w·S_θ(a) and its pattern of bits.
 func (g *gen) threshold() {
 	const theta, sign, weight, twoSided = 0, 1, 2, 3
@@ -36,25 +58,13 @@ func (g *gen) threshold() {
 		g.op("VPBROADCASTQ rowArgs_negative(SI), %s", g.v(twoSided))
 	}
 	g.op("MOVQ R12, SI")
-	g.label("row")
-	g.broadcastArg("(R8)", weight)
-	g.op("MOVQ R10, R11")
-	g.label("unit")
+	g.thresholdRow(weight)
 	if g.isa == avx512 {
 		g.threshold512(theta, sign, weight)
 	} else {
 		g.threshold2(theta, sign, weight, twoSided)
 	}
-	bytes := unit * g.elem.size
-	g.op("ADDQ $%d, AX", bytes)
-	g.op("ADDQ $%d, DI", bytes)
-	g.op("ADDQ $2, SI")
-	g.op("DECQ R11")
-	g.op("JNZ unit")
-	g.op("ADDQ BX, SI")
-	g.op("ADDQ $%d, R8", g.elem.size)
-	g.op("DECQ R9")
-	g.op("JNZ row")
+	g.thresholdNext()
 	g.end()
 }
 
@@ -130,10 +140,7 @@ func (g *gen) thresholdGrad() {
 	for j := range g.sums() {
 		g.op("VXORPD X%d, X%d, X%d", j, j, j)
 	}
-	g.label("row")
-	g.broadcastArg("(R8)", weight)
-	g.op("MOVQ R10, R11")
-	g.label("unit")
+	g.thresholdRow(weight)
 	for j := range g.vectors() {
 		pos, neg, v := g.v(4), g.v(5), g.v(6)
 		g.loadBits(j, "(SI)", 4, ones, bits)
@@ -146,16 +153,7 @@ func (g *gen) thresholdGrad() {
 		g.op("%s %s, %s, %s", g.mul(), v, pos, pos)
 		g.addWide(j, 4)
 	}
-	bytes := unit * g.elem.size
-	g.op("ADDQ $%d, AX", bytes)
-	g.op("ADDQ $%d, DI", bytes)
-	g.op("ADDQ $2, SI")
-	g.op("DECQ R11")
-	g.op("JNZ unit")
-	g.op("ADDQ BX, SI")
-	g.op("ADDQ $%d, R8", g.elem.size)
-	g.op("DECQ R9")
-	g.op("JNZ row")
+	g.thresholdNext()
 	g.fold()
 	g.op("MOVQ a+0(FP), SI")
 	g.op("VMOVSD X0, rowArgs_sum(SI)")
@@ -207,11 +205,11 @@ func (g *gen) loadBits(j int, addr string, reg, ones, bits int) {
 // bitTable loads the bit that each lane looks at: register bits, and for float64 bits+1 for the upper half of a byte.
 func (g *gen) bitTable(bits int) {
 	if g.elem == float32s {
-		g.table("bitsF32", []uint64{2<<32 | 1, 8<<32 | 4, 32<<32 | 16, 128<<32 | 64})
+		g.table("bitsF32", byteBits32)
 		g.op("VMOVDQU bitsF32<>(SB), Y%d", bits)
 		return
 	}
-	g.table("bitsF64", []uint64{1, 2, 4, 8, 16, 32, 64, 128})
+	g.table("bitsF64", byteBits64)
 	g.op("VMOVDQU bitsF64<>(SB), Y%d", bits)
 	g.op("VMOVDQU bitsF64<>+32(SB), Y%d", bits+1)
 }

@@ -34,17 +34,9 @@ func (g *gen) tmulTile(m, w int) {
 		mask = top
 	}
 	g.begin("tmul", fmt.Sprintf("W%dM%d", w, m), "tmulArgs")
-	g.op("MOVQ a+0(FP), DI")
-	g.arg("tmulArgs", "lanes", "DI", "R8")
+	g.args("tmulArgs", "DI", "lanes R8")
 	g.loadMask("R8", "R9", mask)
-	g.arg("tmulArgs", "x", "DI", "AX")
-	g.arg("tmulArgs", "ldx", "DI", "BX")
-	g.arg("tmulArgs", "a", "DI", "DX")
-	g.arg("tmulArgs", "lda", "DI", "R8")
-	g.arg("tmulArgs", "n", "DI", "R9")
-	g.arg("tmulArgs", "ahead", "DI", "R10")
-	g.arg("tmulArgs", "c", "DI", "SI")
-	g.arg("tmulArgs", "ldc", "DI", "R11")
+	g.fields("tmulArgs", "DI", "x AX", "ldx BX", "a DX", "lda R8", "n R9", "ahead R10", "c SI", "ldc R11")
 	for i := range m * w {
 		g.zero(i)
 	}

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/largemvc/largemvc/tools/internal/program"
 )
 
 // licenceFile matches the names of files that must go along with a program.
@@ -26,9 +28,7 @@ func (b *builder) licences(t target) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := exec.Command("go", "env", "GOROOT", "GOVERSION")
-	c.Dir = b.root
-	out, err := output(c)
+	out, err := program.Run(b.root, "go", "env", "GOROOT", "GOVERSION")
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (b *builder) linked(t target) ([]linked, error) {
 	const format = "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}"
 	c := exec.Command("go", "list", "-deps", "-f", format, command)
 	c.Dir, c.Env = b.root, b.environment(t)
-	out, err := output(c)
+	out, err := program.Output(c)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"flag"
 	"fmt"
@@ -17,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/largemvc/largemvc/tools/internal/program"
 )
 
 // targets are the systems that archives are made for.
@@ -33,11 +34,8 @@ func main() {
 	root := flag.String("root", "..", "`FOLDER` of the repository")
 	out := flag.String("out", "", "`FOLDER` for the archives; it is made where it is missing")
 	only := flag.String("only", "", "`OS/ARCH` to build for alone")
-	flag.Parse()
-	if err := run(*root, *out, *only); err != nil {
-		fmt.Fprintln(os.Stderr, "release:", err)
-		os.Exit(1)
-	}
+	program.Arguments("release [flags] -out FOLDER", 0)
+	program.End("release", program.Failed, run(*root, *out, *only))
 }
 
 func run(root, out, only string) error {
@@ -110,9 +108,7 @@ func (b *builder) describe() error {
 }
 
 func (b *builder) git(args ...string) (string, error) {
-	c := exec.Command("git", args...)
-	c.Dir = b.root
-	out, err := output(c)
+	out, err := program.Run(b.root, "git", args...)
 	return strings.TrimSpace(string(out)), err
 }
 
@@ -121,7 +117,7 @@ func (b *builder) git(args ...string) (string, error) {
 func (b *builder) compile(t target, out string) error {
 	c := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", out, command)
 	c.Dir, c.Env = b.root, b.environment(t)
-	_, err := output(c)
+	_, err := program.Output(c)
 	return err
 }
 
@@ -145,13 +141,13 @@ func (b *builder) completions() ([]file, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	program := filepath.Join(dir, "largemvc")
-	if err := b.compile(target{}, program); err != nil {
+	path := filepath.Join(dir, "largemvc")
+	if err := b.compile(target{}, path); err != nil {
 		return nil, err
 	}
 	var files []file
 	for _, s := range []struct{ shell, name string }{{"bash", "largemvc.bash"}, {"zsh", "_largemvc"}, {"fish", "largemvc.fish"}} {
-		script, err := output(exec.Command(program, "completion", s.shell))
+		script, err := program.Output(exec.Command(path, "completion", s.shell))
 		if err != nil {
 			return nil, err
 		}
@@ -167,14 +163,14 @@ func (b *builder) archive(t target, scripts []file) (name string, data []byte, e
 		return "", nil, err
 	}
 	defer os.RemoveAll(dir)
-	program := "largemvc"
+	executable := "largemvc"
 	if t.os == "windows" {
-		program += ".exe"
+		executable += ".exe"
 	}
-	if err := b.compile(t, filepath.Join(dir, program)); err != nil {
+	if err := b.compile(t, filepath.Join(dir, executable)); err != nil {
 		return "", nil, err
 	}
-	binary, err := os.ReadFile(filepath.Join(dir, program))
+	binary, err := os.ReadFile(filepath.Join(dir, executable))
 	if err != nil {
 		return "", nil, err
 	}
@@ -182,7 +178,7 @@ func (b *builder) archive(t target, scripts []file) (name string, data []byte, e
 	if err != nil {
 		return "", nil, err
 	}
-	files := []file{{name: program, data: binary, mode: 0o755}, {name: "LICENSES.txt", data: licences, mode: 0o644}}
+	files := []file{{name: executable, data: binary, mode: 0o755}, {name: "LICENSES.txt", data: licences, mode: 0o644}}
 	for _, document := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
 		text, err := os.ReadFile(filepath.Join(b.root, document))
 		if err != nil {
@@ -199,15 +195,4 @@ func (b *builder) archive(t target, scripts []file) (name string, data []byte, e
 	}
 	data, err = tarred(folder, files, b.when)
 	return folder + ".tar.gz", data, err
-}
-
-// output runs a command and returns what it prints; its error holds what it complains about.
-func output(c *exec.Cmd) ([]byte, error) {
-	var complaint bytes.Buffer
-	c.Stderr = &complaint
-	out, err := c.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, &complaint)
-	}
-	return out, nil
 }

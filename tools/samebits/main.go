@@ -12,17 +12,18 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/largemvc/largemvc/tools/internal/program"
 )
 
 //go:embed testdata/golden.go
@@ -43,31 +44,19 @@ func main() {
 		"names of the data sets; none: the golden models alone")
 	seeds := flag.String("seeds", "0,1,2", "seeds")
 	with := flag.String("with", "", "more flags of the command, for every fit, as in \"-missing 0.3 -float 64\"")
-	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: samebits [flags] OLD NEW")
-		flag.PrintDefaults()
-	}
-	flag.Parse()
-	if flag.NArg() != 2 {
-		flag.Usage()
-		os.Exit(2)
-	}
+	states := program.Arguments("samebits [flags] OLD NEW", 2)
 	if o.data == "" && *sets != "none" {
-		fmt.Fprintln(os.Stderr, "samebits: no folder of data sets; give -data, or -sets none")
-		os.Exit(2)
+		program.End("samebits", program.Misuse, errors.New("no folder of data sets; give -data, or -sets none"))
 	}
-	o.golden = cmp.Or(o.golden, filepath.Join(flag.Arg(0), "testdata", "golden"))
+	o.golden = cmp.Or(o.golden, filepath.Join(states[0], "testdata", "golden"))
 	o.seeds, o.with = strings.Split(*seeds, ","), strings.Fields(*with)
 	if *sets != "" && *sets != "none" {
 		o.sets = strings.Split(*sets, ",")
 	}
-	same, err := compare(os.Stdout, &o, flag.Arg(0), flag.Arg(1))
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "samebits:", err)
-		os.Exit(2)
-	}
+	same, err := compare(os.Stdout, &o, states[0], states[1])
+	program.End("samebits", program.Misuse, err) // status 1 says that something differs
 	if !same {
-		os.Exit(1)
+		os.Exit(program.Failed)
 	}
 }
 
@@ -165,10 +154,10 @@ func build(checkout, folder string) (*state, error) {
 		return nil, err
 	}
 	s := &state{folder: folder, command: filepath.Join(folder, "largemvc"), golden: filepath.Join(folder, "golden")}
-	if _, err := run(absolute, "go", "build", "-o", s.command, "./cmd/largemvc"); err != nil {
+	if _, err := program.Run(absolute, "go", "build", "-o", s.command, "./cmd/largemvc"); err != nil {
 		return nil, err
 	}
-	_, err = run(absolute, "go", "build", "-overlay", overlay, "-o", s.golden, "./cmd/samebitsgolden")
+	_, err = program.Run(absolute, "go", "build", "-overlay", overlay, "-o", s.golden, "./cmd/samebitsgolden")
 	return s, err
 }
 
@@ -181,7 +170,7 @@ func (s *state) fit(data string, flags []string) (*result, error) {
 		}
 	}
 	args := append([]string{"fit", "-data", data, "-quiet", "-out", labels, "-save", model}, flags...)
-	if _, err := run(s.folder, s.command, args...); err != nil {
+	if _, err := program.Run(s.folder, s.command, args...); err != nil {
 		return nil, err
 	}
 	return readResult(labels, model)
@@ -193,17 +182,6 @@ func (s *state) goldenSums(golden string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := run(s.folder, s.golden, absolute)
+	out, err := program.Run(s.folder, s.golden, absolute)
 	return strings.Split(strings.TrimSpace(string(out)), "\n"), err
-}
-
-func run(folder, name string, args ...string) ([]byte, error) {
-	c := exec.Command(name, args...)
-	c.Dir = folder
-	var out, failure bytes.Buffer
-	c.Stdout, c.Stderr = &out, &failure
-	if err := c.Run(); err != nil {
-		return nil, fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, &failure)
-	}
-	return out.Bytes(), nil
 }

@@ -88,9 +88,12 @@ func inTree(data []byte, i int) bool {
 	return i >= at && i < at+24+2*40
 }
 
-// TestChecksumsOfH5py reads files that h5py wrote, and refuses them with a wrong bit in an object header.
+// TestChecksumsOfH5py reads files that h5py wrote, and refuses them with a wrong bit in a structure of any kind, for its checksum
+// is wrong.
 func TestChecksumsOfH5py(t *testing.T) {
-	for _, name := range []string{"latest.h5", "paged.h5"} {
+	noticed, structures := map[string]int{}, map[string]int{"OHDR": 7, "OCHK": 7, "FAHD": 7, "FADB": 7, "EAHD": 7, "EAIB": 7,
+		"EASB": 7, "EADB": 7, "BTHD": 7, "BTIN": 8, "BTLF": 8, "FRHP": 6, "FHIB": 18, "FHDB": 24}
+	for _, name := range []string{"latest.h5", "paged.h5", "growing.h5", "far.h5", "tree.h5", "members.h5"} {
 		data, err := os.ReadFile(filepath.Join("..", "..", "testdata", name))
 		if err != nil {
 			t.Fatal(err)
@@ -98,24 +101,58 @@ func TestChecksumsOfH5py(t *testing.T) {
 		if _, err := readAll(data); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		seen := 0
-		for _, sig := range []string{"OHDR", "OCHK", "FAHD", "FADB"} {
+		for structure, offset := range structures {
 			for at := 0; ; at++ {
-				k := bytes.Index(data[at:], []byte(sig))
+				k := bytes.Index(data[at:], []byte(structure))
 				if k < 0 {
 					break
 				}
 				at += k
 				spoiled := bytes.Clone(data)
-				spoiled[at+5] ^= 0x40
-				if _, err := readAll(spoiled); err == nil {
-					t.Errorf("%s: a wrong bit in %s at %d is not noticed", name, sig, at)
+				spoiled[at+offset] ^= 0x40
+				_, err := readAll(spoiled)
+				if err == nil {
+					t.Errorf("%s: a wrong bit in %s at %d is not noticed", name, structure, at)
 				}
-				seen++
+				if err != nil && strings.Contains(err.Error(), "the checksum of its") {
+					noticed[structure]++
+				}
 			}
 		}
-		if seen < 3 {
-			t.Errorf("%s has %d structures with checksums", name, seen)
+	}
+	for structure := range structures {
+		if noticed[structure] == 0 {
+			t.Errorf("no checksum of %s is compared", structure)
 		}
+	}
+}
+
+// TestChecksumsOfPages: every page of a data block that was written has a checksum of its own.
+func TestChecksumsOfPages(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "far.h5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const head, page = 22, 1024*8 + 4 // of a data block, and of 1024 addresses with their checksum
+	noticed := 0
+	for at := bytes.Index(data, []byte("EADB")); at >= 0; {
+		for k := range 2 {
+			spoiled := bytes.Clone(data)
+			spoiled[at+head+k*page+4] ^= 0x40
+			if _, err := readAll(spoiled); err != nil {
+				if !strings.Contains(err.Error(), "the checksum of its index of chunks is wrong") {
+					t.Error(err)
+				}
+				noticed++
+			}
+		}
+		next := bytes.Index(data[at+1:], []byte("EADB"))
+		if next < 0 {
+			break
+		}
+		at += 1 + next
+	}
+	if noticed != 2 { // in each of which there is one element
+		t.Errorf("wrong bits are noticed in %d pages, want 2", noticed)
 	}
 }

@@ -17,6 +17,8 @@ const (
 	Compound  TypeClass = 6
 	Reference TypeClass = 7
 	Enum      TypeClass = 8
+
+	VariableLength TypeClass = 9
 )
 
 var classNames = [...]string{"integer", "float", "time", "string", "bit field", "opaque", "compound", "reference", "enumeration",
@@ -27,6 +29,7 @@ type Datatype struct {
 	Class TypeClass
 	Size  int       // bytes of an element
 	Elem  elem.Type // of integers, floats and enumerations; Kind is Invalid for others
+	text  bool      // of variable length: a text
 }
 
 // String is the usual name of the type, for example float64.
@@ -34,6 +37,8 @@ func (t Datatype) String() string {
 	switch {
 	case t.Elem.Kind != elem.Invalid:
 		return t.Elem.Kind.String()
+	case t.IsText():
+		return "string"
 	case int(t.Class) < len(classNames):
 		return classNames[t.Class]
 	}
@@ -73,6 +78,11 @@ func datatype(b *block, depth int) (Datatype, error) {
 	case Reference:
 		if bits&15 != 0 {
 			return t, fmt.Errorf("holds references to regions, which are not read")
+		}
+	case VariableLength:
+		t.text = bits&15 == 1
+		if t.Size != 8+b.f.offSize {
+			return t, fmt.Errorf("has elements of variable length of %d bytes", t.Size)
 		}
 	case Enum: // of an integer type, which comes first
 		if depth > 0 {

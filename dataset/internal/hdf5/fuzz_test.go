@@ -74,6 +74,14 @@ func walkAll(t *testing.T, data []byte, lim *budget.Budget, unsealed bool) {
 			}
 			return nil
 		})
+		if err == nil && o.Type.IsText() {
+			err = file.Texts(o, func(i int, text []byte) error {
+				if i < 0 || i >= n || len(text) > 1<<20 {
+					t.Fatalf("%s: text %d of %d has %d bytes", link.Name, i, n, len(text))
+				}
+				return nil
+			})
+		}
 		if err == nil && lim.Used() != held {
 			t.Fatalf("%s: %d bytes stay booked after reading", link.Name, lim.Used()-held)
 		}

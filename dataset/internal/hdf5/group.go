@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
 // Link is a named member of a group.
 type Link struct {
 	Name string
 	Addr uint64
+	// Elsewhere says what the link is where it names no object of this file itself: a soft link, say.
+	Elsewhere string
 }
 
 type symbolTable struct{ tree, heap uint64 }
@@ -18,25 +22,33 @@ type symbolTable struct{ tree, heap uint64 }
 const (
 	linkBytes   = 64   // of a link, beside its name
 	maxLinkName = 4096 // bytes
+
+	cachedSoftLink = 2 // of an entry of a symbol table
 )
 
 // Links lists the members of a group. A dataset has none.
 func (f *File) Links(o *Object) ([]Link, error) {
-	if o.symbol != nil {
+	switch {
+	case o.symbol != nil:
 		return f.oldLinks(o.symbol)
+	case o.dense == nil:
+		return o.links, nil
 	}
-	if o.dense {
-		return nil, errors.New("has a group with dense link storage, which is not read; " +
-			"save with fewer members or an older format version (h5py: libver='earliest'; h5repack --high=v18 IN OUT)")
-	}
-	return o.links, nil
+	links := slices.Clone(o.links)
+	err := o.dense.each(f, treeLinkNames, 4, func(b *block) error {
+		l, err := link(b)
+		links = append(links, l)
+		return err
+	})
+	slices.SortFunc(links, func(a, b Link) int { return strings.Compare(a.Name, b.Name) })
+	return links, err
 }
 
-// link reads a link message; ok is false for links to other places than an object of this file.
-func link(b *block) (l Link, ok bool, err error) {
+// link reads a link message.
+func link(b *block) (l Link, err error) {
 	version, flags := b.u8(), b.u8()
 	if version != 1 {
-		return l, false, fmt.Errorf("has a link of version %d", version)
+		return l, fmt.Errorf("has a link of version %d", version)
 	}
 	kind := uint8(0)
 	if flags&8 != 0 {
@@ -50,16 +62,21 @@ func link(b *block) (l Link, ok bool, err error) {
 	}
 	n := b.uint(1 << (flags & 3))
 	if n > maxLinkName {
-		return l, false, fmt.Errorf("has a name of %d bytes; at most %d are read", n, maxLinkName)
+		return l, fmt.Errorf("has a name of %d bytes; at most %d are read", n, maxLinkName)
 	}
 	if err := b.f.lim.Take("the members of a group", linkBytes+int64(n)); err != nil {
-		return l, false, err
+		return l, err
 	}
 	l.Name = string(b.take(int(n)))
-	if kind == 0 {
+	switch kind {
+	case 0:
 		l.Addr = b.offset()
+	case 1:
+		l.Elsewhere = "a soft link"
+	default:
+		l.Elsewhere = "a link to another file"
 	}
-	return l, kind == 0, b.err
+	return l, b.err
 }
 
 // oldLinks walks through the B-tree of a symbol table.
@@ -125,6 +142,9 @@ func (f *File) symbols(addr uint64, names []byte) ([]Link, error) {
 		e := block{b: body[i*width:], f: f}
 		at := e.offset()
 		l := Link{Addr: e.offset()}
+		if e.u32() == cachedSoftLink {
+			l.Elsewhere = "a soft link"
+		}
 		if at >= uint64(len(names)) {
 			return nil, errors.New("is damaged (a name outside its heap)")
 		}

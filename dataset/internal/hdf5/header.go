@@ -25,6 +25,7 @@ const (
 	msgAttribute    = 0x0c
 	msgContinuation = 0x10
 	msgSymbolTable  = 0x11
+	msgAttributes   = 0x15
 )
 
 const (
@@ -38,10 +39,11 @@ type Object struct {
 	// Of a dataset:
 	IsDataset bool
 	Dims      []int // slowest axis first
+	most      []int // the largest size of each axis, −1 without limit; nil: Dims
 	Type      Datatype
 
 	links  []Link
-	dense  bool // links live in a heap, which is not read
+	dense  *dense // links that lie in a heap; nil without
 	symbol *symbolTable
 	layout layout
 	filter []filter
@@ -63,7 +65,7 @@ func (o *Object) memory() int64 {
 	for _, l := range o.links {
 		n += linkBytes + int64(len(l.Name))
 	}
-	return n
+	return n + 16*int64(len(o.Dims))
 }
 
 // settle copies what is kept of the header, so that the rest can go.
@@ -296,7 +298,8 @@ func (p *headerParser) message(kind uint16, flags uint8, body []byte) error {
 		case msgDatatype, msgDataspace, msgFilters, msgFill:
 			p.space = p.space || kind == msgDataspace
 			p.datatype = p.datatype || kind == msgDatatype
-			o.keep(errors.New("has a shared header message (a named datatype), which is not read"))
+			o.keep(errors.New("has a shared header message (a named datatype), which is not read: in Python, save the array " +
+				"itself, new['X'] = old['X'][...]"))
 		}
 		return nil
 	}
@@ -304,7 +307,7 @@ func (p *headerParser) message(kind uint16, flags uint8, body []byte) error {
 	case msgDataspace:
 		p.space = true
 		var err error
-		if o.Dims, err = dataspace(b); err != nil {
+		if o.Dims, o.most, err = dataspace(b); err != nil {
 			return err
 		}
 	case msgDatatype:
@@ -326,33 +329,51 @@ func (p *headerParser) message(kind uint16, flags uint8, body []byte) error {
 	case msgExternal:
 		o.keep(errors.New("keeps its data in other files, which are not read"))
 	case msgAttribute:
-		name, a, err := attribute(b)
-		if err == nil && len(a.raw) <= maxAttribute { // one that is not read says nothing that is needed
-			a.raw = bytes.Clone(a.raw)
-			if err := f.lim.Take("the attributes of an array", int64(128+len(name)+len(a.raw))); err != nil {
-				return err
-			}
-			o.Attributes[name] = a
-		}
+		return p.attribute(b)
 	case msgSymbolTable:
 		o.symbol = &symbolTable{tree: b.offset(), heap: b.offset()}
 		return b.err
 	case msgLink:
-		l, ok, err := link(b)
+		l, err := link(b)
 		if err != nil {
 			return err
 		}
-		if ok {
-			o.links = append(o.links, l)
-		}
+		o.links = append(o.links, l)
 	case msgLinkInfo:
 		b.skip(1)
 		if b.u8()&1 != 0 {
 			b.skip(8)
 		}
-		o.dense = b.offset() != undefined
+		d := &dense{heap: b.offset(), names: b.offset()}
+		if d.heap != undefined && b.err == nil {
+			o.dense = d
+		}
 		return b.err
+	case msgAttributes:
+		b.skip(1)
+		if b.u8()&1 != 0 {
+			b.skip(2)
+		}
+		d := &dense{heap: b.offset(), names: b.offset()}
+		if d.heap == undefined || b.err != nil {
+			return b.err
+		}
+		return d.each(f, treeAttributeNames, 0, func(b *block) error { return p.attribute(b) })
 	}
+	return nil
+}
+
+// attribute keeps an attribute; one that is not read says nothing that is needed.
+func (p *headerParser) attribute(b *block) error {
+	name, a, err := attribute(b)
+	if err != nil || len(a.raw) > maxAttribute {
+		return nil
+	}
+	a.raw = bytes.Clone(a.raw)
+	if err := p.f.lim.Take("the attributes of an array", int64(128+len(name)+len(a.raw))); err != nil {
+		return err
+	}
+	p.o.Attributes[name] = a
 	return nil
 }
 
@@ -362,8 +383,8 @@ func (o *Object) keep(err error) {
 	}
 }
 
-// dataspace reads the size of each axis; a scalar has none.
-func dataspace(b *block) ([]int, error) {
+// dataspace reads the size of each axis, and the largest that it may have, where that is said (−1: any); a scalar has none.
+func dataspace(b *block) (dims, most []int, err error) {
 	version, rank, flags := b.u8(), int(b.u8()), b.u8()
 	null := false
 	switch version {
@@ -372,28 +393,36 @@ func dataspace(b *block) ([]int, error) {
 	case 2:
 		null = b.u8() == 2
 	default:
-		return nil, fmt.Errorf("has a dataspace of version %d", version)
+		return nil, nil, fmt.Errorf("has a dataspace of version %d", version)
 	}
-	_ = flags // largest sizes and permutations follow the sizes; they say nothing about the data
 	if rank > 32 {
-		return nil, fmt.Errorf("has %d axes", rank)
+		return nil, nil, fmt.Errorf("has %d axes", rank)
 	}
-	dims := make([]int, 0, rank)
+	dims = make([]int, 0, rank)
 	sizes := make([]int64, 0, rank)
 	for range rank {
 		n := b.length()
 		if n > math.MaxInt/16 {
-			return nil, errors.New("has an impossible size")
+			return nil, nil, errors.New("has an impossible size")
 		}
 		dims, sizes = append(dims, int(n)), append(sizes, max(int64(n), 1))
 	}
+	if flags&1 != 0 {
+		for range rank {
+			n := int(min(b.length(), math.MaxInt/16))
+			if n == math.MaxInt/16 || b.f.lenSize < 8 && n == 1<<(8*b.f.lenSize)-1 {
+				n = -1
+			}
+			most = append(most, n)
+		}
+	}
 	if _, ok := elem.Product(math.MaxInt/1024, sizes...); !ok {
-		return nil, fmt.Errorf("has the impossible size %v", dims)
+		return nil, nil, fmt.Errorf("has the impossible size %v", dims)
 	}
 	if null {
-		dims = []int{0}
+		dims, most = []int{0}, nil
 	}
-	return dims, b.err
+	return dims, most, b.err
 }
 
 // attribute reads an attribute message.
@@ -416,7 +445,7 @@ func attribute(b *block) (string, Attribute, error) {
 	if err != nil {
 		return "", Attribute{}, err
 	}
-	dims, err := dataspace(&block{b: b.take(pad(nSpace)), f: b.f})
+	dims, _, err := dataspace(&block{b: b.take(pad(nSpace)), f: b.f})
 	if err != nil {
 		return "", Attribute{}, err
 	}

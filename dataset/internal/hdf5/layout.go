@@ -19,10 +19,12 @@ const (
 
 // Chunk indices of layout version 4; the B-tree of version 3 is called 0 here.
 const (
-	indexTree   = 0
-	indexSingle = 1
-	indexNone   = 2
-	indexFixed  = 3
+	indexTree       = 0
+	indexSingle     = 1
+	indexNone       = 2
+	indexFixed      = 3
+	indexExtensible = 4
+	indexTree2      = 5
 )
 
 // layout says where the elements of a dataset are.
@@ -36,12 +38,13 @@ type layout struct {
 	index  uint8
 	single chunkRef // of the single chunk, where it is filtered
 	filled bool     // the single chunk is filtered
+	plain  bool     // chunks that are cut off by the end of an axis do not go through the filters
 }
 
 func (l *layout) parse(b *block) error {
 	version := b.u8()
 	if version != 3 && version != 4 {
-		return fmt.Errorf("has a data layout of version %d; 3 and 4 are read", version)
+		return fmt.Errorf("has a data layout of version %d; 3 and 4 are read; %s", version, convertHDF5)
 	}
 	switch l.class = b.u8(); l.class {
 	case compact:
@@ -54,7 +57,8 @@ func (l *layout) parse(b *block) error {
 		}
 		return l.chunks4(b)
 	default:
-		return errors.New("has a virtual layout, which is not read")
+		return errors.New("is a virtual dataset, made of others, which is not read: in Python, save the array itself, " +
+			"new['X'] = old['X'][...]")
 	}
 	return b.err
 }
@@ -91,6 +95,7 @@ func (l *layout) chunks4(b *block) error {
 	if err := l.chunkSizes(b, rank, width); err != nil {
 		return err
 	}
+	l.plain = flags&1 != 0
 	switch l.index = b.u8(); l.index {
 	case indexSingle:
 		if l.filled = flags&2 != 0; l.filled {
@@ -100,10 +105,12 @@ func (l *layout) chunks4(b *block) error {
 	case indexNone:
 	case indexFixed:
 		b.skip(1)
+	case indexExtensible:
+		b.skip(5)
+	case indexTree2:
+		b.skip(6)
 	default:
-		return errors.New("indexes its chunks by an extensible array or a version 2 B-tree " +
-			"(an axis without limit in a new format), which is not read; save it with a fixed size, " +
-			"or with an older format version (h5py: libver='earliest')")
+		return fmt.Errorf("indexes its chunks in a way of number %d, which is not read; %s", l.index, convertHDF5)
 	}
 	l.addr = b.offset()
 	return b.err
@@ -192,6 +199,63 @@ func (o *Object) place(at, axes []int, k int) {
 	}
 }
 
+// numbering is how an index of chunks numbers them: by the largest sizes that the axes may have, the slowest axis first, which
+// is the one without limit.
+type numbering struct {
+	axes  []int // slowest first
+	most  []int // chunks on each of axes; of one without limit, 0
+	total int   // 0 where there is no limit
+	grid  []int // chunks on each axis of the dataset, as large as it is
+	at    []int // of the chunk that add is about
+}
+
+// numbering is that of an index of a dataset. free tells whether an axis has no limit.
+func (o *Object) numbering(free bool) (*numbering, error) {
+	grid, _ := o.grid()
+	n := &numbering{grid: grid, at: make([]int, len(grid))}
+	sizes := []int64{}
+	for a := range o.Dims {
+		most := o.Dims[a]
+		if o.most != nil {
+			most = o.most[a]
+		}
+		switch {
+		case most < 0 && free && (len(n.most) == 0 || n.most[0] > 0):
+			n.axes, n.most = slices.Insert(n.axes, 0, a), slices.Insert(n.most, 0, 0)
+			continue
+		case most < o.Dims[a]:
+			return nil, errIndex
+		}
+		c := o.layout.chunk[a]
+		n.axes, n.most = append(n.axes, a), append(n.most, most/c+min(most%c, 1))
+		sizes = append(sizes, int64(max(n.most[len(n.most)-1], 1)))
+	}
+	total, ok := elem.Product(math.MaxInt/1024, sizes...)
+	if !ok || free != (len(n.most) > 0 && n.most[0] == 0) {
+		return nil, errIndex
+	}
+	if !free {
+		n.total = int(total)
+	}
+	return n, nil
+}
+
+// add adds chunk number k of the index, where the dataset reaches that far.
+func (n *numbering) add(list *chunkList, k int, c chunkRef) error {
+	for i := len(n.axes) - 1; i > 0; i-- {
+		n.at[n.axes[i]] = k % n.most[i]
+		k /= n.most[i]
+	}
+	n.at[n.axes[0]] = k
+	for a, size := range n.grid {
+		if n.at[a] >= size {
+			return nil
+		}
+		c.k = c.k*size + n.at[a]
+	}
+	return list.add(c)
+}
+
 // chunks lists the chunks of a dataset in the order of their places. Those never written are not in it.
 func (f *File) chunks(o *Object) (*chunkList, error) {
 	list := &chunkList{f: f}
@@ -201,18 +265,36 @@ func (f *File) chunks(o *Object) (*chunkList, error) {
 	if err := f.listChunks(list, o); err != nil {
 		return nil, err
 	}
+	if o.layout.plain {
+		o.leavePlain(list)
+	}
 	return list, list.check()
+}
+
+// leavePlain notes that chunks which an axis cuts off went through no filter.
+func (o *Object) leavePlain(list *chunkList) {
+	axes, _ := o.grid()
+	at := make([]int, len(axes))
+	for i := range list.refs {
+		o.place(at, axes, list.refs[i].k)
+		for a, n := range o.layout.chunk {
+			if at[a]+n > o.Dims[a] {
+				list.refs[i].mask = math.MaxUint32
+			}
+		}
+	}
 }
 
 func (f *File) listChunks(list *chunkList, o *Object) error {
 	l := &o.layout
-	_, total := o.grid()
 	full := uint64(o.chunkBytes())
 	switch l.index {
 	case indexTree:
 		return f.treeChunks(list, o)
+	case indexTree2:
+		return f.tree2Chunks(list, o)
 	case indexSingle:
-		if total != 1 {
+		if _, total := o.grid(); total != 1 {
 			return errors.New("is damaged (a single chunk that does not cover it)")
 		}
 		c := chunkRef{addr: l.addr, size: full}
@@ -220,18 +302,38 @@ func (f *File) listChunks(list *chunkList, o *Object) error {
 			c.size, c.mask = l.single.size, l.single.mask
 		}
 		return list.add(c)
-	case indexNone:
-		if full == 0 || uint64(total) > uint64(f.size)/full {
-			return fmt.Errorf("promises %d chunks of %d bytes in a file of %d", total, full, f.size)
+	}
+	order, err := o.numbering(l.index == indexExtensible)
+	if err != nil {
+		return err
+	}
+	// element takes an entry of an array of chunks.
+	element := func(k, width int, filtered bool, b block) error {
+		c := chunkRef{addr: b.offset(), size: full}
+		if filtered {
+			c.size = b.uint(width - f.offSize - 4)
+			c.mask = b.u32()
 		}
-		for k := range total {
-			if err := list.add(chunkRef{k: k, addr: l.addr + uint64(k)*full, size: full}); err != nil {
+		if b.err != nil || c.addr == undefined {
+			return b.err
+		}
+		return order.add(list, k, c)
+	}
+	switch l.index {
+	case indexNone:
+		if full == 0 || uint64(order.total) > uint64(f.size)/full {
+			return fmt.Errorf("promises %d chunks of %d bytes in a file of %d", order.total, full, f.size)
+		}
+		for k := range order.total {
+			if err := order.add(list, k, chunkRef{addr: l.addr + uint64(k)*full, size: full}); err != nil {
 				return err
 			}
 		}
 		return nil
+	case indexExtensible:
+		return f.extensibleArray(l.addr, f.offSize, element)
 	}
-	return f.fixedArray(list, o, total)
+	return f.fixedArray(l.addr, order.total, element)
 }
 
 // treeChunks lists the chunks of a version 1 B-tree.
@@ -251,9 +353,39 @@ func (f *File) treeChunks(list *chunkList, o *Object) error {
 	})
 }
 
-// fixedArray lists the chunks of a fixed array index.
-func (f *File) fixedArray(list *chunkList, o *Object, total int) error {
-	head, err := f.bytes(o.layout.addr, int64(12+f.lenSize+f.offSize))
+// tree2Chunks lists the chunks of a version 2 B-tree.
+func (f *File) tree2Chunks(list *chunkList, o *Object) error {
+	axes, _ := o.grid()
+	kind, fixed := uint8(treeChunks), f.offSize+8*len(axes)
+	right := func(n int) bool { return n == fixed }
+	if len(o.filter) > 0 {
+		kind, fixed = treeFiltered, fixed+4
+		right = func(n int) bool { return n > fixed && n <= fixed+8 }
+	}
+	return f.walk2(o.layout.addr, kind, right, func(b block) error {
+		width := len(b.b)
+		c := chunkRef{addr: b.offset(), size: uint64(o.chunkBytes())}
+		if kind == treeFiltered {
+			c.size = b.uint(width - fixed)
+			c.mask = b.u32()
+		}
+		for _, n := range axes {
+			at := b.uint(8)
+			if at >= uint64(n) {
+				return errors.New("is damaged (a chunk outside its dataset)")
+			}
+			c.k = c.k*n + int(at)
+		}
+		if b.err != nil {
+			return b.err
+		}
+		return list.add(c)
+	})
+}
+
+// fixedArray visits the entries of a fixed array index.
+func (f *File) fixedArray(addr uint64, total int, element func(k, width int, filtered bool, b block) error) error {
+	head, err := f.bytes(addr, int64(12+f.lenSize+f.offSize))
 	if err != nil {
 		return err
 	}
@@ -272,21 +404,10 @@ func (f *File) fixedArray(list *chunkList, o *Object, total int) error {
 		least += 5
 	}
 	if entries != uint64(total) || width < least || width > f.offSize+12 || pageBits > 30 || entries > uint64(f.size) {
-		return errors.New("is damaged (index of chunks)")
+		return errIndex
 	}
 	if data == undefined {
 		return nil
-	}
-	element := func(k int, b block) error {
-		c := chunkRef{k: k, addr: b.offset(), size: uint64(o.chunkBytes())}
-		if filtered {
-			c.size = b.uint(width - f.offSize - 4)
-			c.mask = b.u32()
-		}
-		if c.addr == undefined {
-			return b.err
-		}
-		return list.add(c)
 	}
 	// elements reads n elements from k on with the checksum behind them; before is what the checksum covers with them.
 	elements := func(at uint64, before, k, n int) error {
@@ -300,7 +421,7 @@ func (f *File) fixedArray(list *chunkList, o *Object, total int) error {
 		}
 		for i := range n {
 			lo := before + i*width
-			if err := element(k+i, block{b: body[lo : lo+width], f: f}); err != nil {
+			if err := element(k+i, width, filtered, block{b: body[lo : lo+width], f: f}); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,237 @@
+package choose
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/score"
+)
+
+func TestClusters(t *testing.T) {
+	views, _ := blobViews(150, 4, 0.5, 50, 10, 6)
+	masked, err := largemvc.Mask(views, testutil.Absent(150, 2, 0.2, 50))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range map[string][]largemvc.View{"complete": views, "masked": masked} {
+		var seen []Choice
+		choose := Config{Clusters: []int{2, 3, 4, 5, 7}, Samples: 80, Progress: func(done, of int, c Choice) error {
+			if seen = append(seen, c); len(seen) != done || of != 5 {
+				t.Errorf("%d of %d after %d calls", done, of, len(seen))
+			}
+			return nil
+		}}
+		config := largemvc.Config{
+			Epochs: 8, Workers: 1, Neighborhood: largemvc.Neighborhood{Neighbors: largemvc.None},
+			Checkpoint: largemvc.Checkpoint{Path: t.TempDir() + "/never"},
+		}
+		got, err := Clusters(context.Background(), v, config, choose)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Suggested != 4 || len(got.Choices) != 5 || !reflect.DeepEqual(seen, got.Choices) {
+			t.Errorf("%s: suggested %d of %+v", name, got.Suggested, got.Choices)
+		}
+		four := got.Choices[2]
+		for i, c := range got.Choices {
+			if c.Clusters != choose.Clusters[i] || c.Found != c.Clusters || len(c.Sizes) != c.Found || c.Loss <= 0 {
+				t.Errorf("%s: %+v", name, c)
+			}
+			if i != 2 &&
+				(c.Silhouette >= four.Silhouette || c.CalinskiHarabasz >= four.CalinskiHarabasz ||
+					c.DaviesBouldin <= four.DaviesBouldin) {
+				t.Errorf("%s: %d clusters look better than 4: %+v, %+v", name, c.Clusters, c, four)
+			}
+		}
+		if four.Stability < 0.99 || got.Choices[4].Stability >= four.Stability {
+			t.Errorf("%s: stability %v for 4, %v for 7", name, four.Stability, got.Choices[4].Stability)
+		}
+		config.Workers, choose.Progress = 3, nil
+		again, err := Clusters(context.Background(), v, config, choose)
+		if err != nil || !reflect.DeepEqual(got, again) {
+			t.Errorf("%s: again, with other workers: %+v, %v", name, again, err)
+		}
+	}
+}
+
+// The indices are those of the labels on the preprocessed views, and the stability that of the fits; these have no term for
+// held-out prediction unless it is asked for.
+func TestChooseByHand(t *testing.T) {
+	for given, used := range map[float64]float64{0: largemvc.None, 2: 2} {
+		chooseByHand(t, given, used)
+	}
+}
+
+// chooseByHand compares a choice with the given HeldOutWeight with fits that have the one that it stands for.
+func chooseByHand(t *testing.T, given, used float64) {
+	t.Helper()
+	views, _ := blobViews(60, 3, 1, 51, 7, 4)
+	config := largemvc.Config{
+		Epochs: 3, Seed: 9, Preprocess: largemvc.PreprocessZScore,
+		Neighborhood: largemvc.Neighborhood{HeldOutWeight: given},
+	}
+	got, err := Clusters(context.Background(), views, config, Config{Clusters: []int{5}, Seeds: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Clusters, config.Neighborhood.HeldOutWeight = 5, used
+	a := fitted(t, views, config)
+	config.Seed = 10
+	b := fitted(t, views, config)
+	ari, err := largemvc.ARI(a.Labels, b.Labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := a
+	if last(b.Loss) < last(a.Loss) {
+		best = b
+	}
+	space, err := newIndexSpace(context.Background(), views, &config, 60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j := range 11 { // z-scores
+		mean, square := 0.0, 0.0
+		for i := range 60 {
+			mean += space.x.At(i, j) / 60
+			square += space.x.At(i, j) * space.x.At(i, j) / 60
+		}
+		if math.Abs(mean) > 1e-12 || math.Abs(square-1) > 1e-12 {
+			t.Errorf("column %d has mean %v and square %v", j, mean, square)
+		}
+	}
+	silhouette, err := score.Silhouette(context.Background(), space.x, best.Labels, score.SilhouetteConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := got.Choices[0]
+	if c.Stability != ari || c.Silhouette != silhouette || c.Loss != last(best.Loss) || !slices.Equal(c.Sizes, best.Sizes) ||
+		got.Suggested != 5 {
+		t.Errorf("%+v, suggested %d; want stability %v, silhouette %v", c, got.Suggested, ari, silhouette)
+	}
+	one, err := Clusters(context.Background(), views, config, Config{Clusters: []int{2, 3}, Seeds: 1})
+	if err != nil || !math.IsNaN(one.Choices[0].Stability) || one.Suggested == 0 {
+		t.Errorf("%+v, %v", one, err)
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	nan := math.NaN()
+	for name, x := range map[string]struct {
+		silhouette, stability []float64
+		want                  int
+	}{
+		"peak":                   {[]float64{0.2, 0.5, 0.3}, []float64{1, 1, 1}, 3},
+		"the higher of two near": {[]float64{0.2, 0.5, 0.3, 0.45, 0.1}, []float64{1, 1, 1, 0.9, 1}, 5},
+		"not if much lower":      {[]float64{0.2, 0.5, 0.3, 0.4, 0.1}, []float64{1, 1, 1, 1, 1}, 3},
+		"nor if unstable":        {[]float64{0.2, 0.5, 0.3, 0.45, 0.1}, []float64{1, 1, 1, 0.7, 1}, 3},
+		"falling":                {[]float64{0.5, 0.4, 0.3}, []float64{1, 1, 1}, 2},
+		"rising":                 {[]float64{0.3, 0.4, 0.5}, []float64{1, 1, 1}, 4},
+		"rising, unstable":       {[]float64{0.3, 0.4, 0.5}, []float64{1, 1, 0.1}, 3},
+		"all unstable":           {[]float64{0.3, 0.5, 0.4}, []float64{0.1, 0.1, 0.1}, 3},
+		"one fit each":           {[]float64{0.3, 0.5, 0.4}, []float64{nan, nan, nan}, 3},
+		"no silhouette":          {[]float64{nan, nan}, []float64{1, 1}, 0},
+		"some":                   {[]float64{nan, 0.1, nan}, []float64{1, 1, 1}, 3},
+		"negative":               {[]float64{-0.3, -0.2, -0.25}, []float64{1, 1, 1}, 3},
+		"nothing":                {nil, nil, 0},
+	} {
+		c := &Choices{Suggested: 99}
+		for i, s := range x.silhouette {
+			c.Choices = append(c.Choices, Choice{Clusters: i + 2, Silhouette: s, Stability: x.stability[i]})
+		}
+		if c.suggest(); c.Suggested != x.want {
+			t.Errorf("%s: suggested %d, want %d", name, c.Suggested, x.want)
+		}
+	}
+}
+
+func TestChooseEnds(t *testing.T) {
+	views, _ := blobViews(40, 3, 0.5, 52, 6, 4)
+	config := largemvc.Config{Epochs: 2}
+	own := errors.New("enough")
+	for _, end := range []error{largemvc.ErrStop, own} {
+		got, err := Clusters(
+			context.Background(), views, config,
+			Config{Progress: func(done, _ int, _ Choice) error {
+				if done == 3 {
+					return end
+				}
+				return nil
+			}},
+		)
+		if (end == own) != errors.Is(err, own) || len(got.Choices) != 3 || got.Suggested == 0 {
+			t.Errorf("stopped by %v: %+v, %v", end, got, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	got, err := Clusters(ctx, views, config, Config{Progress: func(done, _ int, _ Choice) error {
+		if done == 2 {
+			cancel()
+		}
+		return nil
+	}})
+	if !errors.Is(err, context.Canceled) || got == nil || len(got.Choices) != 2 {
+		t.Errorf("cancelled: %+v, %v", got, err)
+	}
+	three, _ := blobViews(3, 3, 0.5, 53, 6)
+	if got, err := Clusters(context.Background(), three, config, Config{}); err != nil || len(got.Choices) != 1 ||
+		got.Choices[0].Clusters != 2 {
+		t.Errorf("three samples: %+v, %v", got, err)
+	}
+	two, _ := blobViews(2, 2, 0.5, 53, 6)
+	for name, x := range map[string]struct {
+		views  []largemvc.View
+		config largemvc.Config
+		choose Config
+	}{
+		"two samples":   {two, config, Config{}},
+		"no views":      {nil, config, Config{}},
+		"one cluster":   {views, config, Config{Clusters: []int{1, 2}}},
+		"n clusters":    {views, config, Config{Clusters: []int{2, 40}}},
+		"twice":         {views, config, Config{Clusters: []int{2, 2}}},
+		"none":          {views, config, Config{Clusters: []int{}}},
+		"seeds":         {views, config, Config{Seeds: -1}},
+		"samples":       {views, config, Config{Samples: -1}},
+		"configuration": {views, largemvc.Config{Layers: -1}, Config{}},
+		"NaN": {
+			[]largemvc.View{largemvc.Float64View(40, 1, slices.Repeat([]float64{math.NaN()}, 40))}, config,
+			Config{},
+		},
+	} {
+		if got, err := Clusters(context.Background(), x.views, x.config, x.choose); got != nil || err == nil ||
+			!strings.HasPrefix(err.Error(), "largemvc: ") {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// The numbers that the comment of Choices.Suggested reports.
+func TestChooseRealSets(t *testing.T) {
+	for _, set := range []struct {
+		name     string
+		clusters []int
+		want     int
+	}{
+		{"msrcv1", []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 7},
+		{"20newsgroups", []int{2, 3, 4, 5, 6, 7, 8}, 5},
+	} {
+		views, _ := realSet(t, set.name)
+		got, err := Clusters(context.Background(), views, largemvc.Config{Epochs: 30}, Config{Clusters: set.clusters})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range got.Choices {
+			t.Logf("%s: %+v", set.name, c)
+		}
+		if got.Suggested != set.want {
+			t.Errorf("%s: suggested %d, it has %d classes", set.name, got.Suggested, set.want)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package dataset
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// columns are those of a table or a matrix, by which options name them.
+type columns struct {
+	header []string // nil without names
+	fields int
+}
+
+// columnName is how messages call a column: by its name, or by its number where it has none.
+func (c *columns) columnName(i int) string {
+	if c.header != nil && c.header[i] != "" {
+		return c.header[i]
+	}
+	return fmt.Sprintf("column %d", i)
+}
+
+// title is the same in a sentence.
+func (c *columns) title(i int) string {
+	if c.header != nil && c.header[i] != "" {
+		return "column " + c.header[i]
+	}
+	return fmt.Sprintf("column %d (from 0)", i)
+}
+
+// optionName is how options name a column.
+func (c *columns) optionName(i int) string {
+	if c.header != nil && c.header[i] != "" {
+		return c.header[i]
+	}
+	return strconv.Itoa(i)
+}
+
+// find returns the column of a name, or of a number from 0 (from the end, below 0); −1 without. A name counts more.
+func (c *columns) find(name string) int {
+	if i := slices.Index(c.header, name); i >= 0 {
+		return i
+	}
+	if i := slices.IndexFunc(c.header, func(h string) bool { return strings.EqualFold(h, name) }); i >= 0 {
+		return i
+	}
+	i, err := strconv.Atoi(name)
+	if err != nil {
+		return -1
+	}
+	if i < 0 {
+		i += c.fields
+	}
+	if i < 0 || i >= c.fields {
+		return -1
+	}
+	return i
+}
+
+// once is an error where several columns have a name that options give, for it says which to take.
+func (c *columns) once(name string) error {
+	var numbers []string
+	for i, h := range c.header {
+		if h == name {
+			numbers = append(numbers, strconv.Itoa(i))
+		}
+	}
+	if len(numbers) < 2 {
+		return nil
+	}
+	return fmt.Errorf("has %d columns named %s: give the number of the one that is meant (%s)", len(numbers), name,
+		someNames(numbers))
+}
+
+// listing names the columns, for messages.
+func (c *columns) listing() string {
+	if c.header == nil {
+		return fmt.Sprintf("columns 0 to %d, without names", c.fields-1)
+	}
+	return "the columns " + someNames(c.header)
+}
+
+func isPattern(part string) bool { return strings.ContainsAny(part, "*?[") }
+
+// of are the columns of a name, a range or a pattern. A pattern takes none that skip tells.
+func (c *columns) of(part string, skip func(i int) bool) ([]int, error) {
+	if err := c.once(part); err != nil {
+		return nil, err
+	}
+	if i := c.find(part); i >= 0 && (c.header == nil || !strings.HasPrefix(part, "-")) {
+		return []int{i}, nil
+	}
+	for at := 1; at < len(part)-1; at++ {
+		if part[at] != '-' {
+			continue
+		}
+		a, b := c.find(strings.TrimSpace(part[:at])), c.find(strings.TrimSpace(part[at+1:]))
+		if a >= 0 && b >= 0 && part[at+1] != '-' {
+			if b < a {
+				return nil, fmt.Errorf("has the columns of the range %s the other way round", part)
+			}
+			in := make([]int, 0, b-a+1)
+			for i := a; i <= b; i++ {
+				in = append(in, i)
+			}
+			return in, nil
+		}
+	}
+	var in []int
+	if isPattern(part) {
+		if _, err := path.Match(part, ""); err != nil {
+			return nil, fmt.Errorf("cannot use the pattern %s", part)
+		}
+		for i := range c.fields {
+			if ok, _ := path.Match(part, c.columnName(i)); ok && !skip(i) {
+				in = append(in, i)
+			}
+		}
+	}
+	if len(in) == 0 {
+		return nil, fmt.Errorf("has no column %s, but %s", part, c.listing())
+	}
+	return in, nil
+}
+
+// without lists the columns that are not used, as options name them.
+func (c *columns) without(used []bool) string {
+	var ranges []string
+	for i := 0; i < len(used); i++ {
+		if used[i] {
+			continue
+		}
+		first := i
+		for i+1 < len(used) && !used[i+1] {
+			i++
+		}
+		if first == i {
+			ranges = append(ranges, c.optionName(i))
+		} else {
+			ranges = append(ranges, c.optionName(first)+"-"+c.optionName(i))
+		}
+	}
+	if len(ranges) == 0 {
+		return ""
+	}
+	return someNames(ranges)
+}

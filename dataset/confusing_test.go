@@ -1,0 +1,280 @@
+package dataset
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCSVConfusing: tables whose lines are easily taken for something else.
+func TestCSVConfusing(t *testing.T) {
+	for _, c := range []struct{ name, text, values, names string }{
+		{"names in a comment, as savetxt writes them", "# a,b\n1,2\n3,4\n", "1 2|3 4", "a b"},
+		{"the last of several comments", "# made by hand, once\n#a,b\n1,2\n3,4\n", "1 2|3 4", "a b"},
+		{"a comment that is none", "# a 2020,b\n# 5,6\n1,2\n3,4\n", "1 2|3 4", ""},
+		{"a comment between the data", "1,2\n# a,b\n3,4\n", "1 2|3 4", ""},
+		{"empty lines", "\n1,2\n\n\n3,4\n\n", "1 2|3 4", ""},
+		{"tabs alone are a sample", "a\tb\n1\t2\n\t\n3\t4\n", "1 2|NaN NaN|3 4", "a b"},
+		{"tabs alone are the first sample", "a\tb\n\t\n3\t4\n", "NaN NaN|3 4", "a b"},
+		{"blanks alone are none", "1 2\n \t \n3 4\n", "1 2|3 4", ""},
+		{"one column, with empty lines around it", "\n1\n2\n\n", "1|2", ""},
+		{"a separator at the end of the data alone", "a,b\n1,2,\n3,4,\n", "1 2|3 4", "a b"},
+		{"row names without a name", "a,b\nr1,1,2\nr2,3,4\n", "1 2|3 4", "a b"},
+		{"quotes around numbers", "a,b\n\"1\" ,2\n\"3\",4\n", "1 2|3 4", "a b"},
+		{"whole thousands and decimals", "a;b\n1.234;1\n2.5;3\n", "1.234 1|2.5 3", "a b"},
+	} {
+		s, err := read("t.csv", []byte(c.text), Options{Float: 64, AllowNaN: true})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := strings.Join(s.Views[0].Features, " "); got != c.names || values(&s.Views[0]) != c.values {
+			t.Errorf("%s: features %q, want %q; values %s, want %s", c.name, got, c.names, values(&s.Views[0]), c.values)
+		}
+		told := strings.Contains(s.Reading.String(), "empty lines at 1 places")
+		if told != (strings.HasPrefix(c.name, "empty lines") || strings.HasPrefix(c.name, "blanks")) {
+			t.Errorf("%s: empty lines are told: %t", c.name, told)
+		}
+	}
+	s := mustRead(t, "t.csv", []byte("#a,label\n1,0\n2,1\n3,0\n"), Options{})
+	if s.Classes() != 2 || !strings.Contains(s.Reading.String(), "comment before the data names the columns") {
+		t.Errorf("%d classes\n%s", s.Classes(), &s.Reading)
+	}
+}
+
+// TestCSVConfusingErrors: what would lose or change values is an error that says what it is.
+func TestCSVConfusingErrors(t *testing.T) {
+	unique := func(format string) string {
+		text := "a;b\n"
+		for i := range 6 {
+			text += fmt.Sprintf(format+";%d\n", i+1, 3*i*i)
+		}
+		return text
+	}
+	for _, c := range []struct {
+		text  string
+		words []string
+	}{
+		{"a,b\n1,2\n#N/A,4\n5,6\n", []string{`"#N/A" in line 3`, "column a"}},
+		{"a,b\n1,2\n#DIV/0!,4\n5,6\n", []string{`"#DIV/0!" in line 3`}},
+		{"a\n1\n\n3\n", []string{"nothing in line 3", "one column", "NA"}},
+		{"a,b\n\"1\"5,2\n3,4\n", []string{`"\"1\"5" in line 2`}},
+		{"a,b\n1_0,2\n1_1,4\n1_0,3\n", []string{`"1_0" in line 2`}},
+		{"a,b\n0x1p4,2\n0x1p4,4\n", []string{`"0x1p4" in line 2`}},
+		{unique("%d%%"), []string{`column a: "1%" in line 2`, "notation", "Options.IDs a"}},
+		{unique("$%d"), []string{"$1", "notation"}},
+		{unique("%d €"), []string{"1 €", "notation"}},
+		{unique("−%d"), []string{"−1", "notation"}},
+		{unique("<%d"), []string{"<1", "notation"}},
+		{unique("2020-01-0%d"), []string{"dates in column a", "Options.IDs a"}},
+		{unique("%d.5kg"), []string{"1.5kg", "notation"}},
+		{unique("%d.5D+03"), []string{"1.5D+03", "notation"}},
+		{unique("１%d"), []string{"１1", "notation"}},
+		{unique("%d,234.5"), []string{"1,234.5", "separators of thousands: save", "thousands="}},
+		{unique("%d.234,5"), []string{"1.234,5", "separators of thousands: save"}},
+		{unique("%d 234,5"), []string{"1 234,5", "separators of thousands: save"}},
+		{unique("%d'234.5"), []string{"1'234.5", "separators of thousands: save"}},
+		{unique("%d’234.5"), []string{"1’234.5", "separators of thousands: save"}},
+		{unique("%d\u00a0234,5"), []string{"234,5", "separators of thousands: save"}},
+		{unique("%d\u202f234,5"), []string{"234,5", "separators of thousands: save"}},
+		{unique("%d\xa0234,5"), []string{"234,5", "separators of thousands: save"}},
+		{unique("%d,23,456.5"), []string{"1,23,456.5", "separators of thousands: save"}},
+		{unique("%d.234.567"), []string{"1.234.567", "separators of thousands: save"}},
+		{unique("%d,234"), []string{"1,234", "Options.Decimal comma", "thousands"}},
+	} {
+		_, err := read("t.csv", []byte(c.text), Options{})
+		wantError(t, err, c.words...)
+	}
+	s := mustRead(t, "t.csv", []byte("a,b\n,nan\n3,4\n"), Options{AllowNaN: true, Float: 64})
+	if got := strings.Join(s.Views[0].Features, " "); got != "a b" {
+		t.Errorf("features %q above a sample without values", got)
+	}
+	_, err := read("t.csv", []byte(unique("%d,234")), Options{Decimal: DecimalPoint})
+	wantError(t, err, "1,234", "separators of thousands: save")
+	_, err = read("t.csv", []byte(unique("%d.234,5")), Options{Decimal: DecimalComma})
+	wantError(t, err, "1.234,5", "separators of thousands: save")
+	s = mustRead(t, "t.csv", []byte("label,a\n1_0,1\n10,2\n1_0,3\n"), Options{}) // no two names of one number
+	if s.Classes() != 2 {
+		t.Errorf("classes %q", s.LabelNames)
+	}
+	for _, ids := range []string{"s%d", "%d-A", "1-%d", "P %d", "%dx", "_%d"} { // these do name samples
+		if s, err := read("t.csv", []byte(unique(ids)), Options{}); err != nil || len(s.IDs) != 6 {
+			t.Errorf("%s: %v", ids, err)
+		}
+	}
+}
+
+// TestPacked: files that another program packed.
+func TestPacked(t *testing.T) {
+	gz := func(data []byte) []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := z.Write(data); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	matrix := npyBytes("'<f8'", false, "(2, 2)", make([]byte, 32))
+	for _, c := range []struct {
+		data  []byte
+		words []string
+	}{
+		{gz(matrix), []string{".npy", "packed by gzip", "gunzip"}},
+		{gz(gz([]byte("a,b\n1,2\n3,4\n"))), []string{"further gzip"}},
+		{gz(npzBytes(t, false, Array{"X", []int{2, 2}, []int{1, 2, 3, 4}})), []string{"zip archive", "gunzip"}},
+		{gz([]byte("{\"a\": 1}")), []string{"JSON"}},
+		{[]byte("BZh91AY&SY\x00\x01"), []string{"bzip2", "unpack"}},
+		{[]byte("\xfd7zXZ\x00\x00\x04"), []string{"xz", "unpack"}},
+		{[]byte("(\xb5/\xfd\x04\x00"), []string{"Zstandard", "unpack"}},
+		{zipBytes(t, true, map[string][]byte{"a.csv": []byte("a,b\n1,2\n")}), []string{"zip archive", "unpack"}},
+		{[]byte("# Created by Octave 8.4.0\n# name: X0\n# type: matrix\n 1 2\n 3 4\n"), []string{"Octave", "save -v7"}},
+		{[]byte("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 5\n"), []string{"mmread"}},
+		{[]byte("1 1:0.5 3:2\n-1 2:1 4:1e-3\n"), []string{"LIBSVM", "load_svmlight_file"}},
+	} {
+		_, err := read("file", c.data, Options{})
+		wantError(t, err, c.words...)
+	}
+}
+
+// TestDevices: what is no file says so, whatever it is given for.
+func TestDevices(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "a.csv")
+	if err := os.WriteFile(data, []byte("a,b\n1,2\n3,4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(data, Options{LabelsFile: filepath.Dir(data)})
+	wantError(t, err, "a folder")
+	if _, err := os.Stat("/dev/zero"); err != nil {
+		t.Skip("there is no /dev/zero here: ", err)
+	}
+	_, err = Open("/dev/zero", Options{})
+	wantError(t, err, "/dev/zero", "a device")
+	_, err = Open(data, Options{Labels: "/dev/zero"})
+	wantError(t, err, "/dev/zero", "a device")
+}
+
+// tables writes tables to files and returns their paths.
+func tables(t *testing.T, texts ...string) []string {
+	t.Helper()
+	folder := t.TempDir()
+	var paths []string
+	for i, text := range texts {
+		path := filepath.Join(folder, fmt.Sprintf("%c.csv", 'a'+i))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// TestTablesAreNotTurned: the columns that a header names are features, whatever numbers of rows agree.
+func TestTablesAreNotTurned(t *testing.T) {
+	paths := tables(t, "a,b\n1,2\n3,4\n5,6\n", "c,d\n1,2\n3,4\n5,6\n7,8\n")
+	_, err := OpenFiles(paths, Options{})
+	wantError(t, err, "different numbers of samples", "3×2", "4×2")
+	s, err := OpenFiles(paths, Options{Orientation: ColumnsAreSamples})
+	if err != nil || s.Samples() != 2 {
+		t.Errorf("%d samples, %v", s.Samples(), err)
+	}
+	s, err = OpenFiles(tables(t, "1,2\n3,4\n5,6\n", "1,2\n3,4\n5,6\n7,8\n"), Options{})
+	if err != nil || s.Samples() != 2 || !strings.Contains(s.Reading.String(), "the columns are read as the 2 samples") {
+		t.Errorf("%v\n%v", err, s.Reading.Warnings)
+	}
+}
+
+// TestTwins: a file that is given twice, or a copy of it, is said.
+func TestTwins(t *testing.T) {
+	paths := tables(t, "a,b\n1,2\n3,4\n5,6\n", "c,d\n1,2\n3,4\n5,6\n", "c,d\n1,2\n3,4\n5,7\n")
+	for _, storage := range []Storage{AsStored, AllSparse} {
+		for _, c := range []struct {
+			paths []string
+			want  int
+		}{{paths[:2], 1}, {[]string{paths[0], paths[0]}, 1}, {paths[1:], 0}, {paths, 1}} {
+			s, err := OpenFiles(c.paths, Options{Storage: storage})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Count(strings.Join(s.Reading.Warnings, "\n"), "hold the same values"); got != c.want {
+				t.Errorf("%d views: %d warnings, want %d: %q", len(c.paths), got, c.want, s.Reading.Warnings)
+			}
+		}
+	}
+}
+
+// TestIDsThatCount: a column id is no index, even where it counts: ids that no other file has are an error.
+func TestIDsThatCount(t *testing.T) {
+	named := "id,a\n02,1\n00,2\n01,3\n"
+	_, err := OpenFiles(tables(t, named, "id,b\n0,4\n1,5\n2,6\n"), Options{})
+	wantError(t, err, "lacks 3 of the 6 samples")
+	for _, index := range []string{"", "index"} {
+		s, err := OpenFiles(tables(t, named, index+",b\n0,4\n1,5\n2,6\n"), Options{})
+		if err != nil || values(&s.Views[1]) != "4|5|6" || !strings.Contains(s.Reading.String(), "only count its rows") {
+			t.Errorf("%q: %v", index, err)
+		}
+	}
+}
+
+// TestMaskOfIDsIsBooked: the mask of samples that files lack is part of the memory.
+func TestMaskOfIDsIsBooked(t *testing.T) {
+	var a, b strings.Builder
+	a.WriteString("id,x\n")
+	b.WriteString("id,z\n")
+	const n = 20000
+	for i := range n {
+		fmt.Fprintf(&a, "s%d,%d\n", i, i%7)
+		fmt.Fprintf(&b, "s%d,%d\n", i+1, i%5)
+	}
+	paths := tables(t, a.String(), b.String())
+	peak := func(o Options) int64 {
+		p, err := newPlan(paths, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.close()
+		held := p.lim.Used()
+		mask, err := p.joinedMask(2)
+		if err != nil || len(mask) != n+1 || mask[0][1] || mask[n][0] {
+			t.Fatal(len(mask), err)
+		}
+		return p.lim.Used() - held
+	}
+	// The plan knows the number of samples once its files are joined.
+	if got := peak(Options{MissingRows: true}); got < n*26 {
+		t.Errorf("%d bytes are booked for the mask", got)
+	}
+}
+
+// TestNamesThatAreTwice: an option that gives the name of two columns does not say which.
+func TestNamesThatAreTwice(t *testing.T) {
+	data := []byte("a,b,a,kind,kind\n1,2,3,4,4\n5,6,7,8,8\n2,3,4,4,4\n")
+	for _, o := range []Options{{Table: []TableView{{"v", []string{"a"}}}}, {Labels: "a"}, {IDs: "a"}} {
+		_, err := read("t.csv", data, o)
+		wantError(t, err, "2 columns named a", "(0, 2)")
+	}
+	s := mustRead(t, "t.csv", data, Options{Table: []TableView{{"v", []string{"2", "b"}}}, Labels: "3"})
+	if values(&s.Views[0]) != "3 2|7 6|4 3" || s.Classes() != 2 {
+		t.Errorf("%s, %d classes", values(&s.Views[0]), s.Classes())
+	}
+}
+
+// TestNumbersThatMayBeNames: a first line of years is read as a sample, which is said.
+func TestNumbersThatMayBeNames(t *testing.T) {
+	for text, want := range map[string]bool{
+		"2019,2020,2021\n0.5,1.5,2.5\n3.5,4.5,5.5\n": true,
+		"2019,2020,2022\n0.5,1.5,2.5\n3.5,4.5,5.5\n": false,
+		"2019,2020,2021\n5,1.5,2.5\n3.5,4.5,5.5\n":   false,
+	} {
+		s := mustRead(t, "t.csv", []byte(text), Options{})
+		if got := strings.Contains(s.Reading.String(), "give Options.Header yes"); got != want || s.Samples() != 3 {
+			t.Errorf("%q: told %t, %d samples", text, got, s.Samples())
+		}
+	}
+}

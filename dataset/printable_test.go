@@ -1,0 +1,26 @@
+package dataset
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// TestPrintable: names in a file end no line of the output and do not speak to the terminal.
+func TestPrintable(t *testing.T) {
+	path := "a\nview 0    forged\x1b[2J.csv"
+	text := []byte("\"a\nb\",label\n" + strings.Repeat("1,k\n", 1500) + "2,\"x\ny\"\n3,\x1b[31mred\n")
+	s := mustRead(t, path, text, Options{})
+	if s.Classes() != 3 {
+		t.Fatalf("classes %q", s.LabelNames)
+	}
+	lines := append(s.Reading.Lines(), strings.Split(inspectBytes(t, path, text, Options{}).String(), "\n")...)
+	if all := strings.Join(lines, "\n"); !strings.Contains(all, `\x1b[31mred`) || !strings.Contains(all, `x\ny (1)`) {
+		t.Error(all)
+	}
+	for _, line := range lines {
+		if strings.ContainsFunc(line, unicode.IsControl) || strings.HasPrefix(line, "view 0    forged") {
+			t.Errorf("line %q", line)
+		}
+	}
+}
