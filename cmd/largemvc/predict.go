@@ -23,6 +23,7 @@ type predictOptions struct {
 	model string
 	match bool
 	out   string
+	trust string
 	json  bool
 }
 
@@ -53,6 +54,9 @@ func predictFlags(o *predictOptions) *flags {
 	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
 		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in the "+
 		"representation: the closer to each other,\nthe less sure; - is standard output; none by default")
+	f.string(&o.trust, "trust", "`FILE` to write the trust in the rows to, as CSV with the columns id (where the data name the "+
+		"samples), sample (from 0),\na column for each view with the probability that its row belongs to the sample, and "+
+		"suspect, the view of the least;\nrows to look at are those of the least trust; - is standard output; none by default")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
 	return f
 }
@@ -105,13 +109,13 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err := o.check("predict"); err != nil {
 		return err
 	}
-	out := &output{flag: "out", path: o.out}
-	if o.json && o.out == standard {
-		return usagef("predict: -json writes to standard output too: give -out a file")
+	out, trust := &output{flag: "out", path: o.out}, &output{flag: "trust", path: o.trust}
+	if o.json && (o.out == standard || o.trust == standard) {
+		return usagef("predict: -json writes to standard output too: give -out and -trust a file")
 	}
 	inputs := o.inputs()
 	inputs["model"] = []string{o.model}
-	if err := checkOutputs("predict", []*output{out}, inputs); err != nil {
+	if err := checkOutputs("predict", []*output{out, trust}, inputs); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -145,7 +149,16 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	columns := labelColumns(in.ids, a.Labels, a.Near, a.Next)
 	failed := out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
 		func(path string) error { return dataset.WriteCSV(path, columns...) })
-	if o.out == standard {
+	if o.trust != "" {
+		t, err := model.ViewTrust(ctx, in.views)
+		if err != nil {
+			return cancelled(ctx, err)
+		}
+		columns := trustColumns(in, t)
+		failed = errors.Join(failed, trust.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
+			func(path string) error { return dataset.WriteCSV(path, columns...) }))
+	}
+	if o.out == standard || o.trust == standard {
 		stdout = stderr
 	}
 	p := &prediction{

@@ -14,6 +14,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -40,16 +41,26 @@ const (
 	sampleStream = 0x74727573
 )
 
+// SampleCount returns how many of n samples a Judge is to know.
+func SampleCount(n int) int {
+	if n > manyFrom {
+		return manySamples
+	}
+	return min(n, mostSamples)
+}
+
 // Samples returns the numbers, in order, of those of n samples that a Judge is to know.
 func Samples(n int, seed uint64) []int {
-	m := mostSamples
-	if n > manyFrom {
-		m = manySamples
+	m := SampleCount(n)
+	rng, taken := rand.New(rand.NewPCG(seed, sampleStream)), make(map[int]bool, m)
+	for last := n - m; last < n; last++ { // R. W. Floyd's choice of m of n
+		if i := rng.IntN(last + 1); taken[i] {
+			taken[last] = true
+		} else {
+			taken[i] = true
+		}
 	}
-	all := rand.New(rand.NewPCG(seed, sampleStream)).Perm(n)
-	all = all[:min(n, m)]
-	slices.Sort(all)
-	return all
+	return slices.Sorted(maps.Keys(taken))
 }
 
 // Rows are some samples: the rows of each view and which samples have it.
