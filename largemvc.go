@@ -32,7 +32,7 @@ type Clustering struct {
 	StartLabels []int // labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors
 	Timings     Timings
 	Notes       []string // what the data do not support, as sentences with figures; nil: nothing is known
-	Repaired    int // clusters that k-means on H found empty and repaired
+	Repaired    int      // clusters that k-means on H found empty and repaired
 }
 
 // Fit trains the network on the views and clusters its representation by k-means: n samples, row i of every view being

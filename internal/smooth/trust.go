@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/file"
@@ -160,6 +161,11 @@ func (s *Inputs[T]) sideBySide(blocks []neighbor.Block[T], samples []int) trust.
 			}
 		}
 		at[v] += b.Cols
+	}
+	for v, p := range out.Present {
+		if !slices.Contains(p, false) { // A mask that hides none of these samples is none.
+			out.Present[v] = nil
+		}
 	}
 	return out
 }
