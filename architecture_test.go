@@ -46,6 +46,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/engine", imports: "internal/kernel internal/linalg internal/parallel internal/rows"},
 	{name: "neighbor", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "score", imports: "internal/kernel internal/parallel internal/rows"},
+	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 
 	// From views to the inputs of the network, its first anchors and the terms of its loss.
 	{name: "internal/view", imports: "internal/kernel internal/parallel"},
@@ -57,7 +58,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "internal/smooth",
 		imports: "internal/file internal/kernel internal/parallel internal/prepare internal/rows " +
-			"internal/safetensors internal/spectral internal/view neighbor",
+			"internal/safetensors internal/spectral internal/trust internal/view neighbor",
 	},
 	{
 		name: "internal/cluster",

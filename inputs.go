@@ -88,6 +88,9 @@ type prepared[T kernel.Float] struct {
 	sources []view.View // of every input, the view that it comes from
 	data    *Data
 
+	// of x, for the search of the start, where samples lack views and have neighbours; else nil
+	startRows func(context.Context) ([]rows.Matrix[T], error)
+
 	graph   neighbor.Operator           // of the samples' neighbours; nil without
 	heldOut *information.LeaveOneOut[T] // nil without that term of the loss
 	rotated []*prepare.Rotated          // per input; nil: none is rotated
@@ -131,6 +134,10 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		return nil, err
 	}
 	collect(views)
+	filled, err := in.Filled(ctx, blocks, n, o)
+	if err != nil {
+		return nil, err
+	}
 	out := &prepared[T]{list: inputsOf(in.Inputs), x: smooth.Matrices(blocks, n)}
 	if c.hasHeldOutLoss() {
 		if err := m.enter(PhaseRegression, 0); err != nil {
@@ -138,7 +145,8 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		}
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
 		// seed of its own.
-		if out.heldOut, err = information.NewLeaveOneOut(ctx, out.x, information.Regression{Workers: c.Workers}); err != nil {
+		seen := smooth.Matrices(filled, n)
+		if out.heldOut, err = information.NewLeaveOneOut(ctx, seen, information.Regression{Workers: c.Workers}); err != nil {
 			return nil, err
 		}
 		collect(views)
@@ -146,7 +154,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 	if err := m.enter(PhaseNeighbors, 0); err != nil {
 		return nil, err
 	}
-	graph, err := in.Join(ctx, blocks, n, o)
+	graph, err := in.Join(ctx, blocks, filled, n, o)
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +165,9 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 	out.graph = graph.Operator()
 	if out.unlike, err = graph.Unlike(ctx, blocks, n, o); err != nil {
 		return nil, err
+	}
+	if smooth.Incomplete(blocks) {
+		out.startRows = func(ctx context.Context) ([]rows.Matrix[T], error) { return graph.StartRows(ctx, blocks, n, o) }
 	}
 	out.smooth, err = graph.Smooth(ctx, in, blocks, n, o)
 	collect(views)

@@ -31,7 +31,8 @@ type Clustering struct {
 
 	StartLabels []int // labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors
 	Timings     Timings
-	Repaired    int // clusters that k-means on H found empty and repaired
+	Notes       []string // what the data do not support, as sentences with figures; nil: nothing is known
+	Repaired    int      // clusters that k-means on H found empty and repaired
 }
 
 // Fit trains the network on the views and clusters its representation by k-means: n samples, row i of every view being
@@ -123,7 +124,20 @@ func fit[T kernel.Float](
 	if f := m.failure(); !errors.Is(f, ErrStop) {
 		ended = joined(ended, f)
 	}
+	out.Notes = notesOn(views)
 	return out, ended
+}
+
+// fewJoin is the share of the samples below which what joins the views is called little.
+const fewJoin = 0.05
+
+// notesOn says what the views do not support.
+func notesOn(views []view.View) []string {
+	joint := view.WeakestJoint(views)
+	if float64(joint.Both) >= fewJoin*float64(joint.Of) {
+		return nil
+	}
+	return []string{joint.Text(views) + ": little joins these views, and clusters may follow which of them a sample has"}
 }
 
 // finish clusters the representation of a trained network and makes the predictor.

@@ -103,7 +103,7 @@ func trainRun[T kernel.Float](
 		}
 		var err error
 		if r.Begin, err = cluster.FirstAnchors(
-			ctx, in.x, in.sources, startOf[T](c, in.graph, c.Seed+uint64(r.Restart)),
+			ctx, in.x, in.startRows, in.sources, startOf[T](c, in.graph, c.Seed+uint64(r.Restart)),
 		); err != nil {
 			return nil, withName(err)
 		}

@@ -94,7 +94,11 @@ func eigengaps(ctx context.Context, views []largemvc.View, c *largemvc.Config, c
 	if err != nil {
 		return nil, named(err)
 	}
-	graph, err := in.Join(ctx, blocks, n, o)
+	filled, err := in.Filled(ctx, blocks, n, o)
+	if err != nil {
+		return nil, named(err)
+	}
+	graph, err := in.Join(ctx, blocks, filled, n, o)
 	if err != nil {
 		return nil, named(err)
 	}

@@ -59,6 +59,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if result == nil {
 		return cancelled(ctx, ended)
 	}
+	warn(stderr, result.Notes)
 	// Each of these is tried, whatever becomes of the others.
 	failed := []error{
 		o.writeLabels(stdout, in, result),

@@ -112,7 +112,11 @@ func say(w io.Writer, r *dataset.Reading) error {
 
 // warnings prints what may be wrong with the data alone.
 func warnings(w io.Writer, r *dataset.Reading) {
-	for _, text := range r.Warnings {
+	warn(w, r.Warnings)
+}
+
+func warn(w io.Writer, texts []string) {
+	for _, text := range texts {
 		fmt.Fprintln(w, "largemvc: warning: "+strings.Map(visible, text))
 	}
 }

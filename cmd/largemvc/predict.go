@@ -23,6 +23,7 @@ type predictOptions struct {
 	out       string
 	report    string
 	embedding string
+	trust     string
 	json      bool
 }
 
@@ -45,6 +46,9 @@ func predictFlags(o *predictOptions) *flags {
 		"- is standard output; none by default")
 	f.string(&o.report, "report", "`FILE` to write a report on the samples to, one HTML page that can be mailed; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` to write the representation H to, .npy, .npz or .csv; none by default")
+	f.string(&o.trust, "trust", "`FILE` to write the trust in the rows to, as CSV with the columns id (where the data name the "+
+		"samples), sample (from 0),\na column for each view with the probability that its row belongs to the sample, and "+
+		"suspect, the view of the least;\nrows to look at are those of the least trust; - is standard output; none by default")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
 	f.first("largemvc predict -model model.safetensors -data new.csv -out new-labels.csv",
 		"model model.safetensors", "data new.csv", "out new-labels.csv", "report new.html", "embedding h.npz", "labels species",
@@ -99,7 +103,11 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if o.json && (o.out == standard || o.report == standard) {
 		return usagef("predict: -json writes to standard output too: give -out and -report a file")
 	}
-	if err := o.checkModel("predict", out, page, embedding); err != nil {
+	trust := &output{flag: "trust", path: o.trust}
+	if o.json && o.trust == standard {
+		return usagef("predict: -json writes to standard output too: give -trust a file")
+	}
+	if err := o.checkModel("predict", out, page, embedding, trust); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -128,7 +136,16 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		o.writeEmbedding(ctx, embedding, model, in),
 		o.writePage(ctx, stdout, page, model, in, read.Sub(began), bar),
 	)
-	if o.out == standard || o.report == standard {
+	if o.trust != "" {
+		t, err := model.ViewTrust(ctx, in.views)
+		if err != nil {
+			return cancelled(ctx, err)
+		}
+		columns := trustColumns(in, t)
+		failed = errors.Join(failed, trust.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
+			func(path string) error { return dataset.WriteCSV(path, columns...) }))
+	}
+	if o.out == standard || o.report == standard || o.trust == standard {
 		stdout = stderr
 	}
 	p := &prediction{

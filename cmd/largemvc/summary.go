@@ -45,6 +45,7 @@ type summary struct {
 	Inputs         []int    `json:"inputs"`          // columns of what the network sees of the views
 
 	Reading *dataset.Reading `json:"reading"` // how the data were read
+	Notes   []string         `json:"notes"`   // what the data do not support; null: nothing is known
 
 	Seed        uint64 `json:"seed"`
 	Restarts    int    `json:"restarts"`
@@ -107,7 +108,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
 		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: c.Sizes,
 	}
-	r.Reading, r.IDs, r.Labels = &in.reading, in.ids, c.Labels
+	r.Reading, r.Notes, r.IDs, r.Labels = &in.reading, c.Notes, in.ids, c.Labels
 	if o.config.Start.Labels != nil {
 		r.Start = "labels"
 	}

@@ -89,6 +89,7 @@ func UnitRows[T kernel.Float](ctx context.Context, s *Standardised, k int, x vie
 type Inputs[T kernel.Float] struct {
 	*Standardised
 	directions []direction[T] // of the inputs
+	look       []appearance   // of the views, for trust in them
 }
 
 // direction is where the rows of an input are projected to; the zero value keeps all columns.
@@ -126,7 +127,8 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 			return nil, err
 		}
 	}
-	return s, nil
+	s.look, err = appearances(ctx, views, o)
+	return s, err
 }
 
 // findDirection finds the leading directions of rows, in the form that takes less memory.
