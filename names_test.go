@@ -5,9 +5,12 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc"
 )
 
 // mostNames is how many names the package may export at its top level: constants, variables, functions and types, methods and
@@ -56,5 +59,12 @@ func TestPublicNames(t *testing.T) {
 	slices.Sort(names)
 	if len(names) > mostNames || len(names) < 40 {
 		t.Errorf("%d names are exported, want at most %d: %s", len(names), mostNames, strings.Join(names, ", "))
+	}
+}
+
+// The first level of Config stays short: what belongs together is a field of its own.
+func TestConfigIsShort(t *testing.T) {
+	if n := reflect.TypeFor[largemvc.Config]().NumField(); n > 25 {
+		t.Errorf("Config has %d fields, want at most 25", n)
 	}
 }
