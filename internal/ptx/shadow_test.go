@@ -15,7 +15,7 @@ func TestReadersAreRemembered(t *testing.T) {
 	}{
 		{"threads of a warp", 1, 32, zeroShared + "setp.eq.u32 %p1, %r33, 31;\nld.shared.u32 %r6, [s];\n" +
 			"@%p1 st.shared.u32 [s], 1;\n"},
-		{"warps of a block", 1, 64, zeroShared + last + "ld.shared.u32 %r6, [s];\n@%p1 st.shared.u32 [s], 1;\n"},
+		{"warps of a block", 1, 64, zeroShared + "setp.eq.u32 %p1, %r33, 32;\n" + "ld.shared.u32 %r6, [s];\n@%p1 st.shared.u32 [s], 1;\n"},
 		{"blocks of a grid", 2, 32, last + "setp.eq.u32 %p2, %r30, 31;\n@%p2 ld.global.u32 %r6, [%d30];\n" +
 			"@%p1 st.global.u32 [%d30], 1;\n"},
 		{"threads of a warp, in global memory", 1, 32, "setp.eq.u32 %p1, %r33, 31;\nld.global.u32 %r6, [%d30];\n" +
