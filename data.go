@@ -36,8 +36,8 @@ type Data struct {
 // present[i][v] says whether sample i has view v; the rows that are absent may hold anything. present may be nil: every
 // sample has every view.
 //
-// It is an error where there are no views, where they differ in n, where an entry that counts is NaN or infinite (in the
-// element type too), where a sample has no view or a view no sample.
+// NewData returns an error if there are no views, if they differ in n, if an entry that counts is NaN or infinite (in the
+// element type too), if a sample has no view or a view no sample.
 func NewData(of tensor.Dtype, views []mat.Matrix, present [][]bool) (*Data, error) {
 	switch of {
 	case tensor.Float32:

@@ -27,7 +27,7 @@
 //
 //	min Σ_v ½‖X_v − H P_v − E_v‖² + α‖H‖₁ + β‖E_v‖₂,₁    s.t. H ≥ 0, P_v P_vᵀ = I
 //
-// is solved by alternating steps (Classical does that). The network has L layers, each one round of these steps with
+// is solved by alternating steps (package classical does that). The network has L layers, each one round of these steps with
 // learnable thresholds θ, ρ and matrices R, U in place of the constants (Algorithm 1 of the paper):
 //
 //	Represent   H   ← 1/V Σ_v S_θ( H R + (X_v − E_v) P_vᵀ U )     S_θ(a) = σ(a−θ) − σ(−a−θ)
@@ -35,7 +35,7 @@
 //	Anchor      P_v ← B Cᵀ,  Hᵀ(X_v − E_v) = B Σ Cᵀ               thin SVD: orthogonal Procrustes
 //
 // and is trained by Adam on the loss Σ_v ‖X_v − H P_v‖²/(n d_v) of the last layer. The clusters are those of k-means on
-// the last H. AMvC-Net leaves the noise out, RMvC-Net the anchor updates too. Preset Paper is this network.
+// the last H. AMvC-Net leaves the noise out, RMvC-Net the anchor updates too. PresetPaper is this network.
 //
 // # Neighbours
 //
@@ -43,17 +43,32 @@
 // neighbours (package neighbor): every view enters in two standardisations, in its 200 leading directions, smoothed along a
 // graph A of mutual nearest neighbours or, for many samples, of landmarks; and the loss, with the reconstruction relative to
 // the data, has two terms −3·I/log m with Q = softmax(h/(0.1‖h‖)) by rows: the mutual information of the clusters of two
-// neighbours (NeighborInformation), and that of the clusters and of what the other samples predict for each from its
-// features, before smoothing (HeldOutInformation). Of the starts of k-means, for the first anchors and, up to 5,000 samples,
-// for the clusters, that of the highest NeighborInformation is kept among those of nearly the lowest inertia. New samples are
-// joined to the stored neighbours or landmarks and smoothed alike. Each part is a field of Config; docs/study.md has what each
-// is worth.
+// neighbours, and that of the clusters and of what the other samples predict for each from its features, before smoothing
+// (package terms has both as nodes). Among the starts of k-means, for the first anchors and, up to 5,000 samples, for the
+// clusters, the one with the highest neighbour information is kept, of those of nearly the lowest inertia. New samples are
+// joined to the stored neighbours or landmarks and smoothed alike. Each part is a field of Config.Neighborhood;
+// docs/study.md has what each is worth.
+//
+// # Modules
+//
+// Config takes the modules of the network as values; nil means those of the preset:
+//
+//	largemvc.Config{
+//		Clusters:  10,
+//		Represent: &largemvc.SoftThreshold{OneSided: true}, // H ≥ 0
+//		Noise:     &largemvc.NoNoise{},                     // AMvC-Net
+//	}
+//
+// A type of your own that implements Represent, Noise or Anchor with Gorgonia ops takes part in everything that Fit does:
+// start, restarts, early stop, checkpoints, clusters and prediction. Its learnable nodes are saved by their names; Load and
+// Resume are given a module to put them into. A Represent module that is an Encoder trains a network before the network.
+// The directories examples/custommodule and examples/encoder have both.
 //
 // # Two levels
 //
 // Fit, Clustering and Config are the level for users. Below it, Model builds the network from module types in a Gorgonia
 // expression graph, where θ, ρ, R and U are learnable nodes, H, P and the trust t of the noise module are nodes with
-// gradients, and modules and loss terms of one's own fit in:
+// gradients, and custom loss terms fit in:
 //
 //	net := &largemvc.LargeMvCNet{}
 //	err := net.Build(largemvc.Env{G: graph}, data, start)
@@ -62,8 +77,9 @@
 //	_, err = gorgonia.Grad(cost, net.Learnables()...)
 //
 // Fit trains that same Model. With the stock modules, Build makes one op that runs all layers in 2L+1 passes over the
-// data, forward and backward, without any array of the size of X besides X itself; with a module of one's own it makes an
-// op for each step. Both give the same losses and gradients up to rounding.
+// data, forward and backward, without any array of the size of X besides X itself; with a custom module it makes an op for
+// each step, which takes several times as long. Both give the same losses and gradients up to rounding. The graphs run on
+// Gorgonia's tape machine; on its Lisp machine every op returns an error in place of a gradient.
 //
 // # Conventions
 //
@@ -80,6 +96,6 @@
 // # Limits
 //
 // All samples are trained on at once, in memory: about 4 bytes for each value of X and some tens of percent for the state
-// of the rows (EstimateMemory). The number of clusters must be given. Labels come from k-means, so clusters that H does
-// not separate are not found. Where neighbours mislead, as in graphs with hubs, the default preset can be worse than Paper.
+// of the rows (EstimateMemory). The number of clusters must be given; package choose helps. Labels come from k-means, so clusters that H does
+// not separate are not found. Where neighbours mislead, as in graphs with hubs, the default preset can be worse than PresetPaper.
 package largemvc

@@ -19,7 +19,7 @@ func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config
 	module := copied(c.Represent)
 	encoder, ok := module.(Encoder)
 	if !ok {
-		return nil, fmt.Errorf("largemvc: %T is no Encoder", module)
+		return nil, fmt.Errorf("largemvc: %T is not an Encoder", module)
 	}
 	data := in.data
 	e := Env{

@@ -2,6 +2,7 @@ package largemvc
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -21,6 +22,11 @@ type Input struct {
 	// d_v, or the number of directions of the view that are kept, of few features with one more that keeps their
 	// length
 	Columns int
+}
+
+// String returns the view, its standardisation and the columns.
+func (i Input) String() string {
+	return fmt.Sprintf("view %d, preprocessing %v, %d columns", i.View, i.Preprocess, i.Columns)
 }
 
 // inputsOf returns the public form of inputs.

@@ -36,6 +36,12 @@ type KMeansResult struct {
 	nearest *kmeans.Assigner[float64]
 }
 
+// String returns the number of clusters, the inertia and the iterations.
+func (r *KMeansResult) String() string {
+	return fmt.Sprintf("%d clusters of %d rows, inertia %.5g after %d iterations", r.Found, len(r.Labels), r.Inertia,
+		r.Iterations)
+}
+
 // KMeans clusters the n rows of the n×d matrix x by k-means: Lloyd's algorithm from greedy k-means++ starts (S. Lloyd,
 // IEEE Trans. Inf. Theory 28, 1982; D. Arthur and S. Vassilvitskii, SODA 2007), of which the one of lowest inertia
 // Σ_i ‖x_i − c_label(i)‖² is kept. Above 5,000 rows the starts run on a sample of 2,048 to 10,000 rows and the best of

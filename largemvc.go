@@ -19,8 +19,8 @@ import (
 // Clustering is what Fit found: the trained network and what it says of the training samples. Its fields and what they
 // refer to must not be changed; then it is safe for concurrent use.
 type Clustering struct {
-	// Predictor is the trained network, which answers for new samples and can be saved. Whoever keeps it alone lets go of
-	// all that grows with n but for the neighbours of up to Neighborhood.Exact samples, which new ones are joined to.
+	// Predictor is the trained network, which labels new samples and can be saved. Keep only the Predictor to release the
+	// memory that grows with n, except for the neighbours of up to Neighborhood.Exact samples, which new ones are joined to.
 	*Predictor
 
 	Labels []int   // n, from 0 to Clusters−1; cluster 0 is the largest, equal sizes in the order of their first sample

@@ -103,3 +103,31 @@ func TestResealedNumbers(t *testing.T) {
 		}
 	}
 }
+
+// A checkpoint that is sealed and speaks of another number of layers than it has values for is refused before any work.
+func TestResealedLayers(t *testing.T) {
+	t.Parallel()
+	_, checkpoint := savedFiles(t)
+	path := filepath.Join(t.TempDir(), "file")
+	ended, end := context.WithCancel(context.Background())
+	end()
+	refused := map[string]bool{}
+	for _, layers := range []string{"1", "999"} {
+		for field := 0; ; field++ {
+			b := reseal(t, checkpoint, field, layers)
+			if b == nil {
+				break
+			}
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := largemvc.Resume(ended, shapesAndColours(8), path, nil)
+			if err != nil && strings.Contains(err.Error(), "a network of "+layers+" layers for") {
+				refused[layers] = true
+			}
+		}
+		if !refused[layers] {
+			t.Errorf("no checkpoint of %s layers is refused for its values", layers)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/internal/view"
 )
 
@@ -38,8 +39,9 @@ func (m Memory) String() string {
 
 // EstimateMemory returns about how much memory Fit takes for n samples in dense views of dims[v] features. The caller's
 // views come on top unless they are overwritten; so does what the Go runtime keeps for later, which debug.SetGCPercent
-// bounds, and Config.ExtraLoss. Views that Config.Rotate reduces take less; for sparse ones there is EstimateViews. It returns
-// an error where Fit would, as far as the sizes tell.
+// bounds, and Config.ExtraLoss. Of modules that are not from this package it counts what the network keeps around them, the
+// views of an Encoder included, and not what their own ops make. Views that Config.Rotate reduces take less; for sparse ones
+// there is EstimateViews. It returns an error where Fit would, as far as the sizes tell.
 func EstimateMemory(samples int, dims []int, config Config) (Memory, error) {
 	views := make([]View, len(dims))
 	for v, d := range dims {
@@ -112,11 +114,14 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		m.Start = inputs.Work
 	}
 	spec := c.spec(samples, dims, c.Workers)
-	m.State += engine.StateBytes(
-		&spec, samples, int(size), false, true,
-	) + 8*n*int64(
-		len(dims),
-	) // and ‖x_i‖² once more, of the data
+	// And ‖x_i‖² once more, of the data.
+	m.State += engine.StateBytes(&spec, samples, int(size), false, true) + 8*n*int64(len(dims))
+	if !c.stock() {
+		m.State += unfold.StateBytes(samples, c.Anchors, c.Layers, len(dims), size)
+		if _, ok := c.Represent.(Encoder); ok {
+			m.State += unfold.EncoderBytes(samples, sum(dims), size)
+		}
+	}
 	m.Network = engine.NetworkBytes(&spec, samples, size)
 	m.Start = max(m.Start, kmeans.Bytes(c.Anchors, c.KMeansStarts, samples, width, size))
 	if c.Neighborhood.Neighbors != None && c.Neighborhood.Weight > 0 && !c.Neighborhood.LowestInertia {

@@ -186,3 +186,21 @@ func TestEstimateViews(t *testing.T) {
 		t.Error("no error for a view without values")
 	}
 }
+
+// A module of a user's own, and an encoder, take memory that the estimate knows.
+func TestMemoryOfOwnModules(t *testing.T) {
+	of := func(c Config) int64 {
+		c.Clusters = 10
+		m, err := EstimateMemory(5000, []int{60, 40}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Total
+	}
+	paper := Config{Preset: PresetPaper}
+	own, encoded := paper, paper
+	own.Noise, encoded.Represent = &cauchy{First: 1}, &linear{}
+	if a, b, c := of(paper), of(own), of(encoded); b-a < 5000*10*4*2*2*10 || c-b < 5000*100*4 {
+		t.Errorf("%d bytes for stock modules, %d for one of a user's own, %d for an encoder", a, b, c)
+	}
+}

@@ -1,6 +1,10 @@
 package largemvc
 
-import "github.com/largemvc/largemvc/score"
+import (
+	"fmt"
+
+	"github.com/largemvc/largemvc/score"
+)
 
 // Scores compares clusters with classes. Each lies between 0 and 1 except ARI, which can be slightly negative; higher is
 // better. Precision, Recall and F are NaN where they are undefined. Package score has the table behind them, and more.
@@ -16,6 +20,11 @@ type Scores struct {
 	Homogeneity  float64 // 1 if every cluster has one class only
 	Completeness float64 // 1 if every class lies in one cluster
 	VMeasure     float64 // harmonic mean of Homogeneity and Completeness
+}
+
+// String returns the scores that are most often reported, in percent.
+func (s Scores) String() string {
+	return fmt.Sprintf("ACC %.1f %%, NMI %.1f %%, ARI %.1f %%, purity %.1f %%", 100*s.ACC, 100*s.NMI, 100*s.ARI, 100*s.Purity)
 }
 
 // Evaluate scores the cluster labels of n samples against their class labels. Labels are arbitrary integers, their

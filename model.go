@@ -244,7 +244,7 @@ func (m *Model[R, N, A]) P(l, v int) (*gorgonia.Node, error) {
 }
 
 // T returns a node with the trust of layer l ≥ 1 in each row of view v (a vector of n): 1 where E is 0. Rows without the
-// view have a value without meaning. It is an error where the Noise module has E = 0 throughout.
+// view have a value without meaning. T returns an error if the Noise module has E = 0 throughout.
 func (m *Model[R, N, A]) T(l, v int) (*gorgonia.Node, error) {
 	if err := m.inRange(l, 1, v); err != nil {
 		return nil, err
@@ -304,7 +304,7 @@ func (m *Model[R, N, A]) inRange(l, lowest, v int) error {
 	return nil
 }
 
-// Network is a built network whatever its modules: what a loss term of one's own needs.
+// Network is a built network whatever its modules: what a custom loss term needs.
 type Network interface {
 	Env() Env
 	Learnables() gorgonia.Nodes
@@ -546,7 +546,7 @@ type StartPoint struct {
 	H       mat.Matrix   // n×m; nil means zero
 }
 
-// check compares the sizes with those of e and looks for entries that are no numbers.
+// check compares the sizes with those of e and looks for entries that are not finite.
 func (s StartPoint) check(e Env, encoded bool) error {
 	if e.Anchors < 1 {
 		return fmt.Errorf("largemvc: %d anchors", e.Anchors)

@@ -116,6 +116,19 @@ func (p *Predictor) spec() engine.Spec {
 	return p.config.spec(p.samples, dims, 1)
 }
 
+// String says what was found and how the training went, in a line.
+func (p *Predictor) String() string {
+	if p == nil || p.samples == 0 {
+		return "an empty predictor"
+	}
+	text := fmt.Sprintf("%d clusters of %d samples in %d views, sizes %v; %d epochs (%v)", p.Clusters, p.samples, len(p.dims),
+		p.Sizes, p.Epochs, p.Status)
+	if len(p.Loss) > 0 {
+		text += fmt.Sprintf(", loss %.4g → %.4g", p.Loss[0], last(p.Loss))
+	}
+	return text
+}
+
 // Config returns the configuration of the fit with every default filled in, without Start.Labels, Start.Anchors, Progress
 // and ExtraLoss.
 func (p *Predictor) Config() Config { return p.config }
@@ -187,6 +200,19 @@ type Assignments struct {
 	// Near and Next are the squared distances in H, or in its rows at norm 1 (Config.ReadOut), to the nearest and the
 	// next nearest centroid (+Inf if there is only one): the closer their ratio to 1, the less sure the label.
 	Near, Next []float64
+}
+
+// String says how many samples are in each cluster, and how sure the least sure one is.
+func (a *Assignments) String() string {
+	sizes, worst := map[int]int{}, 0.0
+	for i, l := range a.Labels {
+		sizes[l]++
+		if a.Next[i] > 0 {
+			worst = max(worst, a.Near[i]/a.Next[i])
+		}
+	}
+	return fmt.Sprintf("%d samples, by cluster %v; the least sure one is %.2g times as near to its cluster as to the next",
+		len(a.Labels), sizes, worst)
 }
 
 // Assign is Predict with the distances to the two nearest centroids. For one sample it takes microseconds, with
@@ -373,6 +399,9 @@ func (m *Matrix) At(i, j int) float64 {
 	}
 	return m.f64[i*m.stride+j]
 }
+
+// String returns the size.
+func (m *Matrix) String() string { return fmt.Sprintf("a %d×%d matrix", m.rows, m.cols) }
 
 // T returns the transpose.
 func (m *Matrix) T() mat.Matrix { return mat.Transpose{Matrix: m} }

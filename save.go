@@ -75,12 +75,12 @@ func (p *Predictor) WriteTo(w io.Writer) (int64, error) {
 	return f.Write(w, file.Seal)
 }
 
-// Load reads a predictor that Save wrote: it predicts the same bits. A file that is truncated, was changed, is no model or
-// comes from a later version of the format is an error that says so.
+// Load reads a predictor that Save wrote: it predicts the same bits. A file that is truncated, was changed, is not a model
+// or comes from a later version of the format gives an error that says so.
 //
 // A model whose modules are not all from this package needs modules of the types of those that are not: pointers, each of
-// which is initialised and gets the learned values. Its settings are its own: give it those of the training. It is an error if
-// one is missing, of another type, or makes other learnable nodes than the trained one; the message names it.
+// which is initialised and gets the learned values. Its settings are its own: give it those of the training. Load returns an
+// error that names the module if one is missing, of another type, or makes other learnable nodes than the trained one.
 func Load(path string, modules ...Module) (*Predictor, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -256,7 +256,7 @@ func (p *Predictor) setInputs(saved []savedInput) error {
 	}
 	for v := range p.dims {
 		if !slices.ContainsFunc(p.inputs, func(in Input) bool { return in.View == v }) {
-			return fmt.Errorf("view %d is no input", v)
+			return fmt.Errorf("view %d is not an input", v)
 		}
 	}
 	return nil

@@ -164,7 +164,7 @@ func TestInconsistentSmoothing(t *testing.T) {
 		{"exact", "another standardisation", replace("training", `"preprocess":"zscore"`, `"preprocess":"unit"`), "unit"},
 		{"exact", "no standardisation", replace("training", `"preprocess":"zscore"`, `"preprocess":"abc"`), "abc"},
 		{"exact", "the same input twice", replace("training", `"preprocess":"zscore"`, `"preprocess":"sample"`), "twice"},
-		{"exact", "no inputs", replace("training", `"inputs":[`, `"no":[`), "view 0 is no input"},
+		{"exact", "no inputs", replace("training", `"inputs":[`, `"no":[`), "view 0 is not an input"},
 		{"exact", "a view beyond", replace("training", `"view":1`, `"view":2`), "view 2"},
 		{"exact", "a negative view", replace("training", `"view":1`, `"view":-1`), "view -1"},
 		{

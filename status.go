@@ -50,6 +50,15 @@ type Epoch struct {
 	Elapsed  time.Duration
 }
 
+// String returns the epoch and the loss.
+func (e Epoch) String() string {
+	text := fmt.Sprintf("epoch %d/%d: loss %.5g", e.Epoch, e.Epochs, e.Loss)
+	if e.Restarts > 1 {
+		text = fmt.Sprintf("run %d/%d, %s", e.Restart+1, e.Restarts, text)
+	}
+	return text
+}
+
 // Timings says where the time of a fit went. A resumed one has that since Resume.
 type Timings struct {
 	Prepare  time.Duration // checks and preprocessing
@@ -58,6 +67,13 @@ type Timings struct {
 	Epoch    time.Duration // median epoch of that run
 	Clusters time.Duration // k-means on H and what the result needs besides
 	Total    time.Duration // all of Fit, other runs included
+}
+
+// String returns the total and its parts.
+func (t Timings) String() string {
+	short := func(d time.Duration) time.Duration { return d.Round(max(time.Microsecond, d/1000)) }
+	return fmt.Sprintf("%v (preparation %v, start %v, training %v at %v an epoch, clusters %v)", short(t.Total), short(t.Prepare),
+		short(t.Start), short(t.Train), short(t.Epoch), short(t.Clusters))
 }
 
 // DivergedError says at which epoch the loss, or a parameter, stopped being usable. The clustering returned beside it

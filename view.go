@@ -102,6 +102,15 @@ func (v View) FeatureNames() []string { return v.in.Features }
 // Dims returns the number of samples and of features.
 func (v View) Dims() (n, d int) { return v.in.Rows, v.in.Cols }
 
+// String returns the name and the size.
+func (v View) String() string {
+	name := v.in.Name
+	if name == "" {
+		name = "a view"
+	}
+	return fmt.Sprintf("%s of %d samples and %d features", name, v.in.Rows, v.in.Cols)
+}
+
 // Has says whether sample i has the view.
 func (v View) Has(i int) bool { return v.in.Has(i) }
 

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -66,6 +67,17 @@ type Choices struct {
 	Suggested int
 
 	byLoss bool
+}
+
+// String returns a line for every number, and the suggestion.
+func (c *Choices) String() string {
+	var b strings.Builder
+	for _, x := range c.Choices {
+		fmt.Fprintf(&b, "%d clusters: loss %.4g, silhouette %.3f, Calinski–Harabasz %.1f, Davies–Bouldin %.3f, stability %.3f\n",
+			x.Clusters, x.Loss, x.Silhouette, x.CalinskiHarabasz, x.DaviesBouldin, x.Stability)
+	}
+	fmt.Fprintf(&b, "suggested: %d", c.Suggested)
+	return b.String()
 }
 
 // The rule of Choices.Suggested.

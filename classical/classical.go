@@ -71,6 +71,11 @@ type Result struct {
 	Duration    time.Duration
 }
 
+// String says what was found, in a line.
+func (r *Result) String() string {
+	return fmt.Sprintf("%d clusters of sizes %v after %d iterations (%v)", r.Clusters, r.Sizes, r.Iterations, r.Status)
+}
+
 const (
 	defaultIterations = 100
 	defaultTolerance  = 1e-6

@@ -65,6 +65,8 @@ func TestCSVConfusingErrors(t *testing.T) {
 		{"a,b\n\"1\"5,2\n3,4\n", []string{`"\"1\"5" in line 2`}},
 		{"a,b\n1_0,2\n1_1,4\n1_0,3\n", []string{`"1_0" in line 2`}},
 		{"a,b\n0x1p4,2\n0x1p4,4\n", []string{`"0x1p4" in line 2`}},
+		{unique("\"1\"%d"), []string{`"\"1\"1" in line 2`}},
+		{"a,b\n5%,1\nred,2\nblue,3\n", []string{"has texts in column a"}},
 		{unique("%d%%"), []string{`column a: "1%" in line 2`, "notation", "Options.IDs a"}},
 		{unique("$%d"), []string{"$1", "notation"}},
 		{unique("%d €"), []string{"1 €", "notation"}},

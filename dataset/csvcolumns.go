@@ -176,9 +176,10 @@ func (c *csvFile) textError(i int) error {
 		return fmt.Errorf("has what is no number in %s; correct it, write NA where a value is missing, or leave the column "+
 			"out with Options.LeaveOut %s",
 			where, option)
-	case seen&strangeField != 0:
-		return fmt.Errorf("has numbers in a notation that is not read in %s; write them as 0.5 or 1e-3 without signs and units, "+
-			"give Options.IDs %s if they name the samples, or leave the column out with Options.LeaveOut %[2]s", where, option)
+	case seen&strangeField != 0 && seen&wordField == 0:
+		return fmt.Errorf("has numbers in a notation that is not read in %s; write them as 0.5 or 1e-3 without signs, units "+
+			"and quotes, give Options.IDs %s if they name the samples, or leave the column out with Options.LeaveOut %[2]s",
+			where, option)
 	case seen&dateField != 0 && seen&wordField == 0:
 		return fmt.Errorf("has dates in %s; turn them into numbers (days since a first one, the month, …), leave the column "+
 			"out with "+

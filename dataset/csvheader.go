@@ -39,7 +39,7 @@ func (c *csvFile) commentedHeader(comment []byte, o *Options, lim *limits) error
 	}
 	names := splitFields(nil, comment, c.delimiter)
 	for _, f := range names {
-		if classify(f)&^strangeField != wordField {
+		if classify(f) != wordField {
 			return nil
 		}
 	}

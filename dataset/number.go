@@ -85,14 +85,14 @@ const (
 	commaField              // a number with a decimal comma: 0,5
 	groupedField            // a number with separators of thousands: 1,234.5 or 1 234
 	dateField               // a date or a time of day
+	strangeField            // a number in another notation, 5 % or −1, or what stands around quotes
 	wordField               // any other text
-	strangeField            // of words: a number in another notation, 5 % or −1
 	countsFrom0             // of a column: every field is the number of its record, from 0
 	countsFrom1             // the same, from 1
 )
 
 // textField are the classes that are no numbers in any notation.
-const textField = dateField | wordField
+const textField = dateField | strangeField | wordField
 
 var (
 	commaNumber   = regexp.MustCompile(`^[-+]?\d*,\d+([eE][-+]?\d+)?$|^[-+]?\d+,$`)
@@ -144,10 +144,11 @@ func classify(f []byte) fieldClass {
 
 // strange tells whether a text is a number in a notation that is not read.
 func strange(f []byte) fieldClass {
-	if c := f[0]; c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_' || !strangeNumber.Match(f) {
-		return wordField
+	c := f[0]
+	if c == '"' || !(c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_') && strangeNumber.Match(f) {
+		return strangeField
 	}
-	return wordField | strangeField
+	return wordField
 }
 
 // parseComma is parseNumber for numbers with a decimal comma, which it turns into a point in place.

@@ -124,7 +124,7 @@ func fitFlags(o *fitOptions) *flags {
 		"without neighbours, train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where "+
 			"it\nis cheaper")
 	f.int(&c.KMeansStarts, "kmeans-starts", 10, "`N` starts of each k-means, of which the best is kept; three times as "+
-		"many where neighbours have a say")
+		"many where neighbours take part in the choice")
 
 	f.group("Details of the network")
 	f.float(&o.network.theta0, "theta0", 0, "`VALUE` of every threshold θ at the start; 0: 0.01")

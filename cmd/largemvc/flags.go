@@ -59,8 +59,8 @@ func (f *flags) text(p option, name, usage string) {
 	f.added(name)
 }
 
-// parse reads the command line. It returns flag.ErrHelp where help was asked for; any other error is one of usage. What is
-// no flag may stand between the flags, and is returned.
+// parse reads the command line. It returns flag.ErrHelp where help was asked for; any other error is one of usage. Arguments
+// that are not flags may stand between the flags, and are returned.
 func (f *flags) parse(args []string) (rest []string, err error) {
 	for {
 		if err := f.Parse(args); err != nil {
@@ -76,7 +76,7 @@ func (f *flags) parse(args []string) (rest []string, err error) {
 	}
 }
 
-// noArguments refuses what is no flag.
+// noArguments refuses arguments that are not flags.
 func (f *flags) noArguments(rest []string) error {
 	if len(rest) > 0 {
 		return usagef("%s: unexpected argument %q (a flag comes with a dash: -data FILE)", f.Name(), rest[0])

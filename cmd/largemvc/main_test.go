@@ -367,7 +367,7 @@ func TestStartLabels(t *testing.T) {
 		{"0\n1\n1\n", "", nil},
 		{"label,sample\n0,0\n1,1\n0,2\n", "", nil},
 		{"0\n1\n", "2 labels for 3 samples", nil},
-		{"0\n2\n1\n", `the label "2" is no number from 0 to 1`, nil},
+		{"0\n2\n1\n", `the label "2" is not a whole number from 0 to 1`, nil},
 		{"0\nx\n1\n", `the label "x"`, nil},
 		{"a,b\n0,1\n", "none of which is called label", nil},
 		{"label,x\n0,1\n1\n", "wrong number of fields", nil},

@@ -49,8 +49,18 @@ func TestStandardInputEnds(t *testing.T) {
 			}
 			return nil
 		}}
-		if _, err := spool(ctx, o, in); !errors.Is(err, context.Canceled) || told < 2 {
-			t.Errorf("%s: %v after %d reports", name, err, told)
+		done := make(chan error, 1)
+		go func() {
+			_, err := spool(ctx, o, in)
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if !errors.Is(err, context.Canceled) || told < 2 {
+				t.Errorf("%s: %v after %d reports", name, err, told)
+			}
+		case <-time.After(time.Minute): // a wait that does not end
+			t.Errorf("%s: the context does not end it", name)
 		}
 		cancel()
 	}

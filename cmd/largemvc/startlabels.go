@@ -46,7 +46,7 @@ func readStartLabels(path string, n, m int, ids []string) ([]int, error) {
 		}
 		l, err := strconv.Atoi(strings.TrimSpace(record[label]))
 		if err != nil || l < 0 || l >= m {
-			return nil, fmt.Errorf("%s: line %d: the label %q is no number from 0 to %d", path, line, record[label], m-1)
+			return nil, fmt.Errorf("%s: line %d: the label %q is not a whole number from 0 to %d", path, line, record[label], m-1)
 		}
 		if id >= 0 {
 			named, labels = append(named, record[id]), append(labels, l)

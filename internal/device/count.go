@@ -46,8 +46,9 @@ type Card struct {
 }
 
 // H100 has the rates of the data sheet of an H100 SXM, 3.0 TB/s of its 3.35, and assumed shares.
-var H100 = Card{Name: "H100 SXM", Bandwidth: 3.0e12, Rates: [3]float64{66.9e12, 33.5e12, 989e12}, Reached: [3]float64{0.65, 0.5, 0.5},
-	Launch: 3e-6, Bus: 12e9, Transfer: 10e-6}
+var H100 = Card{Name: "H100 SXM", Bandwidth: 3.0e12, Rates: [3]float64{66.9e12, 33.5e12, 989e12},
+	Reached: [3]float64{0.65, 0.5, 0.5},
+	Launch:  3e-6, Bus: 12e9, Transfer: 10e-6}
 
 // Seconds is the longer of the time for a cost's bytes and that for its operations, and that of its launches.
 func (c *Card) Seconds(k Cost) float64 {

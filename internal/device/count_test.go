@@ -18,7 +18,10 @@ func TestCountsAreWhatRuns(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec    engine.Spec
 		tensors bool
-	}{"float32": {shape(70, 5, 2, 12, 7), false}, "few columns": {masked, false}, "tensors": {masked, true}, "SELU": {selu, false}} {
+	}{
+		"float32": {shape(70, 5, 2, 12, 7), false}, "few columns": {masked, false}, "tensors": {masked, true},
+		"SELU": {selu, false},
+	} {
 		p := makeProblem(t, c.spec, 0, 3)
 		tune := tuning{worthMoving: 0, tensorRows: fewRows}
 		if c.tensors {

@@ -34,8 +34,9 @@ func tables(t *testing.T) string {
 			launches += k.Launches
 		}
 		fmt.Fprintf(&out, "\n### %s\n\n", c.name)
-		fmt.Fprintf(&out, "Memory %.2f GiB. X is %.2f GB and read %d times in %d passes. Floor %.2f ms, expected **%.1f ms**, of which %.1f ms "+
-			"are for %d launches and %.1f ms for %d transfers of %.1f MB.\n\n", gib(e.Memory), float64(e.X)/1e9, e.ReadsOfX, e.Passes,
+		fmt.Fprintf(&out, "Memory %.2f GiB. X is %.2f GB and read %d times in %d passes. Floor %.2f ms, expected **%.1f ms**, "+
+			"of which %.1f ms are for %d launches and %.1f ms for %d transfers of %.1f MB.\n\n", gib(e.Memory), float64(e.X)/1e9,
+			e.ReadsOfX, e.Passes,
 			1e3*e.Floor(&H100), 1e3*e.Seconds(&H100), 1e3*H100.Launch*float64(launches), launches,
 			1e3*(float64(e.Up+e.Down)/H100.Bus+H100.Transfer*float64(e.Transfers)), e.Transfers, float64(e.Up+e.Down)/1e6)
 		fmt.Fprintln(&out, "| kernel | launches | read, MB | written, MB | algebra, GFLOP | executed, GFLOP | ms |")

@@ -113,14 +113,16 @@ func someSums(b *bench[float32], tl tile) {
 
 func someTensorTimes(b *bench[float32], t tensorTile) {
 	const n, d, m, kp = 40, 160, 8, 160
-	b.k.launch(b.k.tensor, t.name, [3]int{1, 1, 1}, t.block, t.shared, empty[float32](b, n*m), int32(m), put64(b, b.matrix(n, d, d)),
+	b.k.launch(b.k.tensor, t.name, [3]int{1, 1, 1}, t.block, t.shared, empty[float32](b, n*m), int32(m),
+		put64(b, b.matrix(n, d, d)),
 		int32(d), put64(b, make([]uint32, m*kp/2)), put64(b, make([]uint32, m*kp/2)), int32(n), int32(m), int32(kp), float32(1),
 		float32(1))
 }
 
 func someTensorSums(b *bench[float32], t tensorTile) {
 	const n, d, m = 160, 50, 8
-	b.k.launch(b.k.tensor, t.name, [3]int{1, 1, 1}, t.block, t.shared, empty[float32](b, m*d), put64(b, b.matrix(n, m, m)), int32(m),
+	b.k.launch(b.k.tensor, t.name, [3]int{1, 1, 1}, t.block, t.shared, empty[float32](b, m*d),
+		put64(b, b.matrix(n, m, m)), int32(m),
 		Ptr(0), put64(b, b.matrix(n, d, 52)), int32(52), int32(n), int32(m), int32(d), int32(n), float32(1),
 		put64(b, []float32{1}), int32(1))
 }
@@ -184,5 +186,18 @@ func TestWrongSizesAreFaults(t *testing.T) {
 		} else if !errors.As(err, &fault) {
 			t.Errorf("%s: %v", what, fmt.Sprint(err))
 		}
+	}
+}
+
+// Few passes through the banks of shared memory are due to lanes that want different words of one bank.
+func TestBankConflicts(t *testing.T) {
+	for name, run := range withBarriers {
+		b := newBench[float32](t, &Sim{Observe: func(_ string, _ Launch, s ptx.Stats) {
+			if s.SharedWavefronts == 0 || 5*s.SharedConflicts > s.SharedWavefronts {
+				t.Errorf("%s: %d of %d passes through the banks are conflicts", name, s.SharedConflicts, s.SharedWavefronts)
+			}
+		}})
+		run(b)
+		b.ran(name)
 	}
 }

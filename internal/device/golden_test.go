@@ -18,8 +18,8 @@ func loadGolden(t *testing.T, path string) (*problem, map[string]testutil.Array)
 	f := testutil.LoadNPZ(t, path)
 	count := f["V"].Ints()[0]
 	p := &problem{h0: f["H0"].Float64s()}
-	p.spec = engine.Spec{Samples: f["n"].Ints()[0], Anchors: f["m"].Ints()[0], Layers: f["L"].Ints()[0], Noise: true, Anchored: true,
-		Dims: f["dims"].Ints()}
+	p.spec = engine.Spec{Samples: f["n"].Ints()[0], Anchors: f["m"].Ints()[0], Layers: f["L"].Ints()[0], Noise: true,
+		Anchored: true, Dims: f["dims"].Ints()}
 	if strings.Contains(path, "selu") {
 		p.spec.Represent, p.spec.Shrink = engine.SELU, engine.SELU
 	}

@@ -184,8 +184,8 @@ func checkPattern[T kernel.Float](t *testing.T, what string, pattern []byte, got
 			at := i*ld + j
 			up, down := pattern[at/4]>>(j%4)&1 == 1, pattern[at/4]>>(4+j%4)&1 == 1
 			if up && got[at] < before[at] || down && got[at] > before[at] || !up && !down && got[at] != before[at] {
-				t.Fatalf("%s: element %d, %d went from %v to %v, the pattern says up %v, down %v", what, i, j, before[at], got[at],
-					up, down)
+				t.Fatalf("%s: element %d, %d went from %v to %v, the pattern says up %v, down %v", what, i, j, before[at],
+					got[at], up, down)
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func stride(m int) int { return (m + 7) &^ 7 }
 // checkSizes checks that sizes fit the kernels' numbers.
 func checkSizes(n int, dims []int, m, chunks int) error {
 	const most = 1<<31 - 1
-	if n > most-1<<20 || m > most || chunks > 65535 {
+	if n > most-1<<20 || m > 65535 || chunks > 65535 {
 		return fmt.Errorf("device: %d samples in %d chunks and %d anchors are more than a launch can have", n, chunks, m)
 	}
 	for v, d := range dims {

@@ -275,7 +275,8 @@ func (r *Rows[T]) lowest(ctx context.Context, b [][]T, bias []float64, o lowestO
 }
 
 // Lowest is kmeans.Products: the lowest score of every row in each group of columns and how far the next one is above it.
-func (r *Rows[T]) Lowest(ctx context.Context, columns [][]T, bias []float64, group int, first []int32, low, next []float64) error {
+func (r *Rows[T]) Lowest(ctx context.Context, columns [][]T, bias []float64, group int, first []int32,
+	low, next []float64) error {
 	at, score, err := r.lowest(ctx, columns, bias, lowestOptions{group: group, keep: 2, self: -1})
 	for i := range first {
 		if err != nil {

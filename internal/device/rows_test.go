@@ -300,8 +300,8 @@ func testSELU[T kernel.Float](b *block[T], what string) {
 func testRepresent[T kernel.Float](b *block[T], what string) {
 	a, minus := b.a, b.p["c"]
 	dt, carry := empty[T](b, b.n), put64(b, kernel.Convert[T](a["dh"]))
-	b.k.byRow("represent_cotangent", b.n, dt, carry, int32(0), b.p["g"], b.p["z"], b.p["y"], b.p["prev"], b.p["t"], b.p["h"], minus,
-		int32(b.n), int32(b.ld))
+	b.k.byRow("represent_cotangent", b.n, dt, carry, int32(0), b.p["g"], b.p["z"], b.p["y"], b.p["prev"], b.p["t"], b.p["h"],
+		minus, int32(b.n), int32(b.ld))
 	b.ran(what)
 	near(b.t, what+": dt", get[T](b, dt, b.n), b.eachRow(func(_, at int) float64 {
 		return a["g"][at]*a["y"][at] - a["z"][at]*a["prev"][at]

@@ -250,7 +250,8 @@ func newShard[T kernel.Float](drv Driver, spec *engine.Spec, x []rows.Matrix[T],
 }
 
 // emptyShard returns a shard whose arrays have no values yet.
-func emptyShard[T kernel.Float](drv Driver, spec *engine.Spec, masked []bool, start, training bool, tune tuning) (*Shard[T], error) {
+func emptyShard[T kernel.Float](drv Driver, spec *engine.Spec, masked []bool, start, training bool,
+	tune tuning) (*Shard[T], error) {
 	p, err := newPlan[T](spec, masked, start, training)
 	if err != nil {
 		return nil, err

@@ -203,12 +203,26 @@ func TestDivergence(t *testing.T) {
 		func() { p.params.U[5], p.params.Rho[0][0] = 1, math.NaN() },
 	} {
 		change()
-		for name, net := range map[string]*engine.Net{"in memory": inMemory[float32](t, p), "device": onDevice[float32](t, p, &Sim{}),
-			"tensor cores": onTensorCores(t, p, &Sim{})} {
+		for name, net := range map[string]*engine.Net{
+			"in memory": inMemory[float32](t, p), "device": onDevice[float32](t, p, &Sim{}),
+			"tensor cores": onTensorCores(t, p, &Sim{}),
+		} {
 			var diverged *engine.DivergedError
 			if _, err := net.Forward(context.Background(), p.params, true); !errors.As(err, &diverged) {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+	}
+}
+
+// Sizes that a launch cannot have are errors before anything is allocated.
+func TestSizesThatDoNotFit(t *testing.T) {
+	for what, spec := range map[string]engine.Spec{
+		"chunks": shape(300_000_000, 5, 1, 3), "samples": shape(1<<31, 5, 1, 3), "anchors": shape(100_000, 70_000, 1, 3),
+		"columns": shape(100, 5, 1, 1<<25), "a panel": shape(100_000, 60_000, 1, 40_000),
+	} {
+		if _, err := Bytes[float32](&spec, nil, false, true); err == nil {
+			t.Errorf("too many %s: no error", what)
 		}
 	}
 }

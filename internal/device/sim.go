@@ -92,8 +92,8 @@ func (s *Sim) Launch(m Module, kernel string, l Launch, args ...any) error {
 		}
 		values[i] = a
 	}
-	stats, err := k.Launch(context.Background(), s.open(), ptx.Launch{Grid: l.Grid, Block: [3]int{l.Block, 1, 1}, Shared: l.Shared,
-		Args: values, Order: s.Order, Workers: s.Workers})
+	stats, err := k.Launch(context.Background(), s.open(), ptx.Launch{Grid: l.Grid, Block: [3]int{l.Block, 1, 1},
+		Shared: l.Shared, Args: values, Order: s.Order, Workers: s.Workers})
 	if err != nil {
 		return fmt.Errorf("device: kernel %s: %w", kernel, err)
 	}

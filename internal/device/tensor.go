@@ -10,9 +10,9 @@ import (
 // device has the instructions, and the range of its values permits halves.
 
 const (
-	// widestRange is how much larger than a typical row's largest entry, their geometric mean, that of the view may be. What the
-	// halves lose of an entry is 2⁻⁴³ of the largest one, so that a typical row keeps 26 bits. (The root mean square of all entries
-	// would not do: one entry is at most the root of their number times it, which no data that fits a device makes 2¹⁷.)
+	// widestRange is how much larger than a typical row's largest entry, their geometric mean, that of the view may be. What
+	// the halves lose of an entry is 2⁻⁴³ of the largest one, so that a typical row keeps 26 bits. (The root mean square of all
+	// entries would not do: one entry is at most the root of their number times it, which no data that fits a device makes 2¹⁷.)
 	widestRange = 1 << 17
 	// maximaBlocks is the number of blocks that look for the largest entry of row state.
 	maximaBlocks = 256
@@ -106,8 +106,8 @@ func (s *Shard[T]) tensorTimes(v int, out, b Ptr, most float64) {
 	if scale == 0 { // of no number that float32 holds with its precision
 		scale = 1
 	}
-	s.k.launch(s.k.tensor, "split_rows", [3]int{ceil(kp/2, 128), p.m, 1}, 128, 0, s.hi, s.lo, b, int32(ldx), int32(ldx), int32(kp),
-		float32(scale))
+	s.k.launch(s.k.tensor, "split_rows", [3]int{ceil(kp/2, 128), p.m, 1}, 128, 0, s.hi, s.lo, b, int32(ldx), int32(ldx),
+		int32(kp), float32(scale))
 	s.k.launch(s.k.tensor, t.name, [3]int{ceil(p.n, t.rows) * ceil(p.ld, t.columns), 1, 1}, t.block, t.shared, out, int32(p.ld),
 		s.x[v], int32(ldx), s.hi, s.lo, int32(p.n), int32(p.m), int32(kp), float32(s.scales[v]),
 		float32(1/(scale*s.scales[v])))
@@ -127,6 +127,6 @@ func (s *Shard[T]) tensorSums(v int, a, weight Ptr) {
 	}
 	s.measured = true
 	s.k.launch(s.k.tensor, t.name, [3]int{ceil(d, t.columns), ceil(p.m, t.rows), p.chunks}, t.block, t.shared, s.part, a,
-		int32(p.ld), weight, s.x[v], int32(p.ldx[v]), int32(p.n), int32(p.m), int32(d), int32(p.chunk), float32(s.scales[v]), s.maxima,
-		int32(blocks))
+		int32(p.ld), weight, s.x[v], int32(p.ldx[v]), int32(p.n), int32(p.m), int32(d), int32(p.chunk), float32(s.scales[v]),
+		s.maxima, int32(blocks))
 }

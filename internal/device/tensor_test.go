@@ -88,7 +88,8 @@ func TestTensorSums(t *testing.T) {
 					weight = put64(b, w)
 				}
 				share := ceil(len(a), 3)
-				b.k.launch(b.k.tensor, "largest", [3]int{ceil(len(a), share), 1, 1}, 256, 0, most, up, int64(len(a)), int64(share))
+				b.k.launch(b.k.tensor, "largest", [3]int{ceil(len(a), share), 1, 1}, 256, 0, most, up, int64(len(a)),
+					int64(share))
 				b.k.launch(b.k.tensor, tl.name, [3]int{ceil(c.d, tl.columns), ceil(c.m, tl.rows), chunks}, tl.block, tl.shared,
 					part, up, int32(lda), weight, put64(b, x), int32(ldx), int32(c.n), int32(c.m), int32(c.d), int32(c.chunk),
 					float32(in), most, int32(ceil(len(a), share)))
@@ -170,7 +171,8 @@ func TestRangeAndDeviceDecide(t *testing.T) {
 		scale float64
 	}{
 		{[][]float32{{1, 2, 255}}, 1}, {[][]float32{{0, 0, 0.5}, {0, 0, 0}}, 256}, {[][]float32{{1}, {1}, {3e38}}, 0}, {nil, 0},
-		{[][]float32{{0}}, 0}, {[][]float32{{float32(math.NaN()), 1}}, 0}, {[][]float32{{1e-42}}, 0}, {[][]float32{{1}, {1 << 20}}, 1. / (1 << 13)},
+		{[][]float32{{0}}, 0}, {[][]float32{{float32(math.NaN()), 1}}, 0}, {[][]float32{{1e-42}}, 0},
+		{[][]float32{{1}, {1 << 20}}, 1. / (1 << 13)},
 	} {
 		var s span
 		for _, row := range c.rows {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -16,6 +17,15 @@ func TestWorkers(t *testing.T) {
 	} {
 		if got := Workers(test.setting); got != test.want {
 			t.Errorf("Workers(%d) = %d, want %d", test.setting, got, test.want)
+		}
+	}
+}
+
+// TestMostWorkers: callers have memory for each worker, so that an absurd setting must not reach them.
+func TestMostWorkers(t *testing.T) {
+	for _, setting := range []int{MostWorkers + 1, math.MaxInt} {
+		if got := Workers(setting); got != MostWorkers {
+			t.Errorf("%d workers for %d, want %d", got, setting, MostWorkers)
 		}
 	}
 }
