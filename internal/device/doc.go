@@ -5,7 +5,7 @@
 // What a device must do is the interface Driver. The package has one over internal/ptx, which runs the same PTX on the CPU and
 // finds faults that a card does not report; so everything here is tested without a GPU.
 //
-//	drv, err := device.Simulator()
+//	drv := &device.Sim{}
 //	shard, err := device.New(drv, &spec, x, present, h0, true)   // asks for the memory before it takes any
 //	net, err := engine.NewNet(spec, []engine.Shard{shard}, engine.InOrder{}, start)
 //

@@ -188,3 +188,16 @@ func TestWrongSizesAreFaults(t *testing.T) {
 		}
 	}
 }
+
+// Few passes through the banks of shared memory are due to lanes that want different words of one bank.
+func TestBankConflicts(t *testing.T) {
+	for name, run := range withBarriers {
+		b := newBench[float32](t, &Sim{Observe: func(_ string, _ Launch, s ptx.Stats) {
+			if s.SharedWavefronts == 0 || 5*s.SharedConflicts > s.SharedWavefronts {
+				t.Errorf("%s: %d of %d passes through the banks are conflicts", name, s.SharedConflicts, s.SharedWavefronts)
+			}
+		}})
+		run(b)
+		b.ran(name)
+	}
+}

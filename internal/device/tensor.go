@@ -32,14 +32,14 @@ func timesTensor(name string, columns int) tensorTile {
 	return tensorTile{name, 128, columns, 256, tensorStages * 4 * (128*(tensorStep+8) + 2*columns*(tensorStep/2+4))}
 }
 
-func sumsTensor(name string, rows int) tensorTile {
-	stage, halves := tensorStep*(64+4)+tensorStep*(rows+4)+tensorStep, 2*tensorStep*(rows/2+4)
-	return tensorTile{name, rows, 64, 128, 4 * (tensorStages*stage + halves)}
+func sumsTensor(name string, rows, columns int) tensorTile {
+	stage, halves := tensorStep*(columns+4)+tensorStep*(rows+4)+tensorStep, 2*tensorStep*(rows/2+4)
+	return tensorTile{name, rows, columns, 2 * columns, 4 * (tensorStages*stage + halves)}
 }
 
 var (
 	wideTensorTimes, narrowTensorTimes = timesTensor("tensor_times_wide", 104), timesTensor("tensor_times_narrow", 16)
-	wideTensorSums, narrowTensorSums   = sumsTensor("tensor_sums_wide", 112), sumsTensor("tensor_sums_narrow", 16)
+	wideTensorSums, narrowTensorSums   = sumsTensor("tensor_sums_wide", 112, 128), sumsTensor("tensor_sums_narrow", 16, 64)
 )
 
 // mayTensor says whether products with X may be tensor cores'.

@@ -42,6 +42,8 @@ func edges(t typ) []uint64 {
 		for _, v := range []uint64{0, 1, 2, 3, 5, 7, 8, 15, 16, 30, 31, 32, 33, 63, 64, 65, 100, 127, 128, 255, 256,
 			0x1234, 0x7fff, 0x8000,
 			0xffff, 0x12345678, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff, 0x100000001, 0x0123456789abcdef,
+			0x4000002000000001,
+			0x8000008000000000, 0x8000008000000001,
 			0x7fffffffffffffff, 0x8000000000000000, 0xfffffffffffffffd, 0xffffffffffffffff} {
 			if v = cut(v, t.bits); !slices.Contains(out, v) {
 				out = append(out, v)

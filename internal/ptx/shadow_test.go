@@ -15,7 +15,8 @@ func TestReadersAreRemembered(t *testing.T) {
 	}{
 		{"threads of a warp", 1, 32, zeroShared + "setp.eq.u32 %p1, %r33, 31;\nld.shared.u32 %r6, [s];\n" +
 			"@%p1 st.shared.u32 [s], 1;\n"},
-		{"warps of a block", 1, 64, zeroShared + last + "ld.shared.u32 %r6, [s];\n@%p1 st.shared.u32 [s], 1;\n"},
+		{"warps of a block", 1, 64, zeroShared + "setp.eq.u32 %p1, %r33, 32;\n" + "ld.shared.u32 %r6, [s];\n" +
+			"@%p1 st.shared.u32 [s], 1;\n"},
 		{"blocks of a grid", 2, 32, last + "setp.eq.u32 %p2, %r30, 31;\n@%p2 ld.global.u32 %r6, [%d30];\n" +
 			"@%p1 st.global.u32 [%d30], 1;\n"},
 		{"threads of a warp, in global memory", 1, 32, "setp.eq.u32 %p1, %r33, 31;\nld.global.u32 %r6, [%d30];\n" +
@@ -100,7 +101,8 @@ func TestWorkersAreCompared(t *testing.T) {
 	if raceDetector {
 		t.Skip("the kernel's race is one of the simulator's goroutines, too")
 	}
-	text := "st.global.u32 [%d30], %r30;\nsetp.ne.u32 %p1, %r31, 0;\n@%p1 ret;\nmov.u32 %r1, 0;\nagain:\nadd.u32 %r1, %r1, 1;\n" +
+	text := "st.global.u32 [%d30], %r30;\nsetp.ne.u32 %p1, %r31, 0;\n@%p1 ret;\nmov.u32 %r1, 0;\nagain:\n" +
+		"add.u32 %r1, %r1, 1;\n" +
 		"setp.lt.u32 %p1, %r1, 1000000;\n@%p1 bra again;\n"
 	m := NewMemory(0)
 	_, err := kernel(t, entry(1, text)).Launch(t.Context(), m, Launch{Grid: [3]int{2}, Workers: 2,

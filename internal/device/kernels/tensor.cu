@@ -189,13 +189,13 @@ TENSOR_TIMES(tensor_times_wide, 13)
 TENSOR_TIMES(tensor_times_narrow, 2)
 
 // tensor_sums sets part z to (w ⊙ A)ᵀ·X (m×d, without gaps) over rows from z·chunk to (z+1)·chunk. in is the scale of X, that
-// of A follows from the maxima in `most`. w may be null. A block makes 16·MT rows and 64 columns, each of its 4 warps 16
-// columns. Block (x, y, z): columns from 64x, rows from 16·MT·y. All warps need all of A, which the block splits into halves
+// of A follows from the maxima in `most`. w may be null. A block makes 16·MT rows and 16·WARPS columns, 16 of
+// them each warp. Block (x, y, z): columns from 16·WARPS·x, rows from 16·MT·y. All warps need all of A, which the block splits into halves
 // once a step; what a warp needs of X it splits itself.
-template <int MT>
+template <int MT, int WARPS>
 DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, const float *x, int ldx, int n, int m, int d,
                         int chunk, float in, const float *most, int maxima) {
-  enum { BM = 16 * MT, BN = 64, LDX = BN + 4, LDA = BM + 4, LDH = BM / 2 + 4 };
+  enum { BM = 16 * MT, BN = 16 * WARPS, THREADS = 32 * WARPS, LDX = BN + 4, LDA = BM + 4, LDH = BM / 2 + 4 };
   struct Stage { float x[BK * LDX], a[BK * LDA], w[BK]; };
   extern SHARED real4 raw[];
   Stage *s = (Stage *)raw;
@@ -214,13 +214,13 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
 #pragma unroll
       for (int q = 0; q < 4; q++) c[i][j][q] = 0, e[i][j][q] = 0;
   auto fetch = [&](int k, Stage &st) {
-    for (int i = tid; i < BK * (BN / 4); i += 128) {
+    for (int i = tid; i < BK * (BN / 4); i += THREADS) {
       int r = i / (BN / 4), q = i % (BN / 4) * 4;
       long row = lo + k * BK + r;
       bool there = row < hi && col0 + q < ldx;
       copy_async(&st.x[r * LDX + q], there ? x + row * ldx + col0 + q : x, there ? 16 : 0);
     }
-    for (int i = tid; i < BK * (BM / 4); i += 128) {
+    for (int i = tid; i < BK * (BM / 4); i += THREADS) {
       int r = i / (BM / 4), q = i % (BM / 4) * 4;
       long row = lo + k * BK + r;
       bool there = row < hi && row0 + q < lda;
@@ -243,8 +243,8 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
     copies_commit();
     Stage &st = s[k % STAGES];
 #pragma unroll
-    for (int f = 0; f < BK * BM / 256; f++) {
-      int i = tid + f * 128, r = i / (BM / 2), q = i % (BM / 2);
+    for (int f = 0; f < BK * BM / 2 / THREADS; f++) {
+      int i = tid + f * THREADS, r = i / (BM / 2), q = i % (BM / 2);
       real2 p = *(const real2 *)(st.a + r * LDA + 2 * q);
       split(p[0] * st.w[r], p[1] * st.w[r], high[r * LDH + q], low[r * LDH + q]);
     }
@@ -285,10 +285,10 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
       }
 }
 
-#define TENSOR_SUMS(name, MT)                                                                                                   \
-  KERNEL(128) name(float *part, const float *a, int lda, const float *w, const float *x, int ldx, int n, int m, int d,          \
+#define TENSOR_SUMS(name, MT, WARPS)                                                                                            \
+  KERNEL(32 * WARPS) name(float *part, const float *a, int lda, const float *w, const float *x, int ldx, int n, int m, int d,   \
                    int chunk, float in, const float *most, int maxima) {                                                        \
-    tensor_sums<MT>(part, a, lda, w, x, ldx, n, m, d, chunk, in, most, maxima);                                                 \
+    tensor_sums<MT, WARPS>(part, a, lda, w, x, ldx, n, m, d, chunk, in, most, maxima);                                          \
   }
-TENSOR_SUMS(tensor_sums_wide, 7)
-TENSOR_SUMS(tensor_sums_narrow, 1)
+TENSOR_SUMS(tensor_sums_wide, 7, 8)
+TENSOR_SUMS(tensor_sums_narrow, 1, 4)
