@@ -150,6 +150,7 @@ func finish[T kernel.Float](
 	p.setNetwork(net.model, net.reads, in.rotated)
 	out := &Clustering{Predictor: p, StartLabels: r.Begin.Labels}
 	n, m, ld := p.samples, c.Anchors, kernel.Pad(c.Anchors)
+	collect(views)
 	h, trust, err := represent(ctx, views, in, net, p)
 	if err != nil {
 		return nil, err

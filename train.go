@@ -118,6 +118,7 @@ func trainRun[T kernel.Float](
 			return nil, err
 		}
 	}
+	collect(in.sources)
 	r.startFor = time.Since(began)
 	t, err := newNetwork(in, c, r, c.Epochs != None)
 	if err != nil {

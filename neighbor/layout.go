@@ -63,6 +63,7 @@ type layouts struct {
 	once32, once64 sync.Once
 	l32            *layout[float32]
 	l64            *layout[float64]
+	memory         [2]sync.Pool // of *part[float32] and *part[float64], for products one after another
 }
 
 func (l *layouts) single(links *Links, factor bool) *layout[float32] {
@@ -159,7 +160,12 @@ func (p *part[T]) gatherAll(ctx context.Context, workers int, dst, table []T, ld
 	})
 }
 
-func mul[T Float](ctx context.Context, p part[T], workers int, dst, x []T, ld int) error {
+// mul multiplies with the memory of an earlier product, where there is one to be had.
+func mul[T Float](ctx context.Context, p part[T], memory *sync.Pool, workers int, dst, x []T, ld int) error {
+	if had, _ := memory.Get().(*part[T]); had != nil {
+		p = *had
+	}
+	defer memory.Put(&p)
 	if err := checkProduct(p.links.n, len(dst), len(x), ld); err != nil {
 		return err
 	}

@@ -82,12 +82,12 @@ func (g *Graph) Links() *Links { return g.links }
 
 // Mul32 sets dst = A·x.
 func (g *Graph) Mul32(ctx context.Context, workers int, dst, x []float32, ld int) error {
-	return mul(ctx, part[float32]{layout: g.layouts.single(g.links, false)}, workers, dst, x, ld)
+	return mul(ctx, part[float32]{layout: g.layouts.single(g.links, false)}, &g.layouts.memory[0], workers, dst, x, ld)
 }
 
 // Mul64 sets dst = A·x.
 func (g *Graph) Mul64(ctx context.Context, workers int, dst, x []float64, ld int) error {
-	return mul(ctx, part[float64]{layout: g.layouts.double(g.links, false)}, workers, dst, x, ld)
+	return mul(ctx, part[float64]{layout: g.layouts.double(g.links, false)}, &g.layouts.memory[1], workers, dst, x, ld)
 }
 
 // Factor is the operator A = B·Bᵀ, given by B.
@@ -112,10 +112,10 @@ func (f *Factor) Links() *Links { return f.links }
 
 // Mul32 sets dst = B·(Bᵀ·x).
 func (f *Factor) Mul32(ctx context.Context, workers int, dst, x []float32, ld int) error {
-	return mul(ctx, part[float32]{layout: f.layouts.single(f.links, true)}, workers, dst, x, ld)
+	return mul(ctx, part[float32]{layout: f.layouts.single(f.links, true)}, &f.layouts.memory[0], workers, dst, x, ld)
 }
 
 // Mul64 sets dst = B·(Bᵀ·x).
 func (f *Factor) Mul64(ctx context.Context, workers int, dst, x []float64, ld int) error {
-	return mul(ctx, part[float64]{layout: f.layouts.double(f.links, true)}, workers, dst, x, ld)
+	return mul(ctx, part[float64]{layout: f.layouts.double(f.links, true)}, &f.layouts.memory[1], workers, dst, x, ld)
 }
