@@ -9,6 +9,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/adam"
 	"github.com/largemvc/largemvc/internal/op"
+	"github.com/largemvc/largemvc/internal/unfold"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
@@ -75,7 +76,7 @@ func TestAdamAgainstGorgonia(t *testing.T) {
 		tolerance float64
 	}{{tensor.Float64, 1e-13}, {tensor.Float32, 2e-5}} {
 		own, theirs := newBowl(t, x.of), newBowl(t, x.of)
-		solver := &adamSolver{LearningRate: 0.03, Beta1: 0.8, Beta2: 0.99, Epsilon: 1e-6}
+		solver := &unfold.Adam{LearningRate: 0.03, Beta1: 0.8, Beta2: 0.99, Epsilon: 1e-6}
 		reference := gorgonia.NewAdamSolver(
 			gorgonia.WithLearnRate(0.03), gorgonia.WithBeta1(0.8), gorgonia.WithBeta2(0.99),
 			gorgonia.WithEps(1e-6),
@@ -100,7 +101,7 @@ func TestAdamAgainstGorgonia(t *testing.T) {
 // The first two steps by hand: m̂ and v̂ of the first step are g and g², whatever β.
 func TestAdamByHand(t *testing.T) {
 	x, g := tensor.New(tensor.WithBacking([]float64{1, -2})), tensor.New(tensor.WithBacking([]float64{0.5, 0}))
-	solver := &adamSolver{}
+	solver := &unfold.Adam{}
 	pair := []gorgonia.ValueGrad{valueGrad{x, g}}
 	if err := solver.Step(pair); err != nil {
 		t.Fatal(err)
@@ -132,14 +133,14 @@ func (v valueGrad) Grad() (gorgonia.Value, error) { return v.g, nil }
 func TestAdamResumes(t *testing.T) {
 	for _, of := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
 		whole, first, second := newBowl(t, of), newBowl(t, of), newBowl(t, of)
-		a, b := &adamSolver{LearningRate: 0.1}, &adamSolver{LearningRate: 0.1}
+		a, b := &unfold.Adam{LearningRate: 0.1}, &unfold.Adam{LearningRate: 0.1}
 		for range 20 {
 			whole.step(t, a)
 		}
 		for range 7 {
 			first.step(t, b)
 		}
-		c := &adamSolver{LearningRate: 0.1}
+		c := &unfold.Adam{LearningRate: 0.1}
 		if err := c.SetState(b.State()); err != nil {
 			t.Fatal(err)
 		}
@@ -164,14 +165,14 @@ func TestAdamResumes(t *testing.T) {
 
 func TestAdamErrors(t *testing.T) {
 	ones := func(n int) gorgonia.Value { return tensor.New(tensor.WithBacking(make([]float64, n))) }
-	solver := &adamSolver{}
+	solver := &unfold.Adam{}
 	good := []gorgonia.ValueGrad{valueGrad{ones(2), ones(2)}}
 	for name, model := range map[string][]gorgonia.ValueGrad{
 		"lengths":  {valueGrad{ones(2), ones(3)}},
 		"integers": {valueGrad{tensor.New(tensor.WithBacking([]int{1})), tensor.New(tensor.WithBacking([]int{1}))}},
 		"nil":      {valueGrad{nil, nil}},
 	} {
-		if err := (&adamSolver{}).Step(model); err == nil {
+		if err := (&unfold.Adam{}).Step(model); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/unfold"
 )
 
 // The scalability curves: one training step (forward and backward through the graph, Adam, projection) as the samples n,
@@ -24,7 +25,7 @@ import (
 type stepper struct {
 	net    *LargeMvCNet
 	vm     gorgonia.VM
-	solver *adamSolver
+	solver *unfold.Adam
 }
 
 func newStepper(b *testing.B, n, m, layers int, dims ...int) *stepper {
@@ -52,7 +53,7 @@ func newStepper(b *testing.B, n, m, layers int, dims ...int) *stepper {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &stepper{net: &LargeMvCNet{}, solver: &adamSolver{}}
+	s := &stepper{net: &LargeMvCNet{}, solver: &unfold.Adam{}}
 	g := gorgonia.NewGraph()
 	if err := s.net.Build(Env{G: g, Layers: layers}, data, StartPoint{Anchors: anchors}); err != nil {
 		b.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // Check returns the error with which Fit would refuse the configuration for the views, as far as it can tell without reading
@@ -231,4 +232,32 @@ func overlap[T kernel.Float](a, b []T) bool {
 	}
 	at := func(x *T) uintptr { return uintptr(unsafe.Pointer(x)) }
 	return at(&a[0]) <= at(&b[len(b)-1]) && at(&b[0]) <= at(&a[len(a)-1])
+}
+
+// The largest values of the fields of Config that turn into memory or into a loop whatever the data are. They are far above what
+// is of use, and low enough for a mistaken or hostile number, as a file may hold one, to do no harm before the context ends the
+// work. The Neighbors, Directions, Exact and Landmarks of a Neighborhood have none: the samples bound them.
+const (
+	maxLayers       = 1_000
+	maxEpochs       = 1_000_000_000
+	maxRestarts     = 10_000
+	maxKMeansStarts = 1_000
+	maxWorkers      = parallel.MostWorkers
+	maxFilterSteps  = 1_000 // where smoothing has long made all samples alike
+)
+
+// limited is a field with its largest value.
+type limited struct {
+	name        string
+	value, most int
+}
+
+// aboveLimits reports the fields whose values are too large.
+func aboveLimits(fields ...limited) (errs []error) {
+	for _, f := range fields {
+		if f.value > f.most {
+			errs = append(errs, fmt.Errorf("largemvc: %s is %d, want at most %d", f.name, f.value, f.most))
+		}
+	}
+	return errs
 }

@@ -1,4 +1,4 @@
-package largemvc
+package unfold
 
 import (
 	"cmp"
@@ -10,9 +10,9 @@ import (
 	"github.com/largemvc/largemvc/internal/op"
 )
 
-// adamSolver is the optimiser of Kingma and Ba (2015) as a gorgonia.Solver. Unlike Gorgonia's own it keeps its state in float64
+// Adam is the optimiser of Kingma and Ba (2015) as a gorgonia.Solver. Unlike Gorgonia's own it keeps its state in float64
 // and in reach, so that a run can be continued to the same bits. The zero value is ready.
-type adamSolver struct {
+type Adam struct {
 	LearningRate float64 // 0: 0.01
 	Beta1, Beta2 float64 // 0: 0.9 and 0.999
 	Epsilon      float64 // 0: 1e-8
@@ -20,16 +20,16 @@ type adamSolver struct {
 	state adam.State
 }
 
-var _ gorgonia.Solver = (*adamSolver)(nil)
+var _ gorgonia.Solver = (*Adam)(nil)
 
 // State returns a copy of what the optimiser remembers of its steps.
-func (a *adamSolver) State() adam.State { return a.state.Clone() }
+func (a *Adam) State() adam.State { return a.state.Clone() }
 
 // SetState makes a the optimiser that had the state, of which it keeps a copy: its next steps, on the same values, have
 // the same bits. It returns an error, and changes nothing, if the moments do not fit each other.
-func (a *adamSolver) SetState(state adam.State) error {
+func (a *Adam) SetState(state adam.State) error {
 	if err := state.Check(); err != nil {
-		return fmt.Errorf("largemvc: Adam: %w", err)
+		return fmt.Errorf("Adam: %w", err)
 	}
 	a.state = state.Clone()
 	return nil
@@ -37,7 +37,7 @@ func (a *adamSolver) SetState(state adam.State) error {
 
 // Step moves every value against its gradient and sets the gradient to zero. The values must be the same, in the same
 // order, in every call.
-func (a *adamSolver) Step(model []gorgonia.ValueGrad) error {
+func (a *Adam) Step(model []gorgonia.ValueGrad) error {
 	rates := adam.Rates{
 		LearningRate: cmp.Or(a.LearningRate, 0.01),
 		Beta1:        cmp.Or(a.Beta1, 0.9), Beta2: cmp.Or(a.Beta2, 0.999),
@@ -47,16 +47,16 @@ func (a *adamSolver) Step(model []gorgonia.ValueGrad) error {
 	for i, vg := range model {
 		gradient, err := vg.Grad()
 		if err != nil {
-			return fmt.Errorf("largemvc: Adam: no gradient of value %d: %w", i, err)
+			return fmt.Errorf("Adam: no gradient of value %d: %w", i, err)
 		}
 		x, g := op.EntriesOf(vg.Value()), op.EntriesOf(gradient)
 		if x == nil || g == nil {
-			return fmt.Errorf("largemvc: Adam: value %d is %T, its gradient %T", i, vg.Value(), gradient)
+			return fmt.Errorf("Adam: value %d is %T, its gradient %T", i, vg.Value(), gradient)
 		}
 		values[i], gradients[i] = x, g
 	}
 	if err := a.state.Step(rates, values, gradients); err != nil {
-		return fmt.Errorf("largemvc: Adam: %w", err)
+		return fmt.Errorf("Adam: %w", err)
 	}
 	return nil
 }
