@@ -117,7 +117,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (*prepared[T], error) {
 	n, o := views[0].Rows, c.smoothing()
 	m := meterOf(ctx)
-	if err := m.enter(PhasePreparation, 0); err != nil {
+	if err := m.enter(phasePreparation, 0); err != nil {
 		return nil, err
 	}
 	in, err := smooth.Find[T](ctx, views, o)
@@ -130,7 +130,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 	}
 	out := &prepared[T]{list: inputsOf(in.Inputs), x: smooth.Matrices(blocks, n)}
 	if c.hasHeldOutLoss() {
-		if err := m.enter(PhaseRegression, 0); err != nil {
+		if err := m.enter(phaseRegression, 0); err != nil {
 			return nil, err
 		}
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
@@ -139,14 +139,14 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 			return nil, err
 		}
 	}
-	if err := m.enter(PhaseNeighbors, 0); err != nil {
+	if err := m.enter(phaseNeighbors, 0); err != nil {
 		return nil, err
 	}
 	graph, err := in.Join(ctx, blocks, n, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.enter(PhaseSmoothing, 0); err != nil {
+	if err := m.enter(phaseSmoothing, 0); err != nil {
 		return nil, err
 	}
 	out.graph = graph.Operator()
@@ -162,7 +162,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 func standardInputs[T kernel.Float](
 	ctx context.Context, views []view.View, c *Config,
 ) (out *prepared[T], lossDims []int, err error) {
-	if err := meterOf(ctx).enter(PhasePreparation, 0); err != nil {
+	if err := meterOf(ctx).enter(phasePreparation, 0); err != nil {
 		return nil, nil, err
 	}
 	out = &prepared[T]{}

@@ -63,8 +63,10 @@ type Choices struct {
 
 	// Suggested is the number of clusters that the indices speak for, 0 if there are none. Reasons says why, in words.
 	//
-	// Where the loss has the term of Neighborhood.Weight, it is the number of the largest Gap, or that of the lowest loss where
-	// that is next to it: the information of neighbours, as a share of log m, falls again when clusters are split at random.
+	// Where the loss has the term of Neighborhood.Weight, it is the number of the largest Gap but for the highest
+	// number tried, or
+	// that of the lowest loss where that is next to it: the information of neighbours, as a share of log m, falls
+	// again when clusters are split at random.
 	// It stands out (Clear) if the two are the same or next to each other, it is not the highest number tried, and Halves is
 	// at least 0.6.
 	//
