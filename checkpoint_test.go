@@ -299,7 +299,7 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 	config := Config{
 		Clusters: 3, Epochs: 10, Checkpoint: Checkpoint{Every: 4, Path: filepath.Join(folder, "x")},
 		Progress: func(e Epoch) error {
-			if e.Phase != PhaseTraining {
+			if !e.Training() {
 				return nil
 			}
 			return os.RemoveAll(folder)
@@ -307,7 +307,7 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 	}
 	progress := config.Progress
 	config.Progress = func(e Epoch) error {
-		if e.Phase > PhaseChecks {
+		if e.Phase != "checks" {
 			t.Errorf("there was work: %v", e.Phase)
 		}
 		return nil

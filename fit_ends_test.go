@@ -42,7 +42,7 @@ func testFitCancel(t *testing.T, neighbors int) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			calls := 0
 			c.Progress = func(e Epoch) error {
-				if e.Phase != PhaseTraining {
+				if !e.Training() {
 					return nil
 				}
 				if calls++; e.Epoch == at {
@@ -93,7 +93,7 @@ func testFitStops(t *testing.T, neighbors int) {
 		var seen []Epoch
 		c := config
 		c.Progress = func(e Epoch) error {
-			if e.Phase != PhaseTraining {
+			if !e.Training() {
 				return nil
 			}
 			seen = append(seen, e)

@@ -122,7 +122,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (*prepared[T], error) {
 	n, o := views[0].Rows, c.smoothing()
 	m := meterOf(ctx)
-	if err := m.enter(PhasePreparation, 0); err != nil {
+	if err := m.enter(phasePreparation, 0); err != nil {
 		return nil, err
 	}
 	in, err := smooth.Find[T](ctx, views, o)
@@ -140,7 +140,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 	}
 	out := &prepared[T]{list: inputsOf(in.Inputs), x: smooth.Matrices(blocks, n)}
 	if c.hasHeldOutLoss() {
-		if err := m.enter(PhaseRegression, 0); err != nil {
+		if err := m.enter(phaseRegression, 0); err != nil {
 			return nil, err
 		}
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
@@ -151,7 +151,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		}
 		collect(views)
 	}
-	if err := m.enter(PhaseNeighbors, 0); err != nil {
+	if err := m.enter(phaseNeighbors, 0); err != nil {
 		return nil, err
 	}
 	graph, err := in.Join(ctx, blocks, filled, n, o)
@@ -159,7 +159,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		return nil, err
 	}
 	collect(views)
-	if err := m.enter(PhaseSmoothing, 0); err != nil {
+	if err := m.enter(phaseSmoothing, 0); err != nil {
 		return nil, err
 	}
 	out.graph = graph.Operator()
@@ -196,7 +196,7 @@ func collect(views []view.View) {
 func standardInputs[T kernel.Float](
 	ctx context.Context, views []view.View, c *Config,
 ) (out *prepared[T], lossDims []int, err error) {
-	if err := meterOf(ctx).enter(PhasePreparation, 0); err != nil {
+	if err := meterOf(ctx).enter(phasePreparation, 0); err != nil {
 		return nil, nil, err
 	}
 	out = &prepared[T]{}

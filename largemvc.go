@@ -79,7 +79,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 	in := inner(views)
 	ctx, m := withMeter(ctx, &c, views, from)
 	defer m.stop()
-	if err := m.enter(PhaseChecks, 0); err != nil {
+	if err := m.enter(phaseChecks, 0); err != nil {
 		return nil, err
 	}
 	if err := withName(view.CheckFinite(ctx, in, c.Workers)); err != nil {
@@ -115,7 +115,7 @@ func fit[T kernel.Float](
 	if errors.Is(ended, ErrStop) { // in a run after the first
 		ended = nil
 	}
-	_ = m.enter(PhaseClusters, r.Restart) // its error is seen below: what was trained is not thrown away
+	_ = m.enter(phaseClusters, r.Restart) // its error is seen below: what was trained is not thrown away
 	out, err := finish(context.WithoutCancel(ctx), views, in, net, r)
 	if err != nil {
 		return nil, joined(ended, err)

@@ -76,7 +76,7 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 			c.Epochs, c.KMeansStarts, c.Workers = 2, 1, 2
 			before, held := liveBytes(), int64(0)
 			c.Progress = func(e Epoch) error {
-				if e.Phase == PhaseTraining {
+				if e.Training() {
 					held = max(held, liveBytes()-before)
 				}
 				return nil

@@ -17,9 +17,10 @@ type meter struct {
 	err    error // of the callback, outside of the training
 
 	config *Config
+	loops  [phases]bool    // whether a phase is made of many loops that do not say how many
 	cost   [phases]float64 // of the phases, of anchors and training for one run, in a unit of their own
 
-	phase      Phase
+	phase      phase
 	run        int
 	began      time.Time // of the phase
 	said       time.Time // when the callback was called
@@ -44,6 +45,9 @@ func withMeter(ctx context.Context, c *Config, views []View, from *resumed) (con
 	if from != nil {
 		m.run = from.next
 	}
+	n := views[0].in.Rows
+	m.loops[phaseRegression], m.loops[phaseClusters] = true, true
+	m.loops[phaseNeighbors] = c.Neighborhood.Exact == None || n > max(c.Neighborhood.Exact, 1) // landmarks
 	ctx, m.cancel = context.WithCancelCause(ctx)
 	ctx = context.WithValue(ctx, meterKey{}, m)
 	return parallel.WithWatch(ctx, m.loop), m
@@ -71,7 +75,7 @@ func (m *meter) failure() error {
 }
 
 // enter begins a phase, and says so unless it is the training, which speaks for itself.
-func (m *meter) enter(p Phase, run int) error {
+func (m *meter) enter(p phase, run int) error {
 	if m == nil {
 		return nil
 	}
@@ -80,7 +84,7 @@ func (m *meter) enter(p Phase, run int) error {
 		m.spent, m.spentFor = m.spent+m.cost[m.phase], m.spentFor+now.Sub(m.began)
 	}
 	m.phase, m.run, m.began, m.share, m.from, m.to, m.beforeThis = p, run, now, 0, 0, 1, true
-	if p == PhaseTraining {
+	if p == phaseTraining {
 		return nil
 	}
 	return m.say(now)
@@ -91,8 +95,9 @@ func (m *meter) say(now time.Time) error {
 	const steps = 1000
 	m.said = now
 	e := Epoch{
-		Phase: m.phase, Done: int(steps * m.share), Total: steps, Left: m.left(now), Restart: m.run, Restarts: m.config.Restarts,
-		Epochs: max(m.config.Epochs, 0), Elapsed: now.Sub(m.began),
+		Phase: m.phase.String(), Done: int(steps * m.share), Total: steps, Left: m.left(now), Restart: m.run,
+		Restarts: m.config.Restarts,
+		Epochs:   max(m.config.Epochs, 0), Elapsed: now.Sub(m.began),
 	}
 	if m.err == nil {
 		if m.err = m.call(e); m.err != nil {
@@ -105,13 +110,20 @@ func (m *meter) say(now time.Time) error {
 // loop is told how far loops and longer works are. What is done never falls; of a work in steps, a loop moves it within its
 // step.
 func (m *meter) loop(done, total int, told bool) {
-	if m.phase == PhaseTraining || !m.beforeThis || total < 1 {
+	if m.phase == phaseTraining || !m.beforeThis || total < 1 {
 		return
 	}
 	share := float64(done) / float64(total)
-	if told {
+	switch {
+	case told:
 		m.from, m.to = share, min(share+1/float64(total), 1)
-	} else {
+	case m.loops[m.phase]: // each takes half of what is left: nobody knows how many are to come
+		whole := done == total
+		share = m.from + share*(m.to-m.from)/2
+		if whole {
+			m.from = share
+		}
+	default:
 		share = m.from + share*(m.to-m.from)
 	}
 	m.share = max(m.share, share)
@@ -143,7 +155,7 @@ func (m *meter) left(now time.Time) time.Duration {
 	if m.share > telling {
 		rest = elapsed.Seconds() * (1 - m.share) / m.share
 	}
-	ahead := float64(m.config.Restarts-1-m.run) * (m.cost[PhaseAnchors] + m.cost[PhaseTraining])
+	ahead := float64(m.config.Restarts-1-m.run) * (m.cost[phaseAnchors] + m.cost[phaseTraining])
 	for p := m.phase + 1; p < phases; p++ {
 		ahead += m.cost[p]
 	}
@@ -159,37 +171,37 @@ func costs(c *Config, views []View) (out [phases]float64) {
 	neighbors := c.Neighborhood.Neighbors != None
 	for _, x := range views {
 		d := float64(x.in.Cols)
-		out[PhaseChecks] += n * d
+		out[phaseChecks] += n * d
 		kept := d
 		if dirs := float64(c.Neighborhood.Directions); neighbors && dirs > 0 && dirs < d {
 			kept = dirs
-			out[PhasePreparation] += kinds * n * d * min(d, 12*dirs)
+			out[phasePreparation] += kinds * n * d * min(d, 12*dirs)
 		}
-		out[PhasePreparation] += kinds * n * d * 4
+		out[phasePreparation] += kinds * n * d * 4
 		width += kinds * kept
 	}
 	if neighbors {
 		if c.hasHeldOutLoss() {
-			out[PhaseRegression] = n * width * 150
+			out[phaseRegression] = n * width * 150
 		}
 		spaces, steps := inputs+kinds, float64(max(c.Neighborhood.Steps, 0))
 		if exact := c.Neighborhood.Exact; exact != None && n <= float64(max(exact, 1)) {
-			out[PhaseNeighbors] = n * n * width
-			out[PhaseSmoothing] = steps * n * width * 30
+			out[phaseNeighbors] = n * n * width
+			out[phaseSmoothing] = steps * n * width * 30
 		} else {
 			landmarks := float64(c.Neighborhood.Landmarks)
 			if landmarks == 0 {
 				landmarks = float64(neighbor.DefaultLandmarks(int(n)))
 			}
-			out[PhaseNeighbors] = 4 * n * landmarks * width
-			out[PhaseSmoothing] = steps * n * width * 20 * spaces
+			out[phaseNeighbors] = 4 * n * landmarks * width
+			out[phaseSmoothing] = steps * n * width * 20 * spaces
 		}
 	}
 	sampled := min(n, 10_000)
 	means := 3 * float64(c.KMeansStarts) * 15 * sampled * m * m
-	out[PhaseAnchors] = means + 10*n*width*(m+10)
-	out[PhaseTraining] = float64(max(c.Epochs, 0)) * n * width * m * float64(c.Layers) * 4
-	out[PhaseClusters] = means + 10*n*m*m
+	out[phaseAnchors] = means + 10*n*width*(m+10)
+	out[phaseTraining] = float64(max(c.Epochs, 0)) * n * width * m * float64(c.Layers) * 4
+	out[phaseClusters] = means + 10*n*m*m
 	return out
 }
 

@@ -338,7 +338,7 @@ func TestSparseMemory(t *testing.T) {
 			Neighborhood: Neighborhood{Neighbors: None}, Workers: 2,
 		}
 		config.Progress = func(e Epoch) error {
-			if e.Phase == PhaseTraining {
+			if e.Training() {
 				most = max(most, liveBytes()-before)
 			}
 			return nil

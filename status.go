@@ -42,33 +42,32 @@ func (s Status) Early() bool { return s != EpochLimit }
 // interrupted says whether a training with this status could go on.
 func (s Status) interrupted() bool { return s == Stopped || s == Cancelled }
 
-// Phase is a part of a fit.
-type Phase int
+// phase is a part of a fit.
+type phase int
 
 const (
-	PhaseChecks      Phase = iota // values are checked
-	PhasePreparation              // the views are standardised and cut to their leading directions, or rotated
-	PhaseRegression               // what the held-out information needs
-	PhaseNeighbors                // neighbours are sought
-	PhaseSmoothing                // views are smoothed along their graph
-	PhaseAnchors                  // the first anchors of a run
-	PhaseTraining                 // the epochs of a run
-	PhaseClusters                 // clusters of the representation, and the predictor
+	phaseChecks      phase = iota // values are checked
+	phasePreparation              // the views are standardised and cut to their leading directions, or rotated
+	phaseRegression               // what the held-out information needs
+	phaseNeighbors                // neighbours are sought
+	phaseSmoothing                // views are smoothed along their graph
+	phaseAnchors                  // the first anchors of a run
+	phaseTraining                 // the epochs of a run
+	phaseClusters                 // clusters of the representation, and the predictor
 
 	phases = iota
 )
 
-// String returns the name of the phase.
-func (p Phase) String() string { return phaseOption.name(int(p)) }
-
-// MarshalText writes the name.
-func (p Phase) MarshalText() ([]byte, error) { return marshalOption(&phaseOption, p) }
+func (p phase) String() string { return phaseOption.name(int(p)) }
 
 // Epoch is what a progress callback learns: after every epoch, when another phase begins, and in one that takes long up to ten
 // times a second.
 type Epoch struct {
-	Phase Phase
-	// Done of Total steps of the phase are done. In PhaseTraining they are Epoch and Epochs; in the others they are a measure
+	// Phase is the part of the fit: checks, preparation (the views are standardised and cut to their leading directions, or
+	// rotated), regression (what the held-out information needs), neighbours, smoothing, first anchors, training, clusters.
+	// Training says whether it is the training.
+	Phase string
+	// Done of Total steps of the phase are done. In the training they are Epoch and Epochs; in the others they are a measure
 	// of the work, which may go on in leaps.
 	Done, Total int
 	// Left is about the time that the fit has still to take, all phases and runs counted; 0 as long as that cannot be said.
@@ -76,9 +75,9 @@ type Epoch struct {
 
 	Restart  int // counted from 0
 	Restarts int
-	Epoch    int // epochs done; 0 outside of PhaseTraining
+	Epoch    int // epochs done; 0 outside of the training
 	Epochs   int
-	Loss     float64       // before this epoch's step, extra loss included; 0 outside of PhaseTraining
+	Loss     float64       // before this epoch's step, extra loss included; 0 outside of the training
 	ViewLoss []float64     // reconstruction loss of every view, nil outside of it; the callback must not change or keep it
 	Elapsed  time.Duration // of this phase
 }
@@ -91,6 +90,9 @@ func (e Epoch) String() string {
 	}
 	return text
 }
+
+// Training says whether it is the end of an epoch.
+func (e Epoch) Training() bool { return e.Phase == phaseTraining.String() }
 
 // Timings says where the time of a fit went. A resumed one has that since Resume.
 type Timings struct {

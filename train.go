@@ -99,7 +99,7 @@ func trainRun[T kernel.Float](
 	began := time.Now()
 	fresh := r.Begin == nil
 	if fresh {
-		if err := meterOf(ctx).enter(PhaseAnchors, r.Restart); err != nil {
+		if err := meterOf(ctx).enter(phaseAnchors, r.Restart); err != nil {
 			return nil, err
 		}
 		var err error
@@ -138,7 +138,7 @@ func trainRun[T kernel.Float](
 		}
 	}
 	began = time.Now()
-	if err := meterOf(ctx).enter(PhaseTraining, r.Restart); err != nil {
+	if err := meterOf(ctx).enter(phaseTraining, r.Restart); err != nil {
 		return nil, err
 	}
 	done, err := t.last(ctx, r, t.epochs(ctx, r, save))
@@ -408,7 +408,7 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, save func() er
 		}
 		if c.Progress != nil {
 			err := c.Progress(Epoch{
-				Phase: PhaseTraining, Done: r.Epochs, Total: c.Epochs, Left: meterOf(ctx).epochDone(r, c),
+				Phase: phaseTraining.String(), Done: r.Epochs, Total: c.Epochs, Left: meterOf(ctx).epochDone(r, c),
 				Restart: r.Restart, Restarts: c.Restarts, Epoch: r.Epochs, Epochs: c.Epochs,
 				Loss: loss, ViewLoss: r.ViewLoss[len(r.ViewLoss)-1], Elapsed: time.Since(began),
 			})

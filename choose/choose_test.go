@@ -248,7 +248,7 @@ func TestSuggestByNeighbors(t *testing.T) {
 		"next to each other": {[]float64{-1, -1.1, -1.2, -1}, []float64{0.7, 0.9, 0.6, 0}, []float64{0, 0.1, 0, 0}, 4, true},
 		"apart":              {[]float64{-1.2, -1, -1, -1}, []float64{0.7, 0.8, 0.9, 0.9}, []float64{0, 0, 0.1, 0}, 4, false},
 		"not found again":    {[]float64{-1, -1.2, -1.1}, []float64{0.3, 0.5, 0.2}, []float64{0, 0.1, 0}, 3, false},
-		"the highest number": {[]float64{-1, -1.1, -1.2}, []float64{0.7, 0.8, 0.9}, []float64{0, 0, 0.1}, 4, false},
+		"the highest number": {[]float64{-1, -1.1, -1.2}, []float64{0.7, 0.8, 0.9}, []float64{0, 0.05, 0.1}, 4, false},
 		"only one number":    {[]float64{-1}, []float64{0.9}, []float64{0.1}, 2, true},
 		"without halves":     {[]float64{-1, -1.2, -1.1}, []float64{nan, nan, nan}, []float64{0, 0.1, 0}, 3, true},
 		"no eigengap":        {[]float64{-1, -1.2, -1.1}, []float64{0.5, 0.9, 0.6}, []float64{nan, nan, nan}, 3, true},

@@ -48,10 +48,14 @@ func (c *Choices) best(of func(*Choice) float64) int {
 	return at
 }
 
-// suggestByNeighbors takes the number of the largest eigengap, or that of the lowest loss where that is next to it.
+// suggestByNeighbors takes the number of the largest eigengap, but for the highest number tried, or that of the
+// lowest loss where that is next to it.
 func (c *Choices) suggestByNeighbors() {
 	lowest := c.best(func(x *Choice) float64 { return -x.Loss })
+	tried := c.Choices
+	c.Choices = tried[:max(len(tried)-1, 1)] // a gap at the highest number may be part of one beyond it
 	widest := c.best(func(x *Choice) float64 { return x.Gap })
+	c.Choices = tried
 	if lowest < 0 {
 		return
 	}

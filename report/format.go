@@ -12,7 +12,7 @@ func percent(x float64) string {
 	if math.IsNaN(x) {
 		return "–"
 	}
-	return strconv.FormatFloat(100*x, 'f', 1, 64) + " %"
+	return strconv.FormatFloat(100*x, 'f', 1, 64) + "\u00a0%" // on one line with its number
 }
 
 // number is a number of five digits.

@@ -369,7 +369,7 @@ func TestWritePredictions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"were given by a trained model", "In the training", "samples of the training", "gene0",
-		"farther from the training than 95 % of its own samples", "Histogram of the novelty"} {
+		"of the samples are farther from the training than 95 % of its own samples", "Histogram of the novelty"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -27,7 +27,7 @@
 
   function value(cell) {
     var text = cell.hasAttribute('data-v') ? cell.getAttribute('data-v') : cell.textContent.trim();
-    var plain = text.replace(/,/g, '').replace('−', '-').replace(/ %$/, '');
+    var plain = text.replace(/,/g, '').replace('−', '-').replace(/\s%$/, '');
     var number = Number(plain);
     if (text === '–' || text === '' || text === 'NaN') return { kind: 2, text: '' };
     return isNaN(number) ? { kind: 1, text: text } : { kind: 0, number: number };

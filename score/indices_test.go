@@ -176,3 +176,26 @@ func TestIndexErrors(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+// TestSilhouettes wants the silhouettes of all rows, whose mean Silhouette is, and one by its definition.
+func TestSilhouettes(t *testing.T) {
+	x := mat.NewDense(5, 1, []float64{0, 1, 4, 6, 20})
+	labels := []int{7, 7, 2, 2, 5}
+	s, err := Silhouettes(context.Background(), x, labels, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Row 0: a = 1, b = (4 + 6)/2; row 2: a = 2, b = (4 + 3)/2; row 4 is alone.
+	for i, want := range map[int]float64{0: 0.8, 2: 1.5 / 3.5, 4: 0} {
+		if math.Abs(s[i]-want) > 1e-12 {
+			t.Errorf("row %d has %v, want %v", i, s[i], want)
+		}
+	}
+	mean, err := Silhouette(context.Background(), x, labels, SilhouetteConfig{})
+	if err != nil || math.Abs(mean-(s[0]+s[1]+s[2]+s[3]+s[4])/5) > 1e-12 {
+		t.Errorf("the mean is %v, %v", mean, err)
+	}
+	if _, err := Silhouettes(context.Background(), x, labels, -1); err == nil {
+		t.Error("-1 workers are no error")
+	}
+}

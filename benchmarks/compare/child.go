@@ -51,7 +51,7 @@ func runChild(args []string) error {
 	o := &orders{in: bufio.NewScanner(os.Stdin)}
 	config.Epochs = 1 << 30
 	config.Progress = func(e largemvc.Epoch) error {
-		if e.Phase != largemvc.PhaseTraining {
+		if !e.Training() {
 			return nil
 		}
 		return o.epochDone()

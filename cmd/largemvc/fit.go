@@ -43,8 +43,8 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	}
 	fitting := time.Now()
 	o.config.Progress = func(e largemvc.Epoch) error {
-		if e.Phase != largemvc.PhaseTraining {
-			bar.Phase(e.Phase.String(), e.Done, e.Total, time.Since(fitting), e.Left)
+		if !e.Training() {
+			bar.Phase(e.Phase, e.Done, e.Total, time.Since(fitting), e.Left)
 			return nil
 		}
 		note := fmt.Sprintf("loss %.5g", e.Loss)

@@ -172,8 +172,8 @@ func fit(
 		Seed:     s.seed,
 		Workers:  s.workers,
 		Progress: func(e largemvc.Epoch) error {
-			if e.Phase != largemvc.PhaseTraining {
-				bar.Phase("  "+e.Phase.String(), e.Done, e.Total, time.Since(began), e.Left)
+			if !e.Training() {
+				bar.Phase("  "+e.Phase, e.Done, e.Total, time.Since(began), e.Left)
 				return nil
 			}
 			bar.ShowLeft(e.Epoch, e.Epochs, fmt.Sprintf("loss %.4f", e.Loss), e.Elapsed, e.Left)
