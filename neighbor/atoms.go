@@ -3,6 +3,7 @@ package neighbor
 import (
 	"context"
 	"math"
+	"sync"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -17,6 +18,29 @@ type atomSpace[T Float] struct {
 	size  int    // of the tree's parts
 	ones  []T    // one for each atom
 	atoms [4][]T // the table of x_0, and those of the last iterates
+
+	mu      sync.Mutex
+	buffers []*atomBuffer[T] // of the goroutines at work
+	free    int              // the first of them that none has
+}
+
+// atomBuffer is one goroutine's memory for sums over a chunk.
+type atomBuffer[T Float] struct{ y, sum, more []T }
+
+// buffer hands out memory for strips of a width.
+func (w *atomSpace[T]) buffer(width int) *atomBuffer[T] {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.free == len(w.buffers) {
+		table := w.part.links.atoms * stripColumns
+		w.buffers = append(w.buffers, &atomBuffer[T]{
+			make([]T, min(chunkRows(w.part.links.n), w.part.links.n)*stripColumns), make([]T, table), make([]T, table),
+		})
+	}
+	b := w.buffers[w.free]
+	w.free++
+	rows := min(chunkRows(w.part.links.n), w.part.links.n)
+	return &atomBuffer[T]{b.y[:rows*width], b.sum[:w.part.links.atoms*width], b.more[:w.part.links.atoms*width]}
 }
 
 // leafChunks is the number of chunks whose sums are added up in T before they enter the tree, which takes longer.
@@ -35,7 +59,7 @@ func newAtomSpace[T Float](base part[T]) *atomSpace[T] {
 
 // sums sets dst to Bᵀy for the n×width matrix y whose rows lo to hi−1 fill writes to y.
 func (w *atomSpace[T]) sums(ctx context.Context, workers, width int, dst []T, fill func(lo, hi int, y []T)) error {
-	type buffer struct{ y, sum, more []T }
+	w.free = 0
 	chunks := w.part.chunks
 	if w.size != len(dst) {
 		w.size = len(dst)
@@ -43,10 +67,8 @@ func (w *atomSpace[T]) sums(ctx context.Context, workers, width int, dst []T, fi
 	}
 	w.tree.Reset()
 	err := parallel.Sum(ctx, workers, 0, (len(chunks)+leafChunks-1)/leafChunks, w.tree,
-		func() *buffer {
-			return &buffer{make([]T, chunkRows(w.part.links.n)*width), make([]T, len(dst)), make([]T, len(dst))}
-		},
-		func(_, i int, b *buffer, part []float64) error {
+		func() *atomBuffer[T] { return w.buffer(width) },
+		func(_, i int, b *atomBuffer[T], part []float64) error {
 			for q := i * leafChunks; q < min((i+1)*leafChunks, len(chunks)); q++ {
 				c, sum := &chunks[q], b.sum
 				if q%leafChunks > 0 {
@@ -96,7 +118,9 @@ func (s *strip[T]) runAtoms(ctx context.Context, workers int, w *atomSpace[T]) e
 	share := T(math.Ldexp(1, -f.Steps))
 	return parallel.For(ctx, workers, (w.part.links.n+gatherRows-1)/gatherRows, func(_, q int) error {
 		lo, hi := q*gatherRows, min((q+1)*gatherRows, w.part.links.n)
-		au := make([]T, (hi-lo)*a.width)
+		buf := takeRows[T]((hi - lo) * a.width)
+		defer giveRows(buf)
+		au := *buf
 		w.part.gather(lo, hi, au, table, a.width)
 		for i := lo; i < hi; i++ {
 			xi := b.X[i*b.Ld+s.from : i*b.Ld+s.from+s.cols]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/largemvc/largemvc/internal/parallel"
 )
@@ -33,6 +34,11 @@ func (x *Index[T]) Attach(ctx context.Context, views []View[T], workers int) (*L
 	for v, d := range src.dims {
 		if d != x.dims[v] {
 			return nil, fmt.Errorf("neighbor: view %d has %d columns, the index has %d", v, d, x.dims[v])
+		}
+	}
+	if x.doubles() {
+		if src, err = src.doubled(ctx, false, workers); err != nil {
+			return nil, err
 		}
 	}
 	if x.exact != nil {
@@ -68,13 +74,14 @@ func (x *Index[T]) attachExact(ctx context.Context, query *source[T], workers in
 		part := &Links{atoms: e.src.n, ptr: []int{0}}
 		lo, hi := query.block(b)
 		buf := query.rowBuffers()
-		sum := make(map[int32]float64)
+		w := linkPool.Get().(*linkSpace)
+		defer linkPool.Put(w)
 		for i := lo; i < hi; i++ {
 			if j := e.twins.find(query, i, joinHashes(own, e.twins.views, i), buf); j >= 0 {
 				part.appendRow(e.graph.Row(j))
 				continue
 			}
-			part.appendRow(a.links(lists, i, sum, buf))
+			part.appendRow(a.links(lists, i, w, buf))
 		}
 		parts[b] = part
 		return nil
@@ -84,6 +91,9 @@ func (x *Index[T]) attachExact(ctx context.Context, query *source[T], workers in
 	}
 	return concat(parts), nil
 }
+
+// linkPool holds memory that was given back.
+var linkPool = sync.Pool{New: func() any { return new(linkSpace) }}
 
 // attacher finds the links of new samples to exact neighbours.
 type attacher[T Float] struct {
@@ -157,7 +167,7 @@ func (a *attacher[T]) admit(space, j, from int, scores []T) {
 	for i := 0; i < len(scores); {
 		for ; i+scoreGroup <= len(scores); i += scoreGroup {
 			g := (*[scoreGroup]T)(scores[i:])
-			if min(min(g[0], g[1]), min(g[2], g[3]), min(g[4], g[5]), min(g[6], g[7])) <= top {
+			if g[0] <= top || g[1] <= top || g[2] <= top || g[3] <= top || g[4] <= top || g[5] <= top || g[6] <= top || g[7] <= top {
 				break
 			}
 		}
@@ -170,39 +180,59 @@ func (a *attacher[T]) admit(space, j, from int, scores []T) {
 	}
 }
 
-// links returns the links of query i. sum is scratch.
-func (a *attacher[T]) links(lists []*Lists, i int, sum map[int32]float64, buf [2][]T) ([]int32, []float64) {
-	e, rest := a.index.exact, a.index.cfg.Rest
-	clear(sum)
-	type edge struct {
-		to      int32
-		out, in float64
+// edge is one of a query in a space: the weights that it and its sample give each other.
+type edge struct {
+	to      int32
+	out, in float64
+}
+
+// linkSpace is the memory for the links of a query.
+type linkSpace struct {
+	edges []edge // in a space, by sample
+	sums  []edge // weights (out) of all spaces
+	cols  []int32
+	vals  []float64
+}
+
+// collect sets w.edges to those of query i in space q.
+func (a *attacher[T]) collect(l *Lists, q, i int, w *linkSpace, buf [2][]T) {
+	e, p := a.index.exact, a.search.spaces[q]
+	w.edges = w.edges[:0]
+	scale, count := l.last(i)
+	for r := i * l.K; r < i*l.K+count; r++ {
+		w.edges = append(w.edges, edge{to: l.Index[r], out: closeness(l.Square[r], scale)})
 	}
+	bySample := func(x, y edge) int { return int(x.to) - int(y.to) }
+	slices.SortFunc(w.edges, bySample)
+	own := len(w.edges)
+	for _, j := range a.near[q][i] {
+		below, former := a.index.limits(q, int(j))
+		d, ok := a.query.distance(e.src, p.views, i, int(j), buf)
+		if !ok || !(d < below) {
+			continue
+		}
+		in := closeness(d, max(d, former))
+		if at, found := slices.BinarySearchFunc(w.edges[:own], edge{to: j}, bySample); found {
+			w.edges[at].in = in
+		} else {
+			w.edges = append(w.edges, edge{to: j, in: in})
+		}
+	}
+	if len(w.edges) > own {
+		slices.SortFunc(w.edges, bySample)
+	}
+}
+
+// links returns the links of query i, in the memory of w.
+func (a *attacher[T]) links(lists []*Lists, i int, w *linkSpace, buf [2][]T) ([]int32, []float64) {
+	e, rest := a.index.exact, a.index.cfg.Rest
 	weights := a.index.weights
 	cover, whole := 0.0, true
-	for q, p := range a.search.spaces {
-		edges := make(map[int32]edge)
-		l := lists[q]
-		scale, count := l.last(i)
-		for r := i * l.K; r < i*l.K+count; r++ {
-			edges[l.Index[r]] = edge{to: l.Index[r], out: closeness(l.Square[r], scale)}
-		}
-		for _, j := range a.near[q][i] {
-			below, former := a.index.limits(q, int(j))
-			d, ok := a.query.distance(e.src, p.views, i, int(j), buf)
-			if ok && d < below {
-				f := edges[j]
-				f.to, f.in = j, closeness(d, max(d, former))
-				edges[j] = f
-			}
-		}
-		sorted := make([]edge, 0, len(edges))
-		for _, f := range edges {
-			sorted = append(sorted, f)
-		}
-		slices.SortFunc(sorted, func(a, b edge) int { return int(a.to) - int(b.to) })
+	w.sums = w.sums[:0]
+	for q := range a.search.spaces {
+		a.collect(lists[q], q, i, w, buf)
 		degree := 0.0
-		for _, f := range sorted {
+		for _, f := range w.edges {
 			degree += mutualWeight(f.out, f.in, rest)
 		}
 		if !(degree > 0) {
@@ -210,32 +240,36 @@ func (a *attacher[T]) links(lists []*Lists, i int, sum map[int32]float64, buf [2
 			continue
 		}
 		cover += weights[q]
-		for _, f := range sorted {
-			w := mutualWeight(f.out, f.in, rest)
+		for _, f := range w.edges {
+			weight := mutualWeight(f.out, f.in, rest)
 			to := e.degree[q][f.to]
 			if to == 0 { // its only edge
-				to = w
+				to = weight
 			}
-			if w > 0 {
-				sum[f.to] += weights[q] * w / math.Sqrt(degree*to)
+			if weight > 0 {
+				w.sums = append(w.sums, edge{to: f.to, out: weights[q] * weight / math.Sqrt(degree*to)})
 			}
 		}
 	}
 	if whole {
 		cover = 1
 	}
-	cols := make([]int32, 0, len(sum))
-	for j := range sum {
-		cols = append(cols, j)
+	// Those of a sample stay in the order of the spaces, in which they are added up.
+	slices.SortStableFunc(w.sums, func(x, y edge) int { return int(x.to) - int(y.to) })
+	w.cols, w.vals = w.cols[:0], w.vals[:0]
+	for _, f := range w.sums {
+		if k := len(w.cols); k > 0 && w.cols[k-1] == f.to {
+			w.vals[k-1] += f.out
+			continue
+		}
+		w.cols, w.vals = append(w.cols, f.to), append(w.vals, f.out)
 	}
-	slices.Sort(cols)
-	vals := make([]float64, len(cols))
-	for r, j := range cols {
+	for r, j := range w.cols {
 		to := e.cover[j]
 		if to == 0 { // its only edges
 			to = cover
 		}
-		vals[r] = sum[j] / math.Sqrt(cover*to)
+		w.vals[r] /= math.Sqrt(cover * to)
 	}
-	return cols, vals
+	return w.cols, w.vals
 }

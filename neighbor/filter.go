@@ -60,9 +60,9 @@ func (b *Block[T]) incomplete() bool {
 	return false
 }
 
-// stripColumns is the number of columns of a view that a filter takes through all its steps at a time: those of the atoms
-// then stay in the cache.
-const stripColumns = 64
+// stripColumns is the number of columns of a view that a filter takes through all its steps at a time: those of some
+// thousand atoms then stay in a core's second-level cache.
+const stripColumns = 32
 
 // Filter is what a low-pass filter did to a view, in the form that takes new samples: a row for each atom of the operator.
 // It is not changed and safe for concurrent use.
@@ -86,33 +86,22 @@ type Filter[T Float] struct {
 // lack a view, their rows are zero and stay so, and A·x is the weighted mean over those that have it, as large as it would be
 // if all had: row i is multiplied by (A·1)_i / (A·b)_i with the presence b.
 //
-// op must be a Graph or a Factor. Views are done in strips of 64 columns, side by side on several workers, each with room for
+// op must be a Graph or a Factor. Views are done in strips of 32 columns, side by side on several workers, each with room for
 // some tables of the strip with a row for each atom. It returns the filters for new samples, an error for sizes that
 // do not fit or values that are not finite, and the context's error if it is cancelled; the views are then half done.
 func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]*Filter[T], error) {
-	if v := reflect.ValueOf(op); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, fmt.Errorf("neighbor: no operator")
-	}
-	base, err := partOf[T](op)
+	base, err := operand[T](op)
 	if err != nil {
 		return nil, err
 	}
 	n := op.Len()
-	if steps < 0 || steps > 1000 {
+	if steps < 0 || steps > maxSteps {
 		return nil, fmt.Errorf("neighbor: %d steps of the filter", steps)
 	}
-	blocks := (n + gatherRows - 1) / gatherRows
-	for v := range views {
-		if err := views[v].check(v, n); err != nil {
-			return nil, err
-		}
-	}
-	if err := parallel.For(ctx, workers, len(views)*blocks, func(_, q int) error {
-		v, lo := q/blocks, q%blocks*gatherRows
-		return views[v].finite(v, lo, min(lo+gatherRows, n))
-	}); err != nil {
+	if err := checkBlocks(ctx, views, n, workers); err != nil {
 		return nil, err
 	}
+	blocks := (n + gatherRows - 1) / gatherRows
 	filters := make([]*Filter[T], len(views))
 	var strips []strip[T]
 	for v := range views {
@@ -158,6 +147,31 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 			toUnit(b.X[i*b.Ld : i*b.Ld+b.Cols])
 		}
 		return nil
+	})
+}
+
+// maxSteps bounds the steps that rows are taken along a graph.
+const maxSteps = 1000
+
+// operand returns the parts of an operator that is there.
+func operand[T Float](op Operator) (part[T], error) {
+	if v := reflect.ValueOf(op); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return part[T]{}, fmt.Errorf("neighbor: no operator")
+	}
+	return partOf[T](op)
+}
+
+// checkBlocks checks the sizes of views of n samples, and the values of their present rows.
+func checkBlocks[T Float](ctx context.Context, views []Block[T], n, workers int) error {
+	for v := range views {
+		if err := views[v].check(v, n); err != nil {
+			return err
+		}
+	}
+	blocks := (n + gatherRows - 1) / gatherRows
+	return parallel.For(ctx, workers, len(views)*blocks, func(_, q int) error {
+		v, lo := q/blocks, q%blocks*gatherRows
+		return views[v].finite(v, lo, min(lo+gatherRows, n))
 	})
 }
 
@@ -362,6 +376,10 @@ func eachRow(ctx context.Context, workers, n int, f func(i int)) error {
 	})
 }
 
+// applyRows is the number of new samples that are filtered together: so many that each row of a table of some thousand atoms
+// is taken several times while it is in cache.
+const applyRows = 1024
+
 // Apply filters new samples with the given links in place, as the samples of the graph were filtered: a sample with the row
 // and the links of one of those gets the bits that it got. An absent row becomes zero.
 func (f *Filter[T]) Apply(ctx context.Context, l *Links, x Block[T], workers int) error {
@@ -382,8 +400,8 @@ func (f *Filter[T]) Apply(ctx context.Context, l *Links, x Block[T], workers int
 	layout := newLayout[T](l, false)
 	share := T(math.Ldexp(1, -f.Steps))
 	ld := Stride(f.Cols)
-	return parallel.For(ctx, workers, (l.n+gatherRows-1)/gatherRows, func(_, b int) error {
-		lo, hi := b*gatherRows, min((b+1)*gatherRows, l.n)
+	return parallel.For(ctx, workers, (l.n+applyRows-1)/applyRows, func(_, b int) error {
+		lo, hi := b*applyRows, min((b+1)*applyRows, l.n)
 		if err := x.finite(0, lo, hi); err != nil {
 			return err
 		}

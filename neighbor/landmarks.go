@@ -62,11 +62,24 @@ type landmarks[T Float] struct {
 
 	points  *source[T] // the centroids as samples, a view for each view of the space
 	bias    [][]T      // their squared norms
-	panels  []kernel.Panel[T]
-	joint   *kernel.Panel[T] // all views side by side, each followed by its bias, for rows that lie in memory
 	longest float64
+	panels  []kernel.Panel[T] // of each view, for rows that do not lie in memory
+
+	// for rows that do, see packRows
+	heads  []*head[T]
+	width  int
+	short  bool // bounds take far fewer columns than scores
+	rows   []T
+	bounds *kernel.Panel[T]
+	whole  *lazyPanel[T]
 
 	spaces *sync.Pool // of *landmarkSpace[T], for samples with the features of the landmarks' own
+}
+
+// lazyPanel is a panel that is packed when it is first needed.
+type lazyPanel[T Float] struct {
+	once  sync.Once
+	panel kernel.Panel[T]
 }
 
 // ready makes what products with the centroids need.
@@ -94,7 +107,8 @@ func (m *landmarks[T]) ready(ctx context.Context, workers int) error {
 		}
 		m.points.pack(q, 0, m.count, &m.panels[q])
 	}
-	m.packJoint()
+	m.packRows()
+	m.whole = new(lazyPanel[T])
 	if m.spaces == nil {
 		m.spaces = new(sync.Pool)
 	}
@@ -102,41 +116,29 @@ func (m *landmarks[T]) ready(ctx context.Context, workers int) error {
 	return nil
 }
 
-// packJoint packs a row (−2c, ‖c‖²) of each view for every landmark: its product with rows (x, 1), or (0, 0) where a view is
-// absent, are the scores of all landmarks.
-func (m *landmarks[T]) packJoint() {
-	k := m.points.width(m.points.all()) + len(m.centroids)
-	x := make([]T, 0, m.count*k)
-	for j := range m.count {
-		for q, c := range m.centroids {
-			d := len(c) / m.count
-			for _, v := range c[j*d : (j+1)*d] {
-				x = append(x, -2*v)
-			}
-			x = append(x, m.bias[q][j])
-		}
-	}
-	if m.joint == nil {
-		m.joint = new(kernel.Panel[T])
-	}
-	kernel.PackT(m.joint, k, m.count, x, k)
-}
-
 // landmarkSpace is one worker's memory for the products of a block of samples with the landmarks.
 type landmarkSpace[T Float] struct {
 	room int   // samples
-	y    [][]T // products, the first of which become scores
-	rows []T   // of a block, as packJoint wants them; nil where rows do not lie in memory
+	y    [][]T // products, the first of which become scores or bounds
 	near []found
 	buf  [2][]T
+
+	rows, short []T // of a block, see gatherRows; nil where rows do not lie in memory
+	along       []T // heads of one view
+	list        []int32
+	scores      []T
+	left        int // landmarks that were not passed over, in a block
+	skip        int // blocks that are to be done without bounds
 }
 
 // newSpace returns the memory for blocks of samples of src.
 func (m *landmarks[T]) newSpace(src *source[T]) *landmarkSpace[T] {
 	w := &landmarkSpace[T]{room: min(src.n, blockRows), y: make([][]T, len(m.centroids)), buf: src.rowBuffers()}
 	if src.inMemory(m.space.Views) {
-		k, _ := m.joint.Dims()
-		w.y, w.rows = w.y[:1], make([]T, w.room*k)
+		w.y, w.rows = w.y[:1], make([]T, w.room*m.width)
+		w.short = make([]T, w.room*(mostHead+2)*len(m.centroids)) // heads may grow
+		w.along = make([]T, w.room*mostHead)
+		w.list, w.scores = make([]int32, m.count+kernel.Lanes), make([]T, m.count)
 	}
 	for q := range w.y {
 		w.y[q] = make([]T, w.room*Stride(m.count))
@@ -153,8 +155,9 @@ func (m *landmarks[T]) takeSpace(src *source[T]) *landmarkSpace[T] {
 	return w
 }
 
-// multiply sets w.y to the scores of the samples from lo to hi, or to the products that scores come from.
-func (m *landmarks[T]) multiply(src *source[T], lo, hi int, w *landmarkSpace[T]) {
+// multiply sets w.y to the scores of the samples from lo to hi, to lower bounds of them where the landmarks of the lowest are
+// looked for, or to the products that scores come from.
+func (m *landmarks[T]) multiply(src *source[T], lo, hi int, prune bool, w *landmarkSpace[T]) {
 	ld := Stride(m.count)
 	if w.rows == nil {
 		for q, v := range m.space.Views {
@@ -162,21 +165,12 @@ func (m *landmarks[T]) multiply(src *source[T], lo, hi int, w *landmarkSpace[T])
 		}
 		return
 	}
-	k, _ := m.joint.Dims()
-	for i := lo; i < hi; i++ {
-		row := w.rows[(i-lo)*k : (i-lo+1)*k]
-		for _, v := range m.space.Views {
-			d := src.dims[v]
-			if src.present(v, i) {
-				copy(row, src.row(v, i, nil))
-				row[d] = 1
-			} else {
-				clear(row[:d+1])
-			}
-			row = row[d+1:]
-		}
+	if prune {
+		m.bound(src, lo, hi, w)
+		return
 	}
-	kernel.Mul(hi-lo, w.rows, k, m.joint, w.y[0], ld, false)
+	m.gatherRows(src, lo, hi, false, w)
+	kernel.Mul(hi-lo, w.rows, m.width, m.wholePanel(), w.y[0], ld, false)
 }
 
 // closest calls f, in order, for the samples from lo to hi, at most blockRows, that have a view of the space, with their
@@ -186,11 +180,12 @@ func (m *landmarks[T]) closest(
 	src *source[T], lo, hi, want int, exact bool, w *landmarkSpace[T], f func(i int, near []found),
 ) {
 	ld := Stride(m.count)
-	m.multiply(src, lo, hi, w)
 	keep := want
 	if exact {
 		keep = min(want+spareNearest, m.count)
 	}
+	prune := w.rows != nil && m.prunes(want)
+	m.multiply(src, lo, hi, prune, w)
 	for i := lo; i < hi; i++ {
 		if !src.has(m.space.Views, i) {
 			continue
@@ -198,7 +193,11 @@ func (m *landmarks[T]) closest(
 		if w.rows == nil {
 			m.scores(src, i, (i-lo)*ld, w)
 		}
-		w.near = lowest(w.y[0][(i-lo)*ld:(i-lo)*ld+m.count], keep, w.near[:0])
+		if prune {
+			w.near = m.lowestOf(src, i, i-lo, want, keep, w)
+		} else {
+			w.near = lowest(w.y[0][(i-lo)*ld:(i-lo)*ld+m.count], keep, w.near[:0])
+		}
 		if up := m.missing(src, i); up != 1 {
 			for r := range w.near {
 				w.near[r].square *= up
@@ -209,6 +208,7 @@ func (m *landmarks[T]) closest(
 		}
 		f(i, w.near[:want])
 	}
+	m.after(hi-lo, w)
 }
 
 // scoreGroup is the number of scores that are compared with the worst so far at once.
@@ -221,7 +221,8 @@ func lowest[T Float](scores []T, keep int, near []found) []found {
 		if len(near) == keep { // Most groups have none that matters.
 			for ; j+scoreGroup <= len(scores); j += scoreGroup {
 				g := (*[scoreGroup]T)(scores[j:])
-				if min(min(g[0], g[1]), min(g[2], g[3]), min(g[4], g[5]), min(g[6], g[7])) < worst {
+				if g[0] < worst || g[1] < worst || g[2] < worst || g[3] < worst ||
+					g[4] < worst || g[5] < worst || g[6] < worst || g[7] < worst {
 					break
 				}
 			}
@@ -307,33 +308,32 @@ func (m *landmarks[T]) distances(src *source[T], i int, near []found, w *landmar
 // link returns the links of the samples to the nearest landmarks: weights d_(s+1) − d_j of squared distances, of sum 1; equal
 // weights where the s+1 nearest are equally far. A sample without a view of the space has none.
 func (m *landmarks[T]) link(ctx context.Context, src *source[T], workers int) (*Links, error) {
-	parts := make([]*Links, src.blocks())
-	err := parallel.For(ctx, workers, len(parts), func(_, b int) error {
+	// Every sample has room for as many links as there are nearest landmarks.
+	room := m.nearest
+	out := &Links{
+		n: src.n, atoms: m.count, ptr: make([]int, src.n+1), col: make([]int32, src.n*room), val: make([]float64, src.n*room),
+	}
+	err := parallel.For(ctx, workers, src.blocks(), func(_, b int) error {
 		w := m.takeSpace(src)
 		defer m.spaces.Put(w)
 		lo, hi := src.block(b)
-		part := newLinks(hi-lo, m.count, (hi-lo)*m.nearest)
-		cols, vals := make([]int32, 0, m.nearest), make([]float64, 0, m.nearest)
 		m.closest(src, lo, hi, m.nearest+1, true, w, func(i int, near []found) {
-			for lo+part.n < i {
-				part.appendRow(nil, nil)
-			}
-			cols, vals = linkWeights(near, cols[:0], vals[:0])
-			part.appendRow(cols, vals)
+			cols, _ := linkWeights(near, out.col[i*room:i*room], out.val[i*room:i*room])
+			out.ptr[i+1] = len(cols)
 		})
-		for lo+part.n < hi {
-			part.appendRow(nil, nil)
-		}
-		parts[b] = part
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(parts) == 1 {
-		return parts[0], nil
+	for i := range src.n {
+		to, count := out.ptr[i], out.ptr[i+1]
+		copy(out.col[to:], out.col[i*room:i*room+count])
+		copy(out.val[to:], out.val[i*room:i*room+count])
+		out.ptr[i+1] += to
 	}
-	return concat(parts), nil
+	out.col, out.val = out.col[:out.ptr[src.n]], out.val[:out.ptr[src.n]]
+	return out, nil
 }
 
 // linkWeights appends the links for the s+1 nearest landmarks, in the order of their numbers, to cols and vals.

@@ -53,14 +53,6 @@ func (l *Links) Row(i int) (atoms []int32, weights []float64) {
 	return l.col[l.ptr[i]:l.ptr[i+1]], l.val[l.ptr[i]:l.ptr[i+1]]
 }
 
-// newLinks returns links without rows, with room for some rows and entries.
-func newLinks(rows, atoms, entries int) *Links {
-	return &Links{
-		atoms: atoms, ptr: append(make([]int, 0, rows+1), 0), col: make([]int32, 0, entries),
-		val: make([]float64, 0, entries),
-	}
-}
-
 // appendRow adds a sample with the given links; it is for links that are being made.
 func (l *Links) appendRow(cols []int32, weights []float64) {
 	l.col, l.val = append(l.col, cols...), append(l.val, weights...)

@@ -3,6 +3,7 @@ package neighbor
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -11,14 +12,14 @@ import (
 // findLandmarks returns the landmarks of a space: samples chosen at random, then three Lloyd steps over at most 20 samples
 // for each. A landmark that no sample is nearest to stays where it is. With absent views, samples are chosen among those that
 // have a view of the space, as long as there are enough; a landmark's part in a view is the mean of its samples that have it,
-// and until it has one the mean of all.
+// and until it has one the mean of all. memory has an entry for each view, for the samples at work.
 func findLandmarks[T Float](
-	ctx context.Context, src *source[T], space Space, c landmarkConfig, stream uint64,
+	ctx context.Context, src *source[T], space Space, c landmarkConfig, stream uint64, memory [][]T,
 ) (*landmarks[T], error) {
 	rng := rand.New(rand.NewPCG(c.Seed, landmarkStream^stream))
 	m := &landmarks[T]{space: space, nearest: c.Nearest, count: c.Count}
 	order := someSamples(rng, src, space.Views, min(src.n, samplesPerLandmark*c.Count), c.Count)
-	sub, err := src.take(ctx, space.Views, order, c.Workers)
+	sub, err := src.take(ctx, space.Views, order, memory, c.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -89,12 +90,14 @@ func someSamples[T Float](rng *rand.Rand, src *source[T], views []int, count, st
 	return order[:count]
 }
 
-// take returns the given samples with the given views as a source of their own.
-func (s *source[T]) take(ctx context.Context, views []int, samples []int, workers int) (*source[T], error) {
+// take returns the given samples with the given views as a source of their own, view q in memory[q], which it makes larger where
+// it must.
+func (s *source[T]) take(ctx context.Context, views []int, samples []int, memory [][]T, workers int) (*source[T], error) {
 	out := make([]View[T], len(views))
 	for q, v := range views {
 		d := s.dims[v]
-		x := make([]T, len(samples)*d)
+		memory[q] = slices.Grow(memory[q][:0], len(samples)*d)
+		x := memory[q][:len(samples)*d]
 		var present []bool
 		if s.masked[v] {
 			present = make([]bool, len(samples))
@@ -105,6 +108,8 @@ func (s *source[T]) take(ctx context.Context, views []int, samples []int, worker
 				if present != nil {
 					present[i] = true
 				}
+			} else {
+				clear(x[i*d : (i+1)*d])
 			}
 		}); err != nil {
 			return nil, err
@@ -157,7 +162,7 @@ func (m *landmarks[T]) update(ctx context.Context, sub *source[T], labels []int3
 	return parallel.For(ctx, workers, m.count, func(w, j int) error {
 		if sums[w] == nil {
 			buffers[w] = sub.rowBuffers()
-			sums[w] = make([]float64, len(buffers[w][0]))
+			sums[w] = make([]float64, slices.Max(sub.dims))
 		}
 		for q, c := range m.centroids {
 			d := sub.dims[q]

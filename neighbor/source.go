@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -21,6 +22,33 @@ type source[T Float] struct {
 	dims   []int
 	square [][]float64 // ‖x_iv‖² of each view; 0 where absent
 	masked []bool      // the view is absent somewhere
+	twice  int         // the number of views where doubled has made each of them two, else 0
+}
+
+// doubled returns the source with every view twice: with all rows if filled is set, then as it is. Products are taken of the
+// first of both alone.
+func (s *source[T]) doubled(ctx context.Context, filled bool, workers int) (*source[T], error) {
+	views := make([]View[T], 0, 2*len(s.views))
+	for _, w := range s.views {
+		if filled {
+			w.Present = nil
+		}
+		views = append(views, w)
+	}
+	out, err := newSource(ctx, append(views, s.views...), workers)
+	if err != nil {
+		return nil, err
+	}
+	out.twice = len(s.views)
+	return out, nil
+}
+
+// product returns the number of the view of which the products are those of view v.
+func (s *source[T]) product(v int) int {
+	if s.twice > 0 && v >= s.twice {
+		return v - s.twice
+	}
+	return v
 }
 
 func newSource[T Float](ctx context.Context, views []View[T], workers int) (*source[T], error) {
@@ -135,7 +163,7 @@ func (s *source[T]) row(v, i int, buf []T) []T {
 	if d, ok := s.views[v].Rows.(*rows.Dense[T]); ok {
 		return d.View(i)
 	}
-	buf = buf[:s.dims[v]]
+	buf = slices.Grow(buf[:0], s.dims[v])[:s.dims[v]]
 	s.views[v].Rows.Row(i, buf)
 	return buf
 }
@@ -159,12 +187,12 @@ func (s *source[T]) all() []int {
 	return out
 }
 
-// rowBuffers returns two scratch rows, long enough for any view.
+// rowBuffers returns two scratch rows, long enough for any view whose rows do not lie in memory.
 func (s *source[T]) rowBuffers() [2][]T {
-	most := 0
-	for _, d := range s.dims {
-		most = max(most, d)
+	if s.inMemory(s.all()) {
+		return [2][]T{}
 	}
+	most := slices.Max(s.dims)
 	return [2][]T{make([]T, most), make([]T, most)}
 }
 

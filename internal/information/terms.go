@@ -1,6 +1,8 @@
 package information
 
 import (
+	"math"
+
 	"errors"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -27,7 +29,8 @@ type Terms[T kernel.Float] struct {
 }
 
 type termScratch[T kernel.Float] struct {
-	u, dz  []float64
+	dots   []float64 // row values of a block
+	s1, s2 []T
 	atoms  []T // a table of a chunk
 	values []T // products of a chunk
 	block  []T
@@ -96,7 +99,9 @@ func (s *Terms[T]) Size(step int) int {
 
 func (s *Terms[T]) scratchOf(worker int) *termScratch[T] {
 	if s.scratch[worker] == nil {
-		w := &termScratch[T]{u: make([]float64, s.m), dz: make([]float64, s.m), block: make([]T, block*s.ld)}
+		w := &termScratch[T]{
+			dots: make([]float64, block), s1: make([]T, block), s2: make([]T, block), block: make([]T, block*s.ld),
+		}
 		size := s.m * s.m
 		if s.totals.heldOut != 0 {
 			size = max(size, s.m*s.held.rank)
@@ -116,9 +121,7 @@ func (s *Terms[T]) Rows(step, worker, lo, hi int, h, dh []T, ld int, sums []floa
 	split, _ := s.totals.Sizes(step)
 	switch step {
 	case StepAssign:
-		for i := lo; i < hi; i++ {
-			s.assign(h[(i-lo)*ld:(i-lo)*ld+s.m], w.u, s.q[i*s.ld:])
-		}
+		s.assignRows(w, lo, hi, h, ld)
 		if s.table != nil {
 			s.parts.Scatter(lo/s.chunk, w.atoms, s.q[lo*s.ld:hi*s.ld], s.ld)
 			kernel.AddTo(sums[:split], w.atoms)
@@ -153,43 +156,76 @@ func (s *Terms[T]) product(w *termScratch[T], a, b []T, ldb, l, lo, hi int, sums
 	kernel.AddTo(sums, part)
 }
 
+// together is the number of rows that are worked on at once where those of H have the stride ld.
+func (s *Terms[T]) together(ld int) int {
+	if ld == s.ld {
+		return block
+	}
+	return 1 // Their strides differ.
+}
+
+// inverseNorms sets w.s1 to 1/‖h‖ of rows of H, 0 for rows of zeros.
+func (s *Terms[T]) inverseNorms(w *termScratch[T], h []T, rows int) []T {
+	kernel.RowDot(w.dots[:rows], h, h, s.ld)
+	for i, q := range w.dots[:rows] {
+		w.s1[i] = 0
+		if q > 0 {
+			w.s1[i] = T(1 / math.Sqrt(q))
+		}
+	}
+	return w.s1[:rows]
+}
+
+// assignRows sets Q.
+func (s *Terms[T]) assignRows(w *termScratch[T], lo, hi int, h []T, ld int) {
+	for step := s.together(ld); lo < hi; lo += step {
+		end := min(lo+step, hi)
+		scale := s.inverseNorms(w, h, end-lo)
+		for i := range scale {
+			scale[i] /= T(s.temperature)
+		}
+		kernel.Softmax(s.q[lo*s.ld:], h, scale, s.m, s.ld)
+		h = h[min((end-lo)*ld, len(h)):]
+	}
+}
+
 // predict sets the guesses: the softmax of K·Q.
 func (s *Terms[T]) predict(w *termScratch[T], lo, hi int) {
-	r, m := s.held, s.m
+	r := s.held
 	kernel.Mul(hi-lo, r.y[lo*r.ld:], r.ld, &s.coefficients, s.guess[lo*s.ld:hi*s.ld], s.ld, false)
-	for i := lo; i < hi; i++ {
-		guess, q := s.guess[i*s.ld:i*s.ld+m], s.q[i*s.ld:i*s.ld+m]
-		h, rest := r.leverage[i], r.rest[i]
-		for j, x := range guess {
-			w.u[j] = float64((x - h*q[j]) / rest)
+	for ; lo < hi; lo += block {
+		end := min(lo+block, hi)
+		less, scale := w.s1[:end-lo], w.s2[:end-lo]
+		for i := range less {
+			less[i], scale[i] = -r.leverage[lo+i], T(1/(float64(r.rest[lo+i])*s.temperature))
 		}
-		softmax(w.u, s.temperature, guess)
+		guess := s.guess[lo*s.ld : end*s.ld]
+		kernel.RowAxpy(guess, s.q[lo*s.ld:end*s.ld], less, s.ld)
+		kernel.Softmax(guess, guess, scale, s.m, s.ld)
 	}
 }
 
 // guesses leaves in dq what the guesses give to the cotangent of Q directly, and in place of the guesses the cotangents of
 // the predictions, over 1 − h.
 func (s *Terms[T]) guesses(w *termScratch[T], lo, hi int) {
-	r, m := s.held, s.m
+	r := s.held
 	kernel.Mul(hi-lo, s.guess[lo*s.ld:], s.ld, &s.forQ, s.dq[lo*s.ld:hi*s.ld], s.ld, false)
 	for ; lo < hi; lo += block {
 		end := min(lo+block, hi)
 		kernel.Mul(end-lo, s.q[lo*s.ld:], s.ld, &s.forGuess, w.block, s.ld, false)
-		for i := lo; i < end; i++ {
-			guess, rest := s.guess[i*s.ld:i*s.ld+m], float64(r.rest[i])
-			softmaxBackward(guess, w.block[(i-lo)*s.ld:], s.temperature, w.dz)
-			for j, x := range w.dz {
-				guess[j] = T(x / rest)
-			}
+		scale := w.s1[:end-lo]
+		for i := range scale {
+			scale[i] = T(1 / (float64(r.rest[lo+i]) * s.temperature))
 		}
+		guess := s.guess[lo*s.ld : end*s.ld]
+		kernel.SoftmaxGrad(guess, guess, w.block, scale, s.m, s.ld)
 	}
 }
 
 // cotangents adds those of H to dh.
 func (s *Terms[T]) cotangents(w *termScratch[T], lo, hi int, h, dh []T, ld int) {
-	m, from := s.m, lo
-	for ; lo < hi; lo += block {
-		end := min(lo+block, hi)
+	for step := s.together(ld); lo < hi; lo += step {
+		end := min(lo+step, hi)
 		d := w.block[:(end-lo)*s.ld]
 		switch {
 		case s.totals.neighbors == 0:
@@ -201,18 +237,34 @@ func (s *Terms[T]) cotangents(w *termScratch[T], lo, hi int, h, dh []T, ld int) 
 		}
 		if r := s.held; s.totals.heldOut != 0 {
 			kernel.Mul(end-lo, r.y[lo*r.ld:], r.ld, &s.coefficients, d, s.ld, true)
-			for i := lo; i < end; i++ {
-				di, dq, back := d[(i-lo)*s.ld:(i-lo)*s.ld+m], s.dq[i*s.ld:i*s.ld+m], s.guess[i*s.ld:i*s.ld+m]
-				for j := range di {
-					di[j] += dq[j] - r.leverage[i]*back[j]
-				}
+			one, less := w.s1[:end-lo], w.s2[:end-lo]
+			for i := range one {
+				one[i], less[i] = 1, -r.leverage[lo+i]
 			}
+			kernel.RowAxpy(d, s.dq[lo*s.ld:end*s.ld], one, s.ld)
+			kernel.RowAxpy(d, s.guess[lo*s.ld:end*s.ld], less, s.ld)
 		}
-		for i := lo; i < end; i++ {
-			at := (i - from) * ld
-			s.addBackward(h[at:at+m], s.q[i*s.ld:], d[(i-lo)*s.ld:], w.u, w.dz, dh[at:at+m])
-		}
+		s.addBackwardRows(w, h, s.q[lo*s.ld:end*s.ld], d, dh)
+		h, dh = h[min((end-lo)*ld, len(h)):], dh[min((end-lo)*ld, len(dh)):]
 	}
+}
+
+// addBackwardRows is addBackward for some rows. It changes d.
+func (s *Terms[T]) addBackwardRows(w *termScratch[T], h, q, d, dh []T) {
+	rows := len(d) / s.ld
+	even := w.s2[:rows]
+	for i := range even {
+		even[i] = T(1 / s.temperature)
+	}
+	kernel.SoftmaxGrad(d, q, d, even, s.m, s.ld)
+	inverse := s.inverseNorms(w, h, rows)
+	along := w.s2[:rows]
+	kernel.RowDot(w.dots[:rows], d, h, s.ld)
+	for i, f := range inverse {
+		along[i] = T(-w.dots[i] * float64(f) * float64(f) * float64(f))
+	}
+	kernel.RowAxpy(dh, d, inverse, s.ld)
+	kernel.RowAxpy(dh, h, along, s.ld)
 }
 
 // Total takes the sums of a step over all rows.

@@ -89,3 +89,22 @@ type gramArgs struct {
 	c           unsafe.Pointer
 	ldc         int
 }
+
+// candidateArgs: the search for the lowest of units·16 scores, and inner products of units·32 elements with rows of a list.
+type candidateArgs struct {
+	a, dst unsafe.Pointer
+	units  int
+	b      unsafe.Pointer
+	ldb    int
+	list   unsafe.Pointer // 32-bit numbers of rows of b
+	count  int            // of them
+	bound  float32
+	found  int // numbers that were written
+}
+
+// softmaxArgs: rows of row state, each of units·16 elements, and a scalar of each.
+type softmaxArgs struct {
+	dst, a, b, s unsafe.Pointer
+	rows, units  int
+	last         int // columns of the last unit
+}

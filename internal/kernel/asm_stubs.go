@@ -29,6 +29,11 @@ var (
 	firstShrink          [paths][2]int
 	firstShrinkGrad      [paths][2]int
 	firstAddNorms        [paths][2]int
+	firstLaneMinima      [paths][2]int
+	firstBelow           [paths][2]int
+	firstDotRows         [paths][2]int
+	firstSoftmax         [paths][2]int
+	firstSoftmaxGrad     [paths][2]int
 	firstPeak            [paths][2]int
 	firstSparse          [paths][2]int
 	firstSparseTMul      [paths][2]int
@@ -56,6 +61,11 @@ func callAddTo(int, *flatArgs)            {}
 func callShrink(int, *shrinkArgs)         {}
 func callShrinkGrad(int, *shrinkArgs)     {}
 func callAddNorms(int, *shrinkArgs)       {}
+func callLaneMinima(int, *candidateArgs)  {}
+func callBelow(int, *candidateArgs)       {}
+func callDotRows(int, *candidateArgs)     {}
+func callSoftmax(int, *softmaxArgs)       {}
+func callSoftmaxGrad(int, *softmaxArgs)   {}
 func callPeak(int, *peakArgs)             {}
 func callSparse(int, *sparseArgs)         {}
 func callSparseTMul(int, *sparseTMulArgs) {}

@@ -73,6 +73,13 @@ func testPageEnds[T Float](t *testing.T) {
 		RowResidual(sums, a, b, c, ld)
 		RowLerpAxpy(c, a, b, s, ld)
 		RowSplit(c, b, a, s, ld)
+		var low [Lanes]T
+		LaneMinima(a, &low)
+		Below(a, 0, make([]int32, len(a)+Lanes))
+		DotRows(onPage(t, normal[T](r, DotUnit), before), onPage(t, normal[T](r, 5*DotUnit), before), []int32{0, 4, 2, 4, 0, 1},
+			onPage(t, normal[T](r, 6), before))
+		Softmax(c, a, s, ld-3, ld)
+		SoftmaxGrad(c, a, b, s, ld, ld)
 		bits := guardedBytes(t, rows*ld/4, before)
 		Threshold(c, a, 0.1, s, bits, ld, false)
 		ThresholdGrad(c, a, s, bits, ld)

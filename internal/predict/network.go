@@ -33,8 +33,9 @@ type Network[T kernel.Float] struct {
 	intake    Intake[T]
 	clusters  *kmeans.Assigner[T]
 	few       sync.Pool // of *worker[T] with room for fewRows
-	many      sync.Pool // with room for chunkRows rows
-	chunk     int       // rows in the latter
+	some      sync.Pool // with room for some rows
+	many      sync.Pool // with room for manyTimes as many
+	chunk     int       // rows of some
 }
 
 // Runner takes a few rows through the layers of a trained network. One goroutine uses it at once.
@@ -60,8 +61,9 @@ func (r engineRunner[T]) Run(n int) error                { r.FrozenRows.Run(n); 
 func (r engineRunner[T]) H() []T                         { h, _ := r.FrozenRows.H(); return h }
 
 const (
-	// chunkRows is the number of samples that a goroutine takes through the network at once.
-	chunkRows = 256
+	// chunkRows is the number of samples that a goroutine takes through the network at once, and manyTimes what it is multiplied
+	// by where there are so many for each goroutine: more of what they are looked up in is then found in the cache.
+	chunkRows, manyTimes = 256, 4
 	// fewRows is the largest number of samples for which a worker with little memory is used.
 	fewRows = 8
 )
@@ -129,9 +131,12 @@ type Output[T kernel.Float] struct {
 // Run takes samples through preprocessing, layers and clusters.
 func (f *Network[T]) Run(ctx context.Context, views []view.View, workers int, out *Output[T]) error {
 	n := views[0].Rows
-	pool, room := &f.many, f.chunk
-	if n <= fewRows {
+	pool, room := &f.some, f.chunk
+	switch {
+	case n <= fewRows:
 		pool, room = &f.few, fewRows
+	case f.chunk == chunkRows && n >= 2*manyTimes*chunkRows*parallel.Workers(workers):
+		pool, room = &f.many, manyTimes*chunkRows
 	}
 	return parallel.For(ctx, workers, (n+room-1)/room, func(_, c int) error {
 		w, _ := pool.Get().(*worker[T])

@@ -72,11 +72,15 @@ func (s *Inputs[T]) fill(ctx context.Context, blocks []neighbor.Block[T], v int,
 		}
 		blocks[k] = neighbor.Block[T]{X: make([]T, x.Rows*width), Ld: width, Cols: in.Columns, Present: x.Present}
 	}
-	return parallel.For(ctx, o.Workers, (x.Rows+fillRows-1)/fillRows, func(_, q int) error {
+	buffers := make([][][]T, parallel.Workers(o.Workers))
+	return parallel.For(ctx, o.Workers, (x.Rows+fillRows-1)/fillRows, func(worker, q int) error {
 		lo, hi := q*fillRows, min((q+1)*fillRows, x.Rows)
-		parts := make([][]T, len(mine))
+		if buffers[worker] == nil {
+			buffers[worker] = make([][]T, len(mine))
+		}
+		parts := buffers[worker]
 		for i, k := range mine { // All of them before the first is written: it may lie where the view's rows are.
-			parts[i] = s.rows(k, units[k], lo, hi)
+			parts[i] = s.rows(k, units[k], lo, hi, parts[i])
 		}
 		for i, k := range mine {
 			b, width := &blocks[k], neighbor.Stride(s.Inputs[k].Columns)

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
@@ -88,6 +89,7 @@ func UnitRows[T kernel.Float](ctx context.Context, s *Standardised, k int, x vie
 type Inputs[T kernel.Float] struct {
 	*Standardised
 	directions []direction[T] // of the inputs
+	look       []appearance   // of the views, for trust in them
 }
 
 // direction is where the rows of an input are projected to; the zero value keeps all columns.
@@ -109,6 +111,7 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 	}
 	s := &Inputs[T]{Standardised: standardised, directions: make([]direction[T], len(standardised.Inputs))}
 	for k := range s.Inputs {
+		parallel.Tell(ctx, k, len(s.Inputs))
 		in := &s.Inputs[k]
 		if o.Directions == 0 || o.Directions >= in.Columns {
 			continue
@@ -124,7 +127,8 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 			return nil, err
 		}
 	}
-	return s, nil
+	s.look, err = appearances(ctx, views, o)
+	return s, err
 }
 
 // findDirection finds the leading directions of rows, in the form that takes less memory.
@@ -143,11 +147,12 @@ func findDirection[T kernel.Float](ctx context.Context, x rows.Matrix[T], cfg sp
 	return to, err
 }
 
-// rows returns rows [lo, hi) of input k, given at norm 1, in its directions, with the stride that operators multiply.
-func (s *Inputs[T]) rows(k int, unit rows.Matrix[T], lo, hi int) []T {
+// rows returns rows [lo, hi) of input k, given at norm 1, in its directions, with the stride that operators multiply, in buf
+// where there is room. Columns from those of the input on are zero or what buf held there.
+func (s *Inputs[T]) rows(k int, unit rows.Matrix[T], lo, hi int, buf []T) []T {
 	columns := s.Inputs[k].Columns
 	ld := neighbor.Stride(columns)
-	out := make([]T, (hi-lo)*ld)
+	out := slices.Grow(buf[:0], (hi-lo)*ld)[:(hi-lo)*ld]
 	if p := s.directions[k].projector; p != nil {
 		p.Rows(unit, lo, hi, out)
 		return out

@@ -29,38 +29,40 @@ func gramPays(n, total, k, passes int) bool {
 	return float64(n)*float64(total)+2*2*float64(passes*k)*float64(total) < 2*2*float64(passes*k)*float64(n)
 }
 
-// gram returns XᵀX (D×D) in one pass over the rows.
+// gram returns XᵀX (D×D) in one pass over the rows, in memory that give takes.
 func gram[T kernel.Float](ctx context.Context, x []rows.Matrix[T], total, workers int) ([]float64, error) {
 	n, _ := x[0].Dims()
-	type buffer struct {
-		block []T // some rows of all views side by side
-		sums  []T
-	}
-	out, err := parallel.SumVectors(ctx, workers, (n+chunkRows-1)/chunkRows, total*total, func() *buffer {
-		return &buffer{block: make([]T, gramRows*total), sums: make([]T, total*total)}
-	}, func(_, c int, b *buffer, part []float64) error {
-		clear(b.sums)
-		for lo := c * chunkRows; lo < min((c+1)*chunkRows, n); lo += gramRows {
-			count := min(gramRows, (c+1)*chunkRows-lo, n-lo)
-			for i := range count {
-				at := i * total
-				for _, m := range x {
-					_, d := m.Dims()
-					m.Row(lo+i, b.block[at:at+d])
-					at += d
+	w := takeGramSpace[T](total)
+	defer gramPool[T]().Put(w)
+	chunks := (n + chunkRows - 1) / chunkRows
+	err := parallel.Sum(ctx, workers, 0, chunks, w.tree, func() *gramBuffer[T] { return w.buffer(total) },
+		func(_, c int, b *gramBuffer[T], part *gramPart) error {
+			clear(b.sums)
+			for lo := c * chunkRows; lo < min((c+1)*chunkRows, n); lo += gramRows {
+				count := min(gramRows, (c+1)*chunkRows-lo, n-lo)
+				for i := range count {
+					at := i * total
+					for _, m := range x {
+						_, d := m.Dims()
+						m.Row(lo+i, b.block[at:at+d])
+						at += d
+					}
+				}
+				for j := 0; j < total; j += gramStrip { // the part on and right of the diagonal
+					own := b.block[j:]
+					kernel.TMulAdd(count, min(gramStrip, total-j), total-j, own, total, own, total, b.sums[j*total+j:], total)
 				}
 			}
-			for j := 0; j < total; j += gramStrip { // the part on and right of the diagonal
-				own := b.block[j:]
-				kernel.TMulAdd(count, min(gramStrip, total-j), total-j, own, total, own, total, b.sums[j*total+j:], total)
-			}
-		}
-		kernel.AddTo(part, b.sums)
-		return nil
-	})
+			part.sum = grow(part.sum, total*total)
+			clear(part.sum)
+			kernel.AddTo(part.sum, b.sums)
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}
+	out := take(total * total)
+	copy(out, w.tree.Total().sum)
 	for i := range total {
 		for j := range i {
 			out[i*total+j] = out[j*total+i]

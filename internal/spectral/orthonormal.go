@@ -44,8 +44,11 @@ func choleskyRows(ctx context.Context, g []float64, k, d, workers int) (int, err
 	if err != nil {
 		return 0, err
 	}
+	defer give(s)
 	// The factor of the rows that are taken: row i of l belongs to row taken[i] of g.
-	l := make([]float64, k*k)
+	l := take(k * k)
+	defer give(l)
+	clear(l)
 	taken, weak := make([]int, 0, k), make([]int, 0, k)
 	for i := range k {
 		n := len(taken)
@@ -68,14 +71,20 @@ func choleskyRows(ctx context.Context, g []float64, k, d, workers int) (int, err
 	if n == 0 {
 		return 0, nil
 	}
-	inverse := make([]float64, n*n)
+	inverse := take(n * n)
+	defer give(inverse)
+	clear(inverse)
 	for i := range n {
 		inverse[i*n+i] = 1
 	}
 	dense.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, n, 1, l, k, inverse, n)
 	out, err := times(ctx, inverse, g, n, n, d, workers)
+	if err != nil {
+		return n, err
+	}
 	copy(g, out)
-	return n, err
+	give(out)
+	return n, nil
 }
 
 // reorder puts row order[i] of g in the place of row i.
@@ -118,24 +127,27 @@ const productRows = 32
 
 // timesTransposed returns a·bᵀ for matrices of k rows of d columns.
 func timesTransposed(ctx context.Context, a, b []float64, k, d, workers int) ([]float64, error) {
-	var panel kernel.Panel[float64]
-	kernel.PackT(&panel, d, k, b, d)
-	return multiply(ctx, a, k, d, &panel, k, workers)
+	panel := panels.Get().(*kernel.Panel[float64])
+	defer panels.Put(panel)
+	kernel.PackT(panel, d, k, b, d)
+	return multiply(ctx, a, k, d, panel, k, workers)
 }
 
 // times returns a·b for a of m×k and b of k×d.
 func times(ctx context.Context, a, b []float64, m, k, d, workers int) ([]float64, error) {
-	var panel kernel.Panel[float64]
-	kernel.Pack(&panel, k, d, b, d)
-	return multiply(ctx, a, m, k, &panel, d, workers)
+	panel := panels.Get().(*kernel.Panel[float64])
+	defer panels.Put(panel)
+	kernel.Pack(panel, k, d, b, d)
+	return multiply(ctx, a, m, k, panel, d, workers)
 }
 
-// multiply returns the product of a, m×k, and the packed matrix of the given number of columns.
+// multiply returns the product of a, m×k, and the packed matrix of the given number of columns, in memory that give takes.
 func multiply(ctx context.Context, a []float64, m, k int, panel *kernel.Panel[float64], columns, workers int) ([]float64, error) {
-	out, ld := make([]float64, m*columns), kernel.Pad(columns)
+	out, ld := take(m*columns), kernel.Pad(columns)
 	err := parallel.For(ctx, workers, (m+productRows-1)/productRows, func(_, c int) error {
 		lo, hi := c*productRows, min((c+1)*productRows, m)
-		y := make([]float64, (hi-lo)*ld)
+		y := take((hi - lo) * ld)
+		defer give(y)
 		kernel.Mul(hi-lo, a[lo*k:], k, panel, y, ld, false)
 		for i := lo; i < hi; i++ {
 			copy(out[i*columns:(i+1)*columns], y[(i-lo)*ld:])

@@ -78,6 +78,7 @@ func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (
 		if err != nil {
 			return nil, err
 		}
+		defer give(square)
 		timesGram = func(g []float64) ([]float64, error) { return times(ctx, g, square, k, total, total, cfg.Workers) }
 	}
 	g := randomRows(k, total, cfg.Seed)
@@ -89,6 +90,7 @@ func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (
 		if err != nil {
 			return nil, err
 		}
+		give(g)
 		g = z
 		if err := orthonormalise(ctx, g, k, total, cfg.Workers); err != nil {
 			return nil, err
@@ -103,6 +105,8 @@ func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (
 	if err != nil {
 		return nil, err
 	}
+	defer give(small)
+	give(z)
 	values, vectors, err := eigen(small, k)
 	if err != nil {
 		return nil, err
@@ -111,6 +115,8 @@ func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (
 	if err != nil {
 		return nil, err
 	}
+	defer give(v)
+	give(g)
 	for i := range cfg.Rank {
 		b.S = append(b.S, math.Sqrt(max(values[i], 0)))
 		fixSign(v[i*total : (i+1)*total])

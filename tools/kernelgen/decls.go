@@ -86,5 +86,17 @@ func (d *declarations) stubs() ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
+// lacking is the Go file of a subject for an architecture that has no kernels of it.
+func (d *declarations) lacking(subject, constraint string) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(header + constraint + "package kernel\n\n// There are no kernels of this subject: these are never reached.\n")
+	for _, f := range d.families {
+		if f.subject == subject {
+			fmt.Fprintf(&b, "\nvar first%s [paths][2]int\n\nfunc call%s(int, *%s) {}\n", f.title(), f.title(), f.args)
+		}
+	}
+	return format.Source(b.Bytes())
+}
+
 // title is the family's name with a capital letter.
 func (f *family) title() string { return strings.ToUpper(f.name[:1]) + f.name[1:] }

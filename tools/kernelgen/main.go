@@ -23,7 +23,7 @@ type subject struct {
 	name   string
 	byType bool // long: a file for each element type
 	amd64  func(*gen)
-	arm64  func(*neon)
+	arm64  func(*neon) // nil: none yet
 }
 
 var subjects = []subject{
@@ -35,6 +35,8 @@ var subjects = []subject{
 	{name: "threshold", amd64: thresholdKernels, arm64: neonThresholds},
 	{name: "flat", amd64: flatKernels, arm64: neonFlat},
 	{name: "shrink", amd64: shrinkKernels, arm64: neonShrink},
+	{name: "candidates", amd64: candidateKernels},
+	{name: "softmax", amd64: softmaxKernels},
 	{name: "peak", amd64: peakKernels, arm64: neonPeak},
 	{
 		name: "sparse", byType: true,
@@ -83,10 +85,15 @@ func run(dir string) error {
 				for _, g.elem = range types {
 					s.amd64(g)
 				}
-				files[s.file(types, set.file, "amd64")] = g.bytes()
+				if g.text.Len() > 0 {
+					files[s.file(types, set.file, "amd64")] = g.bytes()
+				}
 			}
 		}
 		for _, types := range s.types() {
+			if s.arm64 == nil {
+				break
+			}
 			g := newNEON(&arm64)
 			for _, g.elem = range types {
 				s.arm64(g)
@@ -95,6 +102,9 @@ func run(dir string) error {
 		}
 		for arch, d := range map[string]*declarations{"amd64": &amd64, "arm64": &arm64} {
 			source, err := d.source(s.name)
+			if arch == "arm64" && s.arm64 == nil {
+				source, err = amd64.lacking(s.name, arm64.constraint)
+			}
 			if err != nil {
 				return err
 			}

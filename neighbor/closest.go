@@ -1,0 +1,270 @@
+package neighbor
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// The nearest landmarks of a sample are those of the lowest scores ‖c‖² − 2x·c. Where rows lie in memory, most landmarks are
+// passed over by a bound: with the coordinates along some leading directions of a view's landmarks, the head, and what is left
+// of a row without them, the tail,
+//
+//	‖c‖² − 2x·c ≥ ‖c‖² − 2x_head·c_head − 2‖x_tail‖‖c_tail‖,
+//
+// which is a product of few columns. The scores themselves are then taken of the landmarks that are left, each by itself, so
+// that they have the same bits whatever was passed over, and whatever the directions.
+
+const (
+	// leastPruned is the number of landmarks from which passing over some of them pays.
+	leastPruned = 128
+	// tailShare is the share of the landmarks' squared distances to their mean that is left to the tails.
+	tailShare = 0.06
+	// mostHead bounds the directions of a head. They need not be exact, so that a few passes over the landmarks find them.
+	mostHead, headPasses = 64, 2
+	// mostBounds is the share of all columns up to which bounds pay.
+	mostBounds = 0.7
+	// mostLeft is the share of the landmarks that may be left on average: else bounds are dear, and for the next blocks
+	// products of all columns take their place.
+	mostLeft    = 0.2
+	withoutHead = 64 // blocks
+	// roundedTail covers, as a share of the square of a row, the rounding of the square of its tail.
+	roundedTail = 1e-5
+)
+
+// head is where the heads of a view's rows lie.
+type head[T Float] struct {
+	basis   []T // orthonormal rows
+	most    int // of them
+	columns int // those that are used
+	panel   kernel.Panel[T]
+}
+
+// newHead finds leading directions of the rows of c, of d columns, by subspace iteration.
+func newHead[T Float](c []T, d int) *head[T] {
+	count := len(c) / d
+	h := &head[T]{most: min(mostHead, d, count)}
+	rng := rand.New(rand.NewPCG(landmarkStream, uint64(d)))
+	wide := make([]float64, h.most*d)
+	for i := range wide {
+		wide[i] = rng.NormFloat64()
+	}
+	h.basis = make([]T, h.most*d)
+	y := make([]T, count*kernel.Pad(h.most))
+	for pass := 0; ; pass++ {
+		orthonormal(wide, d)
+		for i, x := range wide {
+			h.basis[i] = T(x)
+		}
+		if pass == headPasses {
+			return h
+		}
+		kernel.PackT(&h.panel, d, h.most, h.basis, d)
+		kernel.Mul(count, c, d, &h.panel, y, kernel.Pad(h.most), false)
+		clear(h.basis)
+		kernel.TMulAdd(count, h.most, d, y, kernel.Pad(h.most), c, d, h.basis, d)
+		for i, x := range h.basis {
+			wide[i] = float64(x)
+		}
+	}
+}
+
+// orthonormal makes rows of d columns orthonormal, one after another; those that depend on others become zero.
+func orthonormal(x []float64, d int) {
+	for i := 0; i < len(x); i += d {
+		row := x[i : i+d]
+		before := kernel.SumSquares(row, 0)
+		for range 2 { // the second time removes what rounding left
+			for j := 0; j < i; j += d {
+				other, dot := x[j:j+d], 0.0
+				for p, v := range other {
+					dot += v * row[p]
+				}
+				for p, v := range other {
+					row[p] -= dot * v
+				}
+			}
+		}
+		norm := kernel.SumSquares(row, 0)
+		if norm <= 1e-20*before {
+			clear(row)
+			continue
+		}
+		for p := range row {
+			row[p] /= math.Sqrt(norm)
+		}
+	}
+}
+
+// pack chooses the columns of the head for the rows of c, whose squared norms are given, and returns their coordinates, with the
+// stride kernel.Pad of their largest number.
+func (h *head[T]) pack(c []T, d int, squares []float64) []T {
+	count, ld := len(c)/d, kernel.Pad(h.most)
+	y := make([]T, count*ld)
+	kernel.PackT(&h.panel, d, h.most, h.basis, d)
+	kernel.Mul(count, c, d, &h.panel, y, ld, false)
+	energy, left, mean := make([]float64, h.most), kernel.Sum(squares), make([]float64, d)
+	for j := range count {
+		for p, v := range y[j*ld : j*ld+h.most] {
+			energy[p] += float64(v) * float64(v)
+		}
+	}
+	for lo := 0; lo < len(c); lo += d {
+		kernel.AddTo(mean, c[lo:lo+d])
+	}
+	most := tailShare * (left - kernel.SumSquares(mean, 0)/float64(count))
+	for h.columns = 0; h.columns < h.most && left > most; h.columns++ {
+		left -= energy[h.columns]
+	}
+	kernel.PackT(&h.panel, d, h.columns, h.basis, d)
+	return y
+}
+
+// tail is the norm, rounded up, of what is left of a row of the given square without its head.
+func tail[T Float](square float64, head []T) T {
+	return T(math.Sqrt(max(square-kernel.SumSquares(head, 0), 0) + roundedTail*square))
+}
+
+// prunes reports whether the search for so many nearest landmarks can pass over the others.
+func (m *landmarks[T]) prunes(want int) bool { return want <= kernel.Lanes && m.count >= leastPruned }
+
+// packRows sets the rows of the landmarks as scores are taken of them, (−2c, ‖c‖²) of each view, and the panel of their
+// bounds, (−2c_head, ‖c‖², −2‖c_tail‖) of each view.
+func (m *landmarks[T]) packRows() {
+	width, short := 0, 0
+	coordinates := make([][]T, len(m.centroids))
+	for q, d := range m.points.dims {
+		if q == len(m.heads) {
+			m.heads = append(m.heads, newHead(m.centroids[q], d))
+		}
+		coordinates[q] = m.heads[q].pack(m.centroids[q], d, m.points.square[q])
+		width, short = width+d+1, short+m.heads[q].columns+2
+	}
+	m.short = float64(short) <= mostBounds*float64(width)
+	m.width = (width + kernel.DotUnit - 1) / kernel.DotUnit * kernel.DotUnit
+	if len(m.rows) != m.count*m.width {
+		m.rows = make([]T, m.count*m.width)
+	}
+	bounds := make([]T, 0, m.count*short)
+	for j := range m.count {
+		row := m.rows[j*m.width : (j+1)*m.width]
+		for q, c := range m.centroids {
+			d, h := m.points.dims[q], m.heads[q]
+			for p, v := range c[j*d : (j+1)*d] {
+				row[p] = -2 * v
+			}
+			row[d] = m.bias[q][j]
+			row = row[d+1:]
+			along := coordinates[q][j*kernel.Pad(h.most):][:h.columns]
+			for _, v := range along {
+				bounds = append(bounds, -2*v)
+			}
+			bounds = append(bounds, m.bias[q][j], -2*tail(m.points.square[q][j], along))
+		}
+	}
+	if m.bounds == nil {
+		m.bounds = new(kernel.Panel[T])
+	}
+	kernel.PackT(m.bounds, short, m.count, bounds, short)
+}
+
+// gatherRows sets w.rows to the rows (x, 1) of the samples from lo to hi, or (0, 0) where a view is absent, as scores want
+// them, and with heads w.short to those that bounds want.
+func (m *landmarks[T]) gatherRows(src *source[T], lo, hi int, heads bool, w *landmarkSpace[T]) {
+	short, _ := m.bounds.Dims()
+	at, to := 0, 0
+	for q, v := range m.space.Views {
+		d, h := m.points.dims[q], m.heads[q]
+		for i := lo; i < hi; i++ {
+			row := w.rows[(i-lo)*m.width+at:][:d+1]
+			if src.present(v, i) {
+				copy(row, src.row(v, i, nil))
+				row[d] = 1
+			} else {
+				clear(row)
+			}
+		}
+		if heads {
+			ld := kernel.Pad(h.columns)
+			if h.columns > 0 {
+				kernel.Mul(hi-lo, w.rows[at:], m.width, &h.panel, w.along, ld, false)
+			}
+			for i := lo; i < hi; i++ {
+				own := w.short[(i-lo)*short+to:][:h.columns+2]
+				copy(own, w.along[(i-lo)*ld:][:h.columns])
+				own[h.columns], own[h.columns+1] = w.rows[(i-lo)*m.width+at+d], tail(src.square[v][i], own[:h.columns])
+			}
+		}
+		at, to = at+d+1, to+h.columns+2
+	}
+}
+
+// bound sets w.y[0] to scores of the samples from lo to hi, or to lower bounds of them.
+func (m *landmarks[T]) bound(src *source[T], lo, hi int, w *landmarkSpace[T]) {
+	heads := m.short && w.skip == 0
+	w.skip = max(w.skip-1, 0)
+	m.gatherRows(src, lo, hi, heads, w)
+	if !heads {
+		kernel.Mul(hi-lo, w.rows, m.width, m.wholePanel(), w.y[0], Stride(m.count), false)
+		return
+	}
+	short, _ := m.bounds.Dims()
+	kernel.Mul(hi-lo, w.short, short, m.bounds, w.y[0], Stride(m.count), false)
+}
+
+// wholePanel returns the rows of all landmarks as a panel.
+func (m *landmarks[T]) wholePanel() *kernel.Panel[T] {
+	m.whole.once.Do(func() { kernel.PackT(&m.whole.panel, m.width, m.count, m.rows, m.width) })
+	return &m.whole.panel
+}
+
+// lowestOf returns the landmarks of the lowest scores for sample i, the q-th of a block whose scores or bounds are in w.y[0],
+// in increasing order, the lower number first of equal ones: the first `want`, and of others up to `most` in all those that are
+// as low but for rounding.
+func (m *landmarks[T]) lowestOf(src *source[T], i, q, want, most int, w *landmarkSpace[T]) []found {
+	scores := w.y[0][q*Stride(m.count):][:m.count]
+	row := w.rows[q*m.width : (q+1)*m.width]
+	var low [kernel.Lanes]T
+	kernel.LaneMinima(scores, &low)
+	left := kernel.Below(scores, smallest(&low, want), w.list)
+	m.take(row, left, want, w)
+	// Whatever is lower than the last of these has a bound that is lower, but for rounding.
+	slack := 4 * noise[T](m.width, math.Sqrt(src.length(m.space.Views, i)), m.longest)
+	left = kernel.Below(scores, T(w.near[want-1].square+slack), w.list)
+	w.left += left
+	m.take(row, left, most, w)
+	for last := w.near[want-1].square + slack; w.near[len(w.near)-1].square > last; {
+		w.near = w.near[:len(w.near)-1]
+	}
+	return w.near
+}
+
+// smallest returns the k-th smallest of some values, k from 1, and puts them in another order.
+func smallest[T Float](x *[kernel.Lanes]T, k int) T {
+	for i, v := range x {
+		at := i
+		for ; at > 0 && v < x[at-1]; at-- {
+			x[at] = x[at-1]
+		}
+		x[at] = v
+	}
+	return x[k-1]
+}
+
+// take sets w.near to the lowest scores, at most `keep`, of the first landmarks of w.list for a sample's row.
+func (m *landmarks[T]) take(row []T, left, keep int, w *landmarkSpace[T]) {
+	kernel.DotRows(row, m.rows, w.list[:left], w.scores)
+	w.near = lowest(w.scores[:left], keep, w.near[:0])
+	for r := range w.near {
+		w.near[r].index = w.list[w.near[r].index]
+	}
+}
+
+// after decides how the next blocks are bounded, after one of some samples.
+func (m *landmarks[T]) after(samples int, w *landmarkSpace[T]) {
+	if w.skip == 0 && float64(w.left) > mostLeft*float64(samples*m.count) {
+		w.skip = withoutHead
+	}
+	w.left = 0
+}
