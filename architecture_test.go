@@ -82,7 +82,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/op/optest", imports: "internal/kernel internal/op"},
 	{
 		name: "internal/unfold",
-		imports: "internal/engine internal/kernel internal/linalg internal/op internal/parallel " +
+		imports: "internal/adam internal/engine internal/kernel internal/linalg internal/op internal/parallel " +
 			"internal/rows",
 	},
 	{name: "internal/information/term", imports: "internal/information internal/kernel internal/op neighbor"},
@@ -106,7 +106,7 @@ var arrows = []struct{ name, imports string }{
 	// The front door.
 	{
 		name: ".",
-		imports: "internal/adam internal/checkpoint internal/cluster " +
+		imports: "internal/checkpoint internal/cluster " +
 			"internal/engine internal/file internal/information internal/information/term " +
 			"internal/kernel internal/kmeans internal/linalg internal/op internal/parallel " +
 			"internal/predict internal/prepare internal/rows internal/safetensors internal/smooth " +

@@ -114,7 +114,9 @@ func (s *study) setRates(text string) error {
 // chosen returns the methods that -methods names.
 func (s *study) chosen() []method {
 	return slices.DeleteFunc(methods(), func(m method) bool {
-		return !slices.ContainsFunc(strings.Split(s.methods, ";"), func(part string) bool { return strings.Contains(m.name, part) })
+		return !slices.ContainsFunc(strings.Split(s.methods, ";"), func(part string) bool {
+			return strings.Contains(m.name, part)
+		})
 	})
 }
 

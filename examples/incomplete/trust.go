@@ -31,7 +31,9 @@ const (
 	detectors
 )
 
-var detectorNames = [detectors]string{"trust", "distance to the neighbours found in the other views", "regression on the other views"}
+var detectorNames = [detectors]string{
+	"trust", "distance to the neighbours found in the other views", "regression on the other views",
+}
 
 // naming is how well bad rows of a view are found: the area under the ROC curve, and the share whose view is the one of its
 // sample that is suspected most, in per cent.
