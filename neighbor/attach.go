@@ -162,7 +162,8 @@ func (a *attacher[T]) admit(space, j, from int, scores []T) {
 	for i := 0; i < len(scores); {
 		for ; i+scoreGroup <= len(scores); i += scoreGroup {
 			g := (*[scoreGroup]T)(scores[i:])
-			if g[0] <= top || g[1] <= top || g[2] <= top || g[3] <= top || g[4] <= top || g[5] <= top || g[6] <= top || g[7] <= top {
+			if g[0] <= top || g[1] <= top || g[2] <= top || g[3] <= top ||
+				g[4] <= top || g[5] <= top || g[6] <= top || g[7] <= top {
 				break
 			}
 		}
