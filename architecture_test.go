@@ -30,8 +30,10 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/lookup3"},
 	{name: "internal/parallel"},
 	{name: "internal/progress"},
+	{name: "internal/ptx"},
 	{name: "internal/safetensors"},
 	{name: "internal/testutil"},
+	{name: "internal/browser"},
 	{name: "internal/adam"},
 	{name: "internal/file", imports: "internal/safetensors"},
 
@@ -44,6 +46,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/engine", imports: "internal/kernel internal/linalg internal/parallel internal/rows"},
 	{name: "neighbor", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "score", imports: "internal/kernel internal/parallel internal/rows"},
+	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 
 	// From views to the inputs of the network, its first anchors and the terms of its loss.
 	{name: "internal/view", imports: "internal/kernel internal/parallel"},
@@ -55,7 +58,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "internal/smooth",
 		imports: "internal/file internal/kernel internal/parallel internal/prepare internal/rows " +
-			"internal/safetensors internal/spectral internal/view neighbor",
+			"internal/safetensors internal/spectral internal/trust internal/view neighbor",
 	},
 	{
 		name: "internal/cluster",
@@ -65,6 +68,13 @@ var arrows = []struct{ name, imports string }{
 	{
 		name:    "internal/information",
 		imports: "internal/kernel internal/parallel internal/rows internal/spectral neighbor",
+	},
+
+	// The network's passes on a GPU.
+	{
+		name: "internal/device",
+		imports: "internal/engine internal/information internal/kernel internal/kmeans internal/linalg " +
+			"internal/parallel internal/ptx internal/rows neighbor",
 	},
 
 	// The network on Gorgonia's graphs.
@@ -116,7 +126,8 @@ var arrows = []struct{ name, imports string }{
 	},
 	{
 		name:    "choose",
-		imports: ". internal/kernel internal/parallel internal/prepare internal/rows internal/view score",
+		imports: ". internal/kernel internal/parallel internal/prepare internal/rows internal/smooth " +
+			"internal/spectral internal/view neighbor score",
 	},
 
 	// Files of other systems.
@@ -142,7 +153,11 @@ var arrows = []struct{ name, imports string }{
 		imports: "internal/kernel internal/kmeans internal/linalg internal/parallel internal/rows " +
 			"internal/spectral",
 	},
-	{name: "cmd/largemvc", imports: ". dataset dataset/views internal/kernel internal/progress neighbor"},
+	{name: "report", imports: ". choose internal/parallel internal/rows internal/tsne score"},
+	{
+		name:    "cmd/largemvc",
+		imports: ". choose dataset dataset/views internal/file internal/kernel internal/progress neighbor report score",
+	},
 }
 
 // programs are the folders whose packages have no lines in the table.

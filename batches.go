@@ -3,6 +3,9 @@ package largemvc
 import (
 	"sync"
 
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -34,7 +37,7 @@ func newBatches[T kernel.Float](p *Predictor) predict.NewRunner[T] {
 				if err := m.Init(e); err != nil {
 					return err
 				}
-				if err := e.learn(i, m, p.learned[i]); err != nil {
+				if err := learn(e.Prefix, i, m.Learnables(), p.learned[i]); err != nil {
 					return err
 				}
 			}
@@ -66,3 +69,18 @@ func (b *batches[T]) Run(int) error {
 
 func (b *batches[T]) H() []T          { return b.net.H() }
 func (b *batches[T]) Trust(k int) []T { return b.net.Trust(k) }
+
+// site returns the Env of a network over some samples for the inputs of a predictor, in a graph of its own.
+func (p *Predictor) site(samples, workers int) Env {
+	e := Env{
+		G: gorgonia.NewGraph(), Prefix: defaultPrefix, Layers: p.config.Layers, Views: len(p.inputs), Anchors: p.config.Anchors,
+		Samples: samples, Of: tensor.Float32, Workers: workers, Seed: p.config.Seed,
+	}
+	if p.config.Float64 {
+		e.Of = tensor.Float64
+	}
+	for _, in := range p.inputs {
+		e.Dims = append(e.Dims, in.Columns)
+	}
+	return e
+}

@@ -52,8 +52,9 @@ type Config struct {
 
 	Checkpoint Checkpoint // where the state of the training is written; default: nowhere
 
-	// Progress, if not nil, is called after every epoch, from the goroutine that called Fit. An error ends the training
-	// with Status Stopped; it is returned by Fit unless it is ErrStop.
+	// Progress, if not nil, is called after every epoch and now and then in all other phases, from the goroutine that called
+	// Fit. An error in PhaseTraining ends the training with Status Stopped; it is returned by Fit unless it is ErrStop. Before
+	// the training there is no result yet: Fit returns the error alone, ErrStop too.
 	Progress func(Epoch) error `json:"-"`
 
 	// ExtraLoss, if not nil, returns a scalar node that is added to the loss. It may use the nodes of the network (H, P, T,
@@ -116,6 +117,13 @@ var ErrStop = errors.New("largemvc: stopped by the progress callback")
 // HasNeighbors says whether the network knows of neighbours, by its Neighborhood or its preset.
 func (c Config) HasNeighbors() bool {
 	return c.Neighborhood.Neighbors != None && (c.Neighborhood.Neighbors != 0 || c.Preset != PresetPaper)
+}
+
+// Modules returns the modules of the preset: what a nil Represent, Noise and Anchor of a Config stand for. They are new, and
+// may be changed.
+func (p Preset) Modules() (*SoftThreshold, *RowShrink, *Procrustes) {
+	free := p == PresetPaper
+	return &SoftThreshold{Unconstrained: free}, &RowShrink{Unconstrained: free}, &Procrustes{}
 }
 
 // WithDefaults returns the configuration with copies of its modules and with every zero that stands for something else

@@ -24,9 +24,6 @@ type savedModule struct {
 // modules returns the modules of a configuration in the order of a network.
 func (c *Config) modules() [3]Module { return [3]Module{c.Represent, c.Noise, c.Anchor} }
 
-// moduleNames are the fields of Config that hold modules, in that order.
-var moduleNames = [3]string{"Represent", "Noise", "Anchor"}
-
 // foreign are the types of the modules of a file that are not from this package, "" for those that are.
 type foreign [3]string
 
@@ -132,4 +129,56 @@ func readConfig(text []byte, version int) (*Config, foreign, error) {
 		return nil, foreign{}, fmt.Errorf("its configuration: %w", err)
 	}
 	return saved.restore()
+}
+
+// errNoModule says that a module is missing which a file needs.
+var errNoModule = errors.New("give Load a pointer to one")
+
+// take puts the modules that are given to Load, or to Resume, in their places of a configuration that was read: each must be
+// of a type that the file names.
+func (t foreign) take(c *Config, given []Module) error {
+	used := make([]bool, len(given))
+	for i, want := range t {
+		if want == "" {
+			continue
+		}
+		found := false
+		for k, m := range given {
+			if used[k] || m == nil || moduleType(m) != want {
+				continue
+			}
+			if !c.setModule(i, m) {
+				return fmt.Errorf("%s cannot be a %T", moduleNames[i], m)
+			}
+			used[k], found = true, true
+			break
+		}
+		if !found {
+			return fmt.Errorf("its module %s is a %s: %w", moduleNames[i], want, errNoModule)
+		}
+	}
+	for k, m := range given {
+		if !used[k] {
+			return fmt.Errorf("a module of type %T is given, which it does not have", m)
+		}
+	}
+	return nil
+}
+
+// given refuses a configuration that lacks a module of a type that a file names, or has another.
+func (t foreign) given(c *Config) error {
+	for i, want := range t {
+		if want == "" {
+			continue
+		}
+		switch m := c.modules()[i]; {
+		case m == nil:
+			return fmt.Errorf("its %s is a %s, which is not from this package: set it in the function that "+
+				"changes the configuration",
+				moduleNames[i], want)
+		case moduleType(m) != want:
+			return fmt.Errorf("%s was %s and is %s now", moduleNames[i], want, moduleType(m))
+		}
+	}
+	return nil
 }

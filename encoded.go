@@ -41,7 +41,7 @@ func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config
 				return err
 			}
 		}
-		values = e.learnedBy(module)
+		values = learnedBy(e.Prefix, module.Learnables())
 		machine := gorgonia.NewTapeMachine(e.G)
 		defer machine.Close()
 		return unfold.Run(machine)
@@ -71,7 +71,7 @@ func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config
 	}
 	o := startOf[T](c, nil, c.Seed+uint64(r.Restart))
 	o.Labels = r.Begin.Labels
-	begin, err := cluster.FirstAnchors(ctx, x, in.sources, o)
+	begin, err := cluster.FirstAnchors(ctx, x, nil, in.sources, o)
 	if err != nil {
 		return nil, withName(err)
 	}

@@ -42,6 +42,9 @@ func testFitCancel(t *testing.T, neighbors int) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			calls := 0
 			c.Progress = func(e Epoch) error {
+				if e.Phase != PhaseTraining {
+					return nil
+				}
 				if calls++; e.Epoch == at {
 					cancel(why)
 				}
@@ -90,6 +93,9 @@ func testFitStops(t *testing.T, neighbors int) {
 		var seen []Epoch
 		c := config
 		c.Progress = func(e Epoch) error {
+			if e.Phase != PhaseTraining {
+				return nil
+			}
 			seen = append(seen, e)
 			if e.Epoch == 5 {
 				return end

@@ -88,12 +88,16 @@ type prepared[T kernel.Float] struct {
 	sources []view.View // of every input, the view that it comes from
 	data    *Data
 
+	// of x, for the search of the start, where samples lack views and have neighbours; else nil
+	startRows func(context.Context) ([]rows.Matrix[T], error)
+
 	graph   neighbor.Operator           // of the samples' neighbours; nil without
 	heldOut *information.LeaveOneOut[T] // nil without that term of the loss
 	rotated []*prepare.Rotated          // per input; nil: none is rotated
 
 	standard *prepare.Standardiser // what new samples go through, without neighbours
 	smooth   *smooth.Transform[T]  // with them
+	unlike   []float64             // with them: how far some training samples are from the others
 }
 
 // prepareInputs makes the network's inputs of views that were checked.
@@ -117,6 +121,10 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 // smoothInputs makes the inputs of a network that knows of neighbours.
 func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (*prepared[T], error) {
 	n, o := views[0].Rows, c.smoothing()
+	m := meterOf(ctx)
+	if err := m.enter(PhasePreparation, 0); err != nil {
+		return nil, err
+	}
 	in, err := smooth.Find[T](ctx, views, o)
 	if err != nil {
 		return nil, err
@@ -126,21 +134,41 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		return nil, err
 	}
 	collect(views)
+	filled, err := in.Filled(ctx, blocks, n, o)
+	if err != nil {
+		return nil, err
+	}
 	out := &prepared[T]{list: inputsOf(in.Inputs), x: smooth.Matrices(blocks, n)}
 	if c.hasHeldOutLoss() {
+		if err := m.enter(PhaseRegression, 0); err != nil {
+			return nil, err
+		}
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
 		// seed of its own.
-		if out.heldOut, err = information.NewLeaveOneOut(ctx, out.x, information.Regression{Workers: c.Workers}); err != nil {
+		seen := smooth.Matrices(filled, n)
+		if out.heldOut, err = information.NewLeaveOneOut(ctx, seen, information.Regression{Workers: c.Workers}); err != nil {
 			return nil, err
 		}
 		collect(views)
 	}
-	graph, err := in.Join(ctx, blocks, n, o)
+	if err := m.enter(PhaseNeighbors, 0); err != nil {
+		return nil, err
+	}
+	graph, err := in.Join(ctx, blocks, filled, n, o)
 	if err != nil {
 		return nil, err
 	}
 	collect(views)
+	if err := m.enter(PhaseSmoothing, 0); err != nil {
+		return nil, err
+	}
 	out.graph = graph.Operator()
+	if out.unlike, err = graph.Unlike(ctx, blocks, n, o); err != nil {
+		return nil, err
+	}
+	if smooth.Incomplete(blocks) {
+		out.startRows = func(ctx context.Context) ([]rows.Matrix[T], error) { return graph.StartRows(ctx, blocks, n, o) }
+	}
 	out.smooth, err = graph.Smooth(ctx, in, blocks, n, o)
 	collect(views)
 	return out, err
@@ -168,6 +196,9 @@ func collect(views []view.View) {
 func standardInputs[T kernel.Float](
 	ctx context.Context, views []view.View, c *Config,
 ) (out *prepared[T], lossDims []int, err error) {
+	if err := meterOf(ctx).enter(PhasePreparation, 0); err != nil {
+		return nil, nil, err
+	}
 	out = &prepared[T]{}
 	for v, x := range views {
 		out.list = append(out.list, Input{View: v, Preprocess: c.Preprocess, Columns: x.Cols})

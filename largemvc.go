@@ -31,7 +31,8 @@ type Clustering struct {
 
 	StartLabels []int // labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors
 	Timings     Timings
-	Repaired    int // clusters that k-means on H found empty and repaired
+	Notes       []string // what the data do not support, as sentences with figures; nil: nothing is known
+	Repaired    int      // clusters that k-means on H found empty and repaired
 }
 
 // Fit trains the network on the views and clusters its representation by k-means: n samples, row i of every view being
@@ -76,8 +77,13 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 		return nil, err
 	}
 	in := inner(views)
-	if err := withName(view.CheckFinite(ctx, in, c.Workers)); err != nil {
+	ctx, m := withMeter(ctx, &c, views, from)
+	defer m.stop()
+	if err := m.enter(PhaseChecks, 0); err != nil {
 		return nil, err
+	}
+	if err := withName(view.CheckFinite(ctx, in, c.Workers)); err != nil {
+		return nil, m.stopped(err)
 	}
 	if c.Float64 {
 		return fit[float64](ctx, in, &c, from, begin)
@@ -93,24 +99,45 @@ func fit[T kernel.Float](
 	if err != nil {
 		return nil, err
 	}
+	m := meterOf(ctx)
 	in, err := prepareInputs[T](ctx, views, c)
 	if err != nil {
-		return nil, err
+		return nil, m.stopped(err)
 	}
 	if err := saver.setInputs(len(in.list), from); err != nil {
 		return nil, err
 	}
 	prepareFor := time.Since(begin)
 	net, r, ended := trainRuns(ctx, in, c, saver, from)
-	if net == nil {
+	if ended = m.stopped(ended); net == nil {
 		return nil, ended
 	}
+	if errors.Is(ended, ErrStop) { // in a run after the first
+		ended = nil
+	}
+	_ = m.enter(PhaseClusters, r.Restart) // its error is seen below: what was trained is not thrown away
 	out, err := finish(context.WithoutCancel(ctx), views, in, net, r)
 	if err != nil {
 		return nil, joined(ended, err)
 	}
 	out.Timings.Prepare, out.Timings.Total = prepareFor, time.Since(begin)
+	if f := m.failure(); !errors.Is(f, ErrStop) {
+		ended = joined(ended, f)
+	}
+	out.Notes = notesOn(views)
 	return out, ended
+}
+
+// fewJoin is the share of the samples below which what joins the views is called little.
+const fewJoin = 0.05
+
+// notesOn says what the views do not support.
+func notesOn(views []view.View) []string {
+	joint := view.WeakestJoint(views)
+	if float64(joint.Both) >= fewJoin*float64(joint.Of) {
+		return nil
+	}
+	return []string{joint.Text(views) + ": little joins these views, and clusters may follow which of them a sample has"}
 }
 
 // finish clusters the representation of a trained network and makes the predictor.
@@ -151,6 +178,9 @@ func finish[T kernel.Float](
 	if p.model, err = newFitted(p, from, found.Assigner); err != nil {
 		return nil, err
 	}
+	if err := setNovelty(ctx, p, views, in, out.H); err != nil {
+		return nil, withName(err)
+	}
 	out.Timings = Timings{Start: r.startFor, Train: r.trainFor, Epoch: r.epochFor, Clusters: time.Since(began)}
 	return out, nil
 }
@@ -164,7 +194,7 @@ const sharedReadOut = 5000
 func (p *Predictor) setNetwork(m *Model[Represent, Noise, Anchor], reads *readOuts, rotated []*prepare.Rotated) {
 	var values [3][]learned
 	for i, module := range m.modules() {
-		values[i] = m.env.learnedBy(module)
+		values[i] = learnedBy(m.env.Prefix, module.Learnables())
 	}
 	if fused := m.fused(); fused != nil {
 		p.learned = values

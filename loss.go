@@ -1,5 +1,7 @@
 package largemvc
 
+var reductionOption = option{"reduction", Auto, []string{"auto", "mean", "sum", "relative"}}
+
 // Reduction says what the loss makes of the squared errors of a view. Auto is what the preset says in a Config, and
 // ReductionMean in a Model.
 type Reduction int

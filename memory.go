@@ -95,7 +95,7 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		size = 8
 	}
 	n := int64(samples)
-	m := Memory{Result: n * 2 * 8}
+	m, filled := Memory{Result: n * 2 * 8}, int64(0)
 	for _, x := range views {
 		m.Views += prepare.Bytes(x.in, size)
 	}
@@ -112,6 +112,7 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		}
 		m.State = information.NeighborBytes(samples, c.Anchors, inputs.Atoms, c.Workers, size) // and Q of both terms
 		m.Start = inputs.Work
+		filled = inputs.Start
 	}
 	spec := c.spec(samples, dims, c.Workers)
 	// And ‖x_i‖² once more, of the data.
@@ -123,7 +124,7 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		}
 	}
 	m.Network = engine.NetworkBytes(&spec, samples, size)
-	m.Start = max(m.Start, kmeans.Bytes(c.Anchors, c.KMeansStarts, samples, width, size))
+	m.Start = max(m.Start, filled+kmeans.Bytes(c.Anchors, c.KMeansStarts, samples, width, size))
 	if c.Neighborhood.Neighbors != None && c.Neighborhood.Weight > 0 && !c.Neighborhood.LowestInertia {
 		// A choice by neighbours: Q and AQ of labels, the labels of some starts, and the rows that all starts see.
 		choice := information.LabelScoreBytes(

@@ -75,7 +75,12 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 			c := test.config
 			c.Epochs, c.KMeansStarts, c.Workers = 2, 1, 2
 			before, held := liveBytes(), int64(0)
-			c.Progress = func(Epoch) error { held = max(held, liveBytes()-before); return nil }
+			c.Progress = func(e Epoch) error {
+				if e.Phase == PhaseTraining {
+					held = max(held, liveBytes()-before)
+				}
+				return nil
+			}
 			result, err := Fit(context.Background(), views, c)
 			if err != nil {
 				t.Fatal(err)

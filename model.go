@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -87,7 +86,7 @@ func (m *Model[R, N, A]) initialise(e Env, data *Data, start StartPoint) error {
 			return fmt.Errorf("largemvc: %s (%T): %w", moduleNames[i], module, err)
 		}
 	}
-	if err := e.checkLearnables(m.modules()); err != nil {
+	if err := checkLearnables(e.G, e.Prefix, e.Of, nodesOf(m.modules())); err != nil {
 		return err
 	}
 	m.learn = learnables(m.modules())
@@ -97,16 +96,6 @@ func (m *Model[R, N, A]) initialise(e Env, data *Data, start StartPoint) error {
 	}
 	m.env, m.data, m.net = e, data, net
 	return nil
-}
-
-// guarded runs f, which builds a graph, and turns a panic of Gorgonia, or of what a user wrote, into an error.
-func guarded(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return f()
 }
 
 // buildModules makes the network from the ops of each module.
@@ -188,6 +177,14 @@ func (m *Model[R, N, A]) Learnables() gorgonia.Nodes {
 		return nil
 	}
 	return slices.Clone(m.learn)
+}
+
+// nodesOf returns the learnable nodes of each module.
+func nodesOf(modules [3]Module) (nodes [3]gorgonia.Nodes) {
+	for i, m := range modules {
+		nodes[i] = m.Learnables()
+	}
+	return nodes
 }
 
 func learnables(modules [3]Module) gorgonia.Nodes {

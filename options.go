@@ -1,71 +1,19 @@
 package largemvc
 
-import (
-	"fmt"
-
-	"github.com/largemvc/largemvc/internal/prepare"
-)
-
-const (
-	// Auto is the zero of the enumerations that Config has: what the preset says, or what Fit finds best.
-	Auto = 0
-	// None switches off what a field of Config counts, weighs or selects, where its zero stands for a default: Epochs: None
-	// leaves the network at its start, Preprocess: None takes the views as they are.
-	None = -1
-)
-
-// option has the names of the values of an enumeration, from first on.
-type option struct {
-	kind  string
-	first int
-	names []string
-}
+import "github.com/largemvc/largemvc/internal/prepare"
 
 var (
 	presetOption     = option{"preset", 0, []string{"default", "paper"}}
 	preprocessOption = option{"preprocessing", None, []string{
 		"none", "auto", "sample", "balanced", "zscore", "unit", "both",
 	}}
-	startOption      = option{"start", Auto, []string{"auto", "joint", "spectral", "perview", "scaled"}}
-	readOutOption    = option{"read-out", Auto, []string{"auto", "plain", "unit"}}
-	rotationOption   = option{"rotation", None, []string{"never", "auto", "always"}}
-	reductionOption  = option{"reduction", Auto, []string{"auto", "mean", "sum", "relative"}}
-	activationOption = option{"activation", 0, []string{"relu", "selu"}}
-	statusOption     = option{"status", 0, []string{"epoch limit", "converged", "stopped", "cancelled", "diverged"}}
+	startOption    = option{"start", Auto, []string{"auto", "joint", "spectral", "perview", "scaled"}}
+	readOutOption  = option{"read-out", Auto, []string{"auto", "plain", "unit"}}
+	rotationOption = option{"rotation", None, []string{"never", "auto", "always"}}
+	phaseOption    = option{"phase", 0, []string{
+		"checks", "preparation", "regression", "neighbours", "smoothing", "first anchors", "training", "clusters",
+	}}
 )
-
-func (o *option) has(i int) bool { return i >= o.first && i < o.first+len(o.names) }
-
-func (o *option) name(i int) string {
-	if !o.has(i) {
-		return fmt.Sprintf("unknown (%d)", i)
-	}
-	return o.names[i-o.first]
-}
-
-// check refuses a value that does not exist.
-func (o *option) check(i int) error {
-	if !o.has(i) {
-		return fmt.Errorf("largemvc: unknown %s %d, want one of %q", o.kind, i, o.names)
-	}
-	return nil
-}
-
-// marshalOption writes a value of an enumeration as its name.
-func marshalOption[E ~int](o *option, x E) ([]byte, error) {
-	return []byte(o.name(int(x))), o.check(int(x))
-}
-
-// unmarshalOption reads a value of an enumeration by its name.
-func unmarshalOption[E ~int](o *option, x *E, text []byte) error {
-	for i, name := range o.names {
-		if name == string(text) {
-			*x = E(o.first + i)
-			return nil
-		}
-	}
-	return fmt.Errorf("largemvc: unknown %s %q, want one of %q", o.kind, text, o.names)
-}
 
 // Preset is a set of defaults.
 type Preset int
@@ -79,13 +27,6 @@ const (
 	// start, which the paper does not name, are PreprocessSample and StartJoint.
 	PresetPaper
 )
-
-// Modules returns the modules of the preset: what a nil Represent, Noise and Anchor of a Config stand for. They are new, and
-// may be changed.
-func (p Preset) Modules() (*SoftThreshold, *RowShrink, *Procrustes) {
-	free := p == PresetPaper
-	return &SoftThreshold{Unconstrained: free}, &RowShrink{Unconstrained: free}, &Procrustes{}
-}
 
 // String returns default or paper.
 func (p Preset) String() string { return presetOption.name(int(p)) }

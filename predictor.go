@@ -46,6 +46,7 @@ type Predictor struct {
 	anchors   [][]*mat.Dense // per layer from 0, per input
 	r, u      []float64      // m×m
 	centroids []float64      // Clusters×m
+	novelty   []float64      // quantiles of how far training samples are, in equal steps; nil where they are not known
 	model     fittedNetwork
 	unfit     error // why the network cannot take new samples, where modules of a user's own cannot
 }
@@ -240,6 +241,24 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error
 	return p.model.transform(ctx, in, p.config.Workers)
 }
 
+// ViewTrust returns, for each view and sample, a number in [0, 1] that says whether the row belongs to the sample: the
+// probability that it does, if at most one of the sample's rows does not. The least of a sample names the view to look at. A row
+// of noise is far from all others; a row of another sample does not go with what the sample's other views, and their neighbours
+// among the training samples, say of it. It comes from the views before they are smoothed, so that it does not depend on the
+// network or the clusters.
+//
+// It is 1 for views that a sample lacks, or where there is no other to compare with. With two views, both of a sample are
+// trusted alike. The training samples are judged each as if it were new; they must be given as they were to Fit, before an
+// Overwrite. The first call learns from at most 2,000 of them, which takes seconds. It needs Config.Neighbors.
+func (p *Predictor) ViewTrust(ctx context.Context, views []View) ([][]float64, error) {
+	in, err := p.checked(ctx, views)
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.model.trust(ctx, in, p.config.Workers)
+	return out, withName(err)
+}
+
 // checked checks the views of new samples and returns them as the internal packages see them.
 func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, error) {
 	if p == nil || p.model == nil {
@@ -306,6 +325,10 @@ type fittedNetwork interface {
 	assign(ctx context.Context, views []view.View, workers int, out *Assignments) error
 	// transform returns their representation.
 	transform(ctx context.Context, views []view.View, workers int) (*Matrix, error)
+	// unlike returns how far samples are from those of the training, before Novelty compares it with that of these.
+	unlike(ctx context.Context, views []view.View, p *Predictor) ([]float64, error)
+	// trust returns the trust in the rows of each view.
+	trust(ctx context.Context, views []view.View, workers int) ([][]float64, error)
 	// save appends the tensors of what the samples go through first; floats makes one in the arithmetic of the fit.
 	save(f *safetensors.File, floats func(name string, x []float64, shape ...int) safetensors.Tensor)
 }
@@ -352,6 +375,14 @@ func (f *fitted[T]) transform(ctx context.Context, views []view.View, workers in
 		return nil, withName(err)
 	}
 	return resultMatrix(n, f.anchors, ld, to.H), nil
+}
+
+func (f *fitted[T]) trust(ctx context.Context, views []view.View, workers int) ([][]float64, error) {
+	from, ok := f.intake.(*smooth.Transform[T])
+	if !ok {
+		return nil, errors.New("trust in views needs the neighbours of Config.Neighbors, which this model was trained without")
+	}
+	return from.Trust(ctx, views, workers)
 }
 
 func (f *fitted[T]) save(to *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {

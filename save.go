@@ -174,6 +174,9 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	}
 	add(floats("centroids", p.centroids, p.Clusters, m))
 	add(safetensors.Ints("sizes", p.Sizes, p.Clusters))
+	if p.novelty != nil {
+		add(safetensors.Float64s("novelty", p.novelty, len(p.novelty)))
+	}
 	file.AddLosses(f, "", p.Loss, p.ViewLoss, v)
 	return f, nil
 }
@@ -345,6 +348,12 @@ func (p *Predictor) decode(in *file.Tensors, nodes [][]savedNode) {
 		)
 	}
 	p.centroids = in.Floats("centroids", p.Clusters, m)
+	if in.Has("novelty") { // not in files before it
+		p.novelty = in.Floats("novelty", noveltySteps+1)
+		if in.Err == nil && !slices.IsSorted(p.novelty) {
+			in.Fail("the quantiles of novelty do not rise")
+		}
+	}
 	p.Loss, p.ViewLoss = in.Losses("", v)
 	for v, d := range p.dims {
 		p.features = append(p.features, in.Texts(fmt.Sprintf("features.%d", v), d))

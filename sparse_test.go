@@ -337,7 +337,12 @@ func TestSparseMemory(t *testing.T) {
 			Clusters: textShape.clusters, Epochs: 2, Start: Start{Labels: classes}, Rotate: None,
 			Neighborhood: Neighborhood{Neighbors: None}, Workers: 2,
 		}
-		config.Progress = func(Epoch) error { most = max(most, liveBytes()-before); return nil }
+		config.Progress = func(e Epoch) error {
+			if e.Phase == PhaseTraining {
+				most = max(most, liveBytes()-before)
+			}
+			return nil
+		}
 		mustFit(t, views, config)
 		return float64(most) / (1 << 20)
 	}

@@ -1,12 +1,11 @@
 package largemvc
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
+
+var statusOption = option{"status", 0, []string{"epoch limit", "converged", "stopped", "cancelled", "diverged"}}
 
 // Status says why a training ended.
 type Status int
@@ -39,15 +38,45 @@ func (s Status) Early() bool { return s != EpochLimit }
 // interrupted says whether a training with this status could go on.
 func (s Status) interrupted() bool { return s == Stopped || s == Cancelled }
 
-// Epoch is what a progress callback learns after an epoch.
+// Phase is a part of a fit.
+type Phase int
+
+const (
+	PhaseChecks      Phase = iota // values are checked
+	PhasePreparation              // the views are standardised and cut to their leading directions, or rotated
+	PhaseRegression               // what the held-out information needs
+	PhaseNeighbors                // neighbours are sought
+	PhaseSmoothing                // views are smoothed along their graph
+	PhaseAnchors                  // the first anchors of a run
+	PhaseTraining                 // the epochs of a run
+	PhaseClusters                 // clusters of the representation, and the predictor
+
+	phases = iota
+)
+
+// String returns the name of the phase.
+func (p Phase) String() string { return phaseOption.name(int(p)) }
+
+// MarshalText writes the name.
+func (p Phase) MarshalText() ([]byte, error) { return marshalOption(&phaseOption, p) }
+
+// Epoch is what a progress callback learns: after every epoch, when another phase begins, and in one that takes long up to ten
+// times a second.
 type Epoch struct {
+	Phase Phase
+	// Done of Total steps of the phase are done. In PhaseTraining they are Epoch and Epochs; in the others they are a measure
+	// of the work, which may go on in leaps.
+	Done, Total int
+	// Left is about the time that the fit has still to take, all phases and runs counted; 0 as long as that cannot be said.
+	Left time.Duration
+
 	Restart  int // counted from 0
 	Restarts int
-	Epoch    int // epochs done, from 1
+	Epoch    int // epochs done; 0 outside of PhaseTraining
 	Epochs   int
-	Loss     float64   // before this epoch's step, extra loss included
-	ViewLoss []float64 // reconstruction loss of every view; the callback must not change or keep it
-	Elapsed  time.Duration
+	Loss     float64       // before this epoch's step, extra loss included; 0 outside of PhaseTraining
+	ViewLoss []float64     // reconstruction loss of every view, nil outside of it; the callback must not change or keep it
+	Elapsed  time.Duration // of this phase
 }
 
 // String returns the epoch and the loss.
@@ -93,31 +122,3 @@ func (e *DivergedError) Error() string {
 
 // Unwrap returns what happened inside the network, or nil.
 func (e *DivergedError) Unwrap() error { return e.Err }
-
-// withName puts the library's name before an error of an internal package. The context's own stays as it is.
-func withName(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
-		strings.HasPrefix(err.Error(), "largemvc: ") {
-		return err
-	}
-	return fmt.Errorf("largemvc: %w", err)
-}
-
-// prefixed begins the error of an internal package, if there is one, with the name of this one.
-func prefixed[X any](x X, err error) (X, error) {
-	if err != nil {
-		err = fmt.Errorf("largemvc: %w", err)
-	}
-	return x, err
-}
-
-// joined is errors.Join that leaves a single error, or one that comes twice, as it is.
-func joined(a, b error) error {
-	if a == nil {
-		return b
-	}
-	if b == nil || b.Error() == a.Error() {
-		return a
-	}
-	return errors.Join(a, b)
-}

@@ -14,6 +14,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
+var activationOption = option{"activation", 0, []string{"relu", "selu"}}
+
 // Activation is the σ of a threshold. Both have σ'(0) = 0 where ReLU has its kink, and SELU from its left side.
 type Activation int
 

@@ -98,9 +98,12 @@ func trainRun[T kernel.Float](
 	began := time.Now()
 	fresh := r.Begin == nil
 	if fresh {
+		if err := meterOf(ctx).enter(PhaseAnchors, r.Restart); err != nil {
+			return nil, err
+		}
 		var err error
 		if r.Begin, err = cluster.FirstAnchors(
-			ctx, in.x, in.sources, startOf[T](c, in.graph, c.Seed+uint64(r.Restart)),
+			ctx, in.x, in.startRows, in.sources, startOf[T](c, in.graph, c.Seed+uint64(r.Restart)),
 		); err != nil {
 			return nil, withName(err)
 		}
@@ -123,7 +126,7 @@ func trainRun[T kernel.Float](
 	}
 	defer t.machine.Close()
 	if encoder != nil {
-		if err := t.model.env.learn(0, t.model.Represent, encoder); err != nil {
+		if err := learn(defaultPrefix, 0, t.model.Represent.Learnables(), encoder); err != nil {
 			return nil, withName(err)
 		}
 	}
@@ -134,6 +137,9 @@ func trainRun[T kernel.Float](
 		}
 	}
 	began = time.Now()
+	if err := meterOf(ctx).enter(PhaseTraining, r.Restart); err != nil {
+		return nil, err
+	}
 	done, err := t.last(ctx, r, t.epochs(ctx, r, save))
 	r.trainFor = time.Since(began)
 	if !done {
@@ -277,16 +283,6 @@ func (r *readOuts) noise() bool {
 	return slices.ContainsFunc(r.trust, func(n *gorgonia.Node) bool { return n != nil })
 }
 
-// float64s returns the entries of the value of a node.
-func float64s(n *gorgonia.Node) []float64 {
-	x := op.EntriesOf(n.Value())
-	out := make([]float64, x.Len())
-	for j := range out {
-		out[j] = x.At(j)
-	}
-	return out
-}
-
 // sumLosses makes the cost: the network's loss, of which the terms for clusters are part, and what is added to it.
 func (t *lossNetwork[T]) sumLosses() error {
 	c := t.config
@@ -410,8 +406,11 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, save func() er
 			r.status = Converged
 		}
 		if c.Progress != nil {
-			err := c.Progress(Epoch{Restart: r.Restart, Restarts: c.Restarts, Epoch: r.Epochs, Epochs: c.Epochs,
-				Loss: loss, ViewLoss: r.ViewLoss[len(r.ViewLoss)-1], Elapsed: time.Since(began)})
+			err := c.Progress(Epoch{
+				Phase: PhaseTraining, Done: r.Epochs, Total: c.Epochs, Left: meterOf(ctx).epochDone(r, c),
+				Restart: r.Restart, Restarts: c.Restarts, Epoch: r.Epochs, Epochs: c.Epochs,
+				Loss: loss, ViewLoss: r.ViewLoss[len(r.ViewLoss)-1], Elapsed: time.Since(began),
+			})
 			if err != nil {
 				r.status = Stopped
 				if errors.Is(err, ErrStop) {
@@ -569,7 +568,7 @@ func (t *lossNetwork[T]) snapshot(r *runState) {
 func (t *lossNetwork[T]) names() []string {
 	var out []string
 	for _, n := range t.model.learn {
-		out = append(out, t.model.env.learnedName(n))
+		out = append(out, learnedName(defaultPrefix, n))
 	}
 	return out
 }

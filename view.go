@@ -114,6 +114,20 @@ func (v View) String() string {
 // Has says whether sample i has the view.
 func (v View) Has(i int) bool { return v.in.Has(i) }
 
+// Row copies row i to dst, which it makes if it is nil, and returns it. It panics if there is no such row. What stands in the
+// row of a sample that lacks the view says nothing.
+func (v View) Row(dst []float64, i int) []float64 {
+	if dst == nil {
+		dst = make([]float64, v.in.Cols)
+	}
+	v.in.Row(i, dst[:v.in.Cols])
+	return dst
+}
+
+// Take returns the view of some samples, in their order: a copy, but of a matrix (MatrixView), which is looked at where it is. It
+// panics if there is no such sample.
+func (v View) Take(samples []int) View { return View{in: v.in.Take(samples), err: v.err} }
+
 // Content returns what a view holds, in a type that only the packages of this module know, and why it is of no use, if so.
 func (v View) Content() (view.View, error) { return v.in, v.err }
 

@@ -3,8 +3,8 @@ package choose
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -36,7 +36,7 @@ func TestClusters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Suggested != 4 || len(got.Choices) != 5 || !reflect.DeepEqual(seen, got.Choices) {
+		if got.Suggested != 4 || len(got.Choices) != 5 || fmt.Sprint(seen) != fmt.Sprint(got.Choices) {
 			t.Errorf("%s: suggested %d of %+v", name, got.Suggested, got.Choices)
 		}
 		four := got.Choices[2]
@@ -55,7 +55,7 @@ func TestClusters(t *testing.T) {
 		}
 		config.Workers, choose.Progress = 3, nil
 		again, err := Clusters(context.Background(), v, config, choose)
-		if err != nil || !reflect.DeepEqual(got, again) {
+		if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", again) {
 			t.Errorf("%s: again, with other workers: %+v, %v", name, again, err)
 		}
 	}
@@ -233,5 +233,91 @@ func TestChooseRealSets(t *testing.T) {
 		if got.Suggested != set.want {
 			t.Errorf("%s: suggested %d, it has %d classes", set.name, got.Suggested, set.want)
 		}
+	}
+}
+
+// TestSuggestByNeighbors weighs loss, halves and eigengap.
+func TestSuggestByNeighbors(t *testing.T) {
+	nan := math.NaN()
+	for name, x := range map[string]struct {
+		loss, halves, gap []float64 // from 2 clusters on
+		want              int
+		clear             bool
+	}{
+		"the same":           {[]float64{-1, -1.2, -1.1}, []float64{0.5, 0.9, 0.6}, []float64{0, 0.1, 0}, 3, true},
+		"next to each other": {[]float64{-1, -1.1, -1.2, -1}, []float64{0.7, 0.9, 0.6, 0}, []float64{0, 0.1, 0, 0}, 4, true},
+		"apart":              {[]float64{-1.2, -1, -1, -1}, []float64{0.7, 0.8, 0.9, 0.9}, []float64{0, 0, 0.1, 0}, 4, false},
+		"not found again":    {[]float64{-1, -1.2, -1.1}, []float64{0.3, 0.5, 0.2}, []float64{0, 0.1, 0}, 3, false},
+		"the highest number": {[]float64{-1, -1.1, -1.2}, []float64{0.7, 0.8, 0.9}, []float64{0, 0, 0.1}, 4, false},
+		"only one number":    {[]float64{-1}, []float64{0.9}, []float64{0.1}, 2, true},
+		"without halves":     {[]float64{-1, -1.2, -1.1}, []float64{nan, nan, nan}, []float64{0, 0.1, 0}, 3, true},
+		"no eigengap":        {[]float64{-1, -1.2, -1.1}, []float64{0.5, 0.9, 0.6}, []float64{nan, nan, nan}, 3, true},
+	} {
+		c := &Choices{byLoss: true}
+		for i := range x.loss {
+			c.Choices = append(c.Choices, Choice{
+				Clusters: i + 2, Loss: x.loss[i], Halves: x.halves[i], Gap: x.gap[i], Silhouette: nan, Stability: nan,
+			})
+		}
+		if c.suggest(); c.Suggested != x.want || c.Clear != x.clear || len(c.Reasons) == 0 {
+			t.Errorf("%s: suggested %d, clear %v, for %q", name, c.Suggested, c.Clear, c.Reasons)
+		}
+	}
+}
+
+// TestHalves wants the two halves to have each sample once, in all kinds of views, and their agreement to be that of
+// fits by hand.
+func TestHalves(t *testing.T) {
+	x, _ := blobViews(41, 3, 0.5, 52, 6, 4)
+	parted := newHalves(x, 4, 2)
+	if len(parted) != 2 {
+		t.Fatalf("%d times", len(parted))
+	}
+	for _, h := range parted {
+		seen := map[string]int{}
+		for s := range h {
+			n, _ := h[s][0].Dims()
+			if n != 20+s || len(h[s]) != 2 {
+				t.Errorf("half %d: %d samples in %d views", s, n, len(h[s]))
+			}
+			for i := range n {
+				seen[fmt.Sprint(h[s][0].Row(nil, i), h[s][1].Row(nil, i))]++
+			}
+		}
+		for i := range 41 {
+			if seen[fmt.Sprint(x[0].Row(nil, i), x[1].Row(nil, i))] != 1 {
+				t.Errorf("sample %d is not there once", i)
+			}
+		}
+	}
+	config := largemvc.Config{Clusters: 3, Epochs: 3, Seed: 1}
+	got, err := agreementOfHalves(context.Background(), parted[:1], config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := fitted(t, parted[0][0], config)
+	config.Seed = 2
+	b := fitted(t, parted[0][1], config)
+	want := 0.0
+	for _, x := range []struct {
+		own, other *largemvc.Clustering
+		views      []largemvc.View
+	}{{a, b, parted[0][0]}, {b, a, parted[0][1]}} {
+		labels, err := x.other.Predict(context.Background(), x.views)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ari, err := largemvc.ARI(x.own.Labels, labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += ari / 2
+	}
+	if got != want {
+		t.Errorf("the halves agree to %v, want %v", got, want)
+	}
+	config.Clusters = 20
+	if x, err := agreementOfHalves(context.Background(), parted, config); err != nil || !math.IsNaN(x) {
+		t.Errorf("too many clusters for a half: %v, %v", x, err)
 	}
 }

@@ -179,7 +179,7 @@ func fit[T kernel.Float](
 	if err != nil {
 		return nil, named(err)
 	}
-	from, err := cluster.FirstAnchors(ctx, x, views, cluster.Start{
+	from, err := cluster.FirstAnchors(ctx, x, nil, views, cluster.Start{
 		Method: cluster.Method(c.Start.Method), Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts, Seed: c.Seed,
 		Workers: c.Workers, Measure: !k.UnitBeta,
 	})

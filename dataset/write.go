@@ -34,6 +34,17 @@ func WriteNPZ(path string, deflate bool, arrays ...Array) error {
 	return writeFile(path, func(w io.Writer) error { return EncodeNPZ(w, deflate, arrays...) })
 }
 
+// EncodeNPY writes one array as NumPy's .npy, which has no name for it.
+func EncodeNPY(w io.Writer, array Array) error {
+	if array.Name == "" {
+		array.Name = "array"
+	}
+	if err := array.check(); err != nil {
+		return err
+	}
+	return array.write(w)
+}
+
 // EncodeNPZ writes arrays as a .npz archive to w.
 func EncodeNPZ(w io.Writer, deflate bool, arrays ...Array) error {
 	names := map[string]bool{}

@@ -36,6 +36,11 @@ func (x *Index[T]) Attach(ctx context.Context, views []View[T], workers int) (*L
 			return nil, fmt.Errorf("neighbor: view %d has %d columns, the index has %d", v, d, x.dims[v])
 		}
 	}
+	if x.doubles() {
+		if src, err = src.doubled(ctx, false, workers); err != nil {
+			return nil, err
+		}
+	}
 	if x.exact != nil {
 		return x.attachExact(ctx, src, workers)
 	}

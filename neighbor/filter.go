@@ -90,29 +90,18 @@ type Filter[T Float] struct {
 // some tables of the strip with a row for each atom. It returns the filters for new samples, an error for sizes that
 // do not fit or values that are not finite, and the context's error if it is cancelled; the views are then half done.
 func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]*Filter[T], error) {
-	if v := reflect.ValueOf(op); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, fmt.Errorf("neighbor: no operator")
-	}
-	base, err := partOf[T](op)
+	base, err := operand[T](op)
 	if err != nil {
 		return nil, err
 	}
 	n := op.Len()
-	if steps < 0 || steps > 1000 {
+	if steps < 0 || steps > maxSteps {
 		return nil, fmt.Errorf("neighbor: %d steps of the filter", steps)
 	}
-	blocks := (n + gatherRows - 1) / gatherRows
-	for v := range views {
-		if err := views[v].check(v, n); err != nil {
-			return nil, err
-		}
-	}
-	if err := parallel.For(ctx, workers, len(views)*blocks, func(_, q int) error {
-		v, lo := q/blocks, q%blocks*gatherRows
-		return views[v].finite(v, lo, min(lo+gatherRows, n))
-	}); err != nil {
+	if err := checkBlocks(ctx, views, n, workers); err != nil {
 		return nil, err
 	}
+	blocks := (n + gatherRows - 1) / gatherRows
 	filters := make([]*Filter[T], len(views))
 	var strips []strip[T]
 	for v := range views {
@@ -158,6 +147,31 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 			toUnit(b.X[i*b.Ld : i*b.Ld+b.Cols])
 		}
 		return nil
+	})
+}
+
+// maxSteps bounds the steps that rows are taken along a graph.
+const maxSteps = 1000
+
+// operand returns the parts of an operator that is there.
+func operand[T Float](op Operator) (part[T], error) {
+	if v := reflect.ValueOf(op); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return part[T]{}, fmt.Errorf("neighbor: no operator")
+	}
+	return partOf[T](op)
+}
+
+// checkBlocks checks the sizes of views of n samples, and the values of their present rows.
+func checkBlocks[T Float](ctx context.Context, views []Block[T], n, workers int) error {
+	for v := range views {
+		if err := views[v].check(v, n); err != nil {
+			return err
+		}
+	}
+	blocks := (n + gatherRows - 1) / gatherRows
+	return parallel.For(ctx, workers, len(views)*blocks, func(_, q int) error {
+		v, lo := q/blocks, q%blocks*gatherRows
+		return views[v].finite(v, lo, min(lo+gatherRows, n))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -53,7 +54,8 @@ func (c Config) complete() (Config, error) {
 // Index is an operator over samples to which new samples can be attached. It is not changed and safe for concurrent use.
 type Index[T Float] struct {
 	cfg     Config
-	spaces  []Space
+	given   []Space   // as Build got them
+	spaces  []Space   // the same with numbers of views of the sources, see doubled
 	weights []float64 // of the spaces, of sum 1
 	dims    []int     // of the views
 	op      Operator
@@ -128,15 +130,45 @@ func prepare[T Float](ctx context.Context, views []View[T], spaces []Space, cfg 
 	if x.weights, err = spaceShares(spaces); err != nil {
 		return nil, nil, err
 	}
-	for _, p := range spaces {
-		x.spaces = append(x.spaces, Space{Views: append([]int(nil), p.Views...), Weight: p.Weight})
-	}
 	src, err := newSource(ctx, views, cfg.Workers)
 	if err != nil {
 		return nil, nil, err
 	}
 	x.dims = src.dims
+	x.setSpaces(spaces)
+	if x.doubles() {
+		if src, err = src.doubled(ctx, true, cfg.Workers); err != nil {
+			return nil, nil, err
+		}
+	}
 	return src, x, nil
+}
+
+// setSpaces keeps the spaces. With filled ones the sources have every view twice, filled and then as it is.
+func (x *Index[T]) setSpaces(spaces []Space) {
+	for _, p := range spaces {
+		x.given = append(x.given, Space{Views: append([]int(nil), p.Views...), Weight: p.Weight, Filled: p.Filled})
+	}
+	for _, p := range x.given {
+		if x.doubles() && !p.Filled {
+			p = x.asPresent(p)
+		}
+		x.spaces = append(x.spaces, p)
+	}
+}
+
+// doubles reports whether the sources have every view twice.
+func (x *Index[T]) doubles() bool {
+	return slices.ContainsFunc(x.given, func(p Space) bool { return p.Filled })
+}
+
+// asPresent returns a space of filled views with the same views as they are.
+func (x *Index[T]) asPresent(p Space) Space {
+	out := Space{Weight: p.Weight}
+	for _, v := range p.Views {
+		out.Views = append(out.Views, v+len(x.dims))
+	}
+	return out
 }
 
 func (x *Index[T]) buildExact(ctx context.Context, src *source[T], hashes [][]uint64, places []*place[T], lists []*Lists) error {
@@ -168,6 +200,9 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T]) error {
 		if err != nil {
 			return err
 		}
+		if p.Filled { // Samples are linked by the views that they have, as new ones will be.
+			m.space = x.asPresent(p)
+		}
 		if parts[q], err = m.link(ctx, src, c.Workers); err != nil {
 			return err
 		}
@@ -182,18 +217,23 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T]) error {
 	return nil
 }
 
-// usedViews returns the views that a space has, in order.
+// usedViews returns the views that a space has, in order, by their numbers in the sources as they are, not filled: those are
+// what a new sample can be equal in.
 func (x *Index[T]) usedViews() []int {
 	used := make([]bool, len(x.dims))
-	for _, p := range x.spaces {
+	for _, p := range x.given {
 		for _, v := range p.Views {
 			used[v] = true
 		}
 	}
+	from := 0
+	if x.doubles() {
+		from = len(x.dims)
+	}
 	var views []int
 	for v, u := range used {
 		if u {
-			views = append(views, v)
+			views = append(views, from+v)
 		}
 	}
 	return views

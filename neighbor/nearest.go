@@ -67,6 +67,7 @@ const candidateSlack = 16
 // place is a space of the base samples.
 type place[T Float] struct {
 	views   []int
+	product []int   // of each of them, the view with its products
 	longest float64 // norm of a base sample
 	// hidden samples of base are equal to k+1 others before them, so nobody's neighbours. Without them, no more than k+1
 	// samples have one distance for the reason that they are equal.
@@ -84,6 +85,9 @@ func newPlaces[T Float](src *source[T], hashes [][]uint64, spaces []Space, k int
 		p := &place[T]{
 			views: sp.Views, longest: src.longest(sp.Views), hidden: make([]bool, src.n),
 			equals: map[int32][]int32{}, first: t.first, bias: make([]T, src.n),
+		}
+		for _, v := range sp.Views {
+			p.product = append(p.product, src.product(v))
 		}
 		for j, f := range t.first {
 			if len(p.equals[f]) > k {

@@ -55,6 +55,9 @@ func Dense[T Float](n, d, ld int, x []T, present []bool) (View[T], error) {
 type Space struct {
 	Views  []int
 	Weight float64 // of its graph among others, > 0; only the ratios count
+	// Filled says that the rows of absent views hold values that stand for them here, as Fill makes them: samples of the
+	// index count as complete in this space. New samples are attached by the views that they have.
+	Filled bool
 }
 
 // Spaces returns, for groups of views, the space of each group's views side by side, which together have half of the

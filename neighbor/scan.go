@@ -29,7 +29,7 @@ type reverse[T Float] func(space, j, from int, scores []T)
 func (s *search[T]) scan(ctx context.Context, workers int, each reverse[T]) error {
 	used := make([]bool, len(s.base.views))
 	for _, p := range s.spaces {
-		for _, v := range p.views {
+		for _, v := range p.product {
 			used[v] = true
 		}
 	}
@@ -139,12 +139,12 @@ func (s *search[T]) block(ctx context.Context, b int, w *scanSpace[T], each reve
 // scores sets score to ‖x_j‖² − 2 x_i·x_j for base sample j and the queries i; at is where j's products begin.
 func (p *plan[T]) scores(j, at int, w *scanSpace[T], score []T) {
 	b := p.bias[j]
-	y := w.y[p.views[0]][at:]
+	y := w.y[p.product[0]][at:]
 	y = y[:len(score)]
 	for i, x := range y {
 		score[i] = b + x
 	}
-	for _, v := range p.views[1:] {
+	for _, v := range p.product[1:] {
 		y := w.y[v][at:]
 		y = y[:len(score)]
 		for i, x := range y {
@@ -158,14 +158,14 @@ func (p *plan[T]) scores(j, at int, w *scanSpace[T], score []T) {
 func (s *search[T]) maskedScores(p *plan[T], from, j, at int, w *scanSpace[T], score []T) {
 	for i := range score {
 		sum, own, shared, had := 0.0, 0.0, 0, 0
-		for _, v := range p.views {
+		for q, v := range p.views {
 			if !s.query.present(v, from+i) {
 				continue
 			}
 			own += s.query.square[v][from+i]
 			had++
 			if s.base.present(v, j) {
-				sum += s.query.square[v][from+i] + s.base.square[v][j] + float64(w.y[v][at+i])
+				sum += s.query.square[v][from+i] + s.base.square[v][j] + float64(w.y[p.product[q]][at+i])
 				shared++
 			}
 		}

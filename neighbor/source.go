@@ -22,6 +22,33 @@ type source[T Float] struct {
 	dims   []int
 	square [][]float64 // ‖x_iv‖² of each view; 0 where absent
 	masked []bool      // the view is absent somewhere
+	twice  int         // the number of views where doubled has made each of them two, else 0
+}
+
+// doubled returns the source with every view twice: with all rows if filled is set, then as it is. Products are taken of the
+// first of both alone.
+func (s *source[T]) doubled(ctx context.Context, filled bool, workers int) (*source[T], error) {
+	views := make([]View[T], 0, 2*len(s.views))
+	for _, w := range s.views {
+		if filled {
+			w.Present = nil
+		}
+		views = append(views, w)
+	}
+	out, err := newSource(ctx, append(views, s.views...), workers)
+	if err != nil {
+		return nil, err
+	}
+	out.twice = len(s.views)
+	return out, nil
+}
+
+// product returns the number of the view of which the products are those of view v.
+func (s *source[T]) product(v int) int {
+	if s.twice > 0 && v >= s.twice {
+		return v - s.twice
+	}
+	return v
 }
 
 func newSource[T Float](ctx context.Context, views []View[T], workers int) (*source[T], error) {

@@ -26,7 +26,7 @@ type Landmarks[T Float] struct {
 
 // State returns what Restore makes the index of again. Nothing in it may be changed.
 func (x *Index[T]) State() State[T] {
-	s := State[T]{Config: x.cfg, Spaces: x.spaces, Dims: x.dims}
+	s := State[T]{Config: x.cfg, Spaces: x.given, Dims: x.dims}
 	if s.Config.Rest == 0 {
 		s.Config.Rest = -1
 	}
@@ -55,7 +55,8 @@ func Restore[T Float](ctx context.Context, s State[T], views []View[T], workers 
 	if err := checkSpaces(s.Spaces, len(s.Dims)); err != nil {
 		return nil, err
 	}
-	x := &Index[T]{cfg: cfg, spaces: s.Spaces, dims: s.Dims}
+	x := &Index[T]{cfg: cfg, dims: s.Dims}
+	x.setSpaces(s.Spaces)
 	if x.weights, err = spaceShares(s.Spaces); err != nil {
 		return nil, err
 	}
@@ -63,12 +64,15 @@ func Restore[T Float](ctx context.Context, s State[T], views []View[T], workers 
 		return nil, fmt.Errorf("neighbor: landmarks of %d spaces for %d", len(s.Landmarks), len(s.Spaces))
 	}
 	for q, l := range s.Landmarks {
-		m := &landmarks[T]{space: s.Spaces[q], nearest: l.Nearest, count: len(l.Scale), centroids: l.Centroids, scale: l.Scale}
+		m := &landmarks[T]{space: x.spaces[q], nearest: l.Nearest, count: len(l.Scale), centroids: l.Centroids, scale: l.Scale}
+		if m.space.Filled {
+			m.space = x.asPresent(m.space)
+		}
 		if l.Nearest < 1 || l.Nearest >= m.count || len(l.Centroids) != len(m.space.Views) {
 			return nil, fmt.Errorf("neighbor: space %d: %d nearest of %d landmarks in %d views", q, l.Nearest,
 				m.count, len(l.Centroids))
 		}
-		for i, v := range m.space.Views {
+		for i, v := range s.Spaces[q].Views {
 			if len(l.Centroids[i]) != m.count*s.Dims[v] {
 				return nil, fmt.Errorf("neighbor: space %d: %d values for %d landmarks in view %d of %d features",
 					q, len(l.Centroids[i]), m.count, v, s.Dims[v])

@@ -32,15 +32,31 @@ type SilhouetteConfig struct {
 // It returns an error if x has no rows or an entry is NaN or infinite, if the number of labels is not n, if there are
 // fewer than two clusters or as many as rows, and the context's error if it is cancelled.
 func Silhouette(ctx context.Context, x mat.Matrix, labels []int, cfg SilhouetteConfig) (float64, error) {
-	if err := parallel.CheckContext(ctx); err != nil {
-		return 0, fmt.Errorf("score: %w", err)
-	}
 	if cfg.Samples < 0 || cfg.Workers < 0 {
 		return 0, fmt.Errorf("score: silhouette of %d samples by %d workers", cfg.Samples, cfg.Workers)
 	}
-	p, err := newPartition(x, labels)
+	s, err := silhouettes(ctx, x, labels, cfg)
 	if err != nil {
 		return 0, err
+	}
+	return kernel.Sum(s) / float64(len(s)), nil
+}
+
+// Silhouettes returns the silhouettes s_i of all n rows of x: see Silhouette, which is their mean, and whose errors it has.
+func Silhouettes(ctx context.Context, x mat.Matrix, labels []int, workers int) ([]float64, error) {
+	if workers < 0 {
+		return nil, fmt.Errorf("score: silhouettes by %d workers", workers)
+	}
+	return silhouettes(ctx, x, labels, SilhouetteConfig{Workers: workers})
+}
+
+func silhouettes(ctx context.Context, x mat.Matrix, labels []int, cfg SilhouetteConfig) ([]float64, error) {
+	if err := parallel.CheckContext(ctx); err != nil {
+		return nil, fmt.Errorf("score: %w", err)
+	}
+	p, err := newPartition(x, labels)
+	if err != nil {
+		return nil, err
 	}
 	centred := p.centred()
 	norms := make([]float64, p.n)
@@ -98,10 +114,7 @@ func Silhouette(ctx context.Context, x mat.Matrix, labels []int, cfg SilhouetteC
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, err
-	}
-	return kernel.Sum(s) / float64(len(s)), nil
+	return s, err
 }
 
 // silhouette returns s_i from the sums of row i's distances to the clusters.

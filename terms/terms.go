@@ -86,7 +86,7 @@ func heldOutTerm[T kernel.Float](
 	workers int, h *gorgonia.Node, held *information.LeaveOneOut[T], temperature float64,
 ) (*gorgonia.Node, error) {
 	if held == nil {
-		return nil, fmt.Errorf("H is %v, the HeldOut is not", h.Dtype())
+		return nil, fmt.Errorf("the representation is %v, the HeldOut is not", h.Dtype())
 	}
 	return term.HeldOut(workers, h, held, temperature)
 }

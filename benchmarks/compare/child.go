@@ -50,7 +50,12 @@ func runChild(args []string) error {
 	}
 	o := &orders{in: bufio.NewScanner(os.Stdin)}
 	config.Epochs = 1 << 30
-	config.Progress = func(largemvc.Epoch) error { return o.epochDone() }
+	config.Progress = func(e largemvc.Epoch) error {
+		if e.Phase != largemvc.PhaseTraining {
+			return nil
+		}
+		return o.epochDone()
+	}
 	if _, err := largemvc.Fit(context.Background(), views, config); err != nil {
 		return err
 	}

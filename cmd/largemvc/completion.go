@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -37,10 +36,7 @@ type completedFlag struct {
 func runCompletion(_ context.Context, args []string, stdout, _ io.Writer) error {
 	f := newFlags("completion")
 	rest, err := f.parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return f.help(stdout, aboutCompletion)
-	}
-	if err != nil {
+	if done, err := f.asked(err, stdout, aboutCompletion, ""); done || err != nil {
 		return err
 	}
 	if len(rest) != 1 {
@@ -67,6 +63,12 @@ func completedCommands() []completedCommand {
 			done.flags = completedFlags(fitFlags(&fitOptions{}))
 		case "predict":
 			done.flags = completedFlags(predictFlags(&predictOptions{}))
+		case "choose":
+			done.flags = completedFlags(chooseFlags(&chooseOptions{}))
+		case "report":
+			done.flags = completedFlags(reportFlags(&reportOptions{}))
+		case "compare":
+			done.flags, done.files = completedFlags(compareFlags(&compareOptions{})), true
 		case "inspect":
 			done.flags, done.files = completedFlags(inspectFlags(&inspectOptions{})), true
 		case "completion":
@@ -93,7 +95,7 @@ func completedFlags(f *flags) []completedFlag {
 		}
 		all = append(all, c)
 	})
-	return append(all, completedFlag{name: "h", about: "explain the flags"})
+	return append(all, completedFlag{name: "h", about: "explain the flags, with all every one"})
 }
 
 // firstClause shortens the explanation of a flag to what fits on a line beside it.

@@ -63,15 +63,15 @@ func (o *dataOptions) dataFlags(f *flags) {
 	f.bool(&o.missingRows, "missing-rows", "take rows that are wholly NaN for absent views; by default they are an "+
 		"error, unless the file lists the samples of\neach view")
 	f.bool(&o.triplets, "triplets", "read views of three columns as (row, column, value); by default they are three features")
-	f.value(choose(&o.sparse, dataset.SparseIfSmaller, dataset.AsStored, dataset.AllDense, dataset.AllSparse), "sparse",
+	f.value(oneOf(&o.sparse, dataset.SparseIfSmaller, dataset.AsStored, dataset.AllDense, dataset.AllSparse), "sparse",
 		"how views are held: `auto|keep|never|always`. auto: sparse where at most 5 % of the entries are not zero, which "+
 			"trains faster\nand takes less memory; keep: as in the file; never and always: all dense, all sparse")
-	f.value(choose(&o.orientation, dataset.AutoOrientation, dataset.RowsAreSamples, dataset.ColumnsAreSamples), "orientation",
+	f.value(oneOf(&o.orientation, dataset.AutoOrientation, dataset.RowsAreSamples, dataset.ColumnsAreSamples), "orientation",
 		"axis of the matrices that counts the samples: `auto|rows|columns`. auto: by the labels and the sizes of the views")
-	f.value(choose(&o.header, dataset.AutoHeader, dataset.WithHeader, dataset.NoHeader), "header",
+	f.value(oneOf(&o.header, dataset.AutoHeader, dataset.WithHeader, dataset.NoHeader), "header",
 		"whether the first line of a CSV file names "+
 			"its columns: `auto|yes|no`")
-	f.value(choose(&o.decimal, dataset.AutoDecimal, dataset.DecimalPoint, dataset.DecimalComma), "decimal",
+	f.value(oneOf(&o.decimal, dataset.AutoDecimal, dataset.DecimalPoint, dataset.DecimalComma), "decimal",
 		"how a CSV file writes decimals: `auto|point|comma`, 0.5 or 0,5")
 	f.int(&o.maxMemory, "max-memory", 0, "`MIB` that the values may take at most; 0: 1024, or 128 times the size of the "+
 		"files where that is more")

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,10 +17,7 @@ import (
 func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	progressOut := stderr
 	o, f, err := parseFit(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return f.help(stdout, aboutFit)
-	}
-	if err != nil {
+	if done, err := f.asked(err, stdout, aboutFit, aboutData); done || err != nil {
 		return err
 	}
 	if err := o.checkFiles(); err != nil {
@@ -45,13 +41,17 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if err := o.sayReading(stderr, in); err != nil {
 		return err
 	}
-	bar.Show(0, epochs, "first anchors", time.Second)
+	fitting := time.Now()
 	o.config.Progress = func(e largemvc.Epoch) error {
+		if e.Phase != largemvc.PhaseTraining {
+			bar.Phase(e.Phase.String(), e.Done, e.Total, time.Since(fitting), e.Left)
+			return nil
+		}
 		note := fmt.Sprintf("loss %.5g", e.Loss)
 		if e.Restarts > 1 {
 			note = fmt.Sprintf("run %d/%d  %s", e.Restart+1, e.Restarts, note)
 		}
-		bar.Show(e.Epoch, e.Epochs, note, e.Elapsed)
+		bar.ShowLeft(e.Epoch, e.Epochs, note, e.Elapsed, e.Left)
 		return nil
 	}
 	result, ended := train(ctx, o, in)
@@ -59,11 +59,14 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if result == nil {
 		return cancelled(ctx, ended)
 	}
+	warn(stderr, result.Notes)
 	// Each of these is tried, whatever becomes of the others.
 	failed := []error{
 		o.writeLabels(stdout, in, result),
 		o.output("save").write(stdout, func(w io.Writer) error { _, err := result.WriteTo(w); return err }, result.Save),
-		o.writeReport(stdout, stderr, in, result, reading),
+		writeEmbedding(o.output("embedding"), result.H, in.ids),
+		o.writePage(ctx, stdout, in, result, reading, bar),
+		o.writeSummary(stdout, stderr, in, result, reading),
 	}
 	if ctx.Err() != nil && ended != nil {
 		ended = fmt.Errorf("cancelled after %d of %d epochs; the result is of that state", result.Epochs, o.config.Epochs)
@@ -102,13 +105,13 @@ func (o *fitOptions) writeLabels(stdout io.Writer, in *input, c *largemvc.Cluste
 		func(path string) error { return dataset.WriteCSV(path, columns...) })
 }
 
-// writeReport prints the summary, on standard error where the labels or the model go to standard output.
-func (o *fitOptions) writeReport(stdout, stderr io.Writer, in *input, c *largemvc.Clustering, reading time.Duration) error {
-	r, err := newReport(o, in, c, reading)
+// writeSummary prints the summary, on standard error where the labels or the model go to standard output.
+func (o *fitOptions) writeSummary(stdout, stderr io.Writer, in *input, c *largemvc.Clustering, reading time.Duration) error {
+	r, err := newSummary(o, in, c, reading)
 	if err != nil {
 		return err
 	}
-	if o.out == standard || o.save == standard {
+	if o.out == standard || o.save == standard || o.report == standard {
 		stdout = stderr
 	}
 	if o.quiet && !o.json {
@@ -131,13 +134,16 @@ func (o *fitOptions) output(flag string) *output {
 
 // checkFiles refuses what would lose files, and outputs that cannot be written, before any work.
 func (o *fitOptions) checkFiles() error {
-	o.outputs = []*output{{flag: "out", path: o.out}, {flag: "save", path: o.save}, {flag: "checkpoint",
-		path: o.config.Checkpoint.Path}}
+	o.outputs = []*output{{flag: "out", path: o.out}, {flag: "save", path: o.save}, {flag: "report", path: o.report},
+		{flag: "embedding", path: o.embedding}, {flag: "checkpoint", path: o.config.Checkpoint.Path}}
+	if err := checkEmbedding("fit", o.embedding); err != nil {
+		return err
+	}
 	if o.config.Checkpoint.Path == standard {
 		return usagef("fit: a checkpoint cannot be written to standard output")
 	}
-	if o.json && (o.out == standard || o.save == standard) {
-		return usagef("fit: -json writes to standard output too: give -out and -save a file")
+	if o.json && (o.out == standard || o.save == standard || o.report == standard) {
+		return usagef("fit: -json writes to standard output too: give -out, -save and -report a file")
 	}
 	inputs := o.inputs()
 	inputs["start-labels"] = []string{o.startLabels}
@@ -146,7 +152,7 @@ func (o *fitOptions) checkFiles() error {
 	}
 	// A training that goes on may keep its own checkpoint.
 	checkpoint := o.output("checkpoint")
-	for _, other := range []string{"out", "save"} {
+	for _, other := range []string{"out", "save", "report", "embedding"} {
 		if err := o.output(other).checkInput("fit", "resume", o.resume); o.resume != "" && err != nil {
 			return err
 		}

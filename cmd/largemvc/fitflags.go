@@ -14,6 +14,8 @@ type fitOptions struct {
 	missing     float64
 	startLabels string
 	out, save   string
+	report      string
+	embedding   string
 	resume      string
 	json, quiet bool
 	config      largemvc.Config
@@ -28,7 +30,7 @@ const aboutFit = `Usage: largemvc fit -data FILE [flags]
 
 Clusters the samples of a data set and prints a summary, or with -json one JSON object, on standard output. If the file
 holds the classes of the samples, the clusters are scored against them.
-` + aboutData
+`
 
 // fitFlags makes the flags of fit.
 func fitFlags(o *fitOptions) *flags {
@@ -44,6 +46,11 @@ func fitFlags(o *fitOptions) *flags {
 		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in what "+
 		"-read-out makes of H; - is\nstandard output; none by default")
 	f.string(&o.save, "save", "`FILE` to save the trained model to; - is standard output; none by default")
+	f.string(&o.report, "report", "`FILE` to write a report to, one HTML page that can be mailed: a map, sizes, "+
+		"confidence, typical "+
+		"and doubtful samples, what\ntells each cluster apart, a model card; it takes some seconds, and the memory of the data "+
+		"once more; none by default")
+	f.string(&o.embedding, "embedding", "`FILE` to write the representation H to, .npy, .npz or .csv; none by default")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error; how the data are read then stands in the summary")
 
@@ -139,6 +146,9 @@ func fitFlags(o *fitOptions) *flags {
 		"of the loss over the entries of a view: `auto|mean|sum|relative`. relative: the sum divided by that of the "+
 			"view's\nsquares, and by the number of views. The preset default has relative, paper mean")
 	f.bool(&o.network.detach, "detach", "no gradient through the updates of the anchors")
+	f.first("largemvc fit -data mydata.mat -clusters 7 -out labels.csv -save model.safetensors -report report.html",
+		"data mydata.mat", "clusters 7", "out labels.csv", "save model.safetensors", "report report.html", "labels species",
+		"id patient", "seed 1", "epochs 200", "preset paper")
 	return f
 }
 

@@ -17,6 +17,10 @@ import (
 type flags struct {
 	*flag.FlagSet
 	list []any // *flag.Flag, or string: the heading of a group
+
+	example   string   // of the command
+	important []string // the flags of the short help with values; nil: there is no short help
+	all       bool     // the long help was asked for
 }
 
 func newFlags(name string) *flags {
@@ -65,9 +69,10 @@ func (f *flags) parse(args []string) (rest []string, err error) {
 	for {
 		if err := f.Parse(args); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
+				f.all = wantsAll(args)
 				return nil, err
 			}
-			return nil, usagef("%s: %v ('largemvc %[1]s -h' explains the flags)", f.Name(), err)
+			return nil, f.parseError(err)
 		}
 		if f.NArg() == 0 {
 			return rest, nil
@@ -115,8 +120,8 @@ type choice[T fmt.Stringer] struct {
 	values []T
 }
 
-// choose makes p, whose present value is the default, a flag value.
-func choose[T fmt.Stringer](p *T, values ...T) choice[T] { return choice[T]{p, values} }
+// oneOf makes p, whose present value is the default, a flag value.
+func oneOf[T fmt.Stringer](p *T, values ...T) choice[T] { return choice[T]{p, values} }
 
 func (c choice[T]) String() string {
 	if c.p == nil {
@@ -145,7 +150,7 @@ func (w word) String() string { return string(w) }
 // among makes p, which becomes the first of some words, a flag value.
 func among(p *word, words ...word) choice[word] {
 	*p = words[0]
-	return choose(p, words...)
+	return oneOf(p, words...)
 }
 
 // option is an enumeration of the library, which knows its names.

@@ -27,11 +27,11 @@ func TestHelp(t *testing.T) {
 		"fit": {fitFlags(&fitOptions{}), 48}, "predict": {predictFlags(&predictOptions{}), 11},
 		"inspect": {inspectFlags(&inspectOptions{}), 8},
 	} {
-		status, stdout, stderr := runLine(name, "-h")
+		status, stdout, stderr := runLine(name, "-h", "all")
 		if status != exitOK || stderr != "" || !strings.HasPrefix(stdout, "Usage: largemvc "+name) {
 			t.Fatalf("%s: status %d, %q", name, status, stderr)
 		}
-		if _, other, _ := runLine("help", name); other != stdout {
+		if _, other, _ := runLine("help", name, "all"); other != stdout {
 			t.Errorf("help %s says something else", name)
 		}
 		listed := 0

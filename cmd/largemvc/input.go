@@ -13,15 +13,16 @@ import (
 
 // input is a data set as the network takes it.
 type input struct {
-	views   []largemvc.View
-	names   []string
-	labels  []int // nil: not known
-	classes int
-	samples int
-	dims    []int
-	missing float64  // share of the view rows that are absent
-	ids     []string // of the samples, nil without
-	reading dataset.Reading
+	views      []largemvc.View
+	names      []string
+	labels     []int // nil: not known
+	classNames []string
+	classes    int
+	samples    int
+	dims       []int
+	missing    float64  // share of the view rows that are absent
+	ids        []string // of the samples, nil without
+	reading    dataset.Reading
 }
 
 // newInput gives a set to the network, without a copy of its values.
@@ -30,7 +31,8 @@ func newInput(set *dataset.Set) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &input{views: x, labels: set.Labels, classes: set.Classes(), samples: set.Samples(), dims: set.Dims(),
+	in := &input{views: x, labels: set.Labels, classNames: set.LabelNames, classes: set.Classes(),
+		samples: set.Samples(), dims: set.Dims(),
 		missing: set.MissingRate(),
 		ids:     set.IDs, reading: set.Reading}
 	for _, v := range x {
@@ -75,7 +77,7 @@ func (o *fitOptions) drop(set *dataset.Set) error {
 // complete fills and checks what of the configuration depends on the data.
 func complete(o *fitOptions, in *input) error {
 	c := &o.config
-	c.Overwrite = true
+	c.Overwrite = o.report == "" // which looks at the values again
 	if o.resume != "" {
 		return nil
 	}
@@ -110,7 +112,11 @@ func say(w io.Writer, r *dataset.Reading) error {
 
 // warnings prints what may be wrong with the data alone.
 func warnings(w io.Writer, r *dataset.Reading) {
-	for _, text := range r.Warnings {
+	warn(w, r.Warnings)
+}
+
+func warn(w io.Writer, texts []string) {
+	for _, text := range texts {
 		fmt.Fprintln(w, "largemvc: warning: "+strings.Map(visible, text))
 	}
 }

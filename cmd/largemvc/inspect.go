@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
@@ -24,8 +22,8 @@ const aboutInspect = `Usage: largemvc inspect [flags] FILE…
 
 Prints what is in a file or folder, how it is read as a data set, what stands out in it, which settings suit it, and
 the memory that a fit takes. Several files are one data set, one view a file. If the files cannot be read so, the exit
-status is 1.
-` + aboutData
+status is 1. Of a model that 'largemvc fit -save' wrote, it prints what it was trained on and how.
+`
 
 // inspectFlags makes the flags of inspect.
 func inspectFlags(o *inspectOptions) *flags {
@@ -36,6 +34,8 @@ func inspectFlags(o *inspectOptions) *flags {
 	f.group("Memory")
 	f.int(&o.clusters, "clusters", 0, "`C`, the number of clusters that the memory is estimated for; 0: the number of "+
 		"classes in the labels, else 10")
+	f.first("largemvc inspect mydata.mat", "clusters 7", "labels species", "id patient", "views X0,X2", "view shape=c1-c40",
+		"leave-out comment", "orientation rows", "max-memory 4096")
 	return f
 }
 
@@ -45,14 +45,14 @@ func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	f := inspectFlags(o)
 	var err error
 	o.data, err = f.parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return f.help(stdout, aboutInspect)
-	}
-	if err != nil {
+	if done, err := f.asked(err, stdout, aboutInspect, aboutData); done || err != nil {
 		return err
 	}
 	if len(o.data) == 0 {
 		return usagef("inspect: FILE is missing ('largemvc inspect -h' explains the use)")
+	}
+	if len(o.data) == 1 && isModel(o.data[0]) {
+		return printModel(stdout, o.data[0])
 	}
 	if err := o.check("inspect"); err != nil {
 		return err

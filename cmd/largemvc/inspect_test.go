@@ -93,3 +93,33 @@ func TestInspectStops(t *testing.T) {
 		t.Errorf("status %d, output %q, message %q", status, stdout.String(), stderr.String())
 	}
 }
+
+// TestInspectModel wants the card of a model: what it was trained on, and how.
+func TestInspectModel(t *testing.T) {
+	data, model := writeSet(t, 30, true), filepath.Join(t.TempDir(), "model")
+	if status, _, stderr := runLine("fit", "-data", data, "-epochs", "4", "-seed", "9", "-save", model); status != exitOK {
+		t.Fatal(stderr)
+	}
+	status, stdout, stderr := runLine("inspect", model)
+	if status != exitOK || stderr != "" {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	for _, want := range []string{"30 samples, 4 epochs (epoch limit), seed 9, float32", "X0, 12 features",
+		"3 of sizes 10, 10, 10",
+		"large, 2 layers, 3 anchors, relu, default preset", "view 1 zscore (8)", `"Seed":9`, "largemvc predict -model " + model} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is missing in\n%s", want, stdout)
+		}
+	}
+	text, err := os.ReadFile(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)-1] ^= 1
+	if err := os.WriteFile(model, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, stdout, stderr := runLine("inspect", model); status != exitError || stdout != "" || stderr == "" {
+		t.Errorf("a damaged model: status %d, %q, %q", status, stdout, stderr)
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -20,6 +21,36 @@ func labelColumns(ids []string, labels []int, near, next []float64) []dataset.Co
 		{Name: "next", Data: next}}
 	if ids != nil {
 		columns = append([]dataset.Column{{Name: "id", Data: ids}}, columns...)
+	}
+	return columns
+}
+
+// trustColumns are the columns of a file of the trust in the rows of views.
+func trustColumns(in *input, trust [][]float64) []dataset.Column {
+	sample, suspect := make([]int, in.samples), make([]string, in.samples)
+	names := make([]string, len(trust))
+	for v := range names {
+		if names[v] = in.names[v]; names[v] == "" {
+			names[v] = fmt.Sprintf("view %d", v)
+		}
+	}
+	for i := range sample {
+		sample[i] = i
+		least := 0
+		for v := range trust {
+			if trust[v][i] < trust[least][i] {
+				least = v
+			}
+		}
+		suspect[i] = names[least]
+	}
+	columns := []dataset.Column{{Name: "sample", Data: sample}}
+	for v, name := range names {
+		columns = append(columns, dataset.Column{Name: name, Data: trust[v]})
+	}
+	columns = append(columns, dataset.Column{Name: "suspect", Data: suspect})
+	if in.ids != nil {
+		columns = append([]dataset.Column{{Name: "id", Data: in.ids}}, columns...)
 	}
 	return columns
 }

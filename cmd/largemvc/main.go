@@ -1,7 +1,10 @@
 // Command largemvc clusters multi-view data with LargeMvC-Net.
 //
 //	largemvc fit -data FILE [-clusters C] [-out labels.csv] [-save MODEL] [-json] …
+//	largemvc choose -data FILE [-from 2] [-to 20] …
 //	largemvc predict -model MODEL -data FILE [-out labels.csv] [-json] …
+//	largemvc report -model MODEL -data FILE [-out report.html] …
+//	largemvc compare A.csv B.csv
 //	largemvc inspect FILE…
 //	largemvc version
 //	largemvc completion bash|zsh|fish
@@ -46,8 +49,11 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"fit", "cluster the samples of a data set", runFit},
+		{"choose", "try numbers of clusters and suggest one", runChoose},
 		{"predict", "give new samples to the clusters of a saved model", runPredict},
-		{"inspect", "say what is in a file and how it is read", runInspect},
+		{"report", "write a page about samples that a saved model gives to its clusters", runReport},
+		{"compare", "score two files of labels against each other", runCompare},
+		{"inspect", "say what is in a file and how it is read, or what a model is", runInspect},
 		{"version", "print the version, the kernels and the build", runVersion},
 		{"completion", "print a script that completes this command in a shell", runCompletion},
 	}
@@ -76,7 +82,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		if len(args) < 2 {
 			return overview(stdout)
 		}
-		args = []string{args[1], "-h"}
+		args = append([]string{args[1], "-h"}, args[2:]...)
 	case "-version", "--version":
 		args = append([]string{"version"}, args[1:]...)
 	}
@@ -84,6 +90,13 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		if c.name == args[0] {
 			return c.run(ctx, args[1:], stdout, stderr)
 		}
+	}
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	if meant := nearest(args[0], names); meant != "" {
+		return usagef("there is no command %q: did you mean %s?", args[0], meant)
 	}
 	return usagef("unknown command %q ('largemvc -h' lists the commands)", args[0])
 }
@@ -93,9 +106,10 @@ func overview(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("largemvc clusters samples that several views describe, with LargeMvC-Net.\n\nCommands:\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  largemvc %-8s %s\n", c.name, c.summary)
+		fmt.Fprintf(&b, "  largemvc %-10s  %s\n", c.name, c.summary)
 	}
-	b.WriteString("  largemvc help     explain a command and its flags ('largemvc help fit')\n")
+	b.WriteString("  largemvc help        explain a command ('largemvc help fit') and all of its flags ('largemvc " +
+		"help fit all')\n")
 	b.WriteString("\nExit status: 0 done, 1 a file, its data or the training failed, 2 wrong usage.\n")
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
@@ -15,15 +14,17 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/progress"
+	"github.com/largemvc/largemvc/report"
 )
 
 // predictOptions is what the flags of predict say.
 type predictOptions struct {
-	dataOptions
-	model string
-	match bool
-	out   string
-	json  bool
+	modelOptions
+	out       string
+	report    string
+	embedding string
+	trust     string
+	json      bool
 }
 
 const aboutPredict = `Usage: largemvc predict -model MODEL -data FILE [flags]
@@ -31,29 +32,27 @@ const aboutPredict = `Usage: largemvc predict -model MODEL -data FILE [flags]
 Gives samples to the clusters of a model that 'largemvc fit -save' wrote, and prints a summary, or with -json one JSON
 object, on standard output. The views must be those of the training, in their order; samples may lack some. If the file
 holds the classes of the samples, the clusters are scored against them.
-` + aboutData
+`
 
 // predictFlags makes the flags of predict.
 func predictFlags(o *predictOptions) *flags {
 	f := newFlags("predict")
-	o.sparse = dataset.SparseIfSmaller
-	f.group("Model")
-	f.string(&o.model, "model", "`FILE` that fit -save wrote; there is no default")
-	f.group("Data")
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
-		"file a view")
-	o.dataFlags(f)
-	f.bool(
-		&o.match,
-		"match-features",
-		"take the features by their names, in the order of the model; by default another order is "+
-			"an error",
-	)
+	o.modelFlags(f)
 	f.group("Result")
 	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
 		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in the "+
-		"representation: the closer to each other,\nthe less sure; - is standard output; none by default")
+		"representation: the closer to each other,\nthe less sure, and novelty, from 0 to 1: how far from what the "+
+		"training saw; "+
+		"- is standard output; none by default")
+	f.string(&o.report, "report", "`FILE` to write a report on the samples to, one HTML page that can be mailed; none by default")
+	f.string(&o.embedding, "embedding", "`FILE` to write the representation H to, .npy, .npz or .csv; none by default")
+	f.string(&o.trust, "trust", "`FILE` to write the trust in the rows to, as CSV with the columns id (where the data name the "+
+		"samples), sample (from 0),\na column for each view with the probability that its row belongs to the sample, and "+
+		"suspect, the view of the least;\nrows to look at are those of the least trust; - is standard output; none by default")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
+	f.first("largemvc predict -model model.safetensors -data new.csv -out new-labels.csv",
+		"model model.safetensors", "data new.csv", "out new-labels.csv", "report new.html", "embedding h.npz", "labels species",
+		"id patient", "match-features", "missing-rows", "json")
 	return f
 }
 
@@ -76,6 +75,10 @@ type prediction struct {
 
 	ClusterSizes []int `json:"cluster_sizes"` // of these samples
 
+	// How unlike the training the samples are; null for models that do not know.
+	Novelty *float64 `json:"novelty"` // median, from 0 to 1
+	Novel   *float64 `json:"novel"`   // share of the samples with a novelty above 0.95
+
 	IDs    []string `json:"ids"`    // of the samples, in their order; null where the data have none
 	Labels []int    `json:"labels"` // the cluster of each sample
 
@@ -89,52 +92,29 @@ type prediction struct {
 func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o := &predictOptions{}
 	f := predictFlags(o)
-	rest, err := f.parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return f.help(stdout, aboutPredict)
-	}
-	if err != nil {
+	if done, err := f.start(args, stdout, aboutPredict, aboutData); done || err != nil {
 		return err
 	}
-	if err := f.noArguments(rest); err != nil {
+	out, page := &output{flag: "out", path: o.out}, &output{flag: "report", path: o.report}
+	embedding := &output{flag: "embedding", path: o.embedding}
+	if err := checkEmbedding("predict", o.embedding); err != nil {
 		return err
 	}
-	if o.model == "" {
-		return usagef("predict: -model FILE is missing ('largemvc predict -h' explains the flags)")
+	if o.json && (o.out == standard || o.report == standard) {
+		return usagef("predict: -json writes to standard output too: give -out and -report a file")
 	}
-	if err := o.check("predict"); err != nil {
-		return err
+	trust := &output{flag: "trust", path: o.trust}
+	if o.json && o.trust == standard {
+		return usagef("predict: -json writes to standard output too: give -trust a file")
 	}
-	out := &output{flag: "out", path: o.out}
-	if o.json && o.out == standard {
-		return usagef("predict: -json writes to standard output too: give -out a file")
-	}
-	inputs := o.inputs()
-	inputs["model"] = []string{o.model}
-	if err := checkOutputs("predict", []*output{out}, inputs); err != nil {
+	if err := o.checkModel("predict", out, page, embedding, trust); err != nil {
 		return err
 	}
 	began := time.Now()
-	model, err := largemvc.Load(o.model)
-	if err != nil {
-		return err
-	}
-	width := bits(model.Config().Float64)
 	bar := progress.New(stderr, "")
-	o.progress = readingProgress(bar, time.Now())
-	set, err := o.open(ctx, width)
-	bar.End()
+	defer bar.End()
+	model, in, err := o.readModel(ctx, bar)
 	if err != nil {
-		return cancelled(ctx, err)
-	}
-	if err := matchFeatures(model, set, o.match); err != nil {
-		return err
-	}
-	in, err := newInput(set)
-	if err != nil {
-		return err
-	}
-	if err := checkOrder(model.ViewNames(), in.names); err != nil {
 		return err
 	}
 	read := time.Now()
@@ -143,20 +123,42 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		return cancelled(ctx, err)
 	}
 	columns := labelColumns(in.ids, a.Labels, a.Near, a.Next)
-	failed := out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
-		func(path string) error { return dataset.WriteCSV(path, columns...) })
-	if o.out == standard {
+	var novelty []float64
+	if model.HasNovelty() {
+		if novelty, err = model.Novelty(ctx, in.views); err != nil {
+			return cancelled(ctx, err)
+		}
+		columns = append(columns, dataset.Column{Name: "novelty", Data: novelty})
+	}
+	failed := errors.Join(
+		out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
+			func(path string) error { return dataset.WriteCSV(path, columns...) }),
+		o.writeEmbedding(ctx, embedding, model, in),
+		o.writePage(ctx, stdout, page, model, in, read.Sub(began), bar),
+	)
+	if o.trust != "" {
+		t, err := model.ViewTrust(ctx, in.views)
+		if err != nil {
+			return cancelled(ctx, err)
+		}
+		columns := trustColumns(in, t)
+		failed = errors.Join(failed, trust.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
+			func(path string) error { return dataset.WriteCSV(path, columns...) }))
+	}
+	if o.out == standard || o.report == standard || o.trust == standard {
 		stdout = stderr
 	}
 	p := &prediction{
 		Model: o.model, Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing,
 		Clusters: model.Clusters,
-		Float:    width, ReadSeconds: read.Sub(began).Seconds(), PredictSeconds: time.Since(read).Seconds(), PeakRSS: peakMiB(),
+		Float:    bits(model.Config().Float64), ReadSeconds: read.Sub(began).Seconds(),
+		PredictSeconds: time.Since(read).Seconds(), PeakRSS: peakMiB(),
 		ClusterSizes: make([]int, model.Clusters),
 	}
 	for _, label := range a.Labels {
 		p.ClusterSizes[label]++
 	}
+	p.addDrift(novelty)
 	if in.labels != nil {
 		s, err := largemvc.Evaluate(in.labels, a.Labels)
 		if err != nil {
@@ -171,6 +173,71 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		return errors.Join(failed, json.NewEncoder(stdout).Encode(p))
 	}
 	return errors.Join(failed, say(stdout, &in.reading), p.table(stdout))
+}
+
+// writeEmbedding writes -embedding.
+func (o *predictOptions) writeEmbedding(ctx context.Context, out *output, model *largemvc.Predictor, in *input) error {
+	if o.embedding == "" {
+		return nil
+	}
+	h, err := model.Transform(ctx, in.views)
+	if err != nil {
+		return err
+	}
+	return writeEmbedding(out, h, in.ids)
+}
+
+// writePage writes -report.
+func (o *predictOptions) writePage(
+	ctx context.Context, stdout io.Writer, out *output, model *largemvc.Predictor, in *input, reading time.Duration,
+	bar *progress.Bar,
+) error {
+	if o.report == "" {
+		return nil
+	}
+	p := pageOptions(in, o.data, reading, bar)
+	p.Facts = append(p.Facts, report.Fact{Name: "model", Value: o.model})
+	defer bar.End()
+	return out.save(stdout, func(w io.Writer) error { return report.WritePredictions(ctx, w, model, in.views, p) })
+}
+
+// novelAbove is the novelty above which a sample counts as novel; of samples like those of the training it is a share of one less
+// this.
+const novelAbove = 0.95
+
+// addDrift sums up the novelty of the samples.
+func (p *prediction) addDrift(novelty []float64) {
+	if len(novelty) == 0 {
+		return
+	}
+	sorted := slices.Sorted(slices.Values(novelty))
+	novel := 0
+	for _, x := range sorted {
+		if x > novelAbove {
+			novel++
+		}
+	}
+	p.Novelty, p.Novel = number(sorted[len(sorted)/2]), number(float64(novel)/float64(len(sorted)))
+}
+
+// The shares of novel samples from which there may be drift, and surely is. In few samples a share of 5 % is easily more.
+const (
+	someDrift = 0.1
+	muchDrift = 0.25
+)
+
+// drift says whether the samples are like those of the training.
+func (p *prediction) drift() string {
+	text := fmt.Sprintf("%s of the samples are farther from the training than 95 %% of its own (5 %% are to be "+
+		"expected); median "+
+		"novelty %.2f", percent(p.Novel), *p.Novelty)
+	switch {
+	case *p.Novel >= muchDrift:
+		return text + ": these samples are not like those of the training, and their labels say little"
+	case *p.Novel >= someDrift:
+		return text + ": some are not like those of the training"
+	}
+	return text + ": they are like those of the training"
 }
 
 // checkOrder refuses views that have the names of the training in another order. Other names say nothing: today's file
@@ -197,6 +264,9 @@ func (p *prediction) table(w io.Writer) error {
 	line("model", "%s, %s", p.Model, count(p.Clusters, "cluster"))
 	line("time", "%.3g s reading, %.3g s predicting", p.ReadSeconds, p.PredictSeconds)
 	line("clusters", "sizes %s", join(p.ClusterSizes, ", "))
+	if p.Novel != nil {
+		line("drift", "%s", p.drift())
+	}
 	if p.ACC != nil {
 		line("scores", "ACC %s, NMI %s, ARI %s, purity %s (%d classes)", percent(p.ACC), percent(p.NMI), percent(p.ARI),
 			percent(p.Purity), *p.Classes)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,7 +24,8 @@ func table(t *testing.T, path string) (labels []int, near, next []float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Join(records[0], ",") != "sample,label,near,next" {
+	if columns := strings.Join(records[0], ","); columns != "sample,label,near,next" &&
+		columns != "sample,label,near,next,novelty" {
 		t.Fatalf("columns %v", records[0])
 	}
 	for i, r := range records[1:] {
@@ -134,5 +136,40 @@ func TestPredictErrors(t *testing.T) {
 		args := append([]string{"predict", "-model", test.model, "-data", test.data}, strings.Fields(test.more)...)
 		status, stdout, stderr := runLine(args...)
 		checkFailure(t, strings.Join(args, " "), exitError, status, stdout, stderr, test.want)
+	}
+}
+
+// TestDrift predicts the samples of the training and noise, and wants the last line to tell them apart.
+func TestDrift(t *testing.T) {
+	path, folder := writeSet(t, 90, true), t.TempDir()
+	model, labels := filepath.Join(folder, "model"), filepath.Join(folder, "labels.csv")
+	if status, _, stderr := runLine("fit", "-data", path, "-epochs", "5", "-save", model); status != exitOK {
+		t.Fatal(stderr)
+	}
+	noise := filepath.Join(folder, "noise.npz")
+	rng := rand.New(rand.NewPCG(9, 9))
+	x, y := make([]float64, 40*12), make([]float64, 40*8)
+	for i := range x {
+		x[i] = 3 * rng.NormFloat64()
+	}
+	for i := range y {
+		y[i] = 3 * rng.NormFloat64()
+	}
+	if err := dataset.WriteNPZ(noise, false, dataset.Array{Name: "X0", Shape: []int{40, 12}, Data: x},
+		dataset.Array{Name: "X1", Shape: []int{40, 8}, Data: y}); err != nil {
+		t.Fatal(err)
+	}
+	for data, want := range map[string]string{path: "they are like those of the training", noise: "their labels say little"} {
+		status, stdout, stderr := runLine("predict", "-model", model, "-data", data, "-out", labels)
+		if status != exitOK || !strings.Contains(stdout, "drift") || !strings.Contains(stdout, want) {
+			t.Errorf("%s: status %d, %s%s", data, status, stdout, stderr)
+		}
+		if !strings.HasPrefix(readText(t, labels), "sample,label,near,next,novelty\n") {
+			t.Error("the labels have no column of novelty")
+		}
+		_, stdout, _ = runLine("predict", "-model", model, "-data", data, "-json")
+		if m := object(t, stdout); (m["novel"].(float64) > 0.9) != (data == noise) || m["novelty"] == nil {
+			t.Errorf("%s: %s", data, stdout)
+		}
 	}
 }

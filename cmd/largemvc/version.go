@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"runtime"
@@ -17,10 +15,7 @@ import (
 func runVersion(_ context.Context, args []string, stdout, _ io.Writer) error {
 	f := newFlags("version")
 	rest, err := f.parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return f.help(stdout, aboutVersion)
-	}
-	if err != nil {
+	if done, err := f.asked(err, stdout, aboutVersion, ""); done || err != nil {
 		return err
 	}
 	if err := f.noArguments(rest); err != nil {

@@ -52,7 +52,8 @@ func convergence(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	figure := viz.Figure{SharedLegend: true, Columns: len(curves), Width: 11, Height: 11}
+	figure := viz.Figure{Columns: len(curves), Width: 11, Height: 11}
+	var panels [][]viz.Lines // of each curve, for as many sets as can be told apart
 	g := tables.Grid{Name: "convergence", Title: "First and last value, and rises on the way", Header: []string{"set"}}
 	for _, d := range s.sets {
 		g.Rows = append(g.Rows, tables.Line{Name: d.Name})
@@ -79,7 +80,12 @@ func convergence(ctx context.Context, s *study) error {
 			text := fmt.Sprintf("%.4g → %.4g, %d rises", values[0], values[len(values)-1], rises)
 			g.Rows[i].Cells = append(g.Rows[i].Cells, tables.Cell{Text: text})
 		}
-		figure.Panels = append(figure.Panels, panel)
+		panels = append(panels, panel.Split())
+	}
+	for part := range panels[0] {
+		for k := range panels {
+			figure.Panels = append(figure.Panels, panels[k][part])
+		}
 	}
 	return s.publish(page{
 		name: "convergence", title: "Convergence",

@@ -51,7 +51,7 @@ func sensitivity(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	maps := viz.Figure{Columns: min(2, len(chosen))}
+	maps := viz.Figure{Columns: min(2, len(chosen)), SharedLegend: true}
 	curves := viz.Figure{Columns: min(2, len(chosen)), SharedLegend: true, Width: 12}
 	thresholds := viz.Figure{Columns: 2, Width: 11}
 	g := tables.Grid{Name: "sensitivity-acc", Title: "ACC (%)", Header: []string{"set, m"}}
@@ -59,7 +59,7 @@ func sensitivity(ctx context.Context, s *study) error {
 		g.Header = append(g.Header, fmt.Sprintf("L = %d", l))
 	}
 	for _, d := range chosen {
-		heat := viz.HeatMap{Title: d.Name + ", ACC (%)", XLabel: "layers L", YLabel: "anchors m"}
+		heat := viz.HeatMap{Title: d.Name, XLabel: "layers L", YLabel: "anchors m", Label: "ACC (%)"}
 		lines := viz.Lines{Title: d.Name, XLabel: "layers L", YLabel: "ACC (%)", Markers: true}
 		for _, l := range layers {
 			heat.Columns = append(heat.Columns, fmt.Sprint(l))

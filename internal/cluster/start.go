@@ -50,7 +50,11 @@ type Point struct {
 }
 
 // FirstAnchors finds the first anchors for the inputs x. views are what they come from, with the samples that have them.
-func FirstAnchors[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []view.View, o Start) (*Point, error) {
+// filled, if not nil, returns the inputs with rows for absent views too, which a spectral start then clusters; anchors and
+// units come from the rows that are there.
+func FirstAnchors[T kernel.Float](
+	ctx context.Context, x []rows.Matrix[T], filled func(context.Context) ([]rows.Matrix[T], error), views []view.View, o Start,
+) (*Point, error) {
 	s := &Point{}
 	perView := make([][]int, len(x)) // the labels that view v's anchors come from
 	switch {
@@ -61,7 +65,13 @@ func FirstAnchors[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views
 		s.Labels = slices.Clone(o.Labels)
 	default:
 		var err error
-		if s.Labels, err = startLabels(ctx, x, views, o, perView); err != nil {
+		seen := x
+		if filled != nil && (o.Method == Spectral || o.Method == ScaledSpectral) {
+			if seen, err = filled(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if s.Labels, err = startLabels(ctx, seen, views, o, perView); err != nil {
 			return nil, err
 		}
 	}

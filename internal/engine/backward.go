@@ -109,18 +109,13 @@ func (s *Memory[T]) backwardNoise(p *Pass, pk *panels[T], w *scratch[T], acc *ch
 		hk = w.hk
 	}
 	s.addResidual(p, pk, w, v, lo, dh, hk, y, w.s1[:c], s.h[l], w.rows)
-	if general && s.throughAnchors(l) {
+	if general && s.spec.ThroughAnchors(l) {
 		for i, x := range w.dq[v][:c] {
 			w.s2[i] = -x / 2
 		}
 		kernel.RowScale(w.a, h, w.s2[:c], ld)
 		kernel.TMulAdd(c, m, m, w.a, ld, h, ld, acc.k[v], m)
 	}
-}
-
-// throughAnchors says whether the incoming anchors of a layer depend on parameters.
-func (s *Memory[T]) throughAnchors(l int) bool {
-	return l > 1 && s.spec.Anchored && !s.spec.Detach
 }
 
 // backwardRepresent is the share of H_l = Σ_v w_v S_θ(A_v), A_v = H_{l−1}R + Z_vU, with g_v the cotangent of A_v:
@@ -169,7 +164,7 @@ func (s *Memory[T]) backwardRepresent(p *Pass, pk *panels[T], w *scratch[T], acc
 			}
 			kernel.RowAxpy(w.prev, w.zc, w.s2[:c], ld)
 		}
-		if !s.throughAnchors(l) {
+		if !s.spec.ThroughAnchors(l) {
 			continue
 		}
 		if s.spec.Noise {

@@ -51,19 +51,6 @@ func (c *byColumns[T]) bytes() int64 {
 	return total
 }
 
-// correlates says whether a pass sums products AᵀX.
-func (s *Memory[T]) correlates(p *Pass) bool {
-	switch p.Kind {
-	case Forward:
-		return s.spec.Anchored
-	case Final:
-		return p.Gradient && s.spec.Anchored && !s.spec.Detach
-	case Backward:
-		return s.throughAnchors(p.Layer)
-	}
-	return false
-}
-
 // makeColumns makes the sparse views' columns, once.
 func (s *Memory[T]) makeColumns() {
 	if s.columns != nil {

@@ -25,8 +25,7 @@ func (n *Net) Backward(ctx context.Context, scale float64, g *Params) error {
 			for l := 1; l <= layers; l++ {
 				n.startCotangent(l, v)
 			}
-			n.anchorCotangents(layers, v, d)
-			return nil
+			return n.anchorCotangents(layers, v, d)
 		})
 		if err != nil {
 			return err
@@ -49,8 +48,7 @@ func (n *Net) Backward(ctx context.Context, scale float64, g *Params) error {
 		}
 		err := n.eachView(ctx, func(v, d int) error {
 			n.collectView(l, v, d)
-			n.anchorCotangents(l-1, v, d)
-			return nil
+			return n.anchorCotangents(l-1, v, d)
 		})
 		if err != nil {
 			return err
@@ -72,11 +70,10 @@ func (n *Net) startCotangent(l, v int) {
 }
 
 // anchorCotangents takes the cotangent of P_l through the Procrustes step and through M = AᵀX + W P_{l−1}.
-func (n *Net) anchorCotangents(l, v, d int) {
+func (n *Net) anchorCotangents(l, v, d int) error {
 	m := n.spec.Anchors
-	n.polar[l][v].Grad(n.dp[l][v], n.dm[v])
-	if !n.spec.Noise {
-		return
+	if err := n.polar[l][v].Grad(n.dp[l][v], n.dm[v]); err != nil || !n.spec.Noise {
+		return err
 	}
 	n.work[v].mulBT(n.dw[v], n.dm[v], n.p[l-1][v], m, d, m)
 	for i := range m {
@@ -87,6 +84,7 @@ func (n *Net) anchorCotangents(l, v, d int) {
 	if l > 1 {
 		n.work[v].mulTAdd(n.dp[l-1][v], n.w[l][v], n.dm[v], m, m, d)
 	}
+	return nil
 }
 
 // collect adds the sums of the backward pass of layer l to the gradients.

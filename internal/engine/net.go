@@ -108,10 +108,18 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64) (*Net,
 			if d < m {
 				n.k[l][v] = make([]float64, m*m)
 			}
-			n.polar[l][v] = &linalg.Polar{Floor: spec.Floor}
+			n.polar[l][v] = &linalg.Polar{Floor: spec.Floor, Wide: wide(shards[0], l, v)}
 		}
 	}
 	return n, nil
+}
+
+// wide returns what multiplies for a Procrustes step, nil for the step's own memory.
+func wide(s Shard, l, v int) linalg.Wide {
+	if p, ok := s.(PolarShard); ok {
+		return p.Wide(l, v)
+	}
+	return nil
 }
 
 func identity(m int) []float64 {

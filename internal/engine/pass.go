@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
@@ -31,6 +32,19 @@ type Pass struct {
 	Theta    float64
 	R, U     []float64 // m×m
 	Views    []ViewConsts
+}
+
+// Correlates says whether a pass sums products AᵀX.
+func (p *Pass) Correlates(s *Spec) bool {
+	switch p.Kind {
+	case Forward:
+		return s.Anchored
+	case Final:
+		return p.Gradient && s.Anchored && !s.Detach
+	case Backward:
+		return s.ThroughAnchors(p.Layer)
+	}
+	return false
 }
 
 // ViewConsts are the constants of one view in a pass; those that a pass does not use are nil.
@@ -96,8 +110,8 @@ func newSums(s *Spec) *Sums {
 	return out
 }
 
-// begin zeroes what a pass fills; correlates says that M is in it.
-func (s *Sums) begin(p *Pass, correlates bool) {
+// Begin zeroes what a pass fills; correlates says that M is in it.
+func (s *Sums) Begin(p *Pass, correlates bool) {
 	s.lo, s.hi = 0, 0
 	switch p.Kind {
 	case Forward, Final:
@@ -143,6 +157,13 @@ type Shard interface {
 	Bytes() int64
 	// Close lets go of the rows and their state. Nothing else may be called afterwards.
 	Close() error
+}
+
+// PolarShard is a Shard that does the wide products of the Procrustes steps as well. Where it is one, that of the first shard
+// is asked; views may ask side by side.
+type PolarShard interface {
+	// Wide returns what multiplies for a layer and view; nil leaves that to the step.
+	Wide(layer, view int) linalg.Wide
 }
 
 // Reducer adds up the sums of several shards.

@@ -248,12 +248,12 @@ func (s *Memory[T]) Run(ctx context.Context, p *Pass, tree *Tree) error {
 		s.makeColumns()
 	}
 	s.free = 0
-	correlates := s.correlates(p)
+	correlates := p.Correlates(s.spec)
 	chunks := (s.n + s.chunk - 1) / s.chunk
 	return parallel.Sum(ctx, s.spec.Workers, s.from/s.chunk, chunks, tree, s.chunkBuffer,
 		func(worker, i int, acc *chunkSums[T], part *Sums) error {
 			acc.clear(p)
-			part.begin(p, correlates)
+			part.Begin(p, correlates)
 			w := s.scratchOf(worker)
 			lo, hi := i*s.chunk, min((i+1)*s.chunk, s.n)
 			acc.first = lo

@@ -59,6 +59,9 @@ func (s *Spec) check() error {
 	return nil
 }
 
+// ThroughAnchors says whether the incoming anchors of a layer depend on parameters.
+func (s *Spec) ThroughAnchors(layer int) bool { return layer > 1 && s.Anchored && !s.Detach }
+
 // Params are the learnable values, in float64 whatever the data is held in.
 type Params struct {
 	Theta []float64   // θ_l, l from 1: Theta[l-1]

@@ -42,7 +42,7 @@ type TermShard interface {
 // SetTerm gives a network whose rows lie in memory a term, made for the rows from lo to hi of every shard. The terms' value
 // and cotangent are part of every Forward from now on.
 func SetTerm[T kernel.Float](n *Net, term func(lo, hi int) (Term[T], error)) error {
-	err := n.eachShard(func(s Shard, lo, hi int) error {
+	return n.SetTerms(func(s Shard, lo, hi int) error {
 		m, ok := s.(*Memory[T])
 		if !ok {
 			return fmt.Errorf("engine: a %T has no term", s)
@@ -57,6 +57,11 @@ func SetTerm[T kernel.Float](n *Net, term func(lo, hi int) (Term[T], error)) err
 		m.term = t
 		return nil
 	})
+}
+
+// SetTerms gives every shard, which must be a TermShard, the term of its rows, from lo to hi, by set.
+func (n *Net) SetTerms(set func(s Shard, lo, hi int) error) error {
+	err := n.eachShard(set)
 	n.terms = err == nil
 	return err
 }

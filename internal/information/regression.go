@@ -59,6 +59,19 @@ const directionPasses = 4
 // Samples returns n.
 func (r *LeaveOneOut[T]) Samples() int { return r.n }
 
+// RegressionRows is what a LeaveOneOut keeps. It is its own.
+type RegressionRows[T kernel.Float] struct {
+	Rank, Stride   int
+	Y              []T       // n rows with the stride
+	Weight         []float64 // the diagonal of (YᵀY + λ‖X‖²I)⁻¹
+	Leverage, Rest []T       // h and 1 − h
+}
+
+// Parts returns what r keeps, for those who do its products elsewhere.
+func (r *LeaveOneOut[T]) Parts() RegressionRows[T] {
+	return RegressionRows[T]{Rank: r.rank, Stride: r.ld, Y: r.y, Weight: r.weight, Leverage: r.leverage, Rest: r.rest}
+}
+
 // NewLeaveOneOut measures the views x. It takes memory for n rows of the directions, and time linear in n.
 func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c Regression) (*LeaveOneOut[T], error) {
 	if c.Penalty == 0 {

@@ -1,8 +1,9 @@
 package information
 
 import (
-	"errors"
 	"math"
+
+	"errors"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -14,13 +15,12 @@ import (
 // rows of m values at most.
 type Terms[T kernel.Float] struct {
 	softAssignment[T]
-	neighbors, heldOut float64 // weights; 0: without the term
-	parts              *neighbor.Parts[T]
-	held               *LeaveOneOut[T]
-	chunk              int
+	totals *Totals
+	parts  *neighbor.Parts[T]
+	held   *LeaveOneOut[T]
+	chunk  int
 
 	q, aq, guess, dq []T // n rows with the stride ld
-	value            float64
 	table            []T // of the neighbours' share of dQ: its product with the links is that share
 	toShare          kernel.Panel[T]
 	coefficients     kernel.Panel[T] // (YᵀY + λ‖X‖²I)⁻¹ YᵀQ, then that of the guesses' cotangents
@@ -48,14 +48,14 @@ type TermsOptions[T kernel.Float] struct {
 
 // NewTerms returns the terms for m clusters, at least 2.
 func NewTerms[T kernel.Float](n, m int, o TermsOptions[T]) (*Terms[T], error) {
-	s := &Terms[T]{softAssignment: newSoftAssignment[T](o.Workers, n, m, o.Temperature),
-		neighbors: o.Neighbors, heldOut: o.HeldOut, held: o.Held}
+	s := &Terms[T]{softAssignment: newSoftAssignment[T](o.Workers, n, m, o.Temperature), held: o.Held}
+	totals := TotalsOptions{Samples: n, Clusters: m, Stride: s.ld, Neighbors: o.Neighbors, HeldOut: o.HeldOut}
 	if m < 2 || o.Neighbors == 0 && o.HeldOut == 0 {
 		return nil, errors.New("terms of fewer than two clusters, or without a weight")
 	}
 	rows := func() []T { return make([]T, n*s.ld) }
 	s.chunk, s.q = parallel.ChunkRows(n, parallel.MaxChunk), rows()
-	if s.neighbors != 0 {
+	if o.Neighbors != 0 {
 		var err error
 		if s.parts, err = neighbor.NewParts[T](o.Graph); err != nil {
 			return nil, err
@@ -64,62 +64,36 @@ func NewTerms[T kernel.Float](n, m int, o TermsOptions[T]) (*Terms[T], error) {
 			return nil, errors.New("a graph of other samples")
 		}
 		if s.parts.Factored() {
-			s.table = make([]T, s.parts.Atoms()*s.ld)
+			totals.Atoms = s.parts.Atoms()
+			s.table = make([]T, totals.Atoms*s.ld)
 		} else {
 			s.aq = rows()
 		}
 	}
-	if s.heldOut != 0 {
+	if o.HeldOut != 0 {
 		if o.Held.n != n {
 			return nil, errors.New("a regression of other samples")
 		}
+		totals.Regression = o.Held.weight
 		s.guess, s.dq = rows(), rows()
 	}
+	s.totals = NewTotals(totals)
 	s.scratch = make([]*termScratch[T], parallel.Workers(o.Workers))
 	return s, nil
 }
-
-// The steps.
-const (
-	stepAssign = iota // Q, and the sums BᵀQ and YᵀQ
-	stepJoint         // A·Q of a graph and guesses, and the joint tables
-	stepGuess         // cotangents of guesses, and their product with Y
-	stepRows          // the cotangent of H
-	steps
-)
 
 // Chunk is the number of rows of a chunk.
 func (s *Terms[T]) Chunk() int { return s.chunk }
 
 // Steps returns the number of steps to the value, and to the cotangent too.
-func (s *Terms[T]) Steps() (value, all int) { return stepJoint + 1, steps }
+func (s *Terms[T]) Steps() (value, all int) { return s.totals.Steps() }
 
-// sizes of the sums of a step: those of the neighbours and those of held-out prediction.
-func (s *Terms[T]) sizes(step int) (neighbors, heldOut int) {
-	factored := s.parts != nil && s.parts.Factored()
-	switch step {
-	case stepAssign:
-		if factored {
-			neighbors = s.parts.Atoms() * s.ld
-		}
-	case stepJoint:
-		if s.parts != nil && !factored {
-			neighbors = s.m * s.m
-		}
-		if s.held != nil && s.heldOut != 0 {
-			return neighbors, s.m * s.m
-		}
-		return neighbors, 0
-	}
-	if step != stepRows && s.heldOut != 0 {
-		heldOut = s.m * s.held.rank
-	}
-	return neighbors, heldOut
-}
+// Value returns the weighted sum of the terms.
+func (s *Terms[T]) Value() float64 { return s.totals.Value() }
 
 // Size is the number of sums of a step.
 func (s *Terms[T]) Size(step int) int {
-	a, b := s.sizes(step)
+	a, b := s.totals.Sizes(step)
 	return a + b
 }
 
@@ -129,7 +103,7 @@ func (s *Terms[T]) scratchOf(worker int) *termScratch[T] {
 			dots: make([]float64, block), s1: make([]T, block), s2: make([]T, block), block: make([]T, block*s.ld),
 		}
 		size := s.m * s.m
-		if s.heldOut != 0 {
+		if s.totals.heldOut != 0 {
 			size = max(size, s.m*s.held.rank)
 		}
 		w.values = make([]T, size)
@@ -144,32 +118,32 @@ func (s *Terms[T]) scratchOf(worker int) *termScratch[T] {
 // Rows does a step for the rows from lo to hi.
 func (s *Terms[T]) Rows(step, worker, lo, hi int, h, dh []T, ld int, sums []float64) {
 	w := s.scratchOf(worker)
-	split, _ := s.sizes(step)
+	split, _ := s.totals.Sizes(step)
 	switch step {
-	case stepAssign:
+	case StepAssign:
 		s.assignRows(w, lo, hi, h, ld)
 		if s.table != nil {
 			s.parts.Scatter(lo/s.chunk, w.atoms, s.q[lo*s.ld:hi*s.ld], s.ld)
 			kernel.AddTo(sums[:split], w.atoms)
 		}
-		if s.heldOut != 0 {
+		if s.totals.heldOut != 0 {
 			s.product(w, s.q, s.held.y, s.held.ld, s.held.rank, lo, hi, sums[split:])
 		}
-	case stepJoint:
+	case StepJoint:
 		if s.aq != nil {
 			s.parts.Gather(lo, hi, s.aq[lo*s.ld:], s.q, s.ld)
 			s.product(w, s.q, s.aq, s.ld, s.m, lo, hi, sums[:split])
 		}
-		if s.heldOut != 0 {
+		if s.totals.heldOut != 0 {
 			s.predict(w, lo, hi)
 			s.product(w, s.q, s.guess, s.ld, s.m, lo, hi, sums[split:])
 		}
-	case stepGuess:
-		if s.heldOut != 0 {
+	case StepGuess:
+		if s.totals.heldOut != 0 {
 			s.guesses(w, lo, hi)
 			s.product(w, s.guess, s.held.y, s.held.ld, s.held.rank, lo, hi, sums)
 		}
-	case stepRows:
+	case StepRows:
 		s.cotangents(w, lo, hi, h, dh, ld)
 	}
 }
@@ -254,14 +228,14 @@ func (s *Terms[T]) cotangents(w *termScratch[T], lo, hi int, h, dh []T, ld int) 
 		end := min(lo+step, hi)
 		d := w.block[:(end-lo)*s.ld]
 		switch {
-		case s.neighbors == 0:
+		case s.totals.neighbors == 0:
 			clear(d)
 		case s.table != nil:
 			s.parts.Gather(lo, end, d, s.table, s.ld)
 		default:
 			kernel.Mul(end-lo, s.aq[lo*s.ld:], s.ld, &s.toShare, d, s.ld, false)
 		}
-		if r := s.held; s.heldOut != 0 {
+		if r := s.held; s.totals.heldOut != 0 {
 			kernel.Mul(end-lo, r.y[lo*r.ld:], r.ld, &s.coefficients, d, s.ld, true)
 			one, less := w.s1[:end-lo], w.s2[:end-lo]
 			for i := range one {
@@ -295,81 +269,22 @@ func (s *Terms[T]) addBackwardRows(w *termScratch[T], h, q, d, dh []T) {
 
 // Total takes the sums of a step over all rows.
 func (s *Terms[T]) Total(step int, sums []float64) {
-	split, _ := s.sizes(step)
-	switch step {
-	case stepAssign:
-		s.value = 0
-		if s.table != nil { // QᵀAQ = (BᵀQ)ᵀ(BᵀQ)
-			joint := make([]float64, s.m*s.m)
-			kernel.TMulAdd(s.parts.Atoms(), s.m, s.m, sums, s.ld, sums, s.ld, joint, s.m)
-			share := s.neighborShare(joint)
-			var panel kernel.Panel[float64]
-			kernel.Pack(&panel, s.m, s.m, share, s.m)
-			out := make([]float64, split)
-			kernel.Mul(s.parts.Atoms(), sums, s.ld, &panel, out, s.ld, false)
-			for j, x := range out {
-				s.table[j] = T(x)
-			}
+	s.totals.Total(step, sums)
+	switch {
+	case step == StepAssign && s.table != nil:
+		for j, x := range s.totals.Table {
+			s.table[j] = T(x)
 		}
-		if s.heldOut != 0 {
-			s.regress(sums[split:])
-		}
-	case stepJoint:
+	case step == StepJoint:
 		if s.aq != nil {
-			kernel.Pack(&s.toShare, s.m, s.m, s.neighborShare(sums[:split]), s.m)
+			kernel.Pack(&s.toShare, s.m, s.m, s.totals.Share, s.m)
 		}
-		if s.heldOut != 0 {
-			s.heldOutShares(sums[split:])
-		}
-	case stepGuess:
-		if s.heldOut != 0 {
-			s.regress(sums)
+		if s.totals.heldOut != 0 {
+			kernel.PackT(&s.forQ, s.m, s.m, s.totals.ByJoint, s.m)
+			kernel.Pack(&s.forGuess, s.m, s.m, s.totals.ByJoint, s.m)
 		}
 	}
+	if s.totals.heldOut != 0 && (step == StepAssign || step == StepGuess) {
+		kernel.PackT(&s.coefficients, s.held.rank, s.m, s.totals.Coefficients, s.held.rank)
+	}
 }
-
-// regress sets the coefficients from YᵀQ, or from that of cotangents.
-func (s *Terms[T]) regress(sums []float64) {
-	for a := range s.m {
-		for j, w := range s.held.weight {
-			sums[a*s.held.rank+j] *= w
-		}
-	}
-	kernel.PackT(&s.coefficients, s.held.rank, s.m, sums, s.held.rank)
-}
-
-// neighborShare adds the neighbours' term to the value and returns the matrix that takes A·Q to its cotangent of Q.
-func (s *Terms[T]) neighborShare(joint []float64) []float64 {
-	t := &NeighborTable[T]{}
-	t.measure(joint, s.m)
-	share := make([]float64, s.m*s.m)
-	if t.total == 0 {
-		return share
-	}
-	scale := s.neighbors / math.Log(float64(s.m))
-	s.value -= scale * t.Information
-	for j, l := range t.ratio {
-		share[j] = -2 * scale * (l - t.Information) / t.total
-	}
-	return share
-}
-
-// heldOutShares adds the term of held-out prediction to the value and sets the panels of its cotangents.
-func (s *Terms[T]) heldOutShares(joint []float64) {
-	total := kernel.Sum(joint) // n but for rounding
-	for j := range joint {
-		joint[j] /= total
-	}
-	t := newJointTable(joint, s.m)
-	scale := s.heldOut / math.Log(float64(s.m))
-	s.value -= scale * t.Information
-	byJoint := make([]float64, s.m*s.m)
-	for j, w := range t.ratio {
-		byJoint[j] = -scale * w / float64(s.n)
-	}
-	kernel.PackT(&s.forQ, s.m, s.m, byJoint, s.m)
-	kernel.Pack(&s.forGuess, s.m, s.m, byJoint, s.m)
-}
-
-// Value returns the weighted sum of the terms.
-func (s *Terms[T]) Value() float64 { return s.value }

@@ -93,6 +93,9 @@ func (s *solver[T]) assign(ctx context.Context, starts []*start[T]) error {
 	if err := s.panel.set(ctx, s.src, s.cfg.Workers, s.frame.centre, all); err != nil {
 		return err
 	}
+	if s.src.products != nil {
+		return s.assignElsewhere(ctx, starts)
+	}
 	return parallel.For(ctx, s.cfg.Workers, s.src.blocks(), func(worker, b int) error {
 		lo, hi := s.src.block(b)
 		ws := s.spaces[worker]
@@ -100,6 +103,37 @@ func (s *solver[T]) assign(ctx context.Context, starts []*start[T]) error {
 		for j, r := range starts {
 			for i := lo; i < hi; i++ {
 				k, _ := s.panel.nearest(s.src, i, lo, j*c, (j+1)*c, s.norm[i], ws)
+				r.next[i] = k - j*c
+			}
+		}
+		return nil
+	})
+}
+
+// assignElsewhere is assign by the products of the source. A sample whose lowest scores are too near each other is multiplied
+// here, where the distances decide.
+func (s *solver[T]) assignElsewhere(ctx context.Context, starts []*start[T]) error {
+	c, count := s.cfg.Clusters, s.src.n*len(starts)
+	first, low, next := make([]int32, count), make([]float64, count), make([]float64, count)
+	if err := s.src.products.Lowest(ctx, s.panel.columns, s.panel.viewBias, c, first, low, next); err != nil {
+		return err
+	}
+	return parallel.For(ctx, s.cfg.Workers, s.src.blocks(), func(worker, b int) error {
+		lo, hi := s.src.block(b)
+		ws := s.spaces[worker]
+		for i := lo; i < hi; i++ {
+			multiplied := false
+			for j, r := range starts {
+				at := i*len(starts) + j
+				if next[at]-low[at] > s.panel.noise(s.norm[i]) {
+					r.next[i] = int(first[at]) - j*c
+					continue
+				}
+				if !multiplied {
+					s.panel.multiply(s.src, i, i+1, ws)
+					multiplied = true
+				}
+				k, _ := s.panel.nearest(s.src, i, i, j*c, (j+1)*c, s.norm[i], ws)
 				r.next[i] = k - j*c
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // ended is a start at its end, with its inertia on the rows that it has seen.
@@ -32,6 +33,7 @@ func (s *solver[T]) run(ctx context.Context) ([]ended[T], error) {
 	var ends []ended[T]
 	group := max(1, panelColumns/s.cfg.Clusters)
 	for from := 0; from < s.cfg.Starts; from += group {
+		parallel.Tell(ctx, from, s.cfg.Starts)
 		starts := make([]*start[T], min(group, s.cfg.Starts-from))
 		rngs := make([]*rand.Rand, len(starts))
 		for i := range starts {

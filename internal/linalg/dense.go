@@ -8,13 +8,16 @@ import (
 )
 
 // resize makes room for an m×d matrix.
-func (p *Polar) resize(m, d int) {
+func (p *Polar) resize(m, d int) error {
 	k, q := min(m, d), max(m, d)
 	other := k != p.k
 	p.k, p.q, p.ld, p.fresh = k, q, kernel.Pad(k), false
 	p.m, p.d = m, d
-	for _, x := range []*[]float64{&p.a, &p.p, &p.p2, &p.grad} {
-		*x = grow(*x, k*q)
+	if p.wide = p.Wide; p.wide == nil {
+		p.wide = &p.host
+	}
+	if m > d {
+		p.turned = grow(p.turned, k*q)
 	}
 	for _, x := range []*[]float64{&p.h, &p.s, &p.t, &p.u, &p.w, &p.b, &p.bt} {
 		*x = grow(*x, k*p.ld)
@@ -26,6 +29,7 @@ func (p *Polar) resize(m, d int) {
 	g := &p.eig
 	g.a, g.z, g.w = grow(g.a, k*k), grow(g.z, k*k), grow(g.w, 32*k)
 	g.d, g.e, g.tau = grow(g.d, k), grow(g.e, k), grow(g.tau, k)
+	return p.wide.Resize(k, q)
 }
 
 func grow(x []float64, n int) []float64 {
@@ -35,53 +39,38 @@ func grow(x []float64, n int) []float64 {
 	return x[:n]
 }
 
-// orient sets dst (k×q) to the m×d matrix src, or its transpose where m > d.
-func (p *Polar) orient(dst, src []float64) {
+// put sets a slot to scale times the m×d matrix x, or its transpose where m > d.
+func (p *Polar) put(to Slot, x []float64, scale float64) error {
 	if p.m <= p.d {
-		copy(dst, src)
-		return
+		return p.wide.Put(to, x, scale)
+	}
+	turned := make([]float64, len(x)) // the slot may keep it
+	for i := range p.m {
+		for j := range p.d {
+			turned[j*p.m+i] = x[i*p.d+j]
+		}
+	}
+	return p.wide.Put(to, turned, scale)
+}
+
+// get sets the m×d matrix x to scale times a slot, or its transpose where m > d.
+func (p *Polar) get(x []float64, from Slot, scale float64) error {
+	if p.m <= p.d {
+		return p.wide.Get(x, from, scale)
+	}
+	if err := p.wide.Get(p.turned, from, scale); err != nil {
+		return err
 	}
 	for i := range p.m {
 		for j := range p.d {
-			dst[j*p.m+i] = src[i*p.d+j]
+			x[i*p.d+j] = p.turned[j*p.m+i]
 		}
 	}
-}
-
-// oriented returns the m×d matrix src as k×q: src itself, or its transpose in buf.
-func (p *Polar) oriented(buf, src []float64) []float64 {
-	if p.m <= p.d {
-		return src
-	}
-	p.orient(buf, src)
-	return buf
-}
-
-// orientBack is the inverse of orient.
-func (p *Polar) orientBack(dst, src []float64) {
-	if p.m <= p.d {
-		copy(dst, src)
-		return
-	}
-	for i := range p.m {
-		for j := range p.d {
-			dst[i*p.d+j] = src[j*p.m+i]
-		}
-	}
+	return nil
 }
 
 // fewRows is the most rows for which packing them costs more than it gains.
 const fewRows = 24
-
-// mulT sets the k×k matrix dst to X·Yᵀ, both k×q.
-func (p *Polar) mulT(dst, x, y []float64) {
-	if p.k <= fewRows {
-		kernel.MulRowsT(p.k, p.k, p.q, x, p.q, y, p.q, dst, p.ld)
-		return
-	}
-	kernel.PackT(&p.panel, p.q, p.k, y, p.q)
-	kernel.Mul(p.k, x, p.q, &p.panel, dst, p.ld, false)
-}
 
 // product sets dst to Xᵀ·Y, all k×k.
 func (p *Polar) product(dst, x, y []float64) {
@@ -117,10 +106,14 @@ func (p *Polar) skewQuotient(x []float64, floor float64) {
 	}
 }
 
-// factorSVD sets p.p to the polar factor of p.a by the singular value decomposition, completed where A has no full rank.
+// factorSVD sets SlotP to the polar factor of SlotA by the singular value decomposition, completed where A has no full rank.
 func (p *Polar) factorSVD() error {
+	a := make([]float64, p.k*p.q)
+	if err := p.wide.Get(a, SlotA, 1); err != nil {
+		return err
+	}
 	var svd mat.SVD
-	if !svd.Factorize(mat.NewDense(p.k, p.q, p.a), mat.SVDThin) {
+	if !svd.Factorize(mat.NewDense(p.k, p.q, a), mat.SVDThin) {
 		return errors.New("linalg: the singular value decomposition does not converge")
 	}
 	svd.Values(p.sigma)
@@ -148,8 +141,13 @@ func (p *Polar) factorSVD() error {
 			p.bt[i*p.ld+j], p.b[j*p.ld+i] = b[i*p.k+j], b[i*p.k+j]
 		}
 	}
-	clear(p.p)
-	kernel.TMulAdd(p.k, p.k, p.q, p.bt, p.ld, c, p.q, p.p, p.q)
+	if err := p.wide.Put(SlotNext, c, 1); err != nil {
+		return err
+	}
+	if err := p.wide.Combine(SlotP, p.ld, p.bt, SlotNext, nil, 0); err != nil {
+		return err
+	}
+	p.at = SlotP
 	for i := rank; i < p.k; i++ {
 		p.sigma[i] = 0
 	}

@@ -1,24 +1,22 @@
 package linalg
 
-import (
-	"math"
+import "math"
 
-	"github.com/largemvc/largemvc/internal/kernel"
-)
-
-// factorGram sets p.p to the polar factor of p.a by the eigenvectors of A·Aᵀ and a polish. It reports false, having set
-// nothing that counts, where A is too ill-conditioned for that.
-func (p *Polar) factorGram() bool {
-	p.mulT(p.h, p.a, p.a)
+// factorGram sets the slot p.at to the polar factor of SlotA by the eigenvectors of A·Aᵀ and a polish. It reports false, having
+// set nothing that counts, where A is too ill-conditioned for that.
+func (p *Polar) factorGram() (bool, error) {
+	if err := p.wide.TimesT(p.h, p.ld, SlotA, SlotA); err != nil {
+		return false, err
+	}
 	if !p.eigen(p.h) {
-		return false
+		return false, nil
 	}
 	low, high := math.Inf(1), 0.0
 	for _, v := range p.sigma {
 		low, high = min(low, v), max(high, v)
 	}
 	if !(low*maxGramCondition*maxGramCondition > high) {
-		return false
+		return false, nil
 	}
 	for i, v := range p.sigma {
 		p.sigma[i] = math.Sqrt(v)
@@ -28,23 +26,30 @@ func (p *Polar) factorGram() bool {
 		}
 	}
 	p.product(p.w, p.bt, p.s) // (A·Aᵀ)^−½, symmetric
-	clear(p.p)
-	kernel.TMulAdd(p.k, p.k, p.q, p.w, p.ld, p.a, p.q, p.p, p.q)
+	if err := p.wide.Combine(SlotP, p.ld, p.w, SlotA, nil, 0); err != nil {
+		return false, err
+	}
+	p.at = SlotP
 	if p.fresh = low*polishCondition*polishCondition > high; p.fresh {
-		return true
+		return true, nil
 	}
 	return p.polish()
 }
 
-// polish brings p.p from an approximate to the exact polar factor. That is the orthonormal P in the row space of A with
+// polish brings P from an approximate to the exact polar factor. That is the orthonormal P in the row space of A with
 // T = A·Pᵀ symmetric and positive; for P → (I + Ω + ½(I−N))·P, N = P·Pᵀ, this asks to first order for the skew Ω with
 // T·Ω + Ω·Tᵀ = T − Tᵀ, and in the basis where T is nearly diagonal that is a division by σ_i + σ_j. The error is squared
 // in each step: Newton–Schulz for the orthonormality, Newton for the symmetry. At the end p.h is A·Pᵀ, made symmetric.
-func (p *Polar) polish() bool {
+func (p *Polar) polish() (bool, error) {
+	next := SlotNext
 	for range maxPolish {
 		t, n := p.h, p.t
-		p.mulT(t, p.a, p.p)
-		p.mulT(n, p.p, p.p)
+		if err := p.wide.TimesT(t, p.ld, SlotA, p.at); err != nil {
+			return false, err
+		}
+		if err := p.wide.TimesT(n, p.ld, p.at, p.at); err != nil {
+			return false, err
+		}
 		p.congruence(p.s, p.b, t, p.u)
 		p.skewQuotient(p.s, 0)
 		p.congruence(p.u, p.bt, p.s, p.w) // −Ω = Ωᵀ
@@ -64,11 +69,12 @@ func (p *Polar) polish() bool {
 			}
 		}
 		if !(size < 0.5) {
-			return false
+			return false, nil
 		}
-		clear(p.p2)
-		kernel.TMulAdd(p.k, p.k, p.q, n, p.ld, p.p, p.q, p.p2, p.q)
-		p.p, p.p2 = p.p2, p.p
+		if err := p.wide.Combine(next, p.ld, n, p.at, nil, 0); err != nil {
+			return false, err
+		}
+		p.at, next = next, p.at
 		if size < polishEnough {
 			p.transpose(p.s, t)
 			p.product(p.u, p.s, n) // T·(I + Ω + …)ᵀ
@@ -77,10 +83,10 @@ func (p *Polar) polish() bool {
 					p.h[i*p.ld+j] = (p.u[i*p.ld+j] + p.u[j*p.ld+i]) / 2
 				}
 			}
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 // refresh takes singular values and left vectors from A·Pᵀ = B·Σ·Bᵀ, which unlike the Gram matrix has the condition of A.

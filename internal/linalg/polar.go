@@ -12,8 +12,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // DefaultFloor is the floor under the singular values in Grad, relative to the largest, where Polar.Floor is zero.
@@ -48,6 +46,8 @@ type Polar struct {
 	// Floor is the smallest singular value that Grad divides by, relative to the largest. 0 means DefaultFloor; use 1e-5
 	// where M comes from float32 data.
 	Floor float64
+	// Wide does the products with k×q matrices; nil: in memory.
+	Wide Wide
 
 	m, d  int     // the last M
 	k, q  int     // A is k×q with k ≤ q
@@ -56,12 +56,14 @@ type Polar struct {
 	zero  bool
 	fresh bool // sigma and the eigenvectors belong to A·Pᵀ to full accuracy
 
-	a, p, p2, grad []float64 // k×q: A, its polar factor, scratch, the result of Grad
-	h, s, t, u, w  []float64 // k×k with stride ld; h = A·Pᵀ
-	b, bt          []float64 // eigenvectors in columns, in rows
-	sigma          []float64 // singular values, in the order of the eigenvectors
-	panel          kernel.Panel[float64]
-	eig            eigen
+	wide          Wide
+	host          host
+	at            Slot      // where P is
+	turned        []float64 // d×m, where m > d
+	h, s, t, u, w []float64 // k×k with stride ld; h = A·Pᵀ
+	b, bt         []float64 // eigenvectors in columns, in rows
+	sigma         []float64 // singular values, in the order of the eigenvectors
+	eig           eigen
 }
 
 // Factor sets P to the polar factor of M. M and P are row-major m×d without gaps; P may be M. It returns an error, and
@@ -71,21 +73,26 @@ func (p *Polar) Factor(m, d int, M, P []float64) error {
 		return err
 	}
 	if p.zero {
-		clear(p.p)
+		clear(P)
 		for i := range p.k {
-			p.p[i*p.q+i] = 1
+			P[i*p.d+i] = 1
 		}
-	} else if !p.factorGram() {
-		if err := p.factorSVD(); err != nil {
-			p.m, p.d = 0, 0
-			return err
-		}
+		return nil
 	}
-	p.orientBack(P, p.p)
-	return nil
+	ok, err := p.factorGram()
+	if err == nil && !ok {
+		err = p.factorSVD()
+	}
+	if err == nil {
+		err = p.get(P, p.at, 1)
+	}
+	if err != nil {
+		p.m, p.d = 0, 0
+	}
+	return err
 }
 
-// setMatrix checks M, and the length of P, and sets p.a.
+// setMatrix checks M, and the length of P, and sets SlotA.
 func (p *Polar) setMatrix(m, d int, M, P []float64) error {
 	p.m, p.d = 0, 0
 	if m < 1 || d < 1 || len(M) != m*d || len(P) != m*d {
@@ -96,13 +103,15 @@ func (p *Polar) setMatrix(m, d int, M, P []float64) error {
 		i := slices.IndexFunc(M, func(v float64) bool { return !(math.Abs(v) <= math.MaxFloat64) })
 		return &NotFiniteError{M[i], i / d, i % d}
 	}
-	p.resize(m, d)
-	if p.zero = top < 0x1p-1000; !p.zero {
-		_, exp := math.Frexp(top)
-		p.scale = math.Ldexp(1, -exp)
-		kernel.Affine(p.a, p.oriented(p.a, M), p.scale, 0)
+	if err := p.resize(m, d); err != nil {
+		return err
 	}
-	return nil
+	if p.zero = top < 0x1p-1000; p.zero {
+		return nil
+	}
+	_, exp := math.Frexp(top)
+	p.scale = math.Ldexp(1, -exp)
+	return p.put(SlotA, M, p.scale)
 }
 
 // largest returns the largest absolute value of x, NaN before infinity before any number. As bits without their sign the
@@ -127,11 +136,16 @@ func (p *Polar) Load(m, d int, M, P []float64) error {
 	if err := p.setMatrix(m, d, M, P); err != nil {
 		return err
 	}
-	p.orient(p.p, P)
 	if p.zero {
 		return nil
 	}
-	p.mulT(p.u, p.a, p.p)
+	p.at = SlotP
+	if err := p.put(SlotP, slices.Clone(P), 1); err != nil {
+		return err
+	}
+	if err := p.wide.TimesT(p.u, p.ld, SlotA, SlotP); err != nil {
+		return err
+	}
 	for i := range p.k {
 		for j := range p.k {
 			p.h[i*p.ld+j] = (p.u[i*p.ld+j] + p.u[j*p.ld+i]) / 2
@@ -152,24 +166,28 @@ func (p *Polar) Load(m, d int, M, P []float64) error {
 //
 //	dM = B [ (Q−Qᵀ)_ij / (σ_i+σ_j) ] Cᵀ + (I−BBᵀ) G C Σ⁻¹ Cᵀ + B Σ⁻¹ Bᵀ G (I−CCᵀ),   Q = Bᵀ G C
 //
-// dM may be G. Without a successful Factor before, or with other lengths, it panics.
-func (p *Polar) Grad(G, dM []float64) {
+// dM may be G. Without a successful Factor before, or with other lengths, it panics. It has an error only of a Wide.
+func (p *Polar) Grad(G, dM []float64) error {
 	if p.m == 0 || len(G) != p.m*p.d || len(dM) != p.m*p.d {
 		panic(fmt.Sprintf("linalg: gradient of %d and %d entries after a factor of %d×%d", len(G), len(dM), p.m, p.d))
 	}
 	if p.zero {
 		clear(dM)
-		return
+		return nil
 	}
 	if !p.fresh {
 		p.refresh()
 	}
 	// With k ≤ q the left vectors are complete (BBᵀ = I), Cᵀ = Bᵀ P and W = B Σ⁻¹ Bᵀ, so
 	// dM = W·G + (S − W·GPᵀ)·P with S = B [(Q−Qᵀ)/(σ_i+σ_j)] Bᵀ and Q = Bᵀ GPᵀ B.
-	g := p.oriented(p.p2, G)
+	if err := p.put(SlotG, G, 1); err != nil {
+		return err
+	}
 	floor := p.floor()
 	gp := p.t
-	p.mulT(gp, g, p.p)
+	if err := p.wide.TimesT(gp, p.ld, SlotG, p.at); err != nil {
+		return err
+	}
 	p.congruence(p.s, p.b, gp, p.u) // Q
 	p.skewQuotient(p.s, floor)
 	p.congruence(p.u, p.bt, p.s, p.w) // Sᵀ = −S, see skewQuotient
@@ -187,16 +205,10 @@ func (p *Polar) Grad(G, dM []float64) {
 			p.u[i*p.ld+j] -= p.s[j*p.ld+i]
 		}
 	}
-	out := p.grad
-	clear(out)
-	kernel.TMulAdd(p.k, p.k, p.q, p.w, p.ld, g, p.q, out, p.q)
-	kernel.TMulAdd(p.k, p.k, p.q, p.u, p.ld, p.p, p.q, out, p.q)
-	if p.m <= p.d {
-		kernel.Affine(dM, out, p.scale, 0)
-		return
+	if err := p.wide.Combine(SlotGrad, p.ld, p.w, SlotG, p.u, p.at); err != nil {
+		return err
 	}
-	kernel.Affine(out, out, p.scale, 0)
-	p.orientBack(dM, out)
+	return p.get(dM, SlotGrad, p.scale)
 }
 
 // floor is the smallest singular value to divide by.

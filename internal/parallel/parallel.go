@@ -47,6 +47,14 @@ func For(ctx context.Context, workers, n int, f func(worker, i int) error) error
 	if err := CheckContext(ctx); err != nil {
 		return err
 	}
+	watch := watchOf(ctx)
+	if watch != nil {
+		if watch.busy.CompareAndSwap(false, true) {
+			defer watch.busy.Store(false)
+		} else {
+			watch = nil
+		}
+	}
 	workers = min(Workers(workers), n)
 	if workers <= 1 {
 		for i := range n {
@@ -56,10 +64,13 @@ func For(ctx context.Context, workers, n int, f func(worker, i int) error) error
 			if err := call(f, 0, i); err != nil {
 				return err
 			}
+			if watch != nil {
+				watch.f(i+1, n, false)
+			}
 		}
 		return nil
 	}
-	r := forRun{n: int64(n), lowest: int64(n)}
+	r := forRun{n: int64(n), lowest: int64(n), watch: watch}
 	r.wg.Add(workers - 1)
 	for w := 1; w < workers; w++ {
 		go func() {
@@ -74,10 +85,11 @@ func For(ctx context.Context, workers, n int, f func(worker, i int) error) error
 
 // forRun is the state that the workers of one For share.
 type forRun struct {
-	n    int64
-	next atomic.Int64
-	stop atomic.Bool
-	wg   sync.WaitGroup
+	n     int64
+	next  atomic.Int64
+	watch *Watch
+	stop  atomic.Bool
+	wg    sync.WaitGroup
 
 	mu     sync.Mutex
 	lowest int64 // the item of err; n for the context's error, which any other displaces
@@ -99,6 +111,9 @@ func (r *forRun) work(ctx context.Context, worker int, f func(worker, i int) err
 		if err := call(f, worker, int(i)); err != nil {
 			r.fail(i, err)
 			return
+		}
+		if worker == 0 && r.watch != nil {
+			r.watch.f(int(min(r.next.Load(), r.n)), int(r.n), false)
 		}
 	}
 }

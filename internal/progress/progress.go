@@ -50,8 +50,13 @@ func Terminal(w io.Writer) bool {
 }
 
 // Show says that done of total steps are done after the given time; note is added to the line. A smaller done than in the
-// call before begins anew.
+// call before begins anew. The time left is reckoned from the steps.
 func (b *Bar) Show(done, total int, note string, elapsed time.Duration) {
+	b.ShowLeft(done, total, note, elapsed, 0)
+}
+
+// ShowLeft is Show with the time left, where it is known better.
+func (b *Bar) ShowLeft(done, total int, note string, elapsed, left time.Duration) {
 	if total < 1 {
 		return
 	}
@@ -60,7 +65,7 @@ func (b *Bar) Show(done, total int, note string, elapsed time.Duration) {
 			return
 		}
 		b.last = elapsed
-		b.draw(done, total, note, elapsed)
+		b.draw(done, total, note, elapsed, left)
 		return
 	}
 	tenth := 10 * done / total
@@ -69,7 +74,29 @@ func (b *Bar) Show(done, total int, note string, elapsed time.Duration) {
 	}
 	if tenth > b.tenth || done == 1 {
 		b.tenth = tenth
-		fmt.Fprintf(b.w, "%s %d/%d  %s  %s\n", b.name, done, total, note, times(done, total, elapsed))
+		fmt.Fprintf(b.w, "%s %d/%d  %s  %s\n", b.name, done, total, note, times(done, total, elapsed, left))
+	}
+}
+
+// Phase shows a phase of a longer work, of which some steps are done, and the time that the whole work has still to take, if that
+// is known: on a terminal on one line that is drawn over and over, elsewhere as a plain line, every ten seconds. elapsed is the
+// time since the work began.
+func (b *Bar) Phase(name string, done, total int, elapsed, left time.Duration) {
+	if total < 1 || elapsed < time.Second {
+		return
+	}
+	text := round(elapsed)
+	if left >= time.Second {
+		text += ", about " + round(left.Round(time.Second)) + " left"
+	}
+	switch {
+	case b.terminal && (!b.open || elapsed-b.last >= redraw || elapsed < b.last):
+		b.last = elapsed
+		full := min(barWidth*done/total, barWidth)
+		b.line(fmt.Sprintf("%s [%s%s]  %s", name, strings.Repeat("#", full), strings.Repeat(".", barWidth-full), text))
+	case !b.terminal && elapsed-b.said >= sayAgain:
+		b.said = elapsed
+		fmt.Fprintf(b.w, "%s %d %%  %s\n", name, 100*done/total, text)
 	}
 }
 
@@ -87,10 +114,10 @@ func (b *Bar) Say(note string, elapsed time.Duration) {
 	}
 }
 
-func (b *Bar) draw(done, total int, note string, elapsed time.Duration) {
+func (b *Bar) draw(done, total int, note string, elapsed, left time.Duration) {
 	full := min(barWidth*done/total, barWidth)
 	line := fmt.Sprintf("%s [%s%s] %*d/%d  %s  %s", b.name, strings.Repeat("#", full), strings.Repeat(".", barWidth-full),
-		len(fmt.Sprint(total)), done, total, note, times(done, total, elapsed))
+		len(fmt.Sprint(total)), done, total, note, times(done, total, elapsed, left))
 	b.line(line)
 }
 
@@ -101,10 +128,13 @@ func (b *Bar) line(line string) {
 	b.shown, b.open = n, true
 }
 
-// times says how long it took and, from that, how long it will.
-func times(done, total int, elapsed time.Duration) string {
+// times says how long it took and how long it will: by left, or if that is 0 by the steps.
+func times(done, total int, elapsed, left time.Duration) string {
 	s := round(elapsed)
-	if done > 0 && done < total {
+	switch {
+	case left > 0:
+		s += ", " + round(left) + " left"
+	case done > 0 && done < total:
 		s += ", " + round(elapsed*time.Duration(total-done)/time.Duration(done)) + " left"
 	}
 	return s

@@ -5,6 +5,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/trust"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/neighbor"
 )
@@ -14,7 +15,8 @@ type Bytes struct {
 	Columns []int // of the inputs
 	Inputs  int64 // what holds their rows, the caller's own views among it where they are replaced
 	Graph   int64 // of the neighbours, with what new samples need
-	Work    int64 // of the smoothing, given back after it
+	Work    int64 // of the smoothing, and of filling before it, given back after it
+	Start   int64 // what the search of the start sees in their place, given back after it; 0 if no sample lacks a view
 	Atoms   int   // landmarks of all spaces; 0 with exact neighbours
 }
 
@@ -62,7 +64,25 @@ func (o Options) Bytes(views []view.View, size int64) Bytes {
 	}
 	out.Work = max(out.Work, standardised)
 	out.Graph = o.graphBytes(n, out.Columns, size)
+	var filled int64
+	for _, k := range out.Columns {
+		filled += int64(n) * int64(neighbor.Stride(k)) * size
+	}
+	if lacking(views) {
+		out.Start = filled
+		if out.Work += out.Graph; !o.exact(n) { // a graph before that of filled rows, which exact neighbours keep
+			out.Work += filled
+		}
+	}
+	if samples := int64(trust.SampleCount(n)); !o.exact(n) { // those that trust in views compares others with
+		out.Graph += filled / int64(n) * samples
+	}
 	return out
+}
+
+// lacking says whether a sample lacks a view.
+func lacking(views []view.View) bool {
+	return slices.ContainsFunc(views, func(x view.View) bool { return slices.Contains(x.Present, false) })
 }
 
 // graphBytes is the memory of a Graph and of the filters.

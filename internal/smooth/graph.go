@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/trust"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -41,21 +42,31 @@ func (o Options) steps(n int) int {
 
 // spaces are where neighbours are sought: half of the graph comes from the inputs of each standardisation side by side, half
 // from single inputs.
-func (s *Inputs[T]) spaces() []neighbor.Space {
+//
+// Side by side, samples that lack views count with the rows that these were filled with, if any were. By a single view none is
+// joined that lacks it.
+func (s *Inputs[T]) spaces(filled bool) []neighbor.Space {
 	groups := make([][]int, len(s.prepare))
 	for k, part := range s.part {
 		groups[part] = append(groups[part], k)
 	}
-	return neighbor.Spaces(slices.DeleteFunc(groups, func(g []int) bool { return len(g) == 0 })...)
+	groups = slices.DeleteFunc(groups, func(g []int) bool { return len(g) == 0 })
+	out := neighbor.Spaces(groups...)
+	for q := range groups { // the first of the spaces
+		out[q].Filled = filled
+	}
+	return out
 }
 
-// Join builds the graph of the n samples whose rows are in the blocks, before they are smoothed.
-func (s *Inputs[T]) Join(ctx context.Context, blocks []neighbor.Block[T], n int, o Options) (*Graph[T], error) {
-	g, err := s.join(ctx, blocks, n, o)
+// Join builds the graph of the n samples whose rows, before they are smoothed, are in the blocks. filled are what Filled has
+// made of them.
+func (s *Inputs[T]) Join(ctx context.Context, blocks, filled []neighbor.Block[T], n int, o Options) (*Graph[T], error) {
+	g, err := s.join(ctx, blocks, filled, n, o)
 	return g, ofNeighbors(ctx, err)
 }
 
-func (s *Inputs[T]) join(ctx context.Context, blocks []neighbor.Block[T], n int, o Options) (*Graph[T], error) {
+// index returns how the graph of n samples is built.
+func (o Options) index(n int) neighbor.Config {
 	cfg := neighbor.Config{
 		Neighbors: o.Neighbors, ExactUpTo: -1, Landmarks: min(o.Landmarks, n), Nearest: nearestOf(n),
 		Seed: o.Seed, Workers: o.Workers,
@@ -63,13 +74,21 @@ func (s *Inputs[T]) join(ctx context.Context, blocks []neighbor.Block[T], n int,
 	if o.Landmarks > 0 {
 		cfg.Nearest = nearestOf(cfg.Landmarks)
 	}
-	g := &Graph[T]{}
-	before := blocks
-	if o.exact(n) { // The index keeps the rows, which the filter will change.
+	if o.exact(n) {
 		cfg.ExactUpTo = n
+	}
+	return cfg
+}
+
+func (s *Inputs[T]) join(ctx context.Context, blocks, filled []neighbor.Block[T], n int, o Options) (*Graph[T], error) {
+	g := &Graph[T]{}
+	before := filled
+	if o.exact(n) { // The index keeps the rows, which the filter will change.
 		g.before = make([]neighbor.Block[T], len(blocks))
 		for k := range blocks {
-			g.before[k] = packed(&blocks[k], n)
+			if g.before[k] = filled[k]; &filled[k].X[0] == &blocks[k].X[0] {
+				g.before[k] = packed(&blocks[k], n)
+			}
 		}
 		before = g.before
 	}
@@ -77,7 +96,7 @@ func (s *Inputs[T]) join(ctx context.Context, blocks []neighbor.Block[T], n int,
 	if err != nil {
 		return nil, err
 	}
-	g.index, err = neighbor.Build(ctx, x, s.spaces(), cfg)
+	g.index, err = neighbor.Build(ctx, x, s.spaces(Incomplete(blocks)), o.index(n))
 	return g, err
 }
 
@@ -114,12 +133,17 @@ func viewsOfBlocks[T kernel.Float](blocks []neighbor.Block[T], n int) ([]neighbo
 func (s *Graph[T]) Smooth(
 	ctx context.Context, in *Inputs[T], blocks []neighbor.Block[T], n int, o Options,
 ) (*Transform[T], error) {
+	judging := &judging[T]{seed: o.Seed, look: in.look}
+	if s.before == nil { // The rows that trust needs are about to change.
+		known := in.sideBySide(blocks, trust.Samples(n, o.Seed))
+		judging.known = &known
+	}
 	filters, err := neighbor.Smooth(ctx, s.Operator(), blocks, o.steps(n), o.Workers)
 	if err != nil {
 		return nil, ofNeighbors(ctx, err)
 	}
 	s.makeEqual(blocks)
-	return &Transform[T]{in, s, filters}, nil
+	return &Transform[T]{in, s, filters, judging}, nil
 }
 
 // makeEqual gives samples that are equal in all inputs what the filter has made of the first of them. With exact neighbours

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
@@ -88,6 +89,7 @@ func UnitRows[T kernel.Float](ctx context.Context, s *Standardised, k int, x vie
 type Inputs[T kernel.Float] struct {
 	*Standardised
 	directions []direction[T] // of the inputs
+	look       []appearance   // of the views, for trust in them
 }
 
 // direction is where the rows of an input are projected to; the zero value keeps all columns.
@@ -109,6 +111,7 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 	}
 	s := &Inputs[T]{Standardised: standardised, directions: make([]direction[T], len(standardised.Inputs))}
 	for k := range s.Inputs {
+		parallel.Tell(ctx, k, len(s.Inputs))
 		in := &s.Inputs[k]
 		if o.Directions == 0 || o.Directions >= in.Columns {
 			continue
@@ -124,7 +127,8 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 			return nil, err
 		}
 	}
-	return s, nil
+	s.look, err = appearances(ctx, views, o)
+	return s, err
 }
 
 // findDirection finds the leading directions of rows, in the form that takes less memory.

@@ -39,7 +39,11 @@ func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, 
 			add(safetensors.Float64s(fmt.Sprintf("filter_have.%d", k), filter.Have, filter.Atoms))
 		}
 	}
+	s.saveKnown(f, floats)
 	state := s.graph.index.State()
+	if state.Spaces[0].Filled {
+		add(safetensors.Ints(filledName, []int{fillSteps}, 1))
+	}
 	for q, l := range state.Lists {
 		index, square := make([]int, len(l.Index)), make([]float64, len(l.Index))
 		for e, j := range l.Index {
@@ -64,6 +68,9 @@ func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, 
 		add(safetensors.Float64s(fmt.Sprintf("landmark_scale.%d", q), l.Scale, len(l.Scale)))
 	}
 }
+
+// filledName is the tensor that says that the rows of absent views are filled where views are side by side: in how many steps.
+const filledName = "filled"
 
 // withoutPadding returns the n×d entries of rows with the stride that operators multiply.
 func withoutPadding[T kernel.Float](x []T, n, d int) []float64 {
@@ -102,7 +109,7 @@ func ones(b []bool) []int {
 // number of training samples; in has the first error.
 func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, dims []int, samples int) *Transform[T] {
 	st := &Standardised{Inputs: inputs}
-	s := &Transform[T]{inputs: &Inputs[T]{Standardised: st}, graph: &Graph[T]{}}
+	s := &Transform[T]{inputs: &Inputs[T]{Standardised: st}, graph: &Graph[T]{}, judging: &judging[T]{seed: o.Seed}}
 	kinds := o.Kind.Parts()
 	for _, kind := range kinds {
 		st.prepare = append(st.prepare, prepare.Read(in, kind, dims))
@@ -137,7 +144,7 @@ func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, d
 		}
 		s.inputs.directions = append(s.inputs.directions, to)
 	}
-	state := neighbor.State[T]{Spaces: s.inputs.spaces(), Config: neighbor.Config{Neighbors: o.Neighbors}}
+	state := neighbor.State[T]{Spaces: s.inputs.spaces(in.Has(filledName)), Config: neighbor.Config{Neighbors: o.Neighbors}}
 	for _, is := range inputs {
 		state.Dims = append(state.Dims, is.Columns)
 	}
@@ -148,6 +155,7 @@ func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, d
 		atoms = readLandmarks(in, &state)
 	}
 	s.readFilters(in, atoms, o.steps(samples))
+	s.readKnown(in, dims)
 	if in.Err != nil {
 		return s
 	}

@@ -15,23 +15,16 @@ type Transform[T kernel.Float] struct {
 	inputs  *Inputs[T]
 	graph   *Graph[T]
 	filters []*neighbor.Filter[T] // of the inputs
+	judging *judging[T]
 }
 
 // Take attaches new samples to the graph and smooths them as the training samples were.
 func (s *Transform[T]) Take(
 	ctx context.Context, views []view.View, lo, hi, _ int, _ *prepare.Buffer[T],
 ) ([]rows.Matrix[T], error) {
-	blocks := make([]neighbor.Block[T], len(s.inputs.Inputs))
-	for k, in := range s.inputs.Inputs {
-		x := views[in.View].Window(lo, hi)
-		unit, err := UnitRows[T](ctx, s.inputs.Standardised, k, x, 1)
-		if err != nil {
-			return nil, err
-		}
-		blocks[k] = neighbor.Block[T]{
-			X: s.inputs.rows(k, unit, 0, hi-lo, nil), Ld: neighbor.Stride(in.Columns), Cols: in.Columns,
-			Present: x.Present,
-		}
+	blocks, err := s.before(ctx, views, lo, hi)
+	if err != nil {
+		return nil, err
 	}
 	x, err := viewsOfBlocks(blocks, hi-lo)
 	if err != nil {
@@ -49,6 +42,23 @@ func (s *Transform[T]) Take(
 	return Matrices(blocks, hi-lo), nil
 }
 
+// before returns the inputs of samples before they are smoothed.
+func (s *Transform[T]) before(ctx context.Context, views []view.View, lo, hi int) ([]neighbor.Block[T], error) {
+	blocks := make([]neighbor.Block[T], len(s.inputs.Inputs))
+	for k, in := range s.inputs.Inputs {
+		x := views[in.View].Window(lo, hi)
+		unit, err := UnitRows[T](ctx, s.inputs.Standardised, k, x, 1)
+		if err != nil {
+			return nil, err
+		}
+		blocks[k] = neighbor.Block[T]{
+			X: s.inputs.rows(k, unit, 0, hi-lo, nil), Ld: neighbor.Stride(in.Columns), Cols: in.Columns,
+			Present: x.Present,
+		}
+	}
+	return blocks, nil
+}
+
 // Alone returns it without what grows with the number of training samples, where new samples do not need that: they need all
 // of it for exact neighbours, nothing for landmarks.
 func (s *Transform[T]) Alone(ctx context.Context, workers int) (*Transform[T], error) {
@@ -56,5 +66,5 @@ func (s *Transform[T]) Alone(ctx context.Context, workers int) (*Transform[T], e
 		return s, nil
 	}
 	index, err := neighbor.Restore(ctx, s.graph.index.State(), nil, workers)
-	return &Transform[T]{s.inputs, &Graph[T]{index: index}, s.filters}, err
+	return &Transform[T]{s.inputs, &Graph[T]{index: index}, s.filters, s.judging}, err
 }

@@ -24,6 +24,9 @@ type Config struct {
 	Iterations int    // passes over the data; 0: 8
 	Seed       uint64 // of the first directions
 	Workers    int    // goroutines; 0: GOMAXPROCS
+
+	// GramTimes, if not nil, returns G·XᵀX (k×D) in place of a pass over the rows here, say from a device.
+	GramTimes func(ctx context.Context, g []float64, k int) ([]float64, error)
 }
 
 // Basis holds the leading right singular vectors of X = [X_1 … X_V] (n×D): X ≈ U diag(S) V.
@@ -68,7 +71,9 @@ func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (
 		cfg.Iterations = 1
 	}
 	timesGram := func(g []float64) ([]float64, error) { return gramTimes(ctx, x, b.Dims, g, k, cfg.Workers) }
-	if gramPays(n, total, k, cfg.Iterations+1) {
+	if cfg.GramTimes != nil {
+		timesGram = func(g []float64) ([]float64, error) { return cfg.GramTimes(ctx, g, k) }
+	} else if gramPays(n, total, k, cfg.Iterations+1) {
 		square, err := gram(ctx, x, total, cfg.Workers)
 		if err != nil {
 			return nil, err

@@ -17,9 +17,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"html"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -50,6 +54,8 @@ var (
 
 // Figure is one or several panels side by side.
 type Figure struct {
+	// Title says what the figure shows, for those who do not see it: it is the title of an SVG. Empty: the titles of the panels.
+	Title   string
 	Panels  []Panel
 	Columns int // panels in a row; 0: all of them, up to 3
 	// SharedLegend draws the legend of the first panel, beside all of them, in place of one a panel.
@@ -88,18 +94,67 @@ func (f Figure) Save(path string) error {
 
 // SVG writes the figure as SVG.
 func (f Figure) SVG(w io.Writer) error {
+	f = f.sharedScale()
 	width, height, err := f.layout()
 	if err != nil {
 		return err
 	}
 	c := vgsvg.New(width, height)
 	f.render(draw.New(c))
-	_, err = c.WriteTo(w)
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return err
+	}
+	text := strings.ReplaceAll(b.String(), "font-family:Liberation Sans;", "font-family:"+fonts+";")
+	head, rest, ok := strings.Cut(text, "<g ")
+	if !ok {
+		return errors.New("viz: the picture has no content")
+	}
+	head = strings.Replace(head, "<svg ", `<svg role="img" `, 1)
+	_, err = fmt.Fprintf(w, "%s<title>%s</title>\n<g %s", head, html.EscapeString(f.title()), rest)
 	return err
+}
+
+// fonts are those of an SVG. The first four have letters of one width, by which the layout is computed; where none is there,
+// the legend has room for a wider one.
+const fonts = "Liberation Sans,Arimo,Arial,Helvetica,sans-serif"
+
+// title says what the figure shows.
+func (f Figure) title() string {
+	if f.Title != "" {
+		return f.Title
+	}
+	var titles []string
+	for _, p := range f.Panels {
+		if t := p.Table().Title; t != "" && !slices.Contains(titles, t) {
+			titles = append(titles, t)
+		}
+	}
+	return strings.Join(titles, "; ")
+}
+
+// sharedScale gives the heat maps of a figure one scale of colours, so that they can be compared.
+func (f Figure) sharedScale() Figure {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, p := range f.Panels {
+		if h, ok := p.(HeatMap); ok && h.Low == h.High {
+			a, b := h.span()
+			lo, hi = min(lo, a), max(hi, b)
+		}
+	}
+	f.Panels = slices.Clone(f.Panels)
+	for i, p := range f.Panels {
+		if h, ok := p.(HeatMap); ok && h.Low == h.High && hi > lo {
+			h.Low, h.High = lo, hi
+			f.Panels[i] = h
+		}
+	}
+	return f
 }
 
 // PNG writes the figure as PNG at 144 dots per inch.
 func (f Figure) PNG(w io.Writer) error {
+	f = f.sharedScale()
 	width, height, err := f.layout()
 	if err != nil {
 		return err

@@ -18,6 +18,31 @@ type HeatMap struct {
 	Rows, Columns         []string // names, from the top and from the left
 	Values                [][]float64
 	Format                string // of the values; "": %.1f
+	Label                 string // what the values are, above the scale of colours
+	// Low and High are the ends of the scale of colours, where they differ; else those of the values of all heat maps of the
+	// figure.
+	Low, High float64
+}
+
+// span is the lowest and the highest value.
+func (h HeatMap) span() (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, row := range h.Values {
+		for _, x := range row {
+			if !math.IsNaN(x) {
+				lo, hi = min(lo, x), max(hi, x)
+			}
+		}
+	}
+	return lo, hi
+}
+
+// scale is what the colours run over.
+func (h HeatMap) scale() (lo, hi float64) {
+	if h.Low != h.High {
+		return h.Low, h.High
+	}
+	return h.span()
 }
 
 // Table returns the cells: row, column, value.
@@ -66,7 +91,28 @@ func (h HeatMap) size() (w, hh vg.Length) {
 	return max(w, 9*vg.Centimeter), max(hh, 7*vg.Centimeter)
 }
 
-func (h HeatMap) legend() []legendEntry { return nil }
+// legend is the scale of colours, the highest value first.
+func (h HeatMap) legend() []legendEntry {
+	lo, hi := h.scale()
+	if !(hi > lo) {
+		return nil
+	}
+	const steps = 6
+	var entries []legendEntry
+	if h.Label != "" {
+		entries = append(entries, legendEntry{name: h.Label})
+	}
+	for k := steps; k >= 0; k-- {
+		share := float64(k) / steps
+		entries = append(entries, legendEntry{
+			name: fmt.Sprintf(orElse(h.Format, "%.1f"), lo+share*(hi-lo)),
+			fill: func(c *draw.Canvas, r vg.Rectangle) {
+				c.FillPolygon(shade(share), []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}})
+			},
+		})
+	}
+	return entries
+}
 
 func (h HeatMap) plot() *plot.Plot {
 	p := newPlot(h.Title, h.XLabel, h.YLabel)
@@ -97,14 +143,7 @@ func (t nameTicks) Ticks(lo, hi float64) []plot.Tick {
 type cells struct{ HeatMap }
 
 func (h cells) Plot(c draw.Canvas, p *plot.Plot) {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, row := range h.Values {
-		for _, x := range row {
-			if !math.IsNaN(x) {
-				lo, hi = min(lo, x), max(hi, x)
-			}
-		}
-	}
+	lo, hi := h.scale()
 	tx, ty := p.Transforms(&c)
 	format := orElse(h.Format, "%.1f")
 	for i, row := range h.Values {
@@ -116,7 +155,7 @@ func (h cells) Plot(c draw.Canvas, p *plot.Plot) {
 			x0, x1, y0, y1 := tx(float64(j)-0.5), tx(float64(j)+0.5), ty(y-0.5), ty(y+0.5)
 			share := 0.5
 			if hi > lo {
-				share = (x - lo) / (hi - lo)
+				share = min(max((x-lo)/(hi-lo), 0), 1)
 			}
 			c.FillPolygon(shade(share), []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}})
 			style := textStyle(tickSize, draw.XCenter, draw.YCenter)

@@ -16,6 +16,7 @@ type legendEntry struct {
 const (
 	sampleWidth = 26
 	legendGap   = 8
+	fontSlack   = 1.2 // a viewer's font may be wider than the one by which names are measured
 	entryHeight = legendSize * 1.45
 )
 
@@ -39,7 +40,7 @@ func legendWidth(entries []legendEntry) vg.Length {
 	for _, e := range entries {
 		width = max(width, style.Width(e.name))
 	}
-	return width + sample(entries) + 2.5*legendGap
+	return fontSlack*width + sample(entries) + 2.5*legendGap
 }
 
 // legendHeight is what a legend needs, the panel's title included.

@@ -34,6 +34,26 @@ type Lines struct {
 	XTicks     []float64 // where the x axis is labelled; nil: where it suits
 }
 
+// MostSeries is the number of lines that can be told apart in a panel.
+const MostSeries = 7
+
+// Split returns the lines in as few panels as can be read, each with about as many.
+func (l Lines) Split() []Lines {
+	n := len(l.Series)
+	panels := (n + MostSeries - 1) / MostSeries
+	if panels < 2 {
+		return []Lines{l}
+	}
+	var out []Lines
+	for k := range panels {
+		part := l
+		part.Title = fmt.Sprintf("%s (%d of %d)", l.Title, k+1, panels)
+		part.Series = l.Series[k*n/panels : (k+1)*n/panels]
+		out = append(out, part)
+	}
+	return out
+}
+
 // Exponent returns a and b of the least-squares line log y = log a + b·log x, the scaling law y = a·x^b. It is an error
 // if there are fewer than two different x, or values that are not positive.
 func Exponent(x, y []float64) (a, b float64, err error) {
@@ -88,6 +108,9 @@ func (l Lines) Table() Table {
 func (l Lines) check() error {
 	if len(l.Series) == 0 {
 		return errors.New("no series")
+	}
+	if len(l.Series) > MostSeries {
+		return fmt.Errorf("%d series, and no more than %d can be told apart: see Split", len(l.Series), MostSeries)
 	}
 	for _, s := range l.Series {
 		n := len(s.X)

@@ -425,3 +425,76 @@ func TestTicks(t *testing.T) {
 		}
 	}
 }
+
+// TestSVGCanBeReadAnywhere wants other fonts to fall back on, and a title.
+func TestSVGCanBeReadAnywhere(t *testing.T) {
+	var b bytes.Buffer
+	if err := (Figure{Panels: []Panel{lines(), scatter()}}).SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for _, want := range []string{`<svg role="img" `, "<title>ACC over rates; H</title>", "Arial,Helvetica,sans-serif;"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the picture lacks %q", want)
+		}
+	}
+	if strings.Contains(text, "font-family:Liberation Sans;") {
+		t.Error("a text has one font only")
+	}
+	b.Reset()
+	if err := (Figure{Title: "a < b", Panels: []Panel{lines()}}).SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "<title>a &lt; b</title>") {
+		t.Error("the title of the figure is not that of the picture, or is not quoted")
+	}
+	if err := xml.Unmarshal(b.Bytes(), new(any)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHeatMapsShareTheirScale wants one value to have one colour in all maps of a figure, and the scale to say which.
+func TestHeatMapsShareTheirScale(t *testing.T) {
+	low := HeatMap{Title: "low", Rows: []string{"a"}, Columns: []string{"b", "c"}, Values: [][]float64{{10, 20}}, Label: "ACC"}
+	high := low
+	high.Title, high.Values = "high", [][]float64{{20, 40}}
+	f := Figure{Panels: []Panel{low, high}}.sharedScale()
+	for _, p := range f.Panels {
+		if lo, hi := p.(HeatMap).scale(); lo != 10 || hi != 40 {
+			t.Errorf("%s: the scale runs from %v to %v", p.(HeatMap).Title, lo, hi)
+		}
+		entries := p.legend()
+		if entries[0].name != "ACC" || entries[1].name != "40.0" || entries[len(entries)-1].name != "10.0" {
+			t.Errorf("the scale says %v", entries)
+		}
+	}
+	if low.Low != low.High {
+		t.Error("the caller's panel was changed")
+	}
+	own := high
+	own.Low, own.High = 0, 100
+	if lo, hi := (Figure{Panels: []Panel{low, own}}).sharedScale().Panels[1].(HeatMap).scale(); lo != 0 || hi != 100 {
+		t.Errorf("a scale of its own became %v to %v", lo, hi)
+	}
+}
+
+// TestManyLinesAreParted wants no more lines in a panel than can be told apart.
+func TestManyLinesAreParted(t *testing.T) {
+	l := Lines{Title: "loss"}
+	for i := range 15 {
+		l.Series = append(l.Series, Series{Name: fmt.Sprint(i), X: []float64{0, 1}, Y: []float64{0, 1}})
+	}
+	if err := l.check(); err == nil || !strings.Contains(err.Error(), "see Split") {
+		t.Errorf("15 lines: %v", err)
+	}
+	parts, all := l.Split(), 0
+	for _, p := range parts {
+		if err := p.check(); err != nil || len(p.Series) != 5 {
+			t.Errorf("%d lines, %v", len(p.Series), err)
+		}
+		all += len(p.Series)
+	}
+	if len(parts) != 3 || all != 15 || parts[2].Title != "loss (3 of 3)" {
+		t.Errorf("%d panels of %d lines, the last %q", len(parts), all, parts[len(parts)-1].Title)
+	}
+}

@@ -14,8 +14,8 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// report is what fit prints. A nil pointer is a number that does not exist: null in JSON.
-type report struct {
+// summary is what fit prints. A nil pointer is a number that does not exist: null in JSON.
+type summary struct {
 	Samples       int     `json:"samples"`
 	Views         int     `json:"views"`
 	Dims          []int   `json:"dims"`
@@ -45,6 +45,7 @@ type report struct {
 	Inputs         []int    `json:"inputs"`          // columns of what the network sees of the views
 
 	Reading *dataset.Reading `json:"reading"` // how the data were read
+	Notes   []string         `json:"notes"`   // what the data do not support; null: nothing is known
 
 	Seed        uint64 `json:"seed"`
 	Restarts    int    `json:"restarts"`
@@ -92,11 +93,11 @@ func peakMiB() *float64 {
 	return number(float64(bytes) / (1 << 20))
 }
 
-// newReport gathers the report and scores the clusters where the classes are known.
-func newReport(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Duration) (*report, error) {
+// newSummary gathers the summary and scores the clusters where the classes are known.
+func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Duration) (*summary, error) {
 	g := c.Config() // with every default filled in
 	variant, activation := networkOf(&g)
-	r := &report{
+	r := &summary{
 		Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing, Clusters: g.Clusters,
 		ClustersFound: c.Clusters,
 		Anchors:       g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0), LearningRate: g.LearningRate,
@@ -107,7 +108,7 @@ func newReport(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Du
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
 		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: c.Sizes,
 	}
-	r.Reading, r.IDs, r.Labels = &in.reading, in.ids, c.Labels
+	r.Reading, r.Notes, r.IDs, r.Labels = &in.reading, c.Notes, in.ids, c.Labels
 	if o.config.Start.Labels != nil {
 		r.Start = "labels"
 	}
@@ -141,7 +142,7 @@ func newReport(o *fitOptions, in *input, c *largemvc.Clustering, reading time.Du
 }
 
 // addNeighbors reports what the neighbours did, if there were any.
-func (r *report) addNeighbors(g *largemvc.Config) {
+func (r *summary) addNeighbors(g *largemvc.Config) {
 	if g.Neighborhood.Neighbors == largemvc.None {
 		return
 	}
@@ -159,7 +160,7 @@ func (r *report) addNeighbors(g *largemvc.Config) {
 }
 
 // neighbors says the same for people.
-func (r *report) neighbors() string {
+func (r *summary) neighbors() string {
 	if r.FilterSteps == nil {
 		return "none"
 	}
@@ -186,7 +187,7 @@ func (r *report) neighbors() string {
 }
 
 // print writes the report as one line of JSON or as a table.
-func (r *report) print(w io.Writer, asJSON bool) error {
+func (r *summary) print(w io.Writer, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(r)
 	}
@@ -194,7 +195,7 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 }
 
 // table writes the report for people.
-func (r *report) table(w io.Writer) error {
+func (r *summary) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	line("data", "%s", aboutSamples(r.Samples, r.Dims, r.MissingRate))

@@ -1,0 +1,134 @@
+package choose
+
+import (
+	"fmt"
+	"math"
+)
+
+// steadyHalves is the agreement of halves from which clusters count as found again in other samples.
+const steadyHalves = 0.6
+
+// The rule without that term.
+const (
+	suggestShare  = 0.85
+	suggestStable = 0.8
+)
+
+// suggest sets Suggested and what goes with it.
+func (c *Choices) suggest() {
+	c.Suggested, c.Clear, c.Reasons = 0, false, nil
+	c.BySilhouette = c.at(c.best(func(x *Choice) float64 { return x.Silhouette }))
+	c.ByGap = c.at(c.best(func(x *Choice) float64 { return x.Gap }))
+	if len(c.Choices) == 0 {
+		return
+	}
+	if c.byLoss {
+		c.suggestByNeighbors()
+	} else {
+		c.suggestBySilhouette()
+	}
+}
+
+// at is the number of clusters of a place, 0 for −1.
+func (c *Choices) at(i int) int {
+	if i < 0 {
+		return 0
+	}
+	return c.Choices[i].Clusters
+}
+
+// best is the place of the highest value that exists, −1 if none does.
+func (c *Choices) best(of func(*Choice) float64) int {
+	at := -1
+	for i := range c.Choices {
+		if v := of(&c.Choices[i]); !math.IsNaN(v) && (at < 0 || v > of(&c.Choices[at])) {
+			at = i
+		}
+	}
+	return at
+}
+
+// suggestByNeighbors takes the number of the largest eigengap, or that of the lowest loss where that is next to it.
+func (c *Choices) suggestByNeighbors() {
+	lowest := c.best(func(x *Choice) float64 { return -x.Loss })
+	widest := c.best(func(x *Choice) float64 { return x.Gap })
+	if lowest < 0 {
+		return
+	}
+	because := func(format string, args ...any) { c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...)) }
+	low, at, agree := &c.Choices[lowest], lowest, true
+	if widest < 0 {
+		because("the loss is lowest at %d", low.Clusters)
+	} else {
+		wide := &c.Choices[widest]
+		because("the eigengap of the neighbours' graph is largest at %d", wide.Clusters)
+		switch d := lowest - widest; {
+		case d == 0:
+			because("the loss is lowest there too")
+		case d == 1 || d == -1:
+			because("the loss is lowest next to it, at %d", low.Clusters)
+		default:
+			because("the loss is lowest elsewhere, at %d", low.Clusters)
+			at, agree = widest, false
+		}
+	}
+	x := &c.Choices[at]
+	c.Suggested = x.Clusters
+	edge := at == len(c.Choices)-1 && len(c.Choices) > 1
+	if edge {
+		because("%d is the highest number tried: higher ones may be better", x.Clusters)
+	}
+	switch {
+	case math.IsNaN(x.Halves):
+	case x.Halves < steadyHalves:
+		because("fits of two halves of the samples agree to %.2f only on %d clusters", x.Halves, x.Clusters)
+	default:
+		because("fits of two halves of the samples agree to %.2f on %d clusters", x.Halves, x.Clusters)
+	}
+	c.Clear = agree && !edge && !(x.Halves < steadyHalves)
+}
+
+// suggestBySilhouette takes the highest number of clusters among the peaks of the silhouette.
+func (c *Choices) suggestBySilhouette() {
+	s := func(i int) float64 {
+		if i < 0 || i >= len(c.Choices) || math.IsNaN(c.Choices[i].Silhouette) {
+			return math.Inf(-1)
+		}
+		return c.Choices[i].Silhouette
+	}
+	stable := func(i int) bool { return !(c.Choices[i].Stability < suggestStable) } // a single fit counts as stable
+	highest, steady, at := -1, -1, -1
+	for i := range c.Choices {
+		if s(i) > s(highest) {
+			highest = i
+		}
+		if stable(i) && s(i) > s(steady) {
+			steady = i
+		}
+	}
+	for i := len(c.Choices) - 2; i >= 0 && at < 0; i-- {
+		if stable(i) && s(i) > s(i-1) && s(i) > s(i+1) && s(i) >= suggestShare*s(highest) {
+			at = i
+		}
+	}
+	peak := at >= 0
+	switch {
+	case peak:
+	case steady >= 0:
+		at = steady
+	case highest >= 0:
+		at = highest
+	default:
+		return
+	}
+	x := &c.Choices[at]
+	c.Suggested = x.Clusters
+	c.Reasons = append(c.Reasons, fmt.Sprintf("the silhouette is %.3f (highest at %d)", x.Silhouette, c.at(highest)))
+	if !math.IsNaN(x.Halves) {
+		c.Reasons = append(c.Reasons, fmt.Sprintf("fits of two halves of the samples agree to %.2f", x.Halves))
+	}
+	if !peak {
+		c.Reasons = append(c.Reasons, "the silhouette has no peak there")
+	}
+	c.Clear = peak && !(x.Halves < steadyHalves)
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+	"time"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/choose"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/progress"
+	"github.com/largemvc/largemvc/report"
+)
+
+const aboutChoose = `Usage: largemvc choose -data FILE -from 2 -to 20 [flags]
+
+Clusters the samples into every number of clusters of a range, several times each, prints what there is to go by without
+classes, and suggests a number with the reasons for it; or it says that nothing stands out. It takes the time of several
+fits for each number.
+`
+
+// chooseOptions is what the flags of choose say.
+type chooseOptions struct {
+	dataOptions
+	from, to, seeds, halves int
+	figure                  string
+	json, quiet             bool
+	config                  largemvc.Config
+}
+
+func chooseFlags(o *chooseOptions) *flags {
+	f, c := newFlags("choose"), &o.config
+	o.sparse = dataset.SparseIfSmaller
+	f.group("Data")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
+		"file a view")
+	o.dataFlags(f)
+	f.group("What is tried")
+	f.int(&o.from, "from", 2, "`C`, the lowest number of clusters")
+	f.int(&o.to, "to", 20, "`C`, the highest number of clusters")
+	f.int(&o.seeds, "seeds", 3, "`N` fits of each number, from the seeds SEED, SEED+1, …")
+	f.int(&o.halves, "halves", 2, "`N` times that the samples are parted in two halves, both of which are fitted; 0: none")
+	f.int(&c.Epochs, "epochs", 30, "`N` steps of the optimiser of each fit")
+	f.text(&c.Preset, "preset", "defaults of the fits: `default|paper`. The loss tells of the number of clusters "+
+		"with default alone")
+	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of everything random; equal seeds give equal results on any number of cores")
+	f.added("seed")
+	f.int(&c.Workers, "workers", 0, "`N` threads; 0: all cores")
+	f.group("Result")
+	f.string(&o.figure, "figure", "`FILE` to draw the indices to, as SVG; none by default")
+	f.bool(&o.json, "json", "print one JSON object in place of the table; what does not exist is null")
+	f.bool(&o.quiet, "quiet", "show no progress on standard error")
+	f.first("largemvc choose -data mydata.mat -from 2 -to 20 -figure choose.svg",
+		"data mydata.mat", "from 2", "to 20", "figure choose.svg", "seeds 5", "halves 4", "epochs 30", "seed 1", "json")
+	return f
+}
+
+// chosen is what choose prints. A nil pointer is a number that does not exist.
+type chosen struct {
+	Samples    int              `json:"samples"`
+	Suggested  int              `json:"suggested"`
+	Clear      bool             `json:"clear"` // whether it stands out
+	Reasons    []string         `json:"reasons"`
+	Silhouette int              `json:"by_silhouette"` // 0: none
+	Gap        int              `json:"by_eigengap"`
+	Classes    *int             `json:"classes"`
+	Choices    []chosenRow      `json:"choices"`
+	Seconds    float64          `json:"seconds"`
+	Reading    *dataset.Reading `json:"reading"`
+}
+
+type chosenRow struct {
+	Clusters         int      `json:"clusters"`
+	Found            int      `json:"clusters_found"`
+	Sizes            []int    `json:"cluster_sizes"`
+	Loss             *float64 `json:"loss"`
+	Halves           *float64 `json:"halves"`
+	Stability        *float64 `json:"stability"`
+	Gap              *float64 `json:"eigengap"`
+	Silhouette       *float64 `json:"silhouette"`
+	CalinskiHarabasz *float64 `json:"calinski_harabasz"`
+	DaviesBouldin    *float64 `json:"davies_bouldin"`
+}
+
+func runChoose(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o := &chooseOptions{}
+	f := chooseFlags(o)
+	if done, err := f.start(args, stdout, aboutChoose, aboutData); done || err != nil {
+		return err
+	}
+	figure := &output{flag: "figure", path: o.figure}
+	if err := o.checkChoose(figure); err != nil {
+		return err
+	}
+	progressOut := stderr
+	if o.quiet {
+		progressOut = io.Discard
+	}
+	bar := progress.New(progressOut, "tried")
+	defer bar.End()
+	o.progress = readingProgress(bar, time.Now())
+	set, err := o.open(ctx, 32)
+	bar.End()
+	if err != nil {
+		return cancelled(ctx, err)
+	}
+	in, err := newInput(set)
+	if err != nil {
+		return err
+	}
+	if o.to >= in.samples {
+		return usagef("choose: -to is %d, and there are %d samples", o.to, in.samples)
+	}
+	if !o.quiet {
+		if err := say(stderr, &in.reading); err != nil {
+			return err
+		}
+	}
+	began := time.Now()
+	found, err := o.try(ctx, in, bar, began)
+	bar.End()
+	if found == nil || len(found.Choices) == 0 {
+		return cancelled(ctx, err)
+	}
+	failed := figure.save(stdout, func(w io.Writer) error { return report.WriteChoices(w, found) })
+	if o.figure == standard {
+		stdout = stderr
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("cancelled after %d of %d numbers of clusters; this is what they say", len(found.Choices), o.to-o.from+1)
+	}
+	return errors.Join(failed, o.print(stdout, in, found, time.Since(began)), err)
+}
+
+// checkChoose refuses what is wrong whatever the data are.
+func (o *chooseOptions) checkChoose(figure *output) error {
+	if err := o.check("choose"); err != nil {
+		return err
+	}
+	switch {
+	case o.from < 2:
+		return usagef("choose: -from is %d, want at least 2", o.from)
+	case o.to < o.from:
+		return usagef("choose: -to is %d, below -from, %d", o.to, o.from)
+	case o.seeds < 1:
+		return usagef("choose: -seeds is %d, want at least 1", o.seeds)
+	case o.halves < 0:
+		return usagef("choose: -halves is %d, want at least 0", o.halves)
+	case o.config.Epochs < 1:
+		return usagef("choose: -epochs is %d, want at least 1", o.config.Epochs)
+	case o.config.Workers < 0:
+		return usagef("choose: -workers is %d, want at least 0", o.config.Workers)
+	case o.json && o.figure == standard:
+		return usagef("choose: -json writes to standard output too: give -figure a file")
+	}
+	return checkOutputs("choose", []*output{figure}, o.inputs())
+}
+
+// try fits all numbers of clusters.
+func (o *chooseOptions) try(ctx context.Context, in *input, bar *progress.Bar, began time.Time) (*choose.Choices, error) {
+	c := choose.Config{Seeds: o.seeds, Halves: o.halves}
+	if o.halves == 0 {
+		c.Halves = largemvc.None
+	}
+	for k := o.from; k <= o.to; k++ {
+		c.Clusters = append(c.Clusters, k)
+	}
+	// Every number takes about as many fits; what is under way is told by the fits.
+	done, total := 0, len(c.Clusters)
+	config := o.config
+	config.Progress = func(largemvc.Epoch) error {
+		elapsed := time.Since(began)
+		left := time.Duration(0)
+		if done > 0 {
+			left = elapsed * time.Duration(total-done) / time.Duration(done)
+		}
+		bar.Phase(fmt.Sprintf("%d of %d numbers tried", done, total), done, total, elapsed, left)
+		return nil
+	}
+	c.Progress = func(d, _ int, x choose.Choice) error {
+		done = d
+		return nil
+	}
+	return choose.Clusters(ctx, in.views, config, c)
+}
+
+func (o *chooseOptions) print(w io.Writer, in *input, found *choose.Choices, took time.Duration) error {
+	out := &chosen{
+		Samples: in.samples, Suggested: found.Suggested, Clear: found.Clear, Reasons: found.Reasons,
+		Silhouette: found.BySilhouette, Gap: found.ByGap, Seconds: took.Seconds(), Reading: &in.reading,
+	}
+	if in.labels != nil {
+		out.Classes = &in.classes
+	}
+	for _, c := range found.Choices {
+		out.Choices = append(out.Choices, chosenRow{
+			c.Clusters, c.Found, c.Sizes, number(c.Loss), number(c.Halves), number(c.Stability), number(c.Gap),
+			number(c.Silhouette),
+			number(c.CalinskiHarabasz), number(c.DaviesBouldin),
+		})
+	}
+	if o.json {
+		return json.NewEncoder(w).Encode(out)
+	}
+	return out.table(w)
+}
+
+func (c *chosen) table(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "clusters\tloss\thalves\tseeds\teigengap\tsilhouette\tsmallest\t")
+	for _, r := range c.Choices {
+		mark := ""
+		if r.Clusters == c.Suggested {
+			mark = "  ←"
+		}
+		smallest := r.Sizes[len(r.Sizes)-1]
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%d%s\t\n", r.Clusters, digits(r.Loss, 4), digits(r.Halves, 2),
+			digits(r.Stability, 2),
+			digits(r.Gap, 3), digits(r.Silhouette, 3), smallest, mark)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	switch {
+	case c.Suggested == 0:
+		fmt.Fprintln(w, "no number can be suggested")
+	case c.Clear:
+		fmt.Fprintf(w, "suggested: %d clusters\n", c.Suggested)
+	default:
+		fmt.Fprintf(w, "nothing stands out; if one number must be named, %d clusters\n", c.Suggested)
+	}
+	for _, r := range c.Reasons {
+		fmt.Fprintf(w, "  %s\n", r)
+	}
+	for _, other := range []struct {
+		name string
+		k    int
+	}{{"the silhouette", c.Silhouette}, {"the eigengap", c.Gap}} {
+		if other.k > 0 {
+			fmt.Fprintf(w, "  %s alone is highest at %d\n", other.name, other.k)
+		}
+	}
+	if c.Classes != nil {
+		fmt.Fprintf(w, "  the data have %d classes, which had no part in this\n", *c.Classes)
+	}
+	_, err := fmt.Fprintf(w, "\nloss: low is good; halves: how far fits of two halves of the samples agree (ARI); "+
+		"seeds: the same of "+
+		"several fits;\neigengap: of the neighbours' graph; silhouette: of the views; smallest: the samples in the "+
+		"smallest cluster. "+
+		"It took %.3g s.\n", c.Seconds)
+	return err
+}
+
+// digits is a number with some decimals, a dash where there is none.
+func digits(x *float64, decimals int) string {
+	if x == nil || math.IsNaN(*x) {
+		return "–"
+	}
+	return fmt.Sprintf("%.*f", decimals, *x)
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/xml"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestChoose(t *testing.T) {
+	data, figure := writeSet(t, 60, true), filepath.Join(t.TempDir(), "choose.svg")
+	args := []string{"choose", "-data", data, "-from", "2", "-to", "5", "-seeds", "2", "-halves", "1", "-epochs", "5",
+		"-figure", figure}
+	status, stdout, stderr := runLine(args...)
+	if status != exitOK {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	for _, want := range []string{"suggested: 3 clusters\n", "fits of two halves of the samples agree to 1.00",
+		"the loss is lowest there too",
+		"the data have 3 classes", "←"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is missing in\n%s", want, stdout)
+		}
+	}
+	picture := readText(t, figure)
+	if err := xml.Unmarshal([]byte(picture), new(any)); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"suggested: 3</title>", "agreement of halves", "3 clusters: ", "silhouette"} {
+		if !strings.Contains(picture, want) {
+			t.Errorf("the figure lacks %q", want)
+		}
+	}
+	status, stdout, _ = runLine(append(args[:len(args)-2], "-json", "-quiet")...)
+	m := object(t, stdout)
+	rows := m["choices"].([]any)
+	if status != exitOK || m["suggested"] != 3.0 || m["clear"] != true || len(rows) != 4 || m["classes"] != 3.0 {
+		t.Errorf("status %d: %s", status, stdout)
+	}
+	if three := rows[1].(map[string]any); three["halves"] != 1.0 || three["stability"] != 1.0 || three["eigengap"] == nil ||
+		three["loss"] == nil {
+		t.Errorf("three clusters: %v", three)
+	}
+}
+
+func TestChooseWrongUse(t *testing.T) {
+	data := writeSet(t, 30, false)
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{}, "-data FILE is missing"},
+		{[]string{"-data", data, "-from", "1"}, "-from is 1"},
+		{[]string{"-data", data, "-from", "5", "-to", "4"}, "-to is 4, below -from"},
+		{[]string{"-data", data, "-to", "30"}, "-to is 30, and there are 30 samples"},
+		{[]string{"-data", data, "-to", "5", "-seeds", "0"}, "-seeds is 0"},
+		{[]string{"-data", data, "-to", "5", "-halves", "-1"}, "-halves is -1"},
+		{[]string{"-data", data, "-to", "5", "-epochs", "0"}, "-epochs is 0"},
+		{[]string{"-data", data, "-to", "5", "-json", "-figure", "-"}, "-json writes to standard output too"},
+		{[]string{"-data", data, "-to", "5", "-figure", data}, "would overwrite"},
+	} {
+		status, stdout, stderr := runLine(append([]string{"choose"}, test.args...)...)
+		if status != exitUsage || stdout != "" || !strings.Contains(stderr, test.want) {
+			t.Errorf("%v: status %d, %q, want %q", test.args, status, stderr, test.want)
+		}
+	}
+}

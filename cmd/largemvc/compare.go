@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/score"
+)
+
+const aboutCompare = `Usage: largemvc compare [flags] A.csv B.csv
+
+Scores two labelings of the same samples against each other, and prints which label of one is which of the other. The labels
+are in the column label (cluster, class, y … too) or in the only one; samples are joined by a column id or sample that both
+files have, in any order, else by their places.
+
+  largemvc compare monday.csv tuesday.csv
+`
+
+// compareOptions is what the flags of compare say.
+type compareOptions struct {
+	column string
+	json   bool
+}
+
+func compareFlags(o *compareOptions) *flags {
+	f := newFlags("compare")
+	f.string(&o.column, "column", "`NAME` of the column of labels; by default one of a usual name, or the only one")
+	f.bool(&o.json, "json", "print one JSON object in place of the tables")
+	return f
+}
+
+// comparison is what compare prints.
+type comparison struct {
+	Samples int       `json:"samples"`
+	Matched string    `json:"samples_matched"` // how
+	A       labelInfo `json:"a"`
+	B       labelInfo `json:"b"`
+	ARI     float64   `json:"ari"`
+	NMI     float64   `json:"nmi"`
+	ACC     float64   `json:"acc"` // share of the samples in matched labels
+	// Homogeneity is 1 if every label of B has one label of A only, Completeness the other way round.
+	Homogeneity  float64   `json:"homogeneity"`
+	Completeness float64   `json:"completeness"`
+	Pairs        []matched `json:"matches"`
+	Counts       [][]int   `json:"counts"` // A's labels by B's
+
+	order []int // B's labels in the order in which the table has them
+}
+
+type labelInfo struct {
+	Path   string   `json:"path"`
+	Column string   `json:"column"`
+	Labels []string `json:"labels"`
+	Sizes  []int    `json:"sizes"`
+}
+
+// matched are two labels that stand for each other.
+type matched struct {
+	A      string `json:"a"`
+	B      string `json:"b"` // empty: none
+	Shared int    `json:"shared"`
+	SizeA  int    `json:"size_a"`
+	SizeB  int    `json:"size_b"`
+}
+
+func runCompare(_ context.Context, args []string, stdout, _ io.Writer) error {
+	o := &compareOptions{}
+	f := compareFlags(o)
+	paths, err := f.parse(args)
+	if done, err := f.asked(err, stdout, aboutCompare, ""); done || err != nil {
+		return err
+	}
+	if len(paths) != 2 {
+		return usagef("compare: give two files of labels ('largemvc compare -h' explains the use)")
+	}
+	a, err := readLabeling(paths[0], o.column)
+	if err != nil {
+		return err
+	}
+	b, err := readLabeling(paths[1], o.column)
+	if err != nil {
+		return err
+	}
+	c, err := newComparison(a, b)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return json.NewEncoder(stdout).Encode(c)
+	}
+	return c.table(stdout)
+}
+
+func newComparison(a, b *labeling) (*comparison, error) {
+	labels, how, err := a.align(b)
+	if err != nil {
+		return nil, err
+	}
+	t, err := score.NewContingency(a.labels, labels)
+	if err != nil {
+		return nil, err
+	}
+	s, err := largemvc.Evaluate(a.labels, labels)
+	if err != nil {
+		return nil, err
+	}
+	match, err := t.Match() // B's label → A's
+	if err != nil {
+		return nil, err
+	}
+	c := &comparison{
+		Samples: len(labels), Matched: how, ARI: s.ARI, NMI: s.NMI, ACC: s.ACC, Homogeneity: s.Homogeneity,
+		Completeness: s.Completeness, Counts: t.Counts(),
+	}
+	_, sizesA := t.Classes()
+	_, sizesB := t.Clusters()
+	c.A, c.B = labelInfo{a.path, a.column, a.names, sizesA}, labelInfo{b.path, b.column, b.names, sizesB}
+	of := make([]int, len(a.names)) // A's label → B's
+	for i := range of {
+		of[i] = -1
+	}
+	for k, i := range match {
+		of[i] = k
+	}
+	for i, k := range of {
+		p := matched{A: a.names[i], SizeA: sizesA[i]}
+		if k >= 0 {
+			p.B, p.Shared, p.SizeB = b.names[k], c.Counts[i][k], sizesB[k]
+			c.order = append(c.order, k)
+		}
+		c.Pairs = append(c.Pairs, p)
+	}
+	for k := range b.names {
+		if !slices.Contains(c.order, k) {
+			c.order = append(c.order, k)
+		}
+	}
+	return c, nil
+}
+
+// widestTable is the number of labels up to which the table of all pairs is printed.
+const widestTable = 25
+
+func (c *comparison) table(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line("samples", "%d, joined %s", c.Samples, c.Matched)
+	line("A", "%s of %s, column %s", count(len(c.A.Labels), "label"), c.A.Path, c.A.Column)
+	line("B", "%s of %s, column %s", count(len(c.B.Labels), "label"), c.B.Path, c.B.Column)
+	line("scores", "ARI %.1f %%, NMI %.1f %%, %.1f %% of the samples in matched labels", 100*c.ARI, 100*c.NMI, 100*c.ACC)
+	line("", "homogeneity %.1f %%, completeness %.1f %% (how pure B's labels are in A's, and A's in B's)", 100*c.Homogeneity,
+		100*c.Completeness)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(t, "\nA\tB\tshared\tof A\tof B")
+	for _, p := range c.Pairs {
+		if p.B == "" {
+			fmt.Fprintf(t, "%s\t–\t\t%d\t\n", p.A, p.SizeA)
+			continue
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\n", p.A, p.B, p.Shared, p.SizeA, p.SizeB)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if len(c.A.Labels) > widestTable || len(c.B.Labels) > widestTable {
+		_, err := fmt.Fprintf(w, "\n(the table of all pairs is left out: more than %d labels)\n", widestTable)
+		return err
+	}
+	r := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(r, "\nA \\ B\t")
+	for _, k := range c.order {
+		fmt.Fprintf(r, "%s\t", c.B.Labels[k])
+	}
+	fmt.Fprintln(r)
+	for i, name := range c.A.Labels {
+		fmt.Fprintf(r, "%s\t", name)
+		for _, k := range c.order {
+			fmt.Fprintf(r, "%d\t", c.Counts[i][k])
+		}
+		fmt.Fprintln(r)
+	}
+	return r.Flush()
+}

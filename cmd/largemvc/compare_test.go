@@ -1,0 +1,87 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// writeText writes a file and returns its path.
+func writeText(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestCompare(t *testing.T) {
+	a := writeText(t, "a.csv", "id,sample,label,near\nu,0,0,1\nv,1,0,1\nw,2,1,1\nx,3,1,1\ny,4,2,1\n")
+	for name, test := range map[string]struct {
+		b    string
+		args []string
+		want []string
+	}{
+		"the same, named and ordered otherwise": {
+			"id;class\ny;red\nx;blue\nw;blue\nv;green\nu;green\n", nil,
+			[]string{"joined by id", "ARI 100.0 %, NMI 100.0 %, 100.0 % of the samples", "3 labels of",
+				"0  green  2", "2  red    1"},
+		},
+		"one sample moved":    {"\ufefflabel\n5\n5\n5\n7\n9\n", nil, []string{"joined by their places", "80.0 % of the samples"}},
+		"fewer labels":        {"label\n0\n0\n0\n0\n0\n", nil, []string{"1 label of", "ARI 0.0 %", "–"}},
+		"only column":         {"0\n0\n1\n1\n2\n", nil, []string{"ARI 100.0 %"}},
+		"named column, tabs":  {"label\tmine\n0\t1\n0\t1\n0\t2\n0\t2\n0\t3\n", []string{"-column", "mine"}, nil},
+		"sample, other order": {"sample,label\n4,9\n3,8\n2,8\n1,7\n0,7\n", nil, []string{"joined by their places", "ARI"}},
+	} {
+		b := writeText(t, "b.csv", test.b)
+		args := append([]string{"compare"}, test.args...)
+		status, stdout, stderr := runLine(append(args, a, b)...)
+		if test.args != nil { // a has no such column
+			if status != exitError || !strings.Contains(stderr, "no column mine") {
+				t.Errorf("%s: status %d, %s", name, status, stderr)
+			}
+			status, stdout, stderr = runLine(append(args, b, b)...)
+			test.want = []string{"column mine", "ARI 100.0 %"}
+		}
+		if status != exitOK {
+			t.Errorf("%s: status %d, %s", name, status, stderr)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("%s: %q is missing in\n%s", name, want, stdout)
+			}
+		}
+	}
+	status, stdout, stderr := runLine("compare", "-json", a, a)
+	if m := object(t, stdout); status != exitOK || m["ari"] != 1.0 || m["samples"] != 5.0 || m["acc"] != 1.0 {
+		t.Errorf("status %d: %s %s", status, stdout, stderr)
+	}
+}
+
+func TestCompareWrongUse(t *testing.T) {
+	a := writeText(t, "a.csv", "id,label\nu,0\nv,1\n")
+	for name, test := range map[string]struct {
+		args   []string
+		status int
+		want   string
+	}{
+		"one file":     {[]string{a}, exitUsage, "give two files"},
+		"no such file": {[]string{a, a + "x"}, exitError, "no such file"},
+		"lengths":      {[]string{a, writeText(t, "b", "label\n1\n2\n3\n")}, exitError, "no column of ids"},
+		"another id":   {[]string{a, writeText(t, "b", "id,label\nu,0\nw,1\n")}, exitError, `no label for the id "v"`},
+		"more ids":     {[]string{a, writeText(t, "b", "id,label\nu,0\nv,1\nw,1\n")}, exitError, "of 2 of them"},
+		"id twice": {[]string{a, writeText(t, "b", "id,label\nu,0\nu,1\n")}, exitError,
+			`lines 2 and 3 have the same id, "u"`},
+		"no label":    {[]string{a, writeText(t, "b", "id,label\nu,\nv,1\n")}, exitError, "line 2 has no label"},
+		"two columns": {[]string{a, writeText(t, "b", "1,2\n3,4\n")}, exitError, "none of which is called label"},
+		"empty":       {[]string{a, writeText(t, "b", "")}, exitError, "is empty"},
+		"ragged":      {[]string{a, writeText(t, "b", "id,label\nu\n")}, exitError, "wrong number of fields"},
+	} {
+		status, stdout, stderr := runLine(append([]string{"compare"}, test.args...)...)
+		if status != test.status || !strings.Contains(stderr, test.want) || stdout != "" {
+			t.Errorf("%s: status %d, %q, %q, want %d, %q", name, status, stdout, stderr, test.status, test.want)
+		}
+	}
+}

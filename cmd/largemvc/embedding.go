@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// embeddingEndings are those of files of H.
+var embeddingEndings = []string{".npy", ".npz", ".csv"}
+
+// checkEmbedding refuses a file of H of another kind.
+func checkEmbedding(command, path string) error {
+	if path == "" {
+		return nil
+	}
+	for _, ending := range embeddingEndings {
+		if filepath.Ext(path) == ending {
+			return nil
+		}
+	}
+	return usagef("%s: -embedding %s: the name must end in .npy, .npz or .csv", command, path)
+}
+
+// writeEmbedding writes the representation of the samples: in .npz the matrix H, with ids where there are some; in .csv the
+// columns id, sample, h0, h1, ….
+func writeEmbedding(out *output, h *largemvc.Matrix, ids []string) error {
+	if out.path == "" {
+		return nil
+	}
+	n, m := h.Dims()
+	if filepath.Ext(out.path) == ".csv" {
+		sample := make([]int, n)
+		for i := range sample {
+			sample[i] = i
+		}
+		var columns []dataset.Column
+		if ids != nil {
+			columns = append(columns, dataset.Column{Name: "id", Data: ids})
+		}
+		columns = append(columns, dataset.Column{Name: "sample", Data: sample})
+		for j := range m {
+			column := make([]float64, n)
+			for i := range column {
+				column[i] = h.At(i, j)
+			}
+			columns = append(columns, dataset.Column{Name: fmt.Sprintf("h%d", j), Data: column})
+		}
+		return dataset.WriteCSV(out.path, columns...)
+	}
+	values := make([]float64, 0, n*m)
+	for i := range n {
+		for j := range m {
+			values = append(values, h.At(i, j))
+		}
+	}
+	matrix := dataset.Array{Name: "H", Shape: []int{n, m}, Data: values}
+	if filepath.Ext(out.path) == ".npy" {
+		return out.save(io.Discard, func(w io.Writer) error { return dataset.EncodeNPY(w, matrix) })
+	}
+	arrays := []dataset.Array{matrix}
+	if ids != nil {
+		arrays = append(arrays, dataset.Array{Name: "ids", Data: ids})
+	}
+	return dataset.WriteNPZ(out.path, false, arrays...)
+}

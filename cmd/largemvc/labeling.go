@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// labeling is the labels of samples in a CSV file.
+type labeling struct {
+	path   string
+	names  []string // of the classes, numbers in their order, else in alphabetical order
+	labels []int    // of the samples, by their place in names
+	keys   []string // ids or numbers of the samples; nil: they are known by their places
+	column string   // that the labels come from
+	key    string   // that the keys come from; empty: none
+}
+
+// labelNames are the names of columns of labels, the first the surest.
+var labelNames = []string{"label", "labels", "cluster", "clusters", "class", "classes", "y", "gt", "truth", "target"}
+
+// keyNames are the names of columns that name the samples.
+var keyNames = []string{"id", "sample", "sample_id", "ids", "index", "name"}
+
+// readLabeling reads a CSV or TSV file that has labels in the named column; empty: in the one that is called so, or its only
+// one.
+func readLabeling(path, column string) (*labeling, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, reason(err))
+	}
+	defer file.Close()
+	l := &labeling{path: path}
+	texts, err := l.read(bufio.NewReader(file), column)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	l.number(texts)
+	return l, nil
+}
+
+// read returns the labels as they stand in the file.
+func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
+	first, err := file.Peek(3)
+	if err == nil && bytes.Equal(first, []byte("\ufeff")) {
+		_, err = file.Discard(3)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	r := csv.NewReader(file)
+	r.Comma, r.ReuseRecord, r.TrimLeadingSpace = separator(file), true, true
+	record, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("is empty")
+	}
+	if err != nil {
+		return nil, err
+	}
+	at, key, header, err := l.columns(record, column)
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	seen := map[string]int{}
+	for line := 1; ; line++ {
+		if line > 1 || !header {
+			text := strings.TrimSpace(record[at])
+			if text == "" {
+				return nil, fmt.Errorf("line %d has no label in column %s", line, l.column)
+			}
+			texts = append(texts, text)
+			if key >= 0 {
+				name := strings.TrimSpace(record[key])
+				if before, twice := seen[name]; twice {
+					return nil, fmt.Errorf("lines %d and %d have the same %s, %q", before, line, l.key, name)
+				}
+				seen[name] = line
+				l.keys = append(l.keys, name)
+			}
+		}
+		if record, err = r.Read(); errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(texts) == 0 {
+		return nil, errors.New("has no labels under its header")
+	}
+	return texts, nil
+}
+
+// separator is a tab, a semicolon or a comma: what the first line has most of.
+func separator(file *bufio.Reader) rune {
+	line, _ := file.Peek(4096) // less than that is as good
+	if end := bytes.IndexByte(line, '\n'); end >= 0 {
+		line = line[:end]
+	}
+	best, most := ',', 0
+	for _, c := range ",;\t" {
+		if n := bytes.Count(line, []byte(string(c))); n > most {
+			best, most = c, n
+		}
+	}
+	return best
+}
+
+// columns finds the column of labels and that of keys, −1 without, and tells whether the first record is a header.
+func (l *labeling) columns(record []string, column string) (at, key int, header bool, err error) {
+	names := make([]string, len(record))
+	for i, name := range record {
+		names[i] = strings.ToLower(strings.TrimSpace(name))
+	}
+	find := func(wanted []string) int {
+		for _, name := range wanted {
+			if i := slices.Index(names, name); i >= 0 {
+				return i
+			}
+		}
+		return -1
+	}
+	if at = find(labelNames); column != "" {
+		if at = slices.Index(names, strings.ToLower(column)); at < 0 {
+			return 0, 0, false, fmt.Errorf("has no column %s, but %s", column, strings.Join(record, ", "))
+		}
+	}
+	switch {
+	case at >= 0:
+		if key = find(keyNames); key == at {
+			key = -1
+		}
+		if key >= 0 {
+			l.key = record[key]
+		}
+		l.column = record[at]
+		return at, key, true, nil
+	case len(record) == 1:
+		l.column = "0"
+		_, err := strconv.ParseFloat(names[0], 64)
+		return 0, -1, err != nil && names[0] == "x", nil // R calls the only column x
+	}
+	return 0, 0, false, fmt.Errorf("has %d columns, none of which is called label: say -column NAME", len(record))
+}
+
+// number gives the labels numbers.
+func (l *labeling) number(texts []string) {
+	l.names = slices.Compact(slices.Sorted(slices.Values(texts)))
+	slices.SortStableFunc(l.names, func(a, b string) int {
+		x, errX := strconv.ParseFloat(a, 64)
+		y, errY := strconv.ParseFloat(b, 64)
+		switch {
+		case errX != nil || errY != nil || x == y:
+			return strings.Compare(a, b)
+		case x < y:
+			return -1
+		}
+		return 1
+	})
+	place := make(map[string]int, len(l.names))
+	for i, name := range l.names {
+		place[name] = i
+	}
+	l.labels = make([]int, len(texts))
+	for i, text := range texts {
+		l.labels[i] = place[text]
+	}
+}
+
+// align returns the labels of b in the order of a's samples, and how the samples were matched.
+func (l *labeling) align(b *labeling) ([]int, string, error) {
+	if l.keys == nil || b.keys == nil || !strings.EqualFold(l.key, b.key) {
+		if len(l.labels) != len(b.labels) {
+			return nil, "", fmt.Errorf("%s has %d labels, %s has %d, and they have no column of ids to be joined by", l.path,
+				len(l.labels), b.path, len(b.labels))
+		}
+		return b.labels, "by their places", nil
+	}
+	at := make(map[string]int, len(b.keys))
+	for i, key := range b.keys {
+		at[key] = i
+	}
+	out := make([]int, len(l.keys))
+	for i, key := range l.keys {
+		j, ok := at[key]
+		if !ok {
+			return nil, "", fmt.Errorf("%s has no label for the %s %q of %s", b.path, b.key, key, l.path)
+		}
+		out[i] = b.labels[j]
+	}
+	if len(b.keys) > len(l.keys) {
+		return nil, "", fmt.Errorf("%s has labels of %d samples, %s of %d of them", b.path, len(b.keys), l.path, len(l.keys))
+	}
+	return out, "by " + l.key, nil
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/progress"
+)
+
+// modelOptions is what the flags say of a model and of the samples that it is given.
+type modelOptions struct {
+	dataOptions
+	model string
+	match bool
+}
+
+// modelFlags adds the flags of o.
+func (o *modelOptions) modelFlags(f *flags) {
+	o.sparse = dataset.SparseIfSmaller
+	f.group("Model")
+	f.string(&o.model, "model", "`FILE` that fit -save wrote; there is no default")
+	f.group("Data")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data; - is standard input. Give it several times for one "+
+		"file a view")
+	o.dataFlags(f)
+	f.bool(&o.match, "match-features", "take the features by their names, in the order of the model; by default "+
+		"another order is "+
+		"an error")
+}
+
+// checkModel refuses what is wrong whatever the files hold, and outputs that would lose some.
+func (o *modelOptions) checkModel(command string, outputs ...*output) error {
+	if o.model == "" {
+		return usagef("%s: -model FILE is missing ('largemvc %[1]s -h' explains the flags)", command)
+	}
+	if err := o.check(command); err != nil {
+		return err
+	}
+	inputs := o.inputs()
+	inputs["model"] = []string{o.model}
+	return checkOutputs(command, outputs, inputs)
+}
+
+// readModel reads the model, and the data as the model wants them.
+func (o *modelOptions) readModel(ctx context.Context, bar *progress.Bar) (*largemvc.Predictor, *input, error) {
+	model, err := largemvc.Load(o.model)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.progress = readingProgress(bar, time.Now())
+	set, err := o.open(ctx, bits(model.Config().Float64))
+	bar.End()
+	if err != nil {
+		return nil, nil, cancelled(ctx, err)
+	}
+	if err := matchFeatures(model, set, o.match); err != nil {
+		return nil, nil, err
+	}
+	in, err := newInput(set)
+	if err != nil {
+		return nil, nil, err
+	}
+	return model, in, checkOrder(model.ViewNames(), in.names)
+}

@@ -1,0 +1,97 @@
+// Package python holds a program in Python that labels samples by a saved model.
+package python
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/testutil"
+)
+
+// TestPredictInPython labels samples of the training and new ones by predict.py and wants the labels of the library.
+func TestPredictInPython(t *testing.T) {
+	python := testutil.Python(t)
+	none := largemvc.Neighborhood{Neighbors: largemvc.None}
+	for name, c := range map[string]largemvc.Config{
+		"default":         {},
+		"landmarks":       {Neighborhood: largemvc.Neighborhood{Exact: largemvc.None}},
+		"few directions":  {Neighborhood: largemvc.Neighborhood{Directions: 3, Neighbors: 4}},
+		"paper":           {Preset: largemvc.PresetPaper},
+		"paper, float64":  {Preset: largemvc.PresetPaper, Float64: true, Layers: 3, Anchors: 5},
+		"balanced":        {Preprocess: largemvc.PreprocessBalanced, Neighborhood: none},
+		"zscore":          {Preprocess: largemvc.PreprocessZScore},
+		"unit rows":       {Preprocess: largemvc.PreprocessUnit, Neighborhood: none},
+		"as they are":     {Preprocess: largemvc.None, Neighborhood: none},
+		"SELU, one-sided": {Represent: &largemvc.SoftThreshold{Activation: largemvc.SELU, OneSided: true}},
+		"no noise":        {Noise: &largemvc.NoNoise{}},
+		"fixed anchors":   {Noise: &largemvc.NoNoise{}, Anchor: &largemvc.FixedAnchors{}, Preset: largemvc.PresetPaper},
+	} {
+		t.Run(name, func(t *testing.T) { predictInPython(t, python, c) })
+	}
+}
+
+func predictInPython(t *testing.T, python string, c largemvc.Config) {
+	folder := t.TempDir()
+	known, all, arrays := blobs(60, 90)
+	c.Clusters, c.Epochs = 3, 5
+	fit, err := largemvc.Fit(context.Background(), known, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, data := filepath.Join(folder, "model.safetensors"), filepath.Join(folder, "data.npz")
+	if err := fit.Save(model); err != nil {
+		t.Fatal(err)
+	}
+	if err := dataset.WriteNPZ(data, false, arrays...); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(python, "predict.py", model, data).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	labels, err := fit.Predict(context.Background(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "sample,label\n"
+	for i, l := range labels {
+		want += fmt.Sprintf("%d,%d\n", i, l)
+	}
+	if string(out) != want {
+		differ := 0
+		got := strings.Split(string(out), "\n")
+		for i, line := range strings.Split(want, "\n") {
+			if i >= len(got) || got[i] != line {
+				differ++
+			}
+		}
+		t.Errorf("%d of %d lines differ", differ, len(labels)+1)
+	}
+}
+
+// blobs makes samples of three overlapping classes in two views, the second of few features: the first ones as views, all of
+// them as views, and as arrays.
+func blobs(first, n int) (known, all []largemvc.View, arrays []dataset.Array) {
+	rng := rand.New(rand.NewPCG(2, 8))
+	for v, d := range []int{9, 4} {
+		centres, x := make([]float64, 3*d), make([]float64, n*d)
+		for i := range centres {
+			centres[i] = rng.NormFloat64()
+		}
+		for i := range x {
+			x[i] = float64(float32(centres[i/d%3*d+i%d] + 0.7*rng.NormFloat64()))
+		}
+		name := fmt.Sprintf("X%d", v)
+		known = append(known, largemvc.Float64View(first, d, x[:first*d]).Named(name))
+		all = append(all, largemvc.Float64View(n, d, x).Named(name))
+		arrays = append(arrays, dataset.Array{Name: name, Shape: []int{n, d}, Data: x})
+	}
+	return known, all, arrays
+}

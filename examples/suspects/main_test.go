@@ -1,0 +1,28 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestRun(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(context.Background(), []string{"-samples", "600"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	var moved, of, found int
+	last := lines[len(lines)-1]
+	if _, err := fmt.Sscanf(last, "of the %d rows that are trusted least, of %d, %d are exchanged ones", &moved, &of, &found); err != nil {
+		t.Fatalf("%q: %v", last, err)
+	}
+	if moved != 30 || found < moved/2 {
+		t.Errorf("%s", out.String())
+	}
+	if err := run(context.Background(), []string{"-samples", "50", "-view", "7"}, &out); err == nil {
+		t.Error("no error for a view that there is not")
+	}
+}

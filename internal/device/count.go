@@ -1,0 +1,398 @@
+package device
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/linalg"
+)
+
+// Cost is what some launches do. Bytes are those that must move: every operand of a launch is counted once, whatever is read
+// again from a cache, and so is every result.
+type Cost struct {
+	Kernel        string
+	Launches      int
+	Read, Written int64 // bytes of the device's memory
+	// Useful is the operations of the algebra, Executed those of the tiles that are there for them, three products of halves
+	// counting as three. Both count a fused multiply-add as two.
+	Useful, Executed int64
+	Unit             Unit
+}
+
+// Unit is what does most of a kernel's operations.
+type Unit int
+
+// The units.
+const (
+	Single  Unit = iota // float32
+	Double              // float64
+	Tensors             // halves on tensor cores
+)
+
+// Card is what a kernel's time is estimated from. The figures are no measurements.
+type Card struct {
+	Name      string
+	Bandwidth float64    // of memory, bytes/s
+	Rates     [3]float64 // operations/s of each Unit
+	Reached   [3]float64 // the share of a rate that kernels are assumed to reach
+	Launch    float64    // seconds of a launch
+	Bus       float64    // bytes/s of a transfer
+	Transfer  float64    // seconds that one takes besides
+}
+
+// H100 has the rates of the data sheet of an H100 SXM, 3.0 TB/s of its 3.35, and assumed shares.
+var H100 = Card{Name: "H100 SXM", Bandwidth: 3.0e12, Rates: [3]float64{66.9e12, 33.5e12, 989e12},
+	Reached: [3]float64{0.65, 0.5, 0.5},
+	Launch:  3e-6, Bus: 12e9, Transfer: 10e-6}
+
+// Seconds is the longer of the time for a cost's bytes and that for its operations, and that of its launches.
+func (c *Card) Seconds(k Cost) float64 {
+	work := float64(k.Executed) / (c.Rates[k.Unit] * c.Reached[k.Unit])
+	return max(float64(k.Read+k.Written)/c.Bandwidth, work) + c.Launch*float64(k.Launches)
+}
+
+// Epoch is the cost of an epoch: all passes of a forward and a backward sweep and the wide products of the Procrustes steps.
+type Epoch struct {
+	Kernels   []Cost // by name, the most bytes first
+	Up, Down  int64  // bytes of transfers
+	Transfers int
+	Memory    int64 // of the device
+	X         int64 // bytes of the rows
+	Passes    int   // that read X
+	ReadsOfX  int   // by all kernels
+}
+
+// Seconds estimates an epoch without the host's own work: eigenvectors, and what is small.
+func (e *Epoch) Seconds(c *Card) float64 {
+	s := float64(e.Up+e.Down)/c.Bus + c.Transfer*float64(e.Transfers)
+	for _, k := range e.Kernels {
+		s += c.Seconds(k)
+	}
+	return s
+}
+
+// Floor is the time of reading X once in every pass that needs it.
+func (e *Epoch) Floor(c *Card) float64 { return float64(e.X) * float64(e.Passes) / c.Bandwidth }
+
+// polishSteps is the number of Newton steps of a Procrustes step that are counted.
+const polishSteps = 2
+
+// CountEpoch counts an epoch of a network in T, whose views have all samples and a range for tensor cores if tensors is set, by
+// running its passes on a driver that computes nothing. No row is taken to need its residual directly.
+func CountEpoch[T kernel.Float](spec *engine.Spec, tensors bool) (*Epoch, error) {
+	drv := &counter{size: int64(size[T]())}
+	s, err := emptyShard[T](drv, spec, make([]bool, len(spec.Dims)), false, true, tuning{worthMoving, fewRows})
+	if err != nil {
+		return nil, err
+	}
+	e := &Epoch{Memory: s.mem.total}
+	for v, ldx := range s.plan.ldx {
+		e.X += int64(s.plan.n) * int64(ldx) * s.plan.size
+		if tensors && s.plan.mayTensor() {
+			s.scales[v] = 1
+		}
+		drv.rows = append(drv.rows, s.state.x[v])
+	}
+	tree := engine.NewTree(spec)
+	for _, p := range passes(spec) {
+		before := drv.reads
+		if err := s.Run(context.Background(), p, tree); err != nil {
+			return nil, err
+		}
+		if drv.reads > before {
+			e.Passes++
+		}
+		tree.Reset()
+	}
+	e.ReadsOfX = drv.reads / len(spec.Dims)
+	for l := 1; l <= spec.Layers; l++ {
+		for v := range spec.Dims {
+			if w := s.Wide(l, v); w != nil {
+				if err := procrustes(w, s.plan.m, spec.Dims[v]); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	e.Up, e.Down, e.Transfers = drv.up, drv.down, drv.transfers
+	for _, k := range drv.costs {
+		e.Kernels = append(e.Kernels, *k)
+	}
+	slices.SortFunc(e.Kernels, func(a, b Cost) int {
+		return cmp.Or(cmp.Compare(b.Read+b.Written, a.Read+a.Written), cmp.Compare(a.Kernel, b.Kernel))
+	})
+	return e, drv.err
+}
+
+// passes returns those of an epoch, with constants of the right sizes.
+func passes(spec *engine.Spec) []*engine.Pass {
+	m := spec.Anchors
+	square := make([]float64, m*m)
+	pass := func(kind engine.PassKind, layer int) *engine.Pass {
+		p := &engine.Pass{Kind: kind, Layer: layer, Gradient: true, Scale: 1}
+		if kind != engine.Final {
+			p.R, p.U = square, square
+		}
+		for _, d := range spec.Dims {
+			c := engine.ViewConsts{P: make([]float64, m*d), LossWeight: 1}
+			if d < m {
+				c.K = square
+			}
+			if kind != engine.Final && spec.Noise && layer > 1 {
+				c.C = square
+			}
+			if kind == engine.Backward && spec.Anchored && !spec.Detach {
+				c.DM, c.S = make([]float64, m*d), square
+			}
+			p.Views = append(p.Views, c)
+		}
+		return p
+	}
+	var out []*engine.Pass
+	for l := 1; l <= spec.Layers; l++ {
+		out = append(out, pass(engine.Forward, l))
+	}
+	out = append(out, pass(engine.Final, 0))
+	for l := spec.Layers; l >= 1; l-- {
+		out = append(out, pass(engine.Backward, l))
+	}
+	return out
+}
+
+// procrustes does what a Polar asks in a step and its derivative.
+func procrustes(w linalg.Wide, m, d int) error {
+	k, q := min(m, d), max(m, d)
+	x, square := make([]float64, k*q), make([]float64, k*k)
+	err := errors.Join(w.Put(linalg.SlotA, x, 1), w.TimesT(square, k, linalg.SlotA, linalg.SlotA),
+		w.Combine(linalg.SlotP, k, square, linalg.SlotA, nil, 0))
+	for range polishSteps {
+		err = errors.Join(err, w.TimesT(square, k, linalg.SlotA, linalg.SlotP), w.TimesT(square, k, linalg.SlotP, linalg.SlotP),
+			w.Combine(linalg.SlotNext, k, square, linalg.SlotP, nil, 0))
+	}
+	return errors.Join(err, w.Get(x, linalg.SlotP, 1), w.Put(linalg.SlotG, x, 1), w.TimesT(square, k, linalg.SlotG, linalg.SlotP),
+		w.Combine(linalg.SlotGrad, k, square, linalg.SlotG, square, linalg.SlotP), w.Get(x, linalg.SlotGrad, 1))
+}
+
+// counter is a driver that adds up what launches cost.
+type counter struct {
+	size      int64 // of an element of a shard's modules
+	next      Ptr
+	texts     []string
+	rows      []Ptr // the views' X
+	reads     int   // of them
+	costs     map[string]*Cost
+	up, down  int64
+	transfers int
+	err       error
+}
+
+func (c *counter) Alloc(_ string, bytes int64) (Ptr, error) {
+	c.next += 1 << 44
+	return c.next, nil
+}
+func (c *counter) Free(Ptr) error { return nil }
+func (c *counter) Upload(_ Ptr, src []byte) error {
+	c.up += int64(len(src))
+	c.transfers++
+	return nil
+}
+func (c *counter) Download(dst []byte, _ Ptr) error {
+	c.down += int64(len(dst))
+	c.transfers++
+	return nil
+}
+func (c *counter) Zero(_ Ptr, bytes int64) error { return nil }
+func (c *counter) Load(text string) (Module, error) {
+	c.texts = append(c.texts, text)
+	return Module(len(c.texts) - 1), nil
+}
+func (c *counter) Sync() error                            { return nil }
+func (c *counter) Memory() (free, total int64, err error) { return 1 << 62, 1 << 62, nil }
+func (c *counter) Capability() (major, minor int)         { return 8, 0 }
+func (c *counter) Name() string                           { return "a count" }
+func (c *counter) Close() error                           { return nil }
+
+// Launch adds the cost of a launch.
+func (c *counter) Launch(m Module, kernel string, l Launch, args ...any) error {
+	size := c.size
+	if text := c.texts[m]; text == productsDouble || text == rowsDouble || text == termsDouble || text == stagesDouble {
+		size = 8
+	}
+	k, err := costOf(kernel, l, size, args)
+	if err != nil {
+		return err
+	}
+	for _, x := range c.rows {
+		if kernel != "direct_residual" && kernel != "subtract_direct" && slices.Contains(args, any(x)) {
+			c.reads++
+		}
+	}
+	if c.costs == nil {
+		c.costs = map[string]*Cost{}
+	}
+	name := kernel
+	if size == 8 && c.size == 4 {
+		name += " (float64)"
+	}
+	sum := c.costs[name]
+	if sum == nil {
+		sum = &Cost{Kernel: name, Unit: k.Unit}
+		c.costs[name] = sum
+	}
+	sum.Launches++
+	sum.Read, sum.Written = sum.Read+k.Read, sum.Written+k.Written
+	sum.Useful, sum.Executed = sum.Useful+k.Useful, sum.Executed+k.Executed
+	return nil
+}
+
+// costOf returns the cost of a launch with elements of size bytes.
+func costOf(kernel string, l Launch, size int64, args []any) (Cost, error) {
+	at := func(i int) int64 { // an argument that is a number, or whether a pointer is there
+		switch x := args[i].(type) {
+		case int32:
+			return int64(x)
+		case int64:
+			return x
+		case Ptr:
+			return int64(toInt(x != 0))
+		}
+		return 0
+	}
+	blocks := int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2])
+	k := Cost{Kernel: kernel}
+	if size == 8 {
+		k.Unit = Double
+	}
+	rows := func(reads, writes, numbers, perRow, operations int64, n, ld int) {
+		cells := at(n) * at(ld)
+		k.Read = reads*cells*size + numbers*at(n)
+		k.Written = writes*cells*size + perRow*at(n)
+		k.Useful = operations * cells
+	}
+	switch kernel {
+	case wideTimes.name, narrowTimes.name, smallTimes.name:
+		ldOut, n, m, inner := at(2), at(7), at(8), at(9)
+		k.Read = (n*inner + m*inner + at(10)*n*ldOut + at(11)*n) * size
+		k.Written = n * ldOut * size
+		if at(0) == int64(threshold) {
+			k.Written += n * ldOut / 4
+			k.Read += (1 - at(14)) * n * ldOut * size
+		}
+		t, step := timesShape(kernel)
+		k.Useful, k.Executed = 2*n*m*inner, 2*blocks*int64(t.rows*t.columns)*up(inner, step)
+		return k, nil
+	case wideSums.name, narrowSums.name, smallSums.name:
+		n, m, d, chunk := at(6), at(7), at(8), at(9)
+		parts := (n + chunk - 1) / chunk
+		k.Read, k.Written = (n*m+n*d+at(3)*n)*size, parts*m*d*size
+		if args[1] == args[4] {
+			k.Read -= n * d * size
+		}
+		t, step := sumsShape(kernel)
+		k.Useful, k.Executed = 2*n*m*d, 2*up(m, int64(t.rows))*up(d, int64(t.columns))*steps(n, chunk, step)
+		return k, nil
+	case wideTensorTimes.name, narrowTensorTimes.name:
+		ldOut, ldx, n, m, inner := at(1), at(3), at(6), at(7), at(8)
+		t := wideTensorTimes
+		if kernel == narrowTensorTimes.name {
+			t = narrowTensorTimes
+		}
+		k.Read, k.Written, k.Unit = n*ldx*4+2*m*inner*2, n*ldOut*4, Tensors
+		k.Useful, k.Executed = 2*n*m*ldx, 3*2*blocks*int64(t.rows*t.columns)*inner
+		return k, nil
+	case wideTensorSums.name, narrowTensorSums.name:
+		n, m, d, chunk := at(6), at(7), at(8), at(9)
+		t := wideTensorSums
+		if kernel == narrowTensorSums.name {
+			t = narrowTensorSums
+		}
+		parts := (n + chunk - 1) / chunk
+		k.Read, k.Written, k.Unit = (n*m+n*d+at(3)*n)*4, parts*m*d*4, Tensors
+		k.Useful = 2 * n * m * d
+		k.Executed = 3 * 2 * up(m, int64(t.rows)) * up(d, int64(t.columns)) * steps(n, chunk, tensorStep)
+		return k, nil
+	case "split_rows":
+		k.Read, k.Written = int64(l.Grid[1])*at(4)*4, int64(l.Grid[1])*at(5)*4
+	case "largest":
+		k.Read, k.Written, k.Useful = at(2)*4, blocks*4, at(2)
+	case "fold":
+		k.Read, k.Written, k.Useful, k.Unit = at(2)*at(3)*size, at(3)*8, at(2)*at(3), Double
+	case "fold_doubles":
+		k.Read, k.Written, k.Useful, k.Unit = at(2)*at(3)*8, at(3)*8, at(2)*at(3), Double
+	case "squared_norms":
+		k.Read, k.Written, k.Useful, k.Unit = at(3)*at(4)*size, at(3)*8, 2*at(3)*at(4), Double
+	case "residual":
+		different := toInt(args[3] != args[4])
+		rows(2+int64(different), 0, 8, 9, 3, 6, 7)
+		k.Unit = Double
+	case "direct_residual", "subtract_direct": // rows that are not direct: their flags
+		k.Read = int64(l.Grid[0])
+	case "trust":
+		k.Read, k.Written, k.Useful, k.Unit = at(6)*(8+at(5)*size), at(6)*4*size, 8*at(6), Double
+	case "one_less":
+		k.Read, k.Written, k.Useful = at(2)*size, at(2)*size, at(2)
+	case "loss_terms":
+		k.Read, k.Written = at(5)*(8+at(4)*size), at(5)*(8+at(2)*size)
+	case "add_residual":
+		rows(3-at(1), 1, 1+size, 0, 3, 6, 7)
+	case "scale_add":
+		replaces := toInt(args[1] == any(float32(0)) || args[1] == any(float64(0)))
+		k.Read, k.Written, k.Useful = at(3)*size*(1-int64(replaces)+at(2)), at(3)*size, 2*at(3)
+	case "anchor_cotangent":
+		rows(2+2*at(5), 1, size*(2*at(5)+at(6)), size*at(5), 7, 7, 8)
+	case "noise_cotangent":
+		k.Read, k.Written, k.Useful, k.Unit = at(7)*2*size, at(7)*(2*size+at(2)*size+8), 8*at(7), Double
+	case "threshold_cotangent":
+		rows(1+at(1)*(1-at(4)), 1+at(1), size+8*(1-at(4)), 8, 6, 8, 9)
+		k.Read += at(8) * at(9) / 4
+	case "represent_cotangent":
+		rows(4-at(2)+at(8)+1, 1+at(8), 2*size, size, 10, 10, 11)
+	case "selu_threshold":
+		rows(2-at(1), 1, size, 0, 60, 6, 8)
+		k.Unit = Double
+	case "selu_cotangent":
+		rows(2+at(1)*(1-at(4)), 1+at(1), size+8*(1-at(4)), 8, 60, 10, 12)
+		k.Unit = Double
+	case "row_sums":
+		k.Read, k.Written, k.Useful, k.Unit = at(3)*at(2)*8, blocks*8, at(3)*at(2), Double
+	default:
+		return k, fmt.Errorf("device: nothing is known of the cost of %s", kernel)
+	}
+	k.Executed = k.Useful
+	return k, nil
+}
+
+// up returns the next multiple of by.
+func up(n, by int64) int64 { return (n + by - 1) / by * by }
+
+// steps returns the rows that sums over n rows in chunks go through, step rows at a time.
+func steps(n, chunk, step int64) int64 {
+	whole := n / chunk
+	return whole*up(chunk, step) + up(n-whole*chunk, step)
+}
+
+// timesShape and sumsShape return a tile by its kernel's name and the rows of the inner dimension that it takes at a time.
+func timesShape(kernel string) (tile, int64) {
+	switch kernel {
+	case wideTimes.name:
+		return wideTimes, 16
+	case narrowTimes.name:
+		return narrowTimes, 16
+	}
+	return smallTimes, 8
+}
+
+func sumsShape(kernel string) (tile, int64) {
+	switch kernel {
+	case wideSums.name:
+		return wideSums, 16
+	case narrowSums.name:
+		return narrowSums, 16
+	}
+	return smallSums, 8
+}

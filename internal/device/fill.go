@@ -1,0 +1,97 @@
+package device
+
+import (
+	"fmt"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// stripBytes is the memory in which rows are made ready for the device.
+const stripBytes = 16 << 20
+
+// fill takes the rows, their weights and H_0 to the device.
+func (s *Shard[T]) fill(present [][]bool, h0 []float64) error {
+	p := &s.plan
+	for v, x := range s.rows {
+		var seen span
+		err := strips(s.k.drv, s.state.x[v], p.n, p.ldx[v], func(i int, row []T) {
+			row = row[:p.dims[v]]
+			x.Row(i, row)
+			if s.k.hasTensor && p.mayTensor() {
+				note(&seen, row)
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("device: view %d: %w", v, err)
+		}
+		s.scales[v] = seen.scale()
+	}
+	if err := s.weigh(present); err != nil {
+		return err
+	}
+	if err := s.k.drv.Zero(s.sum, int64(p.sums.length)*8); err != nil {
+		return err
+	}
+	if h0 == nil {
+		return nil
+	}
+	return strips(s.k.drv, s.state.h[0], p.n, p.ld, func(i int, row []T) {
+		for j := range p.m {
+			row[j] = T(h0[i*p.m+j])
+		}
+	})
+}
+
+// strips uploads n rows with the stride ld, which set fills from the left; what it leaves is zero.
+func strips[T kernel.Float](drv Driver, to Ptr, n, ld int, set func(i int, row []T)) error {
+	count := min(max(stripBytes/(ld*size[T]()), 1), n)
+	strip := make([]T, count*ld)
+	for lo := 0; lo < n; lo += count {
+		hi := min(lo+count, n)
+		for i := lo; i < hi; i++ {
+			set(i, strip[(i-lo)*ld:(i-lo+1)*ld])
+		}
+		if err := drv.Upload(to+Ptr(lo*ld*size[T]()), rawBytes(strip[:(hi-lo)*ld])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// weigh uploads which samples have a view, and what a sample's view counts in the mean over its views.
+func (s *Shard[T]) weigh(present [][]bool) error {
+	n := s.plan.n
+	count := make([]int, n)
+	for v := range s.rows {
+		for i := range count {
+			if present == nil || present[v] == nil || present[v][i] {
+				count[i]++
+			}
+		}
+	}
+	full := make([]T, n)
+	for i, c := range count {
+		full[i] = 1 / T(max(c, 1))
+	}
+	if err := s.k.drv.Upload(s.full, rawBytes(full)); err != nil {
+		return err
+	}
+	for v, masked := range s.plan.masked {
+		if !masked {
+			continue
+		}
+		has, weight := make([]T, n), make([]T, n)
+		for i, ok := range present[v] {
+			if ok {
+				has[i], weight[i] = 1, full[i]
+			}
+		}
+		if err := s.k.drv.Upload(s.present[v], rawBytes(has)); err != nil {
+			return err
+		}
+		if err := s.k.drv.Upload(s.weight[v], rawBytes(weight)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package device
+
+import (
+	"context"
+	_ "embed" // of the PTX
+	"unsafe"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+var (
+	//go:embed kernels/products_float.ptx
+	productsFloat string
+	//go:embed kernels/products_double.ptx
+	productsDouble string
+	//go:embed kernels/rows_float.ptx
+	rowsFloat string
+	//go:embed kernels/rows_double.ptx
+	rowsDouble string
+	//go:embed kernels/terms_float.ptx
+	termsFloat string
+	//go:embed kernels/terms_double.ptx
+	termsDouble string
+	//go:embed kernels/stages_float.ptx
+	stagesFloat string
+	//go:embed kernels/stages_double.ptx
+	stagesDouble string
+	//go:embed kernels/tensor_float.ptx
+	tensorFloat string
+)
+
+// kernels are the modules of one element type on a device, with a method for each kernel. Their first error is kept in err, and
+// nothing is launched after it, so that a pass is written without a check behind every line.
+type kernels[T kernel.Float] struct {
+	drv                           Driver
+	products, rows, terms, stages Module
+	tensor                        Module // where hasTensor
+	hasTensor                     bool
+	ctx                           context.Context // ends what is launched between two launches
+	err                           error
+}
+
+func loadKernels[T kernel.Float](drv Driver) (*kernels[T], error) {
+	k := &kernels[T]{drv: drv, ctx: context.Background()}
+	texts := []string{productsFloat, rowsFloat, termsFloat, stagesFloat}
+	if !kernel.Is32[T]() {
+		texts = []string{productsDouble, rowsDouble, termsDouble, stagesDouble}
+	}
+	for i, m := range []*Module{&k.products, &k.rows, &k.terms, &k.stages} {
+		var err error
+		if *m, err = drv.Load(texts[i]); err != nil {
+			return nil, err
+		}
+	}
+	if major, _ := drv.Capability(); major < 8 || !kernel.Is32[T]() {
+		return k, nil
+	}
+	var err error
+	k.tensor, err = drv.Load(tensorFloat)
+	k.hasTensor = true
+	return k, err
+}
+
+// failed returns the first error since the last call.
+func (k *kernels[T]) failed() error {
+	err := k.err
+	k.err = nil
+	return err
+}
+
+func (k *kernels[T]) launch(m Module, name string, grid [3]int, block, shared int, args ...any) {
+	if k.err == nil {
+		k.err = k.ctx.Err()
+	}
+	if k.err != nil || grid[0] == 0 || grid[1] == 0 || grid[2] == 0 {
+		return
+	}
+	k.err = k.drv.Launch(m, name, Launch{Grid: grid, Block: block, Shared: shared}, args...)
+}
+
+func size[T any]() int { var t T; return int(unsafe.Sizeof(t)) }
+
+func ceil(n, by int) int { return (n + by - 1) / by }
+
+func toInt(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// epilogue is what times_transposed does with the products; the numbers are those of kernels/products.h.
+type epilogue int32
+
+const (
+	store     epilogue = iota // out = s
+	add                       // out = s + base
+	lerp                      // out = row·base + (1−row)·s
+	threshold                 // out += row·S_θ(s + base), with a pattern
+)
+
+// product is one call of times_transposed: Out (n×m, stride ldOut) from A·Bᵀ, A being n×k and B m×k.
+type product struct {
+	op           epilogue
+	out          Ptr
+	ldOut        int
+	a            Ptr
+	lda          int
+	b            Ptr
+	ldb          int
+	n, m, k      int
+	base, row    Ptr
+	theta        float64
+	pattern      Ptr
+	first, oneSd bool
+}
+
+// tile is the shape of a block of a product by fused multiply-add.
+type tile struct {
+	name          string
+	rows, columns int // of the result
+	block         int // threads
+}
+
+var (
+	wideTimes   = tile{"times_transposed_wide", 128, 64, 256}
+	narrowTimes = tile{"times_transposed_narrow", 128, 16, 128}
+	smallTimes  = tile{"times_transposed_small", 32, 16, 64}
+
+	wideSums   = tile{"transposed_times_wide", 64, 128, 256}
+	narrowSums = tile{"transposed_times_narrow", 16, 128, 128}
+	smallSums  = tile{"transposed_times_small", 16, 32, 64}
+)
+
+const (
+	// fewRows is the number of rows below which large tiles leave most of a card's processors without work.
+	fewRows = 4096
+	// fewColumns is the number of columns that the narrow tiles have.
+	fewColumns = 16
+	rowThreads = 128 // of a block of the kernels for rows, which has a warp for each of fourRows rows
+	fourRows   = 4
+)
+
+// timesTile chooses the tile of an n×ld result.
+func timesTile(n, ld int) tile {
+	switch {
+	case n <= fewRows:
+		return smallTimes
+	case ld <= fewColumns:
+		return narrowTimes
+	}
+	return wideTimes
+}
+
+// sumsTile chooses the tile of sums of m×d over n rows.
+func sumsTile(n, m, d int) tile {
+	switch {
+	case n <= fewRows:
+		return smallSums
+	case m <= fewColumns:
+		return narrowSums
+	}
+	return wideSums
+}
+
+func (k *kernels[T]) timesTransposed(p product) { k.timesTransposedBy(timesTile(p.n, p.ldOut), p) }
+
+func (k *kernels[T]) timesTransposedBy(t tile, p product) {
+	k.launch(k.products, t.name, [3]int{ceil(p.n, t.rows) * ceil(p.ldOut, t.columns), 1, 1}, t.block, 0,
+		int32(p.op), p.out, int32(p.ldOut), p.a, int32(p.lda), p.b, int32(p.ldb), int32(p.n), int32(p.m), int32(padded(p.k)),
+		p.base, p.row, T(p.theta), p.pattern, toInt(p.first), toInt(p.oneSd))
+}
+
+// sums is a call of transposed_times: part z of (w ⊙ A)ᵀX over chunk z.
+type sums struct {
+	part    Ptr
+	a       Ptr
+	lda     int
+	weight  Ptr // 0: 1
+	x       Ptr
+	ldx     int
+	n, m, d int
+	chunk   int
+}
+
+func (k *kernels[T]) transposedTimes(s sums) { k.transposedTimesBy(sumsTile(s.n, s.m, s.d), s) }
+
+func (k *kernels[T]) transposedTimesBy(t tile, s sums) {
+	k.launch(k.products, t.name, [3]int{ceil(s.d, t.columns), ceil(s.m, t.rows), ceil(s.n, s.chunk)}, t.block, 0,
+		s.part, s.a, int32(s.lda), s.weight, s.x, int32(s.ldx), int32(s.n), int32(s.m), int32(s.d), int32(s.chunk))
+}
+
+// fold sets dst to the sums of the parts in the engine's tree.
+func (k *kernels[T]) fold(dst, part Ptr, parts, size int) {
+	k.launch(k.products, "fold", [3]int{ceil(size, 256), 1, 1}, 256, 0, dst, part, int32(parts), int32(size))
+}
+
+func (k *kernels[T]) foldDoubles(dst, part Ptr, parts, size int) {
+	k.launch(k.products, "fold_doubles", [3]int{ceil(size, 256), 1, 1}, 256, 0, dst, part, int32(parts), int32(size))
+}
+
+// byRow launches a kernel that has a warp for each of n rows.
+func (k *kernels[T]) byRow(name string, n int, args ...any) {
+	k.launch(k.rows, name, [3]int{ceil(n, fourRows), 1, 1}, rowThreads, 0, args...)
+}
+
+// byElement launches a kernel that has a thread for each of n elements.
+func (k *kernels[T]) byElement(name string, n int, args ...any) {
+	k.launch(k.rows, name, [3]int{ceil(n, rowThreads), 1, 1}, rowThreads, 0, args...)
+}
+
+func (k *kernels[T]) rowSums(part, values Ptr, columns, n, chunk int) {
+	k.launch(k.rows, "row_sums", [3]int{ceil(n, chunk), columns, 1}, rowThreads, 0,
+		part, values, int32(columns), int32(n), int32(chunk))
+}
+
+// zero fills an array with zeros.
+func (k *kernels[T]) zero(p Ptr, bytes int64) {
+	if k.err == nil {
+		k.err = k.drv.Zero(p, bytes)
+	}
+}

@@ -1,0 +1,353 @@
+package device
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// bench has what a test of kernels needs: arrays of the device, each an allocation of its own.
+type bench[T kernel.Float] struct {
+	t   testing.TB
+	k   *kernels[T]
+	rng *rand.Rand
+}
+
+func newBench[T kernel.Float](t testing.TB, drv Driver) *bench[T] {
+	t.Helper()
+	k, err := loadKernels[T](drv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &bench[T]{t: t, k: k, rng: rand.New(rand.NewPCG(1, 2))}
+}
+
+// matrix returns random rows with the stride ld and zeros at their ends.
+func (b *bench[T]) matrix(n, d, ld int) []T {
+	x := make([]T, n*ld)
+	for i := range n {
+		for j := range d {
+			x[i*ld+j] = T(b.rng.NormFloat64())
+		}
+	}
+	return x
+}
+
+func (b *bench[T]) vector(n int) []T {
+	x := make([]T, n)
+	for i := range x {
+		x[i] = T(b.rng.Float64())
+	}
+	return x
+}
+
+func put64[E any](b interface {
+	driver() (testing.TB, Driver)
+}, x []E) Ptr {
+	t, drv := b.driver()
+	t.Helper()
+	p := empty[E](b, len(x))
+	if err := drv.Upload(p, rawBytes(x)); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func empty[E any](b interface {
+	driver() (testing.TB, Driver)
+}, n int) Ptr {
+	t, drv := b.driver()
+	t.Helper()
+	p, err := drv.Alloc(fmt.Sprintf("array of %d", n), int64(n*size[E]()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func get[E any](b interface {
+	driver() (testing.TB, Driver)
+}, p Ptr, n int) []E {
+	t, drv := b.driver()
+	t.Helper()
+	x := make([]E, n)
+	if err := drv.Download(rawBytes(x), p); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func (b *bench[T]) driver() (testing.TB, Driver) { return b.t, b.k.drv }
+
+// ran ends the test where a launch has failed.
+func (b *bench[T]) ran(what string) {
+	b.t.Helper()
+	if err := b.k.failed(); err != nil {
+		b.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// near fails where an element is further from want than the rounding of sums of the given length.
+func near[T kernel.Float](t testing.TB, what string, got []T, want []float64, terms int) {
+	t.Helper()
+	scale := 1.0
+	for _, x := range want {
+		scale = max(scale, math.Abs(x))
+	}
+	tol := 2 * kernel.Epsilon[T]() * math.Sqrt(float64(terms)+4) * scale
+	for i, x := range want {
+		if e := math.Abs(float64(got[i]) - x); !(e <= tol) {
+			t.Fatalf("%s: element %d is %v, want %v (%.2g off, at most %.2g)", what, i, got[i], x, e, tol)
+		}
+	}
+}
+
+func eachType(t *testing.T, f32 func(*testing.T), f64 func(*testing.T)) {
+	t.Run("float32", f32)
+	t.Run("float64", f64)
+}
+
+var oddShapes = []struct{ n, d, m int }{{1, 1, 1}, {77, 3, 7}, {33, 40, 100}, {130, 101, 104}, {5, 64, 130}, {257, 9, 16}}
+
+func TestTimesTransposed(t *testing.T) {
+	eachType(t, testTimesTransposed[float32], testTimesTransposed[float64])
+}
+
+func testTimesTransposed[T kernel.Float](t *testing.T) {
+	for _, tl := range []tile{wideTimes, narrowTimes, smallTimes} {
+		for _, c := range oddShapes {
+			b := newBench[T](t, &Sim{})
+			lda, ld := padded(c.d), stride(c.m)
+			x, y := b.matrix(c.n, c.d, lda), b.matrix(c.m, c.d, lda)
+			base, row, before := b.matrix(c.n, c.m, ld), b.vector(c.n), b.matrix(c.n, c.m, ld)
+			s := make([]float64, c.n*ld)
+			for i := range c.n {
+				for j := range c.m {
+					for q := range c.d {
+						s[i*ld+j] += float64(x[i*lda+q]) * float64(y[j*lda+q])
+					}
+				}
+			}
+			p := product{a: put64(b, x), lda: lda, b: put64(b, y), ldb: lda, ldOut: ld, n: c.n, m: c.m, k: c.d,
+				base: put64(b, base), row: put64(b, row), theta: 0.3}
+			for op, name := range []string{"store", "add", "lerp", "threshold", "threshold on one side"} {
+				what := fmt.Sprintf("%s, %v, %s", tl.name, c, name)
+				p.op, p.oneSd = epilogue(min(op, int(threshold))), op > int(threshold)
+				p.out, p.pattern = put64(b, before), empty[byte](b, c.n*ld/4)
+				if p.oneSd {
+					p.theta = -0.3
+				}
+				b.k.timesTransposedBy(tl, p)
+				b.ran(what)
+				want := make([]float64, c.n*ld)
+				for i := range want {
+					w, a := float64(row[i/ld]), float64(base[i])
+					switch {
+					case i%ld >= c.m:
+						continue
+					case p.op == store:
+						want[i] = s[i]
+					case p.op == add:
+						want[i] = s[i] + a
+					case p.op == lerp:
+						want[i] = w*a + (1-w)*s[i]
+					default:
+						want[i] = float64(before[i]) + w*max(s[i]+a-p.theta, 0)
+						if !p.oneSd {
+							want[i] -= w * max(-s[i]-a-p.theta, 0)
+						}
+					}
+				}
+				got := get[T](b, p.out, len(want))
+				near(t, what, got, want, c.d)
+				if p.op == threshold {
+					checkPattern(t, what, get[byte](b, p.pattern, c.n*ld/4), got, before, c.n, c.m, ld)
+				}
+			}
+		}
+	}
+}
+
+// checkPattern fails where a bit does not say in which direction an element has moved.
+func checkPattern[T kernel.Float](t *testing.T, what string, pattern []byte, got, before []T, n, m, ld int) {
+	t.Helper()
+	for i := range n {
+		for j := range m {
+			at := i*ld + j
+			up, down := pattern[at/4]>>(j%4)&1 == 1, pattern[at/4]>>(4+j%4)&1 == 1
+			if up && got[at] < before[at] || down && got[at] > before[at] || !up && !down && got[at] != before[at] {
+				t.Fatalf("%s: element %d, %d went from %v to %v, the pattern says up %v, down %v", what, i, j, before[at],
+					got[at], up, down)
+			}
+		}
+	}
+}
+
+func TestTransposedTimes(t *testing.T) {
+	eachType(t, testTransposedTimes[float32], testTransposedTimes[float64])
+}
+
+func testTransposedTimes[T kernel.Float](t *testing.T) {
+	for _, tl := range []tile{wideSums, narrowSums, smallSums} {
+		for _, c := range oddShapes {
+			for _, weighted := range []bool{false, true} {
+				b := newBench[T](t, &Sim{})
+				what := fmt.Sprintf("%s, %v", tl.name, c)
+				lda, ldx, chunk := stride(c.m), padded(c.d), 32
+				a, x, w := b.matrix(c.n, c.m, lda), b.matrix(c.n, c.d, ldx), b.vector(c.n)
+				chunks, length := ceil(c.n, chunk), c.m*c.d
+				s := sums{part: empty[T](b, chunks*length), a: put64(b, a), lda: lda, x: put64(b, x), ldx: ldx, n: c.n, m: c.m,
+					d: c.d, chunk: chunk}
+				if weighted {
+					s.weight = put64(b, w)
+				}
+				b.k.transposedTimesBy(tl, s)
+				dst := empty[float64](b, length)
+				b.k.fold(dst, s.part, chunks, length)
+				b.ran(what)
+				parts := get[T](b, s.part, chunks*length)
+				want := make([]float64, chunks*length)
+				for i := range c.n {
+					part := want[i/chunk*length:]
+					for j := range c.m {
+						e := float64(a[i*lda+j])
+						if weighted {
+							e *= float64(w[i])
+						}
+						for q := range c.d {
+							part[j*c.d+q] += e * float64(x[i*ldx+q])
+						}
+					}
+				}
+				near(t, what, parts, want, chunk)
+				checkFold(t, what, get[float64](b, dst, length), parts, chunks)
+			}
+		}
+	}
+}
+
+// checkFold compares with the engine's tree, to the bit.
+func checkFold[T kernel.Float](t *testing.T, what string, got []float64, parts []T, chunks int) {
+	t.Helper()
+	tree := parallel.NewVectorTree(len(got))
+	for c := range chunks {
+		part := tree.Part()
+		for i, x := range parts[c*len(got) : (c+1)*len(got)] {
+			part[i] = float64(x)
+		}
+		tree.Push(c, part)
+	}
+	for i, x := range tree.Total() {
+		if got[i] != x {
+			t.Fatalf("%s: sum %d is %v, in the tree %v", what, i, got[i], x)
+		}
+	}
+}
+
+func TestFold(t *testing.T) { eachType(t, testFold[float32], testFold[float64]) }
+
+func testFold[T kernel.Float](t *testing.T) {
+	for _, parts := range []int{1, 2, 3, 5, 7, 8, 48, 59, 300} {
+		b := newBench[T](t, &Sim{})
+		x := b.matrix(parts, 5, 5)
+		for i := range x {
+			x[i] *= T(math.Exp(10 * b.rng.NormFloat64())) // so that the order shows
+		}
+		dst, again := empty[float64](b, 5), empty[float64](b, 5)
+		b.k.fold(dst, put64(b, x), parts, 5)
+		doubles := kernel.Float64s(x)
+		b.k.foldDoubles(again, put64(b, doubles), parts, 5)
+		b.ran("fold")
+		checkFold(t, fmt.Sprintf("%d parts", parts), get[float64](b, dst, 5), x, parts)
+		checkFold(t, fmt.Sprintf("%d parts", parts), get[float64](b, again, 5), doubles, parts)
+	}
+}
+
+func TestRowSums(t *testing.T) {
+	for _, c := range []struct{ n, columns, chunk int }{{1, 1, 16}, {77, 3, 32}, {700, 2, 512}} {
+		b := newBench[float32](t, &Sim{})
+		values := make([]float64, c.n*c.columns)
+		for i := range values {
+			values[i] = b.rng.NormFloat64()
+		}
+		chunks := ceil(c.n, c.chunk)
+		part := empty[float64](b, chunks*c.columns)
+		b.k.rowSums(part, put64(b, values), c.columns, c.n, c.chunk)
+		b.ran("row_sums")
+		want := make([]float64, chunks*c.columns)
+		for i, x := range values {
+			want[i/c.columns/c.chunk*c.columns+i%c.columns] += x
+		}
+		near(t, fmt.Sprint(c), get[float64](b, part, len(want)), want, c.chunk)
+	}
+}
+
+// The committed PTX is what the compiler makes of the sources.
+func TestKernelsAreAsGenerated(t *testing.T) {
+	clang := os.Getenv("CLANG")
+	if clang == "" {
+		clang = "clang++-19"
+	}
+	if _, err := exec.LookPath(clang); err != nil {
+		t.Skipf("no %s (Debian: apt-get install clang-19), so the committed PTX is not compared with its sources", clang)
+	}
+	dir := t.TempDir()
+	cmd := exec.Command("sh", "kernels/generate.sh", dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	made, err := filepath.Glob(filepath.Join(dir, "*.ptx"))
+	if err != nil || len(made) == 0 {
+		t.Fatalf("%d files, %v", len(made), err)
+	}
+	for _, path := range made {
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join("kernels", filepath.Base(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want) {
+			t.Errorf("kernels/%s is not what %s makes of the sources: go generate ./internal/device", filepath.Base(path), clang)
+		}
+	}
+	have, _ := filepath.Glob("kernels/*.ptx")
+	if len(have) != len(made) {
+		t.Errorf("%d files of PTX are committed, %d are made", len(have), len(made))
+	}
+}
+
+// ptxas, where there is one, takes every kernel without spilling registers.
+func TestAssembles(t *testing.T) {
+	ptxas, err := exec.LookPath("ptxas")
+	if err != nil {
+		t.Skip("no ptxas (it is part of CUDA), so the kernels are not assembled for a card")
+	}
+	paths, err := filepath.Glob("kernels/*.ptx")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%d files, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		for _, arch := range []string{"sm_80", "sm_90"} {
+			out, err := exec.Command(ptxas, "-arch="+arch, "-v", "-o", filepath.Join(t.TempDir(), "x"), path).CombinedOutput()
+			if err != nil {
+				t.Errorf("%s for %s: %v\n%s", path, arch, err, out)
+				continue
+			}
+			kernels := strings.Count(string(out), "spill stores")
+			if kernels == 0 || kernels != strings.Count(string(out), ", 0 bytes spill stores, 0 bytes spill loads") {
+				t.Errorf("%s for %s spills registers:\n%s", path, arch, out)
+			}
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// memory hands out a shard's arrays. Without a driver it only counts them; so the plan and what is taken are the same code.
+type memory struct {
+	drv   Driver // nil: count
+	taken []Ptr
+	total int64
+	err   error
+	each  func(name string, bytes int64) // nil: nobody wants to know
+}
+
+// granule is what the addresses of arrays are multiples of.
+const granule = 256
+
+// take returns an array of the given bytes; 0 bytes have no array.
+func (m *memory) take(bytes int64, format string, args ...any) Ptr {
+	if bytes == 0 || m.err != nil {
+		return 0
+	}
+	rounded := (bytes + granule - 1) / granule * granule
+	m.total += rounded
+	if m.drv == nil && m.each == nil {
+		return 0
+	}
+	name := fmt.Sprintf(format, args...)
+	if m.each != nil {
+		m.each(name, bytes)
+	}
+	if m.drv == nil {
+		return 0
+	}
+	p, err := m.drv.Alloc(name, bytes)
+	if err != nil {
+		m.err = fmt.Errorf("device: %d bytes for %s: %w", bytes, name, err)
+		return 0
+	}
+	m.taken = append(m.taken, p)
+	return p
+}
+
+// give gives one array back.
+func (m *memory) give(p Ptr) error {
+	m.taken = slices.DeleteFunc(m.taken, func(q Ptr) bool { return q == p })
+	return m.drv.Free(p)
+}
+
+// release gives everything back.
+func (m *memory) release() error {
+	var errs []error
+	for _, p := range m.taken {
+		errs = append(errs, m.drv.Free(p))
+	}
+	m.taken = nil
+	return errors.Join(errs...)
+}
+
+// padded is the stride of rows of n elements: they are read four at a time.
+func padded(n int) int { return (n + 3) &^ 3 }
+
+// stride is the stride of row state of m columns, whose pattern has a byte for every four elements.
+func stride(m int) int { return (m + 7) &^ 7 }
+
+// checkSizes checks that sizes fit the kernels' numbers.
+func checkSizes(n int, dims []int, m, chunks int) error {
+	const most = 1<<31 - 1
+	if n > most-1<<20 || m > 65535 || chunks > 65535 {
+		return fmt.Errorf("device: %d samples in %d chunks and %d anchors are more than a launch can have", n, chunks, m)
+	}
+	for v, d := range dims {
+		if d > 1<<24 || int64(m)*int64(padded(d)) > most {
+			return fmt.Errorf("device: view %d has %d columns, which is more than a launch can have with %d anchors", v, d, m)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,11 @@
+package device
+
+import "unsafe"
+
+// rawBytes returns the memory of x as bytes, in the order of this machine, which is the device's: both are little-endian.
+func rawBytes[E any](x []E) []byte {
+	if len(x) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*size[E]())
+}

@@ -1,0 +1,288 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// Rows is the rows of some views in a device's memory, with the products that the stages around the epochs make of them: those
+// of k-means, of nearest landmarks and neighbours, of directions and of projections. It is used by one goroutine at a time.
+type Rows[T kernel.Float] struct {
+	k         *kernels[T]
+	mem       memory
+	n         int
+	dims, ldx []int
+	x         []Ptr
+	has       Ptr // bits of the views of a row; 0: every row has all
+
+	// Memory of the last products, by what it is for.
+	buffers map[string]buffer
+}
+
+// buffer is memory that is used again.
+type buffer struct {
+	p     Ptr
+	bytes int64
+}
+
+var _ kmeans.Products[float32] = (*Rows[float32])(nil)
+
+// mostViews is the number of views whose presence fits a row's bits.
+const mostViews = 32
+
+// NewRows takes the rows of x to the device. present[v] says which rows have view v (nil: all); absent rows must be zero. It is
+// a *MemoryError where the device has not the memory.
+func NewRows[T kernel.Float](drv Driver, x []rows.Matrix[T], present [][]bool) (*Rows[T], error) {
+	k, err := loadKernels[T](drv)
+	if err != nil {
+		return nil, err
+	}
+	if len(x) == 0 || len(x) > mostViews {
+		return nil, fmt.Errorf("device: %d views, want 1 to %d", len(x), mostViews)
+	}
+	n, _ := x[0].Dims()
+	r := &Rows[T]{k: k, mem: memory{drv: drv}, n: n, buffers: map[string]buffer{}}
+	need := int64(n) * 4
+	for v, xv := range x {
+		nv, d := xv.Dims()
+		if nv != n {
+			return nil, fmt.Errorf("device: view %d has %d rows, view 0 has %d", v, nv, n)
+		}
+		r.dims, r.ldx = append(r.dims, d), append(r.ldx, padded(d))
+		need += int64(n) * int64(padded(d)) * int64(size[T]())
+	}
+	if err := checkSizes(n, r.dims, 1, ceil(n, parallel.ChunkRows(n, mostRowsOfChunk))); err != nil {
+		return nil, err
+	}
+	free, _, err := drv.Memory()
+	if err != nil {
+		return nil, err
+	}
+	if need += need / spare; need > free {
+		return nil, &MemoryError{What: fmt.Sprintf("the rows of %d samples", n), Need: need, Free: free, Device: drv.Name()}
+	}
+	for v, xv := range x {
+		r.x = append(r.x, r.mem.take(int64(n)*int64(r.ldx[v])*int64(size[T]()), "X of view %d", v))
+		if err := r.mem.err; err != nil {
+			return nil, errors.Join(err, r.mem.release())
+		}
+		if err := strips[T](drv, r.x[v], n, r.ldx[v], func(i int, row []T) { xv.Row(i, row[:r.dims[v]]) }); err != nil {
+			return nil, errors.Join(fmt.Errorf("device: view %d: %w", v, err), r.mem.release())
+		}
+	}
+	if err := r.setPresent(present); err != nil {
+		return nil, errors.Join(err, r.mem.release())
+	}
+	return r, nil
+}
+
+// mostRowsOfChunk is the number of rows of a chunk where there are few.
+const mostRowsOfChunk = 1024
+
+// RowsOf returns the shard's rows for other products. They are the shard's: Close leaves them.
+func (s *Shard[T]) RowsOf(present [][]bool) (*Rows[T], error) {
+	r := &Rows[T]{k: s.k, mem: memory{drv: s.mem.drv}, n: s.plan.n, dims: s.plan.dims, ldx: s.plan.ldx, x: s.state.x,
+		buffers: map[string]buffer{}}
+	return r, r.setPresent(present)
+}
+
+func (r *Rows[T]) setPresent(present [][]bool) error {
+	has, some := make([]uint32, r.n), false
+	for v := range r.dims {
+		for i := range has {
+			if present == nil || present[v] == nil || present[v][i] {
+				has[i] |= 1 << v
+			} else {
+				some = true
+			}
+		}
+	}
+	if !some {
+		return nil
+	}
+	if r.has = r.mem.take(int64(r.n)*4, "views of the rows"); r.mem.err != nil {
+		return r.mem.err
+	}
+	return r.k.drv.Upload(r.has, rawBytes(has))
+}
+
+// Close gives back what the rows hold of the device.
+func (r *Rows[T]) Close() error { return r.mem.release() }
+
+// Len returns the number of rows.
+func (r *Rows[T]) Len() int { return r.n }
+
+// buffer returns memory for a purpose, of a size that is kept until a larger one is asked for.
+func (r *Rows[T]) buffer(purpose string, bytes int64) Ptr {
+	b := r.buffers[purpose]
+	if b.bytes >= bytes && bytes > 0 {
+		return b.p
+	}
+	if b.p != 0 && r.k.err == nil {
+		r.k.err = r.mem.give(b.p)
+	}
+	p := r.mem.take(bytes, "%s", purpose)
+	r.buffers[purpose] = buffer{p, bytes}
+	if r.k.err == nil {
+		r.k.err, r.mem.err = r.mem.err, nil
+	}
+	return p
+}
+
+// times sets the products to Σ_v X_v B_vᵀ (n×k), b[v] being k×d_v, and returns where they are.
+func (r *Rows[T]) times(b [][]T, k int) (y Ptr, ld int) {
+	ld = stride(k)
+	y = r.buffer("products of rows", int64(r.n)*int64(ld)*int64(size[T]()))
+	for v, d := range r.dims {
+		ldx := r.ldx[v]
+		panel := make([]T, k*ldx)
+		for j := range k {
+			copy(panel[j*ldx:j*ldx+d], b[v][j*d:(j+1)*d])
+		}
+		up := r.send("columns of products", rawBytes(panel))
+		op := add
+		if v == 0 {
+			op = store
+		}
+		r.k.timesTransposed(product{op: op, out: y, ldOut: ld, a: r.x[v], lda: ldx, b: up, ldb: ldx, n: r.n, m: k, k: d, base: y})
+	}
+	return y, ld
+}
+
+// send takes something small to a buffer.
+func (r *Rows[T]) send(purpose string, x []byte) Ptr {
+	p := r.buffer(purpose, int64(len(x)))
+	if r.k.err == nil {
+		r.k.err = r.k.drv.Upload(p, x)
+	}
+	return p
+}
+
+func (r *Rows[T]) check(b [][]T, k int) error {
+	if len(b) != len(r.dims) || k < 1 {
+		return fmt.Errorf("device: %d columns in %d views, the rows have %d", k, len(b), len(r.dims))
+	}
+	for v, d := range r.dims {
+		if len(b[v]) != k*d {
+			return fmt.Errorf("device: %d values for %d columns of view %d, which has %d features", len(b[v]), k, v, d)
+		}
+	}
+	return nil
+}
+
+// Project sets dst, with the stride ld ≥ k, to Σ_v X_v V_vᵀ, v[v] being k×d_v.
+func (r *Rows[T]) Project(ctx context.Context, v [][]float64, k int, dst []T, ld int) error {
+	b := make([][]T, len(v))
+	for i := range v {
+		b[i] = kernel.Convert[T](v[i])
+	}
+	if err := r.check(b, k); err != nil {
+		return err
+	}
+	r.k.ctx = ctx
+	y, own := r.times(b, k)
+	if err := r.k.failed(); err != nil {
+		return err
+	}
+	strip := max(stripBytes/(own*size[T]()), 1)
+	got := make([]T, min(strip, r.n)*own)
+	for lo := 0; lo < r.n; lo += strip {
+		count := min(strip, r.n-lo)
+		if err := r.k.drv.Download(rawBytes(got[:count*own]), y+Ptr(lo*own*size[T]())); err != nil {
+			return err
+		}
+		for i := range count {
+			copy(dst[(lo+i)*ld:(lo+i)*ld+k], got[i*own:])
+		}
+	}
+	return nil
+}
+
+// GramTimes returns G·XᵀX, k×D, for the views side by side, D columns together.
+func (r *Rows[T]) GramTimes(ctx context.Context, g []float64, k int) ([]float64, error) {
+	total := 0
+	for _, d := range r.dims {
+		total += d
+	}
+	if k < 1 || len(g) != k*total {
+		return nil, fmt.Errorf("device: %d values for %d rows of %d columns", len(g), k, total)
+	}
+	r.k.ctx = ctx
+	b, lo := make([][]T, len(r.dims)), 0
+	for v, d := range r.dims {
+		for j := range k {
+			b[v] = append(b[v], kernel.Convert[T](g[j*total+lo:j*total+lo+d])...)
+		}
+		lo += d
+	}
+	y, ld := r.times(b, k)
+	chunk := parallel.ChunkRows(r.n, mostRowsOfChunk)
+	chunks, out := ceil(r.n, chunk), make([]float64, k*total)
+	lo = 0
+	for v, d := range r.dims {
+		part := r.buffer("sums of chunks", int64(chunks*k*d)*int64(size[T]()))
+		sum := r.buffer("sums", int64(k*d)*8)
+		r.k.transposedTimes(sums{part: part, a: y, lda: ld, x: r.x[v], ldx: r.ldx[v], n: r.n, m: k, d: d, chunk: chunk})
+		r.k.fold(sum, part, chunks, k*d)
+		if err := r.k.failed(); err != nil {
+			return nil, err
+		}
+		got := make([]float64, k*d)
+		if err := r.k.drv.Download(rawBytes(got), sum); err != nil {
+			return nil, err
+		}
+		for j := range k {
+			copy(out[j*total+lo:j*total+lo+d], got[j*d:(j+1)*d])
+		}
+		lo += d
+	}
+	return out, nil
+}
+
+// lowestOptions say what lowest looks for.
+type lowestOptions struct {
+	group, keep int
+	self        int // what a row's number is more than that of its own column; −1: it has none
+}
+
+// lowest returns, for every row and each group of columns, the `keep` columns of lowest score in order and their scores:
+// score = Σ_{v present} (x_v·b_vj + bias_vj), b[v] being columns × d_v and bias V×columns. Where there are fewer, the column is
+// −1 and the score infinite.
+func (r *Rows[T]) lowest(ctx context.Context, b [][]T, bias []float64, o lowestOptions) ([]int32, []float64, error) {
+	columns := len(bias) / len(r.dims)
+	if err := r.check(b, columns); err != nil {
+		return nil, nil, err
+	}
+	r.k.ctx = ctx
+	y, ld := r.times(b, columns)
+	groups := ceil(columns, o.group)
+	count := r.n * groups * o.keep
+	index, score := r.buffer("lowest columns", int64(count)*4), r.buffer("lowest scores", int64(count)*8)
+	up := r.send("bias", rawBytes(bias))
+	r.k.launch(r.k.stages, "lowest", [3]int{ceil(r.n*groups, fourRows), 1, 1}, rowThreads, 0, index, score, y, up, r.has,
+		int32(len(r.dims)), int32(r.n), int32(columns), int32(ld), int32(o.group), int32(groups), int32(o.keep), int32(o.self))
+	if err := r.k.failed(); err != nil {
+		return nil, nil, err
+	}
+	at, low := make([]int32, count), make([]float64, count)
+	return at, low, errors.Join(r.k.drv.Download(rawBytes(at), index), r.k.drv.Download(rawBytes(low), score))
+}
+
+// Lowest is kmeans.Products: the lowest score of every row in each group of columns and how far the next one is above it.
+func (r *Rows[T]) Lowest(ctx context.Context, columns [][]T, bias []float64, group int, first []int32,
+	low, next []float64) error {
+	at, score, err := r.lowest(ctx, columns, bias, lowestOptions{group: group, keep: 2, self: -1})
+	for i := range first {
+		if err != nil {
+			break
+		}
+		first[i], low[i], next[i] = at[2*i], score[2*i], score[2*i+1]
+	}
+	return err
+}

@@ -1,0 +1,330 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// Shard is an engine.Shard of all samples in a device's memory. It is used by one goroutine at a time.
+type Shard[T kernel.Float] struct {
+	spec *engine.Spec
+	k    *kernels[T]
+	mem  memory
+	rows []rows.Matrix[T] // of the host, for read-outs of E
+	plan plan
+	state
+	stage        []T       // constants of a pass, as they go up
+	result       []float64 // sums of a pass, as they come down
+	term         *term[T]  // nil: none
+	polar        polarProducts
+	measured     bool      // maxima are those of the left factor at hand
+	scales       []float64 // of X per view on tensor cores; 0: by fused multiply-add
+	freeH, freeT *[]Ptr    // arrays for added cotangents that hold none
+}
+
+var (
+	_ engine.Shard = (*Shard[float32])(nil)
+	_ engine.Shard = (*Shard[float64])(nil)
+)
+
+// plan is what the sizes of a network decide.
+type plan struct {
+	n, m, ld      int
+	dims, ldx     []int
+	chunk, chunks int
+	layers        int
+	anchored      bool
+	tuning        tuning
+	start         bool // H_0 is given
+	training      bool
+	masked        []bool // views that some samples lack
+	size          int64  // of an element
+
+	constants arena // in elements
+	sums      arena // in float64
+	at        constantPlaces
+	to        sumPlaces
+}
+
+// state is where a shard's arrays are on the device. Those of a layer count from 1, of H and Y from 0.
+type state struct {
+	x, norms        []Ptr // per view
+	full            Ptr   // 1/V_i
+	present, weight []Ptr // per view, where some samples lack it; elsewhere 0 and full
+	h               []Ptr // h[0] is 0 for a zero start
+	y               [][]Ptr
+	trust, norm     [][]Ptr
+	direct          [][]Ptr
+	pattern, a      [][]Ptr
+	dh              Ptr
+	dt              []Ptr
+	addedH          []Ptr
+	addedT          [][]Ptr
+
+	constant, sum, part Ptr
+	scratch             [5]Ptr // n×ld
+	q                   Ptr    // n float64
+	flags               Ptr    // n bytes
+	rowC, rowW, rowR    Ptr    // n elements
+	minus               []Ptr  // n elements per view
+	hi, lo, maxima      Ptr    // of products on tensor cores
+	values, valueParts  Ptr    // n and chunks rows of V+1 float64
+}
+
+// arena hands out places in one array, each a multiple of granule bytes from its start.
+type arena struct{ length, size int }
+
+func (a *arena) take(n int) (at int) {
+	at = a.length
+	step := granule / a.size
+	a.length += (n + step - 1) / step * step
+	return at
+}
+
+func newPlan[T kernel.Float](spec *engine.Spec, masked []bool, start, training bool) (plan, error) {
+	p := plan{n: spec.Samples, m: spec.Anchors, ld: stride(spec.Anchors), dims: spec.Dims, layers: spec.Layers,
+		anchored: spec.Anchored, tuning: tuning{worthMoving, fewRows}, chunk: engine.ChunkRows(spec, false), start: start,
+		training: training, masked: masked, size: int64(size[T]())}
+	p.chunks = ceil(p.n, p.chunk)
+	for _, d := range spec.Dims {
+		p.ldx = append(p.ldx, padded(d))
+	}
+	return p, checkSizes(p.n, p.dims, p.m, p.chunks)
+}
+
+// allocate takes all arrays from mem.
+func (s *state) allocate(spec *engine.Spec, p *plan, mem *memory) {
+	n, views, layers := int64(p.n), len(p.dims), p.layers
+	rowState := n * int64(p.ld) * p.size
+	perView := func(bytes func(v int) int64, format string, args ...any) (out []Ptr) {
+		for v := range views {
+			out = append(out, mem.take(bytes(v), format+" of view %d", append(args, v)...))
+		}
+		return out
+	}
+	each := func(bytes int64) func(int) int64 { return func(int) int64 { return bytes } }
+	s.x = perView(func(v int) int64 { return n * int64(p.ldx[v]) * p.size }, "X")
+	s.norms = perView(each(n*8), "squared norms")
+	s.full = mem.take(n*p.size, "weights")
+	s.present = perView(func(v int) int64 { return n * p.size * int64(toInt(p.masked[v])) }, "mask")
+	s.weight = perView(func(v int) int64 { return n * p.size * int64(toInt(p.masked[v])) }, "weights")
+	for v, masked := range p.masked {
+		if !masked {
+			s.weight[v] = s.full
+		}
+	}
+
+	s.h = make([]Ptr, layers+1)
+	if p.start {
+		s.h[0] = mem.take(rowState, "H_0")
+	}
+	for l := 1; l <= layers; l++ {
+		s.h[l] = mem.take(rowState, "H_%d", l)
+	}
+	stored := 1
+	if spec.Anchored {
+		stored = layers
+	}
+	for l := range stored {
+		s.y = append(s.y, perView(each(rowState), "Y_%d", l))
+	}
+	none := make([]Ptr, views)
+	s.trust, s.norm, s.direct, s.pattern, s.a = [][]Ptr{none}, [][]Ptr{none}, [][]Ptr{none}, [][]Ptr{none}, [][]Ptr{none}
+	for l := 1; l <= layers; l++ {
+		trust, norm, direct, pattern, a := none, none, none, none, none
+		if spec.Noise {
+			trust, norm = perView(each(n*p.size), "t_%d", l), perView(each(n*p.size), "r_%d", l)
+			direct = perView(each(n), "direct residuals of layer %d", l)
+		}
+		if spec.Represent == engine.ReLU {
+			pattern = perView(each(n*int64(p.ld)/4), "pattern of layer %d", l)
+		} else if p.training {
+			a = perView(each(rowState), "A_%d", l)
+		}
+		s.trust, s.norm, s.direct = append(s.trust, trust), append(s.norm, norm), append(s.direct, direct)
+		s.pattern, s.a = append(s.pattern, pattern), append(s.a, a)
+	}
+	s.addedH, s.addedT = make([]Ptr, layers+1), make([][]Ptr, layers+1)
+	for l := range s.addedT {
+		s.addedT[l] = make([]Ptr, views)
+	}
+	if p.training {
+		s.dh = mem.take(rowState, "dH")
+		s.dt = perView(each(n*p.size), "dt")
+	}
+
+	widest := p.m
+	for _, d := range p.dims {
+		widest = max(widest, d)
+	}
+	s.part = mem.take(int64(p.chunks)*int64(p.m)*int64(widest)*p.size, "sums of the chunks")
+	scratch := 4
+	if p.training {
+		scratch = len(s.scratch)
+	}
+	for i := range scratch {
+		s.scratch[i] = mem.take(rowState, "scratch rows %d", i)
+	}
+	s.q, s.flags = mem.take(n*8, "squared residuals"), mem.take(n, "direct residuals")
+	s.rowC, s.rowW, s.rowR = mem.take(n*p.size, "row factors"), mem.take(n*p.size, "row weights"), mem.take(n*p.size, "row rests")
+	if p.training {
+		s.minus = perView(each(n*p.size), "factors of H in dY")
+	}
+	s.values = mem.take(n*int64(views+1)*8, "row sums")
+	if p.mayTensor() {
+		widest = 0
+		for _, ldx := range p.ldx {
+			widest = max(widest, halved(ldx))
+		}
+		s.hi, s.lo = mem.take(int64(p.m*widest)*2, "upper halves"), mem.take(int64(p.m*widest)*2, "lower halves")
+		s.maxima = mem.take(4*maximaBlocks, "largest values")
+	}
+	s.valueParts = mem.take(int64(p.chunks*(views+1))*8, "row sums of the chunks")
+	s.constant = mem.take(int64(p.constants.length)*p.size, "constants")
+	s.sum = mem.take(int64(p.sums.length)*8, "sums")
+}
+
+// Bytes returns the memory that a shard of the views x takes on a device, as New would.
+func Bytes[T kernel.Float](spec *engine.Spec, present [][]bool, start, training bool) (int64, error) {
+	p, err := newPlan[T](spec, maskedViews(spec, present), start, training)
+	if err != nil {
+		return 0, err
+	}
+	p.reserve(spec)
+	var mem memory
+	new(state).allocate(spec, &p, &mem)
+	new(polarProducts).allocate(&p, &mem)
+	return mem.total, nil
+}
+
+func maskedViews(spec *engine.Spec, present [][]bool) []bool {
+	masked := make([]bool, len(spec.Dims))
+	for v := range present {
+		for _, ok := range present[v] {
+			masked[v] = masked[v] || !ok
+		}
+	}
+	return masked
+}
+
+// spare is the share of a plan that must be free beyond it: the driver has buffers of its own.
+const spare = 20
+
+// New returns a shard of all samples, whose rows are x, on the device. The arguments are those of engine.NewMemory. Sparse rows
+// become dense. It is a *MemoryError where the device has not the memory.
+func New[T kernel.Float](drv Driver, spec *engine.Spec, x []rows.Matrix[T], present [][]bool, h0 []float64,
+	training bool) (*Shard[T], error) {
+	return newShard(drv, spec, x, present, h0, training, tuning{worthMoving: worthMoving, tensorRows: fewRows})
+}
+
+// tuning is what decides where work is done, and by which kernels.
+type tuning struct {
+	worthMoving int // multiply-adds of a product of a Procrustes step from which it is done on the device
+	tensorRows  int // products with X of more rows are done by tensor cores
+}
+
+func newShard[T kernel.Float](drv Driver, spec *engine.Spec, x []rows.Matrix[T], present [][]bool, h0 []float64,
+	training bool, tune tuning) (*Shard[T], error) {
+	if len(x) != len(spec.Dims) {
+		return nil, fmt.Errorf("device: %d views of data for %d of the network", len(x), len(spec.Dims))
+	}
+	for v, xv := range x {
+		if n, d := xv.Dims(); n != spec.Samples || d != spec.Dims[v] {
+			return nil, fmt.Errorf("device: view %d is %d×%d, want %d×%d", v, n, d, spec.Samples, spec.Dims[v])
+		}
+	}
+	s, err := emptyShard[T](drv, spec, maskedViews(spec, present), h0 != nil, training, tune)
+	if err != nil {
+		return nil, err
+	}
+	s.rows = x
+	if err := s.fill(present, h0); err != nil {
+		return nil, errors.Join(err, s.mem.release())
+	}
+	return s, nil
+}
+
+// emptyShard returns a shard whose arrays have no values yet.
+func emptyShard[T kernel.Float](drv Driver, spec *engine.Spec, masked []bool, start, training bool,
+	tune tuning) (*Shard[T], error) {
+	p, err := newPlan[T](spec, masked, start, training)
+	if err != nil {
+		return nil, err
+	}
+	p.tuning = tune
+	p.reserve(spec)
+	var count memory
+	new(state).allocate(spec, &p, &count)
+	new(polarProducts).allocate(&p, &count)
+	free, _, err := drv.Memory()
+	if err != nil {
+		return nil, err
+	}
+	if need := count.total + count.total/spare; need > free {
+		return nil, &MemoryError{What: fmt.Sprintf("a network of %d samples", p.n), Need: need, Free: free, Device: drv.Name()}
+	}
+	s := &Shard[T]{spec: spec, plan: p, mem: memory{drv: drv}, stage: make([]T, p.constants.length),
+		result: make([]float64, p.sums.length), freeH: new([]Ptr), freeT: new([]Ptr), scales: make([]float64, len(p.dims))}
+	if s.k, err = loadKernels[T](drv); err != nil {
+		return nil, err
+	}
+	for v := range p.dims {
+		if s.polar.k == nil && p.movesPolar(v) {
+			if s.polar.k, err = loadKernels[float64](drv); err != nil {
+				return nil, err
+			}
+		}
+	}
+	s.allocate(spec, &s.plan, &s.mem)
+	s.polar.allocate(&s.plan, &s.mem)
+	if s.mem.err != nil {
+		return nil, errors.Join(s.mem.err, s.mem.release())
+	}
+	return s, nil
+}
+
+// Rows is the number of rows.
+func (s *Shard[T]) Rows() int { return s.plan.n }
+
+// Bytes is the memory held on the device.
+func (s *Shard[T]) Bytes() int64 { return s.mem.total }
+
+// Close gives the memory back to the device. The driver is the caller's.
+func (s *Shard[T]) Close() error {
+	err := s.mem.release()
+	*s = Shard[T]{spec: s.spec, k: s.k}
+	return err
+}
+
+// yOf returns Y_l of a view: with constant anchors every layer has that of the start.
+func (s *Shard[T]) yOf(l, v int) Ptr { return s.y[min(l, len(s.y)-1)][v] }
+
+// Run does a pass over all rows and pushes its sums to the tree, as those of one chunk: the device has them in the tree's order.
+func (s *Shard[T]) Run(ctx context.Context, p *engine.Pass, tree *engine.Tree) error {
+	s.k.ctx = ctx
+	c, err := s.upload(p)
+	if err != nil {
+		return err
+	}
+	switch p.Kind {
+	case engine.Project:
+		s.project(c)
+	case engine.Forward:
+		s.forward(p, c)
+	case engine.Final:
+		s.final(p, c)
+	case engine.Backward:
+		s.backward(p, c)
+	default:
+		return fmt.Errorf("device: no pass %d", p.Kind)
+	}
+	if err := s.k.failed(); err != nil {
+		return err
+	}
+	return s.collect(p, tree)
+}

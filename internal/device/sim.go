@@ -1,0 +1,130 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/largemvc/largemvc/internal/ptx"
+)
+
+// Sim is a Driver that runs kernels on the CPU, on the simulator of internal/ptx: slow, exact to the bit, and strict. What a
+// kernel does wrong, such as a read of memory that nothing wrote, is an error of its launch.
+type Sim struct {
+	// Order permutes the order in which blocks and warps run; 0 is that of their numbers.
+	Order uint64
+	// Limit is the memory of the device in bytes; 0: 16 GiB.
+	Limit int64
+	// Workers bounds the goroutines; 0: one for each processor.
+	Workers int
+	// Old makes the device one without tensor cores for the kernels here.
+	Old bool
+	// Observe, if not nil, is told what each launch did.
+	Observe func(kernel string, l Launch, s ptx.Stats)
+
+	memory  *ptx.Memory
+	modules []*ptx.Module
+	kernels []map[string]*ptx.Kernel
+}
+
+var _ Driver = (*Sim)(nil)
+
+func (s *Sim) open() *ptx.Memory {
+	if s.memory == nil {
+		if s.Limit == 0 {
+			s.Limit = 16 << 30
+		}
+		s.memory = ptx.NewMemory(s.Limit)
+	}
+	return s.memory
+}
+
+// Alloc returns memory that is poisoned until it is written.
+func (s *Sim) Alloc(name string, bytes int64) (Ptr, error) {
+	p, err := s.open().Alloc(name, bytes)
+	return Ptr(p), err
+}
+
+// Free gives memory back; its addresses are not used again.
+func (s *Sim) Free(p Ptr) error { return s.open().Free(ptx.Ptr(p)) }
+
+// Upload copies src to the device.
+func (s *Sim) Upload(p Ptr, src []byte) error { return s.open().Write(ptx.Ptr(p), src) }
+
+// Download copies from the device what was written there; else it is an error.
+func (s *Sim) Download(dst []byte, p Ptr) error { return s.open().Read(dst, ptx.Ptr(p)) }
+
+// Zero fills with zeros.
+func (s *Sim) Zero(p Ptr, bytes int64) error { return s.open().Fill(ptx.Ptr(p), 0, bytes) }
+
+// parsed are the modules of texts that were loaded, for a module is not changed by its launches.
+var parsed sync.Map
+
+// Load parses a text.
+func (s *Sim) Load(text string) (Module, error) {
+	known, ok := parsed.Load(text)
+	if !ok {
+		m, err := ptx.Parse(text)
+		if err != nil {
+			return 0, err
+		}
+		known, _ = parsed.LoadOrStore(text, m)
+	}
+	m := known.(*ptx.Module)
+	s.modules, s.kernels = append(s.modules, m), append(s.kernels, map[string]*ptx.Kernel{})
+	return Module(len(s.modules) - 1), nil
+}
+
+// Launch runs a kernel to its end.
+func (s *Sim) Launch(m Module, kernel string, l Launch, args ...any) error {
+	k := s.kernels[m][kernel]
+	if k == nil {
+		var err error
+		if k, err = s.modules[m].Kernel(kernel); err != nil {
+			return err
+		}
+		s.kernels[m][kernel] = k
+	}
+	values := make([]any, len(args))
+	for i, a := range args {
+		if p, ok := a.(Ptr); ok {
+			a = ptx.Ptr(p)
+		}
+		values[i] = a
+	}
+	stats, err := k.Launch(context.Background(), s.open(), ptx.Launch{Grid: l.Grid, Block: [3]int{l.Block, 1, 1},
+		Shared: l.Shared, Args: values, Order: s.Order, Workers: s.Workers})
+	if err != nil {
+		return fmt.Errorf("device: kernel %s: %w", kernel, err)
+	}
+	if s.Observe != nil {
+		s.Observe(kernel, l, stats)
+	}
+	return nil
+}
+
+// Sync does nothing: a launch has ended when Launch returns.
+func (s *Sim) Sync() error { return nil }
+
+// Memory returns what is left of the limit.
+func (s *Sim) Memory() (free, total int64, err error) {
+	m := s.open()
+	return m.Limit() - m.Used(), m.Limit(), nil
+}
+
+// Capability is that of the newest text which the simulator is given, sm_80.
+func (s *Sim) Capability() (major, minor int) {
+	if s.Old {
+		return 7, 0
+	}
+	return 8, 0
+}
+
+// Name describes the device.
+func (s *Sim) Name() string { return "the simulator" }
+
+// Close forgets all memory and modules.
+func (s *Sim) Close() error {
+	s.memory, s.modules, s.kernels = nil, nil, nil
+	return nil
+}

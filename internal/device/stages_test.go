@@ -1,0 +1,233 @@
+package device
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/spectral"
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+func rowsOf[T kernel.Float](t *testing.T, p *problem) *Rows[T] {
+	t.Helper()
+	r, err := NewRows(&Sim{}, views[T](p), p.present)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// source returns the samples of a problem for k-means.
+func source[T kernel.Float](t *testing.T, p *problem) *kmeans.Source[T] {
+	t.Helper()
+	var list []kmeans.View[T]
+	for v, x := range views[T](p) {
+		view := kmeans.View[T]{Rows: x, Weight: 1 / float64(v+1)}
+		if p.present != nil {
+			view.Present = p.present[v]
+		}
+		list = append(list, view)
+	}
+	src, err := kmeans.NewSource(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+// k-means with the device's products has the labels, centroids and inertia of k-means in memory, samples that are equally far
+// from two centroids included.
+func TestKMeans(t *testing.T) { eachType(t, testKMeans[float32], testKMeans[float64]) }
+
+func testKMeans[T kernel.Float](t *testing.T) {
+	for _, missing := range []float64{0, 0.3} {
+		p := makeProblem(t, shape(150, 6, 1, 11, 5), missing, 8)
+		for v, d := range p.spec.Dims { // few distinct values, so that distances are often equal
+			for i := range p.x[v][:75*d] {
+				p.x[v][i] = math.Round(p.x[v][i])
+			}
+		}
+		cfg := kmeans.Config{Clusters: 6, Starts: 3, Seed: 5, Tol: -1}
+		want, err := kmeans.Run(t.Context(), source[T](t, p), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := source[T](t, p)
+		src.MultiplyBy(rowsOf[T](t, p))
+		got, err := kmeans.Run(t.Context(), src, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.Labels, want.Labels) || got.Inertia != want.Inertia || got.Iterations != want.Iterations {
+			t.Errorf("%v missing: %d iterations to %v, in memory %d to %v", missing, got.Iterations, got.Inertia, want.Iterations,
+				want.Inertia)
+		}
+	}
+}
+
+// Directions from the device's products are those of memory, and so are projections on them.
+func TestDirections(t *testing.T) { eachType(t, testDirections[float32], testDirections[float64]) }
+
+func testDirections[T kernel.Float](t *testing.T) {
+	tol := 1e-9
+	if kernel.Is32[T]() {
+		tol = 1e-5
+	}
+	p := makeProblem(t, shape(90, 6, 1, 11, 5, 8), 0.2, 8)
+	x, r := views[T](p), rowsOf[T](t, p)
+	cfg := spectral.Config{Rank: 4, Seed: 3}
+	want, err := spectral.Find(t.Context(), x, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.GramTimes = r.GramTimes
+	got, err := spectral.Find(t.Context(), x, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := distance(got.S, want.S); e > tol {
+		t.Errorf("singular values are %.2g off", e)
+	}
+	for v := range x {
+		if e := distance(got.V[v], want.V[v]); e > 10*tol {
+			t.Errorf("directions of view %d are %.2g off", v, e)
+		}
+	}
+	const ld = 6
+	y := make([]T, p.spec.Samples*ld)
+	if err := r.Project(t.Context(), want.V, 4, y, ld); err != nil {
+		t.Fatal(err)
+	}
+	all, err := spectral.Project(t.Context(), want, x, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a, b []float64
+	for i := range p.spec.Samples {
+		a = append(a, kernel.Float64s(y[i*ld:i*ld+4])...)
+		b = append(b, kernel.Float64s(all[i*kernel.Pad(4):i*kernel.Pad(4)+4])...)
+	}
+	if e := distance(a, b); e > tol {
+		t.Errorf("projections are %.2g off", e)
+	}
+	if _, err := r.GramTimes(t.Context(), make([]float64, 5), 2); err == nil {
+		t.Error("a matrix of another size: no error")
+	}
+}
+
+// The lowest scores ‖x_j‖² − 2 x_i·x_j are the nearest neighbours, never the sample itself, in strips of columns too.
+func TestNearestNeighbours(t *testing.T) {
+	const k = 7
+	p := makeProblem(t, shape(83, 6, 1, 11, 5), 0, 8)
+	x, n := views[float64](p), 83
+	var list []neighbor.View[float64]
+	for v, d := range p.spec.Dims {
+		view, err := neighbor.Dense(n, d, d, p.x[v], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, view)
+	}
+	want, err := neighbor.Nearest(t.Context(), list, []neighbor.Space{{Views: []int{0, 1}}}, k, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rowsOf[float64](t, p)
+	for _, strip := range [][2]int{{0, n}, {20, 50}} {
+		columns := strip[1] - strip[0]
+		b, bias := make([][]float64, len(x)), make([]float64, len(x)*columns)
+		for v, d := range p.spec.Dims {
+			for j := range columns {
+				for _, e := range p.x[v][(strip[0]+j)*d : (strip[0]+j+1)*d] {
+					b[v] = append(b[v], -2*e)
+					bias[v*columns+j] += e * e
+				}
+			}
+		}
+		at, score, err := r.lowest(t.Context(), b, bias, lowestOptions{group: columns, keep: k, self: strip[0]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			var expect []int32
+			if columns == n {
+				expect = want[0].Index[i*k : (i+1)*k]
+			} else {
+				expect = bruteForce(p, i, strip[0], strip[1], k)
+			}
+			if !slices.Equal(at[i*k:(i+1)*k], expect) {
+				t.Fatalf("strip %v: the nearest of sample %d are %v (%v), want %v", strip, i, at[i*k:(i+1)*k],
+					score[i*k:(i+1)*k], expect)
+			}
+		}
+	}
+}
+
+// bruteForce returns the k nearest of the samples from lo to hi to another sample i, counted from lo.
+func bruteForce(p *problem, i, lo, hi, k int) []int32 {
+	square := make([]float64, hi-lo)
+	var order []int32
+	for j := lo; j < hi; j++ {
+		for v, d := range p.spec.Dims {
+			square[j-lo] += kernel.SquaredDistance(p.x[v][i*d:(i+1)*d], p.x[v][j*d:(j+1)*d])
+		}
+		if j != i {
+			order = append(order, int32(j-lo))
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int32) int {
+		if square[a] < square[b] {
+			return -1
+		}
+		return 1
+	})
+	return order[:k]
+}
+
+// The rows of a shard serve other products too, and stay the shard's.
+func TestRowsOfAShard(t *testing.T) {
+	p := makeProblem(t, shape(40, 3, 1, 6, 5), 0.2, 8)
+	s, err := New(&Sim{}, &p.spec, views[float64](p), p.present, nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := s.Bytes()
+	r, err := s.RowsOf(p.present)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := kernel.Float64s(newBench[float64](t, &Sim{}).matrix(2, 11, 11))
+	want, err := rowsOf[float64](t, p).GramTimes(t.Context(), g, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.GramTimes(t.Context(), g, 2)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	if err := r.Close(); err != nil || s.Bytes() != before {
+		t.Errorf("the shard has %d bytes, %d before, %v", s.Bytes(), before, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What there are too few of has no column and an infinite score, and a NaN is never lowest.
+func TestLowestOfFew(t *testing.T) {
+	p := makeProblem(t, shape(9, 2, 1, 3), 0, 8)
+	r := rowsOf[float32](t, p)
+	b := [][]float32{{1, 0, 0, 0, 1, 0, 0, 0, 1}}
+	at, score, err := r.lowest(t.Context(), b, []float64{math.NaN(), math.Inf(1), 0}, lowestOptions{group: 3, keep: 2, self: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 9 {
+		if at[2*i] != 2 || float32(score[2*i]) != float32(p.x[0][3*i+2]) || at[2*i+1] != -1 || !math.IsInf(score[2*i+1], 1) {
+			t.Errorf("row %d: columns %v with scores %v", i, at[2*i:2*i+2], score[2*i:2*i+2])
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package device
+
+import (
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// The products with X on tensor cores, see kernels/tensor.cu. A view is theirs where float32 is its type, its rows are many, the
+// device has the instructions, and the range of its values permits halves.
+
+const (
+	// widestRange is how much larger than a typical row's largest entry, their geometric mean, that of the view may be. What
+	// the halves lose of an entry is 2⁻⁴³ of the largest one, so that a typical row keeps 26 bits. (The root mean square of all
+	// entries would not do: one entry is at most the root of their number times it, which no data that fits a device makes 2¹⁷.)
+	widestRange = 1 << 17
+	// maximaBlocks is the number of blocks that look for the largest entry of row state.
+	maximaBlocks = 256
+
+	tensorStep   = 32 // of the inner dimension
+	tensorStages = 3
+)
+
+// tensorTile is the shape of a block of a product on tensor cores.
+type tensorTile struct {
+	name          string
+	rows, columns int
+	block, shared int // threads, bytes of dynamic shared memory
+}
+
+func timesTensor(name string, columns int) tensorTile {
+	return tensorTile{name, 128, columns, 256, tensorStages * 4 * (128*(tensorStep+8) + 2*columns*(tensorStep/2+4))}
+}
+
+func sumsTensor(name string, rows int) tensorTile {
+	stage, halves := tensorStep*(64+4)+tensorStep*(rows+4)+tensorStep, 2*tensorStep*(rows/2+4)
+	return tensorTile{name, rows, 64, 128, 4 * (tensorStages*stage + halves)}
+}
+
+var (
+	wideTensorTimes, narrowTensorTimes = timesTensor("tensor_times_wide", 104), timesTensor("tensor_times_narrow", 16)
+	wideTensorSums, narrowTensorSums   = sumsTensor("tensor_sums_wide", 112), sumsTensor("tensor_sums_narrow", 16)
+)
+
+// mayTensor says whether products with X may be tensor cores'.
+func (p *plan) mayTensor() bool { return p.size == 4 && p.n > p.tuning.tensorRows }
+
+// halved is the inner dimension of a product on tensor cores, for rows with the stride ldx.
+func halved(ldx int) int { return ceil(ldx, tensorStep) * tensorStep }
+
+// span is the range of a view's entries.
+type span struct {
+	most, logs float64 // the largest of the rows' largest entries, the sum of the logarithms of those that are not 0
+	count      int     // of these
+}
+
+func note[T kernel.Float](s *span, row []T) {
+	most := 0.0
+	for _, x := range row {
+		most = max(most, math.Abs(float64(x)))
+	}
+	s.most = max(s.most, most)
+	if most > 0 {
+		s.logs += math.Log2(most)
+		s.count++
+	}
+}
+
+// scale is the power of two that takes the largest entry to [2⁷, 2⁸); 0 where the range is too wide, or nothing was noted.
+func (s *span) scale() float64 {
+	if s.count == 0 || !(s.most <= math.Exp2(s.logs/float64(s.count))*widestRange) {
+		return 0
+	}
+	return powerScale(s.most)
+}
+
+// powerScale is the power of two that takes x to [2⁷, 2⁸), within what float32 has; 0 where there is none, 1 for 0.
+func powerScale(x float64) float64 {
+	if x == 0 {
+		return 1
+	}
+	_, e := math.Frexp(x)
+	if e = 8 - e; e < -100 || e > 100 || math.IsInf(x, 1) {
+		return 0
+	}
+	return math.Ldexp(1, e)
+}
+
+// largest returns the largest absolute value; NaN where there is one.
+func largest(x []float64) float64 {
+	most := 0.0
+	for _, e := range x {
+		most = max(most, math.Abs(e))
+	}
+	return most
+}
+
+// tensorTimes launches out = X·Bᵀ of a view.
+func (s *Shard[T]) tensorTimes(v int, out, b Ptr, most float64) {
+	p, t := &s.plan, wideTensorTimes
+	if p.ld <= narrowTensorTimes.columns {
+		t = narrowTensorTimes
+	}
+	ldx, kp := p.ldx[v], halved(p.ldx[v])
+	scale := powerScale(most)
+	if scale == 0 { // of no number that float32 holds with its precision
+		scale = 1
+	}
+	s.k.launch(s.k.tensor, "split_rows", [3]int{ceil(kp/2, 128), p.m, 1}, 128, 0, s.hi, s.lo, b, int32(ldx), int32(ldx),
+		int32(kp), float32(scale))
+	s.k.launch(s.k.tensor, t.name, [3]int{ceil(p.n, t.rows) * ceil(p.ld, t.columns), 1, 1}, t.block, t.shared, out, int32(p.ld),
+		s.x[v], int32(ldx), s.hi, s.lo, int32(p.n), int32(p.m), int32(kp), float32(s.scales[v]),
+		float32(1/(scale*s.scales[v])))
+}
+
+// tensorSums launches the sums (w ⊙ A)ᵀX of the chunks.
+func (s *Shard[T]) tensorSums(v int, a, weight Ptr) {
+	p, t, d := &s.plan, wideTensorSums, s.plan.dims[v]
+	if p.m <= narrowTensorSums.rows {
+		t = narrowTensorSums
+	}
+	length := p.n * p.ld
+	share := ceil(length, maximaBlocks)
+	blocks := ceil(length, share)
+	if !s.measured {
+		s.k.launch(s.k.tensor, "largest", [3]int{blocks, 1, 1}, 256, 0, s.maxima, a, int64(length), int64(share))
+	}
+	s.measured = true
+	s.k.launch(s.k.tensor, t.name, [3]int{ceil(d, t.columns), ceil(p.m, t.rows), p.chunks}, t.block, t.shared, s.part, a,
+		int32(p.ld), weight, s.x[v], int32(p.ldx[v]), int32(p.n), int32(p.m), int32(d), int32(p.chunk), float32(s.scales[v]),
+		s.maxima, int32(blocks))
+}

@@ -1,0 +1,185 @@
+package device
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/ptx"
+)
+
+// Products on tensor cores are as exact as a sum in float32, at any scale of what goes in.
+func TestTensorTimes(t *testing.T) {
+	for _, tl := range []tensorTile{wideTensorTimes, narrowTensorTimes} {
+		for _, c := range []struct {
+			n, d, m   int
+			x, factor float64
+		}{{1, 1, 1, 1, 1}, {77, 3, 7, 1e3, 1e-4}, {130, 70, 110, 1e-6, 1e6}, {260, 33, 16, 1, 1e-12}} {
+			b := newBench[float32](t, &Sim{})
+			ldx, ld := padded(c.d), stride(c.m)
+			x, y := b.matrix(c.n, c.d, ldx), b.matrix(c.m, c.d, ldx)
+			for i := range x {
+				x[i] *= float32(c.x * math.Exp(3*b.rng.NormFloat64()))
+			}
+			for i := range y {
+				y[i] *= float32(c.factor)
+			}
+			var seen span
+			for i := range c.n {
+				note(&seen, x[i*ldx:(i+1)*ldx])
+			}
+			in, most := seen.scale(), 0.0
+			for _, e := range y {
+				most = max(most, math.Abs(float64(e)))
+			}
+			scale, kp := powerScale(most), halved(ldx)
+			hi, lo := empty[uint32](b, c.m*kp/2), empty[uint32](b, c.m*kp/2)
+			b.k.launch(b.k.tensor, "split_rows", [3]int{ceil(kp/2, 128), c.m, 1}, 128, 0, hi, lo, put64(b, y), int32(ldx),
+				int32(ldx), int32(kp), float32(scale))
+			out := empty[float32](b, c.n*ld)
+			b.k.launch(b.k.tensor, tl.name, [3]int{ceil(c.n, tl.rows) * ceil(ld, tl.columns), 1, 1}, tl.block, tl.shared, out,
+				int32(ld), put64(b, x), int32(ldx), hi, lo, int32(c.n), int32(c.m), int32(kp), float32(in),
+				float32(1/(in*scale)))
+			what := fmt.Sprintf("%s, %v", tl.name, c)
+			b.ran(what)
+			got := get[float32](b, out, c.n*ld)
+			var exact, plain, diff, plainDiff float64
+			for i := range c.n {
+				for j := range ld {
+					s, f := 0.0, float32(0)
+					for q := range c.d * int(toInt(j < c.m)) {
+						s += float64(x[i*ldx+q]) * float64(y[j*ldx+q])
+						f += x[i*ldx+q] * y[j*ldx+q]
+					}
+					exact += s * s
+					diff += (float64(got[i*ld+j]) - s) * (float64(got[i*ld+j]) - s)
+					plainDiff += (float64(f) - s) * (float64(f) - s)
+					plain = max(plain, math.Abs(s))
+				}
+			}
+			if e, p := math.Sqrt(diff/exact), math.Sqrt(plainDiff/exact); !(e <= max(2*p, 5e-7)) {
+				t.Errorf("%s: %.2g off, a loop in float32 %.2g", what, e, p)
+			}
+		}
+	}
+}
+
+func TestTensorSums(t *testing.T) {
+	for _, tl := range []tensorTile{wideTensorSums, narrowTensorSums} {
+		for _, c := range []struct {
+			n, d, m, chunk int
+			a              float64
+		}{{1, 1, 1, 16, 1}, {77, 3, 7, 32, 1e-9}, {200, 70, 120, 64, 1e9}} {
+			for _, weighted := range []bool{false, true} {
+				b := newBench[float32](t, &Sim{})
+				ldx, lda := padded(c.d), stride(c.m)
+				x, a, w := b.matrix(c.n, c.d, ldx), b.matrix(c.n, c.m, lda), b.vector(c.n)
+				for i := range a {
+					a[i] *= float32(c.a)
+				}
+				var seen span
+				for i := range c.n {
+					note(&seen, x[i*ldx:(i+1)*ldx])
+				}
+				in, chunks, up := seen.scale(), ceil(c.n, c.chunk), put64(b, a)
+				most, part, weight := empty[float32](b, 3), empty[float32](b, chunks*c.m*c.d), Ptr(0)
+				if weighted {
+					weight = put64(b, w)
+				}
+				share := ceil(len(a), 3)
+				b.k.launch(b.k.tensor, "largest", [3]int{ceil(len(a), share), 1, 1}, 256, 0, most, up, int64(len(a)),
+					int64(share))
+				b.k.launch(b.k.tensor, tl.name, [3]int{ceil(c.d, tl.columns), ceil(c.m, tl.rows), chunks}, tl.block, tl.shared,
+					part, up, int32(lda), weight, put64(b, x), int32(ldx), int32(c.n), int32(c.m), int32(c.d), int32(c.chunk),
+					float32(in), most, int32(ceil(len(a), share)))
+				what := fmt.Sprintf("%s, %v, weighted %v", tl.name, c, weighted)
+				b.ran(what)
+				top := 0.0
+				for _, e := range a {
+					top = max(top, math.Abs(float64(e)))
+				}
+				found := 0.0
+				for _, e := range get[float32](b, most, ceil(len(a), share)) {
+					found = max(found, float64(e))
+				}
+				if found != top {
+					t.Fatalf("%s: the largest value is %v, want %v", what, found, top)
+				}
+				want, got := make([]float64, chunks*c.m*c.d), get[float32](b, part, chunks*c.m*c.d)
+				var exact, diff float64
+				for i := range c.n {
+					e := 1.0
+					if weighted {
+						e = float64(w[i])
+					}
+					for j := range c.m {
+						for q := range c.d {
+							want[i/c.chunk*c.m*c.d+j*c.d+q] += e * float64(a[i*lda+j]) * float64(x[i*ldx+q])
+						}
+					}
+				}
+				for i, s := range want {
+					exact += s * s
+					diff += (float64(got[i]) - s) * (float64(got[i]) - s)
+				}
+				if e := math.Sqrt(diff / exact); !(e <= 1e-6) {
+					t.Errorf("%s: %.2g off", what, e)
+				}
+			}
+		}
+	}
+}
+
+// launches counts the kernels that a step runs.
+func launches(t *testing.T, p *problem, drv *Sim, net func(testing.TB, *problem, Driver) *engine.Net) (*result, map[string]int) {
+	count := map[string]int{}
+	drv.Observe = func(kernel string, _ Launch, _ ptx.Stats) { count[kernel]++ }
+	return step(t, net(t, p, drv), p.params, nil), count
+}
+
+// A step with the products of X on tensor cores is as near to float64 as one in float32 in memory.
+func TestStepOnTensorCores(t *testing.T) {
+	for _, name := range []string{"two layers", "missing views", "fewer columns than anchors", "no noise"} {
+		p := cases(t)[name]
+		want, other := step(t, inMemory[float64](t, p), p.params, nil), step(t, inMemory[float32](t, p), p.params, nil)
+		got, count := launches(t, p, &Sim{}, onTensorCores)
+		t.Run(name, func(t *testing.T) { compare(t, got, want, other, 1e-5) })
+		if count["tensor_times_narrow"] == 0 || count["tensor_sums_narrow"] == 0 {
+			t.Errorf("%s: launches %v", name, count)
+		}
+		again, _ := launches(t, p, &Sim{Order: 9}, onTensorCores)
+		same(t, "another order", again, got)
+	}
+}
+
+// A view of a range that halves do not hold, and a device that has not the instructions, get fused multiply-adds.
+func TestRangeAndDeviceDecide(t *testing.T) {
+	p := cases(t)["two layers"]
+	_, count := launches(t, p, &Sim{}, onTensorCores)
+	all := count["tensor_times_narrow"]
+	p.x[1][5] = 1e7 // one entry, far above all rows but its own
+	_, count = launches(t, p, &Sim{}, onTensorCores)
+	if n := count["tensor_times_narrow"]; all == 0 || 2*n != all {
+		t.Errorf("%d products on tensor cores, %d before one view of two had an outlier", n, all)
+	}
+	if _, count = launches(t, p, &Sim{Old: true}, onTensorCores); count["tensor_times_narrow"] != 0 {
+		t.Errorf("a device without tensor cores: launches %v", count)
+	}
+	for _, c := range []struct {
+		rows  [][]float32
+		scale float64
+	}{
+		{[][]float32{{1, 2, 255}}, 1}, {[][]float32{{0, 0, 0.5}, {0, 0, 0}}, 256}, {[][]float32{{1}, {1}, {3e38}}, 0}, {nil, 0},
+		{[][]float32{{0}}, 0}, {[][]float32{{float32(math.NaN()), 1}}, 0}, {[][]float32{{1e-42}}, 0},
+		{[][]float32{{1}, {1 << 20}}, 1. / (1 << 13)},
+	} {
+		var s span
+		for _, row := range c.rows {
+			note(&s, row)
+		}
+		if s.scale() != c.scale {
+			t.Errorf("the scale of %v is %v, want %v", c.rows, s.scale(), c.scale)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package smooth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/largemvc/largemvc/internal/file"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/internal/trust"
+	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+// judging is the trust in views, learned from some of the training samples when it is first asked for.
+type judging[T kernel.Float] struct {
+	seed  uint64
+	known *trust.Rows[T] // nil with exact neighbours, whose index has the rows
+	look  []appearance   // of the views; nil: the file did not have it
+	once  sync.Once
+	judge *trust.Judge[T]
+	err   error
+}
+
+// Trust returns the trust in the rows of samples: of each view and sample, see internal/trust.
+func (s *Transform[T]) Trust(ctx context.Context, views []view.View, workers int) ([][]float64, error) {
+	j := s.judging
+	j.once.Do(func() { // It belongs to all who ask, so none of them can call it off.
+		var known trust.Rows[T]
+		if known, j.err = s.known(); j.err == nil {
+			j.judge, j.err = trust.New(context.WithoutCancel(ctx), known, j.seed, workers)
+		}
+	})
+	if j.err != nil {
+		return nil, j.err
+	}
+	n, out := views[0].Rows, make([][]float64, len(views))
+	for v := range out {
+		out[v] = make([]float64, n)
+	}
+	return out, parallel.For(ctx, workers, (n+trustRows-1)/trustRows, func(_, c int) error {
+		lo, hi := c*trustRows, min((c+1)*trustRows, n)
+		blocks, err := s.before(ctx, views, lo, hi)
+		if err != nil {
+			return err
+		}
+		rows := s.inputs.sideBySide(blocks, upTo(hi-lo))
+		rows.Odd = j.odd(views, lo, hi)
+		found, err := j.judge.Of(ctx, rows, 1)
+		for v := range found {
+			copy(out[v][lo:], found[v])
+		}
+		return err
+	})
+}
+
+// noiseRows is the number of rows of noise from which bad rows are told.
+const noiseRows = 256
+
+// appearance is what tells the rows of a view from noise.
+type appearance struct {
+	mean  []float64 // of each column
+	noise *trust.Noise
+}
+
+// appearances learns it of every view.
+func appearances(ctx context.Context, views []view.View, o Options) ([]appearance, error) {
+	out := make([]appearance, len(views))
+	return out, parallel.For(ctx, o.Workers, len(views), func(_, v int) error {
+		x, look := views[v], view.NewLook(views[v], o.Seed)
+		row := make([]float64, x.Cols)
+		var rows [][]float64
+		for _, i := range trust.Samples(x.Rows, o.Seed) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if x.Has(i) {
+				x.Row(i, row)
+				rows = append(rows, view.Marks(row, look.Mean))
+			}
+		}
+		var noise [][]float64
+		rng := rand.New(rand.NewPCG(o.Seed, uint64(v)))
+		for range noiseRows {
+			look.Noise(rng, row)
+			noise = append(noise, view.Marks(row, look.Mean))
+		}
+		out[v] = appearance{look.Mean, trust.NewNoise(rows, noise)}
+		return nil
+	})
+}
+
+// odd returns how odd the rows of samples look.
+func (j *judging[T]) odd(views []view.View, lo, hi int) [][]float64 {
+	out := make([][]float64, len(views))
+	for v, x := range views {
+		row := make([]float64, x.Cols)
+		out[v] = make([]float64, hi-lo)
+		for i := lo; i < hi; i++ {
+			if x.Has(i) {
+				x.Row(i, row)
+				out[v][i-lo] = j.look[v].noise.Oddness(view.Marks(row, j.look[v].mean))
+			}
+		}
+	}
+	return out
+}
+
+// trustRows is the number of samples that a goroutine judges at once.
+const trustRows = 256
+
+// upTo returns the numbers below n.
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// known returns the rows of the training samples that others are compared with.
+func (s *Transform[T]) known() (trust.Rows[T], error) {
+	missing := errors.New("the model was saved by a version that did not keep what trust in views needs")
+	switch {
+	case s.judging.look == nil:
+		return trust.Rows[T]{}, missing
+	case s.judging.known != nil:
+		return *s.judging.known, nil
+	case s.graph.before == nil:
+		return trust.Rows[T]{}, missing
+	}
+	b := s.graph.before[0]
+	return s.inputs.sideBySide(s.graph.before, trust.Samples(len(b.X)/b.Ld, s.judging.seed)), nil
+}
+
+// sideBySide returns the rows of some samples, the inputs of each view side by side.
+func (s *Inputs[T]) sideBySide(blocks []neighbor.Block[T], samples []int) trust.Rows[T] {
+	dims := viewColumns(s.Inputs)
+	out := trust.Rows[T]{
+		Views: make([][]T, len(dims)), Dims: dims, Present: make([][]bool, len(dims)),
+	}
+	at := make([]int, len(dims))
+	for k, in := range s.Inputs {
+		v, b := in.View, &blocks[k]
+		if out.Views[v] == nil {
+			out.Views[v] = make([]T, len(samples)*dims[v])
+		}
+		if b.Present != nil && out.Present[v] == nil {
+			out.Present[v] = make([]bool, len(samples))
+		}
+		for r, i := range samples {
+			copy(out.Views[v][r*dims[v]+at[v]:], b.X[i*b.Ld:i*b.Ld+b.Cols])
+			if b.Present != nil {
+				out.Present[v][r] = b.Present[i]
+			}
+		}
+		at[v] += b.Cols
+	}
+	for v, p := range out.Present {
+		if !slices.Contains(p, false) { // A mask that hides none of these samples is none.
+			out.Present[v] = nil
+		}
+	}
+	return out
+}
+
+// viewColumns returns the number of columns of the inputs of each view.
+func viewColumns(inputs []prepare.Input) []int {
+	var out []int
+	for _, in := range inputs {
+		for len(out) <= in.View {
+			out = append(out, 0)
+		}
+		out[in.View] += in.Columns
+	}
+	return out
+}
+
+// saveKnown appends the rows that others are compared with, where the index does not have them.
+func (s *Transform[T]) saveKnown(f *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {
+	add := func(t safetensors.Tensor) { f.Tensors = append(f.Tensors, t) }
+	for v, l := range s.judging.look {
+		add(safetensors.Float64s(meanName(v), l.mean, len(l.mean)))
+		add(safetensors.Float64s(noiseName(v), l.noise.Values(), trust.NoiseValues(view.MarkCount)))
+	}
+	known := s.judging.known
+	for v := 0; known != nil && v < len(known.Views); v++ {
+		add(floats(knownName(v), kernel.Float64s(known.Views[v]), known.Len(), known.Dims[v]))
+		if known.Present[v] != nil {
+			add(safetensors.Ints(knownPresentName(v), ones(known.Present[v]), known.Len()))
+		}
+	}
+}
+
+// readKnown reads what saveKnown wrote, if it did.
+func (s *Transform[T]) readKnown(in *file.Tensors, dims []int) {
+	for v := 0; v < len(dims) && in.Err == nil && in.Has(noiseName(0)); v++ {
+		mean, values := in.Floats(meanName(v), dims[v]), in.Floats(noiseName(v), trust.NoiseValues(view.MarkCount))
+		if in.Err == nil {
+			s.judging.look = append(s.judging.look, appearance{mean, trust.NoiseOf(values, view.MarkCount)})
+		}
+	}
+	if in.Err != nil || !in.Has(knownName(0)) {
+		return
+	}
+	known := trust.Rows[T]{Dims: viewColumns(s.inputs.Inputs)}
+	for v, d := range known.Dims {
+		x := in.Floats(knownName(v), -1, d)
+		if in.Err != nil {
+			return
+		}
+		if n := len(x) / d; n < 1 || v > 0 && n != known.Len() {
+			in.Fail("%q has %d rows", knownName(v), n)
+			return
+		}
+		known.Views = append(known.Views, kernel.Convert[T](x))
+		var present []bool
+		if name := knownPresentName(v); in.Has(name) {
+			for _, e := range in.Ints(name, len(x)/d) {
+				present = append(present, e != 0)
+			}
+		}
+		known.Present = append(known.Present, present)
+	}
+	s.judging.known = &known
+}
+
+func noiseName(v int) string        { return fmt.Sprintf("noise.%d", v) }
+func meanName(v int) string         { return fmt.Sprintf("noise_mean.%d", v) }
+func knownName(v int) string        { return fmt.Sprintf("known_samples.%d", v) }
+func knownPresentName(v int) string { return fmt.Sprintf("known_present.%d", v) }

@@ -1,0 +1,105 @@
+package trust
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// logistic is a logistic regression on features brought to mean 0 and deviation 1.
+type logistic struct {
+	mean, std []float64
+	weights   []float64 // of the features, and a constant
+}
+
+const (
+	newtonSteps = 15
+	// shrink is the penalty on the weights, as a share of the number of examples.
+	shrink = 1e-3
+)
+
+// newLogistic fits y, zeros and ones, to the features x by Newton's method.
+func newLogistic(x [][]float64, y, weight []float64) *logistic {
+	d, n := len(x[0]), float64(len(x))
+	l := &logistic{mean: make([]float64, d), std: make([]float64, d), weights: make([]float64, d+1)}
+	for _, row := range x {
+		for c, e := range row {
+			l.mean[c] += e / n
+		}
+	}
+	for _, row := range x {
+		for c, e := range row {
+			l.std[c] += (e - l.mean[c]) * (e - l.mean[c]) / n
+		}
+	}
+	for c, e := range l.std {
+		l.std[c] = math.Sqrt(e) + 1e-9
+	}
+	for _, row := range x {
+		for c := range row {
+			row[c] = (row[c] - l.mean[c]) / l.std[c]
+		}
+	}
+	hessian, slope := mat.NewSymDense(d+1, nil), mat.NewVecDense(d+1, nil)
+	for range newtonSteps {
+		hessian.Zero()
+		slope.Zero()
+		for i, row := range x {
+			p := sigmoid(l.sum(row))
+			curve, rest := weight[i]*max(p*(1-p), 1e-4), weight[i]*(y[i]-p)
+			for a := range d + 1 {
+				fa := at(row, a)
+				slope.SetVec(a, slope.AtVec(a)+rest*fa)
+				for b := a; b <= d; b++ {
+					hessian.SetSym(a, b, hessian.At(a, b)+curve*fa*at(row, b))
+				}
+			}
+		}
+		for a := range d + 1 {
+			hessian.SetSym(a, a, hessian.At(a, a)+shrink*n)
+			if a < d {
+				slope.SetVec(a, slope.AtVec(a)-shrink*n*l.weights[a])
+			}
+		}
+		var step mat.VecDense
+		if step.SolveVec(hessian, slope) != nil {
+			break
+		}
+		most := 0.0
+		for a := range l.weights {
+			l.weights[a] += step.AtVec(a)
+			most = max(most, math.Abs(step.AtVec(a)))
+		}
+		if most < 1e-9 {
+			break
+		}
+	}
+	return l
+}
+
+// at returns feature a, or 1 for the constant after them.
+func at(row []float64, a int) float64 {
+	if a == len(row) {
+		return 1
+	}
+	return row[a]
+}
+
+func (l *logistic) sum(row []float64) float64 {
+	sum := l.weights[len(row)]
+	for c, e := range row {
+		sum += e * l.weights[c]
+	}
+	return sum
+}
+
+// at returns the logarithm of the odds for features as they are.
+func (l *logistic) at(row []float64) float64 {
+	sum := l.weights[len(row)]
+	for c, e := range row {
+		sum += (e - l.mean[c]) / l.std[c] * l.weights[c]
+	}
+	return sum
+}
+
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

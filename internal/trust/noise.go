@@ -1,0 +1,59 @@
+package trust
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	// mostRatio bounds the logarithm of how much likelier a row is one of its view than noise.
+	mostRatio = 30
+	// trims is how often rows that look like noise are left out of what rows of the view are like.
+	trims = 2
+)
+
+// Noise tells rows of a view from noise by marks of the rows, whatever the other views say.
+type Noise struct{ from *logistic }
+
+// NewNoise learns from the marks of rows of the view, and from those of rows of noise. Some of the former may be noise
+// themselves: those that look more like it than like the others are left out, and what is left is learned again.
+func NewNoise(rows, noise [][]float64) *Noise {
+	kept := rows
+	var l *logistic
+	for t := 0; t <= trims && (l == nil || len(kept) >= fewestPairs); t++ {
+		var x [][]float64
+		var y, weights []float64
+		for _, m := range kept {
+			x, y, weights = append(x, slices.Clone(m)), append(y, 1), append(weights, 1)
+		}
+		for _, m := range noise {
+			x, y = append(x, slices.Clone(m)), append(y, 0)
+			weights = append(weights, float64(len(kept))/float64(len(noise)))
+		}
+		l = newLogistic(x, y, weights)
+		kept = nil
+		for _, m := range rows {
+			if l.at(m) > 0 {
+				kept = append(kept, m)
+			}
+		}
+	}
+	return &Noise{l}
+}
+
+// Oddness returns the logarithm of how much likelier it is that a row with the marks is bad than the other views say: it may be
+// another sample's, or noise.
+func (n *Noise) Oddness(marks []float64) float64 {
+	return math.Log((1 + math.Exp(-max(-mostRatio, min(mostRatio, n.from.at(marks))))) / 2)
+}
+
+// Values returns what NoiseOf makes it of again.
+func (n *Noise) Values() []float64 { return slices.Concat(n.from.mean, n.from.std, n.from.weights) }
+
+// NoiseValues is the number of values for the given number of marks.
+func NoiseValues(marks int) int { return 3*marks + 1 }
+
+// NoiseOf is the inverse of Values.
+func NoiseOf(values []float64, marks int) *Noise {
+	return &Noise{&logistic{values[:marks], values[marks : 2*marks], values[2*marks:]}}
+}

@@ -1,0 +1,94 @@
+package view
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+const (
+	// lookRows is the number of rows that a Look is taken from, and lookValues bounds their values, down to lookLeast rows.
+	lookRows, lookLeast, lookValues = 512, 8, 1 << 20
+	// lookStream keeps the draws apart from what else is drawn with the same seed.
+	lookStream = 0x6e6f6973
+)
+
+// Look is what some rows of a view are like.
+type Look struct {
+	Mean []float64 // of each column
+
+	value, std float64 // mean and deviation of all values
+}
+
+// NewLook looks at a few of the present rows.
+func NewLook(x View, seed uint64) *Look {
+	rng := rand.New(rand.NewPCG(seed, lookStream))
+	out := &Look{Mean: make([]float64, x.Cols)}
+	row, seen, square := make([]float64, x.Cols), 0.0, 0.0
+	rows := max(lookLeast, min(lookRows, lookValues/x.Cols))
+	for k := 0; k < 4*rows && int(seen) < rows; k++ {
+		i := rng.IntN(x.Rows)
+		if !x.Has(i) {
+			continue
+		}
+		x.Row(i, row)
+		for c, e := range row {
+			out.Mean[c] += e
+			out.value += e
+			square += e * e
+		}
+		seen++
+	}
+	if seen > 0 {
+		count := seen * float64(x.Cols)
+		out.value /= count
+		out.std = math.Sqrt(max(square/count-out.value*out.value, 0))
+		for c := range out.Mean {
+			out.Mean[c] /= seen
+		}
+	}
+	return out
+}
+
+// Noise fills a row with noise of the mean and the deviation of the view's values.
+func (l *Look) Noise(rng *rand.Rand, row []float64) {
+	for c := range row {
+		row[c] = l.value + l.std*rng.NormFloat64()
+	}
+}
+
+// MarkCount is the number of the marks of a row.
+const MarkCount = 6
+
+// Marks returns what tells rows of a view from noise, whatever their columns are: the correlation with the mean row, the mean,
+// the deviation and the kurtosis of the values, how few of them make up its length, and the share of zeros; those that can be of
+// any size as logarithms.
+func Marks(row, mean []float64) []float64 {
+	n, sum, sumMean, zeros, largest := float64(len(row)), 0.0, 0.0, 0.0, 0.0
+	for c, x := range row {
+		sum, sumMean, largest = sum+x, sumMean+mean[c], max(largest, math.Abs(x))
+		if x == 0 {
+			zeros++
+		}
+	}
+	a, b := sum/n, sumMean/n
+	square, squareMean, product, fourth, length := 0.0, 0.0, 0.0, 0.0, 0.0
+	up := 1.0 // so that no fourth power is too large
+	if largest > 0 {
+		up = 1 / largest
+	}
+	for c, x := range row {
+		d, e := (x-a)*up, mean[c]-b
+		square, squareMean, product = square+d*d, squareMean+e*e, product+d*e
+		fourth += d * d * d * d
+		length += math.Abs(x) * up
+	}
+	small := 1e-12
+	return []float64{
+		product / (math.Sqrt(square*squareMean) + small),
+		math.Copysign(math.Log1p(math.Abs(a)/(math.Sqrt(squareMean/n)+small)), a),
+		math.Log(math.Sqrt(square/n)/up + small),
+		math.Log(n*fourth/(square*square+small) + small),
+		math.Log(length*length/(n*(square+n*a*a*up*up)+small) + small),
+		zeros / n,
+	}
+}

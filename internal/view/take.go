@@ -1,0 +1,67 @@
+package view
+
+import "gonum.org/v1/gonum/mat"
+
+// Take returns the given samples of the view, in their order: a copy, but of a Matrix, which is looked at where it is.
+func (v View) Take(samples []int) View {
+	out := v
+	out.Rows, out.Given = len(samples), false
+	if v.Present != nil {
+		out.Present = make([]bool, len(samples))
+		for k, i := range samples {
+			out.Present[k] = v.Present[i]
+		}
+	}
+	switch {
+	case v.Sparse != nil:
+		out.Sparse = v.Sparse.take(samples)
+	case v.F64 != nil:
+		out.F64 = takeRows(v.F64, v.Cols, samples)
+	case v.F32 != nil:
+		out.F32 = takeRows(v.F32, v.Cols, samples)
+	default:
+		out.Matrix = someRows{v.Matrix, samples}
+	}
+	return out
+}
+
+func takeRows[T float32 | float64](x []T, cols int, samples []int) []T {
+	out := make([]T, 0, len(samples)*cols)
+	for _, i := range samples {
+		out = append(out, x[i*cols:(i+1)*cols]...)
+	}
+	return out
+}
+
+func (c *CSR) take(samples []int) *CSR {
+	out := &CSR{Ptr: make([]int, len(samples)+1)}
+	for k, i := range samples {
+		lo, hi := c.Ptr[i], c.Ptr[i+1]
+		out.Ptr[k+1] = out.Ptr[k] + hi - lo
+		out.Cols = append(out.Cols, c.Cols[lo:hi]...)
+		if c.F32 != nil {
+			out.F32 = append(out.F32, c.F32[lo:hi]...)
+		} else {
+			out.F64 = append(out.F64, c.F64[lo:hi]...)
+		}
+	}
+	if c.F32 != nil && out.F32 == nil {
+		out.F32 = []float32{}
+	}
+	return out
+}
+
+// someRows is some rows of a matrix.
+type someRows struct {
+	of   mat.Matrix
+	rows []int
+}
+
+func (s someRows) Dims() (int, int) {
+	_, d := s.of.Dims()
+	return len(s.rows), d
+}
+
+func (s someRows) At(i, j int) float64 { return s.of.At(s.rows[i], j) }
+
+func (s someRows) T() mat.Matrix { return mat.Transpose{Matrix: s} }

@@ -1,0 +1,167 @@
+package neighbor
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// Fill returns views in which absent rows are means of neighbours' rows: `steps` times, every absent row becomes the mean of
+// the rows of its neighbours that have one by then, weighted by the operator, all from the values of the step before; at last
+// it is brought to norm 1. A row that no walk of that length reaches becomes the mean of the present rows, at norm 1. Present
+// rows have the same bits as before.
+//
+// The rows of the views returned are in memory of their own, with the stride Stride(Cols), and keep the masks; a view without
+// absent rows is the one given. op must be a Graph or a Factor. It returns an error for sizes that do not fit or values that
+// are not finite, and the context's error if it is cancelled.
+func Fill[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]Block[T], error) {
+	base, err := operand[T](op)
+	if err != nil {
+		return nil, err
+	}
+	if steps < 1 || steps > maxSteps {
+		return nil, fmt.Errorf("neighbor: %d steps of filling", steps)
+	}
+	if err := checkBlocks(ctx, views, op.Len(), workers); err != nil {
+		return nil, err
+	}
+	out := make([]Block[T], len(views))
+	for v := range views {
+		if out[v] = views[v]; !views[v].incomplete() {
+			continue
+		}
+		f := newFilling(base, &views[v])
+		for range steps {
+			if err := f.step(ctx, workers); err != nil {
+				return nil, err
+			}
+		}
+		f.finish()
+		out[v] = f.block
+	}
+	return out, nil
+}
+
+// filling is a view that is being filled.
+type filling[T Float] struct {
+	part   part[T]
+	block  Block[T]
+	absent []int      // the samples without the view
+	links  *layout[T] // of those alone
+	there  []float64  // 1 for samples that have a row by now, else 0
+	all    bool       // every sample has, and share is of that
+	share  []float64  // of each absent sample, (A·there) of its row
+	next   []T        // what the absent rows become
+}
+
+func newFilling[T Float](base part[T], b *Block[T]) *filling[T] {
+	n := base.links.n
+	f := &filling[T]{part: base, there: make([]float64, n)}
+	f.block = Block[T]{Ld: Stride(b.Cols), Cols: b.Cols, Present: b.Present}
+	f.block.X = make([]T, n*f.block.Ld)
+	own := &Links{atoms: base.links.atoms, ptr: []int{0}}
+	for i := range n {
+		if b.has(i) {
+			copy(f.block.X[i*f.block.Ld:i*f.block.Ld+b.Cols], b.X[i*b.Ld:])
+			f.there[i] = 1
+			continue
+		}
+		f.absent = append(f.absent, i)
+		own.appendRow(base.links.Row(i))
+	}
+	f.links, f.share = newLayout[T](own, false), make([]float64, len(f.absent))
+	f.next = make([]T, len(f.absent)*f.block.Ld)
+	return f
+}
+
+// step takes every absent row to the mean of its neighbours'.
+func (f *filling[T]) step(ctx context.Context, workers int) error {
+	table, err := f.part.table(ctx, workers, f.block.X, f.block.Ld)
+	if err != nil {
+		return err
+	}
+	if !f.all {
+		f.all = f.reach()
+	}
+	ld := f.block.Ld
+	err = parallel.For(ctx, workers, (len(f.absent)+gatherRows-1)/gatherRows, func(_, b int) error {
+		lo, hi := b*gatherRows, min((b+1)*gatherRows, len(f.absent))
+		f.links.gather(lo, hi, f.next[lo*ld:], table, ld)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for a, i := range f.absent {
+		if !(f.share[a] > 0) {
+			continue
+		}
+		row := f.block.X[i*ld : i*ld+f.block.Cols]
+		for j, x := range f.next[a*ld : a*ld+f.block.Cols] {
+			row[j] = T(float64(x) / f.share[a])
+		}
+		f.there[i] = 1
+	}
+	return nil
+}
+
+// reach sets the share of every absent sample. It reports whether all samples have a row.
+func (f *filling[T]) reach() (all bool) {
+	all = !slices.Contains(f.there, 0)
+	there := f.there
+	if links := f.part.links; f.part.chunks != nil {
+		there = make([]float64, links.atoms)
+		for i := range links.n {
+			cols, vals := links.Row(i)
+			for e := 0; f.there[i] > 0 && e < len(cols); e++ {
+				there[cols[e]] += vals[e]
+			}
+		}
+	}
+	for a := range f.absent {
+		cols, vals := f.links.links.Row(a)
+		f.share[a] = 0
+		for e, c := range cols {
+			f.share[a] += vals[e] * there[c]
+		}
+	}
+	return all
+}
+
+// finish gives rows that were not reached the mean of those present, and absent rows norm 1.
+func (f *filling[T]) finish() {
+	b := &f.block
+	var mean []float64
+	for _, i := range f.absent {
+		row := b.X[i*b.Ld : i*b.Ld+b.Cols]
+		if f.there[i] == 0 || kernel.SumSquares(row, 0) == 0 {
+			if mean == nil {
+				mean = b.presentMean(len(f.there))
+			}
+			for j, x := range mean {
+				row[j] = T(x)
+			}
+		}
+		toUnit(row)
+	}
+}
+
+// presentMean returns the mean of the present rows at norm 1, zeros if it vanishes.
+func (b *Block[T]) presentMean(n int) []float64 {
+	mean := make([]float64, b.Cols)
+	for i := range n {
+		if b.has(i) {
+			kernel.AddTo(mean, b.X[i*b.Ld:i*b.Ld+b.Cols])
+		}
+	}
+	if q := kernel.SumSquares(mean, 0); q > 0 {
+		for j := range mean {
+			mean[j] /= math.Sqrt(q)
+		}
+	}
+	return mean
+}

@@ -1,0 +1,148 @@
+package report
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/score"
+)
+
+// certainty is how sure the labels are.
+type certainty struct {
+	distance   []float64 // to the centroid of the sample's cluster
+	confidence []float64 // 1 − distance/that to the next centroid
+	next       []int     // the cluster of the next centroid; −1 if there is only one
+}
+
+// newCertainty measures the distances of all samples to the centroids.
+func newCertainty(ctx context.Context, r *result, workers int) (*certainty, error) {
+	n, k := r.samples(), r.clusters()
+	out := &certainty{make([]float64, n), make([]float64, n), make([]int, n)}
+	const chunk = 1024
+	err := parallel.For(ctx, workers, (n+chunk-1)/chunk, func(_, b int) error {
+		row := make([]float64, r.anchors)
+		for i := b * chunk; i < min((b+1)*chunk, n); i++ {
+			r.row(row, i)
+			own, next, at := 0.0, math.Inf(1), -1
+			for c := range k {
+				d := 0.0
+				for j, x := range r.centroids.RawRowView(c) {
+					d += (row[j] - x) * (row[j] - x)
+				}
+				if c == r.labels[i] {
+					own = d
+				} else if d < next {
+					next, at = d, c
+				}
+			}
+			out.distance[i], out.next[i], out.confidence[i] = math.Sqrt(own), at, confidence(own, next)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// confidence is 1 − √(near/next) of the squared distances to the sample's centroid and the next one.
+func confidence(near, next float64) float64 {
+	switch {
+	case math.IsInf(next, 1):
+		return 1
+	case next <= near: // rounding may have swapped them
+		return 0
+	}
+	return 1 - math.Sqrt(near/next)
+}
+
+// leastSure returns the samples of the lowest confidence, the lowest first.
+func (c *certainty) leastSure(most int) []int {
+	return lowest(len(c.confidence), most, nil, func(i int) float64 { return c.confidence[i] })
+}
+
+// typical returns for each cluster the samples nearest to its centroid, the nearest first.
+func (c *certainty) typical(labels []int, clusters, most int) [][]int {
+	out := make([][]int, clusters)
+	for k := range out {
+		out[k] = lowest(len(labels), most, func(i int) bool { return labels[i] == k },
+			func(i int) float64 { return c.distance[i] })
+	}
+	return out
+}
+
+// lowest returns the up to most numbers below n, of those that pass, with the lowest values; of equal ones the lower number.
+func lowest(n, most int, pass func(i int) bool, value func(i int) float64) []int {
+	var out []int
+	for i := range n {
+		if pass != nil && !pass(i) || len(out) == most && value(i) >= value(out[most-1]) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(out, i, func(a, b int) int {
+			if value(a) <= value(b) {
+				return -1
+			}
+			return 1
+		})
+		if len(out) == most {
+			out = out[:most-1]
+		}
+		out = slices.Insert(out, at, i)
+	}
+	return out
+}
+
+// histogram counts values from 0 to 1 in bins of equal width.
+func histogram(values []float64, bins int) []int {
+	out := make([]int, bins)
+	for _, x := range values {
+		out[min(max(int(x*float64(bins)), 0), bins-1)]++
+	}
+	return out
+}
+
+// quantile returns the value below which a share of the values lies.
+func quantile(values []float64, share float64) float64 {
+	s := slices.Sorted(slices.Values(values))
+	return s[min(int(share*float64(len(s))), len(s)-1)]
+}
+
+// silhouettes are those of some samples, in the space that the clusters were found in.
+type silhouettes struct {
+	samples  int
+	mean     float64
+	clusters []float64 // means; NaN for a cluster without a sample among those
+}
+
+// mostSilhouette is the number of samples that silhouettes are computed of, which takes time in its square.
+const mostSilhouette = 2000
+
+// newSilhouettes computes those of the given samples. It returns nil where there are none: fewer than two clusters among the
+// samples, or as many as samples.
+func newSilhouettes(ctx context.Context, r *result, samples []int, workers int) (*silhouettes, error) {
+	x := mat.NewDense(len(samples), r.anchors, nil)
+	labels := make([]int, len(samples))
+	for k, i := range samples {
+		r.row(x.RawRowView(k), i)
+		labels[k] = r.labels[i]
+	}
+	if d := len(slices.Compact(slices.Sorted(slices.Values(labels)))); d < 2 || d >= len(labels) {
+		return nil, nil
+	}
+	s, err := score.Silhouettes(ctx, x, labels, workers)
+	if err != nil {
+		return nil, err
+	}
+	out := &silhouettes{samples: len(samples), clusters: make([]float64, r.clusters())}
+	count := make([]float64, r.clusters())
+	for k, value := range s {
+		out.mean += value / float64(len(s))
+		out.clusters[labels[k]] += value
+		count[labels[k]]++
+	}
+	for k := range count {
+		out.clusters[k] /= count[k] // NaN without samples
+	}
+	return out, nil
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// percent is a share in percent.
+func percent(x float64) string {
+	if math.IsNaN(x) {
+		return "–"
+	}
+	return strconv.FormatFloat(100*x, 'f', 1, 64) + " %"
+}
+
+// number is a number of five digits.
+func number(x float64) string {
+	if math.IsNaN(x) {
+		return "–"
+	}
+	return strconv.FormatFloat(x, 'g', 5, 64)
+}
+
+// fixed is a number of two decimals.
+func fixed(x float64) string {
+	if math.IsNaN(x) {
+		return "–"
+	}
+	return strings.Replace(strconv.FormatFloat(x, 'f', 2, 64), "-", "−", 1)
+}
+
+// signed is a number of two decimals with its sign.
+func signed(x float64) string {
+	if x < 0 {
+		return fixed(x)
+	}
+	return "+" + fixed(x)
+}
+
+// thousands is a whole number with commas between the thousands.
+func thousands(n int) string {
+	if n < 0 {
+		return "−" + thousands(-n)
+	}
+	return thousandsOf(uint64(n))
+}
+
+func thousandsOf(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// plural is a number of things.
+func plural(n int, thing string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(thing, "s"):
+		thing += "es"
+	default:
+		thing += "s"
+	}
+	return thousands(n) + " " + thing
+}
+
+// shade is a share as a length in a style.
+func shade(share float64) string {
+	if math.IsNaN(share) {
+		return "0%"
+	}
+	return fmt.Sprintf("%.1f%%", 100*share)
+}
+
+// list joins words with commas and an and.
+func list(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}

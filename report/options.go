@@ -1,0 +1,123 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/largemvc/largemvc"
+)
+
+// Options says what is known beside the clustering. All of it may be absent.
+type Options struct {
+	Title string // of the page; "": Clusters of Data
+	Data  string // what the data are called, for example the name of their file
+
+	// Views are those of the samples, with the values that they had before the fit: not with largemvc.Config.Overwrite. nil:
+	// the page says nothing of features, and of views only what the clustering says. WritePredictions has them
+	// anyway.
+	Views []largemvc.View
+
+	IDs        []string // of the samples, n; nil: their numbers from 0
+	Classes    []int    // known classes, n, from 0 to len(ClassNames)−1; nil: not known
+	ClassNames []string // nil: the numbers of the classes
+
+	// Trust is per view and sample, from 0 to 1; nil: that of the clustering, if it has one.
+	Trust [][]float64
+
+	// Novelty of the samples, from 0 to 1; nil: what WritePredictions has from the model.
+	Novelty []float64
+
+	Reading []string // how the data were read, a line each
+	Facts   []Fact   // further lines of the model card
+	Created time.Time
+
+	Points  int    // of the map; 0: 10,000
+	PCA     bool   // the map shows principal components in place of t-SNE
+	Seed    uint64 // of what is drawn at random
+	Workers int    // goroutines; 0: GOMAXPROCS. They do not change the page
+
+	// Progress, if not nil, is called now and then, from the goroutine that called Write. An error ends the work, which
+	// returns it.
+	Progress func(phase string, done, total int) error
+}
+
+// Fact is a line of the model card.
+type Fact struct{ Name, Value string }
+
+// DefaultPoints is the number of samples up to which all are on the map.
+const DefaultPoints = 10_000
+
+// complete fills in the defaults and checks what must fit n samples in some views.
+func (o *Options) complete(n, views int) error {
+	if o.Points == 0 {
+		o.Points = DefaultPoints
+	}
+	if o.Points < 0 {
+		return fmt.Errorf("report: Points is %d", o.Points)
+	}
+	if o.Title == "" {
+		o.Title = "Clusters"
+		if o.Data != "" {
+			o.Title += " of " + o.Data
+		}
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) error { return nil }
+	}
+	if o.IDs != nil && len(o.IDs) != n {
+		return fmt.Errorf("report: %d IDs for %d samples", len(o.IDs), n)
+	}
+	if o.Views != nil && len(o.Views) != views {
+		return fmt.Errorf("report: %d Views, the clustering has %d", len(o.Views), views)
+	}
+	for v, x := range o.Views {
+		if rows, _ := x.Dims(); rows != n {
+			return fmt.Errorf("report: view %d of Views has %d samples, the clustering has %d", v, rows, n)
+		}
+	}
+	if o.Trust != nil && len(o.Trust) != views {
+		return fmt.Errorf("report: Trust of %d views, the clustering has %d", len(o.Trust), views)
+	}
+	for v, t := range o.Trust {
+		if len(t) != n {
+			return fmt.Errorf("report: Trust of view %d has %d values for %d samples", v, len(t), n)
+		}
+	}
+	if o.Novelty != nil && len(o.Novelty) != n {
+		return fmt.Errorf("report: Novelty of %d samples, there are %d", len(o.Novelty), n)
+	}
+	return o.completeClasses(n)
+}
+
+func (o *Options) completeClasses(n int) error {
+	if o.Classes == nil {
+		if o.ClassNames != nil {
+			return errors.New("report: ClassNames without Classes")
+		}
+		return nil
+	}
+	if len(o.Classes) != n {
+		return fmt.Errorf("report: %d Classes for %d samples", len(o.Classes), n)
+	}
+	most := -1
+	for i, c := range o.Classes {
+		if c < 0 || o.ClassNames != nil && c >= len(o.ClassNames) {
+			return fmt.Errorf("report: the class of sample %d is %d, want 0 to %d", i, c, len(o.ClassNames)-1)
+		}
+		most = max(most, c)
+	}
+	if o.ClassNames != nil {
+		return nil
+	}
+	if most >= mostClasses {
+		return fmt.Errorf("report: %d classes without ClassNames", most+1)
+	}
+	for c := range most + 1 {
+		o.ClassNames = append(o.ClassNames, fmt.Sprint(c))
+	}
+	return nil
+}
+
+// mostClasses is the largest number of classes that are numbered without names.
+const mostClasses = 1_000_000

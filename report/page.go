@@ -1,0 +1,501 @@
+package report
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"html/template"
+	"io"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/score"
+)
+
+// Write writes the page on a clustering that Fit made to w: see the package's description. What is written is the same for
+// the same clustering and options.
+//
+// It returns an error, before anything is written, if the options do not fit the clustering, the context's error if that is
+// cancelled, and the error of w. A context that is cancelled, and Options.Progress, end the work within moments.
+//
+// It takes time in n·c·m, and the time of t-SNE for 3,000 samples; memory for Options.Points samples and a few numbers a
+// sample.
+func Write(ctx context.Context, w io.Writer, c *largemvc.Clustering, o Options) error {
+	r, err := ofClustering(c)
+	if err != nil {
+		return err
+	}
+	return write(ctx, w, r, o)
+}
+
+// WritePredictions writes the page on samples that a model gives to its clusters. Options.Views is views.
+func WritePredictions(
+	ctx context.Context, w io.Writer, p *largemvc.Predictor, views []largemvc.View, o Options,
+) error {
+	r, err := ofPredictions(ctx, p, views)
+	if err != nil {
+		return err
+	}
+	o.Views = views
+	if o.Novelty == nil && p.HasNovelty() {
+		if o.Novelty, err = p.Novelty(ctx, views); err != nil {
+			return err
+		}
+	}
+	return write(ctx, w, r, o)
+}
+
+var (
+	//go:embed page.html
+	pageText string
+	//go:embed style.css
+	styleText string
+	//go:embed script.js
+	scriptText string
+
+	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+		"style":   func() template.CSS { return template.CSS(styleText) },
+		"js":      func() template.JS { return template.JS(scriptText) },
+		"percent": percent, "number": number, "thousands": thousands, "signed": signed, "fixed": fixed, "shade": shade,
+		"plus": func(a, b int) int { return a + b },
+	}).Parse(pageText))
+)
+
+func write(ctx context.Context, w io.Writer, r *result, o Options) error {
+	if err := o.complete(r.samples(), len(r.dims)); err != nil {
+		return err
+	}
+	p, err := newPage(ctx, r, &o)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriter(w)
+	if err := pageTemplate.Execute(b, p); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// page is what the template shows.
+type page struct {
+	Title, Data, Created string
+	Predicted            bool
+	Samples, Clusters    int
+	ViewNames            []string
+
+	Summary  []string
+	Warnings []string
+
+	Map          *mapFigure
+	Rows         []clusterRow // one a cluster
+	Listed, Rest int          // clusters that have a section of their own, and that have none
+
+	Confidence *bars
+	Median     float64
+	LeastSure  []sampleRow
+
+	Novelty   *bars
+	Novel     float64     // share above 0.95
+	MostNovel []sampleRow // the highest first
+
+	Silhouette        *float64
+	SilhouetteSamples int
+
+	Effects       *effects
+	EffectSamples int
+	Disagreeing   []sampleRow
+	HasTrust      bool
+	Trust         []trustRow
+
+	Classes *classTable
+
+	Loss     *lossFigure
+	Training []Fact
+
+	Card    []Fact
+	Reading []string
+	Config  []Fact
+}
+
+// clusterRow is what there is to say of a cluster.
+type clusterRow struct {
+	Number     int
+	Size       int
+	Share      float64
+	Trained    int // its samples in the training
+	Confidence float64
+	Silhouette *float64
+	Class      string // the most frequent one
+	ClassShare float64
+	Typical    []string
+	Effects    []effect
+	Alone      []viewShare
+	Best       *viewShare
+}
+
+// viewShare is how well a view alone tells a cluster.
+type viewShare struct {
+	View  string
+	Share float64
+}
+
+// sampleRow is a sample in a list.
+type sampleRow struct {
+	ID         string
+	Cluster    int
+	Next       int
+	Confidence float64
+	Novelty    float64
+	Class      string
+	Votes      []int // per view, −1: absent
+}
+
+// trustRow is the mean trust of a cluster, or of all samples, by view.
+type trustRow struct {
+	Name  string
+	Views []float64
+}
+
+const (
+	mostClusters  = 200 // that have a section of their own
+	mostTypical   = 6
+	mostLeastSure = 20
+	mostDisagree  = 20
+	mostNovel     = 20
+	novelAbove    = 0.95
+)
+
+func newPage(ctx context.Context, r *result, o *Options) (*page, error) {
+	p := &page{
+		Title: o.Title, Data: o.Data, Predicted: r.predicted, Samples: r.samples(), Clusters: r.clusters(), ViewNames: r.views,
+		Reading: o.Reading,
+	}
+	if !o.Created.IsZero() {
+		p.Created = o.Created.Format("2006-01-02 15:04 MST")
+	}
+	sure, err := newCertainty(ctx, r, o.Workers)
+	if err != nil {
+		return nil, err
+	}
+	p.addClusters(r, o, sure)
+	p.Confidence, p.Median = unitBars("confidence", sure.confidence), quantile(sure.confidence, 0.5)
+	for _, i := range sure.leastSure(mostLeastSure) {
+		p.LeastSure = append(p.LeastSure, r.sampleRow(i, sure, o))
+	}
+	p.addNovelty(r, o, sure)
+	if err := p.addSilhouettes(ctx, r, o); err != nil {
+		return nil, err
+	}
+	if err := p.addEffects(ctx, r, o, sure); err != nil {
+		return nil, err
+	}
+	p.addTrust(r, o)
+	if o.Classes != nil {
+		if p.Classes, err = newClassTable(o.Classes, r.labels, o.ClassNames, r.clusters()); err != nil {
+			return nil, err
+		}
+		p.addClasses(r, o)
+	}
+	m, err := newMapping(ctx, r, o)
+	if err != nil {
+		return nil, err
+	}
+	p.Map = newMapFigure(m, r, o, sure)
+	p.Loss = newLossFigure(r.loss)
+	p.addFacts(r, o)
+	p.summarise(r, o, sure)
+	return p, o.Progress("page", 1, 1)
+}
+
+func (p *page) addClusters(r *result, o *Options, sure *certainty) {
+	p.Rows = make([]clusterRow, r.clusters())
+	for i, k := range r.labels {
+		p.Rows[k].Size++
+		p.Rows[k].Confidence += sure.confidence[i]
+	}
+	shown := min(len(p.Rows), mostClusters)
+	p.Listed, p.Rest = shown, len(p.Rows)-shown
+	typical := sure.typical(r.labels, shown, mostTypical)
+	for k := range p.Rows {
+		row := &p.Rows[k]
+		row.Number, row.Share, row.Trained = k, float64(row.Size)/float64(p.Samples), r.predictor.Sizes[k]
+		row.Confidence /= float64(row.Size) // NaN without samples
+		for q := 0; k < shown && q < len(typical[k]); q++ {
+			row.Typical = append(row.Typical, o.id(typical[k][q]))
+		}
+	}
+}
+
+// id is the name of a sample.
+func (o *Options) id(i int) string {
+	if o.IDs == nil {
+		return strconv.Itoa(i)
+	}
+	return shorten(o.IDs[i])
+}
+
+// longestID is the number of letters of an id that are shown.
+const longestID = 60
+
+func shorten(s string) string {
+	if letters := []rune(s); len(letters) > longestID {
+		return string(letters[:longestID-1]) + "…"
+	}
+	return s
+}
+
+func (r *result) sampleRow(i int, sure *certainty, o *Options) sampleRow {
+	row := sampleRow{ID: o.id(i), Cluster: r.labels[i], Next: sure.next[i], Confidence: sure.confidence[i]}
+	if o.Classes != nil {
+		row.Class = shorten(o.ClassNames[o.Classes[i]])
+	}
+	return row
+}
+
+// addNovelty shows how unlike the training the samples are, where that is known.
+func (p *page) addNovelty(r *result, o *Options, sure *certainty) {
+	if o.Novelty == nil {
+		return
+	}
+	p.Novelty = unitBars("novelty", o.Novelty)
+	p.Novel = 1 - shareBelow(o.Novelty, math.Nextafter(novelAbove, 1))
+	for _, i := range lowest(len(o.Novelty), mostNovel, func(i int) bool { return o.Novelty[i] > novelAbove },
+		func(i int) float64 { return -o.Novelty[i] }) {
+		row := r.sampleRow(i, sure, o)
+		row.Novelty = o.Novelty[i]
+		p.MostNovel = append(p.MostNovel, row)
+	}
+}
+
+func (p *page) addSilhouettes(ctx context.Context, r *result, o *Options) error {
+	s, err := newSilhouettes(ctx, r, draw(p.Samples, mostSilhouette, o.Seed), o.Workers)
+	if s == nil {
+		return err
+	}
+	p.Silhouette, p.SilhouetteSamples = &s.mean, s.samples
+	for k, x := range s.clusters {
+		if !math.IsNaN(x) {
+			p.Rows[k].Silhouette = &x
+		}
+	}
+	return nil
+}
+
+func (p *page) addEffects(ctx context.Context, r *result, o *Options, sure *certainty) error {
+	if o.Views == nil || r.clusters() < 2 {
+		return nil
+	}
+	of := draw(p.Samples, effectCount(p.Samples, r.dims, r.clusters()), o.Seed)
+	done := func(v int) error { return o.Progress("features", v, len(o.Views)) }
+	e, err := newEffects(ctx, o.Views, r.views, r.labels, r.clusters(), of, o.Workers, done)
+	if err != nil {
+		return err
+	}
+	p.Effects, p.EffectSamples = e, len(of)
+	for k := range p.Rows[:p.Listed] {
+		row := &p.Rows[k]
+		row.Effects = e.features[k]
+		for v, shares := range e.alone {
+			if shares == nil || math.IsNaN(shares[k]) {
+				continue
+			}
+			row.Alone = append(row.Alone, viewShare{r.views[v], shares[k]})
+		}
+		for q := range row.Alone {
+			if row.Best == nil || row.Alone[q].Share > row.Best.Share {
+				row.Best = &row.Alone[q]
+			}
+		}
+	}
+	if len(r.views) > 1 {
+		p.addDisagreeing(r, o, sure, e)
+	}
+	return nil
+}
+
+// addDisagreeing lists the samples of which the most views say something else than their label; of equal ones the least sure
+// first.
+func (p *page) addDisagreeing(r *result, o *Options, sure *certainty, e *effects) {
+	against := func(s int) (count int) {
+		for _, votes := range e.votes {
+			if votes != nil && votes[s] >= 0 && votes[s] != r.labels[e.of[s]] {
+				count++
+			}
+		}
+		return count
+	}
+	for _, s := range lowest(len(e.of), mostDisagree, func(s int) bool { return against(s) > 0 }, func(s int) float64 {
+		return sure.confidence[e.of[s]] - float64(against(s))
+	}) {
+		row := r.sampleRow(e.of[s], sure, o)
+		for _, votes := range e.votes {
+			vote := -1
+			if votes != nil {
+				vote = votes[s]
+			}
+			row.Votes = append(row.Votes, vote)
+		}
+		p.Disagreeing = append(p.Disagreeing, row)
+	}
+}
+
+// addTrust sums up the trust in the views.
+func (p *page) addTrust(r *result, o *Options) {
+	trust := o.Trust
+	if trust == nil {
+		trust = r.trust
+	}
+	if trust == nil {
+		return
+	}
+	p.HasTrust = true
+	has := func(v, i int) bool { return o.Views == nil || o.Views[v].Has(i) }
+	mean := func(name string, of func(i int) bool) {
+		row := trustRow{Name: name}
+		for v, t := range trust {
+			sum, count := 0.0, 0.0
+			for i, x := range t {
+				if of(i) && has(v, i) {
+					sum, count = sum+x, count+1
+				}
+			}
+			row.Views = append(row.Views, sum/count)
+		}
+		p.Trust = append(p.Trust, row)
+	}
+	mean("all samples", func(int) bool { return true })
+	for k := range p.Rows[:p.Listed] {
+		mean("cluster "+thousands(k), func(i int) bool { return r.labels[i] == k })
+	}
+}
+
+// addClasses names the most frequent class of each cluster.
+func (p *page) addClasses(r *result, o *Options) {
+	counts := make([]map[int]int, len(p.Rows))
+	for i, k := range r.labels {
+		if counts[k] == nil {
+			counts[k] = map[int]int{}
+		}
+		counts[k][o.Classes[i]]++
+	}
+	for k := range p.Rows {
+		most := 0
+		for class, n := range counts[k] {
+			if n > most || n == most && class < slices.Index(o.ClassNames, p.Rows[k].Class) {
+				most, p.Rows[k].Class = n, o.ClassNames[class]
+			}
+		}
+		p.Rows[k].ClassShare = float64(most) / float64(p.Rows[k].Size)
+	}
+}
+
+// addFacts makes the model card.
+func (p *page) addFacts(r *result, o *Options) {
+	card := func(name, value string) { p.Card = append(p.Card, Fact{name, value}) }
+	card("samples", thousands(p.Samples))
+	if r.predicted {
+		card("samples of the training", thousands(r.trained))
+	}
+	for v, name := range r.views {
+		card("view "+thousands(v), name+", "+plural(r.dims[v], "feature"))
+	}
+	card("clusters", thousands(r.clusters()))
+	card("anchors", thousands(r.anchors))
+	card("inputs of the network", thousands(len(r.inputs)))
+	card("seed", strconv.FormatUint(r.seed, 10))
+	for _, f := range o.Facts {
+		card(f.Name, f.Value)
+	}
+	program := "largemvc"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
+			if m.Path == "github.com/largemvc/largemvc" && m.Version != "" {
+				program += " " + m.Version
+			}
+		}
+	}
+	card("made with", program+", "+runtime.Version()+", "+runtime.GOOS+"/"+runtime.GOARCH)
+	p.Training = append(p.Training, Fact{"epochs", thousands(r.epochs)}, Fact{"end", r.status})
+	if r.restarts > 1 {
+		p.Training = append(p.Training, Fact{"run kept", thousands(r.restart+1) + " of " + thousands(r.restarts)})
+	}
+	if len(r.loss) > 0 {
+		p.Training = append(p.Training, Fact{"loss at the start", number(r.loss[0])},
+			Fact{"loss at the end", number(r.loss[len(r.loss)-1])})
+	}
+	p.Training = append(p.Training, r.timings...)
+	p.Config = r.settings
+}
+
+// classTable is the table of known classes against clusters.
+type classTable struct {
+	ACC, NMI, ARI, Purity float64
+	Count                 int        // of the classes
+	Columns               []int      // the clusters
+	Rows                  []classRow // nil: too many
+}
+
+type classRow struct {
+	Class  string
+	Size   int
+	Counts []classCell
+}
+
+type classCell struct {
+	Count int
+	Share float64 // of the class
+	Match bool    // the cluster that is matched to the class
+}
+
+// mostTable is the number of classes, and of clusters, up to which their table is shown.
+const mostTable = 60
+
+func newClassTable(classes, labels []int, names []string, clusters int) (*classTable, error) {
+	t, err := score.NewContingency(classes, labels)
+	if err != nil {
+		return nil, err
+	}
+	s, err := largemvc.Evaluate(classes, labels)
+	if err != nil {
+		return nil, err
+	}
+	match, err := t.Match() // cluster → class
+	if err != nil {
+		return nil, err
+	}
+	out := &classTable{ACC: s.ACC, NMI: s.NMI, ARI: s.ARI, Purity: s.Purity}
+	present, sizes := t.Classes()
+	out.Count = len(present)
+	found, _ := t.Clusters()
+	if len(present) > mostTable || len(found) > mostTable {
+		return out, nil
+	}
+	out.Columns = found
+	counts := t.Counts()
+	order := make([]int, len(present)) // rows in the order of their clusters
+	place := func(row int) int {
+		for c, k := range found {
+			if class, ok := match[k]; ok && class == present[row] {
+				return c
+			}
+		}
+		return len(found)
+	}
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return place(a) - place(b) })
+	for _, i := range order {
+		row := classRow{Class: shorten(names[present[i]]), Size: sizes[i]}
+		for c, n := range counts[i] {
+			class, ok := match[found[c]]
+			row.Counts = append(row.Counts, classCell{n, float64(n) / float64(sizes[i]), ok && class == present[i]})
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out, nil
+}

@@ -1,0 +1,411 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc"
+)
+
+// TestPageSays wants what was put in, in words.
+func TestPageSays(t *testing.T) {
+	f := fitSet(t, 120)
+	html := f.page(t, f.options)
+	s, err := largemvc.Evaluate(f.classes, f.c.Labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"<title>Clusters of patients.csv</title>", "120 samples, seen in 2 views, were grouped into 3 clusters",
+		"an accuracy of " + percent(s.ACC), "an NMI of " + percent(s.NMI), "ill &lt;b&gt;", "gene0", "feature 3",
+		"from &lt;patients.csv&gt;", "<dt>Clusters</dt><dd>3</dd>", "peak memory", "12 MiB", "t-SNE of the representation H",
+		fmt.Sprintf("<td>%s</td>", number(f.c.Loss[len(f.c.Loss)-1])), "epoch limit", "genes, 12 features",
+	} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, never := range []string{"<img", "onerror=\"", "http://example.com/x.png\" on", "ZgotmplZ", "<no value>", "NaN", "%!"} {
+		if strings.Contains(shown(html), never) {
+			t.Errorf("the page has %q", never)
+		}
+	}
+	for _, refers := range regexp.MustCompile(`(?:src|href|action|data)="([^#"][^"]*)"`).FindAllStringSubmatch(html, -1) {
+		t.Errorf("the page refers to %s", refers[1])
+	}
+}
+
+// shown is the page without its script.
+func shown(html string) string { return html[:strings.LastIndex(html, "<script>")] }
+
+// TestPageIsReproducible wants the same bytes for any number of goroutines.
+func TestPageIsReproducible(t *testing.T) {
+	f := fitSet(t, 120)
+	o := f.options
+	o.Workers = 1
+	one := f.page(t, o)
+	o.Workers = 3
+	if three := f.page(t, o); one != three {
+		t.Error("the page depends on the number of goroutines")
+	}
+}
+
+// TestCertainty compares the confidence with what the model says of the same samples.
+func TestCertainty(t *testing.T) {
+	f := fitSet(t, 90)
+	r, err := ofClustering(f.c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sure, err := newCertainty(context.Background(), r, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := f.c.Assign(context.Background(), f.views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range a.Labels {
+		want := 1 - math.Sqrt(a.Near[i]/a.Next[i])
+		if math.Abs(sure.confidence[i]-want) > 1e-3 || math.Abs(sure.distance[i]*sure.distance[i]-a.Near[i]) > 1e-4 {
+			t.Errorf("sample %d: confidence %v, want %v; squared distance %v, want %v", i, sure.confidence[i], want,
+				sure.distance[i]*sure.distance[i], a.Near[i])
+		}
+		if sure.next[i] == a.Labels[i] || sure.next[i] < 0 {
+			t.Errorf("sample %d of cluster %d: the next is %d", i, a.Labels[i], sure.next[i])
+		}
+	}
+	least := sure.leastSure(5)
+	for q, i := range least {
+		for j, c := range sure.confidence {
+			if c < sure.confidence[i] && !contains(least[:q], j) {
+				t.Errorf("sample %d is less sure than the %dth in the list, %d", j, q, i)
+			}
+		}
+	}
+	for k, ids := range sure.typical(r.labels, 3, 4) {
+		for _, i := range ids {
+			if r.labels[i] != k {
+				t.Errorf("sample %d is typical of %d and lies in %d", i, k, r.labels[i])
+			}
+		}
+	}
+	for _, test := range []struct{ near, next, want float64 }{
+		{0, 4, 1}, {1, 4, 0.5}, {4, 4, 0}, {4.1, 4, 0}, {0, 0, 0}, {1, math.Inf(1), 1},
+	} {
+		if got := confidence(test.near, test.next); got != test.want {
+			t.Errorf("confidence(%v, %v) is %v, want %v", test.near, test.next, got, test.want)
+		}
+	}
+}
+
+func contains(list []int, x int) bool {
+	for _, y := range list {
+		if y == x {
+			return true
+		}
+	}
+	return false
+}
+
+// TestEffects compares effects and the votes of views with their definitions, on dense and on mostly empty views some of
+// which samples lack.
+func TestEffects(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for _, empty := range []bool{false, true} {
+		const n, d, clusters = 57, 6, 3
+		x := mat.NewDense(n, d, nil)
+		labels, present, of := make([]int, n), make([]bool, n), make([]int, n)
+		for i := range n {
+			labels[i], present[i], of[i] = i%clusters, i%5 != 2, i
+			for j := range d {
+				if !empty || rng.Float64() < 0.3 {
+					x.Set(i, j, rng.NormFloat64()+3*float64(labels[i])*float64(j%2))
+				}
+			}
+		}
+		view := largemvc.MatrixView(x).WithPresent(present)
+		e, err := newEffects(context.Background(), []largemvc.View{view}, []string{"v"}, labels, clusters, of, 2,
+			func(int) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := make([][]float64, n) // as distances see them
+		mean, deviation := columnMoments(x, present)
+		for i := range rows {
+			rows[i] = mat.Row(nil, i, x)
+			norm := mat.Norm(x.RowView(i), 2)
+			for j := range rows[i] {
+				if empty {
+					rows[i][j] /= math.Max(norm, 1e-300)
+				} else {
+					rows[i][j] = (rows[i][j] - mean[j]) / deviation[j]
+				}
+			}
+		}
+		for i := range n {
+			want := -1
+			if present[i] {
+				want = literalVote(rows, labels, present, clusters, i)
+			}
+			if e.votes[0][i] != want {
+				t.Errorf("empty %v, sample %d: the view says %d, want %d", empty, i, e.votes[0][i], want)
+			}
+		}
+		for k, list := range e.features {
+			if !empty && k == 0 && len(list) == 0 {
+				t.Error("no feature tells cluster 0")
+			}
+			for q, got := range list {
+				var j int
+				if _, err := fmt.Sscanf(got.Feature, "feature %d", &j); err != nil {
+					t.Fatal(err)
+				}
+				in, out := meansOf(x, labels, present, k, j)
+				if size := (in - out) / deviation[j]; math.Abs(got.Size-size) > 1e-9 || math.Abs(got.In-in) > 1e-9 {
+					t.Errorf("cluster %d, feature %d: effect %v of mean %v, want %v of %v", k, j, got.Size, got.In, size, in)
+				}
+				if q > 0 && math.Abs(got.Size) > math.Abs(list[q-1].Size) {
+					t.Errorf("cluster %d: the effects are not sorted", k)
+				}
+			}
+		}
+	}
+}
+
+func columnMoments(x *mat.Dense, present []bool) (mean, deviation []float64) {
+	n, d := x.Dims()
+	mean, deviation = make([]float64, d), make([]float64, d)
+	for j := range d {
+		count := 0.0
+		for i := range n {
+			if present[i] {
+				mean[j] += x.At(i, j)
+				count++
+			}
+		}
+		mean[j] /= count
+		for i := range n {
+			if present[i] {
+				deviation[j] += (x.At(i, j) - mean[j]) * (x.At(i, j) - mean[j]) / count
+			}
+		}
+		deviation[j] = math.Sqrt(deviation[j])
+	}
+	return mean, deviation
+}
+
+func meansOf(x *mat.Dense, labels []int, present []bool, k, j int) (in, out float64) {
+	var a, b float64
+	for i, l := range labels {
+		switch {
+		case !present[i]:
+		case l == k:
+			in, a = in+x.At(i, j), a+1
+		default:
+			out, b = out+x.At(i, j), b+1
+		}
+	}
+	return in / a, out / b
+}
+
+// literalVote is the cluster whose mean, sample i left out, is nearest to it.
+func literalVote(rows [][]float64, labels []int, present []bool, clusters, i int) int {
+	at, nearest := -1, math.Inf(1)
+	for k := range clusters {
+		centre, count := make([]float64, len(rows[i])), 0.0
+		for q, row := range rows {
+			if q != i && present[q] && labels[q] == k {
+				count++
+				for j, a := range row {
+					centre[j] += a
+				}
+			}
+		}
+		distance := 0.0
+		for j, c := range centre {
+			distance += (rows[i][j] - c/count) * (rows[i][j] - c/count)
+		}
+		if distance < nearest {
+			at, nearest = k, distance
+		}
+	}
+	return at
+}
+
+// TestPlanted wants the feature that was made to tell a class, and the samples whose second view was taken from another class.
+func TestPlanted(t *testing.T) {
+	f := fitSet(t, 240)
+	r, err := ofClustering(f.c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := f.options
+	if err := o.complete(240, 2); err != nil {
+		t.Fatal(err)
+	}
+	p, err := newPage(context.Background(), r, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, row := range p.Rows {
+		if row.Class == "ill <b>" && row.ClassShare > 0.8 {
+			found = len(row.Effects) > 0 && row.Effects[0].Feature == "gene0" && row.Effects[0].Size > 1.5
+		}
+	}
+	if !found {
+		t.Errorf("gene0 does not stand out: %+v", p.Rows)
+	}
+	planted := 0
+	for _, row := range p.Disagreeing {
+		var i int
+		if _, err := fmt.Sscanf(row.ID, "sample-%d", &i); err == nil && i%10 == 0 {
+			planted++
+		}
+	}
+	if planted < len(p.Disagreeing)*3/4 || len(p.Disagreeing) < 15 {
+		t.Errorf("%d of the %d samples that disagree were made so", planted, len(p.Disagreeing))
+	}
+}
+
+// TestLargeSetsAreSampled wants a page of 10,000 samples under 3 MB, and of more samples as many, and the page to say so.
+func TestLargeSetsAreSampled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: no map of 10,000 samples")
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n = 10_000
+	x, classes, ids := make([]float64, n*4), make([]int, n), make([]string, n)
+	for i := range n {
+		classes[i], ids[i] = i%5, fmt.Sprintf("%05d%s", i, strings.Repeat("x", 80))
+		for j := range 4 {
+			x[4*i+j] = rng.NormFloat64() + 4*float64((classes[i]>>j)&1)
+		}
+	}
+	views := []largemvc.View{largemvc.Float64View(n, 4, x)}
+	c, err := largemvc.Fit(context.Background(), views, largemvc.Config{Clusters: 5, Epochs: 2, Preset: largemvc.PresetPaper})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fitted{c: c}
+	html := f.page(t, Options{Views: views, IDs: ids, Classes: classes, PCA: true})
+	if len(html) > 3_000_000 {
+		t.Errorf("the page has %d bytes", len(html))
+	}
+	if strings.Contains(html, "drawn at random.</strong>") {
+		t.Error("a map of all samples says that they were drawn")
+	}
+	html = f.page(t, Options{Points: 500, PCA: true})
+	if !strings.Contains(html, "Shown are 500 of 10,000 samples, drawn at random.") || !strings.Contains(html,
+		"principal components") {
+		t.Error("the page does not say that the map is of principal components of a sample")
+	}
+}
+
+// TestOddClusterings writes pages where much is missing.
+func TestOddClusterings(t *testing.T) {
+	ctx := context.Background()
+	x := mat.NewDense(5, 2, []float64{1, 2, 3, 1, 0, 1, 9, 9, 8, 9})
+	var doubled mat.Dense
+	doubled.Scale(2, x)
+	for name, test := range map[string]struct {
+		views  []largemvc.View
+		config largemvc.Config
+	}{
+		"one cluster": {[]largemvc.View{largemvc.MatrixView(x)}, largemvc.Config{Clusters: 1}},
+		"two of five": {[]largemvc.View{largemvc.MatrixView(x)}, largemvc.Config{Clusters: 2}},
+		"all apart":   {[]largemvc.View{largemvc.MatrixView(x)}, largemvc.Config{Clusters: 5}},
+		"untrained": {[]largemvc.View{largemvc.MatrixView(x), largemvc.MatrixView(&doubled)},
+			largemvc.Config{Clusters: 2, Epochs: largemvc.None}},
+		"paper": {[]largemvc.View{largemvc.MatrixView(x)}, largemvc.Config{Clusters: 2, Preset: largemvc.PresetPaper}},
+		"missing": {[]largemvc.View{largemvc.MatrixView(x), largemvc.MatrixView(x).WithPresent([]bool{true, false,
+			false, true, true})},
+			largemvc.Config{Clusters: 2}},
+	} {
+		c, err := largemvc.Fit(ctx, test.views, test.config)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, o := range []Options{{}, {Views: test.views, Created: time.Unix(0, 0).UTC(), Classes: []int{0, 1, 1, 0, 0}}} {
+			var b bytes.Buffer
+			if err := Write(ctx, &b, c, o); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if html := b.String(); !strings.HasSuffix(html, "</html>\n") || strings.Contains(shown(html), "NaN") {
+				t.Errorf("%s: the page is not whole, or has a NaN", name)
+			}
+		}
+	}
+}
+
+// TestWritePredictions saves a model, loads it and reports on the samples of the training, which the model knows nothing of.
+func TestWritePredictions(t *testing.T) {
+	f := fitSet(t, 60)
+	path := filepath.Join(t.TempDir(), "model")
+	if err := f.c.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	p, err := largemvc.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	o := f.options
+	o.Views = nil
+	if err := WritePredictions(context.Background(), &b, p, f.views, o); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"were given by a trained model", "In the training", "samples of the training", "gene0",
+		"farther from the training than 95 % of its own samples", "Histogram of the novelty"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	f := fitSet(t, 30)
+	ctx := context.Background()
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	enough := errors.New("enough")
+	for name, test := range map[string]struct {
+		ctx  context.Context
+		c    *largemvc.Clustering
+		o    Options
+		want string
+	}{
+		"nil":           {ctx, nil, Options{}, "the clustering is empty"},
+		"ids":           {ctx, f.c, Options{IDs: []string{"a"}}, "1 IDs for 30 samples"},
+		"classes":       {ctx, f.c, Options{Classes: []int{1}}, "1 Classes for 30 samples"},
+		"class":         {ctx, f.c, Options{Classes: f.classes, ClassNames: []string{"a"}}, "class of sample 1 is 1"},
+		"names":         {ctx, f.c, Options{ClassNames: []string{"a"}}, "ClassNames without Classes"},
+		"views":         {ctx, f.c, Options{Views: f.views[:1]}, "1 Views, the clustering has 2"},
+		"points":        {ctx, f.c, Options{Points: -1}, "Points is -1"},
+		"trust":         {ctx, f.c, Options{Trust: make([][]float64, 2)}, "Trust of view 0 has 0 values"},
+		"cancelled":     {cancelled, f.c, Options{}, context.Canceled.Error()},
+		"stopped early": {ctx, f.c, Options{Progress: func(string, int, int) error { return enough }}, "enough"},
+	} {
+		var b bytes.Buffer
+		err := Write(test.ctx, &b, test.c, test.o)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+		if b.Len() > 0 {
+			t.Errorf("%s: %d bytes were written", name, b.Len())
+		}
+	}
+}
