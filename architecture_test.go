@@ -125,7 +125,7 @@ var arrows = []struct{ name, imports string }{
 			"internal/view",
 	},
 	{
-		name:    "choose",
+		name: "choose",
 		imports: ". internal/kernel internal/parallel internal/prepare internal/rows internal/smooth " +
 			"internal/spectral internal/view neighbor score",
 	},
