@@ -29,11 +29,11 @@ func fitted(c largemvc.Config) func(context.Context, *sets.Set, [][]bool, int, i
 			return nil, err
 		}
 		c.Clusters, c.Seed, c.Epochs = d.Classes, uint64(seed), epochs
-		fit, err := largemvc.Fit(ctx, views, c)
+		r, err := largemvc.Fit(ctx, views, c)
 		if err != nil {
 			return nil, err
 		}
-		return fit.Labels, nil
+		return r.Labels, nil
 	}
 }
 

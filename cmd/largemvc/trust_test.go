@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// predict -trust writes a number from 0 to 1 for each view, and names the view of the least.
+func TestPredictTrust(t *testing.T) {
+	path, folder := writeSet(t, 60, true), t.TempDir()
+	model, out := filepath.Join(folder, "model"), filepath.Join(folder, "trust.csv")
+	if status, _, stderr := runLine("fit", "-data", path, "-epochs", "1", "-save", model, "-quiet"); status != exitOK {
+		t.Fatal(stderr)
+	}
+	if status, _, stderr := runLine("predict", "-model", model, "-data", path, "-trust", out); status != exitOK {
+		t.Fatal(stderr)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, views := slices.Index(records[0], "sample"), len(records[0])-slices.Index(records[0], "sample")-2
+	if len(records) != 61 || views != 2 || records[0][at+1+views] != "suspect" {
+		t.Fatalf("%d lines, columns %q", len(records), records[0])
+	}
+	for _, r := range records[1:] {
+		least, name := 2.0, ""
+		for v := range views {
+			x, err := strconv.ParseFloat(r[at+1+v], 64)
+			if err != nil || !(x >= 0 && x <= 1) {
+				t.Fatalf("%q", r)
+			}
+			if x < least {
+				least, name = x, records[0][at+1+v]
+			}
+		}
+		if r[at+1+views] != name {
+			t.Fatalf("%q names another view than %s", r, name)
+		}
+	}
+	if status, _, stderr := runLine("predict", "-model", model, "-data", path, "-trust", path); status == exitOK {
+		t.Errorf("the data are overwritten: %s", stderr)
+	}
+	if status, _, _ := runLine("predict", "-model", model, "-data", path, "-trust", "-", "-json"); status == exitOK {
+		t.Error("JSON and a table on one output")
+	}
+}
