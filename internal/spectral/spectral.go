@@ -25,7 +25,8 @@ type Config struct {
 	Seed       uint64 // of the first directions
 	Workers    int    // goroutines; 0: GOMAXPROCS
 
-	// GramTimes, if not nil, returns G·XᵀX (k×D) in place of a pass over the rows here, say from a device.
+	// GramTimes, if not nil, returns G·XᵀX (k×D) in place of a pass over the rows here, say from a device, in memory that is
+	// the search's from then on.
 	GramTimes func(ctx context.Context, g []float64, k int) ([]float64, error)
 }
 
