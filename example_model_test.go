@@ -66,7 +66,7 @@ func ExampleModel() {
 	// Output: false false false true true true
 }
 
-// softHuber is a Noise module of one's own: the weights of Huber's loss, t = δ/(δ + r), with a learnable δ.
+// softHuber is a Noise module of your own: the weights of Huber's loss, t = δ/(δ + r), with a learnable δ.
 type softHuber struct{ delta *gorgonia.Node }
 
 func (n *softHuber) Init(e largemvc.Env) error {
@@ -89,7 +89,7 @@ func (n *softHuber) Trust(_, _ int, norm *gorgonia.Node) (*gorgonia.Node, error)
 	return gorgonia.HadamardProd(inverse, n.delta)
 }
 
-// A module of one's own in place of a stock one.
+// A module of your own in place of a stock one.
 func ExampleModel_ownModule() {
 	data, start := twoGroups()
 	net := &largemvc.Model[*largemvc.SoftThreshold, *softHuber, *largemvc.Procrustes]{Noise: new(softHuber)}
@@ -119,7 +119,7 @@ func ExampleModel_ownModule() {
 	// largemvc.delta ()
 }
 
-// A loss term of one's own, here on the representation: 0.1·ΣH².
+// A loss term of your own, here on the representation: 0.1·ΣH².
 func ExampleModel_ownLoss() {
 	data, start := twoGroups()
 	net := new(largemvc.AMvCNet)
@@ -149,7 +149,7 @@ func ExampleModel_ownLoss() {
 	// Output: loss 0.285, with the term 3.606, 3 gradients
 }
 
-// The Procrustes step alone, on a graph of one's own.
+// The Procrustes step alone, on a graph of your own.
 func ExampleProcrustesOp() {
 	g := gorgonia.NewGraph()
 	m := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("M"), gorgonia.WithShape(2, 2),

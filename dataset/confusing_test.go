@@ -145,7 +145,7 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// TestDevices: what is no file says so, whatever it is given for.
+// TestDevices: what is not a file says so, whatever it is given for.
 func TestDevices(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "a.csv")
 	if err := os.WriteFile(data, []byte("a,b\n1,2\n3,4\n"), 0o600); err != nil {

@@ -29,7 +29,7 @@ type csvFile struct {
 	gaps        int  // places between two records with empty lines
 
 	seen       []fieldClass     // of each column, the classes of all its fields
-	firstText  map[int]csvPlace // of each column, its first field that is no number
+	firstText  map[int]csvPlace // of each column, its first field that is not a number
 	firstComma csvPlace         // a field that only a decimal comma makes a number
 	firstGroup csvPlace         // a field with separators of thousands
 	firstPoint csvPlace         // a number with a decimal point

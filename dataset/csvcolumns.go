@@ -173,8 +173,8 @@ func (c *csvFile) textError(i int) error {
 	where := fmt.Sprintf("%s: %q in line %d", c.title(i), at.text, at.line)
 	switch {
 	case seen&textField != 0 && seen&numberField != 0:
-		return fmt.Errorf("has what is no number in %s; correct it, write NA where a value is missing, or leave the column "+
-			"out with Options.LeaveOut %s",
+		return fmt.Errorf("has a value that is not a number in %s; correct it, write NA where a value is missing, or leave "+
+			"the column out with Options.LeaveOut %s",
 			where, option)
 	case seen&strangeField != 0 && seen&wordField == 0:
 		return fmt.Errorf("has numbers in a notation that is not read in %s; write them as 0.5 or 1e-3 without signs, units "+
@@ -249,7 +249,7 @@ func (c *csvFile) stream(features []csvFeature, run func(int, []byte) error) err
 				}
 			default:
 				if x, ok = c.parse(f); !ok {
-					return fmt.Errorf("has %q in line %d, %s, which is no number", short(f), line, c.title(feature.column))
+					return fmt.Errorf("has %q in line %d, %s, which is not a number", short(f), line, c.title(feature.column))
 				}
 			}
 			binary.LittleEndian.PutUint64(raw[8*k:], math.Float64bits(x))

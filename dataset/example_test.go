@@ -61,7 +61,7 @@ func ExampleRead() {
 	fmt.Println(what)
 	// Output:
 	// [1 2 3 4] [0 1] [cat dog]
-	// dataset: animals.csv: has what is no number in column width: "x" in line 2
+	// dataset: animals.csv: has a value that is not a number in column width: "x" in line 2
 }
 
 func ExampleEncodeLabels() {

@@ -46,7 +46,7 @@ func TestHDF5Cell(t *testing.T) {
 	}
 }
 
-// TestHDF5Skipped lists what is no view.
+// TestHDF5Skipped lists what is not a view.
 func TestHDF5Skipped(t *testing.T) {
 	r, err := Inspect("testdata/cell.mat", Options{})
 	if err != nil {

@@ -220,7 +220,7 @@ func oneHot(v *variable, rows, cols, n int, lim *limits) ([]int, error) {
 	}
 	byColumn := rows != n
 	if byColumn && cols != n {
-		return nil, v.errorf("is %s, which is no label for each of %d samples", v.shapeString(), n)
+		return nil, v.errorf("is %s, which is not a label for each of %d samples", v.shapeString(), n)
 	}
 	labels := make([]int, n)
 	for i := range labels {

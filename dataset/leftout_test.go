@@ -54,7 +54,7 @@ func TestLeftOut(t *testing.T) {
 			}
 		}
 	}
-	// What has a role beside the views is no view, but is said.
+	// What has a role beside the views is not a view, but is said.
 	for name, a := range map[string]Array{
 		"scalar":      {"version", []int{1}, []int{3}},
 		"one-hot":     {"marks", []int{4, 2}, []int{1, 0, 0, 1, 1, 0, 0, 1}},

@@ -406,7 +406,7 @@ func MatrixColumns[T float32 | float64](prefix string, rows, cols int, x []T) ([
 
 // writeFile writes beside path and renames, so that path holds the old content or the whole new one.
 //
-// What is no file (a pipe, a terminal, /dev/stdout) is written to as it is.
+// What is not a file (a pipe, a terminal, /dev/stdout) is written to as it is.
 func writeFile(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)

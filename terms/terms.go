@@ -1,4 +1,4 @@
-// Package terms has the two terms that the default preset adds to the loss, as nodes for graphs of one's own: the information of
+// Package terms has the two terms that the default preset adds to the loss, as nodes for graphs of your own: the information of
 // neighbours, and that of a held-out prediction.
 package terms
 

@@ -4,7 +4,7 @@
 //	go run ./benchmarks/compare [-data FOLDER] [-rounds 3] [-only mnist] [-python /usr/bin/python3]
 //
 // It needs a Python with numpy and torch; without them only this library's side is measured. -data is a folder with
-// mnist3v.npz and msrcv1.npz; made data of the same shapes stand in for what is not there.
+// mnist3v.npz and msrcv1.npz; synthetic data of the same shapes stand in for what is not there.
 package main
 
 import (

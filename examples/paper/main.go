@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("%q is no flag", flags.Arg(0))
+		return fmt.Errorf("%q is not a flag", flags.Arg(0))
 	}
 	if err := s.prepare(ctx); err != nil {
 		return err

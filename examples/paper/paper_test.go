@@ -289,7 +289,7 @@ func TestRunErrors(t *testing.T) {
 		{[]string{"table", "-data", filepath.Join(data, "none.npz"), "-out", out}, "none.npz"},
 		{[]string{"table", "-data", data, "-sets", "plums", "-out", out}, `no set "plums"`},
 		{[]string{"table", "-data", t.TempDir(), "-out", out}, "no data set"},
-		{[]string{"table", "extra"}, `"extra" is no flag`},
+		{[]string{"table", "extra"}, `"extra" is not a flag`},
 	} {
 		if err := run(ctx, c.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.args, err, c.want)

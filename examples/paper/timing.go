@@ -22,7 +22,7 @@ type cost struct {
 	CPUs           int
 }
 
-// timedEpochs are measured; 100 are reckoned from their median.
+// timedEpochs are measured; 100 are computed from their median.
 const timedEpochs = 5
 
 // growth is one kind of data at several sizes.
@@ -96,7 +96,7 @@ func grow(ctx context.Context, s *study, kinds []growth) error {
 		"the smoothing), start, "+
 		"100 times that epoch, and the labels. Peak heap is what the Go heap held at most beyond what was "+
 		"there before, the views of the caller included; sampled every 20 ms. "+
-		"Made data: Gaussian clusters in views of YTF-100's shape (944, 576, 512 and 640 features, 100 "+
+		"Synthetic data: Gaussian clusters in views of YTF-100's shape (944, 576, 512 and 640 features, 100 "+
 		"clusters; a tenth of the features and 20 clusters with -quick). "+
 		"MNIST: pixels, histograms of gradients and of local binary patterns.", got[0].CPUs, timedEpochs)
 	return s.publish(page{
@@ -111,7 +111,8 @@ func grow(ctx context.Context, s *study, kinds []growth) error {
 
 // made is Gaussian clusters.
 func made(dims []int, classes int, sizes ...int) growth {
-	return growth{"made data", largemvc.PresetPaper, sizes, classes, func(ctx context.Context, n int) ([]largemvc.View, error) {
+	const name = "synthetic data"
+	return growth{name, largemvc.PresetPaper, sizes, classes, func(ctx context.Context, n int) ([]largemvc.View, error) {
 		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: n, Clusters: classes, Dims: dims, Seed: 1})
 		if err != nil {
 			return nil, err

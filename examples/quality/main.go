@@ -98,7 +98,7 @@ func parse(args []string, stderr io.Writer) (*study, error) {
 		return nil, err
 	}
 	if f.NArg() > 0 {
-		return nil, fmt.Errorf("%q is no flag", f.Arg(0))
+		return nil, fmt.Errorf("%q is not a flag", f.Arg(0))
 	}
 	if s.draws < 1 || s.largeDraws < 1 || s.epochs < 1 || s.limit < 0 {
 		return nil, fmt.Errorf("%d draws, %d for large sets, %d epochs, limit %d", s.draws, s.largeDraws, s.epochs, s.limit)

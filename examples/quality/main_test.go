@@ -210,7 +210,7 @@ func TestErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"extra"}, `"extra" is no flag`},
+		{[]string{"extra"}, `"extra" is not a flag`},
 		{[]string{"-draws", "0"}, "0 draws"},
 		{[]string{"-uneven", "0.5,0"}, `"0" is no share`},
 		{[]string{"-rows", "plum", "-data", data}, `no row has "plum"`},

@@ -70,7 +70,7 @@ func (s *Shard[T]) readValues(f engine.Field, layer, view, lo, hi int, dst []flo
 	return err
 }
 
-// readE writes E = diag(1−t)(X − H P_{l−1}), reckoned on the host from its own X.
+// readE writes E = diag(1−t)(X − H P_{l−1}), computed on the host from its own X.
 func (s *Shard[T]) readE(layer, view, lo, hi int, p []float64, dst []float64) error {
 	d, m := s.plan.dims[view], s.plan.m
 	clear(dst[:(hi-lo)*d])

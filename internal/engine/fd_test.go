@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// pushed are cotangents of the states of a network, as a loss term of one's own would give them.
+// pushed are cotangents of the states of a network, as a loss term of your own would give them.
 type pushed struct {
 	h     [][]float64   // per layer from 0
 	trust [][][]float64 // per layer from 1, per view

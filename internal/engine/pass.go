@@ -155,7 +155,7 @@ type Shard interface {
 	ClearAdded()
 	// Bytes is the memory held.
 	Bytes() int64
-	// Close lets go of the rows and their state. Nothing else may be called afterwards.
+	// Close releases the rows and their state. Nothing else may be called afterwards.
 	Close() error
 }
 

@@ -100,7 +100,7 @@ func NewMemory[T kernel.Float](
 		if nv != n || d != spec.Dims[v] {
 			return nil, fmt.Errorf("engine: view %d is %d×%d, want %d×%d", v, nv, d, n, spec.Dims[v])
 		}
-		// What a row takes is reckoned from its width alone, for the bits of sums within a chunk depend on its blocks.
+		// What a row takes is computed from its width alone, for the bits of sums within a chunk depend on its blocks.
 		if sparse[v] = isSparse(xv); sparse[v] {
 			any, most, d = true, sparseRows, (d+sparseShare-1)/sparseShare
 		}
@@ -359,7 +359,7 @@ func (s *Memory[T]) Bytes() int64 {
 	return total + StateBytes(s.spec, s.n, elementSize[T](), s.h[0] != nil, s.dh != nil)
 }
 
-// Close lets go of the rows and their state.
+// Close releases the rows and their state.
 func (s *Memory[T]) Close() error {
 	*s = Memory[T]{spec: s.spec}
 	return nil

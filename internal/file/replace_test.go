@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A file is replaced as a whole or stays as it is; what is no file is refused.
+// A file is replaced as a whole or stays as it is; what is not a file is refused.
 func TestReplace(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "name")

@@ -11,7 +11,7 @@ import (
 // frameRows is the number of rows in a chunk of the column sums: more than a block, since each chunk folds Σ d_v sums.
 const frameRows = 1024
 
-// frame is what the distances of one source are reckoned from. Products are taken with centroids less the centre μ, so
+// frame is what the distances of one source are computed from. Products are taken with centroids less the centre μ, so
 // that an offset common to all samples costs little precision in float32.
 type frame[T kernel.Float] struct {
 	centre []T       // μ, the column means over the rows present, rounded to T

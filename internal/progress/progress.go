@@ -50,7 +50,7 @@ func Terminal(w io.Writer) bool {
 }
 
 // Show says that done of total steps are done after the given time; note is added to the line. A smaller done than in the
-// call before begins anew. The time left is reckoned from the steps.
+// call before starts over. The time left is computed from the steps.
 func (b *Bar) Show(done, total int, note string, elapsed time.Duration) {
 	b.ShowLeft(done, total, note, elapsed, 0)
 }

@@ -46,7 +46,7 @@ func (c *compiler) barrier(st *step) error {
 		}
 		for i, most := range []uint64{15, maxThreadsOfBlock}[:len(in.args)] {
 			if in.args[i].kind != intOperand || in.args[i].value > most {
-				return c.wrong("operand %d is no number up to %d", i, most)
+				return c.wrong("operand %d is not a number up to %d", i, most)
 			}
 		}
 		if in.op.base == "barrier" && !in.op.has("aligned") {

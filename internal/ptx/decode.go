@@ -142,7 +142,7 @@ func (c *compiler) async(st *step) error {
 			return err
 		}
 		if in.args[0].kind != intOperand || in.args[0].value > 1<<20 {
-			return c.wrong("the number of groups is no number")
+			return c.wrong("the number of groups is not a number")
 		}
 		st.run = waitGroup(int(in.args[0].value), false)
 		return nil

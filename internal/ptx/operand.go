@@ -153,13 +153,13 @@ func number(s string, line int) (operand, error) {
 		}
 		v, err := strconv.ParseUint(s[2:], 16, 64)
 		if err != nil || len(s)-2 != digits {
-			return operand{}, wrong(line, "%q is no number", s)
+			return operand{}, wrong(line, "%q is not a number", s)
 		}
 		return operand{kind: floatOperand, value: v, wide: digits == 16}, nil
 	}
 	v, ok := integer(s)
 	if !ok {
-		return operand{}, wrong(line, "%q is no number", s)
+		return operand{}, wrong(line, "%q is not a number", s)
 	}
 	return operand{kind: intOperand, value: v}, nil
 }

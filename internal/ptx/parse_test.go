@@ -62,7 +62,7 @@ func TestMalformed(t *testing.T) {
 		{"address without brackets", body("ld.global.u32 %r1, %d30;"), "brackets"},
 		{"address of 32 bits", body("ld.global.u32 %r1, [%r2];"), "no address"},
 		{"address of a vector", body("ld.global.u32 %r1, [{%d1, %d2}];"), "not an address"},
-		{"offset that is no number", body("ld.global.u32 %r1, [%d30+x];"), "no offset"},
+		{"offset that is not a number", body("ld.global.u32 %r1, [%d30+x];"), "no offset"},
 		{"address of another space", body("ld.global.u32 %r1, [a];"), "in param memory"},
 		{"unknown variable", body("ld.global.u32 %r1, [nowhere];"), "nowhere is not declared"},
 		{"store to parameters", body("st.param.u64 [a], %d1;"), "constant"},

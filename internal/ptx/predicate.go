@@ -172,7 +172,7 @@ func (c *compiler) logic(st *step) error {
 		return err
 	}
 	if c.in.args[4].kind != intOperand || c.in.args[4].value > 255 {
-		return c.wrong("the table is no number up to 255")
+		return c.wrong("the table is not a number up to 255")
 	}
 	lut := c.in.args[4].value
 	o := operation{tri: func(x, y, z uint64) uint64 { return logic3(x, y, z, lut) }}

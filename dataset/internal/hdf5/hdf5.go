@@ -137,7 +137,7 @@ func (f *File) bytes(addr uint64, n int64) ([]byte, error) {
 	return b, nil
 }
 
-// done lets go of what bytes has read.
+// done releases what bytes has read.
 func (f *File) done(b []byte) { f.lim.Give(int64(len(b))) }
 
 // upTo reads n bytes at an address, or as many as the file has.

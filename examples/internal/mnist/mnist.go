@@ -104,7 +104,7 @@ func decodeIDX(r io.Reader, axes, n int) (sizes []int, values []uint8, err error
 		return nil, nil, fmt.Errorf("the header: %w", err)
 	}
 	if head[0] != 0 || head[1] != 0 || head[2] != 8 || int(head[3]) != axes {
-		return nil, nil, fmt.Errorf("the header begins with % x; this is no file of bytes with %d axes", head[:4], axes)
+		return nil, nil, fmt.Errorf("the header begins with % x; this is not a file of bytes with %d axes", head[:4], axes)
 	}
 	item := 1
 	for a := range axes {
