@@ -163,7 +163,7 @@ func (m *meter) left(now time.Time) time.Duration {
 }
 
 // costs estimates what the phases of a fit take, by the products of their inner loops. Only their ratios matter, and only until
-// a phase is on its way. The factors were measured on two sets, of 2,000 samples and of 60,000.
+// a phase is on its way. The factors are guesses.
 func costs(c *Config, views []View) (out [phases]float64) {
 	n := float64(views[0].in.Rows)
 	m, kinds := float64(c.Anchors), float64(len(prepare.Kind(c.Preprocess).Parts()))

@@ -32,6 +32,9 @@ type savedTraining struct {
 	Restart int          `json:"restart"`
 	// The learnable nodes of each module, where not all are from this package.
 	Learned [][]savedNode `json:"learned,omitempty"`
+	// The names of all tensors: some are there for some models alone, and one that was lost must not pass for one that never
+	// was. Not in files of earlier states.
+	Tensors []string `json:"tensors,omitempty"`
 }
 
 type savedNode struct {
@@ -129,10 +132,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 			about.Learned = append(about.Learned, nodes)
 		}
 	}
-	f, err := file.New(modelFormat, config, about)
-	if err != nil {
-		return nil, err
-	}
+	f := &safetensors.File{}
 	layers, m, v := p.config.Layers, p.config.Anchors, len(p.inputs)
 	add := func(t safetensors.Tensor) { f.Tensors = append(f.Tensors, t) }
 	if p.config.stock() {
@@ -178,7 +178,15 @@ func (p *Predictor) file() (*safetensors.File, error) {
 		add(safetensors.Float64s("novelty", p.novelty, len(p.novelty)))
 	}
 	file.AddLosses(f, "", p.Loss, p.ViewLoss, v)
-	return f, nil
+	for _, t := range f.Tensors {
+		about.Tensors = append(about.Tensors, t.Name)
+	}
+	whole, err := file.New(modelFormat, config, about)
+	if err != nil {
+		return nil, err
+	}
+	whole.Tensors = f.Tensors
+	return whole, nil
 }
 
 func decodePredictor(r io.Reader, modules []Module) (*Predictor, error) {
@@ -193,6 +201,11 @@ func decodePredictor(r io.Reader, modules []Module) (*Predictor, error) {
 	}
 	if err := json.Unmarshal([]byte(f.Metadata[file.MetaTraining]), &about); err != nil {
 		return nil, fmt.Errorf("its training: %w", err)
+	}
+	for _, name := range about.Tensors {
+		if f.Tensor(name) == nil {
+			return nil, fmt.Errorf("the file has no %q", name)
+		}
 	}
 	p := &Predictor{config: *c, samples: about.Samples, Epochs: about.Epochs, Restart: about.Restart}
 	if err := p.Status.UnmarshalText([]byte(about.Status)); err != nil {

@@ -144,7 +144,16 @@ func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, d
 		}
 		s.inputs.directions = append(s.inputs.directions, to)
 	}
-	state := neighbor.State[T]{Spaces: s.inputs.spaces(in.Has(filledName)), Config: neighbor.Config{Neighbors: o.Neighbors}}
+	filled := in.Has(filledName)
+	if filled {
+		if steps := in.Ints(filledName, 1); in.Err == nil && steps[0] != fillSteps {
+			in.Fail("%q is %d, want %d", filledName, steps[0], fillSteps)
+		}
+		if in.Err != nil {
+			return s
+		}
+	}
+	state := neighbor.State[T]{Spaces: s.inputs.spaces(filled), Config: neighbor.Config{Neighbors: o.Neighbors}}
 	for _, is := range inputs {
 		state.Dims = append(state.Dims, is.Columns)
 	}
