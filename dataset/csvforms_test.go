@@ -82,7 +82,7 @@ func TestCSVFormErrors(t *testing.T) {
 		{"a;b\n0,5;2\n1.5;4\n", []string{`"0,5" in line 2`, `"1.5" in line 3`, "Options.Decimal"}},
 		{"a,b\n\"1,2\n3,4\n", []string{"quote in line 2", "never closed"}},
 		{"a,b\r1,2\r3,4\r", []string{"carriage return"}},
-		{"a,b\n1,2\n3,x\n5,6\n", []string{"no number in column b", `"x" in line 3`}},
+		{"a,b\n1,2\n3,x\n5,6\n", []string{"not a number in column b", `"x" in line 3`}},
 		{"a,b\n1,2\nNaN,4\n5,6\n", []string{"row 1, column 0", "line 3, column a", "1 of 3 rows", "Options.MissingRows"}},
 		{"a,b\n1,2\n,\n5,6\n", []string{"only NaN in row 1", "line 3", "Options.MissingRows"}},
 		{"a\x00,\x00b\x00\n\x001\x00,\x002\x00\n\x00", []string{"UTF-16 without a byte order mark"}},

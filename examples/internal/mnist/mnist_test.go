@@ -65,7 +65,7 @@ func TestDecodeIDX(t *testing.T) {
 	}{
 		{"no gzip", []byte("hello"), "EOF"},
 		{"short header", packed(0, 0, 8), "the header"},
-		{"wrong axes", packed(0, 0, 8, 3, 0, 0, 0, 3, 7, 8, 9), "no file of bytes with 1 axes"},
+		{"wrong axes", packed(0, 0, 8, 3, 0, 0, 0, 3, 7, 8, 9), "not a file of bytes with 1 axes"},
 		{"truncated", packed(0, 0, 8, 1, 0, 0, 0, 3, 7, 8), "ends after 2 of 3 bytes"},
 		{"cut gzip", good[:len(good)-6], "EOF"},
 		{"empty axis", packed(0, 0, 8, 1, 0, 0, 0, 0), "axis 0 has the size 0"},
