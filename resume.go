@@ -8,19 +8,20 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/largemvc/largemvc/internal/view"
-
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/checkpoint"
+	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 // resumed is the state of a fit, as read from a file.
@@ -317,3 +318,22 @@ func (r *runState) better(other *runState) bool {
 }
 
 func last(x []float64) float64 { return x[len(x)-1] }
+
+// ended sorts an error of a run of the graph and sets the status: cancelled and diverged ones end the training in order.
+func (r *runState) ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		r.status = Cancelled
+		return ctx.Err()
+	}
+	var inside *engine.DivergedError
+	if errors.As(err, &inside) {
+		r.status = Diverged
+		return &DivergedError{Epoch: r.Epochs + 1, Loss: math.NaN(), Err: inside}
+	}
+	var entry *linalg.NotFiniteError // of an op, in a network of other modules than the stock ones
+	if errors.As(err, &entry) {
+		r.status = Diverged
+		return &DivergedError{Epoch: r.Epochs + 1, Loss: math.NaN(), Err: entry}
+	}
+	return err
+}

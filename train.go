@@ -484,25 +484,6 @@ func (t *lossNetwork[T]) record(r *runState) error {
 	return nil
 }
 
-// ended sorts an error of a run of the graph and sets the status: cancelled and diverged ones end the training in order.
-func (r *runState) ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		r.status = Cancelled
-		return ctx.Err()
-	}
-	var inside *engine.DivergedError
-	if errors.As(err, &inside) {
-		r.status = Diverged
-		return &DivergedError{Epoch: r.Epochs + 1, Loss: math.NaN(), Err: inside}
-	}
-	var entry *linalg.NotFiniteError // of an op, in a network of other modules than the stock ones
-	if errors.As(err, &entry) {
-		r.status = Diverged
-		return &DivergedError{Epoch: r.Epochs + 1, Loss: math.NaN(), Err: entry}
-	}
-	return err
-}
-
 // lossOfNothing is the loss of H = 0, Σ_v w_v‖X_v‖²: the scale of what a loss can be.
 func (t *lossNetwork[T]) lossOfNothing() float64 {
 	total := 0.0
