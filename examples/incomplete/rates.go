@@ -150,23 +150,12 @@ func newSamples(ctx context.Context, s *study, all []*sets.Set) error {
 	}
 	g.Header = append(g.Header, "mean")
 	for r, rate := range wanted {
-		lines := []tables.Line{{Name: fmt.Sprintf("%g, fitted", rate)}, {Name: fmt.Sprintf("%g, new", rate)}}
-		var means [2][]float64
-		for k := range all {
-			var values [2][]float64
-			for draw := range s.draws {
-				b := got[(draw*len(all)+k)*len(wanted)+r]
-				values[0], values[1] = append(values[0], b.Fitted), append(values[1], b.New)
-			}
-			for i := range lines {
-				lines[i].Cells = append(lines[i].Cells, tables.MeanOf(values[i]))
-				means[i] = append(means[i], stat.Mean(values[i], nil))
-			}
-		}
-		for i := range lines {
-			lines[i].Cells = append(lines[i].Cells, tables.Cell{Mean: stat.Mean(means[i], nil), Count: 1})
-			g.Rows = append(g.Rows, lines[i])
-		}
+		names := [2]string{fmt.Sprintf("%g, fitted", rate), fmt.Sprintf("%g, new", rate)}
+		lines := linesOf(names, len(all), s.draws, func(set, draw int) [2]float64 {
+			b := got[(draw*len(all)+set)*len(wanted)+r]
+			return [2]float64{b.Fitted, b.New}
+		})
+		g.Rows = append(g.Rows, lines[:]...)
 	}
 	s.print(g)
 	return nil
@@ -324,26 +313,33 @@ func reasons(ctx context.Context, s *study, all []*sets.Set) error {
 	}
 	g.Header = append(g.Header, "mean")
 	for w, why := range list {
-		lines := []tables.Line{{Name: why.name}, {Name: why.name + ": those"}}
-		var means [2][]float64
-		for k := range all {
-			var values [2][]float64
-			for draw := range s.draws {
-				b := got[(draw*len(all)+k)*len(list)+w]
-				values[0], values[1] = append(values[0], b.ACC), append(values[1], b.Class)
-			}
-			for i := range lines {
-				lines[i].Cells = append(lines[i].Cells, tables.MeanOf(values[i]))
-				means[i] = append(means[i], stat.Mean(values[i], nil))
-			}
-		}
-		for i := range lines {
-			lines[i].Cells = append(lines[i].Cells, tables.Cell{Mean: stat.Mean(means[i], nil), Count: 1})
-			if w > 0 || i == 0 {
-				g.Rows = append(g.Rows, lines[i])
-			}
+		lines := linesOf([2]string{why.name, why.name + ": those"}, len(all), s.draws, func(set, draw int) [2]float64 {
+			b := got[(draw*len(all)+set)*len(list)+w]
+			return [2]float64{b.ACC, b.Class}
+		})
+		g.Rows = append(g.Rows, lines[0])
+		if w > 0 {
+			g.Rows = append(g.Rows, lines[1])
 		}
 	}
 	s.print(g)
 	return nil
+}
+
+// linesOf returns two lines of a table: of each set the mean over the draws of both values, and the mean over the sets.
+func linesOf(names [2]string, sets, draws int, values func(set, draw int) [2]float64) (lines [2]tables.Line) {
+	for i, name := range names {
+		lines[i].Name = name
+		var means []float64
+		for set := range sets {
+			of := make([]float64, draws)
+			for draw := range of {
+				of[draw] = values(set, draw)[i]
+			}
+			lines[i].Cells = append(lines[i].Cells, tables.MeanOf(of))
+			means = append(means, stat.Mean(of, nil))
+		}
+		lines[i].Cells = append(lines[i].Cells, tables.Cell{Mean: stat.Mean(means, nil), Count: 1})
+	}
+	return lines
 }
