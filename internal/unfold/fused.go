@@ -90,7 +90,8 @@ func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, star
 	}
 	f := &fused[T]{env: env, net: net, params: engine.NewParams(&spec), grads: engine.NewParams(&spec), scale: scale,
 		nodes: nodes, ctx: context.Background(), viewLoss: make([]float64, len(views)), reads: map[string]*Node{}}
-	o := &op.Operation{Label: env.Name("fused network"), Run: f.forward, Diff: op.All(len(nodes)), Grad: f.gradientNode}
+	o := &op.Operation{Label: env.Name("fused network"), Run: f.forward, Diff: op.All(len(nodes)), Grad: f.gradientNode,
+		Device: true}
 	f.token, err = op.Apply(o, env.Of, nil, nodes...)
 	return f, err
 }

@@ -82,7 +82,10 @@ func NewPerModule[T kernel.Float](e Site, views []*View[T], start Start, modules
 	if err != nil {
 		return nil, err
 	}
-	n.total, err = reach(n.b, total, modules.Learnables)
+	if total, err = reach(n.b, total, modules.Learnables); err != nil {
+		return nil, err
+	}
+	n.total, err = op.Anchored(total)
 	return n, err
 }
 

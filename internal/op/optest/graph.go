@@ -64,7 +64,10 @@ func (f GraphFunction) Evaluate(t *testing.T, of tensor.Dtype) (value func(x []f
 	for i, d := range grads {
 		gorgonia.Read(d, &read[i])
 	}
-	machine := gorgonia.NewTapeMachine(g)
+	machine, err := op.NewMachine(g)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { machine.Close() })
 	value = func(x []float64) float64 {
 		for _, n := range in {
