@@ -234,7 +234,7 @@ func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, err
 	n := in[0].Rows
 	distances := make([]float64, 2*n)
 	out := &Assignments{Labels: make([]int, n), Near: distances[:n:n], Next: distances[n:]}
-	if err := p.model.assign(ctx, in, p.config.Workers, out); err != nil {
+	if err := p.model.assign(ctx, in, p.config.Machine.Workers, out); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -246,7 +246,7 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error
 	if err != nil {
 		return nil, err
 	}
-	return p.model.transform(ctx, in, p.config.Workers)
+	return p.model.transform(ctx, in, p.config.Machine.Workers)
 }
 
 // ViewTrust returns, for each view and sample, a number in [0, 1] that says whether the row belongs to the sample: the
@@ -263,7 +263,7 @@ func (p *Predictor) ViewTrust(ctx context.Context, views []View) ([][]float64, e
 	if err != nil {
 		return nil, err
 	}
-	out, err := p.model.trust(ctx, in, p.config.Workers)
+	out, err := p.model.trust(ctx, in, p.config.Machine.Workers)
 	return out, withName(err)
 }
 
@@ -300,7 +300,7 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 		return nil, err
 	}
 	in := inner(views)
-	return in, withName(view.CheckFinite(ctx, in, p.config.Workers))
+	return in, withName(view.CheckFinite(ctx, in, p.config.Machine.Workers))
 }
 
 // checkFeatures refuses features that have other names than in the training, or the same in another order. Views without
@@ -473,7 +473,7 @@ func newBatches[T kernel.Float](p *Predictor) predict.NewRunner[T] {
 	return func(room int, present [][]bool) (predict.Runner[T], error) {
 		turn.Lock()
 		defer turn.Unlock()
-		e := Env(unfold.FrozenSite(unfold.Site(p.site(room, p.config.Workers)), room))
+		e := Env(unfold.FrozenSite(unfold.Site(p.site(room, p.config.Machine.Workers)), room))
 		soft, noise := copied(p.config.Represent), copied(p.config.Noise)
 		out := &batches[T]{present: present, turn: turn}
 		err := guarded(func() error {
@@ -606,7 +606,7 @@ func setNovelty[T kernel.Float](ctx context.Context, p *Predictor, views []view.
 		standard := *in.standard
 		some := make([]view.View, len(views))
 		for v, x := range views {
-			standard.Applied = append(standard.Applied, prepare.InPlace[T](x, p.config.Overwrite))
+			standard.Applied = append(standard.Applied, prepare.InPlace[T](x, p.config.Machine.Overwrite))
 			some[v] = x.Take(chosen)
 		}
 		var err error
@@ -631,7 +631,7 @@ func unexplained[T kernel.Float](
 	const chunk = 256
 	n := views[0].Rows
 	out := make([]float64, n)
-	err := parallel.For(ctx, p.config.Workers, (n+chunk-1)/chunk, func(_, c int) error {
+	err := parallel.For(ctx, p.config.Machine.Workers, (n+chunk-1)/chunk, func(_, c int) error {
 		lo, hi := c*chunk, min((c+1)*chunk, n)
 		var buffer prepare.Buffer[T]
 		inputs, err := from.Take(ctx, views, lo, hi, chunk, &buffer)
@@ -681,9 +681,9 @@ func unexplainedRow[T kernel.Float](x rows.Matrix[T], i int, h []float64, anchor
 func (f *fitted[T]) unlike(ctx context.Context, views []view.View, p *Predictor) ([]float64, error) {
 	switch from := f.intake.(type) {
 	case *smooth.Transform[T]:
-		return from.Unlike(ctx, views, p.config.Workers)
+		return from.Unlike(ctx, views, p.config.Machine.Workers)
 	case *prepare.Rows[T]:
-		h, err := f.transform(ctx, views, p.config.Workers)
+		h, err := f.transform(ctx, views, p.config.Machine.Workers)
 		if err != nil {
 			return nil, err
 		}

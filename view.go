@@ -14,8 +14,8 @@ import (
 )
 
 // View is one view of the samples: n rows of d_v features, one row a sample. Make one with MatrixView, Float32View,
-// Float64View or SparseView. A View refers to the caller's memory, which Fit reads and, unless Config.Overwrite allows it,
-// never changes.
+// Float64View or SparseView. A View refers to the caller's memory, which Fit reads and, unless machine.Options.Overwrite
+// allows it, never changes.
 type View struct {
 	in  view.View
 	err error

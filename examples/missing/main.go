@@ -48,6 +48,7 @@ func run(ctx context.Context, w io.Writer) error {
 		}
 		fmt.Fprintf(w, "%4.0f %%  %.2f  %.2f  %.2f\n", 100*rate, s.ACC, s.NMI, s.ARI)
 	}
-	_, err := fmt.Fprintln(w, "Samples are clustered by the views that they have; the more is absent, the less there is to go by.")
+	_, err := fmt.Fprintln(w,
+		"Samples are clustered by the views that they have: the more is absent, the less there is to go by.")
 	return err
 }
