@@ -190,11 +190,11 @@ func TestPublishedProtocol(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		purity, err := largemvc.Purity(d.Labels, c.Labels)
+		scores, err := largemvc.Evaluate(d.Labels, c.Labels)
 		if err != nil {
 			t.Fatal(err)
 		}
-		best = max(best, 100*purity)
+		best = max(best, 100*scores.Purity)
 	}
 	if got.ACC != best || !strings.HasPrefix(got.Note, "epoch ") {
 		t.Errorf("%+v, want the best purity %v", got, best)
