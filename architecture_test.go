@@ -35,7 +35,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/testutil"},
 	{name: "internal/browser"},
 	{name: "internal/adam"},
-	{name: "scale"},
+	{name: "machine"},
 	{name: "internal/file", imports: "internal/safetensors"},
 
 	// Rows and the algebra on them.
@@ -111,7 +111,7 @@ var arrows = []struct{ name, imports string }{
 			"internal/engine internal/file internal/information internal/information/term " +
 			"internal/kernel internal/kmeans internal/linalg internal/op internal/parallel " +
 			"internal/predict internal/prepare internal/rows internal/safetensors internal/smooth " +
-			"internal/unfold internal/view neighbor scale score",
+			"internal/unfold internal/view machine neighbor score",
 	},
 
 	// What is built on the front door.
@@ -123,7 +123,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "classical",
 		imports: ". internal/classical internal/cluster internal/kernel internal/parallel internal/prepare internal/rows " +
-			"internal/view",
+			"internal/view machine",
 	},
 	{
 		name: "choose",
@@ -156,8 +156,9 @@ var arrows = []struct{ name, imports string }{
 	},
 	{name: "report", imports: ". choose internal/parallel internal/rows internal/tsne score"},
 	{
-		name:    "cmd/largemvc",
-		imports: ". choose dataset dataset/views internal/file internal/kernel internal/progress neighbor report score",
+		name: "cmd/largemvc",
+		imports: ". choose dataset dataset/views internal/file internal/kernel internal/progress machine neighbor report " +
+			"score",
 	},
 }
 

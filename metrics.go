@@ -61,6 +61,16 @@ func Accuracy(classes, clusters []int) (float64, error) {
 	return t.Accuracy()
 }
 
+// Purity returns the share of samples that are in the most frequent class of their cluster. It grows with the number of
+// clusters, to 1 for clusters of one sample. It returns an error if there is no sample or if the lengths differ.
+func Purity(classes, clusters []int) (float64, error) {
+	t, err := score.NewContingency(classes, clusters)
+	if err != nil {
+		return 0, err
+	}
+	return t.Purity(), nil
+}
+
 // ARI returns the adjusted Rand index (L. Hubert and P. Arabie, Journal of Classification 2, 1985): 1 for equal
 // partitions, 0 on average for independent ones of the same sizes. It returns an error if there is no sample or if the
 // lengths differ.

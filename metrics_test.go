@@ -55,7 +55,7 @@ func TestSingleMetrics(t *testing.T) {
 		score func(classes, clusters []int) (float64, error)
 		want  float64
 	}{
-		"Accuracy": {Accuracy, s.ACC}, "NMI": {NMI, s.NMI}, "ARI": {ARI, s.ARI},
+		"Accuracy": {Accuracy, s.ACC}, "NMI": {NMI, s.NMI}, "ARI": {ARI, s.ARI}, "Purity": {Purity, s.Purity},
 	} {
 		if got, err := f.score(y, p); got != f.want || err != nil {
 			t.Errorf("%s is %v, %v; in Scores %v", name, got, err, f.want)

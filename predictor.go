@@ -237,7 +237,7 @@ func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, err
 	err = p.pass(ctx, in, func(lo int, in []view.View) error {
 		hi := lo + in[0].Rows
 		part := &Assignments{Labels: out.Labels[lo:hi], Near: out.Near[lo:hi], Next: out.Next[lo:hi]}
-		return p.model.assign(ctx, in, p.config.Workers, part)
+		return p.model.assign(ctx, in, p.config.Machine.Workers, part)
 	})
 	if err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(firs
 		n := in[0].Rows
 		out.Labels = slices.Grow(out.Labels[:0], n)[:n]
 		out.Near, out.Next = slices.Grow(out.Near[:0], n)[:n], slices.Grow(out.Next[:0], n)[:n]
-		if err := p.model.assign(ctx, in, p.config.Workers, out); err != nil {
+		if err := p.model.assign(ctx, in, p.config.Machine.Workers, out); err != nil {
 			return err
 		}
 		return emit(lo, out)
@@ -284,7 +284,7 @@ func (p *Predictor) pass(ctx context.Context, in []view.View, f func(first int, 
 
 // checkBlock checks the values of samples that were read.
 func (p *Predictor) checkBlock(ctx context.Context, in []view.View) error {
-	return view.CheckFinite(ctx, in, p.config.Workers)
+	return view.CheckFinite(ctx, in, p.config.Machine.Workers)
 }
 
 // Transform returns the representation H (n×m) of samples: the trained layers with their stored anchors.
@@ -294,11 +294,11 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error
 		return nil, err
 	}
 	if !view.Outside(in) {
-		return p.model.transform(ctx, in, p.config.Workers)
+		return p.model.transform(ctx, in, p.config.Machine.Workers)
 	}
 	out := &Matrix{}
 	err = p.pass(ctx, in, func(_ int, part []view.View) error {
-		h, err := p.model.transform(ctx, part, p.config.Workers)
+		h, err := p.model.transform(ctx, part, p.config.Machine.Workers)
 		if err == nil {
 			out.add(h, in[0].Rows)
 		}
@@ -326,7 +326,7 @@ func (p *Predictor) ViewTrust(ctx context.Context, views []View) ([][]float64, e
 	}
 	out := make([][]float64, len(in))
 	err = p.pass(ctx, in, func(_ int, in []view.View) error {
-		part, err := p.model.trust(ctx, in, p.config.Workers)
+		part, err := p.model.trust(ctx, in, p.config.Machine.Workers)
 		for v, t := range part {
 			out[v] = append(out[v], t...)
 		}
@@ -374,7 +374,7 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 	if view.Outside(in) { // whose values are checked as they are read
 		return in, nil
 	}
-	return in, withName(view.CheckFinite(ctx, in, p.config.Workers))
+	return in, withName(view.CheckFinite(ctx, in, p.config.Machine.Workers))
 }
 
 // fittedNetwork is a trained network in its own arithmetic.
@@ -469,7 +469,7 @@ func newBatches[T kernel.Float](p *Predictor) predict.NewRunner[T] {
 	return func(room int, present [][]bool) (predict.Runner[T], error) {
 		turn.Lock()
 		defer turn.Unlock()
-		e := Env(unfold.FrozenSite(unfold.Site(p.site(room, p.config.Workers)), room))
+		e := Env(unfold.FrozenSite(unfold.Site(p.site(room, p.config.Machine.Workers)), room))
 		soft, noise := copied(p.config.Represent), copied(p.config.Noise)
 		out := &batches[T]{present: present, turn: turn}
 		err := guarded(func() error {
@@ -607,7 +607,7 @@ func setNovelty[T kernel.Float](ctx context.Context, p *Predictor, views []view.
 		standard := *in.standard
 		some := make([]view.View, len(views))
 		for v, x := range views {
-			standard.Applied = append(standard.Applied, prepare.InPlace[T](x, p.config.Overwrite))
+			standard.Applied = append(standard.Applied, prepare.InPlace[T](x, p.config.Machine.Overwrite))
 			some[v] = x.Take(chosen)
 		}
 		var err error
@@ -632,7 +632,7 @@ func unexplained[T kernel.Float](
 	const chunk = 256
 	n := views[0].Rows
 	out := make([]float64, n)
-	err := parallel.For(ctx, p.config.Workers, (n+chunk-1)/chunk, func(_, c int) error {
+	err := parallel.For(ctx, p.config.Machine.Workers, (n+chunk-1)/chunk, func(_, c int) error {
 		lo, hi := c*chunk, min((c+1)*chunk, n)
 		var buffer prepare.Buffer[T]
 		inputs, err := from.Take(ctx, views, lo, hi, chunk, &buffer)
@@ -682,9 +682,9 @@ func unexplainedRow[T kernel.Float](x rows.Matrix[T], i int, h []float64, anchor
 func (f *fitted[T]) unlike(ctx context.Context, views []view.View, p *Predictor) ([]float64, error) {
 	switch from := f.intake.(type) {
 	case *smooth.Transform[T]:
-		return from.Unlike(ctx, views, p.config.Workers)
+		return from.Unlike(ctx, views, p.config.Machine.Workers)
 	case *prepare.Rows[T]:
-		h, err := f.transform(ctx, views, p.config.Workers)
+		h, err := f.transform(ctx, views, p.config.Machine.Workers)
 		if err != nil {
 			return nil, err
 		}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/largemvc/largemvc/scale"
 )
 
 // heldRows are rows in memory behind the interface of rows that are not. Reads of rows from bad on fail, if bad is positive.
@@ -142,7 +140,7 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 		t.Error(err)
 	}
 	var none *heldRows
-	for want, source := range map[string]scale.Rows{"the source of the rows is nil": nil, "cannot be read": none} {
+	for want, source := range map[string]RowSource{"the source of the rows is nil": nil, "cannot be read": none} {
 		if _, err := c.Predict(ctx, []View{RowsView(source), read[1]}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

@@ -11,12 +11,11 @@ import (
 
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/view"
-	"github.com/largemvc/largemvc/scale"
 )
 
 // View is one view of the samples: n rows of d_v features, one row a sample. Make one with MatrixView, Float32View,
-// Float64View, SparseView or, for rows outside memory, RowsView. A View refers to the caller's memory, which Fit reads and, unless Config.Overwrite allows it,
-// never changes.
+// Float64View, SparseView or, for rows outside memory, RowsView. A View refers to the caller's memory, which Fit reads and,
+// unless machine.Options.Overwrite allows it, never changes.
 type View struct {
 	in  view.View
 	err error
@@ -74,10 +73,21 @@ func SparseView[F float32 | float64](n, d int, rowPtr []int, cols []int32, value
 	return View{view.View{Rows: n, Cols: d, Sparse: csr}, csr.Check(n, d, len(values))}
 }
 
+// RowSource is a matrix of n samples and d features that need not be in memory: rows of a file, of a database, of something that
+// makes them. Its methods are called by several goroutines at once.
+type RowSource interface {
+	// Dims returns n and d, which do not change.
+	Dims() (n, d int)
+	// ReadRows fills dst with the rows from first on, one after another; dst holds a whole number of rows, none of them beyond
+	// n. The same rows have the same values whenever they are read. An error ends what is being done with the rows and is
+	// returned by it. A long reading ends early once ctx is done.
+	ReadRows(ctx context.Context, first int, dst []float32) error
+}
+
 // RowsView returns the view of rows that need not be in memory: those of files that dataset.OpenRows opens, or of anything else
 // that can be read row by row. Predict and its like read them in blocks and hold a few at a time. They are float32 numbers;
 // a network in float64 takes them as such.
-func RowsView(source scale.Rows) (v View) {
+func RowsView(source RowSource) (v View) {
 	if source == nil {
 		return View{err: errors.New("the source of the rows is nil")}
 	}

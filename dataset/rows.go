@@ -29,7 +29,7 @@ type RowSet struct {
 	made []*scratchFile // what conversions have written
 }
 
-// Rows is a view on disk, n×d float32 numbers whatever the file has. It is a scale.Rows.
+// Rows is a view on disk, n×d float32 numbers whatever the file has. It is a largemvc.RowSource.
 type Rows struct {
 	Name     string
 	Features []string // names of the columns, nil without

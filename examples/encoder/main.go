@@ -125,7 +125,7 @@ func run(ctx context.Context, w io.Writer, digits, epochs int) error {
 		name   string
 		config largemvc.Config
 	}{{"without encoder", stock}, {"with encoder", own}} {
-		m, err := largemvc.EstimateViews(set.Views, c.config)
+		m, err := c.config.EstimateViews(set.Views)
 		if err != nil {
 			return err
 		}

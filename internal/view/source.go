@@ -11,7 +11,7 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Source is the public scale.Rows: rows outside memory.
+// Source is the public RowSource: rows outside memory.
 type Source interface {
 	Dims() (n, d int)
 	ReadRows(ctx context.Context, first int, dst []float32) error
