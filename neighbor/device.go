@@ -8,8 +8,8 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// What a device does of the searches is the products, and of each row the lowest scores. They are candidates: scores and distances
-// of these alone are then taken here, as without a device, so that neighbours, landmarks and weights are the same.
+// What a device does of the searches is the products, and of each row the lowest scores. They are candidates: scores and
+// distances of these alone are then taken here, as without a device, so that neighbours, landmarks and weights are the same.
 
 // onDevice takes the rows of some views to a device. The products are nil where they are to be made here.
 func (s *source[T]) onDevice(d rows.Device, views []int) (rows.Products[T], error) {
@@ -98,9 +98,10 @@ type candidates struct {
 	index []int32
 }
 
-// findOn looks for the nearest landmarks of samples on a device, if there is one, before closest is called for them.
+// findOn looks for the nearest landmarks of samples on a device, if there is one, before closest is called for them. Products
+// with so few that none is passed over here stay here.
 func (m *landmarks[T]) findOn(ctx context.Context, src *source[T], d rows.Device) error {
-	if d == nil || !src.inMemory(m.space.Views) {
+	if d == nil || !src.inMemory(m.space.Views) || !m.prunes(m.nearest+1) {
 		return nil
 	}
 	products, err := src.onDevice(d, m.space.Views)
@@ -112,7 +113,7 @@ func (m *landmarks[T]) findOn(ctx context.Context, src *source[T], d rows.Device
 
 // find sets m.near to the candidates for the `want` nearest landmarks; nil where the products are made here.
 func (m *landmarks[T]) find(ctx context.Context, products rows.Products[T], want int) error {
-	if m.near = nil; products == nil {
+	if m.near = nil; products == nil || !m.prunes(want) {
 		return nil
 	}
 	columns, bias := make([][]T, len(m.centroids)), make([]float64, len(m.centroids)*m.count)
@@ -123,14 +124,14 @@ func (m *landmarks[T]) find(ctx context.Context, products rows.Products[T], want
 		}
 		copy(bias[q*m.count:], m.points.square[q])
 	}
-	near := &candidates{keep: min(want+spareNearest, m.count)}
+	near := &candidates{keep: want + spareNearest}
 	var err error
 	near.index, _, err = products.Nearest(ctx, columns, bias, near.keep, -1)
 	m.near = near
 	return err
 }
 
-// closestOf is closest among candidates.
+// closestOf is closest among candidates, of which it keeps those that lowestOf does.
 func (m *landmarks[T]) closestOf(
 	c *candidates, src *source[T], lo, hi, want int, exact bool, w *landmarkSpace[T], f func(i int, near []found),
 ) {
@@ -147,7 +148,15 @@ func (m *landmarks[T]) closestOf(
 			}
 		}
 		slices.Sort(w.list[:left]) // of equal scores the lower number is first
-		m.take(w.rows[(i-lo)*m.width:(i-lo+1)*m.width], left, left, w)
+		keep := want
+		if exact {
+			keep = left
+		}
+		m.take(w.rows[(i-lo)*m.width:(i-lo+1)*m.width], left, keep, w)
+		slack := 4 * noise[T](m.width, math.Sqrt(src.length(m.space.Views, i)), m.longest)
+		for last := w.near[want-1].square + slack; w.near[len(w.near)-1].square > last; {
+			w.near = w.near[:len(w.near)-1]
+		}
 		if up := m.missing(src, i); up != 1 {
 			for r := range w.near {
 				w.near[r].square *= up

@@ -7,6 +7,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
 )
 
 // findLandmarks returns the landmarks of a space: samples chosen at random, then three Lloyd steps over at most 20 samples
@@ -41,9 +42,11 @@ func findLandmarks[T Float](
 	}
 	labels := make([]int32, sub.n)
 	spaces := make([]*landmarkSpace[T], parallel.Workers(c.Workers))
-	products, err := sub.onDevice(c.Device, all)
-	if err != nil {
-		return nil, err
+	var products rows.Products[T]
+	if m.prunes(1) {
+		if products, err = sub.onDevice(c.Device, all); err != nil {
+			return nil, err
+		}
 	}
 	defer func() { err = closed(products, err) }()
 	for range lloydSteps {

@@ -99,6 +99,7 @@ func (e *FailedError) Unwrap() error { return e.Err }
 type guarded struct {
 	Driver
 	modules map[string]loaded
+	lost    bool // it has failed
 }
 
 type loaded struct {
@@ -110,6 +111,7 @@ func (g *guarded) failed(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
+	g.lost = true
 	return &FailedError{g.Name(), doing, err}
 }
 

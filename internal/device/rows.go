@@ -182,8 +182,8 @@ func (r *Rows[T]) times(panels []Ptr, k, lo, hi int) (y Ptr, ld int) {
 		if v == 0 {
 			op = store
 		}
-		r.k.timesTransposed(product{op: op, out: y, ldOut: ld, a: r.x[v] + Ptr(lo*ldx*size[T]()), lda: ldx, b: panels[v], ldb: ldx,
-			n: hi - lo, m: k, k: d, base: y})
+		r.k.timesTransposed(product{op: op, out: y, ldOut: ld, a: r.x[v] + Ptr(lo*ldx*size[T]()), lda: ldx, b: panels[v],
+			ldb: ldx, n: hi - lo, m: k, k: d, base: y})
 	}
 	return y, ld
 }
@@ -294,8 +294,8 @@ type lowestOptions struct {
 }
 
 // lowest returns, for every row and each group of columns, the `keep` columns of lowest score in order and their scores:
-// score = Σ_{v present} (x_v·b_vj + bias_vj), b[v] being columns × d_v and bias V×columns. Where there are fewer, the column is
-// −1 and the score infinite.
+// score = Σ_{v present} (x_v·b_vj + bias_vj), b[v] being columns × d_v and bias V×columns. Where there are fewer, the column
+// is −1 and the score infinite.
 func (r *Rows[T]) lowest(ctx context.Context, b [][]T, bias []float64, o lowestOptions) ([]int32, []float64, error) {
 	columns := len(bias) / len(r.dims)
 	if err := r.check(b, columns); err != nil {
@@ -313,7 +313,8 @@ func (r *Rows[T]) lowest(ctx context.Context, b [][]T, bias []float64, o lowestO
 		hi := min(lo+strip, r.n)
 		y, ld := r.times(panels, columns, lo, hi)
 		from, count := lo*groups*keep, (hi-lo)*groups*keep
-		index, low := r.buffer("lowest columns", int64(strip*groups*keep)*4), r.buffer("lowest scores", int64(strip*groups*keep)*8)
+		index := r.buffer("lowest columns", int64(strip*groups*keep)*4)
+		low := r.buffer("lowest scores", int64(strip*groups*keep)*8)
 		has, self := r.has, o.self
 		if has != 0 {
 			has += Ptr(lo * 4)

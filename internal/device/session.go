@@ -24,9 +24,12 @@ type Session struct {
 // *MemoryError; else the CPU does it, and Left tells.
 func NewSession(drv Driver, must bool) *Session { return &Session{drv: drv, must: must} }
 
-// Rows returns the session as what multiplies rows, nil for none.
+// Rows returns the session as what multiplies rows, nil where there is none or its device has failed.
 func (s *Session) Rows() rows.Device {
 	if s == nil {
+		return nil
+	}
+	if g, ok := s.drv.(*guarded); ok && g.lost {
 		return nil
 	}
 	return s
@@ -129,8 +132,8 @@ func SetTerms[T kernel.Float](n *engine.Net, clusters int, o information.TermsOp
 // Trains says whether the shards that were made last are on the device.
 func (s *Session) Trains() bool { return s != nil && s.trains }
 
-// Leave has the CPU do what did not fit, and is nil then. It returns the error where that is another one, or where the session must
-// not do so; then nothing has changed.
+// Leave has the CPU do what did not fit, and is nil then. It returns the error where that is another one, or where the session
+// must not do so; then nothing has changed.
 func (s *Session) Leave(err error) error {
 	if err := s.leave(err); err != nil {
 		return err

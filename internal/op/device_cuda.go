@@ -116,12 +116,27 @@ func copied[T float32 | float64](v gorgonia.Value) (gorgonia.Value, error) {
 
 // Anchored returns the scalar node n by way of the device, so that a graph of n alone has an op there.
 func Anchored(n *gorgonia.Node) (*gorgonia.Node, error) {
-	o := &Operation{Label: "anchored " + n.Name(), Diff: All(1), Device: true}
-	o.Run = func(in []gorgonia.Value) (gorgonia.Value, error) { return in[0], nil }
+	up, err := Apply(same("anchored "+n.Name(), true), n.Dtype(), nil, n)
+	if err != nil {
+		return nil, err
+	}
+	return Landed(up)
+}
+
+// Landed returns the scalar node n with its value in memory of the CPU. The value of a node on the device is an address there,
+// which is no longer any when its machine is closed.
+func Landed(n *gorgonia.Node) (*gorgonia.Node, error) {
+	return Apply(same("landed "+n.Name(), false), n.Dtype(), nil, n)
+}
+
+// same is the operation whose value and whose derivative are its operands'.
+func same(label string, device bool) *Operation {
+	o := &Operation{Label: label, Diff: All(1), Device: device}
+	o.Run = func(in []gorgonia.Value) (gorgonia.Value, error) { return gorgonia.CloneValue(in[0]) }
 	o.Grad = func(_ int, _ gorgonia.Nodes, _, cotangent *gorgonia.Node) (*gorgonia.Node, error) {
 		return cotangent, nil
 	}
-	return Apply(o, n.Dtype(), nil, n)
+	return o
 }
 
 // NewMachine makes a tape machine. Gorgonia sets a context for a thread and then loads kernels on whatever thread it is on, so
