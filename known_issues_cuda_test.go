@@ -203,8 +203,8 @@ func TestKnownIssueMachineStays(t *testing.T) {
 // signal makes a channel to close.
 func signal() chan struct{} { return make(chan struct{}) }
 
-// TestKnownIssueLongChains: more than 63 device calls in a row without one of this package's operations between overrun a queue, or
-// leave it torn: two goroutines work on it without a lock.
+// TestKnownIssueLongChains: more than 63 device calls in a row without one of this package's operations between overrun a
+// queue, or leave it torn: two goroutines work on it without a lock.
 func TestKnownIssueLongChains(t *testing.T) {
 	out, child := inProcess(t)
 	if child {
@@ -226,8 +226,8 @@ func TestKnownIssueLongChains(t *testing.T) {
 	}
 }
 
-// TestKnownIssueKernelNames (#355): Gorgonia ships no kernels for the device. Those of internal/cuda are under its names, also those
-// that its own sources spell otherwise.
+// TestKnownIssueKernelNames (#355): Gorgonia ships no kernels for the device. Those of internal/cuda are under its names, also
+// those that its own sources spell otherwise.
 func TestKnownIssueKernelNames(t *testing.T) {
 	for name, f := range map[string]func(*gorgonia.Node) (*gorgonia.Node, error){
 		"inverse": gorgonia.Inverse, "inverse root": gorgonia.InverseSqrt, "square": gorgonia.Square, "exp": gorgonia.Exp,

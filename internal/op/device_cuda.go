@@ -123,10 +123,13 @@ func Anchored(n *gorgonia.Node) (*gorgonia.Node, error) {
 	return Landed(up)
 }
 
-// Landed returns the scalar node n with its value in memory of the CPU. The value of a node on the device is an address there,
-// which is no longer any when its machine is closed.
+// Landed returns a node with the value of n in memory of the CPU. The value of a node that the device computes is an address
+// there, which is none any more when its machine is closed.
 func Landed(n *gorgonia.Node) (*gorgonia.Node, error) {
-	return Apply(same("landed "+n.Name(), false), n.Dtype(), nil, n)
+	if _, ok := n.Op().(gorgonia.CUDADoer); !ok {
+		return n, nil
+	}
+	return Apply(same(fmt.Sprintf("landed %s", n.Op()), false), n.Dtype(), n.Shape().Clone(), n)
 }
 
 // same is the operation whose value and whose derivative are its operands'.
@@ -198,9 +201,9 @@ func (d gradient) bind() error {
 // ballast is how many numbers more a machine has room for on the device, for each node that is computed there.
 const ballast = 32
 
-// load adds an op for the device to a graph, for two faults of Gorgonia: it ends the process where a graph has none; and it takes
-// two and a half times the bytes that the values of a graph have on the device, where each value takes up a multiple of 32, which is
-// too little for many scalars. The input of the op is as large as it takes to make up for that.
+// load adds an op for the device to a graph, for two faults of Gorgonia: it ends the process where a graph has none; and it
+// takes two and a half times the bytes that the values of a graph have on the device, where each value takes up a multiple of
+// 32, which is too little for many scalars. The input of the op is as large as it takes to make up for that.
 func load(g *gorgonia.ExprGraph) error {
 	nodes := 1
 	for _, n := range g.AllNodes() {

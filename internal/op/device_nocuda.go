@@ -10,8 +10,7 @@ func placed(o *Operation) gorgonia.Op { return o }
 // Anchored returns a scalar node of a graph that may have no op for a device: itself, but in Gorgonia's CUDA build.
 func Anchored(n *gorgonia.Node) (*gorgonia.Node, error) { return n, nil }
 
-// Landed returns a scalar node whose value is in memory of the CPU: the node of an operation of Device itself, but in Gorgonia's
-// CUDA build.
+// Landed returns a node with the value of n in memory of the CPU: n itself, but in Gorgonia's CUDA build.
 func Landed(n *gorgonia.Node) (*gorgonia.Node, error) { return n, nil }
 
 // NewMachine makes a tape machine.

@@ -172,3 +172,12 @@ func sumOfProducts(t testing.TB, x, y *gorgonia.Node) *gorgonia.Node {
 	}
 	return sum
 }
+
+// NewMachine is op.NewMachine where no error is expected.
+func NewMachine(g *gorgonia.ExprGraph, options ...gorgonia.VMOpt) gorgonia.VM {
+	machine, err := op.NewMachine(g, options...)
+	if err != nil {
+		panic(err)
+	}
+	return machine
+}
