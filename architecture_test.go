@@ -159,8 +159,8 @@ var arrows = []struct{ name, imports string }{
 	{name: "report", imports: ". choose internal/parallel internal/rows internal/tsne score"},
 	{
 		name: "cmd/largemvc",
-		imports: ". choose dataset dataset/views internal/file internal/kernel internal/progress machine neighbor report " +
-			"score",
+		imports: ". choose dataset dataset/views internal/device internal/file internal/kernel internal/progress machine neighbor " +
+			"report score",
 	},
 }
 
