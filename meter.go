@@ -163,8 +163,8 @@ func (m *meter) left(now time.Time) time.Duration {
 }
 
 // costs estimates the processor time that the phases of a fit take, in nanoseconds of one machine. Only their ratios matter, and
-// only until a phase is on its way. The factors are fitted to the times of five sets of 210 to 60,000 samples in 3 to 6 views of 9 to
-// 2,000 features, with both presets; they are mostly right to a factor of two.
+// only until a phase is on its way. The factors are fitted to the times of five sets of 210 to 60,000 samples in 3 to 6 views
+// of 9 to 2,000 features, with both presets; most are right to a factor of two.
 func costs(c *Config, views []View) (out [phases]float64) {
 	n := float64(views[0].in.Rows)
 	m, kinds := float64(c.Anchors), float64(len(prepare.Kind(c.Preprocess).Parts()))
