@@ -40,7 +40,7 @@ var arrows = []struct{ name, imports string }{
 
 	// Rows and the algebra on them.
 	{name: "internal/linalg", imports: "internal/kernel"},
-	{name: "internal/rows", imports: "internal/kernel"},
+	{name: "internal/rows", imports: "internal/kernel internal/parallel"},
 	{name: "internal/rowspace", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/spectral", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/kmeans", imports: "internal/kernel internal/parallel internal/rows"},
@@ -50,7 +50,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 
 	// From views to the inputs of the network, its first anchors and the terms of its loss.
-	{name: "internal/view", imports: "internal/kernel internal/parallel"},
+	{name: "internal/view", imports: "internal/kernel internal/parallel internal/rows"},
 	{
 		name: "internal/prepare",
 		imports: "internal/file internal/kernel internal/parallel internal/rows internal/rowspace " +
@@ -140,7 +140,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "dataset",
 		imports: "dataset/internal/budget dataset/internal/elem dataset/internal/hdf5 dataset/internal/mat5 " +
-			"dataset/internal/npy internal/file",
+			"dataset/internal/npy internal/file internal/safetensors",
 	},
 	{name: "dataset/views", imports: ". dataset"},
 

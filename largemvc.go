@@ -65,7 +65,7 @@ func fitFrom(ctx context.Context, views []View, config Config, from *resumed) (*
 	return out, err
 }
 
-func fitViews(ctx context.Context, views []View, config Config, from *resumed) (*Clustering, error) {
+func fitViews(ctx context.Context, views []View, config Config, from *resumed) (out *Clustering, err error) {
 	begin := time.Now()
 	n, err := checkShapes(views)
 	if err != nil {
@@ -77,6 +77,17 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 		return nil, err
 	}
 	in := inner(views)
+	if view.Outside(in) {
+		var reads *rows.Reads
+		reads, ctx = rows.NewReads(ctx)
+		defer reads.End()
+		defer func() {
+			if failed := reads.Err(); failed != nil { // what there is may come of rows that were not read
+				out, err = nil, withName(failed)
+			}
+		}()
+		in = view.Bind(in, reads, c.Machine.Workers)
+	}
 	ctx, m := withMeter(ctx, &c, views, from)
 	defer m.stop()
 	if err := m.enter(phaseChecks, 0); err != nil {
