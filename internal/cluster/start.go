@@ -118,11 +118,7 @@ func startLabels[T kernel.Float](
 			total += d
 		}
 		rank := min(o.Count, n, total)
-		basis, err := spectral.Find(ctx, x, spectral.Config{Rank: rank, Seed: o.Seed, Workers: o.Workers})
-		if err != nil {
-			return nil, err
-		}
-		u, err := spectral.Project(ctx, basis, x, o.Workers)
+		basis, u, err := spectral.FindAndProject(ctx, x, spectral.Config{Rank: rank, Seed: o.Seed, Workers: o.Workers})
 		if err != nil {
 			return nil, err
 		}

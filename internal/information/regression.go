@@ -100,14 +100,12 @@ func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c R
 	}
 	r := &LeaveOneOut[T]{n: n, rank: min(c.Directions, n, width)}
 	r.ld = kernel.Pad(r.rank)
-	basis, err := spectral.Find(ctx, x, spectral.Config{
+	basis, y, err := spectral.FindAndProject(ctx, x, spectral.Config{
 		Rank: r.rank, Iterations: directionPasses, Seed: c.Seed, Workers: c.Workers})
 	if err != nil {
 		return nil, err
 	}
-	if r.y, err = spectral.Project(ctx, basis, x, c.Workers); err != nil {
-		return nil, err
-	}
+	r.y = y
 	for _, s := range basis.S {
 		r.weight = append(r.weight, 1/(s*s+c.Penalty*square))
 	}

@@ -145,17 +145,22 @@ func randomRows(k, d int, seed uint64) []float64 {
 
 // fixSign makes the entry of largest size positive, so that the sign does not depend on rounding elsewhere.
 func fixSign(v []float64) {
+	if !leadsUp(v) {
+		for j := range v {
+			v[j] = -v[j]
+		}
+	}
+}
+
+// leadsUp reports whether the entry of largest size, the first of equal ones, is not negative.
+func leadsUp(v []float64) bool {
 	at := 0
 	for j, x := range v {
 		if math.Abs(x) > math.Abs(v[at]) {
 			at = j
 		}
 	}
-	if v[at] < 0 {
-		for j := range v {
-			v[j] = -v[j]
-		}
-	}
+	return !(v[at] < 0)
 }
 
 // gramTimes returns G XᵀX, k×D, in one pass over the rows.
