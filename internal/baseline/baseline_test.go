@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // blobs returns two views of n samples around c centres.
@@ -265,10 +265,7 @@ var authors = map[string]map[string]float64{
 }
 
 func TestPeersReachTheirAuthors(t *testing.T) {
-	folder := os.Getenv("LARGEMVC_DATA")
-	if folder == "" {
-		t.Skip("LARGEMVC_DATA is not set")
-	}
+	folder := testutil.RealSets(t)
 	const seeds = 5
 	for _, m := range Methods() {
 		within := 0
