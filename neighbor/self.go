@@ -67,13 +67,14 @@ func (f *Filter[T]) Alone(op Operator, samples []int, self []float64, x Block[T]
 	if err != nil {
 		return err
 	}
-	if base.links.atoms != f.Atoms || x.Cols != f.Cols {
-		return fmt.Errorf("neighbor: %d atoms and %d columns for a filter of %d and %d", base.links.atoms, x.Cols, f.Atoms, f.Cols)
+	atoms := base.links.atoms
+	if atoms != f.Atoms || x.Cols != f.Cols {
+		return fmt.Errorf("neighbor: %d atoms and %d columns for a filter of %d and %d", atoms, x.Cols, f.Atoms, f.Cols)
 	}
 	if err := x.check(0, len(samples)); err != nil {
 		return err
 	}
-	l := &Links{atoms: f.Atoms, ptr: []int{0}}
+	l := &Links{atoms: atoms, ptr: []int{0}}
 	for _, i := range samples {
 		l.appendRow(base.links.Row(i))
 	}

@@ -51,7 +51,8 @@ func TestAlone(t *testing.T) {
 			for r, i := range samples {
 				copy(some[r*ld:], x.RawRowView(i))
 			}
-			filters, err := Smooth(context.Background(), index.Operator(), []Block[float64]{{X: all, Ld: ld, Cols: cols}}, steps, 1)
+			blocks := []Block[float64]{{X: all, Ld: ld, Cols: cols}}
+			filters, err := Smooth(context.Background(), index.Operator(), blocks, steps, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
