@@ -76,7 +76,7 @@ def exact(q, members):  # links to the stored samples, by their lists of neighbo
     full = count == k
     limit, former = np.where(full, last, np.inf), np.where(full, square[:, width - 2] if k > 1 else 0, last)
     links = np.zeros((len(X[0]), n))
-    far = squares([X[m] for m in members], [model[f"samples.{m}"] for m in members])
+    far = squares([long[m] for m in members], [model[f"samples.{m}"] for m in members])
     for s, d in enumerate(far):
         if same[s] >= 0:  # it is a stored sample
             mine = pairs // n == same[s]
@@ -112,6 +112,8 @@ if hood["Neighbors"] > 0:
         stored = np.concatenate([model[f"samples.{k}"] for k in range(len(X))], 1)
         far = squares([np.concatenate(X, 1)], [stored.astype(float)])
         same = np.where(far.min(1) < 1e-10, far.argmin(1), -1)
+        norms = [np.linalg.norm(x, axis=1, keepdims=True) for x in X]
+        long = [unit(x) * np.where(r > 0, np.maximum(r, least), 0) for x, r, least in zip(X, norms, model.get("lengths", np.zeros(len(X))))]
         links = sum(weight * exact(q, members) for q, (weight, members) in enumerate(spaces))
     else:
         links = np.concatenate([weight ** 0.5 * landmarks(q, members) for q, (weight, members) in enumerate(spaces)], 1)
