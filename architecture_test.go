@@ -35,11 +35,12 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/testutil"},
 	{name: "internal/browser"},
 	{name: "internal/adam"},
+	{name: "machine"},
 	{name: "internal/file", imports: "internal/safetensors"},
 
 	// Rows and the algebra on them.
 	{name: "internal/linalg", imports: "internal/kernel"},
-	{name: "internal/rows", imports: "internal/kernel"},
+	{name: "internal/rows", imports: "internal/kernel internal/parallel"},
 	{name: "internal/rowspace", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/spectral", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/kmeans", imports: "internal/kernel internal/parallel internal/rows"},
@@ -49,7 +50,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 
 	// From views to the inputs of the network, its first anchors and the terms of its loss.
-	{name: "internal/view", imports: "internal/kernel internal/parallel"},
+	{name: "internal/view", imports: "internal/kernel internal/parallel internal/rows"},
 	{
 		name: "internal/prepare",
 		imports: "internal/file internal/kernel internal/parallel internal/rows internal/rowspace " +
@@ -110,7 +111,7 @@ var arrows = []struct{ name, imports string }{
 			"internal/engine internal/file internal/information internal/information/term " +
 			"internal/kernel internal/kmeans internal/linalg internal/op internal/parallel " +
 			"internal/predict internal/prepare internal/rows internal/safetensors internal/smooth " +
-			"internal/unfold internal/view neighbor score",
+			"internal/unfold internal/view machine neighbor score",
 	},
 
 	// What is built on the front door.
@@ -122,7 +123,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "classical",
 		imports: ". internal/classical internal/cluster internal/kernel internal/parallel internal/prepare internal/rows " +
-			"internal/view",
+			"internal/view machine",
 	},
 	{
 		name: "choose",
@@ -139,7 +140,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "dataset",
 		imports: "dataset/internal/budget dataset/internal/elem dataset/internal/hdf5 dataset/internal/mat5 " +
-			"dataset/internal/npy internal/file",
+			"dataset/internal/npy internal/file internal/safetensors",
 	},
 	{name: "dataset/views", imports: ". dataset"},
 
@@ -155,10 +156,15 @@ var arrows = []struct{ name, imports string }{
 	},
 	{name: "report", imports: ". choose internal/parallel internal/rows internal/tsne score"},
 	{
-		name:    "cmd/largemvc",
-		imports: ". choose dataset dataset/views internal/file internal/kernel internal/progress neighbor report score",
+		name: "cmd/largemvc",
+		imports: ". choose dataset dataset/views internal/file internal/kernel internal/progress machine neighbor report " +
+			"score",
 	},
 }
+
+// studies are the programs under examples/ that make the tables and figures of docs/, or show more than a user's program has
+// to. All others can be copied to a module of one's own.
+var studies = []string{"choose", "incomplete", "paper", "quality", "quickstart"}
 
 // programs are the folders whose packages have no lines in the table.
 var programs = []string{"examples", "benchmarks"}
@@ -206,6 +212,31 @@ func TestArrows(t *testing.T) {
 		}
 		list = slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !within(s) })
 		t.Errorf("the table has no line for a package; it would be:\n\t{name: %q, imports: %q},", name, strings.Join(list, " "))
+	}
+}
+
+// TestExamplesCanBeCopied wants no example but the studies to import an internal package, the module's own included.
+func TestExamplesCanBeCopied(t *testing.T) {
+	seen := 0
+	for name, list := range imports(t, false) {
+		example, ok := strings.CutPrefix(name, "examples/")
+		if _, err := os.Stat(filepath.Join(name, "main.go")); !ok || err != nil || slices.Contains(studies, example) {
+			continue
+		}
+		seen++
+		for _, imported := range list {
+			if slices.Contains(strings.Split(imported, "/"), "internal") {
+				t.Errorf("%s imports %s: who copies the example cannot", name, imported)
+			}
+		}
+	}
+	if seen < 9 {
+		t.Errorf("%d examples", seen)
+	}
+	for _, name := range studies {
+		if _, err := os.Stat(filepath.Join("examples", name)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -104,7 +104,7 @@ func testResume(t *testing.T, neighbors int) {
 			for restart := range max(1, c.Restarts) {
 				path := killed(t, x.views, c, restart, 11)
 				for _, workers := range []int{1, 3} {
-					got := mustResume(t, x.views, path, func(c *Config) { c.Workers, c.Checkpoint.Path = workers, "" })
+					got := mustResume(t, x.views, path, func(c *Config) { c.Machine.Workers, c.Checkpoint.Path = workers, "" })
 					sameResult(t, want, got)
 				}
 			}
@@ -256,7 +256,7 @@ func TestResumeRefuses(t *testing.T) {
 		"Restarts":           func(c *Config) { c.Restarts = 2 },
 		"start":              func(c *Config) { c.Start.Labels = make([]int, 50) },
 		"ExtraLoss":          func(c *Config) { c.ExtraLoss = exploding },
-		"Workers":            func(c *Config) { c.Workers = -1 },
+		"Workers":            func(c *Config) { c.Machine.Workers = -1 },
 		"Epochs":             func(c *Config) { c.Epochs = 9 },
 	} {
 		if c, err := Resume(context.Background(), views, path, change); c != nil || err == nil ||

@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/machine"
 )
 
 // Config says how Fit clusters. Clusters is required; every other field may be left zero, which means what its comment
@@ -21,7 +23,7 @@ type Config struct {
 	// fixed anchors besides RMvC-Net (&FixedAnchors{}). Fit works on copies of what the pointers point to, one for each run.
 	//
 	// Any module will do, a user's own included: see Module for what it has to keep. A network with one that is not from this
-	// package is made of an op for each step, which takes several times as long and more memory (EstimateMemory).
+	// package is made of an op for each step, which takes several times as long and more memory ([Config.EstimateMemory]).
 	Represent Represent
 	Noise     Noise
 	Anchor    Anchor
@@ -45,10 +47,10 @@ type Config struct {
 	// at most a tenth above the lowest, the one of the highest neighbour information is kept.
 	KMeansStarts int
 
-	Rotate    Rotation // exact reduction of views of low rank, without neighbours; default Auto
-	Float64   bool     // everything that grows with n is held in float64, in place of float32
-	Workers   int      // goroutines, up to 4,096; 0: GOMAXPROCS
-	Overwrite bool     // views in the arithmetic of the fit are standardised in place of a copy, see below
+	Rotate  Rotation // exact reduction of views of low rank, without neighbours; default Auto
+	Float64 bool     // everything that grows with n is held in float64, in place of float32
+
+	Machine machine.Options // what the fit may use of the machine: goroutines, memory
 
 	Checkpoint Checkpoint // where the state of the training is written; default: nowhere
 

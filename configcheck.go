@@ -45,8 +45,8 @@ func (c *Config) check(n int, views []View) error {
 	if c.KMeansStarts < 1 {
 		bad("KMeansStarts is %d, want at least 1", c.KMeansStarts)
 	}
-	if c.Workers < 0 {
-		bad("Workers is %d", c.Workers)
+	if c.Machine.Workers < 0 {
+		bad("Machine.Workers is %d", c.Machine.Workers)
 	}
 	if c.EarlyStop.Patience < 0 {
 		bad("EarlyStop.Patience is %d", c.EarlyStop.Patience)
@@ -57,7 +57,8 @@ func (c *Config) check(n int, views []View) error {
 	errs = append(errs, aboveLimits(
 		limited{"Layers", c.Layers, maxLayers}, limited{"Epochs", c.Epochs, maxEpochs},
 		limited{"Restarts", c.Restarts, maxRestarts}, limited{"KMeansStarts", c.KMeansStarts, maxKMeansStarts},
-		limited{"Workers", c.Workers, maxWorkers}, limited{"Neighborhood.Steps", c.Neighborhood.Steps, maxFilterSteps},
+		limited{"Machine.Workers", c.Machine.Workers, maxWorkers},
+		limited{"Neighborhood.Steps", c.Neighborhood.Steps, maxFilterSteps},
 	)...)
 	for _, f := range []struct {
 		name  string
@@ -87,7 +88,7 @@ func (c *Config) check(n int, views []View) error {
 	errs = append(errs, c.checkModules()...)
 	errs = append(errs, c.checkNeighbors()...)
 	errs = append(errs, c.checkStart(n, views)...)
-	if c.Overwrite {
+	if c.Machine.Overwrite {
 		errs = append(errs, checkApart(views, c.Float64)...)
 	}
 	return errors.Join(errs...)
@@ -206,7 +207,7 @@ func (c *Config) checkStart(n int, views []View) (errs []error) {
 	return errs
 }
 
-// checkApart reports views in the same memory, which Overwrite would standardise twice. Views of another type are copied.
+// checkApart reports views in the same memory, which Machine.Overwrite would standardise twice. Views of another type are copied.
 func checkApart(views []View, double bool) (errs []error) {
 	for v, x := range views {
 		for u, y := range views[:v] {
@@ -216,7 +217,7 @@ func checkApart(views []View, double bool) (errs []error) {
 			}
 			if x.in.Given && y.in.Given && shared {
 				errs = append(errs, fmt.Errorf(
-					"largemvc: %s and %s share memory, which Overwrite would change twice",
+					"largemvc: %s and %s share memory, which Machine.Overwrite would change twice",
 					y.in.Label(u), x.in.Label(v),
 				))
 			}

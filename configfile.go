@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+
+	"github.com/largemvc/largemvc/machine"
 )
 
 // savedConfig is a Config in the JSON of files: its fields by their names, options by theirs, modules by their type.
@@ -53,10 +55,10 @@ func (c *Config) withoutData() Config {
 }
 
 // saveConfig returns what files hold of a configuration with its defaults: all but functions, values as large as the data,
-// and what is the caller's own (Overwrite, Checkpoint.Path).
+// and what is the caller's own (Machine but its Workers, Checkpoint.Path).
 func saveConfig(c *Config) (*savedConfig, error) {
 	s := &savedConfig{Config: c.withoutData()}
-	s.Overwrite, s.Checkpoint.Path = false, ""
+	s.Checkpoint.Path = ""
 	s.Config.Represent, s.Config.Noise, s.Config.Anchor = nil, nil, nil
 	for i, to := range []*savedModule{&s.Represent, &s.Noise, &s.Anchor} {
 		m := c.modules()[i]
@@ -239,7 +241,7 @@ func readOldConfig(text []byte, version int) (*Config, error) {
 	}
 	c := &Config{
 		Clusters: s.Clusters, Anchors: s.Anchors, Layers: s.Layers, Epochs: s.Epochs, LearningRate: s.LearningRate, Seed: s.Seed,
-		Restarts: s.Restarts, Workers: s.Workers, KMeansStarts: s.KMeansStarts,
+		Restarts: s.Restarts, Machine: machine.Options{Workers: s.Workers}, KMeansStarts: s.KMeansStarts,
 		EarlyStop: EarlyStop{s.Tolerance, s.Patience}, Checkpoint: Checkpoint{Every: s.CheckpointEvery},
 		Neighborhood: Neighborhood{
 			Neighbors: s.Neighbors, Directions: s.Directions, Steps: s.FilterSteps, Weight: s.NeighborWeight,

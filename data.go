@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/unfold"
 
@@ -182,3 +183,66 @@ func (d *Data) Present(i, v int) bool { return d.present == nil || d.present[i][
 
 // Complete reports whether every sample has every view.
 func (d *Data) Complete() bool { return d.present == nil }
+
+// Matrix is a read-only matrix of results in the arithmetic of the fit. It is a mat.Matrix, and safe for concurrent use.
+type Matrix struct {
+	rows, cols, stride int
+	f32                []float32
+	f64                []float64
+}
+
+var _ mat.Matrix = (*Matrix)(nil)
+
+func resultMatrix[T kernel.Float](rows, cols, stride int, x []T) *Matrix {
+	m := &Matrix{rows: rows, cols: cols, stride: stride}
+	switch x := any(x).(type) {
+	case []float32:
+		m.f32 = x
+	case []float64:
+		m.f64 = x
+	}
+	return m
+}
+
+// add appends the rows of another matrix, making room for n rows in all when the first ones come.
+func (m *Matrix) add(x *Matrix, n int) {
+	if m.rows == 0 {
+		m.cols, m.stride = x.cols, x.stride
+		m.f32, m.f64 = slices.Grow(m.f32, n*x.stride*min(len(x.f32), 1)), slices.Grow(m.f64, n*x.stride*min(len(x.f64), 1))
+	}
+	m.rows, m.f32, m.f64 = m.rows+x.rows, append(m.f32, x.f32...), append(m.f64, x.f64...)
+}
+
+// Dims returns the number of rows and columns.
+func (m *Matrix) Dims() (rows, cols int) { return m.rows, m.cols }
+
+// At returns the entry in row i and column j. It panics if there is none, as gonum's matrices do.
+func (m *Matrix) At(i, j int) float64 {
+	if uint(i) >= uint(m.rows) {
+		panic(mat.ErrRowAccess)
+	}
+	if uint(j) >= uint(m.cols) {
+		panic(mat.ErrColAccess)
+	}
+	if m.f32 != nil {
+		return float64(m.f32[i*m.stride+j])
+	}
+	return m.f64[i*m.stride+j]
+}
+
+// String returns the size.
+func (m *Matrix) String() string { return fmt.Sprintf("a %d×%d matrix", m.rows, m.cols) }
+
+// T returns the transpose.
+func (m *Matrix) T() mat.Matrix { return mat.Transpose{Matrix: m} }
+
+// Row copies row i to dst, which it makes if it is nil, and returns it.
+func (m *Matrix) Row(dst []float64, i int) []float64 {
+	if dst == nil {
+		dst = make([]float64, m.cols)
+	}
+	for j := range dst[:m.cols] {
+		dst[j] = m.At(i, j)
+	}
+	return dst
+}

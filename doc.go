@@ -96,7 +96,7 @@
 // # Limits
 //
 // All samples are trained on at once, in memory: about 4 bytes for each value of X and some tens of percent for the state
-// of the rows (EstimateMemory). The number of clusters must be given; package choose helps. Labels come from k-means, so
+// of the rows (Config.EstimateMemory). The number of clusters must be given; package choose helps. Labels come from k-means, so
 // clusters that H does not separate are not found. Where neighbours mislead, as in graphs with hubs, the default preset can
 // be worse than PresetPaper.
 package largemvc

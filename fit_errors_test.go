@@ -10,6 +10,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/machine"
 )
 
 func TestFitErrors(t *testing.T) {
@@ -81,12 +83,12 @@ func TestFitErrors(t *testing.T) {
 		},
 		"shared memory": {
 			[]View{Float32View(10, 3, shared[:30]), good[0], Float32View(10, 2, shared[29:]).Named("late")},
-			Config{Clusters: 2, Overwrite: true}, []string{"view 0 and view 2 (late)", "share memory"},
+			Config{Clusters: 2, Machine: machine.Options{Overwrite: true}}, []string{"view 0 and view 2 (late)", "share memory"},
 		},
 		"rho":              {good, Config{Clusters: 2, Noise: &RowShrink{Rho0: math.Inf(1)}}, []string{"Rho0 is +Inf"}},
 		"tolerance":        {good, Config{Clusters: 2, EarlyStop: EarlyStop{Tolerance: -1}}, []string{"Tolerance is -1"}},
 		"patience":         {good, Config{Clusters: 2, EarlyStop: EarlyStop{Patience: -1}}, []string{"Patience is -1"}},
-		"workers":          {good, Config{Clusters: 2, Workers: -1}, []string{"Workers is -1"}},
+		"workers":          {good, Config{Clusters: 2, Machine: machine.Options{Workers: -1}}, []string{"Workers is -1"}},
 		"restarts":         {good, Config{Clusters: 2, Restarts: -1}, []string{"Restarts is -1"}},
 		"k-means starts":   {good, Config{Clusters: 2, KMeansStarts: -1}, []string{"KMeansStarts is -1"}},
 		"checkpoint every": {good, Config{Clusters: 2, Checkpoint: Checkpoint{Every: -1}}, []string{"Checkpoint.Every is -1"}},
@@ -232,7 +234,7 @@ func TestFitErrors(t *testing.T) {
 func TestSharedMemoryIsCopied(t *testing.T) {
 	x, _ := blobs(20, 2, 0.5, 3, 4)
 	views := []View{Float64View(20, 4, x[0]), Float64View(20, 4, x[0])}
-	c := Config{Clusters: 2, Epochs: 1, Overwrite: true}
+	c := Config{Clusters: 2, Epochs: 1, Machine: machine.Options{Overwrite: true}}
 	mustFit(t, views, c)
 	c.Float64 = true
 	if _, err := Fit(context.Background(), views, c); err == nil || !strings.Contains(err.Error(), "share memory") {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -93,7 +94,7 @@ func checkNeighborPredict(t *testing.T, views []View, c *Clustering) {
 	}
 	for _, workers := range []int{1, 2, 7} {
 		p := *c.Predictor
-		p.config.Workers = workers
+		p.config.Machine.Workers = workers
 		h, err := p.Transform(ctx, views)
 		if err != nil {
 			t.Fatal(err)
@@ -201,7 +202,9 @@ func TestInputColumns(t *testing.T) {
 	for directions, want := range map[int][]int{
 		0: {80, 12}, None: {80, 12}, 20: {20, 12}, 12: {12, 12}, 5: {5, 5}, 50: {30, 12},
 	} {
-		c := mustFit(t, views, Config{Clusters: 3, Epochs: 1, Neighborhood: Neighborhood{Directions: directions}, Workers: 1})
+		c := mustFit(t, views, Config{
+			Clusters: 3, Epochs: 1, Neighborhood: Neighborhood{Directions: directions}, Machine: machine.Options{Workers: 1},
+		})
 		for k, in := range c.Inputs() {
 			if in.Columns != want[in.View] || in.View != k%2 ||
 				in.Preprocess != []Preprocess{PreprocessSample, PreprocessZScore}[k/2] {
@@ -238,7 +241,8 @@ func TestCancelInPreparation(t *testing.T) {
 	t.Parallel()
 	views, _ := blobViews(500, 3, 0.5, 97, 60, 20)
 	for _, exact := range []int{0, None} {
-		config := Config{Clusters: 3, Epochs: None, Workers: 1, Neighborhood: Neighborhood{Directions: 15, Exact: exact}}
+		config := Config{Clusters: 3, Epochs: None, Neighborhood: Neighborhood{Directions: 15, Exact: exact}}
+		config.Machine.Workers = 1
 		const plenty = 1 << 40
 		whole := newCountdown(plenty)
 		if _, err := prepareInputs[float32](whole, inner(views), completed(config, 500)); err != nil {
@@ -283,7 +287,7 @@ func TestOverwriteAcrossViews(t *testing.T) {
 		config := Config{Clusters: 3, Epochs: 3, Float64: true, Neighborhood: Neighborhood{Exact: exact, Directions: 30}}
 		views := fresh()
 		want := mustFit(t, views, config)
-		config.Overwrite = true
+		config.Machine.Overwrite = true
 		made, err := prepareInputs[float64](context.Background(), inner(fresh()), completed(config, n))
 		if err != nil {
 			t.Fatal(err)
@@ -299,7 +303,7 @@ func TestOverwriteAcrossViews(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := mustFit(t, views, config)
-		config.Overwrite = false
+		config.Machine.Overwrite = false
 		sameResult(t, mustFit(t, masked, config), got)
 	}
 }
@@ -337,7 +341,7 @@ func TestOverwriteWithNeighbors(t *testing.T) {
 			if !slices.Equal(views[0].in.F64, x[0]) || !slices.Equal(views[1].in.F32, fresh()[1].in.F32) {
 				t.Fatal("Fit changed views without Overwrite")
 			}
-			config.Overwrite = true
+			config.Machine.Overwrite = true
 			got := mustFit(t, views, config)
 			sameResult(t, want, got)
 			if (float) == slices.Equal(views[0].in.F64, x[0]) ||

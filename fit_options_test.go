@@ -234,7 +234,7 @@ func testFitSameBits(t *testing.T, neighbors int) {
 		c := config
 		c.Float64 = true
 		want := mustFit(t, views, c)
-		c.Overwrite = true
+		c.Machine.Overwrite = true
 		got := mustFit(t, own, c)
 		sameResult(t, want, got)
 	})
@@ -264,15 +264,15 @@ func TestFitDeterminism(t *testing.T) {
 				Float64: true, Anchors: 7,
 			},
 		} {
-			c.Clusters, c.Epochs, c.Workers = 5, 3, 1
+			c.Clusters, c.Epochs, c.Machine.Workers = 5, 3, 1
 			want := mustFit(t, views, c)
 			checkPredict(t, views, want)
 			t.Run(fmt.Sprintf("%s, %s", name, kind), func(t *testing.T) {
 				for _, workers := range []int{2, 7} {
-					c.Workers = workers
+					c.Machine.Workers = workers
 					sameResult(t, want, mustFit(t, views, c))
 				}
-				c.Workers = 0
+				c.Machine.Workers = 0
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 				sameResult(t, want, mustFit(t, views, c))
 				runtime.GOMAXPROCS(1)

@@ -3,7 +3,6 @@ package largemvc
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -145,10 +144,7 @@ func sameMatrix(t testing.TB, name string, a, b *Matrix) {
 // it.
 func realSet(t testing.TB, name string) ([]View, []int) {
 	t.Helper()
-	folder := os.Getenv("LARGEMVC_DATA")
-	if folder == "" {
-		t.Skip("LARGEMVC_DATA names no folder")
-	}
+	folder := testutil.RealSets(t)
 	set, err := dataset.Open(filepath.Join(folder, name+".npz"), dataset.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func (c *Config) smoothing() smooth.Options {
 	h := &c.Neighborhood
 	return smooth.Options{
 		Kind: c.Preprocess.kind(), Neighbors: h.Neighbors, Directions: max(h.Directions, 0), Steps: max(h.Steps, 0),
-		Exact: h.Exact, Landmarks: h.Landmarks, Seed: c.Seed, Workers: c.Workers, Overwrite: c.Overwrite,
+		Exact: h.Exact, Landmarks: h.Landmarks, Seed: c.Seed, Workers: c.Machine.Workers, Overwrite: c.Machine.Overwrite,
 	}
 }
 
@@ -73,7 +73,7 @@ func (c *Config) smoothing() smooth.Options {
 func (c *Config) rotation() prepare.Rotate {
 	out := prepare.Rotate{
 		Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors,
-		Workers: c.Workers,
+		Workers: c.Machine.Workers,
 	}
 	if c.Start.Anchors != nil || !c.stock() || c.Rotate == Auto && (c.ExtraLoss != nil || c.Epochs == None) {
 		out.Choice = prepare.RotateNever
@@ -146,7 +146,8 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
 		// seed of its own.
 		seen := smooth.Matrices(filled, n)
-		if out.heldOut, err = information.NewLeaveOneOut(ctx, seen, information.Regression{Workers: c.Workers}); err != nil {
+		out.heldOut, err = information.NewLeaveOneOut(ctx, seen, information.Regression{Workers: c.Machine.Workers})
+		if err != nil {
 			return nil, err
 		}
 		collect(views)
@@ -203,10 +204,10 @@ func standardInputs[T kernel.Float](
 	for v, x := range views {
 		out.list = append(out.list, Input{View: v, Preprocess: c.Preprocess, Columns: x.Cols})
 	}
-	if out.standard, err = prepare.Measure(ctx, prepare.Kind(c.Preprocess), views, c.Workers); err != nil {
+	if out.standard, err = prepare.Measure(ctx, prepare.Kind(c.Preprocess), views, c.Machine.Workers); err != nil {
 		return nil, nil, err
 	}
-	if out.x, err = prepare.Standardise[T](ctx, views, out.standard, c.Workers, c.Overwrite); err != nil {
+	if out.x, err = prepare.Standardise[T](ctx, views, out.standard, c.Machine.Workers, c.Machine.Overwrite); err != nil {
 		return nil, nil, err
 	}
 	out.rotated, lossDims, err = prepare.RotateViews(ctx, out.x, c.rotation())

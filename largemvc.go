@@ -47,7 +47,7 @@ type Clustering struct {
 // one; if none did, among those that were interrupted, and if all diverged, among those. Only then is a *DivergedError
 // returned.
 //
-// Time and memory grow linearly with n, Σ d_v, L and, once m is large, with m; EstimateMemory tells the memory. Up to
+// Time and memory grow linearly with n, Σ d_v, L and, once m is large, with m; Config.EstimateMemory tells the memory. Up to
 // Neighborhood.Exact samples, finding their neighbours takes time in n².
 func Fit(ctx context.Context, views []View, config Config) (*Clustering, error) {
 	if err := checkContext(ctx); err != nil {
@@ -65,7 +65,7 @@ func fitFrom(ctx context.Context, views []View, config Config, from *resumed) (*
 	return out, err
 }
 
-func fitViews(ctx context.Context, views []View, config Config, from *resumed) (*Clustering, error) {
+func fitViews(ctx context.Context, views []View, config Config, from *resumed) (out *Clustering, err error) {
 	begin := time.Now()
 	n, err := checkShapes(views)
 	if err != nil {
@@ -77,12 +77,23 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 		return nil, err
 	}
 	in := inner(views)
+	if view.Outside(in) {
+		var reads *rows.Reads
+		reads, ctx = rows.NewReads(ctx)
+		defer reads.End()
+		defer func() {
+			if failed := reads.Err(); failed != nil { // what there is may come of rows that were not read
+				out, err = nil, withName(failed)
+			}
+		}()
+		in = view.Bind(in, reads, c.Machine.Workers)
+	}
 	ctx, m := withMeter(ctx, &c, views, from)
 	defer m.stop()
 	if err := m.enter(phaseChecks, 0); err != nil {
 		return nil, err
 	}
-	if err := withName(view.CheckFinite(ctx, in, c.Workers)); err != nil {
+	if err := withName(view.CheckFinite(ctx, in, c.Machine.Workers)); err != nil {
 		return nil, m.stopped(err)
 	}
 	if c.Float64 {
@@ -156,7 +167,7 @@ func finish[T kernel.Float](
 		return nil, err
 	}
 	out.H, out.Trust = resultMatrix(n, m, ld, h), trust
-	o := cluster.Options{Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Workers}
+	o := cluster.Options{Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Machine.Workers}
 	if r.Epochs > 0 && n <= sharedReadOut {
 		o.Score = scoreOf[T](c, in.graph, c.Clusters)
 	}
@@ -171,7 +182,7 @@ func finish[T kernel.Float](
 	}
 	out.Labels, out.Repaired = found.Labels, found.Repaired
 	p.Clusters, p.Sizes, p.centroids = len(found.Sizes), found.Sizes, kernel.Float64s(found.Centroids)
-	from, err := in.intake(ctx, p.dims, c.Workers)
+	from, err := in.intake(ctx, p.dims, c.Machine.Workers)
 	if err != nil {
 		return nil, withName(err)
 	}
@@ -244,13 +255,13 @@ func represent[T kernel.Float](
 	}
 	standard := *in.standard
 	for _, x := range views {
-		standard.Applied = append(standard.Applied, prepare.InPlace[T](x, net.config.Overwrite))
+		standard.Applied = append(standard.Applied, prepare.InPlace[T](x, net.config.Machine.Overwrite))
 	}
 	f, err := newFitted(p, prepare.NewRows[T](&standard, p.dims), nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	return h, trust, withName(f.net.Run(ctx, views, net.config.Workers, out))
+	return h, trust, withName(f.net.Run(ctx, views, net.config.Machine.Workers, out))
 }
 
 // representBatches is represent for modules that are not all from this package.
@@ -261,7 +272,7 @@ func representBatches[T kernel.Float](
 	if err != nil {
 		return err
 	}
-	return withName(f.net.Run(ctx, views, net.config.Workers, out))
+	return withName(f.net.Run(ctx, views, net.config.Machine.Workers, out))
 }
 
 // copyReads copies H, with a stride, and the trust of every view from the last run of the training.

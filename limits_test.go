@@ -15,6 +15,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // Whatever turns into memory or a loop has an upper limit, and the error names field, value and limit.
@@ -33,7 +34,7 @@ func TestConfigLimits(t *testing.T) {
 			"Epochs":             {largemvc.Config{Epochs: value}, "1000000000"},
 			"Restarts":           {largemvc.Config{Restarts: value}, "10000"},
 			"KMeansStarts":       {largemvc.Config{KMeansStarts: value}, "1000"},
-			"Workers":            {largemvc.Config{Workers: value}, "4096"},
+			"Workers":            {largemvc.Config{Machine: machine.Options{Workers: value}}, "4096"},
 			"Neighborhood.Steps": {largemvc.Config{Neighborhood: largemvc.Neighborhood{Steps: value}}, "1000"},
 		} {
 			x.config.Clusters = 2

@@ -15,7 +15,7 @@ import (
 
 // Memory is an estimate of what Fit holds at the same time, in bytes.
 type Memory struct {
-	// the network's inputs in the arithmetic of the fit; the caller's own views where Config.Overwrite allows it,
+	// the network's inputs in the arithmetic of the fit; the caller's own views where Config.Machine.Overwrite allows it,
 	// else a copy
 	Views     int64
 	Neighbors int64 // the graph of neighbours, and what is kept to attach new samples to it; 0 without neighbours
@@ -37,26 +37,26 @@ func (m Memory) String() string {
 		mib(m.Total), mib(m.Views), neighbors, mib(m.State), mib(m.Network), mib(m.Start), mib(m.Result))
 }
 
-// EstimateMemory returns about how much memory Fit takes for n samples in dense views of dims[v] features. The caller's
-// views come on top unless they are overwritten; so does what the Go runtime keeps for later, which debug.SetGCPercent
-// bounds, and Config.ExtraLoss. Of modules that are not from this package it counts what the network keeps around them, the
-// views of an Encoder included, and not what their own ops make. Views that Config.Rotate reduces take less; for sparse ones
-// there is EstimateViews. It returns an error where Fit would, as far as the sizes tell.
-func EstimateMemory(samples int, dims []int, config Config) (Memory, error) {
+// EstimateMemory returns about how much memory Fit takes with this configuration for n samples in dense views of dims[v]
+// features. The caller's views come on top unless they are overwritten; so does what the Go runtime keeps for later, which
+// debug.SetGCPercent bounds, and Config.ExtraLoss. Of modules that are not from this package it counts what the network keeps
+// around them, the views of an Encoder included, and not what their own ops make. Views that Config.Rotate reduces take less;
+// for sparse ones there is EstimateViews. It returns an error where Fit would, as far as the sizes tell.
+func (c Config) EstimateMemory(samples int, dims []int) (Memory, error) {
 	views := make([]View, len(dims))
 	for v, d := range dims {
 		views[v].in = view.View{Rows: samples, Cols: d}
 	}
-	return estimate(samples, views, config)
+	return estimate(samples, views, c)
 }
 
 // EstimateViews is EstimateMemory for given views, of which sparse ones count by their entries. It reads no values.
-func EstimateViews(views []View, config Config) (Memory, error) {
+func (c Config) EstimateViews(views []View) (Memory, error) {
 	n, err := checkShapes(views)
 	if err != nil {
 		return Memory{}, err
 	}
-	return estimate(n, views, config)
+	return estimate(n, views, c)
 }
 
 func estimate(samples int, views []View, config Config) (Memory, error) {
@@ -110,11 +110,11 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		if c.hasHeldOutLoss() {
 			m.Neighbors += information.Bytes(samples, sum(dims), c.Anchors, size)
 		}
-		m.State = information.NeighborBytes(samples, c.Anchors, inputs.Atoms, c.Workers, size) // and Q of both terms
+		m.State = information.NeighborBytes(samples, c.Anchors, inputs.Atoms, c.Machine.Workers, size) // and Q of both terms
 		m.Start = inputs.Work
 		filled = inputs.Start
 	}
-	spec := c.spec(samples, dims, c.Workers)
+	spec := c.spec(samples, dims, c.Machine.Workers)
 	// And ‖x_i‖² once more, of the data.
 	m.State += engine.StateBytes(&spec, samples, int(size), false, true) + 8*n*int64(len(dims))
 	if !c.stock() {

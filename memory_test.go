@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/machine"
 )
 
 // liveBytes is the memory in use after a collection.
@@ -29,7 +31,9 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 		{"default", 3000, []int{80, 40}, Config{Clusters: 10}, true},
 		{
 			"landmarks, overwritten", 6000, []int{150, 40},
-			Config{Clusters: 10, Neighborhood: Neighborhood{Exact: None, Directions: 60}, Overwrite: true}, false,
+			Config{
+				Clusters: 10, Neighborhood: Neighborhood{Exact: None, Directions: 60}, Machine: machine.Options{Overwrite: true},
+			}, false,
 		},
 		{"no neighbours", 6000, []int{80, 40}, Config{Clusters: 10, Neighborhood: Neighborhood{Neighbors: None}}, true},
 		{
@@ -44,7 +48,7 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 		{
 			"rmvc, overwritten", 6000, []int{90},
 			Config{
-				Clusters: 10, Noise: &NoNoise{}, Anchor: &FixedAnchors{}, Overwrite: true,
+				Clusters: 10, Noise: &NoNoise{}, Anchor: &FixedAnchors{}, Machine: machine.Options{Overwrite: true},
 				Neighborhood: Neighborhood{Neighbors: None},
 			},
 			false,
@@ -73,7 +77,7 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 				views[v] = Float64View(test.n, d, x)
 			}
 			c := test.config
-			c.Epochs, c.KMeansStarts, c.Workers = 2, 1, 2
+			c.Epochs, c.KMeansStarts, c.Machine.Workers = 2, 1, 2
 			before, held := liveBytes(), int64(0)
 			c.Progress = func(e Epoch) error {
 				if e.Training() {
@@ -85,7 +89,7 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := EstimateMemory(test.n, test.dims, c)
+			m, err := c.EstimateMemory(test.n, test.dims)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +110,7 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 }
 
 func TestEstimateMemoryGrows(t *testing.T) {
-	base, err := EstimateMemory(10000, []int{100, 50}, Config{Clusters: 10})
+	base, err := Config{Clusters: 10}.EstimateMemory(10000, []int{100, 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +127,7 @@ func TestEstimateMemoryGrows(t *testing.T) {
 		{"anchors", 10000, []int{100, 50}, Config{Clusters: 10, Anchors: 60}},
 		{"float64", 10000, []int{100, 50}, Config{Clusters: 10, Float64: true}},
 	} {
-		m, err := EstimateMemory(test.n, test.dims, test.c)
+		m, err := test.c.EstimateMemory(test.n, test.dims)
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 		} else if m.Total <= base.Total {
@@ -150,7 +154,7 @@ func TestEstimateMemoryRefuses(t *testing.T) {
 		{1 << 60, []int{1 << 30}, Config{Clusters: 2}, "fit no memory"},
 		{10, []int{math.MaxInt, 2}, Config{Clusters: 2}, "the views have more than"},
 	} {
-		if _, err := EstimateMemory(test.n, test.dims, test.c); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := test.c.EstimateMemory(test.n, test.dims); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%d samples, dims %v: error %v, want %q", test.n, test.dims, err, test.want)
 		}
 	}
@@ -168,15 +172,15 @@ func TestEstimateViews(t *testing.T) {
 	}
 	sparse := SparseView(n, d, ptr, cols, values)
 	for _, c := range []Config{{Clusters: 5, Neighborhood: Neighborhood{Neighbors: None}}, {Clusters: 5}} {
-		dense, err := EstimateMemory(n, []int{d}, c)
+		dense, err := c.EstimateMemory(n, []int{d})
 		if err != nil {
 			t.Fatal(err)
 		}
-		same, err := EstimateViews([]View{Float32View(n, d, make([]float32, n*d))}, c)
+		same, err := c.EstimateViews([]View{Float32View(n, d, make([]float32, n*d))})
 		if err != nil || same != dense {
 			t.Errorf("a dense view: %v, by its size %v, %v", same, dense, err)
 		}
-		m, err := EstimateViews([]View{sparse}, c)
+		m, err := c.EstimateViews([]View{sparse})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +191,7 @@ func TestEstimateViews(t *testing.T) {
 			t.Errorf("the sparse view takes %v, dense %v", m, dense)
 		}
 	}
-	if _, err := EstimateViews([]View{Float32View(2, 2, nil)}, Config{Clusters: 1}); err == nil {
+	if _, err := (Config{Clusters: 1}).EstimateViews([]View{Float32View(2, 2, nil)}); err == nil {
 		t.Error("no error for a view without values")
 	}
 }
@@ -196,7 +200,7 @@ func TestEstimateViews(t *testing.T) {
 func TestMemoryOfOwnModules(t *testing.T) {
 	of := func(c Config) int64 {
 		c.Clusters = 10
-		m, err := EstimateMemory(5000, []int{60, 40}, c)
+		m, err := c.EstimateMemory(5000, []int{60, 40})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/machine"
 )
 
 // TestNovelty wants samples like those of the training to be spread from 0 to 1, whatever way they go through the model, and
@@ -88,7 +90,8 @@ func TestNoveltyOverwritten(t *testing.T) {
 			for i := range x {
 				x[i] = float32(rng.NormFloat64()) + 3*float32(i/6%2)
 			}
-			c := mustFit(t, []View{Float32View(80, 6, x)}, Config{Clusters: 2, Epochs: 3, Preset: preset, Overwrite: overwrite})
+			config := Config{Clusters: 2, Epochs: 3, Preset: preset, Machine: machine.Options{Overwrite: overwrite}}
+			c := mustFit(t, []View{Float32View(80, 6, x)}, config)
 			found = append(found, c.novelty)
 		}
 		if !slices.Equal(found[0], found[1]) || len(found[0]) != noveltySteps+1 {

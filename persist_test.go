@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/machine"
 )
 
 // savedModels are fits of all kinds, with their views.
@@ -91,7 +93,7 @@ func savedModels(t testing.TB) map[string]struct {
 			Represent: &SoftThreshold{
 				OneSided: true, Lipschitz: 2, Unconstrained: true,
 			}, Noise: &RowShrink{Unconstrained: true}, Anchor: &Procrustes{Detach: true},
-			EarlyStop: EarlyStop{Tolerance: 1e-3}, Restarts: 2, Epochs: 30, Overwrite: false,
+			EarlyStop: EarlyStop{Tolerance: 1e-3}, Restarts: 2, Epochs: 30, Machine: machine.Options{Overwrite: false},
 			Start: Start{Method: StartSpectral}, Progress: func(Epoch) error { return nil },
 		},
 	)
@@ -151,7 +153,7 @@ func fillValue(t *testing.T, name string, v reflect.Value, excepted []string) {
 func TestConfigIsSaved(t *testing.T) {
 	var c Config
 	fillValue(t, "", reflect.ValueOf(&c).Elem(), []string{"Represent", "Noise", "Anchor", "Start.Labels", "Start.Anchors",
-		"Progress", "ExtraLoss", "Overwrite", "Checkpoint.Path"})
+		"Progress", "ExtraLoss", "Machine.Overwrite", "Checkpoint.Path"})
 	c.Represent = &SoftThreshold{Theta0: 0.1, Lipschitz: 2, Activation: SELU, OneSided: true, Unconstrained: true}
 	c.Noise = &RowShrink{Rho0: 0.1, Scale: []float64{1, 2}, DataScale: true, Activation: SELU, Unconstrained: true}
 	c.Anchor = &Procrustes{Detach: true, Floor: 0.1}

@@ -234,10 +234,57 @@ func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, err
 	n := in[0].Rows
 	distances := make([]float64, 2*n)
 	out := &Assignments{Labels: make([]int, n), Near: distances[:n:n], Next: distances[n:]}
-	if err := p.model.assign(ctx, in, p.config.Workers, out); err != nil {
+	err = p.pass(ctx, in, func(lo int, in []view.View) error {
+		hi := lo + in[0].Rows
+		part := &Assignments{Labels: out.Labels[lo:hi], Near: out.Near[lo:hi], Next: out.Next[lo:hi]}
+		return p.model.assign(ctx, in, p.config.Machine.Workers, part)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// AssignRows is Assign for any number of samples: it takes them in blocks, in their order, and gives the assignments of each to
+// emit, first being the number of the first sample of the block. What it holds in memory does not depend on the number of
+// samples; while a block is worked on, the next one is read. An error of emit ends it and is returned. a and what it refers to
+// are emit's until it returns.
+func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(first int, a *Assignments) error) error {
+	in, err := p.checked(ctx, views)
+	if err != nil {
+		return err
+	}
+	out := &Assignments{}
+	return withName(view.Pass(ctx, in, func(lo int, in []view.View) error {
+		if err := p.checkBlock(ctx, in); err != nil {
+			return err
+		}
+		n := in[0].Rows
+		out.Labels = slices.Grow(out.Labels[:0], n)[:n]
+		out.Near, out.Next = slices.Grow(out.Near[:0], n)[:n], slices.Grow(out.Next[:0], n)[:n]
+		if err := p.model.assign(ctx, in, p.config.Machine.Workers, out); err != nil {
+			return err
+		}
+		return emit(lo, out)
+	}))
+}
+
+// pass takes views that were checked to f: as they are if they are in memory, else in blocks that are read.
+func (p *Predictor) pass(ctx context.Context, in []view.View, f func(first int, in []view.View) error) error {
+	if !view.Outside(in) {
+		return f(0, in)
+	}
+	return withName(view.Pass(ctx, in, func(lo int, in []view.View) error {
+		if err := p.checkBlock(ctx, in); err != nil {
+			return err
+		}
+		return f(lo, in)
+	}))
+}
+
+// checkBlock checks the values of samples that were read.
+func (p *Predictor) checkBlock(ctx context.Context, in []view.View) error {
+	return view.CheckFinite(ctx, in, p.config.Machine.Workers)
 }
 
 // Transform returns the representation H (n×m) of samples: the trained layers with their stored anchors.
@@ -246,7 +293,21 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error
 	if err != nil {
 		return nil, err
 	}
-	return p.model.transform(ctx, in, p.config.Workers)
+	if !view.Outside(in) {
+		return p.model.transform(ctx, in, p.config.Machine.Workers)
+	}
+	out := &Matrix{}
+	err = p.pass(ctx, in, func(_ int, part []view.View) error {
+		h, err := p.model.transform(ctx, part, p.config.Machine.Workers)
+		if err == nil {
+			out.add(h, in[0].Rows)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // ViewTrust returns, for each view and sample, a number in [0, 1] that says whether the row belongs to the sample: the
@@ -263,8 +324,18 @@ func (p *Predictor) ViewTrust(ctx context.Context, views []View) ([][]float64, e
 	if err != nil {
 		return nil, err
 	}
-	out, err := p.model.trust(ctx, in, p.config.Workers)
-	return out, withName(err)
+	out := make([][]float64, len(in))
+	err = p.pass(ctx, in, func(_ int, in []view.View) error {
+		part, err := p.model.trust(ctx, in, p.config.Machine.Workers)
+		for v, t := range part {
+			out[v] = append(out[v], t...)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, withName(err)
+	}
+	return out, nil
 }
 
 // checked checks the views of new samples and returns them as the internal packages see them.
@@ -300,31 +371,10 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 		return nil, err
 	}
 	in := inner(views)
-	return in, withName(view.CheckFinite(ctx, in, p.config.Workers))
-}
-
-// checkFeatures refuses features that have other names than in the training, or the same in another order. Views without
-// names are taken as they stand.
-func (p *Predictor) checkFeatures(views []View) error {
-	for v, x := range views {
-		trained, given := p.features[v], x.in.Features
-		if trained == nil || given == nil || slices.Equal(trained, given) {
-			continue
-		}
-		j := 0
-		for trained[j] == given[j] {
-			j++
-		}
-		more := "these are other features"
-		if at := slices.Index(given, trained[j]); at >= 0 {
-			more = fmt.Sprintf("%q is feature %d here: put the features in the order of FeatureNames", trained[j], at)
-		}
-		return fmt.Errorf(
-			"largemvc: feature %d of %s is %q, the network was trained on %q there; %s",
-			j, x.in.Label(v), given[j], trained[j], more,
-		)
+	if view.Outside(in) { // whose values are checked as they are read
+		return in, nil
 	}
-	return nil
+	return in, withName(view.CheckFinite(ctx, in, p.config.Machine.Workers))
 }
 
 // fittedNetwork is a trained network in its own arithmetic.
@@ -402,60 +452,6 @@ func (f *fitted[T]) save(to *safetensors.File, floats func(string, []float64, ..
 	}
 }
 
-// Matrix is a read-only matrix of results in the arithmetic of the fit. It is a mat.Matrix, and safe for concurrent use.
-type Matrix struct {
-	rows, cols, stride int
-	f32                []float32
-	f64                []float64
-}
-
-var _ mat.Matrix = (*Matrix)(nil)
-
-func resultMatrix[T kernel.Float](rows, cols, stride int, x []T) *Matrix {
-	m := &Matrix{rows: rows, cols: cols, stride: stride}
-	switch x := any(x).(type) {
-	case []float32:
-		m.f32 = x
-	case []float64:
-		m.f64 = x
-	}
-	return m
-}
-
-// Dims returns the number of rows and columns.
-func (m *Matrix) Dims() (rows, cols int) { return m.rows, m.cols }
-
-// At returns the entry in row i and column j. It panics if there is none, as gonum's matrices do.
-func (m *Matrix) At(i, j int) float64 {
-	if uint(i) >= uint(m.rows) {
-		panic(mat.ErrRowAccess)
-	}
-	if uint(j) >= uint(m.cols) {
-		panic(mat.ErrColAccess)
-	}
-	if m.f32 != nil {
-		return float64(m.f32[i*m.stride+j])
-	}
-	return m.f64[i*m.stride+j]
-}
-
-// String returns the size.
-func (m *Matrix) String() string { return fmt.Sprintf("a %d×%d matrix", m.rows, m.cols) }
-
-// T returns the transpose.
-func (m *Matrix) T() mat.Matrix { return mat.Transpose{Matrix: m} }
-
-// Row copies row i to dst, which it makes if it is nil, and returns it.
-func (m *Matrix) Row(dst []float64, i int) []float64 {
-	if dst == nil {
-		dst = make([]float64, m.cols)
-	}
-	for j := range dst[:m.cols] {
-		dst[j] = m.At(i, j)
-	}
-	return dst
-}
-
 // batchEntries bounds the entries of a batch of rows that goes through the graph of a trained network.
 const batchEntries = 1 << 22
 
@@ -473,7 +469,7 @@ func newBatches[T kernel.Float](p *Predictor) predict.NewRunner[T] {
 	return func(room int, present [][]bool) (predict.Runner[T], error) {
 		turn.Lock()
 		defer turn.Unlock()
-		e := Env(unfold.FrozenSite(unfold.Site(p.site(room, p.config.Workers)), room))
+		e := Env(unfold.FrozenSite(unfold.Site(p.site(room, p.config.Machine.Workers)), room))
 		soft, noise := copied(p.config.Represent), copied(p.config.Noise)
 		out := &batches[T]{present: present, turn: turn}
 		err := guarded(func() error {
@@ -552,7 +548,12 @@ func (p *Predictor) Novelty(ctx context.Context, views []View) ([]float64, error
 	if p.novelty == nil {
 		return nil, errors.New("largemvc: the model was saved by a version that did not keep what novelty needs: fit it again")
 	}
-	far, err := p.model.unlike(ctx, in, p)
+	var far []float64
+	err = p.pass(ctx, in, func(_ int, in []view.View) error {
+		part, err := p.model.unlike(ctx, in, p)
+		far = append(far, part...)
+		return err
+	})
 	if err != nil {
 		return nil, withName(err)
 	}
@@ -606,7 +607,7 @@ func setNovelty[T kernel.Float](ctx context.Context, p *Predictor, views []view.
 		standard := *in.standard
 		some := make([]view.View, len(views))
 		for v, x := range views {
-			standard.Applied = append(standard.Applied, prepare.InPlace[T](x, p.config.Overwrite))
+			standard.Applied = append(standard.Applied, prepare.InPlace[T](x, p.config.Machine.Overwrite))
 			some[v] = x.Take(chosen)
 		}
 		var err error
@@ -631,7 +632,7 @@ func unexplained[T kernel.Float](
 	const chunk = 256
 	n := views[0].Rows
 	out := make([]float64, n)
-	err := parallel.For(ctx, p.config.Workers, (n+chunk-1)/chunk, func(_, c int) error {
+	err := parallel.For(ctx, p.config.Machine.Workers, (n+chunk-1)/chunk, func(_, c int) error {
 		lo, hi := c*chunk, min((c+1)*chunk, n)
 		var buffer prepare.Buffer[T]
 		inputs, err := from.Take(ctx, views, lo, hi, chunk, &buffer)
@@ -681,9 +682,9 @@ func unexplainedRow[T kernel.Float](x rows.Matrix[T], i int, h []float64, anchor
 func (f *fitted[T]) unlike(ctx context.Context, views []view.View, p *Predictor) ([]float64, error) {
 	switch from := f.intake.(type) {
 	case *smooth.Transform[T]:
-		return from.Unlike(ctx, views, p.config.Workers)
+		return from.Unlike(ctx, views, p.config.Machine.Workers)
 	case *prepare.Rows[T]:
-		h, err := f.transform(ctx, views, p.config.Workers)
+		h, err := f.transform(ctx, views, p.config.Machine.Workers)
 		if err != nil {
 			return nil, err
 		}

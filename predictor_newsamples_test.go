@@ -2,12 +2,12 @@ package largemvc
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // samplesOf returns the given samples of dense views.
@@ -135,10 +135,7 @@ func TestMissingViewsOfRealSets(t *testing.T) {
 
 // Citeseer, sparse: 3,312 samples of 3,312 and 3,703 features, of which some have no words at all in common with others.
 func TestSparseRealSet(t *testing.T) {
-	folder := os.Getenv("LARGEMVC_DATA")
-	if folder == "" {
-		t.Skip("LARGEMVC_DATA names no folder")
-	}
+	folder := testutil.RealSets(t)
 	set, err := dataset.Open(filepath.Join(folder, "citeseer.npz"), dataset.Options{Storage: dataset.AllSparse})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // sparseOf returns compressed rows of x, with zeros among the entries.
@@ -117,7 +118,7 @@ func TestOverwrite(t *testing.T) {
 			after := mustFit(
 				t, views,
 				Config{
-					Clusters: 3, Epochs: 2, Float64: float, Overwrite: true, Rotate: rotate,
+					Clusters: 3, Epochs: 2, Float64: float, Machine: machine.Options{Overwrite: true}, Rotate: rotate,
 					Neighborhood: Neighborhood{Neighbors: None},
 				},
 			)
@@ -158,7 +159,7 @@ func TestOverwrite(t *testing.T) {
 		"mask":     {Float32View(n, d, single).WithPresent(make([]bool, n)), Config{Clusters: 3}},
 	} {
 		f32 := slices.Clone(single)
-		test.config.Overwrite = true
+		test.config.Machine.Overwrite = true
 		if _, err := Fit(context.Background(), []View{Float32View(n, d, f32), test.last}, test.config); err == nil {
 			t.Errorf("%s: no error", name)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // resumed is the state of a fit, as read from a file.
@@ -74,7 +75,7 @@ func sameSettings(was, is *Config) error {
 				*[]*savedModule{&x.Represent, &x.Noise, &x.Anchor}[k] = savedModule{}
 			}
 		}
-		x.Epochs, x.Workers, x.Checkpoint, x.EarlyStop = 0, 0, Checkpoint{}, EarlyStop{}
+		x.Epochs, x.Machine, x.Checkpoint, x.EarlyStop = 0, machine.Options{}, Checkpoint{}, EarlyStop{}
 		text, err := json.Marshal(x)
 		if err != nil {
 			return err
@@ -216,7 +217,7 @@ func newSaver(ctx context.Context, views []view.View, c *Config, from *resumed) 
 			return nil, fmt.Errorf("largemvc: checkpoint: %w", err)
 		}
 	}
-	sum, err := view.Fingerprint(ctx, views, c.Workers)
+	sum, err := view.Fingerprint(ctx, views, c.Machine.Workers)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // fewSamples are views of n < d_v samples, one of d_v < m < n features, and one of low rank for its size.
@@ -69,7 +70,7 @@ func TestRotationChoice(t *testing.T) {
 		"always, extra":     {Config{ExtraLoss: extra, Rotate: RotateAlways}, []int{40, 0, 9}},
 		"given anchors":     {Config{Start: Start{Anchors: given}, Rotate: RotateAlways}, []int{0, 0, 0}},
 		"given labels":      {Config{Start: Start{Labels: classes}, Rotate: RotateAlways}, []int{40, 0, 9}},
-		"auto, overwritten": {Config{Overwrite: true}, []int{40, 0, 9}},
+		"auto, overwritten": {Config{Machine: machine.Options{Overwrite: true}}, []int{40, 0, 9}},
 	} {
 		test.config.Clusters = 5
 		if test.config.Preprocess == Auto {
@@ -210,20 +211,20 @@ func TestRotatedFit(t *testing.T) {
 func TestRotatedFitDoesNotDependOnWorkersOrMemory(t *testing.T) {
 	views, _ := fewSamples(70, 4, 79)
 	config := Config{
-		Clusters: 4, Epochs: 6, Float64: true, Rotate: RotateAlways, Workers: 1,
+		Clusters: 4, Epochs: 6, Float64: true, Rotate: RotateAlways, Machine: machine.Options{Workers: 1},
 		Neighborhood: Neighborhood{Neighbors: None},
 	}
 	one := mustFit(t, views, config)
-	config.Workers = 3
+	config.Machine.Workers = 3
 	three := mustFit(t, views, config)
-	three.config.Workers = 1
+	three.config.Machine.Workers = 1
 	sameResult(t, one, three)
 	// In place, the views hold standardised values when the trained network sees them again.
 	own := make([]View, len(views))
 	for v, x := range views {
 		own[v] = Float64View(x.in.Rows, x.in.Cols, slices.Clone(x.in.F64))
 	}
-	config.Overwrite = true
+	config.Machine.Overwrite = true
 	overwritten := mustFit(t, own, config)
 	sameMatrix(t, "H", overwritten.H, one.H)
 	if !slices.Equal(overwritten.Labels, one.Labels) {

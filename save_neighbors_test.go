@@ -271,7 +271,7 @@ func oldText(t *testing.T, c *Config, without []string) string {
 	old := oldConfig{
 		Clusters: c.Clusters, Anchors: c.Anchors, Layers: c.Layers, Epochs: c.Epochs, LearningRate: c.LearningRate, Seed: c.Seed,
 		Restarts: c.Restarts, Variant: "large", Preset: c.Preset.String(), Preprocess: c.Preprocess.String(),
-		Start: c.Start.Method.String(), Float: "32", Workers: c.Workers, RhoScale: "unit", Signs: "nonnegative",
+		Start: c.Start.Method.String(), Float: "32", Workers: c.Machine.Workers, RhoScale: "unit", Signs: "nonnegative",
 		Reduction: c.Reduction.String(), Tolerance: c.EarlyStop.Tolerance, Patience: c.EarlyStop.Patience,
 		KMeansStarts: c.KMeansStarts, ReadOut: c.ReadOut.String(), CheckpointEvery: c.Checkpoint.Every,
 		Rotate: c.Rotate.String(), Neighbors: c.Neighborhood.Neighbors, Directions: c.Neighborhood.Directions,

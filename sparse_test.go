@@ -13,6 +13,7 @@ import (
 
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // topics returns n samples of c classes as word counts: every class has words of its own, the share fill of the entries
@@ -229,8 +230,11 @@ func testSparseStarts(t *testing.T, neighbors int) {
 			checkResult(t, views, got)
 		}
 	}
-	one := mustFit(t, sparse, Config{Clusters: c, Epochs: 5, Workers: 1, Neighborhood: Neighborhood{Neighbors: neighbors}})
-	three := mustFit(t, sparse, Config{Clusters: c, Epochs: 5, Workers: 3, Neighborhood: Neighborhood{Neighbors: neighbors}})
+	config := Config{Clusters: c, Epochs: 5, Neighborhood: Neighborhood{Neighbors: neighbors}}
+	config.Machine.Workers = 1
+	one := mustFit(t, sparse, config)
+	config.Machine.Workers = 3
+	three := mustFit(t, sparse, config)
 	sameResult(
 		t, one,
 		&Clustering{
@@ -335,7 +339,7 @@ func TestSparseMemory(t *testing.T) {
 		views, classes := textViews(sparse)
 		config := Config{
 			Clusters: textShape.clusters, Epochs: 2, Start: Start{Labels: classes}, Rotate: None,
-			Neighborhood: Neighborhood{Neighbors: None}, Workers: 2,
+			Neighborhood: Neighborhood{Neighbors: None}, Machine: machine.Options{Workers: 2},
 		}
 		config.Progress = func(e Epoch) error {
 			if e.Training() {

@@ -166,7 +166,7 @@ func restore[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r 
 func startOf[T kernel.Float](c *Config, graph neighbor.Operator, seed uint64) cluster.Start {
 	out := cluster.Start{
 		Method: cluster.Method(c.Start.Method), Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts,
-		Score: scoreOf[T](c, graph, c.Anchors), Seed: seed, Workers: c.Workers,
+		Score: scoreOf[T](c, graph, c.Anchors), Seed: seed, Workers: c.Machine.Workers,
 	}
 	if shrink, ok := c.Noise.(*RowShrink); ok {
 		out.Measure = shrink.DataScale && shrink.Scale == nil
@@ -186,7 +186,7 @@ func scoreOf[T kernel.Float](c *Config, graph neighbor.Operator, clusters int) c
 	var score cluster.Score // with memory for n rows, made when it is first needed
 	return func(ctx context.Context, labels []int) (float64, error) {
 		if score == nil {
-			score = information.NewNeighbors[T](c.Workers, clusters, graph, 0).LabelScore()
+			score = information.NewNeighbors[T](c.Machine.Workers, clusters, graph, 0).LabelScore()
 		}
 		return score(ctx, labels)
 	}
@@ -212,7 +212,7 @@ func newNetwork[T kernel.Float](in *prepared[T], c *Config, r *runState, trainin
 		}
 		anchors[v] = mat.NewDense(c.Anchors, columns, p)
 	}
-	env := Env{G: g, Layers: c.Layers, Of: data.of, Workers: c.Workers, Seed: c.Seed + uint64(r.Restart)}
+	env := Env{G: g, Layers: c.Layers, Of: data.of, Workers: c.Machine.Workers, Seed: c.Seed + uint64(r.Restart)}
 	if err := t.model.Build(env, data, StartPoint{Anchors: anchors}); err != nil {
 		return nil, err
 	}
@@ -320,7 +320,7 @@ func (t *lossNetwork[T]) setTerms() error {
 	if t.fused == nil {
 		return t.addTerms()
 	}
-	o := information.TermsOptions[T]{Temperature: c.Neighborhood.Temperature, Workers: c.Workers}
+	o := information.TermsOptions[T]{Temperature: c.Neighborhood.Temperature, Workers: c.Machine.Workers}
 	if c.hasNeighborLoss() {
 		o.Graph, o.Neighbors = t.in.graph, c.Neighborhood.Weight
 	}
@@ -350,13 +350,13 @@ func (t *lossNetwork[T]) addTerms() error {
 		return err
 	}
 	if c.hasNeighborLoss() {
-		x, err := term.Neighbors[T](c.Workers, h, t.in.graph, c.Neighborhood.Temperature)
+		x, err := term.Neighbors[T](c.Machine.Workers, h, t.in.graph, c.Neighborhood.Temperature)
 		if err := add("neighbours", c.Neighborhood.Weight, x, err); err != nil {
 			return err
 		}
 	}
 	if c.hasHeldOutLoss() {
-		x, err := term.HeldOut(c.Workers, h, t.in.heldOut, c.Neighborhood.Temperature)
+		x, err := term.HeldOut(c.Machine.Workers, h, t.in.heldOut, c.Neighborhood.Temperature)
 		if err := add("held-out prediction", c.Neighborhood.HeldOutWeight, x, err); err != nil {
 			return err
 		}
@@ -635,7 +635,7 @@ func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config
 	data := in.data
 	e := Env{
 		G: gorgonia.NewGraph(), Prefix: defaultPrefix, Layers: c.Layers, Views: data.Views(), Anchors: c.Anchors,
-		Samples: data.samples, Dims: data.Dims(), Of: data.of, Workers: c.Workers, Seed: c.Seed + uint64(r.Restart),
+		Samples: data.samples, Dims: data.Dims(), Of: data.of, Workers: c.Machine.Workers, Seed: c.Seed + uint64(r.Restart),
 	}
 	if data.present != nil {
 		e.Present = unfold.PresenceNode(unfold.Site(e), data.present)

@@ -14,8 +14,8 @@ import (
 )
 
 // View is one view of the samples: n rows of d_v features, one row a sample. Make one with MatrixView, Float32View,
-// Float64View or SparseView. A View refers to the caller's memory, which Fit reads and, unless Config.Overwrite allows it,
-// never changes.
+// Float64View, SparseView or, for rows outside memory, RowsView. A View refers to the caller's memory, which Fit reads and,
+// unless machine.Options.Overwrite allows it, never changes.
 type View struct {
 	in  view.View
 	err error
@@ -73,6 +73,33 @@ func SparseView[F float32 | float64](n, d int, rowPtr []int, cols []int32, value
 	return View{view.View{Rows: n, Cols: d, Sparse: csr}, csr.Check(n, d, len(values))}
 }
 
+// RowSource is a matrix of n samples and d features that need not be in memory: rows of a file, of a database, of something that
+// makes them. Its methods are called by several goroutines at once.
+type RowSource interface {
+	// Dims returns n and d, which do not change.
+	Dims() (n, d int)
+	// ReadRows fills dst with the rows from first on, one after another; dst holds a whole number of rows, none of them beyond
+	// n. The same rows have the same values whenever they are read. An error ends what is being done with the rows and is
+	// returned by it. A long reading ends early once ctx is done.
+	ReadRows(ctx context.Context, first int, dst []float32) error
+}
+
+// RowsView returns the view of rows that need not be in memory: those of files that dataset.OpenRows opens, or of anything else
+// that can be read row by row. Predict and its like read them in blocks and hold a few at a time. They are float32 numbers;
+// a network in float64 takes them as such.
+func RowsView(source RowSource) (v View) {
+	if source == nil {
+		return View{err: errors.New("the source of the rows is nil")}
+	}
+	defer func() { // A nil pointer to a source, for one.
+		if p := recover(); p != nil {
+			v = View{err: fmt.Errorf("the size of the source of the rows cannot be read: %v", p)}
+		}
+	}()
+	n, d := source.Dims()
+	return View{in: view.View{Rows: n, Cols: d, Source: source}}
+}
+
 // Named returns the view with a name for messages and reports.
 func (v View) Named(name string) View {
 	v.in.Name = name
@@ -115,7 +142,7 @@ func (v View) String() string {
 func (v View) Has(i int) bool { return v.in.Has(i) }
 
 // Row copies row i to dst, which it makes if it is nil, and returns it. It panics if there is no such row. What stands in the
-// row of a sample that lacks the view says nothing.
+// row of a sample that lacks the view says nothing. It is NaN where a RowsView cannot be read.
 func (v View) Row(dst []float64, i int) []float64 {
 	if dst == nil {
 		dst = make([]float64, v.in.Cols)
@@ -125,7 +152,7 @@ func (v View) Row(dst []float64, i int) []float64 {
 }
 
 // Take returns the view of some samples, in their order: a copy, but of a matrix (MatrixView), which is looked at where it is. It
-// panics if there is no such sample.
+// panics if there is no such sample. Of a RowsView it reads them, NaN where that fails.
 func (v View) Take(samples []int) View { return View{in: v.in.Take(samples), err: v.err} }
 
 // Content returns what a view holds, in a type that only the packages of this module know, and why it is of no use, if so.
@@ -226,6 +253,30 @@ func checkSamples(views []View, n int) error {
 		if !slices.ContainsFunc(views, func(x View) bool { return x.in.Present[i] }) {
 			return fmt.Errorf("largemvc: sample %d has no view: the mask leaves it nothing", i)
 		}
+	}
+	return nil
+}
+
+// checkFeatures refuses features that have other names than in the training, or the same in another order. Views without
+// names are taken as they stand.
+func (p *Predictor) checkFeatures(views []View) error {
+	for v, x := range views {
+		trained, given := p.features[v], x.in.Features
+		if trained == nil || given == nil || slices.Equal(trained, given) {
+			continue
+		}
+		j := 0
+		for trained[j] == given[j] {
+			j++
+		}
+		more := "these are other features"
+		if at := slices.Index(given, trained[j]); at >= 0 {
+			more = fmt.Sprintf("%q is feature %d here: put the features in the order of FeatureNames", trained[j], at)
+		}
+		return fmt.Errorf(
+			"largemvc: feature %d of %s is %q, the network was trained on %q there; %s",
+			j, x.in.Label(v), given[j], trained[j], more,
+		)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/machine"
 )
 
 // Views that few samples have together are noted, with the figures; others are not.
@@ -68,7 +70,9 @@ func TestViewTrust(t *testing.T) {
 	}
 	ctx := context.Background()
 	for name, neighborhood := range map[string]Neighborhood{"exact": {}, "landmarks": {Exact: None}} {
-		c := mustFit(t, masked, Config{Clusters: 6, Epochs: None, Workers: 1, Neighborhood: neighborhood})
+		c := mustFit(t, masked, Config{
+			Clusters: 6, Epochs: None, Machine: machine.Options{Workers: 1}, Neighborhood: neighborhood,
+		})
 		trust, err := c.ViewTrust(ctx, masked)
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +110,7 @@ func TestViewTrust(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		loaded.config.Workers = 3
+		loaded.config.Machine.Workers = 3
 		again, err := loaded.ViewTrust(ctx, masked)
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // wideSparse returns a view of n samples in the given number of classes of d features, of which each sample has share
@@ -50,7 +51,7 @@ func TestWideSparse(t *testing.T) {
 	entries := len(x.in.Sparse.Cols)
 	runtime.GC()
 	var c *Clustering
-	got := testutil.Allocated(func() { c = mustFit(t, []View{x}, Config{Clusters: 2, Workers: 2}) })
+	got := testutil.Allocated(func() { c = mustFit(t, []View{x}, Config{Clusters: 2, Machine: machine.Options{Workers: 2}}) })
 	limit := uint64(100*entries + 200*d) // bytes allocated in all, freed ones included
 	t.Logf("%d entries: %d MiB allocated, limit %d MiB", entries, got>>20, limit>>20)
 	if got > limit {

@@ -129,7 +129,7 @@ func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config
 	if err := choose.complete(n); err != nil {
 		return nil, err
 	}
-	config.Checkpoint.Path, config.Overwrite = "", false
+	config.Checkpoint.Path, config.Machine.Overwrite = "", false
 	config.Clusters = choose.Clusters[0]
 	if config.HasNeighbors() && config.Neighborhood.HeldOutWeight == 0 {
 		config.Neighborhood.HeldOutWeight = largemvc.None
@@ -270,10 +270,10 @@ func newIndexSpace(
 			return nil, named(err)
 		}
 	}
-	if err := named(view.CheckFinite(ctx, views, c.Workers)); err != nil {
+	if err := named(view.CheckFinite(ctx, views, c.Machine.Workers)); err != nil {
 		return nil, err
 	}
-	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess).Parts()[0], views, c.Workers)
+	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess).Parts()[0], views, c.Machine.Workers)
 	if err != nil {
 		return nil, named(err)
 	}
@@ -283,7 +283,7 @@ func newIndexSpace(
 	}
 	n := views[0].Rows
 	chosen := rows.Sample(rand.New(rand.NewPCG(c.Seed, 0)), n, min(samples, n))
-	out := &indexSpace{chosen: chosen, workers: c.Workers}
+	out := &indexSpace{chosen: chosen, workers: c.Machine.Workers}
 	out.x = mat.NewDense(len(out.chosen), width, nil)
 	at := 0
 	for v, x := range views {

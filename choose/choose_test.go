@@ -11,6 +11,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/score"
 )
 
@@ -29,7 +30,7 @@ func TestClusters(t *testing.T) {
 			return nil
 		}}
 		config := largemvc.Config{
-			Epochs: 8, Workers: 1, Neighborhood: largemvc.Neighborhood{Neighbors: largemvc.None},
+			Epochs: 8, Machine: machine.Options{Workers: 1}, Neighborhood: largemvc.Neighborhood{Neighbors: largemvc.None},
 			Checkpoint: largemvc.Checkpoint{Path: t.TempDir() + "/never"},
 		}
 		got, err := Clusters(context.Background(), v, config, choose)
@@ -53,7 +54,7 @@ func TestClusters(t *testing.T) {
 		if four.Stability < 0.99 || got.Choices[4].Stability >= four.Stability {
 			t.Errorf("%s: stability %v for 4, %v for 7", name, four.Stability, got.Choices[4].Stability)
 		}
-		config.Workers, choose.Progress = 3, nil
+		config.Machine.Workers, choose.Progress = 3, nil
 		again, err := Clusters(context.Background(), v, config, choose)
 		if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", again) {
 			t.Errorf("%s: again, with other workers: %+v, %v", name, again, err)

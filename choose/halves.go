@@ -84,7 +84,7 @@ func eigengaps(ctx context.Context, views []largemvc.View, c *largemvc.Config, c
 	n, hood := inner[0].Rows, c.Neighborhood
 	o := smooth.Options{
 		Kind: prepare.Kind(c.Preprocess), Neighbors: hood.Neighbors, Directions: max(hood.Directions, 0), Exact: hood.Exact,
-		Landmarks: hood.Landmarks, Seed: c.Seed, Workers: c.Workers,
+		Landmarks: hood.Landmarks, Seed: c.Seed, Workers: c.Machine.Workers,
 	}
 	in, err := smooth.Find[float32](ctx, inner, o)
 	if err != nil {
@@ -103,9 +103,9 @@ func eigengaps(ctx context.Context, views []largemvc.View, c *largemvc.Config, c
 		return nil, named(err)
 	}
 	mul := func(dst, x []float64, ld int) error {
-		return neighbor.Mul(ctx, graph.Operator(), c.Workers, dst, x, ld)
+		return neighbor.Mul(ctx, graph.Operator(), c.Machine.Workers, dst, x, ld)
 	}
-	values, err := spectral.Leading(ctx, n, min(clusters[len(clusters)-1]+1, n), mul, c.Seed, c.Workers)
+	values, err := spectral.Leading(ctx, n, min(clusters[len(clusters)-1]+1, n), mul, c.Seed, c.Machine.Workers)
 	if err != nil {
 		return nil, named(err)
 	}

@@ -2,7 +2,6 @@ package choose
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -30,10 +29,7 @@ func blobViews(n, c int, noise float64, seed uint64, dims ...int) ([]largemvc.Vi
 // realSet returns the views and classes of a real set in the folder that LARGEMVC_DATA names, and skips the test without it.
 func realSet(t testing.TB, name string) ([]largemvc.View, []int) {
 	t.Helper()
-	folder := os.Getenv("LARGEMVC_DATA")
-	if folder == "" {
-		t.Skip("LARGEMVC_DATA names no folder")
-	}
+	folder := testutil.RealSets(t)
 	set, err := dataset.Open(filepath.Join(folder, name+".npz"), dataset.Options{})
 	if err != nil {
 		t.Fatal(err)

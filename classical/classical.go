@@ -23,6 +23,7 @@ import (
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // Config says how Fit clusters. Clusters is required; every other field may be left zero.
@@ -117,7 +118,7 @@ func Fit(ctx context.Context, views []largemvc.View, config Config) (*Result, er
 			return nil, named(err)
 		}
 	}
-	if err := named(view.CheckFinite(ctx, in, c.Workers)); err != nil {
+	if err := named(view.CheckFinite(ctx, in, c.Machine.Workers)); err != nil {
 		return nil, err
 	}
 	if c.Float64 {
@@ -138,7 +139,8 @@ func named(err error) error {
 func (k *Config) complete(views []largemvc.View) (*largemvc.Config, error) {
 	c := largemvc.Config{
 		Clusters: k.Clusters, Anchors: k.Anchors, Seed: k.Seed, Preprocess: k.Preprocess, Start: k.Start, Float64: k.Float64,
-		Workers: k.Workers, KMeansStarts: k.KMeansStarts, Overwrite: k.Overwrite, Preset: largemvc.PresetPaper,
+		KMeansStarts: k.KMeansStarts, Preset: largemvc.PresetPaper,
+		Machine: machine.Options{Workers: k.Workers, Overwrite: k.Overwrite},
 	}
 	var errs []error
 	if !(k.Alpha >= 0) || math.IsInf(k.Alpha, 1) {
@@ -171,17 +173,17 @@ func (k *Config) complete(views []largemvc.View) (*largemvc.Config, error) {
 func fit[T kernel.Float](
 	ctx context.Context, views []view.View, k *Config, c *largemvc.Config, begin time.Time,
 ) (*Result, error) {
-	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess), views, c.Workers)
+	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess), views, c.Machine.Workers)
 	if err != nil {
 		return nil, named(err)
 	}
-	x, err := prepare.Standardise[T](ctx, views, standard, c.Workers, c.Overwrite)
+	x, err := prepare.Standardise[T](ctx, views, standard, c.Machine.Workers, c.Machine.Overwrite)
 	if err != nil {
 		return nil, named(err)
 	}
 	from, err := cluster.FirstAnchors(ctx, x, nil, views, cluster.Start{
 		Method: cluster.Method(c.Start.Method), Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts, Seed: c.Seed,
-		Workers: c.Workers, Measure: !k.UnitBeta,
+		Workers: c.Machine.Workers, Measure: !k.UnitBeta,
 	})
 	if err != nil {
 		return nil, named(err)
@@ -190,7 +192,7 @@ func fit[T kernel.Float](
 	for v, scale := range from.Scale {
 		beta[v] = k.Beta * scale
 	}
-	s := solver.New(x, views, from.Anchors, k.Alpha, beta, c.Workers)
+	s := solver.New(x, views, from.Anchors, k.Alpha, beta, c.Machine.Workers)
 	out := &Result{StartLabels: from.Labels, Beta: beta}
 	ended := out.iterate(ctx, s, k)
 	if out.Iterations == 0 && ended != nil {
@@ -204,7 +206,7 @@ func fit[T kernel.Float](
 	}
 	out.Objective = append(out.Objective, last)
 	h, n, m, ld := s.H()
-	o := cluster.Options{Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Workers}
+	o := cluster.Options{Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Machine.Workers}
 	found, err := cluster.Rows(ctx, rows.NewDense(n, m, ld, h), o)
 	if err != nil {
 		return nil, named(err)

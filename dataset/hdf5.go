@@ -137,6 +137,9 @@ func (l *hdf5Lister) numeric(v *variable, o *hdf5.Object) error {
 	v.typ, v.anyOrder = o.Type.Elem, true
 	v.backed = int64(o.Elements()-unwritten)*width/growth <= stored
 	v.stream = func(run func(int, []byte) error) error { return l.f.Read(o, run) }
+	if at, ok := l.f.Place(o); ok {
+		v.place = func() (int64, error) { return at, nil }
+	}
 	return nil
 }
 

@@ -11,16 +11,6 @@ import (
 	"github.com/largemvc/largemvc/internal/testutil"
 )
 
-// realData is the folder of real sets, or skips the test.
-func realData(t testing.TB) string {
-	t.Helper()
-	dir := os.Getenv("LARGEMVC_DATA")
-	if dir == "" {
-		t.Skip("LARGEMVC_DATA does not name the folder of the real sets")
-	}
-	return dir
-}
-
 // read reads a file in memory.
 func read(name string, data []byte, o Options) (*Set, error) {
 	return Read(name, bytes.NewReader(data), int64(len(data)), o)

@@ -52,8 +52,15 @@ func (s *source) listNPZ(f io.ReaderAt, lim *limits) error {
 		if err := book(lim, v); err != nil {
 			return err
 		}
-		if err := listMember(v, m, s.size, lim); err != nil {
+		h, err := listMember(v, m, s.size, lim)
+		if err != nil {
 			return v.wrap(err)
+		}
+		if m.Method == zip.Store {
+			v.place = func() (int64, error) {
+				at, err := m.DataOffset()
+				return at + int64(h.Len), err
+			}
 		}
 		s.vars = append(s.vars, v)
 	}
@@ -76,31 +83,31 @@ func holdsArray(m *zip.File) bool {
 }
 
 // listMember reads the header of one array of an archive, and checks the sizes that archive and header claim.
-func listMember(v *variable, m *zip.File, fileSize int64, lim *limits) error {
+func listMember(v *variable, m *zip.File, fileSize int64, lim *limits) (npy.Header, error) {
 	packed, full := m.CompressedSize64, m.UncompressedSize64
 	switch {
 	case m.Flags&1 != 0:
-		return errors.New("is encrypted")
+		return npy.Header{}, errors.New("is encrypted")
 	case m.Method != zip.Store && m.Method != zip.Deflate:
-		return fmt.Errorf("has compression method %d; stored and deflated arrays are read", m.Method)
+		return npy.Header{}, fmt.Errorf("has compression method %d; stored and deflated arrays are read", m.Method)
 	case packed > uint64(fileSize):
-		return fmt.Errorf("promises %d bytes in a file of %d", packed, fileSize)
+		return npy.Header{}, fmt.Errorf("promises %d bytes in a file of %d", packed, fileSize)
 	case m.Method == zip.Store && packed != full:
-		return fmt.Errorf("is stored in %d bytes but promises %d", packed, full)
+		return npy.Header{}, fmt.Errorf("is stored in %d bytes but promises %d", packed, full)
 	case m.Method == zip.Deflate && full/maxDeflate > packed:
-		return fmt.Errorf("promises %d bytes from %d compressed ones, which no compression gives", full, packed)
+		return npy.Header{}, fmt.Errorf("promises %d bytes from %d compressed ones, which no compression gives", full, packed)
 	}
 	r, err := m.Open()
 	if err != nil {
-		return zipError(err)
+		return npy.Header{}, zipError(err)
 	}
 	defer r.Close()
 	h, err := npy.ReadHeader(lim.Reader(r))
 	if err != nil {
-		return zipError(err)
+		return npy.Header{}, zipError(err)
 	}
 	if !isObjects(h) && full != uint64(h.Bytes()+int64(h.Len)) {
-		return fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr,
+		return npy.Header{}, fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr,
 			h.Bytes()+int64(h.Len), full)
 	}
 	backed := m.Method == zip.Store || full/growth <= packed
@@ -116,7 +123,7 @@ func listMember(v *variable, m *zip.File, fileSize int64, lim *limits) error {
 		}
 		return counted, nil
 	})
-	return nil
+	return h, nil
 }
 
 // member is a part of an archive whose bytes are counted.
@@ -153,6 +160,7 @@ func (s *source) listNPY(f io.ReaderAt, lim *limits) error {
 		return fmt.Errorf("has the shape %v of %s, %d bytes with its header, but holds %d", h.Shape, h.Descr,
 			h.Bytes()+int64(h.Len), s.size)
 	}
+	v.place = func() (int64, error) { return int64(h.Len), nil }
 	v.fromHeader(h, true, lim, func() (io.ReadCloser, error) {
 		return io.NopCloser(io.NewSectionReader(f, int64(h.Len), h.Bytes())), nil
 	})

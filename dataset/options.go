@@ -65,6 +65,8 @@ type Options struct {
 	// may unpack to 48 times as much. 0: 1 GiB, or 128 times the size of the files where that is more, but no more
 	// than the memory of the machine.
 	MaxBytes int64
+	// Scratch is the folder in which [OpenRows] makes files of rows, where those that are given cannot be read row by row.
+	Scratch string
 	// Progress is called now and then with the number of bytes read and unpacked so far. Its error ends the reading.
 	Progress func(bytes int64) error
 

@@ -14,7 +14,7 @@ import (
 
 // TestRealNPZ reads every development set and compares it with the table of its README.
 func TestRealNPZ(t *testing.T) {
-	dir := realData(t)
+	dir := testutil.RealSets(t)
 	for name, c := range map[string]struct {
 		n       int
 		dims    []int
@@ -48,7 +48,7 @@ func TestRealNPZ(t *testing.T) {
 
 // TestRealAll opens every set of both folders: all its views are read, and nothing is left out.
 func TestRealAll(t *testing.T) {
-	folders := []string{realData(t)}
+	folders := []string{testutil.RealSets(t)}
 	if more := os.Getenv("LARGEMVC_DATA_MORE"); more != "" {
 		folders = append(folders, more)
 	} else {
@@ -78,7 +78,7 @@ func TestRealAll(t *testing.T) {
 
 // TestRealMATLAB reads the files as users have them, without an option, and compares them with the .npz of the same set.
 func TestRealMATLAB(t *testing.T) {
-	dir := realData(t)
+	dir := testutil.RealSets(t)
 	for _, c := range []struct {
 		file, npz string
 		sparse    bool
@@ -109,7 +109,7 @@ func TestRealMATLAB(t *testing.T) {
 }
 
 func TestRealV73(t *testing.T) {
-	dir := realData(t)
+	dir := testutil.RealSets(t)
 	a, err := Open(filepath.Join(dir, "mat", "MSRCV1.mat"), Options{Float: 64})
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestRealV73(t *testing.T) {
 
 // TestRealIncomplete: a quarter of the view rows is absent, half of the samples are incomplete.
 func TestRealIncomplete(t *testing.T) {
-	dir := realData(t)
+	dir := testutil.RealSets(t)
 	for _, storage := range []Storage{AsStored, AllSparse} {
 		s, err := Open(filepath.Join(dir, "mat", "BDGP_fea_Per0.5.mat"), Options{Storage: storage})
 		if err != nil {
@@ -165,7 +165,7 @@ func TestRealIncomplete(t *testing.T) {
 }
 
 func TestRealTriplets(t *testing.T) {
-	path := filepath.Join(realData(t), "mat", "reuters.mat")
+	path := filepath.Join(testutil.RealSets(t), "mat", "reuters.mat")
 	_, err := Open(path, Options{})
 	wantError(t, err, "reuters.mat", "Options.Triplets")
 	s, err := Open(path, Options{Triplets: true})
@@ -181,7 +181,7 @@ func TestRealTriplets(t *testing.T) {
 
 // TestRealMemory: reading the large set takes the memory of its float32 values and a few MB, everything counted.
 func TestRealMemory(t *testing.T) {
-	path := filepath.Join(realData(t), "mnist3v.npz")
+	path := filepath.Join(testutil.RealSets(t), "mnist3v.npz")
 	if testing.Short() {
 		t.Skip("reads 60,000 samples")
 	}
@@ -204,7 +204,7 @@ func TestRealMemory(t *testing.T) {
 
 // TestRealSparse: a set of word counts stored full is held as CSR without ever being held full.
 func TestRealSparse(t *testing.T) {
-	path := filepath.Join(realData(t), "citeseer.npz")
+	path := filepath.Join(testutil.RealSets(t), "citeseer.npz")
 	dense, err := Open(path, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func TestRealSparse(t *testing.T) {
 		}
 	}
 	// More than a quarter filled: stays dense.
-	s, err = Open(filepath.Join(realData(t), "msrcv1.npz"), Options{Storage: SparseIfSmaller})
+	s, err = Open(filepath.Join(testutil.RealSets(t), "msrcv1.npz"), Options{Storage: SparseIfSmaller})
 	if err != nil {
 		t.Fatal(err)
 	}

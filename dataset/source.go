@@ -18,6 +18,7 @@ type source struct {
 	role   role
 	format string
 	size   int64
+	raw    io.ReaderAt // the file, whose bytes are not counted
 	vars   []*variable
 	notes  []string
 	close  func() error
@@ -46,7 +47,7 @@ func (s *source) base() string { return baseName(s.path) }
 
 func baseName(path string) string {
 	b := filepath.Base(path)
-	for _, end := range []string{".gz", ".csv", ".tsv", ".txt", ".npy", ".npz", ".mat", ".h5", ".hdf5", ".dat"} {
+	for _, end := range []string{".gz", ".csv", ".tsv", ".txt", ".npy", ".npz", ".mat", ".h5", ".hdf5", ".safetensors", ".dat"} {
 		if len(b) > len(end) && strings.EqualFold(b[len(b)-len(end):], end) {
 			b = b[:len(b)-len(end)]
 		}
@@ -109,6 +110,7 @@ func named(path string, err error) error {
 // list finds the format and the variables.
 func (s *source) list(f io.ReaderAt, o *Options, lim *limits) error {
 	lim.AddFile(s.size)
+	s.raw = f
 	f = lim.ReaderAt(f)
 	head := make([]byte, min(s.size, 4096))
 	if _, err := f.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -128,6 +130,8 @@ func (s *source) list(f io.ReaderAt, o *Options, lim *limits) error {
 		return s.listHDF5(f, lim)
 	case isMAT5(head):
 		return s.listMAT5(f, lim)
+	case isSafetensors(head, s.size):
+		return s.listSafetensors(f, lim)
 	}
 	if err := foreign(head); err != nil {
 		return err
@@ -255,7 +259,7 @@ func IsDataName(name string) bool {
 	if strings.HasPrefix(name, "readme") {
 		return false
 	}
-	return slices.Contains([]string{".npz", ".npy", ".mat", ".h5", ".hdf5", ".csv", ".tsv", ".txt"}, filepath.Ext(name))
+	return slices.Contains([]string{".npz", ".npy", ".mat", ".h5", ".hdf5", ".safetensors", ".csv", ".tsv", ".txt"}, filepath.Ext(name))
 }
 
 // compareNumeric orders names so that X10 comes after X9.

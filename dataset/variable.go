@@ -35,6 +35,8 @@ type variable struct {
 	backed   bool
 	anyOrder bool
 	stream   func(run func(off int, raw []byte) error) error
+	// place says where the elements lie one after another in the file, in storage order; nil: they do not.
+	place func() (at int64, err error)
 
 	parts   *parts                   // sparse
 	cells   []*variable              // cell

@@ -36,7 +36,8 @@ func runChild(args []string) error {
 		views[v] = largemvc.Float32View(x.Rows, x.Cols, x.Float32)
 	}
 	set = nil
-	config := largemvc.Config{Clusters: *anchors, Layers: *layers, Preset: largemvc.PresetPaper, Overwrite: true}
+	config := largemvc.Config{Clusters: *anchors, Layers: *layers, Preset: largemvc.PresetPaper}
+	config.Machine.Overwrite = true
 	if *whole > 0 {
 		config.Epochs = *whole
 		began := time.Now()

@@ -50,7 +50,7 @@ func chooseFlags(o *chooseOptions) *flags {
 		"with default alone")
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of everything random; equal seeds give equal results on any number of cores")
 	f.added("seed")
-	f.int(&c.Workers, "workers", 0, "`N` threads; 0: all cores")
+	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores")
 	f.group("Result")
 	f.string(&o.figure, "figure", "`FILE` to draw the indices to, as SVG; none by default")
 	f.bool(&o.json, "json", "print one JSON object in place of the table; what does not exist is null")
@@ -153,8 +153,8 @@ func (o *chooseOptions) checkChoose(figure *output) error {
 		return usagef("choose: -halves is %d, want at least 0", o.halves)
 	case o.config.Epochs < 1:
 		return usagef("choose: -epochs is %d, want at least 1", o.config.Epochs)
-	case o.config.Workers < 0:
-		return usagef("choose: -workers is %d, want at least 0", o.config.Workers)
+	case o.config.Machine.Workers < 0:
+		return usagef("choose: -workers is %d, want at least 0", o.config.Machine.Workers)
 	case o.json && o.figure == standard:
 		return usagef("choose: -json writes to standard output too: give -figure a file")
 	}

@@ -129,7 +129,7 @@ func fitFlags(o *fitOptions) *flags {
 			"original settings; a higher -epochs\ntrains on. By default a training starts over",
 	)
 	f.value(among(&o.float, "32", "64"), "float", "arithmetic: `32|64` bits")
-	f.int(&c.Workers, "workers", 0, "`N` threads; 0: all cores")
+	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores")
 	f.text(&c.Rotate, "rotate",
 		"without neighbours, train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where "+
 			"it\nis cheaper")
@@ -195,7 +195,7 @@ func (o *fitOptions) check() error {
 		value, low int
 	}{
 		{"clusters", c.Clusters, 0}, {"anchors", c.Anchors, 0}, {"layers", c.Layers, 1}, {"epochs", c.Epochs, 0},
-		{"restarts", c.Restarts, 1}, {"patience", c.EarlyStop.Patience, 1}, {"workers", c.Workers, 0},
+		{"restarts", c.Restarts, 1}, {"patience", c.EarlyStop.Patience, 1}, {"workers", c.Machine.Workers, 0},
 		{"kmeans-starts", c.KMeansStarts, 1},
 		{"checkpoint-every", c.Checkpoint.Every, 1}, {"landmarks", c.Neighborhood.Landmarks, 0},
 	} {

@@ -77,7 +77,7 @@ func (o *fitOptions) drop(set *dataset.Set) error {
 // complete fills and checks what of the configuration depends on the data.
 func complete(o *fitOptions, in *input) error {
 	c := &o.config
-	c.Overwrite = !o.looksAgain()
+	c.Machine.Overwrite = !o.looksAgain()
 	if o.resume != "" {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/progress"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // inspectOptions is what the flags of inspect say.
@@ -94,7 +95,8 @@ func (o *inspectOptions) suggest(w io.Writer, r *dataset.Report) error {
 		dims[v] = r.Views[v].Features
 	}
 	sparse := slices.ContainsFunc(r.Views, func(x dataset.ViewReport) bool { return x.Sparse })
-	m, err := largemvc.EstimateMemory(r.Samples, dims, largemvc.Config{Clusters: clusters, Overwrite: !sparse})
+	c := largemvc.Config{Clusters: clusters, Machine: machine.Options{Overwrite: !sparse}}
+	m, err := c.EstimateMemory(r.Samples, dims)
 	if err != nil {
 		_, err = fmt.Fprintf(w, "a fit is refused: %s\n", oneLine(err))
 		return err

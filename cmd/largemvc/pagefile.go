@@ -78,7 +78,7 @@ func (o *fitOptions) writePage(
 		return nil
 	}
 	p := pageOptions(in, o.data, reading, bar)
-	p.Trust, p.PCA, p.Seed, p.Workers = trust, ctx.Err() != nil, o.config.Seed, o.config.Workers
+	p.Trust, p.PCA, p.Seed, p.Workers = trust, ctx.Err() != nil, o.config.Seed, o.config.Machine.Workers
 	defer bar.End()
 	return o.output("report").save(stdout, func(w io.Writer) error { return report.Write(context.WithoutCancel(ctx), w, c, p) })
 }

@@ -1,27 +1,17 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/testutil"
 )
-
-// realData is the folder of real sets, which LARGEMVC_DATA names.
-func realData(t *testing.T) string {
-	t.Helper()
-	folder := os.Getenv("LARGEMVC_DATA")
-	if folder == "" {
-		t.Skip("LARGEMVC_DATA names no folder of real sets")
-	}
-	return folder
-}
 
 // TestRealInspect looks at every MATLAB file as users have them.
 func TestRealInspect(t *testing.T) {
-	folder := filepath.Join(realData(t), "mat")
+	folder := filepath.Join(testutil.RealSets(t), "mat")
 	for name, wants := range map[string][]string{
 		"3-sources.mat": {"MATLAB v5", "169 samples, 3 views, rows are samples", "6 classes", "sparse",
 			"suggested: no flags"},
@@ -75,7 +65,7 @@ func fitted(t *testing.T, args ...string) (map[string]any, []int) {
 
 // TestRealFormats fits the same set from each format and wants the same clusters.
 func TestRealFormats(t *testing.T) {
-	folder := realData(t)
+	folder := testutil.RealSets(t)
 	for name, files := range map[string][]string{
 		"msrcv1": {"msrcv1.npz", "mat/MSRCV1.mat", "mat/MSRCV1_v73.mat"}, "3sources": {"3sources.npz", "mat/3-sources.mat"},
 		"webkb": {"webkb.npz", "mat/webkb.mat"}, "ucidigit": {"ucidigit.npz", "mat/uci-digit.mat"},
@@ -107,7 +97,7 @@ func TestRealMissing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short mode: it trains on 2,500 incomplete samples")
 	}
-	path, model := filepath.Join(realData(t), "mat", "BDGP_fea_Per0.5.mat"), filepath.Join(t.TempDir(), "model")
+	path, model := filepath.Join(testutil.RealSets(t), "mat", "BDGP_fea_Per0.5.mat"), filepath.Join(t.TempDir(), "model")
 	m, _ := fitted(t, path, "-save", model)
 	if rate := m["missing_rate"].(float64); rate < 0.2525 || rate > 0.2535 {
 		t.Errorf("missing rate %v", rate)
@@ -130,7 +120,7 @@ func TestRealTriplets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short mode: it trains on views of tens of thousands of columns")
 	}
-	m, _ := fitted(t, filepath.Join(realData(t), "mat", "reuters.mat"), "-triplets", "-epochs", "3")
+	m, _ := fitted(t, filepath.Join(testutil.RealSets(t), "mat", "reuters.mat"), "-triplets", "-epochs", "3")
 	if m["samples"] != 600.0 || m["views"] != 5.0 || m["acc"] == nil {
 		t.Errorf("%v samples, %v views, ACC %v", m["samples"], m["views"], m["acc"])
 	}

@@ -40,12 +40,12 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 	read := false
 	c, err := largemvc.Resume(ctx, in.views, o.resume, func(c *largemvc.Config) {
 		read = true
-		c.Progress, c.Overwrite = asked.Progress, !o.looksAgain()
+		c.Progress, c.Machine.Overwrite = asked.Progress, !o.looksAgain()
 		for name, set := range map[string]func(){
 			"epochs":           func() { c.Epochs = asked.Epochs },
 			"tolerance":        func() { c.EarlyStop.Tolerance = asked.EarlyStop.Tolerance },
 			"patience":         func() { c.EarlyStop.Patience = asked.EarlyStop.Patience },
-			"workers":          func() { c.Workers = asked.Workers },
+			"workers":          func() { c.Machine.Workers = asked.Machine.Workers },
 			"checkpoint":       func() { c.Checkpoint.Path = asked.Checkpoint.Path },
 			"checkpoint-every": func() { c.Checkpoint.Every = asked.Checkpoint.Every },
 		} {

@@ -46,13 +46,30 @@ func Of(set *dataset.Set) ([]largemvc.View, error) {
 		}
 		out[v] = out[v].Named(view.Name).WithFeatures(view.Features)
 	}
-	if set.Present == nil {
+	return masked(out, set.Present, set.Samples())
+}
+
+// OfRows is Of for a set whose views stay on disk. It must not be closed while the views are used.
+func OfRows(set *dataset.RowSet) ([]largemvc.View, error) {
+	if set == nil || len(set.Views) == 0 {
+		return nil, errors.New("views: the set has no views")
+	}
+	out := make([]largemvc.View, len(set.Views))
+	for v, rows := range set.Views {
+		out[v] = largemvc.RowsView(rows).Named(rows.Name).WithFeatures(rows.Features)
+	}
+	return masked(out, set.Present, set.Samples())
+}
+
+// masked gives the views of n samples a mask, if there is one.
+func masked(out []largemvc.View, present [][]bool, n int) ([]largemvc.View, error) {
+	if present == nil {
 		return out, nil
 	}
-	if len(set.Present) != set.Samples() {
-		return nil, fmt.Errorf("views: the mask has %d rows, view 0 has %d samples", len(set.Present), set.Samples())
+	if len(present) != n {
+		return nil, fmt.Errorf("views: the mask has %d rows, view 0 has %d samples", len(present), n)
 	}
-	out, err := largemvc.Mask(out, set.Present)
+	out, err := largemvc.Mask(out, present)
 	if err != nil {
 		return nil, fmt.Errorf("views: %w", err)
 	}

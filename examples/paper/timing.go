@@ -149,8 +149,9 @@ func (k growth) measure(ctx context.Context, n int) (cost, error) {
 	for v, x := range views {
 		_, dims[v] = x.Dims()
 	}
-	config := largemvc.Config{Clusters: k.classes, Epochs: timedEpochs, Preset: k.preset, Overwrite: true, Seed: 1}
-	estimate, err := largemvc.EstimateMemory(n, dims, config)
+	config := largemvc.Config{Clusters: k.classes, Epochs: timedEpochs, Preset: k.preset, Seed: 1}
+	config.Machine.Overwrite = true
+	estimate, err := config.EstimateMemory(n, dims)
 	if err != nil {
 		return cost{}, err
 	}

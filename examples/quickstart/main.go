@@ -20,6 +20,7 @@ import (
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/internal/baseline"
 	"github.com/largemvc/largemvc/internal/progress"
+	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/report"
 )
 
@@ -170,7 +171,7 @@ func fit(
 		Epochs:   s.epochs,
 		Preset:   preset,
 		Seed:     s.seed,
-		Workers:  s.workers,
+		Machine:  machine.Options{Workers: s.workers},
 		Progress: func(e largemvc.Epoch) error {
 			if !e.Training() {
 				bar.Phase("  "+e.Phase, e.Done, e.Total, time.Since(began), e.Left)

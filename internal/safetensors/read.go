@@ -22,34 +22,13 @@ var ErrTruncated = errors.New("the file is truncated")
 
 // Read reads a file to its end.
 func Read(r io.Reader) (*File, error) {
-	var length [8]byte
-	if n, err := io.ReadFull(r, length[:]); err != nil {
-		return nil, short(err, n, 8)
-	}
-	n := binary.LittleEndian.Uint64(length[:])
-	if n < 2 || n > maxHeader {
-		return nil, fmt.Errorf("safetensors: not such a file: it claims a header of %d bytes", n)
-	}
-	header, err := readGrowing(r, int(n))
-	if err != nil {
-		return nil, err
-	}
-	f := &File{header: header}
-	offsets, err := f.decodeHeader(header)
+	f, offsets, err := readHeader(r)
 	if err != nil {
 		return nil, err
 	}
 	size := 0
-	for i, t := range f.Tensors {
-		want, err := bytesOf(t.Name, t.Dtype, t.Shape)
-		if err != nil {
-			return nil, err
-		}
-		lo, hi := offsets[i][0], offsets[i][1]
-		if lo != size || hi < lo || hi-lo != want {
-			return nil, fmt.Errorf("safetensors: %q lies at %d to %d, want the %d bytes from %d on", t.Name, lo, hi, want, size)
-		}
-		size = hi
+	if k := len(offsets); k > 0 {
+		size = offsets[k-1][1]
 	}
 	data, err := readGrowing(r, size)
 	if err != nil {
@@ -64,6 +43,70 @@ func Read(r io.Reader) (*File, error) {
 		f.Tensors[i].Data = data[offsets[i][0]:offsets[i][1]:offsets[i][1]]
 	}
 	return f, nil
+}
+
+// Place is where a tensor lies in a file.
+type Place struct {
+	Name      string
+	Dtype     Dtype
+	Shape     []int
+	At, Bytes int64 // of its values, from the beginning of the file
+}
+
+// Places reads the header of a file of some bytes, and says where its tensors lie. They fill the file to its end.
+func Places(r io.Reader, size int64) ([]Place, error) {
+	f, offsets, err := readHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	begin := 8 + int64(len(f.header))
+	out, end := make([]Place, len(f.Tensors)), begin
+	for i, t := range f.Tensors {
+		lo, hi := int64(offsets[i][0]), int64(offsets[i][1])
+		out[i] = Place{t.Name, t.Dtype, t.Shape, begin + lo, hi - lo}
+		end = begin + hi
+	}
+	switch {
+	case size < end:
+		return nil, fmt.Errorf("safetensors: %w: %d bytes where %d should be", ErrTruncated, size, end)
+	case size > end:
+		return nil, fmt.Errorf("safetensors: there is more in the file than its header says")
+	}
+	return out, nil
+}
+
+// readHeader reads what comes before the data: a file whose tensors have none, and where they lie in what follows.
+func readHeader(r io.Reader) (*File, [][2]int, error) {
+	var length [8]byte
+	if n, err := io.ReadFull(r, length[:]); err != nil {
+		return nil, nil, short(err, n, 8)
+	}
+	n := binary.LittleEndian.Uint64(length[:])
+	if n < 2 || n > maxHeader {
+		return nil, nil, fmt.Errorf("safetensors: not such a file: it claims a header of %d bytes", n)
+	}
+	header, err := readGrowing(r, int(n))
+	if err != nil {
+		return nil, nil, err
+	}
+	f := &File{header: header}
+	offsets, err := f.decodeHeader(header)
+	if err != nil {
+		return nil, nil, err
+	}
+	size := 0
+	for i, t := range f.Tensors {
+		want, err := bytesOf(t.Name, t.Dtype, t.Shape)
+		if err != nil {
+			return nil, nil, err
+		}
+		lo, hi := offsets[i][0], offsets[i][1]
+		if lo != size || hi < lo || hi-lo != want {
+			return nil, nil, fmt.Errorf("safetensors: %q lies at %d to %d, want the %d bytes from %d on", t.Name, lo, hi, want, size)
+		}
+		size = hi
+	}
+	return f, offsets, nil
 }
 
 // readGrowing reads n bytes into memory that grows with what arrives.

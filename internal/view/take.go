@@ -2,10 +2,11 @@ package view
 
 import "gonum.org/v1/gonum/mat"
 
-// Take returns the given samples of the view, in their order: a copy, but of a Matrix, which is looked at where it is.
+// Take returns the given samples of the view, in their order: a copy, but of a Matrix, which is looked at where it is. Rows of
+// a Source that cannot be read are NaN.
 func (v View) Take(samples []int) View {
 	out := v
-	out.Rows, out.Given = len(samples), false
+	out.Rows, out.First, out.Given = len(samples), 0, false
 	if v.Present != nil {
 		out.Present = make([]bool, len(samples))
 		for k, i := range samples {
@@ -19,6 +20,8 @@ func (v View) Take(samples []int) View {
 		out.F64 = takeRows(v.F64, v.Cols, samples)
 	case v.F32 != nil:
 		out.F32 = takeRows(v.F32, v.Cols, samples)
+	case v.Source != nil:
+		out.Source, out.F32 = nil, v.takeRead(samples)
 	default:
 		out.Matrix = someRows{v.Matrix, samples}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // View is one view of the samples: Rows rows of Cols features, one row a sample, in memory of the caller, of which it has
-// one of Matrix, F32, F64 and Sparse. It is read-only but for what Own returns.
+// one of Matrix, F32, F64 and Sparse, or outside memory (Source). It is read-only but for what Own returns.
 type View struct {
 	Name       string
 	Rows, Cols int
@@ -21,6 +21,10 @@ type View struct {
 	F64    []float64
 	Given  bool // F32 or F64 is a slice that the caller gave as such
 	Sparse *CSR
+	Source Source // rows that are read when they are needed
+
+	// First is the number that row 0 has among all samples: where rows of a Source begin, and what messages count from.
+	First int
 
 	Features []string // names of the columns; nil without
 
@@ -28,7 +32,9 @@ type View struct {
 }
 
 // Empty says whether the view has no memory at all.
-func (v View) Empty() bool { return v.Matrix == nil && v.F32 == nil && v.F64 == nil && v.Sparse == nil }
+func (v View) Empty() bool {
+	return v.Matrix == nil && v.F32 == nil && v.F64 == nil && v.Sparse == nil && v.Source == nil
+}
 
 // Has says whether sample i has the view.
 func (v View) Has(i int) bool { return v.Present == nil || v.Present[i] }
@@ -55,6 +61,8 @@ func (v View) Row(i int, dst []float64) {
 		for j, x := range v.F32[i*v.Cols : (i+1)*v.Cols] {
 			dst[j] = float64(x)
 		}
+	case v.Source != nil:
+		v.readRow(i, dst)
 	default:
 		for j := range dst {
 			dst[j] = v.Matrix.At(i, j)
@@ -68,7 +76,7 @@ func (v View) Window(lo, hi int) View {
 		return v
 	}
 	out := v
-	out.Rows = hi - lo
+	out.Rows, out.First = hi-lo, v.First+lo
 	if v.Present != nil {
 		out.Present = v.Present[lo:hi]
 	}
@@ -79,6 +87,7 @@ func (v View) Window(lo, hi int) View {
 		out.F64 = v.F64[lo*v.Cols : hi*v.Cols]
 	case v.F32 != nil:
 		out.F32 = v.F32[lo*v.Cols : hi*v.Cols]
+	case v.Source != nil:
 	default:
 		out.Matrix = rowWindow{v.Matrix, lo, hi - lo}
 	}

@@ -1,4 +1,4 @@
-// Package elem turns the stored elements of a data file (integers of any width, half, single and double floats, either
+// Package elem turns the stored elements of a data file (integers of any width, half (of either kind), single and double floats, either
 // byte order) into float32 or float64.
 package elem
 
@@ -27,12 +27,13 @@ const (
 	Float16
 	Float32
 	Float64
+	BFloat16 // the upper half of a Float32
 )
 
 var (
-	sizes = [...]int{0, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8}
+	sizes = [...]int{0, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 2}
 	names = [...]string{"invalid", "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
-		"float16", "float32", "float64"}
+		"float16", "float32", "float64", "bfloat16"}
 )
 
 // Size is the number of bytes of one element.
@@ -109,6 +110,10 @@ func Decode[T Float](dst []T, src []byte, t Type) {
 	case Float32:
 		for i := range dst {
 			dst[i] = T(math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:])))
+		}
+	case BFloat16:
+		for i := range dst {
+			dst[i] = T(math.Float32frombits(uint32(binary.LittleEndian.Uint16(src[2*i:])) << 16))
 		}
 	case Float64:
 		for i := range dst {

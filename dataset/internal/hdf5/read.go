@@ -154,6 +154,15 @@ func (f *File) data(o *Object) (*chunkList, error) {
 // maxDeflate is a bit more than the factor by which deflate shrinks anything at most.
 const maxDeflate = 1040
 
+// Place returns where the elements of a dataset begin in the file, if they lie there one after another.
+func (f *File) Place(o *Object) (at int64, ok bool) {
+	l := &o.layout
+	if o.Readable() != nil || l.class != contiguous || l.addr == undefined {
+		return 0, false
+	}
+	return f.base + int64(l.addr), true
+}
+
 // Read hands over the elements of a dataset in runs, each with the number of its first element in row-major order. Elements
 // never written are not handed over; their value is zero, or Read is an error.
 func (f *File) Read(o *Object, run func(off int, raw []byte) error) error {

@@ -1,0 +1,335 @@
+package dataset
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/largemvc/largemvc/dataset/internal/elem"
+)
+
+// RowSet is a data set whose views stay on disk: their rows are read when they are asked for. All else of it is in memory.
+type RowSet struct {
+	Name  string
+	Views []*Rows
+	// Labels, LabelNames, Present and Reading are those of a [Set].
+	Labels     []int
+	LabelNames []string
+	Present    [][]bool
+	Reading    Reading
+
+	plan *plan
+	made []*scratchFile // what conversions have written
+}
+
+// Rows is a view on disk, n×d float32 numbers whatever the file has. It is a largemvc.RowSource.
+type Rows struct {
+	Name     string
+	Features []string // names of the columns, nil without
+
+	file, variable string // for errors
+	rows, cols     int
+	from           io.ReaderAt
+	at             int64 // where the first value lies
+	typ            elem.Type
+	width          int   // values of a row in the file
+	pick           []int // the columns of the view among them; nil: all
+	byColumns      bool  // the values lie column after column, which is about to change
+}
+
+// OpenRows opens a data set to read its views row by row, in memory that does not grow with the number of samples. What the
+// files hold is found as [OpenContext] finds it. Arrays that lie in a file row after row, of any type of numbers, are read where
+// they are: .npy, members of an .npz that are stored (numpy.savez), safetensors, HDF5 and MATLAB v7.3 that are contiguous.
+// All others (CSV, MATLAB v5, compressed members, chunked HDF5, arrays stored by columns) are converted into files of float32
+// in Options.Scratch first, which takes a pass over them, or two; without such a folder they are an error. Close deletes them.
+//
+// Values are checked where they are used, whole numbers that float32 does not hold are rounded. Rows that are wholly NaN are
+// absent with Options.MissingRows, which takes a pass too. Sparse arrays, triplets and files that ids join are for [Open].
+func OpenRows(ctx context.Context, paths []string, o Options) (*RowSet, error) {
+	if err := o.within(ctx); err != nil {
+		return nil, err
+	}
+	if o.Triplets || len(o.OneHot) > 0 && o.Scratch == "" {
+		return nil, errors.New("dataset: Triplets are for Open, and OneHot needs a folder Scratch")
+	}
+	p, err := newPlan(paths, &o)
+	if err != nil {
+		return nil, err
+	}
+	set := &RowSet{Name: p.name, plan: p}
+	if err := set.open(ctx, &o); err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
+	return set, nil
+}
+
+// Close closes the files, and deletes those that were made. No row may be read any more.
+func (s *RowSet) Close() error {
+	if s == nil || s.plan == nil {
+		return nil
+	}
+	s.plan.close()
+	s.plan = nil
+	var errs []error
+	for _, f := range s.made {
+		errs = append(errs, f.close())
+	}
+	s.made = nil
+	return errors.Join(errs...)
+}
+
+// Samples is the number of samples.
+func (s *RowSet) Samples() int {
+	if len(s.Views) == 0 {
+		return 0
+	}
+	return s.Views[0].rows
+}
+
+// MissingRate is the share of the n·V view rows that are absent, 0 … 1.
+func (s *RowSet) MissingRate() float64 {
+	return (&Set{Views: make([]View, len(s.Views)), Present: s.Present}).MissingRate()
+}
+
+func (s *RowSet) open(ctx context.Context, o *Options) error {
+	p := s.plan
+	same := &Set{Name: p.name}
+	for _, v := range p.views {
+		r, err := s.view(ctx, v, o)
+		if err != nil {
+			return err
+		}
+		s.Views = append(s.Views, r)
+		same.Views = append(same.Views, View{Name: r.Name, Rows: r.rows, Cols: r.cols, Features: r.Features})
+	}
+	p.n = s.Samples()
+	if err := p.readLabels(same, o); err != nil {
+		return err
+	}
+	var err error
+	switch {
+	case p.mask != nil:
+		s.Present, err = readMask(p.mask, p.n, len(p.views), p.lim)
+	case p.index != nil:
+		s.Present, err = readIndex(p.index, p.n, p.lim)
+	}
+	if err == nil && o.MissingRows {
+		err = s.findMissing(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	s.Labels, s.LabelNames = same.Labels, same.LabelNames
+	same.Present = s.Present
+	s.Reading = p.reading(same)
+	return nil
+}
+
+// view opens a variable as rows.
+func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, error) {
+	p, in := s.plan, v
+	if v.whole != nil {
+		in = v.whole
+	}
+	rows, cols, ok := in.shape2()
+	switch {
+	case !ok || in.kind != numeric && in.kind != sparse:
+		return nil, v.errorf("is %s; a view is a matrix", v.shapeString())
+	case in.kind == sparse:
+		return nil, v.errorf("is sparse; only full arrays are read row by row")
+	case p.rowsOf[p.of[v]] != nil || p.joined != nil && !p.joined.same:
+		return nil, v.errorf("is joined to others by ids; write the files in one order, which can be read row by row")
+	}
+	if p.turned {
+		rows, cols = cols, rows
+	}
+	r := &Rows{Name: v.name, file: in.file, variable: in.name, rows: rows, cols: cols, width: cols, typ: in.typ}
+	if in.names != nil && !p.turned {
+		var err error
+		if r.Features, err = in.names(); err != nil {
+			return nil, in.wrap(err)
+		}
+	}
+	if v.whole != nil {
+		r.pick, r.cols = v.pick, len(v.pick)
+		if r.Features != nil {
+			all := r.Features
+			r.Features = make([]string, len(v.pick))
+			for k, j := range v.pick {
+				r.Features[k] = all[j]
+			}
+		}
+	}
+	turned := in.colMajor != p.turned
+	if in.place != nil {
+		at, err := in.place()
+		if err != nil {
+			return nil, in.wrap(err)
+		}
+		r.from, r.at = p.of[v].raw, at
+		if !turned || cols == 1 || rows == 1 {
+			return r, nil
+		}
+	}
+	if o.Scratch == "" {
+		return nil, in.errorf("cannot be read row by row as it lies in the file (%s): give Options.Scratch, a folder with room "+
+			"for %s, to convert it, or store it row after row and uncompressed (numpy.save)", why(in, turned),
+			size(4*int64(rows)*int64(cols)))
+	}
+	if err := s.convert(ctx, in, r, rows, turned, o.Scratch); err != nil {
+		return nil, in.wrap(err)
+	}
+	return r, nil
+}
+
+// why says what keeps a variable from being read where it lies.
+func why(v *variable, turned bool) string {
+	switch {
+	case v.fromTable:
+		return "text"
+	case turned && v.place != nil:
+		return "column after column"
+	}
+	return "compressed, or in pieces"
+}
+
+// Dims returns the number of samples and of features.
+func (r *Rows) Dims() (n, d int) { return r.rows, r.cols }
+
+// InPlace says whether the rows are read from the file that was given, and not from one that was made of it.
+func (r *Rows) InPlace() bool { _, made := r.from.(*scratchFile); return !made }
+
+const (
+	// pieceBytes is what is read at once and then turned into float32.
+	pieceBytes = 1 << 18
+	// directBytes is what is read at once where it need not be turned.
+	directBytes = 8 << 20
+)
+
+// pieces holds buffers of pieceBytes or more.
+var pieces sync.Pool
+
+// littleEndian says whether numbers in memory are as they are in most files.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// bytesOfFloats is the memory of some numbers.
+func bytesOfFloats(x []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
+}
+
+// ReadRows fills dst with the rows from first on. It returns an error that names the file and the place where they cannot be
+// read. It may be called by several goroutines at once.
+func (r *Rows) ReadRows(ctx context.Context, first int, dst []float32) error {
+	if r.cols == 0 || len(dst)%r.cols != 0 || first < 0 || len(dst)/r.cols > r.rows-first {
+		return fmt.Errorf("dataset: %s: %s has %d rows of %d values; %d values from row %d on are asked for",
+			r.file, r.variable, r.rows, r.cols, len(dst), first)
+	}
+	if r.pick == nil {
+		return r.read(ctx, first*r.width, dst)
+	}
+	step := max(1, pieceBytes/4/r.width)
+	held := make([]float32, min(step, len(dst)/r.cols)*r.width)
+	for at := 0; at < len(dst); at += step * r.cols {
+		n := min(step, (len(dst)-at)/r.cols)
+		if err := r.read(ctx, (first+at/r.cols)*r.width, held[:n*r.width]); err != nil {
+			return err
+		}
+		for i := range n {
+			for k, j := range r.pick {
+				dst[at+i*r.cols+k] = held[i*r.width+j]
+			}
+		}
+	}
+	return nil
+}
+
+// read reads the values from number begin on, in the order of the file.
+func (r *Rows) read(ctx context.Context, begin int, dst []float32) error {
+	size := r.typ.Size()
+	direct := r.typ.Kind == elem.Float32 && r.typ.Big != littleEndian // as in memory
+	step := pieceBytes / size
+	if direct {
+		step = directBytes / size
+	}
+	held, _ := pieces.Get().(*[]byte)
+	if held == nil {
+		held = new([]byte)
+	}
+	defer pieces.Put(held)
+	for at := 0; at < len(dst); at += step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part := dst[at:min(at+step, len(dst))]
+		raw := bytesOfFloats(part)
+		if !direct {
+			*held = slices.Grow((*held)[:0], len(part)*size)
+			raw = (*held)[:len(part)*size]
+		}
+		offset := r.at + int64(begin+at)*int64(size)
+		if n, err := r.from.ReadAt(raw, offset); n < len(raw) {
+			return r.failed(begin+at+n/size, offset+int64(n), err)
+		}
+		if direct {
+			continue
+		}
+		if k, x, huge := elem.Huge(raw, r.typ); huge {
+			return fmt.Errorf("dataset: %s: %s %w", r.file, r.variable, hugeError(x, begin+at+k))
+		}
+		elem.Decode(part, raw, r.typ)
+	}
+	return nil
+}
+
+// failed explains a read that ended at a value and byte.
+func (r *Rows) failed(value int, offset int64, err error) error {
+	text := fmt.Sprintf("cannot be read at byte %d", offset)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		text = fmt.Sprintf("is truncated: the file ends before byte %d", offset)
+	}
+	if !r.byColumns {
+		text += fmt.Sprintf(", in row %d of %d", value/r.width, r.rows)
+	}
+	return fileError(r.file, fmt.Errorf("%s %s: %w", r.variable, text, err))
+}
+
+// findMissing marks the rows that are wholly NaN as absent.
+func (s *RowSet) findMissing(ctx context.Context) error {
+	for v, r := range s.Views {
+		step := max(1, pieceBytes/4/r.cols)
+		x := make([]float32, min(step, r.rows)*r.cols)
+		for lo := 0; lo < r.rows; lo += step {
+			part := x[:min(step, r.rows-lo)*r.cols]
+			if err := r.ReadRows(ctx, lo, part); err != nil {
+				return err
+			}
+			for i := range len(part) / r.cols {
+				row := part[i*r.cols : (i+1)*r.cols]
+				if slices.ContainsFunc(row, func(a float32) bool { return !math.IsNaN(float64(a)) }) {
+					continue
+				}
+				if s.Present == nil {
+					var err error
+					if s.Present, err = bookedMask(r.rows, len(s.Views), s.plan.lim); err != nil {
+						return fileError(r.file, err)
+					}
+				}
+				s.Present[lo+i][v] = false
+			}
+		}
+	}
+	return nil
+}
+
+// String says what is read from where.
+func (r *Rows) String() string {
+	name := strings.TrimSpace(r.Name)
+	return fmt.Sprintf("%s, %d×%d on disk, from %s in %s", name, r.rows, r.cols, r.variable, r.file)
+}

@@ -1,0 +1,249 @@
+package dataset
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/dataset/internal/elem"
+)
+
+// checkRows opens a file both ways and compares all that is read, in blocks of several sizes. It returns how many views are
+// read where they lie.
+func checkRows(t *testing.T, path string, o Options) (inPlace int) {
+	t.Helper()
+	want, err := Open(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Scratch = t.TempDir()
+	got, err := OpenRows(context.Background(), []string{path}, o)
+	if err != nil {
+		t.Fatalf("%s: %v", filepath.Base(path), err)
+	}
+	if len(got.Views) != len(want.Views) || got.Samples() != want.Samples() || !equalInts(got.Labels, want.Labels) ||
+		fmt.Sprint(got.Present) != fmt.Sprint(want.Present) || got.MissingRate() != want.MissingRate() ||
+		got.Reading.Labels != want.Reading.Labels || len(got.Reading.Views) != len(want.Reading.Views) {
+		t.Errorf("%s: other views, labels, mask or reading: %+v", filepath.Base(path), got.Reading)
+	}
+	for v, r := range got.Views {
+		w := &want.Views[v]
+		n, d := r.Dims()
+		if n != w.Rows || d != w.Cols || r.Name != w.Name || fmt.Sprint(r.Features) != fmt.Sprint(w.Features) {
+			t.Fatalf("%s, view %d: %s %d×%d, want %s %d×%d", path, v, r.Name, n, d, w.Name, w.Rows, w.Cols)
+		}
+		if r.InPlace() {
+			inPlace++
+		}
+		for _, step := range []int{1, 3, n} {
+			for lo := 0; lo < n; lo += step {
+				x := make([]float32, min(step, n-lo)*d)
+				if err := r.ReadRows(context.Background(), lo, x); err != nil {
+					t.Fatal(err)
+				}
+				for k, a := range x {
+					i, j := lo+k/d, k%d
+					if b := float32(w.At(i, j)); a != b && (want.Present == nil || want.Present[i][v]) {
+						t.Fatalf("%s, view %d: %v at %d, %d, want %v", path, v, a, i, j, b)
+					}
+				}
+			}
+		}
+	}
+	if err := got.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(o.Scratch); len(left) > 0 {
+		t.Errorf("%d files are left in the scratch folder", len(left))
+	}
+	return inPlace
+}
+
+// saved writes a file for a test.
+func saved(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := writeBytes(path, data); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Rows of every format have the values that reading into memory gives, in place where they lie row after row.
+func TestOpenRows(t *testing.T) {
+	const n = 6
+	x, y := make([]float64, n*5), make([]uint8, n*3)
+	for i := range x {
+		x[i] = 0.1 * float64(i*7%31)
+	}
+	for i := range y {
+		y[i] = uint8(i * 29)
+	}
+	labels := []int{1, 2, 1, 2, 1, 1}
+	arrays := []Array{{"X0", []int{n, 5}, x}, {"X1", []int{n, 3}, y}, {"y", nil, labels}}
+	csv := "id,a,b,y\np,1,2.5,u\nq,3,4,v\nr,0.1,-7,u\n"
+	for _, test := range []struct {
+		name    string
+		data    []byte
+		o       Options
+		inPlace int
+	}{
+		{"stored.npz", npzBytes(t, false, arrays...), Options{}, 2},
+		{"deflated.npz", npzBytes(t, true, arrays...), Options{}, 0},
+		{"x.csv", []byte(csv), Options{}, 0},
+		{"old.mat", sampleMAT5(false, true), Options{Views: []string{"X{1}", "X{4}"}}, 0},
+		{"big.mat", sampleMAT5(true, false), Options{Views: []string{"X{1}", "X{5}"}}, 0},
+		{"incomplete.mat", incompleteMAT5(), Options{}, 0},
+		{"dense.h5", testFile(t, "dense.h5"), Options{}, -1},
+		{"latest.h5", testFile(t, "latest.h5"), Options{}, -1},
+		{"cell.mat", testFile(t, "cell.mat"), Options{Views: []string{"X{1}"}}, -1},
+		{"many.mat", testFile(t, "many.mat"), Options{}, -1},
+		{"split.npz", npzBytes(t, false, arrays[0]), Options{Table: []TableView{
+			{Name: "first", Columns: []string{"0", "3"}}, {Name: "second", Columns: []string{"1", "2", "4"}},
+		}}, 2},
+		{"two.safetensors", tensors(), Options{}, 2},
+	} {
+		got := checkRows(t, saved(t, test.name, test.data), test.o)
+		if test.inPlace >= 0 && got != test.inPlace {
+			t.Errorf("%s: %d views are read in place, want %d", test.name, got, test.inPlace)
+		}
+	}
+}
+
+// tensors is a file of a view of float32 and one of bfloat16 numbers, 4×2 and 4×3.
+func tensors() []byte {
+	head := `{"X0":{"dtype":"F32","shape":[4,2],"data_offsets":[0,32]},"X1":{"dtype":"BF16","shape":[4,3],"data_offsets":[32,56]}}`
+	b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(head))), head...)
+	for i := range 8 {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(i)/3))
+	}
+	for i := range 12 {
+		b = binary.LittleEndian.AppendUint16(b, uint16(math.Float32bits(float32(i)-2.5)>>16))
+	}
+	return b
+}
+
+// Every type of numbers, either byte order and both orders of axes.
+func TestOpenRowsOfTypes(t *testing.T) {
+	for _, descr := range []string{"<f4", ">f4", "<f8", ">f8", "<f2", "|u1", "|i1", "<i2", ">u4", "<i8"} {
+		for _, fortran := range []bool{false, true} {
+			const n, d = 9, 4
+			width := int(descr[2] - '0')
+			data := make([]byte, n*d*width)
+			for i := range n * d { // small numbers, whose bits are numbers in every type
+				switch {
+				case descr == "<f2":
+					binary.LittleEndian.PutUint16(data[2*i:], uint16(0x3c00+i))
+				case descr[1] != 'f' && descr[0] == '>':
+					data[(i+1)*width-1] = byte(i)
+				case descr[1] != 'f':
+					data[i*width] = byte(i)
+				case width == 4 && descr[0] == '<':
+					binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(float32(i)/7))
+				case width == 4:
+					binary.BigEndian.PutUint32(data[4*i:], math.Float32bits(float32(i)/7))
+				case descr[0] == '<':
+					binary.LittleEndian.PutUint64(data[8*i:], math.Float64bits(float64(i)/7))
+				default:
+					binary.BigEndian.PutUint64(data[8*i:], math.Float64bits(float64(i)/7))
+				}
+			}
+			file := npyBytes("'"+descr+"'", fortran, fmt.Sprintf("(%d, %d)", n, d), data)
+			want := 1
+			if fortran {
+				want = 0
+			}
+			if got := checkRows(t, saved(t, "X0.npy", file), Options{}); got != want {
+				t.Errorf("%s, by columns %v: %d in place, want %d", descr, fortran, got, want)
+			}
+		}
+	}
+}
+
+// Rows that are wholly NaN are absent by option.
+func TestOpenRowsMissing(t *testing.T) {
+	nan := math.NaN()
+	path := saved(t, "x.npz", npzBytes(t, false, Array{"X0", []int{3, 2}, []float64{1, 2, nan, nan, 3, 4}},
+		Array{"X1", []int{3, 1}, []float64{1, 2, 3}}))
+	checkRows(t, path, Options{MissingRows: true})
+}
+
+func TestOpenRowsErrors(t *testing.T) {
+	ctx := context.Background()
+	deflated := saved(t, "x.npz", npzBytes(t, true, Array{"X0", []int{2, 2}, []float64{1, 2, 3, 4}}))
+	_, err := OpenRows(ctx, []string{deflated}, Options{})
+	wantError(t, err, "X0 cannot be read row by row", "compressed", "16 bytes", "Options.Scratch")
+	_, err = OpenRows(ctx, []string{deflated}, Options{Scratch: filepath.Join(t.TempDir(), "none")})
+	wantError(t, err, "X0 cannot be converted in the folder")
+	columns := saved(t, "c.npy", npyBytes("'<f4'", true, "(2, 2)", make([]byte, 16)))
+	_, err = OpenRows(ctx, []string{columns}, Options{})
+	wantError(t, err, "column after column")
+
+	path := saved(t, "X0.npy", npyBytes("'<f4'", false, "(100, 3)", make([]byte, 1200)))
+	set, err := OpenRows(ctx, []string{path}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	r := set.Views[0]
+	for _, x := range []struct{ first, values int }{{-1, 3}, {0, 4}, {99, 6}, {101, 0}} {
+		wantError(t, r.ReadRows(ctx, x.first, make([]float32, x.values)), "100 rows of 3")
+	}
+	header := r.at
+	if err := os.Truncate(path, header+1000); err != nil {
+		t.Fatal(err)
+	}
+	err = r.ReadRows(ctx, 80, make([]float32, 60))
+	wantError(t, err, "X0.npy", "truncated", fmt.Sprintf("before byte %d", header+1000), "row 83 of 100")
+	if err := r.ReadRows(ctx, 80, make([]float32, 9)); err != nil {
+		t.Error(err)
+	}
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	if err := r.ReadRows(stopped, 0, make([]float32, 3)); err != context.Canceled {
+		t.Error(err)
+	}
+}
+
+// endless is a file of which every 4 bytes are their own number, modulo 2³².
+type endless struct{ most int64 }
+
+func (f *endless) ReadAt(p []byte, off int64) (int, error) {
+	if off+int64(len(p)) > f.most {
+		return 0, io.EOF
+	}
+	for i := 0; i < len(p); i += 4 {
+		binary.LittleEndian.PutUint32(p[i:], uint32((off+int64(i))/4))
+	}
+	return len(p), nil
+}
+
+// Offsets and numbers beyond 2³¹ and 2³² do not overflow.
+func TestRowsBeyond32Bits(t *testing.T) {
+	const n, d = 5_000_000_000, 3
+	r := &Rows{
+		file: "x.npy", variable: "x", rows: n, cols: d, width: d, from: &endless{4*n*d + 128}, at: 128,
+		typ: elem.Type{Kind: elem.Uint32},
+	}
+	for _, first := range []int{0, 1<<31 - 1, 1<<31 + 5, 1<<32 + 7, n - 2} {
+		x := make([]float32, 2*d)
+		if err := r.ReadRows(context.Background(), first, x); err != nil {
+			t.Fatal(err)
+		}
+		for k, a := range x {
+			if want := float32(uint32(128/4 + first*d + k)); a != want {
+				t.Errorf("value %d of row %d is %v, want %v", k, first, a, want)
+			}
+		}
+	}
+	err := r.ReadRows(context.Background(), n-1, make([]float32, 2*d))
+	if err == nil || !strings.Contains(err.Error(), "from row 4999999999") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,170 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// Source is the public RowSource: rows outside memory.
+type Source interface {
+	Dims() (n, d int)
+	ReadRows(ctx context.Context, first int, dst []float32) error
+}
+
+// Outside says whether any of the views is outside memory.
+func Outside(views []View) bool {
+	return slices.ContainsFunc(views, func(v View) bool { return v.Source != nil })
+}
+
+// bound is a Source within one piece of work: it keeps the blocks that were read last, and its errors are those of the reads.
+type bound struct {
+	Source
+	blocks *rows.Blocks[float32]
+}
+
+// Bind returns the views for one piece of work of some goroutines, which is ended by the first row that cannot be read.
+func Bind(views []View, r *rows.Reads, workers int) []View {
+	out := slices.Clone(views)
+	for v, x := range out {
+		if x.Source == nil {
+			continue
+		}
+		n, d := x.Source.Dims()
+		fill := func(ctx context.Context, lo, hi int, dst []float32) error {
+			return x.read(ctx, v, lo, dst[:(hi-lo)*d])
+		}
+		out[v].Source = &bound{x.Source, rows.NewBlocks(r, n, d, workers, fill)}
+	}
+	return out
+}
+
+// read reads rows of view v, numbered from the first of its source.
+func (v View) read(ctx context.Context, index, first int, dst []float32) error {
+	if err := v.Source.ReadRows(ctx, first, dst); err != nil {
+		return fmt.Errorf("reading %s, rows %d to %d: %w", v.Label(index), first, first+len(dst)/max(v.Cols, 1)-1, err)
+	}
+	return nil
+}
+
+// rowPool holds single rows.
+var rowPool sync.Pool
+
+// readRow writes row i to dst, NaN where it cannot be read.
+func (v View) readRow(i int, dst []float64) {
+	held, _ := rowPool.Get().(*[]float32)
+	if held == nil {
+		held = new([]float32)
+	}
+	defer rowPool.Put(held)
+	*held = slices.Grow((*held)[:0], v.Cols)
+	row := (*held)[:v.Cols]
+	if b, ok := v.Source.(*bound); ok {
+		b.blocks.Row(v.First+i, row)
+	} else if err := v.Source.ReadRows(context.Background(), v.First+i, row); err != nil {
+		for j := range row {
+			row[j] = float32(math.NaN())
+		}
+	}
+	for j, x := range row {
+		dst[j] = float64(x)
+	}
+}
+
+// takeRead reads some rows, those that lie together at once.
+func (v View) takeRead(samples []int) []float32 {
+	out := make([]float32, len(samples)*v.Cols)
+	for k := 0; k < len(samples); {
+		end := k + 1
+		for end < len(samples) && samples[end] == samples[end-1]+1 {
+			end++
+		}
+		part := out[k*v.Cols : end*v.Cols]
+		if b, ok := v.Source.(*bound); ok {
+			b.blocks.Copy(v.First+samples[k], v.First+samples[end-1]+1, part)
+		} else if err := v.Source.ReadRows(context.Background(), v.First+samples[k], part); err != nil {
+			for j := range part {
+				part[j] = float32(math.NaN())
+			}
+		}
+		k = end
+	}
+	return out
+}
+
+// InMemory returns rows [lo, hi) of a view with the values in memory: those of a Source are read into buf, where there is room.
+func (v View) InMemory(ctx context.Context, index, lo, hi int, buf []float32) (View, error) {
+	out := v.Window(lo, hi)
+	if v.Source == nil {
+		return out, nil
+	}
+	out.Source, out.F32 = nil, slices.Grow(buf[:0], (hi-lo)*v.Cols)[:(hi-lo)*v.Cols]
+	err := parallel.For(context.Background(), 1, 1, func(int, int) error { // The source may be a caller's own, and panic.
+		return v.read(ctx, index, v.First+lo, out.F32)
+	})
+	return out, err
+}
+
+const (
+	// passBytes is about what a block of a pass takes in memory, and fewestRows and mostRows bound its rows.
+	passBytes            = 32 << 20
+	fewestRows, mostRows = 256, 1 << 14
+)
+
+// PassRows is the number of rows of a block of Pass: it depends on the number of all columns.
+func PassRows(columns int) int { return min(max(passBytes/4/max(columns, 1), fewestRows), mostRows) }
+
+// Pass takes the samples to f in blocks, in their order, with the values in memory; first is the number of a block's first
+// sample. While f has a block, the next one is read. f must not keep the views.
+func Pass(ctx context.Context, views []View, f func(first int, in []View) error) error {
+	n, columns := views[0].Rows, 0
+	for _, x := range views {
+		columns += x.Cols
+	}
+	rows := PassRows(columns)
+	type block struct {
+		views []View
+		err   error
+	}
+	read := func(lo int, buf [][]float32) block {
+		b := block{views: make([]View, len(views))}
+		for v, x := range views {
+			if b.views[v], b.err = x.InMemory(ctx, v, lo, min(lo+rows, n), buf[v]); b.err != nil {
+				return b
+			}
+			if x.Source != nil {
+				buf[v] = b.views[v].F32
+			}
+		}
+		return b
+	}
+	buffers := [2][][]float32{make([][]float32, len(views)), make([][]float32, len(views))}
+	turn := 0
+	next := make(chan block, 1)
+	next <- read(0, buffers[turn])
+	for lo := 0; lo < n; lo += rows {
+		now := <-next
+		if now.err == nil {
+			now.err = ctx.Err()
+		}
+		if now.err != nil {
+			return now.err
+		}
+		if after := lo + rows; after < n {
+			turn = 1 - turn
+			go func() { next <- read(after, buffers[turn]) }()
+		} else {
+			next <- block{}
+		}
+		if err := f(lo, now.views); err != nil {
+			<-next // Nothing may be read once this has returned.
+			return err
+		}
+	}
+	return nil
+}
