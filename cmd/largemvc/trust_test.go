@@ -30,6 +30,10 @@ func TestFitTrust(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	page, err := os.ReadFile(in("page.html"))
+	if err != nil || !strings.Contains(string(page), "Mean trust in the rows of each view") {
+		t.Errorf("the report does not show it: %v", err)
+	}
 	if string(fitted) != string(predicted) || strings.Count(string(fitted), "\n") != 61 {
 		t.Errorf("fit writes %d bytes, predict %d", len(fitted), len(predicted))
 	}
