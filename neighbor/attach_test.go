@@ -207,8 +207,9 @@ func filledByHand(t *testing.T, d, fresh *dataset, links *Links) *source[float64
 	return out
 }
 
-// With Config.Adapt a row that is shorter than those of the index gets the links of the row of their length, one of a sample
-// that lacks views those of the sample with filled rows, in a restored index too; a sample of the index keeps its own, however short it is.
+// With Config.Adapt a row that is shorter than those of the index gets the links of the row of their length, one of a sample that
+// lacks views those of the sample with filled rows, in a restored index too; a sample of the index keeps its own, however short
+// it is.
 func TestAttachAdapts(t *testing.T) {
 	ctx := context.Background()
 	for _, masks := range []bool{false, true} {

@@ -155,7 +155,8 @@ func (o *fitOptions) looksAgain() bool { return o.report != "" || o.trust != "" 
 // checkFiles refuses what would lose files, and outputs that cannot be written, before any work.
 func (o *fitOptions) checkFiles() error {
 	o.outputs = []*output{{flag: "out", path: o.out}, {flag: "save", path: o.save}, {flag: "report", path: o.report},
-		{flag: "embedding", path: o.embedding}, {flag: "trust", path: o.trust}, {flag: "checkpoint", path: o.config.Checkpoint.Path}}
+		{flag: "embedding", path: o.embedding}, {flag: "trust", path: o.trust},
+		{flag: "checkpoint", path: o.config.Checkpoint.Path}}
 	if err := checkEmbedding("fit", o.embedding); err != nil {
 		return err
 	}

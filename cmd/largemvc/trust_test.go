@@ -15,11 +15,14 @@ func TestFitTrust(t *testing.T) {
 	path, folder := writeSet(t, 60, true), t.TempDir()
 	in := func(name string) string { return filepath.Join(folder, name) }
 	if status, _, stderr := runLine(
-		"fit", "-data", path, "-epochs", "1", "-save", in("model"), "-trust", in("fitted.csv"), "-report", in("page.html"), "-quiet",
+		"fit", "-data", path, "-epochs", "1", "-quiet",
+		"-save", in("model"), "-trust", in("fitted.csv"), "-report", in("page.html"),
 	); status != exitOK {
 		t.Fatal(stderr)
 	}
-	if status, _, stderr := runLine("predict", "-model", in("model"), "-data", path, "-trust", in("predicted.csv")); status != exitOK {
+	if status, _, stderr := runLine(
+		"predict", "-model", in("model"), "-data", path, "-trust", in("predicted.csv"),
+	); status != exitOK {
 		t.Fatal(stderr)
 	}
 	fitted, err := os.ReadFile(in("fitted.csv"))

@@ -142,7 +142,9 @@ func newSamples(ctx context.Context, s *study, all []*sets.Set) error {
 	for draw := range s.draws {
 		for _, d := range all {
 			for _, rate := range wanted {
-				name := fmt.Sprintf("%s | new samples, both matchings | rate %g | draw %d | epochs %d", d.About(), rate, draw, s.epochs)
+				name := fmt.Sprintf(
+					"%s | new samples, both matchings | rate %g | draw %d | epochs %d", d.About(), rate, draw, s.epochs,
+				)
 				jobs = append(jobs, work.Job[both]{Key: name, Name: name, Do: func(ctx context.Context) (both, error) {
 					return predicted(ctx, d.InOrder(draw), rate, draw, s.epochs)
 				}})
@@ -153,7 +155,11 @@ func newSamples(ctx context.Context, s *study, all []*sets.Set) error {
 	if err != nil {
 		return err
 	}
-	g := tables.Grid{Title: "ACC (%) of the fitted four fifths, and of the new fifth with clusters matched to classes on the former and by themselves", Header: []string{"absent"}}
+	g := tables.Grid{
+		Title: "ACC (%) of the fitted four fifths, and of the new fifth with clusters matched to classes on the former and by " +
+			"themselves",
+		Header: []string{"absent"},
+	}
 	for _, d := range all {
 		g.Header = append(g.Header, d.Name)
 	}

@@ -43,9 +43,10 @@ func trustUsed(ctx context.Context, s *study, all []*sets.Set) error {
 		for _, d := range all {
 			for _, how := range list {
 				name := fmt.Sprintf("%s | trust used | damage %s | draw %d | epochs %d", d.About(), how.name, draw, s.epochs)
-				jobs = append(jobs, work.Job[withAndWithout]{Key: name, Name: name, Do: func(ctx context.Context) (withAndWithout, error) {
+				do := func(ctx context.Context) (withAndWithout, error) {
 					return usedOnce(ctx, d.InOrder(draw), how, draw, s.epochs)
-				}})
+				}
+				jobs = append(jobs, work.Job[withAndWithout]{Key: name, Name: name, Do: do})
 			}
 		}
 	}
@@ -66,7 +67,8 @@ func trustUsed(ctx context.Context, s *study, all []*sets.Set) error {
 			name  string
 			value func(withAndWithout) float64
 		}{
-			{"", func(w withAndWithout) float64 { return w.Plain }}, {", without", func(w withAndWithout) float64 { return w.Used }},
+			{"", func(w withAndWithout) float64 { return w.Plain }},
+			{", without", func(w withAndWithout) float64 { return w.Used }},
 			{", rows left out (%)", func(w withAndWithout) float64 { return w.Absent }},
 		} {
 			g.Rows = append(g.Rows, lineOf(how.name+x.name, len(all), s.draws, func(set, draw int) float64 {

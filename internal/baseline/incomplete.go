@@ -37,8 +37,8 @@ func IncompleteMethods() []IncompleteMethod {
 
 const (
 	donors      = 10
-	knnSettings = "samples standardised per view, unit norm; absent rows are the mean of those of the 10 nearest samples that have " +
-		"the view, by the mean squared distance over the views that both have; 10 k-means++ starts"
+	knnSettings = "samples standardised per view, unit norm; absent rows are the mean of those of the 10 nearest samples that " +
+		"have the view, by the mean squared distance over the views that both have; 10 k-means++ starts"
 )
 
 // KNNImputed is k-means on rows in which absent ones are the mean of those of the nearest samples that have them.
