@@ -420,7 +420,8 @@ func (p *page) addFacts(r *result, o *Options) {
 		}
 	}
 	card("made with", program+", "+runtime.Version()+", "+runtime.GOOS+"/"+runtime.GOARCH)
-	p.Training = append(p.Training, Fact{"epochs", thousands(r.epochs)}, Fact{"end", r.status})
+	p.Training = append(p.Training, Fact{"epochs", thousands(r.epochs)}, Fact{"end", r.status},
+		Fact{"trained on", r.predictor.Ran.String()})
 	if r.restarts > 1 {
 		p.Training = append(p.Training, Fact{"run kept", thousands(r.restart+1) + " of " + thousands(r.restarts)})
 	}

@@ -12,8 +12,7 @@ import (
 var withResume = []string{"resume", "data", "labels", "views", "mask", "missing-rows", "triplets", "sparse", "orientation",
 	"id", "view", "leave-out", "one-hot", "header", "decimal", "overwrite",
 	"max-memory", "from-disk", "scratch", "missing", "out", "save", "report", "embedding", "trust", "json", "quiet", "epochs",
-	"tolerance",
-	"patience", "float", "workers",
+	"tolerance", "patience", "float", "workers", "device",
 	"checkpoint", "checkpoint-every"}
 
 // checkResume refuses settings that a training which goes on has already.
@@ -47,6 +46,7 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 			"tolerance":        func() { c.EarlyStop.Tolerance = asked.EarlyStop.Tolerance },
 			"patience":         func() { c.EarlyStop.Patience = asked.EarlyStop.Patience },
 			"workers":          func() { c.Machine.Workers = asked.Machine.Workers },
+			"device":           func() { c.Machine.Device = asked.Machine.Device },
 			"checkpoint":       func() { c.Checkpoint.Path = asked.Checkpoint.Path },
 			"checkpoint-every": func() { c.Checkpoint.Every = asked.Checkpoint.Every },
 		} {
