@@ -95,7 +95,8 @@ func listMember(v *variable, m *zip.File, fileSize int64, lim *limits) (npy.Head
 	case m.Method == zip.Store && packed != full:
 		return npy.Header{}, fmt.Errorf("is stored in %d bytes but promises %d", packed, full)
 	case m.Method == zip.Deflate && full/maxDeflate > packed:
-		return npy.Header{}, fmt.Errorf("promises %d bytes from %d compressed ones, more than any compression gives", full, packed)
+		return npy.Header{}, fmt.Errorf("promises %d bytes from %d compressed ones, more than any compression gives", full,
+			packed)
 	}
 	r, err := m.Open()
 	if err != nil {
