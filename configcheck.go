@@ -45,6 +45,9 @@ func (c *Config) check(n int, views []View) error {
 	if c.KMeansStarts < 1 {
 		bad("KMeansStarts is %d, want at least 1", c.KMeansStarts)
 	}
+	if c.FitSamples < 0 {
+		bad("FitSamples is %d", c.FitSamples)
+	}
 	if c.Machine.Workers < 0 {
 		bad("Machine.Workers is %d", c.Machine.Workers)
 	}
@@ -84,6 +87,9 @@ func (c *Config) check(n int, views []View) error {
 		if !o.option.has(o.value) {
 			bad("%s is %d, want one of %q", o.name, o.value, o.option.names)
 		}
+	}
+	if !c.Machine.Device.Known() {
+		bad("Machine.Device is %d, want auto, cpu or cuda", int(c.Machine.Device))
 	}
 	errs = append(errs, c.checkModules()...)
 	errs = append(errs, c.checkNeighbors()...)

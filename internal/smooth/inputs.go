@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -29,6 +30,9 @@ type Options struct {
 	Seed       uint64 // of the directions and the landmarks
 	Workers    int
 	Overwrite  bool // inputs may take the place of the views in the caller's memory
+	// Device makes the products of the searches for directions and neighbours; nil: they are made here. Rows are taken to their
+	// directions here in any case, for those of a new sample are to have the bits of an equal one in training.
+	Device rows.Device
 }
 
 // Standardised are the views in the standardisations that leave something of them.
@@ -122,7 +126,8 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 			return nil, err
 		}
 		in.Columns = min(o.Directions, x.Rows)
-		cfg := spectral.Config{Rank: in.Columns, Iterations: DirectionPasses, Seed: o.Seed, Workers: o.Workers}
+		cfg := spectral.Config{Rank: in.Columns, Iterations: DirectionPasses, Seed: o.Seed, Workers: o.Workers,
+			Device: o.Device}
 		if s.directions[k], err = findDirection(ctx, unit, cfg); err != nil {
 			return nil, err
 		}
@@ -131,11 +136,18 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 	return s, err
 }
 
-// findDirection finds the leading directions of rows, in the form that takes less memory.
+// findDirection finds the leading directions of rows, in the form that takes less memory. Dense directions of many rows are those
+// of some, whose singular values stand for all.
 func findDirection[T kernel.Float](ctx context.Context, x rows.Matrix[T], cfg spectral.Config) (to direction[T], err error) {
 	if !spectral.Spans(x, cfg.Rank) {
-		if to.basis, err = spectral.Find(ctx, []rows.Matrix[T]{x}, cfg); err != nil {
+		some := rows.Thin([]rows.Matrix[T]{x}, spectral.EnoughRows)
+		if to.basis, err = spectral.Find(ctx, some, cfg); err != nil {
 			return to, err
+		}
+		n, _ := x.Dims()
+		seen, _ := some[0].Dims()
+		for i := range to.basis.S {
+			to.basis.S[i] *= math.Sqrt(float64(n) / float64(seen))
 		}
 		to.projector = spectral.NewProjector[T](to.basis)
 		return to, nil
