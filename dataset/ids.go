@@ -95,7 +95,8 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 			"Options.IDs none or the column that "+
 			"names the samples", chosen.twice, c.title(chosen.column), chosen.lines[0], chosen.lines[1])
 	case chosen.missing > 0:
-		return fmt.Errorf("has no id in line %d, %s; correct it, or give Options.IDs none", chosen.missing, c.title(chosen.column))
+		return fmt.Errorf("has no id in line %d, %s; correct it, or give Options.IDs none",
+			chosen.missing, c.title(chosen.column))
 	}
 	c.roles.id = chosen.column
 	taken[chosen.column] = true

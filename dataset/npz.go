@@ -39,7 +39,7 @@ func (s *source) listNPZ(f io.ReaderAt, lim *limits) error {
 		name, ok := strings.CutSuffix(m.Name, ".npy")
 		if !ok {
 			if holdsArray(m) {
-				return fmt.Errorf("holds %q, which is named as a NumPy array is, but for its ending; is the file damaged?", m.Name)
+				return fmt.Errorf("holds %q, a NumPy array without the ending .npy; is the file damaged?", m.Name)
 			}
 			s.left = append(s.left, Omission{s.path, m.Name, "not a NumPy array"})
 			continue

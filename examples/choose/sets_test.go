@@ -30,7 +30,9 @@ func TestSets(t *testing.T) {
 	if err := trySets(context.Background(), sets.Choice{Path: folder, Warn: io.Discard}, 60, 0, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| three | 60 | 3 | **3** | **3** ", "suggested: the number of classes on 1 of 1 sets, one away on 0"} {
+	for _, want := range []string{
+		"| three | 60 | 3 | **3** | **3** ", "suggested: the number of classes on 1 of 1 sets, one away on 0",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output lacks %q:\n%s", want, out.String())
 		}
