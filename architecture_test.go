@@ -162,6 +162,10 @@ var arrows = []struct{ name, imports string }{
 	},
 }
 
+// studies are the programs under examples/ that make the tables and figures of docs/, or show more than a user's program has
+// to. All others can be copied to a module of one's own.
+var studies = []string{"choose", "incomplete", "paper", "quality", "quickstart"}
+
 // programs are the folders whose packages have no lines in the table.
 var programs = []string{"examples", "benchmarks"}
 
@@ -208,6 +212,31 @@ func TestArrows(t *testing.T) {
 		}
 		list = slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !within(s) })
 		t.Errorf("the table has no line for a package; it would be:\n\t{name: %q, imports: %q},", name, strings.Join(list, " "))
+	}
+}
+
+// TestExamplesCanBeCopied wants no example but the studies to import an internal package, the module's own included.
+func TestExamplesCanBeCopied(t *testing.T) {
+	seen := 0
+	for name, list := range imports(t, false) {
+		example, ok := strings.CutPrefix(name, "examples/")
+		if _, err := os.Stat(filepath.Join(name, "main.go")); !ok || err != nil || slices.Contains(studies, example) {
+			continue
+		}
+		seen++
+		for _, imported := range list {
+			if slices.Contains(strings.Split(imported, "/"), "internal") {
+				t.Errorf("%s imports %s: who copies the example cannot", name, imported)
+			}
+		}
+	}
+	if seen < 9 {
+		t.Errorf("%d examples", seen)
+	}
+	for _, name := range studies {
+		if _, err := os.Stat(filepath.Join("examples", name)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

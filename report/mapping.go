@@ -28,6 +28,7 @@ const (
 	mapFew        = 1000
 	fewIterations = 1000 // of few
 	mapNearest    = 3
+	mapTheta      = 0.8 // of the forces' approximation: see tsne.Config
 )
 
 // newMapping draws the samples of the map and places them.
@@ -93,7 +94,7 @@ func (m *mapping) descend(ctx context.Context, x *mat.Dense, r *result, o *Optio
 		steps = fewIterations
 	}
 	found, err := tsne.Embed(ctx, part, tsne.Config{
-		Perplexity: perplexity(len(first), r.clusters()), Iterations: steps, Seed: o.Seed, Workers: o.Workers,
+		Perplexity: perplexity(len(first), r.clusters()), Iterations: steps, Theta: mapTheta, Seed: o.Seed, Workers: o.Workers,
 		Progress: func(iteration int, _ float64) error { return o.Progress("map", iteration, steps) },
 	})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/choose"
-	"github.com/largemvc/largemvc/examples/internal/synthetic"
 	"github.com/largemvc/largemvc/examples/internal/viz"
+	"github.com/largemvc/largemvc/examples/synthetic"
 )
 
 func main() {
@@ -48,8 +48,9 @@ func run(ctx context.Context, path string, w io.Writer) error {
 	if err := draw(choices).Save(path); err != nil {
 		return err
 	}
-	fmt.Fprintln(w, "drawn to", path)
-	return nil
+	_, err = fmt.Fprintf(w, "The table and the figure, %s, show what speaks for each number of clusters; there are 5 classes.\n",
+		path)
+	return err
 }
 
 // draw puts the indices over the number of clusters, a panel each.

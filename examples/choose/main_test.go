@@ -15,7 +15,8 @@ func TestRun(t *testing.T) {
 	if err := run(context.Background(), path, &out); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "suggested: 5 clusters\n") || strings.Count(out.String(), "\n") != 10 {
+	const end = "suggested: 5 clusters\nThe table and the figure"
+	if !strings.Contains(out.String(), end) || strings.Count(out.String(), "\n") != 10 {
 		t.Errorf("output:\n%s", out.String())
 	}
 	picture, err := os.ReadFile(path)

@@ -14,7 +14,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/examples/internal/synthetic"
+	"github.com/largemvc/largemvc/examples/synthetic"
 )
 
 func main() {
@@ -92,7 +92,7 @@ func onGraph(w io.Writer, x []*mat.Dense, start largemvc.StartPoint, epochs int)
 			vm.Reset()
 		}
 	}
-	_, err = fmt.Fprintf(w, "on a graph: loss %.4f → %.4f, of which entropy %.4f\n", first,
-		cost.Value().Data(), extra.Value().Data())
+	fmt.Fprintf(w, "on a graph: loss %.4f → %.4f, of which entropy %.4f\n", first, cost.Value().Data(), extra.Value().Data())
+	_, err = fmt.Fprintln(w, "A term of your own is trained with the loss, in Fit and on a graph that you run yourself.")
 	return err
 }

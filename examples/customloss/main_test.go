@@ -25,6 +25,9 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: the loss does not fall (%v)", l[0], err)
 		}
 	}
+	if !strings.HasSuffix(out.String(), "on a graph that you run yourself.\n") {
+		t.Errorf("no sentence at the end:\n%s", out.String())
+	}
 	var share float64
 	_, rest, _ := strings.Cut(out.String(), "of which entropy ")
 	if _, err := fmt.Sscan(rest, &share); err != nil || !(share > 0 && share <= 0.1*math.Log(4)) {

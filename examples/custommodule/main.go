@@ -17,7 +17,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/examples/digits"
 )
 
 // cauchy trusts a sample with the residual norm r by t = w²/(w² + r²), with a learnable width w for each view. It is smooth,
@@ -65,24 +65,21 @@ func (c *cauchy) Trust(_, v int, norm *gorgonia.Node) (*gorgonia.Node, error) {
 }
 
 func main() {
-	digits := flag.Int("n", 1500, "number of digits to train on")
+	n := flag.Int("n", 1500, "number of digits to train on")
 	epochs := flag.Int("epochs", 30, "steps of the optimiser")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *digits, *epochs); err != nil {
+	if err := run(context.Background(), os.Stdout, *n, *epochs); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, w io.Writer, digits, epochs int) error {
+func run(ctx context.Context, w io.Writer, n, epochs int) error {
 	const unseen = 200
-	set, err := sets.Digits(ctx, "", digits+unseen, 0)
+	set, err := digits.Open(ctx, "", n+unseen, 0)
 	if err != nil {
 		return err
 	}
-	known, fresh, err := split(set, digits)
-	if err != nil {
-		return err
-	}
+	known, fresh := set.Views(0, n), set.Views(n, n+unseen)
 	folder, err := os.MkdirTemp("", "custommodule")
 	if err != nil {
 		return err
@@ -101,7 +98,7 @@ func run(ctx context.Context, w io.Writer, digits, epochs int) error {
 		if fitted, err = largemvc.Fit(ctx, known, c.config); err != nil {
 			return err
 		}
-		s, err := largemvc.Evaluate(set.Labels[:digits], fitted.Labels)
+		s, err := largemvc.Evaluate(set.Labels[:n], fitted.Labels)
 		if err != nil {
 			return err
 		}
@@ -116,7 +113,11 @@ func run(ctx context.Context, w io.Writer, digits, epochs int) error {
 	if err := saveAndLoad(ctx, w, filepath.Join(folder, "model"), fitted, fresh); err != nil {
 		return err
 	}
-	return interrupt(ctx, w, known, own, fitted)
+	if err := interrupt(ctx, w, known, own, fitted); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, "A module of your own is trained, saved, loaded and resumed as the stock ones are.")
+	return err
 }
 
 // saveAndLoad labels new samples with a model from a file.
@@ -161,25 +162,4 @@ func interrupt(
 	_, err = fmt.Fprintf(w, "stopped after %d epochs and resumed to %d: the same labels: %t\n", half.Epochs, c.Epochs,
 		slices.Equal(c.Labels, whole.Labels))
 	return err
-}
-
-// split cuts a set into the samples to train on and the others.
-func split(set *sets.Set, n int) (known, fresh []largemvc.View, err error) {
-	for v, m := range set.Matrices() {
-		rows, columns := m.Dims()
-		for _, part := range []struct {
-			to     *[]largemvc.View
-			lo, hi int
-		}{{&known, 0, n}, {&fresh, n, rows}} {
-			x := make([]float32, 0, (part.hi-part.lo)*columns)
-			for i := part.lo; i < part.hi; i++ {
-				for j := range columns {
-					x = append(x, float32(m.At(i, j)))
-				}
-			}
-			name := set.Views[v].Name()
-			*part.to = append(*part.to, largemvc.Float32View(part.hi-part.lo, columns, x).Named(name))
-		}
-	}
-	return known, fresh, nil
 }

@@ -17,7 +17,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/examples/digits"
 )
 
 // encoder is the paper's Represent module with an encoder before it: X_v becomes tanh(X_v·W_v), n×Columns.
@@ -105,19 +105,20 @@ func decoded(net largemvc.Network) (*gorgonia.Node, error) {
 }
 
 func main() {
-	digits := flag.Int("n", 1000, "number of digits")
+	n := flag.Int("n", 1000, "number of digits")
 	epochs := flag.Int("epochs", 40, "steps of the optimiser")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *digits, *epochs); err != nil {
+	if err := run(context.Background(), os.Stdout, *n, *epochs); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, w io.Writer, digits, epochs int) error {
-	set, err := sets.Digits(ctx, "", digits, 0)
+func run(ctx context.Context, w io.Writer, n, epochs int) error {
+	set, err := digits.Open(ctx, "", n, 0)
 	if err != nil {
 		return err
 	}
+	views := set.Views(0, n)
 	stock := largemvc.Config{Clusters: 10, Epochs: epochs}
 	own := stock
 	own.Represent, own.ExtraLoss = &encoder{Columns: 32}, decoded
@@ -125,11 +126,11 @@ func run(ctx context.Context, w io.Writer, digits, epochs int) error {
 		name   string
 		config largemvc.Config
 	}{{"without encoder", stock}, {"with encoder", own}} {
-		m, err := c.config.EstimateViews(set.Views)
+		m, err := c.config.EstimateViews(views)
 		if err != nil {
 			return err
 		}
-		fitted, err := largemvc.Fit(ctx, set.Views, c.config)
+		fitted, err := largemvc.Fit(ctx, views, c.config)
 		if err != nil {
 			return err
 		}
@@ -144,5 +145,6 @@ func run(ctx context.Context, w io.Writer, digits, epochs int) error {
 			return err
 		}
 	}
-	return nil
+	_, err = fmt.Fprintln(w, "The encoder is trained with the clustering, and its codes take the place of the views.")
+	return err
 }

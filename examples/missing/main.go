@@ -11,7 +11,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
-	"github.com/largemvc/largemvc/examples/internal/synthetic"
+	"github.com/largemvc/largemvc/examples/synthetic"
 )
 
 func main() {
@@ -48,5 +48,7 @@ func run(ctx context.Context, w io.Writer) error {
 		}
 		fmt.Fprintf(w, "%4.0f %%  %.2f  %.2f  %.2f\n", 100*rate, s.ACC, s.NMI, s.ARI)
 	}
-	return nil
+	_, err := fmt.Fprintln(w,
+		"Samples are clustered by the views that they have: the more is absent, the less there is to go by.")
+	return err
 }

@@ -12,7 +12,8 @@ func TestRun(t *testing.T) {
 	if err := run(context.Background(), &out); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "cluster sizes: [120 120 120 120 120]") || !strings.Contains(out.String(), "ACC 1.00") {
+	if !strings.Contains(out.String(), "cluster sizes: [120 120 120 120 120]") ||
+		!strings.Contains(out.String(), "to ACC 1.00, NMI 1.00, ARI 1.00.\n") {
 		t.Errorf("output:\n%s", out.String())
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/internal/sets"
-	"github.com/largemvc/largemvc/examples/internal/synthetic"
+	"github.com/largemvc/largemvc/examples/synthetic"
 )
 
 func TestSignedRank(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/examples/internal/synthetic"
+	"github.com/largemvc/largemvc/examples/synthetic"
 )
 
 func main() {
@@ -71,5 +71,6 @@ func run(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(w, "sample 500 by its second view alone: cluster", a.Labels[0])
-	return nil
+	_, err = fmt.Fprintln(w, "A saved model gives clusters to samples one at a time, also where a view is absent.")
+	return err
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
-	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/examples/digits"
 )
 
 const (
@@ -45,35 +45,36 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if *at < 0 || *at >= len(d.Values) {
-		return fmt.Errorf("view %d of %d", *at, len(d.Values))
+	n := len(d.labels)
+	if *at < 0 || *at >= len(d.values) {
+		return fmt.Errorf("view %d of %d", *at, len(d.values))
 	}
 	// The mask says which views a sample has; samples of which rows are exchanged have all.
 	rng := rand.New(rand.NewPCG(1, 2))
-	present, err := dataset.Drop(d.N, len(d.Values), absent, 1)
+	present, err := dataset.Drop(n, len(d.values), absent, 1)
 	if err != nil {
 		return err
 	}
-	moved := rng.Perm(d.N)[:int(swapped*float64(d.N))]
-	values, wrong := slices.Clone(d.Values), make([]bool, d.N)
-	values[*at].X = slices.Clone(values[*at].X)
+	moved := rng.Perm(n)[:int(swapped*float64(n))]
+	values, wrong := slices.Clone(d.values), make([]bool, n)
+	values[*at] = slices.Clone(values[*at])
 	for k, i := range moved {
 		wrong[i] = true
 		for v := range present[i] {
 			present[i][v] = true
 		}
-		x := values[*at]
-		copy(x.X[i*x.D:(i+1)*x.D], d.Values[*at].RawRow(moved[(k+1)%len(moved)]))
+		columns, from := d.columns[*at], moved[(k+1)%len(moved)]
+		copy(values[*at][i*columns:(i+1)*columns], d.values[*at][from*columns:(from+1)*columns])
 	}
 	var views []largemvc.View
-	for _, m := range values {
-		views = append(views, m.View())
+	for v, x := range values {
+		views = append(views, largemvc.Float32View(n, d.columns[v], x))
 	}
 	if views, err = largemvc.Mask(views, present); err != nil {
 		return err
 	}
 
-	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: d.Classes})
+	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: d.classes})
 	if err != nil {
 		return err
 	}
@@ -84,12 +85,12 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s, err := largemvc.Evaluate(d.Labels, c.Labels)
+	s, err := largemvc.Evaluate(d.labels, c.Labels)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "%s: %d samples, %d views, %.0f %% of the rows absent, %d rows of view %d exchanged; ACC %.2f\n\n",
-		d.Name, d.N, len(views), 100*absent, len(moved), *at, s.ACC)
+		d.name, n, len(views), 100*absent, len(moved), *at, s.ACC)
 	type row struct{ sample, view int }
 	var rows []row
 	for v := range trust {
@@ -119,17 +120,37 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 			fmt.Fprintf(w, "row %-5d %4d   %.1e   %v\n", r.sample, r.view, trust[r.view][r.sample], bad)
 		}
 	}
-	fmt.Fprintf(w, "\nof the %d rows that are trusted least, of %d, %d are exchanged ones\n", len(moved), len(rows), found)
+	fmt.Fprintf(w, "\nOf the %d rows that are trusted least, of %d, %d are exchanged ones.\n", len(moved), len(rows), found)
 	return nil
 }
 
-func open(ctx context.Context, path string, samples int) (*sets.Set, error) {
+// data are samples with their classes, the values of each view row by row.
+type data struct {
+	name    string
+	classes int
+	labels  []int
+	columns []int
+	values  [][]float32
+}
+
+func open(ctx context.Context, path string, samples int) (*data, error) {
 	if path == "" {
-		return sets.Digits(ctx, "", samples, 0)
+		d, err := digits.Open(ctx, "", samples, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &data{"digits of MNIST", 10, d.Labels, d.Columns, d.Values}, nil
 	}
-	all, err := sets.OpenAll(ctx, sets.Choice{Path: path, Warn: os.Stderr})
+	set, err := dataset.Open(path, dataset.Options{Float: 32, Storage: dataset.AllDense})
 	if err != nil {
 		return nil, err
 	}
-	return all[0], nil
+	if set.Labels == nil || set.Present != nil {
+		return nil, fmt.Errorf("%s: want labels, and all views of all samples", path)
+	}
+	d := &data{name: path, classes: set.Classes(), labels: set.Labels}
+	for _, x := range set.Views {
+		d.columns, d.values = append(d.columns, x.Cols), append(d.values, x.Float32)
+	}
+	return d, nil
 }

@@ -16,7 +16,7 @@ func TestRun(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	var moved, of, found int
 	last := lines[len(lines)-1]
-	const form = "of the %d rows that are trusted least, of %d, %d are exchanged ones"
+	const form = "Of the %d rows that are trusted least, of %d, %d are exchanged ones."
 	if _, err := fmt.Sscanf(last, form, &moved, &of, &found); err != nil {
 		t.Fatalf("%q: %v", last, err)
 	}

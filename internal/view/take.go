@@ -2,8 +2,8 @@ package view
 
 import "gonum.org/v1/gonum/mat"
 
-// Take returns the given samples of the view, in their order: a copy, but of a Matrix, which is looked at where it is. Rows of a Source
-// that cannot be read are NaN.
+// Take returns the given samples of the view, in their order: a copy, but of a Matrix, which is looked at where it is. Rows of
+// a Source that cannot be read are NaN.
 func (v View) Take(samples []int) View {
 	out := v
 	out.Rows, out.First, out.Given = len(samples), 0, false
