@@ -93,7 +93,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 				out, err = nil, withName(failed)
 			}
 		}()
-		in = view.Bind(in, reads, c.Machine.Workers)
+		in = view.Bind(in, reads, c.Machine.Workers, false)
 	}
 	ctx, m := withMeter(ctx, &c, views, from)
 	defer m.stop()

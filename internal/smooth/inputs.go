@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -29,6 +30,8 @@ type Options struct {
 	Seed       uint64 // of the directions and the landmarks
 	Workers    int
 	Overwrite  bool // inputs may take the place of the views in the caller's memory
+
+	Scratch *mapped.Files // what holds the inputs; nil: memory
 }
 
 // Standardised are the views in the standardisations that leave something of them.
