@@ -1,5 +1,5 @@
-// Package machine says what a fit may use of the machine that it runs on. Nothing here changes a result: the same views,
-// seed and configuration give the same bits for any number of goroutines.
+// Package machine says what a fit may use of the machine that it runs on. Nothing here changes a result but for the last bits,
+// which a device has of its own: the same views, seed and configuration give the same bits for any number of goroutines.
 package machine
 
 // Options are what a fit may use. The zero value uses all cores and leaves the caller's views as they are. Files hold the
@@ -21,4 +21,8 @@ type Options struct {
 	// Scratch is the folder for state that has no room in MaxMemory, on Linux. It must not be in memory itself (tmpfs). Its files
 	// are gone with the fit. "": none.
 	Scratch string `json:"-"`
+
+	// Device is where the network is trained, and where its inputs, first anchors and clusters are sought; default: a GPU where
+	// it can be had. New samples are labelled on the CPU.
+	Device Device `json:"-"`
 }
