@@ -51,10 +51,10 @@ func Bind(views []View, r *rows.Reads, workers int, resident bool) []View {
 // Streamed returns the matrix of cols columns that fill makes of rows of view x, given in memory: a block of them whenever it is
 // needed. ok is false for views that are not bound, or that have room in memory.
 func Streamed[T kernel.Float](x View, index, cols, workers int, fill func(in View, dst []T)) (m rows.Matrix[T], ok bool) {
-	b, ok := x.Source.(*bound)
-	if !ok || b.resident {
+	if !x.Streams() {
 		return nil, false
 	}
+	b, _ := x.Source.(*bound)
 	var pool sync.Pool // of []float32, for rows as they are read
 	return rows.NewBlocks(b.reads, x.Rows, cols, workers, func(ctx context.Context, lo, hi int, dst []T) error {
 		held, _ := pool.Get().(*[]float32)
@@ -70,6 +70,12 @@ func Streamed[T kernel.Float](x View, index, cols, workers int, fill func(in Vie
 		fill(in, dst)
 		return nil
 	}), true
+}
+
+// Streams says whether the view is bound, and its rows are read whenever they are needed.
+func (v View) Streams() bool {
+	b, ok := v.Source.(*bound)
+	return ok && !b.resident
 }
 
 // StreamedBytes is the memory of a matrix of Streamed, with that of rows of the view as they are read, in numbers of size bytes.
