@@ -77,8 +77,8 @@ type kept struct {
 	why      string // of both; "" where there was no choice
 }
 
-// keep chooses where a fit keeps rows and state, in the memory that it may use, and estimates what it takes then. It refuses a fit
-// that has no room.
+// keep chooses where a fit keeps rows and state, in the memory that it may use, and estimates what it takes then. It refuses a
+// fit that has no room.
 func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 	held, err := estimate(samples, views, c)
 	if err != nil {

@@ -50,8 +50,10 @@ func TestFitInLittleMemory(t *testing.T) {
 		t.Errorf("memory %v", memory)
 	}
 	var want *Clustering
-	for k, says := range []string{"rows and state have room in memory", "rows are read whenever they are needed, their state has room",
-		"rows are read whenever they are needed, inputs and state lie in files"} {
+	for k, says := range []string{
+		"rows and state have room in memory", "rows are read whenever they are needed, their state has room",
+		"rows are read whenever they are needed, inputs and state lie in files",
+	} {
 		c.Machine.MaxMemory, c.Machine.Scratch = memory[k], ""
 		if k == 2 {
 			if !mapped.Possible {
@@ -131,7 +133,8 @@ func TestReadThatFailsInTraining(t *testing.T) {
 		return nil
 	}
 	ctx := context.Background()
-	if out, err := Fit(ctx, read, c); !errors.Is(err, errDisk) || out != nil || !strings.Contains(err.Error(), "reading view 1, rows ") {
+	out, err := Fit(ctx, read, c)
+	if !errors.Is(err, errDisk) || out != nil || !strings.Contains(err.Error(), "reading view 1, rows ") {
 		t.Fatal(out, err)
 	}
 	sources[1].bad = 0
