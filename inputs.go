@@ -205,13 +205,14 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		return nil, err
 	}
 	out.graph = graph.Operator()
-	if out.unlike, err = graph.Unlike(ctx, blocks, n, o); err != nil {
-		return nil, err
-	}
+	some := smooth.SomeOf(blocks, n, o)
 	if smooth.Incomplete(blocks) {
 		out.startRows = func(ctx context.Context) ([]rows.Matrix[T], error) { return graph.StartRows(ctx, blocks, n, o) }
 	}
-	out.smooth, err = graph.Smooth(ctx, in, blocks, n, o)
+	if out.smooth, err = graph.Smooth(ctx, in, blocks, n, o); err != nil {
+		return nil, err
+	}
+	out.unlike, err = out.smooth.UnlikeSome(ctx, some, n, o)
 	collect(views)
 	return out, err
 }

@@ -33,8 +33,8 @@ type Clustering struct {
 	// module
 	Trust [][]float64
 
-	// labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors, and where Config.FitSamples had only
-	// some of the samples trained on
+	// labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors, and where Config.FitSamples had
+	// only some of the samples trained on
 	StartLabels []int
 	Timings     Timings
 	Notes       []string // what the data do not support, as sentences with figures; nil: nothing is known

@@ -244,7 +244,7 @@ func TestFitSamples(t *testing.T) {
 		t.Error(err)
 	}
 	c.FitSamples = 2
-	want := "Clusters is 3, want 1 to the number of samples, 2"
+	const want = "Clusters is 3, want 1 to the number of samples, 2"
 	if _, err := Fit(ctx, held, c); err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}

@@ -58,7 +58,7 @@ func (x *Index[T]) attachExact(ctx context.Context, query *source[T], workers in
 	e := x.exact
 	a := &attacher[T]{index: x, query: query, search: newSearch(e.src, query, e.places, min(x.cfg.Neighbors, e.src.n))}
 	a.prepare()
-	if err := a.search.scan(ctx, workers, a.admit); err != nil {
+	if err := a.search.scan(ctx, workers, &reverse[T]{over: e.over, reach: a.reach, take: a.admit}); err != nil {
 		return nil, err
 	}
 	lists, err := a.search.finish(ctx, workers)
@@ -101,43 +101,39 @@ type attacher[T Float] struct {
 	query  *source[T]
 	search *search[T]
 
-	limit [][]T       // of each space and sample of the index, a bound of the scores of those that may be its neighbours
 	own   [][]float64 // of each space and query, its norm, which scores lack
 	noise [][]float64 // and the error of its scores
-	reach [][]float64 // of each space and block of queries, the largest noise − own
+	reach [][]T       // and what a score may be above the limit of a sample that it is a neighbour of
 	near  [][][]int32 // of each space and query, the samples of the index whose neighbour it may be
 }
 
 func (a *attacher[T]) prepare() {
 	e := a.index.exact
 	e.once.Do(func() {
-		for q := range a.search.spaces {
-			limit := make([]T, e.src.n)
+		for q, p := range a.search.spaces {
+			limit, over, most := make([]T, e.src.n), make([]T, e.src.n), 0.0
 			for j := range limit {
 				square, _ := a.index.limits(q, j)
 				limit[j] = T(square)
+				over[j] = p.bias[j] - limit[j]
+				if !math.IsInf(square, 1) {
+					most = max(most, square)
+				}
 			}
-			e.limit = append(e.limit, limit)
+			e.limit, e.over, e.most = append(e.limit, limit), append(e.over, over), append(e.most, most)
 		}
 	})
-	a.limit = e.limit
-	for _, p := range a.search.spaces {
-		own, noise := make([]float64, a.query.n), make([]float64, a.query.n)
+	for q, p := range a.search.spaces {
+		own, noise, reach := make([]float64, a.query.n), make([]float64, a.query.n), make([]T, a.query.n)
 		for i := range own {
 			own[i] = a.query.length(p.views, i)
 			noise[i] = a.search.noise(p, i)
+			// Whatever is rounded on the way is no larger than this.
+			size := e.most[q] + (math.Sqrt(own[i])+p.longest)*(math.Sqrt(own[i])+p.longest)
+			reach[i] = T(noise[i] - own[i] + admitSlack*size)
 		}
-		a.own, a.noise = append(a.own, own), append(a.noise, noise)
+		a.own, a.noise, a.reach = append(a.own, own), append(a.noise, noise), append(a.reach, reach)
 		a.near = append(a.near, make([][]int32, a.query.n))
-		reach := make([]float64, a.query.blocks())
-		for b := range reach {
-			lo, hi := a.query.block(b)
-			reach[b] = math.Inf(-1)
-			for i := lo; i < hi; i++ {
-				reach[b] = max(reach[b], noise[i]-own[i])
-			}
-		}
-		a.reach = append(a.reach, reach)
 	}
 }
 
@@ -159,25 +155,12 @@ func (x *Index[T]) limits(space, j int) (below, rest float64) {
 	return l.Square[at-1], rest
 }
 
-// admit notes the queries that may be neighbours of sample j. Most groups of queries have none.
-func (a *attacher[T]) admit(space, j, from int, scores []T) {
-	limit, own, noise := float64(a.limit[space][j]), a.own[space], a.noise[space]
-	reach := a.reach[space][from/blockRows]
-	top := T(limit + reach + admitSlack*(math.Abs(limit)+math.Abs(reach)))
-	for i := 0; i < len(scores); {
-		for ; i+scoreGroup <= len(scores); i += scoreGroup {
-			g := (*[scoreGroup]T)(scores[i:])
-			if g[0] <= top || g[1] <= top || g[2] <= top || g[3] <= top ||
-				g[4] <= top || g[5] <= top || g[6] <= top || g[7] <= top {
-				break
-			}
-		}
-		for end := min(i+scoreGroup, len(scores)); i < end; i++ {
-			d := float64(scores[i])
-			if d+own[from+i] <= limit+noise[from+i] && !math.IsInf(d, 1) {
-				a.near[space][from+i] = append(a.near[space][from+i], int32(j))
-			}
-		}
+// admit notes sample j for query i, which may be a neighbour of it.
+func (a *attacher[T]) admit(space, i, j int, score T) {
+	d := float64(score)
+	limit := float64(a.index.exact.limit[space][j])
+	if d+a.own[space][i] <= limit+a.noise[space][i] && !math.IsInf(d, 1) {
+		a.near[space][i] = append(a.near[space][i], int32(j))
 	}
 }
 

@@ -78,8 +78,11 @@ type exactIndex[T Float] struct {
 	graph  *Links
 	twins  *twins[T] // over all views that a space has
 
+	// What follows is there after once.
 	once  sync.Once
-	limit [][]T // of each space and sample, a bound of the scores of those that may be its neighbours; after once
+	limit [][]T     // of each space and sample, a bound of the squared distances of those that may be its neighbours
+	over  [][]T     // the bias of its scores less that
+	most  []float64 // of each space, the largest finite limit
 }
 
 // Build makes the operator of samples: the weighted mean of the graphs of the spaces, of mutual neighbours up to

@@ -115,6 +115,7 @@ type plan[T Float] struct {
 	masked bool
 	score  []T // the lowest scores of each query in order, query.n×keep
 	index  []int32
+	slack  []T // of each query, more than twice the error of its scores
 }
 
 func newSearch[T Float](base, query *source[T], places []*place[T], k int) *search[T] {
@@ -127,21 +128,30 @@ func newSearch[T Float](base, query *source[T], places []*place[T], k int) *sear
 		for i := range p.score {
 			p.score[i], p.index[i] = T(math.Inf(1)), -1
 		}
+		p.slack = make([]T, query.n)
+		for i := range p.slack {
+			p.slack[i] = T(2.5 * s.noise(p, i))
+		}
 		s.spaces = append(s.spaces, p)
 	}
 	return s
 }
 
-// offer puts base sample j with the score into query i's candidates, and returns the worst of them. Samples come in
-// increasing order, so that the lower index is first of equal scores.
-func (p *plan[T]) offer(i, keep int, j int32, score T) T {
+// worst is the score below which a base sample may still be among the nearest of query i: that of the last of its candidates, or
+// one that is above that of the k-th by more than rounding.
+func (s *search[T]) worst(p *plan[T], i int) T {
+	return min(p.score[(i+1)*s.keep-1], p.score[i*s.keep+min(s.k, s.keep)-1]+p.slack[i])
+}
+
+// offer puts base sample j with the score into query i's candidates. Samples come in increasing order, so that the lower index
+// is first of equal scores.
+func (p *plan[T]) offer(i, keep int, j int32, score T) {
 	scores, index := p.score[i*keep:(i+1)*keep], p.index[i*keep:(i+1)*keep]
 	at := keep - 1
 	for ; at > 0 && score < scores[at-1]; at-- {
 		scores[at], index[at] = scores[at-1], index[at-1]
 	}
 	scores[at], index[at] = score, j
-	return scores[keep-1]
 }
 
 // found is a neighbour with its squared distance.

@@ -48,6 +48,28 @@ func belowF32AVX512(a *candidateArgs)
 //go:noescape
 func belowF32AVX2(a *candidateArgs)
 
+// firstBelowSum holds the number of the first belowSum kernel by path and element type.
+var firstBelowSum = [paths][2]int{
+	pathAVX512: {0, 0},
+	pathAVX2:   {1, 0},
+}
+
+// callBelowSum calls belowSum kernel number id.
+func callBelowSum(id int, a *candidateArgs) {
+	switch id {
+	case 0:
+		belowSumF32AVX512(a)
+	case 1:
+		belowSumF32AVX2(a)
+	}
+}
+
+//go:noescape
+func belowSumF32AVX512(a *candidateArgs)
+
+//go:noescape
+func belowSumF32AVX2(a *candidateArgs)
+
 // firstDotRows holds the number of the first dotRows kernel by path and element type.
 var firstDotRows = [paths][2]int{
 	pathAVX512: {0, 0},

@@ -14,6 +14,10 @@ var firstBelow [paths][2]int
 
 func callBelow(int, *candidateArgs) {}
 
+var firstBelowSum [paths][2]int
+
+func callBelowSum(int, *candidateArgs) {}
+
 var firstDotRows [paths][2]int
 
 func callDotRows(int, *candidateArgs) {}

@@ -31,6 +31,7 @@ var (
 	firstAddNorms        [paths][2]int
 	firstLaneMinima      [paths][2]int
 	firstBelow           [paths][2]int
+	firstBelowSum        [paths][2]int
 	firstDotRows         [paths][2]int
 	firstSoftmax         [paths][2]int
 	firstSoftmaxGrad     [paths][2]int
@@ -63,6 +64,7 @@ func callShrinkGrad(int, *shrinkArgs)     {}
 func callAddNorms(int, *shrinkArgs)       {}
 func callLaneMinima(int, *candidateArgs)  {}
 func callBelow(int, *candidateArgs)       {}
+func callBelowSum(int, *candidateArgs)    {}
 func callDotRows(int, *candidateArgs)     {}
 func callSoftmax(int, *softmaxArgs)       {}
 func callSoftmaxGrad(int, *softmaxArgs)   {}

@@ -56,6 +56,27 @@ func Below[T Float](x []T, bound T, list []int32) int {
 	return found
 }
 
+// BelowSum is Below for the sums x_j + y_j; y has at least as many elements as x.
+func BelowSum[T Float](x, y []T, bound T, list []int32) int {
+	_ = list[len(x)+Lanes-1]
+	y = y[:len(x)]
+	found, whole := 0, 0
+	if w := len(x) &^ (Lanes - 1); w > 0 && searches[T]() {
+		args := candidateArgs{
+			a: at(x), b: at(y), dst: unsafe.Pointer(unsafe.SliceData(list)), units: w / Lanes, bound: float32(bound),
+		}
+		callBelowSum(firstBelowSum[active][0], &args)
+		found, whole = args.found, w
+	}
+	for j, v := range x[whole:] {
+		if v+y[whole+j] <= bound {
+			list[found] = int32(whole + j)
+			found++
+		}
+	}
+	return found
+}
+
 // DotRows sets dst to the inner products of x, whose length is a multiple of DotUnit, with the rows of b (stride len(x)) that
 // list names. A product has the same bits whatever the others are.
 func DotRows[T Float](x, b []T, list []int32, dst []T) {

@@ -62,6 +62,46 @@ next:
 	VZEROUPPER
 	RET
 
+// func belowSumF32AVX2(a *candidateArgs)
+TEXT ·belowSumF32AVX2(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), SI
+	MOVQ candidateArgs_a(SI), AX
+	MOVQ candidateArgs_dst(SI), DI
+	MOVQ candidateArgs_units(SI), R9
+	MOVQ candidateArgs_b(SI), BX
+	VBROADCASTSS candidateArgs_bound(SI), Y15
+	XORQ R10, R10
+	XORQ R8, R8
+unit:
+	VMOVUPS 0(AX), Y4
+	VADDPS 0(BX), Y4, Y4
+	VCMPPS $0x12, Y15, Y4, Y4
+	VMOVUPS 32(AX), Y5
+	VADDPS 32(BX), Y5, Y5
+	VCMPPS $0x12, Y15, Y5, Y5
+	VMOVMSKPS Y4, R11
+	VMOVMSKPS Y5, CX
+	SHLL $8, CX
+	ORL CX, R11
+	JZ next
+bit:
+	BSFL R11, CX
+	ADDL R8, CX
+	MOVL CX, (DI)(R10*4)
+	INCQ R10
+	LEAL -1(R11), CX
+	ANDL CX, R11
+	JNZ bit
+next:
+	ADDQ $16, R8
+	ADDQ $64, AX
+	ADDQ $64, BX
+	DECQ R9
+	JNZ unit
+	MOVQ R10, candidateArgs_found(SI)
+	VZEROUPPER
+	RET
+
 // func dotRowsF32AVX2(a *candidateArgs)
 TEXT ·dotRowsF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), SI

@@ -47,7 +47,7 @@ TEXT ·belowF32AVX512(SB), NOSPLIT, $0-8
 	VMOVDQU32 numbers<>(SB), Z0
 	VPBROADCASTD unitStep<>(SB), Z1
 unit:
-	VMOVUPS (AX), Z4
+	VMOVUPS 0(AX), Z4
 	VCMPPS $0x12, Z15, Z4, K1
 	KMOVW K1, R11
 	TESTL R11, R11
@@ -59,6 +59,38 @@ unit:
 next:
 	VPADDD Z1, Z0, Z0
 	ADDQ $64, AX
+	DECQ R9
+	JNZ unit
+	MOVQ R10, candidateArgs_found(SI)
+	VZEROUPPER
+	RET
+
+// func belowSumF32AVX512(a *candidateArgs)
+TEXT ·belowSumF32AVX512(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), SI
+	MOVQ candidateArgs_a(SI), AX
+	MOVQ candidateArgs_dst(SI), DI
+	MOVQ candidateArgs_units(SI), R9
+	MOVQ candidateArgs_b(SI), BX
+	VBROADCASTSS candidateArgs_bound(SI), Z15
+	XORQ R10, R10
+	VMOVDQU32 numbers<>(SB), Z0
+	VPBROADCASTD unitStep<>(SB), Z1
+unit:
+	VMOVUPS 0(AX), Z4
+	VADDPS 0(BX), Z4, Z4
+	VCMPPS $0x12, Z15, Z4, K1
+	KMOVW K1, R11
+	TESTL R11, R11
+	JZ next
+	VPCOMPRESSD Z0, K1, Z2
+	VMOVDQU32 Z2, (DI)(R10*4)
+	POPCNTL R11, R11
+	ADDQ R11, R10
+next:
+	VPADDD Z1, Z0, Z0
+	ADDQ $64, AX
+	ADDQ $64, BX
 	DECQ R9
 	JNZ unit
 	MOVQ R10, candidateArgs_found(SI)

@@ -37,6 +37,13 @@ func testBelow[T Float](t *testing.T) {
 				}
 			}
 			list := make([]int32, n+Lanes)
+			half, rest := make([]T, n), make([]T, n)
+			for j, v := range x {
+				half[j], rest[j] = v/2, v/2
+			}
+			if got := list[:BelowSum(half, rest, bound, list)]; !slices.Equal(got, want) {
+				t.Fatalf("%d sums, at most %g: got %v, want %v", n, bound, got, want)
+			}
 			if got := list[:Below(x, bound, list)]; !slices.Equal(got, want) {
 				t.Fatalf("%d elements, at most %g: got %v, want %v", n, bound, got, want)
 			}

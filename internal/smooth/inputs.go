@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -139,11 +140,18 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 	return s, err
 }
 
-// findDirection finds the leading directions of rows, in the form that takes less memory.
+// findDirection finds the leading directions of rows, in the form that takes less memory. Dense directions of many rows are those
+// of some, whose singular values stand for all.
 func findDirection[T kernel.Float](ctx context.Context, x rows.Matrix[T], cfg spectral.Config) (to direction[T], err error) {
 	if !spectral.Spans(x, cfg.Rank) {
-		if to.basis, err = spectral.Find(ctx, []rows.Matrix[T]{x}, cfg); err != nil {
+		some := rows.Thin([]rows.Matrix[T]{x}, spectral.EnoughRows)
+		if to.basis, err = spectral.Find(ctx, some, cfg); err != nil {
 			return to, err
+		}
+		n, _ := x.Dims()
+		seen, _ := some[0].Dims()
+		for i := range to.basis.S {
+			to.basis.S[i] *= math.Sqrt(float64(n) / float64(seen))
 		}
 		to.projector = spectral.NewProjector[T](to.basis)
 		return to, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -16,59 +17,59 @@ import (
 // at most the norm 1, and y after it, at norm 1. A sample that is like its neighbours is nearly what smoothing makes of it; of
 // one that is far from all of them nothing is left, nor of one whose features point where no sample's did.
 
-const (
-	unlikeGroup  = 16 // training samples that are taken at once
-	unlikeGroups = 12
-)
+// unlikeSamples is the number of training samples of which it is known.
+const unlikeSamples = 192
 
-// Unlike returns that of some training samples, drawn at random, each as if it were new: what smoothing makes of it by its
-// neighbours alone. The blocks are those before smoothing.
-func (s *Graph[T]) Unlike(ctx context.Context, blocks []neighbor.Block[T], n int, o Options) ([]float64, error) {
-	chosen := rows.Sample(rand.New(rand.NewPCG(o.Seed, 2)), n, min(n, unlikeGroup*unlikeGroups))
-	x := Matrices(blocks, n)
-	out := make([]float64, 0, len(chosen))
-	share := T(math.Pow(0.5, float64(o.steps(n))))
-	weights, next := make([]T, n*unlikeGroup), make([]T, n*unlikeGroup)
-	for lo := 0; lo < len(chosen); lo += unlikeGroup {
-		group := chosen[lo:min(lo+unlikeGroup, len(chosen))]
-		clear(weights)
-		for g, i := range group {
-			weights[i*unlikeGroup+g] = 1
-		}
-		for range o.steps(n) { // the columns of ((I + A)/2)^S that belong to the samples, which are its rows
-			if err := neighbor.Mul(ctx, s.Operator(), o.Workers, next, weights, unlikeGroup); err != nil {
-				return nil, ofNeighbors(ctx, err)
-			}
-			for i, a := range next {
-				weights[i] = (weights[i] + a) / 2
+// Some are some training samples, drawn at random, before they are smoothed.
+type Some[T kernel.Float] struct {
+	samples []int
+	blocks  []neighbor.Block[T]
+}
+
+// SomeOf returns some of the n samples whose inputs, before they are smoothed, are in the blocks.
+func SomeOf[T kernel.Float](blocks []neighbor.Block[T], n int, o Options) *Some[T] {
+	s := &Some[T]{samples: rows.Sample(rand.New(rand.NewPCG(o.Seed, 2)), n, min(n, unlikeSamples))}
+	for _, b := range blocks {
+		to := neighbor.Block[T]{Ld: neighbor.Stride(b.Cols), Cols: b.Cols}
+		to.X = make([]T, len(s.samples)*to.Ld)
+		for r, i := range s.samples {
+			copy(to.X[r*to.Ld:r*to.Ld+b.Cols], b.X[i*b.Ld:])
+			if b.Present != nil {
+				to.Present = append(to.Present, b.Present[i])
 			}
 		}
-		for g, i := range group { // of itself a new sample keeps this much
-			weights[i*unlikeGroup+g] = share
+		s.blocks = append(s.blocks, to)
+	}
+	return s
+}
+
+// UnlikeSome returns how unlike the others training samples are, each as if it were new: by what smoothing makes of it by its
+// neighbours alone.
+func (s *Transform[T]) UnlikeSome(ctx context.Context, some *Some[T], n int, o Options) ([]float64, error) {
+	op := s.graph.Operator()
+	self, err := neighbor.SelfWeights[T](ctx, op, o.steps(n), o.Workers, some.samples)
+	if err != nil {
+		return nil, ofNeighbors(ctx, err)
+	}
+	each := make([][]float64, len(some.samples))
+	for k, b := range some.blocks {
+		before := Matrices(some.blocks[k:k+1], len(each))[0]
+		after := b
+		after.X = slices.Clone(b.X)
+		if err := s.filters[k].Alone(op, some.samples, self, after); err != nil {
+			return nil, ofNeighbors(ctx, err)
 		}
-		sums := make([]float64, unlikeGroup*len(blocks))
-		err := parallel.For(ctx, o.Workers, len(blocks), func(_, k int) error {
-			b := &blocks[k]
-			ld := kernel.Pad(b.Cols)
-			smoothed, row := make([]T, unlikeGroup*ld), make([]T, b.Cols)
-			for from := 0; from < n; from += fillRows {
-				x[k].TMulAdd(from, min(from+fillRows, n), unlikeGroup, weights[from*unlikeGroup:], unlikeGroup, smoothed, ld)
+		row := make([]T, b.Cols)
+		for r := range each {
+			if b.Present == nil || b.Present[r] {
+				before.Row(r, row)
+				each[r] = append(each[r], unlike(row, after.X[r*b.Ld:r*b.Ld+b.Cols]))
 			}
-			for g, i := range group {
-				sums[g*len(blocks)+k] = math.NaN()
-				if b.Present == nil || b.Present[i] {
-					x[k].Row(i, row)
-					sums[g*len(blocks)+k] = unlike(row, smoothed[g*ld:g*ld+b.Cols])
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
 		}
-		for g := range group {
-			out = append(out, meanOf(sums[g*len(blocks):(g+1)*len(blocks)]))
-		}
+	}
+	out := make([]float64, len(each))
+	for r, x := range each {
+		out[r] = meanOf(x)
 	}
 	return out, nil
 }

@@ -50,23 +50,6 @@ func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (
 	return b, err
 }
 
-// FindAndProject is Find and Project for the same rows, which a device gets once.
-func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (*Basis, []T, error) {
-	return onDevice(x, cfg.Device, func(p rows.Products[T]) (*Basis, []T, error) {
-		b, err := find(ctx, x, p, cfg)
-		if err != nil {
-			return nil, nil, err
-		}
-		if p == nil {
-			y, err := Project(ctx, b, x, cfg.Workers)
-			return b, y, err
-		}
-		n, _ := x[0].Dims()
-		y := make([]T, n*kernel.Pad(len(b.S)))
-		return b, y, p.Project(ctx, b.V, len(b.S), y, kernel.Pad(len(b.S)))
-	})
-}
-
 // onDevice runs f with the products of rows that a device has, nil where it has not.
 func onDevice[T kernel.Float](
 	x []rows.Matrix[T], d rows.Device, f func(p rows.Products[T]) (*Basis, []T, error),
@@ -189,17 +172,22 @@ func randomRows(k, d int, seed uint64) []float64 {
 
 // fixSign makes the entry of largest size positive, so that the sign does not depend on rounding elsewhere.
 func fixSign(v []float64) {
+	if !leadsUp(v) {
+		for j := range v {
+			v[j] = -v[j]
+		}
+	}
+}
+
+// leadsUp reports whether the entry of largest size, the first of equal ones, is not negative.
+func leadsUp(v []float64) bool {
 	at := 0
 	for j, x := range v {
 		if math.Abs(x) > math.Abs(v[at]) {
 			at = j
 		}
 	}
-	if v[at] < 0 {
-		for j := range v {
-			v[j] = -v[j]
-		}
-	}
+	return !(v[at] < 0)
 }
 
 // gramTimes returns G XᵀX, k×D, in one pass over the rows.

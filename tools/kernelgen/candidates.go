@@ -12,7 +12,8 @@ func candidateKernels(g *gen) {
 		return
 	}
 	g.laneMinima()
-	g.below()
+	g.below("below", false)
+	g.below("belowSum", true)
 	g.dotRows()
 }
 
@@ -38,23 +39,44 @@ func (g *gen) laneMinima() {
 	g.end()
 }
 
-// below writes the numbers of the elements of a, over units of 16, that are at most bound, and how many there are. There is
-// room for 16 numbers more.
-func (g *gen) below() {
-	g.begin("below", "", "candidateArgs")
+// below writes the numbers of the elements of a, or with sum of a + b, over units of 16, that are at most bound, and how many
+// there are. There is room for 16 numbers more.
+func (g *gen) below(name string, sum bool) {
+	g.begin(name, "", "candidateArgs")
 	g.candidateArgs()
+	if sum {
+		g.arg("candidateArgs", "b", "SI", "BX")
+	}
 	g.op("VBROADCASTSS candidateArgs_bound(SI), %s", g.v(15))
 	g.op("XORQ R10, R10")
 	if g.isa == avx512 {
-		g.belowCompressed()
+		g.belowCompressed(sum)
 	} else {
-		g.belowBits()
+		g.belowBits(sum)
 	}
 	g.op("MOVQ R10, candidateArgs_found(SI)")
 	g.end()
 }
 
-func (g *gen) belowCompressed() {
+// candidates loads vector j of a unit, or of its sum with b, into register to.
+func (g *gen) candidates(j int, sum bool, to int) {
+	g.op("VMOVUPS %d(AX), %s", j*g.width, g.v(to))
+	if sum {
+		g.op("VADDPS %d(BX), %s, %s", j*g.width, g.v(to), g.v(to))
+	}
+}
+
+// nextCandidates moves on to the next unit.
+func (g *gen) nextCandidates(sum bool) {
+	g.op("ADDQ $%d, AX", unit*g.elem.size)
+	if sum {
+		g.op("ADDQ $%d, BX", unit*g.elem.size)
+	}
+	g.op("DECQ R9")
+	g.op("JNZ unit")
+}
+
+func (g *gen) belowCompressed(sum bool) {
 	var first []uint64
 	for j := uint64(0); j < unit; j += 2 {
 		first = append(first, j|(j+1)<<32)
@@ -64,7 +86,7 @@ func (g *gen) belowCompressed() {
 	g.op("VMOVDQU32 numbers<>(SB), Z0")
 	g.op("VPBROADCASTD unitStep<>(SB), Z1")
 	g.label("unit")
-	g.op("VMOVUPS (AX), Z4")
+	g.candidates(0, sum, 4)
 	g.op("VCMPPS $0x%x, Z15, Z4, K1", lessEqual)
 	g.op("KMOVW K1, R11")
 	g.op("TESTL R11, R11")
@@ -75,16 +97,14 @@ func (g *gen) belowCompressed() {
 	g.op("ADDQ R11, R10")
 	g.label("next")
 	g.op("VPADDD Z1, Z0, Z0")
-	g.op("ADDQ $%d, AX", unit*g.elem.size)
-	g.op("DECQ R9")
-	g.op("JNZ unit")
+	g.nextCandidates(sum)
 }
 
-func (g *gen) belowBits() {
+func (g *gen) belowBits(sum bool) {
 	g.op("XORQ R8, R8") // the number of the unit's first element
 	g.label("unit")
 	for j := range g.vectors() {
-		g.op("VMOVUPS %d(AX), %s", j*g.width, g.v(4+j))
+		g.candidates(j, sum, 4+j)
 		g.op("VCMPPS $0x%x, %s, %s, %s", lessEqual, g.v(15), g.v(4+j), g.v(4+j))
 	}
 	g.op("VMOVMSKPS Y4, R11")
@@ -102,9 +122,7 @@ func (g *gen) belowBits() {
 	g.op("JNZ bit")
 	g.label("next")
 	g.op("ADDQ $%d, R8", unit)
-	g.op("ADDQ $%d, AX", unit*g.elem.size)
-	g.op("DECQ R9")
-	g.op("JNZ unit")
+	g.nextCandidates(sum)
 }
 
 // dotRows writes the inner products of a with the rows of b that list names, over units of 32 elements. The sums of a row

@@ -1,0 +1,108 @@
+package spectral
+
+import (
+	"context"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// EnoughRows is the number of rows that leading directions are found of where there are at least twice as many. Rows that lead
+// hardly anywhere are all that more of them would tell.
+const EnoughRows = 16 << 10
+
+// FindAndProject returns the leading directions of the views and all rows in them, X Vᵀ (n×rank) with the stride
+// kernel.Pad(rank). Of many rows the directions span those of some, EnoughRows, and are turned so that they are the singular
+// directions of all rows within that span: the columns of X Vᵀ are orthogonal, and their norms are S.
+func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (*Basis, []T, error) {
+	some := rows.Thin(x, EnoughRows)
+	n, _ := x[0].Dims()
+	var b *Basis
+	seen, _ := some[0].Dims()
+	if seen < n {
+		var err error
+		if b, err = Find(ctx, some, cfg); err != nil {
+			return nil, nil, err
+		}
+	}
+	b, y, err := onDevice(x, cfg.Device, func(p rows.Products[T]) (*Basis, []T, error) {
+		if b == nil {
+			var err error
+			if b, err = find(ctx, x, p, cfg); err != nil {
+				return nil, nil, err
+			}
+		}
+		if p == nil {
+			y, err := Project(ctx, b, x, cfg.Workers)
+			return b, y, err
+		}
+		ld := kernel.Pad(len(b.S))
+		y := make([]T, n*ld)
+		return b, y, p.Project(ctx, b.V, len(b.S), y, ld)
+	})
+	if err == nil && seen < n {
+		err = settle(ctx, b, n, y, cfg.Workers)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return b, y, nil
+}
+
+// settle turns directions, and the n rows y in them, so that the columns of these are orthogonal, and sets S to their norms.
+func settle[T kernel.Float](ctx context.Context, b *Basis, n int, y []T, workers int) error {
+	k := len(b.S)
+	ld, chunks := kernel.Pad(k), (n+chunkRows-1)/chunkRows
+	square, err := parallel.SumVectors(ctx, workers, chunks, k*k, func() []T { return make([]T, k*k) },
+		func(_, c int, sums []T, part []float64) error {
+			lo, hi := c*chunkRows, min((c+1)*chunkRows, n)
+			clear(sums)
+			kernel.TMulAdd(hi-lo, k, k, y[lo*ld:], ld, y[lo*ld:], ld, sums, k)
+			kernel.AddTo(part, sums)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	values, by, err := eigen(square, k)
+	if err != nil {
+		return err
+	}
+	var v []float64 // all views side by side
+	for i := range k {
+		b.S[i] = math.Sqrt(max(values[i], 0))
+		v = v[:0]
+		for q, d := range b.Dims {
+			row := make([]float64, d)
+			for j, a := range by[i*k : (i+1)*k] {
+				for p, x := range b.V[q][j*d : (j+1)*d] {
+					row[p] += a * x
+				}
+			}
+			v = append(v, row...)
+		}
+		if !leadsUp(v) {
+			for j := range k {
+				by[i*k+j] = -by[i*k+j]
+			}
+		}
+	}
+	for q, d := range b.Dims {
+		if b.V[q], err = times(ctx, by, b.V[q], k, k, d, workers); err != nil {
+			return err
+		}
+	}
+	var panel kernel.Panel[T]
+	kernel.PackT(&panel, k, k, by, k)
+	return parallel.For(ctx, workers, chunks, func(_, c int) error {
+		block := make([]T, blockRows*ld)
+		for lo := c * chunkRows; lo < min((c+1)*chunkRows, n); lo += blockRows {
+			hi := min(lo+blockRows, (c+1)*chunkRows, n)
+			kernel.Mul(hi-lo, y[lo*ld:], ld, &panel, block, ld, false)
+			copy(y[lo*ld:hi*ld], block)
+		}
+		return nil
+	})
+}

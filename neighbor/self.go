@@ -1,0 +1,95 @@
+package neighbor
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// selfColumns is the number of samples whose own weights are found together.
+const selfColumns = 32
+
+// SelfWeights returns, of some samples of a graph, what a filter of so many steps gives each of its own row by way of its
+// neighbours: the diagonal of ((I + A)/2)^S less 2^−S. It takes products for half of the steps, for the diagonal of the power is
+// made of inner products of columns of lower ones.
+func SelfWeights[T Float](ctx context.Context, op Operator, steps, workers int, samples []int) ([]float64, error) {
+	n, out := op.Len(), make([]float64, 0, len(samples))
+	x, next := make([]T, n*selfColumns), make([]T, n*selfColumns)
+	step := func() error { // from x to next
+		if err := Mul(ctx, op, workers, next, x, selfColumns); err != nil {
+			return err
+		}
+		return eachRow(ctx, workers, n, func(i int) {
+			to := next[i*selfColumns : (i+1)*selfColumns]
+			for j, v := range x[i*selfColumns : (i+1)*selfColumns] {
+				to[j] = (to[j] + v) / 2
+			}
+		})
+	}
+	for lo := 0; lo < len(samples); lo += selfColumns {
+		group := samples[lo:min(lo+selfColumns, len(samples))]
+		clear(x)
+		for g, i := range group {
+			x[i*selfColumns+g] = 1
+		}
+		for range steps / 2 {
+			if err := step(); err != nil {
+				return nil, err
+			}
+			x, next = next, x
+		}
+		other := x
+		if steps%2 == 1 {
+			if err := step(); err != nil {
+				return nil, err
+			}
+			other = next
+		}
+		var own [selfColumns]float64
+		for i := 0; i < n*selfColumns; i += selfColumns {
+			row := other[i : i+selfColumns]
+			for j, v := range x[i : i+selfColumns] {
+				own[j] += float64(v) * float64(row[j])
+			}
+		}
+		for g := range group {
+			out = append(out, own[g]-math.Ldexp(1, -steps))
+		}
+	}
+	return out, nil
+}
+
+// Alone sets row r of x, which holds that of sample samples[r] of the graph before it was smoothed, to what the filter would make
+// of a new sample with the same links, but for the norm: without what the sample's own row has added to its neighbours, of the
+// weight self[r]. An absent row becomes zero.
+func (f *Filter[T]) Alone(op Operator, samples []int, self []float64, x Block[T]) error {
+	base, err := operand[T](op)
+	if err != nil {
+		return err
+	}
+	atoms := base.links.atoms
+	if atoms != f.Atoms || x.Cols != f.Cols {
+		return fmt.Errorf("neighbor: %d atoms and %d columns for a filter of %d and %d", atoms, x.Cols, f.Atoms, f.Cols)
+	}
+	if err := x.check(0, len(samples)); err != nil {
+		return err
+	}
+	l := &Links{atoms: atoms, ptr: []int{0}}
+	for _, i := range samples {
+		l.appendRow(base.links.Row(i))
+	}
+	factors, ld := make([]T, len(samples)), Stride(f.Cols)
+	f.factors(l, factors)
+	au := make([]T, len(samples)*ld)
+	newLayout[T](l, false).gather(0, len(samples), au, f.Table, ld)
+	share := math.Ldexp(1, -f.Steps)
+	for r := range samples {
+		row := x.X[r*x.Ld : r*x.Ld+x.Cols]
+		if x.has(r) {
+			finish(row, au[r*ld:], T(share-float64(factors[r])*self[r]), factors[r])
+		} else {
+			clear(row)
+		}
+	}
+	return nil
+}
