@@ -84,7 +84,11 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 			return nil, err
 		}
 	}
-	where, _, err := c.keep(n, views)
+	sized := c
+	if c.samples(n) {
+		sized.Start.Labels = nil // those of a state are of the samples that are drawn
+	}
+	where, _, err := sized.keep(n, views)
 	if err != nil {
 		return nil, err
 	}

@@ -61,6 +61,9 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		return cancelled(ctx, ended)
 	}
 	warn(stderr, result.Notes)
+	if kept := result.Ran.Storage; kept != "" && !o.quiet {
+		fmt.Fprintln(stderr, "largemvc: "+kept)
+	}
 	// Each of these is tried, whatever becomes of the others.
 	failed := []error{
 		o.writeLabels(stdout, in, result),
