@@ -43,7 +43,7 @@ type Predictor struct {
 	Status   Status
 	Epochs   int         // steps done
 	Restart  int         // the run that was kept
-	Ran      machine.Ran // where it was trained
+	Ran      machine.Ran // where it was trained, and why there
 
 	config    Config       // with its defaults, without what belongs to the training samples or the caller
 	learned   [3][]learned // the values of the learnable nodes, by module

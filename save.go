@@ -18,6 +18,7 @@ import (
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/machine"
 )
 
 const modelFormat = "largemvc-model"
@@ -30,6 +31,7 @@ type savedTraining struct {
 	Status  string       `json:"status"`
 	Epochs  int          `json:"epochs"`
 	Restart int          `json:"restart"`
+	Ran     machine.Ran  `json:"ran"` // not in files of earlier states
 	// The learnable nodes of each module, where not all are from this package.
 	Learned [][]savedNode `json:"learned,omitempty"`
 	// The names of all tensors: some are there for some models alone, and one that was lost must not pass for one that never
@@ -121,7 +123,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 		return nil, err
 	}
 	about := savedTraining{
-		Samples: p.samples, Views: views, Inputs: inputs, Status: p.Status.String(), Epochs: p.Epochs, Restart: p.Restart,
+		Samples: p.samples, Views: views, Inputs: inputs, Status: p.Status.String(), Epochs: p.Epochs, Restart: p.Restart, Ran: p.Ran,
 	}
 	if !p.config.stock() {
 		for _, list := range p.learned {
@@ -207,7 +209,7 @@ func decodePredictor(r io.Reader, modules []Module) (*Predictor, error) {
 			return nil, fmt.Errorf("the file has no %q", name)
 		}
 	}
-	p := &Predictor{config: *c, samples: about.Samples, Epochs: about.Epochs, Restart: about.Restart}
+	p := &Predictor{config: *c, samples: about.Samples, Epochs: about.Epochs, Restart: about.Restart, Ran: about.Ran}
 	if err := p.Status.UnmarshalText([]byte(about.Status)); err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ type fitOptions struct {
 	out, save   string
 	report      string
 	embedding   string
+	trust       string
 	resume      string
 	json, quiet bool
 	config      largemvc.Config
@@ -53,6 +54,8 @@ func fitFlags(o *fitOptions) *flags {
 		"and doubtful samples, what\ntells each cluster apart, a model card; it takes some seconds, and the memory of the data "+
 		"once more; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` to write the representation H to, .npy, .npz or .csv; none by default")
+	f.string(&o.trust, "trust", "`FILE` to write the trust in the rows to"+aboutTrust+"; it needs neighbours, and takes the "+
+		"memory of the data once more")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error; how the data are read then stands in the summary")
 
@@ -131,6 +134,10 @@ func fitFlags(o *fitOptions) *flags {
 	)
 	f.value(among(&o.float, "32", "64"), "float", "arithmetic: `32|64` bits")
 	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores")
+	f.text(&c.Machine.Device, "device",
+		"where the network is trained: `auto|cpu|cuda`. auto: a GPU, in a program with a driver for one (docs/gpu.md), where there "+
+			"is one\nand the fit can run on it, else the cpu; cuda: a GPU, and an error where that cannot be. 'largemvc device' "+
+			"lists what is there")
 	f.text(&c.Rotate, "rotate",
 		"without neighbours, train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where "+
 			"it\nis cheaper")
@@ -228,7 +235,9 @@ func (o *fitOptions) check() error {
 	if err := o.checkNeighbors(); err != nil {
 		return err
 	}
-	disk := map[string]bool{"missing": o.missing > 0, "report": o.report != "", "float 64": o.float == "64"}
+	disk := map[string]bool{
+		"missing": o.missing > 0, "report": o.report != "", "trust": o.trust != "", "float 64": o.float == "64",
+	}
 	if err := o.checkDisk("fit", disk); err != nil {
 		return err
 	}
@@ -246,6 +255,9 @@ func (o *fitOptions) checkNeighbors() error {
 		if o.given[name] {
 			return usagef("fit: -%s needs neighbours: give -neighbors K, or the preset default", name)
 		}
+	}
+	if o.trust != "" {
+		return usagef("fit: -trust needs neighbours: give -neighbors K, or the preset default")
 	}
 	if c.Preprocess == largemvc.PreprocessBoth {
 		return usagef("fit: -preprocess both needs neighbours: give -neighbors K, or the preset default")

@@ -136,7 +136,7 @@ func TestEveryOptionHasAFlag(t *testing.T) {
 	before, changed := settings("", ""), map[string]bool{}
 	fitFlags(&fitOptions{}).VisitAll(func(fl *flag.Flag) {
 		for _, value := range []string{"3", "2.5", "true", "selu", "paper", "balanced", "spectral", "64", "data", "free", "sum",
-			"always", "plain"} {
+			"always", "plain", "cuda"} {
 			for name, x := range settings(fl.Name, value) {
 				if x != before[name] {
 					changed[name] = true
