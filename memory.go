@@ -104,7 +104,8 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 	case held.Total <= most && !neighbors:
 		return kept{why: "rows and state have room in memory: " + room(held)}, held, nil
 	case outside && read.Total <= most:
-		return kept{true, false, "rows are read whenever they are needed, their state has room in memory: " + room(read)}, read, nil
+		why := "rows are read whenever they are needed, their state has room in memory: " + room(read)
+		return kept{true, false, why}, read, nil
 	}
 	filed := read
 	filed.Views, filed.State = filed.Views-filed.inputs, filed.State-filed.rowState
@@ -113,7 +114,8 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 	switch {
 	case filed.Total > most:
 	case c.Machine.Scratch == "":
-		ways = fmt.Sprintf("; with a folder Machine.Scratch, which gets the state, it takes %.1f MiB", float64(filed.Total)/(1<<20))
+		ways = fmt.Sprintf("; with a folder Machine.Scratch, which gets the state, it takes %.1f MiB",
+			float64(filed.Total)/(1<<20))
 	case !mapped.Possible:
 		ways = "; state in files is possible on Linux alone"
 	case !c.stock():

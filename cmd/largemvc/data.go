@@ -153,8 +153,8 @@ func bits(double bool) int {
 func (o *dataOptions) diskFlags(f *flags, of string) {
 	f.bool(&o.fromDisk, "from-disk", "read the rows from the files whenever they are needed, for data larger than memory: "+of)
 	f.string(&o.scratch, "scratch", "`FOLDER` for files that are deleted at the end. With -from-disk it gets what cannot be "+
-		"read row by row as it lies in\nits file (CSV, MATLAB v5, compressed or chunked arrays), as float32, and in a fit the state "+
-		"that -max-memory has no room\nfor; by default both are errors")
+		"read row by row as it lies in\nits file (CSV, MATLAB v5, compressed or chunked arrays), as float32, and in a fit "+
+		"the state that -max-memory has no room\nfor; by default both are errors")
 }
 
 // checkDisk refuses what -from-disk does not do; others are flags that need the values in memory.
