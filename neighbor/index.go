@@ -210,6 +210,7 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T]) error {
 			return err
 		}
 		m.setScale(parts[q])
+		m.unpack()
 		x.sets = append(x.sets, m)
 	}
 	b, err := join(ctx, x.sets, parts, x.weights, c.Workers)

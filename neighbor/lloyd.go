@@ -45,6 +45,7 @@ func findLandmarks[T Float](
 		if err := m.ready(ctx, c.Workers); err != nil {
 			return nil, err
 		}
+		m.packing.Do(m.packRows)
 		inner := *m
 		inner.space.Views = all
 		err := parallel.For(ctx, c.Workers, sub.blocks(), func(w, b int) error {
