@@ -74,7 +74,7 @@ var arrows = []struct{ name, imports string }{
 	// The network's passes on a GPU.
 	{
 		name: "internal/device",
-		imports: "internal/engine internal/information internal/kernel internal/kmeans internal/linalg " +
+		imports: "internal/engine internal/information internal/kernel internal/linalg " +
 			"internal/parallel internal/ptx internal/rows neighbor",
 	},
 
@@ -107,7 +107,7 @@ var arrows = []struct{ name, imports string }{
 	// The front door.
 	{
 		name: ".",
-		imports: "internal/checkpoint internal/cluster " +
+		imports: "internal/checkpoint internal/cluster internal/device " +
 			"internal/engine internal/file internal/information internal/information/term " +
 			"internal/kernel internal/kmeans internal/linalg internal/op internal/parallel " +
 			"internal/predict internal/prepare internal/rows internal/safetensors internal/smooth " +

@@ -85,6 +85,9 @@ func (c *Config) check(n int, views []View) error {
 			bad("%s is %d, want one of %q", o.name, o.value, o.option.names)
 		}
 	}
+	if !c.Machine.Device.Known() {
+		bad("Machine.Device is %d, want auto, cpu or cuda", int(c.Machine.Device))
+	}
 	errs = append(errs, c.checkModules()...)
 	errs = append(errs, c.checkNeighbors()...)
 	errs = append(errs, c.checkStart(n, views)...)

@@ -6,8 +6,11 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/largemvc/largemvc/internal/cluster"
+	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -81,12 +84,43 @@ func (c *Config) rotation() prepare.Rotate {
 	return out
 }
 
+// startOf returns what internal/cluster reads of the configuration to find the first anchors.
+func startOf[T kernel.Float](c *Config, graph neighbor.Operator, seed uint64) cluster.Start {
+	out := cluster.Start{
+		Method: cluster.Method(c.Start.Method), Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts,
+		Score: scoreOf[T](c, graph, c.Anchors), Seed: seed, Workers: c.Machine.Workers,
+	}
+	if shrink, ok := c.Noise.(*RowShrink); ok {
+		out.Measure = shrink.DataScale && shrink.Scale == nil
+	}
+	for _, p := range c.Start.Anchors { // Given anchors forbid a rotation.
+		out.Anchors = append(out.Anchors, linalg.Values(p))
+	}
+	return out
+}
+
+// scoreOf returns the information of neighbours about clusters, by which the starts of a k-means are chosen; nil, for inertia
+// alone, without the neighbours' term in the loss or with LowestInertia.
+func scoreOf[T kernel.Float](c *Config, graph neighbor.Operator, clusters int) cluster.Score {
+	if graph == nil || !c.hasNeighborLoss() || c.Neighborhood.LowestInertia {
+		return nil
+	}
+	var score cluster.Score // with memory for n rows, made when it is first needed
+	return func(ctx context.Context, labels []int) (float64, error) {
+		if score == nil {
+			score = information.NewNeighbors[T](c.Machine.Workers, clusters, graph, 0).LabelScore()
+		}
+		return score(ctx, labels)
+	}
+}
+
 // prepared is what the network is trained on, and what else came of the views on the way.
 type prepared[T kernel.Float] struct {
 	list    []Input
 	x       []rows.Matrix[T]
 	sources []view.View // of every input, the view that it comes from
 	data    *Data
+	device  *device.Session // that the fit runs on; nil: the CPU
 
 	// of x, for the search of the start, where samples lack views and have neighbours; else nil
 	startRows func(context.Context) ([]rows.Matrix[T], error)
@@ -113,6 +147,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 	if err != nil {
 		return nil, withName(err)
 	}
+	out.device = deviceOf(ctx)
 	out.sources = inputViews(views, out.list)
 	out.data, err = newData(out.x, view.Mask(out.sources), lossDims)
 	return out, err
@@ -121,6 +156,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 // smoothInputs makes the inputs of a network that knows of neighbours.
 func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (*prepared[T], error) {
 	n, o := views[0].Rows, c.smoothing()
+	o.Device = deviceOf(ctx).Rows()
 	m := meterOf(ctx)
 	if err := m.enter(phasePreparation, 0); err != nil {
 		return nil, err
@@ -146,7 +182,8 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
 		// seed of its own.
 		seen := smooth.Matrices(filled, n)
-		out.heldOut, err = information.NewLeaveOneOut(ctx, seen, information.Regression{Workers: c.Machine.Workers})
+		regression := information.Regression{Workers: c.Machine.Workers, Device: o.Device}
+		out.heldOut, err = information.NewLeaveOneOut(ctx, seen, regression)
 		if err != nil {
 			return nil, err
 		}

@@ -106,6 +106,12 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 func fit[T kernel.Float](
 	ctx context.Context, views []view.View, c *Config, from *resumed, begin time.Time,
 ) (*Clustering, error) {
+	on, err := c.openDevice(views)
+	if err != nil {
+		return nil, err
+	}
+	defer on.close()
+	ctx = context.WithValue(ctx, deviceKey{}, on.session)
 	saver, err := newSaver(ctx, views, c, from)
 	if err != nil {
 		return nil, err
@@ -113,13 +119,14 @@ func fit[T kernel.Float](
 	m := meterOf(ctx)
 	in, err := prepareInputs[T](ctx, views, c)
 	if err != nil {
-		return nil, m.stopped(err)
+		return nil, m.stopped(on.explained(err, c))
 	}
 	if err := saver.setInputs(len(in.list), from); err != nil {
 		return nil, err
 	}
 	prepareFor := time.Since(begin)
 	net, r, ended := trainRuns(ctx, in, c, saver, from)
+	ended = on.explained(ended, c)
 	if ended = m.stopped(ended); net == nil {
 		return nil, ended
 	}
@@ -129,8 +136,9 @@ func fit[T kernel.Float](
 	_ = m.enter(phaseClusters, r.Restart) // its error is seen below: what was trained is not thrown away
 	out, err := finish(context.WithoutCancel(ctx), views, in, net, r)
 	if err != nil {
-		return nil, joined(ended, err)
+		return nil, joined(ended, on.explained(err, c))
 	}
+	out.Ran = on.ran()
 	out.Timings.Prepare, out.Timings.Total = prepareFor, time.Since(begin)
 	if f := m.failure(); !errors.Is(f, ErrStop) {
 		ended = joined(ended, f)
@@ -167,7 +175,8 @@ func finish[T kernel.Float](
 		return nil, err
 	}
 	out.H, out.Trust = resultMatrix(n, m, ld, h), trust
-	o := cluster.Options{Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Machine.Workers}
+	o := cluster.Options{Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Machine.Workers,
+		Device: in.device.Rows()}
 	if r.Epochs > 0 && n <= sharedReadOut {
 		o.Score = scoreOf[T](c, in.graph, c.Clusters)
 	}

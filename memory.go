@@ -1,16 +1,21 @@
 package largemvc
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
+	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // Memory is an estimate of what Fit holds at the same time, in bytes.
@@ -151,4 +156,103 @@ func sum(x []int) (total int) {
 		total += e
 	}
 	return total
+}
+
+// onDevice is where a fit runs.
+type onDevice struct {
+	session *device.Session // nil: the CPU
+	why     string          // of the device, or of the CPU
+}
+
+type deviceKey struct{}
+
+// deviceOf returns the device of a fit by its context, nil without one.
+func deviceOf(ctx context.Context) *device.Session {
+	s, _ := ctx.Value(deviceKey{}).(*device.Session)
+	return s
+}
+
+// openDevice opens the device that the configuration asks for, before any work. Where the fit cannot run on it, auto is the CPU
+// and CUDA an error.
+func (c *Config) openDevice(views []view.View) (onDevice, error) {
+	if c.Machine.Device == machine.CPU {
+		return onDevice{why: "as was asked for"}, nil
+	}
+	session, err := c.tryDevice(views)
+	switch {
+	case err == nil && c.Machine.Device == machine.CUDA:
+		return onDevice{session, "as was asked for"}, nil
+	case err == nil:
+		return onDevice{session, "which is there"}, nil
+	case c.Machine.Device == machine.CUDA:
+		return onDevice{}, fmt.Errorf("largemvc: the fit cannot run on a GPU: %w", err)
+	}
+	return onDevice{why: err.Error()}, nil
+}
+
+// tryDevice opens a device, or says why the fit cannot run on one.
+func (c *Config) tryDevice(views []view.View) (*device.Session, error) {
+	must := c.Machine.Device == machine.CUDA
+	if !c.stock() {
+		return nil, errors.New("modules that are not from this package are trained on the CPU")
+	}
+	for v, x := range views {
+		if x.Sparse != nil && c.Neighborhood.Neighbors == None {
+			return nil, fmt.Errorf("%s is sparse, and without neighbours sparse views are trained on the CPU", x.Label(v))
+		}
+	}
+	if c.Float64 && !must {
+		return nil, errors.New("float64 is for the CPU unless a GPU is asked for")
+	}
+	drv, err := device.Open()
+	if err != nil {
+		return nil, err
+	}
+	s := device.NewSession(drv, must)
+	dims, size := make([]int, len(views)), int64(4)
+	for v, x := range views {
+		dims[v] = x.Cols
+	}
+	if c.Float64 {
+		size = 8
+	}
+	if c.Neighborhood.Neighbors != None {
+		dims = c.smoothing().Bytes(views, size).Columns
+	}
+	spec := c.spec(views[0].Rows, dims, c.Machine.Workers)
+	if err := s.Fits(&spec, nil, c.Float64); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// ran says where the fit has run.
+func (d *onDevice) ran() machine.Ran {
+	if d.session == nil {
+		return machine.Ran{Device: "CPU", Why: d.why}
+	}
+	left := strings.Join(d.session.Left(), "; ")
+	switch {
+	case d.session.Trains() && left == "":
+		return machine.Ran{Device: d.session.Name(), Why: d.why}
+	case d.session.Trains():
+		return machine.Ran{Device: d.session.Name(), Why: d.why + "; left to the CPU: " + left}
+	}
+	return machine.Ran{Device: "CPU", Why: cmp.Or(left, "nothing was trained")}
+}
+
+// close closes the device. What it held is nothing that the result needs.
+func (d *onDevice) close() { _ = d.session.Close() }
+
+// explained adds to an error of a device what can be done.
+func (d *onDevice) explained(err error, c *Config) error {
+	var failed *device.FailedError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	if c.Checkpoint.Path == "" {
+		return fmt.Errorf("largemvc: %w; what it held is lost, and without a checkpoint the training starts over, on the CPU "+
+			"if need be", err)
+	}
+	return fmt.Errorf("largemvc: %w; what it held is lost: resume from %s, on the CPU if need be", err, c.Checkpoint.Path)
 }

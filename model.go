@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/unfold"
 
@@ -45,10 +46,11 @@ type Model[R Represent, N Noise, A Anchor] struct {
 	// rounding; the fused passes are faster.
 	PerModule bool
 
-	env   Env
-	data  *Data
-	net   unfold.Network
-	learn gorgonia.Nodes
+	env    Env
+	data   *Data
+	device *device.Session // that has the rows of the fused passes; nil: memory
+	net    unfold.Network
+	learn  gorgonia.Nodes
 }
 
 // LargeMvCNet is the network of the paper. Its ablations are Model[*SoftThreshold, *NoNoise, *Procrustes], AMvC-Net, and
@@ -361,9 +363,11 @@ func (m *Model[R, N, A]) buildNetwork(e Env, data *Data, start StartPoint) (unfo
 	nodes = append(nodes, soft.r, soft.u)
 	spec.LossWeights = m.Reduction.weights(data)
 	if data.single != nil {
-		return unfold.NewFused(unfold.Site(e), data.single, spec, unfold.Start(start), scale, nodes, engine.InMemory[float32])
+		return unfold.NewFused(unfold.Site(e), data.single, spec, unfold.Start(start), scale, nodes,
+			device.Factory[float32](m.device))
 	}
-	return unfold.NewFused(unfold.Site(e), data.double, spec, unfold.Start(start), scale, nodes, engine.InMemory[float64])
+	return unfold.NewFused(unfold.Site(e), data.double, spec, unfold.Start(start), scale, nodes,
+		device.Factory[float64](m.device))
 }
 
 // Env is where a network is built: a graph, a name in it, and the sizes. Model.Build fills what is left zero, from its

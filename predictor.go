@@ -24,6 +24,7 @@ import (
 	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // Predictor is a trained network with its clusters: all that new samples need, and what there is to know of the
@@ -40,8 +41,9 @@ type Predictor struct {
 	Loss     []float64   // before each step and after the last, extra loss included
 	ViewLoss [][]float64 // per entry of Loss, per input: the reconstruction alone
 	Status   Status
-	Epochs   int // steps done
-	Restart  int // the run that was kept
+	Epochs   int         // steps done
+	Restart  int         // the run that was kept
+	Ran      machine.Ran // where it was trained
 
 	config    Config       // with its defaults, without what belongs to the training samples or the caller
 	learned   [3][]learned // the values of the learnable nodes, by module

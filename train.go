@@ -13,15 +13,13 @@ import (
 
 	"github.com/largemvc/largemvc/internal/checkpoint"
 	"github.com/largemvc/largemvc/internal/cluster"
-	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/information/term"
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/op"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/unfold"
-	"github.com/largemvc/largemvc/neighbor"
 )
 
 // trainRuns trains every restart that is left and returns the best run with its network. Its error is what Fit returns
@@ -49,12 +47,16 @@ func trainRuns[T kernel.Float](
 		net, err := trainRun(ctx, in, c, r, save)
 		ended = err
 		if net != nil && r.better(best) {
-			best, kept = r, net
+			if best, kept = r, net; net.onDevice {
+				kept = nil // New samples are labelled on the CPU, and so are these.
+			}
 		}
 		if errors.As(ended, &failure) {
 			r.failure, ended = failure, nil
 		}
-		ended = joined(ended, saver.afterRun(r, best))
+		if net != nil || ended == nil || r.status.interrupted() { // else the last that is known of the run is on the disk
+			ended = joined(ended, saver.afterRun(r, best))
+		}
 		if r.status.interrupted() {
 			break
 		}
@@ -86,6 +88,8 @@ type lossNetwork[T kernel.Float] struct {
 	cost    *gorgonia.Node
 	adam    *unfold.Adam
 	machine gorgonia.VM
+
+	onDevice bool // its rows were on a device, which has given them back
 }
 
 // divergence is the multiple of the loss of H = 0, or of the first loss, from which a loss counts as diverged.
@@ -95,17 +99,16 @@ const divergence = 1e4
 // no result, and what Fit is to return beside it. save writes a checkpoint of the run; nil: there are none.
 func trainRun[T kernel.Float](
 	ctx context.Context, in *prepared[T], c *Config, r *runState, save func() error,
-) (*lossNetwork[T], error) {
+) (_ *lossNetwork[T], err error) {
 	began := time.Now()
 	fresh := r.Begin == nil
 	if fresh {
 		if err := meterOf(ctx).enter(phaseAnchors, r.Restart); err != nil {
 			return nil, err
 		}
-		var err error
-		if r.Begin, err = cluster.FirstAnchors(
-			ctx, in.x, in.startRows, in.sources, startOf[T](c, in.graph, c.Seed+uint64(r.Restart)),
-		); err != nil {
+		start := startOf[T](c, in.graph, c.Seed+uint64(r.Restart))
+		start.Device = in.device.Rows()
+		if r.Begin, err = cluster.FirstAnchors(ctx, in.x, in.startRows, in.sources, start); err != nil {
 			return nil, withName(err)
 		}
 		if shrink, ok := c.Noise.(*RowShrink); ok && shrink.Scale != nil {
@@ -126,6 +129,13 @@ func trainRun[T kernel.Float](
 		return nil, err
 	}
 	defer t.machine.Close()
+	if t.onDevice {
+		defer func() {
+			if closing := t.fused.Engine().Close(); err == nil {
+				err = closing
+			}
+		}()
+	}
 	if encoder != nil {
 		if err := learn(defaultPrefix, 0, t.model.Represent.Learnables(), encoder); err != nil {
 			return nil, withName(err)
@@ -162,38 +172,21 @@ func restore[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r 
 	return t, t.evaluate(ctx, &runState{})
 }
 
-// startOf returns what internal/cluster reads of the configuration to find the first anchors.
-func startOf[T kernel.Float](c *Config, graph neighbor.Operator, seed uint64) cluster.Start {
-	out := cluster.Start{
-		Method: cluster.Method(c.Start.Method), Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts,
-		Score: scoreOf[T](c, graph, c.Anchors), Seed: seed, Workers: c.Machine.Workers,
-	}
-	if shrink, ok := c.Noise.(*RowShrink); ok {
-		out.Measure = shrink.DataScale && shrink.Scale == nil
-	}
-	for _, p := range c.Start.Anchors { // Given anchors forbid a rotation.
-		out.Anchors = append(out.Anchors, linalg.Values(p))
-	}
-	return out
-}
-
-// scoreOf returns the information of neighbours about clusters, by which the starts of a k-means are chosen; nil, for inertia
-// alone, without the neighbours' term in the loss or with LowestInertia.
-func scoreOf[T kernel.Float](c *Config, graph neighbor.Operator, clusters int) cluster.Score {
-	if graph == nil || !c.hasNeighborLoss() || c.Neighborhood.LowestInertia {
-		return nil
-	}
-	var score cluster.Score // with memory for n rows, made when it is first needed
-	return func(ctx context.Context, labels []int) (float64, error) {
-		if score == nil {
-			score = information.NewNeighbors[T](c.Machine.Workers, clusters, graph, 0).LabelScore()
-		}
-		return score(ctx, labels)
-	}
-}
-
-// newNetwork makes the graph: network, loss and, for training, gradients.
+// newNetwork makes the graph: network, loss and, for training, gradients and a place on the device of the fit, if there is one.
 func newNetwork[T kernel.Float](in *prepared[T], c *Config, r *runState, training bool) (*lossNetwork[T], error) {
+	if in.device == nil || !training {
+		return newNetworkOn(in, c, r, training, nil)
+	}
+	t, err := newNetworkOn(in, c, r, training, in.device)
+	if err == nil || in.device.Leave(err) != nil {
+		return t, err
+	}
+	return newNetworkOn(in, c, r, training, nil)
+}
+
+func newNetworkOn[T kernel.Float](
+	in *prepared[T], c *Config, r *runState, training bool, on *device.Session,
+) (_ *lossNetwork[T], err error) {
 	g, begin := gorgonia.NewGraph(), r.Begin
 	t := &lossNetwork[T]{in: in, config: c, model: c.network(begin.Scale), adam: &unfold.Adam{LearningRate: c.LearningRate}}
 	data := in.data
@@ -213,10 +206,16 @@ func newNetwork[T kernel.Float](in *prepared[T], c *Config, r *runState, trainin
 		anchors[v] = mat.NewDense(c.Anchors, columns, p)
 	}
 	env := Env{G: g, Layers: c.Layers, Of: data.of, Workers: c.Machine.Workers, Seed: c.Seed + uint64(r.Restart)}
+	t.model.device = on
 	if err := t.model.Build(env, data, StartPoint{Anchors: anchors}); err != nil {
 		return nil, err
 	}
-	t.fused = t.model.fused()
+	t.fused, t.onDevice = t.model.fused(), on.Trains()
+	defer func() {
+		if err != nil && t.onDevice {
+			err = errors.Join(err, t.fused.Engine().Close())
+		}
+	}()
 	if err := t.sumLosses(); err != nil {
 		return nil, err
 	}
@@ -231,11 +230,10 @@ func newNetwork[T kernel.Float](in *prepared[T], c *Config, r *runState, trainin
 		t.machine = gorgonia.NewTapeMachine(g)
 		return t, nil
 	}
-	err := guarded(func() error {
+	if err := guarded(func() error {
 		_, err := gorgonia.Grad(t.cost, learn...)
 		return err
-	})
-	if err != nil {
+	}); err != nil {
 		return nil, fmt.Errorf("largemvc: gradients: %w", err)
 	}
 	t.machine = gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(learn...))
@@ -327,9 +325,7 @@ func (t *lossNetwork[T]) setTerms() error {
 	if c.hasHeldOutLoss() {
 		o.Held, o.HeldOut = t.in.heldOut, c.Neighborhood.HeldOutWeight
 	}
-	return engine.SetTerm(t.fused.Engine(), func(lo, hi int) (engine.Term[T], error) {
-		return information.NewTerms(hi-lo, c.Anchors, o)
-	})
+	return device.SetTerms(t.fused.Engine(), c.Anchors, o)
 }
 
 // addTerms adds the same terms as ops of the graph.

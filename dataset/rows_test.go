@@ -118,7 +118,8 @@ func TestOpenRows(t *testing.T) {
 
 // tensors is a file of a view of float32 and one of bfloat16 numbers, 4×2 and 4×3.
 func tensors() []byte {
-	head := `{"X0":{"dtype":"F32","shape":[4,2],"data_offsets":[0,32]},"X1":{"dtype":"BF16","shape":[4,3],"data_offsets":[32,56]}}`
+	head := `{"X0":{"dtype":"F32","shape":[4,2],"data_offsets":[0,32]},` +
+		`"X1":{"dtype":"BF16","shape":[4,3],"data_offsets":[32,56]}}`
 	b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(head))), head...)
 	for i := range 8 {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(i)/3))

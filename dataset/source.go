@@ -259,7 +259,8 @@ func IsDataName(name string) bool {
 	if strings.HasPrefix(name, "readme") {
 		return false
 	}
-	return slices.Contains([]string{".npz", ".npy", ".mat", ".h5", ".hdf5", ".safetensors", ".csv", ".tsv", ".txt"}, filepath.Ext(name))
+	endings := []string{".npz", ".npy", ".mat", ".h5", ".hdf5", ".safetensors", ".csv", ".tsv", ".txt"}
+	return slices.Contains(endings, filepath.Ext(name))
 }
 
 // compareNumeric orders names so that X10 comes after X9.

@@ -46,7 +46,7 @@ func (x *Index[T]) Attach(ctx context.Context, views []View[T], workers int) (*L
 	}
 	parts := make([]*Links, len(x.sets))
 	for q, m := range x.sets {
-		if parts[q], err = m.link(ctx, src, workers); err != nil {
+		if parts[q], err = m.link(ctx, src, workers, nil); err != nil {
 			return nil, err
 		}
 	}

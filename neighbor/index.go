@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
 )
 
 // Config says what Build makes. The zero value of a field means what its comment says.
@@ -21,6 +22,9 @@ type Config struct {
 	Nearest   int    // s, the landmarks of a sample, below M; 0: 5
 	Seed      uint64 // of the samples that landmarks start from
 	Workers   int    // goroutines; 0: GOMAXPROCS
+	// Device, if not nil, makes the products in which neighbours and landmarks are sought by Build. What it finds is weighed
+	// here: the result is the same but where products differ by less than their rounding error.
+	Device rows.Device
 }
 
 const (
@@ -98,9 +102,10 @@ func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Co
 	if err != nil {
 		return nil, err
 	}
+	device := cfg.Device
 	cfg = x.cfg
 	if src.n > cfg.ExactUpTo {
-		if err := x.buildLandmarks(ctx, src); err != nil {
+		if err := x.buildLandmarks(ctx, src, device); err != nil {
 			return nil, err
 		}
 		return x, nil
@@ -110,7 +115,7 @@ func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Co
 		return nil, err
 	}
 	places := newPlaces(src, hashes, x.spaces, cfg.Neighbors)
-	lists, err := nearest(ctx, src, places, cfg.Neighbors, cfg.Workers)
+	lists, err := nearest(ctx, src, places, cfg.Neighbors, cfg.Workers, device)
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +135,7 @@ func prepare[T Float](ctx context.Context, views []View[T], spaces []Space, cfg 
 		return nil, nil, err
 	}
 	x := &Index[T]{cfg: cfg}
+	x.cfg.Device = nil // new samples are attached here
 	if x.weights, err = spaceShares(spaces); err != nil {
 		return nil, nil, err
 	}
@@ -191,9 +197,9 @@ func (x *Index[T]) buildExact(ctx context.Context, src *source[T], hashes [][]ui
 	return nil
 }
 
-func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T]) error {
+func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device rows.Device) error {
 	c, err := landmarkConfig{Count: x.cfg.Landmarks, Nearest: x.cfg.Nearest, Seed: x.cfg.Seed,
-		Workers: x.cfg.Workers}.complete(src.n)
+		Workers: x.cfg.Workers, Device: device}.complete(src.n)
 	if err != nil {
 		return err
 	}
@@ -206,7 +212,7 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T]) error {
 		if p.Filled { // Samples are linked by the views that they have, as new ones will be.
 			m.space = x.asPresent(p)
 		}
-		if parts[q], err = m.link(ctx, src, c.Workers); err != nil {
+		if parts[q], err = m.link(ctx, src, c.Workers, device); err != nil {
 			return err
 		}
 		m.setScale(parts[q])

@@ -9,15 +9,17 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
 )
 
 // landmarkConfig says how landmarks are found and samples are linked to them. The zero value of a field means what its
 // comment says.
 type landmarkConfig struct {
-	Count   int    // M, at most n; 0: n/4, at least 40 and at most 1,000
-	Nearest int    // s, the landmarks of a sample, below M; 0: 5
-	Seed    uint64 // of the samples that the landmarks start from
-	Workers int    // goroutines; 0: GOMAXPROCS
+	Count   int         // M, at most n; 0: n/4, at least 40 and at most 1,000
+	Nearest int         // s, the landmarks of a sample, below M; 0: 5
+	Seed    uint64      // of the samples that the landmarks start from
+	Workers int         // goroutines; 0: GOMAXPROCS
+	Device  rows.Device // of the products; nil: they are made here
 }
 
 const (
@@ -75,6 +77,8 @@ type landmarks[T Float] struct {
 	whole   *lazyPanel[T]
 
 	spaces *sync.Pool // of *landmarkSpace[T], for samples with the features of the landmarks' own
+
+	near *candidates // of the samples at hand, as a device found them; else nil
 }
 
 // lazyPanel is a panel that is packed when it is first needed.
@@ -201,6 +205,10 @@ func (m *landmarks[T]) multiply(src *source[T], lo, hi int, prune bool, w *landm
 func (m *landmarks[T]) closest(
 	src *source[T], lo, hi, want int, exact bool, w *landmarkSpace[T], f func(i int, near []found),
 ) {
+	if m.near != nil {
+		m.closestOf(m.near, src, lo, hi, want, exact, w, f)
+		return
+	}
 	ld := Stride(m.count)
 	keep := want
 	if exact {
@@ -329,7 +337,11 @@ func (m *landmarks[T]) distances(src *source[T], i int, near []found, w *landmar
 
 // link returns the links of the samples to the nearest landmarks: weights d_(s+1) − d_j of squared distances, of sum 1; equal
 // weights where the s+1 nearest are equally far. A sample without a view of the space has none.
-func (m *landmarks[T]) link(ctx context.Context, src *source[T], workers int) (*Links, error) {
+func (m *landmarks[T]) link(ctx context.Context, src *source[T], workers int, device rows.Device) (*Links, error) {
+	if err := m.findOn(ctx, src, device); err != nil {
+		return nil, err
+	}
+	defer func() { m.near = nil }()
 	// Every sample has room for as many links as there are nearest landmarks.
 	room := m.nearest
 	out := &Links{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
 )
 
 // findLandmarks returns the landmarks of a space: samples chosen at random, then three Lloyd steps over at most 20 samples
@@ -15,7 +16,7 @@ import (
 // and until it has one the mean of all. memory has an entry for each view, for the samples at work.
 func findLandmarks[T Float](
 	ctx context.Context, src *source[T], space Space, c landmarkConfig, stream uint64, memory [][]T,
-) (*landmarks[T], error) {
+) (_ *landmarks[T], err error) {
 	rng := rand.New(rand.NewPCG(c.Seed, landmarkStream^stream))
 	m := &landmarks[T]{space: space, nearest: c.Nearest, count: c.Count}
 	order := someSamples(rng, src, space.Views, min(src.n, samplesPerLandmark*c.Count), c.Count)
@@ -41,6 +42,13 @@ func findLandmarks[T Float](
 	}
 	labels := make([]int32, sub.n)
 	spaces := make([]*landmarkSpace[T], parallel.Workers(c.Workers))
+	var products rows.Products[T]
+	if m.prunes(1) {
+		if products, err = sub.onDevice(c.Device, all); err != nil {
+			return nil, err
+		}
+	}
+	defer func() { err = closed(products, err) }()
 	for range lloydSteps {
 		if err := m.ready(ctx, c.Workers); err != nil {
 			return nil, err
@@ -48,6 +56,9 @@ func findLandmarks[T Float](
 		m.packing.Do(m.packRows)
 		inner := *m
 		inner.space.Views = all
+		if err := inner.find(ctx, products, 1); err != nil {
+			return nil, err
+		}
 		err := parallel.For(ctx, c.Workers, sub.blocks(), func(w, b int) error {
 			if spaces[w] == nil {
 				spaces[w] = inner.newSpace(sub)

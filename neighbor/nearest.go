@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
 )
 
 // Lists holds the nearest neighbours of N samples, in order of distance, the lower index first of equal ones. A sample
@@ -40,14 +41,16 @@ func Nearest[T Float](ctx context.Context, views []View[T], spaces []Space, k, w
 	if err != nil {
 		return nil, err
 	}
-	return nearest(ctx, src, newPlaces(src, hashes, spaces, k), k, workers)
+	return nearest(ctx, src, newPlaces(src, hashes, spaces, k), k, workers, nil)
 }
 
 // nearest is Nearest on checked views; the places are made for at least k neighbours.
-func nearest[T Float](ctx context.Context, src *source[T], places []*place[T], k, workers int) ([]*Lists, error) {
+func nearest[T Float](
+	ctx context.Context, src *source[T], places []*place[T], k, workers int, device rows.Device,
+) ([]*Lists, error) {
 	s := newSearch(src, src, places, max(1, min(k, src.n-1)))
 	s.self = true
-	if err := s.scan(ctx, workers, nil); err != nil {
+	if err := s.scanOn(ctx, workers, device); err != nil {
 		return nil, err
 	}
 	return s.finish(ctx, workers)

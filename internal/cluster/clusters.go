@@ -33,6 +33,7 @@ type Options struct {
 	Score    Score // of labels, for the choice among the starts; nil selects by inertia alone
 	Seed     uint64
 	Workers  int
+	Device   rows.Device // of the products with rows; nil: they are made here
 }
 
 // Rows runs k-means on the rows of H and numbers the clusters by size.
@@ -41,7 +42,7 @@ func Rows[T kernel.Float](ctx context.Context, h *rows.Dense[T], o Options) (*Cl
 	if err != nil {
 		return nil, err
 	}
-	cfg := kmeans.Config{Clusters: o.Clusters, Starts: o.Starts, Seed: o.Seed, Workers: o.Workers}
+	cfg := kmeans.Config{Clusters: o.Clusters, Starts: o.Starts, Seed: o.Seed, Workers: o.Workers, Device: o.Device}
 	if o.Score != nil && o.Clusters > 1 {
 		cfg = byScore(cfg, o.Score)
 	}

@@ -39,7 +39,8 @@ type Start struct {
 	Seed    uint64
 	Workers int
 
-	Measure bool // the units of ρ; else they are 1
+	Measure bool        // the units of ρ; else they are 1
+	Device  rows.Device // of the products with rows; nil: they are made here
 }
 
 // Point is where training begins.
@@ -104,7 +105,7 @@ func FirstAnchors[T kernel.Float](
 func startLabels[T kernel.Float](
 	ctx context.Context, x []rows.Matrix[T], views []view.View, o Start, perView [][]int,
 ) ([]int, error) {
-	cfg := kmeans.Config{Clusters: o.Count, Starts: o.Starts, Seed: o.Seed, Workers: o.Workers}
+	cfg := kmeans.Config{Clusters: o.Count, Starts: o.Starts, Seed: o.Seed, Workers: o.Workers, Device: o.Device}
 	joint := make([]kmeans.View[T], len(x))
 	for v := range x {
 		joint[v] = kmeans.View[T]{Rows: x[v], Weight: 1, Present: views[v].Present}
@@ -118,7 +119,9 @@ func startLabels[T kernel.Float](
 			total += d
 		}
 		rank := min(o.Count, n, total)
-		basis, u, err := spectral.FindAndProject(ctx, x, spectral.Config{Rank: rank, Seed: o.Seed, Workers: o.Workers})
+		basis, u, err := spectral.FindAndProject(
+			ctx, x, spectral.Config{Rank: rank, Seed: o.Seed, Workers: o.Workers, Device: o.Device},
+		)
 		if err != nil {
 			return nil, err
 		}

@@ -44,15 +44,11 @@ func fit(t *testing.T, p problem, drv Driver, epochs int) (start, labels []int, 
 		if err != nil {
 			t.Fatal(err)
 		}
+		cfg := kmeans.Config{Clusters: m, Starts: 4, Seed: 1}
 		if drv != nil {
-			r, err := NewRows(drv, on, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-			src.MultiplyBy(r)
+			cfg.Device = NewSession(drv, true)
 		}
-		res, err := kmeans.Run(t.Context(), src, kmeans.Config{Clusters: m, Starts: 4, Seed: 1})
+		res, err := kmeans.Run(t.Context(), src, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 )
@@ -17,6 +16,8 @@ type Rows[T kernel.Float] struct {
 	k         *kernels[T]
 	mem       memory
 	n         int
+	chunk     int // of rows, whose sums are taken together
+	most      int // bytes of products at a time
 	dims, ldx []int
 	x         []Ptr
 	has       Ptr // bits of the views of a row; 0: every row has all
@@ -31,12 +32,15 @@ type buffer struct {
 	bytes int64
 }
 
-var _ kmeans.Products[float32] = (*Rows[float32])(nil)
+var (
+	_ rows.Products[float32] = (*Rows[float32])(nil)
+	_ rows.Products[float64] = (*Rows[float64])(nil)
+)
 
 // mostViews is the number of views whose presence fits a row's bits.
 const mostViews = 32
 
-// NewRows takes the rows of x to the device. present[v] says which rows have view v (nil: all); absent rows must be zero. It is
+// NewRows takes the rows of x to the device. present[v] says which rows have view v (nil: all); the others are zero there. It is
 // a *MemoryError where the device has not the memory.
 func NewRows[T kernel.Float](drv Driver, x []rows.Matrix[T], present [][]bool) (*Rows[T], error) {
 	k, err := loadKernels[T](drv)
@@ -47,8 +51,9 @@ func NewRows[T kernel.Float](drv Driver, x []rows.Matrix[T], present [][]bool) (
 		return nil, fmt.Errorf("device: %d views, want 1 to %d", len(x), mostViews)
 	}
 	n, _ := x[0].Dims()
-	r := &Rows[T]{k: k, mem: memory{drv: drv}, n: n, buffers: map[string]buffer{}}
-	need := int64(n) * 4
+	r := &Rows[T]{k: k, mem: memory{drv: drv}, n: n, chunk: parallel.ChunkRows(n, mostRowsOfChunk), most: productBytes,
+		buffers: map[string]buffer{}}
+	need, wide := int64(n)*4, 0
 	for v, xv := range x {
 		nv, d := xv.Dims()
 		if nv != n {
@@ -56,23 +61,29 @@ func NewRows[T kernel.Float](drv Driver, x []rows.Matrix[T], present [][]bool) (
 		}
 		r.dims, r.ldx = append(r.dims, d), append(r.ldx, padded(d))
 		need += int64(n) * int64(padded(d)) * int64(size[T]())
+		wide += padded(d)
 	}
-	if err := checkSizes(n, r.dims, 1, ceil(n, parallel.ChunkRows(n, mostRowsOfChunk))); err != nil {
+	// What products will take: a strip of them and what is found in it, and the sums of chunks.
+	need += min(int64(n)*usualColumns*int64(size[T]()), 2*productBytes)
+	need += int64(ceil(n, r.chunk)) * usualColumns / 4 * int64(wide) * int64(size[T]())
+	if err := checkSizes(n, r.dims, 1, ceil(n, r.chunk)); err != nil {
 		return nil, err
 	}
-	free, _, err := drv.Memory()
-	if err != nil {
+	if err := fits(drv, fmt.Sprintf("the rows of %d samples", n), need); err != nil {
 		return nil, err
-	}
-	if need += need / spare; need > free {
-		return nil, &MemoryError{What: fmt.Sprintf("the rows of %d samples", n), Need: need, Free: free, Device: drv.Name()}
 	}
 	for v, xv := range x {
 		r.x = append(r.x, r.mem.take(int64(n)*int64(r.ldx[v])*int64(size[T]()), "X of view %d", v))
 		if err := r.mem.err; err != nil {
 			return nil, errors.Join(err, r.mem.release())
 		}
-		if err := strips[T](drv, r.x[v], n, r.ldx[v], func(i int, row []T) { xv.Row(i, row[:r.dims[v]]) }); err != nil {
+		if err := strips[T](drv, r.x[v], n, r.ldx[v], func(i int, row []T) {
+			if row = row[:r.dims[v]]; present == nil || present[v] == nil || present[v][i] {
+				xv.Row(i, row)
+			} else {
+				clear(row)
+			}
+		}); err != nil {
 			return nil, errors.Join(fmt.Errorf("device: view %d: %w", v, err), r.mem.release())
 		}
 	}
@@ -85,9 +96,13 @@ func NewRows[T kernel.Float](drv Driver, x []rows.Matrix[T], present [][]bool) (
 // mostRowsOfChunk is the number of rows of a chunk where there are few.
 const mostRowsOfChunk = 1024
 
+// usualColumns is about the most columns that rows are multiplied by, where memory is asked for; for sums over rows, a fourth.
+const usualColumns = 1024
+
 // RowsOf returns the shard's rows for other products. They are the shard's: Close leaves them.
 func (s *Shard[T]) RowsOf(present [][]bool) (*Rows[T], error) {
-	r := &Rows[T]{k: s.k, mem: memory{drv: s.mem.drv}, n: s.plan.n, dims: s.plan.dims, ldx: s.plan.ldx, x: s.state.x,
+	r := &Rows[T]{k: s.k, mem: memory{drv: s.mem.drv}, n: s.plan.n, chunk: parallel.ChunkRows(s.plan.n, mostRowsOfChunk),
+		most: productBytes, dims: s.plan.dims, ldx: s.plan.ldx, x: s.state.x,
 		buffers: map[string]buffer{}}
 	return r, r.setPresent(present)
 }
@@ -135,22 +150,40 @@ func (r *Rows[T]) buffer(purpose string, bytes int64) Ptr {
 	return p
 }
 
-// times sets the products to Σ_v X_v B_vᵀ (n×k), b[v] being k×d_v, and returns where they are.
-func (r *Rows[T]) times(b [][]T, k int) (y Ptr, ld int) {
-	ld = stride(k)
-	y = r.buffer("products of rows", int64(r.n)*int64(ld)*int64(size[T]()))
+// productBytes bounds the memory of products of rows: more of them are made in strips of rows.
+const productBytes = 256 << 20
+
+// strip returns the number of rows whose products with k columns are made at a time, a multiple of a chunk's rows.
+func (r *Rows[T]) strip(k int) int {
+	most := r.most / (stride(k) * size[T]()) / r.chunk * r.chunk
+	return min(max(most, r.chunk), r.n)
+}
+
+// panels takes columns to the device, b[v] being k×d_v.
+func (r *Rows[T]) panels(b [][]T, k int) []Ptr {
+	out := make([]Ptr, len(b))
 	for v, d := range r.dims {
 		ldx := r.ldx[v]
 		panel := make([]T, k*ldx)
 		for j := range k {
 			copy(panel[j*ldx:j*ldx+d], b[v][j*d:(j+1)*d])
 		}
-		up := r.send("columns of products", rawBytes(panel))
-		op := add
+		out[v] = r.send(fmt.Sprintf("columns of products with view %d", v), rawBytes(panel))
+	}
+	return out
+}
+
+// times sets the products of the rows from lo to hi to Σ_v X_v B_vᵀ, k columns, and returns where they are.
+func (r *Rows[T]) times(panels []Ptr, k, lo, hi int) (y Ptr, ld int) {
+	ld = stride(k)
+	y = r.buffer("products of rows", int64(r.strip(k))*int64(ld)*int64(size[T]()))
+	for v, d := range r.dims {
+		ldx, op := r.ldx[v], add
 		if v == 0 {
 			op = store
 		}
-		r.k.timesTransposed(product{op: op, out: y, ldOut: ld, a: r.x[v], lda: ldx, b: up, ldb: ldx, n: r.n, m: k, k: d, base: y})
+		r.k.timesTransposed(product{op: op, out: y, ldOut: ld, a: r.x[v] + Ptr(lo*ldx*size[T]()), lda: ldx, b: panels[v],
+			ldb: ldx, n: hi - lo, m: k, k: d, base: y})
 	}
 	return y, ld
 }
@@ -186,18 +219,18 @@ func (r *Rows[T]) Project(ctx context.Context, v [][]float64, k int, dst []T, ld
 		return err
 	}
 	r.k.ctx = ctx
-	y, own := r.times(b, k)
-	if err := r.k.failed(); err != nil {
-		return err
-	}
-	strip := max(stripBytes/(own*size[T]()), 1)
-	got := make([]T, min(strip, r.n)*own)
+	panels, strip := r.panels(b, k), r.strip(k)
+	got := make([]T, strip*stride(k))
 	for lo := 0; lo < r.n; lo += strip {
-		count := min(strip, r.n-lo)
-		if err := r.k.drv.Download(rawBytes(got[:count*own]), y+Ptr(lo*own*size[T]())); err != nil {
+		hi := min(lo+strip, r.n)
+		y, own := r.times(panels, k, lo, hi)
+		if err := r.k.failed(); err != nil {
 			return err
 		}
-		for i := range count {
+		if err := r.k.drv.Download(rawBytes(got[:(hi-lo)*own]), y); err != nil {
+			return err
+		}
+		for i := range hi - lo {
 			copy(dst[(lo+i)*ld:(lo+i)*ld+k], got[i*own:])
 		}
 	}
@@ -214,22 +247,31 @@ func (r *Rows[T]) GramTimes(ctx context.Context, g []float64, k int) ([]float64,
 		return nil, fmt.Errorf("device: %d values for %d rows of %d columns", len(g), k, total)
 	}
 	r.k.ctx = ctx
-	b, lo := make([][]T, len(r.dims)), 0
+	b, at := make([][]T, len(r.dims)), 0
 	for v, d := range r.dims {
 		for j := range k {
-			b[v] = append(b[v], kernel.Convert[T](g[j*total+lo:j*total+lo+d])...)
+			b[v] = append(b[v], kernel.Convert[T](g[j*total+at:j*total+at+d])...)
 		}
-		lo += d
+		at += d
 	}
-	y, ld := r.times(b, k)
-	chunk := parallel.ChunkRows(r.n, mostRowsOfChunk)
-	chunks, out := ceil(r.n, chunk), make([]float64, k*total)
-	lo = 0
+	panels, strip, chunks := r.panels(b, k), r.strip(k), ceil(r.n, r.chunk)
+	parts := make([]Ptr, len(r.dims))
 	for v, d := range r.dims {
-		part := r.buffer("sums of chunks", int64(chunks*k*d)*int64(size[T]()))
+		parts[v] = r.buffer(fmt.Sprintf("sums of chunks of view %d", v), int64(chunks*k*d)*int64(size[T]()))
+	}
+	for lo := 0; lo < r.n; lo += strip {
+		hi := min(lo+strip, r.n)
+		y, ld := r.times(panels, k, lo, hi)
+		for v, d := range r.dims {
+			r.k.transposedTimes(sums{part: parts[v] + Ptr(lo/r.chunk*k*d*size[T]()), a: y, lda: ld,
+				x: r.x[v] + Ptr(lo*r.ldx[v]*size[T]()), ldx: r.ldx[v], n: hi - lo, m: k, d: d, chunk: r.chunk})
+		}
+	}
+	out := make([]float64, k*total)
+	at = 0
+	for v, d := range r.dims {
 		sum := r.buffer("sums", int64(k*d)*8)
-		r.k.transposedTimes(sums{part: part, a: y, lda: ld, x: r.x[v], ldx: r.ldx[v], n: r.n, m: k, d: d, chunk: chunk})
-		r.k.fold(sum, part, chunks, k*d)
+		r.k.fold(sum, parts[v], chunks, k*d)
 		if err := r.k.failed(); err != nil {
 			return nil, err
 		}
@@ -238,9 +280,9 @@ func (r *Rows[T]) GramTimes(ctx context.Context, g []float64, k int) ([]float64,
 			return nil, err
 		}
 		for j := range k {
-			copy(out[j*total+lo:j*total+lo+d], got[j*d:(j+1)*d])
+			copy(out[j*total+at:j*total+at+d], got[j*d:(j+1)*d])
 		}
-		lo += d
+		at += d
 	}
 	return out, nil
 }
@@ -252,29 +294,73 @@ type lowestOptions struct {
 }
 
 // lowest returns, for every row and each group of columns, the `keep` columns of lowest score in order and their scores:
-// score = Σ_{v present} (x_v·b_vj + bias_vj), b[v] being columns × d_v and bias V×columns. Where there are fewer, the column is
-// −1 and the score infinite.
+// score = Σ_{v present} (x_v·b_vj + bias_vj), b[v] being columns × d_v and bias V×columns. Where there are fewer, the column
+// is −1 and the score infinite.
 func (r *Rows[T]) lowest(ctx context.Context, b [][]T, bias []float64, o lowestOptions) ([]int32, []float64, error) {
 	columns := len(bias) / len(r.dims)
 	if err := r.check(b, columns); err != nil {
 		return nil, nil, err
 	}
 	r.k.ctx = ctx
-	y, ld := r.times(b, columns)
-	groups := ceil(columns, o.group)
-	count := r.n * groups * o.keep
-	index, score := r.buffer("lowest columns", int64(count)*4), r.buffer("lowest scores", int64(count)*8)
-	up := r.send("bias", rawBytes(bias))
-	r.k.launch(r.k.stages, "lowest", [3]int{ceil(r.n*groups, fourRows), 1, 1}, rowThreads, 0, index, score, y, up, r.has,
-		int32(len(r.dims)), int32(r.n), int32(columns), int32(ld), int32(o.group), int32(groups), int32(o.keep), int32(o.self))
-	if err := r.k.failed(); err != nil {
-		return nil, nil, err
+	groups, strip := ceil(columns, o.group), r.strip(columns)
+	keep := o.keep
+	if strip < r.n && o.self >= 0 { // The kernel knows of the first strip's own columns alone.
+		keep++
 	}
-	at, low := make([]int32, count), make([]float64, count)
-	return at, low, errors.Join(r.k.drv.Download(rawBytes(at), index), r.k.drv.Download(rawBytes(low), score))
+	panels, up := r.panels(b, columns), r.send("bias", rawBytes(bias))
+	column, score := make([]int32, r.n*groups*keep), make([]float64, r.n*groups*keep)
+	for lo := 0; lo < r.n; lo += strip {
+		hi := min(lo+strip, r.n)
+		y, ld := r.times(panels, columns, lo, hi)
+		from, count := lo*groups*keep, (hi-lo)*groups*keep
+		index := r.buffer("lowest columns", int64(strip*groups*keep)*4)
+		low := r.buffer("lowest scores", int64(strip*groups*keep)*8)
+		has, self := r.has, o.self
+		if has != 0 {
+			has += Ptr(lo * 4)
+		}
+		if strip < r.n {
+			self = -1
+		}
+		r.k.launch(r.k.stages, "lowest", [3]int{ceil((hi-lo)*groups, fourRows), 1, 1}, rowThreads, 0, index, low, y, up, has,
+			int32(len(r.dims)), int32(hi-lo), int32(columns), int32(ld), int32(o.group), int32(groups), int32(keep), int32(self))
+		if err := r.k.failed(); err != nil {
+			return nil, nil, err
+		}
+		if err := errors.Join(r.k.drv.Download(rawBytes(column[from:from+count]), index),
+			r.k.drv.Download(rawBytes(score[from:from+count]), low)); err != nil {
+			return nil, nil, err
+		}
+	}
+	if keep > o.keep {
+		column, score = withoutSelf(column, score, keep, o.self)
+	}
+	return column, score, nil
 }
 
-// Lowest is kmeans.Products: the lowest score of every row in each group of columns and how far the next one is above it.
+// withoutSelf leaves out the own column of every row, or else its last one, of one group of `keep` columns a row.
+func withoutSelf(column []int32, score []float64, keep, self int) ([]int32, []float64) {
+	to := 0
+	for i := range len(column) / keep {
+		left := keep - 1
+		for at := i * keep; at < (i+1)*keep && left > 0; at++ {
+			if int(column[at]) == i-self {
+				continue
+			}
+			column[to], score[to] = column[at], score[at]
+			to++
+			left--
+		}
+	}
+	return column[:to], score[:to]
+}
+
+// Nearest returns the `keep` columns of the lowest scores of every row, see rows.Products.
+func (r *Rows[T]) Nearest(ctx context.Context, columns [][]T, bias []float64, keep, self int) ([]int32, []float64, error) {
+	return r.lowest(ctx, columns, bias, lowestOptions{group: len(bias) / len(r.dims), keep: keep, self: self})
+}
+
+// Lowest finds the lowest score of every row in each group of columns and how far the next one is above it.
 func (r *Rows[T]) Lowest(ctx context.Context, columns [][]T, bias []float64, group int, first []int32,
 	low, next []float64) error {
 	at, score, err := r.lowest(ctx, columns, bias, lowestOptions{group: group, keep: 2, self: -1})

@@ -261,12 +261,8 @@ func emptyShard[T kernel.Float](drv Driver, spec *engine.Spec, masked []bool, st
 	var count memory
 	new(state).allocate(spec, &p, &count)
 	new(polarProducts).allocate(&p, &count)
-	free, _, err := drv.Memory()
-	if err != nil {
+	if err := fits(drv, fmt.Sprintf("a network of %d samples", p.n), count.total); err != nil {
 		return nil, err
-	}
-	if need := count.total + count.total/spare; need > free {
-		return nil, &MemoryError{What: fmt.Sprintf("a network of %d samples", p.n), Need: need, Free: free, Device: drv.Name()}
 	}
 	s := &Shard[T]{spec: spec, plan: p, mem: memory{drv: drv}, stage: make([]T, p.constants.length),
 		result: make([]float64, p.sums.length), freeH: new([]Ptr), freeT: new([]Ptr), scales: make([]float64, len(p.dims))}

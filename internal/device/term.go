@@ -44,11 +44,14 @@ func SetTerm[T kernel.Float](n *engine.Net, o information.TermsOptions[T]) error
 	return n.SetTerms(func(s engine.Shard, lo, hi int) error {
 		d, ok := s.(*Shard[T])
 		if !ok {
-			return fmt.Errorf("device: a %T has no term on a device", s)
+			return fmt.Errorf("device: a %T: %w", s, errElsewhere)
 		}
 		return d.setTerm(o)
 	})
 }
+
+// errElsewhere says that a shard is not on a device.
+var errElsewhere = errors.New("its rows are not on a device")
 
 func (s *Shard[T]) setTerm(o information.TermsOptions[T]) error {
 	p := &s.plan
@@ -61,12 +64,8 @@ func (s *Shard[T]) setTerm(o information.TermsOptions[T]) error {
 	}
 	var count memory
 	t.allocate(p, &count)
-	free, _, err := s.k.drv.Memory()
-	if err != nil {
+	if err := fits(s.k.drv, fmt.Sprintf("the terms of %d samples", p.n), count.total); err != nil {
 		return err
-	}
-	if need := count.total + count.total/spare; need > free {
-		return &MemoryError{What: fmt.Sprintf("the terms of %d samples", p.n), Need: need, Free: free, Device: s.k.drv.Name()}
 	}
 	t.allocate(p, &s.mem)
 	if err, s.mem.err = s.mem.err, nil; err != nil {

@@ -29,10 +29,11 @@ func DefaultDirections(n int) int {
 
 // Regression says how samples are predicted.
 type Regression struct {
-	Directions int     // singular directions of all views together that are regressed on; 0: DefaultDirections
-	Penalty    float64 // λ; 0: DefaultPenalty
-	Seed       uint64  // of the search for the directions
-	Workers    int     // goroutines; 0: GOMAXPROCS
+	Directions int         // singular directions of all views together that are regressed on; 0: DefaultDirections
+	Penalty    float64     // λ; 0: DefaultPenalty
+	Seed       uint64      // of the search for the directions
+	Workers    int         // goroutines; 0: GOMAXPROCS
+	Device     rows.Device // of the products of that search; nil: they are made here
 }
 
 // LeaveOneOut predicts every sample's value from those of all other samples, by ridge regression on its features. For the
@@ -101,7 +102,7 @@ func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c R
 	r := &LeaveOneOut[T]{n: n, rank: min(c.Directions, n, width)}
 	r.ld = kernel.Pad(r.rank)
 	basis, y, err := spectral.FindAndProject(ctx, x, spectral.Config{
-		Rank: r.rank, Iterations: directionPasses, Seed: c.Seed, Workers: c.Workers})
+		Rank: r.rank, Iterations: directionPasses, Seed: c.Seed, Workers: c.Workers, Device: c.Device})
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"fmt"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/rows"
 )
 
 // Streams of the generators that are seeded by Config.Seed; the starts have the streams from 0.
@@ -63,6 +64,10 @@ type Config struct {
 	// all n samples at the end of a start, from 0 to c−1, which it must not keep.
 	Score  func(ctx context.Context, labels []int) (float64, error)
 	Within float64 // at least 1 with a Score
+
+	// Device, if not nil, makes the products of Lloyd's iterations. Labels stay what they are: where scores differ by less than
+	// their rounding error, the distances decide, here.
+	Device rows.Device
 }
 
 // Result is a clustering. It is not changed after Run returns and is safe for concurrent use.
@@ -99,6 +104,11 @@ func Run[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) (*Resu
 	if err != nil {
 		return nil, err
 	}
+	return s.closed(s.whole(ctx))
+}
+
+// whole runs all starts on all rows.
+func (s *solver[T]) whole(ctx context.Context) (*Result[T], error) {
 	ends, err := s.run(ctx)
 	if err != nil {
 		return nil, err
@@ -120,6 +130,11 @@ func runSampled[T kernel.Float](ctx context.Context, src *Source[T], cfg Config,
 	if err != nil {
 		return nil, err
 	}
+	return s.closed(s.sampled(ctx, src))
+}
+
+// sampled is runSampled with a solver of the sample.
+func (s *solver[T]) sampled(ctx context.Context, src *Source[T]) (*Result[T], error) {
 	ends, err := s.run(ctx)
 	if err != nil {
 		return nil, err
@@ -127,7 +142,7 @@ func runSampled[T kernel.Float](ctx context.Context, src *Source[T], cfg Config,
 	if err := s.onto(ctx, src); err != nil {
 		return nil, err
 	}
-	s.cfg.MaxIter = min(cfg.MaxIter, polishIter)
+	s.cfg.MaxIter = min(s.cfg.MaxIter, polishIter)
 	best, err := s.pick(ctx, ends, func(starts []*start[T]) error {
 		for _, r := range starts {
 			r.moveTo(src)
@@ -185,6 +200,8 @@ type solver[T kernel.Float] struct {
 	panel  panel[T]
 	spaces []*workspace[T]
 	orders []updates // one for each workspace
+
+	products rows.Products[T] // nil: those of the rows here
 }
 
 func newSolver[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) (*solver[T], error) {
@@ -193,7 +210,30 @@ func newSolver[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) 
 		return nil, err
 	}
 	spaces := newWorkspaces(src, cfg.Workers)
-	return &solver[T]{cfg: cfg, src: src, frame: f, norm: f.norm, spaces: spaces, orders: make([]updates, len(spaces))}, nil
+	s := &solver[T]{cfg: cfg, src: src, frame: f, norm: f.norm, spaces: spaces, orders: make([]updates, len(spaces))}
+	s.products, err = src.take(cfg.Device)
+	return s, err
+}
+
+// close gives back what a device holds of the rows.
+func (s *solver[T]) close() error {
+	if s.products == nil {
+		return nil
+	}
+	p := s.products
+	s.products = nil
+	return p.Close()
+}
+
+// closed returns a result, or the first error, after close.
+func (s *solver[T]) closed(r *Result[T], err error) (*Result[T], error) {
+	if closing := s.close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // onto makes src the solver's source; the centre and the tolerance stay.
@@ -203,5 +243,9 @@ func (s *solver[T]) onto(ctx context.Context, src *Source[T]) error {
 		return err
 	}
 	s.src, s.norm = src, norm
-	return nil
+	if err := s.close(); err != nil {
+		return err
+	}
+	s.products, err = src.take(s.cfg.Device)
+	return err
 }

@@ -93,7 +93,7 @@ func (s *solver[T]) assign(ctx context.Context, starts []*start[T]) error {
 	if err := s.panel.set(ctx, s.src, s.cfg.Workers, s.frame.centre, all); err != nil {
 		return err
 	}
-	if s.src.products != nil {
+	if s.products != nil {
 		return s.assignElsewhere(ctx, starts)
 	}
 	return parallel.For(ctx, s.cfg.Workers, s.src.blocks(), func(worker, b int) error {
@@ -110,12 +110,12 @@ func (s *solver[T]) assign(ctx context.Context, starts []*start[T]) error {
 	})
 }
 
-// assignElsewhere is assign by the products of the source. A sample whose lowest scores are too near each other is multiplied
+// assignElsewhere is assign by the products of a device. A sample whose lowest scores are too near each other is multiplied
 // here, where the distances decide.
 func (s *solver[T]) assignElsewhere(ctx context.Context, starts []*start[T]) error {
 	c, count := s.cfg.Clusters, s.src.n*len(starts)
 	first, low, next := make([]int32, count), make([]float64, count), make([]float64, count)
-	if err := s.src.products.Lowest(ctx, s.panel.columns, s.panel.viewBias, c, first, low, next); err != nil {
+	if err := s.products.Lowest(ctx, s.panel.columns, s.panel.viewBias, c, first, low, next); err != nil {
 		return err
 	}
 	return parallel.For(ctx, s.cfg.Workers, s.src.blocks(), func(worker, b int) error {

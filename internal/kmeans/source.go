@@ -25,10 +25,8 @@ type View[T kernel.Float] struct {
 type Source[T kernel.Float] struct {
 	views  []View[T]
 	n      int
-	offset []int // of a view's columns in a centroid, length V+1; the last is Σ d_v
-	// products, if not nil, has the rows elsewhere.
-	products Products[T]
-	scale    []float64 // Σ w_v / Σ_{v present} w_v of each sample; nil if every view is present everywhere
+	offset []int     // of a view's columns in a centroid, length V+1; the last is Σ d_v
+	scale  []float64 // Σ w_v / Σ_{v present} w_v of each sample; nil if every view is present everywhere
 }
 
 // NewSource checks the views and joins them. The first view gives n. It returns an error if there is no view, if the
@@ -75,18 +73,14 @@ func NewSource[T kernel.Float](views ...View[T]) (*Source[T], error) {
 	return s, nil
 }
 
-// Products multiplies the rows of a source with centroids elsewhere, say on a device. Of samples that lack a view the rows
-// there are zero.
-type Products[T kernel.Float] interface {
-	// Lowest finds the lowest scores of every sample in each group of columns, score = Σ_{v present} (x_v·c_vj + bias_vj) for the
-	// columns c[v] (k×d_v) and bias (V×k; +∞ for a column that there is not). For sample i and group g, element i·groups+g of
-	// first becomes the column, the first of equals, of low and next the two lowest scores; next is +∞ where there is one.
-	Lowest(ctx context.Context, columns [][]T, bias []float64, group int, first []int32, low, next []float64) error
+// take takes the rows to a device; nil: they are multiplied here.
+func (s *Source[T]) take(d rows.Device) (rows.Products[T], error) {
+	x, present := make([]rows.Matrix[T], len(s.views)), make([][]bool, len(s.views))
+	for v, w := range s.views {
+		x[v], present[v] = w.Rows, w.Present
+	}
+	return rows.Take(d, x, present)
 }
-
-// MultiplyBy has the products of Lloyd's iterations made by p, which has the same rows. Labels stay what they are: where scores
-// differ by less than their rounding error, the distances decide.
-func (s *Source[T]) MultiplyBy(p Products[T]) { s.products = p }
 
 // Len returns the number of samples.
 func (s *Source[T]) Len() int { return s.n }

@@ -102,7 +102,9 @@ func readHeader(r io.Reader) (*File, [][2]int, error) {
 		}
 		lo, hi := offsets[i][0], offsets[i][1]
 		if lo != size || hi < lo || hi-lo != want {
-			return nil, nil, fmt.Errorf("safetensors: %q lies at %d to %d, want the %d bytes from %d on", t.Name, lo, hi, want, size)
+			return nil, nil, fmt.Errorf(
+				"safetensors: %q lies at %d to %d, want the %d bytes from %d on", t.Name, lo, hi, want, size,
+			)
 		}
 		size = hi
 	}

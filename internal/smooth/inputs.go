@@ -30,6 +30,9 @@ type Options struct {
 	Seed       uint64 // of the directions and the landmarks
 	Workers    int
 	Overwrite  bool // inputs may take the place of the views in the caller's memory
+	// Device makes the products of the searches for directions and neighbours; nil: they are made here. Rows are taken to their
+	// directions here in any case, for those of a new sample are to have the bits of an equal one in training.
+	Device rows.Device
 }
 
 // Standardised are the views in the standardisations that leave something of them.
@@ -123,7 +126,8 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 			return nil, err
 		}
 		in.Columns = min(o.Directions, x.Rows)
-		cfg := spectral.Config{Rank: in.Columns, Iterations: DirectionPasses, Seed: o.Seed, Workers: o.Workers}
+		cfg := spectral.Config{Rank: in.Columns, Iterations: DirectionPasses, Seed: o.Seed, Workers: o.Workers,
+			Device: o.Device}
 		if s.directions[k], err = findDirection(ctx, unit, cfg); err != nil {
 			return nil, err
 		}

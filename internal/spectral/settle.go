@@ -2,6 +2,7 @@ package spectral
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -17,20 +18,34 @@ const EnoughRows = 16 << 10
 // kernel.Pad(rank). Of many rows the directions span those of some, EnoughRows, and are turned so that they are the singular
 // directions of all rows within that span: the columns of X Vᵀ are orthogonal, and their norms are S.
 func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (*Basis, []T, error) {
-	some := rows.Thin(x, EnoughRows)
-	b, err := Find(ctx, some, cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	y, err := Project(ctx, b, x, cfg.Workers)
-	if err != nil {
-		return nil, nil, err
+	if len(x) == 0 {
+		return nil, nil, errors.New("spectral: no views")
 	}
 	n, _ := x[0].Dims()
+	some := rows.Thin(x, EnoughRows)
 	if seen, _ := some[0].Dims(); seen < n {
-		err = settle(ctx, b, n, y, cfg.Workers)
+		b, err := Find(ctx, some, cfg)
+		if err != nil {
+			return nil, nil, err
+		}
+		y, err := Project(ctx, b, x, cfg.Workers)
+		if err != nil {
+			return nil, nil, err
+		}
+		return b, y, settle(ctx, b, n, y, cfg.Workers)
 	}
-	return b, y, err
+	return onDevice(x, cfg.Device, func(p rows.Products[T]) (*Basis, []T, error) { // which gets the rows once
+		b, err := find(ctx, x, p, cfg)
+		if err != nil {
+			return nil, nil, err
+		}
+		if p == nil {
+			y, err := Project(ctx, b, x, cfg.Workers)
+			return b, y, err
+		}
+		y := make([]T, n*kernel.Pad(len(b.S)))
+		return b, y, p.Project(ctx, b.V, len(b.S), y, kernel.Pad(len(b.S)))
+	})
 }
 
 // settle turns directions, and the n rows y in them, so that the columns of these are orthogonal, and sets S to their norms.

@@ -25,9 +25,8 @@ type Config struct {
 	Seed       uint64 // of the first directions
 	Workers    int    // goroutines; 0: GOMAXPROCS
 
-	// GramTimes, if not nil, returns G·XᵀX (k×D) in place of a pass over the rows here, say from a device, in memory that is
-	// the search's from then on.
-	GramTimes func(ctx context.Context, g []float64, k int) ([]float64, error)
+	// Device, if not nil, makes the products with the rows.
+	Device rows.Device
 }
 
 // Basis holds the leading right singular vectors of X = [X_1 … X_V] (n×D): X ≈ U diag(S) V.
@@ -44,6 +43,34 @@ const (
 
 // Find returns the leading directions of the views. Rows of absent samples must be zero.
 func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (*Basis, error) {
+	b, _, err := onDevice(x, cfg.Device, func(p rows.Products[T]) (*Basis, []T, error) {
+		b, err := find(ctx, x, p, cfg)
+		return b, nil, err
+	})
+	return b, err
+}
+
+// onDevice runs f with the products of rows that a device has, nil where it has not.
+func onDevice[T kernel.Float](
+	x []rows.Matrix[T], d rows.Device, f func(p rows.Products[T]) (*Basis, []T, error),
+) (*Basis, []T, error) {
+	p, err := rows.Take(d, x, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, y, err := f(p)
+	if p != nil {
+		if closing := p.Close(); err == nil {
+			err = closing
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return b, y, nil
+}
+
+func find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], p rows.Products[T], cfg Config) (*Basis, error) {
 	if len(x) == 0 {
 		return nil, errors.New("spectral: no views")
 	}
@@ -72,8 +99,8 @@ func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (
 		cfg.Iterations = 1
 	}
 	timesGram := func(g []float64) ([]float64, error) { return gramTimes(ctx, x, b.Dims, g, k, cfg.Workers) }
-	if cfg.GramTimes != nil {
-		timesGram = func(g []float64) ([]float64, error) { return cfg.GramTimes(ctx, g, k) }
+	if p != nil {
+		timesGram = func(g []float64) ([]float64, error) { return p.GramTimes(ctx, g, k) }
 	} else if gramPays(n, total, k, cfg.Iterations+1) {
 		square, err := gram(ctx, x, total, cfg.Workers)
 		if err != nil {

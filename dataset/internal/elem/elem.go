@@ -1,5 +1,5 @@
-// Package elem turns the stored elements of a data file (integers of any width, half (of either kind), single and double floats, either
-// byte order) into float32 or float64.
+// Package elem turns the stored elements of a data file (integers of any width, half (of either kind), single and double floats,
+// either byte order) into float32 or float64.
 package elem
 
 import (

@@ -17,22 +17,14 @@ func main() {
 	}
 	x, classes := read(os.Args[1])
 	c, err := largemvc.Fit(context.Background(), x, largemvc.Config{Clusters: max(classes, 2)})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := c.Save("model.safetensors"); err != nil { // one file, written whole or not at all
-		log.Fatal(err)
-	}
+	check(err)
+	check(c.Save("model.safetensors")) // one file, written whole or not at all
 
 	model, err := largemvc.Load("model.safetensors") // tomorrow, in another process
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	newX, _ := read(os.Args[2])
 	a, err := model.Assign(context.Background(), newX)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	for i, label := range a.Labels {
 		fmt.Println(label, a.Near[i]/a.Next[i]) // the closer to 1, the less sure
 	}
@@ -41,12 +33,14 @@ func main() {
 // read returns the views of a file and the number of classes that it knows, 0 without labels.
 func read(path string) ([]largemvc.View, int) {
 	set, err := dataset.Open(path, dataset.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	x, err := views.Of(set)
+	check(err)
+	return x, set.Classes()
+}
+
+func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	return x, set.Classes()
 }

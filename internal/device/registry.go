@@ -1,0 +1,155 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Kind is a way to devices, such as CUDA.
+type Kind struct {
+	Name string // for messages
+	// Open opens the device that a fit uses. Its error says in a sentence why there is none.
+	Open func() (Driver, error)
+}
+
+var (
+	kindsMu sync.Mutex
+	kinds   []Kind
+)
+
+// Register makes a kind of devices known. A build with drivers does it as it starts; one without has none.
+func Register(name string, open func() (Driver, error)) {
+	kindsMu.Lock()
+	defer kindsMu.Unlock()
+	kinds = append(kinds, Kind{name, open})
+}
+
+// Unregister forgets a kind.
+func Unregister(name string) {
+	kindsMu.Lock()
+	defer kindsMu.Unlock()
+	kinds = slices.DeleteFunc(kinds, func(k Kind) bool { return k.Name == name })
+}
+
+// Kinds returns what was registered, in order.
+func Kinds() []Kind {
+	kindsMu.Lock()
+	defer kindsMu.Unlock()
+	return slices.Clone(kinds)
+}
+
+// ErrNotBuilt says that a program has no driver for any device.
+var ErrNotBuilt = errors.New("this program was built without the tag cuda (docs/gpu.md tells how to build it)")
+
+// leastMajor is the major compute capability that the kernels need.
+const leastMajor = 7
+
+// Open opens the first kind of device that is there, checks that it runs the kernels and that they compile, and returns it as a
+// driver whose errors are *FailedError.
+func Open() (Driver, error) {
+	all := Kinds()
+	if len(all) == 0 {
+		return nil, ErrNotBuilt
+	}
+	var errs []error
+	for _, k := range all {
+		drv, err := k.Open()
+		if err == nil {
+			if drv, err = usable(drv); err == nil {
+				return drv, nil
+			}
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", k.Name, err))
+	}
+	return nil, errors.Join(errs...)
+}
+
+// usable returns a driver with the kernels loaded, or closes it and says why its device does not do.
+func usable(drv Driver) (Driver, error) {
+	g := &guarded{Driver: drv, modules: map[string]loaded{}}
+	major, minor := drv.Capability()
+	var err error
+	if major < leastMajor {
+		err = fmt.Errorf("%s has the compute capability %d.%d, the kernels need %d.0", drv.Name(), major, minor, leastMajor)
+	} else if _, err = loadKernels[float32](g); err != nil {
+		err = fmt.Errorf("%s does not take the kernels: %w", drv.Name(), err)
+	}
+	if err != nil {
+		return nil, errors.Join(err, drv.Close())
+	}
+	return g, nil
+}
+
+// FailedError says that a device, or its driver, failed in something. What it held is lost, and so is all later work on it.
+type FailedError struct {
+	Device, Doing string
+	Err           error
+}
+
+func (e *FailedError) Error() string {
+	return fmt.Sprintf("%s failed: %s: %v", e.Device, e.Doing, e.Err)
+}
+
+// Unwrap returns what the driver said.
+func (e *FailedError) Unwrap() error { return e.Err }
+
+// guarded is a driver that says what failed, and that compiles a text once.
+type guarded struct {
+	Driver
+	modules map[string]loaded
+	lost    bool // it has failed
+}
+
+type loaded struct {
+	module Module
+	err    error
+}
+
+func (g *guarded) failed(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	g.lost = true
+	return &FailedError{g.Name(), doing, err}
+}
+
+func (g *guarded) Alloc(name string, bytes int64) (Ptr, error) {
+	p, err := g.Driver.Alloc(name, bytes)
+	return p, g.failed(fmt.Sprintf("%d bytes of memory for %s", bytes, name), err)
+}
+
+func (g *guarded) Free(p Ptr) error { return g.failed("freeing memory", g.Driver.Free(p)) }
+
+func (g *guarded) Upload(p Ptr, src []byte) error {
+	return g.failed("a copy to the device", g.Driver.Upload(p, src))
+}
+
+func (g *guarded) Download(dst []byte, p Ptr) error {
+	return g.failed("a copy from the device", g.Driver.Download(dst, p))
+}
+
+func (g *guarded) Zero(p Ptr, bytes int64) error {
+	return g.failed("filling memory", g.Driver.Zero(p, bytes))
+}
+
+func (g *guarded) Load(text string) (Module, error) {
+	if m, ok := g.modules[text]; ok {
+		return m.module, m.err
+	}
+	m, err := g.Driver.Load(text)
+	g.modules[text] = loaded{m, err}
+	return m, err
+}
+
+func (g *guarded) Launch(m Module, kernel string, l Launch, args ...any) error {
+	return g.failed("the kernel "+kernel, g.Driver.Launch(m, kernel, l, args...))
+}
+
+func (g *guarded) Sync() error { return g.failed("waiting", g.Driver.Sync()) }
+
+func (g *guarded) Memory() (free, total int64, err error) {
+	free, total, err = g.Driver.Memory()
+	return free, total, g.failed("asking for its memory", err)
+}

@@ -1,0 +1,168 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// Session is a device as a fit uses it. A nil Session has none: all is done on the CPU. It is used by one goroutine at a time.
+type Session struct {
+	drv  Driver
+	must bool // what does not fit the device is an error; else it is done on the CPU
+	left []string
+
+	off    bool // no network comes on the device any more
+	trains bool // the last network is there
+}
+
+// NewSession returns the session of a fit on a device, which it owns. With must, what does not fit the device's memory is a
+// *MemoryError; else the CPU does it, and Left tells.
+func NewSession(drv Driver, must bool) *Session { return &Session{drv: drv, must: must} }
+
+// Rows returns the session as what multiplies rows, nil where there is none or its device has failed.
+func (s *Session) Rows() rows.Device {
+	if s == nil {
+		return nil
+	}
+	if g, ok := s.drv.(*guarded); ok && g.lost {
+		return nil
+	}
+	return s
+}
+
+// Name is that of the device.
+func (s *Session) Name() string { return s.drv.Name() }
+
+// Left returns what was left to the CPU, and why.
+func (s *Session) Left() []string { return s.left }
+
+// Close closes the device.
+func (s *Session) Close() error {
+	if s == nil {
+		return nil
+	}
+	return s.drv.Close()
+}
+
+// Take32 takes float32 rows to the device.
+func (s *Session) Take32(x []rows.Matrix[float32], present [][]bool) (rows.Products[float32], error) {
+	return take(s, x, present)
+}
+
+// Take64 takes float64 rows to the device.
+func (s *Session) Take64(x []rows.Matrix[float64], present [][]bool) (rows.Products[float64], error) {
+	return take(s, x, present)
+}
+
+// take leaves sparse rows to the CPU, which needs less for them than a device for dense ones.
+func take[T kernel.Float](s *Session, x []rows.Matrix[T], present [][]bool) (rows.Products[T], error) {
+	if len(x) > mostViews || anySparse(x) {
+		return nil, nil
+	}
+	r, err := NewRows(s.drv, x, present)
+	if err != nil {
+		return nil, s.leave(err)
+	}
+	return r, nil
+}
+
+func anySparse[T kernel.Float](x []rows.Matrix[T]) bool {
+	for _, m := range x {
+		inner, _ := rows.Unscaled(m)
+		if _, sparse := inner.(*rows.Sparse[T]); sparse {
+			return true
+		}
+	}
+	return false
+}
+
+// leave is nil for an error of something that the CPU can do in its place.
+func (s *Session) leave(err error) error {
+	var full *MemoryError
+	if s.must || !errors.As(err, &full) {
+		return err
+	}
+	s.left = append(s.left, full.Error())
+	return nil
+}
+
+// Factory makes the shards of networks on the device of a session, or in memory where there is none or the network does not fit.
+func Factory[T kernel.Float](s *Session) engine.Factory[T] {
+	if s == nil {
+		return engine.InMemory[T]
+	}
+	return func(spec *engine.Spec, x []rows.Matrix[T], present [][]bool, h0 []float64) ([]engine.Shard, error) {
+		if s.trains = false; s.off {
+			return engine.InMemory(spec, x, present, h0)
+		}
+		if anySparse(x) {
+			if s.must {
+				return nil, errSparse
+			}
+			s.left = append(s.left, errSparse.Error())
+			return engine.InMemory(spec, x, present, h0)
+		}
+		shard, err := New(s.drv, spec, x, present, h0, true)
+		if err == nil {
+			s.trains = true
+			return []engine.Shard{shard}, nil
+		}
+		if err := s.leave(err); err != nil {
+			return nil, err
+		}
+		return engine.InMemory(spec, x, present, h0)
+	}
+}
+
+var errSparse = errors.New("sparse views are trained on the CPU")
+
+// SetTerms gives a network, whose shards are on a device or in memory, the terms of information.NewTerms.
+func SetTerms[T kernel.Float](n *engine.Net, clusters int, o information.TermsOptions[T]) error {
+	if err := SetTerm(n, o); !errors.Is(err, errElsewhere) {
+		return err
+	}
+	return engine.SetTerm(n, func(lo, hi int) (engine.Term[T], error) { return information.NewTerms(hi-lo, clusters, o) })
+}
+
+// Trains says whether the shards that were made last are on the device.
+func (s *Session) Trains() bool { return s != nil && s.trains }
+
+// Leave has the CPU do what did not fit, and is nil then. It returns the error where that is another one, or where the session
+// must not do so; then nothing has changed.
+func (s *Session) Leave(err error) error {
+	if err := s.leave(err); err != nil {
+		return err
+	}
+	s.off = true
+	return nil
+}
+
+// Fits returns a *MemoryError if the rows and the state of a network of some sizes, its terms aside, do not fit the device.
+func (s *Session) Fits(spec *engine.Spec, present [][]bool, double bool) error {
+	bytes := Bytes[float32]
+	if double {
+		bytes = Bytes[float64]
+	}
+	need, err := bytes(spec, present, false, true)
+	if err != nil {
+		return err
+	}
+	return fits(s.drv, fmt.Sprintf("a network of %d samples", spec.Samples), need)
+}
+
+// fits returns a *MemoryError where a device has not the memory for something, and some to spare.
+func fits(drv Driver, what string, need int64) error {
+	free, _, err := drv.Memory()
+	if err != nil {
+		return err
+	}
+	if need += need / spare; need > free {
+		return &MemoryError{What: what, Need: need, Free: free, Device: drv.Name()}
+	}
+	return nil
+}

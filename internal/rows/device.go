@@ -1,0 +1,61 @@
+package rows
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// Device multiplies rows elsewhere than in this process's memory, such as on a GPU. It is used by one goroutine at a time.
+type Device interface {
+	// Take32 and Take64 take the rows of some views to the device; present[v] says which rows have view v (nil: all), and
+	// absent rows must be zero. They return nil, and no error, where the rows are better multiplied here.
+	Take32(x []Matrix[float32], present [][]bool) (Products[float32], error)
+	Take64(x []Matrix[float64], present [][]bool) (Products[float64], error)
+}
+
+// Products are the products of rows that are on a device. Until Close they take its memory.
+type Products[T kernel.Float] interface {
+	// Lowest finds the lowest scores of every row in each group of columns, score = Σ_{v present} (x_v·c_vj + bias_vj) for the
+	// columns c[v] (k×d_v) and bias (V×k; +∞ for a column that there is not). For row i and group g, element i·groups+g of
+	// first becomes the column, the first of equals, of low and next the two lowest scores; next is +∞ where there is one.
+	Lowest(ctx context.Context, columns [][]T, bias []float64, group int, first []int32, low, next []float64) error
+	// Nearest returns the `keep` columns of the lowest scores of every row, in order, and their scores: n×keep of each. Where
+	// there are fewer, the column is −1 and the score infinite. Where self is not negative, row i has no column i−self.
+	Nearest(ctx context.Context, columns [][]T, bias []float64, keep, self int) (column []int32, score []float64, err error)
+	// GramTimes returns G·XᵀX, k×D, for the views side by side, D columns together, in memory that is the caller's.
+	GramTimes(ctx context.Context, g []float64, k int) ([]float64, error)
+	// Project sets dst, with the stride ld ≥ k, to Σ_v X_v B_vᵀ, b[v] being k×d_v.
+	Project(ctx context.Context, b [][]float64, k int, dst []T, ld int) error
+	Close() error
+}
+
+// Take takes rows to a device. The products are nil where there is no device, or where the rows are better multiplied here.
+func Take[T kernel.Float](d Device, x []Matrix[T], present [][]bool) (Products[T], error) {
+	if d == nil {
+		return nil, nil
+	}
+	var got any
+	var err error
+	switch x := any(x).(type) {
+	case []Matrix[float32]:
+		var p Products[float32]
+		if p, err = d.Take32(x, present); p != nil {
+			got = p
+		}
+	case []Matrix[float64]:
+		var p Products[float64]
+		if p, err = d.Take64(x, present); p != nil {
+			got = p
+		}
+	}
+	if err != nil || got == nil {
+		return nil, err
+	}
+	products, ok := got.(Products[T])
+	if !ok {
+		return nil, fmt.Errorf("rows: a device has products of type %T", got)
+	}
+	return products, nil
+}

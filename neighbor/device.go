@@ -1,0 +1,170 @@
+package neighbor
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// What a device does of the searches is the products, and of each row the lowest scores. They are candidates: scores and
+// distances of these alone are then taken here, as without a device, so that neighbours, landmarks and weights are the same.
+
+// onDevice takes the rows of some views to a device. The products are nil where they are to be made here.
+func (s *source[T]) onDevice(d rows.Device, views []int) (rows.Products[T], error) {
+	x, present := make([]rows.Matrix[T], len(views)), make([][]bool, len(views))
+	for q, v := range views {
+		x[q], present[q] = s.views[v].Rows, s.views[v].Present
+	}
+	return rows.Take(d, x, present)
+}
+
+// closed returns err, or else the error of giving rows back, if a device has some.
+func closed[T Float](p rows.Products[T], err error) error {
+	if p == nil {
+		return err
+	}
+	if closing := p.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// scanOn is scan with the products of a device where it takes them: not for samples without a view, whose scores are means over
+// the views that two share.
+func (s *search[T]) scanOn(ctx context.Context, workers int, d rows.Device) error {
+	if d == nil {
+		return s.scan(ctx, workers, nil)
+	}
+	here := *s
+	here.spaces = nil
+	for _, p := range s.spaces {
+		done := false
+		if !p.masked {
+			products, err := s.query.onDevice(d, p.product)
+			if err != nil {
+				return err
+			}
+			if done = products != nil; done {
+				err = s.findOn(ctx, p, products)
+			}
+			if err := closed(products, err); err != nil {
+				return err
+			}
+		}
+		if !done {
+			here.spaces = append(here.spaces, p)
+		}
+	}
+	if len(here.spaces) == 0 {
+		return nil
+	}
+	return here.scan(ctx, workers, nil)
+}
+
+// findOn finds the candidates of a space, of samples among themselves.
+func (s *search[T]) findOn(ctx context.Context, p *plan[T], products rows.Products[T]) error {
+	n := s.base.n
+	columns, bias := make([][]T, len(p.product)), make([]float64, len(p.product)*n)
+	for q, v := range p.product {
+		d := s.base.dims[v]
+		columns[q] = make([]T, n*d)
+		for j := range n {
+			row := columns[q][j*d : (j+1)*d]
+			s.base.views[v].Rows.Row(j, row)
+			for i := range row {
+				row[i] *= -2
+			}
+			if bias[q*n+j] = s.base.square[v][j]; p.hidden[j] {
+				bias[q*n+j] = math.Inf(1)
+			}
+		}
+	}
+	index, score, err := products.Nearest(ctx, columns, bias, s.keep, 0)
+	if err != nil {
+		return err
+	}
+	copy(p.index, index)
+	for e, x := range score {
+		p.score[e] = T(x)
+	}
+	return nil
+}
+
+// candidates are the landmarks of the lowest scores of every sample, in order.
+type candidates struct {
+	keep  int
+	index []int32
+}
+
+// findOn looks for the nearest landmarks of samples on a device, if there is one, before closest is called for them. Products
+// with so few that none is passed over here stay here.
+func (m *landmarks[T]) findOn(ctx context.Context, src *source[T], d rows.Device) error {
+	if d == nil || !src.inMemory(m.space.Views) || !m.prunes(m.nearest+1) {
+		return nil
+	}
+	products, err := src.onDevice(d, m.space.Views)
+	if err == nil {
+		err = m.find(ctx, products, m.nearest+1)
+	}
+	return closed(products, err)
+}
+
+// find sets m.near to the candidates for the `want` nearest landmarks; nil where the products are made here.
+func (m *landmarks[T]) find(ctx context.Context, products rows.Products[T], want int) error {
+	if m.near = nil; products == nil || !m.prunes(want) {
+		return nil
+	}
+	columns, bias := make([][]T, len(m.centroids)), make([]float64, len(m.centroids)*m.count)
+	for q, c := range m.centroids {
+		columns[q] = make([]T, len(c))
+		for i, x := range c {
+			columns[q][i] = -2 * x
+		}
+		copy(bias[q*m.count:], m.points.square[q])
+	}
+	near := &candidates{keep: want + spareNearest}
+	var err error
+	near.index, _, err = products.Nearest(ctx, columns, bias, near.keep, -1)
+	m.near = near
+	return err
+}
+
+// closestOf is closest among candidates, of which it keeps those that lowestOf does.
+func (m *landmarks[T]) closestOf(
+	c *candidates, src *source[T], lo, hi, want int, exact bool, w *landmarkSpace[T], f func(i int, near []found),
+) {
+	m.gatherRows(src, lo, hi, false, w)
+	for i := lo; i < hi; i++ {
+		if !src.has(m.space.Views, i) {
+			continue
+		}
+		left := 0
+		for _, j := range c.index[i*c.keep : (i+1)*c.keep] {
+			if j >= 0 {
+				w.list[left] = j
+				left++
+			}
+		}
+		slices.Sort(w.list[:left]) // of equal scores the lower number is first
+		keep := want
+		if exact {
+			keep = left
+		}
+		m.take(w.rows[(i-lo)*m.width:(i-lo+1)*m.width], left, keep, w)
+		slack := 4 * noise[T](m.width, math.Sqrt(src.length(m.space.Views, i)), m.longest)
+		for last := w.near[want-1].square + slack; w.near[len(w.near)-1].square > last; {
+			w.near = w.near[:len(w.near)-1]
+		}
+		if up := m.missing(src, i); up != 1 {
+			for r := range w.near {
+				w.near[r].square *= up
+			}
+		}
+		if exact {
+			m.distances(src, i, w.near, w)
+		}
+		f(i, w.near[:want])
+	}
+}
