@@ -37,7 +37,8 @@ func (m *thin[T]) Dims() (int, int) {
 	return n/m.step*thinBlock + min(n%m.step, thinBlock), d
 }
 
-// each calls f for the rows from lo to hi, in pieces that lie together: from `from` to `to` in the whole matrix, `at` of them before.
+// each calls f for the rows from lo to hi, in pieces that lie together: from `from` to `to` in the whole matrix, `at` of them
+// before.
 func (m *thin[T]) each(lo, hi int, f func(from, to, at int)) {
 	for i := lo; i < hi; {
 		end := min(hi, (i/thinBlock+1)*thinBlock)

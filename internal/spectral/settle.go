@@ -21,31 +21,38 @@ func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg
 	if len(x) == 0 {
 		return nil, nil, errors.New("spectral: no views")
 	}
-	n, _ := x[0].Dims()
 	some := rows.Thin(x, EnoughRows)
-	if seen, _ := some[0].Dims(); seen < n {
-		b, err := Find(ctx, some, cfg)
-		if err != nil {
+	n, _ := x[0].Dims()
+	var b *Basis
+	seen, _ := some[0].Dims()
+	if seen < n {
+		var err error
+		if b, err = Find(ctx, some, cfg); err != nil {
 			return nil, nil, err
 		}
-		y, err := Project(ctx, b, x, cfg.Workers)
-		if err != nil {
-			return nil, nil, err
-		}
-		return b, y, settle(ctx, b, n, y, cfg.Workers)
 	}
-	return onDevice(x, cfg.Device, func(p rows.Products[T]) (*Basis, []T, error) { // which gets the rows once
-		b, err := find(ctx, x, p, cfg)
-		if err != nil {
-			return nil, nil, err
+	b, y, err := onDevice(x, cfg.Device, func(p rows.Products[T]) (*Basis, []T, error) {
+		if b == nil {
+			var err error
+			if b, err = find(ctx, x, p, cfg); err != nil {
+				return nil, nil, err
+			}
 		}
 		if p == nil {
 			y, err := Project(ctx, b, x, cfg.Workers)
 			return b, y, err
 		}
-		y := make([]T, n*kernel.Pad(len(b.S)))
-		return b, y, p.Project(ctx, b.V, len(b.S), y, kernel.Pad(len(b.S)))
+		ld := kernel.Pad(len(b.S))
+		y := make([]T, n*ld)
+		return b, y, p.Project(ctx, b.V, len(b.S), y, ld)
 	})
+	if err == nil && seen < n {
+		err = settle(ctx, b, n, y, cfg.Workers)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return b, y, nil
 }
 
 // settle turns directions, and the n rows y in them, so that the columns of these are orthogonal, and sets S to their norms.

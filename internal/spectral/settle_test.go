@@ -11,8 +11,8 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// TestFindAndProjectOfMany wants of many rows what all of them would give in directions that stand out, and rows whose columns are
-// orthogonal to rounding in those that do not; for any number of goroutines.
+// TestFindAndProjectOfMany wants of many rows what all of them would give in directions that stand out, and rows whose columns
+// are orthogonal to rounding in those that do not; for any number of goroutines.
 func TestFindAndProjectOfMany(t *testing.T) {
 	const n, rank, strong = 2*EnoughRows + 1000, 8, 4
 	dims := []int{7, 12}
