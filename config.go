@@ -50,6 +50,11 @@ type Config struct {
 	Rotate  Rotation // exact reduction of views of low rank, without neighbours; default Auto
 	Float64 bool     // everything that grows with n is held in float64, in place of float32
 
+	// FitSamples, if fewer than the samples, is the number of those that the network is trained on, drawn by Seed. Then one pass
+	// labels all of them. Their neighbours are landmarks unless Neighborhood.Exact says otherwise, which clusters samples that
+	// were not drawn better, in less time. 0: all.
+	FitSamples int
+
 	Machine machine.Options // what the fit may use of the machine: goroutines, memory
 
 	Checkpoint Checkpoint // where the state of the training is written; default: nowhere
@@ -129,7 +134,8 @@ func (p Preset) Modules() (*SoftThreshold, *RowShrink, *Procrustes) {
 }
 
 // WithDefaults returns the configuration with copies of its modules and with every zero that stands for something else
-// replaced by it, except Neighborhood.Steps and Landmarks, whose defaults depend on the samples.
+// replaced by it, except Neighborhood.Steps and Landmarks, and with FitSamples Exact, whose defaults depend on the
+// samples.
 func (c Config) WithDefaults() Config {
 	c.Anchors = cmp.Or(c.Anchors, c.Clusters)
 	c.Layers = cmp.Or(c.Layers, 2)
@@ -148,7 +154,9 @@ func (c Config) WithDefaults() Config {
 		n.Weight = cmp.Or(n.Weight, 3)
 		n.HeldOutWeight = cmp.Or(n.HeldOutWeight, 3)
 		n.Temperature = cmp.Or(n.Temperature, 0.1)
-		n.Exact = cmp.Or(n.Exact, 10_000)
+		if c.FitSamples == 0 {
+			n.Exact = cmp.Or(n.Exact, 10_000)
+		}
 	} else {
 		n.Neighbors = None
 	}
@@ -218,11 +226,21 @@ func (c *Config) stock() bool { return stock(c.Represent) && stock(c.Noise) && s
 
 // forSamples fills the fields whose defaults depend on the number of samples.
 func (c *Config) forSamples(n int) {
+	exact := 10_000
+	if c.samples(n) {
+		exact, n = None, c.FitSamples
+	}
+	if c.Neighborhood.Neighbors != None {
+		c.Neighborhood.Exact = cmp.Or(c.Neighborhood.Exact, exact)
+	}
 	if c.Neighborhood.Neighbors != None && c.Neighborhood.Steps == 0 {
 		// A step reaches the neighbours of neighbours, and the steps across a graph of n samples are about log n.
 		c.Neighborhood.Steps = max(6, int(math.Round(math.Log2(float64(n)/10))))
 	}
 }
+
+// samples says whether only some of n samples are trained on.
+func (c *Config) samples(n int) bool { return c.FitSamples > 0 && c.FitSamples < n }
 
 // hasNeighborLoss says whether the loss has the term of Neighborhood.Weight. A single anchor has no information.
 func (c *Config) hasNeighborLoss() bool {

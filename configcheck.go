@@ -45,6 +45,9 @@ func (c *Config) check(n int, views []View) error {
 	if c.KMeansStarts < 1 {
 		bad("KMeansStarts is %d, want at least 1", c.KMeansStarts)
 	}
+	if c.FitSamples < 0 {
+		bad("FitSamples is %d", c.FitSamples)
+	}
 	if c.Machine.Workers < 0 {
 		bad("Machine.Workers is %d", c.Machine.Workers)
 	}

@@ -1,9 +1,11 @@
 package largemvc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -23,13 +25,16 @@ type Clustering struct {
 	// memory that grows with n, except for the neighbours of up to Neighborhood.Exact samples, which new ones are joined to.
 	*Predictor
 
-	Labels []int   // n, from 0 to Clusters−1; cluster 0 is the largest, equal sizes in the order of their first sample
+	// n, from 0 to Clusters−1; cluster 0 is the largest of the samples trained on, equal sizes in the order of their first sample
+	Labels []int
 	H      *Matrix // n×m: the representation of the last layer
 	// per input (Predictor.Inputs) and sample, in [0, 1] for ρ ≥ 0: E_v = (1−t)(X_v − H P_v); nil without noise
 	// module
 	Trust [][]float64
 
-	StartLabels []int // labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors
+	// labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors, and where Config.FitSamples had
+	// only some of the samples trained on
+	StartLabels []int
 	Timings     Timings
 	Notes       []string // what the data do not support, as sentences with figures; nil: nothing is known
 	Repaired    int      // clusters that k-means on H found empty and repaired
@@ -73,8 +78,10 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 	}
 	c := config.WithDefaults()
 	c.forSamples(n)
-	if err := c.check(n, views); err != nil {
-		return nil, err
+	if !c.samples(n) || from == nil { // else the state has labels for the samples that are drawn
+		if err := c.check(n, views); err != nil {
+			return nil, err
+		}
 	}
 	in := inner(views)
 	if view.Outside(in) {
@@ -93,13 +100,83 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 	if err := m.enter(phaseChecks, 0); err != nil {
 		return nil, err
 	}
+	if c.samples(n) {
+		return fitSamples(ctx, in, &c, from, begin)
+	}
 	if err := withName(view.CheckFinite(ctx, in, c.Machine.Workers)); err != nil {
 		return nil, m.stopped(err)
 	}
+	return fitChecked(ctx, in, &c, from, begin)
+}
+
+// fitChecked is fit in the arithmetic of the configuration.
+func fitChecked(ctx context.Context, views []view.View, c *Config, from *resumed, begin time.Time) (*Clustering, error) {
 	if c.Float64 {
-		return fit[float64](ctx, in, &c, from, begin)
+		return fit[float64](ctx, views, c, from, begin)
 	}
-	return fit[float32](ctx, in, &c, from, begin)
+	return fit[float32](ctx, views, c, from, begin)
+}
+
+// streamSamples keeps the draw of FitSamples apart from what else is drawn with the same seed.
+const streamSamples = 0x73616d70
+
+// fitSamples trains on some of the samples and labels all of them.
+func fitSamples(ctx context.Context, all []view.View, c *Config, from *resumed, begin time.Time) (*Clustering, error) {
+	n := all[0].Rows
+	chosen := rows.Sample(rand.New(rand.NewPCG(c.Seed, streamSamples)), n, c.FitSamples)
+	if labels := c.Start.Labels; from == nil && labels != nil {
+		c.Start.Labels = make([]int, len(chosen))
+		for k, i := range chosen {
+			c.Start.Labels[k] = labels[i]
+		}
+	}
+	some, public := make([]view.View, len(all)), make([]View, len(all))
+	for v, x := range all {
+		some[v] = x.Take(chosen)
+		public[v].in = some[v]
+	}
+	if err := checkPresence(public, len(chosen)); err != nil {
+		return nil, fmt.Errorf("%w among the %d samples that are trained on", err, len(chosen))
+	}
+	if err := c.check(len(chosen), public); err != nil {
+		return nil, err
+	}
+	outside := view.Outside(all)
+	checked := all
+	if outside { // all others are checked when they are labelled
+		checked = some
+	}
+	if err := view.CheckFinite(ctx, checked, c.Machine.Workers); err != nil {
+		if outside { // with the number that the sample has among all
+			err = cmp.Or(view.FirstNotFinite(ctx, all, chosen), err)
+		}
+		return nil, withName(err)
+	}
+	out, ended := fitChecked(ctx, some, c, from, begin)
+	if out == nil {
+		return nil, ended
+	}
+	labelled := time.Now()
+	out.Labels, out.StartLabels = make([]int, n), nil
+	out.H = &Matrix{}
+	for v := range out.Trust {
+		out.Trust[v] = make([]float64, n)
+	}
+	err := view.Pass(context.WithoutCancel(ctx), all, func(lo int, in []view.View) error {
+		if outside {
+			if err := out.checkBlock(ctx, in); err != nil {
+				return err
+			}
+		}
+		return out.model.label(ctx, in, lo, n, out)
+	})
+	if err != nil {
+		return nil, joined(ended, withName(err))
+	}
+	out.Timings.Clusters += time.Since(labelled)
+	out.Timings.Total = time.Since(begin)
+	out.Notes = notesOn(all)
+	return out, ended
 }
 
 // fit prepares the views, trains every restart and makes a result of the best.
@@ -145,6 +222,19 @@ func fit[T kernel.Float](
 	}
 	out.Notes = notesOn(views)
 	return out, ended
+}
+
+func (f *fitted[T]) label(ctx context.Context, views []view.View, lo, n int, out *Clustering) error {
+	rows, ld := views[0].Rows, kernel.Pad(f.anchors)
+	to := &predict.Output[T]{
+		H: make([]T, rows*ld), Labels: out.Labels[lo : lo+rows], Near: make([]float64, rows), Next: make([]float64, rows),
+	}
+	for _, t := range out.Trust {
+		to.Trust = append(to.Trust, t[lo:lo+rows])
+	}
+	err := f.net.Run(ctx, views, out.config.Machine.Workers, to)
+	out.H.add(resultMatrix(rows, f.anchors, ld, to.H), n)
+	return withName(err)
 }
 
 // fewJoin is the share of the samples below which what joins the views is called little.

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/unfold"
@@ -64,6 +66,44 @@ func (c Config) EstimateViews(views []View) (Memory, error) {
 	return estimate(n, views, c)
 }
 
+// estimateSamples is the estimate of a fit of which some samples are trained on and all are labelled.
+func estimateSamples(samples int, views []View, c Config) (Memory, error) {
+	k, some := c.FitSamples, slices.Clone(views)
+	c.forSamples(samples)
+	c.FitSamples, c.Start.Labels = 0, nil
+	var drawn int64
+	outside := view.Outside(inner(views))
+	for v := range some {
+		if some[v].in = views[v].in; !some[v].in.Empty() && some[v].in.Source == nil {
+			some[v].in = some[v].in.Window(0, k)
+		}
+		some[v].in.Source, some[v].in.Present, some[v].in.Rows = nil, nil, k
+		drawn += prepare.Bytes(some[v].in, 4)
+	}
+	m, err := estimate(k, some, c)
+	if err != nil {
+		return m, err
+	}
+	size, width := int64(4), 0
+	if c.Float64 {
+		size = 8
+	}
+	for _, x := range views {
+		width += x.in.Cols
+	}
+	labels := int64(samples) * (8 + size*int64(kernel.Pad(c.Anchors)))
+	if !c.noiseless() {
+		labels += int64(samples) * 8 * int64(len(views)*max(1, len(c.Preprocess.kind().Parts())))
+	}
+	if outside {
+		labels += 2 * int64(view.PassRows(width)) * int64(width) * 4
+	}
+	m.Views += drawn
+	m.Result += labels
+	m.Total += drawn + labels
+	return m, nil
+}
+
 func estimate(samples int, views []View, config Config) (Memory, error) {
 	width, dims := 0, make([]int, len(views))
 	for v, x := range views {
@@ -86,6 +126,9 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	}
 	if err := c.check(samples, views); err != nil {
 		return Memory{}, err
+	}
+	if c.samples(samples) {
+		return estimateSamples(samples, views, c)
 	}
 	// Every part is below this product: then none overflows.
 	row := float64(width) + float64(c.Anchors+64)*float64(c.Layers*(len(dims)+3))

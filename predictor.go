@@ -383,6 +383,8 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 type fittedNetwork interface {
 	// assign takes samples through preprocessing, layers and clusters and fills out, which has room for them.
 	assign(ctx context.Context, views []view.View, workers int, out *Assignments) error
+	// label fills samples from lo on, of n in all, of a clustering with their labels, representation and trust.
+	label(ctx context.Context, views []view.View, lo, n int, out *Clustering) error
 	// transform returns their representation.
 	transform(ctx context.Context, views []view.View, workers int) (*Matrix, error)
 	// unlike returns how far samples are from those of the training, before Novelty compares it with that of these.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/internal/rows"
 )
 
 // heldRows are rows in memory behind the interface of rows that are not. Reads of rows from bad on fail, if bad is positive.
@@ -165,5 +167,109 @@ func TestFitOfRowsView(t *testing.T) {
 			t.Errorf("%v: %v, %v", preset, out, err)
 		}
 		sources[1].bad = 0
+	}
+}
+
+// A fit of some samples labels all, as its predictor does, from memory and from outside it, with absent views and given labels,
+// and goes on from a checkpoint to the same bits.
+func TestFitSamples(t *testing.T) {
+	const n, k = 20_000, 500
+	held, read, sources := outside(n, 14, 9)
+	present, labels := make([]bool, n), make([]int, n)
+	for i := range present {
+		present[i], labels[i] = i%4 != 1, i%3
+	}
+	held[0], read[0] = held[0].WithPresent(present), read[0].WithPresent(present)
+	ctx := context.Background()
+	for _, preset := range []Preset{PresetDefault, PresetPaper} {
+		c := Config{Clusters: 3, Epochs: 6, Preset: preset, FitSamples: k, Seed: 3}
+		c.Checkpoint = Checkpoint{Path: t.TempDir() + "/state", Every: 2}
+		if preset == PresetPaper {
+			c.Start.Labels = labels
+		}
+		want := mustFit(t, held, c)
+		if want.Samples() != k || len(want.Labels) != n || want.StartLabels != nil || len(want.Trust[1]) != n ||
+			want.Config().FitSamples != k || preset == PresetDefault && want.Config().Neighborhood.Exact != None {
+			t.Fatalf("%v: %v, %d labels", preset, want, len(want.Labels))
+		}
+		a, err := want.Assign(ctx, held)
+		if err != nil || !slices.Equal(a.Labels, want.Labels) {
+			t.Errorf("%v: Assign labels otherwise, %v", preset, err)
+		}
+		if h, err := want.Transform(ctx, held); err != nil || !slices.Equal(h.f32, want.H.f32) {
+			t.Errorf("%v: Transform represents otherwise, %v", preset, err)
+		}
+		if acc, err := Accuracy(labels, want.Labels); err != nil || acc < 0.9 {
+			t.Errorf("%v: ACC %v, %v", preset, acc, err)
+		}
+		c.Checkpoint.Path = ""
+		if got := mustFit(t, read, c); !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) ||
+			!slices.Equal(got.Trust[1], want.Trust[1]) || !slices.Equal(got.H.f32, want.H.f32) {
+			t.Errorf("%v: another result of rows that are read", preset)
+		}
+		c.Checkpoint.Path = t.TempDir() + "/state"
+		c.Progress = func(e Epoch) error {
+			if e.Epoch == 3 {
+				return ErrStop
+			}
+			return nil
+		}
+		mustFit(t, held, c)
+		got, err := Resume(ctx, read, c.Checkpoint.Path, nil)
+		if err != nil || !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) {
+			t.Errorf("%v: another result of a fit that went on, %v", preset, err)
+		}
+	}
+	c := Config{Clusters: 3, Epochs: 2, FitSamples: k, Seed: 3, Preset: PresetPaper}
+	refused := func(want string) {
+		t.Helper()
+		for _, views := range [][]View{held, read} {
+			if _, err := Fit(ctx, views, c); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+		}
+	}
+	sources[1].x[12_345*9+4] = nan32 // of a sample that is not drawn
+	refused("view 1 has NaN at row 12345, column 4")
+	for i := 7; i < n; i += 2 {
+		sources[1].x[i*9+4] = nan32
+	}
+	drawn := rows.Sample(rand.New(rand.NewPCG(c.Seed, streamSamples)), n, k)
+	first := drawn[slices.IndexFunc(drawn, func(i int) bool { return i >= 7 && i%2 == 1 })]
+	if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("NaN at row %d, column 4", first)) {
+		t.Errorf("%v, want row %d", err, first)
+	}
+	c.FitSamples = -1
+	if _, err := Fit(ctx, held, c); err == nil || !strings.Contains(err.Error(), "FitSamples is -1") {
+		t.Error(err)
+	}
+	c.FitSamples = 2
+	const want = "Clusters is 3, want 1 to the number of samples, 2"
+	if _, err := Fit(ctx, held, c); err == nil || !strings.Contains(err.Error(), want) {
+		t.Error(err)
+	}
+}
+
+// What a fit of some samples takes grows with those, but for labels, representation and trust of all.
+func TestFitSamplesMemory(t *testing.T) {
+	dims := []int{400, 300}
+	for _, preset := range []Preset{PresetDefault, PresetPaper} {
+		c := Config{Clusters: 10, Preset: preset, Neighborhood: landmarksFor(preset)}
+		few, err := c.EstimateMemory(10_000, dims)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.FitSamples = 10_000
+		some, err := c.EstimateMemory(10_000_000, dims)
+		if err != nil {
+			t.Fatal(err)
+		}
+		perRow := int64(8 + 16*4 + 2*8)
+		if preset == PresetDefault {
+			perRow += 2 * 8
+		}
+		if want := few.Total + 10_000*700*4 + 10_000_000*perRow; some.Total != want {
+			t.Errorf("%v: %v, want %d", preset, some.Total, want)
+		}
 	}
 }

@@ -246,8 +246,8 @@ func (s *search[T]) offerMasked(space, i, at, lo, hi int, w *scanSpace[T], other
 }
 
 // maskedScores sets score to the squared distances of query i to the base samples from lo on over the views that both have,
-// scaled to all, less ‖x_i‖² scaled to all from those that it has, so that it is what scores are where no view is absent; +∞ where they
-// share none.
+// scaled to all, less ‖x_i‖² scaled to all from those that it has, so that it is what scores are where no view is absent;
+// +∞ where they share none.
 func (s *search[T]) maskedScores(p *plan[T], i, at, lo int, w *scanSpace[T], score []T) {
 	own, had := 0.0, 0
 	for _, v := range p.views {

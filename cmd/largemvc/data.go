@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset"
@@ -34,6 +36,8 @@ type dataOptions struct {
 	leaveOut    string
 	header      dataset.Header
 	decimal     dataset.Decimal
+	fromDisk    bool
+	scratch     string
 	progress    func(bytes int64) error // while the data are read; nil: nothing is said
 }
 
@@ -100,6 +104,7 @@ func (o *dataOptions) options(bits int) dataset.Options {
 		Storage: o.sparse, SparseShare: sparseFill, Orientation: o.orientation, MaxBytes: int64(o.maxMemory) << 20,
 	}
 	out.Views, out.OneHot, out.LeaveOut = list(o.views), list(o.oneHot), list(o.leaveOut)
+	out.Scratch = o.scratch
 	out.Table, out.Header, out.Decimal = o.table, o.header, o.decimal
 	if out.Labels = o.labels; o.labels == "none" {
 		out.Labels, out.NoLabels = "", true
@@ -141,4 +146,28 @@ func bits(double bool) int {
 		return 64
 	}
 	return 32
+}
+
+// diskFlags adds the flags of data that are larger than memory.
+func (o *dataOptions) diskFlags(f *flags, of string) {
+	f.bool(&o.fromDisk, "from-disk", "read the rows from the files whenever they are needed, for data larger than memory: "+of)
+	f.string(&o.scratch, "scratch", "`FOLDER` for files that are deleted at the end. With -from-disk it gets what cannot be "+
+		"read row by row as it lies in\nits file (CSV, MATLAB v5, compressed or chunked arrays), as float32; by default that is "+
+		"an error")
+}
+
+// checkDisk refuses what -from-disk does not do; others are flags that need the values in memory.
+func (o *dataOptions) checkDisk(command string, others map[string]bool) error {
+	if !o.fromDisk {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		if others[name] {
+			return usagef("%s: -%s needs the data in memory: leave out -from-disk", command, name)
+		}
+	}
+	if slices.Contains(o.data, standard) {
+		return usagef("%s: standard input cannot be read again and again: write it to a file for -from-disk", command)
+	}
+	return nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // runFit reads the data, fits, writes the labels and prints the report.
-func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	progressOut := stderr
 	o, f, err := parseFit(args)
 	if done, err := f.asked(err, stdout, aboutFit, aboutData); done || err != nil {
@@ -36,6 +36,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if err != nil {
 		return cancelled(ctx, err)
 	}
+	defer func() { err = in.closing(err) }()
 	reading := time.Since(began)
 	bar.End()
 	if err := o.sayReading(stderr, in); err != nil {

@@ -42,6 +42,7 @@ func fitFlags(o *fitOptions) *flags {
 	o.dataFlags(f)
 	f.float(&o.missing, "missing", 0, "`RATE`, the share of the view rows that is taken away at random by -seed, at "+
 		"least one view of a sample being\nkept; 0: none. For tests with complete data")
+	o.diskFlags(f, "what the fit makes of them is in\nmemory. -fit-samples trains on a part that has room there")
 	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
 		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in what "+
 		"-read-out makes of H; - is\nstandard output; none by default")
@@ -109,6 +110,8 @@ func fitFlags(o *fitOptions) *flags {
 	f.group("Training")
 	f.int(&c.Epochs, "epochs", 100, "`N` steps of the optimiser; 0: none, the network stays at its start")
 	f.float(&c.LearningRate, "lr", 0.01, "learning `RATE` of Adam")
+	f.int(&c.FitSamples, "fit-samples", 0, "`N` of the samples to train on, drawn by -seed, where there are more; then one "+
+		"pass labels all of them. Their neighbours are\nlandmarks unless -exact-neighbors is given. 0: all")
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of everything random; equal seeds give equal results on any number of cores")
 	f.added("seed")
 	f.int(&c.Restarts, "restarts", 1, "`N` runs, from the seeds SEED, SEED+1, …; the one of lowest loss is kept")
@@ -194,7 +197,7 @@ func (o *fitOptions) check() error {
 		{"clusters", c.Clusters, 0}, {"anchors", c.Anchors, 0}, {"layers", c.Layers, 1}, {"epochs", c.Epochs, 0},
 		{"restarts", c.Restarts, 1}, {"patience", c.EarlyStop.Patience, 1}, {"workers", c.Machine.Workers, 0},
 		{"kmeans-starts", c.KMeansStarts, 1},
-		{"checkpoint-every", c.Checkpoint.Every, 1}, {"landmarks", c.Neighborhood.Landmarks, 0},
+		{"checkpoint-every", c.Checkpoint.Every, 1}, {"fit-samples", c.FitSamples, 0}, {"landmarks", c.Neighborhood.Landmarks, 0},
 	} {
 		if x.value < x.low {
 			return usagef("fit: -%s is %d, want at least %d", x.name, x.value, x.low)
@@ -218,6 +221,10 @@ func (o *fitOptions) check() error {
 		}
 	}
 	if err := o.checkNeighbors(); err != nil {
+		return err
+	}
+	disk := map[string]bool{"missing": o.missing > 0, "report": o.report != "", "float 64": o.float == "64"}
+	if err := o.checkDisk("fit", disk); err != nil {
 		return err
 	}
 	return o.checkResume()

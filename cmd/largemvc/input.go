@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -23,6 +24,30 @@ type input struct {
 	missing    float64  // share of the view rows that are absent
 	ids        []string // of the samples, nil without
 	reading    dataset.Reading
+	close      func() error // of what is read while it is used; nil: nothing is
+}
+
+// closing adds the error of closing what was read to err.
+func (in *input) closing(err error) error {
+	if in.close == nil {
+		return err
+	}
+	return errors.Join(err, in.close())
+}
+
+// newDiskInput gives a set whose views stay on disk to the network.
+func newDiskInput(set *dataset.RowSet) (*input, error) {
+	x, err := views.OfRows(set)
+	if err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
+	in := &input{views: x, labels: set.Labels, classNames: set.LabelNames, classes: len(set.LabelNames),
+		samples: set.Samples(), missing: set.MissingRate(), reading: set.Reading, close: set.Close}
+	for _, v := range x {
+		_, d := v.Dims()
+		in.dims, in.names = append(in.dims, d), append(in.names, v.Name())
+	}
+	return in, nil
 }
 
 // newInput gives a set to the network, without a copy of its values.
@@ -44,6 +69,20 @@ func newInput(set *dataset.Set) (*input, error) {
 // read reads the data and completes the configuration with what depends on them. The views have the only copy of the
 // values: the fit may overwrite them.
 func read(ctx context.Context, o *fitOptions) (*input, error) {
+	if o.fromDisk {
+		set, err := dataset.OpenRows(ctx, o.data, o.options(32))
+		if err != nil {
+			return nil, err
+		}
+		in, err := newDiskInput(set)
+		if err != nil {
+			return nil, err
+		}
+		if err := complete(o, in); err != nil {
+			return nil, in.closing(err)
+		}
+		return in, nil
+	}
 	set, err := o.open(ctx, bits(o.config.Float64))
 	if err != nil {
 		return nil, err

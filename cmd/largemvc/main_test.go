@@ -254,6 +254,7 @@ func TestUsageErrors(t *testing.T) {
 		{"fit -data x.npz -missing 1", "-missing is 1, want a number from 0 to below 1"},
 		{"fit -data x.npz -sparse no", "must be auto, keep, never, always"},
 		{"fit -data x.npz -orientation up", "must be auto, rows, columns"},
+		{"fit -data x.npz -fit-samples -1", "-fit-samples is -1"},
 		{"fit -data x.npz -max-memory -1", "-max-memory is -1"},
 		{"fit -data x.npz -neighbors few", "must be a whole number above 0, or none"},
 		{"fit -data x.npz -neighbors 2.5", "must be a whole number above 0, or none"},

@@ -31,4 +31,5 @@ var flagNames = strings.NewReplacer("set Options.MissingRows", "give -missing-ro
 	"Options.Labels", "-labels", "Options.MaxBytes", "-max-memory", "Options.Triplets", "-triplets", "Options.Views", "-views",
 	"Options.LeaveOut", "-leave-out", "Options.IDs", "-id", "Options.OneHot", "-one-hot", "Options.Orientation", "-orientation",
 	"Options.Decimal", "-decimal", "Options.Header", "-header",
-	"put the features in the order of FeatureNames", "give -match-features", "Options.Table", "-view")
+	"put the features in the order of FeatureNames", "give -match-features", "Options.Table", "-view",
+	"Options.Scratch", "-scratch")

@@ -49,6 +49,7 @@ func predictFlags(o *predictOptions) *flags {
 	f.string(&o.trust, "trust", "`FILE` to write the trust in the rows to, as CSV with the columns id (where the data name the "+
 		"samples), sample (from 0),\na column for each view with the probability that its row belongs to the sample, and "+
 		"suspect, the view of the least;\nrows to look at are those of the least trust; - is standard output; none by default")
+	o.diskFlags(f, "labels are written as they are\nfound, without novelty and ids")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
 	f.first("largemvc predict -model model.safetensors -data new.csv -out new-labels.csv",
 		"model model.safetensors", "data new.csv", "out new-labels.csv", "report new.html", "embedding h.npz", "labels species",
@@ -110,9 +111,17 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err := o.checkModel("predict", out, page, embedding, trust); err != nil {
 		return err
 	}
+	if err := o.checkDisk("predict", map[string]bool{
+		"report": o.report != "", "embedding": o.embedding != "", "trust": o.trust != "", "match-features": o.match,
+	}); err != nil {
+		return err
+	}
 	began := time.Now()
 	bar := progress.New(stderr, "")
 	defer bar.End()
+	if o.fromDisk {
+		return o.predictFromDisk(ctx, out, bar, stdout, stderr)
+	}
 	model, in, err := o.readModel(ctx, bar)
 	if err != nil {
 		return err
@@ -168,11 +177,16 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		p.ACC, p.NMI, p.ARI, p.Purity = number(s.ACC), number(s.NMI), number(s.ARI), number(s.Purity)
 	}
 	p.Reading, p.IDs, p.Labels = &in.reading, in.ids, a.Labels
-	if o.json {
-		warnings(stderr, &in.reading)
-		return errors.Join(failed, json.NewEncoder(stdout).Encode(p))
+	return errors.Join(failed, p.print(stdout, stderr, o.json))
+}
+
+// print writes the summary.
+func (p *prediction) print(stdout, stderr io.Writer, asJSON bool) error {
+	if asJSON {
+		warnings(stderr, p.Reading)
+		return json.NewEncoder(stdout).Encode(p)
 	}
-	return errors.Join(failed, say(stdout, &in.reading), p.table(stdout))
+	return errors.Join(say(stdout, p.Reading), p.table(stdout))
 }
 
 // writeEmbedding writes -embedding.

@@ -11,7 +11,7 @@ import (
 // withResume are the flags that may stand beside -resume: all that is not a setting of the training that goes on.
 var withResume = []string{"resume", "data", "labels", "views", "mask", "missing-rows", "triplets", "sparse", "orientation",
 	"id", "view", "leave-out", "one-hot", "header", "decimal", "overwrite",
-	"max-memory", "missing", "out", "save", "report", "embedding", "json", "quiet", "epochs", "tolerance",
+	"max-memory", "from-disk", "scratch", "missing", "out", "save", "report", "embedding", "json", "quiet", "epochs", "tolerance",
 	"patience", "float", "workers",
 	"checkpoint", "checkpoint-every"}
 

@@ -106,7 +106,10 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 		Restarts: g.Restarts, RestartKept: c.Restart,
 		Float: bits(g.Float64), Status: c.Status.String(),
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
-		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: c.Sizes,
+		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: make([]int, c.Clusters),
+	}
+	for _, label := range c.Labels {
+		r.ClusterSizes[label]++
 	}
 	r.Reading, r.Notes, r.IDs, r.Labels = &in.reading, c.Notes, in.ids, c.Labels
 	if o.config.Start.Labels != nil {

@@ -16,20 +16,19 @@ types = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "U8": "u1"}
 model = {name: np.frombuffer(body[slice(*a["data_offsets"])], types[a["dtype"]]).reshape(a["shape"]) for name, a in header.items()}
 config, training = json.loads(meta["config"]), json.loads(meta["training"])
 hood, inputs, n = config["Neighborhood"], training["inputs"], training["samples"]
-
 data = np.load(sys.argv[2])
-names = [v["name"] if v["name"] in data else f"X{i}" for i, v in enumerate(training["views"])]
-views = [np.asarray(data[name], float) for name in names]
+views = [np.asarray(data[v["name"] if v["name"] in data else f"X{i}"], float) for i, v in enumerate(training["views"])]
+
+def over(a, b):  # 0 where b is not above 0
+    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b))), where=np.greater(b, 0))
 
 def unit(x):
-    length = np.linalg.norm(x, axis=1, keepdims=True)
-    return np.divide(x, length, out=np.zeros_like(x), where=length > 0)
+    return over(x, np.linalg.norm(x, axis=1, keepdims=True))
 
 def standardised(kind, v):
     x = views[v]
     if kind == "sample":
-        x, deviation = x - x.mean(1, keepdims=True), x.std(1, keepdims=True)
-        return np.divide(x, deviation, out=np.zeros_like(x), where=deviation > 0)
+        return over(x - x.mean(1, keepdims=True), x.std(1, keepdims=True))
     if kind in ("zscore", "balanced"):
         return (x - model[f"mean.{v}"]) * model[f"scale.{v}"]
     return unit(x) if kind == "unit" else x
@@ -43,63 +42,47 @@ def directions(k, x):  # rows of an input at norm 1, in its directions
         return x @ model[f"directions.{k}"].T
     if f"span_weights.{k}" not in model:
         return x
-    weights = model[f"span_weights.{k}"] * model[f"span_factors.{k}"][:, None]
-    column = np.repeat(np.arange(d), np.diff(model[f"span_columns.{k}"]))
-    out = np.zeros((d, weights.shape[1]))
-    np.add.at(out, column, weights[model[f"span_rows.{k}"]] * model[f"span_values.{k}"][:, None])
+    span = np.zeros((d, len(model[f"span_factors.{k}"])))
+    span[np.repeat(np.arange(d), np.diff(model[f"span_columns.{k}"])), model[f"span_rows.{k}"]] = model[f"span_values.{k}"]
     if f"span_shifts.{k}" in model:
-        out += np.outer(model[f"span_along.{k}"], model[f"span_shifts.{k}"] @ weights)
-    return x @ out
+        span += np.outer(model[f"span_along.{k}"], model[f"span_shifts.{k}"])
+    return x @ span @ (model[f"span_weights.{k}"] * model[f"span_factors.{k}"][:, None])
 
 def squares(a, b):  # squared distances between rows, summed over inputs
     return sum((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T for x, y in zip(a, b)).clip(0)
 
-def close(square, scale):
-    return np.exp(-np.divide(square, scale, out=np.zeros_like(square), where=scale > 0))
-
 def exact(q, members):  # links to the stored samples, by their lists of neighbours
-    index, square = model[f"neighbors.{q}"], model[f"neighbor_distances.{q}"]
-    has, k = index >= 0, hood["Neighbors"]
-    count, width = has.sum(1), index.shape[1]
-    last = square[np.arange(n), count - 1]
-    i, r = np.nonzero(has)
-    key, weight = i * n + index[i, r], close(square[i, r], last[i])
-    order = key.argsort()
-    key, weight = key[order], weight[order]
-    def stored(keys):
-        at = np.searchsorted(key, keys).clip(max=len(key) - 1)
-        return np.where(key[at] == keys, weight[at], 0)
-    pairs = np.unique(np.r_[key, key % n * n + key // n])
-    D, E = stored(pairs), stored(pairs % n * n + pairs // n)
-    A = np.minimum(D, E) + (D + E) / 20
-    g = np.bincount(pairs // n, A, n)
-    full = count == k
-    limit, former = np.where(full, last, np.inf), np.where(full, square[:, width - 2] if k > 1 else 0, last)
-    links = np.zeros((len(X[0]), n))
+    index, square, k = model[f"neighbors.{q}"], model[f"neighbor_distances.{q}"], hood["Neighbors"]
+    count, width = (index >= 0).sum(1), index.shape[1]
+    last, (i, r) = square[np.arange(n), count - 1], np.nonzero(index >= 0)
+    j, weight, back = index[i, r], np.exp(-over(square[i, r], last[i])), np.zeros(len(i))
+    _, here, there = np.intersect1d(i * n + j, j * n + i, return_indices=True)
+    back[here] = weight[there]  # of the link the other way
+    mutual = np.minimum(weight, back)
+    g = np.bincount(i, mutual + weight / 20, n) + np.bincount(j, weight / 20, n)
+    limit, former = np.where(count == k, last, np.inf), np.where(count == k, square[:, width - 2] if k > 1 else 0, last)
     far = squares([X[m] for m in members], [model[f"samples.{m}"] for m in members])
+    links = np.zeros_like(far)
     for s, d in enumerate(far):
         if same[s] >= 0:  # it is a stored sample
-            mine = pairs // n == same[s]
-            to = pairs[mine] % n
-            links[s, to] = A[mine] / np.sqrt(g[same[s]] * g[to])
+            links[s, j[i == same[s]]] = (mutual + weight / 20)[i == same[s]]
+            links[s, i[j == same[s]]] += weight[j == same[s]] / 20
+            links[s] = over(links[s], np.sqrt(g[same[s]] * g))
             continue
-        near = d.argsort(kind="stable")[:k]
-        D = np.zeros(n)
-        D[near] = close(d[near], np.full(len(near), d[near[-1]]))
-        E = np.where(d < limit, close(d, np.maximum(d, former)), 0)
+        near, D = d.argsort(kind="stable")[:k], np.zeros(n)
+        D[near] = np.exp(-over(d[near], d[near[-1]]))
+        E = np.where(d < limit, np.exp(-over(d, np.maximum(d, former))), 0)
         B = np.minimum(D, E) + (D + E) / 20
-        links[s] = np.divide(B, np.sqrt(B.sum() * np.where(g > 0, g, B)), out=np.zeros(n), where=B > 0)
+        links[s] = over(B, np.sqrt(B.sum() * np.where(g > 0, g, B)))
     return links
 
 def landmarks(q, members):  # links to the landmarks
     far = squares([X[m] for m in members], [model[f"landmarks.{q}.{m}"] for m in members])
-    s = min(5, far.shape[1] - 1)
-    near = far.argsort(1, kind="stable")[:, :s + 1]
+    near = far.argsort(1, kind="stable")[:, :min(5, far.shape[1] - 1) + 1]
     d = np.take_along_axis(far, near, 1)
-    w = d[:, -1:] - d[:, :-1]
-    w = np.divide(w, w.sum(1, keepdims=True), out=np.full_like(w, 1 / s), where=w.sum(1, keepdims=True) > 0)
-    links = np.zeros_like(far)
-    np.put_along_axis(links, near[:, :-1], w, 1)
+    w, links = d[:, -1:] - d[:, :-1], np.zeros_like(far)
+    total = w.sum(1, keepdims=True)
+    np.put_along_axis(links, near[:, :-1], np.where(total > 0, over(w, total), 1 / w.shape[1]), 1)
     return links * model[f"landmark_scale.{q}"]
 
 X = [standardised(i["preprocess"], i["view"]) for i in inputs]
@@ -109,23 +92,18 @@ if hood["Neighbors"] > 0:
     spaces = [(0.5 / len(kinds), [k for k, i in enumerate(inputs) if i["preprocess"] == kind]) for kind in kinds]
     spaces += [(0.5 / len(inputs), [k]) for k in range(len(inputs))]
     if "samples.0" in model:
-        stored = np.concatenate([model[f"samples.{k}"] for k in range(len(X))], 1)
-        far = squares([np.concatenate(X, 1)], [stored.astype(float)])
+        far = squares(X, [model[f"samples.{k}"].astype(float) for k in range(len(X))])
         same = np.where(far.min(1) < 1e-10, far.argmin(1), -1)
         links = sum(weight * exact(q, members) for q, (weight, members) in enumerate(spaces))
     else:
         links = np.concatenate([weight ** 0.5 * landmarks(q, members) for q, (weight, members) in enumerate(spaces)], 1)
-    share = 0.5 ** max(hood["Steps"], 0)
-    X = [unit(share * x + links @ model[f"filter.{k}"]) for k, x in enumerate(X)]
+    X = [unit(0.5 ** max(hood["Steps"], 0) * x + links @ model[f"filter.{k}"]) for k, x in enumerate(X)]
 
-def activation(module):
-    if module["Settings"]["Activation"] == "relu":
-        return lambda a: np.maximum(a, 0)
-    alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-    return lambda a: scale * np.where(a > 0, a, alpha * np.expm1(np.minimum(a, 0)))
+def activation(module, a):
+    selu = 1.0507009873554805 * np.where(a > 0, a, 1.6732632423543772 * np.expm1(np.minimum(a, 0)))
+    return np.maximum(a, 0) if module["Settings"]["Activation"] == "relu" else selu
 
 soft, noise, moving = config["Represent"], config["Noise"], config["Anchor"]["Type"] == "Procrustes"
-sigma = activation(soft)
 P = lambda l, k: model[f"anchors.{l if moving else 0}.{k}"]
 H, Y, t = 0, [x @ P(0, k).T for k, x in enumerate(X)], [1.0] * len(X)
 for l in range(1, config["Layers"] + 1):
@@ -135,12 +113,12 @@ for l in range(1, config["Layers"] + 1):
         if l > 1:
             Z, A = t[k] * Z + (1 - t[k]) * (before @ P(l - 2, k) @ P(l - 1, k).T), before @ model["R"]
         A = A + Z @ model["U"]
-        H = H + (sigma(A - theta) - (0 if soft["Settings"]["OneSided"] else sigma(-A - theta))) / len(X)
+        H = H + (activation(soft, A - theta) - (0 if soft["Settings"]["OneSided"] else activation(soft, -A - theta))) / len(X)
     for k, x in enumerate(X):
         Y[k] = x @ P(l, k).T
         if noise["Type"] == "RowShrink":
             r, rho = np.linalg.norm(x - H @ P(l - 1, k), axis=1, keepdims=True), model["rho"][l - 1, k]
-            t[k] = np.where(r > rho, 1 - activation(noise)(r - rho) / np.maximum(r, 1e-300), 1)
+            t[k] = np.where(r > rho, 1 - over(activation(noise, r - rho), r), 1)
 H = unit(H) if config["ReadOut"] == "unit" else H
 print("sample,label")
 for i, label in enumerate(squares([H], [model["centroids"].astype(float)]).argmin(1)):

@@ -38,6 +38,22 @@ func CheckFinite(ctx context.Context, views []View, workers int) error {
 	return nil
 }
 
+// FirstNotFinite reports the first of some samples that has a NaN or infinity, nil if there is none.
+func FirstNotFinite(ctx context.Context, views []View, samples []int) error {
+	for v, x := range views {
+		for _, i := range samples {
+			one := x.Window(i, i+1)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := one.checkRows(v, 0, 1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // checkRows reports the first NaN or infinity of the present rows [lo, hi) of view v.
 func (x *View) checkRows(v, lo, hi int) error {
 	var buf []float64

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/progress"
+)
+
+// predictFromDisk labels samples that are read block by block, and writes the labels as they are found. Labels are kept only
+// where there are classes to compare them with.
+func (o *predictOptions) predictFromDisk(
+	ctx context.Context, out *output, bar *progress.Bar, stdout, stderr io.Writer,
+) (err error) {
+	began := time.Now()
+	model, err := largemvc.Load(o.model)
+	if err != nil {
+		return err
+	}
+	o.progress = readingProgress(bar, began)
+	set, err := dataset.OpenRows(ctx, o.data, o.options(32))
+	if err != nil {
+		return cancelled(ctx, err)
+	}
+	in, err := newDiskInput(set)
+	if err != nil {
+		return err
+	}
+	defer func() { err = in.closing(err) }()
+	if err := checkOrder(model.ViewNames(), in.names); err != nil {
+		return err
+	}
+	read := time.Now()
+	p := &prediction{
+		Model: o.model, Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing,
+		Clusters: model.Clusters, Float: bits(model.Config().Float64), Reading: &in.reading,
+		ClusterSizes: make([]int, model.Clusters), ReadSeconds: read.Sub(began).Seconds(),
+	}
+	label := func(w io.Writer) error {
+		b := bufio.NewWriterSize(w, 1<<16)
+		b.WriteString("sample,label,near,next\n")
+		var line []byte
+		err := model.AssignRows(ctx, in.views, func(first int, a *largemvc.Assignments) error {
+			for i, k := range a.Labels {
+				p.ClusterSizes[k]++
+				line = strconv.AppendInt(line[:0], int64(first+i), 10)
+				line = strconv.AppendInt(append(line, ','), int64(k), 10)
+				line = strconv.AppendFloat(append(line, ','), a.Near[i], 'g', -1, 64)
+				line = strconv.AppendFloat(append(line, ','), a.Next[i], 'g', -1, 64)
+				if _, err := b.Write(append(line, '\n')); err != nil {
+					return err
+				}
+			}
+			if in.labels != nil {
+				p.Labels = append(p.Labels, a.Labels...)
+			}
+			bar.ShowLeft(first+len(a.Labels), in.samples, "labelling", time.Since(read), 0)
+			return nil
+		})
+		return errors.Join(err, b.Flush())
+	}
+	if out.path == "" {
+		err = label(io.Discard)
+	} else {
+		err = out.save(stdout, label)
+	}
+	bar.End()
+	if err != nil {
+		return cancelled(ctx, err)
+	}
+	p.PredictSeconds, p.PeakRSS = time.Since(read).Seconds(), peakMiB()
+	if in.labels != nil {
+		s, err := largemvc.Evaluate(in.labels, p.Labels)
+		if err != nil {
+			return err
+		}
+		p.Classes = &in.classes
+		p.ACC, p.NMI, p.ARI, p.Purity = number(s.ACC), number(s.NMI), number(s.ARI), number(s.Purity)
+	}
+	if out.path == standard {
+		stdout = stderr
+	}
+	return p.print(stdout, stderr, o.json)
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// A fit and a prediction whose rows stay on disk give the labels of those that have them in memory, from a file that is read in
+// place and from one that is converted, and leave nothing behind.
+func TestFromDisk(t *testing.T) {
+	held := writeSet(t, 300, true)
+	folder, scratch := t.TempDir(), t.TempDir()
+	set, err := dataset.Open(held, dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, deflated := filepath.Join(folder, "stored.npz"), filepath.Join(folder, "deflated.npz")
+	for path, deflate := range map[string]bool{stored: false, deflated: true} {
+		if err := set.WriteNPZ(path, deflate); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{stored, deflated} {
+		model, a, b := filepath.Join(folder, "model"), filepath.Join(folder, "a.csv"), filepath.Join(folder, "b.csv")
+		labels := map[string][]int{}
+		for name, disk := range map[string][]string{"memory": {}, "disk": {"-from-disk", "-scratch", scratch}} {
+			args := append([]string{"fit", "-data", path, "-epochs", "4", "-fit-samples", "90", "-exact-neighbors", "none",
+				"-save", model, "-out", a, "-quiet"}, disk...)
+			status, stdout, stderr := runLine(args...)
+			if status != exitOK || stderr != "" {
+				t.Fatalf("%s: status %d: %s%s", name, status, stdout, stderr)
+			}
+			labels[name], _, _ = table(t, a)
+			args = append([]string{"predict", "-model", model, "-data", path, "-out", b, "-json"}, disk...)
+			if status, stdout, stderr = runLine(args...); status != exitOK {
+				t.Fatalf("%s: status %d: %s", name, status, stderr)
+			}
+			if m := object(t, stdout); m["samples"] != 300.0 || m["acc"] != 1.0 || len(m["cluster_sizes"].([]any)) != 3 {
+				t.Errorf("%s: %v", name, m)
+			}
+			if again, _, _ := table(t, b); !slices.Equal(again, labels[name]) {
+				t.Errorf("%s: a prediction labels otherwise", name)
+			}
+		}
+		if !slices.Equal(labels["disk"], labels["memory"]) {
+			t.Error("other labels from disk")
+		}
+	}
+	if left, _ := os.ReadDir(scratch); len(left) > 0 {
+		t.Errorf("%d files are left in the scratch folder", len(left))
+	}
+	status, stdout, stderr := runLine("fit", "-data", deflated, "-from-disk")
+	checkFailure(t, "without a folder", exitError, status, stdout, stderr, "cannot be read row by row")
+	for flags, want := range map[string]string{
+		"-report r.html": "-report needs the data in memory", "-missing 0.2": "-missing needs the data in memory",
+		"-float 64": "-float 64 needs the data in memory", "-data -": "standard input cannot be read again",
+	} {
+		args := append([]string{"fit", "-data", stored, "-from-disk"}, strings.Fields(flags)...)
+		status, stdout, stderr := runLine(args...)
+		checkFailure(t, flags, exitUsage, status, stdout, stderr, want)
+	}
+}
