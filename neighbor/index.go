@@ -254,3 +254,10 @@ func (x *Index[T]) Exact() bool { return x.exact != nil }
 
 // Operator returns the operator: a *Graph or a *Factor, nil for an index of landmarks that was restored from its state.
 func (x *Index[T]) Operator() Operator { return x.op }
+
+// Prepare packs the landmarks for products, which otherwise the first samples that are attached wait for.
+func (x *Index[T]) Prepare() {
+	for _, m := range x.sets {
+		m.packing.Do(m.packRows)
+	}
+}
