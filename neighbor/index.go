@@ -223,6 +223,7 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device ro
 			return err
 		}
 		m.setScale(parts[q])
+		m.unpack()
 		x.sets = append(x.sets, m)
 	}
 	b, err := join(ctx, x.sets, parts, x.weights, c.Workers)
@@ -267,3 +268,10 @@ func (x *Index[T]) Exact() bool { return x.exact != nil }
 
 // Operator returns the operator: a *Graph or a *Factor, nil for an index of landmarks that was restored from its state.
 func (x *Index[T]) Operator() Operator { return x.op }
+
+// Prepare packs the landmarks for products, which otherwise the first samples that are attached wait for.
+func (x *Index[T]) Prepare() {
+	for _, m := range x.sets {
+		m.packing.Do(m.packRows)
+	}
+}

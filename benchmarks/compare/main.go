@@ -3,7 +3,11 @@
 //
 //	go run ./benchmarks/compare [-data FOLDER] [-rounds 3] [-only mnist] [-python /usr/bin/python3]
 //
-// It needs a Python with numpy and torch; without them only this library's side is measured. -data is a folder with
+// With -methods it times whole fits, and other methods of linear cost, on sets with classes:
+//
+//	go run ./benchmarks/compare -data FOLDER -methods mnist3v,mnistusps
+//
+// Epochs need a Python with numpy and torch; without them only this library's side is measured. -data is a folder with
 // mnist3v.npz and msrcv1.npz; synthetic data of the same shapes stand in for what is not there.
 package main
 
@@ -48,19 +52,31 @@ var workloads = []workload{
 }
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "child" {
-		if err := sides.RunChild(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, "compare:", err)
-			os.Exit(1)
+	if len(os.Args) > 1 {
+		run := map[string]func([]string) error{"child": sides.RunChild, "method": runMethod}[os.Args[1]]
+		if run != nil {
+			if err := run(os.Args[2:]); err != nil {
+				fmt.Fprintln(os.Stderr, "compare:", err)
+				os.Exit(1)
+			}
+			return
 		}
-		return
 	}
 	data := flag.String("data", "", "folder with mnist3v.npz and msrcv1.npz")
 	rounds := flag.Int("rounds", 3, "turns of each side")
 	only := flag.String("only", "", "only workloads whose name contains this")
 	python := flag.String("python", "python3", "Python with numpy and torch")
 	whole := flag.Bool("whole", true, "also time whole fits")
+	methods := flag.String("methods", "",
+		"in place of epochs, compare whole fits with other methods on these `sets` of the folder, separated by commas")
 	flag.Parse()
+	if *methods != "" {
+		if err := compareMethods(os.Stdout, *data, strings.Split(*methods, ",")); err != nil {
+			fmt.Fprintln(os.Stderr, "compare:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := compare(os.Stdout, *data, *only, *python, *rounds, *whole); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)

@@ -181,7 +181,9 @@ func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, d
 	}
 	if err != nil {
 		in.Fail("its neighbours: %w", err)
+		return s
 	}
+	s.graph.index.Prepare()
 	return s
 }
 

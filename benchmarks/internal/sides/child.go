@@ -54,7 +54,7 @@ func RunChild(args []string) error {
 			return err
 		}
 		fmt.Println(time.Since(began).Seconds(), c.Timings.Epoch.Seconds(),
-			(c.Timings.Total - c.Timings.Train).Seconds(), peakMiB())
+			(c.Timings.Total - c.Timings.Train).Seconds(), PeakMiB())
 		return nil
 	}
 	o := &orders{in: bufio.NewScanner(os.Stdin)}
@@ -69,7 +69,7 @@ func RunChild(args []string) error {
 		return err
 	}
 	if o.quit {
-		fmt.Println(peakMiB())
+		fmt.Println(PeakMiB())
 	}
 	return nil
 }
@@ -112,8 +112,8 @@ func (o *orders) epochDone() error {
 	return nil
 }
 
-// peakMiB is the largest memory that the process has had, where the system tells.
-func peakMiB() float64 {
+// PeakMiB is the largest memory that the process has had, where the system tells.
+func PeakMiB() float64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0
