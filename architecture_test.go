@@ -111,7 +111,7 @@ var arrows = []struct{ name, imports string }{
 			"internal/engine internal/file internal/information internal/information/term " +
 			"internal/kernel internal/kmeans internal/linalg internal/op internal/parallel " +
 			"internal/predict internal/prepare internal/rows internal/safetensors internal/smooth " +
-			"internal/unfold internal/view machine neighbor score",
+			"internal/spectral internal/unfold internal/view machine neighbor score",
 	},
 
 	// What is built on the front door.
