@@ -113,8 +113,8 @@ var arrows = []struct{ name, imports string }{
 		imports: "internal/checkpoint internal/cluster internal/device " +
 			"internal/engine internal/file internal/information internal/information/term " +
 			"internal/kernel internal/kmeans internal/linalg internal/op internal/parallel " +
-			"internal/predict internal/prepare internal/rows internal/safetensors internal/mapped internal/smooth " +
-			"internal/unfold internal/view machine neighbor score",
+			"internal/mapped internal/predict internal/prepare internal/rows internal/safetensors internal/smooth " +
+			"internal/spectral internal/unfold internal/view machine neighbor score",
 	},
 
 	// What is built on the front door.

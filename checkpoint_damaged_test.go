@@ -71,9 +71,10 @@ func testCheckpointDamaged(t *testing.T, neighbors int) {
 		"start given 2": replaceState(`"start_given":""`, `"start_given":"anchors"`),
 	}
 	if neighbors != None {
-		changes["fewer inputs"] = replaceState(`"inputs":4`, `"inputs":3`)
-		changes["too many inputs"] = replaceState(`"inputs":4`, `"inputs":5`)
-		changes["no inputs"] = replaceState(`"inputs":4`, `"inputs":0`)
+		changes["fewer inputs"] = replaceState(`"inputs":2`, `"inputs":1`)
+		changes["too many inputs"] = replaceState(`"inputs":2`, `"inputs":3`)
+		changes["of few features in version 4"] = func(f *safetensors.File) { f.Metadata["version"] = "4" }
+		changes["no inputs"] = replaceState(`"inputs":2`, `"inputs":0`)
 	}
 	for name, change := range changes {
 		f, err := safetensors.Read(bytes.NewReader(b))
@@ -107,7 +108,7 @@ func FuzzResume(f *testing.F) {
 	f.Add(b, `"anchors":3`, `"anchors":2`)
 	f.Add(b, `"neighbors":10`, `"neighbors":3`)
 	f.Add(b, `"preprocess":"both"`, `"preprocess":"sample"`)
-	f.Add(b, `"inputs":4`, `"inputs":3`)
+	f.Add(b, `"inputs":2`, `"inputs":1`)
 	f.Add(b, `"nodes":8`, `"nodes":7`)
 	f.Add(b, `"epochs":4`, `"epochs":3`)
 	views, _ := blobViews(30, 3, 0.8, 36, 7, 5)

@@ -42,9 +42,10 @@ type Config struct {
 
 	ReadOut ReadOut // what the last k-means sees of H; default preset (ReadOutUnit, paper: ReadOutPlain)
 	// KMeansStarts is the number of starts of each k-means, up to 1,000, of which that of the lowest inertia is kept; 0: 10.
-	// With Neighborhood.Weight, and more than one anchor, the first anchors (except with StartPerView) and the clusters of up
-	// to 5,000 samples after training are chosen in another way: of three times as many starts, and of those whose inertia is
-	// at most a tenth above the lowest, the one of the highest neighbour information is kept.
+	// With Neighborhood.Weight, and more than one anchor, the first anchors (except with StartPerView) are chosen in another
+	// way: of three times as many starts, and of those whose inertia is at most a tenth above the lowest, the one of the highest
+	// neighbour information is kept. The last k-means then begins with the labels of the start and nothing else; with more or
+	// fewer anchors than clusters it is chosen as the start is, of up to 5,000 samples after training.
 	KMeansStarts int
 
 	Rotate  Rotation // exact reduction of views of low rank, without neighbours; default Auto
@@ -92,6 +93,7 @@ type Neighborhood struct {
 	Exact         int     // samples up to which neighbours are searched, with landmarks above; 0: 10,000; None: landmarks always
 	Landmarks     int     // where there are landmarks, their number; 0: n/4, at least 40 and at most 1,000
 	LowestInertia bool    // choose among the starts of a k-means by inertia alone, with Weight too (see Config.KMeansStarts)
+	NeverKeep     bool    // the clusters are those of the trained network, whatever they are worth (see Clustering)
 }
 
 // Start is where the first anchors come from. Labels and Anchors take the place of the Method; they exclude each other.

@@ -127,6 +127,9 @@ func (c *Config) checkNeighbors() (errs []error) {
 			bad("Neighborhood.%s is %g", f.name, f.value)
 		}
 	}
+	if h.Neighbors == None && h.NeverKeep {
+		bad("Neighborhood.NeverKeep is set, which has no effect without Neighbors")
+	}
 	if h.Neighbors == None && h.LowestInertia {
 		bad("Neighborhood.LowestInertia is set, which has no effect without Neighbors")
 	}

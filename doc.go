@@ -40,13 +40,15 @@
 // # Neighbours
 //
 // By itself, a better reconstruction is not a better clustering. The default preset tells the network which samples are
-// neighbours (package neighbor): every view enters in two standardisations, in its 200 leading directions, smoothed along a
+// neighbours (package neighbor): every view enters in two standardisations (of up to 16 features in z-scores alone, with a
+// further column that keeps the length of their rows), in its 200 leading directions, smoothed along a
 // graph A of mutual nearest neighbours or, for many samples, of landmarks; and the loss, with the reconstruction relative to
 // the data, has two terms −3·I/log m with Q = softmax(h/(0.1‖h‖)) by rows: the mutual information of the clusters of two
 // neighbours, and that of the clusters and of what the other samples predict for each from its features, before smoothing
-// (package terms has both as nodes). Among the starts of k-means, for the first anchors and, up to 5,000 samples, for the
-// clusters, the one with the highest neighbour information is kept, of those of nearly the lowest inertia. New samples are
-// joined to the stored neighbours or landmarks and smoothed alike. Each part is a field of Config.Neighborhood;
+// (package terms has both as nodes). Among the starts of k-means for the first anchors, the one with the highest neighbour
+// information is kept, of those of nearly the lowest inertia; the clusters come from k-means on H that begins with its labels.
+// Where these have less information than the labels that it began with, the clusters are those of the start, and
+// Clustering.Kept says so. New samples are joined to the stored neighbours or landmarks and smoothed alike. Each part is a field of Config.Neighborhood;
 // docs/study.md has what each is worth.
 //
 // # Modules

@@ -120,7 +120,7 @@ func checkInputs(t testing.TB, views []View, c *Clustering) {
 	for k, in := range inputs {
 		perView[in.View]++
 		if slices.Contains(inputs[:k], in) || in.Preprocess == PreprocessBoth || in.Columns < 1 ||
-			in.Columns > prepare.Kind(in.Preprocess).Width(views[in.View].in.Cols) {
+			in.Columns > prepare.Width(views[in.View].in.Cols, in.Length) {
 			t.Errorf("input %d is %+v", k, in)
 		}
 		if config.Neighborhood.Neighbors == None && in.Columns != views[in.View].in.Cols {

@@ -128,7 +128,7 @@ func testFitStops(t *testing.T, neighbors int) {
 	}
 	c.EarlyStop.Tolerance, c.EarlyStop.Patience = 1e-5, 0
 	got := mustFit(t, views, c)
-	if got.Status != Converged || got.Epochs >= 2000 || got.Epochs < 20 || got.Config().EarlyStop.Patience != 5 {
+	if got.Status != Converged || got.Epochs >= 2000 || got.Epochs < 10 || got.Config().EarlyStop.Patience != 5 {
 		t.Errorf("%v after %d epochs, patience %d", got.Status, got.Epochs, got.Config().EarlyStop.Patience)
 	}
 	checkResult(t, views, got)

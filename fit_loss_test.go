@@ -58,9 +58,10 @@ func TestFitExtraLoss(t *testing.T) {
 			Anchors:      5,
 		}} {
 			config.Clusters, config.Epochs, config.Neighborhood.Neighbors = 3, 30, neighbors
+			config.Neighborhood.NeverKeep = true // the loss is that of the network
 			if neighbors == None {
 				h := &config.Neighborhood
-				h.Exact, h.Weight, h.HeldOutWeight, h.Temperature = 0, 0, 0, 0
+				h.NeverKeep, h.Exact, h.Weight, h.HeldOutWeight, h.Temperature = false, 0, 0, 0, 0
 			}
 			plain := mustFit(t, views, config)
 			config.ExtraLoss = func(net Network) (*Node, error) { // pulls H to zero
@@ -88,7 +89,7 @@ func TestFitExtraLoss(t *testing.T) {
 				)
 				if c.Neighborhood.HeldOutWeight > 0 {
 					want -= c.Neighborhood.HeldOutWeight * testutil.HeldOutInformation(
-						pulled.H, unitFeatures(t, views), information.DefaultPenalty, c.Neighborhood.Temperature,
+						pulled.H, unitFeatures(t, views, pulled.Inputs()), information.DefaultPenalty, c.Neighborhood.Temperature,
 					)
 				}
 			}

@@ -149,7 +149,7 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 // What is constant in one standardisation is an input in the other; constant in both, it is nothing to cluster.
 func TestConstantInputs(t *testing.T) {
 	const n = 40
-	good, _ := blobViews(n, 3, 0.3, 95, 6)
+	good, _ := blobViews(n, 3, 0.3, 95, 20)
 	sameRows := slices.Repeat([]float64{1, 2, 5}, n) // constant over the samples
 	sameColumns := make([]float64, 0, 3*n)           // and over the features
 	for i := range n {
@@ -198,9 +198,9 @@ func TestConstantInputs(t *testing.T) {
 
 // With directions, an input has as many columns as are kept, at most n.
 func TestInputColumns(t *testing.T) {
-	views, _ := blobViews(30, 3, 0.3, 96, 80, 12)
+	views, _ := blobViews(30, 3, 0.3, 96, 80, 22)
 	for directions, want := range map[int][]int{
-		0: {80, 12}, None: {80, 12}, 20: {20, 12}, 12: {12, 12}, 5: {5, 5}, 50: {30, 12},
+		0: {80, 22}, None: {80, 22}, 20: {20, 20}, 12: {12, 12}, 5: {5, 5}, 50: {30, 22},
 	} {
 		c := mustFit(t, views, Config{
 			Clusters: 3, Epochs: 1, Neighborhood: Neighborhood{Directions: directions}, Machine: machine.Options{Workers: 1},

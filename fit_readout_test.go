@@ -13,18 +13,18 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// After training by the neighbours' term the clusters are, of those from k-means on unit rows of H with nearly the lowest
-// inertia, the ones that tell most about those of neighbours; without that term, without training or with LowestInertia, those
-// of the lowest inertia.
-func TestReadOutIsMostShared(t *testing.T) {
+// With the neighbours' term k-means on unit rows of H begins with the labels of the start. With other numbers of anchors than of
+// clusters the clusters are, after training, of those from k-means with nearly the lowest inertia, the ones that tell most about
+// those of neighbours; without training, without that term or with LowestInertia, those of the lowest inertia.
+func TestReadOut(t *testing.T) {
 	const n, c, starts = 120, 6, 5
-	views, _ := blobViews(n, c, 1.5, 96, 12, 7)
-	differ := false
+	views, _ := blobViews(n, c, 1.5, 96, 20, 7)
+	differ := map[string]bool{}
 	for _, epochs := range []int{5, None} {
-		for _, choice := range []Config{
-			{}, {Neighborhood: Neighborhood{Weight: None}}, {Neighborhood: Neighborhood{LowestInertia: true}},
+		for name, choice := range map[string]Config{
+			"start": {Neighborhood: Neighborhood{NeverKeep: true}}, "anchors": {Anchors: c + 2},
+			"no term": {Neighborhood: Neighborhood{Weight: None}}, "inertia": {Neighborhood: Neighborhood{LowestInertia: true}},
 		} {
-			byInformation := epochs != None && choice.Neighborhood.Weight != None && !choice.Neighborhood.LowestInertia
 			for seed := range uint64(4) {
 				config := choice
 				config.Clusters, config.Epochs, config.Float64, config.Seed, config.KMeansStarts = c, epochs, true, seed, starts
@@ -37,40 +37,40 @@ func TestReadOutIsMostShared(t *testing.T) {
 					}
 				}
 				unit := mat.DenseCopyOf(got.H)
+				_, m := unit.Dims()
 				for i := range n {
 					floats.Scale(1/floats.Norm(unit.RawRowView(i), 2), unit.RawRowView(i))
 				}
 				choose := kmeans.Config{Clusters: c, Starts: starts, Seed: seed}
-				want := kmeansLabels(
-					t, choose,
-					kmeans.View[float64]{Rows: rows.NewDense(n, c, c, unit.RawMatrix().Data), Weight: 1},
-				)
-				if byInformation {
-					var another bool
-					want, another = mostInformed(t, unit, choose, graphOf(t, views, config))
-					differ = differ || another
+				in := kmeans.View[float64]{Rows: rows.NewDense(n, m, m, unit.RawMatrix().Data), Weight: 1}
+				byInertia := kmeansLabels(t, choose, in)
+				want := byInertia
+				switch {
+				case name == "start":
+					choose.Labels = got.StartLabels
+					want = kmeansLabels(t, choose, in)
+				case name == "anchors" && epochs != None:
+					want, _ = mostInformed(t, unit, choose, graphOf(t, views, config))
 				}
+				differ[name] = differ[name] || !samePartition(t, want, byInertia)
 				if !samePartition(t, got.Labels, want) {
-					t.Errorf(
-						"epochs %d, by information %v, seed %d: other clusters than by hand",
-						epochs, byInformation, seed,
-					)
+					t.Errorf("%s, epochs %d, seed %d: other clusters than by hand", name, epochs, seed)
 				}
 			}
 		}
 	}
-	if !differ {
-		t.Error("the clusters of the lowest inertia tell most: the test shows nothing")
+	if !differ["start"] || !differ["anchors"] {
+		t.Errorf("the clusters of the lowest inertia are the same: the test shows nothing: %v", differ)
 	}
 }
 
 // A network that never took a step is untrained, whatever it was to do.
 func TestReadOutAfterDivergence(t *testing.T) {
 	const n, c = 120, 6
-	views, _ := blobViews(n, c, 1.5, 96, 12, 7)
+	views, _ := blobViews(n, c, 1.5, 96, 20, 7)
 	differ := false
 	for seed := range uint64(6) {
-		config := Config{Clusters: c, Epochs: 5, LearningRate: 1e30, Float64: true, Seed: seed}
+		config := Config{Clusters: c, Anchors: c + 2, Epochs: 5, LearningRate: 1e30, Float64: true, Seed: seed}
 		got, err := Fit(context.Background(), views, config)
 		var diverged *DivergedError
 		if !errors.As(err, &diverged) || got == nil || got.Epochs != 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -93,6 +94,9 @@ func samePredictor(t testing.TB, a, b *Predictor) {
 		if !slices.Equal(x.a, x.b) {
 			t.Errorf("%s: %v, the other has %v", x.name, x.a, x.b)
 		}
+	}
+	if a.Kept != b.Kept || a.apart != b.apart || !reflect.DeepEqual(a.start, b.start) {
+		t.Errorf("start kept: %v, the other: %v", a.Kept, b.Kept)
 	}
 	if !slices.Equal(a.Sizes, b.Sizes) || !slices.Equal(a.dims, b.dims) || !slices.Equal(a.names, b.names) ||
 		len(a.anchors) != len(b.anchors) ||

@@ -68,17 +68,21 @@ def landmarks(q, weight, members):
         links[i, near[:-1]] = w / w.sum() * np.sqrt(weight)
     return links * arrays[f"landmark_scale.{q}"]
 
-def lifted(kind, x): # with a further feature, if there are few
-    d = x.shape[1]
-    length = {"zscore": d ** 0.5, "balanced": 1}.get(kind)
-    return np.c_[x, np.full(len(x), length)] if d < 5 and length else x
-
 if k >= 0:
-    X = [lifted(i["preprocess"], x) for i, x in zip(inputs, X)]
+    X = [np.c_[x, np.full(len(x), i["length"])] if "length" in i else x for i, x in zip(inputs, X)]
     X = [unit(x) @ arrays[f"directions.{i}"].T if f"directions.{i}" in arrays else unit(x) for i, x in enumerate(X)]
     kinds = list(dict.fromkeys(i["preprocess"] for i in inputs))
-    spaces = [(0.5 / len(kinds), [m for m, i in enumerate(inputs) if i["preprocess"] == kind]) for kind in kinds]
-    spaces += [(0.5 / len(inputs), [m]) for m in range(len(inputs))]
+    sides = []
+    for kind in kinds:
+        side = []
+        for v in range(len(views)):
+            own = [m for m, i in enumerate(inputs) if i["view"] == v]
+            side += [m for m in own if inputs[m]["preprocess"] == kind] or own[:1]
+        if sorted(side) not in sides:
+            sides.append(sorted(side))
+    members = [m for side in sides for m in side]
+    spaces = [(0.5 / len(sides), side) for side in sides]
+    spaces += [(0.5 * members.count(m) / len(members), [m]) for m in dict.fromkeys(members)]
     if n <= hood["Exact"]:
         long = [unit(x) * np.maximum(np.linalg.norm(x, axis=1, keepdims=True), l) for x, l in zip(X, arrays["lengths"])]
         links = sum(exact(q, *s) for q, s in enumerate(spaces))
@@ -113,6 +117,9 @@ for l in range(1, L + 1):
         Y[v] = X[v] @ P(l, v).T
 if config["ReadOut"] == "unit":
     H = H / np.maximum(np.linalg.norm(H, axis=1, keepdims=True), 1e-300)
+if training.get("kept"):
+    H = sum(x @ arrays[f"start_directions.{v}"].T for v, x in enumerate(X)) / np.sqrt(arrays["start_singular_values"])
+    H = H / np.maximum(np.linalg.norm(H, axis=1, keepdims=True), 1e-300)
 d = ((H[:, None, :] - arrays["centroids"][None]) ** 2).sum(2)
 print(*d.argmin(1))
 print(*np.round(np.sort(d, 1)[:, 0], 6))
@@ -131,7 +138,7 @@ func TestFormatInPython(t *testing.T) {
 	if block == nil {
 		t.Fatal("docs/format.md has no program")
 	}
-	views, _ := blobViews(60, 3, 1, 60, 9, 5, 3)
+	views, _ := blobViews(60, 3, 1, 60, 20, 5, 3)
 	known, fresh := windows(views, 0, 40), windows(views, 40, 60)
 	for name, x := range map[string]struct {
 		known, views []View // of the training, and those that are predicted

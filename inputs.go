@@ -30,6 +30,7 @@ type Input struct {
 	// d_v, or the number of directions of the view that are kept, of few features with one more that keeps their
 	// length
 	Columns int
+	Length  float64 // that column's value, before rows are taken to norm 1; 0: there is none
 }
 
 // String returns the view, its standardisation and the columns.
@@ -41,7 +42,7 @@ func (i Input) String() string {
 func inputsOf(inputs []prepare.Input) []Input {
 	out := make([]Input, len(inputs))
 	for k, in := range inputs {
-		out[k] = Input{View: in.View, Preprocess: Preprocess(in.Kind), Columns: in.Columns}
+		out[k] = Input{View: in.View, Preprocess: Preprocess(in.Kind), Columns: in.Columns, Length: in.Length}
 	}
 	return out
 }
@@ -50,7 +51,7 @@ func inputsOf(inputs []prepare.Input) []Input {
 func preparedInputs(inputs []Input) []prepare.Input {
 	out := make([]prepare.Input, len(inputs))
 	for k, in := range inputs {
-		out[k] = prepare.Input{View: in.View, Kind: prepare.Kind(in.Preprocess), Columns: in.Columns}
+		out[k] = prepare.Input{View: in.View, Kind: prepare.Kind(in.Preprocess), Columns: in.Columns, Length: in.Length}
 	}
 	return out
 }

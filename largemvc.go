@@ -11,6 +11,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/predict"
@@ -21,6 +22,13 @@ import (
 
 // Clustering is what Fit found: the trained network and what it says of the training samples. Its fields and what they
 // refer to must not be changed; then it is safe for concurrent use.
+//
+// Training can take clusters away from what the data support. With both terms in the loss, and as many anchors as clusters, the
+// labels of the trained network are therefore compared with those of its start: by twice their information about neighbours and
+// their held-out information together (package terms), of the labels themselves. Where the start has more, and every sample has
+// every view, its clusters are returned, refined by k-means, and Kept says so. H and the centroids are then of the rows that the
+// start clusters, U√S of the smoothed views at norm 1, for new samples too; anchors, trust and parameters stay those of the
+// trained network. Neighborhood.NeverKeep leaves this out.
 type Clustering struct {
 	// Predictor is the trained network, which labels new samples and can be saved. Keep only the Predictor to release the
 	// memory that grows with n, except for the neighbours of up to Neighborhood.Exact samples, which new ones are joined to.
@@ -28,7 +36,7 @@ type Clustering struct {
 
 	// n, from 0 to Clusters−1; cluster 0 is the largest of the samples trained on, equal sizes in the order of their first sample
 	Labels []int
-	H      *Matrix // n×m: the representation of the last layer
+	H      *Matrix // n×m: the representation of the last layer, or of the start (Kept)
 	// per input (Predictor.Inputs) and sample, in [0, 1] for ρ ≥ 0: E_v = (1−t)(X_v − H P_v); nil without noise
 	// module
 	Trust [][]float64
@@ -291,21 +299,28 @@ func finish[T kernel.Float](
 	if err != nil {
 		return nil, err
 	}
-	out.H, out.Trust = resultMatrix(n, m, ld, h), trust
-	o := cluster.Options{Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Machine.Workers,
-		Device: in.device.Rows()}
-	if r.Epochs > 0 && n <= sharedReadOut {
-		o.Score = scoreOf[T](c, in.graph, c.Clusters)
-	}
-	seen := h
-	if c.ReadOut == ReadOutUnit {
-		seen = slices.Clone(h)
-		cluster.UnitRows(seen, m)
-	}
-	found, err := cluster.Rows(ctx, rows.NewDense(n, m, ld, seen), o)
+	found, err := clustered(ctx, in, c, r, h)
 	if err != nil {
 		return nil, withName(err)
 	}
+	kept, err := keepsStart(ctx, in, c, r, found.Labels)
+	if err != nil {
+		return nil, withName(err)
+	}
+	if kept {
+		e, err := cluster.Embed(ctx, in.x, m, c.Seed+uint64(r.Restart), c.Machine.Workers)
+		if err != nil {
+			return nil, withName(err)
+		}
+		if h, err = e.Rows(ctx, in.x, c.Machine.Workers); err != nil {
+			return nil, withName(err)
+		}
+		if found, err = clustered(ctx, in, c, r, h); err != nil {
+			return nil, withName(err)
+		}
+		p.Kept, p.start = true, e.Basis
+	}
+	out.H, out.Trust = resultMatrix(n, m, ld, h), trust
 	out.Labels, out.Repaired = found.Labels, found.Repaired
 	p.Clusters, p.Sizes, p.centroids = len(found.Sizes), found.Sizes, kernel.Float64s(found.Centroids)
 	from, err := in.intake(ctx, p.dims, c.Machine.Workers)
@@ -322,10 +337,75 @@ func finish[T kernel.Float](
 	return out, nil
 }
 
-// sharedReadOut is the number of samples up to which the clusters of H are chosen by neighbours, unless H was not trained at all,
-// where that can be much worse than by inertia. The choice takes as long as that of the start; on mnist3v, of 60,000 samples,
-// it changed a tenth of a point.
+// sharedReadOut is the number of samples up to which k-means on H that begins with nothing is chosen by neighbours. The choice
+// takes as long as that of the start.
 const sharedReadOut = 5000
+
+// clustered runs k-means on the rows of a representation.
+func clustered[T kernel.Float](
+	ctx context.Context, in *prepared[T], c *Config, r *runState, h []T,
+) (*cluster.Clusters[T], error) {
+	n, m, ld := len(h)/kernel.Pad(c.Anchors), c.Anchors, kernel.Pad(c.Anchors)
+	o := cluster.Options{
+		Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Machine.Workers, Device: in.device.Rows(),
+	}
+	switch {
+	case c.beginsAtStart() && r.Begin.Labels != nil:
+		o.Labels = r.Begin.Labels
+	case r.Epochs > 0 && n <= sharedReadOut:
+		o.Score = scoreOf[T](c, in.graph, c.Clusters)
+	}
+	seen := h
+	if c.ReadOut == ReadOutUnit {
+		seen = slices.Clone(h)
+		cluster.UnitRows(seen, m)
+	}
+	return cluster.Rows(ctx, rows.NewDense(n, m, ld, seen), o)
+}
+
+// beginsAtStart says whether k-means on H begins with the labels of the start.
+func (c *Config) beginsAtStart() bool {
+	return c.hasNeighborLoss() && !c.Neighborhood.LowestInertia && c.Clusters == c.Anchors
+}
+
+// keptNeighbors is how much the information of neighbours counts beside the held-out one where trained clusters are compared with
+// those of the start.
+const keptNeighbors = 2
+
+// keptMargin is more than what rounding makes of equal clusters, of information in units of log m.
+const keptMargin = 1e-4
+
+// keepsStart says whether the clusters of the start are better than those of a trained network, as far as can be told without
+// labels: whether they have more information. The loss has it of soft clusters, which can rise while that of the clusters
+// themselves falls. Filled rows of absent views cannot stand for those of a new sample, so no start is kept there.
+func keepsStart[T kernel.Float](
+	ctx context.Context, in *prepared[T], c *Config, r *runState, labels []int,
+) (bool, error) {
+	if !c.mayKeep() || r.Epochs == 0 || r.Begin.Labels == nil || in.startRows != nil {
+		return false, nil
+	}
+	of := information.NewNeighbors[T](c.Machine.Workers, c.Anchors, in.graph, 0).LabelScore()
+	told := information.NewHeldOut(c.Machine.Workers, c.Anchors, in.heldOut, 0).LabelScore()
+	var score [2]float64
+	for i, l := range [][]int{r.Begin.Labels, labels} {
+		near, err := of(ctx, l)
+		if err != nil {
+			return false, err
+		}
+		guessed, err := told(l)
+		if err != nil {
+			return false, err
+		}
+		score[i] = keptNeighbors*near + guessed
+	}
+	return score[1] < score[0]-keptMargin, nil
+}
+
+// mayKeep says whether the clusters of the start may be kept.
+func (c *Config) mayKeep() bool {
+	return c.beginsAtStart() && c.hasHeldOutLoss() && c.Start.Method == StartScaled && c.Start.Labels == nil &&
+		!c.Neighborhood.NeverKeep
+}
 
 // setNetwork takes over what a trained network has learned.
 func (p *Predictor) setNetwork(m *Model[Represent, Noise, Anchor], reads *readOuts, rotated []*prepare.Rotated) {

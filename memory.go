@@ -295,6 +295,20 @@ func sum(x []int) (total int) {
 	return total
 }
 
+// spec is the shape of a network of stock modules.
+func (c *Config) spec(samples int, dims []int, workers int) engine.Spec {
+	out := engine.Spec{
+		Samples: samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Anchored: !c.fixedAnchors(), Workers: workers,
+	}
+	if soft, ok := c.Represent.(*SoftThreshold); ok {
+		out.Represent, out.OneSided = soft.Activation.sigma(), soft.OneSided
+	}
+	if shrink, ok := c.Noise.(*RowShrink); ok {
+		out.Noise, out.Shrink = true, shrink.Activation.sigma()
+	}
+	return out
+}
+
 // onDevice is where a fit runs.
 type onDevice struct {
 	session *device.Session // nil: the CPU

@@ -85,30 +85,29 @@ func naiveInertia(x *mat.Dense, labels []int, clusters int) float64 {
 	return sum
 }
 
-// unitFeatures are views standardised in both ways, rows at norm 1, side by side. Absent views are zeros.
-func unitFeatures(t testing.TB, views []View) *mat.Dense {
+// unitFeatures are the inputs of a fit with all directions before they are smoothed: views standardised, rows at norm 1, side by
+// side. Absent views are zeros.
+func unitFeatures(t testing.TB, views []View, inputs []Input) *mat.Dense {
 	t.Helper()
 	n, width := views[0].in.Rows, 0
-	for _, v := range views {
-		width += 2 * v.in.Cols
+	for _, in := range inputs {
+		width += in.Columns
 	}
 	out := mat.NewDense(n, width, nil)
 	at := 0
-	for _, kind := range []Preprocess{PreprocessSample, PreprocessZScore} {
-		st, err := prepare.Measure(context.Background(), prepare.Kind(kind), inner(views), 1)
+	for _, in := range inputs {
+		st, err := prepare.Measure(context.Background(), prepare.Kind(in.Preprocess), inner(views), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for v, x := range views {
-			unit, err := prepare.UnitRows[float64](context.Background(), st, x.in, v, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range n {
-				unit.Row(i, out.RawRowView(i)[at:at+x.in.Cols])
-			}
-			at += x.in.Cols
+		unit, err := prepare.UnitRows[float64](context.Background(), st, views[in.View].in, in.View, in.Length, 1)
+		if err != nil {
+			t.Fatal(err)
 		}
+		for i := range n {
+			unit.Row(i, out.RawRowView(i)[at:at+in.Columns])
+		}
+		at += in.Columns
 	}
 	return out
 }

@@ -56,7 +56,7 @@ const (
 	PreprocessZScore
 	// PreprocessUnit scales each sample of each view to norm 1.
 	PreprocessUnit
-	// PreprocessBoth gives the network every view twice, PreprocessSample and PreprocessZScore; views of fewer than five
+	// PreprocessBoth gives the network every view twice, PreprocessSample and PreprocessZScore; views of up to 16
 	// features are PreprocessZScore alone. It needs neighbours (Neighborhood).
 	PreprocessBoth
 )

@@ -241,7 +241,7 @@ func TestSaveAndLoad(t *testing.T) {
 // neighborModel is a fit of incomplete samples with neighbours.
 func neighborModel(t testing.TB, c Config) *Clustering {
 	t.Helper()
-	views, _ := blobViews(40, 3, 0.6, 21, 6, 4)
+	views, _ := blobViews(40, 3, 0.6, 21, 20, 4)
 	masked, err := Mask(views, absent(40, 2, 0.2, 22))
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
@@ -22,6 +23,7 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/spectral"
 	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
@@ -45,6 +47,10 @@ type Predictor struct {
 	Restart  int         // the run that was kept
 	Ran      machine.Ran // where it was trained, and why there
 
+	// Kept says that the clusters are those of the start, which have more information than the network's (Clustering.Kept).
+	// H, of new samples too, and the centroids are then of the rows that the start clusters.
+	Kept bool
+
 	config    Config       // with its defaults, without what belongs to the training samples or the caller
 	learned   [3][]learned // the values of the learnable nodes, by module
 	samples   int
@@ -52,11 +58,13 @@ type Predictor struct {
 	names     []string
 	features  [][]string // per view, nil without names
 	inputs    []Input
-	scale     []float64      // the unit of ρ per input
-	anchors   [][]*mat.Dense // per layer from 0, per input
-	r, u      []float64      // m×m
-	centroids []float64      // Clusters×m
-	novelty   []float64      // quantiles of how far training samples are, in equal steps; nil where they are not known
+	apart     bool            // see smooth.Options
+	start     *spectral.Basis // of the inputs side by side, where the start is kept
+	scale     []float64       // the unit of ρ per input
+	anchors   [][]*mat.Dense  // per layer from 0, per input
+	r, u      []float64       // m×m
+	centroids []float64       // Clusters×m
+	novelty   []float64       // quantiles of how far training samples are, in equal steps; nil where they are not known
 	model     fittedNetwork
 	unfit     error // why the network cannot take new samples, where modules of a user's own cannot
 }
@@ -72,20 +80,6 @@ func newPredictor(c *Config, views []view.View, inputs []Input, r *runState) *Pr
 		p.features = append(p.features, slices.Clone(x.Features))
 	}
 	return p
-}
-
-// spec is the shape of a network of stock modules.
-func (c *Config) spec(samples int, dims []int, workers int) engine.Spec {
-	out := engine.Spec{
-		Samples: samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Anchored: !c.fixedAnchors(), Workers: workers,
-	}
-	if soft, ok := c.Represent.(*SoftThreshold); ok {
-		out.Represent, out.OneSided = soft.Activation.sigma(), soft.OneSided
-	}
-	if shrink, ok := c.Noise.(*RowShrink); ok {
-		out.Noise, out.Shrink = true, shrink.Activation.sigma()
-	}
-	return out
 }
 
 // setParameters copies the values of the learnable nodes of stock modules, as applied.
@@ -136,6 +130,9 @@ func (p *Predictor) String() string {
 		p.Sizes, p.Epochs, p.Status)
 	if len(p.Loss) > 0 {
 		text += fmt.Sprintf(", loss %.4g → %.4g", p.Loss[0], last(p.Loss))
+	}
+	if p.Kept {
+		text += "; the clusters of the start are kept"
 	}
 	return text
 }
@@ -409,19 +406,22 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 		views[k] = in.View
 	}
 	out := &fitted[T]{intake: from, anchors: p.config.Anchors}
-	if !p.config.stock() {
+	var err error
+	if p.config.stock() {
+		params := &engine.Params{Theta: p.Theta, Rho: p.Rho, R: p.r, U: p.u}
+		anchors := func(l, v int) []float64 { return p.anchors[l][v].RawMatrix().Data }
+		out.net, err = predict.New(p.spec(), params, anchors, views, from, unit, clusters)
+	} else {
 		widest := 1
 		for _, in := range p.inputs {
 			widest = max(widest, in.Columns)
 		}
 		most := min(256, max(8, batchEntries/widest))
 		out.net = predict.NewOf(p.config.Anchors, most, views, from, unit, clusters, newBatches[T](p))
-		return out, nil
 	}
-	params := &engine.Params{Theta: p.Theta, Rho: p.Rho, R: p.r, U: p.u}
-	anchors := func(l, v int) []float64 { return p.anchors[l][v].RawMatrix().Data }
-	var err error
-	out.net, err = predict.New(p.spec(), params, anchors, views, from, unit, clusters)
+	if err == nil && p.start != nil {
+		out.net.KeepStart(cluster.NewEmbedding[T](p.start, p.config.Anchors))
+	}
 	return out, err
 }
 

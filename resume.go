@@ -21,6 +21,7 @@ import (
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
 )
@@ -140,6 +141,14 @@ func decodeResumed(r io.Reader) (*resumed, error) {
 	)
 	if err != nil {
 		return nil, err
+	}
+	for _, x := range fit.Views {
+		if content.Version < 5 && c.HasNeighbors() && x.Features < prepare.FewFeatures {
+			return nil, fmt.Errorf(
+				"it is of version %d, which prepared views of less than %d features in another way: the training cannot go on",
+				content.Version, prepare.FewFeatures,
+			)
+		}
 	}
 	for _, r := range []*checkpoint.Run{state.Current, state.Best} {
 		if want := c.learnables(fit.Inputs); types == (foreign{}) && r != nil && len(r.Values) != want {

@@ -18,6 +18,7 @@ import (
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/spectral"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -32,6 +33,10 @@ type savedTraining struct {
 	Epochs  int          `json:"epochs"`
 	Restart int          `json:"restart"`
 	Ran     machine.Ran  `json:"ran"` // not in files of earlier states
+	// Neighbours are sought as files before version 5 have it: see smooth.Options.
+	Apart bool `json:"apart,omitempty"`
+	// The clusters are those of the start, whose directions are among the tensors.
+	Kept bool `json:"kept,omitempty"`
 	// The learnable nodes of each module, where not all are from this package.
 	Learned [][]savedNode `json:"learned,omitempty"`
 	// The names of all tensors: some are there for some models alone, and one that was lost must not pass for one that never
@@ -48,6 +53,8 @@ type savedInput struct {
 	View       int    `json:"view"`
 	Preprocess string `json:"preprocess"`
 	Columns    int    `json:"columns"`
+	// The further column of few features; in files before version 5 it follows from the features.
+	Length float64 `json:"length,omitempty"`
 }
 
 type savedView struct {
@@ -116,14 +123,15 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	}
 	inputs := make([]savedInput, len(p.inputs))
 	for k, in := range p.inputs {
-		inputs[k] = savedInput{in.View, in.Preprocess.String(), in.Columns}
+		inputs[k] = savedInput{in.View, in.Preprocess.String(), in.Columns, in.Length}
 	}
 	config, err := saveConfig(&p.config)
 	if err != nil {
 		return nil, err
 	}
 	about := savedTraining{
-		Samples: p.samples, Views: views, Inputs: inputs, Status: p.Status.String(), Epochs: p.Epochs, Restart: p.Restart, Ran: p.Ran,
+		Samples: p.samples, Views: views, Inputs: inputs, Status: p.Status.String(), Epochs: p.Epochs, Restart: p.Restart,
+		Ran: p.Ran, Apart: p.apart, Kept: p.Kept,
 	}
 	if !p.config.stock() {
 		for _, list := range p.learned {
@@ -174,6 +182,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 			return nil, err
 		}
 	}
+	p.saveStart(f)
 	add(floats("centroids", p.centroids, p.Clusters, m))
 	add(safetensors.Ints("sizes", p.Sizes, p.Clusters))
 	if p.novelty != nil {
@@ -219,7 +228,8 @@ func decodePredictor(r io.Reader, modules []Module) (*Predictor, error) {
 		}
 		p.dims, p.names = append(p.dims, view.Features), append(p.names, view.Name)
 	}
-	if err := p.setInputs(about.Inputs); err != nil {
+	p.apart, p.Kept = about.Apart || version < 5, about.Kept
+	if err := p.setInputs(about.Inputs, version); err != nil {
 		return nil, err
 	}
 	if len(p.dims) == 0 || p.Epochs < 0 || p.Restart < 0 {
@@ -251,8 +261,11 @@ func decodePredictor(r io.Reader, modules []Module) (*Predictor, error) {
 	return p, nil
 }
 
-// setInputs takes over what a file says of the inputs.
-func (p *Predictor) setInputs(saved []savedInput) error {
+// largestLength bounds the further column of an input, which is about the root of the number of few features.
+const largestLength = 1e6
+
+// setInputs takes over what a file of a version says of the inputs.
+func (p *Predictor) setInputs(saved []savedInput, version int) error {
 	if p.config.Neighborhood.Neighbors == None {
 		for v, d := range p.dims {
 			p.inputs = append(p.inputs, Input{View: v, Preprocess: p.config.Preprocess, Columns: d})
@@ -264,13 +277,19 @@ func (p *Predictor) setInputs(saved []savedInput) error {
 		if err := kind.UnmarshalText([]byte(s.Preprocess)); err != nil {
 			return err
 		}
-		if s.View < 0 || s.View >= len(p.dims) || s.Columns < 1 || s.Columns > prepare.Kind(kind).Width(p.dims[s.View]) {
-			return fmt.Errorf("input %d has %d columns of view %d", k, s.Columns, s.View)
+		if s.View < 0 || s.View >= len(p.dims) {
+			return fmt.Errorf("input %d is of view %d, of %d", k, s.View, len(p.dims))
+		}
+		if version < 5 {
+			s.Length = prepare.FormerLength(prepare.Kind(kind), p.dims[s.View])
+		}
+		if s.Columns < 1 || s.Columns > prepare.Width(p.dims[s.View], s.Length) || !(s.Length >= 0) || s.Length > largestLength {
+			return fmt.Errorf("input %d has %d columns of view %d, and the length %g", k, s.Columns, s.View, s.Length)
 		}
 		if slices.ContainsFunc(p.inputs, func(in Input) bool { return in.View == s.View && in.Preprocess == kind }) {
 			return fmt.Errorf("view %d is twice an input in the preprocessing %v", s.View, kind)
 		}
-		p.inputs = append(p.inputs, Input{View: s.View, Preprocess: kind, Columns: s.Columns})
+		p.inputs = append(p.inputs, Input{View: s.View, Preprocess: kind, Columns: s.Columns, Length: s.Length})
 	}
 	for v := range p.dims {
 		if !slices.ContainsFunc(p.inputs, func(in Input) bool { return in.View == v }) {
@@ -363,6 +382,7 @@ func (p *Predictor) decode(in *file.Tensors, nodes [][]savedNode) {
 		)
 	}
 	p.centroids = in.Floats("centroids", p.Clusters, m)
+	p.decodeStart(in)
 	if in.Has("novelty") { // not in files before it
 		p.novelty = in.Floats("novelty", noveltySteps+1)
 		if in.Err == nil && !slices.IsSorted(p.novelty) {
@@ -375,11 +395,47 @@ func (p *Predictor) decode(in *file.Tensors, nodes [][]savedNode) {
 	}
 }
 
+// startDirections is the name of the tensor with the directions of input k in which a start that is kept was clustered.
+func startDirections(k int) string { return fmt.Sprintf("start_directions.%d", k) }
+
+// decodeStart reads where a start that is kept was clustered; in has the first error.
+func (p *Predictor) decodeStart(in *file.Tensors) {
+	if !p.Kept {
+		return
+	}
+	if !p.config.HasNeighbors() {
+		in.Fail("its start is kept, and it has no neighbours")
+		return
+	}
+	b := &spectral.Basis{S: in.Floats("start_singular_values", -1)}
+	for k, is := range p.inputs {
+		b.Dims = append(b.Dims, is.Columns)
+		b.V = append(b.V, in.Floats(startDirections(k), len(b.S), is.Columns))
+	}
+	if len(b.S) < 1 || len(b.S) > p.config.Anchors {
+		in.Fail("its start has %d directions for %d anchors", len(b.S), p.config.Anchors)
+	}
+	p.start = b
+}
+
+// saveStart appends where a start that is kept was clustered.
+func (p *Predictor) saveStart(f *safetensors.File) {
+	if p.start == nil {
+		return
+	}
+	for k, v := range p.start.V {
+		f.Tensors = append(f.Tensors, safetensors.Float64s(startDirections(k), v, len(p.start.S), p.start.Dims[k]))
+	}
+	f.Tensors = append(f.Tensors, safetensors.Float64s("start_singular_values", p.start.S, len(p.start.S)))
+}
+
 // revive makes the network of a predictor that was read, and reads what its samples go through first.
 func revive[T kernel.Float](p *Predictor, in *file.Tensors) error {
 	var from predict.Intake[T]
 	if p.config.Neighborhood.Neighbors != None {
-		from = smooth.Read[T](in, p.config.smoothing(), preparedInputs(p.inputs), p.dims, p.samples)
+		o := p.config.smoothing()
+		o.Apart = p.apart
+		from = smooth.Read[T](in, o, preparedInputs(p.inputs), p.dims, p.samples)
 	} else if s := prepare.Read(in, prepare.Kind(p.config.Preprocess), p.dims); in.Err == nil {
 		from = prepare.NewRows[T](s, p.dims)
 	}

@@ -18,7 +18,7 @@ import (
 // smoothedModels are fits of incomplete samples with neighbours, small enough to be changed in every way, with their views.
 func smoothedModels(t testing.TB) (views []View, models map[string]*Clustering) {
 	t.Helper()
-	plain, _ := blobViews(26, 3, 0.6, 111, 6, 4)
+	plain, _ := blobViews(26, 3, 0.6, 111, 20, 4)
 	views, err := Mask(plain, absent(26, 2, 0.2, 112))
 	if err != nil {
 		t.Fatal(err)
@@ -169,8 +169,11 @@ func TestInconsistentSmoothing(t *testing.T) {
 		{"exact", "a negative view", replace("training", `"view":1`, `"view":-1`), "view -1"},
 		{
 			"exact", "more columns than features",
-			replace("training", `"zscore","columns":5}],`, `"zscore","columns":6}],`), "6 columns",
+			replace("training", `"zscore","columns":5,"length":1}],`, `"zscore","columns":6,"length":1}],`), "6 columns",
 		},
+		{"exact", "a negative length", replace("training", `"length":1`, `"length":-1`), "length -1"},
+		{"exact", "a huge length", replace("training", `"length":1`, `"length":1e300`), "length 1e+300"},
+		{"exact", "no start that is kept", replace("training", `"samples"`, `"kept":true,"samples"`), "start_singular_values"},
 		{"exact", "no columns", replace("training", `"columns":5`, `"columns":0`), "0 columns"},
 		{"exact", "fewer columns", replace("training", `"columns":5`, `"columns":3`), "shape"},
 		{"landmarks", "a negative scale", floats("landmark_scale.2", func(x []float64) { x[0] = -1 }), "scale"},
@@ -221,7 +224,7 @@ func TestInconsistentSmoothing(t *testing.T) {
 // Files of earlier versions of the format are read: the first has networks without neighbours, the second no term for held-out
 // prediction, the third a configuration without modules.
 func TestEarlierVersions(t *testing.T) {
-	views, _ := blobViews(40, 3, 0.6, 113, 6, 4)
+	views, _ := blobViews(40, 3, 0.6, 113, 20, 18)
 	for name, test := range map[string]struct {
 		version string
 		config  Config
@@ -255,6 +258,7 @@ func TestEarlierVersions(t *testing.T) {
 			t.Errorf("version %s: %v", name, err)
 			continue
 		}
+		p.apart = false // which makes no difference where every view is an input in every standardisation
 		samePredictor(t, model.Predictor, p)
 		if got, want := p.Config(), model.Config(); !reflect.DeepEqual(got, want) {
 			t.Errorf("version %s: configuration %+v, want %+v", name, got, want)

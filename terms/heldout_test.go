@@ -21,7 +21,7 @@ import (
 // heldOutViews are n random samples in two views; masked, a third of them lack one of the views.
 func heldOutViews(t testing.TB, n int, masked bool) []View {
 	t.Helper()
-	views, _ := blobViews(n, 3, 1, 41, 6, 5)
+	views, _ := blobViews(n, 3, 1, 41, 20, 18)
 	if !masked {
 		return views
 	}

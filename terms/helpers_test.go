@@ -56,35 +56,44 @@ func closeFits(t testing.TB, a, b *Clustering, tolerance float64) {
 	}
 }
 
-// unitFeatures are views standardised in both ways, rows at norm 1, side by side. Absent views are zeros.
+// unitFeatures are the inputs of the default preset before they are smoothed: views standardised in both ways, of few features in
+// z-scores alone, rows at norm 1, side by side. Absent views are zeros.
 func unitFeatures(t testing.TB, views []View) *mat.Dense {
 	t.Helper()
 	n, _ := views[0].Dims()
-	width := 0
 	in := make([]view.View, len(views))
 	for v, x := range views {
 		var err error
 		if in[v], err = x.Content(); err != nil {
 			t.Fatal(err)
 		}
-		width += 2 * in[v].Cols
 	}
-	out := mat.NewDense(n, width, nil)
-	at := 0
-	for _, kind := range []Preprocess{PreprocessSample, PreprocessZScore} {
-		st, err := prepare.Measure(context.Background(), prepare.Kind(kind), in, 1)
+	var out *mat.Dense
+	for _, kind := range []prepare.Kind{prepare.PerSample, prepare.ZScore} {
+		st, err := prepare.Measure(context.Background(), kind, in, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for v, x := range in {
-			unit, err := prepare.UnitRows[float64](context.Background(), st, x, v, 1)
+			if kind == prepare.PerSample && x.Cols < prepare.FewFeatures {
+				continue
+			}
+			unit, err := prepare.UnitRows[float64](context.Background(), st, x, v, prepare.Length(kind, x.Cols), 1)
 			if err != nil {
 				t.Fatal(err)
 			}
+			_, d := unit.Dims()
+			part := mat.NewDense(n, d, nil)
 			for i := range n {
-				unit.Row(i, out.RawRowView(i)[at:at+x.Cols])
+				unit.Row(i, part.RawRowView(i))
 			}
-			at += x.Cols
+			if out == nil {
+				out = part
+				continue
+			}
+			both := new(mat.Dense)
+			both.Augment(out, part)
+			out = both
 		}
 	}
 	return out

@@ -109,7 +109,11 @@ func fitFlags(o *fitOptions) *flags {
 	f.int(&c.Neighborhood.Landmarks, "landmarks", 0, "`N`, the landmarks; 0: a quarter of the samples, from 40 to 1000")
 	f.bool(&c.Neighborhood.LowestInertia, "lowest-inertia",
 		"choose among the starts of a k-means by inertia alone; by default, with neighbours in the loss, by what clusters "+
-			"tell\nabout those of neighbours, among starts of nearly the lowest inertia")
+			"tell\nabout those of neighbours, among starts of nearly the lowest inertia, and the last k-means begins with the labels "+
+			"of\nthe start")
+	f.bool(&c.Neighborhood.NeverKeep, "never-keep",
+		"give the clusters of the trained network even where those of its start tell more about neighbours and features, and "+
+			"would\nbe kept")
 
 	f.group("Training")
 	f.int(&c.Epochs, "epochs", 100, "`N` steps of the optimiser; 0: none, the network stays at its start")
@@ -251,7 +255,7 @@ func (o *fitOptions) checkNeighbors() error {
 		return nil
 	}
 	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "temperature",
-		"exact-neighbors", "landmarks", "lowest-inertia"} {
+		"exact-neighbors", "landmarks", "lowest-inertia", "never-keep"} {
 		if o.given[name] {
 			return usagef("fit: -%s needs neighbours: give -neighbors K, or the preset default", name)
 		}

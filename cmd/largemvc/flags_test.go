@@ -205,7 +205,7 @@ func TestAmounts(t *testing.T) {
 func TestParseFit(t *testing.T) {
 	o, _, err := parseFit([]string{"-data", "a.npz", "-data", "b.npz", "-epochs", "0", "-signs", "free", "-rho-scale",
 		"unit", "-detach",
-		"-one-sided", "-lowest-inertia", "-reduction", "sum", "-tolerance", "1e-4", "-patience", "9"})
+		"-one-sided", "-lowest-inertia", "-never-keep", "-reduction", "sum", "-tolerance", "1e-4", "-patience", "9"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,8 @@ func TestParseFit(t *testing.T) {
 	if p, ok := c.Anchor.(*largemvc.Procrustes); !ok || !p.Detach {
 		t.Errorf("the anchors' module is %+v", c.Anchor)
 	}
-	if c.Epochs != largemvc.None || !c.Neighborhood.LowestInertia || c.Reduction != largemvc.ReductionSum ||
+	if c.Epochs != largemvc.None || !c.Neighborhood.LowestInertia || !c.Neighborhood.NeverKeep ||
+		c.Reduction != largemvc.ReductionSum ||
 		c.EarlyStop != (largemvc.EarlyStop{Tolerance: 1e-4, Patience: 9}) {
 		t.Errorf("%+v", c)
 	}

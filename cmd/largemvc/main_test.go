@@ -100,7 +100,7 @@ func TestFitJSON(t *testing.T) {
 			t.Errorf("%s is %v, want %v", k, m[k], want)
 		}
 	}
-	if s := fmt.Sprint(m["dims"], m["cluster_sizes"], m["inputs"]); s != "[12 8] [20 20 20] [12 8 12 8]" {
+	if s := fmt.Sprint(m["dims"], m["cluster_sizes"], m["inputs"]); s != "[12 8] [20 20 20] [13 9]" {
 		t.Errorf("dims, sizes and inputs are %s", s)
 	}
 	if first, last := m["loss_first"].(float64), m["loss_last"].(float64); !(last < first) {
@@ -120,17 +120,17 @@ func TestFitNeighbors(t *testing.T) {
 	for _, test := range []struct {
 		args, json, text string
 	}{
-		{"", "both scaled 10 <nil> 6 3 [12 8 12 8]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 in the " +
+		{"", "both scaled 10 <nil> 6 3 [13 9]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 in the " +
 			"loss, held-out prediction 3"},
 		{"-preset paper", "sample joint <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
 		{"-neighbors none", "sample joint <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
 		{"-preset paper -neighbors 4", "sample joint 4 <nil> 6 3 [12 8]", "4 nearest samples, mutual"},
-		{"-exact-neighbors none -filter-steps 0", "both scaled <nil> 40 0 3 [12 8 12 8]",
+		{"-exact-neighbors none -filter-steps 0", "both scaled <nil> 40 0 3 [13 9]",
 			"by 40 landmarks, no smoothing, weight 3"},
-		{"-exact-neighbors 20 -landmarks 30 -neighbor-weight 0", "both scaled <nil> 30 6 0 [12 8 12 8]",
+		{"-exact-neighbors 20 -landmarks 30 -neighbor-weight 0", "both scaled <nil> 30 6 0 [13 9]",
 			"by 30 landmarks, 6 steps of smoothing, none in the loss"},
-		{"-held-out-weight none", "both scaled 10 <nil> 6 3 [12 8 12 8]", "mutual, 6 steps of smoothing, weight 3 in the loss\n"},
-		{"-held-out-weight 1.5", "both scaled 10 <nil> 6 3 [12 8 12 8]", "held-out prediction 1.5"},
+		{"-held-out-weight none", "both scaled 10 <nil> 6 3 [13 9]", "mutual, 6 steps of smoothing, weight 3 in the loss\n"},
+		{"-held-out-weight 1.5", "both scaled 10 <nil> 6 3 [13 9]", "held-out prediction 1.5"},
 		{"-directions 5 -preprocess zscore -filter-steps 1", "zscore scaled 10 <nil> 1 3 [5 5]", "2 inputs of 5 + 5 columns"},
 	} {
 		args := append([]string{"fit", "-data", path, "-epochs", "3", "-quiet"}, strings.Fields(test.args)...)

@@ -66,6 +66,9 @@ func printModel(w io.Writer, path string) error {
 		line(fmt.Sprintf("view %d", v), "%s, %s, %s", name, count(dims[v], "feature"), features)
 	}
 	line("clusters", "%d of sizes %s", p.Clusters, join(p.Sizes, ", "))
+	if p.Kept {
+		line("", "those of the start, which tell more about neighbours and features than the trained network's")
+	}
 	variant, activation := networkOf(&c)
 	line("network", "%s, %s, %s, %v, %v preset", variant, count(c.Layers, "layer"), count(c.Anchors, "anchor"),
 		activation, c.Preset)

@@ -43,6 +43,7 @@ type summary struct {
 	NeighborWeight *float64 `json:"neighbor_weight"` // 0: none in the loss
 	HeldOutWeight  *float64 `json:"held_out_weight"` // 0: none in the loss
 	LowestInertia  *bool    `json:"lowest_inertia"`  // whether neighbours had no say in the choice among starts of k-means
+	Kept           bool     `json:"kept"`            // whether the clusters are those of the start
 	Inputs         []int    `json:"inputs"`          // columns of what the network sees of the views
 
 	Reading *dataset.Reading `json:"reading"` // how the data were read
@@ -106,7 +107,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 		Anchors:       g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0), LearningRate: g.LearningRate,
 		Variant: variant, Activation: activation.String(), Preset: g.Preset.String(),
 		Preprocess: g.Preprocess.String(), Start: g.Start.Method.String(), ReadOut: g.ReadOut.String(), Seed: g.Seed,
-		Restarts: g.Restarts, RestartKept: c.Restart,
+		Restarts: g.Restarts, RestartKept: c.Restart, Kept: c.Kept,
 		Float: bits(g.Float64), Status: c.Status.String(), Device: c.Ran.Device, DeviceWhy: c.Ran.Why,
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
 		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: make([]int, c.Clusters),
@@ -225,6 +226,9 @@ func (r *summary) table(w io.Writer) error {
 		line("memory", "%.0f MiB at most", *r.PeakRSS)
 	}
 	line("clusters", "%d of sizes %s", r.ClustersFound, join(r.ClusterSizes, ", "))
+	if r.Kept {
+		line("", "those of the start, which tell more about neighbours and features than the trained network's (-never-keep)")
+	}
 	if r.ClustersFound < r.Clusters {
 		line("", "fewer than the %d asked for: the representation has no more distinct rows", r.Clusters)
 	}

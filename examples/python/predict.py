@@ -10,7 +10,7 @@ raw = open(sys.argv[1], "rb").read()
 size = int.from_bytes(raw[:8], "little")
 header, body = json.loads(raw[8:8 + size]), raw[8 + size:]
 meta = header.pop("__metadata__")
-assert meta["format"] == "largemvc-model" and meta["version"] == "4", "not a model of version 4"
+assert meta["format"] == "largemvc-model" and meta["version"] == "5", "not a model of version 5"
 assert hashlib.sha256(raw.replace(meta["sha256"].encode(), b"0" * 64)).hexdigest() == meta["sha256"], "the file is damaged"
 types = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "U8": "u1"}
 model = {name: np.frombuffer(body[slice(*a["data_offsets"])], types[a["dtype"]]).reshape(a["shape"]) for name, a in header.items()}
@@ -34,10 +34,9 @@ def standardised(kind, v):
     return unit(x) if kind == "unit" else x
 
 def directions(k, x):  # rows of an input at norm 1, in its directions
-    kind, d = inputs[k]["preprocess"], x.shape[1]
-    if d < 5 and kind in ("zscore", "balanced"):  # a further feature keeps their length
-        x = np.c_[x, np.full(len(x), d ** 0.5 if kind == "zscore" else 1)]
-    x = unit(x)
+    if "length" in inputs[k]:  # a further feature keeps the length of few features
+        x = np.c_[x, np.full(len(x), inputs[k]["length"])]
+    x, d = unit(x), x.shape[1]
     if f"directions.{k}" in model:
         return x @ model[f"directions.{k}"].T
     if f"span_weights.{k}" not in model:
@@ -88,9 +87,16 @@ def landmarks(q, members):  # links to the landmarks
 X = [standardised(i["preprocess"], i["view"]) for i in inputs]
 if hood["Neighbors"] > 0:
     X = [directions(k, x) for k, x in enumerate(X)]
-    kinds = list(dict.fromkeys(i["preprocess"] for i in inputs))
-    spaces = [(0.5 / len(kinds), [k for k, i in enumerate(inputs) if i["preprocess"] == kind]) for kind in kinds]
-    spaces += [(0.5 / len(inputs), [k]) for k in range(len(inputs))]
+    spaces = []  # half of the weight: every standardisation, with the first inputs of views that lack it
+    for kind in dict.fromkeys(i["preprocess"] for i in inputs):
+        own = [i["view"] for i in inputs if i["preprocess"] == kind]
+        first = [k for k, i in enumerate(inputs) if i["view"] not in own + [j["view"] for j in inputs[:k]]]
+        side = [k for k, i in enumerate(inputs) if i["preprocess"] == kind or k in first and not training.get("apart")]
+        if side not in spaces:
+            spaces.append(side)
+    members = sum(spaces, [])
+    spaces = [(0.5 / len(spaces), side) for side in spaces]
+    spaces += [(0.5 * members.count(k) / len(members), [k]) for k in dict.fromkeys(members)]
     if "samples.0" in model:
         far = squares(X, [model[f"samples.{k}"].astype(float) for k in range(len(X))])
         same = np.where(far.min(1) < 1e-10, far.argmin(1), -1)
@@ -121,6 +127,11 @@ for l in range(1, config["Layers"] + 1):
         if noise["Type"] == "RowShrink":
             r, rho = np.linalg.norm(x - H @ P(l - 1, k), axis=1, keepdims=True), model["rho"][l - 1, k]
             t[k] = np.where(r > rho, 1 - over(activation(noise, r - rho), r), 1)
+if training.get("kept"):  # the representation is that of the start
+    S = model["start_singular_values"]
+    H = sum(x @ model[f"start_directions.{k}"].T for k, x in enumerate(X))
+    H = unit(np.divide(H, np.sqrt(S), out=H, where=S > 0))
+    H = np.c_[H, np.zeros((len(H), config["Anchors"] - len(S)))]
 H = unit(H) if config["ReadOut"] == "unit" else H
 print("sample,label")
 for i, label in enumerate(squares([H], [model["centroids"].astype(float)]).argmin(1)):

@@ -87,6 +87,10 @@ func rows() []row {
 		},
 		row{name: mainRow, config: always(largemvc.Config{})},
 		row{
+			name:   "default, start never kept",
+			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{NeverKeep: true}}),
+		},
+		row{
 			name:   "default, all starts of lowest inertia",
 			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{LowestInertia: true}}),
 		},
@@ -117,7 +121,7 @@ func candidates() []row {
 	add := func(choice, name string, c largemvc.Config) {
 		out = append(out, row{name: "default, " + name, config: always(c), choice: choice})
 	}
-	for _, w := range [][2]float64{{3, 3}, {3, 1}, {1, 1}, {0.3, 3}, {1, 10}} {
+	for _, w := range [][2]float64{{1, 3}, {3, 1}, {1, 1}, {0.3, 3}, {1, 10}} {
 		if w != [2]float64{defaultNeighborWeight, defaultHeldOutWeight} {
 			add(
 				"weights",
@@ -137,7 +141,7 @@ func candidates() []row {
 
 // The defaults of the weights of a Neighborhood.
 const (
-	defaultNeighborWeight = 1
+	defaultNeighborWeight = 3
 	defaultHeldOutWeight  = 3
 )
 

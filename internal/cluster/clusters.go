@@ -31,6 +31,7 @@ type Options struct {
 	Clusters int
 	Starts   int   // of k-means
 	Score    Score // of labels, for the choice among the starts; nil selects by inertia alone
+	Labels   []int // that the one start of k-means begins with, in place of all others; nil: none
 	Seed     uint64
 	Workers  int
 	Device   rows.Device // of the products with rows; nil: they are made here
@@ -42,8 +43,10 @@ func Rows[T kernel.Float](ctx context.Context, h *rows.Dense[T], o Options) (*Cl
 	if err != nil {
 		return nil, err
 	}
-	cfg := kmeans.Config{Clusters: o.Clusters, Starts: o.Starts, Seed: o.Seed, Workers: o.Workers, Device: o.Device}
-	if o.Score != nil && o.Clusters > 1 {
+	cfg := kmeans.Config{
+		Clusters: o.Clusters, Starts: o.Starts, Labels: o.Labels, Seed: o.Seed, Workers: o.Workers, Device: o.Device,
+	}
+	if o.Score != nil && o.Clusters > 1 && o.Labels == nil {
 		cfg = byScore(cfg, o.Score)
 	}
 	found, err := kmeans.Run(ctx, src, cfg)

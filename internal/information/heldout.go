@@ -1,6 +1,8 @@
 package information
 
 import (
+	"math"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 )
@@ -27,11 +29,17 @@ type HeldOutTable[T kernel.Float] struct {
 
 // Table computes Q, G and what follows from QᵀG.
 func (s *HeldOut[T]) Table(h []T) (*HeldOutTable[T], error) {
-	t := &HeldOutTable[T]{}
-	var err error
-	if t.q, err = s.assignAll(h); err != nil {
+	q, err := s.assignAll(h)
+	if err != nil {
 		return nil, err
 	}
+	return s.table(q)
+}
+
+// table is Table for a Q.
+func (s *HeldOut[T]) table(q []T) (*HeldOutTable[T], error) {
+	t := &HeldOutTable[T]{q: q}
+	var err error
 	if t.guess, err = s.held.predict(s.softAssignment, t.q); err != nil {
 		return nil, err
 	}
@@ -59,6 +67,23 @@ func (s *HeldOut[T]) Table(h []T) (*HeldOutTable[T], error) {
 	}
 	t.JointTable = newJointTable(joint, s.m)
 	return t, nil
+}
+
+// LabelScore returns a function that returns I/log m of clusters given by labels from 0 to m−1, in whose place the labels
+// themselves stand for Q.
+func (s *HeldOut[T]) LabelScore() func(labels []int) (float64, error) {
+	q := make([]T, s.n*s.ld)
+	return func(labels []int) (float64, error) {
+		clear(q)
+		for i, l := range labels {
+			q[i*s.ld+l] = 1
+		}
+		t, err := s.table(q)
+		if err != nil {
+			return 0, err
+		}
+		return t.Information / math.Log(float64(s.m)), nil
+	}
 }
 
 // Gradient returns factor·∂I/∂H, n×m. The cotangents of the predictions take the place of the guesses.

@@ -32,10 +32,11 @@ type Network[T kernel.Float] struct {
 	unit      bool
 	intake    Intake[T]
 	clusters  *kmeans.Assigner[T]
-	few       sync.Pool // of *worker[T] with room for fewRows
-	some      sync.Pool // with room for some rows
-	many      sync.Pool // with room for manyTimes as many
-	chunk     int       // rows of some
+	start     *cluster.Embedding[T] // gives H in place of the layers, if it is not nil
+	few       sync.Pool             // of *worker[T] with room for fewRows
+	some      sync.Pool             // with room for some rows
+	many      sync.Pool             // with room for manyTimes as many
+	chunk     int                   // rows of some
 }
 
 // Runner takes a few rows through the layers of a trained network. One goroutine uses it at once.
@@ -92,6 +93,9 @@ func NewOf[T kernel.Float](
 		newRunner: newRunner, anchors: anchors, chunk: most, views: views, unit: unit, intake: intake, clusters: clusters,
 	}
 }
+
+// KeepStart makes the rows of an embedding of the inputs the representation, in place of what the layers make of them.
+func (f *Network[T]) KeepStart(e *cluster.Embedding[T]) { f.start = e }
 
 // worker is the memory of one goroutine.
 type worker[T kernel.Float] struct {
@@ -166,6 +170,13 @@ func (f *Network[T]) take(ctx context.Context, w *worker[T], views []view.View, 
 	}
 	if err := w.runner.Run(hi - lo); err != nil {
 		return err
+	}
+	if f.start != nil {
+		u, err := f.start.Rows(ctx, inputs, 1)
+		if err != nil {
+			return err
+		}
+		copy(w.h, u)
 	}
 	limit := prepare.LargestNorm[T]()
 	for i := lo; i < hi; i++ {

@@ -31,7 +31,8 @@ func (k Kind) Parts() []Kind {
 type Input struct {
 	View    int // the number of the view
 	Kind    Kind
-	Columns int // of the input: d_v, or the number of directions of the view that are kept
+	Columns int     // of the input: d_v, or the number of directions of the view that are kept, the further feature included
+	Length  float64 // the further feature of a view of few features; 0: there is none
 }
 
 var names = []string{"none", "auto", "sample", "balanced", "zscore", "unit", "both"} // from Raw on

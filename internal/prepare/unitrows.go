@@ -12,35 +12,55 @@ import (
 )
 
 // FewFeatures is the number of features below which rows at norm 1 lose too much of what they say.
-const FewFeatures = 5
+const FewFeatures = 17
 
-// lift is the value of a feature that is added to the rows of a view of few features before they are taken to norm 1, so that
-// their length is not lost; 0 for none. It is the length that standardised rows have on average.
-func (k Kind) lift(d int) float64 {
-	switch {
-	case d >= FewFeatures:
+// Length returns the value of a feature that is added to the rows of a view of few features before they are taken to norm 1, so
+// that their length is not lost; 0 for none. It is half of the length that standardised rows have on average: with all of it
+// rows of average length lie close together.
+func Length(k Kind, d int) float64 {
+	if d >= FewFeatures {
 		return 0
-	case k == ZScore:
+	}
+	return k.averageLength(d) / 2
+}
+
+// FormerLength is Length in models of file versions before 5.
+func FormerLength(k Kind, d int) float64 {
+	const few = 5
+	if d >= few {
+		return 0
+	}
+	return k.averageLength(d)
+}
+
+// averageLength is the length that standardised rows have on average, 0 where the standardisation of columns does not give them
+// one.
+func (k Kind) averageLength(d int) float64 {
+	switch k {
+	case ZScore:
 		return math.Sqrt(float64(d))
-	case k == Balanced:
+	case Balanced:
 		return 1
 	}
 	return 0
 }
 
-// Width is the number of features of rows at norm 1 of a view of d features.
-func (k Kind) Width(d int) int {
-	if k.lift(d) > 0 {
+// Width is the number of features of rows at norm 1 of a view of d features, with the feature that keeps their length.
+func Width(d int, length float64) int {
+	if length > 0 {
 		return d + 1
 	}
 	return d
 }
 
-// UnitRows returns one view standardised, its rows at norm 1, or 0 where nothing is left of them or the view is absent. A
-// dense view is standardised whenever it is read, which takes no memory that grows with it.
-func UnitRows[T kernel.Float](ctx context.Context, s *Standardiser, x view.View, v, workers int) (rows.Matrix[T], error) {
-	if lift := s.Kind.lift(x.Cols); x.Sparse == nil || lift > 0 {
-		m := &denseUnitRows[T]{standardiser: s, view: x, index: v, lift: lift, cols: s.Kind.Width(x.Cols)}
+// UnitRows returns one view standardised, its rows, followed by the length if that is not 0, at norm 1, or 0 where nothing is
+// left of them or the view is absent. A dense view is standardised whenever it is read, which takes no memory that grows with
+// it.
+func UnitRows[T kernel.Float](
+	ctx context.Context, s *Standardiser, x view.View, v int, length float64, workers int,
+) (rows.Matrix[T], error) {
+	if x.Sparse == nil || length > 0 {
+		m := &denseUnitRows[T]{standardiser: s, view: x, index: v, length: length, cols: Width(x.Cols, length)}
 		streamed, ok := view.Streamed(x, v, m.cols, workers, func(in view.View, dst []T) {
 			part, row := *m, make([]float64, m.cols)
 			part.view = in
@@ -77,7 +97,7 @@ type denseUnitRows[T kernel.Float] struct {
 	standardiser *Standardiser
 	view         view.View
 	index        int
-	lift         float64 // the further feature; 0: there is none
+	length       float64 // the further feature; 0: there is none
 	cols         int     // features, the further one included
 }
 
@@ -128,8 +148,8 @@ func (m *denseUnitRows[T]) fill(i int, dst []T, row []float64) {
 	own := row[:m.view.Cols]
 	m.view.Row(i, own)
 	m.standardiser.Apply(m.index, own)
-	if m.lift > 0 {
-		row[m.view.Cols] = m.lift
+	if m.length > 0 {
+		row[m.view.Cols] = m.length
 	}
 	scale := 0.0
 	if q := kernel.SumSquares(row, 0); q > 0 {

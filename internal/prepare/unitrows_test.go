@@ -33,11 +33,12 @@ func testUnitRows[T kernel.Float](t *testing.T, d int, tol float64) {
 	for _, kind := range []Kind{PerSample, Balanced, ZScore, UnitNorm, Raw} {
 		for _, mask := range [][]bool{nil, present} {
 			want := mat.NewDense(n, d, testutil.Standardised(kind.String(), x, n, d, mask))
-			if d < 5 && (kind == ZScore || kind == Balanced) { // the length that rows have on average, as a further feature
+			length := Length(kind, d)
+			if d < 17 && (kind == ZScore || kind == Balanced) { // half the length that rows have on average, as a further feature
 				further := mat.NewDense(n, 1, nil)
 				for i := range n {
-					if length := map[Kind]float64{ZScore: math.Sqrt(float64(d)), Balanced: 1}[kind]; mask == nil || mask[i] {
-						further.Set(i, 0, length)
+					if half := map[Kind]float64{ZScore: math.Sqrt(float64(d)) / 2, Balanced: 0.5}[kind]; mask == nil || mask[i] {
+						further.Set(i, 0, half)
 					}
 				}
 				var both mat.Dense
@@ -59,7 +60,7 @@ func testUnitRows[T kernel.Float](t *testing.T, d int, tol float64) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					got, err := UnitRows[T](ctx, s, in, 0, 2)
+					got, err := UnitRows[T](ctx, s, in, 0, length, 2)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -69,7 +70,7 @@ func testUnitRows[T kernel.Float](t *testing.T, d int, tol float64) {
 					checkRowsOf(t, got, want, tol)
 					// A window's rows have the same bits.
 					const lo, hi = 301, 315
-					part, err := UnitRows[T](ctx, s, in.Window(lo, hi), 0, 1)
+					part, err := UnitRows[T](ctx, s, in.Window(lo, hi), 0, length, 1)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -153,14 +154,20 @@ func checkRowsOf[T kernel.Float](t *testing.T, got interface {
 	}
 }
 
-func TestLift(t *testing.T) {
+func TestLength(t *testing.T) {
 	for _, test := range []struct {
-		kind Kind
-		d    int
-		want float64
-	}{{ZScore, 4, 2}, {ZScore, 1, 1}, {ZScore, 5, 0}, {Balanced, 3, 1}, {PerSample, 2, 0}, {Raw, 2, 0}} {
-		if got := test.kind.lift(test.d); math.Abs(got-test.want) > 1e-15 {
+		kind         Kind
+		d            int
+		want, former float64
+	}{
+		{ZScore, 4, 1, 2}, {ZScore, 1, 0.5, 1}, {ZScore, 16, 2, 0}, {ZScore, 17, 0, 0}, {Balanced, 3, 0.5, 1},
+		{Balanced, 5, 0.5, 0}, {PerSample, 2, 0, 0}, {Raw, 2, 0, 0},
+	} {
+		if got := Length(test.kind, test.d); math.Abs(got-test.want) > 1e-15 {
 			t.Errorf("%v of %d features: %v, want %v", test.kind, test.d, got, test.want)
+		}
+		if got := FormerLength(test.kind, test.d); math.Abs(got-test.former) > 1e-15 {
+			t.Errorf("%v of %d features in files before version 5: %v, want %v", test.kind, test.d, got, test.former)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/trust"
 	"github.com/largemvc/largemvc/neighbor"
 )
@@ -40,22 +41,71 @@ func (o Options) steps(n int) int {
 	return o.Steps
 }
 
-// spaces are where neighbours are sought: half of the graph comes from the inputs of each standardisation side by side, half
-// from single inputs.
+// spaces are where neighbours are sought: half of the graph comes from the inputs of each standardisation side by side, a view
+// that is no input in one taking part with the input that it has; the other half from single inputs, of each view alike.
 //
 // Side by side, samples that lack views count with the rows that these were filled with, if any were. By a single view none is
 // joined that lacks it.
 func (s *Inputs[T]) spaces(filled bool) []neighbor.Space {
-	groups := make([][]int, len(s.prepare))
-	for k, part := range s.part {
-		groups[part] = append(groups[part], k)
+	groups := s.sides()
+	times, total := make([]float64, len(s.Inputs)), 0.0 // that inputs are in groups
+	for _, g := range groups {
+		for _, k := range g {
+			times[k]++
+			total++
+		}
 	}
-	groups = slices.DeleteFunc(groups, func(g []int) bool { return len(g) == 0 })
-	out := neighbor.Spaces(groups...)
-	for q := range groups { // the first of the spaces
-		out[q].Filled = filled
+	var out []neighbor.Space
+	for _, g := range groups {
+		out = append(out, neighbor.Space{Views: g, Weight: 0.5 / float64(len(groups)), Filled: filled})
+	}
+	single := func(k int) {
+		if times[k] > 0 {
+			out = append(out, neighbor.Space{Views: []int{k}, Weight: 0.5 * times[k] / total})
+			times[k] = 0
+		}
+	}
+	for _, g := range groups {
+		for _, k := range g {
+			single(k)
+		}
 	}
 	return out
+}
+
+// sides returns the inputs of each standardisation, in the order of their numbers.
+func (s *Inputs[T]) sides() [][]int {
+	var out [][]int
+	for part := range s.prepare {
+		var side []int
+		for k, in := range s.Inputs {
+			own := s.part[k] == part
+			missing := !s.apart && !s.isInput(in.View, part) && k == s.firstOf(in.View)
+			if own || missing {
+				side = append(side, k)
+			}
+		}
+		known := slices.ContainsFunc(out, func(x []int) bool { return slices.Equal(x, side) })
+		if len(side) > 0 && (s.apart || !known) {
+			out = append(out, side)
+		}
+	}
+	return out
+}
+
+// isInput says whether a view is an input in a standardisation.
+func (s *Inputs[T]) isInput(view, part int) bool {
+	for k, in := range s.Inputs {
+		if in.View == view && s.part[k] == part {
+			return true
+		}
+	}
+	return false
+}
+
+// firstOf returns the first input that a view is.
+func (s *Inputs[T]) firstOf(view int) int {
+	return slices.IndexFunc(s.Inputs, func(in prepare.Input) bool { return in.View == view })
 }
 
 // Join builds the graph of the n samples whose rows, before they are smoothed, are in the blocks. filled are what Filled has

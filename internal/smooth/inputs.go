@@ -32,6 +32,10 @@ type Options struct {
 	Workers    int
 	Overwrite  bool // inputs may take the place of the views in the caller's memory
 
+	// Apart says that neighbours are sought as in models of file versions before 5: by the inputs of a standardisation side by
+	// side, without views that are no input in it.
+	Apart bool
+
 	Scratch *mapped.Files // what holds the inputs; nil: memory
 
 	// Device makes the products of the searches for directions and neighbours; nil: they are made here. Rows are taken to their
@@ -44,6 +48,7 @@ type Standardised struct {
 	Inputs  []prepare.Input // their Columns are those of rows at norm 1
 	prepare []*prepare.Standardiser
 	part    []int // of each input, its place in prepare
+	apart   bool  // as in Options
 }
 
 // Standardise measures the standardisations that kind stands for and leaves out what is zero everywhere.
@@ -73,7 +78,11 @@ func Standardise[T kernel.Float](
 				kind == prepare.PerSample && x.Cols < prepare.FewFeatures && left[len(kinds)-1][v] && len(kinds) > 1 {
 				continue // Of a row of few features, its mean and its length are most of what it says.
 			}
-			s.Inputs = append(s.Inputs, prepare.Input{View: v, Kind: kind, Columns: kind.Width(x.Cols)})
+			length := prepare.Length(kind, x.Cols)
+			s.Inputs = append(
+				s.Inputs,
+				prepare.Input{View: v, Kind: kind, Columns: prepare.Width(x.Cols, length), Length: length},
+			)
 			s.part = append(s.part, q)
 		}
 	}
@@ -90,7 +99,7 @@ func Standardise[T kernel.Float](
 
 // UnitRows returns the rows of input k at norm 1. x is the view that it comes from, in training or of new samples.
 func UnitRows[T kernel.Float](ctx context.Context, s *Standardised, k int, x view.View, workers int) (rows.Matrix[T], error) {
-	return prepare.UnitRows[T](ctx, s.prepare[s.part[k]], x, s.Inputs[k].View, workers)
+	return prepare.UnitRows[T](ctx, s.prepare[s.part[k]], x, s.Inputs[k].View, s.Inputs[k].Length, workers)
 }
 
 // Inputs are standardised views in their leading singular directions.

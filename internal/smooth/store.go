@@ -115,7 +115,7 @@ func ones(b []bool) []int {
 // Read reads what Save wrote of a transform with the given options and inputs, for views of dims features and the given
 // number of training samples; in has the first error.
 func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, dims []int, samples int) *Transform[T] {
-	st := &Standardised{Inputs: inputs}
+	st := &Standardised{Inputs: inputs, apart: o.Apart}
 	s := &Transform[T]{inputs: &Inputs[T]{Standardised: st}, graph: &Graph[T]{}, judging: &judging[T]{seed: o.Seed}}
 	kinds := o.Kind.Parts()
 	for _, kind := range kinds {
@@ -129,7 +129,7 @@ func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, d
 		}
 		st.part = append(st.part, part)
 		var to direction[T]
-		if d := is.Kind.Width(dims[is.View]); is.Columns < d && in.Has(spanName("weights", k)) {
+		if d := prepare.Width(dims[is.View], is.Length); is.Columns < d && in.Has(spanName("weights", k)) {
 			to.span = readSpan(in, k, is.Columns, d)
 			if in.Err != nil {
 				return s

@@ -1,0 +1,100 @@
+package largemvc
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// spoilt is a configuration whose training takes the clusters apart: its steps are far too long.
+func spoilt(config Config) Config {
+	config.Clusters, config.Epochs, config.LearningRate = 4, 4, 2
+	return config
+}
+
+// Where the clusters of the trained network have less information than those of the start, these are given, and the predictor has
+// them too, saved, resumed or not.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	views, classes := blobViews(120, 4, 0.5, 31, 20, 6)
+	for name, config := range map[string]Config{
+		"float32": {}, "float64": {Float64: true}, "landmarks": {Neighborhood: Neighborhood{Exact: None}},
+		"plain rows": {ReadOut: ReadOutPlain},
+	} {
+		config = spoilt(config)
+		config.Checkpoint.Path = filepath.Join(t.TempDir(), "state")
+		got := mustFit(t, views, config)
+		if !got.Kept || !strings.Contains(got.String(), "start are kept") {
+			t.Fatalf("%s: %v", name, got)
+		}
+		if acc := agree(t, got.Labels, classes); acc < 0.98 {
+			t.Errorf("%s: ACC %v", name, acc)
+		}
+		if !samePartition(t, got.Labels, got.StartLabels) {
+			t.Errorf("%s: other clusters than those of the start", name)
+		}
+		checkResult(t, views, got)
+		h, err := got.Transform(ctx, views)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !mat.EqualApprox(h, got.H, 1e-5) {
+			t.Errorf("%s: H of the samples as new ones differs", name)
+		}
+		var file bytes.Buffer
+		if _, err := got.WriteTo(&file); err != nil {
+			t.Fatal(err)
+		}
+		read, err := ReadPredictor(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		samePredictor(t, got.Predictor, read)
+		if labels, err := read.Predict(ctx, views); err != nil || !slices.Equal(labels, got.Labels) {
+			t.Errorf("%s: the model that was read predicts other labels, %v", name, err)
+		}
+		resumed, err := Resume(ctx, views, config.Checkpoint.Path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameResult(t, got, resumed)
+		config.Checkpoint.Path, config.Neighborhood.NeverKeep = "", true
+		trained := mustFit(t, views, config)
+		if trained.Kept || samePartition(t, trained.Labels, got.Labels) {
+			t.Errorf("%s: with NeverKeep kept %v, or the same clusters: the test shows nothing", name, trained.Kept)
+		}
+	}
+}
+
+// A start is kept neither where it cannot be compared nor where training is of use.
+func TestNotKept(t *testing.T) {
+	t.Parallel()
+	views, _ := blobViews(120, 4, 0.5, 31, 20, 6)
+	missing, err := Mask(views, absent(120, 2, 0.2, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		views  []View
+		config Config
+	}{
+		"absent rows":   {missing, spoilt(Config{})},
+		"more anchors":  {views, spoilt(Config{Anchors: 6})},
+		"another start": {views, spoilt(Config{Start: Start{Method: StartJoint}})},
+		"given labels":  {views, spoilt(Config{Start: Start{Labels: slices.Repeat([]int{0, 1, 2, 3}, 30)}})},
+		"one term":      {views, spoilt(Config{Neighborhood: Neighborhood{HeldOutWeight: None}})},
+		"no neighbours": {views, spoilt(Config{Neighborhood: Neighborhood{Neighbors: None}})},
+		"untrained":     {views, Config{Clusters: 4, Epochs: None}},
+		"trained":       {views, Config{Clusters: 4}},
+	} {
+		if got := mustFit(t, test.views, test.config); got.Kept || strings.Contains(got.String(), "kept") {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
