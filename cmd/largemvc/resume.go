@@ -11,7 +11,7 @@ import (
 // withResume are the flags that may stand beside -resume: all that is not a setting of the training that goes on.
 var withResume = []string{"resume", "data", "labels", "views", "mask", "missing-rows", "triplets", "sparse", "orientation",
 	"id", "view", "leave-out", "one-hot", "header", "decimal", "overwrite",
-	"max-memory", "from-disk", "scratch", "missing", "out", "save", "report", "embedding", "json", "quiet", "epochs",
+	"max-memory", "from-disk", "scratch", "missing", "out", "save", "report", "embedding", "trust", "json", "quiet", "epochs",
 	"tolerance", "patience", "float", "workers", "device",
 	"checkpoint", "checkpoint-every"}
 
@@ -40,7 +40,7 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 	read := false
 	c, err := largemvc.Resume(ctx, in.views, o.resume, func(c *largemvc.Config) {
 		read = true
-		c.Progress, c.Machine.Overwrite = asked.Progress, o.report == ""
+		c.Progress, c.Machine.Overwrite = asked.Progress, !o.looksAgain()
 		for name, set := range map[string]func(){
 			"epochs":           func() { c.Epochs = asked.Epochs },
 			"tolerance":        func() { c.EarlyStop.Tolerance = asked.EarlyStop.Tolerance },
