@@ -123,7 +123,8 @@ func (p *Predictor) file() (*safetensors.File, error) {
 		return nil, err
 	}
 	about := savedTraining{
-		Samples: p.samples, Views: views, Inputs: inputs, Status: p.Status.String(), Epochs: p.Epochs, Restart: p.Restart, Ran: p.Ran,
+		Samples: p.samples, Views: views, Inputs: inputs, Status: p.Status.String(), Epochs: p.Epochs, Restart: p.Restart,
+		Ran: p.Ran,
 	}
 	if !p.config.stock() {
 		for _, list := range p.learned {
