@@ -38,6 +38,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/browser"},
 	{name: "internal/adam"},
 	{name: "machine"},
+	{name: "internal/mapped"},
 	{name: "internal/file", imports: "internal/safetensors"},
 
 	// Rows and the algebra on them.
@@ -46,7 +47,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/rowspace", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/spectral", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/kmeans", imports: "internal/kernel internal/parallel internal/rows"},
-	{name: "internal/engine", imports: "internal/kernel internal/linalg internal/parallel internal/rows"},
+	{name: "internal/engine", imports: "internal/kernel internal/linalg internal/parallel internal/rows internal/mapped"},
 	{name: "neighbor", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "score", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
@@ -61,7 +62,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "internal/smooth",
 		imports: "internal/file internal/kernel internal/parallel internal/prepare internal/rows " +
-			"internal/safetensors internal/spectral internal/trust internal/view neighbor",
+			"internal/mapped internal/safetensors internal/spectral internal/trust internal/view neighbor",
 	},
 	{
 		name: "internal/cluster",
@@ -112,7 +113,7 @@ var arrows = []struct{ name, imports string }{
 		imports: "internal/checkpoint internal/cluster internal/device " +
 			"internal/engine internal/file internal/information internal/information/term " +
 			"internal/kernel internal/kmeans internal/linalg internal/op internal/parallel " +
-			"internal/predict internal/prepare internal/rows internal/safetensors internal/smooth " +
+			"internal/predict internal/prepare internal/rows internal/safetensors internal/mapped internal/smooth " +
 			"internal/unfold internal/view machine neighbor score",
 	},
 

@@ -12,6 +12,7 @@ import (
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -83,6 +84,24 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 			return nil, err
 		}
 	}
+	sized := c
+	if c.samples(n) {
+		sized.Start.Labels = nil // those of a state are of the samples that are drawn
+	}
+	where, _, err := sized.keep(n, views)
+	if err != nil {
+		return nil, err
+	}
+	if where.files {
+		files := mapped.New(c.Machine.Scratch)
+		defer func() { err = joined(err, files.Close()) }()
+		ctx = context.WithValue(ctx, filesKey{}, files)
+	}
+	defer func() {
+		if out != nil {
+			out.Ran.Storage = where.why
+		}
+	}()
 	in := inner(views)
 	if view.Outside(in) {
 		var reads *rows.Reads
@@ -93,7 +112,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 				out, err = nil, withName(failed)
 			}
 		}()
-		in = view.Bind(in, reads, c.Machine.Workers)
+		in = view.Bind(in, reads, c.Machine.Workers, !where.streamed)
 	}
 	ctx, m := withMeter(ctx, &c, views, from)
 	defer m.stop()
@@ -107,6 +126,14 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 		return nil, m.stopped(err)
 	}
 	return fitChecked(ctx, in, &c, from, begin)
+}
+
+type filesKey struct{}
+
+// filesOf returns what holds the state of the samples in a fit, by its context; nil: memory.
+func filesOf(ctx context.Context) *mapped.Files {
+	f, _ := ctx.Value(filesKey{}).(*mapped.Files)
+	return f
 }
 
 // fitChecked is fit in the arithmetic of the configuration.

@@ -51,14 +51,14 @@ func (c Config) complete() (Config, error) {
 	}
 	switch {
 	case c.Neighbors < 1:
-		return c, fmt.Errorf("neighbor: %d neighbours", c.Neighbors)
+		return c, fmt.Errorf("neighbor: %d neighbours; want at least 1", c.Neighbors)
 	case math.IsNaN(c.Rest) || math.IsInf(c.Rest, 1):
-		return c, fmt.Errorf("neighbor: one-sided edges have the factor %v", c.Rest)
+		return c, fmt.Errorf("neighbor: one-sided edges have the factor %v; want a finite one", c.Rest)
 	}
 	return c, nil
 }
 
-// Index is an operator over samples to which new samples can be attached. It is not changed and safe for concurrent use.
+// Index is an operator over samples to which new samples can be attached. It does not change, and is safe for concurrent use.
 type Index[T Float] struct {
 	cfg     Config
 	given   []Space   // as Build got them

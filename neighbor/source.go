@@ -53,7 +53,7 @@ func (s *source[T]) product(v int) int {
 
 func newSource[T Float](ctx context.Context, views []View[T], workers int) (*source[T], error) {
 	if len(views) == 0 {
-		return nil, errors.New("neighbor: no views")
+		return nil, errors.New("neighbor: there are no views")
 	}
 	s := &source[T]{views: views}
 	for v, w := range views {
@@ -76,7 +76,7 @@ func newSource[T Float](ctx context.Context, views []View[T], workers int) (*sou
 		s.dims = append(s.dims, d)
 	}
 	if s.n > math.MaxInt32 {
-		return nil, fmt.Errorf("neighbor: %d samples, at most %d", s.n, math.MaxInt32)
+		return nil, fmt.Errorf("neighbor: %d samples; at most %d can be indexed", s.n, math.MaxInt32)
 	}
 	for v := range views {
 		s.square = append(s.square, make([]float64, s.n))

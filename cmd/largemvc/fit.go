@@ -62,6 +62,9 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		return cancelled(ctx, ended)
 	}
 	warn(stderr, result.Notes)
+	if kept := result.Ran.Storage; kept != "" && !o.quiet {
+		fmt.Fprintln(stderr, "largemvc: "+kept)
+	}
 	var trusted [][]float64
 	var untrusted error
 	if o.trust != "" {

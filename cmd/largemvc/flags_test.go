@@ -94,6 +94,7 @@ func TestVersion(t *testing.T) {
 // apart are the fields of Config, and of its modules, that no flag sets, and why.
 var apart = map[string]string{
 	"Start.Labels": "-start-labels", "Start.Anchors": "for programs: matrices in memory",
+	"Machine.MaxMemory": "-max-memory with -from-disk",
 	"Machine.Overwrite": "always: the command has read the only copy",
 	"Progress":          "the bar", "ExtraLoss": "for programs: a function",
 	"Noise.Scale":  "for programs: a number for each input",

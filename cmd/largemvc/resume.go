@@ -41,6 +41,7 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 	c, err := largemvc.Resume(ctx, in.views, o.resume, func(c *largemvc.Config) {
 		read = true
 		c.Progress, c.Machine.Overwrite = asked.Progress, !o.looksAgain()
+		c.Machine.MaxMemory, c.Machine.Scratch = asked.Machine.MaxMemory, asked.Machine.Scratch
 		for name, set := range map[string]func(){
 			"epochs":           func() { c.Epochs = asked.Epochs },
 			"tolerance":        func() { c.EarlyStop.Tolerance = asked.EarlyStop.Tolerance },

@@ -216,7 +216,7 @@ func (r *summary) table(w io.Writer) error {
 	if r.LossFirst != nil && r.LossLast != nil {
 		line("loss", "%.6g at the start, %.6g at the end", *r.LossFirst, *r.LossLast)
 	}
-	seconds := fmt.Sprintf("%.3g s reading, %.3g s first anchors, ", r.ReadSeconds, r.InitSeconds)
+	seconds := fmt.Sprintf("%.3g s reading, %.3g s preparation and first anchors, ", r.ReadSeconds, r.InitSeconds)
 	if r.SecondsPerEpoch != nil {
 		seconds += fmt.Sprintf("%.3g s an epoch, ", *r.SecondsPerEpoch)
 	}

@@ -40,7 +40,18 @@ func (k Kind) Width(d int) int {
 // dense view is standardised whenever it is read, which takes no memory that grows with it.
 func UnitRows[T kernel.Float](ctx context.Context, s *Standardiser, x view.View, v, workers int) (rows.Matrix[T], error) {
 	if lift := s.Kind.lift(x.Cols); x.Sparse == nil || lift > 0 {
-		return &denseUnitRows[T]{standardiser: s, view: x, index: v, lift: lift, cols: s.Kind.Width(x.Cols)}, nil
+		m := &denseUnitRows[T]{standardiser: s, view: x, index: v, lift: lift, cols: s.Kind.Width(x.Cols)}
+		streamed, ok := view.Streamed(x, v, m.cols, workers, func(in view.View, dst []T) {
+			part, row := *m, make([]float64, m.cols)
+			part.view = in
+			for i := range in.Rows {
+				part.fill(i, dst[i*m.cols:(i+1)*m.cols], row)
+			}
+		})
+		if ok {
+			return streamed, nil
+		}
+		return m, nil
 	}
 	m, err := standardiseSparse[T](ctx, x, v, s, workers)
 	if err != nil {
