@@ -211,6 +211,39 @@ func TestDeviceAuto(t *testing.T) {
 	}
 }
 
+// peak is the simulator that notes the most memory that it has held.
+type peak struct {
+	device.Sim
+	held     map[device.Ptr]int64
+	now, top int64
+}
+
+func (p *peak) Alloc(name string, bytes int64) (device.Ptr, error) {
+	at, err := p.Sim.Alloc(name, bytes)
+	p.held[at] = (bytes + 255) &^ 255
+	p.now += p.held[at]
+	p.top = max(p.top, p.now)
+	return at, err
+}
+
+func (p *peak) Free(at device.Ptr) error {
+	p.now -= p.held[at]
+	return p.Sim.Free(at)
+}
+
+// What the estimate says of a device is what a training holds there, and all of it is given back.
+func TestDeviceMemory(t *testing.T) {
+	drv := &peak{held: map[device.Ptr]int64{}}
+	simulated(t, func() (device.Driver, error) { return drv, nil })
+	views, config := shallow()
+	config.Epochs = 1
+	mustFit(t, views, on(machine.CUDA, config))
+	m, err := config.EstimateMemory(40, []int{5, 4})
+	if err != nil || m.Device != drv.top || drv.now != 0 {
+		t.Errorf("an estimate of %d bytes, %d were held at most and %d are at the end, %v", m.Device, drv.top, drv.now, err)
+	}
+}
+
 // A device that is lost in training is an error that tells of the checkpoint, from which the training resumes on the CPU to the
 // result of a device that was not lost.
 func TestDeviceLost(t *testing.T) {

@@ -31,6 +31,7 @@ type Memory struct {
 	Network   int64 // anchors and their decompositions, and the sums of the chunks of rows in work
 	Start     int64 // smoothing, and k-means of the start; given back before training
 	Result    int64 // labels and trust
+	Device    int64 // of a GPU, where the network is trained on one: rows and their state, without the terms; not in Total
 	Total     int64 // Views + Neighbors + Result + the larger of Start and State + Network
 
 	inputs, rowState int64 // of Views and of State, what may lie in files
@@ -266,6 +267,15 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		}
 	}
 	m.Network = engine.NetworkBytes(&spec, samples, size)
+	if c.stock() {
+		bytes := device.Bytes[float32]
+		if c.Float64 {
+			bytes = device.Bytes[float64]
+		}
+		if need, err := bytes(&spec, nil, false, true); err == nil { // else no launch can have the sizes
+			m.Device = need
+		}
+	}
 	m.Start = max(m.Start, filled+kmeans.Bytes(c.Anchors, c.KMeansStarts, samples, width, size))
 	if c.Neighborhood.Neighbors != None && c.Neighborhood.Weight > 0 && !c.Neighborhood.LowestInertia {
 		// A choice by neighbours: Q and AQ of labels, the labels of some starts, and the rows that all starts see.

@@ -22,7 +22,8 @@ func (s *rough) Download(dst []byte, p device.Ptr) error {
 func TestDevice(t *testing.T) {
 	if len(device.Kinds()) == 0 { // a program without drivers
 		status, out, errs := runLine("device")
-		if status != exitOK || errs != "" || !strings.Contains(out, "no GPU can be used") || !strings.Contains(out, "docs/gpu.md") {
+		if status != exitOK || errs != "" || !strings.Contains(out, "no GPU can be used") ||
+			!strings.Contains(out, "docs/gpu.md") {
 			t.Errorf("without a driver: %d, %q, %q", status, out, errs)
 		}
 		status, _, errs = runLine("device", "-selftest")

@@ -139,9 +139,9 @@ func fitFlags(o *fitOptions) *flags {
 	f.value(among(&o.float, "32", "64"), "float", "arithmetic: `32|64` bits")
 	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores")
 	f.text(&c.Machine.Device, "device",
-		"where the network is trained: `auto|cpu|cuda`. auto: a GPU, in a program with a driver for one (docs/gpu.md), where there "+
-			"is one\nand the fit can run on it, else the cpu; cuda: a GPU, and an error where that cannot be. 'largemvc device' "+
-			"lists what is there")
+		"where the network is trained: `auto|cpu|cuda`. auto: a GPU, in a program with a driver for one (docs/gpu.md), where "+
+			"there is\none and the fit can run on it, else the cpu; cuda: a GPU, and an error where that cannot be. "+
+			"'largemvc device' lists\nwhat is there")
 	f.text(&c.Rotate, "rotate",
 		"without neighbours, train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where "+
 			"it\nis cheaper")

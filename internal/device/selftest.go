@@ -255,7 +255,8 @@ func (t *trial) stages(ctx context.Context, drv Driver, x [][]float32, size stri
 	wrong := 0.0
 	for i := range n {
 		least := slices.Min(y[i*k : (i+1)*k])
-		if column[i] < 0 || math.Abs(y[i*k+int(column[i])]-least) > 1e-4*math.Abs(least) || math.Abs(score[i]-least) > 1e-4*math.Abs(least) {
+		most := 1e-4 * math.Abs(least)
+		if j := int(column[i]); j < 0 || math.Abs(y[i*k+j]-least) > most || math.Abs(score[i]-least) > most {
 			wrong++
 		}
 	}
