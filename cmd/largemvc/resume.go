@@ -13,7 +13,7 @@ var withResume = []string{"resume", "data", "labels", "views", "mask", "missing-
 	"id", "view", "leave-out", "one-hot", "header", "decimal", "overwrite",
 	"max-memory", "from-disk", "scratch", "missing", "out", "save", "report", "embedding", "trust", "json", "quiet", "epochs",
 	"tolerance",
-	"patience", "float", "workers",
+	"patience", "float", "workers", "mpi",
 	"checkpoint", "checkpoint-every"}
 
 // checkResume refuses settings that a training which goes on has already.
@@ -41,7 +41,7 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 	read := false
 	c, err := largemvc.Resume(ctx, in.views, o.resume, func(c *largemvc.Config) {
 		read = true
-		c.Progress, c.Machine.Overwrite = asked.Progress, !o.looksAgain()
+		c.Progress, c.Machine.Overwrite, c.Machine.Comm = asked.Progress, !o.looksAgain(), asked.Machine.Comm
 		for name, set := range map[string]func(){
 			"epochs":           func() { c.Epochs = asked.Epochs },
 			"tolerance":        func() { c.EarlyStop.Tolerance = asked.EarlyStop.Tolerance },
