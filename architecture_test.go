@@ -41,22 +41,30 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/mapped"},
 	{name: "internal/file", imports: "internal/safetensors"},
 
+	// Several processes: what joins them, a library that does, and what they do together.
+	{name: "comm", imports: "internal/parallel machine"},
+	{name: "mpi", imports: "machine"},
+	{name: "internal/ranks", imports: "comm internal/parallel machine"},
+
 	// Rows and the algebra on them.
 	{name: "internal/linalg", imports: "internal/kernel"},
 	{name: "internal/rows", imports: "internal/kernel internal/parallel"},
 	{name: "internal/rowspace", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/spectral", imports: "internal/kernel internal/parallel internal/rows"},
-	{name: "internal/kmeans", imports: "internal/kernel internal/parallel internal/rows"},
-	{name: "internal/engine", imports: "internal/kernel internal/linalg internal/parallel internal/rows internal/mapped"},
+	{name: "internal/kmeans", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
+	{
+		name:    "internal/engine",
+		imports: "internal/kernel internal/linalg internal/mapped internal/parallel internal/ranks internal/rows",
+	},
 	{name: "neighbor", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "score", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 
 	// From views to the inputs of the network, its first anchors and the terms of its loss.
-	{name: "internal/view", imports: "internal/kernel internal/parallel internal/rows"},
+	{name: "internal/view", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
 	{
 		name: "internal/prepare",
-		imports: "internal/file internal/kernel internal/parallel internal/rows internal/rowspace " +
+		imports: "internal/file internal/kernel internal/parallel internal/ranks internal/rows internal/rowspace " +
 			"internal/safetensors internal/view",
 	},
 	{
@@ -66,7 +74,7 @@ var arrows = []struct{ name, imports string }{
 	},
 	{
 		name: "internal/cluster",
-		imports: "internal/kernel internal/kmeans internal/linalg internal/parallel internal/rows " +
+		imports: "internal/kernel internal/kmeans internal/linalg internal/parallel internal/ranks internal/rows " +
 			"internal/spectral internal/view",
 	},
 	{
@@ -113,8 +121,8 @@ var arrows = []struct{ name, imports string }{
 		imports: "internal/checkpoint internal/cluster internal/device " +
 			"internal/engine internal/file internal/information internal/information/term " +
 			"internal/kernel internal/kmeans internal/linalg internal/op internal/parallel " +
-			"internal/mapped internal/predict internal/prepare internal/rows internal/safetensors internal/smooth " +
-			"internal/spectral internal/unfold internal/view machine neighbor score",
+			"internal/mapped internal/predict internal/prepare internal/ranks internal/rows internal/safetensors " +
+			"internal/smooth internal/spectral internal/unfold internal/view machine neighbor score",
 	},
 
 	// What is built on the front door.
@@ -160,8 +168,8 @@ var arrows = []struct{ name, imports string }{
 	{name: "report", imports: ". choose internal/parallel internal/rows internal/tsne score"},
 	{
 		name: "cmd/largemvc",
-		imports: ". choose dataset dataset/views internal/device internal/file internal/kernel internal/progress machine neighbor " +
-			"report score",
+		imports: ". choose comm dataset dataset/views internal/device internal/file internal/kernel internal/parallel " +
+			"internal/progress internal/ranks machine mpi neighbor report score",
 	},
 }
 

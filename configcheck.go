@@ -1,14 +1,21 @@
 package largemvc
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // Check returns the error with which Fit would refuse the configuration for the views, as far as it can tell without reading
@@ -101,6 +108,80 @@ func (c *Config) check(n int, views []View) error {
 		errs = append(errs, checkApart(views, c.Float64)...)
 	}
 	return errors.Join(errs...)
+}
+
+// checkRanks reports what cannot be done on several ranks.
+func (c *Config) checkRanks(views []View) error {
+	var errs []error
+	bad := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("largemvc: on several ranks "+format, args...))
+	}
+	if c.Neighborhood.Neighbors != None {
+		bad("there is no search for neighbours yet: set Preset to PresetPaper, or Neighborhood.Neighbors to None")
+	}
+	if !c.stock() || c.ExtraLoss != nil {
+		bad("a network is made of the modules of this package alone, without an ExtraLoss, which would see some samples only")
+	}
+	if shrink, ok := c.Noise.(*RowShrink); ok && shrink != nil && shrink.DataScale && shrink.Scale == nil {
+		bad("RowShrink.DataScale has no median over all samples: give RowShrink.Scale")
+	}
+	if c.FitSamples != 0 {
+		bad("FitSamples has no effect yet: all samples are trained on")
+	}
+	if c.Start.Labels != nil {
+		bad("there are no Start.Labels")
+	}
+	if c.Start.Anchors == nil && c.Start.Method != StartJoint && c.Start.Method != StartPerView {
+		bad("Start.Method is %v, want %v or %v", c.Start.Method, StartJoint, StartPerView)
+	}
+	if c.Rotate != None && c.Rotate != Auto {
+		bad("views cannot be rotated: set Rotate to None")
+	}
+	measured := c.Preprocess == PreprocessBalanced || c.Preprocess == PreprocessZScore
+	for v, x := range views {
+		if x.in.Present != nil {
+			bad("all samples must have all views, and %s has a mask", x.in.Label(v))
+		}
+		if x.in.Sparse != nil && measured {
+			bad("%s is sparse, and its columns are not measured: Preprocess is %v, want %v",
+				x.in.Label(v), c.Preprocess, PreprocessSample)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// sameOnRanks lists what has to be the same on all ranks.
+func (c *Config) sameOnRanks(views []View) ([]string, error) {
+	out := []string{"the kernels are " + kernel.Path(), fmt.Sprint("the number of views is ", len(views))}
+	for v, x := range views {
+		out = append(out, fmt.Sprintf("view %d is %q of %d features", v, x.in.Name, x.in.Cols))
+	}
+	settings, err := saveConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	settings.Machine = machine.Options{}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return nil, err
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, err
+	}
+	flat := map[string]string{"a path of the Checkpoint": fmt.Sprint(c.Checkpoint.Path != "")}
+	flatten("", tree, flat)
+	for _, name := range slices.Sorted(maps.Keys(flat)) {
+		out = append(out, name+" is "+flat[name])
+	}
+	for v, p := range c.Start.Anchors {
+		h := fnv.New64a()
+		for _, x := range linalg.Values(p) {
+			_ = binary.Write(h, binary.LittleEndian, x) // a hash has no errors
+		}
+		out = append(out, fmt.Sprintf("Start.Anchors of view %d have the sum %x", v, h.Sum64()))
+	}
+	return out, nil
 }
 
 // checkNeighbors reports what is out of range, or without effect, of the fields that go with Neighbors.

@@ -50,7 +50,7 @@ func moduleType(m Module) string {
 // is the caller's own.
 func (c *Config) withoutData() Config {
 	out := *c
-	out.Start.Labels, out.Start.Anchors, out.Progress, out.ExtraLoss = nil, nil, nil, nil
+	out.Start.Labels, out.Start.Anchors, out.Progress, out.ExtraLoss, out.Machine.Comm = nil, nil, nil, nil, nil
 	return out
 }
 

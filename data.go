@@ -1,6 +1,7 @@
 package largemvc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"github.com/largemvc/largemvc/internal/op"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/tensor"
@@ -22,7 +24,8 @@ type Data struct {
 	of      tensor.Dtype
 	samples int
 	dims    []int
-	present [][]bool // n×V, nil where every sample has every view
+	present [][]bool     // n×V, nil where every sample has every view
+	group   *ranks.Group // of those whose samples these are together with others; nil: these are all
 
 	// What the weights of the loss depend on, per view.
 	lossDims []int     // the d_v of the mean: that of the view before any rotation to fewer columns
@@ -92,12 +95,13 @@ func copyData[T kernel.Float](views []mat.Matrix, present [][]bool) (*Data, erro
 		}
 		x[v] = rows.NewDense(n, d, d, dst)
 	}
-	return newData(x, present, nil)
+	return newData(context.Background(), x, present, nil)
 }
 
 // newData makes Data of views that were checked; it keeps x and present. Absent rows must be zero. lossDims replaces the
-// d_v of the loss where a view was rotated to fewer columns; nil means none was.
-func newData[T kernel.Float](x []rows.Matrix[T], present [][]bool, lossDims []int) (*Data, error) {
+// d_v of the loss where a view was rotated to fewer columns; nil means none was. What the loss depends on is measured on the
+// samples of all ranks of the context.
+func newData[T kernel.Float](ctx context.Context, x []rows.Matrix[T], present [][]bool, lossDims []int) (*Data, error) {
 	if len(x) == 0 {
 		return nil, errors.New("largemvc: no views")
 	}
@@ -105,7 +109,9 @@ func newData[T kernel.Float](x []rows.Matrix[T], present [][]bool, lossDims []in
 	if err := checkPresent(n, len(x), present); err != nil {
 		return nil, err
 	}
-	data := &Data{of: op.Dtype[T](), samples: n, dims: make([]int, len(x)), lossDims: lossDims, present: present}
+	data := &Data{
+		of: op.Dtype[T](), samples: n, dims: make([]int, len(x)), lossDims: lossDims, present: present, group: ranks.Of(ctx),
+	}
 	typed := make([]*unfold.View[T], len(x))
 	for v, r := range x {
 		k, d := r.Dims()
@@ -116,8 +122,15 @@ func newData[T kernel.Float](x []rows.Matrix[T], present [][]bool, lossDims []in
 		if err != nil {
 			return nil, err
 		}
+		square, err := ranks.Sum(ctx, "the squares of a view", 1, w.Norms)
+		if err != nil {
+			return nil, err
+		}
 		data.dims[v], typed[v] = d, w
-		data.counts, data.squares = append(data.counts, w.Count), append(data.squares, kernel.Sum(w.Norms))
+		data.counts, data.squares = append(data.counts, w.Count), append(data.squares, square)
+	}
+	if err := data.group.SumInts("the samples of each view", data.counts); err != nil {
+		return nil, err
 	}
 	if lossDims == nil {
 		data.lossDims = data.dims

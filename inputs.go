@@ -154,7 +154,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 	}
 	out.device, out.files = deviceOf(ctx), filesOf(ctx)
 	out.sources = inputViews(views, out.list)
-	out.data, err = newData(out.x, view.Mask(out.sources), lossDims)
+	out.data, err = newData(ctx, out.x, view.Mask(out.sources), lossDims)
 	return out, err
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
 )
@@ -72,6 +73,30 @@ func Fit(ctx context.Context, views []View, config Config) (*Clustering, error) 
 
 // fitFrom is Fit, from the state of a checkpoint if there is one.
 func fitFrom(ctx context.Context, views []View, config Config, from *resumed) (*Clustering, error) {
+	ctx, group := ranks.Enter(ctx, config.Machine.Comm)
+	return onRanks(group, func() (*Clustering, error) { return fitAlone(ctx, views, config, from) })
+}
+
+// onRanks does this rank's part of what a group, if there is one, does together, and tells the others of its error.
+func onRanks(group *ranks.Group, work func() (*Clustering, error)) (*Clustering, error) {
+	if group == nil {
+		return work()
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			_ = group.Leave(fmt.Errorf("panic: %v", p))
+			panic(p)
+		}
+	}()
+	out, err := work()
+	if other := group.Leave(err); other != nil && err == nil {
+		return nil, withName(other)
+	}
+	return out, err
+}
+
+// fitAlone is fitFrom for the samples of this process.
+func fitAlone(ctx context.Context, views []View, config Config, from *resumed) (*Clustering, error) {
 	out, err := fitViews(ctx, views, config, from)
 	if err != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) {
 		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
@@ -86,9 +111,25 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 		return nil, err
 	}
 	c := config.WithDefaults()
-	c.forSamples(n)
+	group := ranks.Of(ctx)
+	if group != nil {
+		if c.Rotate == Auto { // the rows that span the others are looked for in order
+			c.Rotate = None
+		}
+		if err := c.checkRanks(views); err != nil {
+			return nil, err
+		}
+		same, err := c.sameOnRanks(views)
+		if err != nil {
+			return nil, err
+		}
+		if err := withName(group.Join(n, same)); err != nil {
+			return nil, err
+		}
+	}
+	c.forSamples(group.Total(n))
 	if !c.samples(n) || from == nil { // else the state has labels for the samples that are drawn
-		if err := c.check(n, views); err != nil {
+		if err := c.check(group.Total(n), views); err != nil {
 			return nil, err
 		}
 	}
@@ -111,6 +152,9 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 		}
 	}()
 	in := inner(views)
+	for v := range in {
+		in[v].Offset = group.First()
+	}
 	if view.Outside(in) {
 		var reads *rows.Reads
 		reads, ctx = rows.NewReads(ctx)
@@ -120,6 +164,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 				out, err = nil, withName(failed)
 			}
 		}()
+		group.Watch(reads.Err)
 		in = view.Bind(in, reads, c.Machine.Workers, !where.streamed)
 	}
 	ctx, m := withMeter(ctx, &c, views, from)
@@ -291,9 +336,10 @@ func finish[T kernel.Float](
 	began := time.Now()
 	c := net.config
 	p := newPredictor(c, views, in.list, r)
+	p.samples = ranks.Of(ctx).Total(p.samples)
 	p.setNetwork(net.model, net.reads, in.rotated)
 	out := &Clustering{Predictor: p, StartLabels: r.Begin.Labels}
-	n, m, ld := p.samples, c.Anchors, kernel.Pad(c.Anchors)
+	n, m, ld := views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
 	collect(views)
 	h, trust, err := represent(ctx, views, in, net, p)
 	if err != nil {
@@ -352,7 +398,7 @@ func clustered[T kernel.Float](
 	switch {
 	case c.beginsAtStart() && r.Begin.Labels != nil:
 		o.Labels = r.Begin.Labels
-	case r.Epochs > 0 && n <= sharedReadOut:
+	case r.Epochs > 0 && ranks.Of(ctx).Total(n) <= sharedReadOut:
 		o.Score = scoreOf[T](c, in.graph, c.Clusters)
 	}
 	seen := h
@@ -433,17 +479,17 @@ func represent[T kernel.Float](
 ) (h []T, trust [][]float64, err error) {
 	if net.reads == nil && !net.config.noiseless() || net.reads != nil && net.reads.noise() {
 		for range p.inputs {
-			trust = append(trust, make([]float64, p.samples))
+			trust = append(trust, make([]float64, views[0].Rows))
 		}
 	}
-	h = make([]T, p.samples*kernel.Pad(p.config.Anchors))
+	h = make([]T, views[0].Rows*kernel.Pad(p.config.Anchors))
 	if in.rotated == nil && net.fused != nil {
 		trained := net.fused.Engine()
 		if err := engine.CopyH(trained, net.config.Layers, h, kernel.Pad(p.config.Anchors)); err != nil {
 			return nil, nil, err
 		}
 		for v, t := range trust {
-			if err := trained.Read(engine.FieldTrust, net.config.Layers, v, 0, p.samples, t); err != nil {
+			if err := trained.Read(engine.FieldTrust, net.config.Layers, v, 0, len(t), t); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -530,14 +576,25 @@ func Resume(ctx context.Context, views []View, path string, change func(*Config)
 		return nil, err
 	}
 	saved, err := readResumed(path)
-	if err != nil {
-		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
+	config := Config{}.WithDefaults() // of no use but to find the other ranks, where there is no state
+	if err == nil {
+		config = *saved.config
 	}
-	config := *saved.config
 	config.Checkpoint.Path = path
 	if change != nil {
 		change(&config)
 	}
+	ctx, group := ranks.Enter(ctx, config.Machine.Comm)
+	return onRanks(group, func() (*Clustering, error) {
+		if err != nil {
+			return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
+		}
+		return resume(ctx, views, path, config, saved)
+	})
+}
+
+// resume is Resume from a state that was read.
+func resume(ctx context.Context, views []View, path string, config Config, saved *resumed) (*Clustering, error) {
 	if err := saved.allows(&config); err != nil {
 		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 	}
@@ -545,5 +602,5 @@ func Resume(ctx context.Context, views []View, path string, change func(*Config)
 		b.Epochs < config.Epochs {
 		saved.current, saved.best, saved.next = b, nil, b.Restart
 	}
-	return fitFrom(ctx, views, config, saved)
+	return fitAlone(ctx, views, config, saved)
 }

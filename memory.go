@@ -354,6 +354,9 @@ func (c *Config) openDevice(views []view.View) (onDevice, error) {
 // tryDevice opens a device, or says why the fit cannot run on one.
 func (c *Config) tryDevice(views []view.View) (*device.Session, error) {
 	must := c.Machine.Device == machine.CUDA
+	if c.Machine.Comm != nil {
+		return nil, errors.New("several processes compute on their CPUs")
+	}
 	if !c.stock() {
 		return nil, errors.New("modules that are not from this package are trained on the CPU")
 	}

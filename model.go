@@ -12,6 +12,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/unfold"
 
@@ -336,7 +337,7 @@ func (m *Model[R, N, A]) buildNetwork(e Env, data *Data, start StartPoint) (unfo
 		return m.buildModules(e, data, start)
 	}
 	spec := engine.Spec{
-		Samples: e.Samples, Dims: e.Dims, Anchors: e.Anchors, Layers: e.Layers, Workers: e.Workers,
+		Samples: data.group.Total(e.Samples), Dims: e.Dims, Anchors: e.Anchors, Layers: e.Layers, Workers: e.Workers,
 		Represent: soft.Activation.sigma(), OneSided: soft.OneSided,
 	}
 	nodes := append(gorgonia.Nodes(nil), soft.theta...)
@@ -364,12 +365,24 @@ func (m *Model[R, N, A]) buildNetwork(e Env, data *Data, start StartPoint) (unfo
 	}
 	nodes = append(nodes, soft.r, soft.u)
 	spec.LossWeights, spec.Scratch = m.Reduction.weights(data), m.files
+	var reduce engine.Reducer = engine.InOrder{}
+	if data.group != nil {
+		reduce = engine.OverRanks{Group: data.group}
+	}
 	if data.single != nil {
 		return unfold.NewFused(unfold.Site(e), data.single, spec, unfold.Start(start), scale, nodes,
-			device.Factory[float32](m.device))
+			shardsOf[float32](m.device, data), reduce)
 	}
 	return unfold.NewFused(unfold.Site(e), data.double, spec, unfold.Start(start), scale, nodes,
-		device.Factory[float64](m.device))
+		shardsOf[float64](m.device, data), reduce)
+}
+
+// shardsOf makes the shards of the fused passes: on a device if there is one, and of the samples of this rank.
+func shardsOf[T kernel.Float](on *device.Session, data *Data) engine.Factory[T] {
+	if data.group != nil {
+		return engine.InMemoryFrom[T](data.group.First())
+	}
+	return device.Factory[T](on)
 }
 
 // Env is where a network is built: a graph, a name in it, and the sizes. Model.Build fills what is left zero, from its

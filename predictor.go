@@ -20,6 +20,7 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/smooth"
@@ -607,7 +608,9 @@ func setNovelty[T kernel.Float](ctx context.Context, p *Predictor, views []view.
 	far := in.unlike
 	if in.standard != nil {
 		const samples = 2000
+		group := ranks.Of(ctx)
 		chosen := rows.Sample(rand.New(rand.NewPCG(p.config.Seed, 2)), p.samples, min(p.samples, samples))
+		chosen = group.Here(chosen, views[0].Rows)
 		standard := *in.standard
 		some := make([]view.View, len(views))
 		for v, x := range views {
@@ -621,6 +624,9 @@ func setNovelty[T kernel.Float](ctx context.Context, p *Predictor, views []view.
 			}
 		})
 		if err != nil {
+			return err
+		}
+		if far, err = group.GatherFloats("how far samples are", far); err != nil {
 			return err
 		}
 	}

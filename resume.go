@@ -3,9 +3,11 @@ package largemvc
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"maps"
 	"math"
@@ -22,6 +24,7 @@ import (
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
 )
@@ -206,8 +209,9 @@ func (r *runState) saved() *checkpoint.Run {
 
 // saver writes the checkpoints of a fit. Its methods do nothing if it is nil.
 type saver struct {
-	path string
-	fit  checkpoint.Fit
+	path  string
+	fit   checkpoint.Fit
+	group *ranks.Group // of which rank 0 writes
 }
 
 // newSaver returns the saver that the configuration asks for, nil if none, and checks the views against the checkpoint
@@ -216,7 +220,8 @@ func newSaver(ctx context.Context, views []view.View, c *Config, from *resumed) 
 	if c.Checkpoint.Path == "" && from == nil {
 		return nil, nil
 	}
-	if c.Checkpoint.Path != "" {
+	group := ranks.Of(ctx)
+	if c.Checkpoint.Path != "" && group.Rank() == 0 {
 		if dir, err := os.Stat(filepath.Dir(c.Checkpoint.Path)); err != nil {
 			return nil, fmt.Errorf("largemvc: checkpoint: %w", err)
 		} else if !dir.IsDir() {
@@ -231,9 +236,14 @@ func newSaver(ctx context.Context, views []view.View, c *Config, from *resumed) 
 		return nil, err
 	}
 	if from != nil {
-		if err := from.fit.Matches(views, sum); err != nil {
+		whole := slices.Clone(views) // of all ranks
+		for v := range whole {
+			whole[v].Rows = group.Total(whole[v].Rows)
+		}
+		if err := from.fit.Matches(whole, sum); err != nil {
 			return nil, fmt.Errorf("largemvc: resuming: %w", err)
 		}
+		from.keep(group, views[0].Rows)
 	}
 	if c.Checkpoint.Path == "" {
 		return nil, nil
@@ -246,9 +256,9 @@ func newSaver(ctx context.Context, views []view.View, c *Config, from *resumed) 
 	if err != nil {
 		return nil, err
 	}
-	s := &saver{path: c.Checkpoint.Path, fit: checkpoint.Fit{
-		Config: config, Samples: views[0].Rows, Views: checkpoint.Views(views), Fingerprint: sum, ExtraLoss: c.ExtraLoss != nil,
-		Anchors: c.Anchors, StartLabels: c.Start.Labels,
+	s := &saver{path: c.Checkpoint.Path, group: group, fit: checkpoint.Fit{
+		Config: config, Samples: group.Total(views[0].Rows), Views: checkpoint.Views(views), Fingerprint: sum,
+		ExtraLoss: c.ExtraLoss != nil, Anchors: c.Anchors, StartLabels: c.Start.Labels,
 	}}
 	for _, p := range c.Start.Anchors {
 		s.fit.StartAnchors = append(s.fit.StartAnchors, linalg.Values(p))
@@ -288,12 +298,38 @@ func (s *saver) afterRun(r, best *runState) error {
 }
 
 func (s *saver) write(next int, current, best *runState) error {
-	if err := checkpoint.Write(
-		s.path, &s.fit, checkpoint.State{Next: next, Current: current.saved(), Best: best.saved()},
-	); err != nil {
+	var err error
+	if s.group.Rank() == 0 {
+		state := checkpoint.State{Next: next, Current: current.saved(), Best: best.saved()}
+		if s.group != nil { // it has the labels of its own samples alone, and the anchors are enough to go on
+			state.Current, state.Best = withoutLabels(state.Current), withoutLabels(state.Best)
+		}
+		err = checkpoint.Write(s.path, &s.fit, state)
+	}
+	if err = s.group.Agree("the checkpoint", err); err != nil {
 		return fmt.Errorf("largemvc: writing the checkpoint: %w", err)
 	}
 	return nil
+}
+
+// withoutLabels returns a run without the labels of its start.
+func withoutLabels(r *checkpoint.Run) *checkpoint.Run {
+	if r == nil {
+		return nil
+	}
+	out, begin := *r, *r.Begin
+	begin.Labels = nil
+	out.Begin = &begin
+	return &out
+}
+
+// keep leaves of the start's labels those of this rank's samples, n of all.
+func (s *resumed) keep(group *ranks.Group, n int) {
+	for _, r := range []*runState{s.current, s.best} {
+		if group != nil && r != nil && r.Begin != nil && r.Begin.Labels != nil {
+			r.Begin.Labels = r.Begin.Labels[group.First() : group.First()+n]
+		}
+	}
 }
 
 // runState is the state of one training, from its start to its end: all that is needed to continue it to the same bits, or
@@ -304,6 +340,25 @@ type runState struct {
 	failure *DivergedError // where status is Diverged
 
 	startFor, trainFor, epochFor time.Duration
+}
+
+// agreed returns, on all ranks, what the progress callback of any of them says after an epoch, and an error if they do not have
+// the same parameters.
+func (t *lossNetwork[T]) agreed(stop error) error {
+	group := t.in.data.group
+	if group == nil {
+		return stop
+	}
+	h := fnv.New64a()
+	for _, x := range t.values(nil) {
+		_ = binary.Write(h, binary.LittleEndian, x) // a hash has no errors
+	}
+	err := group.AgreeOn("the end of an epoch", h.Sum64(), stop)
+	var other *ranks.Error
+	if stop == nil && errors.As(err, &other) && "largemvc: "+other.Text == ErrStop.Error() {
+		return ErrStop
+	}
+	return withName(err)
 }
 
 // better says whether the run is to be kept in place of another: runs that came to their end go before those that were

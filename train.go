@@ -405,19 +405,19 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, save func() er
 		if patience.over(loss) {
 			r.status = Converged
 		}
+		var stop error
 		if c.Progress != nil {
-			err := c.Progress(Epoch{
+			stop = c.Progress(Epoch{
 				Phase: phaseTraining.String(), Done: r.Epochs, Total: c.Epochs, Left: meterOf(ctx).epochDone(r, c),
 				Restart: r.Restart, Restarts: c.Restarts, Epoch: r.Epochs, Epochs: c.Epochs,
 				Loss: loss, ViewLoss: r.ViewLoss[len(r.ViewLoss)-1], Elapsed: time.Since(began),
 			})
-			if err != nil {
-				r.status = Stopped
-				if errors.Is(err, ErrStop) {
-					return nil
-				}
-				return err
+		}
+		if stop = t.agreed(stop); stop != nil {
+			if r.status = Stopped; errors.Is(stop, ErrStop) {
+				return nil
 			}
+			return r.ended(ctx, stop)
 		}
 		if save != nil && r.status == EpochLimit && r.Epochs%c.Checkpoint.Every == 0 && r.Epochs < c.Epochs {
 			t.snapshot(r)

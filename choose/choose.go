@@ -129,6 +129,9 @@ func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config
 	if err := choose.complete(n); err != nil {
 		return nil, err
 	}
+	if config.Machine.Comm != nil {
+		return nil, errors.New("choose: numbers of clusters are tried in one process: Machine.Comm is set")
+	}
 	config.Checkpoint.Path, config.Machine.Overwrite = "", false
 	config.Clusters = choose.Clusters[0]
 	if config.HasNeighbors() && config.Neighborhood.HeldOutWeight == 0 {

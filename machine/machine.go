@@ -1,6 +1,9 @@
 // Package machine says what a fit may use of the machine that it runs on. Nothing here changes a result but for the last bits,
-// which a device has of its own: the same views, seed and configuration give the same bits for any number of goroutines.
+// which a device has of its own: the same views, seed and configuration give the same bits for any number of goroutines and of
+// processes.
 package machine
+
+import "context"
 
 // Options are what a fit may use. The zero value uses all cores and leaves the caller's views as they are. Files hold the
 // number of goroutines and nothing else of it.
@@ -25,4 +28,24 @@ type Options struct {
 	// Device is where the network is trained, and where its inputs, first anchors and clusters are sought; default: a GPU where
 	// it can be had. New samples are labelled on the CPU.
 	Device Device `json:"-"`
+
+	// Comm, if not nil, joins the processes of a job that fit one data set together (packages mpi and comm). The views are those
+	// of this process then, and the labels theirs.
+	Comm Comm `json:"-"`
+}
+
+// Comm moves bytes between the ranks of a job. Its methods are collective but for Abort: all ranks call the same ones in the same
+// order with sizes that fit, each from one goroutine at a time. An error, say of the network, leaves it without use.
+type Comm interface {
+	// Rank is the number of this rank, from 0 to Size()−1.
+	Rank() int
+	// Size is the number of ranks.
+	Size() int
+	// AllGather gives every rank the bytes of all. Those of rank r are sizes[r] long, and follow those of the lower ranks in all;
+	// mine are those of this rank. A context that ends may end the wait with its error.
+	AllGather(ctx context.Context, mine []byte, sizes []int, all []byte) error
+	// Broadcast gives the bytes x of the root to all ranks, in x.
+	Broadcast(ctx context.Context, root int, x []byte) error
+	// Abort ends the job on all ranks, as far as it can, because of an error. With processes it does not return.
+	Abort(err error)
 }

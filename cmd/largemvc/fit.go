@@ -24,6 +24,9 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	if err := o.checkFiles(); err != nil {
 		return err
 	}
+	if o.mpi {
+		return runFitMPI(ctx, o, stdout, stderr)
+	}
 	if o.quiet {
 		progressOut = io.Discard
 	}

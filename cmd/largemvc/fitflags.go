@@ -19,6 +19,7 @@ type fitOptions struct {
 	trust       string
 	resume      string
 	json, quiet bool
+	mpi         bool
 	config      largemvc.Config
 	network     network
 	float       word
@@ -137,11 +138,15 @@ func fitFlags(o *fitOptions) *flags {
 			"original settings; a higher -epochs\ntrains on. By default a training starts over",
 	)
 	f.value(among(&o.float, "32", "64"), "float", "arithmetic: `32|64` bits")
-	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores")
+	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores, with -mpi those of a process")
 	f.text(&c.Machine.Device, "device",
 		"where the network is trained: `auto|cpu|cuda`. auto: a GPU, in a program with a driver for one (docs/gpu.md), where "+
 			"there is\none and the fit can run on it, else the cpu; cuda: a GPU, and an error where that cannot be. "+
 			"'largemvc device' lists\nwhat is there")
+	f.bool(&o.mpi, "mpi", "fit together with the other processes that mpirun, srun or the mpi-operator has started, each of "+
+		"which reads its\nshare of the rows. %d in -data FILE stands for the numbers 0, 1, … of files that have the rows one "+
+		"after the other,\nand in -out FILE for the number of the process, each of which writes its labels then. For -preset "+
+		"paper; docs/mpi.md")
 	f.text(&c.Rotate, "rotate",
 		"without neighbours, train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where "+
 			"it\nis cheaper")
@@ -237,6 +242,9 @@ func (o *fitOptions) check() error {
 		}
 	}
 	if err := o.checkNeighbors(); err != nil {
+		return err
+	}
+	if err := o.checkMPI(); err != nil {
 		return err
 	}
 	disk := map[string]bool{

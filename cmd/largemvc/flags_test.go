@@ -96,6 +96,7 @@ var apart = map[string]string{
 	"Start.Labels": "-start-labels", "Start.Anchors": "for programs: matrices in memory",
 	"Machine.MaxMemory": "-max-memory with -from-disk",
 	"Machine.Overwrite": "always: the command has read the only copy",
+	"Machine.Comm":      "-mpi, when the processes have been joined",
 	"Progress":          "the bar", "ExtraLoss": "for programs: a function",
 	"Noise.Scale":  "for programs: a number for each input",
 	"Anchor.Floor": "for programs: of rounding",
@@ -105,6 +106,10 @@ var apart = map[string]string{
 func leaves(path string, v reflect.Value, to map[string]any) {
 	for v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
 		v = v.Elem()
+	}
+	if !v.IsValid() { // an interface that holds nothing
+		to[path] = "nil"
+		return
 	}
 	if v.Kind() != reflect.Struct {
 		if v.Kind() == reflect.Func {

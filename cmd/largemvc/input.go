@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
@@ -24,7 +25,8 @@ type input struct {
 	missing    float64  // share of the view rows that are absent
 	ids        []string // of the samples, nil without
 	reading    dataset.Reading
-	close      func() error // of what is read while it is used; nil: nothing is
+	readFor    time.Duration // with -mpi
+	close      func() error  // of what is read while it is used; nil: nothing is
 }
 
 // closing adds the error of closing what was read to err.

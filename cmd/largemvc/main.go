@@ -67,7 +67,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(stderr, "largemvc: "+oneLine(err))
+	if text := oneLine(err); text != "" {
+		fmt.Fprintln(stderr, "largemvc: "+text)
+	}
 	var usage *usageError
 	if errors.As(err, &usage) {
 		return exitUsage

@@ -12,7 +12,7 @@ import (
 var withResume = []string{"resume", "data", "labels", "views", "mask", "missing-rows", "triplets", "sparse", "orientation",
 	"id", "view", "leave-out", "one-hot", "header", "decimal", "overwrite",
 	"max-memory", "from-disk", "scratch", "missing", "out", "save", "report", "embedding", "trust", "json", "quiet", "epochs",
-	"tolerance", "patience", "float", "workers", "device",
+	"tolerance", "patience", "float", "workers", "device", "mpi",
 	"checkpoint", "checkpoint-every"}
 
 // checkResume refuses settings that a training which goes on has already.
@@ -42,6 +42,7 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 		read = true
 		c.Progress, c.Machine.Overwrite = asked.Progress, !o.looksAgain()
 		c.Machine.MaxMemory, c.Machine.Scratch = asked.Machine.MaxMemory, asked.Machine.Scratch
+		c.Machine.Comm = asked.Machine.Comm
 		for name, set := range map[string]func(){
 			"epochs":           func() { c.Epochs = asked.Epochs },
 			"tolerance":        func() { c.EarlyStop.Tolerance = asked.EarlyStop.Tolerance },

@@ -8,6 +8,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -59,7 +60,10 @@ func Rows[T kernel.Float](ctx context.Context, h *rows.Dense[T], o Options) (*Cl
 	// A sample as near to one centroid as to another gets the first of them. So another order can change labels, and with
 	// them the order; such samples move to larger clusters, which ends this.
 	for range maxRenumberings {
-		order := bySize(out.Labels, k)
+		order, err := bySize(ctx, out.Labels, k)
+		if err != nil {
+			return nil, err
+		}
 		if slices.IsSorted(order) && len(order) == k {
 			break
 		}
@@ -72,7 +76,7 @@ func Rows[T kernel.Float](ctx context.Context, h *rows.Dense[T], o Options) (*Cl
 		if out.Assigner, err = kmeans.NewAssigner(k, [][]T{centroids}, []float64{1}); err != nil {
 			return nil, err
 		}
-		err := parallel.For(ctx, o.Workers, (n+assignRows-1)/assignRows, func(_, b int) error {
+		err = parallel.For(ctx, o.Workers, (n+assignRows-1)/assignRows, func(_, b int) error {
 			lo, hi := b*assignRows, min((b+1)*assignRows, n)
 			return out.Assigner.Assign(src, lo, hi, out.Labels[lo:hi], nil, nil)
 		})
@@ -84,19 +88,36 @@ func Rows[T kernel.Float](ctx context.Context, h *rows.Dense[T], o Options) (*Cl
 	for _, l := range out.Labels {
 		out.Sizes[l]++
 	}
-	return out, nil
+	return out, ranks.Of(ctx).SumInts("the sizes of the clusters", out.Sizes)
 }
 
-// bySize returns the clusters that have samples in decreasing size, equal ones in the order of their first sample.
-func bySize(labels []int, clusters int) []int {
+// bySize returns the clusters that have samples in decreasing size, equal ones in the order of their first sample; labels are
+// those of this rank's samples.
+func bySize(ctx context.Context, labels []int, clusters int) ([]int, error) {
+	g := ranks.Of(ctx)
 	size, first := make([]int, clusters), make([]int, clusters)
-	var order []int
 	for i, l := range labels {
 		if size[l] == 0 {
-			first[l] = i
-			order = append(order, l)
+			first[l] = g.First() + i
 		}
 		size[l]++
+	}
+	for l, n := range size {
+		if n == 0 {
+			first[l] = math.MaxInt
+		}
+	}
+	if err := g.MinInts("the first samples of the clusters", first); err != nil {
+		return nil, err
+	}
+	if err := g.SumInts("the sizes of the clusters", size); err != nil {
+		return nil, err
+	}
+	var order []int
+	for l, n := range size {
+		if n > 0 {
+			order = append(order, l)
+		}
 	}
 	slices.SortFunc(order, func(a, b int) int {
 		if size[a] != size[b] {
@@ -104,7 +125,7 @@ func bySize(labels []int, clusters int) []int {
 		}
 		return first[a] - first[b]
 	})
-	return order
+	return order, nil
 }
 
 // UnitRows divides the rows of H, with the stride kernel.Pad(m), by their norms.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
 )
@@ -44,22 +45,22 @@ func dropNoise(sums []float64, m, d int) error {
 	return nil
 }
 
-// clusterSums returns ZᵀX (m×d) for the one-hot matrix Z of the labels, over the samples that have the view.
+// clusterSums returns ZᵀX (m×d) for the one-hot matrix Z of the labels, over the samples of all ranks that have the view.
 func clusterSums[T kernel.Float](
 	ctx context.Context, x rows.Matrix[T], in view.View, labels []int, m, workers int,
 ) ([]float64, error) {
 	n, d := x.Dims()
-	chunk := parallel.ChunkRows(n, 256)
+	chunk := parallel.ChunkRows(ranks.Of(ctx).Total(n), 256)
 	adder, _ := x.(rows.Adder)
 	type buffer struct {
 		shift []float64
 		row   []T
 	}
-	return parallel.SumVectors(ctx, workers, (n+chunk-1)/chunk, m*d, func() *buffer {
+	return ranks.SumRows(ctx, "the sums of the start's clusters", workers, n, chunk, m*d, func() *buffer {
 		return &buffer{shift: make([]float64, m), row: make([]T, d)}
-	}, func(_, c int, b *buffer, sum []float64) error {
+	}, func(_, lo, hi int, b *buffer, sum []float64) error {
 		clear(b.shift)
-		for i := c * chunk; i < min((c+1)*chunk, n); i++ {
+		for i := lo; i < hi; i++ {
 			if !in.Has(i) {
 				continue
 			}

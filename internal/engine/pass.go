@@ -6,6 +6,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 )
 
 // PassKind says what a pass computes.
@@ -180,6 +181,28 @@ type InOrder struct{}
 func (InOrder) Reduce(_ context.Context, trees []*Tree) (*Sums, error) {
 	for _, t := range trees[1:] {
 		trees[0].Join(t)
+	}
+	return trees[0].Total(), nil
+}
+
+// OverRanks is the Reducer of shards in the processes of a group, each of which has the next ones.
+type OverRanks struct{ Group *ranks.Group }
+
+// Reduce joins the trees of all processes and returns their total.
+func (o OverRanks) Reduce(_ context.Context, trees []*Tree) (*Sums, error) {
+	for _, t := range trees[1:] {
+		trees[0].Join(t)
+	}
+	nodes := trees[0].Nodes()
+	if len(nodes) > 0 && nodes[0].Sum.lo == nodes[0].Sum.hi { // a pass that sums nothing
+		return trees[0].Total(), nil
+	}
+	err := ranks.JoinTree(o.Group, "the sums of a pass", trees[0], func(part, like *Sums) []float64 {
+		part.lo, part.hi = like.lo, like.hi
+		return part.flat[part.lo:part.hi]
+	})
+	if err != nil {
+		return nil, err
 	}
 	return trees[0].Total(), nil
 }

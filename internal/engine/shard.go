@@ -123,11 +123,18 @@ type Factory[T kernel.Float] func(spec *Spec, x []rows.Matrix[T], present [][]bo
 
 // InMemory is the Factory of a single shard in memory.
 func InMemory[T kernel.Float](spec *Spec, x []rows.Matrix[T], present [][]bool, h0 []float64) ([]Shard, error) {
-	s, err := NewMemory(spec, 0, x, present, h0, true)
-	if err != nil {
-		return nil, err
+	return InMemoryFrom[T](0)(spec, x, present, h0)
+}
+
+// InMemoryFrom returns the Factory of a single shard in memory whose first row is the given sample.
+func InMemoryFrom[T kernel.Float](first int) Factory[T] {
+	return func(spec *Spec, x []rows.Matrix[T], present [][]bool, h0 []float64) ([]Shard, error) {
+		s, err := NewMemory(spec, first, x, present, h0, true)
+		if err != nil {
+			return nil, err
+		}
+		return []Shard{s}, nil
 	}
-	return []Shard{s}, nil
 }
 
 func (s *Memory[T]) setPresence(present [][]bool) {

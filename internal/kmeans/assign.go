@@ -8,6 +8,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 )
 
 // Assigner finds the nearest centroids of samples. What it answers for a sample is a function of the sample and the
@@ -122,11 +123,22 @@ func (a *Assigner[T]) check(src *Source[T], lo, hi int, labels []int, dist1, dis
 	return nil
 }
 
+// means moves the centroids to the means of the labels.
+func (s *solver[T]) means(ctx context.Context, r *start[T]) error {
+	if !s.wide {
+		return s.update(ctx, s.all(), r, true)
+	}
+	if _, err := s.count(ctx, r); err != nil {
+		return err
+	}
+	return s.updateRows(ctx, r, true)
+}
+
 // finish takes the means of a start's clusters as centroids and labels every sample by the nearest. A cluster that no
 // sample is nearest to is left out, and the samples are labelled again.
 func (s *solver[T]) finish(ctx context.Context, r *start[T]) (*Result[T], error) {
 	copy(r.next, r.labels)
-	if err := s.update(ctx, s.all(), r, true); err != nil {
+	if err := s.means(ctx, r); err != nil {
 		return nil, err
 	}
 	res := &Result[T]{
@@ -161,9 +173,9 @@ func (s *solver[T]) finish(ctx context.Context, r *start[T]) (*Result[T], error)
 		}); err != nil {
 			return nil, err
 		}
-		used := make([]bool, len(live))
-		for _, k := range res.Labels {
-			used[k] = true
+		used, err := usedBy(ctx, len(live), res.Labels)
+		if err != nil {
+			return nil, err
 		}
 		kept := live[:0]
 		for k, c := range live {
@@ -173,8 +185,8 @@ func (s *solver[T]) finish(ctx context.Context, r *start[T]) (*Result[T], error)
 		}
 		live = kept
 		if len(live) == res.Found {
-			res.Inertia = kernel.Sum(dist)
-			return res, nil
+			res.Inertia, err = ranks.Sum(ctx, "the inertia", s.cfg.Workers, dist)
+			return res, err
 		}
 	}
 }

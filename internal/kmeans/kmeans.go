@@ -17,9 +17,11 @@ package kmeans
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -82,10 +84,13 @@ type Result[T kernel.Float] struct {
 	*Assigner[T]
 }
 
-// Run clusters the samples of src. It returns an error for a configuration out of range, for values so large that
+// Run clusters the samples of src, in a context of several ranks those of all of them, each of which gets the labels of its own
+// samples and the same centroids. It returns an error for a configuration out of range, for values so large that
 // squared distances overflow, and the context's error, within one iteration, if it is cancelled.
 func Run[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) (*Result[T], error) {
-	if err := cfg.check(src.n); err != nil {
+	g := ranks.Of(ctx)
+	n := g.Total(src.n)
+	if err := errors.Join(src.checkRanks(g, &cfg), cfg.check(n)); err != nil {
 		return nil, err
 	}
 	if cfg.Starts == 0 {
@@ -97,8 +102,11 @@ func Run[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) (*Resu
 	if cfg.Tol == 0 {
 		cfg.Tol = defaultTol
 	}
-	if m := cfg.sampleSize(src.n); m < src.n && !cfg.Full && cfg.Labels == nil {
+	if m := cfg.sampleSize(n); m < n && !cfg.Full && cfg.Labels == nil {
 		return runSampled(ctx, src, cfg, m)
+	}
+	if g != nil {
+		return runGathered(ctx, g, src, cfg)
 	}
 	s, err := newSolver(ctx, src, cfg)
 	if err != nil {
@@ -126,7 +134,8 @@ func runSampled[T kernel.Float](ctx context.Context, src *Source[T], cfg Config,
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSolver(ctx, part, cfg)
+	alone := ranks.Alone(ctx)
+	s, err := newSolver(alone, part, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +144,7 @@ func runSampled[T kernel.Float](ctx context.Context, src *Source[T], cfg Config,
 
 // sampled is runSampled with a solver of the sample.
 func (s *solver[T]) sampled(ctx context.Context, src *Source[T]) (*Result[T], error) {
-	ends, err := s.run(ctx)
+	ends, err := s.run(ranks.Alone(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -200,6 +209,7 @@ type solver[T kernel.Float] struct {
 	panel  panel[T]
 	spaces []*workspace[T]
 	orders []updates // one for each workspace
+	wide   bool      // the rows are all rows, after starts on a sample of them
 
 	products rows.Products[T] // nil: those of the rows here
 }
@@ -242,7 +252,7 @@ func (s *solver[T]) onto(ctx context.Context, src *Source[T]) error {
 	if err != nil {
 		return err
 	}
-	s.src, s.norm = src, norm
+	s.src, s.norm, s.wide = src, norm, true
 	if err := s.close(); err != nil {
 		return err
 	}

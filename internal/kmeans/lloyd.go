@@ -70,6 +70,14 @@ func (s *solver[T]) all() *hand[T] { return &hand[T]{s.cfg.Workers, s.spaces, &s
 // iterateAll iterates the starts: side by side where there are enough of them, which saves starting goroutines for the
 // little work of each, else one after another. What comes out is the same.
 func (s *solver[T]) iterateAll(ctx context.Context, starts []*start[T]) error {
+	if s.wide {
+		for _, r := range starts {
+			if err := s.iterateRows(ctx, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	if len(starts) < len(s.spaces) || len(starts) == 1 {
 		for _, r := range starts {
 			if err := s.iterate(ctx, s.all(), r); err != nil {
@@ -162,10 +170,16 @@ func (s *solver[T]) iterate(ctx context.Context, h *hand[T], r *start[T]) error 
 	if err := s.update(ctx, h, r, 3*changed > s.src.n); err != nil {
 		return err
 	}
+	s.compare(r, before)
+	return nil
+}
+
+// compare says whether the centroids have converged, which were others before.
+func (s *solver[T]) compare(r *start[T], before [][]T) {
 	shift := 0.0
 	for k, c := range r.centroids {
 		if (before[k] == nil) != (c == nil) {
-			return nil
+			return
 		}
 		if c == nil || &before[k][0] == &c[0] {
 			continue
@@ -175,7 +189,6 @@ func (s *solver[T]) iterate(ctx context.Context, h *hand[T], r *start[T]) error 
 		}
 	}
 	r.converged = shift <= s.cfg.Tol*s.frame.variance
-	return nil
 }
 
 // repair gives each empty cluster the sample farthest from its centroid, the first of equals, if any is at a distance
@@ -192,17 +205,8 @@ func (s *solver[T]) repair(ctx context.Context, h *hand[T], r *start[T]) error {
 			continue
 		}
 		if far == nil {
-			far = make([]float64, s.src.n)
-			if err := parallel.For(ctx, h.workers, s.src.blocks(), func(worker, b int) error {
-				lo, hi := s.src.block(b)
-				for i := lo; i < hi; i++ {
-					far[i] = s.src.distance(i, r.centroids[r.next[i]], h.spaces[worker].row)
-					if e := meanError[T]() * s.norm[i]; far[i] <= e*e*s.src.scaleOf(i) {
-						far[i] = 0
-					}
-				}
-				return nil
-			}); err != nil {
+			var err error
+			if far, err = s.distances(ctx, h, r); err != nil {
 				return err
 			}
 		}
@@ -218,6 +222,23 @@ func (s *solver[T]) repair(ctx context.Context, h *hand[T], r *start[T]) error {
 		r.repaired++
 	}
 	return nil
+}
+
+// distances returns the distance of every sample to its centroid, 0 where it may be the rounding error of a mean of equal
+// samples.
+func (s *solver[T]) distances(ctx context.Context, h *hand[T], r *start[T]) ([]float64, error) {
+	far := make([]float64, s.src.n)
+	err := parallel.For(ctx, h.workers, s.src.blocks(), func(worker, b int) error {
+		lo, hi := s.src.block(b)
+		for i := lo; i < hi; i++ {
+			far[i] = s.src.distance(i, r.centroids[r.next[i]], h.spaces[worker].row)
+			if e := meanError[T]() * s.norm[i]; far[i] <= e*e*s.src.scaleOf(i) {
+				far[i] = 0
+			}
+		}
+		return nil
+	})
+	return far, err
 }
 
 // meanError bounds the relative error of the mean of many equal rows: in float64 that of the sums, in float32, where the

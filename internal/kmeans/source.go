@@ -8,6 +8,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -180,7 +181,7 @@ func (s *Source[T]) norms(ctx context.Context, workers int) ([]float64, error) {
 	err := parallel.For(ctx, workers, s.blocks(), func(worker, b int) error {
 		lo, hi := s.block(b)
 		s.blockNorms(lo, hi, norm[lo:hi], scratch[worker*blockRows:(worker+1)*blockRows])
-		return checkNorms[T](norm[lo:hi], lo)
+		return checkNorms[T](norm[lo:hi], ranks.Of(ctx).First()+lo)
 	})
 	return norm, err
 }
@@ -219,23 +220,29 @@ func (s *Source[T]) blockNorms(lo, hi int, dst, scratch []float64) {
 	}
 }
 
-// sample returns m of the n samples, chosen by seed, in their order, as memory of their own.
+// sample returns m of the n samples of all ranks, chosen by seed, in their order, as memory of their own.
 func (s *Source[T]) sample(ctx context.Context, workers, m int, seed uint64) (*Source[T], error) {
-	chosen := rows.Sample(rand.New(rand.NewPCG(seed, streamSample)), s.n, m)
+	g := ranks.Of(ctx)
+	chosen := g.Here(rows.Sample(rand.New(rand.NewPCG(seed, streamSample)), g.Total(s.n), m), s.n)
+	here := len(chosen)
 	views := make([]View[T], len(s.views))
 	for v, w := range s.views {
 		_, d := w.Rows.Dims()
-		x := make([]T, m*d)
-		if err := parallel.For(ctx, workers, (m+blockRows-1)/blockRows, func(_, b int) error {
-			for j := b * blockRows; j < min((b+1)*blockRows, m); j++ {
+		x := make([]T, here*d)
+		if err := parallel.For(ctx, workers, (here+blockRows-1)/blockRows, func(_, b int) error {
+			for j := b * blockRows; j < min((b+1)*blockRows, here); j++ {
 				w.Rows.Row(chosen[j], x[j*d:(j+1)*d])
 			}
 			return nil
 		}); err != nil {
 			return nil, err
 		}
+		x, err := gatherRows(g, x, m*d)
+		if err != nil {
+			return nil, err
+		}
 		views[v] = View[T]{Rows: rows.NewDense(m, d, d, x), Weight: w.Weight}
-		if w.Present != nil {
+		if w.Present != nil && g == nil { // rows of several ranks have all views
 			views[v].Present = make([]bool, m)
 			for j, i := range chosen {
 				views[v].Present[j] = w.Present[i]

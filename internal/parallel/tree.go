@@ -79,6 +79,9 @@ func (t *Tree[S]) push(level, index int, sum S) {
 	t.nodes = append(t.nodes, Node[S]{level, index, sum})
 }
 
+// PushNode adds a node of another tree, whose chunks follow all before.
+func (t *Tree[S]) PushNode(level, index int, sum S) { t.push(level, index, sum) }
+
 // Nodes returns what there is of the tree, in the order of the chunks. It is the tree's own.
 func (t *Tree[S]) Nodes() []Node[S] { return t.nodes }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
 )
@@ -102,28 +103,28 @@ func moments(ctx context.Context, x view.View, workers int) (mean, variance []fl
 	return mean, variance, err
 }
 
-// columnSums sets total to what add makes of the present rows of a view, summed over chunks.
+// columnSums sets total to what add makes of the present rows of a view, on all ranks, summed over chunks.
 func columnSums(
 	ctx context.Context, x view.View, workers int, total []float64, add func(row, sum []float64),
 ) (count int, err error) {
-	chunks := (x.Rows + chunkRows - 1) / chunkRows
-	counts := make([]int, chunks)
-	sum, err := parallel.SumVectors(ctx, workers, chunks, x.Cols, func() []float64 { return make([]float64, x.Cols) },
-		func(_, c int, row, part []float64) error {
-			for i := c * chunkRows; i < min((c+1)*chunkRows, x.Rows); i++ {
+	// The last of the sums is the number of rows.
+	sum, err := ranks.SumRows(ctx, "the sums of columns", workers, x.Rows, chunkRows, x.Cols+1,
+		func() []float64 { return make([]float64, x.Cols) },
+		func(_, lo, hi int, row, part []float64) error {
+			for i := lo; i < hi; i++ {
 				if x.Has(i) {
 					x.Row(i, row)
-					add(row, part)
-					counts[c]++
+					add(row, part[:x.Cols])
+					part[x.Cols]++
 				}
 			}
 			return nil
 		})
-	for _, c := range counts {
-		count += c
+	if err != nil {
+		return 0, err
 	}
 	copy(total, sum)
-	return count, err
+	return int(sum[x.Cols]), nil
 }
 
 // Standardise returns the views as rows of T, standardised, absent rows zero. With overwrite, views that are already

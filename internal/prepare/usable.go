@@ -9,6 +9,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
 )
@@ -36,7 +37,7 @@ func Usable[T kernel.Float](ctx context.Context, s *Standardiser, x view.View, v
 			q := square(i)
 			if limit := LargestNorm[T](); !(q < limit*limit) {
 				return fmt.Errorf("%s: row %d has the norm %.3g, too large to compute with (%.0e): standardise the view",
-					x.Label(v), i, math.Sqrt(q), limit)
+					x.Label(v), x.Offset+x.First+i, math.Sqrt(q), limit)
 			}
 			if q > 0 {
 				alive.Store(true)
@@ -44,10 +45,20 @@ func Usable[T kernel.Float](ctx context.Context, s *Standardiser, x view.View, v
 		}
 		return nil
 	})
-	if err == nil && !alive.Load() {
-		err = s.nothingLeft(x, v)
+	if err != nil {
+		return err
 	}
-	return err
+	anywhere := []int{0} // on any rank
+	if alive.Load() {
+		anywhere[0] = 1
+	}
+	if err := ranks.Of(ctx).SumInts("what is left of a view", anywhere); err != nil {
+		return err
+	}
+	if anywhere[0] == 0 {
+		return s.nothingLeft(x, v)
+	}
+	return nil
 }
 
 // squares returns a function that tells the squared norm of a row of view v after preprocessing.

@@ -59,9 +59,10 @@ var (
 )
 
 // NewFused makes the fused op. nodes are θ_1 … θ_L, with noise ρ_11 … ρ_LV (layer by layer), R, U. The rows go into what shards
-// returns.
+// returns, whose sums reduce adds up.
 func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, start Start,
-	scale []float64, nodes gorgonia.Nodes, shards engine.Factory[T]) (Fused, error) {
+	scale []float64, nodes gorgonia.Nodes, shards engine.Factory[T],
+	reduce engine.Reducer) (Fused, error) {
 	x := make([]rows.Matrix[T], len(views))
 	var present [][]bool
 	for v, w := range views {
@@ -85,7 +86,7 @@ func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, star
 	for v, p := range start.Anchors {
 		anchors[v] = linalg.Values(p)
 	}
-	net, err := engine.NewNet(spec, parts, engine.InOrder{}, anchors)
+	net, err := engine.NewNet(spec, parts, reduce, anchors)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 )
 
 // fingerprintRows is the number of rows that are hashed together; it is part of what a fingerprint means.
@@ -15,7 +16,7 @@ const fingerprintRows = 1024
 
 // Fingerprint is a SHA-256 of the views' sizes, presence and values, as 64-bit floats, whatever holds them (a sparse view
 // differs from the same one held dense, whose training has other roundings). Blocks of rows
-// are hashed side by side, and their sums again in order.
+// are hashed side by side, and their sums again in order: those of all ranks' rows.
 func Fingerprint(ctx context.Context, views []View, workers int) (string, error) {
 	n := views[0].Rows
 	blocks := (n + fingerprintRows - 1) / fingerprintRows
@@ -46,12 +47,24 @@ func Fingerprint(ctx context.Context, views []View, workers int) (string, error)
 	if err != nil {
 		return "", err
 	}
+	g := ranks.Of(ctx)
 	h := sha256.New()
 	for _, x := range views {
-		h.Write(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(x.Rows)), uint64(x.Cols)))
+		total := uint64(g.Total(x.Rows))
+		h.Write(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, total), uint64(x.Cols)))
 	}
-	for _, s := range sums {
-		h.Write(s[:])
+	for v := range views {
+		var own []byte
+		for _, s := range sums[v*blocks : (v+1)*blocks] {
+			own = append(own, s[:]...)
+		}
+		all, err := g.Gather("the fingerprint of a view", own)
+		if err != nil {
+			return "", err
+		}
+		for _, b := range all {
+			h.Write(b)
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }

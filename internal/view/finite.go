@@ -88,8 +88,8 @@ func nonFinite(x View, v, i int) error {
 	x.Row(i, row)
 	for j, value := range row {
 		if math.IsNaN(value) || math.IsInf(value, 0) {
-			return fmt.Errorf("%s has %v at row %d, column %d", x.Label(v), value, x.First+i, j)
+			return fmt.Errorf("%s has %v at row %d, column %d", x.Label(v), value, x.Offset+x.First+i, j)
 		}
 	}
-	return fmt.Errorf("%s: the values of row %d are so large that their squares are not finite", x.Label(v), x.First+i)
+	return fmt.Errorf("%s: the values of row %d are so large that their squares are not finite", x.Label(v), x.Offset+x.First+i)
 }

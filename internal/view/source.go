@@ -86,7 +86,8 @@ func StreamedBytes(x View, cols, workers int, size int64) int64 {
 // read reads rows of view v, numbered from the first of its source.
 func (v View) read(ctx context.Context, index, first int, dst []float32) error {
 	if err := v.Source.ReadRows(ctx, first, dst); err != nil {
-		return fmt.Errorf("reading %s, rows %d to %d: %w", v.Label(index), first, first+len(dst)/max(v.Cols, 1)-1, err)
+		from := v.Offset + first
+		return fmt.Errorf("reading %s, rows %d to %d: %w", v.Label(index), from, from+len(dst)/max(v.Cols, 1)-1, err)
 	}
 	return nil
 }

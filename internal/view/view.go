@@ -28,6 +28,8 @@ type View struct {
 
 	Features []string // names of the columns; nil without
 
+	Offset int // what messages add to the numbers of rows: the rows of lower ranks
+
 	Present []bool // the samples that have the view; nil: all. The rows of the others are never read.
 }
 

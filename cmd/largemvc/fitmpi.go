@@ -1,0 +1,302 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/comm"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/progress"
+	"github.com/largemvc/largemvc/internal/ranks"
+	"github.com/largemvc/largemvc/machine"
+)
+
+// withMPI are the flags that may stand beside -mpi.
+var withMPI = []string{"mpi", "data", "leave-out", "max-memory", "out", "save", "json", "quiet", "clusters", "anchors", "layers",
+	"variant", "activation", "preset", "preprocess", "start", "read-out", "neighbors", "epochs", "lr", "seed", "restarts",
+	"tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume", "workers", "rotate", "kmeans-starts",
+	"theta0", "rho0", "rho-scale", "signs", "one-sided", "lipschitz", "reduction", "detach"}
+
+// checkMPI refuses what several processes cannot do.
+func (o *fitOptions) checkMPI() error {
+	if !o.mpi {
+		return nil
+	}
+	for name := range o.given {
+		if !slices.Contains(withMPI, name) {
+			return usagef("fit: -%s cannot be given with -mpi", name)
+		}
+	}
+	if o.resume == "" && o.config.HasNeighbors() {
+		return usagef("fit: -mpi searches no neighbours yet: give -preset paper, or -neighbors none")
+	}
+	if o.resume == "" && o.config.Clusters == 0 {
+		return usagef("fit: -mpi reads no classes to count: say with -clusters how many clusters there are")
+	}
+	for _, path := range o.data {
+		if path == standard {
+			return usagef("fit: -mpi does not read standard input")
+		}
+		if strings.Count(path, "%d") > 1 {
+			return usagef("fit: -data %s has %%d more than once", path)
+		}
+	}
+	if o.out == standard || o.save == standard {
+		return usagef("fit: with -mpi give -out and -save a file")
+	}
+	return nil
+}
+
+// world is the processes of a job.
+type world interface {
+	machine.Comm
+	String() string
+	Close() error
+}
+
+// slowEnd is how long a process that was asked to end may take for it.
+const slowEnd = 8 * time.Second
+
+// runFitMPI is runFit for one of several processes. An error ends all of them.
+func runFitMPI(ctx context.Context, o *fitOptions, stdout, stderr io.Writer) (err error) {
+	w, err := joinMPI()
+	if err != nil {
+		return err
+	}
+	rank := w.Rank()
+	fail := func(err error) {
+		var other *ranks.Error // which that rank has said, and rank 0 says again
+		if !errors.As(err, &other) || rank == 0 {
+			fmt.Fprintf(stderr, "largemvc: rank %d: %s%s\n", rank, oneLine(err), o.goOn())
+		}
+		w.Abort(err)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(stderr, "%s\n", debug.Stack())
+			fail(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	defer context.AfterFunc(ctx, func() {
+		// Of a job that a signal ends, or a launcher because another process has died, two say how to go on.
+		if rank < 2 {
+			fmt.Fprintf(stderr, "largemvc: rank %d: a signal ends the job%s\n", rank, o.goOn())
+		}
+		time.AfterFunc(slowEnd, func() {
+			fmt.Fprintf(stderr, "largemvc: rank %d: %v after the signal the fit has not ended%s\n", rank, slowEnd, o.goOn())
+			os.Exit(exitError)
+		})
+	})()
+	result, in, ended, err := o.fitRank(ctx, w, stderr)
+	if err != nil {
+		fail(err)
+		return err
+	}
+	if err := o.writeRank(w, in, result, stdout, stderr); err != nil {
+		fail(err)
+		return err
+	}
+	var other *ranks.Error
+	switch {
+	case ended == nil:
+	case rank > 0:
+		ended = errQuiet
+	case ctx.Err() != nil || errors.Is(ended, context.Canceled):
+		ended = fmt.Errorf("cancelled after %d epochs; the result is of that state%s", result.Epochs, o.goOn())
+	case errors.As(ended, &other):
+		ended = fmt.Errorf("%w%s", ended, o.goOn())
+	default:
+		ended = fmt.Errorf("rank 0: %s%s", oneLine(ended), o.goOn())
+	}
+	return joinedErrors(w.Close(), ended)
+}
+
+// joinedErrors is errors.Join that leaves a single error as it is.
+func joinedErrors(a, b error) error {
+	if a == nil {
+		return b
+	}
+	return errors.Join(a, b)
+}
+
+// errQuiet is an error that another process says.
+var errQuiet = errors.New("")
+
+// goOn says how to go on with a training that ends early.
+func (o *fitOptions) goOn() string {
+	path := o.config.Checkpoint.Path
+	if path == "" {
+		path = o.resume
+	}
+	if path == "" {
+		return "; there is no checkpoint (-checkpoint FILE keeps one)"
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Sprintf("; no checkpoint has been written to %s", path)
+	}
+	return fmt.Sprintf("; -resume %s goes on from the last checkpoint", path)
+}
+
+// fitRank reads the rows of this process and fits. ended is what ended a training that has a result.
+func (o *fitOptions) fitRank(
+	ctx context.Context, w world, stderr io.Writer,
+) (result *largemvc.Clustering, in *input, ended, err error) {
+	rank := w.Rank()
+	if rank == 0 {
+		if err := o.checkFiles(); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	began := time.Now()
+	options := o.options(32)
+	options.Labels, options.NoLabels, options.NoIDs = "", true, true
+	data, err := openShards(ctx, o.data, options)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	n := data.samples()
+	lo, hi, err := comm.Share(n, rank, w.Size())
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, data.close())
+	}
+	out := progress.New(stderr, "epoch")
+	if o.quiet || rank > 0 {
+		out = progress.New(io.Discard, "epoch")
+	} else {
+		fmt.Fprintf(stderr, "%d processes, %v\n", w.Size(), w)
+		for _, v := range data.views {
+			fmt.Fprintf(stderr, "view      %s: %d × %d from %s, in %s\n", v.name, v.rows, v.cols, v.source,
+				count(len(v.parts), "file"))
+		}
+		if path := o.config.Checkpoint.Path; path != "" {
+			fmt.Fprintf(stderr, "the state of the training goes to %s: -resume goes on from it, with any number of processes\n",
+				path)
+		}
+	}
+	defer out.End()
+	views, err := data.read(ctx, lo, hi, o.config.Machine.Workers)
+	if err = errors.Join(err, data.close()); err != nil {
+		return nil, nil, nil, err
+	}
+	in = &input{views: views, samples: n}
+	for _, v := range data.views {
+		in.dims, in.names = append(in.dims, v.cols), append(in.names, v.name)
+		in.reading.Views = append(in.reading.Views, dataset.ViewReading{
+			Name: v.name, Samples: v.rows, Features: v.cols, Source: v.source, Named: v.features != nil,
+		})
+	}
+	in.readFor = time.Since(began)
+	o.config.Machine.Comm, o.config.Machine.Overwrite = w, true
+	fitting := time.Now()
+	o.config.Progress = func(e largemvc.Epoch) error {
+		if e.Training() {
+			out.ShowLeft(e.Epoch, e.Epochs, fmt.Sprintf("loss %.5g", e.Loss), e.Elapsed, e.Left)
+		} else {
+			out.Phase(e.Phase, e.Done, e.Total, time.Since(fitting), e.Left)
+		}
+		return nil
+	}
+	result, ended = train(ctx, o, in)
+	if result == nil {
+		return nil, nil, nil, ended
+	}
+	return result, in, ended, nil
+}
+
+// writeRank writes what the flags ask for: rank 0 all that there is one of.
+func (o *fitOptions) writeRank(w world, in *input, c *largemvc.Clustering, stdout, stderr io.Writer) error {
+	if err := o.writeRankLabels(w, in, c); err != nil {
+		return err
+	}
+	if w.Rank() > 0 {
+		return nil
+	}
+	save := o.output("save")
+	if err := save.write(stdout, func(to io.Writer) error { _, err := c.WriteTo(to); return err }, c.Save); err != nil {
+		return err
+	}
+	whole := *c
+	whole.Labels = nil // which are those of one process
+	o.config.Machine.Comm = nil
+	r, err := newSummary(o, in, &whole, in.readFor)
+	if err != nil {
+		return err
+	}
+	r.ClusterSizes = c.Sizes // those of the labels are of one process
+	return r.print(stdout, o.json)
+}
+
+// writeRankLabels writes -out: each process its own file, or rank 0 the labels of all.
+func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering) error {
+	if o.out == "" {
+		return nil
+	}
+	near, next := centroidDistances(c)
+	lo, hi, err := comm.Share(in.samples, w.Rank(), w.Size())
+	if err != nil {
+		return err
+	}
+	if strings.Contains(o.out, "%d") {
+		columns := labelColumns(nil, c.Labels, near, next)
+		columns[0].Data = numbers(lo, hi)
+		return dataset.WriteCSV(numbered(o.out, w.Rank()), columns...)
+	}
+	var labels []int
+	var allNear, allNext []float64
+	for r := range w.Size() {
+		from, to, err := comm.Share(in.samples, r, w.Size())
+		if err != nil {
+			return err
+		}
+		raw := make([]byte, 24*(to-from))
+		if r == w.Rank() {
+			if _, err := binary.Encode(raw, binary.LittleEndian, packed(c.Labels, near, next)); err != nil {
+				return err
+			}
+		}
+		if err := w.Broadcast(context.Background(), r, raw); err != nil {
+			return err
+		}
+		if w.Rank() > 0 {
+			continue
+		}
+		part := make([]float64, 3*(to-from))
+		if _, err := binary.Decode(raw, binary.LittleEndian, part); err != nil {
+			return err
+		}
+		for i := 0; i < len(part); i += 3 {
+			labels, allNear, allNext = append(labels, int(part[i])), append(allNear, part[i+1]), append(allNext, part[i+2])
+		}
+	}
+	if w.Rank() > 0 {
+		return nil
+	}
+	return dataset.WriteCSV(o.output("out").path, labelColumns(nil, labels, allNear, allNext)...)
+}
+
+// packed are the labels with both distances, three numbers a sample.
+func packed(labels []int, near, next []float64) []float64 {
+	out := make([]float64, 0, 3*len(labels))
+	for i, l := range labels {
+		out = append(out, float64(l), near[i], next[i])
+	}
+	return out
+}
+
+// numbers are those from lo to hi−1.
+func numbers(lo, hi int) []int {
+	out := make([]int, hi-lo)
+	for i := range out {
+		out[i] = lo + i
+	}
+	return out
+}

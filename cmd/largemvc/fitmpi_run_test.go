@@ -1,0 +1,261 @@
+//go:build mpi && linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// launchers are the commands that start processes together, of those that this machine has, with the variable in which a process
+// finds its number.
+func launchers(t *testing.T) map[string][]string {
+	out := map[string][]string{}
+	if p, err := exec.LookPath("mpirun.openmpi"); err == nil {
+		out["OMPI_COMM_WORLD_RANK"] = []string{p, "--oversubscribe", "--allow-run-as-root"}
+	}
+	if p, err := exec.LookPath("mpirun.mpich"); err == nil {
+		out["PMI_RANK"] = []string{p}
+	}
+	if len(out) == 0 {
+		t.Skip("there is neither mpirun.openmpi nor mpirun.mpich")
+	}
+	return out
+}
+
+// job is the command of some processes of fit -mpi.
+func job(t *testing.T, launcher []string, processes int, args string) *exec.Cmd {
+	all := append(slices.Clone(launcher[1:]), "-n", fmt.Sprint(processes), os.Args[0])
+	c := exec.CommandContext(t.Context(), launcher[0], append(all, strings.Fields("fit -mpi -workers 1 "+args)...)...)
+	c.Env = append(os.Environ(), asCommand+"=1")
+	return c
+}
+
+const shardedData = " -data x0-%d.npy -data x1-%d.npy -clusters 4 -preset paper"
+
+// TestMPIFits: labels and checkpoints are those of one process, however many there are, whatever started them, and however the
+// rows are cut into files.
+func TestMPIFits(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	writeShards(t, folder, 9000, 700, 1, 8200, 99)
+	if code, _, stderr := alone(t, "fit -data x0.npy -data x1.npy -clusters 4 -preset paper -rotate never -epochs 6 -quiet "+
+		"-out one.csv"); code != 0 {
+		t.Fatal(stderr)
+	}
+	want := contents(t, "one.csv")
+	for _, l := range launchers(t) {
+		for n := 1; n <= 4; n++ {
+			data := shardedData
+			if n == 2 {
+				data = " -data x0.npy -data x1-%d.npy -clusters 4 -preset paper"
+			}
+			out, err := job(t, l, n, data+" -epochs 6 -quiet -out many.csv -save model").CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s, %d processes: %v\n%s", l[0], n, err, out)
+			}
+			if strings.Count(string(out), "\nclusters ") != 1 || !strings.Contains(string(out), "sizes 2250,") ||
+				contents(t, "many.csv") != want {
+				t.Errorf("%s, %d processes: other labels, or %s", l[0], n, out)
+			}
+		}
+		if out, err := job(t, l, 3, shardedData+" -epochs 6 -quiet -out part-%d.csv").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		joined := contents(t, "part-0.csv")
+		for _, k := range []string{"1", "2"} {
+			_, rows, _ := strings.Cut(contents(t, "part-"+k+".csv"), "\n")
+			joined += rows
+		}
+		if joined != want {
+			t.Errorf("%s: other labels in a file each", l[0])
+		}
+		// From a checkpoint of three processes on two, and on one without MPI.
+		out, err := job(t, l, 3, shardedData+" -epochs 3 -quiet -checkpoint run.ckpt -overwrite").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		out, err = job(t, l, 2, "-resume run.ckpt -epochs 6 -data x0.npy -data x1.npy -quiet -out on.csv").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if contents(t, "on.csv") != want {
+			t.Errorf("%s: other labels after -resume", l[0])
+		}
+	}
+	if code, _, stderr := alone(t, "fit -resume run.ckpt -epochs 6 -data x0.npy -data x1.npy -quiet -out alone.csv"); code != 0 ||
+		contents(t, "alone.csv") != want {
+		t.Errorf("other labels after -resume without MPI: %s", stderr)
+	}
+}
+
+// alone runs the command without MPI.
+func alone(t *testing.T, args string) (code int, stdout, stderr string) {
+	c := exec.CommandContext(t.Context(), os.Args[0], strings.Fields(args)...)
+	c.Env = append(os.Environ(), asCommand+"=1")
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil && c.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return c.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// processOf returns the process of a rank among those that a launcher has started.
+func processOf(launcher int, variable string, rank int) (int, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range entries {
+		var pid int
+		if _, err := fmt.Sscan(e.Name(), &pid); err != nil || pid == launcher {
+			continue
+		}
+		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
+		folder, _ := os.Readlink(filepath.Join("/proc", e.Name(), "cwd"))
+		here, _ := os.Getwd()
+		if err == nil && folder == here && bytes.Contains(env, fmt.Appendf(nil, "\x00%s=%d\x00", variable, rank)) &&
+			bytes.Contains(env, []byte(asCommand)) {
+			return pid, nil
+		}
+	}
+	return 0, errors.New("no such process")
+}
+
+// TestMPIEnds: a process that is killed, a signal to the launcher, and a file or a disk that fails end all processes in ten
+// seconds, with a status that is not zero, and say where to go on from.
+func TestMPIEnds(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	writeShards(t, folder, 6000, 700, 1, 5200, 99)
+	if err := os.RemoveAll("run.ckpt"); err != nil {
+		t.Fatal(err)
+	}
+	endless := shardedData + " -epochs 1000000 -checkpoint run.ckpt -checkpoint-every 2 -overwrite"
+	for variable, l := range launchers(t) {
+		for name, test := range map[string]struct {
+			act  func(c *exec.Cmd) error
+			want []string // one of them
+		}{
+			"kill -9": {func(c *exec.Cmd) error {
+				pid, err := processOf(c.Process.Pid, variable, 1)
+				if err != nil {
+					return err
+				}
+				return syscall.Kill(pid, syscall.SIGKILL)
+			}, []string{"rank 1", "EXIT CODE: 9", "signal 9"}},
+			"SIGTERM": {func(c *exec.Cmd) error { return c.Process.Signal(syscall.SIGTERM) }, []string{"signal"}},
+			"SIGTERM of a process": {func(c *exec.Cmd) error {
+				pid, err := processOf(c.Process.Pid, variable, 1)
+				if err != nil {
+					return err
+				}
+				return syscall.Kill(pid, syscall.SIGTERM)
+			}, []string{"cancelled after"}},
+		} {
+			if err := os.RemoveAll("run.ckpt"); err != nil {
+				t.Fatal(err)
+			}
+			out, code, took := ended(t, job(t, l, 2, endless), test.act)
+			if code == 0 || took > 10*time.Second || !strings.Contains(out, "run.ckpt: -resume goes on") ||
+				!slices.ContainsFunc(test.want, func(w string) bool { return strings.Contains(out, w) }) {
+				t.Errorf("%s, %s: status %d after %v\n%s", filepath.Base(l[0]), name, code, took, out)
+			}
+			again := job(t, l, 1, "-resume run.ckpt -data x0.npy -data x1.npy -tolerance 0.9 -patience 1 -quiet")
+			resumed, err := again.CombinedOutput()
+			if err != nil {
+				t.Errorf("%s, %s: %v\n%s", filepath.Base(l[0]), name, err, resumed)
+			}
+		}
+		// A disk too small for the second checkpoint, or, where none can be mounted, a folder that goes away.
+		if err := os.Mkdir("state", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		small := syscall.Mount("tmpfs", "state", "tmpfs", 0, "size=12k") == nil
+		state := strings.Replace(endless, "run.ckpt", "state/run.ckpt", 1)
+		out, code, took := ended(t, job(t, l, 2, state), func(*exec.Cmd) error {
+			if small {
+				return nil
+			}
+			return os.RemoveAll("state")
+		})
+		if code == 0 || took > 10*time.Second || !strings.Contains(out, "rank 0: writing the checkpoint") {
+			t.Errorf("%s, full disk (%v): status %d after %v\n%s", filepath.Base(l[0]), small, code, took, out)
+		}
+		if small {
+			if err := syscall.Unmount("state", 0); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := os.RemoveAll("state"); err != nil {
+			t.Error(err)
+		}
+		if err := os.Rename("x1-3.npy", "aside"); err != nil {
+			t.Fatal(err)
+		}
+		out, code, _ = ended(t, job(t, l, 2, endless), nil)
+		if code == 0 || !strings.Contains(out, "x1-%d.npy has 5901 rows, x0-%d.npy has 6000") {
+			t.Errorf("%s, a shard less: status %d\n%s", filepath.Base(l[0]), code, out)
+		}
+		if err := os.Rename("aside", "x1-3.npy"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ended runs a job, acts on it when it has written a checkpoint, and returns what it said, its status and the time that it took
+// to end.
+func ended(t *testing.T, c *exec.Cmd, act func(*exec.Cmd) error) (out string, code int, took time.Duration) {
+	t.Helper()
+	hung := time.AfterFunc(2*time.Minute, func() { _ = c.Process.Kill() })
+	defer hung.Stop()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stdout, c.Stderr = write, write
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	var text strings.Builder
+	began := time.Now()
+	var once sync.Once
+	lines := bufio.NewScanner(read)
+	for lines.Scan() {
+		text.WriteString(lines.Text() + "\n")
+		if act != nil && strings.HasPrefix(lines.Text(), "epoch ") {
+			once.Do(func() {
+				for range 1000 { // until there is a checkpoint
+					found, _ := filepath.Glob("run.ckpt")
+					inFolder, _ := filepath.Glob("*/run.ckpt")
+					if found != nil || inFolder != nil {
+						break
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+				began = time.Now()
+				if err := act(c); err != nil {
+					t.Error(err)
+					_ = c.Process.Kill()
+				}
+			})
+		}
+	}
+	_, _ = io.Copy(io.Discard, read)
+	_ = c.Wait()
+	return text.String(), c.ProcessState.ExitCode(), time.Since(began)
+}

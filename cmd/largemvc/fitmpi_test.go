@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// writeNPY writes an n×d matrix.
+func writeNPY(t *testing.T, path string, n, d int, x []float32) {
+	t.Helper()
+	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", n, d)
+	header += strings.Repeat(" ", 63-(10+len(header))%64) + "\n"
+	out := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), byte(len(header)>>8))
+	out = append(out, header...)
+	out, err := binary.Append(out, binary.LittleEndian, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, out, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeShards writes two views of n samples in four clusters, each in one file, x0.npy and x1.npy, and in files with the given
+// numbers of rows, x0-0.npy and so on.
+func writeShards(t *testing.T, folder string, n int, parts ...int) (all [][]float32) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(3, 4))
+	for v, d := range []int{9, 6} {
+		x := make([]float32, n*d)
+		for i := range n {
+			for j := range d {
+				x[i*d+j] = float32(rng.NormFloat64())
+				if j%4 == i%4 {
+					x[i*d+j] += 4
+				}
+			}
+		}
+		writeNPY(t, filepath.Join(folder, fmt.Sprintf("x%d.npy", v)), n, d, x)
+		at := 0
+		for k, rows := range parts {
+			writeNPY(t, filepath.Join(folder, fmt.Sprintf("x%d-%d.npy", v, k)), rows, d, x[at*d:(at+rows)*d])
+			at += rows
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// TestShards: rows that lie in several files are read as if they were in one.
+func TestShards(t *testing.T) {
+	const n = 5000
+	folder := t.TempDir()
+	all := writeShards(t, folder, n, 700, 1, 4200, 99)
+	paths := []string{filepath.Join(folder, "x0-%d.npy"), filepath.Join(folder, "x1.npy")}
+	s, err := openShards(t.Context(), paths, dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.samples() != n || len(s.views) != 2 || s.views[0].name != "x0" || s.views[1].name != "x1" || len(s.views[0].parts) != 4 {
+		t.Fatalf("%d samples, %+v", s.samples(), s.views)
+	}
+	for _, span := range [][2]int{{0, n}, {699, 702}, {700, 701}, {701, 4950}, {4999, n}} {
+		views, err := s.read(t.Context(), span[0], span[1], 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for v, x := range views {
+			rows, d := x.Dims()
+			row := make([]float64, d)
+			for i := range rows {
+				x.Row(row, i)
+				want := all[v][(span[0]+i)*d : (span[0]+i+1)*d]
+				if !slices.EqualFunc(row, want, func(a float64, b float32) bool { return a == float64(b) }) {
+					t.Fatalf("rows %v of view %d: row %d is %v, want %v", span, v, i, row, want)
+				}
+			}
+		}
+	}
+	if err := s.close(); err != nil {
+		t.Fatal(err)
+	}
+	writeNPY(t, filepath.Join(folder, "y-0.npy"), 10, 2, make([]float32, 20))
+	writeNPY(t, filepath.Join(folder, "y-1.npy"), 10, 3, make([]float32, 30))
+	for paths, want := range map[string]string{
+		"z-%d.npy": "there is no", "y-%d.npy": "y-1.npy has 3 columns", "x0.npy y-0.npy": "y-0.npy has 10 rows",
+		"z.npy": "no such file",
+	} {
+		var data []string
+		for p := range strings.FieldsSeq(paths) {
+			data = append(data, filepath.Join(folder, p))
+		}
+		if _, err := openShards(t.Context(), data, dataset.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", paths, err, want)
+		}
+	}
+	if err := os.Truncate(filepath.Join(folder, "x0-2.npy"), 5000); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openShards(t.Context(), []string{filepath.Join(folder, "x0-%d.npy")}, dataset.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "x0-2.npy") {
+		t.Errorf("a truncated file: error %v", err)
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !mpi
+
+package main
+
+// joinMPI says how to get a command that can join the processes of a job. This one is linked statically, which loads no library.
+func joinMPI() (world, error) {
+	return nil, usagef("fit: this command was built without MPI: build it with go build -tags mpi ./cmd/largemvc")
+}

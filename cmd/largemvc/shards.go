@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// shards are the views of a data set on disk, each in one file or in some that have its rows one after the other.
+type shards struct {
+	sets  []*dataset.RowSet
+	views []shardedView
+}
+
+// shardedView is one view.
+type shardedView struct {
+	name, source string
+	rows, cols   int
+	features     []string
+	parts        []*dataset.Rows
+}
+
+// openShards opens what -data names. A path with %d stands for the numbers 0, 1, … up to the first file that there is not.
+func openShards(ctx context.Context, paths []string, o dataset.Options) (*shards, error) {
+	s := &shards{}
+	for _, pattern := range paths {
+		files := []string{pattern}
+		if strings.Contains(pattern, "%d") {
+			files = nil
+			for k := 0; ; k++ {
+				file := numbered(pattern, k)
+				if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+					break
+				} else if err != nil {
+					return nil, errors.Join(err, s.close())
+				}
+				files = append(files, file)
+			}
+			if files == nil {
+				return nil, errors.Join(fmt.Errorf("%s: there is no %s", pattern, numbered(pattern, 0)), s.close())
+			}
+		}
+		if err := s.add(ctx, pattern, files, o); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
+	for _, v := range s.views {
+		if v.rows != s.views[0].rows {
+			return nil, errors.Join(fmt.Errorf("%s has %d rows, %s has %d", v.source, v.rows, s.views[0].source, s.views[0].rows),
+				s.close())
+		}
+	}
+	return s, nil
+}
+
+// numbered puts a number in the place of %d.
+func numbered(pattern string, k int) string {
+	return strings.Replace(pattern, "%d", strconv.Itoa(k), 1)
+}
+
+// add opens the files of one pattern, which have the same views.
+func (s *shards) add(ctx context.Context, pattern string, files []string, o dataset.Options) error {
+	first := len(s.views)
+	for k, file := range files {
+		set, err := dataset.OpenRows(ctx, []string{file}, o)
+		if err != nil {
+			return err
+		}
+		s.sets = append(s.sets, set)
+		if set.Present != nil {
+			return fmt.Errorf("%s: some samples lack views, which several processes cannot fit", file)
+		}
+		if k > 0 && len(set.Views) != len(s.views)-first {
+			return fmt.Errorf("%s has %d views, %s has %d", file, len(set.Views), files[0], len(s.views)-first)
+		}
+		for i, x := range set.Views {
+			n, d := x.Dims()
+			if k == 0 {
+				name := x.Name
+				if len(files) > 1 || file != pattern {
+					name = strings.Trim(strings.Replace(name, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)),
+						strings.TrimSuffix(filepath.Base(pattern), filepath.Ext(pattern)), 1), "-_. ")
+					name = strings.Trim(strings.Replace(name, "%d", "", 1), "-_. ")
+				}
+				s.views = append(s.views, shardedView{name: name, source: pattern, cols: d, features: x.Features})
+			}
+			v := &s.views[first+i]
+			if d != v.cols {
+				return fmt.Errorf("%s has %d columns, %s has %d", file, d, files[0], v.cols)
+			}
+			v.rows += n
+			v.parts = append(v.parts, x)
+		}
+	}
+	return nil
+}
+
+// close closes the files.
+func (s *shards) close() error {
+	var errs []error
+	for _, set := range s.sets {
+		errs = append(errs, set.Close())
+	}
+	s.sets = nil
+	return errors.Join(errs...)
+}
+
+// samples is the number of all rows.
+func (s *shards) samples() int { return s.views[0].rows }
+
+// readBlock is the number of rows that are read at once.
+const readBlock = 4096
+
+// read returns the rows from lo to hi−1 of all views, in memory.
+func (s *shards) read(ctx context.Context, lo, hi, workers int) ([]largemvc.View, error) {
+	out := make([]largemvc.View, len(s.views))
+	for i, v := range s.views {
+		x := make([]float32, (hi-lo)*v.cols)
+		err := parallel.Blocks(ctx, workers, hi-lo, readBlock, func(a, b int) error {
+			return v.readRows(ctx, lo+a, x[a*v.cols:b*v.cols])
+		})
+		if err != nil {
+			return nil, err
+		}
+		out[i] = largemvc.Float32View(hi-lo, v.cols, x).Named(v.name).WithFeatures(v.features)
+	}
+	return out, nil
+}
+
+// readRows reads rows from the number first on, which may lie in several files.
+func (v *shardedView) readRows(ctx context.Context, first int, dst []float32) error {
+	for _, part := range v.parts {
+		n, _ := part.Dims()
+		if len(dst) == 0 {
+			break
+		}
+		if first >= n {
+			first -= n
+			continue
+		}
+		now := dst[:min(len(dst), (n-first)*v.cols)]
+		if err := part.ReadRows(ctx, first, now); err != nil {
+			return err
+		}
+		dst, first = dst[len(now):], 0
+	}
+	return nil
+}

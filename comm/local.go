@@ -1,0 +1,126 @@
+package comm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/largemvc/largemvc/machine"
+)
+
+// Local returns the communicators of ranks that are goroutines of this process, which is for tests: goroutines that share
+// memory are what machine.Options.Workers is for. After an Abort, or when a context ends while a rank waits, all
+// methods return an error.
+func Local(size int) []machine.Comm {
+	m := &meeting{size: max(size, 1), parts: make([][]byte, max(size, 1))}
+	m.room.L = &m.mu
+	out := make([]machine.Comm, m.size)
+	for r := range out {
+		out[r] = &local{m, r}
+	}
+	return out
+}
+
+// meeting is what the ranks of one process share.
+type meeting struct {
+	size int
+
+	mu      sync.Mutex
+	room    sync.Cond
+	arrived int
+	round   int
+	parts   [][]byte
+	err     error
+}
+
+type local struct {
+	*meeting
+	rank int
+}
+
+func (l *local) Rank() int { return l.rank }
+
+func (l *local) Size() int { return l.size }
+
+// wait returns when all ranks have come to it. before runs as the rank arrives.
+func (l *local) wait(ctx context.Context, before func()) error {
+	stop := context.AfterFunc(ctx, func() { l.end(ctx.Err()) })
+	defer stop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	round := l.round
+	if l.arrived++; l.arrived == l.size {
+		l.arrived = 0
+		l.round++
+		l.room.Broadcast()
+	}
+	for l.round == round && l.err == nil {
+		l.room.Wait()
+	}
+	return l.err
+}
+
+func (m *meeting) end(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err == nil {
+		m.err = err
+	}
+	m.room.Broadcast()
+}
+
+func (l *local) AllGather(ctx context.Context, mine []byte, sizes []int, all []byte) error {
+	total := 0
+	for _, n := range sizes {
+		total += n
+	}
+	if len(sizes) != l.size || len(mine) != sizes[l.rank] || len(all) != total {
+		return fmt.Errorf("comm: %d bytes of rank %d into %d, for sizes %v", len(mine), l.rank, len(all), sizes)
+	}
+	if err := l.wait(ctx, func() { l.parts[l.rank] = mine }); err != nil {
+		return err
+	}
+	at, wrong := 0, -1
+	for r, n := range sizes {
+		if len(l.parts[r]) != n {
+			wrong = r
+		}
+		at += copy(all[at:at+n], l.parts[r])
+	}
+	if err := l.wait(ctx, nil); err != nil { // until then the parts are read
+		return err
+	}
+	if wrong >= 0 {
+		return fmt.Errorf("comm: rank %d has another number of bytes than rank %d expects", wrong, l.rank)
+	}
+	return nil
+}
+
+func (l *local) Broadcast(ctx context.Context, root int, x []byte) error {
+	if root < 0 || root >= l.size {
+		return fmt.Errorf("comm: no rank %d", root)
+	}
+	if err := l.wait(ctx, func() { l.parts[l.rank] = x }); err != nil {
+		return err
+	}
+	same := len(l.parts[root]) == len(x)
+	if l.rank != root {
+		copy(x, l.parts[root])
+	}
+	if err := l.wait(ctx, nil); err != nil {
+		return err
+	}
+	if !same {
+		return fmt.Errorf("comm: rank %d has another number of bytes than rank %d", root, l.rank)
+	}
+	return nil
+}
+
+// Abort lets the other ranks return from what they wait for.
+func (l *local) Abort(err error) {
+	l.end(fmt.Errorf("comm: rank %d ended the job: %w", l.rank, errors.Join(err)))
+}

@@ -1,0 +1,20 @@
+#!/bin/bash
+#SBATCH --job-name=largemvc
+#SBATCH --nodes=4
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=32
+#SBATCH --time=04:00:00
+#SBATCH --signal=TERM@120
+# A process for each node. Two minutes before the time limit they are asked to end: they stop at the same epoch and write the checkpoint.
+set -euo pipefail
+data=/shared/data
+run=/shared/runs/first
+mkdir -p "$run"
+
+settings=(-preset paper -clusters 100 -epochs 100 -checkpoint "$run/state.ckpt")
+if [ -s "$run/state.ckpt" ]; then
+  settings=(-resume "$run/state.ckpt")
+fi
+# The plugin that starts the processes has to be that of the library: pmix for Open MPI, pmi2 for MPICH ("srun --mpi=list" lists them).
+srun --mpi=pmix --kill-on-bad-exit=1 largemvc fit -mpi -workers "$SLURM_CPUS_PER_TASK" \
+  -data "$data/x0-%d.npy" -data "$data/x1-%d.npy" "${settings[@]}" -out "$run/labels-%d.csv" -save "$run/model.safetensors"

@@ -1,0 +1,387 @@
+package largemvc_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/comm"
+	"github.com/largemvc/largemvc/machine"
+)
+
+// rankViews are two views of n samples of a few blobs with much noise, so that many samples change their clusters.
+func rankViews(n int) [][]float32 {
+	rng := rand.New(rand.NewPCG(7, 8))
+	out := [][]float32{make([]float32, n*rankDims[0]), make([]float32, n*rankDims[1])}
+	for i := range n {
+		for v, d := range rankDims {
+			for j := range d {
+				out[v][i*d+j] = float32(2*rng.NormFloat64() + 3*math.Sin(float64((1+i%5)*(j+1)*(v+2))))
+			}
+		}
+	}
+	return out
+}
+
+var rankDims = []int{11, 7}
+
+// cut returns the rows from lo to hi of the views.
+func cut(x [][]float32, lo, hi int) (out []largemvc.View) {
+	for v, d := range rankDims {
+		out = append(out, largemvc.Float32View(hi-lo, d, slices.Clone(x[v][lo*d:hi*d])))
+	}
+	return out
+}
+
+// rankWork is what one rank does with its views.
+type rankWork func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error)
+
+// onRanks runs work on ranks that begin at the given samples of n, and returns what each of them found.
+func onRanks(
+	ctx context.Context, x [][]float32, n int, starts []int,
+	work rankWork,
+) ([]*largemvc.Clustering, []error) {
+	found, errs := make([]*largemvc.Clustering, len(starts)), make([]error, len(starts))
+	var wg sync.WaitGroup
+	for r, c := range comm.Local(len(starts)) {
+		hi := n
+		if r+1 < len(starts) {
+			hi = starts[r+1]
+		}
+		views := cut(x, starts[r], hi)
+		wg.Go(func() { found[r], errs[r] = work(ctx, r, c, views) })
+	}
+	wg.Wait()
+	return found, errs
+}
+
+// hashOf is the SHA-256 of parameters, anchors and labels; of ranks, of their labels in order.
+func hashOf(t *testing.T, found ...*largemvc.Clustering) string {
+	t.Helper()
+	h := sha256.New()
+	put := func(x any) {
+		if err := binary.Write(h, binary.LittleEndian, x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one := func(c *largemvc.Clustering) string {
+		h.Reset()
+		put(c.Theta)
+		for _, rho := range c.Rho {
+			put(rho)
+		}
+		put(c.R().RawMatrix().Data)
+		put(c.U().RawMatrix().Data)
+		for v := range c.Inputs() {
+			for l := range c.Config().Layers + 1 {
+				put(c.Anchors(l, v).RawMatrix().Data)
+			}
+		}
+		put(c.Loss)
+		for _, s := range c.Sizes {
+			put(int64(s))
+		}
+		return string(h.Sum(nil))
+	}
+	first := one(found[0])
+	for r, c := range found {
+		if one(c) != first {
+			t.Errorf("rank %d has another network than rank 0", r)
+		}
+	}
+	h.Reset()
+	h.Write([]byte(first))
+	for _, c := range found {
+		for i, l := range c.Labels {
+			put(int64(l))
+			for j := range c.Config().Anchors {
+				put(c.H.At(i, j))
+			}
+			for _, trust := range c.Trust {
+				put(trust[i])
+			}
+		}
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// TestRanksHaveTheBitsOfOneProcess fits the same samples in one process and on ranks, cut in many ways.
+func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
+	type cutting struct {
+		n      int
+		starts []int
+	}
+	for name, c := range map[string]struct {
+		config   largemvc.Config
+		cuttings []cutting
+	}{
+		"paper": {
+			largemvc.Config{Preset: largemvc.PresetPaper, Clusters: 5, Epochs: 4, Seed: 3},
+			[]cutting{
+				{4000, []int{0}}, {4000, []int{0, 1024}}, {4000, []int{0, 1024, 3072}}, {4000, []int{0, 1024, 2048, 3072}},
+				{9001, []int{0}}, {9001, []int{0, 4096}}, {9001, []int{0, 8192}}, {9001, []int{0, 1024, 7168}},
+				{9001, []int{0, 3072, 4096, 5120}},
+			},
+		},
+		"balanced, 2 restarts": {
+			largemvc.Config{
+				Preset: largemvc.PresetPaper, Clusters: 5, Anchors: 9, Layers: 3, Epochs: 3, Restarts: 2,
+				Preprocess: largemvc.PreprocessBalanced, Reduction: largemvc.ReductionRelative, Float64: true,
+			},
+			[]cutting{{9001, []int{0, 4096}}, {9001, []int{0, 1024, 7168}}},
+		},
+		"per view, z-scores, no noise": {
+			largemvc.Config{
+				Preset: largemvc.PresetPaper, Clusters: 4, Epochs: 2, Preprocess: largemvc.PreprocessZScore,
+				Start: largemvc.Start{Method: largemvc.StartPerView}, Noise: &largemvc.NoNoise{}, ReadOut: largemvc.ReadOutUnit,
+			},
+			[]cutting{{9001, []int{0, 2048, 4096}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := map[int]string{}
+			for _, cutting := range c.cuttings {
+				x := rankViews(cutting.n)
+				if want[cutting.n] == "" {
+					one := c.config
+					one.Rotate, one.Machine.Workers = largemvc.None, 2
+					whole, err := largemvc.Fit(t.Context(), cut(x, 0, cutting.n), one)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want[cutting.n] = hashOf(t, whole)
+				}
+				found, errs := onRanks(t.Context(), x, cutting.n, cutting.starts,
+					func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
+						config := c.config
+						config.Machine.Workers, config.Machine.Comm = 1+rank%2, world
+						return largemvc.Fit(ctx, views, config)
+					})
+				if err := errors.Join(errs...); err != nil {
+					t.Fatal(err)
+				}
+				if got := hashOf(t, found...); got != want[cutting.n] {
+					t.Errorf("%d samples cut at %v: hash %.16s, want that of one process, %.16s", cutting.n, cutting.starts, got,
+						want[cutting.n])
+				}
+			}
+		})
+	}
+}
+
+// ranksConfig is that of a short training on ranks.
+func ranksConfig() largemvc.Config {
+	return largemvc.Config{Preset: largemvc.PresetPaper, Clusters: 5, Epochs: 6, Seed: 3}
+}
+
+// TestRanksFailTogether: an error of one rank, before the work or in it, ends the fit on all of them and names that rank.
+func TestRanksFailTogether(t *testing.T) {
+	const n = 6000
+	boom := errors.New("no more disk")
+	for name, test := range map[string]struct {
+		starts []int
+		change func(rank int, c *largemvc.Config, views []largemvc.View) []largemvc.View
+		own    string // of rank 1
+		others string
+	}{
+		"another seed": {[]int{0, 1024, 2048}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
+			c.Seed += uint64(rank / 2)
+			return x
+		}, "rank 0 and rank 2 differ: Seed is 3 on rank 0, Seed is 4 on rank 2", "differ: Seed is"},
+		"another cut": {[]int{0, 1000, 2048}, nil, "rank 1 begins at sample 1000 of 6000", "multiples of 1024"},
+		"a NaN": {[]int{0, 1024, 2048}, func(rank int, _ *largemvc.Config, x []largemvc.View) []largemvc.View {
+			if rank == 1 {
+				values := make([]float32, 1024*rankDims[0])
+				values[3*rankDims[0]+2] = float32(math.NaN())
+				x[0] = largemvc.Float32View(1024, rankDims[0], values)
+			}
+			return x
+		}, "view 0 has NaN at row 1027, column 2", "rank 1: view 0 has NaN at row 1027, column 2"},
+		"a callback": {[]int{0, 1024, 2048}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
+			c.Progress = func(e largemvc.Epoch) error {
+				if rank == 1 && e.Epoch == 2 {
+					return boom
+				}
+				return nil
+			}
+			return x
+		}, boom.Error(), "rank 1: no more disk"},
+		"a callback before the training": {[]int{0, 1024}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
+			c.Progress = func(largemvc.Epoch) error {
+				if rank == 1 {
+					return boom
+				}
+				return nil
+			}
+			return x
+		}, boom.Error(), "rank 1: no more disk"},
+		"neighbours": {[]int{0, 1024}, func(_ int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
+			c.Preset = largemvc.Auto
+			return x
+		}, "on several ranks there is no search for neighbours yet", "no search for neighbours"},
+		"a mask": {[]int{0, 1024}, func(rank int, _ *largemvc.Config, x []largemvc.View) []largemvc.View {
+			if rank == 1 {
+				x[1] = x[1].WithPresent(slices.Repeat([]bool{true}, n-1024))
+			}
+			return x
+		}, "all samples must have all views, and view 1 has a mask", "rank 1: on several ranks all samples"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := rankViews(n)
+			_, errs := onRanks(t.Context(), x, n, test.starts,
+				func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
+					c := ranksConfig()
+					c.Machine.Comm = world
+					if test.change != nil {
+						views = test.change(rank, &c, views)
+					}
+					return largemvc.Fit(ctx, views, c)
+				})
+			for rank, err := range errs {
+				want := test.others
+				if rank == 1 {
+					want = test.own
+				}
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("rank %d: error %v, want %q", rank, err, want)
+				}
+			}
+		})
+	}
+}
+
+// TestRanksPanic: the panic of a rank reaches its caller, and the others get an error.
+func TestRanksPanic(t *testing.T) {
+	const n = 3000
+	var caught any
+	_, errs := onRanks(t.Context(), rankViews(n), n, []int{0, 1024},
+		func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (c *largemvc.Clustering, err error) {
+			config := ranksConfig()
+			config.Machine.Comm = world
+			if rank == 1 {
+				config.Progress = func(e largemvc.Epoch) error {
+					if e.Epoch == 3 {
+						panic("a mistake")
+					}
+					return nil
+				}
+				defer func() { caught = recover() }()
+			}
+			return largemvc.Fit(ctx, views, config)
+		})
+	if caught != "a mistake" || errs[0] == nil || !strings.Contains(errs[0].Error(), "rank 1: panic: a mistake") {
+		t.Errorf("caught %v, rank 0 has the error %v", caught, errs[0])
+	}
+}
+
+// TestRanksEndTogether: a context that ends on one rank, or ErrStop, ends the training on all of them at the same epoch.
+func TestRanksEndTogether(t *testing.T) {
+	const n = 3000
+	for name, status := range map[string]largemvc.Status{"cancel": largemvc.Cancelled, "stop": largemvc.Stopped} {
+		t.Run(name, func(t *testing.T) {
+			found, errs := onRanks(t.Context(), rankViews(n), n, []int{0, 1024, 2048},
+				func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
+					ctx, cancel := context.WithCancel(ctx)
+					defer cancel()
+					c := ranksConfig()
+					c.Machine.Comm = world
+					c.Epochs = 1000
+					c.Progress = func(e largemvc.Epoch) error {
+						if rank == 1 && e.Epoch == 4 {
+							if name == "stop" {
+								return largemvc.ErrStop
+							}
+							cancel()
+						}
+						return nil
+					}
+					return largemvc.Fit(ctx, views, c)
+				})
+			for rank, c := range found {
+				if c == nil || c.Epochs != 4 || c.Status != status || len(c.Labels) == 0 {
+					t.Fatalf("rank %d: %v, error %v", rank, c, errs[rank])
+				}
+				if name == "cancel" != errors.Is(errs[rank], context.Canceled) {
+					t.Errorf("rank %d: error %v", rank, errs[rank])
+				}
+			}
+			hashOf(t, found...) // which compares them
+		})
+	}
+}
+
+// TestRanksResume goes on from a checkpoint on other numbers of ranks, one process among them, to the bits of a fit that was not
+// interrupted.
+func TestRanksResume(t *testing.T) {
+	const n = 7000
+	x := rankViews(n)
+	path := filepath.Join(t.TempDir(), "run.ckpt")
+	fit := func(stop int) rankWork {
+		return func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
+			c := ranksConfig()
+			c.Machine.Comm = world
+			c.Rotate = largemvc.None
+			if stop > 0 {
+				c.Checkpoint = largemvc.Checkpoint{Path: path, Every: 2}
+				c.Progress = func(e largemvc.Epoch) error {
+					if e.Epoch == stop {
+						return largemvc.ErrStop
+					}
+					return nil
+				}
+			}
+			return largemvc.Fit(ctx, views, c)
+		}
+	}
+	whole, errs := onRanks(t.Context(), x, n, []int{0}, fit(0))
+	if errs[0] != nil {
+		t.Fatal(errs[0])
+	}
+	want := hashOf(t, whole...)
+	ways := [][]int{{0, 2048}, {0, 1024, 4096}, {0}, nil}
+	for _, from := range ways {
+		for _, to := range ways {
+			var stopped error
+			if from == nil {
+				_, stopped = fit(3)(t.Context(), 0, nil, cut(x, 0, n))
+			} else {
+				_, errs := onRanks(t.Context(), x, n, from, fit(3))
+				stopped = errors.Join(errs...)
+			}
+			if stopped != nil {
+				t.Fatal(stopped)
+			}
+			resume := func(ctx context.Context, _ int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
+				return largemvc.Resume(ctx, views, path, func(c *largemvc.Config) {
+					c.Machine.Comm = world
+				})
+			}
+			var found []*largemvc.Clustering
+			if to == nil {
+				c, err := resume(t.Context(), 0, nil, cut(x, 0, n))
+				if err != nil {
+					t.Fatal(err)
+				}
+				found = []*largemvc.Clustering{c}
+			} else {
+				var errs []error
+				if found, errs = onRanks(t.Context(), x, n, to, resume); errors.Join(errs...) != nil {
+					t.Fatal(errs)
+				}
+			}
+			if got := hashOf(t, found...); got != want {
+				t.Errorf("from ranks at %v to ranks at %v: hash %.16s, want %.16s", from, to, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package ranks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/largemvc/largemvc/comm"
+)
+
+// each runs work on ranks with the given numbers of rows.
+func each(t *testing.T, counts []int, work func(ctx context.Context, g *Group) error) []error {
+	t.Helper()
+	errs := make([]error, len(counts))
+	var wg sync.WaitGroup
+	for r, c := range comm.Local(len(counts)) {
+		wg.Go(func() {
+			ctx, g := Enter(t.Context(), c)
+			err := g.Join(counts[r], nil)
+			if err == nil {
+				err = work(ctx, g)
+			}
+			if other := g.Leave(err); err == nil {
+				err = other
+			}
+			errs[r] = err
+		})
+	}
+	wg.Wait()
+	return errs
+}
+
+// TestRanksThatDisagree get an error that says what two of them do, and do not wait for each other.
+func TestRanksThatDisagree(t *testing.T) {
+	for name, test := range map[string]struct {
+		odd  func(ctx context.Context, g *Group) error // of rank 2
+		want string
+	}{
+		"another thing": {func(_ context.Context, g *Group) error {
+			_, err := g.Gather("apples", nil)
+			return err
+		}, "the ranks disagree: rank 0 is at step 1, pears, and rank 2 at step 1, apples"},
+		"one less": {func(context.Context, *Group) error { return nil },
+			"the ranks disagree: rank 0 is at step 1, pears, and rank 2 at step 1, the end"},
+		"another length": {func(_ context.Context, g *Group) error { return g.SumInts("pears", make([]int, 3)) },
+			"the ranks disagree: pears is 3 numbers on rank 2 and 2 on rank"},
+		"an error":     {func(context.Context, *Group) error { return errors.New("no disk") }, "rank 2: no disk"},
+		"other values": {func(_ context.Context, g *Group) error { return g.AgreeOn("pears", 1, nil) }, "the ranks disagree"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			errs := each(t, []int{1024, 1024, 5}, func(ctx context.Context, g *Group) error {
+				switch {
+				case g.Rank() == 2:
+					return test.odd(ctx, g)
+				case name == "other values":
+					return g.AgreeOn("pears", 0, nil)
+				}
+				return g.SumInts("pears", make([]int, 2))
+			})
+			for r, err := range errs[:2] {
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("rank %d: error %v, want %q", r, err, test.want)
+				}
+			}
+			if errs[2] == nil {
+				t.Error("rank 2 has no error")
+			}
+		})
+	}
+}
+
+// TestAgree: an error of one rank is that of all, which go on.
+func TestAgree(t *testing.T) {
+	errs := each(t, []int{1024, 1024, 5}, func(_ context.Context, g *Group) error {
+		var own error
+		if g.Rank() == 1 {
+			own = errors.New("full")
+		}
+		if err := g.Agree("a file", own); err == nil || !strings.HasSuffix(err.Error(), "full") {
+			return fmt.Errorf("error %v", err)
+		}
+		return g.Agree("another", nil)
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCancelIsCommon: a context that ends on one rank ends those of all where they next do something together.
+func TestCancelIsCommon(t *testing.T) {
+	var wg sync.WaitGroup
+	for r, c := range comm.Local(3) {
+		wg.Go(func() {
+			outer, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ctx, g := Enter(outer, c)
+			if err := g.Agree("first", nil); err != nil {
+				t.Error(err)
+			}
+			if r == 1 {
+				cancel()
+			}
+			if ctx.Err() != nil {
+				t.Error("the context has ended on one rank alone")
+			}
+			if err := g.Agree("second", nil); !errors.Is(err, context.Canceled) || ctx.Err() == nil {
+				t.Errorf("rank %d: %v, %v", r, err, ctx.Err())
+			}
+			if err := g.Agree("what is left to do", nil); err != nil {
+				t.Errorf("rank %d: %v", r, err)
+			}
+			if err := g.Leave(ctx.Err()); !errors.Is(err, context.Canceled) {
+				t.Errorf("rank %d: %v", r, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestSumRows adds up numbers whose sum depends on the order.
+func TestSumRows(t *testing.T) {
+	const n = 50_000
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = math.Exp(20*math.Sin(float64(i))) - 1e6*math.Cos(float64(i*i))
+	}
+	want, err := Sum(t.Context(), "a sum", 2, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in := func() (s float64) {
+		for _, v := range x {
+			s += v
+		}
+		return s
+	}(); in == want {
+		t.Fatal("the order does not matter for these numbers")
+	}
+	for _, counts := range [][]int{
+		{n}, {1024, n - 1024}, {10 * 1024, 20 * 1024, n - 30*1024}, {1024, 1024, 45 * 1024, n - 47*1024},
+	} {
+		errs := each(t, counts, func(ctx context.Context, g *Group) error {
+			lo, hi := g.Holds(g.Rank())
+			got, err := Sum(ctx, "a sum", 1+g.Rank(), x[lo:hi])
+			if err == nil && got != want {
+				err = fmt.Errorf("rank %d of %v: %v, want %v", g.Rank(), counts, got, want)
+			}
+			return err
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestGather(t *testing.T) {
+	errs := each(t, []int{1024, 2048, 7}, func(_ context.Context, g *Group) error {
+		all, err := g.GatherFloats("numbers", slices.Repeat([]float64{float64(g.Rank())}, g.Rank()))
+		if err == nil && !slices.Equal(all, []float64{1, 2, 2}) {
+			err = fmt.Errorf("%v", all)
+		}
+		x := []int{g.Rank(), 5 - g.Rank()}
+		if e := g.MinInts("numbers", x); e != nil || !slices.Equal(x, []int{0, 3}) {
+			err = errors.Join(err, e, fmt.Errorf("%v", x))
+		}
+		b := []byte{byte(g.Rank())}
+		if e := g.Broadcast("a byte", 2, b); e != nil || b[0] != 2 {
+			err = errors.Join(err, e, fmt.Errorf("%v", b))
+		}
+		here := g.Here([]int{0, 1023, 1024, 3071, 3072, 3078}, []int{1024, 2048, 7}[g.Rank()])
+		if want := [][]int{{0, 1023}, {0, 2047}, {0, 6}}[g.Rank()]; !slices.Equal(here, want) {
+			err = errors.Join(err, fmt.Errorf("%v", here))
+		}
+		return err
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,237 @@
+package ranks
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/largemvc/largemvc/comm"
+	"github.com/largemvc/largemvc/internal/parallel"
+)
+
+// Join tells all ranks how many rows this one has, and what has to be the same on all of them, as lines "name: value".
+func (g *Group) Join(rows int, same []string) error {
+	if g == nil {
+		return nil
+	}
+	mine := binary.LittleEndian.AppendUint64(nil, uint64(rows))
+	all, err := g.Gather("the sizes", append(mine, strings.Join(same, "\n")...))
+	if err != nil {
+		return err
+	}
+	g.rows, g.total, g.counts = rows, 0, nil
+	for r, b := range all {
+		if r == g.Rank() {
+			g.first = g.total
+		}
+		g.counts = append(g.counts, int(binary.LittleEndian.Uint64(b)))
+		g.total += g.counts[r]
+		if err := compare(string(all[0][8:]), string(b[8:]), r); err != nil {
+			return err
+		}
+	}
+	at, unit := 0, comm.Unit(g.total)
+	for r, n := range g.counts {
+		if at%unit != 0 {
+			lo, hi, err := comm.Share(g.total, r, g.Size())
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf(
+				"rank %d begins at sample %d of %d, which are cut at multiples of %d: give it those from %d to %d (comm.Share)",
+				r, at, g.total, unit, lo, hi-1,
+			)
+		}
+		if n < 1 {
+			return fmt.Errorf("rank %d has no samples", r)
+		}
+		at += n
+	}
+	return nil
+}
+
+// compare returns what differs between rank 0 and another.
+func compare(zero, other string, rank int) error {
+	if zero == other {
+		return nil
+	}
+	a, b := strings.Split(zero, "\n"), strings.Split(other, "\n")
+	for i, x := range a {
+		if i < len(b) && b[i] != x {
+			return fmt.Errorf("rank 0 and rank %d differ: %s on rank 0, %s on rank %d", rank, x, b[i], rank)
+		}
+	}
+	return fmt.Errorf("rank 0 and rank %d differ in what they were given", rank)
+}
+
+// Holds returns the rows from lo to hi, of all, that a rank has.
+func (g *Group) Holds(rank int) (lo, hi int) {
+	for r, n := range g.counts {
+		if r == rank {
+			return lo, lo + n
+		}
+		lo += n
+	}
+	return lo, lo
+}
+
+// SumInts replaces x, of one length on all ranks, by its sum over them.
+func (g *Group) SumInts(what string, x []int) error {
+	return g.foldInts(what, x, func(a, b int) int { return a + b })
+}
+
+// MinInts replaces x, of one length on all ranks, by its minimum over them.
+func (g *Group) MinInts(what string, x []int) error {
+	return g.foldInts(what, x, func(a, b int) int { return min(a, b) })
+}
+
+func (g *Group) foldInts(what string, x []int, fold func(a, b int) int) error {
+	if g == nil {
+		return nil
+	}
+	mine := make([]byte, 0, 8*len(x))
+	for _, v := range x {
+		mine = binary.LittleEndian.AppendUint64(mine, uint64(v))
+	}
+	all, err := g.Gather(what, mine)
+	if err != nil {
+		return err
+	}
+	for r, b := range all {
+		if len(b) != len(mine) {
+			return g.differ("%s is %d numbers on rank %d and %d on rank %d", what, len(b)/8, r, len(x), g.Rank())
+		}
+		for i := range x {
+			if y := int(binary.LittleEndian.Uint64(b[8*i:])); r == 0 {
+				x[i] = y
+			} else {
+				x[i] = fold(x[i], y)
+			}
+		}
+	}
+	return nil
+}
+
+// JoinTree makes the tree of this rank's chunks one of those of all ranks. values returns the numbers of a part that is filled
+// like another.
+func JoinTree[S any](g *Group, what string, tree *parallel.Tree[S], values func(part, like S) []float64) error {
+	if g == nil {
+		return nil
+	}
+	nodes := tree.Nodes()
+	if len(nodes) == 0 {
+		return fmt.Errorf("%s: this rank has no rows", what)
+	}
+	like := nodes[0].Sum
+	size := len(values(like, like))
+	mine := make([]byte, 0, len(nodes)*8*(2+size))
+	for _, n := range nodes {
+		mine = binary.LittleEndian.AppendUint64(mine, uint64(n.Level))
+		mine = binary.LittleEndian.AppendUint64(mine, uint64(n.Index))
+		for _, x := range values(n.Sum, like) {
+			mine = binary.LittleEndian.AppendUint64(mine, math.Float64bits(x))
+		}
+	}
+	all, err := g.Gather(what, mine)
+	if err != nil {
+		return err
+	}
+	tree.Reset()
+	for r, b := range all {
+		if len(b)%(8*(2+size)) != 0 {
+			return g.differ("%s has another length on rank %d than on rank %d", what, r, g.Rank())
+		}
+		for ; len(b) > 0; b = b[8*(2+size):] {
+			part := tree.Part()
+			for i, dst := 0, values(part, like); i < size; i++ {
+				dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[16+8*i:]))
+			}
+			tree.PushNode(int(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint64(b[8:])), part)
+		}
+	}
+	return nil
+}
+
+// SumRows returns the sum, of the given size, of what work adds to part, which is zero before, for the rows from lo to hi of
+// every chunk of this rank's n rows and of those of all other ranks. The chunks have the given number of rows, of which a rank's
+// first row is a multiple, and are added up in the fixed tree of their numbers.
+func SumRows[B any](
+	ctx context.Context, what string, workers, n, chunk, size int, newBuf func() B,
+	work func(worker, lo, hi int, b B, part []float64) error,
+) ([]float64, error) {
+	g := Of(ctx)
+	if g != nil && (n != g.rows || g.first%chunk != 0) {
+		return nil, fmt.Errorf("%s: %d rows from %d in chunks of %d, on a rank with %d", what, n, g.first, chunk, g.rows)
+	}
+	tree := parallel.NewVectorTree(size)
+	err := parallel.Sum(ctx, workers, g.First()/chunk, (n+chunk-1)/chunk, tree, newBuf,
+		func(worker, i int, b B, part []float64) error {
+			clear(part)
+			return work(worker, i*chunk, min((i+1)*chunk, n), b, part)
+		})
+	if err != nil { // the others learn it from Leave
+		return nil, err
+	}
+	if err := JoinTree(g, what, tree, func(part, _ []float64) []float64 { return part }); err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return make([]float64, size), nil
+	}
+	return slices.Clone(tree.Total()), nil
+}
+
+// Sum returns the sum of one number for every row, in the chunks of all rows.
+func Sum(ctx context.Context, what string, workers int, x []float64) (float64, error) {
+	const chunk = 1024
+	total, err := SumRows(ctx, what, workers, len(x), chunk, 1, func() struct{} { return struct{}{} },
+		func(_, lo, hi int, _ struct{}, part []float64) error {
+			for _, v := range x[lo:hi] {
+				part[0] += v
+			}
+			return nil
+		})
+	if err != nil {
+		return 0, err
+	}
+	return total[0], nil
+}
+
+// Here returns those of some rows of all, in increasing order, that are among the n of this rank, by their numbers here.
+func (g *Group) Here(rows []int, n int) []int {
+	if g == nil {
+		return rows
+	}
+	lo, _ := slices.BinarySearch(rows, g.first)
+	hi, _ := slices.BinarySearch(rows, g.first+n)
+	out := slices.Clone(rows[lo:hi])
+	for j := range out {
+		out[j] -= g.first
+	}
+	return out
+}
+
+// GatherFloats returns the numbers of all ranks, in their order.
+func (g *Group) GatherFloats(what string, mine []float64) ([]float64, error) {
+	if g == nil {
+		return mine, nil
+	}
+	raw := make([]byte, 0, 8*len(mine))
+	for _, x := range mine {
+		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(x))
+	}
+	all, err := g.Gather(what, raw)
+	if err != nil {
+		return nil, err
+	}
+	var out []float64
+	for _, b := range all {
+		for ; len(b) >= 8; b = b[8:] {
+			out = append(out, math.Float64frombits(binary.LittleEndian.Uint64(b)))
+		}
+	}
+	return out, nil
+}

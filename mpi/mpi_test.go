@@ -1,0 +1,177 @@
+//go:build linux
+
+package mpi
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain runs what the ranks of a test do where a test started them.
+func TestMain(m *testing.M) {
+	if what := os.Getenv("LARGEMVC_TEST_RANK"); what != "" {
+		if err := beRank(what); err != nil {
+			fmt.Println(err)
+			os.Exit(3)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// beRank is one process of a job.
+func beRank(what string) error {
+	if what == "small messages" {
+		most = 1000
+	}
+	w, err := Init()
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	sizes, total := make([]int, w.Size()), 0
+	for r := range sizes {
+		sizes[r] = 700 * r // none of rank 0
+		total += sizes[r]
+	}
+	want := make([]byte, 0, total)
+	for r, n := range sizes {
+		for i := range n {
+			want = append(want, byte(r*31+i))
+		}
+	}
+	at := 0
+	for _, n := range sizes[:w.Rank()] {
+		at += n
+	}
+	for range 20 {
+		all := make([]byte, total)
+		if err := w.AllGather(ctx, want[at:at+sizes[w.Rank()]], sizes, all); err != nil {
+			return err
+		}
+		if !slices.Equal(all, want) {
+			return fmt.Errorf("rank %d has gathered other bytes", w.Rank())
+		}
+	}
+	x := make([]byte, 12345)
+	root := w.Size() - 1
+	for i := range x {
+		if w.Rank() == root {
+			x[i] = byte(i * 7)
+		}
+	}
+	if err := w.Broadcast(ctx, root, x); err != nil {
+		return err
+	}
+	if err := w.AllGather(ctx, nil, []int{1}, nil); err == nil {
+		return errors.New("sizes of another job: no error")
+	}
+	switch what {
+	case "nil":
+		if !recovered() {
+			return errors.New("a nil dereference was not recovered")
+		}
+	case "abort":
+		if w.Rank() == 1 {
+			fmt.Println("rank 1 gives up")
+			w.Abort(errors.New("any"))
+		}
+		time.Sleep(time.Minute)
+	}
+	fmt.Printf("rank %d of %d: %x by %v\n", w.Rank(), w.Size(), sha256.Sum256(append(want, x...)), w)
+	return w.Close()
+}
+
+func recovered() (yes bool) {
+	defer func() { yes = recover() != nil }()
+	var p *struct{ x [100]int }
+	return p.x[50] == 1
+}
+
+// launchers are the commands that start ranks, of those that this machine has.
+func launchers(t *testing.T) [][]string {
+	var out [][]string
+	if p, err := exec.LookPath("mpirun.openmpi"); err == nil {
+		out = append(out, []string{p, "--oversubscribe", "--allow-run-as-root"})
+	}
+	if p, err := exec.LookPath("mpirun.mpich"); err == nil {
+		out = append(out, []string{p})
+	}
+	if out == nil {
+		t.Skip("there is neither mpirun.openmpi nor mpirun.mpich")
+	}
+	return out
+}
+
+// job runs this test as the ranks of a job.
+func job(t *testing.T, launcher []string, ranks int, what string) (string, error) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append(slices.Clone(launcher[1:]), "-n", fmt.Sprint(ranks), exe)
+	c := exec.CommandContext(t.Context(), launcher[0], args...)
+	c.Env = append(os.Environ(), "LARGEMVC_TEST_RANK="+what)
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// TestMessages sends bytes among the ranks of jobs, by each library that this machine has.
+func TestMessages(t *testing.T) {
+	for _, l := range launchers(t) {
+		for _, what := range []string{"large messages", "small messages", "nil"} {
+			for _, ranks := range []int{1, 3} {
+				out, err := job(t, l, ranks, what)
+				if err != nil || strings.Count(out, " by ") != ranks {
+					t.Errorf("%s, %d ranks, %s: %v\n%s", filepath.Base(l[0]), ranks, what, err, out)
+				}
+			}
+		}
+	}
+}
+
+// TestAbortEndsAllRanks: the others sleep for a minute.
+func TestAbortEndsAllRanks(t *testing.T) {
+	for _, l := range launchers(t) {
+		began := time.Now()
+		out, err := job(t, l, 2, "abort")
+		if took := time.Since(began); err == nil || took > 20*time.Second || !strings.Contains(out, "rank 1 gives up") {
+			t.Errorf("%s: %v after %v\n%s", filepath.Base(l[0]), err, took, out)
+		}
+	}
+}
+
+// TestNoLibrary: the error says what was tried.
+func TestNoLibrary(t *testing.T) {
+	t.Setenv("LARGEMVC_MPI", filepath.Join(t.TempDir(), "libmpi.so"))
+	if _, err := Init(); err == nil || !strings.Contains(err.Error(), os.Getenv("LARGEMVC_MPI")) {
+		t.Errorf("error %v", err)
+	}
+	t.Setenv("LARGEMVC_MPI", "libc.so.6")
+	if _, err := Init(); err == nil || !strings.Contains(err.Error(), "MPI_Init_thread") {
+		t.Errorf("a library of another kind: error %v", err)
+	}
+	for launcher, first := range map[string]string{
+		"OMPI_COMM_WORLD_SIZE": "libmpi.so.40", "PMI_SIZE": "libmpi_abi.so.1", "": "libmpi.so.40",
+	} {
+		names := candidates(func(name string) string {
+			if name == launcher {
+				return "2"
+			}
+			return ""
+		})
+		if names[0] != first || len(names) < 4 {
+			t.Errorf("%s: %q", launcher, names)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+//go:build linux || darwin || freebsd
+
+package mpi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/largemvc/largemvc/machine"
+)
+
+// World is all processes of a job. It may be used by one goroutine at a time.
+type World struct {
+	lib        *library
+	rank, size int
+	version    string
+
+	calls chan func() // run on the thread that MPI knows
+	once  sync.Once
+	ended error
+	over  atomic.Bool // after Close
+}
+
+var _ machine.Comm = (*World)(nil)
+
+// most bounds the bytes of one message: MPI counts them in 32 bits.
+var most = 1 << 30
+
+// initialised says that Init was called: MPI begins once in the life of a process.
+var initialised sync.Mutex
+
+// Init loads the library and joins the processes of the job. A process that no launcher started is a job of its own. It is an
+// error if no library is found, which lists the names that were tried, and to call it twice.
+func Init() (*World, error) {
+	if !initialised.TryLock() {
+		return nil, errors.New("mpi: Init was called before")
+	}
+	lib, err := load()
+	if err != nil {
+		initialised.Unlock()
+		return nil, err
+	}
+	w := &World{lib: lib, calls: make(chan func())}
+	go func() {
+		// MPI is told that one thread calls it. No other goroutine runs on it, which spins while it waits for others.
+		runtime.LockOSThread()
+		for f := range w.calls {
+			f()
+		}
+	}()
+	w.do(func() { err = w.begin() })
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// do runs f on the thread of MPI.
+func (w *World) do(f func()) {
+	done := make(chan struct{})
+	w.calls <- func() {
+		defer close(done)
+		f()
+	}
+	<-done
+}
+
+func (w *World) begin() error {
+	const funneled = 1
+	provided := make([]int32, 1)
+	code, _, _ := purego.SyscallN(w.lib.initThread, 0, 0, funneled, uintptr(unsafe.Pointer(&provided[0])))
+	if err := w.lib.check("MPI_Init_thread", code); err != nil {
+		return err
+	}
+	if provided[0] < funneled {
+		return fmt.Errorf("mpi: %s cannot be called from a program with threads", w.lib.path)
+	}
+	code, _, _ = purego.SyscallN(w.lib.setErrhandler, w.lib.world, w.lib.returned)
+	if err := w.lib.check("MPI_Comm_set_errhandler", code); err != nil {
+		return err
+	}
+	var err error
+	if w.rank, err = w.lib.number("MPI_Comm_rank", w.lib.rank); err != nil {
+		return err
+	}
+	w.size, err = w.lib.number("MPI_Comm_size", w.lib.size)
+	w.version = w.lib.version()
+	return err
+}
+
+// Rank is the number of this process, from 0.
+func (w *World) Rank() int { return w.rank }
+
+// Size is the number of processes.
+func (w *World) Size() int { return w.size }
+
+// String names the library.
+func (w *World) String() string {
+	return fmt.Sprintf("%s (%s, ABI of %s)", w.version, w.lib.path, w.lib.abi)
+}
+
+// AllGather gives every rank the bytes of all, as machine.Comm says. A context ends no message that has begun.
+func (w *World) AllGather(ctx context.Context, mine []byte, sizes []int, all []byte) error {
+	total := 0
+	for _, n := range sizes {
+		total += n
+	}
+	if len(sizes) != w.size || len(mine) != sizes[w.rank] || len(all) != total {
+		return fmt.Errorf("mpi: %d bytes of rank %d into %d, for sizes %v", len(mine), w.rank, len(all), sizes)
+	}
+	if err := ctx.Err(); err != nil || total == 0 {
+		return err
+	}
+	at := 0
+	if total > most { // the places of the parts are counted in 32 bits too
+		for r, n := range sizes {
+			part := all[at : at+n]
+			if r == w.rank {
+				copy(part, mine)
+			}
+			if err := w.Broadcast(ctx, r, part); err != nil {
+				return err
+			}
+			at += n
+		}
+		return nil
+	}
+	counts, places := make([]int32, w.size), make([]int32, w.size)
+	for r, n := range sizes {
+		counts[r], places[r] = int32(n), int32(at)
+		at += n
+	}
+	at = int(places[w.rank])
+	copy(all[at:], mine)
+	var err error
+	w.do(func() {
+		code, _, _ := purego.SyscallN(
+			w.lib.allgatherv, w.lib.inPlace, 0, w.lib.bytes, uintptr(unsafe.Pointer(&all[0])),
+			uintptr(unsafe.Pointer(&counts[0])), uintptr(unsafe.Pointer(&places[0])), w.lib.bytes, w.lib.world,
+		)
+		err = w.lib.check("MPI_Allgatherv", code)
+	})
+	return err
+}
+
+// Broadcast gives the bytes of the root to all ranks.
+func (w *World) Broadcast(ctx context.Context, root int, x []byte) error {
+	if root < 0 || root >= w.size {
+		return fmt.Errorf("mpi: no rank %d", root)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for len(x) > 0 {
+		part := x[:min(len(x), most)]
+		var err error
+		w.do(func() {
+			code, _, _ := purego.SyscallN(
+				w.lib.bcast, uintptr(unsafe.Pointer(&part[0])), uintptr(len(part)), w.lib.bytes, uintptr(root), w.lib.world,
+			)
+			err = w.lib.check("MPI_Bcast", code)
+		})
+		if err != nil {
+			return err
+		}
+		x = x[len(part):]
+	}
+	return nil
+}
+
+// Abort ends the processes of all ranks, this one included, with a status that is not zero. It says nothing: print the error
+// first.
+// While another goroutine waits for others, this process ends alone, which launchers take for the end of the job.
+func (w *World) Abort(error) {
+	abort := func() {
+		purego.SyscallN(w.lib.abort, w.lib.world, 1)
+		os.Exit(1) // where the library comes back
+	}
+	if w.over.Load() {
+		os.Exit(1)
+	}
+	select {
+	case w.calls <- abort:
+		select {}
+	default:
+		os.Exit(1)
+	}
+}
+
+// Close ends what Init began, after which MPI cannot be used again in this process. All ranks call it, and wait for each other.
+func (w *World) Close() error {
+	w.once.Do(func() {
+		w.do(func() {
+			code, _, _ := purego.SyscallN(w.lib.finalize)
+			w.ended = w.lib.check("MPI_Finalize", code)
+		})
+		w.over.Store(true)
+		close(w.calls)
+	})
+	return w.ended
+}
