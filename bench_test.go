@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/op/optest"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/unfold"
 )
@@ -61,7 +62,7 @@ func newStepper(b *testing.B, n, m, layers int, dims ...int) *stepper {
 	if _, err := gorgonia.Grad(s.net.Loss(), s.net.Learnables()...); err != nil {
 		b.Fatal(err)
 	}
-	s.vm = gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(s.net.Learnables()...))
+	s.vm = optest.NewMachine(g, gorgonia.BindDualValues(s.net.Learnables()...))
 	b.Cleanup(func() { s.vm.Close() })
 	s.step(b)
 	return s

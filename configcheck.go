@@ -48,6 +48,9 @@ func (c *Config) check(n int, views []View) error {
 	if c.FitSamples < 0 {
 		bad("FitSamples is %d", c.FitSamples)
 	}
+	if c.Machine.MaxMemory < 0 {
+		bad("Machine.MaxMemory is %d", c.Machine.MaxMemory)
+	}
 	if c.Machine.Workers < 0 {
 		bad("Machine.Workers is %d", c.Machine.Workers)
 	}

@@ -43,7 +43,7 @@ def exact(q, weight, members):
         for j, d in zip(index[i][has], square[i][has]):
             D[i, j] = close(d, square[i][has][-1])
     g = joined(D, D.T).sum(1)
-    far = squares([X[m] for m in members], [arrays[f"samples.{m}"] for m in members])
+    far = squares([long[m] for m in members], [arrays[f"samples.{m}"] for m in members])
     links = np.zeros(far.shape)
     for i, d in enumerate(far):
         D, E = np.zeros(n), np.zeros(n)
@@ -84,6 +84,7 @@ if k >= 0:
     spaces = [(0.5 / len(sides), side) for side in sides]
     spaces += [(0.5 * members.count(m) / len(members), [m]) for m in dict.fromkeys(members)]
     if n <= hood["Exact"]:
+        long = [unit(x) * np.maximum(np.linalg.norm(x, axis=1, keepdims=True), l) for x, l in zip(X, arrays["lengths"])]
         links = sum(exact(q, *s) for q, s in enumerate(spaces))
     else:
         links = np.concatenate([landmarks(q, *s) for q, s in enumerate(spaces)], axis=1)

@@ -2,15 +2,18 @@ package largemvc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -122,6 +125,7 @@ type prepared[T kernel.Float] struct {
 	sources []view.View // of every input, the view that it comes from
 	data    *Data
 	device  *device.Session // that the fit runs on; nil: the CPU
+	files   *mapped.Files   // what holds the state of the samples; nil: memory
 
 	// of x, for the search of the start, where samples lack views and have neighbours; else nil
 	startRows func(context.Context) ([]rows.Matrix[T], error)
@@ -148,7 +152,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 	if err != nil {
 		return nil, withName(err)
 	}
-	out.device = deviceOf(ctx)
+	out.device, out.files = deviceOf(ctx), filesOf(ctx)
 	out.sources = inputViews(views, out.list)
 	out.data, err = newData(out.x, view.Mask(out.sources), lossDims)
 	return out, err
@@ -157,7 +161,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 // smoothInputs makes the inputs of a network that knows of neighbours.
 func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (*prepared[T], error) {
 	n, o := views[0].Rows, c.smoothing()
-	o.Device = deviceOf(ctx).Rows()
+	o.Device, o.Scratch = deviceOf(ctx).Rows(), filesOf(ctx)
 	m := meterOf(ctx)
 	if err := m.enter(phasePreparation, 0); err != nil {
 		return nil, err
@@ -249,7 +253,15 @@ func standardInputs[T kernel.Float](
 	if out.x, err = prepare.Standardise[T](ctx, views, out.standard, c.Machine.Workers, c.Machine.Overwrite); err != nil {
 		return nil, nil, err
 	}
-	out.rotated, lossDims, err = prepare.RotateViews(ctx, out.x, c.rotation())
+	rotation := c.rotation()
+	if slices.ContainsFunc(views, view.View.Streams) {
+		if rotation.Choice == prepare.RotateAlways {
+			return nil, nil, errors.New("rows that are read whenever they are needed cannot be rotated: give Machine.MaxMemory " +
+				"with room for them, or leave out RotateAlways")
+		}
+		rotation.Choice = prepare.RotateNever
+	}
+	out.rotated, lossDims, err = prepare.RotateViews(ctx, out.x, rotation)
 	return out, lossDims, err
 }
 

@@ -46,7 +46,8 @@ func TestKnownIssueHashMerging(t *testing.T) {
 }
 
 // TestKnownIssueGradientAccumulation (#543, open): gradients of BindDualValues add up over runs without a solver's step
-// between; the symbolic gradient nodes do not.
+// between; the symbolic gradient nodes do not. In the CUDA build bound gradients of Gorgonia's own operations stay 0, as they are
+// computed on the device; those of this package are computed by the CPU.
 func TestKnownIssueGradientAccumulation(t *testing.T) {
 	g := gorgonia.NewGraph()
 	x := optest.InputNode(g, tensor.Float64, "x", tensor.Shape{2, 2})
@@ -67,7 +68,11 @@ func TestKnownIssueGradientAccumulation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := optest.NodeValues(t, bound)[0], 4*float64(i+1); got != want {
+		want := 4 * float64(i+1)
+		if gorgonia.CUDA {
+			want = 0
+		}
+		if got := optest.NodeValues(t, bound)[0]; got != want {
 			t.Errorf("run %d: the bound gradient is %g, want %g", i, got, want)
 		}
 		if got := optest.NodeValues(t, symbolic)[0]; got != 4 {

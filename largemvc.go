@@ -13,6 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -91,6 +92,24 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 			return nil, err
 		}
 	}
+	sized := c
+	if c.samples(n) {
+		sized.Start.Labels = nil // those of a state are of the samples that are drawn
+	}
+	where, _, err := sized.keep(n, views)
+	if err != nil {
+		return nil, err
+	}
+	if where.files {
+		files := mapped.New(c.Machine.Scratch)
+		defer func() { err = joined(err, files.Close()) }()
+		ctx = context.WithValue(ctx, filesKey{}, files)
+	}
+	defer func() {
+		if out != nil {
+			out.Ran.Storage = where.why
+		}
+	}()
 	in := inner(views)
 	if view.Outside(in) {
 		var reads *rows.Reads
@@ -101,7 +120,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 				out, err = nil, withName(failed)
 			}
 		}()
-		in = view.Bind(in, reads, c.Machine.Workers)
+		in = view.Bind(in, reads, c.Machine.Workers, !where.streamed)
 	}
 	ctx, m := withMeter(ctx, &c, views, from)
 	defer m.stop()
@@ -115,6 +134,14 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 		return nil, m.stopped(err)
 	}
 	return fitChecked(ctx, in, &c, from, begin)
+}
+
+type filesKey struct{}
+
+// filesOf returns what holds the state of the samples in a fit, by its context; nil: memory.
+func filesOf(ctx context.Context) *mapped.Files {
+	f, _ := ctx.Value(filesKey{}).(*mapped.Files)
+	return f
 }
 
 // fitChecked is fit in the arithmetic of the configuration.
@@ -494,10 +521,10 @@ func (x asPrepared[T]) Take(
 // writing to it. On the same machine the result has the same bits as that of a Fit that was never interrupted, Timings
 // aside; a training that was over gives its result again.
 //
-// change, if not nil, may set the fields Progress, ExtraLoss, Workers, Checkpoint, Overwrite and EarlyStop of the
+// change, if not nil, may set the fields Progress, ExtraLoss, Machine, Checkpoint and EarlyStop of the
 // configuration that the training began with, and without restarts Epochs: a higher number trains on, even where the training
 // was over. ExtraLoss must be set if, and only if, the training had one; that it is the same one cannot be checked. Any other
-// change is an error, as are views that differ from those of the training, as they were before Overwrite.
+// change is an error, as are views that differ from those of the training, as they were before Machine.Overwrite.
 func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err

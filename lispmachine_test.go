@@ -68,7 +68,7 @@ func TestLispMachine(t *testing.T) {
 			var vm gorgonia.VM
 			switch machine {
 			case "tape":
-				vm = gorgonia.NewTapeMachine(g)
+				vm = optest.NewMachine(g)
 			case "Lisp forward":
 				vm = gorgonia.NewLispMachine(g, gorgonia.ExecuteFwdOnly())
 			default:

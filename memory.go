@@ -14,6 +14,7 @@ import (
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/internal/view"
@@ -31,6 +32,8 @@ type Memory struct {
 	Start     int64 // smoothing, and k-means of the start; given back before training
 	Result    int64 // labels and trust
 	Total     int64 // Views + Neighbors + Result + the larger of Start and State + Network
+
+	inputs, rowState int64 // of Views and of State, what may lie in files
 }
 
 // String returns the total and its parts in MiB.
@@ -63,8 +66,98 @@ func (c Config) EstimateViews(views []View) (Memory, error) {
 	if err != nil {
 		return Memory{}, err
 	}
-	return estimate(n, views, c)
+	_, m, err := c.keep(n, views)
+	return m, err
 }
+
+// kept is where a fit keeps rows and state.
+type kept struct {
+	streamed bool   // rows outside memory are read whenever they are needed
+	files    bool   // what is kept for each sample lies in files
+	why      string // of both; "" where there was no choice
+}
+
+// keep chooses where a fit keeps rows and state, in the memory that it may use, and estimates what it takes then. It refuses a
+// fit that has no room.
+func (c Config) keep(samples int, views []View) (kept, Memory, error) {
+	held, err := estimate(samples, views, c)
+	if err != nil {
+		return kept{}, held, err
+	}
+	c = c.WithDefaults()
+	most, neighbors := c.Machine.MaxMemory, c.Neighborhood.Neighbors != None
+	outside := view.Outside(inner(views)) && !c.samples(samples)
+	read := held
+	if outside {
+		read = c.streamed(held, inner(views))
+	}
+	room := func(m Memory) string {
+		return fmt.Sprintf("%.1f of %.1f MiB", float64(m.Total)/(1<<20), float64(most)/(1<<20))
+	}
+	switch {
+	case most == 0 && outside:
+		return kept{true, false, "rows are read whenever they are needed, their state is in memory"}, read, nil
+	case most == 0:
+		return kept{}, held, nil
+	case held.Total <= most && !outside:
+		return kept{}, held, nil
+	case held.Total <= most && !neighbors:
+		return kept{why: "rows and state have room in memory: " + room(held)}, held, nil
+	case outside && read.Total <= most:
+		why := "rows are read whenever they are needed, their state has room in memory: " + room(read)
+		return kept{true, false, why}, read, nil
+	}
+	filed := read
+	filed.Views, filed.State = filed.Views-filed.inputs, filed.State-filed.rowState
+	filed.add()
+	ways := ""
+	switch {
+	case filed.Total > most:
+	case c.Machine.Scratch == "":
+		ways = fmt.Sprintf("; with a folder Machine.Scratch, which gets the state, it takes %.1f MiB",
+			float64(filed.Total)/(1<<20))
+	case !mapped.Possible:
+		ways = "; state in files is possible on Linux alone"
+	case !c.stock():
+		ways = "; the state of modules that are not from this package is in memory"
+	default:
+		where := "inputs and state lie in files of " + c.Machine.Scratch + ", the rest has room in memory: " + room(filed)
+		if outside {
+			where = "rows are read whenever they are needed, " + where
+		}
+		return kept{outside, true, where}, filed, nil
+	}
+	if !outside && !neighbors && !c.samples(samples) {
+		ways += "; RowsView reads the views from disk"
+	}
+	if !c.samples(samples) {
+		ways += "; FitSamples trains on some of the samples"
+	}
+	return kept{}, read, fmt.Errorf("largemvc: the fit takes %v, and Machine.MaxMemory allows %.1f MiB%s",
+		read, float64(most)/(1<<20), ways)
+}
+
+// streamed is the estimate of a fit that reads the rows outside memory whenever it needs them.
+func (c *Config) streamed(m Memory, views []view.View) Memory {
+	size, neighbors := int64(4), c.Neighborhood.Neighbors != None
+	if c.Float64 {
+		size = 8
+	}
+	for _, x := range views {
+		if x.Source == nil {
+			continue
+		}
+		if !neighbors {
+			m.Views -= prepare.Bytes(x, size)
+		}
+		m.Views += int64(len(c.Preprocess.kind().Parts())) * view.StreamedBytes(x, x.Cols, c.Machine.Workers, size)
+	}
+	m.add()
+	return m
+}
+
+// add sets the total.
+func (m *Memory) add() { m.Total = m.Views + m.Neighbors + m.Result + max(m.Start, m.State+m.Network) }
 
 // estimateSamples is the estimate of a fit of which some samples are trained on and all are labelled.
 func estimateSamples(samples int, views []View, c Config) (Memory, error) {
@@ -149,7 +242,7 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	}
 	if c.Neighborhood.Neighbors != None {
 		inputs := c.smoothing().Bytes(inner(views), size)
-		dims, m.Views = inputs.Columns, inputs.Inputs
+		dims, m.Views, m.inputs = inputs.Columns, inputs.Inputs, inputs.Inputs
 		width = c.Anchors // of the rows that the start's k-means sees
 		if c.Start.Method == StartJoint || c.Start.Method == StartPerView {
 			width = sum(dims)
@@ -164,7 +257,8 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	}
 	spec := c.spec(samples, dims, c.Machine.Workers)
 	// And ‖x_i‖² once more, of the data.
-	m.State += engine.StateBytes(&spec, samples, int(size), false, true) + 8*n*int64(len(dims))
+	m.rowState = engine.StateBytes(&spec, samples, int(size), false, true) - n*size // all but the weights of the samples
+	m.State += m.rowState + n*size + 8*n*int64(len(dims))
 	if !c.stock() {
 		m.State += unfold.StateBytes(samples, c.Anchors, c.Layers, len(dims), size)
 		if _, ok := c.Represent.(Encoder); ok {
@@ -190,7 +284,7 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	if !c.noiseless() {
 		m.Result += n * int64(len(dims)) * 8
 	}
-	m.Total = m.Views + m.Neighbors + m.Result + max(m.Start, m.State+m.Network)
+	m.add()
 	return m, nil
 }
 
@@ -257,6 +351,9 @@ func (c *Config) tryDevice(views []view.View) (*device.Session, error) {
 		if x.Sparse != nil && c.Neighborhood.Neighbors == None {
 			return nil, fmt.Errorf("%s is sparse, and without neighbours sparse views are trained on the CPU", x.Label(v))
 		}
+	}
+	if slices.ContainsFunc(views, view.View.Streams) && c.Neighborhood.Neighbors == None {
+		return nil, errors.New("rows that are read whenever they are needed are trained on the CPU")
 	}
 	if c.Float64 && !must {
 		return nil, errors.New("float64 is for the CPU unless a GPU is asked for")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/unfold"
 
 	"gorgonia.org/gorgonia"
@@ -49,6 +50,7 @@ type Model[R Represent, N Noise, A Anchor] struct {
 	env    Env
 	data   *Data
 	device *device.Session // that has the rows of the fused passes; nil: memory
+	files  *mapped.Files   // what holds their state; nil: memory
 	net    unfold.Network
 	learn  gorgonia.Nodes
 }
@@ -361,7 +363,7 @@ func (m *Model[R, N, A]) buildNetwork(e Env, data *Data, start StartPoint) (unfo
 		return m.buildModules(e, data, start)
 	}
 	nodes = append(nodes, soft.r, soft.u)
-	spec.LossWeights = m.Reduction.weights(data)
+	spec.LossWeights, spec.Scratch = m.Reduction.weights(data), m.files
 	if data.single != nil {
 		return unfold.NewFused(unfold.Site(e), data.single, spec, unfold.Start(start), scale, nodes,
 			device.Factory[float32](m.device))

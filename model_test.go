@@ -160,7 +160,7 @@ func gradients(t testing.TB, cost *Node, by gorgonia.Nodes) [][]float64 {
 // run runs a graph once.
 func run(t testing.TB, g *gorgonia.ExprGraph) {
 	t.Helper()
-	machine := gorgonia.NewTapeMachine(g)
+	machine := optest.NewMachine(g)
 	defer machine.Close()
 	if err := machine.RunAll(); err != nil {
 		t.Fatal(err)
@@ -429,7 +429,7 @@ func TestRunAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		machine := gorgonia.NewTapeMachine(net.Loss().Graph())
+		machine := optest.NewMachine(net.Loss().Graph())
 		defer machine.Close()
 		var first []float64
 		for range 3 {

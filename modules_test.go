@@ -181,7 +181,7 @@ func TestUserLoss(t *testing.T) {
 
 		other := c.buildRandom(t, "full", perModule)
 		cost := userLoss(t, other)
-		machine := gorgonia.NewTapeMachine(cost.Graph())
+		machine := optest.NewMachine(cost.Graph())
 		defer machine.Close()
 		want := fd.Gradient(nil, func(x []float64) float64 {
 			for _, n := range other.Learnables() {
@@ -259,7 +259,7 @@ func train(t *testing.T, net *LargeMvCNet, steps int) (losses []float64) {
 	if _, err := gorgonia.Grad(net.Loss(), nodes...); err != nil {
 		t.Fatal(err)
 	}
-	machine := gorgonia.NewTapeMachine(net.Loss().Graph(), gorgonia.BindDualValues(nodes...))
+	machine := optest.NewMachine(net.Loss().Graph(), gorgonia.BindDualValues(nodes...))
 	defer machine.Close()
 	solver := gorgonia.NewAdamSolver(gorgonia.WithLearnRate(0.05))
 	for range steps {

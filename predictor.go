@@ -45,7 +45,7 @@ type Predictor struct {
 	Status   Status
 	Epochs   int         // steps done
 	Restart  int         // the run that was kept
-	Ran      machine.Ran // where it was trained
+	Ran      machine.Ran // where it was trained, and why there
 
 	// Kept says that the clusters are those of the start, which have more information than the network's (Clustering.Kept).
 	// H, of new samples too, and the centroids are then of the rows that the start clusters.

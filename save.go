@@ -19,6 +19,7 @@ import (
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/spectral"
+	"github.com/largemvc/largemvc/machine"
 )
 
 const modelFormat = "largemvc-model"
@@ -31,6 +32,7 @@ type savedTraining struct {
 	Status  string       `json:"status"`
 	Epochs  int          `json:"epochs"`
 	Restart int          `json:"restart"`
+	Ran     machine.Ran  `json:"ran"` // not in files of earlier states
 	// Neighbours are sought as files before version 5 have it: see smooth.Options.
 	Apart bool `json:"apart,omitempty"`
 	// The clusters are those of the start, whose directions are among the tensors.
@@ -129,7 +131,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	}
 	about := savedTraining{
 		Samples: p.samples, Views: views, Inputs: inputs, Status: p.Status.String(), Epochs: p.Epochs, Restart: p.Restart,
-		Apart: p.apart, Kept: p.Kept,
+		Ran: p.Ran, Apart: p.apart, Kept: p.Kept,
 	}
 	if !p.config.stock() {
 		for _, list := range p.learned {
@@ -216,7 +218,7 @@ func decodePredictor(r io.Reader, modules []Module) (*Predictor, error) {
 			return nil, fmt.Errorf("the file has no %q", name)
 		}
 	}
-	p := &Predictor{config: *c, samples: about.Samples, Epochs: about.Epochs, Restart: about.Restart}
+	p := &Predictor{config: *c, samples: about.Samples, Epochs: about.Epochs, Restart: about.Restart, Ran: about.Ran}
 	if err := p.Status.UnmarshalText([]byte(about.Status)); err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func TestProcrustesErrors(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		optest.LetNode(t, m, []float64{1, bad, 0, 1})
 		must(ProcrustesOp(m, 0, false))
-		machine := gorgonia.NewTapeMachine(g)
+		machine := optest.NewMachine(g)
 		if err := machine.RunAll(); err == nil {
 			t.Errorf("no error for %v", bad)
 		}

@@ -206,7 +206,7 @@ func newNetworkOn[T kernel.Float](
 		anchors[v] = mat.NewDense(c.Anchors, columns, p)
 	}
 	env := Env{G: g, Layers: c.Layers, Of: data.of, Workers: c.Machine.Workers, Seed: c.Seed + uint64(r.Restart)}
-	t.model.device = on
+	t.model.device, t.model.files = on, in.files
 	if err := t.model.Build(env, data, StartPoint{Anchors: anchors}); err != nil {
 		return nil, err
 	}
@@ -227,17 +227,20 @@ func newNetworkOn[T kernel.Float](
 	}
 	learn := t.model.Learnables()
 	if !training || len(learn) == 0 {
-		t.machine = gorgonia.NewTapeMachine(g)
-		return t, nil
+		var err error
+		t.machine, err = op.NewMachine(g)
+		return t, withName(err)
 	}
-	if err := guarded(func() error {
-		_, err := gorgonia.Grad(t.cost, learn...)
+	var grads gorgonia.Nodes
+	err = guarded(func() (err error) {
+		grads, err = gorgonia.Grad(t.cost, learn...)
 		return err
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, fmt.Errorf("largemvc: gradients: %w", err)
 	}
-	t.machine = gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(learn...))
-	return t, nil
+	t.machine, err = op.NewTraining(g, learn, grads)
+	return t, withName(err)
 }
 
 // readOuts are nodes with copies of what is wanted of a network of other modules than the stock ones.
@@ -649,7 +652,10 @@ func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config
 			}
 		}
 		values = learnedBy(e.Prefix, module.Learnables())
-		machine := gorgonia.NewTapeMachine(e.G)
+		machine, err := op.NewMachine(e.G)
+		if err != nil {
+			return err
+		}
 		defer machine.Close()
 		return unfold.Run(machine)
 	})

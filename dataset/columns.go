@@ -99,7 +99,7 @@ func (c *columns) of(part string, skip func(i int) bool) ([]int, error) {
 		a, b := c.find(strings.TrimSpace(part[:at])), c.find(strings.TrimSpace(part[at+1:]))
 		if a >= 0 && b >= 0 && part[at+1] != '-' {
 			if b < a {
-				return nil, fmt.Errorf("has the columns of the range %s the other way round", part)
+				return nil, fmt.Errorf("has the columns of the range %s in reverse order", part)
 			}
 			in := make([]int, 0, b-a+1)
 			for i := a; i <= b; i++ {

@@ -30,7 +30,7 @@ func (f *scratchFile) written(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("cannot be converted in %s, which it needs room for: %w", f.Name(), err)
+	return fmt.Errorf("cannot be converted in %s, which may lack room for it: %w", f.Name(), err)
 }
 
 // transposeBytes is what a transposition holds in memory.

@@ -88,7 +88,7 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 		s.notes = append(s.notes, fmt.Sprintf("%s: its numbers have a decimal comma", s.path))
 	}
 	if s.role == roleData && c.isOwnLabels() {
-		return errors.New("is a result, the labels that a fit or a prediction wrote (sample, label, near, next), and no data; " +
+		return errors.New("holds the labels that a fit or a prediction wrote (sample, label, near, next), not data; " +
 			"move it out of the data; in a folder, Options.LeaveOut " + filepath.Base(s.path) + " does")
 	}
 	if err := c.assign(s, o, lim); err != nil {
@@ -209,7 +209,7 @@ func (c *csvFile) begin(lines *lineReader, delimiter byte) (first []byte, line i
 			return nil, 0, err
 		}
 		if looksBinary(text[:min(len(text), 512)]) {
-			return nil, 0, errors.New("is neither text nor a format that is read")
+			return nil, 0, errors.New("is neither text nor in a format that can be read")
 		}
 		if bytes.IndexByte(text, '\r') >= 0 {
 			return nil, 0, errors.New("ends its lines with a carriage return alone; save it with line feeds (CSV for Windows " +

@@ -94,7 +94,7 @@ func (s *Set) Incomplete(present [][]bool) (*Set, error) {
 			mask[i][v] = row[v] && (s.Present == nil || s.Present[i][v])
 		}
 		if !slices.Contains(mask[i], true) {
-			return nil, fmt.Errorf("dataset: the mask leaves sample %d no view", i)
+			return nil, fmt.Errorf("dataset: the mask leaves sample %d without a view", i)
 		}
 	}
 	out := &Set{Name: s.Name, Labels: slices.Clone(s.Labels), LabelNames: slices.Clone(s.LabelNames), IDs: slices.Clone(s.IDs),

@@ -51,7 +51,7 @@ func (v *View) Arrange(names []string) (View, error) {
 			return View{}, fmt.Errorf("dataset: view %s has no feature named %q, but %s", v.Name, f, someNames(v.Features))
 		}
 		if to[j] >= 0 {
-			return View{}, fmt.Errorf("dataset: feature %q is asked for twice", f)
+			return View{}, fmt.Errorf("dataset: feature %q is requested twice", f)
 		}
 		from[k], to[j] = j, int32(k)
 	}

@@ -91,11 +91,12 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 	}
 	switch {
 	case chosen.twice != "":
-		return fmt.Errorf("has the id %s twice in %s, in lines %d and %d; ids are all different: mend them, or give "+
+		return fmt.Errorf("has the id %s twice in %s, in lines %d and %d; ids must all be different: correct them, or give "+
 			"Options.IDs none or the column that "+
 			"names the samples", chosen.twice, c.title(chosen.column), chosen.lines[0], chosen.lines[1])
 	case chosen.missing > 0:
-		return fmt.Errorf("has no id in line %d, %s; mend it, or give Options.IDs none", chosen.missing, c.title(chosen.column))
+		return fmt.Errorf("has no id in line %d, %s; correct it, or give Options.IDs none",
+			chosen.missing, c.title(chosen.column))
 	}
 	c.roles.id = chosen.column
 	taken[chosen.column] = true
@@ -249,7 +250,7 @@ func (s *source) readIDs(lim *limits) ([]string, error) {
 				"give Options.IDs none", id, before, i)
 		}
 		if id == "" {
-			return nil, v.errorf("has no id for sample %d (from 0); mend it, or give Options.IDs none", i)
+			return nil, v.errorf("has no id for sample %d (from 0); correct it, or give Options.IDs none", i)
 		}
 		seen[id] = i
 	}

@@ -58,7 +58,7 @@ type ViewReport struct {
 	Absent   int     // absent rows
 	// ConstantColumns is the number of columns with one value in all rows; ZeroRows the number of rows of zeros.
 	ConstantColumns, ZeroRows int
-	// NaN and Inf count the entries that are no finite numbers; FirstBad is the place of the first.
+	// NaN and Inf count the entries that are not finite; FirstBad is the place of the first.
 	NaN, Inf int
 	FirstBad *Place
 	// Min and Max are over the finite entries. MedianStd and MaxStd are the median and the largest standard deviation

@@ -114,7 +114,7 @@ func TestOwnLabels(t *testing.T) {
 	for _, text := range []string{labels, "sample,label,near,next\n0,1,0.1,0.2\n1,0,0.3,0.4\n"} {
 		paths := write(t, "v0.csv", "1,2\n3,4\n", "result.csv", text)
 		_, err := Open(filepath.Dir(paths[0]), Options{})
-		wantError(t, err, "result.csv", "is a result", "Options.LeaveOut result.csv")
+		wantError(t, err, "result.csv", "holds the labels that a fit", "Options.LeaveOut result.csv")
 		s, err := Open(filepath.Dir(paths[0]), Options{LeaveOut: []string{"result.csv"}})
 		if err != nil || len(s.Views) != 1 || s.Labels != nil {
 			t.Error(s, err)

@@ -39,9 +39,9 @@ func (s *source) listNPZ(f io.ReaderAt, lim *limits) error {
 		name, ok := strings.CutSuffix(m.Name, ".npy")
 		if !ok {
 			if holdsArray(m) {
-				return fmt.Errorf("holds %q, which is a NumPy array but for its name; is the file damaged?", m.Name)
+				return fmt.Errorf("holds %q, a NumPy array without the ending .npy; is the file damaged?", m.Name)
 			}
-			s.left = append(s.left, Omission{s.path, m.Name, "no NumPy array"})
+			s.left = append(s.left, Omission{s.path, m.Name, "not a NumPy array"})
 			continue
 		}
 		if seen[name] {
@@ -95,7 +95,8 @@ func listMember(v *variable, m *zip.File, fileSize int64, lim *limits) (npy.Head
 	case m.Method == zip.Store && packed != full:
 		return npy.Header{}, fmt.Errorf("is stored in %d bytes but promises %d", packed, full)
 	case m.Method == zip.Deflate && full/maxDeflate > packed:
-		return npy.Header{}, fmt.Errorf("promises %d bytes from %d compressed ones, which no compression gives", full, packed)
+		return npy.Header{}, fmt.Errorf("promises %d bytes from %d compressed ones, more than any compression gives", full,
+			packed)
 	}
 	r, err := m.Open()
 	if err != nil {
@@ -227,7 +228,7 @@ func streamFrom(open func() (io.ReadCloser, error), n, width int, run func(int, 
 	}
 	switch k, err := r.Read(make([]byte, 1)); {
 	case k > 0:
-		return errors.New("holds more than its shape")
+		return errors.New("holds more elements than its shape")
 	case err != nil && !errors.Is(err, io.EOF):
 		return zipError(err)
 	}

@@ -433,7 +433,7 @@ func (p *plan) settle(o *Options) error {
 		}
 	}
 	if p.index != nil && len(p.index) != len(p.views) {
-		return fmt.Errorf("dataset: %s: index speaks of %d views, but there are %d", p.sources[0].path, len(p.index),
+		return fmt.Errorf("dataset: %s: index lists %d views, but there are %d", p.sources[0].path, len(p.index),
 			len(p.views))
 	}
 	if o.Triplets {

@@ -24,3 +24,26 @@ func TestPrintable(t *testing.T) {
 		}
 	}
 }
+
+func TestSetString(t *testing.T) {
+	set, err := Synthetic(SyntheticConfig{Samples: 20, Clusters: 3, Dims: []int{4, 2}, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Name = "made"
+	if got := set.String(); got != "made: 20 samples, views of [4 2] features, 3 classes" {
+		t.Error(got)
+	}
+	set.Labels, set.Name = nil, ""
+	present, err := Drop(20, 2, 0.25, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	less, err := set.Incomplete(present)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := less.String(); got != "data set: 20 samples, views of [4 2] features, 25.0 % of the view rows absent" {
+		t.Error(got)
+	}
+}

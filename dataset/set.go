@@ -41,6 +41,22 @@ type CSR struct {
 	Float64 []float64
 }
 
+// String says how many samples, views, features and classes there are.
+func (s *Set) String() string {
+	name := s.Name
+	if name == "" {
+		name = "data set"
+	}
+	text := fmt.Sprintf("%s: %d samples, views of %d features", name, s.Samples(), s.Dims())
+	if s.Labels != nil {
+		text += fmt.Sprintf(", %d classes", s.Classes())
+	}
+	if rate := s.MissingRate(); rate > 0 {
+		text += fmt.Sprintf(", %.1f %% of the view rows absent", 100*rate)
+	}
+	return text
+}
+
 // Samples is the number of samples, 0 without views.
 func (s *Set) Samples() int {
 	if len(s.Views) == 0 {

@@ -93,7 +93,7 @@ func notRegular(info fs.FileInfo) error {
 	case info.IsDir():
 		return errors.New("is a folder, not a file")
 	case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
-		return errors.New("is a pipe, in which no reader can go back: write its content to a file, or give it to the " +
+		return errors.New("is a pipe, which cannot be read twice: write its content to a file, or give it to the " +
 			"command as standard input (-)")
 	}
 	return errors.New("is not a file, but a device")
@@ -145,7 +145,7 @@ func (s *source) list(f io.ReaderAt, o *Options, lim *limits) error {
 	case looksLikeUTF16(head):
 		return errors.New("is a text in UTF-16 without a byte order mark; save it as UTF-8")
 	case looksBinary(head) && strings.EqualFold(filepath.Ext(s.path), ".mat"):
-		return errors.New("is no MATLAB file of version 5 to 7.3: in MATLAB, load it and save(new, '-v7')")
+		return errors.New("is not a MATLAB file of version 5 to 7.3: in MATLAB, load it and save(new, '-v7')")
 	case looksBinary(head):
 		return errors.New("has an unknown format; NumPy .npz and .npy, MATLAB .mat (v5 to v7.3), HDF5 and CSV are read")
 	}
@@ -238,7 +238,7 @@ func (f *folder) add(path string, o *Options) error {
 		case foreignEnding(name) != "":
 			return fileError(full, fmt.Errorf("%s; or leave it out with Options.LeaveOut %s", foreignEnding(name), name))
 		default:
-			f.left = append(f.left, Omission{full, "file", "no data by its name"})
+			f.left = append(f.left, Omission{full, "file", "not data, by its name"})
 		}
 	}
 	if len(in) == 0 {

@@ -45,7 +45,7 @@ func TestTable(t *testing.T) {
 		words []string
 	}{
 		{[]TableView{view("a", "z")}, []string{"no column z", "id, c1", "view a"}},
-		{[]TableView{view("a", "c3-c1")}, []string{"c3-c1", "other way round"}},
+		{[]TableView{view("a", "c3-c1")}, []string{"c3-c1", "in reverse order"}},
 		{[]TableView{view("a", "label")}, []string{"label", "the classes"}},
 		{[]TableView{view("a", "id")}, []string{"id", "the ids"}},
 		{[]TableView{view("a", "z*")}, []string{"z*"}},

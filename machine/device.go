@@ -49,6 +49,10 @@ func (d *Device) UnmarshalText(text []byte) error {
 type Ran struct {
 	Device string `json:"device"` // "CPU", or the name of the device; "": it is not known
 	Why    string `json:"why"`    // in a few words; what else of the fit was left to the CPU too
+
+	// Storage says where rows and state were kept, and why, where Options.MaxMemory or rows outside memory left a choice;
+	// else "".
+	Storage string `json:"storage,omitempty"`
 }
 
 // String returns both.

@@ -15,7 +15,7 @@ import (
 type atomSpace[T Float] struct {
 	part  part[T]
 	tree  *parallel.Tree[[]float64]
-	size  int    // of the tree's parts
+	size  int    // of the sums at hand; the tree's parts have room for whole strips
 	ones  []T    // one for each atom
 	atoms [4][]T // the table of x_0, and those of the last iterates
 
@@ -61,10 +61,14 @@ func newAtomSpace[T Float](base part[T]) *atomSpace[T] {
 func (w *atomSpace[T]) sums(ctx context.Context, workers, width int, dst []T, fill func(lo, hi int, y []T)) error {
 	w.free = 0
 	chunks := w.part.chunks
-	if w.size != len(dst) {
-		w.size = len(dst)
-		w.tree = parallel.NewTree(func() []float64 { return make([]float64, w.size) }, kernel.AddTo[float64])
+	if w.tree == nil {
+		room := w.part.links.atoms * stripColumns
+		w.tree = parallel.NewTree(
+			func() []float64 { return make([]float64, room) },
+			func(dst, src []float64) { kernel.AddTo(dst[:w.size], src[:w.size]) },
+		)
 	}
+	w.size = len(dst)
 	w.tree.Reset()
 	err := parallel.Sum(ctx, workers, 0, (len(chunks)+leafChunks-1)/leafChunks, w.tree,
 		func() *atomBuffer[T] { return w.buffer(width) },
@@ -80,14 +84,14 @@ func (w *atomSpace[T]) sums(ctx context.Context, workers, width int, dst []T, fi
 					kernel.RowAxpy(b.sum, sum, w.ones, width)
 				}
 			}
-			clear(part)
-			kernel.AddTo(part, b.sum)
+			clear(part[:w.size])
+			kernel.AddTo(part[:w.size], b.sum)
 			return nil
 		})
 	if err != nil {
 		return err
 	}
-	for j, v := range w.tree.Total() {
+	for j, v := range w.tree.Total()[:w.size] {
 		dst[j] = T(v)
 	}
 	return nil

@@ -20,6 +20,11 @@ import (
 //     exp(−d²/d_j²) with d_j the distance of j's k-th neighbour after it, that is the larger of d and the distance of the
 //     former (k−1)-th. From both, A = min(D, Dᵀ) + rest·(D + Dᵀ) as in Mutual, divided by √(its degree · j's degree), j's as
 //     it was. A sample that is equal to one of the index in every view is that sample, the first of them, and gets its links.
+//     With Config.Adapt a row of another sample that is shorter than the root mean square of those of the index in its view
+//     is brought to that length first: what it has outside of the view's directions is lost to it, but not to those from
+//     which they were found, and a short row would be nearer to all of these than they are to each other. Besides, if there
+//     are filled spaces, a sample that lacks views is attached twice, the second time with the rows that it lacks filled, as
+//     those of the index are: with the mean at norm 1 of the rows that its atoms have in the view, weighted by its links.
 //
 // The views must be those of the index in number and features; their samples are the new ones. It returns an error if they
 // are not, for values that are not finite, and the context's error if it is cancelled.
@@ -42,7 +47,7 @@ func (x *Index[T]) Attach(ctx context.Context, views []View[T], workers int) (*L
 		}
 	}
 	if x.exact != nil {
-		return x.attachExact(ctx, src, workers)
+		return x.attachFilled(ctx, src, workers)
 	}
 	parts := make([]*Links, len(x.sets))
 	for q, m := range x.sets {
@@ -53,9 +58,103 @@ func (x *Index[T]) Attach(ctx context.Context, views []View[T], workers int) (*L
 	return join(ctx, x.sets, parts, x.weights, workers)
 }
 
+// attachFilled links new samples to neighbours, those that lack views a second time with filled rows.
+func (x *Index[T]) attachFilled(ctx context.Context, query *source[T], workers int) (*Links, error) {
+	links, err := x.attachExact(ctx, query, workers)
+	if err != nil || x.exact.length == nil || query.twice == 0 {
+		return links, err
+	}
+	var lacking []int
+	for i := range query.n {
+		for v := range query.twice {
+			if !query.present(v, i) {
+				lacking = append(lacking, i)
+				break
+			}
+		}
+	}
+	if lacking == nil {
+		return links, nil
+	}
+	filled, err := x.filledQuery(ctx, query, links, lacking, workers)
+	if err != nil {
+		return nil, err
+	}
+	again, err := x.attachExact(ctx, filled, workers)
+	if err != nil {
+		return nil, err
+	}
+	out, next := &Links{atoms: links.atoms, ptr: []int{0}}, 0
+	for i := range query.n {
+		if next < len(lacking) && lacking[next] == i {
+			out.appendRow(again.Row(next))
+			next++
+			continue
+		}
+		out.appendRow(links.Row(i))
+	}
+	return out, nil
+}
+
+// filledQuery returns some samples of the query, whose links are given, with rows that they lack filled where views are filled.
+func (x *Index[T]) filledQuery(
+	ctx context.Context, query *source[T], links *Links, samples []int, workers int,
+) (*source[T], error) {
+	base, n := x.exact.src, len(samples)
+	views := make([]View[T], 2*query.twice)
+	for v := range query.twice {
+		d := query.dims[v]
+		rows := make([]T, n*d)
+		have, filled := make([]bool, n), make([]bool, n)
+		err := eachRow(ctx, workers, n, func(q int) {
+			row, i := rows[q*d:(q+1)*d], samples[q]
+			if have[q] = query.present(v, i); have[q] {
+				filled[q] = true
+				query.views[v].Rows.Row(i, row)
+				return
+			}
+			sum := make([]float64, d)
+			atoms, weights := links.Row(i)
+			for e, j := range atoms {
+				if base.present(base.twice+v, int(j)) {
+					filled[q] = true
+					for c, a := range base.row(v, int(j), nil) {
+						sum[c] += weights[e] * float64(a)
+					}
+				}
+			}
+			for c, a := range sum {
+				row[c] = T(a)
+			}
+			toUnit(row)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if views[v], err = Dense(n, d, d, rows, filled); err != nil {
+			return nil, err
+		}
+		if views[query.twice+v], err = Dense(n, d, d, rows, have); err != nil {
+			return nil, err
+		}
+	}
+	out, err := newSource(ctx, views, workers)
+	if err != nil {
+		return nil, err
+	}
+	out.twice = query.twice
+	return out, nil
+}
+
 // attachExact links new samples to neighbours.
 func (x *Index[T]) attachExact(ctx context.Context, query *source[T], workers int) (*Links, error) {
-	e := x.exact
+	e, given := x.exact, query
+	if e.length != nil {
+		var err error
+		if query, err = query.lengthened(ctx, e.length, workers); err != nil {
+			return nil, err
+		}
+	}
 	a := &attacher[T]{index: x, query: query, search: newSearch(e.src, query, e.places, min(x.cfg.Neighbors, e.src.n))}
 	a.prepare()
 	if err := a.search.scan(ctx, workers, &reverse[T]{over: e.over, reach: a.reach, take: a.admit}); err != nil {
@@ -65,7 +164,7 @@ func (x *Index[T]) attachExact(ctx context.Context, query *source[T], workers in
 	if err != nil {
 		return nil, err
 	}
-	own, err := query.rowHashes(ctx, workers)
+	own, err := given.rowHashes(ctx, workers)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +176,7 @@ func (x *Index[T]) attachExact(ctx context.Context, query *source[T], workers in
 		w := linkPool.Get().(*linkSpace)
 		defer linkPool.Put(w)
 		for i := lo; i < hi; i++ {
-			if j := e.twins.find(query, i, joinHashes(own, e.twins.views, i), buf); j >= 0 {
+			if j := e.twins.find(given, i, joinHashes(own, e.twins.views, i), buf); j >= 0 {
 				part.appendRow(e.graph.Row(j))
 				continue
 			}

@@ -177,3 +177,115 @@ func TestAttachRefuses(t *testing.T) {
 		t.Error("5 columns are taken for 4")
 	}
 }
+
+// filledByHand returns new samples with the rows that they lack filled along their links to the samples of d, beside themselves.
+func filledByHand(t *testing.T, d, fresh *dataset, links *Links) *source[float64] {
+	whole := fresh.rows(upTo(fresh.n)...)
+	for v, k := range d.dims {
+		for i := range fresh.n {
+			if fresh.has(v, i) {
+				continue
+			}
+			row := whole.row(v, i)
+			clear(row)
+			atoms, weights := links.Row(i)
+			for e, j := range atoms {
+				for c := 0; c < k && d.has(v, int(j)); c++ {
+					row[c] += weights[e] * d.row(v, int(j))[c]
+				}
+			}
+			if norm := math.Sqrt(distanceToZero(row)); norm > 0 {
+				whole.present[v][i] = true
+				for c := range row {
+					row[c] /= norm
+				}
+			}
+		}
+	}
+	out := must(newSource(context.Background(), append(viewsOf[float64](t, whole), viewsOf[float64](t, fresh)...), 1))
+	out.twice = len(d.dims)
+	return out
+}
+
+// With Config.Adapt a row that is shorter than those of the index gets the links of the row of their length, one of a sample that
+// lacks views those of the sample with filled rows, in a restored index too; a sample of the index keeps its own, however short
+// it is.
+func TestAttachAdapts(t *testing.T) {
+	ctx := context.Background()
+	for _, masks := range []bool{false, true} {
+		d, fresh := randomData(41, 150, masks, 6, 9), randomData(42, 40, masks, 6, 9)
+		for v := range d.x { // below norm 1
+			for i := range d.x[v] {
+				d.x[v][i] /= 32
+			}
+		}
+		spaces := []Space{{Views: []int{0, 1}, Weight: 2, Filled: masks}, {Views: []int{1}, Weight: 1}}
+		build := func(adapt bool) *Index[float64] {
+			views := viewsOf[float64](t, d)
+			for v := range views { // filled rows have values
+				views[v] = must(Dense(d.n, d.dims[v], d.dims[v], d.x[v], d.present[v]))
+			}
+			return must(Build(ctx, views, spaces, Config{Adapt: adapt}))
+		}
+		plain, x := build(false), build(true)
+		short, right := fresh.rows(upTo(fresh.n)...), fresh.rows(upTo(fresh.n)...)
+		for v, k := range d.dims {
+			sum, count := 0.0, 0.0
+			for i := range d.n {
+				for _, y := range d.row(v, i) {
+					if d.has(v, i) {
+						sum += y * y
+					}
+				}
+				if d.has(v, i) {
+					count++
+				}
+			}
+			for i := range fresh.n {
+				norm := math.Sqrt(distanceToZero(fresh.row(v, i)))
+				for j := range k {
+					short.x[v][i*k+j] *= 0.02 / norm
+					right.x[v][i*k+j] *= math.Sqrt(sum/count) / norm
+				}
+			}
+		}
+		want := must(plain.Attach(ctx, viewsOf[float64](t, right), 1))
+		if masks {
+			want = must(plain.attachExact(ctx, filledByHand(t, d, right, want), 1))
+		}
+		again := must(Restore(ctx, x.State(), []View[float64]{
+			must(Dense(d.n, 6, 6, d.x[0], d.present[0])), must(Dense(d.n, 9, 9, d.x[1], d.present[1])),
+		}, 1))
+		for name, index := range map[string]*Index[float64]{"built": x, "restored": again} {
+			got := must(index.Attach(ctx, viewsOf[float64](t, short), 2))
+			if !slices.Equal(got.ptr, want.ptr) || !slices.Equal(got.col, want.col) || far(matrixOf(got), matrixOf(want)) > 1e-9 {
+				t.Errorf("masks %t, %s: other links", masks, name)
+			}
+			own := must(index.Attach(ctx, viewsOf[float64](t, d), 1))
+			for i := range d.n {
+				a, w := own.Row(i)
+				b, u := index.exact.graph.Row(i)
+				if (d.has(0, i) || d.has(1, i)) && !(slices.Equal(a, b) && slices.Equal(w, u)) {
+					t.Errorf("masks %t, %s: sample %d of the index has other links", masks, name, i)
+				}
+			}
+		}
+		state := x.State()
+		state.Lengths = []float64{1, math.NaN()}
+		if _, err := Restore(ctx, state, viewsOf[float64](t, d), 1); err == nil {
+			t.Error("a length of NaN is taken")
+		}
+		state.Lengths = state.Lengths[:1]
+		if _, err := Restore(ctx, state, viewsOf[float64](t, d), 1); err == nil {
+			t.Error("one length is taken for two views")
+		}
+	}
+}
+
+func distanceToZero(x []float64) float64 {
+	sum := 0.0
+	for _, y := range x {
+		sum += y * y
+	}
+	return sum
+}

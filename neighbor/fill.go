@@ -24,7 +24,7 @@ func Fill[T Float](ctx context.Context, op Operator, views []Block[T], steps, wo
 		return nil, err
 	}
 	if steps < 1 || steps > maxSteps {
-		return nil, fmt.Errorf("neighbor: %d steps of filling", steps)
+		return nil, fmt.Errorf("neighbor: %d steps of filling; want 1 to %d", steps, maxSteps)
 	}
 	if err := checkBlocks(ctx, views, op.Len(), workers); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func (b *Block[T]) finite(v, lo, hi int) error {
 				return fmt.Errorf("neighbor: view %d has %v at row %d, column %d", v, y, i, j)
 			}
 		}
-		return fmt.Errorf("neighbor: row %d of view %d is too long", i, v)
+		return fmt.Errorf("neighbor: row %d of view %d is so long that its norm is not finite", i, v)
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func (b *Block[T]) incomplete() bool {
 const stripColumns = 32
 
 // Filter is what a low-pass filter did to a view, in the form that takes new samples: a row for each atom of the operator.
-// It is not changed and safe for concurrent use.
+// It does not change, and is safe for concurrent use.
 //
 // With A = L·(atoms) the filter of S steps is x_S = 2^−S·x_0 + A·u with u = Σ_t 2^(t−S)·x_t over t < S, a polynomial of A times
 // x_0. The table has u's row for each sample of a graph, and Bᵀu for a factor B; a sample with the links l gets
@@ -96,7 +96,7 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 	}
 	n := op.Len()
 	if steps < 0 || steps > maxSteps {
-		return nil, fmt.Errorf("neighbor: %d steps of the filter", steps)
+		return nil, fmt.Errorf("neighbor: %d steps of the filter; want 0 to %d", steps, maxSteps)
 	}
 	if err := checkBlocks(ctx, views, n, workers); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ const maxSteps = 1000
 // operand returns the parts of an operator that is there.
 func operand[T Float](op Operator) (part[T], error) {
 	if v := reflect.ValueOf(op); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return part[T]{}, fmt.Errorf("neighbor: no operator")
+		return part[T]{}, fmt.Errorf("neighbor: the operator is nil")
 	}
 	return partOf[T](op)
 }

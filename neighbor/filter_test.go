@@ -155,12 +155,12 @@ func TestFilterRefuses(t *testing.T) {
 		want  string
 	}{
 		"NaN":      {x.Operator(), nan, 6, "view 0 has NaN at row 7, column 1"},
-		"long":     {x.Operator(), long, 6, "row 7 of view 0 is too long"},
+		"long":     {x.Operator(), long, 6, "row 7 of view 0 is so long that its norm"},
 		"short":    {x.Operator(), short, 6, "view 0: 40×3 rows"},
 		"mask":     {x.Operator(), mask, 6, "view 0 has 40 rows and a mask of 3"},
 		"steps":    {x.Operator(), good, -1, "-1 steps"},
 		"operator": {foreign{x.Operator()}, good, 6, "the operator is a"},
-		"nil":      {nil, good, 6, "no operator"},
+		"nil":      {nil, good, 6, "the operator is nil"},
 	} {
 		if _, err := Smooth(ctx, c.op, []Block[float64]{c.b}, c.steps, 1); err == nil ||
 			!strings.Contains(err.Error(), "neighbor: "+c.want) {

@@ -18,10 +18,13 @@ type Config struct {
 	// ExactUpTo is the number of samples up to which neighbours are exact, with landmarks above; 0: 10,000; negative:
 	// landmarks always. Exact neighbours cost O(n²·d), landmarks O(n·M·d).
 	ExactUpTo int
-	Landmarks int    // M, at most n; 0: n/4, at least 40 and at most 1,000
-	Nearest   int    // s, the landmarks of a sample, below M; 0: 5
-	Seed      uint64 // of the samples that landmarks start from
-	Workers   int    // goroutines; 0: GOMAXPROCS
+	Landmarks int // M, at most n; 0: n/4, at least 40 and at most 1,000
+	Nearest   int // s, the landmarks of a sample, below M; 0: 5
+	// Adapt makes new samples more like those of an exact index before they are attached, see Attach. It is for rows that had
+	// norm 1 before they were taken to their leading directions.
+	Adapt   bool
+	Seed    uint64 // of the samples that landmarks start from
+	Workers int    // goroutines; 0: GOMAXPROCS
 	// Device, if not nil, makes the products in which neighbours and landmarks are sought by Build. What it finds is weighed
 	// here: the result is the same but where products differ by less than their rounding error.
 	Device rows.Device
@@ -48,14 +51,14 @@ func (c Config) complete() (Config, error) {
 	}
 	switch {
 	case c.Neighbors < 1:
-		return c, fmt.Errorf("neighbor: %d neighbours", c.Neighbors)
+		return c, fmt.Errorf("neighbor: %d neighbours; want at least 1", c.Neighbors)
 	case math.IsNaN(c.Rest) || math.IsInf(c.Rest, 1):
-		return c, fmt.Errorf("neighbor: one-sided edges have the factor %v", c.Rest)
+		return c, fmt.Errorf("neighbor: one-sided edges have the factor %v; want a finite one", c.Rest)
 	}
 	return c, nil
 }
 
-// Index is an operator over samples to which new samples can be attached. It is not changed and safe for concurrent use.
+// Index is an operator over samples to which new samples can be attached. It does not change, and is safe for concurrent use.
 type Index[T Float] struct {
 	cfg     Config
 	given   []Space   // as Build got them
@@ -73,6 +76,7 @@ type exactIndex[T Float] struct {
 	src    *source[T]
 	places []*place[T]
 	lists  []*Lists
+	length []float64   // of each view, the root mean square of the rows' norms; nil without Config.Adapt
 	degree [][]float64 // of each space's graph before it was normalised
 	cover  []float64
 	graph  *Links
@@ -121,6 +125,9 @@ func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Co
 	}
 	if err := x.buildExact(ctx, src, hashes, places, lists); err != nil {
 		return nil, err
+	}
+	if cfg.Adapt {
+		x.exact.length = src.lengths(x.sourceViews())
 	}
 	return x, nil
 }
@@ -216,6 +223,7 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device ro
 			return err
 		}
 		m.setScale(parts[q])
+		m.unpack()
 		x.sets = append(x.sets, m)
 	}
 	b, err := join(ctx, x.sets, parts, x.weights, c.Workers)
@@ -235,17 +243,24 @@ func (x *Index[T]) usedViews() []int {
 			used[v] = true
 		}
 	}
-	from := 0
-	if x.doubles() {
-		from = len(x.dims)
-	}
 	var views []int
-	for v, u := range used {
-		if u {
-			views = append(views, from+v)
+	for v, at := range x.sourceViews() {
+		if used[v] {
+			views = append(views, at)
 		}
 	}
 	return views
+}
+
+// sourceViews returns the numbers of the views in the sources as they are, not filled.
+func (x *Index[T]) sourceViews() []int {
+	out := make([]int, len(x.dims))
+	for v := range out {
+		if out[v] = v; x.doubles() {
+			out[v] += len(x.dims)
+		}
+	}
+	return out
 }
 
 // Exact reports whether the operator is a Graph of exact neighbours; else it is a Factor.
@@ -253,3 +268,10 @@ func (x *Index[T]) Exact() bool { return x.exact != nil }
 
 // Operator returns the operator: a *Graph or a *Factor, nil for an index of landmarks that was restored from its state.
 func (x *Index[T]) Operator() Operator { return x.op }
+
+// Prepare packs the landmarks for products, which otherwise the first samples that are attached wait for.
+func (x *Index[T]) Prepare() {
+	for _, m := range x.sets {
+		m.packing.Do(m.packRows)
+	}
+}

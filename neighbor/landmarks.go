@@ -65,15 +65,16 @@ type landmarks[T Float] struct {
 	points  *source[T] // the centroids as samples, a view for each view of the space
 	bias    [][]T      // their squared norms
 	longest float64
-	panels  []kernel.Panel[T] // of each view, for rows that do not lie in memory
+	views   *lazyPanels[T] // of each view, for rows that do not lie in memory
 
-	// for rows that do, see packRows
-	heads  []*head[T]
-	width  int
-	short  bool // bounds take far fewer columns than scores
-	rows   []T
-	bounds *kernel.Panel[T]
-	whole  *lazyPanel[T]
+	// What products with rows that do take, see packRows, is made once it is needed, for most graphs take no new samples.
+	packing *sync.Once
+	heads   []*head[T]
+	width   int
+	short   bool // bounds take far fewer columns than scores
+	rows    []T
+	bounds  *kernel.Panel[T]
+	whole   *lazyPanel[T]
 
 	spaces *sync.Pool // of *landmarkSpace[T], for samples with the features of the landmarks' own
 
@@ -86,7 +87,30 @@ type lazyPanel[T Float] struct {
 	panel kernel.Panel[T]
 }
 
-// ready makes what products with the centroids need.
+// lazyPanels is panels that are packed when they are first needed.
+type lazyPanels[T Float] struct {
+	once   sync.Once
+	panels []kernel.Panel[T]
+}
+
+// viewPanels returns the centroids of each view as panels.
+func (m *landmarks[T]) viewPanels() []kernel.Panel[T] {
+	m.views.once.Do(func() {
+		m.views.panels = make([]kernel.Panel[T], len(m.centroids))
+		for q := range m.views.panels {
+			m.points.pack(q, 0, m.count, &m.views.panels[q])
+		}
+	})
+	return m.views.panels
+}
+
+// unpack lets go of what products take, until they are taken again.
+func (m *landmarks[T]) unpack() {
+	m.packing, m.rows, m.bounds, m.spaces = new(sync.Once), nil, nil, new(sync.Pool)
+	m.whole, m.views = new(lazyPanel[T]), new(lazyPanels[T])
+}
+
+// ready makes what products with the centroids need but for what they are packed in.
 func (m *landmarks[T]) ready(ctx context.Context, workers int) error {
 	views := make([]View[T], len(m.centroids))
 	for q, c := range m.centroids {
@@ -99,9 +123,6 @@ func (m *landmarks[T]) ready(ctx context.Context, workers int) error {
 	if m.points, err = newSource(ctx, views, workers); err != nil {
 		return err
 	}
-	if len(m.panels) != len(views) {
-		m.panels = make([]kernel.Panel[T], len(views))
-	}
 	all := make([]int, len(views))
 	m.bias = make([][]T, len(views))
 	for q := range views {
@@ -109,10 +130,8 @@ func (m *landmarks[T]) ready(ctx context.Context, workers int) error {
 		for _, x := range m.points.square[q] {
 			m.bias[q] = append(m.bias[q], T(x))
 		}
-		m.points.pack(q, 0, m.count, &m.panels[q])
 	}
-	m.packRows()
-	m.whole = new(lazyPanel[T])
+	m.packing, m.whole, m.views = new(sync.Once), new(lazyPanel[T]), new(lazyPanels[T])
 	if m.spaces == nil {
 		m.spaces = new(sync.Pool)
 	}
@@ -137,6 +156,7 @@ type landmarkSpace[T Float] struct {
 
 // newSpace returns the memory for blocks of samples of src.
 func (m *landmarks[T]) newSpace(src *source[T]) *landmarkSpace[T] {
+	m.packing.Do(m.packRows)
 	w := &landmarkSpace[T]{room: min(src.n, blockRows), y: make([][]T, len(m.centroids)), buf: src.rowBuffers()}
 	if src.inMemory(m.space.Views) {
 		w.y, w.rows = w.y[:1], make([]T, w.room*m.width)
@@ -152,6 +172,7 @@ func (m *landmarks[T]) newSpace(src *source[T]) *landmarkSpace[T] {
 
 // takeSpace is newSpace with memory that was given back, where there is some that fits.
 func (m *landmarks[T]) takeSpace(src *source[T]) *landmarkSpace[T] {
+	m.packing.Do(m.packRows)
 	w, _ := m.spaces.Get().(*landmarkSpace[T])
 	if w == nil || w.room < min(src.n, blockRows) || (w.rows != nil) != src.inMemory(m.space.Views) {
 		return m.newSpace(src)
@@ -164,8 +185,9 @@ func (m *landmarks[T]) takeSpace(src *source[T]) *landmarkSpace[T] {
 func (m *landmarks[T]) multiply(src *source[T], lo, hi int, prune bool, w *landmarkSpace[T]) {
 	ld := Stride(m.count)
 	if w.rows == nil {
+		panels := m.viewPanels()
 		for q, v := range m.space.Views {
-			src.views[v].Rows.Mul(lo, hi, &m.panels[q], w.y[q], ld)
+			src.views[v].Rows.Mul(lo, hi, &panels[q], w.y[q], ld)
 		}
 		return
 	}

@@ -114,8 +114,21 @@ func (p *part[T]) table(ctx context.Context, workers int, x []T, ld int) ([]T, e
 		p.atoms, p.tree = make([]T, size), parallel.NewVectorTree(size)
 	}
 	p.tree.Reset()
+	var mu sync.Mutex
+	var taken []*[]T // by the goroutines
+	defer func() {
+		for _, b := range taken {
+			giveRows(b)
+		}
+	}()
 	err := parallel.Sum(ctx, workers, 0, len(p.chunks), p.tree,
-		func() []T { return make([]T, size) },
+		func() []T {
+			b := takeRows[T](size)
+			mu.Lock()
+			defer mu.Unlock()
+			taken = append(taken, b)
+			return *b
+		},
 		func(_, i int, b []T, part []float64) error {
 			c := &p.chunks[i]
 			kernel.MulSparse(c.ptr, c.col, c.values, ld, x[c.from*ld:], b, ld)

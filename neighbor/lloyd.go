@@ -53,6 +53,7 @@ func findLandmarks[T Float](
 		if err := m.ready(ctx, c.Workers); err != nil {
 			return nil, err
 		}
+		m.packing.Do(m.packRows)
 		inner := *m
 		inner.space.Views = all
 		if err := inner.find(ctx, products, 1); err != nil {

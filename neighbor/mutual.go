@@ -23,7 +23,7 @@ func Mutual(l *Lists, rest float64) (*Graph, error) {
 		return nil, err
 	}
 	if !(rest >= 0) || math.IsInf(rest, 1) {
-		return nil, fmt.Errorf("neighbor: one-sided edges have the factor %v", rest)
+		return nil, fmt.Errorf("neighbor: one-sided edges have the factor %v; want a finite one, at least 0", rest)
 	}
 	a, _ := l.mutual(rest)
 	return &Graph{links: a}, nil
@@ -31,13 +31,13 @@ func Mutual(l *Lists, rest float64) (*Graph, error) {
 
 func (l *Lists) check() error {
 	if l == nil || l.N < 1 || l.K < 1 || len(l.Index) != l.N*l.K || len(l.Square) != l.N*l.K {
-		return errors.New("neighbor: lists that do not have K neighbours of N samples")
+		return errors.New("neighbor: the lists do not have K neighbours of N samples")
 	}
 	for e, j := range l.Index {
 		i, r := e/l.K, e%l.K
 		switch d := l.Square[e]; {
 		case j < -1 || int(j) >= l.N || int(j) == i:
-			return fmt.Errorf("neighbor: neighbour %d of sample %d is %d of %d", r, i, j, l.N)
+			return fmt.Errorf("neighbor: neighbour %d of sample %d has the index %d, and there are %d samples", r, i, j, l.N)
 		case j < 0:
 		case r > 0 && (l.Index[e-1] < 0 || l.Square[e-1] > d):
 			return fmt.Errorf("neighbor: neighbours of sample %d are not in order of distance", i)

@@ -28,7 +28,7 @@ type Lists struct {
 // multiplied once.
 func Nearest[T Float](ctx context.Context, views []View[T], spaces []Space, k, workers int) ([]*Lists, error) {
 	if k < 1 {
-		return nil, fmt.Errorf("neighbor: %d neighbours", k)
+		return nil, fmt.Errorf("neighbor: %d neighbours; want at least 1", k)
 	}
 	if err := checkSpaces(spaces, len(views)); err != nil {
 		return nil, err

@@ -133,11 +133,11 @@ func TestNearestRefuses(t *testing.T) {
 		k      int
 		want   string
 	}{
-		"no views":     {nil, testSpaces, 3, "space 0 has view 0 of 0"},
-		"no spaces":    {good, nil, 3, "no spaces"},
+		"no views":     {nil, testSpaces, 3, "space 0 has view 0, and there are 0 views"},
+		"no spaces":    {good, nil, 3, "there are no spaces"},
 		"empty space":  {good, []Space{{}}, 3, "space 0 has no views"},
 		"view twice":   {good, []Space{{Views: []int{1, 1}}}, 3, "space 0 has view 1 twice"},
-		"no such view": {good, []Space{{Views: []int{2}}}, 3, "space 0 has view 2 of 2"},
+		"no such view": {good, []Space{{Views: []int{2}}}, 3, "space 0 has view 2, and there are 2 views"},
 		"neighbours":   {good, testSpaces, 0, "0 neighbours"},
 		"NaN":          {nan, testSpaces, 3, "view 1 has NaN at row 7, column 1"},
 		"long":         {long, testSpaces, 3, "row 7 of view 1 is so long"},

@@ -80,7 +80,7 @@ func Spaces(groups ...[]int) []Space {
 // checkSpaces checks the views of spaces.
 func checkSpaces(spaces []Space, views int) error {
 	if len(spaces) == 0 {
-		return errors.New("neighbor: no spaces")
+		return errors.New("neighbor: there are no spaces")
 	}
 	for s, p := range spaces {
 		if len(p.Views) == 0 {
@@ -89,7 +89,7 @@ func checkSpaces(spaces []Space, views int) error {
 		seen := make([]bool, views)
 		for _, v := range p.Views {
 			if v < 0 || v >= views {
-				return fmt.Errorf("neighbor: space %d has view %d of %d", s, v, views)
+				return fmt.Errorf("neighbor: space %d has view %d, and there are %d views", s, v, views)
 			}
 			if seen[v] {
 				return fmt.Errorf("neighbor: space %d has view %d twice", s, v)
@@ -121,7 +121,7 @@ func shares(w []float64) ([]float64, error) {
 	out := make([]float64, len(w))
 	for s, x := range w {
 		if out[s] = x / total; !(out[s] > 1e-300) {
-			return nil, fmt.Errorf("neighbor: weight %v of graph %d is nothing beside the sum of all, %v", x, s, total)
+			return nil, fmt.Errorf("neighbor: weight %v of graph %d is too small beside the sum of all, %v", x, s, total)
 		}
 	}
 	return out, nil

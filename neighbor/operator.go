@@ -32,7 +32,7 @@ func Mul[T Float](ctx context.Context, op Operator, workers int, dst, x []T, ld 
 	case []float64:
 		return op.Mul64(ctx, workers, any(dst).([]float64), x, ld)
 	}
-	return errors.New("neighbor: neither float32 nor float64")
+	return errors.New("neighbor: the values are neither float32 nor float64")
 }
 
 // checkProduct checks the sizes of a product with n rows.
@@ -99,7 +99,7 @@ type Factor struct {
 // NewFactor returns the operator B·Bᵀ of the rows of B.
 func NewFactor(b *Links) (*Factor, error) {
 	if b == nil {
-		return nil, errors.New("neighbor: a factor needs its links")
+		return nil, errors.New("neighbor: the links of the factor are nil")
 	}
 	return &Factor{links: b}, nil
 }

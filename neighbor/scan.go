@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// mostBase and leastBase bound the number of base samples that are multiplied at a time, and baseValues their values, which
-	// then stay in a core's second-level cache.
+	// mostBase and leastBase bound the number of base samples that are multiplied at a time, and baseValues their values: those
+	// of a view then stay in a core's second-level cache.
 	mostBase, leastBase = 256, 64
-	baseValues          = 160 << 10
+	baseValues          = 320 << 10
 	// groupBlocks is the number of blocks of queries that the same base samples are multiplied with, one after another.
 	groupBlocks = 16
 	// fewQueries is the number of queries up to which they are the columns of products in place of the base samples, which then

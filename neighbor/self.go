@@ -7,7 +7,7 @@ import (
 )
 
 // selfColumns is the number of samples whose own weights are found together.
-const selfColumns = 32
+const selfColumns = 16
 
 // SelfWeights returns, of some samples of a graph, what a filter of so many steps gives each of its own row by way of its
 // neighbours: the diagonal of ((I + A)/2)^S less 2^−S. It takes products for half of the steps, for the diagonal of the power is

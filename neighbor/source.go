@@ -53,7 +53,7 @@ func (s *source[T]) product(v int) int {
 
 func newSource[T Float](ctx context.Context, views []View[T], workers int) (*source[T], error) {
 	if len(views) == 0 {
-		return nil, errors.New("neighbor: no views")
+		return nil, errors.New("neighbor: there are no views")
 	}
 	s := &source[T]{views: views}
 	for v, w := range views {
@@ -76,7 +76,7 @@ func newSource[T Float](ctx context.Context, views []View[T], workers int) (*sou
 		s.dims = append(s.dims, d)
 	}
 	if s.n > math.MaxInt32 {
-		return nil, fmt.Errorf("neighbor: %d samples, at most %d", s.n, math.MaxInt32)
+		return nil, fmt.Errorf("neighbor: %d samples; at most %d can be indexed", s.n, math.MaxInt32)
 	}
 	for v := range views {
 		s.square = append(s.square, make([]float64, s.n))
@@ -194,6 +194,57 @@ func (s *source[T]) rowBuffers() [2][]T {
 	}
 	most := slices.Max(s.dims)
 	return [2][]T{make([]T, most), make([]T, most)}
+}
+
+// lengths returns the root mean square of the norms of the rows of each of the views that are there.
+func (s *source[T]) lengths(views []int) []float64 {
+	out := make([]float64, len(views))
+	for q, v := range views {
+		sum, count := 0.0, 0.0
+		for i, square := range s.square[v] {
+			if s.present(v, i) {
+				sum, count = sum+square, count+1
+			}
+		}
+		out[q] = math.Sqrt(sum / max(count, 1))
+	}
+	return out
+}
+
+// lengthened returns the source with rows that are shorter than the length of their view brought to it. Rows of zeros stay.
+func (s *source[T]) lengthened(ctx context.Context, length []float64, workers int) (*source[T], error) {
+	out := *s
+	out.views, out.square = slices.Clone(s.views), make([][]float64, len(s.views))
+	for v, d := range s.dims {
+		if p := s.product(v); p < v { // the same rows once more
+			out.views[v].Rows, out.square[v] = out.views[p].Rows, slices.Clone(out.square[p])
+			for i := range out.square[v] {
+				if !s.present(v, i) {
+					out.square[v][i] = 0
+				}
+			}
+			continue
+		}
+		x, square := make([]T, s.n*d), slices.Clone(s.square[v])
+		err := eachRow(ctx, workers, s.n, func(i int) {
+			row := x[i*d : (i+1)*d]
+			if !s.present(v, i) {
+				return
+			}
+			s.views[v].Rows.Row(i, row)
+			if norm := math.Sqrt(square[i]); norm > 0 && norm < length[v] {
+				for j := range row {
+					row[j] = T(float64(row[j]) * (length[v] / norm))
+				}
+				square[i] = length[v] * length[v]
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		out.views[v].Rows, out.square[v] = rows.NewDense(s.n, d, d, x), square
+	}
+	return &out, nil
 }
 
 // longest returns the largest norm of a sample over the views.

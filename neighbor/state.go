@@ -13,6 +13,8 @@ type State[T Float] struct {
 	Dims   []int
 	// Lists are the neighbours in each space, where the index is exact.
 	Lists []*Lists
+	// Lengths are, where the index is exact and Config.Adapt is set, the root mean square norms of the rows of the views.
+	Lengths []float64
 	// Landmarks are those of each space, where it is not.
 	Landmarks []Landmarks[T]
 }
@@ -31,7 +33,7 @@ func (x *Index[T]) State() State[T] {
 		s.Config.Rest = -1
 	}
 	if x.exact != nil {
-		s.Lists = x.exact.lists
+		s.Lists, s.Lengths = x.exact.lists, x.exact.length
 		return s
 	}
 	for _, m := range x.sets {
@@ -121,6 +123,17 @@ func restoreExact[T Float](ctx context.Context, s State[T], views []View[T]) (*I
 	}
 	if err := x.buildExact(ctx, src, hashes, newPlaces(src, hashes, x.spaces, x.cfg.Neighbors), s.Lists); err != nil {
 		return nil, err
+	}
+	if s.Config.Adapt {
+		if len(s.Lengths) != len(s.Dims) {
+			return nil, fmt.Errorf("neighbor: lengths of %d views for %d", len(s.Lengths), len(s.Dims))
+		}
+		for v, l := range s.Lengths {
+			if !(l >= 0) || l*l >= largestSquare[T]() {
+				return nil, fmt.Errorf("neighbor: the rows of view %d have the length %v", v, l)
+			}
+		}
+		x.exact.length = s.Lengths
 	}
 	return x, nil
 }

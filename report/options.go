@@ -22,7 +22,7 @@ type Options struct {
 	Classes    []int    // known classes, n, from 0 to len(ClassNames)−1; nil: not known
 	ClassNames []string // nil: the numbers of the classes
 
-	// Trust is per view and sample, from 0 to 1; nil: that of the clustering, if it has one.
+	// Trust is per view and sample, from 0 to 1, that of Predictor.ViewTrust; nil: that of the network, if it has one.
 	Trust [][]float64
 
 	// Novelty of the samples, from 0 to 1; nil: what WritePredictions has from the model.

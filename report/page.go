@@ -109,6 +109,7 @@ type page struct {
 	EffectSamples int
 	Disagreeing   []sampleRow
 	HasTrust      bool
+	RowTrust      bool // it is in rows, whatever the clusters
 	Trust         []trustRow
 
 	Classes *classTable
@@ -352,7 +353,7 @@ func (p *page) addTrust(r *result, o *Options) {
 	if trust == nil {
 		return
 	}
-	p.HasTrust = true
+	p.HasTrust, p.RowTrust = true, o.Trust != nil
 	has := func(v, i int) bool { return o.Views == nil || o.Views[v].Has(i) }
 	mean := func(name string, of func(i int) bool) {
 		row := trustRow{Name: name}
@@ -419,7 +420,8 @@ func (p *page) addFacts(r *result, o *Options) {
 		}
 	}
 	card("made with", program+", "+runtime.Version()+", "+runtime.GOOS+"/"+runtime.GOARCH)
-	p.Training = append(p.Training, Fact{"epochs", thousands(r.epochs)}, Fact{"end", r.status})
+	p.Training = append(p.Training, Fact{"epochs", thousands(r.epochs)}, Fact{"end", r.status},
+		Fact{"trained on", r.predictor.Ran.String()})
 	if r.restarts > 1 {
 		p.Training = append(p.Training, Fact{"run kept", thousands(r.restart+1) + " of " + thousands(r.restarts)})
 	}

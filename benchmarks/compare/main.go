@@ -3,13 +3,16 @@
 //
 //	go run ./benchmarks/compare [-data FOLDER] [-rounds 3] [-only mnist] [-python /usr/bin/python3]
 //
-// It needs a Python with numpy and torch; without them only this library's side is measured. -data is a folder with
+// With -methods it times whole fits, and other methods of linear cost, on sets with classes:
+//
+//	go run ./benchmarks/compare -data FOLDER -methods mnist3v,mnistusps
+//
+// Epochs need a Python with numpy and torch; without them only this library's side is measured. -data is a folder with
 // mnist3v.npz and msrcv1.npz; synthetic data of the same shapes stand in for what is not there.
 package main
 
 import (
-	"bufio"
-	"errors"
+	_ "embed" // of the script
 	"flag"
 	"fmt"
 	"io"
@@ -17,10 +20,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/largemvc/largemvc/benchmarks/internal/sides"
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
@@ -49,19 +52,31 @@ var workloads = []workload{
 }
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "child" {
-		if err := runChild(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, "compare:", err)
-			os.Exit(1)
+	if len(os.Args) > 1 {
+		run := map[string]func([]string) error{"child": sides.RunChild, "method": runMethod}[os.Args[1]]
+		if run != nil {
+			if err := run(os.Args[2:]); err != nil {
+				fmt.Fprintln(os.Stderr, "compare:", err)
+				os.Exit(1)
+			}
+			return
 		}
-		return
 	}
 	data := flag.String("data", "", "folder with mnist3v.npz and msrcv1.npz")
 	rounds := flag.Int("rounds", 3, "turns of each side")
 	only := flag.String("only", "", "only workloads whose name contains this")
 	python := flag.String("python", "python3", "Python with numpy and torch")
 	whole := flag.Bool("whole", true, "also time whole fits")
+	methods := flag.String("methods", "",
+		"in place of epochs, compare whole fits with other methods on these `sets` of the folder, separated by commas")
 	flag.Parse()
+	if *methods != "" {
+		if err := compareMethods(os.Stdout, *data, strings.Split(*methods, ",")); err != nil {
+			fmt.Fprintln(os.Stderr, "compare:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := compare(os.Stdout, *data, *only, *python, *rounds, *whole); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
@@ -101,7 +116,7 @@ func compare(out io.Writer, data, only, python string, rounds int, whole bool) e
 func (w workload) measure(dir, data, python string, torch bool, rounds int, whole bool, peak float64) (string, error) {
 	file := filepath.Join(data, w.file)
 	if _, err := os.Stat(file); w.file == "" || data == "" || err != nil {
-		if file, err = makeData(dir, w.n, w.dims); err != nil {
+		if file, err = sides.MakeData(dir, w.n, w.dims); err != nil {
 			return "", err
 		}
 		defer os.Remove(file)
@@ -111,41 +126,41 @@ func (w workload) measure(dir, data, python string, torch bool, rounds int, whol
 		return "", err
 	}
 	args := []string{"child", "-data", file, "-m", strconv.Itoa(w.m)}
-	own, err := startSide(exec.Command(self, args...))
+	own, err := sides.Start(exec.Command(self, args...))
 	if err != nil {
 		return "", err
 	}
-	defer own.stop()
-	var other *side
+	defer own.Stop()
+	var other *sides.Side
 	scale := 1.0
 	if torch {
 		torchFile := file
 		if w.torchN > 0 {
 			scale = float64(w.n) / float64(w.torchN)
-			if torchFile, err = makeData(dir, w.torchN, w.dims); err != nil {
+			if torchFile, err = sides.MakeData(dir, w.torchN, w.dims); err != nil {
 				return "", err
 			}
 			defer os.Remove(torchFile)
 		}
-		script, err := torchScript(dir)
+		path, err := sides.Script(dir, "torch_child.py", script)
 		if err != nil {
 			return "", err
 		}
-		if other, err = startSide(exec.Command(python, script, torchFile, strconv.Itoa(w.m), "2")); err != nil {
+		if other, err = sides.Start(exec.Command(python, path, torchFile, strconv.Itoa(w.m), "2")); err != nil {
 			return "", err
 		}
-		defer other.stop()
+		defer other.Stop()
 	}
 	var ours, theirs []float64
 	for r := range rounds + 1 { // the first turn warms up
 		for _, s := range []struct {
-			side  *side
+			side  *sides.Side
 			times *[]float64
 		}{{own, &ours}, {other, &theirs}} {
 			if s.side == nil {
 				continue
 			}
-			t, err := s.side.epochs(w.epochs)
+			t, err := s.side.Epochs(w.epochs)
 			if err != nil {
 				return "", err
 			}
@@ -154,11 +169,11 @@ func (w workload) measure(dir, data, python string, torch bool, rounds int, whol
 			}
 		}
 	}
-	return w.row(own, other, median(ours), scale*median(theirs), scale, peak, whole, self, file)
+	return w.row(own, other, sides.Median(ours), scale*sides.Median(theirs), scale, peak, whole, self, file)
 }
 
-func (w workload) row(own, other *side, ours, theirs, scale, peak float64, whole bool, self, file string) (string, error) {
-	memory, err := own.quit()
+func (w workload) row(own, other *sides.Side, ours, theirs, scale, peak float64, whole bool, self, file string) (string, error) {
+	memory, err := own.Quit()
 	if err != nil {
 		return "", err
 	}
@@ -169,7 +184,7 @@ func (w workload) row(own, other *side, ours, theirs, scale, peak float64, whole
 	cells := []string{w.name, fmt.Sprintf("%.4f", ours), "", "",
 		fmt.Sprintf("%.0f %%", 100*flop/ours/1e9/peak), fmt.Sprintf("%.0f", memory), "", "", "", "", ""}
 	if other != nil {
-		theirMemory, err := other.quit()
+		theirMemory, err := other.Quit()
 		if err != nil {
 			return "", err
 		}
@@ -200,85 +215,5 @@ func (w workload) row(own, other *side, ours, theirs, scale, peak float64, whole
 	return "| " + strings.Join(cells, " | ") + " |", nil
 }
 
-// side is a child process that runs epochs on request.
-type side struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Scanner
-}
-
-func startSide(cmd *exec.Cmd) (*side, error) {
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	s := &side{cmd: cmd, in: in, out: bufio.NewScanner(out)}
-	s.out.Buffer(nil, 1<<20)
-	if word, err := s.line(); err != nil || word != "ready" {
-		s.stop()
-		return nil, fmt.Errorf("%s did not start: %q, %v", cmd.Path, word, err)
-	}
-	return s, nil
-}
-
-func (s *side) line() (string, error) {
-	if s.out.Scan() {
-		return s.out.Text(), nil
-	}
-	return "", errors.Join(errors.New("no answer"), s.out.Err())
-}
-
-func (s *side) epochs(n int) ([]float64, error) {
-	if _, err := fmt.Fprintf(s.in, "epochs %d\n", n); err != nil {
-		return nil, err
-	}
-	answer, err := s.line()
-	if err != nil {
-		return nil, err
-	}
-	var times []float64
-	for _, word := range strings.Fields(answer) {
-		t, err := strconv.ParseFloat(word, 64)
-		if err != nil {
-			return nil, err
-		}
-		times = append(times, t)
-	}
-	return times, nil
-}
-
-// quit ends the side and returns its peak memory in MiB.
-func (s *side) quit() (float64, error) {
-	if _, err := fmt.Fprintln(s.in, "quit"); err != nil {
-		return 0, err
-	}
-	answer, err := s.line()
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseFloat(answer, 64)
-}
-
-func (s *side) stop() {
-	s.in.Close()
-	if s.cmd.ProcessState == nil {
-		s.cmd.Process.Kill()
-		s.cmd.Wait()
-	}
-}
-
-func median(x []float64) float64 {
-	if len(x) == 0 {
-		return 0
-	}
-	slices.Sort(x)
-	return x[len(x)/2]
-}
+//go:embed torch_child.py
+var script string

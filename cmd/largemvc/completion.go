@@ -71,6 +71,8 @@ func completedCommands() []completedCommand {
 			done.flags, done.files = completedFlags(compareFlags(&compareOptions{})), true
 		case "inspect":
 			done.flags, done.files = completedFlags(inspectFlags(&inspectOptions{})), true
+		case "device":
+			done.flags = completedFlags(deviceFlags(&deviceOptions{}))
 		case "completion":
 			done.words = []string{"bash", "zsh", "fish"}
 		}

@@ -12,10 +12,11 @@ import (
 
 // aboutData is the part of the help on what can be read.
 const aboutData = `
-Rows are samples. A file may be NumPy (.npz, .npy), MATLAB (.mat, v7.3 too), HDF5, CSV or TSV (gzip too), or a folder of one
-file a view; what it is shows in its content. The usual names are known: views in X0, X1, … (x0, view_0, … too) or in a cell
-X, data, fea …, classes in y, Y, gt, labels …, a mask in present, ids in id, sample_id, patient_id …. Files with ids are joined
-by them, in any order. What is read is said, a line for each view; what looks like a view and is not read is an error.
+Rows are samples. A file may be NumPy (.npz, .npy), safetensors, MATLAB (.mat, v7.3 too), HDF5, CSV or TSV (gzip too), or a
+folder of one file a view; what it is shows in its content. The usual names are known: views in X0, X1, … (x0, view_0, … too)
+or in a cell X, data, fea …, classes in y, Y, gt, labels …, a mask in present, ids in id, sample_id, patient_id …. Files with
+ids are joined by them, in any order. What is read is said, a line for each view; what looks like a view and is not read is an
+error.
 'largemvc inspect FILE' says what is found and how it is read; docs/reading.md has the rules.
 `
 
@@ -78,7 +79,7 @@ func (o *dataOptions) dataFlags(f *flags) {
 	f.value(oneOf(&o.decimal, dataset.AutoDecimal, dataset.DecimalPoint, dataset.DecimalComma), "decimal",
 		"how a CSV file writes decimals: `auto|point|comma`, 0.5 or 0,5")
 	f.int(&o.maxMemory, "max-memory", 0, "`MIB` that the values may take at most; 0: 1024, or 128 times the size of the "+
-		"files where that is more")
+		"files where that is more.\nWith fit -from-disk it is what the fit may take at most; 0: what it needs")
 }
 
 // check refuses what is wrong whatever the data are.
@@ -152,8 +153,8 @@ func bits(double bool) int {
 func (o *dataOptions) diskFlags(f *flags, of string) {
 	f.bool(&o.fromDisk, "from-disk", "read the rows from the files whenever they are needed, for data larger than memory: "+of)
 	f.string(&o.scratch, "scratch", "`FOLDER` for files that are deleted at the end. With -from-disk it gets what cannot be "+
-		"read row by row as it lies in\nits file (CSV, MATLAB v5, compressed or chunked arrays), as float32; by default that is "+
-		"an error")
+		"read row by row as it lies in\nits file (CSV, MATLAB v5, compressed or chunked arrays), as float32, and in a fit "+
+		"the state that -max-memory has no room\nfor; by default both are errors")
 }
 
 // checkDisk refuses what -from-disk does not do; others are flags that need the values in memory.

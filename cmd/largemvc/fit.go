@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/largemvc/largemvc"
@@ -61,12 +62,25 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		return cancelled(ctx, ended)
 	}
 	warn(stderr, result.Notes)
+	if kept := result.Ran.Storage; kept != "" && !o.quiet {
+		fmt.Fprintln(stderr, "largemvc: "+kept)
+	}
+	var trusted [][]float64
+	var untrusted error
+	if o.trust != "" {
+		// After an interrupt there is still a model to ask.
+		if trusted, untrusted = result.ViewTrust(context.WithoutCancel(ctx), in.views); untrusted != nil {
+			untrusted = fmt.Errorf("no trust in the rows: %w", untrusted)
+		}
+	}
 	// Each of these is tried, whatever becomes of the others.
 	failed := []error{
 		o.writeLabels(stdout, in, result),
 		o.output("save").write(stdout, func(w io.Writer) error { _, err := result.WriteTo(w); return err }, result.Save),
 		writeEmbedding(o.output("embedding"), result.H, in.ids),
-		o.writePage(ctx, stdout, in, result, reading, bar),
+		untrusted,
+		writeTrust(stdout, o.output("trust"), in, trusted),
+		o.writePage(ctx, stdout, in, result, trusted, reading, bar),
 		o.writeSummary(stdout, stderr, in, result, reading),
 	}
 	if ctx.Err() != nil && ended != nil {
@@ -112,7 +126,7 @@ func (o *fitOptions) writeSummary(stdout, stderr io.Writer, in *input, c *largem
 	if err != nil {
 		return err
 	}
-	if o.out == standard || o.save == standard || o.report == standard {
+	if o.toStandard() {
 		stdout = stderr
 	}
 	if o.quiet && !o.json {
@@ -133,18 +147,27 @@ func (o *fitOptions) output(flag string) *output {
 	return &output{flag: flag}
 }
 
+// toStandard says whether an output goes to standard output.
+func (o *fitOptions) toStandard() bool {
+	return slices.Contains([]string{o.out, o.save, o.report, o.trust}, standard)
+}
+
+// looksAgain says whether the values of the data are needed after the fit.
+func (o *fitOptions) looksAgain() bool { return o.report != "" || o.trust != "" }
+
 // checkFiles refuses what would lose files, and outputs that cannot be written, before any work.
 func (o *fitOptions) checkFiles() error {
 	o.outputs = []*output{{flag: "out", path: o.out}, {flag: "save", path: o.save}, {flag: "report", path: o.report},
-		{flag: "embedding", path: o.embedding}, {flag: "checkpoint", path: o.config.Checkpoint.Path}}
+		{flag: "embedding", path: o.embedding}, {flag: "trust", path: o.trust},
+		{flag: "checkpoint", path: o.config.Checkpoint.Path}}
 	if err := checkEmbedding("fit", o.embedding); err != nil {
 		return err
 	}
 	if o.config.Checkpoint.Path == standard {
 		return usagef("fit: a checkpoint cannot be written to standard output")
 	}
-	if o.json && (o.out == standard || o.save == standard || o.report == standard) {
-		return usagef("fit: -json writes to standard output too: give -out, -save and -report a file")
+	if o.json && o.toStandard() {
+		return usagef("fit: -json writes to standard output too: give -out, -save, -report and -trust a file")
 	}
 	inputs := o.inputs()
 	inputs["start-labels"] = []string{o.startLabels}
@@ -153,7 +176,7 @@ func (o *fitOptions) checkFiles() error {
 	}
 	// A training that goes on may keep its own checkpoint.
 	checkpoint := o.output("checkpoint")
-	for _, other := range []string{"out", "save", "report", "embedding"} {
+	for _, other := range []string{"out", "save", "report", "embedding", "trust"} {
 		if err := o.output(other).checkInput("fit", "resume", o.resume); o.resume != "" && err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ type fitOptions struct {
 	out, save   string
 	report      string
 	embedding   string
+	trust       string
 	resume      string
 	json, quiet bool
 	config      largemvc.Config
@@ -42,7 +43,8 @@ func fitFlags(o *fitOptions) *flags {
 	o.dataFlags(f)
 	f.float(&o.missing, "missing", 0, "`RATE`, the share of the view rows that is taken away at random by -seed, at "+
 		"least one view of a sample being\nkept; 0: none. For tests with complete data")
-	o.diskFlags(f, "what the fit makes of them is in\nmemory. -fit-samples trains on a part that has room there")
+	o.diskFlags(f, "what is kept for each sample is in\nmemory or, where -max-memory has no room for it, in -scratch. "+
+		"-fit-samples trains on a part")
 	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
 		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in what "+
 		"-read-out makes of H; - is\nstandard output; none by default")
@@ -52,6 +54,8 @@ func fitFlags(o *fitOptions) *flags {
 		"and doubtful samples, what\ntells each cluster apart, a model card; it takes some seconds, and the memory of the data "+
 		"once more; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` to write the representation H to, .npy, .npz or .csv; none by default")
+	f.string(&o.trust, "trust", "`FILE` to write the trust in the rows to"+aboutTrust+"; it needs neighbours, and takes the "+
+		"memory of the data once more")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error; how the data are read then stands in the summary")
 
@@ -134,6 +138,10 @@ func fitFlags(o *fitOptions) *flags {
 	)
 	f.value(among(&o.float, "32", "64"), "float", "arithmetic: `32|64` bits")
 	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores")
+	f.text(&c.Machine.Device, "device",
+		"where the network is trained: `auto|cpu|cuda`. auto: a GPU, in a program with a driver for one (docs/gpu.md), where there "+
+			"is one\nand the fit can run on it, else the cpu; cuda: a GPU, and an error where that cannot be. 'largemvc device' "+
+			"lists what is there")
 	f.text(&c.Rotate, "rotate",
 		"without neighbours, train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where "+
 			"it\nis cheaper")
@@ -185,6 +193,10 @@ func (o *fitOptions) configure() {
 		o.config.Epochs = largemvc.None
 	}
 	o.config.Float64 = o.float == "64"
+	o.config.Machine.Scratch = o.scratch
+	if o.fromDisk {
+		o.config.Machine.MaxMemory = int64(o.maxMemory) << 20
+	}
 	o.network.put(&o.config)
 }
 
@@ -227,7 +239,9 @@ func (o *fitOptions) check() error {
 	if err := o.checkNeighbors(); err != nil {
 		return err
 	}
-	disk := map[string]bool{"missing": o.missing > 0, "report": o.report != "", "float 64": o.float == "64"}
+	disk := map[string]bool{
+		"missing": o.missing > 0, "report": o.report != "", "trust": o.trust != "", "float 64": o.float == "64",
+	}
 	if err := o.checkDisk("fit", disk); err != nil {
 		return err
 	}
@@ -245,6 +259,9 @@ func (o *fitOptions) checkNeighbors() error {
 		if o.given[name] {
 			return usagef("fit: -%s needs neighbours: give -neighbors K, or the preset default", name)
 		}
+	}
+	if o.trust != "" {
+		return usagef("fit: -trust needs neighbours: give -neighbors K, or the preset default")
 	}
 	if c.Preprocess == largemvc.PreprocessBoth {
 		return usagef("fit: -preprocess both needs neighbours: give -neighbors K, or the preset default")

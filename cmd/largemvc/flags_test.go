@@ -94,6 +94,7 @@ func TestVersion(t *testing.T) {
 // apart are the fields of Config, and of its modules, that no flag sets, and why.
 var apart = map[string]string{
 	"Start.Labels": "-start-labels", "Start.Anchors": "for programs: matrices in memory",
+	"Machine.MaxMemory": "-max-memory with -from-disk",
 	"Machine.Overwrite": "always: the command has read the only copy",
 	"Progress":          "the bar", "ExtraLoss": "for programs: a function",
 	"Noise.Scale":  "for programs: a number for each input",
@@ -135,7 +136,7 @@ func TestEveryOptionHasAFlag(t *testing.T) {
 	before, changed := settings("", ""), map[string]bool{}
 	fitFlags(&fitOptions{}).VisitAll(func(fl *flag.Flag) {
 		for _, value := range []string{"3", "2.5", "true", "selu", "paper", "balanced", "spectral", "64", "data", "free", "sum",
-			"always", "plain"} {
+			"always", "plain", "cuda"} {
 			for name, x := range settings(fl.Name, value) {
 				if x != before[name] {
 					changed[name] = true

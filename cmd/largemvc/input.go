@@ -116,7 +116,7 @@ func (o *fitOptions) drop(set *dataset.Set) error {
 // complete fills and checks what of the configuration depends on the data.
 func complete(o *fitOptions, in *input) error {
 	c := &o.config
-	c.Machine.Overwrite = o.report == "" // which looks at the values again
+	c.Machine.Overwrite = !o.looksAgain()
 	if o.resume != "" {
 		return nil
 	}

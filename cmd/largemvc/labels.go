@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -23,6 +24,21 @@ func labelColumns(ids []string, labels []int, near, next []float64) []dataset.Co
 		columns = append([]dataset.Column{{Name: "id", Data: ids}}, columns...)
 	}
 	return columns
+}
+
+// aboutTrust says what is in a file of the trust in the rows of views.
+const aboutTrust = ", as CSV with the columns id (where the data name the samples), sample (from 0),\na column for each view " +
+	"with the probability that its row belongs to the sample, and suspect, the view of the least;\nrows to look at are those " +
+	"of the least trust; - is standard output; none by default"
+
+// writeTrust writes it, where it was asked for.
+func writeTrust(stdout io.Writer, out *output, in *input, trust [][]float64) error {
+	if trust == nil {
+		return nil
+	}
+	columns := trustColumns(in, trust)
+	return out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
+		func(path string) error { return dataset.WriteCSV(path, columns...) })
 }
 
 // trustColumns are the columns of a file of the trust in the rows of views.

@@ -6,6 +6,7 @@
 //	largemvc report -model MODEL -data FILE [-out report.html] …
 //	largemvc compare A.csv B.csv
 //	largemvc inspect FILE…
+//	largemvc device [-selftest]
 //	largemvc version
 //	largemvc completion bash|zsh|fish
 //	largemvc help [COMMAND]
@@ -54,6 +55,7 @@ func commands() []command {
 		{"report", "write a page about samples that a saved model gives to its clusters", runReport},
 		{"compare", "score two files of labels against each other", runCompare},
 		{"inspect", "say what is in a file and how it is read, or what a model is", runInspect},
+		{"device", "list the GPUs that a fit can use, and test one", runDevice},
 		{"version", "print the version, the kernels and the build", runVersion},
 		{"completion", "print a script that completes this command in a shell", runCompletion},
 	}

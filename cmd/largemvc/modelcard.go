@@ -44,6 +44,7 @@ func printModel(w io.Writer, path string) error {
 	line("model", "%s, %.3g MiB", path, float64(info.Size())/(1<<20))
 	line("training", "%s, %s (%s), seed %d, float%d", count(p.Samples(), "sample"), count(p.Epochs, "epoch"), p.Status, c.Seed,
 		bits(c.Float64))
+	line("", "on %v", p.Ran)
 	if c.Restarts > 1 {
 		line("", "run %d of %d, which had the lowest loss", p.Restart+1, c.Restarts)
 	}

@@ -71,13 +71,14 @@ func pageOptions(in *input, data []string, reading time.Duration, bar *progress.
 
 // writePage writes -report. After an interrupt the map is of principal components, which are found at once.
 func (o *fitOptions) writePage(
-	ctx context.Context, stdout io.Writer, in *input, c *largemvc.Clustering, reading time.Duration, bar *progress.Bar,
+	ctx context.Context, stdout io.Writer, in *input, c *largemvc.Clustering, trust [][]float64, reading time.Duration,
+	bar *progress.Bar,
 ) error {
 	if o.report == "" {
 		return nil
 	}
 	p := pageOptions(in, o.data, reading, bar)
-	p.PCA, p.Seed, p.Workers = ctx.Err() != nil, o.config.Seed, o.config.Machine.Workers
+	p.Trust, p.PCA, p.Seed, p.Workers = trust, ctx.Err() != nil, o.config.Seed, o.config.Machine.Workers
 	defer bar.End()
 	return o.output("report").save(stdout, func(w io.Writer) error { return report.Write(context.WithoutCancel(ctx), w, c, p) })
 }

@@ -46,9 +46,7 @@ func predictFlags(o *predictOptions) *flags {
 		"- is standard output; none by default")
 	f.string(&o.report, "report", "`FILE` to write a report on the samples to, one HTML page that can be mailed; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` to write the representation H to, .npy, .npz or .csv; none by default")
-	f.string(&o.trust, "trust", "`FILE` to write the trust in the rows to, as CSV with the columns id (where the data name the "+
-		"samples), sample (from 0),\na column for each view with the probability that its row belongs to the sample, and "+
-		"suspect, the view of the least;\nrows to look at are those of the least trust; - is standard output; none by default")
+	f.string(&o.trust, "trust", "`FILE` to write the trust in the rows to"+aboutTrust)
 	o.diskFlags(f, "labels are written as they are\nfound, without novelty and ids")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
 	f.first("largemvc predict -model model.safetensors -data new.csv -out new-labels.csv",
@@ -139,21 +137,19 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		}
 		columns = append(columns, dataset.Column{Name: "novelty", Data: novelty})
 	}
+	var trusted [][]float64
+	if o.trust != "" {
+		if trusted, err = model.ViewTrust(ctx, in.views); err != nil {
+			return cancelled(ctx, err)
+		}
+	}
 	failed := errors.Join(
 		out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
 			func(path string) error { return dataset.WriteCSV(path, columns...) }),
 		o.writeEmbedding(ctx, embedding, model, in),
-		o.writePage(ctx, stdout, page, model, in, read.Sub(began), bar),
+		o.writePage(ctx, stdout, page, model, in, trusted, read.Sub(began), bar),
+		writeTrust(stdout, trust, in, trusted),
 	)
-	if o.trust != "" {
-		t, err := model.ViewTrust(ctx, in.views)
-		if err != nil {
-			return cancelled(ctx, err)
-		}
-		columns := trustColumns(in, t)
-		failed = errors.Join(failed, trust.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
-			func(path string) error { return dataset.WriteCSV(path, columns...) }))
-	}
 	if o.out == standard || o.report == standard || o.trust == standard {
 		stdout = stderr
 	}
@@ -203,14 +199,14 @@ func (o *predictOptions) writeEmbedding(ctx context.Context, out *output, model 
 
 // writePage writes -report.
 func (o *predictOptions) writePage(
-	ctx context.Context, stdout io.Writer, out *output, model *largemvc.Predictor, in *input, reading time.Duration,
-	bar *progress.Bar,
+	ctx context.Context, stdout io.Writer, out *output, model *largemvc.Predictor, in *input, trust [][]float64,
+	reading time.Duration, bar *progress.Bar,
 ) error {
 	if o.report == "" {
 		return nil
 	}
 	p := pageOptions(in, o.data, reading, bar)
-	p.Facts = append(p.Facts, report.Fact{Name: "model", Value: o.model})
+	p.Facts, p.Trust = append(p.Facts, report.Fact{Name: "model", Value: o.model}), trust
 	defer bar.End()
 	return out.save(stdout, func(w io.Writer) error { return report.WritePredictions(ctx, w, model, in.views, p) })
 }

@@ -11,8 +11,8 @@ import (
 // withResume are the flags that may stand beside -resume: all that is not a setting of the training that goes on.
 var withResume = []string{"resume", "data", "labels", "views", "mask", "missing-rows", "triplets", "sparse", "orientation",
 	"id", "view", "leave-out", "one-hot", "header", "decimal", "overwrite",
-	"max-memory", "from-disk", "scratch", "missing", "out", "save", "report", "embedding", "json", "quiet", "epochs", "tolerance",
-	"patience", "float", "workers",
+	"max-memory", "from-disk", "scratch", "missing", "out", "save", "report", "embedding", "trust", "json", "quiet", "epochs",
+	"tolerance", "patience", "float", "workers", "device",
 	"checkpoint", "checkpoint-every"}
 
 // checkResume refuses settings that a training which goes on has already.
@@ -40,12 +40,14 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 	read := false
 	c, err := largemvc.Resume(ctx, in.views, o.resume, func(c *largemvc.Config) {
 		read = true
-		c.Progress, c.Machine.Overwrite = asked.Progress, o.report == ""
+		c.Progress, c.Machine.Overwrite = asked.Progress, !o.looksAgain()
+		c.Machine.MaxMemory, c.Machine.Scratch = asked.Machine.MaxMemory, asked.Machine.Scratch
 		for name, set := range map[string]func(){
 			"epochs":           func() { c.Epochs = asked.Epochs },
 			"tolerance":        func() { c.EarlyStop.Tolerance = asked.EarlyStop.Tolerance },
 			"patience":         func() { c.EarlyStop.Patience = asked.EarlyStop.Patience },
 			"workers":          func() { c.Machine.Workers = asked.Machine.Workers },
+			"device":           func() { c.Machine.Device = asked.Machine.Device },
 			"checkpoint":       func() { c.Checkpoint.Path = asked.Checkpoint.Path },
 			"checkpoint-every": func() { c.Checkpoint.Every = asked.Checkpoint.Every },
 		} {

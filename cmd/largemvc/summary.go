@@ -11,6 +11,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -53,6 +54,8 @@ type summary struct {
 	RestartKept int    `json:"restart_kept"` // from 0
 	Float       int    `json:"float"`
 	Status      string `json:"status"`
+	Device      string `json:"device"`     // where it was trained
+	DeviceWhy   string `json:"device_why"` // and why there
 
 	LossFirst *float64 `json:"loss_first"`
 	LossLast  *float64 `json:"loss_last"`
@@ -105,7 +108,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 		Variant: variant, Activation: activation.String(), Preset: g.Preset.String(),
 		Preprocess: g.Preprocess.String(), Start: g.Start.Method.String(), ReadOut: g.ReadOut.String(), Seed: g.Seed,
 		Restarts: g.Restarts, RestartKept: c.Restart, Kept: c.Kept,
-		Float: bits(g.Float64), Status: c.Status.String(),
+		Float: bits(g.Float64), Status: c.Status.String(), Device: c.Ran.Device, DeviceWhy: c.Ran.Why,
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
 		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: make([]int, c.Clusters),
 	}
@@ -210,11 +213,11 @@ func (r *summary) table(w io.Writer) error {
 	if r.FilterSteps != nil {
 		line("inputs", "%s of %s columns", count(len(r.Inputs), "input"), join(r.Inputs, " + "))
 	}
-	line("training", "%s (%s)", count(r.Epochs, "epoch"), r.Status)
+	line("training", "%s (%s) on %v", count(r.Epochs, "epoch"), r.Status, machine.Ran{Device: r.Device, Why: r.DeviceWhy})
 	if r.LossFirst != nil && r.LossLast != nil {
 		line("loss", "%.6g at the start, %.6g at the end", *r.LossFirst, *r.LossLast)
 	}
-	seconds := fmt.Sprintf("%.3g s reading, %.3g s first anchors, ", r.ReadSeconds, r.InitSeconds)
+	seconds := fmt.Sprintf("%.3g s reading, %.3g s preparation and first anchors, ", r.ReadSeconds, r.InitSeconds)
 	if r.SecondsPerEpoch != nil {
 		seconds += fmt.Sprintf("%.3g s an epoch, ", *r.SecondsPerEpoch)
 	}

@@ -10,6 +10,48 @@ import (
 	"testing"
 )
 
+// fit -trust writes what predict -trust says of the same samples.
+func TestFitTrust(t *testing.T) {
+	path, folder := writeSet(t, 60, true), t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	if status, _, stderr := runLine(
+		"fit", "-data", path, "-epochs", "1", "-quiet",
+		"-save", in("model"), "-trust", in("fitted.csv"), "-report", in("page.html"),
+	); status != exitOK {
+		t.Fatal(stderr)
+	}
+	if status, _, stderr := runLine(
+		"predict", "-model", in("model"), "-data", path, "-trust", in("predicted.csv"),
+	); status != exitOK {
+		t.Fatal(stderr)
+	}
+	fitted, err := os.ReadFile(in("fitted.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	predicted, err := os.ReadFile(in("predicted.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(in("page.html"))
+	if err != nil || !strings.Contains(string(page), "Mean trust in the rows of each view") {
+		t.Errorf("the report does not show it: %v", err)
+	}
+	if string(fitted) != string(predicted) || strings.Count(string(fitted), "\n") != 61 {
+		t.Errorf("fit writes %d bytes, predict %d", len(fitted), len(predicted))
+	}
+	status, stdout, _ := runLine("fit", "-data", path, "-epochs", "1", "-trust", "-", "-quiet")
+	if status != exitOK || stdout != string(fitted) {
+		t.Errorf("standard output has %d bytes", len(stdout))
+	}
+	for _, wrong := range [][]string{{"-trust", path}, {"-trust", "-", "-json"}, {"-trust", in("t.csv"), "-preset", "paper"},
+		{"-trust", in("t.csv"), "-out", in("t.csv")}} {
+		if status, _, _ := runLine(append([]string{"fit", "-data", path}, wrong...)...); status != exitUsage {
+			t.Errorf("%q ends with %d", wrong, status)
+		}
+	}
+}
+
 // predict -trust writes a number from 0 to 1 for each view, and names the view of the least.
 func TestPredictTrust(t *testing.T) {
 	path, folder := writeSet(t, 60, true), t.TempDir()

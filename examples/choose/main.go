@@ -2,6 +2,11 @@
 // and draws them.
 //
 //	go run ./examples/choose -out choose.svg
+//
+// With a folder of sets that have labels, it prints a table of how near the suggestion, the eigengap and the silhouette come to
+// the number of classes:
+//
+//	go run ./examples/choose -data FOLDER
 package main
 
 import (
@@ -15,14 +20,25 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/choose"
+	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/synthetic"
 )
 
 func main() {
 	out := flag.String("out", "choose.svg", "`FILE` to draw the indices to, .svg or .png")
+	data := flag.String("data", "", "`FOLDER` of sets with labels to try; several separated by commas")
+	only := flag.String("only", "", "`NAMES` of sets of the folder, separated by commas")
+	most := flag.Int("rows", 500, "`N` rows of a set at most, drawn at random")
+	draw := flag.Uint64("draw", 0, "`NUMBER` of the draw of rows")
 	flag.Parse()
-	if err := run(context.Background(), *out, os.Stdout); err != nil {
+	err := error(nil)
+	if *data != "" {
+		err = trySets(context.Background(), sets.Choice{Path: *data, Only: *only, Warn: os.Stderr}, *most, *draw, os.Stdout)
+	} else {
+		err = run(context.Background(), *out, os.Stdout)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }

@@ -39,7 +39,7 @@ type part struct {
 }
 
 func parts() []part {
-	return []part{{"rates", rates}, {"new", newSamples}, {"reasons", reasons}, {"trust", trusts}}
+	return []part{{"rates", rates}, {"new", newSamples}, {"reasons", reasons}, {"trust", trusts}, {"used", trustUsed}}
 }
 
 func main() {

@@ -39,13 +39,16 @@ func fitted(c largemvc.Config) func(context.Context, *sets.Set, [][]bool, int, i
 
 // methods are the lines of the tables.
 func methods() []method {
-	return []method{
+	out := []method{
 		{"default preset", fitted(largemvc.Config{})},
 		{"paper preset", fitted(largemvc.Config{Preset: largemvc.PresetPaper})},
-		{"mean imputation + k-means", func(ctx context.Context, d *sets.Set, present [][]bool, seed, _ int) ([]int, error) {
-			return baseline.MeanImputed(ctx, d.Matrices(), present, d.Classes, uint64(seed))
-		}},
 	}
+	for _, m := range baseline.IncompleteMethods() {
+		out = append(out, method{m.Name, func(ctx context.Context, d *sets.Set, present [][]bool, seed, _ int) ([]int, error) {
+			return m.Run(ctx, d.Matrices(), present, d.Classes, uint64(seed))
+		}})
+	}
+	return out
 }
 
 // possible says whether a set can lack a share of its view rows and keep more than one view for some samples.
@@ -123,17 +126,25 @@ func (s *study) print(g tables.Grid) {
 	fmt.Fprintln(s.stdout, b.String())
 }
 
-// both are the accuracies of the samples of a fit and of new ones, with the clusters matched to classes on the former.
-type both struct{ Fitted, New float64 }
+// both are the accuracies of the samples of a fit and of new ones, with the clusters matched to classes on the former, and that
+// of the new ones with a matching of their own.
+type both struct{ Fitted, New, Own float64 }
 
-// newSamples fits four fifths of a set and predicts the last one, with as many views missing in both.
+// newSamples fits four fifths of a set and predicts the last one, with as many views missing in both, and with none.
 func newSamples(ctx context.Context, s *study, all []*sets.Set) error {
 	var jobs []work.Job[both]
-	wanted := []float64{0.1, 0.3, 0.5}
+	wanted := []float64{0}
+	for _, rate := range s.rates {
+		if rate <= 0.5 { // which sets of three views permit
+			wanted = append(wanted, rate)
+		}
+	}
 	for draw := range s.draws {
 		for _, d := range all {
 			for _, rate := range wanted {
-				name := fmt.Sprintf("%s | new samples | rate %g | draw %d | epochs %d", d.About(), rate, draw, s.epochs)
+				name := fmt.Sprintf(
+					"%s | new samples, both matchings | rate %g | draw %d | epochs %d", d.About(), rate, draw, s.epochs,
+				)
 				jobs = append(jobs, work.Job[both]{Key: name, Name: name, Do: func(ctx context.Context) (both, error) {
 					return predicted(ctx, d.InOrder(draw), rate, draw, s.epochs)
 				}})
@@ -144,18 +155,28 @@ func newSamples(ctx context.Context, s *study, all []*sets.Set) error {
 	if err != nil {
 		return err
 	}
-	g := tables.Grid{Title: "ACC (%) of the fitted four fifths and of the new fifth", Header: []string{"absent"}}
+	g := tables.Grid{
+		Title: "ACC (%) of the fitted four fifths, and of the new fifth with clusters matched to classes on the former and by " +
+			"themselves",
+		Header: []string{"absent"},
+	}
 	for _, d := range all {
 		g.Header = append(g.Header, d.Name)
 	}
 	g.Header = append(g.Header, "mean")
 	for r, rate := range wanted {
-		names := [2]string{fmt.Sprintf("%g, fitted", rate), fmt.Sprintf("%g, new", rate)}
-		lines := linesOf(names, len(all), s.draws, func(set, draw int) [2]float64 {
-			b := got[(draw*len(all)+set)*len(wanted)+r]
-			return [2]float64{b.Fitted, b.New}
-		})
-		g.Rows = append(g.Rows, lines[:]...)
+		of := func(set, draw int) both { return got[(draw*len(all)+set)*len(wanted)+r] }
+		for _, x := range []struct {
+			name  string
+			value func(both) float64
+		}{
+			{"fitted", func(b both) float64 { return b.Fitted }}, {"new", func(b both) float64 { return b.New }},
+			{"new, matched by themselves", func(b both) float64 { return b.Own }},
+		} {
+			g.Rows = append(g.Rows, lineOf(fmt.Sprintf("%g, %s", rate, x.name), len(all), s.draws, func(set, draw int) float64 {
+				return x.value(of(set, draw))
+			}))
+		}
 	}
 	s.print(g)
 	return nil
@@ -165,6 +186,10 @@ func predicted(ctx context.Context, d *sets.Set, rate float64, draw, epochs int)
 	parts := [2]*sets.Set{d.Pick(upTo(0, 4*d.N/5)), d.Pick(upTo(4*d.N/5, d.N))}
 	var views [2][]largemvc.View
 	for i, p := range parts {
+		if rate == 0 {
+			views[i] = p.Views
+			continue
+		}
 		present, err := dataset.Drop(p.N, len(p.Views), rate, uint64(2*draw+i))
 		if err != nil {
 			return both{}, err
@@ -185,7 +210,13 @@ func predicted(ctx context.Context, d *sets.Set, rate float64, draw, epochs int)
 	if err != nil {
 		return both{}, err
 	}
-	return both{matched(parts[0].Labels, c.Labels, to), matched(parts[1].Labels, labels, to)}, nil
+	own, err := matching(parts[1].Labels, labels)
+	if err != nil {
+		return both{}, err
+	}
+	return both{
+		matched(parts[0].Labels, c.Labels, to), matched(parts[1].Labels, labels, to), matched(parts[1].Labels, labels, own),
+	}, nil
 }
 
 func upTo(lo, hi int) []int {
@@ -313,33 +344,30 @@ func reasons(ctx context.Context, s *study, all []*sets.Set) error {
 	}
 	g.Header = append(g.Header, "mean")
 	for w, why := range list {
-		lines := linesOf([2]string{why.name, why.name + ": those"}, len(all), s.draws, func(set, draw int) [2]float64 {
-			b := got[(draw*len(all)+set)*len(list)+w]
-			return [2]float64{b.ACC, b.Class}
-		})
-		g.Rows = append(g.Rows, lines[0])
+		of := func(set, draw int) scored { return got[(draw*len(all)+set)*len(list)+w] }
+		g.Rows = append(g.Rows, lineOf(why.name, len(all), s.draws, func(set, draw int) float64 { return of(set, draw).ACC }))
 		if w > 0 {
-			g.Rows = append(g.Rows, lines[1])
+			g.Rows = append(g.Rows, lineOf(why.name+": those", len(all), s.draws, func(set, draw int) float64 {
+				return of(set, draw).Class
+			}))
 		}
 	}
 	s.print(g)
 	return nil
 }
 
-// linesOf returns two lines of a table: of each set the mean over the draws of both values, and the mean over the sets.
-func linesOf(names [2]string, sets, draws int, values func(set, draw int) [2]float64) (lines [2]tables.Line) {
-	for i, name := range names {
-		lines[i].Name = name
-		var means []float64
-		for set := range sets {
-			of := make([]float64, draws)
-			for draw := range of {
-				of[draw] = values(set, draw)[i]
-			}
-			lines[i].Cells = append(lines[i].Cells, tables.MeanOf(of))
-			means = append(means, stat.Mean(of, nil))
+// lineOf returns a line of a table: of each set the mean over the draws, and the mean over the sets.
+func lineOf(name string, sets, draws int, value func(set, draw int) float64) tables.Line {
+	out := tables.Line{Name: name}
+	var means []float64
+	for set := range sets {
+		of := make([]float64, draws)
+		for draw := range of {
+			of[draw] = value(set, draw)
 		}
-		lines[i].Cells = append(lines[i].Cells, tables.Cell{Mean: stat.Mean(means, nil), Count: 1})
+		out.Cells = append(out.Cells, tables.MeanOf(of))
+		means = append(means, stat.Mean(of, nil))
 	}
-	return lines
+	out.Cells = append(out.Cells, tables.Cell{Mean: stat.Mean(means, nil), Count: 1})
+	return out
 }

@@ -115,9 +115,9 @@ func trusts(ctx context.Context, s *study, all []*sets.Set) error {
 var corruptions = []string{"noise", "swapped"}
 
 // corrupt replaces a share of the rows of a view by noise of the view's own mean and deviation, or by the rows of each other.
-func corrupt(d *sets.Set, kind string, view int, rng *rand.Rand) (*sets.Set, []bool) {
+func corrupt(d *sets.Set, kind string, view int, share float64, rng *rand.Rand) (*sets.Set, []bool) {
 	bad := make([]bool, d.N)
-	chosen := rng.Perm(d.N)[:int(badShare*float64(d.N))]
+	chosen := rng.Perm(d.N)[:int(share*float64(d.N))]
 	old := d.Values[view]
 	values := make([]float64, len(old.X))
 	for k, x := range old.X {
@@ -142,7 +142,7 @@ func corrupt(d *sets.Set, kind string, view int, rng *rand.Rand) (*sets.Set, []b
 }
 
 func detect(ctx context.Context, d *sets.Set, kind string, view, draw int) (naming, error) {
-	dirty, bad := corrupt(d, kind, view, rand.New(rand.NewPCG(uint64(draw), uint64(view))))
+	dirty, bad := corrupt(d, kind, view, badShare, rand.New(rand.NewPCG(uint64(draw), uint64(view))))
 	var out naming
 	c, err := largemvc.Fit(ctx, dirty.Views, largemvc.Config{
 		Clusters: d.Classes, Seed: uint64(draw), Epochs: largemvc.None, KMeansStarts: 1,

@@ -60,7 +60,7 @@ def exact(q, members):  # links to the stored samples, by their lists of neighbo
     mutual = np.minimum(weight, back)
     g = np.bincount(i, mutual + weight / 20, n) + np.bincount(j, weight / 20, n)
     limit, former = np.where(count == k, last, np.inf), np.where(count == k, square[:, width - 2] if k > 1 else 0, last)
-    far = squares([X[m] for m in members], [model[f"samples.{m}"] for m in members])
+    far = squares([long[m] for m in members], [model[f"samples.{m}"] for m in members])
     links = np.zeros_like(far)
     for s, d in enumerate(far):
         if same[s] >= 0:  # it is a stored sample
@@ -100,6 +100,8 @@ if hood["Neighbors"] > 0:
     if "samples.0" in model:
         far = squares(X, [model[f"samples.{k}"].astype(float) for k in range(len(X))])
         same = np.where(far.min(1) < 1e-10, far.argmin(1), -1)
+        longer = zip(X, model.get("lengths", np.zeros(len(X))))
+        long = [unit(x) * np.maximum(np.linalg.norm(x, axis=1, keepdims=True), least) for x, least in longer]
         links = sum(weight * exact(q, members) for q, (weight, members) in enumerate(spaces))
     else:
         links = np.concatenate([weight ** 0.5 * landmarks(q, members) for q, (weight, members) in enumerate(spaces)], 1)

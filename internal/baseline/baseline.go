@@ -1,5 +1,5 @@
-// Package baseline has the methods that LargeMvC-Net is compared with: k-means in several dresses and three multi-view
-// methods of linear cost, written from their papers.
+// Package baseline has the methods that LargeMvC-Net is compared with: k-means in several dresses, three multi-view methods
+// of linear cost, and four for samples that lack views (IncompleteMethods), written from their papers.
 //
 //	labels, err := baseline.LMVSC(ctx, views, 10, seed)
 //

@@ -91,8 +91,12 @@ func TestGoldenModels(t *testing.T) {
 }
 
 func compareGolden(t *testing.T, p problem, f map[string]testutil.Array, variant string) {
+	compareGoldenOn(t, &Sim{}, p, f, variant)
+}
+
+func compareGoldenOn(t *testing.T, drv Driver, p problem, f map[string]testutil.Array, variant string) {
 	p.spec.Noise, p.spec.Anchored = variant == "full", variant != "represent"
-	net := allOnDevice[float64](t, &p, &Sim{})
+	net := allOnDevice[float64](t, &p, drv)
 	within := func(name string, got []float64, tol float64) {
 		t.Helper()
 		if e := relative(got, f[name].Float64s()); !(e <= tol) {

@@ -153,3 +153,32 @@ func (g *guarded) Memory() (free, total int64, err error) {
 	free, total, err = g.Driver.Memory()
 	return free, total, g.failed("asking for its memory", err)
 }
+
+// Listing is what is known of the device of a kind.
+type Listing struct {
+	Kind         string
+	Err          error // why a fit does not take it; then the rest is not known
+	Name         string
+	Major, Minor int // of its compute capability
+	Free, Total  int64
+}
+
+// List opens the device of every kind and closes it again.
+func List() []Listing {
+	var out []Listing
+	for _, k := range Kinds() {
+		l := Listing{Kind: k.Name}
+		drv, err := k.Open()
+		if err == nil {
+			drv, err = usable(drv)
+		}
+		if l.Err = err; err == nil {
+			l.Name = drv.Name()
+			l.Major, l.Minor = drv.Capability()
+			l.Free, l.Total, err = drv.Memory()
+			l.Err = errors.Join(err, drv.Close())
+		}
+		out = append(out, l)
+	}
+	return out
+}

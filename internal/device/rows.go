@@ -332,6 +332,11 @@ func (r *Rows[T]) lowest(ctx context.Context, b [][]T, bias []float64, o lowestO
 			return nil, nil, err
 		}
 	}
+	for _, j := range column {
+		if j < -1 || int(j) >= columns {
+			return nil, nil, &FailedError{r.k.drv.Name(), "the kernel lowest", fmt.Errorf("column %d of %d", j, columns)}
+		}
+	}
 	if keep > o.keep {
 		column, score = withoutSelf(column, score, keep, o.self)
 	}

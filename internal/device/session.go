@@ -3,6 +3,7 @@ package device
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/information"
@@ -61,7 +62,7 @@ func (s *Session) Take64(x []rows.Matrix[float64], present [][]bool) (rows.Produ
 
 // take leaves sparse rows to the CPU, which needs less for them than a device for dense ones.
 func take[T kernel.Float](s *Session, x []rows.Matrix[T], present [][]bool) (rows.Products[T], error) {
-	if len(x) > mostViews || anySparse(x) {
+	if len(x) > mostViews || slices.ContainsFunc(x, rows.IsSparse[T]) {
 		return nil, nil
 	}
 	r, err := NewRows(s.drv, x, present)
@@ -69,16 +70,6 @@ func take[T kernel.Float](s *Session, x []rows.Matrix[T], present [][]bool) (row
 		return nil, s.leave(err)
 	}
 	return r, nil
-}
-
-func anySparse[T kernel.Float](x []rows.Matrix[T]) bool {
-	for _, m := range x {
-		inner, _ := rows.Unscaled(m)
-		if _, sparse := inner.(*rows.Sparse[T]); sparse {
-			return true
-		}
-	}
-	return false
 }
 
 // leave is nil for an error of something that the CPU can do in its place.
@@ -100,7 +91,7 @@ func Factory[T kernel.Float](s *Session) engine.Factory[T] {
 		if s.trains = false; s.off {
 			return engine.InMemory(spec, x, present, h0)
 		}
-		if anySparse(x) {
+		if slices.ContainsFunc(x, rows.IsSparse[T]) {
 			if s.must {
 				return nil, errSparse
 			}

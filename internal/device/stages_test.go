@@ -9,6 +9,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/ptx"
+	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
 	"github.com/largemvc/largemvc/neighbor"
 )
@@ -309,6 +310,27 @@ func TestRowsOfAShard(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Sparse rows stay on the CPU, scaled and some of many too.
+func TestSparseRowsStay(t *testing.T) {
+	n := 100
+	ptr, cols := make([]int, n+1), make([]int32, n)
+	values, factors := make([]float32, n), make([]float32, n)
+	for i := range n {
+		ptr[i+1], cols[i], values[i], factors[i] = i+1, int32(i%3), 1, 2
+	}
+	x := []rows.Matrix[float32]{rows.NewSparse[float32](n, 3, ptr, cols, values, nil, nil)}
+	for _, sparse := range [][]rows.Matrix[float32]{x, {rows.NewScaled(x[0], factors)}, rows.Thin(x, 10)} {
+		p, err := rows.Take(NewSession(&Sim{}, true), sparse, nil)
+		if p != nil || err != nil {
+			t.Errorf("a device takes %T: %v, %v", sparse[0], p, err)
+		}
+	}
+	dense := rows.Thin([]rows.Matrix[float32]{rows.NewDense(n, 1, 1, values)}, 10)
+	if p, err := rows.Take(NewSession(&Sim{}, true), dense, nil); p == nil || err != nil {
+		t.Errorf("a device does not take %T: %v", dense[0], err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 )
@@ -113,7 +114,7 @@ func NewMemory[T kernel.Float](
 	}
 	s.setPresence(present)
 	s.allocate(h0, training)
-	return s, nil
+	return s, spec.Scratch.Err()
 }
 
 // Factory makes the shards of a network that is to be trained, for the rows of all samples; its arguments are those of
@@ -171,14 +172,15 @@ func all(b []bool) bool {
 
 func (s *Memory[T]) allocate(h0 []float64, training bool) {
 	sp, views := s.spec, len(s.x)
-	state := func() []T { return make([]T, s.n*s.ld) }
+	values := func() []T { return mapped.Make[T](sp.Scratch, s.n) }
+	state := func() []T { return mapped.Make[T](sp.Scratch, s.n*s.ld) }
 	s.h = make([][]T, sp.Layers+1)
 	for l := 1; l <= sp.Layers; l++ {
 		s.h[l] = state()
 	}
 	if h0 != nil {
 		s.h[0] = state()
-		for i := range s.n {
+		for i := 0; i < s.n && s.h[0] != nil; i++ {
 			for j := range sp.Anchors {
 				s.h[0][i*s.ld+j] = T(h0[i*sp.Anchors+j])
 			}
@@ -206,12 +208,12 @@ func (s *Memory[T]) allocate(h0 []float64, training bool) {
 		s.pattern[l], s.a[l] = make([][]uint8, views), make([][]T, views)
 		for v := range views {
 			if sp.Noise {
-				s.trust[l][v], s.resid[l][v], s.direct[l][v] = make([]T, s.n), make([]T, s.n), make([]uint8, s.n)
+				s.trust[l][v], s.resid[l][v], s.direct[l][v] = values(), values(), mapped.Make[uint8](sp.Scratch, s.n)
 			}
 			if sp.Represent == SELU && training {
 				s.a[l][v] = state()
 			} else if sp.Represent == ReLU {
-				s.pattern[l][v] = make([]uint8, s.n*s.ld/4)
+				s.pattern[l][v] = mapped.Make[uint8](sp.Scratch, s.n*s.ld/4)
 			}
 		}
 	}
@@ -224,12 +226,12 @@ func (s *Memory[T]) allocate(h0 []float64, training bool) {
 		s.dh = state()
 		s.dt = make([][]T, views)
 		for v := range views {
-			s.dt[v] = make([]T, s.n)
+			s.dt[v] = values()
 		}
 	}
 	s.norms = make([][]float64, views)
 	for v := range views {
-		s.norms[v] = make([]float64, s.n)
+		s.norms[v] = mapped.Make[float64](sp.Scratch, s.n)
 	}
 }
 
@@ -247,10 +249,13 @@ func (s *Memory[T]) Run(ctx context.Context, p *Pass, tree *Tree) error {
 	if s.spec.Anchored {
 		s.makeColumns()
 	}
+	if err := rows.Failure(s.x); err != nil { // whatever ended the last pass, and in time or not
+		return err
+	}
 	s.free = 0
 	correlates := p.Correlates(s.spec)
 	chunks := (s.n + s.chunk - 1) / s.chunk
-	return parallel.Sum(ctx, s.spec.Workers, s.from/s.chunk, chunks, tree, s.chunkBuffer,
+	err := parallel.Sum(ctx, s.spec.Workers, s.from/s.chunk, chunks, tree, s.chunkBuffer,
 		func(worker, i int, acc *chunkSums[T], part *Sums) error {
 			acc.clear(p)
 			part.Begin(p, correlates)
@@ -266,6 +271,10 @@ func (s *Memory[T]) Run(ctx context.Context, p *Pass, tree *Tree) error {
 			}
 			return nil
 		})
+	if failed := rows.Failure(s.x); failed != nil {
+		return failed
+	}
+	return err
 }
 
 func (s *Memory[T]) runBlock(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSums[T], lo, hi int) {

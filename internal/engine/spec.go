@@ -15,7 +15,11 @@
 //   - Net is the coordinator: it owns the parameters, the anchors and their decompositions, and never sees a row.
 package engine
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/largemvc/largemvc/internal/mapped"
+)
 
 // Spec is the shape of a network: everything that does not change while it trains.
 type Spec struct {
@@ -36,6 +40,8 @@ type Spec struct {
 
 	Floor   float64 // of singular values in the backward pass, relative to the largest; 0: 1e-10
 	Workers int     // goroutines; 0: GOMAXPROCS
+
+	Scratch *mapped.Files // what holds the state of the rows; nil: memory
 }
 
 func (s *Spec) check() error {

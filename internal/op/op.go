@@ -31,6 +31,9 @@ type Operation struct {
 	Run func(in []gorgonia.Value) (gorgonia.Value, error)
 	// Diff says which inputs have a gradient; nil: none.
 	Diff []bool
+	// Device makes it an operation that Gorgonia's CUDA build places on the device; elsewhere it says nothing. Gorgonia then
+	// hands it inputs in the device's memory and wants its scalar there. Run is what computes all the same.
+	Device bool
 	// Grad makes the gradient by input i.
 	Grad func(i int, in gorgonia.Nodes, out, cotangent *gorgonia.Node) (*gorgonia.Node, error)
 }
@@ -62,7 +65,7 @@ func Apply(op *Operation, of tensor.Dtype, out tensor.Shape, in ...*gorgonia.Nod
 	} else {
 		op.types = append(op.types, gorgonia.TensorType{Dims: len(out), Of: of})
 	}
-	n, err := gorgonia.ApplyOp(op, in...)
+	n, err := gorgonia.ApplyOp(placed(op), in...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op.Label, err)
 	}
@@ -81,7 +84,7 @@ func (o *Operation) InferShape(...gorgonia.DimSizer) (tensor.Shape, error) { ret
 // ReturnsPtr is true: the value is fresh memory that the following op may overwrite where the graph allows it.
 func (o *Operation) ReturnsPtr() bool { return true }
 
-// CallsExtern is false.
+// CallsExtern is false: the operation is run by the CPU.
 func (o *Operation) CallsExtern() bool { return false }
 
 // OverwritesInput is −1: no input is overwritten.

@@ -33,10 +33,10 @@ type Network[T kernel.Float] struct {
 	intake    Intake[T]
 	clusters  *kmeans.Assigner[T]
 	start     *cluster.Embedding[T] // gives H in place of the layers, if it is not nil
-	few       sync.Pool // of *worker[T] with room for fewRows
-	some      sync.Pool // with room for some rows
-	many      sync.Pool // with room for manyTimes as many
-	chunk     int       // rows of some
+	few       sync.Pool             // of *worker[T] with room for fewRows
+	some      sync.Pool             // with room for some rows
+	many      sync.Pool             // with room for manyTimes as many
+	chunk     int                   // rows of some
 }
 
 // Runner takes a few rows through the layers of a trained network. One goroutine uses it at once.

@@ -127,7 +127,8 @@ func columnSums(
 }
 
 // Standardise returns the views as rows of T, standardised, absent rows zero. With overwrite, views that are already
-// held in T are changed in place, once it is sure that all views can be used.
+// held in T are changed in place, once it is sure that all views can be used. Views outside memory that have no room in it are
+// standardised whenever their rows are needed.
 func Standardise[T kernel.Float](
 	ctx context.Context, views []view.View, s *Standardiser, workers int, overwrite bool,
 ) ([]rows.Matrix[T], error) {
@@ -154,6 +155,15 @@ func Standardise[T kernel.Float](
 func standardiseDense[T kernel.Float](
 	ctx context.Context, x view.View, v int, s *Standardiser, workers int, overwrite bool,
 ) (rows.Matrix[T], error) {
+	m, ok := view.Streamed(x, v, x.Cols, workers, func(in view.View, dst []T) {
+		buf := make([]float64, in.Cols)
+		for i := range in.Rows {
+			denseRow(s, in, v, i, dst[i*in.Cols:(i+1)*in.Cols], buf)
+		}
+	})
+	if ok {
+		return m, nil
+	}
 	dst := view.Own[T](x)
 	if !InPlace[T](x, overwrite) {
 		dst = make([]T, x.Rows*x.Cols)

@@ -54,12 +54,24 @@ func Width(d int, length float64) int {
 }
 
 // UnitRows returns one view standardised, its rows, followed by the length if that is not 0, at norm 1, or 0 where nothing is
-// left of them or the view is absent. A dense view is standardised whenever it is read, which takes no memory that grows with it.
+// left of them or the view is absent. A dense view is standardised whenever it is read, which takes no memory that grows with
+// it.
 func UnitRows[T kernel.Float](
 	ctx context.Context, s *Standardiser, x view.View, v int, length float64, workers int,
 ) (rows.Matrix[T], error) {
 	if x.Sparse == nil || length > 0 {
-		return &denseUnitRows[T]{standardiser: s, view: x, index: v, length: length, cols: Width(x.Cols, length)}, nil
+		m := &denseUnitRows[T]{standardiser: s, view: x, index: v, length: length, cols: Width(x.Cols, length)}
+		streamed, ok := view.Streamed(x, v, m.cols, workers, func(in view.View, dst []T) {
+			part, row := *m, make([]float64, m.cols)
+			part.view = in
+			for i := range in.Rows {
+				part.fill(i, dst[i*m.cols:(i+1)*m.cols], row)
+			}
+		})
+		if ok {
+			return streamed, nil
+		}
+		return m, nil
 	}
 	m, err := standardiseSparse[T](ctx, x, v, s, workers)
 	if err != nil {

@@ -77,7 +77,7 @@ func Failure[T kernel.Float](x []Matrix[T]) error {
 const (
 	// blockBytes is about the size of a block: large enough for a disk to be at its rate, small enough for some of them to
 	// be in a cache that cores share.
-	blockBytes = 1 << 20
+	blockBytes = 1 << 19
 	// fewestRows and mostRows bound the rows of a block.
 	fewestRows, mostRows = 64, 1 << 14
 	// ahead is the number of blocks that are made before they are asked for.

@@ -59,3 +59,13 @@ func Take[T kernel.Float](d Device, x []Matrix[T], present [][]bool) (Products[T
 	}
 	return products, nil
 }
+
+// IsSparse says whether rows, or what they are taken or scaled from, are sparse.
+func IsSparse[T kernel.Float](m Matrix[T]) bool {
+	if t, ok := m.(*thin[T]); ok {
+		m = t.Matrix
+	}
+	m, _ = Unscaled(m)
+	_, sparse := m.(*Sparse[T])
+	return sparse
+}

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -30,9 +31,13 @@ type Options struct {
 	Seed       uint64 // of the directions and the landmarks
 	Workers    int
 	Overwrite  bool // inputs may take the place of the views in the caller's memory
+
 	// Apart says that neighbours are sought as in models of file versions before 5: by the inputs of a standardisation side by
 	// side, without views that are no input in it.
 	Apart bool
+
+	Scratch *mapped.Files // what holds the inputs; nil: memory
+
 	// Device makes the products of the searches for directions and neighbours; nil: they are made here. Rows are taken to their
 	// directions here in any case, for those of a new sample are to have the bits of an equal one in training.
 	Device rows.Device

@@ -44,6 +44,9 @@ func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, 
 	if state.Spaces[0].Filled {
 		add(safetensors.Ints(filledName, []int{fillSteps}, 1))
 	}
+	if state.Lengths != nil {
+		add(safetensors.Float64s(lengthsName, state.Lengths, len(state.Lengths)))
+	}
 	for q, l := range state.Lists {
 		index, square := make([]int, len(l.Index)), make([]float64, len(l.Index))
 		for e, j := range l.Index {
@@ -71,6 +74,10 @@ func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, 
 
 // filledName is the tensor that says that the rows of absent views are filled where views are side by side: in how many steps.
 const filledName = "filled"
+
+// lengthsName is the tensor of the lengths that short rows of new samples are brought to. Models of before it do not do that,
+// nor do they fill rows that new samples lack.
+const lengthsName = "lengths"
 
 // withoutPadding returns the n×d entries of rows with the stride that operators multiply.
 func withoutPadding[T kernel.Float](x []T, n, d int) []float64 {
@@ -174,12 +181,17 @@ func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, d
 	}
 	if err != nil {
 		in.Fail("its neighbours: %w", err)
+		return s
 	}
+	s.graph.index.Prepare()
 	return s
 }
 
 // readNeighbors reads the state of an index of exact neighbours among n samples.
 func (s *Transform[T]) readNeighbors(in *file.Tensors, state *neighbor.State[T], n int) {
+	if in.Has(lengthsName) {
+		state.Config.Adapt, state.Lengths = true, in.Floats(lengthsName, len(s.inputs.Inputs))
+	}
 	most := max(1, min(state.Config.Neighbors, n-1))
 	for q := range state.Spaces {
 		index, square := in.Ints(

@@ -2,6 +2,7 @@ package spectral
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -17,6 +18,9 @@ const EnoughRows = 16 << 10
 // kernel.Pad(rank). Of many rows the directions span those of some, EnoughRows, and are turned so that they are the singular
 // directions of all rows within that span: the columns of X Vᵀ are orthogonal, and their norms are S.
 func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (*Basis, []T, error) {
+	if len(x) == 0 {
+		return nil, nil, errors.New("spectral: no views")
+	}
 	some := rows.Thin(x, EnoughRows)
 	n, _ := x[0].Dims()
 	var b *Basis

@@ -10,6 +10,9 @@ const (
 	mostRatio = 30
 	// trims is how often rows that look like noise are left out of what rows of the view are like.
 	trims = 2
+	// Where at most the share `between` of the rows and of the noise have odds within e^±apart, the two are taken to be apart:
+	// then it is nothing but the penalty on the weights that keeps the odds small, and those of noise are brought to e^−surely.
+	between, apart, surely = 0.02, 2, 20
 )
 
 // Noise tells rows of a view from noise by marks of the rows, whatever the other views say.
@@ -38,7 +41,33 @@ func NewNoise(rows, noise [][]float64) *Noise {
 			}
 		}
 	}
-	return &Noise{l}
+	n := &Noise{l}
+	n.sharpen(rows, noise)
+	return n
+}
+
+// sharpen raises the odds where rows and noise are apart.
+func (n *Noise) sharpen(rows, noise [][]float64) {
+	odds := make([]float64, 0, len(noise))
+	for _, m := range noise {
+		odds = append(odds, -n.from.at(m))
+	}
+	for _, some := range [][][]float64{rows, noise} {
+		close := 0.0
+		for _, m := range some {
+			if math.Abs(n.from.at(m)) < apart {
+				close++
+			}
+		}
+		if close > between*float64(len(some)) {
+			return
+		}
+	}
+	slices.Sort(odds)
+	up := surely / odds[len(odds)/2]
+	for c := range n.from.weights {
+		n.from.weights[c] *= max(up, 1)
+	}
 }
 
 // Oddness returns the logarithm of how much likelier it is that a row with the marks is bad than the other views say: it may be

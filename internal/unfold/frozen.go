@@ -82,8 +82,8 @@ func NewFrozen[T kernel.Float](e Site, anchors [][]*mat.Dense, modules Modules) 
 	if err := gorgonia.Let(e.Present, op.Dense(f.present, e.Samples, e.Views)); err != nil {
 		return nil, fmt.Errorf("presence: %w", err)
 	}
-	f.machine = gorgonia.NewTapeMachine(e.G)
-	return f, nil
+	f.machine, err = op.NewMachine(e.G)
+	return f, err
 }
 
 // Use sets the first n rows of view v from x, and which of them have it. The rest is zero.

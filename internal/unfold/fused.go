@@ -31,6 +31,7 @@ type fused[T kernel.Float] struct {
 	scale    []float64 // ρ_lv = scale_v·ρ̃_lv
 	nodes    gorgonia.Nodes
 	token    *Node
+	loss     *Node           // the token, with its value in memory of the CPU
 	ctx      context.Context // of the run at hand
 	gradient bool            // the graph has gradient ops
 	ran      bool            // there was a run
@@ -90,12 +91,16 @@ func NewFused[T kernel.Float](env Site, views []*View[T], spec engine.Spec, star
 	}
 	f := &fused[T]{env: env, net: net, params: engine.NewParams(&spec), grads: engine.NewParams(&spec), scale: scale,
 		nodes: nodes, ctx: context.Background(), viewLoss: make([]float64, len(views)), reads: map[string]*Node{}}
-	o := &op.Operation{Label: env.Name("fused network"), Run: f.forward, Diff: op.All(len(nodes)), Grad: f.gradientNode}
-	f.token, err = op.Apply(o, env.Of, nil, nodes...)
+	o := &op.Operation{Label: env.Name("fused network"), Run: f.forward, Diff: op.All(len(nodes)), Grad: f.gradientNode,
+		Device: true}
+	if f.token, err = op.Apply(o, env.Of, nil, nodes...); err != nil {
+		return nil, err
+	}
+	f.loss, err = op.Landed(f.token)
 	return f, err
 }
 
-func (f *fused[T]) Loss() *Node                { return f.token }
+func (f *fused[T]) Loss() *Node                { return f.loss }
 func (f *fused[T]) Engine() *engine.Net        { return f.net }
 func (f *fused[T]) Within(ctx context.Context) { f.ctx = ctx }
 func (f *fused[T]) Parameters() *engine.Params { return f.params }

@@ -82,7 +82,10 @@ func NewPerModule[T kernel.Float](e Site, views []*View[T], start Start, modules
 	if err != nil {
 		return nil, err
 	}
-	n.total, err = reach(n.b, total, modules.Learnables)
+	if total, err = reach(n.b, total, modules.Learnables); err != nil {
+		return nil, err
+	}
+	n.total, err = op.Anchored(total)
 	return n, err
 }
 
@@ -114,14 +117,18 @@ func (n *perModule[T]) layers(e Site) (y []*Node, err error) {
 		if err != nil {
 			return nil, err
 		}
+		// Operations of modules that are not this package's may leave their values on a device.
+		if h, err = landed(h, nil); err != nil {
+			return nil, err
+		}
 		n.hs = append(n.hs, h)
 		n.ps, n.ts = append(n.ps, make([]*Node, e.Views)), append(n.ts, make([]*Node, e.Views))
 		for v := range e.Views {
 			old := n.ps[l-1][v]
-			if n.ts[l][v], err = n.trust(l, v, y[v]); err != nil {
+			if n.ts[l][v], err = landed(n.trust(l, v, y[v])); err != nil {
 				return nil, err
 			}
-			if n.ps[l][v], err = n.anchor(l, v); err != nil {
+			if n.ps[l][v], err = landed(n.anchor(l, v)); err != nil {
 				return nil, err
 			}
 			if n.ps[l][v] != old {
@@ -305,6 +312,14 @@ func (n *perModule[T]) loss(weights []float64, h *Node, y, p []*Node) (*Node, er
 }
 
 func (n *perModule[T]) Loss() *Node { return n.total }
+
+// landed is op.Landed of a node that there may be.
+func landed(n *Node, err error) (*Node, error) {
+	if n == nil || err != nil {
+		return nil, err
+	}
+	return op.Landed(n)
+}
 
 // read returns a copy of a node, the same one each time, so that what the caller does with it spoils nothing.
 func (n *perModule[T]) read(what string, node *Node) (*Node, error) {

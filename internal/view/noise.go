@@ -49,10 +49,15 @@ func NewLook(x View, seed uint64) *Look {
 	return out
 }
 
-// Noise fills a row with noise of the mean and the deviation of the view's values.
+// noiseSpread is the deviation of the logarithm of the deviation of noise. That of a view is known from some of its rows, and
+// noise need not have it to the digit.
+const noiseSpread = 0.3
+
+// Noise fills a row with noise of the mean and, up to a factor, the deviation of the view's values.
 func (l *Look) Noise(rng *rand.Rand, row []float64) {
+	std := l.std * math.Exp(noiseSpread*rng.NormFloat64())
 	for c := range row {
-		row[c] = l.value + l.std*rng.NormFloat64()
+		row[c] = l.value + std*rng.NormFloat64()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 )
@@ -25,11 +26,14 @@ func Outside(views []View) bool {
 // bound is a Source within one piece of work: it keeps the blocks that were read last, and its errors are those of the reads.
 type bound struct {
 	Source
-	blocks *rows.Blocks[float32]
+	reads    *rows.Reads
+	resident bool // what is made of the rows is held in memory
+	blocks   *rows.Blocks[float32]
 }
 
-// Bind returns the views for one piece of work of some goroutines, which is ended by the first row that cannot be read.
-func Bind(views []View, r *rows.Reads, workers int) []View {
+// Bind returns the views for one piece of work of some goroutines, which is ended by the first row that cannot be read. resident
+// says that what is made of the rows has room in memory.
+func Bind(views []View, r *rows.Reads, workers int, resident bool) []View {
 	out := slices.Clone(views)
 	for v, x := range out {
 		if x.Source == nil {
@@ -39,9 +43,44 @@ func Bind(views []View, r *rows.Reads, workers int) []View {
 		fill := func(ctx context.Context, lo, hi int, dst []float32) error {
 			return x.read(ctx, v, lo, dst[:(hi-lo)*d])
 		}
-		out[v].Source = &bound{x.Source, rows.NewBlocks(r, n, d, workers, fill)}
+		out[v].Source = &bound{x.Source, r, resident, rows.NewBlocks(r, n, d, workers, fill)}
 	}
 	return out
+}
+
+// Streamed returns the matrix of cols columns that fill makes of rows of view x, given in memory: a block of them whenever it is
+// needed. ok is false for views that are not bound, or that have room in memory.
+func Streamed[T kernel.Float](x View, index, cols, workers int, fill func(in View, dst []T)) (m rows.Matrix[T], ok bool) {
+	if !x.Streams() {
+		return nil, false
+	}
+	b, _ := x.Source.(*bound)
+	var pool sync.Pool // of []float32, for rows as they are read
+	return rows.NewBlocks(b.reads, x.Rows, cols, workers, func(ctx context.Context, lo, hi int, dst []T) error {
+		held, _ := pool.Get().(*[]float32)
+		if held == nil {
+			held = new([]float32)
+		}
+		defer pool.Put(held)
+		in, err := x.InMemory(ctx, index, lo, hi, *held)
+		if err != nil {
+			return err
+		}
+		*held = in.F32
+		fill(in, dst)
+		return nil
+	}), true
+}
+
+// Streams says whether the view is bound, and its rows are read whenever they are needed.
+func (v View) Streams() bool {
+	b, ok := v.Source.(*bound)
+	return ok && !b.resident
+}
+
+// StreamedBytes is the memory of a matrix of Streamed, with that of rows of the view as they are read, in numbers of size bytes.
+func StreamedBytes(x View, cols, workers int, size int64) int64 {
+	return rows.BlocksBytes(cols, workers, size) + 2*rows.BlocksBytes(x.Cols, workers, 4)
 }
 
 // read reads rows of view v, numbered from the first of its source.

@@ -91,7 +91,11 @@ func node[T kernel.Float, V table](name string, s source[T, V], h *Node) (*Node,
 			return derivative(name, s, kept, scale, in[0], g)
 		},
 	}
-	return op.Apply(o, op.Dtype[T](), nil, h)
+	n, err := op.Apply(o, op.Dtype[T](), nil, h)
+	if err != nil {
+		return nil, err
+	}
+	return op.Anchored(n)
 }
 
 // derivative makes that of the term by H, times the scalar cotangent g.

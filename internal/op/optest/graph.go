@@ -64,7 +64,10 @@ func (f GraphFunction) Evaluate(t *testing.T, of tensor.Dtype) (value func(x []f
 	for i, d := range grads {
 		gorgonia.Read(d, &read[i])
 	}
-	machine := gorgonia.NewTapeMachine(g)
+	machine, err := op.NewMachine(g)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { machine.Close() })
 	value = func(x []float64) float64 {
 		for _, n := range in {
@@ -168,4 +171,13 @@ func sumOfProducts(t testing.TB, x, y *gorgonia.Node) *gorgonia.Node {
 		t.Fatal(err)
 	}
 	return sum
+}
+
+// NewMachine is op.NewMachine where no error is expected.
+func NewMachine(g *gorgonia.ExprGraph, options ...gorgonia.VMOpt) gorgonia.VM {
+	machine, err := op.NewMachine(g, options...)
+	if err != nil {
+		panic(err)
+	}
+	return machine
 }

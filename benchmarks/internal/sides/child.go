@@ -1,4 +1,4 @@
-package main
+package sides
 
 import (
 	"bufio"
@@ -15,13 +15,15 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 )
 
-// runChild is this library's side: Fit with a progress callback that waits for orders between epochs.
-func runChild(args []string) error {
+// RunChild is this library's side: Fit with a progress callback that waits for orders between epochs.
+func RunChild(args []string) error {
 	f := flag.NewFlagSet("child", flag.ExitOnError)
 	data := f.String("data", "", "data set (.npz)")
 	anchors := f.Int("m", 10, "anchors")
 	layers := f.Int("layers", 2, "layers")
 	whole := f.Int("whole", 0, "epochs of one undisturbed fit, in place of single epochs")
+	device := f.String("device", "cpu", "auto, cpu or cuda")
+	standard := f.Bool("default", false, "the default preset in place of the paper's")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -37,7 +39,13 @@ func runChild(args []string) error {
 	}
 	set = nil
 	config := largemvc.Config{Clusters: *anchors, Layers: *layers, Preset: largemvc.PresetPaper}
+	if *standard {
+		config.Preset = largemvc.PresetDefault
+	}
 	config.Machine.Overwrite = true
+	if err := config.Machine.Device.UnmarshalText([]byte(*device)); err != nil {
+		return err
+	}
 	if *whole > 0 {
 		config.Epochs = *whole
 		began := time.Now()
@@ -46,7 +54,7 @@ func runChild(args []string) error {
 			return err
 		}
 		fmt.Println(time.Since(began).Seconds(), c.Timings.Epoch.Seconds(),
-			(c.Timings.Total - c.Timings.Train).Seconds(), peakMiB())
+			(c.Timings.Total - c.Timings.Train).Seconds(), PeakMiB())
 		return nil
 	}
 	o := &orders{in: bufio.NewScanner(os.Stdin)}
@@ -61,7 +69,7 @@ func runChild(args []string) error {
 		return err
 	}
 	if o.quit {
-		fmt.Println(peakMiB())
+		fmt.Println(PeakMiB())
 	}
 	return nil
 }
@@ -104,8 +112,8 @@ func (o *orders) epochDone() error {
 	return nil
 }
 
-// peakMiB is the largest memory that the process has had, where the system tells.
-func peakMiB() float64 {
+// PeakMiB is the largest memory that the process has had, where the system tells.
+func PeakMiB() float64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0

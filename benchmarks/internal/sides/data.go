@@ -1,7 +1,7 @@
-package main
+package sides
 
 import (
-	"embed"
+	_ "embed" // of the model
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,25 +10,21 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 )
 
-//go:embed torch_child.py paper_model.py
-var scripts embed.FS
+//go:embed paper_model.py
+var paperModel string
 
-// torchScript writes PyTorch's side to a folder.
-func torchScript(dir string) (string, error) {
-	for _, name := range []string{"torch_child.py", "paper_model.py"} {
-		text, err := scripts.ReadFile(name)
-		if err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+// Script writes a script of Python's to a folder, beside the literal network in PyTorch, and returns its path.
+func Script(dir, name, text string) (string, error) {
+	for name, text := range map[string]string{name: text, "paper_model.py": paperModel} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return "", err
 		}
 	}
-	return filepath.Join(dir, "torch_child.py"), nil
+	return filepath.Join(dir, name), nil
 }
 
-// makeData writes ten clusters in the given shape: normal centres and uniform noise.
-func makeData(dir string, n int, dims []int) (string, error) {
+// MakeData writes ten clusters in the given shape: normal centres and uniform noise.
+func MakeData(dir string, n int, dims []int) (string, error) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	arrays := make([]dataset.Array, len(dims))
 	const clusters = 10

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/internal/device"
+)
+
+// rough is the simulator with what it gives back changed in the last digits but two.
+type rough struct{ device.Sim }
+
+func (s *rough) Download(dst []byte, p device.Ptr) error {
+	err := s.Sim.Download(dst, p)
+	for i := 1; i < len(dst); i += 4 {
+		dst[i] ^= 64
+	}
+	return err
+}
+
+// The command lists what there is, tests it, and says where there is nothing.
+func TestDevice(t *testing.T) {
+	if len(device.Kinds()) == 0 { // a program without drivers
+		status, out, errs := runLine("device")
+		if status != exitOK || errs != "" || !strings.Contains(out, "no GPU can be used") || !strings.Contains(out, "docs/gpu.md") {
+			t.Errorf("without a driver: %d, %q, %q", status, out, errs)
+		}
+		status, _, errs = runLine("device", "-selftest")
+		if status != exitError || !strings.Contains(errs, "no GPU can be tested") {
+			t.Errorf("selftest without a driver: %d, %q", status, errs)
+		}
+	}
+	for name, x := range map[string]struct {
+		drv  device.Driver
+		want []string
+		ends int
+	}{
+		"sound": {
+			&device.Sim{}, []string{"the simulator, compute capability 8.0, 16.00 GiB", "float32: gradients", " ok\n"}, exitOK,
+		},
+		"wrong": {&rough{}, []string{"wrong"}, exitError},
+	} {
+		device.Register("TEST", func() (device.Driver, error) { return x.drv, nil })
+		if status, out, _ := runLine("device"); status != exitOK ||
+			!strings.Contains(out, "TEST: the simulator, compute capability 8.0, 16.00 GiB of memory, 16.00 GiB free\n") {
+			t.Errorf("%s: the list is %q, status %d", name, out, status)
+		}
+		status, out, errs := runLine("device", "-selftest", "-samples", "100")
+		device.Unregister("TEST")
+		if status != x.ends {
+			t.Errorf("%s: status %d, %q", name, status, errs)
+		}
+		for _, want := range x.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, out)
+			}
+		}
+		if x.ends == exitOK && strings.Contains(out, "wrong") {
+			t.Errorf("%s:\n%s", name, out)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+//go:build cuda
+
+package device
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/internal/cuda"
+	"github.com/largemvc/largemvc/internal/cuda/fake"
+	"github.com/largemvc/largemvc/internal/engine"
+)
+
+// real says that there is a card, which the tests then use.
+var real = cuda.Missing() == ""
+
+// withCard returns the driver of CUDA with a card of the simulator behind it where there is none.
+func withCard(t *testing.T, c fake.Card) Driver {
+	t.Helper()
+	if !real {
+		fake.Install(c)
+	}
+	drv, err := openCUDA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := drv.Close(); err != nil {
+			t.Error(err)
+		}
+		if used := fake.Used(); !real && used != 0 {
+			t.Errorf("%d bytes are still taken", used)
+		}
+	})
+	return drv
+}
+
+// TestCUDADriver: passes through gorgonia.org/cu give the bits that the simulator gives without it, in float32, float64 and on
+// tensor cores, and with links and masks.
+func TestCUDADriver(t *testing.T) {
+	p := makeProblem(t, shape(77, 7, 2, 40, 13), 0.2, 3)
+	for name, network := range map[string]func(t *testing.T, drv Driver) *engine.Net{
+		"float32":      func(t *testing.T, drv Driver) *engine.Net { return allOnDevice[float32](t, p, drv) },
+		"float64":      func(t *testing.T, drv Driver) *engine.Net { return allOnDevice[float64](t, p, drv) },
+		"tensor cores": func(t *testing.T, drv Driver) *engine.Net { return onTensorCores(t, p, drv) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := step(t, network(t, withCard(t, fake.Ampere)), p.params, nil)
+			tolerance := 0.0
+			if real {
+				tolerance = 1e-5
+			}
+			compare(t, got, step(t, network(t, &Sim{}), p.params, nil), nil, tolerance)
+			if real {
+				return
+			}
+			if c := fake.Complaint(); c != "" {
+				t.Error(c)
+			}
+			if n := fake.Launches(); n < 100 {
+				t.Errorf("%d kernels were launched", n)
+			}
+		})
+	}
+}
+
+// TestCUDAGolden: a golden model on the driver.
+func TestCUDAGolden(t *testing.T) {
+	paths, err := filepath.Glob("../../testdata/golden/model_*.npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	drv, visited := withCard(t, fake.Ampere), 0
+	for _, path := range paths {
+		p, f := loadGolden(t, path)
+		if p == nil || p.spec.Samples > 60 {
+			continue
+		}
+		visited++
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".npz"), func(t *testing.T) { compareGoldenOn(t, drv, *p, f, "full") })
+	}
+	if visited == 0 {
+		t.Error("no golden model is small enough")
+	}
+}
+
+// TestCUDARefusals: what a card cannot do is an error that says why, and a later call on a lost card is one too.
+func TestCUDARefusals(t *testing.T) {
+	if real {
+		t.Skip("the card at hand refuses nothing")
+	}
+	fake.Install(fake.Card{Memory: 1 << 20, Capability: 60})
+	drv, err := openCUDA()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if major, minor := drv.Capability(); major != 6 || minor != 0 {
+		t.Errorf("capability %d.%d", major, minor)
+	}
+	if _, err := drv.Load(productsFloat); err == nil || !strings.Contains(err.Error(), "no code for the card") {
+		t.Errorf("an old card takes the kernels: %v", err)
+	}
+	if _, err := drv.Alloc("much", 2<<20); err == nil || !strings.Contains(err.Error(), "2097152 bytes for much") {
+		t.Errorf("more than the memory: %v", err)
+	}
+	if free, total, err := drv.Memory(); free != 1<<20 || total != 1<<20 || err != nil {
+		t.Errorf("%d of %d bytes are free, %v", free, total, err)
+	}
+	if err := drv.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := drv.Close(); err != nil {
+		t.Errorf("the second Close: %v", err)
+	}
+
+	fake.Install(fake.Card{Memory: 1 << 30, Capability: 90, Refuse: "ptxas fatal: of another world"})
+	if drv, err = openCUDA(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := drv.Load(productsFloat); err == nil || !strings.Contains(err.Error(), "of another world") {
+		t.Errorf("the compiler's message is missing: %v", err)
+	}
+	if err := drv.Close(); err != nil {
+		t.Error(err)
+	}
+
+	lost := fake.Ampere
+	lost.Fail = 20
+	fake.Install(lost)
+	if drv, err = openCUDA(); err != nil {
+		t.Fatal(err)
+	}
+	p := makeProblem(t, shape(33, 5, 1, 9), 0, 1)
+	_, err = allOnDevice[float32](t, p, drv).Forward(t.Context(), p.params, true)
+	if err == nil || !strings.Contains(err.Error(), "IllegalAddress") {
+		t.Errorf("a lost card: %v", err)
+	}
+	if err := drv.Sync(); err == nil {
+		t.Error("a lost card goes on")
+	}
+	_ = drv.Close() // it cannot do anything any more
+}
+
+// TestCUDAArguments: a kernel that is not there and an argument that no kernel has are errors.
+func TestCUDAArguments(t *testing.T) {
+	drv := withCard(t, fake.Ampere)
+	m, err := drv.Load(rowsFloat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := drv.Launch(m, "nosuch", Launch{Grid: [3]int{1, 1, 1}, Block: 32}); err == nil {
+		t.Error("a kernel that is not there")
+	}
+	if err := drv.Launch(m, "trust", Launch{Grid: [3]int{1, 1, 1}, Block: 32}, "text"); err == nil {
+		t.Error("a text as an argument")
+	}
+}

@@ -1,0 +1,296 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/rows"
+)
+
+// Check is what a selftest found out about one thing.
+type Check struct {
+	What    string
+	Off     float64 // the error, relative to the norm of the result in float64 on the CPU; NaN: only time was taken
+	Allowed float64
+	Seconds float64 // 0: it was not timed
+	CPU     float64 // seconds of the same on the CPU, or its error in the type of the device
+}
+
+// OK says whether the error is within what is allowed.
+func (c *Check) OK() bool { return !(c.Off > c.Allowed) && !math.IsInf(c.Off, 0) }
+
+// trial is a size of network that a selftest tries.
+type trial struct {
+	samples, anchors int
+	dims             []int
+}
+
+func (t *trial) features() (total int) {
+	for _, d := range t.dims {
+		total += d
+	}
+	return total
+}
+
+// trials are one with odd sizes, one with the first rows that tensor cores take, and two whose times docs/gpu.md expects.
+var trials = []trial{
+	{77, 7, []int{40, 3}}, {5000, 20, []int{130, 64}}, {60_000, 10, []int{784, 392, 160}},
+	{195_537, 100, []int{944, 576, 512, 640}},
+}
+
+// selftestRounds is the number of epochs that are timed, after one that is not.
+const selftestRounds = 5
+
+// Selftest compares what a device makes of networks, and of the products of the stages around them, with the CPU, in trials of at
+// most so many samples, and takes times. It tells every finding as it comes.
+func Selftest(ctx context.Context, drv Driver, most int, tell func(Check) error) error {
+	for i, t := range trials {
+		if i > 0 && t.samples > most {
+			break
+		}
+		if err := t.run(ctx, drv, tell); err != nil {
+			return fmt.Errorf("%d × %d in %d views, %d anchors: %w", t.samples, t.features(), len(t.dims), t.anchors, err)
+		}
+	}
+	return nil
+}
+
+// run makes the network and its data from one seed.
+func (t *trial) run(ctx context.Context, drv Driver, tell func(Check) error) error {
+	spec := engine.Spec{Samples: t.samples, Dims: t.dims, Anchors: t.anchors, Layers: 2, Noise: true, Anchored: true}
+	rng := rand.New(rand.NewPCG(uint64(t.samples), 1))
+	var x [][]float32
+	var start [][]float64
+	for _, d := range t.dims {
+		centres, sums := make([]float32, t.anchors*d), make([]float64, t.anchors*d)
+		for j := range centres {
+			centres[j] = float32(2 * rng.NormFloat64())
+		}
+		xv := make([]float32, t.samples*d)
+		for i := range t.samples {
+			at := i % t.anchors * d
+			for j := range d {
+				xv[i*d+j] = centres[at+j] + float32(rng.NormFloat64())
+			}
+			kernel.AddTo(sums[at:at+d], xv[i*d:(i+1)*d])
+		}
+		var polar linalg.Polar
+		p := make([]float64, t.anchors*d)
+		if err := polar.Factor(t.anchors, d, sums, p); err != nil {
+			return err
+		}
+		x, start = append(x, xv), append(start, p)
+		spec.LossWeights = append(spec.LossWeights, 1/(float64(t.samples)*float64(d)))
+	}
+	q := engine.NewParams(&spec)
+	for l := range q.Theta {
+		q.Theta[l] = 0.05
+		for v, d := range t.dims {
+			q.Rho[l][v] = math.Sqrt(float64(d))
+		}
+	}
+	for j := range t.anchors {
+		q.R[j*(t.anchors+1)], q.U[j*(t.anchors+1)] = 0.4, 0.6
+	}
+	exact, _, err := epochOf(ctx, &spec, start, q, 0, func() (engine.Shard, error) {
+		return engine.NewMemory(&spec, 0, dense[float64](t, x), nil, nil, true)
+	})
+	if err != nil {
+		return err
+	}
+	here, cpu, err := epochOf(ctx, &spec, start, q, 1, func() (engine.Shard, error) {
+		return engine.NewMemory(&spec, 0, dense[float32](t, x), nil, nil, true)
+	})
+	if err != nil {
+		return err
+	}
+	size := fmt.Sprintf("%d × %d, m = %d", t.samples, t.features(), t.anchors)
+	got, seconds, err := epochOf(ctx, &spec, start, q, selftestRounds, func() (engine.Shard, error) {
+		return New(drv, &spec, dense[float32](t, x), nil, nil, true)
+	})
+	if err != nil {
+		return err
+	}
+	for i, name := range outcomes {
+		own := offBy(here[i], exact[i])
+		c := Check{What: size + ", float32: " + name, Off: offBy(got[i], exact[i]), Allowed: max(1e-5, 3*own), CPU: own}
+		if err := tell(c); err != nil {
+			return err
+		}
+	}
+	if err := tell(Check{What: size + ", float32: seconds an epoch", Off: math.NaN(), Seconds: seconds, CPU: cpu}); err != nil {
+		return err
+	}
+	if t.samples > fewRows { // The products by halves and the sums of many rows are what large trials are for.
+		return nil
+	}
+	if got, _, err = epochOf(ctx, &spec, start, q, 0, func() (engine.Shard, error) {
+		return New(drv, &spec, dense[float64](t, x), nil, nil, true)
+	}); err != nil {
+		return err
+	}
+	for i, name := range outcomes {
+		if err := tell(Check{What: size + ", float64: " + name, Off: offBy(got[i], exact[i]), Allowed: 1e-9}); err != nil {
+			return err
+		}
+	}
+	return t.stages(ctx, drv, x, size, tell)
+}
+
+// outcomes are what an epoch is compared by.
+var outcomes = []string{"loss", "H", "anchors", "gradients"}
+
+// epochOf returns the outcomes of an epoch, and the median time of some more.
+func epochOf(ctx context.Context, spec *engine.Spec, start [][]float64, q *engine.Params, rounds int,
+	shard func() (engine.Shard, error)) (out [][]float64, seconds float64, err error) {
+	s, err := shard()
+	if err != nil {
+		return nil, 0, err
+	}
+	net, err := engine.NewNet(*spec, []engine.Shard{s}, engine.InOrder{}, start)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() {
+		if closing := net.Close(); err == nil {
+			err = closing
+		}
+	}()
+	g := engine.NewParams(spec)
+	epoch := func() error {
+		if _, err := net.Forward(ctx, q, true); err != nil {
+			return err
+		}
+		return net.Backward(ctx, 1, g)
+	}
+	if err := epoch(); err != nil {
+		return nil, 0, err
+	}
+	h := make([]float64, spec.Samples*spec.Anchors)
+	if err := net.Read(engine.FieldH, spec.Layers, 0, 0, spec.Samples, h); err != nil {
+		return nil, 0, err
+	}
+	var anchors []float64
+	for v := range spec.Dims {
+		anchors = append(anchors, net.Anchors(spec.Layers, v)...)
+	}
+	gradients := slices.Concat(g.Theta, g.R, g.U)
+	for _, rho := range g.Rho {
+		gradients = append(gradients, rho...)
+	}
+	out = [][]float64{slices.Clone(net.Loss()), h, anchors, gradients}
+	times := make([]float64, 0, rounds)
+	for range rounds {
+		began := time.Now()
+		if err := epoch(); err != nil {
+			return nil, 0, err
+		}
+		times = append(times, time.Since(began).Seconds())
+	}
+	if rounds > 0 {
+		slices.Sort(times)
+		seconds = times[rounds/2]
+	}
+	return out, seconds, nil
+}
+
+// stages compares the products of the stages around the network.
+func (t *trial) stages(ctx context.Context, drv Driver, x [][]float32, size string, tell func(Check) error) error {
+	m := dense[float32](t, x)
+	r, err := NewRows(drv, m, nil)
+	if err != nil {
+		return err
+	}
+	n, k, total := t.samples, 5, t.features()
+	joint := make([]float64, n*total) // the views side by side
+	for i, at := 0, 0; i < n; i++ {
+		for v, d := range t.dims {
+			copy(joint[at:], kernel.Float64s(x[v][i*d:(i+1)*d]))
+			at += d
+		}
+	}
+	g := joint[:k*total]
+	b, from := make([][]float64, len(t.dims)), 0
+	for v, d := range t.dims {
+		for j := range k {
+			b[v] = append(b[v], g[j*total+from:j*total+from+d]...)
+		}
+		from += d
+	}
+	y, sums := make([]float64, n*k), make([]float64, k*total)
+	for i := range n {
+		row := joint[i*total : (i+1)*total]
+		for j := range k {
+			for p, e := range row {
+				y[i*k+j] += g[j*total+p] * e
+			}
+			for p, e := range row {
+				sums[j*total+p] += y[i*k+j] * e
+			}
+		}
+	}
+	got := make([]float32, n*k)
+	if err := r.Project(ctx, b, k, got, k); err != nil {
+		return err
+	}
+	gram, err := r.GramTimes(ctx, g, k)
+	if err != nil {
+		return err
+	}
+	columns, bias := make([][]float32, len(b)), make([]float64, len(b)*k)
+	for v := range b {
+		columns[v] = kernel.Convert[float32](b[v])
+	}
+	column, score, err := r.Nearest(ctx, columns, bias, 1, -1)
+	if err != nil {
+		return err
+	}
+	wrong := 0.0
+	for i := range n {
+		least := slices.Min(y[i*k : (i+1)*k])
+		if column[i] < 0 || math.Abs(y[i*k+int(column[i])]-least) > 1e-4*math.Abs(least) || math.Abs(score[i]-least) > 1e-4*math.Abs(least) {
+			wrong++
+		}
+	}
+	for _, c := range []Check{
+		{What: size + ": projection", Off: offBy(kernel.Float64s(got), y), Allowed: 1e-5},
+		{What: size + ": Gram times matrix", Off: offBy(gram, sums), Allowed: 1e-5},
+		{What: size + ": nearest columns, share of others", Off: wrong / float64(n)},
+	} {
+		if err := tell(c); err != nil {
+			return err
+		}
+	}
+	return r.Close()
+}
+
+// offBy is ‖a − b‖/‖b‖.
+func offBy(a, b []float64) float64 {
+	off, norm := 0.0, 0.0
+	for i, x := range b {
+		if math.IsNaN(a[i]) {
+			return math.Inf(1)
+		}
+		off, norm = off+(a[i]-x)*(a[i]-x), norm+x*x
+	}
+	return math.Sqrt(off) / max(math.Sqrt(norm), math.SmallestNonzeroFloat64)
+}
+
+func dense[T kernel.Float](t *trial, x [][]float32) []rows.Matrix[T] {
+	out := make([]rows.Matrix[T], len(x))
+	for v, d := range t.dims {
+		own, ok := any(x[v]).([]T)
+		if !ok {
+			own = kernel.Convert[T](kernel.Float64s(x[v]))
+		}
+		out[v] = rows.NewDense(t.samples, d, d, own)
+	}
+	return out
+}

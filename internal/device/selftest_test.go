@@ -1,0 +1,53 @@
+package device
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// The selftest of a sound device finds nothing wrong, and tells of every outcome; one whose sums are off in the fourth digit is
+// found out, and columns that there are not are an error.
+func TestSelftest(t *testing.T) {
+	var seen []string
+	tell := func(c Check) error {
+		seen = append(seen, c.What)
+		if !c.OK() {
+			t.Errorf("%s is %v off, %v is allowed", c.What, c.Off, c.Allowed)
+		}
+		return nil
+	}
+	if err := Selftest(t.Context(), &Sim{}, 100, tell); err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(seen, "\n")
+	for _, want := range []string{"77 × 43, m = 7, float32: gradients", "float64: H", "seconds an epoch", "projection", "Gram",
+		"nearest"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("nothing is said of %q:\n%s", want, all)
+		}
+	}
+	wrong := 0
+	if err := Selftest(t.Context(), &inexact{}, 100, func(c Check) error {
+		if !c.OK() {
+			wrong++
+		}
+		return nil
+	}); err == nil || wrong < 4 {
+		t.Errorf("%d findings on a device that is wrong, %v", wrong, err)
+	}
+	if bad := (Check{Off: math.Inf(1), Allowed: 1}); bad.OK() {
+		t.Error("an infinite error is fine")
+	}
+}
+
+// inexact is the simulator with what it gives back changed a little.
+type inexact struct{ Sim }
+
+func (s *inexact) Download(dst []byte, p Ptr) error {
+	err := s.Sim.Download(dst, p)
+	for i := 6; i < len(dst); i += 8 { // of a float64, and of every other float32
+		dst[i] ^= 1
+	}
+	return err
+}

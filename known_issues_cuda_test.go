@@ -1,0 +1,288 @@
+//go:build cuda
+
+package largemvc
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/op"
+	"github.com/largemvc/largemvc/internal/op/optest"
+)
+
+// What Gorgonia's CUDA build does besides; op.NewMachine and op.Operation work around it. Whoever makes a machine by
+// gorgonia.NewTapeMachine has these faults to himself.
+
+// inProcess runs the test of the name in a process of its own, whose end it expects, and returns what the process wrote.
+func inProcess(t *testing.T) (output string, child bool) {
+	t.Helper()
+	if os.Getenv("LARGEMVC_TEST_CHILD") == t.Name() {
+		return "", true
+	}
+	c := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	c.Env = append(os.Environ(), "LARGEMVC_TEST_CHILD="+t.Name())
+	out, err := c.CombinedOutput()
+	if err == nil {
+		t.Error("the process ends well now")
+	}
+	return string(out), false
+}
+
+// sumOfPairs is a graph without any operation that Gorgonia computes on a device, and with a value that is read.
+func sumOfPairs(t *testing.T) (*gorgonia.ExprGraph, *gorgonia.Value) {
+	g := gorgonia.NewGraph()
+	x := optest.InputNode(g, tensor.Float64, "x", tensor.Shape{2, 2})
+	optest.LetNode(t, x, []float64{1, 2, 3, 4})
+	value := new(gorgonia.Value)
+	gorgonia.Read(must(gorgonia.Sum(x)), value)
+	return g, value
+}
+
+// TestKnownIssueNoDeviceOp: a graph without an operation for the device ends the process.
+func TestKnownIssueNoDeviceOp(t *testing.T) {
+	out, child := inProcess(t)
+	if child {
+		g, _ := sumOfPairs(t)
+		machine := gorgonia.NewTapeMachine(g)
+		_ = machine.RunAll()
+		return
+	}
+	if !strings.Contains(out, "index out of range") {
+		t.Errorf("the process ends otherwise: %s", out)
+	}
+	g, sum := sumOfPairs(t)
+	machine, err := op.NewMachine(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer machine.Close()
+	if err := machine.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	if got := optest.NodeValues(t, *sum)[0]; got != 10 {
+		t.Errorf("the sum is %g", got)
+	}
+}
+
+// chain is a graph of elementwise operations in a row: x + 1 + … + 1.
+func chain(t *testing.T, length int) (*gorgonia.ExprGraph, *gorgonia.Node) {
+	g := gorgonia.NewGraph()
+	x := gorgonia.NewScalar(g, tensor.Float64, gorgonia.WithName("x"), gorgonia.WithValue(1.0))
+	one := gorgonia.NewScalar(g, tensor.Float64, gorgonia.WithName("one"), gorgonia.WithValue(1.0))
+	y := x
+	for range length {
+		y = must(gorgonia.Add(y, one))
+	}
+	return g, y
+}
+
+// TestKnownIssueDeviceAllocator: the memory that a machine takes is too little for many scalars at once.
+func TestKnownIssueDeviceAllocator(t *testing.T) {
+	const count = 14
+	run := func(make func(g *gorgonia.ExprGraph) (gorgonia.VM, error)) (float64, error) {
+		g := gorgonia.NewGraph()
+		scalar := func(name string) *gorgonia.Node {
+			return gorgonia.NewScalar(g, tensor.Float32, gorgonia.WithName(name), gorgonia.WithValue(float32(2)))
+		}
+		x := scalar("x")
+		var parts []*gorgonia.Node
+		sum := x
+		for i := range count {
+			parts = append(parts, must(gorgonia.Mul(x, scalar(fmt.Sprintf("x%d", i)))))
+			sum = must(gorgonia.Add(sum, parts[i]))
+		}
+		all := sum
+		for _, p := range parts { // all of them are needed until the sum is known
+			all = must(gorgonia.Add(all, must(gorgonia.Mul(p, sum))))
+		}
+		var value gorgonia.Value
+		gorgonia.Read(all, &value)
+		machine, err := make(g)
+		if err != nil {
+			return 0, err
+		}
+		defer machine.Close()
+		if err := machine.RunAll(); err != nil {
+			return 0, err
+		}
+		return optest.NodeValues(t, value)[0], nil
+	}
+	_, err := run(func(g *gorgonia.ExprGraph) (gorgonia.VM, error) { return gorgonia.NewTapeMachine(g), nil })
+	if err == nil || !strings.Contains(err.Error(), "oomError") {
+		t.Errorf("the memory is enough now: %v", err)
+	}
+	got, err := run(func(g *gorgonia.ExprGraph) (gorgonia.VM, error) { return op.NewMachine(g) })
+	if want := float64((2 + 4*count) * (1 + 4*count)); err != nil || got != want {
+		t.Errorf("%g, %v; want %g", got, err, want)
+	}
+}
+
+// TestKnownIssueMachineThread (#376): Gorgonia makes a context current and loads its kernels on whatever thread it is on then.
+func TestKnownIssueMachineThread(t *testing.T) {
+	stop := make(chan struct{})
+	var others sync.WaitGroup
+	for range 4 * runtime.GOMAXPROCS(0) {
+		others.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					time.Sleep(10 * time.Microsecond)
+				}
+			}
+		})
+	}
+	for range 20 {
+		g, y := chain(t, 3)
+		machine, err := op.NewMachine(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := machine.RunAll(); err != nil {
+			t.Error(err)
+		}
+		_ = y
+		machine.Close()
+	}
+	close(stop)
+	others.Wait()
+}
+
+// TestKnownIssueMachineStays: a goroutine of Gorgonia's keeps a machine, its graph and what its operations work with after Close.
+func TestKnownIssueMachineStays(t *testing.T) {
+	type work struct{ data [1 << 20]byte }
+	collected := func(make func(g *gorgonia.ExprGraph) (gorgonia.VM, error)) bool {
+		gone := signal()
+		func() {
+			w := &work{}
+			runtime.SetFinalizer(w, func(*work) { close(gone) })
+			g := gorgonia.NewGraph()
+			x := op.NewScalar(g, tensor.Float64, "x", 1)
+			o := &op.Operation{Label: "works", Device: true}
+			o.Run = func([]gorgonia.Value) (gorgonia.Value, error) { return op.Scalar[float64](float64(w.data[0])), nil }
+			must(op.Apply(o, tensor.Float64, nil, x))
+			machine, err := make(g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := machine.RunAll(); err != nil {
+				t.Fatal(err)
+			}
+			if err := machine.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}()
+		for range 20 {
+			runtime.GC()
+			select {
+			case <-gone:
+				return true
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+		return false
+	}
+	if collected(func(g *gorgonia.ExprGraph) (gorgonia.VM, error) { return gorgonia.NewTapeMachine(g), nil }) {
+		t.Error("a closed machine is let go of now")
+	}
+	if !collected(func(g *gorgonia.ExprGraph) (gorgonia.VM, error) { return op.NewMachine(g) }) {
+		t.Error("the work of a closed machine is kept")
+	}
+}
+
+// signal makes a channel to close.
+func signal() chan struct{} { return make(chan struct{}) }
+
+// TestKnownIssueLongChains: more than 63 device calls in a row without one of this package's operations between overrun a
+// queue, or leave it torn: two goroutines work on it without a lock.
+func TestKnownIssueLongChains(t *testing.T) {
+	out, child := inProcess(t)
+	if child {
+		for range 50 {
+			g, _ := chain(t, 120)
+			machine, err := op.NewMachine(g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := machine.RunAll(); err != nil {
+				t.Fatal(err)
+			}
+			machine.Close()
+		}
+		return
+	}
+	if !strings.Contains(out, "slice bounds out of range") && !strings.Contains(out, "index out of range") {
+		t.Errorf("the process ends otherwise: %s", out)
+	}
+}
+
+// TestKnownIssueKernelNames (#355): Gorgonia ships no kernels for the device. Those of internal/cuda are under its names, also
+// those that its own sources spell otherwise.
+func TestKnownIssueKernelNames(t *testing.T) {
+	for name, f := range map[string]func(*gorgonia.Node) (*gorgonia.Node, error){
+		"inverse": gorgonia.Inverse, "inverse root": gorgonia.InverseSqrt, "square": gorgonia.Square, "exp": gorgonia.Exp,
+		"sigmoid": gorgonia.Sigmoid, "softplus": gorgonia.Softplus, "sin": gorgonia.Sin,
+	} {
+		g := gorgonia.NewGraph()
+		x := optest.InputNode(g, tensor.Float32, "x", tensor.Shape{3, 2})
+		optest.LetNode(t, x, []float64{0.25, 1, 4, 0.5, 2, 9})
+		y := must(f(x))
+		var value gorgonia.Value
+		gorgonia.Read(y, &value)
+		machine, err := op.NewMachine(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := machine.RunAll(); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want, err := y.Op().Do(x.Value())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := optest.Worst(optest.NodeValues(t, value), optest.NodeValues(t, want)); e > 1e-6 {
+			t.Errorf("%s: off by %g", name, e)
+		}
+		machine.Close()
+	}
+}
+
+// TestKnownIssueSeveralMachines: machines side by side have contexts of their own, and kernels belong to one.
+func TestKnownIssueSeveralMachines(t *testing.T) {
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() {
+			g, y := chain(t, 5)
+			var value gorgonia.Value
+			gorgonia.Read(y, &value)
+			machine, err := op.NewMachine(g)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer machine.Close()
+			for range 3 {
+				if err := machine.RunAll(); err != nil {
+					t.Error(err)
+					return
+				}
+				machine.Reset()
+			}
+			if got := optest.NodeValues(t, value)[0]; got != 6 {
+				t.Errorf("the value is %g", got)
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,145 @@
+package largemvc
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/largemvc/largemvc/internal/mapped"
+	"github.com/largemvc/largemvc/machine"
+)
+
+// stored is the memory of a configuration in each way to keep rows and state, each of them too little for the one before.
+func stored(t *testing.T, c Config, views []View) (ways [3]int64) {
+	t.Helper()
+	c.Machine.Scratch = t.TempDir()
+	c.Machine.MaxMemory = 1 << 40
+	most := c.Machine.MaxMemory
+	for k := range ways {
+		c.Machine.MaxMemory = most
+		m, err := c.EstimateViews(views)
+		if err != nil {
+			t.Fatal(k, err)
+		}
+		ways[k] = m.Total
+		most = m.Total - 1
+	}
+	c.Machine.MaxMemory = most
+	if m, err := c.EstimateViews(views); err == nil {
+		t.Errorf("there is room for %v in %d bytes", m, most)
+	}
+	return ways
+}
+
+// A fit has the same bits wherever its rows and their state are kept, says where, and refuses what has no room.
+func TestFitInLittleMemory(t *testing.T) {
+	const n = 20_000
+	_, read, _ := outside(n, 300, 250)
+	present := make([]bool, n)
+	for i := range present {
+		present[i] = i%9 != 4
+	}
+	read[1] = read[1].WithPresent(present)
+	ctx := context.Background()
+	c := Config{Clusters: 3, Epochs: 3, Preset: PresetPaper, Machine: machine.Options{Workers: 1, Device: machine.CPU}}
+	memory := stored(t, c, read)
+	if memory[0] < 4*n*(300+250) || memory[1] > memory[0]-20<<20 || memory[2] > memory[1]-5<<20 {
+		t.Errorf("memory %v", memory)
+	}
+	var want *Clustering
+	for k, says := range []string{
+		"rows and state have room in memory", "rows are read whenever they are needed, their state has room",
+		"rows are read whenever they are needed, inputs and state lie in files",
+	} {
+		c.Machine.MaxMemory, c.Machine.Scratch = memory[k], ""
+		if k == 2 {
+			if !mapped.Possible {
+				continue
+			}
+			if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), "with a folder Machine.Scratch") {
+				t.Error(err)
+			}
+			c.Machine.Scratch = t.TempDir()
+		}
+		got := mustFit(t, read, c)
+		if want == nil {
+			want = got
+		}
+		if !strings.HasPrefix(got.Ran.Storage, says) {
+			t.Errorf("%q, want %q", got.Ran.Storage, says)
+		}
+		if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.H.f32, want.H.f32) ||
+			!slices.Equal(got.Trust[1], want.Trust[1]) || !slices.Equal(got.r, want.r) {
+			t.Errorf("%s: another result, loss %v, want %v", got.Ran.Storage, got.Loss, want.Loss)
+		}
+	}
+	if left, err := os.ReadDir(c.Machine.Scratch); err != nil || len(left) > 0 {
+		t.Errorf("%d files are left, %v", len(left), err)
+	}
+	c.Machine.MaxMemory = memory[2] / 2
+	if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), "the fit takes ") ||
+		!strings.Contains(err.Error(), "FitSamples trains on some") {
+		t.Error(err)
+	}
+	c.Machine.MaxMemory = -1
+	if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), "Machine.MaxMemory is -1") {
+		t.Error(err)
+	}
+	if mapped.Possible {
+		c.Machine.MaxMemory, c.Machine.Scratch = memory[2], "/nowhere"
+		if _, err := Fit(ctx, read, c); !errors.Is(err, os.ErrNotExist) {
+			t.Error(err)
+		}
+	}
+}
+
+// The default preset keeps inputs and state in files where they have no room.
+func TestNeighborsInLittleMemory(t *testing.T) {
+	if !mapped.Possible {
+		t.Skip("state in files is possible on Linux alone")
+	}
+	_, read, _ := outside(6000, 300, 250)
+	c := Config{
+		Clusters: 3, Epochs: 2, Neighborhood: Neighborhood{Exact: None, Directions: 100}, Machine: machine.Options{Workers: 2},
+	}
+	c.Machine.Device = machine.CPU
+	want := mustFit(t, read, c)
+	m, err := c.EstimateViews(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Machine.MaxMemory, c.Machine.Scratch = m.Total-1, t.TempDir()
+	got := mustFit(t, read, c)
+	if !strings.Contains(got.Ran.Storage, "inputs and state lie in files") || !slices.Equal(got.Labels, want.Labels) ||
+		!slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.H.f32, want.H.f32) {
+		t.Errorf("%s: another result, loss %v, want %v", got.Ran.Storage, got.Loss, want.Loss)
+	}
+}
+
+// A read that fails in the training leaves the last checkpoint, from which the fit goes on to the bits of one that was never
+// interrupted.
+func TestReadThatFailsInTraining(t *testing.T) {
+	_, read, sources := outside(6000, 300, 250)
+	path := t.TempDir() + "/state"
+	c := Config{Clusters: 3, Epochs: 6, Preset: PresetPaper, Checkpoint: Checkpoint{Path: path, Every: 1}}
+	want := mustFit(t, read, c)
+	c.Progress = func(e Epoch) error {
+		if e.Epoch == 3 {
+			sources[1].bad = 4000
+		}
+		return nil
+	}
+	ctx := context.Background()
+	out, err := Fit(ctx, read, c)
+	if !errors.Is(err, errDisk) || out != nil || !strings.Contains(err.Error(), "reading view 1, rows ") {
+		t.Fatal(out, err)
+	}
+	sources[1].bad = 0
+	got, err := Resume(ctx, read, path, nil)
+	if err != nil || got.Epochs != 6 || !slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.H.f32, want.H.f32) {
+		t.Errorf("%v, loss %v, want %v", err, got.Loss, want.Loss)
+	}
+}
