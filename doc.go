@@ -48,8 +48,8 @@
 // (package terms has both as nodes). Among the starts of k-means for the first anchors, the one with the highest neighbour
 // information is kept, of those of nearly the lowest inertia; the clusters come from k-means on H that begins with its labels.
 // Where these have less information than the labels that it began with, the clusters are those of the start, and
-// Clustering.Kept says so. New samples are joined to the stored neighbours or landmarks and smoothed alike. Each part is a field of Config.Neighborhood;
-// docs/study.md has what each is worth.
+// Clustering.Kept says so. New samples are joined to the stored neighbours or landmarks and smoothed alike. Each part is a
+// field of Config.Neighborhood; docs/study.md has what each is worth.
 //
 // # Modules
 //

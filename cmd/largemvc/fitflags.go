@@ -110,8 +110,8 @@ func fitFlags(o *fitOptions) *flags {
 	f.int(&c.Neighborhood.Landmarks, "landmarks", 0, "`N`, the landmarks; 0: a quarter of the samples, from 40 to 1000")
 	f.bool(&c.Neighborhood.LowestInertia, "lowest-inertia",
 		"choose among the starts of a k-means by inertia alone; by default, with neighbours in the loss, by what clusters "+
-			"tell\nabout those of neighbours, among starts of nearly the lowest inertia, and the last k-means begins with the labels "+
-			"of\nthe start")
+			"tell\nabout those of neighbours, among starts of nearly the lowest inertia, and the last k-means begins "+
+			"with\nthe labels of the start")
 	f.bool(&c.Neighborhood.NeverKeep, "never-keep",
 		"give the clusters of the trained network even where those of its start tell more about neighbours and features, and "+
 			"would\nbe kept")
