@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -176,10 +177,14 @@ func (w *World) Broadcast(ctx context.Context, root int, x []byte) error {
 	return nil
 }
 
+// forwarding is the time that a launcher gets to pass on what was printed: with the job it ends its pipes.
+const forwarding = 100 * time.Millisecond
+
 // Abort ends the processes of all ranks, this one included, with a status that is not zero. It says nothing: print the error
 // first.
 // While another goroutine waits for others, this process ends alone, which launchers take for the end of the job.
 func (w *World) Abort(error) {
+	time.Sleep(forwarding)
 	abort := func() {
 		purego.SyscallN(w.lib.abort, w.lib.world, 1)
 		os.Exit(1) // where the library comes back
