@@ -15,6 +15,11 @@ type Contingency struct {
 	samples                  int
 }
 
+// String returns the sizes of the table.
+func (t *Contingency) String() string {
+	return fmt.Sprintf("%d samples of %d classes in %d clusters", t.samples, len(t.classes), len(t.clusters))
+}
+
 // cell is a number of samples > 0 in row class and column cluster.
 type cell struct{ class, cluster, count int }
 

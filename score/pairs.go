@@ -1,8 +1,15 @@
 package score
 
+import "fmt"
+
 // PairCounts are the numbers of unordered pairs of samples by whether they share a cluster (positive) and a class (true
 // if cluster and class agree about it).
 type PairCounts struct{ TP, FP, FN, TN int64 }
+
+// String returns the four numbers with what they count.
+func (p PairCounts) String() string {
+	return fmt.Sprintf("pairs in one cluster: %d of one class, %d of two; apart: %d of one class, %d of two", p.TP, p.FP, p.FN, p.TN)
+}
 
 // Pairs returns the pair counts.
 func (t *Contingency) Pairs() PairCounts {
@@ -48,6 +55,11 @@ func (p PairCounts) ARI() float64 {
 // BCubed average, over the samples, the precision and recall of a sample's cluster with respect to its class (A.
 // Bagga and B. Baldwin, LREC 1998); a sample counts as a neighbour of itself, so they are always defined.
 type BCubed struct{ Precision, Recall, F float64 }
+
+// String returns the scores in per cent.
+func (s BCubed) String() string {
+	return fmt.Sprintf("B-cubed precision %.1f %%, recall %.1f %%, F %.1f %%", 100*s.Precision, 100*s.Recall, 100*s.F)
+}
 
 // BCubed returns the B-cubed scores.
 func (t *Contingency) BCubed() BCubed {
