@@ -41,7 +41,7 @@ func Kinds() []Kind {
 }
 
 // ErrNotBuilt says that a program has no driver for any device.
-var ErrNotBuilt = errors.New("this program was built without the tag cuda (docs/gpu.md tells how to build it)")
+var ErrNotBuilt = errors.New("built without the tag cuda, see docs/gpu.md")
 
 // leastMajor is the major compute capability that the kernels need.
 const leastMajor = 7
