@@ -100,21 +100,22 @@ type candidates struct {
 
 // findOn looks for the nearest landmarks of samples on a device, if there is one, before closest is called for them. Products
 // with so few that none is passed over here stay here.
-func (m *landmarks[T]) findOn(ctx context.Context, src *source[T], d rows.Device) error {
+func (m *landmarks[T]) findOn(ctx context.Context, src *source[T], d rows.Device) (*candidates, error) {
 	if d == nil || !src.inMemory(m.space.Views) || !m.prunes(m.nearest+1) {
-		return nil
+		return nil, nil
 	}
 	products, err := src.onDevice(d, m.space.Views)
+	var out *candidates
 	if err == nil {
-		err = m.find(ctx, products, m.nearest+1)
+		out, err = m.find(ctx, products, m.nearest+1)
 	}
-	return closed(products, err)
+	return out, closed(products, err)
 }
 
-// find sets m.near to the candidates for the `want` nearest landmarks; nil where the products are made here.
-func (m *landmarks[T]) find(ctx context.Context, products rows.Products[T], want int) error {
-	if m.near = nil; products == nil || !m.prunes(want) {
-		return nil
+// find returns the candidates for the `want` nearest landmarks; nil where the products are made here.
+func (m *landmarks[T]) find(ctx context.Context, products rows.Products[T], want int) (*candidates, error) {
+	if products == nil || !m.prunes(want) {
+		return nil, nil
 	}
 	columns, bias := make([][]T, len(m.centroids)), make([]float64, len(m.centroids)*m.count)
 	for q, c := range m.centroids {
@@ -127,8 +128,7 @@ func (m *landmarks[T]) find(ctx context.Context, products rows.Products[T], want
 	near := &candidates{keep: want + spareNearest}
 	var err error
 	near.index, _, err = products.Nearest(ctx, columns, bias, near.keep, -1)
-	m.near = near
-	return err
+	return near, err
 }
 
 // closestOf is closest among candidates, of which it keeps those that lowestOf does.

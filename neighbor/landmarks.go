@@ -77,8 +77,6 @@ type landmarks[T Float] struct {
 	whole   *lazyPanel[T]
 
 	spaces *sync.Pool // of *landmarkSpace[T], for samples with the features of the landmarks' own
-
-	near *candidates // of the samples at hand, as a device found them; else nil
 }
 
 // lazyPanel is a panel that is packed when it is first needed.
@@ -152,6 +150,8 @@ type landmarkSpace[T Float] struct {
 	scores      []T
 	left        int // landmarks that were not passed over, in a block
 	skip        int // blocks that are to be done without bounds
+
+	among *candidates // of the samples at hand, as a device found them; else nil
 }
 
 // newSpace returns the memory for blocks of samples of src.
@@ -205,8 +205,8 @@ func (m *landmarks[T]) multiply(src *source[T], lo, hi int, prune bool, w *landm
 func (m *landmarks[T]) closest(
 	src *source[T], lo, hi, want int, exact bool, w *landmarkSpace[T], f func(i int, near []found),
 ) {
-	if m.near != nil {
-		m.closestOf(m.near, src, lo, hi, want, exact, w, f)
+	if w.among != nil {
+		m.closestOf(w.among, src, lo, hi, want, exact, w, f)
 		return
 	}
 	ld := Stride(m.count)
@@ -338,17 +338,18 @@ func (m *landmarks[T]) distances(src *source[T], i int, near []found, w *landmar
 // link returns the links of the samples to the nearest landmarks: weights d_(s+1) − d_j of squared distances, of sum 1; equal
 // weights where the s+1 nearest are equally far. A sample without a view of the space has none.
 func (m *landmarks[T]) link(ctx context.Context, src *source[T], workers int, device rows.Device) (*Links, error) {
-	if err := m.findOn(ctx, src, device); err != nil {
+	among, err := m.findOn(ctx, src, device)
+	if err != nil {
 		return nil, err
 	}
-	defer func() { m.near = nil }()
 	// Every sample has room for as many links as there are nearest landmarks.
 	room := m.nearest
 	out := &Links{
 		n: src.n, atoms: m.count, ptr: make([]int, src.n+1), col: make([]int32, src.n*room), val: make([]float64, src.n*room),
 	}
-	err := parallel.For(ctx, workers, src.blocks(), func(_, b int) error {
+	err = parallel.For(ctx, workers, src.blocks(), func(_, b int) error {
 		w := m.takeSpace(src)
+		w.among = among
 		defer m.spaces.Put(w)
 		lo, hi := src.block(b)
 		m.closest(src, lo, hi, m.nearest+1, true, w, func(i int, near []found) {

@@ -56,13 +56,15 @@ func findLandmarks[T Float](
 		m.packing.Do(m.packRows)
 		inner := *m
 		inner.space.Views = all
-		if err := inner.find(ctx, products, 1); err != nil {
+		among, err := inner.find(ctx, products, 1)
+		if err != nil {
 			return nil, err
 		}
-		err := parallel.For(ctx, c.Workers, sub.blocks(), func(w, b int) error {
+		err = parallel.For(ctx, c.Workers, sub.blocks(), func(w, b int) error {
 			if spaces[w] == nil {
 				spaces[w] = inner.newSpace(sub)
 			}
+			spaces[w].among = among
 			lo, hi := sub.block(b)
 			for i := lo; i < hi; i++ {
 				labels[i] = -1
