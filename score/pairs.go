@@ -8,7 +8,8 @@ type PairCounts struct{ TP, FP, FN, TN int64 }
 
 // String returns the four numbers with what they count.
 func (p PairCounts) String() string {
-	return fmt.Sprintf("pairs in one cluster: %d of one class, %d of two; apart: %d of one class, %d of two", p.TP, p.FP, p.FN, p.TN)
+	const text = "pairs in one cluster: %d of one class, %d of two; apart: %d of one class, %d of two"
+	return fmt.Sprintf(text, p.TP, p.FP, p.FN, p.TN)
 }
 
 // Pairs returns the pair counts.
