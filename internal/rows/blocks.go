@@ -3,6 +3,7 @@ package rows
 import (
 	"context"
 	"math"
+	"runtime"
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -192,6 +193,7 @@ func (m *Blocks[T]) acquire(number int) *block[T] {
 	b.used = true
 	m.clock++
 	b.last = m.clock
+	begun := false
 	if m.kept[number-1] != nil || number == 0 {
 		for next := number + 1; next <= number+ahead && next*m.rows < m.n; next++ {
 			if m.kept[next] != nil || m.gone.has(next) { // another goroutine is done with it
@@ -203,10 +205,14 @@ func (m *Blocks[T]) acquire(number int) *block[T] {
 					defer m.reads.ahead.Done()
 					m.fill(later)
 				}()
+				begun = true
 			}
 		}
 	}
 	m.mu.Unlock()
+	if begun { // Where all processors compute, nobody else would begin the reads before their blocks are needed.
+		runtime.Gosched()
+	}
 	if mine {
 		m.fill(b)
 	} else {
