@@ -42,13 +42,18 @@ func (s *solver[T]) iterateRows(ctx context.Context, r *start[T], changed int) e
 		return nil
 	}
 	before := slices.Clone(r.centroids)
+	err = s.settle(ctx, r)
+	s.compare(r, before)
+	return err
+}
+
+// settle makes next the labels, and the means of their clusters, whose sums are known, the centroids.
+func (s *solver[T]) settle(ctx context.Context, r *start[T]) error {
 	copy(r.labels, r.next)
-	err = parallel.For(ctx, s.cfg.Workers, len(r.centroids), func(_, k int) error {
+	return parallel.For(ctx, s.cfg.Workers, len(r.centroids), func(_, k int) error {
 		s.centroid(r, k)
 		return nil
 	})
-	s.compare(r, before)
-	return err
 }
 
 // passRows sets next of the starts to the nearest centroids, their sums, weights, counts and sizes to those of next, and returns
@@ -62,6 +67,13 @@ func (s *solver[T]) passRows(ctx context.Context, starts []*start[T]) (changed [
 	if err != nil {
 		return nil, err
 	}
+	changed, err = s.sumRows(ctx, starts, s.products == nil)
+	s.measured = true
+	return changed, err
+}
+
+// sumRows is the pass, after which next is what it was before unless label is set.
+func (s *solver[T]) sumRows(ctx context.Context, starts []*start[T], label bool) (changed []int, err error) {
 	width, views, c := s.src.width(), len(s.src.views), s.cfg.Clusters
 	each := width + 2*views + 1 // of a cluster: sums, weights, counts and size
 	whole := c*each + 1         // of a start: those of its clusters, and the labels that change
@@ -72,7 +84,7 @@ func (s *solver[T]) passRows(ctx context.Context, starts []*start[T]) (changed [
 			clear(shift)
 			for from := lo; from < hi; from += blockRows {
 				to := min(from+blockRows, hi)
-				if s.products == nil {
+				if label {
 					if err := s.nearestRows(ctx, starts, from, to, s.spaces[worker]); err != nil {
 						return err
 					}
@@ -90,7 +102,6 @@ func (s *solver[T]) passRows(ctx context.Context, starts []*start[T]) (changed [
 	if err != nil {
 		return nil, err
 	}
-	s.measured = true
 	for j, r := range starts {
 		own := total[j*whole : (j+1)*whole]
 		changed = append(changed, int(own[whole-1]))
