@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"slices"
@@ -350,6 +351,10 @@ func (r *Rows) failed(value int, offset int64, err error) error {
 	text := fmt.Sprintf("cannot be read at byte %d", offset)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		text = fmt.Sprintf("is truncated: the file ends before byte %d", offset)
+	}
+	var of *fs.PathError // which names the file once more
+	if errors.As(err, &of) {
+		err = of.Err
 	}
 	if !r.byColumns {
 		text += fmt.Sprintf(", in row %d of %d", value/r.width, r.rows)

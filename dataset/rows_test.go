@@ -3,8 +3,10 @@ package dataset
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -295,7 +297,9 @@ func TestOpenRowsInFewerBytes(t *testing.T) {
 				}
 				for k, a := range row {
 					want, j := x[lo*d+k], k%d
-					off := map[Numbers]float64{BFloat16Numbers: math.Abs(float64(want)) / 256, Uint8Numbers: float64(j+1) / 254}[how]
+					off := map[Numbers]float64{
+						BFloat16Numbers: math.Abs(float64(want)) / 256, Uint8Numbers: float64(j+1) / 254,
+					}[how]
 					if j < 3 { // exact
 						off = 0
 					}
@@ -317,14 +321,37 @@ func TestOpenRowsInFewerBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{Scratch: t.TempDir(), ScratchNumbers: Uint8Numbers}
-	if _, err := OpenRows(context.Background(), []string{path}, o); err == nil || !strings.Contains(err.Error(), "+Inf at row 5, column 4") {
-		t.Error(err)
+	refused := func(want string) {
+		t.Helper()
+		if _, err := OpenRows(context.Background(), []string{path}, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
+	refused("+Inf at row 5, column 4")
 	if files, err := os.ReadDir(o.Scratch); err != nil || len(files) > 0 {
 		t.Errorf("%d files are left after an error, %v", len(files), err)
 	}
 	o.ScratchNumbers = 3
-	if _, err := OpenRows(context.Background(), []string{path}, o); err == nil || !strings.Contains(err.Error(), "ScratchNumbers 3") {
-		t.Error(err)
+	refused("ScratchNumbers 3")
+}
+
+// brokenFile is a file whose disk does not answer, from a byte on.
+type brokenFile struct{ from int64 }
+
+func (f brokenFile) ReadAt(p []byte, offset int64) (int, error) {
+	if n := int(max(f.from-offset, 0)); n < len(p) {
+		return n, &fs.PathError{Op: "read", Path: "x.npy", Err: errors.New("input/output error")}
+	}
+	return len(p), nil
+}
+
+// A read that the system fails names the file, the byte, the row and what the system says.
+func TestReadThatTheSystemFails(t *testing.T) {
+	r := &Rows{Name: "X0", file: "x.npy", variable: "x", rows: 100, cols: 5, width: 5, from: brokenFile{1200}, at: 128}
+	r.typ = elem.Type{Kind: elem.Float32, Big: !littleEndian}
+	err := r.ReadRows(context.Background(), 40, make([]float32, 50*5))
+	const want = "dataset: x.npy: x cannot be read at byte 1200, in row 53 of 100: input/output error"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
