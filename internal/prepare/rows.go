@@ -28,6 +28,7 @@ func NewRows[T kernel.Float](s *Standardiser, dims []int) *Rows[T] {
 type Buffer[T kernel.Float] struct {
 	views  []rowBuffer[T]
 	inputs []rows.Matrix[T]
+	Links  any // of the samples to those of the training, where they have them
 }
 
 // Take returns samples [lo, hi) of the views, at most room, in the memory of b.

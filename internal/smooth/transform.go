@@ -15,12 +15,13 @@ type Transform[T kernel.Float] struct {
 	inputs  *Inputs[T]
 	graph   *Graph[T]
 	filters []*neighbor.Filter[T] // of the inputs
+	last    *neighbor.Filter[T]   // of the representation; nil: it is not smoothed
 	judging *judging[T]
 }
 
 // Take attaches new samples to the graph and smooths them as the training samples were.
 func (s *Transform[T]) Take(
-	ctx context.Context, views []view.View, lo, hi, _ int, _ *prepare.Buffer[T],
+	ctx context.Context, views []view.View, lo, hi, _ int, b *prepare.Buffer[T],
 ) ([]rows.Matrix[T], error) {
 	blocks, err := s.before(ctx, views, lo, hi)
 	if err != nil {
@@ -34,6 +35,7 @@ func (s *Transform[T]) Take(
 	if err != nil {
 		return nil, err
 	}
+	b.Links = links
 	for k, block := range blocks {
 		if err := s.filters[k].Apply(ctx, links, block, 1); err != nil {
 			return nil, err
@@ -66,5 +68,5 @@ func (s *Transform[T]) Alone(ctx context.Context, workers int) (*Transform[T], e
 		return s, nil
 	}
 	index, err := neighbor.Restore(ctx, s.graph.index.State(), nil, workers)
-	return &Transform[T]{s.inputs, &Graph[T]{index: index}, s.filters, s.judging}, err
+	return &Transform[T]{s.inputs, &Graph[T]{index: index}, s.filters, s.last, s.judging}, err
 }
