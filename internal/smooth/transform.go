@@ -16,6 +16,7 @@ type Transform[T kernel.Float] struct {
 	inputs  *Inputs[T]
 	graph   *Graph[T]
 	filters []*neighbor.Filter[T] // of the inputs
+	last    *neighbor.Filter[T]   // of the representation; nil: it is not smoothed
 	judging *judging[T]
 }
 
@@ -58,6 +59,7 @@ func (s *Transform[T]) Take(
 	if err != nil {
 		return nil, err
 	}
+	b.Links = links
 	return t.inputs, neighbor.ApplyAll(ctx, s.filters, links, t.blocks, workers)
 }
 
@@ -100,5 +102,5 @@ func (s *Transform[T]) Alone(ctx context.Context, workers int) (*Transform[T], e
 		return s, nil
 	}
 	index, err := neighbor.Restore(ctx, s.graph.index.State(), nil, workers)
-	return &Transform[T]{s.inputs, &Graph[T]{index: index}, s.filters, s.judging}, err
+	return &Transform[T]{s.inputs, &Graph[T]{index: index}, s.filters, s.last, s.judging}, err
 }
