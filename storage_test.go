@@ -168,3 +168,23 @@ func TestReadThatFailsInTraining(t *testing.T) {
 		t.Errorf("%v, loss %v, want %v", err, got.Loss, want.Loss)
 	}
 }
+
+// What a fit of more than 2³² samples takes does not overflow: rows on disk and their state in files leave what grows with the
+// labels alone.
+func TestMemoryBeyond32Bits(t *testing.T) {
+	const n = 5_000_000_000
+	var views []View
+	for _, d := range []int{784, 392, 160} {
+		views = append(views, RowsView(&heldRows{n: n, d: d}))
+	}
+	c := Config{Clusters: 10, Preset: PresetPaper, Machine: machine.Options{Workers: 2, Device: machine.CPU}}
+	m, err := c.EstimateViews(views)
+	if err != nil || m.State < 600*n || m.State > 800*n || m.Total < m.State || m.Total > 1000*n {
+		t.Errorf("%v, %v", m, err)
+	}
+	c.FitSamples = 100_000
+	m, err = c.EstimateViews(views)
+	if err != nil || m.Result < 72*n || m.Total > 150*n || m.State > 1<<30 {
+		t.Errorf("a sample: %v, %v", m, err)
+	}
+}

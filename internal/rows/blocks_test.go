@@ -179,3 +179,32 @@ func TestRowAlone(t *testing.T) {
 		t.Error("a row is read after the end")
 	}
 }
+
+// Numbers of rows and values beyond 2³¹ and 2³² do not overflow.
+func TestBlocksBeyond32Bits(t *testing.T) {
+	const n, d = 5_000_000_000, 3
+	reads, _ := NewReads(context.Background())
+	defer reads.End()
+	blocks := NewBlocks(reads, n, d, 2, func(_ context.Context, lo, hi int, dst []float64) error {
+		if lo < 0 || hi > n || len(dst) != (hi-lo)*d {
+			return fmt.Errorf("rows %d to %d in %d values", lo, hi, len(dst))
+		}
+		for k := range dst {
+			dst[k] = float64(lo*d + k)
+		}
+		return nil
+	})
+	for _, first := range []int{0, 1<<31 - 2, 1<<31 + 5, 1<<32 + 7, n - 3} {
+		x, row := make([]float64, 3*d), make([]float64, d)
+		blocks.Copy(first, first+3, x)
+		RowReader[float64](blocks, 9)(first+2, row)
+		for k, a := range x {
+			if a != float64(first*d+k) || k >= 2*d && a != row[k-2*d] {
+				t.Errorf("value %d from row %d on is %v", k, first, a)
+			}
+		}
+	}
+	if err := reads.Err(); err != nil {
+		t.Error(err)
+	}
+}
