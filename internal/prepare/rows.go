@@ -26,9 +26,9 @@ func NewRows[T kernel.Float](s *Standardiser, dims []int) *Rows[T] {
 
 // Buffer is the memory for some samples.
 type Buffer[T kernel.Float] struct {
-	views   []rowBuffer[T]
-	inputs  []rows.Matrix[T]
-	Links   any // of the samples to those of the training, where they have them
+	views  []rowBuffer[T]
+	inputs []rows.Matrix[T]
+
 	Other   any // what others than Rows keep there
 	Workers int // goroutines that may work on the samples; below 2: the caller's alone
 }

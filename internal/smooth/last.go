@@ -39,11 +39,11 @@ func (s *Transform[T]) Smooths() bool { return s.last != nil }
 // Last smooths the representation, at norm 1, of the samples that were taken into b last, in so many columns with the stride ld,
 // as SmoothLast smoothed that of the training samples.
 func (s *Transform[T]) Last(ctx context.Context, h []T, columns, ld int, b *prepare.Buffer[T]) error {
-	links, ok := b.Links.(*neighbor.Links)
+	t, ok := b.Other.(*taken[T])
 	if !ok || s.last == nil {
 		return errors.New("there is no representation to be smoothed")
 	}
-	return s.last.Apply(ctx, links, neighbor.Block[T]{X: h, Ld: ld, Cols: columns}, 1)
+	return s.last.Apply(ctx, t.links, neighbor.Block[T]{X: h, Ld: ld, Cols: columns}, 1)
 }
 
 // The tensors of the last filter, see docs/format.md.

@@ -26,12 +26,13 @@ type taken[T kernel.Float] struct {
 	dense  []rows.Dense[T] // of the blocks
 	views  []neighbor.View[T]
 	inputs []rows.Matrix[T]
+	links  *neighbor.Links // of the samples, for Last
 }
 
 func newTaken[T kernel.Float](inputs int) *taken[T] {
 	return &taken[T]{
 		make([]neighbor.Block[T], inputs), make([]rows.Dense[T], inputs), make([]neighbor.View[T], inputs),
-		make([]rows.Matrix[T], inputs),
+		make([]rows.Matrix[T], inputs), nil,
 	}
 }
 
@@ -59,7 +60,7 @@ func (s *Transform[T]) Take(
 	if err != nil {
 		return nil, err
 	}
-	b.Links = links
+	t.links = links
 	return t.inputs, neighbor.ApplyAll(ctx, s.filters, links, t.blocks, workers)
 }
 
