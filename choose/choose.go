@@ -93,8 +93,8 @@ type Choices struct {
 func (c *Choices) String() string {
 	var b strings.Builder
 	for _, x := range c.Choices {
-		fmt.Fprintf(&b, "%d clusters: loss %.4g, halves %.2f, stability %.2f, sparse eigengap %.3f, eigengap %.3f, silhouette %.3f\n",
-			x.Clusters, x.Loss, x.Halves, x.Stability, x.SparseGap, x.Gap, x.Silhouette)
+		fmt.Fprintf(&b, "%d clusters: loss %.4g, halves %.2f, stability %.2f, sparse eigengap %.3f, eigengap %.3f, "+
+			"silhouette %.3f\n", x.Clusters, x.Loss, x.Halves, x.Stability, x.SparseGap, x.Gap, x.Silhouette)
 	}
 	for _, r := range c.Reasons {
 		b.WriteString(r + "\n")
