@@ -11,6 +11,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/ptx"
+	"github.com/largemvc/largemvc/internal/testutil"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -48,8 +49,8 @@ func TestDeviceFit(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "landmarks" && testing.Short() {
-				t.Skip("a second fit on the simulator takes seconds")
+			if name == "landmarks" {
+				testutil.Long(t, "a second fit on the simulator takes seconds")
 			}
 			launches := map[string]int{}
 			drv := &device.Sim{Observe: func(kernel string, _ device.Launch, _ ptx.Stats) { launches[kernel]++ }}
