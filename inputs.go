@@ -206,7 +206,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		return nil, err
 	}
 	out.graph = graph.Operator()
-	some := smooth.SomeOf(blocks, n, o)
+	some := smooth.SomeOf(ctx, blocks, n, o)
 	if smooth.Incomplete(blocks) {
 		out.startRows = func(ctx context.Context) ([]rows.Matrix[T], error) { return graph.StartRows(ctx, blocks, n, o) }
 	}

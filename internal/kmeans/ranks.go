@@ -4,13 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
-	"unsafe"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
@@ -22,41 +19,12 @@ func (s *Source[T]) checkRanks(g *ranks.Group, cfg *Config) error {
 	switch {
 	case g == nil:
 		return nil
-	case cfg.Labels != nil || cfg.Full:
-		return errors.New("kmeans: start labels, or all starts on all rows, need all rows in one process")
+	case cfg.Full:
+		return errors.New("kmeans: all starts on all rows need all rows in one process")
 	case s.scale != nil:
 		return errors.New("kmeans: rows of several processes must have all views")
 	}
 	return nil
-}
-
-// gatherRows gives every process the rows that each of them has, n of all.
-func gatherRows[T kernel.Float](g *ranks.Group, mine []T, n int) ([]T, error) {
-	if g == nil {
-		return mine, nil
-	}
-	parts, err := g.Gather("rows for the k-means", bytesOf(mine))
-	if err != nil {
-		return nil, err
-	}
-	out := make([]T, n)
-	raw := bytesOf(out)
-	at := 0
-	for _, p := range parts {
-		at += copy(raw[at:], p)
-	}
-	if at != len(raw) {
-		return nil, fmt.Errorf("kmeans: %d bytes of rows, want %d", at, len(raw))
-	}
-	return out, nil
-}
-
-// bytesOf returns the memory of x.
-func bytesOf[T kernel.Float](x []T) []byte {
-	if len(x) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0])))
 }
 
 // runGathered is Run for rows that are so few that every process of the group can have all of them.
@@ -66,6 +34,11 @@ func runGathered[T kernel.Float](ctx context.Context, g *ranks.Group, src *Sourc
 		return nil, err
 	}
 	lo, hi := g.First(), g.First()+src.n
+	if cfg.Labels != nil {
+		if cfg.Labels, err = ranks.GatherAll(g, "the labels that a k-means begins with", cfg.Labels, g.Total(src.n)); err != nil {
+			return nil, err
+		}
+	}
 	if score := cfg.Score; score != nil {
 		cfg.Score = func(_ context.Context, labels []int) (float64, error) { return score(ctx, labels[lo:hi]) }
 	}
@@ -77,51 +50,7 @@ func runGathered[T kernel.Float](ctx context.Context, g *ranks.Group, src *Sourc
 	return r, nil
 }
 
-// iterateRows is iterate for the rows of all processes.
-func (s *solver[T]) iterateRows(ctx context.Context, r *start[T]) error {
-	r.iterations++
-	changed, err := s.count(ctx, r)
-	if err != nil {
-		return err
-	}
-	repaired, err := s.repairRows(ctx, r)
-	if err != nil {
-		return err
-	}
-	if repaired {
-		if changed, err = s.count(ctx, r); err != nil {
-			return err
-		}
-	}
-	if changed == 0 {
-		r.converged = true
-		return nil
-	}
-	before := slices.Clone(r.centroids)
-	if err := s.updateRows(ctx, r, 3*changed > ranks.Of(ctx).Total(s.src.n)); err != nil {
-		return err
-	}
-	s.compare(r, before)
-	return nil
-}
-
-// count sets the sizes of the clusters to those of next, and returns the number of labels that it changes.
-func (s *solver[T]) count(ctx context.Context, r *start[T]) (changed int, err error) {
-	counts := make([]int, len(r.size)+1)
-	for i, k := range r.next {
-		counts[k]++
-		if k != r.labels[i] {
-			counts[len(r.size)]++
-		}
-	}
-	if err := ranks.Of(ctx).SumInts("the sizes of the clusters", counts); err != nil {
-		return 0, err
-	}
-	copy(r.size, counts)
-	return counts[len(r.size)], nil
-}
-
-// repairRows is repair for the rows of all processes. It says whether there was something to repair.
+// repairRows is repair for the rows of all processes, whose sums it corrects. It says whether there was something to repair.
 func (s *solver[T]) repairRows(ctx context.Context, r *start[T]) (repaired bool, err error) {
 	var far []float64
 	var taken [][]T
@@ -141,6 +70,8 @@ func (s *solver[T]) repairRows(ctx context.Context, r *start[T]) (repaired bool,
 		taken = append(taken, row)
 		r.size[from]--
 		r.size[k]++
+		s.move(r, row, at, from, -1)
+		s.move(r, row, at, k, 1)
 		if at >= 0 {
 			r.next[at], far[at] = k, 0
 		}
@@ -157,7 +88,7 @@ func (s *solver[T]) farthestRow(
 ) (at int, row []T, from int, err error) {
 	g := ranks.Of(ctx)
 	row = make([]T, s.src.width())
-	answer := make([]byte, 8+len(bytesOf(row))) // the cluster, or −1 for a row that is taken, and the row
+	answer := make([]byte, 8+len(ranks.Bytes(row))) // the cluster, or −1 for a row that is taken, and the row
 search:
 	for {
 		best := -1
@@ -193,7 +124,7 @@ search:
 			}
 			s.src.copyRow(best, row, s.cfg.Seed)
 			binary.LittleEndian.PutUint64(answer, uint64(from))
-			copy(answer[8:], bytesOf(row))
+			copy(answer[8:], ranks.Bytes(row))
 		}
 		if err := g.Broadcast("the farthest row itself", owner, answer); err != nil {
 			return -1, nil, -1, err
@@ -201,74 +132,12 @@ search:
 		if from = int(binary.LittleEndian.Uint64(answer)); from < 0 {
 			continue search
 		}
-		copy(bytesOf(row), answer[8:])
+		copy(ranks.Bytes(row), answer[8:])
 		if owner != g.Rank() {
 			best = -1
 		}
 		return best, row, from, nil
 	}
-}
-
-// updateRows is update for the rows of all processes, whose clusters have the sizes in r.size: what the rows of a chunk add to
-// the sums of all clusters is added up in the tree of the chunks.
-func (s *solver[T]) updateRows(ctx context.Context, r *start[T], fresh bool) error {
-	width, views, c := s.src.width(), len(s.src.views), len(r.centroids)
-	each := width + 2*views // of a cluster: sums, weights and counts
-	chunk := parallel.ChunkRows(ranks.Of(ctx).Total(s.src.n), frameRows)
-	total, err := ranks.SumRows(ctx, "the sums of the clusters", s.cfg.Workers, s.src.n, chunk, c*each,
-		func() []float64 { return make([]float64, c*views) },
-		func(worker, lo, hi int, shift, part []float64) error {
-			clear(shift)
-			row := s.spaces[worker].row
-			add := func(i, k int, sign float64) {
-				own := part[k*each : (k+1)*each]
-				scale := s.src.scaleOf(i)
-				addSample(s.src, own[:width], i, sign*scale, row, shift[k*views:(k+1)*views])
-				for v := range views {
-					if s.src.present(v, i) {
-						own[width+v] += sign * scale
-						own[width+views+v] += sign
-					}
-				}
-			}
-			for i := lo; i < hi; i++ {
-				was, is := r.labels[i], r.next[i]
-				if !fresh && was == is {
-					continue
-				}
-				add(i, is, 1)
-				if !fresh && was >= 0 {
-					add(i, was, -1)
-				}
-			}
-			for k := range c {
-				addShifts(s.src, part[k*each:k*each+width], shift[k*views:(k+1)*views])
-			}
-			return nil
-		})
-	if err != nil {
-		return err
-	}
-	for k := range c {
-		own := total[k*each : (k+1)*each]
-		if fresh {
-			clear(r.sums[k])
-			clear(r.weights[k])
-			clear(r.counts[k])
-		}
-		for j, x := range own[:width] {
-			r.sums[k][j] += x
-		}
-		for v := range views {
-			r.weights[k][v] += own[width+v]
-			r.counts[k][v] += int(own[width+views+v])
-		}
-	}
-	copy(r.labels, r.next)
-	return parallel.For(ctx, s.cfg.Workers, c, func(_, k int) error {
-		s.centroid(r, k)
-		return nil
-	})
 }
 
 // usedBy says which of k clusters have a label, in any process.

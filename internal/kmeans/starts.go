@@ -22,11 +22,8 @@ func (s *solver[T]) run(ctx context.Context) ([]ended[T], error) {
 	if s.cfg.Labels != nil {
 		r := newStart(s.src, s.cfg.Clusters)
 		copy(r.next, s.cfg.Labels)
-		if err := s.update(ctx, s.all(), r, true); err != nil {
+		if err := s.begin(ctx, r); err != nil {
 			return nil, err
-		}
-		for i := range r.labels {
-			r.labels[i] = -1
 		}
 		return []ended[T]{{r, 0}}, s.lloyd(ctx, []*start[T]{r})
 	}
@@ -57,6 +54,23 @@ func (s *solver[T]) run(ctx context.Context) ([]ended[T], error) {
 		}
 	}
 	return ends, nil
+}
+
+// begin makes next the labels of a start, with the centroids of their clusters.
+func (s *solver[T]) begin(ctx context.Context, r *start[T]) error {
+	if s.wide {
+		if _, err := s.sumRows(ctx, []*start[T]{r}, false); err != nil {
+			return err
+		}
+		return s.settle(ctx, r)
+	}
+	if err := s.update(ctx, s.all(), r, true); err != nil {
+		return err
+	}
+	for i := range r.labels {
+		r.labels[i] = -1
+	}
+	return nil
 }
 
 // scoredTogether bounds the starts that have labels of all samples at once.

@@ -152,7 +152,11 @@ func (f *Network[T]) inChunks(ctx context.Context, first, end, workers int, do f
 	case f.chunk == chunkRows && n >= 2*manyTimes*chunkRows*parallel.Workers(workers):
 		pool, room = &f.many, manyTimes*chunkRows
 	}
-	return parallel.For(ctx, workers, (n+room-1)/room, func(_, c int) error {
+	chunks, within := (n+room-1)/room, 1
+	if chunks == 1 { // Else every goroutine has some.
+		within = parallel.Workers(workers)
+	}
+	return parallel.For(ctx, workers, chunks, func(_, c int) error {
 		w, _ := pool.Get().(*worker[T])
 		if w == nil {
 			var err error
@@ -161,6 +165,7 @@ func (f *Network[T]) inChunks(ctx context.Context, first, end, workers int, do f
 			}
 		}
 		defer pool.Put(w)
+		w.buffer.Workers = within
 		lo := first + c*room
 		return do(w, lo, min(lo+room, end))
 	})

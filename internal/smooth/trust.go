@@ -12,6 +12,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/trust"
 	"github.com/largemvc/largemvc/internal/view"
@@ -46,11 +47,11 @@ func (s *Transform[T]) Trust(ctx context.Context, views []view.View, workers int
 	}
 	return out, parallel.For(ctx, workers, (n+trustRows-1)/trustRows, func(_, c int) error {
 		lo, hi := c*trustRows, min((c+1)*trustRows, n)
-		blocks, err := s.before(ctx, views, lo, hi)
-		if err != nil {
+		t := newTaken[T](len(s.inputs.Inputs))
+		if err := s.before(ctx, views, lo, hi, 1, t); err != nil {
 			return err
 		}
-		rows := s.inputs.sideBySide(blocks, upTo(hi-lo))
+		rows := s.inputs.sideBySide(t.blocks, upTo(hi-lo))
 		rows.Odd = j.odd(views, lo, hi)
 		found, err := j.judge.Of(ctx, rows, 1)
 		for v := range found {
@@ -72,6 +73,18 @@ type appearance struct {
 // appearances learns it of every view.
 func appearances(ctx context.Context, views []view.View, o Options) ([]appearance, error) {
 	out := make([]appearance, len(views))
+	if ranks.Of(ctx) != nil {
+		seen := make([]view.View, len(views))
+		for v, x := range views {
+			total := ranks.Of(ctx).Total(x.Rows)
+			numbers := append(view.LookRows(total, x.Cols, o.Seed), trust.Samples(total, o.Seed)...)
+			var err error
+			if seen[v], err = x.Only(ctx, numbers, o.Workers); err != nil {
+				return nil, err
+			}
+		}
+		views = seen
+	}
 	return out, parallel.For(ctx, o.Workers, len(views), func(_, v int) error {
 		x, look := views[v], view.NewLook(views[v], o.Seed)
 		row := make([]float64, x.Cols)
