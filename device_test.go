@@ -48,10 +48,10 @@ func TestDeviceFit(t *testing.T) {
 			Clusters: 3, Seed: 2, Epochs: 2, Layers: 1, Neighborhood: Neighborhood{Exact: None, Landmarks: 130, Directions: 6},
 		}},
 	} {
+		if name == "landmarks" && testing.Short() {
+			continue // a second fit on the simulator takes seconds
+		}
 		t.Run(name, func(t *testing.T) {
-			if name == "landmarks" && testing.Short() {
-				t.Skip("a second fit on the simulator takes seconds")
-			}
 			launches := map[string]int{}
 			drv := &device.Sim{Observe: func(kernel string, _ device.Launch, _ ptx.Stats) { launches[kernel]++ }}
 			simulated(t, func() (device.Driver, error) { return drv, nil })
