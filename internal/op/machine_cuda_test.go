@@ -10,8 +10,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// TestMachineWithoutDriver: operations of Gorgonia's own run on the CPU where there is no driver, in a program built for one. With
-// a card they run there, to the same values.
+// TestMachineWithoutDriver: operations of Gorgonia's own run on the CPU where there is no driver, in a program built for one.
+// With a card they run there, to the same values.
 func TestMachineWithoutDriver(t *testing.T) {
 	for _, of := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
 		g := gorgonia.NewGraph()
