@@ -245,8 +245,8 @@ func TestDeviceMemory(t *testing.T) {
 	}
 }
 
-// Where the network fits a device and a stage does not, CUDA is an error with both figures, and Auto has the CPU do that stage and
-// says so, with the CPU's labels.
+// Where the network fits a device and a stage does not, CUDA is an error with both figures, and Auto has the CPU do that stage
+// and says so, with the CPU's labels.
 func TestDeviceStageThatDoesNotFit(t *testing.T) {
 	views, _ := blobViews(60, 3, 0.6, 8, 9, 6)
 	config := Config{Clusters: 3, Seed: 2, Epochs: 2, Layers: 1}

@@ -26,8 +26,16 @@ func (f *Network[T]) Layers() (*engine.Frozen[T], error) {
 		return nil, errors.New("modules that are not from this package take new samples on the CPU")
 	case f.start != nil:
 		return nil, errors.New("the clusters are those of the start, which new samples are taken to on the CPU")
+	case f.smooths():
+		return nil, errors.New("the representation is smoothed along the links of each sample, which is done on the CPU")
 	}
 	return f.frozen, nil
+}
+
+// smooths says whether the representation is smoothed too.
+func (f *Network[T]) smooths() bool {
+	last, ok := f.intake.(Smoother[T])
+	return ok && last.Smooths()
 }
 
 // RunIn is Run, without trust, with the layers of the network in batches; what comes before and after them is done here.
@@ -67,7 +75,10 @@ func (f *Network[T]) RunIn(ctx context.Context, in Batches[T], views []view.View
 		}
 		err = f.inChunks(ctx, first, end, workers, func(w *worker[T], lo, hi int) error {
 			copy(w.h, h[(lo-first)*ld:(hi-first)*ld])
-			return f.finish(w, views, lo, hi, out)
+			if err := f.checkNorms(w, views, lo, hi); err != nil {
+				return err
+			}
+			return f.finish(w, lo, hi, out)
 		})
 		if err != nil {
 			return err
