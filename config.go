@@ -243,6 +243,11 @@ func (c *Config) forSamples(n int) {
 	}
 }
 
+// searched says whether the neighbours of n samples are searched among all of them, in place of landmarks.
+func (c *Config) searched(n int) bool {
+	return c.Neighborhood.Neighbors != None && n <= max(c.Neighborhood.Exact, 1)
+}
+
 // samples says whether only some of n samples are trained on.
 func (c *Config) samples(n int) bool { return c.FitSamples > 0 && c.FitSamples < n }
 

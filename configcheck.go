@@ -110,20 +110,11 @@ func (c *Config) check(n int, views []View) error {
 	return errors.Join(errs...)
 }
 
-// checkRanks reports what cannot be done on several ranks.
-func (c *Config) checkRanks(views []View) error {
+// checkRanks reports what cannot be done on several ranks; whole says that each of them does all of the fit.
+func (c *Config) checkRanks(views []View, whole bool) error {
 	var errs []error
 	bad := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("largemvc: on several ranks "+format, args...))
-	}
-	if c.Neighborhood.Neighbors != None {
-		bad("there is no search for neighbours yet: set Preset to PresetPaper, or Neighborhood.Neighbors to None")
-	}
-	if !c.stock() || c.ExtraLoss != nil {
-		bad("a network is made of the modules of this package alone, without an ExtraLoss, which would see some samples only")
-	}
-	if shrink, ok := c.Noise.(*RowShrink); ok && shrink != nil && shrink.DataScale && shrink.Scale == nil {
-		bad("RowShrink.DataScale has no median over all samples: give RowShrink.Scale")
 	}
 	if c.FitSamples != 0 {
 		bad("FitSamples has no effect yet: all samples are trained on")
@@ -131,20 +122,34 @@ func (c *Config) checkRanks(views []View) error {
 	if c.Start.Labels != nil {
 		bad("there are no Start.Labels")
 	}
-	if c.Start.Anchors == nil && c.Start.Method != StartJoint && c.Start.Method != StartPerView {
-		bad("Start.Method is %v, want %v or %v", c.Start.Method, StartJoint, StartPerView)
+	if whole {
+		return errors.Join(errs...)
+	}
+	if !c.stock() || c.ExtraLoss != nil {
+		bad("a network is made of the modules of this package alone, without an ExtraLoss, which would see some samples only")
+	}
+	if shrink, ok := c.Noise.(*RowShrink); ok && shrink != nil && shrink.DataScale && shrink.Scale == nil {
+		bad("RowShrink.DataScale has no median over all samples: give RowShrink.Scale")
 	}
 	if c.Rotate != None && c.Rotate != Auto {
 		bad("views cannot be rotated: set Rotate to None")
 	}
+	joined := c.Start.Anchors == nil && (c.Start.Method == StartScaled || c.Start.Method == StartSpectral)
 	measured := c.Preprocess == PreprocessBalanced || c.Preprocess == PreprocessZScore
 	for v, x := range views {
 		if x.in.Present != nil {
-			bad("all samples must have all views, and %s has a mask", x.in.Label(v))
+			bad("all samples must have all views, unless they have neighbours and are at most Neighborhood.Exact, "+
+				"and %s has a mask", x.in.Label(v))
 		}
-		if x.in.Sparse != nil && measured {
+		switch {
+		case x.in.Sparse == nil:
+		case c.Neighborhood.Neighbors != None:
+			bad("%s is sparse, which neighbours of more than Neighborhood.Exact samples cannot be", x.in.Label(v))
+		case measured:
 			bad("%s is sparse, and its columns are not measured: Preprocess is %v, want %v",
 				x.in.Label(v), c.Preprocess, PreprocessSample)
+		case joined:
+			bad("%s is sparse: Start.Method is %v, want %v or %v", x.in.Label(v), c.Start.Method, StartJoint, StartPerView)
 		}
 	}
 	return errors.Join(errs...)

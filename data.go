@@ -26,6 +26,7 @@ type Data struct {
 	dims    []int
 	present [][]bool     // n×V, nil where every sample has every view
 	group   *ranks.Group // of those whose samples these are together with others; nil: these are all
+	team    *ranks.Group // of those that train together, even where each has all samples
 
 	// What the weights of the loss depend on, per view.
 	lossDims []int     // the d_v of the mean: that of the view before any rotation to fewer columns
@@ -111,6 +112,7 @@ func newData[T kernel.Float](ctx context.Context, x []rows.Matrix[T], present []
 	}
 	data := &Data{
 		of: op.Dtype[T](), samples: n, dims: make([]int, len(x)), lossDims: lossDims, present: present, group: ranks.Of(ctx),
+		team: ranks.Team(ctx),
 	}
 	typed := make([]*unfold.View[T], len(x))
 	for v, r := range x {
@@ -224,6 +226,17 @@ func (m *Matrix) add(x *Matrix, n int) {
 		m.f32, m.f64 = slices.Grow(m.f32, n*x.stride*min(len(x.f32), 1)), slices.Grow(m.f64, n*x.stride*min(len(x.f64), 1))
 	}
 	m.rows, m.f32, m.f64 = m.rows+x.rows, append(m.f32, x.f32...), append(m.f64, x.f64...)
+}
+
+// window returns a copy of the rows from lo to hi−1.
+func (m *Matrix) window(lo, hi int) *Matrix {
+	out := &Matrix{rows: hi - lo, cols: m.cols, stride: m.stride}
+	if m.f32 != nil {
+		out.f32 = slices.Clone(m.f32[lo*m.stride : hi*m.stride])
+	} else {
+		out.f64 = slices.Clone(m.f64[lo*m.stride : hi*m.stride])
+	}
+	return out
 }
 
 // Dims returns the number of rows and columns.

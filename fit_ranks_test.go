@@ -129,8 +129,8 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 			largemvc.Config{Preset: largemvc.PresetPaper, Clusters: 5, Epochs: 4, Seed: 3},
 			[]cutting{
 				{4000, []int{0}}, {4000, []int{0, 1024}}, {4000, []int{0, 1024, 3072}}, {4000, []int{0, 1024, 2048, 3072}},
-				{9001, []int{0}}, {9001, []int{0, 4096}}, {9001, []int{0, 8192}}, {9001, []int{0, 1024, 7168}},
-				{9001, []int{0, 3072, 4096, 5120}},
+				{9001, []int{0}}, {9001, []int{0, 4096}}, {9001, []int{0, 8192}}, {9001, []int{0, 2048, 6144}},
+				{9001, []int{0, 2048, 4096, 6144}},
 			},
 		},
 		"balanced, 2 restarts": {
@@ -138,7 +138,7 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 				Preset: largemvc.PresetPaper, Clusters: 5, Anchors: 9, Layers: 3, Epochs: 3, Restarts: 2,
 				Preprocess: largemvc.PreprocessBalanced, Reduction: largemvc.ReductionRelative, Float64: true,
 			},
-			[]cutting{{9001, []int{0, 4096}}, {9001, []int{0, 1024, 7168}}},
+			[]cutting{{9001, []int{0, 4096}}, {9001, []int{0, 2048, 6144}}},
 		},
 		"per view, z-scores, no noise": {
 			largemvc.Config{
@@ -147,9 +147,27 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 			},
 			[]cutting{{9001, []int{0, 2048, 4096}}},
 		},
+		"neighbours": {
+			largemvc.Config{Clusters: 5, Epochs: 3, Seed: 3},
+			[]cutting{{4000, []int{0}}, {4000, []int{0, 1024, 3072}}},
+		},
+		"landmarks": {
+			largemvc.Config{Clusters: 5, Epochs: 3, Seed: 3},
+			[]cutting{
+				{20_001, []int{0}}, {20_001, []int{0, 8192}}, {20_001, []int{0, 4096, 12288, 16384}},
+				{40_003, []int{0, 12288, 32768}},
+			},
+		},
+		"few landmarks": {
+			largemvc.Config{
+				Clusters: 5, Anchors: 9, Epochs: 3, Float64: true, Preprocess: largemvc.PreprocessBoth,
+				Neighborhood: largemvc.Neighborhood{Exact: largemvc.None, Directions: 5, Landmarks: 60},
+			},
+			[]cutting{{4000, []int{0, 1024, 3072}}, {9001, []int{0, 6144}}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := map[int]string{}
+			want, answers := map[int]string{}, map[int]string{}
 			for _, cutting := range c.cuttings {
 				x := rankViews(cutting.n)
 				if want[cutting.n] == "" {
@@ -159,12 +177,12 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					want[cutting.n] = hashOf(t, whole)
+					want[cutting.n], answers[cutting.n] = hashOf(t, whole), answersOf(t, whole, cut(x, 0, 200))
 				}
 				found, errs := onRanks(t.Context(), x, cutting.n, cutting.starts,
 					func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
 						config := c.config
-						config.Machine.Workers, config.Machine.Comm = 1+rank%2, world
+						config.Machine.Workers, config.Machine.Comm = []int{1, 2, 5}[rank%3], world
 						return largemvc.Fit(ctx, views, config)
 					})
 				if err := errors.Join(errs...); err != nil {
@@ -174,8 +192,73 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 					t.Errorf("%d samples cut at %v: hash %.16s, want that of one process, %.16s", cutting.n, cutting.starts, got,
 						want[cutting.n])
 				}
+				for r, c := range found {
+					if answersOf(t, c, cut(x, 0, 200)) != answers[cutting.n] {
+						t.Errorf("%d samples cut at %v: rank %d predicts otherwise", cutting.n, cutting.starts, r)
+					}
+				}
 			}
 		})
+	}
+}
+
+// answersOf is the SHA-256 of what a predictor says of some samples.
+func answersOf(t *testing.T, c *largemvc.Clustering, views []largemvc.View) string {
+	t.Helper()
+	h := sha256.New()
+	found, err := c.Assign(t.Context(), views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	novelty, err := c.Novelty(t.Context(), views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(h, "%v %v %v", found.Labels, found.Near, novelty)
+	if c.Config().HasNeighbors() {
+		trust, err := c.ViewTrust(t.Context(), views)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(h, trust)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// TestRanksWithAbsentViews: samples that lack views, so few that their neighbours are searched, have the bits of one process.
+func TestRanksWithAbsentViews(t *testing.T) {
+	const n = 2500
+	x := rankViews(n)
+	rng := rand.New(rand.NewPCG(1, 2))
+	present := make([]bool, n)
+	for i := range present {
+		present[i] = rng.IntN(4) > 0 || i >= 2048 // a rank's samples have all views
+		for j := 0; !present[i] && j < rankDims[1]; j++ {
+			x[1][i*rankDims[1]+j] = float32(math.NaN())
+		}
+	}
+	c := largemvc.Config{Clusters: 5, Epochs: 3, Seed: 3}
+	views := cut(x, 0, n)
+	views[1] = views[1].WithPresent(present)
+	whole, err := largemvc.Fit(t.Context(), views, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts := []int{0, 1024, 2048}
+	found, errs := onRanks(t.Context(), x, n, starts,
+		func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
+			config := c
+			config.Machine.Comm = world
+			if lo := starts[rank]; rank < 2 {
+				views[1] = views[1].WithPresent(present[lo : lo+1024])
+			}
+			return largemvc.Fit(ctx, views, config)
+		})
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	if hashOf(t, found...) != hashOf(t, whole) {
+		t.Error("other bits than those of one process")
 	}
 }
 
@@ -225,16 +308,19 @@ func TestRanksFailTogether(t *testing.T) {
 			}
 			return x
 		}, boom.Error(), "rank 1: no more disk"},
-		"neighbours": {[]int{0, 1024}, func(_ int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
-			c.Preset = largemvc.Auto
-			return x
-		}, "on several ranks there is no search for neighbours yet", "no search for neighbours"},
 		"a mask": {[]int{0, 1024}, func(rank int, _ *largemvc.Config, x []largemvc.View) []largemvc.View {
 			if rank == 1 {
 				x[1] = x[1].WithPresent(slices.Repeat([]bool{true}, n-1024))
 			}
 			return x
-		}, "all samples must have all views, and view 1 has a mask", "rank 1: on several ranks all samples"},
+		}, "on several ranks all samples must have all views", "rank 1: on several ranks all samples"},
+		"a mask and landmarks": {[]int{0, 1024}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
+			c.Preset, c.Neighborhood.Exact = largemvc.Auto, 3000
+			if rank == 1 {
+				x[1] = x[1].WithPresent(slices.Repeat([]bool{true}, n-1024))
+			}
+			return x
+		}, "and view 1 has a mask", "rank 1: on several ranks all samples"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := rankViews(n)

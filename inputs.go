@@ -16,6 +16,7 @@ import (
 	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/view"
@@ -147,7 +148,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 	var lossDims []int
 	var order view.Order
 	var err error
-	if c.byContent(views[0].Rows) {
+	if c.byContent(ranks.Of(ctx).Total(views[0].Rows)) {
 		if order, err = view.ByContent(ctx, views, c.Seed, c.Machine.Workers); err != nil {
 			return nil, withName(err)
 		}
@@ -174,7 +175,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 // not which of equally near samples are neighbours, nor what a seed draws, nor rounding. An ExtraLoss may count on the caller's.
 // Landmarks are for numbers of samples that are not worth it: equal distances to means are rare.
 func (c *Config) byContent(n int) bool {
-	return c.Neighborhood.Neighbors != None && n <= c.Neighborhood.Exact && c.ExtraLoss == nil
+	return c.searched(n) && c.ExtraLoss == nil
 }
 
 // smoothInputs makes the inputs of a network that knows of neighbours.
@@ -225,7 +226,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		return nil, err
 	}
 	out.graph = graph.Operator()
-	some := smooth.SomeOf(blocks, n, o)
+	some := smooth.SomeOf(ctx, blocks, n, o)
 	if smooth.Incomplete(blocks) {
 		out.startRows = func(ctx context.Context) ([]rows.Matrix[T], error) { return graph.StartRows(ctx, blocks, n, o) }
 	}

@@ -111,28 +111,25 @@ func fitAlone(ctx context.Context, views []View, config Config, from *resumed) (
 
 func fitViews(ctx context.Context, views []View, config Config, from *resumed) (out *Clustering, err error) {
 	begin := time.Now()
-	n, err := checkShapes(views)
+	group := ranks.Of(ctx)
+	check := checkShapes
+	if group != nil { // what masks say is known of all samples together
+		check = checkSizes
+	}
+	n, err := check(views)
 	if err != nil {
 		return nil, err
 	}
 	c := config.WithDefaults()
-	group := ranks.Of(ctx)
 	if group != nil {
-		if c.Rotate == Auto { // the rows that span the others are looked for in order
-			c.Rotate = None
-		}
-		if err := c.checkRanks(views); err != nil {
-			return nil, err
-		}
-		same, err := c.sameOnRanks(views)
-		if err != nil {
-			return nil, err
-		}
-		if err := withName(group.Join(n, same)); err != nil {
+		if err := c.join(group, n, views); err != nil {
 			return nil, err
 		}
 	}
 	c.forSamples(group.Total(n))
+	if group != nil && c.searched(group.Total(n)) {
+		return fitWhole(ctx, group, views, config, from)
+	}
 	if !c.samples(n) || from == nil { // else the state has labels for the samples that are drawn
 		if err := c.check(group.Total(n), views); err != nil {
 			return nil, err
@@ -184,6 +181,58 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 		return nil, m.stopped(err)
 	}
 	return fitChecked(ctx, in, &c, from, begin)
+}
+
+// join tells the ranks of each other before they do anything else together.
+func (c *Config) join(group *ranks.Group, n int, views []View) error {
+	same, err := c.sameOnRanks(views)
+	if err != nil {
+		return err
+	}
+	if err := withName(group.Join(n, same)); err != nil {
+		return err
+	}
+	sized := *c
+	sized.forSamples(group.Total(n))
+	whole := sized.searched(group.Total(n))
+	if c.Rotate == Auto && !whole { // the rows that span the others are looked for in order
+		c.Rotate = None
+	}
+	return c.checkRanks(views, whole)
+}
+
+// fitWhole is fitViews for so few samples that their neighbours are searched among all of them: every rank gets all samples, does
+// the same with them, and returns what concerns its own.
+func fitWhole(ctx context.Context, group *ranks.Group, views []View, config Config, from *resumed) (*Clustering, error) {
+	in, whole := inner(views), make([]View, len(views))
+	for v := range in {
+		in[v].Offset = group.First()
+	}
+	if err := withName(view.CheckFinite(ctx, in, config.Machine.Workers)); err != nil {
+		return nil, err
+	}
+	for v, x := range in {
+		var err error
+		if whole[v].in, err = view.Gather(ctx, group, v, x); err != nil {
+			return nil, withName(err)
+		}
+	}
+	out, err := fitViews(ranks.Whole(ctx), whole, config, from)
+	if out != nil {
+		out.window(group.First(), group.First()+views[0].in.Rows)
+	}
+	return out, err
+}
+
+// window leaves of what there is for each sample that of the samples from lo to hi−1.
+func (c *Clustering) window(lo, hi int) {
+	c.Labels, c.H = slices.Clone(c.Labels[lo:hi]), c.H.window(lo, hi)
+	for v, t := range c.Trust {
+		c.Trust[v] = slices.Clone(t[lo:hi])
+	}
+	if c.StartLabels != nil {
+		c.StartLabels = slices.Clone(c.StartLabels[lo:hi])
+	}
 }
 
 type filesKey struct{}
@@ -446,7 +495,7 @@ func keepsStart[T kernel.Float](
 		if err != nil {
 			return false, err
 		}
-		guessed, err := told(l)
+		guessed, err := told(ctx, l)
 		if err != nil {
 			return false, err
 		}

@@ -133,7 +133,7 @@ func TestEstimateMemoryOfComparison(t *testing.T) {
 		near := information.NewNeighbors[float32](1, m, s.graph, 0).LabelScore()
 		told := information.NewHeldOut(1, m, s.heldOut, 0).LabelScore()
 		_, err := near(context.Background(), classes)
-		if _, other := told(classes); err != nil || other != nil {
+		if _, other := told(context.Background(), classes); err != nil || other != nil {
 			t.Fatal(err, other)
 		}
 	})

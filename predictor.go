@@ -549,7 +549,7 @@ func setNovelty[T kernel.Float](ctx context.Context, p *Predictor, views []view.
 		if err != nil {
 			return err
 		}
-		if far, err = group.GatherFloats("how far samples are", far); err != nil {
+		if far, err = ranks.GatherAll(group, "how far samples are", far, -1); err != nil {
 			return err
 		}
 	}

@@ -212,7 +212,8 @@ type saver struct {
 	path  string
 	fit   checkpoint.Fit
 	order view.Order   // of the samples in training; files have them in the caller's
-	group *ranks.Group // of which rank 0 writes
+	team  *ranks.Group // of which rank 0 writes
+	parts bool         // each of them has some of the samples
 }
 
 // newSaver returns the saver that the configuration asks for, nil if none, and checks the views against the checkpoint
@@ -221,8 +222,8 @@ func newSaver(ctx context.Context, views []view.View, c *Config, from *resumed) 
 	if c.Checkpoint.Path == "" && from == nil {
 		return nil, nil
 	}
-	group := ranks.Of(ctx)
-	if c.Checkpoint.Path != "" && group.Rank() == 0 {
+	group, team := ranks.Of(ctx), ranks.Team(ctx)
+	if c.Checkpoint.Path != "" && team.Rank() == 0 {
 		if dir, err := os.Stat(filepath.Dir(c.Checkpoint.Path)); err != nil {
 			return nil, fmt.Errorf("largemvc: checkpoint: %w", err)
 		} else if !dir.IsDir() {
@@ -257,7 +258,7 @@ func newSaver(ctx context.Context, views []view.View, c *Config, from *resumed) 
 	if err != nil {
 		return nil, err
 	}
-	s := &saver{path: c.Checkpoint.Path, group: group, fit: checkpoint.Fit{
+	s := &saver{path: c.Checkpoint.Path, team: team, parts: group != nil, fit: checkpoint.Fit{
 		Config: config, Samples: group.Total(views[0].Rows), Views: checkpoint.Views(views), Fingerprint: sum,
 		ExtraLoss: c.ExtraLoss != nil, Anchors: c.Anchors, StartLabels: c.Start.Labels,
 	}}
@@ -307,10 +308,10 @@ func (s *saver) afterRun(r, best *runState) error {
 
 func (s *saver) write(next int, current, best *runState) error {
 	var err error
-	if s.group.Rank() == 0 {
+	if s.team.Rank() == 0 {
 		state := checkpoint.State{Next: next, Current: current.saved(), Best: best.saved()}
 		for _, r := range []**checkpoint.Run{&state.Current, &state.Best} {
-			if s.group != nil { // it has the labels of its own samples alone, and the anchors are enough to go on
+			if s.parts { // it has the labels of its own samples alone, and the anchors are enough to go on
 				*r = withLabels(*r, func([]int) []int { return nil })
 				continue
 			}
@@ -318,7 +319,7 @@ func (s *saver) write(next int, current, best *runState) error {
 		}
 		err = checkpoint.Write(s.path, &s.fit, state)
 	}
-	if err = s.group.Agree("the checkpoint", err); err != nil {
+	if err = s.team.Agree("the checkpoint", err); err != nil {
 		return fmt.Errorf("largemvc: writing the checkpoint: %w", err)
 	}
 	return nil
@@ -357,15 +358,15 @@ type runState struct {
 // agreed returns, on all ranks, what the progress callback of any of them says after an epoch, and an error if they do not have
 // the same parameters.
 func (t *lossNetwork[T]) agreed(stop error) error {
-	group := t.in.data.group
-	if group == nil {
+	team := t.in.data.team
+	if team == nil {
 		return stop
 	}
 	h := fnv.New64a()
 	for _, x := range t.values(nil) {
 		_ = binary.Write(h, binary.LittleEndian, x) // a hash has no errors
 	}
-	err := group.AgreeOn("the end of an epoch", h.Sum64(), stop)
+	err := team.AgreeOn("the end of an epoch", h.Sum64(), stop)
 	var other *ranks.Error
 	if stop == nil && errors.As(err, &other) && "largemvc: "+other.Text == ErrStop.Error() {
 		return ErrStop

@@ -322,7 +322,9 @@ func (t *lossNetwork[T]) setTerms() error {
 	if t.fused == nil {
 		return t.addTerms()
 	}
-	o := information.TermsOptions[T]{Temperature: c.Neighborhood.Temperature, Workers: c.Machine.Workers}
+	o := information.TermsOptions[T]{
+		Temperature: c.Neighborhood.Temperature, Workers: c.Machine.Workers, Samples: t.in.data.group.Total(t.in.data.samples),
+	}
 	if c.hasNeighborLoss() {
 		o.Graph, o.Neighbors = t.in.graph, c.Neighborhood.Weight
 	}

@@ -19,7 +19,7 @@ import (
 
 // Unit is the number of samples in a piece of n samples that cannot be cut any further: the first sample of every rank is at a
 // multiple of it. Sums over the samples are taken piece by piece, so that their bits are the same wherever the pieces are.
-func Unit(n int) int { return max(1024, parallel.ChunkRows(n, 1024)) }
+func Unit(n int) int { return max(1024, parallel.ChunkRows(n, parallel.MaxChunk)) }
 
 // Share returns the samples of a rank, from lo to hi−1, where n samples are dealt out as evenly as their pieces allow. It is an
 // error if there are fewer pieces than ranks.

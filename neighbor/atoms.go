@@ -7,6 +7,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 )
 
 // atomSpace is the memory for a strip that goes through its steps in the space of a factor's atoms: with A = BBᵀ every
@@ -16,7 +17,6 @@ type atomSpace[T Float] struct {
 	part  part[T]
 	tree  *parallel.Tree[[]float64]
 	size  int    // of the sums at hand; the tree's parts have room for whole strips
-	ones  []T    // one for each atom
 	atoms [4][]T // the table of x_0, and those of the last iterates
 
 	mu      sync.Mutex
@@ -25,7 +25,7 @@ type atomSpace[T Float] struct {
 }
 
 // atomBuffer is one goroutine's memory for sums over a chunk.
-type atomBuffer[T Float] struct{ y, sum, more []T }
+type atomBuffer[T Float] struct{ y, sum []T }
 
 // buffer hands out memory for strips of a width.
 func (w *atomSpace[T]) buffer(width int) *atomBuffer[T] {
@@ -34,23 +34,17 @@ func (w *atomSpace[T]) buffer(width int) *atomBuffer[T] {
 	if w.free == len(w.buffers) {
 		table := w.part.links.atoms * stripColumns
 		w.buffers = append(w.buffers, &atomBuffer[T]{
-			make([]T, min(chunkRows(w.part.links.n), w.part.links.n)*stripColumns), make([]T, table), make([]T, table),
+			make([]T, min(chunkRows(w.part.links.samples()), w.part.links.n)*stripColumns), make([]T, table),
 		})
 	}
 	b := w.buffers[w.free]
 	w.free++
-	rows := min(chunkRows(w.part.links.n), w.part.links.n)
-	return &atomBuffer[T]{b.y[:rows*width], b.sum[:w.part.links.atoms*width], b.more[:w.part.links.atoms*width]}
+	rows := min(chunkRows(w.part.links.samples()), w.part.links.n)
+	return &atomBuffer[T]{b.y[:rows*width], b.sum[:w.part.links.atoms*width]}
 }
 
-// leafChunks is the number of chunks whose sums are added up in T before they enter the tree, which takes longer.
-const leafChunks = 4
-
 func newAtomSpace[T Float](base part[T]) *atomSpace[T] {
-	w := &atomSpace[T]{part: base, ones: make([]T, base.links.atoms)}
-	for j := range w.ones {
-		w.ones[j] = 1
-	}
+	w := &atomSpace[T]{part: base}
 	for j := range w.atoms {
 		w.atoms[j] = make([]T, base.links.atoms*stripColumns)
 	}
@@ -70,24 +64,20 @@ func (w *atomSpace[T]) sums(ctx context.Context, workers, width int, dst []T, fi
 	}
 	w.size = len(dst)
 	w.tree.Reset()
-	err := parallel.Sum(ctx, workers, 0, (len(chunks)+leafChunks-1)/leafChunks, w.tree,
+	g := w.part.links.group(ctx)
+	err := parallel.Sum(ctx, workers, g.First()/chunkRows(w.part.links.samples()), len(chunks), w.tree,
 		func() *atomBuffer[T] { return w.buffer(width) },
 		func(_, i int, b *atomBuffer[T], part []float64) error {
-			for q := i * leafChunks; q < min((i+1)*leafChunks, len(chunks)); q++ {
-				c, sum := &chunks[q], b.sum
-				if q%leafChunks > 0 {
-					sum = b.more
-				}
-				fill(c.from, c.from+c.count, b.y)
-				kernel.MulSparse(c.ptr, c.col, c.values, width, b.y, sum, width)
-				if q%leafChunks > 0 {
-					kernel.RowAxpy(b.sum, sum, w.ones, width)
-				}
-			}
+			c := &chunks[i]
+			fill(c.from, c.from+c.count, b.y)
+			kernel.MulSparse(c.ptr, c.col, c.values, width, b.y, b.sum, width)
 			clear(part[:w.size])
 			kernel.AddTo(part[:w.size], b.sum)
 			return nil
 		})
+	if err == nil {
+		err = ranks.JoinTree(g, "a product with landmarks", w.tree, func(part, _ []float64) []float64 { return part[:w.size] })
+	}
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package neighbor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -125,6 +126,14 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 		}
 	}
 	outer, inner := stripWorkers[T](base.links.atoms, len(strips), workers)
+	if base.links.group(ctx) != nil { // which do one thing together at a time
+		for _, s := range strips {
+			if s.factors != nil {
+				return nil, errors.New("neighbor: samples of several ranks must have all views")
+			}
+		}
+		outer, inner = 1, parallel.Workers(workers)
+	}
 	samples, atoms := make([]*stripSpace[T], outer), make([]*atomSpace[T], outer)
 	err = parallel.For(ctx, outer, len(strips), func(w, q int) error {
 		if base.chunks != nil {

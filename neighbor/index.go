@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -96,6 +97,8 @@ type exactIndex[T Float] struct {
 // Landmarks in float32 are for values near zero: an offset common to all samples that is a thousand times their spread, or
 // values whose squares vanish, cost nearest landmarks. Centre and scale such views first.
 //
+// In a context of several ranks, each has some of the samples, and the operator is that of all of them: landmarks alone.
+//
 // It returns an error for a configuration, views or spaces that do not fit, for values that are not finite, and the
 // context's error if it is cancelled.
 func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Config) (*Index[T], error) {
@@ -108,7 +111,7 @@ func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Co
 	}
 	device := cfg.Device
 	cfg = x.cfg
-	if src.n > cfg.ExactUpTo {
+	if max(src.n, totalOf(ctx)) > cfg.ExactUpTo {
 		if err := x.buildLandmarks(ctx, src, device); err != nil {
 			return nil, err
 		}
@@ -206,14 +209,22 @@ func (x *Index[T]) buildExact(ctx context.Context, src *source[T], hashes [][]ui
 
 func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device rows.Device) error {
 	c, err := landmarkConfig{Count: x.cfg.Landmarks, Nearest: x.cfg.Nearest, Seed: x.cfg.Seed,
-		Workers: x.cfg.Workers, Device: device}.complete(src.n)
+		Workers: x.cfg.Workers, Device: device}.complete(max(src.n, totalOf(ctx)))
 	if err != nil {
 		return err
 	}
+	var found []*landmarks[T]
+	if g := ranks.Of(ctx); g != nil {
+		if found, err = landmarksOfRanks(ctx, g, src, x.spaces, c); err != nil {
+			return err
+		}
+	}
 	parts, memory := make([]*Links, len(x.spaces)), make([][]T, len(src.views))
 	for q, p := range x.spaces {
-		m, err := findLandmarks(ctx, src, p, c, uint64(q), memory)
-		if err != nil {
+		var m *landmarks[T]
+		if found != nil {
+			m = found[q]
+		} else if m, err = findLandmarks(ctx, src, p, c, uint64(q), memory); err != nil {
 			return err
 		}
 		if p.Filled { // Samples are linked by the views that they have, as new ones will be.
@@ -222,7 +233,9 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device ro
 		if parts[q], err = m.link(ctx, src, c.Workers, device); err != nil {
 			return err
 		}
-		m.setScale(parts[q])
+		if err = m.setScale(ctx, parts[q], c.Workers); err != nil {
+			return err
+		}
 		m.unpack()
 		x.sets = append(x.sets, m)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -345,7 +346,8 @@ func (m *landmarks[T]) link(ctx context.Context, src *source[T], workers int, de
 	// Every sample has room for as many links as there are nearest landmarks.
 	room := m.nearest
 	out := &Links{
-		n: src.n, atoms: m.count, ptr: make([]int, src.n+1), col: make([]int32, src.n*room), val: make([]float64, src.n*room),
+		n: src.n, total: totalOf(ctx), atoms: m.count, ptr: make([]int, src.n+1), col: make([]int32, src.n*room),
+		val: make([]float64, src.n*room),
 	}
 	err = parallel.For(ctx, workers, src.blocks(), func(_, b int) error {
 		w := m.takeSpace(src)
@@ -393,17 +395,26 @@ func linkWeights(near []found, cols []int32, vals []float64) ([]int32, []float64
 	return cols, vals
 }
 
-// setScale sets the factor of each landmark from the links of all samples.
-func (m *landmarks[T]) setScale(l *Links) {
-	m.scale = make([]float64, m.count)
-	for e, c := range l.col {
-		m.scale[c] += l.val[e]
+// setScale sets the factor of each landmark from the links of all samples, of all ranks.
+func (m *landmarks[T]) setScale(ctx context.Context, l *Links, workers int) error {
+	sums, err := ranks.SumRows(ctx, "the weights of landmarks", workers, l.n, chunkRows(l.samples()), m.count,
+		func() struct{} { return struct{}{} },
+		func(_, lo, hi int, _ struct{}, part []float64) error {
+			for e := l.ptr[lo]; e < l.ptr[hi]; e++ {
+				part[l.col[e]] += l.val[e]
+			}
+			return nil
+		})
+	if err != nil {
+		return err
 	}
-	for c, sum := range m.scale {
+	m.scale = sums
+	for c, sum := range sums {
 		if sum > 0 {
 			m.scale[c] = 1 / math.Sqrt(sum)
 		}
 	}
+	return nil
 }
 
 // join sets the links of several spaces side by side, B: √(weight of the space) × link × scale of the landmark, divided by
@@ -419,7 +430,10 @@ func join[T Float](
 		atoms += p.atoms
 		entries += len(p.col)
 	}
-	out := &Links{n: n, atoms: atoms, ptr: make([]int, n+1), col: make([]int32, entries), val: make([]float64, entries)}
+	out := &Links{
+		n: n, total: parts[0].total, atoms: atoms, ptr: make([]int, n+1), col: make([]int32, entries),
+		val: make([]float64, entries),
+	}
 	for i := range n {
 		out.ptr[i+1] = out.ptr[i]
 		for _, p := range parts {

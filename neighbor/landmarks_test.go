@@ -3,6 +3,7 @@ package neighbor
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -213,6 +214,24 @@ func TestDefaultLandmarks(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 30: 30, 100: 40, 400: 100, 100000: 1000} {
 		if got := DefaultLandmarks(n); got != want {
 			t.Errorf("%d samples: %d landmarks, want %d", n, got, want)
+		}
+	}
+}
+
+// TestShuffled: the first numbers of a shuffle are those of a shuffle of all.
+func TestShuffled(t *testing.T) {
+	for _, c := range [][2]int{{1, 1}, {10, 10}, {1000, 7}, {1000, 999}, {50_000, 20_000}} {
+		n, count := c[0], c[1]
+		order, rng := make([]int, n), rand.New(rand.NewPCG(1, 2))
+		for i := range order {
+			order[i] = i
+		}
+		for i := range count {
+			j := i + rng.IntN(n-i)
+			order[i], order[j] = order[j], order[i]
+		}
+		if got := shuffled(rand.New(rand.NewPCG(1, 2)), n, count); !slices.Equal(got, order[:count]) {
+			t.Errorf("%d of %d: other numbers", count, n)
 		}
 	}
 }

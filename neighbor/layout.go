@@ -7,6 +7,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 )
 
 const gatherRows = 256
@@ -33,7 +34,7 @@ type transposed[T Float] struct {
 
 func newLayout[T Float](l *Links, factor bool) *layout[T] {
 	out := &layout[T]{links: l, values: valuesOf[T](l.val)}
-	chunk := chunkRows(l.n)
+	chunk := chunkRows(l.samples())
 	for lo := 0; factor && lo < l.n; lo += chunk {
 		hi := min(lo+chunk, l.n)
 		ptr := make([]int, hi-lo+1)
@@ -121,7 +122,8 @@ func (p *part[T]) table(ctx context.Context, workers int, x []T, ld int) ([]T, e
 			giveRows(b)
 		}
 	}()
-	err := parallel.Sum(ctx, workers, 0, len(p.chunks), p.tree,
+	g := p.links.group(ctx)
+	err := parallel.Sum(ctx, workers, g.First()/chunkRows(p.links.samples()), len(p.chunks), p.tree,
 		func() []T {
 			b := takeRows[T](size)
 			mu.Lock()
@@ -136,6 +138,9 @@ func (p *part[T]) table(ctx context.Context, workers int, x []T, ld int) ([]T, e
 			kernel.AddTo(part, b)
 			return nil
 		})
+	if err == nil {
+		err = ranks.JoinTree(g, "a product with landmarks", p.tree, func(part, _ []float64) []float64 { return part })
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,11 @@
 package neighbor
 
 import (
+	"context"
 	"fmt"
 	"math"
+
+	"github.com/largemvc/largemvc/internal/ranks"
 )
 
 // Links is a sparse matrix with non-negative entries: the weights by which each of its samples, the rows, hangs on atoms,
@@ -10,6 +13,7 @@ import (
 // concurrent use.
 type Links struct {
 	n, atoms int
+	total    int       // samples of all ranks, where others have further ones; 0: these are all
 	ptr      []int     // row i has the entries from ptr[i] to ptr[i+1]
 	col      []int32   // increasing in a row
 	val      []float64 // > 0
@@ -41,6 +45,17 @@ func NewLinks(n, atoms int, ptr []int, cols []int32, weights []float64) (*Links,
 
 // Len returns the number of samples.
 func (l *Links) Len() int { return l.n }
+
+// samples returns the number of samples of all ranks.
+func (l *Links) samples() int { return max(l.n, l.total) }
+
+// group returns the ranks that have the samples together, nil where these are all.
+func (l *Links) group(ctx context.Context) *ranks.Group {
+	if l.total == 0 {
+		return nil
+	}
+	return ranks.Of(ctx)
+}
 
 // Atoms returns the number of atoms.
 func (l *Links) Atoms() int { return l.atoms }

@@ -16,14 +16,25 @@ import (
 // and until it has one the mean of all. memory has an entry for each view, for the samples at work.
 func findLandmarks[T Float](
 	ctx context.Context, src *source[T], space Space, c landmarkConfig, stream uint64, memory [][]T,
-) (_ *landmarks[T], err error) {
-	rng := rand.New(rand.NewPCG(c.Seed, landmarkStream^stream))
-	m := &landmarks[T]{space: space, nearest: c.Nearest, count: c.Count}
-	order := someSamples(rng, src, space.Views, min(src.n, samplesPerLandmark*c.Count), c.Count)
+) (*landmarks[T], error) {
+	order := someSamples(c.rng(stream), src, space.Views, min(src.n, samplesPerLandmark*c.Count), c.Count)
 	sub, err := src.take(ctx, space.Views, order, memory, c.Workers)
 	if err != nil {
 		return nil, err
 	}
+	return moveLandmarks(ctx, sub, space, c)
+}
+
+// rng returns the generator of a space's landmarks.
+func (c *landmarkConfig) rng(stream uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(c.Seed, landmarkStream^stream))
+}
+
+// moveLandmarks returns the landmarks of a space from some samples in random order, of its views alone.
+func moveLandmarks[T Float](
+	ctx context.Context, sub *source[T], space Space, c landmarkConfig,
+) (_ *landmarks[T], err error) {
+	m := &landmarks[T]{space: space, nearest: c.Nearest, count: c.Count}
 	for q := range space.Views {
 		d := sub.dims[q]
 		x := make([]T, c.Count*d)
@@ -85,6 +96,9 @@ func findLandmarks[T Float](
 // someSamples returns count of the samples in random order. The first of them, `starts`, have one of the views, if so many
 // do.
 func someSamples[T Float](rng *rand.Rand, src *source[T], views []int, count, starts int) []int {
+	if !src.incomplete(views) {
+		return shuffled(rng, src.n, count)
+	}
 	order := make([]int, src.n)
 	for i := range order {
 		order[i] = i
@@ -93,15 +107,34 @@ func someSamples[T Float](rng *rand.Rand, src *source[T], views []int, count, st
 		j := i + rng.IntN(src.n-i)
 		order[i], order[j] = order[j], order[i]
 	}
-	if src.incomplete(views) {
-		// Samples without any view of the space are not where a landmark can start from.
-		for i := range min(starts, count) {
-			for j := i; j < src.n && !src.has(views, order[i]); j++ {
-				order[i], order[j] = order[j], order[i]
-			}
+	// Samples without any view of the space are not where a landmark can start from.
+	for i := range min(starts, count) {
+		for j := i; j < src.n && !src.has(views, order[i]); j++ {
+			order[i], order[j] = order[j], order[i]
 		}
 	}
 	return order[:count]
+}
+
+// shuffled returns the first count of n numbers in random order. It takes memory for these alone.
+func shuffled(rng *rand.Rand, n, count int) []int {
+	order, moved := make([]int, count), make(map[int]int, count) // what stands at places from count on, where not its number
+	for i := range order {
+		order[i] = i
+	}
+	for i := range order {
+		j := i + rng.IntN(n-i)
+		if j < count {
+			order[i], order[j] = order[j], order[i]
+			continue
+		}
+		other, known := moved[j]
+		if !known {
+			other = j
+		}
+		order[i], moved[j] = other, order[i]
+	}
+	return order
 }
 
 // take returns the given samples with the given views as a source of their own, view q in memory[q], which it makes larger where

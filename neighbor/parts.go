@@ -20,7 +20,7 @@ func (p *Parts[T]) Factored() bool { return p.layout.chunks != nil }
 func (p *Parts[T]) Atoms() int { return p.layout.links.atoms }
 
 // Chunk returns the number of samples of a chunk, the last one aside.
-func (p *Parts[T]) Chunk() int { return chunkRows(p.layout.links.n) }
+func (p *Parts[T]) Chunk() int { return chunkRows(p.layout.links.samples()) }
 
 // Gather sets dst to rows lo to hi−1 of A·x for the table of x. Both have the stride ld, a multiple of 16.
 func (p *Parts[T]) Gather(lo, hi int, dst, table []T, ld int) {

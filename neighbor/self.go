@@ -4,16 +4,25 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/largemvc/largemvc/internal/ranks"
 )
 
 // selfColumns is the number of samples whose own weights are found together.
 const selfColumns = 16
 
-// SelfWeights returns, of some samples of a graph, what a filter of so many steps gives each of its own row by way of its
-// neighbours: the diagonal of ((I + A)/2)^S less 2^−S. It takes products for half of the steps, for the diagonal of the power is
-// made of inner products of columns of lower ones.
+// SelfWeights returns, of some samples of a graph, of all ranks, what a filter of so many steps gives each of its own row by
+// way of its neighbours: the diagonal of ((I + A)/2)^S less 2^−S. It takes products for half of the steps, for the diagonal
+// of the power is made of inner products of columns of lower ones.
 func SelfWeights[T Float](ctx context.Context, op Operator, steps, workers int, samples []int) ([]float64, error) {
-	n, out := op.Len(), make([]float64, 0, len(samples))
+	base, err := operand[T](op)
+	if err != nil {
+		return nil, err
+	}
+	if base.links.total == 0 {
+		ctx = ranks.Alone(ctx)
+	}
+	n, first, out := op.Len(), base.links.group(ctx).First(), make([]float64, 0, len(samples))
 	x, next := make([]T, n*selfColumns), make([]T, n*selfColumns)
 	step := func() error { // from x to next
 		if err := Mul(ctx, op, workers, next, x, selfColumns); err != nil {
@@ -30,7 +39,9 @@ func SelfWeights[T Float](ctx context.Context, op Operator, steps, workers int, 
 		group := samples[lo:min(lo+selfColumns, len(samples))]
 		clear(x)
 		for g, i := range group {
-			x[i*selfColumns+g] = 1
+			if i -= first; i >= 0 && i < n {
+				x[i*selfColumns+g] = 1
+			}
 		}
 		for range steps / 2 {
 			if err := step(); err != nil {
@@ -45,12 +56,19 @@ func SelfWeights[T Float](ctx context.Context, op Operator, steps, workers int, 
 			}
 			other = next
 		}
-		var own [selfColumns]float64
-		for i := 0; i < n*selfColumns; i += selfColumns {
-			row := other[i : i+selfColumns]
-			for j, v := range x[i : i+selfColumns] {
-				own[j] += float64(v) * float64(row[j])
-			}
+		own, err := ranks.SumRows(ctx, "the own weights of samples", workers, n, chunkRows(base.links.samples()), selfColumns,
+			func() struct{} { return struct{}{} },
+			func(_, lo, hi int, _ struct{}, part []float64) error {
+				for i := lo * selfColumns; i < hi*selfColumns; i += selfColumns {
+					row := other[i : i+selfColumns]
+					for j, v := range x[i : i+selfColumns] {
+						part[j] += float64(v) * float64(row[j])
+					}
+				}
+				return nil
+			})
+		if err != nil {
+			return nil, err
 		}
 		for g := range group {
 			out = append(out, own[g]-math.Ldexp(1, -steps))

@@ -145,8 +145,7 @@ func fitFlags(o *fitOptions) *flags {
 			"'largemvc device' lists\nwhat is there")
 	f.bool(&o.mpi, "mpi", "fit together with the other processes that mpirun, srun or the mpi-operator has started, each of "+
 		"which reads its\nshare of the rows. %d in -data FILE stands for the numbers 0, 1, … of files that have the rows one "+
-		"after the other,\nand in -out FILE for the number of the process, each of which writes its labels then. For -preset "+
-		"paper; docs/mpi.md")
+		"after the other,\nand in -out FILE for the number of the process, each of which writes its labels then: docs/mpi.md")
 	f.text(&c.Rotate, "rotate",
 		"without neighbours, train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where "+
 			"it\nis cheaper")

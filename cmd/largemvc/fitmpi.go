@@ -24,7 +24,8 @@ import (
 var withMPI = []string{"mpi", "data", "leave-out", "max-memory", "out", "save", "json", "quiet", "clusters", "anchors", "layers",
 	"variant", "activation", "preset", "preprocess", "start", "read-out", "neighbors", "epochs", "lr", "seed", "restarts",
 	"tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume", "workers", "rotate", "kmeans-starts",
-	"theta0", "rho0", "rho-scale", "signs", "one-sided", "lipschitz", "reduction", "detach"}
+	"theta0", "rho0", "rho-scale", "signs", "one-sided", "lipschitz", "reduction", "detach", "directions", "filter-steps",
+	"neighbor-weight", "held-out-weight", "temperature", "exact-neighbors", "landmarks", "lowest-inertia", "never-keep"}
 
 // checkMPI refuses what several processes cannot do.
 func (o *fitOptions) checkMPI() error {
@@ -35,9 +36,6 @@ func (o *fitOptions) checkMPI() error {
 		if !slices.Contains(withMPI, name) {
 			return usagef("fit: -%s cannot be given with -mpi", name)
 		}
-	}
-	if o.resume == "" && o.config.HasNeighbors() {
-		return usagef("fit: -mpi searches no neighbours yet: give -preset paper, or -neighbors none")
 	}
 	if o.resume == "" && o.config.Clusters == 0 {
 		return usagef("fit: -mpi reads no classes to count: say with -clusters how many clusters there are")

@@ -101,6 +101,38 @@ func TestMPIFits(t *testing.T) {
 	}
 }
 
+// TestMPINeighbours: the default preset has the labels of one process, with landmarks, of which each process has some
+// samples, and with neighbours that are searched among all; a training that one process began goes on with several.
+func TestMPINeighbours(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	writeShards(t, folder, 3000, 700, 1, 2200, 99)
+	const settings = " -clusters 4 -quiet"
+	for neighbors, processes := range map[string]int{" -exact-neighbors none": 3, " -neighbors 5": 2} {
+		one := "fit -data x0.npy -data x1.npy -overwrite" + settings + neighbors
+		for _, args := range []string{" -epochs 4 -out one.csv", " -epochs 2 -checkpoint run.ckpt"} {
+			if code, _, stderr := alone(t, one+args); code != 0 {
+				t.Fatal(stderr)
+			}
+		}
+		want, state := contents(t, "one.csv"), contents(t, "run.ckpt")
+		for _, l := range launchers(t) {
+			if err := os.WriteFile("run.ckpt", []byte(state), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			data := " -data x0-%d.npy -data x1.npy -out many.csv"
+			for _, args := range []string{settings + neighbors + " -epochs 4", " -quiet -resume run.ckpt -epochs 4"} {
+				if out, err := job(t, l, processes, data+args).CombinedOutput(); err != nil {
+					t.Fatalf("%s%s: %v\n%s", l[0], neighbors, err, out)
+				}
+				if contents(t, "many.csv") != want {
+					t.Errorf("%s%s%s: other labels", l[0], neighbors, args)
+				}
+			}
+		}
+	}
+}
+
 // alone runs the command without MPI.
 func alone(t *testing.T, args string) (code int, stdout, stderr string) {
 	c := exec.CommandContext(t.Context(), os.Args[0], strings.Fields(args)...)

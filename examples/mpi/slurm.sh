@@ -11,7 +11,7 @@ data=/shared/data
 run=/shared/runs/first
 mkdir -p "$run"
 
-settings=(-preset paper -clusters 100 -epochs 100 -checkpoint "$run/state.ckpt")
+settings=(-clusters 100 -epochs 100 -checkpoint "$run/state.ckpt")
 if [ -s "$run/state.ckpt" ]; then
   settings=(-resume "$run/state.ckpt")
 fi

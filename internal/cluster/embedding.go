@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
 )
@@ -25,7 +26,8 @@ func Embed[T kernel.Float](
 		_, d := xv.Dims()
 		total += d
 	}
-	basis, err := spectral.Find(ctx, x, spectral.Config{Rank: min(columns, n, total), Seed: seed, Workers: workers})
+	rank := min(columns, ranks.Of(ctx).Total(n), total)
+	basis, err := spectral.Find(ctx, x, spectral.Config{Rank: rank, Seed: seed, Workers: workers})
 	return &Embedding[T]{basis, columns}, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
 	"github.com/largemvc/largemvc/internal/view"
@@ -118,7 +119,7 @@ func startLabels[T kernel.Float](
 			_, d := xv.Dims()
 			total += d
 		}
-		rank := min(o.Count, n, total)
+		rank := min(o.Count, ranks.Of(ctx).Total(n), total)
 		basis, u, err := spectral.FindAndProject(
 			ctx, x, spectral.Config{Rank: rank, Seed: o.Seed, Workers: o.Workers, Device: o.Device},
 		)

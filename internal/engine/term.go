@@ -6,6 +6,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 )
 
 // Term is a part of the loss beside the reconstruction, a function of H_L whose value and cotangent come in steps over the
@@ -97,6 +98,12 @@ func (n *Net) runTerm(ctx context.Context, gradient bool) error {
 		}
 		for _, t := range trees[1:] {
 			trees[0].Join(t)
+		}
+		if over, ok := n.reduce.(OverRanks); ok && size > 0 {
+			own := func(part, _ []float64) []float64 { return part }
+			if err := ranks.JoinTree(over.Group, "the sums of a term", trees[0], own); err != nil {
+				return err
+			}
 		}
 		total := trees[0].Total()
 		for _, s := range shards {

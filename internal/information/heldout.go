@@ -1,6 +1,7 @@
 package information
 
 import (
+	"context"
 	"math"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -33,14 +34,14 @@ func (s *HeldOut[T]) Table(h []T) (*HeldOutTable[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.table(q)
+	return s.table(context.Background(), q)
 }
 
-// table is Table for a Q.
-func (s *HeldOut[T]) table(q []T) (*HeldOutTable[T], error) {
+// table is Table for a Q, of the samples of all ranks of the context.
+func (s *HeldOut[T]) table(ctx context.Context, q []T) (*HeldOutTable[T], error) {
 	t := &HeldOutTable[T]{q: q}
 	var err error
-	if t.guess, err = s.held.predict(s.softAssignment, t.q); err != nil {
+	if t.guess, err = s.held.predict(ctx, s.softAssignment, t.q); err != nil {
 		return nil, err
 	}
 	err = parallel.Spans(s.workers, s.n, func(lo, hi int) error {
@@ -57,7 +58,7 @@ func (s *HeldOut[T]) table(q []T) (*HeldOutTable[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	joint, err := s.products(t.q, s.ld, s.m, t.guess, s.ld, s.m)
+	joint, err := s.products(ctx, t.q, s.ld, s.m, t.guess, s.ld, s.m)
 	if err != nil {
 		return nil, err
 	}
@@ -71,14 +72,14 @@ func (s *HeldOut[T]) table(q []T) (*HeldOutTable[T], error) {
 
 // LabelScore returns a function that returns I/log m of clusters given by labels from 0 to m−1, in whose place the labels
 // themselves stand for Q.
-func (s *HeldOut[T]) LabelScore() func(labels []int) (float64, error) {
+func (s *HeldOut[T]) LabelScore() func(ctx context.Context, labels []int) (float64, error) {
 	q := make([]T, s.n*s.ld)
-	return func(labels []int) (float64, error) {
+	return func(ctx context.Context, labels []int) (float64, error) {
 		clear(q)
 		for i, l := range labels {
 			q[i*s.ld+l] = 1
 		}
-		t, err := s.table(q)
+		t, err := s.table(ctx, q)
 		if err != nil {
 			return 0, err
 		}

@@ -40,7 +40,7 @@ func (s *Neighbors[T]) Table(h []T) (*NeighborTable[T], error) {
 	if err := neighbor.Mul(context.Background(), s.graph, s.workers, t.aq, t.q, s.ld); err != nil {
 		return nil, err
 	}
-	joint, err := s.products(t.q, s.ld, s.m, t.aq, s.ld, s.m)
+	joint, err := s.products(context.Background(), t.q, s.ld, s.m, t.aq, s.ld, s.m)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *Neighbors[T]) LabelScore() func(ctx context.Context, labels []int) (flo
 		if err := neighbor.Mul(ctx, s.graph, s.workers, aq, q, s.ld); err != nil {
 			return 0, err
 		}
-		joint, err := s.products(q, s.ld, s.m, aq, s.ld, s.m)
+		joint, err := s.products(ctx, q, s.ld, s.m, aq, s.ld, s.m)
 		if err != nil {
 			return 0, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
 )
@@ -73,14 +74,16 @@ func (r *LeaveOneOut[T]) Parts() RegressionRows[T] {
 	return RegressionRows[T]{Rank: r.rank, Stride: r.ld, Y: r.y, Weight: r.weight, Leverage: r.leverage, Rest: r.rest}
 }
 
-// NewLeaveOneOut measures the views x. It takes memory for n rows of the directions, and time linear in n.
+// NewLeaveOneOut measures the views x, in a context of several ranks those of all of them. It takes memory for n rows of the
+// directions, and time linear in n.
 func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c Regression) (*LeaveOneOut[T], error) {
 	if c.Penalty == 0 {
 		c.Penalty = DefaultPenalty
 	}
 	n, _ := x[0].Dims()
+	total := ranks.Of(ctx).Total(n)
 	if c.Directions == 0 {
-		c.Directions = DefaultDirections(n)
+		c.Directions = DefaultDirections(total)
 	}
 	width, square, norms := 0, 0.0, make([]float64, n)
 	for _, m := range x {
@@ -94,12 +97,16 @@ func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c R
 		if err != nil {
 			return nil, err
 		}
-		square += kernel.Sum(norms)
+		own, err := ranks.Sum(ctx, "the squares of an input", c.Workers, norms)
+		if err != nil {
+			return nil, err
+		}
+		square += own
 	}
 	if square == 0 {
 		return nil, errors.New("held-out prediction from rows of zeros")
 	}
-	r := &LeaveOneOut[T]{n: n, rank: min(c.Directions, n, width)}
+	r := &LeaveOneOut[T]{n: n, rank: min(c.Directions, total, width)}
 	r.ld = kernel.Pad(r.rank)
 	basis, y, err := spectral.FindAndProject(ctx, x, spectral.Config{
 		Rank: r.rank, Iterations: directionPasses, Seed: c.Seed, Workers: c.Workers, Device: c.Device})
@@ -122,7 +129,7 @@ func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c R
 				return fmt.Errorf(
 					"held-out prediction: with a Penalty of %g the others' share in the regression at sample %d "+
 						"is %.1g, lost in rounding; a larger one is needed",
-					c.Penalty, i, 1-h,
+					c.Penalty, ranks.Of(ctx).First()+i, 1-h,
 				)
 			}
 			r.leverage[i], r.rest[i] = T(h), T(1-h)
@@ -133,8 +140,8 @@ func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c R
 }
 
 // coefficients returns (YᵀY + λ‖X‖²I)⁻¹ YᵀQ (rank×m) for Q with the stride of s.
-func (r *LeaveOneOut[T]) coefficients(s softAssignment[T], q []T) (*kernel.Panel[T], error) {
-	c, err := s.products(q, s.ld, s.m, r.y, r.ld, r.rank)
+func (r *LeaveOneOut[T]) coefficients(ctx context.Context, s softAssignment[T], q []T) (*kernel.Panel[T], error) {
+	c, err := s.products(ctx, q, s.ld, s.m, r.y, r.ld, r.rank)
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +156,8 @@ func (r *LeaveOneOut[T]) coefficients(s softAssignment[T], q []T) (*kernel.Panel
 }
 
 // predict returns K·Q.
-func (r *LeaveOneOut[T]) predict(s softAssignment[T], q []T) ([]T, error) {
-	panel, err := r.coefficients(s, q)
+func (r *LeaveOneOut[T]) predict(ctx context.Context, s softAssignment[T], q []T) ([]T, error) {
+	panel, err := r.coefficients(ctx, s, q)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +187,7 @@ func (r *LeaveOneOut[T]) predictT(s softAssignment[T], dst, d []T) error {
 	if err != nil {
 		return err
 	}
-	panel, err := r.coefficients(s, d)
+	panel, err := r.coefficients(context.Background(), s, d)
 	if err != nil {
 		return err
 	}

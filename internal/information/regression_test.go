@@ -66,7 +66,7 @@ func TestLeaveOneOut(t *testing.T) {
 		s := newSoftAssignment[float64](1, n, m, 0.1)
 		q, dense := assignments(s, 5)
 		d, weights := assignments(s, 6)
-		got, err := held.predict(s, q)
+		got, err := held.predict(t.Context(), s, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestLeaveOneOutDirections(t *testing.T) {
 	y.Mul(side, v.Slice(0, v.RawMatrix().Rows, 0, k))
 	s := newSoftAssignment[float64](1, n, m, 0.1)
 	q, dense := assignments(s, 8)
-	got, err := held.predict(s, q)
+	got, err := held.predict(t.Context(), s, q)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -108,14 +109,15 @@ func (s softAssignment[T]) addBackward(h, q, dq []T, u, dz []float64, dh []T) {
 	}
 }
 
-// products returns AᵀB (k×l) of n rows of k and of l columns. They are summed over blocks of rows in T, the blocks in float64.
-func (s softAssignment[T]) products(a []T, lda, k int, b []T, ldb, l int) ([]float64, error) {
-	size, span := k*l, parallel.SpanSize(s.n)
-	return parallel.SumVectors(context.Background(), s.workers, (s.n+span-1)/span, size,
+// products returns AᵀB (k×l) of n rows of k and of l columns, of all ranks of the context. They are summed over blocks of
+// rows in T, the blocks in float64.
+func (s softAssignment[T]) products(ctx context.Context, a []T, lda, k int, b []T, ldb, l int) ([]float64, error) {
+	size, chunk := k*l, parallel.ChunkRows(ranks.Of(ctx).Total(s.n), parallel.MaxChunk)
+	return ranks.SumRows(ctx, "products of clusters", s.workers, s.n, chunk, size,
 		func() []T { return make([]T, size) },
-		func(_, i int, part []T, sum []float64) error {
-			for lo := i * span; lo < min((i+1)*span, s.n); lo += block {
-				hi := min(lo+block, (i+1)*span, s.n)
+		func(_, lo, hi int, part []T, sum []float64) error {
+			for end := hi; lo < end; lo += block {
+				hi := min(lo+block, end)
 				clear(part)
 				kernel.TMulAdd(hi-lo, k, l, a[lo*lda:], lda, b[lo*ldb:], ldb, part, l)
 				kernel.AddTo(sum, part)

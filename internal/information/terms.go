@@ -44,17 +44,19 @@ type TermsOptions[T kernel.Float] struct {
 	HeldOut     float64           // its weight; 0: none
 	Temperature float64           // of the softmax; 0: DefaultTemperature
 	Workers     int
+	Samples     int // of all ranks; 0: those that the terms are made for
 }
 
-// NewTerms returns the terms for m clusters, at least 2.
+// NewTerms returns the terms of n samples for m clusters, at least 2.
 func NewTerms[T kernel.Float](n, m int, o TermsOptions[T]) (*Terms[T], error) {
+	all := max(n, o.Samples)
 	s := &Terms[T]{softAssignment: newSoftAssignment[T](o.Workers, n, m, o.Temperature), held: o.Held}
-	totals := TotalsOptions{Samples: n, Clusters: m, Stride: s.ld, Neighbors: o.Neighbors, HeldOut: o.HeldOut}
+	totals := TotalsOptions{Samples: all, Clusters: m, Stride: s.ld, Neighbors: o.Neighbors, HeldOut: o.HeldOut}
 	if m < 2 || o.Neighbors == 0 && o.HeldOut == 0 {
 		return nil, errors.New("terms of fewer than two clusters, or without a weight")
 	}
 	rows := func() []T { return make([]T, n*s.ld) }
-	s.chunk, s.q = parallel.ChunkRows(n, parallel.MaxChunk), rows()
+	s.chunk, s.q = parallel.ChunkRows(all, parallel.MaxChunk), rows()
 	if o.Neighbors != 0 {
 		var err error
 		if s.parts, err = neighbor.NewParts[T](o.Graph); err != nil {

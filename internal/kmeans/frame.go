@@ -5,6 +5,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -33,12 +34,12 @@ func newFrame[T kernel.Float](ctx context.Context, src *Source[T], workers int) 
 	for w := range scratch {
 		scratch[w] = make([]T, src.width())
 	}
-	counts := make([]int, len(src.views))
-	sums, err := parallel.SumVectors(ctx, workers, (src.n+frameRows-1)/frameRows, src.width(),
+	g, counts := ranks.Of(ctx), make([]int, len(src.views))
+	sums, err := ranks.SumRows(ctx, "the centre of the rows", workers, src.n, frameRows, src.width(),
 		func() []float64 { return make([]float64, len(src.views)) },
-		func(worker, b int, shift, buf []float64) error {
+		func(worker, lo, hi int, shift, buf []float64) error {
 			clear(shift)
-			for i := b * frameRows; i < min((b+1)*frameRows, src.n); i++ {
+			for i := lo; i < hi; i++ {
 				addSample(src, buf, i, 1, scratch[worker], shift)
 			}
 			addShifts(src, buf, shift)
@@ -53,6 +54,11 @@ func newFrame[T kernel.Float](ctx context.Context, src *Source[T], workers int) 
 				counts[v]++
 			}
 		}
+	}
+	if err := g.SumInts("the rows of each view", counts); err != nil {
+		return nil, err
+	}
+	for v := range src.views {
 		for j := src.offset[v]; j < src.offset[v+1]; j++ {
 			f.centre[j] = T(sums[j] / float64(max(1, counts[v])))
 		}
@@ -67,10 +73,19 @@ func newFrame[T kernel.Float](ctx context.Context, src *Source[T], workers int) 
 	if err != nil {
 		return nil, err
 	}
-	for i, q := range f.spread {
-		f.total += src.scaleOf(i) * q
+	total, err := ranks.SumRows(ctx, "the spread of the rows", workers, src.n, frameRows, 1,
+		func() struct{} { return struct{}{} },
+		func(_, lo, hi int, _ struct{}, part []float64) error {
+			for i := lo; i < hi; i++ {
+				part[0] += src.scaleOf(i) * f.spread[i]
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, err
 	}
-	f.variance = f.total / float64(src.n) / float64(src.width())
+	f.total = total[0]
+	f.variance = f.total / float64(g.Total(src.n)) / float64(src.width())
 	return f, nil
 }
 

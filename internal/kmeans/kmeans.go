@@ -90,7 +90,7 @@ type Result[T kernel.Float] struct {
 func Run[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) (*Result[T], error) {
 	g := ranks.Of(ctx)
 	n := g.Total(src.n)
-	if err := errors.Join(src.checkRanks(g, &cfg), cfg.check(n)); err != nil {
+	if err := errors.Join(src.checkRanks(g, &cfg), cfg.check(n, src.n)); err != nil {
 		return nil, err
 	}
 	if cfg.Starts == 0 {
@@ -105,13 +105,15 @@ func Run[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) (*Resu
 	if m := cfg.sampleSize(n); m < n && !cfg.Full && cfg.Labels == nil {
 		return runSampled(ctx, src, cfg, m)
 	}
-	if g != nil {
+	wide := cfg.Labels != nil && n > allRows
+	if g != nil && !wide {
 		return runGathered(ctx, g, src, cfg)
 	}
 	s, err := newSolver(ctx, src, cfg)
 	if err != nil {
 		return nil, err
 	}
+	s.wide = wide
 	return s.closed(s.whole(ctx))
 }
 
@@ -175,7 +177,8 @@ func (c *Config) sampleSize(n int) int {
 	return min(n, max(minSampleRows, min(sampleRowsPerCluster*c.Clusters, maxSampleRows), c.Clusters))
 }
 
-func (c *Config) check(n int) error {
+// check reports what is wrong with a configuration for n samples of all ranks and some of this one.
+func (c *Config) check(n, here int) error {
 	switch {
 	case c.Clusters < 1 || c.Clusters > n:
 		return fmt.Errorf("kmeans: %d clusters for %d samples", c.Clusters, n)
@@ -189,8 +192,8 @@ func (c *Config) check(n int) error {
 		return fmt.Errorf("kmeans: %d workers", c.Workers)
 	case c.Score != nil && !(c.Within >= 1):
 		return fmt.Errorf("kmeans: a choice among starts within %g times the lowest inertia", c.Within)
-	case c.Labels != nil && len(c.Labels) != n:
-		return fmt.Errorf("kmeans: %d start labels for %d samples", len(c.Labels), n)
+	case c.Labels != nil && len(c.Labels) != here:
+		return fmt.Errorf("kmeans: %d start labels for %d samples", len(c.Labels), here)
 	}
 	for i, l := range c.Labels {
 		if l < 0 || l >= c.Clusters {
@@ -209,7 +212,7 @@ type solver[T kernel.Float] struct {
 	panel  panel[T]
 	spaces []*workspace[T]
 	orders []updates // one for each workspace
-	wide   bool      // the rows are all rows, after starts on a sample of them
+	wide   bool      // the rows are all rows, more than starts see, and perhaps those of several ranks
 
 	products rows.Products[T] // nil: those of the rows here
 }

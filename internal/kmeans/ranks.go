@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
-	"unsafe"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -22,41 +20,12 @@ func (s *Source[T]) checkRanks(g *ranks.Group, cfg *Config) error {
 	switch {
 	case g == nil:
 		return nil
-	case cfg.Labels != nil || cfg.Full:
-		return errors.New("kmeans: start labels, or all starts on all rows, need all rows in one process")
+	case cfg.Full:
+		return errors.New("kmeans: all starts on all rows need all rows in one process")
 	case s.scale != nil:
 		return errors.New("kmeans: rows of several processes must have all views")
 	}
 	return nil
-}
-
-// gatherRows gives every process the rows that each of them has, n of all.
-func gatherRows[T kernel.Float](g *ranks.Group, mine []T, n int) ([]T, error) {
-	if g == nil {
-		return mine, nil
-	}
-	parts, err := g.Gather("rows for the k-means", bytesOf(mine))
-	if err != nil {
-		return nil, err
-	}
-	out := make([]T, n)
-	raw := bytesOf(out)
-	at := 0
-	for _, p := range parts {
-		at += copy(raw[at:], p)
-	}
-	if at != len(raw) {
-		return nil, fmt.Errorf("kmeans: %d bytes of rows, want %d", at, len(raw))
-	}
-	return out, nil
-}
-
-// bytesOf returns the memory of x.
-func bytesOf[T kernel.Float](x []T) []byte {
-	if len(x) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0])))
 }
 
 // runGathered is Run for rows that are so few that every process of the group can have all of them.
@@ -66,6 +35,11 @@ func runGathered[T kernel.Float](ctx context.Context, g *ranks.Group, src *Sourc
 		return nil, err
 	}
 	lo, hi := g.First(), g.First()+src.n
+	if cfg.Labels != nil {
+		if cfg.Labels, err = ranks.GatherAll(g, "the labels that a k-means begins with", cfg.Labels, g.Total(src.n)); err != nil {
+			return nil, err
+		}
+	}
 	if score := cfg.Score; score != nil {
 		cfg.Score = func(_ context.Context, labels []int) (float64, error) { return score(ctx, labels[lo:hi]) }
 	}
@@ -157,7 +131,7 @@ func (s *solver[T]) farthestRow(
 ) (at int, row []T, from int, err error) {
 	g := ranks.Of(ctx)
 	row = make([]T, s.src.width())
-	answer := make([]byte, 8+len(bytesOf(row))) // the cluster, or −1 for a row that is taken, and the row
+	answer := make([]byte, 8+len(ranks.Bytes(row))) // the cluster, or −1 for a row that is taken, and the row
 search:
 	for {
 		best := -1
@@ -193,7 +167,7 @@ search:
 			}
 			s.src.copyRow(best, row, s.cfg.Seed)
 			binary.LittleEndian.PutUint64(answer, uint64(from))
-			copy(answer[8:], bytesOf(row))
+			copy(answer[8:], ranks.Bytes(row))
 		}
 		if err := g.Broadcast("the farthest row itself", owner, answer); err != nil {
 			return -1, nil, -1, err
@@ -201,7 +175,7 @@ search:
 		if from = int(binary.LittleEndian.Uint64(answer)); from < 0 {
 			continue search
 		}
-		copy(bytesOf(row), answer[8:])
+		copy(ranks.Bytes(row), answer[8:])
 		if owner != g.Rank() {
 			best = -1
 		}

@@ -65,6 +65,14 @@ func TestRanksClusterAlike(t *testing.T) {
 			"empty clusters": func(ctx context.Context, src *Source[float64]) (*Result[float64], error) {
 				return run(ctx, src, seed)
 			},
+			"from labels": func(ctx context.Context, src *Source[float64]) (*Result[float64], error) {
+				labels := make([]int, src.Len())
+				for i := range labels {
+					at := ranks.Of(ctx).First() + i
+					labels[i] = (at + at/7) / 16 % (k - int(seed%3)) // some clusters have none
+				}
+				return Run(ctx, src, Config{Clusters: k, Labels: labels, Workers: 2})
+			},
 			"Run": func(ctx context.Context, src *Source[float64]) (*Result[float64], error) {
 				return Run(ctx, src, Config{Clusters: k, Starts: 2, Seed: seed, Workers: 2})
 			},
@@ -74,7 +82,7 @@ func TestRanksClusterAlike(t *testing.T) {
 				t.Fatal(err)
 			}
 			repaired += want.Repaired
-			for _, starts := range [][]int{{0, 1024}, {0, 5 * 1024, 7 * 1024}, {0, 3 * 1024, 6 * 1024, 9 * 1024}} {
+			for _, starts := range [][]int{{0, 2048}, {0, 4 * 1024, 6 * 1024}, {0, 2 * 1024, 6 * 1024, 10 * 1024}} {
 				found, errs := make([]*Result[float64], len(starts)), make([]error, len(starts))
 				var wg sync.WaitGroup
 				for r, c := range comm.Local(len(starts)) {

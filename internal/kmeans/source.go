@@ -237,7 +237,7 @@ func (s *Source[T]) sample(ctx context.Context, workers, m int, seed uint64) (*S
 		}); err != nil {
 			return nil, err
 		}
-		x, err := gatherRows(g, x, m*d)
+		x, err := ranks.GatherAll(g, "rows for the k-means", x, m*d)
 		if err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ func (s *solver[T]) run(ctx context.Context) ([]ended[T], error) {
 	if s.cfg.Labels != nil {
 		r := newStart(s.src, s.cfg.Clusters)
 		copy(r.next, s.cfg.Labels)
-		if err := s.update(ctx, s.all(), r, true); err != nil {
+		if err := s.begin(ctx, r); err != nil {
 			return nil, err
 		}
 		for i := range r.labels {
@@ -57,6 +57,17 @@ func (s *solver[T]) run(ctx context.Context) ([]ended[T], error) {
 		}
 	}
 	return ends, nil
+}
+
+// begin makes next the labels of a start, with the centroids of their clusters.
+func (s *solver[T]) begin(ctx context.Context, r *start[T]) error {
+	if !s.wide {
+		return s.update(ctx, s.all(), r, true)
+	}
+	if _, err := s.count(ctx, r); err != nil {
+		return err
+	}
+	return s.updateRows(ctx, r, true)
 }
 
 // scoredTogether bounds the starts that have labels of all samples at once.

@@ -142,7 +142,7 @@ func TestSumRows(t *testing.T) {
 		t.Fatal("the order does not matter for these numbers")
 	}
 	for _, counts := range [][]int{
-		{n}, {1024, n - 1024}, {10 * 1024, 20 * 1024, n - 30*1024}, {1024, 1024, 45 * 1024, n - 47*1024},
+		{n}, {4096, n - 4096}, {3 * 4096, 5 * 4096, n - 8*4096}, {4096, 4096, 10 * 4096, n - 12*4096},
 	} {
 		errs := each(t, counts, func(ctx context.Context, g *Group) error {
 			lo, hi := g.Holds(g.Rank())
@@ -160,13 +160,21 @@ func TestSumRows(t *testing.T) {
 
 func TestGather(t *testing.T) {
 	errs := each(t, []int{1024, 2048, 7}, func(_ context.Context, g *Group) error {
-		all, err := g.GatherFloats("numbers", slices.Repeat([]float64{float64(g.Rank())}, g.Rank()))
+		all, err := GatherAll(g, "numbers", slices.Repeat([]float64{float64(g.Rank())}, g.Rank()), 3)
 		if err == nil && !slices.Equal(all, []float64{1, 2, 2}) {
 			err = fmt.Errorf("%v", all)
 		}
 		x := []int{g.Rank(), 5 - g.Rank()}
 		if e := g.MinInts("numbers", x); e != nil || !slices.Equal(x, []int{0, 3}) {
 			err = errors.Join(err, e, fmt.Errorf("%v", x))
+		}
+		if _, e := GatherAll(g, "numbers", []float64{1}, 4); e == nil {
+			err = errors.Join(err, errors.New("3 numbers of 4: no error"))
+		}
+		for row, want := range map[int]int{0: 0, 1023: 0, 1024: 1, 3071: 1, 3072: 2, 3078: 2} {
+			if got := g.Owner(row); got != want {
+				err = errors.Join(err, fmt.Errorf("row %d is of rank %d", row, got))
+			}
 		}
 		b := []byte{byte(g.Rank())}
 		if e := g.Broadcast("a byte", 2, b); e != nil || b[0] != 2 {

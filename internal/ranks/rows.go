@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -126,33 +125,44 @@ func JoinTree[S any](g *Group, what string, tree *parallel.Tree[S], values func(
 		return fmt.Errorf("%s: this rank has no rows", what)
 	}
 	like := nodes[0].Sum
-	size := len(values(like, like))
-	mine := make([]byte, 0, len(nodes)*8*(2+size))
+	size := 8 * len(values(like, like))
+	mine := g.room(&g.mine, len(nodes)*(16+size))
+	at := 0
 	for _, n := range nodes {
-		mine = binary.LittleEndian.AppendUint64(mine, uint64(n.Level))
-		mine = binary.LittleEndian.AppendUint64(mine, uint64(n.Index))
-		for _, x := range values(n.Sum, like) {
-			mine = binary.LittleEndian.AppendUint64(mine, math.Float64bits(x))
-		}
+		binary.LittleEndian.PutUint64(mine[at:], uint64(n.Level))
+		binary.LittleEndian.PutUint64(mine[at+8:], uint64(n.Index))
+		at += 16 + copy(mine[at+16:], Bytes(values(n.Sum, like)))
 	}
-	all, err := g.Gather(what, mine)
+	sizes, err := g.head(what, len(mine), working)
 	if err != nil {
 		return err
 	}
-	tree.Reset()
-	for r, b := range all {
-		if len(b)%(8*(2+size)) != 0 {
+	total := 0
+	for r, n := range sizes {
+		if n%(16+size) != 0 {
 			return g.differ("%s has another length on rank %d than on rank %d", what, r, g.Rank())
 		}
-		for ; len(b) > 0; b = b[8*(2+size):] {
-			part := tree.Part()
-			for i, dst := 0, values(part, like); i < size; i++ {
-				dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[16+8*i:]))
-			}
-			tree.PushNode(int(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint64(b[8:])), part)
-		}
+		total += n
+	}
+	all := g.room(&g.all, total)
+	if err := g.gather(mine, sizes, all); err != nil {
+		return err
+	}
+	tree.Reset()
+	for b := all; len(b) > 0; b = b[16+size:] {
+		part := tree.Part()
+		copy(Bytes(values(part, like)), b[16:16+size])
+		tree.PushNode(int(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint64(b[8:])), part)
 	}
 	return nil
+}
+
+// room returns n bytes of memory that is used again and again.
+func (g *Group) room(x *[]byte, n int) []byte {
+	if cap(*x) < n {
+		*x = make([]byte, n)
+	}
+	return (*x)[:n]
 }
 
 // SumRows returns the sum, of the given size, of what work adds to part, which is zero before, for the rows from lo to hi of
@@ -212,26 +222,4 @@ func (g *Group) Here(rows []int, n int) []int {
 		out[j] -= g.first
 	}
 	return out
-}
-
-// GatherFloats returns the numbers of all ranks, in their order.
-func (g *Group) GatherFloats(what string, mine []float64) ([]float64, error) {
-	if g == nil {
-		return mine, nil
-	}
-	raw := make([]byte, 0, 8*len(mine))
-	for _, x := range mine {
-		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(x))
-	}
-	all, err := g.Gather(what, raw)
-	if err != nil {
-		return nil, err
-	}
-	var out []float64
-	for _, b := range all {
-		for ; len(b) >= 8; b = b[8:] {
-			out = append(out, math.Float64frombits(binary.LittleEndian.Uint64(b)))
-		}
-	}
-	return out, nil
 }

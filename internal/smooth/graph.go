@@ -10,6 +10,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/trust"
 	"github.com/largemvc/largemvc/neighbor"
 )
@@ -108,8 +109,8 @@ func (s *Inputs[T]) firstOf(view int) int {
 	return slices.IndexFunc(s.Inputs, func(in prepare.Input) bool { return in.View == view })
 }
 
-// Join builds the graph of the n samples whose rows, before they are smoothed, are in the blocks. filled are what Filled has
-// made of them.
+// Join builds the graph of the samples of all ranks, of which this one has n, whose rows, before they are smoothed, are in
+// the blocks. filled are what Filled has made of them.
 func (s *Inputs[T]) Join(ctx context.Context, blocks, filled []neighbor.Block[T], n int, o Options) (*Graph[T], error) {
 	g, err := s.join(ctx, blocks, filled, n, o)
 	return g, ofNeighbors(ctx, err)
@@ -131,9 +132,9 @@ func (o Options) index(n int) neighbor.Config {
 }
 
 func (s *Inputs[T]) join(ctx context.Context, blocks, filled []neighbor.Block[T], n int, o Options) (*Graph[T], error) {
-	g := &Graph[T]{}
+	g, total := &Graph[T]{}, ranks.Of(ctx).Total(n)
 	before := filled
-	if o.exact(n) { // The index keeps the rows, which the filter will change.
+	if o.exact(total) { // The index keeps the rows, which the filter will change.
 		g.before = make([]neighbor.Block[T], len(blocks))
 		for k := range blocks {
 			if g.before[k] = filled[k]; &filled[k].X[0] == &blocks[k].X[0] {
@@ -146,7 +147,7 @@ func (s *Inputs[T]) join(ctx context.Context, blocks, filled []neighbor.Block[T]
 	if err != nil {
 		return nil, err
 	}
-	g.index, err = neighbor.Build(ctx, x, s.spaces(Incomplete(blocks)), o.index(n))
+	g.index, err = neighbor.Build(ctx, x, s.spaces(Incomplete(blocks)), o.index(total))
 	return g, err
 }
 
@@ -183,12 +184,16 @@ func viewsOfBlocks[T kernel.Float](blocks []neighbor.Block[T], n int) ([]neighbo
 func (s *Graph[T]) Smooth(
 	ctx context.Context, in *Inputs[T], blocks []neighbor.Block[T], n int, o Options,
 ) (*Transform[T], error) {
-	judging := &judging[T]{seed: o.Seed, look: in.look}
+	judging, total := &judging[T]{seed: o.Seed, look: in.look}, ranks.Of(ctx).Total(n)
 	if s.before == nil { // The rows that trust needs are about to change.
-		known := in.sideBySide(blocks, trust.Samples(n, o.Seed))
+		some, samples, err := collected(ctx, blocks, n, trust.Samples(total, o.Seed), o)
+		if err != nil {
+			return nil, err
+		}
+		known := in.sideBySide(some, samples)
 		judging.known = &known
 	}
-	filters, err := neighbor.Smooth(ctx, s.Operator(), blocks, o.steps(n), o.Workers)
+	filters, err := neighbor.Smooth(ctx, s.Operator(), blocks, o.steps(total), o.Workers)
 	if err != nil {
 		return nil, ofNeighbors(ctx, err)
 	}

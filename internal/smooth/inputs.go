@@ -14,6 +14,7 @@ import (
 	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
 	"github.com/largemvc/largemvc/internal/view"
@@ -127,26 +128,41 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 		return nil, err
 	}
 	s := &Inputs[T]{Standardised: standardised, directions: make([]direction[T], len(standardised.Inputs))}
+	var wide []int // the inputs that directions are found of
 	for k := range s.Inputs {
-		parallel.Tell(ctx, k, len(s.Inputs))
-		in := &s.Inputs[k]
-		if o.Directions == 0 || o.Directions >= in.Columns {
-			continue
+		if in := &s.Inputs[k]; o.Directions > 0 && o.Directions < in.Columns {
+			wide = append(wide, k)
+			in.Columns = min(o.Directions, ranks.Of(ctx).Total(views[0].Rows))
 		}
-		x := views[in.View]
-		unit, err := UnitRows[T](ctx, s.Standardised, k, x, o.Workers)
-		if err != nil {
-			return nil, err
-		}
-		in.Columns = min(o.Directions, x.Rows)
-		cfg := spectral.Config{Rank: in.Columns, Iterations: DirectionPasses, Seed: o.Seed, Workers: o.Workers,
-			Device: o.Device}
-		if s.directions[k], err = findDirection(ctx, unit, cfg); err != nil {
-			return nil, err
-		}
+	}
+	if err := s.findDirections(ctx, views, wide, o); err != nil {
+		return nil, err
 	}
 	s.look, err = appearances(ctx, views, o)
 	return s, err
+}
+
+// findDirections finds the directions of some inputs.
+func (s *Inputs[T]) findDirections(ctx context.Context, views []view.View, wide []int, o Options) error {
+	if g := ranks.Of(ctx); g != nil {
+		return s.findOnRanks(ctx, g, views, wide, o)
+	}
+	for _, k := range wide {
+		parallel.Tell(ctx, k, len(s.Inputs))
+		unit, err := UnitRows[T](ctx, s.Standardised, k, views[s.Inputs[k].View], o.Workers)
+		if err != nil {
+			return err
+		}
+		if s.directions[k], err = findDirection(ctx, unit, o.search(s.Inputs[k].Columns)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// search returns how so many directions are found.
+func (o Options) search(rank int) spectral.Config {
+	return spectral.Config{Rank: rank, Iterations: DirectionPasses, Seed: o.Seed, Workers: o.Workers, Device: o.Device}
 }
 
 // findDirection finds the leading directions of rows, in the form that takes less memory. Dense directions of many rows are those

@@ -12,6 +12,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/trust"
 	"github.com/largemvc/largemvc/internal/view"
@@ -72,6 +73,18 @@ type appearance struct {
 // appearances learns it of every view.
 func appearances(ctx context.Context, views []view.View, o Options) ([]appearance, error) {
 	out := make([]appearance, len(views))
+	if ranks.Of(ctx) != nil {
+		seen := make([]view.View, len(views))
+		for v, x := range views {
+			total := ranks.Of(ctx).Total(x.Rows)
+			numbers := append(view.LookRows(total, x.Cols, o.Seed), trust.Samples(total, o.Seed)...)
+			var err error
+			if seen[v], err = x.Only(ctx, numbers, o.Workers); err != nil {
+				return nil, err
+			}
+		}
+		views = seen
+	}
 	return out, parallel.For(ctx, o.Workers, len(views), func(_, v int) error {
 		x, look := views[v], view.NewLook(views[v], o.Seed)
 		row := make([]float64, x.Cols)

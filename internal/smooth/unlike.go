@@ -8,6 +8,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/neighbor"
@@ -22,13 +23,18 @@ const unlikeSamples = 192
 
 // Some are some training samples, drawn at random, before they are smoothed.
 type Some[T kernel.Float] struct {
-	samples []int
+	all     []int // of all ranks
+	samples []int // those of this rank, by their numbers here
 	blocks  []neighbor.Block[T]
 }
 
-// SomeOf returns some of the n samples whose inputs, before they are smoothed, are in the blocks.
-func SomeOf[T kernel.Float](blocks []neighbor.Block[T], n int, o Options) *Some[T] {
-	s := &Some[T]{samples: rows.Sample(rand.New(rand.NewPCG(o.Seed, 2)), n, min(n, unlikeSamples))}
+// SomeOf returns some of the samples, of all ranks, of which this one has n, whose inputs, before they are smoothed, are in the
+// blocks: those that this rank has.
+func SomeOf[T kernel.Float](ctx context.Context, blocks []neighbor.Block[T], n int, o Options) *Some[T] {
+	g := ranks.Of(ctx)
+	total := g.Total(n)
+	s := &Some[T]{all: rows.Sample(rand.New(rand.NewPCG(o.Seed, 2)), total, min(total, unlikeSamples))}
+	s.samples = g.Here(s.all, n)
 	for _, b := range blocks {
 		to := neighbor.Block[T]{Ld: neighbor.Stride(b.Cols), Cols: b.Cols}
 		to.X = make([]T, len(s.samples)*to.Ld)
@@ -47,12 +53,20 @@ func SomeOf[T kernel.Float](blocks []neighbor.Block[T], n int, o Options) *Some[
 // neighbours alone.
 func (s *Transform[T]) UnlikeSome(ctx context.Context, some *Some[T], n int, o Options) ([]float64, error) {
 	op := s.graph.Operator()
-	self, err := neighbor.SelfWeights[T](ctx, op, o.steps(n), o.Workers, some.samples)
+	g := ranks.Of(ctx)
+	self, err := neighbor.SelfWeights[T](ctx, op, o.steps(g.Total(n)), o.Workers, some.all)
 	if err != nil {
 		return nil, ofNeighbors(ctx, err)
 	}
+	if len(some.samples) > 0 {
+		at, _ := slices.BinarySearch(some.all, g.First()+some.samples[0])
+		self = self[at : at+len(some.samples)]
+	}
 	each := make([][]float64, len(some.samples))
 	for k, b := range some.blocks {
+		if len(each) == 0 {
+			break
+		}
 		before := Matrices(some.blocks[k:k+1], len(each))[0]
 		after := b
 		after.X = slices.Clone(b.X)
@@ -71,7 +85,7 @@ func (s *Transform[T]) UnlikeSome(ctx context.Context, some *Some[T], n int, o O
 	for r, x := range each {
 		out[r] = meanOf(x)
 	}
-	return out, nil
+	return ranks.GatherAll(g, "how unlike the others samples are", out, len(some.all))
 }
 
 // unlike is 1 − ⟨x, y/‖y‖⟩, from 0 to 1.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -35,7 +36,8 @@ func gram[T kernel.Float](ctx context.Context, x []rows.Matrix[T], total, worker
 	w := takeGramSpace[T](total)
 	defer gramPool[T]().Put(w)
 	chunks := (n + chunkRows - 1) / chunkRows
-	err := parallel.Sum(ctx, workers, 0, chunks, w.tree, func() *gramBuffer[T] { return w.buffer(total) },
+	g := ranks.Of(ctx)
+	err := parallel.Sum(ctx, workers, g.First()/chunkRows, chunks, w.tree, func() *gramBuffer[T] { return w.buffer(total) },
 		func(_, c int, b *gramBuffer[T], part *gramPart) error {
 			clear(b.sums)
 			for lo := c * chunkRows; lo < min((c+1)*chunkRows, n); lo += gramRows {
@@ -58,6 +60,12 @@ func gram[T kernel.Float](ctx context.Context, x []rows.Matrix[T], total, worker
 			kernel.AddTo(part.sum, b.sums)
 			return nil
 		})
+	if err == nil {
+		err = ranks.JoinTree(g, "the Gram matrix of views", w.tree, func(part, _ *gramPart) []float64 {
+			part.sum = grow(part.sum, total*total)
+			return part.sum
+		})
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -21,13 +22,16 @@ func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg
 	if len(x) == 0 {
 		return nil, nil, errors.New("spectral: no views")
 	}
-	some := rows.Thin(x, EnoughRows)
 	n, _ := x[0].Dims()
+	total := ranks.Of(ctx).Total(n)
+	some, err := thinned(ctx, x, cfg.Workers)
+	if err != nil {
+		return nil, nil, err
+	}
 	var b *Basis
 	seen, _ := some[0].Dims()
-	if seen < n {
-		var err error
-		if b, err = Find(ctx, some, cfg); err != nil {
+	if seen < total || ranks.Of(ctx) != nil {
+		if b, err = Find(ranks.Alone(ctx), some, cfg); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -46,7 +50,7 @@ func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg
 		y := make([]T, n*ld)
 		return b, y, p.Project(ctx, b.V, len(b.S), y, ld)
 	})
-	if err == nil && seen < n {
+	if err == nil && seen < total {
 		err = settle(ctx, b, n, y, cfg.Workers)
 	}
 	if err != nil {
@@ -55,13 +59,21 @@ func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg
 	return b, y, nil
 }
 
+// thinned returns the rows that directions are found of: in a context of several ranks, on each of them.
+func thinned[T kernel.Float](ctx context.Context, x []rows.Matrix[T], workers int) ([]rows.Matrix[T], error) {
+	if ranks.Of(ctx) == nil {
+		return rows.Thin(x, EnoughRows), nil
+	}
+	return rows.CollectThin(ctx, x, EnoughRows, workers)
+}
+
 // settle turns directions, and the n rows y in them, so that the columns of these are orthogonal, and sets S to their norms.
 func settle[T kernel.Float](ctx context.Context, b *Basis, n int, y []T, workers int) error {
 	k := len(b.S)
 	ld, chunks := kernel.Pad(k), (n+chunkRows-1)/chunkRows
-	square, err := parallel.SumVectors(ctx, workers, chunks, k*k, func() []T { return make([]T, k*k) },
-		func(_, c int, sums []T, part []float64) error {
-			lo, hi := c*chunkRows, min((c+1)*chunkRows, n)
+	square, err := ranks.SumRows(ctx, "squares in leading directions", workers, n, chunkRows, k*k,
+		func() []T { return make([]T, k*k) },
+		func(_, lo, hi int, sums []T, part []float64) error {
 			clear(sums)
 			kernel.TMulAdd(hi-lo, k, k, y[lo*ld:], ld, y[lo*ld:], ld, sums, k)
 			kernel.AddTo(part, sums)

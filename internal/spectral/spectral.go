@@ -14,6 +14,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -41,7 +42,8 @@ const (
 	chunkRows = 1024
 )
 
-// Find returns the leading directions of the views. Rows of absent samples must be zero.
+// Find returns the leading directions of the views, in a context of several ranks those of the rows of all of them. Rows of
+// absent samples must be zero.
 func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (*Basis, error) {
 	b, _, err := onDevice(x, cfg.Device, func(p rows.Products[T]) (*Basis, []T, error) {
 		b, err := find(ctx, x, p, cfg)
@@ -85,6 +87,7 @@ func find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], p rows.Produc
 		b.Dims = append(b.Dims, d)
 		total += d
 	}
+	n = ranks.Of(ctx).Total(n)
 	if cfg.Rank < 1 || cfg.Rank > min(n, total) {
 		return nil, fmt.Errorf("spectral: rank %d of a %d×%d matrix", cfg.Rank, n, total)
 	}
@@ -207,17 +210,17 @@ func gramTimes[T kernel.Float](
 		y, part, ones []T
 		sums          []T // k×d_v per view, one after another
 	}
-	return parallel.SumVectors(ctx, workers, (n+chunkRows-1)/chunkRows, k*total, func() *buffer {
+	return ranks.SumRows(ctx, "products for leading directions", workers, n, chunkRows, k*total, func() *buffer {
 		b := &buffer{y: make([]T, blockRows*ld), part: make([]T, blockRows*ld), ones: make([]T, blockRows),
 			sums: make([]T, k*total)}
 		for i := range b.ones {
 			b.ones[i] = 1
 		}
 		return b
-	}, func(_, c int, b *buffer, part []float64) error {
+	}, func(_, from, to int, b *buffer, part []float64) error {
 		clear(b.sums)
-		for i := c * chunkRows; i < min((c+1)*chunkRows, n); i += blockRows {
-			j := min(i+blockRows, (c+1)*chunkRows, n)
+		for i := from; i < to; i += blockRows {
+			j := min(i+blockRows, to)
 			x[0].Mul(i, j, &panels[0], b.y, ld)
 			for v := 1; v < len(x); v++ {
 				x[v].Mul(i, j, &panels[v], b.part, ld)

@@ -24,7 +24,7 @@ func NewLook(x View, seed uint64) *Look {
 	rng := rand.New(rand.NewPCG(seed, lookStream))
 	out := &Look{Mean: make([]float64, x.Cols)}
 	row, seen, square := make([]float64, x.Cols), 0.0, 0.0
-	rows := max(lookLeast, min(lookRows, lookValues/x.Cols))
+	rows := lookCount(x.Cols)
 	for k := 0; k < 4*rows && int(seen) < rows; k++ {
 		i := rng.IntN(x.Rows)
 		if !x.Has(i) {
@@ -45,6 +45,18 @@ func NewLook(x View, seed uint64) *Look {
 		for c := range out.Mean {
 			out.Mean[c] /= seen
 		}
+	}
+	return out
+}
+
+// lookCount is the number of rows that a Look of some columns is taken from.
+func lookCount(cols int) int { return max(lookLeast, min(lookRows, lookValues/cols)) }
+
+// LookRows returns the numbers of the rows that NewLook looks at, of n that are all present.
+func LookRows(n, cols int, seed uint64) []int {
+	rng, out := rand.New(rand.NewPCG(seed, lookStream)), make([]int, lookCount(cols))
+	for k := range out {
+		out[k] = rng.IntN(n)
 	}
 	return out
 }

@@ -1,0 +1,87 @@
+package smooth
+
+import (
+	"context"
+	"math"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/ranks"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/spectral"
+	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+// findOnRanks finds the directions of some inputs on several ranks: the rows that those of an input are found of go to every
+// rank, and one of them finds them.
+func (s *Inputs[T]) findOnRanks(ctx context.Context, g *ranks.Group, views []view.View, wide []int, o Options) error {
+	mine, columns := make([]rows.Matrix[T], len(wide)), make([]int, len(wide))
+	for i, k := range wide {
+		unit, err := UnitRows[T](ctx, s.Standardised, k, views[s.Inputs[k].View], o.Workers)
+		if err != nil {
+			return err
+		}
+		some, err := rows.CollectThin(ctx, []rows.Matrix[T]{unit}, spectral.EnoughRows, o.Workers)
+		if err != nil {
+			return err
+		}
+		_, columns[i] = unit.Dims()
+		if i%g.Size() == g.Rank() {
+			mine[i] = some[0]
+		}
+	}
+	found := make([]*spectral.Basis, len(wide))
+	for i, k := range wide {
+		if mine[i] == nil {
+			continue
+		}
+		to, err := findDirection(ranks.Alone(ctx), mine[i], o.search(s.Inputs[k].Columns))
+		if err != nil {
+			return err
+		}
+		found[i] = to.basis
+		seen, _ := mine[i].Dims()
+		for j := range found[i].S {
+			found[i].S[j] *= math.Sqrt(float64(g.Total(views[0].Rows)) / float64(seen))
+		}
+		mine[i] = nil
+	}
+	for i, k := range wide {
+		b, rank := found[i], s.Inputs[k].Columns
+		if b == nil {
+			b = &spectral.Basis{
+				Dims: []int{columns[i]}, S: make([]float64, rank), V: [][]float64{make([]float64, rank*columns[i])},
+			}
+		}
+		for _, x := range [][]float64{b.S, b.V[0]} {
+			if err := g.Broadcast("the directions of an input", i%g.Size(), ranks.Bytes(x)); err != nil {
+				return err
+			}
+		}
+		s.directions[k] = direction[T]{basis: b, projector: spectral.NewProjector[T](b)}
+	}
+	return nil
+}
+
+// collected returns the rows of some samples, of all ranks, which every rank then has: the blocks themselves, with the numbers of
+// these samples in them, for a process that is alone.
+func collected[T kernel.Float](
+	ctx context.Context, blocks []neighbor.Block[T], n int, samples []int, o Options,
+) ([]neighbor.Block[T], []int, error) {
+	if ranks.Of(ctx) == nil {
+		return blocks, samples, nil
+	}
+	some, err := rows.Collect(ctx, "some samples", Matrices(blocks, n), samples, o.Workers)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := make([]neighbor.Block[T], len(blocks))
+	for k, m := range some {
+		cols := blocks[k].Cols
+		out[k] = neighbor.Block[T]{Ld: cols, Cols: cols, X: make([]T, len(samples)*cols)}
+		for r := range samples {
+			m.Row(r, out[k].X[r*cols:(r+1)*cols])
+		}
+	}
+	return out, upTo(len(samples)), nil
+}
