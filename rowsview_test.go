@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/rows"
@@ -16,6 +17,7 @@ import (
 type heldRows struct {
 	n, d, bad int
 	x         []float32
+	values    atomic.Int64 // that were read
 }
 
 var errDisk = errors.New("the disk does not answer")
@@ -27,6 +29,7 @@ func (r *heldRows) ReadRows(_ context.Context, first int, dst []float32) error {
 		return errDisk
 	}
 	copy(dst, r.x[first*r.d:first*r.d+len(dst)])
+	r.values.Add(int64(len(dst)))
 	return nil
 }
 

@@ -96,6 +96,31 @@ func TestFitInLittleMemory(t *testing.T) {
 	}
 }
 
+// A fit reads its rows no more often than its algebra asks for: one check, their norms, the k-means of the start, five passes an
+// epoch, and the loss at the end. What is read ahead in vain, and for a few single samples, is a tenth of that at most.
+func TestPassesOfAFit(t *testing.T) {
+	const n, epochs = 20_000, 2
+	_, read, sources := outside(n, 300, 250)
+	for _, workers := range []int{1, 2} {
+		for _, s := range sources {
+			s.values.Store(0)
+		}
+		c := Config{Clusters: 3, Epochs: epochs, Preset: PresetPaper}
+		c.Machine = machine.Options{Workers: workers, Device: machine.CPU}
+		mustFit(t, read, c)
+		const start = 4 + 1 + 1 + 1 // iterations, labels, sums of clusters, products with the first anchors
+		const passes = 1 + 1 + start + 5*epochs + 3
+		got := 0.0
+		for _, s := range sources {
+			got += float64(s.values.Load()) / n / (300 + 250)
+		}
+		if got > 1.1*passes+0.5 || got < passes-4 { // k-means may converge early
+			t.Errorf("%d goroutines read the rows %.2f times, want %d", workers, got, passes)
+		}
+		t.Logf("%d goroutines: %.2f passes", workers, got)
+	}
+}
+
 // The default preset keeps inputs and state in files where they have no room.
 func TestNeighborsInLittleMemory(t *testing.T) {
 	if !mapped.Possible {

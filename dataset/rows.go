@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ type RowSet struct {
 
 	plan *plan
 	made []*scratchFile // what conversions have written
+	past []*directFile
 }
 
 // Rows is a view on disk, n×d float32 numbers whatever the file has. It is a largemvc.RowSource.
@@ -37,7 +39,8 @@ type Rows struct {
 	file, variable string // for errors
 	rows, cols     int
 	from           io.ReaderAt
-	at             int64 // where the first value lies
+	past           *directFile // what reads it past the system's cache; nil: nothing does
+	at             int64       // where the first value lies
 	typ            elem.Type
 	width          int   // values of a row in the file
 	pick           []int // the columns of the view among them; nil: all
@@ -78,6 +81,10 @@ func (s *RowSet) Close() error {
 	s.plan.close()
 	s.plan = nil
 	var errs []error
+	for _, f := range s.past {
+		errs = append(errs, f.close())
+	}
+	s.past = nil
 	for _, f := range s.made {
 		errs = append(errs, f.close())
 	}
@@ -129,7 +136,37 @@ func (s *RowSet) open(ctx context.Context, o *Options) error {
 	s.Labels, s.LabelNames = same.Labels, same.LabelNames
 	same.Present = s.Present
 	s.Reading = p.reading(same)
+	if room, ok := cacheRoom(); ok {
+		s.readPast(room)
+	}
 	return nil
+}
+
+// readPast has the views read past the system's cache of files where it has no room for them twice.
+func (s *RowSet) readPast(room int64) {
+	var all int64
+	for _, r := range s.Views {
+		all += int64(r.rows) * int64(r.width) * int64(r.typ.Size())
+	}
+	if all <= room/2 {
+		return
+	}
+	opened := map[*os.File]*directFile{}
+	for _, r := range s.Views {
+		f, _ := r.from.(*os.File)
+		if made, ok := r.from.(*scratchFile); ok {
+			f = made.File
+		}
+		if f == nil {
+			continue
+		}
+		if _, tried := opened[f]; !tried {
+			if opened[f] = openDirect(f); opened[f] != nil {
+				s.past = append(s.past, opened[f])
+			}
+		}
+		r.past = opened[f]
+	}
 }
 
 // view opens a variable as rows.
@@ -211,6 +248,8 @@ const (
 	pieceBytes = 1 << 18
 	// directBytes is what is read at once where it need not be turned.
 	directBytes = 8 << 20
+	// pastBytes is what is read at once past the system's cache, which reads nothing ahead.
+	pastBytes = 1 << 20
 )
 
 // pieces holds buffers of pieceBytes or more.
@@ -258,6 +297,10 @@ func (r *Rows) read(ctx context.Context, begin int, dst []float32) error {
 	if direct {
 		step = directBytes / size
 	}
+	from := r.from
+	if r.past != nil {
+		from, step = r.past, pastBytes/size
+	}
 	held, _ := pieces.Get().(*[]byte)
 	if held == nil {
 		held = new([]byte)
@@ -274,7 +317,7 @@ func (r *Rows) read(ctx context.Context, begin int, dst []float32) error {
 			raw = (*held)[:len(part)*size]
 		}
 		offset := r.at + int64(begin+at)*int64(size)
-		if n, err := r.from.ReadAt(raw, offset); n < len(raw) {
+		if n, err := from.ReadAt(raw, offset); n < len(raw) {
 			return r.failed(begin+at+n/size, offset+int64(n), err)
 		}
 		if direct {

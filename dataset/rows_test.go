@@ -41,7 +41,10 @@ func checkRows(t *testing.T, path string, o Options) (inPlace int) {
 		if r.InPlace() {
 			inPlace++
 		}
-		for _, step := range []int{1, 3, n} {
+		for k, step := range []int{1, 3, n, 2} {
+			if k == 3 {
+				got.readPast(0)
+			}
 			for lo := 0; lo < n; lo += step {
 				x := make([]float32, min(step, n-lo)*d)
 				if err := r.ReadRows(context.Background(), lo, x); err != nil {

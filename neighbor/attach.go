@@ -149,19 +149,24 @@ func (x *Index[T]) filledQuery(
 // attachExact links new samples to neighbours.
 func (x *Index[T]) attachExact(ctx context.Context, query *source[T], workers int) (*Links, error) {
 	e, given := x.exact, query
+	a, _ := e.attachers.Get().(*attacher[T])
+	if a == nil {
+		a = &attacher[T]{index: x}
+		a.other.take = a.admit
+	}
+	defer a.end()
 	if e.length != nil {
 		var err error
-		if query, err = query.lengthened(ctx, e.length, workers); err != nil {
+		if query, err = query.lengthened(ctx, e.length, workers, &a.longer); err != nil {
 			return nil, err
 		}
 	}
-	a := &attacher[T]{index: x, query: query, search: newSearch(e.src, query, e.places, min(x.cfg.Neighbors, e.src.n))}
-	a.prepare()
-	if err := a.search.scan(ctx, workers, &reverse[T]{over: e.over, reach: a.reach, take: a.admit}); err != nil {
+	a.begin(query)
+	if err := a.search.scan(ctx, workers, &a.other); err != nil {
 		return nil, err
 	}
-	lists, err := a.search.finish(ctx, workers)
-	if err != nil {
+	var err error
+	if a.lists, err = a.search.finish(ctx, workers, a.lists); err != nil {
 		return nil, err
 	}
 	own, err := given.rowHashes(ctx, workers)
@@ -170,8 +175,8 @@ func (x *Index[T]) attachExact(ctx context.Context, query *source[T], workers in
 	}
 	parts := make([]*Links, query.blocks())
 	err = parallel.For(ctx, workers, len(parts), func(_, b int) error {
-		part := &Links{atoms: e.src.n, ptr: []int{0}}
 		lo, hi := query.block(b)
+		part := &Links{atoms: e.src.n, ptr: make([]int, 1, hi-lo+1)}
 		buf := query.rowBuffers()
 		w := linkPool.Get().(*linkSpace)
 		defer linkPool.Put(w)
@@ -180,7 +185,7 @@ func (x *Index[T]) attachExact(ctx context.Context, query *source[T], workers in
 				part.appendRow(e.graph.Row(j))
 				continue
 			}
-			part.appendRow(a.links(lists, i, w, buf))
+			part.appendRow(a.links(a.lists, i, w, buf))
 		}
 		parts[b] = part
 		return nil
@@ -198,16 +203,29 @@ var linkPool = sync.Pool{New: func() any { return new(linkSpace) }}
 type attacher[T Float] struct {
 	index  *Index[T]
 	query  *source[T]
-	search *search[T]
+	search search[T]
+	longer longer[T]
+	lists  []*Lists
+	other  reverse[T]
 
-	own   [][]float64 // of each space and query, its norm, which scores lack
-	noise [][]float64 // and the error of its scores
-	reach [][]T       // and what a score may be above the limit of a sample that it is a neighbour of
-	near  [][][]int32 // of each space and query, the samples of the index whose neighbour it may be
+	own   []float64 // of each space and query, its norm, which scores lack
+	noise []float64 // and the error of its scores
+	reach []T       // and what a score may be above the limit of a sample that it is a neighbour of
+	near  [][]int32 // of each space and query, the samples of the index whose neighbour it may be
 }
 
-func (a *attacher[T]) prepare() {
+// end gives the memory back.
+func (a *attacher[T]) end() {
+	a.query, a.search.query = nil, nil
+	clear(a.longer.source.views)
+	a.index.exact.attachers.Put(a)
+}
+
+// begin makes it that of a query, in the memory of the last.
+func (a *attacher[T]) begin(query *source[T]) {
 	e := a.index.exact
+	a.query = query
+	a.search.begin(e.src, query, e.places, min(a.index.cfg.Neighbors, e.src.n))
 	e.once.Do(func() {
 		for q, p := range a.search.spaces {
 			limit, over, most := make([]T, e.src.n), make([]T, e.src.n), 0.0
@@ -222,8 +240,15 @@ func (a *attacher[T]) prepare() {
 			e.limit, e.over, e.most = append(e.limit, limit), append(e.over, over), append(e.most, most)
 		}
 	})
+	n, spaces := query.n, len(a.search.spaces)
+	a.own, a.noise, a.reach = resized(a.own, spaces*n), resized(a.noise, spaces*n), resized(a.reach, spaces*n)
+	a.near = slices.Grow(a.near[:0], spaces*n)[:spaces*n]
+	for i := range a.near {
+		a.near[i] = a.near[i][:0]
+	}
+	a.other.over, a.other.reach = e.over, a.other.reach[:0]
 	for q, p := range a.search.spaces {
-		own, noise, reach := make([]float64, a.query.n), make([]float64, a.query.n), make([]T, a.query.n)
+		own, noise, reach := a.own[q*n:(q+1)*n], a.noise[q*n:(q+1)*n], a.reach[q*n:(q+1)*n]
 		for i := range own {
 			own[i] = a.query.length(p.views, i)
 			noise[i] = a.search.noise(p, i)
@@ -231,8 +256,7 @@ func (a *attacher[T]) prepare() {
 			size := e.most[q] + (math.Sqrt(own[i])+p.longest)*(math.Sqrt(own[i])+p.longest)
 			reach[i] = T(noise[i] - own[i] + admitSlack*size)
 		}
-		a.own, a.noise, a.reach = append(a.own, own), append(a.noise, noise), append(a.reach, reach)
-		a.near = append(a.near, make([][]int32, a.query.n))
+		a.other.reach = append(a.other.reach, reach)
 	}
 }
 
@@ -256,10 +280,10 @@ func (x *Index[T]) limits(space, j int) (below, rest float64) {
 
 // admit notes sample j for query i, which may be a neighbour of it.
 func (a *attacher[T]) admit(space, i, j int, score T) {
-	d := float64(score)
+	d, at := float64(score), space*a.query.n+i
 	limit := float64(a.index.exact.limit[space][j])
-	if d+a.own[space][i] <= limit+a.noise[space][i] && !math.IsInf(d, 1) {
-		a.near[space][i] = append(a.near[space][i], int32(j))
+	if d+a.own[at] <= limit+a.noise[at] && !math.IsInf(d, 1) {
+		a.near[at] = append(a.near[at], int32(j))
 	}
 }
 
@@ -288,9 +312,14 @@ func (a *attacher[T]) collect(l *Lists, q, i int, w *linkSpace, buf [2][]T) {
 	bySample := func(x, y edge) int { return int(x.to) - int(y.to) }
 	slices.SortFunc(w.edges, bySample)
 	own := len(w.edges)
-	for _, j := range a.near[q][i] {
+	for _, j := range a.near[q*a.query.n+i] {
 		below, former := a.index.limits(q, int(j))
-		d, ok := a.query.distance(e.src, p.views, i, int(j), buf)
+		d, ok := 0.0, false
+		if r := slices.Index(l.Index[i*l.K:i*l.K+count], j); r >= 0 {
+			d, ok = l.Square[i*l.K+r], true
+		} else {
+			d, ok = a.query.distance(e.src, p.views, i, int(j), buf)
+		}
 		if !ok || !(d < below) {
 			continue
 		}

@@ -228,22 +228,25 @@ func (m *landmarks[T]) lowestOf(src *source[T], i, q, want, most int, w *landmar
 	var low [kernel.Lanes]T
 	kernel.LaneMinima(scores, &low)
 	left := kernel.Below(scores, smallest(&low, want), w.list)
-	m.take(row, left, want, w)
+	m.take(row, left, most, w)
 	// Whatever is lower than the last of these has a bound that is lower, but for rounding.
 	slack := 4 * noise[T](m.width, math.Sqrt(src.length(m.space.Views, i)), m.longest)
-	left = kernel.Below(scores, T(w.near[want-1].square+slack), w.list)
-	w.left += left
-	m.take(row, left, most, w)
+	others := w.others[:kernel.Below(scores, T(w.near[want-1].square+slack), w.others)]
+	w.left += len(others)
+	m.takeMore(row, scores, w.list[:left], others, want, most, slack, w)
 	for last := w.near[want-1].square + slack; w.near[len(w.near)-1].square > last; {
 		w.near = w.near[:len(w.near)-1]
 	}
 	return w.near
 }
 
-// smallest returns the k-th smallest of some values, k from 1, and puts them in another order.
+// smallest returns the k-th smallest of some values, k from 1, and changes them.
 func smallest[T Float](x *[kernel.Lanes]T, k int) T {
-	for i, v := range x {
-		at := i
+	for i, v := range x { // The first k are the smallest so far, in order.
+		if i >= k && !(v < x[k-1]) {
+			continue
+		}
+		at := min(i, k-1)
 		for ; at > 0 && v < x[at-1]; at-- {
 			x[at] = x[at-1]
 		}
@@ -258,6 +261,46 @@ func (m *landmarks[T]) take(row []T, left, keep int, w *landmarkSpace[T]) {
 	w.near = lowest(w.scores[:left], keep, w.near[:0])
 	for r := range w.near {
 		w.near[r].index = w.list[w.near[r].index]
+	}
+}
+
+// takeMore adds those of some other landmarks, of the given bounds, that may be among the lowest, but for those that were taken.
+// What is found on the way lets later ones be passed over.
+func (m *landmarks[T]) takeMore(
+	row, bounds []T, taken, others []int32, want, most int, slack float64, w *landmarkSpace[T],
+) {
+	const together = 8
+	var next [together]int32
+	var scores [together]T
+	for len(others) > 0 {
+		count, bound := 0, T(w.near[want-1].square+slack)
+		for len(others) > 0 && count < together {
+			r := others[0]
+			others = others[1:]
+			for len(taken) > 0 && taken[0] < r {
+				taken = taken[1:]
+			}
+			if bounds[r] <= bound && (len(taken) == 0 || taken[0] != r) {
+				next[count] = r
+				count++
+			}
+		}
+		kernel.DotRows(row, m.rows, next[:count], scores[:count])
+		for q, r := range next[:count] {
+			f := found{r, float64(scores[q])}
+			at := len(w.near)
+			for at > 0 && byDistance(f, w.near[at-1]) < 0 {
+				at--
+			}
+			if at == most {
+				continue
+			}
+			if len(w.near) < most {
+				w.near = append(w.near, f)
+			}
+			copy(w.near[at+1:], w.near[at:])
+			w.near[at] = f
+		}
 	}
 }
 

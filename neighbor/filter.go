@@ -241,10 +241,7 @@ func (f *Filter[T]) factors(l *Links, dst []T) {
 // toUnit divides a row by its norm.
 func toUnit[T Float](row []T) {
 	if q := kernel.SumSquares(row, 0); q > 0 {
-		norm := math.Sqrt(q)
-		for j, x := range row {
-			row[j] = T(float64(x) / norm)
-		}
+		kernel.Affine(row, row, 1/math.Sqrt(q), 0)
 	}
 }
 
@@ -392,7 +389,33 @@ const applyRows = 1024
 // Apply filters new samples with the given links in place, as the samples of the graph were filtered: a sample with the row
 // and the links of one of those gets the bits that it got. An absent row becomes zero.
 func (f *Filter[T]) Apply(ctx context.Context, l *Links, x Block[T], workers int) error {
-	if l == nil || l.atoms != f.Atoms || len(f.Table) != f.Atoms*Stride(f.Cols) {
+	return ApplyAll(ctx, []*Filter[T]{f}, l, []Block[T]{x}, workers)
+}
+
+// ApplyAll is Apply of several filters, each to its block. It returns an error if there are not as many blocks, or no links, and
+// those that Apply does.
+func ApplyAll[T Float](ctx context.Context, filters []*Filter[T], l *Links, blocks []Block[T], workers int) error {
+	if l == nil || len(filters) != len(blocks) {
+		return fmt.Errorf("neighbor: %d blocks for %d filters, or no links", len(blocks), len(filters))
+	}
+	values := takeRows[T](len(l.val))
+	defer giveRows(values)
+	for e, v := range l.val {
+		(*values)[e] = T(v)
+	}
+	layout := &layout[T]{links: l, values: *values}
+	within := 1
+	if len(filters) == 1 {
+		within = workers
+	}
+	return parallel.For(ctx, workers, len(filters), func(_, k int) error {
+		return filters[k].apply(ctx, layout, blocks[k], within)
+	})
+}
+
+func (f *Filter[T]) apply(ctx context.Context, layout *layout[T], x Block[T], workers int) error {
+	l := layout.links
+	if l.atoms != f.Atoms || len(f.Table) != f.Atoms*Stride(f.Cols) {
 		return fmt.Errorf("neighbor: the links are not to the %d atoms of the filter", f.Atoms)
 	}
 	if x.Cols != f.Cols {
@@ -406,7 +429,6 @@ func (f *Filter[T]) Apply(ctx context.Context, l *Links, x Block[T], workers int
 		factors = make([]T, l.n)
 		f.factors(l, factors)
 	}
-	layout := newLayout[T](l, false)
 	share := T(math.Ldexp(1, -f.Steps))
 	ld := Stride(f.Cols)
 	return parallel.For(ctx, workers, (l.n+applyRows-1)/applyRows, func(_, b int) error {

@@ -88,6 +88,8 @@ type exactIndex[T Float] struct {
 	limit [][]T     // of each space and sample, a bound of the squared distances of those that may be its neighbours
 	over  [][]T     // the bias of its scores less that
 	most  []float64 // of each space, the largest finite limit
+
+	attachers sync.Pool // of *attacher[T]
 }
 
 // Build makes the operator of samples: the weighted mean of the graphs of the spaces, of mutual neighbours up to

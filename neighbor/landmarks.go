@@ -148,6 +148,7 @@ type landmarkSpace[T Float] struct {
 	rows, short []T // of a block, see gatherRows; nil where rows do not lie in memory
 	along       []T // heads of one view
 	list        []int32
+	others      []int32 // a second list
 	scores      []T
 	left        int // landmarks that were not passed over, in a block
 	skip        int // blocks that are to be done without bounds
@@ -164,6 +165,7 @@ func (m *landmarks[T]) newSpace(src *source[T]) *landmarkSpace[T] {
 		w.short = make([]T, w.room*(mostHead+2)*len(m.centroids)) // heads may grow
 		w.along = make([]T, w.room*mostHead)
 		w.list, w.scores = make([]int32, m.count+kernel.Lanes), make([]T, m.count)
+		w.others = make([]int32, m.count+kernel.Lanes)
 	}
 	for q := range w.y {
 		w.y[q] = make([]T, w.room*Stride(m.count))

@@ -53,7 +53,7 @@ func nearest[T Float](
 	if err := s.scanOn(ctx, workers, device); err != nil {
 		return nil, err
 	}
-	return s.finish(ctx, workers)
+	return s.finish(ctx, workers, nil)
 }
 
 // search looks for the nearest of the samples of base to each sample of query.
@@ -78,6 +78,7 @@ type place[T Float] struct {
 	equals map[int32][]int32 // the first k+1 equal samples, by the first of them
 	first  []int32           // the first sample equal to a sample of base
 	bias   []T               // Σ_v ‖x_jv‖² of the base samples
+	seen   bool              // none is hidden
 }
 
 // newPlaces returns the places of samples for the search of at most k neighbours. hashes are those of the rows.
@@ -87,14 +88,14 @@ func newPlaces[T Float](src *source[T], hashes [][]uint64, spaces []Space, k int
 		t := newTwins(src, sp.Views, hashes)
 		p := &place[T]{
 			views: sp.Views, longest: src.longest(sp.Views), hidden: make([]bool, src.n),
-			equals: map[int32][]int32{}, first: t.first, bias: make([]T, src.n),
+			equals: map[int32][]int32{}, first: t.first, bias: make([]T, src.n), seen: true,
 		}
 		for _, v := range sp.Views {
 			p.product = append(p.product, src.product(v))
 		}
 		for j, f := range t.first {
 			if len(p.equals[f]) > k {
-				p.hidden[j] = true
+				p.hidden[j], p.seen = true, false
 			} else {
 				p.equals[f] = append(p.equals[f], int32(j))
 			}
@@ -119,22 +120,30 @@ type plan[T Float] struct {
 }
 
 func newSearch[T Float](base, query *source[T], places []*place[T], k int) *search[T] {
-	s := &search[T]{base: base, query: query, k: k, keep: min(2*k+candidateSlack, base.n)}
-	for _, c := range places {
-		p := &plan[T]{
-			place: c, masked: base.incomplete(c.views) || query.incomplete(c.views),
-			score: make([]T, query.n*s.keep), index: make([]int32, query.n*s.keep),
-		}
+	s := &search[T]{}
+	s.begin(base, query, places, k)
+	return s
+}
+
+// begin makes it a new search, in the memory of the last.
+func (s *search[T]) begin(base, query *source[T], places []*place[T], k int) {
+	s.base, s.query, s.k, s.keep = base, query, k, min(2*k+candidateSlack, base.n)
+	for len(s.spaces) < len(places) {
+		s.spaces = append(s.spaces, &plan[T]{})
+	}
+	s.spaces = s.spaces[:len(places)]
+	for q, c := range places {
+		p := s.spaces[q]
+		p.place, p.masked = c, base.incomplete(c.views) || query.incomplete(c.views)
+		p.score, p.index = resized(p.score, query.n*s.keep), resized(p.index, query.n*s.keep)
 		for i := range p.score {
 			p.score[i], p.index[i] = T(math.Inf(1)), -1
 		}
-		p.slack = make([]T, query.n)
+		p.slack = resized(p.slack, query.n)
 		for i := range p.slack {
 			p.slack[i] = T(2.5 * s.noise(p, i))
 		}
-		s.spaces = append(s.spaces, p)
 	}
-	return s
 }
 
 // worst is the score below which a base sample may still be among the nearest of query i: that of the last of its candidates, or
@@ -167,26 +176,30 @@ func byDistance(a, b found) int {
 	return cmp.Compare(a.index, b.index)
 }
 
-// finish makes lists of the candidates.
-func (s *search[T]) finish(ctx context.Context, workers int) ([]*Lists, error) {
-	out := make([]*Lists, len(s.spaces))
-	for q := range out {
-		out[q] = &Lists{N: s.query.n, K: s.k, Index: make([]int32, s.query.n*s.k), Square: make([]float64, s.query.n*s.k)}
+// finish makes lists of the candidates, in the memory of others that are no longer needed.
+func (s *search[T]) finish(ctx context.Context, workers int, out []*Lists) ([]*Lists, error) {
+	for len(out) < len(s.spaces) {
+		out = append(out, &Lists{})
 	}
-	err := parallel.For(ctx, workers, s.query.blocks(), func(_, b int) error {
-		lo, hi := s.query.block(b)
+	out = out[:len(s.spaces)]
+	for _, l := range out {
+		l.N, l.K = s.query.n, s.k
+		l.Index, l.Square = resized(l.Index, s.query.n*s.k), resized(l.Square, s.query.n*s.k)
+	}
+	blocks := s.query.blocks()
+	err := parallel.For(ctx, workers, blocks*len(s.spaces), func(_, t int) error {
+		lo, hi := s.query.block(t % blocks)
+		p, to := s.spaces[t/blocks], out[t/blocks]
 		buf := s.base.rowBuffers()
-		var near []found
-		for q, p := range s.spaces {
-			for i := lo; i < hi; i++ {
-				near = s.nearest(p, i, near[:0], buf)
-				for r := range s.k {
-					f := found{index: -1, square: math.Inf(1)}
-					if r < len(near) {
-						f = near[r]
-					}
-					out[q].Index[i*s.k+r], out[q].Square[i*s.k+r] = f.index, f.square
+		near := make([]found, 0, 64)
+		for i := lo; i < hi; i++ {
+			near = s.nearest(p, i, near[:0], buf)
+			for r := range s.k {
+				f := found{index: -1, square: math.Inf(1)}
+				if r < len(near) {
+					f = near[r]
 				}
+				to.Index[i*s.k+r], to.Square[i*s.k+r] = f.index, f.square
 			}
 		}
 		return nil

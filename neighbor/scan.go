@@ -20,6 +20,8 @@ const (
 	// fewQueries is the number of queries up to which they are the columns of products in place of the base samples, which then
 	// need not be packed.
 	fewQueries = 8
+	// fewBase is the number of base samples that a goroutine then multiplies at a time.
+	fewBase = 128
 )
 
 // scanSpace is one worker's memory for the products of a block of queries with base samples.
@@ -28,9 +30,9 @@ type scanSpace[T Float] struct {
 	panels []kernel.Panel[T] // −2 times the base samples as columns; the queries where they are few
 	ld     int               // stride of the products
 	y      [][]T             // of each view that a space has, the products of each query with the base samples
-	turned []T               // the same of one view for few queries, a row for each base sample
 	total  []T               // sums of y over the views of a space
-	score  []T               // of one query with masks
+	score  []T               // of one query
+	ones   []T               // for each query
 	list   []int32           // base samples, counted from the first of them, that may matter
 }
 
@@ -57,7 +59,7 @@ func (s *search[T]) scan(ctx context.Context, workers int, other *reverse[T]) er
 	return parallel.For(ctx, workers, (blocks+group-1)/group, func(_, g int) error {
 		w := s.takeSpace(used)
 		defer scanPool[T]().Put(w)
-		return s.group(ctx, g*group, min((g+1)*group, blocks), w, other)
+		return s.group(ctx, workers, g*group, min((g+1)*group, blocks), w, other)
 	})
 }
 
@@ -75,7 +77,10 @@ func scanPool[T Float]() *sync.Pool {
 func (s *search[T]) takeSpace(used []bool) *scanSpace[T] {
 	w, _ := scanPool[T]().Get().(*scanSpace[T])
 	if w == nil {
-		w = &scanSpace[T]{}
+		w = &scanSpace[T]{ones: make([]T, blockRows)}
+		for i := range w.ones {
+			w.ones[i] = 1
+		}
 	}
 	w.panels = slices.Grow(w.panels[:0], len(used))[:len(used)]
 	w.y = slices.Grow(w.y[:0], len(used))[:len(used)]
@@ -86,6 +91,9 @@ func (s *search[T]) takeSpace(used []bool) *scanSpace[T] {
 		}
 	}
 	w.base = min(mostBase, max(leastBase, baseValues/max(width, 1)&^(leastBase-1)), s.base.n)
+	if s.query.n <= fewQueries {
+		w.base = s.base.n
+	}
 	w.ld = Stride(w.base)
 	queries := min(s.query.n, blockRows)
 	for v, u := range used {
@@ -100,8 +108,8 @@ func (s *search[T]) takeSpace(used []bool) *scanSpace[T] {
 	return w
 }
 
-// resized returns x with the given length, in other memory where it must be.
-func resized[T Float](x []T, size int) []T {
+// resized returns x with the given length, in other memory where it must be, and with whatever that held before.
+func resized[T any](x []T, size int) []T {
 	if cap(x) < size {
 		return make([]T, size)
 	}
@@ -129,7 +137,7 @@ func (s *source[T]) pack(v, lo, hi int, panel *kernel.Panel[T]) {
 }
 
 // group handles the queries of the blocks from `first` to `last`.
-func (s *search[T]) group(ctx context.Context, first, last int, w *scanSpace[T], other *reverse[T]) error {
+func (s *search[T]) group(ctx context.Context, workers, first, last int, w *scanSpace[T], other *reverse[T]) error {
 	from, _ := s.query.block(first)
 	_, to := s.query.block(last - 1)
 	few := to-from <= fewQueries
@@ -150,7 +158,11 @@ func (s *search[T]) group(ctx context.Context, first, last int, w *scanSpace[T],
 				return err
 			}
 			from, to := s.query.block(b)
-			s.multiply(from, to, lo, hi, few, w)
+			if !few {
+				s.multiply(from, to, lo, hi, w)
+			} else if err := s.multiplyFew(ctx, workers, to-from, lo, hi, w); err != nil {
+				return err
+			}
 			for q := range s.spaces {
 				s.offerAll(q, from, to, lo, hi, w, other)
 			}
@@ -161,24 +173,34 @@ func (s *search[T]) group(ctx context.Context, first, last int, w *scanSpace[T],
 
 // multiply sets w.y to −2 times the products of the queries from `from` to `to` with the base samples from lo to hi. Absent rows
 // of queries may give anything.
-func (s *search[T]) multiply(from, to, lo, hi int, few bool, w *scanSpace[T]) {
+func (s *search[T]) multiply(from, to, lo, hi int, w *scanSpace[T]) {
 	for v, y := range w.y {
-		switch {
-		case y == nil:
-		case few:
-			ld := Stride(to - from)
-			w.turned = resized(w.turned, w.base*ld)
-			s.base.views[v].Rows.Mul(lo, hi, &w.panels[v], w.turned, ld)
-			for i := range to - from {
-				row := y[i*w.ld:][:hi-lo]
-				for j := range row {
-					row[j] = w.turned[j*ld+i]
-				}
-			}
-		default:
+		if y != nil {
 			s.query.views[v].Rows.Mul(from, to, &w.panels[v], y, w.ld)
 		}
 	}
+}
+
+// multiplyFew is multiply for the few queries that the panels hold. The goroutines share the base samples.
+func (s *search[T]) multiplyFew(ctx context.Context, workers, queries, lo, hi int, w *scanSpace[T]) error {
+	parts, ld := (hi-lo+fewBase-1)/fewBase, Stride(queries)
+	return parallel.For(ctx, workers, parts*len(w.y), func(_, t int) error {
+		v, first := t/parts, lo+t%parts*fewBase
+		if w.y[v] == nil {
+			return nil
+		}
+		end := min(first+fewBase, hi)
+		turned := takeRows[T]((end - first) * ld)
+		defer giveRows(turned)
+		s.base.views[v].Rows.Mul(first, end, &w.panels[v], *turned, ld)
+		for i := range queries {
+			row := w.y[v][i*w.ld+first-lo:][:end-first]
+			for j := range row {
+				row[j] = (*turned)[j*ld+i]
+			}
+		}
+		return nil
+	})
 }
 
 // offerAll offers the base samples from lo to hi in a space to the queries from `from` to `to`.
@@ -195,19 +217,15 @@ func (s *search[T]) offerAll(space, from, to, lo, hi int, w *scanSpace[T], other
 		size := (to - from) * w.ld
 		copy(w.total[:size], y)
 		y = w.total
-		var ones [blockRows]T
-		for i := range ones {
-			ones[i] = 1
-		}
 		for _, v := range more {
-			kernel.RowAxpy(y, w.y[v], ones[:to-from], w.ld)
+			kernel.RowAxpy(y, w.y[v], w.ones[:to-from], w.ld)
 		}
 	}
 	bias, hidden := p.bias[lo:hi], p.hidden[lo:hi]
 	for i := from; i < to; i++ {
 		y := y[(i-from)*w.ld:][:hi-lo]
 		worst := s.worst(p, i)
-		for _, r := range w.list[:kernel.BelowSum(y, bias, worst, w.list)] {
+		for _, r := range w.list[:kernel.BelowSum(y, bias, s.atMost(p, i, worst, y, bias, w), w.list)] {
 			if t, j := y[r]+bias[r], lo+int(r); t < worst && !hidden[r] && !(s.self && i == j) {
 				p.offer(i, s.keep, int32(j), t)
 				worst = s.worst(p, i)
@@ -222,6 +240,21 @@ func (s *search[T]) offerAll(space, from, to, lo, hi int, w *scanSpace[T], other
 			}
 		}
 	}
+}
+
+// atMost is a bound of the scores y + bias that may be let in where `worst` is: for the first base samples of a query, which may
+// be many, not infinite but one that k of them are up to, and more by rounding.
+func (s *search[T]) atMost(p *plan[T], i int, worst T, y, bias []T, w *scanSpace[T]) T {
+	if !math.IsInf(float64(worst), 1) || s.self || !p.seen || s.k > kernel.Lanes || len(y) < kernel.Lanes {
+		return worst
+	}
+	score := w.score[:len(y)]
+	for r, b := range bias[:len(score)] {
+		score[r] = y[r] + b
+	}
+	var low [kernel.Lanes]T
+	kernel.LaneMinima(score, &low)
+	return smallest(&low, s.k) + p.slack[i]
 }
 
 // offerMasked offers the base samples from lo to hi in a space with masks to query i, whose products begin at `at`.

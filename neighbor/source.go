@@ -55,7 +55,7 @@ func newSource[T Float](ctx context.Context, views []View[T], workers int) (*sou
 	if len(views) == 0 {
 		return nil, errors.New("neighbor: there are no views")
 	}
-	s := &source[T]{views: views}
+	s := &source[T]{views: views, dims: make([]int, 0, len(views))}
 	for v, w := range views {
 		if w.Rows == nil {
 			return nil, fmt.Errorf("neighbor: view %d has no rows", v)
@@ -78,9 +78,10 @@ func newSource[T Float](ctx context.Context, views []View[T], workers int) (*sou
 	if s.n > math.MaxInt32 {
 		return nil, fmt.Errorf("neighbor: %d samples; at most %d can be indexed", s.n, math.MaxInt32)
 	}
+	squares := make([]float64, len(views)*s.n)
+	s.square, s.masked = make([][]float64, len(views)), make([]bool, len(views))
 	for v := range views {
-		s.square = append(s.square, make([]float64, s.n))
-		s.masked = append(s.masked, false)
+		s.square[v] = squares[v*s.n : (v+1)*s.n : (v+1)*s.n]
 		for i := range s.n {
 			s.masked[v] = s.masked[v] || !s.present(v, i)
 		}
@@ -178,18 +179,14 @@ func (s *source[T]) inMemory(views []int) bool {
 	return true
 }
 
-// all returns the numbers of the views.
-func (s *source[T]) all() []int {
-	out := make([]int, len(s.views))
-	for v := range out {
-		out[v] = v
-	}
-	return out
-}
-
 // rowBuffers returns two scratch rows, long enough for any view whose rows do not lie in memory.
 func (s *source[T]) rowBuffers() [2][]T {
-	if s.inMemory(s.all()) {
+	within := true
+	for _, w := range s.views {
+		_, dense := w.Rows.(*rows.Dense[T])
+		within = within && dense
+	}
+	if within {
 		return [2][]T{}
 	}
 	most := slices.Max(s.dims)
@@ -211,13 +208,35 @@ func (s *source[T]) lengths(views []int) []float64 {
 	return out
 }
 
-// lengthened returns the source with rows that are shorter than the length of their view brought to it. Rows of zeros stay.
-func (s *source[T]) lengthened(ctx context.Context, length []float64, workers int) (*source[T], error) {
-	out := *s
-	out.views, out.square = slices.Clone(s.views), make([][]float64, len(s.views))
+// longer is the memory for a source whose rows are brought to a length.
+type longer[T Float] struct {
+	source  source[T]
+	dense   []rows.Dense[T]
+	rows    []T
+	squares []float64
+}
+
+// lengthened returns the source with rows that are shorter than the length of their view brought to it, in the memory of b. Rows
+// of zeros stay.
+func (s *source[T]) lengthened(ctx context.Context, length []float64, workers int, b *longer[T]) (*source[T], error) {
+	size := 0
 	for v, d := range s.dims {
+		if s.product(v) == v {
+			size += s.n * d
+		}
+	}
+	b.rows, b.squares = resized(b.rows, size), resized(b.squares, len(s.views)*s.n)
+	b.dense = slices.Grow(b.dense[:0], len(s.views))[:len(s.views)]
+	out := &b.source
+	views, square := append(out.views[:0], s.views...), append(out.square[:0], s.square...)
+	*out = *s
+	out.views, out.square = views, square
+	at := 0
+	for v, d := range s.dims {
+		out.square[v] = b.squares[v*s.n : (v+1)*s.n : (v+1)*s.n]
 		if p := s.product(v); p < v { // the same rows once more
-			out.views[v].Rows, out.square[v] = out.views[p].Rows, slices.Clone(out.square[p])
+			out.views[v].Rows = out.views[p].Rows
+			copy(out.square[v], out.square[p])
 			for i := range out.square[v] {
 				if !s.present(v, i) {
 					out.square[v][i] = 0
@@ -225,10 +244,13 @@ func (s *source[T]) lengthened(ctx context.Context, length []float64, workers in
 			}
 			continue
 		}
-		x, square := make([]T, s.n*d), slices.Clone(s.square[v])
+		x, square := b.rows[at:at+s.n*d:at+s.n*d], out.square[v]
+		at += s.n * d
+		copy(square, s.square[v])
 		err := eachRow(ctx, workers, s.n, func(i int) {
 			row := x[i*d : (i+1)*d]
 			if !s.present(v, i) {
+				clear(row)
 				return
 			}
 			s.views[v].Rows.Row(i, row)
@@ -242,9 +264,10 @@ func (s *source[T]) lengthened(ctx context.Context, length []float64, workers in
 		if err != nil {
 			return nil, err
 		}
-		out.views[v].Rows, out.square[v] = rows.NewDense(s.n, d, d, x), square
+		b.dense[v] = *rows.NewDense(s.n, d, d, x)
+		out.views[v].Rows = &b.dense[v]
 	}
-	return &out, nil
+	return out, nil
 }
 
 // longest returns the largest norm of a sample over the views.

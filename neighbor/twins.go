@@ -19,8 +19,9 @@ type twins[T Float] struct {
 // rowHashes returns a hash of each row of each view.
 func (s *source[T]) rowHashes(ctx context.Context, workers int) ([][]uint64, error) {
 	h := make([][]uint64, len(s.views))
+	all := make([]uint64, len(h)*s.n)
 	for v := range h {
-		h[v] = make([]uint64, s.n)
+		h[v] = all[v*s.n : (v+1)*s.n]
 	}
 	err := parallel.For(ctx, workers, s.blocks(), func(_, b int) error {
 		buf := s.rowBuffers()

@@ -123,23 +123,14 @@ func (a *Assigner[T]) check(src *Source[T], lo, hi int, labels []int, dist1, dis
 	return nil
 }
 
-// means moves the centroids to the means of the labels.
-func (s *solver[T]) means(ctx context.Context, r *start[T]) error {
-	if !s.wide {
-		return s.update(ctx, s.all(), r, true)
-	}
-	if _, err := s.count(ctx, r); err != nil {
-		return err
-	}
-	return s.updateRows(ctx, r, true)
-}
-
 // finish takes the means of a start's clusters as centroids and labels every sample by the nearest. A cluster that no
 // sample is nearest to is left out, and the samples are labelled again.
 func (s *solver[T]) finish(ctx context.Context, r *start[T]) (*Result[T], error) {
-	copy(r.next, r.labels)
-	if err := s.means(ctx, r); err != nil {
-		return nil, err
+	if !s.wide { // else the sums are those of the labels, and the centroids their means
+		copy(r.next, r.labels)
+		if err := s.update(ctx, s.all(), r, true); err != nil {
+			return nil, err
+		}
 	}
 	res := &Result[T]{
 		Labels: make([]int, s.src.n), Iterations: r.iterations, Repaired: r.repaired, Converged: r.converged,

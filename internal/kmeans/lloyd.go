@@ -40,8 +40,14 @@ func newStart[T kernel.Float](src *Source[T], clusters int) *start[T] {
 	return r
 }
 
-// moveTo gives the start the rows of another source; the centroids stay.
+// moveTo gives the start the rows of another source, none of which is labelled; the centroids stay.
 func (r *start[T]) moveTo(src *Source[T]) {
+	for k := range r.sums {
+		clear(r.sums[k])
+		clear(r.weights[k])
+		clear(r.counts[k])
+	}
+	clear(r.size)
 	r.labels, r.next = make([]int, src.n), make([]int, src.n)
 	for i := range r.labels {
 		r.labels[i] = -1
@@ -51,6 +57,9 @@ func (r *start[T]) moveTo(src *Source[T]) {
 
 // lloyd iterates the starts together until each has converged or reached the limit of iterations.
 func (s *solver[T]) lloyd(ctx context.Context, starts []*start[T]) error {
+	if s.wide {
+		return s.lloydRows(ctx, starts)
+	}
 	active := append([]*start[T](nil), starts...)
 	for iter := 0; iter < s.cfg.MaxIter && len(active) > 0; iter++ {
 		if err := s.assign(ctx, active); err != nil {
@@ -70,14 +79,6 @@ func (s *solver[T]) all() *hand[T] { return &hand[T]{s.cfg.Workers, s.spaces, &s
 // iterateAll iterates the starts: side by side where there are enough of them, which saves starting goroutines for the
 // little work of each, else one after another. What comes out is the same.
 func (s *solver[T]) iterateAll(ctx context.Context, starts []*start[T]) error {
-	if s.wide {
-		for _, r := range starts {
-			if err := s.iterateRows(ctx, r); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	if len(starts) < len(s.spaces) || len(starts) == 1 {
 		for _, r := range starts {
 			if err := s.iterate(ctx, s.all(), r); err != nil {
@@ -91,14 +92,19 @@ func (s *solver[T]) iterateAll(ctx context.Context, starts []*start[T]) error {
 	})
 }
 
-// assign sets next of the starts to the nearest centroids.
-func (s *solver[T]) assign(ctx context.Context, starts []*start[T]) error {
-	c := s.cfg.Clusters
-	all := make([][]T, 0, len(starts)*c)
+// aim makes the panel of the centroids of the starts.
+func (s *solver[T]) aim(ctx context.Context, starts []*start[T]) error {
+	all := make([][]T, 0, len(starts)*s.cfg.Clusters)
 	for _, r := range starts {
 		all = append(all, r.centroids...)
 	}
-	if err := s.panel.set(ctx, s.src, s.cfg.Workers, s.frame.centre, all); err != nil {
+	return s.panel.set(ctx, s.src, s.cfg.Workers, s.frame.centre, all)
+}
+
+// assign sets next of the starts to the nearest centroids.
+func (s *solver[T]) assign(ctx context.Context, starts []*start[T]) error {
+	c := s.cfg.Clusters
+	if err := s.aim(ctx, starts); err != nil {
 		return err
 	}
 	if s.products != nil {

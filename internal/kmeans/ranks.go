@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
@@ -51,51 +50,7 @@ func runGathered[T kernel.Float](ctx context.Context, g *ranks.Group, src *Sourc
 	return r, nil
 }
 
-// iterateRows is iterate for the rows of all processes.
-func (s *solver[T]) iterateRows(ctx context.Context, r *start[T]) error {
-	r.iterations++
-	changed, err := s.count(ctx, r)
-	if err != nil {
-		return err
-	}
-	repaired, err := s.repairRows(ctx, r)
-	if err != nil {
-		return err
-	}
-	if repaired {
-		if changed, err = s.count(ctx, r); err != nil {
-			return err
-		}
-	}
-	if changed == 0 {
-		r.converged = true
-		return nil
-	}
-	before := slices.Clone(r.centroids)
-	if err := s.updateRows(ctx, r, 3*changed > ranks.Of(ctx).Total(s.src.n)); err != nil {
-		return err
-	}
-	s.compare(r, before)
-	return nil
-}
-
-// count sets the sizes of the clusters to those of next, and returns the number of labels that it changes.
-func (s *solver[T]) count(ctx context.Context, r *start[T]) (changed int, err error) {
-	counts := make([]int, len(r.size)+1)
-	for i, k := range r.next {
-		counts[k]++
-		if k != r.labels[i] {
-			counts[len(r.size)]++
-		}
-	}
-	if err := ranks.Of(ctx).SumInts("the sizes of the clusters", counts); err != nil {
-		return 0, err
-	}
-	copy(r.size, counts)
-	return counts[len(r.size)], nil
-}
-
-// repairRows is repair for the rows of all processes. It says whether there was something to repair.
+// repairRows is repair for the rows of all processes, whose sums it corrects. It says whether there was something to repair.
 func (s *solver[T]) repairRows(ctx context.Context, r *start[T]) (repaired bool, err error) {
 	var far []float64
 	var taken [][]T
@@ -115,6 +70,8 @@ func (s *solver[T]) repairRows(ctx context.Context, r *start[T]) (repaired bool,
 		taken = append(taken, row)
 		r.size[from]--
 		r.size[k]++
+		s.move(r, row, at, from, -1)
+		s.move(r, row, at, k, 1)
 		if at >= 0 {
 			r.next[at], far[at] = k, 0
 		}
@@ -181,68 +138,6 @@ search:
 		}
 		return best, row, from, nil
 	}
-}
-
-// updateRows is update for the rows of all processes, whose clusters have the sizes in r.size: what the rows of a chunk add to
-// the sums of all clusters is added up in the tree of the chunks.
-func (s *solver[T]) updateRows(ctx context.Context, r *start[T], fresh bool) error {
-	width, views, c := s.src.width(), len(s.src.views), len(r.centroids)
-	each := width + 2*views // of a cluster: sums, weights and counts
-	chunk := parallel.ChunkRows(ranks.Of(ctx).Total(s.src.n), frameRows)
-	total, err := ranks.SumRows(ctx, "the sums of the clusters", s.cfg.Workers, s.src.n, chunk, c*each,
-		func() []float64 { return make([]float64, c*views) },
-		func(worker, lo, hi int, shift, part []float64) error {
-			clear(shift)
-			row := s.spaces[worker].row
-			add := func(i, k int, sign float64) {
-				own := part[k*each : (k+1)*each]
-				scale := s.src.scaleOf(i)
-				addSample(s.src, own[:width], i, sign*scale, row, shift[k*views:(k+1)*views])
-				for v := range views {
-					if s.src.present(v, i) {
-						own[width+v] += sign * scale
-						own[width+views+v] += sign
-					}
-				}
-			}
-			for i := lo; i < hi; i++ {
-				was, is := r.labels[i], r.next[i]
-				if !fresh && was == is {
-					continue
-				}
-				add(i, is, 1)
-				if !fresh && was >= 0 {
-					add(i, was, -1)
-				}
-			}
-			for k := range c {
-				addShifts(s.src, part[k*each:k*each+width], shift[k*views:(k+1)*views])
-			}
-			return nil
-		})
-	if err != nil {
-		return err
-	}
-	for k := range c {
-		own := total[k*each : (k+1)*each]
-		if fresh {
-			clear(r.sums[k])
-			clear(r.weights[k])
-			clear(r.counts[k])
-		}
-		for j, x := range own[:width] {
-			r.sums[k][j] += x
-		}
-		for v := range views {
-			r.weights[k][v] += own[width+v]
-			r.counts[k][v] += int(own[width+views+v])
-		}
-	}
-	copy(r.labels, r.next)
-	return parallel.For(ctx, s.cfg.Workers, c, func(_, k int) error {
-		s.centroid(r, k)
-		return nil
-	})
 }
 
 // usedBy says which of k clusters have a label, in any process.

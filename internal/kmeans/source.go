@@ -229,9 +229,10 @@ func (s *Source[T]) sample(ctx context.Context, workers, m int, seed uint64) (*S
 	for v, w := range s.views {
 		_, d := w.Rows.Dims()
 		x := make([]T, here*d)
+		read := rows.RowReader(w.Rows, here)
 		if err := parallel.For(ctx, workers, (here+blockRows-1)/blockRows, func(_, b int) error {
 			for j := b * blockRows; j < min((b+1)*blockRows, here); j++ {
-				w.Rows.Row(chosen[j], x[j*d:(j+1)*d])
+				read(chosen[j], x[j*d:(j+1)*d])
 			}
 			return nil
 		}); err != nil {

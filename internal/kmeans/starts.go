@@ -25,9 +25,6 @@ func (s *solver[T]) run(ctx context.Context) ([]ended[T], error) {
 		if err := s.begin(ctx, r); err != nil {
 			return nil, err
 		}
-		for i := range r.labels {
-			r.labels[i] = -1
-		}
 		return []ended[T]{{r, 0}}, s.lloyd(ctx, []*start[T]{r})
 	}
 	var ends []ended[T]
@@ -61,13 +58,19 @@ func (s *solver[T]) run(ctx context.Context) ([]ended[T], error) {
 
 // begin makes next the labels of a start, with the centroids of their clusters.
 func (s *solver[T]) begin(ctx context.Context, r *start[T]) error {
-	if !s.wide {
-		return s.update(ctx, s.all(), r, true)
+	if s.wide {
+		if _, err := s.sumRows(ctx, []*start[T]{r}, false); err != nil {
+			return err
+		}
+		return s.settle(ctx, r)
 	}
-	if _, err := s.count(ctx, r); err != nil {
+	if err := s.update(ctx, s.all(), r, true); err != nil {
 		return err
 	}
-	return s.updateRows(ctx, r, true)
+	for i := range r.labels {
+		r.labels[i] = -1
+	}
+	return nil
 }
 
 // scoredTogether bounds the starts that have labels of all samples at once.

@@ -53,7 +53,7 @@ func testScore[T kernel.Float](t *testing.T) {
 		if shareOfFirst(best) == shareOfFirst(seen[0]) {
 			t.Errorf("n %d: the first start has the highest score: the test shows nothing", n)
 		}
-		want, others := run(t, src, Config{Clusters: 9, Labels: best, MaxIter: polishIter}), 0
+		want, others := run(t, src, Config{Clusters: 9, Labels: best, MaxIter: defaultPasses}), 0
 		for i, l := range got.Labels {
 			if l != want.Labels[i] {
 				others++

@@ -142,7 +142,11 @@ func (f *Network[T]) Run(ctx context.Context, views []view.View, workers int, ou
 	case f.chunk == chunkRows && n >= 2*manyTimes*chunkRows*parallel.Workers(workers):
 		pool, room = &f.many, manyTimes*chunkRows
 	}
-	return parallel.For(ctx, workers, (n+room-1)/room, func(_, c int) error {
+	chunks, within := (n+room-1)/room, 1
+	if chunks == 1 { // Else every goroutine has some.
+		within = parallel.Workers(workers)
+	}
+	return parallel.For(ctx, workers, chunks, func(_, c int) error {
 		w, _ := pool.Get().(*worker[T])
 		if w == nil {
 			var err error
@@ -151,6 +155,7 @@ func (f *Network[T]) Run(ctx context.Context, views []view.View, workers int, ou
 			}
 		}
 		defer pool.Put(w)
+		w.buffer.Workers = within
 		lo := c * room
 		return f.take(ctx, w, views, lo, min(lo+room, n), out)
 	})

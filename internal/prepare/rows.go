@@ -28,6 +28,9 @@ func NewRows[T kernel.Float](s *Standardiser, dims []int) *Rows[T] {
 type Buffer[T kernel.Float] struct {
 	views  []rowBuffer[T]
 	inputs []rows.Matrix[T]
+
+	Other   any // what others than Rows keep there
+	Workers int // goroutines that may work on the samples; below 2: the caller's alone
 }
 
 // Take returns samples [lo, hi) of the views, at most room, in the memory of b.

@@ -61,17 +61,17 @@ func UnitRows[T kernel.Float](
 ) (rows.Matrix[T], error) {
 	if x.Sparse == nil || length > 0 {
 		m := &denseUnitRows[T]{standardiser: s, view: x, index: v, length: length, cols: Width(x.Cols, length)}
-		streamed, ok := view.Streamed(x, v, m.cols, workers, func(in view.View, dst []T) {
+		if !x.Streams() {
+			return m, nil
+		}
+		streamed, _ := view.Streamed(x, v, m.cols, workers, func(in view.View, dst []T) {
 			part, row := *m, make([]float64, m.cols)
 			part.view = in
 			for i := range in.Rows {
 				part.fill(i, dst[i*m.cols:(i+1)*m.cols], row)
 			}
 		})
-		if ok {
-			return streamed, nil
-		}
-		return m, nil
+		return streamed, nil
 	}
 	m, err := standardiseSparse[T](ctx, x, v, s, workers)
 	if err != nil {
@@ -110,6 +110,7 @@ var (
 type unitScratch[T kernel.Float] struct {
 	row   []float64
 	block []T
+	dense rows.Dense[T] // the block
 }
 
 // unitPools hold scratch that was given back, of float32 and of float64. They outlive the rows, for those of a new sample are
@@ -166,7 +167,8 @@ func (m *denseUnitRows[T]) rows(lo, hi int, s *unitScratch[T]) *rows.Dense[T] {
 	for i := lo; i < hi; i++ {
 		m.fill(i, s.block[(i-lo)*d:(i-lo+1)*d], s.row)
 	}
-	return rows.NewDense(hi-lo, d, d, s.block)
+	s.dense = *rows.NewDense(hi-lo, d, d, s.block)
+	return &s.dense
 }
 
 func (m *denseUnitRows[T]) Dims() (n, d int) { return m.view.Rows, m.cols }

@@ -3,6 +3,7 @@ package rows
 import (
 	"context"
 	"math"
+	"runtime"
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -106,14 +107,47 @@ type Blocks[T kernel.Float] struct {
 	mu    sync.Mutex
 	kept  map[int]*block[T]
 	clock int
+	gone  recent    // blocks that were used and given up
 	pool  sync.Pool // of []T, for rows that lie in two blocks
 }
 
 // block is a block that is there or on its way.
 type block[T kernel.Float] struct {
 	number, users, last int
+	used                bool          // somebody has asked for it
 	ready               chan struct{} // closed once x is filled
 	x                   []T
+}
+
+// recent is the last numbers of many, in a ring.
+type recent struct {
+	ring []int
+	next int
+	held map[int]int // of a number, its place in the ring
+}
+
+// mostRecent bounds the numbers of recent; of few blocks they are fewer, for the next pass reads all again.
+const mostRecent = 1 << 10
+
+func newRecent(blocks int) recent {
+	r := recent{ring: make([]int, min(mostRecent, blocks/4)), held: map[int]int{}}
+	for i := range r.ring {
+		r.ring[i] = -1
+	}
+	return r
+}
+
+func (r *recent) has(number int) bool { _, ok := r.held[number]; return ok }
+
+func (r *recent) add(number int) {
+	if len(r.ring) == 0 {
+		return
+	}
+	if old := r.ring[r.next]; r.held[old] == r.next {
+		delete(r.held, old)
+	}
+	r.ring[r.next], r.held[number] = number, r.next
+	r.next = (r.next + 1) % len(r.ring)
 }
 
 var (
@@ -128,8 +162,10 @@ func NewBlocks[T kernel.Float](
 	r *Reads, n, d, workers int, fill func(ctx context.Context, lo, hi int, dst []T) error,
 ) *Blocks[T] {
 	var t T
+	rows := BlockRows(d * sizeOf(t))
 	return &Blocks[T]{
-		n: n, d: d, rows: BlockRows(d * sizeOf(t)), most: keptBlocks(workers), reads: r, make: fill, kept: map[int]*block[T]{},
+		n: n, d: d, rows: rows, most: keptBlocks(workers), reads: r, make: fill, kept: map[int]*block[T]{},
+		gone: newRecent(n / rows),
 	}
 }
 
@@ -154,11 +190,13 @@ func (m *Blocks[T]) acquire(number int) *block[T] {
 		b = m.take(number, true)
 	}
 	b.users++
+	b.used = true
 	m.clock++
 	b.last = m.clock
+	begun := false
 	if m.kept[number-1] != nil || number == 0 {
 		for next := number + 1; next <= number+ahead && next*m.rows < m.n; next++ {
-			if m.kept[next] != nil {
+			if m.kept[next] != nil || m.gone.has(next) { // another goroutine is done with it
 				continue
 			}
 			if later := m.take(next, false); later != nil {
@@ -167,10 +205,14 @@ func (m *Blocks[T]) acquire(number int) *block[T] {
 					defer m.reads.ahead.Done()
 					m.fill(later)
 				}()
+				begun = true
 			}
 		}
 	}
 	m.mu.Unlock()
+	if begun { // Where all processors compute, nobody else would begin the reads before their blocks are needed.
+		runtime.Gosched()
+	}
 	if mine {
 		m.fill(b)
 	} else {
@@ -192,13 +234,16 @@ func (m *Blocks[T]) take(number int, needed bool) *block[T] {
 	if len(m.kept) >= m.most {
 		var oldest *block[T]
 		for _, k := range m.kept {
-			if k.users == 0 && isReady(k) && (oldest == nil || k.last < oldest.last) {
+			if k.users == 0 && isReady(k) && (oldest == nil || m.age(k) > m.age(oldest)) {
 				oldest = k
 			}
 		}
 		switch {
 		case oldest != nil:
 			delete(m.kept, oldest.number)
+			if oldest.used {
+				m.gone.add(oldest.number)
+			}
 			b.x = oldest.x
 		case !needed:
 			return nil
@@ -209,6 +254,17 @@ func (m *Blocks[T]) take(number int, needed bool) *block[T] {
 	}
 	m.kept[number] = b
 	return b
+}
+
+// waits is how long, in blocks that are asked for, one that was made ahead is thought to be still wanted.
+const waits = 64
+
+// age is how long ago a block was used.
+func (m *Blocks[T]) age(b *block[T]) int {
+	if !b.used {
+		return m.clock - b.last - waits
+	}
+	return m.clock - b.last
 }
 
 func isReady[T kernel.Float](b *block[T]) bool {
@@ -224,7 +280,11 @@ func (m *Blocks[T]) fill(b *block[T]) {
 	defer close(b.ready)
 	lo := b.number * m.rows
 	hi := min(lo+m.rows, m.n)
-	dst := b.x[:(hi-lo)*m.d]
+	m.read(lo, hi, b.x[:(hi-lo)*m.d])
+}
+
+// read makes rows [lo, hi), of NaN where that fails.
+func (m *Blocks[T]) read(lo, hi int, dst []T) {
 	err := m.reads.ctx.Err()
 	if err == nil {
 		err = m.safely(lo, hi, dst)
@@ -280,6 +340,42 @@ func (m *Blocks[T]) Copy(lo, hi int, dst []T) {
 		m.release(b)
 		at = end
 	}
+}
+
+// Loner is a Matrix that has rows one by one at less cost than with those around them.
+type Loner[T kernel.Float] interface {
+	// RowAlone writes row i to dst, when rows near it are not wanted.
+	RowAlone(i int, dst []T)
+}
+
+// RowReader returns what writes a row of x, for work that wants so many of its rows in all.
+func RowReader[T kernel.Float](x Matrix[T], wanted int) func(i int, dst []T) {
+	n, _ := x.Dims()
+	if l, ok := x.(Loner[T]); ok && wanted <= n/fewRows {
+		return l.RowAlone
+	}
+	return x.Row
+}
+
+// fewRows is how many times as many rows there are, at least, where those that are wanted are read one by one.
+const fewRows = 8
+
+// RowAlone writes row i to dst, without its block unless that is there.
+func (m *Blocks[T]) RowAlone(i int, dst []T) {
+	number := i / m.rows
+	m.mu.Lock()
+	b := m.kept[number]
+	if b != nil {
+		b.users++
+	}
+	m.mu.Unlock()
+	if b != nil {
+		<-b.ready
+		copy(dst[:m.d], b.x[(i-number*m.rows)*m.d:])
+		m.release(b)
+		return
+	}
+	m.read(i, i+1, dst[:m.d])
 }
 
 // Row writes row i to dst.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -118,4 +119,63 @@ func TestReadsGoOn(t *testing.T) {
 		t.Error(row, blocks.Err(), ctx.Err())
 	}
 	reads.End()
+}
+
+// Two that go through chunks of some blocks each, the one where the other has been, do not read blocks again that the other is
+// done with, and the next pass is read ahead as the first one was.
+func TestNothingIsReadInVain(t *testing.T) {
+	const d, chunk, chunks = 1024, 12, 40 // blocks of a chunk
+	n := BlockRows(4*d) * chunk * chunks
+	x := NewDense(n, d, d, make([]float32, n*d))
+	reads, _ := NewReads(context.Background())
+	defer reads.End()
+	var count atomic.Int64
+	blocks := blocksOf(reads, x, 2, &count)
+	row := make([]float32, d)
+	for pass := range 3 {
+		count.Store(0)
+		for c := 0; c < chunks; c += 2 {
+			for b := range chunk {
+				blocks.Row((c*chunk+b)*blocks.rows, row)
+				blocks.Row(((c+1)*chunk+b)*blocks.rows, row)
+			}
+		}
+		reads.ahead.Wait()
+		if made := int(count.Load()); made > n+4*blocks.rows || made < n-blocks.most*blocks.rows {
+			t.Errorf("pass %d made %.1f blocks of %d", pass, float64(made)/float64(blocks.rows), chunk*chunks)
+		}
+	}
+}
+
+// Few rows are made one by one, without those around them; what is there already is not made again.
+func TestRowAlone(t *testing.T) {
+	const n, d = 4000, 512
+	x := NewDense(n, d, d, make([]float32, n*d))
+	for i := range x.x {
+		x.x[i] = float32(i % 1013)
+	}
+	reads, ctx := NewReads(context.Background())
+	var count atomic.Int64
+	blocks := blocksOf(reads, x, 1, &count)
+	row, want := make([]float32, d), make([]float32, d)
+	read := RowReader[float32](blocks, n/8)
+	for _, i := range []int{3, 700, n - 1} {
+		read(i, row)
+		if x.Row(i, want); !slices.Equal(row, want) {
+			t.Errorf("row %d differs", i)
+		}
+	}
+	if count.Load() != 3 {
+		t.Errorf("%d rows were made", count.Load())
+	}
+	RowReader[float32](blocks, n/8+1)(0, row)
+	reads.ahead.Wait()
+	made := count.Load()
+	if read(5, row); count.Load() != made || made < int64(blocks.rows) {
+		t.Errorf("%d rows were made, %d before", count.Load(), made)
+	}
+	reads.End()
+	if read(n-1, row); ctx.Err() == nil || !math.IsNaN(float64(row[0])) || reads.Err() == nil {
+		t.Error("a row is read after the end")
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
@@ -18,45 +19,78 @@ type Transform[T kernel.Float] struct {
 	judging *judging[T]
 }
 
-// Take attaches new samples to the graph and smooths them as the training samples were.
-func (s *Transform[T]) Take(
-	ctx context.Context, views []view.View, lo, hi, _ int, _ *prepare.Buffer[T],
-) ([]rows.Matrix[T], error) {
-	blocks, err := s.before(ctx, views, lo, hi)
-	if err != nil {
-		return nil, err
-	}
-	x, err := viewsOfBlocks(blocks, hi-lo)
-	if err != nil {
-		return nil, err
-	}
-	links, err := s.graph.index.Attach(ctx, x, 1)
-	if err != nil {
-		return nil, err
-	}
-	for k, block := range blocks {
-		if err := s.filters[k].Apply(ctx, links, block, 1); err != nil {
-			return nil, err
-		}
-	}
-	return Matrices(blocks, hi-lo), nil
+// taken is the memory for the inputs of some samples.
+type taken[T kernel.Float] struct {
+	blocks []neighbor.Block[T]
+	dense  []rows.Dense[T] // of the blocks
+	views  []neighbor.View[T]
+	inputs []rows.Matrix[T]
 }
 
-// before returns the inputs of samples before they are smoothed.
-func (s *Transform[T]) before(ctx context.Context, views []view.View, lo, hi int) ([]neighbor.Block[T], error) {
-	blocks := make([]neighbor.Block[T], len(s.inputs.Inputs))
-	for k, in := range s.inputs.Inputs {
+func newTaken[T kernel.Float](inputs int) *taken[T] {
+	return &taken[T]{
+		make([]neighbor.Block[T], inputs), make([]rows.Dense[T], inputs), make([]neighbor.View[T], inputs),
+		make([]rows.Matrix[T], inputs),
+	}
+}
+
+// Take attaches new samples to the graph and smooths them as the training samples were, in the memory of b.
+func (s *Transform[T]) Take(
+	ctx context.Context, views []view.View, lo, hi, _ int, b *prepare.Buffer[T],
+) ([]rows.Matrix[T], error) {
+	t, _ := b.Other.(*taken[T])
+	if t == nil {
+		t = newTaken[T](len(s.inputs.Inputs))
+		b.Other = t
+	}
+	workers := 1
+	if s.work(views)*(hi-lo) > leastShared {
+		workers = max(b.Workers, 1)
+	}
+	if err := s.before(ctx, views, lo, hi, workers, t); err != nil {
+		return nil, err
+	}
+	for k, block := range t.blocks {
+		t.dense[k] = *rows.NewDense(hi-lo, block.Cols, block.Ld, block.X)
+		t.views[k], t.inputs[k] = neighbor.View[T]{Rows: &t.dense[k], Present: block.Present}, &t.dense[k]
+	}
+	links, err := s.graph.index.Attach(ctx, t.views, workers)
+	if err != nil {
+		return nil, err
+	}
+	return t.inputs, neighbor.ApplyAll(ctx, s.filters, links, t.blocks, workers)
+}
+
+// leastShared is the number of multiplications from which goroutines share samples: below, waking them takes longer.
+const leastShared = 1 << 23
+
+// work is about the number of multiplications for a sample, in its directions and in the search for its neighbours.
+func (s *Transform[T]) work(views []view.View) int {
+	others, sum := neighbor.DefaultLandmarks(s.filters[0].Atoms), 0
+	if s.graph.index.Exact() {
+		others = s.filters[0].Atoms
+	}
+	for _, in := range s.inputs.Inputs {
+		sum += in.Columns * (views[in.View].Cols + others)
+	}
+	return sum
+}
+
+// before sets the blocks of t to the inputs of samples before they are smoothed.
+func (s *Transform[T]) before(ctx context.Context, views []view.View, lo, hi, workers int, t *taken[T]) error {
+	return parallel.For(ctx, workers, len(s.inputs.Inputs), func(_, k int) error {
+		in := &s.inputs.Inputs[k]
 		x := views[in.View].Window(lo, hi)
 		unit, err := UnitRows[T](ctx, s.inputs.Standardised, k, x, 1)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		blocks[k] = neighbor.Block[T]{
-			X: s.inputs.rows(k, unit, 0, hi-lo, nil), Ld: neighbor.Stride(in.Columns), Cols: in.Columns,
+		t.blocks[k] = neighbor.Block[T]{
+			X: s.inputs.rows(k, unit, 0, hi-lo, t.blocks[k].X), Ld: neighbor.Stride(in.Columns), Cols: in.Columns,
 			Present: x.Present,
 		}
-	}
-	return blocks, nil
+		return nil
+	})
 }
 
 // Alone returns it without what grows with the number of training samples, where new samples do not need that: they need all

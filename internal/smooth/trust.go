@@ -47,11 +47,11 @@ func (s *Transform[T]) Trust(ctx context.Context, views []view.View, workers int
 	}
 	return out, parallel.For(ctx, workers, (n+trustRows-1)/trustRows, func(_, c int) error {
 		lo, hi := c*trustRows, min((c+1)*trustRows, n)
-		blocks, err := s.before(ctx, views, lo, hi)
-		if err != nil {
+		t := newTaken[T](len(s.inputs.Inputs))
+		if err := s.before(ctx, views, lo, hi, 1, t); err != nil {
 			return err
 		}
-		rows := s.inputs.sideBySide(blocks, upTo(hi-lo))
+		rows := s.inputs.sideBySide(t.blocks, upTo(hi-lo))
 		rows.Odd = j.odd(views, lo, hi)
 		found, err := j.judge.Of(ctx, rows, 1)
 		for v := range found {

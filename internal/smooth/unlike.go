@@ -8,6 +8,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
@@ -124,7 +125,7 @@ func (s *Transform[T]) Unlike(ctx context.Context, views []view.View, workers in
 	out := make([]float64, n)
 	err := parallel.For(ctx, workers, (n+unlikeRows-1)/unlikeRows, func(_, c int) error {
 		lo, hi := c*unlikeRows, min((c+1)*unlikeRows, n)
-		smoothed, err := s.Take(ctx, views, lo, hi, hi-lo, nil)
+		smoothed, err := s.Take(ctx, views, lo, hi, hi-lo, &prepare.Buffer[T]{})
 		if err != nil {
 			return err
 		}

@@ -136,7 +136,9 @@ func (v View) takeRead(samples []int) []float32 {
 			end++
 		}
 		part := out[k*v.Cols : end*v.Cols]
-		if b, ok := v.Source.(*bound); ok {
+		if b, ok := v.Source.(*bound); ok && end == k+1 {
+			rows.RowReader(b.blocks, len(samples))(v.First+samples[k], part)
+		} else if ok {
 			b.blocks.Copy(v.First+samples[k], v.First+samples[end-1]+1, part)
 		} else if err := v.read(context.Background(), 0, v.First+samples[k], part); err != nil {
 			for j := range part {

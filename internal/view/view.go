@@ -84,9 +84,7 @@ func (v View) Row(i int, dst []float64) {
 		copy(dst, v.F64[i*v.Cols:(i+1)*v.Cols])
 	case v.F32 != nil:
 		i = v.place(i)
-		for j, x := range v.F32[i*v.Cols : (i+1)*v.Cols] {
-			dst[j] = float64(x)
-		}
+		kernel.Widen(dst, v.F32[i*v.Cols:(i+1)*v.Cols])
 	case v.Source != nil:
 		v.readRow(i, dst)
 	default:

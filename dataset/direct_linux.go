@@ -1,0 +1,72 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+func openPast(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|unix.O_DIRECT, 0) }
+
+func refuses(err error) bool { return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) }
+
+// cacheRoom is the memory that the system may have for what it keeps of files: what is available, and within that what the
+// control groups of the process leave. ok is false where that cannot be told.
+func cacheRoom() (room int64, ok bool) { return roomIn("/proc", "/sys/fs/cgroup") }
+
+func roomIn(proc, groups string) (room int64, ok bool) {
+	room, ok = available(filepath.Join(proc, "meminfo"))
+	if !ok {
+		return 0, false
+	}
+	of, err := os.ReadFile(filepath.Join(proc, "self", "cgroup"))
+	if err != nil {
+		return room, true
+	}
+	for line := range bytes.Lines(of) {
+		part := strings.SplitN(strings.TrimSpace(string(line)), ":", 3) // number:controllers:path
+		if len(part) < 3 {
+			continue
+		}
+		root, file := groups, "memory.max"
+		if part[1] != "" {
+			if !strings.Contains(","+part[1]+",", ",memory,") {
+				continue
+			}
+			root, file = filepath.Join(groups, "memory"), "memory.limit_in_bytes"
+		}
+		for at := filepath.Clean("/" + part[2]); ; at = filepath.Dir(at) { // a container may show its own group as the root
+			if b, err := os.ReadFile(filepath.Join(root, at, file)); err == nil {
+				if most, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil {
+					room = min(room, most)
+				}
+			}
+			if at == "/" {
+				break
+			}
+		}
+	}
+	return room, true
+}
+
+// available is MemAvailable of /proc/meminfo.
+func available(path string) (int64, bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if name, value, found := strings.Cut(lines.Text(), ":"); found && name == "MemAvailable" {
+			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			return kib << 10, err == nil
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package dataset
+
+import (
+	"errors"
+	"os"
+)
+
+func openPast(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func refuses(error) bool { return false }
+
+func cacheRoom() (int64, bool) { return 0, false }
