@@ -255,6 +255,9 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		m.State = information.NeighborBytes(samples, c.Anchors, inputs.Atoms, c.Machine.Workers, size) // and Q of both terms
 		m.Start = inputs.Work
 		filled = inputs.Start
+		if filled > 0 && c.ReadOut == ReadOutUnit {
+			m.Neighbors += inputs.Last(samples, c.Anchors, size)
+		}
 	}
 	spec := c.spec(samples, dims, c.Machine.Workers)
 	// And ‖x_i‖² once more, of the data.

@@ -24,6 +24,14 @@ type Intake[T kernel.Float] interface {
 	Take(ctx context.Context, views []view.View, lo, hi, room int, b *prepare.Buffer[T]) ([]rows.Matrix[T], error)
 }
 
+// Smoother is an Intake that may smooth the representation as well, along the links of samples to those of the training.
+type Smoother[T kernel.Float] interface {
+	// Smooths says whether it does.
+	Smooths() bool
+	// Last smooths the rows of h, at norm 1, of the samples that were taken into b last.
+	Last(ctx context.Context, h []T, columns, ld int, b *prepare.Buffer[T]) error
+}
+
 // Network is a trained network in its own arithmetic, with its clusters. It is safe for concurrent use.
 type Network[T kernel.Float] struct {
 	newRunner NewRunner[T]
@@ -183,11 +191,17 @@ func (f *Network[T]) take(ctx context.Context, w *worker[T], views []view.View, 
 		}
 		copy(w.h, u)
 	}
-	limit := prepare.LargestNorm[T]()
-	for i := lo; i < hi; i++ {
-		at := (i - lo) * kernel.Pad(f.anchors)
-		if q := kernel.SumSquares(w.h[at:at+f.anchors], 0); !(q < limit*limit) {
-			return tooLarge(views, i, math.Sqrt(q), limit)
+	if err := f.checkNorms(w, views, lo, hi); err != nil {
+		return err
+	}
+	if last, ok := f.intake.(Smoother[T]); ok && last.Smooths() {
+		ld := kernel.Pad(f.anchors)
+		cluster.UnitRows(w.h[:(hi-lo)*ld], f.anchors)
+		if err := last.Last(ctx, w.h, f.anchors, ld, &w.buffer); err != nil {
+			return err
+		}
+		if err := f.checkNorms(w, views, lo, hi); err != nil { // The stored rows may be anything.
+			return err
 		}
 	}
 	if out.H != nil {
@@ -210,6 +224,18 @@ func (f *Network[T]) take(ctx context.Context, w *worker[T], views []view.View, 
 	}
 	copy(out.Near[lo:hi], w.near)
 	copy(out.Next[lo:hi], w.next)
+	return nil
+}
+
+// checkNorms returns an error for a row of samples [lo, hi) that is too large to compute with.
+func (f *Network[T]) checkNorms(w *worker[T], views []view.View, lo, hi int) error {
+	limit := prepare.LargestNorm[T]()
+	for i := lo; i < hi; i++ {
+		at := (i - lo) * kernel.Pad(f.anchors)
+		if q := kernel.SumSquares(w.h[at:at+f.anchors], 0); !(q < limit*limit) {
+			return tooLarge(views, i, math.Sqrt(q), limit)
+		}
+	}
 	return nil
 }
 
