@@ -283,15 +283,13 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	m.Start = max(m.Start, filled+kmeans.Bytes(c.Anchors, c.KMeansStarts, samples, width, size))
 	if c.Neighborhood.Neighbors != None && c.Neighborhood.Weight > 0 && !c.Neighborhood.LowestInertia {
 		// A choice by neighbours: Q and AQ of labels, the labels of some starts, and the rows that all starts see.
-		choice := information.LabelScoreBytes(
-			samples, c.Anchors, size,
-		) + n*8*16 + int64(
-			min(samples, 10_000),
-		)*int64(
-			width,
-		)*size
+		scores := information.LabelScoreBytes(samples, c.Anchors, size)
+		choice := scores + n*8*16 + int64(min(samples, 10_000))*int64(width)*size
 		m.Start += choice
-		if samples <= sharedReadOut {
+		switch {
+		case c.mayKeep(): // the clusters of the start and those of the network are compared by both kinds of information
+			m.State += scores + information.HeldOutScoreBytes(samples, c.Anchors, size)
+		case samples <= sharedReadOut && !c.beginsAtStart():
 			m.State += choice
 		}
 	}
