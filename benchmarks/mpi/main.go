@@ -100,9 +100,10 @@ func (o *options) compare() error {
 			all[k] = append(all[k], f)
 		}
 	}
-	fmt.Printf("%d × (%s), m = %d, preset %s, %d epochs, one thread a process, medians of %d\n\n", o.n, o.dims, o.clusters, o.preset,
-		o.epochs, o.rounds)
-	fmt.Println("processes | whole fit, s | preparation | start | epoch | clusters | in messages | steps together | MB received | efficiency")
+	fmt.Printf("%d × (%s), m = %d, preset %s, %d epochs, one thread a process, medians of %d\n\n",
+		o.n, o.dims, o.clusters, o.preset, o.epochs, o.rounds)
+	fmt.Println("processes | whole fit, s | preparation | start | epoch | clusters | in messages | messages | MB received | " +
+		"efficiency")
 	first := 0.0
 	for k, r := range ranks {
 		of := func(field func(f figures) float64) float64 {

@@ -258,7 +258,8 @@ func TestMPIEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, code, _ = ended(t, job(t, l, 2, endless), nil)
-		if code == 0 || !strings.Contains(out, "rank ") || !strings.Contains(out, "x0-2.npy") || !strings.Contains(out, "run.ckpt") {
+		if code == 0 || !strings.Contains(out, "rank ") || !strings.Contains(out, "x0-2.npy") ||
+			!strings.Contains(out, "run.ckpt") {
 			t.Errorf("%s, a truncated shard: status %d\n%s", filepath.Base(l[0]), code, out)
 		}
 		if err := os.WriteFile("x0-2.npy", []byte(whole), 0o600); err != nil {
