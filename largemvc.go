@@ -30,6 +30,10 @@ import (
 // every view, its clusters are returned, refined by k-means, and Kept says so. H and the centroids are then of the rows that the
 // start clusters, U√S of the smoothed views at norm 1, for new samples too; anchors, trust and parameters stay those of the
 // trained network. Neighborhood.NeverKeep leaves this out.
+//
+// Where samples lack views and have neighbours, H with ReadOutUnit is at norm 1 and smoothed along the neighbours as the inputs
+// are, in fewer steps; that of new samples is too. It changes little of what training has made of its own samples, and much where
+// a new sample has few of its views.
 type Clustering struct {
 	// Predictor is the trained network, which labels new samples and can be saved. Keep only the Predictor to release the
 	// memory that grows with n, except for the neighbours of up to Neighborhood.Exact samples, which new ones are joined to.
@@ -393,6 +397,12 @@ func finish[T kernel.Float](
 	h, trust, err := represent(ctx, views, in, net, p)
 	if err != nil {
 		return nil, err
+	}
+	if in.startRows != nil && c.ReadOut == ReadOutUnit {
+		cluster.UnitRows(h, m)
+		if err := in.smooth.SmoothLast(ctx, h, n, m, ld, c.smoothing()); err != nil {
+			return nil, withName(err)
+		}
 	}
 	found, err := clustered(ctx, in, c, r, h)
 	if err != nil {

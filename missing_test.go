@@ -2,10 +2,18 @@ package largemvc
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/file"
+	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/neighbor"
 )
 
 // kindsOfViews are the same samples as dense and as sparse views, with every entry of the absent rows replaced.
@@ -92,6 +100,83 @@ func TestFullMaskGivesTheSameBits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Where samples lack views, the representation is what the layers give, smoothed along the neighbours of the fit.
+func TestRepresentationIsSmoothed(t *testing.T) {
+	const n, known, c = 450, 300, 5
+	dims := []int{30, 20, 20}
+	x, _ := topics(n, c, 0.2, 91, dims...)
+	all, _ := bothKinds[float32](x, dims...)
+	views, err := Mask(all, absent(n, len(dims), 0.5, 92))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	var old []View
+	for _, v := range views {
+		old = append(old, v.Take(upTo(known)))
+	}
+	for name, config := range map[string]Config{"exact": {}, "landmarks": {Neighborhood: Neighborhood{Exact: None}}} {
+		config.Clusters, config.Epochs, config.Float64 = c, 5, true
+		model := mustFit(t, old, config)
+		checkResult(t, old, model)
+		plain, err := readChanged(t, model, func(f *safetensors.File) { withoutLast(t, f) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := plain.Transform(ctx, old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := prepareInputs[float64](ctx, inner(old), completed(config, known))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := neighbor.Block[float64]{Ld: c, Cols: c}
+		for i := range known {
+			row := mat.Row(nil, i, h)
+			floats.Scale(1/floats.Norm(row, 2), row)
+			want.X = append(want.X, row...)
+		}
+		if _, err := neighbor.Smooth(ctx, made.graph, []neighbor.Block[float64]{want}, 4, 1); err != nil {
+			t.Fatal(err)
+		}
+		for i := range known {
+			if d := floats.Distance(mat.Row(nil, i, model.H), want.X[i*c:(i+1)*c], 2); !(d < 1e-9) {
+				t.Fatalf("%s: row %d of H is off by %g", name, i, d)
+			}
+		}
+	}
+	for name, config := range map[string]Config{
+		"complete": {}, "not smoothed": {Neighborhood: Neighborhood{Steps: None}}, "plain": {ReadOut: ReadOutPlain},
+	} {
+		config.Clusters, config.Epochs = c, 1
+		from := old
+		if name == "complete" {
+			from = all
+		}
+		if intakeOf(mustFit(t, from, config).Predictor).Tensor("last_filter") != nil {
+			t.Errorf("%s: the representation is smoothed", name)
+		}
+	}
+}
+
+// withoutLast makes the file of a model that of one whose representation is not smoothed.
+func withoutLast(t *testing.T, f *safetensors.File) {
+	t.Helper()
+	last := func(name string) bool { return name == "last_filter" || name == "last_steps" }
+	f.Tensors = slices.DeleteFunc(f.Tensors, func(x safetensors.Tensor) bool { return last(x.Name) })
+	var about savedTraining
+	if err := json.Unmarshal([]byte(f.Metadata[file.MetaTraining]), &about); err != nil {
+		t.Fatal(err)
+	}
+	about.Tensors = slices.DeleteFunc(about.Tensors, last)
+	text, err := json.Marshal(about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Metadata[file.MetaTraining] = string(text)
 }
 
 // A complete sample with a view taken away is predicted from the others; without a mask nothing is missing.

@@ -435,7 +435,7 @@ func revive[T kernel.Float](p *Predictor, in *file.Tensors) error {
 	if p.config.Neighborhood.Neighbors != None {
 		o := p.config.smoothing()
 		o.Apart = p.apart
-		from = smooth.Read[T](in, o, preparedInputs(p.inputs), p.dims, p.samples)
+		from = smooth.Read[T](in, o, preparedInputs(p.inputs), p.dims, p.samples, p.config.Anchors)
 	} else if s := prepare.Read(in, prepare.Kind(p.config.Preprocess), p.dims); in.Err == nil {
 		from = prepare.NewRows[T](s, p.dims)
 	}

@@ -89,7 +89,7 @@ func TestArraysOfSmoothing(t *testing.T) {
 			})
 			mustRefuse(t, fmt.Sprintf("%s, a wrong value of %s, array %d", name, x.Name, i), x.Name, p, err)
 		}
-		want := []string{"filter.0", "filter_all.0", "filter_have.0", "mean.1", "scale.1"}
+		want := []string{"filter.0", "filter_all.0", "filter_have.0", "last_filter", "last_steps", "mean.1", "scale.1"}
 		if strings.HasPrefix(name, "exact") {
 			want = append(want, "neighbors.0", "neighbor_distances.0", "samples.1", "present.0")
 		} else {
@@ -175,6 +175,7 @@ func TestInconsistentSmoothing(t *testing.T) {
 		{"exact", "a huge length", replace("training", `"length":1`, `"length":1e300`), "length 1e+300"},
 		{"exact", "no start that is kept", replace("training", `"samples"`, `"kept":true,"samples"`), "start_singular_values"},
 		{"exact", "no columns", replace("training", `"columns":5`, `"columns":0`), "0 columns"},
+		{"exact", "other steps", ints("last_steps", func(x []int) { x[0]++ }), "last_steps"},
 		{"exact", "fewer columns", replace("training", `"columns":5`, `"columns":3`), "shape"},
 		{"landmarks", "a negative scale", floats("landmark_scale.2", func(x []float64) { x[0] = -1 }), "scale"},
 		{"landmarks", "huge landmarks", floats("landmarks.0.0", func(x []float64) { x[0] = 1e30 }), "neighbours"},
@@ -194,6 +195,9 @@ func TestInconsistentSmoothing(t *testing.T) {
 	}{
 		{"exact", "zero filter", floats("filter.0", func(x []float64) { clear(x) })},
 		{"exact", "large filter", floats("filter.0", func(x []float64) { x[0] = 3e38 })},
+		{"exact", "zero last filter", floats("last_filter", func(x []float64) { clear(x) })},
+		{"exact", "large last filter", floats("last_filter", func(x []float64) { x[0], x[3] = 3e38, 3e38 })},
+		{"landmarks", "large last filter", floats("last_filter", func(x []float64) { x[0] = -3e38 })},
 		{"exact", "nobody", floats("filter_have.0", func(x []float64) { clear(x) })},
 		{"exact", "all absent", ints("present.0", func(x []int) { clear(x) })},
 		{"exact", "zero directions", floats("directions.0", func(x []float64) { clear(x) })},

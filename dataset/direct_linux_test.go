@@ -33,7 +33,9 @@ func TestReadsPastTheCache(t *testing.T) {
 		defer past.close()
 	}
 	size := len(content)
-	for _, part := range [][2]int{{0, 1}, {0, size}, {5, 4096}, {4095, 4098}, {8192, 12288}, {size - 1, size}, {size - 5000, size}} {
+	for _, part := range [][2]int{
+		{0, 1}, {0, size}, {5, 4096}, {4095, 4098}, {8192, 12288}, {size - 1, size}, {size - 5000, size},
+	} {
 		got := make([]byte, part[1]-part[0])
 		n, err := past.ReadAt(got, int64(part[0]))
 		if n != len(got) || err != nil && !errors.Is(err, io.EOF) || !bytes.Equal(got, content[part[0]:part[1]]) {

@@ -67,6 +67,8 @@ type Options struct {
 	MaxBytes int64
 	// Scratch is the folder in which [OpenRows] makes files of rows, where those that are given cannot be read row by row.
 	Scratch string
+	// ScratchNumbers says in how many bytes a value lies in those files: fewer of them are read sooner and are less exact.
+	ScratchNumbers Numbers
 	// Progress is called now and then with the number of bytes read and unpacked so far. Its error ends the reading.
 	Progress func(bytes int64) error
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"slices"
@@ -42,9 +43,10 @@ type Rows struct {
 	past           *directFile // what reads it past the system's cache; nil: nothing does
 	at             int64       // where the first value lies
 	typ            elem.Type
-	width          int   // values of a row in the file
-	pick           []int // the columns of the view among them; nil: all
-	byColumns      bool  // the values lie column after column, which is about to change
+	levels         []levels // of the columns of uint8 values that stand for others; nil: they stand for themselves
+	width          int      // values of a row in the file
+	pick           []int    // the columns of the view among them; nil: all
+	byColumns      bool     // the values lie column after column, which is about to change
 }
 
 // OpenRows opens a data set to read its views row by row, in memory that does not grow with the number of samples. What the
@@ -52,12 +54,16 @@ type Rows struct {
 // they are: .npy, members of an .npz that are stored (numpy.savez), safetensors, HDF5 and MATLAB v7.3 that are contiguous.
 // All others (CSV, MATLAB v5, compressed members, chunked HDF5, arrays stored by columns) are converted into files of float32
 // in Options.Scratch first, which takes a pass over them, or two; without such a folder they are an error. Close deletes them.
+// With Options.ScratchNumbers they take a half or a quarter of that, but for the time of the conversion.
 //
 // Values are checked where they are used, whole numbers that float32 does not hold are rounded. Rows that are wholly NaN are
 // absent with Options.MissingRows, which takes a pass too. Sparse arrays, triplets and files that ids join are for [Open].
 func OpenRows(ctx context.Context, paths []string, o Options) (*RowSet, error) {
 	if err := o.within(ctx); err != nil {
 		return nil, err
+	}
+	if o.ScratchNumbers > Uint8Numbers {
+		return nil, fmt.Errorf("dataset: ScratchNumbers %d are unknown", o.ScratchNumbers)
 	}
 	if o.Triplets || len(o.OneHot) > 0 && o.Scratch == "" {
 		return nil, errors.New("dataset: Triplets are for Open, and OneHot needs a folder Scratch")
@@ -223,6 +229,9 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 	if err := s.convert(ctx, in, r, rows, turned, o.Scratch); err != nil {
 		return nil, in.wrap(err)
 	}
+	if err := s.pack(ctx, r, o.ScratchNumbers, o.Scratch); err != nil {
+		return nil, in.wrap(err)
+	}
 	return r, nil
 }
 
@@ -326,6 +335,12 @@ func (r *Rows) read(ctx context.Context, begin int, dst []float32) error {
 		if k, x, huge := elem.Huge(raw, r.typ); huge {
 			return fmt.Errorf("dataset: %s: %s %w", r.file, r.variable, hugeError(x, begin+at+k))
 		}
+		if r.levels != nil {
+			for k, b := range raw {
+				part[k] = r.levels[(begin+at+k)%r.width].at(b)
+			}
+			continue
+		}
 		elem.Decode(part, raw, r.typ)
 	}
 	return nil
@@ -336,6 +351,10 @@ func (r *Rows) failed(value int, offset int64, err error) error {
 	text := fmt.Sprintf("cannot be read at byte %d", offset)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		text = fmt.Sprintf("is truncated: the file ends before byte %d", offset)
+	}
+	var of *fs.PathError // which names the file once more
+	if errors.As(err, &of) {
+		err = of.Err
 	}
 	if !r.byColumns {
 		text += fmt.Sprintf(", in row %d of %d", value/r.width, r.rows)

@@ -3,8 +3,10 @@ package dataset
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -249,5 +251,107 @@ func TestRowsBeyond32Bits(t *testing.T) {
 	err := r.ReadRows(context.Background(), n-1, make([]float32, 2*d))
 	if err == nil || !strings.Contains(err.Error(), "from row 4999999999") {
 		t.Error(err)
+	}
+}
+
+// What is converted lies in two bytes or one a value, as near as those can be, with the NaN of absent rows and exact whole
+// numbers, and is read past the system's cache and in columns too.
+func TestOpenRowsInFewerBytes(t *testing.T) {
+	const n, d = 700, 9
+	x := make([]float32, n*d)
+	for i := range n {
+		for j := range d {
+			x[i*d+j] = float32(math.Sin(float64(i*d+j))) * float32(j+1)
+		}
+		x[i*d], x[i*d+1], x[i*d+2] = float32(i%255)-100, 7.25, float32(i%255)
+	}
+	for j := range d {
+		x[13*d+j] = float32(math.NaN())
+	}
+	set := &Set{Name: "x", Views: []View{{Name: "X0", Rows: n, Cols: d, Float32: x}}}
+	path := filepath.Join(t.TempDir(), "x.npz")
+	if err := set.WriteNPZ(path, true); err != nil {
+		t.Fatal(err)
+	}
+	for how, size := range map[Numbers]int64{Float32Numbers: 4, BFloat16Numbers: 2, Uint8Numbers: 1} {
+		o := Options{Scratch: t.TempDir(), ScratchNumbers: how, AllowNaN: true}
+		got, err := OpenRows(context.Background(), []string{path}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := os.ReadDir(o.Scratch)
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%v: %d files, %v", how, len(files), err)
+		}
+		if info, err := files[0].Info(); err != nil || info.Size() != size*n*d {
+			t.Errorf("%v: %d bytes, %v", how, info.Size(), err)
+		}
+		for _, past := range []bool{false, true} {
+			if past {
+				got.readPast(0)
+			}
+			row := make([]float32, 3*d)
+			for lo := 0; lo+3 <= n; lo += 3 {
+				if err := got.Views[0].ReadRows(context.Background(), lo, row); err != nil {
+					t.Fatal(err)
+				}
+				for k, a := range row {
+					want, j := x[lo*d+k], k%d
+					off := map[Numbers]float64{
+						BFloat16Numbers: math.Abs(float64(want)) / 256, Uint8Numbers: float64(j+1) / 254,
+					}[how]
+					if j < 3 { // exact
+						off = 0
+					}
+					if nan := want != want; nan != (a != a) || !nan && !(math.Abs(float64(a)-float64(want)) <= off*1.0001) {
+						t.Fatalf("%v: %v at %d, %d, want %v", how, a, lo+k/d, j, want)
+					}
+				}
+			}
+		}
+		if err := got.Close(); err != nil {
+			t.Error(err)
+		}
+		if files, err = os.ReadDir(o.Scratch); err != nil || len(files) > 0 {
+			t.Errorf("%v: %d files are left, %v", how, len(files), err)
+		}
+	}
+	x[5*d+4] = float32(math.Inf(1))
+	if err := set.WriteNPZ(path, true); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Scratch: t.TempDir(), ScratchNumbers: Uint8Numbers}
+	refused := func(want string) {
+		t.Helper()
+		if _, err := OpenRows(context.Background(), []string{path}, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	refused("+Inf at row 5, column 4")
+	if files, err := os.ReadDir(o.Scratch); err != nil || len(files) > 0 {
+		t.Errorf("%d files are left after an error, %v", len(files), err)
+	}
+	o.ScratchNumbers = 3
+	refused("ScratchNumbers 3")
+}
+
+// brokenFile is a file whose disk does not answer, from a byte on.
+type brokenFile struct{ from int64 }
+
+func (f brokenFile) ReadAt(p []byte, offset int64) (int, error) {
+	if n := int(max(f.from-offset, 0)); n < len(p) {
+		return n, &fs.PathError{Op: "read", Path: "x.npy", Err: errors.New("input/output error")}
+	}
+	return len(p), nil
+}
+
+// A read that the system fails names the file, the byte, the row and what the system says.
+func TestReadThatTheSystemFails(t *testing.T) {
+	r := &Rows{Name: "X0", file: "x.npy", variable: "x", rows: 100, cols: 5, width: 5, from: brokenFile{1200}, at: 128}
+	r.typ = elem.Type{Kind: elem.Float32, Big: !littleEndian}
+	err := r.ReadRows(context.Background(), 40, make([]float32, 50*5))
+	const want = "dataset: x.npy: x cannot be read at byte 1200, in row 53 of 100: input/output error"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -26,7 +26,7 @@ type Options struct {
 	Scratch string `json:"-"`
 
 	// Device is where the network is trained, and where its inputs, first anchors and clusters are sought; default: a GPU where
-	// it can be had. New samples are labelled on the CPU.
+	// it can be had. New samples are labelled on the CPU, and on a GPU where On asks for it.
 	Device Device `json:"-"`
 
 	// Comm, if not nil, joins the processes of a job that fit one data set together (packages mpi and comm). The views are those

@@ -39,6 +39,7 @@ type dataOptions struct {
 	decimal     dataset.Decimal
 	fromDisk    bool
 	scratch     string
+	numbers     dataset.Numbers
 	progress    func(bytes int64) error // while the data are read; nil: nothing is said
 }
 
@@ -105,7 +106,7 @@ func (o *dataOptions) options(bits int) dataset.Options {
 		Storage: o.sparse, SparseShare: sparseFill, Orientation: o.orientation, MaxBytes: int64(o.maxMemory) << 20,
 	}
 	out.Views, out.OneHot, out.LeaveOut = list(o.views), list(o.oneHot), list(o.leaveOut)
-	out.Scratch = o.scratch
+	out.Scratch, out.ScratchNumbers = o.scratch, o.numbers
 	out.Table, out.Header, out.Decimal = o.table, o.header, o.decimal
 	if out.Labels = o.labels; o.labels == "none" {
 		out.Labels, out.NoLabels = "", true
@@ -153,8 +154,11 @@ func bits(double bool) int {
 func (o *dataOptions) diskFlags(f *flags, of string) {
 	f.bool(&o.fromDisk, "from-disk", "read the rows from the files whenever they are needed, for data larger than memory: "+of)
 	f.string(&o.scratch, "scratch", "`FOLDER` for files that are deleted at the end. With -from-disk it gets what cannot be "+
-		"read row by row as it lies in\nits file (CSV, MATLAB v5, compressed or chunked arrays), as float32, and in a fit "+
+		"read row by row as it lies in\nits file (CSV, MATLAB v5, compressed or chunked arrays), and in a fit "+
 		"the state that -max-memory has no room\nfor; by default both are errors")
+	f.value(oneOf(&o.numbers, dataset.Float32Numbers, dataset.BFloat16Numbers, dataset.Uint8Numbers), "scratch-numbers",
+		"what is converted there: `float32|bfloat16|uint8`. bfloat16 has 8 significant bits in 2 bytes, uint8 256 levels a "+
+			"column in one:\nless to read, less exact (docs/scale.md)")
 }
 
 // checkDisk refuses what -from-disk does not do; others are flags that need the values in memory.

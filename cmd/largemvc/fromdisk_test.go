@@ -28,7 +28,10 @@ func TestFromDisk(t *testing.T) {
 	for _, path := range []string{stored, deflated} {
 		model, a, b := filepath.Join(folder, "model"), filepath.Join(folder, "a.csv"), filepath.Join(folder, "b.csv")
 		labels := map[string][]int{}
-		for name, disk := range map[string][]string{"memory": {}, "disk": {"-from-disk", "-scratch", scratch}} {
+		for name, disk := range map[string][]string{
+			"memory": {}, "disk": {"-from-disk", "-scratch", scratch},
+			"bytes": {"-from-disk", "-scratch", scratch, "-scratch-numbers", "uint8"},
+		} {
 			args := append([]string{"fit", "-data", path, "-epochs", "4", "-fit-samples", "90", "-exact-neighbors", "none",
 				"-save", model, "-out", a, "-quiet"}, disk...)
 			status, stdout, stderr := runLine(args...)

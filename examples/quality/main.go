@@ -151,7 +151,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := os.MkdirAll(s.out, 0o777); err != nil {
 		return err
 	}
-	if err := s.oneState(); err != nil {
+	if err := work.OneState(s.out, s.sameState); err != nil {
 		return err
 	}
 	r, err := s.measure(ctx, found, chosen, stderr)

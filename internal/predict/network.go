@@ -24,6 +24,14 @@ type Intake[T kernel.Float] interface {
 	Take(ctx context.Context, views []view.View, lo, hi, room int, b *prepare.Buffer[T]) ([]rows.Matrix[T], error)
 }
 
+// Smoother is an Intake that may smooth the representation as well, along the links of samples to those of the training.
+type Smoother[T kernel.Float] interface {
+	// Smooths says whether it does.
+	Smooths() bool
+	// Last smooths the rows of h, at norm 1, of the samples that were taken into b last.
+	Last(ctx context.Context, h []T, columns, ld int, b *prepare.Buffer[T]) error
+}
+
 // Network is a trained network in its own arithmetic, with its clusters. It is safe for concurrent use.
 type Network[T kernel.Float] struct {
 	newRunner NewRunner[T]
@@ -32,6 +40,7 @@ type Network[T kernel.Float] struct {
 	unit      bool
 	intake    Intake[T]
 	clusters  *kmeans.Assigner[T]
+	frozen    *engine.Frozen[T]     // the layers, of stock modules; else nil
 	start     *cluster.Embedding[T] // gives H in place of the layers, if it is not nil
 	few       sync.Pool             // of *worker[T] with room for fewRows
 	some      sync.Pool             // with room for some rows
@@ -79,10 +88,12 @@ func New[T kernel.Float](
 	if err != nil {
 		return nil, err
 	}
-	return NewOf(spec.Anchors, chunkRows, views, intake, unit, clusters, func(room int, present [][]bool) (Runner[T], error) {
+	out := NewOf(spec.Anchors, chunkRows, views, intake, unit, clusters, func(room int, present [][]bool) (Runner[T], error) {
 		r, err := frozen.NewRows(room, present)
 		return engineRunner[T]{r}, err
-	}), nil
+	})
+	out.frozen = frozen
+	return out, nil
 }
 
 // NewOf is New for the layers of a runner, which takes at most so many rows at once.
@@ -134,7 +145,14 @@ type Output[T kernel.Float] struct {
 
 // Run takes samples through preprocessing, layers and clusters.
 func (f *Network[T]) Run(ctx context.Context, views []view.View, workers int, out *Output[T]) error {
-	n := views[0].Rows
+	return f.inChunks(ctx, 0, views[0].Rows, workers, func(w *worker[T], lo, hi int) error {
+		return f.take(ctx, w, views, lo, hi, out)
+	})
+}
+
+// inChunks calls f with samples [lo, hi) of [first, end), a few at a time, and the memory of a goroutine for them.
+func (f *Network[T]) inChunks(ctx context.Context, first, end, workers int, do func(w *worker[T], lo, hi int) error) error {
+	n := end - first
 	pool, room := &f.some, f.chunk
 	switch {
 	case n <= fewRows:
@@ -156,8 +174,8 @@ func (f *Network[T]) Run(ctx context.Context, views []view.View, workers int, ou
 		}
 		defer pool.Put(w)
 		w.buffer.Workers = within
-		lo := c * room
-		return f.take(ctx, w, views, lo, min(lo+room, n), out)
+		lo := first + c*room
+		return do(w, lo, min(lo+room, end))
 	})
 }
 
@@ -183,21 +201,32 @@ func (f *Network[T]) take(ctx context.Context, w *worker[T], views []view.View, 
 		}
 		copy(w.h, u)
 	}
-	limit := prepare.LargestNorm[T]()
-	for i := lo; i < hi; i++ {
-		at := (i - lo) * kernel.Pad(f.anchors)
-		if q := kernel.SumSquares(w.h[at:at+f.anchors], 0); !(q < limit*limit) {
-			return tooLarge(views, i, math.Sqrt(q), limit)
-		}
+	if err := f.checkNorms(w, views, lo, hi); err != nil {
+		return err
 	}
-	if out.H != nil {
+	if last, ok := f.intake.(Smoother[T]); ok && last.Smooths() {
 		ld := kernel.Pad(f.anchors)
-		copy(out.H[lo*ld:hi*ld], w.h)
+		cluster.UnitRows(w.h[:(hi-lo)*ld], f.anchors)
+		if err := last.Last(ctx, w.h, f.anchors, ld, &w.buffer); err != nil {
+			return err
+		}
+		if err := f.checkNorms(w, views, lo, hi); err != nil { // The stored rows may be anything.
+			return err
+		}
 	}
 	for v, trust := range out.Trust {
 		for i, t := range w.runner.Trust(v)[:hi-lo] {
 			trust[lo+i] = float64(t)
 		}
+	}
+	return f.finish(w, lo, hi, out)
+}
+
+// finish gives samples [lo, hi), whose representation is the worker's, to out, and finds their clusters.
+func (f *Network[T]) finish(w *worker[T], lo, hi int, out *Output[T]) error {
+	if out.H != nil {
+		ld := kernel.Pad(f.anchors)
+		copy(out.H[lo*ld:hi*ld], w.h)
 	}
 	if out.Labels == nil {
 		return nil
@@ -210,6 +239,18 @@ func (f *Network[T]) take(ctx context.Context, w *worker[T], views []view.View, 
 	}
 	copy(out.Near[lo:hi], w.near)
 	copy(out.Next[lo:hi], w.next)
+	return nil
+}
+
+// checkNorms returns an error for a row of samples [lo, hi) that is too large to compute with.
+func (f *Network[T]) checkNorms(w *worker[T], views []view.View, lo, hi int) error {
+	limit := prepare.LargestNorm[T]()
+	for i := lo; i < hi; i++ {
+		at := (i - lo) * kernel.Pad(f.anchors)
+		if q := kernel.SumSquares(w.h[at:at+f.anchors], 0); !(q < limit*limit) {
+			return tooLarge(views, i, math.Sqrt(q), limit)
+		}
+	}
 	return nil
 }
 

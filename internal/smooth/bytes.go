@@ -80,6 +80,14 @@ func (o Options) Bytes(views []view.View, size int64) Bytes {
 	return out
 }
 
+// Last is the memory of what new samples need where the representation of n samples, in so many columns, is smoothed too.
+func (b *Bytes) Last(n, columns int, size int64) int64 {
+	if b.Atoms > 0 {
+		n = b.Atoms
+	}
+	return int64(n) * int64(neighbor.Stride(columns)) * size
+}
+
 // lacking says whether a sample lacks a view.
 func lacking(views []view.View) bool {
 	return slices.ContainsFunc(views, func(x view.View) bool { return slices.Contains(x.Present, false) })

@@ -198,7 +198,7 @@ func (s *Graph[T]) Smooth(
 		return nil, ofNeighbors(ctx, err)
 	}
 	s.makeEqual(blocks)
-	return &Transform[T]{in, s, filters, judging}, nil
+	return &Transform[T]{in, s, filters, nil, judging}, nil
 }
 
 // makeEqual gives samples that are equal in all inputs what the filter has made of the first of them. With exact neighbours

@@ -39,6 +39,7 @@ func (s *Transform[T]) Save(f *safetensors.File, floats func(string, []float64, 
 			add(safetensors.Float64s(fmt.Sprintf("filter_have.%d", k), filter.Have, filter.Atoms))
 		}
 	}
+	s.saveLast(f, floats)
 	s.saveKnown(f, floats)
 	state := s.graph.index.State()
 	if state.Spaces[0].Filled {
@@ -113,8 +114,10 @@ func ones(b []bool) []int {
 }
 
 // Read reads what Save wrote of a transform with the given options and inputs, for views of dims features and the given
-// number of training samples; in has the first error.
-func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, dims []int, samples int) *Transform[T] {
+// number of training samples, whose representation has so many columns; in has the first error.
+func Read[T kernel.Float](
+	in *file.Tensors, o Options, inputs []prepare.Input, dims []int, samples, columns int,
+) *Transform[T] {
 	st := &Standardised{Inputs: inputs, apart: o.Apart}
 	s := &Transform[T]{inputs: &Inputs[T]{Standardised: st}, graph: &Graph[T]{}, judging: &judging[T]{seed: o.Seed}}
 	kinds := o.Kind.Parts()
@@ -171,6 +174,7 @@ func Read[T kernel.Float](in *file.Tensors, o Options, inputs []prepare.Input, d
 		atoms = readLandmarks(in, &state)
 	}
 	s.readFilters(in, atoms, o.steps(samples))
+	s.readLast(in, atoms, columns)
 	s.readKnown(in, dims)
 	if in.Err != nil {
 		return s

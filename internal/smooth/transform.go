@@ -16,6 +16,7 @@ type Transform[T kernel.Float] struct {
 	inputs  *Inputs[T]
 	graph   *Graph[T]
 	filters []*neighbor.Filter[T] // of the inputs
+	last    *neighbor.Filter[T]   // of the representation; nil: it is not smoothed
 	judging *judging[T]
 }
 
@@ -25,12 +26,13 @@ type taken[T kernel.Float] struct {
 	dense  []rows.Dense[T] // of the blocks
 	views  []neighbor.View[T]
 	inputs []rows.Matrix[T]
+	links  *neighbor.Links // of the samples, for Last
 }
 
 func newTaken[T kernel.Float](inputs int) *taken[T] {
 	return &taken[T]{
 		make([]neighbor.Block[T], inputs), make([]rows.Dense[T], inputs), make([]neighbor.View[T], inputs),
-		make([]rows.Matrix[T], inputs),
+		make([]rows.Matrix[T], inputs), nil,
 	}
 }
 
@@ -58,6 +60,7 @@ func (s *Transform[T]) Take(
 	if err != nil {
 		return nil, err
 	}
+	t.links = links
 	return t.inputs, neighbor.ApplyAll(ctx, s.filters, links, t.blocks, workers)
 }
 
@@ -100,5 +103,5 @@ func (s *Transform[T]) Alone(ctx context.Context, workers int) (*Transform[T], e
 		return s, nil
 	}
 	index, err := neighbor.Restore(ctx, s.graph.index.State(), nil, workers)
-	return &Transform[T]{s.inputs, &Graph[T]{index: index}, s.filters, s.judging}, err
+	return &Transform[T]{s.inputs, &Graph[T]{index: index}, s.filters, s.last, s.judging}, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
@@ -12,6 +13,7 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
+	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
 	"github.com/largemvc/largemvc/internal/baseline"
 )
@@ -117,114 +119,63 @@ func rates(ctx context.Context, s *study, all []*sets.Set) error {
 		}
 		s.print(g)
 	}
-	return nil
+	return s.drawRates(all, func(method, rate, set int) tables.Cell {
+		var values []float64
+		for _, j := range at[place{method, rate, set}] {
+			values = append(values, got[j])
+		}
+		return tables.MeanOf(values)
+	})
+}
+
+// drawRates draws the accuracies over the rates into rates.svg, with their values in rates.csv.
+func (s *study) drawRates(all []*sets.Set, value func(method, rate, set int) tables.Cell) error {
+	g := tables.Grid{Header: []string{"set, method"}}
+	figure := viz.Figure{
+		Title: "ACC over the share of view rows absent", SharedLegend: true, Columns: min(4, len(all)), Width: 7, Height: 6,
+	}
+	for _, rate := range s.rates {
+		g.Header = append(g.Header, fmt.Sprint(rate))
+	}
+	for k, d := range all {
+		panel := viz.Lines{Title: d.Name, XLabel: "share absent", YLabel: "ACC (%)", Markers: true, XTicks: s.rates}
+		for m, method := range s.chosen() {
+			line := tables.Line{Name: d.Name + ", " + method.name}
+			series := viz.Series{Name: method.name}
+			for r, rate := range s.rates {
+				c := value(m, r, k)
+				line.Cells = append(line.Cells, c)
+				if c.Count > 0 {
+					series.X, series.Y = append(series.X, rate), append(series.Y, c.Mean)
+					series.Low, series.High = append(series.Low, c.Mean-c.Std), append(series.High, c.Mean+c.Std)
+				}
+			}
+			g.Rows = append(g.Rows, line)
+			if len(series.X) > 0 {
+				panel.Series = append(panel.Series, series)
+			}
+		}
+		if len(panel.Series) > 0 {
+			figure.Panels = append(figure.Panels, panel)
+		}
+	}
+	if len(figure.Panels) == 0 {
+		return nil
+	}
+	values, err := g.CSV()
+	if err != nil {
+		return err
+	}
+	if err := work.WriteWhole(filepath.Join(s.out, "rates.csv"), values); err != nil {
+		return err
+	}
+	return figure.Save(filepath.Join(s.out, "rates.svg"))
 }
 
 func (s *study) print(g tables.Grid) {
 	var b strings.Builder
 	g.Markdown(&b)
 	fmt.Fprintln(s.stdout, b.String())
-}
-
-// both are the accuracies of the samples of a fit and of new ones, with the clusters matched to classes on the former, and that
-// of the new ones with a matching of their own.
-type both struct{ Fitted, New, Own float64 }
-
-// newSamples fits four fifths of a set and predicts the last one, with as many views missing in both, and with none.
-func newSamples(ctx context.Context, s *study, all []*sets.Set) error {
-	var jobs []work.Job[both]
-	wanted := []float64{0}
-	for _, rate := range s.rates {
-		if rate <= 0.5 { // which sets of three views permit
-			wanted = append(wanted, rate)
-		}
-	}
-	for draw := range s.draws {
-		for _, d := range all {
-			for _, rate := range wanted {
-				name := fmt.Sprintf(
-					"%s | new samples, both matchings | rate %g | draw %d | epochs %d", d.About(), rate, draw, s.epochs,
-				)
-				jobs = append(jobs, work.Job[both]{Key: name, Name: name, Do: func(ctx context.Context) (both, error) {
-					return predicted(ctx, d.InOrder(draw), rate, draw, s.epochs)
-				}})
-			}
-		}
-	}
-	got, err := work.All(ctx, s.work(), s.stderr, "new samples", jobs)
-	if err != nil {
-		return err
-	}
-	g := tables.Grid{
-		Title: "ACC (%) of the fitted four fifths, and of the new fifth with clusters matched to classes on the former and by " +
-			"themselves",
-		Header: []string{"absent"},
-	}
-	for _, d := range all {
-		g.Header = append(g.Header, d.Name)
-	}
-	g.Header = append(g.Header, "mean")
-	for r, rate := range wanted {
-		of := func(set, draw int) both { return got[(draw*len(all)+set)*len(wanted)+r] }
-		for _, x := range []struct {
-			name  string
-			value func(both) float64
-		}{
-			{"fitted", func(b both) float64 { return b.Fitted }}, {"new", func(b both) float64 { return b.New }},
-			{"new, matched by themselves", func(b both) float64 { return b.Own }},
-		} {
-			g.Rows = append(g.Rows, lineOf(fmt.Sprintf("%g, %s", rate, x.name), len(all), s.draws, func(set, draw int) float64 {
-				return x.value(of(set, draw))
-			}))
-		}
-	}
-	s.print(g)
-	return nil
-}
-
-func predicted(ctx context.Context, d *sets.Set, rate float64, draw, epochs int) (both, error) {
-	parts := [2]*sets.Set{d.Pick(upTo(0, 4*d.N/5)), d.Pick(upTo(4*d.N/5, d.N))}
-	var views [2][]largemvc.View
-	for i, p := range parts {
-		if rate == 0 {
-			views[i] = p.Views
-			continue
-		}
-		present, err := dataset.Drop(p.N, len(p.Views), rate, uint64(2*draw+i))
-		if err != nil {
-			return both{}, err
-		}
-		if views[i], err = largemvc.Mask(p.Views, present); err != nil {
-			return both{}, err
-		}
-	}
-	c, err := largemvc.Fit(ctx, views[0], largemvc.Config{Clusters: d.Classes, Seed: uint64(draw), Epochs: epochs})
-	if err != nil {
-		return both{}, err
-	}
-	labels, err := c.Predict(ctx, views[1])
-	if err != nil {
-		return both{}, err
-	}
-	to, err := matching(parts[0].Labels, c.Labels)
-	if err != nil {
-		return both{}, err
-	}
-	own, err := matching(parts[1].Labels, labels)
-	if err != nil {
-		return both{}, err
-	}
-	return both{
-		matched(parts[0].Labels, c.Labels, to), matched(parts[1].Labels, labels, to), matched(parts[1].Labels, labels, own),
-	}, nil
-}
-
-func upTo(lo, hi int) []int {
-	var out []int
-	for i := lo; i < hi; i++ {
-		out = append(out, i)
-	}
-	return out
 }
 
 // reason is why rows of a view are absent.
@@ -314,7 +265,7 @@ func reasons(ctx context.Context, s *study, all []*sets.Set) error {
 					if err != nil {
 						return scored{}, err
 					}
-					to, err := matching(d.Labels, labels)
+					to, err := matching(d.Labels, labels, d.Classes)
 					if err != nil {
 						return scored{}, err
 					}

@@ -1,4 +1,4 @@
-package main
+package work
 
 import (
 	"crypto/sha256"
@@ -8,26 +8,25 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/largemvc/largemvc/examples/internal/work"
 )
 
-// oneState wants the folder to be without work, or to hold that of this very build: a table is to show one state of the code.
-func (s *study) oneState() error {
+// OneState wants a folder to be without work, or to hold that of this very build, or of any if sameState is set: a table is to
+// show one state of the code.
+func OneState(folder string, sameState bool) error {
 	mine, err := build()
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(s.out, "build")
+	path := filepath.Join(folder, "build")
 	kept, err := os.ReadFile(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && s.sameState:
+	case errors.Is(err, fs.ErrNotExist), err == nil && sameState:
 	case err != nil:
 		return err
 	case string(kept) != mine:
-		return fmt.Errorf("%s holds the work of another build; name another folder, or say -same-state", s.out)
+		return fmt.Errorf("%s holds the work of another build; name another folder, or say -same-state", folder)
 	}
-	return work.WriteWhole(path, []byte(mine))
+	return WriteWhole(path, []byte(mine))
 }
 
 // build is the digest of the running program.

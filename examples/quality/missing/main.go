@@ -1,7 +1,7 @@
-// Command incomplete measures how clusters stand samples that lack views, and how many of those rows that do not belong to
+// Command missing measures how clusters stand samples that lack views, and how many of those rows that do not belong to
 // their samples are named:
 //
-//	go run ./examples/incomplete -data ~/sets -out incomplete
+//	go run ./examples/quality/missing -data ~/sets -out missing
 //
 // Every figure is a mean over draws; a draw is an order of the rows, a mask and a seed. Labels serve for scores alone. It
 // prints a page of tables; finished work is kept in the output folder and not done again.
@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/examples/internal/work"
 )
 
 // study is what the flags say.
@@ -29,6 +30,7 @@ type study struct {
 	methods                string
 	rates                  []float64
 	draws, epochs, limit   int
+	sameState              bool
 	stdout, stderr         io.Writer
 }
 
@@ -52,21 +54,23 @@ func main() {
 		fmt.Fprintln(os.Stderr, "stopped; the same command continues from here")
 		os.Exit(130)
 	case err != nil:
-		fmt.Fprintln(os.Stderr, "incomplete:", err)
+		fmt.Fprintln(os.Stderr, "missing:", err)
 		os.Exit(1)
 	}
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s := &study{stdout: stdout, stderr: stderr}
-	f := flag.NewFlagSet("incomplete", flag.ContinueOnError)
+	f := flag.NewFlagSet("missing", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&s.data, "data", "", "files and folders of multi-view data with labels, separated by commas")
 	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; empty: all")
-	f.StringVar(&s.out, "out", "incomplete", "folder for finished work")
+	f.StringVar(&s.out, "out", "missing", "folder for finished work")
+	f.BoolVar(&s.sameState, "same-state", false,
+		"take finished work of another build of this program: nothing that it measures has changed")
 	f.StringVar(&s.parts, "parts", "", "questions to ask, separated by commas; empty: all of "+names(parts()))
 	f.StringVar(&s.methods, "methods", "", "methods to show, by parts of their names, separated by semicolons; empty: all")
-	s.rates = []float64{0.1, 0.3, 0.5, 0.7, 0.9}
+	s.rates = []float64{0, 0.1, 0.3, 0.5, 0.7, 0.9}
 	f.Func("rates", "shares of the view rows that are absent, separated by commas", s.setRates)
 	f.IntVar(&s.draws, "draws", 3, "draws, each an order of the rows, a mask and a seed")
 	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
@@ -82,6 +86,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	slices.SortStableFunc(all, func(a, b *sets.Set) int { return a.N - b.N })
+	if err := os.MkdirAll(s.out, 0o777); err != nil {
+		return err
+	}
+	if err := work.OneState(s.out, s.sameState); err != nil {
+		return err
+	}
 	asked := strings.Split(s.parts, ",")
 	for _, name := range asked {
 		if name != "" && !slices.ContainsFunc(parts(), func(p part) bool { return p.name == name }) {
@@ -103,8 +113,8 @@ func (s *study) setRates(text string) error {
 	s.rates = nil
 	for _, part := range strings.Split(text, ",") {
 		rate, err := strconv.ParseFloat(part, 64)
-		if err != nil || !(rate > 0 && rate < 1) {
-			return fmt.Errorf("%q is no share between 0 and 1", part)
+		if err != nil || !(rate >= 0 && rate < 1) {
+			return fmt.Errorf("%q is no share from 0 to below 1", part)
 		}
 		s.rates = append(s.rates, rate)
 	}
