@@ -58,8 +58,8 @@ func drawPanel(b *strings.Builder, set string, rows []outcome) {
 	fmt.Fprintf(b, `<text x="%g" y="20" font-size="14" fill="#1e1e1e">%s</text>`+"\n", left, html.EscapeString(set))
 	for e := lo; e <= hi; e++ {
 		x := xOf(math.Pow(10, e))
-		fmt.Fprintf(b, `<path d="M%.1f %gV%g" stroke="#e1e1e1"/><text x="%.1f" y="%g" text-anchor="middle" fill="#1e1e1e">%g</text>`+
-			"\n", x, top, top+h, x, top+h+18, math.Pow(10, e))
+		fmt.Fprintf(b, `<path d="M%.1f %gV%g" stroke="#e1e1e1"/>`, x, top, top+h)
+		fmt.Fprintf(b, `<text x="%.1f" y="%g" text-anchor="middle" fill="#1e1e1e">%g</text>`+"\n", x, top+h+18, math.Pow(10, e))
 	}
 	for a := least; a <= 1; a += step {
 		fmt.Fprintf(b, `<path d="M%g %.1fH%g" stroke="#e1e1e1"/><text x="%g" y="%.1f" text-anchor="end" fill="#1e1e1e">%g</text>`+
