@@ -38,7 +38,9 @@ type Config struct {
 	Reduction    Reduction // of the loss over a view's entries; default preset (ReductionRelative, paper: ReductionMean)
 	EarlyStop    EarlyStop // ends the training where the loss no longer falls; default: it does not
 	Seed         uint64    // of everything random; equal seeds and data give equal bits, for any number of workers
-	Restarts     int       // runs with seeds Seed, Seed+1, …, up to 10,000, of which that of the lowest loss is kept; 0: 1
+	// Restarts is the number of runs, with seeds Seed, Seed+1, … and the inputs and neighbours of Seed, up to 10,000, of which
+	// that of the lowest loss is kept; 0: 1.
+	Restarts int
 
 	ReadOut ReadOut // what the last k-means sees of H; default preset (ReadOutUnit, paper: ReadOutPlain)
 	// KMeansStarts is the number of starts of each k-means, up to 1,000, of which that of the lowest inertia is kept; 0: 10.

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/ptx"
+	"github.com/largemvc/largemvc/internal/testutil"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -48,8 +50,8 @@ func TestDeviceFit(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "landmarks" && testing.Short() {
-				t.Skip("a second fit on the simulator takes seconds")
+			if name == "landmarks" {
+				testutil.Long(t, "a second fit on the simulator takes seconds")
 			}
 			launches := map[string]int{}
 			drv := &device.Sim{Observe: func(kernel string, _ device.Launch, _ ptx.Stats) { launches[kernel]++ }}
@@ -244,6 +246,80 @@ func TestDeviceMemory(t *testing.T) {
 	}
 }
 
+// Where the network fits a device and a stage does not, CUDA is an error with both figures, and Auto has the CPU do that stage
+// and says so, with the CPU's labels.
+func TestDeviceStageThatDoesNotFit(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.6, 8, 9, 6)
+	config := Config{Clusters: 3, Seed: 2, Epochs: 2, Layers: 1}
+	want := mustFit(t, views, on(machine.CPU, config))
+	whole := &peak{held: map[device.Ptr]int64{}}
+	simulated(t, func() (device.Driver, error) { return whole, nil })
+	mustFit(t, views, on(machine.CUDA, config))
+	device.Unregister("CUDA")
+	limit := whole.top
+	simulated(t, func() (device.Driver, error) { return &device.Sim{Limit: limit}, nil })
+	got := want
+	for said := " left to the CPU: a matrix of "; !strings.Contains(got.Ran.Why, said); {
+		limit -= limit / 10
+		if got = mustFit(t, views, config); strings.Contains(got.Ran.Why, "a network of") {
+			t.Fatalf("with %d bytes nothing fits, with a tenth more all did", limit)
+		}
+	}
+	if got.Ran.Device != "the simulator" || !slices.Equal(got.Labels, want.Labels) {
+		t.Errorf("labels %v on %v, on the CPU %v", got.Labels, got.Ran, want.Labels)
+	}
+	if strings.Count(got.Ran.Why, "takes 0.00 GiB of device memory, the simulator has 0.00 GiB free") != 1 {
+		t.Errorf("what was left is said otherwise: %v", got.Ran)
+	}
+	_, err := Fit(t.Context(), views, on(machine.CUDA, config))
+	var full *device.MemoryError
+	if !errors.As(err, &full) || !strings.Contains(err.Error(), "a matrix of 60 samples takes") || full.Need <= full.Free {
+		t.Errorf("CUDA: %v", err)
+	}
+}
+
+// The views of a fit with neighbours may be sparse: their directions are sought on the CPU, all else is done on the device.
+func TestDeviceSparseViews(t *testing.T) {
+	dense, _ := blobViews(60, 3, 0.6, 8, 9, 6)
+	x := SparseView(60, 9, make([]int, 61), nil, []float32{})
+	for i := range 60 {
+		row := make([]float64, 9)
+		dense[0].in.Row(i, row)
+		for j, e := range row {
+			x.in.Sparse.Cols = append(x.in.Sparse.Cols, int32(j))
+			x.in.Sparse.F32 = append(x.in.Sparse.F32, float32(e))
+		}
+		x.in.Sparse.Ptr[i+1] = len(x.in.Sparse.Cols)
+	}
+	views := []View{x, dense[1]}
+	config := Config{Clusters: 3, Seed: 2, Epochs: 2, Layers: 1}
+	launches := map[string]int{}
+	drv := &device.Sim{Observe: func(kernel string, _ device.Launch, _ ptx.Stats) { launches[kernel]++ }}
+	simulated(t, func() (device.Driver, error) { return drv, nil })
+	want, got := mustFit(t, views, on(machine.CPU, config)), mustFit(t, views, on(machine.CUDA, config))
+	if !slices.Equal(got.Labels, want.Labels) || got.Ran.Device != "the simulator" {
+		t.Errorf("labels %v on %v, on the CPU %v", got.Labels, got.Ran, want.Labels)
+	}
+	for _, kernel := range []string{"lowest", "residual", "gather"} { // neighbours, the network, its terms
+		if launches[kernel] == 0 {
+			t.Errorf("no kernel %s was launched: %v", kernel, launches)
+		}
+	}
+}
+
+// apart is the norm of the difference of two matrices over that of the second.
+func apart(got, want *Matrix) float64 {
+	norm, off := 0.0, 0.0
+	n, m := want.Dims()
+	for i := range n {
+		for j := range m {
+			a, b := want.At(i, j), got.At(i, j)
+			norm, off = norm+a*a, off+(a-b)*(a-b)
+		}
+	}
+	return math.Sqrt(off / norm)
+}
+
 // A device that is lost in training is an error that tells of the checkpoint, from which the training resumes on the CPU to the
 // result of a device that was not lost.
 func TestDeviceLost(t *testing.T) {
@@ -267,19 +343,176 @@ func TestDeviceLost(t *testing.T) {
 		t.Errorf("resumed on %v to epoch %d with the labels %v, want %d and %v", got.Ran, got.Epochs, got.Labels, want.Epochs,
 			want.Labels)
 	}
-	norm, off := 0.0, 0.0
-	for i := range 40 {
-		for j := range 2 {
-			a, b := want.H.At(i, j), got.H.At(i, j)
-			norm, off = norm+a*a, off+(a-b)*(a-b)
-		}
-	}
-	if !(math.Sqrt(off) < 1e-5*math.Sqrt(norm)) {
-		t.Errorf("H is %.2g off", math.Sqrt(off/norm))
+	if e := apart(got.H, want.H); !(e < 1e-5) {
+		t.Errorf("H is %.2g off", e)
 	}
 	config.Checkpoint = Checkpoint{}
 	if _, err = Fit(context.Background(), views, on(machine.CUDA, config)); err == nil ||
 		!strings.Contains(err.Error(), "without a checkpoint") {
 		t.Error(err)
+	}
+}
+
+// New samples that are asked for on the simulator go through the network there, in one batch and in several, and get the labels
+// and, to the last bits, the representation of the CPU: with noise and without, with absent views, with rows from memory and in
+// blocks. A call without machine.On stays on the CPU.
+func TestDevicePredict(t *testing.T) {
+	launches, batches := 0, 0
+	sim := func() *device.Sim {
+		launches, batches = 0, 0
+		return &device.Sim{Observe: func(kernel string, _ device.Launch, _ ptx.Stats) {
+			if launches++; kernel == "squared_norms" {
+				batches++ // once a view
+			}
+		}}
+	}
+	drv := sim()
+	simulated(t, func() (device.Driver, error) { return drv, nil })
+	views, _ := blobViews(70, 3, 0.5, 31, 9, 6)
+	masked, err := Mask(views, absent(70, 2, 0.2, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, x := range map[string]struct {
+		views  []View
+		config Config
+	}{
+		"default":       {views, Config{Clusters: 3, Epochs: 3}},
+		"absent views":  {masked, Config{Clusters: 3, Epochs: 3, Neighborhood: Neighborhood{Neighbors: None}}},
+		"paper":         {views, Config{Clusters: 3, Epochs: 3, Preset: PresetPaper, Layers: 3}},
+		"float64, SELU": {views, Config{Clusters: 3, Epochs: 3, Float64: true, Represent: &SoftThreshold{Activation: SELU}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fit := mustFit(t, x.views, on(machine.CPU, x.config))
+			if fit.Kept {
+				t.Fatal("the network takes no part")
+			}
+			launches = 0
+			want, err := fit.Assign(t.Context(), x.views)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := fit.Transform(t.Context(), x.views)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if launches != 0 {
+				t.Errorf("%d kernels were launched unasked", launches)
+			}
+			for _, memory := range []int64{0, 30_000} { // of which the second holds a part of the samples
+				drv = sim()
+				drv.Limit = memory
+				var ran machine.Ran
+				ctx := machine.On(t.Context(), machine.CUDA, &ran)
+				got, err := fit.Assign(ctx, x.views)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if launches == 0 || ran != (machine.Ran{Device: "the simulator", Why: "as was asked for"}) {
+					t.Errorf("%d kernels were launched, ran on %v", launches, ran)
+				}
+				if (batches > len(fit.Inputs())) != (memory > 0) {
+					t.Errorf("%d inputs of batches with %d bytes of memory", batches, memory)
+				}
+				if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Labels, fit.Labels) {
+					t.Errorf("labels %v, on the CPU %v", got.Labels, want.Labels)
+				}
+				for i, near := range want.Near {
+					if math.Abs(got.Near[i]-near) > 1e-3*want.Next[i] {
+						t.Errorf("sample %d is at %g of its cluster, on the CPU at %g", i, got.Near[i], near)
+					}
+				}
+				there, err := fit.Transform(ctx, x.views)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e := apart(there, h); !(e < 1e-5) {
+					t.Errorf("H differs by %.1e", e)
+				}
+				var labels []int
+				err = fit.AssignRows(ctx, x.views, func(_ int, a *Assignments) error {
+					labels = append(labels, a.Labels...)
+					return nil
+				})
+				if err != nil || !slices.Equal(labels, want.Labels) {
+					t.Errorf("in blocks: %v, labels %v", err, labels)
+				}
+			}
+		})
+	}
+}
+
+// Where samples cannot go to a GPU, CUDA is an error that says why, and Auto is the CPU with its bits, which says why too: before
+// any work, when a batch does not fit, and when the device is lost, with which nothing else is.
+func TestDevicePredictThatCannot(t *testing.T) {
+	views, config := shallow()
+	plain := mustFit(t, views, on(machine.CPU, config))
+	sparse := slices.Clone(views)
+	sparse[1] = SparseView(40, 4, make([]int, 41), nil, []float32{}).Named("words")
+	own := config
+	own.Noise = &ownNoise{}
+	for name, x := range map[string]struct {
+		open  func() (device.Driver, error) // nil: there is no driver in the program
+		fit   *Predictor
+		views []View
+		say   string
+	}{
+		"no driver in the program": {nil, plain.Predictor, views, "without the tag cuda"},
+		"an old card": {
+			func() (device.Driver, error) { return &broken{major: 6}, nil }, plain.Predictor, views, "compute capability 6.1",
+		},
+		"too little memory": {
+			func() (device.Driver, error) { return &device.Sim{Limit: 1 << 10}, nil }, plain.Predictor, views,
+			"a batch of 1 samples takes 0.00 GiB of device memory",
+		},
+		"lost": {
+			func() (device.Driver, error) { return &broken{launches: 5}, nil }, plain.Predictor, views, "illegal memory",
+		},
+		"sparse views": {
+			func() (device.Driver, error) { return &device.Sim{}, nil }, plain.Predictor, sparse, "(words) is sparse",
+		},
+		"a module of one's own": {
+			func() (device.Driver, error) { return &device.Sim{}, nil }, mustFit(t, views, on(machine.CPU, own)).Predictor, views,
+			"modules that are not from this package",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if x.open != nil {
+				simulated(t, x.open)
+			}
+			want, err := x.fit.Assign(t.Context(), x.views)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = x.fit.Assign(machine.On(t.Context(), machine.CUDA, nil), x.views)
+			if err == nil || !strings.Contains(err.Error(), x.say) || !strings.HasPrefix(err.Error(), "largemvc: ") {
+				t.Errorf("CUDA: %v, want %q", err, x.say)
+			}
+			var ran machine.Ran
+			got, err := x.fit.Assign(machine.On(t.Context(), 0, &ran), x.views)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Error("Auto has other bits than the CPU")
+			}
+			if ran.Device != "CPU" || !strings.Contains(ran.Why, x.say) {
+				t.Errorf("Auto ran on %v, want %q", ran, x.say)
+			}
+		})
+	}
+	if _, err := plain.Predict(machine.On(t.Context(), 7, nil), views); err == nil || !strings.Contains(err.Error(), "device 7") {
+		t.Errorf("device 7: %v", err)
+	}
+	simulated(t, nil)
+	var ran machine.Ran
+	ctx := machine.On(t.Context(), machine.CUDA, &ran)
+	config.Float64 = true
+	double := mustFit(t, views, on(machine.CPU, config))
+	if _, err := double.Predict(ctx, views); err != nil || ran.Device != "the simulator" {
+		t.Errorf("float64 where it was asked for: %v, ran on %v", err, ran)
+	}
+	if _, err := double.Predict(machine.On(ctx, 0, &ran), views); err != nil || !strings.Contains(ran.Why, "float64") {
+		t.Errorf("float64 by Auto: %v, ran on %v", err, ran)
 	}
 }

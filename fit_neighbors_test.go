@@ -122,7 +122,7 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 		config := Config{
 			Clusters: 3, Epochs: 25, Float64: true,
 			Neighborhood: Neighborhood{Exact: exact, Weight: 2, HeldOutWeight: None, Temperature: 0.4},
-			Start:        Start{Labels: classes},
+			Start:        Start{Labels: classes}, ExtraLoss: inCallersOrder,
 		}
 		s, err := prepareInputs[float64](context.Background(), inner(views), completed(config, 70))
 		if err != nil {
@@ -139,7 +139,7 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 		without.ExtraLoss = func(net Network) (*Node, error) { return gorgonia.Add(pull(net), pulled(net)) }
 		a, b := mustFit(t, views, config), mustFit(t, views, without)
 		closeNetworks(t, a, b, 1e-10)
-		without.ExtraLoss = nil
+		without.ExtraLoss = inCallersOrder
 		if none := mustFit(t, views, without); math.Abs(last(none.Loss)-last(b.Loss)) < 0.1 {
 			t.Errorf("the term is nothing: loss %v with it, %v without", last(b.Loss), last(none.Loss))
 		}

@@ -28,6 +28,7 @@ func TestReadOut(t *testing.T) {
 			for seed := range uint64(4) {
 				config := choice
 				config.Clusters, config.Epochs, config.Float64, config.Seed, config.KMeansStarts = c, epochs, true, seed, starts
+				config.ExtraLoss = inCallersOrder
 				got := mustFit(t, views, config)
 				if choice.Neighborhood.LowestInertia {
 					without := config

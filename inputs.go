@@ -16,6 +16,7 @@ import (
 	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/view"
@@ -123,6 +124,8 @@ type prepared[T kernel.Float] struct {
 	list    []Input
 	x       []rows.Matrix[T]
 	sources []view.View // of every input, the view that it comes from
+	order   view.Order  // of the samples here, by their numbers among the caller's; nil: the same
+	views   []view.View // in that order
 	data    *Data
 	device  *device.Session // that the fit runs on; nil: the CPU
 	files   *mapped.Files   // what holds the state of the samples; nil: memory
@@ -143,7 +146,17 @@ type prepared[T kernel.Float] struct {
 func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (*prepared[T], error) {
 	var out *prepared[T]
 	var lossDims []int
+	var order view.Order
 	var err error
+	if c.byContent(ranks.Of(ctx).Total(views[0].Rows)) {
+		if order, err = view.ByContent(ctx, views, c.Seed, c.Machine.Workers); err != nil {
+			return nil, withName(err)
+		}
+		views = slices.Clone(views)
+		for v, x := range views {
+			views[v] = x.Along(order, c.Machine.Workers)
+		}
+	}
 	if c.Neighborhood.Neighbors != None {
 		out, err = smoothInputs[T](ctx, views, c)
 	} else {
@@ -152,10 +165,17 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 	if err != nil {
 		return nil, withName(err)
 	}
-	out.device, out.files = deviceOf(ctx), filesOf(ctx)
+	out.order, out.views, out.device, out.files = order, views, deviceOf(ctx), filesOf(ctx)
 	out.sources = inputViews(views, out.list)
 	out.data, err = newData(ctx, out.x, view.Mask(out.sources), lossDims)
 	return out, err
+}
+
+// byContent says whether a fit of n samples takes them in an order of their content, so that nothing depends on the caller's:
+// not which of equally near samples are neighbours, nor what a seed draws, nor rounding. An ExtraLoss may count on the caller's.
+// Landmarks are for numbers of samples that are not worth it: equal distances to means are rare.
+func (c *Config) byContent(n int) bool {
+	return c.searched(n) && c.ExtraLoss == nil
 }
 
 // smoothInputs makes the inputs of a network that knows of neighbours.

@@ -39,7 +39,8 @@ type Clustering struct {
 	// memory that grows with n, except for the neighbours of up to Neighborhood.Exact samples, which new ones are joined to.
 	*Predictor
 
-	// n, from 0 to Clusters−1; cluster 0 is the largest of the samples trained on, equal sizes in the order of their first sample
+	// n, from 0 to Clusters−1; cluster 0 is the largest of the samples trained on, equal sizes in the order of their first
+	// sample (with exact neighbours, the first in the order of content, see Fit)
 	Labels []int
 	H      *Matrix // n×m: the representation of the last layer, or of the start (Kept)
 	// per input (Predictor.Inputs) and sample, in [0, 1] for ρ ≥ 0: E_v = (1−t)(X_v − H P_v); nil without noise
@@ -65,6 +66,10 @@ type Clustering struct {
 // With Config.Restarts, the run of the lowest loss is kept among those that came to their end, whatever ended the last
 // one; if none did, among those that were interrupted, and if all diverged, among those. Only then is a *DivergedError
 // returned.
+//
+// With neighbours that are searched (up to Neighborhood.Exact samples), the samples are taken in an order of their content and of
+// the seed: a permutation of the samples permutes the result and changes no bit of it, unless samples that are equal in all views
+// have different labels in Start. With ExtraLoss they stay in the caller's order.
 //
 // Time and memory grow linearly with n, Σ d_v, L and, once m is large, with m; Config.EstimateMemory tells the memory. Up to
 // Neighborhood.Exact samples, finding their neighbours takes time in n².
@@ -331,7 +336,7 @@ func fit[T kernel.Float](
 	if err != nil {
 		return nil, m.stopped(on.explained(err, c))
 	}
-	if err := saver.setInputs(len(in.list), from); err != nil {
+	if err := saver.setInputs(len(in.list), in.order, from); err != nil {
 		return nil, err
 	}
 	prepareFor := time.Since(begin)
@@ -344,7 +349,7 @@ func fit[T kernel.Float](
 		ended = nil
 	}
 	_ = m.enter(phaseClusters, r.Restart) // its error is seen below: what was trained is not thrown away
-	out, err := finish(context.WithoutCancel(ctx), views, in, net, r)
+	out, err := finish(context.WithoutCancel(ctx), in, net, r)
 	if err != nil {
 		return nil, joined(ended, on.explained(err, c))
 	}
@@ -384,14 +389,14 @@ func notesOn(views []view.View) []string {
 
 // finish clusters the representation of a trained network and makes the predictor.
 func finish[T kernel.Float](
-	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], r *runState,
+	ctx context.Context, in *prepared[T], net *lossNetwork[T], r *runState,
 ) (*Clustering, error) {
 	began := time.Now()
-	c := net.config
+	c, views := net.config, in.views
 	p := newPredictor(c, views, in.list, r)
 	p.samples = ranks.Of(ctx).Total(p.samples)
 	p.setNetwork(net.model, net.reads, in.rotated)
-	out := &Clustering{Predictor: p, StartLabels: r.Begin.Labels}
+	out := &Clustering{Predictor: p, StartLabels: view.Back(in.order, r.Begin.Labels, 1)}
 	n, m, ld := views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
 	collect(views)
 	h, trust, err := represent(ctx, views, in, net, p)
@@ -425,8 +430,11 @@ func finish[T kernel.Float](
 		}
 		p.Kept, p.start = true, e.Basis
 	}
-	out.H, out.Trust = resultMatrix(n, m, ld, h), trust
-	out.Labels, out.Repaired = found.Labels, found.Repaired
+	out.H = resultMatrix(n, m, ld, view.Back(in.order, h, ld))
+	for _, t := range trust {
+		out.Trust = append(out.Trust, view.Back(in.order, t, 1))
+	}
+	out.Labels, out.Repaired = view.Back(in.order, found.Labels, 1), found.Repaired
 	p.Clusters, p.Sizes, p.centroids = len(found.Sizes), found.Sizes, kernel.Float64s(found.Centroids)
 	from, err := in.intake(ctx, p.dims, c.Machine.Workers)
 	if err != nil {

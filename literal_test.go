@@ -241,9 +241,6 @@ func (n *literal) learnables() gorgonia.Nodes {
 
 // TestLiteralGolden: the literal graph on all cases, also those with a free E at the start.
 func TestLiteralGolden(t *testing.T) {
-	if gorgonia.CUDA {
-		t.Skip("graphs of many operations of Gorgonia's own overrun its queue for the device (TestKnownIssueLongChains)")
-	}
 	t.Parallel()
 	for _, c := range goldenModels(t) {
 		reduction := ReductionMean

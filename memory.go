@@ -15,6 +15,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/mapped"
+	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/internal/view"
@@ -282,15 +283,13 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	m.Start = max(m.Start, filled+kmeans.Bytes(c.Anchors, c.KMeansStarts, samples, width, size))
 	if c.Neighborhood.Neighbors != None && c.Neighborhood.Weight > 0 && !c.Neighborhood.LowestInertia {
 		// A choice by neighbours: Q and AQ of labels, the labels of some starts, and the rows that all starts see.
-		choice := information.LabelScoreBytes(
-			samples, c.Anchors, size,
-		) + n*8*16 + int64(
-			min(samples, 10_000),
-		)*int64(
-			width,
-		)*size
+		scores := information.LabelScoreBytes(samples, c.Anchors, size)
+		choice := scores + n*8*16 + int64(min(samples, 10_000))*int64(width)*size
 		m.Start += choice
-		if samples <= sharedReadOut {
+		switch {
+		case c.mayKeep(): // the clusters of the start and those of the network are compared by both kinds of information
+			m.State += scores + information.HeldOutScoreBytes(samples, c.Anchors, size)
+		case samples <= sharedReadOut && !c.beginsAtStart():
 			m.State += choice
 		}
 	}
@@ -425,4 +424,96 @@ func (d *onDevice) explained(err error, c *Config) error {
 			"if need be", err)
 	}
 	return fmt.Errorf("largemvc: %w; what it held is lost: resume from %s, on the CPU if need be", err, c.Checkpoint.Path)
+}
+
+// elsewhere is the device of a call that takes samples through a trained network.
+type elsewhere struct {
+	session *device.Session // nil: the CPU
+	must    bool            // what the device cannot do is an error
+	why     string          // of the device, or of the CPU
+}
+
+type elsewhereKey struct{}
+
+// open puts the device that a call asks for (machine.On) into its context. close gives it back and says what ran. Where the
+// samples cannot go there, Auto is the CPU and CUDA an error.
+func (p *Predictor) open(ctx context.Context, views []view.View) (with context.Context, close func(), err error) {
+	d, ran := machine.Asked(ctx)
+	if d == machine.CPU && ran == nil {
+		return ctx, func() {}, nil
+	}
+	e := &elsewhere{must: d == machine.CUDA, why: "as was asked for"}
+	switch {
+	case !d.Known():
+		return nil, nil, fmt.Errorf("largemvc: the samples are asked for on the unknown device %d", int(d))
+	case d != machine.CPU:
+		if e.session, err = p.tryDevice(views, e.must); err != nil && e.must {
+			return nil, nil, fmt.Errorf("largemvc: the samples cannot be labelled on a GPU: %w", err)
+		}
+		if err != nil {
+			e.why = err.Error()
+		} else if !e.must {
+			e.why = "which is there"
+		}
+	}
+	return context.WithValue(ctx, elsewhereKey{}, e), func() {
+		at := machine.Ran{Device: "CPU", Why: e.why}
+		if e.session != nil {
+			at.Device = e.session.Name()
+			_ = e.session.Close() // what it held is nothing that the result needs
+		}
+		if ran != nil {
+			*ran = at
+		}
+	}, nil
+}
+
+// tryDevice opens a device for samples, or says why they cannot go there.
+func (p *Predictor) tryDevice(views []view.View, must bool) (*device.Session, error) {
+	if err := p.model.batches(); err != nil {
+		return nil, err
+	}
+	for v, x := range views {
+		if x.Sparse != nil && p.config.Neighborhood.Neighbors == None {
+			return nil, fmt.Errorf("%s is sparse, and without neighbours sparse views go through the network on the CPU",
+				x.Label(v))
+		}
+	}
+	if p.config.Float64 && !must {
+		return nil, errors.New("float64 is for the CPU unless a GPU is asked for")
+	}
+	drv, err := device.Open()
+	if err != nil {
+		return nil, err
+	}
+	return device.NewSession(drv, must), nil
+}
+
+// batches is nil if the network can take samples in batches elsewhere than in memory; else it says why it cannot.
+func (f *fitted[T]) batches() error {
+	_, err := f.net.Layers()
+	return err
+}
+
+// run takes samples through preprocessing, layers and clusters, the layers on the device of the context, if it has one.
+func (f *fitted[T]) run(ctx context.Context, views []view.View, workers int, to *predict.Output[T]) error {
+	e, _ := ctx.Value(elsewhereKey{}).(*elsewhere)
+	if e == nil || e.session == nil {
+		return f.net.Run(ctx, views, workers, to)
+	}
+	layers, err := f.net.Layers()
+	if err != nil {
+		return err
+	}
+	spec, passes := layers.Passes()
+	err = f.net.RunIn(ctx, device.NewFrozen[T](e.session, spec, passes), views, workers, to)
+	var full *device.MemoryError
+	var failed *device.FailedError
+	if err == nil || e.must || !errors.As(err, &full) && !errors.As(err, &failed) {
+		return err
+	}
+	// Nothing is lost with the device: the CPU takes these samples and all that follow.
+	_ = e.session.Close() // it is of no use any more
+	e.session, e.why = nil, err.Error()
+	return f.net.Run(ctx, views, workers, to)
 }

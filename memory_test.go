@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/testutil"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -106,6 +108,41 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 			runtime.KeepAlive(result)
 			runtime.KeepAlive(views)
 		})
+	}
+}
+
+// What the last comparison of clusters takes beside the network is counted: the scores of labels by neighbours and held out.
+func TestEstimateMemoryOfComparison(t *testing.T) {
+	const n, m = 3000, 20
+	c := Config{Clusters: m}
+	with, err := c.EstimateMemory(n, []int{80, 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Neighborhood.NeverKeep = true
+	without, err := c.EstimateMemory(n, []int{80, 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	views, classes := blobViews(n, m, 0.5, 21, 80, 40)
+	s, err := prepareInputs[float32](context.Background(), inner(views), completed(Config{Clusters: m}, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := testutil.Allocated(func() {
+		near := information.NewNeighbors[float32](1, m, s.graph, 0).LabelScore()
+		told := information.NewHeldOut(1, m, s.heldOut, 0).LabelScore()
+		_, err := near(context.Background(), classes)
+		if _, other := told(context.Background(), classes); err != nil || other != nil {
+			t.Fatal(err, other)
+		}
+	})
+	counted := with.State - without.State
+	if ratio := float64(counted) / float64(took); ratio < 0.8 || ratio > 1.05 { // what is given back at once is not counted
+		t.Errorf("the comparison takes %d bytes, %d are counted", took, counted)
+	}
+	if with.Total-without.Total > counted {
+		t.Errorf("the total grows by %d bytes, the state by %d", with.Total-without.Total, counted)
 	}
 }
 

@@ -418,7 +418,7 @@ const (
 // Noise or Anchor adds.
 //
 // A module that is not from this package may use any Gorgonia ops, in the element type Env.Of. It may keep the nodes that
-// it is given; overwriting them does no harm, for it gets copies.
+// it is given; overwriting them does no harm, for it gets copies. In Fit the samples may be in another order than in its views.
 type Module interface {
 	// Init makes the learnable nodes. It is called once per Build, before any update, and forgets an earlier Build.
 	Init(Env) error

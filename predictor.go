@@ -190,7 +190,8 @@ func (p *Predictor) Centroids() *mat.Dense {
 }
 
 // Predict returns the clusters of samples: the trained layers with their stored anchors, then the nearest centroid. On
-// the training samples, given as they were to Fit, it returns Labels. Samples may lack views.
+// the training samples, given as they were to Fit, it returns Labels. Samples may lack views. A context of machine.On has the
+// layers run on a GPU.
 func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
 	a, err := p.Assign(ctx, views)
 	if err != nil {
@@ -227,6 +228,11 @@ func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, err
 	if err != nil {
 		return nil, err
 	}
+	ctx, closed, err := p.open(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	defer closed()
 	n := in[0].Rows
 	distances := make([]float64, 2*n)
 	out := &Assignments{Labels: make([]int, n), Near: distances[:n:n], Next: distances[n:]}
@@ -250,6 +256,11 @@ func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(firs
 	if err != nil {
 		return err
 	}
+	ctx, closed, err := p.open(ctx, in)
+	if err != nil {
+		return err
+	}
+	defer closed()
 	out := &Assignments{}
 	return withName(view.Pass(ctx, in, func(lo int, in []view.View) error {
 		if err := p.checkBlock(ctx, in); err != nil {
@@ -289,6 +300,11 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error
 	if err != nil {
 		return nil, err
 	}
+	ctx, closed, err := p.open(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	defer closed()
 	if !view.Outside(in) {
 		return p.model.transform(ctx, in, p.config.Machine.Workers)
 	}
@@ -379,6 +395,8 @@ type fittedNetwork interface {
 	assign(ctx context.Context, views []view.View, workers int, out *Assignments) error
 	// label fills samples from lo on, of n in all, of a clustering with their labels, representation and trust.
 	label(ctx context.Context, views []view.View, lo, n int, out *Clustering) error
+	// batches is nil if the layers can be run elsewhere than in memory.
+	batches() error
 	// transform returns their representation.
 	transform(ctx context.Context, views []view.View, workers int) (*Matrix, error)
 	// unlike returns how far samples are from those of the training, before Novelty compares it with that of these.
@@ -424,13 +442,13 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 
 func (f *fitted[T]) assign(ctx context.Context, views []view.View, workers int, out *Assignments) error {
 	to := &predict.Output[T]{Labels: out.Labels, Near: out.Near, Next: out.Next}
-	return withName(f.net.Run(ctx, views, workers, to))
+	return withName(f.run(ctx, views, workers, to))
 }
 
 func (f *fitted[T]) transform(ctx context.Context, views []view.View, workers int) (*Matrix, error) {
 	n, ld := views[0].Rows, kernel.Pad(f.anchors)
 	to := &predict.Output[T]{H: make([]T, n*ld)}
-	if err := f.net.Run(ctx, views, workers, to); err != nil {
+	if err := f.run(ctx, views, workers, to); err != nil {
 		return nil, withName(err)
 	}
 	return resultMatrix(n, f.anchors, ld, to.H), nil

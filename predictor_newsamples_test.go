@@ -81,9 +81,7 @@ func agreements(t *testing.T, views []View, config Config, rounds int) (predicte
 // samples of the fit are put there, less three points.
 func TestNewSamples(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("short mode: it trains two dozen networks")
-	}
+	testutil.Long(t, "it trains two dozen networks")
 	views, _ := blobViews(400, 6, 1.4, 121, 20, 12)
 	for name, config := range map[string]Config{"exact": {}, "landmarks": {Neighborhood: Neighborhood{Exact: None}}} {
 		config.Clusters, config.Epochs = 6, 40

@@ -211,6 +211,7 @@ func (r *runState) saved() *checkpoint.Run {
 type saver struct {
 	path  string
 	fit   checkpoint.Fit
+	order view.Order   // of the samples in training; files have them in the caller's
 	team  *ranks.Group // of which rank 0 writes
 	parts bool         // each of them has some of the samples
 }
@@ -268,8 +269,8 @@ func newSaver(ctx context.Context, views []view.View, c *Config, from *resumed) 
 }
 
 // setInputs tells the number of the network's inputs, which must be that of the training from which the fit goes on, if there
-// is one.
-func (s *saver) setInputs(inputs int, from *resumed) error {
+// is one, and the order of the samples.
+func (s *saver) setInputs(inputs int, order view.Order, from *resumed) error {
 	if from != nil && from.fit.Inputs != inputs {
 		return fmt.Errorf(
 			"largemvc: resuming: the views make %d inputs, in the training they made %d",
@@ -277,7 +278,14 @@ func (s *saver) setInputs(inputs int, from *resumed) error {
 		)
 	}
 	if s != nil {
-		s.fit.Inputs = inputs
+		s.fit.Inputs, s.order = inputs, order
+	}
+	if from != nil {
+		for _, r := range []*runState{from.current, from.best} {
+			if r != nil && r.Begin != nil {
+				r.Begin.Labels = view.Along(order, r.Begin.Labels)
+			}
+		}
 	}
 	return nil
 }
@@ -302,8 +310,12 @@ func (s *saver) write(next int, current, best *runState) error {
 	var err error
 	if s.team.Rank() == 0 {
 		state := checkpoint.State{Next: next, Current: current.saved(), Best: best.saved()}
-		if s.parts { // it has the labels of its own samples alone, and the anchors are enough to go on
-			state.Current, state.Best = withoutLabels(state.Current), withoutLabels(state.Best)
+		for _, r := range []**checkpoint.Run{&state.Current, &state.Best} {
+			if s.parts { // it has the labels of its own samples alone, and the anchors are enough to go on
+				*r = withLabels(*r, func([]int) []int { return nil })
+				continue
+			}
+			*r = withLabels(*r, func(labels []int) []int { return view.Back(s.order, labels, 1) })
 		}
 		err = checkpoint.Write(s.path, &s.fit, state)
 	}
@@ -313,13 +325,13 @@ func (s *saver) write(next int, current, best *runState) error {
 	return nil
 }
 
-// withoutLabels returns a run without the labels of its start.
-func withoutLabels(r *checkpoint.Run) *checkpoint.Run {
+// withLabels returns a run with what change makes of the labels of its start.
+func withLabels(r *checkpoint.Run, change func([]int) []int) *checkpoint.Run {
 	if r == nil {
 		return nil
 	}
 	out, begin := *r, *r.Begin
-	begin.Labels = nil
+	begin.Labels = change(begin.Labels)
 	out.Begin = &begin
 	return &out
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/testutil"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -331,9 +332,7 @@ func textViews(sparse bool) (views []View, classes []int) {
 
 // Text in compressed rows is trained in a tenth of the memory of the same in full, the fit's own state included.
 func TestSparseMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short mode: it holds 200 MiB")
-	}
+	testutil.Long(t, "it holds 200 MiB")
 	held := func(sparse bool) float64 {
 		before, most := liveBytes(), int64(0)
 		views, classes := textViews(sparse)

@@ -20,6 +20,7 @@ import (
 	"github.com/largemvc/largemvc/internal/op"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/unfold"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 // trainRuns trains every restart that is left and returns the best run with its network. Its error is what Fit returns
@@ -107,7 +108,7 @@ func trainRun[T kernel.Float](
 			return nil, err
 		}
 		start := startOf[T](c, in.graph, c.Seed+uint64(r.Restart))
-		start.Device = in.device.Rows()
+		start.Device, start.Labels = in.device.Rows(), view.Along(in.order, start.Labels)
 		if r.Begin, err = cluster.FirstAnchors(ctx, in.x, in.startRows, in.sources, start); err != nil {
 			return nil, withName(err)
 		}

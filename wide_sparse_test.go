@@ -43,9 +43,7 @@ func wideSparse(n, d, classes int, share float64) (View, []int) {
 // A sparse view of a million features fits in memory in proportion to its entries and features, not to their product with
 // directions or samples; it finds the classes, and saved and loaded it gives the same bits.
 func TestWideSparse(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short mode: a view of a million features")
-	}
+	testutil.Long(t, "a view of a million features")
 	const n, d = 50, 1_000_000
 	x, classes := wideSparse(n, d, 2, 0.01)
 	entries := len(x.in.Sparse.Cols)

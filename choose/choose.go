@@ -55,6 +55,9 @@ type Choice struct {
 	// Gap is the eigengap λ_c − λ_(c+1) of the graph of neighbours (U. von Luxburg, Statistics and Computing 17, 2007);
 	// NaN without neighbours.
 	Gap float64
+	// SparseGap is the same of the mean eigenvalues of three graphs of 4, 5 and 6 neighbours of up to 1,000 samples, or 50 for
+	// each cluster of the highest number tried, where that makes more.
+	SparseGap float64
 }
 
 // Choices is the result of Clusters.
@@ -63,12 +66,9 @@ type Choices struct {
 
 	// Suggested is the number of clusters that the indices speak for, 0 if there are none. Reasons says why, in words.
 	//
-	// Where the loss has the term of Neighborhood.Weight, it is the number of the largest Gap but for the highest
-	// number tried, or
-	// that of the lowest loss where that is next to it: the information of neighbours, as a share of log m, falls
-	// again when clusters are split at random.
-	// It stands out (Clear) if the two are the same or next to each other, it is not the highest number tried, and Halves is
-	// at least 0.6.
+	// With neighbours, it is the number of the widest SparseGap. It stands out (Clear) if the lowest loss is there or next to it
+	// (where the loss has the term of Neighborhood.Weight: the information of neighbours, as a share of log m, falls again when
+	// clusters are split at random), it is not the highest number tried, and Halves is at least 0.6.
 	//
 	// Else, it is the highest number of clusters whose Silhouette is higher than that of its neighbours, at least 85 % of
 	// the highest of all, and whose Stability is at least 0.8. The lowest number needs one neighbour only; the highest is
@@ -76,11 +76,9 @@ type Choices struct {
 	// among those of that stability, and if none has it, among all. It stands out if it is such a peak and Halves is at least
 	// 0.6.
 	//
-	// It is a first guess. On eleven public sets of 4 to 10 classes (up to 600 samples of each, from 2 to 13 clusters, 15
-	// epochs), on which this rule was found, it was the number of classes on five and one away on two others; the largest Gap
-	// alone on three and on four, the highest Silhouette on one and on one, the lowest loss on four and on none. It stood out
-	// on four, of which it was right on three. On seven other sets, of 3 to 10 classes and mostly harder, each of the three
-	// was right on one and one away on one.
+	// It is a first guess: on 21 public sets of 2 to 10 classes (up to 1,000 rows of each, from 2 to 12 clusters) the widest
+	// SparseGap was the number of classes on three and one away on nine others, the widest Gap on two and on nine
+	// (docs/choose.md).
 	Suggested int
 	Clear     bool
 	Reasons   []string
@@ -95,8 +93,8 @@ type Choices struct {
 func (c *Choices) String() string {
 	var b strings.Builder
 	for _, x := range c.Choices {
-		fmt.Fprintf(&b, "%d clusters: loss %.4g, halves %.2f, stability %.2f, eigengap %.3f, silhouette %.3f\n",
-			x.Clusters, x.Loss, x.Halves, x.Stability, x.Gap, x.Silhouette)
+		fmt.Fprintf(&b, "%d clusters: loss %.4g, halves %.2f, stability %.2f, sparse eigengap %.3f, eigengap %.3f, "+
+			"silhouette %.3f\n", x.Clusters, x.Loss, x.Halves, x.Stability, x.SparseGap, x.Gap, x.Silhouette)
 	}
 	for _, r := range c.Reasons {
 		b.WriteString(r + "\n")
@@ -150,12 +148,16 @@ func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config
 	if err != nil {
 		return nil, err
 	}
+	sparse, err := sparseGaps(ctx, views, &c, choose.Clusters)
+	if err != nil {
+		return nil, err
+	}
 	halves := newHalves(views, config.Seed, choose.Halves)
 	for i, clusters := range choose.Clusters {
 		config.Clusters = clusters
 		row, err := tryClusters(ctx, views, config, choose.Seeds, space)
 		if err == nil {
-			row.Gap = gaps[i]
+			row.Gap, row.SparseGap = gaps[i], sparse[i]
 			row.Halves, err = agreementOfHalves(ctx, halves, config)
 		}
 		if err != nil {

@@ -145,7 +145,7 @@ func TestSuggest(t *testing.T) {
 	} {
 		c := &Choices{Suggested: 99}
 		for i, s := range x.silhouette {
-			c.Choices = append(c.Choices, Choice{Clusters: i + 2, Silhouette: s, Stability: x.stability[i]})
+			c.Choices = append(c.Choices, Choice{Clusters: i + 2, Silhouette: s, Stability: x.stability[i], SparseGap: nan})
 		}
 		if c.suggest(); c.Suggested != x.want {
 			t.Errorf("%s: suggested %d, want %d", name, c.Suggested, x.want)
@@ -213,31 +213,30 @@ func TestChooseEnds(t *testing.T) {
 	}
 }
 
-// The numbers that the comment of Choices.Suggested reports.
-func TestChooseRealSets(t *testing.T) {
-	for _, set := range []struct {
-		name     string
-		clusters []int
-		want     int
-	}{
-		{"msrcv1", []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 7},
-		{"20newsgroups", []int{2, 3, 4, 5, 6, 7, 8}, 5},
-	} {
-		views, _ := realSet(t, set.name)
-		got, err := Clusters(context.Background(), views, largemvc.Config{Epochs: 30}, Config{Clusters: set.clusters})
+// The widest gap of sparse graphs is the number of classes, or one away, on these sets, without any fit.
+func TestSparseGapsOfRealSets(t *testing.T) {
+	var clusters []int
+	for k := 2; k <= 12; k++ {
+		clusters = append(clusters, k)
+	}
+	for name, classes := range map[string]int{"msrcv1": 7, "20newsgroups": 5} {
+		views, _ := realSet(t, name)
+		c := largemvc.Config{Clusters: 2}.WithDefaults()
+		gaps, err := sparseGaps(context.Background(), views, &c, clusters)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range got.Choices {
-			t.Logf("%s: %+v", set.name, c)
+		found := &Choices{}
+		for i, k := range clusters {
+			found.Choices = append(found.Choices, Choice{Clusters: k, SparseGap: gaps[i]})
 		}
-		if got.Suggested != set.want {
-			t.Errorf("%s: suggested %d, it has %d classes", set.name, got.Suggested, set.want)
+		if found.suggest(); found.Suggested < classes-1 || found.Suggested > classes+1 {
+			t.Errorf("%s: suggested %d, it has %d classes: %v", name, found.Suggested, classes, gaps)
 		}
 	}
 }
 
-// TestSuggestByNeighbors weighs loss, halves and eigengap.
+// TestSuggestByNeighbors takes the widest gap of sparse graphs; the loss and the halves say whether it stands out.
 func TestSuggestByNeighbors(t *testing.T) {
 	nan := math.NaN()
 	for name, x := range map[string]struct {
@@ -246,23 +245,75 @@ func TestSuggestByNeighbors(t *testing.T) {
 		clear             bool
 	}{
 		"the same":           {[]float64{-1, -1.2, -1.1}, []float64{0.5, 0.9, 0.6}, []float64{0, 0.1, 0}, 3, true},
-		"next to each other": {[]float64{-1, -1.1, -1.2, -1}, []float64{0.7, 0.9, 0.6, 0}, []float64{0, 0.1, 0, 0}, 4, true},
+		"next to each other": {[]float64{-1, -1.1, -1.2, -1}, []float64{0.7, 0.9, 0.6, 0}, []float64{0, 0.1, 0, 0}, 3, true},
 		"apart":              {[]float64{-1.2, -1, -1, -1}, []float64{0.7, 0.8, 0.9, 0.9}, []float64{0, 0, 0.1, 0}, 4, false},
 		"not found again":    {[]float64{-1, -1.2, -1.1}, []float64{0.3, 0.5, 0.2}, []float64{0, 0.1, 0}, 3, false},
 		"the highest number": {[]float64{-1, -1.1, -1.2}, []float64{0.7, 0.8, 0.9}, []float64{0, 0.05, 0.1}, 4, false},
 		"only one number":    {[]float64{-1}, []float64{0.9}, []float64{0.1}, 2, true},
 		"without halves":     {[]float64{-1, -1.2, -1.1}, []float64{nan, nan, nan}, []float64{0, 0.1, 0}, 3, true},
-		"no eigengap":        {[]float64{-1, -1.2, -1.1}, []float64{0.5, 0.9, 0.6}, []float64{nan, nan, nan}, 3, true},
+		"few samples":        {[]float64{-1, -1.2, -1.1}, []float64{nan, nan, nan}, []float64{0.1, nan, nan}, 2, true},
 	} {
 		c := &Choices{byLoss: true}
 		for i := range x.loss {
 			c.Choices = append(c.Choices, Choice{
-				Clusters: i + 2, Loss: x.loss[i], Halves: x.halves[i], Gap: x.gap[i], Silhouette: nan, Stability: nan,
+				Clusters: i + 2, Loss: x.loss[i], Halves: x.halves[i], SparseGap: x.gap[i], Gap: nan, Silhouette: nan,
+				Stability: nan,
 			})
 		}
 		if c.suggest(); c.Suggested != x.want || c.Clear != x.clear || len(c.Reasons) == 0 {
 			t.Errorf("%s: suggested %d, clear %v, for %q", name, c.Suggested, c.Clear, c.Reasons)
 		}
+	}
+}
+
+// TestGaps wants the spectrum of clusters far apart to say how many they are: in all samples, in some of them, and where samples
+// lack views; and the mean of graphs to be theirs.
+func TestGaps(t *testing.T) {
+	ctx, clusters := context.Background(), []int{2, 3, 4, 5}
+	few, _ := blobViews(90, 3, 0.3, 8, 9, 6)
+	many, _ := blobViews(sparseSamples+200, 3, 0.3, 8, 9, 6)
+	masked, err := largemvc.Mask(few, testutil.Absent(90, 2, 0.3, 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, x := range map[string][]largemvc.View{"few": few, "many": many, "masked": masked} {
+		c := largemvc.Config{Clusters: 3, Seed: 2}.WithDefaults()
+		for kind, of := range map[string]func(context.Context, []largemvc.View, *largemvc.Config, []int) ([]float64, error){
+			"sparse": sparseGaps, "of the fit": eigengaps,
+		} {
+			gaps, err := of(ctx, x, &c, clusters)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, gap := range gaps {
+				if i != 1 && !(gap < gaps[1]) || !(gap >= -1e-6 && gap <= 1) {
+					t.Errorf("%s, %s: gaps %v", name, kind, gaps)
+				}
+			}
+		}
+	}
+	c := largemvc.Config{Clusters: 3}.WithDefaults()
+	mean, err := meanSpectrum(ctx, few, &c, 6, sparseNeighbors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range sparseNeighbors {
+		one, err := meanSpectrum(ctx, few, &c, 6, []int{k})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range mean {
+			mean[i] -= one[i] / float64(len(sparseNeighbors))
+		}
+	}
+	for _, x := range mean {
+		if math.Abs(x) > 1e-12 {
+			t.Errorf("the mean differs from that of three graphs by %v", mean)
+		}
+	}
+	c = largemvc.Config{Clusters: 3, Preset: largemvc.PresetPaper}.WithDefaults()
+	if gaps, err := sparseGaps(ctx, few, &c, clusters); err != nil || len(gaps) != 4 || !math.IsNaN(gaps[0]) {
+		t.Errorf("without neighbours: %v, %v", gaps, err)
 	}
 }
 

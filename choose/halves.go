@@ -6,11 +6,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/internal/prepare"
-	"github.com/largemvc/largemvc/internal/smooth"
-	"github.com/largemvc/largemvc/internal/spectral"
-	"github.com/largemvc/largemvc/internal/view"
-	"github.com/largemvc/largemvc/neighbor"
 )
 
 // halves are the samples parted in two.
@@ -63,56 +58,4 @@ func agreementOfHalves(ctx context.Context, parted []halves, config largemvc.Con
 		}
 	}
 	return total / count, nil
-}
-
-// eigengaps returns λ_c − λ_(c+1) of the graph of neighbours for each number of clusters, NaN without a graph.
-func eigengaps(ctx context.Context, views []largemvc.View, c *largemvc.Config, clusters []int) ([]float64, error) {
-	gaps := make([]float64, len(clusters))
-	for i := range gaps {
-		gaps[i] = math.NaN()
-	}
-	if !c.HasNeighbors() {
-		return gaps, nil
-	}
-	inner := make([]view.View, len(views))
-	for v, x := range views {
-		var err error
-		if inner[v], err = x.Content(); err != nil {
-			return nil, err
-		}
-	}
-	n, hood := inner[0].Rows, c.Neighborhood
-	o := smooth.Options{
-		Kind: prepare.Kind(c.Preprocess), Neighbors: hood.Neighbors, Directions: max(hood.Directions, 0), Exact: hood.Exact,
-		Landmarks: hood.Landmarks, Seed: c.Seed, Workers: c.Machine.Workers,
-	}
-	in, err := smooth.Find[float32](ctx, inner, o)
-	if err != nil {
-		return nil, named(err)
-	}
-	blocks, err := in.Fill(ctx, inner, o)
-	if err != nil {
-		return nil, named(err)
-	}
-	filled, err := in.Filled(ctx, blocks, n, o)
-	if err != nil {
-		return nil, named(err)
-	}
-	graph, err := in.Join(ctx, blocks, filled, n, o)
-	if err != nil {
-		return nil, named(err)
-	}
-	mul := func(dst, x []float64, ld int) error {
-		return neighbor.Mul(ctx, graph.Operator(), c.Machine.Workers, dst, x, ld)
-	}
-	values, err := spectral.Leading(ctx, n, min(clusters[len(clusters)-1]+1, n), mul, c.Seed, c.Machine.Workers)
-	if err != nil {
-		return nil, named(err)
-	}
-	for i, k := range clusters {
-		if k < len(values) {
-			gaps[i] = values[k-1] - values[k]
-		}
-	}
-	return gaps, nil
 }

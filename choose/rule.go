@@ -8,7 +8,7 @@ import (
 // steadyHalves is the agreement of halves from which clusters count as found again in other samples.
 const steadyHalves = 0.6
 
-// The rule without that term.
+// The rule without neighbours.
 const (
 	suggestShare  = 0.85
 	suggestStable = 0.8
@@ -22,7 +22,7 @@ func (c *Choices) suggest() {
 	if len(c.Choices) == 0 {
 		return
 	}
-	if c.byLoss {
+	if c.best(func(x *Choice) float64 { return x.SparseGap }) >= 0 {
 		c.suggestByNeighbors()
 	} else {
 		c.suggestBySilhouette()
@@ -48,36 +48,28 @@ func (c *Choices) best(of func(*Choice) float64) int {
 	return at
 }
 
-// suggestByNeighbors takes the number of the largest eigengap, but for the highest number tried, or that of the
-// lowest loss where that is next to it.
+// suggestByNeighbors takes the number of the widest gap in the spectrum of sparse graphs.
 func (c *Choices) suggestByNeighbors() {
-	lowest := c.best(func(x *Choice) float64 { return -x.Loss })
-	tried := c.Choices
-	c.Choices = tried[:max(len(tried)-1, 1)] // a gap at the highest number may be part of one beyond it
-	widest := c.best(func(x *Choice) float64 { return x.Gap })
-	c.Choices = tried
-	if lowest < 0 {
-		return
-	}
+	at := c.best(func(x *Choice) float64 { return x.SparseGap })
 	because := func(format string, args ...any) { c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...)) }
-	low, at, agree := &c.Choices[lowest], lowest, true
-	if widest < 0 {
-		because("the loss is lowest at %d", low.Clusters)
-	} else {
-		wide := &c.Choices[widest]
-		because("the eigengap of the neighbours' graph is largest at %d", wide.Clusters)
-		switch d := lowest - widest; {
-		case d == 0:
-			because("the loss is lowest there too")
-		case d == 1 || d == -1:
-			because("the loss is lowest next to it, at %d", low.Clusters)
-		default:
-			because("the loss is lowest elsewhere, at %d", low.Clusters)
-			at, agree = widest, false
-		}
-	}
 	x := &c.Choices[at]
 	c.Suggested = x.Clusters
+	because("the eigengap of sparse graphs of neighbours is widest at %d", x.Clusters)
+	lowest := -1
+	if c.byLoss {
+		lowest = c.best(func(x *Choice) float64 { return -x.Loss })
+	}
+	agree := true
+	switch d := lowest - at; {
+	case lowest < 0:
+	case d == 0:
+		because("the loss is lowest there too")
+	case d == 1 || d == -1:
+		because("the loss is lowest next to it, at %d", c.at(lowest))
+	default:
+		because("the loss is lowest elsewhere, at %d", c.at(lowest))
+		agree = false
+	}
 	edge := at == len(c.Choices)-1 && len(c.Choices) > 1
 	if edge {
 		because("%d is the highest number tried: higher ones may be better", x.Clusters)

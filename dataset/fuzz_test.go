@@ -10,13 +10,6 @@ import (
 	"github.com/largemvc/largemvc/internal/testutil"
 )
 
-// skipLarge ends a run on an input that would only slow the search down.
-func skipLarge(t *testing.T, size, most int) {
-	if size > most {
-		t.Skip("large inputs only slow the search down")
-	}
-}
-
 // fuzz checks a reader: no panic, little memory, an error or a sound set that reads the same again.
 func fuzz(f *testing.F, name string) {
 	options := []Options{
@@ -25,7 +18,7 @@ func fuzz(f *testing.F, name string) {
 		{MaxBytes: 1 << 22, Triplets: true},
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		skipLarge(t, len(data), 1<<18)
+		testutil.Large(t, len(data), 1<<18)
 		sets := make([]*Set, len(options))
 		got := testutil.Allocated(func() {
 			for k, o := range options {
@@ -77,7 +70,7 @@ func FuzzSciPy(f *testing.F) {
 		parts := map[string][]byte{"data.npy": data, "indices.npy": indices, "indptr.npy": indptr, "shape.npy": shape,
 			"format.npy": format}
 		b := zipBytes(t, false, parts)
-		skipLarge(t, len(b), 1<<16)
+		testutil.Large(t, len(b), 1<<16)
 		for _, storage := range []Storage{AsStored, AllDense, SparseIfSmaller} {
 			var s *Set
 			var err error
@@ -102,7 +95,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(testFile(f, "partial.h5"), npy, uint8(7))
 	f.Add([]byte("\xff\xfea\x00,\x00b\x00\n\x001\x00,\x002\x00\n\x00"), table, uint8(4))
 	f.Fuzz(func(t *testing.T, a, b []byte, how uint8) {
-		skipLarge(t, len(a)+len(b), 1<<17)
+		testutil.Large(t, len(a)+len(b), 1<<17)
 		dir := t.TempDir()
 		paths := []string{filepath.Join(dir, "first.dat"), filepath.Join(dir, "second.dat")}
 		for k, data := range [][]byte{a, b} {

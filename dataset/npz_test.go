@@ -212,9 +212,7 @@ func TestNPZBomb(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if testing.Short() {
-		t.Skip("compresses a quarter of a GiB")
-	}
+	testutil.Long(t, "compresses a quarter of a GiB")
 	if _, err := w.Write(npyBytes("'|u1'", false, "(16384, 16384)", nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -354,10 +352,7 @@ func viewOf(name string, n, d int, x []float64, float int, asCSR bool) View {
 
 // TestNumPy lets NumPy read what is written here, and write what is read here.
 func TestNumPy(t *testing.T) {
-	const python = "/usr/bin/python3"
-	if err := exec.Command(python, "-c", "import numpy").Run(); err != nil {
-		t.Skip("no NumPy: ", err)
-	}
+	python := testutil.Python(t)
 	dir := t.TempDir()
 	script := `
 import numpy as np, sys
@@ -413,10 +408,7 @@ print(k)
 
 // TestSciPy reads the sparse matrices that SciPy saves.
 func TestSciPy(t *testing.T) {
-	const python = "/usr/bin/python3"
-	if err := exec.Command(python, "-c", "import scipy.sparse").Run(); err != nil {
-		t.Skip("no SciPy: ", err)
-	}
+	python := testutil.Python(t, "scipy.sparse")
 	dir := t.TempDir()
 	cmd := exec.Command(python, "-c", `
 import numpy as np, scipy.sparse as sp

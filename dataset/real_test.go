@@ -182,9 +182,7 @@ func TestRealTriplets(t *testing.T) {
 // TestRealMemory: reading the large set takes the memory of its float32 values and a few MB, everything counted.
 func TestRealMemory(t *testing.T) {
 	path := filepath.Join(testutil.RealSets(t), "mnist3v.npz")
-	if testing.Short() {
-		t.Skip("reads 60,000 samples")
-	}
+	testutil.Long(t, "reads 60,000 samples")
 	runtime.GC()
 	var s *Set
 	var err error

@@ -26,7 +26,7 @@ type Options struct {
 	Scratch string `json:"-"`
 
 	// Device is where the network is trained, and where its inputs, first anchors and clusters are sought; default: a GPU where
-	// it can be had. New samples are labelled on the CPU.
+	// it can be had. New samples are labelled on the CPU, and on a GPU where On asks for it.
 	Device Device `json:"-"`
 
 	// Comm, if not nil, joins the processes of a job that fit one data set together (packages mpi and comm). The views are those
@@ -42,7 +42,7 @@ type Comm interface {
 	// Size is the number of ranks.
 	Size() int
 	// AllGather gives every rank the bytes of all. Those of rank r are sizes[r] long, and follow those of the lower ranks in all;
-	// mine are those of this rank. A context that ends may end the wait with its error.
+	// mine are those of this rank, which may lie at their place in all. A context that ends may end the wait with its error.
 	AllGather(ctx context.Context, mine []byte, sizes []int, all []byte) error
 	// Broadcast gives the bytes x of the root to all ranks, in x.
 	Broadcast(ctx context.Context, root int, x []byte) error

@@ -7,13 +7,18 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/comm"
 )
 
 // TestMain runs what the ranks of a test do where a test started them.
@@ -71,6 +76,9 @@ func beRank(what string) error {
 	}
 	if err := w.Broadcast(ctx, root, x); err != nil {
 		return err
+	}
+	if what == "source" {
+		return fitSource(ctx, w)
 	}
 	if err := w.AllGather(ctx, nil, []int{1}, nil); err == nil {
 		return errors.New("sizes of another job: no error")
@@ -172,6 +180,58 @@ func TestNoLibrary(t *testing.T) {
 		})
 		if names[0] != first || len(names) < 4 {
 			t.Errorf("%s: %q", launcher, names)
+		}
+	}
+}
+
+// failing is rows of which some cannot be read twice.
+type failing struct {
+	n, d  int
+	rank  int
+	reads atomic.Int64
+}
+
+func (f *failing) Dims() (n, d int) { return f.n, f.d }
+
+func (f *failing) ReadRows(_ context.Context, first int, dst []float32) error {
+	for j := range dst {
+		dst[j] = float32(math.Sin(float64(first*f.d+j) * float64(1+f.rank)))
+	}
+	if f.rank == 1 && first+len(dst)/f.d > 700 && f.reads.Add(1) > 1 {
+		return errors.New("the disk is gone")
+	}
+	return nil
+}
+
+// fitSource fits rows that one of the ranks cannot read any more.
+func fitSource(ctx context.Context, w *World) error {
+	lo, hi, err := comm.Share(3000, w.Rank(), w.Size())
+	if err != nil {
+		return err
+	}
+	views := []largemvc.View{
+		largemvc.RowsView(&failing{n: hi - lo, d: 20, rank: w.Rank()}),
+		largemvc.RowsView(&failing{n: hi - lo, d: 30, rank: w.Rank()}),
+	}
+	c := largemvc.Config{Preset: largemvc.PresetPaper, Clusters: 3, Epochs: 1000}
+	c.Machine.Comm = w
+	_, err = largemvc.Fit(ctx, views, c)
+	if err == nil {
+		return errors.New("rows that could not be read: no error")
+	}
+	fmt.Printf("rank %d ends: %v\n", w.Rank(), err)
+	w.Abort(err)
+	return err
+}
+
+// TestSourceFails: what a rank cannot read ends the fit on all of them.
+func TestSourceFails(t *testing.T) {
+	for _, l := range launchers(t) {
+		began := time.Now()
+		out, err := job(t, l, 2, "source")
+		if took := time.Since(began); err == nil || took > 20*time.Second || !strings.Contains(out, "rank 1: reading view ") ||
+			!strings.Contains(out, "the disk is gone") {
+			t.Errorf("%s: %v after %v\n%s", filepath.Base(l[0]), err, took, out)
 		}
 	}
 }

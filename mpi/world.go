@@ -124,7 +124,7 @@ func (w *World) AllGather(ctx context.Context, mine []byte, sizes []int, all []b
 	if total > most { // the places of the parts are counted in 32 bits too
 		for r, n := range sizes {
 			part := all[at : at+n]
-			if r == w.rank {
+			if r == w.rank && n > 0 && &part[0] != &mine[0] {
 				copy(part, mine)
 			}
 			if err := w.Broadcast(ctx, r, part); err != nil {
@@ -140,7 +140,9 @@ func (w *World) AllGather(ctx context.Context, mine []byte, sizes []int, all []b
 		at += n
 	}
 	at = int(places[w.rank])
-	copy(all[at:], mine)
+	if len(mine) > 0 && &all[at] != &mine[0] {
+		copy(all[at:], mine)
+	}
 	var err error
 	w.do(func() {
 		code, _, _ := purego.SyscallN(

@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc/internal/browser"
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // openPage opens a page in Chromium, or skips the test.
 func openPage(t *testing.T, html string) (context.Context, *browser.Page) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("short: no browser is started")
-	}
+	testutil.Long(t, "no browser is started")
 	path := browser.Find()
 	if path == "" {
 		t.Skip("there is no Chromium (Debian's package chromium): the page is not opened")

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // TestPageSays wants what was put in, in words.
@@ -282,9 +283,7 @@ func TestPlanted(t *testing.T) {
 
 // TestLargeSetsAreSampled wants a page of 10,000 samples under 3 MB, and of more samples as many, and the page to say so.
 func TestLargeSetsAreSampled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: no map of 10,000 samples")
-	}
+	testutil.Long(t, "no map of 10,000 samples")
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n = 10_000
 	x, classes, ids := make([]float64, n*4), make([]int, n), make([]string, n)

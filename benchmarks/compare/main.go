@@ -3,9 +3,11 @@
 //
 //	go run ./benchmarks/compare [-data FOLDER] [-rounds 3] [-only mnist] [-python /usr/bin/python3]
 //
-// With -methods it times whole fits, and other methods of linear cost, on sets with classes:
+// With -methods it times whole fits, and other methods of linear cost, on sets with classes, and draws time against accuracy:
 //
-//	go run ./benchmarks/compare -data FOLDER -methods mnist3v,mnistusps
+//	go run ./benchmarks/compare -data FOLDER -methods mnist3v,mnistusps -figure methods.svg
+//
+// That takes scikit-learn and PyTorch along where Python has them.
 //
 // Epochs need a Python with numpy and torch; without them only this library's side is measured. -data is a folder with
 // mnist3v.npz and msrcv1.npz; synthetic data of the same shapes stand in for what is not there.
@@ -22,6 +24,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/largemvc/largemvc/benchmarks/internal/sides"
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -64,14 +67,18 @@ func main() {
 	}
 	data := flag.String("data", "", "folder with mnist3v.npz and msrcv1.npz")
 	rounds := flag.Int("rounds", 3, "turns of each side")
-	only := flag.String("only", "", "only workloads whose name contains this")
-	python := flag.String("python", "python3", "Python with numpy and torch")
+	only := flag.String("only", "", "only workloads, or methods, whose name contains this")
+	python := flag.String("python", "python3", "Python with numpy and torch; for -methods also scikit-learn")
 	whole := flag.Bool("whole", true, "also time whole fits")
-	methods := flag.String("methods", "",
+	sets := flag.String("methods", "",
 		"in place of epochs, compare whole fits with other methods on these `sets` of the folder, separated by commas")
+	figure := flag.String("figure", "", "with -methods: draw time against accuracy into this SVG `file`")
+	limit := flag.Duration("limit", 10*time.Minute,
+		"with -methods: the longest fit in PyTorch that is done whole; of longer ones the time is told from the first epochs")
 	flag.Parse()
-	if *methods != "" {
-		if err := compareMethods(os.Stdout, *data, strings.Split(*methods, ",")); err != nil {
+	if *sets != "" {
+		m := &methods{data: *data, python: *python, only: *only, figure: *figure, limit: *limit, sets: strings.Split(*sets, ",")}
+		if err := compareMethods(os.Stdout, m); err != nil {
 			fmt.Fprintln(os.Stderr, "compare:", err)
 			os.Exit(1)
 		}

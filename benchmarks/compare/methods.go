@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +20,6 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/baseline"
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/score"
 )
 
 const (
@@ -27,7 +27,22 @@ const (
 	paperFit   = "largemvc, paper preset"
 )
 
-// methodNames are those of the table of methods, in its order.
+// methods is what compareMethods is asked for.
+type methods struct {
+	data, python, only, figure string
+	sets                       []string
+	limit                      time.Duration // of a fit in PyTorch
+}
+
+// outcome is a row of the table of methods.
+type outcome struct {
+	method                  string
+	seconds, processor, mib float64
+	accuracy                float64 // from 0 to 1; NaN: not known
+	note                    string
+}
+
+// methodNames are those of the methods in Go, in the order of the table.
 func methodNames() []string {
 	names := []string{defaultFit, paperFit}
 	for _, m := range baseline.Methods() {
@@ -39,30 +54,76 @@ func methodNames() []string {
 // compareMethods writes a table of what users would pick instead: for each set and method the time, the memory and how well the
 // clusters agree with the classes. Every method is run once, in a process of its own that reads the set too; the processor's time
 // and the memory are those of the process.
-func compareMethods(out io.Writer, data string, sets []string) error {
+func compareMethods(out io.Writer, m *methods) error {
 	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "compare")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	others, err := m.inPython(dir)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "| set | method | s | processor, s | MiB | ACC, % |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|")
-	for _, set := range sets {
-		for _, name := range methodNames() {
-			cmd := exec.Command(self, "method", "-data", filepath.Join(data, set+".npz"), "-name", name)
-			cmd.Stderr = os.Stderr
-			text, err := cmd.Output()
+	panels := make([][]outcome, len(m.sets))
+	for q, set := range m.sets {
+		file := filepath.Join(m.data, set+".npz")
+		row := func(name string, run func() (*outcome, error)) error {
+			if !strings.Contains(name, m.only) {
+				return nil
+			}
+			o, err := run()
 			if err != nil {
 				return fmt.Errorf("%s on %s: %w", name, set, err)
 			}
-			var seconds, mib, accuracy float64
-			if _, err := fmt.Sscan(string(text), &seconds, &mib, &accuracy); err != nil {
-				return fmt.Errorf("%s on %s says %q: %w", name, set, text, err)
+			o.method = name
+			panels[q] = append(panels[q], *o)
+			accuracy := "–"
+			if !math.IsNaN(o.accuracy) {
+				accuracy = fmt.Sprintf("%.1f", 100*o.accuracy)
 			}
-			processor := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-			fmt.Fprintf(out, "| %s | %s | %.1f | %.1f | %.0f | %.1f |\n",
-				set, name, seconds, processor.Seconds(), mib, 100*accuracy)
+			_, err = fmt.Fprintf(out, "| %s | %s%s | %.1f | %.1f | %.0f | %s |\n",
+				set, name, o.note, o.seconds, o.processor, o.mib, accuracy)
+			return err
+		}
+		for _, name := range methodNames() {
+			err := row(name, func() (*outcome, error) {
+				cmd := exec.Command(self, "method", "-data", file, "-name", name)
+				o := &outcome{}
+				return o, o.read(cmd, &o.seconds, &o.mib, &o.accuracy)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		for _, p := range others {
+			if err := row(p.name, func() (*outcome, error) { return p.run(file) }); err != nil {
+				return err
+			}
 		}
 	}
+	if m.figure == "" {
+		return nil
+	}
+	return saveFigure(m.figure, m.sets, panels)
+}
+
+// read runs a command and reads the numbers that it prints first.
+func (o *outcome) read(cmd *exec.Cmd, to ...any) error {
+	cmd.Stderr = os.Stderr
+	text, err := cmd.Output()
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Sscan(string(text), to...); err != nil {
+		return fmt.Errorf("%s says %.100q: %w", cmd.Path, text, err)
+	}
+	o.processor = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 	return nil
 }
 
@@ -79,10 +140,9 @@ func runMethod(args []string) error {
 	if err != nil {
 		return err
 	}
-	classes := slices.Clone(set.Labels)
-	clusters := len(slices.Compact(slices.Sorted(slices.Values(classes))))
-	if clusters < 2 {
-		return fmt.Errorf("%s has no classes to compare with", *data)
+	clusters, err := classesOf(set, *data)
+	if err != nil {
+		return err
 	}
 	fit := func(views []largemvc.View, preset largemvc.Preset) ([]int, error) {
 		c, err := largemvc.Fit(context.Background(), views, largemvc.Config{Clusters: clusters, Preset: preset})
@@ -94,10 +154,7 @@ func runMethod(args []string) error {
 	var run func() ([]int, error)
 	switch *name {
 	case defaultFit, paperFit:
-		var views []largemvc.View
-		for _, x := range set.Views {
-			views = append(views, largemvc.Float32View(x.Rows, x.Cols, x.Float32))
-		}
+		views := viewsOf(set)
 		preset := largemvc.PresetDefault
 		if *name == paperFit {
 			preset = largemvc.PresetPaper
@@ -121,14 +178,27 @@ func runMethod(args []string) error {
 		return err
 	}
 	seconds := time.Since(began).Seconds()
-	table, err := score.NewContingency(classes, labels)
-	if err != nil {
-		return err
-	}
-	accuracy, err := table.Accuracy()
+	accuracy, err := largemvc.Accuracy(set.Labels, labels)
 	if err != nil {
 		return err
 	}
 	fmt.Println(seconds, sides.PeakMiB(), accuracy)
 	return nil
+}
+
+// classesOf returns the number of classes of a set.
+func classesOf(set *dataset.Set, name string) (int, error) {
+	classes := len(slices.Compact(slices.Sorted(slices.Values(set.Labels))))
+	if classes < 2 {
+		return 0, fmt.Errorf("%s has no classes to compare with", name)
+	}
+	return classes, nil
+}
+
+func viewsOf(set *dataset.Set) []largemvc.View {
+	var views []largemvc.View
+	for _, x := range set.Views {
+		views = append(views, largemvc.Float32View(x.Rows, x.Cols, x.Float32))
+	}
+	return views
 }

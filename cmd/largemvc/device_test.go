@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,5 +62,50 @@ func TestDevice(t *testing.T) {
 		if x.ends == exitOK && strings.Contains(out, "wrong") {
 			t.Errorf("%s:\n%s", name, out)
 		}
+	}
+}
+
+// predict -device takes samples through the network of a model on a GPU, in memory and from disk, with the labels of the CPU, and
+// says so; without one, cuda is an error and auto the CPU.
+func TestPredictDevice(t *testing.T) {
+	folder := t.TempDir()
+	data, model := writeSet(t, 40, false), filepath.Join(folder, "model.safetensors")
+	if status, _, errs := runLine("fit", "-data", data, "-clusters", "2", "-epochs", "2", "-preset", "paper", "-device", "cpu",
+		"-save", model); status != exitOK {
+		t.Fatal(errs)
+	}
+	predict := func(args ...string) (labels []int, device, why, errs string) {
+		t.Helper()
+		status, out, errs := runLine(append([]string{"predict", "-model", model, "-data", data, "-json"}, args...)...)
+		if status != exitOK {
+			return nil, "", "", errs
+		}
+		var p prediction
+		if err := json.Unmarshal([]byte(out), &p); err != nil {
+			t.Fatal(err)
+		}
+		return p.Labels, p.Device, p.DeviceWhy, errs
+	}
+	want, device0, why, errs := predict()
+	if want == nil || device0 != "CPU" || why != "as was asked for" {
+		t.Fatalf("labels %v on %s (%s), %s", want, device0, why, errs)
+	}
+	if len(device.Kinds()) == 0 { // a program without drivers
+		labels, _, _, errs := predict("-device", "cuda")
+		if labels != nil || !strings.Contains(errs, "cannot be labelled on a GPU") {
+			t.Errorf("without a driver: %v, %q", labels, errs)
+		}
+		if labels, at, why, _ := predict("-device", "auto"); !slices.Equal(labels, want) || at != "CPU" || why == "" {
+			t.Errorf("without a driver auto ran on %s (%s)", at, why)
+		}
+	}
+	device.Register("TEST", func() (device.Driver, error) { return &device.Sim{}, nil })
+	defer device.Unregister("TEST")
+	if labels, at, _, errs := predict("-device", "cuda"); !slices.Equal(labels, want) || at != "the simulator" {
+		t.Errorf("labels %v on %s, want %v; %s", labels, at, want, errs)
+	}
+	if status, out, errs := runLine("predict", "-model", model, "-data", data, "-device", "auto"); status != exitOK ||
+		!strings.Contains(out, "the simulator (which is there)") {
+		t.Errorf("%d, %q, %q", status, out, errs)
 	}
 }

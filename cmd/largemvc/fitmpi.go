@@ -61,6 +61,9 @@ type world interface {
 	Close() error
 }
 
+// onEpoch, if not nil, sees what a process reports of its fit.
+var onEpoch func(rank int, e largemvc.Epoch)
+
 // slowEnd is how long a process that was asked to end may take for it.
 const slowEnd = 8 * time.Second
 
@@ -196,6 +199,9 @@ func (o *fitOptions) fitRank(
 	o.config.Machine.Comm, o.config.Machine.Overwrite = w, true
 	fitting := time.Now()
 	o.config.Progress = func(e largemvc.Epoch) error {
+		if onEpoch != nil {
+			onEpoch(rank, e)
+		}
 		if e.Training() {
 			out.ShowLeft(e.Epoch, e.Epochs, fmt.Sprintf("loss %.5g", e.Loss), e.Elapsed, e.Left)
 		} else {

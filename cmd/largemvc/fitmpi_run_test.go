@@ -212,6 +212,14 @@ func TestMPIEnds(t *testing.T) {
 				t.Errorf("%s, %s: %v\n%s", filepath.Base(l[0]), name, err, resumed)
 			}
 		}
+		broken := job(t, l, 2, endless)
+		broken.Env = append(broken.Env, panicAt+"=rank 1, epoch 5")
+		began := time.Now()
+		out, code, _ := ended(t, broken, nil)
+		if took := time.Since(began); code == 0 || took > 20*time.Second || !strings.Contains(out, "rank 1: panic: a mistake; "+
+			"-resume run.ckpt goes on") {
+			t.Errorf("%s, a panic: status %d after %v\n%s", filepath.Base(l[0]), code, took, out)
+		}
 		// A disk too small for the second checkpoint, or, where none can be mounted, a folder that goes away.
 		if err := os.Mkdir("state", 0o700); err != nil {
 			t.Fatal(err)
@@ -243,6 +251,18 @@ func TestMPIEnds(t *testing.T) {
 			t.Errorf("%s, a shard less: status %d\n%s", filepath.Base(l[0]), code, out)
 		}
 		if err := os.Rename("aside", "x1-3.npy"); err != nil {
+			t.Fatal(err)
+		}
+		whole := contents(t, "x0-2.npy")
+		if err := os.Truncate("x0-2.npy", 50_000); err != nil {
+			t.Fatal(err)
+		}
+		out, code, _ = ended(t, job(t, l, 2, endless), nil)
+		if code == 0 || !strings.Contains(out, "rank ") || !strings.Contains(out, "x0-2.npy") ||
+			!strings.Contains(out, "run.ckpt") {
+			t.Errorf("%s, a truncated shard: status %d\n%s", filepath.Base(l[0]), code, out)
+		}
+		if err := os.WriteFile("x0-2.npy", []byte(whole), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/progress"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // predictFromDisk labels samples that are read block by block, and writes the labels as they are found. Labels are kept only
@@ -46,7 +47,7 @@ func (o *predictOptions) predictFromDisk(
 		b := bufio.NewWriterSize(w, 1<<16)
 		b.WriteString("sample,label,near,next\n")
 		var line []byte
-		err := model.AssignRows(ctx, in.views, func(first int, a *largemvc.Assignments) error {
+		err := model.AssignRows(machine.On(ctx, o.device, &o.ran), in.views, func(first int, a *largemvc.Assignments) error {
 			for i, k := range a.Labels {
 				p.ClusterSizes[k]++
 				line = strconv.AppendInt(line[:0], int64(first+i), 10)
@@ -75,6 +76,7 @@ func (o *predictOptions) predictFromDisk(
 		return cancelled(ctx, err)
 	}
 	p.PredictSeconds, p.PeakRSS = time.Since(read).Seconds(), peakMiB()
+	p.Device, p.DeviceWhy = o.ran.Device, o.ran.Why
 	if in.labels != nil {
 		s, err := largemvc.Evaluate(in.labels, p.Labels)
 		if err != nil {

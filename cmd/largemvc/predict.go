@@ -14,6 +14,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/progress"
+	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/report"
 )
 
@@ -25,6 +26,8 @@ type predictOptions struct {
 	embedding string
 	trust     string
 	json      bool
+	device    machine.Device
+	ran       machine.Ran
 }
 
 const aboutPredict = `Usage: largemvc predict -model MODEL -data FILE [flags]
@@ -49,6 +52,10 @@ func predictFlags(o *predictOptions) *flags {
 	f.string(&o.trust, "trust", "`FILE` to write the trust in the rows to"+aboutTrust)
 	o.diskFlags(f, "labels are written as they are\nfound, without novelty and ids")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
+	o.device = machine.CPU
+	f.text(&o.device, "device", "where the samples go through the network for their labels and -embedding: `auto|cpu|cuda`. "+
+		"auto: a GPU, in a program\nwith a driver for one (docs/gpu.md), where there is one and the model can run on it, "+
+		"else the cpu; cuda: a GPU, and an error\nwhere that cannot be. Neighbours are always sought on the cpu")
 	f.first("largemvc predict -model model.safetensors -data new.csv -out new-labels.csv",
 		"model model.safetensors", "data new.csv", "out new-labels.csv", "report new.html", "embedding h.npz", "labels species",
 		"id patient", "match-features", "missing-rows", "json")
@@ -71,6 +78,8 @@ type prediction struct {
 	ReadSeconds    float64  `json:"read_seconds"` // model and data
 	PredictSeconds float64  `json:"predict_seconds"`
 	PeakRSS        *float64 `json:"peak_rss_mb"` // MiB, whole process
+	Device         string   `json:"device"`      // where the samples went through the network
+	DeviceWhy      string   `json:"device_why"`  // and why there
 
 	ClusterSizes []int `json:"cluster_sizes"` // of these samples
 
@@ -125,7 +134,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		return err
 	}
 	read := time.Now()
-	a, err := model.Assign(ctx, in.views)
+	a, err := model.Assign(machine.On(ctx, o.device, &o.ran), in.views)
 	if err != nil {
 		return cancelled(ctx, err)
 	}
@@ -172,6 +181,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		p.Classes = &in.classes
 		p.ACC, p.NMI, p.ARI, p.Purity = number(s.ACC), number(s.NMI), number(s.ARI), number(s.Purity)
 	}
+	p.Device, p.DeviceWhy = o.ran.Device, o.ran.Why
 	p.Reading, p.IDs, p.Labels = &in.reading, in.ids, a.Labels
 	return errors.Join(failed, p.print(stdout, stderr, o.json))
 }
@@ -190,7 +200,7 @@ func (o *predictOptions) writeEmbedding(ctx context.Context, out *output, model 
 	if o.embedding == "" {
 		return nil
 	}
-	h, err := model.Transform(ctx, in.views)
+	h, err := model.Transform(machine.On(ctx, o.device, nil), in.views)
 	if err != nil {
 		return err
 	}
@@ -273,6 +283,7 @@ func (p *prediction) table(w io.Writer) error {
 	line("data", "%s", aboutSamples(p.Samples, p.Dims, p.MissingRate))
 	line("model", "%s, %s", p.Model, count(p.Clusters, "cluster"))
 	line("time", "%.3g s reading, %.3g s predicting", p.ReadSeconds, p.PredictSeconds)
+	line("ran on", "%v", machine.Ran{Device: p.Device, Why: p.DeviceWhy})
 	line("clusters", "sizes %s", join(p.ClusterSizes, ", "))
 	if p.Novel != nil {
 		line("drift", "%s", p.drift())

@@ -94,9 +94,7 @@ func TestRealFormats(t *testing.T) {
 
 // TestRealMissing trains on a file that is incomplete, and predicts from it.
 func TestRealMissing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short mode: it trains on 2,500 incomplete samples")
-	}
+	testutil.Long(t, "it trains on 2,500 incomplete samples")
 	path, model := filepath.Join(testutil.RealSets(t), "mat", "BDGP_fea_Per0.5.mat"), filepath.Join(t.TempDir(), "model")
 	m, _ := fitted(t, path, "-save", model)
 	if rate := m["missing_rate"].(float64); rate < 0.2525 || rate > 0.2535 {
@@ -117,9 +115,7 @@ func TestRealMissing(t *testing.T) {
 
 // TestRealTriplets reads views of tens of thousands of columns.
 func TestRealTriplets(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short mode: it trains on views of tens of thousands of columns")
-	}
+	testutil.Long(t, "it trains on views of tens of thousands of columns")
 	m, _ := fitted(t, filepath.Join(testutil.RealSets(t), "mat", "reuters.mat"), "-triplets", "-epochs", "3")
 	if m["samples"] != 600.0 || m["views"] != 5.0 || m["acc"] == nil {
 		t.Errorf("%v samples, %v views, ACC %v", m["samples"], m["views"], m["acc"])

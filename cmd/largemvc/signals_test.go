@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -19,8 +20,18 @@ import (
 // asCommand makes the test binary the command itself.
 const asCommand = "LARGEMVC_TEST_AS_COMMAND"
 
+// panicAt names the process of several that panics, and when.
+const panicAt = "LARGEMVC_TEST_PANIC"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
+		if at := os.Getenv(panicAt); at != "" {
+			onEpoch = func(rank int, e largemvc.Epoch) {
+				if at == fmt.Sprintf("rank %d, epoch %d", rank, e.Epoch) {
+					panic("a mistake")
+				}
+			}
+		}
 		main()
 	}
 	os.Exit(m.Run())

@@ -101,7 +101,8 @@ func grow(ctx context.Context, s *study, kinds []growth) error {
 		"MNIST: pixels, histograms of gradients and of local binary patterns.", got[0].CPUs, timedEpochs)
 	return s.publish(page{
 		name: "time", title: "Time and memory", caption: caption,
-		notes: "The paper gives no times; it claims linear cost. Thin lines are least-squares fits of a " +
+		notes: "The paper compares run times with deep methods in a figure, gives no numbers in its text, and claims " +
+			"linear cost. Thin lines are least-squares fits of a " +
 			"power law, whose exponent the legend gives; 1 is linear.",
 		tables: []tables.Grid{g},
 		figures: []picture{{"time", "Time and memory over n, with the exponents of the fitted power laws.",

@@ -20,24 +20,43 @@ func TestPredictInPython(t *testing.T) {
 	python := testutil.Python(t)
 	none := largemvc.Neighborhood{Neighbors: largemvc.None}
 	for name, c := range map[string]largemvc.Config{
-		"default":         {},
-		"landmarks":       {Neighborhood: largemvc.Neighborhood{Exact: largemvc.None}},
-		"few directions":  {Neighborhood: largemvc.Neighborhood{Directions: 3, Neighbors: 4}},
-		"paper":           {Preset: largemvc.PresetPaper},
-		"paper, float64":  {Preset: largemvc.PresetPaper, Float64: true, Layers: 3, Anchors: 5},
-		"balanced":        {Preprocess: largemvc.PreprocessBalanced, Neighborhood: none},
-		"zscore":          {Preprocess: largemvc.PreprocessZScore},
-		"unit rows":       {Preprocess: largemvc.PreprocessUnit, Neighborhood: none},
-		"as they are":     {Preprocess: largemvc.None, Neighborhood: none},
-		"SELU, one-sided": {Represent: &largemvc.SoftThreshold{Activation: largemvc.SELU, OneSided: true}},
-		"no noise":        {Noise: &largemvc.NoNoise{}},
-		"fixed anchors":   {Noise: &largemvc.NoNoise{}, Anchor: &largemvc.FixedAnchors{}, Preset: largemvc.PresetPaper},
+		"default":        {},
+		"landmarks":      {Neighborhood: largemvc.Neighborhood{Exact: largemvc.None}},
+		"few directions": {Neighborhood: largemvc.Neighborhood{Directions: 3, Neighbors: 4}},
+		"paper":          {Preset: largemvc.PresetPaper},
+		"paper, float64": {Preset: largemvc.PresetPaper, Float64: true, Layers: 3, Anchors: 5},
+		"no neighbours":  {Neighborhood: none},
+		"zscore":         {Preprocess: largemvc.PreprocessZScore},
+		"one neighbour":  {Neighborhood: largemvc.Neighborhood{Neighbors: 1}},
+		"start kept":     {LearningRate: 2},
 	} {
-		t.Run(name, func(t *testing.T) { predictInPython(t, python, c) })
+		t.Run(name, func(t *testing.T) {
+			if kept := predictInPython(t, python, c); kept != (c.LearningRate > 0) {
+				t.Errorf("the start is kept: %v", kept)
+			}
+		})
 	}
 }
 
-func predictInPython(t *testing.T, python string, c largemvc.Config) {
+// TestOtherModelsInPython wants models that predict.py does not know to be refused, not to get wrong labels.
+func TestOtherModelsInPython(t *testing.T) {
+	python := testutil.Python(t)
+	for name, c := range map[string]largemvc.Config{
+		"SELU":          {Represent: &largemvc.SoftThreshold{Activation: largemvc.SELU}},
+		"one-sided":     {Represent: &largemvc.SoftThreshold{OneSided: true}},
+		"no noise":      {Noise: &largemvc.NoNoise{}},
+		"fixed anchors": {Noise: &largemvc.NoNoise{}, Anchor: &largemvc.FixedAnchors{}},
+	} {
+		_, model, data, _ := fitted(t, c)
+		out, err := exec.Command(python, "predict.py", model, data).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "AssertionError: other modules") {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}
+
+// fitted is a fit of some samples, the files of its model and of more samples, and these.
+func fitted(t *testing.T, c largemvc.Config) (fit *largemvc.Clustering, model, data string, all []largemvc.View) {
 	folder := t.TempDir()
 	known, all, arrays := blobs(60, 90)
 	c.Clusters, c.Epochs = 3, 5
@@ -45,13 +64,19 @@ func predictInPython(t *testing.T, python string, c largemvc.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, data := filepath.Join(folder, "model.safetensors"), filepath.Join(folder, "data.npz")
+	model, data = filepath.Join(folder, "model.safetensors"), filepath.Join(folder, "data.npz")
 	if err := fit.Save(model); err != nil {
 		t.Fatal(err)
 	}
 	if err := dataset.WriteNPZ(data, false, arrays...); err != nil {
 		t.Fatal(err)
 	}
+	return fit, model, data, all
+}
+
+// predictInPython compares the labels of both, and says whether the model kept the clusters of its start.
+func predictInPython(t *testing.T, python string, c largemvc.Config) bool {
+	fit, model, data, all := fitted(t, c)
 	out, err := exec.Command(python, "predict.py", model, data).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -74,6 +99,7 @@ func predictInPython(t *testing.T, python string, c largemvc.Config) {
 		}
 		t.Errorf("%d of %d lines differ", differ, len(labels)+1)
 	}
+	return fit.Kept
 }
 
 // blobs makes samples of three overlapping classes in two views, the second of few features: the first ones as views, all of

@@ -1,16 +1,13 @@
 package cuda
 
 import (
-	"bytes"
 	"context"
 	"math"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/ptx"
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // operands are values at which operations have their ends and their kinks, and ordinary ones.
@@ -183,29 +180,4 @@ func near[T float32 | float64](a, b T) bool {
 }
 
 // TestGenerated: the committed PTX is what clang-19 makes of the sources.
-func TestGenerated(t *testing.T) {
-	clang := os.Getenv("CLANG")
-	if clang == "" {
-		clang = "clang++-19"
-	}
-	if _, err := exec.LookPath(clang); err != nil {
-		t.Skipf("no %s (Debian: apt-get install clang-19), so the committed PTX is not compared with its sources", clang)
-	}
-	out := t.TempDir()
-	if text, err := exec.Command("sh", "kernels/generate.sh", out).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	for _, name := range []string{"binary.ptx", "unary.ptx"} {
-		want, err := os.ReadFile(filepath.Join(out, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(filepath.Join("kernels", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("kernels/%s is not what %s makes of the sources: go generate ./internal/cuda", name, clang)
-		}
-	}
-}
+func TestGenerated(t *testing.T) { testutil.GeneratedPTX(t) }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // bench has what a test of kernels needs: arrays of the device, each an allocation of its own.
@@ -291,48 +291,11 @@ func TestRowSums(t *testing.T) {
 }
 
 // The committed PTX is what the compiler makes of the sources.
-func TestKernelsAreAsGenerated(t *testing.T) {
-	clang := os.Getenv("CLANG")
-	if clang == "" {
-		clang = "clang++-19"
-	}
-	if _, err := exec.LookPath(clang); err != nil {
-		t.Skipf("no %s (Debian: apt-get install clang-19), so the committed PTX is not compared with its sources", clang)
-	}
-	dir := t.TempDir()
-	cmd := exec.Command("sh", "kernels/generate.sh", dir)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	made, err := filepath.Glob(filepath.Join(dir, "*.ptx"))
-	if err != nil || len(made) == 0 {
-		t.Fatalf("%d files, %v", len(made), err)
-	}
-	for _, path := range made {
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(filepath.Join("kernels", filepath.Base(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(got) != string(want) {
-			t.Errorf("kernels/%s is not what %s makes of the sources: go generate ./internal/device", filepath.Base(path), clang)
-		}
-	}
-	have, _ := filepath.Glob("kernels/*.ptx")
-	if len(have) != len(made) {
-		t.Errorf("%d files of PTX are committed, %d are made", len(have), len(made))
-	}
-}
+func TestKernelsAreAsGenerated(t *testing.T) { testutil.GeneratedPTX(t) }
 
 // ptxas, where there is one, takes every kernel without spilling registers.
 func TestAssembles(t *testing.T) {
-	ptxas, err := exec.LookPath("ptxas")
-	if err != nil {
-		t.Skip("no ptxas (it is part of CUDA), so the kernels are not assembled for a card")
-	}
+	ptxas := testutil.Program(t, "ptxas", "the kernels are not assembled for a card (it is part of CUDA)")
 	paths, err := filepath.Glob("kernels/*.ptx")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("%d files, %v", len(paths), err)

@@ -104,7 +104,7 @@ func (s *Shard[T]) forward(p *engine.Pass, c *constants) {
 				positiveSlope(s.spec.Shrink))
 			weight = s.rowW
 		}
-		if !s.spec.Anchored {
+		if !s.spec.Anchored || s.frozen {
 			continue
 		}
 		s.correlate(v, s.plan.to.m[v], h, weight, v == 0)

@@ -69,7 +69,7 @@ func NewRows[T kernel.Float](drv Driver, x []rows.Matrix[T], present [][]bool) (
 	if err := checkSizes(n, r.dims, 1, ceil(n, r.chunk)); err != nil {
 		return nil, err
 	}
-	if err := fits(drv, fmt.Sprintf("the rows of %d samples", n), need); err != nil {
+	if err := fits(drv, fmt.Sprintf("a matrix of %d samples", n), need); err != nil {
 		return nil, err
 	}
 	for v, xv := range x {

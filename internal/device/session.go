@@ -78,7 +78,9 @@ func (s *Session) leave(err error) error {
 	if s.must || !errors.As(err, &full) {
 		return err
 	}
-	s.left = append(s.left, full.Error())
+	if text := full.Error(); !slices.Contains(s.left, text) {
+		s.left = append(s.left, text)
+	}
 	return nil
 }
 

@@ -22,6 +22,7 @@ type Shard[T kernel.Float] struct {
 	result       []float64 // sums of a pass, as they come down
 	term         *term[T]  // nil: none
 	polar        polarProducts
+	frozen       bool      // passes leave out the sums
 	measured     bool      // maxima are those of the left factor at hand
 	scales       []float64 // of X per view on tensor cores; 0: by fused multiply-add
 	freeH, freeT *[]Ptr    // arrays for added cotangents that hold none

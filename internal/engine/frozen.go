@@ -50,6 +50,10 @@ func NewFrozen[T kernel.Float](spec Spec, q *Params, anchors func(l, v int) []fl
 	return f, nil
 }
 
+// Passes returns the shape of the network, whose Samples say nothing, and its passes in order: Project, then Forward for each
+// layer. Nobody may change them.
+func (f *Frozen[T]) Passes() (Spec, []*Pass) { return f.spec, f.passes }
+
 // FrozenRows runs a Frozen network on a few rows at a time; its memory is used again. One goroutine uses it at once.
 type FrozenRows[T kernel.Float] struct {
 	f       *Frozen[T]

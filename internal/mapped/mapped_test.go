@@ -7,10 +7,16 @@ import (
 	"testing"
 )
 
-func TestMake(t *testing.T) {
+// onLinux skips a test where state is not kept in files.
+func onLinux(t *testing.T) {
+	t.Helper()
 	if !Possible {
 		t.Skip("state in files is possible on Linux alone")
 	}
+}
+
+func TestMake(t *testing.T) {
+	onLinux(t)
 	folder := t.TempDir()
 	f := New(folder)
 	x, few := Make[float64](f, 100_000), Make[uint8](f, 10)
@@ -40,9 +46,7 @@ func TestMake(t *testing.T) {
 
 // A folder that is not there, or too small a disk, is an error before anything is written.
 func TestMakeWithoutRoom(t *testing.T) {
-	if !Possible {
-		t.Skip("state in files is possible on Linux alone")
-	}
+	onLinux(t)
 	f := New(filepath.Join(t.TempDir(), "none"))
 	if x := Make[float32](f, 1<<20); x != nil || f.Err() == nil || !strings.Contains(f.Err().Error(), "4194304 bytes") {
 		t.Error(len(x), f.Err())

@@ -3,17 +3,13 @@
 package op
 
 import (
-	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"unsafe"
 
 	"gorgonia.org/cu"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	_ "github.com/largemvc/largemvc/internal/cuda" // Gorgonia's elementwise kernels
 )
 
 // placed returns the op that Gorgonia gets. Its tape machine ends the process in a graph without any op for the device, which
@@ -140,118 +136,4 @@ func same(label string, device bool) *Operation {
 		return cotangent, nil
 	}
 	return o
-}
-
-// NewMachine makes a tape machine. Gorgonia sets a context for a thread and then loads kernels on whatever thread it is on, so
-// that it must not leave its thread meanwhile; it panics where a device fails or has too little memory.
-func NewMachine(g *gorgonia.ExprGraph, options ...gorgonia.VMOpt) (m gorgonia.VM, err error) {
-	if err := load(g); err != nil {
-		return nil, err
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("a machine of Gorgonia on the device: %v", v)
-		}
-	}()
-	return &machine{VM: gorgonia.NewTapeMachine(g, options...), graph: g}, nil
-}
-
-// NewTraining makes a tape machine that binds gradients to the nodes that learn; grads are the nodes of their gradients. Gorgonia
-// binds zeros, and says nothing, where the last operation of a gradient is one of its own, which the device computes: what it
-// binds is put right after each run.
-func NewTraining(g *gorgonia.ExprGraph, learn, grads gorgonia.Nodes) (gorgonia.VM, error) {
-	var wrong []gradient
-	for i, n := range grads {
-		if _, ok := n.Op().(gorgonia.CUDADoer); ok {
-			wrong = append(wrong, gradient{of: learn[i], value: new(gorgonia.Value)})
-			gorgonia.Read(n, wrong[len(wrong)-1].value)
-		}
-	}
-	vm, err := NewMachine(g, gorgonia.BindDualValues(learn...))
-	if err != nil {
-		return nil, err
-	}
-	vm.(*machine).wrong = wrong
-	return vm, nil
-}
-
-// gradient is the value of a gradient, as it is read.
-type gradient struct {
-	of    *gorgonia.Node
-	value *gorgonia.Value
-}
-
-func (d gradient) bind() error {
-	bound, err := d.of.Grad()
-	if err != nil {
-		return err
-	}
-	from, to := EntriesOf(*d.value), EntriesOf(bound)
-	if from == nil || to == nil || from.Len() != to.Len() {
-		return fmt.Errorf("the gradient by %s is %v, bound is %v", d.of.Name(), *d.value, bound)
-	}
-	for j := range to.Len() {
-		to.Set(j, from.At(j))
-	}
-	return nil
-}
-
-// ballast is how many numbers more a machine has room for on the device, for each node that is computed there.
-const ballast = 32
-
-// load adds an op for the device to a graph, for two faults of Gorgonia: it ends the process where a graph has none; and it
-// takes two and a half times the bytes that the values of a graph have on the device, where each value takes up a multiple of
-// 32, which is too little for many scalars. The input of the op is as large as it takes to make up for that.
-func load(g *gorgonia.ExprGraph) error {
-	nodes := 1
-	for _, n := range g.AllNodes() {
-		if _, ok := n.Op().(gorgonia.CUDADoer); ok {
-			nodes++
-		}
-	}
-	size := nodes * ballast
-	in := NewInput(g, "largemvc ballast", Dense(make([]float32, size), size), size)
-	o := &Operation{Label: "largemvc ballast", Device: true}
-	o.Run = func([]gorgonia.Value) (gorgonia.Value, error) { return Scalar[float32](0), nil }
-	_, err := Apply(o, tensor.Float32, nil, in)
-	return err
-}
-
-// machine is a tape machine that lets go of what its graph works with: a goroutine of Gorgonia's keeps a machine, and with it the
-// graph, for as long as the process lives.
-type machine struct {
-	gorgonia.VM
-	graph *gorgonia.ExprGraph
-	wrong []gradient
-}
-
-func (m *machine) RunAll() error {
-	if err := m.VM.RunAll(); err != nil {
-		return err
-	}
-	for _, d := range m.wrong {
-		if err := d.bind(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var errClosed = errors.New("the machine was closed")
-
-func (m *machine) Close() error {
-	err := m.VM.Close()
-	for _, n := range m.graph.AllNodes() {
-		o, ok := n.Op().(*Operation)
-		if d, placed := n.Op().(onDevice); placed {
-			o, ok = d.Operation, true
-		}
-		if ok {
-			o.Run = func([]gorgonia.Value) (gorgonia.Value, error) { return nil, errClosed }
-			o.Grad = nil
-		}
-	}
-	return err
 }

@@ -108,6 +108,9 @@ func (t *Tree[S]) Total() S {
 	return total
 }
 
+// Take empties the tree and leaves the sums of its nodes to whoever has them.
+func (t *Tree[S]) Take() { t.nodes = t.nodes[:0] }
+
 // Reset empties the tree and keeps its memory for further parts.
 func (t *Tree[S]) Reset() {
 	for _, n := range t.nodes {

@@ -40,6 +40,7 @@ type Network[T kernel.Float] struct {
 	unit      bool
 	intake    Intake[T]
 	clusters  *kmeans.Assigner[T]
+	frozen    *engine.Frozen[T]     // the layers, of stock modules; else nil
 	start     *cluster.Embedding[T] // gives H in place of the layers, if it is not nil
 	few       sync.Pool             // of *worker[T] with room for fewRows
 	some      sync.Pool             // with room for some rows
@@ -87,10 +88,12 @@ func New[T kernel.Float](
 	if err != nil {
 		return nil, err
 	}
-	return NewOf(spec.Anchors, chunkRows, views, intake, unit, clusters, func(room int, present [][]bool) (Runner[T], error) {
+	out := NewOf(spec.Anchors, chunkRows, views, intake, unit, clusters, func(room int, present [][]bool) (Runner[T], error) {
 		r, err := frozen.NewRows(room, present)
 		return engineRunner[T]{r}, err
-	}), nil
+	})
+	out.frozen = frozen
+	return out, nil
 }
 
 // NewOf is New for the layers of a runner, which takes at most so many rows at once.
@@ -142,7 +145,14 @@ type Output[T kernel.Float] struct {
 
 // Run takes samples through preprocessing, layers and clusters.
 func (f *Network[T]) Run(ctx context.Context, views []view.View, workers int, out *Output[T]) error {
-	n := views[0].Rows
+	return f.inChunks(ctx, 0, views[0].Rows, workers, func(w *worker[T], lo, hi int) error {
+		return f.take(ctx, w, views, lo, hi, out)
+	})
+}
+
+// inChunks calls f with samples [lo, hi) of [first, end), a few at a time, and the memory of a goroutine for them.
+func (f *Network[T]) inChunks(ctx context.Context, first, end, workers int, do func(w *worker[T], lo, hi int) error) error {
+	n := end - first
 	pool, room := &f.some, f.chunk
 	switch {
 	case n <= fewRows:
@@ -164,8 +174,8 @@ func (f *Network[T]) Run(ctx context.Context, views []view.View, workers int, ou
 		}
 		defer pool.Put(w)
 		w.buffer.Workers = within
-		lo := c * room
-		return f.take(ctx, w, views, lo, min(lo+room, n), out)
+		lo := first + c*room
+		return do(w, lo, min(lo+room, end))
 	})
 }
 
@@ -204,14 +214,19 @@ func (f *Network[T]) take(ctx context.Context, w *worker[T], views []view.View, 
 			return err
 		}
 	}
-	if out.H != nil {
-		ld := kernel.Pad(f.anchors)
-		copy(out.H[lo*ld:hi*ld], w.h)
-	}
 	for v, trust := range out.Trust {
 		for i, t := range w.runner.Trust(v)[:hi-lo] {
 			trust[lo+i] = float64(t)
 		}
+	}
+	return f.finish(w, lo, hi, out)
+}
+
+// finish gives samples [lo, hi), whose representation is the worker's, to out, and finds their clusters.
+func (f *Network[T]) finish(w *worker[T], lo, hi int, out *Output[T]) error {
+	if out.H != nil {
+		ld := kernel.Pad(f.anchors)
+		copy(out.H[lo*ld:hi*ld], w.h)
 	}
 	if out.Labels == nil {
 		return nil

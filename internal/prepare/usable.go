@@ -37,7 +37,7 @@ func Usable[T kernel.Float](ctx context.Context, s *Standardiser, x view.View, v
 			q := square(i)
 			if limit := LargestNorm[T](); !(q < limit*limit) {
 				return fmt.Errorf("%s: row %d has the norm %.3g, too large to compute with (%.0e): standardise the view",
-					x.Label(v), x.Offset+x.First+i, math.Sqrt(q), limit)
+					x.Label(v), x.Number(i), math.Sqrt(q), limit)
 			}
 			if q > 0 {
 				alive.Store(true)

@@ -26,11 +26,11 @@ type Group struct {
 	number uint64 // of what is done together next
 	spent  int64
 
-	mine, all []byte // memory for sums
-	first     int    // the number of this rank's first row
-	rows      int
-	total     int // rows of all ranks
-	counts    []int
+	all    []byte // memory for sums
+	first  int    // the number of this rank's first row
+	rows   int
+	total  int // rows of all ranks
+	counts []int
 }
 
 type key struct{}

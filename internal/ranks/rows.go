@@ -124,45 +124,56 @@ func JoinTree[S any](g *Group, what string, tree *parallel.Tree[S], values func(
 	if len(nodes) == 0 {
 		return fmt.Errorf("%s: this rank has no rows", what)
 	}
-	like := nodes[0].Sum
+	own := slices.Clone(nodes)
+	like := own[0].Sum
 	size := 8 * len(values(like, like))
-	mine := g.room(&g.mine, len(nodes)*(16+size))
-	at := 0
-	for _, n := range nodes {
-		binary.LittleEndian.PutUint64(mine[at:], uint64(n.Level))
-		binary.LittleEndian.PutUint64(mine[at+8:], uint64(n.Index))
-		at += 16 + copy(mine[at+16:], Bytes(values(n.Sum, like)))
-	}
-	sizes, err := g.head(what, len(mine), working)
+	sizes, err := g.head(what, len(own)*(16+size), working)
 	if err != nil {
 		return err
 	}
-	total := 0
+	total, at := 0, 0
 	for r, n := range sizes {
 		if n%(16+size) != 0 {
 			return g.differ("%s has another length on rank %d than on rank %d", what, r, g.Rank())
 		}
+		if r == g.Rank() {
+			at = total
+		}
 		total += n
 	}
-	all := g.room(&g.all, total)
+	all := g.room(total)
+	mine := all[at : at+sizes[g.Rank()]] // where it is to be
+	for k, n := range own {
+		b := mine[k*(16+size):]
+		binary.LittleEndian.PutUint64(b, uint64(n.Level))
+		binary.LittleEndian.PutUint64(b[8:], uint64(n.Index))
+		copy(b[16:], Bytes(values(n.Sum, like)))
+	}
 	if err := g.gather(mine, sizes, all); err != nil {
 		return err
 	}
-	tree.Reset()
-	for b := all; len(b) > 0; b = b[16+size:] {
+	tree.Take()
+	for at := range total / (16 + size) {
+		b := all[at*(16+size):]
+		level, index := int(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint64(b[8:]))
+		if len(own) > 0 && level == own[0].Level && index == own[0].Index {
+			tree.PushNode(level, index, own[0].Sum)
+			own = own[1:]
+			continue
+		}
 		part := tree.Part()
 		copy(Bytes(values(part, like)), b[16:16+size])
-		tree.PushNode(int(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint64(b[8:])), part)
+		tree.PushNode(level, index, part)
 	}
 	return nil
 }
 
 // room returns n bytes of memory that is used again and again.
-func (g *Group) room(x *[]byte, n int) []byte {
-	if cap(*x) < n {
-		*x = make([]byte, n)
+func (g *Group) room(n int) []byte {
+	if cap(g.all) < n {
+		g.all = make([]byte, n)
 	}
-	return (*x)[:n]
+	return g.all[:n]
 }
 
 // SumRows returns the sum, of the given size, of what work adds to part, which is zero before, for the rows from lo to hi of

@@ -56,13 +56,17 @@ func (o Options) Bytes(views []view.View, size int64) Bytes {
 		strip = 16 * int64(out.Atoms)
 	}
 	out.Work = min(workers*strip*64*size, max(512<<20, strip*64*size))
-	var standardised int64 // of a sparse view, while its inputs are made
+	var standardised, ordered int64 // of a sparse view, while its inputs are made, and of all in the order of the samples
 	for _, x := range views {
 		if x.Sparse != nil {
 			standardised = max(standardised, int64(len(o.Kind.Parts()))*prepare.Bytes(x, size))
+			ordered += x.OrderedBytes()
 		}
 	}
-	out.Work = max(out.Work, standardised)
+	if !o.exact(n) {
+		ordered = 0
+	}
+	out.Work = max(out.Work, standardised+ordered)
 	out.Graph = o.graphBytes(n, out.Columns, size)
 	var filled int64
 	for _, k := range out.Columns {

@@ -23,10 +23,14 @@ func (s *Inputs[T]) Fill(ctx context.Context, views []view.View, o Options) ([]n
 	}
 	var free []spare[T]
 	for _, v := range widestFirst(dims) {
-		if prepare.InPlace[T](views[v], o.Overwrite) {
-			free = append(free, spare[T]{view.Own[T](views[v]), dims[v], 0})
+		x := views[v]
+		if o.Overwrite {
+			x = view.Settled[T](x)
 		}
-		if err := s.fill(ctx, blocks, v, views[v], free, o); err != nil {
+		if prepare.InPlace[T](x, o.Overwrite) {
+			free = append(free, spare[T]{view.Own[T](x), dims[v], 0})
+		}
+		if err := s.fill(ctx, blocks, v, x, free, o); err != nil {
 			return nil, err
 		}
 	}

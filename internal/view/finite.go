@@ -66,9 +66,11 @@ func (x *View) checkRows(v, lo, hi int) error {
 		case x.Sparse != nil:
 			total = x.Sparse.Square(i)
 		case x.F64 != nil:
-			total = kernel.SumSquares(x.F64[i*x.Cols:(i+1)*x.Cols], 0)
+			at := x.place(i) * x.Cols
+			total = kernel.SumSquares(x.F64[at:at+x.Cols], 0)
 		case x.F32 != nil:
-			total = kernel.SumSquares(x.F32[i*x.Cols:(i+1)*x.Cols], 0)
+			at := x.place(i) * x.Cols
+			total = kernel.SumSquares(x.F32[at:at+x.Cols], 0)
 		default:
 			if buf == nil {
 				buf = make([]float64, x.Cols)
@@ -88,8 +90,8 @@ func nonFinite(x View, v, i int) error {
 	x.Row(i, row)
 	for j, value := range row {
 		if math.IsNaN(value) || math.IsInf(value, 0) {
-			return fmt.Errorf("%s has %v at row %d, column %d", x.Label(v), value, x.Offset+x.First+i, j)
+			return fmt.Errorf("%s has %v at row %d, column %d", x.Label(v), value, x.Number(i), j)
 		}
 	}
-	return fmt.Errorf("%s: the values of row %d are so large that their squares are not finite", x.Label(v), x.Offset+x.First+i)
+	return fmt.Errorf("%s: the values of row %d are so large that their squares are not finite", x.Label(v), x.Number(i))
 }

@@ -28,6 +28,7 @@ type bound struct {
 	Source
 	reads    *rows.Reads
 	resident bool // what is made of the rows is held in memory
+	index    int  // of the view
 	blocks   *rows.Blocks[float32]
 }
 
@@ -43,7 +44,7 @@ func Bind(views []View, r *rows.Reads, workers int, resident bool) []View {
 		fill := func(ctx context.Context, lo, hi int, dst []float32) error {
 			return x.read(ctx, v, lo, dst[:(hi-lo)*d])
 		}
-		out[v].Source = &bound{x.Source, r, resident, rows.NewBlocks(r, n, d, workers, fill)}
+		out[v].Source = &bound{x.Source, r, resident, v, rows.NewBlocks(r, n, d, workers, fill)}
 	}
 	return out
 }
@@ -83,8 +84,18 @@ func StreamedBytes(x View, cols, workers int, size int64) int64 {
 	return rows.BlocksBytes(cols, workers, size) + 2*rows.BlocksBytes(x.Cols, workers, 4)
 }
 
-// read reads rows of view v, numbered from the first of its source.
+// read reads rows of view v, numbered from the first of its source, or in the view's order.
 func (v View) read(ctx context.Context, index, first int, dst []float32) error {
+	if v.order != nil {
+		order := v.order
+		v.order = nil
+		for ; len(dst) > 0; first, dst = first+1, dst[v.Cols:] {
+			if err := v.read(ctx, index, order[first], dst[:v.Cols]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	if err := v.Source.ReadRows(ctx, first, dst); err != nil {
 		from := v.Offset + first
 		return fmt.Errorf("reading %s, rows %d to %d: %w", v.Label(index), from, from+len(dst)/max(v.Cols, 1)-1, err)
@@ -106,7 +117,7 @@ func (v View) readRow(i int, dst []float64) {
 	row := (*held)[:v.Cols]
 	if b, ok := v.Source.(*bound); ok {
 		b.blocks.Row(v.First+i, row)
-	} else if err := v.Source.ReadRows(context.Background(), v.First+i, row); err != nil {
+	} else if err := v.read(context.Background(), 0, v.First+i, row); err != nil {
 		for j := range row {
 			row[j] = float32(math.NaN())
 		}
@@ -129,7 +140,7 @@ func (v View) takeRead(samples []int) []float32 {
 			rows.RowReader(b.blocks, len(samples))(v.First+samples[k], part)
 		} else if ok {
 			b.blocks.Copy(v.First+samples[k], v.First+samples[end-1]+1, part)
-		} else if err := v.Source.ReadRows(context.Background(), v.First+samples[k], part); err != nil {
+		} else if err := v.read(context.Background(), 0, v.First+samples[k], part); err != nil {
 			for j := range part {
 				part[j] = float32(math.NaN())
 			}
@@ -145,7 +156,10 @@ func (v View) InMemory(ctx context.Context, index, lo, hi int, buf []float32) (V
 	if v.Source == nil {
 		return out, nil
 	}
-	out.Source, out.F32 = nil, slices.Grow(buf[:0], (hi-lo)*v.Cols)[:(hi-lo)*v.Cols]
+	if v.numbers != nil {
+		out.numbers = v.numbers[v.First+lo : v.First+hi]
+	}
+	out.Source, out.order, out.F32 = nil, nil, slices.Grow(buf[:0], (hi-lo)*v.Cols)[:(hi-lo)*v.Cols]
 	err := parallel.For(context.Background(), 1, 1, func(int, int) error { // The source may be a caller's own, and panic.
 		return v.read(ctx, index, v.First+lo, out.F32)
 	})

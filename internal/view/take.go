@@ -6,7 +6,7 @@ import "gonum.org/v1/gonum/mat"
 // a Source that cannot be read are NaN.
 func (v View) Take(samples []int) View {
 	out := v
-	out.Rows, out.First, out.Given = len(samples), 0, false
+	out.Rows, out.First, out.Given, out.order, out.numbers = len(samples), 0, false, nil, nil
 	if v.Present != nil {
 		out.Present = make([]bool, len(samples))
 		for k, i := range samples {
@@ -17,9 +17,9 @@ func (v View) Take(samples []int) View {
 	case v.Sparse != nil:
 		out.Sparse = v.Sparse.take(samples)
 	case v.F64 != nil:
-		out.F64 = takeRows(v.F64, v.Cols, samples)
+		out.F64 = takeRows(v.F64, v.Cols, samples, v.order)
 	case v.F32 != nil:
-		out.F32 = takeRows(v.F32, v.Cols, samples)
+		out.F32 = takeRows(v.F32, v.Cols, samples, v.order)
 	case v.Source != nil:
 		out.Source, out.F32 = nil, v.takeRead(samples)
 	default:
@@ -28,9 +28,12 @@ func (v View) Take(samples []int) View {
 	return out
 }
 
-func takeRows[T float32 | float64](x []T, cols int, samples []int) []T {
+func takeRows[T float32 | float64](x []T, cols int, samples []int, order Order) []T {
 	out := make([]T, 0, len(samples)*cols)
 	for _, i := range samples {
+		if order != nil {
+			i = order[i]
+		}
 		out = append(out, x[i*cols:(i+1)*cols]...)
 	}
 	return out

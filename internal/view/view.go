@@ -31,6 +31,20 @@ type View struct {
 	Offset int // what messages add to the numbers of rows: the rows of lower ranks
 
 	Present []bool // the samples that have the view; nil: all. The rows of the others are never read.
+
+	order   Order // of the samples, the rows that dense values or a Source have for them; nil: as they stand
+	numbers Order // of the samples among the caller's, for messages; nil: as they stand
+}
+
+// Number is the number of sample i among all of the caller's.
+func (v View) Number(i int) int {
+	switch {
+	case v.numbers == nil:
+		return v.Offset + v.First + i
+	case v.Source != nil:
+		i += v.First
+	}
+	return v.Offset + v.numbers[i]
 }
 
 // Empty says whether the view has no memory at all.
@@ -40,6 +54,14 @@ func (v View) Empty() bool {
 
 // Has says whether sample i has the view.
 func (v View) Has(i int) bool { return v.Present == nil || v.Present[i] }
+
+// place is where dense values have those of sample i.
+func (v View) place(i int) int {
+	if v.order == nil {
+		return i
+	}
+	return v.order[i]
+}
 
 // Label names view v in messages.
 func (v View) Label(index int) string {
@@ -58,8 +80,10 @@ func (v View) Row(i int, dst []float64) {
 			dst[v.Sparse.Cols[k]] = v.Sparse.Value(k)
 		}
 	case v.F64 != nil:
+		i = v.place(i)
 		copy(dst, v.F64[i*v.Cols:(i+1)*v.Cols])
 	case v.F32 != nil:
+		i = v.place(i)
 		kernel.Widen(dst, v.F32[i*v.Cols:(i+1)*v.Cols])
 	case v.Source != nil:
 		v.readRow(i, dst)
@@ -80,7 +104,12 @@ func (v View) Window(lo, hi int) View {
 	if v.Present != nil {
 		out.Present = v.Present[lo:hi]
 	}
+	if v.numbers != nil && v.Source == nil {
+		out.numbers = v.numbers[lo:hi]
+	}
 	switch {
+	case v.order != nil && v.Source == nil:
+		out.order = v.order[lo:hi]
 	case v.Sparse != nil:
 		out.Sparse = v.Sparse.Window(lo, hi)
 	case v.F64 != nil:
@@ -96,7 +125,7 @@ func (v View) Window(lo, hi int) View {
 
 // Own returns the view's values if the caller gave them as a slice of T.
 func Own[T kernel.Float](x View) []T {
-	if !x.Given {
+	if !x.Given || x.order != nil {
 		return nil
 	}
 	if m, ok := any(x.F32).([]T); ok && x.F32 != nil {

@@ -24,11 +24,24 @@ func toolkit(t *testing.T) *environment {
 typedef int CUresult, CUdevice, CUmem_advise;
 typedef unsigned long long CUdeviceptr;
 typedef struct c *CUcontext; typedef struct e *CUevent; typedef struct s *CUstream; typedef struct u CUuuid;
-typedef struct g *CUgraph; typedef struct n *CUgraphNode;
+typedef struct g *CUgraph; typedef struct n *CUgraphNode; typedef struct d CUgraphEdgeData;
+typedef struct { int type, id; } CUmemLocation;
 enum { CU_THERE = 3 };
 #define cuCtxCreate cuCtxCreate_v4
+#define cuDeviceGetUuid cuDeviceGetUuid_v2
+#define cuEventElapsedTime cuEventElapsedTime_v2
+#define cuGraphAddDependencies cuGraphAddDependencies_v2
+#define cuGraphGetEdges cuGraphGetEdges_v2
+#define cuMemAdvise cuMemAdvise_v2
 #define cuMemAlloc cuMemAlloc_v2
+#define cuMemPrefetchAsync cuMemPrefetchAsync_v2
 CUresult cuCtxCreate(CUcontext *, void *params, unsigned, CUdevice);
+CUresult cuDeviceGetUuid(CUuuid *, CUdevice);
+CUresult cuEventElapsedTime(float *, CUevent, CUevent);
+CUresult cuGraphAddDependencies(CUgraph, const CUgraphNode *, const CUgraphNode *, const CUgraphEdgeData *, size_t);
+CUresult cuGraphGetEdges(CUgraph, CUgraphNode *, CUgraphNode *, CUgraphEdgeData *, size_t *);
+CUresult cuMemAdvise(CUdeviceptr, size_t, CUmem_advise, CUmemLocation);
+CUresult cuMemPrefetchAsync(CUdeviceptr, size_t, CUmemLocation, unsigned, CUstream);
 CUresult cuMemAlloc(CUdeviceptr *, size_t);
 CUresult cuInit(unsigned);
 `)
@@ -77,7 +90,9 @@ func TestNames(t *testing.T) {
 		t.Errorf("symbols %v, want %v (%v)", symbols, want, err)
 	}
 	out, complaint, err := e.compile("#include <cuda.h>\nint x[CU_GONE - CU_THERE > 99 ? 1 : -1];\n"+
-		"int f(CUcontext *c) { return cuCtxCreate(c, 0, 0); }\n", "-fsyntax-only", "-Werror")
+		"int f(CUcontext *c) { return cuCtxCreate(c, 0, 0) + cuMemAdvise(0, 1, 2, 0) + cuMemPrefetchAsync(0, 1, 0, 0); }\n"+
+		"int g(CUgraph a, CUgraphNode *n, size_t *k) {\n"+
+		"  return cuGraphAddDependencies(a, n, n, 1) + cuGraphGetEdges(a, n, n, k);\n}\n", "-fsyntax-only", "-Werror")
 	if err != nil {
 		t.Errorf("%v\n%s%s", err, out, complaint)
 	}

@@ -30,9 +30,7 @@ func FuzzFile(f *testing.F) {
 	}
 	f.Add(small().Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 1<<18 {
-			t.Skip("large inputs only slow the search down")
-		}
+		testutil.Large(t, len(data), 1<<18)
 		for _, unsealed := range []bool{false, true} {
 			lim := budget.New(context.Background(), 1<<22, nil)
 			lim.AddFile(int64(len(data)))

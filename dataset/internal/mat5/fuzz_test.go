@@ -16,9 +16,7 @@ func FuzzFile(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 1<<18 {
-			t.Skip("large inputs only slow the search down")
-		}
+		testutil.Large(t, len(data), 1<<18)
 		lim := budget.New(context.Background(), 1<<22, nil)
 		lim.AddFile(int64(len(data)))
 		got := testutil.Allocated(func() { walk(t, data, lim) })

@@ -121,6 +121,25 @@ func fakeLaunch(c, f C.uintptr_t, gx, gy, gz, bx, by, bz, shared C.uint, params 
 	})
 }
 
+// productFailed is cuBLAS's number of an execution that failed.
+const productFailed = 13
+
+// fakeProduct returns 0 where the operands of a product lie in managed memory of the context of its handle.
+//
+//export fakeProduct
+func fakeProduct(c C.uintptr_t, x, y, to unsafe.Pointer) C.int {
+	there.mutex.Lock()
+	defer there.mutex.Unlock()
+	owner := there.owners[handle(c)]
+	for _, p := range []unsafe.Pointer{x, y, to} {
+		if owner == nil || owner.host(uint64(uintptr(p)), 1) == nil {
+			there.complain(invalidContext, "a product of cuBLAS with memory of another context than its handle's")
+			return productFailed
+		}
+	}
+	return 0
+}
+
 // within calls f under the lock, in a context that is there and that no fault has lost.
 func (d *driver) within(c C.uintptr_t, f func(x *owner) result) C.int {
 	d.mutex.Lock()

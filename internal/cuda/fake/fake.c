@@ -3,6 +3,7 @@
 // The functions of libcuda that are called, with the current context of each thread. What they do is in Go.
 #include <cuda.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "_cgo_export.h"
@@ -88,16 +89,23 @@ static CUresult fake_cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsi
 
 extern void largemvc_cublas_replace(const char *symbol, void *f);
 
+// A handle belongs to the context in which it was made, and products to that; a product with memory of another one fails.
+typedef struct { uintptr_t context; } fake_handle;
+
 static int fake_create(void **handle) {
-  static int there;
-  *handle = &there;
+  fake_handle *h = malloc(sizeof *h);
+  h->context = current;
+  *handle = h;
   return 0;
 }
+static int fake_destroy(void *handle) { return free(handle), 0; }
 static int fake_well(void) { return 0; }
 
 #define PRODUCTS(type, letter)                                                                                                   \
   static int fake_##letter##gemm(void *h, int ta, int tb, int m, int n, int k, const type *alpha, const type *a, int lda,        \
                                  const type *b, int ldb, const type *beta, type *c, int ldc) {                                   \
+    int status = fakeProduct(((fake_handle *)h)->context, (void *)a, (void *)b, (void *)c);                                      \
+    if (status) return status;                                                                                                   \
     for (int j = 0; j < n; j++)                                                                                                  \
       for (int i = 0; i < m; i++) {                                                                                              \
         double s = 0;                                                                                                            \
@@ -111,6 +119,8 @@ static int fake_well(void) { return 0; }
   }                                                                                                                              \
   static int fake_##letter##gemv(void *h, int t, int m, int n, const type *alpha, const type *a, int lda, const type *x, int dx, \
                                  const type *beta, type *y, int dy) {                                                            \
+    int status = fakeProduct(((fake_handle *)h)->context, (void *)a, (void *)x, (void *)y);                                      \
+    if (status) return status;                                                                                                   \
     int rows = t ? n : m, columns = t ? m : n;                                                                                   \
     for (int i = 0; i < rows; i++) {                                                                                             \
       double s = 0;                                                                                                              \
@@ -125,7 +135,7 @@ PRODUCTS(double, D)
 
 static void install_products(void) {
   largemvc_cublas_replace("cublasCreate_v2", fake_create);
-  largemvc_cublas_replace("cublasDestroy_v2", fake_well);
+  largemvc_cublas_replace("cublasDestroy_v2", fake_destroy);
   largemvc_cublas_replace("cublasSetStream_v2", fake_well);
   largemvc_cublas_replace("cublasSgemm_v2", fake_Sgemm);
   largemvc_cublas_replace("cublasDgemm_v2", fake_Dgemm);

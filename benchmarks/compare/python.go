@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	_ "embed" // of the scripts
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/benchmarks/internal/sides"
+	"github.com/largemvc/largemvc/dataset"
+)
+
+//go:embed sklearn_child.py
+var sklearnScript string
+
+//go:embed torch_fit.py
+var torchFitScript string
+
+// peer is a method in Python.
+type peer struct {
+	name string
+	run  func(file string) (*outcome, error)
+}
+
+// torchLayers and torchEpochs are what the fit in PyTorch has of the paper preset.
+const torchLayers, torchEpochs = 2, 100
+
+// inPython returns the methods that the Python at hand can run, and says which it cannot.
+func (m *methods) inPython(dir string) ([]peer, error) {
+	has := func(what, imports string) bool {
+		ok := exec.Command(m.python, "-c", "import "+imports).Run() == nil
+		if !ok {
+			fmt.Fprintf(os.Stderr, "compare: %s cannot import %s: no rows of %s\n", m.python, imports, what)
+		}
+		return ok
+	}
+	var out []peer
+	if has("scikit-learn", "numpy, sklearn") {
+		path, err := sides.Script(dir, "sklearn_child.py", sklearnScript)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range []string{"KMeans", "MiniBatchKMeans"} {
+			out = append(out, peer{"scikit-learn " + name + ", z-scored", func(file string) (*outcome, error) {
+				return m.sklearn(path, file, name)
+			}})
+		}
+	}
+	if has("PyTorch", "numpy, torch") {
+		path, err := sides.Script(dir, "torch_fit.py", torchFitScript)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, peer{"PyTorch, literal network", func(file string) (*outcome, error) {
+			return m.torch(dir, path, file)
+		}})
+	}
+	return out, nil
+}
+
+// openSet reads a set with its classes.
+func openSet(file string) (set *dataset.Set, classes int, err error) {
+	if set, err = dataset.Open(file, dataset.Options{Float: 32, MaxBytes: 16 << 30}); err != nil {
+		return nil, 0, err
+	}
+	classes, err = classesOf(set, file)
+	return set, classes, err
+}
+
+func (m *methods) sklearn(script, file, name string) (*outcome, error) {
+	set, clusters, err := openSet(file)
+	if err != nil {
+		return nil, err
+	}
+	o, labels := &outcome{}, make([]int, len(set.Labels))
+	to := []any{&o.seconds, &o.mib}
+	for i := range labels {
+		to = append(to, &labels[i])
+	}
+	if err := o.read(exec.Command(m.python, script, file, strconv.Itoa(clusters), name), to...); err != nil {
+		return nil, err
+	}
+	o.accuracy, err = largemvc.Accuracy(set.Labels, labels)
+	return o, err
+}
+
+// torch fits the literal network from the anchors of this library's start, which is not counted, and clusters its representation
+// as the paper preset does.
+func (m *methods) torch(dir, script, file string) (*outcome, error) {
+	set, clusters, err := openSet(file)
+	if err != nil {
+		return nil, err
+	}
+	config := largemvc.Config{Clusters: clusters, Preset: largemvc.PresetPaper, Epochs: 1}
+	start, err := largemvc.Fit(context.Background(), viewsOf(set), config)
+	if err != nil {
+		return nil, err
+	}
+	var anchors []dataset.Array
+	for v := range set.Views {
+		p := start.Predictor.Anchors(0, v)
+		r, c := p.Dims()
+		anchors = append(anchors, dataset.Array{Name: fmt.Sprintf("P%d", v), Shape: []int{r, c}, Data: p.RawMatrix().Data})
+	}
+	from, to := filepath.Join(dir, "anchors.npz"), filepath.Join(dir, "representation.npy")
+	if err := dataset.WriteNPZ(from, false, anchors...); err != nil {
+		return nil, err
+	}
+	o, done := &outcome{accuracy: math.NaN()}, 0
+	err = o.read(exec.Command(m.python, script, file, from, strconv.Itoa(torchLayers), strconv.Itoa(torchEpochs),
+		fmt.Sprint(m.limit.Seconds()), to), &o.seconds, &done, &o.mib)
+	if err != nil {
+		return nil, err
+	}
+	if done < torchEpochs {
+		o.note = fmt.Sprintf(" (%d epochs, by proportion from %d)", torchEpochs, done)
+		o.processor *= float64(torchEpochs) / float64(done)
+		return o, nil
+	}
+	o.note = fmt.Sprintf(" (%d epochs)", done)
+	h, err := dataset.Open(to, dataset.Options{NoLabels: true, Float: 64})
+	if err != nil {
+		return nil, err
+	}
+	x := h.Views[0]
+	rows := mat.NewDense(x.Rows, x.Cols, x.Float64)
+	r, err := largemvc.KMeans(context.Background(), rows, largemvc.KMeansConfig{Clusters: clusters})
+	if err != nil {
+		return nil, err
+	}
+	o.accuracy, err = largemvc.Accuracy(set.Labels, r.Labels)
+	return o, err
+}

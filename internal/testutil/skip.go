@@ -1,0 +1,19 @@
+package testutil
+
+import "testing"
+
+// Long skips a test that takes seconds or much memory in short mode. why says what takes them.
+func Long(t testing.TB, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("short mode: " + why)
+	}
+}
+
+// Large ends a run of a fuzz target on an input of more than most bytes.
+func Large(t testing.TB, size, most int) {
+	t.Helper()
+	if size > most {
+		t.Skip("large inputs only slow the search down")
+	}
+}
