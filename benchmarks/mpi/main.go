@@ -1,10 +1,10 @@
 // Command mpi measures how much of their time several processes of a fit work: it fits made-up views with one process and with
 // several, in turns, one thread each, and prints how their times compare.
 //
-//	go build -o /tmp/mpi ./benchmarks/mpi && /tmp/mpi [-n 240000] [-dims 784,392,160] [-clusters 10] [-preset default] [-epochs 10]
+//	go build -o mpibench ./benchmarks/mpi && ./mpibench [-n 240000] [-dims 784,392,160] [-preset default] [-epochs 10]
 //
-// The machine must have a core for each process, and nothing else to do. Times are without that of making the views. docs/mpi.md has
-// figures.
+// The machine must have a core for each process, and nothing else to do. Times are without that of making the views.
+// docs/mpi.md has figures.
 package main
 
 import (
@@ -83,7 +83,8 @@ func (o *options) compare() error {
 	all := make([][]figures, len(ranks))
 	for range o.rounds {
 		for k, r := range ranks {
-			args := append(strings.Fields(o.launch), "-n", strconv.Itoa(r), exe, "-rank", "-n", strconv.Itoa(o.n), "-dims", o.dims,
+			args := append(strings.Fields(o.launch), "-n", strconv.Itoa(r), exe, "-rank",
+				"-n", strconv.Itoa(o.n), "-dims", o.dims,
 				"-clusters", strconv.Itoa(o.clusters), "-preset", o.preset, "-epochs", strconv.Itoa(o.epochs),
 				fmt.Sprintf("-given=%v", o.given))
 			c := exec.Command(args[0], args[1:]...)
