@@ -403,9 +403,9 @@ func finish[T kernel.Float](
 	if err != nil {
 		return nil, err
 	}
-	if in.startRows != nil && c.ReadOut == ReadOutUnit {
+	if o := c.smoothing(); in.startRows != nil && c.ReadOut == ReadOutUnit && o.Filters(n) {
 		cluster.UnitRows(h, m)
-		if err := in.smooth.SmoothLast(ctx, h, n, m, ld, c.smoothing()); err != nil {
+		if err := in.smooth.SmoothLast(ctx, h, n, m, ld, o); err != nil {
 			return nil, withName(err)
 		}
 	}

@@ -42,6 +42,9 @@ func (o Options) steps(n int) int {
 	return o.Steps
 }
 
+// Filters says whether anything of n samples is smoothed.
+func (o Options) Filters(n int) bool { return o.steps(n) > 0 }
+
 // spaces are where neighbours are sought: half of the graph comes from the inputs of each standardisation side by side, a view
 // that is no input in one taking part with the input that it has; the other half from single inputs, of each view alike.
 //
