@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -99,16 +100,36 @@ func ExampleResume() {
 
 // Without classes, indices say how many clusters there may be.
 func Example_chooseClusters() {
-	found, err := choose.Clusters(context.Background(), shapesAndColours(20), largemvc.Config{Epochs: 10},
+	const samples, groups = 150, 3
+	r := rand.New(rand.NewPCG(1, 2))
+	shape, colour := make([]float64, 0, 3*samples), make([]float64, 0, 4*samples)
+	for i := range samples {
+		for j := range 3 + 4 {
+			x := r.NormFloat64()
+			if j%4 == i%groups {
+				x += 6
+			}
+			if j < 3 {
+				shape = append(shape, x)
+			} else {
+				colour = append(colour, x)
+			}
+		}
+	}
+	views := []largemvc.View{largemvc.Float64View(samples, 3, shape), largemvc.Float64View(samples, 4, colour)}
+
+	found, err := choose.Clusters(context.Background(), views, largemvc.Config{Epochs: 10},
 		choose.Config{Clusters: []int{2, 3, 4}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("suggested:", found.Suggested)
-	for _, c := range found.Choices[:1] {
-		fmt.Printf("%d clusters: stability %.2f\n", c.Clusters, c.Stability)
+	for _, c := range found.Choices {
+		fmt.Printf("%d clusters: two halves of the samples agree to %.1f\n", c.Clusters, c.Halves)
 	}
 	// Output:
-	// suggested: 2
-	// 2 clusters: stability 1.00
+	// suggested: 3
+	// 2 clusters: two halves of the samples agree to 0.1
+	// 3 clusters: two halves of the samples agree to 1.0
+	// 4 clusters: two halves of the samples agree to 0.7
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -133,17 +134,23 @@ func TestRepresentationIsSmoothed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := neighbor.Block[float64]{Ld: c, Cols: c}
+		rows := make([]float64, 0, known*c)
 		for i := range known {
 			row := mat.Row(nil, i, h)
 			floats.Scale(1/floats.Norm(row, 2), row)
-			want.X = append(want.X, row...)
+			rows = append(rows, row...)
 		}
-		if _, err := neighbor.Smooth(ctx, made.graph, []neighbor.Block[float64]{want}, 4, 1); err != nil {
+		ordered := make([]float64, 0, known*c) // as the graph has the samples
+		for _, i := range view.Along(made.order, upTo(known)) {
+			ordered = append(ordered, rows[i*c:(i+1)*c]...)
+		}
+		smoothed := neighbor.Block[float64]{X: ordered, Ld: c, Cols: c}
+		if _, err := neighbor.Smooth(ctx, made.graph, []neighbor.Block[float64]{smoothed}, 4, 1); err != nil {
 			t.Fatal(err)
 		}
+		want := view.Back(made.order, ordered, c)
 		for i := range known {
-			if d := floats.Distance(mat.Row(nil, i, model.H), want.X[i*c:(i+1)*c], 2); !(d < 1e-9) {
+			if d := floats.Distance(mat.Row(nil, i, model.H), want[i*c:(i+1)*c], 2); !(d < 1e-9) {
 				t.Fatalf("%s: row %d of H is off by %g", name, i, d)
 			}
 		}
