@@ -23,7 +23,8 @@ const (
 // saveFigure draws the panels side by side.
 func saveFigure(path string, sets []string, panels [][]outcome) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" role="img" `, panelWidth*float64(len(sets)), panelHeight)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" role="img" `,
+		panelWidth*float64(len(sets)), panelHeight)
 	fmt.Fprintln(&b, `font-family="Liberation Sans,Arial,Helvetica,sans-serif" font-size="12">`)
 	fmt.Fprintln(&b, `<title>Accuracy of the methods over their seconds, for each set</title>`)
 	fmt.Fprintln(&b, `<rect width="100%" height="100%" fill="#fff"/>`)
