@@ -47,12 +47,13 @@ func TestKnownIssueHashMerging(t *testing.T) {
 
 // TestKnownIssueGradientAccumulation (#543, open): gradients of BindDualValues add up over runs without a solver's step
 // between; the symbolic gradient nodes do not. In the CUDA build bound gradients of Gorgonia's own operations stay 0, as they are
-// computed on the device; those of this package are computed by the CPU.
+// computed on the device; those of this package are computed by the CPU. (A product of matrices would not do here: in the CUDA
+// build Gorgonia's own machine finds its handle of cuBLAS in the right context by chance.)
 func TestKnownIssueGradientAccumulation(t *testing.T) {
 	g := gorgonia.NewGraph()
 	x := optest.InputNode(g, tensor.Float64, "x", tensor.Shape{2, 2})
 	optest.LetNode(t, x, []float64{1, 1, 1, 1})
-	grads, err := gorgonia.Grad(must(gorgonia.Sum(mul(x, x))), x)
+	grads, err := gorgonia.Grad(must(gorgonia.Sum(times(x, x))), x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,15 +69,15 @@ func TestKnownIssueGradientAccumulation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := 4 * float64(i+1)
+		want := 2 * float64(i+1)
 		if gorgonia.CUDA {
 			want = 0
 		}
 		if got := optest.NodeValues(t, bound)[0]; got != want {
 			t.Errorf("run %d: the bound gradient is %g, want %g", i, got, want)
 		}
-		if got := optest.NodeValues(t, symbolic)[0]; got != 4 {
-			t.Errorf("run %d: the symbolic gradient is %g, want 4", i, got)
+		if got := optest.NodeValues(t, symbolic)[0]; got != 2 {
+			t.Errorf("run %d: the symbolic gradient is %g, want 2", i, got)
 		}
 		machine.Reset()
 	}
@@ -86,7 +87,7 @@ func TestKnownIssueGradientAccumulation(t *testing.T) {
 func TestKnownIssueReset(t *testing.T) {
 	g := gorgonia.NewGraph()
 	x := optest.InputNode(g, tensor.Float64, "x", tensor.Shape{1, 1})
-	y := mul(x, x)
+	y := times(x, x)
 	machine := gorgonia.NewTapeMachine(g)
 	defer machine.Close()
 	for i, c := range []struct {
