@@ -28,7 +28,7 @@ func inProcess(t *testing.T) (output string, child bool) {
 	if os.Getenv("LARGEMVC_TEST_CHILD") == t.Name() {
 		return "", true
 	}
-	c := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	c := exec.Command(os.Args[0], "-test.timeout", "20s", "-test.run", "^"+t.Name()+"$")
 	c.Env = append(os.Environ(), "LARGEMVC_TEST_CHILD="+t.Name())
 	out, err := c.CombinedOutput()
 	if err == nil {
@@ -51,6 +51,7 @@ func sumOfPairs(t *testing.T) (*gorgonia.ExprGraph, *gorgonia.Value) {
 func TestKnownIssueNoDeviceOp(t *testing.T) {
 	out, child := inProcess(t)
 	if child {
+		runtime.LockOSThread() // TestKnownIssueMachineThread
 		g, _ := sumOfPairs(t)
 		machine := gorgonia.NewTapeMachine(g)
 		_ = machine.RunAll()
@@ -136,6 +137,8 @@ func chain(t *testing.T, length int) (*gorgonia.ExprGraph, *gorgonia.Node) {
 func TestKnownIssueDeviceAllocator(t *testing.T) {
 	const count = 14
 	run := func(make func(g *gorgonia.ExprGraph) (gorgonia.VM, error)) (float64, error) {
+		runtime.LockOSThread() // TestKnownIssueMachineThread
+		defer runtime.UnlockOSThread()
 		g := gorgonia.NewGraph()
 		scalar := func(name string) *gorgonia.Node {
 			return gorgonia.NewScalar(g, tensor.Float32, gorgonia.WithName(name), gorgonia.WithValue(float32(2)))
@@ -211,6 +214,8 @@ func TestKnownIssueMachineStays(t *testing.T) {
 	collected := func(make func(g *gorgonia.ExprGraph) (gorgonia.VM, error)) bool {
 		gone := signal()
 		func() {
+			runtime.LockOSThread() // TestKnownIssueMachineThread
+			defer runtime.UnlockOSThread()
 			w := &work{}
 			runtime.SetFinalizer(w, func(*work) { close(gone) })
 			g := gorgonia.NewGraph()
@@ -269,7 +274,9 @@ func TestKnownIssueLongChains(t *testing.T) {
 		}
 		return
 	}
-	if !strings.Contains(out, "slice bounds out of range") && !strings.Contains(out, "index out of range") {
+	// A torn queue may also wait for ever.
+	if !strings.Contains(out, "slice bounds out of range") && !strings.Contains(out, "index out of range") &&
+		!strings.Contains(out, "test timed out") {
 		t.Errorf("the process ends otherwise: %s", out)
 	}
 	for range 50 {

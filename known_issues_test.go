@@ -3,6 +3,7 @@ package largemvc
 import (
 	"math"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -59,6 +60,8 @@ func TestKnownIssueGradientAccumulation(t *testing.T) {
 	}
 	var symbolic gorgonia.Value
 	gorgonia.Read(grads[0], &symbolic)
+	runtime.LockOSThread() // which Gorgonia's CUDA machine wants
+	defer runtime.UnlockOSThread()
 	machine := gorgonia.NewTapeMachine(g, gorgonia.BindDualValues(x))
 	defer machine.Close()
 	for i := range 3 {
@@ -88,6 +91,8 @@ func TestKnownIssueReset(t *testing.T) {
 	g := gorgonia.NewGraph()
 	x := optest.InputNode(g, tensor.Float64, "x", tensor.Shape{1, 1})
 	y := times(x, x)
+	runtime.LockOSThread() // which Gorgonia's CUDA machine wants
+	defer runtime.UnlockOSThread()
 	machine := gorgonia.NewTapeMachine(g)
 	defer machine.Close()
 	for i, c := range []struct {

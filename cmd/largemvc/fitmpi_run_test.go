@@ -202,7 +202,9 @@ func TestMPIEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			out, code, took := ended(t, job(t, l, 2, endless), test.act)
-			if code == 0 || took > 10*time.Second || !strings.Contains(out, "run.ckpt: -resume goes on") ||
+			// MPICH's launcher at times ends with 0 where the signal is its own, although its processes do not.
+			mayBeZero := name == "SIGTERM" && strings.Contains(filepath.Base(l[0]), "mpich")
+			if code == 0 && !mayBeZero || took > 10*time.Second || !strings.Contains(out, "run.ckpt: -resume goes on") ||
 				!slices.ContainsFunc(test.want, func(w string) bool { return strings.Contains(out, w) }) {
 				t.Errorf("%s, %s: status %d after %v\n%s", filepath.Base(l[0]), name, code, took, out)
 			}
