@@ -38,7 +38,7 @@ func ablation(ctx context.Context, s *study) error {
 	g := tables.Grid{Name: "ablation-acc", Header: []string{"network", "mean ACC"}}
 	bars := viz.Bars{Title: "Ablation", YLabel: "ACC (%)"}
 	for k, name := range names {
-		g.Rows = append(g.Rows, tables.Line{Name: name, Cells: []tables.Cell{s.overSets(got, k, accuracy)}})
+		g.Rows = append(g.Rows, tables.Line{Name: name, Cells: []tables.Cell{overSets(got, k, accuracy)}})
 		bars.Series = append(bars.Series, viz.BarSeries{Name: name})
 	}
 	for i, d := range s.sets {
