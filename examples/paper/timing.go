@@ -36,7 +36,7 @@ type growth struct {
 
 // timing measures time and memory as n grows.
 func timing(ctx context.Context, s *study) error {
-	data := []growth{made([]int{944, 576, 512, 640}, 100, 5000, 10000, 20000, 50000),
+	data := []growth{made([]int{944, 576, 512, 640}, 100, 2500, 5000, 10000, 20000),
 		digits(3750, 7500, 15000, 30000, 60000)}
 	if s.quick {
 		data = []growth{made([]int{94, 57, 51, 64}, 20, 1000, 2000, 4000, 8000, 16000), digits(1000, 2000, 4000)}
