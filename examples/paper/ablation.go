@@ -63,17 +63,6 @@ func ablation(ctx context.Context, s *study) error {
 		}
 	}
 	g.Rank()
-	figure := viz.Figure{Panels: []viz.Panel{bars}}
-	if half := (len(bars.Groups) + 1) / 2; len(bars.Groups) > 7 { // two rows, so that names stay readable
-		upper, lower := bars, bars
-		upper.Groups, lower.Groups, lower.Title = bars.Groups[:half], bars.Groups[half:], ""
-		upper.Series, lower.Series = nil, nil
-		for _, b := range bars.Series {
-			upper.Series = append(upper.Series, viz.BarSeries{Name: b.Name, Values: b.Values[:half], Errors: b.Errors[:half]})
-			lower.Series = append(lower.Series, viz.BarSeries{Name: b.Name, Values: b.Values[half:], Errors: b.Errors[half:]})
-		}
-		figure = viz.Figure{Panels: []viz.Panel{upper, lower}, Columns: 1, SharedLegend: true}
-	}
 	return s.publish(page{
 		name: "ablation", title: "Ablation", caption: s.protocolText() + " " + paperPreset +
 			" “P detached” treats the anchors as constants in the backward pass.",
@@ -81,7 +70,8 @@ func ablation(ctx context.Context, s *study) error {
 			"its sets. The paper ablates on its own sets, with the epoch chosen by labels. The untrained " +
 			"network is not in the paper: it shows how much of the result is the start. What the default " +
 			"preset adds has an ablation of its own in `examples/quality`.",
-		tables:  []tables.Grid{g},
-		figures: []picture{{"ablation", "ACC of the networks; whiskers are one standard deviation over seeds.", figure}},
+		tables: []tables.Grid{g},
+		figures: []picture{{"ablation", "ACC of the networks; whiskers are one standard deviation over seeds.",
+			ablationFigure([]viz.Bars{bars})}},
 	})
 }

@@ -52,8 +52,7 @@ func convergence(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	figure := viz.Figure{Columns: len(curves), Width: 11, Height: 11}
-	var panels [][]viz.Lines // of each curve, for as many sets as can be told apart
+	var panels []viz.Lines
 	g := tables.Grid{Name: "convergence", Title: "First and last value, and rises on the way", Header: []string{"set"}}
 	for _, d := range s.sets {
 		g.Rows = append(g.Rows, tables.Line{Name: d.Name})
@@ -80,12 +79,7 @@ func convergence(ctx context.Context, s *study) error {
 			text := fmt.Sprintf("%.4g → %.4g, %d rises", values[0], values[len(values)-1], rises)
 			g.Rows[i].Cells = append(g.Rows[i].Cells, tables.Cell{Text: text})
 		}
-		panels = append(panels, panel.Split())
-	}
-	for part := range panels[0] {
-		for k := range panels {
-			figure.Panels = append(figure.Panels, panels[k][part])
-		}
+		panels = append(panels, panel)
 	}
 	return s.publish(page{
 		name: "convergence", title: "Convergence",
@@ -99,6 +93,6 @@ func convergence(ctx context.Context, s *study) error {
 			"minimised by Adam and may rise.",
 		tables: []tables.Grid{g},
 		figures: []picture{{"convergence", "Loss of the network, and objective of the classical solver, " +
-			"relative to their first values.", figure}},
+			"relative to their first values.", convergenceFigure(panels)}},
 	})
 }

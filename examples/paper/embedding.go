@@ -99,13 +99,11 @@ func embedding(ctx context.Context, s *study) error {
 	}
 	for _, d := range chosen {
 		for _, m := range methods {
-			figure := viz.Figure{SharedLegend: true, Columns: 3}
+			var panels []viz.Scatter
 			for _, st := range stages {
 				q := got[0]
 				got = got[1:]
-				figure.Panels = append(figure.Panels,
-					viz.Scatter{Title: fmt.Sprintf("%s: %s", m.name, st.name), X: q.X, Y: q.Y, Class: q.Class,
-						Names: d.ClassNames})
+				panels = append(panels, viz.Scatter{Title: st.name, X: q.X, Y: q.Y, Class: q.Class, Names: d.ClassNames})
 			}
 			name := "tsne-" + d.Name
 			if m.name == "PCA" {
@@ -113,7 +111,7 @@ func embedding(ctx context.Context, s *study) error {
 			}
 			p.figures = append(p.figures, picture{name,
 				fmt.Sprintf("%s of %s: raw views, and H of both presets, at the start and trained.", m.name,
-					d.Name), figure})
+					d.Name), embeddingFigure(name, panels)})
 		}
 	}
 	return s.publish(p)

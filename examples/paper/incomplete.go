@@ -73,9 +73,9 @@ func incomplete(ctx context.Context, s *study) error {
 	for _, rate := range missingRates {
 		g.Header = append(g.Header, fmt.Sprint(rate))
 	}
-	figure := viz.Figure{SharedLegend: true, Columns: min(3, len(chosen)), Width: 11}
+	var panels []viz.Lines
 	for _, d := range chosen {
-		panel := viz.Lines{Title: d.Name, XLabel: "missing rate", YLabel: "ACC (%)", Markers: true, XTicks: missingRates}
+		panel := viz.Lines{Title: d.Name, XLabel: "missing rate", YLabel: "ACC (%)"}
 		for _, m := range methods {
 			r := tables.Line{Name: d.Name + ", " + m.name}
 			series := viz.Series{Name: m.name}
@@ -90,7 +90,7 @@ func incomplete(ctx context.Context, s *study) error {
 			g.Rows = append(g.Rows, r)
 			panel.Series = append(panel.Series, series)
 		}
-		figure.Panels = append(figure.Panels, panel)
+		panels = append(panels, panel)
 	}
 	caption := s.protocolText() + " " + bothPresets +
 		" A seed draws the mask too. The rate is the share of all sample–view pairs that is absent, spread " +
@@ -102,8 +102,9 @@ func incomplete(ctx context.Context, s *study) error {
 		name: "incomplete", title: "Incomplete views", caption: caption,
 		notes: "The paper shows six sets that cannot be had here, and does not say how it reaches a rate " +
 			"of 0.9 with two views; our cap says what was really absent.",
-		tables:  []tables.Grid{g},
-		figures: []picture{{"incomplete", "ACC over missing rates; bands are one standard deviation over masks.", figure}},
+		tables: []tables.Grid{g},
+		figures: []picture{{"incomplete", "ACC over missing rates; bands are one standard deviation over masks.",
+			incompleteFigure(panels)}},
 	})
 }
 

@@ -3,6 +3,7 @@
 //
 //	go run ./examples/paper all -quick
 //	go run ./examples/paper table -data ~/sets -out results
+//	go run ./examples/paper redraw -out results
 //
 // Every experiment is a file of its own and shows how to write one: it lists pieces of work, has them done (finished ones
 // are kept in the output folder and not done again), and puts what they return into tables and figures.
@@ -39,6 +40,9 @@ func experiments() []experiment {
 	}
 }
 
+// redrawing is the subcommand that runs no experiment.
+const redrawing = "redraw"
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -69,7 +73,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			chosen = append(chosen, e)
 		}
 	}
-	if len(chosen) == 0 {
+	if len(chosen) == 0 && args[0] != redrawing {
 		usage(stderr)
 		return fmt.Errorf("no experiment %q", args[0])
 	}
@@ -82,6 +86,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%q is not a flag", flags.Arg(0))
+	}
+	if args[0] == redrawing {
+		return s.redraw(stdout)
 	}
 	if err := s.prepare(ctx); err != nil {
 		return err
@@ -104,5 +111,6 @@ func usage(w io.Writer) {
 	for _, e := range experiments() {
 		fmt.Fprintf(w, "  %-12s %s\n", e.name, e.about)
 	}
-	fmt.Fprint(w, "  all          every one of them\n\nflags: paper EXPERIMENT -help\n")
+	fmt.Fprint(w, "  all          every one of them\n"+
+		"  redraw       draws the figures of the folder -out again from their data, the CSV files\n\nflags: paper EXPERIMENT -help\n")
 }

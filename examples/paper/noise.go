@@ -52,15 +52,14 @@ func noise(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	curves := viz.Figure{SharedLegend: true, Columns: min(2, len(chosen)), Width: 11}
-	accuracies := viz.Figure{SharedLegend: true, Columns: min(2, len(chosen)), Width: 11}
+	var curves, accuracies []viz.Lines
 	g := tables.Grid{Name: "noise", Title: "Average precision of finding corrupted rows (%)", Header: []string{"set, ranking"}}
 	for _, rate := range rates {
 		g.Header = append(g.Header, fmt.Sprintf("%g", rate))
 	}
 	for _, d := range chosen {
-		pr := viz.Lines{Title: d.Name, XLabel: "recall", YLabel: "precision", YMin: 0, YMax: 1.02}
-		acc := viz.Lines{Title: d.Name, XLabel: "share of corrupted rows", YLabel: "ACC (%)", Markers: true, XTicks: rates}
+		pr := viz.Lines{Title: d.Name, XLabel: "recall", YLabel: "precision"}
+		acc := viz.Lines{Title: d.Name, XLabel: "share of corrupted rows", YLabel: "ACC (%)"}
 		for _, kind := range corruptions {
 			ranking := []tables.Line{{Name: d.Name + ", " + kind + ", least trust"},
 				{Name: d.Name + ", " + kind + ", longest residual, no module"}}
@@ -93,7 +92,7 @@ func noise(ctx context.Context, s *study) error {
 		g.Rows = append(g.Rows, chance)
 		pr.Series = append(pr.Series, viz.Series{Name: "at random", X: []float64{0.05, 1},
 			Y: []float64{rates[shown], rates[shown]}})
-		curves.Panels, accuracies.Panels = append(curves.Panels, pr), append(accuracies.Panels, acc)
+		curves, accuracies = append(curves, pr), append(accuracies, acc)
 	}
 	return s.publish(page{
 		name: "noise", title: "What the noise module finds",
@@ -110,9 +109,9 @@ func noise(ctx context.Context, s *study) error {
 		tables: []tables.Grid{g},
 		figures: []picture{
 			{"noise-precision", fmt.Sprintf("Precision over recall with %g of the rows corrupted, mean "+
-				"over seeds.", rates[shown]), curves},
+				"over seeds.", rates[shown]), precisionFigure(curves)},
 			{"noise-acc", "ACC with and without the module over the share of corrupted rows; bands are one " +
-				"standard deviation.", accuracies},
+				"standard deviation.", corruptedFigure(accuracies)},
 		},
 	})
 }

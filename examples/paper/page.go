@@ -47,7 +47,7 @@ func (s *study) publish(p page) error {
 		if err := s.draw(f); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
-		fmt.Fprintf(&b, "![%s](%s.svg)\n\n*%s* Data: [%s.csv](%s.csv).\n\n", f.name, f.name, f.caption, f.name, f.name)
+		fmt.Fprintf(&b, "![%s](%s.svg)\n\n*%s* Data: [%s.csv](%s.csv).\n\n", f.figure.Title, f.name, f.caption, f.name, f.name)
 	}
 	if err := s.writeJSON(p); err != nil {
 		return err

@@ -137,6 +137,37 @@ func TestExperiments(t *testing.T) {
 	if err := s.index(experiments()); err != nil {
 		t.Fatal(err)
 	}
+	redrawn(t, s)
+}
+
+// redrawn wants the figures of a folder, drawn from their data, to be those of the experiments to the byte.
+func redrawn(t *testing.T, s *study) {
+	t.Helper()
+	paths, err := filepath.Glob(s.path("*.svg"))
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	before := map[string][]byte{}
+	for _, path := range paths {
+		if before[path], err = os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var stdout bytes.Buffer
+	if err := run(context.Background(), []string{"redraw", "-out", s.out}, &stdout, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range before {
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is another picture: %v", path, err)
+		}
+		if !strings.Contains(stdout.String(), path) {
+			t.Errorf("%s is not named:\n%s", path, stdout.String())
+		}
+	}
 }
 
 // The table's figures are those of fits done by hand.
@@ -290,6 +321,7 @@ func TestRunErrors(t *testing.T) {
 		{[]string{"table", "-data", data, "-sets", "plums", "-out", out}, `no set "plums"`},
 		{[]string{"table", "-data", t.TempDir(), "-out", out}, "no data set"},
 		{[]string{"table", "extra"}, `"extra" is not a flag`},
+		{[]string{"redraw", "-out", t.TempDir()}, "no figure with its data"},
 	} {
 		if err := run(ctx, c.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.args, err, c.want)

@@ -51,19 +51,17 @@ func sensitivity(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	maps := viz.Figure{Columns: min(2, len(chosen)), SharedLegend: true}
-	curves := viz.Figure{Columns: min(2, len(chosen)), SharedLegend: true, Width: 12}
-	thresholds := viz.Figure{Columns: 2, Width: 11}
+	var maps []viz.HeatMap
+	var curves, thresholds []viz.Lines
 	g := tables.Grid{Name: "sensitivity-acc", Title: "ACC (%)", Header: []string{"set, m"}}
 	for _, l := range layers {
 		g.Header = append(g.Header, fmt.Sprintf("L = %d", l))
 	}
 	for _, d := range chosen {
-		heat := viz.HeatMap{Title: d.Name, XLabel: "layers L", YLabel: "anchors m", Label: "ACC (%)"}
-		lines := viz.Lines{Title: d.Name, XLabel: "layers L", YLabel: "ACC (%)", Markers: true}
+		heat := viz.HeatMap{Title: d.Name, XLabel: "layers L", YLabel: "anchors m"}
+		lines := viz.Lines{Title: d.Name, XLabel: "layers L", YLabel: "ACC (%)"}
 		for _, l := range layers {
 			heat.Columns = append(heat.Columns, fmt.Sprint(l))
-			lines.XTicks = append(lines.XTicks, float64(l))
 		}
 		var deepest learned
 		for _, f := range factors {
@@ -92,9 +90,9 @@ func sensitivity(ctx context.Context, s *study) error {
 			heat.Rows, heat.Values = append(heat.Rows, multiple), append(heat.Values, means)
 			lines.Series = append(lines.Series, series)
 		}
-		maps.Panels, curves.Panels = append(maps.Panels, heat), append(curves.Panels, lines)
+		maps, curves = append(maps, heat), append(curves, lines)
 		theta, rho := deepest.curves(d)
-		thresholds.Panels = append(thresholds.Panels, theta, rho)
+		thresholds = append(thresholds, theta, rho)
 	}
 	deep := layers[len(layers)-1]
 	return s.publish(page{
@@ -104,24 +102,23 @@ func sensitivity(ctx context.Context, s *study) error {
 			"labels. Here every pair is shown and none is chosen.",
 		tables: []tables.Grid{g},
 		figures: []picture{
-			{"sensitivity-map", "ACC over layers and anchors, mean over seeds.", maps},
-			{"sensitivity-curves", "The same as curves; bands are one standard deviation over seeds.", curves},
+			{"sensitivity-map", "ACC over layers and anchors, mean over seeds.", mapFigure(maps)},
+			{"sensitivity-curves", "The same as curves; bands are one standard deviation over seeds.", curvesFigure(curves)},
 			{"sensitivity-thresholds", fmt.Sprintf("θ, and ρ in units of the standardised views, as "+
-				"learned by %d layers with m = c, seed 0.", deep), thresholds},
+				"learned by %d layers with m = c, seed 0.", deep), thresholdsFigure(thresholds)},
 		},
 	})
 }
 
 // curves are the thresholds over the layers.
 func (l learned) curves(d *sets.Set) (theta, rho viz.Lines) {
-	theta = viz.Lines{Title: d.Name + ": θ", XLabel: "layer", YLabel: "θ", Markers: true}
-	rho = viz.Lines{Title: d.Name + ": ρ", XLabel: "layer", YLabel: "ρ", Markers: true}
+	theta = viz.Lines{Title: d.Name + ": θ", XLabel: "layer", YLabel: "θ"}
+	rho = viz.Lines{Title: d.Name + ": ρ", XLabel: "layer", YLabel: "ρ"}
 	var x []float64
 	for i := range l.Theta {
 		x = append(x, float64(i+1))
 	}
 	theta.Series = []viz.Series{{X: x, Y: l.Theta}}
-	theta.XTicks, rho.XTicks = x, x
 	for v := range l.Rho[0] {
 		series := viz.Series{Name: fmt.Sprintf("view %d", v), X: x}
 		for _, layer := range l.Rho {

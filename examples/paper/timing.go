@@ -69,12 +69,9 @@ func grow(ctx context.Context, s *study, kinds []growth) error {
 	g := tables.Grid{Name: "time", Title: "Seconds and MiB",
 		Header: []string{"data, n", "epoch (s)", "100 epochs, start and labels (s)", "peak heap (MiB)",
 			"EstimateMemory (MiB)"}}
-	seconds := viz.Lines{Title: "Time of an epoch", XLabel: "n (samples)", YLabel: "seconds", LogX: true,
-		LogY: true, Fit: true, Markers: true}
-	total := viz.Lines{Title: "Time in total, 100 epochs", XLabel: "n (samples)", YLabel: "seconds",
-		LogX: true, LogY: true, Fit: true, Markers: true}
-	memory := viz.Lines{Title: "Peak memory", XLabel: "n (samples)", YLabel: "MiB", LogX: true, LogY: true,
-		Fit: true, Markers: true}
+	seconds := viz.Lines{Title: "Time of an epoch", XLabel: "n (samples)", YLabel: "seconds"}
+	total := viz.Lines{Title: "Time in total, 100 epochs", XLabel: "n (samples)", YLabel: "seconds"}
+	memory := viz.Lines{Title: "Peak memory", XLabel: "n (samples)", YLabel: "MiB"}
 	next := 0
 	for _, k := range kinds {
 		var n, epoch, whole, peak []float64
@@ -106,7 +103,7 @@ func grow(ctx context.Context, s *study, kinds []growth) error {
 			"power law, whose exponent the legend gives; 1 is linear.",
 		tables: []tables.Grid{g},
 		figures: []picture{{"time", "Time and memory over n, with the exponents of the fitted power laws.",
-			viz.Figure{Panels: []viz.Panel{seconds, total, memory}, Columns: 2, Width: 12}}},
+			timeFigure([]viz.Lines{seconds, total, memory})}},
 	})
 }
 
