@@ -338,7 +338,9 @@ func TestGapsOfEqualSamples(t *testing.T) {
 		}
 		found := &Choices{}
 		for i, k := range clusters {
-			found.Choices = append(found.Choices, Choice{Clusters: k, SparseGap: gaps[i], Gap: math.NaN(), Silhouette: math.NaN()})
+			found.Choices = append(found.Choices, Choice{
+				Clusters: k, SparseGap: gaps[i], Gap: math.NaN(), Silhouette: math.NaN(),
+			})
 		}
 		if found.suggest(); want > 0 && found.Suggested != want {
 			t.Errorf("%d different samples: suggested %d of %v", distinct, found.Suggested, gaps)

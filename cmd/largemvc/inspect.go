@@ -31,8 +31,8 @@ func inspectFlags(o *inspectOptions) *flags {
 	f := newFlags("inspect")
 	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
-	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, as after the flags; - is standard input. Give it several times "+
-		"for one file a view")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, as after the flags; - is standard input. Give it several "+
+		"times for one file a view")
 	o.dataFlags(f)
 	f.group("Memory")
 	f.int(&o.clusters, "clusters", 0, "`C`, the number of clusters that the memory is estimated for; 0: the number of "+

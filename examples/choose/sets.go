@@ -120,7 +120,8 @@ func (t trial) try(ctx context.Context, w io.Writer) error {
 		fmt.Fprintln(w)
 		for i, judge := range judges {
 			x := tallies[i]
-			fmt.Fprintf(w, "%s: the number of classes or one away on %d of %d sets, the number itself on %d; %.2f away in the mean\n",
+			fmt.Fprintf(w, "%s: the number of classes or one away on %d of %d sets, the number itself on %d; %.2f away in the "+
+				"mean\n",
 				judge.name, x.exact+x.near, len(all), x.exact, float64(x.distance)/float64(len(all)))
 		}
 		fmt.Fprintf(w, "stands out: on %d sets, of which the number of classes or one away on %d, the number itself on %d\n\n",

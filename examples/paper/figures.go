@@ -31,7 +31,8 @@ func timeFigure(panels []viz.Lines) viz.Figure {
 		panels[i].LogX, panels[i].LogY, panels[i].Fit, panels[i].Markers = true, true, true, true
 	}
 	return viz.Figure{
-		Title:  "Time of an epoch, time in total and peak memory over the number of samples, with the exponents of fitted power laws",
+		Title:  "Time of an epoch, time in total and peak memory over the number of samples, with the exponents of " +
+			"fitted power laws",
 		Panels: panelsOf(panels), Columns: 2, Width: 12,
 	}
 }
@@ -46,7 +47,8 @@ func incompleteFigure(panels []viz.Lines) viz.Figure {
 // ablationFigure has two rows where there are many sets, so that names stay readable.
 func ablationFigure(panels []viz.Bars) viz.Figure {
 	f := viz.Figure{
-		Title: "ACC of the network and of the network without its modules, a group of bars for each set", Columns: 1, SharedLegend: true,
+		Title:   "ACC of the network and of the network without its modules, a group of bars for each set",
+		Columns: 1, SharedLegend: true,
 	}
 	panels[0].Title = "Ablation"
 	for _, bars := range panels {
@@ -121,7 +123,8 @@ func embeddingFigure(name string, panels []viz.Scatter) viz.Figure {
 		method = "t-SNE"
 	}
 	return viz.Figure{
-		Title:   fmt.Sprintf("%s of %s: raw views, and H of both presets, at the start and trained, coloured by class", method, set),
+		Title:   fmt.Sprintf("%s of %s: raw views, and H of both presets, at the start and trained, coloured by class",
+			method, set),
 		Heading: fmt.Sprintf("%s, %s", set, method), Panels: panelsOf(panels), SharedLegend: true, Columns: 3,
 	}
 }
@@ -131,7 +134,8 @@ func precisionFigure(panels []viz.Lines) viz.Figure {
 		panels[i].YMin, panels[i].YMax = 0, 1.02
 	}
 	return viz.Figure{
-		Title:  "Precision over recall of finding corrupted rows, a panel for each set, a line for each ranking and kind of corruption",
+		Title:  "Precision over recall of finding corrupted rows, a panel for each set, a line for each ranking and " +
+			"kind of corruption",
 		Panels: panelsOf(panels), SharedLegend: true, Columns: min(2, len(panels)), Width: 11,
 	}
 }

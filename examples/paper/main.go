@@ -112,5 +112,6 @@ func usage(w io.Writer) {
 		fmt.Fprintf(w, "  %-12s %s\n", e.name, e.about)
 	}
 	fmt.Fprint(w, "  all          every one of them\n"+
-		"  redraw       draws the figures of the folder -out again from their data, the CSV files\n\nflags: paper EXPERIMENT -help\n")
+		"  redraw       draws the figures of the folder -out again from their data, the CSV files\n\n"+
+		"flags: paper EXPERIMENT -help\n")
 }

@@ -103,7 +103,9 @@ func fitted(t *testing.T, c largemvc.Config) (fit *largemvc.Clustering, model, d
 }
 
 // saved is a fit, and the files of its model and of some arrays.
-func saved(t *testing.T, views []largemvc.View, arrays []dataset.Array, c largemvc.Config) (fit *largemvc.Clustering, model, data string) {
+func saved(
+	t *testing.T, views []largemvc.View, arrays []dataset.Array, c largemvc.Config,
+) (fit *largemvc.Clustering, model, data string) {
 	t.Helper()
 	folder := t.TempDir()
 	fit, err := largemvc.Fit(context.Background(), views, c)

@@ -131,8 +131,8 @@ func TestDistinct(t *testing.T) {
 		}
 	}
 	y[2] = 3
-	if got, err := Distinct(context.Background(), []View{{Rows: 6, Cols: 2, F64: x}, {Rows: 6, Cols: 1, F64: y}}, 1); err != nil ||
-		!slices.Equal(got, []int{0, 1, 3, 5}) {
+	got, err := Distinct(context.Background(), []View{{Rows: 6, Cols: 2, F64: x}, {Rows: 6, Cols: 1, F64: y}}, 1)
+	if err != nil || !slices.Equal(got, []int{0, 1, 3, 5}) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
