@@ -31,7 +31,7 @@ func timeFigure(panels []viz.Lines) viz.Figure {
 		panels[i].LogX, panels[i].LogY, panels[i].Fit, panels[i].Markers = true, true, true, true
 	}
 	return viz.Figure{
-		Title:  "Time of an epoch, time in total and peak memory over the number of samples, with the exponents of " +
+		Title: "Time of an epoch, time in total and peak memory over the number of samples, with the exponents of " +
 			"fitted power laws",
 		Panels: panelsOf(panels), Columns: 2, Width: 12,
 	}
@@ -123,7 +123,7 @@ func embeddingFigure(name string, panels []viz.Scatter) viz.Figure {
 		method = "t-SNE"
 	}
 	return viz.Figure{
-		Title:   fmt.Sprintf("%s of %s: raw views, and H of both presets, at the start and trained, coloured by class",
+		Title: fmt.Sprintf("%s of %s: raw views, and H of both presets, at the start and trained, coloured by class",
 			method, set),
 		Heading: fmt.Sprintf("%s, %s", set, method), Panels: panelsOf(panels), SharedLegend: true, Columns: 3,
 	}
@@ -134,7 +134,7 @@ func precisionFigure(panels []viz.Lines) viz.Figure {
 		panels[i].YMin, panels[i].YMax = 0, 1.02
 	}
 	return viz.Figure{
-		Title:  "Precision over recall of finding corrupted rows, a panel for each set, a line for each ranking and " +
+		Title: "Precision over recall of finding corrupted rows, a panel for each set, a line for each ranking and " +
 			"kind of corruption",
 		Panels: panelsOf(panels), SharedLegend: true, Columns: min(2, len(panels)), Width: 11,
 	}
