@@ -207,7 +207,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
 		// seed of its own.
 		seen := smooth.Matrices(filled, n)
-		regression := information.Regression{Workers: c.Machine.Workers, Device: o.Device}
+		regression := information.Regression{Workers: c.Machine.Workers, Device: o.Device, Scratch: o.Scratch}
 		out.heldOut, err = information.NewLeaveOneOut(ctx, seen, regression)
 		if err != nil {
 			return nil, err

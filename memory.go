@@ -35,7 +35,7 @@ type Memory struct {
 	Device    int64 // of a GPU, where the network is trained on one: rows and their state, without the terms; not in Total
 	Total     int64 // Views + Neighbors + Result + the larger of Start and State + Network
 
-	inputs, rowState int64 // of Views and of State, what may lie in files
+	inputs, links, rowState int64 // of Views, Neighbors and State, what may lie in files
 }
 
 // String returns the total and its parts in MiB.
@@ -110,7 +110,8 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 		return kept{true, false, why}, read, nil
 	}
 	filed := read
-	filed.Views, filed.State = filed.Views-filed.inputs, filed.State-filed.rowState
+	filed.Views, filed.Neighbors = filed.Views-filed.inputs, filed.Neighbors-filed.links
+	filed.State -= filed.rowState
 	filed.add()
 	ways := ""
 	switch {
@@ -249,10 +250,12 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		if c.Start.Method == StartJoint || c.Start.Method == StartPerView {
 			width = sum(dims)
 		}
-		m.Neighbors = inputs.Graph
+		m.Neighbors, m.links = inputs.Graph, inputs.Links
 		if c.hasHeldOutLoss() {
-			m.Neighbors += information.Bytes(samples, sum(dims), c.Anchors, size)
+			held := information.Bytes(samples, sum(dims), c.Anchors, size)
+			m.Neighbors, m.links = m.Neighbors+held, m.links+held
 		}
+		m.rowState = information.AssignedBytes(samples, c.Anchors, inputs.Atoms, size)
 		m.State = information.NeighborBytes(samples, c.Anchors, inputs.Atoms, c.Machine.Workers, size) // and Q of both terms
 		m.Start = inputs.Work
 		filled = inputs.Start
@@ -262,8 +265,9 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	}
 	spec := c.spec(samples, dims, c.Machine.Workers)
 	// And ‖x_i‖² once more, of the data.
-	m.rowState = engine.StateBytes(&spec, samples, int(size), false, true) - n*size // all but the weights of the samples
-	m.State += m.rowState + n*size + 8*n*int64(len(dims))
+	network := engine.StateBytes(&spec, samples, int(size), false, true) - n*size // all but the weights of the samples
+	m.State += network + n*size + 8*n*int64(len(dims))
+	m.rowState += network
 	if !c.stock() {
 		m.State += unfold.StateBytes(samples, c.Anchors, c.Layers, len(dims), size)
 		if _, ok := c.Represent.(Encoder); ok {

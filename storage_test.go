@@ -137,6 +137,10 @@ func TestNeighborsInLittleMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Machine.MaxMemory, c.Machine.Scratch = m.Total-1, t.TempDir()
+	filed, err := c.EstimateViews(read)
+	if err != nil || filed.Neighbors > m.Neighbors-6000*(6*5*32+(64+32)*4) {
+		t.Errorf("%v in files, %v in memory, %v", filed, m, err)
+	}
 	got := mustFit(t, read, c)
 	if !strings.Contains(got.Ran.Storage, "inputs and state lie in files") || !slices.Equal(got.Labels, want.Labels) ||
 		!slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.H.f32, want.H.f32) {
