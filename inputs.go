@@ -129,6 +129,7 @@ type prepared[T kernel.Float] struct {
 	data    *Data
 	device  *device.Session // that the fit runs on; nil: the CPU
 	files   *mapped.Files   // what holds the state of the samples; nil: memory
+	again   bool            // nothing of it is kept
 
 	// of x, for the search of the start, where samples lack views and have neighbours; else nil
 	startRows func(context.Context) ([]rows.Matrix[T], error)
@@ -166,6 +167,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 		return nil, withName(err)
 	}
 	out.order, out.views, out.device, out.files = order, views, deviceOf(ctx), filesOf(ctx)
+	out.again = againOf(ctx)
 	out.sources = inputViews(views, out.list)
 	out.data, err = newData(ctx, out.x, view.Mask(out.sources), lossDims)
 	return out, err
