@@ -3,10 +3,10 @@
 //
 //	go run ./examples/paper all -quick
 //	go run ./examples/paper table -data ~/sets -out results
-//	go run ./examples/paper redraw -out results
 //
 // Every experiment is a file of its own and shows how to write one: it lists pieces of work, has them done (finished ones
-// are kept in the output folder and not done again), and puts what they return into tables and figures.
+// are kept in the output folder, which holds those of one build of the program, and not done again), and puts what they return
+// into tables and figures.
 package main
 
 import (
@@ -29,19 +29,16 @@ type experiment struct {
 
 func experiments() []experiment {
 	return []experiment{
-		{"table", "ACC, NMI and ARI of LargeMvC-Net and of other methods", table},
+		{"table", "ACC, NMI, ARI and time of LargeMvC-Net and of other methods", table},
 		{"incomplete", "ACC over missing rates", incomplete},
 		{"ablation", "the network without its modules", ablation},
 		{"time", "time and memory as the number of samples grows", timing},
-		{"convergence", "the loss, and the objective of the classical solver", convergence},
+		{"convergence", "the loss, the objective and the noise along training", convergence},
 		{"sensitivity", "layers, anchors and the thresholds learned", sensitivity},
 		{"tsne", "raw views and representations in the plane", embedding},
 		{"noise", "what the noise module finds", noise},
 	}
 }
-
-// redrawing is the subcommand that runs no experiment.
-const redrawing = "redraw"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -73,7 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			chosen = append(chosen, e)
 		}
 	}
-	if len(chosen) == 0 && args[0] != redrawing {
+	if len(chosen) == 0 {
 		usage(stderr)
 		return fmt.Errorf("no experiment %q", args[0])
 	}
@@ -87,8 +84,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%q is not a flag", flags.Arg(0))
 	}
-	if args[0] == redrawing {
-		return s.redraw(stdout)
+	if s.page != "" && len(chosen) == 1 {
+		return errors.New("-page is for all experiments")
 	}
 	if err := s.prepare(ctx); err != nil {
 		return err
@@ -100,10 +97,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		fmt.Fprintf(stdout, "%s: %s (%s)\n", e.name, s.path(s.pageName(e.name)+".md"), time.Since(began).Round(time.Second/10))
 	}
-	if len(chosen) > 1 {
-		return s.index(chosen)
+	if len(chosen) == 1 {
+		return nil
 	}
-	return nil
+	if s.page != "" {
+		if err := s.whole(); err != nil {
+			return err
+		}
+		fmt.Fprintln(stdout, s.page)
+	}
+	return s.index(chosen)
 }
 
 func usage(w io.Writer) {
@@ -111,7 +114,5 @@ func usage(w io.Writer) {
 	for _, e := range experiments() {
 		fmt.Fprintf(w, "  %-12s %s\n", e.name, e.about)
 	}
-	fmt.Fprint(w, "  all          every one of them\n"+
-		"  redraw       draws the figures of the folder -out again from their data, the CSV files\n\n"+
-		"flags: paper EXPERIMENT -help\n")
+	fmt.Fprint(w, "  all          every one of them\n\nflags: paper EXPERIMENT -help\n")
 }

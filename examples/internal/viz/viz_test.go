@@ -279,61 +279,6 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// What the tables hold makes the panels again, up to what says how they look.
-func TestReadTables(t *testing.T) {
-	heat, bars, points := heat(), bars3(), scatter()
-	bars.Series[1].Values[1] = 55
-	points.Names, points.Class = []string{"2", "10"}, []int{1, 0, 0, 1}
-	for name, c := range map[string]struct {
-		panel Panel
-		of    func(Table) (Panel, error)
-	}{
-		"lines":   {lines(), func(t Table) (Panel, error) { return t.Lines() }},
-		"map":     {heat, func(t Table) (Panel, error) { return t.HeatMap() }},
-		"bars":    {bars, func(t Table) (Panel, error) { return t.Bars() }},
-		"scatter": {points, func(t Table) (Panel, error) { return t.Scatter() }},
-	} {
-		var first, again bytes.Buffer
-		if err := (Figure{Panels: []Panel{c.panel, c.panel}}).CSV(&first); err != nil {
-			t.Fatal(err)
-		}
-		read, err := ReadTables(bytes.NewReader(first.Bytes()))
-		if err != nil || len(read) != 2 || read[1].Title != c.panel.Table().Title {
-			t.Fatalf("%s: %d tables, %v", name, len(read), err)
-		}
-		panel, err := c.of(read[1])
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if err := (Figure{Panels: []Panel{panel, panel}}).CSV(&again); err != nil || again.String() != first.String() {
-			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, again.String(), first.String())
-		}
-		if s, ok := panel.(Scatter); ok && !slices.Equal(s.Class, points.Class) {
-			t.Errorf("the classes are %v of %v", s.Class, s.Names)
-		}
-	}
-	single, err := ReadTables(strings.NewReader("x,y,class\n1,2,a\n"))
-	if err != nil || len(single) != 1 || len(single[0].Rows) != 1 {
-		t.Errorf("without panels: %v, %v", single, err)
-	}
-	for _, text := range []string{"", "panel\n", "panel,a,b,c\nx\n", "\"a,b"} {
-		if _, err := ReadTables(strings.NewReader(text)); err == nil {
-			t.Errorf("%q is read", text)
-		}
-	}
-	for _, of := range []func(Table) (Panel, error){
-		func(t Table) (Panel, error) { return t.Lines() }, func(t Table) (Panel, error) { return t.HeatMap() },
-		func(t Table) (Panel, error) { return t.Bars() }, func(t Table) (Panel, error) { return t.Scatter() },
-	} {
-		if _, err := of(Table{Columns: []string{"a"}}); err == nil {
-			t.Error("a table of one column is a panel")
-		}
-		if _, err := of(Table{Columns: []string{"a", "b", "c"}, Rows: [][]any{{"x", "y", "z"}}}); err == nil {
-			t.Error("a text is a number")
-		}
-	}
-}
-
 // A heading is drawn, and has room of its own.
 func TestHeading(t *testing.T) {
 	size := func(f Figure) vg.Length {
