@@ -104,8 +104,8 @@ func fitFlags(o *fitOptions) *flags {
 	)
 	f.value(amount[float64]{&c.Neighborhood.OtherWeight, "auto", "none", true}, "other-weight",
 		"`auto|none|WEIGHT`, a second weight of the neighbours: the network is trained with either for a fifth of the "+
-			"epochs each,\nand the one whose clusters tell more about neighbours and features goes on. auto: 1 with the preset default, "+
-			"none\nwhere one of the two weights is given")
+			"epochs each,\nand the one whose clusters tell more about neighbours and features goes on. auto: 1 with the "+
+			"preset default,\nnone where one of the two weights is given")
 	f.value(amount[float64]{&c.Neighborhood.Temperature, "0.1", "", false}, "temperature",
 		"`T` of the softmax that makes shares in clusters of H, for both weights")
 	f.value(amount[int]{&c.Neighborhood.Exact, "10000", "none", true}, "exact-neighbors",
