@@ -33,6 +33,9 @@ func TestInspect(t *testing.T) {
 	if err := os.WriteFile(csvFile, []byte(lines), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if again, same, _ := runLine("inspect", "-data", path); again != exitOK || same != stdout {
+		t.Errorf("with -data: status %d, %s", again, same)
+	}
 	status, stdout, stderr = runLine("inspect", path, csvFile, "-labels", "none", "-clusters", "7")
 	if status != exitOK || !strings.Contains(stdout, "30 samples, 3 views") || !strings.Contains(stdout, "no labels") ||
 		!strings.Contains(stdout, "for 7 clusters (-clusters)") || !strings.Contains(stdout,
