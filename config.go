@@ -91,10 +91,10 @@ type Neighborhood struct {
 	// term.
 	HeldOutWeight float64
 	// OtherWeight is a second weight of the neighbours' term; 0: 1 with the default preset where Weight and HeldOutWeight are 0
-	// too, else None. With it the network is trained with either weight, from one start, for a fifth of the epochs each; the training whose clusters
-	// have more information by then (see Clustering) goes on for the others, and the clusters that have most in the end are kept,
-	// by which runs of Config.Restarts are compared too. It takes both terms, as many anchors as clusters, a start that clusters
-	// all views together and at least 2 epochs; else it has no effect. None: Weight alone.
+	// too, else None. With it the network is trained with either weight, from one start, for a fifth of the epochs each; the
+	// training whose clusters have more information by then (see Clustering) goes on for the others, and the clusters that have
+	// most in the end are kept, by which runs of Config.Restarts are compared too. It takes both terms, as many anchors as
+	// clusters, a start that clusters all views together and at least 2 epochs; else it has no effect. None: Weight alone.
 	OtherWeight float64
 
 	// What follows is for studies of the method; the defaults suit.

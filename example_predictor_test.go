@@ -77,7 +77,7 @@ func ExampleResume() {
 	views, config := shapesAndColours(20), largemvc.Config{Clusters: 2}
 	config.Checkpoint.Path = filepath.Join(folder, "checkpoint")
 	config.Progress = func(e largemvc.Epoch) error {
-		if e.Epoch == 30 {
+		if e.Epoch == 50 {
 			return largemvc.ErrStop
 		}
 		return nil
@@ -86,6 +86,7 @@ func ExampleResume() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	// 20 of the 50 epochs went into a training with another weight, which was given up.
 	fmt.Println(first.Status, "after", first.Epochs, "epochs")
 
 	c, err := largemvc.Resume(ctx, views, config.Checkpoint.Path, nil)
@@ -95,7 +96,7 @@ func ExampleResume() {
 	fmt.Println(c.Status, "after", c.Epochs, "epochs")
 	// Output:
 	// stopped after 30 epochs
-	// epoch limit after 100 epochs
+	// epoch limit after 80 epochs
 }
 
 // Without classes, indices say how many clusters there may be.

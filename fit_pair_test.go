@@ -122,7 +122,8 @@ func TestTwoTrainingsResumed(t *testing.T) {
 	}
 }
 
-// What is cancelled in the second training gives the first where its clusters have more information, and says that it was cancelled.
+// What is cancelled in the second training gives the first where its clusters have more information, and says that it was
+// cancelled.
 func TestTwoTrainingsCancelled(t *testing.T) {
 	t.Parallel()
 	weights := map[float64]int{}

@@ -63,9 +63,8 @@ type Clustering struct {
 // it (nil if the first epoch had not ended) with the context's error. A loss that diverges gives the last good state
 // with a *DivergedError. An error of Config.Progress is returned beside the state at that epoch, ErrStop as no error.
 //
-// With Config.Restarts, the run of the lowest loss (see there) is kept among those that came to their end, whatever ended the last
-// one; if none did, among those that were interrupted, and if all diverged, among those. Only then is a *DivergedError
-// returned.
+// With Config.Restarts, the best run (see there) is kept among those that came to their end, whatever ended the last one; if
+// none did, among those that were interrupted, and if all diverged, among those. Only then is a *DivergedError returned.
 //
 // With neighbours that are searched (up to Neighborhood.Exact samples), the samples are taken in an order of their content and of
 // the seed: a permutation of the samples permutes the result and changes no bit of it, unless samples that are equal in all views

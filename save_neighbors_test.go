@@ -256,6 +256,9 @@ func TestEarlierVersions(t *testing.T) {
 		"3, rmvc": {"3", rmvc.of(Config{Preset: PresetPaper, Preprocess: None, Float64: true}), nil},
 	} {
 		test.config.Clusters, test.config.Epochs = 3, 2
+		if test.config.HasNeighbors() {
+			test.config.Neighborhood.OtherWeight = None // which these versions do not know
+		}
 		model := mustFit(t, views, test.config)
 		p, err := ReadPredictor(earlierFile(t, model.Predictor, test.version, test.later))
 		if err != nil {

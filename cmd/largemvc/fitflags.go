@@ -103,9 +103,9 @@ func fitFlags(o *fitOptions) *flags {
 		"`WEIGHT|none` in the loss of how well the cluster of each sample can be told from its features by what all others show",
 	)
 	f.value(amount[float64]{&c.Neighborhood.OtherWeight, "auto", "none", true}, "other-weight",
-		"`auto|none|WEIGHT`, a second weight of the neighbours: the network is trained with either for a fifth of the epochs each, "+
-			"and\nthe one whose clusters tell more about neighbours and features goes on. auto: 1, or none where one of the two\n"+
-			"weights is given")
+		"`auto|none|WEIGHT`, a second weight of the neighbours: the network is trained with either for a fifth of the "+
+			"epochs each,\nand the one whose clusters tell more about neighbours and features goes on. auto: 1 with the "+
+			"preset default,\nnone where one of the two weights is given")
 	f.value(amount[float64]{&c.Neighborhood.Temperature, "0.1", "", false}, "temperature",
 		"`T` of the softmax that makes shares in clusters of H, for both weights")
 	f.value(amount[int]{&c.Neighborhood.Exact, "10000", "none", true}, "exact-neighbors",
@@ -121,8 +121,8 @@ func fitFlags(o *fitOptions) *flags {
 			"would\nbe kept")
 
 	f.group("Training")
-	f.int(&c.Epochs, "epochs", 100, "`N` steps of the optimiser, with -other-weight in both trainings together; 0: none, the network stays "+
-		"at its start")
+	f.int(&c.Epochs, "epochs", 100, "`N` steps of the optimiser, with -other-weight in both trainings together; 0: none, the "+
+		"network stays at its start")
 	f.float(&c.LearningRate, "lr", 0.01, "learning `RATE` of Adam")
 	f.int(&c.FitSamples, "fit-samples", 0, "`N` of the samples to train on, drawn by -seed, where there are more; then one "+
 		"pass labels all of them. Their neighbours are\nlandmarks unless -exact-neighbors is given. 0: all")
@@ -267,7 +267,8 @@ func (o *fitOptions) checkNeighbors() error {
 	if c.HasNeighbors() {
 		return nil
 	}
-	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "other-weight", "temperature",
+	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "other-weight",
+		"temperature",
 		"exact-neighbors", "landmarks", "lowest-inertia", "never-keep"} {
 		if o.given[name] {
 			return usagef("fit: -%s needs neighbours: give -neighbors K, or the preset default", name)

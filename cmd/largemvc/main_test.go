@@ -442,7 +442,8 @@ func TestResume(t *testing.T) {
 	path := writeSet(t, 60, true)
 	folder := t.TempDir()
 	state, model := filepath.Join(folder, "state"), filepath.Join(folder, "model")
-	args := []string{"fit", "-data", path, "-epochs", "40", "-seed", "3", "-layers", "3", "-other-weight", "none", "-json", "-quiet"}
+	args := []string{"fit", "-data", path, "-epochs", "40", "-seed", "3", "-layers", "3", "-other-weight", "none",
+		"-json", "-quiet"}
 	_, whole, _ := runLine(args...)
 	want := object(t, whole)
 
