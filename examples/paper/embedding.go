@@ -92,7 +92,7 @@ func embedding(ctx context.Context, s *study) error {
 			"exaggerates gaps; the PCA panels show how much of them is there in H itself.",
 	}
 	for _, d := range chosen {
-		figure := viz.Figure{SharedLegend: true, Columns: len(stages), Width: 9, Height: 8}
+		figure := viz.Figure{Heading: d.Name, SharedLegend: true, Columns: len(stages), Width: 9, Height: 8}
 		for _, m := range methods {
 			for _, st := range stages {
 				q := got[0]
