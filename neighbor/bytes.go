@@ -43,7 +43,10 @@ func (m *landmarks[T]) packBytes(coordinates [][]T) {
 	}
 	short := b.columns
 	b.columns = (b.columns + kernel.ByteUnit - 1) / kernel.ByteUnit * kernel.ByteUnit
-	bias, rows, to := make([]T, m.count), make([]T, m.count*b.columns), 0
+	buf := takeRows[T](m.count * b.columns)
+	defer giveRows(buf)
+	bias, rows, to := make([]T, m.count), *buf, 0
+	clear(rows)
 	for q, h := range m.heads {
 		ld, sums := kernel.Pad(h.most), make([]float64, h.columns)
 		for j := range m.count {

@@ -168,7 +168,9 @@ func (m *landmarks[T]) packRows() {
 	if len(m.rows) != m.count*m.width {
 		m.rows = make([]T, m.count*m.width)
 	}
-	bounds := make([]T, 0, m.count*short)
+	buf := takeRows[T](m.count * short)
+	defer giveRows(buf)
+	bounds := (*buf)[:0]
 	for j := range m.count {
 		row := m.rows[j*m.width : (j+1)*m.width]
 		for q, c := range m.centroids {

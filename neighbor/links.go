@@ -88,6 +88,9 @@ func (l *Links) appendRow(cols []int32, weights []float64) {
 
 // concat returns the samples of the parts, one part after another.
 func concat(parts []*Links) *Links {
+	if len(parts) == 1 {
+		return parts[0]
+	}
 	out := &Links{atoms: parts[0].atoms, ptr: []int{0}}
 	entries := 0
 	for _, p := range parts {
