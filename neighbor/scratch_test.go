@@ -21,7 +21,8 @@ func TestLinksInFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := build(mapped.New(filepath.Join(t.TempDir(), "none"))); err == nil || !strings.Contains(err.Error(), "bytes of state") {
+	_, err = build(mapped.New(filepath.Join(t.TempDir(), "none")))
+	if err == nil || !strings.Contains(err.Error(), "bytes of state") {
 		t.Error(err)
 	}
 	if !mapped.Possible {
