@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -33,8 +34,9 @@ import (
 
 type options struct {
 	n, clusters, epochs, rounds int
+	threads, cores              int
 	dims, preset, ranks, launch string
-	given, rank, detail         bool
+	given, rank, detail, costs  bool
 }
 
 func main() {
@@ -50,9 +52,18 @@ func main() {
 	flag.BoolVar(&o.given, "given", false, "the paper's first anchors are given, in place of a k-means, to time epochs alone")
 	flag.BoolVar(&o.detail, "detail", false, "say of each kind of step how often it was done, its messages and the bytes received")
 	flag.BoolVar(&o.rank, "rank", false, "be one of the processes, which this program starts")
+	flag.BoolVar(&o.costs, "cost", false, "fit nothing: print what fits of the network of the paper cost, as counted")
+	flag.IntVar(&o.threads, "threads", 1, "threads of each process, for -cost")
+	flag.IntVar(&o.cores, "cores", math.MaxInt, "processes that work at a time, for -cost")
+	probes := flag.Bool("probe", false, "be one of the processes that mpirun has started, and measure messages")
 	flag.Parse()
 	work := o.compare
-	if o.rank {
+	switch {
+	case *probes:
+		work = probe
+	case o.costs:
+		work = o.predict
+	case o.rank:
 		work = o.fit
 	}
 	if err := work(); err != nil {
@@ -107,7 +118,7 @@ func (o *options) compare() error {
 	fmt.Printf("%d × (%s), m = %d, preset %s, %d epochs, one thread a process, medians of %d\n\n",
 		o.n, o.dims, o.clusters, o.preset, o.epochs, o.rounds)
 	fmt.Println("processes | whole fit, s | preparation | start | epoch | clusters | in messages | messages | MB received | " +
-		"efficiency")
+		"efficiency | and of the paper's as counted: messages | MB | whole fit, s")
 	first := 0.0
 	for k, r := range ranks {
 		of := func(field func(f figures) float64) float64 {
@@ -122,11 +133,19 @@ func (o *options) compare() error {
 		if k == 0 {
 			first = total * float64(r)
 		}
-		fmt.Printf("%d | %.2f | %.2f | %.2f | %.3f | %.2f | %.2f | %.0f | %.1f | %.0f %%\n", r, total,
+		counted := ""
+		if o.preset == "paper" && !o.given {
+			c, err := o.simulate(r)
+			if err != nil {
+				return err
+			}
+			counted = fmt.Sprintf(" | %.0f | %.1f | %.2f", c.messages, c.bytes/1e6, c.seconds)
+		}
+		fmt.Printf("%d | %.2f | %.2f | %.2f | %.3f | %.2f | %.2f | %.0f | %.1f | %.0f %%%s\n", r, total,
 			of(func(f figures) float64 { return f.prepare }), of(func(f figures) float64 { return f.start }),
 			of(func(f figures) float64 { return f.epoch }), of(func(f figures) float64 { return f.finish }),
 			of(func(f figures) float64 { return f.waits }), of(func(f figures) float64 { return f.steps }),
-			of(func(f figures) float64 { return f.bytes })/1e6, 100*first/(float64(r)*total))
+			of(func(f figures) float64 { return f.bytes })/1e6, 100*first/(float64(r)*total), counted)
 	}
 	return nil
 }

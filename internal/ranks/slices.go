@@ -29,9 +29,11 @@ const (
 
 // sliced says whether branches of so many bytes of numbers, of which the ranks have the given bytes, are joined by slices.
 func (g *Group) sliced(sizes []int, size int) bool {
-	if _, can := g.world.(exchanger); !can {
-		return false
-	}
+	_, can := g.world.(exchanger)
+	return can && pays(sizes, size)
+}
+
+func pays(sizes []int, size int) bool {
 	total, most := 0, 0
 	for _, n := range sizes {
 		if n%(nodeBytes+size) != 0 {
@@ -41,6 +43,24 @@ func (g *Group) sliced(sizes []int, size int) bool {
 	}
 	ranks := len(sizes)
 	return total-total/ranks-size >= leastSaved && max(most, 2*total/ranks) < mostExchanged
+}
+
+// Received returns how many bytes a rank gets from others, and the number of messages, where ranks that have the given numbers of
+// branches, of so many numbers each, join their trees.
+func Received(branches []int, numbers, rank int) (bytes, messages int) {
+	count := len(branches)
+	sizes, others := make([]int, count), 0
+	for r, n := range branches {
+		if sizes[r] = n * (nodeBytes + 8*numbers); r != rank {
+			others += n
+		}
+	}
+	bytes = HeaderBytes * (count - 1)
+	if !pays(sizes, 8*numbers) {
+		return bytes + others*(nodeBytes+8*numbers), 2
+	}
+	lo, hi := slice(numbers, rank, count)
+	return bytes + others*(nodeBytes+8*(hi-lo)) + 8*(numbers-hi+lo), 3
 }
 
 // slice returns where the numbers of a rank's slice begin and end.
