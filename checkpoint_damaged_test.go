@@ -22,7 +22,7 @@ func checkpointBytes(t testing.TB, neighbors int) []byte {
 			t, views,
 			Config{
 				Clusters: 3, Epochs: 6, Checkpoint: Checkpoint{Every: 2}, Restarts: 2,
-				Neighborhood: Neighborhood{Neighbors: neighbors},
+				Neighborhood: once(neighbors),
 			},
 			1, 5,
 		),

@@ -118,7 +118,7 @@ func TestResumeAfterInterruption(t *testing.T) { withAndWithout(t, testResumeAft
 
 func testResumeAfterInterruption(t *testing.T, neighbors int) {
 	views, _ := blobViews(80, 3, 0.8, 31, 8, 5)
-	config := Config{Clusters: 3, Epochs: 20, Checkpoint: Checkpoint{Every: 7}, Neighborhood: Neighborhood{Neighbors: neighbors}}
+	config := Config{Clusters: 3, Epochs: 20, Checkpoint: Checkpoint{Every: 7}, Neighborhood: once(neighbors)}
 	want := mustFit(t, views, config)
 	path := filepath.Join(t.TempDir(), "checkpoint")
 	config.Checkpoint.Path = path
@@ -297,7 +297,7 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := Config{
-		Clusters: 3, Epochs: 10, Checkpoint: Checkpoint{Every: 4, Path: filepath.Join(folder, "x")},
+		Clusters: 3, Epochs: 10, Checkpoint: Checkpoint{Every: 4, Path: filepath.Join(folder, "x")}, Neighborhood: once(0),
 		Progress: func(e Epoch) error {
 			if !e.Training() {
 				return nil

@@ -125,13 +125,25 @@ func (c *Config) setModule(i int, m Module) (ok bool) {
 func readConfig(text []byte, version int) (*Config, foreign, error) {
 	if version < 4 {
 		c, err := readOldConfig(text, version)
+		c.trainedOnce()
 		return c, foreign{}, err
 	}
 	var saved savedConfig
 	if err := json.Unmarshal(text, &saved); err != nil {
 		return nil, foreign{}, fmt.Errorf("its configuration: %w", err)
 	}
-	return saved.restore()
+	c, types, err := saved.restore()
+	if version < 6 {
+		c.trainedOnce()
+	}
+	return c, types, err
+}
+
+// trainedOnce gives the configuration of a file before version 6 the weight that it trained with.
+func (c *Config) trainedOnce() {
+	if c != nil && c.Neighborhood.Neighbors != None {
+		c.Neighborhood.OtherWeight = None
+	}
 }
 
 // errNoModule says that a module is missing which a file needs.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/engine"
-	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/predict"
@@ -29,7 +28,8 @@ import (
 // their held-out information together (package terms), of the labels themselves. Where the start has more, and every sample has
 // every view, its clusters are returned, refined by k-means, and Kept says so. H and the centroids are then of the rows that the
 // start clusters, U√S of the smoothed views at norm 1, for new samples too; anchors, trust and parameters stay those of the
-// trained network. Neighborhood.NeverKeep leaves this out.
+// trained network. Neighborhood.NeverKeep leaves this out. By the same information the default preset chooses between two
+// trainings from that start (Neighborhood.OtherWeight).
 //
 // Where samples lack views and have neighbours, H with ReadOutUnit is at norm 1 and smoothed along the neighbours as the inputs
 // are, in fewer steps; that of new samples is too. It changes little of what training has made of its own samples, and much where
@@ -63,7 +63,7 @@ type Clustering struct {
 // it (nil if the first epoch had not ended) with the context's error. A loss that diverges gives the last good state
 // with a *DivergedError. An error of Config.Progress is returned beside the state at that epoch, ErrStop as no error.
 //
-// With Config.Restarts, the run of the lowest loss is kept among those that came to their end, whatever ended the last
+// With Config.Restarts, the run of the lowest loss (see there) is kept among those that came to their end, whatever ended the last
 // one; if none did, among those that were interrupted, and if all diverged, among those. Only then is a *DivergedError
 // returned.
 //
@@ -408,11 +408,8 @@ func finish[T kernel.Float](
 	if err != nil {
 		return nil, err
 	}
-	if o := c.smoothing(); in.startRows != nil && c.ReadOut == ReadOutUnit && o.Filters(p.samples) {
-		cluster.UnitRows(h, m)
-		if err := in.smooth.SmoothLast(ctx, h, n, m, ld, o); err != nil {
-			return nil, withName(err)
-		}
+	if err := smoothLast(ctx, in, c, h); err != nil {
+		return nil, withName(err)
 	}
 	found, err := clustered(ctx, in, c, r, h)
 	if err != nil {
@@ -453,76 +450,6 @@ func finish[T kernel.Float](
 	}
 	out.Timings = Timings{Start: r.startFor, Train: r.trainFor, Epoch: r.epochFor, Clusters: time.Since(began)}
 	return out, nil
-}
-
-// sharedReadOut is the number of samples up to which k-means on H that begins with nothing is chosen by neighbours. The choice
-// takes as long as that of the start.
-const sharedReadOut = 5000
-
-// clustered runs k-means on the rows of a representation.
-func clustered[T kernel.Float](
-	ctx context.Context, in *prepared[T], c *Config, r *runState, h []T,
-) (*cluster.Clusters[T], error) {
-	n, m, ld := len(h)/kernel.Pad(c.Anchors), c.Anchors, kernel.Pad(c.Anchors)
-	o := cluster.Options{
-		Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Machine.Workers, Device: in.device.Rows(),
-	}
-	switch {
-	case c.beginsAtStart() && r.Begin.Labels != nil:
-		o.Labels = r.Begin.Labels
-	case r.Epochs > 0 && ranks.Of(ctx).Total(n) <= sharedReadOut:
-		o.Score = scoreOf[T](c, in.graph, c.Clusters)
-	}
-	seen := h
-	if c.ReadOut == ReadOutUnit {
-		seen = slices.Clone(h)
-		cluster.UnitRows(seen, m)
-	}
-	return cluster.Rows(ctx, rows.NewDense(n, m, ld, seen), o)
-}
-
-// beginsAtStart says whether k-means on H begins with the labels of the start.
-func (c *Config) beginsAtStart() bool {
-	return c.hasNeighborLoss() && !c.Neighborhood.LowestInertia && c.Clusters == c.Anchors
-}
-
-// keptNeighbors is how much the information of neighbours counts beside the held-out one where trained clusters are compared with
-// those of the start.
-const keptNeighbors = 2
-
-// keptMargin is more than what rounding makes of equal clusters, of information in units of log m.
-const keptMargin = 1e-4
-
-// keepsStart says whether the clusters of the start are better than those of a trained network, as far as can be told without
-// labels: whether they have more information. The loss has it of soft clusters, which can rise while that of the clusters
-// themselves falls. Filled rows of absent views cannot stand for those of a new sample, so no start is kept there.
-func keepsStart[T kernel.Float](
-	ctx context.Context, in *prepared[T], c *Config, r *runState, labels []int,
-) (bool, error) {
-	if !c.mayKeep() || r.Epochs == 0 || r.Begin.Labels == nil || in.startRows != nil {
-		return false, nil
-	}
-	of := information.NewNeighbors[T](c.Machine.Workers, c.Anchors, in.graph, 0).LabelScore()
-	told := information.NewHeldOut(c.Machine.Workers, c.Anchors, in.heldOut, 0).LabelScore()
-	var score [2]float64
-	for i, l := range [][]int{r.Begin.Labels, labels} {
-		near, err := of(ctx, l)
-		if err != nil {
-			return false, err
-		}
-		guessed, err := told(ctx, l)
-		if err != nil {
-			return false, err
-		}
-		score[i] = keptNeighbors*near + guessed
-	}
-	return score[1] < score[0]-keptMargin, nil
-}
-
-// mayKeep says whether the clusters of the start may be kept.
-func (c *Config) mayKeep() bool {
-	return c.beginsAtStart() && c.hasHeldOutLoss() && c.Start.Method == StartScaled && c.Start.Labels == nil &&
-		!c.Neighborhood.NeverKeep
 }
 
 // setNetwork takes over what a trained network has learned.
@@ -671,7 +598,8 @@ func resume(ctx context.Context, views []View, path string, config Config, saved
 		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 	}
 	if b := saved.best; saved.current == nil && b != nil && config.Restarts == 1 && b.status == EpochLimit &&
-		b.Epochs < config.Epochs {
+		saved.config.Epochs < config.Epochs {
+		b.Alone = true
 		saved.current, saved.best, saved.next = b, nil, b.Restart
 	}
 	return fitAlone(ctx, views, config, saved)

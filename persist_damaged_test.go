@@ -68,8 +68,8 @@ func TestLoadInconsistent(t *testing.T) {
 		change func(*safetensors.File)
 		want   string
 	}{
-		"newer":              {replace("version", "5", "6"), "newer"},
-		"no version":         {replace("version", "5", "one"), "version"},
+		"newer":              {replace("version", "6", "7"), "newer"},
+		"no version":         {replace("version", "6", "one"), "version"},
 		"another format":     {replace("format", "largemvc-model", "llama"), `"llama"`},
 		"no configuration":   {func(f *safetensors.File) { delete(f.Metadata, "config") }, "configuration"},
 		"no training":        {func(f *safetensors.File) { delete(f.Metadata, "training") }, "training"},

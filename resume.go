@@ -36,6 +36,7 @@ type resumed struct {
 	fit     *checkpoint.Fit
 	next    int       // the restart to go on with
 	current *runState // its state, nil if it has not begun
+	rival   *runState // of the training with the other weight, nil if it has not begun or is not wanted any more
 	best    *runState // of the runs that are over, nil if there is none
 }
 
@@ -153,7 +154,7 @@ func decodeResumed(r io.Reader) (*resumed, error) {
 			)
 		}
 	}
-	for _, r := range []*checkpoint.Run{state.Current, state.Best} {
+	for _, r := range []*checkpoint.Run{state.Current, state.Rival, state.Best} {
 		if want := c.learnables(fit.Inputs); types == (foreign{}) && r != nil && len(r.Values) != want {
 			return nil, fmt.Errorf(
 				"run %d has values for %d nodes, a network of %d layers for %d inputs has %d",
@@ -167,6 +168,9 @@ func decodeResumed(r io.Reader) (*resumed, error) {
 	}
 	out := &resumed{config: c, foreign: types, fit: fit, next: state.Next}
 	if out.current, err = restoredRun(state.Current); err != nil {
+		return nil, err
+	}
+	if out.rival, err = restoredRun(state.Rival); err != nil {
 		return nil, err
 	}
 	out.best, err = restoredRun(state.Best)
@@ -281,7 +285,7 @@ func (s *saver) setInputs(inputs int, order view.Order, from *resumed) error {
 		s.fit.Inputs, s.order = inputs, order
 	}
 	if from != nil {
-		for _, r := range []*runState{from.current, from.best} {
+		for _, r := range []*runState{from.current, from.rival, from.best} {
 			if r != nil && r.Begin != nil {
 				r.Begin.Labels = view.Along(order, r.Begin.Labels)
 			}
@@ -291,26 +295,27 @@ func (s *saver) setInputs(inputs int, order view.Order, from *resumed) error {
 }
 
 // duringRun writes a state from which the run goes on.
-func (s *saver) duringRun(r, best *runState) error { return s.write(r.Restart, r, best) }
+func (s *saver) duringRun(r, rival, best *runState) error { return s.write(r.Restart, r, rival, best) }
 
-// afterRun writes the state after a run has ended, whatever ended it.
-func (s *saver) afterRun(r, best *runState) error {
+// afterRestart writes the state after the last run of a restart has ended, whatever ended it. before is the best of the restarts
+// before it, best that of all.
+func (s *saver) afterRestart(r, rival, before, best *runState) error {
 	switch {
-	case s == nil || r.Values == nil:
+	case s == nil || r.Values == nil && (rival == nil || rival.Values == nil):
 		return nil
 	case !r.status.interrupted():
-		return s.write(r.Restart+1, nil, best)
-	case r == best:
-		best = nil
+		return s.write(r.Restart+1, nil, nil, best)
+	case r.Values == nil: // it begins anew
+		return s.write(r.Restart, rival, nil, before)
 	}
-	return s.write(r.Restart, r, best)
+	return s.write(r.Restart, r, rival, before)
 }
 
-func (s *saver) write(next int, current, best *runState) error {
+func (s *saver) write(next int, current, rival, best *runState) error {
 	var err error
 	if s.team.Rank() == 0 {
-		state := checkpoint.State{Next: next, Current: current.saved(), Best: best.saved()}
-		for _, r := range []**checkpoint.Run{&state.Current, &state.Best} {
+		state := checkpoint.State{Next: next, Current: current.saved(), Rival: rival.saved(), Best: best.saved()}
+		for _, r := range []**checkpoint.Run{&state.Current, &state.Rival, &state.Best} {
 			if s.parts { // it has the labels of its own samples alone, and the anchors are enough to go on
 				*r = withLabels(*r, func([]int) []int { return nil })
 				continue
@@ -338,7 +343,7 @@ func withLabels(r *checkpoint.Run, change func([]int) []int) *checkpoint.Run {
 
 // keep leaves of the start's labels those of this rank's samples, n of all.
 func (s *resumed) keep(group *ranks.Group, n int) {
-	for _, r := range []*runState{s.current, s.best} {
+	for _, r := range []*runState{s.current, s.rival, s.best} {
 		if group != nil && r != nil && r.Begin != nil && r.Begin.Labels != nil {
 			r.Begin.Labels = r.Begin.Labels[group.First() : group.First()+n]
 		}
@@ -392,7 +397,119 @@ func (r *runState) better(other *runState) bool {
 	if a, b := rank(r.status), rank(other.status); a != b {
 		return a < b
 	}
+	if r.Informed != nil && other.Informed != nil {
+		return *r.Informed > *other.Informed
+	}
 	return last(r.Loss) < last(other.Loss)
+}
+
+// leg is a part of a restart that is trained in one go.
+type leg struct {
+	to     int  // epochs of the run at its end
+	trial  bool // the end is where two runs are compared
+	before int  // epochs of the run's rival
+}
+
+// pair are the trainings of a restart: one, or two from one start with two weights of the neighbours' term. Two take turns: each
+// goes a part of the way, then the one whose clusters have more information there goes on to the end. The result is the one whose
+// clusters have more information at its own end, which for the other is where it was left.
+type pair struct {
+	two  bool
+	runs [2]*runState // nil: not begun, or without a result
+	gone [2]bool      // without a result
+	ends bool         // the last leg has begun
+}
+
+// resume takes the runs from a checkpoint.
+func (p *pair) resume(current, rival *runState) {
+	p.runs[current.lane()] = current
+	if rival != nil {
+		p.runs[rival.lane()] = rival
+		return
+	}
+	p.two = p.two && !current.Alone && !current.Other // which begins when there is a rival, if that has a result
+}
+
+// lane is the place of a run among the two of its restart.
+func (r *runState) lane() int {
+	if r.Other {
+		return 1
+	}
+	return 0
+}
+
+// at returns a run that has a result, nil if there is none.
+func (p *pair) at(lane int) *runState {
+	if r := p.runs[lane]; r != nil && r.Values != nil && !p.gone[lane] {
+		return r
+	}
+	return nil
+}
+
+// rival returns the run beside a run, nil if there is none with a result.
+func (p *pair) rival(r *runState) *runState { return p.at(1 - r.lane()) }
+
+// next returns the run of restart k that is to be trained next, and how far; nil: there is none.
+func (p *pair) next(k int, c *Config) (*runState, leg) {
+	if p.ends {
+		return nil, leg{}
+	}
+	for lane := range p.runs {
+		r, other := p.runs[lane], p.runs[1-lane]
+		switch {
+		case !p.two && r == nil && other != nil, p.gone[lane], r != nil && (r.Trial != nil && p.two || r.status == Diverged):
+			continue
+		case r == nil:
+			r = &runState{Run: checkpoint.Run{Restart: k, Other: lane == 1}}
+			if other != nil {
+				r.Begin, r.startFor = other.Begin, other.startFor
+			}
+			p.runs[lane] = r
+		}
+		l := p.rest(r, c)
+		if p.two && !(lane == 1 && (p.gone[0] || p.runs[0].status == Diverged)) {
+			l.to, l.trial = c.trialEpochs(), true
+		}
+		p.ends = !l.trial
+		return r, l
+	}
+	p.ends = true
+	ahead, behind := p.at(0), p.at(1)
+	if ahead == nil || ahead.status == Diverged || behind != nil && behind.Trial != nil && *behind.Trial > *ahead.Trial {
+		ahead, behind = behind, ahead
+	}
+	if ahead == nil || ahead.Trial == nil || ahead.status == Converged {
+		return nil, leg{}
+	}
+	return ahead, p.rest(ahead, c)
+}
+
+// rest returns the leg of a run to the end of the restart.
+func (p *pair) rest(r *runState, c *Config) leg {
+	before := r.Before
+	if other := p.rival(r); other != nil {
+		before = other.Epochs
+	}
+	return leg{to: c.Epochs - before, before: before}
+}
+
+// better returns the run that is the result, nil if there is none.
+func (p *pair) better() *runState {
+	a, b := p.at(0), p.at(1)
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	case (a.status == Diverged) != (b.status == Diverged):
+		if a.status == Diverged {
+			return b
+		}
+		return a
+	case a.Informed != nil && b.Informed != nil && *b.Informed > *a.Informed:
+		return b
+	}
+	return a
 }
 
 func last(x []float64) float64 { return x[len(x)-1] }

@@ -37,6 +37,8 @@ type savedTraining struct {
 	Apart bool `json:"apart,omitempty"`
 	// The clusters are those of the start, whose directions are among the tensors.
 	Kept bool `json:"kept,omitempty"`
+	// Of the term in the training that was kept; not in files before version 6.
+	NeighborWeight float64 `json:"neighbor_weight,omitempty"`
 	// The learnable nodes of each module, where not all are from this package.
 	Learned [][]savedNode `json:"learned,omitempty"`
 	// The names of all tensors: some are there for some models alone, and one that was lost must not pass for one that never
@@ -131,7 +133,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	}
 	about := savedTraining{
 		Samples: p.samples, Views: views, Inputs: inputs, Status: p.Status.String(), Epochs: p.Epochs, Restart: p.Restart,
-		Ran: p.Ran, Apart: p.apart, Kept: p.Kept,
+		Ran: p.Ran, Apart: p.apart, Kept: p.Kept, NeighborWeight: p.NeighborWeight,
 	}
 	if !p.config.stock() {
 		for _, list := range p.learned {
@@ -228,11 +230,11 @@ func decodePredictor(r io.Reader, modules []Module) (*Predictor, error) {
 		}
 		p.dims, p.names = append(p.dims, view.Features), append(p.names, view.Name)
 	}
-	p.apart, p.Kept = about.Apart || version < 5, about.Kept
+	p.apart, p.Kept, p.NeighborWeight = about.Apart || version < 5, about.Kept, about.NeighborWeight
 	if err := p.setInputs(about.Inputs, version); err != nil {
 		return nil, err
 	}
-	if len(p.dims) == 0 || p.Epochs < 0 || p.Restart < 0 {
+	if len(p.dims) == 0 || p.Epochs < 0 || p.Restart < 0 || p.NeighborWeight < 0 {
 		return nil, fmt.Errorf("it has %d views, %d epochs, restart %d", len(p.dims), p.Epochs, p.Restart)
 	}
 	if err := c.check(p.samples, nil); err != nil {

@@ -75,7 +75,7 @@ type Epoch struct {
 
 	Restart  int // counted from 0
 	Restarts int
-	Epoch    int // epochs done; 0 outside of the training
+	Epoch    int // epochs done, of both trainings with two weights; 0 outside of the training
 	Epochs   int
 	Loss     float64       // before this epoch's step, extra loss included; 0 outside of the training
 	ViewLoss []float64     // reconstruction loss of every view, nil outside of it; the callback must not change or keep it

@@ -11,14 +11,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
-	"github.com/largemvc/largemvc/internal/checkpoint"
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/device"
-	"github.com/largemvc/largemvc/internal/information"
-	"github.com/largemvc/largemvc/internal/information/term"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/op"
-	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/internal/view"
 )
@@ -31,52 +27,103 @@ func trainRuns[T kernel.Float](
 	if from == nil {
 		from = &resumed{}
 	}
-	best := from.best
-	var kept *lossNetwork[T]   // of the best run, if that is the last one
-	var failure *DivergedError // of the last run that diverged
-	var ended error            // what ended the last run before its end
-	for k := from.next; k < c.Restarts && ended == nil; k++ {
-		r := &runState{Run: checkpoint.Run{Restart: k}}
+	s := &series[T]{in: in, config: c, saver: saver, best: from.best}
+	var ended error // what ended the last run before its end
+	over := false
+	for k := from.next; k < c.Restarts && ended == nil && !over; k++ {
+		p := pair{two: c.trainsTwice()}
 		if from.current != nil && from.current.Restart == k {
-			r = from.current
+			p.resume(from.current, from.rival)
 		}
-		kept = nil // Its memory is free for this run.
-		var save func() error
-		if saver != nil {
-			save = func() error { return saver.duringRun(r, best) }
-		}
-		net, err := trainRun(ctx, in, c, r, save)
-		ended = err
-		if net != nil && r.better(best) {
-			if best, kept = r, net; net.onDevice {
-				kept = nil // New samples are labelled on the CPU, and so are these.
-			}
-		}
-		if errors.As(ended, &failure) {
-			r.failure, ended = failure, nil
-		}
-		if net != nil || ended == nil || r.status.interrupted() { // else the last that is known of the run is on the disk
-			ended = joined(ended, saver.afterRun(r, best))
-		}
-		if r.status.interrupted() {
-			break
-		}
+		over, ended = s.restart(ctx, k, &p)
 	}
+	best := s.best
 	switch {
 	case best == nil && ended == nil:
-		return nil, nil, failure
+		return nil, nil, s.failure
 	case best == nil:
 		return nil, nil, ended
 	case best.failure != nil:
 		ended = joined(best.failure, ended)
 	}
-	if kept == nil {
+	if s.kept == nil {
 		var err error
-		if kept, err = restore(context.WithoutCancel(ctx), in, c, best); err != nil {
+		if s.kept, err = restore(context.WithoutCancel(ctx), in, c, best); err != nil {
 			return nil, nil, joined(ended, err)
 		}
 	}
-	return kept, best, ended
+	return s.kept, best, ended
+}
+
+// series are the restarts of a fit.
+type series[T kernel.Float] struct {
+	in     *prepared[T]
+	config *Config
+	saver  *saver
+
+	best    *runState       // of the restarts that are over, nil if there is none
+	kept    *lossNetwork[T] // of the best run, if that is the last one
+	failure *DivergedError  // of the last run that diverged
+}
+
+// restart does what is left of the trainings with one seed and keeps the better one if it is the best so far. over says that the
+// fit was interrupted.
+func (s *series[T]) restart(ctx context.Context, k int, p *pair) (over bool, ended error) {
+	s.kept = nil // Its memory is free for this restart.
+	var net *lossNetwork[T]
+	var r *runState // the last one
+	for !over && ended == nil {
+		next, l := p.next(k, s.config)
+		if next == nil {
+			break
+		}
+		r, net = next, nil
+		var save func() error
+		if s.saver != nil {
+			save = func() error { return s.saver.duringRun(r, p.rival(r), s.best) }
+		}
+		net, ended = trainRun(ctx, s.in, s.config, r, l, save)
+		var failed *DivergedError
+		if errors.As(ended, &failed) {
+			r.failure, s.failure, ended = failed, failed, nil
+		}
+		switch over = r.status.interrupted(); {
+		case net == nil:
+			p.gone[r.lane()] = true
+		case l.trial && !over:
+			r.Trial = r.Informed
+			if save == nil {
+				break
+			}
+			if ended = joined(ended, save()); ended != nil {
+				r.status, over = Stopped, true
+			}
+		}
+	}
+	if r == nil { // nothing was left to do
+		if r = p.better(); r == nil {
+			return false, nil
+		}
+	}
+	before, found := s.best, p.better()
+	if found != nil && !over {
+		found.Before = p.rest(found, s.config).before
+	}
+	if found != nil && over && !found.status.interrupted() && found.status != Diverged {
+		interrupted := *found // the fit has not come to its end, though this training may have
+		interrupted.status = r.status
+		found = &interrupted
+	}
+	if found != nil && found.better(before) {
+		s.best = found
+		if net != nil && found.Other == r.Other && !net.onDevice { // New samples are labelled on the CPU, and so are these.
+			s.kept = net
+		}
+	}
+	if net != nil || ended == nil || over { // else the last that is known of the run is on the disk
+		ended = joined(ended, s.saver.afterRestart(r, p.rival(r), before, s.best))
+	}
+	return over, ended
 }
 
 // lossNetwork is a network with its loss, ready to run. Training changes the values of its nodes alone.
@@ -90,20 +137,21 @@ type lossNetwork[T kernel.Float] struct {
 	adam    *unfold.Adam
 	machine gorgonia.VM
 
-	onDevice bool // its rows were on a device, which has given them back
+	neighbors float64 // weight of the neighbours' term
+	onDevice  bool    // its rows were on a device, which has given them back
 }
 
 // divergence is the multiple of the loss of H = 0, or of the first loss, from which a loss counts as diverged.
 const divergence = 1e4
 
-// trainRun begins or continues a run and takes it to its end. It returns the network at the end, nil if the run has
+// trainRun begins or continues a run and takes it to the end of a leg. It returns the network there, nil if the run has
 // no result, and what Fit is to return beside it. save writes a checkpoint of the run; nil: there are none.
 func trainRun[T kernel.Float](
-	ctx context.Context, in *prepared[T], c *Config, r *runState, save func() error,
+	ctx context.Context, in *prepared[T], c *Config, r *runState, l leg, save func() error,
 ) (_ *lossNetwork[T], err error) {
 	began := time.Now()
-	fresh := r.Begin == nil
-	if fresh {
+	fresh := r.Values == nil
+	if r.Begin == nil {
 		if err := meterOf(ctx).enter(phaseAnchors, r.Restart); err != nil {
 			return nil, err
 		}
@@ -124,7 +172,9 @@ func trainRun[T kernel.Float](
 		}
 	}
 	collect(in.sources)
-	r.startFor = time.Since(began)
+	if r.startFor == 0 { // else it is that of the training with the other weight
+		r.startFor = time.Since(began)
+	}
 	t, err := newNetwork(in, c, r, c.Epochs != None)
 	if err != nil {
 		return nil, err
@@ -152,8 +202,11 @@ func trainRun[T kernel.Float](
 	if err := meterOf(ctx).enter(phaseTraining, r.Restart); err != nil {
 		return nil, err
 	}
-	done, err := t.last(ctx, r, t.epochs(ctx, r, save))
-	r.trainFor = time.Since(began)
+	done, err := t.last(ctx, r, t.epochs(ctx, r, l, save))
+	if done {
+		done, err = t.inform(ctx, r, err)
+	}
+	r.trainFor += time.Since(began)
 	if !done {
 		return nil, err
 	}
@@ -189,7 +242,10 @@ func newNetworkOn[T kernel.Float](
 	in *prepared[T], c *Config, r *runState, training bool, on *device.Session,
 ) (_ *lossNetwork[T], err error) {
 	g, begin := gorgonia.NewGraph(), r.Begin
-	t := &lossNetwork[T]{in: in, config: c, model: c.network(begin.Scale), adam: &unfold.Adam{LearningRate: c.LearningRate}}
+	t := &lossNetwork[T]{
+		in: in, config: c, model: c.network(begin.Scale), adam: &unfold.Adam{LearningRate: c.LearningRate},
+		neighbors: c.neighborWeight(r.Other),
+	}
 	data := in.data
 	_, encoded := c.Represent.(Encoder)
 	anchors := make([]mat.Matrix, len(in.list))
@@ -286,88 +342,8 @@ func (r *readOuts) noise() bool {
 	return slices.ContainsFunc(r.trust, func(n *gorgonia.Node) bool { return n != nil })
 }
 
-// sumLosses makes the cost: the network's loss, of which the terms for clusters are part, and what is added to it.
-func (t *lossNetwork[T]) sumLosses() error {
-	c := t.config
-	t.cost = t.model.Loss()
-	if err := t.setTerms(); err != nil {
-		return fmt.Errorf("largemvc: clusters in the loss: %w", err)
-	}
-	if c.ExtraLoss == nil {
-		return nil
-	}
-	err := guarded(func() error {
-		extra, err := c.ExtraLoss(t.model)
-		if err != nil || extra == nil {
-			return err
-		}
-		if !extra.IsScalar() {
-			return fmt.Errorf("its shape is %v, want a scalar", extra.Shape())
-		}
-		t.cost, err = op.Sum[T]("loss and extra loss", t.cost, extra)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("largemvc: extra loss: %w", err)
-	}
-	return nil
-}
-
-// setTerms gives the network the terms of neighbours and of held-out prediction, where there are weights for them.
-func (t *lossNetwork[T]) setTerms() error {
-	c := t.config
-	if !c.hasNeighborLoss() && !c.hasHeldOutLoss() {
-		return nil
-	}
-	if t.fused == nil {
-		return t.addTerms()
-	}
-	o := information.TermsOptions[T]{
-		Temperature: c.Neighborhood.Temperature, Workers: c.Machine.Workers, Samples: t.in.data.group.Total(t.in.data.samples),
-	}
-	if c.hasNeighborLoss() {
-		o.Graph, o.Neighbors = t.in.graph, c.Neighborhood.Weight
-	}
-	if c.hasHeldOutLoss() {
-		o.Held, o.HeldOut = t.in.heldOut, c.Neighborhood.HeldOutWeight
-	}
-	return device.SetTerms(t.fused.Engine(), c.Anchors, o)
-}
-
-// addTerms adds the same terms as ops of the graph.
-func (t *lossNetwork[T]) addTerms() error {
-	c := t.config
-	h, err := t.model.H(c.Layers)
-	if err != nil {
-		return err
-	}
-	add := func(what string, weight float64, x *gorgonia.Node, err error) error {
-		if err != nil {
-			return err
-		}
-		if x, err = op.Scale[T](what, x, weight); err != nil {
-			return err
-		}
-		t.cost, err = op.Sum[T]("loss and "+what, t.cost, x)
-		return err
-	}
-	if c.hasNeighborLoss() {
-		x, err := term.Neighbors[T](c.Machine.Workers, h, t.in.graph, c.Neighborhood.Temperature)
-		if err := add("neighbours", c.Neighborhood.Weight, x, err); err != nil {
-			return err
-		}
-	}
-	if c.hasHeldOutLoss() {
-		x, err := term.HeldOut(c.Machine.Workers, h, t.in.heldOut, c.Neighborhood.Temperature)
-		if err := add("held-out prediction", c.Neighborhood.HeldOutWeight, x, err); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// epochs runs the epochs that are left. It returns what the caller of Fit is to know of the end.
-func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, save func() error) error {
+// epochs runs the epochs of a leg that are left. It returns what the caller of Fit is to know of the end.
+func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, l leg, save func() error) error {
 	c := t.config
 	learn := gorgonia.NodesToValueGrads(t.model.Learnables())
 	limit := divergence * t.lossOfNothing()
@@ -381,7 +357,7 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, save func() er
 	began := time.Now()
 	var durations []time.Duration
 	defer func() { r.epochFor = median(durations) }()
-	for r.Epochs < c.Epochs && r.status == EpochLimit {
+	for r.Epochs < l.to && r.status == EpochLimit {
 		epochBegan := time.Now()
 		if err := t.forward(ctx, r); err != nil {
 			return r.ended(ctx, err)
@@ -411,8 +387,8 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, save func() er
 		var stop error
 		if c.Progress != nil {
 			stop = c.Progress(Epoch{
-				Phase: phaseTraining.String(), Done: r.Epochs, Total: c.Epochs, Left: meterOf(ctx).epochDone(r, c),
-				Restart: r.Restart, Restarts: c.Restarts, Epoch: r.Epochs, Epochs: c.Epochs,
+				Phase: phaseTraining.String(), Done: l.before + r.Epochs, Total: c.Epochs, Left: meterOf(ctx).epochDone(r, l, c),
+				Restart: r.Restart, Restarts: c.Restarts, Epoch: l.before + r.Epochs, Epochs: c.Epochs,
 				Loss: loss, ViewLoss: r.ViewLoss[len(r.ViewLoss)-1], Elapsed: time.Since(began),
 			})
 		}
@@ -422,7 +398,7 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, save func() er
 			}
 			return r.ended(ctx, stop)
 		}
-		if save != nil && r.status == EpochLimit && r.Epochs%c.Checkpoint.Every == 0 && r.Epochs < c.Epochs {
+		if save != nil && r.status == EpochLimit && r.Epochs%c.Checkpoint.Every == 0 && r.Epochs < l.to {
 			t.snapshot(r)
 			if err := save(); err != nil {
 				r.status = Stopped
@@ -624,74 +600,4 @@ func (c *Config) network(rhoScale []float64) *Model[Represent, Noise, Anchor] {
 		shrink.Scale = rhoScale
 	}
 	return m
-}
-
-// encodeStart replaces the first anchors of a run by those of the codes that an encoder makes at its start, for the same labels
-// of the samples. It returns the first values of the learnable nodes, which may be random.
-func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r *runState) ([]learned, error) {
-	module := copied(c.Represent)
-	encoder, ok := module.(Encoder)
-	if !ok {
-		return nil, fmt.Errorf("largemvc: %T is not an Encoder", module)
-	}
-	data := in.data
-	e := Env{
-		G: gorgonia.NewGraph(), Prefix: defaultPrefix, Layers: c.Layers, Views: data.Views(), Anchors: c.Anchors,
-		Samples: data.samples, Dims: data.Dims(), Of: data.of, Workers: c.Machine.Workers, Seed: c.Seed + uint64(r.Restart),
-	}
-	if data.present != nil {
-		e.Present = unfold.PresenceNode(unfold.Site(e), data.present)
-	}
-	codes := make([]*gorgonia.Node, e.Views)
-	var values []learned
-	err := guarded(func() error {
-		if err := module.Init(e); err != nil {
-			return err
-		}
-		for v, x := range in.x {
-			var err error
-			if codes[v], err = unfold.Codes(unfold.Site(e), v, x, encoder); err != nil {
-				return err
-			}
-		}
-		values = learnedBy(e.Prefix, module.Learnables())
-		machine, err := op.NewMachine(e.G)
-		if err != nil {
-			return err
-		}
-		defer machine.Close()
-		return unfold.Run(machine)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("largemvc: the first codes: %w", err)
-	}
-	if r.Begin.Labels == nil { // given anchors, which are of the codes
-		return values, nil
-	}
-	x := make([]rows.Matrix[T], e.Views)
-	for v := range x {
-		if x[v] = in.x[v]; codes[v] == nil {
-			continue
-		}
-		z, err := op.Elements[T](codes[v].Value())
-		if err != nil {
-			return nil, err
-		}
-		d := codes[v].Shape()[1]
-		for i := range e.Samples {
-			if !data.Present(i, v) {
-				clear(z[i*d : (i+1)*d])
-			}
-		}
-		x[v] = rows.NewDense(e.Samples, d, d, z)
-	}
-	o := startOf[T](c, nil, c.Seed+uint64(r.Restart))
-	o.Labels = r.Begin.Labels
-	begin, err := cluster.FirstAnchors(ctx, x, nil, in.sources, o)
-	if err != nil {
-		return nil, withName(err)
-	}
-	begin.Scale = r.Begin.Scale
-	r.Begin = begin
-	return values, nil
 }

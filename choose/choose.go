@@ -56,7 +56,7 @@ type Choice struct {
 	// NaN without neighbours.
 	Gap float64
 	// SparseGap is the same of the mean eigenvalues of three graphs of 4, 5 and 6 neighbours of up to 1,000 samples, or 50 for
-	// each cluster of the highest number tried, where that makes more.
+	// each cluster of the highest number tried, where that makes more; samples that are equal count once.
 	SparseGap float64
 }
 
@@ -268,12 +268,9 @@ type indexSpace struct {
 func newIndexSpace(
 	ctx context.Context, given []largemvc.View, c *largemvc.Config, samples int,
 ) (*indexSpace, error) {
-	views := make([]view.View, len(given))
-	for v, x := range given {
-		var err error
-		if views[v], err = x.Content(); err != nil {
-			return nil, named(err)
-		}
+	views, err := contents(given)
+	if err != nil {
+		return nil, err
 	}
 	if err := named(view.CheckFinite(ctx, views, c.Machine.Workers)); err != nil {
 		return nil, err

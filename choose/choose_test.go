@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -314,6 +315,36 @@ func TestGaps(t *testing.T) {
 	c = largemvc.Config{Clusters: 3, Preset: largemvc.PresetPaper}.WithDefaults()
 	if gaps, err := sparseGaps(ctx, few, &c, clusters); err != nil || len(gaps) != 4 || !math.IsNaN(gaps[0]) {
 		t.Errorf("without neighbours: %v, %v", gaps, err)
+	}
+}
+
+// Samples that are there many times count once: fourteen different ones in two groups are no fourteen clusters. Where hardly any
+// differ, numbers of clusters have no gap, and nothing fails.
+func TestGapsOfEqualSamples(t *testing.T) {
+	for distinct, want := range map[int]int{14: 2, 6: 2, 3: 0, 1: 0} {
+		rng := rand.New(rand.NewPCG(5, 3))
+		var x []float64
+		for k := range distinct {
+			for range 3 {
+				x = append(x, 20*float64(k%2)+rng.NormFloat64())
+			}
+		}
+		x = slices.Repeat(x, 40)
+		c := largemvc.Config{Clusters: 2}.WithDefaults()
+		clusters := []int{2, 3, 4, 5}
+		gaps, err := sparseGaps(context.Background(), float64Views([][]float64{x}, 3), &c, clusters)
+		if err != nil {
+			t.Fatalf("%d: %v", distinct, err)
+		}
+		found := &Choices{}
+		for i, k := range clusters {
+			found.Choices = append(found.Choices, Choice{
+				Clusters: k, SparseGap: gaps[i], Gap: math.NaN(), Silhouette: math.NaN(),
+			})
+		}
+		if found.suggest(); want > 0 && found.Suggested != want {
+			t.Errorf("%d different samples: suggested %d of %v", distinct, found.Suggested, gaps)
+		}
 	}
 }
 

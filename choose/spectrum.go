@@ -40,23 +40,51 @@ func eigengaps(ctx context.Context, views []largemvc.View, c *largemvc.Config, c
 	return gapsAfter(values, clusters), err
 }
 
-// sparseGaps returns the gaps in the mean spectrum of sparse graphs.
+// sparseGaps returns the gaps in the mean spectrum of sparse graphs, of samples that differ: one that is there many times would
+// have no neighbours but its equals, and so be a cluster of its own.
 func sparseGaps(ctx context.Context, views []largemvc.View, c *largemvc.Config, clusters []int) ([]float64, error) {
 	most := clusters[len(clusters)-1]
 	all, _ := views[0].Dims()
 	if n := max(sparseSamples, sparsePerCluster*most); n < all {
-		taken := make([]largemvc.View, len(views))
-		chosen := rows.Sample(rand.New(rand.NewPCG(c.Seed, 2)), all, n)
-		for v, x := range views {
-			taken[v] = x.Take(chosen)
-		}
-		if c.Check(taken) != nil { // No sample has a certain view, say.
-			return gapsAfter(nil, clusters), nil
-		}
-		views = taken
+		views = taken(views, rows.Sample(rand.New(rand.NewPCG(c.Seed, 2)), all, n))
+	}
+	inner, err := contents(views)
+	if err != nil {
+		return nil, err
+	}
+	distinct, err := view.Distinct(ctx, inner, c.Machine.Workers)
+	if err != nil {
+		return nil, named(err)
+	}
+	if n, _ := views[0].Dims(); len(distinct) < n {
+		views = taken(views, distinct)
+	}
+	if n, _ := views[0].Dims(); n < all && c.Check(views) != nil { // No sample has a certain view, say.
+		return gapsAfter(nil, clusters), nil
 	}
 	values, err := meanSpectrum(ctx, views, c, most+1, sparseNeighbors)
 	return gapsAfter(values, clusters), err
+}
+
+// taken are the views of some samples.
+func taken(views []largemvc.View, samples []int) []largemvc.View {
+	out := make([]largemvc.View, len(views))
+	for v, x := range views {
+		out[v] = x.Take(samples)
+	}
+	return out
+}
+
+// contents are what the views hold.
+func contents(views []largemvc.View) ([]view.View, error) {
+	out := make([]view.View, len(views))
+	for v, x := range views {
+		var err error
+		if out[v], err = x.Content(); err != nil {
+			return nil, named(err)
+		}
+	}
+	return out, nil
 }
 
 // meanSpectrum returns up to count leading eigenvalues, the highest first: the mean over graphs of so many neighbours each. There
@@ -67,12 +95,9 @@ func meanSpectrum(
 	if !c.HasNeighbors() {
 		return nil, nil
 	}
-	inner := make([]view.View, len(views))
-	for v, x := range views {
-		var err error
-		if inner[v], err = x.Content(); err != nil {
-			return nil, err
-		}
+	inner, err := contents(views)
+	if err != nil {
+		return nil, err
 	}
 	n, hood := inner[0].Rows, c.Neighborhood
 	o := smooth.Options{

@@ -167,6 +167,22 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("warnings %q, want %q", got, c.want)
 		}
 	}
+	for labels, want := range map[int]string{5: "", 30: "all 30 labels are different"} {
+		s := mustRead(t, "t.csv", table(30, func(i int) string { return itoa(i % labels) }), Options{Labels: "target"})
+		if got := strings.Join(s.Reading.Warnings, "; "); (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("%d labels that were named: warnings %q, want %q", labels, got, want)
+		}
+	}
+}
+
+// TestTextsLeftOutOnce: a column of texts that is in no view of a table is named once.
+func TestTextsLeftOutOnce(t *testing.T) {
+	s := mustRead(t, "t.csv", []byte("a,b,note\n1,2,x\n3,4,y\n5,7,x\n"), Options{
+		Table: []TableView{{Name: "v", Columns: []string{"a", "b"}}}, NoLabels: true,
+	})
+	if len(s.Reading.LeftOut) != 1 || !strings.HasPrefix(s.Reading.LeftOut[0].What, "note ") {
+		t.Errorf("left out: %+v", s.Reading.LeftOut)
+	}
 }
 
 // TestLargeLabels: integers that float64 would round stay apart.

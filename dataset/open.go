@@ -489,7 +489,7 @@ func (p *plan) readRaw(o *Options) (*rawSet, error) {
 	if err := p.readLabels(r.set, o); err != nil {
 		return nil, err
 	}
-	p.warn(r.set)
+	p.warn(r.set, o.Labels != "")
 	if p.joined != nil {
 		r.set.IDs = p.joined.ids
 	}

@@ -153,8 +153,8 @@ func classCounts(set *Set) string {
 	return someNames(names)
 }
 
-// warn adds what may be wrong with the data although they can be read.
-func (p *plan) warn(set *Set) {
+// warn adds what may be wrong with the data although they can be read. Many classes are no surprise where labels were named.
+func (p *plan) warn(set *Set, named bool) {
 	n, classes := set.Samples(), len(set.LabelNames)
 	switch {
 	case set.Labels == nil:
@@ -162,7 +162,7 @@ func (p *plan) warn(set *Set) {
 		p.warnings = append(p.warnings, fmt.Sprintf("all %d labels are different: is %s a number to predict, or an id, "+
 			"and no class? Options.Labels names the "+
 			"classes, Options.Labels none leaves them out", n, p.labels[0].origin()))
-	case classes > 2 && 10*classes > n:
+	case classes > 2 && 10*classes > n && !named:
 		p.warnings = append(p.warnings, fmt.Sprintf("%d classes for %d samples: does %s give the classes? Options.Labels "+
 			"names them, Options.Labels none "+
 			"leaves them out", classes, n, p.labels[0].origin()))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -161,16 +162,15 @@ func (x *Index[T]) attachExact(ctx context.Context, query *source[T], workers in
 			return nil, err
 		}
 	}
+	own, err := given.rowHashes(ctx, workers)
+	if err != nil {
+		return nil, err
+	}
 	a.begin(query)
 	if err := a.search.scan(ctx, workers, &a.other); err != nil {
 		return nil, err
 	}
-	var err error
 	if a.lists, err = a.search.finish(ctx, workers, a.lists); err != nil {
-		return nil, err
-	}
-	own, err := given.rowHashes(ctx, workers)
-	if err != nil {
 		return nil, err
 	}
 	parts := make([]*Links, query.blocks())
@@ -228,16 +228,16 @@ func (a *attacher[T]) begin(query *source[T]) {
 	a.search.begin(e.src, query, e.places, min(a.index.cfg.Neighbors, e.src.n))
 	e.once.Do(func() {
 		for q, p := range a.search.spaces {
-			limit, over, most := make([]T, e.src.n), make([]T, e.src.n), 0.0
-			for j := range limit {
-				square, _ := a.index.limits(q, j)
-				limit[j] = T(square)
-				over[j] = p.bias[j] - limit[j]
+			limits, over, most := make([]limit, e.src.n), make([]T, e.src.n), 0.0
+			for j := range limits {
+				limits[j] = a.index.limitOf(q, j)
+				square := limits[j].below
+				over[j] = p.bias[j] - T(square)
 				if !math.IsInf(square, 1) {
 					most = max(most, square)
 				}
 			}
-			e.limit, e.over, e.most = append(e.limit, limit), append(e.over, over), append(e.most, most)
+			e.limits, e.over, e.most = append(e.limits, limits), append(e.over, over), append(e.most, most)
 		}
 	})
 	n, spaces := query.n, len(a.search.spaces)
@@ -263,26 +263,28 @@ func (a *attacher[T]) begin(query *source[T]) {
 // admitSlack is more than the relative rounding error of float32.
 const admitSlack = 1e-6
 
-// limits returns the squared distance below which a new sample is a neighbour of sample j, and that of j's last neighbour
-// but for the one whose place it takes.
-func (x *Index[T]) limits(space, j int) (below, rest float64) {
+// limit is the squared distance below which a new sample is a neighbour of a sample, and that of the sample's last neighbour but
+// for the one whose place it takes.
+type limit struct{ below, rest float64 }
+
+func (x *Index[T]) limitOf(space, j int) limit {
 	l := x.exact.lists[space]
 	at := (j + 1) * l.K
 	if l.Index[at-1] < 0 || l.K < x.cfg.Neighbors { // there is a place free
-		rest, _ = l.last(j)
-		return math.Inf(1), rest
+		rest, _ := l.last(j)
+		return limit{math.Inf(1), rest}
 	}
 	if l.K > 1 {
-		rest = l.Square[at-2]
+		return limit{l.Square[at-1], l.Square[at-2]}
 	}
-	return l.Square[at-1], rest
+	return limit{below: l.Square[at-1]}
 }
 
 // admit notes sample j for query i, which may be a neighbour of it.
 func (a *attacher[T]) admit(space, i, j int, score T) {
 	d, at := float64(score), space*a.query.n+i
-	limit := float64(a.index.exact.limit[space][j])
-	if d+a.own[at] <= limit+a.noise[at] && !math.IsInf(d, 1) {
+	below := float64(T(a.index.exact.limits[space][j].below))
+	if d+a.own[at] <= below+a.noise[at] && !math.IsInf(d, 1) {
 		a.near[at] = append(a.near[at], int32(j))
 	}
 }
@@ -295,8 +297,10 @@ type edge struct {
 
 // linkSpace is the memory for the links of a query.
 type linkSpace struct {
-	edges []edge // in a space, by sample
-	sums  []edge // weights (out) of all spaces
+	own   []edge    // to the query's neighbours in a space, by sample, with the squared distance as in
+	edges []edge    // in a space, by sample
+	sums  []float64 // weights of all spaces, by sample, where there are some
+	some  []uint64  // a bit for each sample: there are
 	cols  []int32
 	vals  []float64
 }
@@ -304,34 +308,65 @@ type linkSpace struct {
 // collect sets w.edges to those of query i in space q.
 func (a *attacher[T]) collect(l *Lists, q, i int, w *linkSpace, buf [2][]T) {
 	e, p := a.index.exact, a.search.spaces[q]
-	w.edges = w.edges[:0]
+	w.own, w.edges = w.own[:0], w.edges[:0]
 	scale, count := l.last(i)
 	for r := i * l.K; r < i*l.K+count; r++ {
-		w.edges = append(w.edges, edge{to: l.Index[r], out: closeness(l.Square[r], scale)})
-	}
-	bySample := func(x, y edge) int { return int(x.to) - int(y.to) }
-	slices.SortFunc(w.edges, bySample)
-	own := len(w.edges)
-	for _, j := range a.near[q*a.query.n+i] {
-		below, former := a.index.limits(q, int(j))
-		d, ok := 0.0, false
-		if r := slices.Index(l.Index[i*l.K:i*l.K+count], j); r >= 0 {
-			d, ok = l.Square[i*l.K+r], true
-		} else {
-			d, ok = a.query.distance(e.src, p.views, i, int(j), buf)
+		f := edge{to: l.Index[r], out: closeness(l.Square[r], scale), in: l.Square[r]}
+		at := len(w.own)
+		w.own = append(w.own, f)
+		for ; at > 0 && f.to < w.own[at-1].to; at-- { // they are few
+			w.own[at] = w.own[at-1]
 		}
-		if !ok || !(d < below) {
+		w.own[at] = f
+	}
+	own := w.own
+	next := func() {
+		own[0].in = 0
+		w.edges = append(w.edges, own[0])
+		own = own[1:]
+	}
+	for _, j := range a.near[q*a.query.n+i] { // in increasing order
+		for len(own) > 0 && own[0].to < j {
+			next()
+		}
+		f, ok := edge{to: j}, true
+		known := len(own) > 0 && own[0].to == j
+		if known {
+			f, own = own[0], own[1:]
+		} else {
+			f.in, ok = a.query.distance(e.src, p.views, i, int(j), buf)
+		}
+		if limit := e.limits[q][j]; ok && f.in < limit.below {
+			f.in = closeness(f.in, max(f.in, limit.rest))
+		} else if f.in = 0; !known {
 			continue
 		}
-		in := closeness(d, max(d, former))
-		if at, found := slices.BinarySearchFunc(w.edges[:own], edge{to: j}, bySample); found {
-			w.edges[at].in = in
-		} else {
-			w.edges = append(w.edges, edge{to: j, in: in})
-		}
+		w.edges = append(w.edges, f)
 	}
-	if len(w.edges) > own {
-		slices.SortFunc(w.edges, bySample)
+	for len(own) > 0 {
+		next()
+	}
+}
+
+// add adds a weight of sample j.
+func (w *linkSpace) add(j int32, weight float64) {
+	if bit := uint64(1) << (j % 64); w.some[j/64]&bit == 0 {
+		w.some[j/64] |= bit
+		w.sums[j] = weight
+		return
+	}
+	w.sums[j] += weight
+}
+
+// take sets w.cols and w.vals to the weights that were added, in the order of the samples, and forgets them.
+func (w *linkSpace) take() {
+	w.cols, w.vals = w.cols[:0], w.vals[:0]
+	for q, word := range w.some {
+		for ; word != 0; word &= word - 1 {
+			j := int32(64*q + bits.TrailingZeros64(word))
+			w.cols, w.vals = append(w.cols, j), append(w.vals, w.sums[j])
+		}
+		w.some[q] = 0
 	}
 }
 
@@ -340,7 +375,9 @@ func (a *attacher[T]) links(lists []*Lists, i int, w *linkSpace, buf [2][]T) ([]
 	e, rest := a.index.exact, a.index.cfg.Rest
 	weights := a.index.weights
 	cover, whole := 0.0, true
-	w.sums = w.sums[:0]
+	if n := e.src.n; len(w.sums) < n {
+		w.sums, w.some = make([]float64, n), make([]uint64, (n+63)/64)
+	}
 	for q := range a.search.spaces {
 		a.collect(lists[q], q, i, w, buf)
 		degree := 0.0
@@ -359,23 +396,14 @@ func (a *attacher[T]) links(lists []*Lists, i int, w *linkSpace, buf [2][]T) ([]
 				to = weight
 			}
 			if weight > 0 {
-				w.sums = append(w.sums, edge{to: f.to, out: weights[q] * weight / math.Sqrt(degree*to)})
+				w.add(f.to, weights[q]*weight/math.Sqrt(degree*to))
 			}
 		}
 	}
 	if whole {
 		cover = 1
 	}
-	// Those of a sample stay in the order of the spaces, in which they are added up.
-	slices.SortStableFunc(w.sums, func(x, y edge) int { return int(x.to) - int(y.to) })
-	w.cols, w.vals = w.cols[:0], w.vals[:0]
-	for _, f := range w.sums {
-		if k := len(w.cols); k > 0 && w.cols[k-1] == f.to {
-			w.vals[k-1] += f.out
-			continue
-		}
-		w.cols, w.vals = append(w.cols, f.to), append(w.vals, f.out)
-	}
+	w.take()
 	for r, j := range w.cols {
 		to := e.cover[j]
 		if to == 0 { // its only edges

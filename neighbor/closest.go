@@ -13,16 +13,19 @@ import (
 //
 //	‖c‖² − 2x·c ≥ ‖c‖² − 2x_head·c_head − 2‖x_tail‖‖c_tail‖,
 //
-// which is a product of few columns. The scores themselves are then taken of the landmarks that are left, each by itself, so
-// that they have the same bits whatever was passed over, and whatever the directions.
+// which is a product of few columns. Where products of bytes are fast, they take its place, see bytes.go. The scores themselves
+// are then taken of the landmarks that are left, each by itself, so that they have the same bits whatever was passed over, and
+// whatever the directions.
 
 const (
 	// leastPruned is the number of landmarks from which passing over some of them pays.
 	leastPruned = 128
-	// tailShare is the share of the landmarks' squared distances to their mean that is left to the tails.
-	tailShare = 0.06
-	// mostHead bounds the directions of a head. They need not be exact, so that a few passes over the landmarks find them.
-	mostHead, headPasses = 64, 2
+	// tailShare is the share of the landmarks' squared distances to their mean that is left to the tails, and byteTailShare where
+	// products of bytes take the place of those of heads.
+	tailShare, byteTailShare = 0.06, 0.025
+	// mostHead and mostByteHead bound the directions of a head. They need not be exact, so that a few passes over the landmarks
+	// find them.
+	mostHead, mostByteHead, headPasses = 64, 112, 2
 	// mostBounds is the share of all columns up to which bounds pay.
 	mostBounds = 0.7
 	// mostLeft is the share of the landmarks that may be left on average: else bounds are dear, and for the next blocks
@@ -41,10 +44,19 @@ type head[T Float] struct {
 	panel   kernel.Panel[T]
 }
 
+// headSize returns the most directions of a head and the share that is left to the tails.
+func headSize[T Float]() (directions int, share float64) {
+	if kernel.Bytes[T]() {
+		return mostByteHead, byteTailShare
+	}
+	return mostHead, tailShare
+}
+
 // newHead finds leading directions of the rows of c, of d columns, by subspace iteration.
 func newHead[T Float](c []T, d int) *head[T] {
 	count := len(c) / d
-	h := &head[T]{most: min(mostHead, d, count)}
+	most, _ := headSize[T]()
+	h := &head[T]{most: min(most, d, count)}
 	rng := rand.New(rand.NewPCG(landmarkStream, uint64(d)))
 	wide := make([]float64, h.most*d)
 	for i := range wide {
@@ -97,6 +109,15 @@ func orthonormal(x []float64, d int) {
 	}
 }
 
+// rows sets along to the heads of n rows with the given stride, and returns the stride of these.
+func (h *head[T]) rows(n int, x []T, ldx int, along []T) int {
+	ld := kernel.Pad(h.columns)
+	if h.columns > 0 {
+		kernel.Mul(n, x, ldx, &h.panel, along, ld, false)
+	}
+	return ld
+}
+
 // pack chooses the columns of the head for the rows of c, whose squared norms are given, and returns their coordinates, with the
 // stride kernel.Pad of their largest number.
 func (h *head[T]) pack(c []T, d int, squares []float64) []T {
@@ -113,7 +134,8 @@ func (h *head[T]) pack(c []T, d int, squares []float64) []T {
 	for lo := 0; lo < len(c); lo += d {
 		kernel.AddTo(mean, c[lo:lo+d])
 	}
-	most := tailShare * (left - kernel.SumSquares(mean, 0)/float64(count))
+	_, share := headSize[T]()
+	most := share * (left - kernel.SumSquares(mean, 0)/float64(count))
 	for h.columns = 0; h.columns < h.most && left > most; h.columns++ {
 		left -= energy[h.columns]
 	}
@@ -141,7 +163,7 @@ func (m *landmarks[T]) packRows() {
 		coordinates[q] = m.heads[q].pack(m.centroids[q], d, m.points.square[q])
 		width, short = width+d+1, short+m.heads[q].columns+2
 	}
-	m.short = float64(short) <= mostBounds*float64(width)
+	m.short = kernel.Bytes[T]() || float64(short) <= mostBounds*float64(width)
 	m.width = (width + kernel.DotUnit - 1) / kernel.DotUnit * kernel.DotUnit
 	if len(m.rows) != m.count*m.width {
 		m.rows = make([]T, m.count*m.width)
@@ -167,6 +189,7 @@ func (m *landmarks[T]) packRows() {
 		m.bounds = new(kernel.Panel[T])
 	}
 	kernel.PackT(m.bounds, short, m.count, bounds, short)
+	m.packBytes(coordinates)
 }
 
 // gatherRows sets w.rows to the rows (x, 1) of the samples from lo to hi, or (0, 0) where a view is absent, as scores want
@@ -174,6 +197,7 @@ func (m *landmarks[T]) packRows() {
 func (m *landmarks[T]) gatherRows(src *source[T], lo, hi int, heads bool, w *landmarkSpace[T]) {
 	short, _ := m.bounds.Dims()
 	at, to := 0, 0
+	clear(w.over[:hi-lo])
 	for q, v := range m.space.Views {
 		d, h := m.points.dims[q], m.heads[q]
 		for i := lo; i < hi; i++ {
@@ -186,10 +210,7 @@ func (m *landmarks[T]) gatherRows(src *source[T], lo, hi int, heads bool, w *lan
 			}
 		}
 		if heads {
-			ld := kernel.Pad(h.columns)
-			if h.columns > 0 {
-				kernel.Mul(hi-lo, w.rows[at:], m.width, &h.panel, w.along, ld, false)
-			}
+			ld := h.rows(hi-lo, w.rows[at:], m.width, w.along)
 			for i := lo; i < hi; i++ {
 				own := w.short[(i-lo)*short+to:][:h.columns+2]
 				copy(own, w.along[(i-lo)*ld:][:h.columns])
@@ -204,7 +225,12 @@ func (m *landmarks[T]) gatherRows(src *source[T], lo, hi int, heads bool, w *lan
 func (m *landmarks[T]) bound(src *source[T], lo, hi int, w *landmarkSpace[T]) {
 	heads := m.short && w.skip == 0
 	w.skip = max(w.skip-1, 0)
-	m.gatherRows(src, lo, hi, heads, w)
+	bytes := heads && m.bytes != nil && !src.incomplete(m.space.Views)
+	m.gatherRows(src, lo, hi, heads && !bytes, w)
+	if bytes {
+		m.boundBytes(src, lo, hi, w)
+		return
+	}
 	if !heads {
 		kernel.Mul(hi-lo, w.rows, m.width, m.wholePanel(), w.y[0], Stride(m.count), false)
 		return
@@ -231,9 +257,10 @@ func (m *landmarks[T]) lowestOf(src *source[T], i, q, want, most int, w *landmar
 	m.take(row, left, most, w)
 	// Whatever is lower than the last of these has a bound that is lower, but for rounding.
 	slack := 4 * noise[T](m.width, math.Sqrt(src.length(m.space.Views, i)), m.longest)
-	others := w.others[:kernel.Below(scores, T(w.near[want-1].square+slack), w.others)]
+	over := slack + w.over[q]
+	others := w.others[:kernel.Below(scores, T(w.near[want-1].square+over), w.others)]
 	w.left += len(others)
-	m.takeMore(row, scores, w.list[:left], others, want, most, slack, w)
+	m.takeMore(row, scores, w.list[:left], others, want, most, over, w)
 	for last := w.near[want-1].square + slack; w.near[len(w.near)-1].square > last; {
 		w.near = w.near[:len(w.near)-1]
 	}
@@ -265,15 +292,15 @@ func (m *landmarks[T]) take(row []T, left, keep int, w *landmarkSpace[T]) {
 }
 
 // takeMore adds those of some other landmarks, of the given bounds, that may be among the lowest, but for those that were taken.
-// What is found on the way lets later ones be passed over.
+// What is found on the way lets later ones be passed over: those whose bounds are more than over above the last of the nearest.
 func (m *landmarks[T]) takeMore(
-	row, bounds []T, taken, others []int32, want, most int, slack float64, w *landmarkSpace[T],
+	row, bounds []T, taken, others []int32, want, most int, over float64, w *landmarkSpace[T],
 ) {
 	const together = 8
 	var next [together]int32
 	var scores [together]T
 	for len(others) > 0 {
-		count, bound := 0, T(w.near[want-1].square+slack)
+		count, bound := 0, T(w.near[want-1].square+over)
 		for len(others) > 0 && count < together {
 			r := others[0]
 			others = others[1:]

@@ -84,10 +84,10 @@ type exactIndex[T Float] struct {
 	twins  *twins[T] // over all views that a space has
 
 	// What follows is there after once.
-	once  sync.Once
-	limit [][]T     // of each space and sample, a bound of the squared distances of those that may be its neighbours
-	over  [][]T     // the bias of its scores less that
-	most  []float64 // of each space, the largest finite limit
+	once   sync.Once
+	limits [][]limit // of each space and sample
+	over   [][]T     // the bias of its scores less the limit
+	most   []float64 // of each space, the largest finite limit
 
 	attachers sync.Pool // of *attacher[T]
 }

@@ -72,9 +72,10 @@ type landmarks[T Float] struct {
 	packing *sync.Once
 	heads   []*head[T]
 	width   int
-	short   bool // bounds take far fewer columns than scores
+	short   bool // bounds take far less time than scores
 	rows    []T
 	bounds  *kernel.Panel[T]
+	bytes   *byteBounds[T] // nil: they are not fast
 	whole   *lazyPanel[T]
 
 	spaces *sync.Pool // of *landmarkSpace[T], for samples with the features of the landmarks' own
@@ -105,7 +106,7 @@ func (m *landmarks[T]) viewPanels() []kernel.Panel[T] {
 
 // unpack lets go of what products take, until they are taken again.
 func (m *landmarks[T]) unpack() {
-	m.packing, m.rows, m.bounds, m.spaces = new(sync.Once), nil, nil, new(sync.Pool)
+	m.packing, m.rows, m.bounds, m.bytes, m.spaces = new(sync.Once), nil, nil, nil, new(sync.Pool)
 	m.whole, m.views = new(lazyPanel[T]), new(lazyPanels[T])
 }
 
@@ -147,6 +148,9 @@ type landmarkSpace[T Float] struct {
 
 	rows, short []T // of a block, see gatherRows; nil where rows do not lie in memory
 	along       []T // heads of one view
+	bytes       []uint8
+	step        []T       // of the bytes of each sample
+	over        []float64 // what is to be added to the bounds' limit, for each sample
 	list        []int32
 	others      []int32 // a second list
 	scores      []T
@@ -162,8 +166,11 @@ func (m *landmarks[T]) newSpace(src *source[T]) *landmarkSpace[T] {
 	w := &landmarkSpace[T]{room: min(src.n, blockRows), y: make([][]T, len(m.centroids)), buf: src.rowBuffers()}
 	if src.inMemory(m.space.Views) {
 		w.y, w.rows = w.y[:1], make([]T, w.room*m.width)
-		w.short = make([]T, w.room*(mostHead+2)*len(m.centroids)) // heads may grow
-		w.along = make([]T, w.room*mostHead)
+		most, _ := headSize[T]()
+		short := (most+2)*len(m.centroids) + kernel.ByteUnit // heads may grow
+		w.short, w.bytes = make([]T, w.room*short), make([]uint8, w.room*short)
+		w.step, w.over = make([]T, w.room), make([]float64, w.room)
+		w.along = make([]T, w.room*kernel.Pad(most))
 		w.list, w.scores = make([]int32, m.count+kernel.Lanes), make([]T, m.count)
 		w.others = make([]int32, m.count+kernel.Lanes)
 	}
@@ -384,7 +391,11 @@ func linkWeights(near []found, cols []int32, vals []float64) ([]int32, []float64
 		near[r].square = far - near[r].square
 		total += near[r].square
 	}
-	slices.SortFunc(near, func(a, b found) int { return int(a.index) - int(b.index) })
+	for r := 1; r < len(near); r++ { // They are few.
+		for at := r; at > 0 && near[at].index < near[at-1].index; at-- {
+			near[at], near[at-1] = near[at-1], near[at]
+		}
+	}
 	for _, f := range near {
 		w := 1 / float64(s)
 		if total > 0 {

@@ -111,6 +111,8 @@ type page struct {
 	HasTrust      bool
 	RowTrust      bool // it is in rows, whatever the clusters
 	Trust         []trustRow
+	Distrusted    int             // rows of a trust below doubtful
+	Suspects      []suspiciousRow // the lowest first
 
 	Classes *classTable
 
@@ -161,11 +163,20 @@ type trustRow struct {
 	Views []float64
 }
 
+// suspiciousRow is a row of a view that hardly belongs to its sample.
+type suspiciousRow struct {
+	sampleRow
+	View  string
+	Trust float64
+}
+
 const (
 	mostClusters  = 200 // that have a section of their own
 	mostTypical   = 6
 	mostLeastSure = 20
 	mostDisagree  = 20
+	mostSuspects  = 20
+	doubtful      = 0.5 // the trust below which a row is rather not its sample's
 	mostNovel     = 20
 	novelAbove    = 0.95
 )
@@ -194,7 +205,7 @@ func newPage(ctx context.Context, r *result, o *Options) (*page, error) {
 	if err := p.addEffects(ctx, r, o, sure); err != nil {
 		return nil, err
 	}
-	p.addTrust(r, o)
+	p.addTrust(r, o, sure)
 	if o.Classes != nil {
 		if p.Classes, err = newClassTable(o.Classes, r.labels, o.ClassNames, r.clusters()); err != nil {
 			return nil, err
@@ -345,7 +356,7 @@ func (p *page) addDisagreeing(r *result, o *Options, sure *certainty, e *effects
 }
 
 // addTrust sums up the trust in the views.
-func (p *page) addTrust(r *result, o *Options) {
+func (p *page) addTrust(r *result, o *Options, sure *certainty) {
 	trust := o.Trust
 	if trust == nil {
 		trust = r.trust
@@ -371,6 +382,20 @@ func (p *page) addTrust(r *result, o *Options) {
 	mean("all samples", func(int) bool { return true })
 	for k := range p.Rows[:p.Listed] {
 		mean("cluster "+thousands(k), func(i int) bool { return r.labels[i] == k })
+	}
+	if !p.RowTrust {
+		return
+	}
+	n := len(r.labels)
+	below := func(at int) bool { return has(at/n, at%n) && trust[at/n][at%n] < doubtful }
+	for at := range n * len(trust) {
+		if below(at) {
+			p.Distrusted++
+		}
+	}
+	for _, at := range lowest(n*len(trust), mostSuspects, below, func(at int) float64 { return trust[at/n][at%n] }) {
+		v, i := at/n, at%n
+		p.Suspects = append(p.Suspects, suspiciousRow{r.sampleRow(i, sure, o), r.views[v], trust[v][i]})
 	}
 }
 

@@ -47,6 +47,45 @@ func TestPageSays(t *testing.T) {
 	}
 }
 
+// TestSuspects wants the rows that are rather not their samples' to be named, the least trusted first, and to be counted.
+func TestSuspects(t *testing.T) {
+	const n = 60
+	f := fitSet(t, n)
+	present := make([][]bool, n)
+	for i := range present {
+		present[i] = []bool{true, i != 5}
+	}
+	o := f.options
+	var err error
+	if o.Views, err = largemvc.Mask(f.views, present); err != nil {
+		t.Fatal(err)
+	}
+	o.Trust = [][]float64{make([]float64, n), make([]float64, n)}
+	for i := range n {
+		o.Trust[0][i], o.Trust[1][i] = 0.5, 0.9
+	}
+	const none = "No row of a view has a trust below 0.5."
+	o.Trust[1][5] = 0.01 // is not there
+	if html := f.page(t, o); !strings.Contains(html, none) || strings.Contains(html, `id="suspects"`) {
+		t.Error("rows of a trust of 0.5 and more are suspects")
+	}
+	o.Trust[1][7], o.Trust[0][8] = 0.2, 0.125
+	html := f.page(t, o)
+	_, table, found := strings.Cut(html, `id="suspects"`)
+	table, _, _ = strings.Cut(table, "</table>")
+	first, second := strings.Index(table, "sample-008</th><td>genes</td>"), strings.Index(table, "sample-007</th><td>scans</td>")
+	if !found || first < 0 || second < first || !strings.Contains(table, ">0.125<") || strings.Contains(table, "sample-005") ||
+		!strings.Contains(table, "or noise: 2.") || strings.Contains(html, none) {
+		t.Errorf("the suspects are\n%s", table)
+	}
+	for i := range n {
+		o.Trust[0][i] = 0.3
+	}
+	if html := f.page(t, o); !strings.Contains(html, "or noise: the 20 lowest of 61.") {
+		t.Error("the page does not count 61 rows")
+	}
+}
+
 // shown is the page without its script.
 func shown(html string) string { return html[:strings.LastIndex(html, "<script>")] }
 

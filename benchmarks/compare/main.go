@@ -9,6 +9,10 @@
 //
 // That takes scikit-learn and PyTorch along where Python has them.
 //
+// With -own it times whole fits, new samples and memory of this library, each in a process of its own:
+//
+//	go run ./benchmarks/compare -data FOLDER -own all
+//
 // Epochs need a Python with numpy and torch; without them only this library's side is measured. -data is a folder with
 // mnist3v.npz and msrcv1.npz; synthetic data of the same shapes stand in for what is not there.
 package main
@@ -56,7 +60,7 @@ var workloads = []workload{
 
 func main() {
 	if len(os.Args) > 1 {
-		run := map[string]func([]string) error{"child": sides.RunChild, "method": runMethod}[os.Args[1]]
+		run := map[string]func([]string) error{"child": sides.RunChild, "method": runMethod, "own": runOwn}[os.Args[1]]
 		if run != nil {
 			if err := run(os.Args[2:]); err != nil {
 				fmt.Fprintln(os.Stderr, "compare:", err)
@@ -75,7 +79,16 @@ func main() {
 	figure := flag.String("figure", "", "with -methods: draw time against accuracy into this SVG `file`")
 	limit := flag.Duration("limit", 10*time.Minute,
 		"with -methods: the longest fit in PyTorch that is done whole; of longer ones the time is told from the first epochs")
+	own := flag.String("own", "", "in place of epochs, measure these `rows` of this library alone, separated by commas: "+
+		strings.Join(ownNames(), ", ")+"; or all")
 	flag.Parse()
+	if *own != "" {
+		if err := compareOwn(os.Stdout, *own, append([]string{"-data", *data}, flag.Args()...)); err != nil {
+			fmt.Fprintln(os.Stderr, "compare:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *sets != "" {
 		m := &methods{data: *data, python: *python, only: *only, figure: *figure, limit: *limit, sets: strings.Split(*sets, ",")}
 		if err := compareMethods(os.Stdout, m); err != nil {

@@ -15,8 +15,8 @@ import (
 // A job's cost is made of what its processes do together, step by step, as the code does it, and of times that were measured.
 
 // What was measured of one process with one thread and the network of the paper, two layers, on views of measuredSize = m·Σ d_v,
-// with the commands of docs/mpi.md. Of other views the times for a row are taken to grow with m·Σ d_v: of 20 times as much an epoch
-// took 17 times as long.
+// with the commands of docs/mpi.md. Of other views the times for a row are taken to grow with m·Σ d_v: of 20 times as much an
+// epoch took 17 times as long.
 const (
 	measuredSize = 10 * 1336
 	epochRow     = 4.5  // µs of a row in an epoch
@@ -152,7 +152,7 @@ func (o *options) predict() error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d × (%s), m = %d, preset paper, %d epochs, %d threads a process: counted, with times measured on one machine\n\n",
+	fmt.Printf("%d × (%s), m = %d, preset paper, %d epochs, %d threads a process: counted, with times of one machine\n\n",
 		o.n, o.dims, o.clusters, o.epochs, o.threads)
 	fmt.Println("processes | messages | GB received by each | s in messages | whole fit, s | GB of views of each in float32")
 	dims, err := numbers(o.dims)

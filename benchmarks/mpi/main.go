@@ -50,7 +50,7 @@ func main() {
 	flag.StringVar(&o.ranks, "ranks", "1,2", "numbers of processes")
 	flag.StringVar(&o.launch, "launch", "mpirun", "what starts processes, before -n and their number")
 	flag.BoolVar(&o.given, "given", false, "the paper's first anchors are given, in place of a k-means, to time epochs alone")
-	flag.BoolVar(&o.detail, "detail", false, "say of each kind of step how often it was done, its messages and the bytes received")
+	flag.BoolVar(&o.detail, "detail", false, "say of each kind of step how often it was done, its messages and bytes")
 	flag.BoolVar(&o.rank, "rank", false, "be one of the processes, which this program starts")
 	flag.BoolVar(&o.costs, "cost", false, "fit nothing: print what fits of the network of the paper cost, as counted")
 	flag.IntVar(&o.threads, "threads", 1, "threads of each process, for -cost")

@@ -19,7 +19,7 @@ type inspectOptions struct {
 	clusters int
 }
 
-const aboutInspect = `Usage: largemvc inspect [flags] FILE…
+const aboutInspect = `Usage: largemvc inspect [flags] FILE…, or largemvc inspect -data FILE [flags]
 
 Prints what is in a file or folder, how it is read as a data set, what stands out in it, which settings suit it, and
 the memory that a fit takes. Several files are one data set, one view a file. If the files cannot be read so, the exit
@@ -31,6 +31,8 @@ func inspectFlags(o *inspectOptions) *flags {
 	f := newFlags("inspect")
 	o.sparse = dataset.SparseIfSmaller
 	f.group("Data")
+	f.value(paths{&o.data}, "data", "`FILE` or folder with the data, as after the flags; - is standard input. Give it several "+
+		"times for one file a view")
 	o.dataFlags(f)
 	f.group("Memory")
 	f.int(&o.clusters, "clusters", 0, "`C`, the number of clusters that the memory is estimated for; 0: the number of "+
@@ -44,8 +46,8 @@ func inspectFlags(o *inspectOptions) *flags {
 func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o := &inspectOptions{}
 	f := inspectFlags(o)
-	var err error
-	o.data, err = f.parse(args)
+	rest, err := f.parse(args)
+	o.data = append(o.data, rest...)
 	if done, err := f.asked(err, stdout, aboutInspect, aboutData); done || err != nil {
 		return err
 	}

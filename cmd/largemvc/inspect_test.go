@@ -33,6 +33,9 @@ func TestInspect(t *testing.T) {
 	if err := os.WriteFile(csvFile, []byte(lines), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if again, same, _ := runLine("inspect", "-data", path); again != exitOK || same != stdout {
+		t.Errorf("with -data: status %d, %s", again, same)
+	}
 	status, stdout, stderr = runLine("inspect", path, csvFile, "-labels", "none", "-clusters", "7")
 	if status != exitOK || !strings.Contains(stdout, "30 samples, 3 views") || !strings.Contains(stdout, "no labels") ||
 		!strings.Contains(stdout, "for 7 clusters (-clusters)") || !strings.Contains(stdout,
@@ -104,7 +107,8 @@ func TestInspectModel(t *testing.T) {
 	if status != exitOK || stderr != "" {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	for _, want := range []string{"30 samples, 4 epochs (epoch limit), seed 9, float32", "X0, 12 features",
+	for _, want := range []string{"30 samples, 3 epochs (epoch limit), seed 9, float32", // and one with the other weight
+		"with weight 3 of the neighbours, of 3 and 1", "X0, 12 features",
 		"3 of sizes 10, 10, 10",
 		"large, 2 layers, 3 anchors, relu, default preset", "view 1 zscore (9)", `"Seed":9`, "largemvc predict -model " + model} {
 		if !strings.Contains(stdout, want) {

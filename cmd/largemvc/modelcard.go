@@ -46,7 +46,11 @@ func printModel(w io.Writer, path string) error {
 		bits(c.Float64))
 	line("", "on %v", p.Ran)
 	if c.Restarts > 1 {
-		line("", "run %d of %d, which had the lowest loss", p.Restart+1, c.Restarts)
+		line("", "run %d of %d, which was the best", p.Restart+1, c.Restarts)
+	}
+	if c.Neighborhood.OtherWeight > 0 && p.NeighborWeight > 0 {
+		line("", "with weight %g of the neighbours, of %g and %g", p.NeighborWeight, c.Neighborhood.Weight,
+			c.Neighborhood.OtherWeight)
 	}
 	if n := len(p.Loss); n > 0 {
 		line("loss", "%.6g at the start, %.6g at the end", p.Loss[0], p.Loss[n-1])

@@ -11,12 +11,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log"
 	"math"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/choose"
@@ -29,18 +32,43 @@ func main() {
 	out := flag.String("out", "choose.svg", "`FILE` to draw the indices to, .svg or .png")
 	data := flag.String("data", "", "`FOLDER` of sets with labels to try; several separated by commas")
 	only := flag.String("only", "", "`NAMES` of sets of the folder, separated by commas")
-	most := flag.Int("rows", 500, "`N` rows of a set at most, drawn at random")
-	draw := flag.Uint64("draw", 0, "`NUMBER` of the draw of rows")
+	rows := flag.Int("rows", 1000, "`N` rows of a set at most, drawn at random")
+	share := flag.Float64("share", 0.9, "`PART` of the rows of a set that is drawn at most")
+	draws := flag.String("draws", "0,1,2", "`NUMBERS` of the draws of rows, separated by commas")
+	halves := flag.Int("halves", 1, "`N` times that the rows are parted in two halves, both of which are fitted; 0: none")
+	values := flag.String("values", "", "`FILE` for the values of every number of clusters, as CSV; none by default")
 	flag.Parse()
 	err := error(nil)
 	if *data != "" {
-		err = trySets(context.Background(), sets.Choice{Path: *data, Only: *only, Warn: os.Stderr}, *most, *draw, os.Stdout)
+		err = tryAll(trial{
+			sets: sets.Choice{Path: *data, Only: *only, Warn: os.Stderr}, rows: *rows, share: *share, halves: *halves,
+		}, *draws, *values)
 	} else {
 		err = run(context.Background(), *out, os.Stdout)
 	}
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// tryAll is trial.try with the numbers of the draws as text, and a file for the values.
+func tryAll(t trial, draws, values string) error {
+	for _, text := range strings.Split(draws, ",") {
+		draw, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return fmt.Errorf("-draws: %w", err)
+		}
+		t.draws = append(t.draws, int(draw))
+	}
+	if values == "" {
+		return t.try(context.Background(), os.Stdout)
+	}
+	f, err := os.Create(values)
+	if err != nil {
+		return err
+	}
+	t.values = f
+	return errors.Join(t.try(context.Background(), os.Stdout), f.Close())
 }
 
 func run(ctx context.Context, path string, w io.Writer) error {

@@ -28,13 +28,9 @@ type stage struct {
 
 // embedding draws the raw views, and H of both presets, at the start and trained.
 func embedding(ctx context.Context, s *study) error {
-	most := 5000
-	if s.quick {
-		most = 1500
-	}
 	representation := func(c largemvc.Config) func(context.Context, *sets.Set) (mat.Matrix, error) {
 		return func(ctx context.Context, d *sets.Set) (mat.Matrix, error) {
-			r, err := largemvc.Fit(ctx, d.Views, s.configFor(c, d, 1))
+			r, err := largemvc.Fit(ctx, d.Views, s.configFor(c, d, 0))
 			if err != nil {
 				return nil, err
 			}
@@ -43,10 +39,9 @@ func embedding(ctx context.Context, s *study) error {
 	}
 	stages := []stage{
 		{"raw views", func(_ context.Context, d *sets.Set) (mat.Matrix, error) { return sideBySide(d), nil }},
-		{"H of the start, paper preset", representation(largemvc.Config{Preset: largemvc.PresetPaper, Epochs: largemvc.None})},
-		{"H trained, paper preset", representation(largemvc.Config{Preset: largemvc.PresetPaper})},
-		{"H of the start, default preset", representation(largemvc.Config{Epochs: largemvc.None})},
-		{"H trained, default preset", representation(largemvc.Config{})},
+		{"H, paper preset", representation(largemvc.Config{Preset: largemvc.PresetPaper})},
+		{"H of the start, default", representation(largemvc.Config{Epochs: largemvc.None})},
+		{"H, default preset", representation(largemvc.Config{})},
 	}
 	methods := []struct {
 		name  string
@@ -64,7 +59,7 @@ func embedding(ctx context.Context, s *study) error {
 	chosen := drawable(s)
 	var jobs []work.Job[plane]
 	for _, d := range chosen {
-		d := d.AtMost(most)
+		d := s.draw(d.AtMost(mostPoints), 0)
 		for _, m := range methods {
 			for _, st := range stages {
 				jobs = append(jobs, work.Job[plane]{
@@ -90,16 +85,15 @@ func embedding(ctx context.Context, s *study) error {
 	}
 	p := page{
 		name: "tsne", title: "Representations in the plane",
-		caption: fmt.Sprintf("Seed 1, %d epochs, at most %d samples a set (drawn at random, classes in "+
-			"proportion). Colours and markers are the true classes. "+
+		caption: fmt.Sprintf("The first draw, at most %d samples a set. Colours and markers are the true classes. "+
 			"t-SNE: Barnes–Hut, θ = 0.5, perplexity 30, 1000 iterations, start from principal components. "+
-			"Raw views are standardised per sample and set side by side. ", s.epochs, most) + bothPresets,
-		notes: "The paper draws Cifar10 features that cannot be had here, and other methods beside its " +
-			"own. t-SNE exaggerates gaps; the PCA panels show how much of them is there in H itself.",
+			"Raw views are standardised per sample and set side by side.", mostPoints),
+		notes: "The paper draws Cifar10 features that cannot be had here, and other methods beside its own. t-SNE " +
+			"exaggerates gaps; the PCA panels show how much of them is there in H itself.",
 	}
 	for _, d := range chosen {
+		figure := viz.Figure{Heading: d.Name, SharedLegend: true, Columns: len(stages), Width: 9, Height: 8}
 		for _, m := range methods {
-			figure := viz.Figure{SharedLegend: true, Columns: 3}
 			for _, st := range stages {
 				q := got[0]
 				got = got[1:]
@@ -107,26 +101,26 @@ func embedding(ctx context.Context, s *study) error {
 					viz.Scatter{Title: fmt.Sprintf("%s: %s", m.name, st.name), X: q.X, Y: q.Y, Class: q.Class,
 						Names: d.ClassNames})
 			}
-			name := "tsne-" + d.Name
-			if m.name == "PCA" {
-				name = "pca-" + d.Name
-			}
-			p.figures = append(p.figures, picture{name,
-				fmt.Sprintf("%s of %s: raw views, and H of both presets, at the start and trained.", m.name,
-					d.Name), figure})
 		}
+		p.figures = append(p.figures, picture{"tsne-" + d.Name, fmt.Sprintf("t-SNE, above, and PCA, below, of %s: raw views, "+
+			"H of the "+
+			"trained paper preset, and H of the default preset at the start and trained.", d.Name), figure})
 	}
 	return s.publish(p)
 }
 
-// drawable returns the two sets of most samples that have few enough classes for a legend; all that -sets names.
+// mostPoints are the samples that can be drawn, and the files of the figures kept small.
+const mostPoints = 1000
+
+// drawable returns the two sets of most samples, of those that can be drawn whole and have few enough classes for a legend; all
+// that -sets names.
 func drawable(s *study) []*sets.Set {
 	if s.only != "" {
 		return s.sets
 	}
 	var out []*sets.Set
 	for _, d := range s.sets {
-		if d.Classes <= 20 {
+		if d.Classes <= 20 && d.N <= mostPoints {
 			out = append(out, d)
 		}
 	}

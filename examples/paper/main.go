@@ -5,7 +5,8 @@
 //	go run ./examples/paper table -data ~/sets -out results
 //
 // Every experiment is a file of its own and shows how to write one: it lists pieces of work, has them done (finished ones
-// are kept in the output folder and not done again), and puts what they return into tables and figures.
+// are kept in the output folder, which holds those of one build of the program, and not done again), and puts what they return
+// into tables and figures.
 package main
 
 import (
@@ -28,11 +29,11 @@ type experiment struct {
 
 func experiments() []experiment {
 	return []experiment{
-		{"table", "ACC, NMI and ARI of LargeMvC-Net and of other methods", table},
+		{"table", "ACC, NMI, ARI and time of LargeMvC-Net and of other methods", table},
 		{"incomplete", "ACC over missing rates", incomplete},
 		{"ablation", "the network without its modules", ablation},
 		{"time", "time and memory as the number of samples grows", timing},
-		{"convergence", "the loss, and the objective of the classical solver", convergence},
+		{"convergence", "the loss, the objective and the noise along training", convergence},
 		{"sensitivity", "layers, anchors and the thresholds learned", sensitivity},
 		{"tsne", "raw views and representations in the plane", embedding},
 		{"noise", "what the noise module finds", noise},
@@ -83,6 +84,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%q is not a flag", flags.Arg(0))
 	}
+	if s.page != "" && len(chosen) == 1 {
+		return errors.New("-page is for all experiments")
+	}
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
@@ -93,10 +97,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		fmt.Fprintf(stdout, "%s: %s (%s)\n", e.name, s.path(s.pageName(e.name)+".md"), time.Since(began).Round(time.Second/10))
 	}
-	if len(chosen) > 1 {
-		return s.index(chosen)
+	if len(chosen) == 1 {
+		return nil
 	}
-	return nil
+	if s.page != "" {
+		if err := s.whole(); err != nil {
+			return err
+		}
+		fmt.Fprintln(stdout, s.page)
+	}
+	return s.index(chosen)
 }
 
 func usage(w io.Writer) {

@@ -39,10 +39,12 @@ func noise(ctx context.Context, s *study) error {
 	for _, d := range chosen {
 		for _, kind := range corruptions {
 			for _, rate := range rates {
-				for seed := range s.seedsFor(d) {
+				for draw := range s.draws {
 					jobs = append(jobs, work.Job[found]{
-						Key: fmt.Sprintf("%s | %s | rate %g | seed %d | epochs %d", d.About(), kind, rate, seed, s.epochs),
-						Do:  func(ctx context.Context) (found, error) { return detect(ctx, s, d, kind, rate, seed) },
+						Key: fmt.Sprintf("%s | %s | rate %g | draw %d | epochs %d", d.About(), kind, rate, draw, s.epochs),
+						Do: func(ctx context.Context) (found, error) {
+							return detect(ctx, s, s.draw(d, draw), kind, rate, draw)
+						},
 					})
 				}
 			}
@@ -54,7 +56,7 @@ func noise(ctx context.Context, s *study) error {
 	}
 	curves := viz.Figure{SharedLegend: true, Columns: min(2, len(chosen)), Width: 11}
 	accuracies := viz.Figure{SharedLegend: true, Columns: min(2, len(chosen)), Width: 11}
-	g := tables.Grid{Name: "noise", Title: "Average precision of finding corrupted rows (%)", Header: []string{"set, ranking"}}
+	g := tables.Grid{Name: "noise", Plain: true, Header: []string{"set, ranking"}}
 	for _, rate := range rates {
 		g.Header = append(g.Header, fmt.Sprintf("%g", rate))
 	}
@@ -66,7 +68,7 @@ func noise(ctx context.Context, s *study) error {
 				{Name: d.Name + ", " + kind + ", longest residual, no module"}}
 			scored := []viz.Series{{Name: kind + ", with noise module"}, {Name: kind + ", without (AMvC-Net)"}}
 			for k, rate := range rates {
-				runs := got[:s.seedsFor(d)]
+				runs := got[:s.draws]
 				got = got[len(runs):]
 				var found, acc [2][]float64
 				for _, r := range runs {
@@ -86,33 +88,26 @@ func noise(ctx context.Context, s *study) error {
 			g.Rows = append(g.Rows, ranking...)
 			acc.Series = append(acc.Series, scored...)
 		}
-		chance := tables.Line{Name: d.Name + ", at random"}
-		for _, rate := range rates {
-			chance.Cells = append(chance.Cells, tables.Cell{Mean: 100 * rate, Count: 1})
-		}
-		g.Rows = append(g.Rows, chance)
 		pr.Series = append(pr.Series, viz.Series{Name: "at random", X: []float64{0.05, 1},
 			Y: []float64{rates[shown], rates[shown]}})
 		curves.Panels, accuracies.Panels = append(curves.Panels, pr), append(accuracies.Panels, acc)
 	}
 	return s.publish(page{
 		name: "noise", title: "What the noise module finds",
-		caption: s.protocolText() + " " + paperPreset +
-			" Rows of the first view, chosen at random, are replaced: “noise” by Gaussian noise of the " +
-			"view's own mean and deviation, “swapped” by the row of " +
-			"another sample of the set, which is a good row in the wrong place. Samples are standardised after that. " +
-			"Unlike in that preset, θ, ρ ≥ 0 and ρ measured in units of the view's median residual, " +
-			"starting at 0.5. Rows are ranked by the trust t of the last layer (E = (1−t)(X − HP)), " +
-			"lowest first; " +
-			"without the module by the length of their residual X − HP, longest first. Precision is the " +
-			"share of corrupted rows among those ranked highest.",
+		caption: "Average precision (%) of finding corrupted rows, over the share of them, which is the precision of a " +
+			"random ranking. All networks here have the paper preset. Rows of the first view, chosen at random, are " +
+			"replaced: “noise” by Gaussian noise of the view's own mean and deviation, “swapped” by the row of another " +
+			"sample of the set, which is a good row in the wrong place. Samples are standardised after that. Unlike in that " +
+			"preset, θ, ρ ≥ 0 and ρ measured in units of the view's median residual, starting at 0.5. Rows are ranked by the " +
+			"trust t of the last layer (E = (1−t)(X − HP)), lowest first; without the module by the length of their residual " +
+			"X − HP, longest first. Precision is the share of corrupted rows among those ranked highest.",
 		notes:  "The paper motivates E by corrupted samples but shows no such experiment.",
 		tables: []tables.Grid{g},
 		figures: []picture{
-			{"noise-precision", fmt.Sprintf("Precision over recall with %g of the rows corrupted, mean "+
-				"over seeds.", rates[shown]), curves},
-			{"noise-acc", "ACC with and without the module over the share of corrupted rows; bands are one " +
-				"standard deviation.", accuracies},
+			{"noise-precision", fmt.Sprintf("Precision over recall of finding corrupted rows with %g of them corrupted, mean "+
+				"over draws, a panel for each set.", rates[shown]), curves},
+			{"noise-acc", "ACC with and without the noise module over the share of corrupted rows, a panel for each set; " +
+				"bands are one standard deviation.", accuracies},
 		},
 	})
 }
@@ -135,8 +130,8 @@ func precisionCurves(kind string, runs []found) []viz.Series {
 func mean(x []float64) float64 { return tables.MeanOf(x).Mean }
 
 // detect corrupts rows of the first view and ranks all rows by what the networks make of them.
-func detect(ctx context.Context, s *study, d *sets.Set, kind string, rate float64, seed int) (found, error) {
-	dirty, corrupted := corrupt(d, kind, rate, seed)
+func detect(ctx context.Context, s *study, d *sets.Set, kind string, rate float64, draw int) (found, error) {
+	dirty, corrupted := corrupt(d, kind, rate, draw)
 	views := make([]largemvc.View, len(dirty))
 	for v, m := range dirty {
 		views[v] = m.View()
@@ -144,7 +139,7 @@ func detect(ctx context.Context, s *study, d *sets.Set, kind string, rate float6
 	config := s.configFor(largemvc.Config{
 		Preset: largemvc.PresetPaper, Preprocess: largemvc.None,
 		Represent: &largemvc.SoftThreshold{}, Noise: &largemvc.RowShrink{DataScale: true, Rho0: 0.5},
-	}, d, seed)
+	}, d, draw)
 	with, err := largemvc.Fit(ctx, views, config)
 	if err != nil {
 		return found{}, err

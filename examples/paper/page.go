@@ -3,9 +3,15 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
 	"github.com/largemvc/largemvc/examples/internal/viz"
 	"github.com/largemvc/largemvc/examples/internal/work"
@@ -14,9 +20,10 @@ import (
 // page is what an experiment puts out: a Markdown file with its tables and figures, and their data as CSV and JSON.
 type page struct {
 	name, title string
-	caption     string // the protocol: seeds, epochs, preprocessing, who chose what
+	caption     string // what the experiment does beyond what all of them share
 	notes       string // what differs from the paper, and why
 	tables      []tables.Grid
+	data        []tables.Grid // that go to files alone
 	figures     []picture
 }
 
@@ -26,15 +33,12 @@ type picture struct {
 	figure        viz.Figure
 }
 
+// grids are the tables of the page, and those that go to files alone.
+func (p page) grids() []tables.Grid { return slices.Concat(p.tables, p.data) }
+
 // publish writes the page and everything on it.
 func (s *study) publish(p page) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s\n\n", p.title, p.caption)
-	if p.notes != "" {
-		fmt.Fprintf(&b, "**Against the paper.** %s\n\n", p.notes)
-	}
-	for _, g := range p.tables {
-		g.Markdown(&b)
+	for _, g := range p.grids() {
 		data, err := g.CSV()
 		if err != nil {
 			return err
@@ -43,20 +47,46 @@ func (s *study) publish(p page) error {
 			return err
 		}
 	}
-	for _, f := range p.figures {
-		if err := s.draw(f); err != nil {
+	for i, f := range p.figures {
+		p.figures[i].figure.Title = f.caption
+		if err := s.save(p.figures[i]); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
-		fmt.Fprintf(&b, "![%s](%s.svg)\n\n*%s* Data: [%s.csv](%s.csv).\n\n", f.name, f.name, f.caption, f.name, f.name)
 	}
 	if err := s.writeJSON(p); err != nil {
 		return err
 	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n", p.title, s.protocolText())
+	p.write(&b, "")
+	s.pages = append(s.pages, p)
 	return work.WriteWhole(s.path(p.name+".md"), []byte(b.String()))
 }
 
-// draw writes a figure and the data beside it.
-func (s *study) draw(f picture) error {
+// write writes the page without its title; what it refers to is in the folder.
+func (p page) write(b *strings.Builder, folder string) {
+	fmt.Fprintf(b, "%s\n\n", p.caption)
+	if p.notes != "" {
+		fmt.Fprintf(b, "**Against the paper.** %s\n\n", p.notes)
+	}
+	for _, g := range p.tables {
+		g.Markdown(b)
+	}
+	var files []string
+	for _, g := range p.grids() {
+		files = append(files, fmt.Sprintf("[%s.csv](%s%s.csv)", g.Name, folder, g.Name))
+	}
+	if len(files) > 0 {
+		fmt.Fprintf(b, "Data: %s.\n\n", strings.Join(files, ", "))
+	}
+	for _, f := range p.figures {
+		fmt.Fprintf(b, "![%s](%s%s.svg)\n\n*%s* Data: [%s.csv](%s%s.csv).\n\n",
+			f.caption, folder, f.name, f.caption, f.name, folder, f.name)
+	}
+}
+
+// save writes a figure and the data beside it.
+func (s *study) save(f picture) error {
 	endings := []string{".svg"}
 	if s.png {
 		endings = append(endings, ".png")
@@ -81,11 +111,13 @@ func (s *study) writeJSON(p page) error {
 		Panels  []viz.Table `json:"panels"`
 	}
 	out := struct {
-		Title   string        `json:"title"`
-		Caption string        `json:"caption"`
-		Tables  []tables.Grid `json:"tables"`
-		Figures []figure      `json:"figures"`
-	}{Title: p.title, Caption: p.caption, Tables: p.tables}
+		Title    string        `json:"title"`
+		Protocol string        `json:"protocol"`
+		Caption  string        `json:"caption"`
+		Tables   []tables.Grid `json:"tables"`
+		Data     []tables.Grid `json:"data"`
+		Figures  []figure      `json:"figures"`
+	}{Title: p.title, Protocol: s.protocolText(), Caption: p.caption, Tables: p.tables, Data: p.data}
 	for _, f := range p.figures {
 		out.Figures = append(out.Figures, figure{f.name, f.caption, f.figure.Tables()})
 	}
@@ -108,4 +140,46 @@ func (s *study) index(done []experiment) error {
 		fmt.Fprintf(&b, "- %s: %s\n", d.Name, d.Shape())
 	}
 	return work.WriteWhole(s.path("index.md"), []byte(b.String()))
+}
+
+// firstSection is where in the page of -page that begins which the program writes.
+const firstSection = "## Protocol\n"
+
+// whole writes the page of -page with all that was published, and copies what it shows into a folder beside it.
+func (s *study) whole() error {
+	kept, err := os.ReadFile(s.page)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	head, _, _ := strings.Cut(string(kept), firstSection)
+	if head == "" {
+		head = "# Results\n\n"
+	}
+	folder := strings.TrimSuffix(s.page, filepath.Ext(s.page))
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%s\n%s Sets: %s.\n\n", head, firstSection, s.protocolText(), sets.Names(s.sets))
+	for _, p := range s.pages {
+		fmt.Fprintf(&b, "## %s\n\n", p.title)
+		p.write(&b, filepath.Base(folder)+"/")
+		var files []string
+		for _, g := range p.grids() {
+			files = append(files, g.Name+".csv")
+		}
+		for _, f := range p.figures {
+			files = append(files, f.name+".svg", f.name+".csv")
+		}
+		for _, name := range files {
+			data, err := os.ReadFile(s.path(name))
+			if err != nil {
+				return err
+			}
+			if err := work.WriteWhole(filepath.Join(folder, name), data); err != nil {
+				return err
+			}
+		}
+	}
+	return work.WriteWhole(s.page, []byte(strings.TrimRight(b.String(), "\n")+"\n"))
 }

@@ -12,9 +12,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
@@ -44,7 +47,7 @@ func folder(t *testing.T) string {
 // small returns a study of the two sets.
 func smallStudy(t *testing.T) *study {
 	t.Helper()
-	s := &study{data: folder(t), out: t.TempDir(), seeds: 2, epochs: 3, protocol: plain, stderr: io.Discard}
+	s := &study{data: folder(t), out: t.TempDir(), draws: 2, epochs: 3, protocol: plain, stderr: io.Discard}
 	if err := s.prepare(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +140,42 @@ func TestExperiments(t *testing.T) {
 	if err := s.index(experiments()); err != nil {
 		t.Fatal(err)
 	}
+	wholePage(t, s)
+}
+
+// wholePage wants the page of all experiments to keep what was written above its first section, to have every section, and all
+// that it refers to beside it.
+func wholePage(t *testing.T, s *study) {
+	t.Helper()
+	s.page = filepath.Join(t.TempDir(), "found.md")
+	if err := os.WriteFile(s.page, []byte("# Mine\n\nMy words.\n\n"+firstSection+"\nof another day\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.whole(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(s.page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(data)
+	if !strings.HasPrefix(page, "# Mine\n\nMy words.\n\n"+firstSection) || strings.Contains(page, "another day") {
+		t.Errorf("the page begins with %.100q", page)
+	}
+	for _, p := range s.pages {
+		if !strings.Contains(page, "\n## "+p.title+"\n") {
+			t.Errorf("no section %q", p.title)
+		}
+	}
+	links := regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(page, -1)
+	for _, link := range links {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(s.page), link[1])); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(s.pages) != len(experiments())-1 || len(links) < 20 {
+		t.Errorf("%d sections, %d links", len(s.pages), len(links))
+	}
 }
 
 // The table's figures are those of fits done by hand.
@@ -147,9 +186,10 @@ func TestTableAgainstFits(t *testing.T) {
 	}
 	d := s.sets[1]
 	var accs []float64
-	for seed := range uint64(2) {
+	for draw := range 2 {
+		d := d.InOrder(draw)
 		c, err := largemvc.Fit(context.Background(), d.Views,
-			largemvc.Config{Clusters: 3, Epochs: 3, Seed: seed, Preset: largemvc.PresetPaper})
+			largemvc.Config{Clusters: 3, Epochs: 3, Seed: uint64(draw), Preset: largemvc.PresetPaper})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,8 +202,8 @@ func TestTableAgainstFits(t *testing.T) {
 	want := (accs[0] + accs[1]) / 2
 	std := math.Abs(accs[0]-accs[1]) / math.Sqrt2
 	found := false
-	for _, r := range records(t, s, "table-acc.csv") {
-		if r[0] != "LargeMvC-Net, paper preset" || r[1] != "pears" {
+	for _, r := range records(t, s, "table-draws.csv") {
+		if r[0] != "LargeMvC-Net, paper preset" || r[1] != "pears ACC" {
 			continue
 		}
 		found = true
@@ -218,7 +258,7 @@ func TestTiming(t *testing.T) {
 	if err := grow(context.Background(), s, kinds); err != nil {
 		t.Fatal(err)
 	}
-	rows := records(t, s, "time.csv")
+	rows := records(t, s, "time-growth.csv")
 	points := 0
 	for _, r := range rows {
 		if n, err := strconv.ParseFloat(r[len(r)-2], 64); err == nil && (n == 200 || n == 300) && number(t, r[len(r)-1]) > 0 {
@@ -227,6 +267,80 @@ func TestTiming(t *testing.T) {
 	}
 	if points != 6 { // two sizes in three panels
 		t.Errorf("%d points in %q", points, rows)
+	}
+}
+
+// J is that of the solver, for what the solver found.
+func TestObjective(t *testing.T) {
+	s := smallStudy(t)
+	for _, d := range s.sets {
+		r, x, err := solve(context.Background(), s, d, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, noise := objective(x, r.H, r.P, r.Trust, objectiveAlpha, r.Beta)
+		want := r.Objective[len(r.Objective)-1]
+		if math.Abs(got-want) > 1e-5*want || !(noise > 0 && noise < 1) {
+			t.Errorf("%s: J = %v, the solver's %v; noise %v", d.Name, got, want, noise)
+		}
+	}
+}
+
+// A training of few epochs is the beginning of a longer one.
+func TestBeginningOfTraining(t *testing.T) {
+	s := smallStudy(t)
+	s.epochs = 10
+	long, err := networkWay(context.Background(), s, s.sets[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.epochs = 5
+	short, err := networkWay(context.Background(), s, s.sets[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(long.Loss) != 11 || len(short.Loss) != 6 || len(long.J) != 5 || len(short.J) != 4 {
+		t.Fatalf("%d and %d losses, %d and %d states", len(long.Loss), len(short.Loss), len(long.J), len(short.J))
+	}
+	if !slices.Equal(long.Loss[:6], short.Loss) || !slices.Equal(long.J[:4], short.J) ||
+		!slices.Equal(long.Noise[:4], short.Noise) {
+		t.Errorf("%+v is not the beginning of %+v", short, long)
+	}
+}
+
+// The order of the ablation's networks is told as it came out.
+func TestAblationOrder(t *testing.T) {
+	line := func(name string, values ...float64) tables.Line {
+		out := tables.Line{Name: name}
+		for _, x := range values {
+			out.Cells = append(out.Cells, tables.Cell{Mean: x, Count: 1})
+		}
+		return out
+	}
+	text := ablationOrder(tables.Grid{Rows: []tables.Line{
+		line("R (one)", 60, 50, 70, 60), line("A (two)", 59, 51, 66, 60), line("L (three)", 61, 52, 65, 66),
+	}})
+	for _, want := range []string{"L 61.0, R 60.0, A 59.0", "anchor module ACC is higher on 1 of 3 sets and lower on 1",
+		"addition ACC is higher on 2 of 3 sets and lower on 1"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+}
+
+// The times of a table and of growth are processor time, which work takes and waiting does not.
+func TestProcessorTime(t *testing.T) {
+	if got := between([]time.Duration{5, 7, 10, 100}); got != 3 {
+		t.Errorf("a median of %d between moments", got)
+	}
+	began, sum := processorTime(), 0.0
+	for range 300 {
+		for i := range 100000 {
+			sum += math.Sqrt(float64(i))
+		}
+	}
+	if took := processorTime() - began; took <= 0 || sum == 0 {
+		t.Errorf("work took %v", took)
 	}
 }
 
@@ -285,7 +399,8 @@ func TestRunErrors(t *testing.T) {
 		{nil, "no experiment named"},
 		{[]string{"cooking"}, `no experiment "cooking"`},
 		{[]string{"table", "-protocol", "best"}, `protocol "best"`},
-		{[]string{"table", "-seeds", "0"}, "0 seeds"},
+		{[]string{"table", "-draws", "0"}, "0 draws"},
+		{[]string{"table", "-page", "x.md"}, "-page is for all"},
 		{[]string{"table", "-data", filepath.Join(data, "none.npz"), "-out", out}, "none.npz"},
 		{[]string{"table", "-data", data, "-sets", "plums", "-out", out}, `no set "plums"`},
 		{[]string{"table", "-data", t.TempDir(), "-out", out}, "no data set"},
@@ -299,7 +414,7 @@ func TestRunErrors(t *testing.T) {
 		t.Errorf("%v, want flag.ErrHelp", err)
 	}
 	var stdout, stderr bytes.Buffer
-	if err := run(ctx, []string{"ablation", "-data", data, "-out", out, "-seeds", "1", "-epochs", "1",
+	if err := run(ctx, []string{"ablation", "-data", data, "-out", out, "-draws", "1", "-epochs", "1",
 		"-limit", "60"}, &stdout, &stderr); err != nil {
 		t.Fatal(err)
 	}

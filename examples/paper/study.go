@@ -11,22 +11,26 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/internal/sets"
+	"github.com/largemvc/largemvc/examples/internal/work"
 )
 
 // study is what the flags say, and the data sets.
 type study struct {
-	data     string
-	only     string
-	out      string
-	seeds    int
-	epochs   int
-	limit    int
-	quick    bool
-	png      bool
-	protocol string
+	data, only, out, page string
+	draws                 int
+	epochs                int
+	limit                 int
+	quick, png, sameState bool
+	protocol              string
 
 	stderr io.Writer
 	sets   []*sets.Set
+	drawn  struct { // the set that was last drawn
+		from *sets.Set
+		draw int
+		set  *sets.Set
+	}
+	pages []page // published so far
 }
 
 const (
@@ -34,23 +38,24 @@ const (
 	published = "published"
 )
 
-// largeSet is the number of samples from which a set is run with largeSeeds seeds at most.
-const (
-	largeSet   = 20000
-	largeSeeds = 3
-)
-
 func (s *study) register(f *flag.FlagSet) {
 	f.StringVar(&s.data, "data", "", "a file, or a folder of files, of multi-view data with labels (.npz, "+
 		".mat, …); empty: MNIST views made from the Go module GoMNIST")
 	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; empty: what suits the experiment")
-	f.StringVar(&s.out, "out", "results", "folder for tables, figures and finished work")
-	f.IntVar(&s.seeds, "seeds", 10, "seeds, or masks, of every setting; sets of 20,000 samples and more get at most 3")
+	f.StringVar(&s.out, "out", "results", "folder for tables, figures and finished work; several experiments may run into one "+
+		"folder at a time")
+	f.StringVar(&s.page, "page", "", "of all: a Markdown file that gets all experiments, their figures and data in a folder "+
+		"of its "+
+		"name; what it holds above its first section is kept")
+	f.IntVar(&s.draws, "draws", 3, "draws of every setting; a draw is an order of the rows, a seed and, where there is one, "+
+		"a mask")
 	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
 	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; 0: none")
-	f.BoolVar(&s.quick, "quick", false, "few seeds, epochs and samples, on MNIST views unless -data says "+
+	f.BoolVar(&s.quick, "quick", false, "few draws, epochs and samples, on MNIST views unless -data says "+
 		"otherwise: minutes in place of hours")
 	f.BoolVar(&s.png, "png", false, "write figures as PNG too")
+	f.BoolVar(&s.sameState, "same-state", false,
+		"take finished work of another build of this program: nothing that it measures has changed")
 	f.StringVar(&s.protocol, "protocol", plain, "of table: plain (one-to-one matching, last epoch), or "+
 		"published: as the paper's code does it, majority-mapped purity under the name ACC, at the epoch "+
 		"that the labels choose")
@@ -61,13 +66,16 @@ func (s *study) prepare(ctx context.Context) error {
 	if s.protocol != plain && s.protocol != published {
 		return fmt.Errorf("protocol %q; have %s and %s", s.protocol, plain, published)
 	}
-	if s.seeds < 1 || s.epochs < 1 || s.limit < 0 {
-		return fmt.Errorf("%d seeds, %d epochs, limit %d", s.seeds, s.epochs, s.limit)
+	if s.draws < 1 || s.epochs < 1 || s.limit < 0 {
+		return fmt.Errorf("%d draws, %d epochs, limit %d", s.draws, s.epochs, s.limit)
 	}
 	if s.quick {
-		s.seeds, s.epochs = min(s.seeds, 2), min(s.epochs, 30)
+		s.draws, s.epochs = min(s.draws, 2), min(s.epochs, 30)
 	}
 	if err := os.MkdirAll(s.out, 0o777); err != nil {
+		return err
+	}
+	if err := work.OneState(s.out, s.sameState); err != nil {
 		return err
 	}
 	var err error
@@ -91,11 +99,12 @@ func (s *study) pageName(name string) string {
 	return name
 }
 
-func (s *study) seedsFor(d *sets.Set) int {
-	if d.N >= largeSet {
-		return min(s.seeds, largeSeeds)
+// draw returns the set in the order of a draw.
+func (s *study) draw(d *sets.Set, draw int) *sets.Set {
+	if last := &s.drawn; last.set == nil || last.from != d || last.draw != draw {
+		last.from, last.draw, last.set = d, draw, d.InOrder(draw)
 	}
-	return s.seeds
+	return s.drawn.set
 }
 
 // small returns the k sets that are cheapest to run, in their usual order; all that -sets names, if it names any.
@@ -142,36 +151,25 @@ func models() []model {
 	}
 }
 
-// configFor completes a configuration for a set and a seed.
-func (s *study) configFor(c largemvc.Config, d *sets.Set, seed int) largemvc.Config {
-	c.Clusters, c.Seed = d.Classes, uint64(seed)
+// configFor completes a configuration for a set and a draw.
+func (s *study) configFor(c largemvc.Config, d *sets.Set, draw int) largemvc.Config {
+	c.Clusters, c.Seed = d.Classes, uint64(draw)
 	if c.Epochs == 0 {
 		c.Epochs = s.epochs
 	}
 	return c
 }
 
-// protocolText is the part of the captions that all experiments share.
+// protocolText says what all experiments share.
 func (s *study) protocolText() string {
-	text := fmt.Sprintf("%d seeds", s.seeds)
-	for _, d := range s.sets {
-		if d.N >= largeSet && s.seeds > largeSeeds {
-			text += fmt.Sprintf(" (%d for sets of %d samples and more)", largeSeeds, largeSet)
-			break
-		}
-	}
-	text += fmt.Sprintf(", %d epochs, ± one standard deviation over the seeds.", s.epochs)
-	text += " ACC by one-to-one matching, NMI with the arithmetic mean; labels serve for scores alone and choose nothing."
-	return text
+	return fmt.Sprintf("Figures are means over draws, %d of each setting, where nothing else is said; a draw is an order of "+
+		"the rows, a "+
+		"seed and, where views or rows are taken away, a mask. %d epochs. ACC is by one-to-one matching, NMI with the "+
+		"arithmetic mean. "+
+		"Labels serve for scores alone and choose nothing, but in rows that say so. Our networks are used as their presets "+
+		"have them, at "+
+		"the last epoch. The **default preset** sees every view in two standardisations, smoothed along a graph of the samples' "+
+		"neighbours, and has terms for neighbours and for held-out prediction in its loss; the **paper preset** is the "+
+		"network of the "+
+		"paper, without neighbours, on views standardised per sample and started by a joint k-means.", s.draws, s.epochs)
 }
-
-// What the captions say of the presets.
-const (
-	bothPresets = "Our networks are used as their presets have them, at the last epoch. The default preset " +
-		"sees every view in two standardisations, smoothed along a " +
-		"graph of the samples' neighbours, and has terms for neighbours and for held-out prediction in its " +
-		"loss; the paper preset is the network of the paper, on views standardised per sample and " +
-		"started by a joint k-means."
-	paperPreset = "All networks here have the paper preset: the network of the paper, without neighbours, " +
-		"on views standardised per sample and started by a joint k-means, at the last epoch."
-)

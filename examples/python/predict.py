@@ -13,9 +13,15 @@ meta, types = header.pop("__metadata__"), {"F64": "<f8", "F32": "<f4", "I64": "<
 model = {k: np.frombuffer(body[slice(*a["data_offsets"])], types[a["dtype"]]).reshape(a["shape"]) for k, a in header.items()}
 config, training = json.loads(meta["config"]), json.loads(meta["training"])
 hood, inputs, n = config["Neighborhood"], training["inputs"], training["samples"]
-assert meta["version"] == "5" and not training.get("apart"), "a file of another version"
-assert not any(s in meta["config"] for s in ('"selu"', '"OneSided":true', '"NoNoise"', '"FixedAnchors"')), "other modules"
-assert not any(k.startswith(("span_", "present.", "filled", "last_filter")) for k in model), "sparse views, or absent ones"
+refused = {
+    "it is of another version of the format": meta["version"] != "5" or training.get("apart"),
+    "it has other modules than these presets": any(s in meta["config"] for s in (
+        '"selu"', '"OneSided":true', '"NoNoise"', '"FixedAnchors"')) or "learned" in training,
+    "it was trained on sparse views of very many features": any(k.startswith("span_") for k in model),
+    "it was trained on samples that lack views": any(k.startswith(("present.", "filled", "last_filter")) for k in model),
+}
+for why in [why for why, applies in refused.items() if applies]:
+    sys.exit(f"predict.py cannot label by {sys.argv[1]}: {why}. 'largemvc predict' can.")
 
 np.seterr(all="ignore")
 def over(a, b): return np.where(np.greater(b, 0), np.divide(a, b), 0)
@@ -25,6 +31,8 @@ def squares(a, b): return sum((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @
 def prepared(k, view, preprocess, length=0, **_):  # the rows of an input; with neighbours at norm 1, in its directions
     name = training["views"][view]["name"]
     x = np.asarray(data[name if name in data else f"X{view}"], float)
+    if not np.isfinite(x).all():
+        sys.exit(f"predict.py: {sys.argv[2]} lacks values of view {view}. 'largemvc predict -missing-rows' takes absent rows.")
     mean, scale = model.get(f"mean.{view}"), model.get(f"scale.{view}")
     x = over(x - x.mean(1, keepdims=True), x.std(1, keepdims=True)) if preprocess == "sample" else (x - mean) * scale
     if hood["Neighbors"] > 0:

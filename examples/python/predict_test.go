@@ -4,6 +4,7 @@ package python
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +39,8 @@ func TestPredictInPython(t *testing.T) {
 	}
 }
 
-// TestOtherModelsInPython wants models that predict.py does not know to be refused, not to get wrong labels.
+// TestOtherModelsInPython wants models that predict.py does not know, and data that lack values, to be refused in a plain
+// sentence, not to get wrong labels.
 func TestOtherModelsInPython(t *testing.T) {
 	python := testutil.Python(t)
 	for name, c := range map[string]largemvc.Config{
@@ -48,19 +50,65 @@ func TestOtherModelsInPython(t *testing.T) {
 		"fixed anchors": {Noise: &largemvc.NoNoise{}, Anchor: &largemvc.FixedAnchors{}},
 	} {
 		_, model, data, _ := fitted(t, c)
-		out, err := exec.Command(python, "predict.py", model, data).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "AssertionError: other modules") {
-			t.Errorf("%s: %v\n%s", name, err, out)
+		refuses(t, name, "it has other modules than these presets", python, model, data)
+	}
+
+	known, _, arrays := blobs(60, 90)
+	present := make([][]bool, 60)
+	for i := range present {
+		present[i] = []bool{true, i%5 > 0}
+	}
+	absent, err := largemvc.Mask(known, present)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const wide = 1 << 20
+	ptr, cols, values := make([]int, 61), []int32{}, []float64{}
+	for i := range 60 {
+		cols, values = append(cols, int32(i%3), int32(9+i*wide/60)), append(values, 5, 1)
+		ptr[i+1] = len(cols)
+	}
+	sparse := []largemvc.View{largemvc.SparseView(60, wide, ptr, cols, values), known[1]}
+	for want, views := range map[string][]largemvc.View{
+		"it was trained on samples that lack views": absent, "it was trained on sparse views of very many features": sparse,
+	} {
+		for _, exact := range []int{0, largemvc.None} {
+			config := largemvc.Config{Clusters: 3, Epochs: 2, Neighborhood: largemvc.Neighborhood{Exact: exact}}
+			_, model, data := saved(t, views, arrays, config)
+			refuses(t, fmt.Sprintf("%s, exact %d", want, exact), want, python, model, data)
 		}
+	}
+
+	arrays[1].Data.([]float64)[300] = math.NaN() // of a new sample
+	_, model, data := saved(t, known, arrays, largemvc.Config{Clusters: 3, Epochs: 2})
+	refuses(t, "a value that lacks", "lacks values of view 1", python, model, data)
+}
+
+// refuses wants predict.py to end with a line that says why, and with no labels.
+func refuses(t *testing.T, name, why, python, model, data string) {
+	t.Helper()
+	out, err := exec.Command(python, "predict.py", model, data).CombinedOutput()
+	text := string(out)
+	if err == nil || !strings.HasPrefix(text, "predict.py") || !strings.Contains(text, why) || strings.Count(text, "\n") != 1 {
+		t.Errorf("%s: %v\n%s", name, err, text)
 	}
 }
 
 // fitted is a fit of some samples, the files of its model and of more samples, and these.
 func fitted(t *testing.T, c largemvc.Config) (fit *largemvc.Clustering, model, data string, all []largemvc.View) {
-	folder := t.TempDir()
 	known, all, arrays := blobs(60, 90)
 	c.Clusters, c.Epochs = 3, 5
-	fit, err := largemvc.Fit(context.Background(), known, c)
+	fit, model, data = saved(t, known, arrays, c)
+	return fit, model, data, all
+}
+
+// saved is a fit, and the files of its model and of some arrays.
+func saved(
+	t *testing.T, views []largemvc.View, arrays []dataset.Array, c largemvc.Config,
+) (fit *largemvc.Clustering, model, data string) {
+	t.Helper()
+	folder := t.TempDir()
+	fit, err := largemvc.Fit(context.Background(), views, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +119,7 @@ func fitted(t *testing.T, c largemvc.Config) (fit *largemvc.Clustering, model, d
 	if err := dataset.WriteNPZ(data, false, arrays...); err != nil {
 		t.Fatal(err)
 	}
-	return fit, model, data, all
+	return fit, model, data
 }
 
 // predictInPython compares the labels of both, and says whether the model kept the clusters of its start.

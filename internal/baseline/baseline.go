@@ -1,11 +1,11 @@
-// Package baseline has the methods that LargeMvC-Net is compared with: k-means in several dresses, three multi-view methods
+// Package baseline has the methods that LargeMvC-Net is compared with: k-means in several dresses, five multi-view methods
 // of linear cost, and four for samples that lack views (IncompleteMethods), written from their papers.
 //
 //	labels, err := baseline.LMVSC(ctx, views, 10, seed)
 //
 // Every method takes the views as n×d_v matrices, samples in rows, and the number of clusters, and returns a label from 0
-// for every sample. None sees class labels, except BestView, which says so. Settings are fixed; none is tuned to a data
-// set. The same views and seed give the same labels, whatever GOMAXPROCS is.
+// for every sample. None sees class labels, except BestView and LMVSCOfGrid, which say so. Settings are fixed; none is tuned
+// to a data set. The same views and seed give the same labels, whatever GOMAXPROCS is.
 package baseline
 
 import (
@@ -41,6 +41,8 @@ func Methods() []Method {
 			"samples standardised per view, views concatenated, k-means on the first c left singular vectors",
 			SpectralKMeans},
 		{"LMVSC", "Z. Kang et al., AAAI 2020", lmvscSettings, LMVSC},
+		{"FDAGF", "P. Zhang et al., AAAI 2023", fdagfSettings, FDAGF},
+		{"EMVGC-LG", "Y. Wen et al., ACM MM 2023", emvgcSettings, EMVGCLG},
 		{"AIMC", "M.-S. Chen et al., ACM MM 2022", aimcSettings, AIMC},
 		{"OPMC", "J. Liu et al., ICCV 2021", opmcSettings, OPMC},
 	}

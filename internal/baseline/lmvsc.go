@@ -11,10 +11,13 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-const (
-	lmvscAlpha    = 1
-	lmvscSettings = "views as they are, m = 2c anchors a view, α = 1 (the middle of the paper's grid)"
+// The grid of the authors' code, whose middle is the fixed setting.
+var (
+	lmvscAnchors = []int{0, 50, 100} // 0: c
+	lmvscAlphas  = []float64{0.01, 1, 100}
 )
+
+const lmvscSettings = "views as they are, m = 50 anchors a view and α = 1 (the middle of the authors' grid)"
 
 // LMVSC is large-scale multi-view subspace clustering in linear time (Z. Kang, W. Zhou, Z. Zhao, J. Shao, M. Han and Z.
 // Xu, AAAI 2020). In every view k-means gives m anchors A_v, and every sample is written as a convex combination of
@@ -29,26 +32,84 @@ func LMVSC(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, 
 	if err != nil {
 		return nil, err
 	}
-	n := x[0].n
-	anchors := min(2*c, n)
-	width := 0
-	parts := make([][]float64, len(x))
-	found := make([]int, len(x))
-	for v, b := range x {
-		r, err := runKMeans(ctx, x[v:v+1], anchors, seed+uint64(v), false)
+	anchors, err := findAnchors(ctx, x, lmvscAnchors[1], seed)
+	if err != nil {
+		return nil, err
+	}
+	return lmvsc(ctx, x, anchors, lmvscAlphas[1], c, seed)
+}
+
+// LMVSCOfGrid is LMVSC with every setting of its authors' grid, m of c, 50 and 100 anchors and α of 0.01, 1 and 100, of which
+// the labels with the highest score are returned, and their setting. A score that compares labels with classes makes it an
+// oracle, as in the paper: tables must call it label-picked.
+func LMVSCOfGrid(
+	ctx context.Context, views []mat.Matrix, c int, seed uint64, score func(labels []int) (float64, error),
+) (labels []int, setting string, err error) {
+	x, err := load(ctx, views, nil, c, raw)
+	if err != nil {
+		return nil, "", err
+	}
+	best := 0.0
+	for _, m := range lmvscAnchors {
+		if m == 0 {
+			m = c
+		}
+		anchors, err := findAnchors(ctx, x, m, seed)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, alpha := range lmvscAlphas {
+			found, err := lmvsc(ctx, x, anchors, alpha, c, seed)
+			if err != nil {
+				return nil, "", err
+			}
+			s, err := score(found)
+			if err != nil {
+				return nil, "", fmt.Errorf("baseline: %w", err)
+			}
+			if labels == nil || s > best {
+				labels, setting, best = found, fmt.Sprintf("m = %d, α = %g", m, alpha), s
+			}
+		}
+	}
+	return labels, setting, nil
+}
+
+// anchorSet is the anchors of a view: m×d_v.
+type anchorSet struct {
+	m int
+	a []float32
+}
+
+// findAnchors returns m anchors of every view, or as many as there are samples.
+func findAnchors(ctx context.Context, x []*block, m int, seed uint64) ([]anchorSet, error) {
+	out := make([]anchorSet, len(x))
+	for v := range x {
+		r, err := runKMeans(ctx, x[v:v+1], min(m, x[v].n), seed+uint64(v), false)
 		if err != nil {
 			return nil, err
 		}
-		found[v] = r.Found
-		if parts[v], err = convexWeights(ctx, b, r.Centroids[0], r.Found, lmvscAlpha); err != nil {
+		out[v] = anchorSet{r.Found, r.Centroids[0]}
+	}
+	return out, nil
+}
+
+// lmvsc clusters the samples by their weights on the anchors.
+func lmvsc(ctx context.Context, x []*block, anchors []anchorSet, alpha float64, c int, seed uint64) ([]int, error) {
+	n, width := x[0].n, 0
+	parts := make([][]float64, len(x))
+	for v, b := range x {
+		var err error
+		if parts[v], err = convexWeights(ctx, b, anchors[v].a, anchors[v].m, alpha); err != nil {
 			return nil, err
 		}
-		width += r.Found
+		width += anchors[v].m
 	}
 	z := make([]float64, 0, n*width)
 	for i := range n {
 		for v, p := range parts {
-			for _, a := range p[i*found[v] : (i+1)*found[v]] {
+			m := anchors[v].m
+			for _, a := range p[i*m : (i+1)*m] {
 				z = append(z, a/math.Sqrt(float64(len(x))))
 			}
 		}
@@ -100,26 +161,41 @@ func convexWeights(ctx context.Context, b *block, anchors []float32, m int, alph
 	return out, err
 }
 
-// leftVectors returns the first k left singular vectors of the n×d matrix z as rows, from the eigenvectors of zᵀz.
+// leftVectors returns the first k left singular vectors of the n×d matrix z as rows, from the eigenvectors of zᵀz or, where
+// that is smaller, zzᵀ. Those of no value, and those beyond n, are 0.
 func leftVectors(n, d int, z []float64, k int) (*block, error) {
+	m, side := mat.NewDense(n, d, z), min(n, d)
 	var gram mat.SymDense
-	gram.SymOuterK(1, mat.NewDense(n, d, z).T())
+	if d > n {
+		gram.SymOuterK(1, m)
+	} else {
+		gram.SymOuterK(1, m.T())
+	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(&gram, true) {
 		return nil, fmt.Errorf("baseline: the eigenvectors of ZᵀZ did not converge")
 	}
-	var vectors, product mat.Dense
-	eigen.VectorsTo(&vectors)
-	values := eigen.Values(nil)
-	product.Mul(mat.NewDense(n, d, z), vectors.Slice(0, d, d-k, d))
-	out := &block{n: n, d: k, x: make([]float32, n*k)}
-	for j := range k {
-		value := values[d-1-j]
-		if value <= 1e-12*values[d-1] {
+	var all, product mat.Dense
+	eigen.VectorsTo(&all)
+	values, out := eigen.Values(nil), &block{n: n, d: k, x: make([]float32, n*k)}
+	found := min(k, side)
+	vectors := all.Slice(0, side, side-found, side)
+	if d > n {
+		product.CloneFrom(vectors)
+	} else {
+		product.Mul(m, vectors)
+	}
+	for j := range found {
+		value := values[side-1-j]
+		if value <= 1e-12*values[side-1] {
 			continue
 		}
+		scale := 1.0
+		if d <= n {
+			scale = math.Sqrt(value)
+		}
 		for i := range n {
-			out.x[i*k+j] = float32(product.At(i, k-1-j) / math.Sqrt(value))
+			out.x[i*k+j] = float32(product.At(i, found-1-j) / scale)
 		}
 	}
 	return out, nil

@@ -22,6 +22,7 @@ type savedState struct {
 	StartGiven  string    `json:"start_given"` // "", "labels" or "anchors"
 	Next        int       `json:"next"`
 	Current     *savedRun `json:"current"`
+	Rival       *savedRun `json:"rival,omitempty"`
 	Best        *savedRun `json:"best"`
 }
 
@@ -35,6 +36,11 @@ type savedRun struct {
 	Names     []string      `json:"names"` // of them; not in versions 1 to 3
 	Labels    bool          `json:"labels"`
 	Good      bool          `json:"good"`
+	Other     bool          `json:"other,omitempty"`
+	Alone     bool          `json:"alone,omitempty"`
+	Before    int           `json:"before,omitempty"`
+	Trial     *float64      `json:"trial,omitempty"`
+	Informed  *float64      `json:"informed,omitempty"`
 	Failure   *savedFailure `json:"failure,omitempty"`
 }
 
@@ -52,6 +58,7 @@ func (r *Run) saved() *savedRun {
 	out := &savedRun{
 		Restart: r.Restart, Status: r.Status, Epochs: r.Epochs, AdamSteps: r.Adam.Steps, GoodAt: r.GoodAt,
 		Nodes: len(r.Values), Names: r.Names, Labels: r.Begin.Labels != nil, Good: r.Good != nil,
+		Other: r.Other, Alone: r.Alone, Before: r.Before, Trial: r.Trial, Informed: r.Informed,
 	}
 	if e := r.Failure; e != nil {
 		out.Failure = &savedFailure{Epoch: e.Epoch, Loss: strconv.FormatFloat(e.Loss, 'g', -1, 64), Reason: e.Reason}
@@ -132,9 +139,13 @@ func (c *Content) Decode(network Network) (*Fit, State, error) {
 	}
 	out := State{Next: state.Next}
 	out.Current = fit.run(in, "current.", state.Current)
+	out.Rival = fit.run(in, "rival.", state.Rival)
 	out.Best = fit.run(in, "best.", state.Best)
 	if out.Current != nil && out.Current.Restart != out.Next {
 		in.Fail("its run is number %d, want %d", out.Current.Restart, out.Next)
+	}
+	if r := out.Rival; r != nil && (out.Current == nil || r.Restart != out.Next || r.Other == out.Current.Other) {
+		in.Fail("it has two trainings that do not belong together")
 	}
 	return fit, out, in.Err
 }
@@ -146,9 +157,11 @@ func (s *Fit) run(in *file.Tensors, prefix string, saved *savedRun) *Run {
 	}
 	r := &Run{
 		Restart: saved.Restart, Status: saved.Status, Epochs: saved.Epochs, GoodAt: saved.GoodAt, Names: saved.Names,
-		Begin: &cluster.Point{},
+		Begin: &cluster.Point{}, Other: saved.Other, Alone: saved.Alone, Before: saved.Before,
+		Trial: saved.Trial, Informed: saved.Informed,
 	}
-	if saved.Restart < 0 || saved.Epochs < 0 || saved.AdamSteps < 0 || saved.GoodAt < 0 || saved.GoodAt > saved.Epochs {
+	if saved.Restart < 0 || saved.Epochs < 0 || saved.AdamSteps < 0 || saved.GoodAt < 0 || saved.GoodAt > saved.Epochs ||
+		saved.Before < 0 {
 		in.Fail(
 			"run %d is after %d epochs and %d steps, the last good one after %d",
 			saved.Restart, saved.Epochs, saved.AdamSteps, saved.GoodAt,

@@ -19,7 +19,7 @@ const (
 	MetaTraining = "training"
 	Seal         = "sha256" // of all else in the file
 
-	Version = 5 // of the format; earlier ones can be read
+	Version = 6 // of the format; earlier ones can be read
 	library = "github.com/largemvc/largemvc"
 )
 

@@ -108,3 +108,23 @@ type softmaxArgs struct {
 	rows, units  int
 	last         int // columns of the last unit
 }
+
+// byteArgs: n rows of Y = bias + step·X·B for a strip of columns; a row of X is k times four bytes, B is packed as four bytes of
+// each column of whole vectors in turn.
+type byteArgs struct {
+	n, k        int
+	x           unsafe.Pointer
+	ldx         int
+	b           unsafe.Pointer
+	start, bias unsafe.Pointer // of the columns
+	step        unsafe.Pointer // of the rows
+	y           unsafe.Pointer
+	ldy         int
+}
+
+// byteRowArgs: units·16 elements as bytes.
+type byteRowArgs struct {
+	x, dst             unsafe.Pointer
+	units              int
+	square, step, lost float32
+}

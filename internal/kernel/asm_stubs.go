@@ -33,6 +33,8 @@ var (
 	firstBelow           [paths][2]int
 	firstBelowSum        [paths][2]int
 	firstDotRows         [paths][2]int
+	firstByteRow         [paths][2]int
+	firstMulBytes        [paths][2]int
 	firstSoftmax         [paths][2]int
 	firstSoftmaxGrad     [paths][2]int
 	firstPeak            [paths][2]int
@@ -66,6 +68,8 @@ func callLaneMinima(int, *candidateArgs)  {}
 func callBelow(int, *candidateArgs)       {}
 func callBelowSum(int, *candidateArgs)    {}
 func callDotRows(int, *candidateArgs)     {}
+func callByteRow(int, *byteRowArgs)       {}
+func callMulBytes(int, *byteArgs)         {}
 func callSoftmax(int, *softmaxArgs)       {}
 func callSoftmaxGrad(int, *softmaxArgs)   {}
 func callPeak(int, *peakArgs)             {}

@@ -18,3 +18,6 @@ func supported(p path) bool {
 	}
 	return true
 }
+
+// multipliesBytes reports whether the CPU has the instructions of products of bytes that go with the path of AVX-512.
+func multipliesBytes() bool { return cpu.X86.HasAVX512VNNI }

@@ -6,3 +6,6 @@ package kernel
 var built = []path{pathPortable}
 
 func supported(path) bool { return true }
+
+// multipliesBytes reports whether the CPU has the instructions of products of bytes.
+func multipliesBytes() bool { return false }

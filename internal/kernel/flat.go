@@ -6,12 +6,9 @@ const flatElements = 1 << 15
 
 // fold adds 16 sums up in halves.
 func fold(s *[16]float64) float64 {
-	for h := 8; h > 0; h /= 2 {
-		for j := range h {
-			s[j] += s[j+h]
-		}
-	}
-	return s[0]
+	a0, a1, a2, a3 := s[0]+s[8], s[1]+s[9], s[2]+s[10], s[3]+s[11]
+	a4, a5, a6, a7 := s[4]+s[12], s[5]+s[13], s[6]+s[14], s[7]+s[15]
+	return ((a0 + a4) + (a2 + a6)) + ((a1 + a5) + (a3 + a7))
 }
 
 // Sum returns Σ x_j in float64. Element j goes to sum j%16; the 16 sums are folded in halves, so that the result depends on

@@ -78,6 +78,13 @@ func testPageEnds[T Float](t *testing.T) {
 		Below(a, 0, make([]int32, len(a)+Lanes))
 		DotRows(onPage(t, normal[T](r, DotUnit), before), onPage(t, normal[T](r, 5*DotUnit), before), []int32{0, 4, 2, 4, 0, 1},
 			onPage(t, normal[T](r, 6), before))
+		bytes := guardedBytes(t, rows*ld, before)
+		for i := range rows {
+			ByteRow(a[i*ld:(i+1)*ld], bytes[i*ld:(i+1)*ld])
+		}
+		var panel BytePanel[T]
+		PackBytes(&panel, ld, 37, make([]uint8, 37*ld), ld, normal[T](r, 37))
+		MulBytes(rows, bytes, ld, &panel, s, guarded[T](t, rows*Pad(37), before), Pad(37))
 		Softmax(c, a, s, ld-3, ld)
 		SoftmaxGrad(c, a, b, s, ld, ld)
 		bits := guardedBytes(t, rows*ld/4, before)

@@ -8,9 +8,9 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// Where the branches of a tree are large, every rank finishes it for a slice of the numbers alone, and the totals are gathered: it
-// receives its slice of all branches, and not all of them, so that the bytes do not grow with the ranks. Numbers are added up in
-// the same order as before, each by itself.
+// Where the branches of a tree are large, every rank finishes it for a slice of the numbers alone, and the totals are gathered:
+// it receives its slice of all branches, and not all of them, so that the bytes do not grow with the ranks. Numbers are added up
+// in the same order as before, each by itself.
 
 // exchanger is a communicator by which every rank can give each of the others bytes of their own.
 type exchanger interface {

@@ -21,26 +21,12 @@ const orderRows = 256
 // their places, except for samples that are equal in all views, which are in the order of their places. Zeros that a sparse view
 // leaves out are those of a dense one; among equal samples those that it holds decide.
 func ByContent(ctx context.Context, views []View, seed uint64, workers int) (Order, error) {
-	n := views[0].Rows
-	hashes, zeros := make([]uint64, n), make([]uint64, n)
-	for v, x := range views {
-		key := mixed(uint64(v) + 1)
-		err := parallel.For(ctx, workers, (n+orderRows-1)/orderRows, func(_, c int) error {
-			row := make([]float64, x.Cols)
-			for i := c * orderRows; i < min((c+1)*orderRows, n); i++ {
-				if x.Has(i) {
-					h, z := x.hash(i, key, row)
-					hashes[i], zeros[i] = hashes[i]+h, zeros[i]+z
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+	hashes, zeros, err := hashes(ctx, views, workers)
+	if err != nil {
+		return nil, err
 	}
 	key := mixed(seed)
-	order := make(Order, n)
+	order := make(Order, len(hashes))
 	for i := range order {
 		order[i], hashes[i] = i, mixed(hashes[i]^key)
 	}
@@ -48,6 +34,46 @@ func ByContent(ctx context.Context, views []View, seed uint64, workers int) (Ord
 		return cmp.Or(cmp.Compare(hashes[i], hashes[j]), cmp.Compare(zeros[i], zeros[j]), cmp.Compare(i, j))
 	})
 	return order, nil
+}
+
+// Distinct returns the samples, in the order of their places, without those that are equal to an earlier one in all views.
+func Distinct(ctx context.Context, views []View, workers int) ([]int, error) {
+	hashes, _, err := hashes(ctx, views, workers)
+	if err != nil {
+		return nil, err
+	}
+	seen := make(map[uint64]bool, len(hashes))
+	var out []int
+	for i, h := range hashes {
+		if !seen[h] {
+			seen[h] = true
+			out = append(out, i)
+		}
+	}
+	return out, nil
+}
+
+// hashes are those of what each sample holds in all views, and of the zeros that sparse views hold of it.
+func hashes(ctx context.Context, views []View, workers int) (values, zeros []uint64, err error) {
+	n := views[0].Rows
+	values, zeros = make([]uint64, n), make([]uint64, n)
+	for v, x := range views {
+		key := mixed(uint64(v) + 1)
+		err := parallel.For(ctx, workers, (n+orderRows-1)/orderRows, func(_, c int) error {
+			row := make([]float64, x.Cols)
+			for i := c * orderRows; i < min((c+1)*orderRows, n); i++ {
+				if x.Has(i) {
+					h, z := x.hash(i, key, row)
+					values[i], zeros[i] = values[i]+h, zeros[i]+z
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return values, zeros, nil
 }
 
 // hash is that of row i, which is there: of its values, and of the zeros that it holds. A sum has the same bits in any order.

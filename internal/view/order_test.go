@@ -115,6 +115,28 @@ func TestByContentTellsApart(t *testing.T) {
 	}
 }
 
+// Of samples that hold the same in all views, however that is held, the first is left.
+func TestDistinct(t *testing.T) {
+	x := []float64{1, 2, 0, 5, 1, 2, 1, 2, 0, 5, 1, 2}
+	y := []float64{3, 3, 4, 9, 3, 8}
+	present := []bool{true, true, true, false, true, false}
+	ptr, cols, values := testutil.Compressed[float64](6, 2, x)
+	for name, first := range map[string]View{
+		"dense": {Rows: 6, Cols: 2, F64: x}, "sparse": {Rows: 6, Cols: 2, Sparse: &CSR{Ptr: ptr, Cols: cols, F64: values}},
+	} {
+		got, err := Distinct(context.Background(), []View{first, {Rows: 6, Cols: 1, F64: y, Present: present}}, 2)
+		// 2 is 0 but for the second view, 5 is 3 without it, 4 is 1.
+		if want := []int{0, 1, 2, 3}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v, want %v", name, got, err, want)
+		}
+	}
+	y[2] = 3
+	got, err := Distinct(context.Background(), []View{{Rows: 6, Cols: 2, F64: x}, {Rows: 6, Cols: 1, F64: y}}, 1)
+	if err != nil || !slices.Equal(got, []int{0, 1, 3, 5}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 // A view along an order has its rows, their presence and their numbers in every way to read them, and so have parts of it.
 func TestAlong(t *testing.T) {
 	const n, d = 60, 5

@@ -36,6 +36,7 @@ var subjects = []subject{
 	{name: "flat", amd64: flatKernels, arm64: neonFlat},
 	{name: "shrink", amd64: shrinkKernels, arm64: neonShrink},
 	{name: "candidates", amd64: candidateKernels},
+	{name: "bytes", amd64: byteKernels},
 	{name: "softmax", amd64: softmaxKernels},
 	{name: "peak", amd64: peakKernels, arm64: neonPeak},
 	{

@@ -17,6 +17,8 @@ type Grid struct {
 	Title  string   `json:"title"`
 	Header []string `json:"header"`
 	Rows   []Line   `json:"rows"`
+	// Plain leaves deviations out of the Markdown.
+	Plain bool `json:"-"`
 }
 
 // Line is a row of a table.
@@ -77,7 +79,7 @@ func (g *Grid) Rank() {
 	}
 }
 
-func (c Cell) markdown() string {
+func (c Cell) markdown(plain bool) string {
 	switch {
 	case c.Text != "":
 		return c.Text
@@ -91,7 +93,7 @@ func (c Cell) markdown() string {
 	case 2:
 		text = "<u>" + text + "</u>"
 	}
-	if c.Count > 1 {
+	if c.Count > 1 && !plain {
 		text += fmt.Sprintf(" ±%.1f", c.Std)
 	}
 	return text
@@ -106,7 +108,7 @@ func (g Grid) Markdown(b *strings.Builder) {
 	for _, r := range g.Rows {
 		fmt.Fprintf(b, "| %s |", r.Name)
 		for _, c := range r.Cells {
-			fmt.Fprintf(b, " %s |", c.markdown())
+			fmt.Fprintf(b, " %s |", c.markdown(g.Plain))
 		}
 		b.WriteString("\n")
 	}

@@ -55,7 +55,9 @@ var (
 // Figure is one or several panels side by side.
 type Figure struct {
 	// Title says what the figure shows, for those who do not see it: it is the title of an SVG. Empty: the titles of the panels.
-	Title   string
+	Title string
+	// Heading is drawn above the panels; empty: none.
+	Heading string
 	Panels  []Panel
 	Columns int // panels in a row; 0: all of them, up to 3
 	// SharedLegend draws the legend of the first panel, beside all of them, in place of one a panel.
@@ -180,7 +182,15 @@ func (f Figure) layout() (w, h vg.Length, err error) {
 	}
 	pw, ph, shared := f.panelSize()
 	columns, rows := f.grid()
-	return pw*vg.Length(columns) + shared, max(ph*vg.Length(rows), f.legendRoom()), nil
+	return pw*vg.Length(columns) + shared, max(ph*vg.Length(rows), f.legendRoom()) + f.headingRoom(), nil
+}
+
+// headingRoom is the height of the heading.
+func (f Figure) headingRoom() vg.Length {
+	if f.Heading == "" {
+		return 0
+	}
+	return headingSize*1.5 + margin
 }
 
 func (f Figure) grid() (columns, rows int) {
@@ -224,6 +234,11 @@ func (f Figure) legendRoom() vg.Length {
 
 func (f Figure) render(c draw.Canvas) {
 	c.FillPolygon(white, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+	if f.Heading != "" {
+		style := textStyle(headingSize, draw.XLeft, draw.YTop)
+		c.FillText(style, vg.Point{X: c.Min.X + margin, Y: c.Max.Y - margin}, f.Heading)
+		c.Max.Y -= f.headingRoom()
+	}
 	w, h, shared := f.panelSize()
 	columns, _ := f.grid()
 	for i, p := range f.Panels {

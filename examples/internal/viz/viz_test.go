@@ -279,6 +279,26 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// A heading is drawn, and has room of its own.
+func TestHeading(t *testing.T) {
+	size := func(f Figure) vg.Length {
+		_, h, err := f.layout()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	f := Figure{Panels: []Panel{scatter()}}
+	plain := size(f)
+	if f.Heading = "cub10"; size(f) < plain+headingSize {
+		t.Errorf("%v points high, without heading %v", size(f), plain)
+	}
+	var b bytes.Buffer
+	if err := f.SVG(&b); err != nil || !strings.Contains(b.String(), ">cub10</text>") {
+		t.Errorf("no heading: %v", err)
+	}
+}
+
 func TestSave(t *testing.T) {
 	folder := t.TempDir()
 	f := Figure{Panels: []Panel{lines(), lines()}, SharedLegend: true}

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/benchmarks/internal/sides"
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// ownRow is a row of the table of this library alone.
+type ownRow struct {
+	name string
+	run  func(r *ownRun) error
+}
+
+var ownRows = []ownRow{
+	{"fit", (*ownRun).wholeFit},
+	{"labels", (*ownRun).landmarkLabels},
+	{"stored", (*ownRun).storedLabels},
+	{"one", (*ownRun).oneWithLandmarks},
+	{"one-exact", (*ownRun).oneExact},
+	{"memory", (*ownRun).memory},
+	{"memory-overwrite", (*ownRun).memoryOverwrite},
+	{"presets", (*ownRun).presets},
+	{"views", (*ownRun).viewCounts},
+}
+
+func ownNames() []string {
+	var names []string
+	for _, r := range ownRows {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// ownRun is one row at work, in a process of its own.
+type ownRun struct {
+	data   string // folder
+	rows   int    // of the made data of row presets
+	epochs int    // of whole fits
+	done   int    // of them, those that row presets does
+	out    io.Writer
+}
+
+// compareOwn writes the rows of whole fits, new samples and memory, each measured in a process of its own.
+func compareOwn(out io.Writer, names string, args []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	wanted := strings.Split(names, ",")
+	if names == "all" {
+		wanted = ownNames()
+	}
+	for _, name := range wanted {
+		if !slices.Contains(ownNames(), name) {
+			return fmt.Errorf("no row %q: there are %s, and all", name, strings.Join(ownNames(), ", "))
+		}
+	}
+	fmt.Fprintln(out, "| what | figure |")
+	fmt.Fprintln(out, "|---|---|")
+	for _, name := range wanted {
+		cmd := exec.Command(self, append([]string{"own", "-row", name}, args...)...)
+		cmd.Stdout, cmd.Stderr = out, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// runOwn measures one row and prints it.
+func runOwn(args []string) error {
+	f := flag.NewFlagSet("own", flag.ExitOnError)
+	r := &ownRun{out: os.Stdout}
+	name := f.String("row", "", "the row")
+	f.StringVar(&r.data, "data", "", "folder with mnist3v.npz and msrcv1.npz")
+	f.IntVar(&r.rows, "rows", 200000, "rows of the made data")
+	f.IntVar(&r.epochs, "epochs", 100, "epochs of whole fits")
+	f.IntVar(&r.done, "done", 0, "epochs that row presets does; further ones are added in proportion; 0: all")
+	profile := f.String("profile", "", "write a profile of the processor's time, for runtime/pprof, into this `file`")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	at := slices.IndexFunc(ownRows, func(x ownRow) bool { return x.name == *name })
+	if at < 0 {
+		return fmt.Errorf("no row %q", *name)
+	}
+	if *profile != "" {
+		file, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	return ownRows[at].run(r)
+}
+
+func (r *ownRun) print(what, format string, values ...any) error {
+	_, err := fmt.Fprintf(r.out, "| %s | %s |\n", what, fmt.Sprintf(format, values...))
+	return err
+}
+
+// shuffled reads a set, its samples in random order.
+func (r *ownRun) shuffled(name string) (*samples, error) {
+	s, err := read(r.data, name)
+	if err != nil {
+		return nil, err
+	}
+	order := rand.New(rand.NewPCG(1, 2)).Perm(s.n)
+	for v, d := range s.dims {
+		x := make([]float32, len(s.x[v]))
+		for to, from := range order {
+			copy(x[to*d:(to+1)*d], s.x[v][from*d:])
+		}
+		s.x[v] = x
+	}
+	return s, nil
+}
+
+// read reads a set, its samples in the order of the file.
+func read(folder, name string) (*samples, error) {
+	set, err := dataset.Open(filepath.Join(folder, name+".npz"), dataset.Options{Float: 32, NoLabels: true})
+	if err != nil {
+		return nil, err
+	}
+	s := &samples{n: set.Views[0].Rows}
+	for _, v := range set.Views {
+		s.dims, s.x = append(s.dims, v.Cols), append(s.x, v.Float32)
+	}
+	return s, nil
+}
+
+// samples are dense views.
+type samples struct {
+	n    int
+	dims []int
+	x    [][]float32
+}
+
+// part returns samples from lo to hi−1 as views.
+func (s *samples) part(lo, hi int) []largemvc.View {
+	var out []largemvc.View
+	for v, d := range s.dims {
+		out = append(out, largemvc.Float32View(hi-lo, d, s.x[v][lo*d:hi*d]))
+	}
+	return out
+}
+
+func (s *samples) all() []largemvc.View { return s.part(0, s.n) }
+
+// spent is seconds of the clock and of the processor.
+type spent struct{ clock, processor float64 }
+
+func (s spent) over(t spent) spent { return spent{s.clock / t.clock, s.processor / t.processor} }
+
+func (s spent) String() string { return fmt.Sprintf("%.4g (processor %.4g)", s.clock, s.processor) }
+
+// timed returns what f takes.
+func timed(f func() error) (spent, error) {
+	began, used := time.Now(), processorSeconds()
+	err := f()
+	return spent{time.Since(began).Seconds(), processorSeconds() - used}, err
+}
+
+// processorSeconds is what the process has used so far, 0 where the system does not tell.
+func processorSeconds() float64 {
+	text, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0
+	}
+	after := string(text[strings.LastIndexByte(string(text), ')')+1:])
+	fields := strings.Fields(after)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseFloat(fields[11], 64)
+	system, _ := strconv.ParseFloat(fields[12], 64)
+	return (user + system) / 100
+}
+
+// epochs returns what an epoch of a preset takes, with all that a fit does between epochs: the mean of some after the first two.
+func epochs(views []largemvc.View, config largemvc.Config, count int) (spent, error) {
+	config.Epochs = count + 2
+	epoch, _, err := fitEpochs(views, config)
+	return epoch, err
+}
+
+// fitEpochs returns what a fit takes, and of its epochs after the first two the mean.
+func fitEpochs(views []largemvc.View, config largemvc.Config) (epoch, whole spent, err error) {
+	var began, ended spent
+	start, used, done := time.Now(), processorSeconds(), 0
+	now := func() spent { return spent{time.Since(start).Seconds(), processorSeconds() - used} }
+	config.Progress = func(e largemvc.Epoch) error {
+		if e.Training() {
+			if done++; done == 2 {
+				began = now()
+			}
+			ended = now()
+		}
+		return nil
+	}
+	_, err = largemvc.Fit(context.Background(), views, config)
+	if err == nil && done != config.Epochs {
+		err = fmt.Errorf("the fit ended after %d epochs", done)
+	}
+	n := float64(done - 2)
+	return spent{(ended.clock - began.clock) / n, (ended.processor - began.processor) / n}, now(), err
+}
+
+// paperEpoch returns what an epoch of the paper preset takes.
+func paperEpoch(views []largemvc.View, clusters int) (spent, error) {
+	return epochs(views, largemvc.Config{Clusters: clusters, Preset: largemvc.PresetPaper}, 10)
+}
+
+// peak says the largest memory of the process in MiB and in sizes of data in float32.
+func (s *samples) peak() string {
+	size := 0.0
+	for _, x := range s.x {
+		size += float64(4 * len(x))
+	}
+	mib := sides.PeakMiB()
+	return fmt.Sprintf("%.0f MiB, %.2f sizes of the data", mib, mib*(1<<20)/size)
+}
