@@ -50,13 +50,13 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/linalg", imports: "internal/kernel"},
 	{name: "internal/rows", imports: "internal/kernel internal/parallel internal/ranks"},
 	{name: "internal/rowspace", imports: "internal/kernel internal/parallel internal/rows"},
-	{name: "internal/spectral", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
+	{name: "internal/spectral", imports: "internal/kernel internal/mapped internal/parallel internal/ranks internal/rows"},
 	{name: "internal/kmeans", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
 	{
 		name:    "internal/engine",
 		imports: "internal/kernel internal/linalg internal/mapped internal/parallel internal/ranks internal/rows",
 	},
-	{name: "neighbor", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
+	{name: "neighbor", imports: "internal/kernel internal/mapped internal/parallel internal/ranks internal/rows"},
 	{name: "score", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 
@@ -79,7 +79,7 @@ var arrows = []struct{ name, imports string }{
 	},
 	{
 		name:    "internal/information",
-		imports: "internal/kernel internal/parallel internal/ranks internal/rows internal/spectral neighbor",
+		imports: "internal/kernel internal/mapped internal/parallel internal/ranks internal/rows internal/spectral neighbor",
 	},
 
 	// The network's passes on a GPU.

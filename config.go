@@ -83,7 +83,7 @@ type Neighborhood struct {
 	// other fields have no effect and must be zero.
 	Neighbors  int
 	Directions int // singular directions that are kept of each view; 0: 200; None: all
-	Steps      int // of smoothing, up to 1,000; 0: 6, or log₂(n/10) where that is more; None: no smoothing
+	Steps      int // of smoothing, up to 1,000; 0: 6, or log₂(n/10) where that is more, n of all samples; None: no smoothing
 
 	// Weight in the loss of the information of neighbours (package terms); 0: 3; None: without that term.
 	Weight float64
@@ -244,13 +244,14 @@ func (c *Config) stock() bool { return stock(c.Represent) && stock(c.Noise) && s
 func (c *Config) forSamples(n int) {
 	exact := 10_000
 	if c.samples(n) {
-		exact, n = None, c.FitSamples
+		exact = None
 	}
 	if c.Neighborhood.Neighbors != None {
 		c.Neighborhood.Exact = cmp.Or(c.Neighborhood.Exact, exact)
 	}
 	if c.Neighborhood.Neighbors != None && c.Neighborhood.Steps == 0 {
-		// A step reaches the neighbours of neighbours, and the steps across a graph of n samples are about log n.
+		// A step reaches the neighbours of neighbours, and the steps across a graph of n samples are about log n. Where only some
+		// of them are trained on, it is the graph of all that theirs stands for.
 		c.Neighborhood.Steps = max(6, int(math.Round(math.Log2(float64(n)/10))))
 	}
 }

@@ -129,6 +129,7 @@ type prepared[T kernel.Float] struct {
 	data    *Data
 	device  *device.Session // that the fit runs on; nil: the CPU
 	files   *mapped.Files   // what holds the state of the samples; nil: memory
+	again   bool            // nothing of it is kept
 
 	// of x, for the search of the start, where samples lack views and have neighbours; else nil
 	startRows func(context.Context) ([]rows.Matrix[T], error)
@@ -166,6 +167,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 		return nil, withName(err)
 	}
 	out.order, out.views, out.device, out.files = order, views, deviceOf(ctx), filesOf(ctx)
+	out.again = againOf(ctx)
 	out.sources = inputViews(views, out.list)
 	out.data, err = newData(ctx, out.x, view.Mask(out.sources, ranks.Of(ctx) != nil), lossDims)
 	return out, err
@@ -207,7 +209,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
 		// seed of its own.
 		seen := smooth.Matrices(filled, n)
-		regression := information.Regression{Workers: c.Machine.Workers, Device: o.Device}
+		regression := information.Regression{Workers: c.Machine.Workers, Device: o.Device, Scratch: o.Scratch}
 		out.heldOut, err = information.NewLeaveOneOut(ctx, seen, regression)
 		if err != nil {
 			return nil, err

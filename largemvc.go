@@ -147,6 +147,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 	if err != nil {
 		return nil, err
 	}
+	ctx = context.WithValue(ctx, againKey{}, where.again)
 	if where.files {
 		files := mapped.New(c.Machine.Scratch)
 		defer func() { err = joined(err, files.Close()) }()
@@ -244,7 +245,13 @@ func (c *Clustering) window(lo, hi int) {
 	}
 }
 
-type filesKey struct{}
+type (
+	filesKey struct{}
+	againKey struct{}
+)
+
+// againOf says whether nothing of the samples' state is kept in a fit, by its context.
+func againOf(ctx context.Context) bool { again, _ := ctx.Value(againKey{}).(bool); return again }
 
 // filesOf returns what holds the state of the samples in a fit, by its context; nil: memory.
 func filesOf(ctx context.Context) *mapped.Files {
@@ -481,11 +488,13 @@ func represent[T kernel.Float](
 			trust = append(trust, make([]float64, views[0].Rows))
 		}
 	}
-	h = make([]T, views[0].Rows*kernel.Pad(p.config.Anchors))
 	if in.rotated == nil && net.fused != nil {
 		trained := net.fused.Engine()
-		if err := engine.CopyH(trained, net.config.Layers, h, kernel.Pad(p.config.Anchors)); err != nil {
-			return nil, nil, err
+		if h = engine.TakeH[T](trained); h == nil {
+			h = make([]T, views[0].Rows*kernel.Pad(p.config.Anchors))
+			if err := engine.CopyH(trained, net.config.Layers, h, kernel.Pad(p.config.Anchors)); err != nil {
+				return nil, nil, err
+			}
 		}
 		for v, t := range trust {
 			if err := trained.Read(engine.FieldTrust, net.config.Layers, v, 0, len(t), t); err != nil {
@@ -494,6 +503,7 @@ func represent[T kernel.Float](
 		}
 		return h, trust, nil
 	}
+	h = make([]T, views[0].Rows*kernel.Pad(p.config.Anchors))
 	out := &predict.Output[T]{H: h, Trust: trust}
 	if net.reads != nil {
 		if p.unfit == nil {

@@ -35,7 +35,7 @@ type Memory struct {
 	Device    int64 // of a GPU, where the network is trained on one: rows and their state, without the terms; not in Total
 	Total     int64 // Views + Neighbors + Result + the larger of Start and State + Network
 
-	inputs, rowState int64 // of Views and of State, what may lie in files
+	inputs, links, rowState int64 // of Views, Neighbors and State, what may lie in files
 }
 
 // String returns the total and its parts in MiB.
@@ -75,8 +75,9 @@ func (c Config) EstimateViews(views []View) (Memory, error) {
 // kept is where a fit keeps rows and state.
 type kept struct {
 	streamed bool   // rows outside memory are read whenever they are needed
+	again    bool   // of the samples' state nothing is kept: every pass computes it again
 	files    bool   // what is kept for each sample lies in files
-	why      string // of both; "" where there was no choice
+	why      string // of these; "" where there was no choice
 }
 
 // keep chooses where a fit keeps rows and state, in the memory that it may use, and estimates what it takes then. It refuses a
@@ -98,7 +99,7 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 	}
 	switch {
 	case most == 0 && outside:
-		return kept{true, false, "rows are read whenever they are needed, their state is in memory"}, read, nil
+		return kept{streamed: true, why: "rows are read whenever they are needed, their state is in memory"}, read, nil
 	case most == 0:
 		return kept{}, held, nil
 	case held.Total <= most && !outside:
@@ -107,27 +108,39 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 		return kept{why: "rows and state have room in memory: " + room(held)}, held, nil
 	case outside && read.Total <= most:
 		why := "rows are read whenever they are needed, their state has room in memory: " + room(read)
-		return kept{true, false, why}, read, nil
+		return kept{streamed: true, why: why}, read, nil
+	}
+	again := c.recomputed(read, samples, inner(views))
+	if again.Total <= most && again.Total < read.Total {
+		why := "the state of the samples is computed again in every pass, the rest has room in memory: " + room(again)
+		if outside {
+			why = "rows are read whenever they are needed, " + why
+		}
+		return kept{streamed: outside, again: true, why: why}, again, nil
 	}
 	filed := read
-	filed.Views, filed.State = filed.Views-filed.inputs, filed.State-filed.rowState
+	filed.Views, filed.Neighbors = filed.Views-filed.inputs, filed.Neighbors-filed.links
+	filed.State -= filed.rowState
 	filed.add()
 	ways := ""
+	if again.Total < read.Total {
+		ways = fmt.Sprintf("; with state that is computed again in every pass it takes %.1f MiB", float64(again.Total)/(1<<20))
+	}
 	switch {
 	case filed.Total > most:
 	case c.Machine.Scratch == "":
-		ways = fmt.Sprintf("; with a folder Machine.Scratch, which gets the state, it takes %.1f MiB",
+		ways += fmt.Sprintf("; with a folder Machine.Scratch, which gets the state, it takes %.1f MiB",
 			float64(filed.Total)/(1<<20))
 	case !mapped.Possible:
-		ways = "; state in files is possible on Linux alone"
+		ways += "; state in files is possible on Linux alone"
 	case !c.stock():
-		ways = "; the state of modules that are not from this package is in memory"
+		ways += "; the state of modules that are not from this package is in memory"
 	default:
 		where := "inputs and state lie in files of " + c.Machine.Scratch + ", the rest has room in memory: " + room(filed)
 		if outside {
 			where = "rows are read whenever they are needed, " + where
 		}
-		return kept{outside, true, where}, filed, nil
+		return kept{streamed: outside, files: true, why: where}, filed, nil
 	}
 	if !outside && !neighbors && !c.samples(samples) {
 		ways += "; RowsView reads the views from disk"
@@ -154,6 +167,28 @@ func (c *Config) streamed(m Memory, views []view.View) Memory {
 		}
 		m.Views += int64(len(c.Preprocess.kind().Parts())) * view.StreamedBytes(x, x.Cols, c.Machine.Workers, size)
 	}
+	m.add()
+	return m
+}
+
+// recomputed is the estimate of a fit that keeps nothing of its samples' state from one pass to the next; m where there is none:
+// without terms of H, and all else that wants the state as a whole.
+func (c *Config) recomputed(m Memory, samples int, views []view.View) Memory {
+	sparse := slices.ContainsFunc(views, func(x view.View) bool { return x.Sparse != nil })
+	if c.Neighborhood.Neighbors != None || !c.stock() || c.ExtraLoss != nil || sparse || c.samples(samples) ||
+		c.Rotate == RotateAlways {
+		return m
+	}
+	size, dims := 4, make([]int, len(views))
+	if c.Float64 {
+		size = 8
+	}
+	for v, x := range views {
+		dims[v] = x.Cols
+	}
+	spec := c.spec(samples, dims, c.Machine.Workers)
+	m.State += engine.RecomputedBytes(&spec, samples, size) - m.rowState
+	m.rowState = 0
 	m.add()
 	return m
 }
@@ -249,10 +284,12 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		if c.Start.Method == StartJoint || c.Start.Method == StartPerView {
 			width = sum(dims)
 		}
-		m.Neighbors = inputs.Graph
+		m.Neighbors, m.links = inputs.Graph, inputs.Links
 		if c.hasHeldOutLoss() {
-			m.Neighbors += information.Bytes(samples, sum(dims), c.Anchors, size)
+			held := information.Bytes(samples, sum(dims), c.Anchors, size)
+			m.Neighbors, m.links = m.Neighbors+held, m.links+held
 		}
+		m.rowState = information.AssignedBytes(samples, c.Anchors, inputs.Atoms, size)
 		m.State = information.NeighborBytes(samples, c.Anchors, inputs.Atoms, c.Machine.Workers, size) // and Q of both terms
 		m.Start = inputs.Work
 		filled = inputs.Start
@@ -262,8 +299,9 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	}
 	spec := c.spec(samples, dims, c.Machine.Workers)
 	// And ‖x_i‖² once more, of the data.
-	m.rowState = engine.StateBytes(&spec, samples, int(size), false, true) - n*size // all but the weights of the samples
-	m.State += m.rowState + n*size + 8*n*int64(len(dims))
+	network := engine.StateBytes(&spec, samples, int(size), false, true) - n*size // all but the weights of the samples
+	m.State += network + n*size + 8*n*int64(len(dims))
+	m.rowState += network
 	if !c.stock() {
 		m.State += unfold.StateBytes(samples, c.Anchors, c.Layers, len(dims), size)
 		if _, ok := c.Represent.(Encoder); ok {

@@ -52,6 +52,7 @@ type Model[R Represent, N Noise, A Anchor] struct {
 	data   *Data
 	device *device.Session // that has the rows of the fused passes; nil: memory
 	files  *mapped.Files   // what holds their state; nil: memory
+	again  bool            // nothing of it is kept from pass to pass
 	net    unfold.Network
 	learn  gorgonia.Nodes
 }
@@ -371,14 +372,18 @@ func (m *Model[R, N, A]) buildNetwork(e Env, data *Data, start StartPoint) (unfo
 	}
 	if data.single != nil {
 		return unfold.NewFused(unfold.Site(e), data.single, spec, unfold.Start(start), scale, nodes,
-			shardsOf[float32](m.device, data), reduce)
+			shardsOf[float32](m.device, data, m.again), reduce)
 	}
 	return unfold.NewFused(unfold.Site(e), data.double, spec, unfold.Start(start), scale, nodes,
-		shardsOf[float64](m.device, data), reduce)
+		shardsOf[float64](m.device, data, m.again), reduce)
 }
 
-// shardsOf makes the shards of the fused passes: on a device if there is one, and of the samples of this rank.
-func shardsOf[T kernel.Float](on *device.Session, data *Data) engine.Factory[T] {
+// shardsOf makes the shards of the fused passes: on a device if there is one, and of the samples of this rank. again says that
+// they keep no state.
+func shardsOf[T kernel.Float](on *device.Session, data *Data, again bool) engine.Factory[T] {
+	if again && on == nil {
+		return engine.RecomputedFrom[T](data.group.First())
+	}
 	if data.group != nil {
 		return engine.InMemoryFrom[T](data.group.First())
 	}

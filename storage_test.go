@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gorgonia.org/gorgonia"
+
 	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/machine"
 )
@@ -49,16 +51,25 @@ func TestFitInLittleMemory(t *testing.T) {
 	if memory[0] < 4*n*(300+250) || memory[1] > memory[0]-20<<20 || memory[2] > memory[1]-5<<20 {
 		t.Errorf("memory %v", memory)
 	}
+	// Whatever may look at the state has it kept.
+	looks := c
+	looks.ExtraLoss = func(Network) (*gorgonia.Node, error) { return nil, nil }
+	filed := stored(t, looks, read)[2]
 	var want *Clustering
 	for k, says := range []string{
 		"rows and state have room in memory", "rows are read whenever they are needed, their state has room",
+		"rows are read whenever they are needed, the state of the samples is computed again in every pass",
 		"rows are read whenever they are needed, inputs and state lie in files",
 	} {
-		c.Machine.MaxMemory, c.Machine.Scratch = memory[k], ""
-		if k == 2 {
+		if k < 3 {
+			c.Machine.MaxMemory = memory[k]
+		} else {
 			if !mapped.Possible {
 				continue
 			}
+			c = looks // which adds the loss up in another way
+			want = mustFit(t, read, c)
+			c.Machine.MaxMemory = filed
 			if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), "with a folder Machine.Scratch") {
 				t.Error(err)
 			}
@@ -79,7 +90,7 @@ func TestFitInLittleMemory(t *testing.T) {
 	if left, err := os.ReadDir(c.Machine.Scratch); err != nil || len(left) > 0 {
 		t.Errorf("%d files are left, %v", len(left), err)
 	}
-	c.Machine.MaxMemory = memory[2] / 2
+	c.Machine.MaxMemory = filed / 2
 	if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), "the fit takes ") ||
 		!strings.Contains(err.Error(), "FitSamples trains on some") {
 		t.Error(err)
@@ -89,7 +100,7 @@ func TestFitInLittleMemory(t *testing.T) {
 		t.Error(err)
 	}
 	if mapped.Possible {
-		c.Machine.MaxMemory, c.Machine.Scratch = memory[2], "/nowhere"
+		c.Machine.MaxMemory, c.Machine.Scratch = filed, "/nowhere"
 		if _, err := Fit(ctx, read, c); !errors.Is(err, os.ErrNotExist) {
 			t.Error(err)
 		}
@@ -137,6 +148,10 @@ func TestNeighborsInLittleMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Machine.MaxMemory, c.Machine.Scratch = m.Total-1, t.TempDir()
+	filed, err := c.EstimateViews(read)
+	if err != nil || filed.Neighbors > m.Neighbors-6000*(6*5*32+(64+32)*4) {
+		t.Errorf("%v in files, %v in memory, %v", filed, m, err)
+	}
 	got := mustFit(t, read, c)
 	if !strings.Contains(got.Ran.Storage, "inputs and state lie in files") || !slices.Equal(got.Labels, want.Labels) ||
 		!slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.H.f32, want.H.f32) {

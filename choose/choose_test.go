@@ -146,7 +146,7 @@ func TestSuggest(t *testing.T) {
 	} {
 		c := &Choices{Suggested: 99}
 		for i, s := range x.silhouette {
-			c.Choices = append(c.Choices, Choice{Clusters: i + 2, Silhouette: s, Stability: x.stability[i], SparseGap: nan})
+			c.Choices = append(c.Choices, Choice{Clusters: i + 2, Silhouette: s, Stability: x.stability[i], GapShare: nan})
 		}
 		if c.suggest(); c.Suggested != x.want {
 			t.Errorf("%s: suggested %d, want %d", name, c.Suggested, x.want)
@@ -214,8 +214,8 @@ func TestChooseEnds(t *testing.T) {
 	}
 }
 
-// The widest gap of sparse graphs is the number of classes, or one away, on these sets, without any fit.
-func TestSparseGapsOfRealSets(t *testing.T) {
+// The median of the eigengaps is the number of classes, or one away, on these sets, without any fit.
+func TestGapSharesOfRealSets(t *testing.T) {
 	var clusters []int
 	for k := 2; k <= 12; k++ {
 		clusters = append(clusters, k)
@@ -223,13 +223,13 @@ func TestSparseGapsOfRealSets(t *testing.T) {
 	for name, classes := range map[string]int{"msrcv1": 7, "20newsgroups": 5} {
 		views, _ := realSet(t, name)
 		c := largemvc.Config{Clusters: 2}.WithDefaults()
-		gaps, err := sparseGaps(context.Background(), views, &c, clusters)
+		gaps, err := gapShares(context.Background(), views, &c, clusters)
 		if err != nil {
 			t.Fatal(err)
 		}
 		found := &Choices{}
 		for i, k := range clusters {
-			found.Choices = append(found.Choices, Choice{Clusters: k, SparseGap: gaps[i]})
+			found.Choices = append(found.Choices, Choice{Clusters: k, GapShare: gaps[i]})
 		}
 		if found.suggest(); found.Suggested < classes-1 || found.Suggested > classes+1 {
 			t.Errorf("%s: suggested %d, it has %d classes: %v", name, found.Suggested, classes, gaps)
@@ -237,27 +237,31 @@ func TestSparseGapsOfRealSets(t *testing.T) {
 	}
 }
 
-// TestSuggestByNeighbors takes the widest gap of sparse graphs; the loss and the halves say whether it stands out.
+// TestSuggestByNeighbors takes the median of the shares; their spread, the loss and the halves say whether it stands out.
 func TestSuggestByNeighbors(t *testing.T) {
 	nan := math.NaN()
 	for name, x := range map[string]struct {
-		loss, halves, gap []float64 // from 2 clusters on
-		want              int
-		clear             bool
+		loss, halves, share []float64 // from 2 clusters on
+		want                int
+		clear               bool
 	}{
-		"the same":           {[]float64{-1, -1.2, -1.1}, []float64{0.5, 0.9, 0.6}, []float64{0, 0.1, 0}, 3, true},
-		"next to each other": {[]float64{-1, -1.1, -1.2, -1}, []float64{0.7, 0.9, 0.6, 0}, []float64{0, 0.1, 0, 0}, 3, true},
-		"apart":              {[]float64{-1.2, -1, -1, -1}, []float64{0.7, 0.8, 0.9, 0.9}, []float64{0, 0, 0.1, 0}, 4, false},
-		"not found again":    {[]float64{-1, -1.2, -1.1}, []float64{0.3, 0.5, 0.2}, []float64{0, 0.1, 0}, 3, false},
-		"the highest number": {[]float64{-1, -1.1, -1.2}, []float64{0.7, 0.8, 0.9}, []float64{0, 0.05, 0.1}, 4, false},
-		"only one number":    {[]float64{-1}, []float64{0.9}, []float64{0.1}, 2, true},
-		"without halves":     {[]float64{-1, -1.2, -1.1}, []float64{nan, nan, nan}, []float64{0, 0.1, 0}, 3, true},
-		"few samples":        {[]float64{-1, -1.2, -1.1}, []float64{nan, nan, nan}, []float64{0.1, nan, nan}, 2, true},
+		"the same":           {[]float64{-1, -1.2, -1.1}, []float64{0.5, 0.9, 0.6}, []float64{0.1, 0.8, 0.1}, 3, true},
+		"next to each other": {[]float64{-1, -1.1, -1.2, -1}, []float64{0.7, 0.9, 0.6, 0}, []float64{0, 1, 0, 0}, 3, true},
+		"apart":              {[]float64{-1.2, -1, -1, -1}, []float64{0.7, 0.8, 0.9, 0.9}, []float64{0, 0, 1, 0}, 4, false},
+		"not found again":    {[]float64{-1, -1.2, -1.1}, []float64{0.3, 0.5, 0.2}, []float64{0, 1, 0}, 3, false},
+		"the highest number": {[]float64{-1, -1.1, -1.2}, []float64{0.7, 0.8, 0.9}, []float64{0, 0.4, 0.6}, 4, false},
+		"only one number":    {[]float64{-1}, []float64{0.9}, []float64{1}, 2, true},
+		"without halves":     {[]float64{-1, -1.2, -1.1}, []float64{nan, nan, nan}, []float64{0.2, 0.7, 0.1}, 3, true},
+		"few samples":        {[]float64{-1, -1.2, -1.1}, []float64{nan, nan, nan}, []float64{1, nan, nan}, 2, true},
+		"between two": {
+			[]float64{-1, -1, -1.1, -1, -1, -1}, []float64{1, 1, 1, 1, 1, 1}, []float64{0.45, 0, 0.1, 0, 0.45, 0}, 4, false,
+		},
+		"half and half": {[]float64{-1.2, -1, -1, -1}, []float64{1, 1, 1, 1}, []float64{0.5, 0, 0.5, 0}, 2, true},
 	} {
 		c := &Choices{byLoss: true}
 		for i := range x.loss {
 			c.Choices = append(c.Choices, Choice{
-				Clusters: i + 2, Loss: x.loss[i], Halves: x.halves[i], SparseGap: x.gap[i], Gap: nan, Silhouette: nan,
+				Clusters: i + 2, Loss: x.loss[i], Halves: x.halves[i], GapShare: x.share[i], Gap: nan, Silhouette: nan,
 				Stability: nan,
 			})
 		}
@@ -272,7 +276,7 @@ func TestSuggestByNeighbors(t *testing.T) {
 func TestGaps(t *testing.T) {
 	ctx, clusters := context.Background(), []int{2, 3, 4, 5}
 	few, _ := blobViews(90, 3, 0.3, 8, 9, 6)
-	many, _ := blobViews(sparseSamples+200, 3, 0.3, 8, 9, 6)
+	many, _ := blobViews(shareSamples+200, 3, 0.3, 8, 9, 6)
 	masked, err := largemvc.Mask(few, testutil.Absent(90, 2, 0.3, 5))
 	if err != nil {
 		t.Fatal(err)
@@ -280,7 +284,7 @@ func TestGaps(t *testing.T) {
 	for name, x := range map[string][]largemvc.View{"few": few, "many": many, "masked": masked} {
 		c := largemvc.Config{Clusters: 3, Seed: 2}.WithDefaults()
 		for kind, of := range map[string]func(context.Context, []largemvc.View, *largemvc.Config, []int) ([]float64, error){
-			"sparse": sparseGaps, "of the fit": eigengaps,
+			"shares": gapShares, "of the fit": eigengaps,
 		} {
 			gaps, err := of(ctx, x, &c, clusters)
 			if err != nil {
@@ -294,26 +298,16 @@ func TestGaps(t *testing.T) {
 		}
 	}
 	c := largemvc.Config{Clusters: 3}.WithDefaults()
-	mean, err := meanSpectrum(ctx, few, &c, 6, sparseNeighbors)
+	found, err := spectra(ctx, few, &c, 6, []int{5, 7, 10, 14, 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range sparseNeighbors {
-		one, err := meanSpectrum(ctx, few, &c, 6, []int{k})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range mean {
-			mean[i] -= one[i] / float64(len(sparseNeighbors))
-		}
-	}
-	for _, x := range mean {
-		if math.Abs(x) > 1e-12 {
-			t.Errorf("the mean differs from that of three graphs by %v", mean)
-		}
+	got, err := gapShares(ctx, few, &c, clusters)
+	if want := shares(found, clusters); err != nil || !slices.Equal(got, want) {
+		t.Errorf("shares %v, %v, want those of graphs of 5 to 20 neighbours, %v", got, err, want)
 	}
 	c = largemvc.Config{Clusters: 3, Preset: largemvc.PresetPaper}.WithDefaults()
-	if gaps, err := sparseGaps(ctx, few, &c, clusters); err != nil || len(gaps) != 4 || !math.IsNaN(gaps[0]) {
+	if gaps, err := gapShares(ctx, few, &c, clusters); err != nil || len(gaps) != 4 || !math.IsNaN(gaps[0]) {
 		t.Errorf("without neighbours: %v, %v", gaps, err)
 	}
 }
@@ -332,19 +326,33 @@ func TestGapsOfEqualSamples(t *testing.T) {
 		x = slices.Repeat(x, 40)
 		c := largemvc.Config{Clusters: 2}.WithDefaults()
 		clusters := []int{2, 3, 4, 5}
-		gaps, err := sparseGaps(context.Background(), float64Views([][]float64{x}, 3), &c, clusters)
+		gaps, err := gapShares(context.Background(), float64Views([][]float64{x}, 3), &c, clusters)
 		if err != nil {
 			t.Fatalf("%d: %v", distinct, err)
 		}
 		found := &Choices{}
 		for i, k := range clusters {
 			found.Choices = append(found.Choices, Choice{
-				Clusters: k, SparseGap: gaps[i], Gap: math.NaN(), Silhouette: math.NaN(),
+				Clusters: k, GapShare: gaps[i], Gap: math.NaN(), Silhouette: math.NaN(),
 			})
 		}
 		if found.suggest(); want > 0 && found.Suggested != want {
 			t.Errorf("%d different samples: suggested %d of %v", distinct, found.Suggested, gaps)
 		}
+	}
+}
+
+// TestShares wants the mean of the shares of the squares, without spectra that have no gap and beyond the last eigenvalue.
+func TestShares(t *testing.T) {
+	got := shares([][]float64{{1, 0.9, 0.7, 0.6}, {1, 1, 1, 1}, {1, 1, 0.5, 0.5}}, []int{2, 3, 4})
+	want := []float64{(4./5 + 1) / 2, (1. / 5) / 2, 0}
+	for i := range want {
+		if math.Abs(got[i]-want[i]) > 1e-12 {
+			t.Fatalf("%v, want %v", got, want)
+		}
+	}
+	if none := shares([][]float64{{1, 1, 1}}, []int{2, 3}); !math.IsNaN(none[0]) || !math.IsNaN(none[1]) {
+		t.Errorf("without a gap: %v", none)
 	}
 }
 

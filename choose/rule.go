@@ -8,6 +8,9 @@ import (
 // steadyHalves is the agreement of halves from which clusters count as found again in other samples.
 const steadyHalves = 0.6
 
+// spreadShare is the share of the eigengaps that the suggested number and those next to it have where it stands out.
+const spreadShare = 0.5
+
 // The rule without neighbours.
 const (
 	suggestShare  = 0.85
@@ -22,7 +25,7 @@ func (c *Choices) suggest() {
 	if len(c.Choices) == 0 {
 		return
 	}
-	if c.best(func(x *Choice) float64 { return x.SparseGap }) >= 0 {
+	if c.best(func(x *Choice) float64 { return x.GapShare }) >= 0 {
 		c.suggestByNeighbors()
 	} else {
 		c.suggestBySilhouette()
@@ -48,13 +51,40 @@ func (c *Choices) best(of func(*Choice) float64) int {
 	return at
 }
 
-// suggestByNeighbors takes the number of the widest gap in the spectrum of sparse graphs.
+// median is the place at which half of the shares are reached.
+func (c *Choices) median() int {
+	sum := 0.0
+	for i := range c.Choices {
+		if x := c.Choices[i].GapShare; x > 0 {
+			sum += x
+		}
+	}
+	half := 0.0
+	for i := range c.Choices {
+		if x := c.Choices[i].GapShare; x > 0 {
+			half += x
+		}
+		if half >= sum/2 {
+			return i
+		}
+	}
+	return len(c.Choices) - 1
+}
+
+// suggestByNeighbors takes the median of the shares of the eigengaps.
 func (c *Choices) suggestByNeighbors() {
-	at := c.best(func(x *Choice) float64 { return x.SparseGap })
+	at, near := c.median(), 0.0
+	for i := max(0, at-1); i <= min(at+1, len(c.Choices)-1); i++ {
+		if x := c.Choices[i].GapShare; x > 0 && c.Choices[i].Clusters-c.Choices[at].Clusters <= 1 &&
+			c.Choices[at].Clusters-c.Choices[i].Clusters <= 1 {
+			near += x
+		}
+	}
 	because := func(format string, args ...any) { c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...)) }
 	x := &c.Choices[at]
 	c.Suggested = x.Clusters
-	because("the eigengap of sparse graphs of neighbours is widest at %d", x.Clusters)
+	because("%d is the median of the eigengaps of five graphs of neighbours; %.0f %% of their weight is there or one away",
+		x.Clusters, 100*near)
 	lowest := -1
 	if c.byLoss {
 		lowest = c.best(func(x *Choice) float64 { return -x.Loss })
@@ -81,7 +111,7 @@ func (c *Choices) suggestByNeighbors() {
 	default:
 		because("fits of two halves of the samples agree to %.2f on %d clusters", x.Halves, x.Clusters)
 	}
-	c.Clear = agree && !edge && !(x.Halves < steadyHalves)
+	c.Clear = agree && !edge && near >= spreadShare && !(x.Halves < steadyHalves)
 }
 
 // suggestBySilhouette takes the highest number of clusters among the peaks of the silhouette.

@@ -14,14 +14,15 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// Clusters are told apart best in sparse graphs: one of n samples holds together from about log n neighbours on, and every
-// neighbour more joins clusters that are close. The mean over three graphs is steadier than any of them.
+// Which eigengap of one graph is the widest hangs on the number of neighbours and on the rows that were drawn, and where two are
+// about as wide they are often far apart. Graphs of half to twice the neighbours of the fit's, in equal ratios, are asked
+// together; squares make little of many small gaps; and the median of what is left has the least distance to it all.
 const (
-	sparseSamples    = 1000 // of the graphs, drawn at random where there are more
-	sparsePerCluster = 50   // samples for each cluster of the highest number tried, where that makes more
+	shareSamples    = 1000 // of the graphs, drawn at random where there are more
+	sharePerCluster = 50   // samples for each cluster of the highest number tried, where that makes more
 )
 
-var sparseNeighbors = []int{4, 5, 6}
+var shareRatios = []float64{0.5, math.Sqrt2 / 2, 1, math.Sqrt2, 2}
 
 // gapsAfter returns λ_c − λ_(c+1) for each number of clusters c, NaN beyond the eigenvalues.
 func gapsAfter(values []float64, clusters []int) []float64 {
@@ -36,16 +37,20 @@ func gapsAfter(values []float64, clusters []int) []float64 {
 
 // eigengaps returns the gaps in the spectrum of the graph of neighbours for each number of clusters, NaN without a graph.
 func eigengaps(ctx context.Context, views []largemvc.View, c *largemvc.Config, clusters []int) ([]float64, error) {
-	values, err := meanSpectrum(ctx, views, c, clusters[len(clusters)-1]+1, []int{c.Neighborhood.Neighbors})
-	return gapsAfter(values, clusters), err
+	spectra, err := spectra(ctx, views, c, clusters[len(clusters)-1]+1, []int{c.Neighborhood.Neighbors})
+	if len(spectra) == 0 {
+		return gapsAfter(nil, clusters), err
+	}
+	return gapsAfter(spectra[0], clusters), err
 }
 
-// sparseGaps returns the gaps in the mean spectrum of sparse graphs, of samples that differ: one that is there many times would
-// have no neighbours but its equals, and so be a cluster of its own.
-func sparseGaps(ctx context.Context, views []largemvc.View, c *largemvc.Config, clusters []int) ([]float64, error) {
+// gapShares returns for each number of clusters its mean share of the squares of the eigengaps of several graphs, NaN without
+// them. The graphs are of samples that differ: one that is there many times would have no neighbours but its equals, and so be a
+// cluster of its own.
+func gapShares(ctx context.Context, views []largemvc.View, c *largemvc.Config, clusters []int) ([]float64, error) {
 	most := clusters[len(clusters)-1]
 	all, _ := views[0].Dims()
-	if n := max(sparseSamples, sparsePerCluster*most); n < all {
+	if n := max(shareSamples, sharePerCluster*most); n < all {
 		views = taken(views, rows.Sample(rand.New(rand.NewPCG(c.Seed, 2)), all, n))
 	}
 	inner, err := contents(views)
@@ -62,8 +67,41 @@ func sparseGaps(ctx context.Context, views []largemvc.View, c *largemvc.Config, 
 	if n, _ := views[0].Dims(); n < all && c.Check(views) != nil { // No sample has a certain view, say.
 		return gapsAfter(nil, clusters), nil
 	}
-	values, err := meanSpectrum(ctx, views, c, most+1, sparseNeighbors)
-	return gapsAfter(values, clusters), err
+	neighbors := make([]int, len(shareRatios))
+	for i, r := range shareRatios {
+		neighbors[i] = max(1, int(math.Round(r*float64(c.Neighborhood.Neighbors))))
+	}
+	spectra, err := spectra(ctx, views, c, most+1, neighbors)
+	if err != nil {
+		return nil, err
+	}
+	return shares(spectra, clusters), nil
+}
+
+// shares are those of the squares of the gaps, the mean over the spectra that have a gap.
+func shares(spectra [][]float64, clusters []int) []float64 {
+	out, count := make([]float64, len(clusters)), 0.0
+	for _, values := range spectra {
+		gaps, sum := gapsAfter(values, clusters), 0.0
+		for i, gap := range gaps {
+			gaps[i] = 0
+			if gap > 0 {
+				gaps[i] = gap * gap
+			}
+			sum += gaps[i]
+		}
+		if sum == 0 {
+			continue
+		}
+		for i, gap := range gaps {
+			out[i] += gap / sum
+		}
+		count++
+	}
+	for i := range out {
+		out[i] /= count // NaN where there is no gap at all
+	}
+	return out
 }
 
 // taken are the views of some samples.
@@ -87,11 +125,11 @@ func contents(views []largemvc.View) ([]view.View, error) {
 	return out, nil
 }
 
-// meanSpectrum returns up to count leading eigenvalues, the highest first: the mean over graphs of so many neighbours each. There
-// are none without neighbours.
-func meanSpectrum(
+// spectra returns up to count leading eigenvalues, the highest first, of a graph of each of the numbers of neighbours. There are
+// none without neighbours.
+func spectra(
 	ctx context.Context, views []largemvc.View, c *largemvc.Config, count int, neighbors []int,
-) ([]float64, error) {
+) ([][]float64, error) {
 	if !c.HasNeighbors() {
 		return nil, nil
 	}
@@ -116,7 +154,7 @@ func meanSpectrum(
 	if err != nil {
 		return nil, named(err)
 	}
-	mean := make([]float64, min(count, n))
+	var out [][]float64
 	for _, o.Neighbors = range neighbors {
 		graph, err := in.Join(ctx, blocks, filled, n, o)
 		if err != nil {
@@ -125,13 +163,11 @@ func meanSpectrum(
 		mul := func(dst, x []float64, ld int) error {
 			return neighbor.Mul(ctx, graph.Operator(), c.Machine.Workers, dst, x, ld)
 		}
-		values, err := spectral.Leading(ctx, n, len(mean), mul, c.Seed, c.Machine.Workers)
+		values, err := spectral.Leading(ctx, n, min(count, n), mul, c.Seed, c.Machine.Workers)
 		if err != nil {
 			return nil, named(err)
 		}
-		for i, x := range values {
-			mean[i] += x / float64(len(neighbors))
-		}
+		out = append(out, values)
 	}
-	return mean, nil
+	return out, nil
 }

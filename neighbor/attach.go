@@ -50,13 +50,13 @@ func (x *Index[T]) Attach(ctx context.Context, views []View[T], workers int) (*L
 	if x.exact != nil {
 		return x.attachFilled(ctx, src, workers)
 	}
-	parts := make([]*Links, len(x.sets))
+	c, parts := landmarkConfig{Workers: workers}, make([]*Links, len(x.sets))
 	for q, m := range x.sets {
-		if parts[q], err = m.link(ctx, src, workers, nil); err != nil {
+		if parts[q], err = m.link(ctx, src, c); err != nil {
 			return nil, err
 		}
 	}
-	return join(ctx, x.sets, parts, x.weights, workers)
+	return join(ctx, x.sets, parts, x.weights, c)
 }
 
 // attachFilled links new samples to neighbours, those that lack views a second time with filled rows.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -29,6 +30,9 @@ type Config struct {
 	// Device, if not nil, makes the products in which neighbours and landmarks are sought by Build. What it finds is weighed
 	// here: the result is the same but where products differ by less than their rounding error.
 	Device rows.Device
+	// Scratch, if not nil, is what holds the links to landmarks in Build. Nothing may be multiplied with their operator once it
+	// is closed.
+	Scratch *mapped.Files
 }
 
 const (
@@ -111,10 +115,10 @@ func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Co
 	if err != nil {
 		return nil, err
 	}
-	device := cfg.Device
+	device, scratch := cfg.Device, cfg.Scratch
 	cfg = x.cfg
 	if max(src.n, totalOf(ctx)) > cfg.ExactUpTo {
-		if err := x.buildLandmarks(ctx, src, device); err != nil {
+		if err := x.buildLandmarks(ctx, src, device, scratch); err != nil {
 			return nil, err
 		}
 		return x, nil
@@ -147,7 +151,7 @@ func prepare[T Float](ctx context.Context, views []View[T], spaces []Space, cfg 
 		return nil, nil, err
 	}
 	x := &Index[T]{cfg: cfg}
-	x.cfg.Device = nil // new samples are attached here
+	x.cfg.Device, x.cfg.Scratch = nil, nil // new samples are attached here
 	if x.weights, err = spaceShares(spaces); err != nil {
 		return nil, nil, err
 	}
@@ -209,9 +213,9 @@ func (x *Index[T]) buildExact(ctx context.Context, src *source[T], hashes [][]ui
 	return nil
 }
 
-func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device rows.Device) error {
+func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device rows.Device, scratch *mapped.Files) error {
 	c, err := landmarkConfig{Count: x.cfg.Landmarks, Nearest: x.cfg.Nearest, Seed: x.cfg.Seed,
-		Workers: x.cfg.Workers, Device: device}.complete(max(src.n, totalOf(ctx)))
+		Workers: x.cfg.Workers, Device: device, Scratch: scratch}.complete(max(src.n, totalOf(ctx)))
 	if err != nil {
 		return err
 	}
@@ -232,7 +236,7 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device ro
 		if p.Filled { // Samples are linked by the views that they have, as new ones will be.
 			m.space = x.asPresent(p)
 		}
-		if parts[q], err = m.link(ctx, src, c.Workers, device); err != nil {
+		if parts[q], err = m.link(ctx, src, c); err != nil {
 			return err
 		}
 		if err = m.setScale(ctx, parts[q], c.Workers); err != nil {
@@ -241,12 +245,15 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device ro
 		m.unpack()
 		x.sets = append(x.sets, m)
 	}
-	b, err := join(ctx, x.sets, parts, x.weights, c.Workers)
+	b, err := join(ctx, x.sets, parts, x.weights, c)
 	if err != nil {
 		return err
 	}
 	x.op = &Factor{links: b}
-	return nil
+	if scratch != nil { // A product has no error for a full disk.
+		_, err = partOf[T](x.op)
+	}
+	return err
 }
 
 // usedViews returns the views that a space has, in order, by their numbers in the sources as they are, not filled: those are

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -21,6 +22,8 @@ type landmarkConfig struct {
 	Seed    uint64      // of the samples that the landmarks start from
 	Workers int         // goroutines; 0: GOMAXPROCS
 	Device  rows.Device // of the products; nil: they are made here
+
+	Scratch *mapped.Files // what holds the links; nil: memory
 }
 
 const (
@@ -347,18 +350,19 @@ func (m *landmarks[T]) distances(src *source[T], i int, near []found, w *landmar
 
 // link returns the links of the samples to the nearest landmarks: weights d_(s+1) − d_j of squared distances, of sum 1; equal
 // weights where the s+1 nearest are equally far. A sample without a view of the space has none.
-func (m *landmarks[T]) link(ctx context.Context, src *source[T], workers int, device rows.Device) (*Links, error) {
-	among, err := m.findOn(ctx, src, device)
+func (m *landmarks[T]) link(ctx context.Context, src *source[T], c landmarkConfig) (*Links, error) {
+	among, err := m.findOn(ctx, src, c.Device)
 	if err != nil {
 		return nil, err
 	}
 	// Every sample has room for as many links as there are nearest landmarks.
 	room := m.nearest
-	out := &Links{
-		n: src.n, total: totalOf(ctx), atoms: m.count, ptr: make([]int, src.n+1), col: make([]int32, src.n*room),
-		val: make([]float64, src.n*room),
+	out := newLinks(c.Scratch, src.n, m.count, src.n*room)
+	if err := c.Scratch.Err(); err != nil {
+		return nil, err
 	}
-	err = parallel.For(ctx, workers, src.blocks(), func(_, b int) error {
+	out.total = totalOf(ctx)
+	err = parallel.For(ctx, c.Workers, src.blocks(), func(_, b int) error {
 		w := m.takeSpace(src)
 		w.among = among
 		defer m.spaces.Put(w)
@@ -433,7 +437,7 @@ func (m *landmarks[T]) setScale(ctx context.Context, l *Links, workers int) erro
 // join sets the links of several spaces side by side, B: √(weight of the space) × link × scale of the landmark, divided by
 // √(the share of the weight of the spaces in which the sample has links).
 func join[T Float](
-	ctx context.Context, sets []*landmarks[T], parts []*Links, weights []float64, workers int,
+	ctx context.Context, sets []*landmarks[T], parts []*Links, weights []float64, c landmarkConfig,
 ) (*Links, error) {
 	cover := covered(parts, weights)
 	n, atoms, entries := parts[0].n, 0, 0
@@ -443,23 +447,24 @@ func join[T Float](
 		atoms += p.atoms
 		entries += len(p.col)
 	}
-	out := &Links{
-		n: n, total: parts[0].total, atoms: atoms, ptr: make([]int, n+1), col: make([]int32, entries),
-		val: make([]float64, entries),
+	out := newLinks(c.Scratch, n, atoms, entries)
+	if err := c.Scratch.Err(); err != nil {
+		return nil, err
 	}
+	out.total = parts[0].total
 	for i := range n {
 		out.ptr[i+1] = out.ptr[i]
 		for _, p := range parts {
 			out.ptr[i+1] += p.ptr[i+1] - p.ptr[i]
 		}
 	}
-	return out, eachRow(ctx, workers, n, func(i int) {
+	return out, eachRow(ctx, c.Workers, n, func(i int) {
 		at := out.ptr[i]
 		for q, p := range parts {
 			cols, vals := p.Row(i)
 			up := math.Sqrt(weights[q] / cover[i])
-			for e, c := range cols {
-				out.col[at], out.val[at] = int32(from[q])+c, up*vals[e]*sets[q].scale[c]
+			for e, to := range cols {
+				out.col[at], out.val[at] = int32(from[q])+to, up*vals[e]*sets[q].scale[to]
 				at++
 			}
 		}

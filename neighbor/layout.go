@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 )
@@ -32,31 +33,51 @@ type transposed[T Float] struct {
 	values      []T
 }
 
+// newLayout lies where the links do. If there is no room in files, that is their error, and the layout is of no use.
 func newLayout[T Float](l *Links, factor bool) *layout[T] {
-	out := &layout[T]{links: l, values: valuesOf[T](l.val)}
+	out := &layout[T]{links: l, values: mapped.Make[T](l.files, len(l.val))}
+	for e := range out.values {
+		out.values[e] = T(l.val[e])
+	}
+	if !factor {
+		return out
+	}
 	chunk := chunkRows(l.samples())
-	for lo := 0; factor && lo < l.n; lo += chunk {
-		hi := min(lo+chunk, l.n)
-		ptr := make([]int, hi-lo+1)
-		for i := range ptr {
-			ptr[i] = l.ptr[lo+i] - l.ptr[lo]
+	count := (l.n + chunk - 1) / chunk
+	// One array for all chunks: of arrays in files a process can have some ten thousand.
+	ptr, col := mapped.Make[int](l.files, count*(l.atoms+1)), mapped.Make[int32](l.files, len(l.col))
+	values, next := mapped.Make[T](l.files, len(l.val)), make([]int, l.atoms)
+	if l.files.Err() != nil {
+		return out
+	}
+	for q := range count {
+		lo, hi := q*chunk, min((q+1)*chunk, l.n)
+		from, end := l.ptr[lo], l.ptr[hi]
+		t := transposed[T]{
+			from: lo, count: hi - lo, ptr: ptr[q*(l.atoms+1) : (q+1)*(l.atoms+1)], col: col[from:end], values: values[from:end],
 		}
-		part := &Links{n: hi - lo, atoms: l.atoms, ptr: ptr, col: l.col[l.ptr[lo]:l.ptr[hi]], val: l.val[l.ptr[lo]:l.ptr[hi]]}
-		t := part.transpose()
-		out.chunks = append(
-			out.chunks,
-			transposed[T]{from: lo, count: hi - lo, ptr: t.ptr, col: t.col, values: valuesOf[T](t.val)},
-		)
+		t.fill(l, next)
+		out.chunks = append(out.chunks, t)
 	}
 	return out
 }
 
-func valuesOf[T Float](x []float64) []T {
-	out := make([]T, len(x))
-	for e, v := range x {
-		out[e] = T(v)
+// fill sets the links of the atoms to the samples of a chunk; next is scratch, an entry for each atom.
+func (t *transposed[T]) fill(l *Links, next []int) {
+	for _, c := range l.col[l.ptr[t.from]:l.ptr[t.from+t.count]] {
+		t.ptr[c+1]++
 	}
-	return out
+	for c := range next {
+		t.ptr[c+1] += t.ptr[c]
+		next[c] = t.ptr[c]
+	}
+	for i := range t.count {
+		for e := l.ptr[t.from+i]; e < l.ptr[t.from+i+1]; e++ {
+			c := l.col[e]
+			t.col[next[c]], t.values[next[c]] = int32(i), T(l.val[e])
+			next[c]++
+		}
+	}
 }
 
 // layouts holds an operator's layouts, made when they are first needed.
@@ -98,10 +119,13 @@ func partOf[T Float](op Operator) (part[T], error) {
 	default:
 		return part[T]{}, fmt.Errorf("neighbor: the operator is a %T, want a *Graph or a *Factor", op)
 	}
+	out := part[T]{}
 	if kernel.Is32[T]() {
-		return part[T]{layout: any(all.single(links, factor)).(*layout[T])}, nil
+		out.layout = any(all.single(links, factor)).(*layout[T])
+	} else {
+		out.layout = any(all.double(links, factor)).(*layout[T])
 	}
-	return part[T]{layout: any(all.double(links, factor)).(*layout[T])}, nil
+	return out, links.files.Err()
 }
 
 // table returns the table of x (n rows with the stride ld, a multiple of 16), with the same stride. It is valid until the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
@@ -17,6 +18,8 @@ type Links struct {
 	ptr      []int     // row i has the entries from ptr[i] to ptr[i+1]
 	col      []int32   // increasing in a row
 	val      []float64 // > 0
+
+	files *mapped.Files // what holds these and what products take; nil: memory
 }
 
 // NewLinks returns the matrix of n samples and the given number of atoms whose row i has weights[ptr[i]:ptr[i+1]] in the
@@ -41,6 +44,14 @@ func NewLinks(n, atoms int, ptr []int, cols []int32, weights []float64) (*Links,
 		}
 	}
 	return &Links{n: n, atoms: atoms, ptr: ptr, col: cols, val: weights}, nil
+}
+
+// newLinks returns room for so many links; where there is none in files, that is their error.
+func newLinks(files *mapped.Files, n, atoms, entries int) *Links {
+	return &Links{
+		n: n, atoms: atoms, ptr: mapped.Make[int](files, n+1), col: mapped.Make[int32](files, entries),
+		val: mapped.Make[float64](files, entries), files: files,
+	}
 }
 
 // Len returns the number of samples.

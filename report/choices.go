@@ -35,7 +35,7 @@ func WriteChoices(w io.Writer, c *choose.Choices) error {
 		{"loss, low is good", func(c choose.Choice) float64 { return c.Loss }},
 		{"agreement of halves, high is good", func(c choose.Choice) float64 { return c.Halves }},
 		{"agreement over seeds, high is good", func(c choose.Choice) float64 { return c.Stability }},
-		{"eigengap of sparse graphs, high is good", func(c choose.Choice) float64 { return c.SparseGap }},
+		{"share of the eigengaps, high is good", func(c choose.Choice) float64 { return c.GapShare }},
 		{"eigengap of the neighbours, high is good", func(c choose.Choice) float64 { return c.Gap }},
 		{"silhouette, high is good", func(c choose.Choice) float64 { return c.Silhouette }},
 	} {

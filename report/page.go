@@ -450,6 +450,9 @@ func (p *page) addFacts(r *result, o *Options) {
 	if r.restarts > 1 {
 		p.Training = append(p.Training, Fact{"run kept", thousands(r.restart+1) + " of " + thousands(r.restarts)})
 	}
+	if r.predictor.Kept {
+		p.Training = append(p.Training, Fact{"clusters", "those of the start, which tell more about neighbours and features"})
+	}
 	if len(r.loss) > 0 {
 		p.Training = append(p.Training, Fact{"loss at the start", number(r.loss[0])},
 			Fact{"loss at the end", number(r.loss[len(r.loss)-1])})

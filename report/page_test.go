@@ -89,6 +89,17 @@ func TestSuspects(t *testing.T) {
 // shown is the page without its script.
 func shown(html string) string { return html[:strings.LastIndex(html, "<script>")] }
 
+// TestPageSaysWhatIsKept wants the page to say where the clusters are those of the start, and nowhere else.
+func TestPageSaysWhatIsKept(t *testing.T) {
+	f := fitSet(t, 60)
+	for _, kept := range []bool{false, true} {
+		f.c.Predictor.Kept = kept
+		if html := f.page(t, f.options); strings.Contains(html, "those of the start, which tell more") != kept {
+			t.Errorf("kept %v: the page does not say so", kept)
+		}
+	}
+}
+
 // TestPageIsReproducible wants the same bytes for any number of goroutines.
 func TestPageIsReproducible(t *testing.T) {
 	f := fitSet(t, 120)

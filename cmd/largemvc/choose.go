@@ -81,7 +81,7 @@ type chosenRow struct {
 	Loss             *float64 `json:"loss"`
 	Halves           *float64 `json:"halves"`
 	Stability        *float64 `json:"stability"`
-	SparseGap        *float64 `json:"sparse_eigengap"`
+	GapShare         *float64 `json:"eigengap_share"`
 	Gap              *float64 `json:"eigengap"`
 	Silhouette       *float64 `json:"silhouette"`
 	CalinskiHarabasz *float64 `json:"calinski_harabasz"`
@@ -201,7 +201,7 @@ func (o *chooseOptions) print(w io.Writer, in *input, found *choose.Choices, too
 	for _, c := range found.Choices {
 		out.Choices = append(out.Choices, chosenRow{
 			c.Clusters, c.Found, c.Sizes, number(c.Loss), number(c.Halves), number(c.Stability),
-			number(c.SparseGap), number(c.Gap), number(c.Silhouette), number(c.CalinskiHarabasz), number(c.DaviesBouldin),
+			number(c.GapShare), number(c.Gap), number(c.Silhouette), number(c.CalinskiHarabasz), number(c.DaviesBouldin),
 		})
 	}
 	if o.json {
@@ -212,7 +212,7 @@ func (o *chooseOptions) print(w io.Writer, in *input, found *choose.Choices, too
 
 func (c *chosen) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "clusters\tloss\thalves\tseeds\tsparse gap\teigengap\tsilhouette\tsmallest\t")
+	fmt.Fprintln(t, "clusters\tloss\thalves\tseeds\tgap share\teigengap\tsilhouette\tsmallest\t")
 	for _, r := range c.Choices {
 		mark := ""
 		if r.Clusters == c.Suggested {
@@ -220,7 +220,7 @@ func (c *chosen) table(w io.Writer) error {
 		}
 		smallest := r.Sizes[len(r.Sizes)-1]
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%d%s\t\n", r.Clusters, digits(r.Loss, 4), digits(r.Halves, 2),
-			digits(r.Stability, 2), digits(r.SparseGap, 3), digits(r.Gap, 3), digits(r.Silhouette, 3), smallest, mark)
+			digits(r.Stability, 2), digits(r.GapShare, 2), digits(r.Gap, 3), digits(r.Silhouette, 3), smallest, mark)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -249,8 +249,8 @@ func (c *chosen) table(w io.Writer) error {
 		fmt.Fprintf(w, "  the data have %d classes, which had no part in this\n", *c.Classes)
 	}
 	_, err := fmt.Fprintf(w, "\nloss: low is good; halves: how far fits of two halves of the samples agree (ARI); "+
-		"seeds: the same of several fits;\nsparse gap: eigengap of graphs of few neighbours; eigengap: of the fit's graph; "+
-		"silhouette: of the views;\nsmallest: the samples in the smallest cluster. It took %.3g s.\n", c.Seconds)
+		"seeds: the same of several fits;\ngap share: of the squared eigengaps of five graphs, of 5 to 20 neighbours; eigengap: of "+
+		"the fit's graph; silhouette: of the views;\nsmallest: the samples in the smallest cluster. It took %.3g s.\n", c.Seconds)
 	return err
 }
 

@@ -75,7 +75,7 @@ func (t trial) try(ctx context.Context, w io.Writer) error {
 		values = csv.NewWriter(t.values)
 	}
 	if err := values.Write([]string{
-		"set", "draw", "rows", "classes", "clusters", "loss", "halves", "sparse_eigengap", "eigengap", "silhouette",
+		"set", "draw", "rows", "classes", "clusters", "loss", "halves", "eigengap_share", "eigengap", "silhouette",
 	}); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (t trial) try(ctx context.Context, w io.Writer) error {
 			fmt.Fprintf(w, "| %s |\n", stands)
 			for _, c := range found.Choices {
 				record := []string{d.Name, fmt.Sprint(draw), fmt.Sprint(part.N), fmt.Sprint(d.Classes), fmt.Sprint(c.Clusters)}
-				for _, x := range []float64{c.Loss, c.Halves, c.SparseGap, c.Gap, c.Silhouette} {
+				for _, x := range []float64{c.Loss, c.Halves, c.GapShare, c.Gap, c.Silhouette} {
 					record = append(record, strconv.FormatFloat(x, 'g', 6, 64))
 				}
 				if err := values.Write(record); err != nil {

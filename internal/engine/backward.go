@@ -7,7 +7,7 @@ import (
 )
 
 // backward takes one block of rows through layer l in reverse: s.dh holds the cotangent of H_l on entry and that of
-// H_{l−1} on return; s.dt likewise for the trust.
+// H_{l−1} on return; s.dt likewise for the trust. Without acc nothing is summed.
 func (s *Memory[T]) backward(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSums[T], lo, hi int) {
 	l, ld := p.Layer, s.ld
 	dh := s.dh[lo*ld : hi*ld]
@@ -90,7 +90,9 @@ func (s *Memory[T]) backwardNoise(p *Pass, pk *panels[T], w *scratch[T], acc *ch
 	h, y := s.h[l][lo*ld:hi*ld], s.yOf(l-1, v)[lo*ld:hi*ld]
 	sum, any := kernel.ShrinkGrad(w.s1[:c], w.dq[v], s.resid[l][v][lo:hi], s.dt[v][lo:hi], p.Views[v].Rho,
 		s.spec.Shrink.positiveSlope())
-	acc.rho[v] += sum
+	if acc != nil {
+		acc.rho[v] += sum
+	}
 	if !any {
 		return
 	}
@@ -109,7 +111,7 @@ func (s *Memory[T]) backwardNoise(p *Pass, pk *panels[T], w *scratch[T], acc *ch
 		hk = w.hk
 	}
 	s.addResidual(p, pk, w, v, lo, dh, hk, y, w.s1[:c], s.h[l], w.rows)
-	if general && s.spec.ThroughAnchors(l) {
+	if acc != nil && general && s.spec.ThroughAnchors(l) {
 		for i, x := range w.dq[v][:c] {
 			w.s2[i] = -x / 2
 		}
@@ -135,18 +137,18 @@ func (s *Memory[T]) backwardRepresent(p *Pass, pk *panels[T], w *scratch[T], acc
 	noisy := s.spec.Noise && l > 1
 	for v := range s.x {
 		y := s.yOf(l-1, v)[lo*ld : hi*ld]
-		acc.theta += s.thresholdGrad(p, w, v, lo, hi, dh)
+		if theta := s.thresholdGrad(p, w, v, lo, hi, dh); acc != nil {
+			acc.theta += theta
+		}
 		if prev != nil {
 			kernel.RowAxpy(w.gs, w.g, w.ones[:c], ld)
 		}
-		if !noisy {
+		switch {
+		case acc == nil:
+		case !noisy:
 			kernel.TMulAdd(c, m, m, y, ld, w.g, ld, acc.u, m)
-		} else {
-			t := s.trust[l-1][v][lo:hi]
-			for i, ti := range t {
-				w.s2[i] = 1 - ti
-			}
-			kernel.RowSplit(w.zc, w.rest, w.g, t, ld)
+		default:
+			kernel.RowSplit(w.zc, w.rest, w.g, s.trust[l-1][v][lo:hi], ld)
 			kernel.TMulAdd(c, m, m, y, ld, w.zc, ld, acc.u, m)
 			kernel.TMulAdd(c, m, m, prev, ld, w.rest, ld, acc.t[v], m)
 		}
@@ -156,6 +158,9 @@ func (s *Memory[T]) backwardRepresent(p *Pass, pk *panels[T], w *scratch[T], acc
 		dz := s.left(acc, v, lo, hi, w.grad)
 		kernel.Mul(c, w.g, ld, &pk.ut, dz, ld, false)
 		if noisy {
+			for i, t := range s.trust[l-1][v][lo:hi] {
+				w.s2[i] = 1 - t
+			}
 			kernel.Mul(c, w.g, ld, &pk.views[v].cut, w.zc, ld, false)
 			kernel.RowDot(w.d1[:c], dz, y, ld)
 			kernel.RowDot(w.d2[:c], w.zc, prev, ld)
@@ -164,7 +169,7 @@ func (s *Memory[T]) backwardRepresent(p *Pass, pk *panels[T], w *scratch[T], acc
 			}
 			kernel.RowAxpy(w.prev, w.zc, w.s2[:c], ld)
 		}
-		if !s.spec.ThroughAnchors(l) {
+		if acc == nil || !s.spec.ThroughAnchors(l) {
 			continue
 		}
 		if s.spec.Noise {
@@ -176,7 +181,9 @@ func (s *Memory[T]) backwardRepresent(p *Pass, pk *panels[T], w *scratch[T], acc
 	if prev == nil {
 		return
 	}
-	kernel.TMulAdd(c, m, m, prev, ld, w.gs, ld, acc.r, m)
+	if acc != nil {
+		kernel.TMulAdd(c, m, m, prev, ld, w.gs, ld, acc.r, m)
+	}
 	if l > 1 {
 		kernel.Mul(c, w.gs, ld, &pk.rt, w.prev, ld, true)
 		copy(dh, w.prev[:c*ld])

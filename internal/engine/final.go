@@ -6,7 +6,7 @@ import "github.com/largemvc/largemvc/internal/kernel"
 //
 //	loss_v += Σ b‖x − hP‖²      dH = Σ_v 2 w_v b (hK − y)      M += (bH)ᵀX      W += (bH)ᵀH
 //
-// all but the first only with p.Gradient.
+// all but the first only with p.Gradient. Without acc nothing is summed.
 func (s *Memory[T]) final(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSums[T], lo, hi int) {
 	ld, m, c, l := s.ld, s.spec.Anchors, hi-lo, s.spec.Layers
 	h := s.h[l][lo*ld : hi*ld]
@@ -26,13 +26,15 @@ func (s *Memory[T]) final(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSums[
 			hk = w.hk
 		}
 		s.squared(p, pk, w, v, lo, h, hk, y, s.h[l], w.d1[:c])
-		sum := 0.0
-		for i, q := range w.d1[:c] {
-			if s.present[v] == nil || s.present[v][lo+i] != 0 {
-				sum += max(q, 0)
+		if acc != nil {
+			sum := 0.0
+			for i, q := range w.d1[:c] {
+				if s.present[v] == nil || s.present[v][lo+i] != 0 {
+					sum += max(q, 0)
+				}
 			}
+			acc.loss[v] += sum
 		}
-		acc.loss[v] += sum
 		if !p.Gradient {
 			continue
 		}
@@ -42,7 +44,7 @@ func (s *Memory[T]) final(p *Pass, pk *panels[T], w *scratch[T], acc *chunkSums[
 		}
 		s.mask(v, lo, w.s1[:c])
 		s.addResidual(p, pk, w, v, lo, s.dh[lo*ld:hi*ld], hk, y, w.s1[:c], s.h[l], w.rows)
-		if !s.spec.Anchored || s.spec.Detach {
+		if acc == nil || !s.spec.Anchored || s.spec.Detach {
 			continue
 		}
 		bh := s.maskedRows(w, v, lo, hi, h)

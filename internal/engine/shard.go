@@ -87,6 +87,16 @@ func ChunkRows(spec *Spec, sparse bool) int {
 func NewMemory[T kernel.Float](
 	spec *Spec, first int, x []rows.Matrix[T], present [][]bool, h0 []float64, training bool,
 ) (*Memory[T], error) {
+	s, err := newMemory(spec, first, x, present)
+	if err != nil {
+		return nil, err
+	}
+	s.allocate(h0, training)
+	return s, spec.Scratch.Err()
+}
+
+// newMemory returns a shard without state.
+func newMemory[T kernel.Float](spec *Spec, first int, x []rows.Matrix[T], present [][]bool) (*Memory[T], error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
@@ -113,8 +123,7 @@ func NewMemory[T kernel.Float](
 		return nil, fmt.Errorf("engine: a shard begins at sample %d, want a multiple of %d", first, s.chunk)
 	}
 	s.setPresence(present)
-	s.allocate(h0, training)
-	return s, spec.Scratch.Err()
+	return s, nil
 }
 
 // Factory makes the shards of a network that is to be trained, for the rows of all samples; its arguments are those of

@@ -15,6 +15,7 @@ type Bytes struct {
 	Columns []int // of the inputs
 	Inputs  int64 // what holds their rows, the caller's own views among it where they are replaced
 	Graph   int64 // of the neighbours, with what new samples need
+	Links   int64 // of Graph, what lies where the inputs do
 	Work    int64 // of the smoothing, and of filling before it, given back after it
 	Start   int64 // what the search of the start sees in their place, given back after it; 0 if no sample lacks a view
 	Atoms   int   // landmarks of all spaces; 0 with exact neighbours
@@ -67,7 +68,7 @@ func (o Options) Bytes(views []view.View, size int64) Bytes {
 		ordered = 0
 	}
 	out.Work = max(out.Work, standardised+ordered)
-	out.Graph = o.graphBytes(n, out.Columns, size)
+	out.Graph, out.Links = o.graphBytes(n, out.Columns, size)
 	var filled int64
 	for _, k := range out.Columns {
 		filled += int64(n) * int64(neighbor.Stride(k)) * size
@@ -97,8 +98,8 @@ func lacking(views []view.View) bool {
 	return slices.ContainsFunc(views, func(x view.View) bool { return slices.Contains(x.Present, false) })
 }
 
-// graphBytes is the memory of a Graph and of the filters.
-func (o Options) graphBytes(n int, columns []int, size int64) int64 {
+// graphBytes is the memory of a Graph and of the filters, and of it that of the links to landmarks.
+func (o Options) graphBytes(n int, columns []int, size int64) (all, links int64) {
 	spaces := int64(len(columns) + len(o.Kind.Parts()))
 	rows, stride := int64(n), int64(0)
 	for _, k := range columns {
@@ -106,9 +107,10 @@ func (o Options) graphBytes(n int, columns []int, size int64) int64 {
 	}
 	if o.exact(n) { // inputs before smoothing, filter tables; lists; edges with their layout
 		k := int64(min(o.Neighbors, n))
-		return 2*rows*stride*size + rows*k*spaces*12 + rows*k*spaces*(12+size)
+		return 2*rows*stride*size + rows*k*spaces*12 + rows*k*spaces*(12+size), 0
 	}
-	return rows*nearestLandmarks*spaces*(24+2*size) + o.landmarks(n)*spaces*stride*size
+	links = rows * nearestLandmarks * spaces * (24 + 2*size)
+	return links + o.landmarks(n)*spaces*stride*size, links
 }
 
 // landmarks is the number of landmarks of a space.

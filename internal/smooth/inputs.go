@@ -37,7 +37,7 @@ type Options struct {
 	// side, without views that are no input in it.
 	Apart bool
 
-	Scratch *mapped.Files // what holds the inputs; nil: memory
+	Scratch *mapped.Files // what holds the inputs and the links to landmarks; nil: memory
 
 	// Device makes the products of the searches for directions and neighbours; nil: they are made here. Rows are taken to their
 	// directions here in any case, for those of a new sample are to have the bits of an equal one in training.

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -42,12 +43,14 @@ func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg
 				return nil, nil, err
 			}
 		}
-		if p == nil {
-			y, err := Project(ctx, b, x, cfg.Workers)
-			return b, y, err
-		}
 		ld := kernel.Pad(len(b.S))
-		y := make([]T, n*ld)
+		y := mapped.Make[T](cfg.Scratch, n*ld)
+		if err := cfg.Scratch.Err(); err != nil {
+			return nil, nil, err
+		}
+		if p == nil {
+			return b, y, project(ctx, b, x, cfg.Workers, y)
+		}
 		return b, y, p.Project(ctx, b.V, len(b.S), y, ld)
 	})
 	if err == nil && seen < total {

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -28,6 +29,8 @@ type Config struct {
 
 	// Device, if not nil, makes the products with the rows.
 	Device rows.Device
+
+	Scratch *mapped.Files // what holds the rows of FindAndProject; nil: memory
 }
 
 // Basis holds the leading right singular vectors of X = [X_1 … X_V] (n×D): X ≈ U diag(S) V.
@@ -277,6 +280,13 @@ func eigen(a []float64, k int) ([]float64, []float64, error) {
 // Project returns X Vᵀ = U diag(S) (n×rank) as rows with the stride kernel.Pad(rank). The views may be other rows than
 // those that the basis came from.
 func Project[T kernel.Float](ctx context.Context, b *Basis, x []rows.Matrix[T], workers int) ([]T, error) {
+	n, _ := x[0].Dims()
+	out := make([]T, n*kernel.Pad(len(b.S)))
+	return out, project(ctx, b, x, workers, out)
+}
+
+// project is Project to zeros.
+func project[T kernel.Float](ctx context.Context, b *Basis, x []rows.Matrix[T], workers int, out []T) error {
 	k := len(b.S)
 	ld := kernel.Pad(k)
 	n, _ := x[0].Dims()
@@ -284,8 +294,7 @@ func Project[T kernel.Float](ctx context.Context, b *Basis, x []rows.Matrix[T], 
 	for v, d := range b.Dims {
 		kernel.PackT(&panels[v], d, k, b.V[v], d)
 	}
-	out := make([]T, n*ld)
-	err := parallel.For(ctx, workers, (n+chunkRows-1)/chunkRows, func(_, c int) error {
+	return parallel.For(ctx, workers, (n+chunkRows-1)/chunkRows, func(_, c int) error {
 		part, ones := make([]T, blockRows*ld), make([]T, blockRows)
 		for i := range ones {
 			ones[i] = 1
@@ -299,7 +308,6 @@ func Project[T kernel.Float](ctx context.Context, b *Basis, x []rows.Matrix[T], 
 		}
 		return nil
 	})
-	return out, err
 }
 
 // Projector takes rows of a single view to its directions.

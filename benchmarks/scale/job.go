@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/dataset/views"
+	"github.com/largemvc/largemvc/machine"
+)
+
+// job is what a process of its own does.
+type job struct {
+	Files     []string // of the views
+	Labels    string   // file of the samples' classes; "": none
+	Streamed  bool     // rows are read whenever they are needed
+	First     int      // that many rows alone, from memory; 0: all
+	Model     string   // a fit saves it; without Fit it labels the rows
+	Fit       *largemvc.Config
+	Scratch   string
+	MaxMemory int64 // bytes
+	Numbers   dataset.Numbers
+	Workers   int
+	Group     string // file that gets the number of the process
+}
+
+// result is what comes of it.
+type result struct {
+	Hash           string  // of labels and losses
+	Epoch, Seconds float64 // the median epoch, and all
+	Processor      float64 // seconds, of all cores
+	Resident       int64   // bytes, the most that there were
+	Group          int64   // bytes, the most that the control group held, cache of files included
+	Storage        string
+	Scores         [3]float64 // ACC, NMI, ARI in percent
+	Scored         bool
+}
+
+// String returns what there is.
+func (r *result) String() string {
+	text := fmt.Sprintf("%.1f s, %.1f s of processors, %d MiB resident", r.Seconds, r.Processor, r.Resident/mib)
+	if r.Group > 0 {
+		text += fmt.Sprintf(", %d MiB in the group", r.Group/mib)
+	}
+	if r.Epoch > 0 {
+		text += fmt.Sprintf(", an epoch %.2f s", r.Epoch)
+	}
+	if r.Scored {
+		text += fmt.Sprintf(", ACC %.1f, NMI %.1f, ARI %.1f", r.Scores[0], r.Scores[1], r.Scores[2])
+	}
+	return text
+}
+
+// run does the job and returns what it measured.
+func (j *job) run(ctx context.Context) (*result, error) {
+	if j.Group != "" {
+		if err := os.WriteFile(j.Group, []byte(strconv.Itoa(os.Getpid())), 0); err != nil {
+			return nil, err
+		}
+	}
+	x, done, err := j.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	r, began := &result{}, time.Now()
+	sum := sha256.New()
+	var labels []int
+	if j.Fit == nil {
+		err = j.label(ctx, x, sum)
+	} else {
+		labels, err = j.train(ctx, x, sum, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Hash, r.Seconds = fmt.Sprintf("%x", sum.Sum(nil)), time.Since(began).Seconds()
+	r.Resident, r.Processor = resident(), processor()
+	if j.Labels == "" {
+		return r, nil
+	}
+	var truth []int
+	text, err := os.ReadFile(j.Labels)
+	if err == nil {
+		err = json.Unmarshal(text, &truth)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Scored = true
+	for i, score := range []func(a, b []int) (float64, error){largemvc.Accuracy, largemvc.NMI, largemvc.ARI} {
+		s, err := score(truth, labels)
+		if err != nil {
+			return nil, err
+		}
+		r.Scores[i] = 100 * s
+	}
+	return r, nil
+}
+
+// open opens the views.
+func (j *job) open(ctx context.Context) (x []largemvc.View, done func(), err error) {
+	if j.Streamed {
+		set, err := dataset.OpenRows(ctx, j.Files, dataset.Options{Scratch: j.Scratch, ScratchNumbers: j.Numbers, NoLabels: true})
+		if err != nil {
+			return nil, nil, err
+		}
+		x, err = views.OfRows(set)
+		return x, func() { _ = set.Close() }, err // nothing was written
+	}
+	set, err := dataset.OpenContext(ctx, j.Files, dataset.Options{NoLabels: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, v := range set.Views {
+		if n := v.Rows; j.First > 0 && j.First < n {
+			v.Rows, v.Float32 = j.First, v.Float32[:j.First*v.Cols]
+		}
+		x = append(x, largemvc.Float32View(v.Rows, v.Cols, v.Float32))
+	}
+	return x, func() {}, nil
+}
+
+// train fits the views.
+func (j *job) train(ctx context.Context, x []largemvc.View, sum io.Writer, r *result) ([]int, error) {
+	c := *j.Fit
+	c.Machine = machine.Options{Workers: j.Workers, Device: machine.CPU, MaxMemory: j.MaxMemory, Scratch: j.Scratch}
+	out, err := largemvc.Fit(ctx, x, c)
+	if err != nil {
+		return nil, err
+	}
+	r.Epoch, r.Storage = out.Timings.Epoch.Seconds(), out.Ran.Storage
+	if j.Model != "" {
+		if err := out.Save(j.Model); err != nil {
+			return nil, err
+		}
+	}
+	return out.Labels, hash(sum, out.Labels, out.Loss)
+}
+
+// label labels the views with a model, a block of rows at a time.
+func (j *job) label(ctx context.Context, x []largemvc.View, sum io.Writer) error {
+	p, err := largemvc.Load(j.Model)
+	if err != nil {
+		return err
+	}
+	return p.AssignRows(ctx, x, func(_ int, a *largemvc.Assignments) error { return hash(sum, a.Labels, nil) })
+}
+
+func hash(sum io.Writer, labels []int, losses []float64) error {
+	all := make([]int64, 0, len(labels))
+	for _, l := range labels {
+		all = append(all, int64(l))
+	}
+	if err := binary.Write(sum, binary.LittleEndian, all); err != nil {
+		return err
+	}
+	return binary.Write(sum, binary.LittleEndian, losses)
+}
+
+// resident is the most memory that the process has held, in bytes, where the system says so.
+func resident() int64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
+			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+			if err == nil {
+				return kib << 10
+			}
+		}
+	}
+	return 0
+}
