@@ -137,9 +137,9 @@ func (c *Config) checkRanks(views []View, whole bool) error {
 	joined := c.Start.Anchors == nil && (c.Start.Method == StartScaled || c.Start.Method == StartSpectral)
 	measured := c.Preprocess == PreprocessBalanced || c.Preprocess == PreprocessZScore
 	for v, x := range views {
-		if x.in.Present != nil {
-			bad("all samples must have all views, unless they have neighbours and are at most Neighborhood.Exact, "+
-				"and %s has a mask", x.in.Label(v))
+		if x.in.Present != nil && c.Start.Anchors == nil && (c.Start.Method == StartJoint || c.Start.Method == StartPerView) {
+			bad("no k-means is run on rows of which some are absent, and %s has a mask: Start.Method is %v, want %v or %v",
+				x.in.Label(v), c.Start.Method, StartScaled, StartSpectral)
 		}
 		switch {
 		case x.in.Sparse == nil:

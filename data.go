@@ -107,8 +107,10 @@ func newData[T kernel.Float](ctx context.Context, x []rows.Matrix[T], present []
 		return nil, errors.New("largemvc: no views")
 	}
 	n, _ := x[0].Dims()
-	if err := checkPresent(n, len(x), present); err != nil {
-		return nil, err
+	if ranks.Of(ctx) == nil { // else a view may be that of other ranks' samples alone
+		if err := checkPresent(n, len(x), present); err != nil {
+			return nil, err
+		}
 	}
 	data := &Data{
 		of: op.Dtype[T](), samples: n, dims: make([]int, len(x)), lossDims: lossDims, present: present, group: ranks.Of(ctx),
@@ -133,6 +135,11 @@ func newData[T kernel.Float](ctx context.Context, x []rows.Matrix[T], present []
 	}
 	if err := data.group.SumInts("the samples of each view", data.counts); err != nil {
 		return nil, err
+	}
+	for v, count := range data.counts {
+		if data.group != nil && count == data.group.Total(n) {
+			typed[v].Present = nil // on every rank
+		}
 	}
 	if lossDims == nil {
 		data.lossDims = data.dims

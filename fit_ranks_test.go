@@ -225,40 +225,96 @@ func answersOf(t *testing.T, c *largemvc.Clustering, views []largemvc.View) stri
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// TestRanksWithAbsentViews: samples that lack views, so few that their neighbours are searched, have the bits of one process.
+// TestRanksWithAbsentViews: samples that lack views have the bits of one process, whether their neighbours are searched among
+// all, or landmarks stand for them, or there are none. Some ranks have samples that lack nothing, or that all lack a view.
 func TestRanksWithAbsentViews(t *testing.T) {
-	const n = 2500
-	x := rankViews(n)
-	rng := rand.New(rand.NewPCG(1, 2))
-	present := make([]bool, n)
-	for i := range present {
-		present[i] = rng.IntN(4) > 0 || i >= 2048 // a rank's samples have all views
-		for j := 0; !present[i] && j < rankDims[1]; j++ {
-			x[1][i*rankDims[1]+j] = float32(math.NaN())
-		}
-	}
-	c := largemvc.Config{Clusters: 5, Epochs: 3, Seed: 3}
-	views := cut(x, 0, n)
-	views[1] = views[1].WithPresent(present)
-	whole, err := largemvc.Fit(t.Context(), views, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	starts := []int{0, 1024, 2048}
-	found, errs := onRanks(t.Context(), x, n, starts,
-		func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
-			config := c
-			config.Machine.Comm = world
-			if lo := starts[rank]; rank < 2 {
-				views[1] = views[1].WithPresent(present[lo : lo+1024])
+	for name, c := range map[string]struct {
+		config   largemvc.Config
+		n        int
+		rate     float64 // of absent rows
+		from, to int     // samples of which all have view 0 alone
+		complete int     // the sample from which on nothing is absent
+		cuttings [][]int
+	}{
+		"neighbours": {largemvc.Config{Clusters: 5, Epochs: 3, Seed: 3}, 2500, 0.25, 0, 0, 2048, [][]int{{0, 1024, 2048}}},
+		"landmarks": {
+			largemvc.Config{Clusters: 5, Epochs: 3, Seed: 3}, 20_001, 0.3, 8192, 12288, 16384,
+			[][]int{{0}, {0, 8192}, {0, 8192, 16384}, {0, 4096, 8192, 12288}, {0, 4096, 8192, 12288, 16384}},
+		},
+		"few landmarks, a rare view": {
+			largemvc.Config{
+				Clusters: 5, Anchors: 9, Epochs: 3, Float64: true, Preprocess: largemvc.PreprocessBoth,
+				Neighborhood: largemvc.Neighborhood{Exact: largemvc.None, Directions: 5, Landmarks: 120},
+			},
+			9001, 0.99, 0, 4096, 9001, [][]int{{0, 4096}, {0, 2048, 6144}},
+		},
+		"paper, a spectral start": {
+			largemvc.Config{
+				Preset: largemvc.PresetPaper, Clusters: 5, Epochs: 4, Preprocess: largemvc.PreprocessBalanced,
+				Start: largemvc.Start{Method: largemvc.StartSpectral}, Rotate: largemvc.None,
+			},
+			9001, 0.4, 4096, 6144, 6144, [][]int{{0, 4096, 6144}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := rankViews(c.n)
+			rng := rand.New(rand.NewPCG(1, 2))
+			present := [][]bool{make([]bool, c.n), make([]bool, c.n)}
+			for i := range c.n {
+				lacks := rng.Float64() < c.rate
+				v := rng.IntN(2)
+				if c.from <= i && i < c.to {
+					lacks, v = true, 1
+				}
+				for u := range present {
+					if present[u][i] = i >= c.complete || !lacks || u != v; !present[u][i] {
+						for j := range rankDims[u] {
+							x[u][i*rankDims[u]+j] = float32(math.NaN())
+						}
+					}
+				}
 			}
-			return largemvc.Fit(ctx, views, config)
+			masked := func(lo, hi int) []largemvc.View {
+				views := cut(x, lo, hi)
+				for v := range views {
+					if p := present[v][lo:hi]; slices.Contains(p, false) {
+						views[v] = views[v].WithPresent(p)
+					}
+				}
+				return views
+			}
+			one := c.config
+			one.Machine.Workers = 2
+			whole, err := largemvc.Fit(t.Context(), masked(0, c.n), one)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, answers := hashOf(t, whole), answersOf(t, whole, masked(0, 200))
+			for _, starts := range c.cuttings {
+				found, errs := onRanks(t.Context(), x, c.n, starts,
+					func(ctx context.Context, rank int, world machine.Comm, _ []largemvc.View) (*largemvc.Clustering, error) {
+						config := c.config
+						config.Machine.Workers, config.Machine.Comm = []int{1, 2, 5}[rank%3], world
+						hi := c.n
+						if rank+1 < len(starts) {
+							hi = starts[rank+1]
+						}
+						return largemvc.Fit(ctx, masked(starts[rank], hi), config)
+					})
+				if err := errors.Join(errs...); err != nil {
+					t.Fatal(err)
+				}
+				if got := hashOf(t, found...); got != want {
+					t.Errorf("cut at %v: hash %.16s, want that of one process, %.16s", starts, got, want)
+				}
+				for r, f := range found {
+					if answersOf(t, f, masked(0, 200)) != answers || !slices.Equal(f.Notes, whole.Notes) {
+						t.Errorf("cut at %v: rank %d predicts otherwise, or has the notes %q, not %q", starts, r, f.Notes,
+							whole.Notes)
+					}
+				}
+			}
 		})
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-	if hashOf(t, found...) != hashOf(t, whole) {
-		t.Error("other bits than those of one process")
 	}
 }
 
@@ -308,19 +364,35 @@ func TestRanksFailTogether(t *testing.T) {
 			}
 			return x
 		}, boom.Error(), "rank 1: no more disk"},
-		"a mask": {[]int{0, 1024}, func(rank int, _ *largemvc.Config, x []largemvc.View) []largemvc.View {
-			if rank == 1 {
-				x[1] = x[1].WithPresent(slices.Repeat([]bool{true}, n-1024))
-			}
-			return x
-		}, "on several ranks all samples must have all views", "rank 1: on several ranks all samples"},
-		"a mask and landmarks": {[]int{0, 1024}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
-			c.Preset, c.Neighborhood.Exact = largemvc.Auto, 3000
-			if rank == 1 {
-				x[1] = x[1].WithPresent(slices.Repeat([]bool{true}, n-1024))
-			}
-			return x
-		}, "and view 1 has a mask", "rank 1: on several ranks all samples"},
+		"a mask and a k-means of rows": {
+			[]int{0, 1024}, func(rank int, _ *largemvc.Config, x []largemvc.View) []largemvc.View {
+				if rank == 1 {
+					x[1] = x[1].WithPresent(slices.Repeat([]bool{true}, n-1024))
+				}
+				return x
+			}, "view 1 has a mask: Start.Method is joint",
+			"rank 1: on several ranks no k-means is run on rows of which some are absent",
+		},
+		"a sample without views": {
+			[]int{0, 1024}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
+				c.Preset, c.Neighborhood.Exact = largemvc.Auto, 3000
+				if rank == 1 {
+					for v := range x {
+						present := slices.Repeat([]bool{true}, n-1024)
+						present[7] = false
+						x[v] = x[v].WithPresent(present)
+					}
+				}
+				return x
+			}, "sample 1031 has no view", "rank 1: sample 1031 has no view",
+		},
+		"a view without samples": {
+			[]int{0, 1024}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
+				c.Preset, c.Neighborhood.Exact = largemvc.Auto, 3000
+				x[1] = x[1].WithPresent(make([]bool, []int{1024, n - 1024}[rank]))
+				return x
+			}, "no sample has view 1", "no sample has view 1",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := rankViews(n)

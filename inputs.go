@@ -169,7 +169,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 	out.order, out.views, out.device, out.files = order, views, deviceOf(ctx), filesOf(ctx)
 	out.again = againOf(ctx)
 	out.sources = inputViews(views, out.list)
-	out.data, err = newData(ctx, out.x, view.Mask(out.sources), lossDims)
+	out.data, err = newData(ctx, out.x, view.Mask(out.sources, ranks.Of(ctx) != nil), lossDims)
 	return out, err
 }
 
@@ -229,7 +229,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 	}
 	out.graph = graph.Operator()
 	some := smooth.SomeOf(ctx, blocks, n, o)
-	if smooth.Incomplete(blocks) {
+	if smooth.Incomplete(ctx, blocks) {
 		out.startRows = func(ctx context.Context) ([]rows.Matrix[T], error) { return graph.StartRows(ctx, blocks, n, o) }
 	}
 	if out.smooth, err = graph.Smooth(ctx, in, blocks, n, o); err != nil {

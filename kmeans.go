@@ -237,7 +237,7 @@ func (t *lossNetwork[T]) inform(ctx context.Context, r *runState, after error) (
 func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, h []T) error {
 	n, m, ld := in.views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
 	o := c.smoothing()
-	if in.startRows == nil || c.ReadOut != ReadOutUnit || !o.Filters(n) {
+	if in.startRows == nil || c.ReadOut != ReadOutUnit || !o.Filters(ranks.Of(ctx).Total(n)) {
 		return nil
 	}
 	cluster.UnitRows(h, m)

@@ -161,6 +161,11 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 	for v := range in {
 		in[v].Offset = group.First()
 	}
+	if group != nil {
+		if err := withName(view.Together(group, in)); err != nil {
+			return nil, err
+		}
+	}
 	if view.Outside(in) {
 		var reads *rows.Reads
 		reads, ctx = rows.NewReads(ctx)
@@ -319,8 +324,8 @@ func fitSamples(ctx context.Context, all []view.View, c *Config, from *resumed, 
 	}
 	out.Timings.Clusters += time.Since(labelled)
 	out.Timings.Total = time.Since(begin)
-	out.Notes = notesOn(all)
-	return out, ended
+	out.Notes, err = notesOn(context.WithoutCancel(ctx), all)
+	return out, joined(ended, err)
 }
 
 // fit prepares the views, trains every restart and makes a result of the best.
@@ -364,8 +369,8 @@ func fit[T kernel.Float](
 	if f := m.failure(); !errors.Is(f, ErrStop) {
 		ended = joined(ended, f)
 	}
-	out.Notes = notesOn(views)
-	return out, ended
+	out.Notes, err = notesOn(context.WithoutCancel(ctx), views)
+	return out, joined(ended, err)
 }
 
 func (f *fitted[T]) label(ctx context.Context, views []view.View, lo, n int, out *Clustering) error {
@@ -385,12 +390,12 @@ func (f *fitted[T]) label(ctx context.Context, views []view.View, lo, n int, out
 const fewJoin = 0.05
 
 // notesOn says what the views do not support.
-func notesOn(views []view.View) []string {
-	joint := view.WeakestJoint(views)
-	if float64(joint.Both) >= fewJoin*float64(joint.Of) {
-		return nil
+func notesOn(ctx context.Context, views []view.View) ([]string, error) {
+	joint, err := view.WeakestJoint(ctx, views)
+	if err != nil || float64(joint.Both) >= fewJoin*float64(joint.Of) {
+		return nil, withName(err)
 	}
-	return []string{joint.Text(views) + ": little joins these views, and clusters may follow which of them a sample has"}
+	return []string{joint.Text(views) + ": little joins these views, and clusters may follow which of them a sample has"}, nil
 }
 
 // finish clusters the representation of a trained network and makes the predictor.

@@ -13,7 +13,7 @@ import (
 // memory are what machine.Options.Workers is for. After an Abort, or when a context ends while a rank waits, all
 // methods return an error.
 func Local(size int) []machine.Comm {
-	m := &meeting{size: max(size, 1), parts: make([][]byte, max(size, 1))}
+	m := &meeting{size: max(size, 1), parts: make([][]byte, max(size, 1)), cuts: make([][]int, max(size, 1))}
 	m.room.L = &m.mu
 	out := make([]machine.Comm, m.size)
 	for r := range out {
@@ -31,6 +31,7 @@ type meeting struct {
 	arrived int
 	round   int
 	parts   [][]byte
+	cuts    [][]int // of the parts, by the ranks that they are for
 	err     error
 }
 
@@ -121,6 +122,39 @@ func (l *local) Broadcast(ctx context.Context, root int, x []byte) error {
 		return fmt.Errorf("comm: rank %d has another number of bytes than rank %d", root, l.rank)
 	}
 	return nil
+}
+
+// AllToAll gives every rank the bytes that the others have for it.
+func (l *local) AllToAll(ctx context.Context, mine []byte, to []int, all []byte, from []int) error {
+	if len(to) != l.size || len(from) != l.size || len(mine) != sum(to) || len(all) != sum(from) || to[l.rank] != from[l.rank] {
+		return fmt.Errorf("comm: %d bytes of rank %d for sizes %v, %d for %v", len(mine), l.rank, to, len(all), from)
+	}
+	if err := l.wait(ctx, func() { l.parts[l.rank], l.cuts[l.rank] = mine, to }); err != nil {
+		return err
+	}
+	at, wrong := 0, -1
+	for r, n := range from {
+		lo := sum(l.cuts[r][:l.rank])
+		if l.cuts[r][l.rank] != n {
+			wrong = r
+		}
+		copy(all[at:at+n], l.parts[r][lo:lo+l.cuts[r][l.rank]])
+		at += n
+	}
+	if err := l.wait(ctx, nil); err != nil {
+		return err
+	}
+	if wrong >= 0 {
+		return fmt.Errorf("comm: rank %d has another number of bytes for rank %d than that expects", wrong, l.rank)
+	}
+	return nil
+}
+
+func sum(x []int) (total int) {
+	for _, n := range x {
+		total += n
+	}
+	return total
 }
 
 // Abort lets the other ranks return from what they wait for.

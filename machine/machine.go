@@ -35,7 +35,13 @@ type Options struct {
 	Comm Comm `json:"-"`
 }
 
-// Comm moves bytes between the ranks of a job. Its methods are collective but for Abort: all ranks call the same ones in the same
+// Comm moves bytes between the ranks of a job. One that also has
+//
+//	AllToAll(ctx context.Context, mine []byte, to []int, all []byte, from []int) error
+//
+// which gives every rank the bytes that the others have for it (those in mine for rank r are to[r] long, those in all from rank r
+// from[r], both in the order of the ranks), has sums sent so that the bytes that a rank receives do not grow with the ranks.
+// Its methods are collective but for Abort: all ranks call the same ones in the same
 // order with sizes that fit, each from one goroutine at a time. An error, say of the network, leaves it without use.
 type Comm interface {
 	// Rank is the number of this rank, from 0 to Size()−1.

@@ -26,7 +26,7 @@ type library struct {
 	path string
 
 	initThread, finalize, abort, rank, size  uintptr
-	allgatherv, bcast                        uintptr
+	allgatherv, alltoallv, bcast             uintptr
 	setErrhandler, errorString, versionOfLib uintptr
 }
 
@@ -108,7 +108,7 @@ func bind(h uintptr, path string) (*library, error) {
 	}{
 		{"MPI_Init_thread", &lib.initThread}, {"MPI_Finalize", &lib.finalize}, {"MPI_Abort", &lib.abort},
 		{"MPI_Comm_rank", &lib.rank}, {"MPI_Comm_size", &lib.size},
-		{"MPI_Allgatherv", &lib.allgatherv}, {"MPI_Bcast", &lib.bcast},
+		{"MPI_Allgatherv", &lib.allgatherv}, {"MPI_Alltoallv", &lib.alltoallv}, {"MPI_Bcast", &lib.bcast},
 		{"MPI_Comm_set_errhandler", &lib.setErrhandler}, {"MPI_Error_string", &lib.errorString},
 		{"MPI_Get_library_version", &lib.versionOfLib},
 	} {

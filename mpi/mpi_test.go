@@ -67,6 +67,28 @@ func beRank(what string) error {
 			return fmt.Errorf("rank %d has gathered other bytes", w.Rank())
 		}
 	}
+	for range 20 { // 100·(2·from + to) bytes, and none between ranks 0 and 1
+		count := func(from, to int) int {
+			if from+to == 1 {
+				return 0
+			}
+			return 100 * (2*from + to)
+		}
+		var mine, all, answer []byte
+		var to, from []int
+		for r := range w.Size() {
+			to, from = append(to, count(w.Rank(), r)), append(from, count(r, w.Rank()))
+			mine = append(mine, slices.Repeat([]byte{byte(10*w.Rank() + r)}, to[r])...)
+			answer = append(answer, slices.Repeat([]byte{byte(10*r + w.Rank())}, from[r])...)
+		}
+		all = make([]byte, len(answer))
+		if err := w.AllToAll(ctx, mine, to, all, from); err != nil {
+			return err
+		}
+		if !slices.Equal(all, answer) {
+			return fmt.Errorf("rank %d has been given other bytes", w.Rank())
+		}
+	}
 	x := make([]byte, 12345)
 	root := w.Size() - 1
 	for i := range x {

@@ -28,6 +28,9 @@ func (*World) String() string { return "" }
 // AllGather returns an error on this system.
 func (*World) AllGather(context.Context, []byte, []int, []byte) error { return errSystem }
 
+// AllToAll returns an error on this system.
+func (*World) AllToAll(context.Context, []byte, []int, []byte, []int) error { return errSystem }
+
 // Broadcast returns an error on this system.
 func (*World) Broadcast(context.Context, int, []byte) error { return errSystem }
 

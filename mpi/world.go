@@ -154,6 +154,44 @@ func (w *World) AllGather(ctx context.Context, mine []byte, sizes []int, all []b
 	return err
 }
 
+// AllToAll gives every rank the bytes that the others have for it: those in mine for rank r are to[r] long and follow those for
+// the lower ranks, and so do those in all, from[r] of rank r. Both together are at most 1 GiB long.
+func (w *World) AllToAll(ctx context.Context, mine []byte, to []int, all []byte, from []int) error {
+	cut := func(sizes []int) (counts, places []int32, total int) {
+		for _, n := range sizes {
+			counts, places = append(counts, int32(n)), append(places, int32(total))
+			total += n
+		}
+		return counts, places, total
+	}
+	toCounts, toPlaces, sent := cut(to)
+	fromCounts, fromPlaces, received := cut(from)
+	if len(to) != w.size || len(from) != w.size || len(mine) != sent || len(all) != received || max(sent, received) > 1<<30 {
+		return fmt.Errorf("mpi: %d bytes of rank %d for sizes %v, %d for %v", len(mine), w.rank, to, len(all), from)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var none [1]byte // the address of nothing
+	if sent == 0 {
+		mine = none[:]
+	}
+	if received == 0 {
+		all = none[:]
+	}
+	var err error
+	w.do(func() {
+		code, _, _ := purego.SyscallN(
+			w.lib.alltoallv,
+			uintptr(unsafe.Pointer(&mine[0])), uintptr(unsafe.Pointer(&toCounts[0])), uintptr(unsafe.Pointer(&toPlaces[0])),
+			w.lib.bytes, uintptr(unsafe.Pointer(&all[0])), uintptr(unsafe.Pointer(&fromCounts[0])),
+			uintptr(unsafe.Pointer(&fromPlaces[0])), w.lib.bytes, w.lib.world,
+		)
+		err = w.lib.check("MPI_Alltoallv", code)
+	})
+	return err
+}
+
 // Broadcast gives the bytes of the root to all ranks.
 func (w *World) Broadcast(ctx context.Context, root int, x []byte) error {
 	if root < 0 || root >= w.size {

@@ -8,12 +8,13 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 )
 
 // Fill returns views in which absent rows are means of neighbours' rows: `steps` times, every absent row becomes the mean of
 // the rows of its neighbours that have one by then, weighted by the operator, all from the values of the step before; at last
 // it is brought to norm 1. A row that no walk of that length reaches becomes the mean of the present rows, at norm 1. Present
-// rows have the same bits as before.
+// rows have the same bits as before. In a context of several ranks the samples are those of all of them.
 //
 // The rows of the views returned are in memory of their own, with the stride Stride(Cols), and keep the masks; a view without
 // absent rows is the one given. op must be a Graph or a Factor. It returns an error for sizes that do not fit or values that
@@ -26,12 +27,15 @@ func Fill[T Float](ctx context.Context, op Operator, views []Block[T], steps, wo
 	if steps < 1 || steps > maxSteps {
 		return nil, fmt.Errorf("neighbor: %d steps of filling; want 1 to %d", steps, maxSteps)
 	}
+	if base.links.total == 0 {
+		ctx = ranks.Alone(ctx)
+	}
 	if err := checkBlocks(ctx, views, op.Len(), workers); err != nil {
 		return nil, err
 	}
 	out := make([]Block[T], len(views))
 	for v := range views {
-		if out[v] = views[v]; !views[v].incomplete() {
+		if out[v] = views[v]; !lacking(ctx, views[v].Present) {
 			continue
 		}
 		f := newFilling(base, &views[v])
@@ -40,7 +44,9 @@ func Fill[T Float](ctx context.Context, op Operator, views []Block[T], steps, wo
 				return nil, err
 			}
 		}
-		f.finish()
+		if err := f.finish(ctx, workers); err != nil {
+			return nil, err
+		}
 		out[v] = f.block
 	}
 	return out, nil
@@ -85,7 +91,9 @@ func (f *filling[T]) step(ctx context.Context, workers int) error {
 		return err
 	}
 	if !f.all {
-		f.all = f.reach()
+		if err := f.reach(ctx, workers); err != nil {
+			return err
+		}
 	}
 	ld := f.block.Ld
 	err = parallel.For(ctx, workers, (len(f.absent)+gatherRows-1)/gatherRows, func(_, b int) error {
@@ -109,17 +117,29 @@ func (f *filling[T]) step(ctx context.Context, workers int) error {
 	return nil
 }
 
-// reach sets the share of every absent sample. It reports whether all samples have a row.
-func (f *filling[T]) reach() (all bool) {
-	all = !slices.Contains(f.there, 0)
+// reach sets the share of every absent sample, and whether all samples have a row.
+func (f *filling[T]) reach(ctx context.Context, workers int) error {
+	left, err := anywhere(ctx, "samples without a row", slices.Contains(f.there, 0))
+	if err != nil {
+		return err
+	}
+	f.all = !left
 	there := f.there
 	if links := f.part.links; f.part.chunks != nil {
-		there = make([]float64, links.atoms)
-		for i := range links.n {
-			cols, vals := links.Row(i)
-			for e := 0; f.there[i] > 0 && e < len(cols); e++ {
-				there[cols[e]] += vals[e]
-			}
+		there, err = ranks.SumRows(
+			ctx, "the weights of the rows that there are", workers, links.n, chunkRows(links.samples()), links.atoms,
+			func() struct{} { return struct{}{} },
+			func(_, lo, hi int, _ struct{}, part []float64) error {
+				for i := lo; i < hi; i++ {
+					cols, vals := links.Row(i)
+					for e := 0; f.there[i] > 0 && e < len(cols); e++ {
+						part[cols[e]] += vals[e]
+					}
+				}
+				return nil
+			})
+		if err != nil {
+			return err
 		}
 	}
 	for a := range f.absent {
@@ -129,39 +149,54 @@ func (f *filling[T]) reach() (all bool) {
 			f.share[a] += vals[e] * there[c]
 		}
 	}
-	return all
+	return nil
 }
 
 // finish gives rows that were not reached the mean of those present, and absent rows norm 1.
-func (f *filling[T]) finish() {
+func (f *filling[T]) finish(ctx context.Context, workers int) error {
 	b := &f.block
+	lost := func(i int) bool { return f.there[i] == 0 || kernel.SumSquares(b.X[i*b.Ld:i*b.Ld+b.Cols], 0) == 0 }
+	some, err := anywhere(ctx, "rows that nothing reaches", slices.ContainsFunc(f.absent, lost))
+	if err != nil {
+		return err
+	}
 	var mean []float64
+	if some {
+		if mean, err = b.presentMean(ctx, f.part.links, workers); err != nil {
+			return err
+		}
+	}
 	for _, i := range f.absent {
 		row := b.X[i*b.Ld : i*b.Ld+b.Cols]
-		if f.there[i] == 0 || kernel.SumSquares(row, 0) == 0 {
-			if mean == nil {
-				mean = b.presentMean(len(f.there))
-			}
+		if lost(i) {
 			for j, x := range mean {
 				row[j] = T(x)
 			}
 		}
 		toUnit(row)
 	}
+	return nil
 }
 
-// presentMean returns the mean of the present rows at norm 1, zeros if it vanishes.
-func (b *Block[T]) presentMean(n int) []float64 {
-	mean := make([]float64, b.Cols)
-	for i := range n {
-		if b.has(i) {
-			kernel.AddTo(mean, b.X[i*b.Ld:i*b.Ld+b.Cols])
-		}
+// presentMean returns the mean of the present rows of the samples with the links at norm 1, zeros if it vanishes.
+func (b *Block[T]) presentMean(ctx context.Context, l *Links, workers int) ([]float64, error) {
+	mean, err := ranks.SumRows(ctx, "the mean of the rows of a view", workers, l.n, chunkRows(l.samples()), b.Cols,
+		func() struct{} { return struct{}{} },
+		func(_, lo, hi int, _ struct{}, part []float64) error {
+			for i := lo; i < hi; i++ {
+				if b.has(i) {
+					kernel.AddTo(part, b.X[i*b.Ld:i*b.Ld+b.Cols])
+				}
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, err
 	}
 	if q := kernel.SumSquares(mean, 0); q > 0 {
 		for j := range mean {
 			mean[j] /= math.Sqrt(q)
 		}
 	}
-	return mean
+	return mean, nil
 }

@@ -2,7 +2,6 @@ package neighbor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -11,13 +10,16 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 )
 
 // Block is the rows of one view that a filter changes in place: n rows of Cols features with the stride Ld.
 type Block[T Float] struct {
 	X        []T
 	Ld, Cols int
-	Present  []bool // which samples have the view; nil: all. Absent rows become zero
+	// Present says which samples have the view; nil: all. Absent rows become zero. In a context of several ranks those of all of
+	// them are nil, or none.
+	Present []bool
 }
 
 func (b *Block[T]) check(v, n int) error {
@@ -51,15 +53,6 @@ func (b *Block[T]) finite(v, lo, hi int) error {
 }
 
 func (b *Block[T]) has(i int) bool { return b.Present == nil || b.Present[i] }
-
-func (b *Block[T]) incomplete() bool {
-	for _, p := range b.Present {
-		if !p {
-			return true
-		}
-	}
-	return false
-}
 
 // stripColumns is the number of columns of a view that a filter takes through all its steps at a time: those of some
 // thousand atoms then stay in a core's second-level cache.
@@ -95,6 +88,9 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 	if err != nil {
 		return nil, err
 	}
+	if base.links.total == 0 {
+		ctx = ranks.Alone(ctx)
+	}
 	n := op.Len()
 	if steps < 0 || steps > maxSteps {
 		return nil, fmt.Errorf("neighbor: %d steps of the filter; want 0 to %d", steps, maxSteps)
@@ -110,12 +106,15 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 		f := &Filter[T]{Steps: steps, Cols: b.Cols, Atoms: base.links.atoms}
 		f.Table = make([]T, f.Atoms*Stride(b.Cols))
 		filters[v] = f
-		if base.chunks != nil && !b.incomplete() {
+		masked := lacking(ctx, b.Present)
+		if base.chunks != nil && !masked {
 			f.series = chebyshev[T](steps)
 		}
 		var factors []T
-		if b.incomplete() {
-			f.All, f.Have = presence(base, b)
+		if masked {
+			if f.All, f.Have, err = presence(ctx, base, b, workers); err != nil {
+				return nil, err
+			}
 			factors = make([]T, n)
 			f.factors(base.links, factors)
 		}
@@ -127,11 +126,6 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 	}
 	outer, inner := stripWorkers[T](base.links.atoms, len(strips), workers)
 	if base.links.group(ctx) != nil { // which do one thing together at a time
-		for _, s := range strips {
-			if s.factors != nil {
-				return nil, errors.New("neighbor: samples of several ranks must have all views")
-			}
-		}
 		outer, inner = 1, parallel.Workers(workers)
 	}
 	samples, atoms := make([]*stripSpace[T], outer), make([]*atomSpace[T], outer)
@@ -199,25 +193,35 @@ func stripWorkers[T Float](atoms, strips, workers int) (outer, inner int) {
 }
 
 // presence returns the atoms' sums over all samples and over those that have the view.
-func presence[T Float](base part[T], b *Block[T]) (all, have []float64) {
+func presence[T Float](ctx context.Context, base part[T], b *Block[T], workers int) (all, have []float64, err error) {
 	l := base.links
-	all, have = make([]float64, l.atoms), make([]float64, l.atoms)
-	for i := range l.n {
-		if base.chunks == nil {
-			all[i] = 1
-			if b.has(i) {
+	if base.chunks == nil {
+		all, have = make([]float64, l.atoms), make([]float64, l.atoms)
+		for i := range l.n {
+			if all[i] = 1; b.has(i) {
 				have[i] = 1
 			}
-			continue
 		}
-		for e := l.ptr[i]; e < l.ptr[i+1]; e++ {
-			all[l.col[e]] += l.val[e]
-			if b.has(i) {
-				have[l.col[e]] += l.val[e]
-			}
-		}
+		return all, have, nil
 	}
-	return all, have
+	sums, err := ranks.SumRows(
+		ctx, "the weights of landmarks where a view is absent", workers, l.n, chunkRows(l.samples()), 2*l.atoms,
+		func() struct{} { return struct{}{} },
+		func(_, lo, hi int, _ struct{}, part []float64) error {
+			for i := lo; i < hi; i++ {
+				for e := l.ptr[i]; e < l.ptr[i+1]; e++ {
+					part[l.col[e]] += l.val[e]
+					if b.has(i) {
+						part[l.atoms+int(l.col[e])] += l.val[e]
+					}
+				}
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, nil, err
+	}
+	return sums[:l.atoms], sums[l.atoms:], nil
 }
 
 // factors sets dst to the factor of A·x for each sample with the links.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -17,7 +18,10 @@ import (
 func findLandmarks[T Float](
 	ctx context.Context, src *source[T], space Space, c landmarkConfig, stream uint64, memory [][]T,
 ) (*landmarks[T], error) {
-	order := someSamples(c.rng(stream), src, space.Views, min(src.n, samplesPerLandmark*c.Count), c.Count)
+	order, err := someSamples(ctx, c.rng(stream), src, space.Views, min(src.n, samplesPerLandmark*c.Count), c.Count)
+	if err != nil {
+		return nil, err
+	}
 	sub, err := src.take(ctx, space.Views, order, memory, c.Workers)
 	if err != nil {
 		return nil, err
@@ -93,32 +97,50 @@ func moveLandmarks[T Float](
 	return m, m.ready(ctx, c.Workers)
 }
 
-// someSamples returns count of the samples in random order. The first of them, `starts`, have one of the views, if so many
-// do.
-func someSamples[T Float](rng *rand.Rand, src *source[T], views []int, count, starts int) []int {
-	if !src.incomplete(views) {
-		return shuffled(rng, src.n, count)
+// someSamples returns count of the samples of all ranks in random order. The first of them, `starts`, have one of the views, if
+// so many do: where a landmark can start from.
+func someSamples[T Float](
+	ctx context.Context, rng *rand.Rand, src *source[T], views []int, count, starts int,
+) ([]int, error) {
+	n := ranks.Of(ctx).Total(src.n)
+	order, moved := shuffled(rng, n, count)
+	if !src.lacks(ctx, views) {
+		return order, nil
 	}
-	order := make([]int, src.n)
-	for i := range order {
-		order[i] = i
-	}
-	for i := range count {
-		j := i + rng.IntN(src.n-i)
-		order[i], order[j] = order[j], order[i]
-	}
-	// Samples without any view of the space are not where a landmark can start from.
-	for i := range min(starts, count) {
-		for j := i; j < src.n && !src.has(views, order[i]); j++ {
-			order[i], order[j] = order[j], order[i]
+	var first, rest []int
+	for lo, hi := 0, count; len(first) < starts && lo < n; lo, hi = hi, min(2*hi, n) {
+		some := make([]int, 0, hi-lo)
+		for at := lo; at < hi; at++ {
+			i, known := moved[at]
+			switch {
+			case at < count:
+				i = order[at]
+			case !known:
+				i = at
+			}
+			some = append(some, i)
+		}
+		has, err := rows.CollectBits(ctx, "the samples that have a view", src.n, some,
+			func(i int) bool { return src.has(views, i) })
+		if err != nil {
+			return nil, err
+		}
+		for k, i := range some {
+			switch {
+			case has[k] && len(first) < starts:
+				first = append(first, i)
+			case len(rest) < count:
+				rest = append(rest, i)
+			}
 		}
 	}
-	return order[:count]
+	return append(first, rest...)[:count], nil
 }
 
-// shuffled returns the first count of n numbers in random order. It takes memory for these alone.
-func shuffled(rng *rand.Rand, n, count int) []int {
-	order, moved := make([]int, count), make(map[int]int, count) // what stands at places from count on, where not its number
+// shuffled returns the first count of n numbers in random order, and what stands at places from count on, where that is not the
+// place's own number. It takes memory for the first alone.
+func shuffled(rng *rand.Rand, n, count int) (order []int, moved map[int]int) {
+	order, moved = make([]int, count), make(map[int]int, count)
 	for i := range order {
 		order[i] = i
 	}
@@ -134,7 +156,7 @@ func shuffled(rng *rand.Rand, n, count int) []int {
 		}
 		order[i], moved[j] = other, order[i]
 	}
-	return order
+	return order, moved
 }
 
 // take returns the given samples with the given views as a source of their own, view q in memory[q], which it makes larger where

@@ -2,7 +2,6 @@ package neighbor
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/ranks"
@@ -17,32 +16,72 @@ func totalOf(ctx context.Context) int {
 	return 0
 }
 
+// lacking reports whether the mask of a view hides a sample. Where there are several ranks they have masks together, of views
+// that are absent on any of them.
+func lacking(ctx context.Context, present []bool) bool {
+	if ranks.Of(ctx) != nil {
+		return present != nil
+	}
+	return slices.Contains(present, false)
+}
+
+// anywhere reports whether something is so on any rank.
+func anywhere(ctx context.Context, what string, here bool) (bool, error) {
+	count := []int{0}
+	if here {
+		count[0] = 1
+	}
+	err := ranks.Of(ctx).SumInts(what, count)
+	return count[0] > 0, err
+}
+
+// collect gives every rank some samples of all with the given views, rows of zeros where they are absent.
+func (s *source[T]) collect(ctx context.Context, views, samples []int, workers int) ([]View[T], error) {
+	x, out := make([]rows.Matrix[T], len(views)), make([]View[T], len(views))
+	for q, v := range views {
+		x[q] = s.views[v].Rows
+	}
+	some, err := rows.Collect(ctx, "the samples that landmarks are found of", x, samples, workers)
+	if err != nil {
+		return nil, err
+	}
+	for q, v := range views {
+		out[q].Rows = some[q]
+		if s.views[v].Present == nil {
+			continue
+		}
+		out[q].Present, err = rows.CollectBits(ctx, "which of them have a view", s.n, samples,
+			func(i int) bool { return s.present(v, i) })
+		if err != nil {
+			return nil, err
+		}
+		for r, has := range out[q].Present {
+			if !has {
+				clear(some[q].View(r))
+			}
+		}
+	}
+	return out, nil
+}
+
 // landmarksOfRanks finds the landmarks of the spaces on several ranks, each of which has all views of its samples: the
 // samples that the landmarks of a space move along go to every rank, and one of them moves those landmarks.
 func landmarksOfRanks[T Float](
 	ctx context.Context, g *ranks.Group, src *source[T], spaces []Space, c landmarkConfig,
 ) ([]*landmarks[T], error) {
-	if src.twice > 0 || slices.Contains(src.masked, true) {
-		return nil, errors.New("neighbor: samples of several ranks must have all views")
-	}
 	alone := ranks.Alone(ctx)
 	subs, out := make([]*source[T], len(spaces)), make([]*landmarks[T], len(spaces))
 	for q, p := range spaces {
-		x := make([]rows.Matrix[T], len(p.Views))
-		for k, v := range p.Views {
-			x[k] = src.views[v].Rows
+		order, err := someSamples(ctx, c.rng(uint64(q)), src, p.Views, min(g.Total(src.n), samplesPerLandmark*c.Count), c.Count)
+		if err != nil {
+			return nil, err
 		}
-		order := shuffled(c.rng(uint64(q)), g.Total(src.n), min(g.Total(src.n), samplesPerLandmark*c.Count))
-		some, err := rows.Collect(ctx, "the samples that landmarks are found of", x, order, c.Workers)
+		views, err := src.collect(ctx, p.Views, order, c.Workers)
 		if err != nil {
 			return nil, err
 		}
 		if q%g.Size() != g.Rank() {
 			continue
-		}
-		views := make([]View[T], len(some))
-		for k, m := range some {
-			views[k].Rows = m
 		}
 		if subs[q], err = newSource(alone, views, c.Workers); err != nil {
 			return nil, err

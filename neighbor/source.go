@@ -155,6 +155,16 @@ func (s *source[T]) incomplete(views []int) bool {
 	return false
 }
 
+// lacks reports whether a sample, of any rank, lacks one of the views.
+func (s *source[T]) lacks(ctx context.Context, views []int) bool {
+	for _, v := range views {
+		if lacking(ctx, s.views[v].Present) {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *source[T]) blocks() int { return (s.n + blockRows - 1) / blockRows }
 
 func (s *source[T]) block(b int) (lo, hi int) { return b * blockRows, min((b+1)*blockRows, s.n) }

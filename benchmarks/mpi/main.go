@@ -12,6 +12,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -25,14 +27,16 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/comm"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/mpi"
 )
 
 type options struct {
 	n, clusters, epochs, rounds int
+	threads, cores              int
 	dims, preset, ranks, launch string
-	given, rank                 bool
+	given, rank, detail, costs  bool
 }
 
 func main() {
@@ -46,10 +50,20 @@ func main() {
 	flag.StringVar(&o.ranks, "ranks", "1,2", "numbers of processes")
 	flag.StringVar(&o.launch, "launch", "mpirun", "what starts processes, before -n and their number")
 	flag.BoolVar(&o.given, "given", false, "the paper's first anchors are given, in place of a k-means, to time epochs alone")
+	flag.BoolVar(&o.detail, "detail", false, "say of each kind of step how often it was done, its messages and bytes")
 	flag.BoolVar(&o.rank, "rank", false, "be one of the processes, which this program starts")
+	flag.BoolVar(&o.costs, "cost", false, "fit nothing: print what fits of the network of the paper cost, as counted")
+	flag.IntVar(&o.threads, "threads", 1, "threads of each process, for -cost")
+	flag.IntVar(&o.cores, "cores", math.MaxInt, "processes that work at a time, for -cost")
+	probes := flag.Bool("probe", false, "be one of the processes that mpirun has started, and measure messages")
 	flag.Parse()
 	work := o.compare
-	if o.rank {
+	switch {
+	case *probes:
+		work = probe
+	case o.costs:
+		work = o.predict
+	case o.rank:
 		work = o.fit
 	}
 	if err := work(); err != nil {
@@ -86,7 +100,7 @@ func (o *options) compare() error {
 			args := append(strings.Fields(o.launch), "-n", strconv.Itoa(r), exe, "-rank",
 				"-n", strconv.Itoa(o.n), "-dims", o.dims,
 				"-clusters", strconv.Itoa(o.clusters), "-preset", o.preset, "-epochs", strconv.Itoa(o.epochs),
-				fmt.Sprintf("-given=%v", o.given))
+				fmt.Sprintf("-given=%v", o.given), fmt.Sprintf("-detail=%v", o.detail))
 			c := exec.Command(args[0], args[1:]...)
 			c.Env, c.Stderr = append(os.Environ(), "GOMAXPROCS=1"), os.Stderr
 			out, err := c.Output()
@@ -104,7 +118,7 @@ func (o *options) compare() error {
 	fmt.Printf("%d × (%s), m = %d, preset %s, %d epochs, one thread a process, medians of %d\n\n",
 		o.n, o.dims, o.clusters, o.preset, o.epochs, o.rounds)
 	fmt.Println("processes | whole fit, s | preparation | start | epoch | clusters | in messages | messages | MB received | " +
-		"efficiency")
+		"efficiency | and of the paper's as counted: messages | MB | whole fit, s")
 	first := 0.0
 	for k, r := range ranks {
 		of := func(field func(f figures) float64) float64 {
@@ -119,11 +133,19 @@ func (o *options) compare() error {
 		if k == 0 {
 			first = total * float64(r)
 		}
-		fmt.Printf("%d | %.2f | %.2f | %.2f | %.3f | %.2f | %.2f | %.0f | %.1f | %.0f %%\n", r, total,
+		counted := ""
+		if o.preset == "paper" && !o.given {
+			c, err := o.simulate(r)
+			if err != nil {
+				return err
+			}
+			counted = fmt.Sprintf(" | %.0f | %.1f | %.2f", c.messages, c.bytes/1e6, c.seconds)
+		}
+		fmt.Printf("%d | %.2f | %.2f | %.2f | %.3f | %.2f | %.2f | %.0f | %.1f | %.0f %%%s\n", r, total,
 			of(func(f figures) float64 { return f.prepare }), of(func(f figures) float64 { return f.start }),
 			of(func(f figures) float64 { return f.epoch }), of(func(f figures) float64 { return f.finish }),
 			of(func(f figures) float64 { return f.waits }), of(func(f figures) float64 { return f.steps }),
-			of(func(f figures) float64 { return f.bytes })/1e6, 100*first/(float64(r)*total))
+			of(func(f figures) float64 { return f.bytes })/1e6, 100*first/(float64(r)*total), counted)
 	}
 	return nil
 }
@@ -169,6 +191,12 @@ func (o *options) fit() error {
 	}
 	if w.Rank() == 0 {
 		t := found.Timings
+		if o.detail {
+			for _, what := range slices.Sorted(maps.Keys(timed.each)) {
+				s := timed.each[what]
+				fmt.Fprintf(os.Stderr, "%6d  %6d  %12d  %s\n", s.times, s.messages, s.bytes, what)
+			}
+		}
 		fmt.Println(time.Since(began).Seconds(), t.Prepare.Seconds(), t.Start.Seconds(), t.Epoch.Seconds(), t.Clusters.Seconds(),
 			timed.waits.Seconds(), timed.steps, timed.bytes)
 	}
@@ -221,16 +249,47 @@ type timedComm struct {
 	machine.Comm
 	waits        time.Duration
 	steps, bytes int
+	what         string // of the step whose header was exchanged last
+	each         map[string]*step
+}
+
+// step is what the processes do together under one name.
+type step struct{ times, messages, bytes int }
+
+// count adds a message of which so many bytes were received.
+func (c *timedComm) count(bytes int) {
+	if c.each == nil {
+		c.each = map[string]*step{}
+	}
+	s := c.each[c.what]
+	if s == nil {
+		s = &step{}
+		c.each[c.what] = s
+	}
+	s.messages, s.bytes = s.messages+1, s.bytes+bytes
+	c.steps, c.bytes = c.steps+1, c.bytes+bytes
 }
 
 func (c *timedComm) AllGather(ctx context.Context, mine []byte, sizes []int, all []byte) error {
+	if header := ranks.HeaderBytes; len(mine) == header && len(all) == header*len(sizes) {
+		c.what = strings.TrimRight(string(mine[17:]), "\x00")
+		defer func() { c.each[c.what].times++ }()
+	}
 	began := time.Now()
-	defer func() { c.waits, c.steps, c.bytes = c.waits+time.Since(began), c.steps+1, c.bytes+len(all)-len(mine) }()
+	defer func() { c.waits += time.Since(began); c.count(len(all) - len(mine)) }()
 	return c.Comm.AllGather(ctx, mine, sizes, all)
+}
+
+func (c *timedComm) AllToAll(ctx context.Context, mine []byte, to []int, all []byte, from []int) error {
+	began := time.Now()
+	defer func() { c.waits += time.Since(began); c.count(len(all) - from[c.Rank()]) }()
+	return c.Comm.(interface {
+		AllToAll(ctx context.Context, mine []byte, to []int, all []byte, from []int) error
+	}).AllToAll(ctx, mine, to, all, from)
 }
 
 func (c *timedComm) Broadcast(ctx context.Context, root int, x []byte) error {
 	began := time.Now()
-	defer func() { c.waits, c.steps, c.bytes = c.waits+time.Since(began), c.steps+1, c.bytes+len(x) }()
+	defer func() { c.waits += time.Since(began); c.count(len(x)) }()
 	return c.Comm.Broadcast(ctx, root, x)
 }

@@ -21,12 +21,12 @@ import (
 )
 
 // withMPI are the flags that may stand beside -mpi.
-var withMPI = []string{"mpi", "data", "leave-out", "max-memory", "out", "save", "json", "quiet", "clusters", "anchors", "layers",
-	"variant", "activation", "preset", "preprocess", "start", "read-out", "neighbors", "epochs", "lr", "seed", "restarts",
-	"tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume", "workers", "rotate", "kmeans-starts",
-	"theta0", "rho0", "rho-scale", "signs", "one-sided", "lipschitz", "reduction", "detach", "directions", "filter-steps",
-	"neighbor-weight", "held-out-weight", "other-weight", "temperature", "exact-neighbors", "landmarks", "lowest-inertia",
-	"never-keep"}
+var withMPI = []string{"mpi", "data", "leave-out", "missing-rows", "max-memory", "out", "save", "json", "quiet", "clusters",
+	"anchors", "layers", "variant", "activation", "preset", "preprocess", "start", "read-out", "neighbors", "epochs", "lr",
+	"seed", "restarts", "tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume", "workers",
+	"rotate", "kmeans-starts", "theta0", "rho0", "rho-scale", "signs", "one-sided", "lipschitz", "reduction", "detach",
+	"directions", "filter-steps", "neighbor-weight", "held-out-weight", "other-weight", "temperature", "exact-neighbors",
+	"landmarks", "lowest-inertia", "never-keep"}
 
 // checkMPI refuses what several processes cannot do.
 func (o *fitOptions) checkMPI() error {
@@ -161,6 +161,7 @@ func (o *fitOptions) fitRank(
 	began := time.Now()
 	options := o.options(32)
 	options.Labels, options.NoLabels, options.NoIDs = "", true, true
+	options.MissingRows = false // which takes a pass over all rows; those of this process are looked at once they are here
 	data, err := openShards(ctx, o.data, options)
 	if err != nil {
 		return nil, nil, nil, err
@@ -185,7 +186,7 @@ func (o *fitOptions) fitRank(
 		}
 	}
 	defer out.End()
-	views, err := data.read(ctx, lo, hi, o.config.Machine.Workers)
+	views, err := data.read(ctx, lo, hi, o.config.Machine.Workers, o.missingRows)
 	if err = errors.Join(err, data.close()); err != nil {
 		return nil, nil, nil, err
 	}
@@ -222,6 +223,11 @@ func (o *fitOptions) writeRank(w world, in *input, c *largemvc.Clustering, stdou
 	if err := o.writeRankLabels(w, in, c); err != nil {
 		return err
 	}
+	if o.missingRows {
+		if err := in.countMissing(w); err != nil {
+			return err
+		}
+	}
 	if w.Rank() > 0 {
 		return nil
 	}
@@ -238,6 +244,28 @@ func (o *fitOptions) writeRank(w world, in *input, c *largemvc.Clustering, stdou
 	}
 	r.ClusterSizes = c.Sizes // those of the labels are of one process
 	return r.print(stdout, o.json)
+}
+
+// countMissing sets the share of the view rows that are absent, of those of all processes.
+func (in *input) countMissing(w world) error {
+	absent, mine, all := 0, make([]byte, 8), make([]byte, 8*w.Size())
+	for _, v := range in.views {
+		n, _ := v.Dims()
+		for i := range n {
+			if !v.Has(i) {
+				absent++
+			}
+		}
+	}
+	binary.LittleEndian.PutUint64(mine, uint64(absent))
+	sizes := slices.Repeat([]int{8}, w.Size())
+	if err := w.AllGather(context.Background(), mine, sizes, all); err != nil {
+		return err
+	}
+	for r := range sizes {
+		in.missing += float64(binary.LittleEndian.Uint64(all[8*r:])) / float64(in.samples*len(in.views))
+	}
+	return nil
 }
 
 // writeRankLabels writes -out: each process its own file, or rank 0 the labels of all.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -129,6 +130,32 @@ func TestMPINeighbours(t *testing.T) {
 					t.Errorf("%s%s%s: other labels", l[0], neighbors, args)
 				}
 			}
+		}
+	}
+}
+
+// TestMPIMissingRows: samples that lack views, with landmarks, have the labels of one process.
+func TestMPIMissingRows(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	writeHoles(t, folder, 0.3, 5000, 700, 1, 4200, 99)
+	const settings = " -clusters 4 -quiet -missing-rows -exact-neighbors none -landmarks 100 -epochs 3 -json"
+	code, stdout, stderr := alone(t, "fit -data x0.npy -data x1.npy -out one.csv"+settings)
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	rate := regexp.MustCompile(`"missing_rate":\s*[0-9.]+`)
+	want, absent := contents(t, "one.csv"), rate.FindString(stdout)
+	for _, l := range launchers(t) {
+		out, err := job(t, l, 2, "-data x0-%d.npy -data x1.npy -out many.csv"+settings).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", l[0], err, out)
+		}
+		if contents(t, "many.csv") != want {
+			t.Errorf("%s: other labels", l[0])
+		}
+		if got := rate.FindString(string(out)); got != absent || absent == "" {
+			t.Errorf("%s: %q, want %q", l[0], got, absent)
 		}
 	}
 }

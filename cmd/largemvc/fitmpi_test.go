@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -33,6 +34,19 @@ func writeNPY(t *testing.T, path string, n, d int, x []float32) {
 // numbers of rows, x0-0.npy and so on.
 func writeShards(t *testing.T, folder string, n int, parts ...int) (all [][]float32) {
 	t.Helper()
+	return writeHoles(t, folder, 0, n, parts...)
+}
+
+// writeHoles is writeShards of samples of which a share lacks one of the views, whose row is NaN.
+func writeHoles(t *testing.T, folder string, share float64, n int, parts ...int) (all [][]float32) {
+	t.Helper()
+	holes := rand.New(rand.NewPCG(5, 6))
+	lacks := make([]int, n) // the view, or one that there is not
+	for i := range lacks {
+		if lacks[i] = 2; holes.Float64() < share {
+			lacks[i] = holes.IntN(2)
+		}
+	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for v, d := range []int{9, 6} {
 		x := make([]float32, n*d)
@@ -41,6 +55,9 @@ func writeShards(t *testing.T, folder string, n int, parts ...int) (all [][]floa
 				x[i*d+j] = float32(rng.NormFloat64())
 				if j%4 == i%4 {
 					x[i*d+j] += 4
+				}
+				if lacks[i] == v {
+					x[i*d+j] = float32(math.NaN())
 				}
 			}
 		}
@@ -69,7 +86,7 @@ func TestShards(t *testing.T) {
 		t.Fatalf("%d samples, %+v", s.samples(), s.views)
 	}
 	for _, span := range [][2]int{{0, n}, {699, 702}, {700, 701}, {701, 4950}, {4999, n}} {
-		views, err := s.read(t.Context(), span[0], span[1], 2)
+		views, err := s.read(t.Context(), span[0], span[1], 2, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,7 +78,8 @@ func (s *shards) add(ctx context.Context, pattern string, files []string, o data
 		}
 		s.sets = append(s.sets, set)
 		if set.Present != nil {
-			return fmt.Errorf("%s: some samples lack views, which several processes cannot fit", file)
+			return fmt.Errorf("%s lists the samples that lack views, which several processes do not read: give rows that are "+
+				"wholly NaN, and -missing-rows", file)
 		}
 		if k > 0 && len(set.Views) != len(s.views)-first {
 			return fmt.Errorf("%s has %d views, %s has %d", file, len(set.Views), files[0], len(s.views)-first)
@@ -120,8 +122,8 @@ func (s *shards) samples() int { return s.views[0].rows }
 // readBlock is the number of rows that are read at once.
 const readBlock = 4096
 
-// read returns the rows from lo to hi−1 of all views, in memory.
-func (s *shards) read(ctx context.Context, lo, hi, workers int) ([]largemvc.View, error) {
+// read returns the rows from lo to hi−1 of all views, in memory. With missing, rows that are wholly NaN are absent.
+func (s *shards) read(ctx context.Context, lo, hi, workers int, missing bool) ([]largemvc.View, error) {
 	out := make([]largemvc.View, len(s.views))
 	for i, v := range s.views {
 		x := make([]float32, (hi-lo)*v.cols)
@@ -132,6 +134,16 @@ func (s *shards) read(ctx context.Context, lo, hi, workers int) ([]largemvc.View
 			return nil, err
 		}
 		out[i] = largemvc.Float32View(hi-lo, v.cols, x).Named(v.name).WithFeatures(v.features)
+		if !missing {
+			continue
+		}
+		present := make([]bool, hi-lo)
+		for r := range present {
+			present[r] = slices.ContainsFunc(x[r*v.cols:(r+1)*v.cols], func(e float32) bool { return e == e })
+		}
+		if slices.Contains(present, false) {
+			out[i] = out[i].WithPresent(present)
+		}
 	}
 	return out, nil
 }

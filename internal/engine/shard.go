@@ -81,9 +81,9 @@ func ChunkRows(spec *Spec, sparse bool) int {
 }
 
 // NewMemory returns a shard of the rows in x, the first of which is sample number `first`, at a multiple of ChunkRows.
-// present[v] says which of the rows view v has (nil: all); absent rows of x must be zero. h0 is the representation of the
-// rows before the first layer (row-major, m values a row), nil for zero. With training unset the state that only backward
-// passes need is left out.
+// present[v] says which of the rows view v has (nil: all, those of other shards too); absent rows of x must be zero. h0 is the
+// representation of the rows before the first layer (row-major, m values a row), nil for zero. With training unset the state that
+// only backward passes need is left out.
 func NewMemory[T kernel.Float](
 	spec *Spec, first int, x []rows.Matrix[T], present [][]bool, h0 []float64, training bool,
 ) (*Memory[T], error) {
@@ -164,7 +164,7 @@ func (s *Memory[T]) setPresence(present [][]bool) {
 	}
 	for v := range views {
 		s.weight[v] = full
-		if present == nil || present[v] == nil || all(present[v]) {
+		if present == nil || present[v] == nil || s.n == s.spec.Samples && all(present[v]) {
 			continue
 		}
 		s.present[v] = make([]T, s.n)

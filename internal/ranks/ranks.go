@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -26,8 +27,11 @@ type Group struct {
 	number uint64 // of what is done together next
 	spent  int64
 
-	all    []byte // memory for sums
-	first  int    // the number of this rank's first row
+	all, sent []byte // memory for sums
+	slices    *parallel.Tree[[]float64]
+	width     int // of the slices
+
+	first  int // the number of this rank's first row
 	rows   int
 	total  int // rows of all ranks
 	counts []int
@@ -123,10 +127,10 @@ const (
 	failed
 )
 
-// A header has the number of what is done, the bytes that this rank has for it, the state of the rank, and what it is.
+// A header has the number of what is done, the bytes that this rank has for it, the state of the rank, and what it is, in text.
 const (
-	headerBytes = 72
-	textBytes   = headerBytes - 17
+	HeaderBytes = 72
+	textBytes   = HeaderBytes - 17
 )
 
 // head tells all ranks what this one is about to do, and returns the sizes of what they have for it.
@@ -143,15 +147,15 @@ func (g *Group) head(what string, size, state int) ([]int, error) {
 	if state == working && !g.ended && g.outer.Err() != nil {
 		state = cancelled
 	}
-	mine := binary.LittleEndian.AppendUint64(make([]byte, 0, headerBytes), g.number)
+	mine := binary.LittleEndian.AppendUint64(make([]byte, 0, HeaderBytes), g.number)
 	mine = binary.LittleEndian.AppendUint64(mine, uint64(size))
 	mine = append(mine, byte(state))
 	mine = append(mine, what[:min(len(what), textBytes)]...)
-	mine = mine[:headerBytes]
+	mine = mine[:HeaderBytes]
 	ranks := g.world.Size()
-	sizes, all := make([]int, ranks), make([]byte, ranks*headerBytes)
+	sizes, all := make([]int, ranks), make([]byte, ranks*HeaderBytes)
 	for r := range sizes {
-		sizes[r] = headerBytes
+		sizes[r] = HeaderBytes
 	}
 	if err := g.gather(mine, sizes, all); err != nil {
 		return nil, err
@@ -206,7 +210,7 @@ type parsed struct {
 }
 
 func header(all []byte, r int) parsed {
-	b := all[r*headerBytes : (r+1)*headerBytes]
+	b := all[r*HeaderBytes : (r+1)*HeaderBytes]
 	return parsed{
 		binary.LittleEndian.Uint64(b), int(binary.LittleEndian.Uint64(b[8:])), b[16], strings.TrimRight(string(b[17:]), "\x00"),
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/comm"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // each runs work on ranks with the given numbers of rows.
@@ -188,5 +189,64 @@ func TestGather(t *testing.T) {
 	})
 	if err := errors.Join(errs...); err != nil {
 		t.Error(err)
+	}
+}
+
+// plain hides AllToAll.
+type plain struct{ machine.Comm }
+
+// TestSlices: sums of many numbers have the same bits whether every rank gets all branches of the tree or a slice of them, and by
+// slices what a rank receives does not grow with the ranks.
+func TestSlices(t *testing.T) {
+	const rows, chunk, size = 64 * 1024, 1024, 10_001
+	add := func(first int) func(_, lo, hi int, _ struct{}, part []float64) error {
+		return func(_, lo, hi int, _ struct{}, part []float64) error {
+			for j := range part {
+				part[j] = math.Sin(float64((first+lo)*(j+1))) * math.Exp(float64(j%17))
+			}
+			return nil
+		}
+	}
+	fresh := func() struct{} { return struct{}{} }
+	want, err := SumRows(t.Context(), "a sum", 1, rows, chunk, size, fresh, add(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sliced := range []bool{true, false} {
+		for _, count := range []int{2, 3, 5, 16} {
+			received := make([]int64, count)
+			var wg sync.WaitGroup
+			for r, c := range comm.Local(count) {
+				if !sliced {
+					c = plain{c}
+				}
+				wg.Go(func() {
+					ctx, g := Enter(t.Context(), c)
+					lo, hi, err := comm.Share(rows, r, count)
+					if err == nil {
+						err = g.Join(hi-lo, nil)
+					}
+					for range 2 { // with memory that was used before
+						_, before := g.Spent()
+						var got []float64
+						if err == nil {
+							got, err = SumRows(ctx, "a sum", 1, hi-lo, chunk, size, fresh, add(lo))
+						}
+						if err == nil && !slices.Equal(got, want) {
+							err = errors.New("another sum")
+						}
+						_, received[r] = g.Spent()
+						received[r] -= before
+					}
+					if err = g.Leave(err); err != nil {
+						t.Errorf("%d ranks, slices %v, rank %d: %v", count, sliced, r, err)
+					}
+				})
+			}
+			wg.Wait()
+			if most := slices.Max(received); sliced && most > 7*8*size {
+				t.Errorf("%d ranks: %d bytes, of branches of %d", count, most, 8*size)
+			}
+		}
 	}
 }

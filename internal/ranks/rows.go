@@ -114,8 +114,8 @@ func (g *Group) foldInts(what string, x []int, fold func(a, b int) int) error {
 	return nil
 }
 
-// JoinTree makes the tree of this rank's chunks one of those of all ranks. values returns the numbers of a part that is filled
-// like another.
+// JoinTree makes the tree of this rank's chunks one of those of all ranks, of which the total is of use alone. values returns the
+// numbers of a part that is filled like another.
 func JoinTree[S any](g *Group, what string, tree *parallel.Tree[S], values func(part, like S) []float64) error {
 	if g == nil {
 		return nil
@@ -140,6 +140,9 @@ func JoinTree[S any](g *Group, what string, tree *parallel.Tree[S], values func(
 			at = total
 		}
 		total += n
+	}
+	if g.sliced(sizes, size) {
+		return joinSlices(g, tree, values, sizes, size/8)
 	}
 	all := g.room(total)
 	mine := all[at : at+sizes[g.Rank()]] // where it is to be

@@ -58,6 +58,41 @@ func Collect[T kernel.Float](
 	return out, nil
 }
 
+// CollectBits tells every rank which of the samples with the given numbers, among those of all ranks, have something, in the
+// order of the numbers. has says it of the n of this rank, by their numbers here.
+func CollectBits(ctx context.Context, what string, n int, numbers []int, has func(i int) bool) ([]bool, error) {
+	g, out := ranks.Of(ctx), make([]bool, len(numbers))
+	var mine []byte
+	for k, i := range numbers {
+		switch {
+		case i < 0 || i >= g.Total(n):
+			return nil, fmt.Errorf("%s: sample %d of %d", what, i, g.Total(n))
+		case i < g.First() || i >= g.First()+n:
+			continue
+		}
+		out[k] = has(i - g.First())
+		mine = append(mine, 0)
+		if out[k] {
+			mine[len(mine)-1] = 1
+		}
+	}
+	if g == nil {
+		return out, nil
+	}
+	parts, err := g.Gather(what, mine)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range numbers {
+		owner := g.Owner(i)
+		if len(parts[owner]) == 0 {
+			return nil, fmt.Errorf("%s: rank %d has answered too little", what, owner)
+		}
+		out[k], parts[owner] = parts[owner][0] != 0, parts[owner][1:]
+	}
+	return out, nil
+}
+
 // ThinNumbers returns the numbers of the rows that Thin takes of n.
 func ThinNumbers(n, enough int) []int {
 	step := n / enough

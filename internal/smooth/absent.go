@@ -2,8 +2,10 @@ package smooth
 
 import (
 	"context"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/neighbor"
 )
@@ -15,29 +17,25 @@ const (
 	startFillSteps = 5
 )
 
-// Incomplete says whether an input lacks a row.
-func Incomplete[T kernel.Float](blocks []neighbor.Block[T]) bool {
-	for _, b := range blocks {
-		for _, p := range b.Present {
-			if !p {
-				return true
-			}
-		}
-	}
-	return false
+// Incomplete says whether an input lacks a row, of any rank.
+func Incomplete[T kernel.Float](ctx context.Context, blocks []neighbor.Block[T]) bool {
+	together := ranks.Of(ctx) != nil // where masks are there for views that are absent on any of them
+	return slices.ContainsFunc(blocks, func(b neighbor.Block[T]) bool {
+		return together && b.Present != nil || slices.Contains(b.Present, false)
+	})
 }
 
 // Filled returns inputs in which the rows of absent views are those of neighbours, in memory of their own. The neighbours are
 // those of a graph of the rows that are there. Where nothing is absent, these are the blocks themselves.
 func (s *Inputs[T]) Filled(ctx context.Context, blocks []neighbor.Block[T], n int, o Options) ([]neighbor.Block[T], error) {
-	if !Incomplete(blocks) {
+	if !Incomplete(ctx, blocks) {
 		return blocks, nil
 	}
 	x, err := viewsOfBlocks(blocks, n)
 	if err != nil {
 		return nil, err
 	}
-	index, err := neighbor.Build(ctx, x, s.spaces(false), o.index(n))
+	index, err := neighbor.Build(ctx, x, s.spaces(false), o.index(ranks.Of(ctx).Total(n)))
 	if err != nil {
 		return nil, ofNeighbors(ctx, err)
 	}

@@ -150,7 +150,7 @@ func (s *Inputs[T]) join(ctx context.Context, blocks, filled []neighbor.Block[T]
 	if err != nil {
 		return nil, err
 	}
-	g.index, err = neighbor.Build(ctx, x, s.spaces(Incomplete(blocks)), o.index(total))
+	g.index, err = neighbor.Build(ctx, x, s.spaces(Incomplete(ctx, blocks)), o.index(total))
 	return g, err
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/neighbor"
 )
@@ -17,10 +18,11 @@ import (
 // lastSteps is the number of steps of that.
 const lastSteps = 4
 
-// SmoothLast smooths h, the representation of the n training samples at norm 1, in so many columns with the stride ld, along
-// their graph, to norm 1 again, and makes Last do the same to new samples. It does nothing where inputs are not smoothed.
+// SmoothLast smooths h, the representation of the training samples, of which this rank has n, at norm 1, in so many columns with
+// the stride ld, along their graph, to norm 1 again, and makes Last do the same to new samples. It does nothing where inputs are
+// not smoothed.
 func (s *Transform[T]) SmoothLast(ctx context.Context, h []T, n, columns, ld int, o Options) error {
-	if o.steps(n) < 1 {
+	if o.steps(ranks.Of(ctx).Total(n)) < 1 {
 		return nil
 	}
 	block := neighbor.Block[T]{X: h, Ld: ld, Cols: columns}

@@ -76,9 +76,21 @@ func collected[T kernel.Float](
 		return nil, nil, err
 	}
 	out := make([]neighbor.Block[T], len(blocks))
+	masks := map[*bool][]bool{} // inputs of one view have one mask
 	for k, m := range some {
-		cols := blocks[k].Cols
+		cols, own := blocks[k].Cols, blocks[k].Present
 		out[k] = neighbor.Block[T]{Ld: cols, Cols: cols, X: make([]T, len(samples)*cols)}
+		if own != nil {
+			mask, known := masks[&own[0]]
+			if !known {
+				mask, err = rows.CollectBits(ctx, "which of them have a view", n, samples, func(i int) bool { return own[i] })
+				if err != nil {
+					return nil, nil, err
+				}
+				masks[&own[0]] = mask
+			}
+			out[k].Present = mask
+		}
 		for r := range samples {
 			m.Row(r, out[k].X[r*cols:(r+1)*cols])
 		}

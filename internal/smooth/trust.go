@@ -72,24 +72,23 @@ type appearance struct {
 
 // appearances learns it of every view.
 func appearances(ctx context.Context, views []view.View, o Options) ([]appearance, error) {
-	out := make([]appearance, len(views))
-	if ranks.Of(ctx) != nil {
-		seen := make([]view.View, len(views))
-		for v, x := range views {
-			total := ranks.Of(ctx).Total(x.Rows)
-			numbers := append(view.LookRows(total, x.Cols, o.Seed), trust.Samples(total, o.Seed)...)
-			var err error
-			if seen[v], err = x.Only(ctx, numbers, o.Workers); err != nil {
-				return nil, err
-			}
+	out, seen := make([]appearance, len(views)), make([]view.Seen, len(views))
+	n := ranks.Of(ctx).Total(views[0].Rows)
+	for v, x := range views {
+		if seen[v] = x; ranks.Of(ctx) == nil {
+			continue
 		}
-		views = seen
+		var err error
+		numbers := append(view.LookRows(n, x.Cols, o.Seed, x.Present != nil), trust.Samples(n, o.Seed)...)
+		if seen[v], err = x.Only(ctx, numbers, o.Workers); err != nil {
+			return nil, err
+		}
 	}
 	return out, parallel.For(ctx, o.Workers, len(views), func(_, v int) error {
-		x, look := views[v], view.NewLook(views[v], o.Seed)
-		row := make([]float64, x.Cols)
+		x, look := seen[v], view.NewLook(seen[v], n, views[v].Cols, o.Seed)
+		row := make([]float64, views[v].Cols)
 		var rows [][]float64
-		for _, i := range trust.Samples(x.Rows, o.Seed) {
+		for _, i := range trust.Samples(n, o.Seed) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

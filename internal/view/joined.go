@@ -1,48 +1,57 @@
 package view
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/ranks"
+)
 
 // Joint says how many samples hold the views together.
 type Joint struct {
 	Few  []int // the numbers of the views on the one side
 	Rest []int // and of those on the other
-	Both int   // the samples that have a view on each side
+	Both int   // the samples, of all ranks, that have a view on each side
 	Of   int   // n
 }
 
 // WeakestJoint returns the two sides of the views that the fewest samples join, going by pairs of views: the sides of the
 // weakest link of the chain of views, where the strongest links are taken first.
-func WeakestJoint(views []View) Joint {
-	n := views[0].Rows
-	both := make([][]int, len(views))
-	for u := range both {
-		both[u] = make([]int, len(views))
+func WeakestJoint(ctx context.Context, views []View) (Joint, error) {
+	g, n, count := ranks.Of(ctx), views[0].Rows, len(views)
+	out := Joint{Both: g.Total(n), Of: g.Total(n)}
+	if count < 2 || !slices.ContainsFunc(views, func(x View) bool { return x.Present != nil }) {
+		return out, nil
 	}
+	both := make([]int, count*count)
 	for i := range n {
 		for u := range views {
-			for v := u + 1; v < len(views) && views[u].Has(i); v++ {
+			for v := u + 1; v < count && views[u].Has(i); v++ {
 				if views[v].Has(i) {
-					both[u][v]++
+					both[u*count+v]++
 				}
 			}
 		}
 	}
+	if err := g.SumInts("the samples that join two views", both); err != nil {
+		return out, err
+	}
 	// Kruskal's spanning tree: the last link that joins two sides is its weakest.
-	side := make([]int, len(views))
+	side := make([]int, count)
 	for v := range side {
 		side[v] = v
 	}
-	out := Joint{Both: n, Of: n}
-	for range len(views) - 1 {
+	for range count - 1 {
 		a, b := -1, -1
 		for u := range views {
-			for v := u + 1; v < len(views); v++ {
-				if side[u] != side[v] && (a < 0 || both[u][v] > both[a][b]) {
+			for v := u + 1; v < count; v++ {
+				if side[u] != side[v] && (a < 0 || both[u*count+v] > both[a*count+b]) {
 					a, b = u, v
 				}
 			}
 		}
-		out = sides(views, side, side[a], side[b])
+		out.setSides(side, side[a], side[b])
 		from, to := side[b], side[a]
 		for v := range side {
 			if side[v] == from {
@@ -50,26 +59,28 @@ func WeakestJoint(views []View) Joint {
 			}
 		}
 	}
-	return out
+	joined := []int{0}
+	for i := range n {
+		if has(views, out.Rest, i) && has(views, out.Few, i) {
+			joined[0]++
+		}
+	}
+	err := g.SumInts("the samples that join two sides of the views", joined)
+	out.Both = joined[0]
+	return out, err
 }
 
-// sides counts the samples that have a view of both sides.
-func sides(views []View, side []int, a, b int) Joint {
-	out := Joint{Of: views[0].Rows}
-	for v := range views {
-		switch side[v] {
+// setSides makes the views that have gone to sides a and b the two sides.
+func (j *Joint) setSides(side []int, a, b int) {
+	j.Rest, j.Few = nil, nil
+	for v, s := range side {
+		switch s {
 		case a:
-			out.Rest = append(out.Rest, v)
+			j.Rest = append(j.Rest, v)
 		case b:
-			out.Few = append(out.Few, v)
+			j.Few = append(j.Few, v)
 		}
 	}
-	for i := range out.Of {
-		if has(views, out.Rest, i) && has(views, out.Few, i) {
-			out.Both++
-		}
-	}
-	return out
 }
 
 func has(views []View, some []int, i int) bool {

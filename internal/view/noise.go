@@ -19,14 +19,23 @@ type Look struct {
 	value, std float64 // mean and deviation of all values
 }
 
-// NewLook looks at a few of the present rows.
-func NewLook(x View, seed uint64) *Look {
+// Seen is a view of which some rows can be looked at.
+type Seen interface {
+	Has(i int) bool
+	Row(i int, dst []float64)
+}
+
+// lookTries is how many rows are drawn for each that is to be looked at, at most, for some may be absent.
+const lookTries = 4
+
+// NewLook looks at a few of the present rows, of n of so many columns.
+func NewLook(x Seen, n, cols int, seed uint64) *Look {
 	rng := rand.New(rand.NewPCG(seed, lookStream))
-	out := &Look{Mean: make([]float64, x.Cols)}
-	row, seen, square := make([]float64, x.Cols), 0.0, 0.0
-	rows := lookCount(x.Cols)
-	for k := 0; k < 4*rows && int(seen) < rows; k++ {
-		i := rng.IntN(x.Rows)
+	out := &Look{Mean: make([]float64, cols)}
+	row, seen, square := make([]float64, cols), 0.0, 0.0
+	rows := lookCount(cols)
+	for k := 0; k < lookTries*rows && int(seen) < rows; k++ {
+		i := rng.IntN(n)
 		if !x.Has(i) {
 			continue
 		}
@@ -39,7 +48,7 @@ func NewLook(x View, seed uint64) *Look {
 		seen++
 	}
 	if seen > 0 {
-		count := seen * float64(x.Cols)
+		count := seen * float64(cols)
 		out.value /= count
 		out.std = math.Sqrt(max(square/count-out.value*out.value, 0))
 		for c := range out.Mean {
@@ -52,9 +61,13 @@ func NewLook(x View, seed uint64) *Look {
 // lookCount is the number of rows that a Look of some columns is taken from.
 func lookCount(cols int) int { return max(lookLeast, min(lookRows, lookValues/cols)) }
 
-// LookRows returns the numbers of the rows that NewLook looks at, of n that are all present.
-func LookRows(n, cols int, seed uint64) []int {
-	rng, out := rand.New(rand.NewPCG(seed, lookStream)), make([]int, lookCount(cols))
+// LookRows returns the numbers of the rows that NewLook looks at, of n that are all present, or of which some are absent.
+func LookRows(n, cols int, seed uint64, masked bool) []int {
+	rng, count := rand.New(rand.NewPCG(seed, lookStream)), lookCount(cols)
+	if masked {
+		count *= lookTries
+	}
+	out := make([]int, count)
 	for k := range out {
 		out[k] = rng.IntN(n)
 	}

@@ -4,25 +4,30 @@ import (
 	"context"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
-	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
 // Only returns the view of the samples of all ranks of which rows with the given numbers alone can be looked at. Every rank has
-// these then. All samples must have the view.
-func (v View) Only(ctx context.Context, numbers []int, workers int) (View, error) {
+// these then.
+func (v View) Only(ctx context.Context, numbers []int, workers int) (*Some, error) {
 	some := slices.Compact(slices.Sorted(slices.Values(numbers)))
-	held, err := rows.Collect(ctx, "some rows of a view", []rows.Matrix[float64]{rowsOf{View: v}}, some, workers)
+	has, err := rows.CollectBits(ctx, "which of some samples have a view", v.Rows, some, v.Has)
 	if err != nil {
-		return v, err
+		return nil, err
 	}
-	m := &onlyRows{n: ranks.Of(ctx).Total(v.Rows), d: v.Cols, at: make(map[int]int, len(some)), rows: held[0]}
+	out, there := &Some{at: make(map[int]int, len(some))}, some[:0]
 	for k, i := range some {
-		m.at[i] = k
+		if has[k] {
+			out.at[i] = len(there)
+			there = append(there, i)
+		}
 	}
-	return View{Name: v.Name, Rows: m.n, Cols: v.Cols, Matrix: m}, nil
+	held, err := rows.Collect(ctx, "some rows of a view", []rows.Matrix[float64]{rowsOf{View: v}}, there, workers)
+	if err != nil {
+		return nil, err
+	}
+	out.rows = held[0]
+	return out, nil
 }
 
 // rowsOf is the rows of a view, for those who take them one by one.
@@ -35,15 +40,17 @@ func (r rowsOf) Dims() (int, int) { return r.View.Rows, r.Cols }
 
 func (r rowsOf) Row(i int, dst []float64) { r.View.Row(i, dst) }
 
-// onlyRows is a matrix of which some rows are held.
-type onlyRows struct {
-	n, d int
-	at   map[int]int
+// Some is some rows of a view.
+type Some struct {
+	at   map[int]int // of the samples that have it
 	rows *rows.Dense[float64]
 }
 
-func (m *onlyRows) Dims() (int, int) { return m.n, m.d }
+// Has says whether sample i is one of them and has the view.
+func (s *Some) Has(i int) bool {
+	_, has := s.at[i]
+	return has
+}
 
-func (m *onlyRows) At(i, j int) float64 { return m.rows.View(m.at[i])[j] }
-
-func (m *onlyRows) T() mat.Matrix { return mat.Transpose{Matrix: m} }
+// Row writes its row to dst.
+func (s *Some) Row(i int, dst []float64) { s.rows.Row(s.at[i], dst) }

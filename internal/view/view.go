@@ -4,6 +4,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -153,11 +154,11 @@ func (w rowWindow) At(i, j int) float64 { return w.of.At(w.first+i, j) }
 
 func (w rowWindow) T() mat.Matrix { return mat.Transpose{Matrix: w} }
 
-// Mask returns the n×V mask of the views, nil where all samples have all views.
-func Mask(views []View) [][]bool {
+// Mask returns the n×V mask of the views, nil where all samples have all views, of all ranks if they are together (see Together).
+func Mask(views []View, together bool) [][]bool {
 	complete := true
 	for _, x := range views {
-		complete = complete && (x.Present == nil || allTrue(x.Present))
+		complete = complete && (x.Present == nil || !together && !slices.Contains(x.Present, false))
 	}
 	if complete {
 		return nil
@@ -170,13 +171,4 @@ func Mask(views []View) [][]bool {
 		}
 	}
 	return out
-}
-
-func allTrue(b []bool) bool {
-	for _, x := range b {
-		if !x {
-			return false
-		}
-	}
-	return true
 }
