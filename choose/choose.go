@@ -69,8 +69,9 @@ type Choices struct {
 	//
 	// With neighbours, it is the median of the numbers, each with the weight GapShare: the lowest number that has half of
 	// them, together with those below it. It stands out (Clear) if it and the numbers next to it have at least half, the lowest
-	// loss is there or next to it (where the loss has the term of Neighborhood.Weight: the information of neighbours, as a share of
-	// log m, falls again when clusters are split at random), it is not the highest number tried, and Halves is at least 0.6.
+	// loss is there or next to it (where the loss has the term of Neighborhood.Weight: the information of neighbours, as a
+	// share of log m, falls again when clusters are split at random), it is not the highest number tried, and Halves is at
+	// least 0.6.
 	//
 	// Else, it is the highest number of clusters whose Silhouette is higher than that of its neighbours, at least 85 % of
 	// the highest of all, and whose Stability is at least 0.8. The lowest number needs one neighbour only; the highest is

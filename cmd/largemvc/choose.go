@@ -249,8 +249,8 @@ func (c *chosen) table(w io.Writer) error {
 		fmt.Fprintf(w, "  the data have %d classes, which had no part in this\n", *c.Classes)
 	}
 	_, err := fmt.Fprintf(w, "\nloss: low is good; halves: how far fits of two halves of the samples agree (ARI); "+
-		"seeds: the same of several fits;\ngap share: of the squared eigengaps of five graphs, of 5 to 20 neighbours; eigengap: of "+
-		"the fit's graph; silhouette: of the views;\nsmallest: the samples in the smallest cluster. It took %.3g s.\n", c.Seconds)
+		"seeds: the same of several fits;\ngap share: of the squared eigengaps of five graphs, of 5 to 20 neighbours; "+
+		"eigengap: of the fit's graph; silhouette: of the views;\nsmallest: the samples in the smallest cluster. It took %.3g s.\n", c.Seconds)
 	return err
 }
 
