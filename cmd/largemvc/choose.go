@@ -250,7 +250,8 @@ func (c *chosen) table(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "\nloss: low is good; halves: how far fits of two halves of the samples agree (ARI); "+
 		"seeds: the same of several fits;\ngap share: of the squared eigengaps of five graphs, of 5 to 20 neighbours; "+
-		"eigengap: of the fit's graph; silhouette: of the views;\nsmallest: the samples in the smallest cluster. It took %.3g s.\n", c.Seconds)
+		"eigengap: of the fit's graph; silhouette: of the views;\n"+
+		"smallest: the samples in the smallest cluster. It took %.3g s.\n", c.Seconds)
 	return err
 }
 
