@@ -481,12 +481,24 @@ func TestRanksEndTogether(t *testing.T) {
 // TestRanksResume goes on from a checkpoint on other numbers of ranks, one process among them, to the bits of a fit that was not
 // interrupted.
 func TestRanksResume(t *testing.T) {
+	for name, c := range map[string]largemvc.Config{
+		"network of the paper": ranksConfig(),
+		"landmarks, two trainings": {
+			Clusters: 5, Epochs: 10, Float64: true,
+			Neighborhood: largemvc.Neighborhood{Exact: largemvc.None, Directions: 5, Landmarks: 60},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { resumesOnOtherRanks(t, c) })
+	}
+}
+
+func resumesOnOtherRanks(t *testing.T, config largemvc.Config) {
 	const n = 7000
 	x := rankViews(n)
 	path := filepath.Join(t.TempDir(), "run.ckpt")
 	fit := func(stop int) rankWork {
 		return func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
-			c := ranksConfig()
+			c := config
 			c.Machine.Comm = world
 			c.Rotate = largemvc.None
 			if stop > 0 {

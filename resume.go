@@ -316,7 +316,7 @@ func (s *saver) write(next int, current, rival, best *runState) error {
 	if s.team.Rank() == 0 {
 		state := checkpoint.State{Next: next, Current: current.saved(), Rival: rival.saved(), Best: best.saved()}
 		for _, r := range []**checkpoint.Run{&state.Current, &state.Rival, &state.Best} {
-			if s.parts { // it has the labels of its own samples alone, and the anchors are enough to go on
+			if s.parts { // it has the labels of its own samples alone; who goes on finds them again
 				*r = withLabels(*r, func([]int) []int { return nil })
 				continue
 			}
@@ -348,6 +348,32 @@ func (s *resumed) keep(group *ranks.Group, n int) {
 			r.Begin.Labels = r.Begin.Labels[group.First() : group.First()+n]
 		}
 	}
+}
+
+// relabel finds the labels of the start that a checkpoint of several processes does not have; find returns them for a restart.
+func (s *resumed) relabel(ctx context.Context, c *Config, find func(restart int) ([]int, error)) error {
+	if !c.beginsAtStart() || len(c.Start.Anchors) > 0 {
+		return nil
+	}
+	found := map[int][]int{}
+	for _, r := range []*runState{s.current, s.rival, s.best} {
+		if r == nil || r.Begin == nil || r.Begin.Labels != nil {
+			continue
+		}
+		labels, ok := found[r.Restart]
+		if !ok {
+			if err := meterOf(ctx).enter(phaseAnchors, r.Restart); err != nil {
+				return err
+			}
+			var err error
+			if labels, err = find(r.Restart); err != nil {
+				return err
+			}
+			found[r.Restart] = labels
+		}
+		r.Begin.Labels = labels
+	}
+	return nil
 }
 
 // runState is the state of one training, from its start to its end: all that is needed to continue it to the same bits, or

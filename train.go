@@ -27,6 +27,15 @@ func trainRuns[T kernel.Float](
 	if from == nil {
 		from = &resumed{}
 	}
+	if err := from.relabel(ctx, c, func(restart int) ([]int, error) {
+		begin, err := beginAt(ctx, in, c, restart)
+		if err != nil {
+			return nil, err
+		}
+		return begin.Labels, nil
+	}); err != nil {
+		return nil, nil, err
+	}
 	s := &series[T]{in: in, config: c, saver: saver, best: from.best}
 	var ended error // what ended the last run before its end
 	over := false
@@ -144,6 +153,14 @@ type lossNetwork[T kernel.Float] struct {
 // divergence is the multiple of the loss of H = 0, or of the first loss, from which a loss counts as diverged.
 const divergence = 1e4
 
+// beginAt finds the anchors with which a restart begins.
+func beginAt[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, restart int) (*cluster.Point, error) {
+	start := startOf[T](c, in.graph, c.Seed+uint64(restart))
+	start.Device, start.Labels = in.device.Rows(), view.Along(in.order, start.Labels)
+	begin, err := cluster.FirstAnchors(ctx, in.x, in.startRows, in.sources, start)
+	return begin, withName(err)
+}
+
 // trainRun begins or continues a run and takes it to the end of a leg. It returns the network there, nil if the run has
 // no result, and what Fit is to return beside it. save writes a checkpoint of the run; nil: there are none.
 func trainRun[T kernel.Float](
@@ -155,10 +172,8 @@ func trainRun[T kernel.Float](
 		if err := meterOf(ctx).enter(phaseAnchors, r.Restart); err != nil {
 			return nil, err
 		}
-		start := startOf[T](c, in.graph, c.Seed+uint64(r.Restart))
-		start.Device, start.Labels = in.device.Rows(), view.Along(in.order, start.Labels)
-		if r.Begin, err = cluster.FirstAnchors(ctx, in.x, in.startRows, in.sources, start); err != nil {
-			return nil, withName(err)
+		if r.Begin, err = beginAt(ctx, in, c, r.Restart); err != nil {
+			return nil, err
 		}
 		if shrink, ok := c.Noise.(*RowShrink); ok && shrink.Scale != nil {
 			r.Begin.Scale = slices.Clone(shrink.Scale)
