@@ -401,10 +401,14 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, l leg, save fu
 		}
 		var stop error
 		if c.Progress != nil {
+			weight := 0.0
+			if c.trainsTwice() {
+				weight = t.neighbors
+			}
 			stop = c.Progress(Epoch{
 				Phase: phaseTraining.String(), Done: l.before + r.Epochs, Total: c.Epochs, Left: meterOf(ctx).epochDone(r, l, c),
 				Restart: r.Restart, Restarts: c.Restarts, Epoch: l.before + r.Epochs, Epochs: c.Epochs,
-				Loss: loss, ViewLoss: r.ViewLoss[len(r.ViewLoss)-1], Elapsed: time.Since(began),
+				Loss: loss, Weight: weight, ViewLoss: r.ViewLoss[len(r.ViewLoss)-1], Elapsed: time.Since(began),
 			})
 		}
 		if stop = t.agreed(stop); stop != nil {

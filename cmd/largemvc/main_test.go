@@ -122,8 +122,8 @@ func TestFitNeighbors(t *testing.T) {
 	for _, test := range []struct {
 		args, json, text string
 	}{
-		{"", "both scaled 10 <nil> 6 3 [13 9]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 in the " +
-			"loss (of 3 and 1), held-out prediction 3"},
+		{"", "both scaled 10 <nil> 6 3 [13 9]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 or 1 in " +
+			"the loss, held-out prediction 3"},
 		{"-preset paper", "sample joint <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
 		{"-neighbors none", "sample joint <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
 		{"-preset paper -neighbors 4", "sample joint 4 <nil> 6 3 [12 8]", "4 nearest samples, mutual"},

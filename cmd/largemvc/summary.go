@@ -187,10 +187,11 @@ func (r *summary) neighbors() string {
 		graph += ", no smoothing"
 	}
 	if *r.NeighborWeight > 0 {
-		graph += fmt.Sprintf(", weight %g in the loss", *r.WeightKept)
+		graph += fmt.Sprintf(", weight %g", *r.NeighborWeight)
 		if *r.OtherWeight > 0 {
-			graph += fmt.Sprintf(" (of %g and %g)", *r.NeighborWeight, *r.OtherWeight)
+			graph += fmt.Sprintf(" or %g", *r.OtherWeight)
 		}
+		graph += " in the loss"
 	} else {
 		graph += ", none in the loss"
 	}
@@ -220,7 +221,11 @@ func (r *summary) table(w io.Writer) error {
 	if r.FilterSteps != nil {
 		line("inputs", "%s of %s columns", count(len(r.Inputs), "input"), join(r.Inputs, " + "))
 	}
-	line("training", "%s (%s) on %v", count(r.Epochs, "epoch"), r.Status, machine.Ran{Device: r.Device, Why: r.DeviceWhy})
+	epochs := count(r.Epochs, "epoch")
+	if r.FilterSteps != nil && *r.OtherWeight > 0 && *r.WeightKept > 0 {
+		epochs += fmt.Sprintf(" with weight %g, the better of two", *r.WeightKept)
+	}
+	line("training", "%s (%s) on %v", epochs, r.Status, machine.Ran{Device: r.Device, Why: r.DeviceWhy})
 	if r.LossFirst != nil && r.LossLast != nil {
 		line("loss", "%.6g at the start, %.6g at the end", *r.LossFirst, *r.LossLast)
 	}

@@ -143,14 +143,15 @@ func saveAndLoad(ctx context.Context, w io.Writer, path string, c *largemvc.Clus
 func interrupt(
 	ctx context.Context, w io.Writer, views []largemvc.View, config largemvc.Config, whole *largemvc.Clustering,
 ) error {
+	stopped := 0
 	config.Progress = func(e largemvc.Epoch) error {
 		if e.Epoch == e.Epochs/2 {
+			stopped = e.Epoch
 			return largemvc.ErrStop
 		}
 		return nil
 	}
-	half, err := largemvc.Fit(ctx, views, config)
-	if err != nil {
+	if _, err := largemvc.Fit(ctx, views, config); err != nil {
 		return err
 	}
 	c, err := largemvc.Resume(ctx, views, config.Checkpoint.Path, func(c *largemvc.Config) {
@@ -159,7 +160,7 @@ func interrupt(
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "stopped after %d epochs and resumed to %d: the same labels: %t\n", half.Epochs, c.Epochs,
+	_, err = fmt.Fprintf(w, "stopped after %d of %d epochs and resumed: the same labels: %t\n", stopped, config.Epochs,
 		slices.Equal(c.Labels, whole.Labels))
 	return err
 }

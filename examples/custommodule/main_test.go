@@ -14,7 +14,7 @@ func TestRun(t *testing.T) {
 	}
 	text := out.String()
 	for _, want := range []string{"stock network: loss", "own   network: loss", "labels 200 new digits",
-		"stopped after 4 epochs and resumed to 8: the same labels: true", "as the stock ones are.\n"} {
+		"stopped after 4 of 8 epochs and resumed: the same labels: true", "as the stock ones are.\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the output does not say %q:\n%s", want, text)
 		}

@@ -14,7 +14,7 @@ model = {k: np.frombuffer(body[slice(*a["data_offsets"])], types[a["dtype"]]).re
 config, training = json.loads(meta["config"]), json.loads(meta["training"])
 hood, inputs, n = config["Neighborhood"], training["inputs"], training["samples"]
 refused = {
-    "it is of another version of the format": meta["version"] != "5" or training.get("apart"),
+    "it is of another version of the format": meta["version"] not in ("5", "6") or training.get("apart"),
     "it has other modules than these presets": any(s in meta["config"] for s in (
         '"selu"', '"OneSided":true', '"NoNoise"', '"FixedAnchors"')) or "learned" in training,
     "it was trained on sparse views of very many features": any(k.startswith("span_") for k in model),
