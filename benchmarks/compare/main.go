@@ -81,9 +81,14 @@ func main() {
 		"with -methods: the longest fit in PyTorch that is done whole; of longer ones the time is told from the first epochs")
 	own := flag.String("own", "", "in place of epochs, measure these `rows` of this library alone, separated by commas: "+
 		strings.Join(ownNames(), ", ")+"; or all")
+	profile := flag.String("profile", "",
+		"with -own: write a profile of the processor's time, of the last row, for go tool pprof, into this `file`")
+	made := flag.Int("rows", 200000, "with -own: rows of the made data of presets")
+	done := flag.Int("done", 0, "with -own: epochs that presets does; further ones are added in proportion; 0: all")
 	flag.Parse()
 	if *own != "" {
-		if err := compareOwn(os.Stdout, *own, append([]string{"-data", *data}, flag.Args()...)); err != nil {
+		args := []string{"-data", *data, "-profile", *profile, "-rows", fmt.Sprint(*made), "-done", fmt.Sprint(*done)}
+		if err := compareOwn(os.Stdout, *own, args); err != nil {
 			fmt.Fprintln(os.Stderr, "compare:", err)
 			os.Exit(1)
 		}
