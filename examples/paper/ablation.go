@@ -35,7 +35,7 @@ func ablation(ctx context.Context, s *study) error {
 	names := []string{"RMvC-Net (Represent)", "AMvC-Net (+ Anchor)", "LargeMvC-Net (+ Noise)", "LargeMvC-Net, P detached",
 		"LargeMvC-Net, untrained"}
 	accuracy := measures[0].of
-	g := tables.Grid{Name: "ablation-acc", Header: []string{"network", "mean ACC"}}
+	g := tables.Grid{Name: "ablation-acc", Plain: true, Header: []string{"network", "mean ACC"}}
 	bars := viz.Bars{Title: "Ablation", YLabel: "ACC (%)"}
 	for k, name := range names {
 		g.Rows = append(g.Rows, tables.Line{Name: name, Cells: []tables.Cell{overSets(got, k, accuracy)}})

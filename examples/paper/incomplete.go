@@ -128,7 +128,7 @@ func incomplete(ctx context.Context, s *study) error {
 				continue
 			}
 			if k == 0 {
-				g.Header = append(g.Header, fmt.Sprintf("%g (%d sets)", rate, len(values)))
+				g.Header = append(g.Header, fmt.Sprintf("%g (sets: %d)", rate, len(values)))
 			}
 			g.Rows[k].Cells = append(g.Rows[k].Cells, tables.Cell{Mean: tables.MeanOf(values).Mean, Count: 1})
 		}

@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"time"
 )
@@ -78,14 +79,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("paper "+args[0], flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	s.register(flags)
-	if err := flags.Parse(args[1:]); err != nil {
+	err := flags.Parse(args[1:])
+	if err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%q is not a flag", flags.Arg(0))
 	}
-	if s.page != "" && len(chosen) == 1 {
-		return errors.New("-page is for all experiments")
+	if (s.page != "" || s.without != "") && len(chosen) == 1 {
+		return errors.New("-page and -without are for all experiments")
+	}
+	if chosen, err = without(chosen, s.without); err != nil {
+		return err
 	}
 	if err := s.prepare(ctx); err != nil {
 		return err
@@ -107,6 +112,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintln(stdout, s.page)
 	}
 	return s.index(chosen)
+}
+
+// without leaves out the experiments of the names, which commas separate.
+func without(all []experiment, names string) ([]experiment, error) {
+	if names == "" {
+		return all, nil
+	}
+	for _, name := range strings.Split(names, ",") {
+		k := slices.IndexFunc(all, func(e experiment) bool { return e.name == name })
+		if k < 0 {
+			return nil, fmt.Errorf("-without: no experiment %q", name)
+		}
+		all = slices.Delete(all, k, k+1)
+	}
+	return all, nil
 }
 
 func usage(w io.Writer) {

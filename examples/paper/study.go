@@ -17,6 +17,7 @@ import (
 // study is what the flags say, and the data sets.
 type study struct {
 	data, only, out, page string
+	without               string // experiments of all to leave out
 	draws                 int
 	epochs                int
 	limit                 int
@@ -47,6 +48,7 @@ func (s *study) register(f *flag.FlagSet) {
 	f.StringVar(&s.page, "page", "", "of all: a Markdown file that gets all experiments, their figures and data in a folder "+
 		"of its "+
 		"name; what it holds above its first section is kept")
+	f.StringVar(&s.without, "without", "", "of all: experiments to leave out, separated by commas")
 	f.IntVar(&s.draws, "draws", 3, "draws of every setting; a draw is an order of the rows, a seed and, where there is one, "+
 		"a mask")
 	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
@@ -169,7 +171,8 @@ func (s *study) protocolText() string {
 		"Labels serve for scores alone and choose nothing, but in rows that say so. Our networks are used as their presets "+
 		"have them, at "+
 		"the last epoch. The **default preset** sees every view in two standardisations, smoothed along a graph of the samples' "+
-		"neighbours, and has terms for neighbours and for held-out prediction in its loss; the **paper preset** is the "+
+		"neighbours, has terms for neighbours and for held-out prediction in its loss, and trains with two weights of the "+
+		"first, a fifth of the epochs with each and the others with the better one; the **paper preset** is the "+
 		"network of the "+
 		"paper, without neighbours, on views standardised per sample and started by a joint k-means.", s.draws, s.epochs)
 }
