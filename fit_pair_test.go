@@ -174,13 +174,15 @@ func TestTwoTrainingsDiverge(t *testing.T) {
 	}
 }
 
-// The progress of both trainings counts the epochs of both.
+// The progress of both trainings counts the epochs of both, and says whose they are.
 func TestTwoTrainingsProgress(t *testing.T) {
 	t.Parallel()
 	views, c := pairData(1)
 	var seen []int
+	var weights []float64
 	c.Progress = func(e Epoch) error {
 		if e.Training() {
+			weights = append(weights, e.Weight)
 			if e.Done != e.Epoch || e.Total != 15 || e.Epochs != 15 || e.Left < 0 {
 				t.Errorf("%+v", e)
 			}
@@ -188,6 +190,18 @@ func TestTwoTrainingsProgress(t *testing.T) {
 		}
 		return nil
 	}
+	got := mustFit(t, views, c)
+	if !slices.Equal(weights[:7], []float64{3, 3, 3, 1, 1, 1, weights[14]}) || weights[14] != got.NeighborWeight {
+		t.Errorf("epochs with the weights %v, of which %g was kept", weights, got.NeighborWeight)
+	}
+	weights, seen = nil, nil
+	once := c
+	once.Neighborhood.OtherWeight = None
+	mustFit(t, views, once)
+	if weights[0] != 0 || weights[14] != 0 {
+		t.Errorf("trained once, with the weights %v", weights)
+	}
+	seen = nil
 	mustFit(t, views, c)
 	if want := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; !slices.Equal(seen, want) {
 		t.Errorf("epochs %v", seen)
