@@ -158,6 +158,9 @@ func beginAt[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, re
 	start := startOf[T](c, in.graph, c.Seed+uint64(restart))
 	start.Device, start.Labels = in.device.Rows(), view.Along(in.order, start.Labels)
 	begin, err := cluster.FirstAnchors(ctx, in.x, in.startRows, in.sources, start)
+	if err == nil && start.Labels == nil && begin.Labels != nil && in.startRows != nil && c.comparesStarts() {
+		begin, err = clearlyBetter(ctx, in, c, begin, start)
+	}
 	return begin, withName(err)
 }
 
