@@ -174,22 +174,38 @@ func TestTwoTrainingsDiverge(t *testing.T) {
 	}
 }
 
-// The progress of both trainings counts the epochs of both.
+// The progress of both trainings counts the epochs of both and says whose they are, and the time of an epoch is of all of them.
 func TestTwoTrainingsProgress(t *testing.T) {
 	t.Parallel()
 	views, c := pairData(1)
 	var seen []int
+	var weights []float64
 	c.Progress = func(e Epoch) error {
 		if e.Training() {
 			if e.Done != e.Epoch || e.Total != 15 || e.Epochs != 15 || e.Left < 0 {
 				t.Errorf("%+v", e)
 			}
-			seen = append(seen, e.Done)
+			seen, weights = append(seen, e.Done), append(weights, e.Weight)
 		}
 		return nil
 	}
 	mustFit(t, views, c)
 	if want := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; !slices.Equal(seen, want) {
-		t.Errorf("epochs %v", seen)
+		t.Fatalf("epochs %v", seen)
+	}
+	went := weights[14]
+	want := append([]float64{3, 3, 3, 1, 1, 1}, slices.Repeat([]float64{went}, 9)...)
+	if went != 3 && went != 1 || !slices.Equal(weights, want) {
+		t.Errorf("epochs with the weights %v", weights)
+	}
+	once := c
+	once.Neighborhood.OtherWeight, weights = None, nil
+	mustFit(t, views, once)
+	if !slices.Equal(weights, make([]float64, 15)) {
+		t.Errorf("trained once, with the weights %v", weights)
+	}
+	c.Epochs, c.Progress = 2, nil
+	if got := mustFit(t, views, c); got.Timings.Epoch <= 0 {
+		t.Errorf("trained for an epoch with each weight: %v", got.Timings)
 	}
 }

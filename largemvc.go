@@ -454,7 +454,7 @@ func finish[T kernel.Float](
 	if err := setNovelty(ctx, p, views, in, out.H); err != nil {
 		return nil, withName(err)
 	}
-	out.Timings = Timings{Start: r.startFor, Train: r.trainFor, Epoch: r.epochFor, Clusters: time.Since(began)}
+	out.Timings = Timings{Start: r.startFor, Train: r.trainFor, Epoch: median(r.durations), Clusters: time.Since(began)}
 	return out, nil
 }
 

@@ -383,7 +383,8 @@ type runState struct {
 	status  Status
 	failure *DivergedError // where status is Diverged
 
-	startFor, trainFor, epochFor time.Duration
+	startFor, trainFor time.Duration
+	durations          []time.Duration // of the epochs
 }
 
 // agreed returns, on all ranks, what the progress callback of any of them says after an epoch, and an error if they do not have

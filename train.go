@@ -370,8 +370,6 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, l leg, save fu
 		}
 	}
 	began := time.Now()
-	var durations []time.Duration
-	defer func() { r.epochFor = median(durations) }()
 	for r.Epochs < l.to && r.status == EpochLimit {
 		epochBegan := time.Now()
 		if err := t.forward(ctx, r); err != nil {
@@ -395,7 +393,7 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, l leg, save fu
 		}
 		t.machine.Reset()
 		r.Epochs++
-		durations = append(durations, time.Since(epochBegan))
+		r.durations = append(r.durations, time.Since(epochBegan))
 		if patience.over(loss) {
 			r.status = Converged
 		}
@@ -606,8 +604,7 @@ func median(x []time.Duration) time.Duration {
 	if len(x) == 0 {
 		return 0
 	}
-	slices.Sort(x)
-	return x[len(x)/2]
+	return slices.Sorted(slices.Values(x))[len(x)/2]
 }
 
 // network returns the model that the configuration describes, with modules of its own, not built yet.

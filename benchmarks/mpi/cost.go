@@ -93,6 +93,9 @@ func branches(n, chunk, processes int) ([]int, error) {
 		for c := lo / chunk; c*chunk < hi; c++ {
 			tree.Push(c, nil)
 		}
+		if r == processes-1 {
+			tree.Finish()
+		}
 		out[r] = len(tree.Nodes())
 	}
 	return out, nil

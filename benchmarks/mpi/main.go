@@ -194,7 +194,8 @@ func (o *options) fit() error {
 		if o.detail {
 			for _, what := range slices.Sorted(maps.Keys(timed.each)) {
 				s := timed.each[what]
-				fmt.Fprintf(os.Stderr, "%6d  %6d  %12d  %s\n", s.times, s.messages, s.bytes, what)
+				fmt.Fprintf(os.Stderr, "%6d  %6d  %12d  %8.3f  %8.3f  %s\n",
+					s.times, s.messages, s.bytes, s.waits.Seconds(), s.moves.Seconds(), what)
 			}
 		}
 		fmt.Println(time.Since(began).Seconds(), t.Prepare.Seconds(), t.Start.Seconds(), t.Epoch.Seconds(), t.Clusters.Seconds(),
@@ -250,14 +251,20 @@ type timedComm struct {
 	waits        time.Duration
 	steps, bytes int
 	what         string // of the step whose header was exchanged last
+	heading      bool   // a header is being exchanged
 	each         map[string]*step
 }
 
 // step is what the processes do together under one name.
-type step struct{ times, messages, bytes int }
+type step struct {
+	times, messages, bytes int
+	waits, moves           time.Duration // until all are there, and in the messages after that
+}
 
 // count adds a message of which so many bytes were received.
-func (c *timedComm) count(bytes int) {
+func (c *timedComm) count(bytes int, began time.Time) {
+	took := time.Since(began)
+	c.waits += took
 	if c.each == nil {
 		c.each = map[string]*step{}
 	}
@@ -267,22 +274,28 @@ func (c *timedComm) count(bytes int) {
 		c.each[c.what] = s
 	}
 	s.messages, s.bytes = s.messages+1, s.bytes+bytes
+	if c.heading {
+		s.waits += took
+	} else {
+		s.moves += took
+	}
 	c.steps, c.bytes = c.steps+1, c.bytes+bytes
 }
 
 func (c *timedComm) AllGather(ctx context.Context, mine []byte, sizes []int, all []byte) error {
 	if header := ranks.HeaderBytes; len(mine) == header && len(all) == header*len(sizes) {
 		c.what = strings.TrimRight(string(mine[17:]), "\x00")
-		defer func() { c.each[c.what].times++ }()
+		c.heading = true
+		defer func() { c.each[c.what].times++; c.heading = false }()
 	}
 	began := time.Now()
-	defer func() { c.waits += time.Since(began); c.count(len(all) - len(mine)) }()
+	defer func() { c.count(len(all)-len(mine), began) }()
 	return c.Comm.AllGather(ctx, mine, sizes, all)
 }
 
 func (c *timedComm) AllToAll(ctx context.Context, mine []byte, to []int, all []byte, from []int) error {
 	began := time.Now()
-	defer func() { c.waits += time.Since(began); c.count(len(all) - from[c.Rank()]) }()
+	defer func() { c.count(len(all)-from[c.Rank()], began) }()
 	return c.Comm.(interface {
 		AllToAll(ctx context.Context, mine []byte, to []int, all []byte, from []int) error
 	}).AllToAll(ctx, mine, to, all, from)
@@ -290,6 +303,6 @@ func (c *timedComm) AllToAll(ctx context.Context, mine []byte, to []int, all []b
 
 func (c *timedComm) Broadcast(ctx context.Context, root int, x []byte) error {
 	began := time.Now()
-	defer func() { c.waits += time.Since(began); c.count(len(x)) }()
+	defer func() { c.count(len(x), began) }()
 	return c.Comm.Broadcast(ctx, root, x)
 }

@@ -150,7 +150,7 @@ func runSampled[T kernel.Float](ctx context.Context, src *Source[T], cfg Config,
 
 // sampled is runSampled with a solver of the sample.
 func (s *solver[T]) sampled(ctx context.Context, src *Source[T]) (*Result[T], error) {
-	ends, err := s.run(ranks.Alone(ctx))
+	ends, err := s.runShared(ctx)
 	if err != nil {
 		return nil, err
 	}

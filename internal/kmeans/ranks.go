@@ -50,6 +50,85 @@ func runGathered[T kernel.Float](ctx context.Context, g *ranks.Group, src *Sourc
 	return r, nil
 }
 
+// runShared is run on rows that every process of the group has, some groups of starts in each. Of those of others there is what
+// picking one and going on with it takes: centroids and inertia.
+func (s *solver[T]) runShared(ctx context.Context) ([]ended[T], error) {
+	g := ranks.Of(ctx)
+	groups := s.groups()
+	if g == nil || groups == 1 || s.cfg.Labels != nil {
+		return s.run(ranks.Alone(ctx))
+	}
+	own, err := s.runSome(ranks.Alone(ctx), groups*g.Rank()/g.Size(), groups*(g.Rank()+1)/g.Size())
+	if err != nil {
+		return nil, err
+	}
+	var mine []byte
+	for _, e := range own {
+		mine = e.append(mine)
+	}
+	all, err := g.Gather("the starts of the k-means", mine)
+	if err != nil {
+		return nil, err
+	}
+	var ends []ended[T]
+	for r, b := range all {
+		if r == g.Rank() {
+			for _, e := range own {
+				ends = s.keep(ends, e)
+			}
+			continue
+		}
+		for len(b) > 0 {
+			e := ended[T]{start: newStart(s.src, s.cfg.Clusters)}
+			if b, err = e.read(b, s.src.width()); err != nil {
+				return nil, err
+			}
+			ends = s.keep(ends, e)
+		}
+	}
+	return ends, nil
+}
+
+// append writes what others need of a start.
+func (e *ended[T]) append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(e.inertia))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.iterations))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.repaired))
+	for _, c := range e.centroids {
+		if c == nil {
+			b = append(b, 0)
+			continue
+		}
+		b = append(append(b, 1), ranks.Bytes(c)...)
+	}
+	return b
+}
+
+// read takes a start of the given width from what another process has written, and returns the rest.
+func (e *ended[T]) read(b []byte, width int) ([]byte, error) {
+	short := errors.New("kmeans: a start of another process ends too early")
+	if len(b) < 24 {
+		return nil, short
+	}
+	e.inertia = math.Float64frombits(binary.LittleEndian.Uint64(b))
+	e.iterations, e.repaired = int(binary.LittleEndian.Uint64(b[8:])), int(binary.LittleEndian.Uint64(b[16:]))
+	b = b[24:]
+	for k := range e.centroids {
+		c := make([]T, width)
+		own := ranks.Bytes(c)
+		switch {
+		case len(b) == 0 || b[0] == 1 && len(b) <= len(own):
+			return nil, short
+		case b[0] == 1:
+			b = b[1+copy(own, b[1:]):]
+			e.centroids[k] = c
+		default:
+			b = b[1:]
+		}
+	}
+	return b, nil
+}
+
 // repairRows is repair for the rows of all processes, whose sums it corrects. It says whether there was something to repair.
 func (s *solver[T]) repairRows(ctx context.Context, r *start[T]) (repaired bool, err error) {
 	var far []float64

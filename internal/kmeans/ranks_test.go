@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -76,7 +77,24 @@ func TestRanksClusterAlike(t *testing.T) {
 			"Run": func(ctx context.Context, src *Source[float64]) (*Result[float64], error) {
 				return Run(ctx, src, Config{Clusters: k, Starts: 2, Seed: seed, Workers: 2})
 			},
+			"starts in groups": func(ctx context.Context, src *Source[float64]) (*Result[float64], error) {
+				return Run(ctx, src, Config{Clusters: panelColumns / 2, Starts: 5, MaxIter: 4, Seed: seed, Workers: 2})
+			},
+			"starts in groups, scored": func(ctx context.Context, src *Source[float64]) (*Result[float64], error) {
+				return Run(ctx, src, Config{Clusters: panelColumns / 2, Starts: 5, MaxIter: 4, Seed: seed, Workers: 2, Within: 2,
+					Score: func(ctx context.Context, labels []int) (float64, error) {
+						g, sum := ranks.Of(ctx), []int{0}
+						for i, l := range labels {
+							sum[0] += l * ((g.First() + i) % 7)
+						}
+						err := g.SumInts("the score", sum)
+						return float64(sum[0]), err
+					}})
+			},
 		} {
+			if seed > 1 && strings.HasPrefix(name, "starts in groups") { // they take longer
+				continue
+			}
 			want, err := run(t.Context(), source(0, n))
 			if err != nil {
 				t.Fatal(err)

@@ -27,9 +27,23 @@ func (s *solver[T]) run(ctx context.Context) ([]ended[T], error) {
 		}
 		return []ended[T]{{r, 0}}, s.lloyd(ctx, []*start[T]{r})
 	}
+	return s.runSome(ctx, 0, s.groups())
+}
+
+// groups is the number of groups of starts.
+func (s *solver[T]) groups() int {
+	group := s.together()
+	return (s.cfg.Starts + group - 1) / group
+}
+
+// together is the number of starts of a group.
+func (s *solver[T]) together() int { return max(1, panelColumns/s.cfg.Clusters) }
+
+// runSome runs the groups of starts from lo to hi−1.
+func (s *solver[T]) runSome(ctx context.Context, lo, hi int) ([]ended[T], error) {
 	var ends []ended[T]
-	group := max(1, panelColumns/s.cfg.Clusters)
-	for from := 0; from < s.cfg.Starts; from += group {
+	group := s.together()
+	for from := lo * group; from < min(hi*group, s.cfg.Starts); from += group {
 		parallel.Tell(ctx, from, s.cfg.Starts)
 		starts := make([]*start[T], min(group, s.cfg.Starts-from))
 		rngs := make([]*rand.Rand, len(starts))
@@ -44,16 +58,21 @@ func (s *solver[T]) run(ctx context.Context) ([]ended[T], error) {
 			return nil, err
 		}
 		for _, r := range starts {
-			e := ended[T]{r, s.inertia(r)}
-			switch {
-			case s.cfg.Score != nil || ends == nil:
-				ends = append(ends, e)
-			case e.inertia < ends[0].inertia:
-				ends[0] = e
-			}
+			ends = s.keep(ends, ended[T]{r, s.inertia(r)})
 		}
 	}
 	return ends, nil
+}
+
+// keep adds a start to those that are kept: all where there is a Score, else the first of lowest inertia.
+func (s *solver[T]) keep(ends []ended[T], e ended[T]) []ended[T] {
+	switch {
+	case s.cfg.Score != nil || ends == nil:
+		return append(ends, e)
+	case e.inertia < ends[0].inertia:
+		ends[0] = e
+	}
+	return ends
 }
 
 // begin makes next the labels of a start, with the centroids of their clusters.

@@ -82,6 +82,19 @@ func (t *Tree[S]) push(level, index int, sum S) {
 // PushNode adds a node of another tree, whose chunks follow all before.
 func (t *Tree[S]) PushNode(level, index int, sum S) { t.push(level, index, sum) }
 
+// Finish adds up what can be added up because no chunk follows, as Total would, and leaves fewer nodes. A node then stands for
+// chunks beyond the last, too.
+func (t *Tree[S]) Finish() {
+	for k := len(t.nodes) - 1; k >= 0; k = len(t.nodes) - 1 {
+		last := t.nodes[k]
+		if last.Index == 0 || last.Index&1 == 1 {
+			return
+		}
+		t.nodes = t.nodes[:k]
+		t.push(last.Level+1, last.Index>>1, last.Sum)
+	}
+}
+
 // Nodes returns what there is of the tree, in the order of the chunks. It is the tree's own.
 func (t *Tree[S]) Nodes() []Node[S] { return t.nodes }
 

@@ -17,10 +17,10 @@ func TestChunkRows(t *testing.T) {
 	}
 }
 
-// The sums of chunks cut anywhere into trees of their own, joined, have the bits of one tree, which are the bits of a
-// recursive sum over halves.
+// The sums of chunks cut anywhere into trees of their own, the last of them finished or not, joined, have the bits of one tree,
+// which are the bits of a recursive sum over halves.
 func TestTreesJoinToTheBitsOfOne(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng, fewer := rand.New(rand.NewPCG(1, 2)), 0
 	for chunks := range 40 {
 		x := make([]float64, chunks)
 		for i := range x {
@@ -54,6 +54,10 @@ func TestTreesJoinToTheBitsOfOne(t *testing.T) {
 					p[0] = x[i]
 					part.Push(i, p)
 				}
+				if before := len(part.Nodes()); hi == chunks && trial%2 == 1 {
+					part.Finish()
+					fewer += before - len(part.Nodes())
+				}
 				whole.Join(part)
 				lo = hi
 			}
@@ -68,6 +72,9 @@ func TestTreesJoinToTheBitsOfOne(t *testing.T) {
 				t.Fatalf("%d chunks, trial %d: %v, want %v", chunks, trial, got[0], want)
 			}
 		}
+	}
+	if fewer == 0 {
+		t.Error("finished trees have as many nodes as others")
 	}
 }
 

@@ -120,6 +120,9 @@ func JoinTree[S any](g *Group, what string, tree *parallel.Tree[S], values func(
 	if g == nil {
 		return nil
 	}
+	if g.Rank() == g.Size()-1 {
+		tree.Finish()
+	}
 	nodes := tree.Nodes()
 	if len(nodes) == 0 {
 		return fmt.Errorf("%s: this rank has no rows", what)
