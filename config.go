@@ -264,6 +264,14 @@ func (c *Config) searched(n int) bool {
 // samples says whether only some of n samples are trained on.
 func (c *Config) samples(n int) bool { return c.FitSamples > 0 && c.FitSamples < n }
 
+// trainedOn is the number of samples that are trained on, of n.
+func (c *Config) trainedOn(n int) int {
+	if c.samples(n) {
+		return c.FitSamples
+	}
+	return n
+}
+
 // hasNeighborLoss says whether the loss has the term of Neighborhood.Weight. A single anchor has no information.
 func (c *Config) hasNeighborLoss() bool {
 	return c.Neighborhood.Neighbors != None && c.Neighborhood.Weight > 0 && c.Anchors > 1

@@ -178,7 +178,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 		group.Watch(reads.Err)
 		in = view.Bind(in, reads, c.Machine.Workers, !where.streamed)
 	}
-	ctx, m := withMeter(ctx, &c, views, from)
+	ctx, m := withMeter(ctx, &c, in, from)
 	defer m.stop()
 	if err := m.enter(phaseChecks, 0); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -37,15 +38,18 @@ const sayEvery = 100 * time.Millisecond
 type meterKey struct{}
 
 // withMeter returns a context by which the phases of a fit find its meter; without a callback there is none.
-func withMeter(ctx context.Context, c *Config, views []View, from *resumed) (context.Context, *meter) {
+func withMeter(ctx context.Context, c *Config, views []view.View, from *resumed) (context.Context, *meter) {
 	if c.Progress == nil {
 		return ctx, nil
 	}
 	m := &meter{call: c.Progress, config: c, cost: costs(c, views)}
+	for p, x := range readingCosts(c, views) {
+		m.cost[p] += x
+	}
 	if from != nil {
 		m.run = from.next
 	}
-	n := views[0].in.Rows
+	n := c.trainedOn(views[0].Rows)
 	m.loops[phaseRegression], m.loops[phaseClusters] = true, true
 	m.loops[phaseNeighbors] = c.Neighborhood.Exact == None || n > max(c.Neighborhood.Exact, 1) // landmarks
 	ctx, m.cancel = context.WithCancelCause(ctx)
@@ -165,13 +169,13 @@ func (m *meter) left(now time.Time) time.Duration {
 // costs estimates the processor time that the phases of a fit take, in nanoseconds of one machine. Only their ratios matter, and
 // only until a phase is on its way. The factors are fitted to the times of five sets of 210 to 60,000 samples in 3 to 6 views
 // of 9 to 2,000 features, with both presets; most are right to a factor of two.
-func costs(c *Config, views []View) (out [phases]float64) {
-	n := float64(views[0].in.Rows)
+func costs(c *Config, views []view.View) (out [phases]float64) {
+	n := float64(c.trainedOn(views[0].Rows))
 	m, kinds := float64(c.Anchors), float64(len(prepare.Kind(c.Preprocess).Parts()))
 	width, inputs := 0.0, kinds*float64(len(views)) // of the inputs
 	neighbors := c.Neighborhood.Neighbors != None
 	for _, x := range views {
-		d := float64(x.in.Cols)
+		d := float64(x.Cols)
 		kept := min(d, n)
 		if !neighbors && d > n {
 			out[phasePreparation] += 0.3 * kinds * n * n * d // rotated
@@ -206,6 +210,40 @@ func costs(c *Config, views []View) (out [phases]float64) {
 	out[phaseTraining] = float64(max(c.Epochs, 0)) *
 		(float64(c.Layers)*n*m*(0.12*width+14*inputs) + 4e5*inputs)
 	out[phaseClusters] = 0.5*means + 5*n*m*m
+	return out
+}
+
+// valueFromDisk is the time in which a disk gives a value of four bytes, in nanoseconds.
+const valueFromDisk = 4
+
+// readingCosts is what rows outside memory add to costs: each pass over them, in which the processors wait for the disk. With
+// neighbours the passes of anchors and training are over what was made of the rows.
+func readingCosts(c *Config, views []view.View) (out [phases]float64) {
+	once, streamed := 0.0, 0.0
+	for _, x := range views {
+		if x.Source == nil {
+			continue
+		}
+		pass := valueFromDisk * float64(parallel.Workers(c.Machine.Workers)) * float64(x.Rows) * float64(x.Cols)
+		once += pass
+		if x.Streams() {
+			streamed += pass
+		}
+	}
+	if c.samples(views[0].Rows) { // the others are read to be labelled
+		out[phaseClusters] = once
+		return out
+	}
+	out[phaseChecks], out[phasePreparation] = once, once
+	if c.Neighborhood.Neighbors != None {
+		out[phaseNeighbors] = streamed
+		if c.hasHeldOutLoss() {
+			out[phaseRegression] = streamed
+		}
+		return out
+	}
+	out[phaseAnchors], out[phaseClusters] = 7*streamed, 3*streamed
+	out[phaseTraining] = float64(max(c.Epochs, 0)*(2*c.Layers+1)) * streamed
 	return out
 }
 

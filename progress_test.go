@@ -3,9 +3,14 @@ package largemvc
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // phasesOf are the phases that a fit with the configuration says it goes through, each once for each time that it begins.
@@ -114,5 +119,41 @@ func TestMeterLeft(t *testing.T) {
 	// 20 units in 8 seconds; the epochs take 6 seconds more by their own pace; then 25 and 3 units.
 	if left, want := m.left(begin.Add(2*time.Second)), 6*time.Second+28*400*time.Millisecond; left != want {
 		t.Errorf("%v left in the training, want %v", left, want)
+	}
+}
+
+// A pass over rows on disk counts as reading them: while they are checked, what is left is in proportion to the passes to come.
+func TestMeterCountsReading(t *testing.T) {
+	_, read, _ := outside(3000, 300, 250)
+	c := (&Config{Clusters: 3, Preset: PresetPaper, Epochs: 10, Machine: machine.Options{Workers: 2}}).WithDefaults()
+	const values, passes = 3000 * 550, 2 + 7 + 5*10 + 3
+	for _, streamed := range []bool{true, false} {
+		reads, _ := rows.NewReads(context.Background())
+		in := view.Bind(inner(read), reads, 2, !streamed)
+		cost := readingCosts(&c, in)
+		total := 0.0
+		for _, x := range cost {
+			total += x
+		}
+		want := 2.0
+		if streamed {
+			want = passes
+		}
+		if pass := cost[phaseChecks]; pass != 2*valueFromDisk*values || math.Abs(total/pass-want) > 1e-9 {
+			t.Errorf("streamed %v: %v for the checks, %.1f passes, want %v", streamed, pass, total/pass, want)
+		}
+		reads.End()
+	}
+	reads, _ := rows.NewReads(context.Background())
+	defer reads.End()
+	in := view.Bind(inner(read), reads, 2, false)
+	c.FitSamples = 500
+	if cost := readingCosts(&c, in); cost[phaseChecks] != 0 || cost[phaseClusters] != 2*valueFromDisk*values {
+		t.Errorf("%v for a fit on a sample", cost)
+	}
+	got := costs(&c, in)
+	c.FitSamples = 0
+	if all := costs(&c, in); !(got[phaseTraining] < all[phaseTraining]) {
+		t.Errorf("training a sample costs %v, all %v", got[phaseTraining], all[phaseTraining])
 	}
 }

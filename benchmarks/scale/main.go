@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,7 @@ type bench struct {
 	ctx                                         context.Context
 	folder, data, labels                        string
 	n, times, epochs, seeds, workers, fit, some int
+	rounds, paper                               int
 	jitter                                      float64
 }
 
@@ -45,6 +47,8 @@ func main() {
 	flag.StringVar(&b.labels, "labels", "1000000,10000000", "numbers of rows of the row labels")
 	flag.IntVar(&b.some, "labels-held", 200_000, "how many of them are labelled from memory too, for the time of the arithmetic")
 	flag.IntVar(&b.n, "n", 262_144, "samples of the row epochs, in views of 784, 342 and 210 features")
+	flag.IntVar(&b.rounds, "rounds", 3, "how many times the row epochs is measured, alternated")
+	flag.IntVar(&b.paper, "paper-epochs", 2, "epochs of each fit of the row epochs")
 	flag.IntVar(&b.times, "times", 4, "how many times over the row little has the data set")
 	flag.Float64Var(&b.jitter, "jitter", 4, "standard deviation of what is added to the values of all copies but the first")
 	flag.IntVar(&b.epochs, "epochs", 100, "epochs of the row little")
@@ -80,6 +84,9 @@ func work(ctx context.Context, text string) error {
 func (b *bench) measure(rows string) error {
 	if b.folder == "" {
 		return errors.New("-folder is wanted")
+	}
+	if b.rounds < 1 || b.paper < 1 {
+		return errors.New("-rounds and -paper-epochs are 1 or more")
 	}
 	known := map[string]struct {
 		labelled bool
@@ -157,29 +164,45 @@ func (b *bench) ofEpochs(folder string) error {
 	if err != nil {
 		return err
 	}
-	rate, err := diskRate(files)
+	fmt.Printf("epochs: %d samples, %.2f GB\n", b.n, float64(bytes)/1e9)
+	ways := []way{
+		{name: "rows and state in memory"}, {"rows on disk, state in memory", 330, 245},
+		{"rows on disk, state computed again", 134, 100},
+	}
+	resident, ratios, hash := 0.0, make([][]float64, len(ways)), ""
+	before, err := diskRate(files)
 	if err != nil {
 		return err
 	}
-	passes, resident, hash := 5*float64(bytes)/rate, 0.0, ""
-	fmt.Printf("epochs: %d samples, %.2f GB; the disk gives %.2f GB/s, five passes take %.1f s\n", b.n, float64(bytes)/1e9,
-		rate/1e9, passes)
-	for _, w := range []way{
-		{name: "rows and state in memory"}, {"rows on disk, state in memory", 330, 245},
-		{"rows on disk, state computed again", 134, 100},
-	} {
-		r, err := b.start(job{
-			Files: files, Streamed: w.limit > 0, Scratch: folder, MaxMemory: int64(w.max) * mib,
-			Fit: &largemvc.Config{Clusters: 10, Preset: largemvc.PresetPaper, Epochs: 4},
-		}, w.limit)
-		if err != nil {
-			return err
+	for range b.rounds { // alternated, with the rate of the disk right before and after each
+		for k, w := range ways {
+			r, err := b.start(job{
+				Files: files, Streamed: w.limit > 0, Scratch: folder, MaxMemory: int64(w.max) * mib,
+				Fit: &largemvc.Config{Clusters: 10, Preset: largemvc.PresetPaper, Epochs: b.paper},
+			}, w.limit)
+			if err != nil {
+				return err
+			}
+			after, err := diskRate(files)
+			if err != nil {
+				return err
+			}
+			passes := 5 * float64(bytes) / ((before + after) / 2)
+			if w.limit == 0 {
+				resident, hash = r.Epoch, r.Hash
+			}
+			ratio := r.Epoch / max(passes, resident)
+			ratios[k] = append(ratios[k], ratio)
+			fmt.Printf("epochs: %s, %d MiB: %v; the disk gives %.2f and %.2f GB/s, five passes take %.1f s; epoch %.2f times "+
+				"max(five passes, epoch in memory); the bits of memory: %v\n",
+				w.name, w.limit, r, before/1e9, after/1e9, passes, ratio, r.Hash == hash)
+			before = after
 		}
-		if w.limit == 0 {
-			resident, hash = r.Epoch, r.Hash
-		}
-		fmt.Printf("epochs: %s, %d MiB: %v; epoch %.2f times max(five passes, epoch in memory); the bits of memory: %v\n",
-			w.name, w.limit, r, r.Epoch/max(passes, resident), r.Hash == hash)
+	}
+	for k, w := range ways {
+		slices.Sort(ratios[k])
+		fmt.Printf("epochs: %s: median of %d: %.2f, from %.2f to %.2f\n", w.name, b.rounds, ratios[k][len(ratios[k])/2],
+			ratios[k][0], ratios[k][len(ratios[k])-1])
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	result, ended := train(ctx, o, in)
 	bar.End()
 	if result == nil {
-		return cancelled(ctx, ended)
+		return o.endedEarly(ctx, ended)
 	}
 	warn(stderr, result.Notes)
 	if kept := result.Ran.Storage; kept != "" && !o.quiet {
@@ -99,6 +99,21 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 func cancelled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errors.New("cancelled before there was anything to write; there is no result")
+	}
+	return err
+}
+
+// endedEarly is the error of a fit that ends before its first epoch: it says what there is to go on from.
+func (o *fitOptions) endedEarly(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	err = errors.New("cancelled before the first epoch; there is no result")
+	switch path := o.config.Checkpoint.Path; {
+	case o.resume != "":
+		return fmt.Errorf("%w; %s is as it was", err, o.resume)
+	case path != "":
+		return fmt.Errorf("%w, and nothing to resume: %s is written in the training alone", err, path)
 	}
 	return err
 }

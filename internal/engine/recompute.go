@@ -153,7 +153,7 @@ func (s *Recomputed[T]) rowsOf(worker int) *ownRows[T] {
 		}
 		own := &ownRows[T]{Memory: m}
 		for _, x := range s.base.x {
-			w := &rows.Window[T]{Of: x}
+			w := rows.NewWindow(x)
 			own.windows, m.x = append(own.windows, w), append(m.x, w)
 		}
 		m.allocate(nil, true)
@@ -165,7 +165,7 @@ func (s *Recomputed[T]) rowsOf(worker int) *ownRows[T] {
 // take makes rows [lo, hi) of a shard those at hand.
 func (o *ownRows[T]) take(of *Memory[T], lo, hi int) {
 	for v, w := range o.windows {
-		w.First = lo
+		w.Move(lo, hi)
 		o.weight[v] = of.weight[v][lo:hi]
 		if of.present[v] != nil {
 			o.present[v] = of.present[v][lo:hi]
@@ -274,6 +274,7 @@ func RecomputedBytes(s *Spec, n, size int) int64 {
 		kept += views
 	}
 	constants := (2*s.Layers + 1) * (3*padded*width + (4+4*views)*padded*padded) * size
-	at := StateBytes(s, blockRows(width*size, mostRows), size, false, true)
+	block := blockRows(width*size, mostRows)
+	at := StateBytes(s, block, size, false, true) + int64(block*width*size) // and the rows, which are read
 	return int64(constants) + at*int64(parallel.Workers(s.Workers)) + int64(n)*int64(kept)*int64(size)
 }

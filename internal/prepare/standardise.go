@@ -48,6 +48,30 @@ func (s *Standardiser) Apply(v int, row []float64) {
 	}
 }
 
+// applyNarrow sets dst to a row, standardised, with the bits that Apply has once they are rounded. dst may be the row.
+func (s *Standardiser) applyNarrow(v int, dst, row []float32) {
+	dst = dst[:len(row)]
+	switch s.Kind {
+	case PerSample:
+		d := float64(len(row))
+		mean := kernel.Sum(row) / d
+		kernel.Affine(dst, row, inverseDeviation(kernel.SumSquares(row, mean)/d, mean), mean)
+	case UnitNorm:
+		scale := 0.0
+		if norm := math.Sqrt(kernel.SumSquares(row, 0)); norm > 0 {
+			scale = 1 / norm
+		}
+		kernel.Affine(dst, row, scale, 0)
+	case Balanced, ZScore:
+		mean, scale := s.Mean[v][:len(row)], s.Scale[v][:len(row)]
+		for j, x := range row {
+			dst[j] = float32((float64(x) - mean[j]) * scale[j])
+		}
+	default:
+		copy(dst, row)
+	}
+}
+
 func inverseDeviation(variance, mean float64) float64 {
 	if variance <= negligible*mean*mean {
 		return 0
@@ -184,6 +208,16 @@ func denseRow[T kernel.Float](s *Standardiser, x view.View, v, i int, dst []T, b
 	if !x.Has(i) {
 		clear(dst)
 		return
+	}
+	if row := x.Float32Row(i); row != nil {
+		if dst, ok := any(dst).([]float32); ok {
+			if s.Applied != nil && s.Applied[v] {
+				copy(dst, row)
+			} else {
+				s.applyNarrow(v, dst, row)
+			}
+			return
+		}
 	}
 	x.Row(i, buf)
 	if s.Applied == nil || !s.Applied[v] {

@@ -98,3 +98,33 @@ func sameRowsOneByOne[T kernel.Float](
 		}
 	}
 }
+
+// Rows of float32 that stay that have the bits of those that are widened, standardised and rounded, for every kind and width.
+func TestNarrowRowsHaveTheBitsOfWideOnes(t *testing.T) {
+	for _, kind := range []Kind{Raw, PerSample, UnitNorm, Balanced, ZScore} {
+		for _, d := range []int{1, 5, 16, 31, 210, 784} {
+			const n = 40
+			x := view.View{Rows: n, Cols: d, F32: make([]float32, n*d)}
+			for i := range x.F32 {
+				x.F32[i] = float32(math.Sin(float64(7*i)))*float32(i%11) + 0.3
+			}
+			clear(x.F32[3*d : 4*d]) // a row that is constant
+			s, err := Measure(context.Background(), kind, []view.View{x}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want, wide := make([]float32, d), make([]float32, d), make([]float64, d)
+			for i := range n {
+				denseRow(s, x, 0, i, got, wide)
+				x.Row(i, wide)
+				s.Apply(0, wide)
+				for j, a := range wide {
+					want[j] = float32(a)
+				}
+				if !slices.Equal(got, want) {
+					t.Fatalf("%v, %d features: row %d is %v, want %v", kind, d, i, got, want)
+				}
+			}
+		}
+	}
+}

@@ -95,6 +95,15 @@ func (v View) Row(i int, dst []float64) {
 	}
 }
 
+// Float32Row is row i of a view that holds float32, nil otherwise. It is the view's own.
+func (v View) Float32Row(i int) []float32 {
+	if v.F32 == nil || v.Sparse != nil || v.F64 != nil {
+		return nil
+	}
+	i = v.place(i)
+	return v.F32[i*v.Cols : (i+1)*v.Cols]
+}
+
 // Window returns samples [lo, hi) of the view.
 func (v View) Window(lo, hi int) View {
 	if lo == 0 && hi == v.Rows {
