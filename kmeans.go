@@ -180,9 +180,11 @@ func keepsStart[T kernel.Float](
 	return trained < start-keptMargin, err
 }
 
-// comparesStarts says whether there are two starts where samples lack views.
-func (c *Config) comparesStarts() bool {
-	return c.hasNeighborLoss() && !c.Neighborhood.LowestInertia && c.hasHeldOutLoss() && c.Start.Method == StartScaled
+// comparesStarts says whether there are two starts where some of n samples lack views. Above the number whose neighbours are
+// searched there is one: the rows themselves, some of them absent, cannot be clustered over several processes.
+func (c *Config) comparesStarts(n int) bool {
+	return c.searched(n) && c.hasNeighborLoss() && c.hasHeldOutLoss() && !c.Neighborhood.LowestInertia &&
+		c.Start.Method == StartScaled
 }
 
 // clearly is by how much more a joint start has to tell to take the place of one on the leading directions. These can turn with

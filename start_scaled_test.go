@@ -148,11 +148,12 @@ func TestClearlyBetterStart(t *testing.T) {
 		"another start":           {func(c *Config) { c.Start.Method = StartSpectral }, false},
 		"no held-out prediction":  {func(c *Config) { c.Neighborhood.HeldOutWeight = None }, false},
 		"the paper's preset":      {func(c *Config) { c.Preset = PresetPaper }, false},
+		"landmarks":               {func(c *Config) { c.Neighborhood.Exact = None }, false},
 		"starts by their inertia": {func(c *Config) { c.Neighborhood.LowestInertia = true }, false},
 	} {
 		config := Config{Clusters: c, Seed: 11}
 		x.change(&config)
-		if got := completed(config, n).comparesStarts(); got != x.want {
+		if got := completed(config, n).comparesStarts(n); got != x.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
