@@ -16,6 +16,16 @@ func openPast(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDO
 
 func refuses(err error) bool { return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) }
 
+// hugePages returns memory that is to lie in huge pages, with what gives it back; nil where there is none.
+func hugePages(bytes int) (memory []byte, unmap func() error) {
+	m, err := unix.Mmap(-1, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		return nil, nil
+	}
+	_ = unix.Madvise(m, unix.MADV_HUGEPAGE) // without them it is memory all the same
+	return m, func() error { return os.NewSyscallError("munmap", unix.Munmap(m)) }
+}
+
 // cacheRoom is the memory that the system may have for what it keeps of files: what is available, and within that what the
 // control groups of the process leave. ok is false where that cannot be told.
 func cacheRoom() (room int64, ok bool) { return roomIn("/proc", "/sys/fs/cgroup") }

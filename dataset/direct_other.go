@@ -12,3 +12,5 @@ func openPast(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 func refuses(error) bool { return false }
 
 func cacheRoom() (int64, bool) { return 0, false }
+
+func hugePages(int) ([]byte, func() error) { return nil, nil }

@@ -27,9 +27,10 @@ type RowSet struct {
 	Present    [][]bool
 	Reading    Reading
 
-	plan *plan
-	made []*scratchFile // what conversions have written
-	past []*directFile
+	plan   *plan
+	made   []*scratchFile // what conversions have written
+	past   []*directFile
+	memory *pastMemory // that these read to
 }
 
 // Rows is a view on disk, n×d float32 numbers whatever the file has. It is a largemvc.RowSource.
@@ -91,6 +92,8 @@ func (s *RowSet) Close() error {
 		errs = append(errs, f.close())
 	}
 	s.past = nil
+	errs = append(errs, s.memory.close())
+	s.memory = nil
 	for _, f := range s.made {
 		errs = append(errs, f.close())
 	}
@@ -157,6 +160,9 @@ func (s *RowSet) readPast(room int64) {
 	if all <= room/2 {
 		return
 	}
+	if s.memory == nil {
+		s.memory = newPastMemory()
+	}
 	opened := map[*os.File]*directFile{}
 	for _, r := range s.Views {
 		f, _ := r.from.(*os.File)
@@ -167,7 +173,7 @@ func (s *RowSet) readPast(room int64) {
 			continue
 		}
 		if _, tried := opened[f]; !tried {
-			if opened[f] = openDirect(f); opened[f] != nil {
+			if opened[f] = openDirect(f, s.memory); opened[f] != nil {
 				s.past = append(s.past, opened[f])
 			}
 		}
@@ -257,8 +263,6 @@ const (
 	pieceBytes = 1 << 18
 	// directBytes is what is read at once where it need not be turned.
 	directBytes = 8 << 20
-	// pastBytes is what is read at once past the system's cache, which reads nothing ahead.
-	pastBytes = 1 << 20
 )
 
 // pieces holds buffers of pieceBytes or more.

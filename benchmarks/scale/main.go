@@ -170,7 +170,7 @@ func (b *bench) ofEpochs(folder string) error {
 		{"rows on disk, state computed again", 134, 100},
 	}
 	resident, ratios, hash := 0.0, make([][]float64, len(ways)), ""
-	before, err := diskRate(files)
+	before, err := diskRate(files, false)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,11 @@ func (b *bench) ofEpochs(folder string) error {
 			if err != nil {
 				return err
 			}
-			after, err := diskRate(files)
+			after, err := diskRate(files, false)
+			if err != nil {
+				return err
+			}
+			huge, err := diskRate(files, true)
 			if err != nil {
 				return err
 			}
@@ -194,8 +198,8 @@ func (b *bench) ofEpochs(folder string) error {
 			ratio := r.Epoch / max(passes, resident)
 			ratios[k] = append(ratios[k], ratio)
 			fmt.Printf("epochs: %s, %d MiB: %v; the disk gives %.2f and %.2f GB/s, five passes take %.1f s; epoch %.2f times "+
-				"max(five passes, epoch in memory); the bits of memory: %v\n",
-				w.name, w.limit, r, before/1e9, after/1e9, passes, ratio, r.Hash == hash)
+				"max(five passes, epoch in memory); to huge pages the disk gives %.2f GB/s; the bits of memory: %v\n",
+				w.name, w.limit, r, before/1e9, after/1e9, passes, ratio, huge/1e9, r.Hash == hash)
 			before = after
 		}
 	}
@@ -281,7 +285,7 @@ func (b *bench) ofLabels(folder string) error {
 		if err != nil {
 			return err
 		}
-		rate, err := diskRate(files)
+		rate, err := diskRate(files, false)
 		if err != nil {
 			return err
 		}
@@ -299,8 +303,9 @@ func (b *bench) ofLabels(folder string) error {
 			if err != nil {
 				return err
 			}
-			fmt.Printf("labels: %d rows, preset %v: %v; the disk takes %.1f s, the arithmetic %.1f s\n", n, preset, r,
-				float64(bytes)/rate, held.Seconds*float64(n)/float64(min(n, b.some)))
+			times := float64(n) / float64(min(n, b.some))
+			fmt.Printf("labels: %d rows, preset %v: %v; the disk takes %.1f s, the arithmetic %.1f s, %.1f s of processors\n",
+				n, preset, r, float64(bytes)/rate, times*held.Seconds, times*held.Processor)
 		}
 	}
 	return nil
