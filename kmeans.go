@@ -180,39 +180,6 @@ func keepsStart[T kernel.Float](
 	return trained < start-keptMargin, err
 }
 
-// comparesStarts says whether there are two starts where some of n samples lack views. Above the number whose neighbours are
-// searched there is one: the rows themselves, some of them absent, cannot be clustered over several processes.
-func (c *Config) comparesStarts(n int) bool {
-	return c.searched(n) && c.hasNeighborLoss() && c.hasHeldOutLoss() && !c.Neighborhood.LowestInertia &&
-		c.Start.Method == StartScaled
-}
-
-// clearly is by how much more a joint start has to tell to take the place of one on the leading directions. These can turn with
-// the rows that are filled: on tcgabrca150 with a quarter of one view absent, ACC of the start was 57 to 64 in three of eight
-// draws and 94 of the joint one, which told 0.1 to 0.2 more.
-const clearly = 0.05
-
-// clearlyBetter returns the joint start if its clusters have clearly more information than those of begin, whose options are
-// given, and else begin.
-func clearlyBetter[T kernel.Float](
-	ctx context.Context, in *prepared[T], c *Config, begin *cluster.Point, o cluster.Start,
-) (*cluster.Point, error) {
-	o.Method = cluster.Joint
-	other, err := cluster.FirstAnchors(ctx, in.x, nil, in.sources, o)
-	if err != nil {
-		return nil, err
-	}
-	told := in.tells(c)
-	own, err := told(ctx, begin.Labels)
-	if err != nil {
-		return nil, err
-	}
-	if joint, err := told(ctx, other.Labels); err != nil || joint > own+clearly {
-		return other, err
-	}
-	return begin, nil
-}
-
 // tells returns the function by which clusters, as many as anchors, are compared: twice their information about neighbours and
 // their held-out information together.
 func (p *prepared[T]) tells(c *Config) cluster.Score {

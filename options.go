@@ -87,8 +87,7 @@ const (
 	// 13 points of ACC on average; it is one reading of the paper's Algorithm 1.
 	StartPerView
 	// StartScaled takes them from k-means on the rows, at norm 1, of the first m left singular vectors of the concatenated
-	// views, each vector times the root of its singular value. Where samples lack views, their neighbours are searched and both
-	// terms of the default preset are in the loss, they are those of StartJoint if these have clearly more information.
+	// views, each vector times the root of its singular value.
 	StartScaled
 )
 

@@ -10,7 +10,6 @@ import (
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/rows"
-	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -99,63 +98,6 @@ func TestScaledSpectralStart(t *testing.T) {
 	}
 	if !differ {
 		t.Error("it is that of the lowest inertia: the test shows nothing")
-	}
-}
-
-// Where samples lack views, a joint start that has clearly more to tell takes the place of another, and of no start that has
-// as much; where they have all views, nothing does.
-func TestClearlyBetterStart(t *testing.T) {
-	const n, c = 120, 4
-	ctx := context.Background()
-	plain, classes := blobViews(n, c, 0.3, 5, 14, 9)
-	masked, err := Mask(plain, absent(n, 2, 0.2, 58))
-	if err != nil {
-		t.Fatal(err)
-	}
-	with := completed(Config{Clusters: c, Seed: 11}, n)
-	made, err := prepareInputs[float64](ctx, inner(masked), with)
-	if err != nil {
-		t.Fatal(err)
-	}
-	classes = view.Along(made.order, classes)
-	wrong := make([]int, n)
-	for i := range wrong {
-		wrong[i] = i % c
-	}
-	o := startOf[float64](with, made.graph, 11)
-	for _, x := range []struct {
-		name   string
-		labels []int
-		kept   bool
-	}{{"labels of no kind", wrong, false}, {"the classes", classes, true}} {
-		begin := &cluster.Point{Labels: x.labels}
-		got, err := clearlyBetter(ctx, made, with, begin, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if (got == begin) != x.kept {
-			t.Errorf("%s: kept %v", x.name, got == begin)
-		}
-		if !samePartition(t, got.Labels, classes) {
-			t.Errorf("%s: %v in place of the classes", x.name, got.Labels)
-		}
-	}
-	for name, x := range map[string]struct {
-		change func(*Config)
-		want   bool
-	}{
-		"the default preset":      {func(*Config) {}, true},
-		"another start":           {func(c *Config) { c.Start.Method = StartSpectral }, false},
-		"no held-out prediction":  {func(c *Config) { c.Neighborhood.HeldOutWeight = None }, false},
-		"the paper's preset":      {func(c *Config) { c.Preset = PresetPaper }, false},
-		"landmarks":               {func(c *Config) { c.Neighborhood.Exact = None }, false},
-		"starts by their inertia": {func(c *Config) { c.Neighborhood.LowestInertia = true }, false},
-	} {
-		config := Config{Clusters: c, Seed: 11}
-		x.change(&config)
-		if got := completed(config, n).comparesStarts(n); got != x.want {
-			t.Errorf("%s: %v", name, got)
-		}
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/op"
-	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/internal/view"
 )
@@ -159,11 +158,6 @@ func beginAt[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, re
 	start := startOf[T](c, in.graph, c.Seed+uint64(restart))
 	start.Device, start.Labels = in.device.Rows(), view.Along(in.order, start.Labels)
 	begin, err := cluster.FirstAnchors(ctx, in.x, in.startRows, in.sources, start)
-	n, _ := in.x[0].Dims()
-	if err == nil && start.Labels == nil && begin.Labels != nil && in.startRows != nil &&
-		c.comparesStarts(ranks.Of(ctx).Total(n)) {
-		begin, err = clearlyBetter(ctx, in, c, begin, start)
-	}
 	return begin, withName(err)
 }
 
