@@ -51,6 +51,7 @@ func withMeter(ctx context.Context, c *Config, views []view.View, from *resumed)
 	}
 	n := c.trainedOn(views[0].Rows)
 	m.loops[phaseRegression], m.loops[phaseClusters] = true, true
+	m.loops[phaseChecks] = c.Checkpoint.Path != "" // the state says which rows it is of
 	m.loops[phaseNeighbors] = c.Neighborhood.Exact == None || n > max(c.Neighborhood.Exact, 1) // landmarks
 	ctx, m.cancel = context.WithCancelCause(ctx)
 	ctx = context.WithValue(ctx, meterKey{}, m)
@@ -235,6 +236,9 @@ func readingCosts(c *Config, views []view.View) (out [phases]float64) {
 		return out
 	}
 	out[phaseChecks], out[phasePreparation] = once, once
+	if c.Checkpoint.Path != "" { // the rows are read once more, and hashed, to know them again
+		out[phaseChecks] += 3 * once
+	}
 	if c.Neighborhood.Neighbors != None {
 		out[phaseNeighbors] = streamed
 		if c.hasHeldOutLoss() {

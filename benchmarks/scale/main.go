@@ -222,7 +222,7 @@ func (b *bench) ofLittle(folder string) error {
 		return err
 	}
 	hash := ""
-	for _, w := range []way{{name: "in memory"}, {"in 512 MiB", 512, 400}, {"in 256 MiB", 256, 200}} {
+	for _, w := range []way{{name: "in memory"}, {"in 512 MiB", 512, 400}, {"in 256 MiB", 256, 256}} {
 		r, err := b.start(job{
 			Files: files, Labels: labels, Streamed: w.limit > 0, Scratch: folder, MaxMemory: int64(w.max) * mib,
 			Fit: &largemvc.Config{Clusters: len(data.set.LabelNames), Epochs: b.epochs},

@@ -15,6 +15,7 @@ const finiteRows = 512
 // CheckFinite reports the first NaN or infinity of the present rows.
 func CheckFinite(ctx context.Context, views []View, workers int) error {
 	for v := range views {
+		parallel.Tell(ctx, v, len(views))
 		x := &views[v]
 		if x.Rows <= finiteRows && x.Matrix == nil {
 			// A single new sample comes this way, without memory for a goroutine. A matrix of the caller's own may panic,
