@@ -43,6 +43,7 @@ func fitted(c largemvc.Config) func(context.Context, *sets.Set, [][]bool, int, i
 func methods() []method {
 	out := []method{
 		{"default preset", fitted(largemvc.Config{})},
+		{"landmarks in place of neighbours", fitted(largemvc.Config{Neighborhood: largemvc.Neighborhood{Exact: largemvc.None}})},
 		{"paper preset", fitted(largemvc.Config{Preset: largemvc.PresetPaper})},
 	}
 	for _, m := range baseline.IncompleteMethods() {

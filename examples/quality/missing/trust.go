@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/largemvc/largemvc"
@@ -39,20 +40,36 @@ var detectorNames = [detectors]string{
 // sample that is suspected most, in per cent.
 type naming struct{ Area, Named [detectors]float64 }
 
+// place is a view that is made bad.
+type place struct {
+	set  *sets.Set
+	view int
+}
+
 // trusts corrupts a view at a time and asks which rows of which view are bad.
 func trusts(ctx context.Context, s *study, all []*sets.Set) error {
 	var jobs []work.Job[naming]
 	var names []string
+	var places []place
 	for draw := range s.draws {
+		clean := map[*sets.Set][]*mat.Dense{} // what the plain detectors compare, of views that nothing was done to
 		for _, kind := range corruptions {
 			for _, d := range all {
 				for v := 0; len(d.Views) > 2 && v < min(len(d.Views), mostBad); v++ {
 					if draw == 0 {
 						names = append(names, fmt.Sprintf("%s, view %d of %d, %s", d.Name, v, len(d.Views), kind))
+						places = append(places, place{d, v})
 					}
 					name := fmt.Sprintf("%s | trust | %s | view %d | draw %d", d.About(), kind, v, draw)
 					jobs = append(jobs, work.Job[naming]{Key: name, Name: name, Do: func(ctx context.Context) (naming, error) {
-						return detect(ctx, d.InOrder(draw), kind, v, draw)
+						inOrder := d.InOrder(draw)
+						if clean[d] == nil {
+							var err error
+							if clean[d], err = plainRows(ctx, inOrder.Values...); err != nil {
+								return naming{}, err
+							}
+						}
+						return detect(ctx, inOrder, clean[d], kind, v, draw)
 					}})
 				}
 			}
@@ -70,6 +87,9 @@ func trusts(ctx context.Context, s *study, all []*sets.Set) error {
 		for _, name := range detectorNames {
 			g.Header = append(g.Header, name, "named")
 		}
+		if kind == "swapped" {
+			g.Header = append(g.Header, "classes known", "named")
+		}
 		part := len(names) / len(corruptions)
 		var sums, hard [2 * detectors][]float64
 		for c := k * part; c < (k+1)*part; c++ {
@@ -83,6 +103,14 @@ func trusts(ctx context.Context, s *study, all []*sets.Set) error {
 				}
 				line.Cells = append(line.Cells, tables.MeanOf(area), tables.MeanOf(named))
 				means[2*m], means[2*m+1] = stat.Mean(area, nil), stat.Mean(named, nil)
+			}
+			if kind == "swapped" {
+				var area, named []float64
+				for draw := range s.draws {
+					a, n := knownClasses(places[c].set, places[c].view, draw)
+					area, named = append(area, 100*a), append(named, 100*n)
+				}
+				line.Cells = append(line.Cells, tables.MeanOf(area), tables.MeanOf(named))
 			}
 			g.Rows = append(g.Rows, line)
 			into := &sums
@@ -114,10 +142,29 @@ func trusts(ctx context.Context, s *study, all []*sets.Set) error {
 
 var corruptions = []string{"noise", "swapped"}
 
+// toBeBad returns the rows that are replaced, each by the next where they are swapped.
+func toBeBad(n int, share float64, rng *rand.Rand) []int { return rng.Perm(n)[:int(share*float64(n))] }
+
+// badRandom is what a view is made bad with.
+func badRandom(draw, view int) *rand.Rand { return rand.New(rand.NewPCG(uint64(draw), uint64(view))) }
+
+// knownClasses is what one would reach who knows the class of every row and sample and nothing else: a swapped row is seen if
+// its class is not the sample's, and else as likely suspected as any other.
+func knownClasses(d *sets.Set, view, draw int) (area, named float64) {
+	d = d.InOrder(draw)
+	chosen, same := toBeBad(d.N, badShare, badRandom(draw, view)), 0.
+	for k, i := range chosen {
+		if d.Labels[i] == d.Labels[chosen[(k+1)%len(chosen)]] {
+			same += 1 / float64(len(chosen))
+		}
+	}
+	return 1 - same/2, 1 - same + same/float64(len(d.Views))
+}
+
 // corrupt replaces a share of the rows of a view by noise of the view's own mean and deviation, or by the rows of each other.
 func corrupt(d *sets.Set, kind string, view int, share float64, rng *rand.Rand) (*sets.Set, []bool) {
 	bad := make([]bool, d.N)
-	chosen := rng.Perm(d.N)[:int(share*float64(d.N))]
+	chosen := toBeBad(d.N, share, rng)
 	old := d.Values[view]
 	values := make([]float64, len(old.X))
 	for k, x := range old.X {
@@ -141,8 +188,9 @@ func corrupt(d *sets.Set, kind string, view int, share float64, rng *rand.Rand) 
 	return sets.New(d.Name, views, d.Labels, d.ClassNames), bad
 }
 
-func detect(ctx context.Context, d *sets.Set, kind string, view, draw int) (naming, error) {
-	dirty, bad := corrupt(d, kind, view, badShare, rand.New(rand.NewPCG(uint64(draw), uint64(view))))
+// detect makes a view bad and judges what each detector says of it; clean are the plain rows of the set as it was.
+func detect(ctx context.Context, d *sets.Set, clean []*mat.Dense, kind string, view, draw int) (naming, error) {
+	dirty, bad := corrupt(d, kind, view, badShare, badRandom(draw, view))
 	var out naming
 	c, err := largemvc.Fit(ctx, dirty.Views, largemvc.Config{
 		Clusters: d.Classes, Seed: uint64(draw), Epochs: largemvc.None, KMeansStarts: 1,
@@ -154,7 +202,13 @@ func detect(ctx context.Context, d *sets.Set, kind string, view, draw int) (nami
 	if found[byTrust], err = c.ViewTrust(ctx, dirty.Views); err != nil {
 		return out, err
 	}
-	if found[byNeighbors], found[byRegression], err = plainDetectors(ctx, dirty, draw); err != nil {
+	rows, err := plainRows(ctx, dirty.Values[view])
+	if err != nil {
+		return out, err
+	}
+	x := slices.Clone(clean)
+	x[view] = rows[0]
+	if found[byNeighbors], found[byRegression], err = plainDetectors(ctx, x); err != nil {
 		return out, err
 	}
 	for m, t := range found {
