@@ -51,7 +51,8 @@ func withMeter(ctx context.Context, c *Config, views []view.View, from *resumed)
 	}
 	n := c.trainedOn(views[0].Rows)
 	m.loops[phaseRegression], m.loops[phaseClusters] = true, true
-	m.loops[phaseChecks] = c.Checkpoint.Path != ""                                             // the state says which rows it is of
+	// The state of a training says which rows it is of.
+	m.loops[phaseChecks] = c.Checkpoint.Path != ""
 	m.loops[phaseNeighbors] = c.Neighborhood.Exact == None || n > max(c.Neighborhood.Exact, 1) // landmarks
 	ctx, m.cancel = context.WithCancelCause(ctx)
 	ctx = context.WithValue(ctx, meterKey{}, m)
