@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -129,14 +130,19 @@ func TestEstimateMemoryOfComparison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	took := testutil.Allocated(func() {
-		near := information.NewNeighbors[float32](1, m, s.graph, 0).LabelScore()
-		told := information.NewHeldOut(1, m, s.heldOut, 0).LabelScore()
-		_, err := near(context.Background(), classes)
-		if _, other := told(context.Background(), classes); err != nil || other != nil {
-			t.Fatal(err, other)
-		}
-	})
+	// A collection empties the pools of memory for products, which a fit has filled by then; the race detector empties them too.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	took := uint64(math.MaxUint64)
+	for range 5 {
+		took = min(took, testutil.Allocated(func() {
+			near := information.NewNeighbors[float32](1, m, s.graph, 0).LabelScore()
+			told := information.NewHeldOut(1, m, s.heldOut, 0).LabelScore()
+			_, err := near(context.Background(), classes)
+			if _, other := told(context.Background(), classes); err != nil || other != nil {
+				t.Fatal(err, other)
+			}
+		}))
+	}
 	counted := with.State - without.State
 	if ratio := float64(counted) / float64(took); ratio < 0.8 || ratio > 1.05 { // what is given back at once is not counted
 		t.Errorf("the comparison takes %d bytes, %d are counted", took, counted)
