@@ -28,28 +28,11 @@ const chunkRows = 512
 const negligible = 1e-24
 
 // Apply standardises one row of view v in place.
-func (s *Standardiser) Apply(v int, row []float64) {
-	switch s.Kind {
-	case PerSample:
-		d := float64(len(row))
-		mean := kernel.Sum(row) / d
-		kernel.Affine(row, row, inverseDeviation(kernel.SumSquares(row, mean)/d, mean), mean)
-	case UnitNorm:
-		scale := 0.0
-		if norm := math.Sqrt(kernel.SumSquares(row, 0)); norm > 0 {
-			scale = 1 / norm
-		}
-		kernel.Affine(row, row, scale, 0)
-	case Balanced, ZScore:
-		mean, scale := s.Mean[v], s.Scale[v]
-		for j, x := range row {
-			row[j] = (x - mean[j]) * scale[j]
-		}
-	}
-}
+func (s *Standardiser) Apply(v int, row []float64) { standardise(s, v, row, row) }
 
-// applyNarrow sets dst to a row, standardised, with the bits that Apply has once they are rounded. dst may be the row.
-func (s *Standardiser) applyNarrow(v int, dst, row []float32) {
+// standardise sets dst to a row of view v, standardised. Sums and differences are taken in float64, so that a row of float32 has
+// the bits that it has widened and rounded at the end. dst may be the row.
+func standardise[T kernel.Float](s *Standardiser, v int, dst, row []T) {
 	dst = dst[:len(row)]
 	switch s.Kind {
 	case PerSample:
@@ -65,7 +48,7 @@ func (s *Standardiser) applyNarrow(v int, dst, row []float32) {
 	case Balanced, ZScore:
 		mean, scale := s.Mean[v][:len(row)], s.Scale[v][:len(row)]
 		for j, x := range row {
-			dst[j] = float32((float64(x) - mean[j]) * scale[j])
+			dst[j] = T((float64(x) - mean[j]) * scale[j])
 		}
 	default:
 		copy(dst, row)
@@ -214,7 +197,7 @@ func denseRow[T kernel.Float](s *Standardiser, x view.View, v, i int, dst []T, b
 			if s.Applied != nil && s.Applied[v] {
 				copy(dst, row)
 			} else {
-				s.applyNarrow(v, dst, row)
+				standardise(s, v, dst, row)
 			}
 			return
 		}
