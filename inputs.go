@@ -128,6 +128,9 @@ const streamSamples = 0x73616d70
 // Of so many draws of FitSamples one is trained on; their starts label at most so many samples to be compared.
 const draws, comparedSamples = 3, 5000
 
+// drawMargin is more than what rounding makes of equal sums of NMI.
+const drawMargin = 1e-9
+
 // drawn returns the samples of a draw of FitSamples.
 func (c *Config) drawn(n, draw int) []int {
 	return rows.Sample(rand.New(rand.NewPCG(c.Seed, streamSamples+uint64(draw))), n, c.FitSamples)
@@ -217,7 +220,7 @@ func (c *Config) chooseDraw(
 	}
 	best := 0
 	for d, x := range like {
-		if x > like[best] {
+		if x > like[best]+drawMargin {
 			best = d
 		}
 	}
