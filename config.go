@@ -56,8 +56,9 @@ type Config struct {
 	Float64 bool     // everything that grows with n is held in float64, in place of float32
 
 	// FitSamples, if fewer than the samples, is the number of those that the network is trained on, drawn by Seed. Then one pass
-	// labels all of them. Their neighbours are landmarks unless Neighborhood.Exact says otherwise, which clusters samples that
-	// were not drawn better, in less time. 0: all.
+	// labels all of them. Three samples are drawn; the one is taken whose start is most like those of the others, by the labels
+	// that they give to up to 5,000 samples. With labels or anchors in Start one is drawn. Their neighbours are landmarks unless
+	// Neighborhood.Exact says otherwise, which clusters samples that were not drawn better, in less time. 0: all.
 	FitSamples int
 
 	Machine machine.Options // what the fit may use of the machine: goroutines, memory
@@ -263,6 +264,11 @@ func (c *Config) searched(n int) bool {
 
 // samples says whether only some of n samples are trained on.
 func (c *Config) samples(n int) bool { return c.FitSamples > 0 && c.FitSamples < n }
+
+// comparesDraws says whether several draws of some of n samples are compared, by their starts.
+func (c *Config) comparesDraws(n int) bool {
+	return c.samples(n) && c.Start.Labels == nil && c.Start.Anchors == nil
+}
 
 // trainedOn is the number of samples that are trained on, of n.
 func (c *Config) trainedOn(n int) int {

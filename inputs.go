@@ -1,9 +1,11 @@
 package largemvc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -14,6 +16,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/mapped"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/ranks"
@@ -117,6 +120,108 @@ func scoreOf[T kernel.Float](c *Config, graph neighbor.Operator, clusters int) c
 		}
 		return score(ctx, labels)
 	}
+}
+
+// streamSamples keeps the draws of FitSamples apart from what else is drawn with the same seed.
+const streamSamples = 0x73616d70
+
+// Of so many draws of FitSamples one is trained on; their starts label at most so many samples to be compared.
+const draws, comparedSamples = 3, 5000
+
+// drawn returns the samples of a draw of FitSamples.
+func (c *Config) drawn(n, draw int) []int {
+	return rows.Sample(rand.New(rand.NewPCG(c.Seed, streamSamples+uint64(draw))), n, c.FitSamples)
+}
+
+// take returns some samples. Those outside memory are checked, all others when they are labelled.
+func (c *Config) take(ctx context.Context, all []view.View, chosen []int) ([]view.View, error) {
+	some := make([]view.View, len(all))
+	for v, x := range all {
+		some[v] = x.Take(chosen)
+	}
+	if !view.Outside(all) {
+		return some, nil
+	}
+	err := view.CheckFinite(ctx, some, c.Machine.Workers)
+	if err != nil { // with the number that the sample has among all
+		err = cmp.Or(view.FirstNotFinite(ctx, all, chosen), err)
+	}
+	return some, withName(err)
+}
+
+// checkDrawn checks the configuration for samples that were drawn, and that these have all views.
+func (c *Config) checkDrawn(some []view.View) error {
+	n, public := some[0].Rows, make([]View, len(some))
+	for v, x := range some {
+		public[v].in = x
+	}
+	if err := checkPresence(public, n); err != nil {
+		return fmt.Errorf("%w among the %d samples that are trained on", err, n)
+	}
+	return c.check(n, public)
+}
+
+// chooseDraw returns the draw of FitSamples that is trained on: of a training that goes on its own, else the one whose start is
+// most like those of the others, by the mean NMI of the labels that start gives to the same samples (nil: the draw has no sample
+// with some view). A draw can have a start that hardly any other has, and that training does not leave; nothing that is measured
+// in it without labels was found to tell.
+func (c *Config) chooseDraw(
+	ctx context.Context, all []view.View, from *resumed,
+	start func(ctx context.Context, drawn, compared []int) ([]int, error),
+) (int, error) {
+	n := all[0].Rows
+	if !c.comparesDraws(n) {
+		return 0, nil
+	}
+	if from != nil {
+		for d := range draws {
+			some, err := c.take(ctx, all, c.drawn(n, d))
+			if err != nil {
+				return 0, err
+			}
+			sum, err := view.Fingerprint(ctx, some, c.Machine.Workers)
+			if err != nil {
+				return 0, err
+			}
+			if from.fit.Matches(some, sum) == nil {
+				return d, nil
+			}
+		}
+		return 0, nil // which says what does not match
+	}
+	m := meterOf(ctx)
+	if err := m.enter(phaseDraws, 0); err != nil {
+		return 0, err
+	}
+	compared := rows.Sample(rand.New(rand.NewPCG(c.Seed, streamSamples+draws)), n, min(c.FitSamples, comparedSamples))
+	var labels [draws][]int
+	for d := range labels {
+		parallel.Tell(ctx, d, draws)
+		var err error
+		if labels[d], err = start(m.within(ctx), c.drawn(n, d), compared); err != nil {
+			return 0, err
+		}
+	}
+	var like [draws]float64
+	for d := range draws {
+		for e := range d {
+			if labels[d] == nil || labels[e] == nil {
+				continue
+			}
+			nmi, err := NMI(labels[d], labels[e])
+			if err != nil {
+				return 0, err
+			}
+			like[d], like[e] = like[d]+nmi, like[e]+nmi
+		}
+	}
+	best := 0
+	for d, x := range like {
+		if x > like[best] {
+			best = d
+		}
+	}
+	return best, nil
 }
 
 // prepared is what the network is trained on, and what else came of the views on the way.

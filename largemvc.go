@@ -1,11 +1,9 @@
 package largemvc
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -266,66 +264,95 @@ func fitChecked(ctx context.Context, views []view.View, c *Config, from *resumed
 	return fit[float32](ctx, views, c, from, begin)
 }
 
-// streamSamples keeps the draw of FitSamples apart from what else is drawn with the same seed.
-const streamSamples = 0x73616d70
+// startOfDraw returns the labels of the compared samples by the network at the start of the drawn ones, nil if none of these has
+// some view.
+func (c *Config) startOfDraw(ctx context.Context, all []view.View, drawn, compared []int) (_ []int, err error) {
+	begin := *c
+	begin.Epochs, begin.Restarts, begin.Checkpoint = None, 1, Checkpoint{}
+	begin.fillModules()
+	if filesOf(ctx) != nil { // which are gone when the next draw begins
+		files := mapped.New(c.Machine.Scratch)
+		defer func() { err = joined(err, files.Close()) }()
+		ctx = context.WithValue(ctx, filesKey{}, files)
+	}
+	some, err := c.take(ctx, all, drawn)
+	if err != nil || c.checkDrawn(some) != nil {
+		return nil, err
+	}
+	out, err := fitChecked(ctx, some, &begin, nil, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	if some, err = c.take(ctx, all, compared); err != nil {
+		return nil, err
+	}
+	err = out.relabel(ctx, some)
+	return out.Labels, err
+}
 
 // fitSamples trains on some of the samples and labels all of them.
 func fitSamples(ctx context.Context, all []view.View, c *Config, from *resumed, begin time.Time) (*Clustering, error) {
 	n := all[0].Rows
-	chosen := rows.Sample(rand.New(rand.NewPCG(c.Seed, streamSamples)), n, c.FitSamples)
+	chosen := c.drawn(n, 0)
 	if labels := c.Start.Labels; from == nil && labels != nil {
 		c.Start.Labels = make([]int, len(chosen))
 		for k, i := range chosen {
 			c.Start.Labels[k] = labels[i]
 		}
 	}
-	some, public := make([]view.View, len(all)), make([]View, len(all))
-	for v, x := range all {
-		some[v] = x.Take(chosen)
-		public[v].in = some[v]
+	some, err := c.take(ctx, all, chosen)
+	if err == nil {
+		err = c.checkDrawn(some)
 	}
-	if err := checkPresence(public, len(chosen)); err != nil {
-		return nil, fmt.Errorf("%w among the %d samples that are trained on", err, len(chosen))
-	}
-	if err := c.check(len(chosen), public); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	outside := view.Outside(all)
-	checked := all
-	if outside { // all others are checked when they are labelled
-		checked = some
-	}
-	if err := view.CheckFinite(ctx, checked, c.Machine.Workers); err != nil {
-		if outside { // with the number that the sample has among all
-			err = cmp.Or(view.FirstNotFinite(ctx, all, chosen), err)
+	if !view.Outside(all) {
+		if err := view.CheckFinite(ctx, all, c.Machine.Workers); err != nil {
+			return nil, withName(err)
 		}
-		return nil, withName(err)
+	}
+	draw, err := c.chooseDraw(ctx, all, from, func(ctx context.Context, drawn, compared []int) ([]int, error) {
+		return c.startOfDraw(ctx, all, drawn, compared)
+	})
+	if err != nil {
+		return nil, meterOf(ctx).stopped(err)
+	}
+	some, err = c.take(ctx, all, c.drawn(n, draw))
+	if err != nil {
+		return nil, err
 	}
 	out, ended := fitChecked(ctx, some, c, from, begin)
 	if out == nil {
 		return nil, ended
 	}
 	labelled := time.Now()
-	out.Labels, out.StartLabels = make([]int, n), nil
-	out.H = &Matrix{}
-	for v := range out.Trust {
-		out.Trust[v] = make([]float64, n)
-	}
-	err := view.Pass(context.WithoutCancel(ctx), all, func(lo int, in []view.View) error {
-		if outside {
-			if err := out.checkBlock(ctx, in); err != nil {
-				return err
-			}
-		}
-		return out.model.label(ctx, in, lo, n, out)
-	})
-	if err != nil {
-		return nil, joined(ended, withName(err))
+	out.StartLabels = nil
+	if err := out.relabel(context.WithoutCancel(ctx), all); err != nil {
+		return nil, joined(ended, err)
 	}
 	out.Timings.Clusters += time.Since(labelled)
 	out.Timings.Total = time.Since(begin)
 	out.Notes, err = notesOn(context.WithoutCancel(ctx), all)
 	return out, joined(ended, err)
+}
+
+// relabel makes labels, representation and trust those of other samples. What is outside memory is checked.
+func (c *Clustering) relabel(ctx context.Context, all []view.View) error {
+	n := all[0].Rows
+	c.Labels, c.H = make([]int, n), &Matrix{}
+	for v := range c.Trust {
+		c.Trust[v] = make([]float64, n)
+	}
+	outside := view.Outside(all)
+	return withName(view.Pass(ctx, all, func(lo int, in []view.View) error {
+		if outside {
+			if err := c.checkBlock(ctx, in); err != nil {
+				return err
+			}
+		}
+		return c.model.label(ctx, in, lo, n, c)
+	}))
 }
 
 // fit prepares the views, trains every restart and makes a result of the best.

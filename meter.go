@@ -50,7 +50,7 @@ func withMeter(ctx context.Context, c *Config, views []view.View, from *resumed)
 		m.run = from.next
 	}
 	n := c.trainedOn(views[0].Rows)
-	m.loops[phaseRegression], m.loops[phaseClusters] = true, true
+	m.loops[phaseDraws], m.loops[phaseRegression], m.loops[phaseClusters] = true, true, true
 	// The state of a training says which rows it is of.
 	m.loops[phaseChecks] = c.Checkpoint.Path != ""
 	m.loops[phaseNeighbors] = c.Neighborhood.Exact == None || n > max(c.Neighborhood.Exact, 1) // landmarks
@@ -63,6 +63,19 @@ func withMeter(ctx context.Context, c *Config, views []view.View, from *resumed)
 func meterOf(ctx context.Context) *meter {
 	m, _ := ctx.Value(meterKey{}).(*meter)
 	return m
+}
+
+// within returns a context for work with phases of its own, which are no phases of the fit: its loops move the phase that the
+// fit is in.
+func (m *meter) within(ctx context.Context) context.Context {
+	if m == nil {
+		return ctx
+	}
+	return parallel.WithWatch(context.WithValue(ctx, meterKey{}, (*meter)(nil)), func(done, total int, told bool) {
+		if !told {
+			m.loop(done, total, false)
+		}
+	})
 }
 
 // stop ends the meter's context.
@@ -212,6 +225,11 @@ func costs(c *Config, views []view.View) (out [phases]float64) {
 	out[phaseTraining] = float64(max(c.Epochs, 0)) *
 		(float64(c.Layers)*n*m*(0.12*width+14*inputs) + 4e5*inputs)
 	out[phaseClusters] = 0.5*means + 5*n*m*m
+	if c.comparesDraws(views[0].Rows) {
+		for p := phasePreparation; p <= phaseAnchors; p++ {
+			out[phaseDraws] += draws * out[p]
+		}
+	}
 	return out
 }
 

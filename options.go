@@ -15,7 +15,7 @@ var (
 	readOutOption  = option{"read-out", Auto, []string{"auto", "plain", "unit"}}
 	rotationOption = option{"rotation", None, []string{"never", "auto", "always"}}
 	phaseOption    = option{"phase", 0, []string{
-		"checks", "preparation", "regression", "neighbours", "smoothing", "first anchors", "training", "clusters",
+		"checks", "draws", "preparation", "regression", "neighbours", "smoothing", "first anchors", "training", "clusters",
 	}}
 )
 

@@ -47,6 +47,10 @@ func TestProgressOfPhases(t *testing.T) {
 		{Config{Neighborhood: Neighborhood{Exact: None, HeldOutWeight: None}, Epochs: None}, []phase{phaseChecks,
 			phasePreparation,
 			phaseNeighbors, phaseSmoothing, phaseAnchors, phaseClusters}},
+		{Config{FitSamples: 40}, []phase{phaseChecks, phaseDraws, phasePreparation, phaseRegression, phaseNeighbors,
+			phaseSmoothing, phaseAnchors, phaseTraining, phaseClusters}},
+		{Config{Preset: PresetPaper, FitSamples: 40, Start: Start{Labels: make([]int, 60)}}, []phase{phaseChecks,
+			phasePreparation, phaseAnchors, phaseTraining, phaseClusters}},
 	} {
 		test.config.Clusters = 3
 		if test.config.Epochs == 0 {
@@ -80,6 +84,9 @@ func TestProgressStopsBeforeTraining(t *testing.T) {
 	for p := phaseChecks; p <= phaseClusters; p++ {
 		for _, end := range []error{enough, ErrStop} {
 			c := Config{Clusters: 3, Epochs: 3}
+			if p == phaseDraws {
+				c.FitSamples = 40
+			}
 			calls := 0
 			c.Progress = func(e Epoch) error {
 				if e.Phase != p.String() {

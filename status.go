@@ -47,6 +47,7 @@ type phase int
 
 const (
 	phaseChecks      phase = iota // values are checked
+	phaseDraws                    // samples of FitSamples are drawn and their starts compared
 	phasePreparation              // the views are standardised and cut to their leading directions, or rotated
 	phaseRegression               // what the held-out information needs
 	phaseNeighbors                // neighbours are sought
@@ -63,8 +64,9 @@ func (p phase) String() string { return phaseOption.name(int(p)) }
 // Epoch is what a progress callback learns: after every epoch, when another phase begins, and in one that takes long up to ten
 // times a second.
 type Epoch struct {
-	// Phase is the part of the fit: checks, preparation (the views are standardised and cut to their leading directions, or
-	// rotated), regression (what the held-out information needs), neighbours, smoothing, first anchors, training, clusters.
+	// Phase is the part of the fit: checks, draws (with Config.FitSamples: samples are drawn, and their starts compared),
+	// preparation (the views are standardised and cut to their leading directions, or rotated), regression (what the held-out
+	// information needs), neighbours, smoothing, first anchors, training, clusters.
 	// Training says whether it is the training.
 	Phase string
 	// Done of Total steps of the phase are done. In the training they are Epoch and Epochs; in the others they are a measure

@@ -125,7 +125,8 @@ func fitFlags(o *fitOptions) *flags {
 		"network stays at its start")
 	f.float(&c.LearningRate, "lr", 0.01, "learning `RATE` of Adam")
 	f.int(&c.FitSamples, "fit-samples", 0, "`N` of the samples to train on, drawn by -seed, where there are more; then one "+
-		"pass labels all of them. Their neighbours are\nlandmarks unless -exact-neighbors is given. 0: all")
+		"pass labels all of them. Of three draws the one\nis taken whose start is most like those of the others. "+
+		"Neighbours are landmarks unless -exact-neighbors is given. 0: all")
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of everything random; equal seeds give equal results on any number of cores")
 	f.added("seed")
 	f.int(&c.Restarts, "restarts", 1, "`N` runs, from the seeds SEED, SEED+1, …; the one of lowest loss is kept, or, with "+
