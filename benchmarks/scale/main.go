@@ -32,7 +32,7 @@ type bench struct {
 	ctx                                         context.Context
 	folder, data, labels                        string
 	n, times, epochs, seeds, workers, fit, some int
-	rounds, paper                               int
+	rounds, paper, then                         int
 	jitter                                      float64
 }
 
@@ -54,6 +54,7 @@ func main() {
 	flag.IntVar(&b.epochs, "epochs", 100, "epochs of the row little")
 	flag.IntVar(&b.seeds, "seeds", 5, "seeds of the rows sample and numbers")
 	flag.IntVar(&b.fit, "fit-samples", 10_000, "samples that the row sample trains on")
+	flag.IntVar(&b.then, "then", 0, "epochs of a fit on all samples that begins at the labels of the row sample")
 	flag.IntVar(&b.workers, "workers", 0, "goroutines; 0: all cores")
 	flag.Parse()
 	var err error
@@ -266,12 +267,15 @@ func (b *bench) ofSample(folder string, k int) error {
 	if err != nil {
 		return err
 	}
+	j := job{Files: files, Labels: labels, Fit: &largemvc.Config{Clusters: len(data.set.LabelNames), FitSamples: k}}
 	name := "sample: trained on all"
 	if k > 0 {
-		name = fmt.Sprintf("sample: trained on %d of %d", k, data.set.Samples())
+		name, j.Then = fmt.Sprintf("sample: trained on %d of %d", k, data.set.Samples()), b.then
 	}
-	config := &largemvc.Config{Clusters: len(data.set.LabelNames), FitSamples: k}
-	return b.scored(name, job{Files: files, Labels: labels, Fit: config})
+	if j.Then > 0 {
+		name += fmt.Sprintf(", and %d epochs on all from there", j.Then)
+	}
+	return b.scored(name, j)
 }
 
 // ofLabels is the labelling of many rows with a model.
