@@ -53,6 +53,15 @@ func TestFromDisk(t *testing.T) {
 		if !slices.Equal(labels["disk"], labels["memory"]) {
 			t.Error("other labels from disk")
 		}
+		// Some epochs on all samples, from the labels of the fit on some.
+		status, stdout, stderr := runLine("fit", "-data", path, "-from-disk", "-scratch", scratch, "-exact-neighbors", "none",
+			"-start-labels", a, "-epochs", "2", "-json", "-quiet")
+		if status != exitOK {
+			t.Fatalf("on all: status %d: %s", status, stderr)
+		}
+		if m := object(t, stdout); m["start"] != "labels" || m["start_acc"] != 1.0 || m["acc"] != 1.0 {
+			t.Errorf("on all: %v", m)
+		}
 	}
 	if left, _ := os.ReadDir(scratch); len(left) > 0 {
 		t.Errorf("%d files are left in the scratch folder", len(left))
