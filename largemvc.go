@@ -313,6 +313,7 @@ func fitSamples(ctx context.Context, all []view.View, c *Config, from *resumed, 
 		}
 	}
 	draw, err := c.chooseDraw(ctx, all, from, func(ctx context.Context, drawn, compared []int) ([]int, error) {
+		defer collect(all) // what a start has used, which a fit of few samples leaves to the collector
 		return c.startOfDraw(ctx, all, drawn, compared)
 	})
 	if err != nil {
