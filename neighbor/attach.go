@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
@@ -166,7 +167,9 @@ func (x *Index[T]) attachExact(ctx context.Context, query *source[T], workers in
 	if err != nil {
 		return nil, err
 	}
-	a.begin(query)
+	if err := a.begin(ctx, query, workers); err != nil {
+		return nil, err
+	}
 	if err := a.search.scan(ctx, workers, &a.other); err != nil {
 		return nil, err
 	}
@@ -222,7 +225,7 @@ func (a *attacher[T]) end() {
 }
 
 // begin makes it that of a query, in the memory of the last.
-func (a *attacher[T]) begin(query *source[T]) {
+func (a *attacher[T]) begin(ctx context.Context, query *source[T], workers int) error {
 	e := a.index.exact
 	a.query = query
 	a.search.begin(e.src, query, e.places, min(a.index.cfg.Neighbors, e.src.n))
@@ -240,6 +243,14 @@ func (a *attacher[T]) begin(query *source[T]) {
 			e.limits, e.over, e.most = append(e.limits, limits), append(e.over, over), append(e.most, most)
 		}
 	})
+	if query.n > fewQueries && kernel.Words[T]() && !a.search.anyMasked() {
+		if err := a.packWords(ctx, workers); err != nil {
+			return err
+		}
+		if e.words != nil {
+			a.search.inWords(e.words)
+		}
+	}
 	n, spaces := query.n, len(a.search.spaces)
 	a.own, a.noise, a.reach = resized(a.own, spaces*n), resized(a.noise, spaces*n), resized(a.reach, spaces*n)
 	a.near = slices.Grow(a.near[:0], spaces*n)[:spaces*n]
@@ -250,14 +261,28 @@ func (a *attacher[T]) begin(query *source[T]) {
 	for q, p := range a.search.spaces {
 		own, noise, reach := a.own[q*n:(q+1)*n], a.noise[q*n:(q+1)*n], a.reach[q*n:(q+1)*n]
 		for i := range own {
-			own[i] = a.query.length(p.views, i)
-			noise[i] = a.search.noise(p, i)
+			own[i], noise[i] = a.search.own(p, i), a.search.noise(p, i)
 			// Whatever is rounded on the way is no larger than this.
-			size := e.most[q] + (math.Sqrt(own[i])+p.longest)*(math.Sqrt(own[i])+p.longest)
+			norm := math.Sqrt(a.query.length(p.views, i)) + p.longest
+			size := e.most[q] + norm*norm
 			reach[i] = T(noise[i] - own[i] + admitSlack*size)
 		}
 		a.other.reach = append(a.other.reach, reach)
 	}
+	return nil
+}
+
+// packWords rounds the samples of the index to words, once, if that pays.
+func (a *attacher[T]) packWords(ctx context.Context, workers int) (err error) {
+	e := a.index.exact
+	e.packing.Do(func() {
+		var words *wordBase[T]
+		words, err = newWordBase(context.WithoutCancel(ctx), &a.search, workers)
+		if err == nil && words.rounds(a.search.spaces, e.limits) {
+			e.words = words
+		}
+	})
+	return err
 }
 
 // admitSlack is more than the relative rounding error of float32.

@@ -93,6 +93,9 @@ type exactIndex[T Float] struct {
 	over   [][]T     // the bias of its scores less the limit
 	most   []float64 // of each space, the largest finite limit
 
+	packing sync.Once
+	words   *wordBase[T] // the samples, where products with them are made in words; else nil
+
 	attachers sync.Pool // of *attacher[T]
 }
 

@@ -62,6 +62,9 @@ type search[T Float] struct {
 	self        bool // query is base, and nobody is its own neighbour
 	k, keep     int
 	spaces      []*plan[T]
+
+	words *wordBase[T] // the base samples where products are made in words; else nil
+	asked wordQuery[T]
 }
 
 // candidateSlack is the number of candidates by product beyond 2k, see finish.
@@ -127,6 +130,7 @@ func newSearch[T Float](base, query *source[T], places []*place[T], k int) *sear
 
 // begin makes it a new search, in the memory of the last.
 func (s *search[T]) begin(base, query *source[T], places []*place[T], k int) {
+	s.words = nil
 	s.base, s.query, s.k, s.keep = base, query, k, min(2*k+candidateSlack, base.n)
 	for len(s.spaces) < len(places) {
 		s.spaces = append(s.spaces, &plan[T]{})
@@ -139,10 +143,14 @@ func (s *search[T]) begin(base, query *source[T], places []*place[T], k int) {
 		for i := range p.score {
 			p.score[i], p.index[i] = T(math.Inf(1)), -1
 		}
-		p.slack = resized(p.slack, query.n)
-		for i := range p.slack {
-			p.slack[i] = T(2.5 * s.noise(p, i))
-		}
+		s.setSlack(p)
+	}
+}
+
+func (s *search[T]) setSlack(p *plan[T]) {
+	p.slack = resized(p.slack, s.query.n)
+	for i := range p.slack {
+		p.slack[i] = T(2.5 * s.noise(p, i))
 	}
 }
 
@@ -238,12 +246,13 @@ func (s *search[T]) nearest(p *plan[T], i int, near []found, buf [2][]T) []found
 	return near
 }
 
+// noise bounds the error of the scores of query i, as that of squared distances.
 func (s *search[T]) noise(p *plan[T], i int) float64 {
 	bound := noise[T](s.base.width(p.views), math.Sqrt(s.query.length(p.views, i)), p.longest)
 	if p.masked { // a distance may be scaled up from one view
 		bound *= float64(len(p.views))
 	}
-	return bound
+	return bound + s.rounded(p, i)
 }
 
 // exhaust is nearest without products.

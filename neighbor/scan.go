@@ -48,12 +48,7 @@ type reverse[T Float] struct {
 // scan goes over all pairs of query and base and offers the base samples to the queries, in increasing order for each. other
 // may be nil.
 func (s *search[T]) scan(ctx context.Context, workers int, other *reverse[T]) error {
-	used := make([]bool, len(s.base.views))
-	for _, p := range s.spaces {
-		for _, v := range p.product {
-			used[v] = true
-		}
-	}
+	used := s.multiplied()
 	blocks := s.query.blocks()
 	group := max(1, min(groupBlocks, blocks/parallel.Workers(workers)))
 	return parallel.For(ctx, workers, (blocks+group-1)/group, func(_, g int) error {
@@ -84,13 +79,7 @@ func (s *search[T]) takeSpace(used []bool) *scanSpace[T] {
 	}
 	w.panels = slices.Grow(w.panels[:0], len(used))[:len(used)]
 	w.y = slices.Grow(w.y[:0], len(used))[:len(used)]
-	width := 0
-	for v, u := range used {
-		if u {
-			width += s.base.dims[v]
-		}
-	}
-	w.base = min(mostBase, max(leastBase, baseValues/max(width, 1)&^(leastBase-1)), s.base.n)
+	w.base = s.base.together(used)
 	if s.query.n <= fewQueries {
 		w.base = s.base.n
 	}
@@ -106,6 +95,17 @@ func (s *search[T]) takeSpace(used []bool) *scanSpace[T] {
 	w.total, w.score = resized(w.total, queries*w.ld), resized(w.score, w.ld)
 	w.list = slices.Grow(w.list[:0], w.base+kernel.Lanes)[:w.base+kernel.Lanes]
 	return w
+}
+
+// together is the number of samples that queries are multiplied with at a time, in the views that are used.
+func (s *source[T]) together(used []bool) int {
+	width := 0
+	for v, u := range used {
+		if u {
+			width += s.dims[v]
+		}
+	}
+	return min(mostBase, max(leastBase, baseValues/max(width, 1)&^(leastBase-1)), s.n)
 }
 
 // resized returns x with the given length, in other memory where it must be, and with whatever that held before.
@@ -149,7 +149,7 @@ func (s *search[T]) group(ctx context.Context, workers, first, last int, w *scan
 	for lo := 0; lo < s.base.n; lo += w.base {
 		hi := min(lo+w.base, s.base.n)
 		for v, y := range w.y {
-			if !few && y != nil {
+			if !few && y != nil && s.words == nil {
 				s.base.pack(v, lo, hi, &w.panels[v])
 			}
 		}
@@ -158,7 +158,9 @@ func (s *search[T]) group(ctx context.Context, workers, first, last int, w *scan
 				return err
 			}
 			from, to := s.query.block(b)
-			if !few {
+			if s.words != nil {
+				s.multiplyWords(from, to, lo, w)
+			} else if !few {
 				s.multiply(from, to, lo, hi, w)
 			} else if err := s.multiplyFew(ctx, workers, to-from, lo, hi, w); err != nil {
 				return err

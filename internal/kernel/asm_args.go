@@ -109,8 +109,8 @@ type softmaxArgs struct {
 	last         int // columns of the last unit
 }
 
-// byteArgs: n rows of Y = bias + step·X·B for a strip of columns; a row of X is k times four bytes, B is packed as four bytes of
-// each column of whole vectors in turn.
+// byteArgs: n rows of Y = bias + step·X·B for a strip of columns; a row of X is k times four bytes, or two words, B is packed as
+// as many of each column of whole vectors in turn.
 type byteArgs struct {
 	n, k        int
 	x           unsafe.Pointer

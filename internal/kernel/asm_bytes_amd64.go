@@ -52,3 +52,35 @@ func mulBytesF32AVX512W3(a *byteArgs)
 
 //go:noescape
 func mulBytesF32AVX512W4(a *byteArgs)
+
+// firstMulWords holds the number of the first mulWords kernel by path and element type.
+var firstMulWords = [paths][2]int{
+	pathAVX512: {0, 0},
+	pathAVX2:   {0, 0},
+}
+
+// callMulWords calls mulWords kernel number id.
+func callMulWords(id int, a *byteArgs) {
+	switch id {
+	case 0:
+		mulWordsF32AVX512W1(a)
+	case 1:
+		mulWordsF32AVX512W2(a)
+	case 2:
+		mulWordsF32AVX512W3(a)
+	case 3:
+		mulWordsF32AVX512W4(a)
+	}
+}
+
+//go:noescape
+func mulWordsF32AVX512W1(a *byteArgs)
+
+//go:noescape
+func mulWordsF32AVX512W2(a *byteArgs)
+
+//go:noescape
+func mulWordsF32AVX512W3(a *byteArgs)
+
+//go:noescape
+func mulWordsF32AVX512W4(a *byteArgs)

@@ -13,3 +13,7 @@ func callByteRow(int, *byteRowArgs) {}
 var firstMulBytes [paths][2]int
 
 func callMulBytes(int, *byteArgs) {}
+
+var firstMulWords [paths][2]int
+
+func callMulWords(int, *byteArgs) {}

@@ -132,6 +132,38 @@ func affineF32AVX2(a *flatArgs)
 //go:noescape
 func affineF64AVX2(a *flatArgs)
 
+// firstScaleTo holds the number of the first scaleTo kernel by path and element type.
+var firstScaleTo = [paths][2]int{
+	pathAVX512: {0, 1},
+	pathAVX2:   {2, 3},
+}
+
+// callScaleTo calls scaleTo kernel number id.
+func callScaleTo(id int, a *flatArgs) {
+	switch id {
+	case 0:
+		scaleToF32AVX512(a)
+	case 1:
+		scaleToF64AVX512(a)
+	case 2:
+		scaleToF32AVX2(a)
+	case 3:
+		scaleToF64AVX2(a)
+	}
+}
+
+//go:noescape
+func scaleToF32AVX512(a *flatArgs)
+
+//go:noescape
+func scaleToF64AVX512(a *flatArgs)
+
+//go:noescape
+func scaleToF32AVX2(a *flatArgs)
+
+//go:noescape
+func scaleToF64AVX2(a *flatArgs)
+
 // firstAddTo holds the number of the first addTo kernel by path and element type.
 var firstAddTo = [paths][2]int{
 	pathAVX512: {0, 1},

@@ -88,6 +88,27 @@ func affineF32NEON(a *flatArgs)
 //go:noescape
 func affineF64NEON(a *flatArgs)
 
+// firstScaleTo holds the number of the first scaleTo kernel by path and element type.
+var firstScaleTo = [paths][2]int{
+	pathNEON: {0, 1},
+}
+
+// callScaleTo calls scaleTo kernel number id.
+func callScaleTo(id int, a *flatArgs) {
+	switch id {
+	case 0:
+		scaleToF32NEON(a)
+	case 1:
+		scaleToF64NEON(a)
+	}
+}
+
+//go:noescape
+func scaleToF32NEON(a *flatArgs)
+
+//go:noescape
+func scaleToF64NEON(a *flatArgs)
+
 // firstAddTo holds the number of the first addTo kernel by path and element type.
 var firstAddTo = [paths][2]int{
 	pathNEON: {0, 1},

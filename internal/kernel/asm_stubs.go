@@ -25,6 +25,7 @@ var (
 	firstSumSquares      [paths][2]int
 	firstSquaredDistance [paths][2]int
 	firstAffine          [paths][2]int
+	firstScaleTo         [paths][2]int
 	firstAddTo           [paths][2]int
 	firstShrink          [paths][2]int
 	firstShrinkGrad      [paths][2]int
@@ -35,6 +36,7 @@ var (
 	firstDotRows         [paths][2]int
 	firstByteRow         [paths][2]int
 	firstMulBytes        [paths][2]int
+	firstMulWords        [paths][2]int
 	firstSoftmax         [paths][2]int
 	firstSoftmaxGrad     [paths][2]int
 	firstPeak            [paths][2]int
@@ -60,6 +62,7 @@ func callSum(int, *flatArgs)              {}
 func callSumSquares(int, *flatArgs)       {}
 func callSquaredDistance(int, *flatArgs)  {}
 func callAffine(int, *flatArgs)           {}
+func callScaleTo(int, *flatArgs)          {}
 func callAddTo(int, *flatArgs)            {}
 func callShrink(int, *shrinkArgs)         {}
 func callShrinkGrad(int, *shrinkArgs)     {}
@@ -70,6 +73,7 @@ func callBelowSum(int, *candidateArgs)    {}
 func callDotRows(int, *candidateArgs)     {}
 func callByteRow(int, *byteRowArgs)       {}
 func callMulBytes(int, *byteArgs)         {}
+func callMulWords(int, *byteArgs)         {}
 func callSoftmax(int, *softmaxArgs)       {}
 func callSoftmaxGrad(int, *softmaxArgs)   {}
 func callPeak(int, *peakArgs)             {}

@@ -66,7 +66,7 @@ func PackBytes[T Float](p *BytePanel[T], k, m int, b []uint8, ldb int, bias []T)
 	}
 	copy(p.bias, bias[:m])
 	for j := range m {
-		first, width := p.strip(j)
+		first, width := stripOf(p.m, j)
 		for i, v := range b[j*ldb : j*ldb+k] {
 			x := int8(int(v) - byteZero)
 			p.data[first*p.k+i/together*together*width+(j-first)*together+i%together] = x
@@ -75,9 +75,9 @@ func PackBytes[T Float](p *BytePanel[T], k, m int, b []uint8, ldb int, bias []T)
 	}
 }
 
-// strip returns the first column of the strip of column j, and the number of its columns.
-func (p *BytePanel[T]) strip(j int) (first, width int) {
-	for vectors := Pad(p.m) / Lanes; ; {
+// stripOf returns the first column of the strip of column j of m, and the number of its columns.
+func stripOf(m, j int) (first, width int) {
+	for vectors := Pad(m) / Lanes; ; {
 		w := stripVectors(pathAVX512, vectors)
 		if j < first+w*Lanes {
 			return first, w * Lanes
@@ -105,7 +105,7 @@ func MulBytes[T Float](n int, x []uint8, ldx int, p *BytePanel[T], step []T, y [
 	first := firstMulBytes[active][0] - 1
 	args := byteArgs{n: n, k: p.k / together, x: at(x), ldx: ldx, step: at(step), ldy: ldy * size}
 	for j := 0; j < Pad(p.m); {
-		_, width := p.strip(j)
+		_, width := stripOf(p.m, j)
 		args.b, args.start, args.bias = at(p.data[j*p.k:]), at(p.start[j:]), at(p.bias[j:])
 		args.y = at(y[j:])
 		callMulBytes(first+width/Lanes, &args)
@@ -115,7 +115,7 @@ func MulBytes[T Float](n int, x []uint8, ldx int, p *BytePanel[T], step []T, y [
 
 func mulBytesPortable[T Float](n int, x []uint8, ldx int, p *BytePanel[T], step []T, y []T, ldy int) {
 	for j := range Pad(p.m) {
-		first, width := p.strip(j)
+		first, width := stripOf(p.m, j)
 		for i := range n {
 			sum := p.start[j]
 			for q, v := range x[i*ldx : i*ldx+p.k] {

@@ -117,6 +117,20 @@ func Affine[T Float](dst, src []T, scale, shift float64) {
 	}
 }
 
+// ScaleTo sets dst_j = scale·src_j for every element of src, rounded once to T.
+func ScaleTo[T Float](dst []T, src []float64, scale float64) {
+	dst = dst[:len(src)]
+	for active != pathPortable && len(src) >= 16 {
+		n := min(len(src)&^15, flatElements)
+		args := flatArgs{a: at(src), dst: at(dst), units: n / 16, scale: scale}
+		callScaleTo(firstScaleTo[active][kind[T]()], &args)
+		dst, src = dst[n:], src[n:]
+	}
+	for j, v := range src {
+		dst[j] = T(scale * v)
+	}
+}
+
 // AddTo adds src to the float64 sums dst, element by element.
 func AddTo[T Float](dst []float64, src []T) {
 	dst = dst[:len(src)]

@@ -151,6 +151,35 @@ unit:
 	VZEROUPPER
 	RET
 
+// func scaleToF32AVX2(a *flatArgs)
+TEXT ·scaleToF32AVX2(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), SI
+	MOVQ flatArgs_a(SI), AX
+	MOVQ flatArgs_b(SI), BX
+	MOVQ flatArgs_dst(SI), DI
+	MOVQ flatArgs_units(SI), R9
+	VBROADCASTSD flatArgs_shift(SI), Y14
+	VBROADCASTSD flatArgs_scale(SI), Y15
+unit:
+	VMULPD 0(AX), Y15, Y4
+	VCVTPD2PSY Y4, X4
+	VMOVUPS X4, 0(DI)
+	VMULPD 32(AX), Y15, Y5
+	VCVTPD2PSY Y5, X5
+	VMOVUPS X5, 16(DI)
+	VMULPD 64(AX), Y15, Y6
+	VCVTPD2PSY Y6, X6
+	VMOVUPS X6, 32(DI)
+	VMULPD 96(AX), Y15, Y7
+	VCVTPD2PSY Y7, X7
+	VMOVUPS X7, 48(DI)
+	ADDQ $128, AX
+	ADDQ $64, DI
+	DECQ R9
+	JNZ unit
+	VZEROUPPER
+	RET
+
 // func addToF32AVX2(a *flatArgs)
 TEXT ·addToF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), SI
@@ -314,6 +343,31 @@ unit:
 	VMOVUPD 96(AX), Y7
 	VSUBPD Y14, Y7, Y7
 	VMULPD Y15, Y7, Y7
+	VMOVUPD Y7, 96(DI)
+	ADDQ $128, AX
+	ADDQ $128, DI
+	DECQ R9
+	JNZ unit
+	VZEROUPPER
+	RET
+
+// func scaleToF64AVX2(a *flatArgs)
+TEXT ·scaleToF64AVX2(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), SI
+	MOVQ flatArgs_a(SI), AX
+	MOVQ flatArgs_b(SI), BX
+	MOVQ flatArgs_dst(SI), DI
+	MOVQ flatArgs_units(SI), R9
+	VBROADCASTSD flatArgs_shift(SI), Y14
+	VBROADCASTSD flatArgs_scale(SI), Y15
+unit:
+	VMULPD 0(AX), Y15, Y4
+	VMOVUPD Y4, 0(DI)
+	VMULPD 32(AX), Y15, Y5
+	VMOVUPD Y5, 32(DI)
+	VMULPD 64(AX), Y15, Y6
+	VMOVUPD Y6, 64(DI)
+	VMULPD 96(AX), Y15, Y7
 	VMOVUPD Y7, 96(DI)
 	ADDQ $128, AX
 	ADDQ $128, DI

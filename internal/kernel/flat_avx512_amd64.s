@@ -111,6 +111,29 @@ unit:
 	VZEROUPPER
 	RET
 
+// func scaleToF32AVX512(a *flatArgs)
+TEXT ·scaleToF32AVX512(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), SI
+	MOVQ flatArgs_a(SI), AX
+	MOVQ flatArgs_b(SI), BX
+	MOVQ flatArgs_dst(SI), DI
+	MOVQ flatArgs_units(SI), R9
+	VBROADCASTSD flatArgs_shift(SI), Z14
+	VBROADCASTSD flatArgs_scale(SI), Z15
+unit:
+	VMULPD 0(AX), Z15, Z4
+	VCVTPD2PS Z4, Y4
+	VMOVUPS Y4, 0(DI)
+	VMULPD 64(AX), Z15, Z5
+	VCVTPD2PS Z5, Y5
+	VMOVUPS Y5, 32(DI)
+	ADDQ $128, AX
+	ADDQ $64, DI
+	DECQ R9
+	JNZ unit
+	VZEROUPPER
+	RET
+
 // func addToF32AVX512(a *flatArgs)
 TEXT ·addToF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), SI
@@ -230,6 +253,27 @@ unit:
 	VMOVUPD 64(AX), Z5
 	VSUBPD Z14, Z5, Z5
 	VMULPD Z15, Z5, Z5
+	VMOVUPD Z5, 64(DI)
+	ADDQ $128, AX
+	ADDQ $128, DI
+	DECQ R9
+	JNZ unit
+	VZEROUPPER
+	RET
+
+// func scaleToF64AVX512(a *flatArgs)
+TEXT ·scaleToF64AVX512(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), SI
+	MOVQ flatArgs_a(SI), AX
+	MOVQ flatArgs_b(SI), BX
+	MOVQ flatArgs_dst(SI), DI
+	MOVQ flatArgs_units(SI), R9
+	VBROADCASTSD flatArgs_shift(SI), Z14
+	VBROADCASTSD flatArgs_scale(SI), Z15
+unit:
+	VMULPD 0(AX), Z15, Z4
+	VMOVUPD Z4, 0(DI)
+	VMULPD 64(AX), Z15, Z5
 	VMOVUPD Z5, 64(DI)
 	ADDQ $128, AX
 	ADDQ $128, DI

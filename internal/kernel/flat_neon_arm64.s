@@ -276,6 +276,57 @@ one:
 done:
 	RET
 
+#define scaleToUnitF32NEON \
+	VLD1.P 64(R1), [V8.B16, V9.B16, V10.B16, V11.B16]; \
+	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]; \
+	WORD $0x6e7fdd08 /* fmul v8.2d, v8.2d, v31.2d */; \
+	WORD $0x6e7fdd29 /* fmul v9.2d, v9.2d, v31.2d */; \
+	WORD $0x6e7fdd4a /* fmul v10.2d, v10.2d, v31.2d */; \
+	WORD $0x6e7fdd6b /* fmul v11.2d, v11.2d, v31.2d */; \
+	WORD $0x6e7fdd8c /* fmul v12.2d, v12.2d, v31.2d */; \
+	WORD $0x6e7fddad /* fmul v13.2d, v13.2d, v31.2d */; \
+	WORD $0x6e7fddce /* fmul v14.2d, v14.2d, v31.2d */; \
+	WORD $0x6e7fddef /* fmul v15.2d, v15.2d, v31.2d */; \
+	WORD $0x0e616908 /* fcvtn v8.2s, v8.2d */; \
+	WORD $0x4e616928 /* fcvtn2 v8.4s, v9.2d */; \
+	WORD $0x0e616949 /* fcvtn v9.2s, v10.2d */; \
+	WORD $0x4e616969 /* fcvtn2 v9.4s, v11.2d */; \
+	WORD $0x0e61698a /* fcvtn v10.2s, v12.2d */; \
+	WORD $0x4e6169aa /* fcvtn2 v10.4s, v13.2d */; \
+	WORD $0x0e6169cb /* fcvtn v11.2s, v14.2d */; \
+	WORD $0x4e6169eb /* fcvtn2 v11.4s, v15.2d */; \
+	VST1.P [V8.B16, V9.B16, V10.B16, V11.B16], 64(R3)
+
+// func scaleToF32NEON(a *flatArgs)
+TEXT ·scaleToF32NEON(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD flatArgs_a(R0), R1
+	MOVD flatArgs_b(R0), R2
+	MOVD flatArgs_dst(R0), R3
+	MOVD flatArgs_units(R0), R4
+	ADD $flatArgs_shift, R0, R25
+	VLD1R (R25), [V30.D2]
+	ADD $flatArgs_scale, R0, R25
+	VLD1R (R25), [V31.D2]
+	SUBS $4, R4, R4
+	BLT few
+many:
+	scaleToUnitF32NEON
+	scaleToUnitF32NEON
+	scaleToUnitF32NEON
+	scaleToUnitF32NEON
+	SUBS $4, R4, R4
+	BGE many
+few:
+	ADDS $4, R4, R4
+	BEQ done
+one:
+	scaleToUnitF32NEON
+	SUBS $1, R4, R4
+	BNE one
+done:
+	RET
+
 #define addToUnitF32NEON \
 	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]; \
 	WORD $0x0e617988 /* fcvtl v8.2d, v12.2s */; \
@@ -554,6 +605,50 @@ few:
 	BEQ done
 one:
 	affineUnitF64NEON
+	SUBS $1, R4, R4
+	BNE one
+done:
+	RET
+
+#define scaleToUnitF64NEON \
+	VLD1.P 64(R1), [V8.B16, V9.B16, V10.B16, V11.B16]; \
+	VLD1.P 64(R1), [V12.B16, V13.B16, V14.B16, V15.B16]; \
+	WORD $0x6e7fdd08 /* fmul v8.2d, v8.2d, v31.2d */; \
+	WORD $0x6e7fdd29 /* fmul v9.2d, v9.2d, v31.2d */; \
+	WORD $0x6e7fdd4a /* fmul v10.2d, v10.2d, v31.2d */; \
+	WORD $0x6e7fdd6b /* fmul v11.2d, v11.2d, v31.2d */; \
+	WORD $0x6e7fdd8c /* fmul v12.2d, v12.2d, v31.2d */; \
+	WORD $0x6e7fddad /* fmul v13.2d, v13.2d, v31.2d */; \
+	WORD $0x6e7fddce /* fmul v14.2d, v14.2d, v31.2d */; \
+	WORD $0x6e7fddef /* fmul v15.2d, v15.2d, v31.2d */; \
+	VST1.P [V8.B16, V9.B16, V10.B16, V11.B16], 64(R3); \
+	VST1.P [V12.B16, V13.B16, V14.B16, V15.B16], 64(R3)
+
+// func scaleToF64NEON(a *flatArgs)
+TEXT ·scaleToF64NEON(SB), NOSPLIT, $0-8
+	MOVD a+0(FP), R0
+	MOVD flatArgs_a(R0), R1
+	MOVD flatArgs_b(R0), R2
+	MOVD flatArgs_dst(R0), R3
+	MOVD flatArgs_units(R0), R4
+	ADD $flatArgs_shift, R0, R25
+	VLD1R (R25), [V30.D2]
+	ADD $flatArgs_scale, R0, R25
+	VLD1R (R25), [V31.D2]
+	SUBS $4, R4, R4
+	BLT few
+many:
+	scaleToUnitF64NEON
+	scaleToUnitF64NEON
+	scaleToUnitF64NEON
+	scaleToUnitF64NEON
+	SUBS $4, R4, R4
+	BGE many
+few:
+	ADDS $4, R4, R4
+	BEQ done
+one:
+	scaleToUnitF64NEON
 	SUBS $1, R4, R4
 	BNE one
 done:

@@ -86,6 +86,18 @@ func testFlatMaps[T Float](t *testing.T) {
 		}
 		sameBits(t, "behind Affine", dst[n:], make([]T, 2))
 		sameBits(t, "behind AddTo", sums[n:], old[n:])
+		wide := shifted(normal[float64](r, n), i%8)
+		if n > 20 {
+			wide[1], wide[n-2] = math.NaN(), math.Inf(1)
+		}
+		scaled := make([]T, n+2)
+		ScaleTo(scaled, wide, 0.7)
+		for j, v := range wide {
+			if want := T(0.7 * v); !same(scaled[j], want) {
+				t.Fatalf("ScaleTo, n = %d: element %d is %v, want %v", n, j, scaled[j], want)
+			}
+		}
+		sameBits(t, "behind ScaleTo", scaled[n:], make([]T, 2))
 		Affine(x, x, 1.7, -0.3)
 		sameBits(t, "Affine in place", x, dst[:n])
 	}

@@ -156,9 +156,7 @@ func (m *denseUnitRows[T]) fill(i int, dst []T, row []float64) {
 	if q := kernel.SumSquares(row, 0); q > 0 {
 		scale = 1 / math.Sqrt(q)
 	}
-	for j, x := range row {
-		dst[j] = T(x * scale)
-	}
+	kernel.ScaleTo(dst, row, scale)
 }
 
 // rows returns rows [lo, hi) in the scratch.

@@ -2,14 +2,18 @@ package main
 
 import "fmt"
 
-// byteKernels writes products of rows of bytes and what makes such rows of float32, for AVX-512 with VNNI.
+// byteKernels writes products of rows of bytes and of words of 16 bits, and what makes rows of bytes of float32, for AVX-512 with
+// VNNI.
 func byteKernels(g *gen) {
 	if g.elem != float32s || g.isa != avx512 {
 		return
 	}
 	g.byteRow()
 	for w := 1; w < len(mulTiles[g.isa]); w++ {
-		g.mulBytes(w)
+		g.mulWhole("mulBytes", "VPDPBUSD", w)
+	}
+	for w := 1; w < len(mulTiles[g.isa]); w++ {
+		g.mulWhole("mulWords", "VPDPWSSD", w)
 	}
 }
 
@@ -79,19 +83,20 @@ func (g *gen) foldVector(packed, scalar string, i int) {
 	g.op("%s X9, X%d, X%d", scalar, i, i)
 }
 
-// mulBytes writes Y = bias + step·X·B for a strip of w vectors of columns: rows of unsigned bytes times columns of signed ones,
-// four of a column after another, the sums beginning with those of the strip.
-func (g *gen) mulBytes(w int) {
-	g.begin("mulBytes", fmt.Sprintf("W%d", w), "byteArgs")
+// mulWhole writes Y = bias + step·X·B for a strip of w vectors of columns, with the instruction for whole numbers of which four
+// bytes of a column come after another: rows of unsigned bytes times columns of signed ones, or words of 16 bits. The sums begin
+// with those of the strip.
+func (g *gen) mulWhole(name, instruction string, w int) {
+	g.begin(name, fmt.Sprintf("W%d", w), "byteArgs")
 	g.args("byteArgs", "DI", "x AX", "ldx BX", "b DX", "y SI", "n R9", "start R10", "bias R11", "step R12", "ldy R15")
 	for _, rows := range mulTiles[g.isa][w] {
-		g.byteTile(rows, w)
+		g.wholeTile(instruction, rows, w)
 	}
 	g.end()
 }
 
-// byteTile writes the loop over tiles of the given number of rows.
-func (g *gen) byteTile(rows, w int) {
+// wholeTile writes the loop over tiles of the given number of rows.
+func (g *gen) wholeTile(instruction string, rows, w int) {
 	acc := func(i, j int) string { return g.v(i*w + j) }
 	b := func(j int) string { return g.v(rows*w + j) }
 	spare := rows*w + w
@@ -122,7 +127,7 @@ func (g *gen) byteTile(rows, w int) {
 			g.op("ADDQ BX, DI")
 		}
 		for j := range w {
-			g.op("VPDPBUSD %s, %s, %s", b(j), t, acc(i, j))
+			g.op("%s %s, %s, %s", instruction, b(j), t, acc(i, j))
 		}
 	}
 	g.op("ADDQ $%d, R13", w*g.width)

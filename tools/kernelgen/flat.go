@@ -21,14 +21,19 @@ func flatKernels(g *gen) {
 		g.op("VFMADD231PD %s, %s, %s", g.v(4+j), g.v(4+j), g.v(j))
 	})
 	// dst = scale·(a − shift), rounded to the element type at the end
-	g.flatMap("affine", g.elem.size, func(j int) {
+	g.flatMap("affine", g.elem.size, g.elem.size, func(j int) {
 		g.wide("AX", j, 4+j)
 		g.op("VSUBPD %s, %s, %s", g.v(14), g.v(4+j), g.v(4+j))
 		g.op("VMULPD %s, %s, %s", g.v(15), g.v(4+j), g.v(4+j))
 		g.narrow("DI", j, 4+j, 4+j)
 	})
+	// dst = scale·a, a of float64, rounded to the element type at the end
+	g.flatMap("scaleTo", 8, g.elem.size, func(j int) {
+		g.op("VMULPD %d(AX), %s, %s", j*g.width, g.v(15), g.v(4+j))
+		g.narrow("DI", j, 4+j, 4+j)
+	})
 	// dst += a, dst of float64
-	g.flatMap("addTo", 8, func(j int) {
+	g.flatMap("addTo", g.elem.size, 8, func(j int) {
 		g.wide("AX", j, 4+j)
 		g.op("VADDPD %d(DI), %s, %s", j*g.width, g.v(4+j), g.v(4+j))
 		g.op("VMOVUPD %s, %d(DI)", g.v(4+j), j*g.width)
@@ -64,15 +69,16 @@ func (g *gen) flatSum(family string, second int, body func(j int)) {
 	g.end()
 }
 
-func (g *gen) flatMap(family string, size int, body func(j int)) {
+// flatMap writes a map between elements of the given sizes.
+func (g *gen) flatMap(family string, from, to int, body func(j int)) {
 	g.begin(family, "", "flatArgs")
 	g.flatArgs()
 	g.label("unit")
 	for j := range g.sums() {
 		body(j)
 	}
-	g.op("ADDQ $%d, AX", unit*g.elem.size)
-	g.op("ADDQ $%d, DI", unit*size)
+	g.op("ADDQ $%d, AX", unit*from)
+	g.op("ADDQ $%d, DI", unit*to)
 	g.op("DECQ R9")
 	g.op("JNZ unit")
 	g.end()

@@ -38,6 +38,12 @@ func neonFlat(g *neon) {
 		each(func(j int) { g.d3("fmul", 8+j, 8+j, flatScale) })
 		g.narrowUnit(flatDst, 8)
 	})
+	// dst = scale·a, a of float64, rounded to the element type at the end
+	g.flatMap("scaleTo", func() {
+		g.loadNext(flatA, neonSums, 8)
+		each(func(j int) { g.d3("fmul", 8+j, 8+j, flatScale) })
+		g.narrowUnit(flatDst, 8)
+	})
 	// dst += a, dst of float64
 	g.flatMap("addTo", func() {
 		g.wideUnit(flatA, 8)
