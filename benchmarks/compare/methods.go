@@ -52,8 +52,8 @@ func methodNames() []string {
 }
 
 // compareMethods writes a table of what users would pick instead: for each set and method the time, the memory and how well the
-// clusters agree with the classes. Every method is run once, in a process of its own that reads the set too; the processor's time
-// and the memory are those of the process.
+// clusters agree with the classes. Every method is run once, in a process of its own that reads the set too, its samples in
+// random order; the processor's time and the memory are those of the process.
 func compareMethods(out io.Writer, m *methods) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -72,7 +72,10 @@ func compareMethods(out io.Writer, m *methods) error {
 	fmt.Fprintln(out, "|---|---|---|---|---|---|")
 	panels := make([][]outcome, len(m.sets))
 	for q, set := range m.sets {
-		file := filepath.Join(m.data, set+".npz")
+		file := filepath.Join(dir, set+".npz")
+		if err := inRandomOrder(filepath.Join(m.data, set+".npz"), file); err != nil {
+			return err
+		}
 		row := func(name string, run func() (*outcome, error)) error {
 			if !strings.Contains(name, m.only) {
 				return nil
@@ -111,6 +114,27 @@ func compareMethods(out io.Writer, m *methods) error {
 		return nil
 	}
 	return saveFigure(m.figure, m.sets, panels)
+}
+
+// inRandomOrder writes a set to another file, its samples in random order.
+func inRandomOrder(from, to string) error {
+	set, _, err := openSet(from)
+	if err != nil {
+		return err
+	}
+	order, classes := randomOrder(set.Samples()), slices.Clone(set.Labels)
+	for v := range set.Views {
+		x := &set.Views[v]
+		if x.Float32 == nil {
+			return fmt.Errorf("view %d of %s is not dense", v, from)
+		}
+		x.Float32 = reordered(order, x.Float32, x.Cols)
+	}
+	for at, i := range order {
+		set.Labels[at] = classes[i]
+	}
+	set.IDs = nil
+	return set.WriteNPZ(to, false)
 }
 
 // read runs a command and reads the numbers that it prints first.

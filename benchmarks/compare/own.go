@@ -124,15 +124,23 @@ func (r *ownRun) shuffled(name string) (*samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	order := rand.New(rand.NewPCG(1, 2)).Perm(s.n)
+	order := randomOrder(s.n)
 	for v, d := range s.dims {
-		x := make([]float32, len(s.x[v]))
-		for to, from := range order {
-			copy(x[to*d:(to+1)*d], s.x[v][from*d:])
-		}
-		s.x[v] = x
+		s.x[v] = reordered(order, s.x[v], d)
 	}
 	return s, nil
+}
+
+// randomOrder is an order of n samples, the same every time.
+func randomOrder(n int) []int { return rand.New(rand.NewPCG(1, 2)).Perm(n) }
+
+// reordered returns rows of d values in an order.
+func reordered(order []int, x []float32, d int) []float32 {
+	out := make([]float32, len(x))
+	for to, from := range order {
+		copy(out[to*d:(to+1)*d], x[from*d:])
+	}
+	return out
 }
 
 // read reads a set, its samples in the order of the file.
