@@ -279,6 +279,7 @@ func (a *attacher[T]) packWords(ctx context.Context, workers int) (err error) {
 		var words *wordBase[T]
 		words, err = newWordBase(context.WithoutCancel(ctx), &a.search, workers)
 		if err == nil && words.rounds(a.search.spaces, e.limits) {
+			words.square = nil
 			e.words = words
 		}
 	})

@@ -20,8 +20,9 @@ const (
 	// mostRounded is the share of a squared distance that rounding to words may be, and mostTight that of the samples whose last
 	// neighbour may be nearer than that asks for: others could have more candidates than are kept.
 	mostRounded, mostTight = 0.03, 5e-3
-	// roundedNorms covers, as a share, the rounding of the norms in the bound.
-	roundedNorms = 1e-6
+	// roundedNorms covers, as a share, the rounding of the norms in the bound, and roundedSums, in units of the element type's
+	// rounding, that of sums of rows without their mean, which may be longer than the rows.
+	roundedNorms, roundedSums = 1e-6, 16
 )
 
 // wordBase are base samples as the columns of products in words, in blocks of as many as are multiplied at a time.
@@ -30,7 +31,7 @@ type wordBase[T Float] struct {
 	panels  [][]kernel.WordPanel[T] // of each view that is multiplied
 	mean    [][]float64             // of each view
 	step    []float64
-	square  [][]float64 // ‖c‖² of each sample
+	square  [][]float64 // ‖c‖² of each sample, until it is known whether words pay
 	longest []float64   // ‖c‖
 	lost    []float64   // ‖c − c'‖
 }
@@ -189,9 +190,11 @@ func (s *search[T]) rounded(p *plan[T], i int) float64 {
 	sum := 0.0
 	for _, v := range p.product {
 		lost, norm := s.asked.lost[v][i], math.Sqrt(s.asked.square[v][i])
-		sum += lost*(s.words.longest[v]+s.words.lost[v]) + norm*s.words.lost[v]
+		longest := s.words.longest[v]
+		sum += 2 * (1 + roundedNorms) * (lost*(longest+s.words.lost[v]) + norm*s.words.lost[v])
+		sum += roundedSums * kernel.Epsilon[T]() * (norm + longest) * (norm + longest)
 	}
-	return 2 * (1 + roundedNorms) * sum
+	return sum
 }
 
 // multiplyWords is multiply in words.
