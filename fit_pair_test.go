@@ -78,8 +78,11 @@ func TestTwoTrainings(t *testing.T) {
 // A fit with two trainings that ends, or is stopped, in any epoch of either is resumed to the same bits, as often as may be.
 func TestTwoTrainingsResumed(t *testing.T) {
 	t.Parallel()
-	for _, seed := range []uint64{0, 1, 2, 3} {
-		views, c := pairData(seed)
+	for seed := range 4 {
+		if leftOut(seed, 4) {
+			continue
+		}
+		views, c := pairData(uint64(seed))
 		want := mustFit(t, views, c)
 		c.Checkpoint = Checkpoint{Path: filepath.Join(t.TempDir(), "state"), Every: 1}
 		for at := 1; at < c.Epochs; at++ {
