@@ -210,9 +210,9 @@ func presence[T Float](ctx context.Context, base part[T], b *Block[T], workers i
 		func(_, lo, hi int, _ struct{}, part []float64) error {
 			for i := lo; i < hi; i++ {
 				for e := l.ptr[i]; e < l.ptr[i+1]; e++ {
-					part[l.col[e]] += l.val[e]
+					part[l.col[e]] += l.weight(e)
 					if b.has(i) {
-						part[l.atoms+int(l.col[e])] += l.val[e]
+						part[l.atoms+int(l.col[e])] += l.weight(e)
 					}
 				}
 			}
@@ -233,8 +233,8 @@ func (f *Filter[T]) factors(l *Links, dst []T) {
 		}
 		all, have := 0.0, 0.0
 		for e := l.ptr[i]; e < l.ptr[i+1]; e++ {
-			all += l.val[e] * f.All[l.col[e]]
-			have += l.val[e] * f.Have[l.col[e]]
+			all += l.weight(e) * f.All[l.col[e]]
+			have += l.weight(e) * f.Have[l.col[e]]
 		}
 		if have > 0 {
 			dst[i] = T(all / have)
@@ -402,10 +402,10 @@ func ApplyAll[T Float](ctx context.Context, filters []*Filter[T], l *Links, bloc
 	if l == nil || len(filters) != len(blocks) {
 		return fmt.Errorf("neighbor: %d blocks for %d filters, or no links", len(blocks), len(filters))
 	}
-	values := takeRows[T](len(l.val))
+	values := takeRows[T](len(l.col))
 	defer giveRows(values)
-	for e, v := range l.val {
-		(*values)[e] = T(v)
+	for e := range *values {
+		(*values)[e] = T(l.weight(e))
 	}
 	layout := &layout[T]{links: l, values: *values}
 	within := 1

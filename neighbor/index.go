@@ -27,6 +27,10 @@ type Config struct {
 	Adapt   bool
 	Seed    uint64 // of the samples that landmarks start from
 	Workers int    // goroutines; 0: GOMAXPROCS
+	// Single keeps the weights of landmarks' links in float32 alone where the views are in float32, a third of the memory that
+	// they take else. Products in float32 stay the same; what a Filter or Fill makes of samples that lack views, products in
+	// float64 and Links.Row, whose weights are then a copy, are of the rounded ones.
+	Single bool
 	// Device, if not nil, makes the products in which neighbours and landmarks are sought by Build. What it finds is weighed
 	// here: the result is the same but where products differ by less than their rounding error.
 	Device rows.Device
@@ -218,7 +222,7 @@ func (x *Index[T]) buildExact(ctx context.Context, src *source[T], hashes [][]ui
 
 func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device rows.Device, scratch *mapped.Files) error {
 	c, err := landmarkConfig{Count: x.cfg.Landmarks, Nearest: x.cfg.Nearest, Seed: x.cfg.Seed,
-		Workers: x.cfg.Workers, Device: device, Scratch: scratch}.complete(max(src.n, totalOf(ctx)))
+		Workers: x.cfg.Workers, Device: device, Scratch: scratch, Single: x.cfg.Single}.complete(max(src.n, totalOf(ctx)))
 	if err != nil {
 		return err
 	}

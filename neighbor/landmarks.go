@@ -24,6 +24,7 @@ type landmarkConfig struct {
 	Device  rows.Device // of the products; nil: they are made here
 
 	Scratch *mapped.Files // what holds the links; nil: memory
+	Single  bool          // see Config.Single
 }
 
 const (
@@ -357,7 +358,7 @@ func (m *landmarks[T]) link(ctx context.Context, src *source[T], c landmarkConfi
 	}
 	// Every sample has room for as many links as there are nearest landmarks.
 	room := m.nearest
-	out := newLinks(c.Scratch, src.n, m.count, src.n*room)
+	out := newLinks(c.Scratch, src.n, m.count, src.n*room, false)
 	if err := c.Scratch.Err(); err != nil {
 		return nil, err
 	}
@@ -447,7 +448,7 @@ func join[T Float](
 		atoms += p.atoms
 		entries += len(p.col)
 	}
-	out := newLinks(c.Scratch, n, atoms, entries)
+	out := newLinks(c.Scratch, n, atoms, entries, c.Single && kernel.Is32[T]())
 	if err := c.Scratch.Err(); err != nil {
 		return nil, err
 	}
@@ -464,7 +465,12 @@ func join[T Float](
 			cols, vals := p.Row(i)
 			up := math.Sqrt(weights[q] / cover[i])
 			for e, to := range cols {
-				out.col[at], out.val[at] = int32(from[q])+to, up*vals[e]*sets[q].scale[to]
+				out.col[at] = int32(from[q]) + to
+				if weight := up * vals[e] * sets[q].scale[to]; out.single != nil {
+					out.single[at] = float32(weight)
+				} else {
+					out.val[at] = weight
+				}
 				at++
 			}
 		}

@@ -35,10 +35,7 @@ type transposed[T Float] struct {
 
 // newLayout lies where the links do. If there is no room in files, that is their error, and the layout is of no use.
 func newLayout[T Float](l *Links, factor bool) *layout[T] {
-	out := &layout[T]{links: l, values: mapped.Make[T](l.files, len(l.val))}
-	for e := range out.values {
-		out.values[e] = T(l.val[e])
-	}
+	out := &layout[T]{links: l, values: weightsOf[T](l)}
 	if !factor {
 		return out
 	}
@@ -46,7 +43,7 @@ func newLayout[T Float](l *Links, factor bool) *layout[T] {
 	count := (l.n + chunk - 1) / chunk
 	// One array for all chunks: of arrays in files a process can have some ten thousand.
 	ptr, col := mapped.Make[int](l.files, count*(l.atoms+1)), mapped.Make[int32](l.files, len(l.col))
-	values, next := mapped.Make[T](l.files, len(l.val)), make([]int, l.atoms)
+	values, next := mapped.Make[T](l.files, len(l.col)), make([]int, l.atoms)
 	if l.files.Err() != nil {
 		return out
 	}
@@ -74,7 +71,7 @@ func (t *transposed[T]) fill(l *Links, next []int) {
 	for i := range t.count {
 		for e := l.ptr[t.from+i]; e < l.ptr[t.from+i+1]; e++ {
 			c := l.col[e]
-			t.col[next[c]], t.values[next[c]] = int32(i), T(l.val[e])
+			t.col[next[c]], t.values[next[c]] = int32(i), T(l.weight(e))
 			next[c]++
 		}
 	}

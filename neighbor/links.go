@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/ranks"
 )
@@ -18,6 +19,7 @@ type Links struct {
 	ptr      []int     // row i has the entries from ptr[i] to ptr[i+1]
 	col      []int32   // increasing in a row
 	val      []float64 // > 0
+	single   []float32 // in place of val where they are kept in float32 alone, see Config.Single
 
 	files *mapped.Files // what holds these and what products take; nil: memory
 }
@@ -46,12 +48,18 @@ func NewLinks(n, atoms int, ptr []int, cols []int32, weights []float64) (*Links,
 	return &Links{n: n, atoms: atoms, ptr: ptr, col: cols, val: weights}, nil
 }
 
-// newLinks returns room for so many links; where there is none in files, that is their error.
-func newLinks(files *mapped.Files, n, atoms, entries int) *Links {
-	return &Links{
-		n: n, atoms: atoms, ptr: mapped.Make[int](files, n+1), col: mapped.Make[int32](files, entries),
-		val: mapped.Make[float64](files, entries), files: files,
+// newLinks returns room for so many links, their weights in float32 if single is set; where there is none in files, that is their
+// error.
+func newLinks(files *mapped.Files, n, atoms, entries int, single bool) *Links {
+	l := &Links{
+		n: n, atoms: atoms, ptr: mapped.Make[int](files, n+1), col: mapped.Make[int32](files, entries), files: files,
 	}
+	if single {
+		l.single = mapped.Make[float32](files, entries)
+	} else {
+		l.val = mapped.Make[float64](files, entries)
+	}
+	return l
 }
 
 // Len returns the number of samples.
@@ -76,7 +84,34 @@ func (l *Links) Count() int { return len(l.col) }
 
 // Row returns the atoms and weights of sample i. They must not be changed. It panics if there is no sample i.
 func (l *Links) Row(i int) (atoms []int32, weights []float64) {
-	return l.col[l.ptr[i]:l.ptr[i+1]], l.val[l.ptr[i]:l.ptr[i+1]]
+	lo, hi := l.ptr[i], l.ptr[i+1]
+	if l.single != nil {
+		return l.col[lo:hi], kernel.Float64s(l.single[lo:hi])
+	}
+	return l.col[lo:hi], l.val[lo:hi]
+}
+
+// weight returns that of link e.
+func (l *Links) weight(e int) float64 {
+	if l.single != nil {
+		return float64(l.single[e])
+	}
+	return l.val[e]
+}
+
+// weightsOf returns the weights in T, those of the links themselves where they are kept so.
+func weightsOf[T Float](l *Links) []T {
+	if x, ok := any(l.single).([]T); ok && l.single != nil {
+		return x
+	}
+	if x, ok := any(l.val).([]T); ok && l.single == nil {
+		return x
+	}
+	out := mapped.Make[T](l.files, len(l.col))
+	for e := range out {
+		out[e] = T(l.weight(e))
+	}
+	return out
 }
 
 // appendRow adds a sample with the given links; it is for links that are being made.

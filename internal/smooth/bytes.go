@@ -68,7 +68,7 @@ func (o Options) Bytes(views []view.View, size int64) Bytes {
 		ordered = 0
 	}
 	out.Work = max(out.Work, standardised+ordered)
-	out.Graph, out.Links = o.graphBytes(n, out.Columns, size)
+	out.Graph, out.Links = o.graphBytes(n, out.Columns, size, lacking(views))
 	var filled int64
 	for _, k := range out.Columns {
 		filled += int64(n) * int64(neighbor.Stride(k)) * size
@@ -99,7 +99,7 @@ func lacking(views []view.View) bool {
 }
 
 // graphBytes is the memory of a Graph and of the filters, and of it that of the links to landmarks.
-func (o Options) graphBytes(n int, columns []int, size int64) (all, links int64) {
+func (o Options) graphBytes(n int, columns []int, size int64, lacking bool) (all, links int64) {
 	spaces := int64(len(columns) + len(o.Kind.Parts()))
 	rows, stride := int64(n), int64(0)
 	for _, k := range columns {
@@ -109,7 +109,10 @@ func (o Options) graphBytes(n int, columns []int, size int64) (all, links int64)
 		k := int64(min(o.Neighbors, n))
 		return 2*rows*stride*size + rows*k*spaces*12 + rows*k*spaces*(12+size), 0
 	}
-	links = rows * nearestLandmarks * spaces * (24 + 2*size)
+	links = rows * nearestLandmarks * spaces * (16 + 2*size)
+	if lacking && size < 8 { // their weights in float64 too
+		links += rows * nearestLandmarks * spaces * 8
+	}
 	return links + o.landmarks(n)*spaces*stride*size, links
 }
 

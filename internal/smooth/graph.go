@@ -150,7 +150,9 @@ func (s *Inputs[T]) join(ctx context.Context, blocks, filled []neighbor.Block[T]
 	if err != nil {
 		return nil, err
 	}
-	g.index, err = neighbor.Build(ctx, x, s.spaces(Incomplete(ctx, blocks)), o.index(total))
+	lacking, cfg := Incomplete(ctx, blocks), o.index(total)
+	cfg.Single = !lacking // else what is weighed by who has a view would be rounded otherwise
+	g.index, err = neighbor.Build(ctx, x, s.spaces(lacking), cfg)
 	return g, err
 }
 
