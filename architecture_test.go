@@ -39,6 +39,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/adam"},
 	{name: "machine"},
 	{name: "internal/mapped"},
+	{name: "internal/heap"},
 	{name: "internal/file", imports: "internal/safetensors"},
 
 	// Several processes: what joins them, a library that does, and what they do together.
@@ -56,7 +57,7 @@ var arrows = []struct{ name, imports string }{
 		name:    "internal/engine",
 		imports: "internal/kernel internal/linalg internal/mapped internal/parallel internal/ranks internal/rows",
 	},
-	{name: "neighbor", imports: "internal/kernel internal/mapped internal/parallel internal/ranks internal/rows"},
+	{name: "neighbor", imports: "internal/heap internal/kernel internal/mapped internal/parallel internal/ranks internal/rows"},
 	{name: "score", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 
@@ -119,7 +120,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: ".",
 		imports: "internal/checkpoint internal/cluster internal/device " +
-			"internal/engine internal/file internal/information internal/information/term " +
+			"internal/engine internal/file internal/heap internal/information internal/information/term " +
 			"internal/kernel internal/kmeans internal/linalg internal/op internal/parallel " +
 			"internal/mapped internal/predict internal/prepare internal/ranks internal/rows internal/safetensors " +
 			"internal/smooth internal/spectral internal/unfold internal/view machine neighbor score",

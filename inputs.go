@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
-	"runtime/debug"
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/device"
+	"github.com/largemvc/largemvc/internal/heap"
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
@@ -92,11 +91,12 @@ func (c *Config) rotation() prepare.Rotate {
 	return out
 }
 
-// startOf returns what internal/cluster reads of the configuration to find the first anchors.
-func startOf[T kernel.Float](c *Config, graph neighbor.Operator, seed uint64) cluster.Start {
+// startOf returns what internal/cluster reads of the configuration to find the first anchors of inputs; nil: of rows that have no
+// neighbours.
+func startOf[T kernel.Float](c *Config, in *prepared[T], seed uint64) cluster.Start {
 	out := cluster.Start{
 		Method: cluster.Method(c.Start.Method), Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts,
-		Score: scoreOf[T](c, graph, c.Anchors), Seed: seed, Workers: c.Machine.Workers,
+		Score: scoreOf(c, in, c.Anchors), Seed: seed, Workers: c.Machine.Workers,
 	}
 	if shrink, ok := c.Noise.(*RowShrink); ok {
 		out.Measure = shrink.DataScale && shrink.Scale == nil
@@ -109,14 +109,15 @@ func startOf[T kernel.Float](c *Config, graph neighbor.Operator, seed uint64) cl
 
 // scoreOf returns the information of neighbours about clusters, by which the starts of a k-means are chosen; nil, for inertia
 // alone, without the neighbours' term in the loss or with LowestInertia.
-func scoreOf[T kernel.Float](c *Config, graph neighbor.Operator, clusters int) cluster.Score {
-	if graph == nil || !c.hasNeighborLoss() || c.Neighborhood.LowestInertia {
+func scoreOf[T kernel.Float](c *Config, in *prepared[T], clusters int) cluster.Score {
+	if in == nil || in.graph == nil || !c.hasNeighborLoss() || c.Neighborhood.LowestInertia {
 		return nil
 	}
 	var score cluster.Score // with memory for n rows, made when it is first needed
 	return func(ctx context.Context, labels []int) (float64, error) {
 		if score == nil {
-			score = information.NewNeighbors[T](c.Machine.Workers, clusters, graph, 0).LabelScore()
+			collect(in.sources) // what the starts took
+			score = information.NewNeighbors[T](c.Machine.Workers, clusters, in.graph, 0).LabelScore()
 		}
 		return score(ctx, labels)
 	}
@@ -237,6 +238,7 @@ type prepared[T kernel.Float] struct {
 	data    *Data
 	device  *device.Session // that the fit runs on; nil: the CPU
 	files   *mapped.Files   // what holds the state of the samples; nil: memory
+	idle    []view.View     // whose memory is free for it
 	again   bool            // nothing of it is kept
 
 	// of x, for the search of the start, where samples lack views and have neighbours; else nil
@@ -296,11 +298,13 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 	if err := m.enter(phasePreparation, 0); err != nil {
 		return nil, err
 	}
+	collect(views) // what reading them has left
 	in, err := smooth.Find[T](ctx, views, o)
 	if err != nil {
 		return nil, err
 	}
-	blocks, err := in.Fill(ctx, views, o)
+	collect(views)
+	blocks, idle, err := in.Fill(ctx, views, o)
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +313,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 	if err != nil {
 		return nil, err
 	}
-	out := &prepared[T]{list: inputsOf(in.Inputs), x: smooth.Matrices(blocks, n)}
+	out := &prepared[T]{list: inputsOf(in.Inputs), x: smooth.Matrices(blocks, n), idle: idle}
 	if c.hasHeldOutLoss() {
 		if err := m.enter(phaseRegression, 0); err != nil {
 			return nil, err
@@ -343,26 +347,19 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 	if out.smooth, err = graph.Smooth(ctx, in, blocks, n, o); err != nil {
 		return nil, err
 	}
+	collect(views)
 	out.unlike, err = out.smooth.UnlikeSome(ctx, some, n, o)
 	collect(views)
 	return out, err
 }
 
-// collected is the number of values of views from which memory is collected between the stages of a fit.
-const collected = 16 << 20
-
-// collect has the memory of a stage collected and given back to the system where the views are large: left to itself the
-// collector lets the heap, most of which are the views, double first. It takes the time of marking what has pointers, which is
-// next to nothing of them. What a sync.Pool holds outlives one collection.
+// collect gives memory that a stage of a fit of the views has used back.
 func collect(views []view.View) {
 	values := 0
 	for _, x := range views {
 		values += x.Rows * x.Cols
 	}
-	if values >= collected {
-		runtime.GC()
-		debug.FreeOSMemory()
-	}
+	heap.Collect(values)
 }
 
 // standardInputs makes the inputs of a network without neighbours: the views as Config.Preprocess leaves them, rotated where

@@ -140,7 +140,7 @@ func clustered[T kernel.Float](
 	case c.beginsAtStart() && r.Begin.Labels != nil:
 		o.Labels = r.Begin.Labels
 	case r.Epochs > 0 && ranks.Of(ctx).Total(n) <= sharedReadOut:
-		o.Score = scoreOf[T](c, in.graph, c.Clusters)
+		o.Score = scoreOf(c, in, c.Clusters)
 	}
 	seen := h
 	if c.ReadOut == ReadOutUnit {

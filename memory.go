@@ -273,13 +273,13 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		size = 8
 	}
 	n := int64(samples)
-	m, filled := Memory{Result: n * 2 * 8}, int64(0)
+	m, filled, idle := Memory{Result: n * 2 * 8}, int64(0), []int(nil)
 	for _, x := range views {
 		m.Views += prepare.Bytes(x.in, size)
 	}
 	if c.Neighborhood.Neighbors != None {
 		inputs := c.smoothing().Bytes(inner(views), size)
-		dims, m.Views, m.inputs = inputs.Columns, inputs.Inputs, inputs.Inputs
+		dims, m.Views, m.inputs, idle = inputs.Columns, inputs.Inputs, inputs.Inputs, inputs.Idle
 		width = c.Anchors // of the rows that the start's k-means sees
 		if c.Start.Method == StartJoint || c.Start.Method == StartPerView {
 			width = sum(dims)
@@ -300,6 +300,9 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	spec := c.spec(samples, dims, c.Machine.Workers)
 	// And ‖x_i‖² once more, of the data.
 	network := engine.StateBytes(&spec, samples, int(size), false, true) - n*size // all but the weights of the samples
+	if c.stock() {
+		network -= engine.SparedBytes(&spec, samples, int(size), idle)
+	}
 	m.State += network + n*size + 8*n*int64(len(dims))
 	m.rowState += network
 	if !c.stock() {

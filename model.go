@@ -15,6 +15,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/unfold"
+	"github.com/largemvc/largemvc/internal/view"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -52,6 +53,7 @@ type Model[R Represent, N Noise, A Anchor] struct {
 	data   *Data
 	device *device.Session // that has the rows of the fused passes; nil: memory
 	files  *mapped.Files   // what holds their state; nil: memory
+	idle   []view.View     // whose memory it may lie in
 	again  bool            // nothing of it is kept from pass to pass
 	net    unfold.Network
 	learn  gorgonia.Nodes
@@ -372,22 +374,26 @@ func (m *Model[R, N, A]) buildNetwork(e Env, data *Data, start StartPoint) (unfo
 	}
 	if data.single != nil {
 		return unfold.NewFused(unfold.Site(e), data.single, spec, unfold.Start(start), scale, nodes,
-			shardsOf[float32](m.device, data, m.again), reduce)
+			shardsOf[float32](m.device, data, m.idle, m.again), reduce)
 	}
 	return unfold.NewFused(unfold.Site(e), data.double, spec, unfold.Start(start), scale, nodes,
-		shardsOf[float64](m.device, data, m.again), reduce)
+		shardsOf[float64](m.device, data, m.idle, m.again), reduce)
 }
 
 // shardsOf makes the shards of the fused passes: on a device if there is one, and of the samples of this rank. again says that
-// they keep no state.
-func shardsOf[T kernel.Float](on *device.Session, data *Data, again bool) engine.Factory[T] {
-	if again && on == nil {
+// they keep no state; else some of it lies in the memory of idle views.
+func shardsOf[T kernel.Float](on *device.Session, data *Data, idle []view.View, again bool) engine.Factory[T] {
+	switch {
+	case again && on == nil:
 		return engine.RecomputedFrom[T](data.group.First())
+	case data.group == nil && on != nil:
+		return device.Factory[T](on)
 	}
-	if data.group != nil {
-		return engine.InMemoryFrom[T](data.group.First())
+	var spare [][]T
+	for _, x := range idle {
+		spare = append(spare, view.Own[T](x))
 	}
-	return device.Factory[T](on)
+	return engine.InMemoryFrom(data.group.First(), spare...)
 }
 
 // Env is where a network is built: a graph, a name in it, and the sizes. Model.Build fills what is left zero, from its

@@ -155,7 +155,7 @@ const divergence = 1e4
 
 // beginAt finds the anchors with which a restart begins.
 func beginAt[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, restart int) (*cluster.Point, error) {
-	start := startOf[T](c, in.graph, c.Seed+uint64(restart))
+	start := startOf(c, in, c.Seed+uint64(restart))
 	start.Device, start.Labels = in.device.Rows(), view.Along(in.order, start.Labels)
 	begin, err := cluster.FirstAnchors(ctx, in.x, in.startRows, in.sources, start)
 	return begin, withName(err)
@@ -219,6 +219,8 @@ func trainRun[T kernel.Float](
 	}
 	done, err := t.last(ctx, r, t.epochs(ctx, r, l, save))
 	if done {
+		t.rest()
+		collect(in.sources)
 		done, err = t.inform(ctx, r, err)
 	}
 	r.trainFor += time.Since(began)
@@ -226,6 +228,13 @@ func trainRun[T kernel.Float](
 		return nil, err
 	}
 	return t, err
+}
+
+// rest lets go of what no network needs that does not run any more.
+func (t *lossNetwork[T]) rest() {
+	if t.fused != nil {
+		t.fused.Engine().Rest()
+	}
 }
 
 // restore returns the network at the end of a run that is over.
@@ -238,7 +247,9 @@ func restore[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r 
 	if err := errors.Join(t.checkNames(r), t.setValues(r.Values)); err != nil {
 		return nil, err
 	}
-	return t, t.evaluate(ctx, &runState{})
+	err = t.evaluate(ctx, &runState{})
+	t.rest()
+	return t, err
 }
 
 // newNetwork makes the graph: network, loss and, for training, gradients and a place on the device of the fit, if there is one.
@@ -278,7 +289,7 @@ func newNetworkOn[T kernel.Float](
 		anchors[v] = mat.NewDense(c.Anchors, columns, p)
 	}
 	env := Env{G: g, Layers: c.Layers, Of: data.of, Workers: c.Machine.Workers, Seed: c.Seed + uint64(r.Restart)}
-	t.model.device, t.model.files, t.model.again = on, in.files, in.again
+	t.model.device, t.model.files, t.model.idle, t.model.again = on, in.files, in.idle, in.again
 	if err := t.model.Build(env, data, StartPoint{Anchors: anchors}); err != nil {
 		return nil, err
 	}

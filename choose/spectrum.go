@@ -146,7 +146,7 @@ func spectra(
 	if err != nil {
 		return nil, named(err)
 	}
-	blocks, err := in.Fill(ctx, inner, o)
+	blocks, _, err := in.Fill(ctx, inner, o)
 	if err != nil {
 		return nil, named(err)
 	}

@@ -12,7 +12,8 @@ type Options struct {
 	Workers int
 
 	// Overwrite lets views that are in the arithmetic of the fit already be standardised in place, in place of a copy, which
-	// saves the size of the data in memory. The caller's values are different ones afterwards.
+	// saves the size of the data in memory. The memory of a view that nothing takes the place of holds state of the training. The
+	// caller's values are different ones afterwards.
 	Overwrite bool `json:"-"`
 
 	// MaxMemory bounds what a fit holds, in bytes, as largemvc.Config.EstimateMemory counts it; what the Go runtime keeps beside

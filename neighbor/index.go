@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/largemvc/largemvc/internal/heap"
 	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
@@ -251,6 +252,10 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device ro
 		}
 		m.unpack()
 		x.sets = append(x.sets, m)
+		if q == len(x.spaces)-1 {
+			memory = nil
+		}
+		heap.Collect(src.n * src.width(x.sourceViews())) // what finding landmarks and packing them took
 	}
 	b, err := join(ctx, x.sets, parts, x.weights, c)
 	if err != nil {

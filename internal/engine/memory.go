@@ -32,3 +32,16 @@ func StateBytes(s *Spec, n, size int, freeStart, training bool) int64 {
 	}
 	return perRow * int64(n)
 }
+
+// SparedBytes is the part of StateBytes that lies in spare memory: of n rows in each of some arrays of so many columns.
+func SparedBytes(s *Spec, n, size int, spare []int) int64 {
+	ld, states := kernel.Pad(s.Anchors), len(s.Dims)
+	if s.Anchored {
+		states *= s.Layers
+	}
+	room := 0
+	for _, columns := range spare {
+		room += columns / ld
+	}
+	return int64(min(room, states)) * int64(n) * int64(ld*size)
+}

@@ -37,6 +37,7 @@ type Net struct {
 	ready   bool    // the last Forward prepared a backward pass
 	dirty   bool    // cotangents were added since
 	project bool    // Y_0 is there
+	rests   bool    // there is no state but that of the last layer
 	loss    []float64
 
 	terms     bool // the shards have a term
@@ -189,6 +190,9 @@ func (n *Net) pass(kind PassKind, layer int, q *Params) *Pass {
 // returns is the Net's.
 // With gradient, Backward may follow. It forgets added cotangents.
 func (n *Net) Forward(ctx context.Context, q *Params, gradient bool) ([]float64, error) {
+	if n.rests {
+		return nil, errors.New("engine: a network without the state of its rows")
+	}
 	n.params, n.ready = q, false
 	n.clearAdded()
 	if err := q.checkFinite(); err != nil {
@@ -316,6 +320,18 @@ func (n *Net) Bytes() int64 {
 		total += s.Bytes()
 	}
 	return total
+}
+
+// Rest lets go of what only further passes need. Of the rows in memory there is H and the trust of the last layer then, and
+// nothing can be run any more; those elsewhere stay as they are.
+func (n *Net) Rest() {
+	n.rests, n.ready, n.termTrees = true, false, nil
+	for i, s := range n.shards {
+		n.trees[i] = NewTree(&n.spec)
+		if s, ok := s.(interface{ rest() }); ok {
+			s.rest()
+		}
+	}
 }
 
 // Close closes the shards; of what they held nothing can be read afterwards.

@@ -13,6 +13,9 @@ func (s *Memory[T]) Read(f Field, layer, view, lo, hi int, p []float64, dst []fl
 	if lo < 0 || hi > s.n || lo > hi {
 		return fmt.Errorf("engine: no rows %d to %d", lo, hi)
 	}
+	if s.y == nil && (layer != s.spec.Layers || f == FieldNorm) {
+		return errNoState
+	}
 	switch f {
 	case FieldH:
 		s.readH(layer, lo, hi, dst)
@@ -84,6 +87,9 @@ func (s *Memory[T]) CopyH(layer, lo, hi int, dst []T, ld int) error {
 	m := s.spec.Anchors
 	if layer < 0 || layer > s.spec.Layers || lo < 0 || hi > s.n || lo > hi || ld < m {
 		return fmt.Errorf("engine: no rows %d to %d of H in layer %d with the stride %d", lo, hi, layer, ld)
+	}
+	if s.y == nil && layer != s.spec.Layers {
+		return errNoState
 	}
 	for i := lo; i < hi; i++ {
 		row := dst[(i-lo)*ld : (i-lo)*ld+m]

@@ -156,7 +156,7 @@ func (s *Recomputed[T]) rowsOf(worker int) *ownRows[T] {
 			w := rows.NewWindow(x)
 			own.windows, m.x = append(own.windows, w), append(m.x, w)
 		}
-		m.allocate(nil, true)
+		m.allocate(nil, true, nil)
 		s.own = append(s.own, own)
 	}
 	return s.own[worker]

@@ -103,3 +103,78 @@ func TestRecomputedRefuses(t *testing.T) {
 		t.Error("H is there before any pass")
 	}
 }
+
+// A network with state in spare memory has the bits of one without; at rest it still has H and the trust of the last layer.
+func TestSpareMemoryAndRest(t *testing.T) {
+	const n = 700
+	for name, anchored := range map[string]bool{"anchors of each layer": true, "fixed anchors": false} {
+		spec := shape(n, 6, 40, 4, 23)
+		spec.Workers, spec.Anchored = 2, anchored
+		p := makeProblem(t, spec, 0.3, 5)
+		spec = p.spec
+		var x []rows.Matrix[float32]
+		for v, d := range spec.Dims {
+			x = append(x, rows.NewDense(n, d, d, kernel.Convert[float32](p.x[v])))
+		}
+		spare := [][]float32{make([]float32, n*40), make([]float32, n*4), make([]float32, n*23)}
+		for _, s := range spare {
+			for i := range s {
+				s[i] = 7
+			}
+		}
+		shards, err := InMemoryFrom(0, spare...)(&spec, x, p.present, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		within, err := NewNet(spec, shards, InOrder{}, p.start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, used := netOf[float32](t, p), 0
+		for _, y := range shards[0].(*Memory[float32]).y {
+			for _, rows := range y {
+				for _, s := range spare {
+					for lo := 0; lo+len(rows) <= len(s); lo += len(rows) {
+						if &rows[0] == &s[lo] {
+							used += 4 * len(rows)
+						}
+					}
+				}
+			}
+		}
+		if want := SparedBytes(&spec, n, 4, []int{40, 4, 23}); int64(used) != want || want != 3*n*16*4 {
+			t.Errorf("%s: %d bytes lie in spare memory, counted %d", name, used, want)
+		}
+		for epoch := range 2 {
+			if want, got := step(t, own, p.params), step(t, within, p.params); !slices.Equal(want, got) {
+				t.Fatalf("%s: epoch %d is\n%v, want\n%v", name, epoch, got, want)
+			}
+		}
+		var h [2][]float32
+		var trust [2][]float64
+		for k, net := range []*Net{own, within} {
+			if k == 1 {
+				net.Rest()
+			}
+			h[k], trust[k] = make([]float32, n*16), make([]float64, n)
+			if err := CopyH(net, spec.Layers, h[k], 16); err != nil {
+				t.Fatal(err)
+			}
+			if err := net.Read(FieldTrust, spec.Layers, 1, 0, n, trust[k]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(h[0], h[1]) || !slices.Equal(trust[0], trust[1]) {
+			t.Errorf("%s: at rest there are other rows", name)
+		}
+		if err := CopyH(within, spec.Layers-1, h[1], 16); err == nil {
+			t.Errorf("%s: at rest there is H of another layer", name)
+		}
+		if err := within.Read(FieldNorm, spec.Layers, 0, 0, n, trust[1]); err == nil {
+			t.Errorf("%s: at rest there are norms", name)
+		}
+		if _, err := within.Forward(context.Background(), p.params, false); err == nil {
+			t.Errorf("%s: a network at rest runs", name)
+		}
+	}
+}

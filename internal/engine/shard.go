@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -87,11 +88,18 @@ func ChunkRows(spec *Spec, sparse bool) int {
 func NewMemory[T kernel.Float](
 	spec *Spec, first int, x []rows.Matrix[T], present [][]bool, h0 []float64, training bool,
 ) (*Memory[T], error) {
+	return newMemoryWithin(spec, first, x, present, h0, training, nil)
+}
+
+// newMemoryWithin is NewMemory with some of the state in spare memory.
+func newMemoryWithin[T kernel.Float](
+	spec *Spec, first int, x []rows.Matrix[T], present [][]bool, h0 []float64, training bool, spare [][]T,
+) (*Memory[T], error) {
 	s, err := newMemory(spec, first, x, present)
 	if err != nil {
 		return nil, err
 	}
-	s.allocate(h0, training)
+	s.allocate(h0, training, spare)
 	return s, spec.Scratch.Err()
 }
 
@@ -135,10 +143,11 @@ func InMemory[T kernel.Float](spec *Spec, x []rows.Matrix[T], present [][]bool, 
 	return InMemoryFrom[T](0)(spec, x, present, h0)
 }
 
-// InMemoryFrom returns the Factory of a single shard in memory whose first row is the given sample.
-func InMemoryFrom[T kernel.Float](first int) Factory[T] {
+// InMemoryFrom returns the Factory of a single shard in memory whose first row is the given sample. Some of its state lies in
+// spare memory, as far as there is some, which nothing else may use as long as the shard is used.
+func InMemoryFrom[T kernel.Float](first int, spare ...[]T) Factory[T] {
 	return func(spec *Spec, x []rows.Matrix[T], present [][]bool, h0 []float64) ([]Shard, error) {
-		s, err := NewMemory(spec, first, x, present, h0, true)
+		s, err := newMemoryWithin(spec, first, x, present, h0, true, spare)
 		if err != nil {
 			return nil, err
 		}
@@ -186,10 +195,21 @@ func all(b []bool) bool {
 	return true
 }
 
-func (s *Memory[T]) allocate(h0 []float64, training bool) {
-	sp, views := s.spec, len(s.x)
+func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
+	sp, views, spare := s.spec, len(s.x), slices.Clone(spare)
 	values := func() []T { return mapped.Make[T](sp.Scratch, s.n) }
 	state := func() []T { return mapped.Make[T](sp.Scratch, s.n*s.ld) }
+	spared := func() []T { // in spare memory, where there is room
+		size := s.n * s.ld
+		at := slices.IndexFunc(spare, func(x []T) bool { return len(x) >= size })
+		if at < 0 {
+			return state()
+		}
+		x := spare[at][:size:size]
+		spare[at] = spare[at][size:]
+		clear(x)
+		return x
+	}
 	s.h = make([][]T, sp.Layers+1)
 	for l := 1; l <= sp.Layers; l++ {
 		s.h[l] = state()
@@ -210,7 +230,7 @@ func (s *Memory[T]) allocate(h0 []float64, training bool) {
 	for l := range s.y {
 		s.y[l] = make([][]T, views)
 		for v := range views {
-			s.y[l][v] = state()
+			s.y[l][v] = spared()
 		}
 	}
 	s.trust = make([][][]T, sp.Layers+1)
@@ -382,6 +402,14 @@ func (s *Memory[T]) Bytes() int64 {
 		}
 	}
 	return total + StateBytes(s.spec, s.n, elementSize[T](), s.h[0] != nil, s.dh != nil)
+}
+
+// rest lets go of the state that is of no use after the last pass: all but H and the trust of the last layer.
+func (s *Memory[T]) rest() {
+	l := s.spec.Layers
+	h, trust := make([][]T, l+1), make([][][]T, l+1)
+	h[l], trust[l] = s.h[l], s.trust[l]
+	*s = Memory[T]{spec: s.spec, n: s.n, from: s.from, ld: s.ld, x: s.x, h: h, trust: trust}
 }
 
 // Close releases the rows and their state.

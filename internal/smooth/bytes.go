@@ -19,6 +19,7 @@ type Bytes struct {
 	Work    int64 // of the smoothing, and of filling before it, given back after it
 	Start   int64 // what the search of the start sees in their place, given back after it; 0 if no sample lacks a view
 	Atoms   int   // landmarks of all spaces; 0 with exact neighbours
+	Idle    []int // columns of the views in whose memory there is no input
 }
 
 // Bytes returns the memory for the inputs of views, in numbers of size bytes. With Overwrite, dense views count as held in
@@ -29,11 +30,11 @@ func (o Options) Bytes(views []view.View, size int64) Bytes {
 	for v, x := range views {
 		dims[v] = x.Cols
 	}
-	var free []int // columns of the views' own memory
+	var free, own []int // columns of the views' own memory that no input has, and all of them
 	for _, v := range widestFirst(dims) {
 		d := dims[v]
 		if o.Overwrite && views[v].Sparse == nil {
-			free = append(free, d)
+			free, own = append(free, d), append(own, d)
 			out.Inputs += int64(n) * int64(d) * size
 		}
 		for range o.Kind.Parts() {
@@ -68,6 +69,11 @@ func (o Options) Bytes(views []view.View, size int64) Bytes {
 		ordered = 0
 	}
 	out.Work = max(out.Work, standardised+ordered)
+	for at, f := range free {
+		if f == own[at] {
+			out.Idle = append(out.Idle, f)
+		}
+	}
 	out.Graph, out.Links = o.graphBytes(n, out.Columns, size, lacking(views))
 	var filled int64
 	for _, k := range out.Columns {

@@ -14,27 +14,34 @@ import (
 )
 
 // Fill makes the rows of the inputs, which with Options.Overwrite take the place of the views in the caller's memory where
-// they fit there.
-func (s *Inputs[T]) Fill(ctx context.Context, views []view.View, o Options) ([]neighbor.Block[T], error) {
+// they fit there. It returns the views whose memory may be written to and has no input.
+func (s *Inputs[T]) Fill(ctx context.Context, views []view.View, o Options) ([]neighbor.Block[T], []view.View, error) {
 	blocks := make([]neighbor.Block[T], len(s.Inputs))
 	dims := make([]int, len(views))
 	for v, x := range views {
 		dims[v] = x.Cols
 	}
 	var free []spare[T]
+	var own []view.View // of these
 	for _, v := range widestFirst(dims) {
 		x := views[v]
 		if o.Overwrite {
 			x = view.Settled[T](x)
 		}
 		if prepare.InPlace[T](x, o.Overwrite) {
-			free = append(free, spare[T]{view.Own[T](x), dims[v], 0})
+			free, own = append(free, spare[T]{view.Own[T](x), dims[v], 0}), append(own, x)
 		}
 		if err := s.fill(ctx, blocks, v, x, free, o); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return blocks, nil
+	var idle []view.View
+	for k, f := range free {
+		if f.taken == 0 {
+			idle = append(idle, own[k])
+		}
+	}
+	return blocks, idle, nil
 }
 
 // widestFirst returns the numbers of views by their width, in which order inputs take the place of views: what a wide one
