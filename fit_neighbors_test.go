@@ -268,10 +268,17 @@ func TestCancelInPreparation(t *testing.T) {
 	}
 }
 
-// With Overwrite, the inputs of narrow views lie in what those of wide ones leave, which changes nothing of the result.
+// With Overwrite, the inputs of narrow views lie in what those of wide ones leave, and state of the training in views that have
+// none, which changes nothing of the result.
 func TestOverwriteAcrossViews(t *testing.T) {
+	for width, idle := range map[int]int{150: 0, 200: 2} {
+		testOverwriteAcrossViews(t, []int{40, width, 33}, idle)
+	}
+}
+
+// testOverwriteAcrossViews is it for views of which so many have no input.
+func testOverwriteAcrossViews(t *testing.T, dims []int, idle int) {
 	const n = 60
-	dims := []int{40, 150, 33}
 	x, _ := blobs(n, 3, 0.8, 99, dims...)
 	fresh := func() (views []View) {
 		for v, d := range dims {
@@ -284,7 +291,9 @@ func TestOverwriteAcrossViews(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, exact := range []int{0, None} {
-		config := Config{Clusters: 3, Epochs: 3, Float64: true, Neighborhood: Neighborhood{Exact: exact, Directions: 30}}
+		config := Config{
+			Clusters: 3, Epochs: 3, Restarts: 2, Float64: true, Neighborhood: Neighborhood{Exact: exact, Directions: 30},
+		}
 		views := fresh()
 		want := mustFit(t, views, config)
 		config.Machine.Overwrite = true
@@ -296,6 +305,9 @@ func TestOverwriteAcrossViews(t *testing.T) {
 			if in.(*rows.Dense[float64]).Bytes() == int64(8*n*neighbor.Stride(30)) {
 				t.Errorf("input %d has memory of its own", k)
 			}
+		}
+		if bytes := completed(config, n).smoothing().Bytes(inner(views), 8); len(made.idle) != idle || len(bytes.Idle) != idle {
+			t.Errorf("of %v columns %d views have no input, estimated %d, want %d", dims, len(made.idle), len(bytes.Idle), idle)
 		}
 		sameResult(t, want, mustFit(t, views, config))
 		views, err = Mask(fresh(), presentIn(masked))
