@@ -98,7 +98,7 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 		return fmt.Errorf("has no id in line %d, %s; correct it, or give Options.IDs none",
 			chosen.missing, c.title(chosen.column))
 	}
-	c.roles.id = chosen.column
+	c.roles.id, s.idsAsked = chosen.column, asked
 	taken[chosen.column] = true
 	for _, k := range candidates { // further ids are no features
 		if k != chosen && k.unique() && k.strength >= 1 && !taken[k.column] {

@@ -99,6 +99,17 @@ func TestIDColumns(t *testing.T) {
 	}
 	_, err := read("t.csv", []byte("a,b\n1,2\n3,4\n"), Options{IDs: "z"})
 	wantError(t, err, "z", "the columns a, b")
+	// Ids of a usual name do not stand in for those that are asked for, unless another file has these.
+	_, err = OpenFiles(write(t, "a.csv", "id,a\np1,1\np2,2\n", "b.csv", "id,b\np2,3\np1,4\n"), Options{IDs: "z"})
+	wantError(t, err, "a.csv", "no variable or column z for the ids", "the columns id, a")
+	s, err = OpenFiles(write(t, "a.csv", "id,z,a\nq,p1,1\nr,p2,2\n", "b.csv", "id,b\np2,3\np1,4\n"),
+		Options{IDs: "z", LeaveOut: []string{"id"}, MissingRows: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Samples() != 2 {
+		t.Errorf("%d samples, ids %v", s.Samples(), s.IDs)
+	}
 }
 
 // TestJoin: files in any order are joined by their ids.

@@ -23,7 +23,7 @@ func (p *plan) chooseIDs(o *Options) error {
 			v = nil
 		}
 		s.ids = v
-		found = found || v != nil
+		found = found || v != nil && (!s.csv || s.idsAsked) // a table that lacks the column has chosen ids by itself
 	}
 	if o.IDs != "" && !found {
 		return fmt.Errorf("dataset: %s: has no variable or column %s for the ids; it holds %s", p.sources[0].path, o.IDs,

@@ -27,6 +27,7 @@ type source struct {
 	columns   string     // of a CSV file, for messages
 	csvLabels *variable  // the column of a CSV file that gives the classes
 	ids       *variable  // what names the samples
+	idsAsked  bool       // whether a CSV file has them in the column that the options name
 	keep      []bool     // rows of a file of labels that belong to samples; nil: all
 	problem   error      // why a CSV file is no data as it stands
 	left      []Omission // columns that are not read
