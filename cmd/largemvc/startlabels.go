@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -13,14 +14,20 @@ import (
 
 // readStartLabels reads n labels from 0 to m−1 from the column label, or the only column, of a CSV file. Where it has a
 // column id and the samples have ids, they are joined by it, in any order. Else, where it has a column sample, that must count
-// the samples from 0.
+// the samples from 0. The names may be in capitals, and the file may begin with the mark that spreadsheets write.
 func readStartLabels(path string, n, m int, ids []string) ([]int, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	r := csv.NewReader(file)
+	text := bufio.NewReader(file)
+	if first, _ := text.Peek(len(byteOrderMark)); string(first) == byteOrderMark { // an error comes back in the reading
+		if _, err := text.Discard(len(byteOrderMark)); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	r := csv.NewReader(text)
 	r.ReuseRecord = true
 	label, sample, id := 0, -1, -1
 	labels := make([]int, 0, n)
@@ -34,9 +41,9 @@ func readStartLabels(path string, n, m int, ids []string) ([]int, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if line == 1 {
-			if at := slices.Index(record, "label"); at >= 0 {
-				if label, sample = at, slices.Index(record, "sample"); ids != nil {
-					id = slices.Index(record, "id")
+			if at := columnNamed(record, "label"); at >= 0 {
+				if label, sample = at, columnNamed(record, "sample"); ids != nil {
+					id = columnNamed(record, "id")
 				}
 				continue
 			}
@@ -64,6 +71,14 @@ func readStartLabels(path string, n, m int, ids []string) ([]int, error) {
 		return joinStartLabels(path, labels, named, ids)
 	}
 	return labels, nil
+}
+
+// byteOrderMark begins the UTF-8 of spreadsheets.
+const byteOrderMark = "\ufeff"
+
+// columnNamed is the column of a name in a header; −1 without.
+func columnNamed(header []string, name string) int {
+	return slices.IndexFunc(header, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), name) })
 }
 
 // joinStartLabels puts labels in the order of the samples.
