@@ -33,7 +33,10 @@ func TestCompare(t *testing.T) {
 		"fewer labels":        {"label\n0\n0\n0\n0\n0\n", nil, []string{"1 label of", "ARI 0.0 %", "–"}},
 		"only column":         {"0\n0\n1\n1\n2\n", nil, []string{"ARI 100.0 %"}},
 		"named column, tabs":  {"label\tmine\n0\t1\n0\t1\n0\t2\n0\t2\n0\t3\n", []string{"-column", "mine"}, nil},
-		"sample, other order": {"sample,label\n4,9\n3,8\n2,8\n1,7\n0,7\n", nil, []string{"joined by their places", "ARI"}},
+		"sample, other order": {"sample,label\n1,7\n4,9\n2,8\n3,8\n0,7\n", nil, []string{"joined by sample", "ARI 100.0 %"}},
+		"an id of another file": {
+			"name,label\na,7\nb,7\nc,8\nd,8\ne,9\n", nil, []string{"joined by their places", "ARI 100.0 %"},
+		},
 	} {
 		b := writeText(t, "b.csv", test.b)
 		args := append([]string{"compare"}, test.args...)
@@ -74,6 +77,12 @@ func TestCompareWrongUse(t *testing.T) {
 		"more ids":     {[]string{a, writeText(t, "b", "id,label\nu,0\nv,1\nw,1\n")}, exitError, "of 2 of them"},
 		"id twice": {[]string{a, writeText(t, "b", "id,label\nu,0\nu,1\n")}, exitError,
 			`lines 2 and 3 have the same id, "u"`},
+		"sample twice": {
+			[]string{
+				writeText(t, "c", "id,sample,label\nu,0,0\nv,0,1\n"),
+				writeText(t, "b", "sample,label\n0,0\n1,1\n"),
+			}, exitError, `lines 2 and 3 have the same sample, "0"`,
+		},
 		"no label":    {[]string{a, writeText(t, "b", "id,label\nu,\nv,1\n")}, exitError, "line 2 has no label"},
 		"two columns": {[]string{a, writeText(t, "b", "1,2\n3,4\n")}, exitError, "none of which is called label"},
 		"empty":       {[]string{a, writeText(t, "b", "")}, exitError, "is empty"},

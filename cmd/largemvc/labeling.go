@@ -16,11 +16,19 @@ import (
 // labeling is the labels of samples in a CSV file.
 type labeling struct {
 	path   string
-	names  []string // of the classes, numbers in their order, else in alphabetical order
-	labels []int    // of the samples, by their place in names
-	keys   []string // ids or numbers of the samples; nil: they are known by their places
-	column string   // that the labels come from
-	key    string   // that the keys come from; empty: none
+	names  []string    // of the classes, numbers in their order, else in alphabetical order
+	labels []int       // of the samples, by their place in names
+	keys   []keyColumn // the columns that name the samples, the surest first; nil: they are known by their places
+	column string      // that the labels come from
+}
+
+// keyColumn is a column of ids, or of the numbers of the samples.
+type keyColumn struct {
+	column, name string // name is the column's in the order of keyNames
+	at           int
+	values       []string
+	seen         map[string]int // the line of each
+	twice        error          // where a value occurs twice
 }
 
 // labelNames are the names of columns of labels, the first the surest.
@@ -64,12 +72,11 @@ func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, key, header, err := l.columns(record, column)
+	at, header, err := l.columns(record, column)
 	if err != nil {
 		return nil, err
 	}
 	var texts []string
-	seen := map[string]int{}
 	for line := 1; ; line++ {
 		if line > 1 || !header {
 			text := strings.TrimSpace(record[at])
@@ -77,13 +84,11 @@ func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
 				return nil, fmt.Errorf("line %d has no label in column %s", line, l.column)
 			}
 			texts = append(texts, text)
-			if key >= 0 {
-				name := strings.TrimSpace(record[key])
-				if before, twice := seen[name]; twice {
-					return nil, fmt.Errorf("lines %d and %d have the same %s, %q", before, line, l.key, name)
-				}
-				seen[name] = line
-				l.keys = append(l.keys, name)
+			for k := range l.keys {
+				l.keys[k].add(strings.TrimSpace(record[l.keys[k].at]), line)
+			}
+			if len(l.keys) > 0 && l.keys[0].twice != nil {
+				return nil, l.keys[0].twice
 			}
 		}
 		if record, err = r.Read(); errors.Is(err, io.EOF) {
@@ -97,6 +102,15 @@ func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
 		return nil, errors.New("has no labels under its header")
 	}
 	return texts, nil
+}
+
+// add takes the key of the sample in a line.
+func (k *keyColumn) add(value string, line int) {
+	if before, twice := k.seen[value]; twice && k.twice == nil {
+		k.twice = fmt.Errorf("lines %d and %d have the same %s, %q", before, line, k.column, value)
+	}
+	k.seen[value] = line
+	k.values = append(k.values, value)
 }
 
 // separator is a tab, a semicolon or a comma: what the first line has most of.
@@ -114,8 +128,8 @@ func separator(file *bufio.Reader) rune {
 	return best
 }
 
-// columns finds the column of labels and that of keys, −1 without, and tells whether the first record is a header.
-func (l *labeling) columns(record []string, column string) (at, key int, header bool, err error) {
+// columns finds the column of labels and those of keys, and tells whether the first record is a header.
+func (l *labeling) columns(record []string, column string) (at int, header bool, err error) {
 	names := make([]string, len(record))
 	for i, name := range record {
 		names[i] = strings.ToLower(strings.TrimSpace(name))
@@ -130,25 +144,25 @@ func (l *labeling) columns(record []string, column string) (at, key int, header 
 	}
 	if at = find(labelNames); column != "" {
 		if at = slices.Index(names, strings.ToLower(column)); at < 0 {
-			return 0, 0, false, fmt.Errorf("has no column %s, but %s", column, strings.Join(record, ", "))
+			return 0, false, fmt.Errorf("has no column %s, but %s", column, strings.Join(record, ", "))
 		}
 	}
 	switch {
 	case at >= 0:
-		if key = find(keyNames); key == at {
-			key = -1
-		}
-		if key >= 0 {
-			l.key = record[key]
+		for _, name := range keyNames {
+			if i := slices.Index(names, name); i >= 0 && i != at {
+				k := keyColumn{column: strings.TrimSpace(record[i]), name: name, at: i, seen: map[string]int{}}
+				l.keys = append(l.keys, k)
+			}
 		}
 		l.column = record[at]
-		return at, key, true, nil
+		return at, true, nil
 	case len(record) == 1:
 		l.column = "0"
 		_, err := strconv.ParseFloat(names[0], 64)
-		return 0, -1, err != nil && names[0] == "x", nil // R calls the only column x
+		return 0, err != nil && names[0] == "x", nil // R calls the only column x
 	}
-	return 0, 0, false, fmt.Errorf("has %d columns, none of which is called label: say -column NAME", len(record))
+	return 0, false, fmt.Errorf("has %d columns, none of which is called label: say -column NAME", len(record))
 }
 
 // number gives the labels numbers.
@@ -175,29 +189,46 @@ func (l *labeling) number(texts []string) {
 	}
 }
 
-// align returns the labels of b in the order of a's samples, and how the samples were matched.
+// align returns the labels of b in the order of a's samples, and how the samples were matched: by the first column of keys
+// that both have.
 func (l *labeling) align(b *labeling) ([]int, string, error) {
-	if l.keys == nil || b.keys == nil || !strings.EqualFold(l.key, b.key) {
-		if len(l.labels) != len(b.labels) {
-			return nil, "", fmt.Errorf("%s has %d labels, %s has %d, and they have no column of ids to be joined by", l.path,
-				len(l.labels), b.path, len(b.labels))
+	for _, k := range l.keys {
+		j := slices.IndexFunc(b.keys, func(other keyColumn) bool { return other.name == k.name })
+		if j < 0 {
+			continue
 		}
-		return b.labels, "by their places", nil
+		labels, err := l.join(k, b, b.keys[j])
+		return labels, "by " + k.column, err
 	}
-	at := make(map[string]int, len(b.keys))
-	for i, key := range b.keys {
+	if len(l.labels) != len(b.labels) {
+		return nil, "", fmt.Errorf("%s has %d labels, %s has %d, and they have no column of ids to be joined by", l.path,
+			len(l.labels), b.path, len(b.labels))
+	}
+	return b.labels, "by their places", nil
+}
+
+// join returns the labels of b in the order of the keys of a.
+func (l *labeling) join(a keyColumn, b *labeling, of keyColumn) ([]int, error) {
+	if a.twice != nil {
+		return nil, fmt.Errorf("%s: %w", l.path, a.twice)
+	}
+	if of.twice != nil {
+		return nil, fmt.Errorf("%s: %w", b.path, of.twice)
+	}
+	at := make(map[string]int, len(of.values))
+	for i, key := range of.values {
 		at[key] = i
 	}
-	out := make([]int, len(l.keys))
-	for i, key := range l.keys {
+	out := make([]int, len(a.values))
+	for i, key := range a.values {
 		j, ok := at[key]
 		if !ok {
-			return nil, "", fmt.Errorf("%s has no label for the %s %q of %s", b.path, b.key, key, l.path)
+			return nil, fmt.Errorf("%s has no label for the %s %q of %s", b.path, of.column, key, l.path)
 		}
 		out[i] = b.labels[j]
 	}
-	if len(b.keys) > len(l.keys) {
-		return nil, "", fmt.Errorf("%s has labels of %d samples, %s of %d of them", b.path, len(b.keys), l.path, len(l.keys))
+	if len(of.values) > len(a.values) {
+		return nil, fmt.Errorf("%s has labels of %d samples, %s of %d of them", b.path, len(of.values), l.path, len(a.values))
 	}
-	return out, "by " + l.key, nil
+	return out, nil
 }
