@@ -119,6 +119,9 @@ func (o *fitOptions) drop(set *dataset.Set) error {
 func complete(o *fitOptions, in *input) error {
 	c := &o.config
 	c.Machine.Overwrite = !o.looksAgain()
+	if o.trust != "" && len(in.views) < 2 {
+		return usagef("fit: -trust compares the views of a sample with each other, and %s has one view only", o.data[0])
+	}
 	if o.resume != "" {
 		return nil
 	}

@@ -52,6 +52,18 @@ func TestFitTrust(t *testing.T) {
 	}
 }
 
+// What one view cannot have is refused before the training.
+func TestFitTrustOfOneView(t *testing.T) {
+	path, out := writeText(t, "one.csv", "a,b\n1,2\n3,4\n5,7\n"), filepath.Join(t.TempDir(), "labels.csv")
+	status, stdout, stderr := runLine("fit", "-data", path, "-clusters", "2", "-quiet", "-trust", out+".trust", "-out", out)
+	if status != exitUsage || stdout != "" || !strings.Contains(stderr, "one.csv has one view only") {
+		t.Errorf("status %d, %q, %q", status, stdout, stderr)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("it was trained all the same")
+	}
+}
+
 // predict -trust writes a number from 0 to 1 for each view, and names the view of the least.
 func TestPredictTrust(t *testing.T) {
 	path, folder := writeSet(t, 60, true), t.TempDir()
