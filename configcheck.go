@@ -34,11 +34,15 @@ func (c Config) Check(views []View) error {
 func (c *Config) check(n int, views []View) error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("largemvc: "+format, args...)) }
-	if c.Clusters < 1 || c.Clusters > n {
-		bad("Clusters is %d, want 1 to the number of samples, %d", c.Clusters, n)
+	most, of := n, "the number of samples"
+	if c.samples(n) {
+		most, of = c.FitSamples, "FitSamples"
 	}
-	if (c.Anchors < 1 || c.Anchors > n) && c.Anchors != c.Clusters {
-		bad("Anchors is %d, want 1 to the number of samples, %d", c.Anchors, n)
+	if c.Clusters < 1 || c.Clusters > most {
+		bad("Clusters is %d, want 1 to %s, %d", c.Clusters, of, most)
+	}
+	if (c.Anchors < 1 || c.Anchors > most) && c.Anchors != c.Clusters {
+		bad("Anchors is %d, want 1 to %s, %d", c.Anchors, of, most)
 	}
 	if c.Layers < 1 {
 		bad("Layers is %d, want at least 1", c.Layers)

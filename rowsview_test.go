@@ -247,8 +247,11 @@ func TestFitSamples(t *testing.T) {
 		t.Error(err)
 	}
 	c.FitSamples = 2
-	const want = "Clusters is 3, want 1 to the number of samples, 2"
+	const want = "Clusters is 3, want 1 to FitSamples, 2"
 	if _, err := Fit(ctx, held, c); err == nil || !strings.Contains(err.Error(), want) {
+		t.Error(err)
+	}
+	if err := c.Check(held); err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}
 }
