@@ -26,10 +26,13 @@ func visible(r rune) rune {
 	return r
 }
 
-// flagNames says for the options that the reader's messages name which flags set them.
+// flagNames says for the options that messages of the packages name which flags set them.
 var flagNames = strings.NewReplacer("set Options.MissingRows", "give -missing-rows", "Options.MissingRows", "-missing-rows",
 	"Options.Labels", "-labels", "Options.MaxBytes", "-max-memory", "Options.Triplets", "-triplets", "Options.Views", "-views",
 	"Options.LeaveOut", "-leave-out", "Options.IDs", "-id", "Options.OneHot", "-one-hot", "Options.Orientation", "-orientation",
 	"Options.Decimal", "-decimal", "Options.Header", "-header",
 	"put the features in the order of FeatureNames", "give -match-features", "Options.Table", "-view",
-	"Options.Scratch", "-scratch")
+	"Options.Scratch", "-scratch", "two views of Table are", "two views (-view) are",
+	"Machine.MaxMemory allows", "-max-memory allows", "a folder Machine.Scratch", "-scratch FOLDER",
+	"FitSamples trains on", "-fit-samples trains on", "want 1 to FitSamples", "want 1 to the number of -fit-samples",
+	"number of Epochs can", "number of -epochs can")
