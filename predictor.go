@@ -337,7 +337,8 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error
 //
 // It is 1 for views that a sample lacks, or where there is no other to compare with. With two views, both of a sample are
 // trusted alike. The training samples are judged each as if it were new; they must be given as they were to Fit, before an
-// Overwrite. The first call learns from at most 2,000 of them, which takes seconds. It needs Config.Neighbors.
+// Overwrite. The first call learns from at most 2,000 of them, which takes seconds. It needs Neighborhood.Neighbors, and a second
+// view.
 func (p *Predictor) ViewTrust(ctx context.Context, views []View) ([][]float64, error) {
 	in, err := p.checked(ctx, views)
 	if err != nil {
@@ -464,7 +465,7 @@ func (f *fitted[T]) transform(ctx context.Context, views []view.View, workers in
 func (f *fitted[T]) trust(ctx context.Context, views []view.View, workers int) ([][]float64, error) {
 	from, ok := f.intake.(*smooth.Transform[T])
 	if !ok {
-		return nil, errors.New("trust in views needs the neighbours of Config.Neighbors, which this model was trained without")
+		return nil, errors.New("trust in views needs the neighbours of Config.Neighborhood, which this model was trained without")
 	}
 	return from.Trust(ctx, views, workers)
 }
