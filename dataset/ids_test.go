@@ -162,6 +162,9 @@ func TestJoinErrors(t *testing.T) {
 	wantError(t, err, "c.csv", "has no ids", "same order")
 	_, err = OpenFiles(write(t, "a.csv", a, "labels.csv", "id,kind\np1,k\np2,l\n"), Options{})
 	wantError(t, err, "labels.csv", "lacks 1 of the 3", "p3")
+	// What ids count are ids, and no labels.
+	_, err = OpenFiles(write(t, "a.csv", "id,x\np1,1\np2,2\np3,3\n", "b.csv", "w,z\n1,2\n3,4\n"), Options{})
+	wantError(t, err, "not those of the ids: a 3×1 b 2×2, with 3 ids")
 	// What only counts the rows joins nothing.
 	s, err := OpenFiles(write(t, "a.csv", a, "b.csv", ",w\n0,10\n1,20\n2,30\n"), Options{})
 	if err != nil {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -214,11 +215,8 @@ func (p *plan) orient(labels int, o *Options) error {
 		if p.joined != nil {
 			labels, p.counted = len(p.joined.ids), "ids"
 		}
-		p.turned, p.n, p.why, err = orient(p.views, labels, o.Orientation)
+		p.turned, p.n, p.why, err = orient(p.views, labels, cmp.Or(p.counted, "labels"), o.Orientation)
 		p.either = p.why == whyEither
-		if p.counted != "" {
-			p.why = strings.Replace(p.why, "labels", p.counted, 1)
-		}
 		return err
 	}
 	if o.Orientation == ColumnsAreSamples {

@@ -7,8 +7,8 @@ import (
 )
 
 // orient decides whether the columns of all views are the samples, and the number of samples. labels is the number of
-// labels, 0 where it is not known. Square views fit either way, so the others decide.
-func orient(views []*variable, labels int, o Orientation) (turned bool, n int, why string, err error) {
+// labels, or of what else is counted, 0 where it is not known. Square views fit either way, so the others decide.
+func orient(views []*variable, labels int, counted string, o Orientation) (turned bool, n int, why string, err error) {
 	rows, cols := -1, -1 // the common number, −1 not seen yet, −2 different
 	square := 0
 	for _, v := range views {
@@ -29,11 +29,11 @@ func orient(views []*variable, labels int, o Orientation) (turned bool, n int, w
 	why = whyOnly
 	switch {
 	case byRows && byCols && labels > 0:
-		why = "rows and columns both fit the labels"
+		why = "rows and columns both fit the " + counted
 	case byRows && byCols:
 		why = whyEither
 	case labels > 0:
-		why = fmt.Sprintf("%d labels", labels)
+		why = fmt.Sprintf("%d %s", labels, counted)
 	}
 	if o != AutoOrientation {
 		why = "by option"
@@ -54,14 +54,14 @@ func orient(views []*variable, labels int, o Orientation) (turned bool, n int, w
 	}
 	with := "without labels"
 	if labels > 0 {
-		with = fmt.Sprintf("with %d labels", labels)
+		with = fmt.Sprintf("with %d %s", labels, counted)
 	}
 	hint := ""
 	if looksLikeTriplets(views) {
 		hint = "; three columns each: they may be (row, column, value) triplets, see Options.Triplets"
 	}
-	return false, 0, "", fmt.Errorf("dataset: %s: views of different numbers of samples, or not those of the labels:%s, %s%s",
-		views[0].file, shapes.String(), with, hint)
+	return false, 0, "", fmt.Errorf("dataset: %s: views of different numbers of samples, or not those of the %s:%s, %s%s",
+		views[0].file, counted, shapes.String(), with, hint)
 }
 
 // namesFeatures tells whether a view is a table whose header names its columns: without a word of the options or labels these
