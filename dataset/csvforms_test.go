@@ -69,6 +69,20 @@ func TestCSVForms(t *testing.T) {
 	}
 }
 
+// TestCSVNumberedColumns: numbers that may as well name the columns as be a sample are said.
+func TestCSVNumberedColumns(t *testing.T) {
+	for text, said := range map[string]bool{
+		"0,1\n2,3\n": true, "0,1,2\n5,3,4\n": true, "0\n0.5\n1.5\n": true, "7,8,9\n0.5,1.5,2.5\n": true,
+		"0,0\n2,3\n": false, "1,2\n3,4\n": false, "0\n1\n0\n": false, "3\n0.5\n": false, "1,2\n0.5,0.5\n": false,
+	} {
+		s := mustRead(t, "t.csv", []byte(text), Options{NoIDs: true})
+		notes := strings.Join(s.Reading.Notes, "; ")
+		if strings.Contains(notes, "if they name the columns, give Options.Header yes") != said {
+			t.Errorf("%q: notes %q", text, s.Reading.Notes)
+		}
+	}
+}
+
 // TestCSVFormErrors: what cannot be read right says what is the matter and what to do.
 func TestCSVFormErrors(t *testing.T) {
 	for _, c := range []struct {
@@ -87,6 +101,8 @@ func TestCSVFormErrors(t *testing.T) {
 		{"a,b\n1,2\n,\n5,6\n", []string{"only NaN in row 1", "line 3", "Options.MissingRows"}},
 		{"a\x00,\x00b\x00\n\x001\x00,\x002\x00\n\x00", []string{"UTF-16 without a byte order mark"}},
 		{"kind,a\nx,1\n,2\nx,3\n", []string{"texts in column kind"}},
+		{"id,a,b\n", []string{"holds a header and no data"}},
+		{"f0,f1", []string{"holds a header and no data"}},
 	} {
 		_, err := read("t.csv", []byte(c.text), Options{})
 		wantError(t, err, c.words...)

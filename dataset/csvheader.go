@@ -72,8 +72,12 @@ func (c *csvFile) twice() string {
 }
 
 // isHeader tells whether the first record names the columns of the second: a name stands above a number, all fields of the
-// first are names and one of them is a usual one, or it numbers the columns from 0, as pandas does.
+// first are names and one of them is a usual one, or it numbers the columns from 0, as pandas does. A file of nothing else than
+// names, of more than one column, has no sample.
 func isHeader(first, second [][]byte) bool {
+	if second == nil && len(first) > 1 {
+		return !slices.ContainsFunc(first, func(f []byte) bool { return classify(f) != wordField })
+	}
 	if second == nil || len(first) != len(second) {
 		return false
 	}
@@ -119,9 +123,13 @@ func namesAboveNothing(first, second [][]byte) bool {
 }
 
 // mayNumberColumns tells whether the first record has whole numbers that grow by one, years perhaps, and the second has decimals:
-// as likely names as a sample.
+// as likely names as a sample. So is what counts the columns from 0, as pandas does, where they are too few to be sure.
 func mayNumberColumns(first, second [][]byte) bool {
-	if len(first) < 3 || len(first) != len(second) {
+	if len(first) != len(second) {
+		return false
+	}
+	fromZero := string(first[0]) == "0"
+	if len(first) < 3 && !fromZero {
 		return false
 	}
 	for i, f := range first {
@@ -131,7 +139,8 @@ func mayNumberColumns(first, second [][]byte) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(second, func(f []byte) bool { return !bytes.ContainsAny(f, ".,eE") })
+	return fromZero && len(first) > 1 ||
+		!slices.ContainsFunc(second, func(f []byte) bool { return !bytes.ContainsAny(f, ".,eE") })
 }
 
 // numbersColumns tells whether the numbers of the first record count its columns: from 0 in any order, as a table has them
