@@ -43,7 +43,7 @@ func (c *csvFile) assign(s *source, o *Options, lim *limits) error {
 	}
 	taken := make([]bool, c.fields) // columns that are no features
 	for i := range taken {
-		if o.leavesOut(c.columnName(i)) || c.header == nil && slices.Contains(o.LeaveOut, strconv.Itoa(i)) {
+		if o.leavesOut(c.columnName(i)) || slices.Contains(o.LeaveOut, c.optionName(i)) {
 			taken[i] = true
 			s.left = append(s.left, Omission{s.path, c.title(i), "by option"})
 		}

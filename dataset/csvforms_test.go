@@ -55,6 +55,7 @@ func TestCSVForms(t *testing.T) {
 		{"one-hot", "kind,a\nx,1\ny,2\nx,3\n", Options{OneHot: []string{"kind"}}, "1 0 1|0 1 2|1 0 3", "kind=x kind=y a"},
 		{"all texts one-hot", "kind,a\nx,1\ny,2\nx,3\n", Options{OneHot: []string{"*"}}, "1 0 1|0 1 2|1 0 3", "kind=x kind=y a"},
 		{"left out", "a,kind,b\n1,x,2\n3,x,4\n", Options{LeaveOut: []string{"ki*"}}, "1 2|3 4", "a b"},
+		{"a column without a name left out", "a,,b\n1,x,2\n3,x,4\n", Options{LeaveOut: []string{"1"}}, "1 2|3 4", "a b"},
 		{"no header by option", "0,1,2,3\n4,5,6,7\n", Options{Header: NoHeader}, "0 1 2 3|4 5 6 7", ""},
 	} {
 		c.o.Float = 64
