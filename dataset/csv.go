@@ -67,7 +67,7 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	if err := c.scan(o, lim); err != nil {
 		return gzipError(err)
 	}
-	s.columns = c.listing()
+	s.columns, s.table = c.listing(), &c.columns
 	if c.comments > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: %d lines that begin with # are comments", s.path, c.comments))
 	}

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -77,6 +78,41 @@ func (p *plan) accountForCell(v *variable, used map[*variable]bool, o *Options) 
 		}
 	}
 	return nil
+}
+
+// warnOfUnknown adds the names that options give of what is left out or made features, and that nothing in the files has.
+func (p *plan) warnOfUnknown(o *Options) {
+	for _, name := range o.LeaveOut {
+		read := func(s *source) bool { return s.hasColumn(name) || s.hasVariable(name) }
+		file := func(l Omission) bool { return l.What == "file" && matches([]string{name}, filepath.Base(l.File)) }
+		if !slices.ContainsFunc(p.sources, read) && !slices.ContainsFunc(p.left, file) {
+			p.warnings = append(p.warnings, "Options.LeaveOut "+name+" names nothing that the files have")
+		}
+	}
+	for _, name := range o.OneHot {
+		if !slices.ContainsFunc(p.sources, func(s *source) bool { return s.hasColumn(name) }) {
+			p.warnings = append(p.warnings, "Options.OneHot "+name+" names no column of the files")
+		}
+	}
+}
+
+// hasColumn tells whether a CSV file has a column of a name, of a pattern or, where it has no name, of a number.
+func (s *source) hasColumn(name string) bool {
+	if s.table == nil {
+		return false
+	}
+	for i := range s.table.fields {
+		if s.table.optionName(i) == name || matches([]string{name}, s.table.columnName(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasVariable tells whether a file of arrays has a variable, or an element of a cell, of a name or a pattern.
+func (s *source) hasVariable(name string) bool {
+	has := func(v *variable) bool { return matches([]string{name}, v.name) }
+	return !s.csv && slices.ContainsFunc(s.vars, func(v *variable) bool { return has(v) || slices.ContainsFunc(v.cells, has) })
 }
 
 func byChoice(v *variable, o *Options) string {

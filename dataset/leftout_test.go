@@ -75,6 +75,37 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// TestUnknownNames: a name in the options that nothing has is said, for it may be misspelt.
+func TestUnknownNames(t *testing.T) {
+	table, arrays := []byte("a,kind,b\n1,x,2\n3,x,4\n5,y,7\n"), npzBytes(t, false, Array{"X0", []int{2, 2}, []int{1, 2, 3, 5}},
+		Array{"extra", []int{2, 1}, []float64{1, 3.5}})
+	for _, c := range []struct {
+		o       Options
+		arrays  bool
+		unknown []string
+	}{
+		{Options{LeaveOut: []string{"kind", "tagret"}}, false, []string{"Options.LeaveOut tagret"}},
+		{Options{LeaveOut: []string{"k*", "KIND"}}, false, nil},
+		{Options{OneHot: []string{"kind", "knid"}}, false, []string{"Options.OneHot knid"}},
+		{Options{OneHot: []string{"*"}}, false, nil},
+		{Options{LeaveOut: []string{"extra", "X1"}}, true, []string{"Options.LeaveOut X1"}},
+	} {
+		name, data := "t.csv", table
+		if c.arrays {
+			name, data = "t.npz", arrays
+		}
+		got := mustRead(t, name, data, c.o).Reading.Warnings
+		if len(got) != len(c.unknown) || len(got) > 0 && !strings.HasPrefix(got[0], c.unknown[0]) {
+			t.Errorf("%v: warnings %q, want %q", c.o.LeaveOut, got, c.unknown)
+		}
+	}
+	paths := write(t, "v0.csv", "1,2\n3,4\n5,5\n", "old.csv", "1,2\n")
+	s, err := Open(filepath.Dir(paths[0]), Options{LeaveOut: []string{"old.csv", "older.csv"}})
+	if err != nil || len(s.Reading.Warnings) != 1 || !strings.Contains(s.Reading.Warnings[0], "older.csv") {
+		t.Errorf("%v: %v", s, err)
+	}
+}
+
 // TestLeftOutByMemory: a view that does not fit is an error, never left out.
 func TestLeftOutByMemory(t *testing.T) {
 	e := newMAT5(false, true)

@@ -233,6 +233,7 @@ func (p *plan) choose(data int, o *Options) error {
 	if err := p.checkTable(o); err != nil {
 		return err
 	}
+	p.warnOfUnknown(o)
 	return p.account(data, o)
 }
 
