@@ -13,7 +13,7 @@ type Options struct {
 	Title string // of the page; "": Clusters of Data
 	Data  string // what the data are called, for example the name of their file
 
-	// Views are those of the samples, with the values that they had before the fit: not with largemvc.Config.Overwrite. nil:
+	// Views are those of the samples, with the values that they had before the fit: not with machine.Options.Overwrite. nil:
 	// the page says nothing of features, and of views only what the clustering says. WritePredictions has them
 	// anyway.
 	Views []largemvc.View

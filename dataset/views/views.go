@@ -21,7 +21,7 @@ import (
 
 // Of returns the views of a set with their names, those of their features and, for incomplete data, their presence.
 // Dense views stay dense, sparse ones sparse. The values are not copied: the views refer to the memory of the set,
-// which a fit changes only where largemvc.Config.Overwrite allows it.
+// which a fit changes only where machine.Options.Overwrite allows it.
 //
 // It returns an error for a set without views, for a view that holds no values, and for a mask that does not fit the
 // samples and views. Sizes and values are checked where the views are used.
