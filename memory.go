@@ -128,6 +128,9 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 	}
 	switch {
 	case filed.Total > most:
+		if c.Machine.Scratch != "" && mapped.Possible && c.stock() {
+			ways += fmt.Sprintf("; with the state in files of Machine.Scratch it takes %.1f MiB", float64(filed.Total)/(1<<20))
+		}
 	case c.Machine.Scratch == "":
 		ways += fmt.Sprintf("; with a folder Machine.Scratch, which gets the state, it takes %.1f MiB",
 			float64(filed.Total)/(1<<20))

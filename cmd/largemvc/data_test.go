@@ -205,6 +205,37 @@ func number01(b bool) int {
 	return 0
 }
 
+// TestResumeInOtherArithmetic refuses it of a table, whose values are the same in both, and leaves the checkpoint as it is.
+func TestResumeInOtherArithmetic(t *testing.T) {
+	folder := t.TempDir()
+	path, state := filepath.Join(folder, "table.csv"), filepath.Join(folder, "state")
+	var table strings.Builder
+	table.WriteString("a,b,c\n")
+	for i := range 40 {
+		fmt.Fprintf(&table, "%d,%d,%d\n", i%4*10+i%3, i*i%7, i%4+i%5)
+	}
+	if err := os.WriteFile(path, []byte(table.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	fit := []string{"fit", "-data", path, "-clusters", "4", "-epochs", "3", "-quiet", "-checkpoint", state}
+	if status, _, stderr := runLine(fit...); status != exitOK {
+		t.Fatal(stderr)
+	}
+	before, err := os.ReadFile(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, out, stderr := runLine("fit", "-data", path, "-resume", state, "-epochs", "5", "-float", "64", "-quiet")
+	checkFailure(t, "float64", exitError, status, out, stderr, "the training was in float32: give -float 32")
+	if after, err := os.ReadFile(state); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the checkpoint has changed, or is gone: %v", err)
+	}
+	status, _, stderr = runLine("fit", "-data", path, "-resume", state, "-epochs", "5", "-float", "32", "-quiet")
+	if status != exitOK {
+		t.Error(stderr)
+	}
+}
+
 // TestResumeMissing goes on with the views that were missing then.
 func TestResumeMissing(t *testing.T) {
 	path, state := writeSet(t, 60, true), filepath.Join(t.TempDir(), "state")

@@ -127,8 +127,8 @@ func complete(o *fitOptions, in *input) error {
 	}
 	if c.Clusters == 0 {
 		if c.Clusters = in.classes; c.Clusters == 0 {
-			return usagef("fit: %s holds no labels to count the classes of: say with -clusters how many clusters there are",
-				o.data[0])
+			return usagef("fit: no labels are read from %s whose classes could be counted: say with -clusters how many clusters "+
+				"there are", o.data[0])
 		}
 	}
 	if c.Anchors == 0 {

@@ -290,7 +290,7 @@ func TestUsageErrors(t *testing.T) {
 		{"inspect x.npz -bad", "-bad"},
 		{"version now", `unexpected argument "now"`},
 		{"help cluster", `unknown command "cluster"`},
-		{"fit -data " + path, "holds no labels"},
+		{"fit -data " + path, "no labels are read"},
 		{"fit -data " + path + " -clusters 13", "13 clusters for 12 samples"},
 		{"fit -data " + path + " -clusters 2 -anchors 13", "13 anchors for 12 samples"},
 	} {

@@ -39,6 +39,8 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 	}
 	asked := o.config
 	read := false
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	c, err := largemvc.Resume(ctx, in.views, o.resume, func(c *largemvc.Config) {
 		read = true
 		c.Progress, c.Machine.Overwrite = asked.Progress, !o.looksAgain()
@@ -58,8 +60,11 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 			}
 		}
 		o.config = *c
+		if o.given["float"] && c.Float64 != asked.Float64 {
+			stop()
+		}
 	})
-	if c == nil && read && o.config.Float64 != asked.Float64 {
+	if read && o.config.Float64 != asked.Float64 && (c == nil || o.given["float"]) {
 		was := bits(o.config.Float64)
 		return nil, fmt.Errorf("%s: the training was in float%d: give -float %d", o.resume, was, was)
 	}
