@@ -111,6 +111,9 @@ type exactIndex[T Float] struct {
 // Landmarks in float32 are for values near zero: an offset common to all samples that is a thousand times their spread, or
 // values whose squares vanish, cost nearest landmarks. Centre and scale such views first.
 //
+// Where the views have 16 million values and more, what finding the landmarks of a space took is collected and given back to the
+// system before the next one.
+//
 // In a context of several ranks, each has some of the samples, and the operator is that of all of them: landmarks alone.
 //
 // It returns an error for a configuration, views or spaces that do not fit, for values that are not finite, and the

@@ -207,16 +207,11 @@ func number01(b bool) int {
 
 // TestResumeInOtherArithmetic refuses it of a table, whose values are the same in both, and leaves the checkpoint as it is.
 func TestResumeInOtherArithmetic(t *testing.T) {
-	folder := t.TempDir()
-	path, state := filepath.Join(folder, "table.csv"), filepath.Join(folder, "state")
-	var table strings.Builder
-	table.WriteString("a,b,c\n")
+	text := "a,b,c\n"
 	for i := range 40 {
-		fmt.Fprintf(&table, "%d,%d,%d\n", i%4*10+i%3, i*i%7, i%4+i%5)
+		text += fmt.Sprintf("%d,%d,%d\n", i%4*10+i%3, i*i%7, i%4+i%5)
 	}
-	if err := os.WriteFile(path, []byte(table.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	path, state := writeText(t, "table.csv", text), filepath.Join(t.TempDir(), "state")
 	fit := []string{"fit", "-data", path, "-clusters", "4", "-epochs", "3", "-quiet", "-checkpoint", state}
 	if status, _, stderr := runLine(fit...); status != exitOK {
 		t.Fatal(stderr)

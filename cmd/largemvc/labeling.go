@@ -56,11 +56,7 @@ func readLabeling(path, column string) (*labeling, error) {
 
 // read returns the labels as they stand in the file.
 func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
-	first, err := file.Peek(3)
-	if err == nil && bytes.Equal(first, []byte("\ufeff")) {
-		_, err = file.Discard(3)
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err := skipMark(file); err != nil {
 		return nil, err
 	}
 	r := csv.NewReader(file)
@@ -102,6 +98,19 @@ func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
 		return nil, errors.New("has no labels under its header")
 	}
 	return texts, nil
+}
+
+// skipMark passes over the byte order mark that spreadsheets begin a file with.
+func skipMark(file *bufio.Reader) error {
+	const mark = "\ufeff"
+	first, err := file.Peek(len(mark))
+	if string(first) == mark {
+		_, err = file.Discard(len(mark))
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // add takes the key of the sample in a line.

@@ -22,10 +22,8 @@ func readStartLabels(path string, n, m int, ids []string) ([]int, error) {
 	}
 	defer file.Close()
 	text := bufio.NewReader(file)
-	if first, _ := text.Peek(len(byteOrderMark)); string(first) == byteOrderMark { // an error comes back in the reading
-		if _, err := text.Discard(len(byteOrderMark)); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+	if err := skipMark(text); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	r := csv.NewReader(text)
 	r.ReuseRecord = true
@@ -72,9 +70,6 @@ func readStartLabels(path string, n, m int, ids []string) ([]int, error) {
 	}
 	return labels, nil
 }
-
-// byteOrderMark begins the UTF-8 of spreadsheets.
-const byteOrderMark = "\ufeff"
 
 // columnNamed is the column of a name in a header; −1 without.
 func columnNamed(header []string, name string) int {
