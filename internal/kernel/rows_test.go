@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -104,6 +105,10 @@ func testRowSums[T Float](t *testing.T) {
 		dot, res := make([]float64, rows), make([]float64, rows)
 		RowDot(dot, h, k, ld)
 		RowResidual(res, h, k, y, ld)
+		own, likeOwn := make([]float64, rows), make([]float64, rows)
+		RowResidual(own, h, h, y, ld)
+		RowResidual(likeOwn, h, slices.Clone(h), y, ld)
+		sameBits(t, "RowResidual of h twice", own, likeOwn)
 		for i := range rows {
 			wantDot, wantRes, size := 0.0, 0.0, 0.0
 			for j := i * ld; j < (i+1)*ld; j++ {

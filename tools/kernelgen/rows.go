@@ -90,25 +90,25 @@ func (g *gen) rowLoop(family string, head func(), body func(j int)) {
 	for j := range g.vectors() {
 		body(j)
 	}
-	g.nextUnit("AX", "BX", "DI")
+	g.nextUnit("unit", "AX", "BX", "DI")
 	g.op("ADDQ $%d, R8", g.elem.size)
-	g.nextRow()
+	g.nextRow("row")
 	g.end()
 }
 
-// nextUnit moves the addresses of a row's elements on by a unit, and closes the loop over units.
-func (g *gen) nextUnit(addresses ...string) {
+// nextUnit moves the addresses of a row's elements on by a unit, and closes the loop over units that has the label.
+func (g *gen) nextUnit(label string, addresses ...string) {
 	for _, reg := range addresses {
 		g.op("ADDQ $%d, %s", unit*g.elem.size, reg)
 	}
 	g.op("DECQ R11")
-	g.op("JNZ unit")
+	g.op("JNZ %s", label)
 }
 
-// nextRow closes the loop over rows.
-func (g *gen) nextRow() {
+// nextRow closes the loop over rows that has the label.
+func (g *gen) nextRow(label string) {
 	g.op("DECQ R9")
-	g.op("JNZ row")
+	g.op("JNZ %s", label)
 }
 
 // sums is the number of float64 vectors that hold the 16 sums of a unit: the first ones of the register file.
@@ -141,42 +141,60 @@ func (g *gen) fold() {
 
 // rowDot writes dst_i = Σ a_ij·b_ij.
 func (g *gen) rowDot() {
-	g.rowSum("rowDot", func(j int) {
-		g.wide("AX", j, 4+j)
-		g.wide("BX", j, 8+j)
-		g.op("VFMADD231PD %s, %s, %s", g.v(8+j), g.v(4+j), g.v(j))
-	})
-}
-
-// rowResidual writes dst_i = Σ a_ij·(b_ij − 2·s_ij).
-func (g *gen) rowResidual() {
-	g.rowSum("rowResidual", func(j int) {
-		g.wide("R8", j, 4+j)
-		g.wide("BX", j, 8+j)
-		g.op("VADDPD %s, %s, %s", g.v(4+j), g.v(4+j), g.v(4+j))
-		g.op("VSUBPD %s, %s, %s", g.v(4+j), g.v(8+j), g.v(8+j))
-		g.wide("AX", j, 4+j)
-		g.op("VFMADD231PD %s, %s, %s", g.v(8+j), g.v(4+j), g.v(j))
-	})
-}
-
-// rowSum writes a kernel with a float64 sum for each row.
-func (g *gen) rowSum(family string, body func(j int)) {
-	g.begin(family, "", "rowArgs")
+	g.begin("rowDot", "", "rowArgs")
 	g.rowArgs()
-	g.label("row")
+	g.rowSums("row", func(j int) {
+		g.wide("AX", j, 4+j)
+		g.wide("BX", j, 8+j)
+		g.op("VFMADD231PD %s, %s, %s", g.v(8+j), g.v(4+j), g.v(j))
+	})
+	g.end()
+}
+
+// rowResidual writes dst_i = Σ a_ij·(b_ij − 2·s_ij). 2·s_ij is exact. Turning values into float64 takes most of the time, so that
+// those of a row that is both a and b are turned once.
+func (g *gen) rowResidual() {
+	g.begin("rowResidual", "", "rowArgs")
+	g.rowArgs()
+	g.table("twoF64", []uint64{0x4000000000000000})
+	g.op("VBROADCASTSD twoF64<>(SB), %s", g.v(15))
+	g.op("CMPQ AX, BX")
+	g.op("JEQ own")
+	g.rowSums("row", func(j int) {
+		g.residual("BX", j)
+		g.wide("AX", j, 8+j)
+		g.op("VFMADD231PD %s, %s, %s", g.v(8+j), g.v(4+j), g.v(j))
+	})
+	g.end()
+	g.rowSums("own", func(j int) {
+		g.residual("AX", j)
+		g.op("VFMADD231PD %s, %s, %s", g.v(8+j), g.v(4+j), g.v(j))
+	})
+	g.end()
+}
+
+// residual sets register 4+j to b − 2·s of float64 vector j of a unit, and 8+j to b, whose address is in reg base.
+func (g *gen) residual(base string, j int) {
+	g.wide("R8", j, 4+j)
+	g.wide(base, j, 8+j)
+	g.op("VFNMADD132PD %s, %s, %s", g.v(15), g.v(8+j), g.v(4+j))
+}
+
+// rowSums writes a loop over rows, with the label `row`, for a float64 sum of each: body once a vector of a unit.
+func (g *gen) rowSums(row string, body func(j int)) {
+	unit := row + "Unit"
+	g.label("%s", row)
 	for j := range g.sums() {
 		g.op("VXORPD X%d, X%d, X%d", j, j, j)
 	}
 	g.op("MOVQ R10, R11")
-	g.label("unit")
+	g.label("%s", unit)
 	for j := range g.sums() {
 		body(j)
 	}
-	g.nextUnit("AX", "BX", "R8")
+	g.nextUnit(unit, "AX", "BX", "R8")
 	g.fold()
 	g.op("VMOVSD X0, (DI)")
 	g.op("ADDQ $8, DI")
-	g.nextRow()
-	g.end()
+	g.nextRow(row)
 }

@@ -33,10 +33,10 @@ func (g *gen) thresholdRow(weight int) {
 // thresholdNext closes the loops over units and rows.
 func (g *gen) thresholdNext() {
 	g.op("ADDQ $2, SI")
-	g.nextUnit("AX", "DI")
+	g.nextUnit("unit", "AX", "DI")
 	g.op("ADDQ BX, SI")
 	g.op("ADDQ $%d, R8", g.elem.size)
-	g.nextRow()
+	g.nextRow("row")
 }
 
 func thresholdKernels(g *gen) {

@@ -49,6 +49,10 @@ func (g *gen) tmulTile(m, w int) {
 		g.op("PREFETCHT0 %d(AX)(R10*1)", off)
 	}
 	for i := range m {
+		if w == 1 && g.isa == avx512 {
+			g.op("%s.BCST %d(DX), %s, %s", g.fma(), i*g.elem.size, x(0), acc(i, 0))
+			continue
+		}
 		t := g.v(spare + i%(top-spare))
 		g.op("%s %d(DX), %s", g.broadcast(), i*g.elem.size, t)
 		for j := range w {
@@ -59,19 +63,31 @@ func (g *gen) tmulTile(m, w int) {
 	g.op("ADDQ R8, DX")
 	g.op("DECQ R9")
 	g.op("JNZ row")
+	// All sums first, then all of C: a load right behind a masked store to the same bytes or their neighbours waits for it.
+	g.op("MOVQ SI, DX")
 	for i := range m {
 		for j := range w - 1 {
-			g.op("%s %d(SI), %s, %s", g.add(), j*g.width, acc(i, j), acc(i, j))
+			g.op("%s %d(DX), %s, %s", g.add(), j*g.width, acc(i, j), acc(i, j))
+		}
+		last, off := acc(i, w-1), (w-1)*g.width
+		if g.isa == avx512 {
+			g.op("%s %d(DX), %s, K1, %s", g.add(), off, last, last)
+		} else {
+			g.op("%s %d(DX), %s, %s", g.maskmov(), off, g.v(mask), x(0))
+			g.op("%s %s, %s, %s", g.add(), x(0), last, last)
+		}
+		if i < m-1 {
+			g.op("ADDQ R11, DX")
+		}
+	}
+	for i := range m {
+		for j := range w - 1 {
 			g.op("%s %s, %d(SI)", g.mov(), acc(i, j), j*g.width)
 		}
 		last, off := acc(i, w-1), (w-1)*g.width
 		if g.isa == avx512 {
-			g.op("%s %d(SI), %s, K1, %s", g.add(), off, last, last)
 			g.op("%s %s, K1, %d(SI)", g.mov(), last, off)
 		} else {
-			t := x(0)
-			g.op("%s %d(SI), %s, %s", g.maskmov(), off, g.v(mask), t)
-			g.op("%s %s, %s, %s", g.add(), t, last, last)
 			g.op("%s %s, %s, %d(SI)", g.maskmov(), last, g.v(mask), off)
 		}
 		if i < m-1 {
