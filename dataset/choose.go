@@ -117,6 +117,9 @@ func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, e
 			return []*variable{v}, nil // the error is going to say why it cannot be read
 		}
 	}
+	if !slices.ContainsFunc(s.vars, func(v *variable) bool { return v.kind == cell || v.isMatrix() }) {
+		return nil, fmt.Errorf("dataset: %s: holds %s: no matrix with a row for each sample", s.path, s.listing())
+	}
 	return nil, fmt.Errorf("dataset: %s: holds %s; name the views with Options.Views", s.path, s.listing())
 }
 

@@ -139,6 +139,8 @@ func TestForeign(t *testing.T) {
 	wantError(t, err, "PyTorch")
 	_, err = read("a.npy", npyBytes("'|O'", false, "(3,)", []byte("\x80\x04....")), Options{})
 	wantError(t, err, "a.npy", "Python objects", "numpy.savez")
+	_, err = read("a.npy", npyBytes("'<f8'", false, "()", make([]byte, 8)), Options{})
+	wantError(t, err, "a.npy", "scalar float64", "no matrix with a row for each sample")
 	_, err = read("a.npy", npyBytes("'<f8'", false, "(3, 2, 1)", make([]byte, 48)), Options{})
 	wantError(t, err, "3×2×1", "reshape")
 	s := mustRead(t, "a.csv", []byte("PAR1,b\n1,2\n"), Options{}) // a name that begins like a format

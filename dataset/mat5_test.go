@@ -225,7 +225,7 @@ func TestMAT5Unusual(t *testing.T) {
 		}, Options{}, []string{"X"}},
 		{"nothing usable", func(e *mat5Encoder) {
 			e.add(e.array("t", 4, 0, []int{1, 1}, e.element(16, []byte("a"))))
-		}, Options{}, []string{"t (1×1 char)", "Options.Views"}},
+		}, Options{}, []string{"t (1×1 char)", "no matrix"}},
 		{"unknown name", func(e *mat5Encoder) { e.add(e.matrix("X", 6, 9, 2, 2, sampleValue(0))) },
 			Options{Views: []string{"Z"}}, []string{"Z", "X (2×2"}},
 		{"empty cell", func(e *mat5Encoder) { e.add(e.cell("X", []int{0, 0})) }, Options{}, []string{"X", "empty"}},

@@ -86,6 +86,7 @@ func TestCompareWrongUse(t *testing.T) {
 		"no label":    {[]string{a, writeText(t, "b", "id,label\nu,\nv,1\n")}, exitError, "line 2 has no label"},
 		"two columns": {[]string{a, writeText(t, "b", "1,2\n3,4\n")}, exitError, "none of which is called label"},
 		"empty":       {[]string{a, writeText(t, "b", "")}, exitError, "is empty"},
+		"no text":     {[]string{a, writeText(t, "b", "PK\x03\x04\x14\x00\x08,\n")}, exitError, "byte 5 (from 0) is zero"},
 		"ragged":      {[]string{a, writeText(t, "b", "id,label\nu\n")}, exitError, "wrong number of fields"},
 	} {
 		status, stdout, stderr := runLine(append([]string{"compare"}, test.args...)...)

@@ -56,7 +56,7 @@ func readLabeling(path, column string) (*labeling, error) {
 
 // read returns the labels as they stand in the file.
 func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
-	if err := skipMark(file); err != nil {
+	if err := beginText(file); err != nil {
 		return nil, err
 	}
 	r := csv.NewReader(file)
@@ -100,11 +100,14 @@ func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
 	return texts, nil
 }
 
-// skipMark passes over the byte order mark that spreadsheets begin a file with.
-func skipMark(file *bufio.Reader) error {
+// beginText passes over the byte order mark that spreadsheets begin a file with, and refuses a file that is no text in UTF-8.
+func beginText(file *bufio.Reader) error {
 	const mark = "\ufeff"
-	first, err := file.Peek(len(mark))
-	if string(first) == mark {
+	first, err := file.Peek(4096) // less than that is as good
+	if i := bytes.IndexByte(first, 0); i >= 0 {
+		return fmt.Errorf("is no CSV file in UTF-8: byte %d (from 0) is zero", i)
+	}
+	if strings.HasPrefix(string(first), mark) {
 		_, err = file.Discard(len(mark))
 	}
 	if errors.Is(err, io.EOF) {

@@ -22,7 +22,7 @@ func readStartLabels(path string, n, m int, ids []string) ([]int, error) {
 	}
 	defer file.Close()
 	text := bufio.NewReader(file)
-	if err := skipMark(text); err != nil {
+	if err := beginText(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	r := csv.NewReader(text)

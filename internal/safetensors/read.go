@@ -83,7 +83,7 @@ func readHeader(r io.Reader) (*File, [][2]int, error) {
 	}
 	n := binary.LittleEndian.Uint64(length[:])
 	if n < 2 || n > maxHeader {
-		return nil, nil, fmt.Errorf("safetensors: not such a file: it claims a header of %d bytes", n)
+		return nil, nil, fmt.Errorf("safetensors: the file is of another format: it claims a header of %d bytes", n)
 	}
 	header, err := readGrowing(r, int(n))
 	if err != nil {
@@ -133,7 +133,7 @@ func short(err error, got, want int) error {
 // decodeHeader sets the metadata and the tensors, without their data, in the order of their offsets, which it returns.
 func (f *File) decodeHeader(header []byte) ([][2]int, error) {
 	if header[0] != '{' {
-		return nil, fmt.Errorf("safetensors: not such a file: its header begins with %q", header[0])
+		return nil, fmt.Errorf("safetensors: the file is of another format: its header begins with %q", header[0])
 	}
 	type placed struct {
 		Tensor

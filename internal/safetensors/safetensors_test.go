@@ -165,9 +165,9 @@ func TestReadErrors(t *testing.T) {
 		want string
 	}{
 		"empty":         {nil, "truncated"},
-		"zip":           {[]byte("PK\x03\x04\x14\x00\x00\x00 and more"), "header of"},
+		"zip":           {[]byte("PK\x03\x04\x14\x00\x00\x00 and more"), "another format: it claims a header of"},
 		"huge header":   {append(binary.LittleEndian.AppendUint64(nil, 1<<62), '{'), "header of"},
-		"no object":     {raw(`[1,2]`, ""), "not such a file"},
+		"no object":     {raw(`[1,2]`, ""), "another format"},
 		"broken JSON":   {raw(`{"a":`, ""), "broken"},
 		"two values":    {raw(`{} {}`, ""), "more than one"},
 		"a number":      {raw(`{"a":3}`, ""), "broken"},
