@@ -107,7 +107,7 @@ func beginText(file *bufio.Reader) error {
 	if i := bytes.IndexByte(first, 0); i >= 0 {
 		return fmt.Errorf("is no CSV file in UTF-8: byte %d (from 0) is zero", i)
 	}
-	if strings.HasPrefix(string(first), mark) {
+	if bytes.HasPrefix(first, []byte(mark)) {
 		_, err = file.Discard(len(mark))
 	}
 	if errors.Is(err, io.EOF) {

@@ -389,6 +389,7 @@ func TestStartLabels(t *testing.T) {
 		{"0\nx\n1\n", `the label "x"`, nil},
 		{"a,b\n0,1\n", "none of which is called label", nil},
 		{"label,x\n0,1\n1\n", "wrong number of fields", nil},
+		{"0\n1\n\x00\n", "byte 4 (from 0) is zero", nil},
 	} {
 		path := filepath.Join(t.TempDir(), "labels.csv")
 		if err := os.WriteFile(path, []byte(test.text), 0o644); err != nil {
