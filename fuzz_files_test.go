@@ -93,7 +93,7 @@ func FuzzResealedFiles(f *testing.F) {
 		defer cancel()
 		began := time.Now()
 		var err error
-		got := testutil.Allocated(func() {
+		got := testutil.MostHeld(func() {
 			if !ofModel {
 				_, err = largemvc.Resume(ctx, views, path, nil)
 				return
@@ -104,7 +104,7 @@ func FuzzResealedFiles(f *testing.F) {
 			}
 		})
 		if got > 256<<20 {
-			t.Errorf("number %d of the file is %d: %d MiB are allocated, then %v", field, number, got>>20, err)
+			t.Errorf("number %d of the file is %d: %d MiB are held, then %v", field, number, got>>20, err)
 		}
 		if took := time.Since(began); took > 20*time.Second && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("number %d of the file is %d: it takes %v, then %v", field, number, took, err)
