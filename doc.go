@@ -98,8 +98,9 @@
 //
 // # Limits
 //
-// All samples are trained on at once, in memory: about 4 bytes for each value of X and some tens of percent for the state
-// of the rows (Config.EstimateMemory). The number of clusters must be given; package choose helps. Labels come from k-means, so
-// clusters that H does not separate are not found. Where neighbours mislead, as in graphs with hubs, the default preset can
-// be worse than PresetPaper.
+// Unless told otherwise, a fit trains on all samples at once and holds them in memory: 4 bytes for each value of X and the
+// state of the rows (Config.EstimateMemory says how much). Rows can be read from disk (RowsView), a fit can train on some of the
+// samples (Config.FitSamples), and several processes can share the rows (Config.Machine.Comm). The number of clusters must be
+// given; package choose helps. Labels come from k-means, so clusters that H does not separate are not found. Where neighbours
+// mislead, as in graphs with hubs, the default preset can be worse than PresetPaper.
 package largemvc
