@@ -271,7 +271,8 @@ func TestNamesThatAreTwice(t *testing.T) {
 func TestNumbersThatMayBeNames(t *testing.T) {
 	for text, want := range map[string]bool{
 		"2019,2020,2021\n0.5,1.5,2.5\n3.5,4.5,5.5\n": true,
-		"2019,2020,2022\n0.5,1.5,2.5\n3.5,4.5,5.5\n": false,
+		"2019,2020,2022\n0.5,1.5,2.5\n3.5,4.5,5.5\n": true,
+		"2019,2020,2020\n0.5,1.5,2.5\n3.5,4.5,5.5\n": false,
 		"2019,2020,2021\n5,1.5,2.5\n3.5,4.5,5.5\n":   false,
 	} {
 		s := mustRead(t, "t.csv", []byte(text), Options{})

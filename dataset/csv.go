@@ -16,17 +16,17 @@ import (
 
 // csvFile is a text file of records: what its first pass found.
 type csvFile struct {
-	lim         *limits
-	open        func() (io.Reader, error) // the text from its beginning, as UTF-8
-	delimiter   byte
-	comma       bool // numbers have a decimal comma
-	columns          // the names in the header, and how many there are
-	skip        int  // records before the first sample
-	records     int  // samples
-	comments    int
-	inComment   bool // the header stands in a comment
-	mayBeHeader bool // the first record, which was taken for data
-	gaps        int  // places between two records with empty lines
+	lim       *limits
+	open      func() (io.Reader, error) // the text from its beginning, as UTF-8
+	delimiter byte
+	comma     bool // numbers have a decimal comma
+	columns        // the names in the header, and how many there are
+	skip      int  // records before the first sample
+	records   int  // samples
+	comments  int
+	inComment bool         // the header stands in a comment
+	doubt     *headerDoubt // of the first record, which was taken for data; nil without
+	gaps      int          // places between two records with empty lines
 
 	seen       []fieldClass     // of each column, the classes of all its fields
 	firstText  map[int]csvPlace // of each column, its first field that is not a number
@@ -74,9 +74,8 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	if name := c.twice(); name != "" && c.fields <= 1<<16 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: two columns are named %s", s.path, name))
 	}
-	if c.mayBeHeader {
-		s.notes = append(s.notes, fmt.Sprintf("%s: the whole numbers of the first line are read as a sample; if they name "+
-			"the columns, give Options.Header yes", s.path))
+	if c.doubt.remains() {
+		s.notes = append(s.notes, c.doubt.note(s.path))
 	}
 	if c.gaps > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: empty lines at %d places between the records are skipped", s.path, c.gaps))
@@ -249,6 +248,9 @@ func (c *csvFile) count(line []byte, number int, lim *limits) error {
 	if 2*int64(c.fields)*int64(c.records) > lim.Max() {
 		return fmt.Errorf("holds more than %d records of %d fields; Options.MaxBytes allows %s", c.records, c.fields,
 			size(lim.Max()))
+	}
+	if c.doubt.remains() && c.records > 0 {
+		c.doubt.look(splitFields(nil, line, c.delimiter))
 	}
 	more := true
 	for i := 0; more; i++ {
