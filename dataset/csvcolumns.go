@@ -76,6 +76,9 @@ func matches(patterns []string, name string) bool {
 // chooseLabel finds the column of the labels: the one named by option, or one of a usual name. Other columns of such names are
 // no features: with them the clusters would be given away.
 func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
+	if s.role == roleMask {
+		return nil
+	}
 	if o.Labels != "" {
 		if err := c.once(o.Labels); err != nil {
 			return err
