@@ -76,7 +76,7 @@ func matches(patterns []string, name string) bool {
 // chooseLabel finds the column of the labels: the one named by option, or one of a usual name. Other columns of such names are
 // no features: with them the clusters would be given away.
 func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
-	if s.role == roleMask {
+	if s.role == roleMask || c.holdsTriplets(s, o) {
 		return nil
 	}
 	if o.Labels != "" {
@@ -111,6 +111,12 @@ func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 	return nil
 }
 
+// holdsTriplets tells whether a file is one of (row, column, value): its rows are no samples, and none of its columns names or
+// labels any.
+func (c *csvFile) holdsTriplets(s *source, o *Options) bool {
+	return o.Triplets && s.role == roleData && c.fields == 3
+}
+
 // chooseFeatures takes the columns of numbers that are left, and those of texts that options make features of.
 func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limits) error {
 	var problem error
@@ -133,6 +139,9 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 				return err
 			}
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
+			if c.holdsTriplets(s, o) {
+				continue
+			}
 			if c.header != nil && idStrength(c.header[i]) == 2 && !o.NoIDs {
 				s.offers = append(s.offers, fmt.Sprintf("%s: %s has the name of ids and is read as a feature; to leave it "+
 					"out, give Options.LeaveOut %s",

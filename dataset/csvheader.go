@@ -20,6 +20,10 @@ func (c *csvFile) chooseHeader(first, second []byte, o *Options, lim *limits) er
 		return err
 	}
 	names, below := split(first), split(second)
+	number := func(f []byte) bool { return classify(f) == numberField }
+	if o.Triplets && o.Header == AutoHeader && !slices.ContainsFunc(names, func(f []byte) bool { return !number(f) }) {
+		return nil // 0,1,2 is an entry there
+	}
 	if o.Header == NoHeader || o.Header == AutoHeader && !isHeader(names, below) {
 		if o.Header == AutoHeader {
 			c.doubt = newHeaderDoubt(names, below, o)

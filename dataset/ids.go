@@ -67,7 +67,7 @@ type idColumn struct {
 // chooseID finds the column that names the samples: the one of the options, else one with a name of ids, else a first column
 // without a telling name that counts the samples, else a column of texts that are all different.
 func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) error {
-	if o.NoIDs && s.role != roleMask {
+	if o.NoIDs && s.role != roleMask || c.holdsTriplets(s, o) {
 		return nil
 	}
 	if o.IDs != "" {

@@ -443,9 +443,10 @@ func (p *plan) settle(o *Options) error {
 	}
 	if o.Triplets {
 		p.n, p.why = labels, "triplets"
-		if !looksLikeTriplets(p.views) {
-			return fmt.Errorf("dataset: %s: triplets need three columns (row, column, value); %s is %s",
-				p.sources[0].path, p.views[0].name, p.views[0].shapeString())
+		for _, v := range p.views {
+			if !looksLikeTriplets([]*variable{v}) {
+				return v.errorf("is %s; triplets need three columns (row, column, value)", v.shapeString())
+			}
 		}
 		return nil
 	}
