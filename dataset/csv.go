@@ -2,8 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"compress/flate"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +49,7 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	if gz {
 		s.format = "CSV (gzip)"
 		c.open = func() (io.Reader, error) {
-			z, err := gzip.NewReader(newBuffered(io.NewSectionReader(f, 0, s.size)))
+			z, err := newGzipReader(io.NewSectionReader(f, 0, s.size))
 			if err != nil {
 				return nil, gzipError(err)
 			}
@@ -100,17 +98,6 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 func (c *csvFile) isOwnLabels() bool {
 	i := slices.Index(c.header, "sample")
 	return i >= 0 && i <= 1 && len(c.header) >= i+4 && slices.Equal(c.header[i:i+4], []string{"sample", "label", "near", "next"})
-}
-
-func gzipError(err error) error {
-	var corrupt flate.CorruptInputError
-	switch {
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt):
-		return errors.New("is damaged (gzip)")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("is truncated (gzip)")
-	}
-	return err
 }
 
 // scan finds delimiter, header, records, fields, and what the fields of each column look like.
