@@ -263,6 +263,11 @@ func (c *csvFile) stream(features []csvFeature, run func(int, []byte) error) err
 				if x, ok = c.parse(f); !ok {
 					return fmt.Errorf("has %q in line %d, %s, which is not a number", short(f), line, c.title(feature.column))
 				}
+				if math.Abs(x) >= 1<<53 && roundsWhole(f, x) {
+					return fmt.Errorf("has the whole number %s in line %d, %s, which float64 rounds: it holds whole numbers up "+
+						"to 2^53; leave the column out with Options.LeaveOut %s, or give Options.IDs %[4]s, if it is an id, else "+
+						"write it with an exponent", short(f), line, c.title(feature.column), c.optionName(feature.column))
+				}
 			}
 			binary.LittleEndian.PutUint64(raw[8*k:], math.Float64bits(x))
 		}

@@ -58,6 +58,15 @@ func parseNumber(s []byte) (float64, bool) {
 	return 0, false
 }
 
+// roundsWhole tells whether a text is a whole number, in digits alone, that is another one than x, which it was read as.
+func roundsWhole(s []byte, x float64) bool {
+	digits := bytes.TrimLeft(bytes.TrimLeft(s, "+-"), "0")
+	if len(bytes.Trim(digits, "0123456789")) > 0 {
+		return false
+	}
+	return string(digits) != strconv.FormatFloat(math.Abs(x), 'f', 0, 64)
+}
+
 // mayBeNumber spares a text that is none the copy and the error that parsing makes.
 func mayBeNumber(s []byte) bool {
 	const longest = 1 << 10

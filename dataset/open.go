@@ -496,6 +496,7 @@ func (p *plan) readRaw(o *Options) (*rawSet, error) {
 		return nil, err
 	}
 	p.warn(r.set, o.Labels != "")
+	p.warnOfRounding(r.set, r.bad)
 	if p.joined != nil {
 		r.set.IDs = p.joined.ids
 	}
