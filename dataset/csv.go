@@ -221,7 +221,7 @@ func (c *csvFile) makeColumns(lim *limits) error {
 	if err := lim.Take("what is noted of its columns", 8*int64(c.fields)); err != nil {
 		return err
 	}
-	c.seen = slices.Repeat([]fieldClass{countsFrom0 | countsFrom1}, c.fields)
+	c.seen = slices.Repeat([]fieldClass{countsFrom0 | countsFrom1 | daysOnly}, c.fields)
 	return nil
 }
 
@@ -260,6 +260,9 @@ func (c *csvFile) note(i int, f []byte, line int) {
 		if !isNumberText(f, c.records+1) {
 			seen &^= countsFrom1
 		}
+	}
+	if seen&daysOnly != 0 && !isDay(f) {
+		seen &^= daysOnly
 	}
 	c.seen[i] = seen | class
 	switch {

@@ -148,6 +148,11 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 					s.path, c.title(i), c.optionName(i)))
 				continue
 			}
+			if c.seen[i]&daysOnly != 0 && c.records > 2 {
+				s.offers = append(s.offers, fmt.Sprintf("%s: %s holds dates as whole numbers (20240501) and is read as a feature, "+
+					"in which the days of two months lie far apart; turn it into days since a first one, or leave it out with "+
+					"Options.LeaveOut %s", s.path, c.title(i), c.optionName(i)))
+			}
 			if (i > 0 || c.roles.id < 0) && c.countsSamples(i) {
 				s.offers = append(s.offers, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
 					"give Options.IDs %s, "+
