@@ -28,7 +28,8 @@ type builder[T elem.Float] struct {
 
 	block []T // decoded elements of one run
 	bad   badValues
-	csr   *CSR // of a matrix that came compressed
+	round *rounding // nil where the values are held as they come
+	csr   *CSR      // of a matrix that came compressed
 }
 
 // badValues remembers the values of a view that are no finite numbers.
@@ -36,6 +37,7 @@ type badValues struct {
 	nan        []int32 // NaN of each row, nil without any
 	hasInf     bool
 	infR, infC int
+	lossy      []lossyColumn
 }
 
 func (b *badValues) note(lim *limits, rows, r, c int, x float64) error {
@@ -141,6 +143,7 @@ func (b *builder[T]) add(off int, raw []byte) error {
 		b.dense = grown(b.dense, off+n, b.rows*b.cols)
 		dst := b.dense[off : off+n]
 		elem.Decode(dst, raw, b.typ)
+		b.noteRounding(off, raw)
 		return b.check(off, dst)
 	}
 	if cap(b.block) < n {
@@ -148,6 +151,7 @@ func (b *builder[T]) add(off int, raw []byte) error {
 	}
 	x := b.block[:n]
 	elem.Decode(x, raw, b.typ)
+	b.noteRounding(off, raw)
 	if err := b.check(off, x); err != nil {
 		return err
 	}
@@ -167,6 +171,17 @@ func (b *builder[T]) add(off int, raw []byte) error {
 		}
 	}
 	return nil
+}
+
+// noteRounding looks at elements that have been decoded, and are in little-endian order with that.
+func (b *builder[T]) noteRounding(off int, raw []byte) {
+	switch {
+	case b.round == nil:
+	case b.turned:
+		b.round.columns(off, raw, b.typ.Kind, b.rows)
+	default:
+		b.round.rows(off, raw, b.typ.Kind)
+	}
 }
 
 // addDense stores decoded elements in a view that turned dense while a run was being read.

@@ -271,12 +271,36 @@ func TestNamesThatAreTwice(t *testing.T) {
 func TestNumbersThatMayBeNames(t *testing.T) {
 	for text, want := range map[string]bool{
 		"2019,2020,2021\n0.5,1.5,2.5\n3.5,4.5,5.5\n": true,
-		"2019,2020,2022\n0.5,1.5,2.5\n3.5,4.5,5.5\n": false,
+		"2019,2020,2022\n0.5,1.5,2.5\n3.5,4.5,5.5\n": true,
+		"2019,2020,2020\n0.5,1.5,2.5\n3.5,4.5,5.5\n": false,
 		"2019,2020,2021\n5,1.5,2.5\n3.5,4.5,5.5\n":   false,
 	} {
 		s := mustRead(t, "t.csv", []byte(text), Options{})
 		if got := strings.Contains(s.Reading.String(), "give Options.Header yes"); got != want || s.Samples() != 3 {
 			t.Errorf("%q: told %t, %d samples", text, got, s.Samples())
 		}
+	}
+}
+
+// TestDaysAsNumbers: dates that are whole numbers are features, which is said; eight digits alone are no dates.
+func TestDaysAsNumbers(t *testing.T) {
+	for text, want := range map[string]bool{
+		"date,a\n20240501,4\n20240229,7\n19991231,5\n": true,
+		"20240501,4\n20240502,7\n20240503,5\n":         true,
+		"date,a\n20240501,4\n20230229,7\n19991231,5\n": false,
+		"n,a\n20240501,4\n20241301,7\n20240101,5\n":    false,
+		"n,a\n20240501,4\n20240502.5,7\n20240503,5\n":  false,
+		"n,a\n20240501,4\n2024050,7\n20240503,5\n":     false,
+		"n,a\n21240501,4\n21240502,7\n21240503,5\n":    false,
+	} {
+		s := mustRead(t, "t.csv", []byte(text), Options{})
+		notes := strings.Join(s.Reading.Notes, "; ")
+		if strings.Contains(notes, "holds dates as whole numbers") != want || s.Views[0].Cols != 2 {
+			t.Errorf("%q: notes %q, %d features", text, notes, s.Views[0].Cols)
+		}
+	}
+	s := mustRead(t, "t.csv", []byte("date,a\n20240501,4\n20240229,7\n19991231,5\n"), Options{LeaveOut: []string{"date"}})
+	if len(s.Reading.Notes) > 0 {
+		t.Errorf("notes %q", s.Reading.Notes)
 	}
 }

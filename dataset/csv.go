@@ -2,8 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"compress/flate"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -16,17 +14,17 @@ import (
 
 // csvFile is a text file of records: what its first pass found.
 type csvFile struct {
-	lim         *limits
-	open        func() (io.Reader, error) // the text from its beginning, as UTF-8
-	delimiter   byte
-	comma       bool // numbers have a decimal comma
-	columns          // the names in the header, and how many there are
-	skip        int  // records before the first sample
-	records     int  // samples
-	comments    int
-	inComment   bool // the header stands in a comment
-	mayBeHeader bool // the first record, which was taken for data
-	gaps        int  // places between two records with empty lines
+	lim       *limits
+	open      func() (io.Reader, error) // the text from its beginning, as UTF-8
+	delimiter byte
+	comma     bool // numbers have a decimal comma
+	columns        // the names in the header, and how many there are
+	skip      int  // records before the first sample
+	records   int  // samples
+	comments  int
+	inComment bool         // the header stands in a comment
+	doubt     *headerDoubt // of the first record, which was taken for data; nil without
+	gaps      int          // places between two records with empty lines
 
 	seen       []fieldClass     // of each column, the classes of all its fields
 	firstText  map[int]csvPlace // of each column, its first field that is not a number
@@ -51,7 +49,7 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	if gz {
 		s.format = "CSV (gzip)"
 		c.open = func() (io.Reader, error) {
-			z, err := gzip.NewReader(newBuffered(io.NewSectionReader(f, 0, s.size)))
+			z, err := newGzipReader(io.NewSectionReader(f, 0, s.size))
 			if err != nil {
 				return nil, gzipError(err)
 			}
@@ -74,9 +72,8 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	if name := c.twice(); name != "" && c.fields <= 1<<16 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: two columns are named %s", s.path, name))
 	}
-	if c.mayBeHeader {
-		s.notes = append(s.notes, fmt.Sprintf("%s: the whole numbers of the first line are read as a sample; if they name "+
-			"the columns, give Options.Header yes", s.path))
+	if c.doubt.remains() {
+		s.notes = append(s.notes, c.doubt.note(s.path))
 	}
 	if c.gaps > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("%s: empty lines at %d places between the records are skipped", s.path, c.gaps))
@@ -101,17 +98,6 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 func (c *csvFile) isOwnLabels() bool {
 	i := slices.Index(c.header, "sample")
 	return i >= 0 && i <= 1 && len(c.header) >= i+4 && slices.Equal(c.header[i:i+4], []string{"sample", "label", "near", "next"})
-}
-
-func gzipError(err error) error {
-	var corrupt flate.CorruptInputError
-	switch {
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt):
-		return errors.New("is damaged (gzip)")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("is truncated (gzip)")
-	}
-	return err
 }
 
 // scan finds delimiter, header, records, fields, and what the fields of each column look like.
@@ -235,7 +221,7 @@ func (c *csvFile) makeColumns(lim *limits) error {
 	if err := lim.Take("what is noted of its columns", 8*int64(c.fields)); err != nil {
 		return err
 	}
-	c.seen = slices.Repeat([]fieldClass{countsFrom0 | countsFrom1}, c.fields)
+	c.seen = slices.Repeat([]fieldClass{countsFrom0 | countsFrom1 | daysOnly}, c.fields)
 	return nil
 }
 
@@ -249,6 +235,9 @@ func (c *csvFile) count(line []byte, number int, lim *limits) error {
 	if 2*int64(c.fields)*int64(c.records) > lim.Max() {
 		return fmt.Errorf("holds more than %d records of %d fields; Options.MaxBytes allows %s", c.records, c.fields,
 			size(lim.Max()))
+	}
+	if c.doubt.remains() && c.records > 0 {
+		c.doubt.look(splitFields(nil, line, c.delimiter))
 	}
 	more := true
 	for i := 0; more; i++ {
@@ -271,6 +260,9 @@ func (c *csvFile) note(i int, f []byte, line int) {
 		if !isNumberText(f, c.records+1) {
 			seen &^= countsFrom1
 		}
+	}
+	if seen&daysOnly != 0 && !isDay(f) {
+		seen &^= daysOnly
 	}
 	c.seen[i] = seen | class
 	switch {

@@ -76,6 +76,9 @@ func matches(patterns []string, name string) bool {
 // chooseLabel finds the column of the labels: the one named by option, or one of a usual name. Other columns of such names are
 // no features: with them the clusters would be given away.
 func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
+	if s.role == roleMask || c.holdsTriplets(s, o) {
+		return nil
+	}
 	if o.Labels != "" {
 		if err := c.once(o.Labels); err != nil {
 			return err
@@ -108,6 +111,12 @@ func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 	return nil
 }
 
+// holdsTriplets tells whether a file is one of (row, column, value): its rows are no samples, and none of its columns names or
+// labels any.
+func (c *csvFile) holdsTriplets(s *source, o *Options) bool {
+	return o.Triplets && s.role == roleData && c.fields == 3
+}
+
 // chooseFeatures takes the columns of numbers that are left, and those of texts that options make features of.
 func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limits) error {
 	var problem error
@@ -130,11 +139,19 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 				return err
 			}
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
+			if c.holdsTriplets(s, o) {
+				continue
+			}
 			if c.header != nil && idStrength(c.header[i]) == 2 && !o.NoIDs {
 				s.offers = append(s.offers, fmt.Sprintf("%s: %s has the name of ids and is read as a feature; to leave it "+
 					"out, give Options.LeaveOut %s",
 					s.path, c.title(i), c.optionName(i)))
 				continue
+			}
+			if c.seen[i]&daysOnly != 0 && c.records > 2 {
+				s.offers = append(s.offers, fmt.Sprintf("%s: %s holds dates as whole numbers (20240501) and is read as a feature, "+
+					"in which the days of two months lie far apart; turn it into days since a first one, or leave it out with "+
+					"Options.LeaveOut %s", s.path, c.title(i), c.optionName(i)))
 			}
 			if (i > 0 || c.roles.id < 0) && c.countsSamples(i) {
 				s.offers = append(s.offers, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
@@ -250,6 +267,11 @@ func (c *csvFile) stream(features []csvFeature, run func(int, []byte) error) err
 			default:
 				if x, ok = c.parse(f); !ok {
 					return fmt.Errorf("has %q in line %d, %s, which is not a number", short(f), line, c.title(feature.column))
+				}
+				if math.Abs(x) >= 1<<53 && roundsWhole(f, x) {
+					return fmt.Errorf("has the whole number %s in line %d, %s, which float64 rounds: it holds whole numbers up "+
+						"to 2^53; leave the column out with Options.LeaveOut %s, or give Options.IDs %[4]s, if it is an id, else "+
+						"write it with an exponent", short(f), line, c.title(feature.column), c.optionName(feature.column))
 				}
 			}
 			binary.LittleEndian.PutUint64(raw[8*k:], math.Float64bits(x))

@@ -33,6 +33,19 @@ func TestCSVForms(t *testing.T) {
 		{"numbers beside a label", "0,1,label\n5,6,k\n7,8,l\n", Options{}, "5 6|7 8", "0 1"},
 		{"two numbers above decimals", "0,1\n0.5,1.5\n2.5,3.5\n", Options{}, "0.5 1.5|2.5 3.5", "0 1"},
 		{"two numbers above whole ones", "0,1\n2,3\n", Options{}, "0 1|2 3", ""},
+		{"years beside a usual name", "id,2019,2020\nAT,1.5,2.5\nDE,2.5,1.5\n", Options{}, "1.5 2.5|2.5 1.5", "2019 2020"},
+		{"wavelengths beside a usual name", "sample_id,400.5,401,401.5\na,1,2,3\nb,3,2,5\n", Options{}, "1 2 3|3 2 5",
+			"400.5 401 401.5"},
+		{"classes beside wavelengths", "400.5,401,class\n1,2,a\n3,2,b\n", Options{}, "1 2|3 2", "400.5 401"},
+		{"years beside patients", "patient,2019,2020,2021\na,1.5,2.5,3.5\nb,2.5,1.5,3.5\n", Options{}, "1.5 2.5 3.5|2.5 1.5 3.5",
+			"2019 2020 2021"},
+		{"an index without a name", ",2019,2020\nAT,1,2\nDE,2,1\n", Options{}, "1 2|2 1", "2019 2020"},
+		{"a named index", "gene,0,1,2,3\na,5,6,7,8\nb,7,8,9,9\nc,1,1,1,1\n", Options{},
+			"5 6 7 8|7 8 9 9|1 1 1 1", "0 1 2 3"},
+		{"a named index of two columns", "gene,0,1\na,0.5,6.5\nb,7.5,8.5\nc,1,1\n", Options{}, "0.5 6.5|7.5 8.5|1 1",
+			"0 1"},
+		{"a case is a sample", "case,5,3,1\ncontrol,4,3,2\nother,2,2,2\n", Options{}, "5 3 1|4 3 2|2 2 2", ""},
+		{"yes and no", "no,1,2\nyes,3,4\nno,5,5\n", Options{LeaveOut: []string{"0"}}, "1 2|3 4|5 5", ""},
 		{"data that begin with whole numbers", "1,2,3\n4,5,6\n", Options{}, "1 2 3|4 5 6", ""},
 		{"a missing value is no empty name", "NA,0,1\n1,2,3\n", Options{AllowNaN: true}, "NaN 0 1|1 2 3", ""},
 		{"Excel in Europe", "a;b\n0,5;1\n2;-3,25\n", Options{}, "0.5 1|2 -3.25", "a b"},
@@ -74,12 +87,34 @@ func TestCSVForms(t *testing.T) {
 func TestCSVNumberedColumns(t *testing.T) {
 	for text, said := range map[string]bool{
 		"0,1\n2,3\n": true, "0,1,2\n5,3,4\n": true, "0\n0.5\n1.5\n": true, "7,8,9\n0.5,1.5,2.5\n": true,
-		"0,0\n2,3\n": false, "1,2\n3,4\n": false, "0\n1\n0\n": false, "3\n0.5\n": false, "1,2\n0.5,0.5\n": false,
+		"2015,2020,2025\n1.5,2.5,3.5\n": true, "400.5,401,401.5\n3,2,1\n1,2,0\n": true,
+		"country,2019,2020,2021\nAT,1.5,2.5,3.5\n": true,
+		"gene,0,1,2\na,5,6,7\n":                    true, "AT,1,2,3\nDE,3,2,1\n": true, "case,7,8,9\ncontrol,3,2,1\nrest,4,4,4\n": true,
+		"400,401,402\n3,2,1\n1,2,3\n": false, "5,3,1\n4,3,2\n2,2,2\n": false, "AT,1.5,2,2.5\nDE,3,2,1\nFR,1,2,3\n": false,
+		"0,0,0\n0.5,0.5,0.5\n": false, "AT,5,3\nDE,1,2\n": false, ",1,2\n3,1,0\n": false,
+		"1,5,0.5\n2.5,1.5,1\n": false, "0,0\n2,3\n": false, "1,2\n3,4\n": false, "0\n1\n0\n": false,
+		"3\n0.5\n": false, "1,2\n0.5,0.5\n": false,
 	} {
-		s := mustRead(t, "t.csv", []byte(text), Options{NoIDs: true})
+		o := Options{AllowNaN: true}
+		if text[0] < 'A' {
+			o.NoIDs = true
+		} else {
+			o.IDs = "0"
+		}
+		s := mustRead(t, "t.csv", []byte(text), o)
 		notes := strings.Join(s.Reading.Notes, "; ")
 		if strings.Contains(notes, "if they name the columns, give Options.Header yes") != said {
 			t.Errorf("%q: notes %q", text, s.Reading.Notes)
+		}
+		o.Header = NoHeader
+		if s := mustRead(t, "t.csv", []byte(text), o); strings.Contains(strings.Join(s.Reading.Notes, "; "), "first line") {
+			t.Errorf("%q: notes %q where an option says that it has no header", text, s.Reading.Notes)
+		}
+	}
+	for text, said := range map[string]bool{"color,kind\nA,x\nB,y\nA,x\n": true, "color,kind\nA,x\nB,kind\nA,x\n": false} {
+		s := mustRead(t, "t.csv", []byte(text), Options{OneHot: []string{"*"}, NoIDs: true})
+		if notes := strings.Join(s.Reading.Notes, "; "); said != strings.Contains(notes, "the texts of the first line (color, kind)") {
+			t.Errorf("%q: notes %q", text, notes)
 		}
 	}
 }

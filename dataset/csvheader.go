@@ -20,8 +20,14 @@ func (c *csvFile) chooseHeader(first, second []byte, o *Options, lim *limits) er
 		return err
 	}
 	names, below := split(first), split(second)
+	number := func(f []byte) bool { return classify(f) == numberField }
+	if o.Triplets && o.Header == AutoHeader && !slices.ContainsFunc(names, func(f []byte) bool { return !number(f) }) {
+		return nil // 0,1,2 is an entry there
+	}
 	if o.Header == NoHeader || o.Header == AutoHeader && !isHeader(names, below) {
-		c.mayBeHeader = o.Header == AutoHeader && mayNumberColumns(names, below)
+		if o.Header == AutoHeader {
+			c.doubt = newHeaderDoubt(names, below, o)
+		}
 		return nil
 	}
 	c.nameColumns(names)
@@ -72,8 +78,9 @@ func (c *csvFile) twice() string {
 }
 
 // isHeader tells whether the first record names the columns of the second: a name stands above a number, all fields of the
-// first are names and one of them is a usual one, or it numbers the columns from 0, as pandas does. A file of nothing else than
-// names, of more than one column, has no sample.
+// first are names and one of them is a usual one, or it numbers the columns from 0, as pandas does. Beside a name that is no
+// value, or an empty one above texts, numbers are names too: years, wavelengths. A file of nothing else than names, of more
+// than one column, has no sample.
 func isHeader(first, second [][]byte) bool {
 	if second == nil && len(first) > 1 {
 		return !slices.ContainsFunc(first, func(f []byte) bool { return classify(f) != wordField })
@@ -84,7 +91,8 @@ func isHeader(first, second [][]byte) bool {
 	if namesAboveNothing(first, second) {
 		return true
 	}
-	usual, words, numbers, missing := false, 0, 0, 0 // numbers are more than fields where they cannot count the columns
+	usual, sure := false, false
+	words, numbers, missing := 0, 0, 0 // numbers are more than fields where they cannot count the columns
 	for i, f := range first {
 		switch classify(f) {
 		case numberField:
@@ -101,6 +109,7 @@ func isHeader(first, second [][]byte) bool {
 				return true
 			}
 			usual = usual || slices.Contains(labelNames, strings.ToLower(string(f))) || idStrength(string(f)) > 0
+			sure = sure || isNoValue(string(f))
 		default:
 			return false // a number in another notation, or a date: data
 		}
@@ -108,8 +117,12 @@ func isHeader(first, second [][]byte) bool {
 	switch {
 	case numbers == 0 || words > 0 && numbers > len(first):
 		return words > 0 && usual
-	case words > 0 && !usual || numbers > len(first):
+	case numbers > len(first):
 		return false
+	case sure, missing > 0 && classify(second[0]) == wordField, usual && mayNumberColumns(first, second) && increase(first):
+		return true
+	case words > 0 && !usual:
+		return countsAfterNames(first, second)
 	}
 	return numbersColumns(first, second, numbers, words+missing)
 }
@@ -120,27 +133,6 @@ func namesAboveNothing(first, second [][]byte) bool {
 	word := func(f []byte) bool { return classify(f) == wordField }
 	value := func(f []byte) bool { return !isMissing(f) }
 	return !slices.ContainsFunc(first, func(f []byte) bool { return !word(f) }) && !slices.ContainsFunc(second, value)
-}
-
-// mayNumberColumns tells whether the first record has whole numbers that grow by one, years perhaps, and the second has decimals:
-// as likely names as a sample. So is what counts the columns from 0, as pandas does, where they are too few to be sure.
-func mayNumberColumns(first, second [][]byte) bool {
-	if len(first) != len(second) {
-		return false
-	}
-	fromZero := string(first[0]) == "0"
-	if len(first) < 3 && !fromZero {
-		return false
-	}
-	for i, f := range first {
-		k, err := strconv.Atoi(string(f))
-		before, _ := strconv.Atoi(string(first[max(i-1, 0)]))
-		if err != nil || i > 0 && k != before+1 {
-			return false
-		}
-	}
-	return fromZero && len(first) > 1 ||
-		!slices.ContainsFunc(second, func(f []byte) bool { return !bytes.ContainsAny(f, ".,eE") })
 }
 
 // numbersColumns tells whether the numbers of the first record count its columns: from 0 in any order, as a table has them

@@ -110,23 +110,3 @@ func (s *Set) Incomplete(present [][]bool) (*Set, error) {
 	}
 	return out, nil
 }
-
-// ReadMask reads an n×V matrix of zeros (absent) and ones (present) from a file of any format: the variable present or
-// mask, or the only one.
-func ReadMask(path string, n, views int) ([][]bool, error) {
-	o := &Options{NoLabels: true}
-	lim := newLimits(o)
-	s, err := openSource(path, roleMask, o, lim)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
-	v := s.maskVariable("", o)
-	if v == nil && len(s.vars) == 1 {
-		v = s.vars[0]
-	}
-	if v == nil {
-		return nil, fmt.Errorf("dataset: %s: holds no mask, but %s", path, s.listing())
-	}
-	return readMask(v, n, views, lim)
-}

@@ -67,7 +67,7 @@ type idColumn struct {
 // chooseID finds the column that names the samples: the one of the options, else one with a name of ids, else a first column
 // without a telling name that counts the samples, else a column of texts that are all different.
 func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) error {
-	if s.role == roleMask || o.NoIDs {
+	if o.NoIDs && s.role != roleMask || c.holdsTriplets(s, o) {
 		return nil
 	}
 	if o.IDs != "" {
@@ -85,8 +85,8 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 	asked := o.IDs != "" && candidates[0].column == c.find(o.IDs)
 	chosen := candidates[0]
 	if !asked {
-		if chosen = bestID(candidates); chosen == nil {
-			return nil
+		if chosen = bestID(candidates); chosen == nil || s.role == roleMask && !chosen.unique() {
+			return nil // in a mask it may be a view of such a name
 		}
 	}
 	switch {
@@ -98,8 +98,12 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 		return fmt.Errorf("has no id in line %d, %s; correct it, or give Options.IDs none",
 			chosen.missing, c.title(chosen.column))
 	}
-	c.roles.id, s.idsAsked = chosen.column, asked
 	taken[chosen.column] = true
+	if o.NoIDs { // the column of a mask
+		s.left = append(s.left, Omission{s.path, c.title(chosen.column), "ids, which the options do not want"})
+		return nil
+	}
+	c.roles.id, s.idsAsked = chosen.column, asked
 	for _, k := range candidates { // further ids are no features
 		if k != chosen && k.unique() && k.strength >= 1 && !taken[k.column] {
 			taken[k.column] = true

@@ -37,6 +37,15 @@ func (p *plan) chooseIDs(o *Options) error {
 func (p *plan) joinFiles(data int, o *Options) error {
 	if o.Triplets || p.index != nil {
 		for _, s := range p.sources {
+			if s.role == roleMask && s.ids != nil {
+				ids, err := s.readIDs(p.lim)
+				if err == nil {
+					err = p.maskWithoutIDs(s, ids)
+				}
+				if err != nil {
+					return err
+				}
+			}
 			s.ids = nil
 		}
 		return nil
@@ -54,6 +63,9 @@ func (p *plan) joinFiles(data int, o *Options) error {
 		with, lists = append(with, s), append(lists, ids)
 	}
 	with, lists = p.leaveCounts(with, lists)
+	if len(with) == 1 && with[0].role == roleMask {
+		return p.maskWithoutIDs(with[0], lists[0])
+	}
 	if len(with) == 0 {
 		return nil
 	}
@@ -175,6 +187,9 @@ func (p *plan) apply(j *join, with []*source, data int, o *Options) error {
 				if p.givesLabels(s) {
 					cure = "add them, or give Options.Labels none"
 				}
+				if s.role == roleMask {
+					cure = "add them with 0 and 1 for each view"
+				}
 				return fmt.Errorf("dataset: %s: lacks %d of the %d samples that the files have, %s among others; %s",
 					s.path, len(j.lack[k]), len(j.ids), j.names(j.lack[k]), cure)
 			}
@@ -182,6 +197,10 @@ func (p *plan) apply(j *join, with []*source, data int, o *Options) error {
 		about = append(about, origin)
 	}
 	for _, s := range p.sources {
+		if s.role == roleMask && p.of[p.mask] == s && !slices.Contains(with, s) && !j.same {
+			p.notes = append(p.notes, fmt.Sprintf("%s has no ids: its rows are taken in the order of the ids of %s", s.path,
+				with[0].path))
+		}
 		if slices.Contains(with, s) || s.role == roleMask || !p.holdsView(s) && !p.givesLabels(s) {
 			continue
 		}

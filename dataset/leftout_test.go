@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -251,4 +252,44 @@ func TestContext(t *testing.T) {
 	wantError(t, err, "reader is nil")
 	_, err = Read("a.csv", nil, 10, Options{})
 	wantError(t, err, "reader is nil")
+}
+
+// TestFolderWithoutTarget: a link among the views that points to nothing may be a view, and is no reason to go on without it.
+func TestFolderWithoutTarget(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.csv", "u,v\n1,2\n3,4\n5,7\n")
+	link := func(to, name string) {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Skip("no links: ", err)
+		}
+	}
+	link("annex/none", "notes.md")
+	if s, err := Open(dir, Options{}); err != nil || len(s.Views) != 1 {
+		t.Fatal("a link that is no data by its name:", err)
+	}
+	for _, name := range []string{"b.csv", "b.xlsx"} {
+		link("annex/x", name)
+		_, err := Open(dir, Options{})
+		wantError(t, err, name, "is a link to annex/x, which cannot be opened", "Options.LeaveOut "+name)
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+		s, err := Open(dir, Options{LeaveOut: []string{name}})
+		if err != nil || len(s.Views) != 1 {
+			t.Error(err)
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("target", "w,z\n1,2\n3,5\n5,6\n")
+	link("target", "b.csv")
+	if s, err := Open(dir, Options{}); err != nil || len(s.Views) != 2 {
+		t.Fatal("a link to a file:", err)
+	}
 }

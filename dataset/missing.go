@@ -53,29 +53,6 @@ func readIndex(index []*variable, n int, lim *limits) ([][]bool, error) {
 	return mask, nil
 }
 
-// readMask turns an n×V matrix of zeros and ones into a mask.
-func readMask(v *variable, n, views int, lim *limits) ([][]bool, error) {
-	rows, cols, ok := v.shape2()
-	if !ok || v.kind != numeric || rows != n || cols != views {
-		return nil, v.errorf("is %s; a mask for %d samples and %d views is %d×%d", v.shapeString(), n, views, n, views)
-	}
-	x, err := readMatrix(v, lim)
-	if err != nil {
-		return nil, err
-	}
-	mask, err := bookedMask(n, views, lim)
-	if err != nil {
-		return nil, v.wrap(err)
-	}
-	for k, value := range x {
-		if value != 0 && value != 1 {
-			return nil, v.errorf("has %g for sample %d and view %d; a mask holds 0 and 1", value, k/views, k%views)
-		}
-		mask[k/views][k%views] = value == 1
-	}
-	return mask, nil
-}
-
 // resolve decides which rows are absent, clears them, and refuses every other NaN or infinity. Absent are the rows of the
 // mask, and rows that are wholly NaN where the options or an index say so.
 func (r *rawSet) resolve(o *Options) error {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -58,6 +59,15 @@ func parseNumber(s []byte) (float64, bool) {
 	return 0, false
 }
 
+// roundsWhole tells whether a text is a whole number, in digits alone, that is another one than x, which it was read as.
+func roundsWhole(s []byte, x float64) bool {
+	digits := bytes.TrimLeft(bytes.TrimLeft(s, "+-"), "0")
+	if len(bytes.Trim(digits, "0123456789")) > 0 {
+		return false
+	}
+	return string(digits) != strconv.FormatFloat(math.Abs(x), 'f', 0, 64)
+}
+
 // mayBeNumber spares a text that is none the copy and the error that parsing makes.
 func mayBeNumber(s []byte) bool {
 	const longest = 1 << 10
@@ -89,6 +99,7 @@ const (
 	wordField               // any other text
 	countsFrom0             // of a column: every field is the number of its record, from 0
 	countsFrom1             // the same, from 1
+	daysOnly                // of a column: every field is a day written as 20240501
 )
 
 // textField are the classes that are no numbers in any notation.
@@ -149,6 +160,15 @@ func strange(f []byte) fieldClass {
 		return strangeField
 	}
 	return wordField
+}
+
+// isDay tells whether a field is a day of the years 1900 to 2099 written as eight digits.
+func isDay(f []byte) bool {
+	if len(f) != 8 || f[0] != '1' && f[0] != '2' || f[0] == '1' && f[1] != '9' || f[0] == '2' && f[1] != '0' {
+		return false
+	}
+	_, err := time.Parse("20060102", string(f))
+	return err == nil
 }
 
 // parseComma is parseNumber for numbers with a decimal comma, which it turns into a point in place.

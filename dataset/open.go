@@ -88,18 +88,19 @@ func isNil(x any) bool {
 
 // plan is what was found in the files and how it is going to be read.
 type plan struct {
-	sources []*source // data files, then the files of labels and mask
-	name    string
-	views   []*variable
-	labels  []*variable
-	index   []*variable
-	mask    *variable
-	turned  bool
-	counted string // what tells the number of samples, where it is not the labels
-	either  bool   // the matrices could be read in either orientation
-	why     string // of the orientation
-	n       int    // 0 until the views are read, for triplets without labels
-	lim     *limits
+	sources   []*source // data files, then the files of labels and mask
+	name      string
+	views     []*variable
+	labels    []*variable
+	index     []*variable
+	mask      *variable
+	maskOrder maskOrder
+	turned    bool
+	counted   string // what tells the number of samples, where it is not the labels
+	either    bool   // the matrices could be read in either orientation
+	why       string // of the orientation
+	n         int    // 0 until the views are read, for triplets without labels
+	lim       *limits
 
 	labelsFile, maskFile *source
 	of                   map[*variable]*source
@@ -233,6 +234,9 @@ func (p *plan) choose(data int, o *Options) error {
 	if err := p.checkTable(o); err != nil {
 		return err
 	}
+	if err := p.orderMask(); err != nil {
+		return err
+	}
 	p.warnOfUnknown(o)
 	return p.account(data, o)
 }
@@ -320,17 +324,17 @@ func (s *source) soleVector(o *Options) (*variable, error) {
 // chooseMask looks for what says which views are present.
 func (p *plan) chooseMask(data int, o *Options) error {
 	if p.maskFile != nil {
-		s := p.maskFile
-		p.mask = s.maskVariable(o.Mask, o)
-		if p.mask == nil && len(s.vars) == 1 {
-			p.mask = s.vars[0]
-		}
-		if p.mask == nil {
-			return fmt.Errorf("dataset: %s: holds no mask, but %s", s.path, s.listing())
-		}
-		return nil
+		var err error
+		p.mask, err = p.maskFile.fileMask(o.Mask, o)
+		return err
 	}
 	for _, s := range p.sources[:data] {
+		if p.mask == nil && s.role == roleMask && s.csv && o.Mask == "" {
+			var err error
+			if p.mask, err = s.tableMask(); err != nil {
+				return err
+			}
+		}
 		if p.mask == nil {
 			p.mask = s.maskVariable(o.Mask, o)
 		}
@@ -427,7 +431,7 @@ func (p *plan) settle(o *Options) error {
 		labels = max(labels, v.labelLen())
 	}
 	for _, s := range p.sources {
-		if n, ok := 0, false; s.ids != nil && labels == 0 && p.joined == nil {
+		if n, ok := 0, false; s.ids != nil && s.role != roleMask && labels == 0 && p.joined == nil {
 			if n, ok = s.ids.vectorLen(); ok {
 				labels, p.counted = n, "ids"
 			}
@@ -439,9 +443,10 @@ func (p *plan) settle(o *Options) error {
 	}
 	if o.Triplets {
 		p.n, p.why = labels, "triplets"
-		if !looksLikeTriplets(p.views) {
-			return fmt.Errorf("dataset: %s: triplets need three columns (row, column, value); %s is %s",
-				p.sources[0].path, p.views[0].name, p.views[0].shapeString())
+		for _, v := range p.views {
+			if !looksLikeTriplets([]*variable{v}) {
+				return v.errorf("is %s; triplets need three columns (row, column, value)", v.shapeString())
+			}
 		}
 		return nil
 	}
@@ -491,12 +496,13 @@ func (p *plan) readRaw(o *Options) (*rawSet, error) {
 		return nil, err
 	}
 	p.warn(r.set, o.Labels != "")
+	p.warnOfRounding(r.set, r.bad)
 	if p.joined != nil {
 		r.set.IDs = p.joined.ids
 	}
 	switch {
 	case p.mask != nil:
-		r.mask, err = readMask(p.mask, p.n, len(p.views), p.lim)
+		r.mask, err = p.readPresent()
 	case p.index != nil:
 		r.fromIndex = true
 		r.mask, err = readIndex(p.index, p.n, p.lim)

@@ -42,7 +42,8 @@ type Options struct {
 	LabelsFile string
 	// Mask names the n×V variable whose nonzero entries mark the views present. Empty: present or mask where there is one.
 	Mask string
-	// MaskFile is a further file with an n×V matrix of zeros (absent) and ones (present).
+	// MaskFile is a further file with an n×V matrix of zeros (absent) and ones (present). A table's header names the views, in
+	// any order, and its ids are joined with those of the data.
 	MaskFile string
 	// Orientation says whether rows or columns are the samples.
 	Orientation Orientation

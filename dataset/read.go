@@ -24,6 +24,12 @@ func readView[T elem.Float](v *variable, turnedFile bool, o *Options, lim *limit
 	if err != nil {
 		return View{}, badValues{}, v.wrap(err)
 	}
+	if bytesOf[T]() == 4 && v.kind == numeric && v.typ.Kind.Rounds() {
+		if b.round, err = newRounding(cols, lim); err != nil {
+			return View{}, badValues{}, v.wrap(err)
+		}
+		defer lim.Give(roundingBytes * int64(cols))
+	}
 	if v.kind == sparse {
 		err = readSparse(v, b, turnedFile)
 	} else {
@@ -31,6 +37,9 @@ func readView[T elem.Float](v *variable, turnedFile bool, o *Options, lim *limit
 	}
 	if err != nil {
 		return View{}, badValues{}, v.wrap(err)
+	}
+	if b.round != nil {
+		b.bad.lossy = b.round.lossy()
 	}
 	view, err := b.view(v.name)
 	return view, b.bad, v.wrap(err)

@@ -132,7 +132,7 @@ func (s *RowSet) open(ctx context.Context, o *Options) error {
 	var err error
 	switch {
 	case p.mask != nil:
-		s.Present, err = readMask(p.mask, p.n, len(p.views), p.lim)
+		s.Present, err = p.readPresent()
 	case p.index != nil:
 		s.Present, err = readIndex(p.index, p.n, p.lim)
 	}

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -11,6 +12,15 @@ func (s *source) joinSciPy(lim *limits) error {
 	byName := map[string]*variable{}
 	for _, v := range s.vars {
 		byName[v.name] = v
+	}
+	for _, v := range s.vars {
+		prefix, ok := strings.CutSuffix(v.name, "format")
+		if !ok || byName[prefix+"data"] == nil || byName[prefix+"shape"] == nil {
+			continue
+		}
+		if err := s.checkSciPyFormat(prefix, v); err != nil {
+			return err
+		}
 	}
 	var kept, joined []*variable
 	used := map[*variable]bool{}
@@ -38,23 +48,50 @@ func (s *source) joinSciPy(lim *limits) error {
 	return nil
 }
 
+const notReadFormat = "is a sparse matrix of format %q; csr and csc are read: in Python, scipy.sparse.save_npz(new, a.tocsr())"
+
+// checkSciPyFormat refuses the sparse formats of SciPy that are not read: what they are made of, the values of a coordinate list
+// or the diagonals, would pass for a dense view.
+func (s *source) checkSciPyFormat(prefix string, format *variable) error {
+	f, err := scipyFormat(format)
+	if err != nil || !slices.Contains([]string{"bsr", "coo", "dia", "dok", "lil"}, f) {
+		return err
+	}
+	m := &variable{file: s.path, name: s.scipyName(prefix)}
+	return m.errorf(notReadFormat, f)
+}
+
+// scipyFormat is the name of the format of a sparse matrix; empty where the variable is no single text.
+func scipyFormat(v *variable) (string, error) {
+	if v == nil || v.strings == nil || v.elements() != 1 {
+		return "", nil
+	}
+	f, err := v.strings()
+	if err != nil || len(f) != 1 {
+		return "", v.wrap(err)
+	}
+	return f[0], nil
+}
+
+// scipyName is what a matrix is called whose parts have a prefix in their names.
+func (s *source) scipyName(prefix string) string {
+	if name := strings.TrimRight(prefix, "_."); name != "" {
+		return name
+	}
+	return s.base()
+}
+
 func (s *source) scipyMatrix(prefix string, data, indices, indptr, shape, format *variable, lim *limits) (*variable, error) {
-	name := strings.TrimRight(prefix, "_.")
-	if name == "" {
-		name = s.base()
-	}
+	name := s.scipyName(prefix)
 	m := &variable{file: s.path, name: name, kind: sparse, class: "sparse " + data.class}
-	byRow := true
-	if format != nil && format.strings != nil && format.elements() == 1 {
-		f, err := format.strings()
-		if err != nil {
-			return nil, format.wrap(err)
-		}
-		if len(f) != 1 || (f[0] != "csr" && f[0] != "csc") {
-			return nil, m.errorf("is a sparse matrix of format %q; csr and csc are read", strings.Join(f, " "))
-		}
-		byRow = f[0] == "csr"
+	f, err := scipyFormat(format)
+	if err != nil {
+		return nil, err
 	}
+	if f != "" && f != "csr" && f != "csc" {
+		return nil, m.errorf(notReadFormat, f)
+	}
+	byRow := f != "csc"
 	for _, v := range []*variable{data, indices, indptr, shape} {
 		if n, ok := v.vectorLen(); v.kind != numeric || !ok || (v == shape && n != 2) {
 			return nil, v.errorf("is %s; it must be a vector of numbers for the sparse matrix %s", v.shapeString(), name)

@@ -233,6 +233,10 @@ func (f *folder) add(path string, o *Options) error {
 		case strings.HasPrefix(name, "."):
 		case o.leavesOut(name):
 			f.left = append(f.left, Omission{full, "file", "by option"})
+		case err != nil && (IsDataName(name) || foreignEnding(name) != ""):
+			return fileError(full, unopened(full, name, err))
+		case err == nil && IsDataName(name) && !info.IsDir() && !info.Mode().IsRegular():
+			return fileError(full, fmt.Errorf("%w; or leave it out with Options.LeaveOut %s", notRegular(info), name))
 		case err != nil || !info.Mode().IsRegular():
 			f.left = append(f.left, Omission{full, "entry", "no file"})
 		case IsDataName(name):
@@ -249,6 +253,21 @@ func (f *folder) add(path string, o *Options) error {
 	slices.SortFunc(in, compareNumeric)
 	f.files = append(f.files, in...)
 	return nil
+}
+
+// unopened says why an entry of a folder with the ending of data cannot be opened: a link that points to nothing, as that of a
+// file that git-annex or DVC has not fetched, or a file that nobody may look at. It may be a view, which must not get lost.
+func unopened(path, name string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	if to, linkErr := os.Readlink(path); linkErr == nil {
+		err = fmt.Errorf("is a link to %s, which cannot be opened: %w", to, err)
+	} else {
+		err = fmt.Errorf("cannot be opened: %w", err)
+	}
+	return fmt.Errorf("%w; fetch or mend the file, or leave it out with Options.LeaveOut %s", err, name)
 }
 
 // IsDataName tells whether a file of this name in a folder is read as data: by its ending, for folders also hold notes and

@@ -111,6 +111,13 @@ func pickColumns(v *variable, view *View, bad *badValues, lim *limits) error {
 			}
 		}
 	}
+	for _, c := range bad.lossy {
+		if k := slices.Index(v.pick, c.column); k >= 0 {
+			c.column = k
+			found.lossy = append(found.lossy, c)
+		}
+	}
+	slices.SortFunc(found.lossy, func(a, b lossyColumn) int { return a.column - b.column })
 	*view, *bad = part, found
 	lim.Give(held)
 	return nil

@@ -63,8 +63,8 @@ func (o *dataOptions) dataFlags(f *flags) {
 	f.string(
 		&o.mask,
 		"mask",
-		"`FILE` with an n×V matrix of ones and zeros, which views each sample has; by default what the "+
-			"data hold",
+		"`FILE` with an n×V matrix of ones and zeros, which views each sample has; its columns may be named as\nthe "+
+			"views, and it may have ids. By default what the data hold",
 	)
 	f.bool(&o.missingRows, "missing-rows", "take rows that are wholly NaN for absent views; by default they are an "+
 		"error, unless the file lists the samples of\neach view")

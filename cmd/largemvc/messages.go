@@ -30,7 +30,7 @@ func visible(r rune) rune {
 var flagNames = strings.NewReplacer("set Options.MissingRows", "give -missing-rows", "Options.MissingRows", "-missing-rows",
 	"Options.Labels", "-labels", "Options.MaxBytes", "-max-memory", "Options.Triplets", "-triplets", "Options.Views", "-views",
 	"Options.LeaveOut", "-leave-out", "Options.IDs", "-id", "Options.OneHot", "-one-hot", "Options.Orientation", "-orientation",
-	"Options.Decimal", "-decimal", "Options.Header", "-header",
+	"Options.Decimal", "-decimal", "Options.Header", "-header", "read them with Options.Float", "give fit -float",
 	"put the features in the order of FeatureNames", "give -match-features", "Options.Table", "-view",
 	"Options.Scratch", "-scratch", "two views of Table are", "two views (-view) are",
 	"Machine.MaxMemory allows", "-max-memory allows", "a folder Machine.Scratch", "-scratch FOLDER",

@@ -45,6 +45,9 @@ func (k Kind) String() string { return names[k] }
 // IsFloat tells whether the kind can hold NaN and infinity.
 func (k Kind) IsFloat() bool { return k >= Float16 }
 
+// Rounds tells whether float32 does not hold all values of the kind.
+func (k Kind) Rounds() bool { return k >= Int32 && k <= Uint64 || k == Float64 }
+
 // Type is a kind with its byte order.
 type Type struct {
 	Kind Kind
@@ -120,6 +123,22 @@ func Decode[T Float](dst []T, src []byte, t Type) {
 			dst[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:])))
 		}
 	}
+}
+
+// At is element k of src, in full, where the kind is one that float32 rounds. Its bytes are in little-endian order, as [Decode]
+// leaves them.
+func At(src []byte, k int, kind Kind) float64 {
+	switch kind {
+	case Int32:
+		return float64(int32(binary.LittleEndian.Uint32(src[4*k:])))
+	case Uint32:
+		return float64(binary.LittleEndian.Uint32(src[4*k:]))
+	case Int64:
+		return float64(int64(binary.LittleEndian.Uint64(src[8*k:])))
+	case Uint64:
+		return float64(binary.LittleEndian.Uint64(src[8*k:]))
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(src[8*k:]))
 }
 
 // Huge finds the first whole number of more than 53 bits, which floating-point numbers do not hold exactly: its place and its
