@@ -48,6 +48,9 @@ func (f *flags) string(p *string, name, usage string) {
 	f.added(name)
 }
 
+// output makes a flag for a file to write.
+func (f *flags) output(p *string, name, usage string) { f.value(outputPath{p}, name, usage) }
+
 func (f *flags) bool(p *bool, name, usage string) {
 	f.BoolVar(p, name, false, usage)
 	f.added(name)
