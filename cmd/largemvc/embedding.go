@@ -49,7 +49,8 @@ func writeEmbedding(out *output, h *largemvc.Matrix, ids []string) error {
 			}
 			columns = append(columns, dataset.Column{Name: fmt.Sprintf("h%d", j), Data: column})
 		}
-		return dataset.WriteCSV(out.path, columns...)
+		return out.write(io.Discard, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
+			func(path string) error { return dataset.WriteCSV(path, columns...) })
 	}
 	values := make([]float64, 0, n*m)
 	for i := range n {
@@ -65,5 +66,6 @@ func writeEmbedding(out *output, h *largemvc.Matrix, ids []string) error {
 	if ids != nil {
 		arrays = append(arrays, dataset.Array{Name: "ids", Data: ids})
 	}
-	return dataset.WriteNPZ(out.path, false, arrays...)
+	return out.write(io.Discard, func(w io.Writer) error { return dataset.EncodeNPZ(w, false, arrays...) },
+		func(path string) error { return dataset.WriteNPZ(path, false, arrays...) })
 }

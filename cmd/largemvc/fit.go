@@ -197,6 +197,10 @@ func (o *fitOptions) checkFiles() error {
 	}
 	// A training that goes on may keep its own checkpoint.
 	checkpoint := o.output("checkpoint")
+	if checkpoint.stream {
+		return usagef("fit: -checkpoint %s is a pipe, a device or an open file, and a checkpoint replaces its file again and "+
+			"again: give the name of a file", o.config.Checkpoint.Path)
+	}
 	for _, other := range []string{"out", "save", "report", "embedding", "trust"} {
 		if err := o.output(other).checkInput("fit", "resume", o.resume); o.resume != "" && err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/file"
 )
 
 // standard is the path that stands for standard input or output.
@@ -180,12 +181,9 @@ func (o *output) probe() error {
 			return fmt.Errorf("%s: cannot be written: %w", o.path, reason(err))
 		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(o.path), ".largemvc-probe-*")
-	if err != nil {
+	// The new content is written beside the old first, under a name that is a little longer.
+	if err := file.Writable(o.path); err != nil {
 		return fmt.Errorf("%s: cannot be written: the folder %s: %w", o.path, filepath.Dir(o.path), reason(err))
-	}
-	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
-		return fmt.Errorf("%s: cannot be written: %w", o.path, reason(err))
 	}
 	return nil
 }

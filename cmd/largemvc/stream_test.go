@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/largemvc/largemvc"
@@ -123,5 +124,50 @@ func TestOpenFilesThatCannotBe(t *testing.T) {
 	}
 	if text := contents(t, file.Name()); text != "old\n" {
 		t.Errorf("the file has %q", text)
+	}
+}
+
+// TestStreamsAsOutputs: pipes and devices are written by every output that is written once; a checkpoint is refused before any
+// work, and so is a name that leaves no room for the file that takes its place.
+func TestStreamsAsOutputs(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	wants := map[string]string{"out": "sample,label", "save": "largemvc-model", "report": "<html", "embedding": "sample,h0",
+		"trust": "sample,X0,X1,suspect"}
+	args := []string{"fit", "-data", path, "-epochs", "1", "-quiet"}
+	got := map[string]chan string{}
+	for name := range wants {
+		pipe := filepath.Join(folder, name+".csv")
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Skipf("there are no pipes here: %v", err)
+		}
+		args, got[name] = append(args, "-"+name, pipe), make(chan string)
+		go func() {
+			all, _ := os.ReadFile(pipe) // what is missing fails below
+			got[name] <- string(all)
+		}()
+	}
+	if status, _, stderr := runLine(args...); status != exitOK {
+		t.Fatal(stderr)
+	}
+	for name, want := range wants {
+		if text := <-got[name]; !strings.Contains(text, want) {
+			t.Errorf("-%s has sent %.60q", name, text)
+		}
+		if info, err := os.Lstat(filepath.Join(folder, name+".csv")); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+			t.Errorf("-%s: the pipe is replaced, %v", name, err)
+		}
+	}
+	for _, x := range []struct {
+		args   string
+		status int
+		want   string
+	}{
+		{"-checkpoint " + os.DevNull, exitUsage, "give the name of a file"},
+		{"-checkpoint " + filepath.Join(folder, "out.csv"), exitUsage, "give the name of a file"},
+		{"-save " + filepath.Join(folder, strings.Repeat("x", 254)), exitError, "name too long"},
+	} {
+		// Data that are not there would be what is wrong next.
+		status, stdout, stderr := runLine(append([]string{"fit", "-data", "nothing.npz"}, strings.Fields(x.args)...)...)
+		checkFailure(t, x.args, x.status, status, stdout, stderr, x.want)
 	}
 }
