@@ -47,21 +47,13 @@ func underProc(path string) bool {
 
 // outputPath is a flag.Value for a file to write. What means standard output is called - here, as by everybody else, so that
 // all that is said of - holds for it.
-type outputPath struct{ p *string }
-
-func (v outputPath) String() string {
-	if v.p == nil {
-		return ""
-	}
-	return *v.p
-}
+type outputPath struct{ words }
 
 func (v outputPath) Set(s string) error {
-	*v.p = s
 	if n, ok := descriptorOf(s); ok && n == 1 {
-		*v.p = standard
+		s = standard
 	}
-	return nil
+	return v.words.Set(s)
 }
 
 // openDescriptor makes the output one to an open file of this process.
