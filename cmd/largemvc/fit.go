@@ -195,6 +195,9 @@ func (o *fitOptions) checkFiles() error {
 	if err := checkOutputs("fit", o.outputs, inputs); err != nil {
 		return err
 	}
+	if err := o.checkCheckpoint(); err != nil {
+		return err
+	}
 	// A training that goes on may keep its own checkpoint.
 	checkpoint := o.output("checkpoint")
 	if checkpoint.stream {
