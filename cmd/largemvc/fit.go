@@ -46,6 +46,9 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	if err := o.sayReading(stderr, in); err != nil {
 		return err
 	}
+	if err := checkEmbeddedIDs(o.embedding, in); err != nil {
+		return err
+	}
 	fitting := time.Now()
 	o.config.Progress = func(e largemvc.Epoch) error {
 		if !e.Training() {

@@ -133,6 +133,9 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
+	if err := checkEmbeddedIDs(o.embedding, in); err != nil {
+		return err
+	}
 	read := time.Now()
 	a, err := model.Assign(machine.On(ctx, o.device, &o.ran), in.views)
 	if err != nil {
