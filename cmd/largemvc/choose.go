@@ -52,7 +52,7 @@ func chooseFlags(o *chooseOptions) *flags {
 	f.added("seed")
 	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores")
 	f.group("Result")
-	f.string(&o.figure, "figure", "`FILE` to draw the indices to, as SVG; none by default")
+	f.output(&o.figure, "figure", "`FILE` to draw the indices to, as SVG; none by default")
 	f.bool(&o.json, "json", "print one JSON object in place of the table; what does not exist is null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error")
 	f.first("largemvc choose -data mydata.mat -from 2 -to 20 -figure choose.svg",

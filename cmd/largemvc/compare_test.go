@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/dataset"
 )
 
 // writeText writes a file and returns its path.
@@ -83,7 +85,9 @@ func TestCompareWrongUse(t *testing.T) {
 				writeText(t, "b", "sample,label\n0,0\n1,1\n"),
 			}, exitError, `lines 2 and 3 have the same sample, "0"`,
 		},
-		"no label":    {[]string{a, writeText(t, "b", "id,label\nu,\nv,1\n")}, exitError, "line 2 has no label"},
+		"no label": {[]string{a, writeText(t, "b", "id,label\nu,\nv,1\n")}, exitError, "line 2 has no label"},
+		"NA": {[]string{a, writeText(t, "b", "id,label\nu,0\nv, NA\n")}, exitError,
+			`line 3 has no label in column label, but "NA"`},
 		"two columns": {[]string{a, writeText(t, "b", "1,2\n3,4\n")}, exitError, "none of which is called label"},
 		"empty":       {[]string{a, writeText(t, "b", "")}, exitError, "is empty"},
 		"no text":     {[]string{a, writeText(t, "b", "PK\x03\x04\x14\x00\x08,\n")}, exitError, "byte 5 (from 0) is zero"},
@@ -92,6 +96,21 @@ func TestCompareWrongUse(t *testing.T) {
 		status, stdout, stderr := runLine(append([]string{"compare"}, test.args...)...)
 		if status != test.status || !strings.Contains(stderr, test.want) || stdout != "" {
 			t.Errorf("%s: status %d, %q, %q, want %d, %q", name, status, stdout, stderr, test.status, test.want)
+		}
+	}
+}
+
+// TestMissingLabels: what compare takes for a missing label is what fit takes for one.
+func TestMissingLabels(t *testing.T) {
+	for _, word := range []string{"NA", "na", "n/a", "N/A", "nan", "NaN", "-nan", "null", "NULL", "none", "None", "?", "-", "nil",
+		"missing", "unknown", "0", "inf"} {
+		data := writeText(t, "data.csv", "a,b,label\n1,2,x\n2,1,x\n3,5,"+word+"\n4,4,y\n")
+		_, err := dataset.Open(data, dataset.Options{Labels: "label"})
+		if refused := err != nil && strings.Contains(err.Error(), "has no value in line 4"); refused != missingLabel(word) {
+			t.Errorf("%s: missing for compare: %v; the reader says %v", word, missingLabel(word), err)
+		}
+		if status, _, _ := runLine("compare", data, data); (status != exitOK) != missingLabel(word) {
+			t.Errorf("%s: status %d", word, status)
 		}
 	}
 }

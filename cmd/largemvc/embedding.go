@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"unicode/utf8"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
@@ -23,6 +24,24 @@ func checkEmbedding(command, path string) error {
 		}
 	}
 	return usagef("%s: -embedding %s: the name must end in .npy, .npz or .csv", command, path)
+}
+
+// longestID is how many characters a text in .npz has at most: NumPy gives every text of an array the room of the longest.
+const longestID = 1024
+
+// checkEmbeddedIDs refuses ids that cannot be written beside H, before the work that they would be the end of.
+func checkEmbeddedIDs(path string, in *input) error {
+	if filepath.Ext(path) != ".npz" {
+		return nil
+	}
+	for i, id := range in.ids {
+		if n := utf8.RuneCountInString(id); n > longestID {
+			return fmt.Errorf("-embedding %s: the id of sample %d (from 0), %q, has %d characters, and .npz takes %d at most "+
+				"(ids: %s): shorten it, or give -embedding a name that ends in .csv", path, i,
+				string([]rune(id)[:20])+"…", n, longestID, in.reading.IDs)
+		}
+	}
+	return nil
 }
 
 // writeEmbedding writes the representation of the samples: in .npz the matrix H, with ids where there are some; in .csv the
@@ -49,7 +68,8 @@ func writeEmbedding(out *output, h *largemvc.Matrix, ids []string) error {
 			}
 			columns = append(columns, dataset.Column{Name: fmt.Sprintf("h%d", j), Data: column})
 		}
-		return dataset.WriteCSV(out.path, columns...)
+		return out.write(io.Discard, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
+			func(path string) error { return dataset.WriteCSV(path, columns...) })
 	}
 	values := make([]float64, 0, n*m)
 	for i := range n {
@@ -65,5 +85,6 @@ func writeEmbedding(out *output, h *largemvc.Matrix, ids []string) error {
 	if ids != nil {
 		arrays = append(arrays, dataset.Array{Name: "ids", Data: ids})
 	}
-	return dataset.WriteNPZ(out.path, false, arrays...)
+	return out.write(io.Discard, func(w io.Writer) error { return dataset.EncodeNPZ(w, false, arrays...) },
+		func(path string) error { return dataset.WriteNPZ(path, false, arrays...) })
 }

@@ -46,6 +46,9 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	if err := o.sayReading(stderr, in); err != nil {
 		return err
 	}
+	if err := checkEmbeddedIDs(o.embedding, in); err != nil {
+		return err
+	}
 	fitting := time.Now()
 	o.config.Progress = func(e largemvc.Epoch) error {
 		if !e.Training() {
@@ -195,8 +198,15 @@ func (o *fitOptions) checkFiles() error {
 	if err := checkOutputs("fit", o.outputs, inputs); err != nil {
 		return err
 	}
+	if err := o.checkCheckpoint(); err != nil {
+		return err
+	}
 	// A training that goes on may keep its own checkpoint.
 	checkpoint := o.output("checkpoint")
+	if checkpoint.stream {
+		return usagef("fit: -checkpoint %s is a pipe, a device or an open file, and a checkpoint replaces its file again and "+
+			"again: give the name of a file", o.config.Checkpoint.Path)
+	}
 	for _, other := range []string{"out", "save", "report", "embedding", "trust"} {
 		if err := o.output(other).checkInput("fit", "resume", o.resume); o.resume != "" && err != nil {
 			return err

@@ -46,16 +46,16 @@ func fitFlags(o *fitOptions) *flags {
 		"least one view of a sample being\nkept; 0: none. For tests with complete data")
 	o.diskFlags(f, "what is kept for each sample is in\nmemory or, where -max-memory has no room for it, in -scratch. "+
 		"-fit-samples trains on a part")
-	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
+	f.output(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
 		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in what "+
 		"-read-out makes of H; - is\nstandard output; none by default")
-	f.string(&o.save, "save", "`FILE` to save the trained model to; - is standard output; none by default")
-	f.string(&o.report, "report", "`FILE` to write a report to, one HTML page that can be mailed: a map, sizes, "+
+	f.output(&o.save, "save", "`FILE` to save the trained model to; - is standard output; none by default")
+	f.output(&o.report, "report", "`FILE` to write a report to, one HTML page that can be mailed: a map, sizes, "+
 		"confidence, typical "+
 		"and doubtful samples, what\ntells each cluster apart, a model card; it takes some seconds, and the memory of the data "+
 		"once more; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` to write the representation H to, .npy, .npz or .csv; none by default")
-	f.string(&o.trust, "trust", "`FILE` to write the trust in the rows to"+aboutTrust+"; it needs neighbours, and takes the "+
+	f.output(&o.trust, "trust", "`FILE` to write the trust in the rows to"+aboutTrust+"; it needs neighbours, and takes the "+
 		"memory of the data once more")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
 	f.bool(&o.quiet, "quiet", "show no progress on standard error; how the data are read then stands in the summary")
@@ -133,7 +133,7 @@ func fitFlags(o *fitOptions) *flags {
 		"-other-weight, the one whose\nclusters tell most about neighbours and features")
 	f.float(&c.EarlyStop.Tolerance, "tolerance", 0, "`SHARE` by which the loss must fall to count as progress; 0: no early stop")
 	f.int(&c.EarlyStop.Patience, "patience", 5, "`N` epochs without progress before the early stop, with -tolerance")
-	f.string(&c.Checkpoint.Path, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default")
+	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default")
 	f.int(&c.Checkpoint.Every, "checkpoint-every", 10, "`N` epochs from one writing of it to the next; it is written at "+
 		"the end and when interrupted too")
 	f.bool(&o.overwrite, "overwrite", "let a training from the start overwrite the file of -checkpoint; by default that "+

@@ -313,7 +313,9 @@ func (o *fitOptions) writeRankLabels(w world, in *input, c *largemvc.Clustering)
 	if w.Rank() > 0 {
 		return nil
 	}
-	return dataset.WriteCSV(o.output("out").path, labelColumns(nil, labels, allNear, allNext)...)
+	columns := labelColumns(nil, labels, allNear, allNext)
+	return o.output("out").write(nil, func(to io.Writer) error { return dataset.EncodeCSV(to, columns...) },
+		func(path string) error { return dataset.WriteCSV(path, columns...) })
 }
 
 // packed are the labels with both distances, three numbers a sample.

@@ -44,9 +44,11 @@ func (f *flags) float(p *float64, name string, value float64, usage string) {
 }
 
 func (f *flags) string(p *string, name, usage string) {
-	f.StringVar(p, name, "", usage)
-	f.added(name)
+	f.value(words{p}, name, usage)
 }
+
+// output makes a flag for a file to write.
+func (f *flags) output(p *string, name, usage string) { f.value(outputPath{words{p}}, name, usage) }
 
 func (f *flags) bool(p *bool, name, usage string) {
 	f.BoolVar(p, name, false, usage)
@@ -76,6 +78,9 @@ func (f *flags) parse(args []string) (rest []string, err error) {
 		}
 		if f.NArg() == 0 {
 			return rest, nil
+		}
+		if f.Arg(0) == "" {
+			return nil, usagef("%s: argument %d that is not a flag %v", f.Name(), len(rest)+1, errEmpty)
 		}
 		rest, args = append(rest, f.Arg(0)), f.Args()[1:]
 	}
@@ -206,6 +211,28 @@ func (a amount[T]) wanted() string {
 	return text
 }
 
+// errEmpty is what is wrong with an empty file or name. Without a flag the command does less, or something else: a script whose
+// variable is not set must not get that without a word.
+var errEmpty = errors.New("must not be empty: is a variable of a script not set? To do without it, leave it out")
+
+// words is a flag.Value for a file, a name or a text.
+type words struct{ p *string }
+
+func (v words) String() string {
+	if v.p == nil {
+		return ""
+	}
+	return *v.p
+}
+
+func (v words) Set(s string) error {
+	if s == "" {
+		return errEmpty
+	}
+	*v.p = s
+	return nil
+}
+
 // paths is a flag.Value that may be given several times.
 type paths struct{ p *[]string }
 
@@ -213,7 +240,7 @@ func (v paths) String() string { return "" }
 
 func (v paths) Set(s string) error {
 	if s == "" {
-		return errors.New("must not be empty")
+		return errEmpty
 	}
 	*v.p = append(*v.p, s)
 	return nil

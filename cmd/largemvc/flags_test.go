@@ -235,3 +235,27 @@ func TestParseFit(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// TestEmptyValues: no flag of any command takes an empty value for one that was not given, and no argument is empty.
+func TestEmptyValues(t *testing.T) {
+	for name, f := range map[string]*flags{
+		"fit": fitFlags(&fitOptions{}), "predict": predictFlags(&predictOptions{}), "inspect": inspectFlags(&inspectOptions{}),
+		"choose": chooseFlags(&chooseOptions{}), "report": reportFlags(&reportOptions{}), "device": deviceFlags(&deviceOptions{}),
+		"compare": compareFlags(&compareOptions{}),
+	} {
+		f.VisitAll(func(fl *flag.Flag) {
+			status, stdout, stderr := runLine(name, "-"+fl.Name+"=")
+			checkFailure(t, name+" -"+fl.Name, exitUsage, status, stdout, stderr, "-"+fl.Name)
+			value, _ := flag.UnquoteUsage(fl)
+			for _, named := range []string{"FILE", "NAME", "FOLDER", "TEXT"} {
+				if strings.HasPrefix(value, named) && !strings.Contains(value, "=") && !strings.Contains(stderr, "must not be empty") {
+					t.Errorf("%s -%s: %s", name, fl.Name, stderr)
+				}
+			}
+		})
+	}
+	for _, args := range [][]string{{"compare", "", "b.csv"}, {"inspect", ""}, {"fit", "-data", "a.npz", ""}} {
+		status, stdout, stderr := runLine(args...)
+		checkFailure(t, strings.Join(args, " "), exitUsage, status, stdout, stderr, "must not be empty")
+	}
+}

@@ -29,7 +29,7 @@ func (o *predictOptions) predictFromDisk(
 	if err != nil {
 		return cancelled(ctx, err)
 	}
-	in, err := newDiskInput(set)
+	in, err := o.newDiskInput(set)
 	if err != nil {
 		return err
 	}

@@ -38,8 +38,11 @@ func (in *input) closing(err error) error {
 }
 
 // newDiskInput gives a set whose views stay on disk to the network.
-func newDiskInput(set *dataset.RowSet) (*input, error) {
+func (o *dataOptions) newDiskInput(set *dataset.RowSet) (*input, error) {
 	x, err := views.OfRows(set)
+	if err == nil {
+		err = o.placeLabels(set.Labels, nil, &set.Reading)
+	}
 	if err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
@@ -76,7 +79,7 @@ func read(ctx context.Context, o *fitOptions) (*input, error) {
 		if err != nil {
 			return nil, err
 		}
-		in, err := newDiskInput(set)
+		in, err := o.newDiskInput(set)
 		if err != nil {
 			return nil, err
 		}

@@ -76,8 +76,13 @@ func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
 	for line := 1; ; line++ {
 		if line > 1 || !header {
 			text := strings.TrimSpace(record[at])
-			if text == "" {
-				return nil, fmt.Errorf("line %d has no label in column %s", line, l.column)
+			if missingLabel(text) {
+				but := ""
+				if text != "" {
+					but = fmt.Sprintf(", but %q, which means that it is missing", text)
+				}
+				return nil, fmt.Errorf("line %d has no label in column %s%s; fill it in, or leave the sample out of both files",
+					line, l.column, but)
 			}
 			texts = append(texts, text)
 			for k := range l.keys {
@@ -98,6 +103,11 @@ func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
 		return nil, errors.New("has no labels under its header")
 	}
 	return texts, nil
+}
+
+// missingLabel tells whether a text stands for a label that is missing: what the readers of data take for that.
+func missingLabel(text string) bool {
+	return slices.Contains([]string{"", "na", "n/a", "nan", "-nan", "null", "none", "?"}, strings.ToLower(text))
 }
 
 // beginText passes over the byte order mark that spreadsheets begin a file with, and refuses a file that is no text in UTF-8.

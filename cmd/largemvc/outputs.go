@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/file"
 )
 
 // standard is the path that stands for standard input or output.
@@ -19,6 +20,9 @@ type output struct {
 	flag string
 	path string
 	info fs.FileInfo // nil where it does not exist yet
+
+	stream bool     // it is written through as it is, and not replaced by another file
+	opened *os.File // what was open already where the path means an open file of this process; nil: it does not
 }
 
 // checkOutputs refuses outputs that are one file, or a file that is read, and what cannot be written. It follows links: the
@@ -63,6 +67,12 @@ func checkOutputs(command string, outputs []*output, inputs map[string][]string)
 // resolve follows links to the file that is going to be written.
 func (o *output) resolve() error {
 	for range 40 {
+		if number, ok := descriptorOf(o.path); ok {
+			return o.openDescriptor(number)
+		}
+		if o.stream = underProc(o.path); o.stream {
+			break
+		}
 		info, err := os.Lstat(o.path)
 		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 			break
@@ -81,7 +91,7 @@ func (o *output) resolve() error {
 	case err == nil && info.IsDir():
 		return fmt.Errorf("%s: is a folder, not a file to write", o.path)
 	case err == nil:
-		o.info = info
+		o.info, o.stream = info, o.stream || !info.Mode().IsRegular()
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: %w", o.path, reason(err))
 	}
@@ -109,7 +119,8 @@ func (o *output) same(other *output) bool {
 	case o.path == standard || other.path == standard:
 		return o.path == other.path
 	case o.info != nil && other.info != nil:
-		return o.info.Mode().IsRegular() && os.SameFile(o.info, other.info)
+		const once = fs.ModeNamedPipe | fs.ModeSocket // while two may well be written to a terminal, or to /dev/null
+		return (o.info.Mode().IsRegular() || o.info.Mode()&once != 0) && os.SameFile(o.info, other.info)
 	}
 	return samePlace(o.path, other.path)
 }
@@ -152,8 +163,14 @@ func (o *output) checkInput(command, name, path string) error {
 
 // probe finds out before the work whether the file can be written. It changes nothing.
 func (o *output) probe() error {
-	if o.info != nil && !o.info.Mode().IsRegular() {
-		return nil // a pipe or a device: opening it could wait, or mean something
+	switch {
+	case o.opened != nil:
+		return nil
+	case o.info != nil && o.stream: // a pipe or a device: opening it could wait, or mean something
+		if err := mayWrite(o.path); err != nil {
+			return fmt.Errorf("%s: cannot be written: %w", o.path, err)
+		}
+		return nil
 	}
 	if o.info != nil {
 		f, err := os.OpenFile(o.path, os.O_WRONLY, 0)
@@ -164,23 +181,22 @@ func (o *output) probe() error {
 			return fmt.Errorf("%s: cannot be written: %w", o.path, reason(err))
 		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(o.path), ".largemvc-probe-*")
-	if err != nil {
+	// The new content is written beside the old first, under a name that is a little longer.
+	if err := file.Writable(o.path); err != nil {
 		return fmt.Errorf("%s: cannot be written: the folder %s: %w", o.path, filepath.Dir(o.path), reason(err))
-	}
-	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
-		return fmt.Errorf("%s: cannot be written: %w", o.path, reason(err))
 	}
 	return nil
 }
 
-// writeOutput writes to standard output or to the file, which appears whole or not at all.
+// write writes to standard output, through what is no file, or to the file, which appears whole or not at all.
 func (o *output) write(stdout io.Writer, encode func(io.Writer) error, save func(path string) error) error {
 	switch {
 	case o.path == "":
 		return nil
 	case o.path == standard:
 		return encode(stdout)
+	case o.stream:
+		return o.through(encode)
 	}
 	return save(o.path)
 }

@@ -104,8 +104,7 @@ func reportFlags(o *reportOptions) *flags {
 	o.modelFlags(f)
 	f.group("Result")
 	o.out = "report.html"
-	f.StringVar(&o.out, "out", o.out, "`FILE` to write the report to; - is standard output")
-	f.added("out")
+	f.output(&o.out, "out", "`FILE` to write the report to; - is standard output")
 	f.string(&o.title, "title", "`TEXT` at the top; by default the name of the data")
 	f.int(&o.points, "points", report.DefaultPoints, "`N` samples at most on the map, drawn at random")
 	f.bool(&o.pca, "pca", "draw the map by principal components; by default by t-SNE, which takes some seconds")

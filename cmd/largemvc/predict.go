@@ -42,14 +42,14 @@ func predictFlags(o *predictOptions) *flags {
 	f := newFlags("predict")
 	o.modelFlags(f)
 	f.group("Result")
-	f.string(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
+	f.output(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
 		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in the "+
 		"representation: the closer to each other,\nthe less sure, and novelty, from 0 to 1: how far from what the "+
 		"training saw; "+
 		"- is standard output; none by default")
-	f.string(&o.report, "report", "`FILE` to write a report on the samples to, one HTML page that can be mailed; none by default")
+	f.output(&o.report, "report", "`FILE` to write a report on the samples to, one HTML page that can be mailed; none by default")
 	f.string(&o.embedding, "embedding", "`FILE` to write the representation H to, .npy, .npz or .csv; none by default")
-	f.string(&o.trust, "trust", "`FILE` to write the trust in the rows to"+aboutTrust)
+	f.output(&o.trust, "trust", "`FILE` to write the trust in the rows to"+aboutTrust)
 	o.diskFlags(f, "labels are written as they are\nfound, without novelty and ids")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
 	o.device = machine.CPU
@@ -131,6 +131,9 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	}
 	model, in, err := o.readModel(ctx, bar)
 	if err != nil {
+		return err
+	}
+	if err := checkEmbeddedIDs(o.embedding, in); err != nil {
 		return err
 	}
 	read := time.Now()

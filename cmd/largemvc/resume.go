@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/checkpoint"
 )
 
 // withResume are the flags that may stand beside -resume: all that is not a setting of the training that goes on.
@@ -28,6 +30,30 @@ func (o *fitOptions) checkResume() error {
 		if !slices.Contains(withResume, name) {
 			return usagef("fit: -%s cannot be given with -resume: the training goes on with its original settings", name)
 		}
+	}
+	return nil
+}
+
+// checkCheckpoint refuses a file to go on from that is none, before the data are read. What is no regular file, as a pipe, can
+// be read once: the training does that.
+func (o *fitOptions) checkCheckpoint() error {
+	if o.resume == "" {
+		return nil
+	}
+	info, err := os.Stat(o.resume)
+	if err != nil {
+		return fmt.Errorf("-resume %s: %w", o.resume, reason(err))
+	}
+	if !info.IsDir() && !info.Mode().IsRegular() {
+		return nil
+	}
+	f, err := os.Open(o.resume)
+	if err != nil {
+		return fmt.Errorf("-resume %s: %w", o.resume, reason(err))
+	}
+	defer f.Close()
+	if _, err := checkpoint.Open(f); err != nil {
+		return fmt.Errorf("-resume %s: cannot be gone on from: %w; give a file that -checkpoint wrote", o.resume, reason(err))
 	}
 	return nil
 }

@@ -38,10 +38,11 @@ func withFiles[T any](ctx context.Context, o *dataOptions, use func(paths *spool
 func (o *dataOptions) open(ctx context.Context, bits int) (*dataset.Set, error) {
 	return withFiles(ctx, o, func(paths *spooled) (*dataset.Set, error) {
 		set, err := dataset.OpenContext(ctx, paths.paths, o.options(bits))
-		if err == nil {
-			paths.renameReading(&set.Reading)
+		if err != nil {
+			return nil, err
 		}
-		return set, err
+		paths.renameReading(&set.Reading)
+		return set, o.placeLabels(set.Labels, set.IDs, &set.Reading)
 	})
 }
 

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// placeLabels puts the labels of a file of -labels, and the ids that it gives, where its column sample says: what -out wrote,
+// sorted by the label since, still says which samples of the data have which. Data that have ids are joined to the file by them,
+// and -id none asks for the order of the file.
+func (o *dataOptions) placeLabels(labels []int, ids []string, r *dataset.Reading) error {
+	if labels == nil || o.id == "none" || strings.Contains(r.IDs, "joined by") || !strings.HasSuffix(r.IDs, " of "+o.labels) {
+		return nil
+	}
+	samples, own, err := sampleColumn(o.labels)
+	if err != nil || len(samples) != len(labels) {
+		return nil // the reader of data understood more of the file than this does
+	}
+	at, err := places(samples)
+	switch {
+	case err != nil && own:
+		return fmt.Errorf("%s: %w, and the data have no ids to join the labels by: give all samples of the data, or match the "+
+			"file by its order with -id none", o.labels, err)
+	case err != nil || slices.IsSorted(at):
+		return nil
+	}
+	wasLabels, wasIDs := slices.Clone(labels), slices.Clone(ids)
+	for i, k := range at {
+		labels[k] = wasLabels[i]
+		if ids != nil {
+			ids[k] = wasIDs[i]
+		}
+	}
+	r.Labels += ", in the order of its column sample"
+	return nil
+}
+
+// sampleColumn returns the column sample of a CSV file, nil without, and whether the file has the columns of what -out writes.
+func sampleColumn(path string) (samples []string, own bool, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, false, err
+	}
+	defer file.Close()
+	text := bufio.NewReader(file)
+	if err := beginText(text); err != nil {
+		return nil, false, err
+	}
+	r := csv.NewReader(text)
+	r.Comma, r.ReuseRecord, r.TrimLeadingSpace = separator(text), true, true
+	record, err := r.Read()
+	if err != nil {
+		return nil, false, err
+	}
+	at := columnNamed(record, "sample")
+	if at < 0 {
+		return nil, false, nil
+	}
+	own = true
+	for _, name := range []string{"label", "near", "next"} {
+		own = own && columnNamed(record, name) >= 0
+	}
+	for {
+		record, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return samples, own, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		samples = append(samples, strings.TrimSpace(record[at]))
+	}
+}
+
+// places reads the numbers of samples, which are each of those from 0 once.
+func places(samples []string) ([]int, error) {
+	at, line := make([]int, len(samples)), make([]int, len(samples))
+	for i, text := range samples {
+		k, err := strconv.Atoi(text)
+		if err != nil || k < 0 || k >= len(samples) {
+			return nil, fmt.Errorf("line %d: the sample %q is not one of 0 to %d, the samples of the data", i+2, text,
+				len(samples)-1)
+		}
+		if line[k] > 0 {
+			return nil, fmt.Errorf("lines %d and %d have the same sample, %d", line[k], i+2, k)
+		}
+		at[i], line[k] = k, i+2
+	}
+	return at, nil
+}

@@ -1,0 +1,17 @@
+//go:build !unix
+
+package main
+
+import (
+	"errors"
+	"os"
+)
+
+// hasDescriptors tells whether paths can mean open files of the process.
+const hasDescriptors = false
+
+// duplicate is never asked for here.
+func duplicate(int) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+// mayWrite cannot tell here; the writing will.
+func mayWrite(string) error { return nil }

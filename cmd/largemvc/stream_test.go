@@ -1,0 +1,173 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/largemvc/largemvc"
+)
+
+// labelsOf are the first words of a file of labels.
+const labelsOf = "sample,label,near,next\n0,"
+
+// asProcess makes a command of its own of a command line, whose files the test gives.
+func asProcess(args ...string) *exec.Cmd {
+	c := exec.Command(os.Args[0], args...)
+	c.Env = append(os.Environ(), asCommand+"=1")
+	return c
+}
+
+// appended opens a file that has a line already, as a shell does for >>.
+func appended(t *testing.T, path string) *os.File {
+	t.Helper()
+	if err := os.WriteFile(path, []byte("old\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// TestOpenFilesAsOutputs: a path that means an open file of the process is written through, whatever was opened: what a file
+// had already stays, and a pipe is written.
+func TestOpenFilesAsOutputs(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	if _, err := os.Stat("/dev/fd/0"); err != nil {
+		t.Skip("open files have no paths here")
+	}
+	link := filepath.Join(folder, "link")
+	if err := os.Symlink("/dev/fd/3", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{"/dev/stdout", "/dev/fd/1", "/dev/stderr", "/dev/fd/3", link} {
+		log := filepath.Join(folder, "log")
+		file := appended(t, log)
+		c := asProcess("fit", "-data", path, "-epochs", "1", "-quiet", "-out", out)
+		switch out {
+		case "/dev/stdout", "/dev/fd/1":
+			c.Stdout = file
+		case "/dev/stderr":
+			c.Stderr = file
+		default:
+			c.ExtraFiles = []*os.File{file}
+		}
+		if err := c.Run(); err != nil {
+			t.Errorf("%s: %v", out, err)
+		}
+		if text := contents(t, log); !strings.HasPrefix(text, "old\n"+labelsOf) || strings.Count(text, "\n") != 32 {
+			t.Errorf("%s: the file has %.60q, %d lines", out, text, strings.Count(text, "\n"))
+		}
+	}
+
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	c := asProcess("fit", "-data", path, "-epochs", "1", "-quiet", "-save", "/dev/fd/3")
+	c.ExtraFiles = []*os.File{write}
+	got := make(chan []byte)
+	go func() {
+		all, _ := io.ReadAll(read) // what is missing of the model fails below
+		got <- all
+	}()
+	err = c.Run()
+	write.Close()
+	model := <-got
+	if _, again := largemvc.ReadPredictor(bytes.NewReader(model)); err != nil || again != nil {
+		t.Errorf("a model through a pipe: %v, %v", err, again)
+	}
+}
+
+// TestOpenFilesThatCannotBe: what is no open file, or one to read, and one file for two outputs, is refused before any work.
+func TestOpenFilesThatCannotBe(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	if _, err := os.Stat("/dev/fd/0"); err != nil {
+		t.Skip("open files have no paths here")
+	}
+	data, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer data.Close()
+	file := appended(t, filepath.Join(folder, "log"))
+	for _, x := range []struct {
+		args   string
+		status int
+		want   string
+	}{
+		{"-out /dev/fd/99", exitError, "has not been given an open file 99"},
+		{fmt.Sprintf("-out /dev/fd/%d -data %s", file.Fd(), file.Name()), exitUsage, "overwrite what -data reads"},
+		{fmt.Sprintf("-out /dev/fd/%d -save %s", file.Fd(), file.Name()), exitUsage, "both to write"},
+		{fmt.Sprintf("-data %s -out /dev/fd/%d", os.DevNull, data.Fd()), exitError, "open for reading alone"},
+		{"-out /dev/stdout -json", exitUsage, "-json writes to standard output too"},
+		{"-out /dev/stdout -save /dev/fd/1", exitUsage, "both to write"},
+	} {
+		args := strings.Fields("fit -epochs 1 " + x.args)
+		if !strings.Contains(x.args, "-data") {
+			args = append(args, "-data", path)
+		}
+		status, stdout, stderr := runLine(args...)
+		checkFailure(t, x.args, x.status, status, stdout, stderr, x.want)
+	}
+	if text := contents(t, file.Name()); text != "old\n" {
+		t.Errorf("the file has %q", text)
+	}
+}
+
+// TestStreamsAsOutputs: pipes and devices are written by every output that is written once; a checkpoint is refused before any
+// work, and so is a name that leaves no room for the file that takes its place.
+func TestStreamsAsOutputs(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	wants := map[string]string{"out": "sample,label", "save": "largemvc-model", "report": "<html", "embedding": "sample,h0",
+		"trust": "sample,X0,X1,suspect"}
+	args := []string{"fit", "-data", path, "-epochs", "1", "-quiet"}
+	got := map[string]chan string{}
+	for name := range wants {
+		pipe := filepath.Join(folder, name+".csv")
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Skipf("there are no pipes here: %v", err)
+		}
+		args, got[name] = append(args, "-"+name, pipe), make(chan string)
+		go func() {
+			all, _ := os.ReadFile(pipe) // what is missing fails below
+			got[name] <- string(all)
+		}()
+	}
+	if status, _, stderr := runLine(args...); status != exitOK {
+		t.Fatal(stderr)
+	}
+	for name, want := range wants {
+		if text := <-got[name]; !strings.Contains(text, want) {
+			t.Errorf("-%s has sent %.60q", name, text)
+		}
+		if info, err := os.Lstat(filepath.Join(folder, name+".csv")); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+			t.Errorf("-%s: the pipe is replaced, %v", name, err)
+		}
+	}
+	for _, x := range []struct {
+		args   string
+		status int
+		want   string
+	}{
+		{"-checkpoint " + os.DevNull, exitUsage, "give the name of a file"},
+		{"-checkpoint " + filepath.Join(folder, "out.csv"), exitUsage, "give the name of a file"},
+		{"-save " + filepath.Join(folder, strings.Repeat("x", 254)), exitError, "name too long"},
+	} {
+		// Data that are not there would be what is wrong next.
+		status, stdout, stderr := runLine(append([]string{"fit", "-data", "nothing.npz"}, strings.Fields(x.args)...)...)
+		checkFailure(t, x.args, x.status, status, stdout, stderr, x.want)
+	}
+}
