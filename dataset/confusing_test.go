@@ -59,7 +59,8 @@ func TestCSVConfusingErrors(t *testing.T) {
 		text  string
 		words []string
 	}{
-		{"a,b\n1,2\n#N/A,4\n5,6\n", []string{`"#N/A" in line 3`, "column a"}},
+		{"a,b\n1,2\n#N/A,4\n5,6\n", []string{"NaN in row 1", "line 3, column a"}},
+		{"#N/A,1\n2,3\n4,5\n", []string{"NaN in row 0", "line 1, column 0"}},
 		{"a,b\n1,2\n#DIV/0!,4\n5,6\n", []string{`"#DIV/0!" in line 3`}},
 		{"a\n1\n\n3\n", []string{"nothing in line 3", "one column", "NA"}},
 		{"a,b\n\"1\"5,2\n3,4\n", []string{`"\"1\"5" in line 2`}},

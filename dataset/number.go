@@ -80,7 +80,7 @@ func isMissing(s []byte) bool {
 		return false
 	}
 	switch strings.ToLower(string(s)) {
-	case "", "na", "n/a", "nan", "-nan", "null", "none", "?":
+	case "", "na", "n/a", "nan", "-nan", "null", "none", "?", "#n/a", "#na", "<na>": // the last ones are of Excel and of pandas
 		return true
 	}
 	return false

@@ -107,7 +107,8 @@ func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
 
 // missingLabel tells whether a text stands for a label that is missing: what the readers of data take for that.
 func missingLabel(text string) bool {
-	return slices.Contains([]string{"", "na", "n/a", "nan", "-nan", "null", "none", "?"}, strings.ToLower(text))
+	return slices.Contains([]string{"", "na", "n/a", "nan", "-nan", "null", "none", "?", "#n/a", "#na", "<na>"},
+		strings.ToLower(text))
 }
 
 // beginText passes over the byte order mark that spreadsheets begin a file with, and refuses a file that is no text in UTF-8.
