@@ -21,9 +21,10 @@ import (
 type RowSet struct {
 	Name  string
 	Views []*Rows
-	// Labels, LabelNames, Present and Reading are those of a [Set].
+	// Labels, LabelNames, IDs, Present and Reading are those of a [Set].
 	Labels     []int
 	LabelNames []string
+	IDs        []string
 	Present    [][]bool
 	Reading    Reading
 
@@ -143,6 +144,9 @@ func (s *RowSet) open(ctx context.Context, o *Options) error {
 		return err
 	}
 	s.Labels, s.LabelNames = same.Labels, same.LabelNames
+	if p.joined != nil {
+		s.IDs = p.joined.ids
+	}
 	same.Present = s.Present
 	s.Reading = p.reading(same)
 	if room, ok := cacheRoom(); ok {

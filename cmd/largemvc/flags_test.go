@@ -248,7 +248,8 @@ func TestEmptyValues(t *testing.T) {
 			checkFailure(t, name+" -"+fl.Name, exitUsage, status, stdout, stderr, "-"+fl.Name)
 			value, _ := flag.UnquoteUsage(fl)
 			for _, named := range []string{"FILE", "NAME", "FOLDER", "TEXT"} {
-				if strings.HasPrefix(value, named) && !strings.Contains(value, "=") && !strings.Contains(stderr, "must not be empty") {
+				if strings.HasPrefix(value, named) && !strings.Contains(value, "=") &&
+					!strings.Contains(stderr, "must not be empty") {
 					t.Errorf("%s -%s: %s", name, fl.Name, stderr)
 				}
 			}

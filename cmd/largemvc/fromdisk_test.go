@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,5 +76,46 @@ func TestFromDisk(t *testing.T) {
 		args := append([]string{"fit", "-data", stored, "-from-disk"}, strings.Fields(flags)...)
 		status, stdout, stderr := runLine(args...)
 		checkFailure(t, flags, exitUsage, status, stdout, stderr, want)
+	}
+}
+
+// TestFromDiskIDs: a fit from disk gives the ids that one in memory gives, everywhere, and joins labels to start from by them.
+func TestFromDiskIDs(t *testing.T) {
+	set, err := dataset.Open(writeSet(t, 60, true), dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		set.IDs = append(set.IDs, fmt.Sprint("s", i*7%60))
+	}
+	folder := t.TempDir()
+	path := filepath.Join(folder, "ids.npz")
+	if err := set.WriteNPZ(path, false); err != nil {
+		t.Fatal(err)
+	}
+	var outs, hs, ids []string
+	for _, disk := range [][]string{nil, {"-from-disk"}} {
+		out, h := filepath.Join(folder, "out.csv"), filepath.Join(folder, "h.csv")
+		args := append([]string{"fit", "-data", path, "-epochs", "2", "-quiet", "-json", "-out", out, "-embedding", h}, disk...)
+		status, stdout, stderr := runLine(args...)
+		if status != exitOK {
+			t.Fatal(stderr)
+		}
+		outs, hs = append(outs, contents(t, out)), append(hs, contents(t, h))
+		ids = append(ids, fmt.Sprint(object(t, stdout)["ids"]))
+	}
+	if !strings.HasPrefix(outs[1], "id,sample,label,near,next\ns0,0,") || !strings.HasPrefix(hs[1], "id,sample,h0") {
+		t.Errorf("from disk the files begin with %.40q and %.40q", outs[1], hs[1])
+	}
+	if outs[0] != outs[1] || hs[0] != hs[1] || ids[0] != ids[1] {
+		t.Errorf("from disk the files or the ids %s differ from those in memory, %s", ids[1], ids[0])
+	}
+	lines := strings.SplitAfter(outs[0], "\n")
+	slices.Sort(lines[1 : len(lines)-1]) // by id
+	start := writeText(t, "start.csv", strings.Join(lines, ""))
+	status, stdout, stderr := runLine("fit", "-data", path, "-from-disk", "-start-labels", start, "-epochs", "1", "-json",
+		"-quiet")
+	if status != exitOK || object(t, stdout)["start_acc"] != 1.0 {
+		t.Errorf("labels to start from, in another order: status %d, %s", status, stderr)
 	}
 }

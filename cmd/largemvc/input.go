@@ -41,13 +41,13 @@ func (in *input) closing(err error) error {
 func (o *dataOptions) newDiskInput(set *dataset.RowSet) (*input, error) {
 	x, err := views.OfRows(set)
 	if err == nil {
-		err = o.placeLabels(set.Labels, nil, &set.Reading)
+		err = o.placeLabels(set.Labels, set.IDs, &set.Reading)
 	}
 	if err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
 	in := &input{views: x, labels: set.Labels, classNames: set.LabelNames, classes: len(set.LabelNames),
-		samples: set.Samples(), missing: set.MissingRate(), reading: set.Reading, close: set.Close}
+		samples: set.Samples(), missing: set.MissingRate(), ids: set.IDs, reading: set.Reading, close: set.Close}
 	for _, v := range x {
 		_, d := v.Dims()
 		in.dims, in.names = append(in.dims, d), append(in.names, v.Name())

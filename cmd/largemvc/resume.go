@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/internal/checkpoint"
+	"github.com/largemvc/largemvc/internal/file"
 )
 
 // withResume are the flags that may stand beside -resume: all that is not a setting of the training that goes on.
@@ -52,7 +52,7 @@ func (o *fitOptions) checkCheckpoint() error {
 		return fmt.Errorf("-resume %s: %w", o.resume, reason(err))
 	}
 	defer f.Close()
-	if _, err := checkpoint.Open(f); err != nil {
+	if _, _, err := file.Read(f, "largemvc-checkpoint"); err != nil {
 		return fmt.Errorf("-resume %s: cannot be gone on from: %w; give a file that -checkpoint wrote", o.resume, reason(err))
 	}
 	return nil
