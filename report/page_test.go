@@ -437,12 +437,17 @@ func TestErrors(t *testing.T) {
 		o    Options
 		want string
 	}{
-		"nil":           {ctx, nil, Options{}, "the clustering is empty"},
-		"ids":           {ctx, f.c, Options{IDs: []string{"a"}}, "1 IDs for 30 samples"},
-		"classes":       {ctx, f.c, Options{Classes: []int{1}}, "1 Classes for 30 samples"},
-		"class":         {ctx, f.c, Options{Classes: f.classes, ClassNames: []string{"a"}}, "class of sample 1 is 1"},
-		"names":         {ctx, f.c, Options{ClassNames: []string{"a"}}, "ClassNames without Classes"},
-		"views":         {ctx, f.c, Options{Views: f.views[:1]}, "1 Views, the clustering has 2"},
+		"nil":       {ctx, nil, Options{}, "the clustering is empty"},
+		"ids":       {ctx, f.c, Options{IDs: []string{"a"}}, "1 IDs for 30 samples"},
+		"classes":   {ctx, f.c, Options{Classes: []int{1}}, "1 Classes for 30 samples"},
+		"class":     {ctx, f.c, Options{Classes: f.classes, ClassNames: []string{"a"}}, "class of sample 1 is 1"},
+		"names":     {ctx, f.c, Options{ClassNames: []string{"a"}}, "ClassNames without Classes"},
+		"views":     {ctx, f.c, Options{Views: f.views[:1]}, "1 Views, the clustering has 2"},
+		"no values": {ctx, f.c, Options{Views: []largemvc.View{f.views[0], {}}}, "view 1 of Views has 0 samples"},
+		"values": {ctx, f.c, Options{Views: []largemvc.View{largemvc.Float64View(30, 2, nil), f.views[1]}},
+			"view 0 of Views: 0 values for 30×2"},
+		"mask": {ctx, f.c, Options{Views: []largemvc.View{f.views[0].WithPresent([]bool{true}), f.views[1]}},
+			"mask of view 0 of Views has 1 entries for 30 samples"},
 		"points":        {ctx, f.c, Options{Points: -1}, "Points is -1"},
 		"trust":         {ctx, f.c, Options{Trust: make([][]float64, 2)}, "Trust of view 0 has 0 values"},
 		"cancelled":     {cancelled, f.c, Options{}, context.Canceled.Error()},
