@@ -2,6 +2,7 @@ package largemvc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,6 +95,9 @@ func KMeans(ctx context.Context, x mat.Matrix, cfg KMeansConfig) (*KMeansResult,
 // centroids were found on get the labels they have. It returns an error if x has another number of columns than the
 // centroids or entries that KMeans refuses. A matrix without rows has no labels.
 func (r *KMeansResult) Predict(x mat.Matrix) ([]int, error) {
+	if r == nil || r.nearest == nil || r.Centroids == nil {
+		return nil, errors.New("largemvc: the result is empty: KMeans makes one")
+	}
 	if x != nil {
 		if n, _, err := rows.Dims(x); err == nil && n == 0 {
 			return []int{}, nil
@@ -122,8 +126,8 @@ func kmeansError(ctx context.Context, err error) error {
 	return fmt.Errorf("largemvc: %s", strings.TrimPrefix(err.Error(), "kmeans: "))
 }
 
-// leastExtent is the extent of a column from which the squares of differences are numbers, down to those that are lost in rounding
-// beside the largest.
+// leastExtent is the extent of a column from which the squares of differences are numbers, down to those that are lost in
+// rounding beside the largest.
 const leastExtent = 0x1p-480
 
 // matrixSource checks x and returns its rows as one view of weight 1, and as they are.

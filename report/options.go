@@ -84,7 +84,7 @@ func (o *Options) complete(n, views int) error {
 		case in.Empty():
 			return fmt.Errorf("report: view %d of Views is empty", v)
 		case in.Present != nil && len(in.Present) != n:
-			return fmt.Errorf("report: the presence mask of view %d of Views has %d entries for %d samples", v, len(in.Present), n)
+			return fmt.Errorf("report: the mask of view %d of Views has %d entries for %d samples", v, len(in.Present), n)
 		}
 	}
 	if o.Trust != nil && len(o.Trust) != views {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/choose"
 	"github.com/largemvc/largemvc/internal/testutil"
 )
 
@@ -427,6 +429,17 @@ func TestWritePredictions(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	f := fitSet(t, 30)
+	for name, w := range map[string]io.Writer{"nil": nil, "nil pointer": (*bytes.Buffer)(nil)} {
+		for _, err := range []error{
+			Write(t.Context(), w, f.c, f.options), WritePredictions(t.Context(), w, f.c.Predictor, f.views, f.options),
+			WriteChoices(w, &choose.Choices{Choices: make([]choose.Choice, 2)}),
+		} {
+			if err == nil || err.Error() != "report: the writer is nil" {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	var none context.Context
 	ctx := context.Background()
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
@@ -437,6 +450,7 @@ func TestErrors(t *testing.T) {
 		o    Options
 		want string
 	}{
+		"context":   {none, f.c, f.options, "report: the context is nil"},
 		"nil":       {ctx, nil, Options{}, "the clustering is empty"},
 		"ids":       {ctx, f.c, Options{IDs: []string{"a"}}, "1 IDs for 30 samples"},
 		"classes":   {ctx, f.c, Options{Classes: []int{1}}, "1 Classes for 30 samples"},

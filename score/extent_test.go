@@ -2,6 +2,7 @@ package score
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -34,7 +35,8 @@ func TestIndicesOfAnySize(t *testing.T) {
 	want := indices(x)
 	wide := mat.NewDense(n, 6, nil)
 	for _, factor := range []float64{
-		1e-305, 1e-200, 1e-170, 1e-100, 1e-90, 1e-30, 1, 1e30, 1e90, 1e100, 1e160, 1e200, 1e306, math.Ldexp(1, -700), math.Ldexp(1, 700),
+		1e-305, 1e-200, 1e-170, 1e-100, 1e-90, 1e-30, 1, 1e30, 1e90, 1e100, 1e160, 1e200, 1e306,
+		math.Ldexp(1, -700), math.Ldexp(1, 700),
 	} {
 		for _, constant := range []float64{0, 3 * factor, math.MaxFloat64} {
 			for i := range n {
@@ -67,6 +69,24 @@ func TestIndicesOfAnySize(t *testing.T) {
 		}
 		if got := indices(wide); got != [3]float64{0, 1, 0} {
 			t.Errorf("all rows %v: %v", same, got)
+		}
+	}
+}
+
+// brokenMatrix is a matrix of a user's own that panics.
+type brokenMatrix struct{ mat.Matrix }
+
+func (brokenMatrix) At(int, int) float64 { panic("it is gone") }
+
+// A panic of a user's matrix is an error.
+func TestMatrixThatPanics(t *testing.T) {
+	x, labels := brokenMatrix{mat.NewDense(4, 1, nil)}, []int{0, 0, 1, 1}
+	_, s := Silhouette(t.Context(), x, labels, SilhouetteConfig{})
+	_, c := CalinskiHarabasz(x, labels)
+	_, d := DaviesBouldin(x, labels)
+	for _, err := range []error{s, c, d} {
+		if err == nil || !strings.HasPrefix(err.Error(), "score: reading the matrix: panic: it is gone") {
+			t.Errorf("%v", err)
 		}
 	}
 }

@@ -2,8 +2,8 @@ package rows
 
 import "math"
 
-// Extent returns the largest absolute value of some rows, and the largest difference of two values of a column, or MaxFloat64 where
-// that is larger.
+// Extent returns the largest absolute value of some rows, and the largest difference of two values of a column, or MaxFloat64
+// where that is larger.
 func Extent(x *Dense[float64]) (largest, widest float64) {
 	n, d := x.Dims()
 	if n == 0 {

@@ -26,9 +26,9 @@ type appearance struct {
 	noise *trust.Noise
 }
 
-// looks learns the appearances of views, in rounds of a few rows, so that it can be called off between rows of millions of columns
-// and says how far it is. The noise of a view is drawn from one stream, row after row, and its marks are sums over all columns in
-// their order, for sparse rows too: neither can be had from the entries alone without other values of the trust.
+// looks learns the appearances of views, in rounds of a few rows, so that it can be called off between rows of millions of
+// columns and says how far it is. The noise of a view is drawn from one stream, row after row, and marks are sums over all
+// columns in their order, for sparse rows too: neither can be had from the entries alone without other values of the trust.
 type looks struct {
 	views   []view.View
 	samples []int // that are looked at
