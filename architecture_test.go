@@ -166,7 +166,7 @@ var arrows = []struct{ name, imports string }{
 		imports: "internal/kernel internal/kmeans internal/linalg internal/parallel internal/rows " +
 			"internal/spectral",
 	},
-	{name: "report", imports: ". choose internal/parallel internal/rows internal/tsne score"},
+	{name: "report", imports: ". choose internal/parallel internal/rows internal/tsne internal/view score"},
 	{
 		name: "cmd/largemvc",
 		imports: ". choose comm dataset dataset/views internal/device internal/file internal/kernel internal/parallel " +

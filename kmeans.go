@@ -2,6 +2,7 @@ package largemvc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,17 +58,24 @@ func (r *KMeansResult) String() string {
 // error: Found says how many clusters there are.
 //
 // It returns an error if x has no rows or columns, if an entry is NaN or infinite (naming its row and column), if a row
-// is so long that squared distances overflow, if the configuration is out of range, and the context's error, within one
-// iteration, if it is cancelled. x is not changed; a *mat.Dense is not copied either.
+// is so long that squared distances overflow, if the rows differ, but in no column by 2^−480 (3e-145), so that squared distances
+// vanish, if the configuration is out of range, and the context's error, within one iteration, if it is cancelled. x is not
+// changed; a *mat.Dense is not copied either.
 //
 // O(n·d·c) a start and iteration, and O(n·d·c·log c) for the choice of its first centroids.
 func KMeans(ctx context.Context, x mat.Matrix, cfg KMeansConfig) (*KMeansResult, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err
 	}
-	src, err := matrixSource(x)
+	src, dense, err := matrixSource(x)
 	if err != nil {
 		return nil, err
+	}
+	if _, widest := rows.Extent(dense); widest > 0 && widest < leastExtent {
+		return nil, fmt.Errorf(
+			"largemvc: the rows differ by at most %.3g in a column, squared distances would vanish: divide the values by that",
+			widest,
+		)
 	}
 	r, err := kmeans.Run(ctx, src, kmeans.Config{
 		Clusters: cfg.Clusters, Starts: cfg.Starts, MaxIter: cfg.MaxIter, Tol: cfg.Tol, Seed: cfg.Seed,
@@ -87,12 +95,15 @@ func KMeans(ctx context.Context, x mat.Matrix, cfg KMeansConfig) (*KMeansResult,
 // centroids were found on get the labels they have. It returns an error if x has another number of columns than the
 // centroids or entries that KMeans refuses. A matrix without rows has no labels.
 func (r *KMeansResult) Predict(x mat.Matrix) ([]int, error) {
+	if r == nil || r.nearest == nil || r.Centroids == nil {
+		return nil, errors.New("largemvc: the result is empty: KMeans makes one")
+	}
 	if x != nil {
 		if n, _, err := rows.Dims(x); err == nil && n == 0 {
 			return []int{}, nil
 		}
 	}
-	src, err := matrixSource(x)
+	src, _, err := matrixSource(x)
 	if err != nil {
 		return nil, err
 	}
@@ -115,13 +126,18 @@ func kmeansError(ctx context.Context, err error) error {
 	return fmt.Errorf("largemvc: %s", strings.TrimPrefix(err.Error(), "kmeans: "))
 }
 
-// matrixSource checks x and returns its rows as one view of weight 1.
-func matrixSource(x mat.Matrix) (*kmeans.Source[float64], error) {
+// leastExtent is the extent of a column from which the squares of differences are numbers, down to those that are lost in
+// rounding beside the largest.
+const leastExtent = 0x1p-480
+
+// matrixSource checks x and returns its rows as one view of weight 1, and as they are.
+func matrixSource(x mat.Matrix) (*kmeans.Source[float64], *rows.Dense[float64], error) {
 	dense, err := rows.FromMatrix(x)
 	if err != nil {
-		return nil, fmt.Errorf("largemvc: %w", err)
+		return nil, nil, fmt.Errorf("largemvc: %w", err)
 	}
-	return kmeans.NewSource(kmeans.View[float64]{Rows: dense, Weight: 1})
+	src, err := kmeans.NewSource(kmeans.View[float64]{Rows: dense, Weight: 1})
+	return src, dense, err
 }
 
 // sharedReadOut is the number of samples up to which k-means on H that begins with nothing is chosen by neighbours. The choice

@@ -206,3 +206,23 @@ func ExampleKMeans() {
 	fmt.Printf("%d clusters, inertia %.2f, accuracy %.0f\n", r.Found, r.Inertia, acc)
 	// Output: 2 clusters, inertia 0.12, accuracy 1
 }
+
+// Rows so near to each other that squared distances vanish are refused, equal ones are not, and neither are small ones.
+func TestKMeansOfSmallValues(t *testing.T) {
+	for _, test := range []struct {
+		factor float64
+		ok     bool
+	}{{1e-170, false}, {1e-320, false}, {1e-146, false}, {1e-144, true}, {1e-100, true}, {0, true}} {
+		x := mat.NewDense(4, 2, []float64{1, 1, 1, 2, 3, 1, 3, 2})
+		x.Scale(test.factor, x)
+		r, err := KMeans(t.Context(), x, KMeansConfig{Clusters: 4})
+		want := 4
+		if test.factor == 0 {
+			want = 1
+		}
+		refused := err != nil && strings.Contains(err.Error(), "would vanish")
+		if test.ok && (err != nil || r.Found != want) || !test.ok && !refused {
+			t.Errorf("times %v: %v, %v", test.factor, r, err)
+		}
+	}
+}

@@ -259,6 +259,9 @@ func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, err
 // samples; while a block is worked on, the next one is read. An error of emit ends it and is returned. a and what it refers to
 // are emit's until it returns.
 func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(first int, a *Assignments) error) error {
+	if emit == nil {
+		return errors.New("largemvc: the function that takes the assignments is nil")
+	}
 	in, err := p.checked(ctx, views)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/safetensors"
@@ -82,6 +83,9 @@ func (p *Predictor) WriteTo(w io.Writer) (int64, error) {
 	if p.unfit != nil {
 		return 0, fmt.Errorf("largemvc: the modules take no new samples: %w", p.unfit)
 	}
+	if parallel.Nil(w) {
+		return 0, errors.New("largemvc: the writer is nil")
+	}
 	f, err := p.file()
 	if err != nil {
 		return 0, err
@@ -110,6 +114,9 @@ func Load(path string, modules ...Module) (*Predictor, error) {
 
 // ReadPredictor reads a predictor that WriteTo wrote, to the end of r. modules are as in Load.
 func ReadPredictor(r io.Reader, modules ...Module) (*Predictor, error) {
+	if parallel.Nil(r) {
+		return nil, errors.New("largemvc: loading a model: the reader is nil")
+	}
 	p, err := decodePredictor(r, modules)
 	if err != nil {
 		return nil, fmt.Errorf("largemvc: loading a model: %w", err)

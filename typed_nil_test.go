@@ -1,7 +1,9 @@
 package largemvc
 
 import (
+	"bytes"
 	"context"
+	"math"
 	"strings"
 	"testing"
 
@@ -17,11 +19,24 @@ type panicking struct{ RowShrink }
 
 func (*panicking) Init(Env) error { panic("no such thing") }
 
+// brokenMatrix is a matrix of a user's own that panics in row 1.
+type brokenMatrix struct{ n, d int }
+
+func (m brokenMatrix) Dims() (int, int) { return m.n, m.d }
+func (m brokenMatrix) T() mat.Matrix    { return mat.Transpose{Matrix: m} }
+func (m brokenMatrix) At(i, j int) float64 {
+	if i > 0 {
+		panic("row 1 is gone")
+	}
+	return float64(j)
+}
+
 // A nil pointer in an interface, and a panic of a user's module, are errors that say what is wrong.
 func TestTypedNils(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	var matrix *mat.Dense
+	var none context.Context
 	good := mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 7})
 	two := Config{Clusters: 2}
 	fit := func(x ...View) error { _, err := Fit(ctx, x, two); return err }
@@ -34,6 +49,7 @@ func TestTypedNils(t *testing.T) {
 		}
 		return b.Build(Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{good.Slice(0, 2, 0, 2)}})
 	}
+	trained := mustFit(t, []View{MatrixView(good)}, two).Predictor
 	fitted, err := KMeans(ctx, good, KMeansConfig{Clusters: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -50,8 +66,61 @@ func TestTypedNils(t *testing.T) {
 			}
 			return err
 		}, "view 0"},
-		"data":           {func() error { _, err := NewData(tensor.Float64, []mat.Matrix{matrix}, nil); return err }, "view 0"},
-		"k-means":        {func() error { _, err := KMeans(ctx, matrix, KMeansConfig{Clusters: 1}); return err }, "matrix"},
+		"matrix that panics": {func() error {
+			_, err := KMeans(ctx, brokenMatrix{3, 2}, KMeansConfig{Clusters: 2})
+			return err
+		}, "largemvc: reading the matrix: panic: row 1 is gone"},
+		"matrix that panics, again": {func() error {
+			_, err := fitted.Predict(brokenMatrix{3, 2})
+			return err
+		}, "row 1 is gone"},
+		"result of nothing": {func() error {
+			_, err := (&KMeansResult{}).Predict(good)
+			return err
+		}, "KMeans makes one"},
+		"no result": {func() error {
+			_, err := (*KMeansResult)(nil).Predict(good)
+			return err
+		}, "KMeans makes one"},
+		"emit": {func() error {
+			return trained.AssignRows(ctx, []View{MatrixView(mat.NewDense(1, 2, []float64{math.NaN(), 0}))}, nil)
+		}, "largemvc: the function that takes the assignments is nil"},
+		"writer": {func() error {
+			_, err := trained.WriteTo(nil)
+			return err
+		}, "largemvc: the writer is nil"},
+		"writer, typed": {func() error {
+			_, err := trained.WriteTo((*bytes.Buffer)(nil))
+			return err
+		}, "the writer is nil"},
+		"reader": {func() error {
+			_, err := ReadPredictor(nil)
+			return err
+		}, "largemvc: loading a model: the reader is nil"},
+		"reader, typed": {func() error {
+			_, err := ReadPredictor((*bytes.Buffer)(nil))
+			return err
+		}, "the reader is nil"},
+		"product": {func() error {
+			return neighbor.Mul[float64](ctx, nil, 1, nil, nil, 16)
+		}, "the operator is nil"},
+		"product of a graph": {func() error {
+			return neighbor.Mul[float32](ctx, (*neighbor.Graph)(nil), 1, nil, nil, 16)
+		}, "is nil"},
+		"product of nothing": {func() error {
+			return neighbor.Mul[float32](ctx, &neighbor.Factor{}, 1, nil, nil, 16)
+		}, "is empty"},
+		"product without a context": {func() error {
+			return neighbor.Mul[float32](none, &neighbor.Factor{}, 1, nil, nil, 16)
+		}, "the context is nil"},
+		"data": {func() error {
+			_, err := NewData(tensor.Float64, []mat.Matrix{matrix}, nil)
+			return err
+		}, "view 0"},
+		"k-means": {func() error {
+			_, err := KMeans(ctx, matrix, KMeansConfig{Clusters: 1})
+			return err
+		}, "matrix"},
 		"k-means, again": {func() error { _, err := fitted.Predict(matrix); return err }, "matrix"},
 		"smoothing": {func() error {
 			_, err := neighbor.Smooth[float64](ctx, (*neighbor.Graph)(nil), nil, 1, 1)

@@ -1,8 +1,10 @@
 package largemvc
 
 import (
+	"bytes"
 	"context"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -128,7 +130,20 @@ func TestViewTrust(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	one := mustFit(t, views[:1], Config{Clusters: 6, Epochs: None})
-	if _, err := one.ViewTrust(ctx, views[:1]); err == nil || !strings.Contains(err.Error(), "only one view") {
-		t.Errorf("%v", err)
+	path := t.TempDir() + "/model"
+	if err := one.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*Predictor{one.Predictor, loaded} {
+		if _, err := p.ViewTrust(ctx, views[:1]); err == nil || !strings.Contains(err.Error(), "only one view") {
+			t.Errorf("%v", err)
+		}
+	}
+	if saved, err := os.ReadFile(path); err != nil || bytes.Contains(saved, []byte("noise_mean.0")) {
+		t.Errorf("the file of a model of one view has what its trust would need, or %v", err)
 	}
 }

@@ -25,7 +25,7 @@ import (
 
 // Config says what Clusters tries. Zero values mean the defaults.
 type Config struct {
-	Clusters []int // the numbers of clusters, increasing, from 2 to n−1; nil: 2 to 12, as far as n allows
+	Clusters []int // the numbers of clusters, increasing, from 2 to n−1; nil: 2 to 12, below n and FitSamples
 	Seeds    int   // fits of each; 0: 3
 	Halves   int   // times that the samples are parted in two halves, each of which is fitted; 0: 2; largemvc.None: none
 	Samples  int   // rows that the indices are computed on, drawn by Config.Seed; 0: 1000; all if there are fewer
@@ -116,7 +116,8 @@ func (c *Choices) String() string {
 // number of anchors, and its indices only fall with their number. A view that a sample lacks enters as the view's mean.
 //
 // It returns what there is together with the context's error if ctx is cancelled, and an error of its own for a
-// configuration or views that Fit would refuse.
+// configuration or views that Fit would refuse; a configuration that is no good for one of the numbers is refused before
+// the first fit.
 func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config, choose Config) (*Choices, error) {
 	if err := named(parallel.CheckContext(ctx)); err != nil {
 		return nil, err
@@ -125,20 +126,23 @@ func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config
 	if len(views) > 0 {
 		n, _ = views[0].Dims()
 	}
-	if err := choose.complete(n); err != nil {
+	if err := choose.complete(n, config.FitSamples); err != nil {
 		return nil, err
 	}
 	if config.Machine.Comm != nil {
 		return nil, errors.New("choose: numbers of clusters are tried in one process: Machine.Comm is set")
 	}
 	config.Checkpoint.Path, config.Machine.Overwrite = "", false
-	config.Clusters = choose.Clusters[0]
 	if config.HasNeighbors() && config.Neighborhood.HeldOutWeight == 0 {
 		config.Neighborhood.HeldOutWeight = largemvc.None
 	}
-	if err := config.Check(views); err != nil {
-		return nil, err
+	for _, clusters := range choose.Clusters { // What one of the later fits would refuse is known before the first.
+		config.Clusters = clusters
+		if err := config.Check(views); err != nil {
+			return nil, err
+		}
 	}
+	config.Clusters = choose.Clusters[0]
 	c := config.WithDefaults()
 	space, err := newIndexSpace(ctx, views, &c, choose.Samples)
 	if err != nil {
@@ -181,13 +185,17 @@ func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config
 	return out, nil
 }
 
-// complete fills in the defaults and checks the rest.
-func (c *Config) complete(n int) error {
+// complete fills in the defaults and checks the rest, for n samples of which a fit sees some alone, 0 for all.
+func (c *Config) complete(n, fitSamples int) error {
 	if n < 3 {
 		return fmt.Errorf("largemvc: %d samples are too few to choose a number of clusters", n)
 	}
 	if c.Clusters == nil {
-		for k := 2; k <= min(12, n-1); k++ {
+		most := n
+		if fitSamples > 2 {
+			most = min(n, fitSamples)
+		}
+		for k := 2; k <= min(12, most-1); k++ {
 			c.Clusters = append(c.Clusters, k)
 		}
 	}

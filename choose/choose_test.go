@@ -214,6 +214,25 @@ func TestChooseEnds(t *testing.T) {
 	}
 }
 
+// A number of clusters that Fit would refuse is refused before the first fit; numbers that are not given are ones that it takes.
+func TestClustersOfFitSamples(t *testing.T) {
+	ctx := context.Background()
+	views, _ := blobViews(40, 3, 0.5, 52, 6, 4)
+	config := largemvc.Config{Epochs: 2, FitSamples: 3, Progress: func(largemvc.Epoch) error {
+		t.Error("there was a fit")
+		return largemvc.ErrStop
+	}}
+	got, err := Clusters(ctx, views, config, Config{Clusters: []int{2, 3, 4}})
+	if got != nil || err == nil || err.Error() != "largemvc: Clusters is 4, want 1 to FitSamples, 3" {
+		t.Errorf("%v, %v", got, err)
+	}
+	config.FitSamples, config.Progress = 5, nil
+	got, err = Clusters(ctx, views, config, Config{Seeds: 1, Halves: largemvc.None})
+	if err != nil || len(got.Choices) != 3 || got.Choices[2].Clusters != 4 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 // The median of the eigengaps is the number of classes, or one away, on these sets, without any fit.
 func TestGapSharesOfRealSets(t *testing.T) {
 	var clusters []int

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"reflect"
 	"sync"
 	"unsafe"
 
@@ -158,8 +157,8 @@ const maxSteps = 1000
 
 // operand returns the parts of an operator that is there.
 func operand[T Float](op Operator) (part[T], error) {
-	if v := reflect.ValueOf(op); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return part[T]{}, fmt.Errorf("neighbor: the operator is nil")
+	if err := checkOperator(op); err != nil {
+		return part[T]{}, err
 	}
 	return partOf[T](op)
 }

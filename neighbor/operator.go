@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // Operator is a symmetric n×n matrix A with non-negative entries and spectral radius at most 1 that can be multiplied. A
@@ -24,8 +26,27 @@ var (
 	_ Operator = (*Factor)(nil)
 )
 
-// Mul is op.Mul32 or op.Mul64.
+// checkOperator refuses an operator that is not there.
+func checkOperator(op Operator) error {
+	if parallel.Nil(op) {
+		return errors.New("neighbor: the operator is nil")
+	}
+	g, graph := op.(*Graph)
+	f, factor := op.(*Factor)
+	if graph && g.links == nil || factor && f.links == nil {
+		return errors.New("neighbor: the operator is empty: NewGraph and NewFactor make one")
+	}
+	return nil
+}
+
+// Mul is op.Mul32 or op.Mul64. It returns an error if op or ctx is nil.
 func Mul[T Float](ctx context.Context, op Operator, workers int, dst, x []T, ld int) error {
+	if err := parallel.CheckContext(ctx); err != nil {
+		return fmt.Errorf("neighbor: %w", err)
+	}
+	if err := checkOperator(op); err != nil {
+		return err
+	}
 	switch x := any(x).(type) {
 	case []float32:
 		return op.Mul32(ctx, workers, any(dst).([]float32), x, ld)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc/choose"
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 const (
@@ -27,6 +28,9 @@ type choicePanel struct {
 // WriteChoices draws what choose.Clusters found as SVG: each index over the numbers of clusters, with the number that is
 // suggested. It returns an error if there is nothing to draw.
 func WriteChoices(w io.Writer, c *choose.Choices) error {
+	if parallel.Nil(w) {
+		return fmt.Errorf("report: the writer is nil")
+	}
 	if c == nil || len(c.Choices) == 0 {
 		return fmt.Errorf("report: no numbers of clusters were tried")
 	}

@@ -1,11 +1,13 @@
 package report
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 // Options says what is known beside the clustering. All of it may be absent.
@@ -15,7 +17,8 @@ type Options struct {
 
 	// Views are those of the samples, with the values that they had before the fit: not with machine.Options.Overwrite. nil:
 	// the page says nothing of features, and of views only what the clustering says. WritePredictions has them
-	// anyway.
+	// anyway. NaN, infinities and values whose squares overflow are refused, but in rows of samples that lack the view; of a
+	// RowsView the rows that the page looks at are checked.
 	Views []largemvc.View
 
 	IDs        []string // of the samples, n; nil: their numbers from 0
@@ -72,8 +75,16 @@ func (o *Options) complete(n, views int) error {
 		return fmt.Errorf("report: %d Views, the clustering has %d", len(o.Views), views)
 	}
 	for v, x := range o.Views {
-		if rows, _ := x.Dims(); rows != n {
-			return fmt.Errorf("report: view %d of Views has %d samples, the clustering has %d", v, rows, n)
+		in, err := x.Content()
+		switch {
+		case err != nil:
+			return fmt.Errorf("report: %s of Views: %w", in.Label(v), err)
+		case in.Rows != n:
+			return fmt.Errorf("report: view %d of Views has %d samples, the clustering has %d", v, in.Rows, n)
+		case in.Empty():
+			return fmt.Errorf("report: view %d of Views is empty", v)
+		case in.Present != nil && len(in.Present) != n:
+			return fmt.Errorf("report: the mask of view %d of Views has %d entries for %d samples", v, len(in.Present), n)
 		}
 	}
 	if o.Trust != nil && len(o.Trust) != views {
@@ -88,6 +99,28 @@ func (o *Options) complete(n, views int) error {
 		return fmt.Errorf("report: Novelty of %d samples, there are %d", len(o.Novelty), n)
 	}
 	return o.completeClasses(n)
+}
+
+// effectRows are the samples of which the values in the views are looked at.
+func (o *Options) effectRows(r *result) []int {
+	return draw(r.samples(), effectCount(r.samples(), r.dims, r.clusters()), o.Seed)
+}
+
+// checkValues refuses values of which the page could say nothing but nonsense: one NaN makes that of every mean. A model has
+// looked at those that it labelled.
+func (o *Options) checkValues(ctx context.Context, r *result) error {
+	if o.Views == nil || r.predicted {
+		return nil
+	}
+	in := make([]view.View, len(o.Views))
+	for v, x := range o.Views {
+		in[v], _ = x.Content()
+	}
+	err := view.CheckFiniteOf(ctx, in, o.effectRows(r), o.Workers)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return fmt.Errorf("report: Views: %w; replace such values, or mark the row as absent (largemvc.Mask)", err)
 }
 
 func (o *Options) completeClasses(n int) error {

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	_ "embed"
+	"errors"
+	"fmt"
 	"html/template"
 	"io"
 	"math"
@@ -13,18 +15,23 @@ import (
 	"strconv"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/score"
 )
 
 // Write writes the page on a clustering that Fit made to w: see the package's description. What is written is the same for
 // the same clustering and options.
 //
-// It returns an error, before anything is written, if the options do not fit the clustering, the context's error if that is
-// cancelled, and the error of w. A context that is cancelled, and Options.Progress, end the work within moments.
+// It returns an error, before anything is written, if the options do not fit the clustering or Views have values that Fit
+// refuses, the context's error if that is cancelled, and the error of w. A context that is cancelled, and Options.Progress, end
+// the work within moments.
 //
 // It takes time in n·c·m, and the time of t-SNE for 3,000 samples; memory for Options.Points samples and a few numbers a
 // sample.
 func Write(ctx context.Context, w io.Writer, c *largemvc.Clustering, o Options) error {
+	if err := checkTarget(ctx, w); err != nil {
+		return err
+	}
 	r, err := ofClustering(c)
 	if err != nil {
 		return err
@@ -36,6 +43,9 @@ func Write(ctx context.Context, w io.Writer, c *largemvc.Clustering, o Options) 
 func WritePredictions(
 	ctx context.Context, w io.Writer, p *largemvc.Predictor, views []largemvc.View, o Options,
 ) error {
+	if err := checkTarget(ctx, w); err != nil {
+		return err
+	}
 	r, err := ofPredictions(ctx, p, views)
 	if err != nil {
 		return err
@@ -65,8 +75,22 @@ var (
 	}).Parse(pageText))
 )
 
+// checkTarget refuses a context or a writer that is nil, before there is anything to write.
+func checkTarget(ctx context.Context, w io.Writer) error {
+	if err := parallel.CheckContext(ctx); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	if parallel.Nil(w) {
+		return errors.New("report: the writer is nil")
+	}
+	return nil
+}
+
 func write(ctx context.Context, w io.Writer, r *result, o Options) error {
 	if err := o.complete(r.samples(), len(r.dims)); err != nil {
+		return err
+	}
+	if err := o.checkValues(ctx, r); err != nil {
 		return err
 	}
 	p, err := newPage(ctx, r, &o)
@@ -301,7 +325,7 @@ func (p *page) addEffects(ctx context.Context, r *result, o *Options, sure *cert
 	if o.Views == nil || r.clusters() < 2 {
 		return nil
 	}
-	of := draw(p.Samples, effectCount(p.Samples, r.dims, r.clusters()), o.Seed)
+	of := o.effectRows(r)
 	done := func(v int) error { return o.Progress("features", v, len(o.Views)) }
 	e, err := newEffects(ctx, o.Views, r.views, r.labels, r.clusters(), of, o.Workers, done)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/choose"
 	"github.com/largemvc/largemvc/internal/testutil"
 )
 
@@ -427,6 +429,17 @@ func TestWritePredictions(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	f := fitSet(t, 30)
+	for name, w := range map[string]io.Writer{"nil": nil, "nil pointer": (*bytes.Buffer)(nil)} {
+		for _, err := range []error{
+			Write(t.Context(), w, f.c, f.options), WritePredictions(t.Context(), w, f.c.Predictor, f.views, f.options),
+			WriteChoices(w, &choose.Choices{Choices: make([]choose.Choice, 2)}),
+		} {
+			if err == nil || err.Error() != "report: the writer is nil" {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	var none context.Context
 	ctx := context.Background()
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
@@ -437,12 +450,18 @@ func TestErrors(t *testing.T) {
 		o    Options
 		want string
 	}{
-		"nil":           {ctx, nil, Options{}, "the clustering is empty"},
-		"ids":           {ctx, f.c, Options{IDs: []string{"a"}}, "1 IDs for 30 samples"},
-		"classes":       {ctx, f.c, Options{Classes: []int{1}}, "1 Classes for 30 samples"},
-		"class":         {ctx, f.c, Options{Classes: f.classes, ClassNames: []string{"a"}}, "class of sample 1 is 1"},
-		"names":         {ctx, f.c, Options{ClassNames: []string{"a"}}, "ClassNames without Classes"},
-		"views":         {ctx, f.c, Options{Views: f.views[:1]}, "1 Views, the clustering has 2"},
+		"context":   {none, f.c, f.options, "report: the context is nil"},
+		"nil":       {ctx, nil, Options{}, "the clustering is empty"},
+		"ids":       {ctx, f.c, Options{IDs: []string{"a"}}, "1 IDs for 30 samples"},
+		"classes":   {ctx, f.c, Options{Classes: []int{1}}, "1 Classes for 30 samples"},
+		"class":     {ctx, f.c, Options{Classes: f.classes, ClassNames: []string{"a"}}, "class of sample 1 is 1"},
+		"names":     {ctx, f.c, Options{ClassNames: []string{"a"}}, "ClassNames without Classes"},
+		"views":     {ctx, f.c, Options{Views: f.views[:1]}, "1 Views, the clustering has 2"},
+		"no values": {ctx, f.c, Options{Views: []largemvc.View{f.views[0], {}}}, "view 1 of Views has 0 samples"},
+		"values": {ctx, f.c, Options{Views: []largemvc.View{largemvc.Float64View(30, 2, nil), f.views[1]}},
+			"view 0 of Views: 0 values for 30×2"},
+		"mask": {ctx, f.c, Options{Views: []largemvc.View{f.views[0].WithPresent([]bool{true}), f.views[1]}},
+			"mask of view 0 of Views has 1 entries for 30 samples"},
 		"points":        {ctx, f.c, Options{Points: -1}, "Points is -1"},
 		"trust":         {ctx, f.c, Options{Trust: make([][]float64, 2)}, "Trust of view 0 has 0 values"},
 		"cancelled":     {cancelled, f.c, Options{}, context.Canceled.Error()},

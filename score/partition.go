@@ -22,7 +22,7 @@ func newPartition(x mat.Matrix, labels []int) (*partition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("score: %w", err)
 	}
-	p := &partition{rows: dense}
+	p := &partition{rows: inRange(dense)}
 	p.n, p.d = dense.Dims()
 	if len(labels) != p.n {
 		return nil, fmt.Errorf("score: %d labels for %d rows", len(labels), p.n)

@@ -29,6 +29,9 @@ type SilhouetteConfig struct {
 // rows of another one; s_i = 0 for a row alone in its cluster. It lies between −1 and 1, higher is better. With
 // cfg.Samples = s, the mean is over s rows, but each row's a and b are still over all n: O(s·n·d) instead of O(n²·d).
 //
+// Values may be of any size: where squared distances would overflow or vanish, the index is that of x times a power of two, which
+// is the same. Differences of less than 1e-70 of the largest one in a column count as none.
+//
 // It returns an error if x has no rows or an entry is NaN or infinite, if the number of labels is not n, if there are
 // fewer than two clusters or as many as rows, and the context's error if it is cancelled.
 func Silhouette(ctx context.Context, x mat.Matrix, labels []int, cfg SilhouetteConfig) (float64, error) {

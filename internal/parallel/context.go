@@ -11,8 +11,14 @@ func CheckContext(ctx context.Context) error {
 	if ctx == nil {
 		return errors.New("the context is nil")
 	}
-	if v := reflect.ValueOf(ctx); v.Kind() == reflect.Pointer && v.IsNil() {
+	if Nil(ctx) {
 		return errors.New("the context is a nil pointer")
 	}
 	return nil
+}
+
+// Nil says whether x is nil, or a nil pointer in an interface, whose methods would panic.
+func Nil(x any) bool {
+	v := reflect.ValueOf(x)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }

@@ -129,10 +129,19 @@ func (r *forRun) fail(i int64, err error) {
 
 // call runs f and turns a panic into an error.
 func call(f func(worker, i int) error, worker, i int) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err)
 	return f(worker, i)
+}
+
+// Caught runs f, which calls what is not of this module, and turns a panic into an error as For does.
+func Caught(f func() error) (err error) {
+	defer caught(&err)
+	return f()
+}
+
+// caught turns a panic into an error where it is deferred.
+func caught(err *error) {
+	if v := recover(); v != nil {
+		*err = &PanicError{Value: v, Stack: debug.Stack()}
+	}
 }

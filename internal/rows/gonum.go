@@ -5,11 +5,13 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 // FromMatrix returns the rows of x: those in its memory if it has row-major memory, else a copy. It returns an error if x
-// is nil or has no entries, or if one is NaN or infinite.
-func FromMatrix(x mat.Matrix) (*Dense[float64], error) {
+// is nil or has no entries, if one is NaN or infinite, or if the methods of x, which may be a caller's own, panic.
+func FromMatrix(x mat.Matrix) (out *Dense[float64], err error) {
 	if x == nil {
 		return nil, fmt.Errorf("no matrix")
 	}
@@ -20,11 +22,12 @@ func FromMatrix(x mat.Matrix) (*Dense[float64], error) {
 	if n == 0 || d == 0 {
 		return nil, fmt.Errorf("a %d×%d matrix has nothing to cluster", n, d)
 	}
-	var out *Dense[float64]
-	if raw, ok := x.(mat.RawMatrixer); ok {
-		m := raw.RawMatrix()
-		out = NewDense(n, d, m.Stride, m.Data)
-	} else {
+	err = parallel.Caught(func() error {
+		if raw, ok := x.(mat.RawMatrixer); ok {
+			m := raw.RawMatrix()
+			out = NewDense(n, d, m.Stride, m.Data)
+			return nil
+		}
 		data := make([]float64, n*d)
 		for i := range n {
 			for j := range d {
@@ -32,6 +35,10 @@ func FromMatrix(x mat.Matrix) (*Dense[float64], error) {
 			}
 		}
 		out = NewDense(n, d, d, data)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the matrix: %w", err)
 	}
 	for i := range n {
 		for j, a := range out.View(i) {

@@ -107,7 +107,7 @@ func UnitRows[T kernel.Float](ctx context.Context, s *Standardised, k int, x vie
 type Inputs[T kernel.Float] struct {
 	*Standardised
 	directions []direction[T] // of the inputs
-	look       []appearance   // of the views, for trust in them
+	look       []appearance   // of the views, for trust in them; nil of one alone
 }
 
 // direction is where the rows of an input are projected to; the zero value keeps all columns.
@@ -123,6 +123,8 @@ const DirectionPasses = 4
 
 // Find measures the standardisations and directions of the views.
 func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*Inputs[T], error) {
+	look := newLooks(ctx, views, o)
+	parallel.Tell(ctx, 0, 1+len(views)*len(o.Kind.Parts())+look.rows())
 	standardised, err := Standardise[T](ctx, views, o.Kind, o.Workers)
 	if err != nil {
 		return nil, err
@@ -135,20 +137,22 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 			in.Columns = min(o.Directions, ranks.Of(ctx).Total(views[0].Rows))
 		}
 	}
-	if err := s.findDirections(ctx, views, wide, o); err != nil {
+	before := 1 + len(wide)
+	total := before + look.steps(standardised, wide)
+	if err := s.findDirections(ctx, views, wide, total, o); err != nil {
 		return nil, err
 	}
-	s.look, err = appearances(ctx, views, o)
+	s.look, err = look.learn(ctx, before, total)
 	return s, err
 }
 
-// findDirections finds the directions of some inputs.
-func (s *Inputs[T]) findDirections(ctx context.Context, views []view.View, wide []int, o Options) error {
+// findDirections finds the directions of some inputs, in a work of total steps, of which the first is done and each is one.
+func (s *Inputs[T]) findDirections(ctx context.Context, views []view.View, wide []int, total int, o Options) error {
 	if g := ranks.Of(ctx); g != nil {
 		return s.findOnRanks(ctx, g, views, wide, o)
 	}
-	for _, k := range wide {
-		parallel.Tell(ctx, k, len(s.Inputs))
+	for step, k := range wide {
+		parallel.Tell(ctx, 1+step, total)
 		unit, err := UnitRows[T](ctx, s.Standardised, k, views[s.Inputs[k].View], o.Workers)
 		if err != nil {
 			return err

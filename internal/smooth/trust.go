@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
-	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/trust"
 	"github.com/largemvc/largemvc/internal/view"
@@ -23,7 +21,7 @@ import (
 type judging[T kernel.Float] struct {
 	seed  uint64
 	known *trust.Rows[T] // nil with exact neighbours, whose index has the rows
-	look  []appearance   // of the views; nil: the file did not have it
+	look  []appearance   // of the views; nil: there is one view alone, or the file did not have it
 	once  sync.Once
 	judge *trust.Judge[T]
 	err   error
@@ -31,6 +29,9 @@ type judging[T kernel.Float] struct {
 
 // Trust returns the trust in the rows of samples: of each view and sample, see internal/trust.
 func (s *Transform[T]) Trust(ctx context.Context, views []view.View, workers int) ([][]float64, error) {
+	if len(views) < 2 {
+		return nil, trust.ErrOneView
+	}
 	j := s.judging
 	j.once.Do(func() { // It belongs to all who ask, so none of them can call it off.
 		var known trust.Rows[T]
@@ -52,7 +53,10 @@ func (s *Transform[T]) Trust(ctx context.Context, views []view.View, workers int
 			return err
 		}
 		rows := s.inputs.sideBySide(t.blocks, upTo(hi-lo))
-		rows.Odd = j.odd(views, lo, hi)
+		var err error
+		if rows.Odd, err = j.odd(ctx, views, lo, hi); err != nil {
+			return err
+		}
 		found, err := j.judge.Of(ctx, rows, 1)
 		for v := range found {
 			copy(out[v][lo:], found[v])
@@ -61,67 +65,23 @@ func (s *Transform[T]) Trust(ctx context.Context, views []view.View, workers int
 	})
 }
 
-// noiseRows is the number of rows of noise from which bad rows are told.
-const noiseRows = 256
-
-// appearance is what tells the rows of a view from noise.
-type appearance struct {
-	mean  []float64 // of each column
-	noise *trust.Noise
-}
-
-// appearances learns it of every view.
-func appearances(ctx context.Context, views []view.View, o Options) ([]appearance, error) {
-	out, seen := make([]appearance, len(views)), make([]view.Seen, len(views))
-	n := ranks.Of(ctx).Total(views[0].Rows)
-	for v, x := range views {
-		if seen[v] = x; ranks.Of(ctx) == nil {
-			continue
-		}
-		var err error
-		numbers := append(view.LookRows(n, x.Cols, o.Seed, x.Present != nil), trust.Samples(n, o.Seed)...)
-		if seen[v], err = x.Only(ctx, numbers, o.Workers); err != nil {
-			return nil, err
-		}
-	}
-	return out, parallel.For(ctx, o.Workers, len(views), func(_, v int) error {
-		x, look := seen[v], view.NewLook(seen[v], n, views[v].Cols, o.Seed)
-		row := make([]float64, views[v].Cols)
-		var rows [][]float64
-		for _, i := range trust.Samples(n, o.Seed) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if x.Has(i) {
-				x.Row(i, row)
-				rows = append(rows, view.Marks(row, look.Mean))
-			}
-		}
-		var noise [][]float64
-		rng := rand.New(rand.NewPCG(o.Seed, uint64(v)))
-		for range noiseRows {
-			look.Noise(rng, row)
-			noise = append(noise, view.Marks(row, look.Mean))
-		}
-		out[v] = appearance{look.Mean, trust.NewNoise(rows, noise)}
-		return nil
-	})
-}
-
 // odd returns how odd the rows of samples look.
-func (j *judging[T]) odd(views []view.View, lo, hi int) [][]float64 {
+func (j *judging[T]) odd(ctx context.Context, views []view.View, lo, hi int) ([][]float64, error) {
 	out := make([][]float64, len(views))
 	for v, x := range views {
 		row := make([]float64, x.Cols)
 		out[v] = make([]float64, hi-lo)
 		for i := lo; i < hi; i++ {
+			if err := ctx.Err(); err != nil { // A row can have millions of columns.
+				return nil, err
+			}
 			if x.Has(i) {
 				x.Row(i, row)
 				out[v][i-lo] = j.look[v].noise.Oddness(view.Marks(row, j.look[v].mean))
 			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // trustRows is the number of samples that a goroutine judges at once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -50,6 +51,39 @@ func FirstNotFinite(ctx context.Context, views []View, samples []int) error {
 			if err := one.checkRows(v, 0, 1); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// CheckFiniteOf is CheckFinite of views in memory; of those outside memory it reads some samples alone.
+func CheckFiniteOf(ctx context.Context, views []View, samples []int, workers int) error {
+	held := slices.Clone(views)
+	for v, x := range views {
+		if x.Source != nil {
+			held[v] = x.Window(0, 0)
+		}
+	}
+	if err := CheckFinite(ctx, held, workers); err != nil {
+		return err
+	}
+	var buf []float32
+	for v, x := range views {
+		for _, i := range samples {
+			if x.Source == nil || !x.Has(i) {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			one, err := x.InMemory(ctx, v, i, i+1, buf)
+			if err != nil {
+				return err
+			}
+			if err := one.checkRows(v, 0, 1); err != nil {
+				return err
+			}
+			buf = one.F32
 		}
 	}
 	return nil

@@ -1,0 +1,157 @@
+package smooth
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
+	"github.com/largemvc/largemvc/internal/trust"
+	"github.com/largemvc/largemvc/internal/view"
+)
+
+const (
+	// noiseRows is the number of rows of noise from which bad rows are told.
+	noiseRows = 256
+	// roundValues is the number of values that a round of the looks has, unless a row has more: tens of milliseconds.
+	roundValues = 1 << 22
+	// valueProducts is the number of multiplications, of a search for directions, that take as long as a value of a look.
+	valueProducts = 64
+)
+
+// appearance is what tells the rows of a view from noise.
+type appearance struct {
+	mean  []float64 // of each column
+	noise *trust.Noise
+}
+
+// looks learns the appearances of views, in rounds of a few rows, so that it can be called off between rows of millions of
+// columns and says how far it is. The noise of a view is drawn from one stream, row after row, and marks are sums over all
+// columns in their order, for sparse rows too: neither can be had from the entries alone without other values of the trust.
+type looks struct {
+	views   []view.View
+	samples []int // that are looked at
+	round   int   // rows of each view in a round
+	options Options
+}
+
+// newLooks returns what there is to look at: nothing of a view alone, whose rows nobody could judge by those of others.
+func newLooks(ctx context.Context, views []view.View, o Options) *looks {
+	l := &looks{views: views, options: o}
+	if len(views) > 1 {
+		l.samples = trust.Samples(ranks.Of(ctx).Total(views[0].Rows), o.Seed)
+	}
+	l.round = max(1, roundValues/l.columns())
+	return l
+}
+
+// columns is the number of columns of all views.
+func (l *looks) columns() (sum int) {
+	for _, x := range l.views {
+		sum += x.Cols
+	}
+	return max(sum, 1)
+}
+
+// rows is the number of rows of each view, those of noise among them.
+func (l *looks) rows() int {
+	if l.samples == nil {
+		return 0
+	}
+	return len(l.samples) + noiseRows
+}
+
+// steps is how many steps of the search for directions, of so many, the looks take about as long as.
+func (l *looks) steps(s *Standardised, wide []int) int {
+	if l.rows() == 0 {
+		return 0
+	}
+	others := 0.0
+	for _, in := range s.Inputs {
+		others += float64(entries(l.views[in.View]))
+	}
+	for _, k := range wide {
+		others += float64(s.Inputs[k].Columns) * float64(entries(l.views[s.Inputs[k].View])) / valueProducts
+	}
+	own := float64(l.rows()) * float64(l.columns())
+	rounds := (l.rows() + l.round - 1) / l.round
+	return int(max(1, min(float64(rounds), float64(1+len(wide))*own/max(others, 1))))
+}
+
+// entries is the number of values that a view has in memory or elsewhere.
+func entries(x view.View) int {
+	if x.Sparse != nil {
+		return len(x.Sparse.Cols)
+	}
+	return x.Rows * x.Cols
+}
+
+// learning is what is learned of a view so far.
+type learning struct {
+	seen        view.Seen
+	look        *view.Look
+	rng         *rand.Rand  // of the noise
+	rows, noise [][]float64 // marks
+}
+
+// learn learns the appearances. before steps of a work of total steps are done.
+func (l *looks) learn(ctx context.Context, before, total int) ([]appearance, error) {
+	if l.rows() == 0 {
+		return nil, nil
+	}
+	o, n := l.options, ranks.Of(ctx).Total(l.views[0].Rows)
+	known, out := make([]learning, len(l.views)), make([]appearance, len(l.views))
+	for v, x := range l.views {
+		known[v] = learning{seen: x, rng: rand.New(rand.NewPCG(o.Seed, uint64(v)))}
+		if ranks.Of(ctx) == nil {
+			continue
+		}
+		var err error
+		numbers := append(view.LookRows(n, x.Cols, o.Seed, x.Present != nil), l.samples...)
+		if known[v].seen, err = x.Only(ctx, numbers, o.Workers); err != nil {
+			return nil, err
+		}
+	}
+	buffers := make([][]float64, parallel.Workers(o.Workers))
+	for lo := 0; lo < l.rows(); lo += l.round {
+		hi := min(lo+l.round, l.rows())
+		parallel.Tell(ctx, before+lo*(total-before)/l.rows(), total)
+		err := parallel.For(ctx, o.Workers, len(l.views), func(worker, v int) error {
+			k, cols := &known[v], l.views[v].Cols
+			if lo == 0 {
+				k.look = view.NewLook(k.seen, n, cols, o.Seed)
+			}
+			buffers[worker] = slices.Grow(buffers[worker][:0], cols)
+			if err := k.mark(ctx, l.samples, lo, hi, buffers[worker][:cols]); err != nil {
+				return err
+			}
+			if hi == l.rows() {
+				out[v] = appearance{k.look.Mean, trust.NewNoise(k.rows, k.noise)}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// mark marks rows [lo, hi), of which the samples are the first and noise the others, in a row's memory.
+func (k *learning) mark(ctx context.Context, samples []int, lo, hi int, row []float64) error {
+	for r := lo; r < hi; r++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		switch {
+		case r >= len(samples):
+			k.look.Noise(k.rng, row)
+			k.noise = append(k.noise, view.Marks(row, k.look.Mean))
+		case k.seen.Has(samples[r]):
+			k.seen.Row(samples[r], row)
+			k.rows = append(k.rows, view.Marks(row, k.look.Mean))
+		}
+	}
+	return nil
+}
