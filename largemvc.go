@@ -59,7 +59,8 @@ type Clustering struct {
 // It returns an error, and does no work, if the configuration or the views are not usable; the message names the view,
 // the row and the value. When ctx is cancelled, Fit stops within an epoch, clusters what there is so far and returns
 // it (nil if the first epoch had not ended) with the context's error. A loss that diverges gives the last good state
-// with a *DivergedError. An error of Config.Progress is returned beside the state at that epoch, ErrStop as no error.
+// with a *DivergedError; where the training was ended at that very step, with what ended it too. An error of Config.Progress
+// is returned beside the state at that epoch, ErrStop as no error.
 //
 // With Config.Restarts, the best run (see there) is kept among those that came to their end, whatever ended the last one; if
 // none did, among those that were interrupted, and if all diverged, among those. Only then is a *DivergedError returned.
