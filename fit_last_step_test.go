@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/op"
 )
 
 // leaving is a loss that becomes NaN when θ_1 passes a limit, to which it drives it: by about the learning rate a step from 0.01.
@@ -191,5 +193,48 @@ func TestTwoTrainingsDivergeAtTheComparison(t *testing.T) {
 			}
 			sameResult(t, got, again)
 		}
+	}
+}
+
+// leaping is the module of the paper whose R becomes so large after some steps that the pass after it cannot be computed.
+type leaping struct {
+	SoftThreshold
+	after int
+	steps *int // of all copies
+}
+
+func (l *leaping) Project() error {
+	if *l.steps++; *l.steps == l.after {
+		x := op.EntriesOf(l.R().Value())
+		for i := range x.Len() {
+			x.Set(i, 1e300)
+		}
+	}
+	return l.SoftThreshold.Project()
+}
+
+// Where not even the loss after the last step can be computed, the epochs before it are not lost.
+func TestPassAfterTheLastStepFails(t *testing.T) { withAndWithout(t, testPassAfterTheLastStepFails) }
+
+func testPassAfterTheLastStepFails(t *testing.T, neighbors int) {
+	views, _ := blobViews(60, 3, 0.8, 32, 6, 4)
+	for name, c := range map[string]Config{
+		"rate": {LearningRate: 1e10},
+		"leap": {Represent: &leaping{after: 6, steps: new(int)}, Noise: &NoNoise{}, Float64: true},
+	} {
+		c.Clusters, c.Epochs, c.Neighborhood = 3, 20, once(neighbors)
+		c, want, step := lastStep(t, views, c)
+		if leap, ok := c.Represent.(*leaping); ok {
+			if *leap.steps = 0; step != 6 {
+				t.Errorf("%s: step %d", name, step)
+			}
+		}
+		got, err := Fit(context.Background(), views, c)
+		var diverged *DivergedError
+		if !errors.As(err, &diverged) || diverged.Epoch != step || diverged.Err == nil || got == nil || got.Status != Diverged {
+			t.Fatalf("%s: %v, %v", name, got, err)
+		}
+		sameResult(t, want, got)
+		checkResult(t, views, got)
 	}
 }

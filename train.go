@@ -616,6 +616,9 @@ func (t *lossNetwork[T]) failedStep(r *runState, err error) *DivergedError {
 		return nil
 	}
 	if err != nil {
+		if inside := divergedInside(err); inside != nil {
+			return &DivergedError{Epoch: r.Epochs, Loss: math.NaN(), Err: inside}
+		}
 		return nil
 	}
 	if loss := last(r.Loss); !usable(loss, r.Loss[0], divergence*t.lossOfNothing()) {
