@@ -99,6 +99,19 @@ func copyData[T kernel.Float](views []mat.Matrix, present [][]bool) (*Data, erro
 	return newData(context.Background(), x, present, nil)
 }
 
+// checkEntries refuses a matrix with an entry that is not finite; single: in float32.
+func checkEntries(what string, x mat.Matrix, single bool) error {
+	n, d := x.Dims()
+	for i := range n {
+		for j := range d {
+			if e := x.At(i, j); finite("", e, single) != nil {
+				return finite(fmt.Sprintf("row %d, column %d of %s", i, j, what), e, single)
+			}
+		}
+	}
+	return nil
+}
+
 // newData makes Data of views that were checked; it keeps x and present. Absent rows must be zero. lossDims replaces the
 // d_v of the loss where a view was rotated to fewer columns; nil means none was. What the loss depends on is measured on the
 // samples of all ranks of the context.

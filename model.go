@@ -3,7 +3,6 @@ package largemvc
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -573,7 +572,7 @@ type StartPoint struct {
 	H       mat.Matrix   // n×m; nil means zero
 }
 
-// check compares the sizes with those of e and looks for entries that are not finite.
+// check compares the sizes with those of e and looks for entries that are not finite in its type.
 func (s StartPoint) check(e Env, encoded bool) error {
 	if e.Anchors < 1 {
 		return fmt.Errorf("largemvc: %d anchors", e.Anchors)
@@ -583,29 +582,22 @@ func (s StartPoint) check(e Env, encoded bool) error {
 		if encoded {
 			_, columns = p.Dims()
 		}
-		if err := checkStart(fmt.Sprintf("the starting anchors of view %d", v), p, e.Anchors, columns); err != nil {
+		if err := checkStart(fmt.Sprintf("the starting anchors of view %d", v), p, e.Anchors, columns, e.Of == tensor.Float32); err != nil {
 			return err
 		}
 	}
 	if s.H == nil {
 		return nil
 	}
-	return checkStart("the starting H", s.H, e.Samples, e.Anchors)
+	return checkStart("the starting H", s.H, e.Samples, e.Anchors, e.Of == tensor.Float32)
 }
 
-func checkStart(what string, x mat.Matrix, rows, columns int) error {
+func checkStart(what string, x mat.Matrix, rows, columns int, single bool) error {
 	if MatrixView(x).err != nil { // a nil pointer to a matrix, for one
 		return fmt.Errorf("largemvc: %s are nil", what)
 	}
 	if r, c := x.Dims(); r != rows || c != columns {
 		return fmt.Errorf("largemvc: %s are %d×%d, want %d×%d", what, r, c, rows, columns)
 	}
-	for i := range rows {
-		for j := range columns {
-			if e := x.At(i, j); math.IsNaN(e) || math.IsInf(e, 0) {
-				return fmt.Errorf("largemvc: %s have %v in row %d, column %d", what, e, i, j)
-			}
-		}
-	}
-	return nil
+	return checkEntries(what, x, single)
 }
