@@ -165,7 +165,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 			return nil, err
 		}
 	}
-	if view.Outside(in) {
+	if view.Outside(in) && !where.rows {
 		var reads *rows.Reads
 		reads, ctx = rows.NewReads(ctx)
 		defer reads.End()
@@ -184,6 +184,11 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 	}
 	if c.samples(n) {
 		return fitSamples(ctx, in, &c, from, begin)
+	}
+	if where.rows {
+		if in, err = view.Hold(ctx, in, c.Machine.Workers); err != nil {
+			return nil, m.stopped(withName(err))
+		}
 	}
 	if err := withName(view.CheckFinite(ctx, in, c.Machine.Workers)); err != nil {
 		return nil, m.stopped(err)
