@@ -485,13 +485,27 @@ func (e Env) Name(format string, args ...any) string {
 
 // MeanViews returns the mean of one n×m matrix per view, row by row over the views that a sample has.
 func (e Env) MeanViews(x ...*gorgonia.Node) (*gorgonia.Node, error) {
-	if len(x) != e.Views {
-		return nil, fmt.Errorf("largemvc: mean over %d matrices for %d views", len(x), e.Views)
+	if len(x) != e.Views || len(x) == 0 {
+		return nil, fmt.Errorf("largemvc: mean over %d matrices for %d views, want one of each", len(x), e.Views)
 	}
 	if e.Of == tensor.Float32 {
 		return prefixed(unfold.MeanViews[float32](e.Workers, x, e.Present))
 	}
 	return prefixed(unfold.MeanViews[float64](e.Workers, x, e.Present))
+}
+
+// usable refuses an Env that is not filled, as Build fills it, from which no learnable nodes can be made.
+func (e Env) usable() error {
+	switch {
+	case e.G == nil:
+		return errors.New("largemvc: no graph in Env.G")
+	case e.Of != tensor.Float32 && e.Of != tensor.Float64:
+		return errors.New("largemvc: Env.Of is neither tensor.Float32 nor tensor.Float64")
+	case e.Layers < 1 || e.Views < 1 || e.Anchors < 1:
+		return fmt.Errorf("largemvc: Env.Layers is %d, Views %d and Anchors %d, want each of them at least 1",
+			e.Layers, e.Views, e.Anchors)
+	}
+	return nil
 }
 
 // complete checks e against data and start and fills what it leaves zero.

@@ -99,7 +99,7 @@ func finite(what string, x float64, single bool) error {
 
 // Init makes θ_1 … θ_L, R and U.
 func (s *SoftThreshold) Init(e Env) error {
-	if err := s.check(e.Of == tensor.Float32); err != nil {
+	if err := errors.Join(e.usable(), s.check(e.Of == tensor.Float32)); err != nil {
 		return err
 	}
 	lipschitz := orDefault(s.Lipschitz, 1)
@@ -193,7 +193,7 @@ func updateH[T kernel.Float](s *SoftThreshold, l int, h *gorgonia.Node, z []*gor
 
 // Init makes ρ̃_lv.
 func (r *RowShrink) Init(e Env) error {
-	if err := r.check(e.Of == tensor.Float32); err != nil {
+	if err := errors.Join(e.usable(), r.check(e.Of == tensor.Float32)); err != nil {
 		return err
 	}
 	if r.Scale != nil && len(r.Scale) != e.Views {
