@@ -181,21 +181,54 @@ func testResumeDiverged(t *testing.T, neighbors int) {
 		t.Fatalf("%v, want %v", err, diverged)
 	}
 	sameResult(t, want, got)
-	// One that had not diverged yet goes back to the same state.
+	// One that is stopped at the step that diverges says so, and is over.
+	bad := want.Epochs + 1
 	config.Progress = func(e Epoch) error {
-		if e.Epoch == want.Epochs+1 {
+		if e.Epoch == bad {
 			return ErrStop
 		}
 		return nil
 	}
-	if _, err := Fit(context.Background(), views, config); err != nil {
-		t.Fatal(err)
+	got, err = Fit(context.Background(), views, config)
+	if !errors.As(err, &again) || again.Epoch != bad || again.Loss != diverged.Loss {
+		t.Fatalf("%v, want that of %v", err, diverged)
 	}
+	sameResult(t, want, got)
 	got, err = Resume(context.Background(), views, path, func(c *Config) { c.ExtraLoss = exploding })
-	if !errors.As(err, &again) {
+	if !errors.As(err, &again) || again.Epoch != bad {
 		t.Fatal(err)
 	}
 	sameResult(t, want, got)
+	// One that had not been seen to diverge goes back to the same state.
+	var state []byte
+	config.Progress = nil
+	ctx := &watchedContext{context.Background(), func() {
+		if saved, err := readResumed(path); err == nil && saved.current != nil && saved.current.Epochs == bad {
+			state, _ = os.ReadFile(path)
+		}
+	}}
+	if _, err := Fit(ctx, views, config); !errors.As(err, &again) || state == nil {
+		t.Fatalf("%v, a state of %d bytes", err, len(state))
+	}
+	if err := os.WriteFile(path, state, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, err = Resume(context.Background(), views, path, func(c *Config) { c.ExtraLoss = exploding })
+	if !errors.As(err, &again) || again.Error() != diverged.Error() {
+		t.Fatal(err)
+	}
+	sameResult(t, want, got)
+}
+
+// watchedContext calls see whenever a fit without progress asks whether it is done.
+type watchedContext struct {
+	context.Context
+	see func()
+}
+
+func (c *watchedContext) Err() error {
+	c.see()
+	return c.Context.Err()
 }
 
 func TestResumeExtraLoss(t *testing.T) { withAndWithout(t, testResumeExtraLoss) }

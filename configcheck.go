@@ -89,6 +89,9 @@ func (c *Config) check(n int, views []View) error {
 			bad("%s is %v", f.name, f.value)
 		}
 	}
+	if c.LearningRate > 0 && !math.IsInf(c.LearningRate, 0) { // a step is of its size
+		errs = append(errs, finite("LearningRate", c.LearningRate, !c.Float64))
+	}
 	for _, o := range []struct {
 		name   string
 		value  int
@@ -251,9 +254,9 @@ func (c *Config) checkModules() (errs []error) {
 		}
 		switch x := m.module.(type) { // nil in files with a module of a user's own
 		case *SoftThreshold:
-			errs = append(errs, x.check(), startsBelowZero("Theta0", x.Theta0, x.Unconstrained))
+			errs = append(errs, x.check(!c.Float64), startsBelowZero("Theta0", x.Theta0, x.Unconstrained))
 		case *RowShrink:
-			errs = append(errs, x.check(), startsBelowZero("Rho0", x.Rho0, x.Unconstrained))
+			errs = append(errs, x.check(!c.Float64), startsBelowZero("Rho0", x.Rho0, x.Unconstrained))
 		case *Procrustes:
 			errs = append(errs, x.check())
 		}
@@ -298,16 +301,8 @@ func (c *Config) checkStart(n int, views []View) (errs []error) {
 			))
 			continue
 		}
-		for i := range c.Anchors {
-			for j := range views[v].in.Cols {
-				if x := p.At(i, j); math.IsNaN(x) || math.IsInf(x, 0) {
-					errs = append(errs, fmt.Errorf(
-						"largemvc: Start.Anchors of %s hold %v in row %d, column %d",
-						views[v].in.Label(v), x, i, j,
-					))
-					return errs
-				}
-			}
+		if err := checkEntries("Start.Anchors of "+views[v].in.Label(v), p, !c.Float64); err != nil {
+			return append(errs, err)
 		}
 	}
 	return errs

@@ -80,23 +80,63 @@ func copyData[T kernel.Float](views []mat.Matrix, present [][]bool) (*Data, erro
 	}
 	x := make([]rows.Matrix[T], len(views))
 	for v, src := range views {
-		_, d := src.Dims()
-		dst := make([]T, n*d)
-		for i := range n {
-			if present != nil && !present[i][v] {
-				continue
-			}
-			for j := range d {
-				e := T(src.At(i, j))
-				if math.IsNaN(float64(e)) || math.IsInf(float64(e), 0) {
-					return nil, fmt.Errorf("largemvc: view %d, row %d, column %d is %v", v, i, j, src.At(i, j))
-				}
-				dst[i*d+j] = e
-			}
+		var err error
+		if x[v], err = copyView[T](v, src, present); err != nil {
+			return nil, err
 		}
-		x[v] = rows.NewDense(n, d, d, dst)
 	}
 	return newData(context.Background(), x, present, nil)
+}
+
+// copyView returns the rows of a view's matrix, whose At may be a caller's own and panic, zero where they are absent.
+func copyView[T kernel.Float](v int, src mat.Matrix, present [][]bool) (_ rows.Matrix[T], err error) {
+	var i, j int
+	defer func() {
+		if p := recover(); p != nil {
+			err = unreadable(fmt.Sprintf("view %d, row %d, column %d", v, i, j), p)
+		}
+	}()
+	n, d := src.Dims()
+	dst := make([]T, n*d)
+	for i = range n {
+		if present != nil && !present[i][v] {
+			continue
+		}
+		for j = range d {
+			at := src.At(i, j)
+			e := T(at)
+			if math.IsNaN(float64(e)) || math.IsInf(float64(e), 0) {
+				return nil, fmt.Errorf("largemvc: view %d, row %d, column %d is %v", v, i, j, at)
+			}
+			dst[i*d+j] = e
+		}
+	}
+	return rows.NewDense(n, d, d, dst), nil
+}
+
+// checkEntries refuses a matrix with an entry that is not finite, single: in float32, or that its At, which may be a caller's own,
+// does not return.
+func checkEntries(what string, x mat.Matrix, single bool) (err error) {
+	var i, j int
+	defer func() {
+		if p := recover(); p != nil {
+			err = unreadable(fmt.Sprintf("row %d, column %d of %s", i, j, what), p)
+		}
+	}()
+	n, d := x.Dims()
+	for i = range n {
+		for j = range d {
+			if e := x.At(i, j); finite("", e, single) != nil {
+				return finite(fmt.Sprintf("row %d, column %d of %s", i, j, what), e, single)
+			}
+		}
+	}
+	return nil
+}
+
+// unreadable is the error for an entry of a matrix whose At panics.
+func unreadable(where string, panicked any) error {
+	return fmt.Errorf("largemvc: %s cannot be read: panic: %v", where, panicked)
 }
 
 // newData makes Data of views that were checked; it keeps x and present. Absent rows must be zero. lossDims replaces the

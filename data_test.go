@@ -133,7 +133,7 @@ func TestEnvErrors(t *testing.T) {
 		},
 		{
 			"anchors with NaN", Env{G: gorgonia.NewGraph()}, data, StartPoint{Anchors: []mat.Matrix{p, nan}},
-			"view 1 have NaN in row 1, column 2",
+			"row 1, column 2 of the starting anchors of view 1 is NaN",
 		},
 		{
 			"H of another size", Env{G: gorgonia.NewGraph()}, data,

@@ -125,6 +125,18 @@ func TestFitErrors(t *testing.T) {
 			Config{Clusters: 1, Start: Start{Anchors: []mat.Matrix{mat.NewDense(1, 4, []float64{0, nan, 0, 0})}}},
 			[]string{"view 0", "NaN", "row 0, column 1"},
 		},
+		"start anchors beyond float32": {
+			[]View{good[1], good[0].Named("pixels")}, Config{
+				Clusters: 2, Neighborhood: Neighborhood{Neighbors: None}, Start: Start{Anchors: []mat.Matrix{
+					mat.NewDense(2, 3, nil), mat.NewDense(2, 4, []float64{0, 1, 0, 0, 0, 0, -1e300, 0}),
+				}},
+			}, []string{"row 1, column 2 of Start.Anchors of view 1 (pixels) is -1e+300", "float32", "3.4e+38", "Float64"},
+		},
+		"values beyond float32": {
+			good, Config{
+				Clusters: 2, LearningRate: 1e300, Represent: &SoftThreshold{Theta0: 2e300}, Noise: &RowShrink{Rho0: 3e300},
+			}, []string{"LearningRate is 1e+300, which float32", "Theta0 is 2e+300, which float32", "Rho0 is 3e+300, which float32"},
+		},
 		"nil start matrix": {
 			good[:1], Config{
 				Clusters: 1, Neighborhood: Neighborhood{Neighbors: None},

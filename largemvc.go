@@ -59,7 +59,8 @@ type Clustering struct {
 // It returns an error, and does no work, if the configuration or the views are not usable; the message names the view,
 // the row and the value. When ctx is cancelled, Fit stops within an epoch, clusters what there is so far and returns
 // it (nil if the first epoch had not ended) with the context's error. A loss that diverges gives the last good state
-// with a *DivergedError. An error of Config.Progress is returned beside the state at that epoch, ErrStop as no error.
+// with a *DivergedError; where the training was ended at that very step, with what ended it too. An error of Config.Progress
+// is returned beside the state at that epoch, ErrStop as no error.
 //
 // With Config.Restarts, the best run (see there) is kept among those that came to their end, whatever ended the last one; if
 // none did, among those that were interrupted, and if all diverged, among those. Only then is a *DivergedError returned.
@@ -164,7 +165,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 			return nil, err
 		}
 	}
-	if view.Outside(in) {
+	if view.Outside(in) && !where.rows {
 		var reads *rows.Reads
 		reads, ctx = rows.NewReads(ctx)
 		defer reads.End()
@@ -183,6 +184,11 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 	}
 	if c.samples(n) {
 		return fitSamples(ctx, in, &c, from, begin)
+	}
+	if where.rows {
+		if in, err = view.Hold(ctx, in, c.Machine.Workers); err != nil {
+			return nil, m.stopped(withName(err))
+		}
 	}
 	if err := withName(view.CheckFinite(ctx, in, c.Machine.Workers)); err != nil {
 		return nil, m.stopped(err)

@@ -25,7 +25,7 @@ import (
 // Memory is an estimate of what Fit holds at the same time, in bytes.
 type Memory struct {
 	// the network's inputs in the arithmetic of the fit; the caller's own views where Config.Machine.Overwrite allows it,
-	// else a copy
+	// else a copy; with neighbours the rows of a RowsView too where they are held
 	Views     int64
 	Neighbors int64 // the graph of neighbours, and what is kept to attach new samples to it; 0 without neighbours
 	State     int64 // what is kept for each sample in training: H, Y = XPᵀ, residuals and their derivatives
@@ -75,6 +75,7 @@ func (c Config) EstimateViews(views []View) (Memory, error) {
 // kept is where a fit keeps rows and state.
 type kept struct {
 	streamed bool   // rows outside memory are read whenever they are needed
+	rows     bool   // they are read into memory first, where nothing that is held of a fit has their place: with neighbours
 	again    bool   // of the samples' state nothing is kept: every pass computes it again
 	files    bool   // what is kept for each sample lies in files
 	why      string // of these; "" where there was no choice
@@ -90,40 +91,40 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 	c = c.WithDefaults()
 	most, neighbors := c.Machine.MaxMemory, c.Neighborhood.Neighbors != None
 	outside := view.Outside(inner(views)) && !c.samples(samples)
-	read := held
-	if outside {
-		read = c.streamed(held, inner(views))
-	}
 	room := func(m Memory) string {
 		return fmt.Sprintf("%.1f of %.1f MiB", float64(m.Total)/(1<<20), float64(most)/(1<<20))
 	}
-	switch {
-	case most == 0 && outside:
-		return kept{streamed: true, why: "rows are read whenever they are needed, their state is in memory"}, read, nil
-	case most == 0:
-		return kept{}, held, nil
-	case held.Total <= most && !outside:
-		return kept{}, held, nil
-	case held.Total <= most && !neighbors:
-		return kept{why: "rows and state have room in memory: " + room(held)}, held, nil
-	case outside && read.Total <= most:
-		why := "rows are read whenever they are needed, their state has room in memory: " + room(read)
-		return kept{streamed: true, why: why}, read, nil
-	}
-	again := c.recomputed(read, samples, inner(views))
-	if again.Total <= most && again.Total < read.Total {
-		why := "the state of the samples is computed again in every pass, the rest has room in memory: " + room(again)
-		if outside {
-			why = "rows are read whenever they are needed, " + why
+	least, how, begin := held, kept{}, "" // where there is little room, and how it begins to say so
+	if outside {
+		resident, read := c.resident(held, inner(views)), c.streamed(held, inner(views))
+		why := "rows are read whenever they are needed, their state "
+		switch {
+		case most == 0:
+			return kept{streamed: true, why: why + "is in memory"}, read, nil
+		case resident.Total <= most:
+			return kept{rows: neighbors, why: "rows and state have room in memory: " + room(resident)}, resident, nil
+		case read.Total <= most:
+			return kept{streamed: true, why: why + "has room in memory: " + room(read)}, read, nil
 		}
-		return kept{streamed: outside, again: true, why: why}, again, nil
+		least, how, begin = read, kept{streamed: true}, "rows are read whenever they are needed, "
+		if resident.Total < read.Total { // few rows, which take less than the blocks that they are read in
+			least, how, begin = resident, kept{rows: neighbors}, "rows are in memory, "
+		}
+	} else if most == 0 || held.Total <= most {
+		return kept{}, held, nil
 	}
-	filed := read
+	again := c.recomputed(least, samples, inner(views))
+	if again.Total <= most && again.Total < least.Total {
+		how.again = true
+		how.why = begin + "the state of the samples is computed again in every pass, the rest has room in memory: " + room(again)
+		return how, again, nil
+	}
+	filed := least
 	filed.Views, filed.Neighbors = filed.Views-filed.inputs, filed.Neighbors-filed.links
 	filed.State -= filed.rowState
 	filed.add()
 	ways := ""
-	if again.Total < read.Total {
+	if again.Total < least.Total {
 		ways = fmt.Sprintf("; with state that is computed again in every pass it takes %.1f MiB", float64(again.Total)/(1<<20))
 	}
 	switch {
@@ -139,11 +140,9 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 	case !c.stock():
 		ways += "; the state of modules that are not from this package is in memory"
 	default:
-		where := "inputs and state lie in files of " + c.Machine.Scratch + ", the rest has room in memory: " + room(filed)
-		if outside {
-			where = "rows are read whenever they are needed, " + where
-		}
-		return kept{streamed: outside, files: true, why: where}, filed, nil
+		how.files = true
+		how.why = begin + "inputs and state lie in files of " + c.Machine.Scratch + ", the rest has room in memory: " + room(filed)
+		return how, filed, nil
 	}
 	if !outside && !neighbors && !c.samples(samples) {
 		ways += "; RowsView reads the views from disk"
@@ -151,8 +150,20 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 	if !c.samples(samples) {
 		ways += "; FitSamples trains on some of the samples"
 	}
-	return kept{}, read, fmt.Errorf("largemvc: the fit takes %v, and Machine.MaxMemory allows %.1f MiB%s",
-		read, float64(most)/(1<<20), ways)
+	return kept{}, least, fmt.Errorf("largemvc: the fit takes %v, and Machine.MaxMemory allows %.1f MiB%s",
+		least, float64(most)/(1<<20), ways)
+}
+
+// resident is the estimate of a fit that holds the rows outside memory: without neighbours as the network's inputs, and with them as
+// they are read, for those are made of rows that are standardised whenever they are needed.
+func (c *Config) resident(m Memory, views []view.View) Memory {
+	for _, x := range views {
+		if x.Source != nil && c.Neighborhood.Neighbors != None {
+			m.Views += int64(x.Rows) * int64(x.Cols) * 4
+		}
+	}
+	m.add()
+	return m
 }
 
 // streamed is the estimate of a fit that reads the rows outside memory whenever it needs them.

@@ -3,7 +3,6 @@ package largemvc
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -486,13 +485,27 @@ func (e Env) Name(format string, args ...any) string {
 
 // MeanViews returns the mean of one n×m matrix per view, row by row over the views that a sample has.
 func (e Env) MeanViews(x ...*gorgonia.Node) (*gorgonia.Node, error) {
-	if len(x) != e.Views {
-		return nil, fmt.Errorf("largemvc: mean over %d matrices for %d views", len(x), e.Views)
+	if len(x) != e.Views || len(x) == 0 {
+		return nil, fmt.Errorf("largemvc: mean over %d matrices for %d views, want one of each", len(x), e.Views)
 	}
 	if e.Of == tensor.Float32 {
 		return prefixed(unfold.MeanViews[float32](e.Workers, x, e.Present))
 	}
 	return prefixed(unfold.MeanViews[float64](e.Workers, x, e.Present))
+}
+
+// usable refuses an Env that is not filled, as Build fills it, from which no learnable nodes can be made.
+func (e Env) usable() error {
+	switch {
+	case e.G == nil:
+		return errors.New("largemvc: no graph in Env.G")
+	case e.Of != tensor.Float32 && e.Of != tensor.Float64:
+		return errors.New("largemvc: Env.Of is neither tensor.Float32 nor tensor.Float64")
+	case e.Layers < 1 || e.Views < 1 || e.Anchors < 1:
+		return fmt.Errorf("largemvc: Env.Layers is %d, Views %d and Anchors %d, want each of them at least 1",
+			e.Layers, e.Views, e.Anchors)
+	}
+	return nil
 }
 
 // complete checks e against data and start and fills what it leaves zero.
@@ -573,7 +586,7 @@ type StartPoint struct {
 	H       mat.Matrix   // n×m; nil means zero
 }
 
-// check compares the sizes with those of e and looks for entries that are not finite.
+// check compares the sizes with those of e and looks for entries that are not finite in its type.
 func (s StartPoint) check(e Env, encoded bool) error {
 	if e.Anchors < 1 {
 		return fmt.Errorf("largemvc: %d anchors", e.Anchors)
@@ -583,29 +596,22 @@ func (s StartPoint) check(e Env, encoded bool) error {
 		if encoded {
 			_, columns = p.Dims()
 		}
-		if err := checkStart(fmt.Sprintf("the starting anchors of view %d", v), p, e.Anchors, columns); err != nil {
+		if err := checkStart(fmt.Sprintf("the starting anchors of view %d", v), p, e.Anchors, columns, e.Of == tensor.Float32); err != nil {
 			return err
 		}
 	}
 	if s.H == nil {
 		return nil
 	}
-	return checkStart("the starting H", s.H, e.Samples, e.Anchors)
+	return checkStart("the starting H", s.H, e.Samples, e.Anchors, e.Of == tensor.Float32)
 }
 
-func checkStart(what string, x mat.Matrix, rows, columns int) error {
+func checkStart(what string, x mat.Matrix, rows, columns int, single bool) error {
 	if MatrixView(x).err != nil { // a nil pointer to a matrix, for one
 		return fmt.Errorf("largemvc: %s are nil", what)
 	}
 	if r, c := x.Dims(); r != rows || c != columns {
 		return fmt.Errorf("largemvc: %s are %d×%d, want %d×%d", what, r, c, rows, columns)
 	}
-	for i := range rows {
-		for j := range columns {
-			if e := x.At(i, j); math.IsNaN(e) || math.IsInf(e, 0) {
-				return fmt.Errorf("largemvc: %s have %v in row %d, column %d", what, e, i, j)
-			}
-		}
-	}
-	return nil
+	return checkEntries(what, x, single)
 }

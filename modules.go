@@ -84,16 +84,22 @@ func orDefault(x, value float64) float64 {
 	return x
 }
 
-func finite(what string, x float64) error {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
+// finite is the error for a value that is NaN or infinite; single says that the arithmetic is float32, which has it infinite where
+// it is larger than float32 holds.
+func finite(what string, x float64, single bool) error {
+	switch {
+	case math.IsNaN(x), math.IsInf(x, 0):
 		return fmt.Errorf("largemvc: %s is %v", what, x)
+	case single && math.IsInf(float64(float32(x)), 0):
+		return fmt.Errorf("largemvc: %s is %v, which float32 cannot hold: want at most %.2g in size, or Float64",
+			what, x, math.MaxFloat32)
 	}
 	return nil
 }
 
 // Init makes θ_1 … θ_L, R and U.
 func (s *SoftThreshold) Init(e Env) error {
-	if err := s.check(); err != nil {
+	if err := errors.Join(e.usable(), s.check(e.Of == tensor.Float32)); err != nil {
 		return err
 	}
 	lipschitz := orDefault(s.Lipschitz, 1)
@@ -106,13 +112,13 @@ func (s *SoftThreshold) Init(e Env) error {
 	return nil
 }
 
-// check refuses settings that are out of range.
-func (s *SoftThreshold) check() error {
+// check refuses settings that are out of range; single says that the network is in float32.
+func (s *SoftThreshold) check(single bool) error {
 	var err error
 	if lipschitz := orDefault(s.Lipschitz, 1); !(lipschitz >= 1) || math.IsInf(lipschitz, 1) {
 		err = fmt.Errorf("largemvc: Lipschitz is %v, want at least 1", lipschitz)
 	}
-	return errors.Join(err, s.Activation.check(), finite("Theta0", s.Theta0))
+	return errors.Join(err, s.Activation.check(), finite("Theta0", s.Theta0, single))
 }
 
 // Learnables returns θ_1 … θ_L, R, U.
@@ -187,7 +193,7 @@ func updateH[T kernel.Float](s *SoftThreshold, l int, h *gorgonia.Node, z []*gor
 
 // Init makes ρ̃_lv.
 func (r *RowShrink) Init(e Env) error {
-	if err := r.check(); err != nil {
+	if err := errors.Join(e.usable(), r.check(e.Of == tensor.Float32)); err != nil {
 		return err
 	}
 	if r.Scale != nil && len(r.Scale) != e.Views {
@@ -206,9 +212,9 @@ func (r *RowShrink) Init(e Env) error {
 	return nil
 }
 
-// check refuses settings that are out of range.
-func (r *RowShrink) check() error {
-	err := errors.Join(r.Activation.check(), finite("Rho0", r.Rho0))
+// check refuses settings that are out of range; single says that the network is in float32.
+func (r *RowShrink) check(single bool) error {
+	err := errors.Join(r.Activation.check(), finite("Rho0", r.Rho0, single))
 	for v, s := range r.Scale {
 		if !(s > 0) || math.IsInf(s, 1) {
 			return errors.Join(err, fmt.Errorf("largemvc: the scale of ρ in view %d is %g, want it positive", v, s))

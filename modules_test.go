@@ -402,6 +402,24 @@ func TestModuleErrors(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+	// What float32 cannot hold is refused in that type alone.
+	e.Dims, e.Samples = []int{3, 3}, 4
+	large := StartPoint{Anchors: []mat.Matrix{mat.NewDense(2, 3, nil), mat.NewDense(2, 3, []float64{0, 0, 0, 0, -1e300, 0})}}
+	for want, check := range map[string]func(e Env) error{
+		"Theta0 is 1e+300, which float32 cannot hold": func(e Env) error { return (&SoftThreshold{Theta0: 1e300}).Init(e) },
+		"Rho0 is 1e+300, which float32 cannot hold":   func(e Env) error { return (&RowShrink{Rho0: 1e300}).Init(e) },
+		"row 1, column 1 of the starting anchors of view 1 is -1e+300, which float32 cannot hold": func(e Env) error {
+			return large.check(e, false)
+		},
+	} {
+		for _, of := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
+			e.Of, e.G = of, gorgonia.NewGraph()
+			if err := check(e); of == tensor.Float64 && err != nil ||
+				of == tensor.Float32 && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%v: %v, want %q", of, err, want)
+			}
+		}
+	}
 }
 
 // TestUpdateErrors: the stock modules check what they are given, in a user's hands too.

@@ -303,7 +303,7 @@ func (s *saver) afterRestart(r, rival, before, best *runState) error {
 	switch {
 	case s == nil || r.Values == nil && (rival == nil || rival.Values == nil):
 		return nil
-	case !r.status.interrupted():
+	case !r.interruption().interrupted():
 		return s.write(r.Restart+1, nil, nil, best)
 	case r.Values == nil: // it begins anew
 		return s.write(r.Restart, rival, nil, before)
@@ -383,8 +383,21 @@ type runState struct {
 	status  Status
 	failure *DivergedError // where status is Diverged
 
+	// A training may be interrupted at the very step that has diverged: what its status was then, and what Fit is to return of it
+	// beside the failure. The fit ends, and no other restart begins.
+	halted Status
+	halt   error
+
 	startFor, trainFor time.Duration
 	durations          []time.Duration // of the epochs
+}
+
+// interruption is the status of a run before it was found that its last step had diverged.
+func (r *runState) interruption() Status {
+	if r.halted.interrupted() {
+		return r.halted
+	}
+	return r.status
 }
 
 // agreed returns, on all ranks, what the progress callback of any of them says after an epoch, and an error if they do not have
@@ -412,16 +425,16 @@ func (r *runState) better(other *runState) bool {
 	if other == nil {
 		return true
 	}
-	rank := func(s Status) int {
-		switch {
-		case s == Diverged:
+	rank := func(r *runState) int {
+		switch loss := last(r.Loss); {
+		case r.status == Diverged, math.IsNaN(loss), math.IsInf(loss, 0): // of no step, for one, and not to be compared
 			return 2
-		case s.interrupted():
+		case r.status.interrupted():
 			return 1
 		}
 		return 0
 	}
-	if a, b := rank(r.status), rank(other.status); a != b {
+	if a, b := rank(r), rank(other); a != b {
 		return a < b
 	}
 	if r.Informed != nil && other.Informed != nil {
@@ -502,10 +515,13 @@ func (p *pair) next(k int, c *Config) (*runState, leg) {
 	}
 	p.ends = true
 	ahead, behind := p.at(0), p.at(1)
-	if ahead == nil || ahead.status == Diverged || behind != nil && behind.Trial != nil && *behind.Trial > *ahead.Trial {
-		ahead, behind = behind, ahead
+	switch {
+	case ahead == nil, ahead.status == Diverged:
+		ahead = behind
+	case behind != nil && behind.status != Diverged && behind.Trial != nil && *behind.Trial > *ahead.Trial:
+		ahead = behind
 	}
-	if ahead == nil || ahead.Trial == nil || ahead.status == Converged {
+	if ahead == nil || ahead.Trial == nil || ahead.status == Converged || ahead.status == Diverged {
 		return nil, leg{}
 	}
 	return ahead, p.rest(ahead, c)
@@ -547,15 +563,23 @@ func (r *runState) ended(ctx context.Context, err error) error {
 		r.status = Cancelled
 		return ctx.Err()
 	}
-	var inside *engine.DivergedError
-	if errors.As(err, &inside) {
+	if inside := divergedInside(err); inside != nil {
 		r.status = Diverged
 		return &DivergedError{Epoch: r.Epochs + 1, Loss: math.NaN(), Err: inside}
 	}
+	return err
+}
+
+// divergedInside returns what of an error of a run of the graph says that a number inside the network is not finite, nil if
+// nothing does.
+func divergedInside(err error) error {
+	var inside *engine.DivergedError
+	if errors.As(err, &inside) {
+		return inside
+	}
 	var entry *linalg.NotFiniteError // of an op, in a network of other modules than the stock ones
 	if errors.As(err, &entry) {
-		r.status = Diverged
-		return &DivergedError{Epoch: r.Epochs + 1, Loss: math.NaN(), Err: entry}
+		return entry
 	}
-	return err
+	return nil
 }

@@ -23,7 +23,7 @@ const (
 	Stopped
 	// Cancelled: the context was cancelled, or its deadline passed.
 	Cancelled
-	// Diverged: the loss became NaN, infinite or very large. The result holds the state before that.
+	// Diverged: the loss became NaN, infinite or very large, by the last step too. The result holds the state before that.
 	Diverged
 )
 
@@ -118,9 +118,11 @@ func (t Timings) String() string {
 }
 
 // DivergedError says at which epoch the loss, or a parameter, stopped being usable. The clustering returned beside it
-// holds the last good state: its Loss ends with the last good one. There is none if the first epoch failed.
+// holds the last good state: its Loss ends with the last good one. There is none if the first epoch failed before its step.
 type DivergedError struct {
-	Epoch int     // counted from 1
+	// Epoch is counted from 1. A loss that is of no use after the step of an epoch is seen in the next one, and after the step of
+	// the last one, or of one at which the training is interrupted, at its end.
+	Epoch int
 	Loss  float64 // NaN, an infinity, or 10,000 times the first loss; NaN too where a sum inside the network was not finite
 	Err   error   // what happened inside the network, or nil
 }

@@ -3,6 +3,7 @@ package largemvc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -148,7 +149,12 @@ func TestNeighborsInLittleMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Machine.MaxMemory, c.Machine.Scratch = m.Total-1, t.TempDir()
+	c.Machine.MaxMemory, c.Machine.Scratch = 1<<40, t.TempDir()
+	held, err := c.EstimateViews(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Machine.MaxMemory = min(m.Total, held.Total) - 1
 	filed, err := c.EstimateViews(read)
 	if err != nil || filed.Neighbors > m.Neighbors-6000*(6*5*32+(64+32)*4) {
 		t.Errorf("%v in files, %v in memory, %v", filed, m, err)
@@ -157,6 +163,88 @@ func TestNeighborsInLittleMemory(t *testing.T) {
 	if !strings.Contains(got.Ran.Storage, "inputs and state lie in files") || !slices.Equal(got.Labels, want.Labels) ||
 		!slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.H.f32, want.H.f32) {
 		t.Errorf("%s: another result, loss %v, want %v", got.Ran.Storage, got.Loss, want.Loss)
+	}
+}
+
+// With neighbours too the rows of a RowsView are held where there is room: they are read once, to the bits of rows in memory and of
+// rows that are read whenever they are needed. A fit of few rows needs no more memory than that.
+func TestNeighborsOfRowsInMemory(t *testing.T) {
+	ctx := context.Background()
+	for name, x := range map[string]struct {
+		n    int
+		dims []int
+		c    Config
+	}{
+		"exact":                  {150, []int{12, 30}, Config{}},
+		"more features than 150": {150, []int{12, 400}, Config{Neighborhood: Neighborhood{Directions: 20}}},
+		"landmarks":              {900, []int{12, 30}, Config{Neighborhood: landmarksFor(PresetDefault)}},
+		"float64, in place":      {150, []int{12, 30}, Config{Float64: true, Machine: machine.Options{Overwrite: true}}},
+		"in place":               {150, []int{12, 30}, Config{Machine: machine.Options{Overwrite: true}}},
+	} {
+		memory, read, sources := outside(x.n, x.dims...)
+		present := make([]bool, x.n)
+		for i := range present {
+			present[i] = i%9 != 4
+		}
+		memory[1], read[1] = memory[1].WithPresent(present), read[1].WithPresent(present)
+		c := x.c
+		c.Clusters, c.Epochs, c.Machine.Device, c.Machine.Workers = 3, 3, machine.CPU, 2
+		want := mustFit(t, read, c) // which are read whenever they are needed
+		same := func(how string, got *Clustering) {
+			t.Helper()
+			if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.H.f32, want.H.f32) ||
+				!slices.Equal(got.H.f64, want.H.f64) || !slices.Equal(got.Trust[1], want.Trust[1]) {
+				t.Errorf("%s, %s: another result, loss %v, want %v", name, how, got.Loss, want.Loss)
+			}
+		}
+		c.Machine.MaxMemory = 1 << 40
+		m, err := c.EstimateViews(read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := c.EstimateViews(memory)
+		if values := int64(x.n * (x.dims[0] + x.dims[1])); err != nil || m.Total != own.Total+4*values {
+			t.Errorf("%s: %v, want %d bytes more than %v, %v", name, m, 4*values, own, err)
+		}
+		for _, most := range []int64{1 << 40, m.Total} {
+			c.Machine.MaxMemory = most
+			for _, s := range sources {
+				s.values.Store(0)
+			}
+			got := mustFit(t, read, c)
+			for v, s := range sources {
+				if once := int64(x.n * x.dims[v]); s.values.Load() != once {
+					t.Errorf("%s: view %d is read %.2f times", name, v, float64(s.values.Load())/float64(once))
+				}
+			}
+			if !strings.HasPrefix(got.Ran.Storage, "rows and state have room in memory") {
+				t.Errorf("%s: %s", name, got.Ran.Storage)
+			}
+			same("held", got)
+		}
+		c.Machine.MaxMemory = m.Total - 1 // which is less than blocks of rows take
+		if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), "the fit takes "+m.String()) {
+			t.Errorf("%s: %v, want %v", name, err, m)
+		}
+		if mapped.Possible {
+			c.Machine.Scratch = t.TempDir()
+			got := mustFit(t, read, c)
+			if !strings.HasPrefix(got.Ran.Storage, "rows are in memory, inputs and state lie in files") {
+				t.Errorf("%s: %s", name, got.Ran.Storage)
+			}
+			same("files", got)
+		}
+		c.Machine.MaxMemory = 1 << 40
+		sources[1].bad = x.n - 7
+		if _, err := Fit(ctx, read, c); !errors.Is(err, errDisk) || !strings.Contains(err.Error(), "largemvc: reading view 1, rows ") {
+			t.Errorf("%s: %v", name, err)
+		}
+		sources[1].bad = 0
+		sources[1].x[(x.n-3)*x.dims[1]+3] = nan32
+		where := fmt.Sprintf("view 1 has NaN at row %d, column 3", x.n-3)
+		if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), where) {
+			t.Errorf("%s: %v, want %q", name, err, where)
+		}
 	}
 }
 

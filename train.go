@@ -94,9 +94,9 @@ func (s *series[T]) restart(ctx context.Context, k int, p *pair) (over bool, end
 		net, ended = trainRun(ctx, s.in, s.config, r, l, save)
 		var failed *DivergedError
 		if errors.As(ended, &failed) {
-			r.failure, s.failure, ended = failed, failed, nil
+			r.failure, s.failure, ended = failed, failed, r.halt
 		}
-		switch over = r.status.interrupted(); {
+		switch over = r.interruption().interrupted(); {
 		case net == nil:
 			p.gone[r.lane()] = true
 		case l.trial && !over:
@@ -120,7 +120,7 @@ func (s *series[T]) restart(ctx context.Context, k int, p *pair) (over bool, end
 	}
 	if found != nil && over && !found.status.interrupted() && found.status != Diverged {
 		interrupted := *found // the fit has not come to its end, though this training may have
-		interrupted.status = r.status
+		interrupted.status = r.interruption()
 		found = &interrupted
 	}
 	if found != nil && found.better(before) {
@@ -387,7 +387,7 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, l leg, save fu
 			return r.ended(ctx, err)
 		}
 		loss := r.Loss[len(r.Loss)-1]
-		if !(math.Abs(loss) <= max(limit, divergence*math.Abs(r.Loss[0]))) { // NaN too
+		if !usable(loss, r.Loss[0], limit) {
 			r.status = Diverged
 			return &DivergedError{Epoch: r.Epochs + 1, Loss: loss}
 		}
@@ -574,9 +574,7 @@ func (t *lossNetwork[T]) checkNames(r *runState) error {
 func (t *lossNetwork[T]) last(ctx context.Context, r *runState, after error) (done bool, err error) {
 	switch {
 	case r.status == Diverged && r.Good != nil:
-		// The losses end with the last good one, which is that of the state returned.
-		r.Epochs, r.Loss, r.ViewLoss = r.GoodAt, r.Loss[:r.GoodAt], r.ViewLoss[:r.GoodAt]
-		if err := t.setValues(r.Good); err != nil {
+		if err := t.goBack(r); err != nil {
 			return false, err
 		}
 	case r.status == Diverged, r.status == EpochLimit && after != nil:
@@ -585,17 +583,66 @@ func (t *lossNetwork[T]) last(ctx context.Context, r *runState, after error) (do
 		return false, after
 	}
 	t.snapshot(r)
-	err = t.evaluate(ctx, r)
-	if err != nil && ctx.Err() != nil && r.Epochs > 0 {
-		if r.status == EpochLimit || r.status == Converged {
-			r.status, after = Cancelled, ctx.Err()
+	after, err = t.assess(ctx, r, after)
+	if failed := t.failedStep(r, err); failed != nil {
+		if r.status.interrupted() {
+			r.halted, r.halt = r.status, after
 		}
-		err = t.evaluate(context.WithoutCancel(ctx), r)
+		if r.status, after = Diverged, failed; r.Good == nil {
+			return false, failed
+		}
+		if err := t.goBack(r); err != nil {
+			return false, err
+		}
+		t.snapshot(r)
+		after, err = t.assess(ctx, r, after)
 	}
 	if err != nil {
 		return false, r.ended(ctx, err)
 	}
 	return true, after
+}
+
+// goBack gives a run that diverged the last good state. The losses end with the last good one, which is that of this state.
+func (t *lossNetwork[T]) goBack(r *runState) error {
+	r.Epochs, r.Loss, r.ViewLoss = r.GoodAt, r.Loss[:r.GoodAt], r.ViewLoss[:r.GoodAt]
+	return t.setValues(r.Good)
+}
+
+// failedStep says how the last step of a run has diverged, by the evaluation after it and its error; nil: it has not. No other
+// epoch follows that would see it.
+func (t *lossNetwork[T]) failedStep(r *runState, err error) *DivergedError {
+	if r.status == Diverged || r.Epochs == 0 {
+		return nil
+	}
+	if err != nil {
+		if inside := divergedInside(err); inside != nil {
+			return &DivergedError{Epoch: r.Epochs, Loss: math.NaN(), Err: inside}
+		}
+		return nil
+	}
+	if loss := last(r.Loss); !usable(loss, r.Loss[0], divergence*t.lossOfNothing()) {
+		return &DivergedError{Epoch: r.Epochs, Loss: loss}
+	}
+	return nil
+}
+
+// usable says whether a loss has not diverged, in a training with this first loss. limit is that of H = 0, times divergence.
+func usable(loss, first, limit float64) bool {
+	return math.Abs(loss) <= max(limit, divergence*math.Abs(first)) // not NaN
+}
+
+// assess evaluates the network at the end of a run, to the end though the context be cancelled where there is something to
+// lose, and returns what is to be said of the end then.
+func (t *lossNetwork[T]) assess(ctx context.Context, r *runState, after error) (of, err error) {
+	err = t.evaluate(ctx, r)
+	if err != nil && ctx.Err() != nil && (r.Epochs > 0 || r.halted.interrupted()) {
+		if r.status == EpochLimit || r.status == Converged {
+			r.status, after = Cancelled, ctx.Err()
+		}
+		err = t.evaluate(context.WithoutCancel(ctx), r)
+	}
+	return after, err
 }
 
 // evaluate computes H and the loss at the present parameters.

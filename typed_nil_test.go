@@ -19,16 +19,14 @@ type panicking struct{ RowShrink }
 
 func (*panicking) Init(Env) error { panic("no such thing") }
 
-// brokenMatrix is a matrix of a user's own that panics in row 1.
-type brokenMatrix struct{ n, d int }
+// stuckMatrix panics from row 1 on.
+type stuckMatrix struct{ mat.Matrix }
 
-func (m brokenMatrix) Dims() (int, int) { return m.n, m.d }
-func (m brokenMatrix) T() mat.Matrix    { return mat.Transpose{Matrix: m} }
-func (m brokenMatrix) At(i, j int) float64 {
+func (m stuckMatrix) At(i, j int) float64 {
 	if i > 0 {
-		panic("row 1 is gone")
+		panic("no such row")
 	}
-	return float64(j)
+	return m.Matrix.At(i, j)
 }
 
 // A nil pointer in an interface, and a panic of a user's module, are errors that say what is wrong.
@@ -67,13 +65,13 @@ func TestTypedNils(t *testing.T) {
 			return err
 		}, "view 0"},
 		"matrix that panics": {func() error {
-			_, err := KMeans(ctx, brokenMatrix{3, 2}, KMeansConfig{Clusters: 2})
+			_, err := KMeans(ctx, stuckMatrix{good}, KMeansConfig{Clusters: 2})
 			return err
-		}, "largemvc: reading the matrix: panic: row 1 is gone"},
+		}, "largemvc: reading the matrix: panic: no such row"},
 		"matrix that panics, again": {func() error {
-			_, err := fitted.Predict(brokenMatrix{3, 2})
+			_, err := fitted.Predict(stuckMatrix{good})
 			return err
-		}, "row 1 is gone"},
+		}, "no such row"},
 		"result of nothing": {func() error {
 			_, err := (&KMeansResult{}).Predict(good)
 			return err
@@ -133,6 +131,35 @@ func TestTypedNils(t *testing.T) {
 		"module that panics": {func() error {
 			return build(&Model[*SoftThreshold, *panicking, *Procrustes]{Noise: &panicking{}})
 		}, "largemvc: building the network: panic: no such thing"},
+		"start anchors that panic": {func() error {
+			_, err := Fit(ctx, []View{MatrixView(good).Named("pixels")}, Config{
+				Clusters: 2, Start: Start{Anchors: []mat.Matrix{stuckMatrix{good.Slice(0, 2, 0, 2)}}},
+				Neighborhood: Neighborhood{Neighbors: None},
+			})
+			return err
+		}, "largemvc: row 1, column 0 of Start.Anchors of view 0 (pixels) cannot be read: panic: no such row"},
+		"data that panic": {func() error {
+			_, err := NewData(tensor.Float32, []mat.Matrix{good, stuckMatrix{good}}, nil)
+			return err
+		}, "largemvc: view 1, row 1, column 0 cannot be read: panic: no such row"},
+		"start that panics": {func() error {
+			data, err := NewData(tensor.Float64, []mat.Matrix{good}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return new(LargeMvCNet).Build(Env{G: gorgonia.NewGraph()}, data,
+				StartPoint{Anchors: []mat.Matrix{stuckMatrix{good.Slice(0, 2, 0, 2)}}})
+		}, "largemvc: row 1, column 0 of the starting anchors of view 0 cannot be read: panic: no such row"},
+		"module without a graph":  {func() error { return new(SoftThreshold).Init(Env{}) }, "largemvc: no graph in Env.G"},
+		"module without a graph,": {func() error { return new(RowShrink).Init(Env{}) }, "largemvc: no graph in Env.G"},
+		"module without a type": {func() error {
+			return new(SoftThreshold).Init(Env{G: gorgonia.NewGraph()})
+		}, "largemvc: Env.Of is neither"},
+		"module without sizes": {func() error {
+			return new(SoftThreshold).Init(Env{G: gorgonia.NewGraph(), Of: tensor.Float32, Layers: 2, Views: 1})
+		}, "largemvc: Env.Layers is 2, Views 1 and Anchors 0, want"},
+		"mean of nothing": {func() error { _, err := Env{}.MeanViews(); return err }, "largemvc: mean over 0 matrices for 0 views"},
+		"mean of nil":     {func() error { _, err := Env{Views: 1}.MeanViews(nil); return err }, "largemvc: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := x.run(); err == nil || !strings.Contains(err.Error(), x.want) {

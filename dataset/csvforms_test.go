@@ -89,8 +89,9 @@ func TestCSVNumberedColumns(t *testing.T) {
 		"0,1\n2,3\n": true, "0,1,2\n5,3,4\n": true, "0\n0.5\n1.5\n": true, "7,8,9\n0.5,1.5,2.5\n": true,
 		"2015,2020,2025\n1.5,2.5,3.5\n": true, "400.5,401,401.5\n3,2,1\n1,2,0\n": true,
 		"country,2019,2020,2021\nAT,1.5,2.5,3.5\n": true,
-		"gene,0,1,2\na,5,6,7\n":                    true, "AT,1,2,3\nDE,3,2,1\n": true, "case,7,8,9\ncontrol,3,2,1\nrest,4,4,4\n": true,
-		"400,401,402\n3,2,1\n1,2,3\n": false, "5,3,1\n4,3,2\n2,2,2\n": false, "AT,1.5,2,2.5\nDE,3,2,1\nFR,1,2,3\n": false,
+		"gene,0,1,2\na,5,6,7\n":                    true, "AT,1,2,3\nDE,3,2,1\n": true,
+		"case,7,8,9\ncontrol,3,2,1\nrest,4,4,4\n": true,
+		"400,401,402\n3,2,1\n1,2,3\n":             false, "5,3,1\n4,3,2\n2,2,2\n": false, "AT,1.5,2,2.5\nDE,3,2,1\nFR,1,2,3\n": false,
 		"0,0,0\n0.5,0.5,0.5\n": false, "AT,5,3\nDE,1,2\n": false, ",1,2\n3,1,0\n": false,
 		"1,5,0.5\n2.5,1.5,1\n": false, "0,0\n2,3\n": false, "1,2\n3,4\n": false, "0\n1\n0\n": false,
 		"3\n0.5\n": false, "1,2\n0.5,0.5\n": false,
@@ -113,7 +114,8 @@ func TestCSVNumberedColumns(t *testing.T) {
 	}
 	for text, said := range map[string]bool{"color,kind\nA,x\nB,y\nA,x\n": true, "color,kind\nA,x\nB,kind\nA,x\n": false} {
 		s := mustRead(t, "t.csv", []byte(text), Options{OneHot: []string{"*"}, NoIDs: true})
-		if notes := strings.Join(s.Reading.Notes, "; "); said != strings.Contains(notes, "the texts of the first line (color, kind)") {
+		if notes := strings.Join(s.Reading.Notes, "; "); said !=
+			strings.Contains(notes, "the texts of the first line (color, kind)") {
 			t.Errorf("%q: notes %q", text, notes)
 		}
 	}

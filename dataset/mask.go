@@ -23,12 +23,12 @@ func ReadMask(path string, n, views int) ([][]bool, error) {
 		return nil, err
 	}
 	if s.ids != nil {
-		return nil, fmt.Errorf("dataset: %s: has ids in column %s, which say nothing without those of the samples: take them out, "+
-			"or read it with the data (Options.MaskFile)", path, s.ids.name)
+		return nil, fmt.Errorf("dataset: %s: has ids in column %s, which say nothing without those of the samples: take them "+
+			"out, or read it with the data (Options.MaskFile)", path, s.ids.name)
 	}
 	if s.table != nil && s.table.header != nil {
-		return nil, fmt.Errorf("dataset: %s: names its columns (%s), which says nothing without the names of the views: take the "+
-			"line out, or read it with the data (Options.MaskFile)", path, someNames(s.table.header))
+		return nil, fmt.Errorf("dataset: %s: names its columns (%s), which says nothing without the names of the views: take "+
+			"the line out, or read it with the data (Options.MaskFile)", path, someNames(s.table.header))
 	}
 	return readMask(v, &maskOrder{}, n, views, lim)
 }
@@ -55,8 +55,8 @@ func (s *source) tableMask() (*variable, error) {
 		switch {
 		case v == s.ids:
 		case v.kind == text:
-			return nil, fmt.Errorf("dataset: %s: has texts in %s; a mask has a column of 0 and 1 for each view, and may have one "+
-				"of ids that are all different: mend it, or leave the column out with Options.LeaveOut %s", s.path,
+			return nil, fmt.Errorf("dataset: %s: has texts in %s; a mask has a column of 0 and 1 for each view, and may have "+
+				"one of ids that are all different: mend it, or leave the column out with Options.LeaveOut %s", s.path,
 				titleOfName(v.name), strings.TrimPrefix(v.name, "column "))
 		default:
 			mask = v
@@ -136,8 +136,8 @@ func matchNames(columns, views []string) ([]int, error) {
 			break
 		}
 	}
-	return nil, fmt.Errorf("has a mask of the columns %s, %s; the views are %s: name the columns as the views, in any order, leave "+
-		"others out with Options.LeaveOut, or take the line of names out where the columns are in the order of the views",
+	return nil, fmt.Errorf("has a mask of the columns %s, %s; the views are %s: name the columns as the views, in any order, "+
+		"leave others out with Options.LeaveOut, or take the line of names out where the columns are in the order of the views",
 		someNames(columns), what, someNames(views))
 }
 

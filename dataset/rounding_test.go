@@ -88,8 +88,8 @@ func TestRoundedColumns(t *testing.T) {
 	}
 	s := mustRead(t, "t.npz", npzBytes(t, true, Array{"t", []int{10, 3}, x}), Options{Table: []TableView{
 		{"u", []string{"0"}}, {"w", []string{"2", "1"}}}})
-	if w := s.Reading.Warnings; len(w) != 1 || !strings.Contains(w[0], "view w: column 0 (from 0) has values from 1700000000001 to "+
-		"1700000000009, which float32 rounds by up to") || !strings.Contains(w[0], "(2 columns are so)") {
+	if w := s.Reading.Warnings; len(w) != 1 || !strings.Contains(w[0], "view w: column 0 (from 0) has values from 1700000000001 "+
+		"to 1700000000009, which float32 rounds by up to") || !strings.Contains(w[0], "(2 columns are so)") {
 		t.Errorf("%q", w)
 	}
 }

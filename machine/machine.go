@@ -17,9 +17,9 @@ type Options struct {
 	Overwrite bool `json:"-"`
 
 	// MaxMemory bounds what a fit holds, in bytes, as largemvc.Config.EstimateMemory counts it; what the Go runtime keeps beside
-	// it is bounded by debug.SetGCPercent and debug.SetMemoryLimit. Where it has room, the rows of a RowsView are held in memory;
-	// else they are read whenever they are needed, and if that is not enough, what is kept for each sample is computed again in
-	// every pass, without neighbours, or goes to Scratch.
+	// it is bounded by debug.SetGCPercent and debug.SetMemoryLimit. Where it has room, the rows of a RowsView are held in memory,
+	// with and without neighbours; else they are read whenever they are needed, and if that is not enough, what is kept for each
+	// sample is computed again in every pass, without neighbours, or goes to Scratch.
 	// What cannot be done is an error before any work. 0: no bound, and the rows of a RowsView are read whenever they are needed.
 	MaxMemory int64 `json:"-"`
 

@@ -49,6 +49,29 @@ func Bind(views []View, r *rows.Reads, workers int, resident bool) []View {
 	return out
 }
 
+// Hold returns the views with the rows of their sources in memory, read a block at a time.
+func Hold(ctx context.Context, views []View, workers int) ([]View, error) {
+	out := slices.Clone(views)
+	for v, x := range out {
+		if x.Source == nil {
+			continue
+		}
+		held, block := make([]float32, x.Rows*x.Cols), rows.BlockRows(4*x.Cols)
+		err := parallel.For(ctx, workers, (x.Rows+block-1)/block, func(_, k int) error {
+			lo, hi := k*block, min((k+1)*block, x.Rows)
+			return x.read(ctx, v, x.First+lo, held[lo*x.Cols:hi*x.Cols])
+		})
+		if err != nil {
+			return nil, err
+		}
+		if x.numbers != nil {
+			out[v].numbers = x.numbers[x.First : x.First+x.Rows]
+		}
+		out[v].Source, out[v].order, out[v].F32 = nil, nil, held
+	}
+	return out, nil
+}
+
 // Streamed returns the matrix of cols columns that fill makes of rows of view x, given in memory: a block of them whenever it is
 // needed. ok is false for views that are not bound, or that have room in memory.
 func Streamed[T kernel.Float](x View, index, cols, workers int, fill func(in View, dst []T)) (m rows.Matrix[T], ok bool) {
