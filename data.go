@@ -114,8 +114,8 @@ func copyView[T kernel.Float](v int, src mat.Matrix, present [][]bool) (_ rows.M
 	return rows.NewDense(n, d, d, dst), nil
 }
 
-// checkEntries refuses a matrix with an entry that is not finite, single: in float32, or that its At, which may be a caller's own,
-// does not return.
+// checkEntries refuses a matrix with an entry that is not finite, single: in float32, or that its At, which may be a caller's
+// own, does not return.
 func checkEntries(what string, x mat.Matrix, single bool) (err error) {
 	var i, j int
 	defer func() {

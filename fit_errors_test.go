@@ -135,7 +135,9 @@ func TestFitErrors(t *testing.T) {
 		"values beyond float32": {
 			good, Config{
 				Clusters: 2, LearningRate: 1e300, Represent: &SoftThreshold{Theta0: 2e300}, Noise: &RowShrink{Rho0: 3e300},
-			}, []string{"LearningRate is 1e+300, which float32", "Theta0 is 2e+300, which float32", "Rho0 is 3e+300, which float32"},
+			}, []string{
+				"LearningRate is 1e+300, which float32", "Theta0 is 2e+300, which float32", "Rho0 is 3e+300, which float32",
+			},
 		},
 		"nil start matrix": {
 			good[:1], Config{

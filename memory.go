@@ -141,7 +141,8 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 		ways += "; the state of modules that are not from this package is in memory"
 	default:
 		how.files = true
-		how.why = begin + "inputs and state lie in files of " + c.Machine.Scratch + ", the rest has room in memory: " + room(filed)
+		begin += "inputs and state lie in files of " + c.Machine.Scratch
+		how.why = begin + ", the rest has room in memory: " + room(filed)
 		return how, filed, nil
 	}
 	if !outside && !neighbors && !c.samples(samples) {
@@ -154,8 +155,8 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 		least, float64(most)/(1<<20), ways)
 }
 
-// resident is the estimate of a fit that holds the rows outside memory: without neighbours as the network's inputs, and with them as
-// they are read, for those are made of rows that are standardised whenever they are needed.
+// resident is the estimate of a fit that holds the rows outside memory: without neighbours as the network's inputs, and with them
+// as they are read, for those are made of rows that are standardised whenever they are needed.
 func (c *Config) resident(m Memory, views []view.View) Memory {
 	for _, x := range views {
 		if x.Source != nil && c.Neighborhood.Neighbors != None {

@@ -596,7 +596,8 @@ func (s StartPoint) check(e Env, encoded bool) error {
 		if encoded {
 			_, columns = p.Dims()
 		}
-		if err := checkStart(fmt.Sprintf("the starting anchors of view %d", v), p, e.Anchors, columns, e.Of == tensor.Float32); err != nil {
+		what := fmt.Sprintf("the starting anchors of view %d", v)
+		if err := checkStart(what, p, e.Anchors, columns, e.Of == tensor.Float32); err != nil {
 			return err
 		}
 	}

@@ -84,8 +84,8 @@ func orDefault(x, value float64) float64 {
 	return x
 }
 
-// finite is the error for a value that is NaN or infinite; single says that the arithmetic is float32, which has it infinite where
-// it is larger than float32 holds.
+// finite is the error for a value that is NaN or infinite; single says that the arithmetic is float32, where one that is larger
+// than float32 holds is infinite too.
 func finite(what string, x float64, single bool) error {
 	switch {
 	case math.IsNaN(x), math.IsInf(x, 0):

@@ -166,8 +166,8 @@ func TestNeighborsInLittleMemory(t *testing.T) {
 	}
 }
 
-// With neighbours too the rows of a RowsView are held where there is room: they are read once, to the bits of rows in memory and of
-// rows that are read whenever they are needed. A fit of few rows needs no more memory than that.
+// With neighbours too the rows of a RowsView are held where there is room: they are read once, to the bits of rows in memory and
+// of rows that are read whenever they are needed. A fit of few rows needs no more memory than that.
 func TestNeighborsOfRowsInMemory(t *testing.T) {
 	ctx := context.Background()
 	for name, x := range map[string]struct {
@@ -192,8 +192,9 @@ func TestNeighborsOfRowsInMemory(t *testing.T) {
 		want := mustFit(t, read, c) // which are read whenever they are needed
 		same := func(how string, got *Clustering) {
 			t.Helper()
-			if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.H.f32, want.H.f32) ||
-				!slices.Equal(got.H.f64, want.H.f64) || !slices.Equal(got.Trust[1], want.Trust[1]) {
+			if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) ||
+				!slices.Equal(got.H.f32, want.H.f32) || !slices.Equal(got.H.f64, want.H.f64) ||
+				!slices.Equal(got.Trust[1], want.Trust[1]) {
 				t.Errorf("%s, %s: another result, loss %v, want %v", name, how, got.Loss, want.Loss)
 			}
 		}
@@ -236,7 +237,8 @@ func TestNeighborsOfRowsInMemory(t *testing.T) {
 		}
 		c.Machine.MaxMemory = 1 << 40
 		sources[1].bad = x.n - 7
-		if _, err := Fit(ctx, read, c); !errors.Is(err, errDisk) || !strings.Contains(err.Error(), "largemvc: reading view 1, rows ") {
+		const reading = "largemvc: reading view 1, rows "
+		if _, err := Fit(ctx, read, c); !errors.Is(err, errDisk) || !strings.Contains(err.Error(), reading) {
 			t.Errorf("%s: %v", name, err)
 		}
 		sources[1].bad = 0

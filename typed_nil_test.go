@@ -158,7 +158,7 @@ func TestTypedNils(t *testing.T) {
 		"module without sizes": {func() error {
 			return new(SoftThreshold).Init(Env{G: gorgonia.NewGraph(), Of: tensor.Float32, Layers: 2, Views: 1})
 		}, "largemvc: Env.Layers is 2, Views 1 and Anchors 0, want"},
-		"mean of nothing": {func() error { _, err := Env{}.MeanViews(); return err }, "largemvc: mean over 0 matrices for 0 views"},
+		"mean of nothing": {func() error { _, err := Env{}.MeanViews(); return err }, "mean over 0 matrices for 0 views"},
 		"mean of nil":     {func() error { _, err := Env{Views: 1}.MeanViews(nil); return err }, "largemvc: "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -150,8 +150,8 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 			}
 			if c.seen[i]&daysOnly != 0 && c.records > 2 {
 				s.offers = append(s.offers, fmt.Sprintf("%s: %s holds dates as whole numbers (20240501) and is read as a "+
-					"feature, in which the days of two months lie far apart; turn it into days since a first one, or leave it out with "+
-					"Options.LeaveOut %s", s.path, c.title(i), c.optionName(i)))
+					"feature, in which the days of two months lie far apart; turn it into days since a first one, or leave it "+
+					"out with Options.LeaveOut %s", s.path, c.title(i), c.optionName(i)))
 			}
 			if (i > 0 || c.roles.id < 0) && c.countsSamples(i) {
 				s.offers = append(s.offers, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
@@ -270,8 +270,8 @@ func (c *csvFile) stream(features []csvFeature, run func(int, []byte) error) err
 				}
 				if math.Abs(x) >= 1<<53 && roundsWhole(f, x) {
 					return fmt.Errorf("has the whole number %s in line %d, %s, which float64 rounds: it holds whole numbers up "+
-						"to 2^53; leave the column out with Options.LeaveOut %s, or give Options.IDs %[4]s, if it is an id, else "+
-						"write it with an exponent", short(f), line, c.title(feature.column),
+						"to 2^53; leave the column out with Options.LeaveOut %s, or give Options.IDs %[4]s, if it is an id, "+
+						"else write it with an exponent", short(f), line, c.title(feature.column),
 						c.optionName(feature.column))
 				}
 			}

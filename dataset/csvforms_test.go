@@ -91,8 +91,9 @@ func TestCSVNumberedColumns(t *testing.T) {
 		"country,2019,2020,2021\nAT,1.5,2.5,3.5\n": true,
 		"gene,0,1,2\na,5,6,7\n":                    true, "AT,1,2,3\nDE,3,2,1\n": true,
 		"case,7,8,9\ncontrol,3,2,1\nrest,4,4,4\n": true,
-		"400,401,402\n3,2,1\n1,2,3\n":             false, "5,3,1\n4,3,2\n2,2,2\n": false, "AT,1.5,2,2.5\nDE,3,2,1\nFR,1,2,3\n": false,
-		"0,0,0\n0.5,0.5,0.5\n": false, "AT,5,3\nDE,1,2\n": false, ",1,2\n3,1,0\n": false,
+		"400,401,402\n3,2,1\n1,2,3\n":             false, "5,3,1\n4,3,2\n2,2,2\n": false,
+		"AT,1.5,2,2.5\nDE,3,2,1\nFR,1,2,3\n": false,
+		"0,0,0\n0.5,0.5,0.5\n":               false, "AT,5,3\nDE,1,2\n": false, ",1,2\n3,1,0\n": false,
 		"1,5,0.5\n2.5,1.5,1\n": false, "0,0\n2,3\n": false, "1,2\n3,4\n": false, "0\n1\n0\n": false,
 		"3\n0.5\n": false, "1,2\n0.5,0.5\n": false,
 	} {

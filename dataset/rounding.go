@@ -194,8 +194,8 @@ func (p *plan) warnOfRounding(set *Set, bad []badValues) {
 			and = fmt.Sprintf(" (%d columns are so)", len(lossy))
 		}
 		p.warnings = append(p.warnings, fmt.Sprintf("view %s: %s has values from %s to %s, which float32 rounds by up to %.3g, "+
-			"more than a thousandth of what they differ by%s: subtract a common value from such columns before saving (the least), "+
-			"turn dates into the time since a first one, or read them with Options.Float 64", set.Views[v].Name, name,
+			"more than a thousandth of what they differ by%s: subtract a common value from such columns before saving (the "+
+			"least), turn dates into the time since a first one, or read them with Options.Float 64", set.Views[v].Name, name,
 			digitsOf(c.least), digitsOf(c.most), c.err, and))
 	}
 }
