@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -200,11 +201,24 @@ func testResumeDiverged(t *testing.T, neighbors int) {
 	}
 	sameResult(t, want, got)
 	// One that had not been seen to diverge goes back to the same state.
-	var state []byte
+	var (
+		mu    sync.Mutex // goroutines of the fit look, more than one at a time
+		state []byte
+		seen  = filepath.Join(t.TempDir(), "seen")
+	)
 	config.Progress = nil
 	ctx := &watchedContext{context.Background(), func() {
-		if saved, err := readResumed(path); err == nil && saved.current != nil && saved.current.Epochs == bad {
-			state, _ = os.ReadFile(path)
+		mu.Lock()
+		defer mu.Unlock()
+		if state != nil {
+			return
+		}
+		b, err := os.ReadFile(path)
+		if err != nil || os.WriteFile(seen, b, 0o600) != nil {
+			return
+		}
+		if saved, err := readResumed(seen); err == nil && saved.current != nil && saved.current.Epochs == bad {
+			state = b
 		}
 	}}
 	if _, err := Fit(ctx, views, config); !errors.As(err, &again) || state == nil {
@@ -220,7 +234,7 @@ func testResumeDiverged(t *testing.T, neighbors int) {
 	sameResult(t, want, got)
 }
 
-// watchedContext calls see whenever a fit without progress asks whether it is done.
+// watchedContext calls see whenever a fit without progress asks whether it is done, from any of its goroutines.
 type watchedContext struct {
 	context.Context
 	see func()
