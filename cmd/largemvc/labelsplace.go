@@ -41,6 +41,8 @@ func (o *dataOptions) placeLabels(labels []int, ids []string, r *dataset.Reading
 		}
 	}
 	r.Labels += ", in the order of its column sample"
+	// The reader of data, which does not know that column, has said that the file goes by places.
+	r.Notes = slices.DeleteFunc(r.Notes, func(note string) bool { return strings.HasSuffix(note, "matched by their places") })
 	return nil
 }
 
