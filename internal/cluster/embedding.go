@@ -27,7 +27,7 @@ func Embed[T kernel.Float](
 		total += d
 	}
 	rank := min(columns, ranks.Of(ctx).Total(n), total)
-	basis, err := spectral.Find(ctx, x, spectral.Config{Rank: rank, Seed: seed, Workers: workers})
+	basis, err := spectral.Find(ctx, x, spectral.Config{Rank: rank, Seed: seed, Workers: workers, ByColumns: true})
 	return &Embedding[T]{basis, columns}, err
 }
 

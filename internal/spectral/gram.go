@@ -12,8 +12,8 @@ import (
 const (
 	// mostGram bounds the columns of a Gram matrix, of which a few are held at once.
 	mostGram = 1024
-	// tallEnough is the number of rows for each column from which XᵀX is formed: its rounding error is one of the largest
-	// singular value squared, which must be small beside what the samples themselves leave open.
+	// tallEnough is the number of rows for each column from which XᵀX stands for X altogether: its rounding error is one of the
+	// largest singular value squared, which must be small beside what the samples themselves leave open.
 	tallEnough = 8
 	// gramRows is the number of rows that are in cache together.
 	gramRows = 128
@@ -21,13 +21,18 @@ const (
 	gramStrip = 64
 )
 
+// tall reports whether XᵀX stands for X altogether. Where it does not, it only takes the place of X until the last iteration.
+func tall(n, total int) bool { return n >= tallEnough*total }
+
 // gramPays reports whether forming XᵀX once takes less time than going through the rows in every pass.
-func gramPays(n, total, k, passes int) bool {
-	if total > mostGram || n < tallEnough*total {
-		return false
+func gramPays(n, total, k, iterations int) bool {
+	saved := iterations + 1 // passes
+	if !tall(n, total) {
+		saved = iterations - 1
 	}
 	// Multiply-adds; those with the Gram matrix are in float64.
-	return float64(n)*float64(total)+2*2*float64(passes*k)*float64(total) < 2*2*float64(passes*k)*float64(n)
+	return total <= mostGram &&
+		float64(n)*float64(total)+2*2*float64(saved*k)*float64(total) < 2*2*float64(saved*k)*float64(n)
 }
 
 // gram returns XᵀX (D×D) in one pass over the rows, in memory that give takes.

@@ -20,18 +20,35 @@ const weakPivot = 1e-9
 // orthonormalise replaces the k rows of g by an orthonormal basis of their span: Cholesky of their Gram matrix, twice, for
 // its speed, and Gram–Schmidt for the rows that nearly depend on others. Rows that do depend on others become zero.
 func orthonormalise(ctx context.Context, g []float64, k, d, workers int) error {
+	toUnitRows(g, k, d)
+	return orthonormaliseUnit(ctx, g, k, d, 2, workers)
+}
+
+// nearlyOrthonormalise is orthonormalise for rows that are only to be kept apart until they are multiplied again: Cholesky once,
+// whose rounding error grows with their condition.
+func nearlyOrthonormalise(ctx context.Context, g []float64, k, d, workers int) error {
+	toUnitRows(g, k, d)
+	return orthonormaliseUnit(ctx, g, k, d, 1, workers)
+}
+
+// toUnitRows brings rows to norm 1; rows of zeros stay.
+func toUnitRows(g []float64, k, d int) {
 	for i := range k {
 		row := g[i*d : (i+1)*d]
 		if norm := dense.Dnrm2(d, row, 1); norm > 0 {
 			dense.Dscal(d, 1/norm, row, 1)
 		}
 	}
-	strong, err := choleskyRows(ctx, g, k, d, workers)
-	if err != nil {
-		return err
-	}
-	if strong, err = choleskyRows(ctx, g, strong, d, workers); err != nil {
-		return err
+}
+
+// orthonormaliseUnit makes rows of norm 1 orthonormal, by so many rounds of Cholesky.
+func orthonormaliseUnit(ctx context.Context, g []float64, k, d, rounds, workers int) error {
+	strong := k
+	for range rounds {
+		var err error
+		if strong, err = choleskyRows(ctx, g, strong, d, workers); err != nil {
+			return err
+		}
 	}
 	gramSchmidt(g, strong, k, d)
 	return nil

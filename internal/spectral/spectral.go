@@ -1,6 +1,6 @@
 // Package spectral finds the leading singular directions of views set side by side, by randomised subspace iteration
-// (Halko, Martinsson and Tropp, 2011). X is touched in one pass an iteration, over row blocks; where
-// it is tall, in one pass that forms XᵀX.
+// (Halko, Martinsson and Tropp, 2011). X is touched in one pass an iteration, over row blocks; where it has few columns or few
+// rows, XᵀX or XXᵀ is formed in one pass and takes its place.
 package spectral
 
 import (
@@ -23,9 +23,13 @@ import (
 type Config struct {
 	Rank       int    // directions wanted; at most min(n, Σ d_v)
 	Oversample int    // further directions carried along; 0: 10
-	Iterations int    // passes over the data; 0: 8
+	Iterations int    // of G ← G XᵀX; 0: 8
 	Seed       uint64 // of the first directions
 	Workers    int    // goroutines; 0: GOMAXPROCS
+
+	// ByColumns says that the rows are to go by columns though they be few, as those of several ranks do: the bits are the same
+	// for any number of ranks.
+	ByColumns bool
 
 	// Device, if not nil, makes the products with the rows.
 	Device rows.Device
@@ -104,34 +108,72 @@ func find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], p rows.Produc
 	if k == min(n, total) { // One pass finds all of the rows' span.
 		cfg.Iterations = 1
 	}
+	var v []float64 // the directions, and b.S of them
+	var err error
+	if p == nil && fewSamples(ctx, x, k, cfg) {
+		v, err = findBySamples(ctx, x, b, k, cfg)
+	} else {
+		v, err = findByColumns(ctx, x, p, b, k, cfg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer give(v)
+	for i := range cfg.Rank {
+		fixSign(v[i*total : (i+1)*total])
+	}
+	lo := 0
+	for _, d := range b.Dims {
+		part := make([]float64, 0, cfg.Rank*d)
+		for i := range cfg.Rank {
+			part = append(part, v[i*total+lo:i*total+lo+d]...)
+		}
+		b.V = append(b.V, part)
+		lo += d
+	}
+	return b, nil
+}
+
+// findByColumns returns the directions, as rows of all views' columns, in memory that give takes, and sets b.S: it iterates with
+// XᵀX.
+func findByColumns[T kernel.Float](
+	ctx context.Context, x []rows.Matrix[T], p rows.Products[T], b *Basis, k int, cfg Config,
+) ([]float64, error) {
+	total := width(b.Dims)
 	timesGram := func(g []float64) ([]float64, error) { return gramTimes(ctx, x, b.Dims, g, k, cfg.Workers) }
+	last := timesGram // in the last iteration, and for what the directions hold
 	if p != nil {
 		timesGram = func(g []float64) ([]float64, error) { return p.GramTimes(ctx, g, k) }
-	} else if gramPays(n, total, k, cfg.Iterations+1) {
+		last = timesGram
+	} else if n := ranks.Of(ctx).Total(count(x)); gramPays(n, total, k, cfg.Iterations) {
 		square, err := gram(ctx, x, total, cfg.Workers)
 		if err != nil {
 			return nil, err
 		}
 		defer give(square)
 		timesGram = func(g []float64) ([]float64, error) { return times(ctx, g, square, k, total, total, cfg.Workers) }
+		if tall(n, total) {
+			last = timesGram
+		}
 	}
 	g := randomRows(k, total, cfg.Seed)
-	if err := orthonormalise(ctx, g, k, total, cfg.Workers); err != nil {
-		return nil, err
-	}
-	for range cfg.Iterations {
-		z, err := timesGram(g)
+	for step := range cfg.Iterations {
+		next, keepApart := timesGram, nearlyOrthonormalise
+		if step == cfg.Iterations-1 {
+			next, keepApart = last, orthonormalise
+		}
+		z, err := next(g)
 		if err != nil {
 			return nil, err
 		}
 		give(g)
 		g = z
-		if err := orthonormalise(ctx, g, k, total, cfg.Workers); err != nil {
+		if err := keepApart(ctx, g, k, total, cfg.Workers); err != nil {
 			return nil, err
 		}
 	}
 	// Rayleigh–Ritz: the eigenvectors of G (XᵀX) Gᵀ turn G into singular vectors.
-	z, err := timesGram(g)
+	z, err := last(g)
 	if err != nil {
 		return nil, err
 	}
@@ -149,22 +191,31 @@ func find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], p rows.Produc
 	if err != nil {
 		return nil, err
 	}
-	defer give(v)
 	give(g)
-	for i := range cfg.Rank {
-		b.S = append(b.S, math.Sqrt(max(values[i], 0)))
-		fixSign(v[i*total : (i+1)*total])
+	b.setValues(values[:cfg.Rank])
+	return v, nil
+}
+
+// setValues sets S to the roots of eigenvalues.
+func (b *Basis) setValues(squares []float64) {
+	for _, x := range squares {
+		b.S = append(b.S, math.Sqrt(max(x, 0)))
 	}
-	lo := 0
-	for _, d := range b.Dims {
-		part := make([]float64, 0, cfg.Rank*d)
-		for i := range cfg.Rank {
-			part = append(part, v[i*total+lo:i*total+lo+d]...)
-		}
-		b.V = append(b.V, part)
-		lo += d
+}
+
+// count is the number of rows of views.
+func count[T kernel.Float](x []rows.Matrix[T]) int {
+	n, _ := x[0].Dims()
+	return n
+}
+
+// width is the number of columns of views side by side.
+func width(dims []int) int {
+	total := 0
+	for _, d := range dims {
+		total += d
 	}
-	return b, nil
+	return total
 }
 
 func randomRows(k, d int, seed uint64) []float64 {

@@ -122,7 +122,7 @@ func TestGramFindsWhatPassesFind(t *testing.T) {
 	const n, k = 700, 12
 	x, _ := views[float64](n, 17, 40, 5)
 	total := 62
-	if !gramPays(n, total, k, 5) || gramPays(tallEnough*total-1, total, k, 5) || gramPays(1<<20, mostGram+1, 2000, 5) {
+	if !gramPays(n, total, k, 4) || !tall(n, total) || tall(tallEnough*total-1, total) || gramPays(1<<20, mostGram+1, 2000, 4) {
 		t.Fatal("the Gram matrix is not used where the test thinks it is")
 	}
 	square, err := gram(t.Context(), x, total, 2)
