@@ -39,6 +39,7 @@ type cudaDriver struct {
 
 	name         string
 	major, minor int
+	shared       int // bytes of shared memory of a block, if it asks for them
 }
 
 type cudaModule struct {
@@ -72,6 +73,10 @@ func openCUDA() (*cudaDriver, error) {
 			return err
 		}
 		if d.major, d.minor, err = dev.ComputeCapability(); err != nil {
+			return err
+		}
+		// Every kernel may have 48 KB without asking; gorgonia.org/cu has no name for what it may ask for.
+		if d.shared, err = dev.Attribute(C.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN); err != nil {
 			return err
 		}
 		made, err := dev.MakeContext(cu.SchedAuto)
@@ -224,6 +229,8 @@ func (d *cudaDriver) Memory() (free, total int64, err error) {
 }
 
 func (d *cudaDriver) Capability() (major, minor int) { return d.major, d.minor }
+
+func (d *cudaDriver) SharedMemory() int { return d.shared }
 
 func (d *cudaDriver) Name() string { return d.name }
 

@@ -40,18 +40,26 @@ func withCard(t *testing.T, c fake.Card) Driver {
 // tensor cores, and with links and masks.
 func TestCUDADriver(t *testing.T) {
 	p := makeProblem(t, shape(77, 7, 2, 40, 13), 0.2, 3)
-	for name, network := range map[string]func(t *testing.T, drv Driver) *engine.Net{
-		"float32":      func(t *testing.T, drv Driver) *engine.Net { return allOnDevice[float32](t, p, drv) },
-		"float64":      func(t *testing.T, drv Driver) *engine.Net { return allOnDevice[float64](t, p, drv) },
-		"tensor cores": func(t *testing.T, drv Driver) *engine.Net { return onTensorCores(t, p, drv) },
+	many := makeProblem(t, shape(40, 20, 2, 24, 9), 0, 3)
+	for name, c := range map[string]struct {
+		p       *problem
+		network func(t testing.TB, p *problem, drv Driver) *engine.Net
+		card    fake.Card
+	}{
+		"float32":            {p, allOnDevice[float32], fake.Ampere},
+		"float64":            {p, allOnDevice[float64], fake.Ampere},
+		"tensor cores":       {p, onTensorCores, fake.Ampere},
+		"many anchors":       {many, onTensorCores, fake.Ampere},
+		"less shared memory": {many, onTensorCores, fake.Ada},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := step(t, network(t, withCard(t, fake.Ampere)), p.params, nil)
+			p, network := c.p, c.network
+			got := step(t, network(t, p, withCard(t, c.card)), p.params, nil)
 			tolerance := 0.0
 			if real {
 				tolerance = 1e-5
 			}
-			compare(t, got, step(t, network(t, &Sim{}), p.params, nil), nil, tolerance)
+			compare(t, got, step(t, network(t, p, &Sim{}), p.params, nil), nil, tolerance)
 			if real {
 				return
 			}

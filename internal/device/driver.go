@@ -25,6 +25,8 @@ type Driver interface {
 	Memory() (free, total int64, err error)
 	// Capability is what the device can do, as 8, 0 for sm_80.
 	Capability() (major, minor int)
+	// SharedMemory is how many bytes of shared memory a block may have, those of the text included.
+	SharedMemory() int
 	// Name describes the device.
 	Name() string
 	Close() error

@@ -42,6 +42,7 @@ func TestLaunchChecks(t *testing.T) {
 		{"threads", Launch{Block: [3]int{32, 33}, Args: good}, "1056 threads"},
 		{"threads of the kernel", Launch{Block: [3]int{65}, Args: good}, "the kernel allows 64"},
 		{"shared memory", Launch{Shared: 163 << 10, Args: good}, "1024 static"},
+		{"shared memory of another card", Launch{Shared: 99 << 10, Args: good, Target: "sm_86"}, "sm_86 has 101376"},
 		{"negative shared memory", Launch{Shared: -1, Args: good}, "shared"},
 		{"too few arguments", Launch{Args: good[:3]}, "3 arguments for 4"},
 		{"int too large", Launch{Args: change(1, 1<<33)}, "does not fit"},
