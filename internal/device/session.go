@@ -51,21 +51,21 @@ func (s *Session) Close() error {
 }
 
 // Take32 takes float32 rows to the device.
-func (s *Session) Take32(x []rows.Matrix[float32], present [][]bool) (rows.Products[float32], error) {
-	return take(s, x, present)
+func (s *Session) Take32(x []rows.Matrix[float32], present [][]bool, use rows.Use) (rows.Products[float32], error) {
+	return take(s, x, present, use)
 }
 
 // Take64 takes float64 rows to the device.
-func (s *Session) Take64(x []rows.Matrix[float64], present [][]bool) (rows.Products[float64], error) {
-	return take(s, x, present)
+func (s *Session) Take64(x []rows.Matrix[float64], present [][]bool, use rows.Use) (rows.Products[float64], error) {
+	return take(s, x, present, use)
 }
 
 // take leaves sparse rows to the CPU, which needs less for them than a device for dense ones.
-func take[T kernel.Float](s *Session, x []rows.Matrix[T], present [][]bool) (rows.Products[T], error) {
+func take[T kernel.Float](s *Session, x []rows.Matrix[T], present [][]bool, use rows.Use) (rows.Products[T], error) {
 	if len(x) > mostViews || slices.ContainsFunc(x, rows.IsSparse[T]) {
 		return nil, nil
 	}
-	r, err := NewRows(s.drv, x, present)
+	r, err := NewRows(s.drv, x, present, use)
 	if err != nil {
 		return nil, s.leave(err)
 	}

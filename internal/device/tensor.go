@@ -53,8 +53,8 @@ var (
 // leastTensorShared is the shared memory of a block that the products on tensor cores need.
 var leastTensorShared = max(leanTensorTimes.shared, leanTensorSums.shared)
 
-// tensorTimesTile chooses the tile of products of ld columns, tensorSumsTile that of sums of m rows, for a device whose blocks may
-// have so much shared memory.
+// tensorTimesTile chooses the tile of products of ld columns, tensorSumsTile that of sums of m rows, for a device whose blocks
+// may have so much shared memory.
 func tensorTimesTile(ld, shared int) tensorTile {
 	switch {
 	case ld <= narrowTensorTimes.columns:

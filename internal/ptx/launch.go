@@ -32,8 +32,8 @@ const (
 	maxGridYZ         = 65535
 )
 
-// MaxShared is the dynamic and static shared memory that a block can have, by architecture. Newer ones do not have more: cards for
-// desks and displays have less than those of data centres of the same time.
+// MaxShared is the dynamic and static shared memory that a block can have, by architecture. Newer ones do not all have more: cards
+// for desks have less than those for data centres.
 func MaxShared(target string) int {
 	switch target {
 	case "sm_70", "sm_72":
