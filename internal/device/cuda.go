@@ -91,8 +91,11 @@ func openCUDA() (*cudaDriver, error) {
 	return d, nil
 }
 
-// do makes calls in the context of the device. A panic within becomes an error.
+// do makes calls in the context of the device. A panic within becomes an error, and so does a call after Close.
 func (d *cudaDriver) do(what string, f func() error) error {
+	if d.calls == nil {
+		return fmt.Errorf("CUDA, %s: the device was closed", what)
+	}
 	done := make(chan error, 1)
 	d.calls <- func() {
 		defer func() {
@@ -112,6 +115,9 @@ func (d *cudaDriver) Alloc(name string, bytes int64) (p Ptr, err error) {
 	err = d.do(fmt.Sprintf("%d bytes for %s", bytes, name), func() error {
 		at, err := cu.MemAlloc(bytes)
 		p = Ptr(at)
+		if errors.Is(err, cu.OutOfMemory) {
+			return fmt.Errorf("%w: %w", ErrNoMemory, err)
+		}
 		return err
 	})
 	return p, err
@@ -169,6 +175,9 @@ func (d *cudaDriver) Load(text string) (Module, error) {
 func (d *cudaDriver) Launch(m Module, kernel string, l Launch, args ...any) error {
 	values := make([]uint64, len(args))
 	params := make([]unsafe.Pointer, len(args))
+	if l.Grid[0] > math.MaxInt32 || l.Grid[1] > math.MaxUint16 || l.Grid[2] > math.MaxUint16 { // cut to 32 bits without a word
+		return fmt.Errorf("CUDA, kernel %s: a grid of %v blocks is more than a launch can have", kernel, l.Grid)
+	}
 	for i, a := range args {
 		switch x := a.(type) {
 		case Ptr:

@@ -3,6 +3,7 @@
 package device
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -109,7 +110,8 @@ func TestCUDARefusals(t *testing.T) {
 	if _, err := drv.Load(productsFloat); err == nil || !strings.Contains(err.Error(), "no code for the card") {
 		t.Errorf("an old card takes the kernels: %v", err)
 	}
-	if _, err := drv.Alloc("much", 2<<20); err == nil || !strings.Contains(err.Error(), "2097152 bytes for much") {
+	_, err = drv.Alloc("much", 2<<20)
+	if !errors.Is(err, ErrNoMemory) || !strings.Contains(err.Error(), "2097152 bytes for much") {
 		t.Errorf("more than the memory: %v", err)
 	}
 	if free, total, err := drv.Memory(); free != 1<<20 || total != 1<<20 || err != nil {
@@ -120,6 +122,9 @@ func TestCUDARefusals(t *testing.T) {
 	}
 	if err := drv.Close(); err != nil {
 		t.Errorf("the second Close: %v", err)
+	}
+	if err := drv.Free(256); err == nil || !strings.Contains(err.Error(), "was closed") {
+		t.Errorf("a call after Close: %v", err)
 	}
 
 	fake.Install(fake.Card{Memory: 1 << 30, Capability: 90, Refuse: "ptxas fatal: of another world"})
@@ -162,5 +167,11 @@ func TestCUDAArguments(t *testing.T) {
 	}
 	if err := drv.Launch(m, "trust", Launch{Grid: [3]int{1, 1, 1}, Block: 32}, "text"); err == nil {
 		t.Error("a text as an argument")
+	}
+	for _, grid := range [][3]int{{1 << 32, 1, 1}, {1, 1 << 16, 1}, {1, 1, 1<<32 + 1}} {
+		err := drv.Launch(m, "one_less", Launch{Grid: grid, Block: 32}, Ptr(0), Ptr(0), int32(0))
+		if err == nil || !strings.Contains(err.Error(), "more than a launch can have") {
+			t.Errorf("a grid of %v: %v", grid, err)
+		}
 	}
 }

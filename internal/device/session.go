@@ -137,15 +137,28 @@ func (s *Session) Leave(err error) error {
 
 // Fits returns a *MemoryError if the rows and the state of a network of some sizes, its terms aside, do not fit the device.
 func (s *Session) Fits(spec *engine.Spec, present [][]bool, double bool) error {
-	bytes := Bytes[float32]
+	bytes, size := Bytes[float32], int64(4)
 	if double {
-		bytes = Bytes[float64]
+		bytes, size = Bytes[float64], 8
+	}
+	if err := rowFits(s.drv, spec.Anchors, size); err != nil {
+		return err
 	}
 	need, err := bytes(spec, present, false, true)
 	if err != nil {
 		return err
 	}
 	return fits(s.drv, fmt.Sprintf("a network of %d samples", spec.Samples), need)
+}
+
+// rowFits returns a *MemoryError where a block has not the shared memory for a row of m values, which subtract_direct keeps there
+// beside a value for each thread.
+func rowFits(drv Driver, m int, size int64) error {
+	need, have := int64(m+rowThreads)*size, int64(drv.SharedMemory())
+	if need > have {
+		return &MemoryError{What: fmt.Sprintf("a row of %d anchors", m), Need: need, Free: have, Device: drv.Name(), Shared: true}
+	}
+	return nil
 }
 
 // fits returns a *MemoryError where a device has not the memory for something, and some to spare.

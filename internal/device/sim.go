@@ -3,6 +3,7 @@ package device
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -43,6 +44,9 @@ func (s *Sim) open() *ptx.Memory {
 // Alloc returns memory that is poisoned until it is written.
 func (s *Sim) Alloc(name string, bytes int64) (Ptr, error) {
 	p, err := s.open().Alloc(name, bytes)
+	if errors.Is(err, ptx.ErrFull) {
+		err = fmt.Errorf("%w: %w", ErrNoMemory, err)
+	}
 	return Ptr(p), err
 }
 
