@@ -5,12 +5,14 @@ package device
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/cuda"
 	"github.com/largemvc/largemvc/internal/cuda/fake"
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/ptx"
 )
 
 // real says that there is a card, which the tests then use.
@@ -55,7 +57,11 @@ func TestCUDADriver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, network := c.p, c.network
-			got := step(t, network(t, p, withCard(t, c.card)), p.params, nil)
+			drv := withCard(t, c.card)
+			if c.card == fake.Ada { // a real card may have more
+				drv = lean{drv}
+			}
+			got := step(t, network(t, p, drv), p.params, nil)
 			tolerance := 0.0
 			if real {
 				tolerance = 1e-5
@@ -71,6 +77,33 @@ func TestCUDADriver(t *testing.T) {
 				t.Errorf("%d kernels were launched", n)
 			}
 		})
+	}
+}
+
+// lean is a driver whose blocks may have the shared memory of a card for desks.
+type lean struct{ Driver }
+
+func (l lean) SharedMemory() int { return ptx.MaxShared("sm_89") }
+
+// TestCUDAMemory: more memory than there is, is an error that says so, after which a card goes on.
+func TestCUDAMemory(t *testing.T) {
+	drv := withCard(t, fake.Ampere)
+	if _, err := drv.Alloc("much", 1<<50); !errors.Is(err, ErrNoMemory) {
+		t.Errorf("a pebibyte: %v", err)
+	}
+	p, err := drv.Alloc("little", 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, dst := []byte{1, 2, 3, 4, 5, 6, 7, 8}, make([]byte, 8)
+	if err := errors.Join(drv.Upload(p, src), drv.Zero(p, 4), drv.Download(dst, p), drv.Free(p)); err != nil {
+		t.Fatal(err)
+	}
+	if want := []byte{0, 0, 0, 0, 5, 6, 7, 8}; !slices.Equal(dst, want) {
+		t.Errorf("%v, want %v", dst, want)
+	}
+	if n := drv.SharedMemory(); n < 64<<10 {
+		t.Errorf("a block may have %d bytes of shared memory", n)
 	}
 }
 

@@ -21,6 +21,8 @@ type Sim struct {
 	Workers int
 	// Target is the architecture that the device has: what it can do, and how much shared memory; "": sm_80.
 	Target string
+	// Only, if not nil, returns the blocks of a launch that run, by number; nil: all.
+	Only func(kernel string, l Launch) []int
 	// Observe, if not nil, is told what each launch did.
 	Observe func(kernel string, l Launch, s ptx.Stats)
 
@@ -100,8 +102,13 @@ func (s *Sim) Launch(m Module, kernel string, l Launch, args ...any) error {
 		}
 		values[i] = a
 	}
+	var only []int
+	if s.Only != nil {
+		only = s.Only(kernel, l)
+	}
 	stats, err := k.Launch(context.Background(), s.open(), ptx.Launch{Grid: l.Grid, Block: [3]int{l.Block, 1, 1},
-		Shared: l.Shared, Args: values, Order: s.Order, Workers: s.Workers, Target: s.target()})
+		Shared: l.Shared, Args: values, Order: s.Order, Workers: s.Workers, Target: s.target(),
+		Only: only})
 	if err != nil {
 		return fmt.Errorf("device: kernel %s: %w", kernel, err)
 	}

@@ -21,6 +21,7 @@ type Launch struct {
 	Args            []any  // one for each parameter; see the package's text
 	Order           uint64 // 0: blocks and warps by number; otherwise the seed of a permutation of both
 	Workers         int    // most blocks at once; 0: one for each processor
+	Only            []int  // the blocks that run, by their numbers in the grid; nil: all
 	MaxInstructions int64  // of all threads together; 0: 1<<36
 	Target          string // architecture of the card, which bounds shared memory; "": the text's
 }
@@ -79,13 +80,18 @@ func (k *Kernel) Launch(ctx context.Context, m *Memory, l Launch) (Stats, error)
 		count = runtime.GOMAXPROCS(0)
 	}
 	count = min(count, blocks)
-	r := &running{ctx: ctx, launch: &l, blocks: blocks, params: params, statics: statics}
+	r := &running{ctx: ctx, launch: &l, blocks: blocks, params: params, statics: statics, order: l.Only}
 	r.budget.Store(l.MaxInstructions)
 	if l.MaxInstructions <= 0 {
 		r.budget.Store(1 << 36)
 	}
 	if l.Order != 0 {
 		r.order = rand.New(rand.NewPCG(l.Order, 0x9e3779b97f4a7c15)).Perm(blocks)
+		for i, n := range r.order {
+			if l.Only != nil {
+				r.order[i] = l.Only[n]
+			}
+		}
 	}
 	for len(m.shadows) < count {
 		m.shadows = append(m.shadows, &shadow{})
@@ -153,6 +159,9 @@ func (k *Kernel) check(l *Launch) (int, error) {
 			l.Target, MaxShared(l.Target))
 	}
 	blocks := int64(l.Grid[0]) * int64(l.Grid[1])
+	if l.Only != nil {
+		return len(l.Only), nil
+	}
 	if blocks *= int64(l.Grid[2]); blocks > 1<<31 {
 		return 0, fmt.Errorf("grid %v has %d blocks, more than the simulator runs", l.Grid, blocks)
 	}

@@ -76,6 +76,26 @@ func TestLaunchChecks(t *testing.T) {
 	}
 }
 
+// TestSomeBlocks runs the last two blocks of a grid of two milliards, whose words begin far before what is allocated.
+func TestSomeBlocks(t *testing.T) {
+	k := kernel(t, entry(1, "mul.wide.u32 %d1, %r31, 4;\nadd.s64 %d1, %d1, %d30;\nst.global.u32 [%d1], %r31;"))
+	const grid = 1<<31 - 1
+	for _, order := range []uint64{0, 3} {
+		m := NewMemory(0)
+		p := alloc(t, m, "two words", 2, false)
+		shift := uint64(4 * (grid - 2)) // the addresses before p wrap around
+		_, err := k.Launch(context.Background(), m, Launch{Grid: [3]int{grid}, Args: []any{uint64(p) - shift},
+			Only: []int{grid - 2, grid - 1}, Order: order})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]uint32, 2)
+		if err := Download(m, got, p); err != nil || got[0] != grid-2 || got[1] != grid-1 {
+			t.Errorf("%v, %v", got, err)
+		}
+	}
+}
+
 func TestMemory(t *testing.T) {
 	m := NewMemory(1000)
 	a, err := m.Alloc("a", 400)
