@@ -163,13 +163,36 @@ func (d *cudaDriver) Load(text string) (Module, error) {
 		defer C.free(unsafe.Pointer(log))
 		var handle C.CUmodule
 		if code := C.load(&handle, source, log, logBytes); code != C.CUDA_SUCCESS {
-			return fmt.Errorf("error %d: %s", int(code), strings.TrimSpace(C.GoString(log)))
+			return jitError(int(code), strings.TrimSpace(C.GoString(log)))
 		}
 		// cu.Module is its handle and nothing else; gorgonia.org/cu makes none with the compiler's messages.
 		d.modules = append(d.modules, cudaModule{*(*cu.Module)(unsafe.Pointer(&handle)), map[string]*cudaFunction{}})
 		return nil
 	})
 	return Module(len(d.modules) - 1), err
+}
+
+// jitErrors are those of CUDA's errors that say why a driver does not compile PTX, most of them without a message of its own.
+var jitErrors = map[int]string{
+	C.CUDA_ERROR_OUT_OF_MEMORY:           "the card has no memory left for the kernels",
+	C.CUDA_ERROR_NO_BINARY_FOR_GPU:       "the kernels are for newer cards",
+	C.CUDA_ERROR_INVALID_PTX:             "the driver does not take the text",
+	C.CUDA_ERROR_JIT_COMPILER_NOT_FOUND:  "the driver's compiler is missing (libnvidia-ptxjitcompiler.so.1, which containers may lack)",
+	C.CUDA_ERROR_UNSUPPORTED_PTX_VERSION: "the driver is older than the text: one of CUDA 11.0 or later is needed",
+	C.CUDA_ERROR_JIT_COMPILATION_DISABLED: "the driver may not compile (the environment variable CUDA_DISABLE_PTX_JIT " +
+		"forbids it)",
+}
+
+// jitError says why a text was not compiled, with what the driver's compiler said, if anything.
+func jitError(code int, log string) error {
+	text := fmt.Sprintf("error %d", code)
+	if why := jitErrors[code]; why != "" {
+		text += ", " + why
+	}
+	if log != "" {
+		text += ": " + log
+	}
+	return errors.New(text)
 }
 
 func (d *cudaDriver) Launch(m Module, kernel string, l Launch, args ...any) error {

@@ -171,6 +171,17 @@ func TestCUDARefusals(t *testing.T) {
 		t.Error(err)
 	}
 
+	for code, say := range map[int]string{221: "libnvidia-ptxjitcompiler.so.1", 222: "driver is older", 223: "CUDA_DISABLE_PTX_JIT"} {
+		fake.Install(fake.Card{Memory: 1 << 30, Capability: 90, Refuse: "no", RefuseAs: code})
+		drv, err := openCUDA()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := usable(drv); err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("error %d of the compiler: %v", code, err)
+		}
+	}
+
 	lost := fake.Ampere
 	lost.Fail = 20
 	fake.Install(lost)

@@ -33,7 +33,7 @@ const (
 	maxGridYZ         = 65535
 )
 
-// MaxShared is the dynamic and static shared memory that a block can have, by architecture. Newer ones do not all have more: cards
+// MaxShared is the dynamic and static shared memory that a block can have, by architecture. Not all newer ones have more: cards
 // for desks have less than those for data centres.
 func MaxShared(target string) int {
 	switch target {

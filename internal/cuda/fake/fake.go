@@ -3,6 +3,7 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -16,8 +17,10 @@ import (
 type Card struct {
 	Memory     int64 // bytes
 	Capability int   // as 80 for sm_80
-	// Refuse is what the driver's compiler says of every text; empty: it takes them.
-	Refuse string
+	// Refuse is what the driver's compiler says of every text; empty: it takes them. RefuseAs is the number of the error; 0: that
+	// of a text which is no PTX.
+	Refuse   string
+	RefuseAs int
 	// Fail is the number of the launch, from 1 on, at which the card is lost; 0: never.
 	Fail int
 }
@@ -262,7 +265,7 @@ var parsed = map[string]*ptx.Module{}
 
 func (d *driver) load(x *owner, text string) (handle, string, result) {
 	if d.card.Refuse != "" {
-		return 0, d.card.Refuse, d.complain(invalidPTX, "%s", d.card.Refuse)
+		return 0, d.card.Refuse, d.complain(cmp.Or(result(d.card.RefuseAs), invalidPTX), "%s", d.card.Refuse)
 	}
 	m := parsed[text]
 	if m == nil {
