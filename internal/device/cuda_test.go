@@ -199,6 +199,47 @@ func TestCUDARefusals(t *testing.T) {
 	_ = drv.Close() // it cannot do anything any more
 }
 
+// TestCUDALostAnywhere: a card that is lost at any launch of a step, which only later calls are told, makes the step an error; the
+// last launch of a sweep is no exception.
+func TestCUDALostAnywhere(t *testing.T) {
+	if real {
+		t.Skip("the card at hand is not to be lost")
+	}
+	p := makeProblem(t, shape(33, 5, 1, 9), 0, 1)
+	step := func(fail int) (launches int, err error) {
+		card := fake.Ampere
+		card.Fail = fail
+		fake.Install(card)
+		drv, err := openCUDA()
+		if err != nil {
+			t.Fatal(err)
+		}
+		shard, err := New(drv, &p.spec, views[float32](p), nil, nil, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		net, err := engine.NewNet(p.spec, []engine.Shard{shard}, engine.InOrder{}, p.start)
+		if err == nil {
+			_, err = net.Forward(t.Context(), p.params, true)
+		}
+		if err == nil {
+			err = net.Backward(t.Context(), 1, engine.NewParams(&p.spec))
+		}
+		launches = fake.Launches()
+		_ = drv.Close() // where the card is lost, that is an error too
+		return launches, err
+	}
+	all, err := step(0)
+	if err != nil || all < 20 {
+		t.Fatalf("%d launches, %v", all, err)
+	}
+	for fail := 1; fail <= all; fail++ {
+		if _, err := step(fail); err == nil || !strings.Contains(err.Error(), "IllegalAddress") {
+			t.Errorf("lost at launch %d of %d: %v", fail, all, err)
+		}
+	}
+}
+
 // TestCUDAArguments: a kernel that is not there and an argument that no kernel has are errors.
 func TestCUDAArguments(t *testing.T) {
 	drv := withCard(t, fake.Ampere)

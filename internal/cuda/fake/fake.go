@@ -21,7 +21,8 @@ type Card struct {
 	// of a text which is no PTX.
 	Refuse   string
 	RefuseAs int
-	// Fail is the number of the launch, from 1 on, at which the card is lost; 0: never.
+	// Fail is the number of the launch, from 1 on, at which the card is lost; 0: never. As on a real card, the launch itself is
+	// told nothing of it: the next call is, and all that follow.
 	Fail int
 }
 
@@ -323,7 +324,8 @@ func (d *driver) launch(x *owner, f handle, grid, block [3]int, shared int, para
 	d.launches++
 	if d.launches == d.card.Fail {
 		x.lost = illegalAddress
-		return d.complain(x.lost, "the card was to fail")
+		d.complain(x.lost, "the card was to fail")
+		return success
 	}
 	args, seen := d.arguments(x, fn, params)
 	for _, m := range seen {
