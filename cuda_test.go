@@ -18,10 +18,13 @@ import (
 // registered are the kinds of devices that this program has.
 var registered []device.Kind
 
+// card says that there is a real card, which the tests then use. It is asked before the tests put one of the simulator there.
+var card = cuda.Missing() == ""
+
 // Without a card, the tests have one of the simulator, for Gorgonia's machines. Fits are on the CPU unless a test asks for the
 // card: the simulator is slow.
 func init() {
-	if cuda.Missing() != "" {
+	if !card {
 		fake.Install(fake.Ampere)
 		cuda.Register()
 	}

@@ -12,12 +12,12 @@ import (
 // distances of these alone are then taken here, as without a device, so that neighbours, landmarks and weights are the same.
 
 // onDevice takes the rows of some views to a device. The products are nil where they are to be made here.
-func (s *source[T]) onDevice(d rows.Device, views []int) (rows.Products[T], error) {
+func (s *source[T]) onDevice(d rows.Device, views []int, use rows.Use) (rows.Products[T], error) {
 	x, present := make([]rows.Matrix[T], len(views)), make([][]bool, len(views))
 	for q, v := range views {
 		x[q], present[q] = s.views[v].Rows, s.views[v].Present
 	}
-	return rows.Take(d, x, present)
+	return rows.Take(d, x, present, use)
 }
 
 // closed returns err, or else the error of giving rows back, if a device has some.
@@ -42,7 +42,7 @@ func (s *search[T]) scanOn(ctx context.Context, workers int, d rows.Device) erro
 	for _, p := range s.spaces {
 		done := false
 		if !p.masked {
-			products, err := s.query.onDevice(d, p.product)
+			products, err := s.query.onDevice(d, p.product, rows.Use{Columns: s.base.n, Keep: s.keep})
 			if err != nil {
 				return err
 			}
@@ -104,12 +104,17 @@ func (m *landmarks[T]) findOn(ctx context.Context, src *source[T], d rows.Device
 	if d == nil || !src.inMemory(m.space.Views) || !m.prunes(m.nearest+1) {
 		return nil, nil
 	}
-	products, err := src.onDevice(d, m.space.Views)
+	products, err := src.onDevice(d, m.space.Views, m.use(m.nearest+1))
 	var out *candidates
 	if err == nil {
 		out, err = m.find(ctx, products, m.nearest+1)
 	}
 	return out, closed(products, err)
+}
+
+// use is what a device is asked for: the candidates for the `want` nearest landmarks.
+func (m *landmarks[T]) use(want int) rows.Use {
+	return rows.Use{Columns: m.count, Keep: want + spareNearest}
 }
 
 // find returns the candidates for the `want` nearest landmarks; nil where the products are made here.
@@ -125,7 +130,7 @@ func (m *landmarks[T]) find(ctx context.Context, products rows.Products[T], want
 		}
 		copy(bias[q*m.count:], m.points.square[q])
 	}
-	near := &candidates{keep: want + spareNearest}
+	near := &candidates{keep: m.use(want).Keep}
 	var err error
 	near.index, _, err = products.Nearest(ctx, columns, bias, near.keep, -1)
 	return near, err

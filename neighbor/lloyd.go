@@ -59,7 +59,7 @@ func moveLandmarks[T Float](
 	spaces := make([]*landmarkSpace[T], parallel.Workers(c.Workers))
 	var products rows.Products[T]
 	if m.prunes(1) {
-		if products, err = sub.onDevice(c.Device, all); err != nil {
+		if products, err = sub.onDevice(c.Device, all, m.use(1)); err != nil {
 			return nil, err
 		}
 	}

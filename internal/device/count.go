@@ -10,6 +10,7 @@ import (
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/ptx"
 )
 
 // Cost is what some launches do. Bytes are those that must move: every operand of a launch is counted once, whatever is read
@@ -214,6 +215,7 @@ func (c *counter) Load(text string) (Module, error) {
 func (c *counter) Sync() error                            { return nil }
 func (c *counter) Memory() (free, total int64, err error) { return 1 << 62, 1 << 62, nil }
 func (c *counter) Capability() (major, minor int)         { return 8, 0 }
+func (c *counter) SharedMemory() int                      { return ptx.MaxShared("sm_90") }
 func (c *counter) Name() string                           { return "a count" }
 func (c *counter) Close() error                           { return nil }
 
@@ -296,21 +298,15 @@ func costOf(kernel string, l Launch, size int64, args []any) (Cost, error) {
 		t, step := sumsShape(kernel)
 		k.Useful, k.Executed = 2*n*m*d, 2*up(m, int64(t.rows))*up(d, int64(t.columns))*steps(n, chunk, step)
 		return k, nil
-	case wideTensorTimes.name, narrowTensorTimes.name:
+	case wideTensorTimes.name, leanTensorTimes.name, narrowTensorTimes.name:
 		ldOut, ldx, n, m, inner := at(1), at(3), at(6), at(7), at(8)
-		t := wideTensorTimes
-		if kernel == narrowTensorTimes.name {
-			t = narrowTensorTimes
-		}
+		t := tensorTileOf(kernel)
 		k.Read, k.Written, k.Unit = n*ldx*4+2*m*inner*2, n*ldOut*4, Tensors
 		k.Useful, k.Executed = 2*n*m*ldx, 3*2*blocks*int64(t.rows*t.columns)*inner
 		return k, nil
-	case wideTensorSums.name, narrowTensorSums.name:
+	case wideTensorSums.name, leanTensorSums.name, narrowTensorSums.name:
 		n, m, d, chunk := at(6), at(7), at(8), at(9)
-		t := wideTensorSums
-		if kernel == narrowTensorSums.name {
-			t = narrowTensorSums
-		}
+		t := tensorTileOf(kernel)
 		parts := (n + chunk - 1) / chunk
 		k.Read, k.Written, k.Unit = (n*m+n*d+at(3)*n)*4, parts*m*d*4, Tensors
 		k.Useful = 2 * n * m * d

@@ -39,6 +39,7 @@ type cudaDriver struct {
 
 	name         string
 	major, minor int
+	shared       int // bytes of shared memory of a block, if it asks for them
 }
 
 type cudaModule struct {
@@ -74,6 +75,10 @@ func openCUDA() (*cudaDriver, error) {
 		if d.major, d.minor, err = dev.ComputeCapability(); err != nil {
 			return err
 		}
+		// Every kernel may have 48 KB without asking; gorgonia.org/cu has no name for what it may ask for.
+		if d.shared, err = dev.Attribute(C.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN); err != nil {
+			return err
+		}
 		made, err := dev.MakeContext(cu.SchedAuto)
 		if err == nil {
 			d.context = cu.CtxFromCUContext(dev, made, cu.SchedAuto)
@@ -86,8 +91,11 @@ func openCUDA() (*cudaDriver, error) {
 	return d, nil
 }
 
-// do makes calls in the context of the device. A panic within becomes an error.
+// do makes calls in the context of the device. A panic within becomes an error, and so does a call after Close.
 func (d *cudaDriver) do(what string, f func() error) error {
+	if d.calls == nil {
+		return fmt.Errorf("CUDA, %s: the device was closed", what)
+	}
 	done := make(chan error, 1)
 	d.calls <- func() {
 		defer func() {
@@ -107,6 +115,9 @@ func (d *cudaDriver) Alloc(name string, bytes int64) (p Ptr, err error) {
 	err = d.do(fmt.Sprintf("%d bytes for %s", bytes, name), func() error {
 		at, err := cu.MemAlloc(bytes)
 		p = Ptr(at)
+		if errors.Is(err, cu.OutOfMemory) {
+			return fmt.Errorf("%w: %w", ErrNoMemory, err)
+		}
 		return err
 	})
 	return p, err
@@ -152,7 +163,7 @@ func (d *cudaDriver) Load(text string) (Module, error) {
 		defer C.free(unsafe.Pointer(log))
 		var handle C.CUmodule
 		if code := C.load(&handle, source, log, logBytes); code != C.CUDA_SUCCESS {
-			return fmt.Errorf("error %d: %s", int(code), strings.TrimSpace(C.GoString(log)))
+			return jitError(int(code), strings.TrimSpace(C.GoString(log)))
 		}
 		// cu.Module is its handle and nothing else; gorgonia.org/cu makes none with the compiler's messages.
 		d.modules = append(d.modules, cudaModule{*(*cu.Module)(unsafe.Pointer(&handle)), map[string]*cudaFunction{}})
@@ -161,9 +172,35 @@ func (d *cudaDriver) Load(text string) (Module, error) {
 	return Module(len(d.modules) - 1), err
 }
 
+// jitErrors are those of CUDA's errors that say why a driver does not compile PTX, most of them without a message of its own.
+var jitErrors = map[int]string{
+	C.CUDA_ERROR_OUT_OF_MEMORY:           "the card has no memory left for the kernels",
+	C.CUDA_ERROR_NO_BINARY_FOR_GPU:       "the kernels are for newer cards",
+	C.CUDA_ERROR_INVALID_PTX:             "the driver does not take the text",
+	C.CUDA_ERROR_JIT_COMPILER_NOT_FOUND:  "the driver's compiler is missing (libnvidia-ptxjitcompiler.so.1, which containers may lack)",
+	C.CUDA_ERROR_UNSUPPORTED_PTX_VERSION: "the driver is older than the text: one of CUDA 11.0 or later is needed",
+	C.CUDA_ERROR_JIT_COMPILATION_DISABLED: "the driver may not compile (the environment variable CUDA_DISABLE_PTX_JIT " +
+		"forbids it)",
+}
+
+// jitError says why a text was not compiled, with what the driver's compiler said, if anything.
+func jitError(code int, log string) error {
+	text := fmt.Sprintf("error %d", code)
+	if why := jitErrors[code]; why != "" {
+		text += ", " + why
+	}
+	if log != "" {
+		text += ": " + log
+	}
+	return errors.New(text)
+}
+
 func (d *cudaDriver) Launch(m Module, kernel string, l Launch, args ...any) error {
 	values := make([]uint64, len(args))
 	params := make([]unsafe.Pointer, len(args))
+	if l.Grid[0] > math.MaxInt32 || l.Grid[1] > math.MaxUint16 || l.Grid[2] > math.MaxUint16 { // cut to 32 bits without a word
+		return fmt.Errorf("CUDA, kernel %s: a grid of %v blocks is more than a launch can have", kernel, l.Grid)
+	}
 	for i, a := range args {
 		switch x := a.(type) {
 		case Ptr:
@@ -224,6 +261,8 @@ func (d *cudaDriver) Memory() (free, total int64, err error) {
 }
 
 func (d *cudaDriver) Capability() (major, minor int) { return d.major, d.minor }
+
+func (d *cudaDriver) SharedMemory() int { return d.shared }
 
 func (d *cudaDriver) Name() string { return d.name }
 

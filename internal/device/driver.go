@@ -1,13 +1,17 @@
 package device
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Ptr is an address in the memory of a device; 0 is none.
 type Ptr uint64
 
 // Driver is a device with one stream: what is asked of it happens in order. It is used by one goroutine at a time.
 type Driver interface {
-	// Alloc returns memory with the given alignment of 256 bytes, whose contents are not defined. The name is for messages.
+	// Alloc returns memory with the given alignment of 256 bytes, whose contents are not defined. The name is for messages. Its
+	// error wraps ErrNoMemory where the device has not so much; then nothing else is wrong with it.
 	Alloc(name string, bytes int64) (Ptr, error)
 	Free(p Ptr) error
 	// Upload copies src to the device, Download from it when all that was launched has ended. Zero fills with zeros.
@@ -25,6 +29,8 @@ type Driver interface {
 	Memory() (free, total int64, err error)
 	// Capability is what the device can do, as 8, 0 for sm_80.
 	Capability() (major, minor int)
+	// SharedMemory is how many bytes of shared memory a block may have, those of the text included.
+	SharedMemory() int
 	// Name describes the device.
 	Name() string
 	Close() error
@@ -40,16 +46,27 @@ type Launch struct {
 	Shared int
 }
 
-// MemoryError says that a device has not the memory that something takes. Nothing was allocated.
+// ErrNoMemory is what an error of Alloc wraps where the device has not the memory, or not in one piece.
+var ErrNoMemory = errors.New("the device is out of memory")
+
+// MemoryError says that a device has not the memory that something takes. Nothing is allocated for it.
 type MemoryError struct {
 	What       string
 	Need, Free int64 // bytes
 	Device     string
+	Shared     bool // of a block, not of the device
 }
 
-// Error names both figures in GiB.
+// Error names both figures, in GiB for those of the device.
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("%s takes %.2f GiB of device memory, %s has %.2f GiB free", e.What, gib(e.Need), e.Device, gib(e.Free))
+	if e.Shared {
+		return fmt.Sprintf("%s takes %d bytes of a block's shared memory, %s has %d", e.What, e.Need, e.Device, e.Free)
+	}
+	text := fmt.Sprintf("%s takes %.2f GiB of device memory, %s has %.2f GiB free", e.What, gib(e.Need), e.Device, gib(e.Free))
+	if e.Need <= e.Free {
+		text += ", but not in one piece"
+	}
+	return text
 }
 
 func gib(b int64) float64 { return float64(b) / (1 << 30) }

@@ -89,6 +89,8 @@ var withBarriers = map[string]func(b *bench[float32]){
 	"tensor_times_narrow": func(b *bench[float32]) { someTensorTimes(b, narrowTensorTimes) },
 	"tensor_sums_wide":    func(b *bench[float32]) { someTensorSums(b, wideTensorSums) },
 	"tensor_sums_narrow":  func(b *bench[float32]) { someTensorSums(b, narrowTensorSums) },
+	"tensor_times_lean":   func(b *bench[float32]) { someTensorTimes(b, leanTensorTimes) },
+	"tensor_sums_lean":    func(b *bench[float32]) { someTensorSums(b, leanTensorSums) },
 	"largest": func(b *bench[float32]) {
 		b.k.launch(b.k.tensor, "largest", [3]int{1, 1, 1}, 256, 0, empty[float32](b, 1), put64(b, b.vector(500)), int64(500),
 			int64(500))
@@ -129,15 +131,18 @@ func someTensorSums(b *bench[float32], t tensorTile) {
 
 // Copies are waited for: with one less that must have come, a kernel reads what is still on its way.
 func TestCopiesAreWaitedFor(t *testing.T) {
-	for name, run := range map[string]func(b *bench[float32]){
-		"tensor_times_narrow": withBarriers["tensor_times_narrow"], "tensor_sums_narrow": withBarriers["tensor_sums_narrow"],
+	for name, wait := range map[string][2]string{
+		"tensor_times_narrow": {"cp.async.wait_group 1;", "cp.async.wait_group 2;"},
+		"tensor_sums_narrow":  {"cp.async.wait_group 1;", "cp.async.wait_group 2;"},
+		"tensor_times_lean":   {"cp.async.wait_group 0;", "cp.async.wait_group 1;"},
+		"tensor_sums_lean":    {"cp.async.wait_group 0;", "cp.async.wait_group 1;"},
 	} {
 		changed := 0
 		b := newBench[float32](t, &altered{change: func(text string) string {
-			changed += strings.Count(text, "cp.async.wait_group 1;")
-			return strings.ReplaceAll(text, "cp.async.wait_group 1;", "cp.async.wait_group 2;")
+			changed += strings.Count(text, wait[0])
+			return strings.ReplaceAll(text, wait[0], wait[1])
 		}})
-		run(b)
+		withBarriers[name](b)
 		var fault *ptx.Fault
 		if err := b.k.failed(); changed == 0 || !errors.As(err, &fault) || fault.Kind != ptx.Pending {
 			t.Errorf("%s, %d places changed: %v", name, changed, err)

@@ -52,7 +52,7 @@ func loadKernels[T kernel.Float](drv Driver) (*kernels[T], error) {
 			return nil, err
 		}
 	}
-	if major, _ := drv.Capability(); major < 8 || !kernel.Is32[T]() {
+	if major, _ := drv.Capability(); major < 8 || !kernel.Is32[T]() || drv.SharedMemory() < leastTensorShared {
 		return k, nil
 	}
 	var err error

@@ -293,7 +293,8 @@ func TestRowSums(t *testing.T) {
 // The committed PTX is what the compiler makes of the sources.
 func TestKernelsAreAsGenerated(t *testing.T) { testutil.GeneratedPTX(t) }
 
-// ptxas, where there is one, takes every kernel without spilling registers.
+// ptxas, where there is one, takes every kernel without spilling registers, for cards of data centres and of desks. (For sm_70 it
+// spills one register of selu_cotangent.)
 func TestAssembles(t *testing.T) {
 	ptxas := testutil.Program(t, "ptxas", "the kernels are not assembled for a card (it is part of CUDA)")
 	paths, err := filepath.Glob("kernels/*.ptx")
@@ -301,7 +302,10 @@ func TestAssembles(t *testing.T) {
 		t.Fatalf("%d files, %v", len(paths), err)
 	}
 	for _, path := range paths {
-		for _, arch := range []string{"sm_80", "sm_90"} {
+		for _, arch := range []string{"sm_75", "sm_80", "sm_86", "sm_89", "sm_90"} {
+			if arch == "sm_75" && strings.Contains(path, "tensor") {
+				continue // not for that card
+			}
 			out, err := exec.Command(ptxas, "-arch="+arch, "-v", "-o", filepath.Join(t.TempDir(), "x"), path).CombinedOutput()
 			if err != nil {
 				t.Errorf("%s for %s: %v\n%s", path, arch, err, out)

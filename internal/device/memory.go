@@ -68,8 +68,8 @@ func stride(m int) int { return (m + 7) &^ 7 }
 
 // checkSizes checks that sizes fit the kernels' numbers.
 func checkSizes(n int, dims []int, m, chunks int) error {
-	const most = 1<<31 - 1
-	if n > most-1<<20 || m > 65535 || chunks > 65535 {
+	const most = 1<<31 - 1<<20 // the numbers of threads go on a little beyond what they work on
+	if n > most || m > 65535 || chunks > 65535 {
 		return fmt.Errorf("device: %d samples in %d chunks and %d anchors are more than a launch can have", n, chunks, m)
 	}
 	for v, d := range dims {

@@ -115,12 +115,24 @@ func (g *guarded) failed(doing string, err error) error {
 	return &FailedError{g.Name(), doing, err}
 }
 
+// Alloc is a *MemoryError where the device is only full: another program may have taken what was free before.
 func (g *guarded) Alloc(name string, bytes int64) (Ptr, error) {
 	p, err := g.Driver.Alloc(name, bytes)
+	if errors.Is(err, ErrNoMemory) {
+		if free, _, err := g.Memory(); err == nil {
+			return 0, &MemoryError{What: name, Need: bytes, Free: free, Device: g.Name()}
+		}
+	}
 	return p, g.failed(fmt.Sprintf("%d bytes of memory for %s", bytes, name), err)
 }
 
-func (g *guarded) Free(p Ptr) error { return g.failed("freeing memory", g.Driver.Free(p)) }
+// Free does nothing on a device that has failed: each of the many arrays would say so again.
+func (g *guarded) Free(p Ptr) error {
+	if g.lost {
+		return nil
+	}
+	return g.failed("freeing memory", g.Driver.Free(p))
+}
 
 func (g *guarded) Upload(p Ptr, src []byte) error {
 	return g.failed("a copy to the device", g.Driver.Upload(p, src))

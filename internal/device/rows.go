@@ -41,8 +41,8 @@ var (
 const mostViews = 32
 
 // NewRows takes the rows of x to the device. present[v] says which rows have view v (nil: all); the others are zero there. It is
-// a *MemoryError where the device has not the memory.
-func NewRows[T kernel.Float](drv Driver, x []rows.Matrix[T], present [][]bool) (*Rows[T], error) {
+// a *MemoryError where the device has not the memory for them and for the products that they are used for.
+func NewRows[T kernel.Float](drv Driver, x []rows.Matrix[T], present [][]bool, use rows.Use) (*Rows[T], error) {
 	k, err := loadKernels[T](drv)
 	if err != nil {
 		return nil, err
@@ -51,65 +51,123 @@ func NewRows[T kernel.Float](drv Driver, x []rows.Matrix[T], present [][]bool) (
 		return nil, fmt.Errorf("device: %d views, want 1 to %d", len(x), mostViews)
 	}
 	n, _ := x[0].Dims()
-	r := &Rows[T]{k: k, mem: memory{drv: drv}, n: n, chunk: parallel.ChunkRows(n, mostRowsOfChunk), most: productBytes,
-		buffers: map[string]buffer{}}
-	need, wide := int64(n)*4, 0
+	r := &Rows[T]{k: k, n: n, chunk: parallel.ChunkRows(n, mostRowsOfChunk), most: productBytes}
 	for v, xv := range x {
 		nv, d := xv.Dims()
 		if nv != n {
 			return nil, fmt.Errorf("device: view %d has %d rows, view 0 has %d", v, nv, n)
 		}
 		r.dims, r.ldx = append(r.dims, d), append(r.ldx, padded(d))
-		need += int64(n) * int64(padded(d)) * int64(size[T]())
-		wide += padded(d)
 	}
-	// What products will take: a strip of them and what is found in it, and the sums of chunks.
-	need += min(int64(n)*usualColumns*int64(size[T]()), 2*productBytes)
-	need += int64(ceil(n, r.chunk)) * usualColumns / 4 * int64(wide) * int64(size[T]())
-	if err := checkSizes(n, r.dims, 1, ceil(n, r.chunk)); err != nil {
+	panel := 1
+	if use.Sums { // columns are along the grid, which is not long there
+		panel = use.Columns
+	}
+	if err := checkSizes(n, r.dims, panel, ceil(n, r.chunk)); err != nil {
 		return nil, err
 	}
-	if err := fits(drv, fmt.Sprintf("a matrix of %d samples", n), need); err != nil {
+	has := presence(present, len(x), n)
+	count := *r
+	count.allocate(memory{}, use, has != nil)
+	if err := fits(drv, fmt.Sprintf("a matrix of %d samples", n), count.mem.total); err != nil {
 		return nil, err
 	}
-	for v, xv := range x {
-		r.x = append(r.x, r.mem.take(int64(n)*int64(r.ldx[v])*int64(size[T]()), "X of view %d", v))
-		if err := r.mem.err; err != nil {
-			return nil, errors.Join(err, r.mem.release())
+	r.allocate(memory{drv: drv}, use, has != nil)
+	if err = r.k.failed(); err == nil {
+		err = r.fill(x, present, has)
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.mem.release())
+	}
+	return r, nil
+}
+
+// allocate takes the memory for the rows and for what products will take.
+func (r *Rows[T]) allocate(mem memory, use rows.Use, some bool) {
+	r.mem, r.buffers, r.x = mem, map[string]buffer{}, nil
+	bytes := func(n, d int) int64 { return int64(n) * int64(d) * int64(size[T]()) }
+	for v, ldx := range r.ldx {
+		r.x = append(r.x, r.mem.take(bytes(r.n, ldx), "X of view %d", v))
+	}
+	if some {
+		r.has = r.mem.take(int64(r.n)*4, "views of the rows")
+	}
+	r.k.err, r.mem.err = r.mem.err, nil
+	k, strip := use.Columns, 1
+	if use.Sums {
+		strip = r.chunk
+		widest := 0
+		for v, d := range r.dims {
+			r.buffer(partsOf(v), bytes(ceil(r.n, r.chunk)*k, d))
+			widest = max(widest, d)
 		}
-		if err := strips[T](drv, r.x[v], n, r.ldx[v], func(i int, row []T) {
+		r.buffer("sums", int64(k)*int64(widest)*8)
+	}
+	for v, ldx := range r.ldx {
+		r.buffer(panelOf(v), bytes(k, ldx))
+	}
+	strip = r.strip(k, strip)
+	products := bytes(strip, stride(k))
+	if strip < r.n { // strips of fewer columns are longer, and may round up where these round down
+		products = max(products, int64(r.most))
+	}
+	r.buffer(productsOfRows, products)
+	if use.Keep > 0 {
+		r.buffer("bias", int64(len(r.dims))*int64(k)*8)
+		r.buffer("lowest columns", int64(strip)*int64(use.Keep+1)*4) // one more where a row's own column is left out here
+		r.buffer("lowest scores", int64(strip)*int64(use.Keep+1)*8)
+	}
+}
+
+const productsOfRows = "products of rows"
+
+func panelOf(v int) string { return fmt.Sprintf("columns of products with view %d", v) }
+
+func partsOf(v int) string { return fmt.Sprintf("sums of chunks of view %d", v) }
+
+// fill takes the rows to the device, and which views they have; has is nil where all have all.
+func (r *Rows[T]) fill(x []rows.Matrix[T], present [][]bool, has []uint32) error {
+	for v, xv := range x {
+		if err := strips(r.k.drv, r.x[v], r.n, r.ldx[v], func(i int, row []T) {
 			if row = row[:r.dims[v]]; present == nil || present[v] == nil || present[v][i] {
 				xv.Row(i, row)
 			} else {
 				clear(row)
 			}
 		}); err != nil {
-			return nil, errors.Join(fmt.Errorf("device: view %d: %w", v, err), r.mem.release())
+			return fmt.Errorf("device: view %d: %w", v, err)
 		}
 	}
-	if err := r.setPresent(present); err != nil {
-		return nil, errors.Join(err, r.mem.release())
+	if has == nil {
+		return nil
 	}
-	return r, nil
+	return r.k.drv.Upload(r.has, rawBytes(has))
 }
 
 // mostRowsOfChunk is the number of rows of a chunk where there are few.
 const mostRowsOfChunk = 1024
 
-// usualColumns is about the most columns that rows are multiplied by, where memory is asked for; for sums over rows, a fourth.
-const usualColumns = 1024
-
 // RowsOf returns the shard's rows for other products. They are the shard's: Close leaves them.
 func (s *Shard[T]) RowsOf(present [][]bool) (*Rows[T], error) {
 	r := &Rows[T]{k: s.k, mem: memory{drv: s.mem.drv}, n: s.plan.n, chunk: parallel.ChunkRows(s.plan.n, mostRowsOfChunk),
-		most: productBytes, dims: s.plan.dims, ldx: s.plan.ldx, x: s.state.x,
-		buffers: map[string]buffer{}}
-	return r, r.setPresent(present)
+		most: productBytes, dims: s.plan.dims, ldx: s.plan.ldx, x: s.state.x, buffers: map[string]buffer{}}
+	has := presence(present, len(r.dims), r.n)
+	if has == nil {
+		return r, nil
+	}
+	if r.has = r.mem.take(int64(r.n)*4, "views of the rows"); r.mem.err != nil {
+		return nil, r.mem.err
+	}
+	if err := r.k.drv.Upload(r.has, rawBytes(has)); err != nil {
+		return nil, errors.Join(err, r.mem.release())
+	}
+	return r, nil
 }
 
-func (r *Rows[T]) setPresent(present [][]bool) error {
-	has, some := make([]uint32, r.n), false
-	for v := range r.dims {
+// presence returns the bits of the views that every row has, nil where all have all.
+func presence(present [][]bool, views, n int) []uint32 {
+	has, some := make([]uint32, n), false
+	for v := range views {
 		for i := range has {
 			if present == nil || present[v] == nil || present[v][i] {
 				has[i] |= 1 << v
@@ -121,10 +179,7 @@ func (r *Rows[T]) setPresent(present [][]bool) error {
 	if !some {
 		return nil
 	}
-	if r.has = r.mem.take(int64(r.n)*4, "views of the rows"); r.mem.err != nil {
-		return r.mem.err
-	}
-	return r.k.drv.Upload(r.has, rawBytes(has))
+	return has
 }
 
 // Close gives back what the rows hold of the device.
@@ -136,16 +191,18 @@ func (r *Rows[T]) Len() int { return r.n }
 // buffer returns memory for a purpose, of a size that is kept until a larger one is asked for.
 func (r *Rows[T]) buffer(purpose string, bytes int64) Ptr {
 	b := r.buffers[purpose]
-	if b.bytes >= bytes && bytes > 0 {
+	if r.k.err != nil || b.bytes >= bytes {
 		return b.p
 	}
-	if b.p != 0 && r.k.err == nil {
-		r.k.err = r.mem.give(b.p)
+	delete(r.buffers, purpose)
+	if b.p != 0 {
+		if r.k.err = r.mem.give(b.p); r.k.err != nil {
+			return 0
+		}
 	}
 	p := r.mem.take(bytes, "%s", purpose)
-	r.buffers[purpose] = buffer{p, bytes}
-	if r.k.err == nil {
-		r.k.err, r.mem.err = r.mem.err, nil
+	if r.k.err, r.mem.err = r.mem.err, nil; r.k.err == nil {
+		r.buffers[purpose] = buffer{p, bytes}
 	}
 	return p
 }
@@ -153,10 +210,10 @@ func (r *Rows[T]) buffer(purpose string, bytes int64) Ptr {
 // productBytes bounds the memory of products of rows: more of them are made in strips of rows.
 const productBytes = 256 << 20
 
-// strip returns the number of rows whose products with k columns are made at a time, a multiple of a chunk's rows.
-func (r *Rows[T]) strip(k int) int {
-	most := r.most / (stride(k) * size[T]()) / r.chunk * r.chunk
-	return min(max(most, r.chunk), r.n)
+// strip returns the number of rows whose products with k columns are made at a time, a multiple of `of` where it is not all.
+func (r *Rows[T]) strip(k, of int) int {
+	count := r.most / (stride(max(k, 1)) * size[T]()) / of * of
+	return min(max(count, of, smallTimes.rows), r.n)
 }
 
 // panels takes columns to the device, b[v] being k×d_v.
@@ -168,7 +225,7 @@ func (r *Rows[T]) panels(b [][]T, k int) []Ptr {
 		for j := range k {
 			copy(panel[j*ldx:j*ldx+d], b[v][j*d:(j+1)*d])
 		}
-		out[v] = r.send(fmt.Sprintf("columns of products with view %d", v), rawBytes(panel))
+		out[v] = r.send(panelOf(v), rawBytes(panel))
 	}
 	return out
 }
@@ -176,7 +233,7 @@ func (r *Rows[T]) panels(b [][]T, k int) []Ptr {
 // times sets the products of the rows from lo to hi to Σ_v X_v B_vᵀ, k columns, and returns where they are.
 func (r *Rows[T]) times(panels []Ptr, k, lo, hi int) (y Ptr, ld int) {
 	ld = stride(k)
-	y = r.buffer("products of rows", int64(r.strip(k))*int64(ld)*int64(size[T]()))
+	y = r.buffer(productsOfRows, int64(hi-lo)*int64(ld)*int64(size[T]()))
 	for v, d := range r.dims {
 		ldx, op := r.ldx[v], add
 		if v == 0 {
@@ -219,7 +276,7 @@ func (r *Rows[T]) Project(ctx context.Context, v [][]float64, k int, dst []T, ld
 		return err
 	}
 	r.k.ctx = ctx
-	panels, strip := r.panels(b, k), r.strip(k)
+	panels, strip := r.panels(b, k), r.strip(k, 1)
 	got := make([]T, strip*stride(k))
 	for lo := 0; lo < r.n; lo += strip {
 		hi := min(lo+strip, r.n)
@@ -254,10 +311,10 @@ func (r *Rows[T]) GramTimes(ctx context.Context, g []float64, k int) ([]float64,
 		}
 		at += d
 	}
-	panels, strip, chunks := r.panels(b, k), r.strip(k), ceil(r.n, r.chunk)
+	panels, strip, chunks := r.panels(b, k), r.strip(k, r.chunk), ceil(r.n, r.chunk)
 	parts := make([]Ptr, len(r.dims))
 	for v, d := range r.dims {
-		parts[v] = r.buffer(fmt.Sprintf("sums of chunks of view %d", v), int64(chunks*k*d)*int64(size[T]()))
+		parts[v] = r.buffer(partsOf(v), int64(chunks*k*d)*int64(size[T]()))
 	}
 	for lo := 0; lo < r.n; lo += strip {
 		hi := min(lo+strip, r.n)
@@ -302,7 +359,7 @@ func (r *Rows[T]) lowest(ctx context.Context, b [][]T, bias []float64, o lowestO
 		return nil, nil, err
 	}
 	r.k.ctx = ctx
-	groups, strip := ceil(columns, o.group), r.strip(columns)
+	groups, strip := ceil(columns, o.group), r.strip(columns, 1)
 	keep := o.keep
 	if strip < r.n && o.self >= 0 { // The kernel knows of the first strip's own columns alone.
 		keep++

@@ -203,12 +203,11 @@ func epochOf(ctx context.Context, spec *engine.Spec, start [][]float64, q *engin
 
 // stages compares the products of the stages around the network.
 func (t *trial) stages(ctx context.Context, drv Driver, x [][]float32, size string, tell func(Check) error) error {
-	m := dense[float32](t, x)
-	r, err := NewRows(drv, m, nil)
+	n, k, total := t.samples, 5, t.features()
+	r, err := NewRows(drv, dense[float32](t, x), nil, rows.Use{Columns: k, Keep: 1, Sums: true})
 	if err != nil {
 		return err
 	}
-	n, k, total := t.samples, 5, t.features()
 	joint := make([]float64, n*total) // the views side by side
 	for i, at := 0, 0; i < n; i++ {
 		for v, d := range t.dims {

@@ -51,21 +51,21 @@ func (s *Session) Close() error {
 }
 
 // Take32 takes float32 rows to the device.
-func (s *Session) Take32(x []rows.Matrix[float32], present [][]bool) (rows.Products[float32], error) {
-	return take(s, x, present)
+func (s *Session) Take32(x []rows.Matrix[float32], present [][]bool, use rows.Use) (rows.Products[float32], error) {
+	return take(s, x, present, use)
 }
 
 // Take64 takes float64 rows to the device.
-func (s *Session) Take64(x []rows.Matrix[float64], present [][]bool) (rows.Products[float64], error) {
-	return take(s, x, present)
+func (s *Session) Take64(x []rows.Matrix[float64], present [][]bool, use rows.Use) (rows.Products[float64], error) {
+	return take(s, x, present, use)
 }
 
 // take leaves sparse rows to the CPU, which needs less for them than a device for dense ones.
-func take[T kernel.Float](s *Session, x []rows.Matrix[T], present [][]bool) (rows.Products[T], error) {
+func take[T kernel.Float](s *Session, x []rows.Matrix[T], present [][]bool, use rows.Use) (rows.Products[T], error) {
 	if len(x) > mostViews || slices.ContainsFunc(x, rows.IsSparse[T]) {
 		return nil, nil
 	}
-	r, err := NewRows(s.drv, x, present)
+	r, err := NewRows(s.drv, x, present, use)
 	if err != nil {
 		return nil, s.leave(err)
 	}
@@ -137,15 +137,28 @@ func (s *Session) Leave(err error) error {
 
 // Fits returns a *MemoryError if the rows and the state of a network of some sizes, its terms aside, do not fit the device.
 func (s *Session) Fits(spec *engine.Spec, present [][]bool, double bool) error {
-	bytes := Bytes[float32]
+	bytes, size := Bytes[float32], int64(4)
 	if double {
-		bytes = Bytes[float64]
+		bytes, size = Bytes[float64], 8
+	}
+	if err := rowFits(s.drv, spec.Anchors, size); err != nil {
+		return err
 	}
 	need, err := bytes(spec, present, false, true)
 	if err != nil {
 		return err
 	}
 	return fits(s.drv, fmt.Sprintf("a network of %d samples", spec.Samples), need)
+}
+
+// rowFits returns a *MemoryError where a block has not the shared memory for a row of m values, which subtract_direct keeps there
+// beside a value for each thread.
+func rowFits(drv Driver, m int, size int64) error {
+	need, have := int64(m+rowThreads)*size, int64(drv.SharedMemory())
+	if need > have {
+		return &MemoryError{What: fmt.Sprintf("a row of %d anchors", m), Need: need, Free: have, Device: drv.Name(), Shared: true}
+	}
+	return nil
 }
 
 // fits returns a *MemoryError where a device has not the memory for something, and some to spare.

@@ -257,6 +257,11 @@ func emptyShard[T kernel.Float](drv Driver, spec *engine.Spec, masked []bool, st
 	if err != nil {
 		return nil, err
 	}
+	if training {
+		if err := rowFits(drv, p.m, p.size); err != nil {
+			return nil, err
+		}
+	}
 	p.tuning = tune
 	p.reserve(spec)
 	var count memory

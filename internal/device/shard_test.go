@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/engine"
@@ -223,6 +224,21 @@ func TestSizesThatDoNotFit(t *testing.T) {
 	} {
 		if _, err := Bytes[float32](&spec, nil, false, true); err == nil {
 			t.Errorf("too many %s: no error", what)
+		}
+	}
+	// A row of 26,000 values in float32, of 13,000 in float64, is more than the shared memory of a block on some cards.
+	for _, double := range []bool{false, true} {
+		spec := shape(10, 26_000, 1, 3)
+		if double {
+			spec = shape(10, 13_000, 1, 3)
+		}
+		var full *MemoryError
+		err := NewSession(&Sim{Target: "sm_86", Limit: 1 << 50}, true).Fits(&spec, nil, double)
+		if !errors.As(err, &full) || !full.Shared || !strings.Contains(err.Error(), "shared memory, the simulator has 101376") {
+			t.Errorf("anchors, float64 %v: %v", double, err)
+		}
+		if err := NewSession(&Sim{Limit: 1 << 50}, true).Fits(&spec, nil, double); err != nil {
+			t.Errorf("anchors, float64 %v, of a larger block: %v", double, err)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package device
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -17,8 +19,10 @@ type Sim struct {
 	Limit int64
 	// Workers bounds the goroutines; 0: one for each processor.
 	Workers int
-	// Old makes the device one without tensor cores for the kernels here.
-	Old bool
+	// Target is the architecture that the device has: what it can do, and how much shared memory; "": sm_80.
+	Target string
+	// Only, if not nil, returns the blocks of a launch that run, by number; nil: all.
+	Only func(kernel string, l Launch) []int
 	// Observe, if not nil, is told what each launch did.
 	Observe func(kernel string, l Launch, s ptx.Stats)
 
@@ -42,6 +46,9 @@ func (s *Sim) open() *ptx.Memory {
 // Alloc returns memory that is poisoned until it is written.
 func (s *Sim) Alloc(name string, bytes int64) (Ptr, error) {
 	p, err := s.open().Alloc(name, bytes)
+	if errors.Is(err, ptx.ErrFull) {
+		err = fmt.Errorf("%w: %w", ErrNoMemory, err)
+	}
 	return Ptr(p), err
 }
 
@@ -71,6 +78,9 @@ func (s *Sim) Load(text string) (Module, error) {
 		known, _ = parsed.LoadOrStore(text, m)
 	}
 	m := known.(*ptx.Module)
+	if needs, _ := ptx.Capability(m.Target()); needs > s.capability() {
+		return 0, fmt.Errorf("device: a text for %s, the device is %s", m.Target(), s.target())
+	}
 	s.modules, s.kernels = append(s.modules, m), append(s.kernels, map[string]*ptx.Kernel{})
 	return Module(len(s.modules) - 1), nil
 }
@@ -92,8 +102,13 @@ func (s *Sim) Launch(m Module, kernel string, l Launch, args ...any) error {
 		}
 		values[i] = a
 	}
+	var only []int
+	if s.Only != nil {
+		only = s.Only(kernel, l)
+	}
 	stats, err := k.Launch(context.Background(), s.open(), ptx.Launch{Grid: l.Grid, Block: [3]int{l.Block, 1, 1},
-		Shared: l.Shared, Args: values, Order: s.Order, Workers: s.Workers})
+		Shared: l.Shared, Args: values, Order: s.Order, Workers: s.Workers, Target: s.target(),
+		Only: only})
 	if err != nil {
 		return fmt.Errorf("device: kernel %s: %w", kernel, err)
 	}
@@ -112,13 +127,18 @@ func (s *Sim) Memory() (free, total int64, err error) {
 	return m.Limit() - m.Used(), m.Limit(), nil
 }
 
-// Capability is that of the newest text which the simulator is given, sm_80.
-func (s *Sim) Capability() (major, minor int) {
-	if s.Old {
-		return 7, 0
-	}
-	return 8, 0
+func (s *Sim) target() string { return cmp.Or(s.Target, "sm_80") }
+
+func (s *Sim) capability() int {
+	n, _ := ptx.Capability(s.target())
+	return n
 }
+
+// Capability is that of the target.
+func (s *Sim) Capability() (major, minor int) { return s.capability() / 10, s.capability() % 10 }
+
+// SharedMemory is what a block of the target may have.
+func (s *Sim) SharedMemory() int { return ptx.MaxShared(s.target()) }
 
 // Name describes the device.
 func (s *Sim) Name() string { return "the simulator" }

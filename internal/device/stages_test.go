@@ -16,7 +16,7 @@ import (
 
 func rowsOf[T kernel.Float](t *testing.T, p *problem) *Rows[T] {
 	t.Helper()
-	r, err := NewRows(&Sim{}, views[T](p), p.present)
+	r, err := NewRows(&Sim{}, views[T](p), p.present, rows.Use{Columns: 40, Keep: 5, Sums: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,8 +169,8 @@ func TestNearestNeighbours(t *testing.T) {
 func TestStripsOfRows(t *testing.T) {
 	p := makeProblem(t, shape(200, 6, 1, 11, 5), 0.1, 8)
 	whole, strips := rowsOf[float64](t, p), rowsOf[float64](t, p)
-	if strips.most = 1; strips.strip(40) >= 100 || whole.strip(40) != 200 {
-		t.Fatalf("strips of %d and %d rows", strips.strip(40), whole.strip(40))
+	if strips.most = 1; strips.strip(40, 1) >= 100 || whole.strip(40, 1) != 200 {
+		t.Fatalf("strips of %d and %d rows", strips.strip(40, 1), whole.strip(40, 1))
 	}
 	b, bias, rng := make([][]float64, 2), make([]float64, 2*40), newBench[float64](t, &Sim{})
 	for v, d := range p.spec.Dims {
@@ -323,13 +323,13 @@ func TestSparseRowsStay(t *testing.T) {
 	}
 	x := []rows.Matrix[float32]{rows.NewSparse[float32](n, 3, ptr, cols, values, nil, nil)}
 	for _, sparse := range [][]rows.Matrix[float32]{x, {rows.NewScaled(x[0], factors)}, rows.Thin(x, 10)} {
-		p, err := rows.Take(NewSession(&Sim{}, true), sparse, nil)
+		p, err := rows.Take(NewSession(&Sim{}, true), sparse, nil, rows.Use{})
 		if p != nil || err != nil {
 			t.Errorf("a device takes %T: %v, %v", sparse[0], p, err)
 		}
 	}
 	dense := rows.Thin([]rows.Matrix[float32]{rows.NewDense(n, 1, 1, values)}, 10)
-	if p, err := rows.Take(NewSession(&Sim{}, true), dense, nil); p == nil || err != nil {
+	if p, err := rows.Take(NewSession(&Sim{}, true), dense, nil, rows.Use{Columns: 1}); p == nil || err != nil {
 		t.Errorf("a device does not take %T: %v", dense[0], err)
 	}
 }
@@ -347,5 +347,37 @@ func TestLowestOfFew(t *testing.T) {
 		if at[2*i] != 2 || float32(score[2*i]) != float32(p.x[0][3*i+2]) || at[2*i+1] != -1 || !math.IsInf(score[2*i+1], 1) {
 			t.Errorf("row %d: columns %v with scores %v", i, at[2*i:2*i+2], score[2*i:2*i+2])
 		}
+	}
+}
+
+// What products will take is asked for when the rows are taken to the device, and nothing after that: a device that has room for
+// the rows alone leaves them here.
+func TestProductsAreAskedForBefore(t *testing.T) {
+	p := makeProblem(t, shape(300, 3, 1, 6, 5), 0.2, 8)
+	x, use := views[float32](p), rows.Use{Columns: 5000, Keep: 4}
+	drv := &Sim{}
+	r, err := NewRows(drv, x, p.present, use)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.most = 100 * 5000 * 4
+	before, total, _ := drv.Memory()
+	columns, bias := [][]float32{make([]float32, 5000*6), make([]float32, 5000*5)}, make([]float64, 2*5000)
+	if _, _, err := r.Nearest(t.Context(), columns, bias, 4, 0); err != nil {
+		t.Fatal(err)
+	}
+	if after, _, _ := drv.Memory(); after != before {
+		t.Errorf("products take %d bytes more than was asked for", before-after)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after, _, _ := drv.Memory(); after != total {
+		t.Errorf("%d bytes are taken after Close", total-after)
+	}
+
+	session := NewSession(&Sim{Limit: (total - before) / 2}, false)
+	if got, err := rows.Take(session, x, p.present, use); got != nil || err != nil || len(session.Left()) != 1 {
+		t.Errorf("a device with room for the rows alone takes them: %v, %v, %v", got, err, session.Left())
 	}
 }

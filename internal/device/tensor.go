@@ -18,7 +18,8 @@ const (
 	maximaBlocks = 256
 
 	tensorStep   = 32 // of the inner dimension
-	tensorStages = 3
+	tensorStages = 3  // of them in shared memory at a time
+	leanStages   = 2  // the same, where a block has less of it
 )
 
 // tensorTile is the shape of a block of a product on tensor cores.
@@ -28,19 +29,62 @@ type tensorTile struct {
 	block, shared int // threads, bytes of dynamic shared memory
 }
 
-func timesTensor(name string, columns int) tensorTile {
-	return tensorTile{name, 128, columns, 256, tensorStages * 4 * (128*(tensorStep+8) + 2*columns*(tensorStep/2+4))}
+func timesTensor(name string, columns, stages int) tensorTile {
+	return tensorTile{name, 128, columns, 256, stages * 4 * (128*(tensorStep+8) + 2*columns*(tensorStep/2+4))}
 }
 
-func sumsTensor(name string, rows, columns int) tensorTile {
+func sumsTensor(name string, rows, columns, stages int) tensorTile {
 	stage, halves := tensorStep*(columns+4)+tensorStep*(rows+4)+tensorStep, 2*tensorStep*(rows/2+4)
-	return tensorTile{name, rows, columns, 2 * columns, 4 * (tensorStages*stage + halves)}
+	return tensorTile{name, rows, columns, 2 * columns, 4 * (stages*stage + halves)}
 }
 
+// The lean tiles are the wide ones for cards whose blocks may have 99 KB of shared memory, such as those of sm_86, sm_89 and
+// sm_120; a result has the same bits by either.
 var (
-	wideTensorTimes, narrowTensorTimes = timesTensor("tensor_times_wide", 104), timesTensor("tensor_times_narrow", 16)
-	wideTensorSums, narrowTensorSums   = sumsTensor("tensor_sums_wide", 112, 128), sumsTensor("tensor_sums_narrow", 16, 64)
+	wideTensorTimes   = timesTensor("tensor_times_wide", 104, tensorStages)
+	leanTensorTimes   = timesTensor("tensor_times_lean", 104, leanStages)
+	narrowTensorTimes = timesTensor("tensor_times_narrow", 16, tensorStages)
+
+	wideTensorSums   = sumsTensor("tensor_sums_wide", 112, 128, tensorStages)
+	leanTensorSums   = sumsTensor("tensor_sums_lean", 112, 128, leanStages)
+	narrowTensorSums = sumsTensor("tensor_sums_narrow", 16, 64, tensorStages)
 )
+
+// leastTensorShared is the shared memory of a block that the products on tensor cores need.
+var leastTensorShared = max(leanTensorTimes.shared, leanTensorSums.shared)
+
+// tensorTimesTile chooses the tile of products of ld columns, tensorSumsTile that of sums of m rows, for a device whose blocks
+// may have so much shared memory.
+func tensorTimesTile(ld, shared int) tensorTile {
+	switch {
+	case ld <= narrowTensorTimes.columns:
+		return narrowTensorTimes
+	case wideTensorTimes.shared > shared:
+		return leanTensorTimes
+	}
+	return wideTensorTimes
+}
+
+func tensorSumsTile(m, shared int) tensorTile {
+	switch {
+	case m <= narrowTensorSums.rows:
+		return narrowTensorSums
+	case wideTensorSums.shared > shared:
+		return leanTensorSums
+	}
+	return wideTensorSums
+}
+
+// tensorTileOf returns the tile of a kernel's name, an empty one for other kernels.
+func tensorTileOf(kernel string) tensorTile {
+	for _, t := range []tensorTile{wideTensorTimes, leanTensorTimes, narrowTensorTimes, wideTensorSums, leanTensorSums,
+		narrowTensorSums} {
+		if t.name == kernel {
+			return t
+		}
+	}
+	return tensorTile{}
+}
 
 // mayTensor says whether products with X may be tensor cores'.
 func (p *plan) mayTensor() bool { return p.size == 4 && p.n > p.tuning.tensorRows }
@@ -97,10 +141,7 @@ func largest(x []float64) float64 {
 
 // tensorTimes launches out = X·Bᵀ of a view.
 func (s *Shard[T]) tensorTimes(v int, out, b Ptr, most float64) {
-	p, t := &s.plan, wideTensorTimes
-	if p.ld <= narrowTensorTimes.columns {
-		t = narrowTensorTimes
-	}
+	p, t := &s.plan, tensorTimesTile(s.plan.ld, s.k.drv.SharedMemory())
 	ldx, kp := p.ldx[v], halved(p.ldx[v])
 	scale := powerScale(most)
 	if scale == 0 { // of no number that float32 holds with its precision
@@ -115,10 +156,7 @@ func (s *Shard[T]) tensorTimes(v int, out, b Ptr, most float64) {
 
 // tensorSums launches the sums (w ⊙ A)ᵀX of the chunks.
 func (s *Shard[T]) tensorSums(v int, a, weight Ptr) {
-	p, t, d := &s.plan, wideTensorSums, s.plan.dims[v]
-	if p.m <= narrowTensorSums.rows {
-		t = narrowTensorSums
-	}
+	p, t, d := &s.plan, tensorSumsTile(s.plan.m, s.k.drv.SharedMemory()), s.plan.dims[v]
 	length := p.n * p.ld
 	share := ceil(length, maximaBlocks)
 	blocks := ceil(length, share)

@@ -11,7 +11,7 @@ import (
 
 // Products on tensor cores are as exact as a sum in float32, at any scale of what goes in.
 func TestTensorTimes(t *testing.T) {
-	for _, tl := range []tensorTile{wideTensorTimes, narrowTensorTimes} {
+	for _, tl := range []tensorTile{wideTensorTimes, leanTensorTimes, narrowTensorTimes} {
 		for _, c := range []struct {
 			n, d, m   int
 			x, factor float64
@@ -66,7 +66,7 @@ func TestTensorTimes(t *testing.T) {
 }
 
 func TestTensorSums(t *testing.T) {
-	for _, tl := range []tensorTile{wideTensorSums, narrowTensorSums} {
+	for _, tl := range []tensorTile{wideTensorSums, leanTensorSums, narrowTensorSums} {
 		for _, c := range []struct {
 			n, d, m, chunk int
 			a              float64
@@ -153,6 +153,36 @@ func TestStepOnTensorCores(t *testing.T) {
 	}
 }
 
+// On a card whose blocks may have 99 KB of shared memory, a step of many anchors runs by tiles that fit it, and has the bits that
+// it has on one with more; on one with less there are none.
+func TestStepWithLessSharedMemory(t *testing.T) {
+	p := makeProblem(t, shape(40, 20, 2, 24, 9), 0, 3)
+	want, count := launches(t, p, &Sim{}, onTensorCores)
+	if count["tensor_times_wide"] == 0 || count["tensor_sums_wide"] == 0 {
+		t.Fatalf("launches %v", count)
+	}
+	for _, target := range []string{"sm_86", "sm_89", "sm_120"} {
+		got, count := launches(t, p, &Sim{Target: target}, onTensorCores)
+		if count["tensor_times_lean"] == 0 || count["tensor_sums_lean"] == 0 || count["tensor_times_wide"] != 0 {
+			t.Errorf("%s: launches %v", target, count)
+		}
+		same(t, target, got, want)
+	}
+	for _, shared := range []int{0, 48 << 10} {
+		if k, err := loadKernels[float32](&little{shared: shared}); err != nil || k.hasTensor {
+			t.Errorf("with %d bytes of shared memory there are tensor cores: %v, %v", shared, k.hasTensor, err)
+		}
+	}
+}
+
+// little is the simulator with little shared memory.
+type little struct {
+	Sim
+	shared int
+}
+
+func (l *little) SharedMemory() int { return l.shared }
+
 // A view of a range that halves do not hold, and a device that has not the instructions, get fused multiply-adds.
 func TestRangeAndDeviceDecide(t *testing.T) {
 	p := cases(t)["two layers"]
@@ -163,7 +193,7 @@ func TestRangeAndDeviceDecide(t *testing.T) {
 	if n := count["tensor_times_narrow"]; all == 0 || 2*n != all {
 		t.Errorf("%d products on tensor cores, %d before one view of two had an outlier", n, all)
 	}
-	if _, count = launches(t, p, &Sim{Old: true}, onTensorCores); count["tensor_times_narrow"] != 0 {
+	if _, count = launches(t, p, &Sim{Target: "sm_70"}, onTensorCores); count["tensor_times_narrow"] != 0 {
 		t.Errorf("a device without tensor cores: launches %v", count)
 	}
 	for _, c := range []struct {

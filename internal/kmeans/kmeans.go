@@ -232,8 +232,13 @@ func newSolver[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) 
 	}
 	spaces := newWorkspaces(src, cfg.Workers)
 	s := &solver[T]{cfg: cfg, src: src, frame: f, norm: f.norm, spaces: spaces, orders: make([]updates, len(spaces))}
-	s.products, err = src.take(cfg.Device)
+	s.products, err = src.take(cfg.Device, s.use())
 	return s, err
+}
+
+// use is what a device is asked for: the two lowest scores of every row in each start's centroids.
+func (s *solver[T]) use() rows.Use {
+	return rows.Use{Columns: s.cfg.Clusters * max(s.cfg.Starts, 1), Keep: 2 * max(s.cfg.Starts, 1)}
 }
 
 // close gives back what a device holds of the rows.
@@ -262,7 +267,7 @@ func (s *solver[T]) onto(ctx context.Context, src *Source[T]) error {
 	s.src, s.wide = src, true
 	err := s.close()
 	if err == nil {
-		s.products, err = src.take(s.cfg.Device)
+		s.products, err = src.take(s.cfg.Device, s.use())
 	}
 	if err != nil {
 		return err

@@ -75,12 +75,12 @@ func NewSource[T kernel.Float](views ...View[T]) (*Source[T], error) {
 }
 
 // take takes the rows to a device; nil: they are multiplied here.
-func (s *Source[T]) take(d rows.Device) (rows.Products[T], error) {
+func (s *Source[T]) take(d rows.Device, use rows.Use) (rows.Products[T], error) {
 	x, present := make([]rows.Matrix[T], len(s.views)), make([][]bool, len(s.views))
 	for v, w := range s.views {
 		x[v], present[v] = w.Rows, w.Present
 	}
-	return rows.Take(d, x, present)
+	return rows.Take(d, x, present, use)
 }
 
 // Len returns the number of samples.

@@ -77,6 +77,8 @@
 //
 // Results do not depend on the order of blocks and warps, nor on how many run at once, in kernels without a fault whose
 // atomics are on integers. Launch.Order permutes that order, so that a test can show it; atomics on floats show there.
+// Launch.Only runs some of the blocks alone: with addresses that begin far before an allocation, the last blocks of a grid of
+// any size show whether a kernel counts in 32 bits what goes beyond them.
 //
 // # Counts
 //

@@ -1,12 +1,15 @@
 package ptx
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -18,7 +21,9 @@ type Launch struct {
 	Args            []any  // one for each parameter; see the package's text
 	Order           uint64 // 0: blocks and warps by number; otherwise the seed of a permutation of both
 	Workers         int    // most blocks at once; 0: one for each processor
+	Only            []int  // the blocks that run, by their numbers in the grid; nil: all
 	MaxInstructions int64  // of all threads together; 0: 1<<36
+	Target          string // architecture of the card, which bounds shared memory; "": the text's
 }
 
 // bounds of every architecture from sm_70 to sm_90
@@ -28,8 +33,9 @@ const (
 	maxGridYZ         = 65535
 )
 
-// maxShared is the dynamic and static shared memory that a block can have, by architecture.
-func maxShared(target string) int {
+// MaxShared is the dynamic and static shared memory that a block can have, by architecture. Not all newer ones have more: cards
+// for desks have less than those for data centres.
+func MaxShared(target string) int {
 	switch target {
 	case "sm_70", "sm_72":
 		return 96 << 10
@@ -37,10 +43,17 @@ func maxShared(target string) int {
 		return 64 << 10
 	case "sm_80", "sm_87":
 		return 163 << 10
-	case "sm_86", "sm_89":
+	case "sm_86", "sm_88", "sm_89", "sm_120", "sm_121":
 		return 99 << 10
 	}
 	return 227 << 10
+}
+
+// Capability is the number of an architecture, such as 80 for sm_80; false where the name is none.
+func Capability(target string) (int, bool) {
+	number, ok := strings.CutPrefix(target, "sm_")
+	n, err := strconv.Atoi(strings.TrimRight(number, "af"))
+	return n, ok && err == nil
 }
 
 // Launch runs the kernel over a grid and returns when all of its blocks have ended. What the kernel does wrong is a *Fault; what
@@ -67,13 +80,18 @@ func (k *Kernel) Launch(ctx context.Context, m *Memory, l Launch) (Stats, error)
 		count = runtime.GOMAXPROCS(0)
 	}
 	count = min(count, blocks)
-	r := &running{ctx: ctx, launch: &l, blocks: blocks, params: params, statics: statics}
+	r := &running{ctx: ctx, launch: &l, blocks: blocks, params: params, statics: statics, order: l.Only}
 	r.budget.Store(l.MaxInstructions)
 	if l.MaxInstructions <= 0 {
 		r.budget.Store(1 << 36)
 	}
 	if l.Order != 0 {
 		r.order = rand.New(rand.NewPCG(l.Order, 0x9e3779b97f4a7c15)).Perm(blocks)
+		for i, n := range r.order {
+			if l.Only != nil {
+				r.order[i] = l.Only[n]
+			}
+		}
 	}
 	for len(m.shadows) < count {
 		m.shadows = append(m.shadows, &shadow{})
@@ -127,6 +145,7 @@ func (k *Kernel) check(l *Launch) (int, error) {
 			return 0, fmt.Errorf("block %v: dimension %d is out of range", l.Block, d)
 		}
 	}
+	l.Target = cmp.Or(l.Target, k.module.target)
 	threads := l.Block[0] * l.Block[1] * l.Block[2]
 	switch {
 	case threads > maxThreadsOfBlock:
@@ -135,11 +154,14 @@ func (k *Kernel) check(l *Launch) (int, error) {
 		return 0, fmt.Errorf("block %v has %d threads; the kernel allows %d", l.Block, threads, k.maxThreads)
 	case k.exact && threads != k.maxThreads:
 		return 0, fmt.Errorf("block %v has %d threads; the kernel wants %d", l.Block, threads, k.maxThreads)
-	case l.Shared < 0 || k.dynamicAt+l.Shared > maxShared(k.module.target):
+	case l.Shared < 0 || k.dynamicAt+l.Shared > MaxShared(l.Target):
 		return 0, fmt.Errorf("%d bytes of shared memory beside %d static ones; %s has %d", l.Shared, k.dynamicAt,
-			k.module.target, maxShared(k.module.target))
+			l.Target, MaxShared(l.Target))
 	}
 	blocks := int64(l.Grid[0]) * int64(l.Grid[1])
+	if l.Only != nil {
+		return len(l.Only), nil
+	}
 	if blocks *= int64(l.Grid[2]); blocks > 1<<31 {
 		return 0, fmt.Errorf("grid %v has %d blocks, more than the simulator runs", l.Grid, blocks)
 	}

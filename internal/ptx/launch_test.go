@@ -42,6 +42,7 @@ func TestLaunchChecks(t *testing.T) {
 		{"threads", Launch{Block: [3]int{32, 33}, Args: good}, "1056 threads"},
 		{"threads of the kernel", Launch{Block: [3]int{65}, Args: good}, "the kernel allows 64"},
 		{"shared memory", Launch{Shared: 163 << 10, Args: good}, "1024 static"},
+		{"shared memory of another card", Launch{Shared: 99 << 10, Args: good, Target: "sm_86"}, "sm_86 has 101376"},
 		{"negative shared memory", Launch{Shared: -1, Args: good}, "shared"},
 		{"too few arguments", Launch{Args: good[:3]}, "3 arguments for 4"},
 		{"int too large", Launch{Args: change(1, 1<<33)}, "does not fit"},
@@ -72,6 +73,26 @@ func TestLaunchChecks(t *testing.T) {
 	exact := kernel(t, strings.Replace(text, ".maxntid", ".reqntid", 1))
 	if err := launch(exact, m, 1, 32, good...); err == nil {
 		t.Error("32 threads where 64 are required")
+	}
+}
+
+// TestSomeBlocks runs the last two blocks of a grid of two milliards, whose words begin far before what is allocated.
+func TestSomeBlocks(t *testing.T) {
+	k := kernel(t, entry(1, "mul.wide.u32 %d1, %r31, 4;\nadd.s64 %d1, %d1, %d30;\nst.global.u32 [%d1], %r31;"))
+	const grid = 1<<31 - 1
+	for _, order := range []uint64{0, 3} {
+		m := NewMemory(0)
+		p := alloc(t, m, "two words", 2, false)
+		shift := uint64(4 * (grid - 2)) // the addresses before p wrap around
+		_, err := k.Launch(context.Background(), m, Launch{Grid: [3]int{grid}, Args: []any{uint64(p) - shift},
+			Only: []int{grid - 2, grid - 1}, Order: order})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]uint32, 2)
+		if err := Download(m, got, p); err != nil || got[0] != grid-2 || got[1] != grid-1 {
+			t.Errorf("%v, %v", got, err)
+		}
 	}
 }
 

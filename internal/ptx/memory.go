@@ -3,6 +3,7 @@ package ptx
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -44,6 +45,9 @@ type Memory struct {
 	constants   map[int]bool // allocations that kernels may not write
 }
 
+// ErrFull is what an error of Alloc wraps where the memory has not so many bytes left.
+var ErrFull = errors.New("the memory is full")
+
 // NewMemory returns an empty memory of limit bytes; 0 means no limit.
 func NewMemory(limit int64) *Memory {
 	return &Memory{limit: limit, statics: map[*Module][]Ptr{}, constants: map[int]bool{}}
@@ -61,7 +65,7 @@ func (m *Memory) Alloc(name string, bytes int64) (Ptr, error) {
 	case bytes < 0 || bytes >= 1<<rangeBits:
 		return 0, fmt.Errorf("allocation %s of %d bytes: between 0 and %d are possible", name, bytes, int64(1)<<rangeBits-1)
 	case m.limit > 0 && bytes > m.limit-m.used:
-		return 0, fmt.Errorf("allocation %s of %d bytes: %d of %d are free", name, bytes, m.limit-m.used, m.limit)
+		return 0, fmt.Errorf("allocation %s of %d bytes: %w: %d of %d are free", name, bytes, ErrFull, m.limit-m.used, m.limit)
 	case len(m.list) >= 1<<23:
 		return 0, fmt.Errorf("allocation %s: %d were made, more than the simulator has addresses for", name, len(m.list))
 	}

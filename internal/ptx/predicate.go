@@ -82,8 +82,11 @@ func (c *compiler) logicOfPredicates(st *step) error {
 	}
 	var get [2]func(w *warp) uint32
 	for i := range n {
-		if o := &in.args[i+1]; o.kind == intOperand && o.value <= 1 {
-			v := uint32(-int32(o.value))
+		if o := &in.args[i+1]; o.kind == intOperand { // any number but 0 is true: clang writes -1
+			v := uint32(0)
+			if o.value != 0 {
+				v = full
+			}
 			get[i] = func(*warp) uint32 { return v }
 			continue
 		}

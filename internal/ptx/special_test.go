@@ -160,10 +160,9 @@ func TestPredicates(t *testing.T) {
 		want func(a, b bool) bool
 	}{
 		{"mov.pred %p0, %p1;", func(a, b bool) bool { return a }}, {"mov.pred %p0, 1;", func(a, b bool) bool { return true }},
-		{"not.pred %p0, %p2;", func(a, b bool) bool { return !b }}, {"and.pred %p0, %p1, %p2;", func(a,
-			b bool) bool {
-			return a && b
-		}},
+		{"mov.pred %p0, -1;", func(a, b bool) bool { return true }}, {"mov.pred %p0, 0;", func(a, b bool) bool { return false }},
+		{"not.pred %p0, %p2;", func(a, b bool) bool { return !b }},
+		{"and.pred %p0, %p1, %p2;", func(a, b bool) bool { return a && b }},
 		{"or.pred %p0, %p1, %p2;", func(a, b bool) bool { return a || b }},
 		{"xor.pred %p0, %p1, %p2;", func(a, b bool) bool { return a != b }},
 		{"setp.ne.and.u32 %p0, %r1, 0, %p2;", func(a, b bool) bool { return a && b }},

@@ -120,7 +120,7 @@ func (w *worker) runBlock(n int) (f *Fault) {
 		q.reset(w.threads)
 		q.specials()
 	}
-	if w.order != nil {
+	if w.launch.Order != 0 {
 		w.random = rand.New(rand.NewPCG(w.launch.Order, uint64(n)))
 	}
 	for {

@@ -11,8 +11,16 @@ import (
 type Device interface {
 	// Take32 and Take64 take the rows of some views to the device; present[v] says which rows have view v (nil: all), and
 	// absent rows must be zero. They return nil, and no error, where the rows are better multiplied here.
-	Take32(x []Matrix[float32], present [][]bool) (Products[float32], error)
-	Take64(x []Matrix[float64], present [][]bool) (Products[float64], error)
+	Take32(x []Matrix[float32], present [][]bool, use Use) (Products[float32], error)
+	Take64(x []Matrix[float64], present [][]bool, use Use) (Products[float64], error)
+}
+
+// Use is what the products of rows will be asked for, so that a device has the memory for it from the beginning or leaves the
+// rows here. Products that go beyond it can end with an error for want of memory.
+type Use struct {
+	Columns int  // the most that rows are multiplied by at a time
+	Keep    int  // the most scores that are found of a row at a time, by Nearest or Lowest
+	Sums    bool // whether GramTimes is asked for
 }
 
 // Products are the products of rows that are on a device. Until Close they take its memory.
@@ -32,7 +40,7 @@ type Products[T kernel.Float] interface {
 }
 
 // Take takes rows to a device. The products are nil where there is no device, or where the rows are better multiplied here.
-func Take[T kernel.Float](d Device, x []Matrix[T], present [][]bool) (Products[T], error) {
+func Take[T kernel.Float](d Device, x []Matrix[T], present [][]bool, use Use) (Products[T], error) {
 	if d == nil {
 		return nil, nil
 	}
@@ -41,12 +49,12 @@ func Take[T kernel.Float](d Device, x []Matrix[T], present [][]bool) (Products[T
 	switch x := any(x).(type) {
 	case []Matrix[float32]:
 		var p Products[float32]
-		if p, err = d.Take32(x, present); p != nil {
+		if p, err = d.Take32(x, present, use); p != nil {
 			got = p
 		}
 	case []Matrix[float64]:
 		var p Products[float64]
-		if p, err = d.Take64(x, present); p != nil {
+		if p, err = d.Take64(x, present, use); p != nil {
 			got = p
 		}
 	}

@@ -36,7 +36,7 @@ func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg
 			return nil, nil, err
 		}
 	}
-	b, y, err := onDevice(x, cfg.Device, func(p rows.Products[T]) (*Basis, []T, error) {
+	b, y, err := onDevice(x, cfg, func(p rows.Products[T]) (*Basis, []T, error) {
 		if b == nil {
 			var err error
 			if b, err = find(ctx, x, p, cfg); err != nil {

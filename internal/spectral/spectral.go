@@ -4,6 +4,7 @@
 package spectral
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ type Config struct {
 	Scratch *mapped.Files // what holds the rows of FindAndProject; nil: memory
 }
 
+func (c *Config) oversample() int { return cmp.Or(c.Oversample, 10) }
+
 // Basis holds the leading right singular vectors of X = [X_1 … X_V] (n×D): X ≈ U diag(S) V.
 type Basis struct {
 	Dims []int       // d_v
@@ -52,7 +55,7 @@ const (
 // Find returns the leading directions of the views, in a context of several ranks those of the rows of all of them. Rows of
 // absent samples must be zero.
 func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (*Basis, error) {
-	b, _, err := onDevice(x, cfg.Device, func(p rows.Products[T]) (*Basis, []T, error) {
+	b, _, err := onDevice(x, cfg, func(p rows.Products[T]) (*Basis, []T, error) {
 		b, err := find(ctx, x, p, cfg)
 		return b, nil, err
 	})
@@ -61,9 +64,9 @@ func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (
 
 // onDevice runs f with the products of rows that a device has, nil where it has not.
 func onDevice[T kernel.Float](
-	x []rows.Matrix[T], d rows.Device, f func(p rows.Products[T]) (*Basis, []T, error),
+	x []rows.Matrix[T], cfg Config, f func(p rows.Products[T]) (*Basis, []T, error),
 ) (*Basis, []T, error) {
-	p, err := rows.Take(d, x, nil)
+	p, err := rows.Take(cfg.Device, x, nil, rows.Use{Columns: cfg.Rank + cfg.oversample(), Sums: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,13 +101,10 @@ func find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], p rows.Produc
 	if cfg.Rank < 1 || cfg.Rank > min(n, total) {
 		return nil, fmt.Errorf("spectral: rank %d of a %d×%d matrix", cfg.Rank, n, total)
 	}
-	if cfg.Oversample == 0 {
-		cfg.Oversample = 10
-	}
 	if cfg.Iterations == 0 {
 		cfg.Iterations = 8
 	}
-	k := min(cfg.Rank+cfg.Oversample, n, total)
+	k := min(cfg.Rank+cfg.oversample(), n, total)
 	if k == min(n, total) { // One pass finds all of the rows' span.
 		cfg.Iterations = 1
 	}

@@ -12,12 +12,17 @@ import (
 	"unsafe"
 
 	_ "gorgonia.org/cu/blas" // what stands behind cuBLAS is replaced
+
+	"github.com/largemvc/largemvc/internal/ptx"
 )
 
 // The functions that fake.c calls. Their results are CUDA's numbers of errors; c is the current context of the calling thread.
 
 //export fakeCapability
 func fakeCapability() C.int { return C.int(there.card.Capability) }
+
+//export fakeMostShared
+func fakeMostShared() C.int { return C.int(ptx.MaxShared(there.card.target())) }
 
 //export fakeMemory
 func fakeMemory(total C.int) C.size_t {

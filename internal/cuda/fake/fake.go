@@ -3,11 +3,10 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 	"unsafe"
 
@@ -18,14 +17,23 @@ import (
 type Card struct {
 	Memory     int64 // bytes
 	Capability int   // as 80 for sm_80
-	// Refuse is what the driver's compiler says of every text; empty: it takes them.
-	Refuse string
-	// Fail is the number of the launch, from 1 on, at which the card is lost; 0: never.
+	// Refuse is what the driver's compiler says of every text; empty: it takes them. RefuseAs is the number of the error; 0: that
+	// of a text which is no PTX.
+	Refuse   string
+	RefuseAs int
+	// Fail is the number of the launch, from 1 on, at which the card is lost; 0: never. As on a real card, the launch itself is
+	// told nothing of it: the next call is, and all that follow.
 	Fail int
 }
 
-// Ampere is a card that takes all kernels.
-var Ampere = Card{Memory: 16 << 30, Capability: 80}
+// Ampere is a card that takes all kernels, Ada one whose blocks may have less shared memory.
+var (
+	Ampere = Card{Memory: 16 << 30, Capability: 80}
+	Ada    = Card{Memory: 16 << 30, Capability: 89}
+)
+
+// target is the card's architecture.
+func (c *Card) target() string { return fmt.Sprintf("sm_%d", c.Capability) }
 
 // Install puts the driver with a card behind the shims, and forgets what an earlier card held. The program must not use the
 // driver at the time, and what it made on an earlier card is void.
@@ -117,7 +125,7 @@ type function struct {
 	shared int // bytes of dynamic shared memory that it may have
 }
 
-// withoutAsking is the dynamic shared memory that every function may have.
+// withoutAsking is the shared memory, static and dynamic, that every function may have.
 const withoutAsking = 48 << 10
 
 func (d *driver) complain(r result, format string, args ...any) result {
@@ -258,7 +266,7 @@ var parsed = map[string]*ptx.Module{}
 
 func (d *driver) load(x *owner, text string) (handle, string, result) {
 	if d.card.Refuse != "" {
-		return 0, d.card.Refuse, d.complain(invalidPTX, "%s", d.card.Refuse)
+		return 0, d.card.Refuse, d.complain(cmp.Or(result(d.card.RefuseAs), invalidPTX), "%s", d.card.Refuse)
 	}
 	m := parsed[text]
 	if m == nil {
@@ -268,7 +276,7 @@ func (d *driver) load(x *owner, text string) (handle, string, result) {
 		}
 		parsed[text] = m
 	}
-	if sm, err := strconv.Atoi(strings.TrimPrefix(m.Target(), "sm_")); err != nil || sm > d.card.Capability {
+	if sm, ok := ptx.Capability(m.Target()); !ok || sm > d.card.Capability {
 		return 0, "no code for the card", d.complain(noBinary, "a text for %s, the card is sm_%d", m.Target(), d.card.Capability)
 	}
 	h := d.next()
@@ -286,7 +294,7 @@ func (d *driver) function(x *owner, m handle, name string) (handle, result) {
 		return 0, d.complain(notFound, "%v", err)
 	}
 	h := d.next()
-	x.functions[h] = &function{k, withoutAsking}
+	x.functions[h] = &function{k, withoutAsking - k.SharedBytes()}
 	return h, success
 }
 
@@ -295,7 +303,11 @@ func (d *driver) allowShared(x *owner, f handle, bytes int) result {
 	if fn == nil {
 		return d.complain(invalidHandle, "a function of another context")
 	}
-	fn.shared = max(fn.shared, bytes)
+	if most := ptx.MaxShared(d.card.target()); bytes < 0 || bytes+fn.SharedBytes() > most {
+		return d.complain(invalidValue, "%s asks for %d bytes of shared memory beside %d static ones, the card has %d", fn.Name(),
+			bytes, fn.SharedBytes(), most)
+	}
+	fn.shared = bytes
 	return success
 }
 
@@ -305,14 +317,15 @@ func (d *driver) launch(x *owner, f handle, grid, block [3]int, shared int, para
 	if fn == nil {
 		return d.complain(invalidHandle, "a launch in another context")
 	}
-	if shared > fn.shared-fn.SharedBytes() {
-		return d.complain(invalidValue, "%s asks for %d bytes of shared memory beside %d static ones and may have %d", fn.Name(),
-			shared, fn.SharedBytes(), fn.shared)
+	if shared > fn.shared {
+		return d.complain(invalidValue, "%s asks for %d bytes of dynamic shared memory and may have %d", fn.Name(), shared,
+			fn.shared)
 	}
 	d.launches++
 	if d.launches == d.card.Fail {
 		x.lost = illegalAddress
-		return d.complain(x.lost, "the card was to fail")
+		d.complain(x.lost, "the card was to fail")
+		return success
 	}
 	args, seen := d.arguments(x, fn, params)
 	for _, m := range seen {
@@ -320,7 +333,8 @@ func (d *driver) launch(x *owner, f handle, grid, block [3]int, shared int, para
 			return d.complain(invalidValue, "%v", err)
 		}
 	}
-	_, err := fn.Launch(context.Background(), d.memory, ptx.Launch{Grid: grid, Block: block, Shared: shared, Args: args})
+	_, err := fn.Launch(context.Background(), d.memory, ptx.Launch{Grid: grid, Block: block, Shared: shared, Args: args,
+		Target: d.card.target()})
 	for _, m := range seen {
 		if err == nil {
 			err = d.memory.Read(m.bytes(), m.copy)

@@ -102,12 +102,14 @@ DEVICE float power(float x) {
   return __builtin_bit_cast(float, (u32)(e < 1 ? 1 : e > 253 ? 253 : e) << 23);
 }
 
-enum { BK = 32, STAGES = 3 };
+// Steps of BK of the inner dimension go through shared memory, STAGES of them at a time: one at work, the others on their way.
+// Three stages of the wide tiles take 109 KB, more than a block may have on cards of the sm_86 kind (99 KB), which get two.
+enum { BK = 32 };
 
 // tensor_times sets the n rows of out (stride ldout) to X·Bᵀ, X being n×k and B m×k in halves as split_rows makes them; columns
 // from m to ldout become zero. in is the scale of X, back 1/(that · the scale of B). A block makes 128 rows and 8·NT columns,
 // each of its 8 warps 16 rows; blocks are counted along the columns first.
-template <int NT>
+template <int NT, int STAGES>
 DEVICE void tensor_times(float *out, int ldout, const float *x, int ldx, const u32 *bh, const u32 *bl, int n, int m, int kp,
                          float in, float back) {
   enum { BM = 128, BN = 8 * NT, LDX = BK + 8, LDB = BK / 2 + 4 }; // rows begin in banks that no two lanes share
@@ -180,19 +182,20 @@ DEVICE void tensor_times(float *out, int ldout, const float *x, int ldx, const u
     }
 }
 
-#define TENSOR_TIMES(name, NT)                                                                                                  \
+#define TENSOR_TIMES(name, NT, STAGES)                                                                                          \
   KERNEL(256) name(float *out, int ldout, const float *x, int ldx, const u32 *bh, const u32 *bl, int n, int m, int kp, float in, \
                    float back) {                                                                                                \
-    tensor_times<NT>(out, ldout, x, ldx, bh, bl, n, m, kp, in, back);                                                           \
+    tensor_times<NT, STAGES>(out, ldout, x, ldx, bh, bl, n, m, kp, in, back);                                                   \
   }
-TENSOR_TIMES(tensor_times_wide, 13)
-TENSOR_TIMES(tensor_times_narrow, 2)
+TENSOR_TIMES(tensor_times_wide, 13, 3)
+TENSOR_TIMES(tensor_times_lean, 13, 2)
+TENSOR_TIMES(tensor_times_narrow, 2, 3)
 
 // tensor_sums sets part z to (w ⊙ A)ᵀ·X (m×d, without gaps) over rows from z·chunk to (z+1)·chunk. in is the scale of X, that
 // of A follows from the maxima in `most`. w may be null. A block makes 16·MT rows and 16·WARPS columns, 16 of
 // them each warp. Block (x, y, z): columns from 16·WARPS·x, rows from 16·MT·y. All warps need all of A, which the block splits into halves
 // once a step; what a warp needs of X it splits itself.
-template <int MT, int WARPS>
+template <int MT, int WARPS, int STAGES>
 DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, const float *x, int ldx, int n, int m, int d,
                         int chunk, float in, const float *most, int maxima) {
   enum { BM = 16 * MT, BN = 16 * WARPS, THREADS = 32 * WARPS, LDX = BN + 4, LDA = BM + 4, LDH = BM / 2 + 4 };
@@ -285,10 +288,11 @@ DEVICE void tensor_sums(float *part, const float *a, int lda, const float *w, co
       }
 }
 
-#define TENSOR_SUMS(name, MT, WARPS)                                                                                            \
+#define TENSOR_SUMS(name, MT, WARPS, STAGES)                                                                                    \
   KERNEL(32 * WARPS) name(float *part, const float *a, int lda, const float *w, const float *x, int ldx, int n, int m, int d,   \
                    int chunk, float in, const float *most, int maxima) {                                                        \
-    tensor_sums<MT, WARPS>(part, a, lda, w, x, ldx, n, m, d, chunk, in, most, maxima);                                          \
+    tensor_sums<MT, WARPS, STAGES>(part, a, lda, w, x, ldx, n, m, d, chunk, in, most, maxima);                                  \
   }
-TENSOR_SUMS(tensor_sums_wide, 7, 8)
-TENSOR_SUMS(tensor_sums_narrow, 1, 4)
+TENSOR_SUMS(tensor_sums_wide, 7, 8, 3)
+TENSOR_SUMS(tensor_sums_lean, 7, 8, 2)
+TENSOR_SUMS(tensor_sums_narrow, 1, 4, 3)
