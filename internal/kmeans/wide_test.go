@@ -1,6 +1,7 @@
 package kmeans
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
@@ -28,6 +29,35 @@ func startOf(n, c int) []int {
 	return labels
 }
 
+// checkMeans verifies that every centroid is the weighted mean of its cluster, in a clustering of what stepped returns.
+func checkMeans(t *testing.T, src *Source[float64], r *Result[float64]) {
+	t.Helper()
+	row, at := make([]float64, src.width()), 0
+	for v, d := range []int{2, 1} {
+		sums, weights := make([]float64, r.Found*d), make([]float64, r.Found)
+		for i, l := range r.Labels {
+			if !src.present(v, i) {
+				continue
+			}
+			scale := 1.0
+			if !src.present(1-v, i) { // the weight of both views for that of this one
+				scale = (src.views[0].Weight + src.views[1].Weight) / src.views[v].Weight
+			}
+			src.copyRow(i, row, 0)
+			for j := range d {
+				sums[l*d+j] += scale * row[at+j]
+			}
+			weights[l] += scale
+		}
+		for k, x := range r.Centroids[v] {
+			if want := sums[k] / weights[k/d]; math.Abs(x-want) > 1e-9 {
+				t.Errorf("view %d, centroid value %d is %v, want %v", v, k, x, want)
+			}
+		}
+		at += d
+	}
+}
+
 // Iterations over all rows, or over few, go on until no label changes, and then every centroid is the weighted mean of its
 // cluster, one that was empty at first and those that its sample came from among them.
 func TestIterationsEndAtTheMeans(t *testing.T) {
@@ -41,30 +71,7 @@ func TestIterationsEndAtTheMeans(t *testing.T) {
 				n, r.Found, r.Iterations, r.Repaired, r.Converged)
 		}
 		check(t, src, r, cfg)
-		row, at := make([]float64, src.width()), 0
-		for v, d := range []int{2, 1} {
-			sums, weights := make([]float64, c*d), make([]float64, c)
-			for i, l := range r.Labels {
-				if !src.present(v, i) {
-					continue
-				}
-				scale := 1.0
-				if !src.present(1-v, i) { // the weight of both views for that of this one
-					scale = (src.views[0].Weight + src.views[1].Weight) / src.views[v].Weight
-				}
-				src.copyRow(i, row, 0)
-				for j := range d {
-					sums[l*d+j] += scale * row[at+j]
-				}
-				weights[l] += scale
-			}
-			for k, x := range r.Centroids[v] {
-				if want := sums[k] / weights[k/d]; math.Abs(x-want) > 1e-9 {
-					t.Errorf("%d samples: view %d, centroid value %d is %v, want %v", n, v, k, x, want)
-				}
-			}
-			at += d
-		}
+		checkMeans(t, src, r)
 	}
 }
 
@@ -103,6 +110,7 @@ func TestFarthestRow(t *testing.T) {
 		{[]float64{1, 99, 4, 4, 0, 2}, [][]float64{{9}}, 5}, // both nines are taken, and a cluster of two has one to give
 		{[]float64{0, 99, 0, 0, 0, 0}, nil, -1},
 		{make([]float64, 6), nil, -1},
+		{[]float64{9, 99, 4, 4, 0, 2}, nil, 0},
 	} {
 		at, row, from, err := s.farthestRow(t.Context(), r, slices.Clone(test.far), test.taken)
 		switch {
@@ -111,6 +119,55 @@ func TestFarthestRow(t *testing.T) {
 		case at != test.want, at >= 0 && (row[0] != x[at] || from != r.next[at]), at < 0 && from >= 0:
 			t.Errorf("distances %v: row %d (%v) of cluster %d, want row %d", test.far, at, row, from, test.want)
 		}
+	}
+}
+
+// A cluster of one sample is not empty and keeps it.
+func TestSingleSampleIsKept(t *testing.T) {
+	src := dense(t, 4, 1, []float64{0, 0.1, 0.3, 5})
+	r := run(t, src, Config{Clusters: 2, Labels: []int{0, 0, 0, 1}})
+	if r.Repaired != 0 || !slices.Equal(r.Labels, []int{0, 0, 0, 1}) {
+		t.Errorf("labels %v after %d repairs", r.Labels, r.Repaired)
+	}
+}
+
+// Starts that are compared by their score go over all rows together, each with sums of its own: whichever is kept, its centroids
+// are the means of its clusters.
+func TestScoredStartsOverAllRows(t *testing.T) {
+	const n, c = maxSampleRows + 3000, 4
+	src := stepped(t, n)
+	for _, kept := range []int{0, 2} {
+		calls := 0
+		var given []int
+		cfg := Config{Clusters: c, Starts: 3, Passes: 100, Tol: -1, Within: 1e6, Seed: 5,
+			Score: func(_ context.Context, labels []int) (float64, error) {
+				if calls++; calls == kept+1 {
+					given = slices.Clone(labels)
+					return 1, nil
+				}
+				return 0, nil
+			}}
+		r := run(t, src, cfg)
+		if calls != 3 || !slices.Equal(r.Labels, given) || !r.Converged {
+			t.Fatalf("start %d: %d calls, converged %v", kept, calls, r.Converged)
+		}
+		check(t, src, r, cfg)
+		checkMeans(t, src, r)
+	}
+}
+
+// A row that is too large to compute with is found though the starts do not see it.
+func TestRowTooLargeBeyondTheSample(t *testing.T) {
+	x := make([]float64, 20000)
+	for i := range x {
+		x[i] = float64(i % 7)
+	}
+	for at := range 20 {
+		x[1000*at+1] = 1e200
+		if _, err := Run(t.Context(), dense(t, len(x), 1, x), Config{Clusters: 3}); err == nil {
+			t.Fatalf("row %d: no error", 1000*at+1)
+		}
+		x[1000*at+1] = 0
 	}
 }
 
