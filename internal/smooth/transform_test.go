@@ -67,6 +67,12 @@ func TestTrainingSamplesAsNewOnes(t *testing.T) {
 	for i := range n {
 		views[2].Present[i] = i%4 != 1
 	}
+	for _, x := range views { // samples 5 and 41 are equal in the views that they have
+		copy(x.F64[41*x.Cols:42*x.Cols], x.F64[5*x.Cols:6*x.Cols])
+	}
+	for j := range 24 {
+		views[2].F64[41*24+j]++ // of a row that is not there
+	}
 	dims := []int{30, 5, 24}
 	for name, exact := range map[string]int{"exact": 1000, "landmarks": -1} {
 		t.Run(name, func(t *testing.T) {
@@ -95,6 +101,11 @@ func checkTaken(t *testing.T, s *Transform[float64], m *made, views []view.View)
 		t.Fatal(err)
 	}
 	far := make([]float64, n)
+	for k, b := range m.after {
+		if b.Present == nil && !slices.Equal(b.X[5*b.Ld:6*b.Ld], b.X[41*b.Ld:42*b.Ld]) {
+			t.Errorf("input %d of equal samples differs", k)
+		}
+	}
 	for i := range n {
 		count := 0.0
 		for k, in := range m.inputs.Inputs {
