@@ -122,7 +122,9 @@ func TestResumeWithAnotherEarlyStop(t *testing.T) {
 	views, _ := blobViews(90, 3, 0.8, 30, 9, 5)
 	c := Config{Clusters: 3, Preset: PresetPaper, Epochs: 20, Checkpoint: Checkpoint{Every: 4}}
 	path := killed(t, views, c, 0, 11)
-	got := mustResume(t, views, path, func(c *Config) { c.EarlyStop, c.Checkpoint.Path = EarlyStop{Tolerance: 0.99, Patience: 3}, "" })
+	got := mustResume(t, views, path, func(c *Config) {
+		c.EarlyStop, c.Checkpoint.Path = EarlyStop{Tolerance: 0.99, Patience: 3}, ""
+	})
 	if got.Status != Converged || got.Epochs != 8 {
 		t.Errorf("%v after %d epochs, want %v after 8", got.Status, got.Epochs, Converged)
 	}

@@ -54,7 +54,8 @@ func TestPairs(t *testing.T) {
 		p    PairCounts
 		want float64
 	}{
-		{PairCounts{}, 1}, {PairCounts{TN: 3}, 1}, {PairCounts{TP: 3}, 1}, {PairCounts{FP: 1, TN: 2}, 0}, {PairCounts{FN: 1, TN: 2}, 0},
+		{PairCounts{}, 1}, {PairCounts{TN: 3}, 1}, {PairCounts{TP: 3}, 1},
+		{PairCounts{FP: 1, TN: 2}, 0}, {PairCounts{FN: 1, TN: 2}, 0},
 	} {
 		if x := c.p.ARI(); x != c.want {
 			t.Errorf("the ARI of %+v is %v, want %v", c.p, x, c.want)

@@ -53,8 +53,8 @@ func TestClustersBySize(t *testing.T) {
 	}
 }
 
-// The rows of an embedding are U·diag(S)^½ of the inputs side by side, at norm 1, zeros beyond the rank, and those of a few samples
-// are theirs among all.
+// The rows of an embedding are U·diag(S)^½ of the inputs side by side, at norm 1, zeros beyond the rank, and those of a few
+// samples are theirs among all.
 func TestEmbedding(t *testing.T) {
 	const n, columns = 30, 20
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -27,8 +27,8 @@ func denseViews(n int, cols ...int) []view.View {
 	return out
 }
 
-// Neighbours are sought by each standardisation's inputs side by side, where a view of few features takes part with its only input,
-// and by single inputs, of which that one counts twice.
+// Neighbours are sought by each standardisation's inputs side by side, where a view of few features takes part with its only
+// input, and by single inputs, of which that one counts twice.
 func TestSpaces(t *testing.T) {
 	find := func(apart bool, cols ...int) *Inputs[float64] {
 		t.Helper()

@@ -88,6 +88,10 @@ func TestTrainingSamplesAsNewOnes(t *testing.T) {
 			for _, s := range []*Transform[float64]{m.transform, read} {
 				checkTaken(t, s, &m, views)
 			}
+			f.Tensor(filledName).Data[0]++
+			if Read[float64](in, o, m.inputs.Inputs, dims, n, 4); in.Err == nil {
+				t.Error("a file whose rows were filled in another number of steps is read")
+			}
 		})
 	}
 }
@@ -180,4 +184,17 @@ func trustByHand(t *testing.T, m *made, views []view.View) [][]float64 {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// A filter of the representation of another number of steps, as another version would save it, is refused.
+func TestLastFilterOfAnotherVersion(t *testing.T) {
+	for steps, good := range map[int]bool{lastSteps: true, lastSteps + 1: false, lastSteps - 1: false} {
+		in := &file.Tensors{File: &safetensors.File{Tensors: []safetensors.Tensor{
+			safetensors.Float64s(lastName, []float64{1, 2, 3, 4, 5, 6}, 2, 3), safetensors.Ints(lastStepsName, []int{steps}, 1),
+		}}}
+		s := &Transform[float64]{}
+		if s.readLast(in, 2, 3); (in.Err == nil) != good || s.Smooths() != good {
+			t.Errorf("%d steps: %v", steps, in.Err)
+		}
+	}
 }
