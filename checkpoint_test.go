@@ -102,14 +102,31 @@ func testResume(t *testing.T, neighbors int) {
 			if name == "early stop" && want.Status != Converged {
 				t.Fatalf("%v after %d epochs", want.Status, want.Epochs)
 			}
+			at := 11
+			if name == "early stop" && neighbors == None {
+				at = want.Epochs - 2 // of the eight epochs without progress, some are before and some after
+			}
 			for restart := range max(1, c.Restarts) {
-				path := killed(t, x.views, c, restart, 11)
+				path := killed(t, x.views, c, restart, at)
 				for _, workers := range []int{1, 3} {
 					got := mustResume(t, x.views, path, func(c *Config) { c.Machine.Workers, c.Checkpoint.Path = workers, "" })
 					sameResult(t, want, got)
 				}
 			}
 		})
+	}
+}
+
+// An early stop that is given to a training that goes on counts the epochs before.
+func TestResumeWithAnotherEarlyStop(t *testing.T) {
+	views, _ := blobViews(90, 3, 0.8, 30, 9, 5)
+	c := Config{Clusters: 3, Preset: PresetPaper, Epochs: 20, Checkpoint: Checkpoint{Every: 4}}
+	path := killed(t, views, c, 0, 11)
+	got := mustResume(t, views, path, func(c *Config) {
+		c.EarlyStop, c.Checkpoint.Path = EarlyStop{Tolerance: 0.99, Patience: 3}, ""
+	})
+	if got.Status != Converged || got.Epochs != 8 {
+		t.Errorf("%v after %d epochs, want %v after 8", got.Status, got.Epochs, Converged)
 	}
 }
 

@@ -223,3 +223,28 @@ func TestFitPerfectIsNotDiverged(t *testing.T) {
 		t.Errorf("%v, losses from %v", c.Status, c.Loss[0])
 	}
 }
+
+// A slope that is not finite is found after the step that takes it, though the loss was finite, and the step is undone.
+func TestFitParameterIsNotFinite(t *testing.T) {
+	views, _ := blobViews(60, 3, 1, 20, 9)
+	c := Config{Clusters: 3, Epochs: 5, Preset: PresetPaper, ExtraLoss: func(net Network) (*Node, error) {
+		none, err := gorgonia.Mul(constantOf(net, 0), net.Learnables()[0])
+		if err != nil {
+			return nil, err
+		}
+		return gorgonia.Sqrt(none) // 0, with the derivative 1/0·0
+	}}
+	got, err := Fit(context.Background(), views, c)
+	var diverged *DivergedError
+	if !errors.As(err, &diverged) || got == nil {
+		t.Fatalf("%v, result %v", err, got != nil)
+	}
+	if diverged.Epoch != 1 || !strings.Contains(err.Error(), "theta_1 is not finite after the step") {
+		t.Errorf("%v in epoch %d", err, diverged.Epoch)
+	}
+	if got.Status != Diverged || got.Epochs != 0 {
+		t.Errorf("%v after %d epochs", got.Status, got.Epochs)
+	}
+	c.ExtraLoss, c.Epochs = nil, None
+	sameMatrix(t, "H", got.H, mustFit(t, views, c).H)
+}

@@ -309,6 +309,67 @@ func TestOwnModulesResume(t *testing.T) {
 	}
 }
 
+// trainedAlone is a RowShrink that can be initialised for a number of samples alone.
+type trainedAlone struct {
+	RowShrink
+	samples int // 0: any
+}
+
+func (s *trainedAlone) Init(e Env) error {
+	if s.samples != 0 && e.Samples != s.samples {
+		return fmt.Errorf("not for %d samples", e.Samples)
+	}
+	return s.RowShrink.Init(e)
+}
+
+// Modules that take no new samples give the same fit, whose H and trust are those of the last layer in training, and what needs
+// them says so.
+func TestModulesThatTakeNoNewSamples(t *testing.T) {
+	t.Parallel()
+	views, _ := blobViews(60, 3, 0.7, 301, 9, 6)
+	c := Config{Clusters: 3, Anchors: 5, Epochs: 4, Preset: PresetPaper, Float64: true, Noise: &trainedAlone{}}
+	want := mustFit(t, views, c)
+	c.Noise = &trainedAlone{samples: 60}
+	got := mustFit(t, views, c)
+	if !mat.EqualApprox(got.H, want.H, 1e-9) || !slices.Equal(got.Labels, want.Labels) {
+		t.Error("another representation, or other labels")
+	}
+	if len(got.Trust) != 2 {
+		t.Fatalf("the trust of %d inputs", len(got.Trust))
+	}
+	for v, trust := range got.Trust {
+		for i, x := range trust {
+			if math.Abs(x-want.Trust[v][i]) > 1e-9 {
+				t.Fatalf("view %d of sample %d has the trust %v, want %v", v, i, x, want.Trust[v][i])
+			}
+		}
+	}
+	_, predicting := got.Predict(context.Background(), views)
+	_, saving := got.WriteTo(new(bytes.Buffer))
+	for _, err := range []error{predicting, saving} {
+		if err == nil || !strings.Contains(err.Error(), "the modules take no new samples: not for 1 samples") {
+			t.Error(err)
+		}
+	}
+}
+
+// A fit whose units of ρ are given, as another has measured them, is that fit.
+func TestGivenUnitsOfRho(t *testing.T) {
+	t.Parallel()
+	views, _ := blobViews(60, 3, 0.7, 301, 9, 6)
+	c := Config{Clusters: 3, Anchors: 5, Epochs: 4, Preset: PresetPaper, Noise: &RowShrink{Rho0: 0.3, DataScale: true}}
+	want := mustFit(t, views, c)
+	if want.scale[0] == 1 || want.scale[0] == want.scale[1] {
+		t.Fatalf("the units are %v", want.scale)
+	}
+	c.Noise = &RowShrink{Rho0: 0.3, Scale: slices.Clone(want.scale)}
+	got := mustFit(t, views, c)
+	sameMatrix(t, "H", got.H, want.H)
+	if !slices.Equal(got.scale, want.scale) {
+		t.Errorf("the units are %v, want %v", got.scale, want.scale)
+	}
+}
+
 // bad is a noise module that does something wrong.
 type bad struct {
 	cauchy

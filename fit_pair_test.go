@@ -3,6 +3,7 @@ package largemvc
 import (
 	"context"
 	"errors"
+	"math"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -210,5 +211,39 @@ func TestTwoTrainingsProgress(t *testing.T) {
 	c.Epochs, c.Progress = 2, nil
 	if got := mustFit(t, views, c); got.Timings.Epoch <= 0 {
 		t.Errorf("trained for an epoch with each weight: %v", got.Timings)
+	}
+}
+
+// Runs that ended go before interrupted ones, and those before diverged ones; among equals more information decides where both
+// have it, else the lower loss.
+func TestWhichRunIsBetter(t *testing.T) {
+	run := func(s Status, loss float64, informed ...float64) *runState {
+		r := &runState{status: s}
+		r.Loss = []float64{9, loss}
+		if len(informed) > 0 {
+			r.Informed = &informed[0]
+		}
+		return r
+	}
+	for i, c := range []struct{ better, worse *runState }{
+		{run(EpochLimit, 5), nil},
+		{run(EpochLimit, 1), run(EpochLimit, 2)},
+		{run(Converged, 1), run(EpochLimit, 2)},
+		{run(EpochLimit, 5), run(Stopped, 1)},
+		{run(Converged, 5), run(Cancelled, 1)},
+		{run(Stopped, 5), run(Diverged, 1)},
+		{run(Cancelled, 1), run(Stopped, 2)},
+		{run(EpochLimit, 5), run(EpochLimit, math.NaN())},
+		{run(Stopped, 5), run(EpochLimit, math.Inf(-1))},
+		{run(EpochLimit, 5, 0.7), run(EpochLimit, 1, 0.6)},
+		{run(EpochLimit, 5, 0.1), run(Stopped, 1, 0.6)},
+		{run(EpochLimit, 1, 0.1), run(EpochLimit, 2)},
+	} {
+		if !c.better.better(c.worse) || c.worse != nil && c.worse.better(c.better) {
+			t.Errorf("case %d: the other run is kept", i)
+		}
+	}
+	if a, b := run(EpochLimit, 1), run(EpochLimit, 1); a.better(b) {
+		t.Error("of equal runs the later one is kept")
 	}
 }

@@ -86,3 +86,26 @@ func testFitRestartDiverges(t *testing.T, neighbors int) {
 		checkResult(t, views, got)
 	}
 }
+
+// Where the callback ends the fit at the anchors of a later run, the result is that of the runs before it.
+func TestFitEndsInALaterRun(t *testing.T) {
+	views, _ := blobViews(60, 3, 1, 20, 9)
+	enough := errors.New("enough")
+	for _, end := range []error{enough, ErrStop} {
+		c := Config{Clusters: 3, Epochs: 3, Restarts: 3, Preset: PresetPaper}
+		c.Progress = func(e Epoch) error {
+			if e.Phase == phaseAnchors.String() && e.Restart == 1 {
+				return end
+			}
+			return nil
+		}
+		got, err := Fit(context.Background(), views, c)
+		if got == nil || end == enough && !errors.Is(err, enough) || end == ErrStop && err != nil {
+			t.Fatalf("%v: %v, result %v", end, err, got != nil)
+		}
+		if got.Restart != 0 || got.Status != EpochLimit || got.Epochs != 3 {
+			t.Errorf("%v: run %d, %v after %d epochs", end, got.Restart, got.Status, got.Epochs)
+		}
+		checkResult(t, views, got)
+	}
+}

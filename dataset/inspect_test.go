@@ -93,3 +93,22 @@ func TestInspectProblems(t *testing.T) {
 	_, err := Inspect(filepath.Join(t.TempDir(), "none"), Options{})
 	wantError(t, err, "none")
 }
+
+// The range of a view is that of its own values, whatever side of 0 they are on, and a view that no sample has fills nothing.
+func TestInspectRange(t *testing.T) {
+	for name, c := range map[string]struct {
+		x           []float64
+		least, most float64
+	}{"above 0": {[]float64{7, 5, 6, 9}, 5, 9}, "below 0": {[]float64{-7, -5, -6, -9}, -9, -5}} {
+		r := inspectBytes(t, "a.npz", npzBytes(t, true, Array{"X0", []int{2, 2}, c.x}), Options{})
+		if v := r.Views[0]; v.Min != c.least || v.Max != c.most {
+			t.Errorf("%s: from %v to %v", name, v.Min, v.Max)
+		}
+	}
+	data := npzBytes(t, true, Array{"X0", []int{2, 2}, []float64{7, 5, 6, 9}}, Array{"X1", []int{2, 1}, []float64{1, 2}},
+		Array{"mask", []int{2, 2}, []int{1, 0, 1, 0}})
+	r := inspectBytes(t, "a.npz", data, Options{Mask: "mask"})
+	if len(r.Views) != 2 || r.Views[1].Absent != 2 || r.Views[1].Fill != 0 {
+		t.Errorf("%+v", r.Views)
+	}
+}

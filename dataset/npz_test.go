@@ -499,3 +499,27 @@ func TestWriteNPZOfLabels(t *testing.T) {
 		}
 	}
 }
+
+// The views that are asked for are taken from whichever of several files have them, one from each or none.
+func TestViewsOfSeveralFiles(t *testing.T) {
+	one := func(name string, x float64) Array { return Array{name, []int{2, 1}, []float64{x, x}} }
+	paths := write(t, "a.npz", string(npzBytes(t, true, one("A", 1), one("B", 2))),
+		"b.npz", string(npzBytes(t, true, one("C", 3))), "c.npz", string(npzBytes(t, true, one("D", 4), one("E", 5))))
+	for _, c := range []struct{ ask, want []string }{
+		{[]string{"B", "C"}, []string{"2|2", "3|3"}},
+		{[]string{"A", "E", "D"}, []string{"1|1", "5|5", "4|4"}}, {[]string{"C"}, []string{"3|3"}},
+	} {
+		set, err := OpenFiles(paths, Options{Views: c.ask})
+		if err != nil {
+			t.Errorf("%v: %v", c.ask, err)
+			continue
+		}
+		var got []string
+		for v := range set.Views {
+			got = append(got, values(&set.Views[v]))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.ask, got, c.want)
+		}
+	}
+}

@@ -231,7 +231,7 @@ func newPage(ctx context.Context, r *result, o *Options) (*page, error) {
 	}
 	p.addTrust(r, o, sure)
 	if o.Classes != nil {
-		if p.Classes, err = newClassTable(o.Classes, r.labels, o.ClassNames, r.clusters()); err != nil {
+		if p.Classes, err = newClassTable(o.Classes, r.labels, o.ClassNames); err != nil {
 			return nil, err
 		}
 		p.addClasses(r, o)
@@ -508,7 +508,8 @@ type classCell struct {
 // mostTable is the number of classes, and of clusters, up to which their table is shown.
 const mostTable = 60
 
-func newClassTable(classes, labels []int, names []string, clusters int) (*classTable, error) {
+// newClassTable compares the known classes of samples, whose names are given, with their clusters.
+func newClassTable(classes, labels []int, names []string) (*classTable, error) {
 	t, err := score.NewContingency(classes, labels)
 	if err != nil {
 		return nil, err

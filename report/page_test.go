@@ -398,6 +398,9 @@ func TestOddClusterings(t *testing.T) {
 			if html := b.String(); !strings.HasSuffix(html, "</html>\n") || strings.Contains(shown(html), "NaN") {
 				t.Errorf("%s: the page is not whole, or has a NaN", name)
 			}
+			if strings.Contains(shown(b.String()), "The network was not trained") != (name == "untrained") {
+				t.Errorf("%s: whether the network was trained", name)
+			}
 		}
 	}
 }

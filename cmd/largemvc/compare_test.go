@@ -34,6 +34,8 @@ func TestCompare(t *testing.T) {
 		"one sample moved":    {"\ufefflabel\n5\n5\n5\n7\n9\n", nil, []string{"joined by their places", "80.0 % of the samples"}},
 		"fewer labels":        {"label\n0\n0\n0\n0\n0\n", nil, []string{"1 label of", "ARI 0.0 %", "–"}},
 		"only column":         {"0\n0\n1\n1\n2\n", nil, []string{"ARI 100.0 %"}},
+		"only column, texts":  {"red\nred\nblue\nblue\ngreen\n", nil, []string{"ARI 100.0 %", "0  red    2"}},
+		"only column, from R": {"x\nred\nred\nblue\nblue\ngreen\n", nil, []string{"ARI 100.0 %", "0  red    2"}},
 		"named column, tabs":  {"label\tmine\n0\t1\n0\t1\n0\t2\n0\t2\n0\t3\n", []string{"-column", "mine"}, nil},
 		"sample, other order": {"sample,label\n1,7\n4,9\n2,8\n3,8\n0,7\n", nil, []string{"joined by sample", "ARI 100.0 %"}},
 		"an id of another file": {

@@ -182,8 +182,7 @@ func (l *labeling) columns(record []string, column string) (at int, header bool,
 		return at, true, nil
 	case len(record) == 1:
 		l.column = "0"
-		_, err := strconv.ParseFloat(names[0], 64)
-		return 0, err != nil && names[0] == "x", nil // R calls the only column x
+		return 0, names[0] == "x", nil // R calls the only column x
 	}
 	return 0, false, fmt.Errorf("has %d columns, none of which is called label: say -column NAME", len(record))
 }

@@ -121,10 +121,7 @@ func (t *Totals) regress(sums []float64) {
 func (t *Totals) neighborShare(joint []float64) {
 	table := &NeighborTable[float64]{}
 	table.measure(joint, t.m)
-	t.Share = make([]float64, t.m*t.m)
-	if table.total == 0 {
-		return
-	}
+	t.Share = make([]float64, t.m*t.m) // stays zero where there are no neighbours, whose table has no ratios
 	scale := t.neighbors / math.Log(float64(t.m))
 	t.value -= scale * table.Information
 	for j, l := range table.ratio {

@@ -125,6 +125,11 @@ func TestJudgeRefuses(t *testing.T) {
 }
 
 func TestSamples(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 2000: 2000, 2001: 2000, 10_000: 2000, 10_001: 1000} {
+		if m := SampleCount(n); m != want {
+			t.Errorf("%d samples of %d, want %d", m, n, want)
+		}
+	}
 	for _, n := range []int{1, 7, mostSamples, mostSamples + 1, manyFrom + 1} {
 		some := Samples(n, 3)
 		distinct := len(slices.Compact(slices.Clone(some)))
@@ -151,6 +156,9 @@ func TestNoiseAmongRows(t *testing.T) {
 		noise = append(noise, mark(10))
 	}
 	n := NewNoise(rows, noise)
+	if k := len(n.Values()); k != NoiseValues(2) {
+		t.Fatalf("%d values, want %d", k, NoiseValues(2))
+	}
 	same := NoiseOf(n.Values(), 2)
 	for i, m := range rows {
 		if o := n.Oddness(m); (o > 1) != (i < 40) || math.IsNaN(o) {
