@@ -12,18 +12,28 @@ import (
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
-// scratchFile is a file that lives no longer than the set that made it.
-type scratchFile struct{ *os.File }
+// scratchFile is a file that lives no longer than the set that made it. Where the system lets it, its name is gone as soon as
+// it is open, so that a process which is killed leaves nothing behind.
+type scratchFile struct {
+	*os.File
+	nameless bool
+}
 
 func newScratchFile(folder string) (*scratchFile, error) {
 	f, err := os.CreateTemp(folder, "largemvc-rows-*")
 	if err != nil {
 		return nil, fmt.Errorf("cannot be converted in the folder %s: %w", folder, err)
 	}
-	return &scratchFile{f}, nil
+	return &scratchFile{f, os.Remove(f.Name()) == nil}, nil // where that fails, close removes it
 }
 
-func (f *scratchFile) close() error { return errors.Join(f.Close(), os.Remove(f.Name())) }
+func (f *scratchFile) close() error {
+	err := f.Close()
+	if f.nameless {
+		return err
+	}
+	return errors.Join(err, os.Remove(f.Name()))
+}
 
 // written explains an error of writing to the file.
 func (f *scratchFile) written(err error) error {

@@ -81,7 +81,7 @@ type directFile struct {
 
 // openDirect opens a file once more, past the cache; nil where that cannot be.
 func openDirect(f *os.File, m *pastMemory) *directFile {
-	past, err := openPast(f.Name())
+	past, err := openPast(f)
 	if err != nil {
 		return nil
 	}

@@ -12,7 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func openPast(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|unix.O_DIRECT, 0) }
+// openPast opens a file once more by its descriptor, for it may have lost its name, and by its name where there is no /proc.
+func openPast(f *os.File) (*os.File, error) {
+	past, err := os.OpenFile("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), os.O_RDONLY|unix.O_DIRECT, 0)
+	if err != nil {
+		return os.OpenFile(f.Name(), os.O_RDONLY|unix.O_DIRECT, 0)
+	}
+	return past, nil
+}
 
 func refuses(err error) bool { return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) }
 

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-func openPast(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+func openPast(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 func refuses(error) bool { return false }
 

@@ -118,9 +118,7 @@ func runChoose(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		return usagef("choose: -to is %d, and there are %d samples", o.to, in.samples)
 	}
 	if !o.quiet {
-		if err := say(stderr, &in.reading); err != nil {
-			return err
-		}
+		_ = say(stderr, &in.reading) // a log that is full or gone is no reason not to try
 	}
 	began := time.Now()
 	found, err := o.try(ctx, in, bar, began)

@@ -43,9 +43,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	defer func() { err = in.closing(err) }()
 	reading := time.Since(began)
 	bar.End()
-	if err := o.sayReading(stderr, in); err != nil {
-		return err
-	}
+	o.sayReading(stderr, in)
 	if err := checkEmbeddedIDs(o.embedding, in); err != nil {
 		return err
 	}
@@ -121,15 +119,15 @@ func (o *fitOptions) endedEarly(ctx context.Context, err error) error {
 	return err
 }
 
-// sayReading tells before the work how the data were read, and what may be wrong with them.
-func (o *fitOptions) sayReading(stderr io.Writer, in *input) error {
-	if !o.quiet {
-		return say(stderr, &in.reading)
-	}
-	if o.json {
+// sayReading tells before the work how the data were read, and what may be wrong with them. That a log is full or gone is no
+// reason not to fit.
+func (o *fitOptions) sayReading(stderr io.Writer, in *input) {
+	switch {
+	case !o.quiet:
+		_ = say(stderr, &in.reading)
+	case o.json:
 		warnings(stderr, &in.reading) // the summary has them
 	}
-	return nil
 }
 
 // writeLabels writes -out.

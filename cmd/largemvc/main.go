@@ -12,9 +12,8 @@
 //	largemvc help [COMMAND]
 //
 // 'largemvc fit -h' explains every flag of fit, and so on. The exit status is 0 where all went well, 1 where a file or its
-// data is broken or
-// the training did not come to its end, 2 where the command was used wrongly. Progress and errors go to standard error,
-// the result alone to standard output.
+// data is broken or the training did not come to its end, 2 where the command was used wrongly, 141 where nobody reads its
+// standard output any more. Progress and errors go to standard error, the result alone to standard output.
 package main
 
 import (
@@ -31,11 +30,13 @@ const (
 	exitOK    = 0
 	exitError = 1
 	exitUsage = 2
+	exitPipe  = 141 // what shells say of a program that the signal of a broken pipe has ended
 )
 
 func main() {
 	ctx, stop := interruptible()
 	defer stop()
+	outliveReaders()
 	boundMemory()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -66,6 +67,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := dispatch(ctx, args, stdout, stderr)
 	if err == nil {
 		return exitOK
+	}
+	if unread(err) {
+		return exitPipe
 	}
 	if text := oneLine(err); text != "" {
 		fmt.Fprintln(stderr, "largemvc: "+text)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -18,4 +20,23 @@ func interruptible() (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
+}
+
+// outliveReaders has a write to standard output or error that nobody reads any more fail, where it would end the process at once:
+// a reader of the progress that is gone, as of 'largemvc fit … 2>&1 | tee log' after an interrupt, must not take the labels,
+// the model and the checkpoint with it.
+func outliveReaders() { signal.Ignore(syscall.SIGPIPE) }
+
+// unread says whether all that has gone wrong is that nobody reads standard output any more, as of '… | head'.
+func unread(err error) bool {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range several.Unwrap() {
+			if !unread(e) {
+				return false
+			}
+		}
+		return true
+	}
+	var p *fs.PathError
+	return errors.As(err, &p) && p.Path == os.Stdout.Name() && errors.Is(p.Err, syscall.EPIPE)
 }

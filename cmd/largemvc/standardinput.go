@@ -36,7 +36,8 @@ func spool(ctx context.Context, o *dataOptions, stdin io.Reader) (*spooled, erro
 	}
 	var err error
 	if s.folder, err = os.MkdirTemp("", "largemvc-*"); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("standard input: no copy can be made of it in the folder of temporary files %s (TMPDIR, on "+
+			"Windows TMP, names another): %w", os.TempDir(), reason(err))
 	}
 	s.file = filepath.Join(s.folder, "stdin")
 	if err := s.copy(ctx, o, stdin); err != nil {

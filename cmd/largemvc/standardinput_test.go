@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,23 @@ func TestStandardInputIsBounded(t *testing.T) {
 	left, err := os.ReadDir(os.Getenv("TMPDIR"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("%v, %v are left", err, left)
+	}
+}
+
+// TestStandardInputWithoutFolder: where the folder of temporary files cannot be written, the error says what it is for and what
+// names another.
+func TestStandardInputWithoutFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "nothing")
+	t.Setenv("TMPDIR", folder)
+	t.Setenv("TMP", folder)
+	_, err := spool(context.Background(), &dataOptions{data: []string{standard}}, strings.NewReader("1,2\n"))
+	if err == nil {
+		t.Fatal("a copy is made nowhere")
+	}
+	for _, want := range []string{"standard input: no copy", folder + " (TMPDIR"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 
