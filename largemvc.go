@@ -609,10 +609,11 @@ func (x asPrepared[T]) Take(
 // writing to it. On the same machine the result has the same bits as that of a Fit that was never interrupted, Timings
 // aside; a training that was over gives its result again.
 //
-// change, if not nil, may set the fields Progress, ExtraLoss, Machine, Checkpoint and EarlyStop of the
-// configuration that the training began with, and without restarts Epochs: a higher number trains on, even where the training
-// was over. ExtraLoss must be set if, and only if, the training had one; that it is the same one cannot be checked. Any other
-// change is an error, as are views that differ from those of the training, as they were before Machine.Overwrite.
+// change, if not nil, may set the fields Progress, ExtraLoss, Machine, Checkpoint and EarlyStop of the configuration that the
+// training began with, and without restarts Epochs: a higher number trains on, even where the training was over; where EarlyStop
+// ended it, only with an EarlyStop that would not have. ExtraLoss must be set if, and only if, the training had one; that it is
+// the same one cannot be checked. Any other change is an error, as are views that differ from those of the training, as they
+// were before Machine.Overwrite.
 func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err

@@ -174,10 +174,11 @@ func (d *cudaDriver) Load(text string) (Module, error) {
 
 // jitErrors are those of CUDA's errors that say why a driver does not compile PTX, most of them without a message of its own.
 var jitErrors = map[int]string{
-	C.CUDA_ERROR_OUT_OF_MEMORY:           "the card has no memory left for the kernels",
-	C.CUDA_ERROR_NO_BINARY_FOR_GPU:       "the kernels are for newer cards",
-	C.CUDA_ERROR_INVALID_PTX:             "the driver does not take the text",
-	C.CUDA_ERROR_JIT_COMPILER_NOT_FOUND:  "the driver's compiler is missing (libnvidia-ptxjitcompiler.so.1, which containers may lack)",
+	C.CUDA_ERROR_OUT_OF_MEMORY:     "the card has no memory left for the kernels",
+	C.CUDA_ERROR_NO_BINARY_FOR_GPU: "the kernels are for newer cards",
+	C.CUDA_ERROR_INVALID_PTX:       "the driver does not take the text",
+	C.CUDA_ERROR_JIT_COMPILER_NOT_FOUND: "the driver's compiler is missing (libnvidia-ptxjitcompiler.so.1, " +
+		"which containers may lack)",
 	C.CUDA_ERROR_UNSUPPORTED_PTX_VERSION: "the driver is older than the text: one of CUDA 11.0 or later is needed",
 	C.CUDA_ERROR_JIT_COMPILATION_DISABLED: "the driver may not compile (the environment variable CUDA_DISABLE_PTX_JIT " +
 		"forbids it)",

@@ -171,7 +171,9 @@ func TestCUDARefusals(t *testing.T) {
 		t.Error(err)
 	}
 
-	for code, say := range map[int]string{221: "libnvidia-ptxjitcompiler.so.1", 222: "driver is older", 223: "CUDA_DISABLE_PTX_JIT"} {
+	for code, say := range map[int]string{
+		221: "libnvidia-ptxjitcompiler.so.1", 222: "driver is older", 223: "CUDA_DISABLE_PTX_JIT",
+	} {
 		fake.Install(fake.Card{Memory: 1 << 30, Capability: 90, Refuse: "no", RefuseAs: code})
 		drv, err := openCUDA()
 		if err != nil {
@@ -199,8 +201,8 @@ func TestCUDARefusals(t *testing.T) {
 	_ = drv.Close() // it cannot do anything any more
 }
 
-// TestCUDALostAnywhere: a card that is lost at any launch of a step, which only later calls are told, makes the step an error; the
-// last launch of a sweep is no exception.
+// TestCUDALostAnywhere: a card that is lost at any launch of a step, which only later calls are told, makes the step an error;
+// the last launch of a sweep is no exception.
 func TestCUDALostAnywhere(t *testing.T) {
 	if real {
 		t.Skip("the card at hand is not to be lost")

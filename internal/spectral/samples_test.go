@@ -96,7 +96,7 @@ func TestFewSamplesThatRepeat(t *testing.T) {
 		}
 		want := kernel.SumSquares(values, 0)
 		if math.Abs(total-want) > 1e-5*want || most > 1e-3*b.S[0] {
-			t.Errorf("rank %d: the squares of the singular values sum to %v, those of the rows to %v; beyond %d directions one is %v",
+			t.Errorf("rank %d: the singular values' squares sum to %v, those of the rows to %v; beyond %d directions one is %v",
 				rank, total, want, different, most)
 		}
 		for i, e := range b.V[0] {
