@@ -16,6 +16,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/predict"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/internal/view"
@@ -150,6 +151,12 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 	}
 	if !c.samples(samples) {
 		ways += "; FitSamples trains on some of the samples"
+	}
+	if parallel.Workers(c.Machine.Workers) > 1 { // each has memory of its own
+		c.Machine.Workers = 1
+		if _, alone, err := c.keep(samples, views); err == nil {
+			ways += fmt.Sprintf("; with a single goroutine, Machine.Workers 1, it takes %.1f MiB", float64(alone.Total)/(1<<20))
+		}
 	}
 	return kept{}, least, fmt.Errorf("largemvc: the fit takes %v, and Machine.MaxMemory allows %.1f MiB%s",
 		least, float64(most)/(1<<20), ways)

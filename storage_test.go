@@ -294,3 +294,30 @@ func TestMemoryBeyond32Bits(t *testing.T) {
 		t.Errorf("a sample: %v, %v", m, err)
 	}
 }
+
+// TestRefusalNamesWorkers wants a fit that is refused for its goroutines' memory to say so, and the one that it names to be let
+// in.
+func TestRefusalNamesWorkers(t *testing.T) {
+	views := []View{Float32View(400, 300, make([]float32, 400*300)), Float32View(400, 200, make([]float32, 400*200))}
+	c := Config{Clusters: 3, Preset: PresetPaper}
+	c.Machine.Workers = 1
+	alone, err := c.EstimateViews(views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Machine.MaxMemory = alone.Total
+	c.Machine.Workers = 16
+	_, err = c.EstimateViews(views)
+	want := fmt.Sprintf("; with a single goroutine, Machine.Workers 1, it takes %.1f MiB", float64(alone.Total)/(1<<20))
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("with 16: %v, want %q in it", err, want)
+	}
+	c.Machine.Workers = 1
+	if _, err := c.EstimateViews(views); err != nil {
+		t.Errorf("alone: %v", err)
+	}
+	c.Machine.MaxMemory, c.Machine.Workers = 1<<10, 16
+	if _, err := c.EstimateViews(views); err == nil || strings.Contains(err.Error(), "a single goroutine") {
+		t.Errorf("with room for nothing: %v", err)
+	}
+}
