@@ -180,25 +180,15 @@ func squareOfSamples[T kernel.Float](ctx context.Context, x []rows.Matrix[T], wo
 func timesRows[T kernel.Float](
 	ctx context.Context, x []rows.Matrix[T], dims []int, g []float64, k, workers int,
 ) ([]float64, error) {
-	n, total := count(x), width(dims)
-	panels := make([]kernel.Panel[T], len(x))
-	lo := 0
-	for v, d := range dims {
-		kernel.PackT(&panels[v], d, k, g[lo:], total)
-		lo += d
-	}
-	ld, out := kernel.Pad(k), take(k*n)
+	n, ld, panels := count(x), kernel.Pad(k), panelsOf[T](dims, g, k)
+	out := take(k * n)
 	return out, parallel.For(ctx, workers, (n+blockRows-1)/blockRows, func(_, c int) error {
 		from, to := c*blockRows, min((c+1)*blockRows, n)
 		y, part, ones := make([]T, blockRows*ld), make([]T, blockRows*ld), make([]T, blockRows)
 		for i := range ones {
 			ones[i] = 1
 		}
-		x[0].Mul(from, to, &panels[0], y, ld)
-		for v := 1; v < len(x); v++ {
-			x[v].Mul(from, to, &panels[v], part, ld)
-			kernel.RowAxpy(y, part, ones[:to-from], ld)
-		}
+		timesPanels(x, panels, from, to, y, part, ones, ld)
 		for r := range k {
 			for i := from; i < to; i++ {
 				out[r*n+i] = float64(y[(i-from)*ld+r])

@@ -247,19 +247,32 @@ func leadsUp(v []float64) bool {
 	return !(v[at] < 0)
 }
 
+// panelsOf returns the part of each view in k rows of all views' columns, as right-hand sides of products with its rows.
+func panelsOf[T kernel.Float](dims []int, g []float64, k int) []kernel.Panel[T] {
+	panels, total, lo := make([]kernel.Panel[T], len(dims)), width(dims), 0
+	for v, d := range dims {
+		kernel.PackT(&panels[v], d, k, g[lo:], total)
+		lo += d
+	}
+	return panels
+}
+
+// timesPanels sets y to the products of the rows from lo to hi of all views side by side. part is scratch for as many, and ones
+// has a 1 for each.
+func timesPanels[T kernel.Float](x []rows.Matrix[T], panels []kernel.Panel[T], lo, hi int, y, part, ones []T, ld int) {
+	x[0].Mul(lo, hi, &panels[0], y, ld)
+	for v := 1; v < len(x); v++ {
+		x[v].Mul(lo, hi, &panels[v], part, ld)
+		kernel.RowAxpy(y, part, ones[:hi-lo], ld)
+	}
+}
+
 // gramTimes returns G XᵀX, k×D, in one pass over the rows.
 func gramTimes[T kernel.Float](
 	ctx context.Context, x []rows.Matrix[T], dims []int, g []float64, k, workers int,
 ) ([]float64, error) {
 	total := len(g) / k
-	n, _ := x[0].Dims()
-	panels := make([]kernel.Panel[T], len(x))
-	lo := 0
-	for v, d := range dims {
-		kernel.PackT(&panels[v], d, k, g[lo:], total)
-		lo += d
-	}
-	ld := kernel.Pad(k)
+	n, ld, panels := count(x), kernel.Pad(k), panelsOf[T](dims, g, k)
 	type buffer struct {
 		y, part, ones []T
 		sums          []T // k×d_v per view, one after another
@@ -275,11 +288,7 @@ func gramTimes[T kernel.Float](
 		clear(b.sums)
 		for i := from; i < to; i += blockRows {
 			j := min(i+blockRows, to)
-			x[0].Mul(i, j, &panels[0], b.y, ld)
-			for v := 1; v < len(x); v++ {
-				x[v].Mul(i, j, &panels[v], b.part, ld)
-				kernel.RowAxpy(b.y, b.part, b.ones[:j-i], ld)
-			}
+			timesPanels(x, panels, i, j, b.y, b.part, b.ones, ld)
 			at := 0
 			for v, d := range dims {
 				x[v].TMulAdd(i, j, k, b.y, ld, b.sums[at:], d)
