@@ -35,6 +35,7 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/cuda/fake", imports: "internal/ptx"},
 	{name: "internal/safetensors"},
 	{name: "internal/testutil"},
+	{name: "internal/textfile"},
 	{name: "internal/browser"},
 	{name: "internal/adam"},
 	{name: "machine"},
@@ -152,7 +153,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "dataset",
 		imports: "dataset/internal/budget dataset/internal/elem dataset/internal/hdf5 dataset/internal/mat5 " +
-			"dataset/internal/npy internal/file internal/safetensors",
+			"dataset/internal/npy internal/file internal/safetensors internal/textfile",
 	},
 	{name: "dataset/views", imports: ". dataset"},
 
@@ -170,7 +171,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "cmd/largemvc",
 		imports: ". choose comm dataset dataset/views internal/device internal/file internal/kernel internal/parallel " +
-			"internal/progress internal/ranks machine mpi neighbor report score",
+			"internal/progress internal/ranks internal/textfile machine mpi neighbor report score",
 	},
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset/internal/elem"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // csvFile is a text file of records: what its first pass found.
@@ -45,25 +46,25 @@ type csvPlace struct {
 func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error {
 	s.format = "CSV"
 	c := &csvFile{lim: lim, firstText: map[int]csvPlace{}}
-	c.open = func() (io.Reader, error) { return decodeText(lim.TextReader(io.NewSectionReader(f, 0, s.size))) }
+	c.open = func() (io.Reader, error) { return textfile.Decode(lim.TextReader(io.NewSectionReader(f, 0, s.size))) }
 	if gz {
 		s.format = "CSV (gzip)"
 		c.open = func() (io.Reader, error) {
-			z, err := newGzipReader(io.NewSectionReader(f, 0, s.size))
+			z, err := textfile.NewGzipReader(io.NewSectionReader(f, 0, s.size))
 			if err != nil {
-				return nil, gzipError(err)
+				return nil, err
 			}
 			b := newBuffered(lim.TextReader(z))
 			if head, err := b.Peek(512); err != nil && !errors.Is(err, io.EOF) {
-				return nil, gzipError(err)
+				return nil, err
 			} else if err := unpacked(head); err != nil {
 				return nil, err
 			}
-			return decodeText(b)
+			return textfile.Decode(b)
 		}
 	}
 	if err := c.scan(o, lim); err != nil {
-		return gzipError(err)
+		return err
 	}
 	s.columns, s.table = c.listing(), &c.columns
 	if c.comments > 0 {
@@ -89,7 +90,7 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 			"move it out of the data; in a folder, Options.LeaveOut " + filepath.Base(s.path) + " does")
 	}
 	if err := c.assign(s, o, lim); err != nil {
-		return gzipError(err)
+		return err
 	}
 	return c.variables(s, o, lim)
 }
@@ -268,15 +269,15 @@ func (c *csvFile) note(i int, f []byte, line int) {
 	switch {
 	case class&numberField != 0:
 		if c.firstPoint.line == 0 && bytes.IndexByte(f, '.') >= 0 {
-			c.firstPoint = csvPlace{textOf(f), line, i}
+			c.firstPoint = csvPlace{textfile.OrLatin1(f), line, i}
 		}
 	case class&commaField != 0 && class&groupedField == 0:
 		if c.firstComma.line == 0 {
-			c.firstComma = csvPlace{textOf(f), line, i}
+			c.firstComma = csvPlace{textfile.OrLatin1(f), line, i}
 		}
 	case class&groupedField != 0:
 		if c.firstGroup.line == 0 {
-			c.firstGroup = csvPlace{textOf(f), line, i}
+			c.firstGroup = csvPlace{textfile.OrLatin1(f), line, i}
 		}
 	case class&textField != 0 && len(c.firstText) < 1024:
 		if _, ok := c.firstText[i]; !ok {
@@ -301,7 +302,7 @@ func isNumberText(f []byte, n int) bool {
 
 // short is a field for a message.
 func short(f []byte) string {
-	s := []rune(textOf(f))
+	s := []rune(textfile.OrLatin1(f))
 	if len(s) > 40 {
 		return string(s[:40]) + "…"
 	}
@@ -379,7 +380,7 @@ func (c *csvFile) each(visit func(record, line int, fields [][]byte) error) erro
 			if errors.Is(err, io.EOF) {
 				err = errors.New("changed while it was read")
 			}
-			return gzipError(err)
+			return err
 		}
 		lines.delimiter = c.delimiter
 		if record < 0 {

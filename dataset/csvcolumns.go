@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // csvRoles says what the columns of a CSV file are.
@@ -298,7 +300,7 @@ func (c *csvFile) texts(column int, lim *limits) ([]string, error) {
 			if err := lim.Take("texts", textBytes+int64(len(f))); err != nil {
 				return err
 			}
-			s = textOf(f)
+			s = textfile.OrLatin1(f)
 			distinct[string(f)] = s
 		}
 		out = append(out, s)

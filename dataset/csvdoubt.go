@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // headerDoubt is what makes a first record that was taken for a sample look like the names of the columns. What lies below may
@@ -28,7 +30,7 @@ func newHeaderDoubt(first, second [][]byte, o *Options) *headerDoubt {
 		return nil
 	}
 	for _, f := range first {
-		d.first = append(d.first, textOf(f))
+		d.first = append(d.first, textfile.OrLatin1(f))
 	}
 	return d
 }

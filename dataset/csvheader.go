@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // chooseHeader decides whether the first record names the columns.
@@ -61,7 +63,7 @@ func (c *csvFile) commentedHeader(comment []byte, o *Options, lim *limits) error
 func (c *csvFile) nameColumns(names [][]byte) {
 	c.header = make([]string, len(names))
 	for i, f := range names {
-		c.header[i] = strings.TrimSpace(strings.ReplaceAll(textOf(f), "\n", " "))
+		c.header[i] = strings.TrimSpace(strings.ReplaceAll(textfile.OrLatin1(f), "\n", " "))
 	}
 }
 

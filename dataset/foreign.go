@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // How files of other formats become ones that are read.
@@ -52,7 +54,7 @@ func foreign(head []byte) error {
 			return errors.New(m.cure)
 		}
 	}
-	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte(markUTF8)), " \t\r\n")
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte(textfile.MarkUTF8)), " \t\r\n")
 	lower := bytes.ToLower(text[:min(len(text), 64)])
 	switch {
 	case isJSON(text):

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 var powersOf10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
@@ -139,7 +141,7 @@ func classify(f []byte) fieldClass {
 		class |= commaField
 	}
 	if !utf8.Valid(f) { // a space of Latin-1 that does not break
-		f = []byte(textOf(f))
+		f = []byte(textfile.OrLatin1(f))
 	}
 	if groupedNumber.Match(f) {
 		class |= groupedField

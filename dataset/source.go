@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // source is one open file with the variables found in it.
@@ -142,10 +144,10 @@ func (s *source) list(f io.ReaderAt, o *Options, lim *limits) error {
 	switch {
 	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
 		return s.listCSV(f, true, o, lim)
-	case isUTF16(head):
+	case textfile.IsUTF16(head):
 		return s.listCSV(f, false, o, lim)
-	case looksLikeUTF16(head):
-		return errors.New("is a text in UTF-16 without a byte order mark; save it as UTF-8")
+	case textfile.LooksLikeUTF16(head):
+		return textfile.ErrNoMark
 	case looksBinary(head) && strings.EqualFold(filepath.Ext(s.path), ".mat"):
 		return errors.New("is not a MATLAB file of version 5 to 7.3: in MATLAB, load it and save(new, '-v7')")
 	case looksBinary(head):

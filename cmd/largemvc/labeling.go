@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // labeling is the labels of samples in a CSV file.
@@ -40,13 +41,13 @@ var keyNames = []string{"id", "sample", "sample_id", "ids", "index", "name"}
 // readLabeling reads a CSV or TSV file that has labels in the named column; empty: in the one that is called so, or its only
 // one.
 func readLabeling(path, column string) (*labeling, error) {
-	file, err := os.Open(path)
+	text, err := textfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, reason(err))
 	}
-	defer file.Close()
+	defer text.Close()
 	l := &labeling{path: path}
-	texts, err := l.read(bufio.NewReader(file), column)
+	texts, err := l.read(text.Reader, column)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -56,11 +57,7 @@ func readLabeling(path, column string) (*labeling, error) {
 
 // read returns the labels as they stand in the file.
 func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
-	if err := beginText(file); err != nil {
-		return nil, err
-	}
-	r := csv.NewReader(file)
-	r.Comma, r.ReuseRecord, r.TrimLeadingSpace = separator(file), true, true
+	r := newTable(file)
 	record, err := r.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("is empty")
@@ -111,22 +108,6 @@ func missingLabel(text string) bool {
 		strings.ToLower(text))
 }
 
-// beginText passes over the byte order mark that spreadsheets begin a file with, and refuses a file that is no text in UTF-8.
-func beginText(file *bufio.Reader) error {
-	const mark = "\ufeff"
-	first, err := file.Peek(4096) // less than that is as good
-	if i := bytes.IndexByte(first, 0); i >= 0 {
-		return fmt.Errorf("is no CSV file in UTF-8: byte %d (from 0) is zero", i)
-	}
-	if bytes.HasPrefix(first, []byte(mark)) {
-		_, err = file.Discard(len(mark))
-	}
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
 // add takes the key of the sample in a line.
 func (k *keyColumn) add(value string, line int) {
 	if before, twice := k.seen[value]; twice && k.twice == nil {
@@ -134,6 +115,13 @@ func (k *keyColumn) add(value string, line int) {
 	}
 	k.seen[value] = line
 	k.values = append(k.values, value)
+}
+
+// newTable returns the reader of the records of a CSV or TSV file.
+func newTable(text *bufio.Reader) *csv.Reader {
+	r := csv.NewReader(text)
+	r.Comma, r.ReuseRecord, r.TrimLeadingSpace = separator(text), true, true
+	return r
 }
 
 // separator is a tab, a semicolon or a comma: what the first line has most of.

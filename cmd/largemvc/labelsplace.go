@@ -1,17 +1,15 @@
 package main
 
 import (
-	"bufio"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // placeLabels puts the labels of a file of -labels, and the ids that it gives, where its column sample says: what -out wrote,
@@ -48,17 +46,13 @@ func (o *dataOptions) placeLabels(labels []int, ids []string, r *dataset.Reading
 
 // sampleColumn returns the column sample of a CSV file, nil without, and whether the file has the columns of what -out writes.
 func sampleColumn(path string) (samples []string, own bool, err error) {
-	file, err := os.Open(path)
+	text, err := textfile.Open(path)
 	if err != nil {
 		return nil, false, err
 	}
-	defer file.Close()
-	text := bufio.NewReader(file)
-	if err := beginText(text); err != nil {
-		return nil, false, err
-	}
-	r := csv.NewReader(text)
-	r.Comma, r.ReuseRecord, r.TrimLeadingSpace = separator(text), true, true
+	defer text.Close()
+	r := newTable(text.Reader)
+	r.Comment = '#' // as the reader of data has it
 	record, err := r.Read()
 	if err != nil {
 		return nil, false, err

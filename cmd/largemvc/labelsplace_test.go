@@ -1,11 +1,14 @@
 package main
 
 import (
+	"compress/gzip"
+	"encoding/binary"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 )
 
 // TestLabelsInAnotherOrder: labels that -out wrote, and that were sorted since, belong to the samples that their column sample
@@ -37,6 +40,9 @@ func TestLabelsInAnotherOrder(t *testing.T) {
 		append(fit, "-labels", out), append(fit, "-labels", sorted), append(fit, "-labels", sorted, "-from-disk"),
 		append(fit, "-labels", writeText(t, "bare.csv", text(bare))),
 		append(fit, "-labels", writeText(t, "named.csv", text(named))),
+		append(fit, "-labels", writeText(t, "sorted.csv.gz", gzipped(t, text(mixed)))),
+		append(fit, "-labels", writeText(t, "wide.csv", inUTF16(text(mixed)))),
+		append(fit, "-labels", writeText(t, "comment.csv", "# sorted\n"+text(mixed))),
 		{"predict", "-data", path, "-model", model, "-labels", sorted},
 		{"predict", "-data", path, "-model", model, "-labels", sorted, "-from-disk"},
 	} {
@@ -65,6 +71,28 @@ func TestLabelsInAnotherOrder(t *testing.T) {
 	far := writeText(t, "far.csv", strings.Replace(text(mixed), "\n"+strings.Split(mixed[4], ",")[0]+",", "\n60,", 1))
 	status, stdout, stderr = runLine(append(fit, "-labels", far)...)
 	checkFailure(t, "another sample", exitError, status, stdout, stderr, `the sample "60" is not one of 0 to 59`)
+}
+
+func gzipped(t *testing.T, text string) string {
+	t.Helper()
+	var b strings.Builder
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// inUTF16 is a text in UTF-16 with its mark.
+func inUTF16(text string) string {
+	var out []byte
+	for _, unit := range utf16.Encode([]rune("\ufeff" + text)) {
+		out = binary.LittleEndian.AppendUint16(out, unit)
+	}
+	return string(out)
 }
 
 // TestLabelsOfIDs: where the data have ids, these decide, whatever the column sample says.

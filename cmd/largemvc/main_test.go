@@ -390,6 +390,9 @@ func TestStartLabels(t *testing.T) {
 		{"a,b\n0,1\n", "none of which is called label", nil},
 		{"label,x\n0,1\n1\n", "wrong number of fields", nil},
 		{"0\n1\n\x00\n", "byte 4 (from 0) is zero", nil},
+		{gzipped(t, "Label, ID\n0,c\n1,a\n0,b\n"), "", []string{"a", "b", "c"}},
+		{inUTF16("label;id\n0;c\n1;a\n0;b\n"), "", []string{"a", "b", "c"}},
+		{"label\tid\n0\tc\n1\ta\n0\tb\n", "", []string{"a", "b", "c"}},
 	} {
 		path := filepath.Join(t.TempDir(), "labels.csv")
 		if err := os.WriteFile(path, []byte(test.text), 0o644); err != nil {

@@ -1,32 +1,26 @@
 package main
 
 import (
-	"bufio"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 // readStartLabels reads n labels from 0 to m−1 from the column label, or the only column, of a CSV file. Where it has a
 // column id and the samples have ids, they are joined by it, in any order. Else, where it has a column sample, that must count
 // the samples from 0. The names may be in capitals, and the file may begin with the mark that spreadsheets write.
 func readStartLabels(path string, n, m int, ids []string) ([]int, error) {
-	file, err := os.Open(path)
+	text, err := textfile.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, reason(err))
 	}
-	defer file.Close()
-	text := bufio.NewReader(file)
-	if err := beginText(text); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	r := csv.NewReader(text)
-	r.ReuseRecord = true
+	defer text.Close()
+	r := newTable(text.Reader)
 	label, sample, id := 0, -1, -1
 	labels := make([]int, 0, n)
 	var named []string // the ids of the labels

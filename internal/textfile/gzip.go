@@ -1,4 +1,4 @@
-package dataset
+package textfile
 
 import (
 	"bufio"
@@ -9,40 +9,42 @@ import (
 	"io"
 )
 
-// gzipReader unpacks the streams of a file one after another, and says what is there where something else follows them: the
+// GzipReader unpacks the streams of a file one after another, and says what is there where something else follows them: the
 // reader of the standard library takes that for a stream that was cut off.
-type gzipReader struct {
+type GzipReader struct {
 	packed *bufio.Reader
 	stream *gzip.Reader
 }
 
-func newGzipReader(r io.Reader) (*gzipReader, error) {
-	packed := newBuffered(r)
+// NewGzipReader returns the reader of a file that begins as one of gzip.
+func NewGzipReader(r io.Reader) (*GzipReader, error) {
+	packed := bufio.NewReaderSize(r, bufferSize)
 	z, err := gzip.NewReader(packed)
 	if err != nil {
-		return nil, err
+		return nil, plain(err)
 	}
 	z.Multistream(false)
-	return &gzipReader{packed, z}, nil
+	return &GzipReader{packed, z}, nil
 }
 
-func (g *gzipReader) Read(p []byte) (int, error) {
+// Read implements io.Reader. Its errors say what is wrong with the file, to be read behind its name.
+func (g *GzipReader) Read(p []byte) (int, error) {
 	for {
 		n, err := g.stream.Read(p)
 		if n > 0 || !errors.Is(err, io.EOF) {
 			if errors.Is(err, io.EOF) {
 				err = nil // the next call finds out what follows
 			}
-			return n, err
+			return n, plain(err)
 		}
 		if err := g.next(); err != nil {
-			return 0, err
+			return 0, plain(err)
 		}
 	}
 }
 
 // next goes on to the stream after one that has ended.
-func (g *gzipReader) next() error {
+func (g *GzipReader) next() error {
 	head, err := g.packed.Peek(2)
 	switch {
 	case len(head) == 0 && errors.Is(err, io.EOF):
@@ -64,7 +66,8 @@ func (g *gzipReader) next() error {
 		"(gzip -dc file.gz > file.csv does)", more)
 }
 
-func gzipError(err error) error {
+// plain says what an error of the standard library means for a file.
+func plain(err error) error {
 	var corrupt flate.CorruptInputError
 	switch {
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt):
