@@ -58,7 +58,7 @@ func (s *RowSet) convert(ctx context.Context, v *variable, r *Rows, rows int, tu
 		if err := copyValues(ctx, v, f, rows*r.width); err != nil {
 			return err
 		}
-		r.from, r.at, r.typ = f, 0, elem.Type{Kind: elem.Float32, Big: !littleEndian}
+		r.given, r.from, r.at, r.typ = nil, f, 0, elem.Type{Kind: elem.Float32, Big: !littleEndian}
 	}
 	if !turned || r.width == 1 || rows == 1 {
 		return nil
@@ -80,7 +80,7 @@ func (s *RowSet) convert(ctx context.Context, v *variable, r *Rows, rows int, tu
 			return err
 		}
 	}
-	r.from, r.at, r.typ = to, 0, elem.Type{Kind: elem.Float32, Big: !littleEndian}
+	r.given, r.from, r.at, r.typ = nil, to, 0, elem.Type{Kind: elem.Float32, Big: !littleEndian}
 	return nil
 }
 

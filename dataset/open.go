@@ -34,7 +34,21 @@ func OpenContext(ctx context.Context, paths []string, o Options) (*Set, error) {
 		return nil, err
 	}
 	defer p.close()
-	return p.read(&o)
+	set, err := p.read(&o)
+	if changed := p.unchanged(); changed != nil {
+		return nil, changed // and what else is wrong may come from it
+	}
+	return set, err
+}
+
+// unchanged returns an error if a file has been written since it was opened.
+func (p *plan) unchanged() error {
+	for _, s := range p.sources {
+		if err := s.unchanged(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // within sets the context that ends the reading.

@@ -42,6 +42,7 @@ type Rows struct {
 	file, variable string // for errors
 	rows, cols     int
 	from           io.ReaderAt
+	given          *source // the file that is read in place; nil: one that was made of it is read
 	past           *directFile // what reads it past the system's cache; nil: nothing does
 	at             int64       // where the first value lies
 	typ            elem.Type
@@ -75,7 +76,11 @@ func OpenRows(ctx context.Context, paths []string, o Options) (*RowSet, error) {
 		return nil, err
 	}
 	set := &RowSet{Name: p.name, plan: p}
-	if err := set.open(ctx, &o); err != nil {
+	err = set.open(ctx, &o)
+	if changed := p.unchanged(); changed != nil {
+		err = changed // and what else is wrong may come from it
+	}
+	if err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
 	return set, nil
@@ -226,7 +231,7 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 		if err != nil {
 			return nil, in.wrap(err)
 		}
-		r.from, r.at = p.of[v].raw, at
+		r.given, r.from, r.at = p.of[v], p.of[v].raw, at
 		if !turned || cols == 1 || rows == 1 {
 			return r, nil
 		}
@@ -260,7 +265,7 @@ func why(v *variable, turned bool) string {
 func (r *Rows) Dims() (n, d int) { return r.rows, r.cols }
 
 // InPlace says whether the rows are read from the file that was given, and not from one that was made of it.
-func (r *Rows) InPlace() bool { _, made := r.from.(*scratchFile); return !made }
+func (r *Rows) InPlace() bool { return r.given != nil }
 
 const (
 	// pieceBytes is what is read at once and then turned into float32.
@@ -281,7 +286,7 @@ func bytesOfFloats(x []float32) []byte {
 }
 
 // ReadRows fills dst with the rows from first on. It returns an error that names the file and the place where they cannot be
-// read. It may be called by several goroutines at once.
+// read, and one where the file has been written since it was opened. It may be called by several goroutines at once.
 func (r *Rows) ReadRows(ctx context.Context, first int, dst []float32) error {
 	if r.cols == 0 || len(dst)%r.cols != 0 || first < 0 || len(dst)/r.cols > r.rows-first {
 		return fmt.Errorf("dataset: %s: %s has %d rows of %d values; %d values from row %d on are asked for",
@@ -350,6 +355,9 @@ func (r *Rows) read(ctx context.Context, begin int, dst []float32) error {
 			continue
 		}
 		elem.Decode(part, raw, r.typ)
+	}
+	if r.given != nil {
+		return r.given.unchanged()
 	}
 	return nil
 }

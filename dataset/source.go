@@ -21,6 +21,7 @@ type source struct {
 	format string
 	size   int64
 	raw    io.ReaderAt // the file, whose bytes are not counted
+	opened fs.FileInfo // of the file when it was opened; nil: what is read is no file
 	vars   []*variable
 	notes  []string
 	close  func() error
@@ -77,19 +78,44 @@ func openSource(path string, as role, o *Options, lim *limits) (*source, error) 
 	if err != nil {
 		return nil, fileError(path, err)
 	}
-	if !info.Mode().IsRegular() {
+	if !info.Mode().IsRegular() { // opening a pipe would wait for who writes it
 		return nil, fileError(path, notRegular(info))
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fileError(path, err)
 	}
-	s := &source{path: path, role: as, size: info.Size(), close: f.Close}
+	if info, err = f.Stat(); err != nil {
+		return nil, errors.Join(fileError(path, err), f.Close())
+	}
+	s := &source{path: path, role: as, size: info.Size(), opened: info, close: f.Close}
 	if err := s.list(f, o, lim); err != nil {
 		return nil, errors.Join(named(path, err), f.Close())
 	}
 	return s, nil
 }
+
+// unchanged returns an error if the file has been written since it was opened: what was read before and after that belongs to
+// different data. A file of the same name that took its place is no change of the one that is open.
+func (s *source) unchanged() error {
+	f, ok := s.raw.(*os.File)
+	if !ok || s.opened == nil {
+		return nil
+	}
+	now, err := f.Stat()
+	if err != nil {
+		return fileError(s.path, err)
+	}
+	if now.Size() == s.opened.Size() && now.ModTime().Equal(s.opened.ModTime()) {
+		return nil
+	}
+	return fileError(s.path, errors.New("was changed while it was in use (it had "+size(s.opened.Size())+", written at "+
+		s.opened.ModTime().Format(timeForm)+", and has "+size(now.Size())+", written at "+now.ModTime().Format(timeForm)+
+		"): read it again when it is complete"))
+}
+
+// timeForm is how messages write the time of a file.
+const timeForm = "2006-01-02 15:04:05.000"
 
 // notRegular says why what is no regular file is not read: readers go back and forth in a file.
 func notRegular(info fs.FileInfo) error {
