@@ -133,7 +133,8 @@ func fitFlags(o *fitOptions) *flags {
 		"-other-weight, the one whose\nclusters tell most about neighbours and features")
 	f.float(&c.EarlyStop.Tolerance, "tolerance", 0, "`SHARE` by which the loss must fall to count as progress; 0: no early stop")
 	f.int(&c.EarlyStop.Patience, "patience", 5, "`N` epochs without progress before the early stop, with -tolerance")
-	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default")
+	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default,\nwith -resume the one that it "+
+		"names, unless that is a pipe")
 	f.int(&c.Checkpoint.Every, "checkpoint-every", 10, "`N` epochs from one writing of it to the next; it is written at "+
 		"the end and when interrupted too")
 	f.bool(&o.overwrite, "overwrite", "let a training from the start overwrite the file of -checkpoint; by default that "+
@@ -141,8 +142,8 @@ func fitFlags(o *fitOptions) *flags {
 	f.string(
 		&o.resume,
 		"resume",
-		"`FILE` of -checkpoint to go on from, with the same data and -float, and with its "+
-			"original settings; a higher -epochs\ntrains on. By default a training starts over",
+		"`FILE` of -checkpoint to go on from, with the same data, and with its original settings and -float; a higher\n"+
+			"-epochs trains on. By default a training starts over",
 	)
 	f.value(among(&o.float, "32", "64"), "float", "arithmetic: `32|64` bits")
 	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores, with -mpi those of a process")

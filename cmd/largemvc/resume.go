@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -34,8 +35,8 @@ func (o *fitOptions) checkResume() error {
 	return nil
 }
 
-// checkCheckpoint refuses a file to go on from that is none, before the data are read. What is no regular file, as a pipe, can
-// be read once: the training does that.
+// checkCheckpoint refuses a file to go on from that is none, or that was made with another -float, before the data are read,
+// which it has read as that training did. What is no regular file, as a pipe, can be read once: the training does that.
 func (o *fitOptions) checkCheckpoint() error {
 	if o.resume == "" {
 		return nil
@@ -52,10 +53,31 @@ func (o *fitOptions) checkCheckpoint() error {
 		return fmt.Errorf("-resume %s: %w", o.resume, reason(err))
 	}
 	defer f.Close()
-	if _, _, err := file.Read(f, "largemvc-checkpoint"); err != nil {
+	content, _, err := file.Read(f, "largemvc-checkpoint")
+	var settings struct {
+		Float64 *bool
+		Float   string // of files of version 1
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(content.Metadata[file.MetaConfig]), &settings)
+	}
+	if err != nil {
 		return fmt.Errorf("-resume %s: cannot be gone on from: %w; give a file that -checkpoint wrote", o.resume, reason(err))
 	}
+	was := settings.Float == "64"
+	if settings.Float64 != nil {
+		was = *settings.Float64
+	}
+	if o.given["float"] && o.config.Float64 != was {
+		return o.otherFloat(was)
+	}
+	o.config.Float64 = was
 	return nil
+}
+
+// otherFloat is the error where a training that goes on was in another precision than -float says, or the data were read in.
+func (o *fitOptions) otherFloat(was bool) error {
+	return fmt.Errorf("%s: the training was in float%d: give -float %[2]d", o.resume, bits(was))
 }
 
 // train fits, or goes on from a checkpoint. After that the configuration is the one of the training.
@@ -72,6 +94,9 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 		c.Progress, c.Machine.Overwrite = asked.Progress, !o.looksAgain()
 		c.Machine.MaxMemory, c.Machine.Scratch = asked.Machine.MaxMemory, asked.Machine.Scratch
 		c.Machine.Comm = asked.Machine.Comm
+		if info, err := os.Stat(o.resume); err == nil && !info.Mode().IsRegular() {
+			c.Checkpoint.Path = "" // a pipe cannot be replaced by the next state
+		}
 		for name, set := range map[string]func(){
 			"epochs":           func() { c.Epochs = asked.Epochs },
 			"tolerance":        func() { c.EarlyStop.Tolerance = asked.EarlyStop.Tolerance },
@@ -91,8 +116,7 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 		}
 	})
 	if read && o.config.Float64 != asked.Float64 && (c == nil || o.given["float"]) {
-		was := bits(o.config.Float64)
-		return nil, fmt.Errorf("%s: the training was in float%d: give -float %d", o.resume, was, was)
+		return nil, o.otherFloat(o.config.Float64)
 	}
 	if c == nil && read && o.given["missing"] && o.config.Seed != asked.Seed {
 		return nil, fmt.Errorf("%s: other views were missing in the training: give -seed %d", o.resume, o.config.Seed)

@@ -30,3 +30,27 @@ func TestNoCheckpoint(t *testing.T) {
 		checkFailure(t, resume, exitError, status, stdout, stderr, want)
 	}
 }
+
+// TestResumeFloat: a training goes on in its own precision, and another one is refused before the data are read.
+func TestResumeFloat(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	for _, c := range []struct {
+		was, other string
+		want       float64
+	}{{"32", "64", 32}, {"64", "32", 64}} {
+		state := filepath.Join(folder, c.was)
+		status, _, stderr := runLine("fit", "-data", path, "-quiet", "-epochs", "1", "-checkpoint", state, "-float", c.was)
+		if status != exitOK {
+			t.Fatal(stderr)
+		}
+		status, stdout, stderr := runLine("fit", "-data", "nothing.npz", "-resume", state, "-float", c.other)
+		checkFailure(t, c.other, exitError, status, stdout, stderr, "the training was in float"+c.was+": give -float "+c.was)
+		for _, args := range [][]string{nil, {"-float", c.was}} {
+			args = append([]string{"fit", "-data", path, "-quiet", "-json", "-resume", state, "-epochs", "2"}, args...)
+			status, stdout, stderr := runLine(args...)
+			if status != exitOK || object(t, stdout)["float"] != c.want {
+				t.Errorf("%v: %s%s", args, stdout, stderr)
+			}
+		}
+	}
+}

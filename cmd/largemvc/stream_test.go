@@ -171,3 +171,25 @@ func TestStreamsAsOutputs(t *testing.T) {
 		checkFailure(t, x.args, x.status, status, stdout, stderr, x.want)
 	}
 }
+
+// TestResumeFromAPipe: a training goes on from a state that is read from a pipe, and keeps none unless it is asked to.
+func TestResumeFromAPipe(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	state, pipe := filepath.Join(folder, "state"), filepath.Join(folder, "pipe")
+	status, _, stderr := runLine("fit", "-data", path, "-quiet", "-epochs", "1", "-checkpoint", state)
+	if status != exitOK {
+		t.Fatal(stderr)
+	}
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skipf("there are no pipes here: %v", err)
+	}
+	sent := make(chan error)
+	go func() { sent <- os.WriteFile(pipe, []byte(contents(t, state)), 0o600) }()
+	status, stdout, stderr := runLine("fit", "-data", path, "-quiet", "-json", "-resume", pipe, "-epochs", "2")
+	if status != exitOK || object(t, stdout)["epochs"] != 2.0 {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+}
