@@ -42,7 +42,7 @@ type Rows struct {
 	file, variable string // for errors
 	rows, cols     int
 	from           io.ReaderAt
-	given          *source // the file that is read in place; nil: one that was made of it is read
+	given          *source     // the file that is read in place; nil: one that was made of it is read
 	past           *directFile // what reads it past the system's cache; nil: nothing does
 	at             int64       // where the first value lies
 	typ            elem.Type

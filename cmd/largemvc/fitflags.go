@@ -133,8 +133,8 @@ func fitFlags(o *fitOptions) *flags {
 		"-other-weight, the one whose\nclusters tell most about neighbours and features")
 	f.float(&c.EarlyStop.Tolerance, "tolerance", 0, "`SHARE` by which the loss must fall to count as progress; 0: no early stop")
 	f.int(&c.EarlyStop.Patience, "patience", 5, "`N` epochs without progress before the early stop, with -tolerance")
-	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default,\nwith -resume the one that it "+
-		"names, unless that is a pipe")
+	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default,\n"+
+		"with -resume the one that it names, unless that is a pipe")
 	f.int(&c.Checkpoint.Every, "checkpoint-every", 10, "`N` epochs from one writing of it to the next; it is written at "+
 		"the end and when interrupted too")
 	f.bool(&o.overwrite, "overwrite", "let a training from the start overwrite the file of -checkpoint; by default that "+
