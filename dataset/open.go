@@ -35,20 +35,24 @@ func OpenContext(ctx context.Context, paths []string, o Options) (*Set, error) {
 	}
 	defer p.close()
 	set, err := p.read(&o)
-	if changed := p.unchanged(); changed != nil {
-		return nil, changed // and what else is wrong may come from it
+	if err = p.unchanged(ctx, err); err != nil {
+		return nil, err
 	}
-	return set, err
+	return set, nil
 }
 
-// unchanged returns an error if a file has been written since it was opened.
-func (p *plan) unchanged() error {
+// unchanged returns an error if a file has been written since it was opened, in place of one of reading, which may come from
+// that; else that one. A reading that was called off stays so.
+func (p *plan) unchanged(ctx context.Context, reading error) error {
+	if ctx.Err() != nil {
+		return reading
+	}
 	for _, s := range p.sources {
 		if err := s.unchanged(); err != nil {
 			return err
 		}
 	}
-	return nil
+	return reading
 }
 
 // within sets the context that ends the reading.

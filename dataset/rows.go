@@ -76,11 +76,7 @@ func OpenRows(ctx context.Context, paths []string, o Options) (*RowSet, error) {
 		return nil, err
 	}
 	set := &RowSet{Name: p.name, plan: p}
-	err = set.open(ctx, &o)
-	if changed := p.unchanged(); changed != nil {
-		err = changed // and what else is wrong may come from it
-	}
-	if err != nil {
+	if err := p.unchanged(ctx, set.open(ctx, &o)); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
 	return set, nil

@@ -35,8 +35,9 @@ func (o *fitOptions) checkResume() error {
 	return nil
 }
 
-// checkCheckpoint refuses a file to go on from that is none, or that was made with another -float, before the data are read,
-// which it has read as that training did. What is no regular file, as a pipe, can be read once: the training does that.
+// checkCheckpoint refuses a file to go on from that is none, or whose training had another -float than is given, before the data
+// are read; without -float it takes that of the training. What is no regular file, as a pipe, can be read once: the training does
+// that.
 func (o *fitOptions) checkCheckpoint() error {
 	if o.resume == "" {
 		return nil
@@ -56,7 +57,7 @@ func (o *fitOptions) checkCheckpoint() error {
 	content, _, err := file.Read(f, "largemvc-checkpoint")
 	var settings struct {
 		Float64 *bool
-		Float   string // of files of version 1
+		Float   string // of versions 1 to 3
 	}
 	if err == nil {
 		err = json.Unmarshal([]byte(content.Metadata[file.MetaConfig]), &settings)
