@@ -20,6 +20,16 @@ type mulArgs struct {
 	ahead int // distance from X to what is fetched into the cache
 }
 
+// stripsArgs: one row of Y (+)= X·B for some strips of columns, all of them whole.
+type stripsArgs struct {
+	k      int
+	x      unsafe.Pointer
+	b      unsafe.Pointer
+	stride int // between strips of B
+	y      unsafe.Pointer
+	load   int // as in mulArgs
+}
+
 // dotArgs: n rows of Y = old + X·B for a strip of columns, B packed as a vector of each column in turn.
 type dotArgs struct {
 	n           int

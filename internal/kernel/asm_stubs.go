@@ -8,6 +8,7 @@ package kernel
 
 var (
 	firstMul             [paths][2]int
+	firstStrips          [paths][2]int
 	firstDot             [paths][2]int
 	firstTmul            [paths][2]int
 	firstGram            [paths][2]int
@@ -45,6 +46,7 @@ var (
 )
 
 func callMul(int, *mulArgs)               {}
+func callStrips(int, *stripsArgs)         {}
 func callDot(int, *dotArgs)               {}
 func callTmul(int, *tmulArgs)             {}
 func callGram(int, *gramArgs)             {}

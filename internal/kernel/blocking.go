@@ -5,18 +5,20 @@ import "unsafe"
 // blocking is what a path's kernels were generated for: the sizes of the blocks that stay in its registers. They are
 // those of tools/kernelgen.
 type blocking struct {
-	width   int   // bytes of a vector
-	strip   int   // vectors of columns in a strip of Mul with lanes along m
-	columns int   // columns in a strip of Mul with lanes along k
-	tmul    []int // columns of A in a tile of TMulAdd of 1, 2, ... vectors of columns of X
-	step    int   // columns of A in a tile are a multiple of it but for the last tile: what is loaded at once
-	gram    int   // rows of each side in a tile of MulRowsT
-	sparse  int   // vectors of columns in a strip of MulSparse
-	chains  int   // sums in the loop of PeakFMA
+	width int // bytes of a vector
+	strip int // vectors of columns in a strip of Mul with lanes along m
+	// strips that a single row goes through side by side; 0: one after the other
+	together int
+	columns  int   // columns in a strip of Mul with lanes along k
+	tmul     []int // columns of A in a tile of TMulAdd of 1, 2, ... vectors of columns of X
+	step     int   // columns of A in a tile are a multiple of it but for the last tile: what is loaded at once
+	gram     int   // rows of each side in a tile of MulRowsT
+	sparse   int   // vectors of columns in a strip of MulSparse
+	chains   int   // sums in the loop of PeakFMA
 }
 
 var blockings = [paths]blocking{
-	pathAVX2:   {width: 32, strip: 2, columns: 6, tmul: []int{8, 6}, step: 1, gram: 3, sparse: 3, chains: 12},
+	pathAVX2:   {width: 32, strip: 2, together: 4, columns: 6, tmul: []int{8, 6}, step: 1, gram: 3, sparse: 3, chains: 12},
 	pathAVX512: {width: 64, strip: 4, columns: 10, tmul: []int{16, 13, 8}, step: 1, gram: 4, sparse: 4, chains: 12},
 	pathNEON:   {width: 16, strip: 4, columns: 6, tmul: []int{16, 12, 8, 6}, step: 2, gram: 4, sparse: 8, chains: 24},
 }

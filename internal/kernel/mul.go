@@ -49,7 +49,10 @@ func mulLanesM[T Float](n int, x []T, ldx int, b *Panel[T], y []T, ldy int, add 
 	var t T
 	size := int(unsafe.Sizeof(t))
 	l := lanes[T](b.path)
-	vectors := (b.m + l - 1) / l
+	vectors, done := (b.m+l-1)/l, 0
+	if n == 1 {
+		done = mulStrips(x, b, y, add)
+	}
 	first := firstMul[b.path][kind[T]()] - 1
 	kc := blockRows[T](b.k, stripVectors(b.path, vectors)*l)
 	args := mulArgs{ahead: aheadRows * ldx * size, ldx: ldx * size, ldy: ldy * size}
@@ -63,7 +66,7 @@ func mulLanesM[T Float](n int, x []T, ldx int, b *Panel[T], y []T, ldy int, add 
 			if load {
 				args.load = 1
 			}
-			for j, nv := 0, vectors; nv > 0; {
+			for j, nv := done, vectors-done/l; nv > 0; {
 				w := stripVectors(b.path, nv)
 				if nv -= w; nv == 0 {
 					last := b.m - j - (w-1)*l
@@ -85,6 +88,26 @@ func mulLanesM[T Float](n int, x []T, ldx int, b *Panel[T], y []T, ldy int, add 
 			clear(y[i*ldy+done : i*ldy+pad])
 		}
 	}
+}
+
+// mulStrips multiplies a single row by strips of B that are all of whole vectors, some side by side, where the path has kernels for
+// that. It returns the number of columns that it has done, the first ones.
+func mulStrips[T Float](x []T, b *Panel[T], y []T, add bool) (done int) {
+	var t T
+	size := int(unsafe.Sizeof(t))
+	together, width := blockings[b.path].together, blockings[b.path].strip*lanes[T](b.path)
+	if together == 0 {
+		return 0
+	}
+	args := stripsArgs{k: b.k, x: unsafe.Pointer(&x[0]), stride: b.k * width * size}
+	if add {
+		args.load = 1
+	}
+	for ; done+together*width <= b.m; done += together * width {
+		args.b, args.y = unsafe.Pointer(&b.data[done*b.k]), unsafe.Pointer(&y[done])
+		callStrips(firstStrips[b.path][kind[T]()], &args)
+	}
+	return done
 }
 
 func mulLanesK[T Float](n int, x []T, ldx int, b *Panel[T], y []T, ldy int, add bool) {

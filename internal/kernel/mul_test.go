@@ -100,7 +100,7 @@ func TestMulRowIndependent(t *testing.T) {
 func testMulRowIndependent[T Float](t *testing.T) {
 	r := generator()
 	for _, s := range []mulShape{{31, 784, 10}, {99, 200, 7}, {31, 130, 12}, {31, 10, 10}, {40, 301, 100},
-		{29, 600, 17}, {23, 50, 45}, {17, 1203, 64}} {
+		{29, 600, 17}, {23, 50, 45}, {17, 1203, 64}, {13, 700, 201}} {
 		x, b := normal[T](r, s.n*s.k), normal[T](r, s.k*s.m)
 		var p Panel[T]
 		Pack(&p, s.k, s.m, b, s.m)

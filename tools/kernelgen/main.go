@@ -28,6 +28,7 @@ type subject struct {
 
 var subjects = []subject{
 	{name: "mul", byType: true, amd64: mulKernels, arm64: neonMul},
+	{name: "strips", amd64: stripKernels},
 	{name: "dot", byType: true, amd64: dotKernels, arm64: neonDot},
 	{name: "tmul", byType: true, amd64: tmulKernels, arm64: neonTMul},
 	{name: "gram", amd64: gramKernels, arm64: neonGram},
