@@ -340,8 +340,8 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error
 //
 // It is 1 for views that a sample lacks, or where there is no other to compare with. With two views, both of a sample are
 // trusted alike. The training samples are judged each as if it were new; they must be given as they were to Fit, before an
-// Overwrite. The first call learns from at most 2,000 of them, which takes seconds. It needs Neighborhood.Neighbors, and a second
-// view.
+// Overwrite. The first call learns from at most 2,000 of them, which takes seconds; where its context ends, learning goes on for
+// the next one. It needs Neighborhood.Neighbors, and a second view.
 func (p *Predictor) ViewTrust(ctx context.Context, views []View) ([][]float64, error) {
 	in, err := p.checked(ctx, views)
 	if err != nil {
