@@ -154,7 +154,8 @@ func (p *Predictor) Dims() []int { return slices.Clone(p.dims) }
 // Inputs returns what the network sees of the views, in a new slice.
 func (p *Predictor) Inputs() []Input { return slices.Clone(p.inputs) }
 
-// ViewNames returns the names of the training views, "" for those without one, in a new slice.
+// ViewNames returns the names of the training views, "" for those without one, in a new slice. Predict refuses views that have
+// these names in another order.
 func (p *Predictor) ViewNames() []string { return slices.Clone(p.names) }
 
 // FeatureNames returns the names that the features of a training view had, in a new slice; nil if they had none or there is no
@@ -381,6 +382,9 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 	}
 	if len(views) != len(p.dims) {
 		return nil, fmt.Errorf("largemvc: %d views, the network was trained on %d", len(views), len(p.dims))
+	}
+	if err := p.checkOrder(views); err != nil {
+		return nil, err
 	}
 	for v, x := range views {
 		if x.in.Cols != p.dims[v] {
