@@ -141,9 +141,13 @@ func (p *Predictor) String() string {
 	return text
 }
 
-// Config returns the configuration of the fit with every default filled in, without Start.Labels, Start.Anchors, Progress
-// and ExtraLoss.
-func (p *Predictor) Config() Config { return p.config }
+// Config returns the configuration of the fit with every default filled in and copies of its modules, without Start.Labels,
+// Start.Anchors, Progress and ExtraLoss.
+func (p *Predictor) Config() Config {
+	c := p.config
+	c.Represent, c.Noise, c.Anchor = copied(c.Represent), copied(c.Noise), copied(c.Anchor)
+	return c
+}
 
 // Samples returns the number of training samples.
 func (p *Predictor) Samples() int { return p.samples }
@@ -167,8 +171,8 @@ func (p *Predictor) FeatureNames(view int) []string {
 	return slices.Clone(p.features[view])
 }
 
-// Anchors returns the anchors of an input (a view, without neighbours) in layer l, from 0 (the start) to L, m×its columns;
-// nil if there is no such layer or input.
+// Anchors returns the anchors of an input (a view, without neighbours) in layer l, from 0 (the start) to L, m×its columns, which
+// must not be changed, as the fields must not; nil if there is no such layer or input.
 func (p *Predictor) Anchors(l, input int) *mat.Dense {
 	if l < 0 || l >= len(p.anchors) || input < 0 || input >= len(p.inputs) {
 		return nil

@@ -1,6 +1,7 @@
 package largemvc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -276,5 +277,25 @@ func TestLabelsOfManyAreThoseOfTraining(t *testing.T) {
 	sameMatrix(t, "H", c.H, h)
 	if !slices.Equal(c.Labels, labels) || !slices.EqualFunc(c.Trust, trust, slices.Equal[[]float64]) {
 		t.Error("other labels, or another trust")
+	}
+}
+
+// The configuration that a model gives away may be changed for the next fit: the model and what is saved of it stay as they are.
+func TestConfigOfAModelIsACopy(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.5, 155, 5, 6)
+	p := mustFit(t, views, Config{Clusters: 3, Epochs: 1}).Predictor
+	var before, after bytes.Buffer
+	if _, err := p.WriteTo(&before); err != nil {
+		t.Fatal(err)
+	}
+	c := p.Config()
+	c.Represent.(*SoftThreshold).OneSided = true
+	c.Noise.(*RowShrink).Activation = SELU
+	c.Anchor.(*Procrustes).Detach = true
+	if _, err := p.WriteTo(&after); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(before.Bytes(), after.Bytes()) {
+		t.Error("the model's file is another one after its configuration was changed")
 	}
 }
