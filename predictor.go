@@ -149,6 +149,18 @@ func (p *Predictor) Config() Config {
 	return c
 }
 
+// WithWorkers returns the predictor with a number of goroutines for each of its calls, 0 for GOMAXPROCS. Without it they are
+// those of the fit (machine.Options.Workers), which a file keeps, and which need not suit the machine that labels new samples or
+// a server that serves many at once. It has all else in common with p, and the same results.
+func (p *Predictor) WithWorkers(workers int) *Predictor {
+	if p == nil {
+		return nil
+	}
+	out := *p
+	out.config.Machine.Workers = min(max(workers, 0), parallel.MostWorkers)
+	return &out
+}
+
 // Samples returns the number of training samples.
 func (p *Predictor) Samples() int { return p.samples }
 
