@@ -110,7 +110,8 @@ type Neighborhood struct {
 // Start is where the first anchors come from. Labels and Anchors take the place of the Method; they exclude each other.
 type Start struct {
 	Method StartMethod // default preset (StartScaled, paper and without neighbours: StartJoint)
-	// Labels, n values from 0 to m−1, make the anchors P_v = polar(ZᵀX_v) for their one-hot matrix Z.
+	// Labels, n values from 0 to m−1, make the anchors P_v = polar(ZᵀX_v) for their one-hot matrix Z. What is found is numbered
+	// by size all the same: score.Contingency.Match says which cluster is which of these.
 	Labels []int
 	// Anchors, one m×d_v matrix a view in the coordinates of the preprocessed views, are the anchors. They need
 	// Neighborhood.Neighbors: None.

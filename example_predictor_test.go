@@ -10,6 +10,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/choose"
+	"github.com/largemvc/largemvc/score"
 )
 
 // shapesAndColours are 2n samples in two views, which fall into two groups.
@@ -133,4 +134,51 @@ func Example_chooseClusters() {
 	// 2 clusters: two halves of the samples agree to 0.1
 	// 3 clusters: two halves of the samples agree to 1.0
 	// 4 clusters: two halves of the samples agree to 0.7
+}
+
+// A model is trained again on other samples, from the labels that the old one gives them; the clusters keep their old numbers by
+// the samples that both know.
+func ExampleStart_labels() {
+	ctx := context.Background()
+	config := largemvc.Config{Clusters: 2}
+	old, err := largemvc.Fit(ctx, shapesAndColours(20), config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	today := shapesAndColours(30)
+	for v, x := range today { // of the first kind 10 samples fewer, so that the clusters change their places
+		today[v] = x.Take(numbers(10, 60))
+	}
+	was, err := old.Predict(ctx, today)
+	if err != nil {
+		log.Fatal(err)
+	}
+	config.Start.Labels = was
+	c, err := largemvc.Fit(ctx, today, config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	table, err := score.NewContingency(was, c.Labels)
+	if err != nil {
+		log.Fatal(err)
+	}
+	number, err := table.Match() // of the old cluster, by that of the new one
+	if err != nil {
+		log.Fatal(err)
+	}
+	for k, size := range c.Sizes {
+		fmt.Printf("cluster %d of %d samples was cluster %d\n", k, size, number[k])
+	}
+	// Output:
+	// cluster 0 of 30 samples was cluster 1
+	// cluster 1 of 20 samples was cluster 0
+}
+
+// numbers are those from lo to hi−1.
+func numbers(lo, hi int) []int {
+	out := make([]int, 0, hi-lo)
+	for i := lo; i < hi; i++ {
+		out = append(out, i)
+	}
+	return out
 }

@@ -141,9 +141,25 @@ func (p *Predictor) String() string {
 	return text
 }
 
-// Config returns the configuration of the fit with every default filled in, without Start.Labels, Start.Anchors, Progress
-// and ExtraLoss.
-func (p *Predictor) Config() Config { return p.config }
+// Config returns the configuration of the fit with every default filled in and copies of its modules, without Start.Labels,
+// Start.Anchors, Progress and ExtraLoss.
+func (p *Predictor) Config() Config {
+	c := p.config
+	c.Represent, c.Noise, c.Anchor = copied(c.Represent), copied(c.Noise), copied(c.Anchor)
+	return c
+}
+
+// WithWorkers returns the predictor with a number of goroutines for each of its calls, 0 for GOMAXPROCS. Without it they are
+// those of the fit (machine.Options.Workers), which a file keeps, and which need not suit the machine that labels new samples or
+// a server that serves many at once. It has all else in common with p, and the same results.
+func (p *Predictor) WithWorkers(workers int) *Predictor {
+	if p == nil {
+		return nil
+	}
+	out := *p
+	out.config.Machine.Workers = min(max(workers, 0), parallel.MostWorkers)
+	return &out
+}
 
 // Samples returns the number of training samples.
 func (p *Predictor) Samples() int { return p.samples }
@@ -154,7 +170,8 @@ func (p *Predictor) Dims() []int { return slices.Clone(p.dims) }
 // Inputs returns what the network sees of the views, in a new slice.
 func (p *Predictor) Inputs() []Input { return slices.Clone(p.inputs) }
 
-// ViewNames returns the names of the training views, "" for those without one, in a new slice.
+// ViewNames returns the names of the training views, "" for those without one, in a new slice. Predict refuses views that have
+// these names in another order.
 func (p *Predictor) ViewNames() []string { return slices.Clone(p.names) }
 
 // FeatureNames returns the names that the features of a training view had, in a new slice; nil if they had none or there is no
@@ -166,8 +183,8 @@ func (p *Predictor) FeatureNames(view int) []string {
 	return slices.Clone(p.features[view])
 }
 
-// Anchors returns the anchors of an input (a view, without neighbours) in layer l, from 0 (the start) to L, m×its columns;
-// nil if there is no such layer or input.
+// Anchors returns the anchors of an input (a view, without neighbours) in layer l, from 0 (the start) to L, m×its columns, which
+// must not be changed, as the fields must not; nil if there is no such layer or input.
 func (p *Predictor) Anchors(l, input int) *mat.Dense {
 	if l < 0 || l >= len(p.anchors) || input < 0 || input >= len(p.inputs) {
 		return nil
@@ -340,8 +357,8 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error
 //
 // It is 1 for views that a sample lacks, or where there is no other to compare with. With two views, both of a sample are
 // trusted alike. The training samples are judged each as if it were new; they must be given as they were to Fit, before an
-// Overwrite. The first call learns from at most 2,000 of them, which takes seconds. It needs Neighborhood.Neighbors, and a second
-// view.
+// Overwrite. The first call learns from at most 2,000 of them, which takes seconds; where its context ends, learning goes on for
+// the next one. It needs Neighborhood.Neighbors, and a second view.
 func (p *Predictor) ViewTrust(ctx context.Context, views []View) ([][]float64, error) {
 	in, err := p.checked(ctx, views)
 	if err != nil {
@@ -381,6 +398,9 @@ func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, err
 	}
 	if len(views) != len(p.dims) {
 		return nil, fmt.Errorf("largemvc: %d views, the network was trained on %d", len(views), len(p.dims))
+	}
+	if err := p.checkOrder(views); err != nil {
+		return nil, err
 	}
 	for v, x := range views {
 		if x.in.Cols != p.dims[v] {

@@ -1,6 +1,7 @@
 package largemvc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/machine"
 )
 
 // The same sample has the same bits alone, in any company and at any place, from many goroutines at once, and whatever
@@ -276,5 +278,55 @@ func TestLabelsOfManyAreThoseOfTraining(t *testing.T) {
 	sameMatrix(t, "H", c.H, h)
 	if !slices.Equal(c.Labels, labels) || !slices.EqualFunc(c.Trust, trust, slices.Equal[[]float64]) {
 		t.Error("other labels, or another trust")
+	}
+}
+
+// The configuration that a model gives away may be changed for the next fit: the model and what is saved of it stay as they are.
+func TestConfigOfAModelIsACopy(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.5, 155, 5, 6)
+	p := mustFit(t, views, Config{Clusters: 3, Epochs: 1}).Predictor
+	var before, after bytes.Buffer
+	if _, err := p.WriteTo(&before); err != nil {
+		t.Fatal(err)
+	}
+	c := p.Config()
+	c.Represent.(*SoftThreshold).OneSided = true
+	c.Noise.(*RowShrink).Activation = SELU
+	c.Anchor.(*Procrustes).Detach = true
+	if _, err := p.WriteTo(&after); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(before.Bytes(), after.Bytes()) {
+		t.Error("the model's file is another one after its configuration was changed")
+	}
+}
+
+// The number of goroutines that label new samples is the caller's choice, whatever the fit had, and changes no bit.
+func TestWithWorkers(t *testing.T) {
+	views, _ := blobViews(700, 3, 0.5, 156, 5, 6)
+	p := mustFit(t, views, Config{Clusters: 3, Epochs: 1, Machine: machine.Options{Workers: 1}}).Predictor
+	want, err := p.Assign(t.Context(), views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for asked, workers := range map[int]int{0: 0, 3: 3, -1: 0, 1 << 20: 4096} {
+		q := p.WithWorkers(asked)
+		got, err := q.Assign(t.Context(), views)
+		if err != nil || !slices.Equal(got.Near, want.Near) || !slices.Equal(got.Labels, want.Labels) {
+			t.Errorf("%d workers: other labels or distances, or %v", asked, err)
+		}
+		if q.Config().Machine.Workers != workers || p.Config().Machine.Workers != 1 {
+			t.Errorf("%d and %d workers, want %d and 1", q.Config().Machine.Workers, p.Config().Machine.Workers, workers)
+		}
+		var b bytes.Buffer
+		if _, err := q.WriteTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		if loaded, err := ReadPredictor(&b); err != nil || loaded.Config().Machine.Workers != workers {
+			t.Errorf("%d workers do not come out of a file: %v", workers, err)
+		}
+	}
+	if q := (*Predictor)(nil).WithWorkers(1); q != nil {
+		t.Errorf("%v of none", q)
 	}
 }

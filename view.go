@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -100,7 +101,8 @@ func RowsView(source RowSource) (v View) {
 	return View{in: view.View{Rows: n, Cols: d, Source: source}}
 }
 
-// Named returns the view with a name for messages and reports.
+// Named returns the view with a name for messages and reports. A model keeps it, and refuses views that have the names of the
+// training in another order; other names are taken as they stand.
 func (v View) Named(name string) View {
 	v.in.Name = name
 	return v
@@ -255,6 +257,20 @@ func checkSamples(views []View, n int) error {
 		}
 	}
 	return nil
+}
+
+// checkOrder refuses views that have the names of the training in another order. Other names say nothing: today's file may be
+// called differently.
+func (p *Predictor) checkOrder(views []View) error {
+	given := make([]string, len(views))
+	for v, x := range views {
+		given[v] = x.in.Name
+	}
+	if slices.Equal(given, p.names) || !slices.Equal(slices.Sorted(slices.Values(given)), slices.Sorted(slices.Values(p.names))) {
+		return nil
+	}
+	return fmt.Errorf("largemvc: the views are %s, the network was trained on %s: give them in that order",
+		strings.Join(given, ", "), strings.Join(p.names, ", "))
 }
 
 // checkFeatures refuses features that have other names than in the training, or the same in another order. Views without

@@ -34,9 +34,6 @@ func (o *predictOptions) predictFromDisk(
 		return err
 	}
 	defer func() { err = in.closing(err) }()
-	if err := checkOrder(model.ViewNames(), in.names); err != nil {
-		return err
-	}
 	read := time.Now()
 	p := &prediction{
 		Model: o.model, Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing,

@@ -62,5 +62,5 @@ func (o *modelOptions) readModel(ctx context.Context, bar *progress.Bar) (*large
 	if err != nil {
 		return nil, nil, err
 	}
-	return model, in, checkOrder(model.ViewNames(), in.names)
+	return model, in, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -261,22 +260,6 @@ func (p *prediction) drift() string {
 		return text + ": some are not like those of the training"
 	}
 	return text + ": they are like those of the training"
-}
-
-// checkOrder refuses views that have the names of the training in another order. Other names say nothing: today's file
-// may be called differently.
-func checkOrder(trained, given []string) error {
-	if slices.Equal(trained, given) {
-		return nil
-	}
-	a, b := slices.Clone(trained), slices.Clone(given)
-	slices.Sort(a)
-	slices.Sort(b)
-	if slices.Equal(a, b) {
-		return fmt.Errorf("the views are %s, the model was trained on %s: give them in that order",
-			strings.Join(given, ", "), strings.Join(trained, ", "))
-	}
-	return nil
 }
 
 // table writes the report for people.

@@ -129,7 +129,7 @@ func TestPredictErrors(t *testing.T) {
 		{broken, path, "", "broken"},
 		{model, one, "", "one.npy"},
 		{model, csvFile, "", "1 views, the network was trained on 2"},
-		{model, path, "-views X1,X0", "the views are X1, X0, the model was trained on X0, X1"},
+		{model, path, "-views X1,X0", "the views are X1, X0, the network was trained on X0, X1"},
 		{model, path, "-views X0,X0", "features"},
 		{model, path, "-out " + folder, "is a folder"},
 	} {

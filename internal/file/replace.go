@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 )
@@ -72,10 +73,11 @@ func Writable(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// createBeside makes a temporary file in the folder of path.
+// createBeside makes a temporary file in the folder of path. Its name is drawn: a process that is killed leaves its file behind,
+// and in a container every process that comes after it has the same number.
 func createBeside(path string) (*os.File, error) {
 	for i := 0; ; i++ {
-		name := fmt.Sprintf("%s.%d-%d.tmp", path, os.Getpid(), i)
+		name := fmt.Sprintf("%s.%d-%08x.tmp", path, os.Getpid(), rand.Uint32())
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if !errors.Is(err, fs.ErrExist) || i > 1000 {
 			return f, err

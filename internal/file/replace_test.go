@@ -3,6 +3,7 @@ package file
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -89,5 +90,30 @@ func TestReplace(t *testing.T) {
 	}
 	if got := names(); !slices.Equal(got, []string{"link", "name"}) && !slices.Equal(got, []string{"name"}) {
 		t.Errorf("the folder holds %q", got)
+	}
+}
+
+// What processes of the same number have left when they were killed, as in a container whose program is process 1 each time it
+// is started again, keeps no later one from writing.
+func TestReplaceBesideLeftovers(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "name")
+	const left = 1100
+	for i := range left {
+		if err := os.WriteFile(fmt.Sprintf("%s.%d-%d.tmp", path, os.Getpid(), i), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Writable(path); err != nil {
+		t.Error(err)
+	}
+	if err := Replace(path, func(w io.Writer) error { _, err := io.WriteString(w, "content"); return err }); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "content" {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+	if files, err := os.ReadDir(folder); err != nil || len(files) != left+1 {
+		t.Errorf("%d files, %v", len(files), err)
 	}
 }

@@ -23,6 +23,7 @@ type judging[T kernel.Float] struct {
 	known *trust.Rows[T] // nil with exact neighbours, whose index has the rows
 	look  []appearance   // of the views; nil: there is one view alone, or the file did not have it
 	once  sync.Once
+	ready chan struct{} // is there after once, and closed when judge or err is
 	judge *trust.Judge[T]
 	err   error
 }
@@ -33,14 +34,8 @@ func (s *Transform[T]) Trust(ctx context.Context, views []view.View, workers int
 		return nil, trust.ErrOneView
 	}
 	j := s.judging
-	j.once.Do(func() { // It belongs to all who ask, so none of them can call it off.
-		var known trust.Rows[T]
-		if known, j.err = s.known(); j.err == nil {
-			j.judge, j.err = trust.New(context.WithoutCancel(ctx), known, j.seed, workers)
-		}
-	})
-	if j.err != nil {
-		return nil, j.err
+	if err := s.learn(ctx, workers); err != nil {
+		return nil, err
 	}
 	n, out := views[0].Rows, make([][]float64, len(views))
 	for v := range out {
@@ -63,6 +58,31 @@ func (s *Transform[T]) Trust(ctx context.Context, views []view.View, workers int
 		}
 		return err
 	})
+}
+
+// learn waits until the judge is there, which the first who asks has made.
+func (s *Transform[T]) learn(ctx context.Context, workers int) error {
+	j := s.judging
+	j.once.Do(func() {
+		j.ready = make(chan struct{})
+		go func() { // It belongs to all who ask, so none of them can call it off, and none has to wait for it either.
+			defer close(j.ready)
+			j.err = parallel.Caught(func() error {
+				known, err := s.known()
+				if err != nil {
+					return err
+				}
+				j.judge, err = trust.New(context.WithoutCancel(ctx), known, j.seed, workers)
+				return err
+			})
+		}()
+	})
+	select {
+	case <-j.ready:
+		return j.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // odd returns how odd the rows of samples look.
