@@ -91,6 +91,7 @@ func InspectContext(ctx context.Context, paths []string, o Options) (*Report, er
 	if err == nil {
 		defer p.close()
 		r.fill(p, &o)
+		r.Problem = p.unchanged(ctx, r.Problem)
 	}
 	if r.Reading.Views == nil { // what was found before a problem
 		r.Reading = Reading{LeftOut: p.left, Notes: p.notes, Warnings: p.warnings, IDs: p.aboutIDs}

@@ -42,9 +42,9 @@ func OpenContext(ctx context.Context, paths []string, o Options) (*Set, error) {
 }
 
 // unchanged returns an error if a file has been written since it was opened, in place of one of reading, which may come from
-// that; else that one. A reading that was called off stays so.
+// that; else that one. A reading that was called off stays so; one that came to its end does not count if a file was changed.
 func (p *plan) unchanged(ctx context.Context, reading error) error {
-	if ctx.Err() != nil {
+	if calledOff(ctx, reading) {
 		return reading
 	}
 	for _, s := range p.sources {
@@ -142,6 +142,7 @@ func newPlan(paths []string, o *Options) (*plan, error) {
 	p := &plan{}
 	err := p.prepare(paths, o)
 	if err != nil {
+		err = p.unchanged(o.ctx, err)
 		p.close()
 	}
 	return p, err

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -90,9 +91,26 @@ func openSource(path string, as role, o *Options, lim *limits) (*source, error) 
 	}
 	s := &source{path: path, role: as, size: info.Size(), opened: info, close: f.Close}
 	if err := s.list(f, o, lim); err != nil {
-		return nil, errors.Join(named(path, err), f.Close())
+		return nil, errors.Join(s.blamed(o.ctx, named(path, err)), f.Close())
 	}
 	return s, nil
+}
+
+// blamed returns an error if the file has been written since it was opened, in place of one of reading, nil too; else that
+// one. A half line or a wrong checksum may come from who writes the file at the same time, and is no fault in its content. A
+// reading that was called off stays so.
+func (s *source) blamed(ctx context.Context, reading error) error {
+	if !calledOff(ctx, reading) {
+		if err := s.unchanged(); err != nil {
+			return err
+		}
+	}
+	return reading
+}
+
+// calledOff tells whether a reading has failed after its context was done. A nil context is never done.
+func calledOff(ctx context.Context, reading error) bool {
+	return reading != nil && ctx != nil && ctx.Err() != nil
 }
 
 // unchanged returns an error if the file has been written since it was opened: what was read before and after that belongs to
@@ -109,8 +127,8 @@ func (s *source) unchanged() error {
 	if now.Size() == s.opened.Size() && now.ModTime().Equal(s.opened.ModTime()) {
 		return nil
 	}
-	return fileError(s.path, errors.New("was changed while it was in use (it had "+size(s.opened.Size())+", written at "+
-		s.opened.ModTime().Format(timeForm)+", and has "+size(now.Size())+", written at "+now.ModTime().Format(timeForm)+
+	return fileError(s.path, errors.New("was changed while it was in use (it had "+size(s.opened.Size())+", written or touched at "+
+		s.opened.ModTime().Format(timeForm)+", and has "+size(now.Size())+", written or touched at "+now.ModTime().Format(timeForm)+
 		"): read it again when it is complete"))
 }
 
