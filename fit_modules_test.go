@@ -593,3 +593,34 @@ func TestEncoder(t *testing.T) {
 		}
 	}
 }
+
+// The unit of ρ that Fit measures is known to whoever labels new samples beside a module of a user's own, after Load too.
+func TestMeasuredUnitBesideOwnModule(t *testing.T) {
+	t.Parallel()
+	views, _ := blobViews(60, 3, 0.7, 301, 9, 6)
+	c := Config{
+		Clusters: 3, Epochs: 3, Preset: PresetPaper, Represent: &ownSoft{}, Noise: &RowShrink{Rho0: 0.3, DataScale: true},
+	}
+	got := mustFit(t, views, c)
+	labels, err := got.Predict(context.Background(), views)
+	if err != nil || !slices.Equal(labels, got.Labels) {
+		t.Fatalf("%v, %v, want %v", err, labels, got.Labels)
+	}
+	var file bytes.Buffer
+	if _, err := got.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := ReadPredictor(&file, &ownSoft{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := loaded.Transform(context.Background(), views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := got.Transform(context.Background(), views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameMatrix(t, "H", again, want)
+}
