@@ -392,3 +392,23 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 	}
 	checkResult(t, views, got)
 }
+
+// A training whose gradient is not finite leaves a checkpoint that can be read, though the moments of its step are not finite.
+func TestResumeAfterGradientThatIsNotFinite(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.8, 32, 6, 4)
+	path := filepath.Join(t.TempDir(), "checkpoint")
+	steep := func(net Network) (*Node, error) { // a root at 0, whose slope is infinite
+		return gorgonia.Sqrt(must(gorgonia.Sub(net.Learnables()[0], constantOf(net, 0.01))))
+	}
+	config := Config{Clusters: 3, Epochs: 3, Preset: PresetPaper, ExtraLoss: steep, Checkpoint: Checkpoint{Path: path}}
+	want, err := Fit(context.Background(), views, config)
+	var diverged, again *DivergedError
+	if !errors.As(err, &diverged) || want == nil {
+		t.Fatal(err)
+	}
+	got, err := Resume(context.Background(), views, path, func(c *Config) { c.ExtraLoss = steep })
+	if !errors.As(err, &again) || again.Error() != diverged.Error() {
+		t.Fatalf("%v, want %v", err, diverged)
+	}
+	sameResult(t, want, got)
+}

@@ -593,3 +593,66 @@ func TestEncoder(t *testing.T) {
 		}
 	}
 }
+
+// The unit of ρ that Fit measures is known to whoever labels new samples beside a module of a user's own, after Load too.
+func TestMeasuredUnitBesideOwnModule(t *testing.T) {
+	t.Parallel()
+	views, _ := blobViews(60, 3, 0.7, 301, 9, 6)
+	c := Config{
+		Clusters: 3, Epochs: 3, Preset: PresetPaper, Represent: &ownSoft{}, Noise: &RowShrink{Rho0: 0.3, DataScale: true},
+	}
+	got := mustFit(t, views, c)
+	labels, err := got.Predict(context.Background(), views)
+	if err != nil || !slices.Equal(labels, got.Labels) {
+		t.Fatalf("%v, %v, want %v", err, labels, got.Labels)
+	}
+	var file bytes.Buffer
+	if _, err := got.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := ReadPredictor(&file, &ownSoft{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := loaded.Transform(context.Background(), views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := got.Transform(context.Background(), views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameMatrix(t, "H", again, want)
+}
+
+// squares is a loss of squares of H and P, which Gorgonia may compute in their place.
+func squares(net Network) (*Node, error) {
+	h := must(net.H(net.Env().Layers))
+	p := must(net.P(net.Env().Layers, 0))
+	return gorgonia.Add(must(gorgonia.Mean(must(gorgonia.Square(h)))), must(gorgonia.Mean(must(gorgonia.Square(p)))))
+}
+
+// An ExtraLoss that overwrites the nodes that it was given spoils nothing of the result: not without gradients, as of a training
+// that was over and is resumed.
+func TestExtraLossOverwritesNodes(t *testing.T) {
+	t.Parallel()
+	views, _ := blobViews(60, 3, 0.7, 301, 9, 6)
+	for _, samples := range []int{0, 60} {
+		noise := &trainedAlone{samples: samples}
+		path := filepath.Join(t.TempDir(), "state")
+		c := Config{
+			Clusters: 3, Epochs: 3, Preset: PresetPaper, Noise: noise, ExtraLoss: squares, Checkpoint: Checkpoint{Path: path},
+		}
+		want := mustFit(t, views, c)
+		got, err := Resume(context.Background(), views, path, func(c *Config) { c.Noise, c.ExtraLoss = noise, squares })
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameMatrix(t, "H", got.H, want.H)
+		for v := range want.P {
+			if !mat.Equal(got.P[v], want.P[v]) {
+				t.Errorf("other anchors of input %d", v)
+			}
+		}
+	}
+}

@@ -202,6 +202,9 @@ func (r *runState) saved() *checkpoint.Run {
 	}
 	out := r.Run
 	out.Status = r.status.String()
+	if r.status == Diverged { // it takes no further step, and its moments may be those of a gradient that is not finite
+		out.Adam.Steps, out.Adam.First, out.Adam.Second = 0, nil, nil
+	}
 	if e := r.failure; e != nil {
 		out.Failure = &checkpoint.Failure{Epoch: e.Epoch, Loss: e.Loss}
 		if e.Err != nil {

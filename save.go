@@ -464,6 +464,9 @@ func (p *Predictor) fill(modules [3]Module) error {
 	e := p.site(1, 1)
 	return guarded(func() error {
 		for i, m := range modules {
+			if shrink, ok := m.(*RowShrink); ok && shrink.DataScale && shrink.Scale == nil { // which Fit has measured
+				shrink.Scale = slices.Clone(p.scale)
+			}
 			if err := m.Init(e); err != nil {
 				return err
 			}

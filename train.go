@@ -340,6 +340,7 @@ func readModel(m *Model[Represent, Noise, Anchor]) (*readOuts, error) {
 	if r.net, ok = m.net.(unfold.PerModule); !ok {
 		return nil, fmt.Errorf("largemvc: a network of type %T", m.net)
 	}
+	r.net.ReadApart() // an op of the ExtraLoss may overwrite what it was given
 	var err error
 	if r.h, err = m.H(m.env.Layers); err != nil {
 		return nil, err

@@ -53,6 +53,7 @@ type perModule[T kernel.Float] struct {
 	ps      [][]*Node // [l][v]
 	ts      [][]*Node // [l][v], nil where E = 0
 	reads   map[string]*Node
+	apart   string // what the labels of these begin with
 
 	viewLoss []float64 // of the last run
 }
@@ -64,6 +65,8 @@ type PerModule interface {
 	ViewLoss() []float64
 	// Codes returns the node of what the network sees of view v, nil where that is the view itself.
 	Codes(v int) *Node
+	// ReadApart has H, P and T give other copies from now on than they have given: who has those may overwrite them.
+	ReadApart()
 }
 
 func (n *perModule[T]) ViewLoss() []float64 { return n.viewLoss }
@@ -326,11 +329,16 @@ func (n *perModule[T]) read(what string, node *Node) (*Node, error) {
 	if c, ok := n.reads[what]; ok {
 		return c, nil
 	}
-	c, err := hold(n.b, what, node)
+	c, err := hold(n.b, n.apart+what, node)
 	if err == nil {
 		n.reads[what] = c
 	}
 	return c, err
+}
+
+func (n *perModule[T]) ReadApart() { // nodes of one label and input would be one node again
+	clear(n.reads)
+	n.apart += "another "
 }
 
 func (n *perModule[T]) H(l int) (*Node, error) {
