@@ -73,14 +73,16 @@ func Writable(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// createBeside makes a temporary file in the folder of path. Its name is drawn: a process that is killed leaves its file behind,
-// and in a container every process that comes after it has the same number.
+// createBeside makes a temporary file in the folder of path. Its name is drawn where the first one is taken: a process that is
+// killed leaves its file behind, and in a container every process that comes after it has the same number. The first is not
+// drawn, so that two failures of one kind have one message.
 func createBeside(path string) (*os.File, error) {
+	name := fmt.Sprintf("%s.%d-0.tmp", path, os.Getpid())
 	for i := 0; ; i++ {
-		name := fmt.Sprintf("%s.%d-%08x.tmp", path, os.Getpid(), rand.Uint32())
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if !errors.Is(err, fs.ErrExist) || i > 1000 {
 			return f, err
 		}
+		name = fmt.Sprintf("%s.%d-%08x.tmp", path, os.Getpid(), rand.Uint32())
 	}
 }
