@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/largemvc/largemvc/internal/textfile"
 )
 
 const (
-	maxLine   = 1 << 26 // bytes of one line of a CSV file
-	maxFields = 1 << 21 // of one line
+	maxLine   = textfile.MaxLine // bytes of one line of a CSV file
+	maxFields = 1 << 21          // of one line
 )
 
 // skippedLine is what a line without data counts for, in bytes that could be unpacked in its time.
@@ -35,18 +37,6 @@ type lineReader struct {
 	lastComment []byte
 }
 
-// sheetError tells whether a line begins with what a spreadsheet writes for a value that it cannot compute, and not with a
-// comment.
-func sheetError(line []byte) bool {
-	for _, e := range []string{"#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!"} {
-		rest, ok := bytes.CutPrefix(line, []byte(e))
-		if ok && (len(rest) == 0 || bytes.IndexByte([]byte(",;\t| \r\n"), rest[0]) >= 0) {
-			return true
-		}
-	}
-	return false
-}
-
 func newLineReader(r io.Reader, delimiter byte, lim *limits) *lineReader {
 	return &lineReader{r: newBuffered(r), delimiter: delimiter, lim: lim}
 }
@@ -60,7 +50,7 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		l.lines++
 		l.number = l.lines
-		comment := len(line) > 0 && line[0] == '#' && !sheetError(line)
+		comment := textfile.IsComment(line)
 		if comment && l.keepComment {
 			if l.lastComment, err = l.extend(l.lastComment[:0], line); err != nil {
 				return nil, err

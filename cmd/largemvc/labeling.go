@@ -70,8 +70,8 @@ func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
 		return nil, err
 	}
 	var texts []string
-	for line := 1; ; line++ {
-		if line > 1 || !header {
+	for first := true; ; first = false {
+		if line, _ := r.FieldPos(0); !first || !header {
 			text := strings.TrimSpace(record[at])
 			if missingLabel(text) {
 				but := ""
@@ -117,21 +117,25 @@ func (k *keyColumn) add(value string, line int) {
 	k.values = append(k.values, value)
 }
 
-// newTable returns the reader of the records of a CSV or TSV file.
+// newTable returns the reader of the records of a CSV or TSV file, whose comments it passes over as the reader of data does.
+// FieldPos of it tells the lines of the file.
 func newTable(text *bufio.Reader) *csv.Reader {
-	r := csv.NewReader(text)
-	r.Comma, r.ReuseRecord, r.TrimLeadingSpace = separator(text), true, true
+	records := bufio.NewReaderSize(textfile.Records(text), 1<<16)
+	r := csv.NewReader(records)
+	r.Comma, r.ReuseRecord, r.TrimLeadingSpace = separator(records), true, true
 	return r
 }
 
-// separator is a tab, a semicolon or a comma: what the first line has most of.
-func separator(file *bufio.Reader) rune {
-	line, _ := file.Peek(4096) // less than that is as good
+// separator is a tab, a semicolon, a bar or a comma: what the first line that is not empty has most of.
+func separator(records *bufio.Reader) rune {
+	line, _ := records.Peek(1 << 16) // less than that is as good, and an error comes again
+	line = bytes.TrimLeft(line, "\r\n")
+	line = line[:min(len(line), 4096)]
 	if end := bytes.IndexByte(line, '\n'); end >= 0 {
 		line = line[:end]
 	}
 	best, most := ',', 0
-	for _, c := range ",;\t" {
+	for _, c := range ",;\t|" {
 		if n := bytes.Count(line, []byte(string(c))); n > most {
 			best, most = c, n
 		}

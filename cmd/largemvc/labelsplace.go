@@ -19,11 +19,15 @@ func (o *dataOptions) placeLabels(labels []int, ids []string, r *dataset.Reading
 	if labels == nil || o.id == "none" || strings.Contains(r.IDs, "joined by") || !strings.HasSuffix(r.IDs, " of "+o.labels) {
 		return nil
 	}
-	samples, own, err := sampleColumn(o.labels)
+	samples, lines, own, err := sampleColumn(o.labels)
 	if err != nil || len(samples) != len(labels) {
-		return nil // the reader of data understood more of the file than this does
+		// The reader of data understood more of the file than this does, as where the header is a comment.
+		if !strings.HasSuffix(r.IDs, " from column sample of "+o.labels) || len(ids) != len(labels) {
+			return nil
+		}
+		samples, lines, own = ids, make([]int, len(ids)), false
 	}
-	at, err := places(samples)
+	at, err := places(samples, lines)
 	switch {
 	case err != nil && own:
 		return fmt.Errorf("%s: %w, and the data have no ids to join the labels by: give all samples of the data, or match the "+
@@ -44,22 +48,22 @@ func (o *dataOptions) placeLabels(labels []int, ids []string, r *dataset.Reading
 	return nil
 }
 
-// sampleColumn returns the column sample of a CSV file, nil without, and whether the file has the columns of what -out writes.
-func sampleColumn(path string) (samples []string, own bool, err error) {
+// sampleColumn returns the column sample of a CSV file, nil without, with the lines of its values, and whether the file has the
+// columns of what -out writes.
+func sampleColumn(path string) (samples []string, lines []int, own bool, err error) {
 	text, err := textfile.Open(path)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	defer text.Close()
 	r := newTable(text.Reader)
-	r.Comment = '#' // as the reader of data has it
 	record, err := r.Read()
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	at := columnNamed(record, "sample")
 	if at < 0 {
-		return nil, false, nil
+		return nil, nil, false, nil
 	}
 	own = true
 	for _, name := range []string{"label", "near", "next"} {
@@ -68,28 +72,29 @@ func sampleColumn(path string) (samples []string, own bool, err error) {
 	for {
 		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			return samples, own, nil
+			return samples, lines, own, nil
 		}
 		if err != nil {
-			return nil, false, err
+			return nil, nil, false, err
 		}
-		samples = append(samples, strings.TrimSpace(record[at]))
+		line, _ := r.FieldPos(at)
+		samples, lines = append(samples, strings.TrimSpace(record[at])), append(lines, line)
 	}
 }
 
-// places reads the numbers of samples, which are each of those from 0 once.
-func places(samples []string) ([]int, error) {
-	at, line := make([]int, len(samples)), make([]int, len(samples))
+// places reads the numbers of samples, which are each of those from 0 once, and stand in the given lines of a file.
+func places(samples []string, lines []int) ([]int, error) {
+	at, first := make([]int, len(samples)), make([]int, len(samples)) // first: where a number stands, plus 1
 	for i, text := range samples {
 		k, err := strconv.Atoi(text)
 		if err != nil || k < 0 || k >= len(samples) {
-			return nil, fmt.Errorf("line %d: the sample %q is not one of 0 to %d, the samples of the data", i+2, text,
+			return nil, fmt.Errorf("line %d: the sample %q is not one of 0 to %d, the samples of the data", lines[i], text,
 				len(samples)-1)
 		}
-		if line[k] > 0 {
-			return nil, fmt.Errorf("lines %d and %d have the same sample, %d", line[k], i+2, k)
+		if first[k] > 0 {
+			return nil, fmt.Errorf("lines %d and %d have the same sample, %d", lines[first[k]-1], lines[i], k)
 		}
-		at[i], line[k] = k, i+2
+		at[i], first[k] = k, i+1
 	}
 	return at, nil
 }

@@ -43,6 +43,13 @@ func TestLabelsInAnotherOrder(t *testing.T) {
 		append(fit, "-labels", writeText(t, "sorted.csv.gz", gzipped(t, text(mixed)))),
 		append(fit, "-labels", writeText(t, "wide.csv", inUTF16(text(mixed)))),
 		append(fit, "-labels", writeText(t, "comment.csv", "# sorted\n"+text(mixed))),
+		append(fit, "-labels", writeText(t, "semicolons.csv", "# sorted by label\n"+
+			strings.ReplaceAll(text(mixed), ",", ";"))),
+		append(fit, "-labels", writeText(t, "tabs.csv", "# sorted, by label, of all\n"+
+			strings.ReplaceAll(text(mixed), ",", "\t"))),
+		append(fit, "-labels", writeText(t, "blank.csv", "\n\n"+strings.ReplaceAll(text(bare), ",", ";"))),
+		append(fit, "-labels", writeText(t, "bars.csv", strings.ReplaceAll(text(bare), ",", "|"))),
+		append(fit, "-labels", writeText(t, "header.csv", "# "+text(bare))),
 		{"predict", "-data", path, "-model", model, "-labels", sorted},
 		{"predict", "-data", path, "-model", model, "-labels", sorted, "-from-disk"},
 	} {
@@ -71,6 +78,9 @@ func TestLabelsInAnotherOrder(t *testing.T) {
 	far := writeText(t, "far.csv", strings.Replace(text(mixed), "\n"+strings.Split(mixed[4], ",")[0]+",", "\n60,", 1))
 	status, stdout, stderr = runLine(append(fit, "-labels", far)...)
 	checkFailure(t, "another sample", exitError, status, stdout, stderr, `the sample "60" is not one of 0 to 59`)
+	far = writeText(t, "commented.csv", "# one\n\n# two\n"+contents(t, far))
+	status, stdout, stderr = runLine(append(fit, "-labels", far)...)
+	checkFailure(t, "another sample", exitError, status, stdout, stderr, `line 8: the sample "60" is not one of 0 to 59`)
 }
 
 func gzipped(t *testing.T, text string) string {

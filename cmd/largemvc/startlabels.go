@@ -13,7 +13,7 @@ import (
 
 // readStartLabels reads n labels from 0 to m−1 from the column label, or the only column, of a CSV file. Where it has a
 // column id and the samples have ids, they are joined by it, in any order. Else, where it has a column sample, that must count
-// the samples from 0. The names may be in capitals, and the file may begin with the mark that spreadsheets write.
+// the samples from 0. The names may be in capitals, and the file is read as newTable and textfile.Open read it.
 func readStartLabels(path string, n, m int, ids []string) ([]int, error) {
 	text, err := textfile.Open(path)
 	if err != nil {
@@ -24,7 +24,7 @@ func readStartLabels(path string, n, m int, ids []string) ([]int, error) {
 	label, sample, id := 0, -1, -1
 	labels := make([]int, 0, n)
 	var named []string // the ids of the labels
-	for line := 1; ; line++ {
+	for first := true; ; first = false {
 		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			break
@@ -32,7 +32,8 @@ func readStartLabels(path string, n, m int, ids []string) ([]int, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		if line == 1 {
+		line, _ := r.FieldPos(0)
+		if first {
 			if at := columnNamed(record, "label"); at >= 0 {
 				if label, sample = at, columnNamed(record, "sample"); ids != nil {
 					id = columnNamed(record, "id")

@@ -1,0 +1,96 @@
+package textfile
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// MaxLine is how long a line of a table may be, and a record that goes over several, in bytes: a packed file of little size may
+// hold a line that no memory has room for.
+const MaxLine = 1 << 26
+
+// IsComment tells whether a line of a table is a comment: it begins with #, and not with what a spreadsheet writes for a value
+// that it cannot compute.
+func IsComment(line []byte) bool { return len(line) > 0 && line[0] == '#' && !sheetError(line) }
+
+func sheetError(line []byte) bool {
+	for _, e := range []string{"#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!"} {
+		rest, ok := bytes.CutPrefix(line, []byte(e))
+		if ok && (len(rest) == 0 || bytes.IndexByte([]byte(",;\t| \r\n"), rest[0]) >= 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// Records returns the text of a table with an empty line in place of each comment, so that the lines keep their numbers. A line
+// or a record of more than MaxLine is an error.
+func Records(text *bufio.Reader) io.Reader { return &records{text: text, fresh: true, line: 1} }
+
+type records struct {
+	text    *bufio.Reader
+	rest    []byte // of what was read last, in the buffer of text
+	err     error  // for good: text gives some of its errors once
+	fresh   bool   // a line begins
+	comment bool   // in a comment
+	quoted  bool   // in a quote, where no line is a comment
+	line    int    // that is read, from 1
+	begun   int    // the line in which the record begins
+	size    int    // of the record until now
+}
+
+// Read implements io.Reader.
+func (r *records) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if r.err != nil {
+			return 0, r.err
+		}
+		r.next()
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// next reads a line, or a part of one.
+func (r *records) next() {
+	if r.fresh && !r.quoted {
+		head, err := r.text.Peek(16) // room for the longest error of a sheet
+		if err != nil && !errors.Is(err, io.EOF) {
+			r.err = err
+			return
+		}
+		r.comment, r.begun, r.size = IsComment(head), r.line, 0
+	}
+	part, err := r.text.ReadSlice('\n')
+	r.fresh = err == nil
+	if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+		r.err = err
+	}
+	if r.comment {
+		r.rest = part[:0]
+		if r.fresh {
+			r.rest = part[len(part)-1:]
+		}
+	} else {
+		r.rest = part
+		r.quoted = r.quoted != (bytes.Count(part, []byte{'"'})%2 == 1)
+		if r.size += len(part); r.size > MaxLine {
+			r.rest, r.err = nil, r.tooLong()
+		}
+	}
+	if r.fresh {
+		r.line++
+	}
+}
+
+// tooLong is the error for what no memory should be taken for.
+func (r *records) tooLong() error {
+	if r.begun < r.line {
+		return fmt.Errorf("has a record of more than %d MiB, from line %d on; is a quote not closed?", MaxLine>>20, r.begun)
+	}
+	return fmt.Errorf("has a line of more than %d MiB, line %d", MaxLine>>20, r.line)
+}
