@@ -142,8 +142,8 @@ func fitFlags(o *fitOptions) *flags {
 	f.string(
 		&o.resume,
 		"resume",
-		"`FILE` of -checkpoint to go on from, with the same data, and with its original settings and -float; a higher\n"+
-			"-epochs trains on. By default a training starts over",
+		"`FILE` of -checkpoint to go on from, with the same data, and with its original settings and -float, which from a\n"+
+			"pipe must be given where it was 64; a higher -epochs trains on. By default a training starts over",
 	)
 	f.value(among(&o.float, "32", "64"), "float", "arithmetic: `32|64` bits")
 	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores, with -mpi those of a process")

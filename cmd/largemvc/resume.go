@@ -72,12 +72,19 @@ func (o *fitOptions) checkCheckpoint() error {
 	if o.given["float"] && o.config.Float64 != was {
 		return o.otherFloat(was)
 	}
-	o.config.Float64 = was
+	o.config.Float64 = was && !o.alwaysFloat32()
 	return nil
 }
 
+// alwaysFloat32 tells whether the data are read in float32 whatever -float says.
+func (o *fitOptions) alwaysFloat32() bool { return o.fromDisk || o.mpi }
+
 // otherFloat is the error where a training that goes on was in another precision than -float says, or the data were read in.
 func (o *fitOptions) otherFloat(was bool) error {
+	if was && o.alwaysFloat32() {
+		return fmt.Errorf("%s: the training was in float64, and rows from disk or with -mpi are read in float32: leave out "+
+			"-from-disk and -mpi", o.resume)
+	}
 	return fmt.Errorf("%s: the training was in float%d: give -float %[2]d", o.resume, bits(was))
 }
 

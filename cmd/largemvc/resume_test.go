@@ -52,5 +52,10 @@ func TestResumeFloat(t *testing.T) {
 				t.Errorf("%v: %s%s", args, stdout, stderr)
 			}
 		}
+		if c.was == "64" {
+			status, stdout, stderr := runLine("fit", "-data", path, "-quiet", "-resume", state, "-epochs", "2", "-from-disk")
+			checkFailure(t, "-from-disk", exitError, status, stdout, stderr,
+				"in float64, and rows from disk or with -mpi are read in float32")
+		}
 	}
 }
