@@ -127,9 +127,9 @@ func (s *source) unchanged() error {
 	if now.Size() == s.opened.Size() && now.ModTime().Equal(s.opened.ModTime()) {
 		return nil
 	}
-	return fileError(s.path, errors.New("was changed while it was in use (it had "+size(s.opened.Size())+", written or touched at "+
-		s.opened.ModTime().Format(timeForm)+", and has "+size(now.Size())+", written or touched at "+now.ModTime().Format(timeForm)+
-		"): read it again when it is complete"))
+	return fileError(s.path, fmt.Errorf("was changed while it was in use (it had %s, written or touched at %s, and has %s, "+
+		"written or touched at %s): read it again when it is complete",
+		size(s.opened.Size()), s.opened.ModTime().Format(timeForm), size(now.Size()), now.ModTime().Format(timeForm)))
 }
 
 // timeForm is how messages write the time of a file.

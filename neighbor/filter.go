@@ -148,8 +148,9 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 		b, lo := &views[q/blocks], q%blocks*gatherRows
 		hi := min(lo+gatherRows, n)
 		if masked := filters[q/blocks].All != nil; masked && b.finite(q/blocks, lo, hi) != nil {
-			return fmt.Errorf("neighbor: view %d: in %d steps of the filter rows grow beyond what %T can hold, since samples lack "+
-				"the view: want fewer steps", q/blocks, steps, T(0))
+			return fmt.Errorf(
+				"neighbor: view %d: in %d steps of the filter rows grow beyond what %T can hold, since samples lack the view: "+
+					"want fewer steps", q/blocks, steps, T(0))
 		}
 		for i := lo; i < hi; i++ {
 			toUnit(b.X[i*b.Ld : i*b.Ld+b.Cols])

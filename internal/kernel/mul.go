@@ -90,8 +90,8 @@ func mulLanesM[T Float](n int, x []T, ldx int, b *Panel[T], y []T, ldy int, add 
 	}
 }
 
-// mulStrips multiplies a single row by strips of B that are all of whole vectors, some side by side, where the path has kernels for
-// that. It returns the number of columns that it has done, the first ones.
+// mulStrips multiplies a single row by strips of B that are all of whole vectors, some side by side, where the path has kernels
+// for that. It returns the number of columns that it has done, the first ones.
 func mulStrips[T Float](x []T, b *Panel[T], y []T, add bool) (done int) {
 	var t T
 	size := int(unsafe.Sizeof(t))
