@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -226,4 +227,18 @@ func TestPredictIncompleteSamples(t *testing.T) {
 			t.Errorf("%s: no error for a mask of one row", kind)
 		}
 	}
+}
+
+// Where samples lack a view rows can grow with every step of smoothing; so many steps that they overflow are an error that says
+// so.
+func TestTooManyStepsWhereSamplesLackViews(t *testing.T) {
+	x := []float64{-1e6, -1e6, 2e6, -6e5, -8e4, -9e5, -5e5, 1e6, -2e5, -1e6, 2e5, -1e6, 7e5, -1e6, -1e6}
+	y, present := []float64{-4, -10, 4, -6, -10}, []bool{false, true, false, true, false}
+	views := []View{Float64View(5, 3, x), Float64View(5, 1, y).WithPresent(present)}
+	c := Config{Clusters: 1, Neighborhood: Neighborhood{Neighbors: 1, Steps: 1000}}
+	if _, err := Fit(context.Background(), views, c); err == nil || !strings.Contains(err.Error(), "1000 steps of the filter") {
+		t.Errorf("error %v, want one that names the steps", err)
+	}
+	c.Neighborhood.Steps = 100
+	mustFit(t, views, c)
 }
