@@ -41,8 +41,8 @@ type Clustering struct {
 	// sample (with exact neighbours, the first in the order of content, see Fit)
 	Labels []int
 	H      *Matrix // n×m: the representation of the last layer, or of the start (Kept)
-	// per input (Predictor.Inputs) and sample, in [0, 1] for ρ ≥ 0: E_v = (1−t)(X_v − H P_v); nil without noise
-	// module
+	// per input (Predictor.Inputs) and sample: E_v = (1−t)(X_v − H P_v); nil without noise module. In [0, 1] for ρ ≥ 0 with
+	// ReLU; with SELU, whose slope is 1.0507, down to −0.0507
 	Trust [][]float64
 
 	// labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors, and where Config.FitSamples had
