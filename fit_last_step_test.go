@@ -196,6 +196,36 @@ func TestTwoTrainingsDivergeAtTheComparison(t *testing.T) {
 	}
 }
 
+// Where the training that was chosen at the comparison diverges later, the other one is the result as it was left there, also of
+// a fit that was stopped at the step that diverges and goes on.
+func TestTwoTrainingsDivergeAfterTheComparison(t *testing.T) {
+	t.Parallel()
+	views, c := pairData(0)
+	c.ExtraLoss = leaving(0.24)
+	want, err := Fit(context.Background(), views, c)
+	if err != nil || want.Epochs != 3 {
+		t.Fatalf("%v, %v: want the training that was not chosen", want, err)
+	}
+	for stop := 6; stop < 13; stop++ {
+		stopped := c
+		stopped.Checkpoint.Path = filepath.Join(t.TempDir(), "state")
+		stopped.Progress = func(e Epoch) error {
+			if e.Training() && e.Epoch == stop {
+				return ErrStop
+			}
+			return nil
+		}
+		if _, err := Fit(context.Background(), views, stopped); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Resume(context.Background(), views, stopped.Checkpoint.Path, func(to *Config) { to.ExtraLoss = c.ExtraLoss })
+		if err != nil {
+			t.Fatalf("stopped at epoch %d: %v", stop, err)
+		}
+		sameResult(t, want, got)
+	}
+}
+
 // leaping is the module of the paper whose R becomes so large after some steps that the pass after it cannot be computed.
 type leaping struct {
 	SoftThreshold

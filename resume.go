@@ -463,9 +463,12 @@ type pair struct {
 	ends bool         // the last leg has begun
 }
 
-// resume takes the runs from a checkpoint.
-func (p *pair) resume(current, rival *runState) {
+// resume takes the runs from a checkpoint. One that has diverged after its trial was on the last leg, and nothing follows it.
+func (p *pair) resume(current, rival *runState, trial int) {
 	p.runs[current.lane()] = current
+	for _, r := range []*runState{current, rival} {
+		p.ends = p.ends || p.two && r != nil && r.failure != nil && r.failure.Epoch > trial
+	}
 	if rival != nil {
 		p.runs[rival.lane()] = rival
 		return

@@ -42,7 +42,7 @@ func trainRuns[T kernel.Float](
 	for k := from.next; k < c.Restarts && ended == nil && !over; k++ {
 		p := pair{two: c.trainsTwice()}
 		if from.current != nil && from.current.Restart == k {
-			p.resume(from.current, from.rival)
+			p.resume(from.current, from.rival, c.trialEpochs())
 		}
 		over, ended = s.restart(ctx, k, &p)
 	}
