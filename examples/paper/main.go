@@ -15,11 +15,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/largemvc/largemvc/examples/internal/work"
 )
 
 // experiment is one subcommand.
@@ -41,20 +41,7 @@ func experiments() []experiment {
 	}
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(os.Stderr, "stopped; the same command continues from here")
-		os.Exit(130)
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "paper:", err)
-		os.Exit(1)
-	}
-}
+func main() { work.Main("paper", run) }
 
 // run runs one experiment, or all.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {

@@ -13,12 +13,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -41,20 +39,7 @@ type study struct {
 // largeSet is the number of samples from which a set is run with -large-draws.
 const largeSet = 20000
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(os.Stderr, "stopped; the same command continues from here")
-		os.Exit(130)
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "quality:", err)
-		os.Exit(1)
-	}
-}
+func main() { work.Main("quality", run) }
 
 // parse reads the command line.
 func parse(args []string, stderr io.Writer) (*study, error) {

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -44,20 +43,7 @@ func parts() []part {
 	return []part{{"rates", rates}, {"new", newSamples}, {"reasons", reasons}, {"trust", trusts}, {"used", trustUsed}}
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(os.Stderr, "stopped; the same command continues from here")
-		os.Exit(130)
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "missing:", err)
-		os.Exit(1)
-	}
-}
+func main() { work.Main("missing", run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s := &study{stdout: stdout, stderr: stderr}
