@@ -47,10 +47,11 @@ func moduleType(m Module) string {
 }
 
 // withoutData returns the configuration without functions, without what is as large as the training samples and without what
-// is the caller's own.
+// is the caller's own: the other ranks, and paths of the machine that trains, which say nothing to who gets the model.
 func (c *Config) withoutData() Config {
 	out := *c
 	out.Start.Labels, out.Start.Anchors, out.Progress, out.ExtraLoss, out.Machine.Comm = nil, nil, nil, nil, nil
+	out.Checkpoint.Path, out.Machine.Scratch = "", ""
 	return out
 }
 
@@ -58,7 +59,6 @@ func (c *Config) withoutData() Config {
 // and what is the caller's own (Machine but its Workers, Checkpoint.Path).
 func saveConfig(c *Config) (*savedConfig, error) {
 	s := &savedConfig{Config: c.withoutData()}
-	s.Checkpoint.Path = ""
 	s.Config.Represent, s.Config.Noise, s.Config.Anchor = nil, nil, nil
 	for i, to := range []*savedModule{&s.Represent, &s.Noise, &s.Anchor} {
 		m := c.modules()[i]
