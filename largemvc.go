@@ -613,7 +613,8 @@ func (x asPrepared[T]) Take(
 // training began with, and without restarts Epochs: a higher number trains on, even where the training was over; where EarlyStop
 // ended it, only with an EarlyStop that would not have. ExtraLoss must be set if, and only if, the training had one; that it is
 // the same one cannot be checked. Any other change is an error, as are views that differ from those of the training, as they
-// were before Machine.Overwrite.
+// were before Machine.Overwrite. A file that is truncated, was changed, is no checkpoint or comes from a later version of the
+// format gives an error that errors.Is tells apart (package saved).
 func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err
