@@ -137,11 +137,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 			return nil, err
 		}
 	}
-	sized := c
-	if c.samples(n) {
-		sized.Start.Labels = nil // those of a state are of the samples that are drawn
-	}
-	where, _, err := sized.keep(n, views)
+	where, err := c.place(n, views)
 	if err != nil {
 		return nil, err
 	}
