@@ -306,12 +306,13 @@ func fitSamples(ctx context.Context, all []view.View, c *Config, from *resumed, 
 	if err == nil {
 		err = c.checkDrawn(some)
 	}
+	m := meterOf(ctx)
 	if err != nil {
-		return nil, err
+		return nil, m.stopped(err)
 	}
 	if !view.Outside(all) {
 		if err := view.CheckFinite(ctx, all, c.Machine.Workers); err != nil {
-			return nil, withName(err)
+			return nil, m.stopped(withName(err))
 		}
 	}
 	draw, err := c.chooseDraw(ctx, all, from, func(ctx context.Context, drawn, compared []int) ([]int, error) {
@@ -319,11 +320,11 @@ func fitSamples(ctx context.Context, all []view.View, c *Config, from *resumed, 
 		return c.startOfDraw(ctx, all, drawn, compared)
 	})
 	if err != nil {
-		return nil, meterOf(ctx).stopped(err)
+		return nil, m.stopped(err)
 	}
 	some, err = c.take(ctx, all, c.drawn(n, draw))
 	if err != nil {
-		return nil, err
+		return nil, m.stopped(err)
 	}
 	out, ended := fitChecked(ctx, some, c, from, begin)
 	if out == nil {
@@ -333,6 +334,9 @@ func fitSamples(ctx context.Context, all []view.View, c *Config, from *resumed, 
 	out.StartLabels = nil
 	if err := out.relabel(context.WithoutCancel(ctx), all); err != nil {
 		return nil, joined(ended, err)
+	}
+	if f := m.failure(); !errors.Is(f, ErrStop) {
+		ended = joined(ended, f)
 	}
 	out.Timings.Clusters += time.Since(labelled)
 	out.Timings.Total = time.Since(begin)
@@ -368,11 +372,11 @@ func fit[T kernel.Float](
 	}
 	defer on.close()
 	ctx = context.WithValue(ctx, deviceKey{}, on.session)
+	m := meterOf(ctx)
 	saver, err := newSaver(ctx, views, c, from)
 	if err != nil {
-		return nil, err
+		return nil, m.stopped(err)
 	}
-	m := meterOf(ctx)
 	in, err := prepareInputs[T](ctx, views, c)
 	if err != nil {
 		return nil, m.stopped(on.explained(err, c))
