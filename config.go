@@ -13,7 +13,7 @@ import (
 )
 
 // Config says how Fit clusters. Clusters is required; every other field may be left zero, which means what its comment
-// says. Fit does not change it, nor the modules in it.
+// says. Fit does not change it, nor the modules in it. It can be written to JSON and read again, see MarshalJSON.
 type Config struct {
 	Clusters int // c, the number of clusters: from 1 to n
 	Anchors  int // m, the number of anchors: from 1 to n; 0: Clusters
