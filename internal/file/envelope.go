@@ -3,11 +3,13 @@ package file
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
 
 	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/saved"
 )
 
 // The metadata of a file; docs/format.md describes the whole.
@@ -39,24 +41,69 @@ func New(format string, config, training any) (*safetensors.File, error) {
 	}}, nil
 }
 
-// Read reads a file of a format to the end of r and checks its version and its seal.
+// Read reads a file of a format to the end of r and checks its version and its seal. An error that is not of r is one of package
+// saved.
 func Read(r io.Reader, format string) (f *safetensors.File, version int, err error) {
-	f, err = safetensors.Read(bufio.NewReader(r))
-	if err != nil {
+	in := &noted{r: r}
+	f, err = safetensors.ReadIf(bufio.NewReader(in), func(metadata map[string]string) (err error) {
+		version, err = versionOf(metadata, format)
+		return err
+	})
+	var known *contentError
+	switch {
+	case err == nil:
+	case in.err != nil && errors.Is(err, in.err), errors.As(err, &known):
 		return nil, 0, err
+	case errors.Is(err, safetensors.ErrFormat):
+		return nil, 0, &contentError{saved.ErrFormat, err}
+	default:
+		return nil, 0, Damaged(err)
 	}
-	if got := f.Metadata[MetaFormat]; got != format {
-		return nil, 0, fmt.Errorf("the file's format is %q, want %q", got, format)
+	return f, version, Damaged(f.Verify(Seal))
+}
+
+// versionOf returns the version of a file by its metadata.
+func versionOf(metadata map[string]string, format string) (int, error) {
+	if got := metadata[MetaFormat]; got != format {
+		return 0, &contentError{saved.ErrFormat, fmt.Errorf("the file's format is %q, want %q", got, format)}
 	}
-	version, err = strconv.Atoi(f.Metadata[MetaVersion])
+	version, err := strconv.Atoi(metadata[MetaVersion])
 	if err != nil || version < 1 {
-		return nil, 0, fmt.Errorf("the file's version is %q", f.Metadata[MetaVersion])
+		return 0, Damaged(fmt.Errorf("the file's version is %q", metadata[MetaVersion]))
 	}
 	if version > Version {
-		return nil, 0, fmt.Errorf(
+		return 0, &contentError{saved.ErrNewer, fmt.Errorf(
 			"the file has version %d of the format; this library reads up to version %d: a newer one is needed",
 			version, Version,
-		)
+		)}
 	}
-	return f, version, f.Verify(Seal)
+	return version, nil
+}
+
+// Damaged returns an error that is saved.ErrDamaged too, and says what it said; nil of nil.
+func Damaged(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &contentError{saved.ErrDamaged, err}
+}
+
+// contentError is an error of what a file holds.
+type contentError struct{ kind, err error }
+
+func (e *contentError) Error() string   { return e.err.Error() }
+func (e *contentError) Unwrap() []error { return []error{e.kind, e.err} }
+
+// noted is a reader that keeps its error, other than that of the end: what follows from it is not the file's fault.
+type noted struct {
+	r   io.Reader
+	err error
+}
+
+func (n *noted) Read(p []byte) (int, error) {
+	k, err := n.r.Read(p)
+	if err != nil && err != io.EOF {
+		n.err = err
+	}
+	return k, err
 }
