@@ -173,3 +173,34 @@ func TestDrift(t *testing.T) {
 		}
 	}
 }
+
+// TestPredictQuiet: -quiet shows no progress and takes nothing of the result, and -workers changes no label.
+func TestPredictQuiet(t *testing.T) {
+	path, folder := writeSet(t, 60, true), t.TempDir()
+	model := filepath.Join(folder, "model")
+	if status, _, stderr := runLine("fit", "-data", path, "-epochs", "2", "-save", model, "-quiet"); status != exitOK {
+		t.Fatal(stderr)
+	}
+	predict := func(args ...string) (labels, stdout, stderr string) {
+		out := filepath.Join(folder, "out.csv")
+		status, stdout, stderr := runLine(append([]string{"predict", "-model", model, "-data", path, "-out", out}, args...)...)
+		if status != exitOK {
+			t.Fatalf("%v: %s", args, stderr)
+		}
+		return contents(t, out), stdout, stderr
+	}
+	want, _, loud := predict("-from-disk")
+	if !strings.Contains(loud, "60/60") {
+		t.Fatalf("without -quiet there is no progress: %q", loud)
+	}
+	labels, stdout, quiet := predict("-from-disk", "-quiet", "-workers", "1")
+	if quiet != "" || labels != want || !strings.Contains(stdout, "sizes 20, 20, 20") {
+		t.Errorf("-quiet says %q and gives %q", quiet, stdout)
+	}
+	want, _, _ = predict()
+	for _, workers := range []string{"0", "1", "3"} {
+		if labels, _, _ := predict("-workers", workers, "-quiet"); labels != want {
+			t.Errorf("-workers %s gives other labels", workers)
+		}
+	}
+}
