@@ -204,3 +204,34 @@ func TestPredictQuiet(t *testing.T) {
 		}
 	}
 }
+
+// TestNoModel: a file that is no model is said to be none, and what it looks like, before the data are read, which here are not
+// even there.
+func TestNoModel(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	at := func(name string) string { return filepath.Join(folder, name) }
+	if status, _, stderr := runLine("fit", "-data", path, "-epochs", "1", "-quiet", "-checkpoint", at("state")); status != exitOK {
+		t.Fatal(stderr)
+	}
+	for name, text := range map[string]string{
+		"table.csv": "id,c0,c1\na,1,2\n", "short.csv": "1\n2\n", "empty": "", "cut": contents(t, at("state"))[:8],
+	} {
+		if err := os.WriteFile(at(name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for model, want := range map[string]string{
+		at("table.csv"): "the file is not a model of largemvc; it looks like a text, as CSV is",
+		at("short.csv"): "the file is not a model of largemvc; it looks like a text",
+		path:            "the file is not a model of largemvc; it looks like a ZIP archive, as .npz are",
+		at("state"):     "the file is a checkpoint of a training of largemvc, not a model",
+		at("empty"):     "truncated",
+		at("cut"):       "truncated",
+	} {
+		status, stdout, stderr := runLine("predict", "-model", model, "-data", "nothing.npz")
+		checkFailure(t, model, exitError, status, stdout, stderr, want)
+		if !strings.Contains(stderr, model) {
+			t.Errorf("the file is not named: %s", stderr)
+		}
+	}
+}

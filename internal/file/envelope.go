@@ -2,10 +2,14 @@ package file
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/largemvc/largemvc/internal/safetensors"
 )
@@ -39,13 +43,27 @@ func New(format string, config, training any) (*safetensors.File, error) {
 	}}, nil
 }
 
+// kinds are what the formats of this library are called.
+var kinds = map[string]string{"largemvc-model": "model", "largemvc-checkpoint": "checkpoint of a training"}
+
 // Read reads a file of a format to the end of r and checks its version and its seal.
 func Read(r io.Reader, format string) (f *safetensors.File, version int, err error) {
-	f, err = safetensors.Read(bufio.NewReader(r))
+	b := bufio.NewReader(r)
+	head, err := b.Peek(sniffed) // less than that is as good
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, 0, err
+	}
+	if looks := resembles(head); looks != "" || !safetensors.Begins(head) {
+		return nil, 0, fmt.Errorf("the file is not a %s of largemvc%s", cmp.Or(kinds[format], format), looks)
+	}
+	f, err = safetensors.Read(b)
 	if err != nil {
 		return nil, 0, err
 	}
 	if got := f.Metadata[MetaFormat]; got != format {
+		if kinds[got] != "" && kinds[format] != "" {
+			return nil, 0, fmt.Errorf("the file is a %s of largemvc, not a %s", kinds[got], kinds[format])
+		}
 		return nil, 0, fmt.Errorf("the file's format is %q, want %q", got, format)
 	}
 	version, err = strconv.Atoi(f.Metadata[MetaVersion])
@@ -59,4 +77,24 @@ func Read(r io.Reader, format string) (f *safetensors.File, version int, err err
 		)
 	}
 	return f, version, f.Verify(Seal)
+}
+
+// sniffed is how many bytes tell what a file looks like.
+const sniffed = 512
+
+// resembles says what a file looks like that is none of this library's, to be read behind a statement about it; empty where that is
+// not known, or where it may be one that was cut off.
+func resembles(head []byte) string {
+	for _, x := range []struct{ magic, name string }{
+		{"\x93NUMPY", "an array of NumPy (.npy)"}, {"PK\x03\x04", "a ZIP archive, as .npz are"}, {"\x89HDF\r\n", "HDF5"},
+		{"MATLAB 5", "a .mat file of MATLAB"}, {"MATLAB 7", "a .mat file of MATLAB"}, {"\x1f\x8b", "a file packed by gzip"},
+	} {
+		if bytes.HasPrefix(head, []byte(x.magic)) {
+			return "; it looks like " + x.name
+		}
+	}
+	if len(head) > 0 && !bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }) {
+		return "; it looks like a text, as CSV is"
+	}
+	return ""
 }

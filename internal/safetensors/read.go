@@ -20,6 +20,18 @@ const (
 // ErrTruncated says that a file ends before what its header promises.
 var ErrTruncated = errors.New("the file is truncated")
 
+// HeadBytes is how many bytes of a file Begins needs.
+const HeadBytes = 9
+
+// Begins tells by its first bytes whether a file may be of the format. One that ends before them may have been cut off.
+func Begins(head []byte) bool {
+	if len(head) < HeadBytes {
+		return true
+	}
+	n := binary.LittleEndian.Uint64(head)
+	return n >= 2 && n <= maxHeader && head[HeadBytes-1] == '{'
+}
+
 // Read reads a file to its end.
 func Read(r io.Reader) (*File, error) {
 	f, offsets, err := readHeader(r)
