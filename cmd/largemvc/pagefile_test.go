@@ -64,7 +64,7 @@ func readText(t *testing.T, path string) string {
 func TestReportIsComputedBeforeItsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.html")
 	out := &output{flag: "report", path: path}
-	if err := checkOutputs("fit", []*output{out}, nil); err != nil {
+	if err := checkOutputs("fit", io.Discard, []*output{out}, nil); err != nil {
 		t.Fatal(err)
 	}
 	err := out.save(io.Discard, func(w io.Writer) error {

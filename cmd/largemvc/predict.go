@@ -122,7 +122,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if o.workers < 0 || o.workers > parallel.MostWorkers {
 		return usagef("predict: -workers is %d, want 0 to %d", o.workers, parallel.MostWorkers)
 	}
-	if err := o.checkModel("predict", out, page, embedding, trust); err != nil {
+	if err := o.checkModel("predict", stdout, out, page, embedding, trust); err != nil {
 		return err
 	}
 	if err := o.checkDisk("predict", map[string]bool{
