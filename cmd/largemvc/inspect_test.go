@@ -140,7 +140,8 @@ func TestInspectCheckpoint(t *testing.T) {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	for _, want := range []string{"the state of a training, neither data nor a model",
-		"30 samples, after 4 of 4 epochs, where it is over", "seed 9, float64", "of 2\n", "view 0      X0, 12 features", "3, with 3 anchors", `"Seed":9`,
+		"30 samples, after 4 of 4 epochs, where it is over", "seed 9, float64", "of 2\n",
+		"view 0      X0, 12 features", "3, with 3 anchors", `"Seed":9`,
 		"largemvc fit -data FILE -resume " + state + "\n"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is missing in\n%s", want, stdout)
@@ -151,5 +152,6 @@ func TestInspectCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, stdout, stderr = runLine("inspect", state)
-	checkFailure(t, "a damaged checkpoint", exitError, status, stdout, stderr, "is a checkpoint of a training that cannot be read")
+	checkFailure(t, "a damaged checkpoint", exitError, status, stdout, stderr,
+		"is a checkpoint of a training that cannot be read")
 }

@@ -117,6 +117,9 @@ func (k *keyColumn) add(value string, line int) {
 	k.values = append(k.values, value)
 }
 
+// labelTexts says in the help which texts newTable and the reader of data take.
+const labelTexts = "with commas, tabs, semicolons or bars, in UTF-16 or packed by gzip too"
+
 // newTable returns the reader of the records of a CSV or TSV file, whose comments it passes over as the reader of data does.
 // FieldPos of it tells the lines of the file.
 func newTable(text *bufio.Reader) *csv.Reader {

@@ -210,7 +210,8 @@ func TestPredictQuiet(t *testing.T) {
 func TestNoModel(t *testing.T) {
 	path, folder := writeSet(t, 30, true), t.TempDir()
 	at := func(name string) string { return filepath.Join(folder, name) }
-	if status, _, stderr := runLine("fit", "-data", path, "-epochs", "1", "-quiet", "-checkpoint", at("state")); status != exitOK {
+	status, _, stderr := runLine("fit", "-data", path, "-epochs", "1", "-quiet", "-checkpoint", at("state"))
+	if status != exitOK {
 		t.Fatal(stderr)
 	}
 	for name, text := range map[string]string{

@@ -82,8 +82,8 @@ func Read(r io.Reader, format string) (f *safetensors.File, version int, err err
 // sniffed is how many bytes tell what a file looks like.
 const sniffed = 512
 
-// resembles says what a file looks like that is none of this library's, to be read behind a statement about it; empty where that is
-// not known, or where it may be one that was cut off.
+// resembles says what a file looks like that is none of this library's, to be read behind a statement about it; empty where that
+// is not known, or where it may be one that was cut off.
 func resembles(head []byte) string {
 	for _, x := range []struct{ magic, name string }{
 		{"\x93NUMPY", "an array of NumPy (.npy)"}, {"PK\x03\x04", "a ZIP archive, as .npz are"}, {"\x89HDF\r\n", "HDF5"},
@@ -93,7 +93,8 @@ func resembles(head []byte) string {
 			return "; it looks like " + x.name
 		}
 	}
-	if len(head) > 0 && !bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }) {
+	control := func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }
+	if len(head) > 0 && !bytes.ContainsFunc(head, control) {
 		return "; it looks like a text, as CSV is"
 	}
 	return ""
