@@ -387,6 +387,8 @@ func TestStartLabels(t *testing.T) {
 		{"0\n1\n1\n", "", nil},
 		{"label,sample\n0,0\n1,1\n0,2\n", "", nil},
 		{"0\n1\n", "2 labels for 3 samples", nil},
+		{"0\n1\n1\n0\n", "line 4: has more labels than there are samples, 3", nil},
+		{gzipped(t, "label\n"+strings.Repeat("0\n", 1<<24)), "line 5: has more labels than there are samples, 3", nil},
 		{"0\n2\n1\n", `the label "2" is not a whole number from 0 to 1`, nil},
 		{"0\nx\n1\n", `the label "x"`, nil},
 		{"a,b\n0,1\n", "none of which is called label", nil},
