@@ -171,8 +171,8 @@ var arrows = []struct{ name, imports string }{
 	{name: "report", imports: ". choose internal/parallel internal/rows internal/tsne internal/view score"},
 	{
 		name: "cmd/largemvc",
-		imports: ". choose comm dataset dataset/views internal/device internal/file internal/kernel internal/parallel " +
-			"internal/progress internal/ranks internal/textfile machine mpi neighbor report score",
+		imports: ". choose comm dataset dataset/views internal/checkpoint internal/device internal/file internal/kernel " +
+			"internal/parallel internal/progress internal/ranks internal/textfile machine mpi neighbor report score",
 	},
 }
 

@@ -95,7 +95,7 @@ func runChoose(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		return err
 	}
 	figure := &output{flag: "figure", path: o.figure}
-	if err := o.checkChoose(figure); err != nil {
+	if err := o.checkChoose(stdout, figure); err != nil {
 		return err
 	}
 	progressOut := stderr
@@ -137,7 +137,7 @@ func runChoose(ctx context.Context, args []string, stdout, stderr io.Writer) err
 }
 
 // checkChoose refuses what is wrong whatever the data are.
-func (o *chooseOptions) checkChoose(figure *output) error {
+func (o *chooseOptions) checkChoose(stdout io.Writer, figure *output) error {
 	if err := o.check("choose"); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (o *chooseOptions) checkChoose(figure *output) error {
 	case o.json && o.figure == standard:
 		return usagef("choose: -json writes to standard output too: give -figure a file")
 	}
-	return checkOutputs("choose", []*output{figure}, o.inputs())
+	return checkOutputs("choose", stdout, []*output{figure}, o.inputs())
 }
 
 // try fits all numbers of clusters.

@@ -120,3 +120,16 @@ func TestMissingLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestCompareBombs: a small packed file that unpacks to many labels is an error before they take the memory, and one that
+// unpacks to as much as its size may is read.
+func TestCompareBombs(t *testing.T) {
+	line := strings.Repeat("0", 1<<10) + "\n" // short labels take many times as long here
+	bomb := writeText(t, "bomb.csv.gz", gzipped(t, "label\n"+strings.Repeat(line, 1<<16)))
+	status, stdout, stderr := runLine("compare", bomb, bomb)
+	checkFailure(t, "a bomb", exitError, status, stdout, stderr, bomb+": unpacks to more than 64 MiB, over 128 times its size")
+	many := writeText(t, "many.csv.gz", gzipped(t, "label\n"+strings.Repeat("0\n1\n", 1<<16)))
+	if status, stdout, stderr := runLine("compare", many, many); status != exitOK || !strings.Contains(stdout, "131072, joined") {
+		t.Errorf("status %d, %s%s", status, stdout, stderr)
+	}
+}

@@ -21,7 +21,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 	if done, err := f.asked(err, stdout, aboutFit, aboutData); done || err != nil {
 		return err
 	}
-	if err := o.checkFiles(); err != nil {
+	if err := o.checkFiles(stdout); err != nil {
 		return err
 	}
 	if o.mpi {
@@ -178,7 +178,7 @@ func (o *fitOptions) toStandard() bool {
 func (o *fitOptions) looksAgain() bool { return o.report != "" || o.trust != "" }
 
 // checkFiles refuses what would lose files, and outputs that cannot be written, before any work.
-func (o *fitOptions) checkFiles() error {
+func (o *fitOptions) checkFiles(stdout io.Writer) error {
 	o.outputs = []*output{{flag: "out", path: o.out}, {flag: "save", path: o.save}, {flag: "report", path: o.report},
 		{flag: "embedding", path: o.embedding}, {flag: "trust", path: o.trust},
 		{flag: "checkpoint", path: o.config.Checkpoint.Path}}
@@ -193,7 +193,7 @@ func (o *fitOptions) checkFiles() error {
 	}
 	inputs := o.inputs()
 	inputs["start-labels"] = []string{o.startLabels}
-	if err := checkOutputs("fit", o.outputs, inputs); err != nil {
+	if err := checkOutputs("fit", stdout, o.outputs, inputs); err != nil {
 		return err
 	}
 	if err := o.checkCheckpoint(); err != nil {

@@ -48,8 +48,8 @@ func fitFlags(o *fitOptions) *flags {
 		"-fit-samples trains on a part")
 	f.output(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
 		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in what "+
-		"-read-out makes of H; - is\nstandard output; none by default")
-	f.output(&o.save, "save", "`FILE` to save the trained model to; - is standard output; none by default")
+		"-read-out makes of H;\n"+interrupted+"; - is standard output; none by default")
+	f.output(&o.save, "save", "`FILE` to save the trained model to; "+interrupted+";\n- is standard output; none by default")
 	f.output(&o.report, "report", "`FILE` to write a report to, one HTML page that can be mailed: a map, sizes, "+
 		"confidence, typical "+
 		"and doubtful samples, what\ntells each cluster apart, a model card; it takes some seconds, and the memory of the data "+
@@ -83,8 +83,9 @@ func fitFlags(o *fitOptions) *flags {
 	f.text(&c.ReadOut, "read-out",
 		"what the last k-means sees of the representation H: `auto|unit|plain`. plain: its rows; unit: its rows at norm 1. "+
 			"The\npreset default has unit, paper plain")
-	f.string(&o.startLabels, "start-labels", "CSV `FILE` with a label (0 to M−1) for each sample, in its column label or "+
-		"its only column, in place of -start;\nwhere it has a column id, they are joined to the samples by it; none by default")
+	f.string(&o.startLabels, "start-labels", "CSV `FILE`, "+labelTexts+", which has a\nlabel (0 to M−1) for each sample, "+
+		"in its column label or its only column, in place of -start;\n"+
+		"where it has a column id, they are joined to the samples by it; none by default")
 
 	f.group("Neighbours")
 	f.value(amount[int]{&c.Neighborhood.Neighbors, "auto", "none", true}, "neighbors",
@@ -178,6 +179,9 @@ func fitFlags(o *fitOptions) *flags {
 		"id patient", "seed 1", "epochs 200", "preset paper")
 	return f
 }
+
+// interrupted is what becomes of a result where the training is interrupted.
+const interrupted = "a training that is interrupted writes its state until then, with status 1"
 
 // parseFit reads the command line of fit. It returns flag.ErrHelp where help was asked for.
 func parseFit(args []string) (*fitOptions, *flags, error) {

@@ -154,7 +154,7 @@ func (o *fitOptions) fitRank(
 ) (result *largemvc.Clustering, in *input, ended, err error) {
 	rank := w.Rank()
 	if rank == 0 {
-		if err := o.checkFiles(); err != nil {
+		if err := o.checkFiles(io.Discard); err != nil { // no file of several processes is standard output
 			return nil, nil, nil, err
 		}
 	}

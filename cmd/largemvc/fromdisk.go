@@ -24,6 +24,7 @@ func (o *predictOptions) predictFromDisk(
 	if err != nil {
 		return err
 	}
+	model = model.WithWorkers(o.workers)
 	o.progress = readingProgress(bar, began)
 	set, err := dataset.OpenRows(ctx, o.data, o.options(32))
 	if err != nil {

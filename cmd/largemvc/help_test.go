@@ -39,6 +39,27 @@ func TestShortHelp(t *testing.T) {
 	}
 }
 
+// TestHelpOfFiles: the help says which files of labels are read, and what is written by a training that is interrupted.
+func TestHelpOfFiles(t *testing.T) {
+	const forms = "with commas, tabs, semicolons or bars, in UTF-16 or packed by gzip too"
+	for _, test := range []struct{ command, flag, want string }{
+		{"fit", "labels", "CSV " + forms}, {"predict", "labels", "CSV " + forms},
+		{"fit", "start-labels", "CSV FILE, " + forms}, {"compare", "", "CSV " + forms},
+		{"fit", "out", "interrupted writes its state until then, with status 1"},
+		{"fit", "save", "interrupted writes its state until then, with status 1"},
+	} {
+		_, help, _ := runLine(test.command, "-h", "all")
+		if _, flags, ok := strings.Cut(help, "\n  -"+test.flag+" "); ok {
+			help, _, _ = strings.Cut(flags, "\n  -")
+		} else if test.flag != "" {
+			t.Fatalf("%s has no -%s", test.command, test.flag)
+		}
+		if got := strings.Join(strings.Fields(help), " "); !strings.Contains(got, test.want) {
+			t.Errorf("%s -%s: %q is missing in %q", test.command, test.flag, test.want, got)
+		}
+	}
+}
+
 // TestDidYouMean wants a slip to be named with what was meant, and a strange word without.
 func TestDidYouMean(t *testing.T) {
 	for _, test := range []struct {

@@ -23,7 +23,8 @@ const aboutInspect = `Usage: largemvc inspect [flags] FILE…, or largemvc inspe
 
 Prints what is in a file or folder, how it is read as a data set, what stands out in it, which settings suit it, and
 the memory that a fit takes. Several files are one data set, one view a file. If the files cannot be read so, the exit
-status is 1. Of a model that 'largemvc fit -save' wrote, it prints what it was trained on and how.
+status is 1. Of a model that 'largemvc fit -save' wrote, it prints what it was trained on and how; of a checkpoint,
+where its training is.
 `
 
 // inspectFlags makes the flags of inspect.
@@ -54,8 +55,13 @@ func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if len(o.data) == 0 {
 		return usagef("inspect: FILE is missing ('largemvc inspect -h' explains the use)")
 	}
-	if len(o.data) == 1 && isModel(o.data[0]) {
-		return printModel(stdout, o.data[0])
+	if len(o.data) == 1 {
+		switch savedAs(o.data[0]) {
+		case savedModel:
+			return printModel(stdout, o.data[0])
+		case savedCheckpoint:
+			return printCheckpoint(stdout, o.data[0])
+		}
 	}
 	if err := o.check("inspect"); err != nil {
 		return err

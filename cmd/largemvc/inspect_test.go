@@ -127,3 +127,31 @@ func TestInspectModel(t *testing.T) {
 		t.Errorf("a damaged model: status %d, %q, %q", status, stdout, stderr)
 	}
 }
+
+// TestInspectCheckpoint wants of a checkpoint what it is, where its training is, and how that goes on.
+func TestInspectCheckpoint(t *testing.T) {
+	data, state := writeSet(t, 30, true), filepath.Join(t.TempDir(), "state")
+	if status, _, stderr := runLine("fit", "-data", data, "-epochs", "4", "-seed", "9", "-restarts", "2", "-float", "64",
+		"-checkpoint", state); status != exitOK {
+		t.Fatal(stderr)
+	}
+	status, stdout, stderr := runLine("inspect", state)
+	if status != exitOK || stderr != "" {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	for _, want := range []string{"the state of a training, neither data nor a model",
+		"30 samples, after 4 of 4 epochs, where it is over", "seed 9, float64", "of 2\n",
+		"view 0      X0, 12 features", "3, with 3 anchors", `"Seed":9`,
+		"largemvc fit -data FILE -resume " + state + "\n"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is missing in\n%s", want, stdout)
+		}
+	}
+	text := contents(t, state)
+	if err := os.WriteFile(state, []byte(text[:len(text)-1]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, stderr = runLine("inspect", state)
+	checkFailure(t, "a damaged checkpoint", exitError, status, stdout, stderr,
+		"is a checkpoint of a training that cannot be read")
+}

@@ -47,29 +47,29 @@ func readLabeling(path, column string) (*labeling, error) {
 	}
 	defer text.Close()
 	l := &labeling{path: path}
-	texts, err := l.read(text.Reader, column)
-	if err != nil {
+	if err := l.read(text.Reader, column); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	l.number(texts)
+	l.number()
 	return l, nil
 }
 
-// read returns the labels as they stand in the file.
-func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
+// read reads the labels, with their names in the order in which they come first: a text for each sample would take many times the
+// memory of its number.
+func (l *labeling) read(file *bufio.Reader, column string) error {
 	r := newTable(file)
 	record, err := r.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, errors.New("is empty")
+		return errors.New("is empty")
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	at, header, err := l.columns(record, column)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var texts []string
+	known := map[string]int{}
 	for first := true; ; first = false {
 		if line, _ := r.FieldPos(0); !first || !header {
 			text := strings.TrimSpace(record[at])
@@ -78,28 +78,33 @@ func (l *labeling) read(file *bufio.Reader, column string) ([]string, error) {
 				if text != "" {
 					but = fmt.Sprintf(", but %q, which means that it is missing", text)
 				}
-				return nil, fmt.Errorf("line %d has no label in column %s%s; fill it in, or leave the sample out of both files",
+				return fmt.Errorf("line %d has no label in column %s%s; fill it in, or leave the sample out of both files",
 					line, l.column, but)
 			}
-			texts = append(texts, text)
+			k, ok := known[text]
+			if !ok {
+				text, k = strings.Clone(text), len(l.names) // a clone, for text is a part of the whole line
+				known[text], l.names = k, append(l.names, text)
+			}
+			l.labels = append(l.labels, k)
 			for k := range l.keys {
 				l.keys[k].add(strings.TrimSpace(record[l.keys[k].at]), line)
 			}
 			if len(l.keys) > 0 && l.keys[0].twice != nil {
-				return nil, l.keys[0].twice
+				return l.keys[0].twice
 			}
 		}
 		if record, err = r.Read(); errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if len(texts) == 0 {
-		return nil, errors.New("has no labels under its header")
+	if len(l.labels) == 0 {
+		return errors.New("has no labels under its header")
 	}
-	return texts, nil
+	return nil
 }
 
 // missingLabel tells whether a text stands for a label that is missing: what the readers of data take for that.
@@ -116,6 +121,9 @@ func (k *keyColumn) add(value string, line int) {
 	k.seen[value] = line
 	k.values = append(k.values, value)
 }
+
+// labelTexts says in the help which texts newTable and the reader of data take.
+const labelTexts = "with commas, tabs, semicolons or bars, in UTF-16 or packed by gzip too"
 
 // newTable returns the reader of the records of a CSV or TSV file, whose comments it passes over as the reader of data does.
 // FieldPos of it tells the lines of the file.
@@ -179,9 +187,10 @@ func (l *labeling) columns(record []string, column string) (at int, header bool,
 	return 0, false, fmt.Errorf("has %d columns, none of which is called label: say -column NAME", len(record))
 }
 
-// number gives the labels numbers.
-func (l *labeling) number(texts []string) {
-	l.names = slices.Compact(slices.Sorted(slices.Values(texts)))
+// number puts the names in their order, and numbers the labels by it.
+func (l *labeling) number() {
+	texts := l.names
+	l.names = slices.Sorted(slices.Values(texts))
 	slices.SortStableFunc(l.names, func(a, b string) int {
 		x, errX := strconv.ParseFloat(a, 64)
 		y, errY := strconv.ParseFloat(b, 64)
@@ -197,9 +206,8 @@ func (l *labeling) number(texts []string) {
 	for i, name := range l.names {
 		place[name] = i
 	}
-	l.labels = make([]int, len(texts))
-	for i, text := range texts {
-		l.labels[i] = place[text]
+	for i, k := range l.labels {
+		l.labels[i] = place[texts[k]]
 	}
 }
 

@@ -19,7 +19,7 @@ func (o *dataOptions) placeLabels(labels []int, ids []string, r *dataset.Reading
 	if labels == nil || o.id == "none" || strings.Contains(r.IDs, "joined by") || !strings.HasSuffix(r.IDs, " of "+o.labels) {
 		return nil
 	}
-	samples, lines, own, err := sampleColumn(o.labels)
+	samples, lines, own, err := sampleColumn(o.labels, len(labels))
 	if err != nil || len(samples) != len(labels) {
 		// The reader of data understood more of the file than this does, as where the header is a comment.
 		if !strings.HasSuffix(r.IDs, " from column sample of "+o.labels) || len(ids) != len(labels) {
@@ -49,8 +49,8 @@ func (o *dataOptions) placeLabels(labels []int, ids []string, r *dataset.Reading
 }
 
 // sampleColumn returns the column sample of a CSV file, nil without, with the lines of its values, and whether the file has the
-// columns of what -out writes.
-func sampleColumn(path string) (samples []string, lines []int, own bool, err error) {
+// columns of what -out writes. It is an error if there are more than n.
+func sampleColumn(path string, n int) (samples []string, lines []int, own bool, err error) {
 	text, err := textfile.Open(path)
 	if err != nil {
 		return nil, nil, false, err
@@ -78,6 +78,9 @@ func sampleColumn(path string) (samples []string, lines []int, own bool, err err
 			return nil, nil, false, err
 		}
 		line, _ := r.FieldPos(at)
+		if len(samples) == n {
+			return nil, nil, false, fmt.Errorf("line %d: more than %d samples", line, n)
+		}
 		samples, lines = append(samples, strings.TrimSpace(record[at])), append(lines, line)
 	}
 }

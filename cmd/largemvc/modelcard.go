@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -11,21 +12,97 @@ import (
 	"text/tabwriter"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/checkpoint"
 )
 
-// isModel tells whether a file is one that fit -save wrote, by its head.
-func isModel(path string) bool {
+// saved is what a file of this program is.
+type saved int
+
+const (
+	savedNothing    saved = iota // of this program
+	savedModel                   // what fit -save wrote
+	savedCheckpoint              // what fit -checkpoint wrote
+)
+
+// savedAs tells what a file is, by its head.
+func savedAs(path string) saved {
 	f, err := os.Open(path)
 	if err != nil {
-		return false
+		return savedNothing
 	}
 	defer f.Close()
 	head := make([]byte, 8+4096)
 	n, _ := io.ReadFull(f, head) // a shorter file is as good
 	if n < 10 || binary.LittleEndian.Uint64(head) > 1<<40 || head[8] != '{' {
-		return false
+		return savedNothing
 	}
-	return bytes.Contains(head[8:n], []byte(`"largemvc-model"`))
+	switch head = head[8:n]; {
+	case bytes.Contains(head, []byte(`"largemvc-model"`)):
+		return savedModel
+	case bytes.Contains(head, []byte(`"largemvc-checkpoint"`)):
+		return savedCheckpoint
+	}
+	return savedNothing
+}
+
+// printCheckpoint prints what there is to know of a checkpoint, and how a training goes on from it.
+func printCheckpoint(w io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	var s *checkpoint.Summary
+	var settings struct {
+		Clusters, Anchors, Epochs, Restarts int
+		Seed                                uint64
+		Float64                             *bool
+		Float                               string // of versions 1 to 3
+	}
+	content, err := checkpoint.Open(f)
+	if err == nil {
+		err = content.Read()
+	}
+	if err == nil {
+		s, err = content.Summary()
+	}
+	if err == nil {
+		err = json.Unmarshal(content.Config, &settings)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: is a checkpoint of a training that cannot be read: %w", path, reason(err))
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line("checkpoint", "%s, %.3g MiB: the state of a training, neither data nor a model", path, float64(info.Size())/(1<<20))
+	where := "it goes on there"
+	if s.Over {
+		where = "it is over"
+	}
+	double := settings.Float64 != nil && *settings.Float64 || settings.Float == "64"
+	line("training", "%s, after %d of %s, where %s; seed %d, float%d", count(s.Samples, "sample"), s.Epochs,
+		count(settings.Epochs, "epoch"), where, settings.Seed, bits(double))
+	if settings.Restarts > 1 {
+		line("", "in run %d of %d", s.Run+1, settings.Restarts)
+	}
+	if n := len(s.Loss); n > 0 {
+		line("loss", "%.6g at the start, %.6g at the end", s.Loss[0], s.Loss[n-1])
+	}
+	for v, view := range s.Views {
+		line(fmt.Sprintf("view %d", v), "%s, %s", cmp.Or(view.Name, "without a name"), count(view.Features, "feature"))
+	}
+	line("clusters", "%d, with %s", settings.Clusters, count(settings.Anchors, "anchor"))
+	line("settings", "%s", content.Config)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "\nto go on with the same data, further with a higher -epochs: largemvc fit -data FILE -resume %s\n",
+		path)
+	return err
 }
 
 // printModel prints what there is to know of a model.

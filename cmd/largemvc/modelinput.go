@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/largemvc/largemvc"
@@ -31,7 +32,7 @@ func (o *modelOptions) modelFlags(f *flags) {
 }
 
 // checkModel refuses what is wrong whatever the files hold, and outputs that would lose some.
-func (o *modelOptions) checkModel(command string, outputs ...*output) error {
+func (o *modelOptions) checkModel(command string, stdout io.Writer, outputs ...*output) error {
 	if o.model == "" {
 		return usagef("%s: -model FILE is missing ('largemvc %[1]s -h' explains the flags)", command)
 	}
@@ -40,7 +41,7 @@ func (o *modelOptions) checkModel(command string, outputs ...*output) error {
 	}
 	inputs := o.inputs()
 	inputs["model"] = []string{o.model}
-	return checkOutputs(command, outputs, inputs)
+	return checkOutputs(command, stdout, outputs, inputs)
 }
 
 // readModel reads the model, and the data as the model wants them.

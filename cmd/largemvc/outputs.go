@@ -27,9 +27,15 @@ type output struct {
 
 // checkOutputs refuses outputs that are one file, or a file that is read, and what cannot be written. It follows links: the
 // paths that it returns are those of the files themselves. inputs are the paths that are read, by the flags that give them.
-func checkOutputs(command string, outputs []*output, inputs map[string][]string) error {
+func checkOutputs(command string, stdout io.Writer, outputs []*output, inputs map[string][]string) error {
 	for _, o := range outputs {
-		if o.path == "" || o.path == standard {
+		if o.path == "" {
+			continue
+		}
+		if o.path == standard {
+			if f, ok := stdout.(*os.File); ok && wasClosed(f) {
+				return fmt.Errorf("%s: -%s is to write to standard output, %w", command, o.flag, errClosed)
+			}
 			continue
 		}
 		if err := o.resolve(); err != nil {

@@ -124,7 +124,7 @@ func runReport(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		return usagef("report: -points is %d, want at least 1", o.points)
 	}
 	out := &output{flag: "out", path: o.out}
-	if err := o.checkModel("report", out); err != nil {
+	if err := o.checkModel("report", stdout, out); err != nil {
 		return err
 	}
 	bar := progress.New(stderr, "")

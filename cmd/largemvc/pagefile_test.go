@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +57,26 @@ func readText(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// TestReportIsComputedBeforeItsFile: while a report is computed nothing lies beside it, which a process that is killed would
+// leave behind.
+func TestReportIsComputedBeforeItsFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.html")
+	out := &output{flag: "report", path: path}
+	if err := checkOutputs("fit", io.Discard, []*output{out}, nil); err != nil {
+		t.Fatal(err)
+	}
+	err := out.save(io.Discard, func(w io.Writer) error {
+		if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) > 0 {
+			t.Errorf("before the first byte the folder has %v, %v", files, err)
+		}
+		_, err := io.WriteString(w, "page")
+		return err
+	})
+	if text := readText(t, path); err != nil || text != "page" {
+		t.Errorf("%v, %q", err, text)
+	}
 }
 
 // TestReportKeepsLabels wants the same labels with a report, for which the views are not overwritten.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/report"
@@ -25,6 +26,8 @@ type predictOptions struct {
 	embedding string
 	trust     string
 	json      bool
+	quiet     bool
+	workers   int
 	device    machine.Device
 	ran       machine.Ran
 }
@@ -51,6 +54,8 @@ func predictFlags(o *predictOptions) *flags {
 	f.output(&o.trust, "trust", "`FILE` to write the trust in the rows to"+aboutTrust)
 	o.diskFlags(f, "labels are written as they are\nfound, without novelty and ids")
 	f.bool(&o.json, "json", "print one JSON object in place of the summary; what does not exist is null")
+	f.bool(&o.quiet, "quiet", "show no progress on standard error")
+	f.int(&o.workers, "workers", 0, "`N` threads; 0: all cores, whatever the training had")
 	o.device = machine.CPU
 	f.text(&o.device, "device", "where the samples go through the network for their labels and -embedding: `auto|cpu|cuda`. "+
 		"auto: a GPU, in a program\nwith a driver for one (docs/gpu.md), where there is one and the model can run on it, "+
@@ -114,7 +119,10 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if o.json && o.trust == standard {
 		return usagef("predict: -json writes to standard output too: give -trust a file")
 	}
-	if err := o.checkModel("predict", out, page, embedding, trust); err != nil {
+	if o.workers < 0 || o.workers > parallel.MostWorkers {
+		return usagef("predict: -workers is %d, want 0 to %d", o.workers, parallel.MostWorkers)
+	}
+	if err := o.checkModel("predict", stdout, out, page, embedding, trust); err != nil {
 		return err
 	}
 	if err := o.checkDisk("predict", map[string]bool{
@@ -123,7 +131,11 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		return err
 	}
 	began := time.Now()
-	bar := progress.New(stderr, "")
+	progressOut := stderr
+	if o.quiet {
+		progressOut = io.Discard
+	}
+	bar := progress.New(progressOut, "")
 	defer bar.End()
 	if o.fromDisk {
 		return o.predictFromDisk(ctx, out, bar, stdout, stderr)
@@ -135,6 +147,7 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err := checkEmbeddedIDs(o.embedding, in); err != nil {
 		return err
 	}
+	model = model.WithWorkers(o.workers)
 	read := time.Now()
 	a, err := model.Assign(machine.On(ctx, o.device, &o.ran), in.views)
 	if err != nil {
@@ -194,7 +207,10 @@ func (p *prediction) print(stdout, stderr io.Writer, asJSON bool) error {
 		warnings(stderr, p.Reading)
 		return json.NewEncoder(stdout).Encode(p)
 	}
-	return errors.Join(say(stdout, p.Reading), p.table(stdout))
+	if err := say(stdout, p.Reading); err != nil {
+		return err // which the table would only say again
+	}
+	return p.table(stdout)
 }
 
 // writeEmbedding writes -embedding.
@@ -219,6 +235,7 @@ func (o *predictOptions) writePage(
 	}
 	p := pageOptions(in, o.data, reading, bar)
 	p.Facts, p.Trust = append(p.Facts, report.Fact{Name: "model", Value: o.model}), trust
+	p.Workers = o.workers
 	defer bar.End()
 	return out.save(stdout, func(w io.Writer) error { return report.WritePredictions(ctx, w, model, in.views, p) })
 }

@@ -173,3 +173,66 @@ func TestDrift(t *testing.T) {
 		}
 	}
 }
+
+// TestPredictQuiet: -quiet shows no progress and takes nothing of the result, and -workers changes no label.
+func TestPredictQuiet(t *testing.T) {
+	path, folder := writeSet(t, 60, true), t.TempDir()
+	model := filepath.Join(folder, "model")
+	if status, _, stderr := runLine("fit", "-data", path, "-epochs", "2", "-save", model, "-quiet"); status != exitOK {
+		t.Fatal(stderr)
+	}
+	predict := func(args ...string) (labels, stdout, stderr string) {
+		out := filepath.Join(folder, "out.csv")
+		status, stdout, stderr := runLine(append([]string{"predict", "-model", model, "-data", path, "-out", out}, args...)...)
+		if status != exitOK {
+			t.Fatalf("%v: %s", args, stderr)
+		}
+		return contents(t, out), stdout, stderr
+	}
+	want, _, loud := predict("-from-disk")
+	if !strings.Contains(loud, "60/60") {
+		t.Fatalf("without -quiet there is no progress: %q", loud)
+	}
+	labels, stdout, quiet := predict("-from-disk", "-quiet", "-workers", "1")
+	if quiet != "" || labels != want || !strings.Contains(stdout, "sizes 20, 20, 20") {
+		t.Errorf("-quiet says %q and gives %q", quiet, stdout)
+	}
+	want, _, _ = predict()
+	for _, workers := range []string{"0", "1", "3"} {
+		if labels, _, _ := predict("-workers", workers, "-quiet"); labels != want {
+			t.Errorf("-workers %s gives other labels", workers)
+		}
+	}
+}
+
+// TestNoModel: a file that is no model is said to be none, and what it looks like, before the data are read, which here are not
+// even there.
+func TestNoModel(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	at := func(name string) string { return filepath.Join(folder, name) }
+	status, _, stderr := runLine("fit", "-data", path, "-epochs", "1", "-quiet", "-checkpoint", at("state"))
+	if status != exitOK {
+		t.Fatal(stderr)
+	}
+	for name, text := range map[string]string{
+		"table.csv": "id,c0,c1\na,1,2\n", "short.csv": "1\n2\n", "empty": "", "cut": contents(t, at("state"))[:8],
+	} {
+		if err := os.WriteFile(at(name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for model, want := range map[string]string{
+		at("table.csv"): "the file is not a model of largemvc; it looks like a text, as CSV is",
+		at("short.csv"): "the file is not a model of largemvc; it looks like a text",
+		path:            "the file is not a model of largemvc; it looks like a ZIP archive, as .npz are",
+		at("state"):     "the file is a checkpoint of a training of largemvc, not a model",
+		at("empty"):     "truncated",
+		at("cut"):       "truncated",
+	} {
+		status, stdout, stderr := runLine("predict", "-model", model, "-data", "nothing.npz")
+		checkFailure(t, model, exitError, status, stdout, stderr, want)
+		if !strings.Contains(stderr, model) {
+			t.Errorf("the file is not named: %s", stderr)
+		}
+	}
+}

@@ -19,11 +19,16 @@ func TestNoCheckpoint(t *testing.T) {
 	if err := os.WriteFile(damaged, []byte(whole[:len(whole)-9]), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	table := filepath.Join(folder, "table.csv")
+	if err := os.WriteFile(table, []byte("a,b,c\n1,2,3\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for resume, want := range map[string]string{
 		filepath.Join(folder, "none"): "no such file",
 		folder:                        "cannot be gone on from",
 		path:                          "give a file that -checkpoint wrote",
-		model:                         `the file's format is "largemvc-model"`,
+		table:                         "is not a checkpoint of a training of largemvc; it looks like a text, as CSV is",
+		model:                         "the file is a model of largemvc, not a checkpoint of a training",
 		damaged:                       "cannot be gone on from",
 	} {
 		status, stdout, stderr := runLine("fit", "-data", "nothing.npz", "-quiet", "-resume", resume)

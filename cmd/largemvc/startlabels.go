@@ -45,6 +45,9 @@ func readStartLabels(path string, n, m int, ids []string) ([]int, error) {
 			}
 		}
 		l, err := strconv.Atoi(strings.TrimSpace(record[label]))
+		if len(labels) == n { // what follows may be without end
+			return nil, fmt.Errorf("%s: line %d: has more labels than there are samples, %d", path, line, n)
+		}
 		if err != nil || l < 0 || l >= m {
 			return nil, fmt.Errorf("%s: line %d: the label %q is not a whole number from 0 to %d", path, line, record[label], m-1)
 		}

@@ -56,6 +56,21 @@ func (v outputPath) Set(s string) error {
 	return v.words.Set(s)
 }
 
+// errClosed is the error for an output to a standard stream that was closed. A program that wants its output nowhere may have
+// opened /dev/null so itself, which cannot be told from that.
+var errClosed = errors.New("which is closed, or leads to /dev/null and is open for reading too: give it a file to write to")
+
+// wasClosed tells whether a standard stream was closed when the process began ('largemvc … >&-'). Go then opens /dev/null in its
+// place, to read and write, so that what is written there is lost without an error; shells open it to write alone.
+func wasClosed(f *os.File) bool {
+	here, err := f.Stat()
+	if err != nil {
+		return true
+	}
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(here, null) && readsToo(f)
+}
+
 // openDescriptor makes the output one to an open file of this process.
 func (o *output) openDescriptor(number int) error {
 	info, err := os.Stat(o.path)
@@ -65,6 +80,10 @@ func (o *output) openDescriptor(number int) error {
 	}
 	if o.opened, err = duplicate(number); err != nil {
 		return fmt.Errorf("%s: cannot be written: %w", o.path, err)
+	}
+	if number <= 2 && wasClosed(o.opened) {
+		return fmt.Errorf("%s: cannot be written to: it leads to an open file of this program %w", o.path,
+			errors.Join(errClosed, o.opened.Close()))
 	}
 	o.info, o.stream = info, true
 	return nil

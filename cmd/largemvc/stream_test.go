@@ -127,6 +127,63 @@ func TestOpenFilesThatCannotBe(t *testing.T) {
 	}
 }
 
+// TestClosedOutput: what is to be written to standard output where that is closed is an error before any work, of every command;
+// where it is full it is one after it. What is sent to /dev/null is written.
+func TestClosedOutput(t *testing.T) {
+	path, folder := writeSet(t, 30, true), t.TempDir()
+	model, labels := filepath.Join(folder, "model"), filepath.Join(folder, "labels.csv")
+	status, _, stderr := runLine("fit", "-data", path, "-epochs", "1", "-quiet", "-save", model, "-out", labels)
+	if status != exitOK {
+		t.Fatal(stderr)
+	}
+	// to runs a line of the command with its standard output redirected by a shell.
+	to := func(redirection, line string) (int, string) {
+		c := asProcess(append([]string{"-c", `exec "$0" "$@" ` + redirection, os.Args[0]}, strings.Fields(line)...)...)
+		var err error
+		if c.Path, err = exec.LookPath("sh"); err != nil {
+			t.Skipf("there is no shell here: %v", err)
+		}
+		text, _ := stderrOf(c) // the status says what its error does
+		return c.ProcessState.ExitCode(), text
+	}
+	fit := "fit -epochs 1 -quiet -data " + path
+	with := " -model " + model + " -data " + path
+	for _, line := range []string{
+		fit + " -out -", fit + " -save -", fit + " -report -", fit + " -trust -", fit + " -out /dev/stdout",
+		"choose -from 2 -to 3 -epochs 1 -quiet -figure - -data " + path,
+		"predict -out -" + with, "predict -report -" + with, "predict -trust -" + with, "report -out -" + with,
+	} {
+		// Data that are not there would be what is wrong next.
+		none := strings.ReplaceAll(line, path, "nothing.npz")
+		if status, text := to(">&-", none); status != exitError || !strings.Contains(text, "standard output, which is closed") {
+			t.Errorf("%s >&-: status %d, %q", none, status, text)
+		}
+		if _, err := os.Stat("/dev/full"); err == nil && !strings.HasPrefix(line, "report") {
+			if status, text := to(">/dev/full", line); status != exitError || strings.Count(text, "no space left") != 1 {
+				t.Errorf("%s >/dev/full: status %d, %q", line, status, text)
+			}
+		}
+	}
+	if status, text := to("2>&-", fit+" -out /dev/stderr"); status != exitError {
+		t.Errorf("a closed standard error: status %d, %q", status, text)
+	}
+	if status, text := to(">/dev/null", fit+" -out -"); status != exitOK {
+		t.Errorf("/dev/null: status %d, %q", status, text)
+	}
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skipf("a full device is not tried: %v", err)
+	}
+	for _, line := range []string{
+		fit, fit + " -json", "predict" + with, "predict -json" + with, "compare " + labels + " " + labels,
+		"compare -json " + labels + " " + labels, "inspect " + model, "inspect " + path, "device", "version", "completion bash",
+		"help", "fit -h", "fit -h all",
+	} {
+		if status, text := to(">/dev/full", line); status != exitError || strings.Count(text, "no space left") != 1 {
+			t.Errorf("%s >/dev/full: status %d, %q", line, status, text)
+		}
+	}
+}
+
 // TestStreamsAsOutputs: pipes and devices are written by every output that is written once; a checkpoint is refused before any
 // work, and so is a name that leaves no room for the file that takes its place.
 func TestStreamsAsOutputs(t *testing.T) {

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -92,6 +93,37 @@ func (c *Content) Read() error {
 	}
 	c.Samples = c.state.Samples
 	return nil
+}
+
+// Summary is what there is to say of a checkpoint without the fit.
+type Summary struct {
+	Samples int
+	Views   []View
+	Run     int    // the one that goes on, from 0, or the best one, where none does
+	Over    bool   // no run goes on: more epochs alone train on
+	Epochs  int    // steps of the run, in its trainings with either weight together
+	Status  string // of the run; of one that goes on it may be empty
+	Loss    []float64
+}
+
+// Summary returns it after Read. It is an error where the file lacks what it is made of.
+func (c *Content) Summary() (*Summary, error) {
+	run, prefix := c.state.Current, "current."
+	if run == nil {
+		run, prefix = c.state.Best, "best."
+	}
+	if run == nil {
+		return nil, errors.New("it has no run")
+	}
+	in := &file.Tensors{File: c.file}
+	s := &Summary{
+		Samples: c.Samples, Views: c.state.Views, Run: run.Restart, Over: c.state.Current == nil, Epochs: run.Epochs + run.Before,
+		Status: run.Status, Loss: in.Floats(prefix+"loss", -1),
+	}
+	if rival := c.state.Rival; rival != nil {
+		s.Epochs += rival.Epochs
+	}
+	return s, in.Err
 }
 
 // Network is what the configuration says of the fit.

@@ -2,11 +2,14 @@ package file
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/saved"
@@ -41,11 +44,23 @@ func New(format string, config, training any) (*safetensors.File, error) {
 	}}, nil
 }
 
+// kinds are what the formats of this library are called.
+var kinds = map[string]string{"largemvc-model": "model", "largemvc-checkpoint": "checkpoint of a training"}
+
 // Read reads a file of a format to the end of r and checks its version and its seal. An error that is not of r is one of package
 // saved.
 func Read(r io.Reader, format string) (f *safetensors.File, version int, err error) {
 	in := &noted{r: r}
-	f, err = safetensors.ReadIf(bufio.NewReader(in), func(metadata map[string]string) (err error) {
+	b := bufio.NewReader(in)
+	head, err := b.Peek(sniffed) // less than that is as good
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, 0, err
+	}
+	if looks := resembles(head); looks != "" || !safetensors.Begins(head) {
+		err := fmt.Errorf("the file is not a %s of largemvc%s", cmp.Or(kinds[format], format), looks)
+		return nil, 0, &contentError{saved.ErrFormat, err}
+	}
+	f, err = safetensors.ReadIf(b, func(metadata map[string]string) (err error) {
 		version, err = versionOf(metadata, format)
 		return err
 	})
@@ -54,8 +69,6 @@ func Read(r io.Reader, format string) (f *safetensors.File, version int, err err
 	case err == nil:
 	case in.err != nil && errors.Is(err, in.err), errors.As(err, &known):
 		return nil, 0, err
-	case errors.Is(err, safetensors.ErrFormat):
-		return nil, 0, &contentError{saved.ErrFormat, err}
 	default:
 		return nil, 0, Damaged(err)
 	}
@@ -65,7 +78,11 @@ func Read(r io.Reader, format string) (f *safetensors.File, version int, err err
 // versionOf returns the version of a file by its metadata.
 func versionOf(metadata map[string]string, format string) (int, error) {
 	if got := metadata[MetaFormat]; got != format {
-		return 0, &contentError{saved.ErrFormat, fmt.Errorf("the file's format is %q, want %q", got, format)}
+		err := fmt.Errorf("the file's format is %q, want %q", got, format)
+		if kinds[got] != "" && kinds[format] != "" {
+			err = fmt.Errorf("the file is a %s of largemvc, not a %s", kinds[got], kinds[format])
+		}
+		return 0, &contentError{saved.ErrFormat, err}
 	}
 	version, err := strconv.Atoi(metadata[MetaVersion])
 	if err != nil || version < 1 {
@@ -106,4 +123,25 @@ func (n *noted) Read(p []byte) (int, error) {
 		n.err = err
 	}
 	return k, err
+}
+
+// sniffed is how many bytes tell what a file looks like.
+const sniffed = 512
+
+// resembles says what a file looks like that is none of this library's, to be read behind a statement about it; empty where that
+// is not known, or where it may be one that was cut off.
+func resembles(head []byte) string {
+	for _, x := range []struct{ magic, name string }{
+		{"\x93NUMPY", "an array of NumPy (.npy)"}, {"PK\x03\x04", "a ZIP archive, as .npz are"}, {"\x89HDF\r\n", "HDF5"},
+		{"MATLAB 5", "a .mat file of MATLAB"}, {"MATLAB 7", "a .mat file of MATLAB"}, {"\x1f\x8b", "a file packed by gzip"},
+	} {
+		if bytes.HasPrefix(head, []byte(x.magic)) {
+			return "; it looks like " + x.name
+		}
+	}
+	control := func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }
+	if len(head) > 0 && !bytes.ContainsFunc(head, control) {
+		return "; it looks like a text, as CSV is"
+	}
+	return ""
 }

@@ -14,34 +14,27 @@ import (
 )
 
 // Replace replaces the file at path by what write writes, at once: the bytes go to a file beside it, are flushed to disk,
-// and take its name. A link at path stays one, a file keeps its permissions.
+// and take its name. A link at path stays one, a file keeps its permissions. The file beside it is made when write has written
+// something: a process that is killed while write still computes leaves nothing behind.
 func Replace(path string, write func(io.Writer) error) (err error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	f, err := createBeside(path)
-	if err != nil {
-		return err
-	}
+	f := &late{path: path}
 	defer func() {
-		if err != nil {
+		if err != nil && f.File != nil {
 			f.Close()
 			os.Remove(f.Name())
 		}
 	}()
-	if old, err := os.Stat(path); err == nil {
-		if !old.Mode().IsRegular() {
-			return fmt.Errorf("%s is not a file", path)
-		}
-		if err := f.Chmod(old.Mode().Perm()); err != nil {
-			return err
-		}
-	}
 	w := bufio.NewWriterSize(f, 1<<16)
 	if err := write(w); err != nil {
 		return err
 	}
 	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := f.make(); err != nil { // an empty file has no byte that would make it
 		return err
 	}
 	if err := f.Sync(); err != nil {
@@ -59,6 +52,36 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 		dir.Close()
 	}
 	return nil
+}
+
+// late is the file beside the one at path, which the first bytes make.
+type late struct {
+	path string
+	*os.File
+}
+
+// Write implements io.Writer.
+func (l *late) Write(p []byte) (int, error) {
+	if err := l.make(); err != nil {
+		return 0, err
+	}
+	return l.File.Write(p)
+}
+
+// make makes the file where there is none yet.
+func (l *late) make() error {
+	if l.File != nil {
+		return nil
+	}
+	old, err := os.Stat(l.path)
+	there := err == nil
+	if there && !old.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a file", l.path)
+	}
+	if l.File, err = createBeside(l.path); err != nil || !there {
+		return err
+	}
+	return l.Chmod(old.Mode().Perm())
 }
 
 // Writable returns the error that Replace would return for a file of that name, nil if it could write one.

@@ -93,6 +93,32 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// While what is written is still computed, nothing lies beside the file that a killed process could leave behind; a file without
+// content is written too.
+func TestReplaceMakesItsFileLate(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "name")
+	for _, content := range []string{"content", ""} {
+		err := Replace(path, func(w io.Writer) error {
+			left, err := filepath.Glob(path + ".*")
+			if err != nil || len(left) > 0 {
+				t.Errorf("before the first byte there is %q, %v", left, err)
+			}
+			_, err = io.WriteString(w, content)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(path); err != nil || string(text) != content {
+			t.Errorf("the file has %q, %v, want %q", text, err, content)
+		}
+	}
+	if files, err := os.ReadDir(folder); err != nil || len(files) != 1 {
+		t.Errorf("left behind: %v, %v", files, err)
+	}
+}
+
 // What processes of the same number have left when they were killed, as in a container whose program is process 1 each time it
 // is started again, keeps no later one from writing.
 func TestReplaceBesideLeftovers(t *testing.T) {

@@ -23,7 +23,8 @@ const (
 	markUTF16BE = "\xfe\xff"
 )
 
-// Open opens the text of a file, which may be a pipe.
+// Open opens the text of a file, which may be a pipe. To read a packed one is an error where it unpacks to far more than is
+// likely to be meant.
 func Open(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -44,7 +45,8 @@ type File struct {
 
 // begin unpacks and decodes a text, and refuses what is none.
 func begin(r io.Reader) (*bufio.Reader, error) {
-	b := bufio.NewReaderSize(r, bufferSize)
+	packed := &counted{r: r}
+	b := bufio.NewReaderSize(packed, bufferSize)
 	head, err := b.Peek(len(markGzip))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
@@ -54,7 +56,7 @@ func begin(r io.Reader) (*bufio.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		b = bufio.NewReaderSize(z, bufferSize)
+		b = bufio.NewReaderSize(&bounded{z, 0, packed}, bufferSize)
 	}
 	decoded, err := Decode(b)
 	if err != nil {

@@ -89,3 +89,30 @@ func TestOpenErrors(t *testing.T) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
+
+// TestOpenBombs: a packed file that unpacks to far more than its size ends with an error, one that is as large is read whatever
+// it unpacks to.
+func TestOpenBombs(t *testing.T) {
+	zeros := bytes.Repeat([]byte("0\n"), leastUnpacked/2)
+	if got, err := open(t, packed(t, zeros)); err != nil || len(got) != len(zeros) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	_, err := open(t, packed(t, append(zeros, '0')))
+	if err == nil || !strings.Contains(err.Error(), "unpacks to more than 64 MiB") {
+		t.Errorf("a byte more: %v", err)
+	}
+	var plain bytes.Buffer // packed without being made smaller
+	z, err := gzip.NewWriterLevel(&plain, gzip.NoCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := z.Write(append(zeros, '0')); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := open(t, plain.Bytes()); err != nil || len(got) != len(zeros)+1 {
+		t.Errorf("a large file: %d bytes, %v", len(got), err)
+	}
+}
