@@ -3,6 +3,7 @@ package largemvc
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -353,6 +354,10 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		out.startRows = func(ctx context.Context) ([]rows.Matrix[T], error) { return graph.StartRows(ctx, blocks, n, o) }
 	}
 	if out.smooth, err = graph.Smooth(ctx, in, blocks, n, o); err != nil {
+		if grown := (*neighbor.GrowthError)(nil); errors.As(err, &grown) {
+			return nil, fmt.Errorf("%s: some samples lack it, and in %d steps of smoothing the rows of the others grow beyond "+
+				"what floats can hold: want fewer Neighborhood.Steps", views[grown.View].Label(grown.View), grown.Steps)
+		}
 		return nil, err
 	}
 	collect(views)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -234,11 +235,27 @@ func TestPredictIncompleteSamples(t *testing.T) {
 func TestTooManyStepsWhereSamplesLackViews(t *testing.T) {
 	x := []float64{-1e6, -1e6, 2e6, -6e5, -8e4, -9e5, -5e5, 1e6, -2e5, -1e6, 2e5, -1e6, 7e5, -1e6, -1e6}
 	y, present := []float64{-4, -10, 4, -6, -10}, []bool{false, true, false, true, false}
-	views := []View{Float64View(5, 3, x), Float64View(5, 1, y).WithPresent(present)}
-	c := Config{Clusters: 1, Neighborhood: Neighborhood{Neighbors: 1, Steps: 1000}}
-	if _, err := Fit(context.Background(), views, c); err == nil || !strings.Contains(err.Error(), "1000 steps of the filter") {
-		t.Errorf("error %v, want one that names the steps", err)
+	few := []View{Float64View(5, 3, x), Float64View(5, 1, y).WithPresent(present)}
+	// With so many features the second view is the first and the last of the inputs.
+	rng := rand.New(rand.NewPCG(12, 8))
+	values := make([]float64, 6*23)
+	for i := range values {
+		values[i] = rng.NormFloat64()
 	}
-	c.Neighborhood.Steps = 100
-	mustFit(t, views, c)
+	many := []View{
+		Float64View(6, 3, values[:18]),
+		Float64View(6, 20, values[18:]).WithPresent([]bool{false, true, false, false, true, false}).Named("text"),
+	}
+	for name, c := range map[string]struct {
+		views []View
+		want  string
+	}{"few features": {few, "view 1:"}, "many features": {many, "view 1 (text):"}} {
+		config := Config{Clusters: 1, Neighborhood: Neighborhood{Neighbors: 1, Steps: 1000}}
+		_, err := Fit(context.Background(), c.views, config)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "1000 steps of smoothing") {
+			t.Errorf("%s: error %v, want one that names the view and the steps", name, err)
+		}
+		config.Neighborhood.Steps = 100
+		mustFit(t, c.views, config)
+	}
 }

@@ -78,7 +78,7 @@ type Filter[T Float] struct {
 // Smooth filters views in place: steps times x ← (x + A·x)/2, then every row to norm 1 (rows of zeros stay). Where samples
 // lack a view, their rows are zero and stay so, and A·x is the weighted mean over those that have it, as large as it would be
 // if all had: row i is multiplied by (A·1)_i / (A·b)_i with the presence b. Then rows can grow from step to step; so many steps
-// that T cannot hold them are an error.
+// that T cannot hold them are a *GrowthError.
 //
 // op must be a Graph or a Factor. Views are done in strips of 32 columns, side by side on several workers, each with room for
 // some tables of the strip with a row for each atom. It returns the filters for new samples, an error for sizes that
@@ -148,15 +148,24 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 		b, lo := &views[q/blocks], q%blocks*gatherRows
 		hi := min(lo+gatherRows, n)
 		if masked := filters[q/blocks].All != nil; masked && b.finite(q/blocks, lo, hi) != nil {
-			return fmt.Errorf(
-				"neighbor: view %d: in %d steps of the filter rows grow beyond what %T can hold, since samples lack the view: "+
-					"want fewer steps", q/blocks, steps, T(0))
+			return &GrowthError{View: q / blocks, Steps: steps}
 		}
 		for i := lo; i < hi; i++ {
 			toUnit(b.X[i*b.Ld : i*b.Ld+b.Cols])
 		}
 		return nil
 	})
+}
+
+// GrowthError says that in the steps of Smooth rows of a view which samples lack grew beyond what their type can hold.
+type GrowthError struct {
+	View  int // its place among the views that Smooth was given
+	Steps int
+}
+
+func (e *GrowthError) Error() string {
+	return fmt.Sprintf("neighbor: view %d: in %d steps of the filter rows grow beyond what their type can hold, since samples "+
+		"lack the view: want fewer steps", e.View, e.Steps)
 }
 
 // maxSteps bounds the steps that rows are taken along a graph.

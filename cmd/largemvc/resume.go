@@ -69,15 +69,18 @@ func (o *fitOptions) checkCheckpoint() error {
 	if settings.Float64 != nil {
 		was = *settings.Float64
 	}
-	if o.given["float"] && o.config.Float64 != was {
+	if o.config.Float64 != was && o.fixedFloat() {
 		return o.otherFloat(was)
 	}
-	o.config.Float64 = was && !o.alwaysFloat32()
+	o.config.Float64 = was
 	return nil
 }
 
 // alwaysFloat32 tells whether the data are read in float32 whatever -float says.
 func (o *fitOptions) alwaysFloat32() bool { return o.fromDisk || o.mpi }
+
+// fixedFloat tells whether a training that goes on cannot decide in what precision the data are read.
+func (o *fitOptions) fixedFloat() bool { return o.given["float"] || o.alwaysFloat32() }
 
 // otherFloat is the error where a training that goes on was in another precision than -float says, or the data were read in.
 func (o *fitOptions) otherFloat(was bool) error {
@@ -119,12 +122,18 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 			}
 		}
 		o.config = *c
-		if o.given["float"] && c.Float64 != asked.Float64 {
+		if c.Float64 != asked.Float64 && o.fixedFloat() {
 			stop()
 		}
 	})
-	if read && o.config.Float64 != asked.Float64 && (c == nil || o.given["float"]) {
-		return nil, o.otherFloat(o.config.Float64)
+	if read && o.config.Float64 != asked.Float64 {
+		if o.fixedFloat() {
+			return nil, o.otherFloat(o.config.Float64)
+		}
+		if c == nil { // of a pipe, which did not tell before the data were read
+			return nil, fmt.Errorf("%w (the training was in float%d and the data were read in float%d, which may be why: "+
+				"give -float %[2]d)", err, bits(o.config.Float64), bits(asked.Float64))
+		}
 	}
 	if c == nil && read && o.given["missing"] && o.config.Seed != asked.Seed {
 		return nil, fmt.Errorf("%s: other views were missing in the training: give -seed %d", o.resume, o.config.Seed)

@@ -58,6 +58,9 @@ func testPageEnds[T Float](t *testing.T) {
 			pageProducts[T](t, mulShape{3, 96 + k, 1 + k%12}, before)
 			pageProducts[T](t, mulShape{13, 7, k}, before)
 			pageProducts[T](t, mulShape{2, k, 40}, before)
+			for _, m := range []int{32, 64, 65, 100, 128, 200} { // a single row through several strips
+				pageProducts[T](t, mulShape{1, k, m}, before)
+			}
 			pageSparse[T](t, mulShape{3, k, 1 + k%23}, before)
 			pageGram(t, 1+k%5, 1+k%7, k, before)
 		}

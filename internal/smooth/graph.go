@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -185,7 +186,8 @@ func viewsOfBlocks[T kernel.Float](blocks []neighbor.Block[T], n int) ([]neighbo
 	return out, nil
 }
 
-// Smooth smooths the n rows of the blocks along the graph and returns what does the same to new samples.
+// Smooth smooths the n rows of the blocks along the graph and returns what does the same to new samples. A neighbor.GrowthError
+// counts views, not blocks.
 func (s *Graph[T]) Smooth(
 	ctx context.Context, in *Inputs[T], blocks []neighbor.Block[T], n int, o Options,
 ) (*Transform[T], error) {
@@ -200,6 +202,9 @@ func (s *Graph[T]) Smooth(
 	}
 	filters, err := neighbor.Smooth(ctx, s.Operator(), blocks, o.steps(total), o.Workers)
 	if err != nil {
+		if grown := (*neighbor.GrowthError)(nil); errors.As(err, &grown) { // it counts blocks
+			err = &neighbor.GrowthError{View: in.Inputs[grown.View].View, Steps: grown.Steps}
+		}
 		return nil, ofNeighbors(ctx, err)
 	}
 	s.makeEqual(blocks)
