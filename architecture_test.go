@@ -39,9 +39,10 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/browser"},
 	{name: "internal/adam"},
 	{name: "machine"},
+	{name: "saved"},
 	{name: "internal/mapped"},
 	{name: "internal/heap"},
-	{name: "internal/file", imports: "internal/safetensors"},
+	{name: "internal/file", imports: "internal/safetensors saved"},
 
 	// Several processes: what joins them, a library that does, and what they do together.
 	{name: "comm", imports: "internal/parallel machine"},

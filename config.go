@@ -13,7 +13,7 @@ import (
 )
 
 // Config says how Fit clusters. Clusters is required; every other field may be left zero, which means what its comment
-// says. Fit does not change it, nor the modules in it.
+// says. Fit does not change it, nor the modules in it. It can be written to JSON and read again, see MarshalJSON.
 type Config struct {
 	Clusters int // c, the number of clusters: from 1 to n
 	Anchors  int // m, the number of anchors: from 1 to n; 0: Clusters
@@ -66,8 +66,8 @@ type Config struct {
 	Checkpoint Checkpoint // where the state of the training is written; default: nowhere
 
 	// Progress, if not nil, is called after every epoch and now and then in all other phases, from the goroutine that called
-	// Fit. An error in the training ends the training with Status Stopped; it is returned by Fit unless it is ErrStop. Before
-	// the training there is no result yet: Fit returns the error alone, ErrStop too.
+	// Fit. An error in the training ends the training with Status Stopped; it is returned by Fit, as it is, unless it is ErrStop.
+	// Before the training there is no result yet: Fit returns the error alone, ErrStop too.
 	Progress func(Epoch) error `json:"-"`
 
 	// ExtraLoss, if not nil, returns a scalar node that is added to the loss. It may use the nodes of the network (H, P, T,

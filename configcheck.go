@@ -19,7 +19,8 @@ import (
 )
 
 // Check returns the error with which Fit would refuse the configuration for the views, as far as it can tell without reading
-// their values, and nil if there is none. The message has a line for everything that is out of range.
+// their values, and nil if there is none. The message has a line for everything that is out of range; where nothing is, it may
+// say that Machine.MaxMemory has no room for the fit.
 func (c Config) Check(views []View) error {
 	n, err := checkShapes(views)
 	if err != nil {
@@ -27,7 +28,11 @@ func (c Config) Check(views []View) error {
 	}
 	c = c.WithDefaults()
 	c.forSamples(n)
-	return c.check(n, views)
+	if err := c.check(n, views); err != nil || c.Machine.Comm != nil { // how many samples the other processes have is not known
+		return err
+	}
+	_, err = c.place(n, views)
+	return err
 }
 
 // check reports every field that is out of range for n samples and the given views.
@@ -108,7 +113,7 @@ func (c *Config) check(n int, views []View) error {
 	if !c.Machine.Device.Known() {
 		bad("Machine.Device is %d, want auto, cpu or cuda", int(c.Machine.Device))
 	}
-	errs = append(errs, c.checkModules()...)
+	errs = append(errs, c.checkModules(views)...)
 	errs = append(errs, c.checkNeighbors()...)
 	errs = append(errs, c.checkStart(n, views)...)
 	if c.Machine.Overwrite {
@@ -242,8 +247,8 @@ func (c *Config) checkNeighbors() (errs []error) {
 	return errs
 }
 
-// checkModules reports modules that are nil pointers, and what is out of range of those from this package.
-func (c *Config) checkModules() (errs []error) {
+// checkModules reports modules that are nil pointers, and what is out of range of those from this package for some views.
+func (c *Config) checkModules(views []View) (errs []error) {
 	for _, m := range []struct {
 		name   string
 		module Module
@@ -257,6 +262,9 @@ func (c *Config) checkModules() (errs []error) {
 			errs = append(errs, x.check(!c.Float64), startsBelowZero("Theta0", x.Theta0, x.Unconstrained))
 		case *RowShrink:
 			errs = append(errs, x.check(!c.Float64), startsBelowZero("Rho0", x.Rho0, x.Unconstrained))
+			if least, most := c.inputCounts(views); most > 0 && (len(x.Scale) < least || len(x.Scale) > most) {
+				errs = append(errs, x.checkScales(most))
+			}
 		case *Procrustes:
 			errs = append(errs, x.check())
 		}

@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/machine"
 )
 
+// plainConfig is a Config without its methods: what embeds it would have its MarshalJSON, and write nothing else.
+type plainConfig Config
+
 // savedConfig is a Config in the JSON of files: its fields by their names, options by theirs, modules by their type.
 type savedConfig struct {
-	Config
+	plainConfig
 	Represent savedModule
 	Noise     savedModule
 	Anchor    savedModule
@@ -47,31 +51,118 @@ func moduleType(m Module) string {
 }
 
 // withoutData returns the configuration without functions, without what is as large as the training samples and without what
-// is the caller's own.
+// is the caller's own: the other ranks, and paths of the machine that trains, which say nothing to who gets the model.
 func (c *Config) withoutData() Config {
 	out := *c
 	out.Start.Labels, out.Start.Anchors, out.Progress, out.ExtraLoss, out.Machine.Comm = nil, nil, nil, nil, nil
+	out.Checkpoint.Path, out.Machine.Scratch = "", ""
 	return out
 }
 
 // saveConfig returns what files hold of a configuration with its defaults: all but functions, values as large as the data,
 // and what is the caller's own (Machine but its Workers, Checkpoint.Path).
 func saveConfig(c *Config) (*savedConfig, error) {
-	s := &savedConfig{Config: c.withoutData()}
-	s.Checkpoint.Path = ""
-	s.Config.Represent, s.Config.Noise, s.Config.Anchor = nil, nil, nil
+	s := &savedConfig{plainConfig: plainConfig(c.withoutData())}
+	s.plainConfig.Represent, s.plainConfig.Noise, s.plainConfig.Anchor = nil, nil, nil
 	for i, to := range []*savedModule{&s.Represent, &s.Noise, &s.Anchor} {
-		m := c.modules()[i]
-		to.Type = moduleType(m)
-		if !stock(m) || m == nil {
-			continue
-		}
 		var err error
-		if to.Settings, err = json.Marshal(m); err != nil {
-			return nil, fmt.Errorf("largemvc: the settings of %s: %w", moduleNames[i], err)
+		if *to, err = saveModule(i, c.modules()[i]); err != nil {
+			return nil, err
 		}
 	}
 	return s, nil
+}
+
+// saveModule returns what files hold of the module of a place.
+func saveModule(i int, m Module) (out savedModule, err error) {
+	if out.Type = moduleType(m); !stock(m) {
+		return out, nil
+	}
+	if out.Settings, err = json.Marshal(m); err != nil {
+		err = fmt.Errorf("largemvc: the settings of %s: %w", moduleNames[i], err)
+	}
+	return out, err
+}
+
+// configText is a Config in JSON: its fields by their names, and modules as in files; null, or not there, where they are nil.
+type configText struct {
+	plainConfig
+	Represent, Noise, Anchor json.RawMessage
+}
+
+// MarshalJSON writes the fields by their names, options by theirs and modules with their type, so that UnmarshalJSON reads what
+// was written. Progress and what is about the machine (Machine but its Workers) are no part of that. What else has no form in
+// JSON is an error that names the field: a module that is not from this package, Start.Anchors and ExtraLoss.
+func (c Config) MarshalJSON() ([]byte, error) {
+	var errs []error
+	if c.Start.Anchors != nil {
+		errs = append(errs, errors.New("largemvc: Start.Anchors have no form in JSON: leave them out, and set them "+
+			"again after reading"))
+	}
+	if c.ExtraLoss != nil {
+		errs = append(errs, errors.New("largemvc: ExtraLoss has no form in JSON: leave it out, and set it again after "+
+			"reading"))
+	}
+	out := configText{plainConfig: plainConfig(c)}
+	for i, to := range []*json.RawMessage{&out.Represent, &out.Noise, &out.Anchor} {
+		m := c.modules()[i]
+		switch {
+		case m == nil:
+			continue
+		case parallel.Nil(m):
+			errs = append(errs, fmt.Errorf("largemvc: %s is a nil %T", moduleNames[i], m))
+			continue
+		case !stock(m):
+			errs = append(errs, fmt.Errorf("largemvc: %s is a %T, which is not from this package and has no form in JSON: "+
+				"leave it out, and set it again after reading", moduleNames[i], m))
+			continue
+		}
+		saved, err := saveModule(i, m)
+		if err == nil {
+			*to, err = json.Marshal(saved)
+		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. Fields that are not there stay as they are. A module of a type that is not from
+// this package is an error that names the field.
+func (c *Config) UnmarshalJSON(text []byte) error {
+	in := configText{plainConfig: plainConfig(*c)}
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	out := Config(in.plainConfig)
+	for i, from := range []json.RawMessage{in.Represent, in.Noise, in.Anchor} {
+		if from == nil {
+			continue
+		}
+		var saved *savedModule
+		if err := json.Unmarshal(from, &saved); err != nil {
+			return fmt.Errorf("largemvc: %s: %w", moduleNames[i], err)
+		}
+		if saved == nil {
+			out.setModule(i, nil)
+			continue
+		}
+		if stockModules[saved.Type] == nil {
+			return fmt.Errorf("largemvc: %s is of type %q, which is not from this package: leave it out, and set it after "+
+				"reading", moduleNames[i], saved.Type)
+		}
+		m, err := saved.stock(i)
+		if err != nil {
+			return fmt.Errorf("largemvc: %w", err)
+		}
+		if !out.setModule(i, m) {
+			return fmt.Errorf("largemvc: %s cannot be a %s", moduleNames[i], saved.Type)
+		}
+	}
+	*c = out
+	return nil
 }
 
 // stockModules are the types of this package, by their names in files.
@@ -83,29 +174,38 @@ var stockModules = map[string]func() Module{
 
 // restore is the inverse of saveConfig. Modules that are not from this package are nil, and their types are returned.
 func (s *savedConfig) restore() (*Config, foreign, error) {
-	c := s.Config
+	c := Config(s.plainConfig)
 	var types foreign
 	var errs []error
 	for i, saved := range []savedModule{s.Represent, s.Noise, s.Anchor} {
-		make, ok := stockModules[saved.Type]
-		if !ok {
+		if stockModules[saved.Type] == nil {
 			if types[i] = saved.Type; saved.Type == "" {
 				errs = append(errs, fmt.Errorf("its %s module has no type", moduleNames[i]))
 			}
 			continue
 		}
-		m := make()
-		if saved.Settings != nil {
-			if err := json.Unmarshal(saved.Settings, m); err != nil {
-				errs = append(errs, fmt.Errorf("the settings of %s: %w", moduleNames[i], err))
-				continue
-			}
+		m, err := saved.stock(i)
+		if err != nil {
+			errs = append(errs, err)
+			continue
 		}
 		if !c.setModule(i, m) {
 			errs = append(errs, fmt.Errorf("%s cannot be a %s", moduleNames[i], saved.Type))
 		}
 	}
 	return &c, types, errors.Join(errs...)
+}
+
+// stock returns the module of a place, of a type of this package, that a file holds.
+func (s *savedModule) stock(i int) (Module, error) {
+	m := stockModules[s.Type]()
+	if s.Settings == nil {
+		return m, nil
+	}
+	if err := json.Unmarshal(s.Settings, m); err != nil {
+		return nil, fmt.Errorf("the settings of %s: %w", moduleNames[i], err)
+	}
+	return m, nil
 }
 
 // setModule sets the module of a place, if it is of its kind.

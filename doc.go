@@ -94,7 +94,8 @@
 //   - The products run in assembly on amd64 (AVX-512 or AVX2, found out at run time) and arm64, in Go elsewhere or with the
 //     build tag noasm. Neither cgo nor a library is needed. The environment variable LARGEMVC_KERNEL (avx512, avx2, neon or
 //     portable) forces a path.
-//   - Wrong input is an error that names the view, the row and the value. Functions that work for long take a context.
+//   - Wrong input is an error that names the view, the row and the value; of a file that cannot be read, package saved tells
+//     programs what the matter is. Functions that work for long take a context.
 //
 // # Limits
 //

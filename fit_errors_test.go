@@ -100,7 +100,7 @@ func TestFitErrors(t *testing.T) {
 		},
 		"several": {
 			good, Config{Clusters: 99, Start: Start{Method: 7}, Noise: &RowShrink{Scale: []float64{-8}}},
-			[]string{"Clusters is 99", "Start.Method is 7", "the scale of ρ in view 0 is -8"},
+			[]string{"Clusters is 99", "Start.Method is 7", "the scale of ρ of input 0 is -8"},
 		},
 		"both starts": {
 			good, Config{Clusters: 1, Start: Start{Labels: make([]int, 10), Anchors: make([]mat.Matrix, 2)}},
@@ -253,5 +253,69 @@ func TestSharedMemoryIsCopied(t *testing.T) {
 	c.Float64 = true
 	if _, err := Fit(context.Background(), views, c); err == nil || !strings.Contains(err.Error(), "share memory") {
 		t.Errorf("%v, want that they share memory", err)
+	}
+}
+
+// Check refuses before any work what takes no values to know, in the words of Fit.
+func TestCheckSaysWhatFitSays(t *testing.T) {
+	held, read, sources := outside(400, 20, 5)
+	plain, little := Neighborhood{Neighbors: None}, machine.Options{MaxMemory: 1 << 10}
+	much := machine.Options{MaxMemory: 1 << 30}
+	scaled := func(scale ...float64) *RowShrink { return &RowShrink{Scale: scale} }
+	for name, x := range map[string]struct {
+		views  []View
+		config Config
+		want   string
+	}{
+		"memory":           {held, Config{Machine: little}, "Machine.MaxMemory allows 0.0 MiB"},
+		"memory, drawn":    {held, Config{Machine: little, FitSamples: 300}, "Machine.MaxMemory allows"},
+		"memory, read":     {read, Config{Machine: little, Neighborhood: plain}, "Machine.MaxMemory allows"},
+		"rotated":          {read, Config{Rotate: RotateAlways, Neighborhood: plain}, "cannot be rotated"},
+		"too few scales":   {held, Config{Noise: scaled(1), Neighborhood: plain}, "has 1 values, and there are 2 inputs"},
+		"too many scales":  {held, Config{Noise: scaled(1, 1, 1), Neighborhood: plain}, "has 3 values, and there are 2 inputs"},
+		"more than inputs": {held, Config{Noise: scaled(1, 1, 1, 1)}, "has 4 values, and there are 3 inputs"},
+		"less than views":  {held, Config{Noise: scaled(1)}, "has 1 values, and there are 3 inputs"},
+	} {
+		x.config.Clusters, x.config.Epochs, x.config.Machine.Workers = 2, 1, 1
+		err := x.config.Check(x.views)
+		if err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: Check says %v, want %q", name, err, x.want)
+			continue
+		}
+		if _, fit := Fit(t.Context(), x.views, x.config); fit == nil || fit.Error() != err.Error() {
+			t.Errorf("%s: Check says %v, Fit %v", name, err, fit)
+		}
+		for v, s := range sources {
+			if s.values.Load() != 0 {
+				t.Errorf("%s: view %d is read", name, v)
+			}
+		}
+	}
+	for name, x := range map[string]struct {
+		views  []View
+		config Config
+	}{
+		"room":                 {held, Config{Machine: much}},
+		"room to rotate":       {read, Config{Rotate: RotateAlways, Neighborhood: plain, Machine: much}},
+		"rotated samples":      {read, Config{Rotate: RotateAlways, Neighborhood: plain, FitSamples: 300}},
+		"no rotation at all":   {read, Config{Rotate: RotateAlways}},
+		"scales of all inputs": {held, Config{Noise: scaled(1, 1, 1)}},
+	} {
+		x.config.Clusters, x.config.Epochs, x.config.Machine.Workers = 2, 1, 1
+		if err := x.config.Check(x.views); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := Fit(t.Context(), x.views, x.config); err != nil {
+			t.Errorf("%s: Fit says %v", name, err)
+		}
+	}
+	// How many inputs there are takes the values to know, where a view may be constant in one standardisation.
+	some := Config{Clusters: 2, Epochs: 1, Noise: scaled(1, 1)}
+	if err := some.Check(held); err != nil {
+		t.Errorf("Check knows the values: %v", err)
+	}
+	want := "RowShrink.Scale has 2 values, and there are 3 inputs"
+	if _, err := Fit(t.Context(), held, some); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("scales of some inputs: %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package largemvc
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -57,6 +56,15 @@ func preparedInputs(inputs []Input) []prepare.Input {
 		out[k] = prepare.Input{View: in.View, Kind: prepare.Kind(in.Preprocess), Columns: in.Columns, Length: in.Length}
 	}
 	return out
+}
+
+// inputCounts returns how many inputs the network has for some views, at least and at most: with neighbours it takes their values
+// to tell. Without views there are none.
+func (c *Config) inputCounts(views []View) (least, most int) {
+	if c.Neighborhood.Neighbors == None {
+		return len(views), len(views)
+	}
+	return smooth.InputCounts(inner(views), c.Preprocess.kind())
 }
 
 // inputViews returns the views that the inputs come from, one an input, for messages and presence.
@@ -382,10 +390,6 @@ func standardInputs[T kernel.Float](
 	}
 	rotation := c.rotation()
 	if slices.ContainsFunc(views, view.View.Streams) {
-		if rotation.Choice == prepare.RotateAlways {
-			return nil, nil, errors.New("rows that are read whenever they are needed cannot be rotated: give Machine.MaxMemory " +
-				"with room for them, or leave out RotateAlways")
-		}
 		rotation.Choice = prepare.RotateNever
 	}
 	out.rotated, lossDims, err = prepare.RotateViews(ctx, out.x, rotation)

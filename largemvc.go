@@ -137,11 +137,7 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 			return nil, err
 		}
 	}
-	sized := c
-	if c.samples(n) {
-		sized.Start.Labels = nil // those of a state are of the samples that are drawn
-	}
-	where, _, err := sized.keep(n, views)
+	where, err := c.place(n, views)
 	if err != nil {
 		return nil, err
 	}
@@ -310,12 +306,13 @@ func fitSamples(ctx context.Context, all []view.View, c *Config, from *resumed, 
 	if err == nil {
 		err = c.checkDrawn(some)
 	}
+	m := meterOf(ctx)
 	if err != nil {
-		return nil, err
+		return nil, m.stopped(err)
 	}
 	if !view.Outside(all) {
 		if err := view.CheckFinite(ctx, all, c.Machine.Workers); err != nil {
-			return nil, withName(err)
+			return nil, m.stopped(withName(err))
 		}
 	}
 	draw, err := c.chooseDraw(ctx, all, from, func(ctx context.Context, drawn, compared []int) ([]int, error) {
@@ -323,11 +320,11 @@ func fitSamples(ctx context.Context, all []view.View, c *Config, from *resumed, 
 		return c.startOfDraw(ctx, all, drawn, compared)
 	})
 	if err != nil {
-		return nil, meterOf(ctx).stopped(err)
+		return nil, m.stopped(err)
 	}
 	some, err = c.take(ctx, all, c.drawn(n, draw))
 	if err != nil {
-		return nil, err
+		return nil, m.stopped(err)
 	}
 	out, ended := fitChecked(ctx, some, c, from, begin)
 	if out == nil {
@@ -337,6 +334,9 @@ func fitSamples(ctx context.Context, all []view.View, c *Config, from *resumed, 
 	out.StartLabels = nil
 	if err := out.relabel(context.WithoutCancel(ctx), all); err != nil {
 		return nil, joined(ended, err)
+	}
+	if f := m.failure(); !errors.Is(f, ErrStop) {
+		ended = joined(ended, f)
 	}
 	out.Timings.Clusters += time.Since(labelled)
 	out.Timings.Total = time.Since(begin)
@@ -372,11 +372,11 @@ func fit[T kernel.Float](
 	}
 	defer on.close()
 	ctx = context.WithValue(ctx, deviceKey{}, on.session)
+	m := meterOf(ctx)
 	saver, err := newSaver(ctx, views, c, from)
 	if err != nil {
-		return nil, err
+		return nil, m.stopped(err)
 	}
-	m := meterOf(ctx)
 	in, err := prepareInputs[T](ctx, views, c)
 	if err != nil {
 		return nil, m.stopped(on.explained(err, c))
@@ -613,7 +613,8 @@ func (x asPrepared[T]) Take(
 // training began with, and without restarts Epochs: a higher number trains on, even where the training was over; where EarlyStop
 // ended it, only with an EarlyStop that would not have. ExtraLoss must be set if, and only if, the training had one; that it is
 // the same one cannot be checked. Any other change is an error, as are views that differ from those of the training, as they
-// were before Machine.Overwrite.
+// were before Machine.Overwrite. A file that is truncated, was changed, is no checkpoint or comes from a later version of the
+// format gives an error that errors.Is tells apart (package saved).
 func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err

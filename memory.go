@@ -162,6 +162,21 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 		least, float64(most)/(1<<20), ways)
 }
 
+// place chooses where a fit of a configuration that was checked keeps rows and state, and refuses one that has no room, or whose
+// rows cannot be where it wants them.
+func (c *Config) place(samples int, views []View) (kept, error) {
+	sized := *c
+	if c.samples(samples) {
+		sized.Start.Labels = nil // those of a state are of the samples that are drawn
+	}
+	where, _, err := sized.keep(samples, views)
+	if err == nil && where.streamed && c.Neighborhood.Neighbors == None && c.rotation().Choice == prepare.RotateAlways {
+		err = errors.New("largemvc: rows that are read whenever they are needed cannot be rotated: give Machine.MaxMemory " +
+			"with room for them, or leave out RotateAlways")
+	}
+	return where, err
+}
+
 // resident is the estimate of a fit that holds the rows outside memory: without neighbours as the network's inputs, and with them
 // as they are read, for those are made of rows that are standardised whenever they are needed.
 func (c *Config) resident(m Memory, views []view.View) Memory {

@@ -270,9 +270,11 @@ func readingCosts(c *Config, views []view.View) (out [phases]float64) {
 	return out
 }
 
-// stopped is what Fit returns for an error of the callback outside of the training, where err came of it.
+// stopped is what Fit returns for an error of the callback outside of the training, where err came of it: the callback's own, as
+// in the training, whoever has put the library's name before it on the way.
 func (m *meter) stopped(err error) error {
-	if f := m.failure(); f != nil && (err == nil || errors.Is(err, context.Canceled)) {
+	f := m.failure()
+	if f != nil && (err == nil || errors.Is(err, context.Canceled) || err.Error() == withName(f).Error()) {
 		return f
 	}
 	return err

@@ -196,8 +196,8 @@ func (r *RowShrink) Init(e Env) error {
 	if err := errors.Join(e.usable(), r.check(e.Of == tensor.Float32)); err != nil {
 		return err
 	}
-	if r.Scale != nil && len(r.Scale) != e.Views {
-		return fmt.Errorf("largemvc: %d scales of ρ for %d views", len(r.Scale), e.Views)
+	if err := r.checkScales(e.Views); err != nil {
+		return err
 	}
 	if r.Scale == nil && r.DataScale {
 		return errors.New("largemvc: DataScale is measured by Fit alone; give the Scale")
@@ -215,12 +215,20 @@ func (r *RowShrink) Init(e Env) error {
 // check refuses settings that are out of range; single says that the network is in float32.
 func (r *RowShrink) check(single bool) error {
 	err := errors.Join(r.Activation.check(), finite("Rho0", r.Rho0, single))
-	for v, s := range r.Scale {
+	for k, s := range r.Scale {
 		if !(s > 0) || math.IsInf(s, 1) {
-			return errors.Join(err, fmt.Errorf("largemvc: the scale of ρ in view %d is %g, want it positive", v, s))
+			return errors.Join(err, fmt.Errorf("largemvc: the scale of ρ of input %d is %g, want it positive", k, s))
 		}
 	}
 	return err
+}
+
+// checkScales refuses scales of another number of inputs.
+func (r *RowShrink) checkScales(inputs int) error {
+	if r.Scale == nil || len(r.Scale) == inputs {
+		return nil
+	}
+	return fmt.Errorf("largemvc: RowShrink.Scale has %d values, and there are %d inputs of the network", len(r.Scale), inputs)
 }
 
 // Learnables returns ρ̃_lv, layer by layer.

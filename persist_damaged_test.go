@@ -3,16 +3,20 @@ package largemvc
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/saved"
 )
 
 // Whatever byte of a model is changed, and wherever it is cut off, the error says which.
@@ -31,21 +35,22 @@ func testLoadDamaged(t *testing.T, b []byte) {
 		changed := slices.Clone(b)
 		changed[i] ^= 4
 		if p, err := ReadPredictor(bytes.NewReader(changed)); p != nil || err == nil ||
-			!strings.HasPrefix(err.Error(), "largemvc: ") {
+			!strings.HasPrefix(err.Error(), "largemvc: ") || kindOf(err) == nil {
 			t.Fatalf("byte %d (%q) changed: %v, %v", i, b[i], p, err)
 		}
 		if p, err := ReadPredictor(bytes.NewReader(b[:i])); p != nil || err == nil ||
-			!strings.Contains(err.Error(), "truncated") {
+			!strings.Contains(err.Error(), "truncated") || kindOf(err) != saved.ErrDamaged {
 			t.Fatalf("cut off after %d bytes: %v, %v", i, p, err)
 		}
 	}
 	changed := slices.Clone(b)
 	changed[len(b)-1] ^= 1
-	if _, err := ReadPredictor(bytes.NewReader(changed)); err == nil || !strings.Contains(err.Error(), "was changed") {
+	if _, err := ReadPredictor(bytes.NewReader(changed)); err == nil ||
+		!strings.Contains(err.Error(), "was changed") || kindOf(err) != saved.ErrDamaged {
 		t.Errorf("the last byte changed: %v", err)
 	}
 	if _, err := ReadPredictor(bytes.NewReader(append(slices.Clone(b), 'x'))); err == nil ||
-		!strings.Contains(err.Error(), "more in the file") {
+		!strings.Contains(err.Error(), "more in the file") || kindOf(err) != saved.ErrDamaged {
 		t.Errorf("a byte too many: %v", err)
 	}
 }
@@ -126,6 +131,18 @@ func TestLoadInconsistent(t *testing.T) {
 			if got != nil || err == nil || !strings.Contains(err.Error(), x.want) {
 				t.Errorf("%v, %v, want it to say %q", got, err, x.want)
 			}
+			kind := saved.ErrDamaged
+			switch name {
+			case "newer":
+				kind = saved.ErrNewer
+			case "another format":
+				kind = saved.ErrFormat
+			case "unknown module": // a type of somebody's own, as far as anyone can tell
+				kind = nil
+			}
+			if kindOf(err) != kind {
+				t.Errorf("%v is %v, want %v", err, kindOf(err), kind)
+			}
 		})
 	}
 	if _, err := Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
@@ -137,6 +154,86 @@ func TestLoadInconsistent(t *testing.T) {
 	}
 	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("%v", err)
+	}
+}
+
+// kindOf returns the one error of package saved that errors.Is finds; nil if there is none, or more.
+func kindOf(err error) error {
+	var found []error
+	for _, kind := range []error{saved.ErrNewer, saved.ErrDamaged, saved.ErrFormat} {
+		if errors.Is(err, kind) {
+			found = append(found, kind)
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	return found[0]
+}
+
+// A program can tell what is the matter with a model or a checkpoint that it cannot read. A file of a later version is said to be
+// that whatever else it has that this one does not know.
+func TestKindsOfUnreadableFiles(t *testing.T) {
+	future := func(format, version string) []byte {
+		header := fmt.Sprintf(`{"__metadata__":{"format":%q,"version":%q,"notes":["of","some","kind"]},`+
+			`"R":{"dtype":"F4","shape":[2],"data_offsets":[0,1],"scale":0.5}}`, format, version)
+		return append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...) // and no data
+	}
+	model, views := encode(t, someModel(t).Predictor), []View{Float64View(2, 1, []float64{1, 2})}
+	state := checkpointBytes(t, None)
+	failed := errors.New("the network is gone")
+	folder := t.TempDir()
+	resume := func(b []byte) error {
+		path := filepath.Join(folder, "state")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Resume(t.Context(), views, path, nil)
+		return err
+	}
+	load := func(b []byte) error {
+		path := filepath.Join(folder, "model")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(path)
+		_, again := ReadPredictor(bytes.NewReader(b))
+		if kindOf(err) != kindOf(again) {
+			t.Errorf("Load says %v, ReadPredictor %v", err, again)
+		}
+		return err
+	}
+	for name, x := range map[string]struct{ err, kind error }{
+		"a later model":                  {load(future("largemvc-model", "7")), saved.ErrNewer},
+		"a later checkpoint":             {resume(future("largemvc-checkpoint", "7")), saved.ErrNewer},
+		"such things in today's version": {load(future("largemvc-model", "6")), saved.ErrDamaged},
+		"a later checkpoint as a model":  {load(future("largemvc-checkpoint", "7")), saved.ErrFormat},
+		"another's arrays":               {load(future("pt", "7")), saved.ErrFormat},
+		"a checkpoint as a model":        {load(state), saved.ErrFormat},
+		"a model as a checkpoint":        {resume(model), saved.ErrFormat},
+		"text":                           {load([]byte("this is no model at all")), saved.ErrFormat},
+		"bytes with a likely length":     {resume(append([]byte{200, 1, 0, 0, 0, 0, 0, 0}, "x"...)), saved.ErrFormat},
+		"half of a model":                {load(model[:len(model)/2]), saved.ErrDamaged},
+		"half of a checkpoint":           {resume(state[:len(state)/2]), saved.ErrDamaged},
+		"nothing":                        {load(nil), saved.ErrDamaged},
+		"other views":                    {resume(state), nil},
+	} {
+		if x.err == nil || kindOf(x.err) != x.kind {
+			t.Errorf("%s: %v, which is %v, want %v", name, x.err, kindOf(x.err), x.kind)
+		}
+	}
+	for name, r := range map[string]io.Reader{
+		"at once":       iotest.ErrReader(failed),
+		"in the middle": io.MultiReader(bytes.NewReader(model[:300]), iotest.ErrReader(failed)),
+	} {
+		if _, err := ReadPredictor(r); !errors.Is(err, failed) || kindOf(err) != nil {
+			t.Errorf("a reader that fails %s: %v, which is %v", name, err, kindOf(err))
+		}
+	}
+	for _, path := range []string{folder, filepath.Join(folder, "none")} {
+		if _, err := Load(path); err == nil || kindOf(err) != nil {
+			t.Errorf("no file at all: %v, which is %v", err, kindOf(err))
+		}
 	}
 }
 

@@ -301,6 +301,22 @@ func TestConfigOfAModelIsACopy(t *testing.T) {
 	}
 }
 
+// The configuration of a model does not say where the machine that trained it kept its files.
+func TestConfigOfAModelHasNoPaths(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.5, 155, 5, 6)
+	config := Config{
+		Clusters: 3, Epochs: 1, Checkpoint: Checkpoint{Path: t.TempDir() + "/state", Every: 7},
+		Machine: machine.Options{Scratch: t.TempDir(), Workers: 1},
+	}
+	c := mustFit(t, views, config).Config()
+	if c.Checkpoint != (Checkpoint{Every: 7}) || c.Machine.Scratch != "" || c.Machine.Workers != 1 {
+		t.Errorf("checkpoint %+v, machine %+v", c.Checkpoint, c.Machine)
+	}
+	if config.Checkpoint.Path == "" || config.Machine.Scratch == "" {
+		t.Error("the caller's own configuration was changed")
+	}
+}
+
 // The number of goroutines that label new samples is the caller's choice, whatever the fit had, and changes no bit.
 func TestWithWorkers(t *testing.T) {
 	views, _ := blobViews(700, 3, 0.5, 156, 5, 6)

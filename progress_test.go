@@ -99,12 +99,40 @@ func TestProgressStopsBeforeTraining(t *testing.T) {
 			switch {
 			case calls != 1:
 				t.Errorf("%v: %d calls", p, calls)
-			case p < phaseTraining && (got != nil || !errors.Is(err, end)):
+			case p < phaseTraining && (got != nil || err != end):
 				t.Errorf("%v, %v: %v, result %v", p, end, err, got != nil)
-			case p >= phaseTraining && (got == nil || end == enough && !errors.Is(err, end) || end == ErrStop && err != nil):
+			case p >= phaseTraining && (got == nil || end == enough && err != end || end == ErrStop && err != nil):
 				t.Errorf("%v, %v: %v, result %v", p, end, err, got != nil)
 			case p == phaseClusters && got.Status != EpochLimit:
 				t.Errorf("the status is %v", got.Status)
+			}
+		}
+	}
+}
+
+// TestProgressStopsWithinAPhase wants the callback's own error, in its own words, from every phase too in the midst of which it
+// comes, and not that of the context that ends there.
+func TestProgressStopsWithinAPhase(t *testing.T) {
+	views, _ := blobViews(120, 3, 1, 20, 9)
+	enough := errors.New("enough")
+	for _, drawn := range []int{0, 90} {
+		for p := phaseChecks; p <= phaseClusters; p++ {
+			c := Config{Clusters: 3, Epochs: 3, FitSamples: drawn, Checkpoint: Checkpoint{Path: t.TempDir() + "/state"}}
+			calls := 0
+			c.Progress = func(e Epoch) error {
+				if e.Phase != p.String() {
+					return nil
+				}
+				if calls++; calls > 1 {
+					return enough
+				}
+				time.Sleep(sayEvery) // so that it is called at the next step within the phase
+				return nil
+			}
+			if got, err := Fit(t.Context(), views, c); calls > 1 && (err != enough || (got != nil) != (p >= phaseTraining)) {
+				t.Errorf("%v, %d drawn: %v, result %v", p, drawn, err, got != nil)
+			} else if calls < 2 && (p != phaseDraws || drawn > 0) {
+				t.Errorf("%v, %d drawn: %d calls", p, drawn, calls)
 			}
 		}
 	}

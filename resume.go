@@ -130,6 +130,23 @@ func decodeResumed(r io.Reader) (*resumed, error) {
 	if err != nil {
 		return nil, err
 	}
+	out, err := resumedFrom(content)
+	if err != nil {
+		return nil, file.Damaged(err)
+	}
+	for _, x := range out.fit.Views {
+		if content.Version < 5 && out.config.HasNeighbors() && x.Features < prepare.FewFeatures {
+			return nil, fmt.Errorf(
+				"it is of version %d, which prepared views of less than %d features in another way: the training cannot go on",
+				content.Version, prepare.FewFeatures,
+			)
+		}
+	}
+	return out, nil
+}
+
+// resumedFrom returns the state that a checkpoint holds.
+func resumedFrom(content *checkpoint.Content) (*resumed, error) {
 	c, types, err := readConfig(content.Config, content.Version)
 	if err != nil {
 		return nil, err
@@ -145,14 +162,6 @@ func decodeResumed(r io.Reader) (*resumed, error) {
 	)
 	if err != nil {
 		return nil, err
-	}
-	for _, x := range fit.Views {
-		if content.Version < 5 && c.HasNeighbors() && x.Features < prepare.FewFeatures {
-			return nil, fmt.Errorf(
-				"it is of version %d, which prepared views of less than %d features in another way: the training cannot go on",
-				content.Version, prepare.FewFeatures,
-			)
-		}
 	}
 	for _, r := range []*checkpoint.Run{state.Current, state.Rival, state.Best} {
 		if want := c.learnables(fit.Inputs); types == (foreign{}) && r != nil && len(r.Values) != want {

@@ -94,7 +94,7 @@ func (p *Predictor) WriteTo(w io.Writer) (int64, error) {
 }
 
 // Load reads a predictor that Save wrote: it predicts the same bits. A file that is truncated, was changed, is not a model
-// or comes from a later version of the format gives an error that says so.
+// or comes from a later version of the format gives an error that says so, and that errors.Is tells apart (package saved).
 //
 // A model whose modules are not all from this package needs modules of the types of those that are not: pointers, each of
 // which is initialised and gets the learned values. Its settings are its own: give it those of the training. Load returns an
@@ -112,7 +112,7 @@ func Load(path string, modules ...Module) (*Predictor, error) {
 	return p, nil
 }
 
-// ReadPredictor reads a predictor that WriteTo wrote, to the end of r. modules are as in Load.
+// ReadPredictor reads a predictor that WriteTo wrote, to the end of r. modules and errors are as in Load.
 func ReadPredictor(r io.Reader, modules ...Module) (*Predictor, error) {
 	if parallel.Nil(r) {
 		return nil, errors.New("largemvc: loading a model: the reader is nil")
@@ -210,64 +210,72 @@ func (p *Predictor) file() (*safetensors.File, error) {
 }
 
 func decodePredictor(r io.Reader, modules []Module) (*Predictor, error) {
-	var about savedTraining
 	f, version, err := file.Read(r, modelFormat)
 	if err != nil {
 		return nil, err
 	}
-	c, types, err := readConfig([]byte(f.Metadata[file.MetaConfig]), version)
+	p, types, nodes, err := describedPredictor(f, version)
 	if err != nil {
-		return nil, err
+		return nil, file.Damaged(err)
 	}
-	if err := json.Unmarshal([]byte(f.Metadata[file.MetaTraining]), &about); err != nil {
-		return nil, fmt.Errorf("its training: %w", err)
-	}
-	for _, name := range about.Tensors {
-		if f.Tensor(name) == nil {
-			return nil, fmt.Errorf("the file has no %q", name)
-		}
-	}
-	p := &Predictor{config: *c, samples: about.Samples, Epochs: about.Epochs, Restart: about.Restart, Ran: about.Ran}
-	if err := p.Status.UnmarshalText([]byte(about.Status)); err != nil {
-		return nil, err
-	}
-	for v, view := range about.Views {
-		if view.Features < 1 {
-			return nil, fmt.Errorf("view %d has %d features", v, view.Features)
-		}
-		p.dims, p.names = append(p.dims, view.Features), append(p.names, view.Name)
-	}
-	p.apart, p.Kept, p.NeighborWeight = about.Apart || version < 5, about.Kept, about.NeighborWeight
-	if err := p.setInputs(about.Inputs, version); err != nil {
-		return nil, err
-	}
-	if len(p.dims) == 0 || p.Epochs < 0 || p.Restart < 0 || p.NeighborWeight < 0 {
-		return nil, fmt.Errorf("it has %d views, %d epochs, restart %d", len(p.dims), p.Epochs, p.Restart)
-	}
-	if err := c.check(p.samples, nil); err != nil {
-		return nil, err
-	}
-	in := &file.Tensors{File: f}
 	if err := types.take(&p.config, modules); err != nil {
 		return nil, err
 	}
-	if p.decode(in, about.Learned); in.Err != nil {
-		return nil, in.Err
+	in := &file.Tensors{File: f}
+	if p.decode(in, nodes); in.Err != nil {
+		return nil, file.Damaged(in.Err)
 	}
 	if !p.config.stock() {
 		if err := p.fill(p.config.modules()); err != nil {
 			return nil, err
 		}
 	}
-	if c.Float64 {
+	if p.config.Float64 {
 		err = revive[float64](p, in)
 	} else {
 		err = revive[float32](p, in)
 	}
 	if err != nil {
-		return nil, err
+		return nil, file.Damaged(err)
 	}
 	return p, nil
+}
+
+// describedPredictor returns what the metadata of a file of a version say of a predictor: it has no values yet, and lacks the
+// modules of the types that are returned. The nodes are the learnable ones of a network that has such modules.
+func describedPredictor(f *safetensors.File, version int) (*Predictor, foreign, [][]savedNode, error) {
+	fail := func(err error) (*Predictor, foreign, [][]savedNode, error) { return nil, foreign{}, nil, err }
+	c, types, err := readConfig([]byte(f.Metadata[file.MetaConfig]), version)
+	if err != nil {
+		return fail(err)
+	}
+	var about savedTraining
+	if err := json.Unmarshal([]byte(f.Metadata[file.MetaTraining]), &about); err != nil {
+		return fail(fmt.Errorf("its training: %w", err))
+	}
+	for _, name := range about.Tensors {
+		if f.Tensor(name) == nil {
+			return fail(fmt.Errorf("the file has no %q", name))
+		}
+	}
+	p := &Predictor{config: *c, samples: about.Samples, Epochs: about.Epochs, Restart: about.Restart, Ran: about.Ran}
+	if err := p.Status.UnmarshalText([]byte(about.Status)); err != nil {
+		return fail(err)
+	}
+	for v, view := range about.Views {
+		if view.Features < 1 {
+			return fail(fmt.Errorf("view %d has %d features", v, view.Features))
+		}
+		p.dims, p.names = append(p.dims, view.Features), append(p.names, view.Name)
+	}
+	p.apart, p.Kept, p.NeighborWeight = about.Apart || version < 5, about.Kept, about.NeighborWeight
+	if err := p.setInputs(about.Inputs, version); err != nil {
+		return fail(err)
+	}
+	if len(p.dims) == 0 || p.Epochs < 0 || p.Restart < 0 || p.NeighborWeight < 0 {
+		return fail(fmt.Errorf("it has %d views, %d epochs, restart %d", len(p.dims), p.Epochs, p.Restart))
+	}
+	return p, types, about.Learned, c.check(p.samples, nil)
 }
 
 // largestLength bounds the further column of an input, which is about the root of the number of few features.

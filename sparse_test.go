@@ -405,3 +405,29 @@ func BenchmarkSparse(b *testing.B) {
 		})
 	}
 }
+
+// Rows of values that float32 hardly holds, or not at all, are rows like all others to a fit with neighbours, which sees them at
+// norm 1.
+func TestFitSparseOfTinyValues(t *testing.T) {
+	const n = 120
+	dims := []int{30, 40}
+	x, _ := topics(n, 3, 0.3, 5, dims...)
+	for _, tiny := range []float64{1e-40, 1e-60} {
+		var dense, sparse []View
+		for v, d := range dims {
+			values := slices.Clone(x[v])
+			for i := 10 * d; i < len(values); i++ {
+				values[i] *= tiny
+			}
+			dense, sparse = append(dense, Float64View(n, d, values)), append(sparse, sparseOf[float64](n, d, values))
+		}
+		config := Config{Clusters: 3, Epochs: 2, Preprocess: None}
+		want := mustFit(t, dense, config)
+		got, err := Fit(t.Context(), sparse, config)
+		if err != nil {
+			t.Errorf("values of %g: %v", tiny, err)
+		} else if ari, err := ARI(got.Labels, want.Labels); err != nil || ari < 1 {
+			t.Errorf("values of %g: the ARI with dense views is %v, %v", tiny, ari, err)
+		}
+	}
+}

@@ -3,13 +3,10 @@ package largemvc
 import (
 	"bytes"
 	"context"
-	"errors"
 	"math"
 	"os"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/largemvc/largemvc/machine"
 )
@@ -148,43 +145,5 @@ func TestViewTrust(t *testing.T) {
 	}
 	if saved, err := os.ReadFile(path); err != nil || bytes.Contains(saved, []byte("noise_mean.0")) {
 		t.Errorf("the file of a model of one view has what its trust would need, or %v", err)
-	}
-}
-
-// Who asks for the trust in views while it is learned waits for that no longer than the context says, and what is learned is
-// there for the next one.
-func TestViewTrustIsNotWaitedFor(t *testing.T) {
-	views, _ := blobViews(1500, 4, 0.5, 153, 40, 30, 20)
-	c := mustFit(t, views, Config{Clusters: 4, Epochs: None})
-	path := t.TempDir() + "/model"
-	if err := c.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	loaded, err := Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	one := []View{views[0].Take([]int{7}), views[1].Take([]int{7}), views[2].Take([]int{7})}
-	began := time.Now()
-	want, err := c.ViewTrust(t.Context(), one)
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole := time.Since(began)
-	began = time.Now()
-	for i := range 2 {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		_, err = loaded.ViewTrust(ctx, one)
-		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("call %d: %v", i, err)
-		}
-	}
-	if waited := time.Since(began); waited > whole/2 {
-		t.Errorf("two calls with a deadline of a millisecond took %v, learning takes %v", waited, whole)
-	}
-	got, err := loaded.ViewTrust(t.Context(), one)
-	if err != nil || !slices.EqualFunc(got, want, func(a, b []float64) bool { return slices.Equal(a, b) }) {
-		t.Errorf("%v, %v, want %v", got, err, want)
 	}
 }

@@ -37,7 +37,7 @@ func agreementOfHalves(ctx context.Context, parted []halves, config largemvc.Con
 		for s := range h {
 			c := config
 			c.Seed += uint64(2*t + s)
-			if n, _ := h[s][0].Dims(); config.Clusters >= n || c.Check(h[s]) != nil {
+			if n, _ := h[s][0].Dims(); config.Clusters >= n || refused(c, h[s]) {
 				return math.NaN(), nil
 			}
 			var err error
@@ -58,4 +58,10 @@ func agreementOfHalves(ctx context.Context, parted []halves, config largemvc.Con
 		}
 	}
 	return total / count, nil
+}
+
+// refused says whether a configuration is out of range for some samples. Their memory is no part of that: a fit speaks of it.
+func refused(c largemvc.Config, views []largemvc.View) bool {
+	c.Machine.MaxMemory = 0
+	return c.Check(views) != nil
 }

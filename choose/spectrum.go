@@ -64,7 +64,7 @@ func gapShares(ctx context.Context, views []largemvc.View, c *largemvc.Config, c
 	if n, _ := views[0].Dims(); len(distinct) < n {
 		views = taken(views, distinct)
 	}
-	if n, _ := views[0].Dims(); n < all && c.Check(views) != nil { // No sample has a certain view, say.
+	if n, _ := views[0].Dims(); n < all && refused(*c, views) { // No sample has a certain view, say.
 		return gapsAfter(nil, clusters), nil
 	}
 	neighbors := make([]int, len(shareRatios))

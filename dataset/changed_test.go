@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,6 +73,45 @@ func TestRowsOfAChangedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantError(t, first(set), path, "was changed while it was in use", "written or touched at")
+}
+
+// TestRowsOfAFileThatWasCutOff: rows that a file has no more are not called truncated where it had them when it was opened, and
+// neither is a whole number that came in their place, too large for floats, called one of the data.
+func TestRowsOfAFileThatWasCutOff(t *testing.T) {
+	huge := make([]byte, 8*6)
+	for i := range huge {
+		huge[i] = 0x7e
+	}
+	for name, change := range map[string]func(f *os.File, size int64) error{
+		"shorter": func(f *os.File, size int64) error { return f.Truncate(size - 10) },
+		"empty":   func(f *os.File, _ int64) error { return f.Truncate(0) },
+		"other values": func(f *os.File, size int64) error {
+			_, err := f.WriteAt(append(huge, 0), size-int64(len(huge))) // of another size, whatever the times of files resolve
+			return err
+		},
+	} {
+		path := saved(t, "x.npy", npyBytes("'<i8'", false, "(3, 2)", make([]byte, 8*6)))
+		set, err := OpenRows(t.Context(), []string{path}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer set.Close()
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := f.Stat()
+		if err == nil {
+			err = change(f, info.Size())
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		err = set.Views[0].ReadRows(t.Context(), 0, make([]float32, 6))
+		if err == nil || !strings.Contains(err.Error(), path+": was changed while it was in use") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // writer is a context that writes a file while it is read.

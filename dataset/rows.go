@@ -307,8 +307,18 @@ func (r *Rows) ReadRows(ctx context.Context, first int, dst []float32) error {
 	return nil
 }
 
-// read reads the values from number begin on, in the order of the file.
+// read reads the values from number begin on, in the order of the file. One that ends early may have been cut off since it was
+// opened, and so the change is looked for whatever the reading says.
 func (r *Rows) read(ctx context.Context, begin int, dst []float32) error {
+	err := r.readValues(ctx, begin, dst)
+	if r.given == nil {
+		return err
+	}
+	return r.given.blamed(ctx, err)
+}
+
+// readValues is read for a file that nobody writes.
+func (r *Rows) readValues(ctx context.Context, begin int, dst []float32) error {
 	size := r.typ.Size()
 	direct := r.typ.Kind == elem.Float32 && r.typ.Big != littleEndian // as in memory
 	step := pieceBytes / size
@@ -351,9 +361,6 @@ func (r *Rows) read(ctx context.Context, begin int, dst []float32) error {
 			continue
 		}
 		elem.Decode(part, raw, r.typ)
-	}
-	if r.given != nil {
-		return r.given.unchanged()
 	}
 	return nil
 }

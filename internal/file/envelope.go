@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/saved"
 )
 
 // The metadata of a file; docs/format.md describes the whole.
@@ -46,44 +48,61 @@ func New(format string, config, training any) (*safetensors.File, error) {
 // kinds are what the formats of this library are called.
 var kinds = map[string]string{"largemvc-model": "model", "largemvc-checkpoint": "checkpoint of a training"}
 
-// Read reads a file of a format to the end of r and checks its version and its seal.
+// Read reads a file of a format to the end of r and checks its version and its seal. An error that is not of r is one of package
+// saved.
 func Read(r io.Reader, format string) (f *safetensors.File, version int, err error) {
-	b := bufio.NewReader(r)
+	in := &noted{r: r}
+	b := bufio.NewReader(in)
 	head, err := b.Peek(sniffed) // less than that is as good
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, 0, err
 	}
-	if looks := resembles(head); looks != "" || !safetensors.Begins(head) {
-		return nil, 0, fmt.Errorf("the file is not a %s of largemvc%s", cmp.Or(kinds[format], format), looks)
-	}
-	f, err = safetensors.Read(b)
-	if err != nil {
+	head = slices.Clone(head) // whose place what is read next takes
+	f, err = safetensors.ReadIf(b, func(metadata map[string]string) (err error) {
+		version, err = versionOf(metadata, format)
+		return err
+	})
+	var known *contentError
+	switch {
+	case err == nil:
+	case in.err != nil && errors.Is(err, in.err), errors.As(err, &known):
 		return nil, 0, err
+	case errors.Is(err, safetensors.ErrFormat), isText(head):
+		return nil, 0, &contentError{saved.ErrFormat, fmt.Errorf("the file is not a %s of largemvc%s",
+			cmp.Or(kinds[format], format), resembles(head))}
+	default:
+		return nil, 0, Damaged(err)
 	}
-	if got := f.Metadata[MetaFormat]; got != format {
+	return f, version, Damaged(f.Verify(Seal))
+}
+
+// versionOf returns the version of a file by its metadata.
+func versionOf(metadata map[string]string, format string) (int, error) {
+	if got := metadata[MetaFormat]; got != format {
 		if kinds[got] != "" && kinds[format] != "" {
-			return nil, 0, fmt.Errorf("the file is a %s of largemvc, not a %s", kinds[got], kinds[format])
+			return 0, &contentError{saved.ErrFormat, fmt.Errorf("the file is a %s of largemvc, not a %s", kinds[got],
+				kinds[format])}
 		}
-		return nil, 0, fmt.Errorf("the file's format is %q, want %q", got, format)
+		return 0, &contentError{saved.ErrFormat, fmt.Errorf("the file's format is %q, want %q", got, format)}
 	}
-	version, err = strconv.Atoi(f.Metadata[MetaVersion])
+	version, err := strconv.Atoi(metadata[MetaVersion])
 	if err != nil || version < 1 {
-		return nil, 0, fmt.Errorf("the file's version is %q", f.Metadata[MetaVersion])
+		return 0, Damaged(fmt.Errorf("the file's version is %q", metadata[MetaVersion]))
 	}
 	if version > Version {
-		return nil, 0, fmt.Errorf(
+		return 0, &contentError{saved.ErrNewer, fmt.Errorf(
 			"the file has version %d of the format; this library reads up to version %d: a newer one is needed",
 			version, Version,
-		)
+		)}
 	}
-	return f, version, f.Verify(Seal)
+	return version, nil
 }
 
 // sniffed is how many bytes tell what a file looks like.
 const sniffed = 512
 
 // resembles says what a file looks like that is none of this library's, to be read behind a statement about it; empty where that
-// is not known, or where it may be one that was cut off.
+// is not known.
 func resembles(head []byte) string {
 	for _, x := range []struct{ magic, name string }{
 		{"\x93NUMPY", "an array of NumPy (.npy)"}, {"PK\x03\x04", "a ZIP archive, as .npz are"}, {"\x89HDF\r\n", "HDF5"},
@@ -93,9 +112,43 @@ func resembles(head []byte) string {
 			return "; it looks like " + x.name
 		}
 	}
-	control := func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }
-	if len(head) > 0 && !bytes.ContainsFunc(head, control) {
+	if isText(head) {
 		return "; it looks like a text, as CSV is"
 	}
 	return ""
+}
+
+// isText tells whether a file begins as a text, and is none of this library's that was cut off: the length of a header, of less
+// than 2²⁴ bytes, has a zero in its fourth byte.
+func isText(head []byte) bool {
+	control := func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }
+	return len(head) > 3 && !bytes.ContainsFunc(head, control)
+}
+
+// Damaged returns an error that is saved.ErrDamaged too, and says what it said; nil of nil.
+func Damaged(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &contentError{saved.ErrDamaged, err}
+}
+
+// contentError is an error of what a file holds.
+type contentError struct{ kind, err error }
+
+func (e *contentError) Error() string   { return e.err.Error() }
+func (e *contentError) Unwrap() []error { return []error{e.kind, e.err} }
+
+// noted is a reader that keeps its error, other than that of the end: what follows from it is not the file's fault.
+type noted struct {
+	r   io.Reader
+	err error
+}
+
+func (n *noted) Read(p []byte) (int, error) {
+	k, err := n.r.Read(p)
+	if err != nil && err != io.EOF {
+		n.err = err
+	}
+	return k, err
 }

@@ -92,7 +92,7 @@ func (p *Rows[T]) sparseRows(v int, x view.View, lo, hi int, b *rowBuffer[T]) ro
 	}
 	for i := lo; i < hi; i++ {
 		if x.Has(i) {
-			b.row = sparseRow(p.Standardiser, x, v, i, b.entries[b.ptr[i-lo]:b.ptr[i-lo+1]], shift, i-lo, b.row)
+			b.row = sparseRow(p.Standardiser, x, v, i, b.entries[b.ptr[i-lo]:b.ptr[i-lo+1]], shift, i-lo, b.row, nil)
 		}
 	}
 	return rows.NewSparse(hi-lo, x.Cols, b.ptr, src.Cols[first:end], b.entries, shift, p.along[v])

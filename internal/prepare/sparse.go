@@ -48,9 +48,10 @@ func direction[T kernel.Float](s *Standardiser, v, d int) *rows.Direction[T] {
 	return rows.NewDirection(u)
 }
 
-// standardiseSparse returns a sparse view as rows of T, standardised, absent rows empty.
+// standardiseSparse returns a sparse view as rows of T, standardised, absent rows empty. lift, if not nil, is given every row
+// that has no shift before it is rounded.
 func standardiseSparse[T kernel.Float](
-	ctx context.Context, x view.View, v int, s *Standardiser, workers int,
+	ctx context.Context, x view.View, v int, s *Standardiser, workers int, lift func(row []float64),
 ) (rows.Matrix[T], error) {
 	src := x.Sparse
 	ptr, cols := src.Ptr, src.Cols
@@ -61,7 +62,7 @@ func standardiseSparse[T kernel.Float](
 	u := direction[T](s, v, x.Cols)
 	var shift []T
 	if u != nil {
-		shift = make([]T, x.Rows)
+		shift, lift = make([]T, x.Rows), nil
 	}
 	err := parallel.For(ctx, workers, (x.Rows+chunkRows-1)/chunkRows, func(_, c int) error {
 		var buf []float64
@@ -69,7 +70,7 @@ func standardiseSparse[T kernel.Float](
 			if !x.Has(i) {
 				continue
 			}
-			buf = sparseRow(s, x, v, i, values[ptr[i]:ptr[i+1]], shift, i, buf)
+			buf = sparseRow(s, x, v, i, values[ptr[i]:ptr[i+1]], shift, i, buf, lift)
 		}
 		return nil
 	})
@@ -77,10 +78,15 @@ func standardiseSparse[T kernel.Float](
 }
 
 // sparseRow writes the standardised values of row i of view v to dst, and its shift, if there are shifts, to shift[at].
-// buf is scratch, which it returns.
-func sparseRow[T kernel.Float](s *Standardiser, x view.View, v, i int, dst, shift []T, at int, buf []float64) []float64 {
+// buf is scratch, which it returns. lift, if not nil, changes them before they are rounded.
+func sparseRow[T kernel.Float](
+	s *Standardiser, x view.View, v, i int, dst, shift []T, at int, buf []float64, lift func(row []float64),
+) []float64 {
 	own, row := x.Sparse.Row(i, buf)
 	b := s.applySparse(v, x.Cols, own, row)
+	if lift != nil {
+		lift(row)
+	}
 	for k, value := range row {
 		dst[k] = T(value)
 	}

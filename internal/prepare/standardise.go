@@ -149,7 +149,7 @@ func Standardise[T kernel.Float](
 	for v, x := range views {
 		var err error
 		if x.Sparse != nil {
-			out[v], err = standardiseSparse[T](ctx, x, v, s, workers)
+			out[v], err = standardiseSparse[T](ctx, x, v, s, workers, nil)
 		} else {
 			out[v], err = standardiseDense[T](ctx, x, v, s, workers, overwrite)
 		}

@@ -73,7 +73,7 @@ func UnitRows[T kernel.Float](
 		})
 		return streamed, nil
 	}
-	m, err := standardiseSparse[T](ctx, x, v, s, workers)
+	m, err := standardiseSparse[T](ctx, x, v, s, workers, liftTiny)
 	if err != nil {
 		return nil, err
 	}
@@ -83,13 +83,25 @@ func UnitRows[T kernel.Float](
 		lo, hi := c*chunkRows, min((c+1)*chunkRows, x.Rows)
 		m.SquaredNorms(lo, hi, q[:hi-lo])
 		for i := lo; i < hi; i++ {
-			if q[i-lo] > 0 {
-				factor[i] = T(1 / math.Sqrt(q[i-lo]))
+			f := T(1 / math.Sqrt(q[i-lo]))
+			if q[i-lo] > 0 && !math.IsInf(float64(f), 1) { // else rounding alone is left of the row
+				factor[i] = f
 			}
 		}
 		return nil
 	})
 	return rows.NewScaled(m, factor), err
+}
+
+// tiny is the square of a norm below which values may be too small for float32, or the inverse of the norm too large.
+const tiny = 1e-60
+
+// liftTiny brings a row of tiny values to norm 1 while it is in float64, which has room for them and for the factor. Other rows
+// stay as they are.
+func liftTiny(row []float64) {
+	if q := kernel.SumSquares(row, 0); q > 0 && q < tiny {
+		kernel.Affine(row, row, 1/math.Sqrt(q), 0)
+	}
 }
 
 // denseUnitRows are the rows of a dense view, standardised and at norm 1.

@@ -90,6 +90,54 @@ func testUnitRows[T kernel.Float](t *testing.T, d int, tol float64) {
 	}
 }
 
+// Rows of values that float32 hardly holds, or not at all, come to norm 1 like all others, in sparse views as in dense ones.
+func TestUnitRowsOfTinyValues(t *testing.T) {
+	t.Run("float32", func(t *testing.T) { testUnitRowsOfTinyValues[float32](t, 1e-6) })
+	t.Run("float64", func(t *testing.T) { testUnitRowsOfTinyValues[float64](t, 1e-14) })
+}
+
+func testUnitRowsOfTinyValues[T kernel.Float](t *testing.T, tol float64) {
+	const d = 20
+	scales := []float64{1, 1e-25, 1e-29, 1e-31, 1e-37, 1e-40, 1e-44, 1e-60, 1e-150}
+	var x []float64
+	narrow := &view.CSR{Ptr: []int{0}}
+	for i, s := range scales {
+		for j := range d {
+			x = append(x, s*float64((i+2*j)%5))
+			if v := float32(x[len(x)-1]); v != 0 {
+				narrow.Cols, narrow.F32 = append(narrow.Cols, int32(j)), append(narrow.F32, v)
+			}
+		}
+		narrow.Ptr = append(narrow.Ptr, len(narrow.Cols))
+	}
+	views := holders(len(scales), d, x)
+	views["sparse of float32"] = view.View{Rows: len(scales), Cols: d, Sparse: narrow}
+	for name, in := range views {
+		s := &Standardiser{Kind: Raw}
+		got, err := UnitRows[T](t.Context(), s, in, 0, 0, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, own, norms := make([]T, d), make([]float64, d), make([]float64, len(scales))
+		got.SquaredNorms(0, len(scales), norms)
+		for i, scale := range scales {
+			got.Row(i, row)
+			in.Row(i, own)
+			norm := mat.Norm(mat.NewVecDense(d, own), 2)
+			if norm == 0 { // a view of float32 does not have these values
+				norm = 1
+			} else if math.Abs(norms[i]-1) > 10*tol {
+				t.Errorf("%s: row %d of about %g has the squared norm %v", name, i, scale, norms[i])
+			}
+			for j, v := range row {
+				if want := own[j] / norm; !(math.Abs(float64(v)-want) <= tol) {
+					t.Fatalf("%s: row %d of about %g is %v in column %d, want %v", name, i, scale, v, j, want)
+				}
+			}
+		}
+	}
+}
+
 // checkRowsOf checks rows, norms and both products of a matrix.
 func checkRowsOf[T kernel.Float](t *testing.T, got interface {
 	Mul(lo, hi int, b *kernel.Panel[T], y []T, ldy int)

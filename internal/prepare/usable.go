@@ -80,7 +80,7 @@ func squares[T kernel.Float](s *Standardiser, x view.View, v int) func(i int) fl
 	return func(i int) float64 {
 		lo, hi := x.Sparse.Ptr[i], x.Sparse.Ptr[i+1]
 		values = append(values[:0], make([]T, hi-lo)...)
-		buf = sparseRow(s, x, v, i, values, shift, 0, buf)
+		buf = sparseRow(s, x, v, i, values, shift, 0, buf, nil)
 		var q [1]float64
 		rows.NewSparse(1, x.Cols, []int{0, hi - lo}, x.Sparse.Cols[lo:hi], values, shift, u).SquaredNorms(0, 1, q[:])
 		return q[0]

@@ -20,21 +20,16 @@ const (
 // ErrTruncated says that a file ends before what its header promises.
 var ErrTruncated = errors.New("the file is truncated")
 
-// HeadBytes is how many bytes of a file Begins needs.
-const HeadBytes = 9
-
-// Begins tells by its first bytes whether a file may be of the format. One that ends before them may have been cut off.
-func Begins(head []byte) bool {
-	if len(head) < HeadBytes {
-		return true
-	}
-	n := binary.LittleEndian.Uint64(head)
-	return n >= 2 && n <= maxHeader && head[HeadBytes-1] == '{'
-}
+// ErrFormat says that a file does not begin as one of the format does.
+var ErrFormat = errors.New("the file is of another format")
 
 // Read reads a file to its end.
-func Read(r io.Reader) (*File, error) {
-	f, offsets, err := readHeader(r)
+func Read(r io.Reader) (*File, error) { return ReadIf(r, nil) }
+
+// ReadIf is Read for a file whose metadata are accepted, the texts among them; it returns the error of accept if they are not.
+// That is asked before anything is made of the tensors, for only the metadata can say that they are of a kind unknown here.
+func ReadIf(r io.Reader, accept func(metadata map[string]string) error) (*File, error) {
+	f, offsets, err := readHeader(r, accept)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +62,7 @@ type Place struct {
 
 // Places reads the header of a file of some bytes, and says where its tensors lie. They fill the file to its end.
 func Places(r io.Reader, size int64) ([]Place, error) {
-	f, offsets, err := readHeader(r)
+	f, offsets, err := readHeader(r, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -88,21 +83,24 @@ func Places(r io.Reader, size int64) ([]Place, error) {
 }
 
 // readHeader reads what comes before the data: a file whose tensors have none, and where they lie in what follows.
-func readHeader(r io.Reader) (*File, [][2]int, error) {
+func readHeader(r io.Reader, accept func(metadata map[string]string) error) (*File, [][2]int, error) {
 	var length [8]byte
 	if n, err := io.ReadFull(r, length[:]); err != nil {
 		return nil, nil, short(err, n, 8)
 	}
 	n := binary.LittleEndian.Uint64(length[:])
 	if n < 2 || n > maxHeader {
-		return nil, nil, fmt.Errorf("safetensors: the file is of another format: it claims a header of %d bytes", n)
+		return nil, nil, fmt.Errorf("safetensors: %w: it claims a header of %d bytes", ErrFormat, n)
 	}
 	header, err := readGrowing(r, int(n))
+	if len(header) > 0 && header[0] != '{' { // which is so however much follows
+		return nil, nil, fmt.Errorf("safetensors: %w: its header begins with %q", ErrFormat, header[0])
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	f := &File{header: header}
-	offsets, err := f.decodeHeader(header)
+	offsets, err := f.decodeHeader(header, accept)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,13 +121,13 @@ func readHeader(r io.Reader) (*File, [][2]int, error) {
 	return f, offsets, nil
 }
 
-// readGrowing reads n bytes into memory that grows with what arrives.
+// readGrowing reads n bytes into memory that grows with what arrives. With an error it returns what has.
 func readGrowing(r io.Reader, n int) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(min(n, 1<<20))
 	got, err := io.CopyN(&b, r, int64(n))
 	if err != nil {
-		return nil, short(err, int(got), n)
+		return b.Bytes(), short(err, int(got), n)
 	}
 	return b.Bytes(), nil
 }
@@ -142,42 +140,59 @@ func short(err error, got, want int) error {
 	return err
 }
 
-// decodeHeader sets the metadata and the tensors, without their data, in the order of their offsets, which it returns.
-func (f *File) decodeHeader(header []byte) ([][2]int, error) {
-	if header[0] != '{' {
-		return nil, fmt.Errorf("safetensors: the file is of another format: its header begins with %q", header[0])
+// decodeHeader sets the metadata, if they are accepted, and the tensors, without their data, in the order of their offsets, which
+// it returns.
+func (f *File) decodeHeader(header []byte, accept func(metadata map[string]string) error) ([][2]int, error) {
+	broken := func(err error) error { return fmt.Errorf("safetensors: the header is broken: %w", err) }
+	type member struct {
+		name  string
+		value json.RawMessage
+	}
+	var tensors []member
+	var noText error // of the metadata
+	err := members(header, func(key string, value json.RawMessage) error {
+		if key != metadataKey {
+			tensors = append(tensors, member{key, value})
+			return nil
+		}
+		f.Metadata = map[string]string{}
+		return members(value, func(key string, value json.RawMessage) error {
+			var text string
+			if err := json.Unmarshal(value, &text); err == nil {
+				f.Metadata[key] = text
+			} else if noText == nil {
+				noText = fmt.Errorf("metadata %q: %w", key, err)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, broken(err)
+	}
+	if accept != nil {
+		if err := accept(f.Metadata); err != nil {
+			return nil, err
+		}
+	}
+	if noText != nil {
+		return nil, broken(noText)
 	}
 	type placed struct {
 		Tensor
 		offsets [2]int
 	}
-	var list []placed
-	err := members(header, func(key string, value json.RawMessage) error {
-		if key == metadataKey {
-			f.Metadata = map[string]string{}
-			return members(value, func(key string, value json.RawMessage) error {
-				var text string
-				if err := json.Unmarshal(value, &text); err != nil {
-					return fmt.Errorf("metadata %q: %w", key, err)
-				}
-				f.Metadata[key] = text
-				return nil
-			})
-		}
-		if len(value) > maxEntry {
-			return fmt.Errorf("%q: %d bytes for one tensor", key, len(value))
+	list := make([]placed, len(tensors))
+	for i, m := range tensors {
+		if len(m.value) > maxEntry {
+			return nil, broken(fmt.Errorf("%q: %d bytes for one tensor", m.name, len(m.value)))
 		}
 		var e entry
-		d := json.NewDecoder(bytes.NewReader(value))
+		d := json.NewDecoder(bytes.NewReader(m.value))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&e); err != nil {
-			return fmt.Errorf("%q: %w", key, err)
+			return nil, broken(fmt.Errorf("%q: %w", m.name, err))
 		}
-		list = append(list, placed{Tensor{Name: key, Dtype: e.Dtype, Shape: e.Shape}, e.Offsets})
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("safetensors: the header is broken: %w", err)
+		list[i] = placed{Tensor{Name: m.name, Dtype: e.Dtype, Shape: e.Shape}, e.Offsets}
 	}
 	slices.SortStableFunc(list, func(a, b placed) int {
 		return cmp.Or(cmp.Compare(a.offsets[0], b.offsets[0]), cmp.Compare(a.offsets[1], b.offsets[1]))

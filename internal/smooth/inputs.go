@@ -98,6 +98,20 @@ func Standardise[T kernel.Float](
 	return s, nil
 }
 
+// InputCounts returns how many inputs Standardise makes of views, at least and at most: where there are two of a view, one of
+// them may have nothing left.
+func InputCounts(views []view.View, kind prepare.Kind) (least, most int) {
+	for _, x := range views {
+		least++
+		if x.Cols < prepare.FewFeatures { // which are seen in one standardisation alone
+			most++
+		} else {
+			most += len(kind.Parts())
+		}
+	}
+	return least, most
+}
+
 // UnitRows returns the rows of input k at norm 1. x is the view that it comes from, in training or of new samples.
 func UnitRows[T kernel.Float](ctx context.Context, s *Standardised, k int, x view.View, workers int) (rows.Matrix[T], error) {
 	return prepare.UnitRows[T](ctx, s.prepare[s.part[k]], x, s.Inputs[k].View, s.Inputs[k].Length, workers)
