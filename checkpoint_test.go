@@ -344,10 +344,10 @@ func TestResumeRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Resume(context.Background(), views, model, nil); err == nil ||
-		!strings.Contains(err.Error(), "largemvc-model") {
+		!strings.Contains(err.Error(), "is a model of largemvc, not a checkpoint") {
 		t.Errorf("from a model: %v", err)
 	}
-	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "largemvc-checkpoint") {
+	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "is a checkpoint of a training of largemvc") {
 		t.Errorf("a checkpoint as model: %v", err)
 	}
 	// It can still be used.
