@@ -229,10 +229,30 @@ func TestStreamsAsOutputs(t *testing.T) {
 	}
 }
 
+// sending writes a text to a pipe. What it returns waits until it is read, or takes it itself where nobody has opened the pipe
+// and nobody will.
+func sending(t *testing.T, pipe, text string) (sent func()) {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- os.WriteFile(pipe, []byte(text), 0o600) }() // which waits for a reader
+	return func() {
+		t.Helper()
+		drain, err := os.OpenFile(pipe, os.O_RDWR|syscall.O_NONBLOCK, 0) // such a reader waits for nobody
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer drain.Close()
+		go io.Copy(io.Discard, drain)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestResumeFromAPipe: a training goes on from a state that is read from a pipe, and keeps none unless it is asked to.
 func TestResumeFromAPipe(t *testing.T) {
 	path, folder := writeSet(t, 30, true), t.TempDir()
-	state, pipe := filepath.Join(folder, "state"), filepath.Join(folder, "pipe")
+	state, pipe, kept := filepath.Join(folder, "state"), filepath.Join(folder, "pipe"), filepath.Join(folder, "kept")
 	status, _, stderr := runLine("fit", "-data", path, "-quiet", "-epochs", "1", "-checkpoint", state)
 	if status != exitOK {
 		t.Fatal(stderr)
@@ -240,13 +260,39 @@ func TestResumeFromAPipe(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Skipf("there are no pipes here: %v", err)
 	}
-	sent := make(chan error)
-	go func() { sent <- os.WriteFile(pipe, []byte(contents(t, state)), 0o600) }()
-	status, stdout, stderr := runLine("fit", "-data", path, "-quiet", "-json", "-resume", pipe, "-epochs", "2")
-	if status != exitOK || object(t, stdout)["epochs"] != 2.0 {
-		t.Errorf("%s%s", stdout, stderr)
+	before := contents(t, state)
+	for _, test := range []struct {
+		args  []string
+		names string // of what the folder holds then
+	}{
+		{nil, "pipe state"}, {[]string{"-checkpoint", kept}, "kept pipe state"},
+	} {
+		sent := sending(t, pipe, before)
+		args := append([]string{"fit", "-data", path, "-quiet", "-json", "-resume", pipe, "-epochs", "2"}, test.args...)
+		status, stdout, stderr := runLine(args...)
+		sent()
+		if status != exitOK || object(t, stdout)["epochs"] != 2.0 {
+			t.Fatalf("%v: status %d, %s%s", test.args, status, stdout, stderr)
+		}
+		files, err := os.ReadDir(folder) // in the order of their names
+		var names []string
+		for _, f := range files {
+			names = append(names, f.Name())
+		}
+		if got := strings.Join(names, " "); err != nil || got != test.names {
+			t.Errorf("%v: the folder has %s, want %s, %v", test.args, got, test.names, err)
+		}
+		if info, err := os.Lstat(pipe); err != nil || info.Mode()&os.ModeNamedPipe == 0 || contents(t, state) != before {
+			t.Errorf("%v: the pipe is replaced, or the state changed, %v", test.args, err)
+		}
 	}
-	if err := <-sent; err != nil {
-		t.Error(err)
+	status, stdout, stderr := runLine("fit", "-data", path, "-quiet", "-json", "-resume", kept, "-epochs", "3")
+	if status != exitOK || object(t, stdout)["epochs"] != 3.0 {
+		t.Errorf("from the state that was asked for: status %d, %s%s", status, stdout, stderr)
 	}
+
+	sent := sending(t, pipe, before)
+	status, stdout, stderr = runLine("fit", "-data", "nothing.npz", "-quiet", "-resume", pipe, "-epochs", "2")
+	sent()
+	checkFailure(t, "no data", exitError, status, stdout, stderr, "nothing.npz")
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,10 +57,7 @@ func Read(r io.Reader, format string) (f *safetensors.File, version int, err err
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, 0, err
 	}
-	if looks := resembles(head); looks != "" || !safetensors.Begins(head) {
-		err := fmt.Errorf("the file is not a %s of largemvc%s", cmp.Or(kinds[format], format), looks)
-		return nil, 0, &contentError{saved.ErrFormat, err}
-	}
+	head = slices.Clone(head) // whose place what is read next takes
 	f, err = safetensors.ReadIf(b, func(metadata map[string]string) (err error) {
 		version, err = versionOf(metadata, format)
 		return err
@@ -69,6 +67,9 @@ func Read(r io.Reader, format string) (f *safetensors.File, version int, err err
 	case err == nil:
 	case in.err != nil && errors.Is(err, in.err), errors.As(err, &known):
 		return nil, 0, err
+	case errors.Is(err, safetensors.ErrFormat), isText(head):
+		return nil, 0, &contentError{saved.ErrFormat, fmt.Errorf("the file is not a %s of largemvc%s",
+			cmp.Or(kinds[format], format), resembles(head))}
 	default:
 		return nil, 0, Damaged(err)
 	}
@@ -78,11 +79,11 @@ func Read(r io.Reader, format string) (f *safetensors.File, version int, err err
 // versionOf returns the version of a file by its metadata.
 func versionOf(metadata map[string]string, format string) (int, error) {
 	if got := metadata[MetaFormat]; got != format {
-		err := fmt.Errorf("the file's format is %q, want %q", got, format)
 		if kinds[got] != "" && kinds[format] != "" {
-			err = fmt.Errorf("the file is a %s of largemvc, not a %s", kinds[got], kinds[format])
+			return 0, &contentError{saved.ErrFormat, fmt.Errorf("the file is a %s of largemvc, not a %s", kinds[got],
+				kinds[format])}
 		}
-		return 0, &contentError{saved.ErrFormat, err}
+		return 0, &contentError{saved.ErrFormat, fmt.Errorf("the file's format is %q, want %q", got, format)}
 	}
 	version, err := strconv.Atoi(metadata[MetaVersion])
 	if err != nil || version < 1 {
@@ -95,6 +96,33 @@ func versionOf(metadata map[string]string, format string) (int, error) {
 		)}
 	}
 	return version, nil
+}
+
+// sniffed is how many bytes tell what a file looks like.
+const sniffed = 512
+
+// resembles says what a file looks like that is none of this library's, to be read behind a statement about it; empty where that
+// is not known.
+func resembles(head []byte) string {
+	for _, x := range []struct{ magic, name string }{
+		{"\x93NUMPY", "an array of NumPy (.npy)"}, {"PK\x03\x04", "a ZIP archive, as .npz are"}, {"\x89HDF\r\n", "HDF5"},
+		{"MATLAB 5", "a .mat file of MATLAB"}, {"MATLAB 7", "a .mat file of MATLAB"}, {"\x1f\x8b", "a file packed by gzip"},
+	} {
+		if bytes.HasPrefix(head, []byte(x.magic)) {
+			return "; it looks like " + x.name
+		}
+	}
+	if isText(head) {
+		return "; it looks like a text, as CSV is"
+	}
+	return ""
+}
+
+// isText tells whether a file begins as a text, and is none of this library's that was cut off: the length of a header, of less
+// than 2²⁴ bytes, has a zero in its fourth byte.
+func isText(head []byte) bool {
+	control := func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }
+	return len(head) > 3 && !bytes.ContainsFunc(head, control)
 }
 
 // Damaged returns an error that is saved.ErrDamaged too, and says what it said; nil of nil.
@@ -123,25 +151,4 @@ func (n *noted) Read(p []byte) (int, error) {
 		n.err = err
 	}
 	return k, err
-}
-
-// sniffed is how many bytes tell what a file looks like.
-const sniffed = 512
-
-// resembles says what a file looks like that is none of this library's, to be read behind a statement about it; empty where that
-// is not known, or where it may be one that was cut off.
-func resembles(head []byte) string {
-	for _, x := range []struct{ magic, name string }{
-		{"\x93NUMPY", "an array of NumPy (.npy)"}, {"PK\x03\x04", "a ZIP archive, as .npz are"}, {"\x89HDF\r\n", "HDF5"},
-		{"MATLAB 5", "a .mat file of MATLAB"}, {"MATLAB 7", "a .mat file of MATLAB"}, {"\x1f\x8b", "a file packed by gzip"},
-	} {
-		if bytes.HasPrefix(head, []byte(x.magic)) {
-			return "; it looks like " + x.name
-		}
-	}
-	control := func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }
-	if len(head) > 0 && !bytes.ContainsFunc(head, control) {
-		return "; it looks like a text, as CSV is"
-	}
-	return ""
 }

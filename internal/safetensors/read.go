@@ -20,17 +20,8 @@ const (
 // ErrTruncated says that a file ends before what its header promises.
 var ErrTruncated = errors.New("the file is truncated")
 
-// HeadBytes is how many bytes of a file Begins needs.
-const HeadBytes = 9
-
-// Begins tells by its first bytes whether a file may be of the format. One that ends before them may have been cut off.
-func Begins(head []byte) bool {
-	if len(head) < HeadBytes {
-		return true
-	}
-	n := binary.LittleEndian.Uint64(head)
-	return n >= 2 && n <= maxHeader && head[HeadBytes-1] == '{'
-}
+// ErrFormat says that a file does not begin as one of the format does.
+var ErrFormat = errors.New("the file is of another format")
 
 // Read reads a file to its end.
 func Read(r io.Reader) (*File, error) { return ReadIf(r, nil) }
@@ -99,11 +90,11 @@ func readHeader(r io.Reader, accept func(metadata map[string]string) error) (*Fi
 	}
 	n := binary.LittleEndian.Uint64(length[:])
 	if n < 2 || n > maxHeader {
-		return nil, nil, fmt.Errorf("safetensors: the file is of another format: it claims a header of %d bytes", n)
+		return nil, nil, fmt.Errorf("safetensors: %w: it claims a header of %d bytes", ErrFormat, n)
 	}
 	header, err := readGrowing(r, int(n))
 	if len(header) > 0 && header[0] != '{' { // which is so however much follows
-		return nil, nil, fmt.Errorf("safetensors: the file is of another format: its header begins with %q", header[0])
+		return nil, nil, fmt.Errorf("safetensors: %w: its header begins with %q", ErrFormat, header[0])
 	}
 	if err != nil {
 		return nil, nil, err
