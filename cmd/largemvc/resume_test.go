@@ -58,7 +58,7 @@ func TestResumeFloat(t *testing.T) {
 			}
 		}
 		if c.was == "64" {
-			status, stdout, stderr := runLine("fit", "-data", "nothing.npz", "-quiet", "-resume", state, "-epochs", "2", "-from-disk")
+			status, stdout, stderr := runLine("fit", "-data", "nothing.npz", "-resume", state, "-epochs", "2", "-from-disk")
 			checkFailure(t, "-from-disk", exitError, status, stdout, stderr,
 				"in float64, and rows from disk or with -mpi are read in float32")
 		}
