@@ -95,9 +95,11 @@ func TestCompareWrongUse(t *testing.T) {
 		"NA": {[]string{a, writeText(t, "b", "id,label\nu,0\nv, NA\n")}, exitError,
 			`line 3 has no label in column label, but "NA"`},
 		"two columns": {[]string{a, writeText(t, "b", "1,2\n3,4\n")}, exitError, "none of which is called label"},
-		"empty":       {[]string{a, writeText(t, "b", "")}, exitError, "is empty"},
-		"no text":     {[]string{a, writeText(t, "b", "PK\x03\x04\x14\x00\x08,\n")}, exitError, "byte 5 (from 0) is zero"},
-		"ragged":      {[]string{a, writeText(t, "b", "id,label\nu\n")}, exitError, "wrong number of fields"},
+		"an id like a comment": {[]string{a, writeText(t, "b", "id,label\nu,0\n#v,1\n")}, exitError,
+			"line 3 begins with #, as comments do"},
+		"empty":   {[]string{a, writeText(t, "b", "")}, exitError, "is empty"},
+		"no text": {[]string{a, writeText(t, "b", "PK\x03\x04\x14\x00\x08,\n")}, exitError, "byte 5 (from 0) is zero"},
+		"ragged":  {[]string{a, writeText(t, "b", "id,label\nu\n")}, exitError, "wrong number of fields"},
 	} {
 		status, stdout, stderr := runLine(append([]string{"compare"}, test.args...)...)
 		if status != test.status || !strings.Contains(stderr, test.want) || stdout != "" {

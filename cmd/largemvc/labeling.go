@@ -134,7 +134,7 @@ func newTable(text *bufio.Reader) *csv.Reader {
 	return r
 }
 
-// separator is a tab, a semicolon, a bar or a comma: what the first line that is not empty has most of.
+// separator is that of the first line that is not empty.
 func separator(records *bufio.Reader) rune {
 	line, _ := records.Peek(1 << 16) // less than that is as good, and an error comes again
 	line = bytes.TrimLeft(line, "\r\n")
@@ -142,13 +142,7 @@ func separator(records *bufio.Reader) rune {
 	if end := bytes.IndexByte(line, '\n'); end >= 0 {
 		line = line[:end]
 	}
-	best, most := ',', 0
-	for _, c := range ",;\t|" {
-		if n := bytes.Count(line, []byte(string(c))); n > most {
-			best, most = c, n
-		}
-	}
-	return best
+	return textfile.Separator(line)
 }
 
 // columns finds the column of labels and those of keys, and tells whether the first record is a header.

@@ -26,9 +26,23 @@ func sheetError(line []byte) bool {
 	return false
 }
 
+// Separator is a tab, a semicolon, a bar or a comma: what the first line of a table has most of.
+func Separator(line []byte) rune {
+	best, most := ',', 0
+	for _, c := range ",;\t|" {
+		if n := bytes.Count(line, []byte(string(c))); n > most {
+			best, most = c, n
+		}
+	}
+	return best
+}
+
 // Records returns the text of a table with an empty line in place of each comment, so that the lines keep their numbers. A line
-// or a record of more than MaxLine is an error.
-func Records(text *bufio.Reader) io.Reader { return &records{text: text, fresh: true, line: 1} }
+// or a record of more than MaxLine is an error, and so is a comment below the first record that may be a record: one of as many
+// columns, or in a table of one column what follows the # at once.
+func Records(text *bufio.Reader) io.Reader {
+	return &records{text: text, fresh: true, line: 1, separators: -1}
+}
 
 type records struct {
 	text    *bufio.Reader
@@ -40,6 +54,9 @@ type records struct {
 	line    int    // that is read, from 1
 	begun   int    // the line in which the record begins
 	size    int    // of the record until now
+
+	separator  []byte // of the columns
+	separators int    // in the first record; negative before it
 }
 
 // Read implements io.Reader.
@@ -65,10 +82,16 @@ func (r *records) next() {
 		}
 		r.comment, r.begun, r.size = IsComment(head), r.line, 0
 	}
+	begins := r.fresh
 	part, err := r.text.ReadSlice('\n')
 	r.fresh = err == nil
 	if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 		r.err = err
+	}
+	if begins && r.isRecord(part) {
+		r.rest, r.err = nil, fmt.Errorf("line %d begins with #, as comments do, and has the columns of a record: put its first "+
+			"value in quotes, or leave the line out", r.line)
+		return
 	}
 	if r.comment {
 		r.rest = part[:0]
@@ -85,6 +108,25 @@ func (r *records) next() {
 	if r.fresh {
 		r.line++
 	}
+}
+
+// isRecord tells whether a comment that begins so may be a record. What is no comment sets what records look like.
+func (r *records) isRecord(part []byte) bool {
+	text := bytes.TrimRight(part, "\r\n")
+	if !r.comment {
+		if r.separators < 0 && len(text) > 0 {
+			r.separator = []byte(string(Separator(text)))
+			r.separators = bytes.Count(text, r.separator)
+		}
+		return false
+	}
+	switch r.separators {
+	case -1:
+		return false
+	case 0:
+		return len(text) > 1 && bytes.IndexByte([]byte("# \t"), text[1]) < 0
+	}
+	return bytes.Count(text, r.separator) == r.separators
 }
 
 // tooLong is the error for what no memory should be taken for.

@@ -13,12 +13,14 @@ import (
 func TestRecords(t *testing.T) {
 	long := strings.Repeat("x", 2*bufferSize)
 	for in, want := range map[string]string{
-		"":                              "",
-		"# a\n#\nid,label\n#b,1":        "\n\nid,label\n",
-		"#N/A,1\n#N/A\n#NA,1\n#N/A":     "#N/A,1\n#N/A\n\n#N/A",
-		"\"a\n# in a quote\"\n# b\"\nc": "\"a\n# in a quote\"\n\nc",
-		"#" + long + "\n" + long:        "\n" + long,
-		"a#b\r\n# c\r\n":                "a#b\r\n\n",
+		"":                               "",
+		"# a\n#\nid,label\n#b\nc,1":      "\n\nid,label\n\nc,1",
+		"#N/A,1\n#N/A\n#NA\n#N/A":        "#N/A,1\n#N/A\n\n#N/A",
+		"#a\nlabel\n# b\n##\n#\n#\tc\n0": "\nlabel\n\n\n\n\n0",
+		"#id\tx\n\na\tb\n#c,d\n# e":      "\n\na\tb\n\n",
+		"\"a\n# in a quote\"\n# b\"\nc":  "\"a\n# in a quote\"\n\nc",
+		"#" + long + "\n" + long:         "\n" + long,
+		"a#b\r\n# c\r\n":                 "a#b\r\n\n",
 	} {
 		got, err := io.ReadAll(Records(bufio.NewReaderSize(strings.NewReader(in), bufferSize)))
 		if err != nil || string(got) != want {
@@ -51,6 +53,10 @@ func TestRecordsErrors(t *testing.T) {
 	for want, in := range map[string]io.Reader{
 		"has a line of more than 64 MiB, line 2":            io.MultiReader(strings.NewReader("label\n"), endless{"0"}),
 		"has a record of more than 64 MiB, from line 2 on;": io.MultiReader(strings.NewReader("label\n\""), endless{"0\n"}),
+		"line 2 begins with #":                              strings.NewReader("label\n#sports\nnews\n"),
+		"line 4 begins with #":                              strings.NewReader("# of May\n\nid,label\n#1,a\n"),
+		"line 3 begins with #, as":                          strings.NewReader("a;b;c\n\n# 1;2;3"),
+		"line 6 begins with #, as co":                       strings.NewReader("a,\"b\n#\nc\"\n# d\nx,y\n#e,f\n"),
 	} {
 		n, err := io.Copy(io.Discard, Records(bufio.NewReaderSize(in, bufferSize)))
 		if err == nil || !strings.Contains(err.Error(), want) || n > MaxLine+bufferSize {
