@@ -594,7 +594,8 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// The unit of ρ that Fit measures is known to whoever labels new samples beside a module of a user's own, after Load too.
+// The unit of ρ that Fit measures is known to whoever labels new samples beside a module of a user's own, after Load too, and the
+// configuration does not have it: with that other samples are measured anew.
 func TestMeasuredUnitBesideOwnModule(t *testing.T) {
 	t.Parallel()
 	views, _ := blobViews(60, 3, 0.7, 301, 9, 6)
@@ -623,6 +624,23 @@ func TestMeasuredUnitBesideOwnModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameMatrix(t, "H", again, want)
+	if !bytes.Equal(encode(t, loaded), encode(t, got.Predictor)) {
+		t.Error("the loaded model is saved otherwise")
+	}
+	others, _ := blobViews(60, 3, 0.7, 309, 9, 6, 4)
+	anew := mustFit(t, others, c)
+	if slices.Equal(anew.scale[:2], got.scale) {
+		t.Fatalf("both data sets have the unit %v", got.scale)
+	}
+	for name, p := range map[string]*Predictor{"fitted": got.Predictor, "loaded": loaded} {
+		c := p.Config()
+		if noise := c.Noise.(*RowShrink); noise.Scale != nil || !noise.DataScale {
+			t.Errorf("%s: the configuration has %+v", name, noise)
+		}
+		if fit := mustFit(t, others, c); !slices.Equal(fit.scale, anew.scale) {
+			t.Errorf("%s: a fit with its configuration has the unit %v, want %v", name, fit.scale, anew.scale)
+		}
+	}
 }
 
 // squares is a loss of squares of H and P, which Gorgonia may compute in their place.

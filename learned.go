@@ -123,6 +123,7 @@ func newBatches[T kernel.Float](p *Predictor) predict.NewRunner[T] {
 		soft, noise := copied(p.config.Represent), copied(p.config.Noise)
 		out := &batches[T]{present: present, turn: turn}
 		err := guarded(func() error {
+			noise = p.withUnit(noise).(Noise) // of the same type
 			for i, m := range []Module{soft, noise} {
 				if err := m.Init(e); err != nil {
 					return err
