@@ -15,6 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/machine"
 )
 
 // The stock modules under other types, which Fit takes for a user's own.
@@ -640,6 +642,47 @@ func TestMeasuredUnitBesideOwnModule(t *testing.T) {
 		if fit := mustFit(t, others, c); !slices.Equal(fit.scale, anew.scale) {
 			t.Errorf("%s: a fit with its configuration has the unit %v, want %v", name, fit.scale, anew.scale)
 		}
+	}
+}
+
+// witness is a SoftThreshold that notes the goroutines that it is initialised for.
+type witness struct {
+	SoftThreshold
+	seen *[]int // which all copies have in common
+}
+
+func (w *witness) Init(e Env) error {
+	*w.seen = append(*w.seen, e.Workers)
+	return w.SoftThreshold.Init(e)
+}
+
+// The graphs that take new samples through modules of a user's own have the goroutines of the predictor that is asked, whichever
+// was asked before it.
+func TestWorkersOfOwnModules(t *testing.T) {
+	t.Parallel()
+	views, _ := blobViews(60, 3, 0.7, 301, 9, 6)
+	var seen []int
+	got := mustFit(t, views, Config{
+		Clusters: 3, Epochs: 1, Represent: &witness{seen: &seen}, Machine: machine.Options{Workers: 7},
+	})
+	want, err := got.Assign(t.Context(), views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := got.Predictor
+	for _, workers := range []int{1, 3, 0} {
+		p, seen = p.WithWorkers(workers), nil
+		a, err := p.Assign(t.Context(), views)
+		if err != nil || !slices.Equal(a.Near, want.Near) || !slices.Equal(a.Labels, want.Labels) {
+			t.Errorf("%d workers: other labels or distances, or %v", workers, err)
+		}
+		if len(seen) == 0 || slices.ContainsFunc(seen, func(w int) bool { return w != workers }) {
+			t.Errorf("the modules are initialised for %d goroutines, want %d", seen, workers)
+		}
+	}
+	seen = nil
+	if _, err := got.Assign(t.Context(), views); err != nil || slices.ContainsFunc(seen, func(w int) bool { return w != 7 }) {
+		t.Errorf("the modules of the fit are initialised for %d goroutines, want 7, %v", seen, err)
 	}
 }
 
