@@ -32,7 +32,8 @@ func TestNamedViewsInAnotherOrder(t *testing.T) {
 	}
 	some := mustFit(t, []View{views[0], texts, views[1]}, Config{Clusters: 3, Epochs: 1})
 	const places = "the views are texts, view 1, view 2, the network was trained on view 0, texts, view 2"
-	if _, err := some.Predict(t.Context(), []View{texts, views[0], views[1]}); err == nil || !strings.Contains(err.Error(), places) {
+	_, err = some.Predict(t.Context(), []View{texts, views[0], views[1]})
+	if err == nil || !strings.Contains(err.Error(), places) {
 		t.Errorf("views without a name: %v", err)
 	}
 	for _, given := range [][]View{
