@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
@@ -218,7 +219,8 @@ func (c *Config) fillModules() {
 	}
 }
 
-// copied returns a module for one network: a copy of the struct that the pointer m points to, m itself where it is none.
+// copied returns a module for one network: a copy of the struct that the pointer m points to, m itself where it is none. What a
+// module of a user's own points to is its own affair; the units of ρ, which a caller may change, are copied too.
 func copied[M any](m M) M {
 	v := reflect.ValueOf(m)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -229,6 +231,9 @@ func copied[M any](m M) M {
 	out, ok := c.Interface().(M)
 	if !ok {
 		return m
+	}
+	if shrink, ok := any(out).(*RowShrink); ok {
+		shrink.Scale = slices.Clone(shrink.Scale)
 	}
 	return out
 }

@@ -15,6 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/machine"
 )
 
 // The stock modules under other types, which Fit takes for a user's own.
@@ -594,7 +596,8 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// The unit of ρ that Fit measures is known to whoever labels new samples beside a module of a user's own, after Load too.
+// The unit of ρ that Fit measures is known to whoever labels new samples beside a module of a user's own, after Load too, and the
+// configuration does not have it: with that other samples are measured anew.
 func TestMeasuredUnitBesideOwnModule(t *testing.T) {
 	t.Parallel()
 	views, _ := blobViews(60, 3, 0.7, 301, 9, 6)
@@ -623,6 +626,64 @@ func TestMeasuredUnitBesideOwnModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameMatrix(t, "H", again, want)
+	if !bytes.Equal(encode(t, loaded), encode(t, got.Predictor)) {
+		t.Error("the loaded model is saved otherwise")
+	}
+	others, _ := blobViews(60, 3, 0.7, 309, 9, 6, 4)
+	anew := mustFit(t, others, c)
+	if slices.Equal(anew.scale[:2], got.scale) {
+		t.Fatalf("both data sets have the unit %v", got.scale)
+	}
+	for name, p := range map[string]*Predictor{"fitted": got.Predictor, "loaded": loaded} {
+		c := p.Config()
+		if noise := c.Noise.(*RowShrink); noise.Scale != nil || !noise.DataScale {
+			t.Errorf("%s: the configuration has %+v", name, noise)
+		}
+		if fit := mustFit(t, others, c); !slices.Equal(fit.scale, anew.scale) {
+			t.Errorf("%s: a fit with its configuration has the unit %v, want %v", name, fit.scale, anew.scale)
+		}
+	}
+}
+
+// witness is a SoftThreshold that notes the goroutines that it is initialised for.
+type witness struct {
+	SoftThreshold
+	seen *[]int // which all copies have in common
+}
+
+func (w *witness) Init(e Env) error {
+	*w.seen = append(*w.seen, e.Workers)
+	return w.SoftThreshold.Init(e)
+}
+
+// The graphs that take new samples through modules of a user's own have the goroutines of the predictor that is asked, whichever
+// was asked before it.
+func TestWorkersOfOwnModules(t *testing.T) {
+	t.Parallel()
+	views, _ := blobViews(60, 3, 0.7, 301, 9, 6)
+	var seen []int
+	got := mustFit(t, views, Config{
+		Clusters: 3, Epochs: 1, Represent: &witness{seen: &seen}, Machine: machine.Options{Workers: 7},
+	})
+	want, err := got.Assign(t.Context(), views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := got.Predictor
+	for _, workers := range []int{1, 3, 0} {
+		p, seen = p.WithWorkers(workers), nil
+		a, err := p.Assign(t.Context(), views)
+		if err != nil || !slices.Equal(a.Near, want.Near) || !slices.Equal(a.Labels, want.Labels) {
+			t.Errorf("%d workers: other labels or distances, or %v", workers, err)
+		}
+		if len(seen) == 0 || slices.ContainsFunc(seen, func(w int) bool { return w != workers }) {
+			t.Errorf("the modules are initialised for %d goroutines, want %d", seen, workers)
+		}
+	}
+	seen = nil
+	if _, err := got.Assign(t.Context(), views); err != nil || slices.ContainsFunc(seen, func(w int) bool { return w != 7 }) {
+		t.Errorf("the modules of the fit are initialised for %d goroutines, want 7, %v", seen, err)
+	}
 }
 
 // squares is a loss of squares of H and P, which Gorgonia may compute in their place.

@@ -415,7 +415,8 @@ func (f *fitted[T]) label(ctx context.Context, views []view.View, lo, n int, out
 	for _, t := range out.Trust {
 		to.Trust = append(to.Trust, t[lo:lo+rows])
 	}
-	err := f.net.Run(ctx, views, out.config.Machine.Workers, to)
+	workers := out.config.Machine.Workers
+	err := f.network(workers).Run(ctx, views, workers, to)
 	out.H.add(resultMatrix(rows, f.anchors, ld, to.H), n)
 	return withName(err)
 }
@@ -555,7 +556,8 @@ func represent[T kernel.Float](
 	if err != nil {
 		return nil, nil, err
 	}
-	return h, trust, withName(f.net.Run(ctx, views, net.config.Machine.Workers, out))
+	workers := net.config.Machine.Workers
+	return h, trust, withName(f.network(workers).Run(ctx, views, workers, out))
 }
 
 // representBatches is represent for modules that are not all from this package.
@@ -566,7 +568,8 @@ func representBatches[T kernel.Float](
 	if err != nil {
 		return err
 	}
-	return withName(f.net.Run(ctx, views, net.config.Machine.Workers, out))
+	workers := net.config.Machine.Workers
+	return withName(f.network(workers).Run(ctx, views, workers, out))
 }
 
 // copyReads copies H, with a stride, and the trust of every view from the last run of the training.

@@ -112,17 +112,17 @@ type batches[T kernel.Float] struct {
 	turn    *sync.Mutex
 }
 
-// newBatches makes graphs of copies of a predictor's modules. One of them is built, or run, at a time: the copies may share
-// what their pointers point to.
-func newBatches[T kernel.Float](p *Predictor) predict.NewRunner[T] {
-	turn := new(sync.Mutex)
+// newBatches makes graphs of copies of a predictor's modules, whose operations have so many goroutines. Of all that have the same
+// turn, one is built, or run, at a time: the copies may share what their pointers point to.
+func newBatches[T kernel.Float](p *Predictor, workers int, turn *sync.Mutex) predict.NewRunner[T] {
 	return func(room int, present [][]bool) (predict.Runner[T], error) {
 		turn.Lock()
 		defer turn.Unlock()
-		e := Env(unfold.FrozenSite(unfold.Site(p.site(room, p.config.Machine.Workers)), room))
+		e := Env(unfold.FrozenSite(unfold.Site(p.site(room, workers)), room))
 		soft, noise := copied(p.config.Represent), copied(p.config.Noise)
 		out := &batches[T]{present: present, turn: turn}
 		err := guarded(func() error {
+			noise = p.withUnit(noise).(Noise) // of the same type
 			for i, m := range []Module{soft, noise} {
 				if err := m.Init(e); err != nil {
 					return err

@@ -569,22 +569,23 @@ func (p *Predictor) tryDevice(views []view.View, must bool) (*device.Session, er
 
 // batches is nil if the network can take samples in batches elsewhere than in memory; else it says why it cannot.
 func (f *fitted[T]) batches() error {
-	_, err := f.net.Layers()
+	_, err := f.network(1).Layers()
 	return err
 }
 
 // run takes samples through preprocessing, layers and clusters, the layers on the device of the context, if it has one.
 func (f *fitted[T]) run(ctx context.Context, views []view.View, workers int, to *predict.Output[T]) error {
+	net := f.network(workers)
 	e, _ := ctx.Value(elsewhereKey{}).(*elsewhere)
 	if e == nil || e.session == nil {
-		return f.net.Run(ctx, views, workers, to)
+		return net.Run(ctx, views, workers, to)
 	}
-	layers, err := f.net.Layers()
+	layers, err := net.Layers()
 	if err != nil {
 		return err
 	}
 	spec, passes := layers.Passes()
-	err = f.net.RunIn(ctx, device.NewFrozen[T](e.session, spec, passes), views, workers, to)
+	err = net.RunIn(ctx, device.NewFrozen[T](e.session, spec, passes), views, workers, to)
 	var full *device.MemoryError
 	var failed *device.FailedError
 	if err == nil || e.must || !errors.As(err, &full) && !errors.As(err, &failed) {
@@ -593,5 +594,5 @@ func (f *fitted[T]) run(ctx context.Context, views []view.View, workers int, to 
 	// Nothing is lost with the device: the CPU takes these samples and all that follow.
 	_ = e.session.Close() // it is of no use any more
 	e.session, e.why = nil, err.Error()
-	return f.net.Run(ctx, views, workers, to)
+	return net.Run(ctx, views, workers, to)
 }

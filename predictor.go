@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -441,7 +442,8 @@ type fittedNetwork interface {
 
 // fitted is a fittedNetwork.
 type fitted[T kernel.Float] struct {
-	net     *predict.Network[T]
+	// network returns what takes samples through the layers with so many goroutines, which graphs are built for.
+	network func(workers int) *predict.Network[T]
 	intake  predict.Intake[T]
 	anchors int
 }
@@ -452,24 +454,42 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 	for k, in := range p.inputs {
 		views[k] = in.View
 	}
+	keepStart := func(net *predict.Network[T]) {
+		if p.start != nil {
+			net.KeepStart(cluster.NewEmbedding[T](p.start, p.config.Anchors))
+		}
+	}
 	out := &fitted[T]{intake: from, anchors: p.config.Anchors}
-	var err error
 	if p.config.stock() {
 		params := &engine.Params{Theta: p.Theta, Rho: p.Rho, R: p.r, U: p.u}
 		anchors := func(l, v int) []float64 { return p.anchors[l][v].RawMatrix().Data }
-		out.net, err = predict.New(p.spec(), params, anchors, views, from, unit, clusters)
-	} else {
-		widest := 1
-		for _, in := range p.inputs {
-			widest = max(widest, in.Columns)
+		net, err := predict.New(p.spec(), params, anchors, views, from, unit, clusters)
+		if err != nil {
+			return nil, err
 		}
-		most := min(256, max(8, batchEntries/widest))
-		out.net = predict.NewOf(p.config.Anchors, most, views, from, unit, clusters, newBatches[T](p))
+		keepStart(net)
+		out.network = func(int) *predict.Network[T] { return net }
+		return out, nil
 	}
-	if err == nil && p.start != nil {
-		out.net.KeepStart(cluster.NewEmbedding[T](p.start, p.config.Anchors))
+	widest := 1
+	for _, in := range p.inputs {
+		widest = max(widest, in.Columns)
 	}
-	return out, err
+	most := min(256, max(8, batchEntries/widest))
+	var made sync.Mutex
+	turn, nets := new(sync.Mutex), map[int]*predict.Network[T]{}
+	out.network = func(workers int) *predict.Network[T] {
+		made.Lock()
+		defer made.Unlock()
+		net := nets[workers]
+		if net == nil {
+			net = predict.NewOf(p.config.Anchors, most, views, from, unit, clusters, newBatches[T](p, workers, turn))
+			keepStart(net)
+			nets[workers] = net
+		}
+		return net
+	}
+	return out, nil
 }
 
 func (f *fitted[T]) assign(ctx context.Context, views []view.View, workers int, out *Assignments) error {

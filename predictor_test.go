@@ -299,6 +299,22 @@ func TestConfigOfAModelIsACopy(t *testing.T) {
 	if !bytes.Equal(before.Bytes(), after.Bytes()) {
 		t.Error("the model's file is another one after its configuration was changed")
 	}
+	// Neither does the model have the units of ρ in common with the configuration of the fit or with what it gives out, with a
+	// module of a user's own, whose copies label new samples, nor without.
+	for name, own := range map[string]Represent{"stock": nil, "own": &ownSoft{}} {
+		given := &RowShrink{Rho0: 0.3, Scale: []float64{2, 3}}
+		p := mustFit(t, views, Config{Clusters: 3, Epochs: 1, Preset: PresetPaper, Represent: own, Noise: given}).Predictor
+		file := encode(t, p)
+		given.Scale[0] = 50
+		c := p.Config()
+		if scale := c.Noise.(*RowShrink).Scale; !slices.Equal(scale, []float64{2, 3}) {
+			t.Errorf("%s: the units are %v after those that were given to the fit were changed", name, scale)
+		}
+		c.Noise.(*RowShrink).Scale[1] = 70
+		if !bytes.Equal(encode(t, p), file) {
+			t.Errorf("%s: the model's file is another one after the units of a configuration were changed", name)
+		}
+	}
 }
 
 // The configuration of a model does not say where the machine that trained it kept its files.

@@ -471,19 +471,30 @@ func revive[T kernel.Float](p *Predictor, in *file.Tensors) error {
 func (p *Predictor) fill(modules [3]Module) error {
 	e := p.site(1, 1)
 	return guarded(func() error {
-		for i, m := range modules {
-			if shrink, ok := m.(*RowShrink); ok && shrink.DataScale && shrink.Scale == nil { // which Fit has measured
-				shrink.Scale = slices.Clone(p.scale)
-			}
+		for i := range modules {
+			m := p.withUnit(modules[i])
 			if err := m.Init(e); err != nil {
 				return err
 			}
 			if err := learn(e.Prefix, i, m.Learnables(), p.learned[i]); err != nil {
 				return err
 			}
+			modules[i] = m
 		}
 		return checkLearnables(e.G, e.Prefix, e.Of, nodesOf(modules))
 	})
+}
+
+// withUnit returns the module m, or a copy that has the unit of ρ where Fit measures it. m itself stays without: the unit belongs
+// to the samples that were measured, and the configuration, for which m stands, to any.
+func (p *Predictor) withUnit(m Module) Module {
+	shrink, ok := m.(*RowShrink)
+	if !ok || !shrink.DataScale || shrink.Scale != nil {
+		return m
+	}
+	shrink = copied(shrink)
+	shrink.Scale = slices.Clone(p.scale)
+	return shrink
 }
 
 // Parameters returns the names of the learnable nodes of all modules, in their order. Those of the stock modules are

@@ -1,6 +1,7 @@
 package largemvc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -266,11 +267,18 @@ func (p *Predictor) checkOrder(views []View) error {
 	for v, x := range views {
 		given[v] = x.in.Name
 	}
+	list := func(names []string) string { // with the places of those that have no name, which would read as nothing
+		text := make([]string, len(names))
+		for v, name := range names {
+			text[v] = cmp.Or(name, view.View{}.Label(v))
+		}
+		return strings.Join(text, ", ")
+	}
 	if slices.Equal(given, p.names) || !slices.Equal(slices.Sorted(slices.Values(given)), slices.Sorted(slices.Values(p.names))) {
 		return nil
 	}
 	return fmt.Errorf("largemvc: the views are %s, the network was trained on %s: give them in that order",
-		strings.Join(given, ", "), strings.Join(p.names, ", "))
+		list(given), list(p.names))
 }
 
 // checkFeatures refuses features that have other names than in the training, or the same in another order. Views without

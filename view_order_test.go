@@ -30,6 +30,12 @@ func TestNamedViewsInAnotherOrder(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	some := mustFit(t, []View{views[0], texts, views[1]}, Config{Clusters: 3, Epochs: 1})
+	const places = "the views are texts, view 1, view 2, the network was trained on view 0, texts, view 2"
+	_, err = some.Predict(t.Context(), []View{texts, views[0], views[1]})
+	if err == nil || !strings.Contains(err.Error(), places) {
+		t.Errorf("views without a name: %v", err)
+	}
 	for _, given := range [][]View{
 		{images, texts}, {views[0], texts}, {views[0].Named("texts"), views[1]}, {images.Named("a"), texts.Named("b")},
 	} {
