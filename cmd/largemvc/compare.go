@@ -17,7 +17,8 @@ const aboutCompare = `Usage: largemvc compare [flags] A.csv B.csv
 Scores two labelings of the same samples against each other, and prints which label of one is which of the other. The labels
 are in the column label (cluster, class, y … too) or in the only one; samples are joined by a column id or sample that both
 files have, in any order, else by their places. A label that is missing (empty, NA, NaN, null …) is an error. The files are
-CSV ` + labelTexts + `; lines that begin with # are comments.
+CSV ` + labelTexts + `; lines that begin with # are comments, and an error where
+they may be records.
 
   largemvc compare monday.csv tuesday.csv
 `

@@ -57,7 +57,7 @@ func readLabeling(path, column string) (*labeling, error) {
 // read reads the labels, with their names in the order in which they come first: a text for each sample would take many times the
 // memory of its number.
 func (l *labeling) read(file *bufio.Reader, column string) error {
-	r := newTable(file)
+	r := newTable(file, true)
 	record, err := r.Read()
 	if errors.Is(err, io.EOF) {
 		return errors.New("is empty")
@@ -125,10 +125,10 @@ func (k *keyColumn) add(value string, line int) {
 // labelTexts says in the help which texts newTable and the reader of data take.
 const labelTexts = "with commas, tabs, semicolons or bars, in UTF-16 or packed by gzip too"
 
-// newTable returns the reader of the records of a CSV or TSV file, whose comments it passes over as the reader of data does.
-// FieldPos of it tells the lines of the file.
-func newTable(text *bufio.Reader) *csv.Reader {
-	records := bufio.NewReaderSize(textfile.Records(text), 1<<16)
+// newTable returns the reader of the records of a CSV or TSV file, whose comments it passes over as the reader of data does; with
+// sure, comments that may be records are an error. FieldPos of it tells the lines of the file.
+func newTable(text *bufio.Reader, sure bool) *csv.Reader {
+	records := bufio.NewReaderSize(textfile.Records(text, sure), 1<<16)
 	r := csv.NewReader(records)
 	r.Comma, r.ReuseRecord, r.TrimLeadingSpace = separator(records), true, true
 	return r

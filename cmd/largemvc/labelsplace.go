@@ -20,12 +20,17 @@ func (o *dataOptions) placeLabels(labels []int, ids []string, r *dataset.Reading
 		return nil
 	}
 	samples, lines, own, err := sampleColumn(o.labels, len(labels))
-	if err != nil || len(samples) != len(labels) {
-		// The reader of data understood more of the file than this does, as where the header is a comment.
-		if !strings.HasSuffix(r.IDs, " from column sample of "+o.labels) || len(ids) != len(labels) {
+	if samples == nil || err != nil {
+		// The reader of data may have understood more of the file than this does, as where the header is a comment.
+		switch {
+		case strings.HasSuffix(r.IDs, " from column sample of "+o.labels) && len(ids) == len(labels):
+			samples, lines, own = ids, make([]int, len(ids)), false
+		case err != nil:
+			return fmt.Errorf("%s: has a column sample, which says whose the labels are, but %w; mend it, or match the "+
+				"file by its order with -id none", o.labels, err)
+		default:
 			return nil
 		}
-		samples, lines, own = ids, make([]int, len(ids)), false
 	}
 	at, err := places(samples, lines)
 	switch {
@@ -48,18 +53,18 @@ func (o *dataOptions) placeLabels(labels []int, ids []string, r *dataset.Reading
 	return nil
 }
 
-// sampleColumn returns the column sample of a CSV file, nil without, with the lines of its values, and whether the file has the
-// columns of what -out writes. It is an error if there are more than n.
+// sampleColumn returns the n values of the column sample of a CSV file, nil where it has none, with their lines, and whether the
+// file has the columns of what -out writes.
 func sampleColumn(path string, n int) (samples []string, lines []int, own bool, err error) {
 	text, err := textfile.Open(path)
 	if err != nil {
-		return nil, nil, false, err
+		return nil, nil, false, nil // no text: of another format
 	}
 	defer text.Close()
-	r := newTable(text.Reader)
+	r := newTable(text.Reader, false) // the reader of data has taken comments for what they look like
 	record, err := r.Read()
 	if err != nil {
-		return nil, nil, false, err
+		return nil, nil, false, nil
 	}
 	at := columnNamed(record, "sample")
 	if at < 0 {
@@ -69,20 +74,24 @@ func sampleColumn(path string, n int) (samples []string, lines []int, own bool, 
 	for _, name := range []string{"label", "near", "next"} {
 		own = own && columnNamed(record, name) >= 0
 	}
-	for {
+	for len(samples) <= n {
 		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			return samples, lines, own, nil
+			break
 		}
 		if err != nil {
 			return nil, nil, false, err
 		}
 		line, _ := r.FieldPos(at)
-		if len(samples) == n {
-			return nil, nil, false, fmt.Errorf("line %d: more than %d samples", line, n)
-		}
 		samples, lines = append(samples, strings.TrimSpace(record[at])), append(lines, line)
 	}
+	switch {
+	case len(samples) < n:
+		return nil, nil, false, fmt.Errorf("it has %d values where %d labels were read", len(samples), n)
+	case len(samples) > n:
+		return nil, nil, false, fmt.Errorf("it has a value in line %d beyond the %d labels that were read", lines[n], n)
+	}
+	return samples, lines, own, nil
 }
 
 // places reads the numbers of samples, which are each of those from 0 once, and stand in the given lines of a file.

@@ -40,6 +40,7 @@ func TestLabelsInAnotherOrder(t *testing.T) {
 		append(fit, "-labels", out), append(fit, "-labels", sorted), append(fit, "-labels", sorted, "-from-disk"),
 		append(fit, "-labels", writeText(t, "bare.csv", text(bare))),
 		append(fit, "-labels", writeText(t, "named.csv", text(named))),
+		append(fit, "-labels", writeText(t, "without.csv", strings.Replace(text(named), "\n", "\n#s90,90,1,0,0\n", 3))),
 		append(fit, "-labels", writeText(t, "sorted.csv.gz", gzipped(t, text(mixed)))),
 		append(fit, "-labels", writeText(t, "wide.csv", inUTF16(text(mixed)))),
 		append(fit, "-labels", writeText(t, "comment.csv", "# sorted\n"+text(mixed))),
@@ -75,6 +76,9 @@ func TestLabelsInAnotherOrder(t *testing.T) {
 	if status != exitOK || object(t, stdout)["acc"] == 1.0 {
 		t.Errorf("-id none does not take the order of the file: %s", stderr)
 	}
+	odd := writeText(t, "odd.csv", strings.Replace(text(named), "\ns", "\ns\"", 1)) // which the reader of data takes as it is
+	status, stdout, stderr = runLine(append(fit, "-labels", odd)...)
+	checkFailure(t, "a quote in an id", exitError, status, stdout, stderr, "match the file by its order with -id none")
 	far := writeText(t, "far.csv", strings.Replace(text(mixed), "\n"+strings.Split(mixed[4], ",")[0]+",", "\n60,", 1))
 	status, stdout, stderr = runLine(append(fit, "-labels", far)...)
 	checkFailure(t, "another sample", exitError, status, stdout, stderr, `the sample "60" is not one of 0 to 59`)

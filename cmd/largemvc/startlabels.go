@@ -20,7 +20,7 @@ func readStartLabels(path string, n, m int, ids []string) ([]int, error) {
 		return nil, fmt.Errorf("%s: %w", path, reason(err))
 	}
 	defer text.Close()
-	r := newTable(text.Reader)
+	r := newTable(text.Reader, true)
 	label, sample, id := 0, -1, -1
 	labels := make([]int, 0, n)
 	var named []string // the ids of the labels

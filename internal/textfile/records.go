@@ -38,14 +38,15 @@ func Separator(line []byte) rune {
 }
 
 // Records returns the text of a table with an empty line in place of each comment, so that the lines keep their numbers. A line
-// or a record of more than MaxLine is an error, and so is a comment below the first record that may be a record: one of as many
-// columns, or in a table of one column what follows the # at once.
-func Records(text *bufio.Reader) io.Reader {
-	return &records{text: text, fresh: true, line: 1, separators: -1}
+// or a record of more than MaxLine is an error. With sure, so is a comment below the first record that may be a record: what
+// follows its # at once has as many columns.
+func Records(text *bufio.Reader, sure bool) io.Reader {
+	return &records{text: text, sure: sure, fresh: true, line: 1, separators: -1}
 }
 
 type records struct {
 	text    *bufio.Reader
+	sure    bool   // refuse comments that may be records
 	rest    []byte // of what was read last, in the buffer of text
 	err     error  // for good: text gives some of its errors once
 	fresh   bool   // a line begins
@@ -88,7 +89,7 @@ func (r *records) next() {
 	if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 		r.err = err
 	}
-	if begins && r.isRecord(part) {
+	if begins && r.isRecord(part) && r.sure {
 		r.rest, r.err = nil, fmt.Errorf("line %d begins with #, as comments do, and has the columns of a record: put its first "+
 			"value in quotes, or leave the line out", r.line)
 		return
@@ -120,13 +121,8 @@ func (r *records) isRecord(part []byte) bool {
 		}
 		return false
 	}
-	switch r.separators {
-	case -1:
-		return false
-	case 0:
-		return len(text) > 1 && bytes.IndexByte([]byte("# \t"), text[1]) < 0
-	}
-	return bytes.Count(text, r.separator) == r.separators
+	return r.separators >= 0 && len(text) > 1 && bytes.IndexByte([]byte("# \t"), text[1]) < 0 &&
+		bytes.Count(text, r.separator) == r.separators
 }
 
 // tooLong is the error for what no memory should be taken for.
