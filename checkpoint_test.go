@@ -136,7 +136,7 @@ func TestResumeAfterInterruption(t *testing.T) { withAndWithout(t, testResumeAft
 
 func testResumeAfterInterruption(t *testing.T, neighbors int) {
 	views, _ := blobViews(80, 3, 0.8, 31, 8, 5)
-	config := Config{Clusters: 3, Epochs: 20, Checkpoint: Checkpoint{Every: 7}, Neighborhood: once(neighbors)}
+	config := Config{Clusters: 3, Epochs: 20, Checkpoint: Checkpoint{Every: 7}, Neighborhood: Neighborhood{Neighbors: neighbors}}
 	want := mustFit(t, views, config)
 	path := filepath.Join(t.TempDir(), "checkpoint")
 	config.Checkpoint.Path = path
@@ -361,7 +361,7 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := Config{
-		Clusters: 3, Epochs: 10, Checkpoint: Checkpoint{Every: 4, Path: filepath.Join(folder, "x")}, Neighborhood: once(0),
+		Clusters: 3, Epochs: 10, Checkpoint: Checkpoint{Every: 4, Path: filepath.Join(folder, "x")},
 		Progress: func(e Epoch) error {
 			if !e.Training() {
 				return nil

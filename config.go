@@ -34,15 +34,14 @@ type Config struct {
 	Neighborhood Neighborhood // what the network knows of neighbours; default preset (10 neighbours, paper: none)
 	Start        Start        // where the first anchors come from
 
-	// Epochs is the number of steps of the optimiser, of both trainings together where there are two (Neighborhood.OtherWeight),
-	// up to 1,000,000,000; 0: 100; None: the network stays at its start.
+	// Epochs is the number of steps of the optimiser, up to 1,000,000,000; 0: 100; None: the network stays at its start.
 	Epochs       int
 	LearningRate float64   // of Adam; 0: 0.01
 	Reduction    Reduction // of the loss over a view's entries; default preset (ReductionRelative, paper: ReductionMean)
 	EarlyStop    EarlyStop // ends the training where the loss no longer falls; default: it does not
 	Seed         uint64    // of everything random; equal seeds and data give equal bits, for any number of workers
 	// Restarts is the number of runs, with seeds Seed, Seed+1, … and the inputs and neighbours of Seed, up to 10,000, of which
-	// that of the lowest loss is kept or, with Neighborhood.OtherWeight, that whose clusters have most information; 0: 1.
+	// that of the lowest loss is kept; 0: 1.
 	Restarts int
 
 	ReadOut ReadOut // what the last k-means sees of H; default preset (ReadOutUnit, paper: ReadOutPlain)
@@ -92,12 +91,6 @@ type Neighborhood struct {
 	// HeldOutWeight in the loss of the held-out information, of the views before they are smoothed; 0: 3; None: without that
 	// term.
 	HeldOutWeight float64
-	// OtherWeight is a second weight of the neighbours' term; 0: 1 with the default preset where Weight and HeldOutWeight are 0
-	// too, else None. With it the network is trained with either weight, from one start, for a fifth of the epochs each; the
-	// training whose clusters have more information by then (see Clustering) goes on for the others, and the clusters that have
-	// most in the end are kept, by which runs of Config.Restarts are compared too. It takes both terms, as many anchors as
-	// clusters, a start that clusters all views together and at least 2 epochs; else it has no effect. None: Weight alone.
-	OtherWeight float64
 
 	// What follows is for studies of the method; the defaults suit.
 
@@ -166,10 +159,6 @@ func (c Config) WithDefaults() Config {
 	if n := &c.Neighborhood; neighbors {
 		n.Neighbors = cmp.Or(n.Neighbors, 10)
 		n.Directions = cmp.Or(n.Directions, 200)
-		if n.Weight == 0 && n.HeldOutWeight == 0 && c.Preset != PresetPaper {
-			n.OtherWeight = cmp.Or(n.OtherWeight, 1)
-		}
-		n.OtherWeight = cmp.Or(n.OtherWeight, None)
 		n.Weight = cmp.Or(n.Weight, 3)
 		n.HeldOutWeight = cmp.Or(n.HeldOutWeight, 3)
 		n.Temperature = cmp.Or(n.Temperature, 0.1)

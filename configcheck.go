@@ -214,7 +214,7 @@ func (c *Config) checkNeighbors() (errs []error) {
 		none  bool // it may be None
 	}{
 		{"Directions", float64(h.Directions), true}, {"Steps", float64(h.Steps), true}, {"Weight", h.Weight, true},
-		{"HeldOutWeight", h.HeldOutWeight, true}, {"OtherWeight", h.OtherWeight, true},
+		{"HeldOutWeight", h.HeldOutWeight, true},
 		{"Temperature", h.Temperature, false},
 		{"Exact", float64(h.Exact), true}, {"Landmarks", float64(h.Landmarks), false},
 	} {
@@ -225,9 +225,6 @@ func (c *Config) checkNeighbors() (errs []error) {
 		case !(f.value >= 0) || math.IsInf(f.value, 1):
 			bad("Neighborhood.%s is %g", f.name, f.value)
 		}
-	}
-	if h.OtherWeight > 0 && (h.Weight == None || h.HeldOutWeight == None) {
-		bad("Neighborhood.OtherWeight is %g, which has no effect without Weight and HeldOutWeight", h.OtherWeight)
 	}
 	if h.Neighbors == None && h.NeverKeep {
 		bad("Neighborhood.NeverKeep is set, which has no effect without Neighbors")

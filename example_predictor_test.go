@@ -87,7 +87,6 @@ func ExampleResume() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// 20 of the 50 epochs went into a training with another weight, which was given up.
 	fmt.Println(first.Status, "after", first.Epochs, "epochs")
 
 	c, err := largemvc.Resume(ctx, views, config.Checkpoint.Path, nil)
@@ -96,8 +95,8 @@ func ExampleResume() {
 	}
 	fmt.Println(c.Status, "after", c.Epochs, "epochs")
 	// Output:
-	// stopped after 30 epochs
-	// epoch limit after 80 epochs
+	// stopped after 50 epochs
+	// epoch limit after 100 epochs
 }
 
 // Without classes, indices say how many clusters there may be.

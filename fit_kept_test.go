@@ -28,7 +28,6 @@ func TestKept(t *testing.T) {
 		"plain rows": {ReadOut: ReadOutPlain},
 	} {
 		config = spoilt(config)
-		config.Neighborhood.OtherWeight = None
 		config.Checkpoint.Path = filepath.Join(t.TempDir(), "state")
 		got := mustFit(t, views, config)
 		if !got.Kept || !strings.Contains(got.String(), "start are kept") {

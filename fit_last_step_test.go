@@ -3,7 +3,6 @@ package largemvc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"path/filepath"
 	"testing"
@@ -43,7 +42,7 @@ func testFitDivergesAtTheLastStep(t *testing.T, neighbors int) {
 		"NaN":        {ExtraLoss: leaving(0.055)},
 		"NaN, early": {ExtraLoss: leaving(0.055), EarlyStop: EarlyStop{Tolerance: 1e-9, Patience: 40}, Float64: true},
 	} {
-		c.Clusters, c.Epochs, c.Neighborhood = 3, 50, once(neighbors)
+		c.Clusters, c.Epochs, c.Neighborhood = 3, 50, Neighborhood{Neighbors: neighbors}
 		c, want, step := lastStep(t, views, c)
 		got, err := Fit(context.Background(), views, c)
 		var diverged *DivergedError
@@ -66,7 +65,7 @@ func TestInterruptedAtAStepThatDiverges(t *testing.T) {
 
 func testInterruptedAtAStepThatDiverges(t *testing.T, neighbors int) {
 	views, _ := blobViews(60, 3, 0.8, 32, 6, 4)
-	alone := Config{Clusters: 3, Epochs: 12, ExtraLoss: leaving(0.055), Neighborhood: once(neighbors)}
+	alone := Config{Clusters: 3, Epochs: 12, ExtraLoss: leaving(0.055), Neighborhood: Neighborhood{Neighbors: neighbors}}
 	alone, want, step := lastStep(t, views, alone)
 	own := errors.New("enough")
 	for _, end := range []error{ErrStop, own, context.Canceled} {
@@ -128,7 +127,7 @@ func TestRestartThatEndsInNaN(t *testing.T) { withAndWithout(t, testRestartThatE
 
 func testRestartThatEndsInNaN(t *testing.T, neighbors int) {
 	views, _ := blobViews(60, 3, 0.8, 32, 6, 4)
-	c := Config{Clusters: 3, Epochs: 12, ExtraLoss: leaving(0.055), Neighborhood: once(neighbors)}
+	c := Config{Clusters: 3, Epochs: 12, ExtraLoss: leaving(0.055), Neighborhood: Neighborhood{Neighbors: neighbors}}
 	c, _, _ = lastStep(t, views, c)
 	c.Restarts = 3
 	for bad := range uint64(3) {
@@ -142,87 +141,6 @@ func testRestartThatEndsInNaN(t *testing.T, neighbors int) {
 		if err != nil || got.Restart == int(bad) || got.Status != EpochLimit || math.IsNaN(last(got.Loss)) {
 			t.Errorf("run %d ends in NaN: run %d, %v, %v", bad, got.Restart, got, err)
 		}
-	}
-}
-
-// A training that diverges by the last step before the comparison leaves what is left of the epochs to the other, whatever its
-// clusters were worth; a fit that goes on from its checkpoint does the same.
-func TestTwoTrainingsDivergeAtTheComparison(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(8) {
-		views, c := pairData(seed)
-		for bad := range 2 {
-			failing := func() func(Network) (*Node, error) {
-				built := 0
-				return func(net Network) (*Node, error) {
-					if built++; built == bad+1 {
-						return leaving(0.14)(net)
-					}
-					return nil, nil
-				}
-			}
-			c.ExtraLoss = failing()
-			got, err := Fit(context.Background(), views, c)
-			what := fmt.Sprintf("seed %d: training %d diverges", seed, bad)
-			if err != nil || got.Status != EpochLimit || got.NeighborWeight != []float64{1, 3}[bad] || got.Epochs != 13 {
-				t.Fatalf("%s: %v, weight %g: %v", what, got, got.NeighborWeight, err)
-			}
-			if seed > 1 {
-				continue
-			}
-			stopped := c
-			stopped.Checkpoint.Path = filepath.Join(t.TempDir(), "state")
-			stopped.ExtraLoss = failing()
-			stopped.Progress = func(e Epoch) error {
-				if e.Training() && e.Epoch == []int{3, 6}[bad] { // the step that diverges
-					return ErrStop
-				}
-				return nil
-			}
-			first, err := Fit(context.Background(), views, stopped)
-			var diverged *DivergedError
-			if bad == 0 && (!errors.As(err, &diverged) || first.Status != Diverged) ||
-				bad == 1 && (err != nil || first.Status != Stopped || first.NeighborWeight != 3) {
-				t.Errorf("%s and is stopped: %v, %v", what, first, err)
-			}
-			again, err := Resume(context.Background(), views, stopped.Checkpoint.Path, func(c *Config) {
-				c.ExtraLoss = func(Network) (*Node, error) { return nil, nil }
-			})
-			if err != nil {
-				t.Fatal(what, err)
-			}
-			sameResult(t, got, again)
-		}
-	}
-}
-
-// Where the training that was chosen at the comparison diverges later, the other one is the result as it was left there, also of
-// a fit that was stopped at the step that diverges and goes on.
-func TestTwoTrainingsDivergeAfterTheComparison(t *testing.T) {
-	t.Parallel()
-	views, c := pairData(0)
-	c.ExtraLoss = leaving(0.24)
-	want, err := Fit(context.Background(), views, c)
-	if err != nil || want.Epochs != 3 {
-		t.Fatalf("%v, %v: want the training that was not chosen", want, err)
-	}
-	for stop := 6; stop < 13; stop++ {
-		stopped := c
-		stopped.Checkpoint.Path = filepath.Join(t.TempDir(), "state")
-		stopped.Progress = func(e Epoch) error {
-			if e.Training() && e.Epoch == stop {
-				return ErrStop
-			}
-			return nil
-		}
-		if _, err := Fit(context.Background(), views, stopped); err != nil {
-			t.Fatal(err)
-		}
-		got, err := Resume(context.Background(), views, stopped.Checkpoint.Path, func(to *Config) { to.ExtraLoss = c.ExtraLoss })
-		if err != nil {
-			t.Fatalf("stopped at epoch %d: %v", stop, err)
-		}
-		sameResult(t, want, got)
 	}
 }
 
@@ -252,7 +170,7 @@ func testPassAfterTheLastStepFails(t *testing.T, neighbors int) {
 		"rate": {LearningRate: 1e10},
 		"leap": {Represent: &leaping{after: 6, steps: new(int)}, Noise: &NoNoise{}, Float64: true},
 	} {
-		c.Clusters, c.Epochs, c.Neighborhood = 3, 20, once(neighbors)
+		c.Clusters, c.Epochs, c.Neighborhood = 3, 20, Neighborhood{Neighbors: neighbors}
 		c, want, step := lastStep(t, views, c)
 		if leap, ok := c.Represent.(*leaping); ok {
 			if *leap.steps = 0; step != 6 {

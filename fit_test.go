@@ -41,14 +41,6 @@ func withAndWithout(t *testing.T, f func(t *testing.T, neighbors int)) {
 	t.Run("no neighbours", func(t *testing.T) { f(t, None) })
 }
 
-// once is a Neighborhood, or none, in which the network is trained once.
-func once(neighbors int) Neighborhood {
-	if neighbors == None {
-		return Neighborhood{Neighbors: None}
-	}
-	return Neighborhood{Neighbors: neighbors, OtherWeight: None}
-}
-
 func mustFit(t testing.TB, views []View, c Config) *Clustering {
 	t.Helper()
 	out, err := Fit(context.Background(), views, c)
@@ -103,10 +95,7 @@ func samePredictor(t testing.TB, a, b *Predictor) {
 			t.Errorf("%s: %v, the other has %v", x.name, x.a, x.b)
 		}
 	}
-	if a.NeighborWeight != b.NeighborWeight {
-		t.Errorf("weight %g of the neighbours, the other: %g", a.NeighborWeight, b.NeighborWeight)
-	}
-	if a.Kept != b.Kept || a.apart != b.apart || !reflect.DeepEqual(a.start, b.start) {
+	if a.Kept != b.Kept || !reflect.DeepEqual(a.start, b.start) {
 		t.Errorf("start kept: %v, the other: %v", a.Kept, b.Kept)
 	}
 	if !slices.Equal(a.Sizes, b.Sizes) || !slices.Equal(a.dims, b.dims) || !slices.Equal(a.names, b.names) ||

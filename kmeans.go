@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/cluster"
-	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
@@ -211,44 +210,6 @@ func (p *prepared[T]) tells(c *Config) cluster.Score {
 	}
 }
 
-// inform measures the clusters of a network that was trained, where they decide which training is kept. after is what ended the
-// training, if anything did; it is returned unless something worse happens. done says whether it has not.
-func (t *lossNetwork[T]) inform(ctx context.Context, r *runState, after error) (done bool, err error) {
-	c := t.config
-	if !c.trainsTwice() {
-		return true, after
-	}
-	measure := func(ctx context.Context) (float64, error) {
-		n, ld := t.in.views[0].Rows, kernel.Pad(c.Anchors)
-		h := make([]T, n*ld)
-		if t.reads != nil {
-			copyReads(t.reads, h, nil, ld)
-		} else if err := engine.CopyH(t.fused.Engine(), c.Layers, h, ld); err != nil {
-			return 0, err
-		}
-		if err := smoothLast(ctx, t.in, c, h); err != nil {
-			return 0, err
-		}
-		found, err := clustered(ctx, t.in, c, r, h)
-		if err != nil {
-			return 0, err
-		}
-		return t.in.tells(c)(ctx, found.Labels)
-	}
-	told, err := measure(ctx)
-	if err != nil && ctx.Err() != nil { // what was trained is not thrown away
-		if r.status == EpochLimit || r.status == Converged {
-			r.status, after = Cancelled, ctx.Err()
-		}
-		told, err = measure(context.WithoutCancel(ctx))
-	}
-	if err != nil {
-		return false, withName(err)
-	}
-	r.Informed = &told
-	return true, after
-}
-
 // smoothLast smooths an H along the neighbours where samples lack views.
 func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, h []T) error {
 	n, m, ld := in.views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
@@ -258,26 +219,6 @@ func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config,
 	}
 	cluster.UnitRows(h, m)
 	return in.smooth.SmoothLast(ctx, h, n, m, ld, o)
-}
-
-// neighborWeight returns the weight of the neighbours' term in one of the trainings.
-func (c *Config) neighborWeight(other bool) float64 {
-	if other {
-		return c.Neighborhood.OtherWeight
-	}
-	return c.Neighborhood.Weight
-}
-
-// trials is the number of times that what each of two trainings has before they are compared goes into all epochs.
-const trials = 5
-
-// trialEpochs returns the epochs of each of two trainings before they are compared.
-func (c *Config) trialEpochs() int { return max(1, c.Epochs/trials) }
-
-// trainsTwice says whether the network is trained with two weights, of which the information of the clusters chooses.
-func (c *Config) trainsTwice() bool {
-	return c.beginsAtStart() && c.hasHeldOutLoss() && c.Neighborhood.OtherWeight > 0 && c.Start.Method != StartPerView &&
-		c.Epochs > 1
 }
 
 // mayKeep says whether the clusters of the start may be kept.

@@ -26,8 +26,7 @@ import (
 // their held-out information together (package terms), of the labels themselves. Where the start has more, and every sample has
 // every view, its clusters are returned, refined by k-means, and Kept says so. H and the centroids are then of the rows that the
 // start clusters, U√S of the smoothed views at norm 1, for new samples too; anchors, trust and parameters stay those of the
-// trained network. Neighborhood.NeverKeep leaves this out. By the same information the default preset chooses between two
-// trainings from that start (Neighborhood.OtherWeight).
+// trained network. Neighborhood.NeverKeep leaves this out.
 //
 // Where samples lack views and have neighbours, H with ReadOutUnit is at norm 1 and smoothed along the neighbours as the inputs
 // are, in fewer steps; that of new samples is too. It changes little of what training has made of its own samples, and much where
@@ -647,7 +646,6 @@ func resume(ctx context.Context, views []View, path string, config Config, saved
 	}
 	if b := saved.best; saved.current == nil && b != nil && config.Restarts == 1 && b.status == EpochLimit &&
 		saved.config.Epochs < config.Epochs {
-		b.Alone = true
 		saved.current, saved.best, saved.next = b, nil, b.Restart
 	}
 	return fitAlone(ctx, views, config, saved)

@@ -99,7 +99,7 @@ func (t *lossNetwork[T]) setTerms() error {
 		Scratch: t.in.files,
 	}
 	if c.hasNeighborLoss() {
-		o.Graph, o.Neighbors = t.in.graph, t.neighbors
+		o.Graph, o.Neighbors = t.in.graph, c.Neighborhood.Weight
 	}
 	if c.hasHeldOutLoss() {
 		o.Held, o.HeldOut = t.in.heldOut, c.Neighborhood.HeldOutWeight
@@ -126,7 +126,7 @@ func (t *lossNetwork[T]) addTerms() error {
 	}
 	if c.hasNeighborLoss() {
 		x, err := term.Neighbors[T](c.Machine.Workers, h, t.in.graph, c.Neighborhood.Temperature)
-		if err := add("neighbours", t.neighbors, x, err); err != nil {
+		if err := add("neighbours", c.Neighborhood.Weight, x, err); err != nil {
 			return err
 		}
 	}

@@ -95,7 +95,7 @@ func (m *meter) failure() error {
 
 // enter begins a phase, and says so unless it is the training, which speaks for itself.
 func (m *meter) enter(p phase, run int) error {
-	if m == nil || p == phaseTraining && m.phase == p && m.run == run { // the latter: with the other weight
+	if m == nil {
 		return nil
 	}
 	now := time.Now()
@@ -152,11 +152,11 @@ func (m *meter) loop(done, total int, told bool) {
 }
 
 // epochDone returns what is left after an epoch.
-func (m *meter) epochDone(r *runState, l leg, c *Config) time.Duration {
+func (m *meter) epochDone(r *runState, c *Config) time.Duration {
 	if m == nil {
 		return 0
 	}
-	m.share = float64(l.before+r.Epochs) / float64(c.Epochs)
+	m.share = float64(r.Epochs) / float64(c.Epochs)
 	return m.left(time.Now())
 }
 

@@ -73,8 +73,8 @@ func TestLoadInconsistent(t *testing.T) {
 		change func(*safetensors.File)
 		want   string
 	}{
-		"newer":              {replace("version", "6", "7"), "newer"},
-		"no version":         {replace("version", "6", "one"), "version"},
+		"newer":              {replace("version", "1", "2"), "newer"},
+		"no version":         {replace("version", "1", "one"), "version"},
 		"another format":     {replace("format", "largemvc-model", "llama"), `"llama"`},
 		"no configuration":   {func(f *safetensors.File) { delete(f.Metadata, "config") }, "configuration"},
 		"no training":        {func(f *safetensors.File) { delete(f.Metadata, "training") }, "training"},
@@ -206,7 +206,7 @@ func TestKindsOfUnreadableFiles(t *testing.T) {
 	for name, x := range map[string]struct{ err, kind error }{
 		"a later model":                  {load(future("largemvc-model", "7")), saved.ErrNewer},
 		"a later checkpoint":             {resume(future("largemvc-checkpoint", "7")), saved.ErrNewer},
-		"such things in today's version": {load(future("largemvc-model", "6")), saved.ErrDamaged},
+		"such things in today's version": {load(future("largemvc-model", "1")), saved.ErrDamaged},
 		"a later checkpoint as a model":  {load(future("largemvc-checkpoint", "7")), saved.ErrFormat},
 		"another's arrays":               {load(future("pt", "7")), saved.ErrFormat},
 		"a checkpoint as a model":        {load(state), saved.ErrFormat},

@@ -49,10 +49,6 @@ type Predictor struct {
 	// H, of new samples too, and the centroids are then of the rows that the start clusters.
 	Kept bool
 
-	// NeighborWeight is the weight of the neighbours' term in the training that was kept, Neighborhood.Weight or OtherWeight; 0:
-	// there was no such term, or the model is of a file before version 6.
-	NeighborWeight float64
-
 	config    Config       // with its defaults, without what belongs to the training samples or the caller
 	learned   [3][]learned // the values of the learnable nodes, by module
 	samples   int
@@ -60,7 +56,6 @@ type Predictor struct {
 	names     []string
 	features  [][]string // per view, nil without names
 	inputs    []Input
-	apart     bool            // see smooth.Options
 	start     *spectral.Basis // of the inputs side by side, where the start is kept
 	scale     []float64       // the unit of ρ per input
 	anchors   [][]*mat.Dense  // per layer from 0, per input
@@ -76,9 +71,6 @@ func newPredictor(c *Config, views []view.View, inputs []Input, r *runState) *Pr
 	p := &Predictor{
 		Loss: r.Loss, ViewLoss: r.ViewLoss, Status: r.status, Epochs: r.Epochs, Restart: r.Restart,
 		config: c.withoutData(), samples: views[0].Rows, inputs: inputs, scale: r.Begin.Scale,
-	}
-	if c.hasNeighborLoss() {
-		p.NeighborWeight = c.neighborWeight(r.Other)
 	}
 	for _, x := range views {
 		p.dims, p.names = append(p.dims, x.Cols), append(p.names, x.Name)

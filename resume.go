@@ -23,7 +23,6 @@ import (
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/linalg"
-	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
@@ -36,7 +35,6 @@ type resumed struct {
 	fit     *checkpoint.Fit
 	next    int       // the restart to go on with
 	current *runState // its state, nil if it has not begun
-	rival   *runState // of the training with the other weight, nil if it has not begun or is not wanted any more
 	best    *runState // of the runs that are over, nil if there is none
 }
 
@@ -134,20 +132,12 @@ func decodeResumed(r io.Reader) (*resumed, error) {
 	if err != nil {
 		return nil, file.Damaged(err)
 	}
-	for _, x := range out.fit.Views {
-		if content.Version < 5 && out.config.HasNeighbors() && x.Features < prepare.FewFeatures {
-			return nil, fmt.Errorf(
-				"it is of version %d, which prepared views of less than %d features in another way: the training cannot go on",
-				content.Version, prepare.FewFeatures,
-			)
-		}
-	}
 	return out, nil
 }
 
 // resumedFrom returns the state that a checkpoint holds.
 func resumedFrom(content *checkpoint.Content) (*resumed, error) {
-	c, types, err := readConfig(content.Config, content.Version)
+	c, types, err := readConfig(content.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +153,7 @@ func resumedFrom(content *checkpoint.Content) (*resumed, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range []*checkpoint.Run{state.Current, state.Rival, state.Best} {
+	for _, r := range []*checkpoint.Run{state.Current, state.Best} {
 		if want := c.learnables(fit.Inputs); types == (foreign{}) && r != nil && len(r.Values) != want {
 			return nil, fmt.Errorf(
 				"run %d has values for %d nodes, a network of %d layers for %d inputs has %d",
@@ -177,9 +167,6 @@ func resumedFrom(content *checkpoint.Content) (*resumed, error) {
 	}
 	out := &resumed{config: c, foreign: types, fit: fit, next: state.Next}
 	if out.current, err = restoredRun(state.Current); err != nil {
-		return nil, err
-	}
-	if out.rival, err = restoredRun(state.Rival); err != nil {
 		return nil, err
 	}
 	out.best, err = restoredRun(state.Best)
@@ -297,7 +284,7 @@ func (s *saver) setInputs(inputs int, order view.Order, from *resumed) error {
 		s.fit.Inputs, s.order = inputs, order
 	}
 	if from != nil {
-		for _, r := range []*runState{from.current, from.rival, from.best} {
+		for _, r := range []*runState{from.current, from.best} {
 			if r != nil && r.Begin != nil {
 				r.Begin.Labels = view.Along(order, r.Begin.Labels)
 			}
@@ -307,27 +294,25 @@ func (s *saver) setInputs(inputs int, order view.Order, from *resumed) error {
 }
 
 // duringRun writes a state from which the run goes on.
-func (s *saver) duringRun(r, rival, best *runState) error { return s.write(r.Restart, r, rival, best) }
+func (s *saver) duringRun(r, best *runState) error { return s.write(r.Restart, r, best) }
 
-// afterRestart writes the state after the last run of a restart has ended, whatever ended it. before is the best of the restarts
-// before it, best that of all.
-func (s *saver) afterRestart(r, rival, before, best *runState) error {
+// afterRestart writes the state after a run has ended, whatever ended it. before is the best of the runs before it, best that of
+// all.
+func (s *saver) afterRestart(r, before, best *runState) error {
 	switch {
-	case s == nil || r.Values == nil && (rival == nil || rival.Values == nil):
+	case s == nil || r.Values == nil:
 		return nil
 	case !r.interruption().interrupted():
-		return s.write(r.Restart+1, nil, nil, best)
-	case r.Values == nil: // it begins anew
-		return s.write(r.Restart, rival, nil, before)
+		return s.write(r.Restart+1, nil, best)
 	}
-	return s.write(r.Restart, r, rival, before)
+	return s.write(r.Restart, r, before)
 }
 
-func (s *saver) write(next int, current, rival, best *runState) error {
+func (s *saver) write(next int, current, best *runState) error {
 	var err error
 	if s.team.Rank() == 0 {
-		state := checkpoint.State{Next: next, Current: current.saved(), Rival: rival.saved(), Best: best.saved()}
-		for _, r := range []**checkpoint.Run{&state.Current, &state.Rival, &state.Best} {
+		state := checkpoint.State{Next: next, Current: current.saved(), Best: best.saved()}
+		for _, r := range []**checkpoint.Run{&state.Current, &state.Best} {
 			if s.parts { // it has the labels of its own samples alone; who goes on finds them again
 				*r = withLabels(*r, func([]int) []int { return nil })
 				continue
@@ -355,7 +340,7 @@ func withLabels(r *checkpoint.Run, change func([]int) []int) *checkpoint.Run {
 
 // keep leaves of the start's labels those of this rank's samples, n of all.
 func (s *resumed) keep(group *ranks.Group, n int) {
-	for _, r := range []*runState{s.current, s.rival, s.best} {
+	for _, r := range []*runState{s.current, s.best} {
 		if group != nil && r != nil && r.Begin != nil && r.Begin.Labels != nil {
 			r.Begin.Labels = r.Begin.Labels[group.First() : group.First()+n]
 		}
@@ -368,7 +353,7 @@ func (s *resumed) relabel(ctx context.Context, c *Config, find func(restart int)
 		return nil
 	}
 	found := map[int][]int{}
-	for _, r := range []*runState{s.current, s.rival, s.best} {
+	for _, r := range []*runState{s.current, s.best} {
 		if r == nil || r.Begin == nil || r.Begin.Labels != nil {
 			continue
 		}
@@ -449,125 +434,7 @@ func (r *runState) better(other *runState) bool {
 	if a, b := rank(r), rank(other); a != b {
 		return a < b
 	}
-	if r.Informed != nil && other.Informed != nil {
-		return *r.Informed > *other.Informed
-	}
 	return last(r.Loss) < last(other.Loss)
-}
-
-// leg is a part of a restart that is trained in one go.
-type leg struct {
-	to     int  // epochs of the run at its end
-	trial  bool // the end is where two runs are compared
-	before int  // epochs of the run's rival
-}
-
-// pair are the trainings of a restart: one, or two from one start with two weights of the neighbours' term. Two take turns: each
-// goes a part of the way, then the one whose clusters have more information there goes on to the end. The result is the one whose
-// clusters have more information at its own end, which for the other is where it was left.
-type pair struct {
-	two  bool
-	runs [2]*runState // nil: not begun, or without a result
-	gone [2]bool      // without a result
-	ends bool         // the last leg has begun
-}
-
-// resume takes the runs from a checkpoint. One that has diverged after its trial was on the last leg, and nothing follows it.
-func (p *pair) resume(current, rival *runState, trial int) {
-	p.runs[current.lane()] = current
-	for _, r := range []*runState{current, rival} {
-		p.ends = p.ends || p.two && r != nil && r.failure != nil && r.failure.Epoch > trial
-	}
-	if rival != nil {
-		p.runs[rival.lane()] = rival
-		return
-	}
-	p.two = p.two && !current.Alone && !current.Other // which begins when there is a rival, if that has a result
-}
-
-// lane is the place of a run among the two of its restart.
-func (r *runState) lane() int {
-	if r.Other {
-		return 1
-	}
-	return 0
-}
-
-// at returns a run that has a result, nil if there is none.
-func (p *pair) at(lane int) *runState {
-	if r := p.runs[lane]; r != nil && r.Values != nil && !p.gone[lane] {
-		return r
-	}
-	return nil
-}
-
-// rival returns the run beside a run, nil if there is none with a result.
-func (p *pair) rival(r *runState) *runState { return p.at(1 - r.lane()) }
-
-// next returns the run of restart k that is to be trained next, and how far; nil: there is none.
-func (p *pair) next(k int, c *Config) (*runState, leg) {
-	if p.ends {
-		return nil, leg{}
-	}
-	for lane := range p.runs {
-		r, other := p.runs[lane], p.runs[1-lane]
-		switch {
-		case !p.two && r == nil && other != nil, p.gone[lane], r != nil && (r.Trial != nil && p.two || r.status == Diverged):
-			continue
-		case r == nil:
-			r = &runState{Run: checkpoint.Run{Restart: k, Other: lane == 1}}
-			if other != nil {
-				r.Begin, r.startFor = other.Begin, other.startFor
-			}
-			p.runs[lane] = r
-		}
-		l := p.rest(r, c)
-		if p.two && !(lane == 1 && (p.gone[0] || p.runs[0].status == Diverged)) {
-			l.to, l.trial = c.trialEpochs(), true
-		}
-		p.ends = !l.trial
-		return r, l
-	}
-	p.ends = true
-	ahead, behind := p.at(0), p.at(1)
-	switch {
-	case ahead == nil, ahead.status == Diverged:
-		ahead = behind
-	case behind != nil && behind.status != Diverged && behind.Trial != nil && *behind.Trial > *ahead.Trial:
-		ahead = behind
-	}
-	if ahead == nil || ahead.Trial == nil || ahead.status == Converged || ahead.status == Diverged {
-		return nil, leg{}
-	}
-	return ahead, p.rest(ahead, c)
-}
-
-// rest returns the leg of a run to the end of the restart.
-func (p *pair) rest(r *runState, c *Config) leg {
-	before := r.Before
-	if other := p.rival(r); other != nil {
-		before = other.Epochs
-	}
-	return leg{to: c.Epochs - before, before: before}
-}
-
-// better returns the run that is the result, nil if there is none.
-func (p *pair) better() *runState {
-	a, b := p.at(0), p.at(1)
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	case (a.status == Diverged) != (b.status == Diverged):
-		if a.status == Diverged {
-			return b
-		}
-		return a
-	case a.Informed != nil && b.Informed != nil && *b.Informed > *a.Informed:
-		return b
-	}
-	return a
 }
 
 func last(x []float64) float64 { return x[len(x)-1] }

@@ -29,21 +29,17 @@ const modelFormat = "largemvc-model"
 type savedTraining struct {
 	Samples int          `json:"samples"`
 	Views   []savedView  `json:"views"`
-	Inputs  []savedInput `json:"inputs"` // not in version 1, where they are the views
+	Inputs  []savedInput `json:"inputs"`
 	Status  string       `json:"status"`
 	Epochs  int          `json:"epochs"`
 	Restart int          `json:"restart"`
-	Ran     machine.Ran  `json:"ran"` // not in files of earlier states
-	// Neighbours are sought as files before version 5 have it: see smooth.Options.
-	Apart bool `json:"apart,omitempty"`
+	Ran     machine.Ran  `json:"ran"`
 	// The clusters are those of the start, whose directions are among the tensors.
 	Kept bool `json:"kept,omitempty"`
-	// Of the term in the training that was kept; not in files before version 6.
-	NeighborWeight float64 `json:"neighbor_weight,omitempty"`
 	// The learnable nodes of each module, where not all are from this package.
 	Learned [][]savedNode `json:"learned,omitempty"`
 	// The names of all tensors: some are there for some models alone, and one that was lost must not pass for one that never
-	// was. Not in files of earlier states.
+	// was.
 	Tensors []string `json:"tensors,omitempty"`
 }
 
@@ -53,11 +49,10 @@ type savedNode struct {
 }
 
 type savedInput struct {
-	View       int    `json:"view"`
-	Preprocess string `json:"preprocess"`
-	Columns    int    `json:"columns"`
-	// The further column of few features; in files before version 5 it follows from the features.
-	Length float64 `json:"length,omitempty"`
+	View       int     `json:"view"`
+	Preprocess string  `json:"preprocess"`
+	Columns    int     `json:"columns"`
+	Length     float64 `json:"length,omitempty"` // the further column of few features
 }
 
 type savedView struct {
@@ -140,7 +135,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	}
 	about := savedTraining{
 		Samples: p.samples, Views: views, Inputs: inputs, Status: p.Status.String(), Epochs: p.Epochs, Restart: p.Restart,
-		Ran: p.Ran, Apart: p.apart, Kept: p.Kept, NeighborWeight: p.NeighborWeight,
+		Ran: p.Ran, Kept: p.Kept,
 	}
 	if !p.config.stock() {
 		for _, list := range p.learned {
@@ -210,11 +205,11 @@ func (p *Predictor) file() (*safetensors.File, error) {
 }
 
 func decodePredictor(r io.Reader, modules []Module) (*Predictor, error) {
-	f, version, err := file.Read(r, modelFormat)
+	f, err := file.Read(r, modelFormat)
 	if err != nil {
 		return nil, err
 	}
-	p, types, nodes, err := describedPredictor(f, version)
+	p, types, nodes, err := describedPredictor(f)
 	if err != nil {
 		return nil, file.Damaged(err)
 	}
@@ -241,11 +236,11 @@ func decodePredictor(r io.Reader, modules []Module) (*Predictor, error) {
 	return p, nil
 }
 
-// describedPredictor returns what the metadata of a file of a version say of a predictor: it has no values yet, and lacks the
+// describedPredictor returns what the metadata of a file say of a predictor: it has no values yet, and lacks the
 // modules of the types that are returned. The nodes are the learnable ones of a network that has such modules.
-func describedPredictor(f *safetensors.File, version int) (*Predictor, foreign, [][]savedNode, error) {
+func describedPredictor(f *safetensors.File) (*Predictor, foreign, [][]savedNode, error) {
 	fail := func(err error) (*Predictor, foreign, [][]savedNode, error) { return nil, foreign{}, nil, err }
-	c, types, err := readConfig([]byte(f.Metadata[file.MetaConfig]), version)
+	c, types, err := readConfig([]byte(f.Metadata[file.MetaConfig]))
 	if err != nil {
 		return fail(err)
 	}
@@ -268,11 +263,11 @@ func describedPredictor(f *safetensors.File, version int) (*Predictor, foreign, 
 		}
 		p.dims, p.names = append(p.dims, view.Features), append(p.names, view.Name)
 	}
-	p.apart, p.Kept, p.NeighborWeight = about.Apart || version < 5, about.Kept, about.NeighborWeight
-	if err := p.setInputs(about.Inputs, version); err != nil {
+	p.Kept = about.Kept
+	if err := p.setInputs(about.Inputs); err != nil {
 		return fail(err)
 	}
-	if len(p.dims) == 0 || p.Epochs < 0 || p.Restart < 0 || p.NeighborWeight < 0 {
+	if len(p.dims) == 0 || p.Epochs < 0 || p.Restart < 0 {
 		return fail(fmt.Errorf("it has %d views, %d epochs, restart %d", len(p.dims), p.Epochs, p.Restart))
 	}
 	return p, types, about.Learned, c.check(p.samples, nil)
@@ -281,8 +276,8 @@ func describedPredictor(f *safetensors.File, version int) (*Predictor, foreign, 
 // largestLength bounds the further column of an input, which is about the root of the number of few features.
 const largestLength = 1e6
 
-// setInputs takes over what a file of a version says of the inputs.
-func (p *Predictor) setInputs(saved []savedInput, version int) error {
+// setInputs takes over what a file says of the inputs.
+func (p *Predictor) setInputs(saved []savedInput) error {
 	if p.config.Neighborhood.Neighbors == None {
 		for v, d := range p.dims {
 			p.inputs = append(p.inputs, Input{View: v, Preprocess: p.config.Preprocess, Columns: d})
@@ -296,9 +291,6 @@ func (p *Predictor) setInputs(saved []savedInput, version int) error {
 		}
 		if s.View < 0 || s.View >= len(p.dims) {
 			return fmt.Errorf("input %d is of view %d, of %d", k, s.View, len(p.dims))
-		}
-		if version < 5 {
-			s.Length = prepare.FormerLength(prepare.Kind(kind), p.dims[s.View])
 		}
 		if s.Columns < 1 || s.Columns > prepare.Width(p.dims[s.View], s.Length) || !(s.Length >= 0) || s.Length > largestLength {
 			return fmt.Errorf("input %d has %d columns of view %d, and the length %g", k, s.Columns, s.View, s.Length)
@@ -400,7 +392,7 @@ func (p *Predictor) decode(in *file.Tensors, nodes [][]savedNode) {
 	}
 	p.centroids = in.Floats("centroids", p.Clusters, m)
 	p.decodeStart(in)
-	if in.Has("novelty") { // not in files before it
+	if in.Has("novelty") {
 		p.novelty = in.Floats("novelty", noveltySteps+1)
 		if in.Err == nil && !slices.IsSorted(p.novelty) {
 			in.Fail("the quantiles of novelty do not rise")
@@ -451,7 +443,6 @@ func revive[T kernel.Float](p *Predictor, in *file.Tensors) error {
 	var from predict.Intake[T]
 	if p.config.Neighborhood.Neighbors != None {
 		o := p.config.smoothing()
-		o.Apart = p.apart
 		from = smooth.Read[T](in, o, preparedInputs(p.inputs), p.dims, p.samples, p.config.Anchors)
 	} else if s := prepare.Read(in, prepare.Kind(p.config.Preprocess), p.dims); in.Err == nil {
 		from = prepare.NewRows[T](s, p.dims)

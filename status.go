@@ -77,10 +77,9 @@ type Epoch struct {
 
 	Restart  int // counted from 0
 	Restarts int
-	Epoch    int // epochs done, of both trainings with two weights; 0 outside of the training
+	Epoch    int // epochs done; 0 outside of the training
 	Epochs   int
 	Loss     float64       // before this epoch's step, extra loss included; 0 outside of the training
-	Weight   float64       // of the neighbours' term, if the training is one of two that differ in it, as their losses do; else 0
 	ViewLoss []float64     // reconstruction loss of every view, nil outside of it; the callback must not change or keep it
 	Elapsed  time.Duration // of this phase
 }
@@ -88,9 +87,6 @@ type Epoch struct {
 // String returns the epoch and the loss.
 func (e Epoch) String() string {
 	text := fmt.Sprintf("epoch %d/%d: loss %.5g", e.Epoch, e.Epochs, e.Loss)
-	if e.Weight > 0 {
-		text += fmt.Sprintf(" at weight %g", e.Weight)
-	}
 	if e.Restarts > 1 {
 		text = fmt.Sprintf("run %d/%d, %s", e.Restart+1, e.Restarts, text)
 	}

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
+	"github.com/largemvc/largemvc/internal/checkpoint"
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -40,11 +41,11 @@ func trainRuns[T kernel.Float](
 	var ended error // what ended the last run before its end
 	over := false
 	for k := from.next; k < c.Restarts && ended == nil && !over; k++ {
-		p := pair{two: c.trainsTwice()}
+		r := &runState{Run: checkpoint.Run{Restart: k}}
 		if from.current != nil && from.current.Restart == k {
-			p.resume(from.current, from.rival, c.trialEpochs())
+			r = from.current
 		}
-		over, ended = s.restart(ctx, k, &p)
+		over, ended = s.restart(ctx, r)
 	}
 	best := s.best
 	switch {
@@ -75,62 +76,32 @@ type series[T kernel.Float] struct {
 	failure *DivergedError  // of the last run that diverged
 }
 
-// restart does what is left of the trainings with one seed and keeps the better one if it is the best so far. over says that the
-// fit was interrupted.
-func (s *series[T]) restart(ctx context.Context, k int, p *pair) (over bool, ended error) {
+// restart does what is left of a run and keeps the run if it is the best so far. over says that the fit was interrupted.
+func (s *series[T]) restart(ctx context.Context, r *runState) (over bool, ended error) {
 	s.kept = nil // Its memory is free for this restart.
 	var net *lossNetwork[T]
-	var r *runState // the last one
-	for !over && ended == nil {
-		next, l := p.next(k, s.config)
-		if next == nil {
-			break
-		}
-		r, net = next, nil
+	done := r.status == Diverged && r.Values != nil // a checkpoint has its end
+	if !done {
 		var save func() error
 		if s.saver != nil {
-			save = func() error { return s.saver.duringRun(r, p.rival(r), s.best) }
+			save = func() error { return s.saver.duringRun(r, s.best) }
 		}
-		net, ended = trainRun(ctx, s.in, s.config, r, l, save)
+		net, ended = trainRun(ctx, s.in, s.config, r, save)
 		var failed *DivergedError
 		if errors.As(ended, &failed) {
 			r.failure, s.failure, ended = failed, failed, r.halt
 		}
-		switch over = r.interruption().interrupted(); {
-		case net == nil:
-			p.gone[r.lane()] = true
-		case l.trial && !over:
-			r.Trial = r.Informed
-			if save == nil {
-				break
-			}
-			if ended = joined(ended, save()); ended != nil {
-				r.status, over = Stopped, true
-			}
-		}
+		done, over = net != nil, r.interruption().interrupted()
 	}
-	if r == nil { // nothing was left to do
-		if r = p.better(); r == nil {
-			return false, nil
-		}
-	}
-	before, found := s.best, p.better()
-	if found != nil && !over {
-		found.Before = p.rest(found, s.config).before
-	}
-	if found != nil && over && !found.status.interrupted() && found.status != Diverged {
-		interrupted := *found // the fit has not come to its end, though this training may have
-		interrupted.status = r.interruption()
-		found = &interrupted
-	}
-	if found != nil && found.better(before) {
-		s.best = found
-		if net != nil && found.Other == r.Other && !net.onDevice { // New samples are labelled on the CPU, and so are these.
+	before := s.best
+	if done && r.better(before) {
+		s.best = r
+		if net != nil && !net.onDevice { // New samples are labelled on the CPU, and so are these.
 			s.kept = net
 		}
 	}
-	if net != nil || ended == nil || over { // else the last that is known of the run is on the disk
-		ended = joined(ended, s.saver.afterRestart(r, p.rival(r), before, s.best))
+	if done || ended == nil || over { // else the last that is known of the run is on the disk
+		ended = joined(ended, s.saver.afterRestart(r, before, s.best))
 	}
 	return over, ended
 }
@@ -146,8 +117,7 @@ type lossNetwork[T kernel.Float] struct {
 	adam    *unfold.Adam
 	machine gorgonia.VM
 
-	neighbors float64 // weight of the neighbours' term
-	onDevice  bool    // its rows were on a device, which has given them back
+	onDevice bool // its rows were on a device, which has given them back
 }
 
 // divergence is the multiple of the loss of H = 0, or of the first loss, from which a loss counts as diverged.
@@ -161,10 +131,10 @@ func beginAt[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, re
 	return begin, withName(err)
 }
 
-// trainRun begins or continues a run and takes it to the end of a leg. It returns the network there, nil if the run has
-// no result, and what Fit is to return beside it. save writes a checkpoint of the run; nil: there are none.
+// trainRun begins or continues a run and takes it to its end. It returns the network there, nil if the run has no result, and
+// what Fit is to return beside it. save writes a checkpoint of the run; nil: there are none.
 func trainRun[T kernel.Float](
-	ctx context.Context, in *prepared[T], c *Config, r *runState, l leg, save func() error,
+	ctx context.Context, in *prepared[T], c *Config, r *runState, save func() error,
 ) (_ *lossNetwork[T], err error) {
 	began := time.Now()
 	fresh := r.Values == nil
@@ -187,9 +157,7 @@ func trainRun[T kernel.Float](
 		}
 	}
 	collect(in.sources)
-	if r.startFor == 0 { // else it is that of the training with the other weight
-		r.startFor = time.Since(began)
-	}
+	r.startFor = time.Since(began)
 	t, err := newNetwork(in, c, r, c.Epochs != None)
 	if err != nil {
 		return nil, err
@@ -217,11 +185,10 @@ func trainRun[T kernel.Float](
 	if err := meterOf(ctx).enter(phaseTraining, r.Restart); err != nil {
 		return nil, err
 	}
-	done, err := t.last(ctx, r, t.epochs(ctx, r, l, save))
+	done, err := t.last(ctx, r, t.epochs(ctx, r, save))
 	if done {
 		t.rest()
 		collect(in.sources)
-		done, err = t.inform(ctx, r, err)
 	}
 	r.trainFor += time.Since(began)
 	if !done {
@@ -270,7 +237,6 @@ func newNetworkOn[T kernel.Float](
 	g, begin := gorgonia.NewGraph(), r.Begin
 	t := &lossNetwork[T]{
 		in: in, config: c, model: c.network(begin.Scale), adam: &unfold.Adam{LearningRate: c.LearningRate},
-		neighbors: c.neighborWeight(r.Other),
 	}
 	data := in.data
 	_, encoded := c.Represent.(Encoder)
@@ -369,8 +335,8 @@ func (r *readOuts) noise() bool {
 	return slices.ContainsFunc(r.trust, func(n *gorgonia.Node) bool { return n != nil })
 }
 
-// epochs runs the epochs of a leg that are left. It returns what the caller of Fit is to know of the end.
-func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, l leg, save func() error) error {
+// epochs runs the epochs that are left. It returns what the caller of Fit is to know of the end.
+func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, save func() error) error {
 	c := t.config
 	learn := gorgonia.NodesToValueGrads(t.model.Learnables())
 	limit := divergence * t.lossOfNothing()
@@ -382,7 +348,7 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, l leg, save fu
 		}
 	}
 	began := time.Now()
-	for r.Epochs < l.to && r.status == EpochLimit {
+	for r.Epochs < c.Epochs && r.status == EpochLimit {
 		epochBegan := time.Now()
 		if err := t.forward(ctx, r); err != nil {
 			return r.ended(ctx, err)
@@ -411,14 +377,10 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, l leg, save fu
 		}
 		var stop error
 		if c.Progress != nil {
-			weight := 0.0
-			if c.trainsTwice() {
-				weight = t.neighbors
-			}
 			stop = c.Progress(Epoch{
-				Phase: phaseTraining.String(), Done: l.before + r.Epochs, Total: c.Epochs, Left: meterOf(ctx).epochDone(r, l, c),
-				Restart: r.Restart, Restarts: c.Restarts, Epoch: l.before + r.Epochs, Epochs: c.Epochs,
-				Loss: loss, Weight: weight, ViewLoss: r.ViewLoss[len(r.ViewLoss)-1], Elapsed: time.Since(began),
+				Phase: phaseTraining.String(), Done: r.Epochs, Total: c.Epochs, Left: meterOf(ctx).epochDone(r, c),
+				Restart: r.Restart, Restarts: c.Restarts, Epoch: r.Epochs, Epochs: c.Epochs,
+				Loss: loss, ViewLoss: r.ViewLoss[len(r.ViewLoss)-1], Elapsed: time.Since(began),
 			})
 		}
 		if stop = t.agreed(stop); stop != nil {
@@ -427,7 +389,7 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, l leg, save fu
 			}
 			return r.ended(ctx, stop)
 		}
-		if save != nil && r.status == EpochLimit && r.Epochs%c.Checkpoint.Every == 0 && r.Epochs < l.to {
+		if save != nil && r.status == EpochLimit && r.Epochs%c.Checkpoint.Every == 0 && r.Epochs < c.Epochs {
 			t.snapshot(r)
 			if err := save(); err != nil {
 				r.status = Stopped

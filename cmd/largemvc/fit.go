@@ -54,9 +54,6 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 			return nil
 		}
 		note := fmt.Sprintf("loss %.5g", e.Loss)
-		if e.Weight > 0 {
-			note += fmt.Sprintf(" at weight %g", e.Weight)
-		}
 		if e.Restarts > 1 {
 			note = fmt.Sprintf("run %d/%d  %s", e.Restart+1, e.Restarts, note)
 		}

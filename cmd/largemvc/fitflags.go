@@ -103,10 +103,6 @@ func fitFlags(o *fitOptions) *flags {
 		"held-out-weight",
 		"`WEIGHT|none` in the loss of how well the cluster of each sample can be told from its features by what all others show",
 	)
-	f.value(amount[float64]{&c.Neighborhood.OtherWeight, "auto", "none", true}, "other-weight",
-		"`auto|none|WEIGHT`, a second weight of the neighbours: the network is trained with either for a fifth of the "+
-			"epochs each,\nand the one whose clusters tell more about neighbours and features goes on. auto: 1 with the "+
-			"preset default,\nnone where one of the two weights is given")
 	f.value(amount[float64]{&c.Neighborhood.Temperature, "0.1", "", false}, "temperature",
 		"`T` of the softmax that makes shares in clusters of H, for both weights")
 	f.value(amount[int]{&c.Neighborhood.Exact, "10000", "none", true}, "exact-neighbors",
@@ -122,16 +118,14 @@ func fitFlags(o *fitOptions) *flags {
 			"would\nbe kept")
 
 	f.group("Training")
-	f.int(&c.Epochs, "epochs", 100, "`N` steps of the optimiser, with -other-weight in both trainings together; 0: none, the "+
-		"network stays at its start")
+	f.int(&c.Epochs, "epochs", 100, "`N` steps of the optimiser; 0: none, the network stays at its start")
 	f.float(&c.LearningRate, "lr", 0.01, "learning `RATE` of Adam")
 	f.int(&c.FitSamples, "fit-samples", 0, "`N` of the samples to train on, drawn by -seed, where there are more; then one "+
 		"pass labels all of them. Of three draws the one\nis taken whose start is most like those of the "+
 		"others. Neighbours are landmarks unless -exact-neighbors is given. 0: all")
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of everything random; equal seeds give equal results on any number of cores")
 	f.added("seed")
-	f.int(&c.Restarts, "restarts", 1, "`N` runs, from the seeds SEED, SEED+1, …; the one of lowest loss is kept, or, with "+
-		"-other-weight, the one whose\nclusters tell most about neighbours and features")
+	f.int(&c.Restarts, "restarts", 1, "`N` runs, from the seeds SEED, SEED+1, …; the one of lowest loss is kept")
 	f.float(&c.EarlyStop.Tolerance, "tolerance", 0, "`SHARE` by which the loss must fall to count as progress; 0: no early stop")
 	f.int(&c.EarlyStop.Patience, "patience", 5, "`N` epochs without progress before the early stop, with -tolerance")
 	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default,\n"+
@@ -273,8 +267,7 @@ func (o *fitOptions) checkNeighbors() error {
 	if c.HasNeighbors() {
 		return nil
 	}
-	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "other-weight",
-		"temperature",
+	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "temperature",
 		"exact-neighbors", "landmarks", "lowest-inertia", "never-keep"} {
 		if o.given[name] {
 			return usagef("fit: -%s needs neighbours: give -neighbors K, or the preset default", name)

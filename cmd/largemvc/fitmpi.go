@@ -25,7 +25,7 @@ var withMPI = []string{"mpi", "data", "leave-out", "missing-rows", "max-memory",
 	"anchors", "layers", "variant", "activation", "preset", "preprocess", "start", "read-out", "neighbors", "epochs", "lr",
 	"seed", "restarts", "tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume", "workers",
 	"rotate", "kmeans-starts", "theta0", "rho0", "rho-scale", "signs", "one-sided", "lipschitz", "reduction", "detach",
-	"directions", "filter-steps", "neighbor-weight", "held-out-weight", "other-weight", "temperature", "exact-neighbors",
+	"directions", "filter-steps", "neighbor-weight", "held-out-weight", "temperature", "exact-neighbors",
 	"landmarks", "lowest-inertia", "never-keep"}
 
 // checkMPI refuses what several processes cannot do.

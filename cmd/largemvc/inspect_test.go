@@ -107,8 +107,7 @@ func TestInspectModel(t *testing.T) {
 	if status != exitOK || stderr != "" {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	for _, want := range []string{"30 samples, 3 epochs (epoch limit), seed 9, float32", // and one with the other weight
-		"with weight 3 of the neighbours, of 3 and 1", "X0, 12 features",
+	for _, want := range []string{"30 samples, 4 epochs (epoch limit), seed 9, float32", "X0, 12 features",
 		"3 of sizes 10, 10, 10",
 		"large, 2 layers, 3 anchors, relu, default preset", "view 1 zscore (9)", `"Seed":9`, "largemvc predict -model " + model} {
 		if !strings.Contains(stdout, want) {

@@ -91,8 +91,7 @@ func TestFitJSON(t *testing.T) {
 		}
 	}
 	for k, want := range map[string]any{"samples": 60.0, "views": 2.0, "clusters": 3.0, "anchors": 3.0, "layers": 2.0,
-		"epochs":       10.0, // of 12, two of them with the other weight
-		"epochs_asked": 12.0, "other_weight": 1.0, "weight_kept": 3.0,
+		"epochs": 12.0, "epochs_asked": 12.0,
 		"variant": "large", "activation": "relu", "preset": "default", "preprocess": "both", "start": "scaled",
 		"read_out":  "unit",
 		"neighbors": 10.0, "landmarks": nil, "filter_steps": 6.0, "neighbor_weight": 3.0, "held_out_weight": 3.0,
@@ -122,7 +121,7 @@ func TestFitNeighbors(t *testing.T) {
 	for _, test := range []struct {
 		args, json, text string
 	}{
-		{"", "both scaled 10 <nil> 6 3 [13 9]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 or 1 in " +
+		{"", "both scaled 10 <nil> 6 3 [13 9]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 in " +
 			"the loss, held-out prediction 3"},
 		{"-preset paper", "sample joint <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
 		{"-neighbors none", "sample joint <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
@@ -453,7 +452,7 @@ func TestResume(t *testing.T) {
 	path := writeSet(t, 60, true)
 	folder := t.TempDir()
 	state, model := filepath.Join(folder, "state"), filepath.Join(folder, "model")
-	args := []string{"fit", "-data", path, "-epochs", "40", "-seed", "3", "-layers", "3", "-other-weight", "none",
+	args := []string{"fit", "-data", path, "-epochs", "40", "-seed", "3", "-layers", "3",
 		"-json", "-quiet"}
 	_, whole, _ := runLine(args...)
 	want := object(t, whole)

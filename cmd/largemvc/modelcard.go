@@ -60,8 +60,7 @@ func printCheckpoint(w io.Writer, path string) error {
 	var settings struct {
 		Clusters, Anchors, Epochs, Restarts int
 		Seed                                uint64
-		Float64                             *bool
-		Float                               string // of versions 1 to 3
+		Float64                             bool
 	}
 	content, err := checkpoint.Open(f)
 	if err == nil {
@@ -83,9 +82,8 @@ func printCheckpoint(w io.Writer, path string) error {
 	if s.Over {
 		where = "it is over"
 	}
-	double := settings.Float64 != nil && *settings.Float64 || settings.Float == "64"
 	line("training", "%s, after %d of %s, where %s; seed %d, float%d", count(s.Samples, "sample"), s.Epochs,
-		count(settings.Epochs, "epoch"), where, settings.Seed, bits(double))
+		count(settings.Epochs, "epoch"), where, settings.Seed, bits(settings.Float64))
 	if settings.Restarts > 1 {
 		line("", "in run %d of %d", s.Run+1, settings.Restarts)
 	}
@@ -124,10 +122,6 @@ func printModel(w io.Writer, path string) error {
 	line("", "on %v", p.Ran)
 	if c.Restarts > 1 {
 		line("", "run %d of %d, which was the best", p.Restart+1, c.Restarts)
-	}
-	if c.Neighborhood.OtherWeight > 0 && p.NeighborWeight > 0 {
-		line("", "with weight %g of the neighbours, of %g and %g", p.NeighborWeight, c.Neighborhood.Weight,
-			c.Neighborhood.OtherWeight)
 	}
 	if n := len(p.Loss); n > 0 {
 		line("loss", "%.6g at the start, %.6g at the end", p.Loss[0], p.Loss[n-1])

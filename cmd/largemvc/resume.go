@@ -54,10 +54,9 @@ func (o *fitOptions) checkCheckpoint() error {
 		return fmt.Errorf("-resume %s: %w", o.resume, reason(err))
 	}
 	defer f.Close()
-	content, _, err := file.Read(f, "largemvc-checkpoint")
+	content, err := file.Read(f, "largemvc-checkpoint")
 	var settings struct {
-		Float64 *bool
-		Float   string // of versions 1 to 3
+		Float64 bool
 	}
 	if err == nil {
 		err = json.Unmarshal([]byte(content.Metadata[file.MetaConfig]), &settings)
@@ -65,10 +64,7 @@ func (o *fitOptions) checkCheckpoint() error {
 	if err != nil {
 		return fmt.Errorf("-resume %s: cannot be gone on from: %w; give a file that -checkpoint wrote", o.resume, reason(err))
 	}
-	was := settings.Float == "64"
-	if settings.Float64 != nil {
-		was = *settings.Float64
-	}
+	was := settings.Float64
 	if o.config.Float64 != was && o.fixedFloat() {
 		return o.otherFloat(was)
 	}

@@ -41,8 +41,6 @@ type summary struct {
 	Landmarks      *int     `json:"landmarks"`       // where there are landmarks in place of k neighbours
 	FilterSteps    *int     `json:"filter_steps"`    // 0: no smoothing
 	NeighborWeight *float64 `json:"neighbor_weight"` // 0: none in the loss
-	OtherWeight    *float64 `json:"other_weight"`    // of a second training; 0: there was none
-	WeightKept     *float64 `json:"weight_kept"`     // which of the two; 0: none in the loss
 	HeldOutWeight  *float64 `json:"held_out_weight"` // 0: none in the loss
 	LowestInertia  *bool    `json:"lowest_inertia"`  // whether neighbours had no say in the choice among starts of k-means
 	Kept           bool     `json:"kept"`            // whether the clusters are those of the start
@@ -124,7 +122,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 	for _, x := range c.Inputs() {
 		r.Inputs = append(r.Inputs, x.Columns)
 	}
-	r.addNeighbors(&g, c.NeighborWeight)
+	r.addNeighbors(&g)
 	if len(c.Loss) > 0 {
 		r.LossFirst, r.LossLast = number(c.Loss[0]), number(c.Loss[len(c.Loss)-1])
 	}
@@ -151,12 +149,10 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 }
 
 // addNeighbors reports what the neighbours did, if there were any.
-func (r *summary) addNeighbors(g *largemvc.Config, kept float64) {
+func (r *summary) addNeighbors(g *largemvc.Config) {
 	if g.Neighborhood.Neighbors == largemvc.None {
 		return
 	}
-	other := max(g.Neighborhood.OtherWeight, 0)
-	r.OtherWeight, r.WeightKept = &other, &kept
 	steps, weight, heldOut := max(g.Neighborhood.Steps, 0), max(g.Neighborhood.Weight, 0), max(g.Neighborhood.HeldOutWeight, 0)
 	r.FilterSteps, r.NeighborWeight, r.HeldOutWeight, r.LowestInertia = &steps, &weight, &heldOut, &g.Neighborhood.LowestInertia
 	if r.Samples <= max(g.Neighborhood.Exact, 1) {
@@ -188,9 +184,6 @@ func (r *summary) neighbors() string {
 	}
 	if *r.NeighborWeight > 0 {
 		graph += fmt.Sprintf(", weight %g", *r.NeighborWeight)
-		if *r.OtherWeight > 0 {
-			graph += fmt.Sprintf(" or %g", *r.OtherWeight)
-		}
 		graph += " in the loss"
 	} else {
 		graph += ", none in the loss"
@@ -222,9 +215,6 @@ func (r *summary) table(w io.Writer) error {
 		line("inputs", "%s of %s columns", count(len(r.Inputs), "input"), join(r.Inputs, " + "))
 	}
 	epochs := count(r.Epochs, "epoch")
-	if r.FilterSteps != nil && *r.OtherWeight > 0 && *r.WeightKept > 0 {
-		epochs += fmt.Sprintf(" with weight %g, the better of two", *r.WeightKept)
-	}
 	line("training", "%s (%s) on %v", epochs, r.Status, machine.Ran{Device: r.Device, Why: r.DeviceWhy})
 	if r.LossFirst != nil && r.LossLast != nil {
 		line("loss", "%.6g at the start, %.6g at the end", *r.LossFirst, *r.LossLast)

@@ -87,10 +87,6 @@ func rows() []row {
 		},
 		row{name: mainRow, config: always(largemvc.Config{})},
 		row{
-			name:   "default, one training",
-			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{OtherWeight: largemvc.None}}),
-		},
-		row{
 			name:   "default, start never kept",
 			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{NeverKeep: true}}),
 		},

@@ -68,7 +68,6 @@ func (s *Fit) Matches(views []view.View, fingerprint string) error {
 type State struct {
 	Next    int  // the restart to go on with
 	Current *Run // its state, nil if it has not begun
-	Rival   *Run // the training of the same restart with the other weight, nil if there is none
 	Best    *Run // of the runs that are over, nil if there is none
 }
 
@@ -77,7 +76,7 @@ type Run struct {
 	Restart  int
 	Begin    *cluster.Point
 	Values   [][]float64 // of the learnable nodes, after Epochs steps
-	Names    []string    // of these nodes; nil in files of the versions 1 to 3
+	Names    []string    // of these nodes
 	Good     [][]float64 // their values at the last loss, GoodAt steps from the start: where a divergence goes back to
 	GoodAt   int
 	Adam     adam.State
@@ -85,11 +84,6 @@ type Run struct {
 	Loss     []float64 // one more than Epochs once the run is over, else as many
 	ViewLoss [][]float64
 	Status   string
-	Other    bool     // with the other weight of the neighbours' term
-	Alone    bool     // the one that was chosen, trained on
-	Before   int      // epochs of the other training of the restart, once it is over
-	Trial    *float64 // information of the clusters where the trainings of a restart were compared, nil before
-	Informed *float64 // information of the clusters, nil where it was not measured
 	Failure  *Failure // of a run that diverged
 }
 
@@ -115,7 +109,7 @@ func Write(path string, fit *Fit, state State) error {
 func encode(fit *Fit, state State) (*safetensors.File, error) {
 	about := savedState{
 		Samples: fit.Samples, Views: fit.Views, Inputs: fit.Inputs, Fingerprint: fit.Fingerprint, ExtraLoss: fit.ExtraLoss,
-		Next: state.Next, Current: state.Current.saved(), Rival: state.Rival.saved(), Best: state.Best.saved(),
+		Next: state.Next, Current: state.Current.saved(), Best: state.Best.saved(),
 	}
 	switch {
 	case fit.StartLabels != nil:
@@ -137,7 +131,6 @@ func encode(fit *Fit, state State) (*safetensors.File, error) {
 		)
 	}
 	fit.addRun(f, "current.", state.Current)
-	fit.addRun(f, "rival.", state.Rival)
 	fit.addRun(f, "best.", state.Best)
 	return f, nil
 }

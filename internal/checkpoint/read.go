@@ -17,13 +17,12 @@ import (
 type savedState struct {
 	Samples     int       `json:"samples"`
 	Views       []View    `json:"views"`
-	Inputs      int       `json:"inputs"` // not in version 1, where they are the views
+	Inputs      int       `json:"inputs"`
 	Fingerprint string    `json:"fingerprint"`
 	ExtraLoss   bool      `json:"extra_loss"`
 	StartGiven  string    `json:"start_given"` // "", "labels" or "anchors"
 	Next        int       `json:"next"`
 	Current     *savedRun `json:"current"`
-	Rival       *savedRun `json:"rival,omitempty"`
 	Best        *savedRun `json:"best"`
 }
 
@@ -34,14 +33,9 @@ type savedRun struct {
 	AdamSteps int           `json:"adam_steps"`
 	GoodAt    int           `json:"good_at"`
 	Nodes     int           `json:"nodes"` // learnable ones
-	Names     []string      `json:"names"` // of them; not in versions 1 to 3
+	Names     []string      `json:"names"` // of them
 	Labels    bool          `json:"labels"`
 	Good      bool          `json:"good"`
-	Other     bool          `json:"other,omitempty"`
-	Alone     bool          `json:"alone,omitempty"`
-	Before    int           `json:"before,omitempty"`
-	Trial     *float64      `json:"trial,omitempty"`
-	Informed  *float64      `json:"informed,omitempty"`
 	Failure   *savedFailure `json:"failure,omitempty"`
 }
 
@@ -59,7 +53,6 @@ func (r *Run) saved() *savedRun {
 	out := &savedRun{
 		Restart: r.Restart, Status: r.Status, Epochs: r.Epochs, AdamSteps: r.Adam.Steps, GoodAt: r.GoodAt,
 		Nodes: len(r.Values), Names: r.Names, Labels: r.Begin.Labels != nil, Good: r.Good != nil,
-		Other: r.Other, Alone: r.Alone, Before: r.Before, Trial: r.Trial, Informed: r.Informed,
 	}
 	if e := r.Failure; e != nil {
 		out.Failure = &savedFailure{Epoch: e.Epoch, Loss: strconv.FormatFloat(e.Loss, 'g', -1, 64), Reason: e.Reason}
@@ -69,7 +62,6 @@ func (r *Run) saved() *savedRun {
 
 // Content is a checkpoint of which the configuration is to be understood first.
 type Content struct {
-	Version int
 	Config  json.RawMessage
 	Samples int
 
@@ -79,11 +71,11 @@ type Content struct {
 
 // Open reads a checkpoint to the end of r.
 func Open(r io.Reader) (*Content, error) {
-	f, version, err := file.Read(r, format)
+	f, err := file.Read(r, format)
 	if err != nil {
 		return nil, err
 	}
-	return &Content{Version: version, Config: json.RawMessage(f.Metadata[file.MetaConfig]), file: f}, nil
+	return &Content{Config: json.RawMessage(f.Metadata[file.MetaConfig]), file: f}, nil
 }
 
 // Read reads what the file says of the fit.
@@ -101,7 +93,7 @@ type Summary struct {
 	Views   []View
 	Run     int    // the one that goes on, from 0, or the best one, where none does
 	Over    bool   // no run goes on: more epochs alone train on
-	Epochs  int    // steps of the run, in its trainings with either weight together
+	Epochs  int    // steps of the run
 	Status  string // of the run; of one that goes on it may be empty
 	Loss    []float64
 }
@@ -117,11 +109,8 @@ func (c *Content) Summary() (*Summary, error) {
 	}
 	in := &file.Tensors{File: c.file}
 	s := &Summary{
-		Samples: c.Samples, Views: c.state.Views, Run: run.Restart, Over: c.state.Current == nil, Epochs: run.Epochs + run.Before,
+		Samples: c.Samples, Views: c.state.Views, Run: run.Restart, Over: c.state.Current == nil, Epochs: run.Epochs,
 		Status: run.Status, Loss: in.Floats(prefix+"loss", -1),
-	}
-	if rival := c.state.Rival; rival != nil {
-		s.Epochs += rival.Epochs
 	}
 	return s, in.Err
 }
@@ -171,13 +160,9 @@ func (c *Content) Decode(network Network) (*Fit, State, error) {
 	}
 	out := State{Next: state.Next}
 	out.Current = fit.run(in, "current.", state.Current)
-	out.Rival = fit.run(in, "rival.", state.Rival)
 	out.Best = fit.run(in, "best.", state.Best)
 	if out.Current != nil && out.Current.Restart != out.Next {
 		in.Fail("its run is number %d, want %d", out.Current.Restart, out.Next)
-	}
-	if r := out.Rival; r != nil && (out.Current == nil || r.Restart != out.Next || r.Other == out.Current.Other) {
-		in.Fail("it has two trainings that do not belong together")
 	}
 	return fit, out, in.Err
 }
@@ -189,11 +174,9 @@ func (s *Fit) run(in *file.Tensors, prefix string, saved *savedRun) *Run {
 	}
 	r := &Run{
 		Restart: saved.Restart, Status: saved.Status, Epochs: saved.Epochs, GoodAt: saved.GoodAt, Names: saved.Names,
-		Begin: &cluster.Point{}, Other: saved.Other, Alone: saved.Alone, Before: saved.Before,
-		Trial: saved.Trial, Informed: saved.Informed,
+		Begin: &cluster.Point{},
 	}
-	if saved.Restart < 0 || saved.Epochs < 0 || saved.AdamSteps < 0 || saved.GoodAt < 0 || saved.GoodAt > saved.Epochs ||
-		saved.Before < 0 {
+	if saved.Restart < 0 || saved.Epochs < 0 || saved.AdamSteps < 0 || saved.GoodAt < 0 || saved.GoodAt > saved.Epochs {
 		in.Fail(
 			"run %d is after %d epochs and %d steps, the last good one after %d",
 			saved.Restart, saved.Epochs, saved.AdamSteps, saved.GoodAt,

@@ -25,7 +25,7 @@ const (
 	MetaTraining = "training"
 	Seal         = "sha256" // of all else in the file
 
-	Version = 6 // of the format; earlier ones can be read
+	Version = 1 // of the format
 	library = "github.com/largemvc/largemvc"
 )
 
@@ -50,52 +50,49 @@ var kinds = map[string]string{"largemvc-model": "model", "largemvc-checkpoint": 
 
 // Read reads a file of a format to the end of r and checks its version and its seal. An error that is not of r is one of package
 // saved.
-func Read(r io.Reader, format string) (f *safetensors.File, version int, err error) {
+func Read(r io.Reader, format string) (*safetensors.File, error) {
 	in := &noted{r: r}
 	b := bufio.NewReader(in)
 	head, err := b.Peek(sniffed) // less than that is as good
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, 0, err
+		return nil, err
 	}
 	head = slices.Clone(head) // whose place what is read next takes
-	f, err = safetensors.ReadIf(b, func(metadata map[string]string) (err error) {
-		version, err = versionOf(metadata, format)
-		return err
-	})
+	f, err := safetensors.ReadIf(b, func(metadata map[string]string) error { return checkVersion(metadata, format) })
 	var known *contentError
 	switch {
 	case err == nil:
 	case in.err != nil && errors.Is(err, in.err), errors.As(err, &known):
-		return nil, 0, err
+		return nil, err
 	case errors.Is(err, safetensors.ErrFormat), isText(head):
-		return nil, 0, &contentError{saved.ErrFormat, fmt.Errorf("the file is not a %s of largemvc%s",
+		return nil, &contentError{saved.ErrFormat, fmt.Errorf("the file is not a %s of largemvc%s",
 			cmp.Or(kinds[format], format), resembles(head))}
 	default:
-		return nil, 0, Damaged(err)
+		return nil, Damaged(err)
 	}
-	return f, version, Damaged(f.Verify(Seal))
+	return f, Damaged(f.Verify(Seal))
 }
 
-// versionOf returns the version of a file by its metadata.
-func versionOf(metadata map[string]string, format string) (int, error) {
+// checkVersion refuses metadata of another format, or of a version of the format that this library does not know.
+func checkVersion(metadata map[string]string, format string) error {
 	if got := metadata[MetaFormat]; got != format {
 		if kinds[got] != "" && kinds[format] != "" {
-			return 0, &contentError{saved.ErrFormat, fmt.Errorf("the file is a %s of largemvc, not a %s", kinds[got],
+			return &contentError{saved.ErrFormat, fmt.Errorf("the file is a %s of largemvc, not a %s", kinds[got],
 				kinds[format])}
 		}
-		return 0, &contentError{saved.ErrFormat, fmt.Errorf("the file's format is %q, want %q", got, format)}
+		return &contentError{saved.ErrFormat, fmt.Errorf("the file's format is %q, want %q", got, format)}
 	}
 	version, err := strconv.Atoi(metadata[MetaVersion])
 	if err != nil || version < 1 {
-		return 0, Damaged(fmt.Errorf("the file's version is %q", metadata[MetaVersion]))
+		return Damaged(fmt.Errorf("the file's version is %q", metadata[MetaVersion]))
 	}
 	if version > Version {
-		return 0, &contentError{saved.ErrNewer, fmt.Errorf(
+		return &contentError{saved.ErrNewer, fmt.Errorf(
 			"the file has version %d of the format; this library reads up to version %d: a newer one is needed",
 			version, Version,
 		)}
 	}
-	return version, nil
+	return nil
 }
 
 // sniffed is how many bytes tell what a file looks like.

@@ -24,15 +24,6 @@ func Length(k Kind, d int) float64 {
 	return k.averageLength(d) / 2
 }
 
-// FormerLength is Length in models of file versions before 5.
-func FormerLength(k Kind, d int) float64 {
-	const few = 5
-	if d >= few {
-		return 0
-	}
-	return k.averageLength(d)
-}
-
 // averageLength is the length that standardised rows have on average, 0 where the standardisation of columns does not give them
 // one.
 func (k Kind) averageLength(d int) float64 {

@@ -204,18 +204,15 @@ func checkRowsOf[T kernel.Float](t *testing.T, got interface {
 
 func TestLength(t *testing.T) {
 	for _, test := range []struct {
-		kind         Kind
-		d            int
-		want, former float64
+		kind Kind
+		d    int
+		want float64
 	}{
-		{ZScore, 4, 1, 2}, {ZScore, 1, 0.5, 1}, {ZScore, 16, 2, 0}, {ZScore, 17, 0, 0}, {Balanced, 3, 0.5, 1},
-		{Balanced, 5, 0.5, 0}, {PerSample, 2, 0, 0}, {Raw, 2, 0, 0},
+		{ZScore, 4, 1}, {ZScore, 1, 0.5}, {ZScore, 16, 2}, {ZScore, 17, 0}, {Balanced, 3, 0.5},
+		{Balanced, 5, 0.5}, {PerSample, 2, 0}, {Raw, 2, 0},
 	} {
 		if got := Length(test.kind, test.d); math.Abs(got-test.want) > 1e-15 {
 			t.Errorf("%v of %d features: %v, want %v", test.kind, test.d, got, test.want)
-		}
-		if got := FormerLength(test.kind, test.d); math.Abs(got-test.former) > 1e-15 {
-			t.Errorf("%v of %d features in files before version 5: %v, want %v", test.kind, test.d, got, test.former)
 		}
 	}
 }

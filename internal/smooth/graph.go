@@ -85,13 +85,13 @@ func (s *Inputs[T]) sides() [][]int {
 		var side []int
 		for k, in := range s.Inputs {
 			own := s.part[k] == part
-			missing := !s.apart && !s.isInput(in.View, part) && k == s.firstOf(in.View)
+			missing := !s.isInput(in.View, part) && k == s.firstOf(in.View)
 			if own || missing {
 				side = append(side, k)
 			}
 		}
 		known := slices.ContainsFunc(out, func(x []int) bool { return slices.Equal(x, side) })
-		if len(side) > 0 && (s.apart || !known) {
+		if len(side) > 0 && !known {
 			out = append(out, side)
 		}
 	}

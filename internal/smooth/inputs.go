@@ -33,10 +33,6 @@ type Options struct {
 	Workers    int
 	Overwrite  bool // inputs may take the place of the views in the caller's memory
 
-	// Apart says that neighbours are sought as in models of file versions before 5: by the inputs of a standardisation side by
-	// side, without views that are no input in it.
-	Apart bool
-
 	Scratch *mapped.Files // what holds the inputs and the links to landmarks; nil: memory
 
 	// Device makes the products of the searches for directions and neighbours; nil: they are made here. Rows are taken to their
@@ -49,7 +45,6 @@ type Standardised struct {
 	Inputs  []prepare.Input // their Columns are those of rows at norm 1
 	prepare []*prepare.Standardiser
 	part    []int // of each input, its place in prepare
-	apart   bool  // as in Options
 }
 
 // Standardise measures the standardisations that kind stands for and leaves out what is zero everywhere.

@@ -30,13 +30,12 @@ func denseViews(n int, cols ...int) []view.View {
 // Neighbours are sought by each standardisation's inputs side by side, where a view of few features takes part with its only
 // input, and by single inputs, of which that one counts twice.
 func TestSpaces(t *testing.T) {
-	find := func(apart bool, cols ...int) *Inputs[float64] {
+	find := func(cols ...int) *Inputs[float64] {
 		t.Helper()
 		s, err := Find[float64](context.Background(), denseViews(40, cols...), Options{Kind: prepare.Both, Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.apart = apart
 		return s
 	}
 	few := prepare.FewFeatures - 1
@@ -44,15 +43,11 @@ func TestSpaces(t *testing.T) {
 		inputs *Inputs[float64]
 		want   []neighbor.Space
 	}{
-		"wide and narrow": {find(false, 30, few), []neighbor.Space{ // inputs: view 0, then both views
+		"wide and narrow": {find(30, few), []neighbor.Space{ // inputs: view 0, then both views
 			{Views: []int{0, 2}, Weight: 0.25, Filled: true}, {Views: []int{1, 2}, Weight: 0.25, Filled: true},
 			{Views: []int{0}, Weight: 0.125}, {Views: []int{2}, Weight: 0.25}, {Views: []int{1}, Weight: 0.125},
 		}},
-		"apart": {find(true, 30, few), []neighbor.Space{
-			{Views: []int{0}, Weight: 0.25, Filled: true}, {Views: []int{1, 2}, Weight: 0.25, Filled: true},
-			{Views: []int{0}, Weight: 1. / 6}, {Views: []int{1}, Weight: 1. / 6}, {Views: []int{2}, Weight: 1. / 6},
-		}},
-		"narrow": {find(false, few), []neighbor.Space{ // no side twice
+		"narrow": {find(few), []neighbor.Space{ // no side twice
 			{Views: []int{0}, Weight: 0.5, Filled: true}, {Views: []int{0}, Weight: 0.5},
 		}},
 	} {

@@ -118,7 +118,7 @@ func ones(b []bool) []int {
 func Read[T kernel.Float](
 	in *file.Tensors, o Options, inputs []prepare.Input, dims []int, samples, columns int,
 ) *Transform[T] {
-	st := &Standardised{Inputs: inputs, apart: o.Apart}
+	st := &Standardised{Inputs: inputs}
 	s := &Transform[T]{inputs: &Inputs[T]{Standardised: st}, graph: &Graph[T]{}, judging: &judging[T]{seed: o.Seed}}
 	kinds := o.Kind.Parts()
 	for _, kind := range kinds {

@@ -2,21 +2,22 @@ package main
 
 import (
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 
 	"golang.org/x/tools/go/packages"
 )
 
-// graph says of each file which names of which other files it uses.
-type graph map[string]map[string]map[string]bool
+// graph says of each file which names of which other files it uses, and in which line it uses one first.
+type graph map[string]map[string]map[string]int
 
 // references returns the graph of the files of p.
 func references(p *packages.Package) graph {
 	file := func(o types.Object) string { return filepath.Base(p.Fset.Position(o.Pos()).Filename) }
 	g := graph{}
 	for _, f := range p.Syntax {
-		g[filepath.Base(p.Fset.Position(f.FileStart).Filename)] = map[string]map[string]bool{}
+		g[filepath.Base(p.Fset.Position(f.FileStart).Filename)] = map[string]map[string]int{}
 	}
 	for use, o := range p.TypesInfo.Uses {
 		if o.Pkg() != p.Types || !o.Pos().IsValid() {
@@ -30,9 +31,11 @@ func references(p *packages.Package) graph {
 			continue
 		}
 		if g[from][to] == nil {
-			g[from][to] = map[string]bool{}
+			g[from][to] = map[string]int{}
 		}
-		g[from][to][o.Name()] = true
+		if line := p.Fset.Position(use.Pos()).Line; g[from][to][o.Name()] == 0 || line < g[from][to][o.Name()] {
+			g[from][to][o.Name()] = line
+		}
 	}
 	return g
 }
@@ -49,6 +52,9 @@ func sortedKeys[V any](m map[string]V) []string {
 func (g graph) files() []string                { return sortedKeys(g) }
 func (g graph) targets(from string) []string   { return sortedKeys(g[from]) }
 func (g graph) names(from, to string) []string { return sortedKeys(g[from][to]) }
+
+// line is the first line of a file that uses another one.
+func (g graph) line(from, to string) int { return slices.Min(slices.Collect(maps.Values(g[from][to]))) }
 
 // cycles returns the strongly connected components of more than one file, the largest first (R. Tarjan, SIAM J. Comput. 1,
 // 1972).

@@ -14,10 +14,10 @@ func TestCycles(t *testing.T) {
 	for _, arrow := range []string{"a b", "b c", "c a", "c d", "d e", "e d", "e f", "g a", "h h2", "f -", "h2 -"} {
 		from, to, _ := strings.Cut(arrow, " ")
 		if g[from] == nil {
-			g[from] = map[string]map[string]bool{}
+			g[from] = map[string]map[string]int{}
 		}
 		if to != "-" {
-			g[from][to] = map[string]bool{"x": true}
+			g[from][to] = map[string]int{"x": 1}
 		}
 	}
 	if got, want := g.cycles(), [][]string{{"a", "b", "c"}, {"d", "e"}}; !reflect.DeepEqual(got, want) {
@@ -60,5 +60,112 @@ func TestRun(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "wrong:") {
 		t.Error(out.String())
+	}
+}
+
+// TestCheck lays out a module that keeps the rules, plants what breaks them, and wants file, line and remedy of each.
+func TestCheck(t *testing.T) {
+	lines := func(n int, line string) string { return strings.Repeat(line+"\n", n) }
+	module := map[string]string{
+		"go.mod":               "module example.com/m\n\ngo 1.25\n",
+		"a.go":                 "package m\n\n// A is 1.\nconst A = 1\n",
+		"b.go":                 "package m\n\n// B is A.\nconst B = A\n",
+		"docs/architecture.md": "# m\n\n" + figuresBegin + figuresEnd,
+		limitsPath: `{"Storeys": [{"Name": "low", "Files": ["a.go"]}, {"Name": "high", "Files": ["b.go"]}],
+			"RootFiles": 2, "RootNames": 2, "RootFileLines": 50, "FunctionLines": 80, "Complexity": 25,
+			"Phrases": {"anew": 0}, "HandWritten": 100, "Core": 100}`,
+	}
+	for name, test := range map[string]struct {
+		plant map[string]string
+		want  string
+	}{
+		"nothing": {},
+		"a context key": {
+			map[string]string{"internal/low/low.go": "package low\n\nimport \"context\"\n\nvar X = context.WithValue(nil, 1, 2)\n"},
+			"internal/low/low.go:5: a value travels in a context (rule 3). Pass it as a parameter",
+		},
+		"an arrow up": {
+			map[string]string{"a.go": "package m\n\n// A is B.\nconst A = B\n", "b.go": "package m\n\n// B is 1.\nconst B = 1\n"},
+			"a.go:4: it uses B of b.go, a file of a higher storey (rule 1). Move the name down",
+		},
+		"a circle": {
+			map[string]string{"a.go": "package m\n\n// A is f.\nvar A = f\n\nfunc g() {}\n", "b.go": "package m\n\n// B is g.\nvar B = g\n\nfunc f() {}\n"},
+			"b.go:4: it uses g of a.go, in a circle of 2 files (rule 1). Break the circle",
+		},
+		"a long function": {
+			map[string]string{"internal/low/low.go": "package low\n\nfunc f() {\n" + lines(88, "\tprintln()") + "}\n"},
+			"internal/low/low.go:3: f has 90 lines, at most 80 are allowed (rule 4). Give its steps names",
+		},
+		"a dense function": {
+			map[string]string{"internal/low/low.go": "package low\n\nfunc (*T) f(x bool) {\n" + lines(26, "\tfor x && x {}") + "}\n\ntype T int\n"},
+			"internal/low/low.go:3: (*T).f has a complexity of 53, at most 25 is allowed (rule 4).",
+		},
+		"a file without a storey": {
+			map[string]string{"c.go": "package m\n"}, "c.go: the file is in no storey (rule 1). Add it",
+		},
+		"a long file of the root": {
+			map[string]string{"a.go": "package m\n\n// A is 1.\nconst A = 1\n" + lines(60, "// x")}, "a.go:64: 64 lines, a file",
+		},
+		"a rig in the product": {
+			map[string]string{"b.go": "package m\n\nimport _ \"example.com/m/internal/testrig/fake\"\n\n// B is A.\nconst B = A\n",
+				"internal/testrig/fake/fake.go": "package fake\n"},
+			"b.go:3: \"example.com/m/internal/testrig/fake\" is for tests alone (rule 6).",
+		},
+		"a phrase": {
+			map[string]string{"b.go": "package m\n\n// B begins anew.\nconst B = A\n"}, "Phrases[\"anew\"] is 1, the ceiling is 0 (rule 7).",
+		},
+		"no comment": {
+			map[string]string{"internal/low/low.go": "package low\n", "public/p.go": "package public\n\nfunc F() {}\n"},
+			"public/p.go:3: F has no comment that begins with its name (rule 7).",
+		},
+		"a ceiling above": {
+			map[string]string{limitsPath: strings.Replace(module[limitsPath], `"RootNames": 2`, `"RootNames": 5`, 1)},
+			"RootNames is 2, the ceiling is 5 (rule 1). Run 'go run ./house -lower ..'",
+		},
+		"many lines": {
+			map[string]string{"internal/low/low.go": "package low\n" + lines(200, "// x")}, "HandWritten is 209, the ceiling is 100 (rule 8).",
+		},
+		"old figures": {
+			map[string]string{"docs/architecture.md": figuresBegin + "| 7 |\n" + figuresEnd}, "docs/architecture.md: its figures are not",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			testfiles.Write(t, dir, module)
+			if err := writeFigures(dir); err != nil {
+				t.Fatal(err)
+			}
+			testfiles.Write(t, dir, test.plant)
+			var out bytes.Buffer
+			err := check(&out, dir, false)
+			if (err == nil) != (test.want == "") || !strings.Contains(out.String(), test.want) {
+				t.Errorf("%v, want %q in\n%s", err, test.want, &out)
+			}
+		})
+	}
+}
+
+// TestLower lowers a ceiling that is above its count, and leaves the others.
+func TestLower(t *testing.T) {
+	dir := t.TempDir()
+	testfiles.Write(t, dir, map[string]string{
+		"go.mod": "module example.com/m\n\ngo 1.25\n", "a.go": "package m\n\n// A is 1.\nconst A = 1\n",
+		"docs/architecture.md": figuresBegin + figuresEnd,
+		limitsPath: `{"Storeys": [{"Name": "all", "Files": ["a.go"]}], "RootFiles": 1, "RootNames": 7, "RootFileLines": 50,
+			"ContextValues": {".": 3}, "FunctionLines": 80, "Complexity": 25, "HandWritten": 100, "Core": 100}`,
+	})
+	if err := writeFigures(dir); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := check(&out, dir, true); err != nil {
+		t.Fatalf("%v:\n%s", err, &out)
+	}
+	l, err := readLimits(dir)
+	if err != nil || l.RootNames != 1 || l.ContextValues["."] != 0 || l.HandWritten != 100 {
+		t.Errorf("%+v, %v", l, err)
+	}
+	if err := check(&out, dir, false); err != nil {
+		t.Errorf("after lowering: %v:\n%s", err, &out)
 	}
 }

@@ -3,6 +3,9 @@
 //
 //	cd tools && go run ./house ..              # the checkout that holds the tools
 //	cd tools && go run ./house -long OTHER     # another checkout, with every line that is too long
+//	cd tools && go run ./house -check ..       # where the rules of docs/architecture.md are broken: file, line, remedy
+//	cd tools && go run ./house -lower ..       # lowers ceilings that are above today's counts
+//	cd tools && go run ./house -figures ..     # puts today's figures into docs/architecture.md
 //
 // A file refers to another one if it uses a name that the other defines at package level, or a field or a method of its
 // types; the type checker says so, for the files that this system builds, without tests.
@@ -24,8 +27,18 @@ import (
 
 func main() {
 	long := flag.Bool("long", false, fmt.Sprintf("list the lines of more than %d columns", maxColumns))
-	checkout := program.Arguments("house [-long] CHECKOUT", 1)[0]
-	program.End("house", program.Failed, run(os.Stdout, checkout, *long))
+	rules := flag.Bool("check", false, "check the rules of docs/architecture.md with the ceilings of "+limitsPath)
+	lower := flag.Bool("lower", false, "lower the ceilings in "+limitsPath+" that are above today's counts, then check")
+	figures := flag.Bool("figures", false, "put the figures of the checkout into its "+architecture)
+	checkout := program.Arguments("house [-long|-check|-lower|-figures] CHECKOUT", 1)[0]
+	switch {
+	case *rules || *lower:
+		program.End("house", program.Failed, check(os.Stdout, checkout, *lower))
+	case *figures:
+		program.End("house", program.Failed, writeFigures(checkout))
+	default:
+		program.End("house", program.Failed, run(os.Stdout, checkout, *long))
+	}
 }
 
 func run(w io.Writer, checkout string, long bool) error {

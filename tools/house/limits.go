@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// limits are the ceilings of the rules. A count may only fall: check fails where it is above its ceiling, and where it is below,
+// until the ceiling is lowered too. Lines of code have some room below.
+type limits struct {
+	// Storeys are the files of the root, the lowest storey first. A file uses files of its own storey and of lower ones.
+	Storeys []storey
+
+	RootFiles     int // files of the root, tests aside
+	RootNames     int // exported names of the root
+	RootFileLines int // of the longest of those files
+	ConfigMethods int // of the type Config
+	ConfigFiles   int // files with these methods
+	TypesSpread   int // types whose methods lie in more than 3 files
+
+	FunctionLines   int            // of the longest function
+	Complexity      int            // of the most complex function
+	Tables          map[string]int // lines of functions that only list something; they are no offenders
+	ComplexityAbove int            // functions of a complexity over 15
+	ParametersAbove int            // functions of more than 6 parameters
+	FieldsAbove     int            // structs of more than 25 fields
+	TestFilesAbove  int            // test files of more than 600 lines
+
+	ContextValues map[string]int // calls of context.WithValue, by package
+	Comments      int            // exported names of public packages without a comment that begins with the name
+	Phrases       map[string]int // how often a phrase that is hard to read stands in comments
+
+	HandWritten int // lines of Go, generated files and tests aside
+	Core        int // of these, lines of the library and its command
+}
+
+// storey is a group of files of the root.
+type storey struct {
+	Name  string
+	Files []string
+}
+
+// What the rules count as too much where a limit is a number of offenders.
+const (
+	complexityBound = 15
+	parameterBound  = 6
+	fieldBound      = 25
+	typeFileBound   = 3
+	testLineBound   = 600
+	lineRoom        = 1000 // lines of code below their ceiling that need no new ceiling
+)
+
+// limitsPath is the file of the limits within a checkout.
+const limitsPath = "tools/house/limits.json"
+
+// readLimits reads the limits of a checkout.
+func readLimits(checkout string) (*limits, error) {
+	text, err := os.ReadFile(filepath.Join(checkout, filepath.FromSlash(limitsPath)))
+	if err != nil {
+		return nil, err
+	}
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	l := &limits{}
+	if err := in.Decode(l); err != nil {
+		return nil, fmt.Errorf("%s: %w", limitsPath, err)
+	}
+	return l, nil
+}
+
+// writeLimits writes the limits of a checkout.
+func writeLimits(checkout string, l *limits) error {
+	var b bytes.Buffer
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	if err := out.Encode(l); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(checkout, filepath.FromSlash(limitsPath)), b.Bytes(), 0o666)
+}
