@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/ranks"
@@ -36,8 +35,6 @@ type Options struct {
 	// Apart says that neighbours are sought as in models of file versions before 5: by the inputs of a standardisation side by
 	// side, without views that are no input in it.
 	Apart bool
-
-	Scratch *mapped.Files // what holds the inputs and the links to landmarks; nil: memory
 
 	// Device makes the products of the searches for directions and neighbours; nil: they are made here. Rows are taken to their
 	// directions here in any case, for those of a new sample are to have the bits of an equal one in training.
