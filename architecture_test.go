@@ -40,7 +40,6 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/adam"},
 	{name: "machine"},
 	{name: "saved"},
-	{name: "internal/mapped"},
 	{name: "internal/heap"},
 	{name: "internal/file", imports: "internal/safetensors saved"},
 
@@ -53,13 +52,13 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/linalg", imports: "internal/kernel"},
 	{name: "internal/rows", imports: "internal/kernel internal/parallel internal/ranks"},
 	{name: "internal/rowspace", imports: "internal/kernel internal/parallel internal/rows"},
-	{name: "internal/spectral", imports: "internal/kernel internal/mapped internal/parallel internal/ranks internal/rows"},
+	{name: "internal/spectral", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
 	{name: "internal/kmeans", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
 	{
 		name:    "internal/engine",
-		imports: "internal/kernel internal/linalg internal/mapped internal/parallel internal/ranks internal/rows",
+		imports: "internal/kernel internal/linalg internal/parallel internal/ranks internal/rows",
 	},
-	{name: "neighbor", imports: "internal/heap internal/kernel internal/mapped internal/parallel internal/ranks internal/rows"},
+	{name: "neighbor", imports: "internal/heap internal/kernel internal/parallel internal/ranks internal/rows"},
 	{name: "score", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 
@@ -73,7 +72,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: "internal/smooth",
 		imports: "internal/file internal/kernel internal/parallel internal/prepare internal/ranks internal/rows " +
-			"internal/mapped internal/safetensors internal/spectral internal/trust internal/view neighbor",
+			"internal/safetensors internal/spectral internal/trust internal/view neighbor",
 	},
 	{
 		name: "internal/cluster",
@@ -82,7 +81,7 @@ var arrows = []struct{ name, imports string }{
 	},
 	{
 		name:    "internal/information",
-		imports: "internal/kernel internal/mapped internal/parallel internal/ranks internal/rows internal/spectral neighbor",
+		imports: "internal/kernel internal/parallel internal/ranks internal/rows internal/spectral neighbor",
 	},
 
 	// The network's passes on a GPU.
@@ -124,7 +123,7 @@ var arrows = []struct{ name, imports string }{
 		imports: "internal/checkpoint internal/cluster internal/device " +
 			"internal/engine internal/file internal/heap internal/information internal/information/term " +
 			"internal/kernel internal/kmeans internal/linalg internal/op internal/parallel " +
-			"internal/mapped internal/predict internal/prepare internal/ranks internal/rows internal/safetensors " +
+			"internal/predict internal/prepare internal/ranks internal/rows internal/safetensors " +
 			"internal/smooth internal/spectral internal/unfold internal/view machine neighbor score",
 	},
 

@@ -53,7 +53,7 @@ func moduleType(m Module) string {
 func (c *Config) withoutData() Config {
 	out := *c
 	out.Start.Labels, out.Start.Anchors, out.Progress, out.ExtraLoss, out.Machine.Comm = nil, nil, nil, nil, nil
-	out.Checkpoint.Path, out.Machine.Scratch = "", ""
+	out.Checkpoint.Path = ""
 	return out
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
@@ -246,9 +245,8 @@ type prepared[T kernel.Float] struct {
 	views   []view.View // in that order
 	data    *Data
 	device  *device.Session // that the fit runs on; nil: the CPU
-	files   *mapped.Files   // what holds the state of the samples; nil: memory
-	idle    []view.View     // whose memory is free for it
-	again   bool            // nothing of it is kept
+	idle    []view.View     // whose memory is free for the state of the samples
+	again   bool            // nothing of that state is kept
 
 	// of x, for the search of the start, where samples lack views and have neighbours; else nil
 	startRows func(context.Context) ([]rows.Matrix[T], error)
@@ -285,8 +283,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, views []view.View, c *Co
 	if err != nil {
 		return nil, withName(err)
 	}
-	out.order, out.views, out.device, out.files = order, views, deviceOf(ctx), filesOf(ctx)
-	out.again = againOf(ctx)
+	out.order, out.views, out.device, out.again = order, views, deviceOf(ctx), againOf(ctx)
 	out.sources = inputViews(views, out.list)
 	out.data, err = newData(ctx, out.x, view.Mask(out.sources, ranks.Of(ctx) != nil), lossDims)
 	return out, err
@@ -302,7 +299,7 @@ func (c *Config) byContent(n int) bool {
 // smoothInputs makes the inputs of a network that knows of neighbours.
 func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Config) (*prepared[T], error) {
 	n, o := views[0].Rows, c.smoothing()
-	o.Device, o.Scratch = deviceOf(ctx).Rows(), filesOf(ctx)
+	o.Device = deviceOf(ctx).Rows()
 	m := meterOf(ctx)
 	if err := m.enter(phasePreparation, 0); err != nil {
 		return nil, err
@@ -330,7 +327,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, views []view.View, c *Con
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
 		// seed of its own.
 		seen := smooth.Matrices(filled, n)
-		regression := information.Regression{Workers: c.Machine.Workers, Device: o.Device, Scratch: o.Scratch}
+		regression := information.Regression{Workers: c.Machine.Workers, Device: o.Device}
 		out.heldOut, err = information.NewLeaveOneOut(ctx, seen, regression)
 		if err != nil {
 			return nil, err

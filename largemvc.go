@@ -10,7 +10,6 @@ import (
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/ranks"
@@ -141,11 +140,6 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 		return nil, err
 	}
 	ctx = context.WithValue(ctx, againKey{}, where.again)
-	if where.files {
-		files := mapped.New(c.Machine.Scratch)
-		defer func() { err = joined(err, files.Close()) }()
-		ctx = context.WithValue(ctx, filesKey{}, files)
-	}
 	defer func() {
 		if out != nil {
 			out.Ran.Storage = where.why
@@ -243,19 +237,10 @@ func (c *Clustering) window(lo, hi int) {
 	}
 }
 
-type (
-	filesKey struct{}
-	againKey struct{}
-)
+type againKey struct{}
 
 // againOf says whether nothing of the samples' state is kept in a fit, by its context.
 func againOf(ctx context.Context) bool { again, _ := ctx.Value(againKey{}).(bool); return again }
-
-// filesOf returns what holds the state of the samples in a fit, by its context; nil: memory.
-func filesOf(ctx context.Context) *mapped.Files {
-	f, _ := ctx.Value(filesKey{}).(*mapped.Files)
-	return f
-}
 
 // fitChecked is fit in the arithmetic of the configuration.
 func fitChecked(ctx context.Context, views []view.View, c *Config, from *resumed, begin time.Time) (*Clustering, error) {
@@ -267,15 +252,10 @@ func fitChecked(ctx context.Context, views []view.View, c *Config, from *resumed
 
 // startOfDraw returns the labels of the compared samples by the network at the start of the drawn ones, nil if none of these has
 // some view.
-func (c *Config) startOfDraw(ctx context.Context, all []view.View, drawn, compared []int) (_ []int, err error) {
+func (c *Config) startOfDraw(ctx context.Context, all []view.View, drawn, compared []int) ([]int, error) {
 	begin := *c
 	begin.Epochs, begin.Restarts, begin.Checkpoint = None, 1, Checkpoint{}
 	begin.fillModules()
-	if filesOf(ctx) != nil { // which are gone when the next draw begins
-		files := mapped.New(c.Machine.Scratch)
-		defer func() { err = joined(err, files.Close()) }()
-		ctx = context.WithValue(ctx, filesKey{}, files)
-	}
 	some, err := c.take(ctx, all, drawn)
 	if err != nil || c.checkDrawn(some) != nil {
 		return nil, err

@@ -96,7 +96,6 @@ func (t *lossNetwork[T]) setTerms() error {
 	}
 	o := information.TermsOptions[T]{
 		Temperature: c.Neighborhood.Temperature, Workers: c.Machine.Workers, Samples: t.in.data.group.Total(t.in.data.samples),
-		Scratch: t.in.files,
 	}
 	if c.hasNeighborLoss() {
 		o.Graph, o.Neighbors = t.in.graph, c.Neighborhood.Weight

@@ -14,7 +14,6 @@ import (
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
@@ -36,7 +35,7 @@ type Memory struct {
 	Device    int64 // of a GPU, where the network is trained on one: rows and their state, without the terms; not in Total
 	Total     int64 // Views + Neighbors + Result + the larger of Start and State + Network
 
-	inputs, links, rowState int64 // of Views, Neighbors and State, what may lie in files
+	rowState int64 // of State, what grows with the samples
 }
 
 // String returns the total and its parts in MiB.
@@ -78,7 +77,6 @@ type kept struct {
 	streamed bool   // rows outside memory are read whenever they are needed
 	rows     bool   // they are read into memory first, where nothing that is held of a fit has their place: with neighbours
 	again    bool   // of the samples' state nothing is kept: every pass computes it again
-	files    bool   // what is kept for each sample lies in files
 	why      string // of these; "" where there was no choice
 }
 
@@ -120,37 +118,18 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 		how.why = begin + "the state of the samples is computed again in every pass, the rest has room in memory: " + room(again)
 		return how, again, nil
 	}
-	filed := least
-	filed.Views, filed.Neighbors = filed.Views-filed.inputs, filed.Neighbors-filed.links
-	filed.State -= filed.rowState
-	filed.add()
 	ways := ""
 	if again.Total < least.Total {
 		ways = fmt.Sprintf("; with state that is computed again in every pass it takes %.1f MiB", float64(again.Total)/(1<<20))
-	}
-	switch {
-	case filed.Total > most:
-		if c.Machine.Scratch != "" && mapped.Possible && c.stock() {
-			ways += fmt.Sprintf("; with the state in files of Machine.Scratch it takes %.1f MiB", float64(filed.Total)/(1<<20))
-		}
-	case c.Machine.Scratch == "":
-		ways += fmt.Sprintf("; with a folder Machine.Scratch, which gets the state, it takes %.1f MiB",
-			float64(filed.Total)/(1<<20))
-	case !mapped.Possible:
-		ways += "; state in files is possible on Linux alone"
-	case !c.stock():
-		ways += "; the state of modules that are not from this package is in memory"
-	default:
-		how.files = true
-		begin += "inputs and state lie in files of " + c.Machine.Scratch
-		how.why = begin + ", the rest has room in memory: " + room(filed)
-		return how, filed, nil
 	}
 	if !outside && !neighbors && !c.samples(samples) {
 		ways += "; RowsView reads the views from disk"
 	}
 	if !c.samples(samples) {
 		ways += "; FitSamples trains on some of the samples"
+	}
+	if c.Machine.Comm == nil && !c.searched(samples) && c.checkRanks(views, false) == nil {
+		ways += "; several processes, joined by Machine.Comm, hold a part of the samples each"
 	}
 	if parallel.Workers(c.Machine.Workers) > 1 { // each has memory of its own
 		c.Machine.Workers = 1
@@ -316,17 +295,15 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	}
 	if c.Neighborhood.Neighbors != None {
 		inputs := c.smoothing().Bytes(inner(views), size)
-		dims, m.Views, m.inputs, idle = inputs.Columns, inputs.Inputs, inputs.Inputs, inputs.Idle
+		dims, m.Views, idle = inputs.Columns, inputs.Inputs, inputs.Idle
 		width = c.Anchors // of the rows that the start's k-means sees
 		if c.Start.Method == StartJoint || c.Start.Method == StartPerView {
 			width = sum(dims)
 		}
-		m.Neighbors, m.links = inputs.Graph, inputs.Links
+		m.Neighbors = inputs.Graph
 		if c.hasHeldOutLoss() {
-			held := information.Bytes(samples, sum(dims), c.Anchors, size)
-			m.Neighbors, m.links = m.Neighbors+held, m.links+held
+			m.Neighbors += information.Bytes(samples, sum(dims), c.Anchors, size)
 		}
-		m.rowState = information.AssignedBytes(samples, c.Anchors, inputs.Atoms, size)
 		m.State = information.NeighborBytes(samples, c.Anchors, inputs.Atoms, c.Machine.Workers, size) // and Q of both terms
 		m.Start = inputs.Work
 		filled = inputs.Start
@@ -341,7 +318,7 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		network -= engine.SparedBytes(&spec, samples, int(size), idle)
 	}
 	m.State += network + n*size + 8*n*int64(len(dims))
-	m.rowState += network
+	m.rowState = network
 	if !c.stock() {
 		m.State += unfold.StateBytes(samples, c.Anchors, c.Layers, len(dims), size)
 		if _, ok := c.Represent.(Encoder); ok {

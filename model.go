@@ -12,7 +12,6 @@ import (
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/internal/view"
 
@@ -51,8 +50,7 @@ type Model[R Represent, N Noise, A Anchor] struct {
 	env    Env
 	data   *Data
 	device *device.Session // that has the rows of the fused passes; nil: memory
-	files  *mapped.Files   // what holds their state; nil: memory
-	idle   []view.View     // whose memory it may lie in
+	idle   []view.View     // whose memory their state may lie in
 	again  bool            // nothing of it is kept from pass to pass
 	net    unfold.Network
 	learn  gorgonia.Nodes
@@ -366,7 +364,7 @@ func (m *Model[R, N, A]) buildNetwork(e Env, data *Data, start StartPoint) (unfo
 		return m.buildModules(e, data, start)
 	}
 	nodes = append(nodes, soft.r, soft.u)
-	spec.LossWeights, spec.Scratch = m.Reduction.weights(data), m.files
+	spec.LossWeights = m.Reduction.weights(data)
 	var reduce engine.Reducer = engine.InOrder{}
 	if data.group != nil {
 		reduce = engine.OverRanks{Group: data.group}

@@ -153,7 +153,7 @@ func fillValue(t *testing.T, name string, v reflect.Value, excepted []string) {
 func TestConfigIsSaved(t *testing.T) {
 	var c Config
 	fillValue(t, "", reflect.ValueOf(&c).Elem(), []string{"Represent", "Noise", "Anchor", "Start.Labels", "Start.Anchors",
-		"Progress", "ExtraLoss", "Machine.Overwrite", "Machine.MaxMemory", "Machine.Scratch", "Machine.Device",
+		"Progress", "ExtraLoss", "Machine.Overwrite", "Machine.MaxMemory", "Machine.Device",
 		"Machine.Comm", "Checkpoint.Path"})
 	c.Represent = &SoftThreshold{Theta0: 0.1, Lipschitz: 2, Activation: SELU, OneSided: true, Unconstrained: true}
 	c.Noise = &RowShrink{Rho0: 0.1, Scale: []float64{1, 2}, DataScale: true, Activation: SELU, Unconstrained: true}

@@ -135,8 +135,8 @@ func (p *Predictor) String() string {
 }
 
 // Config returns the configuration of the fit with every default filled in and copies of its modules, without Start.Labels,
-// Start.Anchors, Progress and ExtraLoss, and without what belongs to the machine that trained: Checkpoint.Path, Machine.Scratch
-// and Machine.Comm.
+// Start.Anchors, Progress and ExtraLoss, and without what belongs to the machine that trained: Checkpoint.Path and
+// Machine.Comm.
 func (p *Predictor) Config() Config {
 	c := p.config
 	c.Represent, c.Noise, c.Anchor = copied(c.Represent), copied(c.Noise), copied(c.Anchor)

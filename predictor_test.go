@@ -322,13 +322,13 @@ func TestConfigOfAModelHasNoPaths(t *testing.T) {
 	views, _ := blobViews(60, 3, 0.5, 155, 5, 6)
 	config := Config{
 		Clusters: 3, Epochs: 1, Checkpoint: Checkpoint{Path: t.TempDir() + "/state", Every: 7},
-		Machine: machine.Options{Scratch: t.TempDir(), Workers: 1},
+		Machine: machine.Options{Workers: 1},
 	}
 	c := mustFit(t, views, config).Config()
-	if c.Checkpoint != (Checkpoint{Every: 7}) || c.Machine.Scratch != "" || c.Machine.Workers != 1 {
+	if c.Checkpoint != (Checkpoint{Every: 7}) || c.Machine.Workers != 1 {
 		t.Errorf("checkpoint %+v, machine %+v", c.Checkpoint, c.Machine)
 	}
-	if config.Checkpoint.Path == "" || config.Machine.Scratch == "" {
+	if config.Checkpoint.Path == "" {
 		t.Error("the caller's own configuration was changed")
 	}
 }

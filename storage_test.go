@@ -4,23 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/machine"
 )
 
-// stored is the memory of a configuration in each way to keep rows and state, each of them too little for the one before.
-func stored(t *testing.T, c Config, views []View) (ways [3]int64) {
+// stored is the memory of a configuration in each of so many ways to keep rows and state, each too little for the one before.
+func stored(t *testing.T, c Config, views []View, count int) []int64 {
 	t.Helper()
-	c.Machine.Scratch = t.TempDir()
 	c.Machine.MaxMemory = 1 << 40
-	most := c.Machine.MaxMemory
+	most, ways := c.Machine.MaxMemory, make([]int64, count)
 	for k := range ways {
 		c.Machine.MaxMemory = most
 		m, err := c.EstimateViews(views)
@@ -41,6 +38,7 @@ func stored(t *testing.T, c Config, views []View) (ways [3]int64) {
 func TestFitInLittleMemory(t *testing.T) {
 	const n = 20_000
 	_, read, _ := outside(n, 300, 250)
+	complete := slices.Clone(read)
 	present := make([]bool, n)
 	for i := range present {
 		present[i] = i%9 != 4
@@ -48,34 +46,20 @@ func TestFitInLittleMemory(t *testing.T) {
 	read[1] = read[1].WithPresent(present)
 	ctx := context.Background()
 	c := Config{Clusters: 3, Epochs: 3, Preset: PresetPaper, Machine: machine.Options{Workers: 1, Device: machine.CPU}}
-	memory := stored(t, c, read)
+	memory := stored(t, c, read, 3)
 	if memory[0] < 4*n*(300+250) || memory[1] > memory[0]-20<<20 || memory[2] > memory[1]-5<<20 {
 		t.Errorf("memory %v", memory)
 	}
 	// Whatever may look at the state has it kept.
 	looks := c
 	looks.ExtraLoss = func(Network) (*gorgonia.Node, error) { return nil, nil }
-	filed := stored(t, looks, read)[2]
+	least := stored(t, looks, read, 2)[1]
 	var want *Clustering
 	for k, says := range []string{
 		"rows and state have room in memory", "rows are read whenever they are needed, their state has room",
 		"rows are read whenever they are needed, the state of the samples is computed again in every pass",
-		"rows are read whenever they are needed, inputs and state lie in files",
 	} {
-		if k < 3 {
-			c.Machine.MaxMemory = memory[k]
-		} else {
-			if !mapped.Possible {
-				continue
-			}
-			c = looks // which adds the loss up in another way
-			want = mustFit(t, read, c)
-			c.Machine.MaxMemory = filed
-			if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), "with a folder Machine.Scratch") {
-				t.Error(err)
-			}
-			c.Machine.Scratch = t.TempDir()
-		}
+		c.Machine.MaxMemory = memory[k]
 		got := mustFit(t, read, c)
 		if want == nil {
 			want = got
@@ -88,24 +72,33 @@ func TestFitInLittleMemory(t *testing.T) {
 			t.Errorf("%s: another result, loss %v, want %v", got.Ran.Storage, got.Loss, want.Loss)
 		}
 	}
-	if left, err := os.ReadDir(c.Machine.Scratch); err != nil || len(left) > 0 {
-		t.Errorf("%d files are left, %v", len(left), err)
-	}
-	c.Machine.MaxMemory = filed / 2
-	if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), "the fit takes ") ||
-		!strings.Contains(err.Error(), "FitSamples trains on some") ||
-		mapped.Possible && !strings.Contains(err.Error(), "; with the state in files of Machine.Scratch it takes ") {
-		t.Error(err)
+	const again, some = "; with state that is computed again in every pass it takes ", "; FitSamples trains on some of"
+	const processes = "; several processes, joined by Machine.Comm, hold a part of the samples each"
+	for _, refused := range []struct {
+		c     Config
+		views []View
+		most  int64
+		ways  [3]bool // that are named: again, some, processes
+	}{
+		{c, complete, memory[2] / 2, [3]bool{true, true, true}},
+		{c, read, memory[2] - 1, [3]bool{true, true, false}}, // several processes have no start for rows that are absent
+		{looks, complete, least / 2, [3]bool{false, true, false}},
+	} {
+		refused.c.Machine.MaxMemory = refused.most
+		_, err := Fit(ctx, refused.views, refused.c)
+		if err == nil || !strings.Contains(err.Error(), "the fit takes ") {
+			t.Error(err)
+			continue
+		}
+		for k, way := range []string{again, some, processes} {
+			if strings.Contains(err.Error(), way) != refused.ways[k] {
+				t.Errorf("%v: names %q is %v", err, way, !refused.ways[k])
+			}
+		}
 	}
 	c.Machine.MaxMemory = -1
 	if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), "Machine.MaxMemory is -1") {
 		t.Error(err)
-	}
-	if mapped.Possible {
-		c.Machine.MaxMemory, c.Machine.Scratch = filed, "/nowhere"
-		if _, err := Fit(ctx, read, c); !errors.Is(err, os.ErrNotExist) {
-			t.Error(err)
-		}
 	}
 }
 
@@ -131,38 +124,6 @@ func TestPassesOfAFit(t *testing.T) {
 			t.Errorf("%d goroutines read the rows %.2f times, want %d", workers, got, passes)
 		}
 		t.Logf("%d goroutines: %.2f passes", workers, got)
-	}
-}
-
-// The default preset keeps inputs and state in files where they have no room.
-func TestNeighborsInLittleMemory(t *testing.T) {
-	if !mapped.Possible {
-		t.Skip("state in files is possible on Linux alone")
-	}
-	_, read, _ := outside(6000, 300, 250)
-	c := Config{
-		Clusters: 3, Epochs: 2, Neighborhood: Neighborhood{Exact: None, Directions: 100}, Machine: machine.Options{Workers: 2},
-	}
-	c.Machine.Device = machine.CPU
-	want := mustFit(t, read, c)
-	m, err := c.EstimateViews(read)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Machine.MaxMemory, c.Machine.Scratch = 1<<40, t.TempDir()
-	held, err := c.EstimateViews(read)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Machine.MaxMemory = min(m.Total, held.Total) - 1
-	filed, err := c.EstimateViews(read)
-	if err != nil || filed.Neighbors > m.Neighbors-6000*(6*5*32+(64+32)*4) {
-		t.Errorf("%v in files, %v in memory, %v", filed, m, err)
-	}
-	got := mustFit(t, read, c)
-	if !strings.Contains(got.Ran.Storage, "inputs and state lie in files") || !slices.Equal(got.Labels, want.Labels) ||
-		!slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.H.f32, want.H.f32) {
-		t.Errorf("%s: another result, loss %v, want %v", got.Ran.Storage, got.Loss, want.Loss)
 	}
 }
 
@@ -227,14 +188,6 @@ func TestNeighborsOfRowsInMemory(t *testing.T) {
 		if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), "the fit takes "+m.String()) {
 			t.Errorf("%s: %v, want %v", name, err, m)
 		}
-		if mapped.Possible {
-			c.Machine.Scratch = t.TempDir()
-			got := mustFit(t, read, c)
-			if !strings.HasPrefix(got.Ran.Storage, "rows are in memory, inputs and state lie in files") {
-				t.Errorf("%s: %s", name, got.Ran.Storage)
-			}
-			same("files", got)
-		}
 		c.Machine.MaxMemory = 1 << 40
 		sources[1].bad = x.n - 7
 		const reading = "largemvc: reading view 1, rows "
@@ -275,8 +228,7 @@ func TestReadThatFailsInTraining(t *testing.T) {
 	}
 }
 
-// What a fit of more than 2³² samples takes does not overflow: rows on disk and their state in files leave what grows with the
-// labels alone.
+// What a fit of more than 2³² samples takes does not overflow.
 func TestMemoryBeyond32Bits(t *testing.T) {
 	const n = 5_000_000_000
 	var views []View

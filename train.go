@@ -255,7 +255,7 @@ func newNetworkOn[T kernel.Float](
 		anchors[v] = mat.NewDense(c.Anchors, columns, p)
 	}
 	env := Env{G: g, Layers: c.Layers, Of: data.of, Workers: c.Machine.Workers, Seed: c.Seed + uint64(r.Restart)}
-	t.model.device, t.model.files, t.model.idle, t.model.again = on, in.files, in.idle, in.again
+	t.model.device, t.model.idle, t.model.again = on, in.idle, in.again
 	if err := t.model.Build(env, data, StartPoint{Anchors: anchors}); err != nil {
 		return nil, err
 	}

@@ -19,13 +19,9 @@ type Options struct {
 	// MaxMemory bounds what a fit holds, in bytes, as largemvc.Config.EstimateMemory counts it; what the Go runtime keeps beside
 	// it is bounded by debug.SetGCPercent and debug.SetMemoryLimit. Where it has room, the rows of a RowsView are held in memory,
 	// with and without neighbours; else they are read whenever they are needed, and if that is not enough, what is kept for each
-	// sample is computed again in every pass, without neighbours, or goes to Scratch.
+	// sample is computed again in every pass, without neighbours.
 	// What cannot be done is an error before any work. 0: no bound, and the rows of a RowsView are read whenever they are needed.
 	MaxMemory int64 `json:"-"`
-
-	// Scratch is the folder for state that has no room in MaxMemory, on Linux. It must not be in memory itself (tmpfs). Its files
-	// are gone with the fit. "": none.
-	Scratch string `json:"-"`
 
 	// Device is where the network is trained, and where its inputs, first anchors and clusters are sought; default: a GPU where
 	// it can be had. New samples are labelled on the CPU, and on a GPU where On asks for it.

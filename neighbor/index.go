@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/heap"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -35,9 +34,6 @@ type Config struct {
 	// Device, if not nil, makes the products in which neighbours and landmarks are sought by Build. What it finds is weighed
 	// here: the result is the same but where products differ by less than their rounding error.
 	Device rows.Device
-	// Scratch, if not nil, is what holds the links to landmarks in Build. Nothing may be multiplied with their operator once it
-	// is closed.
-	Scratch *mapped.Files
 }
 
 const (
@@ -126,10 +122,10 @@ func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Co
 	if err != nil {
 		return nil, err
 	}
-	device, scratch := cfg.Device, cfg.Scratch
+	device := cfg.Device
 	cfg = x.cfg
 	if max(src.n, totalOf(ctx)) > cfg.ExactUpTo {
-		if err := x.buildLandmarks(ctx, src, device, scratch); err != nil {
+		if err := x.buildLandmarks(ctx, src, device); err != nil {
 			return nil, err
 		}
 		return x, nil
@@ -162,7 +158,7 @@ func prepare[T Float](ctx context.Context, views []View[T], spaces []Space, cfg 
 		return nil, nil, err
 	}
 	x := &Index[T]{cfg: cfg}
-	x.cfg.Device, x.cfg.Scratch = nil, nil // new samples are attached here
+	x.cfg.Device = nil // new samples are attached here
 	if x.weights, err = spaceShares(spaces); err != nil {
 		return nil, nil, err
 	}
@@ -224,9 +220,9 @@ func (x *Index[T]) buildExact(ctx context.Context, src *source[T], hashes [][]ui
 	return nil
 }
 
-func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device rows.Device, scratch *mapped.Files) error {
+func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device rows.Device) error {
 	c, err := landmarkConfig{Count: x.cfg.Landmarks, Nearest: x.cfg.Nearest, Seed: x.cfg.Seed,
-		Workers: x.cfg.Workers, Device: device, Scratch: scratch, Single: x.cfg.Single}.complete(max(src.n, totalOf(ctx)))
+		Workers: x.cfg.Workers, Device: device, Single: x.cfg.Single}.complete(max(src.n, totalOf(ctx)))
 	if err != nil {
 		return err
 	}
@@ -265,10 +261,7 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device ro
 		return err
 	}
 	x.op = &Factor{links: b}
-	if scratch != nil { // A product has no error for a full disk.
-		_, err = partOf[T](x.op)
-	}
-	return err
+	return nil
 }
 
 // usedViews returns the views that a space has, in order, by their numbers in the sources as they are, not filled: those are

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -22,9 +21,7 @@ type landmarkConfig struct {
 	Seed    uint64      // of the samples that the landmarks start from
 	Workers int         // goroutines; 0: GOMAXPROCS
 	Device  rows.Device // of the products; nil: they are made here
-
-	Scratch *mapped.Files // what holds the links; nil: memory
-	Single  bool          // see Config.Single
+	Single  bool        // see Config.Single
 }
 
 const (
@@ -358,10 +355,7 @@ func (m *landmarks[T]) link(ctx context.Context, src *source[T], c landmarkConfi
 	}
 	// Every sample has room for as many links as there are nearest landmarks.
 	room := m.nearest
-	out := newLinks(c.Scratch, src.n, m.count, src.n*room, false)
-	if err := c.Scratch.Err(); err != nil {
-		return nil, err
-	}
+	out := newLinks(src.n, m.count, src.n*room, false)
 	out.total = totalOf(ctx)
 	err = parallel.For(ctx, c.Workers, src.blocks(), func(_, b int) error {
 		w := m.takeSpace(src)
@@ -448,10 +442,7 @@ func join[T Float](
 		atoms += p.atoms
 		entries += len(p.col)
 	}
-	out := newLinks(c.Scratch, n, atoms, entries, c.Single && kernel.Is32[T]())
-	if err := c.Scratch.Err(); err != nil {
-		return nil, err
-	}
+	out := newLinks(n, atoms, entries, c.Single && kernel.Is32[T]())
 	out.total = parts[0].total
 	for i := range n {
 		out.ptr[i+1] = out.ptr[i]

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 )
@@ -33,7 +32,6 @@ type transposed[T Float] struct {
 	values      []T
 }
 
-// newLayout lies where the links do. If there is no room in files, that is their error, and the layout is of no use.
 func newLayout[T Float](l *Links, factor bool) *layout[T] {
 	out := &layout[T]{links: l, values: weightsOf[T](l)}
 	if !factor {
@@ -41,12 +39,8 @@ func newLayout[T Float](l *Links, factor bool) *layout[T] {
 	}
 	chunk := chunkRows(l.samples())
 	count := (l.n + chunk - 1) / chunk
-	// One array for all chunks: of arrays in files a process can have some ten thousand.
-	ptr, col := mapped.Make[int](l.files, count*(l.atoms+1)), mapped.Make[int32](l.files, len(l.col))
-	values, next := mapped.Make[T](l.files, len(l.col)), make([]int, l.atoms)
-	if l.files.Err() != nil {
-		return out
-	}
+	ptr, col := make([]int, count*(l.atoms+1)), make([]int32, len(l.col)) // of all chunks
+	values, next := make([]T, len(l.col)), make([]int, l.atoms)
 	for q := range count {
 		lo, hi := q*chunk, min((q+1)*chunk, l.n)
 		from, end := l.ptr[lo], l.ptr[hi]
@@ -122,7 +116,7 @@ func partOf[T Float](op Operator) (part[T], error) {
 	} else {
 		out.layout = any(all.double(links, factor)).(*layout[T])
 	}
-	return out, links.files.Err()
+	return out, nil
 }
 
 // table returns the table of x (n rows with the stride ld, a multiple of 16), with the same stride. It is valid until the

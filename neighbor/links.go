@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
@@ -20,8 +19,6 @@ type Links struct {
 	col      []int32   // increasing in a row
 	val      []float64 // > 0
 	single   []float32 // in place of val where they are kept in float32 alone, see Config.Single
-
-	files *mapped.Files // what holds these and what products take; nil: memory
 }
 
 // NewLinks returns the matrix of n samples and the given number of atoms whose row i has weights[ptr[i]:ptr[i+1]] in the
@@ -48,16 +45,13 @@ func NewLinks(n, atoms int, ptr []int, cols []int32, weights []float64) (*Links,
 	return &Links{n: n, atoms: atoms, ptr: ptr, col: cols, val: weights}, nil
 }
 
-// newLinks returns room for so many links, their weights in float32 if single is set; where there is none in files, that is their
-// error.
-func newLinks(files *mapped.Files, n, atoms, entries int, single bool) *Links {
-	l := &Links{
-		n: n, atoms: atoms, ptr: mapped.Make[int](files, n+1), col: mapped.Make[int32](files, entries), files: files,
-	}
+// newLinks returns room for so many links, their weights in float32 if single is set.
+func newLinks(n, atoms, entries int, single bool) *Links {
+	l := &Links{n: n, atoms: atoms, ptr: make([]int, n+1), col: make([]int32, entries)}
 	if single {
-		l.single = mapped.Make[float32](files, entries)
+		l.single = make([]float32, entries)
 	} else {
-		l.val = mapped.Make[float64](files, entries)
+		l.val = make([]float64, entries)
 	}
 	return l
 }
@@ -107,7 +101,7 @@ func weightsOf[T Float](l *Links) []T {
 	if x, ok := any(l.val).([]T); ok && l.single == nil {
 		return x
 	}
-	out := mapped.Make[T](l.files, len(l.col))
+	out := make([]T, len(l.col))
 	for e := range out {
 		out[e] = T(l.weight(e))
 	}

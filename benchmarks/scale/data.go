@@ -82,35 +82,25 @@ func blobs(folder string, n int, dims ...int) (files []string, bytes int64, err 
 	return files, bytes, nil
 }
 
-// copied is a data set some times over: all copies but the first with noise, in random order.
-type copied struct {
+// shuffled is a data set in random order.
+type shuffled struct {
 	set    *dataset.Set
-	times  int
-	jitter float64
-	seed   uint64
 	turned bool // files by columns, which cannot be read in place
 }
 
 // write writes the views as files of a folder and returns them with that of the labels.
-func (c *copied) write(ctx context.Context, folder, path string) (files []string, labels string, err error) {
+func (c *shuffled) write(ctx context.Context, folder, path string) (files []string, labels string, err error) {
 	if c.set, err = dataset.OpenContext(ctx, []string{path}, dataset.Options{Storage: dataset.AllDense}); err != nil {
 		return nil, "", err
 	}
 	if c.set.Labels == nil {
 		return nil, "", errors.New("the data set has no labels")
 	}
-	n := c.set.Samples()
-	order := rand.New(rand.NewPCG(c.seed, 1)).Perm(n * c.times)
+	order := rand.New(rand.NewPCG(1, 1)).Perm(c.set.Samples())
 	for v, x := range c.set.Views {
-		rng := rand.New(rand.NewPCG(2, uint64(v)))
 		path := filepath.Join(folder, "x"+strconv.Itoa(v)+".npy")
 		err := writeNpy(path, len(order), x.Cols, c.turned, func(i int, row []float32) {
-			copy(row, x.Float32[order[i]%n*x.Cols:])
-			for j := range row {
-				if order[i] >= n {
-					row[j] += float32(c.jitter * rng.NormFloat64())
-				}
-			}
+			copy(row, x.Float32[order[i]*x.Cols:])
 		})
 		if err != nil {
 			return nil, "", err
@@ -119,7 +109,7 @@ func (c *copied) write(ctx context.Context, folder, path string) (files []string
 	}
 	truth := make([]int, len(order))
 	for i := range truth {
-		truth[i] = c.set.Labels[order[i]%n]
+		truth[i] = c.set.Labels[order[i]]
 	}
 	text, err := json.Marshal(truth)
 	labels = filepath.Join(folder, "labels.json")

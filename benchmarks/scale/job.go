@@ -134,7 +134,7 @@ func (j *job) open(ctx context.Context) (x []largemvc.View, done func(), err err
 // train fits the views.
 func (j *job) train(ctx context.Context, x []largemvc.View, sum io.Writer, r *result) ([]int, error) {
 	c := *j.Fit
-	c.Machine = machine.Options{Workers: j.Workers, Device: machine.CPU, MaxMemory: j.MaxMemory, Scratch: j.Scratch}
+	c.Machine = machine.Options{Workers: j.Workers, Device: machine.CPU, MaxMemory: j.MaxMemory}
 	out, err := largemvc.Fit(ctx, x, c)
 	if err == nil && j.Then > 0 {
 		c.FitSamples, c.Start.Labels, c.Epochs = 0, out.Labels, j.Then

@@ -1,8 +1,8 @@
 // Command scale measures what docs/scale.md says of data larger than memory, a row of its tables each:
 //
-//	go build -o scale ./benchmarks/scale && ./scale -folder FOLDER [-data mnist3v.npz] [-rows epochs,little,…]
+//	go build -o scale ./benchmarks/scale && ./scale -folder FOLDER [-data mnist3v.npz] [-rows epochs,sample,…]
 //
-// The folder is on the disk that is measured, and has room for 4 GB. The data sets have labels: the rows little, sample and whole
+// The folder is on the disk that is measured, and has room for 4 GB. The data sets have labels: the rows sample and whole
 // are of the first of them, numbers of all; without any these rows are left out.
 //
 // Every fit is a process of its own, in a memory control group where this system lets one be made, so that what it takes is
@@ -29,11 +29,10 @@ import (
 
 // bench is what the flags say.
 type bench struct {
-	ctx                                         context.Context
-	folder, data, labels                        string
-	n, times, epochs, seeds, workers, fit, some int
-	rounds, paper, then                         int
-	jitter                                      float64
+	ctx                          context.Context
+	folder, data, labels         string
+	n, seeds, workers, fit, some int
+	rounds, paper, then          int
 }
 
 func main() {
@@ -41,7 +40,7 @@ func main() {
 	defer stop()
 	b := bench{ctx: ctx}
 	child := flag.String("job", "", "be a process of this program, which starts it")
-	rows := flag.String("rows", "epochs,little,sample,whole,labels,numbers", "the rows to measure")
+	rows := flag.String("rows", "epochs,sample,whole,labels,numbers", "the rows to measure")
 	flag.StringVar(&b.folder, "folder", "", "folder on the disk that is measured, with room for 4 GB")
 	flag.StringVar(&b.data, "data", "", "data sets with labels, separated by commas")
 	flag.StringVar(&b.labels, "labels", "1000000,10000000", "numbers of rows of the row labels")
@@ -49,9 +48,6 @@ func main() {
 	flag.IntVar(&b.n, "n", 262_144, "samples of the row epochs, in views of 784, 342 and 210 features")
 	flag.IntVar(&b.rounds, "rounds", 3, "how many times the row epochs is measured, alternated")
 	flag.IntVar(&b.paper, "paper-epochs", 2, "epochs of each fit of the row epochs")
-	flag.IntVar(&b.times, "times", 4, "how many times over the row little has the data set")
-	flag.Float64Var(&b.jitter, "jitter", 4, "standard deviation of what is added to the values of all copies but the first")
-	flag.IntVar(&b.epochs, "epochs", 100, "epochs of the row little")
 	flag.IntVar(&b.seeds, "seeds", 5, "seeds of the rows sample and numbers")
 	flag.IntVar(&b.fit, "fit-samples", 10_000, "samples that the row sample trains on")
 	flag.IntVar(&b.then, "then", 0, "epochs of a fit on all samples that begins at the labels of the row sample")
@@ -93,10 +89,9 @@ func (b *bench) measure(rows string) error {
 		labelled bool
 		of       func(folder string) error
 	}{
-		"epochs": {false, b.ofEpochs}, "little": {true, b.ofLittle}, "labels": {false, b.ofLabels},
-		"numbers": {true, b.ofNumbers},
-		"sample":  {true, func(folder string) error { return b.ofSample(folder, b.fit) }},
-		"whole":   {true, func(folder string) error { return b.ofSample(folder, 0) }},
+		"epochs": {false, b.ofEpochs}, "labels": {false, b.ofLabels}, "numbers": {true, b.ofNumbers},
+		"sample": {true, func(folder string) error { return b.ofSample(folder, b.fit) }},
+		"whole":  {true, func(folder string) error { return b.ofSample(folder, 0) }},
 	}
 	for name := range strings.SplitSeq(rows, ",") {
 		row, found := known[name]
@@ -215,31 +210,6 @@ func (b *bench) ofEpochs(folder string) error {
 // first is the first data set.
 func (b *bench) first() string { path, _, _ := strings.Cut(b.data, ","); return path }
 
-// ofLittle is the default preset with landmarks in little memory.
-func (b *bench) ofLittle(folder string) error {
-	data := copied{times: b.times, jitter: b.jitter, seed: 1}
-	files, labels, err := data.write(b.ctx, folder, b.first())
-	if err != nil {
-		return err
-	}
-	hash := ""
-	for _, w := range []way{{name: "in memory"}, {"in 512 MiB", 512, 400}, {"in 256 MiB", 256, 256}} {
-		r, err := b.start(job{
-			Files: files, Labels: labels, Streamed: w.limit > 0, Scratch: folder, MaxMemory: int64(w.max) * mib,
-			Fit: &largemvc.Config{Clusters: len(data.set.LabelNames), Epochs: b.epochs},
-		}, w.limit)
-		if err != nil {
-			return err
-		}
-		if w.limit == 0 {
-			hash = r.Hash
-		}
-		fmt.Printf("little: %d samples %s: %v; the bits of memory: %v\n", data.times*data.set.Samples(), w.name, r,
-			r.Hash == hash)
-	}
-	return nil
-}
-
 // scored runs a fit with several seeds and prints each, and the mean scores.
 func (b *bench) scored(name string, j job) error {
 	var mean [3]float64
@@ -262,7 +232,7 @@ func (b *bench) scored(name string, j job) error {
 
 // ofSample is fits on k of the samples; 0: on all.
 func (b *bench) ofSample(folder string, k int) error {
-	data := copied{times: 1, seed: 1}
+	data := shuffled{}
 	files, labels, err := data.write(b.ctx, folder, b.first())
 	if err != nil {
 		return err
@@ -319,7 +289,7 @@ func (b *bench) ofLabels(folder string) error {
 func (b *bench) ofNumbers(folder string) error {
 	for path := range strings.SplitSeq(b.data, ",") {
 		// By columns, so that the rows are made into files of Scratch.
-		data := copied{times: 1, seed: 1, turned: true}
+		data := shuffled{turned: true}
 		files, labels, err := data.write(b.ctx, folder, path)
 		if err != nil {
 			return err

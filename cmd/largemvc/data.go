@@ -154,8 +154,7 @@ func bits(double bool) int {
 func (o *dataOptions) diskFlags(f *flags, of string) {
 	f.bool(&o.fromDisk, "from-disk", "read the rows from the files whenever they are needed, for data larger than memory: "+of)
 	f.string(&o.scratch, "scratch", "`FOLDER` for files that are deleted at the end. With -from-disk it gets what cannot be "+
-		"read row by row as it lies in\nits file (CSV, MATLAB v5, compressed or chunked arrays), and in a fit "+
-		"with neighbours the state that\n-max-memory has no room for; by default both are errors")
+		"read row by row as it lies in\nits file (CSV, MATLAB v5, compressed or chunked arrays); by default that is an error")
 	f.value(oneOf(&o.numbers, dataset.Float32Numbers, dataset.BFloat16Numbers, dataset.Uint8Numbers), "scratch-numbers",
 		"what is converted there: `float32|bfloat16|uint8`. bfloat16 has 8 significant bits in 2 bytes, uint8 256 levels a "+
 			"column in one:\nless to read, less exact (docs/scale.md)")

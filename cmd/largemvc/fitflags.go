@@ -44,8 +44,8 @@ func fitFlags(o *fitOptions) *flags {
 	o.dataFlags(f)
 	f.float(&o.missing, "missing", 0, "`RATE`, the share of the view rows that is taken away at random by -seed, at "+
 		"least one view of a sample being\nkept; 0: none. For tests with complete data")
-	o.diskFlags(f, "what is kept for each sample is in\nmemory or, where -max-memory has no room for it, in -scratch. "+
-		"-fit-samples trains on a part")
+	o.diskFlags(f, "what is kept for each sample is in\nmemory or, without neighbours, computed again where "+
+		"-max-memory has no room for it. -fit-samples trains on a part")
 	f.output(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
 		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in what "+
 		"-read-out makes of H;\n"+interrupted+"; - is standard output; none by default")
@@ -203,7 +203,6 @@ func (o *fitOptions) configure() {
 		o.config.Epochs = largemvc.None
 	}
 	o.config.Float64 = o.float == "64"
-	o.config.Machine.Scratch = o.scratch
 	if o.fromDisk {
 		o.config.Machine.MaxMemory = int64(o.maxMemory) << 20
 	}

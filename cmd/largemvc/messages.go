@@ -33,7 +33,7 @@ var flagNames = strings.NewReplacer("set Options.MissingRows", "give -missing-ro
 	"Options.Decimal", "-decimal", "Options.Header", "-header", "read them with Options.Float", "give fit -float",
 	"put the features in the order of FeatureNames", "give -match-features", "Options.Table", "-view",
 	"Options.Scratch", "-scratch", "two views of Table are", "two views (-view) are",
-	"Machine.MaxMemory allows", "-max-memory allows", "a folder Machine.Scratch", "-scratch FOLDER",
-	"files of Machine.Scratch", "files of -scratch", "a single goroutine, Machine.Workers 1,", "-workers 1",
+	"Machine.MaxMemory allows", "-max-memory allows", "joined by Machine.Comm", "joined by -mpi",
+	"a single goroutine, Machine.Workers 1,", "-workers 1",
 	"FitSamples trains on", "-fit-samples trains on", "want 1 to FitSamples", "want 1 to the number of -fit-samples",
 	"number of Epochs can", "number of -epochs can")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -31,6 +30,7 @@ func TestMessagesNameFlags(t *testing.T) {
 		args []string
 		want string
 	}{
+		{append(disk, "1"), "; several processes, joined by -mpi,"},
 		{append(disk, "1"), "-max-memory allows 1.0 MiB; -fit-samples trains on some"},
 		{append(large, "-fit-samples", "2"), "Clusters is 3, want 1 to the number of -fit-samples, 2"},
 		{[]string{"inspect", "-view", "v=a", "-view", "v=b", table}, "two views (-view) are named v"},
@@ -41,12 +41,4 @@ func TestMessagesNameFlags(t *testing.T) {
 			t.Errorf("%q: status %d, %s", test.args, status, stderr)
 		}
 	}
-	// Somewhere between is a bound that state in files keeps.
-	for most := 2; most < 60; most++ {
-		_, _, stderr := runLine(append(disk, strconv.Itoa(most))...)
-		if strings.Contains(stderr, "with -scratch FOLDER, which gets") {
-			return
-		}
-	}
-	t.Error("no bound offers -scratch")
 }

@@ -99,7 +99,7 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 	c, err := largemvc.Resume(ctx, in.views, o.resume, func(c *largemvc.Config) {
 		read = true
 		c.Progress, c.Machine.Overwrite = asked.Progress, !o.looksAgain()
-		c.Machine.MaxMemory, c.Machine.Scratch = asked.Machine.MaxMemory, asked.Machine.Scratch
+		c.Machine.MaxMemory = asked.Machine.MaxMemory
 		c.Machine.Comm = asked.Machine.Comm
 		if info, err := os.Stat(o.resume); err == nil && !info.Mode().IsRegular() {
 			c.Checkpoint.Path = "" // a pipe cannot be replaced by the next state

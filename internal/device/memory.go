@@ -44,6 +44,18 @@ func (m *memory) take(bytes int64, format string, args ...any) Ptr {
 	return p
 }
 
+// takeViews returns an array for each view, of the bytes that it needs, takeEach arrays of the same size.
+func (m *memory) takeViews(views int, bytes func(v int) int64, format string, args ...any) (out []Ptr) {
+	for v := range views {
+		out = append(out, m.take(bytes(v), format+" of view %d", append(args, v)...))
+	}
+	return out
+}
+
+func (m *memory) takeEach(views int, bytes int64, format string, args ...any) []Ptr {
+	return m.takeViews(views, func(int) int64 { return bytes }, format, args...)
+}
+
 // give gives one array back.
 func (m *memory) give(p Ptr) error {
 	m.taken = slices.DeleteFunc(m.taken, func(q Ptr) bool { return q == p })

@@ -62,12 +62,21 @@ func Selftest(ctx context.Context, drv Driver, most int, tell func(Check) error)
 	return nil
 }
 
-// run makes the network and its data from one seed.
-func (t *trial) run(ctx context.Context, drv Driver, tell func(Check) error) error {
-	spec := engine.Spec{Samples: t.samples, Dims: t.dims, Anchors: t.anchors, Layers: 2, Noise: true, Anchored: true}
+// trialNetwork is the network of a trial and its data.
+type trialNetwork struct {
+	*trial
+	spec  engine.Spec
+	x     [][]float32
+	start [][]float64
+	q     *engine.Params
+}
+
+// network makes the network and its data from one seed.
+func (t *trial) network() (*trialNetwork, error) {
+	net := &trialNetwork{trial: t, spec: engine.Spec{
+		Samples: t.samples, Dims: t.dims, Anchors: t.anchors, Layers: 2, Noise: true, Anchored: true,
+	}}
 	rng := rand.New(rand.NewPCG(uint64(t.samples), 1))
-	var x [][]float32
-	var start [][]float64
 	for _, d := range t.dims {
 		centres, sums := make([]float32, t.anchors*d), make([]float64, t.anchors*d)
 		for j := range centres {
@@ -84,12 +93,12 @@ func (t *trial) run(ctx context.Context, drv Driver, tell func(Check) error) err
 		var polar linalg.Polar
 		p := make([]float64, t.anchors*d)
 		if err := polar.Factor(t.anchors, d, sums, p); err != nil {
-			return err
+			return nil, err
 		}
-		x, start = append(x, xv), append(start, p)
-		spec.LossWeights = append(spec.LossWeights, 1/(float64(t.samples)*float64(d)))
+		net.x, net.start = append(net.x, xv), append(net.start, p)
+		net.spec.LossWeights = append(net.spec.LossWeights, 1/(float64(t.samples)*float64(d)))
 	}
-	q := engine.NewParams(&spec)
+	q := engine.NewParams(&net.spec)
 	for l := range q.Theta {
 		q.Theta[l] = 0.05
 		for v, d := range t.dims {
@@ -99,22 +108,26 @@ func (t *trial) run(ctx context.Context, drv Driver, tell func(Check) error) err
 	for j := range t.anchors {
 		q.R[j*(t.anchors+1)], q.U[j*(t.anchors+1)] = 0.4, 0.6
 	}
-	exact, _, err := epochOf(ctx, &spec, start, q, 0, func() (engine.Shard, error) {
-		return engine.NewMemory(&spec, 0, dense[float64](t, x), nil, nil, true)
-	})
+	net.q = q
+	return net, nil
+}
+
+// run compares an epoch of the network on the device with one on the CPU, and then the products of the stages.
+func (t *trial) run(ctx context.Context, drv Driver, tell func(Check) error) error {
+	net, err := t.network()
 	if err != nil {
 		return err
 	}
-	here, cpu, err := epochOf(ctx, &spec, start, q, 1, func() (engine.Shard, error) {
-		return engine.NewMemory(&spec, 0, dense[float32](t, x), nil, nil, true)
-	})
+	exact, _, err := net.epoch(ctx, 0, onHost[float64])
+	if err != nil {
+		return err
+	}
+	here, cpu, err := net.epoch(ctx, 1, onHost[float32])
 	if err != nil {
 		return err
 	}
 	size := fmt.Sprintf("%d × %d, m = %d", t.samples, t.features(), t.anchors)
-	got, seconds, err := epochOf(ctx, &spec, start, q, selftestRounds, func() (engine.Shard, error) {
-		return New(drv, &spec, dense[float32](t, x), nil, nil, true)
-	})
+	got, seconds, err := net.epoch(ctx, selftestRounds, onDriver[float32](drv))
 	if err != nil {
 		return err
 	}
@@ -131,9 +144,7 @@ func (t *trial) run(ctx context.Context, drv Driver, tell func(Check) error) err
 	if t.samples > fewRows { // The products by halves and the sums of many rows are what large trials are for.
 		return nil
 	}
-	if got, _, err = epochOf(ctx, &spec, start, q, 0, func() (engine.Shard, error) {
-		return New(drv, &spec, dense[float64](t, x), nil, nil, true)
-	}); err != nil {
+	if got, _, err = net.epoch(ctx, 0, onDriver[float64](drv)); err != nil {
 		return err
 	}
 	for i, name := range outcomes {
@@ -141,20 +152,33 @@ func (t *trial) run(ctx context.Context, drv Driver, tell func(Check) error) err
 			return err
 		}
 	}
-	return t.stages(ctx, drv, x, size, tell)
+	return t.stages(ctx, drv, net.x, size, tell)
+}
+
+// onHost makes a shard of the network in memory, onDriver one on a device.
+func onHost[T kernel.Float](net *trialNetwork) (engine.Shard, error) {
+	return engine.NewMemory(&net.spec, 0, dense[T](net.trial, net.x), nil, nil, true)
+}
+
+func onDriver[T kernel.Float](drv Driver) func(*trialNetwork) (engine.Shard, error) {
+	return func(net *trialNetwork) (engine.Shard, error) {
+		return New(drv, &net.spec, dense[T](net.trial, net.x), nil, nil, true)
+	}
 }
 
 // outcomes are what an epoch is compared by.
 var outcomes = []string{"loss", "H", "anchors", "gradients"}
 
-// epochOf returns the outcomes of an epoch, and the median time of some more.
-func epochOf(ctx context.Context, spec *engine.Spec, start [][]float64, q *engine.Params, rounds int,
-	shard func() (engine.Shard, error)) (out [][]float64, seconds float64, err error) {
-	s, err := shard()
+// epoch returns the outcomes of an epoch, and the median time of some more.
+func (t *trialNetwork) epoch(
+	ctx context.Context, rounds int, shard func(*trialNetwork) (engine.Shard, error),
+) (out [][]float64, seconds float64, err error) {
+	s, err := shard(t)
 	if err != nil {
 		return nil, 0, err
 	}
-	net, err := engine.NewNet(*spec, []engine.Shard{s}, engine.InOrder{}, start)
+	spec := &t.spec
+	net, err := engine.NewNet(*spec, []engine.Shard{s}, engine.InOrder{}, t.start)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -165,7 +189,7 @@ func epochOf(ctx context.Context, spec *engine.Spec, start [][]float64, q *engin
 	}()
 	g := engine.NewParams(spec)
 	epoch := func() error {
-		if _, err := net.Forward(ctx, q, true); err != nil {
+		if _, err := net.Forward(ctx, t.q, true); err != nil {
 			return err
 		}
 		return net.Backward(ctx, 1, g)
@@ -203,11 +227,52 @@ func epochOf(ctx context.Context, spec *engine.Spec, start [][]float64, q *engin
 
 // stages compares the products of the stages around the network.
 func (t *trial) stages(ctx context.Context, drv Driver, x [][]float32, size string, tell func(Check) error) error {
-	n, k, total := t.samples, 5, t.features()
+	const k = 5
+	n := t.samples
 	r, err := NewRows(drv, dense[float32](t, x), nil, rows.Use{Columns: k, Keep: 1, Sums: true})
 	if err != nil {
 		return err
 	}
+	want := t.products(x, k)
+	got := make([]float32, n*k)
+	if err := r.Project(ctx, want.b, k, got, k); err != nil {
+		return err
+	}
+	gram, err := r.GramTimes(ctx, want.g, k)
+	if err != nil {
+		return err
+	}
+	columns, bias := make([][]float32, len(want.b)), make([]float64, len(want.b)*k)
+	for v, b := range want.b {
+		columns[v] = kernel.Convert[float32](b)
+	}
+	column, score, err := r.Nearest(ctx, columns, bias, 1, -1)
+	if err != nil {
+		return err
+	}
+	for _, c := range []Check{
+		{What: size + ": projection", Off: offBy(kernel.Float64s(got), want.y), Allowed: 1e-5},
+		{What: size + ": Gram times matrix", Off: offBy(gram, want.sums), Allowed: 1e-5},
+		{What: size + ": nearest columns, share of others", Off: want.wrongColumns(column, score) / float64(n)},
+	} {
+		if err := tell(c); err != nil {
+			return err
+		}
+	}
+	return r.Close()
+}
+
+// products are those of the stages, made here: of all views side by side, X, with G, the first k rows of it.
+type products struct {
+	k    int
+	g, y []float64   // G, and X·Gᵀ
+	b    [][]float64 // G by views
+	sums []float64   // G·Xᵀ·X
+}
+
+// products makes the products of the data with k rows.
+func (t *trial) products(x [][]float32, k int) products {
+	n, total := t.samples, t.features()
 	joint := make([]float64, n*total) // the views side by side
 	for i, at := 0, 0; i < n; i++ {
 		for v, d := range t.dims {
@@ -215,60 +280,40 @@ func (t *trial) stages(ctx context.Context, drv Driver, x [][]float32, size stri
 			at += d
 		}
 	}
-	g := joint[:k*total]
-	b, from := make([][]float64, len(t.dims)), 0
+	out := products{
+		k: k, g: joint[:k*total], b: make([][]float64, len(t.dims)), y: make([]float64, n*k), sums: make([]float64, k*total),
+	}
+	from := 0
 	for v, d := range t.dims {
 		for j := range k {
-			b[v] = append(b[v], g[j*total+from:j*total+from+d]...)
+			out.b[v] = append(out.b[v], out.g[j*total+from:j*total+from+d]...)
 		}
 		from += d
 	}
-	y, sums := make([]float64, n*k), make([]float64, k*total)
 	for i := range n {
 		row := joint[i*total : (i+1)*total]
 		for j := range k {
 			for p, e := range row {
-				y[i*k+j] += g[j*total+p] * e
+				out.y[i*k+j] += out.g[j*total+p] * e
 			}
 			for p, e := range row {
-				sums[j*total+p] += y[i*k+j] * e
+				out.sums[j*total+p] += out.y[i*k+j] * e
 			}
 		}
 	}
-	got := make([]float32, n*k)
-	if err := r.Project(ctx, b, k, got, k); err != nil {
-		return err
-	}
-	gram, err := r.GramTimes(ctx, g, k)
-	if err != nil {
-		return err
-	}
-	columns, bias := make([][]float32, len(b)), make([]float64, len(b)*k)
-	for v := range b {
-		columns[v] = kernel.Convert[float32](b[v])
-	}
-	column, score, err := r.Nearest(ctx, columns, bias, 1, -1)
-	if err != nil {
-		return err
-	}
-	wrong := 0.0
-	for i := range n {
-		least := slices.Min(y[i*k : (i+1)*k])
+	return out
+}
+
+// wrongColumns counts the samples whose nearest column, by the lowest product, is another one or has another score.
+func (w *products) wrongColumns(column []int32, score []float64) (wrong float64) {
+	for i, j := range column {
+		least := slices.Min(w.y[i*w.k : (i+1)*w.k])
 		most := 1e-4 * math.Abs(least)
-		if j := int(column[i]); j < 0 || math.Abs(y[i*k+j]-least) > most || math.Abs(score[i]-least) > most {
+		if j < 0 || math.Abs(w.y[i*w.k+int(j)]-least) > most || math.Abs(score[i]-least) > most {
 			wrong++
 		}
 	}
-	for _, c := range []Check{
-		{What: size + ": projection", Off: offBy(kernel.Float64s(got), y), Allowed: 1e-5},
-		{What: size + ": Gram times matrix", Off: offBy(gram, sums), Allowed: 1e-5},
-		{What: size + ": nearest columns, share of others", Off: wrong / float64(n)},
-	} {
-		if err := tell(c); err != nil {
-			return err
-		}
-	}
-	return r.Close()
+	return wrong
 }
 
 // offBy is ‖a − b‖/‖b‖.

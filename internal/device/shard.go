@@ -98,28 +98,33 @@ func newPlan[T kernel.Float](spec *engine.Spec, masked []bool, start, training b
 	return p, checkSizes(p.n, p.dims, p.m, p.chunks)
 }
 
+// rowBytes is the size of n rows of m numbers.
+func (p *plan) rowBytes() int64 { return int64(p.n) * int64(p.ld) * p.size }
+
 // allocate takes all arrays from mem.
 func (s *state) allocate(spec *engine.Spec, p *plan, mem *memory) {
-	n, views, layers := int64(p.n), len(p.dims), p.layers
-	rowState := n * int64(p.ld) * p.size
-	perView := func(bytes func(v int) int64, format string, args ...any) (out []Ptr) {
-		for v := range views {
-			out = append(out, mem.take(bytes(v), format+" of view %d", append(args, v)...))
-		}
-		return out
-	}
-	each := func(bytes int64) func(int) int64 { return func(int) int64 { return bytes } }
-	s.x = perView(func(v int) int64 { return n * int64(p.ldx[v]) * p.size }, "X")
-	s.norms = perView(each(n*8), "squared norms")
+	n, views := int64(p.n), len(p.dims)
+	masked := func(v int) int64 { return n * p.size * int64(toInt(p.masked[v])) }
+	s.x = mem.takeViews(views, func(v int) int64 { return n * int64(p.ldx[v]) * p.size }, "X")
+	s.norms = mem.takeEach(views, n*8, "squared norms")
 	s.full = mem.take(n*p.size, "weights")
-	s.present = perView(func(v int) int64 { return n * p.size * int64(toInt(p.masked[v])) }, "mask")
-	s.weight = perView(func(v int) int64 { return n * p.size * int64(toInt(p.masked[v])) }, "weights")
+	s.present = mem.takeViews(views, masked, "mask")
+	s.weight = mem.takeViews(views, masked, "weights")
 	for v, masked := range p.masked {
 		if !masked {
 			s.weight[v] = s.full
 		}
 	}
+	s.allocateLayers(spec, p, mem)
+	s.allocateWork(p, mem)
+	s.constant = mem.take(int64(p.constants.length)*p.size, "constants")
+	s.sum = mem.take(int64(p.sums.length)*8, "sums")
+}
 
+// allocateLayers takes the state that the rows have in each layer.
+func (s *state) allocateLayers(spec *engine.Spec, p *plan, mem *memory) {
+	n, layers, views := int64(p.n), p.layers, len(p.dims)
+	rowState := p.rowBytes()
 	s.h = make([]Ptr, layers+1)
 	if p.start {
 		s.h[0] = mem.take(rowState, "H_0")
@@ -132,20 +137,20 @@ func (s *state) allocate(spec *engine.Spec, p *plan, mem *memory) {
 		stored = layers
 	}
 	for l := range stored {
-		s.y = append(s.y, perView(each(rowState), "Y_%d", l))
+		s.y = append(s.y, mem.takeEach(views, rowState, "Y_%d", l))
 	}
 	none := make([]Ptr, views)
 	s.trust, s.norm, s.direct, s.pattern, s.a = [][]Ptr{none}, [][]Ptr{none}, [][]Ptr{none}, [][]Ptr{none}, [][]Ptr{none}
 	for l := 1; l <= layers; l++ {
 		trust, norm, direct, pattern, a := none, none, none, none, none
 		if spec.Noise {
-			trust, norm = perView(each(n*p.size), "t_%d", l), perView(each(n*p.size), "r_%d", l)
-			direct = perView(each(n), "direct residuals of layer %d", l)
+			trust, norm = mem.takeEach(views, n*p.size, "t_%d", l), mem.takeEach(views, n*p.size, "r_%d", l)
+			direct = mem.takeEach(views, n, "direct residuals of layer %d", l)
 		}
 		if spec.Represent == engine.ReLU {
-			pattern = perView(each(n*int64(p.ld)/4), "pattern of layer %d", l)
+			pattern = mem.takeEach(views, n*int64(p.ld)/4, "pattern of layer %d", l)
 		} else if p.training {
-			a = perView(each(rowState), "A_%d", l)
+			a = mem.takeEach(views, rowState, "A_%d", l)
 		}
 		s.trust, s.norm, s.direct = append(s.trust, trust), append(s.norm, norm), append(s.direct, direct)
 		s.pattern, s.a = append(s.pattern, pattern), append(s.a, a)
@@ -156,9 +161,13 @@ func (s *state) allocate(spec *engine.Spec, p *plan, mem *memory) {
 	}
 	if p.training {
 		s.dh = mem.take(rowState, "dH")
-		s.dt = perView(each(n*p.size), "dt")
+		s.dt = mem.takeEach(views, n*p.size, "dt")
 	}
+}
 
+// allocateWork takes what a pass works in.
+func (s *state) allocateWork(p *plan, mem *memory) {
+	n, views := int64(p.n), len(p.dims)
 	widest := p.m
 	for _, d := range p.dims {
 		widest = max(widest, d)
@@ -169,12 +178,12 @@ func (s *state) allocate(spec *engine.Spec, p *plan, mem *memory) {
 		scratch = len(s.scratch)
 	}
 	for i := range scratch {
-		s.scratch[i] = mem.take(rowState, "scratch rows %d", i)
+		s.scratch[i] = mem.take(p.rowBytes(), "scratch rows %d", i)
 	}
 	s.q, s.flags = mem.take(n*8, "squared residuals"), mem.take(n, "direct residuals")
 	s.rowC, s.rowW, s.rowR = mem.take(n*p.size, "row factors"), mem.take(n*p.size, "row weights"), mem.take(n*p.size, "row rests")
 	if p.training {
-		s.minus = perView(each(n*p.size), "factors of H in dY")
+		s.minus = mem.takeEach(views, n*p.size, "factors of H in dY")
 	}
 	s.values = mem.take(n*int64(views+1)*8, "row sums")
 	if p.mayTensor() {
@@ -186,8 +195,6 @@ func (s *state) allocate(spec *engine.Spec, p *plan, mem *memory) {
 		s.maxima = mem.take(4*maximaBlocks, "largest values")
 	}
 	s.valueParts = mem.take(int64(p.chunks*(views+1))*8, "row sums of the chunks")
-	s.constant = mem.take(int64(p.constants.length)*p.size, "constants")
-	s.sum = mem.take(int64(p.sums.length)*8, "sums")
 }
 
 // Bytes returns the memory that a shard of the views x takes on a device, as New would.

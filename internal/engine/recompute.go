@@ -146,10 +146,9 @@ func (s *Recomputed[T]) rowsOf(worker int) *ownRows[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for worker >= len(s.own) {
-		spec := *s.base.spec
-		spec.Scratch = nil
 		m := &Memory[T]{
-			spec: &spec, n: s.base.block, ld: s.base.ld, present: make([][]T, len(s.base.x)), weight: make([][]T, len(s.base.x)),
+			spec: s.base.spec, n: s.base.block, ld: s.base.ld,
+			present: make([][]T, len(s.base.x)), weight: make([][]T, len(s.base.x)),
 		}
 		own := &ownRows[T]{Memory: m}
 		for _, x := range s.base.x {

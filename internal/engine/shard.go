@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 )
@@ -100,7 +99,7 @@ func newMemoryWithin[T kernel.Float](
 		return nil, err
 	}
 	s.allocate(h0, training, spare)
-	return s, spec.Scratch.Err()
+	return s, nil
 }
 
 // newMemory returns a shard without state.
@@ -197,8 +196,8 @@ func all(b []bool) bool {
 
 func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
 	sp, views, spare := s.spec, len(s.x), slices.Clone(spare)
-	values := func() []T { return mapped.Make[T](sp.Scratch, s.n) }
-	state := func() []T { return mapped.Make[T](sp.Scratch, s.n*s.ld) }
+	values := func() []T { return make([]T, s.n) }
+	state := func() []T { return make([]T, s.n*s.ld) }
 	spared := func() []T { // in spare memory, where there is room
 		size := s.n * s.ld
 		at := slices.IndexFunc(spare, func(x []T) bool { return len(x) >= size })
@@ -216,7 +215,7 @@ func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
 	}
 	if h0 != nil {
 		s.h[0] = state()
-		for i := 0; i < s.n && s.h[0] != nil; i++ {
+		for i := range s.n {
 			for j := range sp.Anchors {
 				s.h[0][i*s.ld+j] = T(h0[i*sp.Anchors+j])
 			}
@@ -244,12 +243,12 @@ func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
 		s.pattern[l], s.a[l] = make([][]uint8, views), make([][]T, views)
 		for v := range views {
 			if sp.Noise {
-				s.trust[l][v], s.resid[l][v], s.direct[l][v] = values(), values(), mapped.Make[uint8](sp.Scratch, s.n)
+				s.trust[l][v], s.resid[l][v], s.direct[l][v] = values(), values(), make([]uint8, s.n)
 			}
 			if sp.Represent == SELU && training {
 				s.a[l][v] = state()
 			} else if sp.Represent == ReLU {
-				s.pattern[l][v] = mapped.Make[uint8](sp.Scratch, s.n*s.ld/4)
+				s.pattern[l][v] = make([]uint8, s.n*s.ld/4)
 			}
 		}
 	}
@@ -267,7 +266,7 @@ func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
 	}
 	s.norms = make([][]float64, views)
 	for v := range views {
-		s.norms[v] = mapped.Make[float64](sp.Scratch, s.n)
+		s.norms[v] = make([]float64, s.n)
 	}
 }
 

@@ -17,8 +17,6 @@ package engine
 
 import (
 	"fmt"
-
-	"github.com/largemvc/largemvc/internal/mapped"
 )
 
 // Spec is the shape of a network: everything that does not change while it trains.
@@ -40,8 +38,6 @@ type Spec struct {
 
 	Floor   float64 // of singular values in the backward pass, relative to the largest; 0: 1e-10
 	Workers int     // goroutines; 0: GOMAXPROCS
-
-	Scratch *mapped.Files // what holds the state of the rows; nil: memory
 }
 
 func (s *Spec) check() error {

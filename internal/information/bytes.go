@@ -23,16 +23,11 @@ func NeighborBytes(n, m, atoms, workers int, size int64) int64 {
 	chunks := (n + parallel.MaxChunk - 1) / parallel.MaxChunk
 	wide := int64(parallel.Workers(workers))
 	parts := 2*wide + 2 + int64(bits.Len(uint(chunks)))
-	return AssignedBytes(n, m, atoms, size) + int64(atoms)*(parts*8+(wide+1)*size)*int64(kernel.Pad(m))
-}
-
-// AssignedBytes is the part of NeighborBytes that grows with n.
-func AssignedBytes(n, m, atoms int, size int64) int64 {
 	rows := int64(2)
 	if atoms > 0 {
 		rows = 1
 	}
-	return rows * int64(n) * size * int64(kernel.Pad(m))
+	return (rows*int64(n)*size + int64(atoms)*(parts*8+(wide+1)*size)) * int64(kernel.Pad(m))
 }
 
 // LabelScoreBytes is the memory of a LabelScore of n samples in m clusters.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -36,8 +35,6 @@ type Regression struct {
 	Seed       uint64      // of the search for the directions
 	Workers    int         // goroutines; 0: GOMAXPROCS
 	Device     rows.Device // of the products of that search; nil: they are made here
-
-	Scratch *mapped.Files // what holds the rows in their directions; nil: memory
 }
 
 // LeaveOneOut predicts every sample's value from those of all other samples, by ridge regression on its features. For the
@@ -112,7 +109,7 @@ func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c R
 	r := &LeaveOneOut[T]{n: n, rank: min(c.Directions, total, width)}
 	r.ld = kernel.Pad(r.rank)
 	basis, y, err := spectral.FindAndProject(ctx, x, spectral.Config{
-		Rank: r.rank, Iterations: directionPasses, Seed: c.Seed, Workers: c.Workers, Device: c.Device, Scratch: c.Scratch})
+		Rank: r.rank, Iterations: directionPasses, Seed: c.Seed, Workers: c.Workers, Device: c.Device})
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/neighbor"
 )
@@ -45,8 +44,6 @@ type TermsOptions[T kernel.Float] struct {
 	Temperature float64           // of the softmax; 0: DefaultTemperature
 	Workers     int
 	Samples     int // of all ranks; 0: those that the terms are made for
-
-	Scratch *mapped.Files // what holds what is kept for a sample; nil: memory
 }
 
 // NewTerms returns the terms of n samples for m clusters, at least 2.
@@ -57,7 +54,7 @@ func NewTerms[T kernel.Float](n, m int, o TermsOptions[T]) (*Terms[T], error) {
 	if m < 2 || o.Neighbors == 0 && o.HeldOut == 0 {
 		return nil, errors.New("terms of fewer than two clusters, or without a weight")
 	}
-	rows := func() []T { return mapped.Make[T](o.Scratch, n*s.ld) }
+	rows := func() []T { return make([]T, n*s.ld) }
 	s.chunk, s.q = parallel.ChunkRows(all, parallel.MaxChunk), rows()
 	if o.Neighbors != 0 {
 		var err error
@@ -83,7 +80,7 @@ func NewTerms[T kernel.Float](n, m int, o TermsOptions[T]) (*Terms[T], error) {
 	}
 	s.totals = NewTotals(totals)
 	s.scratch = make([]*termScratch[T], parallel.Workers(o.Workers))
-	return s, o.Scratch.Err()
+	return s, nil
 }
 
 // Chunk is the number of rows of a chunk.

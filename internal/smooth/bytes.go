@@ -15,7 +15,6 @@ type Bytes struct {
 	Columns []int // of the inputs
 	Inputs  int64 // what holds their rows, the caller's own views among it where they are replaced
 	Graph   int64 // of the neighbours, with what new samples need
-	Links   int64 // of Graph, what lies where the inputs do
 	Work    int64 // of the smoothing, and of filling before it, given back after it
 	Start   int64 // what the search of the start sees in their place, given back after it; 0 if no sample lacks a view
 	Atoms   int   // landmarks of all spaces; 0 with exact neighbours
@@ -74,7 +73,7 @@ func (o Options) Bytes(views []view.View, size int64) Bytes {
 			out.Idle = append(out.Idle, f)
 		}
 	}
-	out.Graph, out.Links = o.graphBytes(n, out.Columns, size, lacking(views))
+	out.Graph = o.graphBytes(n, out.Columns, size, lacking(views))
 	var filled int64
 	for _, k := range out.Columns {
 		filled += int64(n) * int64(neighbor.Stride(k)) * size
@@ -104,8 +103,8 @@ func lacking(views []view.View) bool {
 	return slices.ContainsFunc(views, func(x view.View) bool { return slices.Contains(x.Present, false) })
 }
 
-// graphBytes is the memory of a Graph and of the filters, and of it that of the links to landmarks.
-func (o Options) graphBytes(n int, columns []int, size int64, lacking bool) (all, links int64) {
+// graphBytes is the memory of a Graph and of the filters.
+func (o Options) graphBytes(n int, columns []int, size int64, lacking bool) int64 {
 	spaces := int64(len(columns) + len(o.Kind.Parts()))
 	rows, stride := int64(n), int64(0)
 	for _, k := range columns {
@@ -113,13 +112,13 @@ func (o Options) graphBytes(n int, columns []int, size int64, lacking bool) (all
 	}
 	if o.exact(n) { // inputs before smoothing, filter tables; lists; edges with their layout
 		k := int64(min(o.Neighbors, n))
-		return 2*rows*stride*size + rows*k*spaces*12 + rows*k*spaces*(12+size), 0
+		return 2*rows*stride*size + rows*k*spaces*12 + rows*k*spaces*(12+size)
 	}
-	links = rows * nearestLandmarks * spaces * (16 + 2*size)
+	links := rows * nearestLandmarks * spaces * (16 + 2*size)
 	if lacking && size < 8 { // their weights in float64 too
 		links += rows * nearestLandmarks * spaces * 8
 	}
-	return links + o.landmarks(n)*spaces*stride*size, links
+	return links + o.landmarks(n)*spaces*stride*size
 }
 
 // landmarks is the number of landmarks of a space.

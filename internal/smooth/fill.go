@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -82,10 +81,7 @@ func (s *Inputs[T]) fill(ctx context.Context, blocks []neighbor.Block[T], v int,
 			f.taken += width
 			continue
 		}
-		blocks[k] = neighbor.Block[T]{X: mapped.Make[T](o.Scratch, x.Rows*width), Ld: width, Cols: in.Columns, Present: x.Present}
-	}
-	if err := o.Scratch.Err(); err != nil {
-		return err
+		blocks[k] = neighbor.Block[T]{X: make([]T, x.Rows*width), Ld: width, Cols: in.Columns, Present: x.Present}
 	}
 	buffers := make([][][]T, parallel.Workers(o.Workers))
 	return parallel.For(ctx, o.Workers, (x.Rows+fillRows-1)/fillRows, func(worker, q int) error {

@@ -124,7 +124,7 @@ func (s *Inputs[T]) Join(ctx context.Context, blocks, filled []neighbor.Block[T]
 func (o Options) index(n int) neighbor.Config {
 	cfg := neighbor.Config{
 		Neighbors: o.Neighbors, ExactUpTo: -1, Landmarks: min(o.Landmarks, n), Nearest: nearestOf(n),
-		Seed: o.Seed, Workers: o.Workers, Device: o.Device, Scratch: o.Scratch, Adapt: true,
+		Seed: o.Seed, Workers: o.Workers, Device: o.Device, Adapt: true,
 	}
 	if o.Landmarks > 0 {
 		cfg.Nearest = nearestOf(cfg.Landmarks)

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/ranks"
@@ -32,8 +31,6 @@ type Options struct {
 	Seed       uint64 // of the directions and the landmarks
 	Workers    int
 	Overwrite  bool // inputs may take the place of the views in the caller's memory
-
-	Scratch *mapped.Files // what holds the inputs and the links to landmarks; nil: memory
 
 	// Device makes the products of the searches for directions and neighbours; nil: they are made here. Rows are taken to their
 	// directions here in any case, for those of a new sample are to have the bits of an equal one in training.

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -44,10 +43,7 @@ func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg
 			}
 		}
 		ld := kernel.Pad(len(b.S))
-		y := mapped.Make[T](cfg.Scratch, n*ld)
-		if err := cfg.Scratch.Err(); err != nil {
-			return nil, nil, err
-		}
+		y := make([]T, n*ld)
 		if p == nil {
 			return b, y, project(ctx, b, x, cfg.Workers, y)
 		}

@@ -14,7 +14,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/mapped"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -34,8 +33,6 @@ type Config struct {
 
 	// Device, if not nil, makes the products with the rows.
 	Device rows.Device
-
-	Scratch *mapped.Files // what holds the rows of FindAndProject; nil: memory
 }
 
 func (c *Config) oversample() int { return cmp.Or(c.Oversample, 10) }
