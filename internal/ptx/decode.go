@@ -59,7 +59,7 @@ func (c *compiler) accessed() (t typ, n int, err error) {
 	}
 	t, ok := types[o.mods[max(len(o.mods)-1, 0)]]
 	if !ok || t.bits < 8 {
-		return t, 0, wrong(c.in.line, "unknown instruction %s", o.text)
+		return t, 0, c.unknown()
 	}
 	if n = o.vector(); n*t.bits > 128 {
 		return t, 0, c.wrong("more than 128 bits")
@@ -69,7 +69,7 @@ func (c *compiler) accessed() (t typ, n int, err error) {
 
 func (c *compiler) load(st *step) error {
 	if len(c.in.op.mods) == 0 {
-		return wrong(c.in.line, "unknown instruction %s", c.in.op.text)
+		return c.unknown()
 	}
 	t, n, err := c.accessed()
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *compiler) load(st *step) error {
 
 func (c *compiler) store(st *step) error {
 	if len(c.in.op.mods) == 0 {
-		return wrong(c.in.line, "unknown instruction %s", c.in.op.text)
+		return c.unknown()
 	}
 	t, n, err := c.accessed()
 	if err != nil {
@@ -149,7 +149,7 @@ func (c *compiler) async(st *step) error {
 	case "async.ca.shared.global", "async.cg.shared.global",
 		"async.ca.shared::cta.global", "async.cg.shared::cta.global":
 	default:
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	if len(in.args) != 3 && len(in.args) != 4 {
 		return c.wrong("%d operands", len(in.args))
@@ -189,14 +189,14 @@ var atomicMods = map[string]bool{
 func (c *compiler) atomic(st *step) error {
 	in := c.in
 	if len(in.op.mods) == 0 {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	if err := c.known(atomicMods); err != nil {
 		return err
 	}
 	t, ok := types[in.op.mods[len(in.op.mods)-1]]
 	if !ok || t.bits < 32 {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	op := ""
 	for _, m := range in.op.mods[:len(in.op.mods)-1] {
@@ -207,7 +207,7 @@ func (c *compiler) atomic(st *step) error {
 	}
 	f := atomicFunction(op, t)
 	if f == nil {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	args, result := in.args, -1
 	if in.op.base == "atom" {

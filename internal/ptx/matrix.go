@@ -147,7 +147,7 @@ func (c *compiler) matrix(st *step) error {
 	in := c.in
 	mods := in.op.mods
 	if len(mods) < 3 || mods[0] != "sync" || mods[1] != "aligned" {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	st.kind = collective
 	name := strings.Join(mods[2:], ".")
@@ -156,7 +156,7 @@ func (c *compiler) matrix(st *step) error {
 	}
 	s, ok := shapes[name]
 	if !ok {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	group := 4 * s.per // columns of A that the four lanes of a row hold in one register
 	r, err := c.fragments(types["f32"], types["b32"], 2*s.k/group, s.k/group, 4)
@@ -277,7 +277,7 @@ func (c *compiler) loadMatrix(st *step) error {
 		count = 4
 	}
 	if count == 0 || !slices.ContainsFunc(in.op.mods, func(m string) bool { return strings.HasPrefix(m, "shared") }) {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	if err := c.arguments(2); err != nil {
 		return err

@@ -13,7 +13,7 @@ func (c *compiler) choose(st *step) error {
 	}
 	t, ok := in.op.typ()
 	if !ok || len(in.op.mods) != 1 || t.bits < 16 || t.kind == 'h' {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	to, err := c.target(&in.args[0], t, false)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *compiler) logicOfPredicates(st *step) error {
 		"xor.pred": func(a, b uint32) uint32 { return a ^ b },
 	}[in.op.text]
 	if f == nil {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	n := 2
 	if in.op.base == "mov" || in.op.base == "not" {
@@ -118,7 +118,7 @@ func (c *compiler) test(st *step) error {
 	}
 	t, ok := in.op.typ()
 	if !ok || len(in.op.mods) != 2 || t.kind != 'f' || t.bits < 32 {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	exponent, fraction := uint64(0x7f800000), uint64(0x7fffff)
 	if t.bits == 64 {
@@ -133,7 +133,7 @@ func (c *compiler) test(st *step) error {
 		"subnormal":  func(v uint64) bool { return v&exponent == 0 && v&fraction != 0 },
 	}[in.op.mods[0]]
 	if f == nil {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	p, flip, err := c.predicate(&in.args[0])
 	if err != nil || flip != 0 {
@@ -149,7 +149,7 @@ func (c *compiler) test(st *step) error {
 func (c *compiler) insert(st *step) error {
 	t, ok := c.in.op.typ()
 	if !ok || strings.Join(c.in.op.mods, ".") != "b32" && strings.Join(c.in.op.mods, ".") != "b64" {
-		return wrong(c.in.line, "unknown instruction %s", c.in.op.text)
+		return c.unknown()
 	}
 	to, s, err := c.operands(t, []typ{t, t, types["u32"], types["u32"]})
 	if err != nil || to < 0 {
@@ -168,7 +168,7 @@ func (c *compiler) insert(st *step) error {
 func (c *compiler) logic(st *step) error {
 	t := types["b32"]
 	if c.in.op.text != "lop3.b32" {
-		return wrong(c.in.line, "unknown instruction %s", c.in.op.text)
+		return c.unknown()
 	}
 	to, s, err := c.operands(t, []typ{t, t, t, t})
 	if err != nil || to < 0 {

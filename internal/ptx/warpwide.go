@@ -13,7 +13,7 @@ func (c *compiler) shuffle(st *step) error {
 	}
 	t := types["b32"]
 	if len(in.op.mods) != 3 || in.op.mods[0] != "sync" || in.op.mods[2] != "b32" {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	result, inRange := in.args[0], -1
 	if result.kind == pairOperand {
@@ -40,7 +40,7 @@ func (c *compiler) shuffle(st *step) error {
 	switch mode {
 	case "up", "down", "bfly", "idx":
 	default:
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	st.kind, st.members = collective, s[3]
 	st.run = func(w *warp, m uint32) {
@@ -94,7 +94,7 @@ func (c *compiler) vote(st *step) error {
 		return err
 	}
 	if len(in.op.mods) != 3 || in.op.mods[0] != "sync" {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	p, flip, err := c.predicate(&in.args[1])
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *compiler) vote(st *step) error {
 		"uni.pred": func(v, group uint32) bool { return v == 0 || v == group },
 	}[strings.Join(in.op.mods[1:], ".")]
 	if f == nil {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	to, flipped, err := c.predicate(&in.args[0])
 	if err != nil || flipped != 0 {
@@ -151,7 +151,7 @@ func each(w *warp, m uint32, members int, f func(lane int, group uint32)) {
 // active decodes activemask.
 func (c *compiler) active(st *step) error {
 	if c.in.op.text != "activemask.b32" {
-		return wrong(c.in.line, "unknown instruction %s", c.in.op.text)
+		return c.unknown()
 	}
 	if err := c.arguments(1); err != nil {
 		return err
@@ -169,14 +169,14 @@ func (c *compiler) active(st *step) error {
 func (c *compiler) reduce(st *step) error {
 	in := c.in
 	if len(in.op.mods) != 3 || in.op.mods[0] != "sync" {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	op, t := in.op.mods[1], types[in.op.mods[2]]
 	o := table()[op+"."+in.op.mods[2]]
 	logic := op == "and" || op == "or" || op == "xor"
 	if o == nil || o.two == nil || t.bits != 32 || t.float() || logic != (t.kind == 'b') ||
 		!logic && op != "add" && op != "min" && op != "max" {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	to, s, err := c.operands(t, []typ{t, types["b32"]})
 	if err != nil || to < 0 {
@@ -206,7 +206,7 @@ func (c *compiler) match(st *step) error {
 	in := c.in
 	t, ok := in.op.typ()
 	if !ok || len(in.op.mods) != 3 || in.op.mods[0] != "any" || in.op.mods[1] != "sync" || t.kind != 'b' || t.bits < 32 {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	to, s, err := c.operands(types["b32"], []typ{t, types["b32"]})
 	if err != nil || to < 0 {
