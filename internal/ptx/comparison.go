@@ -236,11 +236,9 @@ func (c *compiler) compare(st *step) error {
 		if results[i].kind == sinkOperand {
 			continue
 		}
-		p, flip, err := c.predicate(&results[i])
-		if err != nil || flip != 0 {
-			return c.or(err, "the result is negated")
+		if to[i], err = c.predicateResult(&results[i]); err != nil {
+			return err
 		}
-		to[i] = p
 	}
 	p, q := to[0], to[1]
 	st.run = func(w *warp, m uint32) {

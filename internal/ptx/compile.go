@@ -203,13 +203,9 @@ func (c *compiler) plain(st *step) error {
 	if err != nil {
 		return err
 	}
-	var s []int
-	for i, t := range o.src {
-		v, err := c.source(&in.args[i+1], t, converts)
-		if err != nil {
-			return err
-		}
-		s = append(s, v)
+	s, err := c.sources(in.args[1:], o.src, converts)
+	if err != nil {
+		return err
 	}
 	if d < 0 {
 		return c.wrong("the result is no register")

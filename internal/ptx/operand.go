@@ -1,8 +1,6 @@
 package ptx
 
-import (
-	"strconv"
-)
+import "strconv"
 
 // operand reads one operand.
 func (p *parser) operand() (operand, error) { return p.operandWithin(0) }

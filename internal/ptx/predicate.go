@@ -19,11 +19,7 @@ func (c *compiler) choose(st *step) error {
 	if err != nil {
 		return err
 	}
-	yes, err := c.source(&in.args[1], t, false)
-	if err != nil {
-		return err
-	}
-	no, err := c.source(&in.args[2], t, false)
+	s, err := c.sources(in.args[1:3], []typ{t, t}, false)
 	if err != nil {
 		return err
 	}
@@ -34,28 +30,30 @@ func (c *compiler) choose(st *step) error {
 	if flip != 0 {
 		return c.wrong("a negated predicate")
 	}
-	st.run = func(w *warp, m uint32) {
-		d, a, b, q := &w.r[to], &w.r[yes], &w.r[no], w.p[p]
-		if m == full {
-			for l := range d {
-				v := b[l]
-				if q>>l&1 != 0 {
-					v = a[l]
-				}
-				d[l] = v
-			}
-			return
-		}
-		for ; m != 0; m &= m - 1 {
-			l := bits.TrailingZeros32(m)
+	st.run = func(w *warp, m uint32) { selectLanes(&w.r[to], &w.r[s[0]], &w.r[s[1]], w.p[p], m) }
+	return nil
+}
+
+// selectLanes copies the lanes of m to d: those of q from a, others from b.
+func selectLanes(d, a, b *lanes, q, m uint32) {
+	if m == full {
+		for l := range d {
+			v := b[l]
 			if q>>l&1 != 0 {
-				d[l] = a[l]
-			} else {
-				d[l] = b[l]
+				v = a[l]
 			}
+			d[l] = v
+		}
+		return
+	}
+	for ; m != 0; m &= m - 1 {
+		l := bits.TrailingZeros32(m)
+		if q>>l&1 != 0 {
+			d[l] = a[l]
+		} else {
+			d[l] = b[l]
 		}
 	}
-	return nil
 }
 
 // logicOfPredicates decodes mov, and, or, xor and not of predicates.
@@ -76,9 +74,9 @@ func (c *compiler) logicOfPredicates(st *step) error {
 	if err := c.arguments(n + 1); err != nil {
 		return err
 	}
-	to, flip, err := c.predicate(&in.args[0])
-	if err != nil || flip != 0 {
-		return c.or(err, "the result is negated")
+	to, err := c.predicateResult(&in.args[0])
+	if err != nil {
+		return err
 	}
 	var get [2]func(w *warp) uint32
 	for i := range n {
@@ -101,13 +99,6 @@ func (c *compiler) logicOfPredicates(st *step) error {
 	}
 	st.run = func(w *warp, m uint32) { w.p[to] = w.p[to]&^m | f(get[0](w), get[1](w))&m }
 	return nil
-}
-
-func (c *compiler) or(err error, text string) error {
-	if err != nil {
-		return err
-	}
-	return c.wrong("%s", text)
 }
 
 // test decodes testp.
@@ -135,9 +126,9 @@ func (c *compiler) test(st *step) error {
 	if f == nil {
 		return c.unknown()
 	}
-	p, flip, err := c.predicate(&in.args[0])
-	if err != nil || flip != 0 {
-		return c.or(err, "the result is negated")
+	p, err := c.predicateResult(&in.args[0])
+	if err != nil {
+		return err
 	}
 	s, err := c.source(&in.args[1], t, false)
 	all := compareBy(func(a, _ uint64) bool { return f(a) })
@@ -192,13 +183,6 @@ func (c *compiler) operands(result typ, sources []typ) (int, []int, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	var s []int
-	for i, t := range sources {
-		v, err := c.source(&c.in.args[i+1], t, false)
-		if err != nil {
-			return 0, nil, err
-		}
-		s = append(s, v)
-	}
-	return to, s, nil
+	s, err := c.sources(c.in.args[1:], sources, false)
+	return to, s, err
 }
