@@ -52,51 +52,51 @@ func (p *parser) body() error {
 func (p *parser) statement() error {
 	line, s := p.line(), p.peek()
 	if p.at+1 < len(p.tokens) && p.tokens[p.at+1].text == ":" {
-		name, err := p.word("label")
-		if err != nil {
-			return err
-		}
-		p.at++
-		if p.peek() == ".branchtargets" {
-			p.at++
-			return p.table(name)
-		}
-		if _, twice := p.scope.labels[name]; twice {
-			return wrong(line, "label %s is there twice", name)
-		}
-		p.scope.labels[name] = len(p.code)
-		return nil
+		return p.label()
 	}
 	switch s {
 	case ".reg":
 		p.at++
 		return p.declareRegisters()
-	case ".shared", ".local", ".global", ".const":
+	case ".shared", ".local":
 		p.at++
 		v, err := p.variable(s[1:])
 		if err != nil {
 			return err
-		}
-		if s == ".global" || s == ".const" {
-			if err := p.module.declare(v); err != nil {
-				return wrong(line, "%v", err)
-			}
-			return nil
 		}
 		if p.variables[v.name] != nil {
 			return wrong(line, "%s is there twice", v.name)
 		}
 		p.variables[v.name] = v
 		return nil
+	case ".global", ".const":
+		p.at++
+		return p.moduleVariable(s[1:], line)
 	case ".loc", ".file":
-		for p.at < len(p.tokens) && p.line() == line {
-			p.at++
-		}
+		p.skipLine(line)
 		return nil
 	case ".pragma":
 		return p.skipTo(";")
 	}
 	return p.instruction()
+}
+
+// label reads a label or a table of labels.
+func (p *parser) label() error {
+	line := p.line()
+	name, err := p.word("label")
+	if err != nil {
+		return err
+	}
+	p.at++
+	if p.take(".branchtargets") {
+		return p.table(name)
+	}
+	if _, twice := p.scope.labels[name]; twice {
+		return wrong(line, "label %s is there twice", name)
+	}
+	p.scope.labels[name] = len(p.code)
+	return nil
 }
 
 func (p *parser) table(name string) error {

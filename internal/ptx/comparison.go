@@ -81,17 +81,6 @@ func compared(name string, t typ, ftz bool) comparison {
 	if t.float() {
 		return comparedFloats(name, t, ftz)
 	}
-	less := lessUnsigned
-	if t.signed() {
-		switch t.bits {
-		case 16:
-			less = compareBy(func(a, b uint64) bool { return int16(a) < int16(b) })
-		case 32:
-			less = lessSigned32
-		default:
-			less = lessSigned64
-		}
-	}
 	switch name {
 	case "eq":
 		return equal
@@ -101,6 +90,10 @@ func compared(name string, t typ, ftz bool) comparison {
 	if t.kind == 'b' {
 		return nil
 	}
+	if same, ok := unsignedNames[name]; ok && t.kind == 'u' {
+		name = same
+	}
+	less := lessOf(t)
 	switch name {
 	case "lt":
 		return less
@@ -111,73 +104,68 @@ func compared(name string, t typ, ftz bool) comparison {
 	case "le":
 		return negate(swap(less))
 	}
-	if t.kind == 'u' {
-		switch name {
-		case "lo":
-			return less
-		case "hs":
-			return negate(less)
-		case "hi":
-			return swap(less)
-		case "ls":
-			return negate(swap(less))
-		}
-	}
 	return nil
 }
 
+// unsignedNames are other names of comparisons that unsigned types have.
+var unsignedNames = map[string]string{"lo": "lt", "hs": "ge", "hi": "gt", "ls": "le"}
+
+// lessOf returns the order of a type of integers.
+func lessOf(t typ) comparison {
+	switch {
+	case !t.signed():
+		return lessUnsigned
+	case t.bits == 16:
+		return compareBy(func(a, b uint64) bool { return int16(a) < int16(b) })
+	case t.bits == 32:
+		return lessSigned32
+	}
+	return lessSigned64
+}
+
+// floatComparisons are the comparisons of floats. Those whose names end in u hold for a NaN, others do not.
+var floatComparisons = map[string]func(x, y float64) bool{
+	"eq":  func(x, y float64) bool { return x == y },
+	"ne":  func(x, y float64) bool { return x < y || x > y },
+	"lt":  func(x, y float64) bool { return x < y },
+	"le":  func(x, y float64) bool { return x <= y },
+	"gt":  func(x, y float64) bool { return x > y },
+	"ge":  func(x, y float64) bool { return x >= y },
+	"equ": func(x, y float64) bool { return !(x < y || x > y) },
+	"neu": func(x, y float64) bool { return x != y },
+	"ltu": func(x, y float64) bool { return !(x >= y) },
+	"leu": func(x, y float64) bool { return !(x > y) },
+	"gtu": func(x, y float64) bool { return !(x <= y) },
+	"geu": func(x, y float64) bool { return !(x < y) },
+	"num": func(x, y float64) bool { return x == x && y == y },
+	"nan": func(x, y float64) bool { return x != x || y != y },
+}
+
 func comparedFloats(name string, t typ, ftz bool) comparison {
-	var value func(v uint64) float64
+	f, value := floatComparisons[name], floatOf(t, ftz)
+	if f == nil || value == nil {
+		return nil
+	}
+	return compareBy(func(a, b uint64) bool { return f(value(a), value(b)) })
+}
+
+// floatOf returns how the bits of a type become a number; nil for a type that has no comparisons of floats.
+func floatOf(t typ, ftz bool) func(v uint64) float64 {
 	switch {
 	case t.pack != 1:
 		return nil
-	case t.kind == 'f' && t.bits == 64:
-		value = f64
-	case t.kind == 'f' && t.bits == 32 && ftz:
-		value = func(v uint64) float64 { return float64(f32(flush(v))) }
-	case t.kind == 'f' && t.bits == 32:
-		value = func(v uint64) float64 { return float64(f32(v)) }
-	case t.kind == 'f':
-		value = func(v uint64) float64 { return halfValue[v&0xffff] }
 	case t.kind == 'h':
-		value = func(v uint64) float64 { return unbfloat(v & 0xffff) }
-	default:
+		return func(v uint64) float64 { return unbfloat(v & 0xffff) }
+	case t.kind != 'f':
 		return nil
+	case t.bits == 64:
+		return f64
+	case t.bits == 32 && ftz:
+		return func(v uint64) float64 { return float64(f32(flush(v))) }
+	case t.bits == 32:
+		return func(v uint64) float64 { return float64(f32(v)) }
 	}
-	by := func(f func(x, y float64) bool) comparison {
-		return compareBy(func(a, b uint64) bool { return f(value(a), value(b)) })
-	}
-	switch name {
-	case "eq":
-		return by(func(x, y float64) bool { return x == y })
-	case "ne": // ordered: false for a NaN
-		return by(func(x, y float64) bool { return x < y || x > y })
-	case "lt":
-		return by(func(x, y float64) bool { return x < y })
-	case "le":
-		return by(func(x, y float64) bool { return x <= y })
-	case "gt":
-		return by(func(x, y float64) bool { return x > y })
-	case "ge":
-		return by(func(x, y float64) bool { return x >= y })
-	case "equ":
-		return by(func(x, y float64) bool { return !(x < y || x > y) })
-	case "neu":
-		return by(func(x, y float64) bool { return x != y })
-	case "ltu":
-		return by(func(x, y float64) bool { return !(x >= y) })
-	case "leu":
-		return by(func(x, y float64) bool { return !(x > y) })
-	case "gtu":
-		return by(func(x, y float64) bool { return !(x <= y) })
-	case "geu":
-		return by(func(x, y float64) bool { return !(x < y) })
-	case "num":
-		return by(func(x, y float64) bool { return x == x && y == y })
-	case "nan":
-		return by(func(x, y float64) bool { return x != x || y != y })
-	}
-	return nil
+	return func(v uint64) float64 { return halfValue[v&0xffff] }
 }
 
 // comparing reads what setp and set have in common: the comparison of operands a and b, joined with a predicate.
@@ -186,7 +174,7 @@ func (c *compiler) comparing(t typ, a, b, p *operand) (func(w *warp) (uint32, ui
 	mods := in.op.without("ftz")
 	f := compared(mods[0], t, in.op.has("ftz"))
 	if f == nil {
-		return nil, wrong(in.line, "unknown instruction %s", in.op.text)
+		return nil, c.unknown()
 	}
 	x, err := c.source(a, t, false)
 	if err != nil {
@@ -220,7 +208,7 @@ func (c *compiler) comparing(t typ, a, b, p *operand) (func(w *warp) (uint32, ui
 			return v ^ z, ^v ^ z
 		}, nil
 	}
-	return nil, wrong(in.line, "unknown instruction %s", in.op.text)
+	return nil, c.unknown()
 }
 
 // compare decodes setp.
@@ -248,11 +236,9 @@ func (c *compiler) compare(st *step) error {
 		if results[i].kind == sinkOperand {
 			continue
 		}
-		p, flip, err := c.predicate(&results[i])
-		if err != nil || flip != 0 {
-			return c.or(err, "the result is negated")
+		if to[i], err = c.predicateResult(&results[i]); err != nil {
+			return err
 		}
-		to[i] = p
 	}
 	p, q := to[0], to[1]
 	st.run = func(w *warp, m uint32) {
@@ -280,7 +266,7 @@ func (c *compiler) compareValue(st *step) error {
 		one = uint64(math.Float32bits(1))
 	}
 	if result.bits != 32 || result.pack != 1 || mods[1] == "b32" || from.bits < 16 {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	f, err := c.comparing(from, &in.args[1], &in.args[2], nil)
 	if err != nil {

@@ -145,6 +145,11 @@ func (c *compiler) granularity() {
 	c.kernel.sharedShift, c.kernel.globalShift = shared, global
 }
 
+// unknown returns the error of an instruction that the simulator does not know.
+func (c *compiler) unknown() error {
+	return wrong(c.in.line, "unknown instruction %s", c.in.op.text)
+}
+
 func (c *compiler) arguments(n int) error {
 	if len(c.in.args) != n {
 		return c.wrong("%d operands, not %d", len(c.in.args), n)
@@ -188,7 +193,7 @@ func (c *compiler) plain(st *step) error {
 		if t, ok := in.op.typ(); ok && t.kind == 'p' {
 			return c.logicOfPredicates(st)
 		}
-		return wrong(in.line, "unknown instruction %s", name)
+		return c.unknown()
 	}
 	if err := c.arguments(len(o.src) + 1); err != nil {
 		return err
@@ -198,13 +203,9 @@ func (c *compiler) plain(st *step) error {
 	if err != nil {
 		return err
 	}
-	var s []int
-	for i, t := range o.src {
-		v, err := c.source(&in.args[i+1], t, converts)
-		if err != nil {
-			return err
-		}
-		s = append(s, v)
+	s, err := c.sources(in.args[1:], o.src, converts)
+	if err != nil {
+		return err
 	}
 	if d < 0 {
 		return c.wrong("the result is no register")

@@ -12,7 +12,7 @@ func (c *compiler) branch(st *step) error {
 
 func (c *compiler) table(st *step) error {
 	if c.in.op.mods == nil || c.in.op.mods[0] != "idx" {
-		return wrong(c.in.line, "unknown instruction %s", c.in.op.text)
+		return c.unknown()
 	}
 	s, err := c.source(&c.in.args[0], types["u32"], false)
 	st.kind, st.index, st.targets = branchTable, s, c.in.targets
@@ -50,7 +50,7 @@ func (c *compiler) barrier(st *step) error {
 			}
 		}
 		if in.op.base == "barrier" && !in.op.has("aligned") {
-			return wrong(in.line, "unknown instruction %s", in.op.text)
+			return c.unknown()
 		}
 		if len(in.args) == 2 { // only all threads of the block are known
 			n := int(in.args[1].value)
@@ -78,5 +78,5 @@ func (c *compiler) barrier(st *step) error {
 		}
 		return err
 	}
-	return wrong(in.line, "unknown instruction %s", in.op.text)
+	return c.unknown()
 }

@@ -59,7 +59,7 @@ func (c *compiler) accessed() (t typ, n int, err error) {
 	}
 	t, ok := types[o.mods[max(len(o.mods)-1, 0)]]
 	if !ok || t.bits < 8 {
-		return t, 0, wrong(c.in.line, "unknown instruction %s", o.text)
+		return t, 0, c.unknown()
 	}
 	if n = o.vector(); n*t.bits > 128 {
 		return t, 0, c.wrong("more than 128 bits")
@@ -69,7 +69,7 @@ func (c *compiler) accessed() (t typ, n int, err error) {
 
 func (c *compiler) load(st *step) error {
 	if len(c.in.op.mods) == 0 {
-		return wrong(c.in.line, "unknown instruction %s", c.in.op.text)
+		return c.unknown()
 	}
 	t, n, err := c.accessed()
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *compiler) load(st *step) error {
 
 func (c *compiler) store(st *step) error {
 	if len(c.in.op.mods) == 0 {
-		return wrong(c.in.line, "unknown instruction %s", c.in.op.text)
+		return c.unknown()
 	}
 	t, n, err := c.accessed()
 	if err != nil {
@@ -110,13 +110,9 @@ func (c *compiler) store(st *step) error {
 	if len(list) != n {
 		return c.wrong("%d values", len(list))
 	}
-	var src []int
-	for i := range list {
-		s, err := c.source(&list[i], t, true)
-		if err != nil {
-			return err
-		}
-		src = append(src, s)
+	src, err := c.sources(list, slices.Repeat([]typ{t}, n), true)
+	if err != nil {
+		return err
 	}
 	addr, offset, to, space, err := c.address(&c.in.args[0])
 	if err == nil && (space == "param" || c.in.op.has("const")) {
@@ -148,9 +144,14 @@ func (c *compiler) async(st *step) error {
 		return nil
 	case "async.ca.shared.global", "async.cg.shared.global",
 		"async.ca.shared::cta.global", "async.cg.shared::cta.global":
-	default:
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.asyncCopy(st)
 	}
+	return c.unknown()
+}
+
+// asyncCopy decodes the copy of cp.async from global to shared memory.
+func (c *compiler) asyncCopy(st *step) error {
+	in := c.in
 	if len(in.args) != 3 && len(in.args) != 4 {
 		return c.wrong("%d operands", len(in.args))
 	}
@@ -159,24 +160,32 @@ func (c *compiler) async(st *step) error {
 		return c.wrong("the size is none of those that are possible")
 	}
 	// The two addresses are in different spaces: each is looked up as if the instruction named only that one.
-	op := in.op
-	in.op = newOpcode("cp.shared")
-	in.op.text = op.text
-	dst, dstOffset, _, _, err := c.address(&in.args[0])
-	if err == nil {
-		var src, count int
-		var srcOffset uint64
-		in.op.mods = []string{"global"}
-		src, srcOffset, _, _, err = c.address(&in.args[1])
-		in.op = op
-		if count = -1; err == nil && len(in.args) == 4 {
-			count, err = c.source(&in.args[3], types["u32"], false)
-		}
-		st.run = copyAsync(dst, src, dstOffset, srcOffset, int(n.value), count)
+	dst, dstOffset, err := c.addressIn("shared", &in.args[0])
+	if err != nil {
+		return err
 	}
-	in.op = op
+	src, srcOffset, err := c.addressIn("global", &in.args[1])
+	if err != nil {
+		return err
+	}
+	count := -1
+	if len(in.args) == 4 {
+		count, err = c.source(&in.args[3], types["u32"], false)
+	}
+	st.run = copyAsync(dst, src, dstOffset, srcOffset, int(n.value), count)
 	return err
 }
+
+// addressIn returns the slot of an address in the named space, and what is to be added.
+func (c *compiler) addressIn(space string, o *operand) (slot int, offset uint64, err error) {
+	op := c.in.op
+	defer func() { c.in.op = op }()
+	c.in.op = opcode{text: op.text, base: "cp", mods: []string{space}}
+	slot, offset, _, _, err = c.address(o)
+	return slot, offset, err
+}
+
+var atomicOps = []string{"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"}
 
 var atomicMods = map[string]bool{
 	"relaxed": true, "acquire": true, "release": true, "acq_rel": true, "cta": true, "gpu": true, "sys": true,
@@ -188,33 +197,19 @@ var atomicMods = map[string]bool{
 // atomic decodes atom and red.
 func (c *compiler) atomic(st *step) error {
 	in := c.in
-	if len(in.op.mods) == 0 {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
-	}
-	if err := c.known(atomicMods); err != nil {
+	op, t, err := c.atomicForm()
+	if err != nil {
 		return err
-	}
-	t, ok := types[in.op.mods[len(in.op.mods)-1]]
-	if !ok || t.bits < 32 {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
-	}
-	op := ""
-	for _, m := range in.op.mods[:len(in.op.mods)-1] {
-		switch m {
-		case "add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec":
-			op = m
-		}
 	}
 	f := atomicFunction(op, t)
 	if f == nil {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	args, result := in.args, -1
 	if in.op.base == "atom" {
 		if len(args) == 0 {
 			return c.arguments(3)
 		}
-		var err error
 		if result, err = c.target(&args[0], t, false); err != nil {
 			return err
 		}
@@ -231,65 +226,78 @@ func (c *compiler) atomic(st *step) error {
 	if err != nil {
 		return err
 	}
-	var src []int
-	for i := range args[1:] {
-		s, err := c.source(&args[1+i], t, false)
-		if err != nil {
-			return err
-		}
-		src = append(src, s)
+	src, err := c.sources(args[1:], []typ{t, t}[:want-1], false)
+	if err != nil {
+		return err
 	}
 	st.run = atomicOp(space, addr, t.bits/8, offset, result, src, f)
 	return nil
 }
 
-func atomicFunction(op string, t typ) func(old, b, c uint64) uint64 {
-	name := map[byte]string{'u': "u", 's': "s", 'f': "f", 'b': "b"}[t.kind] + map[int]string{32: "32", 64: "64"}[t.bits]
-	switch op {
-	case "exch":
-		if t.kind == 'b' {
-			return func(_, b, _ uint64) uint64 { return b }
-		}
-	case "cas":
-		if t.kind == 'b' {
-			return func(old, b, c uint64) uint64 {
-				if old == b {
-					return c
-				}
-				return old
-			}
-		}
-	case "inc":
-		if name == "u32" {
-			return func(old, b, _ uint64) uint64 {
-				if old >= b {
-					return 0
-				}
-				return old + 1
-			}
-		}
-	case "dec":
-		if name == "u32" {
-			return func(old, b, _ uint64) uint64 {
-				if old == 0 || old > b {
-					return b
-				}
-				return old - 1
-			}
-		}
-	case "and", "or", "xor":
-		if t.kind != 'b' {
-			return nil
-		}
-		fallthrough
-	case "add", "min", "max":
-		if t.kind == 'f' && op != "add" || t.pack != 1 {
-			return nil
-		}
-		if o := table()[op+"."+name]; o != nil && o.two != nil {
-			two := o.two
-			return func(old, b, _ uint64) uint64 { return two(old, b) }
+// atomicForm returns the name and the type of an atomic operation.
+func (c *compiler) atomicForm() (op string, t typ, err error) {
+	mods := c.in.op.mods
+	if len(mods) == 0 {
+		return "", t, c.unknown()
+	}
+	if err := c.known(atomicMods); err != nil {
+		return "", t, err
+	}
+	last := len(mods) - 1
+	t, ok := types[mods[last]]
+	if !ok || t.bits < 32 {
+		return "", t, c.unknown()
+	}
+	for _, m := range mods[:last] {
+		if slices.Contains(atomicOps, m) {
+			op = m
 		}
 	}
-	return nil
+	return op, t, nil
+}
+
+// atomicFunctions are the atomic operations that are no instructions on registers.
+var atomicFunctions = map[string]func(old, b, c uint64) uint64{
+	"exch.b32": exchange, "exch.b64": exchange, "cas.b32": compareAndSwap, "cas.b64": compareAndSwap,
+	"inc.u32": func(old, b, _ uint64) uint64 {
+		if old >= b {
+			return 0
+		}
+		return old + 1
+	},
+	"dec.u32": func(old, b, _ uint64) uint64 {
+		if old == 0 || old > b {
+			return b
+		}
+		return old - 1
+	},
+}
+
+func exchange(_, b, _ uint64) uint64 { return b }
+
+func compareAndSwap(old, b, c uint64) uint64 {
+	if old == b {
+		return c
+	}
+	return old
+}
+
+// atomicFunction returns what an atomic operation makes of the old value and its operands; nil: a type has none.
+func atomicFunction(op string, t typ) func(old, b, c uint64) uint64 {
+	name := op + "." + map[byte]string{'u': "u", 's': "s", 'f': "f", 'b': "b"}[t.kind] +
+		map[int]string{32: "32", 64: "64"}[t.bits]
+	if f := atomicFunctions[name]; f != nil {
+		return f
+	}
+	switch {
+	case !slices.Contains([]string{"add", "min", "max", "and", "or", "xor"}, op):
+		return nil
+	case t.pack != 1 || t.kind == 'f' && op != "add":
+		return nil
+	}
+	o := table()[name]
+	if o == nil || o.two == nil {
+		return nil
+	}
+	return func(old, b, _ uint64) uint64 { return o.two(old, b) }
 }

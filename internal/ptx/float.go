@@ -132,92 +132,109 @@ func fmaxNaN(x, y float64) float64 {
 
 // floats adds the arithmetic of float32 and float64.
 func floats(t map[string]*operation) {
-	s, d := types["f32"], types["f64"]
 	for name, mode := range roundings {
 		for _, ftz := range []string{"", ".ftz"} {
 			for _, sat := range []string{"", ".sat"} {
-				in, out := func(v uint64) uint64 { return v }, func(v uint64) uint64 { return v }
-				if ftz != "" {
-					in, out = flush, flush
-				}
-				if sat != "" {
-					before := out
-					out = func(v uint64) uint64 { return saturate(before(v)) }
-				}
-				tail := name + ftz + sat + ".f32"
-				add := func(a, b uint64) uint64 { return b32(f32(a) + f32(b)) }
-				sub := func(a, b uint64) uint64 { return b32(f32(a) - f32(b)) }
-				mul := func(a, b uint64) uint64 { return b32(f32(a) * f32(b)) }
-				fma := func(a, b, c uint64) uint64 { return b32(fma32(f32(a), f32(b), f32(c))) }
-				if mode != nearest {
-					add = func(a, b uint64) uint64 { return sum32(float64(f32(a)), float64(f32(b)), mode) }
-					sub = func(a, b uint64) uint64 { return sum32(float64(f32(a)), -float64(f32(b)), mode) }
-					mul = func(a, b uint64) uint64 { return round32(float64(f32(a))*float64(f32(b)), mode) }
-					fma = func(a, b, c uint64) uint64 { return sum32(float64(f32(a))*float64(f32(b)), float64(f32(c)), mode) }
-				}
-				plain := ftz == "" && sat == ""
-				wrap := func(f func(a, b uint64) uint64) *operation {
-					o := &operation{dst: s, src: []typ{s, s}, work: float32Op, two: f}
-					if !plain {
-						o.two = func(a, b uint64) uint64 { return out(f(in(a), in(b))) }
-					}
-					return o
-				}
-				t["add"+tail], t["sub"+tail], t["mul"+tail] = wrap(add), wrap(sub), wrap(mul)
-				if name == "" {
-					continue // fma must name its rounding
-				}
-				o := &operation{dst: s, src: []typ{s, s, s}, work: float32FMA, tri: fma}
-				if !plain {
-					o.tri = func(a, b, c uint64) uint64 { return out(fma(in(a), in(b), in(c))) }
-				}
-				t["fma"+tail], t["mad"+tail] = o, o
+				sums32(t, name, mode, ftz, sat)
 			}
 		}
 	}
 	for _, ftz := range []string{"", ".ftz"} {
-		in := func(v uint64) uint64 { return v }
-		if ftz != "" {
-			in = flush
-		}
-		one := func(name string, f func(x float32) float32) {
-			t[name+ftz+".f32"] = &operation{dst: s, src: []typ{s}, work: float32Op,
-				one: func(a uint64) uint64 { return in(b32(f(f32(in(a))))) }}
-		}
-		two := func(name string, f func(x, y float32) float32) {
-			t[name+ftz+".f32"] = &operation{dst: s, src: []typ{s, s}, work: float32Op,
-				two: func(a, b uint64) uint64 { return in(b32(f(f32(in(a)), f32(in(b))))) }}
-		}
-		quotient := func(x, y float32) float32 { return x / y }
-		two("div.rn", quotient)
-		two("div.full", quotient)
-		two("div.approx", quotient)
-		two("min", func(x, y float32) float32 { return float32(fmin(float64(x), float64(y))) })
-		two("max", func(x, y float32) float32 { return float32(fmax(float64(x), float64(y))) })
-		two("min.NaN", func(x, y float32) float32 { return float32(fminNaN(float64(x), float64(y))) })
-		two("max.NaN", func(x, y float32) float32 { return float32(fmaxNaN(float64(x), float64(y))) })
-		root := func(x float32) float32 { return float32(math.Sqrt(float64(x))) }
-		inverse := func(x float32) float32 { return 1 / x }
-		one("sqrt.rn", root)
-		one("sqrt.approx", root)
-		one("rcp.rn", inverse)
-		one("rcp.approx", inverse)
-		one("rsqrt.approx", func(x float32) float32 { return float32(1 / math.Sqrt(float64(x))) })
-		one("ex2.approx", func(x float32) float32 { return float32(math.Exp2(float64(x))) })
-		one("lg2.approx", func(x float32) float32 { return float32(math.Log2(float64(x))) })
-		one("sin.approx", func(x float32) float32 { return float32(math.Sin(float64(x))) })
-		one("cos.approx", func(x float32) float32 { return float32(math.Cos(float64(x))) })
-		// The sign alone changes, a NaN's too.
-		t["neg"+ftz+".f32"] = &operation{dst: s, src: []typ{s}, one: func(a uint64) uint64 { return in(a) ^ 1<<31 }}
-		t["abs"+ftz+".f32"] = &operation{dst: s, src: []typ{s}, one: func(a uint64) uint64 { return in(a) &^ (1 << 31) }}
+		functions32(t, ftz)
 	}
+	s := types["f32"]
 	t["tanh.approx.f32"] = &operation{dst: s, src: []typ{s}, work: float32Op,
 		one: func(a uint64) uint64 { return b32(float32(math.Tanh(float64(f32(a))))) }}
 	t["copysign.f32"] = &operation{dst: s, src: []typ{s, s},
 		two: func(a, b uint64) uint64 { return a&(1<<31) | b&^(1<<31) }}
+	floats64(t)
+}
+
+// sums32 adds the sums and products of float32 with one rounding, with or without a flush of subnormals and a clamp.
+func sums32(t map[string]*operation, name string, mode rounding, ftz, sat string) {
+	s := types["f32"]
+	in, out := func(v uint64) uint64 { return v }, func(v uint64) uint64 { return v }
+	if ftz != "" {
+		in, out = flush, flush
+	}
+	if sat != "" {
+		before := out
+		out = func(v uint64) uint64 { return saturate(before(v)) }
+	}
+	tail := name + ftz + sat + ".f32"
+	add := func(a, b uint64) uint64 { return b32(f32(a) + f32(b)) }
+	sub := func(a, b uint64) uint64 { return b32(f32(a) - f32(b)) }
+	mul := func(a, b uint64) uint64 { return b32(f32(a) * f32(b)) }
+	fma := func(a, b, c uint64) uint64 { return b32(fma32(f32(a), f32(b), f32(c))) }
+	if mode != nearest {
+		add = func(a, b uint64) uint64 { return sum32(float64(f32(a)), float64(f32(b)), mode) }
+		sub = func(a, b uint64) uint64 { return sum32(float64(f32(a)), -float64(f32(b)), mode) }
+		mul = func(a, b uint64) uint64 { return round32(float64(f32(a))*float64(f32(b)), mode) }
+		fma = func(a, b, c uint64) uint64 { return sum32(float64(f32(a))*float64(f32(b)), float64(f32(c)), mode) }
+	}
+	plain := ftz == "" && sat == ""
+	wrap := func(f func(a, b uint64) uint64) *operation {
+		o := &operation{dst: s, src: []typ{s, s}, work: float32Op, two: f}
+		if !plain {
+			o.two = func(a, b uint64) uint64 { return out(f(in(a), in(b))) }
+		}
+		return o
+	}
+	t["add"+tail], t["sub"+tail], t["mul"+tail] = wrap(add), wrap(sub), wrap(mul)
+	if name == "" {
+		return // fma must name its rounding
+	}
+	o := &operation{dst: s, src: []typ{s, s, s}, work: float32FMA, tri: fma}
+	if !plain {
+		o.tri = func(a, b, c uint64) uint64 { return out(fma(in(a), in(b), in(c))) }
+	}
+	t["fma"+tail], t["mad"+tail] = o, o
+}
+
+// functions32 adds the functions of float32 that round to nearest, with or without a flush of subnormals.
+func functions32(t map[string]*operation, ftz string) {
+	s := types["f32"]
+	in := func(v uint64) uint64 { return v }
+	if ftz != "" {
+		in = flush
+	}
+	one := func(name string, f func(x float32) float32) {
+		t[name+ftz+".f32"] = &operation{dst: s, src: []typ{s}, work: float32Op,
+			one: func(a uint64) uint64 { return in(b32(f(f32(in(a))))) }}
+	}
+	two := func(name string, f func(x, y float32) float32) {
+		t[name+ftz+".f32"] = &operation{dst: s, src: []typ{s, s}, work: float32Op,
+			two: func(a, b uint64) uint64 { return in(b32(f(f32(in(a)), f32(in(b))))) }}
+	}
+	quotient := func(x, y float32) float32 { return x / y }
+	two("div.rn", quotient)
+	two("div.full", quotient)
+	two("div.approx", quotient)
+	two("min", func(x, y float32) float32 { return float32(fmin(float64(x), float64(y))) })
+	two("max", func(x, y float32) float32 { return float32(fmax(float64(x), float64(y))) })
+	two("min.NaN", func(x, y float32) float32 { return float32(fminNaN(float64(x), float64(y))) })
+	two("max.NaN", func(x, y float32) float32 { return float32(fmaxNaN(float64(x), float64(y))) })
+	root := func(x float32) float32 { return float32(math.Sqrt(float64(x))) }
+	inverse := func(x float32) float32 { return 1 / x }
+	one("sqrt.rn", root)
+	one("sqrt.approx", root)
+	one("rcp.rn", inverse)
+	one("rcp.approx", inverse)
+	one("rsqrt.approx", func(x float32) float32 { return float32(1 / math.Sqrt(float64(x))) })
+	one("ex2.approx", func(x float32) float32 { return float32(math.Exp2(float64(x))) })
+	one("lg2.approx", func(x float32) float32 { return float32(math.Log2(float64(x))) })
+	one("sin.approx", func(x float32) float32 { return float32(math.Sin(float64(x))) })
+	one("cos.approx", func(x float32) float32 { return float32(math.Cos(float64(x))) })
+	// The sign alone changes, a NaN's too.
+	t["neg"+ftz+".f32"] = &operation{dst: s, src: []typ{s}, one: func(a uint64) uint64 { return in(a) ^ 1<<31 }}
+	t["abs"+ftz+".f32"] = &operation{dst: s, src: []typ{s}, one: func(a uint64) uint64 { return in(a) &^ (1 << 31) }}
+}
+
+// floats64 adds the arithmetic of float64.
+func floats64(t map[string]*operation) {
+	d := types["f64"]
 	t["copysign.f64"] = &operation{dst: d, src: []typ{d, d},
 		two: func(a, b uint64) uint64 { return a&(1<<63) | b&^(1<<63) }}
-
 	two := func(f func(x, y float64) float64, names ...string) {
 		for _, n := range names {
 			t[n+".f64"] = &operation{dst: d, src: []typ{d, d}, work: float64Op,

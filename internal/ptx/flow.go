@@ -1,5 +1,7 @@
 package ptx
 
+import "slices"
+
 // effect says which registers an instruction reads and writes.
 type effect struct{ uses, defs []int }
 
@@ -125,6 +127,7 @@ func (f *flow) assign(i int, sure bitset, unsure func(reg int)) {
 func (f *flow) unsure() bitset {
 	n := len(f.next)
 	in := make([]bitset, n)
+	work := worklist{queued: make([]bool, n)}
 	for b := range in {
 		in[b] = newBitset(f.regs)
 		if b > 0 {
@@ -132,15 +135,11 @@ func (f *flow) unsure() bitset {
 				in[b][i] = ^uint64(0)
 			}
 		}
+		work.add(b)
 	}
 	sure := newBitset(f.regs)
-	work, queued := make([]int, 0, n), make([]bool, n)
-	for b := range n {
-		work, queued[b] = append(work, b), true
-	}
-	for len(work) > 0 {
-		b := work[0]
-		work, queued[b] = work[1:], false
+	for len(work.blocks) > 0 {
+		b := work.take()
 		copy(sure, in[b])
 		for i := f.first[b]; i < f.first[b+1]; i++ {
 			f.assign(i, sure, nil)
@@ -152,8 +151,8 @@ func (f *flow) unsure() bitset {
 					in[s][i], changed = w, true
 				}
 			}
-			if changed && !queued[s] {
-				work, queued[s] = append(work, s), true
+			if changed {
+				work.add(s)
 			}
 		}
 	}
@@ -167,70 +166,48 @@ func (f *flow) unsure() bitset {
 	return found
 }
 
+// A worklist holds the blocks that are to be visited, each at most once.
+type worklist struct {
+	blocks []int
+	queued []bool // of every block
+}
+
+func (w *worklist) add(b int) {
+	if !w.queued[b] {
+		w.blocks, w.queued[b] = append(w.blocks, b), true
+	}
+}
+
+// take removes the oldest block and returns it.
+func (w *worklist) take() int {
+	b := w.blocks[0]
+	w.blocks, w.queued[b] = w.blocks[1:], false
+	return b
+}
+
 // An interval is the stretch of instructions over which a register holds a value that is still read.
 type interval struct{ reg, from, to int }
 
 // intervals returns those of all registers that occur, by their beginning.
 func (f *flow) intervals() []interval {
-	n := len(f.next)
-	live := make([]bitset, n) // at the block's beginning
-	before := make([][]int, n)
-	for b := range n {
-		live[b] = newBitset(f.regs)
-		for _, s := range f.next[b] {
-			before[s] = append(before[s], b)
-		}
-	}
-	cur := newBitset(f.regs)
-	work, queued := make([]int, 0, n), make([]bool, n)
-	for b := n - 1; b >= 0; b-- {
-		work, queued[b] = append(work, b), true
-	}
-	out := func(b int) {
-		clear(cur)
-		for _, s := range f.next[b] {
-			for i, v := range live[s] {
-				cur[i] |= v
-			}
-		}
-	}
-	for len(work) > 0 {
-		b := work[0]
-		work, queued[b] = work[1:], false
-		out(b)
-		for i := f.first[b+1] - 1; i >= f.first[b]; i-- {
-			f.back(i, cur)
-		}
-		changed := false
-		for i, v := range cur {
-			if live[b][i] != v {
-				live[b][i], changed = v, true
-			}
-		}
-		if changed {
-			for _, q := range before[b] {
-				if !queued[q] {
-					work, queued[q] = append(work, q), true
-				}
-			}
-		}
-	}
 	spans := make([]interval, f.regs)
 	for r := range spans {
 		spans[r] = interval{r, len(f.code), -1}
 	}
 	touch := func(r, i int) { spans[r].from, spans[r].to = min(spans[r].from, i), max(spans[r].to, i) }
-	each := func(s bitset, i int) {
+	touchAll := func(s bitset, i int) {
 		for w, v := range s {
 			for ; v != 0; v &= v - 1 {
 				touch(w*64+trailing(v), i)
 			}
 		}
 	}
-	for b := range n {
-		each(live[b], f.first[b])
-		out(b)
-		each(cur, f.first[b+1]-1)
+	live := f.live()
+	after := newBitset(f.regs)
+	for b := range f.next {
+		touchAll(live[b], f.first[b])
+		f.liveAfter(b, live, after)
+		touchAll(after, f.first[b+1]-1)
 		for i := f.first[b]; i < f.first[b+1]; i++ {
 			for _, r := range f.effects[i].uses {
 				touch(r, i)
@@ -241,6 +218,46 @@ func (f *flow) intervals() []interval {
 		}
 	}
 	return spans
+}
+
+// live returns the registers that are still read, at the beginning of each block.
+func (f *flow) live() []bitset {
+	n := len(f.next)
+	live := make([]bitset, n)
+	before := make([][]int, n)
+	work := worklist{queued: make([]bool, n)}
+	for b := n - 1; b >= 0; b-- {
+		live[b] = newBitset(f.regs)
+		for _, s := range f.next[b] {
+			before[s] = append(before[s], b)
+		}
+		work.add(b)
+	}
+	cur := newBitset(f.regs)
+	for len(work.blocks) > 0 {
+		b := work.take()
+		f.liveAfter(b, live, cur)
+		for i := f.first[b+1] - 1; i >= f.first[b]; i-- {
+			f.back(i, cur)
+		}
+		if !slices.Equal(live[b], cur) {
+			copy(live[b], cur)
+			for _, q := range before[b] {
+				work.add(q)
+			}
+		}
+	}
+	return live
+}
+
+// liveAfter sets out to the registers that are still read at the end of block b.
+func (f *flow) liveAfter(b int, live []bitset, out bitset) {
+	clear(out)
+	for _, s := range f.next[b] {
+		for i, v := range live[s] {
+			out[i] |= v
+		}
+	}
 }
 
 // back moves the set of live registers over instruction i, against its direction.

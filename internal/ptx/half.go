@@ -77,33 +77,12 @@ func narrow(x float64, digits, least, most int, mode rounding) uint32 {
 	}
 	step := max(e-digits+1, least) // of the result: x = m · 2^(e−52)
 	drop := step - (e - 52)
-	var q uint64
-	if drop > 63 {
-		q = 0
-		if mode == up && sign == 0 || mode == down && sign != 0 {
-			q = 1
-		}
-	} else {
-		q = m >> drop
-		rest, half := m&(1<<drop-1), uint64(1)<<drop>>1
-		switch mode {
-		case nearest:
-			if rest > half || rest == half && q&1 != 0 {
-				q++
-			}
-		case awayTies:
-			if rest >= half {
-				q++
-			}
-		case up:
-			if rest != 0 && sign == 0 {
-				q++
-			}
-		case down:
-			if rest != 0 && sign != 0 {
-				q++
-			}
-		}
+	q, rest, half := uint64(0), uint64(1), uint64(2) // below half a step
+	if drop <= 63 {
+		q, rest, half = m>>drop, m&(1<<drop-1), uint64(1)<<drop>>1
+	}
+	if mode.raises(q, rest, half, sign != 0) {
+		q++
 	}
 	// q steps of 2^step: as a number of smallest steps the bits count up through the exponents.
 	out := uint32(q)
@@ -117,6 +96,21 @@ func narrow(x float64, digits, least, most int, mode rounding) uint32 {
 		return sign | limit
 	}
 	return sign | out
+}
+
+// raises tells whether a magnitude of q steps and a rest is rounded to q+1 steps. half is half a step.
+func (mode rounding) raises(q, rest, half uint64, negative bool) bool {
+	switch mode {
+	case nearest:
+		return rest > half || rest == half && q&1 != 0
+	case awayTies:
+		return rest >= half
+	case up:
+		return rest != 0 && !negative
+	case down:
+		return rest != 0 && negative
+	}
+	return false
 }
 
 // bitsOf returns the bits of the exponent field less one, so that digits + bitsOf is the width without the sign.

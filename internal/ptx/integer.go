@@ -2,215 +2,220 @@ package ptx
 
 import "math/bits"
 
+// An integerType adds the operations of one type of whole numbers to a table.
+type integerType struct {
+	typ
+	name  string
+	table map[string]*operation
+}
+
+func (t integerType) one(op string, f func(a uint64) uint64) {
+	t.table[op+"."+t.name] = &operation{dst: t.typ, src: []typ{t.typ}, one: f}
+}
+
+func (t integerType) two(op string, f func(a, b uint64) uint64) {
+	t.table[op+"."+t.name] = &operation{dst: t.typ, src: []typ{t.typ, t.typ}, two: f}
+}
+
+// shift adds an operation whose second operand is a distance.
+func (t integerType) shift(op string, f func(a, n uint64) uint64) {
+	t.table[op+"."+t.name] = &operation{dst: t.typ, src: []typ{t.typ, types["u32"]}, two: f}
+}
+
 // integers adds the arithmetic of whole numbers.
 func integers(t map[string]*operation) {
 	for _, name := range []string{"u16", "s16", "u32", "s32", "u64", "s64"} {
-		ty := types[name]
-		w, sg := ty.bits, ty.signed()
-		value := func(v uint64) int64 {
-			if sg {
-				return signed(v, w)
-			}
-			return int64(v)
+		ty := integerType{types[name], name, t}
+		w := ty.bits
+		ty.two("add", func(a, b uint64) uint64 { return cut(a+b, w) })
+		ty.two("sub", func(a, b uint64) uint64 { return cut(a-b, w) })
+		ty.products()
+		ty.shift("shr", shiftRight(ty.typ))
+		if ty.signed() {
+			ty.signedOps()
+		} else {
+			ty.unsignedOps()
 		}
-		less := func(a, b uint64) bool {
-			if sg {
-				return signed(a, w) < signed(b, w)
-			}
-			return a < b
+		if w >= 32 {
+			u32 := types["u32"]
+			t["bfe."+name] = &operation{dst: ty.typ, src: []typ{ty.typ, u32, u32}, tri: extract(ty.typ)}
 		}
-		two := func(op string, f func(a, b uint64) uint64) {
-			t[op+"."+name] = &operation{dst: ty, src: []typ{ty, ty}, two: f}
-		}
-		two("add", func(a, b uint64) uint64 { return cut(a+b, w) })
-		two("sub", func(a, b uint64) uint64 { return cut(a-b, w) })
-		two("mul.lo", func(a, b uint64) uint64 { return cut(a*b, w) })
-		high := func(a, b uint64) uint64 {
-			if w < 64 {
-				return cut(uint64(value(a)*value(b)>>w), w)
-			}
-			h, _ := bits.Mul64(a, b)
-			if sg { // two's complement: the product of the bit patterns is too large by these
-				h -= uint64(int64(a)>>63)&b + uint64(int64(b)>>63)&a
-			}
-			return h
-		}
-		if w < 64 && !sg {
-			high = func(a, b uint64) uint64 { return cut(a*b>>w, w) }
-		}
-		two("mul.hi", high)
-		two("div", func(a, b uint64) uint64 {
-			if b == 0 {
-				fail(Undefined, -1, "division by zero")
-			}
-			if sg {
-				return cut(uint64(signed(a, w)/signed(b, w)), w)
-			}
-			return a / b
-		})
-		two("rem", func(a, b uint64) uint64 {
-			if b == 0 {
-				fail(Undefined, -1, "division by zero")
-			}
-			if sg {
-				return cut(uint64(signed(a, w)%signed(b, w)), w)
-			}
-			return a % b
-		})
-		two("min", func(a, b uint64) uint64 {
-			if less(b, a) {
-				return b
-			}
-			return a
-		})
-		two("max", func(a, b uint64) uint64 {
-			if less(a, b) {
-				return b
-			}
-			return a
-		})
-		t["mad.lo."+name] = &operation{dst: ty, src: []typ{ty, ty, ty},
-			tri: func(a, b, c uint64) uint64 { return cut(a*b+c, w) }}
-		t["mad.hi."+name] = &operation{dst: ty, src: []typ{ty, ty, ty},
-			tri: func(a, b, c uint64) uint64 { return cut(high(a, b)+c, w) }}
-		if w < 64 {
-			wide := typ{ty.kind, 2 * w, 1}
-			product := func(a, b uint64) uint64 { return cut(uint64(value(a)*value(b)), 2*w) }
-			t["mul.wide."+name] = &operation{dst: wide, src: []typ{ty, ty}, two: product}
-			t["mad.wide."+name] = &operation{dst: wide, src: []typ{ty, ty, wide},
-				tri: func(a, b, c uint64) uint64 { return cut(product(a, b)+c, 2*w) }}
-		}
-		if sg {
-			t["neg."+name] = &operation{dst: ty, src: []typ{ty}, one: func(a uint64) uint64 { return cut(-a, w) }}
-			t["abs."+name] = &operation{dst: ty, src: []typ{ty}, one: func(a uint64) uint64 {
-				if signed(a, w) < 0 {
-					return cut(-a, w)
-				}
-				return a
-			}}
-		}
-		// Shifts take the distance as it is: one beyond the width leaves nothing but the sign.
-		t["shr."+name] = &operation{dst: ty, src: []typ{ty, types["u32"]}, two: func(a, n uint64) uint64 {
-			if sg {
-				return cut(uint64(signed(a, w)>>min(n, 63)), w)
-			}
-			if n >= 64 {
-				return 0
-			}
-			return a >> n
-		}}
 	}
-	for _, name := range []string{"u32", "s32", "u64", "s64"} {
-		ty := types[name]
-		w, sg := ty.bits, ty.signed()
-		t["bfe."+name] = &operation{dst: ty, src: []typ{ty, types["u32"], types["u32"]}, tri: func(a, pos, n uint64) uint64 {
-			pos, n = pos&0xff, n&0xff
-			if n == 0 {
-				return 0
-			}
-			var v uint64
-			if pos < uint64(w) {
-				v = a >> pos
-			}
-			if sg { // bits beyond the width are copies of the field's last bit that exists
-				last := min(pos+n-1, uint64(w-1))
-				sign := a >> last & 1
-				have := uint64(0)
-				if pos < uint64(w) {
-					have = min(n, uint64(w)-pos)
-				}
-				v = cut(v, int(have))
-				if sign != 0 && have < 64 {
-					v |= ^uint64(0) << have
-				}
-				return cut(v, w)
-			}
-			return cut(v, int(min(n, uint64(w))))
-		}}
+}
+
+// products adds multiplications, with and without a sum.
+func (t integerType) products() {
+	w, high := t.bits, highProduct(t.typ)
+	t.two("mul.lo", func(a, b uint64) uint64 { return cut(a*b, w) })
+	t.two("mul.hi", high)
+	three := []typ{t.typ, t.typ, t.typ}
+	t.table["mad.lo."+t.name] = &operation{dst: t.typ, src: three, tri: func(a, b, c uint64) uint64 { return cut(a*b+c, w) }}
+	t.table["mad.hi."+t.name] = &operation{dst: t.typ, src: three,
+		tri: func(a, b, c uint64) uint64 { return cut(high(a, b)+c, w) }}
+	if w == 64 {
+		return
+	}
+	wide := typ{t.kind, 2 * w, 1}
+	product := func(a, b uint64) uint64 { return a * b }
+	if t.signed() {
+		product = func(a, b uint64) uint64 { return cut(uint64(signed(a, w)*signed(b, w)), 2*w) }
+	}
+	t.table["mul.wide."+t.name] = &operation{dst: wide, src: []typ{t.typ, t.typ}, two: product}
+	t.table["mad.wide."+t.name] = &operation{dst: wide, src: []typ{t.typ, t.typ, wide},
+		tri: func(a, b, c uint64) uint64 { return cut(product(a, b)+c, 2*w) }}
+}
+
+// highProduct returns what computes the upper half of a product.
+func highProduct(t typ) func(a, b uint64) uint64 {
+	w := t.bits
+	switch {
+	case w < 64 && t.signed():
+		return func(a, b uint64) uint64 { return cut(uint64(signed(a, w)*signed(b, w)>>w), w) }
+	case w < 64:
+		return func(a, b uint64) uint64 { return cut(a*b>>w, w) }
+	case t.signed():
+		return func(a, b uint64) uint64 {
+			h, _ := bits.Mul64(a, b) // two's complement: the product of the bit patterns is too large by these
+			return h - (uint64(int64(a)>>63)&b + uint64(int64(b)>>63)&a)
+		}
+	}
+	return func(a, b uint64) uint64 {
+		h, _ := bits.Mul64(a, b)
+		return h
+	}
+}
+
+// signedOps adds div, rem, min, max, neg and abs of a signed type.
+func (t integerType) signedOps() {
+	w := t.bits
+	t.two("div", func(a, b uint64) uint64 { return cut(uint64(signed(a, w)/signed(divisor(b), w)), w) })
+	t.two("rem", func(a, b uint64) uint64 { return cut(uint64(signed(a, w)%signed(divisor(b), w)), w) })
+	t.two("min", func(a, b uint64) uint64 { return cut(uint64(min(signed(a, w), signed(b, w))), w) })
+	t.two("max", func(a, b uint64) uint64 { return cut(uint64(max(signed(a, w), signed(b, w))), w) })
+	t.one("neg", func(a uint64) uint64 { return cut(-a, w) })
+	t.one("abs", func(a uint64) uint64 {
+		if signed(a, w) < 0 {
+			return cut(-a, w)
+		}
+		return a
+	})
+}
+
+// unsignedOps adds div, rem, min and max of an unsigned type.
+func (t integerType) unsignedOps() {
+	t.two("div", func(a, b uint64) uint64 { return a / divisor(b) })
+	t.two("rem", func(a, b uint64) uint64 { return a % divisor(b) })
+	t.two("min", func(a, b uint64) uint64 { return min(a, b) })
+	t.two("max", func(a, b uint64) uint64 { return max(a, b) })
+}
+
+// divisor returns b, which must not be 0.
+func divisor(b uint64) uint64 {
+	if b == 0 {
+		fail(Undefined, -1, "division by zero")
+	}
+	return b
+}
+
+// shiftRight returns what shifts by the distance as it is: one beyond the width leaves nothing but the sign.
+func shiftRight(t typ) func(a, n uint64) uint64 {
+	if w := t.bits; t.signed() {
+		return func(a, n uint64) uint64 { return cut(uint64(signed(a, w)>>min(n, 63)), w) }
+	}
+	return func(a, n uint64) uint64 { return a >> n }
+}
+
+// extract returns bfe of a type: n bits of a from pos on.
+func extract(t typ) func(a, pos, n uint64) uint64 {
+	w := t.bits
+	return func(a, pos, n uint64) uint64 {
+		pos, n = pos&0xff, n&0xff
+		if n == 0 {
+			return 0
+		}
+		have := uint64(0) // bits of the field that exist
+		if pos < uint64(w) {
+			have = min(n, uint64(w)-pos)
+		}
+		v := cut(a>>pos, int(have))
+		// Bits of a signed field beyond the width are copies of the last one that exists.
+		if last := min(pos+n-1, uint64(w-1)); t.signed() && a>>last&1 != 0 {
+			v |= ^uint64(0) << have
+		}
+		return cut(v, w)
 	}
 }
 
 // bitwise adds the instructions on bits.
 func bitwise(t map[string]*operation) {
 	for _, name := range []string{"b16", "b32", "b64"} {
-		ty := types[name]
+		ty := integerType{types[name], name, t}
 		w := ty.bits
-		two := func(op string, f func(a, b uint64) uint64) {
-			t[op+"."+name] = &operation{dst: ty, src: []typ{ty, ty}, two: f}
-		}
-		two("and", func(a, b uint64) uint64 { return a & b })
-		two("or", func(a, b uint64) uint64 { return a | b })
-		two("xor", func(a, b uint64) uint64 { return a ^ b })
-		t["not."+name] = &operation{dst: ty, src: []typ{ty}, one: func(a uint64) uint64 { return cut(^a, w) }}
-		t["cnot."+name] = &operation{dst: ty, src: []typ{ty}, one: func(a uint64) uint64 {
+		ty.two("and", func(a, b uint64) uint64 { return a & b })
+		ty.two("or", func(a, b uint64) uint64 { return a | b })
+		ty.two("xor", func(a, b uint64) uint64 { return a ^ b })
+		ty.one("not", func(a uint64) uint64 { return cut(^a, w) })
+		ty.one("cnot", func(a uint64) uint64 {
 			if a == 0 {
 				return 1
 			}
 			return 0
-		}}
-		t["shl."+name] = &operation{dst: ty, src: []typ{ty, types["u32"]}, two: func(a, n uint64) uint64 {
-			if n >= 64 {
-				return 0
-			}
-			return cut(a<<n, w)
-		}}
-		t["shr."+name] = &operation{dst: ty, src: []typ{ty, types["u32"]}, two: t["shr.u"+name[1:]].two}
+		})
+		ty.shift("shl", func(a, n uint64) uint64 { return cut(a<<n, w) })
+		ty.shift("shr", func(a, n uint64) uint64 { return a >> n })
 	}
 	u32 := types["u32"]
 	for _, name := range []string{"b32", "b64"} {
-		ty := types[name]
+		ty := integerType{types[name], name, t}
 		w := ty.bits
-		t["popc."+name] = &operation{dst: u32, src: []typ{ty},
+		t["popc."+name] = &operation{dst: u32, src: []typ{ty.typ},
 			one: func(a uint64) uint64 { return uint64(bits.OnesCount64(a)) }}
-		t["clz."+name] = &operation{dst: u32, src: []typ{ty},
+		t["clz."+name] = &operation{dst: u32, src: []typ{ty.typ},
 			one: func(a uint64) uint64 { return uint64(bits.LeadingZeros64(a) - 64 + w) }}
-		t["brev."+name] = &operation{dst: ty, src: []typ{ty},
-			one: func(a uint64) uint64 { return bits.Reverse64(a) >> (64 - w) }}
+		ty.one("brev", func(a uint64) uint64 { return bits.Reverse64(a) >> (64 - w) })
 	}
 	for _, name := range []string{"u32", "s32", "u64", "s64"} {
 		ty := types[name]
-		w, sg := ty.bits, ty.signed()
-		find := func(a uint64) (uint64, bool) {
-			if sg && signed(a, w) < 0 {
-				a = cut(^a, w)
-			}
-			return uint64(63 - bits.LeadingZeros64(a)), a != 0
-		}
-		t["bfind."+name] = &operation{dst: u32, src: []typ{ty}, one: func(a uint64) uint64 {
-			if at, ok := find(a); ok {
-				return at
-			}
-			return 0xffffffff
-		}}
+		t["bfind."+name] = &operation{dst: u32, src: []typ{ty}, one: func(a uint64) uint64 { return cut(highestBit(a, ty), 32) }}
 		t["bfind.shiftamt."+name] = &operation{dst: u32, src: []typ{ty}, one: func(a uint64) uint64 {
-			if at, ok := find(a); ok {
-				return uint64(w) - 1 - at
+			if at := highestBit(a, ty); at < 64 {
+				return uint64(ty.bits) - 1 - at
 			}
 			return 0xffffffff
 		}}
 	}
 	b32 := types["b32"]
-	three := []typ{b32, b32, b32}
-	t["shf.l.wrap.b32"] = &operation{dst: b32, src: []typ{b32, b32, u32},
-		tri: func(a, b, n uint64) uint64 { return (b<<32 | a) << (n & 31) >> 32 }}
-	t["shf.r.wrap.b32"] = &operation{dst: b32, src: []typ{b32, b32, u32},
-		tri: func(a, b, n uint64) uint64 { return cut((b<<32|a)>>(n&31), 32) }}
-	t["shf.l.clamp.b32"] = &operation{dst: b32, src: []typ{b32, b32, u32},
-		tri: func(a, b, n uint64) uint64 { return (b<<32 | a) << min(n, 32) >> 32 }}
-	t["shf.r.clamp.b32"] = &operation{dst: b32, src: []typ{b32, b32, u32},
-		tri: func(a, b, n uint64) uint64 { return cut((b<<32|a)>>min(n, 32), 32) }}
-	t["prmt.b32"] = &operation{dst: b32, src: three, tri: func(a, b, c uint64) uint64 {
-		from, out := b<<32|a, uint64(0)
-		for i := range 4 {
-			sel := c >> (4 * i) & 15
-			v := from >> (8 * (sel & 7)) & 0xff
-			if sel&8 != 0 { // the sign of the byte, all over
-				v = uint64(int64(v<<56)>>63) & 0xff
-			}
-			out |= v << (8 * i)
+	for name, f := range map[string]func(a, b, n uint64) uint64{
+		"shf.l.wrap.b32":  func(a, b, n uint64) uint64 { return (b<<32 | a) << (n & 31) >> 32 },
+		"shf.r.wrap.b32":  func(a, b, n uint64) uint64 { return cut((b<<32|a)>>(n&31), 32) },
+		"shf.l.clamp.b32": func(a, b, n uint64) uint64 { return (b<<32 | a) << min(n, 32) >> 32 },
+		"shf.r.clamp.b32": func(a, b, n uint64) uint64 { return cut((b<<32|a)>>min(n, 32), 32) },
+	} {
+		t[name] = &operation{dst: b32, src: []typ{b32, b32, u32}, tri: f}
+	}
+	t["prmt.b32"] = &operation{dst: b32, src: []typ{b32, b32, b32}, tri: permute}
+}
+
+// highestBit returns the place of the highest bit that differs from the sign; all ones where no bit does.
+func highestBit(a uint64, t typ) uint64 {
+	if t.signed() && signed(a, t.bits) < 0 {
+		a = cut(^a, t.bits)
+	}
+	return uint64(63 - bits.LeadingZeros64(a))
+}
+
+// permute is prmt: four bytes of a and b, which the digits of c choose.
+func permute(a, b, c uint64) uint64 {
+	from, out := b<<32|a, uint64(0)
+	for i := range 4 {
+		sel := c >> (4 * i) & 15
+		v := from >> (8 * (sel & 7)) & 0xff
+		if sel&8 != 0 { // the sign of the byte, all over
+			v = uint64(int64(v<<56)>>63) & 0xff
 		}
-		return out
-	}}
+		out |= v << (8 * i)
+	}
+	return out
 }
 
 // insert is bfi: the low n bits of a at pos of b.

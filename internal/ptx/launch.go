@@ -63,15 +63,7 @@ func (k *Kernel) Launch(ctx context.Context, m *Memory, l Launch) (Stats, error)
 	if err := ctx.Err(); err != nil {
 		return stats, err
 	}
-	blocks, err := k.check(&l)
-	if err != nil {
-		return stats, fmt.Errorf("launch of %s: %w", k.name, err)
-	}
-	params, err := k.marshal(l.Args)
-	if err != nil {
-		return stats, fmt.Errorf("launch of %s: %w", k.name, err)
-	}
-	statics, err := m.staticsOf(k.module)
+	r, err := k.newRunning(ctx, m, &l)
 	if err != nil {
 		return stats, fmt.Errorf("launch of %s: %w", k.name, err)
 	}
@@ -79,20 +71,7 @@ func (k *Kernel) Launch(ctx context.Context, m *Memory, l Launch) (Stats, error)
 	if count <= 0 {
 		count = runtime.GOMAXPROCS(0)
 	}
-	count = min(count, blocks)
-	r := &running{ctx: ctx, launch: &l, blocks: blocks, params: params, statics: statics, order: l.Only}
-	r.budget.Store(l.MaxInstructions)
-	if l.MaxInstructions <= 0 {
-		r.budget.Store(1 << 36)
-	}
-	if l.Order != 0 {
-		r.order = rand.New(rand.NewPCG(l.Order, 0x9e3779b97f4a7c15)).Perm(blocks)
-		for i, n := range r.order {
-			if l.Only != nil {
-				r.order[i] = l.Only[n]
-			}
-		}
-	}
+	count = min(count, r.blocks)
 	for len(m.shadows) < count {
 		m.shadows = append(m.shadows, &shadow{})
 	}
@@ -125,19 +104,46 @@ func (k *Kernel) Launch(ctx context.Context, m *Memory, l Launch) (Stats, error)
 	return stats, nil
 }
 
+// newRunning checks a launch and returns what its workers share.
+func (k *Kernel) newRunning(ctx context.Context, m *Memory, l *Launch) (*running, error) {
+	blocks, err := k.check(l)
+	if err != nil {
+		return nil, err
+	}
+	params, err := k.marshal(l.Args)
+	if err != nil {
+		return nil, err
+	}
+	statics, err := m.staticsOf(k.module)
+	if err != nil {
+		return nil, err
+	}
+	r := &running{ctx: ctx, launch: l, blocks: blocks, params: params, statics: statics, order: l.blockOrder(blocks)}
+	r.budget.Store(l.MaxInstructions)
+	if l.MaxInstructions <= 0 {
+		r.budget.Store(1 << 36)
+	}
+	return r, nil
+}
+
+// blockOrder returns the numbers of the blocks in the order in which they run; nil: all by number.
+func (l *Launch) blockOrder(blocks int) []int {
+	if l.Order == 0 {
+		return l.Only
+	}
+	order := rand.New(rand.NewPCG(l.Order, 0x9e3779b97f4a7c15)).Perm(blocks)
+	if l.Only != nil {
+		for i, n := range order {
+			order[i] = l.Only[n]
+		}
+	}
+	return order
+}
+
 // check completes and judges the shape of a launch, and returns the number of its blocks.
 func (k *Kernel) check(l *Launch) (int, error) {
-	for d := range 3 {
-		if l.Grid[d] == 0 {
-			l.Grid[d] = 1
-		}
-		if l.Block[d] == 0 {
-			l.Block[d] = 1
-		}
-		most := maxGridYZ
-		if d == 0 {
-			most = maxGridX
-		}
+	for d, most := range [3]int{maxGridX, maxGridYZ, maxGridYZ} {
+		l.Grid[d], l.Block[d] = cmp.Or(l.Grid[d], 1), cmp.Or(l.Block[d], 1)
 		if l.Grid[d] < 0 || l.Grid[d] > most {
 			return 0, fmt.Errorf("grid %v: dimension %d is not between 1 and %d", l.Grid, d, most)
 		}
@@ -146,26 +152,34 @@ func (k *Kernel) check(l *Launch) (int, error) {
 		}
 	}
 	l.Target = cmp.Or(l.Target, k.module.target)
-	threads := l.Block[0] * l.Block[1] * l.Block[2]
-	switch {
-	case threads > maxThreadsOfBlock:
-		return 0, fmt.Errorf("block %v has %d threads, more than %d", l.Block, threads, maxThreadsOfBlock)
-	case k.maxThreads > 0 && threads > k.maxThreads:
-		return 0, fmt.Errorf("block %v has %d threads; the kernel allows %d", l.Block, threads, k.maxThreads)
-	case k.exact && threads != k.maxThreads:
-		return 0, fmt.Errorf("block %v has %d threads; the kernel wants %d", l.Block, threads, k.maxThreads)
-	case l.Shared < 0 || k.dynamicAt+l.Shared > MaxShared(l.Target):
-		return 0, fmt.Errorf("%d bytes of shared memory beside %d static ones; %s has %d", l.Shared, k.dynamicAt,
-			l.Target, MaxShared(l.Target))
+	if err := k.checkBlock(l); err != nil {
+		return 0, err
 	}
-	blocks := int64(l.Grid[0]) * int64(l.Grid[1])
 	if l.Only != nil {
 		return len(l.Only), nil
 	}
-	if blocks *= int64(l.Grid[2]); blocks > 1<<31 {
+	blocks := int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2])
+	if blocks > 1<<31 {
 		return 0, fmt.Errorf("grid %v has %d blocks, more than the simulator runs", l.Grid, blocks)
 	}
 	return int(blocks), nil
+}
+
+// checkBlock compares the threads and the shared memory of a block with what the kernel and the card allow.
+func (k *Kernel) checkBlock(l *Launch) error {
+	threads := l.Block[0] * l.Block[1] * l.Block[2]
+	switch {
+	case threads > maxThreadsOfBlock:
+		return fmt.Errorf("block %v has %d threads, more than %d", l.Block, threads, maxThreadsOfBlock)
+	case k.maxThreads > 0 && threads > k.maxThreads:
+		return fmt.Errorf("block %v has %d threads; the kernel allows %d", l.Block, threads, k.maxThreads)
+	case k.exact && threads != k.maxThreads:
+		return fmt.Errorf("block %v has %d threads; the kernel wants %d", l.Block, threads, k.maxThreads)
+	case l.Shared < 0 || k.dynamicAt+l.Shared > MaxShared(l.Target):
+		return fmt.Errorf("%d bytes of shared memory beside %d static ones; %s has %d", l.Shared, k.dynamicAt,
+			l.Target, MaxShared(l.Target))
+	}
+	return nil
 }
 
 // marshal lays the arguments out as the kernel reads them.
@@ -176,47 +190,57 @@ func (k *Kernel) marshal(args []any) ([]byte, error) {
 	buf := make([]byte, k.paramBytes)
 	for i, a := range args {
 		p := k.params[i]
-		var bits uint64
-		size := 0
-		switch v := a.(type) {
-		case Ptr:
-			bits, size = uint64(v), 8
-		case int32:
-			bits, size = uint64(uint32(v)), 4
-		case uint32:
-			bits, size = uint64(v), 4
-		case int64:
-			bits, size = uint64(v), 8
-		case uint64:
-			bits, size = v, 8
-		case float32:
-			bits, size = uint64(math.Float32bits(v)), 4
-		case float64:
-			bits, size = math.Float64bits(v), 8
-		case int:
-			bits, size = uint64(v), p.Size
-			if size == 4 && (v < math.MinInt32 || v > math.MaxUint32) || size != 4 && size != 8 {
-				return nil, fmt.Errorf("argument %d, %d, does not fit %s of %d bytes", i, v, p.Name, p.Size)
-			}
-		case []byte:
+		if v, ok := a.([]byte); ok {
 			if !p.bytes || len(v) != p.Size {
 				return nil, fmt.Errorf("argument %d, %d bytes, is no %s of %d", i, len(v), p.Name, p.Size)
 			}
 			copy(buf[p.at:], v)
 			continue
-		default:
+		}
+		if v, ok := a.(int); ok && !fits(v, p.Size) {
+			return nil, fmt.Errorf("argument %d, %d, does not fit %s of %d bytes", i, v, p.Name, p.Size)
+		}
+		bits, size := argumentBits(a, p.Size)
+		switch {
+		case size == 0:
 			return nil, fmt.Errorf("argument %d is of type %T", i, a)
-		}
-		if p.bytes || size != p.Size {
+		case p.bytes || size != p.Size:
 			return nil, fmt.Errorf("argument %d, a %T, is no %s of %d bytes", i, a, p.Name, p.Size)
-		}
-		if size == 4 {
+		case size == 4:
 			binary.LittleEndian.PutUint32(buf[p.at:], uint32(bits))
-		} else {
+		default:
 			binary.LittleEndian.PutUint64(buf[p.at:], bits)
 		}
 	}
 	return buf, nil
+}
+
+// fits tells whether an int can be given for a parameter of size bytes.
+func fits(v, size int) bool {
+	return size == 8 || size == 4 && v >= math.MinInt32 && v <= math.MaxUint32
+}
+
+// argumentBits returns the bits of an argument and their number of bytes: of an int want, and 0 for a type that no parameter has.
+func argumentBits(a any, want int) (bits uint64, size int) {
+	switch v := a.(type) {
+	case Ptr:
+		return uint64(v), 8
+	case int32:
+		return uint64(uint32(v)), 4
+	case uint32:
+		return uint64(v), 4
+	case int64:
+		return uint64(v), 8
+	case uint64:
+		return v, 8
+	case float32:
+		return uint64(math.Float32bits(v)), 4
+	case float64:
+		return math.Float64bits(v), 8
+	case int:
+		return uint64(v), want
+	}
+	return 0, 0
 }
 
 // running is what the workers of a launch share.

@@ -142,12 +142,23 @@ var (
 	zeros8 = [8]series(zeros16[:8])
 )
 
+// fill splits the elements in a register of A or B, which belong at first and after it.
+func (s *shape) fill(to *series, first int, register uint32) {
+	width := 1 + s.exponent + s.fraction
+	if s.per == 1 {
+		register >>= 32 - width // tf32 is the upper part of a float32
+	}
+	for e := range s.per {
+		to.set(first+e, register>>(e*width), s.exponent, s.fraction)
+	}
+}
+
 // matrix decodes mma.sync.
 func (c *compiler) matrix(st *step) error {
 	in := c.in
 	mods := in.op.mods
 	if len(mods) < 3 || mods[0] != "sync" || mods[1] != "aligned" {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	st.kind = collective
 	name := strings.Join(mods[2:], ".")
@@ -156,17 +167,12 @@ func (c *compiler) matrix(st *step) error {
 	}
 	s, ok := shapes[name]
 	if !ok {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	group := 4 * s.per // columns of A that the four lanes of a row hold in one register
 	r, err := c.fragments(types["f32"], types["b32"], 2*s.k/group, s.k/group, 4)
 	if err != nil {
 		return err
-	}
-	width := 1 + s.exponent + s.fraction
-	drop := 0
-	if s.per == 1 {
-		drop = 32 - width // tf32 is the upper part of a float32
 	}
 	ops := int64(2 * s.m * s.n * s.k)
 	st.run = func(w *warp, _ uint32) {
@@ -174,16 +180,10 @@ func (c *compiler) matrix(st *step) error {
 		for l := range 32 {
 			g, t := l>>2, l&3
 			for i, reg := range r[1] {
-				v := uint32(w.r[reg][l])
-				for e := range s.per {
-					a[g+8*(i&1)].set(i>>1*group+t*s.per+e, v>>(e*width)>>drop, s.exponent, s.fraction)
-				}
+				s.fill(&a[g+8*(i&1)], i>>1*group+t*s.per, uint32(w.r[reg][l]))
 			}
 			for i, reg := range r[2] {
-				v := uint32(w.r[reg][l])
-				for e := range s.per {
-					b[g].set(i*group+t*s.per+e, v>>(e*width)>>drop, s.exponent, s.fraction)
-				}
+				s.fill(&b[g], i*group+t*s.per, uint32(w.r[reg][l]))
 			}
 		}
 		var out [4]lanes
@@ -263,21 +263,17 @@ func (c *compiler) fragments(sum, factor typ, a, b, cd int) ([4][]int, error) {
 	return r, nil
 }
 
+// matrixCounts are the numbers of matrices that the forms of ldmatrix load.
+var matrixCounts = map[string]int{"sync.aligned.m8n8.x1.b16": 1, "sync.aligned.m8n8.x2.b16": 2, "sync.aligned.m8n8.x4.b16": 4}
+
 // loadMatrix decodes ldmatrix.
 func (c *compiler) loadMatrix(st *step) error {
 	in := c.in
 	trans := in.op.has("trans")
-	var count int
-	switch strings.Join(in.op.without("trans", "shared::cta"), ".") {
-	case "sync.aligned.m8n8.x1.shared.b16", "sync.aligned.m8n8.x1.b16":
-		count = 1
-	case "sync.aligned.m8n8.x2.shared.b16", "sync.aligned.m8n8.x2.b16":
-		count = 2
-	case "sync.aligned.m8n8.x4.shared.b16", "sync.aligned.m8n8.x4.b16":
-		count = 4
-	}
+	form := strings.Join(in.op.without("trans", "shared::cta"), ".")
+	count := matrixCounts[strings.Replace(form, ".shared.b16", ".b16", 1)]
 	if count == 0 || !slices.ContainsFunc(in.op.mods, func(m string) bool { return strings.HasPrefix(m, "shared") }) {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	if err := c.arguments(2); err != nil {
 		return err

@@ -13,7 +13,7 @@ func (c *compiler) move(st *step) error {
 	}
 	t, ok := in.op.typ()
 	if !ok || len(in.op.mods) != 1 {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	d, s := &in.args[0], &in.args[1]
 	switch {
@@ -117,7 +117,7 @@ func (c *compiler) generic(st *step) error {
 	}
 	t, ok := in.op.typ()
 	if !ok || t.bits != 64 {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	add := uint64(0)
 	switch strings.Join(in.op.mods[:len(in.op.mods)-1], ".") {
@@ -131,7 +131,7 @@ func (c *compiler) generic(st *step) error {
 	case "to.local":
 		add = ^uint64(localWindow) + 1
 	default:
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	to, err := c.target(&in.args[0], t, false)
 	if err != nil {

@@ -1,5 +1,7 @@
 package ptx
 
+import "cmp"
+
 // limits on a text, so that a damaged one cannot ask for all memory.
 const (
 	maxRegisters    = 1 << 18
@@ -91,56 +93,66 @@ func (p *parser) skipTo(s string) error {
 	return wrong(line, "no %q to the end of the text", s)
 }
 
-// module reads the whole text.
+// run reads the whole text.
 func (p *parser) run() error {
 	for p.at < len(p.tokens) {
 		line, s := p.line(), p.next()
-		switch s {
-		case ".version":
-			p.next()
-		case ".target":
-			p.module.target = p.next()
-			for p.take(",") {
-				p.next()
-			}
-		case ".address_size":
-			n, err := p.int(s, 64)
-			if err != nil {
-				return err
-			}
-			if n != 64 {
-				return wrong(line, "addresses of %d bits; only 64 are known", n)
-			}
-		case ".file", ".loc":
-			for p.at < len(p.tokens) && p.line() == line {
-				p.at++
-			}
-		case ".section":
-			p.next()
-			if err := p.skipTo("}"); err != nil {
-				return err
-			}
-		case ".extern", ".visible", ".weak", ".common", ";":
-			if s == ".extern" && p.peek() == ".func" {
-				return wrong(line, "functions outside of the module are not known")
-			}
-		case ".entry":
-			if err := p.entry(); err != nil {
-				return err
-			}
-		case ".shared", ".global", ".const":
-			v, err := p.variable(s[1:])
-			if err != nil {
-				return err
-			}
-			if err := p.module.declare(v); err != nil {
-				return wrong(line, "%v", err)
-			}
-		case ".func":
-			return wrong(line, "functions that are called are not known: inline them")
-		default:
-			return wrong(line, "%q where a directive of a module belongs", s)
+		if err := p.directive(s, line); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// directive reads what follows the first word of a directive of the module.
+func (p *parser) directive(s string, line int) error {
+	switch s {
+	case ".version":
+		p.next()
+	case ".target":
+		p.module.target = p.next()
+		for p.take(",") {
+			p.next()
+		}
+	case ".address_size":
+		if n, err := p.int(s, 64); err != nil || n != 64 {
+			return cmp.Or(err, wrong(line, "addresses of %d bits; only 64 are known", n))
+		}
+	case ".file", ".loc":
+		p.skipLine(line)
+	case ".section":
+		p.next()
+		return p.skipTo("}")
+	case ".extern", ".visible", ".weak", ".common", ";":
+		if s == ".extern" && p.peek() == ".func" {
+			return wrong(line, "functions outside of the module are not known")
+		}
+	case ".entry":
+		return p.entry()
+	case ".shared", ".global", ".const":
+		return p.moduleVariable(s[1:], line)
+	case ".func":
+		return wrong(line, "functions that are called are not known: inline them")
+	default:
+		return wrong(line, "%q where a directive of a module belongs", s)
+	}
+	return nil
+}
+
+func (p *parser) skipLine(line int) {
+	for p.at < len(p.tokens) && p.line() == line {
+		p.at++
+	}
+}
+
+// moduleVariable reads a variable that all kernels see.
+func (p *parser) moduleVariable(space string, line int) error {
+	v, err := p.variable(space)
+	if err != nil {
+		return err
+	}
+	if err := p.module.declare(v); err != nil {
+		return wrong(line, "%v", err)
 	}
 	return nil
 }
@@ -163,32 +175,8 @@ func (p *parser) entry() error {
 	}
 	for p.peek() != "{" {
 		line, s := p.line(), p.next()
-		switch s {
-		case ".maxntid", ".reqntid":
-			n := 1
-			for {
-				d, err := p.int(s, 1<<16)
-				if err != nil {
-					return err
-				}
-				n = min(n*d, 1<<16)
-				if !p.take(",") {
-					break
-				}
-			}
-			p.kernel.maxThreads = n
-			p.kernel.exact = s == ".reqntid"
-		case ".minnctapersm", ".maxnreg", ".maxnctapersm":
-			if _, err := p.int(s, 1<<16); err != nil {
-				return err
-			}
-		case ".noreturn":
-		case ".pragma":
-			if err := p.skipTo(";"); err != nil {
-				return err
-			}
-		default:
-			return wrong(line, "%q between the head and the body of %s", s, name)
+		if err := p.tuning(s, line); err != nil {
+			return err
 		}
 	}
 	if err := p.body(); err != nil {
@@ -199,6 +187,35 @@ func (p *parser) entry() error {
 	}
 	p.module.kernels[name] = p.kernel
 	p.module.order = append(p.module.order, name)
+	return nil
+}
+
+// tuning reads a directive between the head and the body of a kernel.
+func (p *parser) tuning(s string, line int) error {
+	switch s {
+	case ".maxntid", ".reqntid":
+		n := 1
+		for {
+			d, err := p.int(s, 1<<16)
+			if err != nil {
+				return err
+			}
+			n = min(n*d, 1<<16)
+			if !p.take(",") {
+				break
+			}
+		}
+		p.kernel.maxThreads = n
+		p.kernel.exact = s == ".reqntid"
+	case ".minnctapersm", ".maxnreg", ".maxnctapersm":
+		_, err := p.int(s, 1<<16)
+		return err
+	case ".noreturn":
+	case ".pragma":
+		return p.skipTo(";")
+	default:
+		return wrong(line, "%q between the head and the body of %s", s, p.kernel.name)
+	}
 	return nil
 }
 

@@ -13,17 +13,13 @@ func (c *compiler) choose(st *step) error {
 	}
 	t, ok := in.op.typ()
 	if !ok || len(in.op.mods) != 1 || t.bits < 16 || t.kind == 'h' {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	to, err := c.target(&in.args[0], t, false)
 	if err != nil {
 		return err
 	}
-	yes, err := c.source(&in.args[1], t, false)
-	if err != nil {
-		return err
-	}
-	no, err := c.source(&in.args[2], t, false)
+	s, err := c.sources(in.args[1:3], []typ{t, t}, false)
 	if err != nil {
 		return err
 	}
@@ -34,28 +30,30 @@ func (c *compiler) choose(st *step) error {
 	if flip != 0 {
 		return c.wrong("a negated predicate")
 	}
-	st.run = func(w *warp, m uint32) {
-		d, a, b, q := &w.r[to], &w.r[yes], &w.r[no], w.p[p]
-		if m == full {
-			for l := range d {
-				v := b[l]
-				if q>>l&1 != 0 {
-					v = a[l]
-				}
-				d[l] = v
-			}
-			return
-		}
-		for ; m != 0; m &= m - 1 {
-			l := bits.TrailingZeros32(m)
+	st.run = func(w *warp, m uint32) { selectLanes(&w.r[to], &w.r[s[0]], &w.r[s[1]], w.p[p], m) }
+	return nil
+}
+
+// selectLanes copies the lanes of m to d: those of q from a, others from b.
+func selectLanes(d, a, b *lanes, q, m uint32) {
+	if m == full {
+		for l := range d {
+			v := b[l]
 			if q>>l&1 != 0 {
-				d[l] = a[l]
-			} else {
-				d[l] = b[l]
+				v = a[l]
 			}
+			d[l] = v
+		}
+		return
+	}
+	for ; m != 0; m &= m - 1 {
+		l := bits.TrailingZeros32(m)
+		if q>>l&1 != 0 {
+			d[l] = a[l]
+		} else {
+			d[l] = b[l]
 		}
 	}
-	return nil
 }
 
 // logicOfPredicates decodes mov, and, or, xor and not of predicates.
@@ -67,7 +65,7 @@ func (c *compiler) logicOfPredicates(st *step) error {
 		"xor.pred": func(a, b uint32) uint32 { return a ^ b },
 	}[in.op.text]
 	if f == nil {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	n := 2
 	if in.op.base == "mov" || in.op.base == "not" {
@@ -76,9 +74,9 @@ func (c *compiler) logicOfPredicates(st *step) error {
 	if err := c.arguments(n + 1); err != nil {
 		return err
 	}
-	to, flip, err := c.predicate(&in.args[0])
-	if err != nil || flip != 0 {
-		return c.or(err, "the result is negated")
+	to, err := c.predicateResult(&in.args[0])
+	if err != nil {
+		return err
 	}
 	var get [2]func(w *warp) uint32
 	for i := range n {
@@ -103,13 +101,6 @@ func (c *compiler) logicOfPredicates(st *step) error {
 	return nil
 }
 
-func (c *compiler) or(err error, text string) error {
-	if err != nil {
-		return err
-	}
-	return c.wrong("%s", text)
-}
-
 // test decodes testp.
 func (c *compiler) test(st *step) error {
 	in := c.in
@@ -118,7 +109,7 @@ func (c *compiler) test(st *step) error {
 	}
 	t, ok := in.op.typ()
 	if !ok || len(in.op.mods) != 2 || t.kind != 'f' || t.bits < 32 {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	exponent, fraction := uint64(0x7f800000), uint64(0x7fffff)
 	if t.bits == 64 {
@@ -133,11 +124,11 @@ func (c *compiler) test(st *step) error {
 		"subnormal":  func(v uint64) bool { return v&exponent == 0 && v&fraction != 0 },
 	}[in.op.mods[0]]
 	if f == nil {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
-	p, flip, err := c.predicate(&in.args[0])
-	if err != nil || flip != 0 {
-		return c.or(err, "the result is negated")
+	p, err := c.predicateResult(&in.args[0])
+	if err != nil {
+		return err
 	}
 	s, err := c.source(&in.args[1], t, false)
 	all := compareBy(func(a, _ uint64) bool { return f(a) })
@@ -149,7 +140,7 @@ func (c *compiler) test(st *step) error {
 func (c *compiler) insert(st *step) error {
 	t, ok := c.in.op.typ()
 	if !ok || strings.Join(c.in.op.mods, ".") != "b32" && strings.Join(c.in.op.mods, ".") != "b64" {
-		return wrong(c.in.line, "unknown instruction %s", c.in.op.text)
+		return c.unknown()
 	}
 	to, s, err := c.operands(t, []typ{t, t, types["u32"], types["u32"]})
 	if err != nil || to < 0 {
@@ -168,7 +159,7 @@ func (c *compiler) insert(st *step) error {
 func (c *compiler) logic(st *step) error {
 	t := types["b32"]
 	if c.in.op.text != "lop3.b32" {
-		return wrong(c.in.line, "unknown instruction %s", c.in.op.text)
+		return c.unknown()
 	}
 	to, s, err := c.operands(t, []typ{t, t, t, t})
 	if err != nil || to < 0 {
@@ -192,13 +183,6 @@ func (c *compiler) operands(result typ, sources []typ) (int, []int, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	var s []int
-	for i, t := range sources {
-		v, err := c.source(&c.in.args[i+1], t, false)
-		if err != nil {
-			return 0, nil, err
-		}
-		s = append(s, v)
-	}
-	return to, s, nil
+	s, err := c.sources(c.in.args[1:], sources, false)
+	return to, s, err
 }

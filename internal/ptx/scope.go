@@ -86,46 +86,58 @@ func (p *parser) register(name string) (int, bool) {
 
 // resolve finds what branches name.
 func (p *parser) resolve() error {
-	find := func(in *instruction, name string) (int, error) {
-		for s := in.scope; s != nil; s = s.parent {
-			if at, ok := s.labels[name]; ok {
-				return at, nil
-			}
-		}
-		return 0, wrong(in.line, "no label %s", name)
-	}
 	for i := range p.code {
-		in := &p.code[i]
-		switch in.op.base {
+		var err error
+		switch in := &p.code[i]; in.op.base {
 		case "bra":
-			if len(in.args) != 1 || in.args[0].kind != symbolOperand || in.args[0].value != 0 {
-				return wrong(in.line, "bra has one operand, a label")
-			}
-			at, err := find(in, in.args[0].name)
-			if err != nil {
-				return err
-			}
-			in.target, in.args = at, nil
+			err = in.resolveBranch()
 		case "brx":
-			if len(in.args) != 2 || in.args[1].kind != symbolOperand {
-				return wrong(in.line, "brx.idx has two operands, an index and a table")
-			}
-			var list []string
-			for s := in.scope; s != nil && list == nil; s = s.parent {
-				list = s.tables[in.args[1].name]
-			}
-			if list == nil {
-				return wrong(in.line, "no table %s", in.args[1].name)
-			}
-			for _, name := range list {
-				at, err := find(in, name)
-				if err != nil {
-					return err
-				}
-				in.targets = append(in.targets, at)
-			}
-			in.args = in.args[:1]
+			err = in.resolveTable()
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (in *instruction) resolveBranch() (err error) {
+	if len(in.args) != 1 || in.args[0].kind != symbolOperand || in.args[0].value != 0 {
+		return wrong(in.line, "bra has one operand, a label")
+	}
+	in.target, err = in.findLabel(in.args[0].name)
+	in.args = nil
+	return err
+}
+
+func (in *instruction) resolveTable() error {
+	if len(in.args) != 2 || in.args[1].kind != symbolOperand {
+		return wrong(in.line, "brx.idx has two operands, an index and a table")
+	}
+	var list []string
+	for s := in.scope; s != nil && list == nil; s = s.parent {
+		list = s.tables[in.args[1].name]
+	}
+	if list == nil {
+		return wrong(in.line, "no table %s", in.args[1].name)
+	}
+	for _, name := range list {
+		at, err := in.findLabel(name)
+		if err != nil {
+			return err
+		}
+		in.targets = append(in.targets, at)
+	}
+	in.args = in.args[:1]
+	return nil
+}
+
+// findLabel returns the instruction at a label of the innermost scope that has it.
+func (in *instruction) findLabel(name string) (int, error) {
+	for s := in.scope; s != nil; s = s.parent {
+		if at, ok := s.labels[name]; ok {
+			return at, nil
+		}
+	}
+	return 0, wrong(in.line, "no label %s", name)
 }

@@ -52,14 +52,7 @@ func (c *compiler) symbol(name string) (value uint64, global int, space string, 
 func (c *compiler) source(o *operand, t typ, wider bool) (int, error) {
 	switch o.kind {
 	case regOperand:
-		r := c.registers[o.reg]
-		if r.kind == 'p' || t.kind == 'p' {
-			return 0, c.wrong("%s is of another type", o.name)
-		}
-		if r.bits != t.bits && !(wider && r.bits > t.bits) {
-			return 0, c.wrong("%s has %d bits, not %d", o.name, r.bits, t.bits)
-		}
-		return c.slot[o.reg], nil
+		return c.registerSlot(o, t, wider)
 	case intOperand:
 		if t.kind == 'f' {
 			return 0, c.wrong("a whole number where a float belongs")
@@ -74,13 +67,7 @@ func (c *compiler) source(o *operand, t typ, wider bool) (int, error) {
 		if t.bits < 32 || t.kind == 'f' {
 			return 0, c.wrong("%s has 32 bits", o.name)
 		}
-		s, ok := c.specials[o.name]
-		if !ok {
-			s = c.newSlot()
-			c.specials[o.name] = s
-			c.kernel.specials = append(c.kernel.specials, newSpecial(s, o.name))
-		}
-		return s, nil
+		return c.special(o.name), nil
 	case symbolOperand:
 		v, global, _, ok := c.symbol(o.name)
 		if !ok {
@@ -89,6 +76,41 @@ func (c *compiler) source(o *operand, t typ, wider bool) (int, error) {
 		return c.constant(v+o.value, global), nil
 	}
 	return 0, c.wrong("an operand of the wrong kind")
+}
+
+func (c *compiler) registerSlot(o *operand, t typ, wider bool) (int, error) {
+	r := c.registers[o.reg]
+	if r.kind == 'p' || t.kind == 'p' {
+		return 0, c.wrong("%s is of another type", o.name)
+	}
+	if r.bits != t.bits && !(wider && r.bits > t.bits) {
+		return 0, c.wrong("%s has %d bits, not %d", o.name, r.bits, t.bits)
+	}
+	return c.slot[o.reg], nil
+}
+
+// special returns the slot of a register of the machine.
+func (c *compiler) special(name string) int {
+	s, ok := c.specials[name]
+	if !ok {
+		s = c.newSlot()
+		c.specials[name] = s
+		c.kernel.specials = append(c.kernel.specials, newSpecial(s, name))
+	}
+	return s
+}
+
+// sources returns the slots of values of these types.
+func (c *compiler) sources(list []operand, of []typ, wider bool) ([]int, error) {
+	var s []int
+	for i, t := range of {
+		v, err := c.source(&list[i], t, wider)
+		if err != nil {
+			return nil, err
+		}
+		s = append(s, v)
+	}
+	return s, nil
 }
 
 // target returns the slot of a result; −1 for _.
@@ -111,6 +133,15 @@ func (c *compiler) predicate(o *operand) (int, uint32, error) {
 		return c.slot[o.reg], full, nil
 	}
 	return c.slot[o.reg], 0, nil
+}
+
+// predicateResult returns the index of a predicate register that an instruction writes.
+func (c *compiler) predicateResult(o *operand) (int, error) {
+	p, flip, err := c.predicate(o)
+	if err == nil && flip != 0 {
+		err = c.wrong("the result is negated")
+	}
+	return p, err
 }
 
 // address returns the slot of an address, what is to be added, and the way to its space.

@@ -59,52 +59,63 @@ func (w *warp) worked(k work, m uint32) {
 
 // code returns what runs the operation from source to destination slots.
 func (o *operation) code(d int, s []int) func(w *warp, m uint32) {
-	kind := o.work
 	switch {
 	case o.one != nil:
-		one, all, a := o.one, o.all1, s[0]
-		return func(w *warp, m uint32) {
-			if kind != noWork {
-				w.worked(kind, m)
-			}
-			d, a := &w.r[d], &w.r[a]
-			switch {
-			case m != full:
-				for ; m != 0; m &= m - 1 {
-					l := bits.TrailingZeros32(m)
-					d[l] = one(a[l])
-				}
-			case all != nil:
-				all(d, a)
-			default:
-				for l := range d {
-					d[l] = one(a[l])
-				}
-			}
-		}
+		return o.unary(d, s[0])
 	case o.two != nil:
-		two, all, a, b := o.two, o.all2, s[0], s[1]
-		return func(w *warp, m uint32) {
-			if kind != noWork {
-				w.worked(kind, m)
+		return o.binary(d, s[0], s[1])
+	}
+	return o.ternary(d, s[0], s[1], s[2])
+}
+
+func (o *operation) unary(d, a int) func(w *warp, m uint32) {
+	kind, one, all := o.work, o.one, o.all1
+	return func(w *warp, m uint32) {
+		if kind != noWork {
+			w.worked(kind, m)
+		}
+		d, a := &w.r[d], &w.r[a]
+		switch {
+		case m != full:
+			for ; m != 0; m &= m - 1 {
+				l := bits.TrailingZeros32(m)
+				d[l] = one(a[l])
 			}
-			d, a, b := &w.r[d], &w.r[a], &w.r[b]
-			switch {
-			case m != full:
-				for ; m != 0; m &= m - 1 {
-					l := bits.TrailingZeros32(m)
-					d[l] = two(a[l], b[l])
-				}
-			case all != nil:
-				all(d, a, b)
-			default:
-				for l := range d {
-					d[l] = two(a[l], b[l])
-				}
+		case all != nil:
+			all(d, a)
+		default:
+			for l := range d {
+				d[l] = one(a[l])
 			}
 		}
 	}
-	tri, all, a, b, c := o.tri, o.all3, s[0], s[1], s[2]
+}
+
+func (o *operation) binary(d, a, b int) func(w *warp, m uint32) {
+	kind, two, all := o.work, o.two, o.all2
+	return func(w *warp, m uint32) {
+		if kind != noWork {
+			w.worked(kind, m)
+		}
+		d, a, b := &w.r[d], &w.r[a], &w.r[b]
+		switch {
+		case m != full:
+			for ; m != 0; m &= m - 1 {
+				l := bits.TrailingZeros32(m)
+				d[l] = two(a[l], b[l])
+			}
+		case all != nil:
+			all(d, a, b)
+		default:
+			for l := range d {
+				d[l] = two(a[l], b[l])
+			}
+		}
+	}
+}
+
+func (o *operation) ternary(d, a, b, c int) func(w *warp, m uint32) {
+	kind, tri, all := o.work, o.tri, o.all3
 	return func(w *warp, m uint32) {
 		if kind != noWork {
 			w.worked(kind, m)

@@ -152,41 +152,20 @@ func (w *warp) advance(i int) {
 				return
 			}
 		case collective:
-			if m == 0 {
-				pc++
-				break
-			}
-			w.pc = pc
-			if need := w.members(st, m); need&^m != 0 {
-				if need&mask&^m != 0 {
-					fail(Divergence, bits.TrailingZeros32(need&^m), "the lane is named but its predicate keeps it out")
-				}
-				w.wait(i, pc)
+			if m != 0 && !w.together(i, st, pc, m) {
 				w.worker.count(steps-1, threads-int64(bits.OnesCount32(m)))
 				return
 			}
-			st.run(w, m)
 			pc++
 		case barrier:
-			w.pc = pc
-			if m == 0 {
-				pc++
-				break
+			if m != 0 {
+				w.arrive(i, pc, m)
+				w.worker.count(steps, threads)
+				return
 			}
-			if m != mask {
-				fail(Divergence, bits.TrailingZeros32(mask&^m), "a predicate keeps the lane out of the barrier")
-			}
-			w.wait(i, pc)
-			w.worker.count(steps, threads)
-			return
+			pc++
 		case ending:
-			if st.run != nil && m != 0 {
-				w.pc = pc
-				st.run(w, m)
-			}
-			w.live &^= m
-			mask &^= m
-			w.fragments[i].mask = mask
+			mask = w.retire(i, st, pc, m)
 			pc++
 			if mask == 0 {
 				w.fragments = append(w.fragments[:i], w.fragments[i+1:]...)
@@ -208,6 +187,40 @@ func (w *warp) advance(i int) {
 			}
 		}
 	}
+}
+
+// together runs a collective if all lanes that it needs are in fragment i. Otherwise the fragment waits for them.
+func (w *warp) together(i int, st *step, pc int, m uint32) bool {
+	w.pc = pc
+	if need := w.members(st, m); need&^m != 0 {
+		if need&w.fragments[i].mask&^m != 0 {
+			fail(Divergence, bits.TrailingZeros32(need&^m), "the lane is named but its predicate keeps it out")
+		}
+		w.wait(i, pc)
+		return false
+	}
+	st.run(w, m)
+	return true
+}
+
+// arrive makes fragment i wait at a barrier of the block.
+func (w *warp) arrive(i, pc int, m uint32) {
+	w.pc = pc
+	if mask := w.fragments[i].mask; m != mask {
+		fail(Divergence, bits.TrailingZeros32(mask&^m), "a predicate keeps the lane out of the barrier")
+	}
+	w.wait(i, pc)
+}
+
+// retire ends the lanes of m and returns those of fragment i that go on.
+func (w *warp) retire(i int, st *step, pc int, m uint32) uint32 {
+	if st.run != nil && m != 0 {
+		w.pc = pc
+		st.run(w, m)
+	}
+	w.live &^= m
+	w.fragments[i].mask &^= m
+	return w.fragments[i].mask
 }
 
 func (w *warp) wait(i, pc int) {

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -13,16 +14,15 @@ func (c *compiler) shuffle(st *step) error {
 	}
 	t := types["b32"]
 	if len(in.op.mods) != 3 || in.op.mods[0] != "sync" || in.op.mods[2] != "b32" {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	result, inRange := in.args[0], -1
 	if result.kind == pairOperand {
 		if second := &result.list[1]; second.kind != sinkOperand {
-			p, flip, err := c.predicate(second)
-			if err != nil || flip != 0 {
-				return c.or(err, "the result is negated")
+			var err error
+			if inRange, err = c.predicateResult(second); err != nil {
+				return err
 			}
-			inRange = p
 		}
 		result = result.list[0]
 	}
@@ -30,17 +30,13 @@ func (c *compiler) shuffle(st *step) error {
 	if err != nil {
 		return err
 	}
-	var s [4]int
-	for i := range s {
-		if s[i], err = c.source(&in.args[i+1], t, false); err != nil {
-			return err
-		}
+	s, err := c.sources(in.args[1:], []typ{t, t, t, t}, false)
+	if err != nil {
+		return err
 	}
 	mode := in.op.mods[1]
-	switch mode {
-	case "up", "down", "bfly", "idx":
-	default:
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+	if !slices.Contains([]string{"up", "down", "bfly", "idx"}, mode) {
+		return c.unknown()
 	}
 	st.kind, st.members = collective, s[3]
 	st.run = func(w *warp, m uint32) {
@@ -48,43 +44,48 @@ func (c *compiler) shuffle(st *step) error {
 		good := uint32(0)
 		for rest := m; rest != 0; rest &= rest - 1 {
 			l := bits.TrailingZeros32(rest)
-			b, bound := int(w.r[s[1]][l]&31), int(w.r[s[2]][l])
-			clamp, segment := bound&31, bound>>8&31
-			most, least := l&segment|clamp&^segment, l&segment
-			j, ok := 0, false
-			switch mode {
-			case "up":
-				j = l - b
-				ok = j >= most
-			case "down":
-				j = l + b
-				ok = j <= most
-			case "bfly":
-				j = l ^ b
-				ok = j <= most
-			default:
-				j = least | b&^segment
-				ok = j <= most
-			}
-			if !ok {
-				j = l
-			} else {
+			j, ok := shuffled(mode, l, int(w.r[s[1]][l]&31), int(w.r[s[2]][l]))
+			if ok {
 				good |= 1 << l
+			} else {
+				j = l
 			}
 			if m>>j&1 == 0 {
 				fail(Uninitialized, l, "reads lane %d, which does not take part", j)
 			}
 			out[l] = w.r[s[0]][j]
 		}
-		for rest := m; rest != 0 && to >= 0; rest &= rest - 1 {
-			l := bits.TrailingZeros32(rest)
-			w.r[to][l] = out[l]
-		}
+		w.put(to, m, &out)
 		if inRange >= 0 {
 			w.p[inRange] = w.p[inRange]&^m | good
 		}
 	}
 	return nil
+}
+
+// shuffled returns the lane that lane l of a shuffle reads, and whether it is in the bound.
+func shuffled(mode string, l, b, bound int) (int, bool) {
+	clamp, segment := bound&31, bound>>8&31
+	least := l & segment
+	most := least | clamp&^segment
+	switch mode {
+	case "up":
+		return l - b, l-b >= most
+	case "down":
+		return l + b, l+b <= most
+	case "bfly":
+		return l ^ b, l^b <= most
+	}
+	j := least | b&^segment
+	return j, j <= most
+}
+
+// put writes the lanes of m to a register; to is negative for none.
+func (w *warp) put(to int, m uint32, values *lanes) {
+	for ; m != 0 && to >= 0; m &= m - 1 {
+		l := bits.TrailingZeros32(m)
+		w.r[to][l] = values[l]
+	}
 }
 
 // vote decodes vote.sync.
@@ -94,7 +95,7 @@ func (c *compiler) vote(st *step) error {
 		return err
 	}
 	if len(in.op.mods) != 3 || in.op.mods[0] != "sync" {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	p, flip, err := c.predicate(&in.args[1])
 	if err != nil {
@@ -122,11 +123,11 @@ func (c *compiler) vote(st *step) error {
 		"uni.pred": func(v, group uint32) bool { return v == 0 || v == group },
 	}[strings.Join(in.op.mods[1:], ".")]
 	if f == nil {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
-	to, flipped, err := c.predicate(&in.args[0])
-	if err != nil || flipped != 0 {
-		return c.or(err, "the result is negated")
+	to, err := c.predicateResult(&in.args[0])
+	if err != nil {
+		return err
 	}
 	st.run = func(w *warp, m uint32) {
 		v, out := w.p[p]^flip, uint32(0)
@@ -151,7 +152,7 @@ func each(w *warp, m uint32, members int, f func(lane int, group uint32)) {
 // active decodes activemask.
 func (c *compiler) active(st *step) error {
 	if c.in.op.text != "activemask.b32" {
-		return wrong(c.in.line, "unknown instruction %s", c.in.op.text)
+		return c.unknown()
 	}
 	if err := c.arguments(1); err != nil {
 		return err
@@ -165,19 +166,17 @@ func (c *compiler) active(st *step) error {
 	return err
 }
 
+// reductions are the operations of redux.sync.
+var reductions = []string{"and.b32", "or.b32", "xor.b32",
+	"add.u32", "min.u32", "max.u32", "add.s32", "min.s32", "max.s32"}
+
 // reduce decodes redux.sync.
 func (c *compiler) reduce(st *step) error {
-	in := c.in
-	if len(in.op.mods) != 3 || in.op.mods[0] != "sync" {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+	mods := c.in.op.mods
+	if len(mods) != 3 || mods[0] != "sync" || !slices.Contains(reductions, mods[1]+"."+mods[2]) {
+		return c.unknown()
 	}
-	op, t := in.op.mods[1], types[in.op.mods[2]]
-	o := table()[op+"."+in.op.mods[2]]
-	logic := op == "and" || op == "or" || op == "xor"
-	if o == nil || o.two == nil || t.bits != 32 || t.float() || logic != (t.kind == 'b') ||
-		!logic && op != "add" && op != "min" && op != "max" {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
-	}
+	two, t := table()[mods[1]+"."+mods[2]].two, types[mods[2]]
 	to, s, err := c.operands(t, []typ{t, types["b32"]})
 	if err != nil || to < 0 {
 		return err
@@ -189,14 +188,11 @@ func (c *compiler) reduce(st *step) error {
 			first := bits.TrailingZeros32(group)
 			v := w.r[s[0]][first]
 			for rest := group & (group - 1); rest != 0; rest &= rest - 1 {
-				v = o.two(v, w.r[s[0]][bits.TrailingZeros32(rest)])
+				v = two(v, w.r[s[0]][bits.TrailingZeros32(rest)])
 			}
 			out[l] = v
 		})
-		for rest := m; rest != 0; rest &= rest - 1 {
-			l := bits.TrailingZeros32(rest)
-			w.r[to][l] = out[l]
-		}
+		w.put(to, m, &out)
 	}
 	return nil
 }
@@ -206,7 +202,7 @@ func (c *compiler) match(st *step) error {
 	in := c.in
 	t, ok := in.op.typ()
 	if !ok || len(in.op.mods) != 3 || in.op.mods[0] != "any" || in.op.mods[1] != "sync" || t.kind != 'b' || t.bits < 32 {
-		return wrong(in.line, "unknown instruction %s", in.op.text)
+		return c.unknown()
 	}
 	to, s, err := c.operands(types["b32"], []typ{t, types["b32"]})
 	if err != nil || to < 0 {
