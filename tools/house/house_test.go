@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/largemvc/largemvc/tools/internal/testfiles"
+	"testing/fstest"
 )
 
 func TestCycles(t *testing.T) {
@@ -36,7 +36,7 @@ func TestColumns(t *testing.T) {
 // TestRun lays out a small module and checks what is printed about it.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	testfiles.Write(t, dir, map[string]string{
+	write(t, dir, map[string]string{
 		"go.mod": "module example.com/m\n\ngo 1.25\n",
 		"a.go": "package m\n\nimport \"example.com/m/internal/low\"\n\ntype A struct{ B " +
 			"int }\n\nvar X = low.Y + f()\n",
@@ -60,5 +60,17 @@ func TestRun(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "wrong:") {
 		t.Error(out.String())
+	}
+}
+
+// write writes files, by their paths below a folder.
+func write(t *testing.T, folder string, files map[string]string) {
+	t.Helper()
+	tree := fstest.MapFS{}
+	for name, text := range files {
+		tree[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	if err := os.CopyFS(folder, tree); err != nil {
+		t.Fatal(err)
 	}
 }
