@@ -40,7 +40,6 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/adam"},
 	{name: "machine"},
 	{name: "saved"},
-	{name: "internal/heap"},
 	{name: "internal/file", imports: "internal/safetensors saved"},
 
 	// Several processes: what joins them, a library that does, and what they do together.
@@ -51,14 +50,13 @@ var arrows = []struct{ name, imports string }{
 	// Rows and the algebra on them.
 	{name: "internal/linalg", imports: "internal/kernel"},
 	{name: "internal/rows", imports: "internal/kernel internal/parallel internal/ranks"},
-	{name: "internal/rowspace", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/spectral", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
 	{name: "internal/kmeans", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
 	{
 		name:    "internal/engine",
 		imports: "internal/kernel internal/linalg internal/parallel internal/ranks internal/rows",
 	},
-	{name: "neighbor", imports: "internal/heap internal/kernel internal/parallel internal/ranks internal/rows"},
+	{name: "neighbor", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
 	{name: "score", imports: "internal/kernel internal/parallel internal/rows"},
 	{name: "internal/trust", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 
@@ -66,8 +64,8 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/view", imports: "internal/kernel internal/parallel internal/ranks internal/rows"},
 	{
 		name: "internal/prepare",
-		imports: "internal/file internal/kernel internal/parallel internal/ranks internal/rows internal/rowspace " +
-			"internal/safetensors internal/view",
+		imports: "internal/file internal/kernel internal/parallel internal/ranks internal/rows internal/safetensors " +
+			"internal/view",
 	},
 	{
 		name: "internal/smooth",
@@ -121,7 +119,7 @@ var arrows = []struct{ name, imports string }{
 	{
 		name: ".",
 		imports: "internal/checkpoint internal/cluster internal/device " +
-			"internal/engine internal/file internal/heap internal/information internal/information/term " +
+			"internal/engine internal/file internal/information internal/information/term " +
 			"internal/kernel internal/kmeans internal/linalg internal/op internal/parallel " +
 			"internal/predict internal/prepare internal/ranks internal/rows internal/safetensors " +
 			"internal/smooth internal/spectral internal/unfold internal/view machine neighbor score",
@@ -161,13 +159,13 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/hostile", imports: "internal/lookup3"},
 
 	// What the report, the benchmarks and the examples need.
-	{name: "internal/tsne", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
+	{name: "report/internal/tsne", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 	{
 		name: "internal/baseline",
 		imports: "internal/kernel internal/kmeans internal/linalg internal/parallel internal/rows " +
 			"internal/spectral",
 	},
-	{name: "report", imports: ". choose internal/parallel internal/rows internal/tsne internal/view score"},
+	{name: "report", imports: ". choose internal/parallel internal/rows internal/view report/internal/tsne score"},
 	{
 		name: "cmd/largemvc",
 		imports: ". choose comm dataset dataset/views internal/checkpoint internal/device internal/file internal/kernel " +

@@ -10,7 +10,6 @@ import (
 
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/device"
-	"github.com/largemvc/largemvc/internal/heap"
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/linalg"
@@ -369,7 +368,7 @@ func collect(views []view.View) {
 	for _, x := range views {
 		values += x.Rows * x.Cols
 	}
-	heap.Collect(values)
+	rows.ReturnMemory(values)
 }
 
 // standardInputs makes the inputs of a network without neighbours: the views as Config.Preprocess leaves them, rotated where

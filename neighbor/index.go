@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/largemvc/largemvc/internal/heap"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
@@ -254,7 +253,7 @@ func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device ro
 		if q == len(x.spaces)-1 {
 			memory = nil
 		}
-		heap.Collect(src.n * src.width(x.sourceViews())) // what finding landmarks and packing them took
+		rows.ReturnMemory(src.n * src.width(x.sourceViews())) // what finding landmarks and packing them took
 	}
 	b, err := join(ctx, x.sets, parts, x.weights, c)
 	if err != nil {

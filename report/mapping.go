@@ -11,7 +11,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
-	"github.com/largemvc/largemvc/internal/tsne"
+	"github.com/largemvc/largemvc/report/internal/tsne"
 )
 
 // mapping places samples in the plane.

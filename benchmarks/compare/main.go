@@ -30,7 +30,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/largemvc/largemvc/benchmarks/internal/sides"
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
@@ -60,7 +59,7 @@ var workloads = []workload{
 
 func main() {
 	if len(os.Args) > 1 {
-		run := map[string]func([]string) error{"child": sides.RunChild, "method": runMethod, "own": runOwn}[os.Args[1]]
+		run := map[string]func([]string) error{"child": runChild, "method": runMethod, "own": runOwn}[os.Args[1]]
 		if run != nil {
 			if err := run(os.Args[2:]); err != nil {
 				fmt.Fprintln(os.Stderr, "compare:", err)
@@ -141,7 +140,7 @@ func compare(out io.Writer, data, only, python string, rounds int, whole bool) e
 func (w workload) measure(dir, data, python string, torch bool, rounds int, whole bool, peak float64) (string, error) {
 	file := filepath.Join(data, w.file)
 	if _, err := os.Stat(file); w.file == "" || data == "" || err != nil {
-		if file, err = sides.MakeData(dir, w.n, w.dims); err != nil {
+		if file, err = makeData(dir, w.n, w.dims); err != nil {
 			return "", err
 		}
 		defer os.Remove(file)
@@ -150,55 +149,61 @@ func (w workload) measure(dir, data, python string, torch bool, rounds int, whol
 	if err != nil {
 		return "", err
 	}
-	args := []string{"child", "-data", file, "-m", strconv.Itoa(w.m)}
-	own, err := sides.Start(exec.Command(self, args...))
+	own, err := startSide(exec.Command(self, "child", "-data", file, "-m", strconv.Itoa(w.m)))
 	if err != nil {
 		return "", err
 	}
-	defer own.Stop()
-	var other *sides.Side
-	scale := 1.0
+	defer own.stop()
+	sides := []*side{own}
+	var other *side
 	if torch {
-		torchFile := file
-		if w.torchN > 0 {
-			scale = float64(w.n) / float64(w.torchN)
-			if torchFile, err = sides.MakeData(dir, w.torchN, w.dims); err != nil {
-				return "", err
-			}
-			defer os.Remove(torchFile)
-		}
-		path, err := sides.Script(dir, "torch_child.py", script)
-		if err != nil {
+		if other, err = w.startTorch(dir, file, python); err != nil {
 			return "", err
 		}
-		if other, err = sides.Start(exec.Command(python, path, torchFile, strconv.Itoa(w.m), "2")); err != nil {
-			return "", err
-		}
-		defer other.Stop()
+		defer other.stop()
+		sides = append(sides, other)
 	}
-	var ours, theirs []float64
+	times := make([][]float64, 2)
 	for r := range rounds + 1 { // the first turn warms up
-		for _, s := range []struct {
-			side  *sides.Side
-			times *[]float64
-		}{{own, &ours}, {other, &theirs}} {
-			if s.side == nil {
-				continue
-			}
-			t, err := s.side.Epochs(w.epochs)
+		for k, s := range sides {
+			t, err := s.epochs(w.epochs)
 			if err != nil {
 				return "", err
 			}
 			if r > 0 {
-				*s.times = append(*s.times, t...)
+				times[k] = append(times[k], t...)
 			}
 		}
 	}
-	return w.row(own, other, sides.Median(ours), scale*sides.Median(theirs), scale, peak, whole, self, file)
+	return w.row(own, other, median(times[0]), w.scale()*median(times[1]), peak, whole, self, file)
 }
 
-func (w workload) row(own, other *sides.Side, ours, theirs, scale, peak float64, whole bool, self, file string) (string, error) {
-	memory, err := own.Quit()
+// scale is the number of rows of this library's side for each of PyTorch's.
+func (w workload) scale() float64 {
+	if w.torchN > 0 {
+		return float64(w.n) / float64(w.torchN)
+	}
+	return 1
+}
+
+// startTorch starts PyTorch on a file, or on made rows where it gets fewer.
+func (w workload) startTorch(dir, file, python string) (*side, error) {
+	if w.torchN > 0 {
+		var err error
+		if file, err = makeData(dir, w.torchN, w.dims); err != nil {
+			return nil, err
+		}
+		defer os.Remove(file) // which is read before the side is ready
+	}
+	path, err := writeScript(dir, "torch_child.py", script)
+	if err != nil {
+		return nil, err
+	}
+	return startSide(exec.Command(python, path, file, strconv.Itoa(w.m), "2"))
+}
+
+func (w workload) row(own, other *side, ours, theirs, peak float64, whole bool, self, file string) (string, error) {
+	memory, err := own.quit()
 	if err != nil {
 		return "", err
 	}
@@ -209,12 +214,12 @@ func (w workload) row(own, other *sides.Side, ours, theirs, scale, peak float64,
 	cells := []string{w.name, fmt.Sprintf("%.4f", ours), "", "",
 		fmt.Sprintf("%.0f %%", 100*flop/ours/1e9/peak), fmt.Sprintf("%.0f", memory), "", "", "", "", ""}
 	if other != nil {
-		theirMemory, err := other.Quit()
+		theirMemory, err := other.quit()
 		if err != nil {
 			return "", err
 		}
 		mark := ""
-		if scale != 1 {
+		if w.torchN > 0 {
 			mark = " (from " + strconv.Itoa(w.torchN) + " rows)"
 		}
 		cells[2], cells[3], cells[6] = fmt.Sprintf("%.3f%s", theirs, mark), fmt.Sprintf("%.1f×", theirs/ours),

@@ -16,7 +16,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/benchmarks/internal/sides"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/baseline"
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -206,7 +205,7 @@ func runMethod(args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(seconds, sides.PeakMiB(), accuracy)
+	fmt.Println(seconds, peakMiB(), accuracy)
 	return nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/benchmarks/internal/sides"
 	"github.com/largemvc/largemvc/dataset"
 )
 
@@ -244,6 +243,6 @@ func (s *samples) peak() string {
 	for _, x := range s.x {
 		size += float64(4 * len(x))
 	}
-	mib := sides.PeakMiB()
+	mib := peakMiB()
 	return fmt.Sprintf("%.0f MiB, %.2f sizes of the data", mib, mib*(1<<20)/size)
 }

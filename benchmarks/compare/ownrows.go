@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/benchmarks/internal/sides"
 	"github.com/largemvc/largemvc/internal/testutil"
 )
 
@@ -105,7 +104,7 @@ func (r *ownRun) labels(s *samples, p *largemvc.Predictor, fresh []largemvc.View
 		in := took.over(unit)
 		clock, processor = append(clock, times*in.clock), append(processor, times*in.processor)
 	}
-	return r.print(what+", in epochs of the paper preset", "%v", spent{sides.Median(clock), sides.Median(processor)})
+	return r.print(what+", in epochs of the paper preset", "%v", spent{median(clock), median(processor)})
 }
 
 func (r *ownRun) oneWithLandmarks() error {
@@ -152,7 +151,7 @@ func (r *ownRun) one(set string, clusters, calls int, how string) error {
 		return err
 	}
 	return r.print(fmt.Sprintf("one new sample of %s, %s: least and median of %d, ms; allocated, KB", set, how, calls),
-		"%.3f, %.3f; %.1f", slices.Min(times), sides.Median(times), float64(bytes)/float64(calls)/1e3)
+		"%.3f, %.3f; %.1f", slices.Min(times), median(times), float64(bytes)/float64(calls)/1e3)
 }
 
 func (r *ownRun) memory() error          { return r.fitMemory(false) }
@@ -244,5 +243,5 @@ func (r *ownRun) viewCounts() error {
 		ratios, processor = append(ratios, in.clock), append(processor, in.processor)
 	}
 	return r.print("an epoch of 10,000 × 8 views of 128 columns beside 2 of 512, paper preset, m = 10", "%v",
-		spent{sides.Median(ratios), sides.Median(processor)})
+		spent{median(ratios), median(processor)})
 }

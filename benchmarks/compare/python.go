@@ -13,7 +13,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/benchmarks/internal/sides"
 	"github.com/largemvc/largemvc/dataset"
 )
 
@@ -43,7 +42,7 @@ func (m *methods) inPython(dir string) ([]peer, error) {
 	}
 	var out []peer
 	if has("scikit-learn", "numpy, sklearn") {
-		path, err := sides.Script(dir, "sklearn_child.py", sklearnScript)
+		path, err := writeScript(dir, "sklearn_child.py", sklearnScript)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +53,7 @@ func (m *methods) inPython(dir string) ([]peer, error) {
 		}
 	}
 	if has("PyTorch", "numpy, torch") {
-		path, err := sides.Script(dir, "torch_fit.py", torchFitScript)
+		path, err := writeScript(dir, "torch_fit.py", torchFitScript)
 		if err != nil {
 			return nil, err
 		}

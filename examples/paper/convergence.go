@@ -213,3 +213,49 @@ func objective(
 	}
 	return j, math.Sqrt(error2 / all)
 }
+
+// standardised returns the views with every sample of every view at mean 0, variance 1.
+func standardised(d *sets.Set) []sets.Matrix {
+	out := make([]sets.Matrix, len(d.Values))
+	for v, m := range d.Values {
+		out[v] = standardise(m)
+	}
+	return out
+}
+
+func standardise(m sets.Matrix) sets.Matrix {
+	out := sets.Matrix{N: m.N, D: m.D, X: make([]float32, len(m.X))}
+	for i := range m.N {
+		centre, square := 0.0, 0.0
+		for _, a := range m.RawRow(i) {
+			centre += float64(a) / float64(m.D)
+		}
+		for _, a := range m.RawRow(i) {
+			square += (float64(a) - centre) * (float64(a) - centre) / float64(m.D)
+		}
+		if square <= 1e-12*centre*centre {
+			continue
+		}
+		scale := 1 / math.Sqrt(square)
+		for j, a := range m.RawRow(i) {
+			out.RawRow(i)[j] = float32((float64(a) - centre) * scale)
+		}
+	}
+	return out
+}
+
+// residuals returns ‖x_i − h_i P‖.
+func residuals(x sets.Matrix, h mat.Matrix, p *mat.Dense) []float64 {
+	out := make([]float64, x.N)
+	var fitted mat.Dense
+	fitted.Mul(h, p)
+	for i := range out {
+		sum := 0.0
+		for j, a := range x.RawRow(i) {
+			e := float64(a) - fitted.At(i, j)
+			sum += e * e
+		}
+		out[i] = math.Sqrt(sum)
+	}
+	return out
+}

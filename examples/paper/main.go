@@ -36,8 +36,6 @@ func experiments() []experiment {
 		{"time", "time and memory as the number of samples grows", timing},
 		{"convergence", "the loss, the objective and the noise along training", convergence},
 		{"sensitivity", "layers, anchors and the thresholds learned", sensitivity},
-		{"tsne", "raw views and representations in the plane", embedding},
-		{"noise", "what the noise module finds", noise},
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -173,7 +172,7 @@ func wholePage(t *testing.T, s *study) {
 			t.Error(err)
 		}
 	}
-	if len(s.pages) != len(experiments())-1 || len(links) < 20 {
+	if len(s.pages) != len(experiments())-1 || len(links) < 15 {
 		t.Errorf("%d sections, %d links", len(s.pages), len(links))
 	}
 }
@@ -341,51 +340,6 @@ func TestProcessorTime(t *testing.T) {
 	}
 	if took := processorTime() - began; took <= 0 || sum == 0 {
 		t.Errorf("work took %v", took)
-	}
-}
-
-func TestPrecision(t *testing.T) {
-	got := precision([]float64{5, 4, 3, 2, 1}, []bool{true, false, true, false, false})
-	// The first of two wanted rows gives recall 1/2 at precision 1, the second recall 1 at 2/3.
-	for k, p := range got {
-		want := 1.0
-		if k >= recallSteps/2 {
-			want = 2. / 3
-		}
-		if p != want {
-			t.Errorf("step %d: %v, want %v", k, p, want)
-		}
-	}
-	if len(got) != recallSteps {
-		t.Errorf("%d steps", len(got))
-	}
-}
-
-func TestCorrupt(t *testing.T) {
-	s := smallStudy(t)
-	d := s.sets[0]
-	clean := standardised(d)
-	for _, kind := range corruptions {
-		dirty, which := corrupt(d, kind, 0.2, 1)
-		count := 0
-		for i, c := range which {
-			same := true
-			for j, a := range dirty[0].RawRow(i) {
-				same = same && a == clean[0].RawRow(i)[j]
-			}
-			if c {
-				count++
-			}
-			if same == c {
-				t.Errorf("%s: row %d corrupted: %v, unchanged: %v", kind, i, c, same)
-			}
-		}
-		if count != 12 {
-			t.Errorf("%s: %d rows of 60, want 12", kind, count)
-		}
-		if !bytes.Equal(fmt.Append(nil, dirty[1].X), fmt.Append(nil, clean[1].X)) {
-			t.Errorf("%s: the second view changed", kind)
-		}
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
-	"github.com/largemvc/largemvc/internal/rowspace"
 )
 
 // Rotated is the Q of a view that is trained in k of its d columns: X = X̃·Qᵀ.
@@ -114,7 +113,7 @@ func RotateViews[T kernel.Float](
 		if limit < c.Anchors {
 			continue
 		}
-		q, k, err := rowspace.Basis(ctx, x[v], limit, spanTolerance[T](), c.Workers)
+		q, k, err := rowBasis(ctx, x[v], limit, spanTolerance[T](), c.Workers)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -2,12 +2,12 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/largemvc/largemvc/tools/internal/testfiles"
+	"testing/fstest"
 )
 
 func TestParse(t *testing.T) {
@@ -54,7 +54,7 @@ func TestPrint(t *testing.T) {
 // TestCompare runs a moved package of two small modules.
 func TestCompare(t *testing.T) {
 	folder := t.TempDir()
-	testfiles.Write(t, folder, map[string]string{
+	write(t, folder, map[string]string{
 		"old/go.mod": "module example.com/m\n\ngo 1.25\n", "new/go.mod": "module example.com/m\n\ngo 1.25\n",
 		"old/a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc BenchmarkX(b *testing.B) { for b.Loop() {} }\n",
 		"new/b/b_test.go": "package b\n\nimport \"testing\"\n\nfunc BenchmarkX(b *testing.B) { for b.Loop() {} }\n",
@@ -66,5 +66,17 @@ func TestCompare(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "./b X") {
 		t.Error(out.String())
+	}
+}
+
+// write writes files, by their paths below a folder.
+func write(t *testing.T, folder string, files map[string]string) {
+	t.Helper()
+	tree := fstest.MapFS{}
+	for name, text := range files {
+		tree[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	if err := os.CopyFS(folder, tree); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/largemvc/largemvc/tools/internal/testfiles"
 )
 
 func TestCycles(t *testing.T) {
@@ -36,7 +36,7 @@ func TestColumns(t *testing.T) {
 // TestRun lays out a small module and checks what is printed about it.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	testfiles.Write(t, dir, map[string]string{
+	write(t, dir, map[string]string{
 		"go.mod": "module example.com/m\n\ngo 1.25\n",
 		"a.go": "package m\n\nimport \"example.com/m/internal/low\"\n\ntype A struct{ B " +
 			"int }\n\nvar X = low.Y + f()\n",
@@ -131,11 +131,11 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			testfiles.Write(t, dir, module)
+			write(t, dir, module)
 			if err := writeFigures(dir); err != nil {
 				t.Fatal(err)
 			}
-			testfiles.Write(t, dir, test.plant)
+			write(t, dir, test.plant)
 			var out bytes.Buffer
 			err := check(&out, dir, false)
 			if (err == nil) != (test.want == "") || !strings.Contains(out.String(), test.want) {
@@ -148,7 +148,7 @@ func TestCheck(t *testing.T) {
 // TestLower lowers a ceiling that is above its count, and leaves the others.
 func TestLower(t *testing.T) {
 	dir := t.TempDir()
-	testfiles.Write(t, dir, map[string]string{
+	write(t, dir, map[string]string{
 		"go.mod": "module example.com/m\n\ngo 1.25\n", "a.go": "package m\n\n// A is 1.\nconst A = 1\n",
 		"docs/architecture.md": figuresBegin + figuresEnd,
 		limitsPath: `{"Storeys": [{"Name": "all", "Files": ["a.go"]}], "RootFiles": 1, "RootNames": 7, "RootFileLines": 50,
@@ -167,5 +167,19 @@ func TestLower(t *testing.T) {
 	}
 	if err := check(&out, dir, false); err != nil {
 		t.Errorf("after lowering: %v:\n%s", err, &out)
+	}
+}
+
+// write writes files, by their paths below a folder, over those that are there.
+func write(t *testing.T, folder string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

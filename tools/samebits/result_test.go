@@ -2,12 +2,11 @@ package main
 
 import (
 	"encoding/binary"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/largemvc/largemvc/tools/internal/testfiles"
 )
 
 // save writes a label file and a model of two tensors, loss (F64, 2) and theta (F32, 1), and reads them back.
@@ -16,7 +15,11 @@ func save(t *testing.T, labels, header string, data []byte) (*result, error) {
 	folder := t.TempDir()
 	file := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	file = append(append(file, header...), data...)
-	testfiles.Write(t, folder, map[string][]byte{"labels": []byte(labels), "model": file})
+	for name, data := range map[string][]byte{"labels": []byte(labels), "model": file} {
+		if err := os.WriteFile(filepath.Join(folder, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return readResult(filepath.Join(folder, "labels"), filepath.Join(folder, "model"))
 }
 

@@ -1,5 +1,5 @@
 // Package viz draws what comes out of clustering experiments, on gonum.org/v1/plot: lines with bands, log–log scaling
-// with the fitted exponent, scatter plots by class, heat maps with values and bars, as SVG or PNG.
+// with the fitted exponent, heat maps with values and bars, as SVG or PNG.
 //
 //	fig := viz.Figure{Panels: []viz.Panel{viz.Lines{
 //		Title: "Loss", XLabel: "epoch", YLabel: "loss", Series: []viz.Series{{Name: "ORL", X: epochs, Y: loss}},
@@ -47,7 +47,6 @@ type Panel interface {
 
 var (
 	_ Panel = Lines{}
-	_ Panel = Scatter{}
 	_ Panel = HeatMap{}
 	_ Panel = Bars{}
 )

@@ -32,11 +32,6 @@ func lines() Lines {
 	}
 }
 
-func scatter() Scatter {
-	return Scatter{Title: "H", X: []float64{0, 1, 2, 3}, Y: []float64{3, 1, 0, 2}, Class: []int{0, 1, 2, 0},
-		Names: []string{"cat", "dog", "owl"}}
-}
-
 func heat() HeatMap {
 	return HeatMap{
 		Title: "ACC (%)", XLabel: "layers L", YLabel: "anchors m", Rows: []string{"c", "2c"}, Columns: []string{"1", "2", "3"},
@@ -198,28 +193,6 @@ func TestBarsHaveTheirHeights(t *testing.T) {
 	}
 }
 
-func TestScatterDrawsEveryPoint(t *testing.T) {
-	s := scatter()
-	d := record(t, s)
-	// Circles are filled, triangles stroked, crosses two strokes; class 0 has two circles.
-	if len(d.fills) != 2 {
-		t.Errorf("%d filled markers, want the 2 circles of class 0", len(d.fills))
-	}
-	if len(d.strokes) < 2 {
-		t.Errorf("%d stroked markers", len(d.strokes))
-	}
-	if n := len(s.legend()); n != 3 || s.legend()[2].name != "owl" {
-		t.Errorf("legend of %d entries", n)
-	}
-	many := Scatter{X: make([]float64, 40), Y: make([]float64, 40)}
-	for i := range 40 {
-		many.X[i], many.Class = float64(i), append(many.Class, i)
-	}
-	if many.legend() != nil {
-		t.Error("40 classes have a legend")
-	}
-}
-
 // Classes and series must be told apart by colour alone, by shape alone for neighbours, and in grey.
 func TestStylesDiffer(t *testing.T) {
 	seen := map[string]bool{}
@@ -251,7 +224,7 @@ func TestStylesDiffer(t *testing.T) {
 }
 
 func TestTables(t *testing.T) {
-	f := Figure{Panels: []Panel{lines(), scatter(), heat(), bars3()}}
+	f := Figure{Panels: []Panel{lines(), heat(), bars3()}}
 	var b bytes.Buffer
 	if err := f.CSV(&b); err != nil {
 		t.Fatal(err)
@@ -266,7 +239,6 @@ func TestTables(t *testing.T) {
 		{"panel", "series", "rate", "ACC (%)", "low", "high"},
 		{"ACC over rates", "net", "4", "40", "30", "50"},
 		{"ACC over rates", "k-means", "2", "60", "", ""},
-		{"H", "2", "0", "owl"},
 		{"ACC (%)", "2c", "3", "99"},
 		{"Ablation", "webkb", "large", "60", "4"},
 	} {
@@ -274,7 +246,7 @@ func TestTables(t *testing.T) {
 			t.Errorf("no record %q in %q", want, records)
 		}
 	}
-	if n := len(f.Tables()); n != 4 {
+	if n := len(f.Tables()); n != 3 {
 		t.Errorf("%d tables", n)
 	}
 }
@@ -288,7 +260,7 @@ func TestHeading(t *testing.T) {
 		}
 		return h
 	}
-	f := Figure{Panels: []Panel{scatter()}}
+	f := Figure{Panels: []Panel{heat()}}
 	plain := size(f)
 	if f.Heading = "cub10"; size(f) < plain+headingSize {
 		t.Errorf("%v points high, without heading %v", size(f), plain)
@@ -387,26 +359,22 @@ func TestLegendLeavesTheDataAlone(t *testing.T) {
 func TestErrors(t *testing.T) {
 	nan := math.NaN()
 	for name, p := range map[string]Panel{
-		"no series":          Lines{},
-		"lengths":            Lines{Series: []Series{{X: []float64{1}, Y: nil}}},
-		"NaN":                Lines{Series: []Series{{X: []float64{1}, Y: []float64{nan}}}},
-		"log of 0":           Lines{LogY: true, Series: []Series{{X: []float64{1}, Y: []float64{0}}}},
-		"half a band":        Lines{Series: []Series{{X: []float64{1}, Y: []float64{1}, Low: []float64{0}}}},
-		"fit of one point":   Lines{Fit: true, Series: []Series{{X: []float64{1}, Y: []float64{1}}}},
-		"no points":          Scatter{},
-		"infinite point":     Scatter{X: []float64{math.Inf(1)}, Y: []float64{0}},
-		"class without name": Scatter{X: []float64{0}, Y: []float64{0}, Class: []int{1}, Names: []string{"a"}},
-		"negative class":     Scatter{X: []float64{0}, Y: []float64{0}, Class: []int{-1}},
-		"ragged cells":       HeatMap{Rows: []string{"a"}, Columns: []string{"b", "c"}, Values: [][]float64{{1}}},
-		"empty cells":        HeatMap{Rows: []string{"a"}, Columns: []string{"b"}, Values: [][]float64{{nan}}},
-		"no bars":            Bars{},
-		"missing bar":        Bars{Groups: []string{"a", "b"}, Series: []BarSeries{{Values: []float64{1}}}},
+		"no series":        Lines{},
+		"lengths":          Lines{Series: []Series{{X: []float64{1}, Y: nil}}},
+		"NaN":              Lines{Series: []Series{{X: []float64{1}, Y: []float64{nan}}}},
+		"log of 0":         Lines{LogY: true, Series: []Series{{X: []float64{1}, Y: []float64{0}}}},
+		"half a band":      Lines{Series: []Series{{X: []float64{1}, Y: []float64{1}, Low: []float64{0}}}},
+		"fit of one point": Lines{Fit: true, Series: []Series{{X: []float64{1}, Y: []float64{1}}}},
+		"ragged cells":     HeatMap{Rows: []string{"a"}, Columns: []string{"b", "c"}, Values: [][]float64{{1}}},
+		"empty cells":      HeatMap{Rows: []string{"a"}, Columns: []string{"b"}, Values: [][]float64{{nan}}},
+		"no bars":          Bars{},
+		"missing bar":      Bars{Groups: []string{"a", "b"}, Series: []BarSeries{{Values: []float64{1}}}},
 	} {
 		if err := (Figure{Panels: []Panel{p}}).SVG(io.Discard); err == nil || !strings.HasPrefix(err.Error(), "viz: panel 0: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, f := range map[string]Figure{"no panels": {}, "columns": {Panels: []Panel{scatter()}, Columns: -1}} {
+	for name, f := range map[string]Figure{"no panels": {}, "columns": {Panels: []Panel{heat()}, Columns: -1}} {
 		if err := f.PNG(io.Discard); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -449,11 +417,11 @@ func TestTicks(t *testing.T) {
 // TestSVGCanBeReadAnywhere wants other fonts to fall back on, and a title.
 func TestSVGCanBeReadAnywhere(t *testing.T) {
 	var b bytes.Buffer
-	if err := (Figure{Panels: []Panel{lines(), scatter()}}).SVG(&b); err != nil {
+	if err := (Figure{Panels: []Panel{lines(), heat()}}).SVG(&b); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()
-	for _, want := range []string{`<svg role="img" `, "<title>ACC over rates; H</title>", "Arial,Helvetica,sans-serif;"} {
+	for _, want := range []string{`<svg role="img" `, "<title>ACC over rates; ACC (%)</title>", "Arial,Helvetica,sans-serif;"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the picture lacks %q", want)
 		}

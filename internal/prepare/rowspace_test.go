@@ -1,4 +1,4 @@
-package rowspace
+package prepare
 
 import (
 	"context"
@@ -53,7 +53,7 @@ func spans[T kernel.Float](t *testing.T, tol, want float64, extra int) {
 	for _, s := range []struct{ n, d, rank int }{{1, 5, 1}, {20, 300, 20}, {40, 90, 7}, {200, 60, 60},
 		{150, 1500, 33}, {33, 34, 33}} {
 		x := convert[T](matrix(rng, s.n, s.d, s.rank))
-		q, k, err := Basis[T](context.Background(), rows.NewDense(s.n, s.d, s.d, x), s.d, tol, 2)
+		q, k, err := rowBasis[T](context.Background(), rows.NewDense(s.n, s.d, s.d, x), s.d, tol, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestBasisOfNearlyDependentRows(t *testing.T) {
 			x[i*d+j] = 1 + 1e-8*rng.NormFloat64()
 		}
 	}
-	q, k, err := Basis[float64](context.Background(), rows.NewDense(n, d, d, x), n, 0x1p-43, 1)
+	q, k, err := rowBasis[float64](context.Background(), rows.NewDense(n, d, d, x), n, 0x1p-43, 1)
 	if err != nil || k != n {
 		t.Fatalf("%d basis rows, %v; want %d", k, err, n)
 	}
@@ -132,15 +132,15 @@ func TestBasisGivesUpBeyondTheLimit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	x := matrix(rng, 400, 200, 120)
 	m := rows.NewDense(400, 200, 200, x)
-	if q, k, err := Basis[float64](context.Background(), m, 119, 0x1p-43, 2); q != nil || k <= 119 || err != nil {
+	if q, k, err := rowBasis[float64](context.Background(), m, 119, 0x1p-43, 2); q != nil || k <= 119 || err != nil {
 		t.Errorf("rank 120 within 119: %d rows, k = %d, %v", len(q)/200, k, err)
 	}
-	if q, k, err := Basis[float64](context.Background(), m, 120, 0x1p-43, 2); len(q) != 120*200 || k != 120 || err != nil {
+	if q, k, err := rowBasis[float64](context.Background(), m, 120, 0x1p-43, 2); len(q) != 120*200 || k != 120 || err != nil {
 		t.Errorf("rank 120 within 120: %d rows, k = %d, %v", len(q)/200, k, err)
 	}
 	stopped, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, _, err := Basis[float64](stopped, m, 200, 0x1p-43, 2); err == nil {
+	if _, _, err := rowBasis[float64](stopped, m, 200, 0x1p-43, 2); err == nil {
 		t.Error("no error from a cancelled context")
 	}
 }
@@ -149,11 +149,11 @@ func TestBasisDoesNotDependOnWorkers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 1))
 	x := matrix(rng, 90, 2500, 70)
 	m := rows.NewDense(90, 2500, 2500, x)
-	one, k, err := Basis[float64](context.Background(), m, 90, 0x1p-43, 1)
+	one, k, err := rowBasis[float64](context.Background(), m, 90, 0x1p-43, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	four, l, err := Basis[float64](context.Background(), m, 90, 0x1p-43, 4)
+	four, l, err := rowBasis[float64](context.Background(), m, 90, 0x1p-43, 4)
 	if err != nil || k != l {
 		t.Fatalf("%d and %d rows, %v", k, l, err)
 	}

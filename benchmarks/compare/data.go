@@ -1,4 +1,4 @@
-package sides
+package main
 
 import (
 	_ "embed" // of the model
@@ -13,8 +13,8 @@ import (
 //go:embed paper_model.py
 var paperModel string
 
-// Script writes a script of Python's to a folder, beside the literal network in PyTorch, and returns its path.
-func Script(dir, name, text string) (string, error) {
+// writeScript writes a script of Python's to a folder, beside the literal network in PyTorch, and returns its path.
+func writeScript(dir, name, text string) (string, error) {
 	for name, text := range map[string]string{name: text, "paper_model.py": paperModel} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return "", err
@@ -23,8 +23,8 @@ func Script(dir, name, text string) (string, error) {
 	return filepath.Join(dir, name), nil
 }
 
-// MakeData writes ten clusters in the given shape: normal centres and uniform noise.
-func MakeData(dir string, n int, dims []int) (string, error) {
+// makeData writes ten clusters in the given shape: normal centres and uniform noise.
+func makeData(dir string, n int, dims []int) (string, error) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	arrays := make([]dataset.Array, len(dims))
 	const clusters = 10

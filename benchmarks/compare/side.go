@@ -1,5 +1,4 @@
-// Package sides runs the sides of a comparison, this library and others, each in a process that computes epochs on request.
-package sides
+package main
 
 import (
 	"bufio"
@@ -13,15 +12,15 @@ import (
 	"strings"
 )
 
-// Side is a child process that runs epochs on request.
-type Side struct {
+// side is a child process that runs epochs on request.
+type side struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Scanner
 }
 
-// Start starts a side and waits until it is ready.
-func Start(cmd *exec.Cmd) (*Side, error) {
+// startSide starts a side and waits until it is ready.
+func startSide(cmd *exec.Cmd) (*side, error) {
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -34,24 +33,24 @@ func Start(cmd *exec.Cmd) (*Side, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := &Side{cmd: cmd, in: in, out: bufio.NewScanner(out)}
+	s := &side{cmd: cmd, in: in, out: bufio.NewScanner(out)}
 	s.out.Buffer(nil, 1<<20)
 	if word, err := s.line(); err != nil || word != "ready" {
-		s.Stop()
+		s.stop()
 		return nil, fmt.Errorf("%s did not start: %q, %v", cmd.Path, word, err)
 	}
 	return s, nil
 }
 
-func (s *Side) line() (string, error) {
+func (s *side) line() (string, error) {
 	if s.out.Scan() {
 		return s.out.Text(), nil
 	}
 	return "", errors.Join(errors.New("no answer"), s.out.Err())
 }
 
-// Epochs returns the seconds of n epochs.
-func (s *Side) Epochs(n int) ([]float64, error) {
+// epochs returns the seconds of n epochs.
+func (s *side) epochs(n int) ([]float64, error) {
 	if _, err := fmt.Fprintf(s.in, "epochs %d\n", n); err != nil {
 		return nil, err
 	}
@@ -70,8 +69,8 @@ func (s *Side) Epochs(n int) ([]float64, error) {
 	return times, nil
 }
 
-// Quit ends the side and returns its peak memory in MiB.
-func (s *Side) Quit() (float64, error) {
+// quit ends the side and returns its peak memory in MiB.
+func (s *side) quit() (float64, error) {
 	if _, err := fmt.Fprintln(s.in, "quit"); err != nil {
 		return 0, err
 	}
@@ -82,8 +81,8 @@ func (s *Side) Quit() (float64, error) {
 	return strconv.ParseFloat(answer, 64)
 }
 
-// Stop ends the process, whatever it does.
-func (s *Side) Stop() {
+// stop ends the process, whatever it does.
+func (s *side) stop() {
 	s.in.Close()
 	if s.cmd.ProcessState == nil {
 		s.cmd.Process.Kill()
@@ -91,8 +90,8 @@ func (s *Side) Stop() {
 	}
 }
 
-// Median returns the median, 0 of nothing.
-func Median(x []float64) float64 {
+// median returns the median, 0 of nothing.
+func median(x []float64) float64 {
 	if len(x) == 0 {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package sides
+package main
 
 import (
 	"bufio"
@@ -13,17 +13,15 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/machine"
 )
 
-// RunChild is this library's side: Fit with a progress callback that waits for orders between epochs.
-func RunChild(args []string) error {
+// runChild is this library's side: Fit with a progress callback that waits for orders between epochs.
+func runChild(args []string) error {
 	f := flag.NewFlagSet("child", flag.ExitOnError)
 	data := f.String("data", "", "data set (.npz)")
 	anchors := f.Int("m", 10, "anchors")
-	layers := f.Int("layers", 2, "layers")
 	whole := f.Int("whole", 0, "epochs of one undisturbed fit, in place of single epochs")
-	device := f.String("device", "cpu", "auto, cpu or cuda")
-	standard := f.Bool("default", false, "the default preset in place of the paper's")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -38,14 +36,9 @@ func RunChild(args []string) error {
 		views[v] = largemvc.Float32View(x.Rows, x.Cols, x.Float32)
 	}
 	set = nil
-	config := largemvc.Config{Clusters: *anchors, Layers: *layers, Preset: largemvc.PresetPaper}
-	if *standard {
-		config.Preset = largemvc.PresetDefault
-	}
+	config := largemvc.Config{Clusters: *anchors, Preset: largemvc.PresetPaper}
 	config.Machine.Overwrite = true
-	if err := config.Machine.Device.UnmarshalText([]byte(*device)); err != nil {
-		return err
-	}
+	config.Machine.Device = machine.CPU
 	if *whole > 0 {
 		config.Epochs = *whole
 		began := time.Now()
@@ -54,11 +47,11 @@ func RunChild(args []string) error {
 			return err
 		}
 		fmt.Println(time.Since(began).Seconds(), c.Timings.Epoch.Seconds(),
-			(c.Timings.Total - c.Timings.Train).Seconds(), PeakMiB())
+			(c.Timings.Total - c.Timings.Train).Seconds(), peakMiB())
 		return nil
 	}
 	o := &orders{in: bufio.NewScanner(os.Stdin)}
-	config.Epochs = 1 << 30
+	config.Epochs = 1e9 // more than anybody asks for
 	config.Progress = func(e largemvc.Epoch) error {
 		if !e.Training() {
 			return nil
@@ -69,7 +62,7 @@ func RunChild(args []string) error {
 		return err
 	}
 	if o.quit {
-		fmt.Println(PeakMiB())
+		fmt.Println(peakMiB())
 	}
 	return nil
 }
@@ -112,8 +105,8 @@ func (o *orders) epochDone() error {
 	return nil
 }
 
-// PeakMiB is the largest memory that the process has had, where the system tells.
-func PeakMiB() float64 {
+// peakMiB is the largest memory that the process has had, where the system tells.
+func peakMiB() float64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0

@@ -1,5 +1,4 @@
-// Package rowspace finds an orthonormal basis of the space that the rows of a matrix span.
-package rowspace
+package prepare
 
 import (
 	"context"
@@ -13,23 +12,23 @@ import (
 )
 
 const (
-	// blockRows is the number of rows that are orthogonalised together: one vector of columns of the kernels.
-	blockRows = 16
+	// basisRows is the number of rows that are orthogonalised together: one vector of columns of the kernels.
+	basisRows = 16
 	// columnStrip is the number of columns that a goroutine takes at once.
 	columnStrip = 1024
 )
 
-// Basis returns k orthonormal rows (k×d, row-major, in float64) such that no row of x is further from their span than
+// rowBasis returns k orthonormal rows (k×d, row-major, in float64) such that no row of x is further from their span than
 // about tol times its own length. It gives up, with k > limit and no rows, once there would be more than limit.
 //
 // It is Gram–Schmidt over blocks of rows, done twice (L. Giraud, J. Langou, M. Rozložník, 2005: twice is enough), in
 // about 4k²d + 4(n−k)kd multiplications, nearly all of them in matrix products. A row that depends on those before it
 // adds nothing.
-func Basis[T kernel.Float](
+func rowBasis[T kernel.Float](
 	ctx context.Context, x rows.Matrix[T], limit int, tol float64, workers int,
 ) (q []float64, k int, err error) {
 	n, d := x.Dims()
-	b := &basis{d: d, workers: workers, block: make([]float64, blockRows*d), norms: make([]float64, blockRows)}
+	b := &basis{d: d, workers: workers, block: make([]float64, basisRows*d), norms: make([]float64, basisRows)}
 	row, square := make([]T, d), make([]float64, 1)
 	filled := 0
 	for i := 0; i < n && b.k < d; i++ {
@@ -42,7 +41,7 @@ func Basis[T kernel.Float](
 			b.norms[filled] = math.Sqrt(square[0])
 			filled++
 		}
-		if filled < blockRows && i < n-1 {
+		if filled < basisRows && i < n-1 {
 			continue
 		}
 		if err := b.add(ctx, filled, tol); err != nil {
@@ -62,7 +61,7 @@ type basis struct {
 	workers int
 	q       []float64 // k×d
 	groups  []group   // of the rows of q
-	block   []float64 // blockRows×d: the rows at hand
+	block   []float64 // basisRows×d: the rows at hand
 	norms   []float64 // of those rows before anything was taken from them
 }
 
@@ -70,7 +69,7 @@ type basis struct {
 type group struct {
 	first, count int
 	panel        kernel.Panel[float64]
-	coef         []float64 // blockRows×Pad: W·Qᵀ, then its negative transpose
+	coef         []float64 // basisRows×Pad: W·Qᵀ, then its negative transpose
 	turned       []float64
 }
 
@@ -93,7 +92,7 @@ func (b *basis) add(ctx context.Context, count int, tol float64) error {
 	g := &b.groups[len(b.groups)-1]
 	g.first, g.count = b.k, count
 	kernel.PackT(&g.panel, b.d, count, b.block, b.d)
-	g.coef, g.turned = make([]float64, blockRows*blockRows), make([]float64, blockRows*blockRows)
+	g.coef, g.turned = make([]float64, basisRows*basisRows), make([]float64, basisRows*basisRows)
 	b.k += count
 	return nil
 }
@@ -105,10 +104,10 @@ func (b *basis) removeSpan(ctx context.Context, count int) error {
 	}
 	err := parallel.For(ctx, b.workers, len(b.groups), func(_, j int) error {
 		g := &b.groups[j]
-		kernel.Mul(count, b.block, b.d, &g.panel, g.coef, blockRows, false)
+		kernel.Mul(count, b.block, b.d, &g.panel, g.coef, basisRows, false)
 		for i := range count {
 			for r := range g.count {
-				g.turned[r*blockRows+i] = -g.coef[i*blockRows+r]
+				g.turned[r*basisRows+i] = -g.coef[i*basisRows+r]
 			}
 		}
 		return nil
@@ -120,7 +119,7 @@ func (b *basis) removeSpan(ctx context.Context, count int) error {
 		lo := c * columnStrip
 		for j := range b.groups {
 			g := &b.groups[j]
-			kernel.TMulAdd(g.count, count, min(columnStrip, b.d-lo), g.turned, blockRows,
+			kernel.TMulAdd(g.count, count, min(columnStrip, b.d-lo), g.turned, basisRows,
 				b.q[g.first*b.d+lo:], b.d, b.block[lo:], b.d)
 		}
 		return nil
