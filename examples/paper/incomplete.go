@@ -49,8 +49,38 @@ func (s *study) incompleteMethods() []incompleteMethod {
 	return out
 }
 
-// permits says whether every sample can keep a view where the share of all sample–view pairs that is absent is rate.
-func permits(d *sets.Set, rate float64) bool { return rate <= 1-1/float64(len(d.Views))+1e-9 }
+// permitted are the rates at which every sample can keep a view: a rate is the share of all sample–view pairs that is absent.
+func permitted(d *sets.Set) []float64 {
+	var out []float64
+	for _, rate := range missingRates {
+		if rate <= 1-1/float64(len(d.Views))+1e-9 {
+			out = append(out, rate)
+		}
+	}
+	return out
+}
+
+// masked is a piece of the experiment: a method on a set at a rate.
+type masked struct {
+	d    *sets.Set
+	m    incompleteMethod
+	rate float64
+}
+
+// accuracy is that of a draw, which has an order of the rows and a mask of its own.
+func (p masked) accuracy(ctx context.Context, s *study, draw int) (float64, error) {
+	d := s.draw(p.d, draw)
+	present, err := dataset.Drop(d.N, len(d.Views), p.rate, uint64(draw))
+	if err != nil {
+		return 0, err
+	}
+	labels, err := p.m.run(ctx, d, present, draw)
+	if err != nil {
+		return 0, err
+	}
+	acc, err := largemvc.Accuracy(d.Labels, labels)
+	return 100 * acc, err
+}
 
 // incomplete drops views of samples at growing rates, as far as the sets have views enough; every draw has another mask.
 func incomplete(ctx context.Context, s *study) error {
@@ -58,25 +88,12 @@ func incomplete(ctx context.Context, s *study) error {
 	var jobs []work.Job[float64]
 	for _, d := range chosen {
 		for _, m := range methods {
-			for _, rate := range missingRates {
+			for _, rate := range permitted(d) {
 				for draw := range s.draws {
-					if !permits(d, rate) {
-						continue
-					}
 					jobs = append(jobs, work.Job[float64]{
 						Key: fmt.Sprintf("%s | %s | rate %g | draw %d | epochs %d", d.About(), m.name, rate, draw, s.epochs),
 						Do: func(ctx context.Context) (float64, error) {
-							d := s.draw(d, draw)
-							present, err := dataset.Drop(d.N, len(d.Views), rate, uint64(draw))
-							if err != nil {
-								return 0, err
-							}
-							labels, err := m.run(ctx, d, present, draw)
-							if err != nil {
-								return 0, err
-							}
-							acc, err := largemvc.Accuracy(d.Labels, labels)
-							return 100 * acc, err
+							return masked{d, m, rate}.accuracy(ctx, s, draw)
 						},
 					})
 				}
@@ -87,53 +104,30 @@ func incomplete(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	all := tables.Grid{Name: "incomplete-sets", Header: []string{"set, method"}}
+	perSet := tables.Grid{Name: "incomplete-sets", Header: []string{"set, method"}}
 	for _, rate := range missingRates {
-		all.Header = append(all.Header, fmt.Sprint(rate))
+		perSet.Header = append(perSet.Header, fmt.Sprint(rate))
 	}
 	figure := viz.Figure{SharedLegend: true, Columns: min(3, len(chosen)), Width: 11}
-	cells := map[[2]int][]float64{} // by method and rate: the means of the sets that permit it
 	for _, d := range chosen {
-		panel := viz.Lines{Title: d.Name, XLabel: "missing rate", YLabel: "ACC (%)", Markers: true}
-		for k, m := range methods {
-			r, series := tables.Line{Name: d.Name + ", " + m.name}, viz.Series{Name: m.name}
-			for j, rate := range missingRates {
-				if !permits(d, rate) {
-					r.Cells = append(r.Cells, tables.Cell{})
-					continue
-				}
+		rates := permitted(d)
+		panel := viz.Lines{Title: d.Name, XLabel: "missing rate", YLabel: "ACC (%)", Markers: true, XTicks: rates}
+		for _, m := range methods {
+			r, series := tables.Line{Name: d.Name + ", " + m.name}, viz.Series{Name: m.name, X: rates}
+			for range rates {
 				c := tables.MeanOf(got[:s.draws])
 				got = got[s.draws:]
-				r.Cells = append(r.Cells, c)
-				series.X, series.Y = append(series.X, rate), append(series.Y, c.Mean)
+				r.Cells, series.Y = append(r.Cells, c), append(series.Y, c.Mean)
 				series.Low, series.High = append(series.Low, c.Mean-c.Std), append(series.High, c.Mean+c.Std)
-				cells[[2]int{k, j}] = append(cells[[2]int{k, j}], c.Mean)
 			}
-			panel.XTicks = series.X
-			all.Rows = append(all.Rows, r)
-			if len(series.X) > 0 {
-				panel.Series = append(panel.Series, series)
-			}
+			r.Cells = append(r.Cells, make([]tables.Cell, len(missingRates)-len(rates))...)
+			perSet.Rows = append(perSet.Rows, r)
+			panel.Series = append(panel.Series, series)
 		}
-		if len(panel.Series) > 0 {
+		if len(rates) > 0 {
 			figure.Panels = append(figure.Panels, panel)
 		}
 	}
-	g := tables.Grid{Name: "incomplete", Header: []string{"method"}}
-	for k, m := range methods {
-		g.Rows = append(g.Rows, tables.Line{Name: m.name})
-		for j, rate := range missingRates {
-			values := cells[[2]int{k, j}]
-			if len(values) == 0 {
-				continue
-			}
-			if k == 0 {
-				g.Header = append(g.Header, fmt.Sprintf("%g (sets: %d)", rate, len(values)))
-			}
-			g.Rows[k].Cells = append(g.Rows[k].Cells, tables.Cell{Mean: tables.MeanOf(values).Mean, Count: 1})
-		}
-	}
-	g.Rank()
 	return s.publish(page{
 		name: "incomplete", title: "Incomplete views",
 		caption: "ACC (%), the mean of the sets that permit the rate: the share of all sample–view pairs that is absent, " +
@@ -141,10 +135,36 @@ func incomplete(ctx context.Context, s *study) error {
 			"(" + capText(chosen) + "). " + incompleteSettings(),
 		notes: "The paper shows six sets that cannot be had here, at rates from 0.1 to 0.9, and does not say how it reaches " +
 			"0.9 with two views; a rate that a set does not permit is left out here.",
-		tables: []tables.Grid{g}, data: []tables.Grid{all},
+		tables: []tables.Grid{meansByRate(perSet, methods)}, data: []tables.Grid{perSet},
 		figures: []picture{{"incomplete-rates", "ACC of seven methods over missing rates, a panel for each set; bands are " +
 			"one standard deviation over draws.", figure}},
 	})
+}
+
+// meansByRate has for each method and rate the mean of the sets that permit it; the rows of a set are those of the methods.
+func meansByRate(perSet tables.Grid, methods []incompleteMethod) tables.Grid {
+	g := tables.Grid{Name: "incomplete", Header: []string{"method"}}
+	for k, m := range methods {
+		line := tables.Line{Name: m.name}
+		for j, rate := range missingRates {
+			var values []float64
+			for i := k; i < len(perSet.Rows); i += len(methods) {
+				if c := perSet.Rows[i].Cells[j]; c.Count > 0 {
+					values = append(values, c.Mean)
+				}
+			}
+			if len(values) == 0 {
+				continue
+			}
+			if k == 0 {
+				g.Header = append(g.Header, fmt.Sprintf("%g (sets: %d)", rate, len(values)))
+			}
+			line.Cells = append(line.Cells, tables.Cell{Mean: tables.MeanOf(values).Mean, Count: 1})
+		}
+		g.Rows = append(g.Rows, line)
+	}
+	g.Rank()
+	return g
 }
 
 // incompleteSettings says what the other methods do.

@@ -26,46 +26,32 @@ import (
 // study is what the flags say.
 type study struct {
 	data, only, out, parts string
-	methods                string
 	rates                  []float64
 	draws, epochs, limit   int
 	sameState              bool
 	stdout, stderr         io.Writer
 }
 
-// part is a question with its tables.
-type part struct {
-	name string
-	run  func(ctx context.Context, s *study, all []*sets.Set) error
-}
+// partNames are the questions that -parts chooses among.
+var partNames = []string{"new", "reasons", "trust"}
 
-func parts() []part {
-	return []part{{"rates", rates}, {"new", newSamples}, {"reasons", reasons}, {"trust", trusts}, {"used", trustUsed}}
+func (s *study) question(part string) question {
+	switch part {
+	case "new":
+		return newSamples(s.rates)
+	case "reasons":
+		return reasons()
+	default:
+		return trusts()
+	}
 }
 
 func main() { work.Main("missing", run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s := &study{stdout: stdout, stderr: stderr}
-	f := flag.NewFlagSet("missing", flag.ContinueOnError)
-	f.SetOutput(stderr)
-	f.StringVar(&s.data, "data", "", "files and folders of multi-view data with labels, separated by commas")
-	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; empty: all")
-	f.StringVar(&s.out, "out", "missing", "folder for finished work")
-	f.BoolVar(&s.sameState, "same-state", false,
-		"take finished work of another build of this program: nothing that it measures has changed")
-	f.StringVar(&s.parts, "parts", "", "questions to ask, separated by commas; empty: all of "+names(parts()))
-	f.StringVar(&s.methods, "methods", "", "methods to show, by parts of their names, separated by semicolons; empty: all")
-	s.rates = []float64{0, 0.1, 0.3, 0.5, 0.7, 0.9}
-	f.Func("rates", "shares of the view rows that are absent, separated by commas", s.setRates)
-	f.IntVar(&s.draws, "draws", 3, "draws, each an order of the rows, a mask and a seed")
-	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
-	f.IntVar(&s.limit, "limit", 5000, "leave out sets of more samples; 0: none")
-	if err := f.Parse(args); err != nil {
+	if err := s.parse(args); err != nil {
 		return err
-	}
-	if f.NArg() > 0 || s.data == "" || s.draws < 1 || s.epochs < 1 || s.limit < 0 {
-		return errors.New("give -data and positive numbers")
 	}
 	all, err := sets.OpenAll(ctx, sets.Choice{Path: s.data, Only: s.only, Limit: s.limit, Warn: stderr})
 	if err != nil {
@@ -78,17 +64,38 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := work.OneState(s.out, s.sameState); err != nil {
 		return err
 	}
-	asked := strings.Split(s.parts, ",")
-	for _, name := range asked {
-		if name != "" && !slices.ContainsFunc(parts(), func(p part) bool { return p.name == name }) {
-			return fmt.Errorf("no part %q in %s", name, names(parts()))
+	for _, name := range strings.Split(s.parts, ",") {
+		if err := s.ask(ctx, name, s.question(name), all); err != nil {
+			return err
 		}
 	}
-	for _, p := range parts() {
-		if s.parts == "" || slices.Contains(asked, p.name) {
-			if err := p.run(ctx, s, all); err != nil {
-				return err
-			}
+	return nil
+}
+
+// parse reads the command line.
+func (s *study) parse(args []string) error {
+	f := flag.NewFlagSet("missing", flag.ContinueOnError)
+	f.SetOutput(s.stderr)
+	f.StringVar(&s.data, "data", "", "files and folders of multi-view data with labels, separated by commas")
+	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; empty: all")
+	f.StringVar(&s.out, "out", "missing", "folder for finished work")
+	f.BoolVar(&s.sameState, "same-state", false,
+		"take finished work of another build of this program: nothing that it measures has changed")
+	f.StringVar(&s.parts, "parts", strings.Join(partNames, ","), "questions to ask, separated by commas")
+	s.rates = []float64{0, 0.1, 0.3, 0.5}
+	f.Func("rates", "of new: shares of the view rows that are absent, separated by commas", s.setRates)
+	f.IntVar(&s.draws, "draws", 3, "draws, each an order of the rows, a mask and a seed")
+	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
+	f.IntVar(&s.limit, "limit", 5000, "leave out sets of more samples; 0: none")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 || s.data == "" || s.draws < 1 || s.epochs < 1 || s.limit < 0 {
+		return errors.New("give -data and positive numbers")
+	}
+	for _, name := range strings.Split(s.parts, ",") {
+		if !slices.Contains(partNames, name) {
+			return fmt.Errorf("no part %q among %s", name, strings.Join(partNames, ", "))
 		}
 	}
 	return nil
@@ -105,23 +112,6 @@ func (s *study) setRates(text string) error {
 		s.rates = append(s.rates, rate)
 	}
 	return nil
-}
-
-// chosen returns the methods that -methods names.
-func (s *study) chosen() []method {
-	return slices.DeleteFunc(methods(), func(m method) bool {
-		return !slices.ContainsFunc(strings.Split(s.methods, ";"), func(part string) bool {
-			return strings.Contains(m.name, part)
-		})
-	})
-}
-
-func names(all []part) string {
-	var out []string
-	for _, p := range all {
-		out = append(out, p.name)
-	}
-	return strings.Join(out, ", ")
 }
 
 func (s *study) work() string { return filepath.Join(s.out, "work") }
