@@ -137,7 +137,7 @@ func (f *findings) root(l *limits, files []*source, root *packages.Package) {
 		if n := s.lines(); n > l.RootFileLines {
 			f.add(1, s.name, n, "Split it by subject.", "%d lines, a file of the root has at most %d", n, l.RootFileLines)
 		}
-		if level[s.name] == 0 {
+		if level[s.name] == 0 && len(l.Storeys) > 0 {
 			f.add(1, s.name, 0, "Add it to Storeys in "+limitsPath+".", "the file is in no storey")
 		}
 		delete(level, s.name)
@@ -172,7 +172,11 @@ func (f *findings) arrows(l *limits, g graph) {
 			}
 		}
 	}
+	largest := 0
 	for _, cycle := range g.cycles() {
+		if largest = max(largest, len(cycle)); len(cycle) <= l.RootCircle {
+			continue
+		}
 		for _, from := range cycle {
 			for _, to := range g.targets(from) {
 				if slices.Contains(cycle, to) {
@@ -182,6 +186,7 @@ func (f *findings) arrows(l *limits, g graph) {
 			}
 		}
 	}
+	f.bound(1, "RootCircle", largest, &l.RootCircle, "Break the circle: move a name, or pass what is needed as a parameter.")
 }
 
 // sizes holds the lines of code to their ceilings (rule 8).

@@ -11,8 +11,11 @@ import (
 // limits are the ceilings of the rules. A count may only fall: check fails where it is above its ceiling, and where it is below,
 // until the ceiling is lowered too. Lines of code have some room below.
 type limits struct {
-	// Storeys are the files of the root, the lowest storey first. A file uses files of its own storey and of lower ones.
+	// Storeys are the files of the root, the lowest storey first. A file uses files of its own storey and of lower ones. Without
+	// storeys only circles are checked.
 	Storeys []storey
+
+	RootCircle int // files of the root in the largest circle of them; 0: there is none
 
 	RootFiles     int // files of the root, tests aside
 	RootNames     int // exported names of the root
