@@ -292,3 +292,21 @@ func (c *Config) learnables(inputs int) int {
 	}
 	return out
 }
+
+// beginsAtStart says whether k-means on H begins with the labels of the start.
+func (c *Config) beginsAtStart() bool {
+	return c.hasNeighborLoss() && !c.Neighborhood.LowestInertia && c.Clusters == c.Anchors
+}
+
+// mayKeep says whether the clusters of the start may be kept.
+func (c *Config) mayKeep() bool {
+	return c.beginsAtStart() && c.hasHeldOutLoss() && c.Start.Method == StartScaled && c.Start.Labels == nil &&
+		!c.Neighborhood.NeverKeep
+}
+
+// sharedReadOut is the number of samples up to which k-means on H that begins with nothing is chosen by neighbours. The choice
+// takes as long as that of the start.
+const sharedReadOut = 5000
+
+// Of so many draws of FitSamples one is trained on; their starts label at most so many samples to be compared.
+const draws, comparedSamples = 3, 5000

@@ -18,70 +18,57 @@ import (
 	"github.com/largemvc/largemvc/machine"
 )
 
-// Check returns the error with which Fit would refuse the configuration for the views, as far as it can tell without reading
-// their values, and nil if there is none. The message has a line for everything that is out of range; where nothing is, it may
-// say that Machine.MaxMemory has no room for the fit.
-func (c Config) Check(views []View) error {
-	n, err := checkShapes(views)
-	if err != nil {
-		return err
-	}
-	c = c.WithDefaults()
-	c.forSamples(n)
-	if err := c.check(n, views); err != nil || c.Machine.Comm != nil { // how many samples the other processes have is not known
-		return err
-	}
-	_, err = c.place(n, views)
-	return err
-}
-
 // check reports every field that is out of range for n samples and the given views.
 func (c *Config) check(n int, views []View) error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("largemvc: "+format, args...)) }
+	errs := slices.Concat(c.checkCounts(n), c.checkValues(), c.checkOptions())
+	errs = append(errs, c.checkModules(views)...)
+	errs = append(errs, c.checkNeighbors()...)
+	errs = append(errs, c.checkStart(n, views)...)
+	if c.Machine.Overwrite {
+		errs = append(errs, checkApart(views, c.Float64)...)
+	}
+	return errors.Join(errs...)
+}
+
+// checkCounts reports the numbers that are too small or too large for n samples.
+func (c *Config) checkCounts(n int) (errs []error) {
 	most, of := n, "the number of samples"
 	if c.samples(n) {
 		most, of = c.FitSamples, "FitSamples"
 	}
-	if c.Clusters < 1 || c.Clusters > most {
-		bad("Clusters is %d, want 1 to %s, %d", c.Clusters, of, most)
+	upTo := fmt.Sprintf(", want 1 to %s, %d", of, most)
+	for _, f := range []struct {
+		name  string
+		value int
+		ok    bool
+		want  string
+	}{
+		{"Clusters", c.Clusters, c.Clusters >= 1 && c.Clusters <= most, upTo},
+		{"Anchors", c.Anchors, c.Anchors >= 1 && c.Anchors <= most || c.Anchors == c.Clusters, upTo},
+		{"Layers", c.Layers, c.Layers >= 1, ", want at least 1"},
+		{"Epochs", c.Epochs, c.Epochs >= 1 || c.Epochs == None, ", want at least 1, or None"},
+		{"Restarts", c.Restarts, c.Restarts >= 1, ", want at least 1"},
+		{"KMeansStarts", c.KMeansStarts, c.KMeansStarts >= 1, ", want at least 1"},
+		{"FitSamples", c.FitSamples, c.FitSamples >= 0, ""},
+		{"Machine.MaxMemory", int(c.Machine.MaxMemory), c.Machine.MaxMemory >= 0, ""},
+		{"Machine.Workers", c.Machine.Workers, c.Machine.Workers >= 0, ""},
+		{"EarlyStop.Patience", c.EarlyStop.Patience, c.EarlyStop.Patience >= 0, ""},
+		{"Checkpoint.Every", c.Checkpoint.Every, c.Checkpoint.Every >= 1, ", want at least 1"},
+	} {
+		if !f.ok {
+			errs = append(errs, fmt.Errorf("largemvc: %s is %d%s", f.name, f.value, f.want))
+		}
 	}
-	if (c.Anchors < 1 || c.Anchors > most) && c.Anchors != c.Clusters {
-		bad("Anchors is %d, want 1 to %s, %d", c.Anchors, of, most)
-	}
-	if c.Layers < 1 {
-		bad("Layers is %d, want at least 1", c.Layers)
-	}
-	if c.Epochs < 1 && c.Epochs != None {
-		bad("Epochs is %d, want at least 1, or None", c.Epochs)
-	}
-	if c.Restarts < 1 {
-		bad("Restarts is %d, want at least 1", c.Restarts)
-	}
-	if c.KMeansStarts < 1 {
-		bad("KMeansStarts is %d, want at least 1", c.KMeansStarts)
-	}
-	if c.FitSamples < 0 {
-		bad("FitSamples is %d", c.FitSamples)
-	}
-	if c.Machine.MaxMemory < 0 {
-		bad("Machine.MaxMemory is %d", c.Machine.MaxMemory)
-	}
-	if c.Machine.Workers < 0 {
-		bad("Machine.Workers is %d", c.Machine.Workers)
-	}
-	if c.EarlyStop.Patience < 0 {
-		bad("EarlyStop.Patience is %d", c.EarlyStop.Patience)
-	}
-	if c.Checkpoint.Every < 1 {
-		bad("Checkpoint.Every is %d, want at least 1", c.Checkpoint.Every)
-	}
-	errs = append(errs, aboveLimits(
+	return append(errs, aboveLimits(
 		limited{"Layers", c.Layers, maxLayers}, limited{"Epochs", c.Epochs, maxEpochs},
 		limited{"Restarts", c.Restarts, maxRestarts}, limited{"KMeansStarts", c.KMeansStarts, maxKMeansStarts},
 		limited{"Machine.Workers", c.Machine.Workers, maxWorkers},
 		limited{"Neighborhood.Steps", c.Neighborhood.Steps, maxFilterSteps},
 	)...)
+}
+
+// checkValues reports the values of the optimizer that are out of range or not finite.
+func (c *Config) checkValues() (errs []error) {
 	for _, f := range []struct {
 		name  string
 		value float64
@@ -91,12 +78,17 @@ func (c *Config) check(n int, views []View) error {
 		{"EarlyStop.Tolerance", c.EarlyStop.Tolerance, c.EarlyStop.Tolerance >= 0},
 	} {
 		if !f.ok || math.IsNaN(f.value) || math.IsInf(f.value, 0) {
-			bad("%s is %v", f.name, f.value)
+			errs = append(errs, fmt.Errorf("largemvc: %s is %v", f.name, f.value))
 		}
 	}
 	if c.LearningRate > 0 && !math.IsInf(c.LearningRate, 0) { // a step is of its size
 		errs = append(errs, finite("LearningRate", c.LearningRate, !c.Float64))
 	}
+	return errs
+}
+
+// checkOptions reports the enumerations with a value that does not exist.
+func (c *Config) checkOptions() (errs []error) {
 	for _, o := range []struct {
 		name   string
 		value  int
@@ -107,19 +99,13 @@ func (c *Config) check(n int, views []View) error {
 		{"ReadOut", int(c.ReadOut), &readOutOption}, {"Reduction", int(c.Reduction), &reductionOption},
 	} {
 		if !o.option.has(o.value) {
-			bad("%s is %d, want one of %q", o.name, o.value, o.option.names)
+			errs = append(errs, fmt.Errorf("largemvc: %s is %d, want one of %q", o.name, o.value, o.option.names))
 		}
 	}
 	if !c.Machine.Device.Known() {
-		bad("Machine.Device is %d, want auto, cpu or cuda", int(c.Machine.Device))
+		errs = append(errs, fmt.Errorf("largemvc: Machine.Device is %d, want auto, cpu or cuda", int(c.Machine.Device)))
 	}
-	errs = append(errs, c.checkModules(views)...)
-	errs = append(errs, c.checkNeighbors()...)
-	errs = append(errs, c.checkStart(n, views)...)
-	if c.Machine.Overwrite {
-		errs = append(errs, checkApart(views, c.Float64)...)
-	}
-	return errors.Join(errs...)
+	return errs
 }
 
 // checkRanks reports what cannot be done on several ranks; whole says that each of them does all of the fit.

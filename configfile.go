@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/largemvc/largemvc/internal/parallel"
 )
@@ -278,4 +279,15 @@ func (t foreign) given(c *Config) error {
 		}
 	}
 	return nil
+}
+
+// flatten adds the leaves of a JSON object to a map, by their paths.
+func flatten(prefix string, x any, to map[string]string) {
+	if tree, ok := x.(map[string]any); ok {
+		for name, y := range tree {
+			flatten(strings.TrimPrefix(prefix+"."+name, "."), y, to)
+		}
+		return
+	}
+	to[prefix] = fmt.Sprint(x)
 }

@@ -11,11 +11,12 @@ import (
 
 	"github.com/largemvc/largemvc/internal/op"
 
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
-	"gonum.org/v1/gonum/mat"
-	"gorgonia.org/tensor"
 )
 
 // Data is the views of n samples, in float32 or float64, with the presence of each view in each sample. It is read-only
@@ -318,4 +319,22 @@ func (m *Matrix) Row(dst []float64, i int) []float64 {
 		dst[j] = m.At(i, j)
 	}
 	return dst
+}
+
+// weights returns the w_v of the data's views.
+func (r Reduction) weights(d *Data) []float64 {
+	out := make([]float64, d.Views())
+	for v, square := range d.squares {
+		switch r {
+		case ReductionSum:
+			out[v] = 1
+		case ReductionRelative:
+			if square > 0 {
+				out[v] = 1 / (float64(d.Views()) * square)
+			}
+		default:
+			out[v] = 1 / (float64(d.counts[v]) * float64(d.lossDims[v]))
+		}
+	}
+	return out
 }

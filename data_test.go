@@ -195,7 +195,7 @@ func TestModelRanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run(t, net.Loss().Graph())
+		runGraph(t, net.Loss().Graph())
 		if got := optest.NodeValues(t, h0.Value()); optest.Worst(got, mat.DenseCopyOf(c.start.H).RawMatrix().Data) > 0 {
 			t.Errorf("H(0) is %v", got)
 		}

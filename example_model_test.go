@@ -3,10 +3,11 @@ package largemvc_test
 import (
 	"fmt"
 
-	"github.com/largemvc/largemvc"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc"
 )
 
 // twoGroups is two views of six samples in two groups, and anchors to start from.

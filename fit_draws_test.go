@@ -121,12 +121,10 @@ func TestDrawsCancelled(t *testing.T) {
 	c := Config{Clusters: 5, FitSamples: 150, Epochs: 2}
 	c.Machine.Workers = 1
 	c.Checkpoint.Path = t.TempDir() + "/state"
-	filled := completed(c, 900)
+	filled := &run{config: completed(c, 900), views: inner(views)}
 	const plenty = 1 << 40
 	whole := newCountdown(plenty)
-	_, err := filled.chooseDraw(whole, inner(views), nil, func(ctx context.Context, drawn, compared []int) ([]int, error) {
-		return filled.startOfDraw(ctx, inner(views), drawn, compared)
-	})
+	_, err := filled.chooseDraw(whole, filled.startOfDraw)
 	asked := plenty - whole.left.Load()
 	if err != nil || asked < 100 {
 		t.Fatalf("the context is asked %d times, %v", asked, err)

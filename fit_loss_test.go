@@ -2,14 +2,16 @@ package largemvc
 
 import (
 	"context"
-	"github.com/largemvc/largemvc/internal/testutil"
-	"github.com/largemvc/largemvc/neighbor"
 	"math"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/neighbor"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/information"
 )
 
 func TestFitLossFalls(t *testing.T) {
@@ -41,7 +43,7 @@ func TestFitLossFalls(t *testing.T) {
 // configuration makes.
 func graphOf(t testing.TB, views []View, c Config) *mat.Dense {
 	t.Helper()
-	s, err := prepareInputs[float64](context.Background(), inner(views), completed(c, views[0].in.Rows))
+	s, err := prepareInputs[float64](context.Background(), &run{config: completed(c, views[0].in.Rows), views: inner(views)})
 	if err != nil {
 		t.Fatal(err)
 	}

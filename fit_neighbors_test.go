@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/largemvc/largemvc/internal/information/term"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/largemvc/largemvc/internal/information/term"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
@@ -124,7 +125,7 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 			Neighborhood: Neighborhood{Exact: exact, Weight: 2, HeldOutWeight: None, Temperature: 0.4},
 			Start:        Start{Labels: classes}, ExtraLoss: inCallersOrder,
 		}
-		s, err := prepareInputs[float64](context.Background(), inner(views), completed(config, 70))
+		s, err := prepareInputs[float64](context.Background(), &run{config: completed(config, 70), views: inner(views)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +246,7 @@ func TestCancelInPreparation(t *testing.T) {
 		config.Machine.Workers = 1
 		const plenty = 1 << 40
 		whole := newCountdown(plenty)
-		if _, err := prepareInputs[float32](whole, inner(views), completed(config, 500)); err != nil {
+		if _, err := prepareInputs[float32](whole, &run{config: completed(config, 500), views: inner(views)}); err != nil {
 			t.Fatal(err)
 		}
 		asked := plenty - whole.left.Load()
@@ -297,7 +298,7 @@ func testOverwriteAcrossViews(t *testing.T, dims []int, idle int) {
 		views := fresh()
 		want := mustFit(t, views, config)
 		config.Machine.Overwrite = true
-		made, err := prepareInputs[float64](context.Background(), inner(fresh()), completed(config, n))
+		made, err := prepareInputs[float64](context.Background(), &run{config: completed(config, n), views: inner(fresh())})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/largemvc/largemvc/internal/cluster"
-	"github.com/largemvc/largemvc/internal/information"
-	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
-	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -137,92 +132,4 @@ func matrixSource(x mat.Matrix) (*kmeans.Source[float64], *rows.Dense[float64], 
 	}
 	src, err := kmeans.NewSource(kmeans.View[float64]{Rows: dense, Weight: 1})
 	return src, dense, err
-}
-
-// sharedReadOut is the number of samples up to which k-means on H that begins with nothing is chosen by neighbours. The choice
-// takes as long as that of the start.
-const sharedReadOut = 5000
-
-// clustered runs k-means on the rows of a representation.
-func clustered[T kernel.Float](
-	ctx context.Context, in *prepared[T], c *Config, r *runState, h []T,
-) (*cluster.Clusters[T], error) {
-	n, m, ld := len(h)/kernel.Pad(c.Anchors), c.Anchors, kernel.Pad(c.Anchors)
-	o := cluster.Options{
-		Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Machine.Workers, Device: in.device.Rows(),
-	}
-	switch {
-	case c.beginsAtStart() && r.Begin.Labels != nil:
-		o.Labels = r.Begin.Labels
-	case r.Epochs > 0 && ranks.Of(ctx).Total(n) <= sharedReadOut:
-		o.Score = scoreOf(c, in, c.Clusters)
-	}
-	seen := h
-	if c.ReadOut == ReadOutUnit {
-		seen = slices.Clone(h)
-		cluster.UnitRows(seen, m)
-	}
-	return cluster.Rows(ctx, rows.NewDense(n, m, ld, seen), o)
-}
-
-// beginsAtStart says whether k-means on H begins with the labels of the start.
-func (c *Config) beginsAtStart() bool {
-	return c.hasNeighborLoss() && !c.Neighborhood.LowestInertia && c.Clusters == c.Anchors
-}
-
-// keptNeighbors is how much the information of neighbours counts beside the held-out one where trained clusters are compared with
-// those of the start.
-const keptNeighbors = 2
-
-// keptMargin is more than what rounding makes of equal clusters, of information in units of log m.
-const keptMargin = 1e-4
-
-// keepsStart says whether the clusters of the start are better than those of a trained network, as far as can be told without
-// labels: whether they have more information. The loss has it of soft clusters, which can rise while that of the clusters
-// themselves falls. Filled rows of absent views cannot stand for those of a new sample, so no start is kept there.
-func keepsStart[T kernel.Float](
-	ctx context.Context, in *prepared[T], c *Config, r *runState, labels []int,
-) (bool, error) {
-	if !c.mayKeep() || r.Epochs == 0 || r.Begin.Labels == nil || in.startRows != nil {
-		return false, nil
-	}
-	told := in.tells(c)
-	start, err := told(ctx, r.Begin.Labels)
-	if err != nil {
-		return false, err
-	}
-	trained, err := told(ctx, labels)
-	return trained < start-keptMargin, err
-}
-
-// tells returns the function by which clusters, as many as anchors, are compared: twice their information about neighbours and
-// their held-out information together.
-func (p *prepared[T]) tells(c *Config) cluster.Score {
-	near := information.NewNeighbors[T](c.Machine.Workers, c.Anchors, p.graph, 0).LabelScore()
-	guessed := information.NewHeldOut(c.Machine.Workers, c.Anchors, p.heldOut, 0).LabelScore()
-	return func(ctx context.Context, labels []int) (float64, error) {
-		a, err := near(ctx, labels)
-		if err != nil {
-			return 0, err
-		}
-		b, err := guessed(ctx, labels)
-		return keptNeighbors*a + b, err
-	}
-}
-
-// smoothLast smooths an H along the neighbours where samples lack views.
-func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, h []T) error {
-	n, m, ld := in.views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
-	o := c.smoothing()
-	if in.startRows == nil || c.ReadOut != ReadOutUnit || !o.Filters(ranks.Of(ctx).Total(n)) {
-		return nil
-	}
-	cluster.UnitRows(h, m)
-	return in.smooth.SmoothLast(ctx, h, n, m, ld, o)
-}
-
-// mayKeep says whether the clusters of the start may be kept.
-func (c *Config) mayKeep() bool {
-	return c.beginsAtStart() && c.hasHeldOutLoss() && c.Start.Method == StartScaled && c.Start.Labels == nil &&
-		!c.Neighborhood.NeverKeep
 }

@@ -7,49 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/largemvc/largemvc/internal/cluster"
-	"github.com/largemvc/largemvc/internal/engine"
-	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/predict"
-	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/ranks"
-	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
 )
-
-// Clustering is what Fit found: the trained network and what it says of the training samples. Its fields and what they
-// refer to must not be changed; then it is safe for concurrent use.
-//
-// Training can take clusters away from what the data support. With both terms in the loss, and as many anchors as clusters, the
-// labels of the trained network are therefore compared with those of its start: by twice their information about neighbours and
-// their held-out information together (package terms), of the labels themselves. Where the start has more, and every sample has
-// every view, its clusters are returned, refined by k-means, and Kept says so. H and the centroids are then of the rows that the
-// start clusters, U√S of the smoothed views at norm 1, for new samples too; anchors, trust and parameters stay those of the
-// trained network. Neighborhood.NeverKeep leaves this out.
-//
-// Where samples lack views and have neighbours, H with ReadOutUnit is at norm 1 and smoothed along the neighbours as the inputs
-// are, in fewer steps; that of new samples is too. It changes little of what training has made of its own samples, and much where
-// a new sample has few of its views.
-type Clustering struct {
-	// Predictor is the trained network, which labels new samples and can be saved. Keep only the Predictor to release the
-	// memory that grows with n, except for the neighbours of up to Neighborhood.Exact samples, which new ones are joined to.
-	*Predictor
-
-	// n, from 0 to Clusters−1; cluster 0 is the largest of the samples trained on, equal sizes in the order of their first
-	// sample (with exact neighbours, the first in the order of content, see Fit)
-	Labels []int
-	H      *Matrix // n×m: the representation of the last layer, or of the start (Kept)
-	// per input (Predictor.Inputs) and sample: E_v = (1−t)(X_v − H P_v); nil without noise module. In [0, 1] for ρ ≥ 0 with
-	// ReLU; with SELU, whose slope is 1.0507, down to −0.0507
-	Trust [][]float64
-
-	// labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors, and where Config.FitSamples had
-	// only some of the samples trained on
-	StartLabels []int
-	Timings     Timings
-	Notes       []string // what the data do not support, as sentences with figures; nil: nothing is known
-	Repaired    int      // clusters that k-means on H found empty and repaired
-}
 
 // Fit trains the network on the views and clusters its representation by k-means: n samples, row i of every view being
 // sample i.
@@ -109,80 +69,63 @@ func fitAlone(ctx context.Context, views []View, config Config, from *resumed) (
 	return out, err
 }
 
-func fitViews(ctx context.Context, views []View, config Config, from *resumed) (out *Clustering, err error) {
-	begin := time.Now()
-	group := ranks.Of(ctx)
+func fitViews(ctx context.Context, views []View, config Config, from *resumed) (*Clustering, error) {
+	began, group := time.Now(), ranks.Of(ctx)
+	n, c, err := settle(group, views, config)
+	if err != nil {
+		return nil, err
+	}
+	if group != nil && c.searched(group.Total(n)) {
+		return fitWhole(ctx, group, views, config, from)
+	}
+	r, ctx, err := newRun(ctx, n, views, c, from, began)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	out, err := r.checkedFit(ctx)
+	return r.result(out, err)
+}
+
+// settle returns the number of samples here, and the configuration with its defaults, on which all ranks agree.
+func settle(group *ranks.Group, views []View, config Config) (int, *Config, error) {
 	check := checkShapes
 	if group != nil { // what masks say is known of all samples together
 		check = checkSizes
 	}
 	n, err := check(views)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	c := config.WithDefaults()
 	if group != nil {
 		if err := c.join(group, n, views); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 	}
 	c.forSamples(group.Total(n))
-	if group != nil && c.searched(group.Total(n)) {
-		return fitWhole(ctx, group, views, config, from)
-	}
-	if !c.samples(n) || from == nil { // else the state has labels for the samples that are drawn
-		if err := c.check(group.Total(n), views); err != nil {
-			return nil, err
-		}
-	}
-	where, err := c.place(n, views)
-	if err != nil {
+	return n, &c, nil
+}
+
+// checkedFit checks the values of the views and trains on all samples, or on some.
+func (r *run) checkedFit(ctx context.Context) (*Clustering, error) {
+	if err := r.meter.enter(phaseChecks, 0); err != nil {
 		return nil, err
 	}
-	ctx = context.WithValue(ctx, againKey{}, where.again)
-	defer func() {
-		if out != nil {
-			out.Ran.Storage = where.why
+	if r.config.samples(r.views[0].Rows) {
+		return r.fitSamples(ctx)
+	}
+	if r.storage.rows {
+		held, err := view.Hold(ctx, r.views, r.config.Machine.Workers)
+		if err != nil {
+			return nil, r.meter.stopped(withName(err))
 		}
-	}()
-	in := inner(views)
-	for v := range in {
-		in[v].Offset = group.First()
+		r.views = held
 	}
-	if group != nil {
-		if err := withName(view.Together(group, in)); err != nil {
-			return nil, err
-		}
+	if err := withName(view.CheckFinite(ctx, r.views, r.config.Machine.Workers)); err != nil {
+		return nil, r.meter.stopped(err)
 	}
-	if view.Outside(in) && !where.rows {
-		var reads *rows.Reads
-		reads, ctx = rows.NewReads(ctx)
-		defer reads.End()
-		defer func() {
-			if failed := reads.Err(); failed != nil { // what there is may come of rows that were not read
-				out, err = nil, withName(failed)
-			}
-		}()
-		group.Watch(reads.Err)
-		in = view.Bind(in, reads, c.Machine.Workers, !where.streamed)
-	}
-	ctx, m := withMeter(ctx, &c, in, from)
-	defer m.stop()
-	if err := m.enter(phaseChecks, 0); err != nil {
-		return nil, err
-	}
-	if c.samples(n) {
-		return fitSamples(ctx, in, &c, from, begin)
-	}
-	if where.rows {
-		if in, err = view.Hold(ctx, in, c.Machine.Workers); err != nil {
-			return nil, m.stopped(withName(err))
-		}
-	}
-	if err := withName(view.CheckFinite(ctx, in, c.Machine.Workers)); err != nil {
-		return nil, m.stopped(err)
-	}
-	return fitChecked(ctx, in, &c, from, begin)
+	return r.fit(ctx)
 }
 
 // join tells the ranks of each other before they do anything else together.
@@ -206,10 +149,7 @@ func (c *Config) join(group *ranks.Group, n int, views []View) error {
 // fitWhole is fitViews for so few samples that their neighbours are searched among all of them: every rank gets all samples, does
 // the same with them, and returns what concerns its own.
 func fitWhole(ctx context.Context, group *ranks.Group, views []View, config Config, from *resumed) (*Clustering, error) {
-	in, whole := inner(views), make([]View, len(views))
-	for v := range in {
-		in[v].Offset = group.First()
-	}
+	in, whole := placed(group, views), make([]View, len(views))
 	if err := withName(view.CheckFinite(ctx, in, config.Machine.Workers)); err != nil {
 		return nil, err
 	}
@@ -235,356 +175,6 @@ func (c *Clustering) window(lo, hi int) {
 	if c.StartLabels != nil {
 		c.StartLabels = slices.Clone(c.StartLabels[lo:hi])
 	}
-}
-
-type againKey struct{}
-
-// againOf says whether nothing of the samples' state is kept in a fit, by its context.
-func againOf(ctx context.Context) bool { again, _ := ctx.Value(againKey{}).(bool); return again }
-
-// fitChecked is fit in the arithmetic of the configuration.
-func fitChecked(ctx context.Context, views []view.View, c *Config, from *resumed, begin time.Time) (*Clustering, error) {
-	if c.Float64 {
-		return fit[float64](ctx, views, c, from, begin)
-	}
-	return fit[float32](ctx, views, c, from, begin)
-}
-
-// startOfDraw returns the labels of the compared samples by the network at the start of the drawn ones, nil if none of these has
-// some view.
-func (c *Config) startOfDraw(ctx context.Context, all []view.View, drawn, compared []int) ([]int, error) {
-	begin := *c
-	begin.Epochs, begin.Restarts, begin.Checkpoint = None, 1, Checkpoint{}
-	begin.fillModules()
-	some, err := c.take(ctx, all, drawn)
-	if err != nil || c.checkDrawn(some) != nil {
-		return nil, err
-	}
-	out, err := fitChecked(ctx, some, &begin, nil, time.Now())
-	if err != nil {
-		return nil, err
-	}
-	if some, err = c.take(ctx, all, compared); err != nil {
-		return nil, err
-	}
-	err = out.relabel(ctx, some)
-	return out.Labels, err
-}
-
-// fitSamples trains on some of the samples and labels all of them.
-func fitSamples(ctx context.Context, all []view.View, c *Config, from *resumed, begin time.Time) (*Clustering, error) {
-	n := all[0].Rows
-	chosen := c.drawn(n, 0)
-	if labels := c.Start.Labels; from == nil && labels != nil {
-		c.Start.Labels = make([]int, len(chosen))
-		for k, i := range chosen {
-			c.Start.Labels[k] = labels[i]
-		}
-	}
-	some, err := c.take(ctx, all, chosen)
-	if err == nil {
-		err = c.checkDrawn(some)
-	}
-	m := meterOf(ctx)
-	if err != nil {
-		return nil, m.stopped(err)
-	}
-	if !view.Outside(all) {
-		if err := view.CheckFinite(ctx, all, c.Machine.Workers); err != nil {
-			return nil, m.stopped(withName(err))
-		}
-	}
-	draw, err := c.chooseDraw(ctx, all, from, func(ctx context.Context, drawn, compared []int) ([]int, error) {
-		defer collect(all) // what a start has used, which a fit of few samples leaves to the collector
-		return c.startOfDraw(ctx, all, drawn, compared)
-	})
-	if err != nil {
-		return nil, m.stopped(err)
-	}
-	some, err = c.take(ctx, all, c.drawn(n, draw))
-	if err != nil {
-		return nil, m.stopped(err)
-	}
-	out, ended := fitChecked(ctx, some, c, from, begin)
-	if out == nil {
-		return nil, ended
-	}
-	labelled := time.Now()
-	out.StartLabels = nil
-	if err := out.relabel(context.WithoutCancel(ctx), all); err != nil {
-		return nil, joined(ended, err)
-	}
-	if f := m.failure(); !errors.Is(f, ErrStop) {
-		ended = joined(ended, f)
-	}
-	out.Timings.Clusters += time.Since(labelled)
-	out.Timings.Total = time.Since(begin)
-	out.Notes, err = notesOn(context.WithoutCancel(ctx), all)
-	return out, joined(ended, err)
-}
-
-// relabel makes labels, representation and trust those of other samples. What is outside memory is checked.
-func (c *Clustering) relabel(ctx context.Context, all []view.View) error {
-	n := all[0].Rows
-	c.Labels, c.H = make([]int, n), &Matrix{}
-	for v := range c.Trust {
-		c.Trust[v] = make([]float64, n)
-	}
-	outside := view.Outside(all)
-	return withName(view.Pass(ctx, all, func(lo int, in []view.View) error {
-		if outside {
-			if err := c.checkBlock(ctx, in); err != nil {
-				return err
-			}
-		}
-		return c.model.label(ctx, in, lo, n, c)
-	}))
-}
-
-// fit prepares the views, trains every restart and makes a result of the best.
-func fit[T kernel.Float](
-	ctx context.Context, views []view.View, c *Config, from *resumed, begin time.Time,
-) (*Clustering, error) {
-	on, err := c.openDevice(views)
-	if err != nil {
-		return nil, err
-	}
-	defer on.close()
-	ctx = context.WithValue(ctx, deviceKey{}, on.session)
-	m := meterOf(ctx)
-	saver, err := newSaver(ctx, views, c, from)
-	if err != nil {
-		return nil, m.stopped(err)
-	}
-	in, err := prepareInputs[T](ctx, views, c)
-	if err != nil {
-		return nil, m.stopped(on.explained(err, c))
-	}
-	if err := saver.setInputs(len(in.list), in.order, from); err != nil {
-		return nil, err
-	}
-	prepareFor := time.Since(begin)
-	net, r, ended := trainRuns(ctx, in, c, saver, from)
-	ended = on.explained(ended, c)
-	if ended = m.stopped(ended); net == nil {
-		return nil, ended
-	}
-	if errors.Is(ended, ErrStop) { // in a run after the first
-		ended = nil
-	}
-	_ = m.enter(phaseClusters, r.Restart) // its error is seen below: what was trained is not thrown away
-	out, err := finish(context.WithoutCancel(ctx), in, net, r)
-	if err != nil {
-		return nil, joined(ended, on.explained(err, c))
-	}
-	out.Ran = on.ran()
-	out.Timings.Prepare, out.Timings.Total = prepareFor, time.Since(begin)
-	if f := m.failure(); !errors.Is(f, ErrStop) {
-		ended = joined(ended, f)
-	}
-	out.Notes, err = notesOn(context.WithoutCancel(ctx), views)
-	return out, joined(ended, err)
-}
-
-func (f *fitted[T]) label(ctx context.Context, views []view.View, lo, n int, out *Clustering) error {
-	rows, ld := views[0].Rows, kernel.Pad(f.anchors)
-	to := &predict.Output[T]{
-		H: make([]T, rows*ld), Labels: out.Labels[lo : lo+rows], Near: make([]float64, rows), Next: make([]float64, rows),
-	}
-	for _, t := range out.Trust {
-		to.Trust = append(to.Trust, t[lo:lo+rows])
-	}
-	workers := out.config.Machine.Workers
-	err := f.network(workers).Run(ctx, views, workers, to)
-	out.H.add(resultMatrix(rows, f.anchors, ld, to.H), n)
-	return withName(err)
-}
-
-// fewJoin is the share of the samples below which what joins the views is called little.
-const fewJoin = 0.05
-
-// notesOn says what the views do not support.
-func notesOn(ctx context.Context, views []view.View) ([]string, error) {
-	joint, err := view.WeakestJoint(ctx, views)
-	if err != nil || float64(joint.Both) >= fewJoin*float64(joint.Of) {
-		return nil, withName(err)
-	}
-	return []string{joint.Text(views) + ": little joins these views, and clusters may follow which of them a sample has"}, nil
-}
-
-// finish clusters the representation of a trained network and makes the predictor.
-func finish[T kernel.Float](
-	ctx context.Context, in *prepared[T], net *lossNetwork[T], r *runState,
-) (*Clustering, error) {
-	began := time.Now()
-	c, views := net.config, in.views
-	p := newPredictor(c, views, in.list, r)
-	p.samples = ranks.Of(ctx).Total(p.samples)
-	p.setNetwork(net.model, net.reads, in.rotated)
-	out := &Clustering{Predictor: p, StartLabels: view.Back(in.order, r.Begin.Labels, 1)}
-	n, m, ld := views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
-	collect(views)
-	h, trust, err := represent(ctx, views, in, net, p)
-	if err != nil {
-		return nil, err
-	}
-	if err := smoothLast(ctx, in, c, h); err != nil {
-		return nil, withName(err)
-	}
-	found, err := clustered(ctx, in, c, r, h)
-	if err != nil {
-		return nil, withName(err)
-	}
-	kept, err := keepsStart(ctx, in, c, r, found.Labels)
-	if err != nil {
-		return nil, withName(err)
-	}
-	if kept {
-		e, err := cluster.Embed(ctx, in.x, m, c.Seed+uint64(r.Restart), c.Machine.Workers)
-		if err != nil {
-			return nil, withName(err)
-		}
-		if h, err = e.Rows(ctx, in.x, c.Machine.Workers); err != nil {
-			return nil, withName(err)
-		}
-		if found, err = clustered(ctx, in, c, r, h); err != nil {
-			return nil, withName(err)
-		}
-		p.Kept, p.start = true, e.Basis
-	}
-	out.H = resultMatrix(n, m, ld, view.Back(in.order, h, ld))
-	for _, t := range trust {
-		out.Trust = append(out.Trust, view.Back(in.order, t, 1))
-	}
-	out.Labels, out.Repaired = view.Back(in.order, found.Labels, 1), found.Repaired
-	p.Clusters, p.Sizes, p.centroids = len(found.Sizes), found.Sizes, kernel.Float64s(found.Centroids)
-	from, err := in.intake(ctx, p.dims, c.Machine.Workers)
-	if err != nil {
-		return nil, withName(err)
-	}
-	if p.model, err = newFitted(p, from, found.Assigner); err != nil {
-		return nil, err
-	}
-	if err := setNovelty(ctx, p, views, in, out.H); err != nil {
-		return nil, withName(err)
-	}
-	out.Timings = Timings{Start: r.startFor, Train: r.trainFor, Epoch: median(r.durations), Clusters: time.Since(began)}
-	return out, nil
-}
-
-// setNetwork takes over what a trained network has learned.
-func (p *Predictor) setNetwork(m *Model[Represent, Noise, Anchor], reads *readOuts, rotated []*prepare.Rotated) {
-	var values [3][]learned
-	for i, module := range m.modules() {
-		values[i] = learnedBy(m.env.Prefix, module.Learnables())
-	}
-	if fused := m.fused(); fused != nil {
-		p.learned = values
-		p.setParameters(fused.Parameters())
-		p.setAnchors(fused.Engine().Anchors, rotated)
-		return
-	}
-	p.setLearned(values)
-	p.setAnchors(func(l, v int) []float64 { return float64s(reads.anchors[l][v]) }, rotated)
-	// The configuration keeps modules with the trained values, in graphs that hold nothing of the samples.
-	p.unfit = p.fill(p.config.modules())
-}
-
-// represent returns H (n×m, with the stride kernel.Pad(m)) of the training samples, and the trust of every input, nil without
-// noise. Of rotated views, and of modules that are not from this package, they come from the network that new samples will go
-// through.
-func represent[T kernel.Float](
-	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], p *Predictor,
-) (h []T, trust [][]float64, err error) {
-	if net.reads == nil && !net.config.noiseless() || net.reads != nil && net.reads.noise() {
-		for range p.inputs {
-			trust = append(trust, make([]float64, views[0].Rows))
-		}
-	}
-	if in.rotated == nil && net.fused != nil {
-		trained := net.fused.Engine()
-		if h = engine.TakeH[T](trained); h == nil {
-			h = make([]T, views[0].Rows*kernel.Pad(p.config.Anchors))
-			if err := engine.CopyH(trained, net.config.Layers, h, kernel.Pad(p.config.Anchors)); err != nil {
-				return nil, nil, err
-			}
-		}
-		for v, t := range trust {
-			if err := trained.Read(engine.FieldTrust, net.config.Layers, v, 0, len(t), t); err != nil {
-				return nil, nil, err
-			}
-		}
-		return h, trust, nil
-	}
-	h = make([]T, views[0].Rows*kernel.Pad(p.config.Anchors))
-	out := &predict.Output[T]{H: h, Trust: trust}
-	if net.reads != nil {
-		if p.unfit == nil {
-			p.unfit = representBatches(ctx, views, in, net, p, out)
-		}
-		if p.unfit != nil {
-			copyReads(net.reads, h, trust, kernel.Pad(p.config.Anchors))
-		}
-		return h, trust, nil
-	}
-	standard := *in.standard
-	for _, x := range views {
-		standard.Applied = append(standard.Applied, prepare.InPlace[T](x, net.config.Machine.Overwrite))
-	}
-	f, err := newFitted(p, prepare.NewRows[T](&standard, p.dims), nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	workers := net.config.Machine.Workers
-	return h, trust, withName(f.network(workers).Run(ctx, views, workers, out))
-}
-
-// representBatches is represent for modules that are not all from this package.
-func representBatches[T kernel.Float](
-	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], p *Predictor, out *predict.Output[T],
-) error {
-	f, err := newFitted[T](p, asPrepared[T](in.x), nil)
-	if err != nil {
-		return err
-	}
-	workers := net.config.Machine.Workers
-	return withName(f.network(workers).Run(ctx, views, workers, out))
-}
-
-// copyReads copies H, with a stride, and the trust of every view from the last run of the training.
-func copyReads[T kernel.Float](r *readOuts, h []T, trust [][]float64, ld int) {
-	m := r.h.Shape()[1]
-	for i, x := range float64s(r.h) {
-		h[i/m*ld+i%m] = T(x)
-	}
-	for v, to := range trust {
-		if r.trust[v] != nil {
-			copy(to, float64s(r.trust[v]))
-			continue
-		}
-		for i := range to {
-			to[i] = 1
-		}
-	}
-}
-
-// asPrepared hands out the network's inputs of training samples.
-type asPrepared[T kernel.Float] []rows.Matrix[T]
-
-// Take returns samples [lo, hi) of the inputs.
-func (x asPrepared[T]) Take(
-	_ context.Context, _ []view.View, lo, hi, _ int, _ *prepare.Buffer[T],
-) ([]rows.Matrix[T], error) {
-	out := make([]rows.Matrix[T], len(x))
-	for k, all := range x {
-		_, d := all.Dims()
-		part := make([]T, (hi-lo)*d)
-		for i := lo; i < hi; i++ {
-			all.Row(i, part[(i-lo)*d:(i-lo+1)*d])
-		}
-		out[k] = rows.NewDense(hi-lo, d, d, part)
-	}
-	return out, nil
 }
 
 // Resume continues the training whose state Config.Checkpoint left in the file at path, on the same views, and goes on
@@ -629,4 +219,18 @@ func resume(ctx context.Context, views []View, path string, config Config, saved
 		saved.current, saved.best, saved.next = b, nil, b.Restart
 	}
 	return fitAlone(ctx, views, config, saved)
+}
+
+// result completes what a fit returns. Where a row could not be read there is no result, for it may come of rows that were not
+// read.
+func (r *run) result(out *Clustering, err error) (*Clustering, error) {
+	if r.reads != nil {
+		if failed := r.reads.Err(); failed != nil {
+			return nil, withName(failed)
+		}
+	}
+	if out != nil {
+		out.Ran.Storage = r.storage.why
+	}
+	return out, err
 }

@@ -37,7 +37,7 @@ func TestLossValue(t *testing.T) {
 					t.Fatal(err)
 				}
 				optest.LetNode(t, net.Represent.Theta(1), []float64{0})
-				run(t, net.Loss().Graph())
+				runGraph(t, net.Loss().Graph())
 				if got := optest.NodeValues(t, net.Loss().Value())[0]; math.Abs(got-c.want) > 1e-6*c.want {
 					t.Errorf("%v, %v: loss %g, want %g", of, c.r, got, c.want)
 				}
@@ -80,7 +80,7 @@ func TestLossFloat32(t *testing.T) {
 			t.Fatal(err)
 		}
 		optest.LetNode(t, net.Represent.Theta(1), []float64{0})
-		run(t, net.Loss().Graph())
+		runGraph(t, net.Loss().Graph())
 		if got := optest.NodeValues(t, net.Loss().Value())[0]; math.Abs(got-want) > 1e-6*want {
 			t.Errorf("loss %.9g, want %.9g", got, want)
 		}

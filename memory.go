@@ -1,13 +1,10 @@
 package largemvc
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/engine"
@@ -15,11 +12,10 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/parallel"
-	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/internal/view"
-	"github.com/largemvc/largemvc/machine"
 )
 
 // Memory is an estimate of what Fit holds at the same time, in bytes.
@@ -118,27 +114,40 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 		how.why = begin + "the state of the samples is computed again in every pass, the rest has room in memory: " + room(again)
 		return how, again, nil
 	}
+	return kept{}, least, fmt.Errorf("largemvc: the fit takes %v, and Machine.MaxMemory allows %.1f MiB%s",
+		least, float64(most)/(1<<20), c.otherWays(samples, views, least, again))
+}
+
+// otherWays lists what makes room for a fit that has none.
+func (c Config) otherWays(samples int, views []View, least, again Memory) string {
 	ways := ""
 	if again.Total < least.Total {
 		ways = fmt.Sprintf("; with state that is computed again in every pass it takes %.1f MiB", float64(again.Total)/(1<<20))
 	}
-	if !outside && !neighbors && !c.samples(samples) {
+	if c.samples(samples) {
+		return ways + c.oneWorker(samples, views)
+	}
+	if !view.Outside(inner(views)) && c.Neighborhood.Neighbors == None {
 		ways += "; RowsView reads the views from disk"
 	}
-	if !c.samples(samples) {
-		ways += "; FitSamples trains on some of the samples"
-	}
+	ways += "; FitSamples trains on some of the samples"
 	if c.Machine.Comm == nil && !c.searched(samples) && c.checkRanks(views, false) == nil {
 		ways += "; several processes, joined by Machine.Comm, hold a part of the samples each"
 	}
-	if parallel.Workers(c.Machine.Workers) > 1 { // each has memory of its own
-		c.Machine.Workers = 1
-		if _, alone, err := c.keep(samples, views); err == nil {
-			ways += fmt.Sprintf("; with a single goroutine, Machine.Workers 1, it takes %.1f MiB", float64(alone.Total)/(1<<20))
-		}
+	return ways + c.oneWorker(samples, views)
+}
+
+// oneWorker offers a fit with a single goroutine, where that has room: each has memory of its own.
+func (c Config) oneWorker(samples int, views []View) string {
+	if parallel.Workers(c.Machine.Workers) == 1 {
+		return ""
 	}
-	return kept{}, least, fmt.Errorf("largemvc: the fit takes %v, and Machine.MaxMemory allows %.1f MiB%s",
-		least, float64(most)/(1<<20), ways)
+	c.Machine.Workers = 1
+	_, alone, err := c.keep(samples, views)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("; with a single goroutine, Machine.Workers 1, it takes %.1f MiB", float64(alone.Total)/(1<<20))
 }
 
 // place chooses where a fit of a configuration that was checked keeps rows and state, and refuses one that has no room, or whose
@@ -250,67 +259,98 @@ func estimateSamples(samples int, views []View, c Config) (Memory, error) {
 	return m, nil
 }
 
+// estimate returns the memory of a fit whose rows are in memory.
 func estimate(samples int, views []View, config Config) (Memory, error) {
-	width, dims := 0, make([]int, len(views))
-	for v, x := range views {
-		d := x.in.Cols
-		if d < 1 {
-			return Memory{}, fmt.Errorf("largemvc: view %d has %d features", v, d)
-		}
-		if d > math.MaxInt-width {
-			return Memory{}, fmt.Errorf("largemvc: the views have more than %d features", math.MaxInt)
-		}
-		dims[v] = d
-		width += d
-	}
 	c := config.WithDefaults()
-	switch {
-	case len(dims) == 0:
-		return Memory{}, errors.New("largemvc: no views")
-	case samples < 1:
-		return Memory{}, fmt.Errorf("largemvc: %d samples", samples)
-	}
-	if err := c.check(samples, views); err != nil {
+	dims, err := checkSized(samples, views, &c)
+	if err != nil {
 		return Memory{}, err
 	}
 	if c.samples(samples) {
 		return estimateSamples(samples, views, c)
 	}
-	// Every part is below this product: then none overflows.
-	row := float64(width) + float64(c.Anchors+64)*float64(c.Layers*(len(dims)+3))
-	if most := float64(samples) * row * 64; most > math.MaxInt64/64 {
-		return Memory{}, fmt.Errorf(
-			"largemvc: %d samples of %d features in %d layers of %d anchors fit no memory",
-			samples, width, c.Layers, c.Anchors,
-		)
-	}
-	size := int64(4)
-	if c.Float64 {
-		size = 8
-	}
-	n := int64(samples)
-	m, filled, idle := Memory{Result: n * 2 * 8}, int64(0), []int(nil)
+	size, n := c.size(), int64(samples)
+	m, in := Memory{Result: n * 2 * 8}, smooth.Bytes{}
+	width := sum(dims) // of the rows that k-means of the start sees
 	for _, x := range views {
 		m.Views += prepare.Bytes(x.in, size)
 	}
 	if c.Neighborhood.Neighbors != None {
-		inputs := c.smoothing().Bytes(inner(views), size)
-		dims, m.Views, idle = inputs.Columns, inputs.Inputs, inputs.Idle
-		width = c.Anchors // of the rows that the start's k-means sees
-		if c.Start.Method == StartJoint || c.Start.Method == StartPerView {
+		in = c.smoothing().Bytes(inner(views), size)
+		dims = in.Columns
+		if width = c.Anchors; c.Start.Method == StartJoint || c.Start.Method == StartPerView {
 			width = sum(dims)
 		}
-		m.Neighbors = inputs.Graph
-		if c.hasHeldOutLoss() {
-			m.Neighbors += information.Bytes(samples, sum(dims), c.Anchors, size)
-		}
-		m.State = information.NeighborBytes(samples, c.Anchors, inputs.Atoms, c.Machine.Workers, size) // and Q of both terms
-		m.Start = inputs.Work
-		filled = inputs.Start
-		if filled > 0 && c.ReadOut == ReadOutUnit {
-			m.Neighbors += inputs.Last(samples, c.Anchors, size)
-		}
+		m.addNeighbors(&c, samples, &in)
 	}
+	m.addNetwork(&c, samples, dims, in.Idle)
+	m.Start = max(m.Start, in.Start+kmeans.Bytes(c.Anchors, c.KMeansStarts, samples, width, size))
+	m.addChoices(&c, samples, width)
+	if !c.noiseless() {
+		m.Result += n * int64(len(dims)) * 8
+	}
+	m.add()
+	return m, nil
+}
+
+// size is the number of bytes of a value in the arithmetic of the fit.
+func (c *Config) size() int64 {
+	if c.Float64 {
+		return 8
+	}
+	return 4
+}
+
+// checkSized checks a configuration for the sizes of views, and returns the features of each. No part of an estimate for what it
+// accepts overflows.
+func checkSized(samples int, views []View, c *Config) ([]int, error) {
+	width, dims := 0, make([]int, len(views))
+	for v, x := range views {
+		d := x.in.Cols
+		if d < 1 {
+			return nil, fmt.Errorf("largemvc: view %d has %d features", v, d)
+		}
+		if d > math.MaxInt-width {
+			return nil, fmt.Errorf("largemvc: the views have more than %d features", math.MaxInt)
+		}
+		dims[v] = d
+		width += d
+	}
+	switch {
+	case len(dims) == 0:
+		return nil, errors.New("largemvc: no views")
+	case samples < 1:
+		return nil, fmt.Errorf("largemvc: %d samples", samples)
+	}
+	if err := c.check(samples, views); err != nil || c.samples(samples) {
+		return dims, err
+	}
+	row := float64(width) + float64(c.Anchors+64)*float64(c.Layers*(len(dims)+3))
+	if most := float64(samples) * row * 64; most > math.MaxInt64/64 {
+		return nil, fmt.Errorf(
+			"largemvc: %d samples of %d features in %d layers of %d anchors fit no memory",
+			samples, width, c.Layers, c.Anchors,
+		)
+	}
+	return dims, nil
+}
+
+// addNeighbors adds the inputs that are smoothed, the graph and what the terms of the loss keep of them.
+func (m *Memory) addNeighbors(c *Config, samples int, in *smooth.Bytes) {
+	size := c.size()
+	m.Views, m.Neighbors, m.Start = in.Inputs, in.Graph, in.Work
+	if c.hasHeldOutLoss() {
+		m.Neighbors += information.Bytes(samples, sum(in.Columns), c.Anchors, size)
+	}
+	m.State = information.NeighborBytes(samples, c.Anchors, in.Atoms, c.Machine.Workers, size) // and Q of both terms
+	if in.Start > 0 && c.ReadOut == ReadOutUnit {
+		m.Neighbors += in.Last(samples, c.Anchors, size)
+	}
+}
+
+// addNetwork adds the network for inputs of some columns, of which idle ones lend their memory to its state.
+func (m *Memory) addNetwork(c *Config, samples int, dims, idle []int) {
+	size, n := c.size(), int64(samples)
 	spec := c.spec(samples, dims, c.Machine.Workers)
 	// And ‖x_i‖² once more, of the data.
 	network := engine.StateBytes(&spec, samples, int(size), false, true) - n*size // all but the weights of the samples
@@ -319,40 +359,39 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	}
 	m.State += network + n*size + 8*n*int64(len(dims))
 	m.rowState = network
+	m.Network = engine.NetworkBytes(&spec, samples, size)
 	if !c.stock() {
 		m.State += unfold.StateBytes(samples, c.Anchors, c.Layers, len(dims), size)
 		if _, ok := c.Represent.(Encoder); ok {
 			m.State += unfold.EncoderBytes(samples, sum(dims), size)
 		}
+		return
 	}
-	m.Network = engine.NetworkBytes(&spec, samples, size)
-	if c.stock() {
-		bytes := device.Bytes[float32]
-		if c.Float64 {
-			bytes = device.Bytes[float64]
-		}
-		if need, err := bytes(&spec, nil, false, true); err == nil { // else no launch can have the sizes
-			m.Device = need
-		}
+	bytes := device.Bytes[float32]
+	if c.Float64 {
+		bytes = device.Bytes[float64]
 	}
-	m.Start = max(m.Start, filled+kmeans.Bytes(c.Anchors, c.KMeansStarts, samples, width, size))
-	if c.Neighborhood.Neighbors != None && c.Neighborhood.Weight > 0 && !c.Neighborhood.LowestInertia {
-		// A choice by neighbours: Q and AQ of labels, the labels of some starts, and the rows that all starts see.
-		scores := information.LabelScoreBytes(samples, c.Anchors, size)
-		choice := scores + n*8*16 + int64(min(samples, 10_000))*int64(width)*size
-		m.Start += choice
-		switch {
-		case c.mayKeep(): // the clusters of the start and those of the network are compared by both kinds of information
-			m.State += scores + information.HeldOutScoreBytes(samples, c.Anchors, size)
-		case samples <= sharedReadOut && !c.beginsAtStart():
-			m.State += choice
-		}
+	if need, err := bytes(&spec, nil, false, true); err == nil { // else no launch can have the sizes
+		m.Device = need
 	}
-	if !c.noiseless() {
-		m.Result += n * int64(len(dims)) * 8
+}
+
+// addChoices adds what the choices among starts of k-means, and between the clusters of the start and of the network, take: the
+// scores of labels, the labels of some starts, and the rows of some width that all starts see.
+func (m *Memory) addChoices(c *Config, samples, width int) {
+	if c.Neighborhood.Neighbors == None || c.Neighborhood.Weight <= 0 || c.Neighborhood.LowestInertia {
+		return
 	}
-	m.add()
-	return m, nil
+	size := c.size()
+	scores := information.LabelScoreBytes(samples, c.Anchors, size)
+	choice := scores + int64(samples)*8*16 + int64(min(samples, 10_000))*int64(width)*size
+	m.Start += choice
+	switch {
+	case c.mayKeep():
+		m.State += scores + information.HeldOutScoreBytes(samples, c.Anchors, size)
+	case samples <= sharedReadOut && !c.beginsAtStart():
+		m.State += choice
+	}
 }
 
 func sum(x []int) (total int) {
@@ -362,214 +401,19 @@ func sum(x []int) (total int) {
 	return total
 }
 
-// spec is the shape of a network of stock modules.
-func (c *Config) spec(samples int, dims []int, workers int) engine.Spec {
-	out := engine.Spec{
-		Samples: samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Anchored: !c.fixedAnchors(), Workers: workers,
-	}
-	if soft, ok := c.Represent.(*SoftThreshold); ok {
-		out.Represent, out.OneSided = soft.Activation.sigma(), soft.OneSided
-	}
-	if shrink, ok := c.Noise.(*RowShrink); ok {
-		out.Noise, out.Shrink = true, shrink.Activation.sigma()
-	}
-	return out
-}
-
-// onDevice is where a fit runs.
-type onDevice struct {
-	session *device.Session // nil: the CPU
-	why     string          // of the device, or of the CPU
-}
-
-type deviceKey struct{}
-
-// deviceOf returns the device of a fit by its context, nil without one.
-func deviceOf(ctx context.Context) *device.Session {
-	s, _ := ctx.Value(deviceKey{}).(*device.Session)
-	return s
-}
-
-// openDevice opens the device that the configuration asks for, before any work. Where the fit cannot run on it, auto is the CPU
-// and CUDA an error.
-func (c *Config) openDevice(views []view.View) (onDevice, error) {
-	if c.Machine.Device == machine.CPU {
-		return onDevice{why: "as was asked for"}, nil
-	}
-	session, err := c.tryDevice(views)
-	switch {
-	case err == nil && c.Machine.Device == machine.CUDA:
-		return onDevice{session, "as was asked for"}, nil
-	case err == nil:
-		return onDevice{session, "which is there"}, nil
-	case c.Machine.Device == machine.CUDA:
-		return onDevice{}, fmt.Errorf("largemvc: the fit cannot run on a GPU: %w", err)
-	}
-	return onDevice{why: err.Error()}, nil
-}
-
-// tryDevice opens a device, or says why the fit cannot run on one.
-func (c *Config) tryDevice(views []view.View) (*device.Session, error) {
-	must := c.Machine.Device == machine.CUDA
-	if c.Machine.Comm != nil {
-		return nil, errors.New("several processes compute on their CPUs")
-	}
-	if !c.stock() {
-		return nil, errors.New("modules that are not from this package are trained on the CPU")
-	}
-	for v, x := range views {
-		if x.Sparse != nil && c.Neighborhood.Neighbors == None {
-			return nil, fmt.Errorf("%s is sparse, and without neighbours sparse views are trained on the CPU", x.Label(v))
-		}
-	}
-	if slices.ContainsFunc(views, view.View.Streams) && c.Neighborhood.Neighbors == None {
-		return nil, errors.New("rows that are read whenever they are needed are trained on the CPU")
-	}
-	if c.Float64 && !must {
-		return nil, errors.New("float64 is for the CPU unless a GPU is asked for")
-	}
-	drv, err := device.Open()
+// Check returns the error with which Fit would refuse the configuration for the views, as far as it can tell without reading
+// their values, and nil if there is none. The message has a line for everything that is out of range; where nothing is, it may
+// say that Machine.MaxMemory has no room for the fit.
+func (c Config) Check(views []View) error {
+	n, err := checkShapes(views)
 	if err != nil {
-		return nil, err
-	}
-	s := device.NewSession(drv, must)
-	dims, size := make([]int, len(views)), int64(4)
-	for v, x := range views {
-		dims[v] = x.Cols
-	}
-	if c.Float64 {
-		size = 8
-	}
-	if c.Neighborhood.Neighbors != None {
-		dims = c.smoothing().Bytes(views, size).Columns
-	}
-	spec := c.spec(views[0].Rows, dims, c.Machine.Workers)
-	if err := s.Fits(&spec, nil, c.Float64); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
-}
-
-// ran says where the fit has run.
-func (d *onDevice) ran() machine.Ran {
-	if d.session == nil {
-		return machine.Ran{Device: "CPU", Why: d.why}
-	}
-	left := strings.Join(d.session.Left(), "; ")
-	switch {
-	case d.session.Trains() && left == "":
-		return machine.Ran{Device: d.session.Name(), Why: d.why}
-	case d.session.Trains():
-		return machine.Ran{Device: d.session.Name(), Why: d.why + "; left to the CPU: " + left}
-	}
-	return machine.Ran{Device: "CPU", Why: cmp.Or(left, "nothing was trained")}
-}
-
-// close closes the device. What it held is nothing that the result needs.
-func (d *onDevice) close() { _ = d.session.Close() }
-
-// explained adds to an error of a device what can be done.
-func (d *onDevice) explained(err error, c *Config) error {
-	var failed *device.FailedError
-	if !errors.As(err, &failed) {
 		return err
 	}
-	if c.Checkpoint.Path == "" {
-		return fmt.Errorf("largemvc: %w; what it held is lost, and without a checkpoint the training starts over, on the CPU "+
-			"if need be", err)
+	c = c.WithDefaults()
+	c.forSamples(n)
+	if err := c.check(n, views); err != nil || c.Machine.Comm != nil { // how many samples the other processes have is not known
+		return err
 	}
-	return fmt.Errorf("largemvc: %w; what it held is lost: resume from %s, on the CPU if need be", err, c.Checkpoint.Path)
-}
-
-// elsewhere is the device of a call that takes samples through a trained network.
-type elsewhere struct {
-	session *device.Session // nil: the CPU
-	must    bool            // what the device cannot do is an error
-	why     string          // of the device, or of the CPU
-}
-
-type elsewhereKey struct{}
-
-// open puts the device that a call asks for (machine.On) into its context. close gives it back and says what ran. Where the
-// samples cannot go there, Auto is the CPU and CUDA an error.
-func (p *Predictor) open(ctx context.Context, views []view.View) (with context.Context, close func(), err error) {
-	d, ran := machine.Asked(ctx)
-	if d == machine.CPU && ran == nil {
-		return ctx, func() {}, nil
-	}
-	e := &elsewhere{must: d == machine.CUDA, why: "as was asked for"}
-	switch {
-	case !d.Known():
-		return nil, nil, fmt.Errorf("largemvc: the samples are asked for on the unknown device %d", int(d))
-	case d != machine.CPU:
-		if e.session, err = p.tryDevice(views, e.must); err != nil && e.must {
-			return nil, nil, fmt.Errorf("largemvc: the samples cannot be labelled on a GPU: %w", err)
-		}
-		if err != nil {
-			e.why = err.Error()
-		} else if !e.must {
-			e.why = "which is there"
-		}
-	}
-	return context.WithValue(ctx, elsewhereKey{}, e), func() {
-		at := machine.Ran{Device: "CPU", Why: e.why}
-		if e.session != nil {
-			at.Device = e.session.Name()
-			_ = e.session.Close() // what it held is nothing that the result needs
-		}
-		if ran != nil {
-			*ran = at
-		}
-	}, nil
-}
-
-// tryDevice opens a device for samples, or says why they cannot go there.
-func (p *Predictor) tryDevice(views []view.View, must bool) (*device.Session, error) {
-	if err := p.model.batches(); err != nil {
-		return nil, err
-	}
-	for v, x := range views {
-		if x.Sparse != nil && p.config.Neighborhood.Neighbors == None {
-			return nil, fmt.Errorf("%s is sparse, and without neighbours sparse views go through the network on the CPU",
-				x.Label(v))
-		}
-	}
-	if p.config.Float64 && !must {
-		return nil, errors.New("float64 is for the CPU unless a GPU is asked for")
-	}
-	drv, err := device.Open()
-	if err != nil {
-		return nil, err
-	}
-	return device.NewSession(drv, must), nil
-}
-
-// batches is nil if the network can take samples in batches elsewhere than in memory; else it says why it cannot.
-func (f *fitted[T]) batches() error {
-	_, err := f.network(1).Layers()
+	_, err = c.place(n, views)
 	return err
-}
-
-// run takes samples through preprocessing, layers and clusters, the layers on the device of the context, if it has one.
-func (f *fitted[T]) run(ctx context.Context, views []view.View, workers int, to *predict.Output[T]) error {
-	net := f.network(workers)
-	e, _ := ctx.Value(elsewhereKey{}).(*elsewhere)
-	if e == nil || e.session == nil {
-		return net.Run(ctx, views, workers, to)
-	}
-	layers, err := net.Layers()
-	if err != nil {
-		return err
-	}
-	spec, passes := layers.Passes()
-	err = net.RunIn(ctx, device.NewFrozen[T](e.session, spec, passes), views, workers, to)
-	var full *device.MemoryError
-	var failed *device.FailedError
-	if err == nil || e.must || !errors.As(err, &full) && !errors.As(err, &failed) {
-		return err
-	}
-	// Nothing is lost with the device: the CPU takes these samples and all that follow.
-	_ = e.session.Close() // it is of no use any more
-	e.session, e.why = nil, err.Error()
-	return net.Run(ctx, views, workers, to)
 }

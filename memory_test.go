@@ -126,7 +126,7 @@ func TestEstimateMemoryOfComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	views, classes := blobViews(n, m, 0.5, 21, 80, 40)
-	s, err := prepareInputs[float32](context.Background(), inner(views), completed(Config{Clusters: m}, n))
+	s, err := prepareInputs[float32](context.Background(), &run{config: completed(Config{Clusters: m}, n), views: inner(views)})
 	if err != nil {
 		t.Fatal(err)
 	}

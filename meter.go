@@ -35,19 +35,14 @@ type meter struct {
 // sayEvery is the time from one call of the callback to the next within a phase other than the training.
 const sayEvery = 100 * time.Millisecond
 
-type meterKey struct{}
-
-// withMeter returns a context by which the phases of a fit find its meter; without a callback there is none.
-func withMeter(ctx context.Context, c *Config, views []view.View, from *resumed) (context.Context, *meter) {
+// withMeter returns the meter of a fit, and a context that ends with an error of its callback; without a callback there is none.
+func withMeter(ctx context.Context, c *Config, views []view.View, restart int) (context.Context, *meter) {
 	if c.Progress == nil {
 		return ctx, nil
 	}
-	m := &meter{call: c.Progress, config: c, cost: costs(c, views)}
+	m := &meter{call: c.Progress, config: c, cost: costs(c, views), run: restart}
 	for p, x := range readingCosts(c, views) {
 		m.cost[p] += x
-	}
-	if from != nil {
-		m.run = from.next
 	}
 	n := c.trainedOn(views[0].Rows)
 	m.loops[phaseDraws], m.loops[phaseRegression], m.loops[phaseClusters] = true, true, true
@@ -55,14 +50,7 @@ func withMeter(ctx context.Context, c *Config, views []view.View, from *resumed)
 	m.loops[phaseChecks] = c.Checkpoint.Path != ""
 	m.loops[phaseNeighbors] = c.Neighborhood.Exact == None || n > max(c.Neighborhood.Exact, 1) // landmarks
 	ctx, m.cancel = context.WithCancelCause(ctx)
-	ctx = context.WithValue(ctx, meterKey{}, m)
 	return parallel.WithWatch(ctx, m.loop), m
-}
-
-// meterOf returns the meter of a fit, nil without one.
-func meterOf(ctx context.Context) *meter {
-	m, _ := ctx.Value(meterKey{}).(*meter)
-	return m
 }
 
 // within returns a context for work with phases of its own, which are no phases of the fit: its loops move the phase that the
@@ -71,7 +59,7 @@ func (m *meter) within(ctx context.Context) context.Context {
 	if m == nil {
 		return ctx
 	}
-	return parallel.WithWatch(context.WithValue(ctx, meterKey{}, (*meter)(nil)), func(done, total int, told bool) {
+	return parallel.WithWatch(ctx, func(done, total int, told bool) {
 		if !told {
 			m.loop(done, total, false)
 		}
@@ -152,11 +140,11 @@ func (m *meter) loop(done, total int, told bool) {
 }
 
 // epochDone returns what is left after an epoch.
-func (m *meter) epochDone(r *runState, c *Config) time.Duration {
+func (m *meter) epochDone(epochs int, c *Config) time.Duration {
 	if m == nil {
 		return 0
 	}
-	m.share = float64(r.Epochs) / float64(c.Epochs)
+	m.share = float64(epochs) / float64(c.Epochs)
 	return m.left(time.Now())
 }
 

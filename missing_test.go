@@ -132,7 +132,7 @@ func TestRepresentationIsSmoothed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := prepareInputs[float64](ctx, inner(old), completed(config, known))
+		made, err := prepareInputs[float64](ctx, &run{config: completed(config, known), views: inner(old)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,10 +10,11 @@ import (
 
 	"github.com/largemvc/largemvc/internal/op/optest"
 
-	"github.com/largemvc/largemvc/internal/testutil"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // goldenModel is one case of testdata/golden/model_*.npz; see the README there.
@@ -149,7 +150,7 @@ func gradients(t testing.TB, cost *Node, by gorgonia.Nodes) [][]float64 {
 	for i, g := range grads {
 		gorgonia.Read(g, &read[i])
 	}
-	run(t, cost.Graph())
+	runGraph(t, cost.Graph())
 	out := make([][]float64, len(grads))
 	for i, v := range read {
 		out[i] = optest.NodeValues(t, v)
@@ -157,8 +158,8 @@ func gradients(t testing.TB, cost *Node, by gorgonia.Nodes) [][]float64 {
 	return out
 }
 
-// run runs a graph once.
-func run(t testing.TB, g *gorgonia.ExprGraph) {
+// runGraph runs a graph once.
+func runGraph(t testing.TB, g *gorgonia.ExprGraph) {
 	t.Helper()
 	machine := optest.NewMachine(g)
 	defer machine.Close()

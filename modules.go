@@ -9,10 +9,11 @@ import (
 
 	"github.com/largemvc/largemvc/internal/op"
 
-	"github.com/largemvc/largemvc/internal/kernel"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // SoftThreshold is the paper's Represent module:
@@ -82,19 +83,6 @@ func orDefault(x, value float64) float64 {
 		return value
 	}
 	return x
-}
-
-// finite is the error for a value that is NaN or infinite; single says that the arithmetic is float32, where one that is larger
-// than float32 holds is infinite too.
-func finite(what string, x float64, single bool) error {
-	switch {
-	case math.IsNaN(x), math.IsInf(x, 0):
-		return fmt.Errorf("largemvc: %s is %v", what, x)
-	case single && math.IsInf(float64(float32(x)), 0):
-		return fmt.Errorf("largemvc: %s is %v, which float32 cannot hold: want at most %.2g in size, or Float64",
-			what, x, math.MaxFloat32)
-	}
-	return nil
 }
 
 // Init makes θ_1 … θ_L, R and U.

@@ -563,8 +563,8 @@ func TestBrokenUserModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := c.buildRandom(t, "nonoise", true)
-	run(t, net.Loss().Graph())
-	run(t, want.Loss().Graph())
+	runGraph(t, net.Loss().Graph())
+	runGraph(t, want.Loss().Graph())
 	if got, want := optest.NodeValues(t, net.Loss().Value())[0], optest.NodeValues(t, want.Loss().Value())[0]; got != want {
 		t.Errorf("loss %g with a nil trust, %g without noise", got, want)
 	}

@@ -3,18 +3,15 @@ package largemvc
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -101,17 +98,6 @@ func sameSettings(was, is *Config) error {
 		}
 	}
 	return nil
-}
-
-// flatten adds the leaves of a JSON object to a map, by their paths.
-func flatten(prefix string, x any, to map[string]string) {
-	if tree, ok := x.(map[string]any); ok {
-		for name, y := range tree {
-			flatten(strings.TrimPrefix(prefix+"."+name, "."), y, to)
-		}
-		return
-	}
-	to[prefix] = fmt.Sprint(x)
 }
 
 func readResumed(path string) (*resumed, error) {
@@ -348,7 +334,7 @@ func (s *resumed) keep(group *ranks.Group, n int) {
 }
 
 // relabel finds the labels of the start that a checkpoint of several processes does not have; find returns them for a restart.
-func (s *resumed) relabel(ctx context.Context, c *Config, find func(restart int) ([]int, error)) error {
+func (s *resumed) relabel(m *meter, c *Config, find func(restart int) ([]int, error)) error {
 	if !c.beginsAtStart() || len(c.Start.Anchors) > 0 {
 		return nil
 	}
@@ -359,7 +345,7 @@ func (s *resumed) relabel(ctx context.Context, c *Config, find func(restart int)
 		}
 		labels, ok := found[r.Restart]
 		if !ok {
-			if err := meterOf(ctx).enter(phaseAnchors, r.Restart); err != nil {
+			if err := m.enter(phaseAnchors, r.Restart); err != nil {
 				return err
 			}
 			var err error
@@ -397,25 +383,6 @@ func (r *runState) interruption() Status {
 	return r.status
 }
 
-// agreed returns, on all ranks, what the progress callback of any of them says after an epoch, and an error if they do not have
-// the same parameters.
-func (t *lossNetwork[T]) agreed(stop error) error {
-	team := t.in.data.team
-	if team == nil {
-		return stop
-	}
-	h := fnv.New64a()
-	for _, x := range t.values(nil) {
-		_ = binary.Write(h, binary.LittleEndian, x) // a hash has no errors
-	}
-	err := team.AgreeOn("the end of an epoch", h.Sum64(), stop)
-	var other *ranks.Error
-	if stop == nil && errors.As(err, &other) && "largemvc: "+other.Text == ErrStop.Error() {
-		return ErrStop
-	}
-	return withName(err)
-}
-
 // better says whether the run is to be kept in place of another: runs that came to their end go before those that were
 // interrupted, and those before diverged ones; among equals the lower loss decides.
 func (r *runState) better(other *runState) bool {
@@ -436,8 +403,6 @@ func (r *runState) better(other *runState) bool {
 	}
 	return last(r.Loss) < last(other.Loss)
 }
-
-func last(x []float64) float64 { return x[len(x)-1] }
 
 // ended sorts an error of a run of the graph and sets the status: cancelled and diverged ones end the training in order.
 func (r *runState) ended(ctx context.Context, err error) error {

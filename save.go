@@ -12,13 +12,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/file"
-	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/parallel"
-	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/safetensors"
-	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/spectral"
 	"github.com/largemvc/largemvc/machine"
 )
@@ -121,32 +117,70 @@ func ReadPredictor(r io.Reader, modules ...Module) (*Predictor, error) {
 
 // file returns the content of the model file.
 func (p *Predictor) file() (*safetensors.File, error) {
-	views := make([]savedView, len(p.dims))
-	for v, d := range p.dims {
-		views[v] = savedView{p.names[v], d}
-	}
-	inputs := make([]savedInput, len(p.inputs))
-	for k, in := range p.inputs {
-		inputs[k] = savedInput{in.View, in.Preprocess.String(), in.Columns, in.Length}
-	}
 	config, err := saveConfig(&p.config)
 	if err != nil {
 		return nil, err
 	}
-	about := savedTraining{
-		Samples: p.samples, Views: views, Inputs: inputs, Status: p.Status.String(), Epochs: p.Epochs, Restart: p.Restart,
-		Ran: p.Ran, Kept: p.Kept,
+	f := &safetensors.File{}
+	p.addNetwork(f)
+	floats := safetensors.Float64s // for what is held in the arithmetic of the fit
+	if !p.config.Float64 {
+		floats = safetensors.Float32s
 	}
-	if !p.config.stock() {
-		for _, list := range p.learned {
-			nodes := []savedNode{}
-			for _, l := range list {
-				nodes = append(nodes, savedNode{l.name, append([]int{}, l.shape...)})
-			}
-			about.Learned = append(about.Learned, nodes)
+	p.model.save(f, floats)
+	for v, names := range p.features {
+		if names == nil {
+			continue
+		}
+		if err := file.AddTexts(f, fmt.Sprintf("features.%d", v), names); err != nil {
+			return nil, err
 		}
 	}
-	f := &safetensors.File{}
+	p.saveStart(f)
+	f.Tensors = append(f.Tensors, floats("centroids", p.centroids, p.Clusters, p.config.Anchors),
+		safetensors.Ints("sizes", p.Sizes, p.Clusters))
+	if p.novelty != nil {
+		f.Tensors = append(f.Tensors, safetensors.Float64s("novelty", p.novelty, len(p.novelty)))
+	}
+	file.AddLosses(f, "", p.Loss, p.ViewLoss, len(p.inputs))
+	whole, err := file.New(modelFormat, config, p.about(f.Tensors))
+	if err != nil {
+		return nil, err
+	}
+	whole.Tensors = f.Tensors
+	return whole, nil
+}
+
+// about returns what the model file says of the training, with the names of all its tensors.
+func (p *Predictor) about(tensors []safetensors.Tensor) savedTraining {
+	about := savedTraining{
+		Samples: p.samples, Views: []savedView{}, Inputs: []savedInput{}, Status: p.Status.String(), Epochs: p.Epochs,
+		Restart: p.Restart, Ran: p.Ran, Kept: p.Kept,
+	}
+	for v, d := range p.dims {
+		about.Views = append(about.Views, savedView{p.names[v], d})
+	}
+	for _, in := range p.inputs {
+		about.Inputs = append(about.Inputs, savedInput{in.View, in.Preprocess.String(), in.Columns, in.Length})
+	}
+	for _, t := range tensors {
+		about.Tensors = append(about.Tensors, t.Name)
+	}
+	if p.config.stock() {
+		return about
+	}
+	for _, list := range p.learned {
+		nodes := []savedNode{}
+		for _, l := range list {
+			nodes = append(nodes, savedNode{l.name, append([]int{}, l.shape...)})
+		}
+		about.Learned = append(about.Learned, nodes)
+	}
+	return about
+}
+
+// addNetwork appends the learned values, the unit of ρ and the anchors of every layer.
+func (p *Predictor) addNetwork(f *safetensors.File) {
 	layers, m, v := p.config.Layers, p.config.Anchors, len(p.inputs)
 	add := func(t safetensors.Tensor) { f.Tensors = append(f.Tensors, t) }
 	if p.config.stock() {
@@ -173,35 +207,6 @@ func (p *Predictor) file() (*safetensors.File, error) {
 			add(safetensors.Float64s(fmt.Sprintf("anchors.%d.%d", l, v), a.RawMatrix().Data, m, d))
 		}
 	}
-	floats := safetensors.Float64s // for what is held in the arithmetic of the fit
-	if !p.config.Float64 {
-		floats = safetensors.Float32s
-	}
-	p.model.save(f, floats)
-	for v, names := range p.features {
-		if names == nil {
-			continue
-		}
-		if err := file.AddTexts(f, fmt.Sprintf("features.%d", v), names); err != nil {
-			return nil, err
-		}
-	}
-	p.saveStart(f)
-	add(floats("centroids", p.centroids, p.Clusters, m))
-	add(safetensors.Ints("sizes", p.Sizes, p.Clusters))
-	if p.novelty != nil {
-		add(safetensors.Float64s("novelty", p.novelty, len(p.novelty)))
-	}
-	file.AddLosses(f, "", p.Loss, p.ViewLoss, v)
-	for _, t := range f.Tensors {
-		about.Tensors = append(about.Tensors, t.Name)
-	}
-	whole, err := file.New(modelFormat, config, about)
-	if err != nil {
-		return nil, err
-	}
-	whole.Tensors = f.Tensors
-	return whole, nil
 }
 
 func decodePredictor(r io.Reader, modules []Module) (*Predictor, error) {
@@ -436,81 +441,6 @@ func (p *Predictor) saveStart(f *safetensors.File) {
 		f.Tensors = append(f.Tensors, safetensors.Float64s(startDirections(k), v, len(p.start.S), p.start.Dims[k]))
 	}
 	f.Tensors = append(f.Tensors, safetensors.Float64s("start_singular_values", p.start.S, len(p.start.S)))
-}
-
-// revive makes the network of a predictor that was read, and reads what its samples go through first.
-func revive[T kernel.Float](p *Predictor, in *file.Tensors) error {
-	var from predict.Intake[T]
-	if p.config.Neighborhood.Neighbors != None {
-		o := p.config.smoothing()
-		from = smooth.Read[T](in, o, preparedInputs(p.inputs), p.dims, p.samples, p.config.Anchors)
-	} else if s := prepare.Read(in, prepare.Kind(p.config.Preprocess), p.dims); in.Err == nil {
-		from = prepare.NewRows[T](s, p.dims)
-	}
-	if in.Err != nil {
-		return in.Err
-	}
-	clusters, err := kmeans.NewAssigner(p.Clusters, [][]T{kernel.Convert[T](p.centroids)}, []float64{1})
-	if err != nil {
-		return err
-	}
-	p.model, err = newFitted(p, from, clusters)
-	return err
-}
-
-// fill initialises modules in a graph of their own and gives their learnable nodes the trained values.
-func (p *Predictor) fill(modules [3]Module) error {
-	e := p.site(1, 1)
-	return guarded(func() error {
-		for i := range modules {
-			m := p.withUnit(modules[i])
-			if err := m.Init(e); err != nil {
-				return err
-			}
-			if err := learn(e.Prefix, i, m.Learnables(), p.learned[i]); err != nil {
-				return err
-			}
-			modules[i] = m
-		}
-		return checkLearnables(e.G, e.Prefix, e.Of, nodesOf(modules))
-	})
-}
-
-// withUnit returns the module m, or a copy that has the unit of ρ where Fit measures it. m itself stays without: the unit belongs
-// to the samples that were measured, and the configuration, for which m stands, to any.
-func (p *Predictor) withUnit(m Module) Module {
-	shrink, ok := m.(*RowShrink)
-	if !ok || !shrink.DataScale || shrink.Scale != nil {
-		return m
-	}
-	shrink = copied(shrink)
-	shrink.Scale = slices.Clone(p.scale)
-	return shrink
-}
-
-// Parameters returns the names of the learnable nodes of all modules, in their order. Those of the stock modules are
-// theta_1 … theta_L, R, U and rho_1_0 … rho_L_k of layers and inputs.
-func (p *Predictor) Parameters() []string {
-	var out []string
-	for _, list := range p.learned {
-		for _, l := range list {
-			out = append(out, l.name)
-		}
-	}
-	return out
-}
-
-// Parameter returns a copy of the value of a learnable node by its name, row-major, and its shape, which is empty for a
-// scalar. Thresholds ρ are in their learned unit, as Rho is not. It returns an error if there is no node of that name.
-func (p *Predictor) Parameter(name string) (values []float64, shape []int, err error) {
-	for _, list := range p.learned {
-		for _, l := range list {
-			if l.name == name {
-				return slices.Clone(l.values), slices.Clone(l.shape), nil
-			}
-		}
-	}
-	return nil, nil, fmt.Errorf("largemvc: no learnable node %q; there are %q", name, p.Parameters())
 }
 
 // setLearned takes over the learned values, and those of stock modules under their own names too.

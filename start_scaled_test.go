@@ -73,7 +73,7 @@ func TestScaledSpectralStart(t *testing.T) {
 			}
 
 			with := completed(config, n)
-			made, err := prepareInputs[float64](ctx, inner(views), with)
+			made, err := prepareInputs[float64](ctx, &run{config: with, views: inner(views)})
 			if err != nil {
 				t.Fatal(err)
 			}

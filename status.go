@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/largemvc/largemvc/internal/parallel"
 )
 
 var statusOption = option{"status", 0, []string{"epoch limit", "converged", "stopped", "cancelled", "diverged"}}
@@ -133,6 +136,9 @@ func (e *DivergedError) Error() string {
 // Unwrap returns what happened inside the network, or nil.
 func (e *DivergedError) Unwrap() error { return e.Err }
 
+// checkContext refuses a context that is nil.
+func checkContext(ctx context.Context) error { return withName(parallel.CheckContext(ctx)) }
+
 // withName puts the library's name before an error of an internal package. The context's own stays as it is.
 func withName(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
@@ -170,3 +176,18 @@ func guarded(f func() error) (err error) {
 	}()
 	return f()
 }
+
+// finite is the error for a value that is NaN or infinite; single says that the arithmetic is float32, where one that is larger
+// than float32 holds is infinite too.
+func finite(what string, x float64, single bool) error {
+	switch {
+	case math.IsNaN(x), math.IsInf(x, 0):
+		return fmt.Errorf("largemvc: %s is %v", what, x)
+	case single && math.IsInf(float64(float32(x)), 0):
+		return fmt.Errorf("largemvc: %s is %v, which float32 cannot hold: want at most %.2g in size, or Float64",
+			what, x, math.MaxFloat32)
+	}
+	return nil
+}
+
+func last(x []float64) float64 { return x[len(x)-1] }

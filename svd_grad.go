@@ -6,10 +6,11 @@ import (
 
 	"github.com/largemvc/largemvc/internal/op"
 
-	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/linalg"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/linalg"
 )
 
 // floatFloor is the default floor of float32 data, whose singular values are noise below it.

@@ -8,9 +8,10 @@ import (
 
 	"github.com/largemvc/largemvc/internal/op/optest"
 
-	"github.com/largemvc/largemvc/internal/testutil"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // procrustesGraph runs the op on M in the element type and returns P and the gradient for the cotangent G.

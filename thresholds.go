@@ -8,10 +8,11 @@ import (
 
 	"github.com/largemvc/largemvc/internal/parallel"
 
-	"github.com/largemvc/largemvc/internal/engine"
-	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 var activationOption = option{"activation", 0, []string{"relu", "selu"}}

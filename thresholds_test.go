@@ -110,7 +110,7 @@ func TestThresholdSumFloat32(t *testing.T) {
 	theta := gorgonia.NewScalar(g, tensor.Float32, gorgonia.WithName("theta"), gorgonia.WithValue(float32(0.5)))
 	byTheta := must(softThresholdGradTheta[float32](0, ones("a", n, m), theta, ones("dy", n, m), threshold))
 	byRho := must(rowShrinkGradRho[float32](0, ones("r", n), theta, ones("dt", n), shrink{ReLU, 1}))
-	run(t, g)
+	runGraph(t, g)
 	if got, want := optest.NodeValues(t, byTheta.Value())[0], -float64(1<<24+n*m-1); math.Abs(got-want) > 2 {
 		t.Errorf("derivative by θ %.0f, want %.0f", got, want)
 	}

@@ -8,14 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
 	"github.com/largemvc/largemvc/internal/checkpoint"
 	"github.com/largemvc/largemvc/internal/cluster"
-	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/op"
+	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/unfold"
 	"github.com/largemvc/largemvc/internal/view"
 )
@@ -28,7 +27,7 @@ func trainRuns[T kernel.Float](
 	if from == nil {
 		from = &resumed{}
 	}
-	if err := from.relabel(ctx, c, func(restart int) ([]int, error) {
+	if err := from.relabel(in.meter, c, func(restart int) ([]int, error) {
 		begin, err := beginAt(ctx, in, c, restart)
 		if err != nil {
 			return nil, err
@@ -106,20 +105,6 @@ func (s *series[T]) restart(ctx context.Context, r *runState) (over bool, ended 
 	return over, ended
 }
 
-// lossNetwork is a network with its loss, ready to run. Training changes the values of its nodes alone.
-type lossNetwork[T kernel.Float] struct {
-	in      *prepared[T]
-	config  *Config
-	model   *Model[Represent, Noise, Anchor]
-	fused   unfold.Fused // of stock modules, else nil
-	reads   *readOuts    // of other modules, else nil
-	cost    *gorgonia.Node
-	adam    *unfold.Adam
-	machine gorgonia.VM
-
-	onDevice bool // its rows were on a device, which has given them back
-}
-
 // divergence is the multiple of the loss of H = 0, or of the first loss, from which a loss counts as diverged.
 const divergence = 1e4
 
@@ -139,7 +124,7 @@ func trainRun[T kernel.Float](
 	began := time.Now()
 	fresh := r.Values == nil
 	if r.Begin == nil {
-		if err := meterOf(ctx).enter(phaseAnchors, r.Restart); err != nil {
+		if err := in.meter.enter(phaseAnchors, r.Restart); err != nil {
 			return nil, err
 		}
 		if r.Begin, err = beginAt(ctx, in, c, r.Restart); err != nil {
@@ -182,7 +167,7 @@ func trainRun[T kernel.Float](
 		}
 	}
 	began = time.Now()
-	if err := meterOf(ctx).enter(phaseTraining, r.Restart); err != nil {
+	if err := in.meter.enter(phaseTraining, r.Restart); err != nil {
 		return nil, err
 	}
 	done, err := t.last(ctx, r, t.epochs(ctx, r, save))
@@ -195,13 +180,6 @@ func trainRun[T kernel.Float](
 		return nil, err
 	}
 	return t, err
-}
-
-// rest lets go of what no network needs that does not run any more.
-func (t *lossNetwork[T]) rest() {
-	if t.fused != nil {
-		t.fused.Engine().Rest()
-	}
 }
 
 // restore returns the network at the end of a run that is over.
@@ -217,122 +195,6 @@ func restore[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r 
 	err = t.evaluate(ctx, &runState{})
 	t.rest()
 	return t, err
-}
-
-// newNetwork makes the graph: network, loss and, for training, gradients and a place on the device of the fit, if there is one.
-func newNetwork[T kernel.Float](in *prepared[T], c *Config, r *runState, training bool) (*lossNetwork[T], error) {
-	if in.device == nil || !training {
-		return newNetworkOn(in, c, r, training, nil)
-	}
-	t, err := newNetworkOn(in, c, r, training, in.device)
-	if err == nil || in.device.Leave(err) != nil {
-		return t, err
-	}
-	return newNetworkOn(in, c, r, training, nil)
-}
-
-func newNetworkOn[T kernel.Float](
-	in *prepared[T], c *Config, r *runState, training bool, on *device.Session,
-) (_ *lossNetwork[T], err error) {
-	g, begin := gorgonia.NewGraph(), r.Begin
-	t := &lossNetwork[T]{
-		in: in, config: c, model: c.network(begin.Scale), adam: &unfold.Adam{LearningRate: c.LearningRate},
-	}
-	data := in.data
-	_, encoded := c.Represent.(Encoder)
-	anchors := make([]mat.Matrix, len(in.list))
-	for v, p := range begin.Anchors {
-		columns := data.dims[v]
-		if encoded {
-			columns = max(1, len(p)/c.Anchors)
-		}
-		if len(p) != c.Anchors*columns { // those of a checkpoint of other views
-			return nil, fmt.Errorf(
-				"largemvc: start anchors of %d values for %s, want %d×%d",
-				len(p), in.sources[v].Label(in.list[v].View), c.Anchors, columns,
-			)
-		}
-		anchors[v] = mat.NewDense(c.Anchors, columns, p)
-	}
-	env := Env{G: g, Layers: c.Layers, Of: data.of, Workers: c.Machine.Workers, Seed: c.Seed + uint64(r.Restart)}
-	t.model.device, t.model.idle, t.model.again = on, in.idle, in.again
-	if err := t.model.Build(env, data, StartPoint{Anchors: anchors}); err != nil {
-		return nil, err
-	}
-	t.fused, t.onDevice = t.model.fused(), on.Trains()
-	defer func() {
-		if err != nil && t.onDevice {
-			err = errors.Join(err, t.fused.Engine().Close())
-		}
-	}()
-	if err := t.sumLosses(); err != nil {
-		return nil, err
-	}
-	if t.fused == nil {
-		var err error
-		if t.reads, err = readModel(t.model); err != nil {
-			return nil, err
-		}
-	}
-	learn := t.model.Learnables()
-	if !training || len(learn) == 0 {
-		var err error
-		t.machine, err = op.NewMachine(g)
-		return t, withName(err)
-	}
-	var grads gorgonia.Nodes
-	err = guarded(func() (err error) {
-		grads, err = gorgonia.Grad(t.cost, learn...)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("largemvc: gradients: %w", err)
-	}
-	t.machine, err = op.NewTraining(g, learn, grads)
-	return t, withName(err)
-}
-
-// readOuts are nodes with copies of what is wanted of a network of other modules than the stock ones.
-type readOuts struct {
-	h       *gorgonia.Node     // of the last layer
-	anchors [][]*gorgonia.Node // per layer from 0 and view
-	trust   []*gorgonia.Node   // of the last layer, per view; nil where E = 0
-	net     unfold.PerModule
-}
-
-func readModel(m *Model[Represent, Noise, Anchor]) (*readOuts, error) {
-	r := &readOuts{}
-	var ok bool
-	if r.net, ok = m.net.(unfold.PerModule); !ok {
-		return nil, fmt.Errorf("largemvc: a network of type %T", m.net)
-	}
-	r.net.ReadApart() // an op of the ExtraLoss may overwrite what it was given
-	var err error
-	if r.h, err = m.H(m.env.Layers); err != nil {
-		return nil, err
-	}
-	for l := range m.env.Layers + 1 {
-		layer := make([]*gorgonia.Node, m.env.Views)
-		for v := range layer {
-			if layer[v], err = m.P(l, v); err != nil {
-				return nil, err
-			}
-		}
-		r.anchors = append(r.anchors, layer)
-	}
-	for v := range m.env.Views {
-		t, err := r.net.T(m.env.Layers, v)
-		if err != nil {
-			return nil, fmt.Errorf("largemvc: %w", err)
-		}
-		r.trust = append(r.trust, t)
-	}
-	return r, nil
-}
-
-// noise says whether any view has a trust.
-func (r *readOuts) noise() bool {
-	return slices.ContainsFunc(r.trust, func(n *gorgonia.Node) bool { return n != nil })
 }
 
 // epochs runs the epochs that are left. It returns what the caller of Fit is to know of the end.
@@ -378,7 +240,7 @@ func (t *lossNetwork[T]) epochs(ctx context.Context, r *runState, save func() er
 		var stop error
 		if c.Progress != nil {
 			stop = c.Progress(Epoch{
-				Phase: phaseTraining.String(), Done: r.Epochs, Total: c.Epochs, Left: meterOf(ctx).epochDone(r, c),
+				Phase: phaseTraining.String(), Done: r.Epochs, Total: c.Epochs, Left: t.in.meter.epochDone(r.Epochs, c),
 				Restart: r.Restart, Restarts: c.Restarts, Epoch: r.Epochs, Epochs: c.Epochs,
 				Loss: loss, ViewLoss: r.ViewLoss[len(r.ViewLoss)-1], Elapsed: time.Since(began),
 			})
@@ -417,119 +279,6 @@ func (p *patience) over(loss float64) bool {
 	}
 	p.waited++
 	return p.tolerance > 0 && p.waited >= p.limit
-}
-
-// forward runs the graph, gradients included, and records the losses.
-func (t *lossNetwork[T]) forward(ctx context.Context, r *runState) error {
-	if t.fused != nil {
-		t.fused.Within(ctx)
-	} else if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := unfold.Run(t.machine); err != nil {
-		return fmt.Errorf("largemvc: epoch %d: %w", r.Epochs+1, err)
-	}
-	return t.record(r)
-}
-
-// record appends the losses of the last run of the network.
-func (t *lossNetwork[T]) record(r *runState) error {
-	var parts []float64
-	total := 0.0
-	if t.fused != nil {
-		parts = slices.Clone(t.fused.Engine().Loss())
-		total = kernel.Sum(parts) + t.fused.Engine().TermValue()
-	} else {
-		parts = slices.Clone(t.reads.net.ViewLoss())
-	}
-	if t.fused == nil || t.config.ExtraLoss != nil {
-		value, err := op.Elements[T](t.cost.Value())
-		if err != nil {
-			return err
-		}
-		total = float64(value[0])
-	}
-	r.Loss, r.ViewLoss = append(r.Loss, total), append(r.ViewLoss, parts)
-	return nil
-}
-
-// lossOfNothing is the loss of H = 0, Σ_v w_v‖X_v‖²: the scale of what a loss can be.
-func (t *lossNetwork[T]) lossOfNothing() float64 {
-	total := 0.0
-	for v, weight := range t.config.Reduction.weights(t.in.data) {
-		total += weight * t.in.data.squares[v]
-	}
-	return total
-}
-
-// values copies the values of the learnable nodes to dst, which it makes if it is nil.
-func (t *lossNetwork[T]) values(dst [][]float64) [][]float64 {
-	nodes := t.model.Learnables()
-	if dst == nil {
-		dst = make([][]float64, len(nodes))
-	}
-	for i, n := range nodes {
-		x := op.EntriesOf(n.Value())
-		dst[i] = slices.Grow(dst[i][:0], x.Len())[:x.Len()]
-		for j := range dst[i] {
-			dst[i][j] = x.At(j)
-		}
-	}
-	return dst
-}
-
-// setValues gives the learnable nodes the values that values returned.
-func (t *lossNetwork[T]) setValues(src [][]float64) error {
-	nodes := t.model.Learnables()
-	if len(src) != len(nodes) {
-		return fmt.Errorf("largemvc: values of %d learnable nodes, the network has %d", len(src), len(nodes))
-	}
-	for i, n := range nodes {
-		x := op.EntriesOf(n.Value())
-		if x.Len() != len(src[i]) {
-			return fmt.Errorf("largemvc: %d values for %s, it has %d", len(src[i]), n.Name(), x.Len())
-		}
-		for j, value := range src[i] {
-			x.Set(j, value)
-		}
-	}
-	return nil
-}
-
-// notFinite returns the name of a learnable node with a NaN or an infinity, "" if there is none.
-func (t *lossNetwork[T]) notFinite() string {
-	for _, n := range t.model.Learnables() {
-		x := op.EntriesOf(n.Value())
-		for j := range x.Len() {
-			if math.IsNaN(x.At(j)) || math.IsInf(x.At(j), 0) {
-				return n.Name()
-			}
-		}
-	}
-	return ""
-}
-
-// snapshot copies what changes in training to the run.
-func (t *lossNetwork[T]) snapshot(r *runState) {
-	r.Values, r.Adam = t.values(nil), t.adam.State()
-	r.Names = t.names()
-}
-
-// names are those of the learnable nodes.
-func (t *lossNetwork[T]) names() []string {
-	var out []string
-	for _, n := range t.model.learn {
-		out = append(out, learnedName(defaultPrefix, n))
-	}
-	return out
-}
-
-// checkNames refuses a network whose learnable nodes are not those of a run that goes on. Earlier files have no names.
-func (t *lossNetwork[T]) checkNames(r *runState) error {
-	if names := t.names(); r.Names != nil && !slices.Equal(r.Names, names) {
-		return fmt.Errorf("largemvc: the modules make the learnable nodes %q, in the training they made %q", names, r.Names)
-	}
-	return nil
 }
 
 // last brings the network to its final parameters and evaluates it there. after is what ended the epochs, if anything
@@ -608,18 +357,6 @@ func (t *lossNetwork[T]) assess(ctx context.Context, r *runState, after error) (
 	return after, err
 }
 
-// evaluate computes H and the loss at the present parameters.
-func (t *lossNetwork[T]) evaluate(ctx context.Context, r *runState) error {
-	if t.fused == nil || t.config.ExtraLoss != nil {
-		t.machine.Reset()
-		return t.forward(ctx, r)
-	}
-	if _, err := t.fused.Evaluate(ctx); err != nil {
-		return err
-	}
-	return t.record(r)
-}
-
 // median returns the middle of some durations, 0 of none.
 func median(x []time.Duration) time.Duration {
 	if len(x) == 0 {
@@ -628,13 +365,72 @@ func median(x []time.Duration) time.Duration {
 	return slices.Sorted(slices.Values(x))[len(x)/2]
 }
 
-// network returns the model that the configuration describes, with modules of its own, not built yet.
-func (c *Config) network(rhoScale []float64) *Model[Represent, Noise, Anchor] {
-	m := &Model[Represent, Noise, Anchor]{
-		Represent: copied(c.Represent), Noise: copied(c.Noise), Anchor: copied(c.Anchor), Reduction: c.Reduction,
+// encodeStart replaces the first anchors of a run by those of the codes that an encoder makes at its start, for the same labels
+// of the samples. It returns the first values of the learnable nodes, which may be random.
+func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, r *runState) ([]learned, error) {
+	module := copied(c.Represent)
+	encoder, ok := module.(Encoder)
+	if !ok {
+		return nil, fmt.Errorf("largemvc: %T is not an Encoder", module)
 	}
-	if shrink, ok := m.Noise.(*RowShrink); ok {
-		shrink.Scale = rhoScale
+	data := in.data
+	e := Env{
+		G: gorgonia.NewGraph(), Prefix: defaultPrefix, Layers: c.Layers, Views: data.Views(), Anchors: c.Anchors,
+		Samples: data.samples, Dims: data.Dims(), Of: data.of, Workers: c.Machine.Workers, Seed: c.Seed + uint64(r.Restart),
 	}
-	return m
+	if data.present != nil {
+		e.Present = unfold.PresenceNode(unfold.Site(e), data.present)
+	}
+	codes := make([]*gorgonia.Node, e.Views)
+	var values []learned
+	err := guarded(func() error {
+		if err := module.Init(e); err != nil {
+			return err
+		}
+		for v, x := range in.x {
+			var err error
+			if codes[v], err = unfold.Codes(unfold.Site(e), v, x, encoder); err != nil {
+				return err
+			}
+		}
+		values = learnedBy(e.Prefix, module.Learnables())
+		machine, err := op.NewMachine(e.G)
+		if err != nil {
+			return err
+		}
+		defer machine.Close()
+		return unfold.Run(machine)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("largemvc: the first codes: %w", err)
+	}
+	if r.Begin.Labels == nil { // given anchors, which are of the codes
+		return values, nil
+	}
+	x := make([]rows.Matrix[T], e.Views)
+	for v := range x {
+		if x[v] = in.x[v]; codes[v] == nil {
+			continue
+		}
+		z, err := op.Elements[T](codes[v].Value())
+		if err != nil {
+			return nil, err
+		}
+		d := codes[v].Shape()[1]
+		for i := range e.Samples {
+			if !data.Present(i, v) {
+				clear(z[i*d : (i+1)*d])
+			}
+		}
+		x[v] = rows.NewDense(e.Samples, d, d, z)
+	}
+	o := startOf[T](c, nil, c.Seed+uint64(r.Restart))
+	o.Labels = r.Begin.Labels
+	begin, err := cluster.FirstAnchors(ctx, x, nil, in.sources, o)
+	if err != nil {
+		return nil, withName(err)
+	}
+	begin.Scale = r.Begin.Scale
+	r.Begin = begin
+	return values, nil
 }

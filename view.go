@@ -1,17 +1,14 @@
 package largemvc
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/view"
 )
 
@@ -259,51 +256,3 @@ func checkSamples(views []View, n int) error {
 	}
 	return nil
 }
-
-// checkOrder refuses views that have the names of the training in another order. Other names say nothing: today's file may be
-// called differently.
-func (p *Predictor) checkOrder(views []View) error {
-	given := make([]string, len(views))
-	for v, x := range views {
-		given[v] = x.in.Name
-	}
-	list := func(names []string) string { // with the places of those that have no name, which would read as nothing
-		text := make([]string, len(names))
-		for v, name := range names {
-			text[v] = cmp.Or(name, view.View{}.Label(v))
-		}
-		return strings.Join(text, ", ")
-	}
-	if slices.Equal(given, p.names) || !slices.Equal(slices.Sorted(slices.Values(given)), slices.Sorted(slices.Values(p.names))) {
-		return nil
-	}
-	return fmt.Errorf("largemvc: the views are %s, the network was trained on %s: give them in that order",
-		list(given), list(p.names))
-}
-
-// checkFeatures refuses features that have other names than in the training, or the same in another order. Views without
-// names are taken as they stand.
-func (p *Predictor) checkFeatures(views []View) error {
-	for v, x := range views {
-		trained, given := p.features[v], x.in.Features
-		if trained == nil || given == nil || slices.Equal(trained, given) {
-			continue
-		}
-		j := 0
-		for trained[j] == given[j] {
-			j++
-		}
-		more := "these are other features"
-		if at := slices.Index(given, trained[j]); at >= 0 {
-			more = fmt.Sprintf("%q is feature %d here: put the features in the order of FeatureNames", trained[j], at)
-		}
-		return fmt.Errorf(
-			"largemvc: feature %d of %s is %q, the network was trained on %q there; %s",
-			j, x.in.Label(v), given[j], trained[j], more,
-		)
-	}
-	return nil
-}
-
-// checkContext refuses a context that is nil.
-func checkContext(ctx context.Context) error { return withName(parallel.CheckContext(ctx)) }

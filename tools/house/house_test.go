@@ -81,15 +81,22 @@ func TestCheck(t *testing.T) {
 	}{
 		"nothing": {},
 		"a context key": {
-			map[string]string{"internal/low/low.go": "package low\n\nimport \"context\"\n\nvar X = context.WithValue(nil, 1, 2)\n"},
+			map[string]string{
+				"internal/low/low.go": "package low\n\nimport \"context\"\n\nvar X = context.WithValue(nil, 1, 2)\n",
+			},
 			"internal/low/low.go:5: a value travels in a context (rule 3). Pass it as a parameter",
 		},
 		"an arrow up": {
-			map[string]string{"a.go": "package m\n\n// A is B.\nconst A = B\n", "b.go": "package m\n\n// B is 1.\nconst B = 1\n"},
+			map[string]string{
+				"a.go": "package m\n\n// A is B.\nconst A = B\n", "b.go": "package m\n\n// B is 1.\nconst B = 1\n",
+			},
 			"a.go:4: it uses B of b.go, a file of a higher storey (rule 1). Move the name down",
 		},
 		"a circle": {
-			map[string]string{"a.go": "package m\n\n// A is f.\nvar A = f\n\nfunc g() {}\n", "b.go": "package m\n\n// B is g.\nvar B = g\n\nfunc f() {}\n"},
+			map[string]string{
+				"a.go": "package m\n\n// A is f.\nvar A = f\n\nfunc g() {}\n",
+				"b.go": "package m\n\n// B is g.\nvar B = g\n\nfunc f() {}\n",
+			},
 			"b.go:4: it uses g of a.go, in a circle of 2 files (rule 1). Break the circle",
 		},
 		"a long function": {
@@ -97,22 +104,28 @@ func TestCheck(t *testing.T) {
 			"internal/low/low.go:3: f has 90 lines, at most 80 are allowed (rule 4). Give its steps names",
 		},
 		"a dense function": {
-			map[string]string{"internal/low/low.go": "package low\n\nfunc (*T) f(x bool) {\n" + lines(26, "\tfor x && x {}") + "}\n\ntype T int\n"},
+			map[string]string{
+				"internal/low/low.go": "package low\n\nfunc (*T) f(x bool) {\n" + lines(26, "\tfor x && x {}") + "}\n\ntype T int\n",
+			},
 			"internal/low/low.go:3: (*T).f has a complexity of 53, at most 25 is allowed (rule 4).",
 		},
 		"a file without a storey": {
 			map[string]string{"c.go": "package m\n"}, "c.go: the file is in no storey (rule 1). Add it",
 		},
 		"a long file of the root": {
-			map[string]string{"a.go": "package m\n\n// A is 1.\nconst A = 1\n" + lines(60, "// x")}, "a.go:64: 64 lines, a file",
+			map[string]string{"a.go": "package m\n\n// A is 1.\nconst A = 1\n" + lines(60, "// x")},
+			"a.go:64: 64 lines, a file",
 		},
 		"a rig in the product": {
-			map[string]string{"b.go": "package m\n\nimport _ \"example.com/m/internal/testrig/fake\"\n\n// B is A.\nconst B = A\n",
-				"internal/testrig/fake/fake.go": "package fake\n"},
+			map[string]string{
+				"b.go":                          "package m\n\nimport _ \"example.com/m/internal/testrig/fake\"\n\n// B is A.\nconst B = A\n",
+				"internal/testrig/fake/fake.go": "package fake\n",
+			},
 			"b.go:3: \"example.com/m/internal/testrig/fake\" is for tests alone (rule 6).",
 		},
 		"a phrase": {
-			map[string]string{"b.go": "package m\n\n// B begins anew.\nconst B = A\n"}, "Phrases[\"anew\"] is 1, the ceiling is 0 (rule 7).",
+			map[string]string{"b.go": "package m\n\n// B begins anew.\nconst B = A\n"},
+			"Phrases[\"anew\"] is 1, the ceiling is 0 (rule 7).",
 		},
 		"no comment": {
 			map[string]string{"internal/low/low.go": "package low\n", "public/p.go": "package public\n\nfunc F() {}\n"},
@@ -123,10 +136,12 @@ func TestCheck(t *testing.T) {
 			"RootNames is 2, the ceiling is 5 (rule 1). Run 'go run ./house -lower ..'",
 		},
 		"many lines": {
-			map[string]string{"internal/low/low.go": "package low\n" + lines(200, "// x")}, "HandWritten is 209, the ceiling is 100 (rule 8).",
+			map[string]string{"internal/low/low.go": "package low\n" + lines(200, "// x")},
+			"HandWritten is 209, the ceiling is 100 (rule 8).",
 		},
 		"old figures": {
-			map[string]string{"docs/architecture.md": figuresBegin + "| 7 |\n" + figuresEnd}, "docs/architecture.md: its figures are not",
+			map[string]string{"docs/architecture.md": figuresBegin + "| 7 |\n" + figuresEnd},
+			"docs/architecture.md: its figures are not",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -58,8 +58,8 @@ func (f *findings) functions(l *limits, files []*source) {
 			if most, ok := l.Tables[s.name+" "+x.name]; ok {
 				seen[s.name+" "+x.name] = true
 				if x.lines > most {
-					f.add(4, s.name, x.line, "Tables get their own ceiling; split it.", "%s has %d lines, its ceiling is %d", x.name,
-						x.lines, most)
+					f.add(4, s.name, x.line, "Tables get their own ceiling; split it.",
+						"%s has %d lines, its ceiling is %d", x.name, x.lines, most)
 				}
 				continue
 			}
@@ -100,9 +100,8 @@ func (f *findings) types(l *limits, files []*source) {
 		}
 		ast.Inspect(s.syntax, func(x ast.Node) bool {
 			if t, ok := x.(*ast.StructType); ok && t.Fields.NumFields() > fieldBound {
-				large = append(large, finding{
-					5, s.name, s.line(t.Pos()), fmt.Sprintf("a struct has %d fields", t.Fields.NumFields()), "Nest those that go together.",
-				})
+				what := fmt.Sprintf("a struct has %d fields", t.Fields.NumFields())
+				large = append(large, finding{5, s.name, s.line(t.Pos()), what, "Nest those that go together."})
 			}
 			return true
 		})
@@ -165,7 +164,7 @@ func (f *findings) tests(l *limits, files []*source) {
 // hard to read (rule 7).
 func (f *findings) comments(l *limits, files []*source) {
 	var missing []finding
-	phrases := map[string][]finding{}
+	phrases := map[string]int{}
 	for _, s := range files {
 		if s.generated || s.test {
 			continue
@@ -177,9 +176,7 @@ func (f *findings) comments(l *limits, files []*source) {
 			for _, c := range group.List {
 				for phrase := range l.Phrases {
 					for range strings.Count(strings.ToLower(c.Text), phrase) {
-						phrases[phrase] = append(phrases[phrase], finding{
-							7, s.name, s.line(c.Pos()), fmt.Sprintf("%q must be read twice", phrase), "Name the subject, one fact a sentence.",
-						})
+						phrases[phrase]++
 					}
 				}
 			}
@@ -188,7 +185,7 @@ func (f *findings) comments(l *limits, files []*source) {
 	f.ceiling(7, "Comments", &l.Comments, missing)
 	for _, phrase := range slices.Sorted(maps.Keys(l.Phrases)) {
 		most := l.Phrases[phrase]
-		f.bound(7, fmt.Sprintf("Phrases[%q]", phrase), len(phrases[phrase]), &most,
+		f.bound(7, fmt.Sprintf("Phrases[%q]", phrase), phrases[phrase], &most,
 			"Write the new sentence otherwise: name the subject, one fact a sentence.")
 		l.Phrases[phrase] = most
 	}
@@ -200,7 +197,8 @@ func isPublic(s *source) bool {
 		!strings.HasPrefix(s.name, "tools/")
 }
 
-// withoutComment returns the exported functions, methods of exported types and types whose comment does not begin with their name.
+// withoutComment returns the exported functions, the methods of exported types and the exported types whose comment does not begin
+// with their name.
 func withoutComment(s *source) (out []finding) {
 	want := func(name *ast.Ident, docs ...*ast.CommentGroup) {
 		if !name.IsExported() {
@@ -215,7 +213,8 @@ func withoutComment(s *source) (out []finding) {
 				return
 			}
 		}
-		out = append(out, finding{7, s.name, s.line(name.Pos()), name.Name + " has no comment that begins with its name", "Write one."})
+		what := name.Name + " has no comment that begins with its name"
+		out = append(out, finding{7, s.name, s.line(name.Pos()), what, "Write one."})
 	}
 	for _, d := range s.syntax.Decls {
 		switch d := d.(type) {

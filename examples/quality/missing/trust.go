@@ -59,7 +59,8 @@ func detect(ctx context.Context, d *sets.Set, kind string, view, draw int) (area
 	return area, named, nil
 }
 
-// corrupt replaces the share badShare of the rows of a view by noise of the view's own mean and deviation, or by the rows of each other.
+// corrupt replaces the share badShare of the rows of a view by noise of the view's own mean and deviation, or by the rows of each
+// other.
 func corrupt(d *sets.Set, kind string, view int, rng *rand.Rand) (*sets.Set, []bool) {
 	bad := make([]bool, d.N)
 	chosen := rng.Perm(d.N)[:int(badShare*float64(d.N))]

@@ -1,0 +1,358 @@
+package largemvc
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/cluster"
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/predict"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/view"
+)
+
+// fewJoin is the share of the samples below which what joins the views is called little.
+const fewJoin = 0.05
+
+// notesOn says what the views do not support.
+func notesOn(ctx context.Context, views []view.View) ([]string, error) {
+	joint, err := view.WeakestJoint(ctx, views)
+	if err != nil || float64(joint.Both) >= fewJoin*float64(joint.Of) {
+		return nil, withName(err)
+	}
+	return []string{joint.Text(views) + ": little joins these views, and clusters may follow which of them a sample has"}, nil
+}
+
+// finish clusters the representation of a trained network and makes the predictor.
+func finish[T kernel.Float](
+	ctx context.Context, in *prepared[T], net *lossNetwork[T], r *runState,
+) (*Clustering, error) {
+	began := time.Now()
+	c, views := net.config, in.views
+	p := newPredictor(c, views, in.list, r)
+	p.samples = ranks.Of(ctx).Total(p.samples)
+	p.setNetwork(net.model, net.reads, in.rotated)
+	out := &Clustering{Predictor: p, StartLabels: view.Back(in.order, r.Begin.Labels, 1)}
+	n, m, ld := views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
+	collect(views)
+	h, trust, err := represent(ctx, views, in, net, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := smoothLast(ctx, in, c, h); err != nil {
+		return nil, withName(err)
+	}
+	found, err := clustered(ctx, in, c, r, h)
+	if err != nil {
+		return nil, withName(err)
+	}
+	kept, err := keepsStart(ctx, in, c, r, found.Labels)
+	if err != nil {
+		return nil, withName(err)
+	}
+	if kept {
+		e, err := cluster.Embed(ctx, in.x, m, c.Seed+uint64(r.Restart), c.Machine.Workers)
+		if err != nil {
+			return nil, withName(err)
+		}
+		if h, err = e.Rows(ctx, in.x, c.Machine.Workers); err != nil {
+			return nil, withName(err)
+		}
+		if found, err = clustered(ctx, in, c, r, h); err != nil {
+			return nil, withName(err)
+		}
+		p.Kept, p.start = true, e.Basis
+	}
+	out.H = resultMatrix(n, m, ld, view.Back(in.order, h, ld))
+	for _, t := range trust {
+		out.Trust = append(out.Trust, view.Back(in.order, t, 1))
+	}
+	out.Labels, out.Repaired = view.Back(in.order, found.Labels, 1), found.Repaired
+	p.Clusters, p.Sizes, p.centroids = len(found.Sizes), found.Sizes, kernel.Float64s(found.Centroids)
+	from, err := in.intake(ctx, p.dims, c.Machine.Workers)
+	if err != nil {
+		return nil, withName(err)
+	}
+	if p.model, err = newFitted(p, from, found.Assigner); err != nil {
+		return nil, err
+	}
+	if err := setNovelty(ctx, p, views, in, out.H); err != nil {
+		return nil, withName(err)
+	}
+	out.Timings = Timings{Start: r.startFor, Train: r.trainFor, Epoch: median(r.durations), Clusters: time.Since(began)}
+	return out, nil
+}
+
+// setNetwork takes over what a trained network has learned.
+func (p *Predictor) setNetwork(m *Model[Represent, Noise, Anchor], reads *readOuts, rotated []*prepare.Rotated) {
+	var values [3][]learned
+	for i, module := range m.modules() {
+		values[i] = learnedBy(m.env.Prefix, module.Learnables())
+	}
+	if fused := m.fused(); fused != nil {
+		p.learned = values
+		p.setParameters(fused.Parameters())
+		p.setAnchors(fused.Engine().Anchors, rotated)
+		return
+	}
+	p.setLearned(values)
+	p.setAnchors(func(l, v int) []float64 { return float64s(reads.anchors[l][v]) }, rotated)
+	// The configuration keeps modules with the trained values, in graphs that hold nothing of the samples.
+	p.unfit = p.fill(p.config.modules())
+}
+
+// represent returns H (n×m, with the stride kernel.Pad(m)) of the training samples, and the trust of every input, nil without
+// noise. Of rotated views, and of modules that are not from this package, they come from the network that new samples will go
+// through.
+func represent[T kernel.Float](
+	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], p *Predictor,
+) (h []T, trust [][]float64, err error) {
+	if net.reads == nil && !net.config.noiseless() || net.reads != nil && net.reads.noise() {
+		for range p.inputs {
+			trust = append(trust, make([]float64, views[0].Rows))
+		}
+	}
+	if in.rotated == nil && net.fused != nil {
+		trained := net.fused.Engine()
+		if h = engine.TakeH[T](trained); h == nil {
+			h = make([]T, views[0].Rows*kernel.Pad(p.config.Anchors))
+			if err := engine.CopyH(trained, net.config.Layers, h, kernel.Pad(p.config.Anchors)); err != nil {
+				return nil, nil, err
+			}
+		}
+		for v, t := range trust {
+			if err := trained.Read(engine.FieldTrust, net.config.Layers, v, 0, len(t), t); err != nil {
+				return nil, nil, err
+			}
+		}
+		return h, trust, nil
+	}
+	h = make([]T, views[0].Rows*kernel.Pad(p.config.Anchors))
+	out := &predict.Output[T]{H: h, Trust: trust}
+	if net.reads != nil {
+		if p.unfit == nil {
+			p.unfit = representBatches(ctx, views, in, net, p, out)
+		}
+		if p.unfit != nil {
+			copyReads(net.reads, h, trust, kernel.Pad(p.config.Anchors))
+		}
+		return h, trust, nil
+	}
+	standard := *in.standard
+	for _, x := range views {
+		standard.Applied = append(standard.Applied, prepare.InPlace[T](x, net.config.Machine.Overwrite))
+	}
+	f, err := newFitted(p, prepare.NewRows[T](&standard, p.dims), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	workers := net.config.Machine.Workers
+	return h, trust, withName(f.network(workers).Run(ctx, views, workers, out))
+}
+
+// representBatches is represent for modules that are not all from this package.
+func representBatches[T kernel.Float](
+	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], p *Predictor, out *predict.Output[T],
+) error {
+	f, err := newFitted[T](p, asPrepared[T](in.x), nil)
+	if err != nil {
+		return err
+	}
+	workers := net.config.Machine.Workers
+	return withName(f.network(workers).Run(ctx, views, workers, out))
+}
+
+// setNovelty keeps the quantiles of how far the training samples are.
+func setNovelty[T kernel.Float](ctx context.Context, p *Predictor, views []view.View, in *prepared[T], h mat.Matrix) error {
+	far := in.unlike
+	if in.standard != nil {
+		const samples = 2000
+		group := ranks.Of(ctx)
+		chosen := rows.Sample(rand.New(rand.NewPCG(p.config.Seed, 2)), p.samples, min(p.samples, samples))
+		chosen = group.Here(chosen, views[0].Rows)
+		standard := *in.standard
+		some := make([]view.View, len(views))
+		for v, x := range views {
+			standard.Applied = append(standard.Applied, prepare.InPlace[T](x, p.config.Machine.Overwrite))
+			some[v] = x.Take(chosen)
+		}
+		var err error
+		far, err = unexplained(ctx, p, prepare.NewRows[T](&standard, p.dims), some, func(dst []float64, i int) {
+			for j := range dst {
+				dst[j] = h.At(chosen[i], j)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if far, err = ranks.GatherAll(group, "how far samples are", far, -1); err != nil {
+			return err
+		}
+	}
+	p.novelty = quantilesOf(far)
+	return nil
+}
+
+// copyReads copies H, with a stride, and the trust of every view from the last run of the training.
+func copyReads[T kernel.Float](r *readOuts, h []T, trust [][]float64, ld int) {
+	m := r.h.Shape()[1]
+	for i, x := range float64s(r.h) {
+		h[i/m*ld+i%m] = T(x)
+	}
+	for v, to := range trust {
+		if r.trust[v] != nil {
+			copy(to, float64s(r.trust[v]))
+			continue
+		}
+		for i := range to {
+			to[i] = 1
+		}
+	}
+}
+
+// asPrepared hands out the network's inputs of training samples.
+type asPrepared[T kernel.Float] []rows.Matrix[T]
+
+// Take returns samples [lo, hi) of the inputs.
+func (x asPrepared[T]) Take(
+	_ context.Context, _ []view.View, lo, hi, _ int, _ *prepare.Buffer[T],
+) ([]rows.Matrix[T], error) {
+	out := make([]rows.Matrix[T], len(x))
+	for k, all := range x {
+		_, d := all.Dims()
+		part := make([]T, (hi-lo)*d)
+		for i := lo; i < hi; i++ {
+			all.Row(i, part[(i-lo)*d:(i-lo+1)*d])
+		}
+		out[k] = rows.NewDense(hi-lo, d, d, part)
+	}
+	return out, nil
+}
+
+// clustered runs k-means on the rows of a representation.
+func clustered[T kernel.Float](
+	ctx context.Context, in *prepared[T], c *Config, r *runState, h []T,
+) (*cluster.Clusters[T], error) {
+	n, m, ld := len(h)/kernel.Pad(c.Anchors), c.Anchors, kernel.Pad(c.Anchors)
+	o := cluster.Options{
+		Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Machine.Workers, Device: in.device.Rows(),
+	}
+	switch {
+	case c.beginsAtStart() && r.Begin.Labels != nil:
+		o.Labels = r.Begin.Labels
+	case r.Epochs > 0 && ranks.Of(ctx).Total(n) <= sharedReadOut:
+		o.Score = scoreOf(c, in, c.Clusters)
+	}
+	seen := h
+	if c.ReadOut == ReadOutUnit {
+		seen = slices.Clone(h)
+		cluster.UnitRows(seen, m)
+	}
+	return cluster.Rows(ctx, rows.NewDense(n, m, ld, seen), o)
+}
+
+// keptNeighbors is how much the information of neighbours counts beside the held-out one where trained clusters are compared with
+// those of the start.
+const keptNeighbors = 2
+
+// keptMargin is more than what rounding makes of equal clusters, of information in units of log m.
+const keptMargin = 1e-4
+
+// keepsStart says whether the clusters of the start are better than those of a trained network, as far as can be told without
+// labels: whether they have more information. The loss has it of soft clusters, which can rise while that of the clusters
+// themselves falls. Filled rows of absent views cannot stand for those of a new sample, so no start is kept there.
+func keepsStart[T kernel.Float](
+	ctx context.Context, in *prepared[T], c *Config, r *runState, labels []int,
+) (bool, error) {
+	if !c.mayKeep() || r.Epochs == 0 || r.Begin.Labels == nil || in.startRows != nil {
+		return false, nil
+	}
+	told := in.tells(c)
+	start, err := told(ctx, r.Begin.Labels)
+	if err != nil {
+		return false, err
+	}
+	trained, err := told(ctx, labels)
+	return trained < start-keptMargin, err
+}
+
+// tells returns the function by which clusters, as many as anchors, are compared: twice their information about neighbours and
+// their held-out information together.
+func (p *prepared[T]) tells(c *Config) cluster.Score {
+	near := information.NewNeighbors[T](c.Machine.Workers, c.Anchors, p.graph, 0).LabelScore()
+	guessed := information.NewHeldOut(c.Machine.Workers, c.Anchors, p.heldOut, 0).LabelScore()
+	return func(ctx context.Context, labels []int) (float64, error) {
+		a, err := near(ctx, labels)
+		if err != nil {
+			return 0, err
+		}
+		b, err := guessed(ctx, labels)
+		return keptNeighbors*a + b, err
+	}
+}
+
+// smoothLast smooths an H along the neighbours where samples lack views.
+func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, h []T) error {
+	n, m, ld := in.views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
+	o := c.smoothing()
+	if in.startRows == nil || c.ReadOut != ReadOutUnit || !o.Filters(ranks.Of(ctx).Total(n)) {
+		return nil
+	}
+	cluster.UnitRows(h, m)
+	return in.smooth.SmoothLast(ctx, h, n, m, ld, o)
+}
+
+// Clustering is what Fit found: the trained network and what it says of the training samples. Its fields and what they
+// refer to must not be changed; then it is safe for concurrent use.
+//
+// Training can take clusters away from what the data support. With both terms in the loss, and as many anchors as clusters, the
+// labels of the trained network are therefore compared with those of its start: by twice their information about neighbours and
+// their held-out information together (package terms), of the labels themselves. Where the start has more, and every sample has
+// every view, its clusters are returned, refined by k-means, and Kept says so. H and the centroids are then of the rows that the
+// start clusters, U√S of the smoothed views at norm 1, for new samples too; anchors, trust and parameters stay those of the
+// trained network. Neighborhood.NeverKeep leaves this out.
+//
+// Where samples lack views and have neighbours, H with ReadOutUnit is at norm 1 and smoothed along the neighbours as the inputs
+// are, in fewer steps; that of new samples is too. It changes little of what training has made of its own samples, and much where
+// a new sample has few of its views.
+type Clustering struct {
+	// Predictor is the trained network, which labels new samples and can be saved. Keep only the Predictor to release the
+	// memory that grows with n, except for the neighbours of up to Neighborhood.Exact samples, which new ones are joined to.
+	*Predictor
+
+	// n, from 0 to Clusters−1; cluster 0 is the largest of the samples trained on, equal sizes in the order of their first
+	// sample (with exact neighbours, the first in the order of content, see Fit)
+	Labels []int
+	H      *Matrix // n×m: the representation of the last layer, or of the start (Kept)
+	// per input (Predictor.Inputs) and sample: E_v = (1−t)(X_v − H P_v); nil without noise module. In [0, 1] for ρ ≥ 0 with
+	// ReLU; with SELU, whose slope is 1.0507, down to −0.0507
+	Trust [][]float64
+
+	// labels of the samples that the first anchors came from, 0 to m−1; nil for given anchors, and where Config.FitSamples had
+	// only some of the samples trained on
+	StartLabels []int
+	Timings     Timings
+	Notes       []string // what the data do not support, as sentences with figures; nil: nothing is known
+	Repaired    int      // clusters that k-means on H found empty and repaired
+}
+
+// newPredictor returns the predictor of a run that is over, without its parameters, anchors and clusters.
+func newPredictor(c *Config, views []view.View, inputs []Input, r *runState) *Predictor {
+	p := &Predictor{
+		Loss: r.Loss, ViewLoss: r.ViewLoss, Status: r.status, Epochs: r.Epochs, Restart: r.Restart,
+		config: c.withoutData(), samples: views[0].Rows, inputs: inputs, scale: r.Begin.Scale,
+	}
+	for _, x := range views {
+		p.dims, p.names = append(p.dims, x.Cols), append(p.names, x.Name)
+		p.features = append(p.features, slices.Clone(x.Features))
+	}
+	return p
+}

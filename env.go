@@ -1,0 +1,321 @@
+package largemvc
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/op"
+	"github.com/largemvc/largemvc/internal/unfold"
+)
+
+// Env is where a network is built: a graph, a name in it, and the sizes. Model.Build fills what is left zero, from its
+// data and start, before it hands the Env to the modules.
+type Env struct {
+	G *gorgonia.ExprGraph
+	// Prefix begins the name of every node and the hash of every op of the network, and must be unique in the graph:
+	// Gorgonia merges inputs of one name. "" means "largemvc"; a prefix that the graph has already is refused.
+	Prefix string
+
+	Layers  int   // L ≥ 1; 0 means 2
+	Views   int   // V
+	Anchors int   // m
+	Samples int   // n
+	Dims    []int // d_v, one per view
+	// Of is the element type of every node, Float32 or Float64: that of the data.
+	Of tensor.Dtype
+	// Workers bounds the goroutines of an op; 0 means GOMAXPROCS. Results do not depend on it.
+	Workers int
+	// Seed is for random first values of learnable nodes: that of the run in Fit.
+	Seed uint64
+	// Present is the n×V node with 1 where a sample has a view and 0 where not, and nil where every sample has all
+	// views. Build sets it.
+	Present *gorgonia.Node
+}
+
+// Module is a part of a network: it makes its learnable nodes in Init and its ops in the update method that Represent,
+// Noise or Anchor adds.
+//
+// A module that is not from this package may use any Gorgonia ops, in the element type Env.Of. It may keep the nodes that
+// it is given; overwriting them does no harm, for it gets copies. In Fit the samples may be in another order than in its views.
+type Module interface {
+	// Init makes the learnable nodes. It is called once per Build, before any update, and forgets an earlier Build.
+	Init(Env) error
+	// Learnables returns the nodes to train.
+	Learnables() gorgonia.Nodes
+	// Project puts the values of the learnable nodes back into their range; call it, or Model.Project, after each step
+	// of a solver.
+	Project() error
+}
+
+// Represent is the module that updates the representation H.
+type Represent interface {
+	Module
+	// Update returns the H of layer l = 1 … L (n×m) from that of layer l−1 and z[v] = (X_v − E_v)·P_vᵀ (n×m) of every
+	// view. Rows of z[v] that Env.Present marks absent mean nothing; Env.MeanViews leaves them out.
+	Update(l int, h *gorgonia.Node, z []*gorgonia.Node) (*gorgonia.Node, error)
+}
+
+// Noise is the module that splits the residual of a view into noise and data, row by row.
+type Noise interface {
+	Module
+	// Trust returns the weights t (a vector of n) with X − E = diag(t)·X + diag(1−t)·H·P, that is E = diag(1−t)(X − H·P),
+	// for layer l and view v, from the row norms of X − H·P: a vector of n, all ≥ 0, with 1 in rows without the view. A
+	// nil node means E = 0.
+	Trust(l, v int, norm *gorgonia.Node) (*gorgonia.Node, error)
+}
+
+// Anchor is the module that updates the anchors P_v.
+type Anchor interface {
+	Module
+	// Update returns the P_v of layer l (m×d_v) from corr = Hᵀ(X_v − E_v) (m×d_v) and the P_v of layer l−1, prev.
+	Update(l, v int, corr, prev *gorgonia.Node) (*gorgonia.Node, error)
+}
+
+const (
+	defaultLayers = 2
+	defaultPrefix = "largemvc"
+)
+
+// Encoder is what a Represent module may be besides: a network before the network, which is trained with it. The views are
+// nodes of the graph then, and gradients go through the first anchors on into the encoder.
+//
+// The loss compares codes with what anchors make of them, so by itself it lets an encoder make all codes alike. Give
+// Config.ExtraLoss what keeps it from that, such as the loss of a decoder. Weights of the loss are relative to the views, not to
+// their codes. Fit begins with the labels of the views, as without an encoder, and with the anchors of the first codes.
+//
+// It needs memory for n×(2·d_v + 4·d) values a view, d being the columns of the code, beside what Encode makes of its own.
+type Encoder interface {
+	Represent
+	// Encode returns what the network sees of view v (n×d, any d) for the node x that holds the view (n×d_v, zeros in rows
+	// without it), in layer 0; nil leaves the view as it is. It is called once a view, after Init and before Update.
+	Encode(v int, x *gorgonia.Node) (*gorgonia.Node, error)
+}
+
+// Name returns the name of a node of the network: the prefix, a dot and what Sprintf makes of the arguments.
+func (e Env) Name(format string, args ...any) string {
+	return e.Prefix + "." + fmt.Sprintf(format, args...)
+}
+
+// MeanViews returns the mean of one n×m matrix per view, row by row over the views that a sample has.
+func (e Env) MeanViews(x ...*gorgonia.Node) (*gorgonia.Node, error) {
+	if len(x) != e.Views || len(x) == 0 {
+		return nil, fmt.Errorf("largemvc: mean over %d matrices for %d views, want one of each", len(x), e.Views)
+	}
+	if e.Of == tensor.Float32 {
+		return prefixed(unfold.MeanViews[float32](e.Workers, x, e.Present))
+	}
+	return prefixed(unfold.MeanViews[float64](e.Workers, x, e.Present))
+}
+
+// usable refuses an Env that is not filled, as Build fills it, from which no learnable nodes can be made.
+func (e Env) usable() error {
+	switch {
+	case e.G == nil:
+		return errors.New("largemvc: no graph in Env.G")
+	case e.Of != tensor.Float32 && e.Of != tensor.Float64:
+		return errors.New("largemvc: Env.Of is neither tensor.Float32 nor tensor.Float64")
+	case e.Layers < 1 || e.Views < 1 || e.Anchors < 1:
+		return fmt.Errorf("largemvc: Env.Layers is %d, Views %d and Anchors %d, want each of them at least 1",
+			e.Layers, e.Views, e.Anchors)
+	}
+	return nil
+}
+
+// complete checks e against data and start and fills what it leaves zero.
+// With encoders the anchors have columns of their own.
+func (e Env) complete(data *Data, start StartPoint, encoded bool) (Env, error) {
+	switch {
+	case e.G == nil:
+		return e, errors.New("largemvc: no graph in Env.G")
+	case data == nil:
+		return e, errors.New("largemvc: no data")
+	case data.Views() == 0:
+		return e, errors.New("largemvc: data without views")
+	case e.Layers < 0:
+		return e, fmt.Errorf("largemvc: %d layers", e.Layers)
+	case e.Present != nil:
+		return e, errors.New("largemvc: Env.Present is made by Build; give the presence of views to NewData")
+	case len(start.Anchors) != data.Views():
+		return e, fmt.Errorf("largemvc: starting anchors for %d views, data of %d", len(start.Anchors), data.Views())
+	}
+	if e.Prefix == "" {
+		e.Prefix = defaultPrefix
+	}
+	if e.Layers == 0 {
+		e.Layers = defaultLayers
+	}
+	if e.Of == (tensor.Dtype{}) {
+		e.Of = data.of
+	}
+	if e.Of != data.of {
+		return e, fmt.Errorf("largemvc: Env.Of is %v, the data are %v", e.Of, data.of)
+	}
+	for v, p := range start.Anchors {
+		if MatrixView(p).err != nil {
+			return e, fmt.Errorf("largemvc: no starting anchors for view %d", v)
+		}
+	}
+	m, _ := start.Anchors[0].Dims()
+	for _, c := range []struct {
+		what  string
+		field *int
+		want  int
+	}{{"Samples", &e.Samples, data.Samples()}, {"Views", &e.Views, data.Views()}, {"Anchors", &e.Anchors, m}} {
+		if *c.field != 0 && *c.field != c.want {
+			return e, fmt.Errorf("largemvc: Env.%s is %d, the data and the start have %d", c.what, *c.field, c.want)
+		}
+		*c.field = c.want
+	}
+	if e.Dims != nil && len(e.Dims) != e.Views {
+		return e, fmt.Errorf("largemvc: Env.Dims has %d entries for %d views", len(e.Dims), e.Views)
+	}
+	dims := data.Dims()
+	for v, d := range e.Dims {
+		if d != dims[v] {
+			return e, fmt.Errorf("largemvc: Env.Dims[%d] is %d, the view has %d columns", v, d, dims[v])
+		}
+	}
+	e.Dims = dims
+	if err := start.check(e, encoded); err != nil {
+		return e, err
+	}
+	return e, e.claim()
+}
+
+// claim refuses a prefix that begins the name of a node of the graph.
+func (e Env) claim() error {
+	for _, n := range e.G.AllNodes() {
+		if strings.HasPrefix(n.Name(), e.Prefix+".") {
+			return fmt.Errorf("largemvc: the graph has a node %q, so %q cannot be the prefix of another network",
+				n.Name(), e.Prefix)
+		}
+	}
+	return nil
+}
+
+// StartPoint is what a network starts from, besides E = 0.
+type StartPoint struct {
+	Anchors []mat.Matrix // P_v, m×d_v, one per view
+	H       mat.Matrix   // n×m; nil means zero
+}
+
+// check compares the sizes with those of e and looks for entries that are not finite in its type.
+func (s StartPoint) check(e Env, encoded bool) error {
+	if e.Anchors < 1 {
+		return fmt.Errorf("largemvc: %d anchors", e.Anchors)
+	}
+	for v, p := range s.Anchors {
+		columns := e.Dims[v]
+		if encoded {
+			_, columns = p.Dims()
+		}
+		what := fmt.Sprintf("the starting anchors of view %d", v)
+		if err := checkStart(what, p, e.Anchors, columns, e.Of == tensor.Float32); err != nil {
+			return err
+		}
+	}
+	if s.H == nil {
+		return nil
+	}
+	return checkStart("the starting H", s.H, e.Samples, e.Anchors, e.Of == tensor.Float32)
+}
+
+func checkStart(what string, x mat.Matrix, rows, columns int, single bool) error {
+	if MatrixView(x).err != nil { // a nil pointer to a matrix, for one
+		return fmt.Errorf("largemvc: %s are nil", what)
+	}
+	if r, c := x.Dims(); r != rows || c != columns {
+		return fmt.Errorf("largemvc: %s are %d×%d, want %d×%d", what, r, c, rows, columns)
+	}
+	return checkEntries(what, x, single)
+}
+
+// moduleNames are the fields of Config that hold modules, in that order.
+var moduleNames = [3]string{"Represent", "Noise", "Anchor"}
+
+// learned is the value of a learnable node of a module, by which modules that are not from this package are saved.
+type learned struct {
+	name   string // of the node, without the prefix of the network
+	shape  []int
+	values []float64
+}
+
+// learnedName returns the name of a node without the prefix of its network.
+func learnedName(prefix string, n *gorgonia.Node) string {
+	return strings.TrimPrefix(n.Name(), prefix+".")
+}
+
+// checkLearnables refuses learnable nodes of modules that a network of an element type cannot be trained or saved with.
+func checkLearnables(g *gorgonia.ExprGraph, prefix string, of tensor.Dtype, modules [3]gorgonia.Nodes) error {
+	names := map[string]bool{}
+	for i, nodes := range modules {
+		for k, n := range nodes {
+			what := fmt.Sprintf("learnable node %d of %s", k, moduleNames[i])
+			switch {
+			case n == nil:
+				return fmt.Errorf("largemvc: %s is nil", what)
+			case n.Graph() != g:
+				return fmt.Errorf("largemvc: %s is not in the network's graph", what)
+			case n.Dtype() != of:
+				return fmt.Errorf("largemvc: %s is %v, want %v (Env.Of)", what, n.Dtype(), of)
+			case n.Value() == nil || op.EntriesOf(n.Value()) == nil:
+				return fmt.Errorf("largemvc: %s has no value", what)
+			case learnedName(prefix, n) == "":
+				return fmt.Errorf("largemvc: %s has no name", what)
+			case names[n.Name()]:
+				return fmt.Errorf("largemvc: %s has the name of another, %q: Env.Name makes names", what, n.Name())
+			}
+			names[n.Name()] = true
+		}
+	}
+	return nil
+}
+
+// learnedBy returns the values of learnable nodes.
+func learnedBy(prefix string, nodes gorgonia.Nodes) []learned {
+	var out []learned
+	for _, n := range nodes {
+		out = append(out, learned{learnedName(prefix, n), slices.Clone([]int(n.Shape())), float64s(n)})
+	}
+	return out
+}
+
+// float64s returns the entries of the value of a node.
+func float64s(n *gorgonia.Node) []float64 {
+	x := op.EntriesOf(n.Value())
+	out := make([]float64, x.Len())
+	for j := range out {
+		out[j] = x.At(j)
+	}
+	return out
+}
+
+// learn gives the learnable nodes of the module in a place the values that learnedBy returned.
+func learn(prefix string, place int, nodes gorgonia.Nodes, values []learned) error {
+	module := moduleNames[place]
+	if len(nodes) != len(values) {
+		return fmt.Errorf("the module %s makes %d learnable nodes, the trained one has %d", module, len(nodes), len(values))
+	}
+	for _, n := range nodes {
+		name := learnedName(prefix, n)
+		k := slices.IndexFunc(values, func(l learned) bool { return l.name == name })
+		if k < 0 {
+			return fmt.Errorf("the module %s makes a learnable node %q, which the trained one does not have", module, name)
+		}
+		if !slices.Equal([]int(n.Shape()), values[k].shape) {
+			return fmt.Errorf("the learnable node %q of the module %s has the shape %v, in the trained one it has %v",
+				name, module, []int(n.Shape()), values[k].shape)
+		}
+		x := op.EntriesOf(n.Value())
+		for j, value := range values[k].values {
+			x.Set(j, value)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,288 @@
+package largemvc
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/cluster"
+	"github.com/largemvc/largemvc/internal/device"
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/file"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/kmeans"
+	"github.com/largemvc/largemvc/internal/predict"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/unfold"
+)
+
+// fitted is a fittedNetwork.
+type fitted[T kernel.Float] struct {
+	// network returns what takes samples through the layers with so many goroutines, which graphs are built for.
+	network func(workers int) *predict.Network[T]
+	intake  predict.Intake[T]
+	anchors int
+}
+
+// newFitted makes the network of a predictor whose parameters are set.
+func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *kmeans.Assigner[T]) (*fitted[T], error) {
+	views, unit := make([]int, len(p.inputs)), p.config.ReadOut == ReadOutUnit
+	for k, in := range p.inputs {
+		views[k] = in.View
+	}
+	keepStart := func(net *predict.Network[T]) {
+		if p.start != nil {
+			net.KeepStart(cluster.NewEmbedding[T](p.start, p.config.Anchors))
+		}
+	}
+	out := &fitted[T]{intake: from, anchors: p.config.Anchors}
+	if p.config.stock() {
+		params := &engine.Params{Theta: p.Theta, Rho: p.Rho, R: p.r, U: p.u}
+		anchors := func(l, v int) []float64 { return p.anchors[l][v].RawMatrix().Data }
+		net, err := predict.New(p.spec(), params, anchors, views, from, unit, clusters)
+		if err != nil {
+			return nil, err
+		}
+		keepStart(net)
+		out.network = func(int) *predict.Network[T] { return net }
+		return out, nil
+	}
+	widest := 1
+	for _, in := range p.inputs {
+		widest = max(widest, in.Columns)
+	}
+	most := min(256, max(8, batchEntries/widest))
+	var made sync.Mutex
+	turn, nets := new(sync.Mutex), map[int]*predict.Network[T]{}
+	out.network = func(workers int) *predict.Network[T] {
+		made.Lock()
+		defer made.Unlock()
+		net := nets[workers]
+		if net == nil {
+			net = predict.NewOf(p.config.Anchors, most, views, from, unit, clusters, newBatches[T](p, workers, turn))
+			keepStart(net)
+			nets[workers] = net
+		}
+		return net
+	}
+	return out, nil
+}
+
+func (f *fitted[T]) assign(ctx context.Context, r *request, out *Assignments) error {
+	to := &predict.Output[T]{Labels: out.Labels, Near: out.Near, Next: out.Next}
+	return withName(f.run(ctx, r, to))
+}
+
+func (f *fitted[T]) transform(ctx context.Context, r *request) (*Matrix, error) {
+	n, ld := r.views[0].Rows, kernel.Pad(f.anchors)
+	to := &predict.Output[T]{H: make([]T, n*ld)}
+	if err := f.run(ctx, r, to); err != nil {
+		return nil, withName(err)
+	}
+	return resultMatrix(n, f.anchors, ld, to.H), nil
+}
+
+func (f *fitted[T]) label(ctx context.Context, r *request, lo, n int, out *labelled) error {
+	rows, ld := r.views[0].Rows, kernel.Pad(f.anchors)
+	to := &predict.Output[T]{
+		H: make([]T, rows*ld), Labels: out.labels[lo : lo+rows], Near: make([]float64, rows), Next: make([]float64, rows),
+	}
+	for _, t := range out.trust {
+		to.Trust = append(to.Trust, t[lo:lo+rows])
+	}
+	err := f.network(r.workers).Run(ctx, r.views, r.workers, to)
+	out.h.add(resultMatrix(rows, f.anchors, ld, to.H), n)
+	return withName(err)
+}
+
+func (f *fitted[T]) trust(ctx context.Context, r *request) ([][]float64, error) {
+	from, ok := f.intake.(*smooth.Transform[T])
+	if !ok {
+		return nil, errors.New("trust in views needs the neighbours of Config.Neighborhood, which this model was trained without")
+	}
+	return from.Trust(ctx, r.views, r.workers)
+}
+
+func (f *fitted[T]) save(to *safetensors.File, floats func(string, []float64, ...int) safetensors.Tensor) {
+	switch from := f.intake.(type) {
+	case *smooth.Transform[T]:
+		from.Save(to, floats)
+	case *prepare.Rows[T]:
+		from.Save(to)
+	}
+}
+
+// unlike is what Novelty has its shares of.
+func (f *fitted[T]) unlike(ctx context.Context, r *request, p *Predictor) ([]float64, error) {
+	switch from := f.intake.(type) {
+	case *smooth.Transform[T]:
+		return from.Unlike(ctx, r.views, r.workers)
+	case *prepare.Rows[T]:
+		h, err := f.transform(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return unexplained(ctx, p, from, r.views, func(dst []float64, i int) { h.Row(dst, i) })
+	}
+	return nil, errors.New("no such intake")
+}
+
+// batches is nil if the network can take samples in batches elsewhere than in memory; else it says why it cannot.
+func (f *fitted[T]) batches() error {
+	_, err := f.network(1).Layers()
+	return err
+}
+
+// run takes samples through preprocessing, layers and clusters, the layers on the device of the request, if it has one.
+func (f *fitted[T]) run(ctx context.Context, r *request, to *predict.Output[T]) error {
+	net := f.network(r.workers)
+	on := r.on
+	if on == nil || on.session == nil {
+		return net.Run(ctx, r.views, r.workers, to)
+	}
+	layers, err := net.Layers()
+	if err != nil {
+		return err
+	}
+	spec, passes := layers.Passes()
+	err = net.RunIn(ctx, device.NewFrozen[T](on.session, spec, passes), r.views, r.workers, to)
+	var full *device.MemoryError
+	var failed *device.FailedError
+	if err == nil || on.must || !errors.As(err, &full) && !errors.As(err, &failed) {
+		return err
+	}
+	// Nothing is lost with the device: the CPU takes these samples and all that follow.
+	_ = on.session.Close()
+	on.session, on.why = nil, err.Error()
+	return net.Run(ctx, r.views, r.workers, to)
+}
+
+// batchEntries bounds the entries of a batch of rows that goes through the graph of a trained network.
+const batchEntries = 1 << 22
+
+// batches takes rows through the graph of a trained network whose modules are not all from this package.
+type batches[T kernel.Float] struct {
+	net     *unfold.Frozen[T]
+	present [][]bool
+	turn    *sync.Mutex
+}
+
+// newBatches makes graphs of copies of a predictor's modules, whose operations have so many goroutines. Of all that have the same
+// turn, one is built, or run, at a time: the copies may share what their pointers point to.
+func newBatches[T kernel.Float](p *Predictor, workers int, turn *sync.Mutex) predict.NewRunner[T] {
+	return func(room int, present [][]bool) (predict.Runner[T], error) {
+		turn.Lock()
+		defer turn.Unlock()
+		e := Env(unfold.FrozenSite(unfold.Site(p.site(room, workers)), room))
+		soft, noise := copied(p.config.Represent), copied(p.config.Noise)
+		out := &batches[T]{present: present, turn: turn}
+		err := guarded(func() error {
+			noise = p.withUnit(noise).(Noise) // of the same type
+			for i, m := range []Module{soft, noise} {
+				if err := m.Init(e); err != nil {
+					return err
+				}
+				if err := learn(e.Prefix, i, m.Learnables(), p.learned[i]); err != nil {
+					return err
+				}
+			}
+			modules := unfold.Modules{
+				Represent: soft, Noise: noise, CopyForRepresent: !stock(soft), CopyForNoise: !stock(noise),
+			}
+			modules.Encoder, _ = soft.(Encoder)
+			if _, ok := noise.(*NoNoise); ok {
+				modules.Noise = nil
+			}
+			var err error
+			out.net, err = unfold.NewFrozen[T](unfold.Site(e), p.anchors, modules)
+			return err
+		})
+		if err != nil {
+			return nil, withName(err)
+		}
+		return out, nil
+	}
+}
+
+func (b *batches[T]) Use(k, n int, x rows.Matrix[T]) { b.net.Use(k, n, x, b.present[k]) }
+
+func (b *batches[T]) Run(int) error {
+	b.turn.Lock()
+	defer b.turn.Unlock()
+	return b.net.Run()
+}
+
+func (b *batches[T]) H() []T          { return b.net.H() }
+func (b *batches[T]) Trust(k int) []T { return b.net.Trust(k) }
+
+// site returns the Env of a network over some samples for the inputs of a predictor, in a graph of its own.
+func (p *Predictor) site(samples, workers int) Env {
+	e := Env{
+		G: gorgonia.NewGraph(), Prefix: defaultPrefix, Layers: p.config.Layers, Views: len(p.inputs), Anchors: p.config.Anchors,
+		Samples: samples, Of: tensor.Float32, Workers: workers, Seed: p.config.Seed,
+	}
+	if p.config.Float64 {
+		e.Of = tensor.Float64
+	}
+	for _, in := range p.inputs {
+		e.Dims = append(e.Dims, in.Columns)
+	}
+	return e
+}
+
+// fill initialises modules in a graph of their own and gives their learnable nodes the trained values.
+func (p *Predictor) fill(modules [3]Module) error {
+	e := p.site(1, 1)
+	return guarded(func() error {
+		for i := range modules {
+			m := p.withUnit(modules[i])
+			if err := m.Init(e); err != nil {
+				return err
+			}
+			if err := learn(e.Prefix, i, m.Learnables(), p.learned[i]); err != nil {
+				return err
+			}
+			modules[i] = m
+		}
+		return checkLearnables(e.G, e.Prefix, e.Of, nodesOf(modules))
+	})
+}
+
+// withUnit returns the module m, or a copy that has the unit of ρ where Fit measures it. m itself stays without: the unit belongs
+// to the samples that were measured, and the configuration, for which m stands, to any.
+func (p *Predictor) withUnit(m Module) Module {
+	shrink, ok := m.(*RowShrink)
+	if !ok || !shrink.DataScale || shrink.Scale != nil {
+		return m
+	}
+	shrink = copied(shrink)
+	shrink.Scale = slices.Clone(p.scale)
+	return shrink
+}
+
+// revive makes the network of a predictor that was read, and reads what its samples go through first.
+func revive[T kernel.Float](p *Predictor, in *file.Tensors) error {
+	var from predict.Intake[T]
+	if p.config.Neighborhood.Neighbors != None {
+		o := p.config.smoothing()
+		from = smooth.Read[T](in, o, preparedInputs(p.inputs), p.dims, p.samples, p.config.Anchors)
+	} else if s := prepare.Read(in, prepare.Kind(p.config.Preprocess), p.dims); in.Err == nil {
+		from = prepare.NewRows[T](s, p.dims)
+	}
+	if in.Err != nil {
+		return in.Err
+	}
+	clusters, err := kmeans.NewAssigner(p.Clusters, [][]T{kernel.Convert[T](p.centroids)}, []float64{1})
+	if err != nil {
+		return err
+	}
+	p.model, err = newFitted(p, from, clusters)
+	return err
+}

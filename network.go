@@ -1,0 +1,312 @@
+package largemvc
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/device"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/op"
+	"github.com/largemvc/largemvc/internal/ranks"
+	"github.com/largemvc/largemvc/internal/unfold"
+)
+
+// lossNetwork is a network with its loss, ready to run. Training changes the values of its nodes alone.
+type lossNetwork[T kernel.Float] struct {
+	in      *prepared[T]
+	config  *Config
+	model   *Model[Represent, Noise, Anchor]
+	fused   unfold.Fused // of stock modules, else nil
+	reads   *readOuts    // of other modules, else nil
+	cost    *gorgonia.Node
+	adam    *unfold.Adam
+	machine gorgonia.VM
+
+	onDevice bool // its rows were on a device, which has given them back
+}
+
+// rest lets go of what no network needs that does not run any more.
+func (t *lossNetwork[T]) rest() {
+	if t.fused != nil {
+		t.fused.Engine().Rest()
+	}
+}
+
+// newNetwork makes the graph: network, loss and, for training, gradients and a place on the device of the fit, if there is one.
+func newNetwork[T kernel.Float](in *prepared[T], c *Config, r *runState, training bool) (*lossNetwork[T], error) {
+	if in.device == nil || !training {
+		return newNetworkOn(in, c, r, training, nil)
+	}
+	t, err := newNetworkOn(in, c, r, training, in.device)
+	if err == nil || in.device.Leave(err) != nil {
+		return t, err
+	}
+	return newNetworkOn(in, c, r, training, nil)
+}
+
+func newNetworkOn[T kernel.Float](
+	in *prepared[T], c *Config, r *runState, training bool, on *device.Session,
+) (_ *lossNetwork[T], err error) {
+	g, begin := gorgonia.NewGraph(), r.Begin
+	t := &lossNetwork[T]{
+		in: in, config: c, model: c.network(begin.Scale), adam: &unfold.Adam{LearningRate: c.LearningRate},
+	}
+	data := in.data
+	_, encoded := c.Represent.(Encoder)
+	anchors := make([]mat.Matrix, len(in.list))
+	for v, p := range begin.Anchors {
+		columns := data.dims[v]
+		if encoded {
+			columns = max(1, len(p)/c.Anchors)
+		}
+		if len(p) != c.Anchors*columns { // those of a checkpoint of other views
+			return nil, fmt.Errorf(
+				"largemvc: start anchors of %d values for %s, want %d×%d",
+				len(p), in.sources[v].Label(in.list[v].View), c.Anchors, columns,
+			)
+		}
+		anchors[v] = mat.NewDense(c.Anchors, columns, p)
+	}
+	env := Env{G: g, Layers: c.Layers, Of: data.of, Workers: c.Machine.Workers, Seed: c.Seed + uint64(r.Restart)}
+	t.model.device, t.model.idle, t.model.again = on, in.idle, in.again
+	if err := t.model.Build(env, data, StartPoint{Anchors: anchors}); err != nil {
+		return nil, err
+	}
+	t.fused, t.onDevice = t.model.fused(), on.Trains()
+	defer func() {
+		if err != nil && t.onDevice {
+			err = errors.Join(err, t.fused.Engine().Close())
+		}
+	}()
+	if t.cost, err = in.terms(c).add(t.model); err != nil {
+		return nil, err
+	}
+	if t.fused == nil {
+		var err error
+		if t.reads, err = readModel(t.model); err != nil {
+			return nil, err
+		}
+	}
+	learn := t.model.Learnables()
+	if !training || len(learn) == 0 {
+		var err error
+		t.machine, err = op.NewMachine(g)
+		return t, withName(err)
+	}
+	var grads gorgonia.Nodes
+	err = guarded(func() (err error) {
+		grads, err = gorgonia.Grad(t.cost, learn...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("largemvc: gradients: %w", err)
+	}
+	t.machine, err = op.NewTraining(g, learn, grads)
+	return t, withName(err)
+}
+
+// readOuts are nodes with copies of what is wanted of a network of other modules than the stock ones.
+type readOuts struct {
+	h       *gorgonia.Node     // of the last layer
+	anchors [][]*gorgonia.Node // per layer from 0 and view
+	trust   []*gorgonia.Node   // of the last layer, per view; nil where E = 0
+	net     unfold.PerModule
+}
+
+func readModel(m *Model[Represent, Noise, Anchor]) (*readOuts, error) {
+	r := &readOuts{}
+	var ok bool
+	if r.net, ok = m.net.(unfold.PerModule); !ok {
+		return nil, fmt.Errorf("largemvc: a network of type %T", m.net)
+	}
+	r.net.ReadApart() // an op of the ExtraLoss may overwrite what it was given
+	var err error
+	if r.h, err = m.H(m.env.Layers); err != nil {
+		return nil, err
+	}
+	for l := range m.env.Layers + 1 {
+		layer := make([]*gorgonia.Node, m.env.Views)
+		for v := range layer {
+			if layer[v], err = m.P(l, v); err != nil {
+				return nil, err
+			}
+		}
+		r.anchors = append(r.anchors, layer)
+	}
+	for v := range m.env.Views {
+		t, err := r.net.T(m.env.Layers, v)
+		if err != nil {
+			return nil, fmt.Errorf("largemvc: %w", err)
+		}
+		r.trust = append(r.trust, t)
+	}
+	return r, nil
+}
+
+// noise says whether any view has a trust.
+func (r *readOuts) noise() bool {
+	return slices.ContainsFunc(r.trust, func(n *gorgonia.Node) bool { return n != nil })
+}
+
+// forward runs the graph, gradients included, and records the losses.
+func (t *lossNetwork[T]) forward(ctx context.Context, r *runState) error {
+	if t.fused != nil {
+		t.fused.Within(ctx)
+	} else if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := unfold.Run(t.machine); err != nil {
+		return fmt.Errorf("largemvc: epoch %d: %w", r.Epochs+1, err)
+	}
+	return t.record(r)
+}
+
+// record appends the losses of the last run of the network.
+func (t *lossNetwork[T]) record(r *runState) error {
+	var parts []float64
+	total := 0.0
+	if t.fused != nil {
+		parts = slices.Clone(t.fused.Engine().Loss())
+		total = kernel.Sum(parts) + t.fused.Engine().TermValue()
+	} else {
+		parts = slices.Clone(t.reads.net.ViewLoss())
+	}
+	if t.fused == nil || t.config.ExtraLoss != nil {
+		value, err := op.Elements[T](t.cost.Value())
+		if err != nil {
+			return err
+		}
+		total = float64(value[0])
+	}
+	r.Loss, r.ViewLoss = append(r.Loss, total), append(r.ViewLoss, parts)
+	return nil
+}
+
+// evaluate computes H and the loss at the present parameters.
+func (t *lossNetwork[T]) evaluate(ctx context.Context, r *runState) error {
+	if t.fused == nil || t.config.ExtraLoss != nil {
+		t.machine.Reset()
+		return t.forward(ctx, r)
+	}
+	if _, err := t.fused.Evaluate(ctx); err != nil {
+		return err
+	}
+	return t.record(r)
+}
+
+// lossOfNothing is the loss of H = 0, Σ_v w_v‖X_v‖²: the scale of what a loss can be.
+func (t *lossNetwork[T]) lossOfNothing() float64 {
+	total := 0.0
+	for v, weight := range t.config.Reduction.weights(t.in.data) {
+		total += weight * t.in.data.squares[v]
+	}
+	return total
+}
+
+// values copies the values of the learnable nodes to dst, which it makes if it is nil.
+func (t *lossNetwork[T]) values(dst [][]float64) [][]float64 {
+	nodes := t.model.Learnables()
+	if dst == nil {
+		dst = make([][]float64, len(nodes))
+	}
+	for i, n := range nodes {
+		x := op.EntriesOf(n.Value())
+		dst[i] = slices.Grow(dst[i][:0], x.Len())[:x.Len()]
+		for j := range dst[i] {
+			dst[i][j] = x.At(j)
+		}
+	}
+	return dst
+}
+
+// setValues gives the learnable nodes the values that values returned.
+func (t *lossNetwork[T]) setValues(src [][]float64) error {
+	nodes := t.model.Learnables()
+	if len(src) != len(nodes) {
+		return fmt.Errorf("largemvc: values of %d learnable nodes, the network has %d", len(src), len(nodes))
+	}
+	for i, n := range nodes {
+		x := op.EntriesOf(n.Value())
+		if x.Len() != len(src[i]) {
+			return fmt.Errorf("largemvc: %d values for %s, it has %d", len(src[i]), n.Name(), x.Len())
+		}
+		for j, value := range src[i] {
+			x.Set(j, value)
+		}
+	}
+	return nil
+}
+
+// notFinite returns the name of a learnable node with a NaN or an infinity, "" if there is none.
+func (t *lossNetwork[T]) notFinite() string {
+	for _, n := range t.model.Learnables() {
+		x := op.EntriesOf(n.Value())
+		for j := range x.Len() {
+			if math.IsNaN(x.At(j)) || math.IsInf(x.At(j), 0) {
+				return n.Name()
+			}
+		}
+	}
+	return ""
+}
+
+// snapshot copies what changes in training to the run.
+func (t *lossNetwork[T]) snapshot(r *runState) {
+	r.Values, r.Adam = t.values(nil), t.adam.State()
+	r.Names = t.names()
+}
+
+// names are those of the learnable nodes.
+func (t *lossNetwork[T]) names() []string {
+	var out []string
+	for _, n := range t.model.learn {
+		out = append(out, learnedName(defaultPrefix, n))
+	}
+	return out
+}
+
+// checkNames refuses a network whose learnable nodes are not those of a run that goes on. Earlier files have no names.
+func (t *lossNetwork[T]) checkNames(r *runState) error {
+	if names := t.names(); r.Names != nil && !slices.Equal(r.Names, names) {
+		return fmt.Errorf("largemvc: the modules make the learnable nodes %q, in the training they made %q", names, r.Names)
+	}
+	return nil
+}
+
+// network returns the model that the configuration describes, with modules of its own, not built yet.
+func (c *Config) network(rhoScale []float64) *Model[Represent, Noise, Anchor] {
+	m := &Model[Represent, Noise, Anchor]{
+		Represent: copied(c.Represent), Noise: copied(c.Noise), Anchor: copied(c.Anchor), Reduction: c.Reduction,
+	}
+	if shrink, ok := m.Noise.(*RowShrink); ok {
+		shrink.Scale = rhoScale
+	}
+	return m
+}
+
+// agreed returns, on all ranks, what the progress callback of any of them says after an epoch, and an error if they do not have
+// the same parameters.
+func (t *lossNetwork[T]) agreed(stop error) error {
+	team := t.in.data.team
+	if team == nil {
+		return stop
+	}
+	h := fnv.New64a()
+	for _, x := range t.values(nil) {
+		_ = binary.Write(h, binary.LittleEndian, x) // a hash has no errors
+	}
+	err := team.AgreeOn("the end of an epoch", h.Sum64(), stop)
+	var other *ranks.Error
+	if stop == nil && errors.As(err, &other) && "largemvc: "+other.Text == ErrStop.Error() {
+		return ErrStop
+	}
+	return withName(err)
+}

@@ -1,0 +1,429 @@
+package largemvc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/device"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/machine"
+)
+
+// Predict returns the clusters of samples: the trained layers with their stored anchors, then the nearest centroid. On
+// the training samples, given as they were to Fit, it returns Labels. Samples may lack views. A context of machine.On has the
+// layers run on a GPU.
+func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
+	a, err := p.Assign(ctx, views)
+	if err != nil {
+		return nil, err
+	}
+	return a.Labels, nil
+}
+
+// Assign is Predict with the distances to the two nearest centroids. For one sample it takes microseconds, with
+// neighbours besides the time of its distances to the stored samples or landmarks.
+func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, error) {
+	out := &Assignments{}
+	err := p.each(ctx, views, func(first int, r *request) error {
+		n := first + r.views[0].Rows
+		out.grow(n)
+		return p.model.assign(ctx, r, &Assignments{Labels: out.Labels[first:n], Near: out.Near[first:n], Next: out.Next[first:n]})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// AssignRows is Assign for any number of samples: it takes them in blocks, in their order, and gives the assignments of each to
+// emit, first being the number of the first sample of the block. What it holds in memory does not depend on the number of
+// samples; while a block is worked on, the next one is read. An error of emit ends it and is returned. a and what it refers to
+// are emit's until it returns.
+func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(first int, a *Assignments) error) error {
+	if emit == nil {
+		return errors.New("largemvc: the function that takes the assignments is nil")
+	}
+	in, err := p.checked(ctx, views)
+	if err != nil {
+		return err
+	}
+	on, err := p.place(ctx, in)
+	if err != nil {
+		return err
+	}
+	defer on.close()
+	out := &Assignments{}
+	return p.blocks(ctx, in, on, func(first int, r *request) error {
+		out.grow(r.views[0].Rows)
+		if err := p.model.assign(ctx, r, out); err != nil {
+			return err
+		}
+		return emit(first, out)
+	})
+}
+
+// Transform returns the representation H (n×m) of samples: the trained layers with their stored anchors.
+func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error) {
+	var out *Matrix
+	err := p.each(ctx, views, func(first int, r *request) error {
+		h, err := p.model.transform(ctx, r)
+		switch {
+		case err != nil:
+			return err
+		case first == 0 && r.views[0].Rows == views[0].in.Rows:
+			out = h
+		default:
+			if out == nil {
+				out = &Matrix{}
+			}
+			out.add(h, views[0].in.Rows)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// ViewTrust returns, for each view and sample, a number in [0, 1] that says whether the row belongs to the sample: the
+// probability that it does, if at most one of the sample's rows does not. The least of a sample names the view to look at. A row
+// of noise is far from all others; a row of another sample does not go with what the sample's other views, and their neighbours
+// among the training samples, say of it. It comes from the views before they are smoothed, so that it does not depend on the
+// network or the clusters.
+//
+// It is 1 for views that a sample lacks, or where there is no other to compare with. With two views, both of a sample are
+// trusted alike. The training samples are judged each as if it were new; they must be given as they were to Fit, before an
+// Overwrite. The first call learns from at most 2,000 of them, which takes seconds; where its context ends, learning goes on for
+// the next one. It needs Neighborhood.Neighbors, and a second view.
+func (p *Predictor) ViewTrust(ctx context.Context, views []View) ([][]float64, error) {
+	in, err := p.checked(ctx, views)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]float64, len(in))
+	err = p.pass(ctx, in, nil, func(_ int, r *request) error {
+		part, err := p.model.trust(ctx, r)
+		for v, t := range part {
+			out[v] = append(out[v], t...)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, withName(err)
+	}
+	return out, nil
+}
+
+// each checks views, opens the device that the call asks for and takes the samples to do, as pass does.
+func (p *Predictor) each(ctx context.Context, views []View, do func(first int, r *request) error) error {
+	in, err := p.checked(ctx, views)
+	if err != nil {
+		return err
+	}
+	on, err := p.place(ctx, in)
+	if err != nil {
+		return err
+	}
+	defer on.close()
+	return p.pass(ctx, in, on, do)
+}
+
+// pass takes checked views to do: as they are if they are in memory, else in blocks.
+func (p *Predictor) pass(ctx context.Context, in []view.View, on *placement, do func(first int, r *request) error) error {
+	if view.Outside(in) {
+		return p.blocks(ctx, in, on, do)
+	}
+	return do(0, &request{in, on, p.config.Machine.Workers})
+}
+
+// blocks takes checked views to do in blocks of samples, whose values it checks as they are read.
+func (p *Predictor) blocks(ctx context.Context, in []view.View, on *placement, do func(first int, r *request) error) error {
+	workers := p.config.Machine.Workers
+	return withName(view.Pass(ctx, in, func(first int, in []view.View) error {
+		if err := view.CheckFinite(ctx, in, workers); err != nil {
+			return err
+		}
+		return do(first, &request{in, on, workers})
+	}))
+}
+
+// grow makes room for the assignments of n samples, and keeps those that are there.
+func (a *Assignments) grow(n int) {
+	a.Labels = slices.Grow(a.Labels, max(n-len(a.Labels), 0))[:n]
+	a.Near = slices.Grow(a.Near, max(n-len(a.Near), 0))[:n]
+	a.Next = slices.Grow(a.Next, max(n-len(a.Next), 0))[:n]
+}
+
+// checked checks the views of new samples and returns them as the internal packages see them.
+func (p *Predictor) checked(ctx context.Context, views []View) ([]view.View, error) {
+	if p == nil || p.model == nil {
+		return nil, errors.New("largemvc: the predictor is empty: Fit and Load make one")
+	}
+	if p.unfit != nil {
+		return nil, fmt.Errorf("largemvc: the modules take no new samples: %w", p.unfit)
+	}
+	if err := checkContext(ctx); err != nil {
+		return nil, err
+	}
+	n, err := checkSizes(views)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSamples(views, n); err != nil {
+		return nil, err
+	}
+	if len(views) != len(p.dims) {
+		return nil, fmt.Errorf("largemvc: %d views, the network was trained on %d", len(views), len(p.dims))
+	}
+	if err := p.checkOrder(views); err != nil {
+		return nil, err
+	}
+	for v, x := range views {
+		if x.in.Cols != p.dims[v] {
+			return nil, fmt.Errorf(
+				"largemvc: %s has %d features, the network was trained on %d",
+				x.in.Label(v), x.in.Cols, p.dims[v],
+			)
+		}
+	}
+	if err := p.checkFeatures(views); err != nil {
+		return nil, err
+	}
+	in := inner(views)
+	if view.Outside(in) { // whose values are checked as they are read
+		return in, nil
+	}
+	return in, withName(view.CheckFinite(ctx, in, p.config.Machine.Workers))
+}
+
+// checkOrder refuses views that have the names of the training in another order. Other names say nothing: today's file may be
+// called differently.
+func (p *Predictor) checkOrder(views []View) error {
+	given := make([]string, len(views))
+	for v, x := range views {
+		given[v] = x.in.Name
+	}
+	list := func(names []string) string { // with the places of those that have no name, which would read as nothing
+		text := make([]string, len(names))
+		for v, name := range names {
+			text[v] = cmp.Or(name, view.View{}.Label(v))
+		}
+		return strings.Join(text, ", ")
+	}
+	if slices.Equal(given, p.names) || !slices.Equal(slices.Sorted(slices.Values(given)), slices.Sorted(slices.Values(p.names))) {
+		return nil
+	}
+	return fmt.Errorf("largemvc: the views are %s, the network was trained on %s: give them in that order",
+		list(given), list(p.names))
+}
+
+// checkFeatures refuses features that have other names than in the training, or the same in another order. Views without
+// names are taken as they stand.
+func (p *Predictor) checkFeatures(views []View) error {
+	for v, x := range views {
+		trained, given := p.features[v], x.in.Features
+		if trained == nil || given == nil || slices.Equal(trained, given) {
+			continue
+		}
+		j := 0
+		for trained[j] == given[j] {
+			j++
+		}
+		more := "these are other features"
+		if at := slices.Index(given, trained[j]); at >= 0 {
+			more = fmt.Sprintf("%q is feature %d here: put the features in the order of FeatureNames", trained[j], at)
+		}
+		return fmt.Errorf(
+			"largemvc: feature %d of %s is %q, the network was trained on %q there; %s",
+			j, x.in.Label(v), given[j], trained[j], more,
+		)
+	}
+	return nil
+}
+
+// place opens the device that a call asks for (machine.On); nil is the CPU. Where the samples cannot go there, Auto is the CPU
+// and CUDA an error.
+func (p *Predictor) place(ctx context.Context, views []view.View) (*placement, error) {
+	d, ran := machine.Asked(ctx)
+	if d == machine.CPU && ran == nil {
+		return nil, nil
+	}
+	on := &placement{must: d == machine.CUDA, why: "as was asked for", ran: ran}
+	if !d.Known() {
+		return nil, fmt.Errorf("largemvc: the samples are asked for on the unknown device %d", int(d))
+	}
+	if d == machine.CPU {
+		return on, nil
+	}
+	var err error
+	on.session, err = p.tryDevice(views, on.must)
+	switch {
+	case err != nil && on.must:
+		return nil, fmt.Errorf("largemvc: the samples cannot be labelled on a GPU: %w", err)
+	case err != nil:
+		on.why = err.Error()
+	case !on.must:
+		on.why = "which is there"
+	}
+	return on, nil
+}
+
+// tryDevice opens a device for samples, or says why they cannot go there.
+func (p *Predictor) tryDevice(views []view.View, must bool) (*device.Session, error) {
+	if err := p.model.batches(); err != nil {
+		return nil, err
+	}
+	for v, x := range views {
+		if x.Sparse != nil && p.config.Neighborhood.Neighbors == None {
+			return nil, fmt.Errorf("%s is sparse, and without neighbours sparse views go through the network on the CPU",
+				x.Label(v))
+		}
+	}
+	if p.config.Float64 && !must {
+		return nil, errors.New("float64 is for the CPU unless a GPU is asked for")
+	}
+	drv, err := device.Open()
+	if err != nil {
+		return nil, err
+	}
+	return device.NewSession(drv, must), nil
+}
+
+// noveltySteps is the number of equal steps of the quantiles that a model keeps.
+const noveltySteps = 100
+
+// Novelty returns how far samples are from what the training saw, from 0 to 1: the share of the training samples that are nearer
+// to the others. Of samples like those of the training, one in twenty has a novelty above 0.95; 1 is farther than any of them.
+//
+// With neighbours, far is what smoothing along the neighbours changes: 1 − ⟨x, y⟩, the mean over the inputs of the sample, with
+// the row x before smoothing and y after it. Without them it is the share ‖x − hP‖²/‖x‖² of an input that the anchors do not
+// explain. The quantiles are of some 200 training samples, with neighbours each taken as if it were new.
+//
+// Where the training had fewer samples than features, samples like its own seem newer than they are: a fifth of them had a
+// novelty above 0.95 after a training on 105 samples of 48 to 1,302 features, and 5 % after one on 1,000 samples of 6 to 240.
+//
+// It costs about as much as Assign, and has its errors; a model that an earlier version saved has no quantiles,
+// which is an error.
+func (p *Predictor) Novelty(ctx context.Context, views []View) ([]float64, error) {
+	in, err := p.checked(ctx, views)
+	if err != nil {
+		return nil, err
+	}
+	if p.novelty == nil {
+		return nil, errors.New("largemvc: the model was saved by a version that did not keep what novelty needs: fit it again")
+	}
+	var far []float64
+	err = p.pass(ctx, in, nil, func(_ int, r *request) error {
+		part, err := p.model.unlike(ctx, r, p)
+		far = append(far, part...)
+		return err
+	})
+	if err != nil {
+		return nil, withName(err)
+	}
+	for i, x := range far {
+		far[i] = shareBelow(p.novelty, x)
+	}
+	return far, nil
+}
+
+// HasNovelty says whether Novelty is known: for models that a version before it saved, it is not.
+func (p *Predictor) HasNovelty() bool { return p != nil && p.novelty != nil }
+
+// shareBelow is the share of a distribution, given by its quantiles in equal steps, that is below x.
+func shareBelow(quantiles []float64, x float64) float64 {
+	steps := float64(len(quantiles) - 1)
+	at, found := slices.BinarySearch(quantiles, x)
+	switch {
+	case found: // the last of equal ones
+		for at+1 < len(quantiles) && quantiles[at+1] == x {
+			at++
+		}
+		return float64(at) / steps
+	case at == 0:
+		return 0
+	case at == len(quantiles):
+		return 1
+	}
+	below, above := quantiles[at-1], quantiles[at]
+	return (float64(at-1) + (x-below)/(above-below)) / steps
+}
+
+// quantilesOf returns quantiles in equal steps.
+func quantilesOf(x []float64) []float64 {
+	sorted := slices.Sorted(slices.Values(x))
+	out := make([]float64, noveltySteps+1)
+	for q := range out {
+		at := float64(q) / noveltySteps * float64(len(sorted)-1)
+		lo := int(at)
+		hi := min(lo+1, len(sorted)-1)
+		out[q] = sorted[lo] + (at-float64(lo))*(sorted[hi]-sorted[lo])
+	}
+	return out
+}
+
+// unexplained returns the shares of samples that the anchors do not explain: ‖x − hP‖²/‖x‖², the mean over the inputs that they
+// have. row gives the representation of sample i.
+func unexplained[T kernel.Float](
+	ctx context.Context, p *Predictor, from *prepare.Rows[T], views []view.View, row func(dst []float64, i int),
+) ([]float64, error) {
+	const chunk = 256
+	n := views[0].Rows
+	out := make([]float64, n)
+	err := parallel.For(ctx, p.config.Machine.Workers, (n+chunk-1)/chunk, func(_, c int) error {
+		lo, hi := c*chunk, min((c+1)*chunk, n)
+		var buffer prepare.Buffer[T]
+		inputs, err := from.Take(ctx, views, lo, hi, chunk, &buffer)
+		if err != nil {
+			return err
+		}
+		h := make([]float64, p.config.Anchors)
+		for i := lo; i < hi; i++ {
+			row(h, i)
+			sum, count := 0.0, 0.0
+			for k, x := range inputs {
+				if !views[p.inputs[k].View].Has(i) {
+					continue
+				}
+				sum, count = sum+unexplainedRow(x, i-lo, h, p.P[k]), count+1
+			}
+			out[i] = sum / max(count, 1)
+		}
+		return nil
+	})
+	return out, err
+}
+
+func unexplainedRow[T kernel.Float](x rows.Matrix[T], i int, h []float64, anchors *mat.Dense) float64 {
+	_, d := anchors.Dims()
+	values, fit := make([]T, d), make([]float64, d)
+	x.Row(i, values)
+	for m, a := range h {
+		if a != 0 {
+			for j, b := range anchors.RawRowView(m) {
+				fit[j] += a * b
+			}
+		}
+	}
+	residual, square := 0.0, 0.0
+	for j, a := range values {
+		residual += (float64(a) - fit[j]) * (float64(a) - fit[j])
+		square += float64(a) * float64(a)
+	}
+	if square == 0 {
+		return 1
+	}
+	return math.Min(residual/square, 1)
+}

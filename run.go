@@ -1,0 +1,184 @@
+package largemvc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/largemvc/largemvc/internal/device"
+	"github.com/largemvc/largemvc/internal/ranks"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/machine"
+)
+
+// run is one fit. newRun sets its fields; a stage that needs others works on a copy.
+type run struct {
+	config  *Config         // with its defaults
+	views   []view.View     // of the samples here; rows outside memory are bound to reads
+	storage kept            // where rows and state are kept
+	device  *device.Session // that the network is trained on; nil: the CPU
+	meter   *meter          // nil: nobody listens
+	reads   *rows.Reads     // of rows outside memory, whose first error replaces the result; nil: there are none
+	state   *resumed        // from which the fit goes on; nil: from the beginning
+	began   time.Time
+}
+
+// newRun returns a fit of n samples here with a configuration that has its defaults, and the context of its stages. It checks all
+// but values.
+func newRun(
+	ctx context.Context, n int, views []View, c *Config, from *resumed, began time.Time,
+) (*run, context.Context, error) {
+	group := ranks.Of(ctx)
+	if !c.samples(n) || from == nil { // else the state has labels for the samples that are drawn
+		if err := c.check(group.Total(n), views); err != nil {
+			return nil, nil, err
+		}
+	}
+	storage, err := c.place(n, views)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &run{config: c, views: placed(group, views), storage: storage, state: from, began: began}
+	if group != nil {
+		if err := withName(view.Together(group, r.views)); err != nil {
+			return nil, nil, err
+		}
+	}
+	if view.Outside(r.views) && !storage.rows {
+		r.reads, ctx = rows.NewReads(ctx)
+		group.Watch(r.reads.Err)
+		r.views = view.Bind(r.views, r.reads, c.Machine.Workers, !storage.streamed)
+	}
+	next := 0
+	if from != nil {
+		next = from.next
+	}
+	ctx, r.meter = withMeter(ctx, c, r.views, next)
+	return r, ctx, nil
+}
+
+// placed returns the views of the samples here with their places among those of all ranks.
+func placed(group *ranks.Group, views []View) []view.View {
+	out := inner(views)
+	for v := range out {
+		out[v].Offset = group.First()
+	}
+	return out
+}
+
+// close releases what only the fit needs.
+func (r *run) close() {
+	r.meter.stop()
+	if r.reads != nil {
+		r.reads.End()
+	}
+}
+
+// with returns a copy of the fit with another configuration.
+func (r *run) with(c *Config) *run {
+	out := *r
+	out.config = c
+	return &out
+}
+
+// onDevice is where a fit runs.
+type onDevice struct {
+	session *device.Session // nil: the CPU
+	why     string          // of the device, or of the CPU
+}
+
+// openDevice opens the device that the configuration asks for, before any work. Where the fit cannot run on it, auto is the CPU
+// and CUDA an error.
+func (c *Config) openDevice(views []view.View) (onDevice, error) {
+	if c.Machine.Device == machine.CPU {
+		return onDevice{why: "as was asked for"}, nil
+	}
+	session, err := c.tryDevice(views)
+	switch {
+	case err == nil && c.Machine.Device == machine.CUDA:
+		return onDevice{session, "as was asked for"}, nil
+	case err == nil:
+		return onDevice{session, "which is there"}, nil
+	case c.Machine.Device == machine.CUDA:
+		return onDevice{}, fmt.Errorf("largemvc: the fit cannot run on a GPU: %w", err)
+	}
+	return onDevice{why: err.Error()}, nil
+}
+
+// tryDevice opens a device, or says why the fit cannot run on one.
+func (c *Config) tryDevice(views []view.View) (*device.Session, error) {
+	must := c.Machine.Device == machine.CUDA
+	if c.Machine.Comm != nil {
+		return nil, errors.New("several processes compute on their CPUs")
+	}
+	if !c.stock() {
+		return nil, errors.New("modules that are not from this package are trained on the CPU")
+	}
+	for v, x := range views {
+		if x.Sparse != nil && c.Neighborhood.Neighbors == None {
+			return nil, fmt.Errorf("%s is sparse, and without neighbours sparse views are trained on the CPU", x.Label(v))
+		}
+	}
+	if slices.ContainsFunc(views, view.View.Streams) && c.Neighborhood.Neighbors == None {
+		return nil, errors.New("rows that are read whenever they are needed are trained on the CPU")
+	}
+	if c.Float64 && !must {
+		return nil, errors.New("float64 is for the CPU unless a GPU is asked for")
+	}
+	drv, err := device.Open()
+	if err != nil {
+		return nil, err
+	}
+	s := device.NewSession(drv, must)
+	dims, size := make([]int, len(views)), int64(4)
+	for v, x := range views {
+		dims[v] = x.Cols
+	}
+	if c.Float64 {
+		size = 8
+	}
+	if c.Neighborhood.Neighbors != None {
+		dims = c.smoothing().Bytes(views, size).Columns
+	}
+	spec := c.spec(views[0].Rows, dims, c.Machine.Workers)
+	if err := s.Fits(&spec, nil, c.Float64); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// ran says where the fit has run.
+func (d *onDevice) ran() machine.Ran {
+	if d.session == nil {
+		return machine.Ran{Device: "CPU", Why: d.why}
+	}
+	left := strings.Join(d.session.Left(), "; ")
+	switch {
+	case d.session.Trains() && left == "":
+		return machine.Ran{Device: d.session.Name(), Why: d.why}
+	case d.session.Trains():
+		return machine.Ran{Device: d.session.Name(), Why: d.why + "; left to the CPU: " + left}
+	}
+	return machine.Ran{Device: "CPU", Why: cmp.Or(left, "nothing was trained")}
+}
+
+// close closes the device. What it held is nothing that the result needs.
+func (d *onDevice) close() { _ = d.session.Close() }
+
+// explained adds to an error of a device the way to go on.
+func (d *onDevice) explained(err error, c *Config) error {
+	var failed *device.FailedError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	if c.Checkpoint.Path == "" {
+		return fmt.Errorf("largemvc: %w; what it held is lost, and without a checkpoint the training starts over, on the CPU "+
+			"if need be", err)
+	}
+	return fmt.Errorf("largemvc: %w; what it held is lost: resume from %s, on the CPU if need be", err, c.Checkpoint.Path)
+}

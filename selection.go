@@ -1,0 +1,223 @@
+package largemvc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/view"
+)
+
+// streamSamples keeps the draws of FitSamples apart from what else is drawn with the same seed.
+const streamSamples = 0x73616d70
+
+// drawMargin is more than what rounding makes of equal sums of NMI.
+const drawMargin = 1e-9
+
+// drawn returns the samples of a draw of FitSamples.
+func (c *Config) drawn(n, draw int) []int {
+	return rows.Sample(rand.New(rand.NewPCG(c.Seed, streamSamples+uint64(draw))), n, c.FitSamples)
+}
+
+// take returns some samples. Those outside memory are checked, all others when they are labelled.
+func (c *Config) take(ctx context.Context, all []view.View, chosen []int) ([]view.View, error) {
+	some := make([]view.View, len(all))
+	for v, x := range all {
+		some[v] = x.Take(chosen)
+	}
+	if !view.Outside(all) {
+		return some, nil
+	}
+	err := view.CheckFinite(ctx, some, c.Machine.Workers)
+	if err != nil { // with the number that the sample has among all
+		err = cmp.Or(view.FirstNotFinite(ctx, all, chosen), err)
+	}
+	return some, withName(err)
+}
+
+// checkDrawn checks the configuration for samples that were drawn, and that these have all views.
+func (c *Config) checkDrawn(some []view.View) error {
+	n, public := some[0].Rows, make([]View, len(some))
+	for v, x := range some {
+		public[v].in = x
+	}
+	if err := checkPresence(public, n); err != nil {
+		return fmt.Errorf("%w among the %d samples that are trained on", err, n)
+	}
+	return c.check(n, public)
+}
+
+// chooseDraw returns the draw of FitSamples that is trained on: of a training that goes on its own, else the one whose start is
+// most like those of the others, by the mean NMI of the labels that start gives to the same samples (nil: the draw has no sample
+// with some view). A draw can have a start that hardly any other has, and that training does not leave; nothing that is measured
+// in it without labels was found to tell.
+func (r *run) chooseDraw(
+	ctx context.Context, start func(ctx context.Context, drawn, compared []int) ([]int, error),
+) (int, error) {
+	c, all, from := r.config, r.views, r.state
+	n := all[0].Rows
+	if !c.comparesDraws(n) {
+		return 0, nil
+	}
+	if from != nil {
+		return r.drawOfState(ctx)
+	}
+	if err := r.meter.enter(phaseDraws, 0); err != nil {
+		return 0, err
+	}
+	compared := rows.Sample(rand.New(rand.NewPCG(c.Seed, streamSamples+draws)), n, min(c.FitSamples, comparedSamples))
+	var labels [draws][]int
+	for d := range labels {
+		parallel.Tell(ctx, d, draws)
+		var err error
+		if labels[d], err = start(r.meter.within(ctx), c.drawn(n, d), compared); err != nil {
+			return 0, err
+		}
+	}
+	return mostAlike(labels[:])
+}
+
+// drawOfState returns the draw that the state of a training is of, 0 where it is of none.
+func (r *run) drawOfState(ctx context.Context) (int, error) {
+	for d := range draws {
+		some, err := r.config.take(ctx, r.views, r.config.drawn(r.views[0].Rows, d))
+		if err != nil {
+			return 0, err
+		}
+		sum, err := view.Fingerprint(ctx, some, r.config.Machine.Workers)
+		if err != nil {
+			return 0, err
+		}
+		if r.state.fit.Matches(some, sum) == nil {
+			return d, nil
+		}
+	}
+	return 0, nil
+}
+
+// mostAlike returns which of some labelings of the same samples is most like the others, by the sum of NMI. A nil labeling is
+// like none.
+func mostAlike(labels [][]int) (int, error) {
+	like := make([]float64, len(labels))
+	for d := range labels {
+		for e := range d {
+			if labels[d] == nil || labels[e] == nil {
+				continue
+			}
+			nmi, err := NMI(labels[d], labels[e])
+			if err != nil {
+				return 0, err
+			}
+			like[d], like[e] = like[d]+nmi, like[e]+nmi
+		}
+	}
+	best := 0
+	for d, x := range like {
+		if x > like[best]+drawMargin {
+			best = d
+		}
+	}
+	return best, nil
+}
+
+// startOfDraw returns the labels of the compared samples by the network at the start of the drawn ones, nil if none of these has
+// some view.
+func (r *run) startOfDraw(ctx context.Context, drawn, compared []int) ([]int, error) {
+	defer collect(r.views) // what a start has used, which a fit of few samples leaves to the collector
+	begin := *r.config
+	begin.Epochs, begin.Restarts, begin.Checkpoint = None, 1, Checkpoint{}
+	begin.fillModules()
+	some, err := r.config.take(ctx, r.views, drawn)
+	if err != nil || r.config.checkDrawn(some) != nil {
+		return nil, err
+	}
+	untrained := &run{config: &begin, views: some, storage: r.storage, began: time.Now()}
+	out, err := untrained.fit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if some, err = r.config.take(ctx, r.views, compared); err != nil {
+		return nil, err
+	}
+	err = out.relabel(ctx, some)
+	return out.Labels, err
+}
+
+// fitSamples trains on some of the samples and labels all of them.
+func (r *run) fitSamples(ctx context.Context) (*Clustering, error) {
+	some, err := r.subsample(ctx)
+	if err != nil {
+		return nil, r.meter.stopped(err)
+	}
+	out, ended := some.fit(ctx)
+	if out == nil {
+		return nil, ended
+	}
+	labelled := time.Now()
+	out.StartLabels = nil
+	if err := out.relabel(context.WithoutCancel(ctx), r.views); err != nil {
+		return nil, joined(ended, err)
+	}
+	if f := r.meter.failure(); !errors.Is(f, ErrStop) {
+		ended = joined(ended, f)
+	}
+	out.Timings.Clusters += time.Since(labelled)
+	out.Timings.Total = time.Since(r.began)
+	out.Notes, err = notesOn(context.WithoutCancel(ctx), r.views)
+	return out, joined(ended, err)
+}
+
+// subsample returns the fit of the draw of samples that is trained on.
+func (r *run) subsample(ctx context.Context) (*run, error) {
+	c, all := *r.config, r.views
+	chosen := c.drawn(all[0].Rows, 0)
+	if labels := c.Start.Labels; r.state == nil && labels != nil {
+		c.Start.Labels = make([]int, len(chosen))
+		for k, i := range chosen {
+			c.Start.Labels[k] = labels[i]
+		}
+	}
+	some, err := c.take(ctx, all, chosen)
+	if err == nil {
+		err = c.checkDrawn(some)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !view.Outside(all) {
+		if err := view.CheckFinite(ctx, all, c.Machine.Workers); err != nil {
+			return nil, withName(err)
+		}
+	}
+	out := r.with(&c)
+	draw, err := out.chooseDraw(ctx, out.startOfDraw)
+	if err != nil {
+		return nil, err
+	}
+	out.views, err = c.take(ctx, all, c.drawn(all[0].Rows, draw))
+	return out, err
+}
+
+// relabel makes labels, representation and trust those of other samples. What is outside memory is checked.
+func (c *Clustering) relabel(ctx context.Context, all []view.View) error {
+	n := all[0].Rows
+	c.Labels, c.H = make([]int, n), &Matrix{}
+	to := &labelled{c.Labels, c.H, c.Trust}
+	for v := range c.Trust {
+		c.Trust[v] = make([]float64, n)
+	}
+	outside := view.Outside(all)
+	return withName(view.Pass(ctx, all, func(lo int, in []view.View) error {
+		if outside {
+			if err := view.CheckFinite(ctx, in, c.config.Machine.Workers); err != nil {
+				return err
+			}
+		}
+		return c.model.label(ctx, &request{views: in, workers: c.config.Machine.Workers}, lo, n, to)
+	}))
+}

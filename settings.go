@@ -1,0 +1,52 @@
+package largemvc
+
+import (
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/smooth"
+)
+
+// inputCounts returns how many inputs the network has for some views, at least and at most: with neighbours it takes their values
+// to tell. Without views there are none.
+func (c *Config) inputCounts(views []View) (least, most int) {
+	if c.Neighborhood.Neighbors == None {
+		return len(views), len(views)
+	}
+	return smooth.InputCounts(inner(views), c.Preprocess.kind())
+}
+
+// smoothing returns what internal/smooth reads of the configuration.
+func (c *Config) smoothing() smooth.Options {
+	h := &c.Neighborhood
+	return smooth.Options{
+		Kind: c.Preprocess.kind(), Neighbors: h.Neighbors, Directions: max(h.Directions, 0), Steps: max(h.Steps, 0),
+		Exact: h.Exact, Landmarks: h.Landmarks, Seed: c.Seed, Workers: c.Machine.Workers, Overwrite: c.Machine.Overwrite,
+	}
+}
+
+// rotation returns what internal/prepare reads of the configuration to rotate views. Given anchors need not lie in the span of
+// the rows, and an untrained network is not worth the search.
+func (c *Config) rotation() prepare.Rotate {
+	out := prepare.Rotate{
+		Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors,
+		Workers: c.Machine.Workers,
+	}
+	if c.Start.Anchors != nil || !c.stock() || c.Rotate == Auto && (c.ExtraLoss != nil || c.Epochs == None) {
+		out.Choice = prepare.RotateNever
+	}
+	return out
+}
+
+// spec is the shape of a network of stock modules.
+func (c *Config) spec(samples int, dims []int, workers int) engine.Spec {
+	out := engine.Spec{
+		Samples: samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Anchored: !c.fixedAnchors(), Workers: workers,
+	}
+	if soft, ok := c.Represent.(*SoftThreshold); ok {
+		out.Represent, out.OneSided = soft.Activation.sigma(), soft.OneSided
+	}
+	if shrink, ok := c.Noise.(*RowShrink); ok {
+		out.Noise, out.Shrink = true, shrink.Activation.sigma()
+	}
+	return out
+}
