@@ -110,17 +110,17 @@ var fastLoops = []fastLoop{
 	}},
 	{names: "add.f32 add.rn.f32", all2: func(d, a, b *lanes) {
 		for l := range d {
-			d[l] = b32(f32(a[l]) + f32(b[l]))
+			d[l] = b32(math.Float32frombits(uint32(a[l])) + math.Float32frombits(uint32(b[l])))
 		}
 	}},
 	{names: "sub.f32 sub.rn.f32", all2: func(d, a, b *lanes) {
 		for l := range d {
-			d[l] = b32(f32(a[l]) - f32(b[l]))
+			d[l] = b32(math.Float32frombits(uint32(a[l])) - math.Float32frombits(uint32(b[l])))
 		}
 	}},
 	{names: "mul.f32 mul.rn.f32", all2: func(d, a, b *lanes) {
 		for l := range d {
-			d[l] = b32(f32(a[l]) * f32(b[l]))
+			d[l] = b32(math.Float32frombits(uint32(a[l])) * math.Float32frombits(uint32(b[l])))
 		}
 	}},
 	{names: "fma.rn.f32", all3: func(d, a, b, c *lanes) {
@@ -130,12 +130,12 @@ var fastLoops = []fastLoop{
 	}},
 	{names: "add.f64 add.rn.f64", all2: func(d, a, b *lanes) {
 		for l := range d {
-			d[l] = b64(f64(a[l]) + f64(b[l]))
+			d[l] = b64(math.Float64frombits(a[l]) + math.Float64frombits(b[l]))
 		}
 	}},
 	{names: "mul.f64 mul.rn.f64", all2: func(d, a, b *lanes) {
 		for l := range d {
-			d[l] = b64(f64(a[l]) * f64(b[l]))
+			d[l] = b64(math.Float64frombits(a[l]) * math.Float64frombits(b[l]))
 		}
 	}},
 	{names: "fma.rn.f64", all3: func(d, a, b, c *lanes) {
