@@ -176,12 +176,7 @@ func (c *csvFile) lacksName(first, second []byte, o *Options) bool {
 	if o.Header == NoHeader || second == nil || countFields(second, c.delimiter) != c.fields+1 {
 		return false
 	}
-	for _, f := range splitFields(nil, first, c.delimiter) {
-		if classify(f) != wordField {
-			return false
-		}
-	}
-	return true
+	return allWords(splitFields(nil, first, c.delimiter))
 }
 
 // begin reads up to the first record, which it copies. A line sep=; before it, as Excel writes it, names the delimiter.
