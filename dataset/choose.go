@@ -69,58 +69,81 @@ func (s *source) views(names []string, taken map[*variable]bool) ([]*variable, e
 	if s.csv {
 		return s.tableMatrices()
 	}
-	for _, base := range viewNames { // a cell of a usual name
-		for _, v := range s.vars {
-			if v.kind == cell && strings.ToLower(v.name) == base && !taken[v] {
-				return v.members()
-			}
-		}
+	if v := s.firstNamed(viewNames, func(v *variable) bool { return v.kind == cell && !taken[v] }); v != nil {
+		return v.members()
 	}
 	if vs := s.numberedViews(taken); len(vs) > 0 {
 		return vs, nil
 	}
-	for _, base := range viewNames {
-		for _, v := range s.vars {
-			if v.isMatrix() && strings.ToLower(v.name) == base && !taken[v] {
-				return []*variable{v}, nil
-			}
-		}
+	if v := s.firstNamed(viewNames, func(v *variable) bool { return v.isMatrix() && !taken[v] }); v != nil {
+		return []*variable{v}, nil
 	}
-	var cells, matrices, vectors []*variable
-	for _, v := range s.vars {
-		switch {
-		case taken[v] || slices.Contains(labelNames, strings.ToLower(v.name)):
-		case v.kind == cell && v.allMatrices():
-			cells = append(cells, v)
-		case v.isMatrix():
-			if _, vector := v.vectorLen(); vector {
-				vectors = append(vectors, v)
-			} else {
-				matrices = append(matrices, v)
-			}
-		}
-	}
-	if len(matrices) == 0 {
-		matrices = vectors
-	}
+	cells, matrices := s.viewsByShape(taken)
 	switch {
 	case len(cells) == 1:
 		return cells[0].members()
 	case len(cells) == 0 && len(matrices) == 1:
 		return matrices, nil
 	}
-	for _, v := range s.vars {
-		usual := slices.Contains(viewNames, strings.ToLower(v.name)) || numberedName.MatchString(v.name)
-		cube := v.kind == numeric && len(v.dims) > 2
-		if v.kind == other && (usual || len(s.vars) == 1 && !isTextClass(v.class)) || cube && (usual ||
-			len(cells)+len(matrices) == 0) {
-			return []*variable{v}, nil // the error is going to say why it cannot be read
-		}
+	if v := s.unreadableView(len(cells)+len(matrices) == 0); v != nil {
+		return []*variable{v}, nil // the error is going to say why it cannot be read
 	}
 	if !slices.ContainsFunc(s.vars, func(v *variable) bool { return v.kind == cell || v.isMatrix() }) {
 		return nil, fmt.Errorf("dataset: %s: holds %s: no matrix with a row for each sample", s.path, s.listing())
 	}
 	return nil, fmt.Errorf("dataset: %s: holds %s; name the views with Options.Views", s.path, s.listing())
+}
+
+// firstNamed returns the suitable variable with the first of the names, compared in lower case; nil without one.
+func (s *source) firstNamed(names []string, suits func(v *variable) bool) *variable {
+	for _, name := range names {
+		for _, v := range s.vars {
+			if strings.ToLower(v.name) == name && suits(v) {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// viewsByShape returns the variables that may be views whatever their names: cells of matrices, and matrices, or vectors where
+// there is no matrix.
+func (s *source) viewsByShape(taken map[*variable]bool) (cells, matrices []*variable) {
+	var vectors []*variable
+	for _, v := range s.vars {
+		switch _, vector := v.vectorLen(); {
+		case taken[v] || slices.Contains(labelNames, strings.ToLower(v.name)):
+		case v.kind == cell && v.allMatrices():
+			cells = append(cells, v)
+		case v.isMatrix() && vector:
+			vectors = append(vectors, v)
+		case v.isMatrix():
+			matrices = append(matrices, v)
+		}
+	}
+	if len(matrices) == 0 {
+		matrices = vectors
+	}
+	return cells, matrices
+}
+
+// unreadableView returns the first variable that is meant as a view and cannot be read as one; nil without one. alone says that
+// the file has no other candidate.
+func (s *source) unreadableView(alone bool) *variable {
+	for _, v := range s.vars {
+		usual := v.namedAsView()
+		unread := v.kind == other && (usual || len(s.vars) == 1 && !isTextClass(v.class))
+		cube := v.kind == numeric && len(v.dims) > 2 && (usual || alone)
+		if unread || cube {
+			return v
+		}
+	}
+	return nil
+}
+
+// namedAsView reports whether a variable has the usual name of a view, with or without a number.
+func (v *variable) namedAsView() bool {
+	return slices.Contains(viewNames, strings.ToLower(v.name)) || numberedName.MatchString(v.name)
 }
 
 // tableMatrices are the matrices of a CSV file: its columns of numbers, or the views that options make of them.
@@ -233,14 +256,11 @@ func (s *source) labelVariables(o *Options) ([]*variable, error) {
 		}
 		return v.labelVectors()
 	}
-	for _, base := range labelNames {
-		for _, v := range s.vars {
-			if strings.ToLower(v.name) == base && v.isLabels() && !o.leavesOut(v.name) {
-				return v.labelVectors()
-			}
-		}
+	v := s.firstNamed(labelNames, func(v *variable) bool { return v.isLabels() && !o.leavesOut(v.name) })
+	if v == nil {
+		return nil, nil
 	}
-	return nil, nil
+	return v.labelVectors()
 }
 
 // isLabels tells whether a variable with the name of labels has the shape of some.
@@ -270,14 +290,9 @@ func (s *source) maskVariable(name string, o *Options) *variable {
 	if name != "" {
 		return s.find(name)
 	}
-	for _, base := range maskNames {
-		for _, v := range s.vars {
-			if strings.ToLower(v.name) == base && v.kind == numeric && len(v.dims) == 2 && !o.leavesOut(v.name) {
-				return v
-			}
-		}
-	}
-	return nil
+	return s.firstNamed(maskNames, func(v *variable) bool {
+		return v.kind == numeric && len(v.dims) == 2 && !o.leavesOut(v.name)
+	})
 }
 
 // indexVariables are the lists of the samples present in each view, or nil.

@@ -49,42 +49,26 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 	c.open = func() (io.Reader, error) { return textfile.Decode(lim.TextReader(io.NewSectionReader(f, 0, s.size))) }
 	if gz {
 		s.format = "CSV (gzip)"
-		c.open = func() (io.Reader, error) {
-			z, err := textfile.NewGzipReader(io.NewSectionReader(f, 0, s.size))
-			if err != nil {
-				return nil, err
-			}
-			b := newBuffered(lim.TextReader(z))
-			if head, err := b.Peek(512); err != nil && !errors.Is(err, io.EOF) {
-				return nil, err
-			} else if err := unpacked(head); err != nil {
-				return nil, err
-			}
-			return textfile.Decode(b)
-		}
+		c.open = func() (io.Reader, error) { return openGzip(io.NewSectionReader(f, 0, s.size), lim) }
 	}
 	if err := c.scan(o, lim); err != nil {
 		return err
 	}
 	s.columns, s.table = c.listing(), &c.columns
-	if c.comments > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%s: %d lines that begin with # are comments", s.path, c.comments))
+	note := func(applies bool, format string, args ...any) {
+		if applies {
+			s.notes = append(s.notes, s.path+": "+fmt.Sprintf(format, args...))
+		}
 	}
-	if name := c.twice(); name != "" && c.fields <= 1<<16 {
-		s.notes = append(s.notes, fmt.Sprintf("%s: two columns are named %s", s.path, name))
-	}
+	note(c.comments > 0, "%d lines that begin with # are comments", c.comments)
+	name := c.twice()
+	note(name != "" && c.fields <= 1<<16, "two columns are named %s", name)
 	if c.doubt.remains() {
 		s.notes = append(s.notes, c.doubt.note(s.path))
 	}
-	if c.gaps > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("%s: empty lines at %d places between the records are skipped", s.path, c.gaps))
-	}
-	if c.inComment {
-		s.notes = append(s.notes, fmt.Sprintf("%s: the last comment before the data names the columns", s.path))
-	}
-	if c.comma {
-		s.notes = append(s.notes, fmt.Sprintf("%s: its numbers have a decimal comma", s.path))
-	}
+	note(c.gaps > 0, "empty lines at %d places between the records are skipped", c.gaps)
+	note(c.inComment, "the last comment before the data names the columns")
+	note(c.comma, "its numbers have a decimal comma")
 	if s.role == roleData && c.isOwnLabels() {
 		return errors.New("holds the labels that a fit or a prediction wrote (sample, label, near, next), not data; " +
 			"move it out of the data; in a folder, Options.LeaveOut " + filepath.Base(s.path) + " does")
@@ -93,6 +77,21 @@ func (s *source) listCSV(f io.ReaderAt, gz bool, o *Options, lim *limits) error 
 		return err
 	}
 	return c.variables(s, o, lim)
+}
+
+// openGzip returns the text of a compressed file.
+func openGzip(f io.Reader, lim *limits) (io.Reader, error) {
+	z, err := textfile.NewGzipReader(f)
+	if err != nil {
+		return nil, err
+	}
+	b := newBuffered(lim.TextReader(z))
+	if head, err := b.Peek(512); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	} else if err := unpacked(head); err != nil {
+		return nil, err
+	}
+	return textfile.Decode(b)
 }
 
 // isOwnLabels recognises a file that the command's -out wrote.
@@ -115,27 +114,16 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 		return err
 	}
 	lines.keepComment, lines.tabs = false, bytes.IndexByte(first, '\t') >= 0
-	second, err := lines.next()
+	line, err := lines.next()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if c.delimiter == 0 {
-		c.delimiter = guessDelimiter(first, second)
-	}
+	first = c.findFields(first, line, o)
 	lines.delimiter = c.delimiter
-	c.fields = countFields(first, c.delimiter)
-	if c.lacksName(first, second, o) {
-		c.fields++
-		if last := splitFields(nil, second, c.delimiter); len(last[len(last)-1]) == 0 { // a delimiter at the end of each record
-			first = append(slices.Clip(first), c.delimiter)
-		} else { // as write.table of R has it: no name above the names of the rows
-			first = append([]byte{'"', '"', c.delimiter}, first...)
-		}
-	}
 	if err := c.makeColumns(lim); err != nil {
 		return err
 	}
-	if err := c.chooseHeader(first, second, o, lim); err != nil {
+	if err := c.chooseHeader(first, line, o, lim); err != nil {
 		return err
 	}
 	if err := c.commentedHeader(lines.lastComment, o, lim); err != nil {
@@ -146,18 +134,8 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 			return err
 		}
 	}
-	for ; err == nil; second, err = lines.next() {
-		if err := c.count(second, lines.number, lim); err != nil {
-			return err
-		}
-		if lines.gap > 0 && c.fields == 1 && c.records > 1 {
-			return fmt.Errorf("has nothing in line %d, and one column: if a value is missing there, write NA, else take the "+
-				"line out", lines.gap)
-		}
-		if lines.gap > 0 && c.records > 1 {
-			c.gaps++
-		}
-		if err := lim.Err(); err != nil {
+	for ; err == nil; line, err = lines.next() {
+		if err := c.countBelow(line, lines, lim); err != nil {
 			return err
 		}
 	}
@@ -171,17 +149,43 @@ func (c *csvFile) scan(o *Options, lim *limits) error {
 	return c.chooseDecimal(o)
 }
 
+// findFields finds the delimiter and the number of fields. It returns the first record, completed where it lacks a name.
+func (c *csvFile) findFields(first, second []byte, o *Options) []byte {
+	if c.delimiter == 0 {
+		c.delimiter = guessDelimiter(first, second)
+	}
+	c.fields = countFields(first, c.delimiter)
+	if !c.lacksName(first, second, o) {
+		return first
+	}
+	c.fields++
+	if last := splitFields(nil, second, c.delimiter); len(last[len(last)-1]) == 0 { // a delimiter at the end of each record
+		return append(slices.Clip(first), c.delimiter)
+	}
+	return append([]byte{'"', '"', c.delimiter}, first...) // as write.table of R has it: no name above the names of the rows
+}
+
+// countBelow takes in a record below the first and the empty lines before it.
+func (c *csvFile) countBelow(line []byte, lines *lineReader, lim *limits) error {
+	if err := c.count(line, lines.number, lim); err != nil {
+		return err
+	}
+	if lines.gap > 0 && c.records > 1 {
+		if c.fields == 1 {
+			return fmt.Errorf("has nothing in line %d, and one column: if a value is missing there, write NA, else take the "+
+				"line out", lines.gap)
+		}
+		c.gaps++
+	}
+	return lim.Err()
+}
+
 // lacksName tells whether the first record has names for all columns of the second but its first.
 func (c *csvFile) lacksName(first, second []byte, o *Options) bool {
 	if o.Header == NoHeader || second == nil || countFields(second, c.delimiter) != c.fields+1 {
 		return false
 	}
-	for _, f := range splitFields(nil, first, c.delimiter) {
-		if classify(f) != wordField {
-			return false
-		}
-	}
-	return true
+	return allWords(splitFields(nil, first, c.delimiter))
 }
 
 // begin reads up to the first record, which it copies. A line sep=; before it, as Excel writes it, names the delimiter.
@@ -269,20 +273,23 @@ func (c *csvFile) note(i int, f []byte, line int) {
 	switch {
 	case class&numberField != 0:
 		if c.firstPoint.line == 0 && bytes.IndexByte(f, '.') >= 0 {
-			c.firstPoint = csvPlace{textfile.OrLatin1(f), line, i}
-		}
-	case class&commaField != 0 && class&groupedField == 0:
-		if c.firstComma.line == 0 {
-			c.firstComma = csvPlace{textfile.OrLatin1(f), line, i}
+			c.firstPoint.keep(f, line, i)
 		}
 	case class&groupedField != 0:
-		if c.firstGroup.line == 0 {
-			c.firstGroup = csvPlace{textfile.OrLatin1(f), line, i}
-		}
+		c.firstGroup.keep(f, line, i)
+	case class&commaField != 0:
+		c.firstComma.keep(f, line, i)
 	case class&textField != 0 && len(c.firstText) < 1024:
 		if _, ok := c.firstText[i]; !ok {
 			c.firstText[i] = csvPlace{short(f), line, i}
 		}
+	}
+}
+
+// keep sets the place to a field, unless it has one.
+func (p *csvPlace) keep(f []byte, line, column int) {
+	if p.line == 0 {
+		*p = csvPlace{textfile.OrLatin1(f), line, column}
 	}
 }
 

@@ -25,7 +25,7 @@ func newHeaderDoubt(first, second [][]byte, o *Options) *headerDoubt {
 		return nil
 	}
 	d := &headerDoubt{numbers: mayNumberColumns(first, second), increase: increase(first)}
-	d.texts = len(o.OneHot) > 0 && !slices.ContainsFunc(first, func(f []byte) bool { return classify(f) != wordField })
+	d.texts = len(o.OneHot) > 0 && allWords(first)
 	if !d.remains() {
 		return nil
 	}

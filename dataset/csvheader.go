@@ -46,10 +46,8 @@ func (c *csvFile) commentedHeader(comment []byte, o *Options, lim *limits) error
 		return nil
 	}
 	names := splitFields(nil, comment, c.delimiter)
-	for _, f := range names {
-		if classify(f) != wordField {
-			return nil
-		}
+	if !allWords(names) {
+		return nil
 	}
 	if err := lim.Take("the names of its columns", 144*int64(c.fields)+int64(len(comment))); err != nil {
 		return err
@@ -85,7 +83,7 @@ func (c *csvFile) twice() string {
 // than one column, has no sample.
 func isHeader(first, second [][]byte) bool {
 	if second == nil && len(first) > 1 {
-		return !slices.ContainsFunc(first, func(f []byte) bool { return classify(f) != wordField })
+		return allWords(first)
 	}
 	if second == nil || len(first) != len(second) {
 		return false
@@ -93,48 +91,74 @@ func isHeader(first, second [][]byte) bool {
 	if namesAboveNothing(first, second) {
 		return true
 	}
-	usual, sure := false, false
-	words, numbers, missing := 0, 0, 0 // numbers are more than fields where they cannot count the columns
-	for i, f := range first {
-		switch classify(f) {
-		case numberField:
-			numbers++
-		case missingField:
-			if len(f) == 0 && i == 0 {
-				missing++ // above an index that pandas or R wrote
-			} else {
-				numbers = len(first) + 1
-			}
-		case wordField:
-			words++
-			if classify(second[i])&(numberField|commaField|groupedField|dateField) != 0 {
-				return true
-			}
-			usual = usual || slices.Contains(labelNames, strings.ToLower(string(f))) || idStrength(string(f)) > 0
-			sure = sure || isNoValue(string(f))
-		default:
-			return false // a number in another notation, or a date: data
+	var h headerFields
+	for i := range first {
+		if header, decided := h.add(i, first, second); decided {
+			return header
 		}
 	}
+	return h.areNames(first, second)
+}
+
+// headerFields counts the fields of a first record by what they look like.
+type headerFields struct {
+	words   int
+	numbers int  // more than the record has fields where they cannot count the columns
+	missing int  // an empty first field, above an index that pandas or R wrote
+	usual   bool // a word is a usual name of labels or ids
+	sure    bool // a word is such a name and hardly a value
+}
+
+// add counts field i. It reports whether that field alone decides that the record is a header, or that it is none.
+func (h *headerFields) add(i int, first, second [][]byte) (header, decided bool) {
+	f := first[i]
+	switch classify(f) {
+	case numberField:
+		h.numbers++
+	case missingField:
+		if len(f) == 0 && i == 0 {
+			h.missing++
+		} else {
+			h.numbers = len(first) + 1
+		}
+	case wordField:
+		h.words++
+		if classify(second[i])&(numberField|commaField|groupedField|dateField) != 0 {
+			return true, true
+		}
+		h.usual = h.usual || slices.Contains(labelNames, strings.ToLower(string(f))) || idStrength(string(f)) > 0
+		h.sure = h.sure || isNoValue(string(f))
+	default:
+		return false, true // a number in another notation, or a date: data
+	}
+	return false, false
+}
+
+// areNames tells whether all fields of the first record together are names.
+func (h *headerFields) areNames(first, second [][]byte) bool {
 	switch {
-	case numbers == 0 || words > 0 && numbers > len(first):
-		return words > 0 && usual
-	case numbers > len(first):
+	case h.numbers == 0 || h.words > 0 && h.numbers > len(first):
+		return h.words > 0 && h.usual
+	case h.numbers > len(first):
 		return false
-	case sure, missing > 0 && classify(second[0]) == wordField, usual && mayNumberColumns(first, second) && increase(first):
+	case h.sure, h.missing > 0 && classify(second[0]) == wordField,
+		h.usual && mayNumberColumns(first, second) && increase(first):
 		return true
-	case words > 0 && !usual:
+	case h.words > 0 && !h.usual:
 		return countsAfterNames(first, second)
 	}
-	return numbersColumns(first, second, numbers, words+missing)
+	return numbersColumns(first, second, h.numbers, h.words+h.missing)
+}
+
+// allWords tells whether no field of a record is a number, a date or missing.
+func allWords(record [][]byte) bool {
+	return !slices.ContainsFunc(record, func(f []byte) bool { return classify(f) != wordField })
 }
 
 // namesAboveNothing tells whether the second record has no value at all, and the first is all words: names, whose first sample
 // lacks everything.
 func namesAboveNothing(first, second [][]byte) bool {
-	word := func(f []byte) bool { return classify(f) == wordField }
-	value := func(f []byte) bool { return !isMissing(f) }
-	return !slices.ContainsFunc(first, func(f []byte) bool { return !word(f) }) && !slices.ContainsFunc(second, value)
+	return allWords(first) && !slices.ContainsFunc(second, func(f []byte) bool { return !isMissing(f) })
 }
 
 // numbersColumns tells whether the numbers of the first record count its columns: from 0 in any order, as a table has them

@@ -36,19 +36,7 @@ func (p *plan) chooseIDs(o *Options) error {
 // joinFiles matches the rows of files by the names of their samples.
 func (p *plan) joinFiles(data int, o *Options) error {
 	if o.Triplets || p.index != nil {
-		for _, s := range p.sources {
-			if s.role == roleMask && s.ids != nil {
-				ids, err := s.readIDs(p.lim)
-				if err == nil {
-					err = p.maskWithoutIDs(s, ids)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			s.ids = nil
-		}
-		return nil
+		return p.dropIDs()
 	}
 	var with []*source
 	var lists [][]string
@@ -69,38 +57,46 @@ func (p *plan) joinFiles(data int, o *Options) error {
 	if len(with) == 0 {
 		return nil
 	}
-	isData := func(k int) bool { return slices.Contains(p.sources[:data], with[k]) && p.holdsView(with[k]) }
-	// What a file of labels has beside the samples of the data does no harm.
-	first := lists[:0:0]
-	for k := range with {
-		if isData(k) {
-			first = append(first, lists[k])
-		}
-	}
-	if len(first) > 0 {
-		known := joinIDs(first)
-		for k := range with {
-			if !isData(k) {
-				lists[k] = p.onlyKnown(with[k], lists[k], known)
+	with, lists = p.dataFirst(with, lists, data)
+	return p.apply(joinIDs(lists), with, o)
+}
+
+// dropIDs takes the ids away, which must not be needed for a mask.
+func (p *plan) dropIDs() error {
+	for _, s := range p.sources {
+		if s.role == roleMask && s.ids != nil {
+			ids, err := s.readIDs(p.lim)
+			if err == nil {
+				err = p.maskWithoutIDs(s, ids)
+			}
+			if err != nil {
+				return err
 			}
 		}
+		s.ids = nil
 	}
-	order := make([]int, 0, len(with)) // the data decide the order of the samples
-	for k := range with {
-		if isData(k) {
-			order = append(order, k)
+	return nil
+}
+
+// dataFirst puts the files of data before the others, for they decide the order of the samples. From the others it drops the
+// ids that no file of data has: what a file of labels has beside the samples of the data does no harm.
+func (p *plan) dataFirst(with []*source, lists [][]string, data int) ([]*source, [][]string) {
+	var views, others []*source
+	var ids, otherIDs [][]string
+	for k, s := range with {
+		if slices.Contains(p.sources[:data], s) && p.holdsView(s) {
+			views, ids = append(views, s), append(ids, lists[k])
+		} else {
+			others, otherIDs = append(others, s), append(otherIDs, lists[k])
 		}
 	}
-	for k := range with {
-		if !isData(k) {
-			order = append(order, k)
+	if len(views) > 0 {
+		known := joinIDs(ids)
+		for k, s := range others {
+			otherIDs[k] = p.onlyKnown(s, otherIDs[k], known)
 		}
 	}
-	sources, sorted := make([]*source, len(with)), make([][]string, len(with))
-	for i, k := range order {
-		sources[i], sorted[i] = with[k], lists[k]
-	}
-	return p.apply(joinIDs(sorted), sources, data, o)
+	return append(views, others...), append(ids, otherIDs...)
 }
 
 // holdsView tells whether a file has one of the views.
@@ -170,47 +166,30 @@ func (p *plan) onlyKnown(s *source, ids []string, known *join) []string {
 }
 
 // apply checks what a join leaves open, and keeps it.
-func (p *plan) apply(j *join, with []*source, data int, o *Options) error {
+func (p *plan) apply(j *join, with []*source, o *Options) error {
 	p.rowsOf = map[*source][]int{}
 	var about []string
 	for k, s := range with {
 		p.rowsOf[s] = j.rows[k]
 		origin := s.ids.origin()
-		if j.rows[k] != nil && len(j.lack[k]) == 0 {
-			origin += " (in another order)"
-		}
-		if len(j.lack[k]) > 0 {
-			origin += fmt.Sprintf(" (lacks %d)", len(j.lack[k]))
-			allowed := (o.MissingRows || p.mask != nil) && p.holdsView(s) && !p.givesLabels(s)
-			if !allowed {
-				cure := "mend the files, or give Options.MissingRows if the views of such samples are absent"
-				if p.givesLabels(s) {
-					cure = "add them, or give Options.Labels none"
-				}
-				if s.role == roleMask {
-					cure = "add them with 0 and 1 for each view"
-				}
-				return fmt.Errorf("dataset: %s: lacks %d of the %d samples that the files have, %s among others; %s",
-					s.path, len(j.lack[k]), len(j.ids), j.names(j.lack[k]), cure)
+		switch lacks := len(j.lack[k]); {
+		case lacks > 0:
+			if err := p.checkLack(s, j, j.lack[k], o); err != nil {
+				return err
 			}
+			origin += fmt.Sprintf(" (lacks %d)", lacks)
+		case j.rows[k] != nil:
+			origin += " (in another order)"
 		}
 		about = append(about, origin)
 	}
 	for _, s := range p.sources {
-		if s.role == roleMask && p.of[p.mask] == s && !slices.Contains(with, s) && !j.same {
-			p.notes = append(p.notes, fmt.Sprintf("%s has no ids: its rows are taken in the order of the ids of %s", s.path,
-				with[0].path))
-		}
-		if slices.Contains(with, s) || s.role == roleMask || !p.holdsView(s) && !p.givesLabels(s) {
+		if slices.Contains(with, s) {
 			continue
 		}
-		if !j.same {
-			return fmt.Errorf("dataset: %s: has no ids, and the files that have them (%s, %s) do not have their samples in "+
-				"the same order: which rows "+
-				"belong together? Give it ids, or Options.IDs none to match all rows by their places", s.path, with[0].path,
-				with[1].path)
+		if err := p.checkWithoutIDs(s, j, with); err != nil {
+			return err
 		}
-		p.notes = append(p.notes, fmt.Sprintf("%s has no ids: its rows are matched by their places", s.path))
 	}
 	p.joined = j
 	verb := "from "
@@ -218,6 +197,41 @@ func (p *plan) apply(j *join, with []*source, data int, o *Options) error {
 		verb = "the rows are joined by "
 	}
 	p.aboutIDs = fmt.Sprintf("%d, %s%s", len(j.ids), verb, strings.Join(about, ", "))
+	return nil
+}
+
+// checkLack refuses a file that lacks samples, unless they may be absent from it.
+func (p *plan) checkLack(s *source, j *join, lack []int, o *Options) error {
+	if (o.MissingRows || p.mask != nil) && p.holdsView(s) && !p.givesLabels(s) {
+		return nil
+	}
+	cure := "mend the files, or give Options.MissingRows if the views of such samples are absent"
+	if p.givesLabels(s) {
+		cure = "add them, or give Options.Labels none"
+	}
+	if s.role == roleMask {
+		cure = "add them with 0 and 1 for each view"
+	}
+	return fmt.Errorf("dataset: %s: lacks %d of the %d samples that the files have, %s among others; %s",
+		s.path, len(lack), len(j.ids), j.names(lack), cure)
+}
+
+// checkWithoutIDs matches the rows of a file without ids by their places, which the files with ids must allow.
+func (p *plan) checkWithoutIDs(s *source, j *join, with []*source) error {
+	switch {
+	case s.role == roleMask:
+		if p.of[p.mask] == s && !j.same {
+			p.notes = append(p.notes, fmt.Sprintf("%s has no ids: its rows are taken in the order of the ids of %s", s.path,
+				with[0].path))
+		}
+	case !p.holdsView(s) && !p.givesLabels(s):
+	case !j.same:
+		return fmt.Errorf("dataset: %s: has no ids, and the files that have them (%s, %s) do not have their samples in "+
+			"the same order: which rows belong together? Give it ids, or Options.IDs none to match all rows by their places",
+			s.path, with[0].path, with[1].path)
+	default:
+		p.notes = append(p.notes, fmt.Sprintf("%s has no ids: its rows are matched by their places", s.path))
+	}
 	return nil
 }
 

@@ -135,44 +135,65 @@ func (p *plan) whyLeft(v *variable, o *Options) (why string, view bool, err erro
 		return "not among the views of the options", false, nil
 	case v.kind == other && byLimit.MatchString(v.note):
 		return "", false, v.errorf("(%s %s) is not read: %s; give more with Options.MaxBytes", v.shapeString(), v.class, v.note)
-	}
-	sibling := numberedName.MatchString(v.name) || slices.Contains(viewNames, name)
-	_, vector := v.vectorLen()
-	rows := slices.Contains(v.dims, p.n)
-	if len(v.dims) > 2 {
-		rows = v.dims[0] == p.n || v.dims[len(v.dims)-1] == p.n
-	}
-	switch {
 	case v.name == "MissingStatus":
 		return "MissingStatus is not used: index and the NaN in the views say which rows are absent", false, nil
 	case v.kind == text:
-		if len(v.dims) == 1 && v.dims[0] == p.n {
-			return "texts; if they give the classes, Options.Labels " + v.name +
-				", if they name the samples, Options.IDs " + v.name, false, nil
-		}
-		return "texts", false, nil
-	case v.kind == other && isTextClass(v.class) && !sibling:
-		if slices.Contains(labelNames, name) && p.labels == nil && !o.NoLabels {
-			return "", false, v.errorf("(%s %s) cannot be read as labels: save the classes as numbers, or give "+
-				"Options.Labels none", v.shapeString(), v.class)
-		}
-		return v.note, false, nil
+		return p.whyTextsLeft(v), false, nil
 	case v.kind == other:
-		return v.note, sibling || rows, nil
+		return p.whyUnreadLeft(v, o)
 	case slices.Contains(labelNames, name):
 		return "classes that are not asked for", false, nil
 	case slices.Contains(maskNames, name):
 		return "a mask that is not used", false, nil
-	case sibling:
-		return "its name is that of a view", true, nil
-	case !rows:
-		return "it has not a row for each sample", false, nil
-	case len(v.dims) > 2:
-		return reshape(v), true, nil
-	case v.kind == numeric && p.hasRole(v, vector):
-		return "whole numbers that mark classes or count the samples", false, nil
 	}
-	return "it has a row for each sample", true, nil
+	why, view = p.whyArrayLeft(v)
+	return why, view, nil
+}
+
+func (p *plan) whyTextsLeft(v *variable) string {
+	if len(v.dims) == 1 && v.dims[0] == p.n {
+		return "texts; if they give the classes, Options.Labels " + v.name +
+			", if they name the samples, Options.IDs " + v.name
+	}
+	return "texts"
+}
+
+// whyUnreadLeft is whyLeft for a variable of a kind that is not read.
+func (p *plan) whyUnreadLeft(v *variable, o *Options) (why string, view bool, err error) {
+	switch {
+	case v.namedAsView():
+		return v.note, true, nil
+	case !isTextClass(v.class):
+		return v.note, p.hasRowPerSample(v), nil
+	case slices.Contains(labelNames, strings.ToLower(v.name)) && p.labels == nil && !o.NoLabels:
+		return "", false, v.errorf("(%s %s) cannot be read as labels: save the classes as numbers, or give "+
+			"Options.Labels none", v.shapeString(), v.class)
+	}
+	return v.note, false, nil
+}
+
+// whyArrayLeft is whyLeft for an array of numbers.
+func (p *plan) whyArrayLeft(v *variable) (why string, view bool) {
+	_, vector := v.vectorLen()
+	switch {
+	case v.namedAsView():
+		return "its name is that of a view", true
+	case !p.hasRowPerSample(v):
+		return "it has not a row for each sample", false
+	case len(v.dims) > 2:
+		return reshape(v), true
+	case v.kind == numeric && p.hasRole(v, vector):
+		return "whole numbers that mark classes or count the samples", false
+	}
+	return "it has a row for each sample", true
+}
+
+// hasRowPerSample reports whether an axis of an array counts the samples; of more than two axes, the first or the last one.
+func (p *plan) hasRowPerSample(v *variable) bool {
+	if len(v.dims) > 2 {
+		return v.dims[0] == p.n || v.dims[len(v.dims)-1] == p.n
+	}
+	return slices.Contains(v.dims, p.n)
 }
 
 // isTextClass tells whether a class of variables holds no numbers.

@@ -17,32 +17,7 @@ var powersOf10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e
 
 // parseNumber reads a number. Empty fields and the usual words for a missing value are NaN; true and false are 1 and 0.
 func parseNumber(s []byte) (float64, bool) {
-	// Up to 15 digits and their power of ten are exact in float64, so one division rounds correctly.
-	digits, mantissa, point := 0, uint64(0), -1
-	i := 0
-	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
-		i = 1
-	}
-	for ; i < len(s); i++ {
-		if c := s[i]; c >= '0' && c <= '9' {
-			mantissa = 10*mantissa + uint64(c-'0')
-			if digits++; digits > 15 {
-				break
-			}
-		} else if c == '.' && point < 0 {
-			point = digits
-		} else {
-			break
-		}
-	}
-	if i == len(s) && digits > 0 && digits <= 15 {
-		x := float64(mantissa)
-		if point >= 0 {
-			x /= powersOf10[digits-point]
-		}
-		if s[0] == '-' {
-			x = -x
-		}
+	if x, ok := parseDigits(s); ok {
 		return x, true
 	}
 	if mayBeNumber(s) {
@@ -59,6 +34,39 @@ func parseNumber(s []byte) (float64, bool) {
 		return 0, true
 	}
 	return 0, false
+}
+
+// parseDigits reads a number of a sign, up to 15 digits and a point: they and their power of ten are exact in float64, so one
+// division rounds correctly.
+func parseDigits(s []byte) (float64, bool) {
+	digits, mantissa, point := 0, uint64(0), -1
+	i := 0
+	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
+		i = 1
+	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c >= '0' && c <= '9' {
+			mantissa = 10*mantissa + uint64(c-'0')
+			if digits++; digits > 15 {
+				return 0, false
+			}
+		} else if c == '.' && point < 0 {
+			point = digits
+		} else {
+			return 0, false
+		}
+	}
+	if digits == 0 {
+		return 0, false
+	}
+	x := float64(mantissa)
+	if point >= 0 {
+		x /= powersOf10[digits-point]
+	}
+	if s[0] == '-' {
+		x = -x
+	}
+	return x, true
 }
 
 // roundsWhole tells whether a text is a whole number, in digits alone, that is another one than x, which it was read as.

@@ -224,23 +224,7 @@ func (p *plan) choose(data int, o *Options) error {
 	if err := p.chooseViews(data, o); err != nil {
 		return err
 	}
-	p.of = map[*variable]*source{}
-	for _, s := range p.sources {
-		for _, v := range s.vars {
-			p.of[v] = s
-			if v.asText != nil {
-				p.of[v.asText] = s
-			}
-			for _, c := range v.cells {
-				p.of[c] = s
-			}
-		}
-	}
-	for _, v := range p.views {
-		if v.whole != nil {
-			p.of[v] = p.of[v.whole]
-		}
-	}
+	p.noteSources()
 	if err := p.joinFiles(data, o); err != nil {
 		return err
 	}
@@ -260,6 +244,27 @@ func (p *plan) choose(data int, o *Options) error {
 	return p.account(data, o)
 }
 
+// noteSources notes the file of each variable.
+func (p *plan) noteSources() {
+	p.of = map[*variable]*source{}
+	for _, s := range p.sources {
+		for _, v := range s.vars {
+			p.of[v] = s
+			if v.asText != nil {
+				p.of[v.asText] = s
+			}
+			for _, c := range v.cells {
+				p.of[c] = s
+			}
+		}
+	}
+	for _, v := range p.views {
+		if v.whole != nil {
+			p.of[v] = p.of[v.whole]
+		}
+	}
+}
+
 // checkTable looks for the views of the options in the tables.
 func (p *plan) checkTable(o *Options) error {
 	for _, t := range o.Table {
@@ -277,34 +282,31 @@ func (p *plan) chooseLabels(data int, o *Options) error {
 		if err != nil {
 			return err
 		}
-		if len(vs) == 0 && s.role == roleLabels && !o.NoLabels && o.Labels == "" && o.LabelsFile == "" {
-			v, err := s.soleVector(o)
-			if err != nil {
-				return err
-			}
-			vs = []*variable{v}
-		}
 		p.labels = append(p.labels, vs...)
-	}
-	if o.Labels != "" && len(p.labels) == 0 && p.labelsFile == nil {
-		if info, err := os.Stat(o.Labels); err == nil && !info.IsDir() {
-			alone := *o
-			alone.Labels = ""
-			if p.labelsFile, err = p.open(o.Labels, roleLabels, &alone); err != nil {
+		wanted := !o.NoLabels && o.Labels == "" && o.LabelsFile == ""
+		if len(vs) == 0 && s.role == roleLabels && wanted {
+			if err := p.labelsFrom(s, o); err != nil {
 				return err
 			}
-			return p.labelsFrom(p.labelsFile, &alone)
 		}
 	}
 	if p.labelsFile != nil {
 		return p.labelsFrom(p.labelsFile, o)
 	}
-	if o.Labels != "" && len(p.labels) == 0 {
-		return fmt.Errorf("dataset: %s: has no variable %s for the labels, nor is there a file of that name; it holds %s",
-			p.sources[0].path, o.Labels,
-			p.sources[0].listing())
+	if o.Labels == "" || len(p.labels) > 0 {
+		return nil
 	}
-	return nil
+	info, err := os.Stat(o.Labels)
+	if err != nil || info.IsDir() {
+		return fmt.Errorf("dataset: %s: has no variable %s for the labels, nor is there a file of that name; it holds %s",
+			p.sources[0].path, o.Labels, p.sources[0].listing())
+	}
+	alone := *o
+	alone.Labels = ""
+	if p.labelsFile, err = p.open(o.Labels, roleLabels, &alone); err != nil {
+		return err
+	}
+	return p.labelsFrom(p.labelsFile, &alone)
 }
 
 // labelsFrom takes the labels of a file that is there for them.
@@ -370,19 +372,7 @@ func (p *plan) chooseMask(data int, o *Options) error {
 
 // chooseViews takes the views of every data file.
 func (p *plan) chooseViews(data int, o *Options) error {
-	taken := map[*variable]bool{p.mask: true}
-	for _, v := range slices.Concat(p.labels, p.index) {
-		taken[v] = true
-		taken[v.asText] = true
-	}
-	for _, s := range p.sources {
-		taken[s.ids] = true
-		for _, v := range s.vars {
-			taken[v] = taken[v] || !s.csv && o.leavesOut(v.name)
-		}
-	}
-	delete(taken, nil)
-	names := o.Views
+	taken, names := p.noViews(o), o.Views
 	for _, s := range p.sources[:data] {
 		if data > 1 {
 			if s.onlyTaken(taken) {
@@ -414,6 +404,23 @@ func (p *plan) chooseViews(data int, o *Options) error {
 		s.nameFeatures(p.views)
 	}
 	return p.splitMatrix(o)
+}
+
+// noViews marks the variables that serve as labels, mask, index or ids, and those that the options leave out.
+func (p *plan) noViews(o *Options) map[*variable]bool {
+	taken := map[*variable]bool{p.mask: true}
+	for _, v := range slices.Concat(p.labels, p.index) {
+		taken[v] = true
+		taken[v.asText] = true
+	}
+	for _, s := range p.sources {
+		taken[s.ids] = true
+		for _, v := range s.vars {
+			taken[v] = taken[v] || !s.csv && o.leavesOut(v.name)
+		}
+	}
+	delete(taken, nil)
+	return taken
 }
 
 // onlyTaken tells whether a file among several is there for labels or mask: what else it holds is a number for each sample.

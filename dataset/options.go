@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"slices"
+	"strings"
 
 	"github.com/largemvc/largemvc/dataset/internal/budget"
 )
@@ -150,48 +151,27 @@ func (o *Options) storage() storage {
 
 func (o *Options) check() error {
 	var errs []error
-	if o.Float != 0 && o.Float != 32 && o.Float != 64 {
-		errs = append(errs, fmt.Errorf("dataset: Float is %d; it must be 32, 64 or 0", o.Float))
+	refuse := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf("dataset: "+format, args...))
+		}
 	}
-	if o.Orientation > ColumnsAreSamples {
-		errs = append(errs, fmt.Errorf("dataset: Orientation %d is unknown", o.Orientation))
-	}
-	if o.Storage > SparseIfSmaller {
-		errs = append(errs, fmt.Errorf("dataset: Storage %d is unknown", o.Storage))
-	}
-	if !(o.SparseShare >= 0 && o.SparseShare <= 1) {
-		errs = append(errs, fmt.Errorf("dataset: SparseShare is %g; it must be from 0 to 1", o.SparseShare))
-	}
-	if o.Header > NoHeader {
-		errs = append(errs, fmt.Errorf("dataset: Header %d is unknown", o.Header))
-	}
-	if o.Decimal > DecimalComma {
-		errs = append(errs, fmt.Errorf("dataset: Decimal %d is unknown", o.Decimal))
-	}
-	if o.NoIDs && o.IDs != "" {
-		errs = append(errs, errors.New("dataset: NoIDs contradicts IDs"))
-	}
+	refuse(o.Float != 0 && o.Float != 32 && o.Float != 64, "Float is %d; it must be 32, 64 or 0", o.Float)
+	refuse(o.Orientation > ColumnsAreSamples, "Orientation %d is unknown", o.Orientation)
+	refuse(o.Storage > SparseIfSmaller, "Storage %d is unknown", o.Storage)
+	refuse(!(o.SparseShare >= 0 && o.SparseShare <= 1), "SparseShare is %g; it must be from 0 to 1", o.SparseShare)
+	refuse(o.Header > NoHeader, "Header %d is unknown", o.Header)
+	refuse(o.Decimal > DecimalComma, "Decimal %d is unknown", o.Decimal)
+	refuse(o.NoIDs && o.IDs != "", "NoIDs contradicts IDs")
 	for i, t := range o.Table {
-		if t.Name == "" || len(t.Columns) == 0 {
-			errs = append(errs, fmt.Errorf("dataset: view %d of Table has no name or no columns", i))
-		}
-		if slices.ContainsFunc(o.Table[:i], func(u TableView) bool { return u.Name == t.Name }) {
-			errs = append(errs, fmt.Errorf("dataset: two views of Table are named %s", t.Name))
-		}
+		refuse(t.Name == "" || len(t.Columns) == 0, "view %d of Table has no name or no columns", i)
+		twice := slices.ContainsFunc(o.Table[:i], func(u TableView) bool { return u.Name == t.Name })
+		refuse(twice, "two views of Table are named %s", t.Name)
 	}
-	if o.MaxBytes < 0 {
-		errs = append(errs, fmt.Errorf("dataset: MaxBytes is %d; it must not be negative", o.MaxBytes))
-	}
-	switch o.Delimiter {
-	case '\n', '\r', '"', '#', '.', '-', '+':
-		errs = append(errs, fmt.Errorf("dataset: Delimiter %q cannot separate numbers", o.Delimiter))
-	}
-	if o.Delimiter < 0 || o.Delimiter > 127 {
-		errs = append(errs, fmt.Errorf("dataset: Delimiter %q is not ASCII", o.Delimiter))
-	}
-	if o.NoLabels && (o.Labels != "" || o.LabelsFile != "") {
-		errs = append(errs, errors.New("dataset: NoLabels contradicts Labels and LabelsFile"))
-	}
+	refuse(o.MaxBytes < 0, "MaxBytes is %d; it must not be negative", o.MaxBytes)
+	refuse(strings.ContainsRune("\n\r\"#.-+", o.Delimiter), "Delimiter %q cannot separate numbers", o.Delimiter)
+	refuse(o.Delimiter < 0 || o.Delimiter > 127, "Delimiter %q is not ASCII", o.Delimiter)
+	refuse(o.NoLabels && (o.Labels != "" || o.LabelsFile != ""), "NoLabels contradicts Labels and LabelsFile")
 	return errors.Join(errs...)
 }
 

@@ -10,24 +10,16 @@ import (
 // labels, or of what else is counted, 0 where it is not known. Square views fit either way, so the others decide.
 func orient(views []*variable, labels int, counted string, o Orientation) (turned bool, n int, why string, err error) {
 	rows, cols := -1, -1 // the common number, −1 not seen yet, −2 different
-	square := 0
 	for _, v := range views {
 		r, c, _ := v.shape2()
-		if r == c {
-			square++
-		}
 		rows, cols = common(rows, r), common(cols, c)
 	}
 	fits := func(n int) bool { return n > 0 && (labels == 0 || n == labels) }
-	byRows, byCols := fits(rows), fits(cols)
-	switch o {
-	case RowsAreSamples:
-		byCols = false
-	case ColumnsAreSamples:
-		byRows = false
-	}
+	byRows, byCols := fits(rows) && o != ColumnsAreSamples, fits(cols) && o != RowsAreSamples
 	why = whyOnly
 	switch {
+	case o != AutoOrientation:
+		why = "by option"
 	case byRows && byCols && labels > 0:
 		why = "rows and columns both fit the " + counted
 	case byRows && byCols:
@@ -35,15 +27,17 @@ func orient(views []*variable, labels int, counted string, o Orientation) (turne
 	case labels > 0:
 		why = fmt.Sprintf("%d %s", labels, counted)
 	}
-	if o != AutoOrientation {
-		why = "by option"
-	}
 	switch {
 	case byRows:
 		return false, rows, why, nil
 	case byCols && !(o == AutoOrientation && labels == 0 && slices.ContainsFunc(views, namesFeatures)):
 		return true, cols, why, nil
 	}
+	return false, 0, "", unlikeSamples(views, labels, counted)
+}
+
+// unlikeSamples is the error that the views have no common number of samples that fits the labels.
+func unlikeSamples(views []*variable, labels int, counted string) error {
 	var shapes strings.Builder
 	for i, v := range views {
 		if i == 8 {
@@ -60,7 +54,7 @@ func orient(views []*variable, labels int, counted string, o Orientation) (turne
 	if looksLikeTriplets(views) {
 		hint = "; three columns each: they may be (row, column, value) triplets, see Options.Triplets"
 	}
-	return false, 0, "", fmt.Errorf("dataset: %s: views of different numbers of samples, or not those of the %s:%s, %s%s",
+	return fmt.Errorf("dataset: %s: views of different numbers of samples, or not those of the %s:%s, %s%s",
 		views[0].file, counted, shapes.String(), with, hint)
 }
 

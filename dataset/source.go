@@ -181,6 +181,11 @@ func (s *source) list(f io.ReaderAt, o *Options, lim *limits) error {
 	case isSafetensors(head, s.size):
 		return s.listSafetensors(f, lim)
 	}
+	return s.listText(f, head, o, lim)
+}
+
+// listText finds the columns of a file that begins as no file of arrays does.
+func (s *source) listText(f io.ReaderAt, head []byte, o *Options, lim *limits) error {
 	if err := foreign(head); err != nil {
 		return err
 	}

@@ -68,60 +68,88 @@ func Decode[T Float](dst []T, src []byte, t Type) {
 	}
 	switch t.Kind {
 	case Bool:
-		for i, b := range src {
-			dst[i] = 0
-			if b != 0 {
-				dst[i] = 1
-			}
-		}
+		fromBools(dst, src)
 	case Int8:
-		for i, b := range src {
-			dst[i] = T(int8(b))
-		}
+		from8Bits[int8](dst, src)
 	case Uint8:
-		for i, b := range src {
-			dst[i] = T(b)
-		}
+		from8Bits[uint8](dst, src)
 	case Int16:
-		for i := range dst {
-			dst[i] = T(int16(binary.LittleEndian.Uint16(src[2*i:])))
-		}
+		from16Bits[int16](dst, src)
 	case Uint16:
-		for i := range dst {
-			dst[i] = T(binary.LittleEndian.Uint16(src[2*i:]))
-		}
+		from16Bits[uint16](dst, src)
 	case Int32:
-		for i := range dst {
-			dst[i] = T(int32(binary.LittleEndian.Uint32(src[4*i:])))
-		}
+		from32Bits[int32](dst, src)
 	case Uint32:
-		for i := range dst {
-			dst[i] = T(binary.LittleEndian.Uint32(src[4*i:]))
-		}
+		from32Bits[uint32](dst, src)
 	case Int64:
-		for i := range dst {
-			dst[i] = T(int64(binary.LittleEndian.Uint64(src[8*i:])))
-		}
+		from64Bits[int64](dst, src)
 	case Uint64:
-		for i := range dst {
-			dst[i] = T(binary.LittleEndian.Uint64(src[8*i:]))
-		}
+		from64Bits[uint64](dst, src)
 	case Float16:
-		for i := range dst {
-			dst[i] = T(half(binary.LittleEndian.Uint16(src[2*i:])))
-		}
+		fromHalves(dst, src)
 	case Float32:
-		for i := range dst {
-			dst[i] = T(math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:])))
-		}
+		fromSingles(dst, src)
 	case BFloat16:
-		for i := range dst {
-			dst[i] = T(math.Float32frombits(uint32(binary.LittleEndian.Uint16(src[2*i:])) << 16))
-		}
+		fromBFloats(dst, src)
 	case Float64:
-		for i := range dst {
-			dst[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:])))
+		fromDoubles(dst, src)
+	}
+}
+
+func fromBools[T Float](dst []T, src []byte) {
+	for i, b := range src {
+		dst[i] = 0
+		if b != 0 {
+			dst[i] = 1
 		}
+	}
+}
+
+func from8Bits[I int8 | uint8, T Float](dst []T, src []byte) {
+	for i, b := range src {
+		dst[i] = T(I(b))
+	}
+}
+
+func from16Bits[I int16 | uint16, T Float](dst []T, src []byte) {
+	for i := range dst {
+		dst[i] = T(I(binary.LittleEndian.Uint16(src[2*i:])))
+	}
+}
+
+func from32Bits[I int32 | uint32, T Float](dst []T, src []byte) {
+	for i := range dst {
+		dst[i] = T(I(binary.LittleEndian.Uint32(src[4*i:])))
+	}
+}
+
+func from64Bits[I int64 | uint64, T Float](dst []T, src []byte) {
+	for i := range dst {
+		dst[i] = T(I(binary.LittleEndian.Uint64(src[8*i:])))
+	}
+}
+
+func fromHalves[T Float](dst []T, src []byte) {
+	for i := range dst {
+		dst[i] = T(half(binary.LittleEndian.Uint16(src[2*i:])))
+	}
+}
+
+func fromSingles[T Float](dst []T, src []byte) {
+	for i := range dst {
+		dst[i] = T(math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:])))
+	}
+}
+
+func fromBFloats[T Float](dst []T, src []byte) {
+	for i := range dst {
+		dst[i] = T(math.Float32frombits(uint32(binary.LittleEndian.Uint16(src[2*i:])) << 16))
+	}
+}
+
+func fromDoubles[T Float](dst []T, src []byte) {
+	for i := range dst {
+		dst[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:])))
 	}
 }
 

@@ -289,41 +289,29 @@ func (p *headerParser) messages2(data []byte) error {
 
 // message takes the messages that matter. What concerns only the data of a dataset is kept in why, so that a file with one
 // strange dataset can be listed.
-func (p *headerParser) message(kind uint16, flags uint8, body []byte) error {
+func (p *headerParser) message(kind uint16, flags uint8, body []byte) (err error) {
 	const shared = 2
-	o, f := p.o, p.f
-	b := &block{b: body, f: f}
+	o, b := p.o, &block{b: body, f: p.f}
 	if flags&shared != 0 {
-		switch kind {
-		case msgDatatype, msgDataspace, msgFilters, msgFill:
-			p.space = p.space || kind == msgDataspace
-			p.datatype = p.datatype || kind == msgDatatype
-			o.keep(errors.New("has a shared header message (a named datatype), which is not read: in Python, save the array " +
-				"itself, new['X'] = old['X'][...]"))
-		}
+		p.sharedMessage(kind)
 		return nil
 	}
 	switch kind {
 	case msgDataspace:
 		p.space = true
-		var err error
-		if o.Dims, o.most, err = dataspace(b); err != nil {
-			return err
-		}
+		o.Dims, o.most, err = dataspace(b)
+		return err
 	case msgDatatype:
 		p.datatype = true
-		var err error
 		o.Type, err = datatype(b, 0)
 		o.keep(err)
 	case msgLayout:
 		p.layout = true
 		o.keep(o.layout.parse(b))
 	case msgFilters:
-		var err error
 		o.filter, err = filters(b)
 		o.keep(err)
 	case msgFill, msgOldFill:
-		var err error
 		o.fill, err = fillValue(b, kind == msgOldFill)
 		o.keep(err)
 	case msgExternal:
@@ -340,27 +328,48 @@ func (p *headerParser) message(kind uint16, flags uint8, body []byte) error {
 		}
 		o.links = append(o.links, l)
 	case msgLinkInfo:
-		b.skip(1)
-		if b.u8()&1 != 0 {
-			b.skip(8)
-		}
-		d := &dense{heap: b.offset(), names: b.offset()}
-		if d.heap != undefined && b.err == nil {
+		if d := b.dense(8); d != nil {
 			o.dense = d
 		}
 		return b.err
 	case msgAttributes:
-		b.skip(1)
-		if b.u8()&1 != 0 {
-			b.skip(2)
-		}
-		d := &dense{heap: b.offset(), names: b.offset()}
-		if d.heap == undefined || b.err != nil {
-			return b.err
-		}
-		return d.each(f, treeAttributeNames, 0, func(b *block) error { return p.attribute(b) })
+		return p.denseAttributes(b)
 	}
 	return nil
+}
+
+// sharedMessage notes a message that lies elsewhere in the file.
+func (p *headerParser) sharedMessage(kind uint16) {
+	switch kind {
+	case msgDatatype, msgDataspace, msgFilters, msgFill:
+		p.space = p.space || kind == msgDataspace
+		p.datatype = p.datatype || kind == msgDatatype
+		p.o.keep(errors.New("has a shared header message (a named datatype), which is not read: in Python, save the array " +
+			"itself, new['X'] = old['X'][...]"))
+	}
+}
+
+// dense reads where the links or attributes lie of an object that has many; nil where it has none or they cannot be read. order
+// is the number of bytes of the largest number of their order.
+func (b *block) dense(order int) *dense {
+	b.skip(1)
+	if b.u8()&1 != 0 {
+		b.skip(order)
+	}
+	d := &dense{heap: b.offset(), names: b.offset()}
+	if d.heap == undefined || b.err != nil {
+		return nil
+	}
+	return d
+}
+
+// denseAttributes keeps the attributes of an object that has many.
+func (p *headerParser) denseAttributes(b *block) error {
+	d := b.dense(2)
+	if d == nil {
+		return b.err
+	}
+	return d.each(p.f, treeAttributeNames, 0, p.attribute)
 }
 
 // attribute keeps an attribute; one that is not read says nothing that is needed.

@@ -393,68 +393,83 @@ func (f *File) fixedArray(addr uint64, total int, element func(k, width int, fil
 	b := block{b: head, f: f}
 	b.expect("FAHD")
 	b.skip(1)
-	filtered, width, pageBits := b.u8() == 1, int(b.u8()), b.u8()
+	x := &fixedArray{f: f, filtered: b.u8() == 1, width: int(b.u8()), element: element}
+	pageBits := b.u8()
 	entries, data := b.length(), b.offset()
 	b.checksum(head, "index of chunks")
 	if b.err != nil {
 		return b.err
 	}
 	least := f.offSize
-	if filtered {
+	if x.filtered {
 		least += 5
 	}
-	if entries != uint64(total) || width < least || width > f.offSize+12 || pageBits > 30 || entries > uint64(f.size) {
+	if entries != uint64(total) || x.width < least || x.width > f.offSize+12 || pageBits > 30 || entries > uint64(f.size) {
 		return errIndex
 	}
 	if data == undefined {
 		return nil
 	}
-	// elements reads n elements from k on with the checksum behind them; before is what the checksum covers with them.
-	elements := func(at uint64, before, k, n int) error {
-		body, err := f.bytes(at, int64(before)+int64(n)*int64(width)+4)
-		if err != nil {
-			return err
-		}
-		defer f.done(body)
-		if err := f.verify(body, "index of chunks"); err != nil {
-			return err
-		}
-		for i := range n {
-			lo := before + i*width
-			if err := element(k+i, width, filtered, block{b: body[lo : lo+width], f: f}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	prefix := 6 + f.offSize
 	page := 1 << pageBits
-	if total <= page {
-		if err := f.signature(data, "FADB"); err != nil {
-			return err
-		}
-		return elements(data, prefix, 0, total)
+	if total > page {
+		return x.pages(data, prefix, page, total)
 	}
-	written, err := f.bytes(data, int64(prefix+((total+page-1)/page+7)/8+4)) // which pages were
-	if err != nil {
-		return err
-	}
-	defer f.done(written)
 	if err := f.signature(data, "FADB"); err != nil {
 		return err
 	}
-	if err := f.verify(written, "index of chunks"); err != nil {
+	return x.elements(data, prefix, 0, total)
+}
+
+// fixedArray is an index of the chunks of a dataset of fixed size.
+type fixedArray struct {
+	f        *File
+	filtered bool
+	width    int // bytes of an element
+	element  func(k, width int, filtered bool, b block) error
+}
+
+// elements visits n elements from k on with the checksum behind them; before is what the checksum covers with them.
+func (x *fixedArray) elements(at uint64, before, k, n int) error {
+	body, err := x.f.bytes(at, int64(before)+int64(n)*int64(x.width)+4)
+	if err != nil {
+		return err
+	}
+	defer x.f.done(body)
+	if err := x.f.verify(body, "index of chunks"); err != nil {
+		return err
+	}
+	for i := range n {
+		lo := before + i*x.width
+		if err := x.element(k+i, x.width, x.filtered, block{b: body[lo : lo+x.width], f: x.f}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pages visits the elements of the pages that the bits behind the prefix mark as written.
+func (x *fixedArray) pages(data uint64, prefix, page, total int) error {
+	written, err := x.f.bytes(data, int64(prefix+((total+page-1)/page+7)/8+4))
+	if err != nil {
+		return err
+	}
+	defer x.f.done(written)
+	if err := x.f.signature(data, "FADB"); err != nil {
+		return err
+	}
+	if err := x.f.verify(written, "index of chunks"); err != nil {
 		return err
 	}
 	at := data + uint64(len(written))
 	for k := 0; k < total; k += page {
 		n := min(page, total-k)
 		if p := k / page; written[prefix+p/8]&(0x80>>(p%8)) != 0 {
-			if err := elements(at, 0, k, n); err != nil {
+			if err := x.elements(at, 0, k, n); err != nil {
 				return err
 			}
 		}
-		at += uint64(n*width + 4)
+		at += uint64(n*x.width + 4)
 	}
 	return nil
 }

@@ -32,29 +32,11 @@ func parseDict(text string) (dict, error) {
 		if !ok || !p.take(":") {
 			return d, errDict
 		}
-		switch key {
-		case "descr":
-			if strings.HasPrefix(p.rest(), "[") {
-				return d, errors.New("holds records (a structured type); plain numbers are read")
-			}
-			if d.descr, ok = p.quoted(); !ok {
-				return d, errDict
-			}
-			seen |= 1
-		case "fortran_order":
-			if d.fortran = p.take("True"); !d.fortran && !p.take("False") {
-				return d, errDict
-			}
-			seen |= 2
-		case "shape":
-			var err error
-			if d.shape, err = p.shape(); err != nil {
-				return d, err
-			}
-			seen |= 4
-		default:
-			return d, fmt.Errorf("has the unknown key %q in its NumPy header", key)
+		bit, err := p.value(key, &d)
+		if err != nil {
+			return d, err
 		}
+		seen |= bit
 		if !p.take(",") && !strings.HasPrefix(p.rest(), "}") {
 			return d, errDict
 		}
@@ -63,6 +45,30 @@ func parseDict(text string) (dict, error) {
 		return d, errDict
 	}
 	return d, nil
+}
+
+// value reads the value of a key into d. It returns a bit that stands for the key.
+func (p *scanner) value(key string, d *dict) (bit int, err error) {
+	var ok bool
+	switch key {
+	case "descr":
+		if strings.HasPrefix(p.rest(), "[") {
+			return 0, errors.New("holds records (a structured type); plain numbers are read")
+		}
+		if d.descr, ok = p.quoted(); !ok {
+			return 0, errDict
+		}
+		return 1, nil
+	case "fortran_order":
+		if d.fortran = p.take("True"); !d.fortran && !p.take("False") {
+			return 0, errDict
+		}
+		return 2, nil
+	case "shape":
+		d.shape, err = p.shape()
+		return 4, err
+	}
+	return 0, fmt.Errorf("has the unknown key %q in its NumPy header", key)
 }
 
 type scanner struct{ s string }
