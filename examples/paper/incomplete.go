@@ -59,26 +59,11 @@ func incomplete(ctx context.Context, s *study) error {
 	for _, d := range chosen {
 		for _, m := range methods {
 			for _, rate := range missingRates {
+				if !permits(d, rate) {
+					continue
+				}
 				for draw := range s.draws {
-					if !permits(d, rate) {
-						continue
-					}
-					jobs = append(jobs, work.Job[float64]{
-						Key: fmt.Sprintf("%s | %s | rate %g | draw %d | epochs %d", d.About(), m.name, rate, draw, s.epochs),
-						Do: func(ctx context.Context) (float64, error) {
-							d := s.draw(d, draw)
-							present, err := dataset.Drop(d.N, len(d.Views), rate, uint64(draw))
-							if err != nil {
-								return 0, err
-							}
-							labels, err := m.run(ctx, d, present, draw)
-							if err != nil {
-								return 0, err
-							}
-							acc, err := largemvc.Accuracy(d.Labels, labels)
-							return 100 * acc, err
-						},
-					})
+					jobs = append(jobs, s.incompleteJob(d, m, rate, draw))
 				}
 			}
 		}
@@ -92,7 +77,7 @@ func incomplete(ctx context.Context, s *study) error {
 		all.Header = append(all.Header, fmt.Sprint(rate))
 	}
 	figure := viz.Figure{SharedLegend: true, Columns: min(3, len(chosen)), Width: 11}
-	cells := map[[2]int][]float64{} // by method and rate: the means of the sets that permit it
+	means := make(rateMeans)
 	for _, d := range chosen {
 		panel := viz.Lines{Title: d.Name, XLabel: "missing rate", YLabel: "ACC (%)", Markers: true}
 		for k, m := range methods {
@@ -107,7 +92,7 @@ func incomplete(ctx context.Context, s *study) error {
 				r.Cells = append(r.Cells, c)
 				series.X, series.Y = append(series.X, rate), append(series.Y, c.Mean)
 				series.Low, series.High = append(series.Low, c.Mean-c.Std), append(series.High, c.Mean+c.Std)
-				cells[[2]int{k, j}] = append(cells[[2]int{k, j}], c.Mean)
+				means[[2]int{k, j}] = append(means[[2]int{k, j}], c.Mean)
 			}
 			panel.XTicks = series.X
 			all.Rows = append(all.Rows, r)
@@ -119,11 +104,49 @@ func incomplete(ctx context.Context, s *study) error {
 			figure.Panels = append(figure.Panels, panel)
 		}
 	}
+	return s.publish(page{
+		name: "incomplete", title: "Incomplete views",
+		caption: "ACC (%), the mean of the sets that permit the rate: the share of all sample–view pairs that is absent, " +
+			"spread evenly over the views. Every sample keeps at least one view, which caps the rate at 1 − 1/V " +
+			"(" + capText(chosen) + "). " + incompleteSettings(),
+		notes: "The paper shows six sets that cannot be had here, at rates from 0.1 to 0.9, and does not say how it reaches " +
+			"0.9 with two views; a rate that a set does not permit is left out here.",
+		tables: []tables.Grid{means.table(methods)}, data: []tables.Grid{all},
+		figures: []picture{{"incomplete-rates", "ACC of seven methods over missing rates, a panel for each set; bands are " +
+			"one standard deviation over draws.", figure}},
+	})
+}
+
+// incompleteJob scores one method on one draw of d, with the rows of one mask.
+func (s *study) incompleteJob(d *sets.Set, m incompleteMethod, rate float64, draw int) work.Job[float64] {
+	return work.Job[float64]{
+		Key: fmt.Sprintf("%s | %s | rate %g | draw %d | epochs %d", d.About(), m.name, rate, draw, s.epochs),
+		Do: func(ctx context.Context) (float64, error) {
+			d := s.draw(d, draw)
+			present, err := dataset.Drop(d.N, len(d.Views), rate, uint64(draw))
+			if err != nil {
+				return 0, err
+			}
+			labels, err := m.run(ctx, d, present, draw)
+			if err != nil {
+				return 0, err
+			}
+			acc, err := largemvc.Accuracy(d.Labels, labels)
+			return 100 * acc, err
+		},
+	}
+}
+
+// rateMeans holds by method and missing rate the mean ACC of each set that permits the rate.
+type rateMeans map[[2]int][]float64
+
+// table returns the means over the sets.
+func (r rateMeans) table(methods []incompleteMethod) tables.Grid {
 	g := tables.Grid{Name: "incomplete", Header: []string{"method"}}
 	for k, m := range methods {
 		g.Rows = append(g.Rows, tables.Line{Name: m.name})
 		for j, rate := range missingRates {
-			values := cells[[2]int{k, j}]
+			values := r[[2]int{k, j}]
 			if len(values) == 0 {
 				continue
 			}
@@ -134,17 +157,7 @@ func incomplete(ctx context.Context, s *study) error {
 		}
 	}
 	g.Rank()
-	return s.publish(page{
-		name: "incomplete", title: "Incomplete views",
-		caption: "ACC (%), the mean of the sets that permit the rate: the share of all sample–view pairs that is absent, " +
-			"spread evenly over the views. Every sample keeps at least one view, which caps the rate at 1 − 1/V " +
-			"(" + capText(chosen) + "). " + incompleteSettings(),
-		notes: "The paper shows six sets that cannot be had here, at rates from 0.1 to 0.9, and does not say how it reaches " +
-			"0.9 with two views; a rate that a set does not permit is left out here.",
-		tables: []tables.Grid{g}, data: []tables.Grid{all},
-		figures: []picture{{"incomplete-rates", "ACC of seven methods over missing rates, a panel for each set; bands are " +
-			"one standard deviation over draws.", figure}},
-	})
+	return g
 }
 
 // incompleteSettings says what the other methods do.
