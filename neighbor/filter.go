@@ -98,26 +98,15 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 	if err := checkBlocks(ctx, views, n, workers); err != nil {
 		return nil, err
 	}
-	blocks := (n + gatherRows - 1) / gatherRows
 	filters := make([]*Filter[T], len(views))
 	var strips []strip[T]
 	for v := range views {
 		b := &views[v]
-		f := &Filter[T]{Steps: steps, Cols: b.Cols, Atoms: base.links.atoms}
-		f.Table = make([]T, f.Atoms*Stride(b.Cols))
+		f, factors, err := newFilter(ctx, base, b, steps, workers)
+		if err != nil {
+			return nil, err
+		}
 		filters[v] = f
-		masked := lacking(ctx, b.Present)
-		if base.chunks != nil && !masked {
-			f.series = chebyshev[T](steps)
-		}
-		var factors []T
-		if masked {
-			if f.All, f.Have, err = presence(ctx, base, b, workers); err != nil {
-				return nil, err
-			}
-			factors = make([]T, n)
-			f.factors(base.links, factors)
-		}
 		for c := 0; c < b.Cols; c += stripColumns {
 			strips = append(strips, strip[T]{
 				view: b, filter: f, factors: factors, from: c, cols: min(stripColumns, b.Cols-c),
@@ -144,11 +133,36 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 	if err != nil {
 		return nil, err
 	}
-	return filters, parallel.For(ctx, workers, len(views)*blocks, func(_, q int) error {
+	return filters, unitRows(ctx, views, filters, n, workers)
+}
+
+// newFilter returns the empty filter of one view. If samples lack the view, it also returns the factors of the rows of A·x.
+func newFilter[T Float](ctx context.Context, base part[T], b *Block[T], steps, workers int) (*Filter[T], []T, error) {
+	f := &Filter[T]{Steps: steps, Cols: b.Cols, Atoms: base.links.atoms}
+	f.Table = make([]T, f.Atoms*Stride(b.Cols))
+	if !lacking(ctx, b.Present) {
+		if base.chunks != nil {
+			f.series = chebyshev[T](steps)
+		}
+		return f, nil, nil
+	}
+	var err error
+	if f.All, f.Have, err = presence(ctx, base, b, workers); err != nil {
+		return nil, nil, err
+	}
+	factors := make([]T, base.links.n)
+	f.factors(base.links, factors)
+	return f, factors, nil
+}
+
+// unitRows scales the n filtered rows of each view to norm 1. It returns a *GrowthError if they are not finite.
+func unitRows[T Float](ctx context.Context, views []Block[T], filters []*Filter[T], n, workers int) error {
+	blocks := (n + gatherRows - 1) / gatherRows
+	return parallel.For(ctx, workers, len(views)*blocks, func(_, q int) error {
 		b, lo := &views[q/blocks], q%blocks*gatherRows
 		hi := min(lo+gatherRows, n)
 		if masked := filters[q/blocks].All != nil; masked && b.finite(q/blocks, lo, hi) != nil {
-			return &GrowthError{View: q / blocks, Steps: steps}
+			return &GrowthError{View: q / blocks, Steps: filters[q/blocks].Steps}
 		}
 		for i := lo; i < hi; i++ {
 			toUnit(b.X[i*b.Ld : i*b.Ld+b.Cols])

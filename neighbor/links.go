@@ -33,16 +33,24 @@ func NewLinks(n, atoms int, ptr []int, cols []int32, weights []float64) (*Links,
 		if ptr[i+1] < ptr[i] || ptr[i+1] > len(cols) {
 			return nil, fmt.Errorf("neighbor: links of sample %d from %d to %d of %d", i, ptr[i], ptr[i+1], len(cols))
 		}
-		for e := ptr[i]; e < ptr[i+1]; e++ {
-			if cols[e] < 0 || int(cols[e]) >= atoms || e > ptr[i] && cols[e] <= cols[e-1] {
-				return nil, fmt.Errorf("neighbor: link %d of sample %d is to atom %d", e-ptr[i], i, cols[e])
-			}
-			if !(weights[e] > 0) || math.IsInf(weights[e], 1) {
-				return nil, fmt.Errorf("neighbor: link of sample %d to atom %d has the weight %v", i, cols[e], weights[e])
-			}
+		if err := checkLinks(i, atoms, cols[ptr[i]:ptr[i+1]], weights[ptr[i]:ptr[i+1]]); err != nil {
+			return nil, err
 		}
 	}
 	return &Links{n: n, atoms: atoms, ptr: ptr, col: cols, val: weights}, nil
+}
+
+// checkLinks reports whether the columns of sample i increase and the weights are positive and finite.
+func checkLinks(i, atoms int, cols []int32, weights []float64) error {
+	for e, j := range cols {
+		if j < 0 || int(j) >= atoms || e > 0 && j <= cols[e-1] {
+			return fmt.Errorf("neighbor: link %d of sample %d is to atom %d", e, i, j)
+		}
+		if !(weights[e] > 0) || math.IsInf(weights[e], 1) {
+			return fmt.Errorf("neighbor: link of sample %d to atom %d has the weight %v", i, j, weights[e])
+		}
+	}
+	return nil
 }
 
 // newLinks returns room for so many links, their weights in float32 if single is set.

@@ -33,17 +33,27 @@ func (l *Lists) check() error {
 	if l == nil || l.N < 1 || l.K < 1 || len(l.Index) != l.N*l.K || len(l.Square) != l.N*l.K {
 		return errors.New("neighbor: the lists do not have K neighbours of N samples")
 	}
-	for e, j := range l.Index {
-		i, r := e/l.K, e%l.K
-		switch d := l.Square[e]; {
+	for i := range l.N {
+		if err := l.checkSample(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSample reports whether the neighbours of sample i are other samples, in order of distance.
+func (l *Lists) checkSample(i int) error {
+	index, square := l.Index[i*l.K:(i+1)*l.K], l.Square[i*l.K:(i+1)*l.K]
+	for r, j := range index {
+		switch d := square[r]; {
 		case j < -1 || int(j) >= l.N || int(j) == i:
 			return fmt.Errorf("neighbor: neighbour %d of sample %d has the index %d, and there are %d samples", r, i, j, l.N)
 		case j < 0:
-		case r > 0 && (l.Index[e-1] < 0 || l.Square[e-1] > d):
+		case r > 0 && (index[r-1] < 0 || square[r-1] > d):
 			return fmt.Errorf("neighbor: neighbours of sample %d are not in order of distance", i)
 		case !(d >= 0) || math.IsInf(d, 1):
 			return fmt.Errorf("neighbor: neighbour %d of sample %d is at the squared distance %v", r, i, d)
-		case slices.Contains(l.Index[i*l.K:e], j):
+		case slices.Contains(index[:r], j):
 			return fmt.Errorf("neighbor: sample %d has the neighbour %d twice", i, j)
 		}
 	}

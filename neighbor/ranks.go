@@ -105,16 +105,22 @@ func landmarksOfRanks[T Float](
 				out[q].centroids = append(out[q].centroids, make([]T, c.Count*src.dims[v]))
 			}
 		}
-		for _, x := range out[q].centroids {
-			if err := g.Broadcast("landmarks", owner, ranks.Bytes(x)); err != nil {
-				return nil, err
-			}
-		}
-		if owner != g.Rank() {
-			if err := out[q].ready(alone, c.Workers); err != nil {
-				return nil, err
-			}
+		if err := out[q].broadcast(alone, g, owner, c.Workers); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// broadcast sends the centroids of rank owner to the other ranks, which then prepare them for searches.
+func (m *landmarks[T]) broadcast(alone context.Context, g *ranks.Group, owner, workers int) error {
+	for _, x := range m.centroids {
+		if err := g.Broadcast("landmarks", owner, ranks.Bytes(x)); err != nil {
+			return err
+		}
+	}
+	if owner == g.Rank() {
+		return nil
+	}
+	return m.ready(alone, workers)
 }

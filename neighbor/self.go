@@ -56,17 +56,7 @@ func SelfWeights[T Float](ctx context.Context, op Operator, steps, workers int, 
 			}
 			other = next
 		}
-		own, err := ranks.SumRows(ctx, "the own weights of samples", workers, n, chunkRows(base.links.samples()), selfColumns,
-			func() struct{} { return struct{}{} },
-			func(_, lo, hi int, _ struct{}, part []float64) error {
-				for i := lo * selfColumns; i < hi*selfColumns; i += selfColumns {
-					row := other[i : i+selfColumns]
-					for j, v := range x[i : i+selfColumns] {
-						part[j] += float64(v) * float64(row[j])
-					}
-				}
-				return nil
-			})
+		own, err := columnProducts(ctx, x, other, n, base.links.samples(), workers)
 		if err != nil {
 			return nil, err
 		}
@@ -75,6 +65,22 @@ func SelfWeights[T Float](ctx context.Context, op Operator, steps, workers int, 
 		}
 	}
 	return out, nil
+}
+
+// columnProducts returns the inner product of each column of x with the same column of y, over the rows of all ranks. n rows
+// of a total are here.
+func columnProducts[T Float](ctx context.Context, x, y []T, n, total, workers int) ([]float64, error) {
+	return ranks.SumRows(ctx, "the own weights of samples", workers, n, chunkRows(total), selfColumns,
+		func() struct{} { return struct{}{} },
+		func(_, lo, hi int, _ struct{}, part []float64) error {
+			for i := lo * selfColumns; i < hi*selfColumns; i += selfColumns {
+				row := y[i : i+selfColumns]
+				for j, v := range x[i : i+selfColumns] {
+					part[j] += float64(v) * float64(row[j])
+				}
+			}
+			return nil
+		})
 }
 
 // Alone sets row r of x, which holds that of sample samples[r] of the graph before it was smoothed, to what the filter would make

@@ -66,24 +66,12 @@ func Restore[T Float](ctx context.Context, s State[T], views []View[T], workers 
 		return nil, fmt.Errorf("neighbor: landmarks of %d spaces for %d", len(s.Landmarks), len(s.Spaces))
 	}
 	for q, l := range s.Landmarks {
+		if err := l.check(s.Spaces[q].Views, s.Dims); err != nil {
+			return nil, fmt.Errorf("neighbor: space %d: %w", q, err)
+		}
 		m := &landmarks[T]{space: x.spaces[q], nearest: l.Nearest, count: len(l.Scale), centroids: l.Centroids, scale: l.Scale}
 		if m.space.Filled {
 			m.space = x.asPresent(m.space)
-		}
-		if l.Nearest < 1 || l.Nearest >= m.count || len(l.Centroids) != len(m.space.Views) {
-			return nil, fmt.Errorf("neighbor: space %d: %d nearest of %d landmarks in %d views", q, l.Nearest,
-				m.count, len(l.Centroids))
-		}
-		for i, v := range s.Spaces[q].Views {
-			if len(l.Centroids[i]) != m.count*s.Dims[v] {
-				return nil, fmt.Errorf("neighbor: space %d: %d values for %d landmarks in view %d of %d features",
-					q, len(l.Centroids[i]), m.count, v, s.Dims[v])
-			}
-		}
-		for j, f := range l.Scale {
-			if !(f >= 0) || math.IsInf(f, 1) {
-				return nil, fmt.Errorf("neighbor: space %d: landmark %d has the scale %v", q, j, f)
-			}
 		}
 		if err := m.ready(ctx, workers); err != nil {
 			return nil, err
@@ -93,29 +81,33 @@ func Restore[T Float](ctx context.Context, s State[T], views []View[T], workers 
 	return x, nil
 }
 
+// check reports whether the landmarks have one scale each, and one centroid in each of the views.
+func (l *Landmarks[T]) check(views, dims []int) error {
+	count := len(l.Scale)
+	if l.Nearest < 1 || l.Nearest >= count || len(l.Centroids) != len(views) {
+		return fmt.Errorf("%d nearest of %d landmarks in %d views", l.Nearest, count, len(l.Centroids))
+	}
+	for i, v := range views {
+		if len(l.Centroids[i]) != count*dims[v] {
+			return fmt.Errorf("%d values for %d landmarks in view %d of %d features", len(l.Centroids[i]), count, v, dims[v])
+		}
+	}
+	for j, f := range l.Scale {
+		if !(f >= 0) || math.IsInf(f, 1) {
+			return fmt.Errorf("landmark %d has the scale %v", j, f)
+		}
+	}
+	return nil
+}
+
+// restoreExact returns an index of exact neighbours from its state and the views.
 func restoreExact[T Float](ctx context.Context, s State[T], views []View[T]) (*Index[T], error) {
 	src, x, err := prepare(ctx, views, s.Spaces, s.Config)
 	if err != nil {
 		return nil, err
 	}
-	if len(s.Lists) != len(s.Spaces) {
-		return nil, fmt.Errorf("neighbor: neighbours in %d spaces for %d", len(s.Lists), len(s.Spaces))
-	}
-	for q, l := range s.Lists {
-		if err := l.check(); err != nil {
-			return nil, err
-		}
-		if l.N != src.n || l.K != s.Lists[0].K {
-			return nil, fmt.Errorf("neighbor: %d neighbours of %d samples in space %d, the views have %d", l.K, l.N, q, src.n)
-		}
-	}
-	if len(s.Dims) != len(x.dims) {
-		return nil, fmt.Errorf("neighbor: %d views, the index was built from %d", len(x.dims), len(s.Dims))
-	}
-	for v, d := range s.Dims {
-		if d != x.dims[v] {
-			return nil, fmt.Errorf("neighbor: view %d has %d columns, the index was built with %d", v, x.dims[v], d)
-		}
+	if err := s.checkLists(src.n, x.dims); err != nil {
+		return nil, err
 	}
 	hashes, err := src.rowHashes(ctx, s.Config.Workers)
 	if err != nil {
@@ -125,15 +117,47 @@ func restoreExact[T Float](ctx context.Context, s State[T], views []View[T]) (*I
 		return nil, err
 	}
 	if s.Config.Adapt {
-		if len(s.Lengths) != len(s.Dims) {
-			return nil, fmt.Errorf("neighbor: lengths of %d views for %d", len(s.Lengths), len(s.Dims))
-		}
-		for v, l := range s.Lengths {
-			if !(l >= 0) || l*l >= largestSquare[T]() {
-				return nil, fmt.Errorf("neighbor: the rows of view %d have the length %v", v, l)
-			}
+		if err := s.checkLengths(); err != nil {
+			return nil, err
 		}
 		x.exact.length = s.Lengths
 	}
 	return x, nil
+}
+
+// checkLists reports whether the lists are those of n samples with dims[v] features in view v.
+func (s *State[T]) checkLists(n int, dims []int) error {
+	if len(s.Lists) != len(s.Spaces) {
+		return fmt.Errorf("neighbor: neighbours in %d spaces for %d", len(s.Lists), len(s.Spaces))
+	}
+	for q, l := range s.Lists {
+		if err := l.check(); err != nil {
+			return err
+		}
+		if l.N != n || l.K != s.Lists[0].K {
+			return fmt.Errorf("neighbor: %d neighbours of %d samples in space %d, the views have %d", l.K, l.N, q, n)
+		}
+	}
+	if len(s.Dims) != len(dims) {
+		return fmt.Errorf("neighbor: %d views, the index was built from %d", len(dims), len(s.Dims))
+	}
+	for v, d := range s.Dims {
+		if d != dims[v] {
+			return fmt.Errorf("neighbor: view %d has %d columns, the index was built with %d", v, dims[v], d)
+		}
+	}
+	return nil
+}
+
+// checkLengths reports whether each view has a length whose square T can hold.
+func (s *State[T]) checkLengths() error {
+	if len(s.Lengths) != len(s.Dims) {
+		return fmt.Errorf("neighbor: lengths of %d views for %d", len(s.Lengths), len(s.Dims))
+	}
+	for v, l := range s.Lengths {
+		if !(l >= 0) || l*l >= largestSquare[T]() {
+			return fmt.Errorf("neighbor: the rows of view %d have the length %v", v, l)
+		}
+	}
+	return nil
 }

@@ -75,13 +75,8 @@ func (o *predictOptions) predictFromDisk(
 	}
 	p.PredictSeconds, p.PeakRSS = time.Since(read).Seconds(), peakMiB()
 	p.Device, p.DeviceWhy = o.ran.Device, o.ran.Why
-	if in.labels != nil {
-		s, err := largemvc.Evaluate(in.labels, p.Labels)
-		if err != nil {
-			return err
-		}
-		p.Classes = &in.classes
-		p.ACC, p.NMI, p.ARI, p.Purity = number(s.ACC), number(s.NMI), number(s.ARI), number(s.Purity)
+	if err := p.score(in); err != nil {
+		return err
 	}
 	if out.path == standard {
 		stdout = stderr

@@ -107,30 +107,13 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if done, err := f.start(args, stdout, aboutPredict, aboutData); done || err != nil {
 		return err
 	}
-	out, page := &output{flag: "out", path: o.out}, &output{flag: "report", path: o.report}
-	embedding := &output{flag: "embedding", path: o.embedding}
-	if err := checkEmbedding("predict", o.embedding); err != nil {
+	files := &predictOutputs{
+		labels: output{flag: "out", path: o.out}, page: output{flag: "report", path: o.report},
+		embedding: output{flag: "embedding", path: o.embedding}, trust: output{flag: "trust", path: o.trust},
+	}
+	if err := o.checkFlags(stdout, files); err != nil {
 		return err
 	}
-	if o.json && (o.out == standard || o.report == standard) {
-		return usagef("predict: -json writes to standard output too: give -out and -report a file")
-	}
-	trust := &output{flag: "trust", path: o.trust}
-	if o.json && o.trust == standard {
-		return usagef("predict: -json writes to standard output too: give -trust a file")
-	}
-	if o.workers < 0 || o.workers > parallel.MostWorkers {
-		return usagef("predict: -workers is %d, want 0 to %d", o.workers, parallel.MostWorkers)
-	}
-	if err := o.checkModel("predict", stdout, out, page, embedding, trust); err != nil {
-		return err
-	}
-	if err := o.checkDisk("predict", map[string]bool{
-		"report": o.report != "", "embedding": o.embedding != "", "trust": o.trust != "", "match-features": o.match,
-	}); err != nil {
-		return err
-	}
-	began := time.Now()
 	progressOut := stderr
 	if o.quiet {
 		progressOut = io.Discard
@@ -138,8 +121,41 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	bar := progress.New(progressOut, "")
 	defer bar.End()
 	if o.fromDisk {
-		return o.predictFromDisk(ctx, out, bar, stdout, stderr)
+		return o.predictFromDisk(ctx, &files.labels, bar, stdout, stderr)
 	}
+	return o.predictInMemory(ctx, files, bar, stdout, stderr)
+}
+
+// predictOutputs holds the files that predict writes.
+type predictOutputs struct{ labels, page, embedding, trust output }
+
+// checkFlags refuses flags that contradict each other and files that cannot be written.
+func (o *predictOptions) checkFlags(stdout io.Writer, files *predictOutputs) error {
+	if err := checkEmbedding("predict", o.embedding); err != nil {
+		return err
+	}
+	if o.json && (o.out == standard || o.report == standard) {
+		return usagef("predict: -json writes to standard output too: give -out and -report a file")
+	}
+	if o.json && o.trust == standard {
+		return usagef("predict: -json writes to standard output too: give -trust a file")
+	}
+	if o.workers < 0 || o.workers > parallel.MostWorkers {
+		return usagef("predict: -workers is %d, want 0 to %d", o.workers, parallel.MostWorkers)
+	}
+	if err := o.checkModel("predict", stdout, &files.labels, &files.page, &files.embedding, &files.trust); err != nil {
+		return err
+	}
+	return o.checkDisk("predict", map[string]bool{
+		"report": o.report != "", "embedding": o.embedding != "", "trust": o.trust != "", "match-features": o.match,
+	})
+}
+
+// predictInMemory labels samples that are read as a whole.
+func (o *predictOptions) predictInMemory(
+	ctx context.Context, files *predictOutputs, bar *progress.Bar, stdout, stderr io.Writer,
+) error {
+	began := time.Now()
 	model, in, err := o.readModel(ctx, bar)
 	if err != nil {
 		return err
@@ -149,30 +165,17 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	}
 	model = model.WithWorkers(o.workers)
 	read := time.Now()
-	a, err := model.Assign(machine.On(ctx, o.device, &o.ran), in.views)
+	found, err := o.label(ctx, model, in)
 	if err != nil {
 		return cancelled(ctx, err)
 	}
-	columns := labelColumns(in.ids, a.Labels, a.Near, a.Next)
-	var novelty []float64
-	if model.HasNovelty() {
-		if novelty, err = model.Novelty(ctx, in.views); err != nil {
-			return cancelled(ctx, err)
-		}
-		columns = append(columns, dataset.Column{Name: "novelty", Data: novelty})
-	}
-	var trusted [][]float64
-	if o.trust != "" {
-		if trusted, err = model.ViewTrust(ctx, in.views); err != nil {
-			return cancelled(ctx, err)
-		}
-	}
+	columns := found.columns(in.ids)
 	failed := errors.Join(
-		out.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
+		files.labels.write(stdout, func(w io.Writer) error { return dataset.EncodeCSV(w, columns...) },
 			func(path string) error { return dataset.WriteCSV(path, columns...) }),
-		o.writeEmbedding(ctx, embedding, model, in),
-		o.writePage(ctx, stdout, page, model, in, trusted, read.Sub(began), bar),
-		writeTrust(stdout, trust, in, trusted),
+		o.writeEmbedding(ctx, &files.embedding, model, in),
+		o.writePage(ctx, stdout, &files.page, model, in, found.trust, read.Sub(began), bar),
+		writeTrust(stdout, &files.trust, in, found.trust),
 	)
 	if o.out == standard || o.report == standard || o.trust == standard {
 		stdout = stderr
@@ -184,21 +187,64 @@ func runPredict(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		PredictSeconds: time.Since(read).Seconds(), PeakRSS: peakMiB(),
 		ClusterSizes: make([]int, model.Clusters),
 	}
-	for _, label := range a.Labels {
+	for _, label := range found.Labels {
 		p.ClusterSizes[label]++
 	}
-	p.addDrift(novelty)
-	if in.labels != nil {
-		s, err := largemvc.Evaluate(in.labels, a.Labels)
-		if err != nil {
-			return err
-		}
-		p.Classes = &in.classes
-		p.ACC, p.NMI, p.ARI, p.Purity = number(s.ACC), number(s.NMI), number(s.ARI), number(s.Purity)
-	}
+	p.addDrift(found.novelty)
 	p.Device, p.DeviceWhy = o.ran.Device, o.ran.Why
-	p.Reading, p.IDs, p.Labels = &in.reading, in.ids, a.Labels
+	p.Reading, p.IDs, p.Labels = &in.reading, in.ids, found.Labels
+	if err := p.score(in); err != nil {
+		return err
+	}
 	return errors.Join(failed, p.print(stdout, stderr, o.json))
+}
+
+// labelled holds the result for the samples.
+type labelled struct {
+	*largemvc.Assignments
+	novelty []float64   // nil where the model has none
+	trust   [][]float64 // by view and sample; nil without -trust
+}
+
+// label gives the samples to clusters.
+func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, in *input) (*labelled, error) {
+	a, err := model.Assign(machine.On(ctx, o.device, &o.ran), in.views)
+	if err != nil {
+		return nil, err
+	}
+	found := &labelled{Assignments: a}
+	if model.HasNovelty() {
+		if found.novelty, err = model.Novelty(ctx, in.views); err != nil {
+			return nil, err
+		}
+	}
+	if o.trust != "" {
+		found.trust, err = model.ViewTrust(ctx, in.views)
+	}
+	return found, err
+}
+
+// columns returns the columns of -out.
+func (l *labelled) columns(ids []string) []dataset.Column {
+	columns := labelColumns(ids, l.Labels, l.Near, l.Next)
+	if l.novelty != nil {
+		columns = append(columns, dataset.Column{Name: "novelty", Data: l.novelty})
+	}
+	return columns
+}
+
+// score compares p.Labels with the classes of the samples, if the data have them.
+func (p *prediction) score(in *input) error {
+	if in.labels == nil {
+		return nil
+	}
+	s, err := largemvc.Evaluate(in.labels, p.Labels)
+	if err != nil {
+		return err
+	}
+	p.Classes = &in.classes
+	p.ACC, p.NMI, p.ARI, p.Purity = number(s.ACC), number(s.NMI), number(s.ARI), number(s.Purity)
+	return nil
 }
 
 // print writes the summary.

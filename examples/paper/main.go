@@ -80,6 +80,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
+	return s.runAll(ctx, chosen, stdout)
+}
+
+// runAll runs the experiments one by one, and writes the index of several.
+func (s *study) runAll(ctx context.Context, chosen []experiment, stdout io.Writer) error {
 	for _, e := range chosen {
 		began := time.Now()
 		if err := e.run(ctx, s); err != nil {

@@ -30,20 +30,7 @@ func sensitivity(ctx context.Context, s *study) error {
 		for _, f := range factors {
 			for _, l := range layers {
 				for draw := range s.draws {
-					jobs = append(jobs, work.Job[learned]{
-						Key: fmt.Sprintf("%s | L %d | m %dc | draw %d | epochs %d", d.About(), l, f, draw, s.epochs),
-						Do: func(ctx context.Context) (learned, error) {
-							c := s.configFor(largemvc.Config{Preset: largemvc.PresetPaper, Layers: l,
-								Anchors: min(f*d.Classes, d.N)}, d, draw)
-							d := s.draw(d, draw)
-							r, err := largemvc.Fit(ctx, d.Views, c)
-							if err != nil {
-								return learned{}, err
-							}
-							acc, err := largemvc.Accuracy(d.Labels, r.Labels)
-							return learned{100 * acc, r.Theta, r.Rho}, err
-						},
-					})
+					jobs = append(jobs, s.thresholdJob(d, f, l, draw))
 				}
 			}
 		}
@@ -70,15 +57,15 @@ func sensitivity(ctx context.Context, s *study) error {
 				multiple = fmt.Sprintf("%dc", f)
 			}
 			r, means := tables.Line{Name: d.Name + ", m = " + multiple}, []float64(nil)
-			for _, l := range layers {
+			for k := range layers {
 				var values []float64
-				for range s.draws {
-					values = append(values, got[0].ACC)
-					if f == 1 && l == layers[len(layers)-1] && deepest.Theta == nil {
-						deepest = got[0]
-					}
-					got = got[1:]
+				for _, run := range got[:s.draws] {
+					values = append(values, run.ACC)
 				}
+				if f == 1 && k == len(layers)-1 {
+					deepest = got[0]
+				}
+				got = got[s.draws:]
 				c := tables.MeanOf(values)
 				r.Cells, means = append(r.Cells, c), append(means, c.Mean)
 			}
@@ -103,6 +90,24 @@ func sensitivity(ctx context.Context, s *study) error {
 				"learned by %d layers with m = c, in the first draw, for each set.", layers[len(layers)-1]), thresholds},
 		},
 	})
+}
+
+// thresholdJob trains the paper preset on one draw of d, with layers layers and factor anchors a cluster.
+func (s *study) thresholdJob(d *sets.Set, factor, layers, draw int) work.Job[learned] {
+	return work.Job[learned]{
+		Key: fmt.Sprintf("%s | L %d | m %dc | draw %d | epochs %d", d.About(), layers, factor, draw, s.epochs),
+		Do: func(ctx context.Context) (learned, error) {
+			c := s.configFor(largemvc.Config{Preset: largemvc.PresetPaper, Layers: layers,
+				Anchors: min(factor*d.Classes, d.N)}, d, draw)
+			d := s.draw(d, draw)
+			r, err := largemvc.Fit(ctx, d.Views, c)
+			if err != nil {
+				return learned{}, err
+			}
+			acc, err := largemvc.Accuracy(d.Labels, r.Labels)
+			return learned{100 * acc, r.Theta, r.Rho}, err
+		},
+	}
 }
 
 // curves are the thresholds over the layers.

@@ -45,35 +45,13 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	n := len(d.labels)
 	if *at < 0 || *at >= len(d.values) {
 		return fmt.Errorf("view %d of %d", *at, len(d.values))
 	}
-	// The mask says which views a sample has; samples of which rows are exchanged have all.
-	rng := rand.New(rand.NewPCG(1, 2))
-	present, err := dataset.Drop(n, len(d.values), absent, 1)
+	views, t, err := d.mixUp(*at)
 	if err != nil {
 		return err
 	}
-	moved := rng.Perm(n)[:int(swapped*float64(n))]
-	values, wrong := slices.Clone(d.values), make([]bool, n)
-	values[*at] = slices.Clone(values[*at])
-	for k, i := range moved {
-		wrong[i] = true
-		for v := range present[i] {
-			present[i][v] = true
-		}
-		columns, from := d.columns[*at], moved[(k+1)%len(moved)]
-		copy(values[*at][i*columns:(i+1)*columns], d.values[*at][from*columns:(from+1)*columns])
-	}
-	var views []largemvc.View
-	for v, x := range values {
-		views = append(views, largemvc.Float32View(n, d.columns[v], x))
-	}
-	if views, err = largemvc.Mask(views, present); err != nil {
-		return err
-	}
-
 	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: d.classes})
 	if err != nil {
 		return err
@@ -90,8 +68,52 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "%s: %d samples, %d views, %.0f %% of the rows absent, %d rows of view %d exchanged; ACC %.2f\n\n",
-		d.name, n, len(views), 100*absent, len(moved), *at, s.ACC)
-	type row struct{ sample, view int }
+		d.name, len(d.labels), len(views), 100*absent, t.moved, t.view, s.ACC)
+	t.compare(w, leastTrusted(trust, t.present), trust)
+	return nil
+}
+
+// truth holds what was done to the data.
+type truth struct {
+	present [][]bool // by sample and view
+	view    int      // the view whose rows were exchanged
+	wrong   []bool   // the samples whose rows were exchanged
+	moved   int      // their number
+}
+
+// mixUp returns the views with absent rows, and with the rows of some samples exchanged in the view at. Those samples have all
+// views.
+func (d *data) mixUp(at int) ([]largemvc.View, *truth, error) {
+	n := len(d.labels)
+	present, err := dataset.Drop(n, len(d.values), absent, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	moved := rng.Perm(n)[:int(swapped*float64(n))]
+	t := &truth{present: present, view: at, wrong: make([]bool, n), moved: len(moved)}
+	values := slices.Clone(d.values)
+	values[at] = slices.Clone(values[at])
+	for k, i := range moved {
+		t.wrong[i] = true
+		for v := range present[i] {
+			present[i][v] = true
+		}
+		columns, from := d.columns[at], moved[(k+1)%len(moved)]
+		copy(values[at][i*columns:(i+1)*columns], d.values[at][from*columns:(from+1)*columns])
+	}
+	var views []largemvc.View
+	for v, x := range values {
+		views = append(views, largemvc.Float32View(n, d.columns[v], x))
+	}
+	views, err = largemvc.Mask(views, present)
+	return views, t, err
+}
+
+type row struct{ sample, view int }
+
+// leastTrusted returns the present rows of all views, the least trusted first.
+func leastTrusted(trust [][]float64, present [][]bool) []row {
 	var rows []row
 	for v := range trust {
 		for i := range trust[v] {
@@ -109,10 +131,15 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 		}
 		return 0
 	})
+	return rows
+}
+
+// compare shows which of the least trusted rows were exchanged. rows are in the order of leastTrusted.
+func (t *truth) compare(w io.Writer, rows []row, trust [][]float64) {
 	fmt.Fprintln(w, "look at   view   trust   exchanged")
 	found := 0
-	for k, r := range rows[:len(moved)] {
-		bad := r.view == *at && wrong[r.sample]
+	for k, r := range rows[:t.moved] {
+		bad := r.view == t.view && t.wrong[r.sample]
 		if bad {
 			found++
 		}
@@ -120,8 +147,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 			fmt.Fprintf(w, "row %-5d %4d   %.1e   %v\n", r.sample, r.view, trust[r.view][r.sample], bad)
 		}
 	}
-	fmt.Fprintf(w, "\nOf the %d rows that are trusted least, of %d, %d are exchanged ones.\n", len(moved), len(rows), found)
-	return nil
+	fmt.Fprintf(w, "\nOf the %d rows that are trusted least, of %d, %d are exchanged ones.\n", t.moved, len(rows), found)
 }
 
 // data are samples with their classes, the values of each view row by row.

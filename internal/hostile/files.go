@@ -20,10 +20,20 @@ type File struct {
 	Slow   bool // it takes more than a second to make, or to refuse
 }
 
-// Files are the files to try, each against the limits of a reader.
+const mega = 1 << 20
+
+// Files returns the files to try, each against the limits of a reader.
 func Files() []File {
-	const mega = 1 << 20
-	files := []File{
+	files := slices.Concat(hdf5Files(), matFiles(), numpyFiles(), csvFiles())
+	for k := range files {
+		files[k].Slow = slices.Contains(slow, files[k].Name)
+	}
+	return files
+}
+
+// hdf5Files returns the files whose chunks, headers, names or texts share bytes or unpack to much.
+func hdf5Files() []File {
+	return []File{
 		{
 			Name: "h5-chunk-twice.h5", About: "a chunk of 4 GiB, deflated twice",
 			Make: func() []byte { return oneChunk(65536, 65535, true) },
@@ -46,6 +56,12 @@ func Files() []File {
 		{Name: "h5-attributes.h5", About: "30,000 references to one header of 60 KiB of attributes", Make: sharedAttributes},
 		{Name: "h5-texts.h5", About: "100,000 texts that go to and fro between two heaps of 60,000 objects", Make: heapTexts},
 		{Name: "h5-sparse.h5", About: "a sparse matrix whose row numbers share a chunk", Make: sparseChunks},
+	}
+}
+
+// matFiles returns the MATLAB files, whose compressed variables unpack to much.
+func matFiles() []File {
+	return []File{
 		{
 			Name: "mat-sparse.mat", About: "a sparse matrix of 400 million zeros",
 			Make: func() []byte { return MAT5(zeroSparse("X", 100, 50, 400*mega)) },
@@ -73,6 +89,12 @@ func Files() []File {
 			Name: "mat-dense.mat", About: "a matrix of 1.5 GiB of zeros",
 			Make: func() []byte { return MAT5(zeroArray("X", ClassDouble, 1536, mega)) },
 		},
+	}
+}
+
+// numpyFiles returns the npy and npz files, whose entries share bytes, unpack to much or lie about their sizes.
+func numpyFiles() []File {
+	return []File{
 		{Name: "npz-text.npz", About: "labels of 350,000 texts of 4 KiB", Make: textLabels},
 		{Name: "npz-text-distinct.npz", About: "labels of 20,000 different texts of 4 KiB", Make: distinctTexts},
 		{
@@ -107,6 +129,12 @@ func Files() []File {
 		{Name: "npy-wide.npy", About: "a matrix of 8 MiB that would take 32", Make: func() []byte {
 			return append(NPY("'|u1'", "(8, 1048576)"), bytes.Repeat([]byte{1}, 8*mega)...)
 		}},
+	}
+}
+
+// csvFiles returns the compressed CSV files, which unpack to long texts, lines or runs of lines.
+func csvFiles() []File {
+	return []File{
 		{
 			Name: "csv-text.csv.gz", About: "a column of 4000 different texts of 1 MiB",
 			Make: func() []byte { return csvTexts(4000) },
@@ -139,10 +167,6 @@ func Files() []File {
 			Make: func() []byte { return csvZeros("a,b\n", strings.Repeat("0,0\n", mega/4), 2048) },
 		},
 	}
-	for k := range files {
-		files[k].Slow = slices.Contains(slow, files[k].Name)
-	}
-	return files
 }
 
 // slow are the files that take more than a second to make or to refuse.
