@@ -141,24 +141,8 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 				return err
 			}
 			c.roles.features = append(c.roles.features, csvFeature{column: i})
-			if c.holdsTriplets(s, o) {
-				continue
-			}
-			if c.header != nil && idStrength(c.header[i]) == 2 && !o.NoIDs {
-				s.offers = append(s.offers, fmt.Sprintf("%s: %s has the name of ids and is read as a feature; to leave it "+
-					"out, give Options.LeaveOut %s",
-					s.path, c.title(i), c.optionName(i)))
-				continue
-			}
-			if c.seen[i]&daysOnly != 0 && c.records > 2 {
-				s.offers = append(s.offers, fmt.Sprintf("%s: %s holds dates as whole numbers (20240501) and is read as a "+
-					"feature, in which the days of two months lie far apart; turn it into days since a first one, or leave it "+
-					"out with Options.LeaveOut %s", s.path, c.title(i), c.optionName(i)))
-			}
-			if (i > 0 || c.roles.id < 0) && c.countsSamples(i) {
-				s.offers = append(s.offers, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
-					"give Options.IDs %s, "+
-					"to leave it out Options.LeaveOut %[3]s", s.path, c.title(i), c.optionName(i)))
+			if !c.holdsTriplets(s, o) {
+				c.offerOthers(i, s, o)
 			}
 		}
 	}
@@ -166,6 +150,26 @@ func (c *csvFile) chooseFeatures(s *source, o *Options, taken []bool, lim *limit
 		s.problem = problem
 	}
 	return nil
+}
+
+// offerOthers notes what else a column that is read as a feature may be.
+func (c *csvFile) offerOthers(i int, s *source, o *Options) {
+	if c.header != nil && idStrength(c.header[i]) == 2 && !o.NoIDs {
+		s.offers = append(s.offers, fmt.Sprintf("%s: %s has the name of ids and is read as a feature; to leave it "+
+			"out, give Options.LeaveOut %s",
+			s.path, c.title(i), c.optionName(i)))
+		return
+	}
+	if c.seen[i]&daysOnly != 0 && c.records > 2 {
+		s.offers = append(s.offers, fmt.Sprintf("%s: %s holds dates as whole numbers (20240501) and is read as a "+
+			"feature, in which the days of two months lie far apart; turn it into days since a first one, or leave it "+
+			"out with Options.LeaveOut %s", s.path, c.title(i), c.optionName(i)))
+	}
+	if (i > 0 || c.roles.id < 0) && c.countsSamples(i) {
+		s.offers = append(s.offers, fmt.Sprintf("%s: %s counts the samples and is read as a feature; if it is an id, "+
+			"give Options.IDs %s, "+
+			"to leave it out Options.LeaveOut %[3]s", s.path, c.title(i), c.optionName(i)))
+	}
 }
 
 // isEmpty tells whether a column is what separators at the ends of all lines make: no name and no value.

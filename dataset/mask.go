@@ -210,13 +210,8 @@ func readMask(v *variable, order *maskOrder, n, views int, lim *limits) ([][]boo
 	case order.rows != nil:
 		want = len(order.rows)
 	}
-	rows, cols, ok := v.shape2()
-	if !ok || v.kind != numeric || rows != want || cols != views {
-		hint := ""
-		if v.fromTable && v.names == nil && rows == want+1 {
-			hint = "; its first line is read as a row: where it names the views, Options.Header yes says so"
-		}
-		return nil, v.errorf("is %s; a mask for %d samples and %d views is %d×%d%s", v.shapeString(), n, views, want, views, hint)
+	if err := v.checkMask(want, n, views); err != nil {
+		return nil, err
 	}
 	x, err := readMatrix(v, lim)
 	if err != nil {
@@ -227,7 +222,7 @@ func readMask(v *variable, order *maskOrder, n, views int, lim *limits) ([][]boo
 		return nil, v.wrap(err)
 	}
 	kept := -1
-	for i := range rows {
+	for i := range want {
 		if order.keep != nil && !order.keep[i] {
 			continue
 		}
@@ -249,6 +244,19 @@ func readMask(v *variable, order *maskOrder, n, views int, lim *limits) ([][]boo
 		}
 	}
 	return mask, nil
+}
+
+// checkMask refuses a mask that has not want rows and a column for each view. n is the number of samples.
+func (v *variable) checkMask(want, n, views int) error {
+	rows, cols, ok := v.shape2()
+	if ok && v.kind == numeric && rows == want && cols == views {
+		return nil
+	}
+	hint := ""
+	if v.fromTable && v.names == nil && rows == want+1 {
+		hint = "; its first line is read as a row: where it names the views, Options.Header yes says so"
+	}
+	return v.errorf("is %s; a mask for %d samples and %d views is %d×%d%s", v.shapeString(), n, views, want, views, hint)
 }
 
 func (o *maskOrder) viewName(view int) string {

@@ -228,14 +228,10 @@ func (p *plan) choose(data int, o *Options) error {
 	if err := p.joinFiles(data, o); err != nil {
 		return err
 	}
-	if err := p.settle(o); err != nil {
-		return err
-	}
-	if err := p.splitColumns(o); err != nil {
-		return err
-	}
-	if err := p.checkTable(o); err != nil {
-		return err
+	for _, step := range []func(*Options) error{p.settle, p.splitColumns, p.checkTable} {
+		if err := step(o); err != nil {
+			return err
+		}
 	}
 	if err := p.orderMask(); err != nil {
 		return err

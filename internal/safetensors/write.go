@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"strings"
 )
 
@@ -66,42 +65,14 @@ func (f *File) sum(header []byte) string {
 
 // encodeHeader returns the header with its spaces: metadata first, then the tensors in their order.
 func (f *File) encodeHeader(seal string) ([]byte, error) {
-	meta := maps.Clone(f.Metadata)
-	if seal != "" {
-		if _, ok := meta[seal]; ok {
-			return nil, fmt.Errorf("safetensors: the metadata have %q, the key of the seal", seal)
-		}
-		if meta == nil {
-			meta = map[string]string{}
-		}
-		meta[seal] = unsealed
-		for k, v := range f.Metadata {
-			if strings.Contains(k, unsealed) || strings.Contains(v, unsealed) {
-				return nil, fmt.Errorf("safetensors: the metadata's %q holds the place of a seal", k)
-			}
-		}
+	meta, err := f.metadataWith(seal)
+	if err != nil {
+		return nil, err
 	}
 	var b bytes.Buffer
 	b.WriteByte('{')
-	put := func(key string, value any) error {
-		if b.Len() > 1 {
-			b.WriteByte(',')
-		}
-		k, err := json.Marshal(key)
-		if err != nil {
-			return err
-		}
-		v, err := json.Marshal(value)
-		if err != nil {
-			return err
-		}
-		b.Write(k)
-		b.WriteByte(':')
-		b.Write(v)
-		return nil
-	}
 	if len(meta) > 0 {
-		if err := put(metadataKey, meta); err != nil {
+		if err := putMember(&b, metadataKey, meta); err != nil {
 			return nil, err
 		}
 	}
@@ -124,7 +95,7 @@ func (f *File) encodeHeader(seal string) ([]byte, error) {
 		if shape == nil {
 			shape = []int{}
 		}
-		if err := put(t.Name, entry{t.Dtype, shape, [2]int{at, at + size}}); err != nil {
+		if err := putMember(&b, t.Name, entry{t.Dtype, shape, [2]int{at, at + size}}); err != nil {
 			return nil, err
 		}
 		at += size
@@ -140,4 +111,41 @@ func (f *File) encodeHeader(seal string) ([]byte, error) {
 		return nil, fmt.Errorf("safetensors: a header of %d bytes, at most %d are read", b.Len(), maxHeader)
 	}
 	return b.Bytes(), nil
+}
+
+// metadataWith returns the metadata with zeros in the place of the seal, which must be the only such place.
+func (f *File) metadataWith(seal string) (map[string]string, error) {
+	if seal == "" {
+		return f.Metadata, nil
+	}
+	if _, ok := f.Metadata[seal]; ok {
+		return nil, fmt.Errorf("safetensors: the metadata have %q, the key of the seal", seal)
+	}
+	meta := map[string]string{seal: unsealed}
+	for k, v := range f.Metadata {
+		if strings.Contains(k, unsealed) || strings.Contains(v, unsealed) {
+			return nil, fmt.Errorf("safetensors: the metadata's %q holds the place of a seal", k)
+		}
+		meta[k] = v
+	}
+	return meta, nil
+}
+
+// putMember appends a member to the JSON object in b, which is open.
+func putMember(b *bytes.Buffer, key string, value any) error {
+	if b.Len() > 1 {
+		b.WriteByte(',')
+	}
+	k, err := json.Marshal(key)
+	if err != nil {
+		return err
+	}
+	v, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	b.Write(k)
+	b.WriteByte(':')
+	b.Write(v)
+	return nil
 }

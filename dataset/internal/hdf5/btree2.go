@@ -120,6 +120,11 @@ func (t *tree2) visit(addr uint64, level, count int) error {
 	if level == 0 {
 		return b.err
 	}
+	return t.children(b, level, count)
+}
+
+// children visits the nodes below one of some records, whose addresses come next.
+func (t *tree2) children(b block, level, count int) error {
 	for range count + 1 {
 		child, records := b.offset(), int(b.uint(t.counts))
 		b.skip(t.totals[level-1])

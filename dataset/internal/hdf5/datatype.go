@@ -65,14 +65,7 @@ func datatype(b *block, depth int) (Datatype, error) {
 	t.Elem.Big = bits&1 != 0
 	switch t.Class {
 	case Integer:
-		offset, precision := b.u16(), b.u16()
-		kinds := unsignedKinds
-		if bits&8 != 0 {
-			kinds = signedKinds
-		}
-		if offset == 0 && uint32(precision) == 8*size {
-			t.Elem.Kind = kinds[size]
-		}
+		t.integer(b, bits)
 	case Floating:
 		t.floating(b, bits)
 	case Reference:
@@ -97,6 +90,18 @@ func datatype(b *block, depth int) (Datatype, error) {
 		}
 	}
 	return t, b.err
+}
+
+// integer recognises the integers that use all of their bits.
+func (t *Datatype) integer(b *block, bits uint32) {
+	offset, precision := b.u16(), b.u16()
+	kinds := unsignedKinds
+	if bits&8 != 0 {
+		kinds = signedKinds
+	}
+	if offset == 0 && int(precision) == 8*t.Size {
+		t.Elem.Kind = kinds[uint32(t.Size)]
+	}
 }
 
 type floatFormat struct {

@@ -198,13 +198,8 @@ func (h *heap) objects(ids []heapID, each func(object *block) error) error {
 			return errors.New("is damaged (objects of a heap share bytes)")
 		}
 		if body == nil || id.off >= held.off+held.size {
-			k, found := slices.BinarySearchFunc(h.blocks, id.off, func(b heapBlock, off uint64) int {
-				return cmp.Compare(b.off, off)
-			})
-			if !found {
-				k--
-			}
-			if k < 0 || id.off >= h.blocks[k].off+h.blocks[k].size {
+			k := h.blockAt(id.off)
+			if k < 0 {
 				return errHeap
 			}
 			h.f.done(body)
@@ -223,6 +218,18 @@ func (h *heap) objects(ids []heapID, each func(object *block) error) error {
 		}
 	}
 	return nil
+}
+
+// blockAt returns the number of the direct block at an offset; −1 without one.
+func (h *heap) blockAt(off uint64) int {
+	k, found := slices.BinarySearchFunc(h.blocks, off, func(b heapBlock, off uint64) int { return cmp.Compare(b.off, off) })
+	if !found {
+		k--
+	}
+	if k < 0 || off >= h.blocks[k].off+h.blocks[k].size {
+		return -1
+	}
+	return k
 }
 
 // direct reads a direct block and compares its checksum, in which the checksum itself counts as zero.

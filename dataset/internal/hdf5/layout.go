@@ -256,6 +256,19 @@ func (n *numbering) add(list *chunkList, k int, c chunkRef) error {
 	return list.add(c)
 }
 
+// addAll adds the chunks of a dataset that lie one after the other.
+func (n *numbering) addAll(list *chunkList, addr, size uint64) error {
+	if size == 0 || uint64(n.total) > uint64(list.f.size)/size {
+		return fmt.Errorf("promises %d chunks of %d bytes in a file of %d", n.total, size, list.f.size)
+	}
+	for k := range n.total {
+		if err := n.add(list, k, chunkRef{addr: addr + uint64(k)*size, size: size}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // chunks lists the chunks of a dataset in the order of their places. Those never written are not in it.
 func (f *File) chunks(o *Object) (*chunkList, error) {
 	list := &chunkList{f: f}
@@ -321,15 +334,7 @@ func (f *File) listChunks(list *chunkList, o *Object) error {
 	}
 	switch l.index {
 	case indexNone:
-		if full == 0 || uint64(order.total) > uint64(f.size)/full {
-			return fmt.Errorf("promises %d chunks of %d bytes in a file of %d", order.total, full, f.size)
-		}
-		for k := range order.total {
-			if err := order.add(list, k, chunkRef{addr: l.addr + uint64(k)*full, size: full}); err != nil {
-				return err
-			}
-		}
-		return nil
+		return order.addAll(list, l.addr, full)
 	case indexExtensible:
 		return f.extensibleArray(l.addr, f.offSize, element)
 	}
