@@ -302,7 +302,7 @@ func (p *prepared[T]) tells(c *Config) cluster.Score {
 // smoothLast smooths an H along the neighbours where samples lack views.
 func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, h []T) error {
 	n, m, ld := in.views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
-	o := c.smoothing()
+	o := smoothOptions(c)
 	if in.startRows == nil || c.ReadOut != ReadOutUnit || !o.Filters(ranks.Of(ctx).Total(n)) {
 		return nil
 	}
@@ -348,7 +348,7 @@ type Clustering struct {
 func newPredictor(c *Config, views []view.View, inputs []Input, r *runState) *Predictor {
 	p := &Predictor{
 		Loss: r.Loss, ViewLoss: r.ViewLoss, Status: r.status, Epochs: r.Epochs, Restart: r.Restart,
-		config: c.withoutData(), samples: views[0].Rows, inputs: inputs, scale: r.Begin.Scale,
+		config: withoutData(c), samples: views[0].Rows, inputs: inputs, scale: r.Begin.Scale,
 	}
 	for _, x := range views {
 		p.dims, p.names = append(p.dims, x.Cols), append(p.names, x.Name)

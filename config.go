@@ -168,7 +168,7 @@ func (c Config) WithDefaults() Config {
 	} else {
 		n.Neighbors = None
 	}
-	c.fillModules()
+	fillModules(&c)
 	paper := c.Preset == PresetPaper
 	choose(&c.Preprocess, !paper && neighbors, PreprocessBoth, PreprocessSample)
 	choose(&c.Start.Method, !paper && neighbors, StartScaled, StartJoint)
@@ -187,7 +187,7 @@ func choose[E ~int](x *E, first bool, a, b E) {
 }
 
 // fillModules puts copies of the modules in their place, those of the preset where they are nil, with their defaults filled.
-func (c *Config) fillModules() {
+func fillModules(c *Config) {
 	soft, shrink, procrustes := c.Preset.Modules()
 	if c.Represent = copied(c.Represent); c.Represent == nil {
 		c.Represent = soft
@@ -266,7 +266,7 @@ func (c *Config) comparesDraws(n int) bool {
 }
 
 // trainedOn is the number of samples that are trained on, of n.
-func (c *Config) trainedOn(n int) int {
+func trainedOn(c *Config, n int) int {
 	if c.samples(n) {
 		return c.FitSamples
 	}
@@ -283,9 +283,9 @@ func (c *Config) hasHeldOutLoss() bool {
 	return c.Neighborhood.Neighbors != None && c.Neighborhood.HeldOutWeight > 0 && c.Anchors > 1
 }
 
-// learnables is the number of learnable nodes of a network of stock modules for some inputs: R, U, θ of every layer and, with
+// learnableCount is the number of learnable nodes of a network of stock modules for some inputs: R, U, θ of every layer and, with
 // noise, ρ̃.
-func (c *Config) learnables(inputs int) int {
+func learnableCount(c *Config, inputs int) int {
 	out := 2 + c.Layers
 	if !c.noiseless() {
 		out += c.Layers * inputs

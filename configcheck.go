@@ -18,12 +18,12 @@ import (
 	"github.com/largemvc/largemvc/machine"
 )
 
-// check reports every field that is out of range for n samples and the given views.
-func (c *Config) check(n int, views []View) error {
-	errs := slices.Concat(c.checkCounts(n), c.checkValues(), c.checkOptions())
-	errs = append(errs, c.checkModules(views)...)
-	errs = append(errs, c.checkNeighbors()...)
-	errs = append(errs, c.checkStart(n, views)...)
+// checkConfig reports every field that is out of range for n samples and the given views.
+func checkConfig(c *Config, n int, views []View) error {
+	errs := slices.Concat(checkCounts(c, n), checkValues(c), checkOptions(c))
+	errs = append(errs, checkModules(c, views)...)
+	errs = append(errs, checkNeighbors(c)...)
+	errs = append(errs, checkGivenStart(c, n, views)...)
 	if c.Machine.Overwrite {
 		errs = append(errs, checkApart(views, c.Float64)...)
 	}
@@ -31,7 +31,7 @@ func (c *Config) check(n int, views []View) error {
 }
 
 // checkCounts reports the numbers that are too small or too large for n samples.
-func (c *Config) checkCounts(n int) (errs []error) {
+func checkCounts(c *Config, n int) (errs []error) {
 	most, of := n, "the number of samples"
 	if c.samples(n) {
 		most, of = c.FitSamples, "FitSamples"
@@ -68,7 +68,7 @@ func (c *Config) checkCounts(n int) (errs []error) {
 }
 
 // checkValues reports the values of the optimizer that are out of range or not finite.
-func (c *Config) checkValues() (errs []error) {
+func checkValues(c *Config) (errs []error) {
 	for _, f := range []struct {
 		name  string
 		value float64
@@ -88,7 +88,7 @@ func (c *Config) checkValues() (errs []error) {
 }
 
 // checkOptions reports the enumerations with a value that does not exist.
-func (c *Config) checkOptions() (errs []error) {
+func checkOptions(c *Config) (errs []error) {
 	for _, o := range []struct {
 		name   string
 		value  int
@@ -109,7 +109,7 @@ func (c *Config) checkOptions() (errs []error) {
 }
 
 // checkRanks reports what cannot be done on several ranks; whole says that each of them does all of the fit.
-func (c *Config) checkRanks(views []View, whole bool) error {
+func checkRanks(c *Config, views []View, whole bool) error {
 	var errs []error
 	bad := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("largemvc: on several ranks "+format, args...))
@@ -154,7 +154,7 @@ func (c *Config) checkRanks(views []View, whole bool) error {
 }
 
 // sameOnRanks lists what has to be the same on all ranks.
-func (c *Config) sameOnRanks(views []View) ([]string, error) {
+func sameOnRanks(c *Config, views []View) ([]string, error) {
 	out := []string{"the kernels are " + kernel.Path(), fmt.Sprint("the number of views is ", len(views))}
 	for v, x := range views {
 		out = append(out, fmt.Sprintf("view %d is %q of %d features", v, x.in.Name, x.in.Cols))
@@ -188,7 +188,7 @@ func (c *Config) sameOnRanks(views []View) ([]string, error) {
 }
 
 // checkNeighbors reports what is out of range, or without effect, of the fields that go with Neighbors.
-func (c *Config) checkNeighbors() (errs []error) {
+func checkNeighbors(c *Config) (errs []error) {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("largemvc: "+format, args...)) }
 	h := &c.Neighborhood
 	if h.Neighbors < 1 && h.Neighbors != None {
@@ -231,7 +231,7 @@ func (c *Config) checkNeighbors() (errs []error) {
 }
 
 // checkModules reports modules that are nil pointers, and what is out of range of those from this package for some views.
-func (c *Config) checkModules(views []View) (errs []error) {
+func checkModules(c *Config, views []View) (errs []error) {
 	for _, m := range []struct {
 		name   string
 		module Module
@@ -245,7 +245,7 @@ func (c *Config) checkModules(views []View) (errs []error) {
 			errs = append(errs, x.check(!c.Float64), startsBelowZero("Theta0", x.Theta0, x.Unconstrained))
 		case *RowShrink:
 			errs = append(errs, x.check(!c.Float64), startsBelowZero("Rho0", x.Rho0, x.Unconstrained))
-			if least, most := c.inputCounts(views); most > 0 && (len(x.Scale) < least || len(x.Scale) > most) {
+			if least, most := inputCounts(c, views); most > 0 && (len(x.Scale) < least || len(x.Scale) > most) {
 				errs = append(errs, x.checkScales(most))
 			}
 		case *Procrustes:
@@ -263,8 +263,8 @@ func startsBelowZero(name string, value float64, unconstrained bool) error {
 	return nil
 }
 
-// checkStart reports what is wrong with given labels and anchors.
-func (c *Config) checkStart(n int, views []View) (errs []error) {
+// checkGivenStart reports what is wrong with given labels and anchors.
+func checkGivenStart(c *Config, n int, views []View) (errs []error) {
 	if c.Start.Labels != nil && c.Start.Anchors != nil {
 		errs = append(errs, errors.New("largemvc: Start.Labels and Start.Anchors exclude each other"))
 	}

@@ -51,7 +51,7 @@ func moduleType(m Module) string {
 
 // withoutData returns the configuration without functions, without what is as large as the training samples and without what
 // is the caller's own: the other ranks, and paths of the machine that trains, which say nothing to who gets the model.
-func (c *Config) withoutData() Config {
+func withoutData(c *Config) Config {
 	out := *c
 	out.Start.Labels, out.Start.Anchors, out.Progress, out.ExtraLoss, out.Machine.Comm = nil, nil, nil, nil, nil
 	out.Checkpoint.Path = ""
@@ -61,7 +61,7 @@ func (c *Config) withoutData() Config {
 // saveConfig returns what files hold of a configuration with its defaults: all but functions, values as large as the data,
 // and what is the caller's own (Machine but its Workers, Checkpoint.Path).
 func saveConfig(c *Config) (*savedConfig, error) {
-	s := &savedConfig{plainConfig: plainConfig(c.withoutData())}
+	s := &savedConfig{plainConfig: plainConfig(withoutData(c))}
 	s.plainConfig.Represent, s.plainConfig.Noise, s.plainConfig.Anchor = nil, nil, nil
 	for i, to := range []*savedModule{&s.Represent, &s.Noise, &s.Anchor} {
 		var err error

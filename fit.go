@@ -10,7 +10,7 @@ import (
 
 // fit trains on the samples of a run in the arithmetic of its configuration.
 func (r *run) fit(ctx context.Context) (*Clustering, error) {
-	on, err := r.config.openDevice(r.views)
+	on, err := r.openDevice()
 	if err != nil {
 		return nil, err
 	}

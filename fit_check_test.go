@@ -81,7 +81,7 @@ func checkResult(t testing.TB, views []View, c *Clustering) {
 	if len(c.Labels) != n || !slices.Equal(sizes, c.Sizes) {
 		t.Errorf("%d labels with the sizes %v, Sizes %v", len(c.Labels), sizes, c.Sizes)
 	}
-	byContent := config.byContent(n) // and so is the order of clusters of equal sizes
+	byContent := takenByContent(&config, n) // and so is the order of clusters of equal sizes
 	for k := 1; k < c.Clusters; k++ {
 		if sizes[k] > sizes[k-1] || (sizes[k] == sizes[k-1] && first[k] < first[k-1] && !byContent) {
 			t.Errorf(

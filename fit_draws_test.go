@@ -151,7 +151,7 @@ func TestDrawsThatLackAView(t *testing.T) {
 	views[1] = views[1].WithPresent(present)
 	lacks := func(seed uint64, draw int) bool {
 		c := Config{Seed: seed, FitSamples: k}
-		return !slices.ContainsFunc(c.drawn(n, draw), func(i int) bool { return present[i] })
+		return !slices.ContainsFunc(drawn(&c, n, draw), func(i int) bool { return present[i] })
 	}
 	tried := 0
 	for seed := uint64(0); tried < 2; seed++ {

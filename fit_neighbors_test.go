@@ -307,7 +307,8 @@ func testOverwriteAcrossViews(t *testing.T, dims []int, idle int) {
 				t.Errorf("input %d has memory of its own", k)
 			}
 		}
-		if bytes := completed(config, n).smoothing().Bytes(inner(views), 8); len(made.idle) != idle || len(bytes.Idle) != idle {
+		bytes := smoothOptions(completed(config, n)).Bytes(inner(views), 8)
+		if len(made.idle) != idle || len(bytes.Idle) != idle {
 			t.Errorf("of %v columns %d views have no input, estimated %d, want %d", dims, len(made.idle), len(bytes.Idle), idle)
 		}
 		sameResult(t, want, mustFit(t, views, config))

@@ -94,7 +94,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, r *run) (*prepared[T], e
 	var lossDims []int
 	var order view.Order
 	var err error
-	if c.byContent(ranks.Of(ctx).Total(views[0].Rows)) {
+	if takenByContent(c, ranks.Of(ctx).Total(views[0].Rows)) {
 		if order, err = view.ByContent(ctx, views, c.Seed, c.Machine.Workers); err != nil {
 			return nil, withName(err)
 		}
@@ -117,17 +117,17 @@ func prepareInputs[T kernel.Float](ctx context.Context, r *run) (*prepared[T], e
 	return out, err
 }
 
-// byContent says whether a fit of n samples takes them in an order of their content, so that nothing depends on the caller's:
-// not which of equally near samples are neighbours, nor what a seed draws, nor rounding. An ExtraLoss may count on the caller's.
+// takenByContent reports whether a fit of n samples takes them in an order of their content, so that nothing depends on the
+// caller's: not which of equally near samples are neighbours, nor what a seed draws, nor rounding. An ExtraLoss may count on the caller's.
 // Landmarks are for numbers of samples that are not worth it: equal distances to means are rare.
-func (c *Config) byContent(n int) bool {
+func takenByContent(c *Config, n int) bool {
 	return c.searched(n) && c.ExtraLoss == nil
 }
 
 // smoothInputs makes the inputs of a network that knows of neighbours.
 func smoothInputs[T kernel.Float](ctx context.Context, r *run, views []view.View) (*prepared[T], error) {
 	c, m := r.config, r.meter
-	n, o := views[0].Rows, c.smoothing()
+	n, o := views[0].Rows, smoothOptions(c)
 	o.Device = r.device.Rows()
 	if err := m.enter(phasePreparation, 0); err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func standardInputs[T kernel.Float](
 	if out.x, err = prepare.Standardise[T](ctx, views, out.standard, c.Machine.Workers, c.Machine.Overwrite); err != nil {
 		return nil, nil, err
 	}
-	rotation := c.rotation()
+	rotation := rotateOptions(c)
 	if slices.ContainsFunc(views, view.View.Streams) {
 		rotation.Choice = prepare.RotateNever
 	}

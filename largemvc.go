@@ -99,7 +99,7 @@ func settle(group *ranks.Group, views []View, config Config) (int, *Config, erro
 	}
 	c := config.WithDefaults()
 	if group != nil {
-		if err := c.join(group, n, views); err != nil {
+		if err := joinRanks(&c, group, n, views); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -128,9 +128,9 @@ func (r *run) checkedFit(ctx context.Context) (*Clustering, error) {
 	return r.fit(ctx)
 }
 
-// join tells the ranks of each other before they do anything else together.
-func (c *Config) join(group *ranks.Group, n int, views []View) error {
-	same, err := c.sameOnRanks(views)
+// joinRanks tells the ranks of each other before they do anything else together.
+func joinRanks(c *Config, group *ranks.Group, n int, views []View) error {
+	same, err := sameOnRanks(c, views)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (c *Config) join(group *ranks.Group, n int, views []View) error {
 	if c.Rotate == Auto && !whole { // the rows that span the others are looked for in order
 		c.Rotate = None
 	}
-	return c.checkRanks(views, whole)
+	return checkRanks(c, views, whole)
 }
 
 // fitWhole is fitViews for so few samples that their neighbours are searched among all of them: every rank gets all samples, does

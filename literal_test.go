@@ -224,7 +224,7 @@ func sumOf(n *Node) (sum float64) {
 	return sum
 }
 
-// learnables are the nodes that the loss depends on, by the names of the network's nodes.
+// learnableCount are the nodes that the loss depends on, by the names of the network's nodes.
 func (n *literal) learnables() gorgonia.Nodes {
 	nodes := append(append(gorgonia.Nodes(nil), n.theta...), n.r, n.u)
 	if n.variant != "full" {

@@ -64,7 +64,7 @@ func (c Config) EstimateViews(views []View) (Memory, error) {
 	if err != nil {
 		return Memory{}, err
 	}
-	_, m, err := c.keep(n, views)
+	_, m, err := sizing{c, n, views}.keep()
 	return m, err
 }
 
@@ -76,14 +76,22 @@ type kept struct {
 	why      string // of these; "" where there was no choice
 }
 
+// sizing is a fit of some samples whose memory is estimated.
+type sizing struct {
+	config  Config
+	samples int
+	views   []View
+}
+
 // keep chooses where a fit keeps rows and state, in the memory that it may use, and estimates what it takes then. It refuses a
 // fit that has no room.
-func (c Config) keep(samples int, views []View) (kept, Memory, error) {
-	held, err := estimate(samples, views, c)
+func (s sizing) keep() (kept, Memory, error) {
+	samples, views := s.samples, s.views
+	held, err := estimate(samples, views, s.config)
 	if err != nil {
 		return kept{}, held, err
 	}
-	c = c.WithDefaults()
+	c := s.config.WithDefaults()
 	most, neighbors := c.Machine.MaxMemory, c.Neighborhood.Neighbors != None
 	outside := view.Outside(inner(views)) && !c.samples(samples)
 	room := func(m Memory) string {
@@ -91,7 +99,7 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 	}
 	least, how, begin := held, kept{}, "" // where there is little room, and how it begins to say so
 	if outside {
-		resident, read := c.resident(held, inner(views)), c.streamed(held, inner(views))
+		resident, read := residentMemory(&c, held, inner(views)), streamedMemory(&c, held, inner(views))
 		why := "rows are read whenever they are needed, their state "
 		switch {
 		case most == 0:
@@ -108,42 +116,42 @@ func (c Config) keep(samples int, views []View) (kept, Memory, error) {
 	} else if most == 0 || held.Total <= most {
 		return kept{}, held, nil
 	}
-	again := c.recomputed(least, samples, inner(views))
+	again := recomputedMemory(&c, least, samples, inner(views))
 	if again.Total <= most && again.Total < least.Total {
 		how.again = true
 		how.why = begin + "the state of the samples is computed again in every pass, the rest has room in memory: " + room(again)
 		return how, again, nil
 	}
 	return kept{}, least, fmt.Errorf("largemvc: the fit takes %v, and Machine.MaxMemory allows %.1f MiB%s",
-		least, float64(most)/(1<<20), c.otherWays(samples, views, least, again))
+		least, float64(most)/(1<<20), sizing{c, samples, views}.otherWays(least, again))
 }
 
-// otherWays lists what makes room for a fit that has none.
-func (c Config) otherWays(samples int, views []View, least, again Memory) string {
-	ways := ""
+// otherWays lists what makes room for a fit that has none, by the estimates without and with recomputing.
+func (s sizing) otherWays(least, again Memory) string {
+	c, ways := &s.config, ""
 	if again.Total < least.Total {
 		ways = fmt.Sprintf("; with state that is computed again in every pass it takes %.1f MiB", float64(again.Total)/(1<<20))
 	}
-	if c.samples(samples) {
-		return ways + c.oneWorker(samples, views)
+	if c.samples(s.samples) {
+		return ways + s.oneWorker()
 	}
-	if !view.Outside(inner(views)) && c.Neighborhood.Neighbors == None {
+	if !view.Outside(inner(s.views)) && c.Neighborhood.Neighbors == None {
 		ways += "; RowsView reads the views from disk"
 	}
 	ways += "; FitSamples trains on some of the samples"
-	if c.Machine.Comm == nil && !c.searched(samples) && c.checkRanks(views, false) == nil {
+	if c.Machine.Comm == nil && !c.searched(s.samples) && checkRanks(c, s.views, false) == nil {
 		ways += "; several processes, joined by Machine.Comm, hold a part of the samples each"
 	}
-	return ways + c.oneWorker(samples, views)
+	return ways + s.oneWorker()
 }
 
 // oneWorker offers a fit with a single goroutine, where that has room: each has memory of its own.
-func (c Config) oneWorker(samples int, views []View) string {
-	if parallel.Workers(c.Machine.Workers) == 1 {
+func (s sizing) oneWorker() string {
+	if parallel.Workers(s.config.Machine.Workers) == 1 {
 		return ""
 	}
-	c.Machine.Workers = 1
-	_, alone, err := c.keep(samples, views)
+	s.config.Machine.Workers = 1
+	_, alone, err := s.keep()
 	if err != nil {
 		return ""
 	}
@@ -152,22 +160,22 @@ func (c Config) oneWorker(samples int, views []View) string {
 
 // place chooses where a fit of a configuration that was checked keeps rows and state, and refuses one that has no room, or whose
 // rows cannot be where it wants them.
-func (c *Config) place(samples int, views []View) (kept, error) {
-	sized := *c
-	if c.samples(samples) {
-		sized.Start.Labels = nil // those of a state are of the samples that are drawn
+func (s sizing) place() (kept, error) {
+	c := &s.config
+	if c.samples(s.samples) {
+		c.Start.Labels = nil // those of a state are of the samples that are drawn
 	}
-	where, _, err := sized.keep(samples, views)
-	if err == nil && where.streamed && c.Neighborhood.Neighbors == None && c.rotation().Choice == prepare.RotateAlways {
+	where, _, err := s.keep()
+	if err == nil && where.streamed && c.Neighborhood.Neighbors == None && rotateOptions(c).Choice == prepare.RotateAlways {
 		err = errors.New("largemvc: rows that are read whenever they are needed cannot be rotated: give Machine.MaxMemory " +
 			"with room for them, or leave out RotateAlways")
 	}
 	return where, err
 }
 
-// resident is the estimate of a fit that holds the rows outside memory: without neighbours as the network's inputs, and with them
-// as they are read, for those are made of rows that are standardised whenever they are needed.
-func (c *Config) resident(m Memory, views []view.View) Memory {
+// residentMemory is the estimate of a fit that holds the rows outside memory: without neighbours as the network's inputs, and
+// with them as they are read, for those are made of rows that are standardised whenever they are needed.
+func residentMemory(c *Config, m Memory, views []view.View) Memory {
 	for _, x := range views {
 		if x.Source != nil && c.Neighborhood.Neighbors != None {
 			m.Views += int64(x.Rows) * int64(x.Cols) * 4
@@ -177,8 +185,8 @@ func (c *Config) resident(m Memory, views []view.View) Memory {
 	return m
 }
 
-// streamed is the estimate of a fit that reads the rows outside memory whenever it needs them.
-func (c *Config) streamed(m Memory, views []view.View) Memory {
+// streamedMemory is the estimate of a fit that reads the rows outside memory whenever it needs them.
+func streamedMemory(c *Config, m Memory, views []view.View) Memory {
 	size, neighbors := int64(4), c.Neighborhood.Neighbors != None
 	if c.Float64 {
 		size = 8
@@ -196,9 +204,9 @@ func (c *Config) streamed(m Memory, views []view.View) Memory {
 	return m
 }
 
-// recomputed is the estimate of a fit that keeps nothing of its samples' state from one pass to the next; m where there is none:
-// without terms of H, and all else that wants the state as a whole.
-func (c *Config) recomputed(m Memory, samples int, views []view.View) Memory {
+// recomputedMemory is the estimate of a fit that keeps nothing of its samples' state from one pass to the next; m where there is
+// none: without terms of H, and all else that wants the state as a whole.
+func recomputedMemory(c *Config, m Memory, samples int, views []view.View) Memory {
 	sparse := slices.ContainsFunc(views, func(x view.View) bool { return x.Sparse != nil })
 	if c.Neighborhood.Neighbors != None || !c.stock() || c.ExtraLoss != nil || sparse || c.samples(samples) ||
 		c.Rotate == RotateAlways {
@@ -211,7 +219,7 @@ func (c *Config) recomputed(m Memory, samples int, views []view.View) Memory {
 	for v, x := range views {
 		dims[v] = x.Cols
 	}
-	spec := c.spec(samples, dims, c.Machine.Workers)
+	spec := engineSpec(c, samples, dims, c.Machine.Workers)
 	m.State += engine.RecomputedBytes(&spec, samples, size) - m.rowState
 	m.rowState = 0
 	m.add()
@@ -269,14 +277,14 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	if c.samples(samples) {
 		return estimateSamples(samples, views, c)
 	}
-	size, n := c.size(), int64(samples)
+	size, n := valueBytes(&c), int64(samples)
 	m, in := Memory{Result: n * 2 * 8}, smooth.Bytes{}
 	width := sum(dims) // of the rows that k-means of the start sees
 	for _, x := range views {
 		m.Views += prepare.Bytes(x.in, size)
 	}
 	if c.Neighborhood.Neighbors != None {
-		in = c.smoothing().Bytes(inner(views), size)
+		in = smoothOptions(&c).Bytes(inner(views), size)
 		dims = in.Columns
 		if width = c.Anchors; c.Start.Method == StartJoint || c.Start.Method == StartPerView {
 			width = sum(dims)
@@ -293,8 +301,8 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	return m, nil
 }
 
-// size is the number of bytes of a value in the arithmetic of the fit.
-func (c *Config) size() int64 {
+// valueBytes is the number of bytes of a value in the arithmetic of the fit.
+func valueBytes(c *Config) int64 {
 	if c.Float64 {
 		return 8
 	}
@@ -322,7 +330,7 @@ func checkSized(samples int, views []View, c *Config) ([]int, error) {
 	case samples < 1:
 		return nil, fmt.Errorf("largemvc: %d samples", samples)
 	}
-	if err := c.check(samples, views); err != nil || c.samples(samples) {
+	if err := checkConfig(c, samples, views); err != nil || c.samples(samples) {
 		return dims, err
 	}
 	row := float64(width) + float64(c.Anchors+64)*float64(c.Layers*(len(dims)+3))
@@ -337,7 +345,7 @@ func checkSized(samples int, views []View, c *Config) ([]int, error) {
 
 // addNeighbors adds the inputs that are smoothed, the graph and what the terms of the loss keep of them.
 func (m *Memory) addNeighbors(c *Config, samples int, in *smooth.Bytes) {
-	size := c.size()
+	size := valueBytes(c)
 	m.Views, m.Neighbors, m.Start = in.Inputs, in.Graph, in.Work
 	if c.hasHeldOutLoss() {
 		m.Neighbors += information.Bytes(samples, sum(in.Columns), c.Anchors, size)
@@ -350,8 +358,8 @@ func (m *Memory) addNeighbors(c *Config, samples int, in *smooth.Bytes) {
 
 // addNetwork adds the network for inputs of some columns, of which idle ones lend their memory to its state.
 func (m *Memory) addNetwork(c *Config, samples int, dims, idle []int) {
-	size, n := c.size(), int64(samples)
-	spec := c.spec(samples, dims, c.Machine.Workers)
+	size, n := valueBytes(c), int64(samples)
+	spec := engineSpec(c, samples, dims, c.Machine.Workers)
 	// And ‖x_i‖² once more, of the data.
 	network := engine.StateBytes(&spec, samples, int(size), false, true) - n*size // all but the weights of the samples
 	if c.stock() {
@@ -382,7 +390,7 @@ func (m *Memory) addChoices(c *Config, samples, width int) {
 	if c.Neighborhood.Neighbors == None || c.Neighborhood.Weight <= 0 || c.Neighborhood.LowestInertia {
 		return
 	}
-	size := c.size()
+	size := valueBytes(c)
 	scores := information.LabelScoreBytes(samples, c.Anchors, size)
 	choice := scores + int64(samples)*8*16 + int64(min(samples, 10_000))*int64(width)*size
 	m.Start += choice
@@ -411,9 +419,10 @@ func (c Config) Check(views []View) error {
 	}
 	c = c.WithDefaults()
 	c.forSamples(n)
-	if err := c.check(n, views); err != nil || c.Machine.Comm != nil { // how many samples the other processes have is not known
+	err = checkConfig(&c, n, views)
+	if err != nil || c.Machine.Comm != nil { // how many samples the other processes have is not known
 		return err
 	}
-	_, err = c.place(n, views)
+	_, err = sizing{c, n, views}.place()
 	return err
 }

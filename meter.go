@@ -44,7 +44,7 @@ func withMeter(ctx context.Context, c *Config, views []view.View, restart int) (
 	for p, x := range readingCosts(c, views) {
 		m.cost[p] += x
 	}
-	n := c.trainedOn(views[0].Rows)
+	n := trainedOn(c, views[0].Rows)
 	m.loops[phaseDraws], m.loops[phaseRegression], m.loops[phaseClusters] = true, true, true
 	// The state of a training says which rows it is of.
 	m.loops[phaseChecks] = c.Checkpoint.Path != ""
@@ -173,7 +173,7 @@ func (m *meter) left(now time.Time) time.Duration {
 // only until a phase is on its way. The factors are fitted to the times of five sets of 210 to 60,000 samples in 3 to 6 views
 // of 9 to 2,000 features, with both presets; most are right to a factor of two.
 func costs(c *Config, views []view.View) (out [phases]float64) {
-	n := float64(c.trainedOn(views[0].Rows))
+	n := float64(trainedOn(c, views[0].Rows))
 	m, kinds := float64(c.Anchors), float64(len(prepare.Kind(c.Preprocess).Parts()))
 	width, inputs := 0.0, kinds*float64(len(views)) // of the inputs
 	neighbors := c.Neighborhood.Neighbors != None

@@ -57,7 +57,7 @@ func newNetworkOn[T kernel.Float](
 ) (_ *lossNetwork[T], err error) {
 	g, begin := gorgonia.NewGraph(), r.Begin
 	t := &lossNetwork[T]{
-		in: in, config: c, model: c.network(begin.Scale), adam: &unfold.Adam{LearningRate: c.LearningRate},
+		in: in, config: c, model: newModel(c, begin.Scale), adam: &unfold.Adam{LearningRate: c.LearningRate},
 	}
 	data := in.data
 	_, encoded := c.Represent.(Encoder)
@@ -281,8 +281,8 @@ func (t *lossNetwork[T]) checkNames(r *runState) error {
 	return nil
 }
 
-// network returns the model that the configuration describes, with modules of its own, not built yet.
-func (c *Config) network(rhoScale []float64) *Model[Represent, Noise, Anchor] {
+// newModel returns the model that the configuration describes, with modules of its own, not built yet.
+func newModel(c *Config, rhoScale []float64) *Model[Represent, Noise, Anchor] {
 	m := &Model[Represent, Noise, Anchor]{
 		Represent: copied(c.Represent), Noise: copied(c.Noise), Anchor: copied(c.Anchor), Reduction: c.Reduction,
 	}

@@ -101,7 +101,7 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error
 // probability that it does, if at most one of the sample's rows does not. The least of a sample names the view to look at. A row
 // of noise is far from all others; a row of another sample does not go with what the sample's other views, and their neighbours
 // among the training samples, say of it. It comes from the views before they are smoothed, so that it does not depend on the
-// network or the clusters.
+// newModel or the clusters.
 //
 // It is 1 for views that a sample lacks, or where there is no other to compare with. With two views, both of a sample are
 // trusted alike. The training samples are judged each as if it were new; they must be given as they were to Fit, before an

@@ -86,13 +86,13 @@ func (p *Predictor) setAnchors(anchors func(l, v int) []float64, rotated []*prep
 	p.P = p.anchors[p.config.Layers]
 }
 
-// spec is the shape of the network, of stock modules.
+// engineSpec is the shape of the network, of stock modules.
 func (p *Predictor) spec() engine.Spec {
 	dims := make([]int, len(p.inputs))
 	for k, in := range p.inputs {
 		dims[k] = in.Columns
 	}
-	return p.config.spec(p.samples, dims, 1)
+	return engineSpec(&p.config, p.samples, dims, 1)
 }
 
 // String says what was found and how the training went, in a line.

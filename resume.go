@@ -130,7 +130,7 @@ func resumedFrom(content *checkpoint.Content) (*resumed, error) {
 	if err := content.Read(); err != nil {
 		return nil, err
 	}
-	if err := c.check(content.Samples, nil); err != nil {
+	if err := checkConfig(c, content.Samples, nil); err != nil {
 		return nil, err
 	}
 	fit, state, err := content.Decode(
@@ -140,7 +140,7 @@ func resumedFrom(content *checkpoint.Content) (*resumed, error) {
 		return nil, err
 	}
 	for _, r := range []*checkpoint.Run{state.Current, state.Best} {
-		if want := c.learnables(fit.Inputs); types == (foreign{}) && r != nil && len(r.Values) != want {
+		if want := learnableCount(c, fit.Inputs); types == (foreign{}) && r != nil && len(r.Values) != want {
 			return nil, fmt.Errorf(
 				"run %d has values for %d nodes, a network of %d layers for %d inputs has %d",
 				r.Restart, len(r.Values), c.Layers, fit.Inputs, want,

@@ -34,7 +34,7 @@ func rotationsOf(t testing.TB, views []View, c Config) []int {
 	t.Helper()
 	ctx := context.Background()
 	x := standardised[float32](t, views, &c)
-	found, _, err := prepare.RotateViews(ctx, x, c.rotation())
+	found, _, err := prepare.RotateViews(ctx, x, rotateOptions(&c))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestRotationIsExact(t *testing.T) {
 func checkRotation[T float32 | float64](t *testing.T, x []rows.Matrix[T], c *Config, tol float64) {
 	t.Helper()
 	before := slices.Clone(x)
-	r, lossDims, err := prepare.RotateViews(context.Background(), x, c.rotation())
+	r, lossDims, err := prepare.RotateViews(context.Background(), x, rotateOptions(c))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,11 +35,11 @@ func newRun(
 ) (*run, context.Context, error) {
 	group := ranks.Of(ctx)
 	if !c.samples(n) || from == nil { // else the state has labels for the samples that are drawn
-		if err := c.check(group.Total(n), views); err != nil {
+		if err := checkConfig(c, group.Total(n), views); err != nil {
 			return nil, nil, err
 		}
 	}
-	storage, err := c.place(n, views)
+	storage, err := sizing{*c, n, views}.place()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,11 +94,12 @@ type onDevice struct {
 
 // openDevice opens the device that the configuration asks for, before any work. Where the fit cannot run on it, auto is the CPU
 // and CUDA an error.
-func (c *Config) openDevice(views []view.View) (onDevice, error) {
+func (r *run) openDevice() (onDevice, error) {
+	c := r.config
 	if c.Machine.Device == machine.CPU {
 		return onDevice{why: "as was asked for"}, nil
 	}
-	session, err := c.tryDevice(views)
+	session, err := r.tryDevice()
 	switch {
 	case err == nil && c.Machine.Device == machine.CUDA:
 		return onDevice{session, "as was asked for"}, nil
@@ -111,7 +112,8 @@ func (c *Config) openDevice(views []view.View) (onDevice, error) {
 }
 
 // tryDevice opens a device, or says why the fit cannot run on one.
-func (c *Config) tryDevice(views []view.View) (*device.Session, error) {
+func (r *run) tryDevice() (*device.Session, error) {
+	c, views := r.config, r.views
 	must := c.Machine.Device == machine.CUDA
 	if c.Machine.Comm != nil {
 		return nil, errors.New("several processes compute on their CPUs")
@@ -143,9 +145,9 @@ func (c *Config) tryDevice(views []view.View) (*device.Session, error) {
 		size = 8
 	}
 	if c.Neighborhood.Neighbors != None {
-		dims = c.smoothing().Bytes(views, size).Columns
+		dims = smoothOptions(c).Bytes(views, size).Columns
 	}
-	spec := c.spec(views[0].Rows, dims, c.Machine.Workers)
+	spec := engineSpec(c, views[0].Rows, dims, c.Machine.Workers)
 	if err := s.Fits(&spec, nil, c.Float64); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -275,7 +275,7 @@ func describedPredictor(f *safetensors.File) (*Predictor, foreign, [][]savedNode
 	if len(p.dims) == 0 || p.Epochs < 0 || p.Restart < 0 {
 		return fail(fmt.Errorf("it has %d views, %d epochs, restart %d", len(p.dims), p.Epochs, p.Restart))
 	}
-	return p, types, about.Learned, c.check(p.samples, nil)
+	return p, types, about.Learned, checkConfig(c, p.samples, nil)
 }
 
 // largestLength bounds the further column of an input, which is about the root of the number of few features.

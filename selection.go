@@ -20,12 +20,12 @@ const streamSamples = 0x73616d70
 const drawMargin = 1e-9
 
 // drawn returns the samples of a draw of FitSamples.
-func (c *Config) drawn(n, draw int) []int {
+func drawn(c *Config, n, draw int) []int {
 	return rows.Sample(rand.New(rand.NewPCG(c.Seed, streamSamples+uint64(draw))), n, c.FitSamples)
 }
 
-// take returns some samples. Those outside memory are checked, all others when they are labelled.
-func (c *Config) take(ctx context.Context, all []view.View, chosen []int) ([]view.View, error) {
+// subset returns some samples. Those outside memory are checked, all others when they are labelled.
+func subset(ctx context.Context, c *Config, all []view.View, chosen []int) ([]view.View, error) {
 	some := make([]view.View, len(all))
 	for v, x := range all {
 		some[v] = x.Take(chosen)
@@ -41,7 +41,7 @@ func (c *Config) take(ctx context.Context, all []view.View, chosen []int) ([]vie
 }
 
 // checkDrawn checks the configuration for samples that were drawn, and that these have all views.
-func (c *Config) checkDrawn(some []view.View) error {
+func checkDrawn(c *Config, some []view.View) error {
 	n, public := some[0].Rows, make([]View, len(some))
 	for v, x := range some {
 		public[v].in = x
@@ -49,7 +49,7 @@ func (c *Config) checkDrawn(some []view.View) error {
 	if err := checkPresence(public, n); err != nil {
 		return fmt.Errorf("%w among the %d samples that are trained on", err, n)
 	}
-	return c.check(n, public)
+	return checkConfig(c, n, public)
 }
 
 // chooseDraw returns the draw of FitSamples that is trained on: of a training that goes on its own, else the one whose start is
@@ -75,7 +75,7 @@ func (r *run) chooseDraw(
 	for d := range labels {
 		parallel.Tell(ctx, d, draws)
 		var err error
-		if labels[d], err = start(r.meter.within(ctx), c.drawn(n, d), compared); err != nil {
+		if labels[d], err = start(r.meter.within(ctx), drawn(c, n, d), compared); err != nil {
 			return 0, err
 		}
 	}
@@ -85,7 +85,7 @@ func (r *run) chooseDraw(
 // drawOfState returns the draw that the state of a training is of, 0 where it is of none.
 func (r *run) drawOfState(ctx context.Context) (int, error) {
 	for d := range draws {
-		some, err := r.config.take(ctx, r.views, r.config.drawn(r.views[0].Rows, d))
+		some, err := subset(ctx, r.config, r.views, drawn(r.config, r.views[0].Rows, d))
 		if err != nil {
 			return 0, err
 		}
@@ -131,9 +131,9 @@ func (r *run) startOfDraw(ctx context.Context, drawn, compared []int) ([]int, er
 	defer collect(r.views) // what a start has used, which a fit of few samples leaves to the collector
 	begin := *r.config
 	begin.Epochs, begin.Restarts, begin.Checkpoint = None, 1, Checkpoint{}
-	begin.fillModules()
-	some, err := r.config.take(ctx, r.views, drawn)
-	if err != nil || r.config.checkDrawn(some) != nil {
+	fillModules(&begin)
+	some, err := subset(ctx, r.config, r.views, drawn)
+	if err != nil || checkDrawn(r.config, some) != nil {
 		return nil, err
 	}
 	untrained := &run{config: &begin, views: some, storage: r.storage, began: time.Now()}
@@ -141,7 +141,7 @@ func (r *run) startOfDraw(ctx context.Context, drawn, compared []int) ([]int, er
 	if err != nil {
 		return nil, err
 	}
-	if some, err = r.config.take(ctx, r.views, compared); err != nil {
+	if some, err = subset(ctx, r.config, r.views, compared); err != nil {
 		return nil, err
 	}
 	err = out.relabel(ctx, some)
@@ -175,16 +175,16 @@ func (r *run) fitSamples(ctx context.Context) (*Clustering, error) {
 // subsample returns the fit of the draw of samples that is trained on.
 func (r *run) subsample(ctx context.Context) (*run, error) {
 	c, all := *r.config, r.views
-	chosen := c.drawn(all[0].Rows, 0)
+	chosen := drawn(&c, all[0].Rows, 0)
 	if labels := c.Start.Labels; r.state == nil && labels != nil {
 		c.Start.Labels = make([]int, len(chosen))
 		for k, i := range chosen {
 			c.Start.Labels[k] = labels[i]
 		}
 	}
-	some, err := c.take(ctx, all, chosen)
+	some, err := subset(ctx, &c, all, chosen)
 	if err == nil {
-		err = c.checkDrawn(some)
+		err = checkDrawn(&c, some)
 	}
 	if err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func (r *run) subsample(ctx context.Context) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.views, err = c.take(ctx, all, c.drawn(all[0].Rows, draw))
+	out.views, err = subset(ctx, &c, all, drawn(&c, all[0].Rows, draw))
 	return out, err
 }
 

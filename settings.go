@@ -8,15 +8,15 @@ import (
 
 // inputCounts returns how many inputs the network has for some views, at least and at most: with neighbours it takes their values
 // to tell. Without views there are none.
-func (c *Config) inputCounts(views []View) (least, most int) {
+func inputCounts(c *Config, views []View) (least, most int) {
 	if c.Neighborhood.Neighbors == None {
 		return len(views), len(views)
 	}
 	return smooth.InputCounts(inner(views), c.Preprocess.kind())
 }
 
-// smoothing returns what internal/smooth reads of the configuration.
-func (c *Config) smoothing() smooth.Options {
+// smoothOptions returns what internal/smooth reads of the configuration.
+func smoothOptions(c *Config) smooth.Options {
 	h := &c.Neighborhood
 	return smooth.Options{
 		Kind: c.Preprocess.kind(), Neighbors: h.Neighbors, Directions: max(h.Directions, 0), Steps: max(h.Steps, 0),
@@ -24,9 +24,9 @@ func (c *Config) smoothing() smooth.Options {
 	}
 }
 
-// rotation returns what internal/prepare reads of the configuration to rotate views. Given anchors need not lie in the span of
-// the rows, and an untrained network is not worth the search.
-func (c *Config) rotation() prepare.Rotate {
+// rotateOptions returns the settings that internal/prepare needs to rotate views. Given anchors need not lie in the span of the
+// rows, and an untrained network is not worth the search.
+func rotateOptions(c *Config) prepare.Rotate {
 	out := prepare.Rotate{
 		Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors,
 		Workers: c.Machine.Workers,
@@ -37,8 +37,8 @@ func (c *Config) rotation() prepare.Rotate {
 	return out
 }
 
-// spec is the shape of a network of stock modules.
-func (c *Config) spec(samples int, dims []int, workers int) engine.Spec {
+// engineSpec is the shape of a network of stock modules.
+func engineSpec(c *Config, samples int, dims []int, workers int) engine.Spec {
 	out := engine.Spec{
 		Samples: samples, Dims: dims, Anchors: c.Anchors, Layers: c.Layers, Anchored: !c.fixedAnchors(), Workers: workers,
 	}

@@ -2,10 +2,7 @@ module github.com/largemvc/largemvc/tools
 
 go 1.26.0
 
-require (
-	github.com/largemvc/largemvc v0.0.0
-	golang.org/x/tools v0.51.0
-)
+require golang.org/x/tools v0.51.0
 
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
@@ -17,4 +14,3 @@ require (
 
 tool honnef.co/go/tools/cmd/staticcheck
 
-replace github.com/largemvc/largemvc => ..
