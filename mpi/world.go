@@ -120,20 +120,10 @@ func (w *World) AllGather(ctx context.Context, mine []byte, sizes []int, all []b
 	if err := ctx.Err(); err != nil || total == 0 {
 		return err
 	}
-	at := 0
 	if total > most { // the places of the parts are counted in 32 bits too
-		for r, n := range sizes {
-			part := all[at : at+n]
-			if r == w.rank && n > 0 && &part[0] != &mine[0] {
-				copy(part, mine)
-			}
-			if err := w.Broadcast(ctx, r, part); err != nil {
-				return err
-			}
-			at += n
-		}
-		return nil
+		return w.broadcastParts(ctx, mine, sizes, all)
 	}
+	at := 0
 	counts, places := make([]int32, w.size), make([]int32, w.size)
 	for r, n := range sizes {
 		counts[r], places[r] = int32(n), int32(at)
@@ -152,6 +142,21 @@ func (w *World) AllGather(ctx context.Context, mine []byte, sizes []int, all []b
 		err = w.lib.check("MPI_Allgatherv", code)
 	})
 	return err
+}
+
+// broadcastParts does the work of AllGather rank by rank.
+func (w *World) broadcastParts(ctx context.Context, mine []byte, sizes []int, all []byte) error {
+	for r, n := range sizes {
+		part := all[:n]
+		all = all[n:]
+		if r == w.rank && n > 0 && &part[0] != &mine[0] {
+			copy(part, mine)
+		}
+		if err := w.Broadcast(ctx, r, part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // AllToAll gives every rank the bytes that the others have for it: those in mine for rank r are to[r] long and follow those for

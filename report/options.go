@@ -74,18 +74,8 @@ func (o *Options) complete(n, views int) error {
 	if o.Views != nil && len(o.Views) != views {
 		return fmt.Errorf("report: %d Views, the clustering has %d", len(o.Views), views)
 	}
-	for v, x := range o.Views {
-		in, err := x.Content()
-		switch {
-		case err != nil:
-			return fmt.Errorf("report: %s of Views: %w", in.Label(v), err)
-		case in.Rows != n:
-			return fmt.Errorf("report: view %d of Views has %d samples, the clustering has %d", v, in.Rows, n)
-		case in.Empty():
-			return fmt.Errorf("report: view %d of Views is empty", v)
-		case in.Present != nil && len(in.Present) != n:
-			return fmt.Errorf("report: the mask of view %d of Views has %d entries for %d samples", v, len(in.Present), n)
-		}
+	if err := o.checkViews(n); err != nil {
+		return err
 	}
 	if o.Trust != nil && len(o.Trust) != views {
 		return fmt.Errorf("report: Trust of %d views, the clustering has %d", len(o.Trust), views)
@@ -99,6 +89,24 @@ func (o *Options) complete(n, views int) error {
 		return fmt.Errorf("report: Novelty of %d samples, there are %d", len(o.Novelty), n)
 	}
 	return o.completeClasses(n)
+}
+
+// checkViews reports whether each of Views has content for n samples.
+func (o *Options) checkViews(n int) error {
+	for v, x := range o.Views {
+		in, err := x.Content()
+		switch {
+		case err != nil:
+			return fmt.Errorf("report: %s of Views: %w", in.Label(v), err)
+		case in.Rows != n:
+			return fmt.Errorf("report: view %d of Views has %d samples, the clustering has %d", v, in.Rows, n)
+		case in.Empty():
+			return fmt.Errorf("report: view %d of Views is empty", v)
+		case in.Present != nil && len(in.Present) != n:
+			return fmt.Errorf("report: the mask of view %d of Views has %d entries for %d samples", v, len(in.Present), n)
+		}
+	}
+	return nil
 }
 
 // effectRows are the samples of which the values in the views are looked at.

@@ -89,30 +89,41 @@ func NewNet(spec Spec, shards []Shard, reduce Reducer, start [][]float64) (*Net,
 	}
 	for l := 1; l <= layers; l++ {
 		n.addedP[l] = make([][]float64, views)
-		if !spec.Anchored {
-			n.p[l], n.k[l] = n.p[0], n.k[0]
-			n.c[l] = make([][]float64, views)
-			for v := range views {
-				if n.c[l][v] = n.k[0][v]; n.c[l][v] == nil {
-					n.c[l][v] = identity(m)
-				}
-			}
-			continue
-		}
-		for _, a := range []*[][]float64{&n.p[l], &n.c[l], &n.k[l], &n.w[l], &n.dp[l]} {
-			*a = make([][]float64, views)
-		}
-		n.polar[l] = make([]*linalg.Polar, views)
-		for v, d := range spec.Dims {
-			n.p[l][v], n.dp[l][v] = make([]float64, m*d), make([]float64, m*d)
-			n.c[l][v], n.w[l][v] = make([]float64, m*m), make([]float64, m*m)
-			if d < m {
-				n.k[l][v] = make([]float64, m*m)
-			}
-			n.polar[l][v] = &linalg.Polar{Floor: spec.Floor, Wide: wide(shards[0], l, v)}
+		if spec.Anchored {
+			n.allocateAnchors(l)
+		} else {
+			n.keepAnchors(l)
 		}
 	}
 	return n, nil
+}
+
+// allocateAnchors makes room for the anchors that layer l computes and for their products.
+func (n *Net) allocateAnchors(l int) {
+	m, views := n.spec.Anchors, len(n.spec.Dims)
+	for _, a := range []*[][]float64{&n.p[l], &n.c[l], &n.k[l], &n.w[l], &n.dp[l]} {
+		*a = make([][]float64, views)
+	}
+	n.polar[l] = make([]*linalg.Polar, views)
+	for v, d := range n.spec.Dims {
+		n.p[l][v], n.dp[l][v] = make([]float64, m*d), make([]float64, m*d)
+		n.c[l][v], n.w[l][v] = make([]float64, m*m), make([]float64, m*m)
+		if d < m {
+			n.k[l][v] = make([]float64, m*m)
+		}
+		n.polar[l][v] = &linalg.Polar{Floor: n.spec.Floor, Wide: wide(n.shards[0], l, v)}
+	}
+}
+
+// keepAnchors gives layer l the anchors P_0.
+func (n *Net) keepAnchors(l int) {
+	n.p[l], n.k[l] = n.p[0], n.k[0]
+	n.c[l] = make([][]float64, len(n.k[0]))
+	for v, k := range n.k[0] {
+		if n.c[l][v] = k; k == nil {
+			n.c[l][v] = identity(n.spec.Anchors)
+		}
+	}
 }
 
 // wide returns what multiplies for a Procrustes step, nil for the step's own memory.

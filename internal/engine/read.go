@@ -4,17 +4,8 @@ import "fmt"
 
 // Read copies rows [lo, hi) of a state to dst, row-major. p is used by FieldE alone: the anchors P_{l−1}.
 func (s *Memory[T]) Read(f Field, layer, view, lo, hi int, p []float64, dst []float64) error {
-	if layer < 0 || layer > s.spec.Layers || (f != FieldH && layer < 1) {
-		return fmt.Errorf("engine: no such state in layer %d", layer)
-	}
-	if (f != FieldH) && (view < 0 || view >= len(s.x)) {
-		return fmt.Errorf("engine: no view %d", view)
-	}
-	if lo < 0 || hi > s.n || lo > hi {
-		return fmt.Errorf("engine: no rows %d to %d", lo, hi)
-	}
-	if s.y == nil && (layer != s.spec.Layers || f == FieldNorm) {
-		return errNoState
+	if err := s.checkRead(f, layer, view, lo, hi); err != nil {
+		return err
 	}
 	switch f {
 	case FieldH:
@@ -38,6 +29,23 @@ func (s *Memory[T]) Read(f Field, layer, view, lo, hi int, p []float64, dst []fl
 		s.readE(layer, view, lo, hi, p, dst)
 	default:
 		return fmt.Errorf("engine: no field %d", f)
+	}
+	return nil
+}
+
+// checkRead reports whether the rows of the state are there.
+func (s *Memory[T]) checkRead(f Field, layer, view, lo, hi int) error {
+	if layer < 0 || layer > s.spec.Layers || (f != FieldH && layer < 1) {
+		return fmt.Errorf("engine: no such state in layer %d", layer)
+	}
+	if (f != FieldH) && (view < 0 || view >= len(s.x)) {
+		return fmt.Errorf("engine: no view %d", view)
+	}
+	if lo < 0 || hi > s.n || lo > hi {
+		return fmt.Errorf("engine: no rows %d to %d", lo, hi)
+	}
+	if s.y == nil && (layer != s.spec.Layers || f == FieldNorm) {
+		return errNoState
 	}
 	return nil
 }

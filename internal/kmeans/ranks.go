@@ -170,28 +170,15 @@ func (s *solver[T]) farthestRow(
 	answer := make([]byte, 8+len(ranks.Bytes(row))) // the cluster, or −1 for a row that is taken, and the row
 search:
 	for {
-		best := -1
-		for i, d := range far {
-			if d > 0 && r.size[r.next[i]] > 1 && (best < 0 || d > far[best]) {
-				best = i
+		best, d := -1, -1.0
+		for i, x := range far {
+			if x > 0 && x > d && r.size[r.next[i]] > 1 {
+				best, d = i, x
 			}
 		}
-		d := -1.0
-		if best >= 0 {
-			d = far[best]
-		}
-		all, err := g.Gather("the farthest row", binary.LittleEndian.AppendUint64(nil, math.Float64bits(d)))
-		if err != nil {
+		owner, err := ownerOfFarthest(g, d)
+		if err != nil || owner < 0 {
 			return -1, nil, -1, err
-		}
-		owner, most := -1, 0.0
-		for rank, b := range all {
-			if x := math.Float64frombits(binary.LittleEndian.Uint64(b)); x > most {
-				owner, most = rank, x
-			}
-		}
-		if owner < 0 {
-			return -1, nil, -1, nil
 		}
 		if owner == g.Rank() {
 			from = r.next[best]
@@ -217,6 +204,18 @@ search:
 		}
 		return best, row, from, nil
 	}
+}
+
+// ownerOfFarthest returns the first rank whose distance d is the largest above 0, −1 if there is none.
+func ownerOfFarthest(g *ranks.Group, d float64) (int, error) {
+	all, err := g.Gather("the farthest row", binary.LittleEndian.AppendUint64(nil, math.Float64bits(d)))
+	owner, most := -1, 0.0
+	for rank, b := range all {
+		if x := math.Float64frombits(binary.LittleEndian.Uint64(b)); x > most {
+			owner, most = rank, x
+		}
+	}
+	return owner, err
 }
 
 // usedBy says which of k clusters have a label, in any process.

@@ -64,18 +64,27 @@ func (s *solver[T]) seed(ctx context.Context, starts []*start[T], rngs []*rand.R
 			return err
 		}
 		for j := 0; j < len(owner); {
-			r, best, lowest := owner[j], j, total(spareSums[j])
-			for j++; j < len(owner) && owner[j] == r; j++ {
-				if t := total(spareSums[j]); t < lowest {
-					best, lowest = j, t
-				}
-			}
+			r := owner[j]
+			var best int
+			best, j = lowestOf(owner, spareSums, j)
 			nearest[r], spare[best] = spare[best], nearest[r]
 			sums[r], spareSums[best] = spareSums[best], sums[r]
 			starts[r].centroids[step] = columns[best]
 		}
 	}
 	return nil
+}
+
+// lowestOf returns the candidate with the lowest total of sums among those of one start, which follow each other from j, and the
+// first candidate after them.
+func lowestOf(owner []int, sums [][]float64, j int) (best, end int) {
+	best, lowest := j, total(sums[j])
+	for end = j + 1; end < len(owner) && owner[end] == owner[j]; end++ {
+		if t := total(sums[end]); t < lowest {
+			best, lowest = end, t
+		}
+	}
+	return best, end
 }
 
 // tryBlock sets, for the rows of block b and each candidate of the panel, d² to the nearest centroid if the candidate

@@ -49,29 +49,26 @@ func Leading(
 				x[i] = (a + x[i]) / 2
 			}
 		}
-		for i := range n {
-			for k := range b {
-				basis[k*n+i] = x[i*ld+k]
-			}
-		}
+		turnBack(basis, x, n, b, ld)
 	}
 	if err := mul(y, x, ld); err != nil {
 		return nil, err
 	}
 	image := make([]float64, b*n)
-	for i := range n {
-		for k := range b {
-			image[k*n+i] = y[i*ld+k]
-		}
-	}
+	turnBack(image, y, n, b, ld)
 	products, err := timesTransposed(ctx, basis, image, b, n, workers)
 	if err != nil {
 		return nil, err
 	}
+	return largest(products, b, count)
+}
+
+// largest returns the count largest eigenvalues of the symmetric part of a b×b matrix, in falling order.
+func largest(a []float64, b, count int) ([]float64, error) {
 	small := mat.NewSymDense(b, nil)
 	for i := range b {
 		for k := range i + 1 {
-			small.SetSym(i, k, (products[i*b+k]+products[k*b+i])/2)
+			small.SetSym(i, k, (a[i*b+k]+a[k*b+i])/2)
 		}
 	}
 	var found mat.EigenSym
@@ -91,6 +88,15 @@ func turn(x, rows []float64, n, b, ld int) {
 	for i := range n {
 		for k := range b {
 			x[i*ld+k] = rows[k*n+i]
+		}
+	}
+}
+
+// turnBack writes the first b columns of an n×ld matrix into the rows of a b×n one.
+func turnBack(rows, x []float64, n, b, ld int) {
+	for i := range n {
+		for k := range b {
+			rows[k*n+i] = x[i*ld+k]
 		}
 	}
 }

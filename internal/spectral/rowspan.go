@@ -154,20 +154,25 @@ func FindSpan[T kernel.Float](ctx context.Context, x rows.Matrix[T], cfg Config)
 	if err != nil {
 		return nil, err
 	}
-	b.S, b.Weights = make([]float64, cfg.Rank), make([]float64, n*cfg.Rank)
-	for r := range cfg.Rank {
+	b.setDirections(u, values[:cfg.Rank])
+	return b, nil
+}
+
+// setDirections sets S and Weights from the left singular vectors, the rows of u, and the squares of the singular values.
+func (b *RowSpan) setDirections(u, squares []float64) {
+	n, rank := b.X.N, len(squares)
+	b.S, b.Weights = make([]float64, rank), make([]float64, n*rank)
+	for r, square := range squares {
 		row := u[r*n : (r+1)*n]
 		fixSign(row)
-		b.S[r] = math.Sqrt(max(values[r], 0))
-		if !(values[r] > negligibleValue*values[0]) { // rounding: there is no such direction
-			b.S[r] = 0
+		if !(square > negligibleValue*squares[0]) { // rounding: there is no such direction
 			continue
 		}
+		b.S[r] = math.Sqrt(max(square, 0))
 		for i, e := range row {
-			b.Weights[i*cfg.Rank+r] = e / b.S[r]
+			b.Weights[i*rank+r] = e / b.S[r]
 		}
 	}
-	return b, nil
 }
 
 // negligibleValue is the squared singular value, relative to the largest, below which a direction is rounding error.

@@ -22,24 +22,7 @@ const (
 func newLogistic(x [][]float64, y, weight []float64) *logistic {
 	d, n := len(x[0]), float64(len(x))
 	l := &logistic{mean: make([]float64, d), std: make([]float64, d), weights: make([]float64, d+1)}
-	for _, row := range x {
-		for c, e := range row {
-			l.mean[c] += e / n
-		}
-	}
-	for _, row := range x {
-		for c, e := range row {
-			l.std[c] += (e - l.mean[c]) * (e - l.mean[c]) / n
-		}
-	}
-	for c, e := range l.std {
-		l.std[c] = math.Sqrt(e) + 1e-9
-	}
-	for _, row := range x {
-		for c := range row {
-			row[c] = (row[c] - l.mean[c]) / l.std[c]
-		}
-	}
+	l.standardise(x)
 	hessian, slope := mat.NewSymDense(d+1, nil), mat.NewVecDense(d+1, nil)
 	for range newtonSteps {
 		hessian.Zero()
@@ -75,6 +58,29 @@ func newLogistic(x [][]float64, y, weight []float64) *logistic {
 		}
 	}
 	return l
+}
+
+// standardise measures the mean and the deviation of each feature and applies them to x in place.
+func (l *logistic) standardise(x [][]float64) {
+	n := float64(len(x))
+	for _, row := range x {
+		for c, e := range row {
+			l.mean[c] += e / n
+		}
+	}
+	for _, row := range x {
+		for c, e := range row {
+			l.std[c] += (e - l.mean[c]) * (e - l.mean[c]) / n
+		}
+	}
+	for c, e := range l.std {
+		l.std[c] = math.Sqrt(e) + 1e-9
+	}
+	for _, row := range x {
+		for c := range row {
+			row[c] = (row[c] - l.mean[c]) / l.std[c]
+		}
+	}
 }
 
 // at returns feature a, or 1 for the constant after them.

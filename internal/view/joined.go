@@ -24,16 +24,7 @@ func WeakestJoint(ctx context.Context, views []View) (Joint, error) {
 	if count < 2 || !slices.ContainsFunc(views, func(x View) bool { return x.Present != nil }) {
 		return out, nil
 	}
-	both := make([]int, count*count)
-	for i := range n {
-		for u := range views {
-			for v := u + 1; v < count && views[u].Has(i); v++ {
-				if views[v].Has(i) {
-					both[u*count+v]++
-				}
-			}
-		}
-	}
+	both := pairCounts(views)
 	if err := g.SumInts("the samples that join two views", both); err != nil {
 		return out, err
 	}
@@ -43,14 +34,7 @@ func WeakestJoint(ctx context.Context, views []View) (Joint, error) {
 		side[v] = v
 	}
 	for range count - 1 {
-		a, b := -1, -1
-		for u := range views {
-			for v := u + 1; v < count; v++ {
-				if side[u] != side[v] && (a < 0 || both[u*count+v] > both[a*count+b]) {
-					a, b = u, v
-				}
-			}
-		}
+		a, b := strongestLink(side, both)
 		out.setSides(side, side[a], side[b])
 		from, to := side[b], side[a]
 		for v := range side {
@@ -68,6 +52,36 @@ func WeakestJoint(ctx context.Context, views []View) (Joint, error) {
 	err := g.SumInts("the samples that join two sides of the views", joined)
 	out.Both = joined[0]
 	return out, err
+}
+
+// pairCounts returns the number of samples that have both of two views u < v, at u·views + v.
+func pairCounts(views []View) []int {
+	count := len(views)
+	both := make([]int, count*count)
+	for i := range views[0].Rows {
+		for u := range views {
+			for v := u + 1; v < count && views[u].Has(i); v++ {
+				if views[v].Has(i) {
+					both[u*count+v]++
+				}
+			}
+		}
+	}
+	return both
+}
+
+// strongestLink returns the two views on different sides that the most samples have both. both is views×views.
+func strongestLink(side, both []int) (a, b int) {
+	a, b = -1, -1
+	count := len(side)
+	for u := range count {
+		for v := u + 1; v < count; v++ {
+			if side[u] != side[v] && (a < 0 || both[u*count+v] > both[a*count+b]) {
+				a, b = u, v
+			}
+		}
+	}
+	return a, b
 }
 
 // setSides makes the views that have gone to sides a and b the two sides.
