@@ -117,9 +117,9 @@ func prepareInputs[T kernel.Float](ctx context.Context, r *run) (*prepared[T], e
 	return out, err
 }
 
-// takenByContent reports whether a fit of n samples takes them in an order of their content, so that nothing depends on the
-// caller's: not which of equally near samples are neighbours, nor what a seed draws, nor rounding. An ExtraLoss may count on the caller's.
-// Landmarks are for numbers of samples that are not worth it: equal distances to means are rare.
+// takenByContent reports whether a fit of n samples takes them in an order of their content. Nothing then depends on the caller's
+// order: not which of equally near samples are neighbours, nor what a seed draws, nor rounding. An ExtraLoss may count on the
+// caller's. Landmarks are for numbers of samples that are not worth it: equal distances to means are rare.
 func takenByContent(c *Config, n int) bool {
 	return c.searched(n) && c.ExtraLoss == nil
 }
