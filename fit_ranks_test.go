@@ -489,7 +489,7 @@ func TestRanksEndTogether(t *testing.T) {
 func TestRanksResume(t *testing.T) {
 	for name, c := range map[string]largemvc.Config{
 		"network of the paper": ranksConfig(),
-		"landmarks, two trainings": {
+		"landmarks": {
 			Clusters: 5, Epochs: 10, Float64: true,
 			Neighborhood: largemvc.Neighborhood{Exact: largemvc.None, Directions: 5, Landmarks: 60},
 		},
