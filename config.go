@@ -308,5 +308,6 @@ func (c *Config) mayKeep() bool {
 // takes as long as that of the start.
 const sharedReadOut = 5000
 
-// Of so many draws of FitSamples one is trained on; their starts label at most so many samples to be compared.
+// draws is the number of draws of FitSamples that are compared; one of them is trained on. comparedSamples is the largest number
+// of samples that the start of each draw labels for the comparison.
 const draws, comparedSamples = 3, 5000

@@ -25,7 +25,7 @@ import (
 
 // fitted is a fittedNetwork.
 type fitted[T kernel.Float] struct {
-	// network returns what takes samples through the layers with so many goroutines, which graphs are built for.
+	// network returns the network that takes samples through the layers with a number of goroutines.
 	network func(workers int) *predict.Network[T]
 	intake  predict.Intake[T]
 	anchors int
@@ -174,8 +174,8 @@ type batches[T kernel.Float] struct {
 	turn    *sync.Mutex
 }
 
-// newBatches makes graphs of copies of a predictor's modules, whose operations have so many goroutines. Of all that have the same
-// turn, one is built, or run, at a time: the copies may share what their pointers point to.
+// newBatches makes graphs of copies of a predictor's modules, whose operations use a number of goroutines. Of all graphs with the
+// same turn, one is built, or run, at a time: the copies may share what their pointers point to.
 func newBatches[T kernel.Float](p *Predictor, workers int, turn *sync.Mutex) predict.NewRunner[T] {
 	return func(room int, present [][]bool) (predict.Runner[T], error) {
 		turn.Lock()

@@ -116,11 +116,13 @@ func (r *run) checkedFit(ctx context.Context) (*Clustering, error) {
 		return r.fitSamples(ctx)
 	}
 	if r.storage.rows {
-		held, err := view.Hold(ctx, r.views, r.config.Machine.Workers)
+		inMemory, err := view.Hold(ctx, r.views, r.config.Machine.Workers)
 		if err != nil {
 			return nil, r.meter.stopped(withName(err))
 		}
-		r.views = held
+		held := *r
+		held.views = inMemory
+		r = &held
 	}
 	if err := withName(view.CheckFinite(ctx, r.views, r.config.Machine.Workers)); err != nil {
 		return nil, r.meter.stopped(err)

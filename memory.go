@@ -356,7 +356,7 @@ func (m *Memory) addNeighbors(c *Config, samples int, in *smooth.Bytes) {
 	}
 }
 
-// addNetwork adds the network for inputs of some columns, of which idle ones lend their memory to its state.
+// addNetwork adds the network for inputs with dims columns each. The views in idle lend their memory to its state.
 func (m *Memory) addNetwork(c *Config, samples int, dims, idle []int) {
 	size, n := valueBytes(c), int64(samples)
 	spec := engineSpec(c, samples, dims, c.Machine.Workers)

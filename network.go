@@ -33,7 +33,7 @@ type lossNetwork[T kernel.Float] struct {
 	onDevice bool // its rows were on a device, which has given them back
 }
 
-// rest lets go of what no network needs that does not run any more.
+// rest releases the memory that only training needs.
 func (t *lossNetwork[T]) rest() {
 	if t.fused != nil {
 		t.fused.Engine().Rest()
@@ -264,7 +264,7 @@ func (t *lossNetwork[T]) snapshot(r *runState) {
 	r.Names = t.names()
 }
 
-// names are those of the learnable nodes.
+// names returns the names of the learnable nodes.
 func (t *lossNetwork[T]) names() []string {
 	var out []string
 	for _, n := range t.model.learn {

@@ -53,7 +53,7 @@ func checkLinks(i, atoms int, cols []int32, weights []float64) error {
 	return nil
 }
 
-// newLinks returns room for so many links, their weights in float32 if single is set.
+// newLinks returns room for entries links, with weights in float32 if single is set.
 func newLinks(n, atoms, entries int, single bool) *Links {
 	l := &Links{n: n, atoms: atoms, ptr: make([]int, n+1), col: make([]int32, entries)}
 	if single {

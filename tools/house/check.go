@@ -69,11 +69,7 @@ func check(w io.Writer, checkout string, lower bool) error {
 	if err != nil {
 		return err
 	}
-	files, err := sources(checkout)
-	if err != nil {
-		return err
-	}
-	root, err := loadRoot(checkout)
+	files, root, err := load(checkout)
 	if err != nil {
 		return err
 	}
@@ -103,11 +99,19 @@ func check(w io.Writer, checkout string, lower bool) error {
 	return nil
 }
 
+// load returns the Go files of a checkout and its root package.
+func load(checkout string) ([]*source, *packages.Package, error) {
+	files, err := sources(checkout)
+	if err != nil {
+		return nil, nil, err
+	}
+	root, err := loadRoot(checkout)
+	return files, root, err
+}
+
 // loadRoot type-checks the package at the root of a checkout.
 func loadRoot(checkout string) (*packages.Package, error) {
-	mode := packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo |
-		packages.NeedImports | packages.NeedModule | packages.NeedDeps | packages.NeedExportFile
-	pkgs, err := packages.Load(&packages.Config{Mode: mode &^ packages.NeedDeps, Dir: checkout}, ".")
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax | packages.NeedModule, Dir: checkout}, ".")
 	if err != nil {
 		return nil, err
 	}

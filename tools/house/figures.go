@@ -116,11 +116,7 @@ func (f *findings) figures(checkout string, figures []figure) error {
 
 // writeFigures puts the figures of a checkout into its docs/architecture.md.
 func writeFigures(checkout string) error {
-	files, err := sources(checkout)
-	if err != nil {
-		return err
-	}
-	root, err := loadRoot(checkout)
+	files, root, err := load(checkout)
 	if err != nil {
 		return err
 	}

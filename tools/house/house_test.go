@@ -105,9 +105,10 @@ func TestCheck(t *testing.T) {
 		},
 		"a dense function": {
 			map[string]string{
-				"internal/low/low.go": "package low\n\nfunc (*T) f(x bool) {\n" + lines(26, "\tfor x && x {}") + "}\n\ntype T int\n",
+				"internal/low/low.go": "package low\n\ntype T int\n\nfunc (*T) f(x bool) {\n" +
+					lines(26, "\tfor x && x {}") + "}\n",
 			},
-			"internal/low/low.go:3: (*T).f has a complexity of 53, at most 25 is allowed (rule 4).",
+			"internal/low/low.go:5: (*T).f has a complexity of 53, at most 25 is allowed (rule 4).",
 		},
 		"a file without a storey": {
 			map[string]string{"c.go": "package m\n"}, "c.go: the file is in no storey (rule 1). Add it",
@@ -118,7 +119,8 @@ func TestCheck(t *testing.T) {
 		},
 		"a rig in the product": {
 			map[string]string{
-				"b.go":                          "package m\n\nimport _ \"example.com/m/internal/testrig/fake\"\n\n// B is A.\nconst B = A\n",
+				"b.go": "package m\n\nimport _ \"example.com/m/internal/testrig/fake\"\n\n// B is A.\n" +
+					"const B = A\n",
 				"internal/testrig/fake/fake.go": "package fake\n",
 			},
 			"b.go:3: \"example.com/m/internal/testrig/fake\" is for tests alone (rule 6).",

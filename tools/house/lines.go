@@ -2,9 +2,7 @@ package main
 
 import (
 	"bufio"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 )
@@ -24,20 +22,7 @@ type line struct {
 // longLines returns the lines of more than maxColumns in the Go files of a checkout, tests included, and the number of
 // those of more than usualColumns.
 func longLines(checkout string) (over []line, wide int, err error) {
-	err = filepath.WalkDir(checkout, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && path != checkout && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
-			return filepath.SkipDir
-		}
-		if d.IsDir() || filepath.Ext(path) != ".go" {
-			return nil
-		}
-		name, err := filepath.Rel(checkout, path)
-		if err != nil {
-			return err
-		}
+	err = goFiles(checkout, func(path, name string) error {
 		f, err := os.Open(path)
 		if err != nil {
 			return err

@@ -42,7 +42,7 @@ func main() {
 }
 
 func run(w io.Writer, checkout string, long bool) error {
-	pkgs, err := load(checkout)
+	pkgs, err := loadAll(checkout)
 	if err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ func run(w io.Writer, checkout string, long bool) error {
 	return printLines(w, checkout, long)
 }
 
-// load type-checks the packages of the module at the root of a checkout.
-func load(checkout string) ([]*packages.Package, error) {
+// loadAll type-checks the packages of the module at the root of a checkout.
+func loadAll(checkout string) ([]*packages.Package, error) {
 	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax | packages.NeedModule, Dir: checkout}, "./...")
 	if err != nil {
 		return nil, err

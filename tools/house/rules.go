@@ -197,8 +197,8 @@ func isPublic(s *source) bool {
 		!strings.HasPrefix(s.name, "tools/")
 }
 
-// withoutComment returns the exported functions, the methods of exported types and the exported types whose comment does not begin
-// with their name.
+// withoutComment returns the exported functions, the methods of exported types and the exported types whose comment does not
+// begin with their name.
 func withoutComment(s *source) (out []finding) {
 	want := func(name *ast.Ident, docs ...*ast.CommentGroup) {
 		if !name.IsExported() {

@@ -27,11 +27,10 @@ func (s *source) line(at token.Pos) int { return s.set.Position(at).Line }
 // folder is the folder of the file within the checkout; "." is the root.
 func (s *source) folder() string { return filepath.ToSlash(filepath.Dir(s.name)) }
 
-// sources parses the Go files of a checkout, whatever they are built for, except those in testdata and hidden folders.
-func sources(checkout string) ([]*source, error) {
-	var out []*source
-	set := token.NewFileSet()
-	err := filepath.WalkDir(checkout, func(path string, d fs.DirEntry, err error) error {
+// goFiles calls visit with the path of every Go file of a checkout, and its name within the checkout, with slashes. It leaves out
+// testdata and hidden folders.
+func goFiles(checkout string, visit func(path, name string) error) error {
+	return filepath.WalkDir(checkout, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -45,12 +44,21 @@ func sources(checkout string) ([]*source, error) {
 		if err != nil {
 			return err
 		}
+		return visit(path, filepath.ToSlash(name))
+	})
+}
+
+// sources parses the Go files of a checkout, whatever they are built for.
+func sources(checkout string) ([]*source, error) {
+	var out []*source
+	set := token.NewFileSet()
+	err := goFiles(checkout, func(path, name string) error {
 		file, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
 		out = append(out, &source{
-			name: filepath.ToSlash(name), set: set, syntax: file, test: strings.HasSuffix(path, "_test.go"),
+			name: name, set: set, syntax: file, test: strings.HasSuffix(path, "_test.go"),
 			generated: ast.IsGenerated(file),
 		})
 		return nil

@@ -1,0 +1,208 @@
+package dataset
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/largemvc/largemvc/dataset/internal/elem"
+)
+
+// read reads the chosen variables and decides what is absent.
+func (p *plan) read(o *Options) (*Set, error) {
+	r, err := p.readRaw(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.resolve(o); err != nil {
+		return nil, err
+	}
+	r.set.Reading = p.reading(r.set)
+	return r.set, nil
+}
+
+// rawSet is a set as it stands in the files, with what they say about absent rows.
+type rawSet struct {
+	lim       *limits
+	set       *Set
+	vars      []*variable
+	bad       []badValues
+	mask      [][]bool // nil where the files say nothing
+	fromIndex bool     // the mask was an index
+	turned    bool
+	rowsOf    func(view int) []int // where the rows of the file are in the view; nil: as they stand
+}
+
+func (p *plan) readRaw(o *Options) (*rawSet, error) {
+	r := &rawSet{lim: p.lim, set: &Set{Name: p.name, Views: make([]View, len(p.views))}, vars: p.views, turned: p.turned ||
+		o.Triplets,
+		rowsOf: func(v int) []int { return p.rowsOf[p.of[p.views[v]]] }}
+	var err error
+	if o.Float == 64 {
+		r.bad, err = readViews[float64](p, r.set, o)
+	} else {
+		r.bad, err = readViews[float32](p, r.set, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.n = r.set.Samples()
+	if err := p.readLabels(r.set, o); err != nil {
+		return nil, err
+	}
+	p.warn(r.set, o.Labels != "")
+	p.warnOfRounding(r.set, r.bad)
+	if p.joined != nil {
+		r.set.IDs = p.joined.ids
+	}
+	switch {
+	case p.mask != nil:
+		r.mask, err = p.readPresent()
+	case p.index != nil:
+		r.fromIndex = true
+		r.mask, err = readIndex(p.index, p.n, p.lim)
+	}
+	if err != nil {
+		return nil, err
+	}
+	joined, err := p.joinedMask(len(p.views))
+	if err != nil {
+		return nil, err
+	}
+	if joined != nil {
+		r.mask = both(r.mask, joined)
+	}
+	return r, nil
+}
+
+// both marks what two masks mark.
+func both(a, b [][]bool) [][]bool {
+	for i := range a {
+		for v := range a[i] {
+			b[i][v] = b[i][v] && a[i][v]
+		}
+	}
+	return b
+}
+
+func readViews[T elem.Float](p *plan, set *Set, o *Options) ([]badValues, error) {
+	if o.Triplets {
+		return readTriplets[T](p, set, o)
+	}
+	bad := make([]badValues, len(p.views))
+	for i, v := range p.views {
+		var err error
+		if set.Views[i], bad[i], err = readView[T](v, p.turned, o, p.lim); err != nil {
+			return nil, err
+		}
+		if rows := p.rowsOf[p.of[v]]; rows != nil {
+			if err := placeRows(&set.Views[i], &bad[i], rows, p.n, p.lim); err != nil {
+				return nil, v.wrap(err)
+			}
+		}
+		if v.names != nil && !p.turned {
+			if err := p.lim.Take("the names of features", 16*int64(set.Views[i].Cols)); err != nil {
+				return nil, v.wrap(err)
+			}
+			if set.Views[i].Features, err = v.names(); err != nil {
+				return nil, v.wrap(err)
+			}
+		}
+		if v.whole != nil {
+			if err := pickColumns(v, &set.Views[i], &bad[i], p.lim); err != nil {
+				return nil, v.wrap(err)
+			}
+		}
+	}
+	return bad, nil
+}
+
+// readLabels reads the labels; where several variables hold them they must agree.
+func (p *plan) readLabels(set *Set, o *Options) error {
+	var read []*variable
+	for i, v := range p.labels {
+		used := p.lim.Used()
+		if err := p.lim.Take("labels", labelBytes*int64(v.elements())); err != nil {
+			return v.wrap(err)
+		}
+		labels, names, err := p.readLabelsOf(v)
+		if err != nil {
+			if v.kind == numeric && v.labelLen() == 0 && o.Labels == "" && o.LabelsFile == "" {
+				// A matrix that only has the name of labels; the data are fine without it.
+				p.lim.Reset(used)
+				p.left = append(
+					p.left,
+					Omission{v.file, v.name, "no labels: " + strings.TrimPrefix(err.Error(), "dataset: ")},
+				)
+				continue
+			}
+			return err
+		}
+		p.lim.Reset(used)
+		if err := p.lim.Take("labels", heldLabels(labels, names)); err != nil {
+			return v.wrap(err)
+		}
+		read = append(read, v)
+		if i > 0 && set.Labels != nil {
+			if err := agree(set.Labels, labels, set.LabelNames, names); err != nil {
+				return v.errorf("and %s %w", p.labels[0].name, err)
+			}
+			continue
+		}
+		set.Labels, set.LabelNames = labels, names
+	}
+	p.labels = read
+	if o.Labels != "" && set.Labels == nil {
+		return errors.New("dataset: no labels were read")
+	}
+	return nil
+}
+
+// labelBytes is the most memory that turning a label into a class takes on the way, beside the texts themselves.
+const labelBytes = 120
+
+// heldLabels is the memory of labels and the names of their classes.
+func heldLabels(labels []int, names []string) int64 {
+	n := 8 * int64(len(labels))
+	for _, name := range names {
+		n += stringBytes + int64(len(name))
+	}
+	return n
+}
+
+// readLabelsOf reads one variable of labels, and puts them where the samples are.
+func (p *plan) readLabelsOf(v *variable) ([]int, []string, error) {
+	s := p.of[v]
+	rows := p.rowsOf[s]
+	if s == nil || rows == nil && s.keep == nil {
+		return readLabels(v, p.n, p.lim)
+	}
+	n := len(rows)
+	if rows == nil {
+		n = p.n
+	}
+	if s.keep != nil {
+		n = len(s.keep)
+	}
+	labels, names, err := readLabels(v, n, p.lim)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.keep != nil {
+		kept := labels[:0]
+		for i, l := range labels {
+			if s.keep[i] {
+				kept = append(kept, l)
+			}
+		}
+		labels = kept
+	}
+	out := labels
+	if rows != nil {
+		out = make([]int, p.n)
+		for i, to := range rows {
+			out[to] = labels[i]
+		}
+	}
+	used, usedNames := usedClasses(out, names)
+	return used, usedNames, nil
+}
