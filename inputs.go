@@ -71,7 +71,7 @@ type prepared[T kernel.Float] struct {
 	views   []view.View // in that order
 	data    *Data
 	device  *device.Session // that the fit runs on; nil: the CPU
-	meter   *meter          // nil: nobody listens
+	meter   *meter          // nil: there is no Progress callback
 	idle    []view.View     // whose memory is free for the state of the samples
 	again   bool            // nothing of that state is kept
 

@@ -22,7 +22,7 @@ type run struct {
 	views   []view.View     // of the samples here; rows outside memory are bound to reads
 	storage kept            // where rows and state are kept
 	device  *device.Session // that the network is trained on; nil: the CPU
-	meter   *meter          // nil: nobody listens
+	meter   *meter          // nil: there is no Progress callback
 	reads   *rows.Reads     // of rows outside memory, whose first error replaces the result; nil: there are none
 	state   *resumed        // from which the fit goes on; nil: from the beginning
 	began   time.Time
