@@ -234,7 +234,7 @@ func testResumeDiverged(t *testing.T, neighbors int) {
 		if err != nil || os.WriteFile(seen, b, 0o600) != nil {
 			return
 		}
-		if saved, err := readResumed(seen); err == nil && saved.current != nil && saved.current.Epochs == bad {
+		if saved, err := readResumed(seen); err == nil && saved.state.Current != nil && saved.state.Current.Epochs == bad {
 			state = b
 		}
 	}}

@@ -11,11 +11,13 @@ import (
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/inputs"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/train"
 	"github.com/largemvc/largemvc/internal/view"
 )
 
@@ -33,16 +35,16 @@ func notesOn(ctx context.Context, views []view.View) ([]string, error) {
 
 // finish clusters the representation of a trained network and makes the predictor.
 func finish[T kernel.Float](
-	ctx context.Context, in *prepared[T], net *lossNetwork[T], r *runState,
+	ctx context.Context, in *prepared[T], net *lossNetwork[T], r *train.Run,
 ) (*Clustering, error) {
 	began := time.Now()
-	c, views := net.config, in.views
-	p := newPredictor(c, views, in.list, r)
+	c, views := net.config, in.Views
+	p := newPredictor(c, views, inputsOf(in.List), r)
 	p.samples = ranks.Of(ctx).Total(p.samples)
-	p.setNetwork(net.model, net.reads, in.rotated)
-	out := &Clustering{Predictor: p, StartLabels: view.Back(in.order, r.Begin.Labels, 1)}
+	p.setNetwork(net.model, net.reads, in.Rotated)
+	out := &Clustering{Predictor: p, StartLabels: view.Back(in.Order, r.Begin.Labels, 1)}
 	n, m, ld := views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
-	collect(views)
+	inputs.Collect(views)
 	h, trust, err := represent(ctx, views, in, net, p)
 	if err != nil {
 		return nil, err
@@ -59,11 +61,11 @@ func finish[T kernel.Float](
 		return nil, withName(err)
 	}
 	if kept {
-		e, err := cluster.Embed(ctx, in.x, m, c.Seed+uint64(r.Restart), c.Machine.Workers)
+		e, err := cluster.Embed(ctx, in.X, m, c.Seed+uint64(r.Restart), c.Machine.Workers)
 		if err != nil {
 			return nil, withName(err)
 		}
-		if h, err = e.Rows(ctx, in.x, c.Machine.Workers); err != nil {
+		if h, err = e.Rows(ctx, in.X, c.Machine.Workers); err != nil {
 			return nil, withName(err)
 		}
 		if found, err = clustered(ctx, in, c, r, h); err != nil {
@@ -71,13 +73,13 @@ func finish[T kernel.Float](
 		}
 		p.Kept, p.start = true, e.Basis
 	}
-	out.H = resultMatrix(n, m, ld, view.Back(in.order, h, ld))
+	out.H = resultMatrix(n, m, ld, view.Back(in.Order, h, ld))
 	for _, t := range trust {
-		out.Trust = append(out.Trust, view.Back(in.order, t, 1))
+		out.Trust = append(out.Trust, view.Back(in.Order, t, 1))
 	}
-	out.Labels, out.Repaired = view.Back(in.order, found.Labels, 1), found.Repaired
+	out.Labels, out.Repaired = view.Back(in.Order, found.Labels, 1), found.Repaired
 	p.Clusters, p.Sizes, p.centroids = len(found.Sizes), found.Sizes, kernel.Float64s(found.Centroids)
-	from, err := in.intake(ctx, p.dims, c.Machine.Workers)
+	from, err := in.Intake(ctx, p.dims, c.Machine.Workers)
 	if err != nil {
 		return nil, withName(err)
 	}
@@ -87,7 +89,7 @@ func finish[T kernel.Float](
 	if err := setNovelty(ctx, p, views, in, out.H); err != nil {
 		return nil, withName(err)
 	}
-	out.Timings = Timings{Start: r.startFor, Train: r.trainFor, Epoch: median(r.durations), Clusters: time.Since(began)}
+	out.Timings = Timings{Start: r.StartFor, Train: r.TrainFor, Epoch: r.EpochTime(), Clusters: time.Since(began)}
 	return out, nil
 }
 
@@ -120,7 +122,7 @@ func represent[T kernel.Float](
 			trust = append(trust, make([]float64, views[0].Rows))
 		}
 	}
-	if in.rotated == nil && net.fused != nil {
+	if in.Rotated == nil && net.fused != nil {
 		trained := net.fused.Engine()
 		if h = engine.TakeH[T](trained); h == nil {
 			h = make([]T, views[0].Rows*kernel.Pad(p.config.Anchors))
@@ -146,7 +148,7 @@ func represent[T kernel.Float](
 		}
 		return h, trust, nil
 	}
-	standard := *in.standard
+	standard := *in.Standard
 	for _, x := range views {
 		standard.Applied = append(standard.Applied, prepare.InPlace[T](x, net.config.Machine.Overwrite))
 	}
@@ -162,7 +164,7 @@ func represent[T kernel.Float](
 func representBatches[T kernel.Float](
 	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], p *Predictor, out *predict.Output[T],
 ) error {
-	f, err := newFitted[T](p, asPrepared[T](in.x), nil)
+	f, err := newFitted[T](p, asPrepared[T](in.X), nil)
 	if err != nil {
 		return err
 	}
@@ -172,13 +174,13 @@ func representBatches[T kernel.Float](
 
 // setNovelty keeps the quantiles of how far the training samples are.
 func setNovelty[T kernel.Float](ctx context.Context, p *Predictor, views []view.View, in *prepared[T], h mat.Matrix) error {
-	far := in.unlike
-	if in.standard != nil {
+	far := in.Unlike
+	if in.Standard != nil {
 		const samples = 2000
 		group := ranks.Of(ctx)
 		chosen := rows.Sample(rand.New(rand.NewPCG(p.config.Seed, 2)), p.samples, min(p.samples, samples))
 		chosen = group.Here(chosen, views[0].Rows)
-		standard := *in.standard
+		standard := *in.Standard
 		some := make([]view.View, len(views))
 		for v, x := range views {
 			standard.Applied = append(standard.Applied, prepare.InPlace[T](x, p.config.Machine.Overwrite))
@@ -239,7 +241,7 @@ func (x asPrepared[T]) Take(
 
 // clustered runs k-means on the rows of a representation.
 func clustered[T kernel.Float](
-	ctx context.Context, in *prepared[T], c *Config, r *runState, h []T,
+	ctx context.Context, in *prepared[T], c *Config, r *train.Run, h []T,
 ) (*cluster.Clusters[T], error) {
 	n, m, ld := len(h)/kernel.Pad(c.Anchors), c.Anchors, kernel.Pad(c.Anchors)
 	o := cluster.Options{
@@ -270,9 +272,9 @@ const keptMargin = 1e-4
 // labels: whether they have more information. The loss has it of soft clusters, which can rise while that of the clusters
 // themselves falls. Filled rows of absent views cannot stand for those of a new sample, so no start is kept there.
 func keepsStart[T kernel.Float](
-	ctx context.Context, in *prepared[T], c *Config, r *runState, labels []int,
+	ctx context.Context, in *prepared[T], c *Config, r *train.Run, labels []int,
 ) (bool, error) {
-	if !c.mayKeep() || r.Epochs == 0 || r.Begin.Labels == nil || in.startRows != nil {
+	if !c.mayKeep() || r.Epochs == 0 || r.Begin.Labels == nil || in.StartRows != nil {
 		return false, nil
 	}
 	told := in.tells(c)
@@ -287,8 +289,8 @@ func keepsStart[T kernel.Float](
 // tells returns the function by which clusters, as many as anchors, are compared: twice their information about neighbours and
 // their held-out information together.
 func (p *prepared[T]) tells(c *Config) cluster.Score {
-	near := information.NewNeighbors[T](c.Machine.Workers, c.Anchors, p.graph, 0).LabelScore()
-	guessed := information.NewHeldOut(c.Machine.Workers, c.Anchors, p.heldOut, 0).LabelScore()
+	near := information.NewNeighbors[T](c.Machine.Workers, c.Anchors, p.Graph, 0).LabelScore()
+	guessed := information.NewHeldOut(c.Machine.Workers, c.Anchors, p.HeldOut, 0).LabelScore()
 	return func(ctx context.Context, labels []int) (float64, error) {
 		a, err := near(ctx, labels)
 		if err != nil {
@@ -301,13 +303,13 @@ func (p *prepared[T]) tells(c *Config) cluster.Score {
 
 // smoothLast smooths an H along the neighbours where samples lack views.
 func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, h []T) error {
-	n, m, ld := in.views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
+	n, m, ld := in.Views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
 	o := smoothOptions(c)
-	if in.startRows == nil || c.ReadOut != ReadOutUnit || !o.Filters(ranks.Of(ctx).Total(n)) {
+	if in.StartRows == nil || c.ReadOut != ReadOutUnit || !o.Filters(ranks.Of(ctx).Total(n)) {
 		return nil
 	}
 	cluster.UnitRows(h, m)
-	return in.smooth.SmoothLast(ctx, h, n, m, ld, o)
+	return in.Smooth.SmoothLast(ctx, h, n, m, ld, o)
 }
 
 // Clustering is what Fit found: the trained network and what it says of the training samples. Its fields and what they
@@ -345,9 +347,9 @@ type Clustering struct {
 }
 
 // newPredictor returns the predictor of a run that is over, without its parameters, anchors and clusters.
-func newPredictor(c *Config, views []view.View, inputs []Input, r *runState) *Predictor {
+func newPredictor(c *Config, views []view.View, inputs []Input, r *train.Run) *Predictor {
 	p := &Predictor{
-		Loss: r.Loss, ViewLoss: r.ViewLoss, Status: r.status, Epochs: r.Epochs, Restart: r.Restart,
+		Loss: r.Loss, ViewLoss: r.ViewLoss, Status: Status(r.Status), Epochs: r.Epochs, Restart: r.Restart,
 		config: withoutData(c), samples: views[0].Rows, inputs: inputs, scale: r.Begin.Scale,
 	}
 	for _, x := range views {

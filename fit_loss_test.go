@@ -47,7 +47,7 @@ func graphOf(t testing.TB, views []View, c Config) *mat.Dense {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return testutil.FullGraph(t, s.graph, neighbor.Stride)
+	return testutil.FullGraph(t, s.Graph, neighbor.Stride)
 }
 
 // The loss on record is the reconstruction, less the weight times the information, plus the extra loss.

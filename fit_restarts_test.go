@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/meter"
 )
 
 func TestFitRestarts(t *testing.T) { withAndWithout(t, testFitRestarts) }
@@ -94,7 +96,7 @@ func TestFitEndsInALaterRun(t *testing.T) {
 	for _, end := range []error{enough, ErrStop} {
 		c := Config{Clusters: 3, Epochs: 3, Restarts: 3, Preset: PresetPaper}
 		c.Progress = func(e Epoch) error {
-			if e.Phase == phaseAnchors.String() && e.Restart == 1 {
+			if e.Phase == meter.Anchors.String() && e.Restart == 1 {
 				return end
 			}
 			return nil

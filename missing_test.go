@@ -143,14 +143,14 @@ func TestRepresentationIsSmoothed(t *testing.T) {
 			rows = append(rows, row...)
 		}
 		ordered := make([]float64, 0, known*c) // as the graph has the samples
-		for _, i := range view.Along(made.order, upTo(known)) {
+		for _, i := range view.Along(made.Order, upTo(known)) {
 			ordered = append(ordered, rows[i*c:(i+1)*c]...)
 		}
 		smoothed := neighbor.Block[float64]{X: ordered, Ld: c, Cols: c}
-		if _, err := neighbor.Smooth(ctx, made.graph, []neighbor.Block[float64]{smoothed}, 4, 1); err != nil {
+		if _, err := neighbor.Smooth(ctx, made.Graph, []neighbor.Block[float64]{smoothed}, 4, 1); err != nil {
 			t.Fatal(err)
 		}
-		want := view.Back(made.order, ordered, c)
+		want := view.Back(made.Order, ordered, c)
 		for i := range known {
 			if d := floats.Distance(mat.Row(nil, i, model.H), want[i*c:(i+1)*c], 2); !(d < 1e-9) {
 				t.Fatalf("%s: row %d of H is off by %g", name, i, d)

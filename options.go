@@ -14,9 +14,6 @@ var (
 	startOption    = option{"start", Auto, []string{"auto", "joint", "spectral", "perview", "scaled"}}
 	readOutOption  = option{"read-out", Auto, []string{"auto", "plain", "unit"}}
 	rotationOption = option{"rotation", None, []string{"never", "auto", "always"}}
-	phaseOption    = option{"phase", 0, []string{
-		"checks", "draws", "preparation", "regression", "neighbours", "smoothing", "first anchors", "training", "clusters",
-	}}
 )
 
 // Preset is a set of defaults.

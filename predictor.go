@@ -103,7 +103,7 @@ func (p *Predictor) String() string {
 	text := fmt.Sprintf("%d clusters of %d samples in %d views, sizes %v; %d epochs (%v)", p.Clusters, p.samples, len(p.dims),
 		p.Sizes, p.Epochs, p.Status)
 	if len(p.Loss) > 0 {
-		text += fmt.Sprintf(", loss %.4g → %.4g", p.Loss[0], last(p.Loss))
+		text += fmt.Sprintf(", loss %.4g → %.4g", p.Loss[0], p.Loss[len(p.Loss)-1])
 	}
 	if p.Kept {
 		text += "; the clusters of the start are kept"

@@ -2,8 +2,10 @@ package largemvc
 
 import (
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/plan"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 // inputCounts returns how many inputs the network has for some views, at least and at most: with neighbours it takes their values
@@ -48,5 +50,31 @@ func engineSpec(c *Config, samples int, dims []int, workers int) engine.Spec {
 	if shrink, ok := c.Noise.(*RowShrink); ok {
 		out.Noise, out.Shrink = true, shrink.Activation.sigma()
 	}
+	return out
+}
+
+// planOf returns the fit of the samples here, as far as memory and time depend on it.
+func planOf(c *Config, views []view.View) *plan.Fit {
+	n := views[0].Rows
+	out := &plan.Fit{
+		Views: views, Kinds: len(c.Preprocess.kind().Parts()), Neighbors: c.hasNeighborLoss(), HeldOut: c.hasHeldOutLoss(),
+		Spec: engineSpec(c, n, nil, c.Machine.Workers), Float64: c.Float64, Custom: !c.stock(),
+		Whole:  !c.stock() || c.ExtraLoss != nil || c.Rotate == RotateAlways,
+		Epochs: c.Epochs, Clusters: c.Clusters, KMeansStarts: c.KMeansStarts, Unit: c.ReadOut == ReadOutUnit,
+		Scaled: c.Start.Method != StartJoint && c.Start.Method != StartPerView, Keeps: c.mayKeep(),
+		Chooses: trainedOn(c, n) <= sharedReadOut && !c.beginsAtStart(), Hashed: c.Checkpoint.Path != "",
+		MaxMemory: c.Machine.MaxMemory,
+	}
+	if c.samples(n) {
+		out.Sample = c.FitSamples
+	}
+	if c.comparesDraws(n) {
+		out.Draws = draws
+	}
+	if c.Neighborhood.Neighbors != None {
+		o := smoothOptions(c)
+		out.Smooth = &o
+	}
+	_, out.Encoder = c.Represent.(Encoder)
 	return out
 }

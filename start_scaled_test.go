@@ -77,17 +77,17 @@ func TestScaledSpectralStart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			point, err := cluster.FirstAnchors(ctx, made.x, made.startRows, made.sources, startOf(with, made, 11))
+			point, err := cluster.FirstAnchors(ctx, made.X, made.StartRows, made.Sources, startOf(with, made, 11))
 			if err != nil {
 				t.Fatal(err)
 			}
 			config.Neighborhood.Neighbors = 10
-			seen, graph := made.x, graphOf(t, views, config)
-			if made.startRows != nil { // Rows of absent views are filled, for the graph too.
-				if seen, err = made.startRows(ctx); err != nil {
+			seen, graph := made.X, graphOf(t, views, config)
+			if made.StartRows != nil { // Rows of absent views are filled, for the graph too.
+				if seen, err = made.StartRows(ctx); err != nil {
 					t.Fatal(err)
 				}
-				graph = denseOperator(t, made.graph)
+				graph = denseOperator(t, made.Graph)
 			}
 			best, another := mostInformed(t, scaledByHand(t, seen, c), kmeans.Config{Clusters: c, Starts: 6, Seed: 11}, graph)
 			if !samePartition(t, best, point.Labels) {
