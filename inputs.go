@@ -34,11 +34,8 @@ func inputViews(views []view.View, inputs []Input) []view.View {
 // neighbours.
 func startOf[T kernel.Float](c *Config, in *prepared[T], seed uint64) cluster.Start {
 	out := cluster.Start{
-		Method: cluster.Method(c.Start.Method), Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts,
+		Scaled: c.Neighborhood.Neighbors != None, Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts,
 		Score: scoreOf(c, in, c.Anchors), Seed: seed, Workers: c.Machine.Workers,
-	}
-	if shrink, ok := c.Noise.(*RowShrink); ok {
-		out.Measure = shrink.DataScale && shrink.Scale == nil
 	}
 	for _, p := range c.Start.Anchors { // Given anchors forbid a rotation.
 		out.Anchors = append(out.Anchors, linalg.Values(p))
@@ -47,9 +44,9 @@ func startOf[T kernel.Float](c *Config, in *prepared[T], seed uint64) cluster.St
 }
 
 // scoreOf returns the information of neighbours about clusters, by which the starts of a k-means are chosen; nil, for inertia
-// alone, without the neighbours' term in the loss or with LowestInertia.
+// alone, without the neighbours' term in the loss.
 func scoreOf[T kernel.Float](c *Config, in *prepared[T], clusters int) cluster.Score {
-	if in == nil || in.graph == nil || !c.hasNeighborLoss() || c.Neighborhood.LowestInertia {
+	if in == nil || in.graph == nil || !c.hasNeighborLoss() {
 		return nil
 	}
 	var score cluster.Score // with memory for n rows, made when it is first needed
@@ -200,6 +197,13 @@ func collect(views []view.View) {
 	rows.ReturnMemory(values)
 }
 
+// rotates reports whether the views of the fit may be rotated. The search takes the rows in order, which neither ranks that share
+// the samples nor rows outside memory permit. A training that goes on rotates if it did before.
+func (r *run) rotates(ctx context.Context) bool {
+	return r.config.mayRotate() && ranks.Of(ctx) == nil && !slices.ContainsFunc(r.views, view.View.Streams) &&
+		(r.state == nil || r.state.rotated())
+}
+
 // standardInputs makes the inputs of a network without neighbours: the views as Config.Preprocess leaves them, rotated where
 // that pays. It returns the d_v of the loss, nil if they are those of the inputs.
 func standardInputs[T kernel.Float](
@@ -219,19 +223,17 @@ func standardInputs[T kernel.Float](
 	if out.x, err = prepare.Standardise[T](ctx, views, out.standard, c.Machine.Workers, c.Machine.Overwrite); err != nil {
 		return nil, nil, err
 	}
-	rotation := rotateOptions(c)
-	if slices.ContainsFunc(views, view.View.Streams) {
-		rotation.Choice = prepare.RotateNever
+	if r.rotates(ctx) {
+		out.rotated, lossDims, err = prepare.RotateViews(ctx, out.x, rotateOptions(c))
 	}
-	out.rotated, lossDims, err = prepare.RotateViews(ctx, out.x, rotation)
 	return out, lossDims, err
 }
 
 // terms returns the terms of the loss for a configuration.
 func (p *prepared[T]) terms(c *Config) *lossTerms[T] {
 	out := &lossTerms[T]{
-		temperature: c.Neighborhood.Temperature, graph: p.graph, held: p.heldOut, extra: c.ExtraLoss,
-		samples: p.data.group.Total(p.data.samples), workers: c.Machine.Workers,
+		graph: p.graph, held: p.heldOut, extra: c.ExtraLoss, samples: p.data.group.Total(p.data.samples),
+		workers: c.Machine.Workers,
 	}
 	if c.hasNeighborLoss() {
 		out.neighbors = c.Neighborhood.Weight

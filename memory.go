@@ -48,8 +48,9 @@ func (m Memory) String() string {
 // EstimateMemory returns about how much memory Fit takes with this configuration for n samples in dense views of dims[v]
 // features. The caller's views come on top unless they are overwritten; so does what the Go runtime keeps for later, which
 // debug.SetGCPercent bounds, and Config.ExtraLoss. Of modules that are not from this package it counts what the network keeps
-// around them, the views of an Encoder included, and not what their own ops make. Views that Config.Rotate reduces take less;
-// for sparse ones there is EstimateViews. It returns an error where Fit would, as far as the sizes tell.
+// around them, the views of an Encoder included, and not what their own ops make. Views of low rank,
+// which are trained in fewer columns, take less; for sparse ones there is EstimateViews. It returns an error where Fit would, as
+// far as the sizes tell.
 func (c Config) EstimateMemory(samples int, dims []int) (Memory, error) {
 	views := make([]View, len(dims))
 	for v, d := range dims {
@@ -158,18 +159,13 @@ func (s sizing) oneWorker() string {
 	return fmt.Sprintf("; with a single goroutine, Machine.Workers 1, it takes %.1f MiB", float64(alone.Total)/(1<<20))
 }
 
-// place chooses where a fit of a configuration that was checked keeps rows and state, and refuses one that has no room, or whose
-// rows cannot be where it wants them.
+// place chooses where a fit of a configuration that was checked keeps rows and state, and refuses one that has no room.
 func (s sizing) place() (kept, error) {
 	c := &s.config
 	if c.samples(s.samples) {
 		c.Start.Labels = nil // those of a state are of the samples that are drawn
 	}
 	where, _, err := s.keep()
-	if err == nil && where.streamed && c.Neighborhood.Neighbors == None && rotateOptions(c).Choice == prepare.RotateAlways {
-		err = errors.New("largemvc: rows that are read whenever they are needed cannot be rotated: give Machine.MaxMemory " +
-			"with room for them, or leave out RotateAlways")
-	}
 	return where, err
 }
 
@@ -208,8 +204,7 @@ func streamedMemory(c *Config, m Memory, views []view.View) Memory {
 // none: without terms of H, and all else that wants the state as a whole.
 func recomputedMemory(c *Config, m Memory, samples int, views []view.View) Memory {
 	sparse := slices.ContainsFunc(views, func(x view.View) bool { return x.Sparse != nil })
-	if c.Neighborhood.Neighbors != None || !c.stock() || c.ExtraLoss != nil || sparse || c.samples(samples) ||
-		c.Rotate == RotateAlways {
+	if c.Neighborhood.Neighbors != None || !c.stock() || c.ExtraLoss != nil || sparse || c.samples(samples) {
 		return m
 	}
 	size, dims := 4, make([]int, len(views))
@@ -286,9 +281,7 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 	if c.Neighborhood.Neighbors != None {
 		in = smoothOptions(&c).Bytes(inner(views), size)
 		dims = in.Columns
-		if width = c.Anchors; c.Start.Method == StartJoint || c.Start.Method == StartPerView {
-			width = sum(dims)
-		}
+		width = c.Anchors
 		m.addNeighbors(&c, samples, &in)
 	}
 	m.addNetwork(&c, samples, dims, in.Idle)
@@ -387,7 +380,7 @@ func (m *Memory) addNetwork(c *Config, samples int, dims, idle []int) {
 // addChoices adds what the choices among starts of k-means, and between the clusters of the start and of the network, take: the
 // scores of labels, the labels of some starts, and the rows of some width that all starts see.
 func (m *Memory) addChoices(c *Config, samples, width int) {
-	if c.Neighborhood.Neighbors == None || c.Neighborhood.Weight <= 0 || c.Neighborhood.LowestInertia {
+	if c.Neighborhood.Neighbors == None || c.Neighborhood.Weight <= 0 {
 		return
 	}
 	size := valueBytes(c)

@@ -324,6 +324,21 @@ func withLabels(r *checkpoint.Run, change func([]int) []int) *checkpoint.Run {
 	return &out
 }
 
+// rotated reports whether the training has views in fewer columns than they had.
+func (s *resumed) rotated() bool {
+	for _, r := range []*runState{s.current, s.best} {
+		if r == nil {
+			continue
+		}
+		for v, p := range r.Begin.Anchors {
+			if len(p) < s.fit.Anchors*s.fit.Views[v].Features {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // keep leaves of the start's labels those of this rank's samples, n of all.
 func (s *resumed) keep(group *ranks.Group, n int) {
 	for _, r := range []*runState{s.current, s.best} {

@@ -24,17 +24,15 @@ func smoothOptions(c *Config) smooth.Options {
 	}
 }
 
-// rotateOptions returns the settings that internal/prepare needs to rotate views. Given anchors need not lie in the span of the
-// rows, and an untrained network is not worth the search.
+// mayRotate reports whether views of low rank may be trained in fewer columns, which changes the result by rounding alone. Given
+// anchors need not lie in the span of the rows, an ExtraLoss sees the anchors, and an untrained network is not worth the search.
+func (c *Config) mayRotate() bool {
+	return c.Start.Anchors == nil && c.stock() && c.ExtraLoss == nil && c.Epochs != None
+}
+
+// rotateOptions returns the settings that internal/prepare needs to rotate views.
 func rotateOptions(c *Config) prepare.Rotate {
-	out := prepare.Rotate{
-		Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors,
-		Workers: c.Machine.Workers,
-	}
-	if c.Start.Anchors != nil || !c.stock() || c.Rotate == Auto && (c.ExtraLoss != nil || c.Epochs == None) {
-		out.Choice = prepare.RotateNever
-	}
-	return out
+	return prepare.Rotate{Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors, Workers: c.Machine.Workers}
 }
 
 // engineSpec is the shape of a network of stock modules.

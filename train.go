@@ -130,9 +130,6 @@ func trainRun[T kernel.Float](
 		if r.Begin, err = beginAt(ctx, in, c, r.Restart); err != nil {
 			return nil, err
 		}
-		if shrink, ok := c.Noise.(*RowShrink); ok && shrink.Scale != nil {
-			r.Begin.Scale = slices.Clone(shrink.Scale)
-		}
 	}
 	var encoder []learned
 	if _, ok := c.Represent.(Encoder); ok && fresh {
@@ -430,7 +427,6 @@ func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config
 	if err != nil {
 		return nil, withName(err)
 	}
-	begin.Scale = r.Begin.Scale
 	r.Begin = begin
 	return values, nil
 }
