@@ -320,7 +320,7 @@ func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config,
 // their held-out information together (package terms), of the labels themselves. Where the start has more, and every sample has
 // every view, its clusters are returned, refined by k-means, and Kept says so. H and the centroids are then of the rows that the
 // start clusters, U√S of the smoothed views at norm 1, for new samples too; anchors, trust and parameters stay those of the
-// trained network. Neighborhood.NeverKeep leaves this out.
+// trained network.
 //
 // Where samples lack views and have neighbours, H with ReadOutUnit is at norm 1 and smoothed along the neighbours as the inputs
 // are, in fewer steps; that of new samples is too. It changes little of what training has made of its own samples, and much where
@@ -350,7 +350,7 @@ type Clustering struct {
 func newPredictor(c *Config, views []view.View, inputs []Input, r *train.Run) *Predictor {
 	p := &Predictor{
 		Loss: r.Loss, ViewLoss: r.ViewLoss, Status: Status(r.Status), Epochs: r.Epochs, Restart: r.Restart,
-		config: withoutData(c), samples: views[0].Rows, inputs: inputs, scale: r.Begin.Scale,
+		config: withoutData(c), samples: views[0].Rows, inputs: inputs,
 	}
 	for _, x := range views {
 		p.dims, p.names = append(p.dims, x.Cols), append(p.names, x.Name)

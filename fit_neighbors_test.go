@@ -122,7 +122,7 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 	for _, exact := range []int{0, None} {
 		config := Config{
 			Clusters: 3, Epochs: 25, Float64: true,
-			Neighborhood: Neighborhood{Exact: exact, Weight: 2, HeldOutWeight: None, Temperature: 0.4},
+			Neighborhood: Neighborhood{Exact: exact, Weight: 2, HeldOutWeight: None},
 			Start:        Start{Labels: classes}, ExtraLoss: inCallersOrder,
 		}
 		s, err := prepareInputs[float64](context.Background(), &run{config: completed(config, 70), views: inner(views)})
@@ -130,7 +130,7 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		pulled := func(net Network) *Node {
-			return must(gorgonia.Mul(constantOf(net, 2), must(term.Neighbors[float64](0, must(net.H(2)), s.Graph, 0.4))))
+			return must(gorgonia.Mul(constantOf(net, 2), must(term.Neighbors[float64](0, must(net.H(2)), s.Graph, 0))))
 		}
 		without := config
 		without.Neighborhood.Weight = None

@@ -3,7 +3,6 @@ package largemvc
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"gorgonia.org/gorgonia"
@@ -184,7 +183,6 @@ func newBatches[T kernel.Float](p *Predictor, workers int, turn *sync.Mutex) pre
 		soft, noise := copied(p.config.Represent), copied(p.config.Noise)
 		out := &batches[T]{present: present, turn: turn}
 		err := guarded(func() error {
-			noise = p.withUnit(noise).(Noise) // of the same type
 			for i, m := range []Module{soft, noise} {
 				if err := m.Init(e); err != nil {
 					return err
@@ -241,30 +239,16 @@ func (p *Predictor) site(samples, workers int) Env {
 func (p *Predictor) fill(modules [3]Module) error {
 	e := p.site(1, 1)
 	return guarded(func() error {
-		for i := range modules {
-			m := p.withUnit(modules[i])
+		for i, m := range modules {
 			if err := m.Init(e); err != nil {
 				return err
 			}
 			if err := learn(e.Prefix, i, m.Learnables(), p.learned[i]); err != nil {
 				return err
 			}
-			modules[i] = m
 		}
 		return checkLearnables(e.G, e.Prefix, e.Of, nodesOf(modules))
 	})
-}
-
-// withUnit returns the module m, or a copy that has the unit of ρ where Fit measures it. m itself stays without: the unit belongs
-// to the samples that were measured, and the configuration, for which m stands, to any.
-func (p *Predictor) withUnit(m Module) Module {
-	shrink, ok := m.(*RowShrink)
-	if !ok || !shrink.DataScale || shrink.Scale != nil {
-		return m
-	}
-	shrink = copied(shrink)
-	shrink.Scale = slices.Clone(p.scale)
-	return shrink
 }
 
 // revive makes the network of a predictor that was read, and reads what its samples go through first.

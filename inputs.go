@@ -2,6 +2,7 @@ package largemvc
 
 import (
 	"context"
+	"slices"
 
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/device"
@@ -19,11 +20,8 @@ import (
 // neighbours.
 func startOf[T kernel.Float](c *Config, in *prepared[T], seed uint64) cluster.Start {
 	out := cluster.Start{
-		Method: cluster.Method(c.Start.Method), Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts,
+		Scaled: c.Neighborhood.Neighbors != None, Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts,
 		Score: scoreOf(c, in, c.Anchors), Seed: seed, Workers: c.Machine.Workers,
-	}
-	if shrink, ok := c.Noise.(*RowShrink); ok {
-		out.Measure = shrink.DataScale && shrink.Scale == nil
 	}
 	for _, p := range c.Start.Anchors { // Given anchors forbid a rotation.
 		out.Anchors = append(out.Anchors, linalg.Values(p))
@@ -32,9 +30,9 @@ func startOf[T kernel.Float](c *Config, in *prepared[T], seed uint64) cluster.St
 }
 
 // scoreOf returns the information of neighbours about clusters, by which the starts of a k-means are chosen; nil, for inertia
-// alone, without the neighbours' term in the loss or with LowestInertia.
+// alone, without the neighbours' term in the loss.
 func scoreOf[T kernel.Float](c *Config, in *prepared[T], clusters int) cluster.Score {
-	if in == nil || in.Graph == nil || !c.hasNeighborLoss() || c.Neighborhood.LowestInertia {
+	if in == nil || in.Graph == nil || !c.hasNeighborLoss() {
 		return nil
 	}
 	var score cluster.Score // with memory for n rows, made when it is first needed
@@ -72,8 +70,11 @@ func inputOptions(ctx context.Context, r *run) inputs.Options {
 	c := r.config
 	out := inputs.Options{
 		ByContent: takenByContent(c, ranks.Of(ctx).Total(r.views[0].Rows)), Seed: c.Seed, HeldOut: c.hasHeldOutLoss(),
-		Kind: prepare.Kind(c.Preprocess), Rotate: rotateOptions(c), Overwrite: c.Machine.Overwrite, Workers: c.Machine.Workers,
-		Meter: r.meter,
+		Kind: prepare.Kind(c.Preprocess), Overwrite: c.Machine.Overwrite, Workers: c.Machine.Workers, Meter: r.meter,
+	}
+	if r.rotates(ctx) {
+		o := rotateOptions(c)
+		out.Rotate = &o
 	}
 	if c.Neighborhood.Neighbors != None {
 		o := smoothOptions(c)
@@ -81,6 +82,13 @@ func inputOptions(ctx context.Context, r *run) inputs.Options {
 		out.Smooth = &o
 	}
 	return out
+}
+
+// rotates reports whether the views of the fit may be rotated. The search takes the rows in order, which neither ranks that share
+// the samples nor rows outside memory permit. A training that goes on rotates if it did before.
+func (r *run) rotates(ctx context.Context) bool {
+	return r.config.mayRotate() && ranks.Of(ctx) == nil && !slices.ContainsFunc(r.views, view.View.Streams) &&
+		(r.state == nil || r.state.rotated())
 }
 
 // takenByContent reports whether a fit of n samples takes them in an order of their content. Nothing then depends on the caller's
@@ -93,7 +101,7 @@ func takenByContent(c *Config, n int) bool {
 // terms returns the terms of the loss for a configuration.
 func (p *prepared[T]) terms(c *Config) *lossTerms[T] {
 	out := &lossTerms[T]{
-		temperature: c.Neighborhood.Temperature, graph: p.Graph, held: p.HeldOut, extra: c.ExtraLoss,
+		graph: p.Graph, held: p.HeldOut, extra: c.ExtraLoss,
 		samples: p.data.group.Total(p.data.samples), workers: c.Machine.Workers,
 	}
 	if c.hasNeighborLoss() {

@@ -143,11 +143,7 @@ func joinRanks(c *Config, group *ranks.Group, n int, views []View) error {
 	}
 	sized := *c
 	sized.forSamples(group.Total(n))
-	whole := sized.searched(group.Total(n))
-	if c.Rotate == Auto && !whole { // the rows that span the others are looked for in order
-		c.Rotate = None
-	}
-	return checkRanks(c, views, whole)
+	return checkRanks(c, views, sized.searched(group.Total(n)))
 }
 
 // fitWhole is fitViews for so few samples that their neighbours are searched among all of them: every rank gets all samples, does

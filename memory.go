@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/largemvc/largemvc/internal/plan"
-	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/view"
 )
 
@@ -28,8 +27,9 @@ func (m Memory) String() string { return plan.Memory(m).String() }
 // EstimateMemory returns about how much memory Fit takes with this configuration for n samples in dense views of dims[v]
 // features. The caller's views come on top unless they are overwritten; so does what the Go runtime keeps for later, which
 // debug.SetGCPercent bounds, and Config.ExtraLoss. Of modules that are not from this package it counts what the network keeps
-// around them, the views of an Encoder included, and not what their own ops make. Views that Config.Rotate reduces take less;
-// for sparse ones there is EstimateViews. It returns an error where Fit would, as far as the sizes tell.
+// around them, the views of an Encoder included, and not what their own ops make. Views of low rank,
+// which are trained in fewer columns, take less; for sparse ones there is EstimateViews. It returns an error where Fit would, as
+// far as the sizes tell.
 func (c Config) EstimateMemory(samples int, dims []int) (Memory, error) {
 	if len(dims) == 0 {
 		return Memory{}, errors.New("largemvc: no views")
@@ -95,16 +95,12 @@ func planned(c *Config, n int, views []View) *plan.Fit {
 }
 
 // place chooses where a fit of n samples here keeps rows and state, by a configuration that was checked, and refuses a fit that
-// has no room, or whose rows cannot be where it wants them.
+// has no room.
 func place(c *Config, n int, views []View) (plan.Storage, error) {
 	f := planned(c, n, views)
 	if err := withName(f.Check()); err != nil {
 		return plan.Storage{}, err
 	}
 	where, _, err := f.Place()
-	if err == nil && where.Streamed && f.Smooth == nil && rotateOptions(c).Choice == prepare.RotateAlways {
-		err = errors.New("rows that are read whenever they are needed cannot be rotated: give Machine.MaxMemory " +
-			"with room for them, or leave out RotateAlways")
-	}
 	return where, withName(err)
 }

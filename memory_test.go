@@ -58,7 +58,7 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 		},
 		{
 			"wide and few", 300, []int{1500, 900},
-			Config{Clusters: 20, Anchors: 40, Rotate: None, Neighborhood: Neighborhood{Neighbors: None}}, true,
+			Config{Clusters: 20, Anchors: 40, ExtraLoss: nothing, Neighborhood: Neighborhood{Neighbors: None}}, true,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestEstimateMemoryOfComparison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Neighborhood.NeverKeep = true
+	c.Start.Labels = make([]int, n) // which are not compared
 	without, err := c.EstimateMemory(n, []int{80, 40})
 	if err != nil {
 		t.Fatal(err)

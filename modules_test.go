@@ -396,7 +396,6 @@ func TestModuleErrors(t *testing.T) {
 		"scales of one view": &RowShrink{Scale: []float64{1}},
 		"scale zero":         &RowShrink{Scale: []float64{1, 0}},
 		"shrink activation":  &RowShrink{Activation: -1},
-		"floor":              &Procrustes{Floor: 1},
 	} {
 		if err := m.Init(e); err == nil {
 			t.Errorf("%s: no error", name)

@@ -55,7 +55,7 @@ func newNetworkOn[T kernel.Float](
 ) (_ *lossNetwork[T], err error) {
 	g, begin := gorgonia.NewGraph(), r.Begin
 	t := &lossNetwork[T]{
-		in: in, config: c, model: newModel(c, begin.Scale), adam: &unfold.Adam{LearningRate: c.LearningRate},
+		in: in, config: c, model: newModel(c), adam: &unfold.Adam{LearningRate: c.LearningRate},
 	}
 	data := in.data
 	_, encoded := c.Represent.(Encoder)
@@ -323,14 +323,10 @@ func (t *lossNetwork[T]) goOn(r *train.Run) error {
 }
 
 // newModel returns the model that the configuration describes, with modules of its own, not built yet.
-func newModel(c *Config, rhoScale []float64) *Model[Represent, Noise, Anchor] {
-	m := &Model[Represent, Noise, Anchor]{
+func newModel(c *Config) *Model[Represent, Noise, Anchor] {
+	return &Model[Represent, Noise, Anchor]{
 		Represent: copied(c.Represent), Noise: copied(c.Noise), Anchor: copied(c.Anchor), Reduction: c.Reduction,
 	}
-	if shrink, ok := m.Noise.(*RowShrink); ok {
-		shrink.Scale = rhoScale
-	}
-	return m
 }
 
 // Agree returns, on all ranks, what the progress callback of any of them says after an epoch, and an error if they do not have

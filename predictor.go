@@ -47,7 +47,6 @@ type Predictor struct {
 	features  [][]string // per view, nil without names
 	inputs    []Input
 	start     *spectral.Basis // of the inputs side by side, where the start is kept
-	scale     []float64       // the unit of ρ per input
 	anchors   [][]*mat.Dense  // per layer from 0, per input
 	r, u      []float64       // m×m
 	centroids []float64       // Clusters×m

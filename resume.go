@@ -286,6 +286,18 @@ func withLabels(r *checkpoint.Run, change func([]int) []int) *checkpoint.Run {
 	return &out
 }
 
+// rotated reports whether the training has views in fewer columns than they had.
+func (s *resumed) rotated() bool {
+	for _, r := range s.runs() {
+		for v, p := range r.Begin.Anchors {
+			if len(p) < s.fit.Anchors*s.fit.Views[v].Features {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // keep leaves of the start's labels those of this rank's samples, n of all.
 func (s *resumed) keep(group *ranks.Group, n int) {
 	for _, r := range s.runs() {

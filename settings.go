@@ -26,17 +26,15 @@ func smoothOptions(c *Config) smooth.Options {
 	}
 }
 
-// rotateOptions returns the settings that internal/prepare needs to rotate views. Given anchors need not lie in the span of the
-// rows, and an untrained network is not worth the search.
+// mayRotate reports whether views of low rank may be trained in fewer columns, which changes the result by rounding alone. Given
+// anchors need not lie in the span of the rows, an ExtraLoss sees the anchors, and an untrained network is not worth the search.
+func (c *Config) mayRotate() bool {
+	return c.Start.Anchors == nil && c.stock() && c.ExtraLoss == nil && c.Epochs != None
+}
+
+// rotateOptions returns the settings that internal/prepare needs to rotate views.
 func rotateOptions(c *Config) prepare.Rotate {
-	out := prepare.Rotate{
-		Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors,
-		Workers: c.Machine.Workers,
-	}
-	if c.Start.Anchors != nil || !c.stock() || c.Rotate == Auto && (c.ExtraLoss != nil || c.Epochs == None) {
-		out.Choice = prepare.RotateNever
-	}
-	return out
+	return prepare.Rotate{Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors, Workers: c.Machine.Workers}
 }
 
 // engineSpec is the shape of a network of stock modules.
@@ -59,9 +57,9 @@ func planOf(c *Config, views []view.View) *plan.Fit {
 	out := &plan.Fit{
 		Views: views, Kinds: len(c.Preprocess.kind().Parts()), Neighbors: c.hasNeighborLoss(), HeldOut: c.hasHeldOutLoss(),
 		Spec: engineSpec(c, n, nil, c.Machine.Workers), Float64: c.Float64, Custom: !c.stock(),
-		Whole:  !c.stock() || c.ExtraLoss != nil || c.Rotate == RotateAlways,
+		Whole:  !c.stock() || c.ExtraLoss != nil,
 		Epochs: c.Epochs, Clusters: c.Clusters, KMeansStarts: c.KMeansStarts, Unit: c.ReadOut == ReadOutUnit,
-		Scaled: c.Start.Method != StartJoint && c.Start.Method != StartPerView, Keeps: c.mayKeep(),
+		Keeps:   c.mayKeep(),
 		Chooses: trainedOn(c, n) <= sharedReadOut && !c.beginsAtStart(), Hashed: c.Checkpoint.Path != "",
 		MaxMemory: c.Machine.MaxMemory,
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"gorgonia.org/gorgonia"
@@ -104,9 +103,6 @@ func (p *problem[T]) Begin(ctx context.Context, r *train.Run) (*lossNetwork[T], 
 		var err error
 		if r.Begin, err = p.start(ctx, r.Restart); err != nil {
 			return nil, withName(err)
-		}
-		if shrink, ok := c.Noise.(*RowShrink); ok && shrink.Scale != nil {
-			r.Begin.Scale = slices.Clone(shrink.Scale)
 		}
 	}
 	var encoder []learned
@@ -212,7 +208,6 @@ func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config
 	if err != nil {
 		return nil, withName(err)
 	}
-	begin.Scale = r.Begin.Scale
 	r.Begin = begin
 	return values, nil
 }

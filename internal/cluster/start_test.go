@@ -12,7 +12,6 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/rows"
-	"github.com/largemvc/largemvc/internal/view"
 )
 
 // Clusters are numbered by size, equal ones by their first sample, and what labels others is numbered alike.
@@ -113,53 +112,5 @@ func TestEmbedding(t *testing.T) {
 	few, err := NewEmbedding[float64](e.Basis, columns).Rows(context.Background(), some, 1)
 	if err != nil || !slices.Equal(few, got[9*ld:13*ld]) {
 		t.Errorf("the rows of a few samples are others (%v)", err)
-	}
-}
-
-// A view by itself is clustered over the samples that have it, and its first anchors are those of its own clusters.
-func TestStartOfAViewByItself(t *testing.T) {
-	const n = 24
-	a, b, present := make([]float64, 2*n), make([]float64, 2*n), make([]bool, n)
-	for i := range n {
-		a[2*i+i%2] = 10 + float64(i)/n // by parity
-		if present[i] = i%3 != 0; present[i] {
-			b[2*i+i/12] = 10 + float64(i)/n // by halves
-		}
-	}
-	x := []rows.Matrix[float64]{rows.NewDense(n, 2, 2, a), rows.NewDense(n, 2, 2, b)}
-	views := []view.View{{Rows: n, Cols: 2, F64: a}, {Rows: n, Cols: 2, F64: b, Present: present}}
-	source := kmeans.View[float64]{Rows: x[1], Weight: 1, Present: present}
-	labels, err := runKMeans(context.Background(), kmeans.Config{Clusters: 2, Starts: 3, Workers: 1}, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, second := labels[1], labels[13]
-	for i, l := range labels {
-		want := first
-		if i >= 12 {
-			want = second
-		}
-		if !present[i] {
-			want = 0
-		}
-		if l != want || first == second {
-			t.Fatalf("labels %v", labels)
-		}
-	}
-	begin, err := FirstAnchors(context.Background(), x, nil, views, Start{Method: PerView, Count: 2, Starts: 3, Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for v, p := range begin.Anchors { // each cluster of a view is along one axis
-		for k := range 2 {
-			if big := max(math.Abs(p[2*k]), math.Abs(p[2*k+1])); math.Abs(big-1) > 1e-9 {
-				t.Errorf("view %d: anchor %d is %v", v, k, p[2*k:2*k+2])
-			}
-		}
-	}
-	for i, l := range begin.Labels {
-		if (l == begin.Labels[0]) != (i%2 == 0) {
-			t.Fatalf("the labels of the first view are %v", begin.Labels)
-		}
 	}
 }

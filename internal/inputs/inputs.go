@@ -27,9 +27,9 @@ type Options struct {
 	Smooth  *smooth.Options // nil: without neighbours
 	HeldOut bool            // with neighbours: what the held-out term of the loss needs
 
-	Kind      prepare.Kind   // without neighbours: the standardisation
-	Rotate    prepare.Rotate // without neighbours
-	Overwrite bool           // the memory of the views may be written
+	Kind      prepare.Kind    // without neighbours: the standardisation
+	Rotate    *prepare.Rotate // without neighbours; nil: views are not rotated
+	Overwrite bool            // the memory of the views may be written
 
 	Workers int          // goroutines; 0: GOMAXPROCS
 	Meter   *meter.Meter // nil: nobody listens
@@ -182,10 +182,9 @@ func standardised[T kernel.Float](ctx context.Context, views []view.View, o Opti
 	if out.X, err = prepare.Standardise[T](ctx, views, out.Standard, o.Workers, o.Overwrite); err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(views, view.View.Streams) {
-		o.Rotate.Choice = prepare.RotateNever
+	if o.Rotate != nil {
+		out.Rotated, out.LossDims, err = prepare.RotateViews(ctx, out.X, *o.Rotate)
 	}
-	out.Rotated, out.LossDims, err = prepare.RotateViews(ctx, out.X, o.Rotate)
 	return out, err
 }
 

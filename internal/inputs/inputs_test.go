@@ -29,7 +29,7 @@ func random(n int, dims ...int) []view.View {
 // Without neighbours an input is its view, standardised, and wide views are rotated to the span of their rows.
 func TestMakeWithoutNeighbors(t *testing.T) {
 	views := random(12, 5, 400)
-	o := Options{Kind: prepare.ZScore, Rotate: prepare.Rotate{Choice: prepare.RotateAuto, Runs: 1, Layers: 2, Anchors: 3}}
+	o := Options{Kind: prepare.ZScore, Rotate: &prepare.Rotate{Runs: 1, Layers: 2, Anchors: 3}}
 	in, err := Make[float64](t.Context(), views, o)
 	if err != nil {
 		t.Fatal(err)

@@ -93,9 +93,7 @@ func (f *Fit) estimate() estimate {
 	if f.Smooth != nil {
 		in = f.Smooth.Bytes(f.Views, size)
 		dims = in.Columns
-		if width = f.Spec.Anchors; !f.Scaled {
-			width = total(dims)
-		}
+		width = f.Spec.Anchors
 		e.addNeighbors(f, &in)
 	}
 	e.addNetwork(f, dims, in.Idle)

@@ -31,7 +31,6 @@ type Fit struct {
 	Epochs       int
 	Clusters     int
 	KMeansStarts int
-	Scaled       bool // the start clusters few columns, one for each anchor
 	Unit         bool // k-means on H sees rows of norm 1
 	Keeps        bool // clusters of the start may be kept
 	Chooses      bool // k-means on H is chosen by neighbours
