@@ -72,22 +72,22 @@ func inputOptions(ctx context.Context, r *run) inputs.Options {
 		ByContent: takenByContent(c, ranks.Of(ctx).Total(r.views[0].Rows)), Seed: c.Seed, HeldOut: c.hasHeldOutLoss(),
 		Kind: prepare.Kind(c.Preprocess), Overwrite: c.Machine.Overwrite, Workers: c.Machine.Workers, Meter: r.meter,
 	}
-	if r.rotates(ctx) {
-		o := rotateOptions(c)
-		out.Rotate = &o
-	}
-	if c.Neighborhood.Neighbors != None {
+	switch {
+	case c.Neighborhood.Neighbors != None:
 		o := smoothOptions(c)
 		o.Device = r.device.Rows()
 		out.Smooth = &o
+	case rotates(ctx, r):
+		o := rotateOptions(c)
+		out.Rotate = &o
 	}
 	return out
 }
 
 // rotates reports whether the views of the fit may be rotated. The search takes the rows in order, which neither ranks that share
 // the samples nor rows outside memory permit. A training that goes on rotates if it did before.
-func (r *run) rotates(ctx context.Context) bool {
-	return r.config.mayRotate() && ranks.Of(ctx) == nil && !slices.ContainsFunc(r.views, view.View.Streams) &&
+func rotates(ctx context.Context, r *run) bool {
+	return mayRotate(r.config) && ranks.Of(ctx) == nil && !slices.ContainsFunc(r.views, view.View.Streams) &&
 		(r.state == nil || r.state.rotated())
 }
 

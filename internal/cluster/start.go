@@ -29,13 +29,15 @@ type Start struct {
 	Seed    uint64
 	Workers int
 
-	Device rows.Device // of the products with rows; nil: they are made here
+	Measure bool        // the units of ρ, of a start from labels
+	Device  rows.Device // of the products with rows; nil: they are made here
 }
 
 // Point is where training begins.
 type Point struct {
 	Labels  []int       // of the samples, 0 to m−1; nil where anchors were given
 	Anchors [][]float64 // P_v, m×d_v
+	Scale   []float64   // the unit of ρ per view; nil unless measured
 }
 
 // FirstAnchors finds the first anchors for the inputs x. views are what they come from, with the samples that have them.
@@ -81,7 +83,7 @@ func FirstAnchors[T kernel.Float](
 		}
 		s.Anchors = append(s.Anchors, p)
 	}
-	return s, nil
+	return s, measure(ctx, s, x, views, o)
 }
 
 // rowPasses is the number of iterations over all rows of the inputs themselves. Each reads them once, which takes the time of a

@@ -12,6 +12,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 // Clusters are numbered by size, equal ones by their first sample, and what labels others is numbered alike.
@@ -112,5 +113,47 @@ func TestEmbedding(t *testing.T) {
 	few, err := NewEmbedding[float64](e.Basis, columns).Rows(context.Background(), some, 1)
 	if err != nil || !slices.Equal(few, got[9*ld:13*ld]) {
 		t.Errorf("the rows of a few samples are others (%v)", err)
+	}
+}
+
+// The unit of ρ is the median distance of the present samples to the mean of their cluster, and 1 where that is 0.
+func TestUnits(t *testing.T) {
+	const n, d, m = 61, 3, 2
+	rng := rand.New(rand.NewPCG(3, 4))
+	x, exact, present, labels := make([]float64, n*d), make([]float64, n*d), make([]bool, n), make([]int, n)
+	sums, count := [m][d]float64{}, [m]float64{}
+	for i := range n {
+		present[i], labels[i] = i%4 != 1, i/2%m
+		for j := range d {
+			x[i*d+j], exact[i*d+j] = rng.NormFloat64(), float64(labels[i]+j)
+			if present[i] {
+				sums[labels[i]][j] += x[i*d+j]
+			}
+		}
+		if present[i] {
+			count[labels[i]]++
+		}
+	}
+	var far []float64
+	for i := range n {
+		square := 0.0
+		for j := range d {
+			off := x[i*d+j] - sums[labels[i]][j]/count[labels[i]]
+			square += off * off
+		}
+		if present[i] {
+			far = append(far, math.Sqrt(square))
+		}
+	}
+	slices.Sort(far)
+	views := []view.View{{Rows: n, Cols: d, F64: x, Present: present}, {Rows: n, Cols: d, F64: exact}}
+	in := []rows.Matrix[float64]{rows.NewDense(n, d, d, x), rows.NewDense(n, d, d, exact)}
+	o := Start{Labels: labels, Count: m, Workers: 1, Measure: true}
+	begin, err := FirstAnchors(context.Background(), in, nil, views, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := far[len(far)/2]; math.Abs(begin.Scale[0]-want) > 1e-12*want || begin.Scale[1] != 1 {
+		t.Errorf("the units are %v, want %v and 1", begin.Scale, want)
 	}
 }
