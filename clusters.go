@@ -2,6 +2,7 @@ package largemvc
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -24,13 +25,19 @@ import (
 // fewJoin is the share of the samples below which what joins the views is called little.
 const fewJoin = 0.05
 
-// notesOn says what the views do not support.
-func notesOn(ctx context.Context, views []view.View) ([]string, error) {
-	joint, err := view.WeakestJoint(ctx, views)
-	if err != nil || float64(joint.Both) >= fewJoin*float64(joint.Of) {
-		return nil, withName(err)
+// setNotes sets the notes on a fit of the views.
+func (c *Clustering) setNotes(ctx context.Context, views []view.View) error {
+	c.Notes = nil
+	if c.Kept {
+		c.Notes = append(c.Notes, fmt.Sprintf("training made the clusters worse, and those of the start are kept: they have the "+
+			"score %.4g, those of the trained network %.4g", c.StartScore, c.TrainedScore))
 	}
-	return []string{joint.Text(views) + ": little joins these views, and clusters may follow which of them a sample has"}, nil
+	joint, err := view.WeakestJoint(ctx, views)
+	if err == nil && float64(joint.Both) < fewJoin*float64(joint.Of) {
+		c.Notes = append(c.Notes, joint.Text(views)+
+			": little joins these views, and clusters may follow which of them a sample has")
+	}
+	return withName(err)
 }
 
 // finish clusters the representation of a trained network and makes the predictor.
@@ -56,22 +63,12 @@ func finish[T kernel.Float](
 	if err != nil {
 		return nil, withName(err)
 	}
-	kept, err := keepsStart(ctx, in, c, r, found.Labels)
+	kept, begun, err := keptStart(ctx, in, c, r, out, found.Labels)
 	if err != nil {
 		return nil, withName(err)
 	}
-	if kept {
-		e, err := cluster.Embed(ctx, in.X, m, c.Seed+uint64(r.Restart), c.Machine.Workers)
-		if err != nil {
-			return nil, withName(err)
-		}
-		if h, err = e.Rows(ctx, in.X, c.Machine.Workers); err != nil {
-			return nil, withName(err)
-		}
-		if found, err = clustered(ctx, in, c, r, h); err != nil {
-			return nil, withName(err)
-		}
-		p.Kept, p.start = true, e.Basis
+	if out.Kept {
+		found, h = kept, begun
 	}
 	out.H = resultMatrix(n, m, ld, view.Back(in.Order, h, ld))
 	for _, t := range trust {
@@ -268,22 +265,35 @@ const keptNeighbors = 2
 // keptMargin is more than what rounding makes of equal clusters, of information in units of log m.
 const keptMargin = 1e-4
 
-// keepsStart says whether the clusters of the start are better than those of a trained network, as far as can be told without
-// labels: whether they have more information. The loss has it of soft clusters, which can rise while that of the clusters
-// themselves falls. Filled rows of absent views cannot stand for those of a new sample, so no start is kept there.
-func keepsStart[T kernel.Float](
-	ctx context.Context, in *prepared[T], c *Config, r *train.Run, labels []int,
-) (bool, error) {
+// keptStart compares the clusters of the start with those of the trained network, which have these labels, by their information.
+// The loss has it of soft clusters, which can rise while that of the clusters themselves falls. Where the start has more,
+// keptStart sets out.Kept and returns the clusters of the start, with the rows in which k-means found them. Filled rows of absent
+// views cannot stand for those of a new sample, so no start is kept there.
+func keptStart[T kernel.Float](
+	ctx context.Context, in *prepared[T], c *Config, r *train.Run, out *Clustering, labels []int,
+) (*cluster.Clusters[T], []T, error) {
 	if !c.mayKeep() || r.Epochs == 0 || r.Begin.Labels == nil || in.StartRows != nil {
-		return false, nil
+		return nil, nil, nil
 	}
-	told := in.tells(c)
-	start, err := told(ctx, r.Begin.Labels)
+	var err error
+	score := in.tells(c)
+	if out.StartScore, err = score(ctx, r.Begin.Labels); err != nil {
+		return nil, nil, err
+	}
+	if out.TrainedScore, err = score(ctx, labels); err != nil || !(out.TrainedScore < out.StartScore-keptMargin) {
+		return nil, nil, err
+	}
+	e, err := cluster.Embed(ctx, in.X, c.Anchors, c.Seed+uint64(r.Restart), c.Machine.Workers)
 	if err != nil {
-		return false, err
+		return nil, nil, err
 	}
-	trained, err := told(ctx, labels)
-	return trained < start-keptMargin, err
+	h, err := e.Rows(ctx, in.X, c.Machine.Workers)
+	if err != nil {
+		return nil, nil, err
+	}
+	out.Kept, out.start = true, e.Basis
+	found, err := clustered(ctx, in, c, r, h)
+	return found, h, err
 }
 
 // tells returns the function by which clusters, as many as anchors, are compared: twice their information about neighbours and
@@ -316,11 +326,11 @@ func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config,
 // refer to must not be changed; then it is safe for concurrent use.
 //
 // Training can take clusters away from what the data support. With both terms in the loss, and as many anchors as clusters, the
-// labels of the trained network are therefore compared with those of its start: by twice their information about neighbours and
-// their held-out information together (package terms), of the labels themselves. Where the start has more, and every sample has
-// every view, its clusters are returned, refined by k-means, and Kept says so. H and the centroids are then of the rows that the
-// start clusters, U√S of the smoothed views at norm 1, for new samples too; anchors, trust and parameters stay those of the
-// trained network.
+// labels of the trained network are therefore compared with those of its start. The score of labels is twice their information
+// about neighbours plus their held-out information (package terms), divided by log m. Where the start has the higher
+// score, and every sample has every view, its clusters are returned, refined by k-means, and Kept and Notes say so. H and the
+// centroids are then of the rows that the start clusters, U√S of the smoothed views at norm 1, for new samples too. Anchors,
+// trust and parameters stay those of the trained network. With a custom module the clusters always are those of the trained one.
 //
 // Where samples lack views and have neighbours, H with ReadOutUnit is at norm 1 and smoothed along the neighbours as the inputs
 // are, in fewer steps; that of new samples is too. It changes little of what training has made of its own samples, and much where
@@ -342,8 +352,12 @@ type Clustering struct {
 	// only some of the samples trained on
 	StartLabels []int
 	Timings     Timings
-	Notes       []string // what the data do not support, as sentences with figures; nil: nothing is known
+	Notes       []string // what the data do not support, and that the start is kept, as sentences with figures; nil: nothing
 	Repaired    int      // clusters that k-means on H found empty and repaired
+
+	// StartScore and TrainedScore are the scores of the clusters of the start and of those of the trained network; both are 0
+	// where they were not compared.
+	StartScore, TrainedScore float64
 }
 
 // newPredictor returns the predictor of a run that is over, without its parameters, anchors and clusters.

@@ -294,9 +294,10 @@ func (c *Config) beginsAtStart() bool {
 	return c.hasNeighborLoss() && c.Clusters == c.Anchors
 }
 
-// mayKeep says whether the clusters of the start may be kept.
+// mayKeep reports whether the clusters of the start may take the place of those of the trained network. With a custom module they
+// never do.
 func (c *Config) mayKeep() bool {
-	return c.beginsAtStart() && c.hasHeldOutLoss() && c.Start.Labels == nil
+	return c.stock() && c.beginsAtStart() && c.hasHeldOutLoss() && c.Start.Labels == nil
 }
 
 // sharedReadOut is the number of samples up to which k-means on H that begins with nothing is chosen by neighbours. The choice

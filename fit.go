@@ -62,6 +62,5 @@ func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clusteri
 	if f := m.Failure(); !errors.Is(f, ErrStop) {
 		ended = joined(ended, f)
 	}
-	out.Notes, err = notesOn(context.WithoutCancel(ctx), r.views)
-	return out, joined(ended, err)
+	return out, joined(ended, out.setNotes(context.WithoutCancel(ctx), r.views))
 }

@@ -36,11 +36,6 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 	for k, in := range p.inputs {
 		views[k] = in.View
 	}
-	keepStart := func(net *predict.Network[T]) {
-		if p.start != nil {
-			net.KeepStart(cluster.NewEmbedding[T](p.start, p.config.Anchors))
-		}
-	}
 	out := &fitted[T]{intake: from, anchors: p.config.Anchors}
 	if p.config.stock() {
 		params := &engine.Params{Theta: p.Theta, Rho: p.Rho, R: p.r, U: p.u}
@@ -49,7 +44,9 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 		if err != nil {
 			return nil, err
 		}
-		keepStart(net)
+		if p.start != nil {
+			net.KeepStart(cluster.NewEmbedding[T](p.start, p.config.Anchors))
+		}
 		out.network = func(int) *predict.Network[T] { return net }
 		return out, nil
 	}
@@ -66,7 +63,6 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 		net := nets[workers]
 		if net == nil {
 			net = predict.NewOf(p.config.Anchors, most, views, from, unit, clusters, newBatches[T](p, workers, turn))
-			keepStart(net)
 			nets[workers] = net
 		}
 		return net

@@ -420,8 +420,8 @@ func (p *Predictor) decodeStart(in *file.Tensors) {
 	if !p.Kept {
 		return
 	}
-	if !p.config.HasNeighbors() {
-		in.Fail("its start is kept, and it has no neighbours")
+	if !p.config.mayKeep() {
+		in.Fail("its start is kept, which its configuration does not permit")
 		return
 	}
 	b := &spectral.Basis{S: in.Floats("start_singular_values", -1)}

@@ -170,8 +170,7 @@ func (r *run) fitSamples(ctx context.Context) (*Clustering, error) {
 	}
 	out.Timings.Clusters += time.Since(labelled)
 	out.Timings.Total = time.Since(r.began)
-	out.Notes, err = notesOn(context.WithoutCancel(ctx), r.views)
-	return out, joined(ended, err)
+	return out, joined(ended, out.setNotes(context.WithoutCancel(ctx), r.views))
 }
 
 // subsample returns the fit of the draw of samples that is trained on.

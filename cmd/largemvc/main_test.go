@@ -526,3 +526,22 @@ func TestSeveralFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestFitSaysThatTheStartIsKept: far too long steps spoil the clusters; summary, JSON and warnings have both scores.
+func TestFitSaysThatTheStartIsKept(t *testing.T) {
+	args := []string{"fit", "-data", writeSet(t, 120, true), "-lr", "2", "-epochs", "4", "-quiet"}
+	status, stdout, stderr := runLine(append(args, "-json")...)
+	m := object(t, stdout)
+	start, _ := m["start_score"].(float64)
+	trained, _ := m["trained_score"].(float64)
+	if status != exitOK || m["kept"] != true || !(start > trained) || len(m["notes"].([]any)) != 1 {
+		t.Fatalf("status %d, kept %v, scores %v and %v, notes %v", status, m["kept"], start, trained, m["notes"])
+	}
+	if want := fmt.Sprintf("the score %.4g, those of the trained network %.4g", start, trained); !strings.Contains(stderr, want) {
+		t.Errorf("standard error does not say %q: %s", want, stderr)
+	}
+	_, stdout, _ = runLine(args...)
+	if want := fmt.Sprintf("features (%.4g) than the trained network's (%.4g)", start, trained); !strings.Contains(stdout, want) {
+		t.Errorf("the summary does not say %q:\n%s", want, stdout)
+	}
+}

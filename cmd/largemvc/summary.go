@@ -42,6 +42,8 @@ type summary struct {
 	NeighborWeight *float64 `json:"neighbor_weight"` // 0: none in the loss
 	HeldOutWeight  *float64 `json:"held_out_weight"` // 0: none in the loss
 	Kept           bool     `json:"kept"`            // whether the clusters are those of the start
+	StartScore     *float64 `json:"start_score"`     // by which the clusters of the start and of the trained network
+	TrainedScore   *float64 `json:"trained_score"`   // were compared; null: they were not
 	Inputs         []int    `json:"inputs"`          // columns of what the network sees of the views
 
 	Reading *dataset.Reading `json:"reading"` // how the data were read
@@ -116,6 +118,9 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 	r.Reading, r.Notes, r.IDs, r.Labels = &in.reading, c.Notes, in.ids, c.Labels
 	for _, x := range c.Inputs() {
 		r.Inputs = append(r.Inputs, x.Columns)
+	}
+	if c.StartScore != 0 || c.TrainedScore != 0 {
+		r.StartScore, r.TrainedScore = number(c.StartScore), number(c.TrainedScore)
 	}
 	r.addNeighbors(&g)
 	if len(c.Loss) > 0 {
@@ -224,7 +229,8 @@ func (r *summary) table(w io.Writer) error {
 	}
 	line("clusters", "%d of sizes %s", r.ClustersFound, join(r.ClusterSizes, ", "))
 	if r.Kept {
-		line("", "those of the start, which tell more about neighbours and features than the trained network's")
+		line("", "those of the start, which tell more about neighbours and features (%.4g) than the trained network's (%.4g)",
+			*r.StartScore, *r.TrainedScore)
 	}
 	if r.ClustersFound < r.Clusters {
 		line("", "fewer than the %d asked for: the representation has no more distinct rows", r.Clusters)
