@@ -23,8 +23,8 @@ import (
 const fewJoin = 0.05
 
 // notesOn says what the views do not support.
-func notesOn(ctx context.Context, views []view.View) ([]string, error) {
-	joint, err := view.WeakestJoint(ctx, views)
+func (r *run) notesOn(views []view.View) ([]string, error) {
+	joint, err := view.WeakestJoint(r.group, views)
 	if err != nil || float64(joint.Both) >= fewJoin*float64(joint.Of) {
 		return nil, withName(err)
 	}
@@ -38,7 +38,7 @@ func finish[T kernel.Float](
 	began := time.Now()
 	c, views := net.config, in.views
 	p := newPredictor(c, views, in.list, r)
-	p.samples = ranks.Of(ctx).Total(p.samples)
+	p.samples = in.data.group.Total(p.samples)
 	p.setNetwork(net.model, net.reads, in.rotated)
 	out := &Clustering{Predictor: p, StartLabels: view.Back(in.order, r.Begin.Labels, 1)}
 	n, m, ld := views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
@@ -59,7 +59,7 @@ func finish[T kernel.Float](
 		return nil, withName(err)
 	}
 	if kept {
-		e, err := cluster.Embed(ctx, in.x, m, c.Seed+uint64(r.Restart), c.Machine.Workers)
+		e, err := cluster.Embed(ctx, in.data.group, in.x, m, c.Seed+uint64(r.Restart), c.Machine.Workers)
 		if err != nil {
 			return nil, withName(err)
 		}
@@ -175,7 +175,7 @@ func setNovelty[T kernel.Float](ctx context.Context, p *Predictor, views []view.
 	far := in.unlike
 	if in.standard != nil {
 		const samples = 2000
-		group := ranks.Of(ctx)
+		group := in.data.group
 		chosen := rows.Sample(rand.New(rand.NewPCG(p.config.Seed, 2)), p.samples, min(p.samples, samples))
 		chosen = group.Here(chosen, views[0].Rows)
 		standard := *in.standard
@@ -244,11 +244,12 @@ func clustered[T kernel.Float](
 	n, m, ld := len(h)/kernel.Pad(c.Anchors), c.Anchors, kernel.Pad(c.Anchors)
 	o := cluster.Options{
 		Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Machine.Workers, Device: in.device.Rows(),
+		Group: in.data.group,
 	}
 	switch {
 	case c.beginsAtStart() && r.Begin.Labels != nil:
 		o.Labels = r.Begin.Labels
-	case r.Epochs > 0 && ranks.Of(ctx).Total(n) <= sharedReadOut:
+	case r.Epochs > 0 && in.data.group.Total(n) <= sharedReadOut:
 		o.Score = scoreOf(c, in, c.Clusters)
 	}
 	seen := h
@@ -287,7 +288,7 @@ func keepsStart[T kernel.Float](
 // tells returns the function by which clusters, as many as anchors, are compared: twice their information about neighbours and
 // their held-out information together.
 func (p *prepared[T]) tells(c *Config) cluster.Score {
-	near := information.NewNeighbors[T](c.Machine.Workers, c.Anchors, p.graph, 0).LabelScore()
+	near := information.NewNeighbors[T](p.data.group, c.Machine.Workers, c.Anchors, p.graph, 0).LabelScore()
 	guessed := information.NewHeldOut(c.Machine.Workers, c.Anchors, p.heldOut, 0).LabelScore()
 	return func(ctx context.Context, labels []int) (float64, error) {
 		a, err := near(ctx, labels)
@@ -302,8 +303,8 @@ func (p *prepared[T]) tells(c *Config) cluster.Score {
 // smoothLast smooths an H along the neighbours where samples lack views.
 func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, h []T) error {
 	n, m, ld := in.views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
-	o := smoothOptions(c)
-	if in.startRows == nil || c.ReadOut != ReadOutUnit || !o.Filters(ranks.Of(ctx).Total(n)) {
+	o := smoothOptions(c, in.data.group)
+	if in.startRows == nil || c.ReadOut != ReadOutUnit || !o.Filters(o.Group.Total(n)) {
 		return nil
 	}
 	cluster.UnitRows(h, m)

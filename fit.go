@@ -32,7 +32,7 @@ func (r *run) fit(ctx context.Context) (*Clustering, error) {
 // fitIn prepares the views, trains every restart and makes a result of the best.
 func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clustering, error) {
 	c, m := r.config, r.meter
-	saver, err := newSaver(ctx, r.views, c, r.state)
+	saver, err := newSaver(ctx, r)
 	if err != nil {
 		return nil, m.stopped(err)
 	}
@@ -61,6 +61,6 @@ func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clusteri
 	if f := m.failure(); !errors.Is(f, ErrStop) {
 		ended = joined(ended, f)
 	}
-	out.Notes, err = notesOn(context.WithoutCancel(ctx), r.views)
+	out.Notes, err = r.notesOn(r.views)
 	return out, joined(ended, err)
 }

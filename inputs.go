@@ -13,7 +13,6 @@ import (
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
-	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/view"
@@ -56,7 +55,7 @@ func scoreOf[T kernel.Float](c *Config, in *prepared[T], clusters int) cluster.S
 	return func(ctx context.Context, labels []int) (float64, error) {
 		if score == nil {
 			collect(in.sources) // what the starts took
-			score = information.NewNeighbors[T](c.Machine.Workers, clusters, in.graph, 0).LabelScore()
+			score = information.NewNeighbors[T](in.data.group, c.Machine.Workers, clusters, in.graph, 0).LabelScore()
 		}
 		return score(ctx, labels)
 	}
@@ -94,7 +93,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, r *run) (*prepared[T], e
 	var lossDims []int
 	var order view.Order
 	var err error
-	if takenByContent(c, ranks.Of(ctx).Total(views[0].Rows)) {
+	if takenByContent(c, r.group.Total(views[0].Rows)) {
 		if order, err = view.ByContent(ctx, views, c.Seed, c.Machine.Workers); err != nil {
 			return nil, withName(err)
 		}
@@ -113,7 +112,7 @@ func prepareInputs[T kernel.Float](ctx context.Context, r *run) (*prepared[T], e
 	}
 	out.order, out.views, out.device, out.meter, out.again = order, views, r.device, r.meter, r.storage.again
 	out.sources = inputViews(views, out.list)
-	out.data, err = newData(ctx, out.x, view.Mask(out.sources, ranks.Of(ctx) != nil), lossDims)
+	out.data, err = newData(ctx, r.processes, out.x, view.Mask(out.sources, r.group != nil), lossDims)
 	return out, err
 }
 
@@ -127,7 +126,7 @@ func takenByContent(c *Config, n int) bool {
 // smoothInputs makes the inputs of a network that knows of neighbours.
 func smoothInputs[T kernel.Float](ctx context.Context, r *run, views []view.View) (*prepared[T], error) {
 	c, m := r.config, r.meter
-	n, o := views[0].Rows, smoothOptions(c)
+	n, o := views[0].Rows, smoothOptions(c, r.group)
 	o.Device = r.device.Rows()
 	if err := m.enter(phasePreparation, 0); err != nil {
 		return nil, err
@@ -155,7 +154,7 @@ func smoothInputs[T kernel.Float](ctx context.Context, r *run, views []view.View
 		// Its search for directions starts from the same seed in every fit: runs of a Restarts share it, each with a
 		// seed of its own.
 		seen := smooth.Matrices(filled, n)
-		regression := information.Regression{Workers: c.Machine.Workers, Device: o.Device}
+		regression := information.Regression{Workers: c.Machine.Workers, Device: o.Device, Group: o.Group}
 		out.heldOut, err = information.NewLeaveOneOut(ctx, seen, regression)
 		if err != nil {
 			return nil, err
@@ -174,8 +173,8 @@ func smoothInputs[T kernel.Float](ctx context.Context, r *run, views []view.View
 		return nil, err
 	}
 	out.graph = graph.Operator()
-	some := smooth.SomeOf(ctx, blocks, n, o)
-	if smooth.Incomplete(ctx, blocks) {
+	some := smooth.SomeOf(blocks, n, o)
+	if smooth.Incomplete(o.Group, blocks) {
 		out.startRows = func(ctx context.Context) ([]rows.Matrix[T], error) { return graph.StartRows(ctx, blocks, n, o) }
 	}
 	if out.smooth, err = graph.Smooth(ctx, in, blocks, n, o); err != nil {
@@ -213,10 +212,10 @@ func standardInputs[T kernel.Float](
 	for v, x := range views {
 		out.list = append(out.list, Input{View: v, Preprocess: c.Preprocess, Columns: x.Cols})
 	}
-	if out.standard, err = prepare.Measure(ctx, prepare.Kind(c.Preprocess), views, c.Machine.Workers); err != nil {
+	if out.standard, err = prepare.Measure(ctx, r.group, prepare.Kind(c.Preprocess), views, c.Machine.Workers); err != nil {
 		return nil, nil, err
 	}
-	if out.x, err = prepare.Standardise[T](ctx, views, out.standard, c.Machine.Workers, c.Machine.Overwrite); err != nil {
+	if out.x, err = prepare.Standardise[T](ctx, r.group, views, out.standard, c.Machine.Workers, c.Machine.Overwrite); err != nil {
 		return nil, nil, err
 	}
 	rotation := rotateOptions(c)

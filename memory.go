@@ -284,7 +284,7 @@ func estimate(samples int, views []View, config Config) (Memory, error) {
 		m.Views += prepare.Bytes(x.in, size)
 	}
 	if c.Neighborhood.Neighbors != None {
-		in = smoothOptions(&c).Bytes(inner(views), size)
+		in = smoothOptions(&c, nil).Bytes(inner(views), size)
 		dims = in.Columns
 		if width = c.Anchors; c.Start.Method == StartJoint || c.Start.Method == StartPerView {
 			width = sum(dims)

@@ -16,8 +16,9 @@ import (
 	"github.com/largemvc/largemvc/machine"
 )
 
-// run is one fit. newRun sets its fields; a stage that needs others works on a copy.
+// run is one fit. fitViews and open set its fields; a stage that needs others works on a copy.
 type run struct {
+	processes
 	config  *Config         // with its defaults
 	views   []view.View     // of the samples here; rows outside memory are bound to reads
 	storage kept            // where rows and state are kept
@@ -28,38 +29,35 @@ type run struct {
 	began   time.Time
 }
 
-// newRun returns a fit of n samples here with a configuration that has its defaults, and the context of its stages. It checks all
-// but values.
-func newRun(
-	ctx context.Context, n int, views []View, c *Config, from *resumed, began time.Time,
-) (*run, context.Context, error) {
-	group := ranks.Of(ctx)
+// open begins a fit of n samples here with a configuration that has its defaults, and returns the context of its stages. It checks
+// all but values.
+func (r *run) open(ctx context.Context, n int, views []View) (_ context.Context, err error) {
+	group, c, from := r.group, r.config, r.state
 	if !c.samples(n) || from == nil { // else the state has labels for the samples that are drawn
 		if err := checkConfig(c, group.Total(n), views); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	storage, err := sizing{*c, n, views}.place()
-	if err != nil {
-		return nil, nil, err
+	if r.storage, err = (sizing{*c, n, views}).place(); err != nil {
+		return nil, err
 	}
-	r := &run{config: c, views: placed(group, views), storage: storage, state: from, began: began}
+	r.views = placed(group, views)
 	if group != nil {
 		if err := withName(view.Together(group, r.views)); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	if view.Outside(r.views) && !storage.rows {
+	if view.Outside(r.views) && !r.storage.rows {
 		r.reads, ctx = rows.NewReads(ctx)
 		group.Watch(r.reads.Err)
-		r.views = view.Bind(r.views, r.reads, c.Machine.Workers, !storage.streamed)
+		r.views = view.Bind(r.views, r.reads, c.Machine.Workers, !r.storage.streamed)
 	}
 	next := 0
 	if from != nil {
 		next = from.next
 	}
 	ctx, r.meter = withMeter(ctx, c, r.views, next)
-	return r, ctx, nil
+	return ctx, nil
 }
 
 // placed returns the views of the samples here with their places among those of all ranks.
@@ -145,7 +143,7 @@ func (r *run) tryDevice() (*device.Session, error) {
 		size = 8
 	}
 	if c.Neighborhood.Neighbors != None {
-		dims = smoothOptions(c).Bytes(views, size).Columns
+		dims = smoothOptions(c, r.group).Bytes(views, size).Columns
 	}
 	spec := engineSpec(c, views[0].Rows, dims, c.Machine.Workers)
 	if err := s.Fits(&spec, nil, c.Float64); err != nil {

@@ -3,6 +3,7 @@ package largemvc
 import (
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/smooth"
 )
 
@@ -15,12 +16,14 @@ func inputCounts(c *Config, views []View) (least, most int) {
 	return smooth.InputCounts(inner(views), c.Preprocess.kind())
 }
 
-// smoothOptions returns what internal/smooth reads of the configuration.
-func smoothOptions(c *Config) smooth.Options {
+// smoothOptions returns what internal/smooth reads of the configuration, for samples that the ranks of a group have together; nil: one
+// process has all.
+func smoothOptions(c *Config, group *ranks.Group) smooth.Options {
 	h := &c.Neighborhood
 	return smooth.Options{
 		Kind: c.Preprocess.kind(), Neighbors: h.Neighbors, Directions: max(h.Directions, 0), Steps: max(h.Steps, 0),
 		Exact: h.Exact, Landmarks: h.Landmarks, Seed: c.Seed, Workers: c.Machine.Workers, Overwrite: c.Machine.Overwrite,
+		Group: group,
 	}
 }
 

@@ -128,7 +128,7 @@ func samePartition(t testing.TB, a, b []int) bool {
 // kmeansLabels are the labels of a k-means.
 func kmeansLabels(t testing.TB, cfg kmeans.Config, x kmeans.View[float64]) []int {
 	t.Helper()
-	src, err := kmeans.NewSource(x)
+	src, err := kmeans.NewSource(nil, x)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	. "github.com/largemvc/largemvc"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
+
+	. "github.com/largemvc/largemvc"
 
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/testutil"
@@ -70,7 +71,7 @@ func unitFeatures(t testing.TB, views []View) *mat.Dense {
 	}
 	var out *mat.Dense
 	for _, kind := range []prepare.Kind{prepare.PerSample, prepare.ZScore} {
-		st, err := prepare.Measure(context.Background(), kind, in, 1)
+		st, err := prepare.Measure(context.Background(), nil, kind, in, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,20 +2,22 @@ package terms
 
 import (
 	"context"
-	"github.com/largemvc/largemvc/internal/testutil"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testutil"
+
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/op/optest"
 
-	"github.com/largemvc/largemvc/neighbor"
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/neighbor"
 )
 
 // neighborGraph is an operator over n random samples: exact neighbours or landmarks; a third of the samples lack a view, and
@@ -249,7 +251,7 @@ func TestNeighborInformationDoesNotDependOnWorkers(t *testing.T) {
 	var values []float64
 	var gradients [][]float32
 	for _, workers := range []int{1, 5} {
-		s := information.NewNeighbors[float32](workers, m, graph, 0.1)
+		s := information.NewNeighbors[float32](nil, workers, m, graph, 0.1)
 		table, err := s.Table(h)
 		if err != nil {
 			t.Fatal(err)

@@ -42,6 +42,8 @@ type Start struct {
 
 	Measure bool        // the units of ρ; else they are 1
 	Device  rows.Device // of the products with rows; nil: they are made here
+
+	Group *ranks.Group // processes that hold the other rows; nil: these are all
 }
 
 // Point is where training begins.
@@ -82,7 +84,7 @@ func FirstAnchors[T kernel.Float](
 		if perView[v] != nil {
 			labels = perView[v]
 		}
-		sums, err := clusterSums(ctx, xv, views[v], labels, o.Count, o.Workers)
+		sums, err := clusterSums(ctx, xv, views[v], labels, o)
 		if err != nil {
 			return nil, err
 		}
@@ -126,9 +128,9 @@ func startLabels[T kernel.Float](
 			_, d := xv.Dims()
 			total += d
 		}
-		rank := min(o.Count, ranks.Of(ctx).Total(n), total)
+		rank := min(o.Count, o.Group.Total(n), total)
 		basis, u, err := spectral.FindAndProject(
-			ctx, x, spectral.Config{Rank: rank, Seed: o.Seed, Workers: o.Workers, Device: o.Device},
+			ctx, x, spectral.Config{Rank: rank, Seed: o.Seed, Workers: o.Workers, Group: o.Group, Device: o.Device},
 		)
 		if err != nil {
 			return nil, err
@@ -149,7 +151,7 @@ func startLabels[T kernel.Float](
 		joint = []kmeans.View[T]{{Rows: rows.NewDense(n, rank, ld, u), Weight: 1}}
 	case PerView:
 		for v := range x {
-			labels, err := runKMeans(ctx, cfg, joint[v])
+			labels, err := runKMeans(ctx, o.Group, cfg, joint[v])
 			if err != nil {
 				return nil, err
 			}
@@ -160,7 +162,7 @@ func startLabels[T kernel.Float](
 	if o.Score != nil { // A single input has all samples then, so they are all in what is scored.
 		cfg = byScore(cfg, o.Score)
 	}
-	return runKMeans(ctx, cfg, joint...)
+	return runKMeans(ctx, o.Group, cfg, joint...)
 }
 
 // scaleSingular takes a row of U·diag(s) to that of U·diag(s)^½, at norm 1.
@@ -175,12 +177,14 @@ func scaleSingular[T kernel.Float](row []T, s []float64) {
 	}
 }
 
-// runKMeans returns the labels.
-func runKMeans[T kernel.Float](ctx context.Context, cfg kmeans.Config, views ...kmeans.View[T]) ([]int, error) {
+// runKMeans returns the labels of the samples here, of those of all ranks of a group.
+func runKMeans[T kernel.Float](
+	ctx context.Context, g *ranks.Group, cfg kmeans.Config, views ...kmeans.View[T],
+) ([]int, error) {
 	if len(views) == 1 && views[0].Present != nil {
-		return runOnPresent(ctx, cfg, views[0])
+		return runOnPresent(ctx, g, cfg, views[0])
 	}
-	src, err := kmeans.NewSource(views...)
+	src, err := kmeans.NewSource(g, views...)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +196,9 @@ func runKMeans[T kernel.Float](ctx context.Context, cfg kmeans.Config, views ...
 }
 
 // runOnPresent clusters the samples that have a view; the others get label 0.
-func runOnPresent[T kernel.Float](ctx context.Context, cfg kmeans.Config, view kmeans.View[T]) ([]int, error) {
+func runOnPresent[T kernel.Float](
+	ctx context.Context, g *ranks.Group, cfg kmeans.Config, view kmeans.View[T],
+) ([]int, error) {
 	n, d := view.Rows.Dims()
 	var have []int
 	for i := range n {
@@ -205,7 +211,7 @@ func runOnPresent[T kernel.Float](ctx context.Context, cfg kmeans.Config, view k
 		view.Rows.Row(i, x[j*d:(j+1)*d])
 	}
 	cfg.Clusters = min(cfg.Clusters, len(have))
-	part, err := runKMeans(ctx, cfg, kmeans.View[T]{Rows: rows.NewDense(len(have), d, d, x), Weight: 1})
+	part, err := runKMeans(ctx, g, cfg, kmeans.View[T]{Rows: rows.NewDense(len(have), d, d, x), Weight: 1})
 	if err != nil {
 		return nil, err
 	}

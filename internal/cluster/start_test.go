@@ -44,7 +44,7 @@ func TestClustersBySize(t *testing.T) {
 		}
 	}
 	again := make([]int, n)
-	source, err := kmeans.NewSource(kmeans.View[float64]{Rows: x, Weight: 1})
+	source, err := kmeans.NewSource(nil, kmeans.View[float64]{Rows: x, Weight: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestEmbedding(t *testing.T) {
 		}
 		x, at = append(x, rows.NewDense(n, d, d, values)), at+d
 	}
-	e, err := Embed(context.Background(), x, columns, 3, 1)
+	e, err := Embed(context.Background(), nil, x, columns, 3, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestStartOfAViewByItself(t *testing.T) {
 	x := []rows.Matrix[float64]{rows.NewDense(n, 2, 2, a), rows.NewDense(n, 2, 2, b)}
 	views := []view.View{{Rows: n, Cols: 2, F64: a}, {Rows: n, Cols: 2, F64: b, Present: present}}
 	source := kmeans.View[float64]{Rows: x[1], Weight: 1, Present: present}
-	labels, err := runKMeans(context.Background(), kmeans.Config{Clusters: 2, Starts: 3, Workers: 1}, source)
+	labels, err := runKMeans(context.Background(), nil, kmeans.Config{Clusters: 2, Starts: 3, Workers: 1}, source)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func startResiduals[T kernel.Float](
 	m := o.Count
 	mean := make([]T, m*d)
 	if labels != nil {
-		sums, err := clusterSums(ctx, x, in, labels, m, o.Workers)
+		sums, err := clusterSums(ctx, x, in, labels, o)
 		if err != nil {
 			return nil, err
 		}

@@ -37,6 +37,11 @@ type Group struct {
 	counts []int
 }
 
+// Spread is for structs of options to embed: it says whether the samples are spread over several processes.
+type Spread struct {
+	Group *Group // processes that hold the other rows; nil: these are all
+}
+
 type key struct{}
 
 // Enter returns a context in which the functions of this package find the group of a communicator, nil for a process that is
