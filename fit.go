@@ -32,7 +32,7 @@ func (r *run) fit(ctx context.Context) (*Clustering, error) {
 // fitIn prepares the views, trains every restart and makes a result of the best.
 func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clustering, error) {
 	c, m := r.config, r.meter
-	saver, err := newSaver(ctx, r)
+	saver, err := newSaver(ctx, r.processes, r.views, c, r.state)
 	if err != nil {
 		return nil, m.stopped(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/view"
@@ -30,11 +31,12 @@ func inputViews(views []view.View, inputs []Input) []view.View {
 }
 
 // startOf returns what internal/cluster reads of the configuration to find the first anchors of inputs; nil: of rows that have no
-// neighbours.
-func startOf[T kernel.Float](c *Config, in *prepared[T], seed uint64) cluster.Start {
+// neighbours. The ranks of the group have the rows together; nil: these are all.
+func startOf[T kernel.Float](c *Config, group *ranks.Group, in *prepared[T], seed uint64) cluster.Start {
 	out := cluster.Start{
 		Method: cluster.Method(c.Start.Method), Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts,
 		Score: scoreOf(c, in, c.Anchors), Seed: seed, Workers: c.Machine.Workers,
+		Group: group,
 	}
 	if shrink, ok := c.Noise.(*RowShrink); ok {
 		out.Measure = shrink.DataScale && shrink.Scale == nil
@@ -215,7 +217,10 @@ func standardInputs[T kernel.Float](
 	if out.standard, err = prepare.Measure(ctx, r.group, prepare.Kind(c.Preprocess), views, c.Machine.Workers); err != nil {
 		return nil, nil, err
 	}
-	if out.x, err = prepare.Standardise[T](ctx, r.group, views, out.standard, c.Machine.Workers, c.Machine.Overwrite); err != nil {
+	out.x, err = prepare.Standardise[T](
+		ctx, r.group, views, out.standard, c.Machine.Workers, c.Machine.Overwrite,
+	)
+	if err != nil {
 		return nil, nil, err
 	}
 	rotation := rotateOptions(c)

@@ -212,9 +212,7 @@ func Resume(ctx context.Context, views []View, path string, change func(*Config)
 }
 
 // resume is Resume from a state that was read.
-func resume(
-	ctx context.Context, with processes, views []View, path string, config Config, saved *resumed,
-) (*Clustering, error) {
+func resume(ctx context.Context, with processes, views []View, path string, config Config, saved *resumed) (*Clustering, error) {
 	if err := saved.allows(&config); err != nil {
 		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 	}

@@ -205,14 +205,13 @@ type saver struct {
 	parts bool         // each of them has some of the samples
 }
 
-// newSaver returns the saver that the configuration of a fit asks for, nil if none, and checks the views against the checkpoint
+// newSaver returns the saver that the configuration asks for, nil if none, and checks the views against the checkpoint
 // from which the fit goes on, if there is one.
-func newSaver(ctx context.Context, r *run) (*saver, error) {
-	views, c, from := r.views, r.config, r.state
+func newSaver(ctx context.Context, with processes, views []view.View, c *Config, from *resumed) (*saver, error) {
 	if c.Checkpoint.Path == "" && from == nil {
 		return nil, nil
 	}
-	group, team := r.group, r.team
+	group, team := with.group, with.team
 	if c.Checkpoint.Path != "" && team.Rank() == 0 {
 		if dir, err := os.Stat(filepath.Dir(c.Checkpoint.Path)); err != nil {
 			return nil, fmt.Errorf("largemvc: checkpoint: %w", err)

@@ -29,8 +29,8 @@ type run struct {
 	began   time.Time
 }
 
-// open begins a fit of n samples here with a configuration that has its defaults, and returns the context of its stages. It checks
-// all but values.
+// open begins a fit of n samples here with a configuration that has its defaults, and returns the context of its stages. It
+// checks all but values.
 func (r *run) open(ctx context.Context, n int, views []View) (_ context.Context, err error) {
 	group, c, from := r.group, r.config, r.state
 	if !c.samples(n) || from == nil { // else the state has labels for the samples that are drawn

@@ -16,8 +16,8 @@ func inputCounts(c *Config, views []View) (least, most int) {
 	return smooth.InputCounts(inner(views), c.Preprocess.kind())
 }
 
-// smoothOptions returns what internal/smooth reads of the configuration, for samples that the ranks of a group have together; nil: one
-// process has all.
+// smoothOptions returns what internal/smooth reads of the configuration. The ranks of the group have the samples together; nil:
+// one process has all.
 func smoothOptions(c *Config, group *ranks.Group) smooth.Options {
 	h := &c.Neighborhood
 	return smooth.Options{

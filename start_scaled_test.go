@@ -77,7 +77,7 @@ func TestScaledSpectralStart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			point, err := cluster.FirstAnchors(ctx, made.x, made.startRows, made.sources, startOf(with, made, 11))
+			point, err := cluster.FirstAnchors(ctx, made.x, made.startRows, made.sources, startOf(with, nil, made, 11))
 			if err != nil {
 				t.Fatal(err)
 			}

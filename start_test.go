@@ -20,7 +20,7 @@ func firstAnchors(t testing.TB, views []View, c Config) (*cluster.Point, []rows.
 	t.Helper()
 	ctx := context.Background()
 	x := standardised[float64](t, views, &c)
-	begin, err := cluster.FirstAnchors(ctx, x, nil, inner(views), startOf[float64](&c, nil, c.Seed))
+	begin, err := cluster.FirstAnchors(ctx, x, nil, inner(views), startOf[float64](&c, nil, nil, c.Seed))
 	if err != nil {
 		t.Fatal(err)
 	}

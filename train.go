@@ -110,9 +110,8 @@ const divergence = 1e4
 
 // beginAt finds the anchors with which a restart begins.
 func beginAt[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, restart int) (*cluster.Point, error) {
-	start := startOf(c, in, c.Seed+uint64(restart))
+	start := startOf(c, in.data.group, in, c.Seed+uint64(restart))
 	start.Device, start.Labels = in.device.Rows(), view.Along(in.order, start.Labels)
-	start.Group = in.data.group
 	begin, err := cluster.FirstAnchors(ctx, in.x, in.startRows, in.sources, start)
 	return begin, withName(err)
 }
@@ -425,8 +424,8 @@ func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config
 		}
 		x[v] = rows.NewDense(e.Samples, d, d, z)
 	}
-	o := startOf[T](c, nil, c.Seed+uint64(r.Restart))
-	o.Labels, o.Group = r.Begin.Labels, data.group
+	o := startOf[T](c, data.group, nil, c.Seed+uint64(r.Restart))
+	o.Labels = r.Begin.Labels
 	begin, err := cluster.FirstAnchors(ctx, x, nil, in.sources, o)
 	if err != nil {
 		return nil, withName(err)

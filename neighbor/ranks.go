@@ -8,8 +8,8 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// lacking reports whether the mask of a view hides a sample. The ranks of a group have masks together, of views that are absent on
-// any of them.
+// lacking reports whether the mask of a view hides a sample. The ranks of a group have masks of the same views: those that a
+// sample of any rank lacks.
 func lacking(g *ranks.Group, present []bool) bool {
 	if g != nil {
 		return present != nil

@@ -178,9 +178,7 @@ func scaleSingular[T kernel.Float](row []T, s []float64) {
 }
 
 // runKMeans returns the labels of the samples here, of those of all ranks of a group.
-func runKMeans[T kernel.Float](
-	ctx context.Context, g *ranks.Group, cfg kmeans.Config, views ...kmeans.View[T],
-) ([]int, error) {
+func runKMeans[T kernel.Float](ctx context.Context, g *ranks.Group, cfg kmeans.Config, views ...kmeans.View[T]) ([]int, error) {
 	if len(views) == 1 && views[0].Present != nil {
 		return runOnPresent(ctx, g, cfg, views[0])
 	}
@@ -196,9 +194,7 @@ func runKMeans[T kernel.Float](
 }
 
 // runOnPresent clusters the samples that have a view; the others get label 0.
-func runOnPresent[T kernel.Float](
-	ctx context.Context, g *ranks.Group, cfg kmeans.Config, view kmeans.View[T],
-) ([]int, error) {
+func runOnPresent[T kernel.Float](ctx context.Context, g *ranks.Group, cfg kmeans.Config, view kmeans.View[T]) ([]int, error) {
 	n, d := view.Rows.Dims()
 	var have []int
 	for i := range n {

@@ -50,16 +50,13 @@ func clusterSums[T kernel.Float](
 	ctx context.Context, x rows.Matrix[T], in view.View, labels []int, o Start,
 ) ([]float64, error) {
 	n, d := x.Dims()
-	m := o.Count
+	m, chunk := o.Count, parallel.ChunkRows(o.Group.Total(n), 256)
 	adder, _ := x.(rows.Adder)
 	type buffer struct {
 		shift []float64
 		row   []T
 	}
-	s := ranks.RowSum{
-		What: "the sums of the start's clusters", Workers: o.Workers, Rows: n, Size: m * d,
-		Chunk: parallel.ChunkRows(o.Group.Total(n), 256),
-	}
+	s := ranks.RowSum{What: "the sums of the start's clusters", Workers: o.Workers, Rows: n, Chunk: chunk, Size: m * d}
 	return ranks.SumRows(ctx, o.Group, s, func() *buffer {
 		return &buffer{shift: make([]float64, m), row: make([]T, d)}
 	}, func(_, lo, hi int, b *buffer, sum []float64) error {

@@ -113,12 +113,9 @@ func (s softAssignment[T]) addBackward(h, q, dq []T, u, dz []float64, dh []T) {
 // products returns AᵀB (k×l) of n rows of k and of l columns, of all ranks of the group. They are summed over blocks of
 // rows in T, the blocks in float64.
 func (s softAssignment[T]) products(ctx context.Context, a []T, lda, k int, b []T, ldb, l int) ([]float64, error) {
-	size := k * l
-	sum := ranks.RowSum{
-		What: "products of clusters", Workers: s.workers, Rows: s.n, Size: size,
-		Chunk: parallel.ChunkRows(s.group.Total(s.n), parallel.MaxChunk),
-	}
-	return ranks.SumRows(ctx, s.group, sum,
+	size, chunk := k*l, parallel.ChunkRows(s.group.Total(s.n), parallel.MaxChunk)
+	all := ranks.RowSum{What: "products of clusters", Workers: s.workers, Rows: s.n, Chunk: chunk, Size: size}
+	return ranks.SumRows(ctx, s.group, all,
 		func() []T { return make([]T, size) },
 		func(_, lo, hi int, part []T, sum []float64) error {
 			for end := hi; lo < end; lo += block {

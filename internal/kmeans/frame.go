@@ -35,9 +35,7 @@ func newFrame[T kernel.Float](ctx context.Context, src *Source[T], workers int) 
 		scratch[w] = make([]T, src.width())
 	}
 	g, counts := src.group, make([]int, len(src.views))
-	s := ranks.RowSum{
-		What: "the centre of the rows", Workers: workers, Rows: src.n, Chunk: frameRows, Size: src.width(),
-	}
+	s := ranks.RowSum{What: "the centre of the rows", Workers: workers, Rows: src.n, Chunk: frameRows, Size: src.width()}
 	sums, err := ranks.SumRows(ctx, g, s,
 		func() []float64 { return make([]float64, len(src.views)) },
 		func(worker, lo, hi int, shift, buf []float64) error {

@@ -77,12 +77,10 @@ func (s *solver[T]) sumRows(ctx context.Context, starts []*start[T], label bool)
 	width, views, c := s.src.width(), len(s.src.views), s.cfg.Clusters
 	each := width + 2*views + 1 // of a cluster: sums, weights, counts and size
 	whole := c*each + 1         // of a start: those of its clusters, and the labels that change
-	g := s.src.group
-	sum := ranks.RowSum{
-		What: "the sums of the clusters", Workers: s.cfg.Workers, Rows: s.src.n, Size: len(starts) * whole,
-		Chunk: parallel.ChunkRows(g.Total(s.src.n), frameRows),
-	}
-	total, err := ranks.SumRows(ctx, g, sum,
+	n, size, g := s.src.n, len(starts)*whole, s.src.group
+	chunk := parallel.ChunkRows(g.Total(n), frameRows)
+	all := ranks.RowSum{What: "the sums of the clusters", Workers: s.cfg.Workers, Rows: n, Chunk: chunk, Size: size}
+	total, err := ranks.SumRows(ctx, g, all,
 		func() []float64 { return make([]float64, len(starts)*c*views) },
 		func(worker, lo, hi int, shift, part []float64) error {
 			clear(shift)

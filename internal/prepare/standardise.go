@@ -85,9 +85,7 @@ func Measure(ctx context.Context, g *ranks.Group, kind Kind, views []view.View, 
 }
 
 // moments returns mean and variance of the columns of a view over its present rows, of all ranks of the group.
-func moments(
-	ctx context.Context, g *ranks.Group, x view.View, workers int,
-) (mean, variance []float64, err error) {
+func moments(ctx context.Context, g *ranks.Group, x view.View, workers int) (mean, variance []float64, err error) {
 	if x.Sparse != nil {
 		mean, variance = sparseMoments(x)
 		return mean, variance, ctx.Err()
@@ -138,8 +136,8 @@ func columnSums(
 }
 
 // Standardise returns the views as rows of T, standardised, absent rows zero. With overwrite, views that are already
-// held in T are changed in place, once it is sure that all ranks of the group can use all views. Views outside memory that have no
-// room in it are standardised whenever their rows are needed.
+// held in T are changed in place, once it is sure that all ranks of the group can use all views. Views outside memory that have
+// no room in it are standardised whenever their rows are needed.
 func Standardise[T kernel.Float](
 	ctx context.Context, g *ranks.Group, views []view.View, s *Standardiser, workers int, overwrite bool,
 ) ([]rows.Matrix[T], error) {

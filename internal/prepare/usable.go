@@ -24,9 +24,7 @@ func LargestNorm[T kernel.Float]() float64 {
 
 // Usable returns an error for a view that is zero everywhere after preprocessing, on all ranks of the group, or, taken as it is,
 // too large for T.
-func Usable[T kernel.Float](
-	ctx context.Context, g *ranks.Group, s *Standardiser, x view.View, v, workers int,
-) error {
+func Usable[T kernel.Float](ctx context.Context, g *ranks.Group, s *Standardiser, x view.View, v, workers int) error {
 	var alive atomic.Bool
 	err := parallel.For(ctx, workers, (x.Rows+chunkRows-1)/chunkRows, func(_, c int) error {
 		square := squares[T](s, x, v)

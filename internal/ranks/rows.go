@@ -191,8 +191,8 @@ type RowSum struct {
 	Size    int // the numbers in the sum
 }
 
-// SumRows returns the sum of what work adds to part for the rows from lo to hi of every chunk, of this rank and of all others. part
-// is zero before. The chunks are added up in the fixed tree of their numbers.
+// SumRows returns the sum of what work adds to part for the rows from lo to hi of every chunk, of this rank and of all others.
+// part is zero before. The chunks are added up in the fixed tree of their numbers.
 func SumRows[B any](
 	ctx context.Context, g *Group, s RowSum, newBuf func() B, work func(worker, lo, hi int, b B, part []float64) error,
 ) ([]float64, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
-// Collect gives every rank of a group the rows with the given numbers, among those of all ranks, in memory and in the order of the
-// numbers. Without a group x has all rows.
+// Collect gives every rank of a group the rows with the given numbers, among those of all ranks, in memory and in the order of
+// the numbers. Without a group x has all rows.
 func Collect[T kernel.Float](
 	ctx context.Context, g *ranks.Group, what string, x []Matrix[T], numbers []int, workers int,
 ) ([]*Dense[T], error) {
@@ -109,9 +109,7 @@ func ThinNumbers(n, enough int) []int {
 }
 
 // CollectThin is Thin of the rows of all ranks, which every rank then has.
-func CollectThin[T kernel.Float](
-	ctx context.Context, g *ranks.Group, x []Matrix[T], enough, workers int,
-) ([]Matrix[T], error) {
+func CollectThin[T kernel.Float](ctx context.Context, g *ranks.Group, x []Matrix[T], enough, workers int) ([]Matrix[T], error) {
 	n, _ := x[0].Dims()
 	numbers := ThinNumbers(g.Total(n), enough)
 	some, err := Collect(ctx, g, "some rows for leading directions", x, numbers, workers)

@@ -276,9 +276,7 @@ func gramTimes[T kernel.Float](
 		y, part, ones []T
 		sums          []T // k×d_v per view, one after another
 	}
-	s := ranks.RowSum{
-		What: "products for leading directions", Workers: cfg.Workers, Rows: n, Chunk: chunkRows, Size: k * total,
-	}
+	s := ranks.RowSum{What: "products for leading directions", Workers: cfg.Workers, Rows: n, Chunk: chunkRows, Size: k * total}
 	return ranks.SumRows(ctx, cfg.Group, s, func() *buffer {
 		b := &buffer{y: make([]T, blockRows*ld), part: make([]T, blockRows*ld), ones: make([]T, blockRows),
 			sums: make([]T, k*total)}
