@@ -50,7 +50,7 @@ func newStepper(b *testing.B, n, m, layers int, dims ...int) *stepper {
 		}
 		anchors = append(anchors, mat.NewDense(m, d, p))
 	}
-	data, err := newData(context.Background(), x, nil, nil)
+	data, err := newData(context.Background(), processes{}, x, nil, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

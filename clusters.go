@@ -26,13 +26,13 @@ import (
 const fewJoin = 0.05
 
 // setNotes sets the notes on a fit of the views.
-func (c *Clustering) setNotes(ctx context.Context, views []view.View) error {
+func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 	c.Notes = nil
 	if c.Kept {
 		c.Notes = append(c.Notes, fmt.Sprintf("training made the clusters worse, and those of the start are kept: they have the "+
 			"score %.4g, those of the trained network %.4g", c.StartScore, c.TrainedScore))
 	}
-	joint, err := view.WeakestJoint(ctx, views)
+	joint, err := view.WeakestJoint(group, views)
 	if err == nil && float64(joint.Both) < fewJoin*float64(joint.Of) {
 		c.Notes = append(c.Notes, joint.Text(views)+
 			": little joins these views, and clusters may follow which of them a sample has")
@@ -47,7 +47,7 @@ func finish[T kernel.Float](
 	began := time.Now()
 	c, views := net.config, in.Views
 	p := newPredictor(c, views, inputsOf(in.List), r)
-	p.samples = ranks.Of(ctx).Total(p.samples)
+	p.samples = in.data.group.Total(p.samples)
 	p.setNetwork(net.model, net.reads, in.Rotated)
 	out := &Clustering{Predictor: p, StartLabels: view.Back(in.Order, r.Begin.Labels, 1)}
 	n, m, ld := views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
@@ -174,7 +174,7 @@ func setNovelty[T kernel.Float](ctx context.Context, p *Predictor, views []view.
 	far := in.Unlike
 	if in.Standard != nil {
 		const samples = 2000
-		group := ranks.Of(ctx)
+		group := in.data.group
 		chosen := rows.Sample(rand.New(rand.NewPCG(p.config.Seed, 2)), p.samples, min(p.samples, samples))
 		chosen = group.Here(chosen, views[0].Rows)
 		standard := *in.Standard
@@ -243,11 +243,12 @@ func clustered[T kernel.Float](
 	n, m, ld := len(h)/kernel.Pad(c.Anchors), c.Anchors, kernel.Pad(c.Anchors)
 	o := cluster.Options{
 		Clusters: c.Clusters, Starts: c.KMeansStarts, Seed: c.Seed, Workers: c.Machine.Workers, Device: in.device.Rows(),
+		Group: in.data.group,
 	}
 	switch {
 	case c.beginsAtStart() && r.Begin.Labels != nil:
 		o.Labels = r.Begin.Labels
-	case r.Epochs > 0 && ranks.Of(ctx).Total(n) <= sharedReadOut:
+	case r.Epochs > 0 && in.data.group.Total(n) <= sharedReadOut:
 		o.Score = scoreOf(c, in, c.Clusters)
 	}
 	seen := h
@@ -283,7 +284,7 @@ func keptStart[T kernel.Float](
 	if out.TrainedScore, err = score(ctx, labels); err != nil || !(out.TrainedScore < out.StartScore-keptMargin) {
 		return nil, nil, err
 	}
-	e, err := cluster.Embed(ctx, in.X, c.Anchors, c.Seed+uint64(r.Restart), c.Machine.Workers)
+	e, err := cluster.Embed(ctx, in.data.group, in.X, c.Anchors, c.Seed+uint64(r.Restart), c.Machine.Workers)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -299,7 +300,7 @@ func keptStart[T kernel.Float](
 // tells returns the function by which clusters, as many as anchors, are compared: twice their information about neighbours and
 // their held-out information together.
 func (p *prepared[T]) tells(c *Config) cluster.Score {
-	near := information.NewNeighbors[T](c.Machine.Workers, c.Anchors, p.Graph, 0).LabelScore()
+	near := information.NewNeighbors[T](p.data.group, c.Machine.Workers, c.Anchors, p.Graph, 0).LabelScore()
 	guessed := information.NewHeldOut(c.Machine.Workers, c.Anchors, p.HeldOut, 0).LabelScore()
 	return func(ctx context.Context, labels []int) (float64, error) {
 		a, err := near(ctx, labels)
@@ -314,8 +315,8 @@ func (p *prepared[T]) tells(c *Config) cluster.Score {
 // smoothLast smooths an H along the neighbours where samples lack views.
 func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, h []T) error {
 	n, m, ld := in.Views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
-	o := smoothOptions(c)
-	if in.StartRows == nil || c.ReadOut != ReadOutUnit || !o.Filters(ranks.Of(ctx).Total(n)) {
+	o := smoothOptions(c, in.data.group)
+	if in.StartRows == nil || c.ReadOut != ReadOutUnit || !o.Filters(o.Group.Total(n)) {
 		return nil
 	}
 	cluster.UnitRows(h, m)

@@ -25,9 +25,8 @@ type Data struct {
 	of      tensor.Dtype
 	samples int
 	dims    []int
-	present [][]bool     // n×V, nil where every sample has every view
-	group   *ranks.Group // of those whose samples these are together with others; nil: these are all
-	team    *ranks.Group // of those that train together, even where each has all samples
+	present [][]bool // n×V, nil where every sample has every view
+	processes
 
 	// What the weights of the loss depend on, per view.
 	lossDims []int     // the d_v of the mean: that of the view before any rotation to fewer columns
@@ -36,6 +35,12 @@ type Data struct {
 
 	single []*unfold.View[float32] // the views, in one of the two, by of
 	double []*unfold.View[float64]
+}
+
+// processes are the groups of those that do a fit together. The zero value stands for one process.
+type processes struct {
+	group *ranks.Group // that hold the other samples; nil: these are all
+	team  *ranks.Group // that train together, even where each has all samples
 }
 
 // NewData copies the views, n×d_v each, rows being samples, into the element type of: tensor.Float32 or tensor.Float64.
@@ -86,7 +91,7 @@ func copyData[T kernel.Float](views []mat.Matrix, present [][]bool) (*Data, erro
 			return nil, err
 		}
 	}
-	return newData(context.Background(), x, present, nil)
+	return newData(context.Background(), processes{}, x, present, nil)
 }
 
 // copyView returns the rows of a view's matrix, whose At may be a caller's own and panic, zero where they are absent.
@@ -142,20 +147,22 @@ func unreadable(where string, panicked any) error {
 
 // newData makes Data of views that were checked; it keeps x and present. Absent rows must be zero. lossDims replaces the
 // d_v of the loss where a view was rotated to fewer columns; nil means none was. What the loss depends on is measured on the
-// samples of all ranks of the context.
-func newData[T kernel.Float](ctx context.Context, x []rows.Matrix[T], present [][]bool, lossDims []int) (*Data, error) {
+// samples of all ranks of the group.
+func newData[T kernel.Float](
+	ctx context.Context, with processes, x []rows.Matrix[T], present [][]bool, lossDims []int,
+) (*Data, error) {
 	if len(x) == 0 {
 		return nil, errors.New("largemvc: no views")
 	}
 	n, _ := x[0].Dims()
-	if ranks.Of(ctx) == nil { // else a view may be that of other ranks' samples alone
+	if with.group == nil { // else a view may be that of other ranks' samples alone
 		if err := checkPresent(n, len(x), present); err != nil {
 			return nil, err
 		}
 	}
 	data := &Data{
-		of: op.Dtype[T](), samples: n, dims: make([]int, len(x)), lossDims: lossDims, present: present, group: ranks.Of(ctx),
-		team: ranks.Team(ctx),
+		of: op.Dtype[T](), samples: n, dims: make([]int, len(x)), lossDims: lossDims, present: present,
+		processes: with,
 	}
 	typed := make([]*unfold.View[T], len(x))
 	for v, r := range x {
@@ -167,7 +174,7 @@ func newData[T kernel.Float](ctx context.Context, x []rows.Matrix[T], present []
 		if err != nil {
 			return nil, err
 		}
-		square, err := ranks.Sum(ctx, "the squares of a view", 1, w.Norms)
+		square, err := ranks.Sum(ctx, data.group, "the squares of a view", 1, w.Norms)
 		if err != nil {
 			return nil, err
 		}

@@ -33,7 +33,7 @@ func (r *run) fit(ctx context.Context) (*Clustering, error) {
 // fitIn prepares the views, trains every restart and makes a result of the best.
 func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clustering, error) {
 	c, m := r.config, r.meter
-	saver, err := newSaver(ctx, r.views, c, r.state)
+	saver, err := newSaver(ctx, r.processes, r.views, c, r.state)
 	if err != nil {
 		return nil, m.Stopped(err)
 	}
@@ -62,5 +62,5 @@ func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clusteri
 	if f := m.Failure(); !errors.Is(f, ErrStop) {
 		ended = joined(ended, f)
 	}
-	return out, joined(ended, out.setNotes(context.WithoutCancel(ctx), r.views))
+	return out, joined(ended, out.setNotes(r.group, r.views))
 }

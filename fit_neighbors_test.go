@@ -307,7 +307,7 @@ func testOverwriteAcrossViews(t *testing.T, dims []int, idle int) {
 				t.Errorf("input %d has memory of its own", k)
 			}
 		}
-		bytes := smoothOptions(completed(config, n)).Bytes(inner(views), 8)
+		bytes := smoothOptions(completed(config, n), nil).Bytes(inner(views), 8)
 		if len(made.Idle) != idle || len(bytes.Idle) != idle {
 			t.Errorf("of %v columns %d views have no input, estimated %d, want %d", dims, len(made.Idle), len(bytes.Idle), idle)
 		}

@@ -251,7 +251,7 @@ func (p *Predictor) fill(modules [3]Module) error {
 func revive[T kernel.Float](p *Predictor, in *file.Tensors) error {
 	var from predict.Intake[T]
 	if p.config.Neighborhood.Neighbors != None {
-		o := smoothOptions(&p.config)
+		o := smoothOptions(&p.config, nil)
 		from = smooth.Read[T](in, o, preparedInputs(p.inputs), p.dims, p.samples, p.config.Anchors)
 	} else if s := prepare.Read(in, prepare.Kind(p.config.Preprocess), p.dims); in.Err == nil {
 		from = prepare.NewRows[T](s, p.dims)

@@ -17,11 +17,12 @@ import (
 )
 
 // startOf returns what internal/cluster reads of the configuration to find the first anchors of inputs; nil: of rows that have no
-// neighbours.
-func startOf[T kernel.Float](c *Config, in *prepared[T], seed uint64) cluster.Start {
+// neighbours. The ranks of the group have the rows together; nil: these are all.
+func startOf[T kernel.Float](c *Config, group *ranks.Group, in *prepared[T], seed uint64) cluster.Start {
 	out := cluster.Start{
 		Scaled: c.Neighborhood.Neighbors != None, Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts,
 		Score: scoreOf(c, in, c.Anchors), Seed: seed, Workers: c.Machine.Workers,
+		Group: group,
 	}
 	for _, p := range c.Start.Anchors { // Given anchors forbid a rotation.
 		out.Anchors = append(out.Anchors, linalg.Values(p))
@@ -39,7 +40,7 @@ func scoreOf[T kernel.Float](c *Config, in *prepared[T], clusters int) cluster.S
 	return func(ctx context.Context, labels []int) (float64, error) {
 		if score == nil {
 			inputs.Collect(in.Sources) // what the starts took
-			score = information.NewNeighbors[T](c.Machine.Workers, clusters, in.Graph, 0).LabelScore()
+			score = information.NewNeighbors[T](in.data.group, c.Machine.Workers, clusters, in.Graph, 0).LabelScore()
 		}
 		return score(ctx, labels)
 	}
@@ -56,28 +57,29 @@ type prepared[T kernel.Float] struct {
 
 // prepareInputs makes the network's inputs of views that were checked.
 func prepareInputs[T kernel.Float](ctx context.Context, r *run) (*prepared[T], error) {
-	in, err := inputs.Make[T](ctx, r.views, inputOptions(ctx, r))
+	in, err := inputs.Make[T](ctx, r.views, inputOptions(r))
 	if err != nil {
 		return nil, withName(err)
 	}
 	out := &prepared[T]{Inputs: in, device: r.device, meter: r.meter, again: r.storage.Again}
-	out.data, err = newData(ctx, in.X, view.Mask(in.Sources, ranks.Of(ctx) != nil), in.LossDims)
+	out.data, err = newData(ctx, r.processes, in.X, view.Mask(in.Sources, r.group != nil), in.LossDims)
 	return out, err
 }
 
 // inputOptions returns what internal/inputs reads of the configuration.
-func inputOptions(ctx context.Context, r *run) inputs.Options {
+func inputOptions(r *run) inputs.Options {
 	c := r.config
 	out := inputs.Options{
-		ByContent: takenByContent(c, ranks.Of(ctx).Total(r.views[0].Rows)), Seed: c.Seed, HeldOut: c.hasHeldOutLoss(),
-		Kind: prepare.Kind(c.Preprocess), Overwrite: c.Machine.Overwrite, Workers: c.Machine.Workers, Meter: r.meter,
+		ByContent: takenByContent(c, r.group.Total(r.views[0].Rows)), Seed: c.Seed, HeldOut: c.hasHeldOutLoss(),
+		Kind: prepare.Kind(c.Preprocess), Overwrite: c.Machine.Overwrite, Workers: c.Machine.Workers, Group: r.group,
+		Meter: r.meter,
 	}
 	switch {
 	case c.Neighborhood.Neighbors != None:
-		o := smoothOptions(c)
+		o := smoothOptions(c, r.group)
 		o.Device = r.device.Rows()
 		out.Smooth = &o
-	case rotates(ctx, r):
+	case rotates(r):
 		o := rotateOptions(c)
 		out.Rotate = &o
 	}
@@ -86,8 +88,8 @@ func inputOptions(ctx context.Context, r *run) inputs.Options {
 
 // rotates reports whether the views of the fit may be rotated. The search takes the rows in order, which neither ranks that share
 // the samples nor rows outside memory permit. A training that goes on rotates if it did before.
-func rotates(ctx context.Context, r *run) bool {
-	return mayRotate(r.config) && ranks.Of(ctx) == nil && !slices.ContainsFunc(r.views, view.View.Streams) &&
+func rotates(r *run) bool {
+	return mayRotate(r.config) && r.group == nil && !slices.ContainsFunc(r.views, view.View.Streams) &&
 		(r.state == nil || r.state.rotated())
 }
 

@@ -130,6 +130,6 @@ func matrixSource(x mat.Matrix) (*kmeans.Source[float64], *rows.Dense[float64], 
 	if err != nil {
 		return nil, nil, fmt.Errorf("largemvc: %w", err)
 	}
-	src, err := kmeans.NewSource(kmeans.View[float64]{Rows: dense, Weight: 1})
+	src, err := kmeans.NewSource(nil, kmeans.View[float64]{Rows: dense, Weight: 1})
 	return src, dense, err
 }

@@ -41,7 +41,7 @@ func Fit(ctx context.Context, views []View, config Config) (*Clustering, error) 
 // fitFrom is Fit, from the state of a checkpoint if there is one.
 func fitFrom(ctx context.Context, views []View, config Config, from *resumed) (*Clustering, error) {
 	ctx, group := ranks.Enter(ctx, config.Machine.Comm)
-	return onRanks(group, func() (*Clustering, error) { return fitAlone(ctx, views, config, from) })
+	return onRanks(group, func() (*Clustering, error) { return fitAlone(ctx, processes{group, group}, views, config, from) })
 }
 
 // onRanks does this rank's part of what a group, if there is one, does together, and tells the others of its error.
@@ -63,16 +63,16 @@ func onRanks(group *ranks.Group, work func() (*Clustering, error)) (*Clustering,
 }
 
 // fitAlone is fitFrom for the samples of this process.
-func fitAlone(ctx context.Context, views []View, config Config, from *resumed) (*Clustering, error) {
-	out, err := fitViews(ctx, views, config, from)
+func fitAlone(ctx context.Context, with processes, views []View, config Config, from *resumed) (*Clustering, error) {
+	out, err := fitViews(ctx, with, views, config, from)
 	if err != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) {
 		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
 	}
 	return out, err
 }
 
-func fitViews(ctx context.Context, views []View, config Config, from *resumed) (*Clustering, error) {
-	began, group := time.Now(), ranks.Of(ctx)
+func fitViews(ctx context.Context, with processes, views []View, config Config, from *resumed) (*Clustering, error) {
+	began, group := time.Now(), with.group
 	n, c, err := settle(group, views, config)
 	if err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ func fitViews(ctx context.Context, views []View, config Config, from *resumed) (
 	if group != nil && c.searched(group.Total(n)) {
 		return fitWhole(ctx, group, views, config, from)
 	}
-	r, ctx, err := newRun(ctx, n, views, c, from, began)
-	if err != nil {
+	r := &run{processes: with, config: c, state: from, began: began}
+	if ctx, err = r.open(ctx, n, views); err != nil {
 		return nil, err
 	}
 	defer r.close()
@@ -159,7 +159,7 @@ func fitWhole(ctx context.Context, group *ranks.Group, views []View, config Conf
 			return nil, withName(err)
 		}
 	}
-	out, err := fitViews(ranks.Whole(ctx), whole, config, from)
+	out, err := fitViews(ctx, processes{team: group}, whole, config, from)
 	if out != nil {
 		out.window(group.First(), group.First()+views[0].in.Rows)
 	}
@@ -205,12 +205,12 @@ func Resume(ctx context.Context, views []View, path string, change func(*Config)
 		if err != nil {
 			return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 		}
-		return resume(ctx, views, path, config, saved)
+		return resume(ctx, processes{group, group}, views, path, config, saved)
 	})
 }
 
 // resume is Resume from a state that was read.
-func resume(ctx context.Context, views []View, path string, config Config, saved *resumed) (*Clustering, error) {
+func resume(ctx context.Context, with processes, views []View, path string, config Config, saved *resumed) (*Clustering, error) {
 	if err := saved.allows(&config); err != nil {
 		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 	}
@@ -218,7 +218,7 @@ func resume(ctx context.Context, views []View, path string, config Config, saved
 		saved.config.Epochs < config.Epochs {
 		saved.state = train.State{Next: s.Best.Restart, Current: s.Best}
 	}
-	return fitAlone(ctx, views, config, saved)
+	return fitAlone(ctx, with, views, config, saved)
 }
 
 // result completes what a fit returns. Where a row could not be read there is no result, for it may come of rows that were not

@@ -135,7 +135,7 @@ func TestEstimateMemoryOfComparison(t *testing.T) {
 	took := uint64(math.MaxUint64)
 	for range 5 {
 		took = min(took, testutil.Allocated(func() {
-			near := information.NewNeighbors[float32](1, m, s.Graph, 0).LabelScore()
+			near := information.NewNeighbors[float32](nil, 1, m, s.Graph, 0).LabelScore()
 			told := information.NewHeldOut(1, m, s.HeldOut, 0).LabelScore()
 			_, err := near(context.Background(), classes)
 			if _, other := told(context.Background(), classes); err != nil || other != nil {

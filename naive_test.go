@@ -32,7 +32,7 @@ func labelInformation(labels []int, clusters int, graph *mat.Dense) float64 {
 func mostInformed(t testing.TB, x *mat.Dense, cfg kmeans.Config, graph *mat.Dense) (labels []int, another bool) {
 	t.Helper()
 	n, d := x.Dims()
-	src, err := kmeans.NewSource(kmeans.View[float64]{Rows: rows.NewDense(n, d, d, x.RawMatrix().Data), Weight: 1})
+	src, err := kmeans.NewSource(nil, kmeans.View[float64]{Rows: rows.NewDense(n, d, d, x.RawMatrix().Data), Weight: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func unitFeatures(t testing.TB, views []View, inputs []Input) *mat.Dense {
 	out := mat.NewDense(n, width, nil)
 	at := 0
 	for _, in := range inputs {
-		st, err := prepare.Measure(context.Background(), prepare.Kind(in.Preprocess), inner(views), 1)
+		st, err := prepare.Measure(context.Background(), nil, prepare.Kind(in.Preprocess), inner(views), 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -185,11 +185,11 @@ type saver struct {
 
 // newSaver returns the saver that the configuration asks for, nil if none, and checks the views against the checkpoint
 // from which the fit goes on, if there is one.
-func newSaver(ctx context.Context, views []view.View, c *Config, from *resumed) (*saver, error) {
+func newSaver(ctx context.Context, with processes, views []view.View, c *Config, from *resumed) (*saver, error) {
 	if c.Checkpoint.Path == "" && from == nil {
 		return nil, nil
 	}
-	group, team := ranks.Of(ctx), ranks.Team(ctx)
+	group, team := with.group, with.team
 	if c.Checkpoint.Path != "" && team.Rank() == 0 {
 		if dir, err := os.Stat(filepath.Dir(c.Checkpoint.Path)); err != nil {
 			return nil, fmt.Errorf("largemvc: checkpoint: %w", err)
@@ -200,7 +200,7 @@ func newSaver(ctx context.Context, views []view.View, c *Config, from *resumed) 
 			return nil, fmt.Errorf("largemvc: checkpoint: %w", err)
 		}
 	}
-	sum, err := view.Fingerprint(ctx, views, c.Machine.Workers)
+	sum, err := view.Fingerprint(ctx, group, views, c.Machine.Workers)
 	if err != nil {
 		return nil, err
 	}

@@ -108,11 +108,11 @@ func TestRotationIsExact(t *testing.T) {
 	views, _ := fewSamples(50, 4, 75)
 	s := &prepare.Standardiser{Kind: prepare.PerSample}
 	ctx := context.Background()
-	single, err := prepare.Standardise[float32](ctx, inner(views), s, 1, false)
+	single, err := prepare.Standardise[float32](ctx, nil, inner(views), s, 1, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	double, err := prepare.Standardise[float64](ctx, inner(views), s, 1, false)
+	double, err := prepare.Standardise[float64](ctx, nil, inner(views), s, 1, false)
 	if err != nil {
 		t.Fatal(err)
 	}

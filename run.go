@@ -18,8 +18,9 @@ import (
 	"github.com/largemvc/largemvc/machine"
 )
 
-// run is one fit. newRun sets its fields; a stage that needs others works on a copy.
+// run is one fit. fitViews and open set its fields; a stage that needs others works on a copy.
 type run struct {
+	processes
 	config  *Config         // with its defaults
 	views   []view.View     // of the samples here; rows outside memory are bound to reads
 	storage plan.Storage    // where rows and state are kept
@@ -30,34 +31,30 @@ type run struct {
 	began   time.Time
 }
 
-// newRun returns a fit of n samples here with a configuration that has its defaults, and the context of its stages. It checks all
-// but values.
-func newRun(
-	ctx context.Context, n int, views []View, c *Config, from *resumed, began time.Time,
-) (*run, context.Context, error) {
-	group := ranks.Of(ctx)
+// open begins a fit of n samples here with a configuration that has its defaults, and returns the context of its stages. It
+// checks all but values.
+func (r *run) open(ctx context.Context, n int, views []View) (_ context.Context, err error) {
+	group, c, from := r.group, r.config, r.state
 	if !c.samples(n) || from == nil { // else the state has labels for the samples that are drawn
 		if err := checkConfig(c, group.Total(n), views); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	storage, err := place(c, n, views)
-	if err != nil {
-		return nil, nil, err
+	if r.storage, err = place(c, n, views); err != nil {
+		return nil, err
 	}
-	r := &run{config: c, views: placed(group, views), storage: storage, state: from, began: began}
+	r.views = placed(group, views)
 	if group != nil {
 		if err := withName(view.Together(group, r.views)); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	if view.Outside(r.views) && !storage.Rows {
+	if view.Outside(r.views) && !r.storage.Rows {
 		r.reads, ctx = rows.NewReads(ctx)
 		group.Watch(r.reads.Err)
-		r.views = view.Bind(r.views, r.reads, c.Machine.Workers, !storage.Streamed)
+		r.views = view.Bind(r.views, r.reads, c.Machine.Workers, !r.storage.Streamed)
 	}
-	ctx = r.setMeter(ctx)
-	return r, ctx, nil
+	return r.setMeter(ctx), nil
 }
 
 // setMeter makes the meter of a fit whose callback wants reports, and returns a context that ends with the callback's error.
@@ -160,7 +157,7 @@ func (r *run) tryDevice() (*device.Session, error) {
 		size = 8
 	}
 	if c.Neighborhood.Neighbors != None {
-		dims = smoothOptions(c).Bytes(views, size).Columns
+		dims = smoothOptions(c, r.group).Bytes(views, size).Columns
 	}
 	spec := engineSpec(c, views[0].Rows, dims, c.Machine.Workers)
 	if err := s.Fits(&spec, nil, c.Float64); err != nil {

@@ -91,7 +91,7 @@ func (r *run) drawOfState(ctx context.Context) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		sum, err := view.Fingerprint(ctx, some, r.config.Machine.Workers)
+		sum, err := view.Fingerprint(ctx, r.group, some, r.config.Machine.Workers)
 		if err != nil {
 			return 0, err
 		}
@@ -138,7 +138,7 @@ func (r *run) startOfDraw(ctx context.Context, drawn, compared []int) ([]int, er
 	if err != nil || checkDrawn(r.config, some) != nil {
 		return nil, err
 	}
-	untrained := &run{config: &begin, views: some, storage: r.storage, began: time.Now()}
+	untrained := &run{processes: r.processes, config: &begin, views: some, storage: r.storage, began: time.Now()}
 	out, err := untrained.fit(ctx)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (r *run) fitSamples(ctx context.Context) (*Clustering, error) {
 	}
 	out.Timings.Clusters += time.Since(labelled)
 	out.Timings.Total = time.Since(r.began)
-	return out, joined(ended, out.setNotes(context.WithoutCancel(ctx), r.views))
+	return out, joined(ended, out.setNotes(r.group, r.views))
 }
 
 // subsample returns the fit of the draw of samples that is trained on.

@@ -4,6 +4,7 @@ import (
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/plan"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/view"
 )
@@ -17,12 +18,14 @@ func inputCounts(c *Config, views []View) (least, most int) {
 	return smooth.InputCounts(inner(views), c.Preprocess.kind())
 }
 
-// smoothOptions returns what internal/smooth reads of the configuration.
-func smoothOptions(c *Config) smooth.Options {
+// smoothOptions returns what internal/smooth reads of the configuration. The ranks of the group have the samples together; nil:
+// one process has all.
+func smoothOptions(c *Config, group *ranks.Group) smooth.Options {
 	h := &c.Neighborhood
 	return smooth.Options{
 		Kind: c.Preprocess.kind(), Neighbors: h.Neighbors, Directions: max(h.Directions, 0), Steps: max(h.Steps, 0),
 		Exact: h.Exact, Landmarks: h.Landmarks, Seed: c.Seed, Workers: c.Machine.Workers, Overwrite: c.Machine.Overwrite,
+		Group: group,
 	}
 }
 
@@ -70,7 +73,7 @@ func planOf(c *Config, views []view.View) *plan.Fit {
 		out.Draws = draws
 	}
 	if c.Neighborhood.Neighbors != None {
-		o := smoothOptions(c)
+		o := smoothOptions(c, nil)
 		out.Smooth = &o
 	}
 	_, out.Encoder = c.Represent.(Encoder)

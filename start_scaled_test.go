@@ -66,7 +66,7 @@ func TestScaledSpectralStart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			point, err := cluster.FirstAnchors(ctx, made.X, made.StartRows, made.Sources, startOf(with, made, 11))
+			point, err := cluster.FirstAnchors(ctx, made.X, made.StartRows, made.Sources, startOf(with, nil, made, 11))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +117,7 @@ func samePartition(t testing.TB, a, b []int) bool {
 // kmeansLabels are the labels of a k-means.
 func kmeansLabels(t testing.TB, cfg kmeans.Config, x kmeans.View[float64]) []int {
 	t.Helper()
-	src, err := kmeans.NewSource(x)
+	src, err := kmeans.NewSource(nil, x)
 	if err != nil {
 		t.Fatal(err)
 	}

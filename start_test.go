@@ -19,7 +19,7 @@ func firstAnchors(t testing.TB, views []View, c Config) (*cluster.Point, []rows.
 	t.Helper()
 	ctx := context.Background()
 	x := standardised[float64](t, views, &c)
-	begin, err := cluster.FirstAnchors(ctx, x, nil, inner(views), startOf[float64](&c, nil, c.Seed))
+	begin, err := cluster.FirstAnchors(ctx, x, nil, inner(views), startOf[float64](&c, nil, nil, c.Seed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,11 +31,11 @@ func standardised[T kernel.Float](t testing.TB, views []View, c *Config) []rows.
 	t.Helper()
 	c.Neighborhood.Neighbors = None
 	*c = c.WithDefaults()
-	s, err := prepare.Measure(context.Background(), prepare.Kind(c.Preprocess), inner(views), 2)
+	s, err := prepare.Measure(context.Background(), nil, prepare.Kind(c.Preprocess), inner(views), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := prepare.Standardise[T](context.Background(), inner(views), s, 2, false)
+	x, err := prepare.Standardise[T](context.Background(), nil, inner(views), s, 2, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func diverged(err error) error {
 // start finds the anchors with which a restart begins.
 func (p *problem[T]) start(ctx context.Context, restart int) (*cluster.Point, error) {
 	in := p.in
-	start := startOf(p.config, in, p.config.Seed+uint64(restart))
+	start := startOf(p.config, in.data.group, in, p.config.Seed+uint64(restart))
 	start.Device, start.Labels = in.device.Rows(), view.Along(in.Order, start.Labels)
 	return cluster.FirstAnchors(ctx, in.X, in.StartRows, in.Sources, start)
 }
@@ -202,7 +202,7 @@ func encodeStart[T kernel.Float](ctx context.Context, in *prepared[T], c *Config
 		}
 		x[v] = rows.NewDense(e.Samples, d, d, z)
 	}
-	o := startOf[T](c, nil, c.Seed+uint64(r.Restart))
+	o := startOf[T](c, data.group, nil, c.Seed+uint64(r.Restart))
 	o.Labels = r.Begin.Labels
 	begin, err := cluster.FirstAnchors(ctx, x, nil, in.Sources, o)
 	if err != nil {

@@ -284,7 +284,7 @@ func newIndexSpace(
 	if err := named(view.CheckFinite(ctx, views, c.Machine.Workers)); err != nil {
 		return nil, err
 	}
-	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess).Parts()[0], views, c.Machine.Workers)
+	standard, err := prepare.Measure(ctx, nil, prepare.Kind(c.Preprocess).Parts()[0], views, c.Machine.Workers)
 	if err != nil {
 		return nil, named(err)
 	}

@@ -173,11 +173,11 @@ func (k *Config) complete(views []largemvc.View) (*largemvc.Config, error) {
 func fit[T kernel.Float](
 	ctx context.Context, views []view.View, k *Config, c *largemvc.Config, begin time.Time,
 ) (*Result, error) {
-	standard, err := prepare.Measure(ctx, prepare.Kind(c.Preprocess), views, c.Machine.Workers)
+	standard, err := prepare.Measure(ctx, nil, prepare.Kind(c.Preprocess), views, c.Machine.Workers)
 	if err != nil {
 		return nil, named(err)
 	}
-	x, err := prepare.Standardise[T](ctx, views, standard, c.Machine.Workers, c.Machine.Overwrite)
+	x, err := prepare.Standardise[T](ctx, nil, views, standard, c.Machine.Workers, c.Machine.Overwrite)
 	if err != nil {
 		return nil, named(err)
 	}

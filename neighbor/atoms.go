@@ -64,7 +64,7 @@ func (w *atomSpace[T]) sums(ctx context.Context, workers, width int, dst []T, fi
 	}
 	w.size = len(dst)
 	w.tree.Reset()
-	g := w.part.links.group(ctx)
+	g := w.part.links.group
 	err := parallel.Sum(ctx, workers, g.First()/chunkRows(w.part.links.samples()), len(chunks), w.tree,
 		func() *atomBuffer[T] { return w.buffer(width) },
 		func(_, i int, b *atomBuffer[T], part []float64) error {

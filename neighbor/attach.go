@@ -34,7 +34,7 @@ func (x *Index[T]) Attach(ctx context.Context, views []View[T], workers int) (*L
 	if len(views) != len(x.dims) {
 		return nil, fmt.Errorf("neighbor: %d views, the index has %d", len(views), len(x.dims))
 	}
-	src, err := newSource(ctx, views, workers)
+	src, err := newSource(ctx, nil, views, workers)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (x *Index[T]) filledQuery(
 			return nil, err
 		}
 	}
-	out, err := newSource(ctx, views, workers)
+	out, err := newSource(ctx, nil, views, workers)
 	if err != nil {
 		return nil, err
 	}

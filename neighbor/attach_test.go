@@ -202,7 +202,7 @@ func filledByHand(t *testing.T, d, fresh *dataset, links *Links) *source[float64
 			}
 		}
 	}
-	out := must(newSource(context.Background(), append(viewsOf[float64](t, whole), viewsOf[float64](t, fresh)...), 1))
+	out := must(newSource(context.Background(), nil, append(viewsOf[float64](t, whole), viewsOf[float64](t, fresh)...), 1))
 	out.twice = len(d.dims)
 	return out
 }

@@ -47,7 +47,7 @@ func TestBoundsChangeNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		src, err := newSource(context.Background(), views, 1)
+		src, err := newSource(context.Background(), nil, views, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

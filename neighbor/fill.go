@@ -14,7 +14,7 @@ import (
 // Fill returns views in which absent rows are means of neighbours' rows: `steps` times, every absent row becomes the mean of
 // the rows of its neighbours that have one by then, weighted by the operator, all from the values of the step before; at last
 // it is brought to norm 1. A row that no walk of that length reaches becomes the mean of the present rows, at norm 1. Present
-// rows have the same bits as before. In a context of several ranks the samples are those of all of them.
+// rows have the same bits as before.
 //
 // The rows of the views returned are in memory of their own, with the stride Stride(Cols), and keep the masks; a view without
 // absent rows is the one given. op must be a Graph or a Factor. It returns an error for sizes that do not fit or values that
@@ -27,15 +27,12 @@ func Fill[T Float](ctx context.Context, op Operator, views []Block[T], steps, wo
 	if steps < 1 || steps > maxSteps {
 		return nil, fmt.Errorf("neighbor: %d steps of filling; want 1 to %d", steps, maxSteps)
 	}
-	if base.links.total == 0 {
-		ctx = ranks.Alone(ctx)
-	}
 	if err := checkBlocks(ctx, views, op.Len(), workers); err != nil {
 		return nil, err
 	}
 	out := make([]Block[T], len(views))
 	for v := range views {
-		if out[v] = views[v]; !lacking(ctx, views[v].Present) {
+		if out[v] = views[v]; !lacking(base.links.group, views[v].Present) {
 			continue
 		}
 		f := newFilling(base, &views[v])
@@ -119,7 +116,7 @@ func (f *filling[T]) step(ctx context.Context, workers int) error {
 
 // reach sets the share of every absent sample, and whether all samples have a row.
 func (f *filling[T]) reach(ctx context.Context, workers int) error {
-	left, err := anywhere(ctx, "samples without a row", slices.Contains(f.there, 0))
+	left, err := anywhere(f.part.links.group, "samples without a row", slices.Contains(f.there, 0))
 	if err != nil {
 		return err
 	}
@@ -127,7 +124,7 @@ func (f *filling[T]) reach(ctx context.Context, workers int) error {
 	there := f.there
 	if links := f.part.links; f.part.chunks != nil {
 		there, err = ranks.SumRows(
-			ctx, "the weights of the rows that there are", workers, links.n, chunkRows(links.samples()), links.atoms,
+			ctx, links.group, links.sum("the weights of the rows that there are", workers, links.atoms),
 			func() struct{} { return struct{}{} },
 			func(_, lo, hi int, _ struct{}, part []float64) error {
 				for i := lo; i < hi; i++ {
@@ -156,7 +153,7 @@ func (f *filling[T]) reach(ctx context.Context, workers int) error {
 func (f *filling[T]) finish(ctx context.Context, workers int) error {
 	b := &f.block
 	lost := func(i int) bool { return f.there[i] == 0 || kernel.SumSquares(b.X[i*b.Ld:i*b.Ld+b.Cols], 0) == 0 }
-	some, err := anywhere(ctx, "rows that nothing reaches", slices.ContainsFunc(f.absent, lost))
+	some, err := anywhere(f.part.links.group, "rows that nothing reaches", slices.ContainsFunc(f.absent, lost))
 	if err != nil {
 		return err
 	}
@@ -180,7 +177,7 @@ func (f *filling[T]) finish(ctx context.Context, workers int) error {
 
 // presentMean returns the mean of the present rows of the samples with the links at norm 1, zeros if it vanishes.
 func (b *Block[T]) presentMean(ctx context.Context, l *Links, workers int) ([]float64, error) {
-	mean, err := ranks.SumRows(ctx, "the mean of the rows of a view", workers, l.n, chunkRows(l.samples()), b.Cols,
+	mean, err := ranks.SumRows(ctx, l.group, l.sum("the mean of the rows of a view", workers, b.Cols),
 		func() struct{} { return struct{}{} },
 		func(_, lo, hi int, _ struct{}, part []float64) error {
 			for i := lo; i < hi; i++ {

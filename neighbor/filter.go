@@ -16,8 +16,7 @@ import (
 type Block[T Float] struct {
 	X        []T
 	Ld, Cols int
-	// Present says which samples have the view; nil: all. Absent rows become zero. In a context of several ranks those of all of
-	// them are nil, or none.
+	// Present says which samples have the view; nil: all. Absent rows become zero.
 	Present []bool
 }
 
@@ -88,9 +87,6 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 	if err != nil {
 		return nil, err
 	}
-	if base.links.total == 0 {
-		ctx = ranks.Alone(ctx)
-	}
 	n := op.Len()
 	if steps < 0 || steps > maxSteps {
 		return nil, fmt.Errorf("neighbor: %d steps of the filter; want 0 to %d", steps, maxSteps)
@@ -114,7 +110,7 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 		}
 	}
 	outer, inner := stripWorkers[T](base.links.atoms, len(strips), workers)
-	if base.links.group(ctx) != nil { // which do one thing together at a time
+	if base.links.group != nil { // which do one thing together at a time
 		outer, inner = 1, parallel.Workers(workers)
 	}
 	samples, atoms := make([]*stripSpace[T], outer), make([]*atomSpace[T], outer)
@@ -140,7 +136,7 @@ func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, 
 func newFilter[T Float](ctx context.Context, base part[T], b *Block[T], steps, workers int) (*Filter[T], []T, error) {
 	f := &Filter[T]{Steps: steps, Cols: b.Cols, Atoms: base.links.atoms}
 	f.Table = make([]T, f.Atoms*Stride(b.Cols))
-	if !lacking(ctx, b.Present) {
+	if !lacking(base.links.group, b.Present) {
 		if base.chunks != nil {
 			f.series = chebyshev[T](steps)
 		}
@@ -234,7 +230,7 @@ func presence[T Float](ctx context.Context, base part[T], b *Block[T], workers i
 		return all, have, nil
 	}
 	sums, err := ranks.SumRows(
-		ctx, "the weights of landmarks where a view is absent", workers, l.n, chunkRows(l.samples()), 2*l.atoms,
+		ctx, l.group, l.sum("the weights of landmarks where a view is absent", workers, 2*l.atoms),
 		func() struct{} { return struct{}{} },
 		func(_, lo, hi int, _ struct{}, part []float64) error {
 			for i := lo; i < hi; i++ {

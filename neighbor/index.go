@@ -33,7 +33,13 @@ type Config struct {
 	// Device, if not nil, makes the products in which neighbours and landmarks are sought by Build. What it finds is weighed
 	// here: the result is the same but where products differ by less than their rounding error.
 	Device rows.Device
+
+	spread // with a group, the operator is that of the samples of all ranks, by landmarks alone
 }
+
+// spread has the group of processes that have the samples together. A fit sets it. Its name keeps the field, whose type no other
+// module can name, out of the documentation of Config.
+type spread = ranks.Spread
 
 const (
 	defaultNeighbors = 10
@@ -109,8 +115,6 @@ type exactIndex[T Float] struct {
 // Where the views have 16 million values and more, what finding the landmarks of a space took is collected and given back to the
 // system before the next one.
 //
-// In a context of several ranks, each has some of the samples, and the operator is that of all of them: landmarks alone.
-//
 // It returns an error for a configuration, views or spaces that do not fit, for values that are not finite, and the
 // context's error if it is cancelled.
 func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Config) (*Index[T], error) {
@@ -123,7 +127,7 @@ func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Co
 	}
 	device := cfg.Device
 	cfg = x.cfg
-	if max(src.n, totalOf(ctx)) > cfg.ExactUpTo {
+	if src.group.Total(src.n) > cfg.ExactUpTo {
 		if err := x.buildLandmarks(ctx, src, device); err != nil {
 			return nil, err
 		}
@@ -157,11 +161,11 @@ func prepare[T Float](ctx context.Context, views []View[T], spaces []Space, cfg 
 		return nil, nil, err
 	}
 	x := &Index[T]{cfg: cfg}
-	x.cfg.Device = nil // new samples are attached here
+	x.cfg.Device, x.cfg.Group = nil, nil // new samples are attached here
 	if x.weights, err = spaceShares(spaces); err != nil {
 		return nil, nil, err
 	}
-	src, err := newSource(ctx, views, cfg.Workers)
+	src, err := newSource(ctx, cfg.Group, views, cfg.Workers)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -221,13 +225,13 @@ func (x *Index[T]) buildExact(ctx context.Context, src *source[T], hashes [][]ui
 
 func (x *Index[T]) buildLandmarks(ctx context.Context, src *source[T], device rows.Device) error {
 	c, err := landmarkConfig{Count: x.cfg.Landmarks, Nearest: x.cfg.Nearest, Seed: x.cfg.Seed,
-		Workers: x.cfg.Workers, Device: device, Single: x.cfg.Single}.complete(max(src.n, totalOf(ctx)))
+		Workers: x.cfg.Workers, Device: device, Single: x.cfg.Single}.complete(src.group.Total(src.n))
 	if err != nil {
 		return err
 	}
 	var found []*landmarks[T]
-	if g := ranks.Of(ctx); g != nil {
-		if found, err = landmarksOfRanks(ctx, g, src, x.spaces, c); err != nil {
+	if src.group != nil {
+		if found, err = landmarksOfRanks(ctx, src, x.spaces, c); err != nil {
 			return err
 		}
 	}

@@ -121,7 +121,7 @@ func (m *landmarks[T]) ready(ctx context.Context, workers int) error {
 		}
 	}
 	var err error
-	if m.points, err = newSource(ctx, views, workers); err != nil {
+	if m.points, err = newSource(ctx, nil, views, workers); err != nil {
 		return err
 	}
 	all := make([]int, len(views))
@@ -356,7 +356,7 @@ func (m *landmarks[T]) link(ctx context.Context, src *source[T], c landmarkConfi
 	// Every sample has room for as many links as there are nearest landmarks.
 	room := m.nearest
 	out := newLinks(src.n, m.count, src.n*room, false)
-	out.total = totalOf(ctx)
+	out.group = src.group
 	err = parallel.For(ctx, c.Workers, src.blocks(), func(_, b int) error {
 		w := m.takeSpace(src)
 		w.among = among
@@ -409,7 +409,7 @@ func linkWeights(near []found, cols []int32, vals []float64) ([]int32, []float64
 
 // setScale sets the factor of each landmark from the links of all samples, of all ranks.
 func (m *landmarks[T]) setScale(ctx context.Context, l *Links, workers int) error {
-	sums, err := ranks.SumRows(ctx, "the weights of landmarks", workers, l.n, chunkRows(l.samples()), m.count,
+	sums, err := ranks.SumRows(ctx, l.group, l.sum("the weights of landmarks", workers, m.count),
 		func() struct{} { return struct{}{} },
 		func(_, lo, hi int, _ struct{}, part []float64) error {
 			for e := l.ptr[lo]; e < l.ptr[hi]; e++ {
@@ -443,7 +443,7 @@ func join[T Float](
 		entries += len(p.col)
 	}
 	out := newLinks(n, atoms, entries, c.Single && kernel.Is32[T]())
-	out.total = parts[0].total
+	out.group = parts[0].group
 	for i := range n {
 		out.ptr[i+1] = out.ptr[i]
 		for _, p := range parts {

@@ -137,7 +137,7 @@ func (p *part[T]) table(ctx context.Context, workers int, x []T, ld int) ([]T, e
 			giveRows(b)
 		}
 	}()
-	g := p.links.group(ctx)
+	g := p.links.group
 	err := parallel.Sum(ctx, workers, g.First()/chunkRows(p.links.samples()), len(p.chunks), p.tree,
 		func() []T {
 			b := takeRows[T](size)

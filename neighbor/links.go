@@ -1,7 +1,6 @@
 package neighbor
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -14,11 +13,11 @@ import (
 // concurrent use.
 type Links struct {
 	n, atoms int
-	total    int       // samples of all ranks, where others have further ones; 0: these are all
-	ptr      []int     // row i has the entries from ptr[i] to ptr[i+1]
-	col      []int32   // increasing in a row
-	val      []float64 // > 0
-	single   []float32 // in place of val where they are kept in float32 alone, see Config.Single
+	group    *ranks.Group // processes that hold the other samples; nil: these are all
+	ptr      []int        // row i has the entries from ptr[i] to ptr[i+1]
+	col      []int32      // increasing in a row
+	val      []float64    // > 0
+	single   []float32    // in place of val where they are kept in float32 alone, see Config.Single
 }
 
 // NewLinks returns the matrix of n samples and the given number of atoms whose row i has weights[ptr[i]:ptr[i+1]] in the
@@ -68,14 +67,11 @@ func newLinks(n, atoms, entries int, single bool) *Links {
 func (l *Links) Len() int { return l.n }
 
 // samples returns the number of samples of all ranks.
-func (l *Links) samples() int { return max(l.n, l.total) }
+func (l *Links) samples() int { return l.group.Total(l.n) }
 
-// group returns the ranks that have the samples together, nil where these are all.
-func (l *Links) group(ctx context.Context) *ranks.Group {
-	if l.total == 0 {
-		return nil
-	}
-	return ranks.Of(ctx)
+// sum describes a sum of the given size over the samples of all ranks.
+func (l *Links) sum(what string, workers, size int) ranks.RowSum {
+	return ranks.RowSum{What: what, Workers: workers, Rows: l.n, Chunk: chunkRows(l.samples()), Size: size}
 }
 
 // Atoms returns the number of atoms.

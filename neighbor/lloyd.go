@@ -7,7 +7,6 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
-	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -18,7 +17,7 @@ import (
 func findLandmarks[T Float](
 	ctx context.Context, src *source[T], space Space, c landmarkConfig, stream uint64, memory [][]T,
 ) (*landmarks[T], error) {
-	order, err := someSamples(ctx, c.rng(stream), src, space.Views, min(src.n, samplesPerLandmark*c.Count), c.Count)
+	order, err := someSamples(c.rng(stream), src, space.Views, min(src.n, samplesPerLandmark*c.Count), c.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +99,11 @@ func moveLandmarks[T Float](
 // someSamples returns count of the samples of all ranks in random order. The first of them, `starts`, have one of the views, if
 // so many do: where a landmark can start from.
 func someSamples[T Float](
-	ctx context.Context, rng *rand.Rand, src *source[T], views []int, count, starts int,
+	rng *rand.Rand, src *source[T], views []int, count, starts int,
 ) ([]int, error) {
-	n := ranks.Of(ctx).Total(src.n)
+	n := src.group.Total(src.n)
 	order, moved := shuffled(rng, n, count)
-	if !src.lacks(ctx, views) {
+	if !src.lacks(views) {
 		return order, nil
 	}
 	var first, rest []int
@@ -120,7 +119,7 @@ func someSamples[T Float](
 			}
 			some = append(some, i)
 		}
-		has, err := rows.CollectBits(ctx, "the samples that have a view", src.n, some,
+		has, err := rows.CollectBits(src.group, "the samples that have a view", src.n, some,
 			func(i int) bool { return src.has(views, i) })
 		if err != nil {
 			return nil, err
@@ -188,7 +187,7 @@ func (s *source[T]) take(ctx context.Context, views []int, samples []int, memory
 			return nil, err
 		}
 	}
-	return newSource(ctx, out, workers)
+	return newSource(ctx, nil, out, workers)
 }
 
 // fill sets the rows of x whose samples, the first `count`, lack view v to the mean of all samples that have it.

@@ -33,7 +33,7 @@ func Nearest[T Float](ctx context.Context, views []View[T], spaces []Space, k, w
 	if err := checkSpaces(spaces, len(views)); err != nil {
 		return nil, err
 	}
-	src, err := newSource(ctx, views, workers)
+	src, err := newSource(ctx, nil, views, workers)
 	if err != nil {
 		return nil, err
 	}

@@ -8,30 +8,22 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// totalOf returns the number of samples of all ranks of a context, 0 without ranks.
-func totalOf(ctx context.Context) int {
-	if g := ranks.Of(ctx); g != nil {
-		return g.Total(0)
-	}
-	return 0
-}
-
-// lacking reports whether the mask of a view hides a sample. Where there are several ranks they have masks together, of views
-// that are absent on any of them.
-func lacking(ctx context.Context, present []bool) bool {
-	if ranks.Of(ctx) != nil {
+// lacking reports whether the mask of a view hides a sample. The ranks of a group have masks of the same views: those that a
+// sample of any rank lacks.
+func lacking(g *ranks.Group, present []bool) bool {
+	if g != nil {
 		return present != nil
 	}
 	return slices.Contains(present, false)
 }
 
 // anywhere reports whether something is so on any rank.
-func anywhere(ctx context.Context, what string, here bool) (bool, error) {
+func anywhere(g *ranks.Group, what string, here bool) (bool, error) {
 	count := []int{0}
 	if here {
 		count[0] = 1
 	}
-	err := ranks.Of(ctx).SumInts(what, count)
+	err := g.SumInts(what, count)
 	return count[0] > 0, err
 }
 
@@ -41,7 +33,7 @@ func (s *source[T]) collect(ctx context.Context, views, samples []int, workers i
 	for q, v := range views {
 		x[q] = s.views[v].Rows
 	}
-	some, err := rows.Collect(ctx, "the samples that landmarks are found of", x, samples, workers)
+	some, err := rows.Collect(ctx, s.group, "the samples that landmarks are found of", x, samples, workers)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +42,7 @@ func (s *source[T]) collect(ctx context.Context, views, samples []int, workers i
 		if s.views[v].Present == nil {
 			continue
 		}
-		out[q].Present, err = rows.CollectBits(ctx, "which of them have a view", s.n, samples,
+		out[q].Present, err = rows.CollectBits(s.group, "which of them have a view", s.n, samples,
 			func(i int) bool { return s.present(v, i) })
 		if err != nil {
 			return nil, err
@@ -67,12 +59,12 @@ func (s *source[T]) collect(ctx context.Context, views, samples []int, workers i
 // landmarksOfRanks finds the landmarks of the spaces on several ranks, each of which has all views of its samples: the
 // samples that the landmarks of a space move along go to every rank, and one of them moves those landmarks.
 func landmarksOfRanks[T Float](
-	ctx context.Context, g *ranks.Group, src *source[T], spaces []Space, c landmarkConfig,
+	ctx context.Context, src *source[T], spaces []Space, c landmarkConfig,
 ) ([]*landmarks[T], error) {
-	alone := ranks.Alone(ctx)
+	g := src.group
 	subs, out := make([]*source[T], len(spaces)), make([]*landmarks[T], len(spaces))
 	for q, p := range spaces {
-		order, err := someSamples(ctx, c.rng(uint64(q)), src, p.Views, min(g.Total(src.n), samplesPerLandmark*c.Count), c.Count)
+		order, err := someSamples(c.rng(uint64(q)), src, p.Views, min(g.Total(src.n), samplesPerLandmark*c.Count), c.Count)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +75,7 @@ func landmarksOfRanks[T Float](
 		if q%g.Size() != g.Rank() {
 			continue
 		}
-		if subs[q], err = newSource(alone, views, c.Workers); err != nil {
+		if subs[q], err = newSource(ctx, nil, views, c.Workers); err != nil {
 			return nil, err
 		}
 	}
@@ -92,7 +84,7 @@ func landmarksOfRanks[T Float](
 			continue
 		}
 		var err error
-		if out[q], err = moveLandmarks(alone, subs[q], p, c); err != nil {
+		if out[q], err = moveLandmarks(ctx, subs[q], p, c); err != nil {
 			return nil, err
 		}
 		subs[q] = nil
@@ -105,7 +97,7 @@ func landmarksOfRanks[T Float](
 				out[q].centroids = append(out[q].centroids, make([]T, c.Count*src.dims[v]))
 			}
 		}
-		if err := out[q].broadcast(alone, g, owner, c.Workers); err != nil {
+		if err := out[q].broadcast(ctx, g, owner, c.Workers); err != nil {
 			return nil, err
 		}
 	}
@@ -113,7 +105,7 @@ func landmarksOfRanks[T Float](
 }
 
 // broadcast sends the centroids of rank owner to the other ranks, which then prepare them for searches.
-func (m *landmarks[T]) broadcast(alone context.Context, g *ranks.Group, owner, workers int) error {
+func (m *landmarks[T]) broadcast(ctx context.Context, g *ranks.Group, owner, workers int) error {
 	for _, x := range m.centroids {
 		if err := g.Broadcast("landmarks", owner, ranks.Bytes(x)); err != nil {
 			return err
@@ -122,5 +114,5 @@ func (m *landmarks[T]) broadcast(alone context.Context, g *ranks.Group, owner, w
 	if owner == g.Rank() {
 		return nil
 	}
-	return m.ready(alone, workers)
+	return m.ready(ctx, workers)
 }

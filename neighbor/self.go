@@ -19,10 +19,7 @@ func SelfWeights[T Float](ctx context.Context, op Operator, steps, workers int, 
 	if err != nil {
 		return nil, err
 	}
-	if base.links.total == 0 {
-		ctx = ranks.Alone(ctx)
-	}
-	n, first, out := op.Len(), base.links.group(ctx).First(), make([]float64, 0, len(samples))
+	n, first, out := op.Len(), base.links.group.First(), make([]float64, 0, len(samples))
 	x, next := make([]T, n*selfColumns), make([]T, n*selfColumns)
 	step := func() error { // from x to next
 		if err := Mul(ctx, op, workers, next, x, selfColumns); err != nil {
@@ -56,7 +53,7 @@ func SelfWeights[T Float](ctx context.Context, op Operator, steps, workers int, 
 			}
 			other = next
 		}
-		own, err := columnProducts(ctx, x, other, n, base.links.samples(), workers)
+		own, err := columnProducts(ctx, base.links, x, other, workers)
 		if err != nil {
 			return nil, err
 		}
@@ -67,10 +64,10 @@ func SelfWeights[T Float](ctx context.Context, op Operator, steps, workers int, 
 	return out, nil
 }
 
-// columnProducts returns the inner product of each column of x with the same column of y, over the rows of all ranks. n rows
-// of a total are here.
-func columnProducts[T Float](ctx context.Context, x, y []T, n, total, workers int) ([]float64, error) {
-	return ranks.SumRows(ctx, "the own weights of samples", workers, n, chunkRows(total), selfColumns,
+// columnProducts returns the inner product of each column of x with the same column of y, over the samples with the links, of all
+// ranks.
+func columnProducts[T Float](ctx context.Context, l *Links, x, y []T, workers int) ([]float64, error) {
+	return ranks.SumRows(ctx, l.group, l.sum("the own weights of samples", workers, selfColumns),
 		func() struct{} { return struct{}{} },
 		func(_, lo, hi int, _ struct{}, part []float64) error {
 			for i := lo * selfColumns; i < hi*selfColumns; i += selfColumns {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -17,6 +18,7 @@ const blockRows = 64
 
 // source is checked views with their squared norms.
 type source[T Float] struct {
+	group  *ranks.Group // processes that hold the other samples; nil: these are all
 	views  []View[T]
 	n      int
 	dims   []int
@@ -35,7 +37,7 @@ func (s *source[T]) doubled(ctx context.Context, filled bool, workers int) (*sou
 		}
 		views = append(views, w)
 	}
-	out, err := newSource(ctx, append(views, s.views...), workers)
+	out, err := newSource(ctx, s.group, append(views, s.views...), workers)
 	if err != nil {
 		return nil, err
 	}
@@ -51,11 +53,12 @@ func (s *source[T]) product(v int) int {
 	return v
 }
 
-func newSource[T Float](ctx context.Context, views []View[T], workers int) (*source[T], error) {
+// newSource checks the views of the samples of this process, and of others where there is a group.
+func newSource[T Float](ctx context.Context, group *ranks.Group, views []View[T], workers int) (*source[T], error) {
 	if len(views) == 0 {
 		return nil, errors.New("neighbor: there are no views")
 	}
-	s := &source[T]{views: views, dims: make([]int, 0, len(views))}
+	s := &source[T]{group: group, views: views, dims: make([]int, 0, len(views))}
 	for v, w := range views {
 		if w.Rows == nil {
 			return nil, fmt.Errorf("neighbor: view %d has no rows", v)
@@ -156,9 +159,9 @@ func (s *source[T]) incomplete(views []int) bool {
 }
 
 // lacks reports whether a sample, of any rank, lacks one of the views.
-func (s *source[T]) lacks(ctx context.Context, views []int) bool {
+func (s *source[T]) lacks(views []int) bool {
 	for _, v := range views {
-		if lacking(ctx, s.views[v].Present) {
+		if lacking(s.group, s.views[v].Present) {
 			return true
 		}
 	}

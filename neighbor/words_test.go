@@ -73,7 +73,7 @@ func TestRoundedScores(t *testing.T) {
 	ctx := context.Background()
 	const n = 90
 	d := randomData(62, n, false, 21, 6)
-	src := must(newSource(ctx, viewsOf[float64](t, d), 1))
+	src := must(newSource(ctx, nil, viewsOf[float64](t, d), 1))
 	places := newPlaces(src, must(src.rowHashes(ctx, 1)), []Space{{Views: []int{0, 1}, Weight: 1}}, 5)
 	s := newSearch(src, src, places, 5)
 	p := s.spaces[0]

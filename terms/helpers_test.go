@@ -71,7 +71,7 @@ func unitFeatures(t testing.TB, views []View) *mat.Dense {
 	}
 	var out *mat.Dense
 	for _, kind := range []prepare.Kind{prepare.PerSample, prepare.ZScore} {
-		st, err := prepare.Measure(context.Background(), kind, in, 1)
+		st, err := prepare.Measure(context.Background(), nil, kind, in, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

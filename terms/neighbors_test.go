@@ -251,7 +251,7 @@ func TestNeighborInformationDoesNotDependOnWorkers(t *testing.T) {
 	var values []float64
 	var gradients [][]float32
 	for _, workers := range []int{1, 5} {
-		s := information.NewNeighbors[float32](workers, m, graph, 0.1)
+		s := information.NewNeighbors[float32](nil, workers, m, graph, 0.1)
 		table, err := s.Table(h)
 		if err != nil {
 			t.Fatal(err)

@@ -167,7 +167,7 @@ func NewHeldOut(ctx context.Context, views []largemvc.View, c HeldOutConfig) (*H
 func heldOutOfViews[T kernel.Float](
 	ctx context.Context, views []view.View, c HeldOutConfig,
 ) (*information.LeaveOneOut[T], error) {
-	s, err := smooth.Standardise[T](ctx, views, prepare.Kind(c.Preprocess), c.Workers)
+	s, err := smooth.Standardise[T](ctx, nil, views, prepare.Kind(c.Preprocess), c.Workers)
 	if err != nil {
 		return nil, unprefixed(err)
 	}

@@ -46,7 +46,7 @@ func runKMeans(ctx context.Context, x []*block, c int, seed uint64, full bool) (
 	for v, b := range x {
 		views[v] = kmeans.View[float32]{Rows: rows.NewDense(b.n, b.d, b.d, b.x), Weight: 1}
 	}
-	src, err := kmeans.NewSource(views...)
+	src, err := kmeans.NewSource(nil, views...)
 	if err != nil {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}

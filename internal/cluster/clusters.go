@@ -36,11 +36,13 @@ type Options struct {
 	Seed     uint64
 	Workers  int
 	Device   rows.Device // of the products with rows; nil: they are made here
+
+	Group *ranks.Group // processes that hold the other rows; nil: these are all
 }
 
 // Rows runs k-means on the rows of H and numbers the clusters by size.
 func Rows[T kernel.Float](ctx context.Context, h *rows.Dense[T], o Options) (*Clusters[T], error) {
-	src, err := kmeans.NewSource(kmeans.View[T]{Rows: h, Weight: 1})
+	src, err := kmeans.NewSource(o.Group, kmeans.View[T]{Rows: h, Weight: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +62,7 @@ func Rows[T kernel.Float](ctx context.Context, h *rows.Dense[T], o Options) (*Cl
 	// A sample as near to one centroid as to another gets the first of them. So another order can change labels, and with
 	// them the order; such samples move to larger clusters, which ends this.
 	for range maxRenumberings {
-		order, err := bySize(ctx, out.Labels, k)
+		order, err := bySize(o.Group, out.Labels, k)
 		if err != nil {
 			return nil, err
 		}
@@ -88,13 +90,12 @@ func Rows[T kernel.Float](ctx context.Context, h *rows.Dense[T], o Options) (*Cl
 	for _, l := range out.Labels {
 		out.Sizes[l]++
 	}
-	return out, ranks.Of(ctx).SumInts("the sizes of the clusters", out.Sizes)
+	return out, o.Group.SumInts("the sizes of the clusters", out.Sizes)
 }
 
 // bySize returns the clusters that have samples in decreasing size, equal ones in the order of their first sample; labels are
 // those of this rank's samples.
-func bySize(ctx context.Context, labels []int, clusters int) ([]int, error) {
-	g := ranks.Of(ctx)
+func bySize(g *ranks.Group, labels []int, clusters int) ([]int, error) {
 	size, first := make([]int, clusters), make([]int, clusters)
 	for i, l := range labels {
 		if size[l] == 0 {

@@ -16,9 +16,9 @@ type Embedding[T kernel.Float] struct {
 	columns int
 }
 
-// Embed finds the embedding of the inputs x in at most so many columns.
+// Embed finds the embedding of the inputs x, of all ranks of a group or nil, in at most so many columns.
 func Embed[T kernel.Float](
-	ctx context.Context, x []rows.Matrix[T], columns int, seed uint64, workers int,
+	ctx context.Context, g *ranks.Group, x []rows.Matrix[T], columns int, seed uint64, workers int,
 ) (*Embedding[T], error) {
 	n, _ := x[0].Dims()
 	total := 0
@@ -26,8 +26,8 @@ func Embed[T kernel.Float](
 		_, d := xv.Dims()
 		total += d
 	}
-	rank := min(columns, ranks.Of(ctx).Total(n), total)
-	basis, err := spectral.Find(ctx, x, spectral.Config{Rank: rank, Seed: seed, Workers: workers, ByColumns: true})
+	rank := min(columns, g.Total(n), total)
+	basis, err := spectral.Find(ctx, x, spectral.Config{Rank: rank, Seed: seed, Workers: workers, Group: g, ByColumns: true})
 	return &Embedding[T]{basis, columns}, err
 }
 

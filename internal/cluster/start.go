@@ -31,6 +31,8 @@ type Start struct {
 
 	Measure bool        // the units of ρ, of a start from labels
 	Device  rows.Device // of the products with rows; nil: they are made here
+
+	Group *ranks.Group // processes that hold the other rows; nil: these are all
 }
 
 // Point is where training begins.
@@ -66,7 +68,7 @@ func FirstAnchors[T kernel.Float](
 		}
 	}
 	for v, xv := range x {
-		sums, err := clusterSums(ctx, xv, views[v], s.Labels, o.Count, o.Workers)
+		sums, err := clusterSums(ctx, xv, views[v], s.Labels, o)
 		if err != nil {
 			return nil, err
 		}
@@ -107,9 +109,9 @@ func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views 
 			_, d := xv.Dims()
 			total += d
 		}
-		rank := min(o.Count, ranks.Of(ctx).Total(n), total)
+		rank := min(o.Count, o.Group.Total(n), total)
 		basis, u, err := spectral.FindAndProject(
-			ctx, x, spectral.Config{Rank: rank, Seed: o.Seed, Workers: o.Workers, Device: o.Device},
+			ctx, x, spectral.Config{Rank: rank, Seed: o.Seed, Workers: o.Workers, Group: o.Group, Device: o.Device},
 		)
 		if err != nil {
 			return nil, err
@@ -123,7 +125,7 @@ func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views 
 	if o.Score != nil { // A single input has all samples then, so they are all in what is scored.
 		cfg = byScore(cfg, o.Score)
 	}
-	src, err := kmeans.NewSource(joint...)
+	src, err := kmeans.NewSource(o.Group, joint...)
 	if err != nil {
 		return nil, err
 	}

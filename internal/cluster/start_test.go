@@ -44,7 +44,7 @@ func TestClustersBySize(t *testing.T) {
 		}
 	}
 	again := make([]int, n)
-	source, err := kmeans.NewSource(kmeans.View[float64]{Rows: x, Weight: 1})
+	source, err := kmeans.NewSource(nil, kmeans.View[float64]{Rows: x, Weight: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestEmbedding(t *testing.T) {
 		}
 		x, at = append(x, rows.NewDense(n, d, d, values)), at+d
 	}
-	e, err := Embed(context.Background(), x, columns, 3, 1)
+	e, err := Embed(context.Background(), nil, x, columns, 3, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

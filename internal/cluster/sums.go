@@ -47,16 +47,17 @@ func dropNoise(sums []float64, m, d int) error {
 
 // clusterSums returns ZᵀX (m×d) for the one-hot matrix Z of the labels, over the samples of all ranks that have the view.
 func clusterSums[T kernel.Float](
-	ctx context.Context, x rows.Matrix[T], in view.View, labels []int, m, workers int,
+	ctx context.Context, x rows.Matrix[T], in view.View, labels []int, o Start,
 ) ([]float64, error) {
 	n, d := x.Dims()
-	chunk := parallel.ChunkRows(ranks.Of(ctx).Total(n), 256)
+	m, chunk := o.Count, parallel.ChunkRows(o.Group.Total(n), 256)
 	adder, _ := x.(rows.Adder)
 	type buffer struct {
 		shift []float64
 		row   []T
 	}
-	return ranks.SumRows(ctx, "the sums of the start's clusters", workers, n, chunk, m*d, func() *buffer {
+	s := ranks.RowSum{What: "the sums of the start's clusters", Workers: o.Workers, Rows: n, Chunk: chunk, Size: m * d}
+	return ranks.SumRows(ctx, o.Group, s, func() *buffer {
 		return &buffer{shift: make([]float64, m), row: make([]T, d)}
 	}, func(_, lo, hi int, b *buffer, sum []float64) error {
 		clear(b.shift)

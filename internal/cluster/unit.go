@@ -36,7 +36,7 @@ func startResiduals[T kernel.Float](
 	ctx context.Context, x rows.Matrix[T], in view.View, labels []int, o Start,
 ) ([]float64, error) {
 	n, d := x.Dims()
-	sums, err := clusterSums(ctx, x, in, labels, o.Count, o.Workers)
+	sums, err := clusterSums(ctx, x, in, labels, o)
 	if err != nil {
 		return nil, err
 	}

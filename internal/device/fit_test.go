@@ -40,7 +40,7 @@ func fit(t *testing.T, p problem, drv Driver, epochs int) (start, labels []int, 
 		for _, v := range on {
 			list = append(list, kmeans.View[float32]{Rows: v, Weight: 1})
 		}
-		src, err := kmeans.NewSource(list...)
+		src, err := kmeans.NewSource(nil, list...)
 		if err != nil {
 			t.Fatal(err)
 		}

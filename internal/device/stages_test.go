@@ -34,7 +34,7 @@ func source[T kernel.Float](t *testing.T, p *problem) *kmeans.Source[T] {
 		}
 		list = append(list, view)
 	}
-	src, err := kmeans.NewSource(list...)
+	src, err := kmeans.NewSource(nil, list...)
 	if err != nil {
 		t.Fatal(err)
 	}

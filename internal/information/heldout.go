@@ -19,7 +19,7 @@ type HeldOut[T kernel.Float] struct {
 
 // NewHeldOut returns the term for the samples of a regression and m clusters; a temperature of 0 stands for the default.
 func NewHeldOut[T kernel.Float](workers, m int, held *LeaveOneOut[T], temperature float64) *HeldOut[T] {
-	return &HeldOut[T]{newSoftAssignment[T](workers, held.n, m, temperature), held}
+	return &HeldOut[T]{newSoftAssignment[T](held.group, workers, held.n, m, temperature), held}
 }
 
 // HeldOutTable is what it makes of an H.
@@ -37,7 +37,7 @@ func (s *HeldOut[T]) Table(h []T) (*HeldOutTable[T], error) {
 	return s.table(context.Background(), q)
 }
 
-// table is Table for a Q, of the samples of all ranks of the context.
+// table is Table for a Q, of the samples of all ranks of the group.
 func (s *HeldOut[T]) table(ctx context.Context, q []T) (*HeldOutTable[T], error) {
 	t := &HeldOutTable[T]{q: q}
 	var err error

@@ -29,7 +29,7 @@ func TestNeighborScoreOfLabels(t *testing.T) {
 	const n, m = 80, 5
 	for _, factor := range []bool{false, true} {
 		graph := someGraph(t, n, factor)
-		score := NewNeighbors[float64](2, m, graph, 0.3).LabelScore()
+		score := NewNeighbors[float64](nil, 2, m, graph, 0.3).LabelScore()
 		full := testutil.FullGraph(t, graph, kernel.Pad)
 		for seed := range uint64(2) {
 			labels, q := someLabels(n, m, seed)
@@ -99,7 +99,7 @@ func TestNoNeighbors(t *testing.T) {
 		h[i] = rng.NormFloat64()
 		padded[i/m*ld+i%m] = h[i]
 	}
-	s := NewNeighbors[float64](1, m, graph, 0.3)
+	s := NewNeighbors[float64](nil, 1, m, graph, 0.3)
 	labels, _ := someLabels(n, m, 1)
 	if x, err := s.LabelScore()(context.Background(), labels); x != 0 || err != nil {
 		t.Errorf("the score of labels is %v (%v)", x, err)
@@ -129,7 +129,7 @@ func TestNoNeighbors(t *testing.T) {
 
 // Q is the nearest cluster alone where the temperature is very low.
 func TestLowTemperature(t *testing.T) {
-	s := newSoftAssignment[float64](1, 1, 3, 1e-4)
+	s := newSoftAssignment[float64](nil, 1, 1, 3, 1e-4)
 	q := make([]float64, 3)
 	s.assign([]float64{2, 3, -1}, make([]float64, 3), q)
 	if q[0] != 0 || q[1] != 1 || q[2] != 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -18,9 +19,12 @@ type Neighbors[T kernel.Float] struct {
 	graph neighbor.Operator
 }
 
-// NewNeighbors returns the term for the samples of a graph and m clusters; a temperature of 0 stands for the default.
-func NewNeighbors[T kernel.Float](workers, m int, graph neighbor.Operator, temperature float64) *Neighbors[T] {
-	return &Neighbors[T]{newSoftAssignment[T](workers, graph.Len(), m, temperature), graph}
+// NewNeighbors returns the term for the samples of a graph, over the ranks of a group or nil, and m clusters; a temperature of 0
+// stands for the default.
+func NewNeighbors[T kernel.Float](
+	group *ranks.Group, workers, m int, graph neighbor.Operator, temperature float64,
+) *Neighbors[T] {
+	return &Neighbors[T]{newSoftAssignment[T](group, workers, graph.Len(), m, temperature), graph}
 }
 
 // NeighborTable is what it makes of an H.

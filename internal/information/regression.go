@@ -35,6 +35,8 @@ type Regression struct {
 	Seed       uint64      // of the search for the directions
 	Workers    int         // goroutines; 0: GOMAXPROCS
 	Device     rows.Device // of the products of that search; nil: they are made here
+
+	Group *ranks.Group // processes that hold the other rows; nil: these are all
 }
 
 // LeaveOneOut predicts every sample's value from those of all other samples, by ridge regression on its features. For the
@@ -44,6 +46,7 @@ type Regression struct {
 //
 // exactly what n regressions would give that each leave one sample out (D. M. Allen, Technometrics 1974).
 type LeaveOneOut[T kernel.Float] struct {
+	group       *ranks.Group // of the processes that have the other samples; nil: there are none
 	n, rank, ld int
 	y           []T       // Y, n rows with the stride ld
 	weight      []float64 // the diagonal of (YᵀY + λ‖X‖²I)⁻¹
@@ -74,14 +77,14 @@ func (r *LeaveOneOut[T]) Parts() RegressionRows[T] {
 	return RegressionRows[T]{Rank: r.rank, Stride: r.ld, Y: r.y, Weight: r.weight, Leverage: r.leverage, Rest: r.rest}
 }
 
-// NewLeaveOneOut measures the views x, in a context of several ranks those of all of them. It takes memory for n rows of the
-// directions, and time linear in n.
+// NewLeaveOneOut measures the views x, with a group those of all ranks. It takes memory for n rows of the directions, and time
+// linear in n.
 func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c Regression) (*LeaveOneOut[T], error) {
 	if c.Penalty == 0 {
 		c.Penalty = DefaultPenalty
 	}
 	n, _ := x[0].Dims()
-	total := ranks.Of(ctx).Total(n)
+	total := c.Group.Total(n)
 	if c.Directions == 0 {
 		c.Directions = DefaultDirections(total)
 	}
@@ -97,7 +100,7 @@ func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c R
 		if err != nil {
 			return nil, err
 		}
-		own, err := ranks.Sum(ctx, "the squares of an input", c.Workers, norms)
+		own, err := ranks.Sum(ctx, c.Group, "the squares of an input", c.Workers, norms)
 		if err != nil {
 			return nil, err
 		}
@@ -106,10 +109,10 @@ func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c R
 	if square == 0 {
 		return nil, errors.New("held-out prediction from rows of zeros")
 	}
-	r := &LeaveOneOut[T]{n: n, rank: min(c.Directions, total, width)}
+	r := &LeaveOneOut[T]{group: c.Group, n: n, rank: min(c.Directions, total, width)}
 	r.ld = kernel.Pad(r.rank)
 	basis, y, err := spectral.FindAndProject(ctx, x, spectral.Config{
-		Rank: r.rank, Iterations: directionPasses, Seed: c.Seed, Workers: c.Workers, Device: c.Device})
+		Rank: r.rank, Iterations: directionPasses, Seed: c.Seed, Workers: c.Workers, Group: c.Group, Device: c.Device})
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +132,7 @@ func NewLeaveOneOut[T kernel.Float](ctx context.Context, x []rows.Matrix[T], c R
 				return fmt.Errorf(
 					"held-out prediction: with a Penalty of %g the others' share in the regression at sample %d "+
 						"is %.1g, lost in rounding; a larger one is needed",
-					c.Penalty, ranks.Of(ctx).First()+i, 1-h,
+					c.Penalty, c.Group.First()+i, 1-h,
 				)
 			}
 			r.leverage[i], r.rest[i] = T(h), T(1-h)

@@ -63,7 +63,7 @@ func TestLeaveOneOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newSoftAssignment[float64](1, n, m, 0.1)
+		s := newSoftAssignment[float64](nil, 1, n, m, 0.1)
 		q, dense := assignments(s, 5)
 		d, weights := assignments(s, 6)
 		got, err := held.predict(t.Context(), s, q)
@@ -105,7 +105,7 @@ func TestLeaveOneOutDirections(t *testing.T) {
 	var v, y mat.Dense
 	svd.VTo(&v)
 	y.Mul(side, v.Slice(0, v.RawMatrix().Rows, 0, k))
-	s := newSoftAssignment[float64](1, n, m, 0.1)
+	s := newSoftAssignment[float64](nil, 1, n, m, 0.1)
 	q, dense := assignments(s, 8)
 	got, err := held.predict(t.Context(), s, q)
 	if err != nil {

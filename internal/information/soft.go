@@ -13,7 +13,8 @@ import (
 // softAssignment is the arithmetic of Q = softmax(h_i / (‖h_i‖·temperature)) by the rows of H (n×m), which the terms of the
 // loss for clusters see, and of products over the samples.
 type softAssignment[T kernel.Float] struct {
-	workers, n, m, ld int // ld: of Q
+	group             *ranks.Group // of the processes that have the other samples; nil: there are none
+	workers, n, m, ld int          // ld: of Q
 	temperature       float64
 }
 
@@ -30,11 +31,11 @@ func (s softAssignment[T]) Dims() (n, m int) { return s.n, s.m }
 func (s softAssignment[T]) Temperature() float64 { return s.temperature }
 
 // newSoftAssignment takes a temperature of 0 for the default.
-func newSoftAssignment[T kernel.Float](workers, n, m int, temperature float64) softAssignment[T] {
+func newSoftAssignment[T kernel.Float](group *ranks.Group, workers, n, m int, temperature float64) softAssignment[T] {
 	if temperature == 0 {
 		temperature = DefaultTemperature
 	}
-	return softAssignment[T]{workers, n, m, neighbor.Stride(m), temperature}
+	return softAssignment[T]{group, workers, n, m, neighbor.Stride(m), temperature}
 }
 
 // assignAll returns Q, n rows with the stride ld.
@@ -109,11 +110,12 @@ func (s softAssignment[T]) addBackward(h, q, dq []T, u, dz []float64, dh []T) {
 	}
 }
 
-// products returns AᵀB (k×l) of n rows of k and of l columns, of all ranks of the context. They are summed over blocks of
+// products returns AᵀB (k×l) of n rows of k and of l columns, of all ranks of the group. They are summed over blocks of
 // rows in T, the blocks in float64.
 func (s softAssignment[T]) products(ctx context.Context, a []T, lda, k int, b []T, ldb, l int) ([]float64, error) {
-	size, chunk := k*l, parallel.ChunkRows(ranks.Of(ctx).Total(s.n), parallel.MaxChunk)
-	return ranks.SumRows(ctx, "products of clusters", s.workers, s.n, chunk, size,
+	size, chunk := k*l, parallel.ChunkRows(s.group.Total(s.n), parallel.MaxChunk)
+	all := ranks.RowSum{What: "products of clusters", Workers: s.workers, Rows: s.n, Chunk: chunk, Size: size}
+	return ranks.SumRows(ctx, s.group, all,
 		func() []T { return make([]T, size) },
 		func(_, lo, hi int, part []T, sum []float64) error {
 			for end := hi; lo < end; lo += block {

@@ -49,7 +49,7 @@ type TermsOptions[T kernel.Float] struct {
 // NewTerms returns the terms of n samples for m clusters, at least 2.
 func NewTerms[T kernel.Float](n, m int, o TermsOptions[T]) (*Terms[T], error) {
 	all := max(n, o.Samples)
-	s := &Terms[T]{softAssignment: newSoftAssignment[T](o.Workers, n, m, o.Temperature), held: o.Held}
+	s := &Terms[T]{softAssignment: newSoftAssignment[T](nil, o.Workers, n, m, o.Temperature), held: o.Held}
 	totals := TotalsOptions{Samples: all, Clusters: m, Stride: s.ld, Neighbors: o.Neighbors, HeldOut: o.HeldOut}
 	if m < 2 || o.Neighbors == 0 && o.HeldOut == 0 {
 		return nil, errors.New("terms of fewer than two clusters, or without a weight")

@@ -126,7 +126,7 @@ func compareTerms[T kernel.Float](t *testing.T, tolerance float64) {
 			}
 			scale := math.Log(m)
 			if weight[0] > 0 {
-				s := NewNeighbors[T](2, m, graph, 0.3)
+				s := NewNeighbors[T](nil, 2, m, graph, 0.3)
 				table, err := s.Table(plain)
 				if err != nil {
 					t.Fatal(err)

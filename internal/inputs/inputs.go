@@ -13,6 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/smooth"
 	"github.com/largemvc/largemvc/internal/view"
@@ -32,6 +33,7 @@ type Options struct {
 	Overwrite bool            // the memory of the views may be written
 
 	Workers int          // goroutines; 0: GOMAXPROCS
+	Group   *ranks.Group // processes that hold the other rows; nil: these are all
 	Meter   *meter.Meter // nil: nobody listens
 }
 
@@ -137,7 +139,7 @@ func (in *Inputs[T]) regress(ctx context.Context, views []view.View, filled []ne
 	if err := o.Meter.Enter(meter.Regression, 0); err != nil {
 		return err
 	}
-	settings := information.Regression{Workers: o.Workers, Device: o.Smooth.Device}
+	settings := information.Regression{Workers: o.Workers, Device: o.Smooth.Device, Group: o.Group}
 	in.HeldOut, err = information.NewLeaveOneOut(ctx, smooth.Matrices(filled, views[0].Rows), settings)
 	Collect(views)
 	return err
@@ -149,8 +151,8 @@ func (in *Inputs[T]) smooth(
 	o smooth.Options,
 ) (err error) {
 	n := views[0].Rows
-	some := smooth.SomeOf(ctx, blocks, n, o)
-	if smooth.Incomplete(ctx, blocks) {
+	some := smooth.SomeOf(blocks, n, o)
+	if smooth.Incomplete(o.Group, blocks) {
 		in.StartRows = func(ctx context.Context) ([]rows.Matrix[T], error) { return graph.StartRows(ctx, blocks, n, o) }
 	}
 	if in.Smooth, err = graph.Smooth(ctx, found, blocks, n, o); err != nil {
@@ -176,10 +178,10 @@ func standardised[T kernel.Float](ctx context.Context, views []view.View, o Opti
 		out.List = append(out.List, prepare.Input{View: v, Kind: o.Kind, Columns: x.Cols})
 	}
 	var err error
-	if out.Standard, err = prepare.Measure(ctx, o.Kind, views, o.Workers); err != nil {
+	if out.Standard, err = prepare.Measure(ctx, o.Group, o.Kind, views, o.Workers); err != nil {
 		return nil, err
 	}
-	if out.X, err = prepare.Standardise[T](ctx, views, out.Standard, o.Workers, o.Overwrite); err != nil {
+	if out.X, err = prepare.Standardise[T](ctx, o.Group, views, out.Standard, o.Workers, o.Overwrite); err != nil {
 		return nil, err
 	}
 	if o.Rotate != nil {

@@ -164,7 +164,7 @@ func (s *solver[T]) finish(ctx context.Context, r *start[T]) (*Result[T], error)
 		}); err != nil {
 			return nil, err
 		}
-		used, err := usedBy(ctx, len(live), res.Labels)
+		used, err := usedBy(s.src.group, len(live), res.Labels)
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +176,7 @@ func (s *solver[T]) finish(ctx context.Context, r *start[T]) (*Result[T], error)
 		}
 		live = kept
 		if len(live) == res.Found {
-			res.Inertia, err = ranks.Sum(ctx, "the inertia", s.cfg.Workers, dist)
+			res.Inertia, err = ranks.Sum(ctx, s.src.group, "the inertia", s.cfg.Workers, dist)
 			return res, err
 		}
 	}

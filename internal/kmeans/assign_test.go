@@ -68,11 +68,11 @@ func TestErrors(t *testing.T) {
 		{"mask", []View[float64]{{Rows: x, Weight: 1, Present: make([]bool, 3)}}, "a mask of 3"},
 		{"no view", []View[float64]{{Rows: x, Weight: 1, Present: []bool{true, true, false, true}}}, "sample 2 has no view"},
 	} {
-		if _, err := NewSource(test.views...); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := NewSource(nil, test.views...); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
-	src, err := NewSource(good)
+	src, err := NewSource(nil, good)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestErrors(t *testing.T) {
 	if err := r.Assign(src, 3, 5, make([]int, 2), nil, nil); err == nil {
 		t.Error("Assign takes rows that are not there")
 	}
-	other, err := NewSource(View[float64]{Rows: x, Weight: 2})
+	other, err := NewSource(nil, View[float64]{Rows: x, Weight: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

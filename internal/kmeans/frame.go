@@ -34,8 +34,9 @@ func newFrame[T kernel.Float](ctx context.Context, src *Source[T], workers int) 
 	for w := range scratch {
 		scratch[w] = make([]T, src.width())
 	}
-	g, counts := ranks.Of(ctx), make([]int, len(src.views))
-	sums, err := ranks.SumRows(ctx, "the centre of the rows", workers, src.n, frameRows, src.width(),
+	g, counts := src.group, make([]int, len(src.views))
+	s := ranks.RowSum{What: "the centre of the rows", Workers: workers, Rows: src.n, Chunk: frameRows, Size: src.width()}
+	sums, err := ranks.SumRows(ctx, g, s,
 		func() []float64 { return make([]float64, len(src.views)) },
 		func(worker, lo, hi int, shift, buf []float64) error {
 			clear(shift)
@@ -73,7 +74,8 @@ func newFrame[T kernel.Float](ctx context.Context, src *Source[T], workers int) 
 	if err != nil {
 		return nil, err
 	}
-	total, err := ranks.SumRows(ctx, "the spread of the rows", workers, src.n, frameRows, 1,
+	s.What, s.Size = "the spread of the rows", 1
+	total, err := ranks.SumRows(ctx, g, s,
 		func() struct{} { return struct{}{} },
 		func(_, lo, hi int, _ struct{}, part []float64) error {
 			for i := lo; i < hi; i++ {

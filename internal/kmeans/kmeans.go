@@ -21,7 +21,6 @@ import (
 	"fmt"
 
 	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -85,13 +84,13 @@ type Result[T kernel.Float] struct {
 	*Assigner[T]
 }
 
-// Run clusters the samples of src, in a context of several ranks those of all of them, each of which gets the labels of its own
-// samples and the same centroids. It returns an error for a configuration out of range, for values so large that
+// Run clusters the samples of src, those of all ranks where src has a group: each rank gets the labels of its own samples and the
+// same centroids. It returns an error for a configuration out of range, for values so large that
 // squared distances overflow, and the context's error, within one iteration, if it is cancelled.
 func Run[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) (*Result[T], error) {
-	g := ranks.Of(ctx)
+	g := src.group
 	n := g.Total(src.n)
-	if err := errors.Join(src.checkRanks(g, &cfg), cfg.check(n, src.n)); err != nil {
+	if err := errors.Join(src.checkRanks(&cfg), cfg.check(n, src.n)); err != nil {
 		return nil, err
 	}
 	if cfg.Starts == 0 {
@@ -111,7 +110,7 @@ func Run[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) (*Resu
 	}
 	wide := cfg.Labels != nil && n > allRows
 	if g != nil && !wide {
-		return runGathered(ctx, g, src, cfg)
+		return runGathered(ctx, src, cfg)
 	}
 	s, err := newSolver(ctx, src, cfg)
 	if err != nil {
@@ -140,8 +139,7 @@ func runSampled[T kernel.Float](ctx context.Context, src *Source[T], cfg Config,
 	if err != nil {
 		return nil, err
 	}
-	alone := ranks.Alone(ctx)
-	s, err := newSolver(alone, part, cfg)
+	s, err := newSolver(ctx, part, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +148,7 @@ func runSampled[T kernel.Float](ctx context.Context, src *Source[T], cfg Config,
 
 // sampled is runSampled with a solver of the sample.
 func (s *solver[T]) sampled(ctx context.Context, src *Source[T]) (*Result[T], error) {
-	ends, err := s.runShared(ctx)
+	ends, err := s.runShared(ctx, src.group)
 	if err != nil {
 		return nil, err
 	}

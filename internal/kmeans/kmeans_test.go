@@ -43,7 +43,7 @@ func source[T kernel.Float](t testing.TB, views []rows.Matrix[T], present [][]bo
 			vs[v].Present = present[v]
 		}
 	}
-	s, err := NewSource(vs...)
+	s, err := NewSource(nil, vs...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func source[T kernel.Float](t testing.TB, views []rows.Matrix[T], present [][]bo
 
 func dense[T kernel.Float](t testing.TB, n, d int, x []T) *Source[T] {
 	t.Helper()
-	s, err := NewSource(View[T]{Rows: rows.NewDense(n, d, d, x), Weight: 1})
+	s, err := NewSource(nil, View[T]{Rows: rows.NewDense(n, d, d, x), Weight: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,6 +260,7 @@ func TestFullMaskHasTheBitsOfNone(t *testing.T) {
 func TestWeightedMeans(t *testing.T) {
 	// Samples 0 and 1 form a cluster far from 2 and 3; sample 1 lacks view 1, so it counts (1+1)/1 = 2 in view 0.
 	src, err := NewSource(
+		nil,
 		View[float64]{Rows: rows.NewDense(4, 1, 1, []float64{0, 3, 100, 101}), Weight: 1},
 		View[float64]{Rows: rows.NewDense(4, 1, 1, []float64{5, math.NaN(), 50, 50}), Weight: 1,
 			Present: []bool{true, false, true, true}})
@@ -464,7 +465,7 @@ func TestRowState(t *testing.T) {
 	for i := range n {
 		views[0].Row(i, h[i*ld:i*ld+m])
 	}
-	src, err := NewSource(View[float32]{Rows: rows.NewDense(n, m, ld, h), Weight: 1})
+	src, err := NewSource(nil, View[float32]{Rows: rows.NewDense(n, m, ld, h), Weight: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,9 @@ import (
 // processes of a group, each for its rows, to the bits of one process.
 
 // checkRanks refuses what cannot be done over the rows of several processes.
-func (s *Source[T]) checkRanks(g *ranks.Group, cfg *Config) error {
+func (s *Source[T]) checkRanks(cfg *Config) error {
 	switch {
-	case g == nil:
+	case s.group == nil:
 		return nil
 	case cfg.Full:
 		return errors.New("kmeans: all starts on all rows need all rows in one process")
@@ -28,7 +28,8 @@ func (s *Source[T]) checkRanks(g *ranks.Group, cfg *Config) error {
 }
 
 // runGathered is Run for rows that are so few that every process of the group can have all of them.
-func runGathered[T kernel.Float](ctx context.Context, g *ranks.Group, src *Source[T], cfg Config) (*Result[T], error) {
+func runGathered[T kernel.Float](ctx context.Context, src *Source[T], cfg Config) (*Result[T], error) {
+	g := src.group
 	all, err := src.sample(ctx, cfg.Workers, g.Total(src.n), cfg.Seed)
 	if err != nil {
 		return nil, err
@@ -40,9 +41,9 @@ func runGathered[T kernel.Float](ctx context.Context, g *ranks.Group, src *Sourc
 		}
 	}
 	if score := cfg.Score; score != nil {
-		cfg.Score = func(_ context.Context, labels []int) (float64, error) { return score(ctx, labels[lo:hi]) }
+		cfg.Score = func(ctx context.Context, labels []int) (float64, error) { return score(ctx, labels[lo:hi]) }
 	}
-	r, err := Run(ranks.Alone(ctx), all, cfg)
+	r, err := Run(ctx, all, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -52,13 +53,12 @@ func runGathered[T kernel.Float](ctx context.Context, g *ranks.Group, src *Sourc
 
 // runShared is run on rows that every process of the group has, some groups of starts in each. Of those of others there is what
 // picking one and going on with it takes: centroids and inertia.
-func (s *solver[T]) runShared(ctx context.Context) ([]ended[T], error) {
-	g := ranks.Of(ctx)
+func (s *solver[T]) runShared(ctx context.Context, g *ranks.Group) ([]ended[T], error) {
 	groups := s.groups()
 	if g == nil || groups == 1 || s.cfg.Labels != nil {
-		return s.run(ranks.Alone(ctx))
+		return s.run(ctx)
 	}
-	own, err := s.runSome(ranks.Alone(ctx), groups*g.Rank()/g.Size(), groups*(g.Rank()+1)/g.Size())
+	own, err := s.runSome(ctx, groups*g.Rank()/g.Size(), groups*(g.Rank()+1)/g.Size())
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (s *solver[T]) repairRows(ctx context.Context, r *start[T]) (repaired bool,
 func (s *solver[T]) farthestRow(
 	ctx context.Context, r *start[T], far []float64, taken [][]T,
 ) (at int, row []T, from int, err error) {
-	g := ranks.Of(ctx)
+	g := s.src.group
 	row = make([]T, s.src.width())
 	answer := make([]byte, 8+len(ranks.Bytes(row))) // the cluster, or −1 for a row that is taken, and the row
 search:
@@ -218,13 +218,13 @@ func ownerOfFarthest(g *ranks.Group, d float64) (int, error) {
 	return owner, err
 }
 
-// usedBy says which of k clusters have a label, in any process.
-func usedBy(ctx context.Context, k int, labels []int) ([]bool, error) {
+// usedBy says which of k clusters have a label, in any process of a group.
+func usedBy(g *ranks.Group, k int, labels []int) ([]bool, error) {
 	counts := make([]int, k)
 	for _, l := range labels {
 		counts[l]++
 	}
-	if err := ranks.Of(ctx).SumInts("the clusters in use", counts); err != nil {
+	if err := g.SumInts("the clusters in use", counts); err != nil {
 		return nil, err
 	}
 	used := make([]bool, k)

@@ -28,8 +28,8 @@ func TestRanksClusterAlike(t *testing.T) {
 			}
 		}
 	}
-	source := func(lo, hi int) *Source[float64] {
-		s, err := NewSource(View[float64]{Rows: rows.NewDense(hi-lo, d, d, x[lo*d:hi*d]), Weight: 1})
+	source := func(g *ranks.Group, lo, hi int) *Source[float64] {
+		s, err := NewSource(g, View[float64]{Rows: rows.NewDense(hi-lo, d, d, x[lo*d:hi*d]), Weight: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestRanksClusterAlike(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := newSolver(ranks.Alone(ctx), part, cfg)
+		s, err := newSolver(ctx, part, cfg)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func TestRanksClusterAlike(t *testing.T) {
 			"from labels": func(ctx context.Context, src *Source[float64]) (*Result[float64], error) {
 				labels := make([]int, src.Len())
 				for i := range labels {
-					at := ranks.Of(ctx).First() + i
+					at := src.group.First() + i
 					labels[i] = (at + at/7) / 16 % (k - int(seed%3)) // some clusters have none
 				}
 				return Run(ctx, src, Config{Clusters: k, Labels: labels, Workers: 2})
@@ -83,7 +83,7 @@ func TestRanksClusterAlike(t *testing.T) {
 			"starts in groups, scored": func(ctx context.Context, src *Source[float64]) (*Result[float64], error) {
 				return Run(ctx, src, Config{Clusters: panelColumns / 2, Starts: 5, MaxIter: 2, Seed: seed, Workers: 2, Within: 2,
 					Score: func(ctx context.Context, labels []int) (float64, error) {
-						g, sum := ranks.Of(ctx), []int{0}
+						g, sum := src.group, []int{0}
 						for i, l := range labels {
 							sum[0] += l * ((g.First() + i) % 7)
 						}
@@ -99,7 +99,7 @@ func TestRanksClusterAlike(t *testing.T) {
 					continue
 				}
 			}
-			want, err := run(t.Context(), source(0, n))
+			want, err := run(t.Context(), source(nil, 0, n))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,9 +112,9 @@ func TestRanksClusterAlike(t *testing.T) {
 					if r+1 < len(starts) {
 						hi = starts[r+1]
 					}
-					src := source(lo, hi)
 					wg.Go(func() {
 						ctx, g := ranks.Enter(context.Background(), c)
+						src := source(g, lo, hi)
 						err := g.Join(hi-lo, nil)
 						if err == nil {
 							found[r], err = run(ctx, src)

@@ -24,19 +24,21 @@ type View[T kernel.Float] struct {
 
 // Source is n samples in V views. It is safe for concurrent use.
 type Source[T kernel.Float] struct {
+	group  *ranks.Group // processes that hold the other samples; nil: these are all
 	views  []View[T]
 	n      int
 	offset []int     // of a view's columns in a centroid, length V+1; the last is Σ d_v
 	scale  []float64 // Σ w_v / Σ_{v present} w_v of each sample; nil if every view is present everywhere
 }
 
-// NewSource checks the views and joins them. The first view gives n. It returns an error if there is no view, if the
+// NewSource checks the views of samples and joins them. The ranks of a group have some of the samples each; without one the views
+// have all. The first view gives n. It returns an error if there is no view, if the
 // numbers of rows differ, if a weight is not positive and finite, or if a sample has no view at all.
-func NewSource[T kernel.Float](views ...View[T]) (*Source[T], error) {
+func NewSource[T kernel.Float](group *ranks.Group, views ...View[T]) (*Source[T], error) {
 	if len(views) == 0 {
 		return nil, fmt.Errorf("kmeans: no views")
 	}
-	s := &Source[T]{views: views, offset: make([]int, len(views)+1)}
+	s := &Source[T]{group: group, views: views, offset: make([]int, len(views)+1)}
 	s.n, _ = views[0].Rows.Dims()
 	total, masked := 0.0, false
 	for v, w := range views {
@@ -181,7 +183,7 @@ func (s *Source[T]) norms(ctx context.Context, workers int) ([]float64, error) {
 	err := parallel.For(ctx, workers, s.blocks(), func(worker, b int) error {
 		lo, hi := s.block(b)
 		s.blockNorms(lo, hi, norm[lo:hi], scratch[worker*blockRows:(worker+1)*blockRows])
-		return checkNorms[T](norm[lo:hi], ranks.Of(ctx).First()+lo)
+		return checkNorms[T](norm[lo:hi], s.group.First()+lo)
 	})
 	return norm, err
 }
@@ -220,9 +222,9 @@ func (s *Source[T]) blockNorms(lo, hi int, dst, scratch []float64) {
 	}
 }
 
-// sample returns m of the n samples of all ranks, chosen by seed, in their order, as memory of their own.
+// sample returns m of the n samples of all ranks, chosen by seed, in their order, as memory of their own. Every rank gets all m.
 func (s *Source[T]) sample(ctx context.Context, workers, m int, seed uint64) (*Source[T], error) {
-	g := ranks.Of(ctx)
+	g := s.group
 	chosen := g.Here(rows.Sample(rand.New(rand.NewPCG(seed, streamSample)), g.Total(s.n), m), s.n)
 	here := len(chosen)
 	views := make([]View[T], len(s.views))
@@ -250,5 +252,5 @@ func (s *Source[T]) sample(ctx context.Context, workers, m int, seed uint64) (*S
 			}
 		}
 	}
-	return NewSource(views...)
+	return NewSource(nil, views...)
 }

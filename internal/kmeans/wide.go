@@ -77,15 +77,17 @@ func (s *solver[T]) sumRows(ctx context.Context, starts []*start[T], label bool)
 	width, views, c := s.src.width(), len(s.src.views), s.cfg.Clusters
 	each := width + 2*views + 1 // of a cluster: sums, weights, counts and size
 	whole := c*each + 1         // of a start: those of its clusters, and the labels that change
-	chunk := parallel.ChunkRows(ranks.Of(ctx).Total(s.src.n), frameRows)
-	total, err := ranks.SumRows(ctx, "the sums of the clusters", s.cfg.Workers, s.src.n, chunk, len(starts)*whole,
+	n, size, g := s.src.n, len(starts)*whole, s.src.group
+	chunk := parallel.ChunkRows(g.Total(n), frameRows)
+	all := ranks.RowSum{What: "the sums of the clusters", Workers: s.cfg.Workers, Rows: n, Chunk: chunk, Size: size}
+	total, err := ranks.SumRows(ctx, g, all,
 		func() []float64 { return make([]float64, len(starts)*c*views) },
 		func(worker, lo, hi int, shift, part []float64) error {
 			clear(shift)
 			for from := lo; from < hi; from += blockRows {
 				to := min(from+blockRows, hi)
 				if label {
-					if err := s.nearestRows(ctx, starts, from, to, s.spaces[worker]); err != nil {
+					if err := s.nearestRows(starts, from, to, s.spaces[worker]); err != nil {
 						return err
 					}
 				}
@@ -119,10 +121,10 @@ func (s *solver[T]) sumRows(ctx context.Context, starts []*start[T], label bool)
 }
 
 // nearestRows sets next of the starts for rows [lo, hi), at most blockRows, and in the first pass their norms.
-func (s *solver[T]) nearestRows(ctx context.Context, starts []*start[T], lo, hi int, ws *workspace[T]) error {
+func (s *solver[T]) nearestRows(starts []*start[T], lo, hi int, ws *workspace[T]) error {
 	if !s.measured {
 		s.src.blockNorms(lo, hi, s.norm[lo:hi], ws.square)
-		if err := checkNorms[T](s.norm[lo:hi], ranks.Of(ctx).First()+lo); err != nil {
+		if err := checkNorms[T](s.norm[lo:hi], s.src.group.First()+lo); err != nil {
 			return err
 		}
 	}

@@ -130,7 +130,7 @@ func (f *Network[T]) newWorker(room int) (*worker[T], error) {
 	}
 	w.h = w.runner.H()
 	w.source, err = kmeans.NewSource(
-		kmeans.View[T]{Rows: rows.NewDense(room, f.anchors, kernel.Pad(f.anchors), w.h), Weight: 1},
+		nil, kmeans.View[T]{Rows: rows.NewDense(room, f.anchors, kernel.Pad(f.anchors), w.h), Weight: 1},
 	)
 	return w, err
 }

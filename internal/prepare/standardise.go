@@ -62,14 +62,14 @@ func inverseDeviation(variance, mean float64) float64 {
 	return 1 / math.Sqrt(variance)
 }
 
-// Measure measures what a kind, not Both, needs on the present rows of the training samples.
-func Measure(ctx context.Context, kind Kind, views []view.View, workers int) (*Standardiser, error) {
+// Measure measures what a kind, not Both, needs on the present rows of the training samples, of all ranks of the group.
+func Measure(ctx context.Context, g *ranks.Group, kind Kind, views []view.View, workers int) (*Standardiser, error) {
 	s := &Standardiser{Kind: kind}
 	if kind != Balanced && kind != ZScore {
 		return s, nil
 	}
 	for _, x := range views {
-		mean, scale, err := moments(ctx, x, workers)
+		mean, scale, err := moments(ctx, g, x, workers)
 		if err != nil {
 			return nil, err
 		}
@@ -84,21 +84,21 @@ func Measure(ctx context.Context, kind Kind, views []view.View, workers int) (*S
 	return s, nil
 }
 
-// moments returns mean and variance of the columns of a view over its present rows.
-func moments(ctx context.Context, x view.View, workers int) (mean, variance []float64, err error) {
+// moments returns mean and variance of the columns of a view over its present rows, of all ranks of the group.
+func moments(ctx context.Context, g *ranks.Group, x view.View, workers int) (mean, variance []float64, err error) {
 	if x.Sparse != nil {
 		mean, variance = sparseMoments(x)
 		return mean, variance, ctx.Err()
 	}
 	mean, variance = make([]float64, x.Cols), make([]float64, x.Cols)
-	count, err := columnSums(ctx, x, workers, mean, func(row, sum []float64) { kernel.AddTo(sum, row) })
+	count, err := columnSums(ctx, g, x, workers, mean, func(row, sum []float64) { kernel.AddTo(sum, row) })
 	if err != nil {
 		return nil, nil, err
 	}
 	for j := range mean {
 		mean[j] /= float64(count)
 	}
-	_, err = columnSums(ctx, x, workers, variance, func(row, sum []float64) {
+	_, err = columnSums(ctx, g, x, workers, variance, func(row, sum []float64) {
 		for j, value := range row {
 			d := value - mean[j]
 			sum[j] += d * d
@@ -112,10 +112,11 @@ func moments(ctx context.Context, x view.View, workers int) (mean, variance []fl
 
 // columnSums sets total to what add makes of the present rows of a view, on all ranks, summed over chunks.
 func columnSums(
-	ctx context.Context, x view.View, workers int, total []float64, add func(row, sum []float64),
+	ctx context.Context, g *ranks.Group, x view.View, workers int, total []float64, add func(row, sum []float64),
 ) (count int, err error) {
 	// The last of the sums is the number of rows.
-	sum, err := ranks.SumRows(ctx, "the sums of columns", workers, x.Rows, chunkRows, x.Cols+1,
+	s := ranks.RowSum{What: "the sums of columns", Workers: workers, Rows: x.Rows, Chunk: chunkRows, Size: x.Cols + 1}
+	sum, err := ranks.SumRows(ctx, g, s,
 		func() []float64 { return make([]float64, x.Cols) },
 		func(_, lo, hi int, row, part []float64) error {
 			for i := lo; i < hi; i++ {
@@ -135,13 +136,13 @@ func columnSums(
 }
 
 // Standardise returns the views as rows of T, standardised, absent rows zero. With overwrite, views that are already
-// held in T are changed in place, once it is sure that all views can be used. Views outside memory that have no room in it are
-// standardised whenever their rows are needed.
+// held in T are changed in place, once it is sure that all ranks of the group can use all views. Views outside memory that have
+// no room in it are standardised whenever their rows are needed.
 func Standardise[T kernel.Float](
-	ctx context.Context, views []view.View, s *Standardiser, workers int, overwrite bool,
+	ctx context.Context, g *ranks.Group, views []view.View, s *Standardiser, workers int, overwrite bool,
 ) ([]rows.Matrix[T], error) {
 	for v, x := range views {
-		if err := Usable[T](ctx, s, x, v, workers); err != nil {
+		if err := Usable[T](ctx, g, s, x, v, workers); err != nil {
 			return nil, err
 		}
 	}

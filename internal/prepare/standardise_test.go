@@ -49,11 +49,11 @@ func testStandardise[T kernel.Float](t *testing.T, tol float64) {
 			for _, mask := range [][]bool{nil, present} {
 				in.Present = mask
 				views := []view.View{in}
-				s, err := Measure(context.Background(), kind, views, 2)
+				s, err := Measure(context.Background(), nil, kind, views, 2)
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := Standardise[T](context.Background(), views, s, 2, false)
+				got, err := Standardise[T](context.Background(), nil, views, s, 2, false)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -109,7 +109,7 @@ func TestNarrowRowsHaveTheBitsOfWideOnes(t *testing.T) {
 				x.F32[i] = float32(math.Sin(float64(7*i)))*float32(i%11) + 0.3
 			}
 			clear(x.F32[3*d : 4*d]) // a row that is constant
-			s, err := Measure(context.Background(), kind, []view.View{x}, 1)
+			s, err := Measure(context.Background(), nil, kind, []view.View{x}, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

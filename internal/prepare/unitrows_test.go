@@ -56,7 +56,7 @@ func testUnitRows[T kernel.Float](t *testing.T, d int, tol float64) {
 				t.Run(fmt.Sprintf("%v, %s, mask %v", kind, name, mask != nil), func(t *testing.T) {
 					in := in
 					in.Present = mask
-					s, err := Measure(ctx, kind, []view.View{in}, 2)
+					s, err := Measure(ctx, nil, kind, []view.View{in}, 2)
 					if err != nil {
 						t.Fatal(err)
 					}

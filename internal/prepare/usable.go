@@ -22,8 +22,9 @@ func LargestNorm[T kernel.Float]() float64 {
 	return 1e150
 }
 
-// Usable returns an error for a view that is zero everywhere after preprocessing, or, taken as it is, too large for T.
-func Usable[T kernel.Float](ctx context.Context, s *Standardiser, x view.View, v, workers int) error {
+// Usable returns an error for a view that is zero everywhere after preprocessing, on all ranks of the group, or, taken as it is,
+// too large for T.
+func Usable[T kernel.Float](ctx context.Context, g *ranks.Group, s *Standardiser, x view.View, v, workers int) error {
 	var alive atomic.Bool
 	err := parallel.For(ctx, workers, (x.Rows+chunkRows-1)/chunkRows, func(_, c int) error {
 		square := squares[T](s, x, v)
@@ -52,7 +53,7 @@ func Usable[T kernel.Float](ctx context.Context, s *Standardiser, x view.View, v
 	if alive.Load() {
 		anywhere[0] = 1
 	}
-	if err := ranks.Of(ctx).SumInts("what is left of a view", anywhere); err != nil {
+	if err := g.SumInts("what is left of a view", anywhere); err != nil {
 		return err
 	}
 	if anywhere[0] == 0 {

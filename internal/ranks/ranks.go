@@ -37,32 +37,20 @@ type Group struct {
 	counts []int
 }
 
-type key struct{}
+// Spread is for structs of options to embed: it says whether the samples are spread over several processes.
+type Spread struct {
+	Group *Group // processes that hold the other rows; nil: these are all
+}
 
-// Enter returns a context in which the functions of this package find the group of a communicator, nil for a process that is
-// alone. That context ends when those of all ranks do: where they next do something together after the first has ended.
+// Enter returns the group of a communicator, nil for a process that is alone, and a context for what the group does. That context
+// ends on all ranks together: where they next do something together after the context of one of them has ended.
 func Enter(ctx context.Context, world machine.Comm) (context.Context, *Group) {
-	if world == nil || Of(ctx) != nil {
+	if world == nil {
 		return ctx, nil
 	}
 	g := &Group{world: world, outer: ctx}
-	inside, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	g.cancel = cancel
-	return context.WithValue(inside, key{}, g), g
-}
-
-// Of returns the group of a context, nil for work that a process does alone.
-func Of(ctx context.Context) *Group {
-	g, _ := ctx.Value(key{}).(*Group)
-	return g
-}
-
-// Alone returns a context for work that every rank does by itself, on what all of them have.
-func Alone(ctx context.Context) context.Context {
-	if Of(ctx) == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, key{}, (*Group)(nil))
+	ctx, g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	return ctx, g
 }
 
 // Rank is the number of this rank.

@@ -130,7 +130,7 @@ func TestSumRows(t *testing.T) {
 	for i := range x {
 		x[i] = math.Exp(20*math.Sin(float64(i))) - 1e6*math.Cos(float64(i*i))
 	}
-	want, err := Sum(t.Context(), "a sum", 2, x)
+	want, err := Sum(t.Context(), nil, "a sum", 2, x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestSumRows(t *testing.T) {
 	} {
 		errs := each(t, counts, func(ctx context.Context, g *Group) error {
 			lo, hi := g.Holds(g.Rank())
-			got, err := Sum(ctx, "a sum", 1+g.Rank(), x[lo:hi])
+			got, err := Sum(ctx, g, "a sum", 1+g.Rank(), x[lo:hi])
 			if err == nil && got != want {
 				err = fmt.Errorf("rank %d of %v: %v, want %v", g.Rank(), counts, got, want)
 			}
@@ -208,7 +208,8 @@ func TestSlices(t *testing.T) {
 		}
 	}
 	fresh := func() struct{} { return struct{}{} }
-	want, err := SumRows(t.Context(), "a sum", 1, rows, chunk, size, fresh, add(0))
+	sum := func(n int) RowSum { return RowSum{What: "a sum", Workers: 1, Rows: n, Chunk: chunk, Size: size} }
+	want, err := SumRows(t.Context(), nil, sum(rows), fresh, add(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func TestSlices(t *testing.T) {
 						_, before := g.Spent()
 						var got []float64
 						if err == nil {
-							got, err = SumRows(ctx, "a sum", 1, hi-lo, chunk, size, fresh, add(lo))
+							got, err = SumRows(ctx, g, sum(hi-lo), fresh, add(lo))
 						}
 						if err == nil && !slices.Equal(got, want) {
 							err = errors.New("another sum")

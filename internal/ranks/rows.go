@@ -182,19 +182,26 @@ func (g *Group) room(n int) []byte {
 	return g.all[:n]
 }
 
-// SumRows returns the sum, of the given size, of what work adds to part, which is zero before, for the rows from lo to hi of
-// every chunk of this rank's n rows and of those of all other ranks. The chunks have the given number of rows, of which a rank's
-// first row is a multiple, and are added up in the fixed tree of their numbers.
+// RowSum describes a sum over the rows of all ranks.
+type RowSum struct {
+	What    string // its name in errors
+	Workers int
+	Rows    int // of this rank
+	Chunk   int // the rows of a chunk; the number of this rank's first row is a multiple
+	Size    int // the numbers in the sum
+}
+
+// SumRows returns the sum of what work adds to part for the rows from lo to hi of every chunk, of this rank and of all others.
+// part is zero before. The chunks are added up in the fixed tree of their numbers.
 func SumRows[B any](
-	ctx context.Context, what string, workers, n, chunk, size int, newBuf func() B,
-	work func(worker, lo, hi int, b B, part []float64) error,
+	ctx context.Context, g *Group, s RowSum, newBuf func() B, work func(worker, lo, hi int, b B, part []float64) error,
 ) ([]float64, error) {
-	g := Of(ctx)
+	n, chunk := s.Rows, s.Chunk
 	if g != nil && (n != g.rows || g.first%chunk != 0) {
-		return nil, fmt.Errorf("%s: %d rows from %d in chunks of %d, on a rank with %d", what, n, g.first, chunk, g.rows)
+		return nil, fmt.Errorf("%s: %d rows from %d in chunks of %d, on a rank with %d", s.What, n, g.first, chunk, g.rows)
 	}
-	tree := parallel.NewVectorTree(size)
-	err := parallel.Sum(ctx, workers, g.First()/chunk, (n+chunk-1)/chunk, tree, newBuf,
+	tree := parallel.NewVectorTree(s.Size)
+	err := parallel.Sum(ctx, s.Workers, g.First()/chunk, (n+chunk-1)/chunk, tree, newBuf,
 		func(worker, i int, b B, part []float64) error {
 			clear(part)
 			return work(worker, i*chunk, min((i+1)*chunk, n), b, part)
@@ -202,19 +209,19 @@ func SumRows[B any](
 	if err != nil { // the others learn it from Leave
 		return nil, err
 	}
-	if err := JoinTree(g, what, tree, func(part, _ []float64) []float64 { return part }); err != nil {
+	if err := JoinTree(g, s.What, tree, func(part, _ []float64) []float64 { return part }); err != nil {
 		return nil, err
 	}
 	if n == 0 {
-		return make([]float64, size), nil
+		return make([]float64, s.Size), nil
 	}
 	return slices.Clone(tree.Total()), nil
 }
 
 // Sum returns the sum of one number for every row, in the chunks of all rows.
-func Sum(ctx context.Context, what string, workers int, x []float64) (float64, error) {
-	const chunk = 1024
-	total, err := SumRows(ctx, what, workers, len(x), chunk, 1, func() struct{} { return struct{}{} },
+func Sum(ctx context.Context, g *Group, what string, workers int, x []float64) (float64, error) {
+	s := RowSum{What: what, Workers: workers, Rows: len(x), Chunk: 1024, Size: 1}
+	total, err := SumRows(ctx, g, s, func() struct{} { return struct{}{} },
 		func(_, lo, hi int, _ struct{}, part []float64) error {
 			for _, v := range x[lo:hi] {
 				part[0] += v

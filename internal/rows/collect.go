@@ -9,12 +9,12 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
-// Collect gives every rank the rows with the given numbers, among those of all ranks, in memory and in the order of the
-// numbers. A process that is alone has all rows.
+// Collect gives every rank of a group the rows with the given numbers, among those of all ranks, in memory and in the order of
+// the numbers. Without a group x has all rows.
 func Collect[T kernel.Float](
-	ctx context.Context, what string, x []Matrix[T], numbers []int, workers int,
+	ctx context.Context, g *ranks.Group, what string, x []Matrix[T], numbers []int, workers int,
 ) ([]*Dense[T], error) {
-	g, out := ranks.Of(ctx), make([]*Dense[T], len(x))
+	out := make([]*Dense[T], len(x))
 	for v, m := range x {
 		n, d := m.Dims()
 		var here []int // places in numbers
@@ -60,8 +60,8 @@ func Collect[T kernel.Float](
 
 // CollectBits tells every rank which of the samples with the given numbers, among those of all ranks, have something, in the
 // order of the numbers. has says it of the n of this rank, by their numbers here.
-func CollectBits(ctx context.Context, what string, n int, numbers []int, has func(i int) bool) ([]bool, error) {
-	g, out := ranks.Of(ctx), make([]bool, len(numbers))
+func CollectBits(g *ranks.Group, what string, n int, numbers []int, has func(i int) bool) ([]bool, error) {
+	out := make([]bool, len(numbers))
 	var mine []byte
 	for k, i := range numbers {
 		switch {
@@ -109,10 +109,10 @@ func ThinNumbers(n, enough int) []int {
 }
 
 // CollectThin is Thin of the rows of all ranks, which every rank then has.
-func CollectThin[T kernel.Float](ctx context.Context, x []Matrix[T], enough, workers int) ([]Matrix[T], error) {
+func CollectThin[T kernel.Float](ctx context.Context, g *ranks.Group, x []Matrix[T], enough, workers int) ([]Matrix[T], error) {
 	n, _ := x[0].Dims()
-	numbers := ThinNumbers(ranks.Of(ctx).Total(n), enough)
-	some, err := Collect(ctx, "some rows for leading directions", x, numbers, workers)
+	numbers := ThinNumbers(g.Total(n), enough)
+	some, err := Collect(ctx, g, "some rows for leading directions", x, numbers, workers)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func TestCollect(t *testing.T) {
 			own := []Matrix[float32]{NewDense(hi-lo, d, d, x[lo*d:hi*d])}
 			err := g.Join(hi-lo, nil)
 			for _, list := range [][]int{numbers, thin, {}} {
-				some, e := Collect(ctx, "rows", own, list, 2)
+				some, e := Collect(ctx, g, "rows", own, list, 2)
 				if err = errors.Join(err, e); err != nil {
 					break
 				}
@@ -51,7 +51,7 @@ func TestCollect(t *testing.T) {
 					}
 				}
 			}
-			if _, e := Collect(ctx, "rows", own, []int{n}, 1); e == nil {
+			if _, e := Collect(ctx, g, "rows", own, []int{n}, 1); e == nil {
 				err = errors.Join(err, errors.New("a row that there is not: no error"))
 			}
 			errs[r] = errors.Join(err, g.Leave(err))

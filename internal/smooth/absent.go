@@ -17,25 +17,25 @@ const (
 	startFillSteps = 5
 )
 
-// Incomplete says whether an input lacks a row, of any rank.
-func Incomplete[T kernel.Float](ctx context.Context, blocks []neighbor.Block[T]) bool {
-	together := ranks.Of(ctx) != nil // where masks are there for views that are absent on any of them
+// Incomplete says whether an input lacks a row, of any rank of a group. The ranks have masks of the same views: of those that are
+// absent on any of them.
+func Incomplete[T kernel.Float](g *ranks.Group, blocks []neighbor.Block[T]) bool {
 	return slices.ContainsFunc(blocks, func(b neighbor.Block[T]) bool {
-		return together && b.Present != nil || slices.Contains(b.Present, false)
+		return g != nil && b.Present != nil || slices.Contains(b.Present, false)
 	})
 }
 
 // Filled returns inputs in which the rows of absent views are those of neighbours, in memory of their own. The neighbours are
 // those of a graph of the rows that are there. Where nothing is absent, these are the blocks themselves.
 func (s *Inputs[T]) Filled(ctx context.Context, blocks []neighbor.Block[T], n int, o Options) ([]neighbor.Block[T], error) {
-	if !Incomplete(ctx, blocks) {
+	if !Incomplete(o.Group, blocks) {
 		return blocks, nil
 	}
 	x, err := viewsOfBlocks(blocks, n)
 	if err != nil {
 		return nil, err
 	}
-	index, err := neighbor.Build(ctx, x, s.spaces(false), o.index(ranks.Of(ctx).Total(n)))
+	index, err := neighbor.Build(ctx, x, s.spaces(false), o.index(n))
 	if err != nil {
 		return nil, ofNeighbors(ctx, err)
 	}

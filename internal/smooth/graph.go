@@ -11,7 +11,6 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/prepare"
-	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/trust"
 	"github.com/largemvc/largemvc/neighbor"
 )
@@ -121,8 +120,9 @@ func (s *Inputs[T]) Join(ctx context.Context, blocks, filled []neighbor.Block[T]
 	return g, ofNeighbors(ctx, err)
 }
 
-// index returns how the graph of n samples is built.
+// index returns how the graph of the samples is built, of which n are here.
 func (o Options) index(n int) neighbor.Config {
+	n = o.Group.Total(n)
 	cfg := neighbor.Config{
 		Neighbors: o.Neighbors, ExactUpTo: -1, Landmarks: min(o.Landmarks, n), Nearest: nearestOf(n),
 		Seed: o.Seed, Workers: o.Workers, Device: o.Device, Adapt: true,
@@ -133,13 +133,14 @@ func (o Options) index(n int) neighbor.Config {
 	if o.Searched(n) {
 		cfg.ExactUpTo = n
 	}
+	cfg.Group = o.Group
 	return cfg
 }
 
 func (s *Inputs[T]) join(ctx context.Context, blocks, filled []neighbor.Block[T], n int, o Options) (*Graph[T], error) {
-	g, total := &Graph[T]{}, ranks.Of(ctx).Total(n)
+	g := &Graph[T]{}
 	before := filled
-	if o.Searched(total) { // The index keeps the rows, which the filter will change.
+	if o.Searched(o.Group.Total(n)) { // The index keeps the rows, which the filter will change.
 		g.before = make([]neighbor.Block[T], len(blocks))
 		for k := range blocks {
 			if g.before[k] = filled[k]; &filled[k].X[0] == &blocks[k].X[0] {
@@ -152,7 +153,7 @@ func (s *Inputs[T]) join(ctx context.Context, blocks, filled []neighbor.Block[T]
 	if err != nil {
 		return nil, err
 	}
-	lacking, cfg := Incomplete(ctx, blocks), o.index(total)
+	lacking, cfg := Incomplete(o.Group, blocks), o.index(n)
 	cfg.Single = !lacking // else what is weighed by who has a view would be rounded otherwise
 	g.index, err = neighbor.Build(ctx, x, s.spaces(lacking), cfg)
 	return g, err
@@ -192,7 +193,7 @@ func viewsOfBlocks[T kernel.Float](blocks []neighbor.Block[T], n int) ([]neighbo
 func (s *Graph[T]) Smooth(
 	ctx context.Context, in *Inputs[T], blocks []neighbor.Block[T], n int, o Options,
 ) (*Transform[T], error) {
-	judging, total := &judging[T]{seed: o.Seed, look: in.look}, ranks.Of(ctx).Total(n)
+	judging, total := &judging[T]{seed: o.Seed, look: in.look}, o.Group.Total(n)
 	if s.before == nil { // The rows that trust needs are about to change.
 		some, samples, err := collected(ctx, blocks, n, trust.Samples(total, o.Seed), o)
 		if err != nil {

@@ -35,6 +35,8 @@ type Options struct {
 	// Device makes the products of the searches for directions and neighbours; nil: they are made here. Rows are taken to their
 	// directions here in any case, for those of a new sample are to have the bits of an equal one in training.
 	Device rows.Device
+
+	Group *ranks.Group // processes that hold the other rows; nil: these are all
 }
 
 // Standardised are the views in the standardisations that leave something of them.
@@ -44,21 +46,21 @@ type Standardised struct {
 	part    []int // of each input, its place in prepare
 }
 
-// Standardise measures the standardisations that kind stands for and leaves out what is zero everywhere.
+// Standardise measures the standardisations that kind stands for and leaves out what is zero everywhere, on all ranks of a group.
 func Standardise[T kernel.Float](
-	ctx context.Context, views []view.View, kind prepare.Kind, workers int,
+	ctx context.Context, g *ranks.Group, views []view.View, kind prepare.Kind, workers int,
 ) (*Standardised, error) {
 	s := &Standardised{}
 	kinds := kind.Parts()
 	left := make([][]bool, len(kinds)) // of each standardisation and view, whether it leaves something
 	for q, kind := range kinds {
-		st, err := prepare.Measure(ctx, kind, views, workers)
+		st, err := prepare.Measure(ctx, g, kind, views, workers)
 		if err != nil {
 			return nil, err
 		}
 		s.prepare, left[q] = append(s.prepare, st), make([]bool, len(views))
 		for v, x := range views {
-			err := prepare.Usable[T](ctx, st, x, v, workers)
+			err := prepare.Usable[T](ctx, g, st, x, v, workers)
 			if err != nil && (len(kinds) == 1 || !errors.Is(err, prepare.ErrNothingLeft)) {
 				return nil, err
 			}
@@ -129,9 +131,9 @@ const DirectionPasses = 4
 
 // Find measures the standardisations and directions of the views.
 func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*Inputs[T], error) {
-	look := newLooks(ctx, views, o)
+	look := newLooks(views, o)
 	parallel.Tell(ctx, 0, 1+len(views)*len(o.Kind.Parts())+look.rows())
-	standardised, err := Standardise[T](ctx, views, o.Kind, o.Workers)
+	standardised, err := Standardise[T](ctx, o.Group, views, o.Kind, o.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +142,7 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 	for k := range s.Inputs {
 		if in := &s.Inputs[k]; o.Directions > 0 && o.Directions < in.Columns {
 			wide = append(wide, k)
-			in.Columns = min(o.Directions, ranks.Of(ctx).Total(views[0].Rows))
+			in.Columns = min(o.Directions, o.Group.Total(views[0].Rows))
 		}
 	}
 	before := 1 + len(wide)
@@ -154,8 +156,8 @@ func Find[T kernel.Float](ctx context.Context, views []view.View, o Options) (*I
 
 // findDirections finds the directions of some inputs, in a work of total steps, of which the first is done and each is one.
 func (s *Inputs[T]) findDirections(ctx context.Context, views []view.View, wide []int, total int, o Options) error {
-	if g := ranks.Of(ctx); g != nil {
-		return s.findOnRanks(ctx, g, views, wide, o)
+	if o.Group != nil {
+		return s.findOnRanks(ctx, views, wide, o)
 	}
 	for step, k := range wide {
 		parallel.Tell(ctx, 1+step, total)
@@ -170,7 +172,7 @@ func (s *Inputs[T]) findDirections(ctx context.Context, views []view.View, wide 
 	return nil
 }
 
-// search returns how so many directions are found.
+// search returns how so many directions are found, of rows that are all here.
 func (o Options) search(rank int) spectral.Config {
 	return spectral.Config{Rank: rank, Iterations: DirectionPasses, Seed: o.Seed, Workers: o.Workers, Device: o.Device}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/prepare"
-	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/neighbor"
 )
@@ -22,7 +21,7 @@ const lastSteps = 4
 // the stride ld, along their graph, to norm 1 again, and makes Last do the same to new samples. It does nothing where inputs are
 // not smoothed.
 func (s *Transform[T]) SmoothLast(ctx context.Context, h []T, n, columns, ld int, o Options) error {
-	if o.steps(ranks.Of(ctx).Total(n)) < 1 {
+	if o.steps(o.Group.Total(n)) < 1 {
 		return nil
 	}
 	block := neighbor.Block[T]{X: h, Ld: ld, Cols: columns}

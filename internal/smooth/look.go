@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/largemvc/largemvc/internal/parallel"
-	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/trust"
 	"github.com/largemvc/largemvc/internal/view"
 )
@@ -37,10 +36,10 @@ type looks struct {
 }
 
 // newLooks returns what there is to look at: nothing of a view alone, whose rows nobody could judge by those of others.
-func newLooks(ctx context.Context, views []view.View, o Options) *looks {
+func newLooks(views []view.View, o Options) *looks {
 	l := &looks{views: views, options: o}
 	if len(views) > 1 {
-		l.samples = trust.Samples(ranks.Of(ctx).Total(views[0].Rows), o.Seed)
+		l.samples = trust.Samples(o.Group.Total(views[0].Rows), o.Seed)
 	}
 	l.round = max(1, roundValues/l.columns())
 	return l
@@ -100,16 +99,16 @@ func (l *looks) learn(ctx context.Context, before, total int) ([]appearance, err
 	if l.rows() == 0 {
 		return nil, nil
 	}
-	o, n := l.options, ranks.Of(ctx).Total(l.views[0].Rows)
+	o, n := l.options, l.options.Group.Total(l.views[0].Rows)
 	known, out := make([]learning, len(l.views)), make([]appearance, len(l.views))
 	for v, x := range l.views {
 		known[v] = learning{seen: x, rng: rand.New(rand.NewPCG(o.Seed, uint64(v)))}
-		if ranks.Of(ctx) == nil {
+		if o.Group == nil {
 			continue
 		}
 		var err error
 		numbers := append(view.LookRows(n, x.Cols, o.Seed, x.Present != nil), l.samples...)
-		if known[v].seen, err = x.Only(ctx, numbers, o.Workers); err != nil {
+		if known[v].seen, err = x.Only(ctx, o.Group, numbers, o.Workers); err != nil {
 			return nil, err
 		}
 	}

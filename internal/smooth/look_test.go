@@ -35,7 +35,7 @@ func TestLooksInRounds(t *testing.T) {
 	for i := range views[1].Present {
 		views[1].Present[i] = i%4 != 0
 	}
-	l := newLooks(ctx, views, Options{Seed: 5, Workers: 1})
+	l := newLooks(views, Options{Seed: 5, Workers: 1})
 	if l.round < l.rows() {
 		t.Fatalf("narrow views take more than a round, of %d rows", l.round)
 	}
@@ -44,7 +44,7 @@ func TestLooksInRounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, round := range []int{1, 7, 64} {
-		l := newLooks(ctx, views, Options{Seed: 5, Workers: 2})
+		l := newLooks(views, Options{Seed: 5, Workers: 2})
 		l.round = round
 		got, err := l.learn(ctx, 0, 1)
 		if err != nil {
@@ -56,7 +56,7 @@ func TestLooksInRounds(t *testing.T) {
 			}
 		}
 	}
-	if got, err := newLooks(ctx, views[:1], Options{}).learn(ctx, 0, 1); got != nil || err != nil {
+	if got, err := newLooks(views[:1], Options{}).learn(ctx, 0, 1); got != nil || err != nil {
 		t.Errorf("one view: %v, %v", got, err)
 	}
 }

@@ -14,14 +14,15 @@ import (
 
 // findOnRanks finds the directions of some inputs on several ranks: the rows that those of an input are found of go to every
 // rank, and one of them finds them.
-func (s *Inputs[T]) findOnRanks(ctx context.Context, g *ranks.Group, views []view.View, wide []int, o Options) error {
+func (s *Inputs[T]) findOnRanks(ctx context.Context, views []view.View, wide []int, o Options) error {
+	g := o.Group
 	mine, columns := make([]rows.Matrix[T], len(wide)), make([]int, len(wide))
 	for i, k := range wide {
 		unit, err := UnitRows[T](ctx, s.Standardised, k, views[s.Inputs[k].View], o.Workers)
 		if err != nil {
 			return err
 		}
-		some, err := rows.CollectThin(ctx, []rows.Matrix[T]{unit}, spectral.EnoughRows, o.Workers)
+		some, err := rows.CollectThin(ctx, g, []rows.Matrix[T]{unit}, spectral.EnoughRows, o.Workers)
 		if err != nil {
 			return err
 		}
@@ -35,7 +36,7 @@ func (s *Inputs[T]) findOnRanks(ctx context.Context, g *ranks.Group, views []vie
 		if mine[i] == nil {
 			continue
 		}
-		to, err := findDirection(ranks.Alone(ctx), mine[i], o.search(s.Inputs[k].Columns))
+		to, err := findDirection(ctx, mine[i], o.search(s.Inputs[k].Columns))
 		if err != nil {
 			return err
 		}
@@ -68,10 +69,10 @@ func (s *Inputs[T]) findOnRanks(ctx context.Context, g *ranks.Group, views []vie
 func collected[T kernel.Float](
 	ctx context.Context, blocks []neighbor.Block[T], n int, samples []int, o Options,
 ) ([]neighbor.Block[T], []int, error) {
-	if ranks.Of(ctx) == nil {
+	if o.Group == nil {
 		return blocks, samples, nil
 	}
-	some, err := rows.Collect(ctx, "some samples", Matrices(blocks, n), samples, o.Workers)
+	some, err := rows.Collect(ctx, o.Group, "some samples", Matrices(blocks, n), samples, o.Workers)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,7 +84,8 @@ func collected[T kernel.Float](
 		if own != nil {
 			mask, known := masks[&own[0]]
 			if !known {
-				mask, err = rows.CollectBits(ctx, "which of them have a view", n, samples, func(i int) bool { return own[i] })
+				has := func(i int) bool { return own[i] }
+				mask, err = rows.CollectBits(o.Group, "which of them have a view", n, samples, has)
 				if err != nil {
 					return nil, nil, err
 				}

@@ -117,7 +117,7 @@ func TestSomeOf(t *testing.T) {
 		}
 	}
 	blocks[1].Present = present
-	some := SomeOf(context.Background(), blocks, n, Options{Seed: 3})
+	some := SomeOf(blocks, n, Options{Seed: 3})
 	if len(some.samples) != unlikeSamples || !slices.IsSorted(some.samples) {
 		t.Fatalf("%d samples", len(some.samples))
 	}

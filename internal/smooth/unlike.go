@@ -31,8 +31,8 @@ type Some[T kernel.Float] struct {
 
 // SomeOf returns some of the samples, of all ranks, of which this one has n, whose inputs, before they are smoothed, are in the
 // blocks: those that this rank has.
-func SomeOf[T kernel.Float](ctx context.Context, blocks []neighbor.Block[T], n int, o Options) *Some[T] {
-	g := ranks.Of(ctx)
+func SomeOf[T kernel.Float](blocks []neighbor.Block[T], n int, o Options) *Some[T] {
+	g := o.Group
 	total := g.Total(n)
 	s := &Some[T]{all: rows.Sample(rand.New(rand.NewPCG(o.Seed, 2)), total, min(total, unlikeSamples))}
 	s.samples = g.Here(s.all, n)
@@ -54,7 +54,7 @@ func SomeOf[T kernel.Float](ctx context.Context, blocks []neighbor.Block[T], n i
 // neighbours alone.
 func (s *Transform[T]) UnlikeSome(ctx context.Context, some *Some[T], n int, o Options) ([]float64, error) {
 	op := s.graph.Operator()
-	g := ranks.Of(ctx)
+	g := o.Group
 	self, err := neighbor.SelfWeights[T](ctx, op, o.steps(g.Total(n)), o.Workers, some.all)
 	if err != nil {
 		return nil, ofNeighbors(ctx, err)

@@ -36,13 +36,13 @@ func gramPays(n, total, k, iterations int) bool {
 }
 
 // gram returns XᵀX (D×D) in one pass over the rows, in memory that give takes.
-func gram[T kernel.Float](ctx context.Context, x []rows.Matrix[T], total, workers int) ([]float64, error) {
+func gram[T kernel.Float](ctx context.Context, x []rows.Matrix[T], total int, cfg Config) ([]float64, error) {
 	n, _ := x[0].Dims()
 	w := takeGramSpace[T](total)
 	defer gramPool[T]().Put(w)
 	chunks := (n + chunkRows - 1) / chunkRows
-	g := ranks.Of(ctx)
-	err := parallel.Sum(ctx, workers, g.First()/chunkRows, chunks, w.tree, func() *gramBuffer[T] { return w.buffer(total) },
+	g := cfg.Group
+	err := parallel.Sum(ctx, cfg.Workers, g.First()/chunkRows, chunks, w.tree, func() *gramBuffer[T] { return w.buffer(total) },
 		func(_, c int, b *gramBuffer[T], part *gramPart) error {
 			clear(b.sums)
 			for lo := c * chunkRows; lo < min((c+1)*chunkRows, n); lo += gramRows {

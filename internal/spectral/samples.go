@@ -26,14 +26,14 @@ const (
 )
 
 // fewSamples reports whether going by XXᵀ takes less time than going by columns. The rows of several ranks go by columns.
-func fewSamples[T kernel.Float](ctx context.Context, x []rows.Matrix[T], k int, cfg Config) bool {
+func fewSamples[T kernel.Float](x []rows.Matrix[T], k int, cfg Config) bool {
 	n, total, held := count(x), 0, 0.0
 	for _, m := range x {
 		_, d := m.Dims()
 		total += d
 		held += entries(m)
 	}
-	if n > mostSamples || n >= total || cfg.ByColumns || ranks.Of(ctx) != nil {
+	if n > mostSamples || n >= total || cfg.ByColumns || cfg.Group != nil {
 		return false
 	}
 	samples, columns, size, steps := float64(n), float64(total), float64(k), float64(cfg.Iterations)
@@ -211,7 +211,8 @@ func rowsWeighted[T kernel.Float](
 		}
 	}
 	chunk := (n/sumParts + blockRows) / blockRows * blockRows
-	return ranks.SumRows(ctx, "weighted samples", workers, n, chunk, k*total,
+	s := ranks.RowSum{What: "weighted samples", Workers: workers, Rows: n, Chunk: chunk, Size: k * total}
+	return ranks.SumRows(ctx, nil, s, // the rows of a group go by columns
 		func() []T { return make([]T, k*total) },
 		func(_, lo, hi int, sums []T, part []float64) error {
 			clear(sums)

@@ -27,7 +27,7 @@ func compareSides[T kernel.Float](t *testing.T, tol float64) {
 	}{{"few", dense, 12}, {"sparse", sparse, 12}, {"all", dense, 145}} {
 		cfg := Config{Rank: test.rank, Iterations: 6, Seed: 3}
 		k := min(test.rank+10, 150)
-		if !fewSamples(t.Context(), test.x, k, Config{Iterations: 6}) {
+		if !fewSamples(test.x, k, Config{Iterations: 6}) {
 			t.Fatalf("%s: by columns, the test shows nothing", test.name)
 		}
 		got, err := Find(t.Context(), test.x, cfg)

@@ -23,15 +23,17 @@ func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg
 		return nil, nil, errors.New("spectral: no views")
 	}
 	n, _ := x[0].Dims()
-	total := ranks.Of(ctx).Total(n)
-	some, err := thinned(ctx, x, cfg.Workers)
+	total := cfg.Group.Total(n)
+	some, err := thinned(ctx, x, cfg)
 	if err != nil {
 		return nil, nil, err
 	}
 	var b *Basis
 	seen, _ := some[0].Dims()
-	if seen < total || ranks.Of(ctx) != nil {
-		if b, err = Find(ranks.Alone(ctx), some, cfg); err != nil {
+	if seen < total || cfg.Group != nil {
+		alone := cfg // every rank has these rows
+		alone.Group = nil
+		if b, err = Find(ctx, some, alone); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -50,7 +52,7 @@ func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg
 		return b, y, p.Project(ctx, b.V, len(b.S), y, ld)
 	})
 	if err == nil && seen < total {
-		err = settle(ctx, b, n, y, cfg.Workers)
+		err = settle(ctx, b, n, y, cfg)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -58,19 +60,20 @@ func FindAndProject[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg
 	return b, y, nil
 }
 
-// thinned returns the rows that directions are found of: in a context of several ranks, on each of them.
-func thinned[T kernel.Float](ctx context.Context, x []rows.Matrix[T], workers int) ([]rows.Matrix[T], error) {
-	if ranks.Of(ctx) == nil {
+// thinned returns the rows that directions are found of: every rank of a group gets all of them.
+func thinned[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) ([]rows.Matrix[T], error) {
+	if cfg.Group == nil {
 		return rows.Thin(x, EnoughRows), nil
 	}
-	return rows.CollectThin(ctx, x, EnoughRows, workers)
+	return rows.CollectThin(ctx, cfg.Group, x, EnoughRows, cfg.Workers)
 }
 
 // settle turns directions, and the n rows y in them, so that the columns of these are orthogonal, and sets S to their norms.
-func settle[T kernel.Float](ctx context.Context, b *Basis, n int, y []T, workers int) error {
+func settle[T kernel.Float](ctx context.Context, b *Basis, n int, y []T, cfg Config) error {
 	k := len(b.S)
 	ld, chunks := kernel.Pad(k), (n+chunkRows-1)/chunkRows
-	square, err := ranks.SumRows(ctx, "squares in leading directions", workers, n, chunkRows, k*k,
+	s := ranks.RowSum{What: "squares in leading directions", Workers: cfg.Workers, Rows: n, Chunk: chunkRows, Size: k * k}
+	square, err := ranks.SumRows(ctx, cfg.Group, s,
 		func() []T { return make([]T, k*k) },
 		func(_, lo, hi int, sums []T, part []float64) error {
 			clear(sums)
@@ -105,13 +108,13 @@ func settle[T kernel.Float](ctx context.Context, b *Basis, n int, y []T, workers
 		}
 	}
 	for q, d := range b.Dims {
-		if b.V[q], err = times(ctx, by, b.V[q], k, k, d, workers); err != nil {
+		if b.V[q], err = times(ctx, by, b.V[q], k, k, d, cfg.Workers); err != nil {
 			return err
 		}
 	}
 	var panel kernel.Panel[T]
 	kernel.PackT(&panel, k, k, by, k)
-	return parallel.For(ctx, workers, chunks, func(_, c int) error {
+	return parallel.For(ctx, cfg.Workers, chunks, func(_, c int) error {
 		block := make([]T, blockRows*ld)
 		for lo := c * chunkRows; lo < min((c+1)*chunkRows, n); lo += blockRows {
 			hi := min(lo+blockRows, (c+1)*chunkRows, n)

@@ -27,6 +27,8 @@ type Config struct {
 	Seed       uint64 // of the first directions
 	Workers    int    // goroutines; 0: GOMAXPROCS
 
+	Group *ranks.Group // processes that hold the other rows; nil: these are all
+
 	// ByColumns says that the rows are to go by columns though they be few, as those of several ranks do: the bits are the same
 	// for any number of ranks.
 	ByColumns bool
@@ -49,8 +51,8 @@ const (
 	chunkRows = 1024
 )
 
-// Find returns the leading directions of the views, in a context of several ranks those of the rows of all of them. Rows of
-// absent samples must be zero.
+// Find returns the leading directions of the views, with a group those of the rows of all ranks. Rows of absent samples must be
+// zero.
 func Find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], cfg Config) (*Basis, error) {
 	b, _, err := onDevice(x, cfg, func(p rows.Products[T]) (*Basis, []T, error) {
 		b, err := find(ctx, x, p, cfg)
@@ -94,7 +96,7 @@ func find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], p rows.Produc
 		b.Dims = append(b.Dims, d)
 		total += d
 	}
-	n = ranks.Of(ctx).Total(n)
+	n = cfg.Group.Total(n)
 	if cfg.Rank < 1 || cfg.Rank > min(n, total) {
 		return nil, fmt.Errorf("spectral: rank %d of a %d×%d matrix", cfg.Rank, n, total)
 	}
@@ -107,7 +109,7 @@ func find[T kernel.Float](ctx context.Context, x []rows.Matrix[T], p rows.Produc
 	}
 	var v []float64 // the directions, and b.S of them
 	var err error
-	if p == nil && fewSamples(ctx, x, k, cfg) {
+	if p == nil && fewSamples(x, k, cfg) {
 		v, err = findBySamples(ctx, x, b, k, cfg)
 	} else {
 		v, err = findByColumns(ctx, x, p, b, k, cfg)
@@ -137,13 +139,13 @@ func findByColumns[T kernel.Float](
 	ctx context.Context, x []rows.Matrix[T], p rows.Products[T], b *Basis, k int, cfg Config,
 ) ([]float64, error) {
 	total := width(b.Dims)
-	timesGram := func(g []float64) ([]float64, error) { return gramTimes(ctx, x, b.Dims, g, k, cfg.Workers) }
+	timesGram := func(g []float64) ([]float64, error) { return gramTimes(ctx, x, b.Dims, g, k, cfg) }
 	last := timesGram // in the last iteration, and for what the directions hold
 	if p != nil {
 		timesGram = func(g []float64) ([]float64, error) { return p.GramTimes(ctx, g, k) }
 		last = timesGram
-	} else if n := ranks.Of(ctx).Total(count(x)); gramPays(n, total, k, cfg.Iterations) {
-		square, err := gram(ctx, x, total, cfg.Workers)
+	} else if n := cfg.Group.Total(count(x)); gramPays(n, total, k, cfg.Iterations) {
+		square, err := gram(ctx, x, total, cfg)
 		if err != nil {
 			return nil, err
 		}
@@ -266,7 +268,7 @@ func timesPanels[T kernel.Float](x []rows.Matrix[T], panels []kernel.Panel[T], l
 
 // gramTimes returns G XᵀX, k×D, in one pass over the rows.
 func gramTimes[T kernel.Float](
-	ctx context.Context, x []rows.Matrix[T], dims []int, g []float64, k, workers int,
+	ctx context.Context, x []rows.Matrix[T], dims []int, g []float64, k int, cfg Config,
 ) ([]float64, error) {
 	total := len(g) / k
 	n, ld, panels := count(x), kernel.Pad(k), panelsOf[T](dims, g, k)
@@ -274,7 +276,8 @@ func gramTimes[T kernel.Float](
 		y, part, ones []T
 		sums          []T // k×d_v per view, one after another
 	}
-	return ranks.SumRows(ctx, "products for leading directions", workers, n, chunkRows, k*total, func() *buffer {
+	s := ranks.RowSum{What: "products for leading directions", Workers: cfg.Workers, Rows: n, Chunk: chunkRows, Size: k * total}
+	return ranks.SumRows(ctx, cfg.Group, s, func() *buffer {
 		b := &buffer{y: make([]T, blockRows*ld), part: make([]T, blockRows*ld), ones: make([]T, blockRows),
 			sums: make([]T, k*total)}
 		for i := range b.ones {

@@ -125,12 +125,12 @@ func TestGramFindsWhatPassesFind(t *testing.T) {
 	if !gramPays(n, total, k, 4) || !tall(n, total) || tall(tallEnough*total-1, total) || gramPays(1<<20, mostGram+1, 2000, 4) {
 		t.Fatal("the Gram matrix is not used where the test thinks it is")
 	}
-	square, err := gram(t.Context(), x, total, 2)
+	square, err := gram(t.Context(), x, total, Config{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := randomRows(k, total, 3)
-	want, err := gramTimes(t.Context(), x, []int{17, 40, 5}, g, k, 2)
+	want, err := gramTimes(t.Context(), x, []int{17, 40, 5}, g, k, Config{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

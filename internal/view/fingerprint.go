@@ -16,8 +16,8 @@ const fingerprintRows = 1024
 
 // Fingerprint is a SHA-256 of the views' sizes, presence and values, as 64-bit floats, whatever holds them (a sparse view
 // differs from the same one held dense, whose training has other roundings). Blocks of rows
-// are hashed side by side, and their sums again in order: those of all ranks' rows.
-func Fingerprint(ctx context.Context, views []View, workers int) (string, error) {
+// are hashed side by side, and their sums again in order: those of the rows of all ranks of the group.
+func Fingerprint(ctx context.Context, g *ranks.Group, views []View, workers int) (string, error) {
 	n := views[0].Rows
 	blocks := (n + fingerprintRows - 1) / fingerprintRows
 	sums := make([][sha256.Size]byte, blocks*len(views))
@@ -47,7 +47,6 @@ func Fingerprint(ctx context.Context, views []View, workers int) (string, error)
 	if err != nil {
 		return "", err
 	}
-	g := ranks.Of(ctx)
 	h := sha256.New()
 	for _, x := range views {
 		total := uint64(g.Total(x.Rows))

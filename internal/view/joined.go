@@ -1,7 +1,6 @@
 package view
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -17,9 +16,9 @@ type Joint struct {
 }
 
 // WeakestJoint returns the two sides of the views that the fewest samples join, going by pairs of views: the sides of the
-// weakest link of the chain of views, where the strongest links are taken first.
-func WeakestJoint(ctx context.Context, views []View) (Joint, error) {
-	g, n, count := ranks.Of(ctx), views[0].Rows, len(views)
+// weakest link of the chain of views, where the strongest links are taken first. It counts the samples of all ranks of the group.
+func WeakestJoint(g *ranks.Group, views []View) (Joint, error) {
+	n, count := views[0].Rows, len(views)
 	out := Joint{Both: g.Total(n), Of: g.Total(n)}
 	if count < 2 || !slices.ContainsFunc(views, func(x View) bool { return x.Present != nil }) {
 		return out, nil

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -100,7 +99,7 @@ func TestWeakestJoint(t *testing.T) {
 		}
 	}
 	// Views 0 and 2 have ten samples in common, 1 and 3 three, and 0 and 1 two, which join all.
-	j, err := WeakestJoint(context.Background(), views)
+	j, err := WeakestJoint(nil, views)
 	if err != nil || j.Both != 2 || j.Of != n {
 		t.Fatalf("%+v, %v", j, err)
 	}

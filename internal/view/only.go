@@ -4,14 +4,15 @@ import (
 	"context"
 	"slices"
 
+	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
 // Only returns the view of the samples of all ranks of which rows with the given numbers alone can be looked at. Every rank has
 // these then.
-func (v View) Only(ctx context.Context, numbers []int, workers int) (*Some, error) {
+func (v View) Only(ctx context.Context, g *ranks.Group, numbers []int, workers int) (*Some, error) {
 	some := slices.Compact(slices.Sorted(slices.Values(numbers)))
-	has, err := rows.CollectBits(ctx, "which of some samples have a view", v.Rows, some, v.Has)
+	has, err := rows.CollectBits(g, "which of some samples have a view", v.Rows, some, v.Has)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +23,7 @@ func (v View) Only(ctx context.Context, numbers []int, workers int) (*Some, erro
 			there = append(there, i)
 		}
 	}
-	held, err := rows.Collect(ctx, "some rows of a view", []rows.Matrix[float64]{rowsOf{View: v}}, there, workers)
+	held, err := rows.Collect(ctx, g, "some rows of a view", []rows.Matrix[float64]{rowsOf{View: v}}, there, workers)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func TestFingerprint(t *testing.T) {
 	const n, d = 2100, 3
 	x := testutil.Counts(n, d, 3)
 	of := func(v View, workers int) string {
-		s, err := Fingerprint(context.Background(), []View{v}, workers)
+		s, err := Fingerprint(context.Background(), nil, []View{v}, workers)
 		if err != nil {
 			t.Fatal(err)
 		}

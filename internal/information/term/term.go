@@ -32,7 +32,7 @@ func Neighbors[T kernel.Float](workers int, h *Node, graph neighbor.Operator, te
 	if err := check("neighbour information", "graph", h, graph.Len(), temperature); err != nil {
 		return nil, err
 	}
-	s := information.NewNeighbors[T](workers, h.Shape()[1], graph, temperature)
+	s := information.NewNeighbors[T](nil, workers, h.Shape()[1], graph, temperature)
 	return node(fmt.Sprintf("neighbour information of %T %p", graph, graph), source[T, *information.NeighborTable[T]](s), h)
 }
 

@@ -1,28 +1,9 @@
 package ranks
 
 import (
-	"context"
 	"fmt"
 	"unsafe"
 )
-
-type teamKey struct{}
-
-// Whole returns a context for work that every rank does alike, on the samples of all: functions that add up over samples take the
-// rank for a process that is alone, and those that decide together still find the group, by Team.
-func Whole(ctx context.Context) context.Context {
-	return context.WithValue(Alone(ctx), teamKey{}, Of(ctx))
-}
-
-// Team returns the group of those that end together: that of the context, or that of a context of Whole before; nil for a process
-// that is alone.
-func Team(ctx context.Context) *Group {
-	if g := Of(ctx); g != nil {
-		return g
-	}
-	g, _ := ctx.Value(teamKey{}).(*Group)
-	return g
-}
 
 // Number is a number whose memory is sent as it is: ranks are processes of one kind of machine.
 type Number interface {
