@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -140,7 +141,7 @@ func (s Series) check(logX, logY bool) error {
 		if s.Low != nil {
 			low, high = s.Low[i], s.High[i]
 		}
-		if !finite(s.X[i]) || !finite(s.Y[i]) || !finite(low) || !finite(high) {
+		if slices.ContainsFunc([]float64{s.X[i], s.Y[i], low, high}, func(x float64) bool { return !finite(x) }) {
 			return fmt.Errorf("series %q: point %d is (%v, %v)", s.Name, i, s.X[i], s.Y[i])
 		}
 		if (logX && s.X[i] <= 0) || (logY && min(s.Y[i], low) <= 0) {
