@@ -36,7 +36,6 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/safetensors"},
 	{name: "internal/testutil"},
 	{name: "internal/textfile"},
-	{name: "internal/browser"},
 	{name: "internal/adam"},
 	{name: "machine"},
 	{name: "saved"},

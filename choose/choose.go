@@ -129,20 +129,10 @@ func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config
 	if err := choose.complete(n, config.FitSamples); err != nil {
 		return nil, err
 	}
-	if config.Machine.Comm != nil {
-		return nil, errors.New("choose: numbers of clusters are tried in one process: Machine.Comm is set")
+	config, err := configOfFits(views, config, choose.Clusters)
+	if err != nil {
+		return nil, err
 	}
-	config.Checkpoint.Path, config.Machine.Overwrite = "", false
-	if config.HasNeighbors() && config.Neighborhood.HeldOutWeight == 0 {
-		config.Neighborhood.HeldOutWeight = largemvc.None
-	}
-	for _, clusters := range choose.Clusters { // What one of the later fits would refuse is known before the first.
-		config.Clusters = clusters
-		if err := config.Check(views); err != nil {
-			return nil, err
-		}
-	}
-	config.Clusters = choose.Clusters[0]
 	c := config.WithDefaults()
 	space, err := newIndexSpace(ctx, views, &c, choose.Samples)
 	if err != nil {
@@ -185,27 +175,37 @@ func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config
 	return out, nil
 }
 
+// configOfFits returns the configuration of the fits, at the first number of clusters. It checks all numbers, because what a
+// later fit would refuse is known before the first.
+func configOfFits(views []largemvc.View, config largemvc.Config, numbers []int) (largemvc.Config, error) {
+	if config.Machine.Comm != nil {
+		return config, errors.New("choose: numbers of clusters are tried in one process: Machine.Comm is set")
+	}
+	config.Checkpoint.Path, config.Machine.Overwrite = "", false
+	if config.HasNeighbors() && config.Neighborhood.HeldOutWeight == 0 {
+		config.Neighborhood.HeldOutWeight = largemvc.None
+	}
+	for _, clusters := range numbers {
+		config.Clusters = clusters
+		if err := config.Check(views); err != nil {
+			return config, err
+		}
+	}
+	config.Clusters = numbers[0]
+	return config, nil
+}
+
 // complete fills in the defaults and checks the rest, for n samples of which a fit sees some alone, 0 for all.
 func (c *Config) complete(n, fitSamples int) error {
 	if n < 3 {
 		return fmt.Errorf("largemvc: %d samples are too few to choose a number of clusters", n)
 	}
 	if c.Clusters == nil {
-		most := n
-		if fitSamples > 2 {
-			most = min(n, fitSamples)
-		}
-		for k := 2; k <= min(12, most-1); k++ {
-			c.Clusters = append(c.Clusters, k)
-		}
+		c.Clusters = defaultNumbers(n, fitSamples)
 	}
-	for i, k := range c.Clusters {
-		if k < 2 || k > n-1 || i > 0 && k <= c.Clusters[i-1] {
-			return fmt.Errorf(
-				"largemvc: the numbers of clusters to choose from are %v, want them increasing, from 2 to %d",
-				c.Clusters, n-1,
-			)
-		}
+	if !increasing(c.Clusters, 2, n-1) {
+		return fmt.Errorf("largemvc: the numbers of clusters to choose from are %v, want them increasing, from 2 to %d",
+			c.Clusters, n-1)
 	}
 	if len(c.Clusters) == 0 || c.Seeds < 0 || c.Samples < 0 || c.Halves < largemvc.None {
 		return fmt.Errorf(
@@ -226,6 +226,29 @@ func (c *Config) complete(n, fitSamples int) error {
 		c.Samples = 1000
 	}
 	return nil
+}
+
+// increasing tells whether numbers increase and lie from low to high.
+func increasing(numbers []int, low, high int) bool {
+	for i, k := range numbers {
+		if k < low || k > high || i > 0 && k <= numbers[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// defaultNumbers are the numbers of clusters from 2 to 12, or to as many as a fit of so many samples can have.
+func defaultNumbers(n, fitSamples int) []int {
+	most := n
+	if fitSamples > 2 {
+		most = min(n, fitSamples)
+	}
+	var numbers []int
+	for k := 2; k <= min(12, most-1); k++ {
+		numbers = append(numbers, k)
+	}
+	return numbers
 }
 
 // tryClusters fits one number of clusters.

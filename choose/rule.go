@@ -73,32 +73,16 @@ func (c *Choices) median() int {
 
 // suggestByNeighbors takes the median of the shares of the eigengaps.
 func (c *Choices) suggestByNeighbors() {
-	at, near := c.median(), 0.0
-	for i := max(0, at-1); i <= min(at+1, len(c.Choices)-1); i++ {
-		if x := c.Choices[i].GapShare; x > 0 && c.Choices[i].Clusters-c.Choices[at].Clusters <= 1 &&
-			c.Choices[at].Clusters-c.Choices[i].Clusters <= 1 {
-			near += x
-		}
-	}
+	at := c.median()
+	near := c.shareNear(at)
 	because := func(format string, args ...any) { c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...)) }
 	x := &c.Choices[at]
 	c.Suggested = x.Clusters
 	because("%d is the median of the eigengaps of five graphs of neighbours; %.0f %% of their weight is there or one away",
 		x.Clusters, 100*near)
-	lowest := -1
-	if c.byLoss {
-		lowest = c.best(func(x *Choice) float64 { return -x.Loss })
-	}
-	agree := true
-	switch d := lowest - at; {
-	case lowest < 0:
-	case d == 0:
-		because("the loss is lowest there too")
-	case d == 1 || d == -1:
-		because("the loss is lowest next to it, at %d", c.at(lowest))
-	default:
-		because("the loss is lowest elsewhere, at %d", c.at(lowest))
-		agree = false
+	agree, where := c.lossAgrees(at)
+	if where != "" {
+		because("%s", where)
 	}
 	edge := at == len(c.Choices)-1 && len(c.Choices) > 1
 	if edge {
@@ -114,38 +98,58 @@ func (c *Choices) suggestByNeighbors() {
 	c.Clear = agree && !edge && near >= spreadShare && !(x.Halves < steadyHalves)
 }
 
+// shareNear is the share of the eigengaps that the number at a place has together with the numbers one away.
+func (c *Choices) shareNear(at int) float64 {
+	near := 0.0
+	for i := max(0, at-1); i <= min(at+1, len(c.Choices)-1); i++ {
+		if x := c.Choices[i].GapShare; x > 0 && c.Choices[i].Clusters-c.Choices[at].Clusters <= 1 &&
+			c.Choices[at].Clusters-c.Choices[i].Clusters <= 1 {
+			near += x
+		}
+	}
+	return near
+}
+
+// lossAgrees tells whether the loss is lowest at a place or next to it, and where it is lowest, in words. A loss that says
+// nothing of the number of clusters agrees, without words.
+func (c *Choices) lossAgrees(at int) (agree bool, where string) {
+	if !c.byLoss {
+		return true, ""
+	}
+	lowest := c.best(func(x *Choice) float64 { return -x.Loss })
+	switch d := lowest - at; {
+	case lowest < 0:
+		return true, ""
+	case d == 0:
+		return true, "the loss is lowest there too"
+	case d == 1 || d == -1:
+		return true, fmt.Sprintf("the loss is lowest next to it, at %d", c.at(lowest))
+	}
+	return false, fmt.Sprintf("the loss is lowest elsewhere, at %d", c.at(lowest))
+}
+
 // suggestBySilhouette takes the highest number of clusters among the peaks of the silhouette.
 func (c *Choices) suggestBySilhouette() {
-	s := func(i int) float64 {
-		if i < 0 || i >= len(c.Choices) || math.IsNaN(c.Choices[i].Silhouette) {
-			return math.Inf(-1)
-		}
-		return c.Choices[i].Silhouette
-	}
-	stable := func(i int) bool { return !(c.Choices[i].Stability < suggestStable) } // a single fit counts as stable
-	highest, steady, at := -1, -1, -1
+	highest, steady := -1, -1
 	for i := range c.Choices {
-		if s(i) > s(highest) {
+		if c.silhouette(i) > c.silhouette(highest) {
 			highest = i
 		}
-		if stable(i) && s(i) > s(steady) {
+		if c.stable(i) && c.silhouette(i) > c.silhouette(steady) {
 			steady = i
 		}
 	}
-	for i := len(c.Choices) - 2; i >= 0 && at < 0; i-- {
-		if stable(i) && s(i) > s(i-1) && s(i) > s(i+1) && s(i) >= suggestShare*s(highest) {
-			at = i
-		}
+	if highest < 0 {
+		return
 	}
+	at := c.lastPeak(suggestShare * c.silhouette(highest))
 	peak := at >= 0
 	switch {
 	case peak:
 	case steady >= 0:
 		at = steady
-	case highest >= 0:
-		at = highest
 	default:
-		return
+		at = highest
 	}
 	x := &c.Choices[at]
 	c.Suggested = x.Clusters
@@ -157,4 +161,26 @@ func (c *Choices) suggestBySilhouette() {
 		c.Reasons = append(c.Reasons, "the silhouette has no peak there")
 	}
 	c.Clear = peak && !(x.Halves < steadyHalves)
+}
+
+// silhouette is the silhouette at a place, −Inf if there is none.
+func (c *Choices) silhouette(i int) float64 {
+	if i < 0 || i >= len(c.Choices) || math.IsNaN(c.Choices[i].Silhouette) {
+		return math.Inf(-1)
+	}
+	return c.Choices[i].Silhouette
+}
+
+// stable tells whether the fits at a place agree. A single fit counts as stable.
+func (c *Choices) stable(i int) bool { return !(c.Choices[i].Stability < suggestStable) }
+
+// lastPeak is the last stable place before the end whose silhouette is at least least and higher than those next to it, or −1.
+func (c *Choices) lastPeak(least float64) int {
+	for i := len(c.Choices) - 2; i >= 0; i-- {
+		s := c.silhouette(i)
+		if c.stable(i) && s > c.silhouette(i-1) && s > c.silhouette(i+1) && s >= least {
+			return i
+		}
+	}
+	return -1
 }

@@ -82,13 +82,8 @@ func newBuilder[T elem.Float](v *variable, rows, cols int, turned bool, st stora
 		}
 	}
 	if b.asCSR {
-		if cols > math.MaxInt32 || rows > math.MaxInt32 {
-			return nil, fmt.Errorf("is %d×%d, too large for a sparse view", rows, cols)
-		}
-		// Rows without entries take nothing in the file, nor do columns in a matrix by rows. Neither may be out of all
-		// proportion: somebody is going to make an array of that length.
-		if v.kind == sparse && (!lim.Backed(8*int64(rows)) || !lim.Backed(int64(cols))) {
-			return nil, fmt.Errorf("promises %d×%d in a file of %s", rows, cols, size(lim.Files()))
+		if err := checkSparseShape(v, rows, cols, lim); err != nil {
+			return nil, err
 		}
 		return b, nil
 	}
@@ -99,6 +94,18 @@ func newBuilder[T elem.Float](v *variable, rows, cols int, turned bool, st stora
 		b.dense = make([]T, rows*cols)
 	}
 	return b, nil
+}
+
+// checkSparseShape refuses a shape that a sparse view cannot have. Rows without entries take nothing in the file, nor do columns
+// in a matrix by rows. Neither may be out of all proportion, because arrays of that length are made.
+func checkSparseShape(v *variable, rows, cols int, lim *limits) error {
+	if cols > math.MaxInt32 || rows > math.MaxInt32 {
+		return fmt.Errorf("is %d×%d, too large for a sparse view", rows, cols)
+	}
+	if v.kind == sparse && (!lim.Backed(8*int64(rows)) || !lim.Backed(int64(cols))) {
+		return fmt.Errorf("promises %d×%d in a file of %s", rows, cols, size(lim.Files()))
+	}
+	return nil
 }
 
 func (b *builder[T]) takeDense() error {

@@ -92,23 +92,10 @@ func (c *columns) of(part string, skip func(i int) bool) ([]int, error) {
 	if i := c.find(part); i >= 0 && (c.header == nil || !strings.HasPrefix(part, "-")) {
 		return []int{i}, nil
 	}
-	for at := 1; at < len(part)-1; at++ {
-		if part[at] != '-' {
-			continue
-		}
-		a, b := c.find(strings.TrimSpace(part[:at])), c.find(strings.TrimSpace(part[at+1:]))
-		if a >= 0 && b >= 0 && part[at+1] != '-' {
-			if b < a {
-				return nil, fmt.Errorf("has the columns of the range %s in reverse order", part)
-			}
-			in := make([]int, 0, b-a+1)
-			for i := a; i <= b; i++ {
-				in = append(in, i)
-			}
-			return in, nil
-		}
+	in, err := c.rangeOf(part)
+	if err != nil || len(in) > 0 {
+		return in, err
 	}
-	var in []int
 	if isPattern(part) {
 		if _, err := path.Match(part, ""); err != nil {
 			return nil, fmt.Errorf("cannot use the pattern %s", part)
@@ -123,6 +110,28 @@ func (c *columns) of(part string, skip func(i int) bool) ([]int, error) {
 		return nil, fmt.Errorf("has no column %s, but %s", part, c.listing())
 	}
 	return in, nil
+}
+
+// rangeOf are the columns of a range, first-last, or none where part is no range.
+func (c *columns) rangeOf(part string) ([]int, error) {
+	for at := 1; at < len(part)-1; at++ {
+		if part[at] != '-' {
+			continue
+		}
+		a, b := c.find(strings.TrimSpace(part[:at])), c.find(strings.TrimSpace(part[at+1:]))
+		if a < 0 || b < 0 || part[at+1] == '-' {
+			continue
+		}
+		if b < a {
+			return nil, fmt.Errorf("has the columns of the range %s in reverse order", part)
+		}
+		in := make([]int, 0, b-a+1)
+		for i := a; i <= b; i++ {
+			in = append(in, i)
+		}
+		return in, nil
+	}
+	return nil, nil
 }
 
 // without lists the columns that are not used, as options name them.

@@ -82,13 +82,8 @@ func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 		return nil
 	}
 	if o.Labels != "" {
-		if err := c.once(o.Labels); err != nil {
+		if err := c.takeGivenLabel(o.Labels, taken); err != nil {
 			return err
-		}
-		if c.roles.label = c.find(o.Labels); c.roles.label >= 0 {
-			taken[c.roles.label] = true
-		} else if i, err := strconv.Atoi(o.Labels); err == nil {
-			return fmt.Errorf("has columns 0 to %d; Options.Labels is %d", c.fields-1, i)
 		}
 	}
 	point := slices.ContainsFunc(c.header, func(h string) bool { return strings.EqualFold(h, "x") })
@@ -109,6 +104,19 @@ func (c *csvFile) chooseLabel(s *source, o *Options, taken []bool) error {
 			}
 			c.roles.label = i
 		}
+	}
+	return nil
+}
+
+// takeGivenLabel takes the column that the options name, if this file has it.
+func (c *csvFile) takeGivenLabel(name string, taken []bool) error {
+	if err := c.once(name); err != nil {
+		return err
+	}
+	if c.roles.label = c.find(name); c.roles.label >= 0 {
+		taken[c.roles.label] = true
+	} else if i, err := strconv.Atoi(name); err == nil {
+		return fmt.Errorf("has columns 0 to %d; Options.Labels is %d", c.fields-1, i)
 	}
 	return nil
 }

@@ -90,29 +90,36 @@ func mayNumberColumns(first, second [][]byte) bool {
 	if len(first) != len(second) {
 		return false
 	}
+	numbers, fromZero, decimals := namesByNumber(first, second)
+	switch words := len(first) - numbers; {
+	case numbers == 0:
+		return false
+	case fromZero && words == 0:
+		return numbers > 1 || decimals
+	case fromZero && numbers >= 3:
+		return true
+	}
+	return decimals && numbers >= 3
+}
+
+// namesByNumber counts the whole numbers of the first record, which may be the names of columns. It returns 0 where one of them
+// occurs twice, or stands beside other values. fromZero: they count the columns; decimals: the values under them are decimals.
+func namesByNumber(first, second [][]byte) (numbers int, fromZero, decimals bool) {
 	seen := map[int]bool{}
-	fromZero, decimals := true, true
+	fromZero, decimals = true, true
 	for i, f := range first {
 		if class := classify(f); class == wordField || class == missingField && i == 0 {
 			continue
 		}
 		k, err := strconv.Atoi(string(f))
 		if err != nil || seen[k] {
-			return false
+			return 0, false, false
 		}
 		fromZero = fromZero && k == len(seen)
 		seen[k] = true
 		decimals = decimals && bytes.ContainsAny(second[i], ".,eE") && classify(second[i])&(numberField|commaField) != 0
 	}
-	switch words := len(first) - len(seen); {
-	case len(seen) == 0:
-		return false
-	case fromZero && words == 0:
-		return len(seen) > 1 || decimals
-	case fromZero && len(seen) >= 3:
-		return true
-	}
-	return decimals && len(seen) >= 3
+	return len(seen), fromZero, decimals
 }
 
 // countsAfterNames tells whether names, those of an index, stand before numbers that count the columns from 0 on, as pandas

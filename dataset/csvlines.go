@@ -51,18 +51,8 @@ func (l *lineReader) next() ([]byte, error) {
 		l.lines++
 		l.number = l.lines
 		comment := textfile.IsComment(line)
-		if comment && l.keepComment {
-			if l.lastComment, err = l.extend(l.lastComment[:0], line); err != nil {
-				return nil, err
-			}
-		}
-		if empty := !comment && l.isEmpty(line); comment || empty {
-			if comment {
-				l.comments++
-			} else if l.empty == 0 {
-				l.empty = l.lines
-			}
-			if err := l.lim.Step(skippedLine); err != nil {
+		if comment || l.isEmpty(line) {
+			if err := l.skip(line, comment); err != nil {
 				return nil, err
 			}
 			continue
@@ -75,6 +65,22 @@ func (l *lineReader) next() ([]byte, error) {
 		l.gap, l.empty = l.empty, 0
 		return bytes.TrimRight(line, "\r\n"), nil
 	}
+}
+
+// skip counts a line that is a comment or empty, and keeps the comment where it is asked for.
+func (l *lineReader) skip(line []byte, comment bool) (err error) {
+	switch {
+	case !comment && l.empty == 0:
+		l.empty = l.lines
+	case comment:
+		l.comments++
+		if l.keepComment {
+			if l.lastComment, err = l.extend(l.lastComment[:0], line); err != nil {
+				return err
+			}
+		}
+	}
+	return l.lim.Step(skippedLine)
 }
 
 // isEmpty tells whether a line is no record. One of tabs alone is, where these separate the fields: a sample without values.

@@ -241,18 +241,9 @@ func (l *hdf5Lister) group(v *variable, o *hdf5.Object) error {
 		}
 		return nil
 	}
-	links, err := l.f.Links(o)
+	objects, err := l.sparseObjects(o)
 	if err != nil {
 		return err
-	}
-	objects := map[string]*hdf5.Object{}
-	for _, link := range links {
-		if link.Elsewhere != "" || link.Name != "data" && link.Name != "ir" && link.Name != "jc" {
-			continue
-		}
-		if objects[link.Name], err = l.f.Object(link.Addr); err != nil {
-			return err
-		}
 	}
 	jc := objects["jc"]
 	if jc == nil || len(jc.Dims) != 1 || jc.Dims[0] < 1 || rows != math.Trunc(rows) || rows < 0 || rows > math.MaxInt32 {
@@ -261,24 +252,44 @@ func (l *hdf5Lister) group(v *variable, o *hdf5.Object) error {
 	v.kind, v.class = sparse, "sparse "+v.class
 	v.dims = []int{int(rows), jc.Dims[0] - 1}
 	part := func(name string) func() (*variable, error) {
-		return func() (*variable, error) {
-			o := objects[name]
-			p := &variable{file: v.file, name: v.name + "." + name, dims: []int{0}, typ: elem.Type{Kind: elem.Float64},
-				backed: true,
-				stream: func(func(int, []byte) error) error { return nil }}
-			if o == nil || len(o.Dims) != 1 { // a matrix without entries has no data and ir
-				return p, nil
-			}
-			p.dims = o.Dims
-			if err := l.numeric(p, o); err != nil {
-				return nil, err
-			}
-			if p.kind != numeric {
-				return nil, errors.New(p.note)
-			}
-			return p, nil
-		}
+		return func() (*variable, error) { return l.sparsePart(v, name, objects[name]) }
 	}
 	v.parts = &parts{index: part("ir"), ptr: part("jc"), value: part("data")}
 	return nil
+}
+
+// sparseObjects returns the parts of a sparse matrix (data, ir and jc) that the group has.
+func (l *hdf5Lister) sparseObjects(group *hdf5.Object) (map[string]*hdf5.Object, error) {
+	links, err := l.f.Links(group)
+	if err != nil {
+		return nil, err
+	}
+	objects := map[string]*hdf5.Object{}
+	for _, link := range links {
+		if link.Elsewhere != "" || link.Name != "data" && link.Name != "ir" && link.Name != "jc" {
+			continue
+		}
+		if objects[link.Name], err = l.f.Object(link.Addr); err != nil {
+			return nil, err
+		}
+	}
+	return objects, nil
+}
+
+// sparsePart describes one part of the sparse matrix v. A matrix without entries has no data and ir.
+func (l *hdf5Lister) sparsePart(v *variable, name string, o *hdf5.Object) (*variable, error) {
+	p := &variable{file: v.file, name: v.name + "." + name, dims: []int{0}, typ: elem.Type{Kind: elem.Float64},
+		backed: true,
+		stream: func(func(int, []byte) error) error { return nil }}
+	if o == nil || len(o.Dims) != 1 {
+		return p, nil
+	}
+	p.dims = o.Dims
+	if err := l.numeric(p, o); err != nil {
+		return nil, err
+	}
+	if p.kind != numeric {
+		return nil, errors.New(p.note)
+	}
+	return p, nil
 }

@@ -12,7 +12,7 @@ import (
 // hostileLimit is the memory limit that hostile files are read within.
 const hostileLimit = 16 << 20
 
-// TestHostileFiles reads every file of package hostile within little memory, which is a bound of all that is allocated on the
+// TestHostileFiles reads every hostile file within little memory, which is a bound of all that is allocated on the
 // way, and unpacks no more than is in proportion. Each has an error that says what is wrong, or is read in spite of its junk.
 func TestHostileFiles(t *testing.T) {
 	wants := map[string][]string{
@@ -54,7 +54,7 @@ func TestHostileFiles(t *testing.T) {
 		"csv-fields.csv.gz":     {"the names of its columns", "MaxBytes"},
 		"csv-bomb.csv.gz":       {"holds more than", "MaxBytes"},
 	}
-	for _, f := range hostile.Files() {
+	for _, f := range hostileFiles() {
 		words, known := wants[f.Name]
 		if !known {
 			t.Errorf("%s is not tried", f.Name)
@@ -94,7 +94,7 @@ func TestHostileFiles(t *testing.T) {
 
 // TestDefaultLimit has a limit too, for files that are larger than they look.
 func TestDefaultLimit(t *testing.T) {
-	for _, f := range hostile.Files() {
+	for _, f := range hostileFiles() {
 		if f.Name != "mat-sparse.mat" {
 			continue
 		}

@@ -89,14 +89,8 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 			return nil // in a mask it may be a view of such a name
 		}
 	}
-	switch {
-	case chosen.twice != "":
-		return fmt.Errorf("has the id %s twice in %s, in lines %d and %d; ids must all be different: correct them, or give "+
-			"Options.IDs none or the column that "+
-			"names the samples", chosen.twice, c.title(chosen.column), chosen.lines[0], chosen.lines[1])
-	case chosen.missing > 0:
-		return fmt.Errorf("has no id in line %d, %s; correct it, or give Options.IDs none",
-			chosen.missing, c.title(chosen.column))
+	if err := c.checkID(chosen); err != nil {
+		return err
 	}
 	taken[chosen.column] = true
 	if o.NoIDs { // the column of a mask
@@ -104,13 +98,31 @@ func (c *csvFile) chooseID(s *source, o *Options, taken []bool, lim *limits) err
 		return nil
 	}
 	c.roles.id, s.idsAsked = chosen.column, asked
-	for _, k := range candidates { // further ids are no features
-		if k != chosen && k.unique() && k.strength >= 1 && !taken[k.column] {
+	c.leaveFurtherIDs(s, candidates, taken)
+	return nil
+}
+
+// checkID refuses ids that occur twice or are missing.
+func (c *csvFile) checkID(k *idColumn) error {
+	switch {
+	case k.twice != "":
+		return fmt.Errorf("has the id %s twice in %s, in lines %d and %d; ids must all be different: correct them, or give "+
+			"Options.IDs none or the column that "+
+			"names the samples", k.twice, c.title(k.column), k.lines[0], k.lines[1])
+	case k.missing > 0:
+		return fmt.Errorf("has no id in line %d, %s; correct it, or give Options.IDs none", k.missing, c.title(k.column))
+	}
+	return nil
+}
+
+// leaveFurtherIDs leaves out the other columns of ids, which are no features.
+func (c *csvFile) leaveFurtherIDs(s *source, candidates []*idColumn, taken []bool) {
+	for _, k := range candidates {
+		if k.unique() && k.strength >= 1 && !taken[k.column] {
 			taken[k.column] = true
 			s.left = append(s.left, Omission{s.path, c.title(k.column), "further ids of the samples"})
 		}
 	}
-	return nil
 }
 
 func (k *idColumn) unique() bool { return k.twice == "" && k.missing == 0 && k.whole }
@@ -131,29 +143,33 @@ func (c *csvFile) idCandidates(o *Options, taken []bool) []*idColumn {
 		if taken[i] || len(out) == most {
 			continue
 		}
-		name := ""
-		if c.header != nil {
-			name = c.header[i]
-		}
-		strength := idStrength(name)
 		if matches(o.OneHot, c.optionName(i)) {
 			continue
 		}
-		switch {
-		case i == 0 && c.header != nil && (name == "" || strings.EqualFold(name, "unnamed: 0")):
-			strength = 2 // the index of pandas, the row names of R
-		case strength > 0:
-		case i == 0 && c.countsSamples(0) && (untelling.MatchString(name) || name == "X" && c.find("y") < 0): // R calls it X
-			strength = 2
-		case c.holdsText(i) && c.seen[i]&^(wordField|countsFrom0|countsFrom1) == 0 && c.records > 2:
-			strength = 0
-		default:
-			continue
+		if strength, may := c.idStrengthOf(i); may {
+			out = append(out, &idColumn{column: i, strength: strength})
 		}
-		out = append(out, &idColumn{column: i, strength: strength})
 	}
 	slices.SortStableFunc(out, func(a, b *idColumn) int { return b.strength - a.strength })
 	return out
+}
+
+// idStrengthOf tells how surely a column holds ids, by its name, its place and its values, and whether it may hold any.
+func (c *csvFile) idStrengthOf(i int) (strength int, may bool) {
+	name := ""
+	if c.header != nil {
+		name = c.header[i]
+	}
+	if i == 0 && c.header != nil && (name == "" || strings.EqualFold(name, "unnamed: 0")) {
+		return 2, true // the index of pandas, the row names of R
+	}
+	if strength = idStrength(name); strength > 0 {
+		return strength, true
+	}
+	if i == 0 && c.countsSamples(0) && (untelling.MatchString(name) || name == "X" && c.find("y") < 0) { // R calls it X
+		return 2, true
+	}
+	return 0, c.holdsText(i) && c.seen[i]&^(wordField|countsFrom0|countsFrom1) == 0 && c.records > 2
 }
 
 // gatherIDs reads the columns up to their first value that occurs twice.

@@ -124,31 +124,14 @@ func (v *variable) labelLen() int {
 // readLabels reads one label variable. n is the number of samples.
 func readLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
 	if v.kind == text {
-		s, err := v.strings()
-		if err != nil {
-			return nil, nil, v.wrap(err)
-		}
-		if len(s) != n {
-			return nil, nil, v.errorf("holds %d labels for %d samples", len(s), n)
-		}
-		labels, names := textClasses(s)
-		return labels, names, nil
+		return readTextLabels(v, n)
 	}
 	rows, cols, ok := v.shape2()
 	if !ok || v.kind != numeric {
 		return nil, nil, v.errorf("is %s of class %s; labels are a vector", v.shapeString(), v.class)
 	}
 	if rows != 1 && cols != 1 {
-		labels, err := oneHot(v, rows, cols, n, lim)
-		if err != nil {
-			return nil, nil, err
-		}
-		x := make([]float64, n)
-		for i, l := range labels {
-			x[i] = float64(l + 1)
-		}
-		l, names := classes(x)
-		return l, names, nil
+		return readIndicators(v, rows, cols, n, lim)
 	}
 	if rows*cols != n {
 		return nil, nil, v.errorf("holds %d labels for %d samples", rows*cols, n)
@@ -164,6 +147,34 @@ func readLabels(v *variable, n int, lim *limits) ([]int, []string, error) {
 		if math.IsNaN(l) || math.IsInf(l, 0) {
 			return nil, nil, v.errorf("has the label %g for sample %d (from 0)", l, i)
 		}
+	}
+	labels, names := classes(x)
+	return labels, names, nil
+}
+
+// readTextLabels reads n labels that are texts.
+func readTextLabels(v *variable, n int) ([]int, []string, error) {
+	s, err := v.strings()
+	if err != nil {
+		return nil, nil, v.wrap(err)
+	}
+	if len(s) != n {
+		return nil, nil, v.errorf("holds %d labels for %d samples", len(s), n)
+	}
+	labels, names := textClasses(s)
+	return labels, names, nil
+}
+
+// readIndicators reads n labels from a matrix with one column (or row) for each class. The names of the classes are their
+// numbers, from 1.
+func readIndicators(v *variable, rows, cols, n int, lim *limits) ([]int, []string, error) {
+	numbers, err := oneHot(v, rows, cols, n, lim)
+	if err != nil {
+		return nil, nil, err
+	}
+	x := make([]float64, n)
+	for i, l := range numbers {
+		x[i] = float64(l + 1)
 	}
 	labels, names := classes(x)
 	return labels, names, nil

@@ -59,22 +59,18 @@ func (r *rawSet) resolve(o *Options) error {
 	mask := r.mask
 	for v := range r.set.Views {
 		view, b := &r.set.Views[v], &r.bad[v]
-		if b.hasInf && !o.AllowNaN && (r.mask == nil || r.mask[b.infR][v]) {
+		if b.hasInf && !o.AllowNaN && r.given(b.infR, v) {
 			return r.vars[v].errorf("is infinite in %s%s", r.place(v, b.infR, b.infC), rounded(view))
 		}
 		for i, count := range b.nan {
 			switch {
-			case count == 0, r.mask != nil && !r.mask[i][v]:
+			case count == 0, !r.given(i, v):
 			case int(count) == view.Cols && r.fromIndex:
 				return r.vars[v].errorf("has only NaN in row %d (from 0), but index names that sample as present", i)
 			case int(count) == view.Cols && o.MissingRows:
-				if mask == nil {
-					var err error
-					if mask, err = bookedMask(view.Rows, len(r.set.Views), r.lim); err != nil {
-						return r.vars[v].wrap(err)
-					}
+				if err := r.markAbsent(&mask, i, v); err != nil {
+					return err
 				}
-				mask[i][v] = false
 			case !o.AllowNaN:
 				return r.nanError(v, i, int(count), b)
 			}
@@ -84,6 +80,22 @@ func (r *rawSet) resolve(o *Options) error {
 		return nil
 	}
 	return r.apply(mask)
+}
+
+// given tells whether the mask says that row i of view v is present. Without a mask all are.
+func (r *rawSet) given(i, v int) bool { return r.mask == nil || r.mask[i][v] }
+
+// markAbsent marks row i of view v as absent in a mask, which it makes if there is none.
+func (r *rawSet) markAbsent(mask *[][]bool, i, v int) error {
+	if *mask == nil {
+		made, err := bookedMask(r.set.Views[v].Rows, len(r.set.Views), r.lim)
+		if err != nil {
+			return r.vars[v].wrap(err)
+		}
+		*mask = made
+	}
+	(*mask)[i][v] = false
+	return nil
 }
 
 func rounded(v *View) string {

@@ -48,9 +48,9 @@ func TestNotReadSaysWhatToDo(t *testing.T) {
 			h.Link("X0", h.Object(hostile.Dataspace(2, 1), hostile.Int64, hostile.Contiguous(h.Add(huge(-1<<53-1)), 16)))
 			return h.Bytes()
 		}(), []string{"X0", "-9007199254740993", "2^53"}},
-		{"complex.mat", hostile.ComplexMAT5(), []string{"X", "complex numbers", "abs(X)"}},
-		{"struct.mat", hostile.StructMAT5(), []string{"X", "struct", "-struct"}},
-		{"huge.mat", hostile.Int64MAT5(1<<53 + 1), []string{"X", "9007199254740993", "2^53"}},
+		{"complex.mat", complexMAT5(), []string{"X", "complex numbers", "abs(X)"}},
+		{"struct.mat", structMAT5(), []string{"X", "struct", "-struct"}},
+		{"huge.mat", int64MAT5(1<<53 + 1), []string{"X", "9007199254740993", "2^53"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := read(c.name, c.data, Options{})

@@ -82,22 +82,30 @@ func holdsArray(m *zip.File) bool {
 	return err == nil && string(head) == npy.Magic
 }
 
-// listMember reads the header of one array of an archive, and checks the sizes that archive and header claim.
-func listMember(v *variable, m *zip.File, fileSize int64, lim *limits) (npy.Header, error) {
+// checkMember refuses a member of an archive that is not read, or that claims a size that it cannot have.
+func checkMember(m *zip.File, fileSize int64) error {
 	packed, full := m.CompressedSize64, m.UncompressedSize64
 	switch {
 	case m.Flags&1 != 0:
-		return npy.Header{}, errors.New("is encrypted")
+		return errors.New("is encrypted")
 	case m.Method != zip.Store && m.Method != zip.Deflate:
-		return npy.Header{}, fmt.Errorf("has compression method %d; stored and deflated arrays are read", m.Method)
+		return fmt.Errorf("has compression method %d; stored and deflated arrays are read", m.Method)
 	case packed > uint64(fileSize):
-		return npy.Header{}, fmt.Errorf("promises %d bytes in a file of %d", packed, fileSize)
+		return fmt.Errorf("promises %d bytes in a file of %d", packed, fileSize)
 	case m.Method == zip.Store && packed != full:
-		return npy.Header{}, fmt.Errorf("is stored in %d bytes but promises %d", packed, full)
+		return fmt.Errorf("is stored in %d bytes but promises %d", packed, full)
 	case m.Method == zip.Deflate && full/maxDeflate > packed:
-		return npy.Header{}, fmt.Errorf("promises %d bytes from %d compressed ones, more than any compression gives", full,
-			packed)
+		return fmt.Errorf("promises %d bytes from %d compressed ones, more than any compression gives", full, packed)
 	}
+	return nil
+}
+
+// listMember reads the header of one array of an archive, and checks the sizes that archive and header claim.
+func listMember(v *variable, m *zip.File, fileSize int64, lim *limits) (npy.Header, error) {
+	if err := checkMember(m, fileSize); err != nil {
+		return npy.Header{}, err
+	}
+	packed, full := m.CompressedSize64, m.UncompressedSize64
 	r, err := m.Open()
 	if err != nil {
 		return npy.Header{}, zipError(err)

@@ -16,16 +16,8 @@ func orient(views []*variable, labels int, counted string, o Orientation) (turne
 	}
 	fits := func(n int) bool { return n > 0 && (labels == 0 || n == labels) }
 	byRows, byCols := fits(rows) && o != ColumnsAreSamples, fits(cols) && o != RowsAreSamples
-	why = whyOnly
-	switch {
-	case o != AutoOrientation:
+	if why = orientedBy(byRows && byCols, labels, counted); o != AutoOrientation {
 		why = "by option"
-	case byRows && byCols && labels > 0:
-		why = "rows and columns both fit the " + counted
-	case byRows && byCols:
-		why = whyEither
-	case labels > 0:
-		why = fmt.Sprintf("%d %s", labels, counted)
 	}
 	switch {
 	case byRows:
@@ -34,6 +26,19 @@ func orient(views []*variable, labels int, counted string, o Orientation) (turne
 		return true, cols, why, nil
 	}
 	return false, 0, "", unlikeSamples(views, labels, counted)
+}
+
+// orientedBy says what the orientation is taken from, where options do not give it. either: rows and columns both fit.
+func orientedBy(either bool, labels int, counted string) string {
+	switch {
+	case either && labels > 0:
+		return "rows and columns both fit the " + counted
+	case either:
+		return whyEither
+	case labels > 0:
+		return fmt.Sprintf("%d %s", labels, counted)
+	}
+	return whyOnly
 }
 
 // unlikeSamples is the error that the views have no common number of samples that fits the labels.

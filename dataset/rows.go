@@ -192,34 +192,18 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 	if v.whole != nil {
 		in = v.whole
 	}
-	rows, cols, ok := in.shape2()
-	switch {
-	case !ok || in.kind != numeric && in.kind != sparse:
-		return nil, v.errorf("is %s; a view is a matrix", v.shapeString())
-	case in.kind == sparse:
-		return nil, v.errorf("is sparse; only full arrays are read row by row")
-	case p.rowsOf[p.of[v]] != nil || p.joined != nil && !p.joined.same:
-		return nil, v.errorf("is joined to others by ids; write the files in one order, which can be read row by row")
-	}
-	if p.turned {
-		rows, cols = cols, rows
+	rows, cols, err := s.rowShape(v, in)
+	if err != nil {
+		return nil, err
 	}
 	r := &Rows{Name: v.name, file: in.file, variable: in.name, rows: rows, cols: cols, width: cols, typ: in.typ}
 	if in.names != nil && !p.turned {
-		var err error
 		if r.Features, err = in.names(); err != nil {
 			return nil, in.wrap(err)
 		}
 	}
 	if v.whole != nil {
-		r.pick, r.cols = v.pick, len(v.pick)
-		if r.Features != nil {
-			all := r.Features
-			r.Features = make([]string, len(v.pick))
-			for k, j := range v.pick {
-				r.Features[k] = all[j]
-			}
-		}
+		r.choose(v.pick)
 	}
 	turned := in.colMajor != p.turned
 	if in.place != nil {
@@ -244,6 +228,38 @@ func (s *RowSet) view(ctx context.Context, v *variable, o *Options) (*Rows, erro
 		return nil, in.wrap(err)
 	}
 	return r, nil
+}
+
+// rowShape returns the numbers of rows and columns of the array in that holds the view v. A view that cannot be read row by
+// row is an error.
+func (s *RowSet) rowShape(v, in *variable) (rows, cols int, err error) {
+	p := s.plan
+	rows, cols, ok := in.shape2()
+	switch {
+	case !ok || in.kind != numeric && in.kind != sparse:
+		return 0, 0, v.errorf("is %s; a view is a matrix", v.shapeString())
+	case in.kind == sparse:
+		return 0, 0, v.errorf("is sparse; only full arrays are read row by row")
+	case p.rowsOf[p.of[v]] != nil || p.joined != nil && !p.joined.same:
+		return 0, 0, v.errorf("is joined to others by ids; write the files in one order, which can be read row by row")
+	}
+	if p.turned {
+		rows, cols = cols, rows
+	}
+	return rows, cols, nil
+}
+
+// choose makes some columns of the array the features of the view.
+func (r *Rows) choose(pick []int) {
+	r.pick, r.cols = pick, len(pick)
+	if r.Features == nil {
+		return
+	}
+	all := r.Features
+	r.Features = make([]string, len(pick))
+	for k, j := range pick {
+		r.Features[k] = all[j]
+	}
 }
 
 // why says what keeps a variable from being read where it lies.

@@ -13,14 +13,8 @@ func (s *source) joinSciPy(lim *limits) error {
 	for _, v := range s.vars {
 		byName[v.name] = v
 	}
-	for _, v := range s.vars {
-		prefix, ok := strings.CutSuffix(v.name, "format")
-		if !ok || byName[prefix+"data"] == nil || byName[prefix+"shape"] == nil {
-			continue
-		}
-		if err := s.checkSciPyFormat(prefix, v); err != nil {
-			return err
-		}
+	if err := s.checkSciPyFormats(byName); err != nil {
+		return err
 	}
 	var kept, joined []*variable
 	used := map[*variable]bool{}
@@ -45,6 +39,20 @@ func (s *source) joinSciPy(lim *limits) error {
 		}
 	}
 	s.vars = append(joined, kept...)
+	return nil
+}
+
+// checkSciPyFormats checks the format of each sparse matrix that names one.
+func (s *source) checkSciPyFormats(byName map[string]*variable) error {
+	for _, v := range s.vars {
+		prefix, ok := strings.CutSuffix(v.name, "format")
+		if !ok || byName[prefix+"data"] == nil || byName[prefix+"shape"] == nil {
+			continue
+		}
+		if err := s.checkSciPyFormat(prefix, v); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

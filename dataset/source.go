@@ -279,23 +279,12 @@ func (f *folder) add(path string, o *Options) error {
 	for _, e := range entries {
 		name := e.Name()
 		full := filepath.Join(path, name)
-		info, err := os.Stat(full) // of what a link points to
-		switch {
-		case strings.HasPrefix(name, "."):
-		case o.leavesOut(name):
-			f.left = append(f.left, Omission{full, "file", "by option"})
-		case err != nil && (IsDataName(name) || foreignEnding(name) != ""):
-			return fileError(full, unopened(full, name, err))
-		case err == nil && IsDataName(name) && !info.IsDir() && !info.Mode().IsRegular():
-			return fileError(full, fmt.Errorf("%w; or leave it out with Options.LeaveOut %s", notRegular(info), name))
-		case err != nil || !info.Mode().IsRegular():
-			f.left = append(f.left, Omission{full, "entry", "no file"})
-		case IsDataName(name):
+		isData, err := f.consider(full, name, o)
+		if err != nil {
+			return fileError(full, err)
+		}
+		if isData {
 			in = append(in, full)
-		case foreignEnding(name) != "":
-			return fileError(full, fmt.Errorf("%s; or leave it out with Options.LeaveOut %s", foreignEnding(name), name))
-		default:
-			f.left = append(f.left, Omission{full, "file", "not data, by its name"})
 		}
 	}
 	if len(in) == 0 {
@@ -304,6 +293,34 @@ func (f *folder) add(path string, o *Options) error {
 	slices.SortFunc(in, compareNumeric)
 	f.files = append(f.files, in...)
 	return nil
+}
+
+// consider tells whether an entry of a folder is a file of data, and notes one that is not read.
+func (f *folder) consider(full, name string, o *Options) (isData bool, err error) {
+	if strings.HasPrefix(name, ".") {
+		return false, nil
+	}
+	if o.leavesOut(name) {
+		f.left = append(f.left, Omission{full, "file", "by option"})
+		return false, nil
+	}
+	info, err := os.Stat(full) // of what a link points to
+	named, foreign := IsDataName(name), foreignEnding(name)
+	switch {
+	case err != nil && (named || foreign != ""):
+		return false, unopened(full, name, err)
+	case err == nil && named && !info.IsDir() && !info.Mode().IsRegular():
+		return false, fmt.Errorf("%w; or leave it out with Options.LeaveOut %s", notRegular(info), name)
+	case err != nil || !info.Mode().IsRegular():
+		f.left = append(f.left, Omission{full, "entry", "no file"})
+	case named:
+		return true, nil
+	case foreign != "":
+		return false, fmt.Errorf("%s; or leave it out with Options.LeaveOut %s", foreign, name)
+	default:
+		f.left = append(f.left, Omission{full, "file", "not data, by its name"})
+	}
+	return false, nil
 }
 
 // unopened says why an entry of a folder with the ending of data cannot be opened: a link that points to nothing, as that of a

@@ -51,6 +51,25 @@ func (m *compressed[T]) read(p *parts, majors, minors int, lim *limits) error {
 	if err != nil {
 		return err
 	}
+	if err := m.readPointers(p, majors, lim); err != nil {
+		return err
+	}
+	if k := slices.Index(m.index[:m.ptr[majors]], -1); k >= 0 {
+		return fmt.Errorf("is a sparse matrix whose entry %d lies outside its %d rows", k, minors)
+	}
+	value, err := p.value()
+	if err != nil {
+		return err
+	}
+	m.value, err = readPart(value, lim, "the values of a sparse matrix", func(_ int, x float64) (T, error) { return T(x), nil })
+	if err == nil && m.ptr[majors] > len(m.value) {
+		err = fmt.Errorf("is a sparse matrix that promises %d entries and holds %d", m.ptr[majors], len(m.value))
+	}
+	return err
+}
+
+// readPointers reads where the entries of each column (row) begin. They never decrease, and lie in the indices.
+func (m *compressed[T]) readPointers(p *parts, majors int, lim *limits) error {
 	ptr, err := p.ptr()
 	if err != nil {
 		return err
@@ -69,20 +88,6 @@ func (m *compressed[T]) read(p *parts, majors, minors int, lim *limits) error {
 		last = x
 		return int(x), nil
 	})
-	if err != nil {
-		return err
-	}
-	if k := slices.Index(m.index[:m.ptr[majors]], -1); k >= 0 {
-		return fmt.Errorf("is a sparse matrix whose entry %d lies outside its %d rows", k, minors)
-	}
-	value, err := p.value()
-	if err != nil {
-		return err
-	}
-	m.value, err = readPart(value, lim, "the values of a sparse matrix", func(_ int, x float64) (T, error) { return T(x), nil })
-	if err == nil && m.ptr[majors] > len(m.value) {
-		err = fmt.Errorf("is a sparse matrix that promises %d entries and holds %d", m.ptr[majors], len(m.value))
-	}
 	return err
 }
 

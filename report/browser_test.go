@@ -9,15 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/largemvc/largemvc/internal/browser"
 	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 // openPage opens a page in Chromium, or skips the test.
-func openPage(t *testing.T, html string) (context.Context, *browser.Page) {
+func openPage(t *testing.T, html string) (context.Context, *chromiumPage) {
 	t.Helper()
 	testutil.Long(t, "no browser is started")
-	path := browser.Find()
+	path := findChromium()
 	if path == "" {
 		t.Skip("there is no Chromium (Debian's package chromium): the page is not opened")
 	}
@@ -28,7 +27,7 @@ func openPage(t *testing.T, html string) (context.Context, *browser.Page) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
-	p, err := browser.Start(ctx, path, filepath.Join(folder, "profile"), 1100, 900)
+	p, err := startChromium(ctx, path, filepath.Join(folder, "profile"), 1100, 900)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +43,7 @@ func openPage(t *testing.T, html string) (context.Context, *browser.Page) {
 }
 
 // quiet wants a page that asked for nothing but itself and complained of nothing.
-func quiet(t *testing.T, p *browser.Page) {
+func quiet(t *testing.T, p *chromiumPage) {
 	t.Helper()
 	requests, err := p.Requests()
 	if err != nil {

@@ -159,6 +159,12 @@ func newMoments(
 	if m.unit {
 		m.scaled = make([]float64, clusters*d)
 	}
+	return m, m.spread(ctx, x, labels, of)
+}
+
+// spread reads the samples once more, for the deviations from the means and the sums of the scaled rows.
+func (m *moments) spread(ctx context.Context, x largemvc.View, labels, of []int) error {
+	row := make([]float64, m.d)
 	if err := m.each(ctx, x, of, func(i int) {
 		x.Row(row, i)
 		norm := 0.0
@@ -172,11 +178,11 @@ func newMoments(
 		norm = math.Sqrt(norm)
 		for j, a := range row {
 			if a != 0 {
-				m.scaled[labels[i]*d+j] += a / norm
+				m.scaled[labels[i]*m.d+j] += a / norm
 			}
 		}
 	}); err != nil {
-		return nil, err
+		return err
 	}
 	for j := range m.deviation {
 		m.deviation[j] = math.Sqrt(m.deviation[j] / m.total)
@@ -184,7 +190,7 @@ func newMoments(
 			m.deviation[j] = 0
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // each calls f with the samples that have the view, looking now and then whether the context has ended.

@@ -68,6 +68,14 @@ func (o *Options) complete(n, views int) error {
 	if o.Progress == nil {
 		o.Progress = func(string, int, int) error { return nil }
 	}
+	if err := o.check(n, views); err != nil {
+		return err
+	}
+	return o.completeClasses(n)
+}
+
+// check reports whether the lists are of n samples and of so many views.
+func (o *Options) check(n, views int) error {
 	if o.IDs != nil && len(o.IDs) != n {
 		return fmt.Errorf("report: %d IDs for %d samples", len(o.IDs), n)
 	}
@@ -88,7 +96,7 @@ func (o *Options) complete(n, views int) error {
 	if o.Novelty != nil && len(o.Novelty) != n {
 		return fmt.Errorf("report: Novelty of %d samples, there are %d", len(o.Novelty), n)
 	}
-	return o.completeClasses(n)
+	return nil
 }
 
 // checkViews reports whether each of Views has content for n samples.

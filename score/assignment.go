@@ -24,10 +24,7 @@ func Assignment(cost [][]float64) (columns []int, sum float64, err error) {
 			}
 		}
 	}
-	columns = make([]int, len(cost))
-	for i := range columns {
-		columns[i] = -1
-	}
+	columns = unmatched(len(cost))
 	if len(cost) == 0 || len(cost[0]) == 0 {
 		return columns, 0, nil
 	}
@@ -52,15 +49,9 @@ func Assignment(cost [][]float64) (columns []int, sum float64, err error) {
 // augment matches every one of the rows ≤ cols rows and returns the row of each column, −1 for none.
 func augment(rows, cols int, cost func(i, j int) float64) []int {
 	u, v := make([]float64, rows), make([]float64, cols) // dual variables: cost_ij − u_i − v_j ≥ 0, 0 where matched
-	match, held := make([]int, cols), make([]int, rows)  // of each column its row, of each row its column
-	for j := range match {
-		match[j] = -1
-	}
-	for i := range held {
-		held[i] = -1
-	}
-	distance := make([]float64, cols) // of the shortest path to each column, in reduced costs
-	before := make([]int, cols)       // the row from which that path enters the column
+	match, held := unmatched(cols), unmatched(rows)      // of each column its row, of each row its column
+	distance := make([]float64, cols)                    // of the shortest path to each column, in reduced costs
+	before := make([]int, cols)                          // the row from which that path enters the column
 	done := make([]bool, cols)
 	for start := range rows {
 		for j := range cols {
@@ -101,4 +92,13 @@ func augment(rows, cols int, cost func(i, j int) float64) []int {
 		}
 	}
 	return match
+}
+
+// unmatched returns n times −1.
+func unmatched(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = -1
+	}
+	return out
 }

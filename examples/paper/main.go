@@ -50,26 +50,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		return errors.New("no experiment named")
 	}
-	var chosen []experiment
-	for _, e := range experiments() {
-		if args[0] == e.name || args[0] == "all" {
-			chosen = append(chosen, e)
-		}
-	}
+	chosen := named(args[0])
 	if len(chosen) == 0 {
 		usage(stderr)
 		return fmt.Errorf("no experiment %q", args[0])
 	}
-	s := &study{stderr: stderr}
-	flags := flag.NewFlagSet("paper "+args[0], flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	s.register(flags)
-	err := flags.Parse(args[1:])
+	s, err := parse(args, stderr)
 	if err != nil {
 		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("%q is not a flag", flags.Arg(0))
 	}
 	if (s.page != "" || s.without != "") && len(chosen) == 1 {
 		return errors.New("-page and -without are for all experiments")
@@ -83,7 +71,27 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return s.runAll(ctx, chosen, stdout)
 }
 
-// runAll runs the experiments one by one, and writes the index of several.
+// named returns the experiment of a name, or all.
+func named(name string) []experiment {
+	return slices.DeleteFunc(experiments(), func(e experiment) bool { return name != e.name && name != "all" })
+}
+
+// parse reads the flags behind the name of the experiment.
+func parse(args []string, stderr io.Writer) (*study, error) {
+	s := &study{stderr: stderr}
+	flags := flag.NewFlagSet("paper "+args[0], flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	s.register(flags)
+	if err := flags.Parse(args[1:]); err != nil {
+		return nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("%q is not a flag", flags.Arg(0))
+	}
+	return s, nil
+}
+
+// runAll runs the experiments one by one, and writes the page of all where -page names one.
 func (s *study) runAll(ctx context.Context, chosen []experiment, stdout io.Writer) error {
 	for _, e := range chosen {
 		began := time.Now()
@@ -92,16 +100,14 @@ func (s *study) runAll(ctx context.Context, chosen []experiment, stdout io.Write
 		}
 		fmt.Fprintf(stdout, "%s: %s (%s)\n", e.name, s.path(s.pageName(e.name)+".md"), time.Since(began).Round(time.Second/10))
 	}
-	if len(chosen) == 1 {
+	if s.page == "" {
 		return nil
 	}
-	if s.page != "" {
-		if err := s.whole(); err != nil {
-			return err
-		}
-		fmt.Fprintln(stdout, s.page)
+	if err := s.whole(); err != nil {
+		return err
 	}
-	return s.index(chosen)
+	_, err := fmt.Fprintln(stdout, s.page)
+	return err
 }
 
 // without leaves out the experiments of the names, which commas separate.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,7 +16,7 @@ import (
 	"github.com/largemvc/largemvc/examples/internal/work"
 )
 
-// page is what an experiment puts out: a Markdown file with its tables and figures, and their data as CSV and JSON.
+// page is what an experiment puts out: a Markdown file with its tables and figures, and their data as CSV.
 type page struct {
 	name, title string
 	caption     string // what the experiment does beyond what all of them share
@@ -52,9 +51,6 @@ func (s *study) publish(p page) error {
 		if err := s.save(p.figures[i]); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
-	}
-	if err := s.writeJSON(p); err != nil {
-		return err
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n", p.title, s.protocolText())
@@ -101,45 +97,6 @@ func (s *study) save(f picture) error {
 		return err
 	}
 	return work.WriteWhole(s.path(f.name+".csv"), b.Bytes())
-}
-
-// writeJSON writes the tables and, by their columns, the figures.
-func (s *study) writeJSON(p page) error {
-	type figure struct {
-		Name    string      `json:"name"`
-		Caption string      `json:"caption"`
-		Panels  []viz.Table `json:"panels"`
-	}
-	out := struct {
-		Title    string        `json:"title"`
-		Protocol string        `json:"protocol"`
-		Caption  string        `json:"caption"`
-		Tables   []tables.Grid `json:"tables"`
-		Data     []tables.Grid `json:"data"`
-		Figures  []figure      `json:"figures"`
-	}{Title: p.title, Protocol: s.protocolText(), Caption: p.caption, Tables: p.tables, Data: p.data}
-	for _, f := range p.figures {
-		out.Figures = append(out.Figures, figure{f.name, f.caption, f.figure.Tables()})
-	}
-	data, err := json.MarshalIndent(out, "", " ")
-	if err != nil {
-		return err
-	}
-	return work.WriteWhole(s.path(p.name+".json"), data)
-}
-
-// index writes a page that leads to the others.
-func (s *study) index(done []experiment) error {
-	var b strings.Builder
-	b.WriteString("# Experiments\n\n")
-	for _, e := range done {
-		fmt.Fprintf(&b, "- [%s](%s.md): %s\n", e.name, s.pageName(e.name), e.about)
-	}
-	b.WriteString("\nData sets:\n\n")
-	for _, d := range s.sets {
-		fmt.Fprintf(&b, "- %s: %s\n", d.Name, d.Shape())
-	}
-	return work.WriteWhole(s.path("index.md"), []byte(b.String()))
 }
 
 // firstSection is where in the page of -page that begins which the program writes.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"flag"
 	"io"
@@ -79,7 +78,7 @@ func number(t *testing.T, s string) float64 {
 	return x
 }
 
-// Every experiment writes a page, its data as JSON, and a picture and a CSV file for every figure on the page.
+// Every experiment writes a page, and a picture and a CSV file for every figure on the page.
 func TestExperiments(t *testing.T) {
 	s := smallStudy(t)
 	s.png = true
@@ -94,50 +93,30 @@ func TestExperiments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := os.ReadFile(s.path(e.name + ".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var content struct {
-			Caption string
-			Tables  []tables.Grid
-			Figures []struct {
-				Name   string
-				Panels []struct {
-					Columns []string
-					Rows    [][]any
-				}
-			}
-		}
-		if err := json.Unmarshal(data, &content); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(page), content.Caption) || !strings.Contains(string(page), "Against the paper") {
+		content := s.pages[len(s.pages)-1]
+		if !strings.Contains(string(page), content.caption) || !strings.Contains(string(page), "Against the paper") {
 			t.Errorf("%s: the page lacks its protocol", e.name)
 		}
-		if len(content.Tables)+len(content.Figures) == 0 {
+		if len(content.tables)+len(content.figures) == 0 {
 			t.Errorf("%s: nothing to see", e.name)
 		}
-		for _, f := range content.Figures {
+		for _, f := range content.figures {
 			for _, ending := range []string{".svg", ".png"} {
-				if info, err := os.Stat(s.path(f.Name + ending)); err != nil || info.Size() < 1000 {
-					t.Errorf("%s%s: %v", f.Name, ending, err)
+				if info, err := os.Stat(s.path(f.name + ending)); err != nil || info.Size() < 1000 {
+					t.Errorf("%s%s: %v", f.name, ending, err)
 				}
 			}
 			rows := 0
-			for _, p := range f.Panels {
+			for _, p := range f.figure.Tables() {
 				rows += len(p.Rows) + 1
 			}
-			if got := len(records(t, s, f.Name+".csv")); got != rows || rows < 3 {
-				t.Errorf("%s.csv has %d lines, the panels %d", f.Name, got, rows)
+			if got := len(records(t, s, f.name+".csv")); got != rows || rows < 3 {
+				t.Errorf("%s.csv has %d lines, the panels %d", f.name, got, rows)
 			}
-			if !strings.Contains(string(page), "("+f.Name+".svg)") {
-				t.Errorf("%s: %s is not on the page", e.name, f.Name)
+			if !strings.Contains(string(page), "("+f.name+".svg)") {
+				t.Errorf("%s: %s is not on the page", e.name, f.name)
 			}
 		}
-	}
-	if err := s.index(experiments()); err != nil {
-		t.Fatal(err)
 	}
 	wholePage(t, s)
 }

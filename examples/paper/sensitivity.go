@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/internal/sets"
@@ -50,26 +52,16 @@ func sensitivity(ctx context.Context, s *study) error {
 		for _, l := range layers {
 			heat.Columns = append(heat.Columns, fmt.Sprint(l))
 		}
-		var deepest learned
+		deepest := got[(len(layers)-1)*s.draws] // with m = c, the first of factors
 		for _, f := range factors {
-			multiple := "c"
-			if f > 1 {
-				multiple = fmt.Sprintf("%dc", f)
+			multiple := strings.TrimPrefix(fmt.Sprintf("%dc", f), "1")
+			cells := cellsOf(got[:len(layers)*s.draws], s.draws)
+			got = got[len(layers)*s.draws:]
+			g.Rows = append(g.Rows, tables.Line{Name: d.Name + ", m = " + multiple, Cells: cells})
+			var means []float64
+			for _, c := range cells {
+				means = append(means, c.Mean)
 			}
-			r, means := tables.Line{Name: d.Name + ", m = " + multiple}, []float64(nil)
-			for k := range layers {
-				var values []float64
-				for _, run := range got[:s.draws] {
-					values = append(values, run.ACC)
-				}
-				if f == 1 && k == len(layers)-1 {
-					deepest = got[0]
-				}
-				got = got[s.draws:]
-				c := tables.MeanOf(values)
-				r.Cells, means = append(r.Cells, c), append(means, c.Mean)
-			}
-			g.Rows = append(g.Rows, r)
 			heat.Rows, heat.Values = append(heat.Rows, multiple), append(heat.Values, means)
 		}
 		maps.Panels = append(maps.Panels, heat)
@@ -90,6 +82,19 @@ func sensitivity(ctx context.Context, s *study) error {
 				"learned by %d layers with m = c, in the first draw, for each set.", layers[len(layers)-1]), thresholds},
 		},
 	})
+}
+
+// cellsOf are the means of ACC of every so many draws.
+func cellsOf(runs []learned, draws int) []tables.Cell {
+	var cells []tables.Cell
+	for part := range slices.Chunk(runs, draws) {
+		var values []float64
+		for _, run := range part {
+			values = append(values, run.ACC)
+		}
+		cells = append(cells, tables.MeanOf(values))
+	}
+	return cells
 }
 
 // thresholdJob trains the paper preset on one draw of d, with layers layers and factor anchors a cluster.

@@ -171,8 +171,7 @@ func (s *study) protocolText() string {
 		"Labels serve for scores alone and choose nothing, but in rows that say so. Our networks are used as their presets "+
 		"have them, at "+
 		"the last epoch. The **default preset** sees every view in two standardisations, smoothed along a graph of the samples' "+
-		"neighbours, has terms for neighbours and for held-out prediction in its loss, and trains with two weights of the "+
-		"first, a fifth of the epochs with each and the others with the better one; the **paper preset** is the "+
+		"neighbours, and has terms for neighbours and for held-out prediction in its loss; the **paper preset** is the "+
 		"network of the "+
 		"paper, without neighbours, on views standardised per sample and started by a joint k-means.", s.draws, s.epochs)
 }

@@ -17,36 +17,11 @@ var moreSets = []string{
 	"proteinfold", "reuters1200", "satellite", "tcgabrca150", "webkb1051", "yaleb1140",
 }
 
-// families are sets that share their samples or their source. Constants are judged on none of a family that they were
-// chosen on.
-var families = [][]string{
-	{"webkb", "webkb1051"},
-	{"reuters600", "reuters1200"},
-	{"eyaleb10", "yaleb1140"},
-	{"skdigits3v", "ucidigit", "hw2sources", "mnistusps", "mnist3v"},
-}
-
-// familyOf returns the family of a set, which may be alone in it.
-func familyOf(name string) []string {
-	for _, f := range families {
-		if slices.Contains(f, name) {
-			return f
-		}
-	}
-	return []string{name}
-}
-
 // group is some of the sets.
 type group struct {
 	name string
 	sets []int
 }
-
-const (
-	elevenName    = "eleven"
-	seventeenName = "seventeen"
-	allName       = "all 28"
-)
 
 // groups are those that means are taken over: the eleven, the seventeen and both, as far as all of their sets are here;
 // else all sets that are here.
@@ -64,7 +39,7 @@ func (r *results) groups() []group {
 	for _, g := range []struct {
 		name  string
 		names []string
-	}{{allName, slices.Concat(smallSets, moreSets)}, {elevenName, smallSets}, {seventeenName, moreSets}} {
+	}{{"all 28", slices.Concat(smallSets, moreSets)}, {"eleven", smallSets}, {"seventeen", moreSets}} {
 		if found, whole := pick(g.name, g.names); whole {
 			out = append(out, found)
 		}
@@ -74,15 +49,6 @@ func (r *results) groups() []group {
 		out = append(out, g)
 	}
 	return out
-}
-
-// groupNamed returns the group of that name, if its sets are all here.
-func (r *results) groupNamed(name string) (group, bool) {
-	all := r.groups()
-	if k := slices.IndexFunc(all, func(g group) bool { return g.name == name }); k >= 0 {
-		return all[k], true
-	}
-	return group{}, false
 }
 
 func setNames(all []*sets.Set) []string {

@@ -4,8 +4,7 @@
 //	go run ./examples/quality -quick
 //	go run ./examples/quality -data ~/sets,~/more-sets -out quality
 //
-// Every figure is a mean over draws, and a draw is an order of the rows and a seed. Labels serve for scores alone. Choices of
-// constants are judged on sets that had no part in them: with each set, and what is kin to it, left out of the choice.
+// Every figure is a mean over draws, and a draw is an order of the rows and a seed. Labels serve for scores alone.
 //
 // It writes quality.md with its tables as CSV, and quality.json with every score. Finished work is kept in the output folder
 // and not done again; a folder holds the work of one build of this program alone.

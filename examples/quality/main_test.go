@@ -55,7 +55,7 @@ func TestRun(t *testing.T) {
 	}
 	for _, want := range []string{
 		"2 draws", "apples: 60 samples, views of 12/8, 3 classes", "### ACC (%)", "### Seconds of one run",
-		"| **default preset** |", "| LMVSC |",
+		"| **default preset** |", "| paper preset |",
 	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
@@ -72,10 +72,7 @@ func TestRun(t *testing.T) {
 		},
 		"default, neighbours alone": {Neighborhood: largemvc.Neighborhood{HeldOutWeight: largemvc.None}},
 		"default, held-out alone":   {Neighborhood: largemvc.Neighborhood{Weight: largemvc.None}},
-		"default, landmarks always": {
-			Neighborhood: largemvc.Neighborhood{Exact: largemvc.None},
-		}, "default, untrained": {Epochs: largemvc.None},
-		"default, 7 neighbours": {Neighborhood: largemvc.Neighborhood{Neighbors: 7}},
+		"default, untrained":        {Epochs: largemvc.None},
 	} {
 		want, wantStart := 0.0, 0.0
 		for seed := range uint64(2) {
@@ -144,8 +141,8 @@ func TestRun(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	if page, err = os.ReadFile(filepath.Join(out, "quality.md")); err != nil || strings.Contains(string(page), "| LMVSC |") ||
-		!strings.Contains(string(page), "| paper preset |") ||
+	if page, err = os.ReadFile(filepath.Join(out, "quality.md")); err != nil ||
+		strings.Contains(string(page), "| default, untrained |") || !strings.Contains(string(page), "| paper preset |") ||
 		strings.Contains(string(page), "| default, no smoothing |") {
 		t.Errorf("the chosen rows alone: %v\n%s", err, page)
 	}
@@ -231,17 +228,13 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Sets of many samples have landmarks anyway: then the rows share their work.
+// Rows that show parts of the same fit share its work.
 func TestKeys(t *testing.T) {
 	r := made([]string{"a"})
-	main, always := r.rows[r.find(mainRow)], r.rows[r.find("default, landmarks always")]
+	main, plain, paper := r.rows[r.find(mainRow)], r.rows[r.find("default, plain rows of H")], r.rows[r.find("paper preset")]
 	d := *r.sets[0]
-	if main.key(&d, 1, 100) == always.key(&d, 1, 100) {
-		t.Error("a small set has one key for exact neighbours and landmarks")
-	}
-	d.N = exactUpTo + 1
-	if main.key(&d, 1, 100) != always.key(&d, 1, 100) {
-		t.Error("a large set has two keys for landmarks")
+	if main.key(&d, 1, 100) != plain.key(&d, 1, 100) || main.key(&d, 1, 100) == paper.key(&d, 1, 100) {
+		t.Error("keys do not tell the same fit and another apart")
 	}
 	if main.key(&d, 1, 100) == main.key(&d, 2, 100) || main.key(&d, 1, 100) == main.key(&d, 1, 99) {
 		t.Error("keys do not tell seeds or epochs apart")

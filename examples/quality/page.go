@@ -9,7 +9,6 @@ import (
 	"github.com/largemvc/largemvc/examples/internal/sets"
 	"github.com/largemvc/largemvc/examples/internal/tables"
 	"github.com/largemvc/largemvc/examples/internal/work"
-	"github.com/largemvc/largemvc/internal/baseline"
 )
 
 // publish writes the page, its tables as CSV, and all scores as quality.json.
@@ -19,14 +18,8 @@ func (s *study) publish(r *results) error {
 	if g, ok := r.trainingTable(groups); ok {
 		grids = append(grids, g)
 	}
-	if g, ok := r.choicesTable(groups[0]); ok {
-		grids = append(grids, g)
-	}
 	for _, m := range metrics {
 		grids = append(grids, r.perSet(m.name, m.of))
-	}
-	if known := r.known(); len(known) > 0 {
-		grids = append(grids, besideTable(known))
 	}
 	grids = append(grids, r.seconds())
 
@@ -42,19 +35,10 @@ func (s *study) publish(r *results) error {
 			return err
 		}
 	}
-	checks := r.checks()
-	b.WriteString("### What is asked of the default preset\n\n")
-	for _, c := range checks {
-		mark := "not met"
-		if c.Met {
-			mark = "met"
-		}
-		fmt.Fprintf(&b, "- %s: **%s**\n", c.Text, mark)
-	}
 	if len(r.notes) > 0 {
-		fmt.Fprintf(&b, "\nNotes: %s.\n", strings.Join(r.notes, "; "))
+		fmt.Fprintf(&b, "Notes: %s.\n", strings.Join(r.notes, "; "))
 	}
-	if err := s.writeJSON(r, groups, checks); err != nil {
+	if err := s.writeJSON(r, groups); err != nil {
 		return err
 	}
 	return work.WriteWhole(s.page, []byte(b.String()))
@@ -74,24 +58,13 @@ func (s *study) caption(r *results) string {
 		`, each a random order of the rows and a seed, ± one standard deviation over the draws; scores in per cent:
 ACC by one-to-one matching, NMI with the arithmetic mean, ARI. All rows are of one build of the program. One setting for all
 sets; labels serve for scores alone
-and choose nothing. The constants of the default preset were chosen on these sets: what that choice is worth on
-a set that had no part in it is
-the table “Choices of constants” (sets that share samples or a source are left out together).
+and choose nothing. The constants of the default preset were chosen on these sets.
 
 “Default” rows are the default preset with one thing changed. “No network” is where it starts: k-means on the
 unit rows of U√S of the smoothed
 views. “Neighbours alone” and “held-out alone” have one of the two terms of the loss. “Spectral” is k-means on
-the unit rows of U√S, or U, of H at
-norm 1 instead of on H. Settings of the other methods: k-means of samples standardised (mean 0, variance 1 over
-the features of each view),
-views concatenated, 10 starts`,
-	)
-	for _, m := range baseline.Methods() {
-		if m.Name != notCompared {
-			fmt.Fprintf(&b, "; %s (%s): %s", m.Name, m.Source, m.Settings)
-		}
-	}
-	b.WriteString(`.
+the unit rows of U√S of H at norm 1 instead of on H. k-means is of samples standardised (mean 0, variance 1 over
+the features of each view), views concatenated, 10 starts.
 
 Differences are paired over sets, the draws averaged first: the mean of default preset − row in points of ACC,
 on how many sets it is better and
@@ -145,15 +118,8 @@ func (r *results) means(groups []group) tables.Grid {
 func (r *results) trainingTable(groups []group) (tables.Grid, bool) {
 	g := tables.Grid{
 		Name: "quality-training", Title: "What training adds to its own start",
-		Header: []string{
-			"sets",
-			"ACC",
-			"NMI",
-			"ARI",
-			"better–worse",
-			"p (sign test)",
-			"sets that lose more than 1.5 in ACC and in NMI",
-		},
+		Header: []string{"sets", "ACC", "NMI", "ARI", "better–worse", "p (sign test)",
+			"sets that lose more than 1.5 in ACC and in NMI"},
 	}
 	for _, x := range groups {
 		t, ok := r.trained(x)
@@ -173,33 +139,6 @@ func (r *results) trainingTable(groups []group) (tables.Grid, bool) {
 		g.Rows = append(g.Rows, line)
 	}
 	return g, true
-}
-
-// choicesTable is every choice of constants, judged on sets that had no part in it.
-func (r *results) choicesTable(x group) (tables.Grid, bool) {
-	g := tables.Grid{
-		Name: "quality-choices", Title: "Choices of constants (" + x.name + "), ACC / NMI / ARI",
-		Header: []string{
-			"choice",
-			"candidates",
-			"default preset",
-			"best on all",
-			"its mean",
-			"chosen on other sets",
-			"best − worst, ACC",
-		},
-	}
-	show := func(s score) tables.Cell {
-		return tables.Cell{Text: fmt.Sprintf("%.2f / %.2f / %.2f", s.ACC, s.NMI, s.ARI)}
-	}
-	for _, j := range r.judge(x) {
-		g.Rows = append(g.Rows, tables.Line{Name: j.Choice, Cells: []tables.Cell{
-			{
-				Text: fmt.Sprint(j.Candidates),
-			}, show(j.Main), {Text: j.Best}, show(j.BestMean), show(j.LeftOut), {Text: fmt.Sprintf("%.2f", j.Spread)},
-		}})
-	}
-	return g, len(g.Rows) > 0
 }
 
 // label is a row's name, the main one in bold.
@@ -246,49 +185,19 @@ func (r *results) line(k int, of func(score) float64) tables.Line {
 	return out
 }
 
-// besideTable is the table of others' figures.
-func besideTable(known []beside) tables.Grid {
-	g := tables.Grid{
-		Name: "quality-others", Title: "ACC (%) beside figures measured outside this program (authors' code, fixed settings)",
-		Header: []string{"set", mainRow, "joint k-means", "difference", "best peer, picked by labels", "difference", "which"},
-	}
-	for _, b := range known {
-		line := tables.Line{
-			Name: b.Set,
-			Cells: []tables.Cell{
-				{Mean: b.ACC, Count: 1}, {Mean: b.KMeans, Count: 1},
-				{Text: fmt.Sprintf("%+.1f", b.ACC-b.KMeans)}, {}, {}, {},
-			},
-		}
-		if b.Peer > 0 {
-			line.Cells[3], line.Cells[4], line.Cells[5] = tables.Cell{
-				Mean: b.Peer, Count: 1,
-			}, tables.Cell{
-				Text: fmt.Sprintf("%+.1f", b.ACC-b.Peer),
-			}, tables.Cell{
-				Text: b.Method,
-			}
-		}
-		g.Rows = append(g.Rows, line)
-	}
-	return g
-}
-
 // writeJSON writes every score and what was made of them.
-func (s *study) writeJSON(r *results, groups []group, checks []check) error {
+func (s *study) writeJSON(r *results, groups []group) error {
 	type scored struct {
 		Row    string             `json:"row"`
 		Scores map[string][]score `json:"scores"` // by set, a score a draw
 	}
 	out := struct {
-		Draws  int       `json:"draws"`
-		Sets   []string  `json:"sets"`
-		Rows   []scored  `json:"rows"`
-		Pairs  []pairing `json:"pairs"`
-		Judged []judged  `json:"judged"`
-		Checks []check   `json:"checks"`
-		Notes  []string  `json:"notes"`
-	}{Draws: s.draws, Judged: r.judge(groups[0]), Sets: strings.Split(sets.Names(r.sets), ", "), Checks: checks, Notes: r.notes}
+		Draws int       `json:"draws"`
+		Sets  []string  `json:"sets"`
+		Rows  []scored  `json:"rows"`
+		Pairs []pairing `json:"pairs"`
+		Notes []string  `json:"notes"`
+	}{Draws: s.draws, Sets: strings.Split(sets.Names(r.sets), ", "), Notes: r.notes}
 	for k, row := range r.rows {
 		x := scored{row.name, map[string][]score{}}
 		for i, d := range r.sets {

@@ -11,10 +11,10 @@ import (
 	"github.com/largemvc/largemvc"
 )
 
-// spectralReadOut clusters H by k-means on the rows, at norm 1, of U·diag(s)^power: the first c left singular vectors of the
-// unit rows of H, times a power of their singular values.
-func spectralReadOut(ctx context.Context, h mat.Matrix, c int, power float64, seed uint64) ([]int, error) {
-	rows, err := singularRows(h, c, power)
+// spectralReadOut clusters H by k-means on the rows, at norm 1, of U√S: the first c left singular vectors of the unit rows of H,
+// times the square roots of their singular values.
+func spectralReadOut(ctx context.Context, h mat.Matrix, c int, seed uint64) ([]int, error) {
+	rows, err := singularRows(h, c)
 	if err != nil {
 		return nil, err
 	}
@@ -28,8 +28,8 @@ func spectralReadOut(ctx context.Context, h mat.Matrix, c int, power float64, se
 // negligible is the square of a singular value, relative to that of the largest, below which there is no direction.
 const negligible = 1e-12
 
-// singularRows returns the rows that spectralReadOut clusters. U·diag(s) is H·V, with the eigenvectors V of HᵀH.
-func singularRows(h mat.Matrix, c int, power float64) (*mat.Dense, error) {
+// singularRows returns the rows that spectralReadOut clusters. U·S is H·V, with the eigenvectors V of HᵀH.
+func singularRows(h mat.Matrix, c int) (*mat.Dense, error) {
 	n, m := h.Dims()
 	unit := mat.DenseCopyOf(h)
 	scaleRows(unit)
@@ -48,7 +48,7 @@ func singularRows(h mat.Matrix, c int, power float64) (*mat.Dense, error) {
 		if square <= negligible*values[m-1] {
 			break
 		}
-		scale := math.Pow(square, (power-1)/2)
+		scale := math.Pow(square, -0.25)
 		for i := range m {
 			kept.Set(i, j, scale*v.At(i, m-1-j))
 		}

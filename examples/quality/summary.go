@@ -54,6 +54,14 @@ func (r *results) mean(row int, chosen []int, of func(score) float64) float64 {
 	return stat.Mean(values, nil)
 }
 
+// meanScore is the mean of a row over sets, in every measure.
+func (r *results) meanScore(row int, chosen []int) score {
+	return score{
+		ACC: r.mean(row, chosen, metrics[0].of), NMI: r.mean(row, chosen, metrics[1].of),
+		ARI: r.mean(row, chosen, metrics[2].of),
+	}
+}
+
 // find returns the number of the row of that name, −1 if there is none.
 func (r *results) find(name string) int {
 	return slices.IndexFunc(r.rows, func(x row) bool { return x.name == name })
@@ -67,7 +75,6 @@ type pairing struct {
 	Wins   int     `json:"wins"`   // sets on which the main row is better by more than rounding
 	Losses int     `json:"losses"` // sets on which it is worse
 	P      float64 `json:"p"`      // two-sided, Wilcoxon signed-rank
-	Sign   float64 `json:"sign"`   // two-sided, sign test
 }
 
 // pair compares the main row with another.
@@ -83,51 +90,6 @@ func (r *results) pair(other int, g group) pairing {
 			p.Losses++
 		}
 	}
-	p.Mean, p.P, p.Sign = stat.Mean(differences, nil), signedRank(differences), signTest(p.Wins, p.Losses)
+	p.Mean, p.P = stat.Mean(differences, nil), signedRank(differences)
 	return p
-}
-
-// spread is a set on which the main row depends on the draw.
-type spread struct {
-	set string
-	std float64
-}
-
-// spreads returns the sets of at least 500 samples on which the deviation of the main row's ACC over the draws is more than
-// 2 points, and how many such sets have been run with several draws.
-func (r *results) spreads() (wide []spread, of int) {
-	for i, d := range r.sets {
-		c := r.cell(r.find(mainRow), i, metrics[0].of)
-		if d.N < 500 || c.Count < 2 {
-			continue
-		}
-		of++
-		if c.Std > 2 {
-			wide = append(wide, spread{d.Name, c.Std})
-		}
-	}
-	return wide, of
-}
-
-// beside compares the main row with what others reach on a set.
-type beside struct {
-	reference
-	ACC float64
-}
-
-// known returns the comparisons with the references of the sets that are here.
-func (r *results) known() []beside {
-	var out []beside
-	for i, d := range r.sets {
-		if k := slices.IndexFunc(references, func(x reference) bool { return x.Set == d.Name }); k >= 0 {
-			out = append(out, beside{references[k], r.cell(r.find(mainRow), i, metrics[0].of).Mean})
-		}
-	}
-	return out
-}
-
-// check is something that is asked of the default preset.
-type check struct {
-	Text string `json:"text"`
-	Met  bool   `json:"met"`
 }

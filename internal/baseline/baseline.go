@@ -74,29 +74,8 @@ type rower interface {
 // load copies and scales the views, which it checks. present[i][v] says whether sample i has view v, nil that all have
 // all; absent rows become the mean of the view's present rows before rows are scaled.
 func load(ctx context.Context, views []mat.Matrix, present [][]bool, c int, how scaling) ([]*block, error) {
-	if len(views) == 0 {
-		return nil, fmt.Errorf("baseline: no views")
-	}
-	for v, x := range views {
-		if x == nil {
-			return nil, fmt.Errorf("baseline: view %d is nil", v)
-		}
-		n, _ := views[0].Dims()
-		if k, d := x.Dims(); k != n || n == 0 || d == 0 {
-			return nil, fmt.Errorf("baseline: view %d is %d×%d, view 0 has %d samples", v, k, d, n)
-		}
-	}
-	n, _ := views[0].Dims()
-	if c < 1 || c > n {
-		return nil, fmt.Errorf("baseline: %d clusters of %d samples", c, n)
-	}
-	if present != nil && len(present) != n {
-		return nil, fmt.Errorf("baseline: the mask has %d rows for %d samples", len(present), n)
-	}
-	for i, p := range present {
-		if len(p) != len(views) {
-			return nil, fmt.Errorf("baseline: the mask has %d entries for sample %d, want %d", len(p), i, len(views))
-		}
+	if err := check(views, present, c); err != nil {
+		return nil, err
 	}
 	out := make([]*block, len(views))
 	for v, x := range views {
@@ -111,6 +90,35 @@ func load(ctx context.Context, views []mat.Matrix, present [][]bool, c int, how 
 		out[v] = b
 	}
 	return out, nil
+}
+
+// check reports whether views, mask and number of clusters fit one another.
+func check(views []mat.Matrix, present [][]bool, c int) error {
+	if len(views) == 0 {
+		return fmt.Errorf("baseline: no views")
+	}
+	for v, x := range views {
+		if x == nil {
+			return fmt.Errorf("baseline: view %d is nil", v)
+		}
+		n, _ := views[0].Dims()
+		if k, d := x.Dims(); k != n || n == 0 || d == 0 {
+			return fmt.Errorf("baseline: view %d is %d×%d, view 0 has %d samples", v, k, d, n)
+		}
+	}
+	n, _ := views[0].Dims()
+	if c < 1 || c > n {
+		return fmt.Errorf("baseline: %d clusters of %d samples", c, n)
+	}
+	if present != nil && len(present) != n {
+		return fmt.Errorf("baseline: the mask has %d rows for %d samples", len(present), n)
+	}
+	for i, p := range present {
+		if len(p) != len(views) {
+			return fmt.Errorf("baseline: the mask has %d entries for sample %d, want %d", len(p), i, len(views))
+		}
+	}
+	return nil
 }
 
 func loadView(x mat.Matrix, v int, present [][]bool) (*block, error) {

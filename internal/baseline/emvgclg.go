@@ -60,11 +60,7 @@ func EMVGCLG(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int
 		return nil, err
 	}
 	unitRows(u)
-	r, err := runKMeans(ctx, []*block{u}, c, seed, true)
-	if err != nil {
-		return nil, err
-	}
-	return r.Labels, nil
+	return labelsOf(ctx, []*block{u}, c, seed, true)
 }
 
 // emvgcGraph sets Z to the minimum for the anchors: for every sample a problem on the simplex.

@@ -35,18 +35,9 @@ func FDAGF(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, 
 	if err != nil {
 		return nil, err
 	}
-	parts := make([][]*anchorGraph, len(x))
-	for v, b := range x {
-		for size := 1; size <= fdagfSizes; size++ {
-			g := &anchorGraph{b: b, m: min(size*c, b.d, b.n)}
-			r, err := runKMeans(ctx, x[v:v+1], g.m, seed+uint64(v), false)
-			if err != nil {
-				return nil, err
-			}
-			g.a, g.z = make([]float64, g.m*b.d), make([]float64, b.n*g.m)
-			kernel.Widen(g.a[:r.Found*b.d], r.Centroids[0][:r.Found*b.d])
-			parts[v] = append(parts[v], g)
-		}
+	parts, err := fdagfGraphs(ctx, x, c, seed)
+	if err != nil {
+		return nil, err
 	}
 	beta := make([][]float64, len(x))
 	last := math.Inf(1)
@@ -69,7 +60,30 @@ func FDAGF(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, 
 		}
 		last = objective
 	}
-	width, n := 0, x[0].n
+	return clusterVectors(ctx, fdagfJoined(x[0].n, parts, beta), c, seed)
+}
+
+// fdagfGraphs returns the graphs of every view, with anchors of k-means and without weights.
+func fdagfGraphs(ctx context.Context, x []*block, c int, seed uint64) ([][]*anchorGraph, error) {
+	parts := make([][]*anchorGraph, len(x))
+	for v, b := range x {
+		for size := 1; size <= fdagfSizes; size++ {
+			g := &anchorGraph{b: b, m: min(size*c, b.d, b.n)}
+			r, err := runKMeans(ctx, x[v:v+1], g.m, seed+uint64(v), false)
+			if err != nil {
+				return nil, err
+			}
+			g.a, g.z = make([]float64, g.m*b.d), make([]float64, b.n*g.m)
+			kernel.Widen(g.a[:r.Found*b.d], r.Centroids[0][:r.Found*b.d])
+			parts[v] = append(parts[v], g)
+		}
+	}
+	return parts, nil
+}
+
+// fdagfJoined sets the graphs side by side, each anchor divided by the root of its sum and each graph weighted by √β_vr.
+func fdagfJoined(n int, parts [][]*anchorGraph, beta [][]float64) *mat.Dense {
+	width := 0
 	for _, graphs := range parts {
 		for _, g := range graphs {
 			width += g.m
@@ -92,15 +106,7 @@ func FDAGF(ctx context.Context, views []mat.Matrix, c int, seed uint64) ([]int, 
 			at += g.m
 		}
 	}
-	u, err := leftVectors(n, width, all.RawMatrix().Data, min(c, width))
-	if err != nil {
-		return nil, err
-	}
-	r, err := runKMeans(ctx, []*block{u}, c, seed, true)
-	if err != nil {
-		return nil, err
-	}
-	return r.Labels, nil
+	return all
 }
 
 // fdagfWeights returns the weights of a view's graphs for the values of their terms.

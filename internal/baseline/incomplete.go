@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -50,11 +51,7 @@ func KNNImputed(ctx context.Context, views []mat.Matrix, present [][]bool, c int
 	if err := impute(ctx, x, present); err != nil {
 		return nil, err
 	}
-	r, err := runKMeans(ctx, x, c, seed, false)
-	if err != nil {
-		return nil, err
-	}
-	return r.Labels, nil
+	return labelsOf(ctx, x, c, seed, false)
 }
 
 // impute sets absent rows to the mean of those of the nearest samples that have them; those that share no view with such a
@@ -63,18 +60,9 @@ func impute(ctx context.Context, x []*block, present [][]bool) error {
 	n := x[0].n
 	products := make([]*mat.Dense, len(x))
 	for v, b := range x {
-		wide := mat.NewDense(n, b.d, nil)
-		for i := range n {
-			for j, a := range b.row(i) {
-				wide.Set(i, j, float64(a))
-			}
-		}
+		wide := b.widened(func(int) bool { return true })
 		products[v] = new(mat.Dense)
 		products[v].Mul(wide, wide.T())
-	}
-	type donor struct {
-		sample int
-		square float64
 	}
 	filled := make([]*block, len(x))
 	for v, b := range x {
@@ -87,48 +75,57 @@ func impute(ctx context.Context, x []*block, present [][]bool) error {
 		if present == nil || !slices.Contains(present[i], false) {
 			continue
 		}
-		var near []donor
-		for j := range n {
-			sum, shared := 0.0, 0.0
-			for v, p := range products {
-				if j != i && present[i][v] && present[j][v] {
-					sum += p.At(i, i) + p.At(j, j) - 2*p.At(i, j)
-					shared++
-				}
-			}
-			if shared > 0 {
-				near = append(near, donor{j, sum / shared})
-			}
-		}
-		slices.SortStableFunc(near, func(a, b donor) int {
-			switch {
-			case a.square < b.square:
-				return -1
-			case a.square > b.square:
-				return 1
-			}
-			return 0
-		})
+		near := nearest(products, present, i)
 		for v, b := range x {
-			if present[i][v] {
-				continue
-			}
-			mean, count := make([]float64, b.d), 0
-			for _, d := range near {
-				if present[d.sample][v] && count < donors {
-					kernel.AddTo(mean, b.row(d.sample))
-					count++
-				}
-			}
-			for j, a := range mean {
-				if count > 0 {
-					filled[v].row(i)[j] = float32(a / float64(count))
-				}
+			if !present[i][v] {
+				meanOfDonors(filled[v].row(i), b, near, func(sample int) bool { return present[sample][v] })
 			}
 		}
 	}
 	copy(x, filled)
 	return nil
+}
+
+// donor is a sample at a mean squared distance over the views that it shares with another.
+type donor struct {
+	sample int
+	square float64
+}
+
+// nearest returns the samples that share a view with sample i, the nearest first. products are the scalar products of the rows of
+// each view.
+func nearest(products []*mat.Dense, present [][]bool, i int) []donor {
+	var near []donor
+	for j := range present {
+		sum, shared := 0.0, 0.0
+		for v, p := range products {
+			if j != i && present[i][v] && present[j][v] {
+				sum += p.At(i, i) + p.At(j, j) - 2*p.At(i, j)
+				shared++
+			}
+		}
+		if shared > 0 {
+			near = append(near, donor{j, sum / shared})
+		}
+	}
+	slices.SortStableFunc(near, func(a, b donor) int { return cmp.Compare(a.square, b.square) })
+	return near
+}
+
+// meanOfDonors sets a row to the mean of those of the first donors that have the view. It leaves the row where none has.
+func meanOfDonors(row []float32, b *block, near []donor, has func(sample int) bool) {
+	mean, count := make([]float64, b.d), 0
+	for _, d := range near {
+		if has(d.sample) && count < donors {
+			kernel.AddTo(mean, b.row(d.sample))
+			count++
+		}
+	}
+	for j, a := range mean {
+		if count > 0 {
+			row[j] = float32(a / float64(count))
+		}
+	}
 }
 
 const (
@@ -243,12 +240,7 @@ func IMVCCBG(ctx context.Context, views []mat.Matrix, present [][]bool, c int, s
 	wide := make([]*mat.Dense, len(x))
 	for v, b := range x {
 		m = min(m, b.d)
-		wide[v] = mat.NewDense(n, b.d, nil)
-		for i := range n {
-			for j := 0; j < b.d && (present == nil || present[i][v]); j++ {
-				wide[v].Set(i, j, float64(b.row(i)[j]))
-			}
-		}
+		wide[v] = b.widened(func(i int) bool { return present == nil || present[i][v] })
 	}
 	z, anchors := mat.NewDense(n, m, nil), mat.NewDense(m, m, nil)
 	for k, i := range source(seed).Perm(n)[:m] {
@@ -273,20 +265,23 @@ func IMVCCBG(ctx context.Context, views []mat.Matrix, present [][]bool, c int, s
 		}
 		last = objective
 	}
-	u, err := leftVectors(n, m, z.RawMatrix().Data, m)
-	if err != nil {
-		return nil, err
+	return clusterVectors(ctx, z, c, seed)
+}
+
+// widened returns the rows of a view, with zeros in place of those that are absent.
+func (b *block) widened(has func(i int) bool) *mat.Dense {
+	out := mat.NewDense(b.n, b.d, nil)
+	for i := range b.n {
+		if has(i) {
+			kernel.Widen(out.RawRowView(i), b.row(i))
+		}
 	}
-	r, err := runKMeans(ctx, []*block{u}, c, seed, true)
-	if err != nil {
-		return nil, err
-	}
-	return r.Labels, nil
+	return out
 }
 
 // cbgStep updates all variables once. The rows of x are zero where they are absent.
 func cbgStep(x []*mat.Dense, present [][]bool, z, anchors *mat.Dense, w []*mat.Dense, alpha []float64) (float64, error) {
-	n, m := z.Dims()
+	_, m := z.Dims()
 	var polar linalg.Polar
 	orthogonal := func(what string, a *mat.Dense) error {
 		rows, cols := a.Dims()
@@ -317,6 +312,21 @@ func cbgStep(x []*mat.Dense, present [][]bool, z, anchors *mat.Dense, w []*mat.D
 		inner.Mul(x[v], w[v].T())
 		codes[v].Mul(&inner, anchors)
 	}
+	objective, residual := cbgGraph(x, present, z, codes, alpha)
+	total := 0.0
+	for v, r := range residual {
+		objective += alpha[v] * alpha[v] * r
+		total += 1 / max(r, 1e-12)
+	}
+	for v, r := range residual {
+		alpha[v] = 1 / max(r, 1e-12) / total
+	}
+	return objective, nil
+}
+
+// cbgGraph sets Z to the minimum for the codes X_v W_vᵀ A, and returns λ‖Z‖² and the residuals of the views.
+func cbgGraph(x []*mat.Dense, present [][]bool, z *mat.Dense, codes []mat.Dense, alpha []float64) (float64, []float64) {
+	n, _ := z.Dims()
 	objective, residual := 0.0, make([]float64, len(x))
 	for i := range n {
 		row, weight := z.RawRowView(i), float64(cbgLambda)
@@ -351,15 +361,7 @@ func cbgStep(x []*mat.Dense, present [][]bool, z, anchors *mat.Dense, w []*mat.D
 			}
 		}
 	}
-	total := 0.0
-	for v, r := range residual {
-		objective += alpha[v] * alpha[v] * r
-		total += 1 / max(r, 1e-12)
-	}
-	for v, r := range residual {
-		alpha[v] = 1 / max(r, 1e-12) / total
-	}
-	return objective, nil
+	return objective, residual
 }
 
 // toSimplex replaces x by the nearest point with entries ≥ 0 of sum 1.

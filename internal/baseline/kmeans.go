@@ -33,7 +33,12 @@ func jointKMeans(ctx context.Context, views []mat.Matrix, present [][]bool, c in
 	if err != nil {
 		return nil, err
 	}
-	r, err := runKMeans(ctx, x, c, seed, false)
+	return labelsOf(ctx, x, c, seed, false)
+}
+
+// labelsOf returns the labels of runKMeans.
+func labelsOf(ctx context.Context, x []*block, c int, seed uint64, full bool) ([]int, error) {
+	r, err := runKMeans(ctx, x, c, seed, full)
 	if err != nil {
 		return nil, err
 	}
@@ -113,9 +118,5 @@ func SpectralKMeans(ctx context.Context, views []mat.Matrix, c int, seed uint64)
 			}
 		}
 	}
-	r, err := runKMeans(ctx, []*block{left}, c, seed, true)
-	if err != nil {
-		return nil, err
-	}
-	return r.Labels, nil
+	return labelsOf(ctx, []*block{left}, c, seed, true)
 }

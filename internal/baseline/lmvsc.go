@@ -114,15 +114,17 @@ func lmvsc(ctx context.Context, x []*block, anchors []anchorSet, alpha float64, 
 			}
 		}
 	}
-	u, err := leftVectors(n, width, z, min(c, width))
+	return clusterVectors(ctx, mat.NewDense(n, width, z), c, seed)
+}
+
+// clusterVectors clusters the rows of the first c left singular vectors of z, or of as many as it has columns.
+func clusterVectors(ctx context.Context, z *mat.Dense, c int, seed uint64) ([]int, error) {
+	n, width := z.Dims()
+	u, err := leftVectors(n, width, z.RawMatrix().Data, min(c, width))
 	if err != nil {
 		return nil, err
 	}
-	r, err := runKMeans(ctx, []*block{u}, c, seed, true)
-	if err != nil {
-		return nil, err
-	}
-	return r.Labels, nil
+	return labelsOf(ctx, []*block{u}, c, seed, true)
 }
 
 // convexWeights returns the n×m weights of the samples of b by the anchors (m×d).

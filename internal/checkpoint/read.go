@@ -123,25 +123,12 @@ type Network struct {
 
 // Decode returns the fit and where it is.
 func (c *Content) Decode(network Network) (*Fit, State, error) {
-	none := State{}
 	state := c.state
-	for v, view := range state.Views {
-		if view.Features < 1 {
-			return nil, none, fmt.Errorf("view %d has %d features", v, view.Features)
-		}
-	}
-	if state.Next < 0 || state.Next > network.Restarts || len(state.Views) == 0 ||
-		(state.Current == nil && state.Best == nil) {
-		return nil, none, fmt.Errorf(
-			"it is at run %d of %d on %d views, or without a state",
-			state.Next, network.Restarts, len(state.Views),
-		)
-	}
 	if !network.Neighbors {
 		state.Inputs = len(state.Views)
 	}
-	if state.Inputs < len(state.Views) || state.Inputs > 2*len(state.Views) {
-		return nil, none, fmt.Errorf("it has %d inputs of %d views", state.Inputs, len(state.Views))
+	if err := state.check(network.Restarts); err != nil {
+		return nil, State{}, err
 	}
 	fit := &Fit{
 		Config: c.Config, Samples: state.Samples, Views: state.Views, Inputs: state.Inputs,
@@ -167,6 +154,22 @@ func (c *Content) Decode(network Network) (*Fit, State, error) {
 	return fit, out, in.Err
 }
 
+// check refuses a state that no fit with that number of restarts has.
+func (s *savedState) check(restarts int) error {
+	for v, view := range s.Views {
+		if view.Features < 1 {
+			return fmt.Errorf("view %d has %d features", v, view.Features)
+		}
+	}
+	if s.Next < 0 || s.Next > restarts || len(s.Views) == 0 || (s.Current == nil && s.Best == nil) {
+		return fmt.Errorf("it is at run %d of %d on %d views, or without a state", s.Next, restarts, len(s.Views))
+	}
+	if s.Inputs < len(s.Views) || s.Inputs > 2*len(s.Views) {
+		return fmt.Errorf("it has %d inputs of %d views", s.Inputs, len(s.Views))
+	}
+	return nil
+}
+
 // run reads what addRun wrote; in has the first error.
 func (s *Fit) run(in *file.Tensors, prefix string, saved *savedRun) *Run {
 	if saved == nil || in.Err != nil {
@@ -176,15 +179,7 @@ func (s *Fit) run(in *file.Tensors, prefix string, saved *savedRun) *Run {
 		Restart: saved.Restart, Status: saved.Status, Epochs: saved.Epochs, GoodAt: saved.GoodAt, Names: saved.Names,
 		Begin: &cluster.Point{},
 	}
-	if saved.Restart < 0 || saved.Epochs < 0 || saved.AdamSteps < 0 || saved.GoodAt < 0 || saved.GoodAt > saved.Epochs {
-		in.Fail(
-			"run %d is after %d epochs and %d steps, the last good one after %d",
-			saved.Restart, saved.Epochs, saved.AdamSteps, saved.GoodAt,
-		)
-	}
-	if saved.Names != nil && len(saved.Names) != saved.Nodes {
-		in.Fail("run %d has %d names for %d learnable nodes", saved.Restart, len(saved.Names), saved.Nodes)
-	}
+	saved.check(in)
 	if e := saved.Failure; e != nil {
 		loss, err := strconv.ParseFloat(e.Loss, 64)
 		if err != nil {
@@ -198,6 +193,27 @@ func (s *Fit) run(in *file.Tensors, prefix string, saved *savedRun) *Run {
 	for v := range s.Inputs { // of as many columns as the network has, fewer than the view's if it was rotated
 		r.Begin.Anchors = append(r.Begin.Anchors, in.Floats(fmt.Sprintf("%sstart_anchors.%d", prefix, v), s.Anchors, -1))
 	}
+	r.readLists(in, prefix, saved)
+	r.Adam.Steps = saved.AdamSteps
+	r.Loss, r.ViewLoss = in.Losses(prefix, s.Inputs)
+	if len(r.Loss) < r.Epochs || (prefix == "best." && len(r.Loss) == 0) {
+		in.Fail("run %d has %d losses after %d epochs", r.Restart, len(r.Loss), r.Epochs)
+	}
+	return r
+}
+
+// check fails the reading where the numbers of a run cannot be those of one.
+func (s *savedRun) check(in *file.Tensors) {
+	if s.Restart < 0 || s.Epochs < 0 || s.AdamSteps < 0 || s.GoodAt < 0 || s.GoodAt > s.Epochs {
+		in.Fail("run %d is after %d epochs and %d steps, the last good one after %d", s.Restart, s.Epochs, s.AdamSteps, s.GoodAt)
+	}
+	if s.Names != nil && len(s.Names) != s.Nodes {
+		in.Fail("run %d has %d names for %d learnable nodes", s.Restart, len(s.Names), s.Nodes)
+	}
+}
+
+// readLists reads the values of the nodes and the state of Adam. The last good values and the state exist in some files only.
+func (r *Run) readLists(in *file.Tensors, prefix string, saved *savedRun) {
 	for _, list := range r.lists() {
 		stepped := list.name == "adam_first" || list.name == "adam_second"
 		if (list.name == "good" && !saved.Good) || (stepped && saved.AdamSteps == 0) {
@@ -207,10 +223,4 @@ func (s *Fit) run(in *file.Tensors, prefix string, saved *savedRun) *Run {
 			*list.values = append(*list.values, in.Floats(fmt.Sprintf("%s%s.%d", prefix, list.name, i), -1))
 		}
 	}
-	r.Adam.Steps = saved.AdamSteps
-	r.Loss, r.ViewLoss = in.Losses(prefix, s.Inputs)
-	if len(r.Loss) < r.Epochs || (prefix == "best." && len(r.Loss) == 0) {
-		in.Fail("run %d has %d losses after %d epochs", r.Restart, len(r.Loss), r.Epochs)
-	}
-	return r
 }

@@ -130,52 +130,24 @@ func (w *warp) advance(i int) {
 			st.before(w, mask, m)
 		}
 		again := false
-		switch st.kind {
-		case simple:
+		if st.kind == simple {
 			if m != 0 {
 				w.pc = pc
 				st.run(w, m)
 			}
 			pc++
-		case branch:
-			switch m {
-			case 0:
-				pc++
-			case mask:
-				again = st.target <= pc || !alone
-				pc = st.target
-			default:
-				w.fragments[i] = fragment{pc + 1, mask &^ m, false}
-				w.fragments = append(w.fragments, fragment{st.target, m, false})
-				w.meet()
-				w.worker.count(steps, threads)
-				return
-			}
-		case collective:
-			if m != 0 && !w.together(i, st, pc, m) {
+		} else {
+			at, then := pc, goesOn
+			switch pc, mask, then = w.control(i, st, pc, mask, m); then {
+			case jumps:
+				again = pc <= at || !alone
+			case waits:
 				w.worker.count(steps-1, threads-int64(bits.OnesCount32(m)))
 				return
-			}
-			pc++
-		case barrier:
-			if m != 0 {
-				w.arrive(i, pc, m)
+			case leaves:
 				w.worker.count(steps, threads)
 				return
 			}
-			pc++
-		case ending:
-			mask = w.retire(i, st, pc, m)
-			pc++
-			if mask == 0 {
-				w.fragments = append(w.fragments[:i], w.fragments[i+1:]...)
-				w.worker.count(steps, threads)
-				return
-			}
-		case branchTable:
-			w.part(i, st, pc, m)
-			w.worker.count(steps, threads)
-			return
 		}
 		if again || pc >= stop {
 			w.fragments[i].pc, w.fragments[i].mask = pc, mask
@@ -187,6 +159,45 @@ func (w *warp) advance(i int) {
 			}
 		}
 	}
+}
+
+// following says what a fragment does after an instruction of control.
+type following int
+
+const (
+	goesOn following = iota
+	jumps
+	waits  // the instruction has not run
+	leaves // the fragment has ended, parted or arrived at a barrier
+)
+
+// control runs an instruction of fragment i that is not simple, in the lanes m of mask. It returns the place of the fragment and its
+// lanes after the instruction.
+func (w *warp) control(i int, st *step, pc int, mask, m uint32) (int, uint32, following) {
+	switch {
+	case st.kind == branchTable:
+		w.part(i, st, pc, m)
+		return pc, mask, leaves
+	case st.kind == ending:
+		if mask = w.retire(i, st, pc, m); mask == 0 {
+			w.fragments = append(w.fragments[:i], w.fragments[i+1:]...)
+			return pc, mask, leaves
+		}
+	case m == 0:
+	case st.kind == branch && m == mask:
+		return st.target, mask, jumps
+	case st.kind == branch:
+		w.fragments[i] = fragment{pc + 1, mask &^ m, false}
+		w.fragments = append(w.fragments, fragment{st.target, m, false})
+		w.meet()
+		return pc, mask, leaves
+	case st.kind == barrier:
+		w.arrive(i, pc, m)
+		return pc, mask, leaves
+	case !w.together(i, st, pc, m):
+		return pc, mask, waits
+	}
+	return pc + 1, mask, goesOn
 }
 
 // together runs a collective if all lanes that it needs are in fragment i. Otherwise the fragment waits for them.

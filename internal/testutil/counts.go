@@ -28,62 +28,70 @@ func Counts(n, d int, seed uint64) []float64 {
 
 // Standardised does what the comment of a Preprocess of that name says, on the present rows, with absent ones zero.
 func Standardised(kind string, x []float64, n, d int, present []bool) []float64 {
-	has := func(i int) bool { return present == nil || present[i] }
-	moments := func(count int, at func(k int) float64) (mean, deviation float64) {
-		for k := range count {
-			mean += at(k) / float64(count)
-		}
-		for k := range count {
-			deviation += (at(k) - mean) * (at(k) - mean) / float64(count)
-		}
-		return mean, math.Sqrt(deviation)
-	}
 	out := make([]float64, n*d)
 	var rows []int
 	for i := range n {
-		if has(i) {
+		if present == nil || present[i] {
 			rows = append(rows, i)
-		}
-	}
-	for _, i := range rows {
-		row := x[i*d : (i+1)*d]
-		switch kind {
-		case "sample":
-			mean, deviation := moments(d, func(j int) float64 { return row[j] })
-			for j := range row {
-				if deviation > 1e-9 {
-					out[i*d+j] = (row[j] - mean) / deviation
-				}
-			}
-		case "unit":
-			norm := 0.0
-			for _, v := range row {
-				norm += v * v
-			}
-			for j := range row {
-				if norm > 0 {
-					out[i*d+j] = row[j] / math.Sqrt(norm)
-				}
-			}
-		case "none":
-			copy(out[i*d:(i+1)*d], row)
 		}
 	}
 	if kind == "balanced" || kind == "zscore" {
 		for j := range d {
-			mean, deviation := moments(len(rows), func(k int) float64 { return x[rows[k]*d+j] })
-			if deviation < 1e-9 {
-				continue
-			}
-			for _, i := range rows {
-				out[i*d+j] = (x[i*d+j] - mean) / deviation
-				if kind == "balanced" {
-					out[i*d+j] /= math.Sqrt(float64(d))
-				}
-			}
+			standardiseColumn(kind, x, out, rows, d, j)
 		}
+		return out
+	}
+	for _, i := range rows {
+		standardiseRow(kind, x[i*d:(i+1)*d], out[i*d:(i+1)*d])
 	}
 	return out
+}
+
+func standardiseRow(kind string, row, out []float64) {
+	switch kind {
+	case "sample":
+		mean, deviation := moments(len(row), func(j int) float64 { return row[j] })
+		for j := range row {
+			if deviation > 1e-9 {
+				out[j] = (row[j] - mean) / deviation
+			}
+		}
+	case "unit":
+		norm := 0.0
+		for _, v := range row {
+			norm += v * v
+		}
+		for j := range row {
+			if norm > 0 {
+				out[j] = row[j] / math.Sqrt(norm)
+			}
+		}
+	case "none":
+		copy(out, row)
+	}
+}
+
+func standardiseColumn(kind string, x, out []float64, rows []int, d, j int) {
+	mean, deviation := moments(len(rows), func(k int) float64 { return x[rows[k]*d+j] })
+	if deviation < 1e-9 {
+		return
+	}
+	for _, i := range rows {
+		out[i*d+j] = (x[i*d+j] - mean) / deviation
+		if kind == "balanced" {
+			out[i*d+j] /= math.Sqrt(float64(d))
+		}
+	}
+}
+
+func moments(count int, at func(k int) float64) (mean, deviation float64) {
+	for k := range count {
+		mean += at(k) / float64(count)
+	}
+	for k := range count {
+		deviation += (at(k) - mean) * (at(k) - mean) / float64(count)
+	}
+	return mean, math.Sqrt(deviation)
 }
 
 // Compressed returns the compressed rows of x, with zeros among the entries.

@@ -94,32 +94,19 @@ var (
 
 // parseNPY reads the NPY format, versions 1 to 3: magic, version, header length, a Python dictionary, the data.
 func parseNPY(b []byte) (Array, error) {
-	if len(b) < 12 || !bytes.HasPrefix(b, []byte("\x93NUMPY")) {
-		return Array{}, fmt.Errorf("not an NPY array")
+	header, data, err := splitNPY(b)
+	if err != nil {
+		return Array{}, err
 	}
-	start, length := 10, int(binary.LittleEndian.Uint16(b[8:]))
-	if b[6] > 1 {
-		start, length = 12, int(binary.LittleEndian.Uint32(b[8:]))
-	}
-	if len(b) < start+length {
-		return Array{}, fmt.Errorf("header cut off")
-	}
-	header, data := b[start:start+length], b[start+length:]
 	d, o, s := descr.FindSubmatch(header), order.FindSubmatch(header), shape.FindSubmatch(header)
 	if d == nil || o == nil || s == nil {
 		return Array{}, fmt.Errorf("header %q not understood", header)
 	}
-	a := Array{Shape: []int{}}
-	for _, f := range strings.Split(string(s[1]), ",") {
-		if f = strings.TrimSpace(f); f == "" {
-			continue
-		}
-		n, err := strconv.Atoi(f)
-		if err != nil {
-			return Array{}, fmt.Errorf("shape %q: %v", s[1], err)
-		}
-		a.Shape = append(a.Shape, n)
+	dims, err := parseShape(string(s[1]))
+	if err != nil {
+		return Array{}, err
 	}
+	a := Array{Shape: dims}
 	if string(o[1]) == "True" && len(a.Shape) > 1 {
 		return Array{}, fmt.Errorf("array in Fortran order")
 	}
@@ -142,4 +129,35 @@ func parseNPY(b []byte) (Array, error) {
 		return Array{}, fmt.Errorf("type %q is neither float64 nor int64", d[1])
 	}
 	return a, nil
+}
+
+// parseShape reads the numbers of a tuple.
+func parseShape(text string) ([]int, error) {
+	dims := []int{}
+	for _, f := range strings.Split(text, ",") {
+		if f = strings.TrimSpace(f); f == "" {
+			continue
+		}
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			return nil, fmt.Errorf("shape %q: %v", text, err)
+		}
+		dims = append(dims, n)
+	}
+	return dims, nil
+}
+
+// splitNPY returns the dictionary of an array and its data.
+func splitNPY(b []byte) (header, data []byte, err error) {
+	if len(b) < 12 || !bytes.HasPrefix(b, []byte("\x93NUMPY")) {
+		return nil, nil, fmt.Errorf("not an NPY array")
+	}
+	start, length := 10, int(binary.LittleEndian.Uint16(b[8:]))
+	if b[6] > 1 {
+		start, length = 12, int(binary.LittleEndian.Uint32(b[8:]))
+	}
+	if len(b) < start+length {
+		return nil, nil, fmt.Errorf("header cut off")
+	}
+	return b[start : start+length], b[start+length:], nil
 }

@@ -220,7 +220,7 @@ func (f *findings) lines(name string, n int, most *int) {
 func isCore(name string) bool {
 	for _, other := range []string{
 		"examples/", "benchmarks/", "tools/", "studies/", "internal/testrig/", "internal/testutil/", "internal/ptx/",
-		"internal/hostile/", "internal/browser/", "internal/baseline/", "internal/cuda/fake/", "internal/op/optest/",
+		"internal/hostile/", "internal/baseline/", "internal/cuda/fake/", "internal/op/optest/",
 	} {
 		if strings.HasPrefix(name, other) {
 			return false

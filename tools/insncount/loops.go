@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -128,22 +129,30 @@ func mainLoop(lines []line) loop {
 	}
 	best, most := span{}, 0
 	for _, f := range found {
-		inner, fma := true, 0
-		for _, g := range found {
-			inner = inner && (g == f || g.from < f.from || g.to > f.to)
-		}
-		for _, l := range lines[f.from:f.to] {
-			if l.op == "fmla" {
-				fma++
-			}
-			inner = inner && l.op != "RET"
-		}
-		if inner && fma > most {
+		inner := !slices.ContainsFunc(found, func(g span) bool { return g != f && g.from >= f.from && g.to <= f.to })
+		returns, fma := countIn(lines[f.from:f.to], "RET"), countIn(lines[f.from:f.to], "fmla")
+		if inner && returns == 0 && fma > most {
 			best, most = f, fma
 		}
 	}
-	l := loop{name: lines[best.from].label, fma: most}
-	for _, line := range lines[best.from : best.to+1] {
+	return contents(lines[best.from:best.to+1], most)
+}
+
+// countIn is the number of instructions of a name.
+func countIn(lines []line, op string) int {
+	n := 0
+	for _, l := range lines {
+		if l.op == op {
+			n++
+		}
+	}
+	return n
+}
+
+// contents counts the instructions of a loop, which begins with its label and has fma multiply-adds.
+func contents(lines []line, fma int) loop {
+	l := loop{name: lines[0].label, fma: fma}
+	for _, line := range lines {
 		switch {
 		case line.label != "":
 			continue

@@ -80,26 +80,50 @@ func compare(w io.Writer, o *options, before, after string) (bool, error) {
 	for _, set := range o.sets {
 		for _, preset := range []string{"default", "paper"} {
 			for _, seed := range o.seeds {
-				var results [2]*result
-				for i, s := range states {
-					flags := append([]string{"-preset", preset, "-seed", seed}, o.with...)
-					if results[i], err = s.fit(filepath.Join(o.data, set+".npz"), flags); err != nil {
-						return false, err
-					}
+				equal, err := compareFits(w, o, states, set, preset, seed)
+				if err != nil {
+					return false, err
 				}
-				differ := results[0].differences(results[1])
-				same = same && len(differ) == 0
-				verdict := fmt.Sprintf("same %s, loss %s", results[0].size(), results[0].lastLoss())
-				if len(differ) > 0 {
-					verdict = "DIFFER: " + strings.Join(differ, "; ")
-				}
-				fmt.Fprintf(w, "%s preset %s seed %s: %s\n", set, preset, seed, verdict)
+				same = same && equal
 			}
 		}
 	}
+	equal, err := compareGolden(w, states, o.golden)
+	if err != nil {
+		return false, err
+	}
+	same = same && equal
+	if same {
+		fmt.Fprintln(w, "all the same bits")
+	}
+	return same, nil
+}
+
+// compareFits fits a set with a preset and a seed in both states, and reports whether labels and models are equal.
+func compareFits(w io.Writer, o *options, states [2]*state, set, preset, seed string) (bool, error) {
+	var results [2]*result
+	for i, s := range states {
+		flags := append([]string{"-preset", preset, "-seed", seed}, o.with...)
+		var err error
+		if results[i], err = s.fit(filepath.Join(o.data, set+".npz"), flags); err != nil {
+			return false, err
+		}
+	}
+	differ := results[0].differences(results[1])
+	verdict := fmt.Sprintf("same %s, loss %s", results[0].size(), results[0].lastLoss())
+	if len(differ) > 0 {
+		verdict = "DIFFER: " + strings.Join(differ, "; ")
+	}
+	_, err := fmt.Fprintf(w, "%s preset %s seed %s: %s\n", set, preset, seed, verdict)
+	return len(differ) == 0, err
+}
+
+// compareGolden reports whether the golden models have the same loss, H, P and gradients in both states.
+func compareGolden(w io.Writer, states [2]*state, golden string) (bool, error) {
 	var sums [2][]string
 	for i, s := range states {
-		if sums[i], err = s.goldenSums(o.golden); err != nil {
+		var err error
+		if sums[i], err = s.goldenSums(golden); err != nil {
 			return false, err
 		}
 	}
@@ -116,13 +140,9 @@ func compare(w io.Writer, o *options, before, after string) (bool, error) {
 			fmt.Fprintf(w, "DIFFER: %s and %s\n", lines[0], lines[1])
 		}
 	}
-	fmt.Fprintf(w, "golden models: %d of %d networks have the same loss, H, P and gradients\n",
+	_, err := fmt.Fprintf(w, "golden models: %d of %d networks have the same loss, H, P and gradients\n",
 		len(sums[0])-min(differ, len(sums[0])), len(sums[0]))
-	same = same && differ == 0
-	if same {
-		fmt.Fprintln(w, "all the same bits")
-	}
-	return same, nil
+	return differ == 0, err
 }
 
 // state is one checkout, and the programs built from it.

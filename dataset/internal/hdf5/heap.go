@@ -115,14 +115,10 @@ func (h *heap) indirect(addr, off uint64, rows, depth int) error {
 		return err
 	}
 	defer f.done(body)
-	if err := f.verify(body, "heap"); err != nil {
+	if err := h.checkIndirect(body, off); err != nil {
 		return err
 	}
-	b := block{b: body, f: f}
-	b.expect("FHIB")
-	if version, of, at := b.u8(), b.offset(), b.uint(h.offBytes); b.err == nil && (version != 0 || of != h.addr || at != off) {
-		return errHeap
-	}
+	b := block{b: body[prefix:], f: f}
 	for row := range rows {
 		size := h.rowSize(row)
 		for range h.width {
@@ -144,6 +140,20 @@ func (h *heap) indirect(addr, off uint64, rows, depth int) error {
 		}
 	}
 	return nil
+}
+
+// checkIndirect checks the sum and the header of a block of addresses.
+func (h *heap) checkIndirect(body []byte, off uint64) error {
+	if err := h.f.verify(body, "heap"); err != nil {
+		return err
+	}
+	b := block{b: body, f: h.f}
+	b.expect("FHIB")
+	version, of, at := b.u8(), b.offset(), b.uint(h.offBytes)
+	if b.err == nil && (version != 0 || of != h.addr || at != off) {
+		return errHeap
+	}
+	return b.err
 }
 
 // heapID is where an object of a heap lies.

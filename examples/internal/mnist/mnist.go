@@ -27,17 +27,8 @@ type Digits struct {
 // Len is the number of images.
 func (d *Digits) Len() int { return len(d.Labels) }
 
-// Image is image i.
-func (d *Digits) Image(i int) []uint8 {
-	size := d.Width * d.Height
-	return d.Pixels[i*size : (i+1)*size]
-}
-
-// The sizes of the two parts.
-const (
-	TrainingImages = 60000
-	TestImages     = 10000
-)
+// TrainingImages is the number of the training images.
+const TrainingImages = 60000
 
 // Folder returns the folder with the digits: data in the sources of the module, beside the file that this program's copy
 // of it was compiled from. A program built with -trimpath does not know that file.
@@ -53,22 +44,17 @@ func Folder() (string, error) {
 }
 
 // Training reads the first n of the 60,000 training images from a folder; 0 means all.
-func Training(folder string, n int) (*Digits, error) { return read(folder, "train", n) }
-
-// Test reads the first n of the 10,000 test images from a folder; 0 means all.
-func Test(folder string, n int) (*Digits, error) { return read(folder, "t10k", n) }
-
-func read(folder, part string, n int) (*Digits, error) {
+func Training(folder string, n int) (*Digits, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("mnist: %d images", n)
 	}
 	d := &Digits{}
-	sizes, pixels, err := readIDX(filepath.Join(folder, part+"-images-idx3-ubyte.gz"), 3, n)
+	sizes, pixels, err := readIDX(filepath.Join(folder, "train-images-idx3-ubyte.gz"), 3, n)
 	if err != nil {
 		return nil, err
 	}
 	d.Height, d.Width, d.Pixels = sizes[1], sizes[2], pixels
-	_, labels, err := readIDX(filepath.Join(folder, part+"-labels-idx1-ubyte.gz"), 1, sizes[0])
+	_, labels, err := readIDX(filepath.Join(folder, "train-labels-idx1-ubyte.gz"), 1, sizes[0])
 	if err != nil {
 		return nil, err
 	}
@@ -106,16 +92,9 @@ func decodeIDX(r io.Reader, axes, n int) (sizes []int, values []uint8, err error
 	if head[0] != 0 || head[1] != 0 || head[2] != 8 || int(head[3]) != axes {
 		return nil, nil, fmt.Errorf("the header begins with % x; this is not a file of bytes with %d axes", head[:4], axes)
 	}
-	item := 1
-	for a := range axes {
-		size := binary.BigEndian.Uint32(head[4+4*a:])
-		if size == 0 || size > 1<<20 {
-			return nil, nil, fmt.Errorf("axis %d has the size %d", a, size)
-		}
-		sizes = append(sizes, int(size))
-		if a > 0 {
-			item *= int(size)
-		}
+	sizes, item, err := sizesOfIDX(head[4:])
+	if err != nil {
+		return nil, nil, err
 	}
 	if n > sizes[0] {
 		return nil, nil, fmt.Errorf("holds %d items, %d are wanted", sizes[0], n)
@@ -135,4 +114,20 @@ func decodeIDX(r io.Reader, axes, n int) (sizes []int, values []uint8, err error
 		return nil, nil, fmt.Errorf("ends after %d of %d bytes", len(values), sizes[0]*item)
 	}
 	return sizes, values, nil
+}
+
+// sizesOfIDX returns the size of each axis, big-endian 32-bit numbers of a header, and the number of values of an item.
+func sizesOfIDX(numbers []byte) (sizes []int, item int, err error) {
+	item = 1
+	for a := range len(numbers) / 4 {
+		size := binary.BigEndian.Uint32(numbers[4*a:])
+		if size == 0 || size > 1<<20 {
+			return nil, 0, fmt.Errorf("axis %d has the size %d", a, size)
+		}
+		sizes = append(sizes, int(size))
+		if a > 0 {
+			item *= int(size)
+		}
+	}
+	return sizes, item, nil
 }

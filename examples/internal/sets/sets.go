@@ -82,16 +82,6 @@ func (d *Set) Uneven(least float64) *Set {
 	return part
 }
 
-// AtMost returns the set, or a random part of it in its own order.
-func (d *Set) AtMost(n int) *Set {
-	if d.N <= n {
-		return d
-	}
-	rows := rand.New(rand.NewPCG(1, 1)).Perm(d.N)[:n]
-	sort.Ints(rows)
-	return d.Pick(rows)
-}
-
 // Shape describes the set in captions.
 func (d *Set) Shape() string {
 	widths := make([]string, len(d.Values))
@@ -133,10 +123,9 @@ func Open(ctx context.Context, c Choice) ([]*Set, error) {
 	}
 	paths := []string{c.Path}
 	if info.IsDir() {
-		if paths, err = filepath.Glob(filepath.Join(c.Path, "*.*")); err != nil {
+		if paths, err = filesIn(c.Path); err != nil {
 			return nil, err
 		}
-		sort.Strings(paths)
 	}
 	var out []*Set
 	for _, path := range paths {
@@ -145,9 +134,6 @@ func Open(ctx context.Context, c Choice) ([]*Set, error) {
 		}
 		name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 		if wanted != nil && !slices.Contains(wanted, name) {
-			continue
-		}
-		if ext := filepath.Ext(path); info.IsDir() && ext != ".npz" && ext != ".mat" && ext != ".h5" {
 			continue
 		}
 		d, err := open(path, name)
@@ -170,6 +156,16 @@ func Open(ctx context.Context, c Choice) ([]*Set, error) {
 		}
 	}
 	return out, nil
+}
+
+// filesIn returns the files of data in a folder, in the order of their names.
+func filesIn(folder string) ([]string, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.*"))
+	sort.Strings(paths)
+	return slices.DeleteFunc(paths, func(path string) bool {
+		ext := filepath.Ext(path)
+		return ext != ".npz" && ext != ".mat" && ext != ".h5"
+	}), err
 }
 
 func open(path, name string) (*Set, error) {

@@ -19,13 +19,6 @@ func TestDigits(t *testing.T) {
 	if d.N != 50 || d.Classes != 10 || len(d.Views) != 3 || d.Views[1].Name() != "HOG" {
 		t.Errorf("%s", d.Shape())
 	}
-	half := d.AtMost(20)
-	if half.N != 20 || len(half.Labels) != 20 {
-		t.Fatalf("%s", half.Shape())
-	}
-	if again := d.AtMost(20); again.Labels[3] != half.Labels[3] || d.AtMost(60) != d {
-		t.Error("the part is not the same twice, or the whole is not itself")
-	}
 }
 
 // TestUneven wants the sizes of the classes to fall by the same factor, in some order, and rows and labels to stay together.

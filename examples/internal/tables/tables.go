@@ -1,4 +1,4 @@
-// Package tables has tables of means with their deviations, as Markdown, CSV and JSON.
+// Package tables has tables of means with their deviations, as Markdown and CSV.
 package tables
 
 import (
@@ -13,29 +13,29 @@ import (
 
 // Grid is a table of cells; its first column holds the names of the rows.
 type Grid struct {
-	Name   string   `json:"-"`
-	Title  string   `json:"title"`
-	Header []string `json:"header"`
-	Rows   []Line   `json:"rows"`
+	Name   string
+	Title  string
+	Header []string
+	Rows   []Line
 	// Plain leaves deviations out of the Markdown.
-	Plain bool `json:"-"`
+	Plain bool
 }
 
 // Line is a row of a table.
 type Line struct {
-	Name  string `json:"name"`
-	Cells []Cell `json:"cells"`
+	Name  string
+	Cells []Cell
 	// Apart keeps the row out of the comparison, as one that has seen the labels.
-	Apart bool `json:"-"`
+	Apart bool
 }
 
 // Cell is a mean with its deviation over count seeds, or a text; the zero value is an empty cell.
 type Cell struct {
-	Mean  float64 `json:"mean"`
-	Std   float64 `json:"std"`
-	Count int     `json:"count"`
-	Text  string  `json:"text,omitempty"`
-	place int     // 1 best, 2 second
+	Mean  float64
+	Std   float64
+	Count int
+	Text  string
+	place int // 1 best, 2 second
 }
 
 // MeanOf returns the mean and the standard deviation (n−1) of values.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -113,23 +114,38 @@ func (l Lines) check() error {
 		return fmt.Errorf("%d series, and no more than %d can be told apart: see Split", len(l.Series), MostSeries)
 	}
 	for _, s := range l.Series {
-		n := len(s.X)
-		if n == 0 || len(s.Y) != n || (s.Low != nil) != (s.High != nil) ||
-			(s.Low != nil && (len(s.Low) != n || len(s.High) != n)) {
-			return fmt.Errorf("series %q has %d x, %d y, %d low and %d high", s.Name, n, len(s.Y), len(s.Low), len(s.High))
-		}
-		for i := range n {
-			if !finite(s.X[i]) || !finite(s.Y[i]) || (s.Low != nil && (!finite(s.Low[i]) || !finite(s.High[i]))) {
-				return fmt.Errorf("series %q: point %d is (%v, %v)", s.Name, i, s.X[i], s.Y[i])
-			}
-			if (l.LogX && s.X[i] <= 0) || (l.LogY && (s.Y[i] <= 0 || (s.Low != nil && s.Low[i] <= 0))) {
-				return fmt.Errorf("series %q: point %d is (%v, %v) on a logarithmic axis", s.Name, i, s.X[i], s.Y[i])
-			}
+		if err := s.check(l.LogX, l.LogY); err != nil {
+			return err
 		}
 		if l.Fit {
 			if _, _, err := Exponent(s.X, s.Y); err != nil {
 				return fmt.Errorf("series %q: %w", s.Name, err)
 			}
+		}
+	}
+	return nil
+}
+
+// check refuses lists of different lengths and points that the axes cannot show.
+func (s Series) check(logX, logY bool) error {
+	n := len(s.X)
+	band := 0 // points of a band
+	if s.Low != nil || s.High != nil {
+		band = n
+	}
+	if n == 0 || len(s.Y) != n || len(s.Low) != band || len(s.High) != band {
+		return fmt.Errorf("series %q has %d x, %d y, %d low and %d high", s.Name, n, len(s.Y), len(s.Low), len(s.High))
+	}
+	for i := range n {
+		low, high := s.Y[i], s.Y[i]
+		if s.Low != nil {
+			low, high = s.Low[i], s.High[i]
+		}
+		if slices.ContainsFunc([]float64{s.X[i], s.Y[i], low, high}, func(x float64) bool { return !finite(x) }) {
+			return fmt.Errorf("series %q: point %d is (%v, %v)", s.Name, i, s.X[i], s.Y[i])
+		}
+		if (logX && s.X[i] <= 0) || (logY && min(s.Y[i], low) <= 0) {
+			return fmt.Errorf("series %q: point %d is (%v, %v) on a logarithmic axis", s.Name, i, s.X[i], s.Y[i])
 		}
 	}
 	return nil

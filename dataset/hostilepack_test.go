@@ -1,11 +1,14 @@
-package hostile
+package dataset
 
 import (
 	"bytes"
 	"compress/flate"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"sync"
+
+	"github.com/largemvc/largemvc/internal/hostile"
 )
 
 // packer deflates bytes and any number of zeros. The zeros cost neither time nor memory: the same deflated block is written
@@ -19,8 +22,8 @@ type packer struct {
 const zeroBlock = 1 << 20
 
 var (
-	zeros         [zeroBlock]byte
-	deflatedZeros = deflateBlock(zeros[:])
+	zeroBytes     [zeroBlock]byte
+	deflatedZeros = deflateBlock(zeroBytes[:])
 )
 
 // deflaters are used again, for making one takes much longer than its use for few bytes.
@@ -62,7 +65,7 @@ type sum interface {
 type crc uint32
 
 func (c *crc) add(data []byte) { *c = crc(crc32.Update(uint32(*c), crc32.IEEETable, data)) }
-func (c *crc) zeroBlock()      { c.add(zeros[:]) }
+func (c *crc) zeroBlock()      { c.add(zeroBytes[:]) }
 func (c *crc) value() uint32   { return uint32(*c) }
 
 // adler is Adler-32, to which zeros can be added without going through them.
@@ -105,7 +108,7 @@ func (p *packer) zero(n int64) {
 		p.count += zeroBlock
 		p.out.Write(deflatedZeros)
 	}
-	p.put(zeros[:n]...)
+	p.put(zeroBytes[:n]...)
 }
 
 // raw is the deflated stream.
@@ -121,4 +124,63 @@ func (p *packer) gzip() []byte {
 	out := append([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}, p.raw()...)
 	out = binary.LittleEndian.AppendUint32(out, p.sum.value())
 	return binary.LittleEndian.AppendUint32(out, uint32(p.count))
+}
+
+// npyHead is the head of a NumPy array. descr and shape are written as they are.
+func npyHead(descr, shape string) []byte {
+	text := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': %s, }\n", descr, shape)
+	return hostile.LE("\x93NUMPY\x01\x00", uint16(len(text)), text)
+}
+
+// zipMember is one entry of a zip archive.
+type zipMember struct {
+	name         string
+	method       uint16
+	crc          uint32
+	packed, full uint64
+	at           uint32
+}
+
+// archive is a zip archive under construction.
+type archive struct {
+	data    []byte
+	members []zipMember
+}
+
+func (a *archive) add(m zipMember, body []byte) {
+	m.at, m.packed = uint32(len(a.data)), uint64(len(body))
+	a.data = hostile.LE(a.data, "PK\x03\x04", uint16(20), uint16(0), m.method, uint32(0), m.crc,
+		uint32(m.packed), uint32(m.full), uint16(len(m.name)), uint16(0), m.name, body)
+	a.members = append(a.members, m)
+}
+
+// stored adds a member as it is.
+func (a *archive) stored(name string, body []byte) {
+	a.add(zipMember{name: name, crc: crc32.ChecksumIEEE(body), full: uint64(len(body))}, body)
+}
+
+// zeros adds a deflated array whose elements are n zero bytes.
+func (a *archive) zeros(name string, head []byte, n int64) {
+	p := newGzip()
+	p.put(head...)
+	p.zero(n)
+	a.packed(name, p)
+}
+
+func (a *archive) packed(name string, p *packer) {
+	a.add(zipMember{name: name, method: 8, crc: p.sum.value(), full: uint64(p.count)}, p.raw())
+}
+
+// bytes ends the archive.
+func (a *archive) bytes() []byte {
+	at := len(a.data)
+	out := a.data
+	for _, m := range a.members {
+		out = append(out, hostile.LE("PK\x01\x02", uint16(20), uint16(20), uint16(0), m.method, uint32(0), m.crc,
+			uint32(m.packed), uint32(m.full), uint16(len(m.name)), uint16(0), uint16(0), uint16(0), uint16(0),
+			uint32(0), m.at, m.name)...)
+	}
+	size := len(out) - at
+	n := uint16(len(a.members))
+	return hostile.LE(out, "PK\x05\x06", uint32(0), n, n, uint32(size), uint32(at), uint16(0))
 }

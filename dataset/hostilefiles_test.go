@@ -1,6 +1,4 @@
-// Package hostile makes files that are small and unpack to much, repeat themselves or lie about their sizes, for tests of the
-// readers' limits. They are made by hand, byte by byte, for no proper writer makes them.
-package hostile
+package dataset
 
 import (
 	"bytes"
@@ -8,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/largemvc/largemvc/internal/hostile"
 )
 
-// File is a file to try.
-type File struct {
+// hostileFile is a file to try: small, but it unpacks to much, repeats itself or lies about its sizes.
+type hostileFile struct {
 	Name  string
 	About string
 	Make  func() []byte
@@ -22,8 +22,8 @@ type File struct {
 
 const mega = 1 << 20
 
-// Files returns the files to try, each against the limits of a reader.
-func Files() []File {
+// hostileFiles returns the files to try, each against the limits of a reader.
+func hostileFiles() []hostileFile {
 	files := slices.Concat(hdf5Files(), matFiles(), numpyFiles(), csvFiles())
 	for k := range files {
 		files[k].Slow = slices.Contains(slow, files[k].Name)
@@ -32,8 +32,8 @@ func Files() []File {
 }
 
 // hdf5Files returns the files whose chunks, headers, names or texts share bytes or unpack to much.
-func hdf5Files() []File {
-	return []File{
+func hdf5Files() []hostileFile {
+	return []hostileFile{
 		{
 			Name: "h5-chunk-twice.h5", About: "a chunk of 4 GiB, deflated twice",
 			Make: func() []byte { return oneChunk(65536, 65535, true) },
@@ -60,18 +60,18 @@ func hdf5Files() []File {
 }
 
 // matFiles returns the MATLAB files, whose compressed variables unpack to much.
-func matFiles() []File {
-	return []File{
+func matFiles() []hostileFile {
+	return []hostileFile{
 		{
 			Name: "mat-sparse.mat", About: "a sparse matrix of 400 million zeros",
-			Make: func() []byte { return MAT5(zeroSparse("X", 100, 50, 400*mega)) },
+			Make: func() []byte { return hostile.MAT5(zeroSparse("X", 100, 50, 400*mega)) },
 		},
 		{Name: "mat-sparse-cells.mat", About: "20 sparse matrices of 15 million zeros", Make: func() []byte {
 			var vs [][]byte
 			for k := range 20 {
 				vs = append(vs, zeroSparse(fmt.Sprintf("X%d", k), 100, 50, 15*mega))
 			}
-			return MAT5(vs...)
+			return hostile.MAT5(vs...)
 		}},
 		{
 			Name: "mat-junk.mat", About: "30 variables of 1 GiB of zeros beside a small one",
@@ -83,18 +83,18 @@ func matFiles() []File {
 		},
 		{
 			Name: "mat-cell-text.mat", About: "a cell of 3 texts of 1 GiB",
-			Make: func() []byte { return MAT5(zeroCell("X", 3, 1<<30)) },
+			Make: func() []byte { return hostile.MAT5(zeroCell("X", 3, 1<<30)) },
 		},
 		{
 			Name: "mat-dense.mat", About: "a matrix of 1.5 GiB of zeros",
-			Make: func() []byte { return MAT5(zeroArray("X", ClassDouble, 1536, mega)) },
+			Make: func() []byte { return hostile.MAT5(zeroArray("X", hostile.ClassDouble, 1536, mega)) },
 		},
 	}
 }
 
 // numpyFiles returns the npy and npz files, whose entries share bytes, unpack to much or lie about their sizes.
-func numpyFiles() []File {
-	return []File{
+func numpyFiles() []hostileFile {
+	return []hostileFile{
 		{Name: "npz-text.npz", About: "labels of 350,000 texts of 4 KiB", Make: textLabels},
 		{Name: "npz-text-distinct.npz", About: "labels of 20,000 different texts of 4 KiB", Make: distinctTexts},
 		{
@@ -121,20 +121,20 @@ func numpyFiles() []File {
 		{Name: "npz-zip64.npz", About: "a directory that promises 2⁴⁰ entries", Make: zip64},
 		{
 			Name: "npy-promise.npy", About: "a header that promises 10¹⁸ values",
-			Make: func() []byte { return NPY("'<f8'", "(1000000000, 1000000000)") },
+			Make: func() []byte { return npyHead("'<f8'", "(1000000000, 1000000000)") },
 		},
 		{Name: "npy-header.npy", About: "a header of 64 KiB of brackets", Make: func() []byte {
-			return NPY("'<f8'", "("+strings.Repeat("1,", 30000)+")")
+			return npyHead("'<f8'", "("+strings.Repeat("1,", 30000)+")")
 		}},
 		{Name: "npy-wide.npy", About: "a matrix of 8 MiB that would take 32", Make: func() []byte {
-			return append(NPY("'|u1'", "(8, 1048576)"), bytes.Repeat([]byte{1}, 8*mega)...)
+			return append(npyHead("'|u1'", "(8, 1048576)"), bytes.Repeat([]byte{1}, 8*mega)...)
 		}},
 	}
 }
 
 // csvFiles returns the compressed CSV files, which unpack to long texts, lines or runs of lines.
-func csvFiles() []File {
-	return []File{
+func csvFiles() []hostileFile {
+	return []hostileFile{
 		{
 			Name: "csv-text.csv.gz", About: "a column of 4000 different texts of 1 MiB",
 			Make: func() []byte { return csvTexts(4000) },
@@ -187,10 +187,10 @@ func oneChunk(rows, cols int, twice bool) []byte {
 		q.put(data[len(data)-6:]...)
 		data, filters, mask = q.zlib(), []uint16{1, 1}, 1<<20
 	}
-	h := NewHDF5()
+	h := hostile.NewHDF5()
 	at := h.Add(data)
-	layout := SingleChunk(at, uint64(len(data)), mask, rows, cols, 1)
-	h.Link("X", h.Object(Dataspace(rows, cols), Uint8, layout, Filters(filters...)))
+	layout := hostile.SingleChunk(at, uint64(len(data)), mask, rows, cols, 1)
+	h.Link("X", h.Object(hostile.Dataspace(rows, cols), hostile.Uint8, layout, hostile.Filters(filters...)))
 	return h.Bytes()
 }
 
@@ -199,80 +199,82 @@ func sharedChunk(n, size int) []byte {
 	p := newZlib()
 	p.zero(int64(size))
 	data := p.zlib()
-	h := NewHDF5()
+	h := hostile.NewHDF5()
 	at := h.Add(data)
-	chunks := make([]Chunk, n)
+	chunks := make([]hostile.Chunk, n)
 	for k := range chunks {
-		chunks[k] = Chunk{At: []int{k, 0}, Addr: at, Size: uint32(len(data))}
+		chunks[k] = hostile.Chunk{At: []int{k, 0}, Addr: at, Size: uint32(len(data))}
 	}
-	h.Link("X", h.Object(Dataspace(n, size), Uint8, TreeChunks(h.Tree(chunks), 1, size, 1), Filters(1)))
+	layout := hostile.TreeChunks(h.Tree(chunks), 1, size, 1)
+	h.Link("X", h.Object(hostile.Dataspace(n, size), hostile.Uint8, layout, hostile.Filters(1)))
 	return h.Bytes()
 }
 
 // plainChunks is a dataset of a million chunks of one byte.
 func plainChunks() []byte {
-	h := NewHDF5()
+	h := hostile.NewHDF5()
 	at := h.Add(make([]byte, 1<<20))
-	layout := le(uint8(4), uint8(2), uint8(0), uint8(3), uint8(8), uint64(1), uint64(1), uint64(1), uint8(2), at)
-	h.Link("X", h.Object(Dataspace(1024, 1024), Uint8, Message(8, layout)))
+	layout := hostile.LE(uint8(4), uint8(2), uint8(0), uint8(3), uint8(8), uint64(1), uint64(1), uint64(1), uint8(2), at)
+	h.Link("X", h.Object(hostile.Dataspace(1024, 1024), hostile.Uint8, hostile.Message(8, layout)))
 	return h.Bytes()
 }
 
-// references adds a MATLAB cell that holds the same object n times.
-func (h *HDF5) references(name string, n int, to uint64) {
+// addReferences adds a MATLAB cell that holds the same object n times.
+func addReferences(h *hostile.HDF5, name string, n int, to uint64) {
 	var refs []byte
 	for range n {
 		refs = binary.LittleEndian.AppendUint64(refs, to)
 	}
 	at := h.Add(refs)
-	h.Link(name, h.Object(Dataspace(1, n), refType, Contiguous(at, len(refs)), textAttribute("MATLAB_class", "cell")))
+	h.Link(name, h.Object(hostile.Dataspace(1, n), hostile.Reference, hostile.Contiguous(at, len(refs)),
+		textAttribute("MATLAB_class", "cell")))
 }
 
 func textAttribute(name, value string) []byte {
-	kind := le(uint8(0x13), []byte{0, 0, 0}, uint32(len(value)))
-	space := le(uint8(2), uint8(0), uint8(0), uint8(0))
-	return Message(0x0c, le(uint8(3), uint8(0), uint16(len(name)+1), uint16(len(kind)), uint16(len(space)), uint8(0),
-		name, uint8(0), kind, space, value))
+	kind := hostile.LE(uint8(0x13), []byte{0, 0, 0}, uint32(len(value)))
+	space := hostile.LE(uint8(2), uint8(0), uint8(0), uint8(0))
+	return hostile.Message(0x0c, hostile.LE(uint8(3), uint8(0), uint16(len(name)+1), uint16(len(kind)), uint16(len(space)),
+		uint8(0), name, uint8(0), kind, space, value))
 }
 
 // sharedHeader refers 4096 times to an object whose header is long.
 func sharedHeader() []byte {
-	h := NewHDF5()
+	h := hostile.NewHDF5()
 	var padding [][]byte
 	for range 128 {
-		padding = append(padding, Message(0, make([]byte, 65000)))
+		padding = append(padding, hostile.Message(0, make([]byte, 65000)))
 	}
-	o := h.Object(append(padding, Dataspace(2, 2), Float64, Contiguous(h.Add(make([]byte, 32)), 32))...)
-	h.references("X", 4096, o)
+	o := h.Object(append(padding, hostile.Dataspace(2, 2), hostile.Float64, hostile.Contiguous(h.Add(make([]byte, 32)), 32))...)
+	addReferences(h, "X", 4096, o)
 	return h.Bytes()
 }
 
 // sharedAttributes refers from 8 cells to an object with long attributes.
 func sharedAttributes() []byte {
-	h := NewHDF5()
-	o := h.Object(Dataspace(2, 2), Float64, Contiguous(h.Add(make([]byte, 32)), 32),
+	h := hostile.NewHDF5()
+	o := h.Object(hostile.Dataspace(2, 2), hostile.Float64, hostile.Contiguous(h.Add(make([]byte, 32)), 32),
 		textAttribute("a", strings.Repeat("x", 60000)))
 	for k := range 8 {
-		h.references(fmt.Sprintf("X%d", k), 4000, o)
+		addReferences(h, fmt.Sprintf("X%d", k), 4000, o)
 	}
 	return h.Bytes()
 }
 
 // longNames is a group in a symbol table whose names lie in each other.
 func longNames() []byte {
-	h := NewHDF5()
+	h := hostile.NewHDF5()
 	heap := bytes.Repeat([]byte{'x'}, 1<<20)
 	heap[len(heap)-1] = 0
 	names := h.Add(heap)
-	local := h.Add(le("HEAP", uint32(0), uint64(len(heap)), uint64(0), names))
-	o := h.Object(Dataspace(2, 2), Float64, Contiguous(h.Add(make([]byte, 32)), 32))
-	node := le("SNOD", uint8(1), uint8(0), uint16(60000))
+	local := h.Add(hostile.LE("HEAP", uint32(0), uint64(len(heap)), uint64(0), names))
+	o := h.Object(hostile.Dataspace(2, 2), hostile.Float64, hostile.Contiguous(h.Add(make([]byte, 32)), 32))
+	node := hostile.LE("SNOD", uint8(1), uint8(0), uint16(60000))
 	for k := range 60000 {
-		node = append(node, le(uint64(k), o, make([]byte, 24))...)
+		node = append(node, hostile.LE(uint64(k), o, make([]byte, 24))...)
 	}
 	symbols := h.Add(node)
-	tree := h.Add(le("TREE", uint8(0), uint8(0), uint16(1), ^uint64(0), ^uint64(0), uint64(0), symbols, uint64(0)))
-	h.links = Message(0x11, le(tree, local))
+	tree := h.Add(hostile.LE("TREE", uint8(0), uint8(0), uint16(1), ^uint64(0), ^uint64(0), uint64(0), symbols, uint64(0)))
+	h.Links = hostile.Message(0x11, hostile.LE(tree, local))
 	return h.Bytes()
 }
 
@@ -282,51 +284,52 @@ func sparseChunks() []byte {
 	p := newZlib()
 	p.zero(chunk)
 	data := p.zlib()
-	h := NewHDF5()
+	h := hostile.NewHDF5()
 	part := func() uint64 {
-		chunks := make([]Chunk, n/chunk)
+		chunks := make([]hostile.Chunk, n/chunk)
 		for k := range chunks {
-			chunks[k] = Chunk{At: []int{k * chunk}, Addr: h.Add(data), Size: uint32(len(data))}
+			chunks[k] = hostile.Chunk{At: []int{k * chunk}, Addr: h.Add(data), Size: uint32(len(data))}
 		}
-		return h.Object(Dataspace(n), Uint8, TreeChunks(h.Tree(chunks), chunk, 1), Filters(1))
+		return h.Object(hostile.Dataspace(n), hostile.Uint8, hostile.TreeChunks(h.Tree(chunks), chunk, 1), hostile.Filters(1))
 	}
-	rows := le(uint8(3), uint8(0), uint16(14), uint16(12), uint16(4), uint8(0), "MATLAB_sparse\x00",
-		Int64[4:], []byte{2, 0, 0, 0}, uint64(100))
-	starts := h.Add(le(uint64(0), uint64(n)))
-	jc := h.Object(Dataspace(2), Int64, Contiguous(starts, 16))
-	group := h.Object(Message(0x0c, rows), textAttribute("MATLAB_class", "double"),
-		Message(6, linkBody("data", part())), Message(6, linkBody("ir", part())), Message(6, linkBody("jc", jc)))
+	rows := hostile.LE(uint8(3), uint8(0), uint16(14), uint16(12), uint16(4), uint8(0), "MATLAB_sparse\x00",
+		hostile.Int64[4:], []byte{2, 0, 0, 0}, uint64(100))
+	starts := h.Add(hostile.LE(uint64(0), uint64(n)))
+	jc := h.Object(hostile.Dataspace(2), hostile.Int64, hostile.Contiguous(starts, 16))
+	group := h.Object(hostile.Message(0x0c, rows), textAttribute("MATLAB_class", "double"),
+		hostile.Link("data", part()), hostile.Link("ir", part()), hostile.Link("jc", jc))
 	h.Link("X", group)
 	return h.Bytes()
 }
 
 func junkVariables(n, rows, cols int) []byte {
-	vs := [][]byte{element(typeMatrix, le(arrayHead("X", ClassDouble, 4, 2), element(typeUint8, []byte{1, 2, 3, 4, 5, 6, 7, 8})))}
-	junk := zeroArray("junk", ClassDouble, rows, cols)
+	vs := [][]byte{hostile.Element(hostile.MATMatrix, hostile.LE(hostile.ArrayHead("X", hostile.ClassDouble, 4, 2),
+		hostile.Element(hostile.MATUint8, []byte{1, 2, 3, 4, 5, 6, 7, 8})))}
+	junk := zeroArray("junk", hostile.ClassDouble, rows, cols)
 	for range n {
 		vs = append(vs, junk)
 	}
-	return MAT5(vs...)
+	return hostile.MAT5(vs...)
 }
 
 func textLabels() []byte {
 	a := &archive{}
-	a.zeros("y.npy", NPY("'|S4096'", "(350000,)"), 350000*4096)
-	a.zeros("X0.npy", NPY("'|u1'", "(350000, 1)"), 350000)
+	a.zeros("y.npy", npyHead("'|S4096'", "(350000,)"), 350000*4096)
+	a.zeros("X0.npy", npyHead("'|u1'", "(350000, 1)"), 350000)
 	return a.bytes()
 }
 
 func distinctTexts() []byte {
 	a := &archive{}
 	p := newGzip()
-	p.put(NPY("'|S4096'", "(20000,)")...)
+	p.put(npyHead("'|S4096'", "(20000,)")...)
 	text := bytes.Repeat([]byte{'x'}, 4096)
 	for k := range 20000 {
 		copy(text, fmt.Sprintf("%010d", k))
 		p.put(text...)
 	}
 	a.packed("y.npy", p)
-	a.zeros("X0.npy", NPY("'|u1'", "(20000, 2)"), 40000)
+	a.zeros("X0.npy", npyHead("'|u1'", "(20000, 2)"), 40000)
 	return a.bytes()
 }
 
@@ -334,22 +337,22 @@ func scipy(rows, cols int, n int64, kind string) []byte {
 	a := &archive{}
 	width := int64(kind[3] - '0')
 	shape := fmt.Sprintf("(%d,)", n)
-	a.zeros("indices.npy", NPY(kind, shape), n*width)
+	a.zeros("indices.npy", npyHead(kind, shape), n*width)
 	p := newGzip()
-	p.put(NPY("'<i8'", fmt.Sprintf("(%d,)", rows+1))...)
+	p.put(npyHead("'<i8'", fmt.Sprintf("(%d,)", rows+1))...)
 	p.put(make([]byte, 8*rows)...)
-	p.put(le(n)...)
+	p.put(hostile.LE(n)...)
 	a.packed("indptr.npy", p)
-	a.zeros("data.npy", NPY("'|u1'", shape), n)
-	a.stored("shape.npy", le(NPY("'<i8'", "(2,)"), int64(rows), int64(cols)))
+	a.zeros("data.npy", npyHead("'|u1'", shape), n)
+	a.stored("shape.npy", hostile.LE(npyHead("'<i8'", "(2,)"), int64(rows), int64(cols)))
 	return a.bytes()
 }
 
 // overlapping is an archive whose entries all are the first one, of an array with a header of some bytes.
 func overlapping(n, header, extra int) []byte {
 	a := &archive{}
-	head := NPY("'|u1'", "(2, 2)"+strings.Repeat(" ", header))
-	a.stored("X0.npy", le(head, []byte{1, 2, 3, 4}))
+	head := npyHead("'|u1'", "(2, 2)"+strings.Repeat(" ", header))
+	a.stored("X0.npy", hostile.LE(head, []byte{1, 2, 3, 4}))
 	first := a.members[0]
 	for k := 1; k < n; k++ {
 		first.name = fmt.Sprintf("X%d%s.npy", k, strings.Repeat("x", extra))
@@ -360,20 +363,20 @@ func overlapping(n, header, extra int) []byte {
 
 func denseNPZ() []byte {
 	a := &archive{}
-	a.zeros("X0.npy", NPY("'|u1'", "(3072, 1048576)"), 3<<30)
+	a.zeros("X0.npy", npyHead("'|u1'", "(3072, 1048576)"), 3<<30)
 	return a.bytes()
 }
 
 // zip64 ends in a record of a directory with absurdly many entries, behind a hole that makes the file look large.
 func zip64() []byte {
 	a := &archive{}
-	a.stored("X0.npy", le(NPY("'|u1'", "(2, 2)"), []byte{1, 2, 3, 4}))
+	a.stored("X0.npy", hostile.LE(npyHead("'|u1'", "(2, 2)"), []byte{1, 2, 3, 4}))
 	out := a.data
 	at := uint64(len(out))
-	out = le(out, "PK\x06\x06", uint64(44), uint16(45), uint16(45), uint32(0), uint32(0),
+	out = hostile.LE(out, "PK\x06\x06", uint64(44), uint16(45), uint16(45), uint32(0), uint32(0),
 		uint64(1)<<40, uint64(1)<<40, uint64(0), uint64(0))
-	out = le(out, "PK\x06\x07", uint32(0), at, uint32(1))
-	return le(out, "PK\x05\x06", uint32(0), uint16(0xffff), uint16(0xffff), ^uint32(0), ^uint32(0), uint16(0))
+	out = hostile.LE(out, "PK\x06\x07", uint32(0), at, uint32(1))
+	return hostile.LE(out, "PK\x05\x06", uint32(0), uint16(0xffff), uint16(0xffff), ^uint32(0), ^uint32(0), uint16(0))
 }
 
 func csvZeros(head, block string, n int) []byte {
@@ -406,22 +409,16 @@ func csvClasses() []byte {
 	return csvZeros("height,label\n", string(block), 80)
 }
 
-// LongCSV is a proper CSV file of some bytes, gzipped.
-func LongCSV(bytes int) []byte {
-	const block = "1,2\n3,4\n5,6\n7,8\n"
-	return csvZeros("a,b\n", strings.Repeat(block, 1<<16), bytes/len(block)>>16)
-}
-
 // heapTexts is a set whose labels lie in two collections of objects, one after the other in turns.
 func heapTexts() []byte {
 	const n, objects = 100_000, 60_000
-	h := NewHDF5()
+	h := hostile.NewHDF5()
 	heaps := []uint64{h.Collection(objects, "here"), h.Collection(objects, "there")}
 	var body []byte
 	for k := range n {
-		body = append(body, le(uint32(4), heaps[k%2], uint32(objects+1))...)
+		body = append(body, hostile.LE(uint32(4), heaps[k%2], uint32(objects+1))...)
 	}
-	h.Link("labels", h.Object(Dataspace(n), VariableText, Contiguous(h.Add(body), len(body))))
-	h.Link("X0", h.Object(Dataspace(n, 1), Uint8, Contiguous(h.Add(make([]byte, n)), n)))
+	h.Link("labels", h.Object(hostile.Dataspace(n), hostile.VariableText, hostile.Contiguous(h.Add(body), len(body))))
+	h.Link("X0", h.Object(hostile.Dataspace(n, 1), hostile.Uint8, hostile.Contiguous(h.Add(make([]byte, n)), n)))
 	return h.Bytes()
 }

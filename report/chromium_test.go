@@ -1,6 +1,4 @@
-// Package browser drives Chromium without a window, for tests of pages: it speaks the DevTools protocol over a pipe, so that it
-// needs no library and opens no port.
-package browser
+package report
 
 import (
 	"bufio"
@@ -17,28 +15,29 @@ import (
 	"time"
 )
 
-// Page is a page in a browser of its own. It is not safe for concurrent use.
-type Page struct {
+// chromiumPage is a page in a Chromium of its own, without a window. It speaks the DevTools protocol over a pipe, so that it
+// needs no library and opens no port. It is not safe for concurrent use.
+type chromiumPage struct {
 	cmd     *exec.Cmd
 	to      io.WriteCloser
 	next    int
 	session string
 
 	mu      sync.Mutex
-	answers map[int]chan message
+	answers map[int]chan pageMessage
 	ended   error
 
 	// Events are what the page did, by the names of the protocol.
-	events []Event
+	events []pageEvent
 }
 
-// Event is something that happened in the page: its method is a name of the protocol, as Network.requestWillBeSent.
-type Event struct {
+// pageEvent is something that happened in the page: its method is a name of the protocol, as Network.requestWillBeSent.
+type pageEvent struct {
 	Method string
 	Params json.RawMessage
 }
 
-type message struct {
+type pageMessage struct {
 	ID        int             `json:"id,omitempty"`
 	SessionID string          `json:"sessionId,omitempty"`
 	Method    string          `json:"method,omitempty"`
@@ -49,8 +48,8 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-// Find returns the path of Chromium, "" where there is none.
-func Find() string {
+// findChromium returns the path of Chromium, "" where there is none.
+func findChromium() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
@@ -59,8 +58,9 @@ func Find() string {
 	return ""
 }
 
-// Start starts Chromium with an empty profile in the given folder and an empty page of a size. ctx ends it, as Close does.
-func Start(ctx context.Context, path, profile string, width, height int) (*Page, error) {
+// startChromium starts Chromium with an empty profile in the given folder and an empty page of a size. ctx ends it, as Close
+// does.
+func startChromium(ctx context.Context, path, profile string, width, height int) (*chromiumPage, error) {
 	fromParent, to, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func Start(ctx context.Context, path, profile string, width, height int) (*Page,
 	if err != nil {
 		return nil, errors.Join(err, fromParent.Close(), to.Close())
 	}
-	p := &Page{to: to, answers: map[int]chan message{}}
+	p := &chromiumPage{to: to, answers: map[int]chan pageMessage{}}
 	p.cmd = exec.CommandContext(ctx, path,
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-default-apps", "--disable-extensions", "--mute-audio",
@@ -90,7 +90,7 @@ func Start(ctx context.Context, path, profile string, width, height int) (*Page,
 }
 
 // attach takes hold of the page and asks for what it tells.
-func (p *Page) attach(ctx context.Context, width, height int) error {
+func (p *chromiumPage) attach(ctx context.Context, width, height int) error {
 	var targets struct {
 		TargetInfos []struct{ TargetID, Type string }
 	}
@@ -109,7 +109,7 @@ func (p *Page) attach(ctx context.Context, width, height int) error {
 		}
 	}
 	if id == "" {
-		return errors.New("browser: it has no page")
+		return errors.New("chromium: it has no page")
 	}
 	var attached struct{ SessionID string }
 	if err := p.Call(ctx, "Target.attachToTarget", map[string]any{"targetId": id, "flatten": true}, &attached); err != nil {
@@ -126,14 +126,14 @@ func (p *Page) attach(ctx context.Context, width, height int) error {
 }
 
 // read takes what the browser says until it ends.
-func (p *Page) read(from io.ReadCloser) {
+func (p *chromiumPage) read(from io.ReadCloser) {
 	defer from.Close()
 	r := bufio.NewReaderSize(from, 1<<20)
 	for {
 		text, err := r.ReadBytes(0)
 		if err != nil {
 			p.mu.Lock()
-			p.ended = fmt.Errorf("browser: it has ended: %w", err)
+			p.ended = fmt.Errorf("chromium: it has ended: %w", err)
 			for _, to := range p.answers {
 				close(to)
 			}
@@ -141,7 +141,7 @@ func (p *Page) read(from io.ReadCloser) {
 			p.mu.Unlock()
 			return
 		}
-		var m message
+		var m pageMessage
 		if err := json.Unmarshal(text[:len(text)-1], &m); err != nil {
 			continue
 		}
@@ -150,14 +150,14 @@ func (p *Page) read(from io.ReadCloser) {
 			to <- m
 			delete(p.answers, m.ID)
 		} else if m.Method != "" {
-			p.events = append(p.events, Event{m.Method, m.Params})
+			p.events = append(p.events, pageEvent{m.Method, m.Params})
 		}
 		p.mu.Unlock()
 	}
 }
 
 // Call calls a method of the protocol. Its result goes to out, unless that is nil.
-func (p *Page) Call(ctx context.Context, method string, params, out any) error {
+func (p *chromiumPage) Call(ctx context.Context, method string, params, out any) error {
 	p.next++
 	text, err := json.Marshal(params)
 	if err != nil {
@@ -166,7 +166,7 @@ func (p *Page) Call(ctx context.Context, method string, params, out any) error {
 	if params == nil {
 		text = []byte("{}")
 	}
-	answer := make(chan message, 1)
+	answer := make(chan pageMessage, 1)
 	p.mu.Lock()
 	if p.ended != nil {
 		defer p.mu.Unlock()
@@ -174,7 +174,7 @@ func (p *Page) Call(ctx context.Context, method string, params, out any) error {
 	}
 	p.answers[p.next] = answer
 	p.mu.Unlock()
-	text, err = json.Marshal(message{ID: p.next, SessionID: p.session, Method: method, Params: text})
+	text, err = json.Marshal(pageMessage{ID: p.next, SessionID: p.session, Method: method, Params: text})
 	if err != nil {
 		return err
 	}
@@ -187,21 +187,21 @@ func (p *Page) Call(ctx context.Context, method string, params, out any) error {
 		case !ok:
 			return p.ended
 		case m.Error != nil:
-			return fmt.Errorf("browser: %s: %s", method, m.Error.Message)
+			return fmt.Errorf("chromium: %s: %s", method, m.Error.Message)
 		case out == nil:
 			return nil
 		}
 		return json.Unmarshal(m.Result, out)
 	case <-ctx.Done():
-		return fmt.Errorf("browser: %s: %w", method, ctx.Err())
+		return fmt.Errorf("chromium: %s: %w", method, ctx.Err())
 	}
 }
 
 // Events returns those so far whose method is among the given ones.
-func (p *Page) Events(methods ...string) []Event {
+func (p *chromiumPage) Events(methods ...string) []pageEvent {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var out []Event
+	var out []pageEvent
 	for _, e := range p.events {
 		for _, m := range methods {
 			if e.Method == m {
@@ -213,14 +213,14 @@ func (p *Page) Events(methods ...string) []Event {
 }
 
 // Open goes to a URL and waits until it is loaded.
-func (p *Page) Open(ctx context.Context, url string) error {
+func (p *chromiumPage) Open(ctx context.Context, url string) error {
 	before := len(p.Events("Page.loadEventFired"))
 	var went struct{ ErrorText string }
 	if err := p.Call(ctx, "Page.navigate", map[string]any{"url": url}, &went); err != nil {
 		return err
 	}
 	if went.ErrorText != "" {
-		return fmt.Errorf("browser: %s: %s", url, went.ErrorText)
+		return fmt.Errorf("chromium: %s: %s", url, went.ErrorText)
 	}
 	for len(p.Events("Page.loadEventFired")) == before {
 		select {
@@ -233,7 +233,7 @@ func (p *Page) Open(ctx context.Context, url string) error {
 }
 
 // Eval evaluates an expression in the page. What it returns goes to out, unless that is nil.
-func (p *Page) Eval(ctx context.Context, expression string, out any) error {
+func (p *chromiumPage) Eval(ctx context.Context, expression string, out any) error {
 	var r struct {
 		Result struct {
 			Value json.RawMessage
@@ -248,7 +248,7 @@ func (p *Page) Eval(ctx context.Context, expression string, out any) error {
 		return err
 	}
 	if e := r.ExceptionDetails; e != nil {
-		return fmt.Errorf("browser: %s: %s %s", expression, e.Text, e.Exception.Description)
+		return fmt.Errorf("chromium: %s: %s %s", expression, e.Text, e.Exception.Description)
 	}
 	if out == nil {
 		return nil
@@ -257,12 +257,12 @@ func (p *Page) Eval(ctx context.Context, expression string, out any) error {
 }
 
 // Move moves the mouse to a place in the window.
-func (p *Page) Move(ctx context.Context, x, y float64) error {
+func (p *chromiumPage) Move(ctx context.Context, x, y float64) error {
 	return p.Call(ctx, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": x, "y": y}, nil)
 }
 
 // Click clicks at a place in the window.
-func (p *Page) Click(ctx context.Context, x, y float64) error {
+func (p *chromiumPage) Click(ctx context.Context, x, y float64) error {
 	for _, kind := range []string{"mousePressed", "mouseReleased"} {
 		if err := p.Call(ctx, "Input.dispatchMouseEvent",
 			map[string]any{"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}, nil); err != nil {
@@ -273,7 +273,7 @@ func (p *Page) Click(ctx context.Context, x, y float64) error {
 }
 
 // Press presses a key by its name, as Tab, Enter and ArrowLeft.
-func (p *Page) Press(ctx context.Context, key string, code int) error {
+func (p *chromiumPage) Press(ctx context.Context, key string, code int) error {
 	text := map[string]string{"Enter": "\r"}[key]
 	for _, kind := range []string{"keyDown", "keyUp"} {
 		params := map[string]any{"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code}
@@ -288,7 +288,7 @@ func (p *Page) Press(ctx context.Context, key string, code int) error {
 }
 
 // Media sets what the page is shown on, screen or print, and whether the system is dark.
-func (p *Page) Media(ctx context.Context, media string, dark bool) error {
+func (p *chromiumPage) Media(ctx context.Context, media string, dark bool) error {
 	scheme := "light"
 	if dark {
 		scheme = "dark"
@@ -298,16 +298,16 @@ func (p *Page) Media(ctx context.Context, media string, dark bool) error {
 }
 
 // Screenshot returns a PNG of the window, or of the whole page.
-func (p *Page) Screenshot(ctx context.Context, whole bool) ([]byte, error) {
+func (p *chromiumPage) Screenshot(ctx context.Context, whole bool) ([]byte, error) {
 	return p.bytes(ctx, "Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": whole})
 }
 
 // PDF returns the page as it is printed.
-func (p *Page) PDF(ctx context.Context) ([]byte, error) {
+func (p *chromiumPage) PDF(ctx context.Context) ([]byte, error) {
 	return p.bytes(ctx, "Page.printToPDF", map[string]any{"printBackground": false, "paperWidth": 8.27, "paperHeight": 11.69})
 }
 
-func (p *Page) bytes(ctx context.Context, method string, params map[string]any) ([]byte, error) {
+func (p *chromiumPage) bytes(ctx context.Context, method string, params map[string]any) ([]byte, error) {
 	var out struct{ Data string }
 	if err := p.Call(ctx, method, params, &out); err != nil {
 		return nil, err
@@ -316,7 +316,7 @@ func (p *Page) bytes(ctx context.Context, method string, params map[string]any) 
 }
 
 // Requests returns the URLs that the page asked for.
-func (p *Page) Requests() ([]string, error) {
+func (p *chromiumPage) Requests() ([]string, error) {
 	var urls []string
 	for _, e := range p.Events("Network.requestWillBeSent") {
 		var r struct{ Request struct{ URL string } }
@@ -329,7 +329,7 @@ func (p *Page) Requests() ([]string, error) {
 }
 
 // Complaints returns exceptions, errors and warnings of the page's script, its styles and its policies.
-func (p *Page) Complaints() []string {
+func (p *chromiumPage) Complaints() []string {
 	var out []string
 	for _, e := range p.Events("Runtime.exceptionThrown", "Log.entryAdded") {
 		out = append(out, string(e.Params))
@@ -343,7 +343,7 @@ func (p *Page) Complaints() []string {
 }
 
 // Close ends the browser.
-func (p *Page) Close() error {
+func (p *chromiumPage) Close() error {
 	err := p.to.Close() // which ends it
 	done := make(chan struct{})
 	go func() {
