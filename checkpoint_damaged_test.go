@@ -124,6 +124,6 @@ func FuzzResume(f *testing.F) {
 		defer cancel()
 		c := *saved.config
 		c.Epochs = min(c.Epochs, 5) // which have been checked, and end with the context
-		_, _ = fitFrom(ctx, views, c, saved)
+		_, _ = fit(ctx, processes{}, views, c, saved)
 	})
 }

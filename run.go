@@ -18,9 +18,10 @@ import (
 	"github.com/largemvc/largemvc/machine"
 )
 
-// run is one fit. fitViews and open set its fields; a stage that needs others works on a copy.
+// run is one fit. open sets its fields; a stage that needs others works on a copy.
 type run struct {
 	processes
+	own     *window         // of all samples, those of this rank, where it has gathered all; nil: all here are its own
 	config  *Config         // with its defaults
 	views   []view.View     // of the samples here; rows outside memory are bound to reads
 	storage plan.Storage    // where rows and state are kept
@@ -31,30 +32,93 @@ type run struct {
 	began   time.Time
 }
 
-// open begins a fit of n samples here with a configuration that has its defaults, and returns the context of its stages. It
-// checks all but values.
-func (r *run) open(ctx context.Context, n int, views []View) (_ context.Context, err error) {
-	group, c, from := r.group, r.config, r.state
-	if !c.samples(n) || from == nil { // else the state has labels for the samples that are drawn
-		if err := checkConfig(c, group.Total(n), views); err != nil {
+// open checks all but values, fills the defaults, chooses where rows and state are kept, and returns the context of the stages.
+func (r *run) open(ctx context.Context, views []View, config Config) (context.Context, error) {
+	n, err := r.settle(views, config)
+	if err != nil {
+		return nil, err
+	}
+	if r.group != nil && r.config.searched(r.group.Total(n)) {
+		if views, err = r.gather(ctx, views); err != nil {
+			return nil, err
+		}
+		n = r.team.Total(n)
+	}
+	c := r.config
+	if !c.samples(n) || r.state == nil { // else the state has labels for the samples that are drawn
+		if err := checkConfig(c, r.group.Total(n), views); err != nil {
 			return nil, err
 		}
 	}
 	if r.storage, err = place(c, n, views); err != nil {
 		return nil, err
 	}
-	r.views = placed(group, views)
-	if group != nil {
-		if err := withName(view.Together(group, r.views)); err != nil {
+	r.views = placed(r.group, views)
+	if r.group != nil {
+		if err := withName(view.Together(r.group, r.views)); err != nil {
 			return nil, err
 		}
 	}
 	if view.Outside(r.views) && !r.storage.Rows {
 		r.reads, ctx = rows.NewReads(ctx)
-		group.Watch(r.reads.Err)
+		r.group.Watch(r.reads.Err)
 		r.views = view.Bind(r.views, r.reads, c.Machine.Workers, !r.storage.Streamed)
 	}
 	return r.setMeter(ctx), nil
+}
+
+// settle sets the configuration with its defaults, on which all ranks agree, and returns the number of samples here.
+func (r *run) settle(views []View, config Config) (int, error) {
+	check := checkShapes
+	if r.group != nil { // what masks say is known of all samples together
+		check = checkSizes
+	}
+	n, err := check(views)
+	if err != nil {
+		return 0, err
+	}
+	c := config.WithDefaults()
+	if r.group != nil {
+		if err := joinRanks(&c, r.group, n, views); err != nil {
+			return 0, err
+		}
+	}
+	c.forSamples(r.group.Total(n))
+	r.config = &c
+	return n, nil
+}
+
+// joinRanks tells the ranks of each other before they do anything else together.
+func joinRanks(c *Config, group *ranks.Group, n int, views []View) error {
+	same, err := sameOnRanks(c, views)
+	if err != nil {
+		return err
+	}
+	if err := withName(group.Join(n, same)); err != nil {
+		return err
+	}
+	sized := *c
+	sized.forSamples(group.Total(n))
+	return checkRanks(c, views, sized.searched(group.Total(n)))
+}
+
+// gather returns the views of the samples of all ranks, so few that their neighbours are searched among all of them: every rank
+// does the same with all samples, and returns what concerns its own.
+func (r *run) gather(ctx context.Context, views []View) ([]View, error) {
+	in, whole := placed(r.group, views), make([]View, len(views))
+	if err := withName(view.CheckFinite(ctx, in, r.config.Machine.Workers)); err != nil {
+		return nil, err
+	}
+	for v, x := range in {
+		var err error
+		if whole[v].in, err = view.Gather(ctx, r.group, v, x); err != nil {
+			return nil, withName(err)
+		}
+	}
+	r.own = &window{r.group.First(), r.group.First() + views[0].in.Rows}
+	r.group = nil
+	_, err := checkShapes(whole)
+	return whole, err
 }
 
 // setMeter makes the meter of a fit whose callback wants reports, and returns a context that ends with the callback's error.
@@ -89,6 +153,26 @@ func (r *run) close() {
 	if r.reads != nil {
 		r.reads.End()
 	}
+}
+
+// result completes what a fit returns. Where a row could not be read there is no result, for it may come of rows that were not
+// read. An error of the context gets the context's cause.
+func (r *run) result(ctx context.Context, out *Clustering, err error) (*Clustering, error) {
+	if r.reads != nil {
+		if failed := r.reads.Err(); failed != nil {
+			out, err = nil, withName(failed)
+		}
+	}
+	if out != nil {
+		out.Ran.Storage = r.storage.Why
+		if r.own != nil {
+			out.keep(*r.own)
+		}
+	}
+	if err != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) {
+		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	}
+	return out, err
 }
 
 // with returns a copy of the fit with another configuration.

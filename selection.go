@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/largemvc/largemvc/internal/inputs"
@@ -150,25 +151,44 @@ func (r *run) startOfDraw(ctx context.Context, drawn, compared []int) ([]int, er
 	return out.Labels, err
 }
 
-// fitSamples trains on some of the samples and labels all of them.
-func (r *run) fitSamples(ctx context.Context) (*Clustering, error) {
-	some, err := r.subsample(ctx)
-	if err != nil {
-		return nil, r.meter.Stopped(err)
+// selection is the fit of the samples that are trained on. extend adds the other samples to its result; ended ended the training
+// early, if it is not nil.
+type selection struct {
+	*run
+	extend func(ctx context.Context, out *Clustering, ended error) (*Clustering, error)
+}
+
+// selectSamples returns the samples that are trained on, whose values are finite: all, or a draw of them.
+func (r *run) selectSamples(ctx context.Context) (*selection, error) {
+	if err := r.meter.Enter(meter.Checks, 0); err != nil {
+		return nil, err
 	}
-	out, ended := some.fit(ctx)
-	if out == nil {
-		return nil, ended
+	if r.config.samples(r.views[0].Rows) {
+		some, err := r.subsample(ctx)
+		return &selection{some, r.labelAll}, err
 	}
-	labelled := time.Now()
+	all := *r
+	if r.storage.Rows {
+		var err error
+		if all.views, err = view.Hold(ctx, r.views, r.config.Machine.Workers); err != nil {
+			return nil, withName(err)
+		}
+	}
+	whole := func(_ context.Context, out *Clustering, ended error) (*Clustering, error) { return out, ended }
+	return &selection{&all, whole}, withName(view.CheckFinite(ctx, all.views, r.config.Machine.Workers))
+}
+
+// labelAll extends the result of a training on some samples to all.
+func (r *run) labelAll(ctx context.Context, out *Clustering, ended error) (*Clustering, error) {
+	began := time.Now()
 	out.StartLabels = nil
-	if err := out.relabel(context.WithoutCancel(ctx), r.views); err != nil {
+	if err := out.relabel(ctx, r.views); err != nil {
 		return nil, joined(ended, err)
 	}
 	if f := r.meter.Failure(); !errors.Is(f, ErrStop) {
 		ended = joined(ended, f)
 	}
-	out.Timings.Clusters += time.Since(labelled)
+	out.Timings.Clusters += time.Since(began)
 	out.Timings.Total = time.Since(r.began)
 	return out, joined(ended, out.setNotes(r.group, r.views))
 }
@@ -221,4 +241,18 @@ func (c *Clustering) relabel(ctx context.Context, all []view.View) error {
 		}
 		return c.model.label(ctx, &request{views: in, workers: c.config.Machine.Workers}, lo, n, to)
 	}))
+}
+
+// window are consecutive samples.
+type window struct{ lo, hi int }
+
+// keep drops the samples outside a window.
+func (c *Clustering) keep(w window) {
+	c.Labels, c.H = slices.Clone(c.Labels[w.lo:w.hi]), c.H.window(w.lo, w.hi)
+	for v, t := range c.Trust {
+		c.Trust[v] = slices.Clone(t[w.lo:w.hi])
+	}
+	if c.StartLabels != nil {
+		c.StartLabels = slices.Clone(c.StartLabels[w.lo:w.hi])
+	}
 }

@@ -228,7 +228,7 @@ func (c *Config) complete(n, fitSamples int) error {
 	return nil
 }
 
-// increasing tells whether numbers increase and lie from low to high.
+// increasing reports whether numbers increase and lie from low to high.
 func increasing(numbers []int, low, high int) bool {
 	for i, k := range numbers {
 		if k < low || k > high || i > 0 && k <= numbers[i-1] {

@@ -295,7 +295,7 @@ func (f *folder) add(path string, o *Options) error {
 	return nil
 }
 
-// consider tells whether an entry of a folder is a file of data, and notes one that is not read.
+// consider reports whether an entry of a folder is a file of data, and notes one that is not read.
 func (f *folder) consider(full, name string, o *Options) (isData bool, err error) {
 	if strings.HasPrefix(name, ".") {
 		return false, nil

@@ -16,7 +16,7 @@ type Embedding[T kernel.Float] struct {
 	columns int
 }
 
-// Embed finds the embedding of the inputs x, of all ranks of a group or nil, in at most so many columns.
+// Embed finds the embedding of the inputs x in at most a number of columns. The group has the other rows; nil: these are all.
 func Embed[T kernel.Float](
 	ctx context.Context, g *ranks.Group, x []rows.Matrix[T], columns int, seed uint64, workers int,
 ) (*Embedding[T], error) {
