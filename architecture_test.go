@@ -109,6 +109,20 @@ var arrows = []struct{ name, imports string }{
 		name:    "internal/checkpoint",
 		imports: "internal/adam internal/cluster internal/file internal/safetensors internal/view",
 	},
+
+	// The stages of a fit, which know nothing of its configuration.
+	{name: "internal/meter", imports: "internal/parallel"},
+	{
+		name: "internal/plan",
+		imports: "internal/device internal/engine internal/information internal/kernel internal/kmeans internal/meter " +
+			"internal/parallel internal/prepare internal/smooth internal/view neighbor",
+	},
+	{
+		name: "internal/inputs",
+		imports: "internal/information internal/kernel internal/meter internal/predict internal/prepare internal/ranks " +
+			"internal/rows internal/smooth internal/view neighbor",
+	},
+	{name: "internal/train", imports: "internal/adam internal/checkpoint"},
 	{
 		name: "internal/classical",
 		imports: "internal/engine internal/kernel internal/linalg internal/parallel internal/rows " +
@@ -118,11 +132,11 @@ var arrows = []struct{ name, imports string }{
 	// The front door.
 	{
 		name: ".",
-		imports: "internal/checkpoint internal/cluster internal/device " +
-			"internal/engine internal/file internal/information internal/information/term " +
-			"internal/kernel internal/kmeans internal/linalg internal/op internal/parallel " +
-			"internal/predict internal/prepare internal/ranks internal/rows internal/safetensors " +
-			"internal/smooth internal/spectral internal/unfold internal/view machine neighbor score",
+		imports: "internal/adam internal/checkpoint internal/cluster internal/device internal/engine internal/file " +
+			"internal/information internal/information/term internal/inputs internal/kernel internal/kmeans internal/linalg " +
+			"internal/meter internal/op internal/parallel internal/plan internal/predict internal/prepare internal/ranks " +
+			"internal/rows internal/safetensors internal/smooth internal/spectral internal/train internal/unfold " +
+			"internal/view machine neighbor score",
 	},
 
 	// What is built on the front door.

@@ -83,7 +83,7 @@ func testResume(t *testing.T, neighbors int) {
 		"start labels":  {masked, Config{Anchors: 4, Start: Start{Labels: labels}}},
 		"start anchors": {views, Config{Anchors: 2, Start: Start{Anchors: anchors}, Neighborhood: Neighborhood{Neighbors: None}}},
 		"early stop":    {views, Config{EarlyStop: EarlyStop{Tolerance: 5e-3, Patience: 8}, Epochs: 60}},
-		"rotated":       {lowRankViews(90), Config{Rotate: RotateAlways, Neighborhood: Neighborhood{Neighbors: None}}},
+		"rotated":       {lowRankViews(90), Config{Neighborhood: Neighborhood{Neighbors: None}}},
 		"restarts":      {views, Config{Restarts: 3, KMeansStarts: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -234,7 +234,7 @@ func testResumeDiverged(t *testing.T, neighbors int) {
 		if err != nil || os.WriteFile(seen, b, 0o600) != nil {
 			return
 		}
-		if saved, err := readResumed(seen); err == nil && saved.current != nil && saved.current.Epochs == bad {
+		if saved, err := readResumed(seen); err == nil && saved.state.Current != nil && saved.state.Current.Epochs == bad {
 			state = b
 		}
 	}}

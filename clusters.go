@@ -2,6 +2,7 @@ package largemvc
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -11,38 +12,46 @@ import (
 	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/inputs"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/predict"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/train"
 	"github.com/largemvc/largemvc/internal/view"
 )
 
 // fewJoin is the share of the samples below which what joins the views is called little.
 const fewJoin = 0.05
 
-// notesOn says what the views do not support.
-func (r *run) notesOn(views []view.View) ([]string, error) {
-	joint, err := view.WeakestJoint(r.group, views)
-	if err != nil || float64(joint.Both) >= fewJoin*float64(joint.Of) {
-		return nil, withName(err)
+// setNotes sets the notes on a fit of the views, whose other samples the ranks of the group have.
+func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
+	c.Notes = nil
+	if c.Kept {
+		c.Notes = append(c.Notes, fmt.Sprintf("training made the clusters worse, and those of the start are kept: they have the "+
+			"score %.4g, those of the trained network %.4g", c.StartScore, c.TrainedScore))
 	}
-	return []string{joint.Text(views) + ": little joins these views, and clusters may follow which of them a sample has"}, nil
+	joint, err := view.WeakestJoint(group, views)
+	if err == nil && float64(joint.Both) < fewJoin*float64(joint.Of) {
+		c.Notes = append(c.Notes, joint.Text(views)+
+			": little joins these views, and clusters may follow which of them a sample has")
+	}
+	return withName(err)
 }
 
 // finish clusters the representation of a trained network and makes the predictor.
 func finish[T kernel.Float](
-	ctx context.Context, in *prepared[T], net *lossNetwork[T], r *runState,
+	ctx context.Context, in *prepared[T], net *lossNetwork[T], r *train.Run,
 ) (*Clustering, error) {
 	began := time.Now()
-	c, views := net.config, in.views
-	p := newPredictor(c, views, in.list, r)
+	c, views := net.config, in.Views
+	p := newPredictor(c, views, inputsOf(in.List), r)
 	p.samples = in.data.group.Total(p.samples)
-	p.setNetwork(net.model, net.reads, in.rotated)
-	out := &Clustering{Predictor: p, StartLabels: view.Back(in.order, r.Begin.Labels, 1)}
+	p.setNetwork(net.model, net.reads, in.Rotated)
+	out := &Clustering{Predictor: p, StartLabels: view.Back(in.Order, r.Begin.Labels, 1)}
 	n, m, ld := views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
-	collect(views)
+	inputs.Collect(views)
 	h, trust, err := represent(ctx, views, in, net, p)
 	if err != nil {
 		return nil, err
@@ -54,30 +63,20 @@ func finish[T kernel.Float](
 	if err != nil {
 		return nil, withName(err)
 	}
-	kept, err := keepsStart(ctx, in, c, r, found.Labels)
+	kept, begun, err := keptStart(ctx, in, c, r, out, found.Labels)
 	if err != nil {
 		return nil, withName(err)
 	}
-	if kept {
-		e, err := cluster.Embed(ctx, in.data.group, in.x, m, c.Seed+uint64(r.Restart), c.Machine.Workers)
-		if err != nil {
-			return nil, withName(err)
-		}
-		if h, err = e.Rows(ctx, in.x, c.Machine.Workers); err != nil {
-			return nil, withName(err)
-		}
-		if found, err = clustered(ctx, in, c, r, h); err != nil {
-			return nil, withName(err)
-		}
-		p.Kept, p.start = true, e.Basis
+	if out.Kept {
+		found, h = kept, begun
 	}
-	out.H = resultMatrix(n, m, ld, view.Back(in.order, h, ld))
+	out.H = resultMatrix(n, m, ld, view.Back(in.Order, h, ld))
 	for _, t := range trust {
-		out.Trust = append(out.Trust, view.Back(in.order, t, 1))
+		out.Trust = append(out.Trust, view.Back(in.Order, t, 1))
 	}
-	out.Labels, out.Repaired = view.Back(in.order, found.Labels, 1), found.Repaired
+	out.Labels, out.Repaired = view.Back(in.Order, found.Labels, 1), found.Repaired
 	p.Clusters, p.Sizes, p.centroids = len(found.Sizes), found.Sizes, kernel.Float64s(found.Centroids)
-	from, err := in.intake(ctx, p.dims, c.Machine.Workers)
+	from, err := in.Intake(ctx, p.dims, c.Machine.Workers)
 	if err != nil {
 		return nil, withName(err)
 	}
@@ -87,7 +86,7 @@ func finish[T kernel.Float](
 	if err := setNovelty(ctx, p, views, in, out.H); err != nil {
 		return nil, withName(err)
 	}
-	out.Timings = Timings{Start: r.startFor, Train: r.trainFor, Epoch: median(r.durations), Clusters: time.Since(began)}
+	out.Timings = Timings{Start: r.StartFor, Train: r.TrainFor, Epoch: r.EpochTime(), Clusters: time.Since(began)}
 	return out, nil
 }
 
@@ -120,7 +119,7 @@ func represent[T kernel.Float](
 			trust = append(trust, make([]float64, views[0].Rows))
 		}
 	}
-	if in.rotated == nil && net.fused != nil {
+	if in.Rotated == nil && net.fused != nil {
 		trained := net.fused.Engine()
 		if h = engine.TakeH[T](trained); h == nil {
 			h = make([]T, views[0].Rows*kernel.Pad(p.config.Anchors))
@@ -146,7 +145,7 @@ func represent[T kernel.Float](
 		}
 		return h, trust, nil
 	}
-	standard := *in.standard
+	standard := *in.Standard
 	for _, x := range views {
 		standard.Applied = append(standard.Applied, prepare.InPlace[T](x, net.config.Machine.Overwrite))
 	}
@@ -162,7 +161,7 @@ func represent[T kernel.Float](
 func representBatches[T kernel.Float](
 	ctx context.Context, views []view.View, in *prepared[T], net *lossNetwork[T], p *Predictor, out *predict.Output[T],
 ) error {
-	f, err := newFitted[T](p, asPrepared[T](in.x), nil)
+	f, err := newFitted[T](p, asPrepared[T](in.X), nil)
 	if err != nil {
 		return err
 	}
@@ -172,13 +171,13 @@ func representBatches[T kernel.Float](
 
 // setNovelty keeps the quantiles of how far the training samples are.
 func setNovelty[T kernel.Float](ctx context.Context, p *Predictor, views []view.View, in *prepared[T], h mat.Matrix) error {
-	far := in.unlike
-	if in.standard != nil {
+	far := in.Unlike
+	if in.Standard != nil {
 		const samples = 2000
 		group := in.data.group
 		chosen := rows.Sample(rand.New(rand.NewPCG(p.config.Seed, 2)), p.samples, min(p.samples, samples))
 		chosen = group.Here(chosen, views[0].Rows)
-		standard := *in.standard
+		standard := *in.Standard
 		some := make([]view.View, len(views))
 		for v, x := range views {
 			standard.Applied = append(standard.Applied, prepare.InPlace[T](x, p.config.Machine.Overwrite))
@@ -239,7 +238,7 @@ func (x asPrepared[T]) Take(
 
 // clustered runs k-means on the rows of a representation.
 func clustered[T kernel.Float](
-	ctx context.Context, in *prepared[T], c *Config, r *runState, h []T,
+	ctx context.Context, in *prepared[T], c *Config, r *train.Run, h []T,
 ) (*cluster.Clusters[T], error) {
 	n, m, ld := len(h)/kernel.Pad(c.Anchors), c.Anchors, kernel.Pad(c.Anchors)
 	o := cluster.Options{
@@ -267,29 +266,42 @@ const keptNeighbors = 2
 // keptMargin is more than what rounding makes of equal clusters, of information in units of log m.
 const keptMargin = 1e-4
 
-// keepsStart says whether the clusters of the start are better than those of a trained network, as far as can be told without
-// labels: whether they have more information. The loss has it of soft clusters, which can rise while that of the clusters
-// themselves falls. Filled rows of absent views cannot stand for those of a new sample, so no start is kept there.
-func keepsStart[T kernel.Float](
-	ctx context.Context, in *prepared[T], c *Config, r *runState, labels []int,
-) (bool, error) {
-	if !c.mayKeep() || r.Epochs == 0 || r.Begin.Labels == nil || in.startRows != nil {
-		return false, nil
+// keptStart compares the clusters of the start with those of the trained network, which have these labels, by their information.
+// The loss has it of soft clusters, which can rise while that of the clusters themselves falls. Where the start has more,
+// keptStart sets out.Kept and returns the clusters of the start, with the rows in which k-means found them. Filled rows of absent
+// views cannot stand for those of a new sample, so no start is kept there.
+func keptStart[T kernel.Float](
+	ctx context.Context, in *prepared[T], c *Config, r *train.Run, out *Clustering, labels []int,
+) (*cluster.Clusters[T], []T, error) {
+	if !c.mayKeep() || r.Epochs == 0 || r.Begin.Labels == nil || in.StartRows != nil {
+		return nil, nil, nil
 	}
-	told := in.tells(c)
-	start, err := told(ctx, r.Begin.Labels)
+	var err error
+	score := in.tells(c)
+	if out.StartScore, err = score(ctx, r.Begin.Labels); err != nil {
+		return nil, nil, err
+	}
+	if out.TrainedScore, err = score(ctx, labels); err != nil || !(out.TrainedScore < out.StartScore-keptMargin) {
+		return nil, nil, err
+	}
+	e, err := cluster.Embed(ctx, in.data.group, in.X, c.Anchors, c.Seed+uint64(r.Restart), c.Machine.Workers)
 	if err != nil {
-		return false, err
+		return nil, nil, err
 	}
-	trained, err := told(ctx, labels)
-	return trained < start-keptMargin, err
+	h, err := e.Rows(ctx, in.X, c.Machine.Workers)
+	if err != nil {
+		return nil, nil, err
+	}
+	out.Kept, out.start = true, e.Basis
+	found, err := clustered(ctx, in, c, r, h)
+	return found, h, err
 }
 
 // tells returns the function by which clusters, as many as anchors, are compared: twice their information about neighbours and
 // their held-out information together.
 func (p *prepared[T]) tells(c *Config) cluster.Score {
-	near := information.NewNeighbors[T](p.data.group, c.Machine.Workers, c.Anchors, p.graph, 0).LabelScore()
-	guessed := information.NewHeldOut(c.Machine.Workers, c.Anchors, p.heldOut, 0).LabelScore()
+	near := information.NewNeighbors[T](p.data.group, c.Machine.Workers, c.Anchors, p.Graph, 0).LabelScore()
+	guessed := information.NewHeldOut(c.Machine.Workers, c.Anchors, p.HeldOut, 0).LabelScore()
 	return func(ctx context.Context, labels []int) (float64, error) {
 		a, err := near(ctx, labels)
 		if err != nil {
@@ -302,24 +314,24 @@ func (p *prepared[T]) tells(c *Config) cluster.Score {
 
 // smoothLast smooths an H along the neighbours where samples lack views.
 func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, h []T) error {
-	n, m, ld := in.views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
+	n, m, ld := in.Views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
 	o := smoothOptions(c, in.data.group)
-	if in.startRows == nil || c.ReadOut != ReadOutUnit || !o.Filters(o.Group.Total(n)) {
+	if in.StartRows == nil || c.ReadOut != ReadOutUnit || !o.Filters(o.Group.Total(n)) {
 		return nil
 	}
 	cluster.UnitRows(h, m)
-	return in.smooth.SmoothLast(ctx, h, n, m, ld, o)
+	return in.Smooth.SmoothLast(ctx, h, n, m, ld, o)
 }
 
 // Clustering is what Fit found: the trained network and what it says of the training samples. Its fields and what they
 // refer to must not be changed; then it is safe for concurrent use.
 //
 // Training can take clusters away from what the data support. With both terms in the loss, and as many anchors as clusters, the
-// labels of the trained network are therefore compared with those of its start: by twice their information about neighbours and
-// their held-out information together (package terms), of the labels themselves. Where the start has more, and every sample has
-// every view, its clusters are returned, refined by k-means, and Kept says so. H and the centroids are then of the rows that the
-// start clusters, U√S of the smoothed views at norm 1, for new samples too; anchors, trust and parameters stay those of the
-// trained network. Neighborhood.NeverKeep leaves this out.
+// labels of the trained network are therefore compared with those of its start. The score of labels is twice their information
+// about neighbours plus their held-out information (package terms), divided by log m. Where the start has the higher
+// score, and every sample has every view, its clusters are returned, refined by k-means, and Kept and Notes say so. H and the
+// centroids are then of the rows that the start clusters, U√S of the smoothed views at norm 1, for new samples too. Anchors,
+// trust and parameters stay those of the trained network. With a custom module the clusters always are those of the trained one.
 //
 // Where samples lack views and have neighbours, H with ReadOutUnit is at norm 1 and smoothed along the neighbours as the inputs
 // are, in fewer steps; that of new samples is too. It changes little of what training has made of its own samples, and much where
@@ -341,15 +353,19 @@ type Clustering struct {
 	// only some of the samples trained on
 	StartLabels []int
 	Timings     Timings
-	Notes       []string // what the data do not support, as sentences with figures; nil: nothing is known
+	Notes       []string // what the data do not support, and that the start is kept, as sentences with figures; nil: nothing
 	Repaired    int      // clusters that k-means on H found empty and repaired
+
+	// StartScore and TrainedScore are the scores of the clusters of the start and of those of the trained network; both are 0
+	// where they were not compared.
+	StartScore, TrainedScore float64
 }
 
 // newPredictor returns the predictor of a run that is over, without its parameters, anchors and clusters.
-func newPredictor(c *Config, views []view.View, inputs []Input, r *runState) *Predictor {
+func newPredictor(c *Config, views []view.View, inputs []Input, r *train.Run) *Predictor {
 	p := &Predictor{
-		Loss: r.Loss, ViewLoss: r.ViewLoss, Status: r.status, Epochs: r.Epochs, Restart: r.Restart,
-		config: withoutData(c), samples: views[0].Rows, inputs: inputs, scale: r.Begin.Scale,
+		Loss: r.Loss, ViewLoss: r.ViewLoss, Status: Status(r.Status), Epochs: r.Epochs, Restart: r.Restart,
+		config: withoutData(c), samples: views[0].Rows, inputs: inputs,
 	}
 	for _, x := range views {
 		p.dims, p.names = append(p.dims, x.Cols), append(p.names, x.Name)

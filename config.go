@@ -46,14 +46,13 @@ type Config struct {
 
 	ReadOut ReadOut // what the last k-means sees of H; default preset (ReadOutUnit, paper: ReadOutPlain)
 	// KMeansStarts is the number of starts of each k-means, up to 1,000, of which that of the lowest inertia is kept; 0: 10.
-	// With Neighborhood.Weight, and more than one anchor, the first anchors (except with StartPerView) are chosen in another
-	// way: of three times as many starts, and of those whose inertia is at most a tenth above the lowest, the one of the highest
-	// neighbour information is kept. The last k-means then begins with the labels of the start and nothing else; with more or
-	// fewer anchors than clusters it is chosen as the start is, of up to 5,000 samples after training.
+	// With Neighborhood.Weight, and more than one anchor, the first anchors are chosen in another way: of three times as many
+	// starts, and of those whose inertia is at most a tenth above the lowest, the one of the highest neighbour information is
+	// kept. The last k-means then begins with the labels of the start and nothing else; with more or fewer anchors than clusters
+	// it is chosen as the start is, of up to 5,000 samples after training.
 	KMeansStarts int
 
-	Rotate  Rotation // exact reduction of views of low rank, without neighbours; default Auto
-	Float64 bool     // everything that grows with n is held in float64, in place of float32
+	Float64 bool // everything that grows with n is held in float64, in place of float32
 
 	// FitSamples, if fewer than the samples, is the number of those that the network is trained on, drawn by Seed. Then one pass
 	// labels all of them. Three samples are drawn; the one is taken whose start is most like those of the others, by the labels
@@ -94,18 +93,17 @@ type Neighborhood struct {
 
 	// What follows is for studies of the method; the defaults suit.
 
-	Temperature   float64 // of both terms; 0: 0.1
-	Exact         int     // samples up to which neighbours are searched, with landmarks above; 0: 10,000; None: landmarks always
-	Landmarks     int     // where there are landmarks, their number; 0: n/4, at least 40 and at most 1,000
-	LowestInertia bool    // choose among the starts of a k-means by inertia alone, with Weight too (see Config.KMeansStarts)
-	NeverKeep     bool    // the clusters are those of the trained network, whatever they are worth (see Clustering)
+	Exact     int // samples up to which neighbours are searched, with landmarks above; 0: 10,000; None: landmarks always
+	Landmarks int // where there are landmarks, their number; 0: n/4, at least 40 and at most 1,000
 }
 
-// Start is where the first anchors come from. Labels and Anchors take the place of the Method; they exclude each other.
+// Start gives the first anchors. Labels of the samples with one-hot matrix Z give the anchors P_v = polar(ZᵀX_v). Fit finds the
+// labels itself where neither field is set. With neighbours it runs k-means on the first m left singular vectors of the inputs
+// side by side, each times the root of its singular value, rows at norm 1. Without neighbours it runs one k-means over all views.
+// Labels and Anchors exclude each other.
 type Start struct {
-	Method StartMethod // default preset (StartScaled, paper and without neighbours: StartJoint)
-	// Labels, n values from 0 to m−1, make the anchors P_v = polar(ZᵀX_v) for their one-hot matrix Z. What is found is numbered
-	// by size all the same: score.Contingency.Match says which cluster is which of these.
+	// Labels are n values from 0 to m−1. The clusters are numbered by size all the same: score.Contingency.Match says which
+	// cluster is which of these.
 	Labels []int
 	// Anchors, one m×d_v matrix a view in the coordinates of the preprocessed views, are the anchors. They need
 	// Neighborhood.Neighbors: None.
@@ -161,7 +159,6 @@ func (c Config) WithDefaults() Config {
 		n.Directions = cmp.Or(n.Directions, 200)
 		n.Weight = cmp.Or(n.Weight, 3)
 		n.HeldOutWeight = cmp.Or(n.HeldOutWeight, 3)
-		n.Temperature = cmp.Or(n.Temperature, 0.1)
 		if c.FitSamples == 0 {
 			n.Exact = cmp.Or(n.Exact, 10_000)
 		}
@@ -171,7 +168,6 @@ func (c Config) WithDefaults() Config {
 	fillModules(&c)
 	paper := c.Preset == PresetPaper
 	choose(&c.Preprocess, !paper && neighbors, PreprocessBoth, PreprocessSample)
-	choose(&c.Start.Method, !paper && neighbors, StartScaled, StartJoint)
 	choose(&c.Reduction, !paper, ReductionRelative, ReductionMean)
 	choose(&c.ReadOut, !paper, ReadOutUnit, ReadOutPlain)
 	return c
@@ -295,13 +291,13 @@ func learnableCount(c *Config, inputs int) int {
 
 // beginsAtStart says whether k-means on H begins with the labels of the start.
 func (c *Config) beginsAtStart() bool {
-	return c.hasNeighborLoss() && !c.Neighborhood.LowestInertia && c.Clusters == c.Anchors
+	return c.hasNeighborLoss() && c.Clusters == c.Anchors
 }
 
-// mayKeep says whether the clusters of the start may be kept.
+// mayKeep reports whether the clusters of the start may take the place of those of the trained network. With a custom module they
+// never do.
 func (c *Config) mayKeep() bool {
-	return c.beginsAtStart() && c.hasHeldOutLoss() && c.Start.Method == StartScaled && c.Start.Labels == nil &&
-		!c.Neighborhood.NeverKeep
+	return c.stock() && c.beginsAtStart() && c.hasHeldOutLoss() && c.Start.Labels == nil
 }
 
 // sharedReadOut is the number of samples up to which k-means on H that begins with nothing is chosen by neighbours. The choice

@@ -95,7 +95,6 @@ func checkOptions(c *Config) (errs []error) {
 		option *option
 	}{
 		{"Preset", int(c.Preset), &presetOption}, {"Preprocess", int(c.Preprocess), &preprocessOption},
-		{"Start.Method", int(c.Start.Method), &startOption}, {"Rotate", int(c.Rotate), &rotationOption},
 		{"ReadOut", int(c.ReadOut), &readOutOption}, {"Reduction", int(c.Reduction), &reductionOption},
 	} {
 		if !o.option.has(o.value) {
@@ -126,18 +125,11 @@ func checkRanks(c *Config, views []View, whole bool) error {
 	if !c.stock() || c.ExtraLoss != nil {
 		bad("a network is made of the modules of this package alone, without an ExtraLoss, which would see some samples only")
 	}
-	if shrink, ok := c.Noise.(*RowShrink); ok && shrink != nil && shrink.DataScale && shrink.Scale == nil {
-		bad("RowShrink.DataScale has no median over all samples: give RowShrink.Scale")
-	}
-	if c.Rotate != None && c.Rotate != Auto {
-		bad("views cannot be rotated: set Rotate to None")
-	}
-	joined := c.Start.Anchors == nil && (c.Start.Method == StartScaled || c.Start.Method == StartSpectral)
 	measured := c.Preprocess == PreprocessBalanced || c.Preprocess == PreprocessZScore
 	for v, x := range views {
-		if x.in.Present != nil && c.Start.Anchors == nil && (c.Start.Method == StartJoint || c.Start.Method == StartPerView) {
-			bad("no k-means is run on rows of which some are absent, and %s has a mask: Start.Method is %v, want %v or %v",
-				x.in.Label(v), c.Start.Method, StartScaled, StartSpectral)
+		if x.in.Present != nil && c.Start.Anchors == nil && c.Neighborhood.Neighbors == None {
+			bad("no k-means is run on rows of which some are absent, and %s has a mask: want neighbours (Neighborhood)",
+				x.in.Label(v))
 		}
 		switch {
 		case x.in.Sparse == nil:
@@ -146,8 +138,6 @@ func checkRanks(c *Config, views []View, whole bool) error {
 		case measured:
 			bad("%s is sparse, and its columns are not measured: Preprocess is %v, want %v",
 				x.in.Label(v), c.Preprocess, PreprocessSample)
-		case joined:
-			bad("%s is sparse: Start.Method is %v, want %v or %v", x.in.Label(v), c.Start.Method, StartJoint, StartPerView)
 		}
 	}
 	return errors.Join(errs...)
@@ -201,7 +191,6 @@ func checkNeighbors(c *Config) (errs []error) {
 	}{
 		{"Directions", float64(h.Directions), true}, {"Steps", float64(h.Steps), true}, {"Weight", h.Weight, true},
 		{"HeldOutWeight", h.HeldOutWeight, true},
-		{"Temperature", h.Temperature, false},
 		{"Exact", float64(h.Exact), true}, {"Landmarks", float64(h.Landmarks), false},
 	} {
 		switch {
@@ -211,12 +200,6 @@ func checkNeighbors(c *Config) (errs []error) {
 		case !(f.value >= 0) || math.IsInf(f.value, 1):
 			bad("Neighborhood.%s is %g", f.name, f.value)
 		}
-	}
-	if h.Neighbors == None && h.NeverKeep {
-		bad("Neighborhood.NeverKeep is set, which has no effect without Neighbors")
-	}
-	if h.Neighbors == None && h.LowestInertia {
-		bad("Neighborhood.LowestInertia is set, which has no effect without Neighbors")
 	}
 	if h.Landmarks == 1 {
 		bad("Neighborhood.Landmarks is 1, want at least 2, or 0")
@@ -248,8 +231,6 @@ func checkModules(c *Config, views []View) (errs []error) {
 			if least, most := inputCounts(c, views); most > 0 && (len(x.Scale) < least || len(x.Scale) > most) {
 				errs = append(errs, x.checkScales(most))
 			}
-		case *Procrustes:
-			errs = append(errs, x.check())
 		}
 	}
 	return errs

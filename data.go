@@ -333,8 +333,6 @@ func (r Reduction) weights(d *Data) []float64 {
 	out := make([]float64, d.Views())
 	for v, square := range d.squares {
 		switch r {
-		case ReductionSum:
-			out[v] = 1
 		case ReductionRelative:
 			if square > 0 {
 				out[v] = 1 / (float64(d.Views()) * square)

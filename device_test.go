@@ -88,7 +88,7 @@ func TestDeviceFit(t *testing.T) {
 // shallow is a fit that takes little of the simulator.
 func shallow() ([]View, Config) {
 	views, _ := blobViews(40, 2, 0.5, 7, 5, 4)
-	return views, Config{Clusters: 2, Layers: 1, Epochs: 4, Neighborhood: Neighborhood{Neighbors: None}, Rotate: None}
+	return views, Config{Clusters: 2, Layers: 1, Epochs: 4, Neighborhood: Neighborhood{Neighbors: None}}
 }
 
 // broken is the simulator with something that is wrong with it.

@@ -47,9 +47,8 @@
 // neighbours, and that of the clusters and of what the other samples predict for each from its features, before smoothing
 // (package terms has both as nodes). Among the starts of k-means for the first anchors, the one with the highest neighbour
 // information is kept, of those of nearly the lowest inertia; the clusters come from k-means on H that begins with its labels.
-// From that start the network is trained twice, with weight 3 and with 1 for the neighbours: for a fifth of the epochs each, then
-// the training whose clusters have more information goes on for the others. Where they have less than the start, the clusters
-// are those of the start, and Clustering.Kept says so. New samples are joined to the stored neighbours or landmarks and smoothed
+// Where these have less information than the labels of the start, the clusters are those of the start, and Clustering.Kept and
+// Notes say so. New samples are joined to the stored neighbours or landmarks and smoothed
 // alike. Each part is a field of Config.Neighborhood; docs/study.md has what each is worth.
 //
 // # Modules

@@ -6,11 +6,10 @@ import (
 	"flag"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/cluster"
 	"github.com/largemvc/largemvc/internal/prepare"
 )
 
-// The enumerations of internal packages have the numbers of the public ones, and Preprocess its names.
+// The kinds of internal/prepare have the numbers and the names of Preprocess.
 func TestInternalEnumerations(t *testing.T) {
 	for public, internal := range map[Preprocess]prepare.Kind{
 		PreprocessSample: prepare.PerSample, PreprocessBalanced: prepare.Balanced, PreprocessZScore: prepare.ZScore,
@@ -19,21 +18,6 @@ func TestInternalEnumerations(t *testing.T) {
 	} {
 		if int(public) != int(internal) || public.String() != internal.String() {
 			t.Errorf("Preprocess %v is %d, inside %v, %d", public, int(public), internal, int(internal))
-		}
-	}
-	for public, internal := range map[Rotation]prepare.Rotation{
-		Auto: prepare.RotateAuto, RotateAlways: prepare.RotateAlways, None: prepare.RotateNever,
-	} {
-		if int(public) != int(internal) {
-			t.Errorf("Rotation %v is %d, inside %d", public, int(public), int(internal))
-		}
-	}
-	for public, internal := range map[StartMethod]cluster.Method{
-		StartJoint: cluster.Joint, StartSpectral: cluster.Spectral, StartPerView: cluster.PerView,
-		StartScaled: cluster.ScaledSpectral,
-	} {
-		if int(public) != int(internal) {
-			t.Errorf("StartMethod %v is %d, inside %d", public, int(public), int(internal))
 		}
 	}
 }
@@ -92,10 +76,8 @@ func testText[E interface {
 func TestEnumerationsAsText(t *testing.T) {
 	testText(t, PresetDefault, PresetPaper)
 	testText[Preprocess](t, None, Auto, PreprocessSample, PreprocessBalanced, PreprocessZScore, PreprocessUnit, PreprocessBoth)
-	testText[StartMethod](t, Auto, StartJoint, StartSpectral, StartPerView, StartScaled)
 	testText[ReadOut](t, Auto, ReadOutPlain, ReadOutUnit)
-	testText[Rotation](t, None, Auto, RotateAlways)
-	testText[Reduction](t, Auto, ReductionMean, ReductionSum, ReductionRelative)
+	testText[Reduction](t, Auto, ReductionMean, ReductionRelative)
 	testText(t, ReLU, SELU)
 	testText(t, EpochLimit, Converged, Stopped, Cancelled, Diverged)
 }

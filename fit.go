@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/meter"
 )
 
 // fit trains on the samples of a run in the arithmetic of its configuration.
@@ -34,33 +35,32 @@ func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clusteri
 	c, m := r.config, r.meter
 	saver, err := newSaver(ctx, r.processes, r.views, c, r.state)
 	if err != nil {
-		return nil, m.stopped(err)
+		return nil, m.Stopped(err)
 	}
 	in, err := prepareInputs[T](ctx, r)
 	if err != nil {
-		return nil, m.stopped(on.explained(err, c))
+		return nil, m.Stopped(on.explained(err, c))
 	}
-	if err := saver.setInputs(len(in.list), in.order, r.state); err != nil {
+	if err := saver.setInputs(len(in.List), in.Order, r.state); err != nil {
 		return nil, err
 	}
 	prepareFor := time.Since(r.began)
-	net, best, ended := trainRuns(ctx, in, c, saver, r.state)
-	ended = on.explained(ended, c)
-	if ended = m.stopped(ended); net == nil {
-		return nil, ended
+	best, err := trainRuns(ctx, in, c, saver, r.state)
+	if err != nil {
+		return nil, m.Stopped(on.explained(err, c))
 	}
+	ended := m.Stopped(on.explained(best.Ended, c))
 	if errors.Is(ended, ErrStop) { // in a run after the first
 		ended = nil
 	}
-	_ = m.enter(phaseClusters, best.Restart) // its error is seen below: what was trained is not thrown away
-	out, err := finish(context.WithoutCancel(ctx), in, net, best)
+	_ = m.Enter(meter.Clusters, best.Run.Restart) // its error is seen below: what was trained is not thrown away
+	out, err := finish(context.WithoutCancel(ctx), in, best.Network, best.Run)
 	if err != nil {
 		return nil, joined(ended, on.explained(err, c))
 	}
 	out.Timings.Prepare, out.Timings.Total = prepareFor, time.Since(r.began)
-	if f := m.failure(); !errors.Is(f, ErrStop) {
+	if f := m.Failure(); !errors.Is(f, ErrStop) {
 		ended = joined(ended, f)
 	}
-	out.Notes, err = r.notesOn(r.views)
-	return out, joined(ended, err)
+	return out, joined(ended, out.setNotes(r.group, r.views))
 }

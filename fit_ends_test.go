@@ -159,8 +159,7 @@ func testFitDiverges(t *testing.T, neighbors int) {
 		"several starts": {LearningRate: 1e30, Restarts: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// which otherwise depends on the other two
-			c.Clusters, c.Epochs, c.Neighborhood.Neighbors, c.Rotate = 3, 50, neighbors, None
+			c.Clusters, c.Epochs, c.Neighborhood.Neighbors = 3, 50, neighbors
 			got, err := Fit(context.Background(), views, c)
 			var diverged *DivergedError
 			if !errors.As(err, &diverged) || got == nil {

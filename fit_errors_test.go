@@ -92,15 +92,14 @@ func TestFitErrors(t *testing.T) {
 		"restarts":         {good, Config{Clusters: 2, Restarts: -1}, []string{"Restarts is -1"}},
 		"k-means starts":   {good, Config{Clusters: 2, KMeansStarts: -1}, []string{"KMeansStarts is -1"}},
 		"checkpoint every": {good, Config{Clusters: 2, Checkpoint: Checkpoint{Every: -1}}, []string{"Checkpoint.Every is -1"}},
-		"floor":            {good, Config{Clusters: 2, Anchor: &Procrustes{Floor: 9}}, []string{"floor", "is 9"}},
 		"activation": {
 			good,
 			Config{Clusters: 2, Represent: &SoftThreshold{Activation: 9}, Noise: &RowShrink{Activation: 9}},
 			[]string{"unknown activation 9"},
 		},
 		"several": {
-			good, Config{Clusters: 99, Start: Start{Method: 7}, Noise: &RowShrink{Scale: []float64{-8}}},
-			[]string{"Clusters is 99", "Start.Method is 7", "the scale of ρ of input 0 is -8"},
+			good, Config{Clusters: 99, ReadOut: 7, Noise: &RowShrink{Scale: []float64{-8}}},
+			[]string{"Clusters is 99", "ReadOut is 7", "the scale of ρ of input 0 is -8"},
 		},
 		"both starts": {
 			good, Config{Clusters: 1, Start: Start{Labels: make([]int, 10), Anchors: make([]mat.Matrix, 2)}},
@@ -167,28 +166,19 @@ func TestFitErrors(t *testing.T) {
 		"weight": {
 			good, Config{Clusters: 2, Neighborhood: Neighborhood{Weight: math.Inf(1)}}, []string{"Neighborhood.Weight is +Inf"},
 		},
-		"temperature": {
-			good, Config{Clusters: 2, Neighborhood: Neighborhood{Temperature: nan}},
-			[]string{"Temperature is NaN"},
-		},
-		"negative temperature": {
-			good, Config{Clusters: 2, Neighborhood: Neighborhood{Temperature: None}},
-			[]string{"Temperature is -1"},
+		"weight is NaN": {
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Weight: nan}}, []string{"Neighborhood.Weight is NaN"},
 		},
 		"exact": {
 			good, Config{Clusters: 2, Neighborhood: Neighborhood{Exact: -2}}, []string{"Neighborhood.Exact is -2"},
 		},
 		"negative landmarks": {good, Config{Clusters: 2, Neighborhood: Neighborhood{Landmarks: -3}}, []string{"Landmarks is -3"}},
-		"inertia alone, without neighbours": {
-			good, Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: None, LowestInertia: true}},
-			[]string{"LowestInertia", "Neighbors"},
-		},
 		"one landmark": {
 			good, Config{Clusters: 2, Neighborhood: Neighborhood{Exact: None, Landmarks: 1}}, []string{"Landmarks is 1"},
 		},
 		"no effect": {
-			good, Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: None, Steps: 3, Temperature: 2}},
-			[]string{"Neighborhood.Steps is 3", "Temperature is 2", "no effect"},
+			good, Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: None, Steps: 3, Weight: 2}},
+			[]string{"Neighborhood.Steps is 3", "Weight is 2", "no effect"},
 		},
 		"both without": {
 			good, Config{
@@ -270,7 +260,6 @@ func TestCheckSaysWhatFitSays(t *testing.T) {
 		"memory":           {held, Config{Machine: little}, "Machine.MaxMemory allows 0.0 MiB"},
 		"memory, drawn":    {held, Config{Machine: little, FitSamples: 300}, "Machine.MaxMemory allows"},
 		"memory, read":     {read, Config{Machine: little, Neighborhood: plain}, "Machine.MaxMemory allows"},
-		"rotated":          {read, Config{Rotate: RotateAlways, Neighborhood: plain}, "cannot be rotated"},
 		"too few scales":   {held, Config{Noise: scaled(1), Neighborhood: plain}, "has 1 values, and there are 2 inputs"},
 		"too many scales":  {held, Config{Noise: scaled(1, 1, 1), Neighborhood: plain}, "has 3 values, and there are 2 inputs"},
 		"more than inputs": {held, Config{Noise: scaled(1, 1, 1, 1)}, "has 4 values, and there are 3 inputs"},
@@ -296,9 +285,6 @@ func TestCheckSaysWhatFitSays(t *testing.T) {
 		config Config
 	}{
 		"room":                 {held, Config{Machine: much}},
-		"room to rotate":       {read, Config{Rotate: RotateAlways, Neighborhood: plain, Machine: much}},
-		"rotated samples":      {read, Config{Rotate: RotateAlways, Neighborhood: plain, FitSamples: 300}},
-		"no rotation at all":   {read, Config{Rotate: RotateAlways}},
 		"scales of all inputs": {held, Config{Noise: scaled(1, 1, 1)}},
 	} {
 		x.config.Clusters, x.config.Epochs, x.config.Machine.Workers = 2, 1, 1

@@ -3,6 +3,7 @@ package largemvc
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,8 +31,12 @@ func TestKept(t *testing.T) {
 		config = spoilt(config)
 		config.Checkpoint.Path = filepath.Join(t.TempDir(), "state")
 		got := mustFit(t, views, config)
-		if !got.Kept || !strings.Contains(got.String(), "start are kept") {
-			t.Fatalf("%s: %v", name, got)
+		if !got.Kept || !strings.Contains(got.String(), "start are kept") || !(got.TrainedScore < got.StartScore) {
+			t.Fatalf("%s: %v, scores %v and %v", name, got, got.StartScore, got.TrainedScore)
+		}
+		said := fmt.Sprintf("the score %.4g, those of the trained network %.4g", got.StartScore, got.TrainedScore)
+		if len(got.Notes) != 1 || !strings.HasSuffix(got.Notes[0], said) {
+			t.Errorf("%s: the notes %q do not say %q", name, got.Notes, said)
 		}
 		if acc := agree(t, got.Labels, classes); acc < 0.98 {
 			t.Errorf("%s: ACC %v", name, acc)
@@ -64,15 +69,10 @@ func TestKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		sameResult(t, got, resumed)
-		config.Checkpoint.Path, config.Neighborhood.NeverKeep = "", true
-		trained := mustFit(t, views, config)
-		if trained.Kept || samePartition(t, trained.Labels, got.Labels) {
-			t.Errorf("%s: with NeverKeep kept %v, or the same clusters: the test shows nothing", name, trained.Kept)
-		}
 	}
 }
 
-// A start is kept neither where it cannot be compared nor where training is of use.
+// A start is kept neither where it cannot be compared, nor beside a custom module, nor where training is of use.
 func TestNotKept(t *testing.T) {
 	t.Parallel()
 	views, _ := blobViews(120, 4, 0.5, 31, 20, 6)
@@ -86,15 +86,29 @@ func TestNotKept(t *testing.T) {
 	}{
 		"absent rows":   {missing, spoilt(Config{})},
 		"more anchors":  {views, spoilt(Config{Anchors: 6})},
-		"another start": {views, spoilt(Config{Start: Start{Method: StartJoint}})},
 		"given labels":  {views, spoilt(Config{Start: Start{Labels: slices.Repeat([]int{0, 1, 2, 3}, 30)}})},
 		"one term":      {views, spoilt(Config{Neighborhood: Neighborhood{HeldOutWeight: None}})},
 		"no neighbours": {views, spoilt(Config{Neighborhood: Neighborhood{Neighbors: None}})},
+		"custom module": {views, spoilt(Config{Represent: &ownSoft{}})},
 		"untrained":     {views, Config{Clusters: 4, Epochs: None}},
 		"trained":       {views, Config{Clusters: 4}},
 	} {
-		if got := mustFit(t, test.views, test.config); got.Kept || strings.Contains(got.String(), "kept") {
-			t.Errorf("%s: %v", name, got)
+		got := mustFit(t, test.views, test.config)
+		if got.Kept || strings.Contains(got.String(), "kept") || got.Notes != nil {
+			t.Errorf("%s: %v, %q", name, got, got.Notes)
 		}
+		if compared := got.StartScore != 0 || got.TrainedScore != 0; compared != (name == "trained") {
+			t.Errorf("%s: scores %v and %v", name, got.StartScore, got.TrainedScore)
+		}
+	}
+}
+
+// A fit on some of the samples says as well that their start is kept.
+func TestKeptOfSomeSamples(t *testing.T) {
+	t.Parallel()
+	views, _ := blobViews(240, 4, 0.5, 31, 20, 6)
+	got := mustFit(t, views, spoilt(Config{FitSamples: 120}))
+	if !got.Kept || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "those of the start are kept") {
+		t.Errorf("kept %v, notes %q", got.Kept, got.Notes)
 	}
 }

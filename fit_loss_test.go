@@ -47,7 +47,7 @@ func graphOf(t testing.TB, views []View, c Config) *mat.Dense {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return testutil.FullGraph(t, s.graph, neighbor.Stride)
+	return testutil.FullGraph(t, s.Graph, neighbor.Stride)
 }
 
 // The loss on record is the reconstruction, less the weight times the information, plus the extra loss.
@@ -56,14 +56,12 @@ func TestFitExtraLoss(t *testing.T) {
 	withAndWithout(t, func(t *testing.T, neighbors int) {
 		for _, config := range []Config{{}, {Float64: true}, {
 			Float64:      true,
-			Neighborhood: Neighborhood{Exact: None, Weight: 0.7, HeldOutWeight: None, Temperature: 0.3},
+			Neighborhood: Neighborhood{Exact: None, Weight: 0.7, HeldOutWeight: None},
 			Anchors:      5,
 		}} {
 			config.Clusters, config.Epochs, config.Neighborhood.Neighbors = 3, 30, neighbors
-			config.Neighborhood.NeverKeep = true // the loss is that of the network
 			if neighbors == None {
-				h := &config.Neighborhood
-				h.NeverKeep, h.Exact, h.Weight, h.HeldOutWeight, h.Temperature = false, 0, 0, 0, 0
+				config.Neighborhood = Neighborhood{Neighbors: None}
 			}
 			plain := mustFit(t, views, config)
 			config.ExtraLoss = func(net Network) (*Node, error) { // pulls H to zero
@@ -87,11 +85,12 @@ func TestFitExtraLoss(t *testing.T) {
 			if neighbors != None {
 				c := pulled.Config()
 				want -= c.Neighborhood.Weight * testutil.NeighborInformation(
-					pulled.H, graphOf(t, views, config), c.Neighborhood.Temperature,
+					pulled.H, graphOf(t, views, config), information.DefaultTemperature,
 				)
 				if c.Neighborhood.HeldOutWeight > 0 {
 					want -= c.Neighborhood.HeldOutWeight * testutil.HeldOutInformation(
-						pulled.H, unitFeatures(t, views, pulled.Inputs()), information.DefaultPenalty, c.Neighborhood.Temperature,
+						pulled.H, unitFeatures(t, views, pulled.Inputs()), information.DefaultPenalty,
+						information.DefaultTemperature,
 					)
 				}
 			}

@@ -122,7 +122,7 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 	for _, exact := range []int{0, None} {
 		config := Config{
 			Clusters: 3, Epochs: 25, Float64: true,
-			Neighborhood: Neighborhood{Exact: exact, Weight: 2, HeldOutWeight: None, Temperature: 0.4},
+			Neighborhood: Neighborhood{Exact: exact, Weight: 2, HeldOutWeight: None},
 			Start:        Start{Labels: classes}, ExtraLoss: inCallersOrder,
 		}
 		s, err := prepareInputs[float64](context.Background(), &run{config: completed(config, 70), views: inner(views)})
@@ -130,7 +130,7 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		pulled := func(net Network) *Node {
-			return must(gorgonia.Mul(constantOf(net, 2), must(term.Neighbors[float64](0, must(net.H(2)), s.graph, 0.4))))
+			return must(gorgonia.Mul(constantOf(net, 2), must(term.Neighbors[float64](0, must(net.H(2)), s.Graph, 0))))
 		}
 		without := config
 		without.Neighborhood.Weight = None
@@ -302,14 +302,14 @@ func testOverwriteAcrossViews(t *testing.T, dims []int, idle int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for k, in := range made.x {
+		for k, in := range made.X {
 			if in.(*rows.Dense[float64]).Bytes() == int64(8*n*neighbor.Stride(30)) {
 				t.Errorf("input %d has memory of its own", k)
 			}
 		}
 		bytes := smoothOptions(completed(config, n), nil).Bytes(inner(views), 8)
-		if len(made.idle) != idle || len(bytes.Idle) != idle {
-			t.Errorf("of %v columns %d views have no input, estimated %d, want %d", dims, len(made.idle), len(bytes.Idle), idle)
+		if len(made.Idle) != idle || len(bytes.Idle) != idle {
+			t.Errorf("of %v columns %d views have no input, estimated %d, want %d", dims, len(made.Idle), len(bytes.Idle), idle)
 		}
 		sameResult(t, want, mustFit(t, views, config))
 		views, err = Mask(fresh(), presentIn(masked))

@@ -90,9 +90,7 @@ func TestFitOptions(t *testing.T) {
 		"unconstrained": {
 			Represent: &SoftThreshold{Unconstrained: true}, Noise: &RowShrink{Unconstrained: true},
 		}, "one-sided": {Represent: &SoftThreshold{OneSided: true}}, "Lipschitz": {Represent: &SoftThreshold{Lipschitz: 2}},
-		"data scale": {
-			Noise: &RowShrink{DataScale: true},
-		}, "detached": {Anchor: &Procrustes{Detach: true}}, "start labels": {Anchors: 4, Start: Start{Labels: labels}},
+		"detached": {Anchor: &Procrustes{Detach: true}}, "start labels": {Anchors: 4, Start: Start{Labels: labels}},
 		"one k-means start": {KMeansStarts: 1}, "one cluster": {Clusters: 1},
 		"one anchor": {Anchors: 1}, "more anchors than features": {Anchors: 20}, "restarts": {Restarts: 3},
 	}
@@ -108,10 +106,7 @@ func TestFitOptions(t *testing.T) {
 	for _, p := range []Preprocess{PreprocessSample, PreprocessBalanced, PreprocessZScore, PreprocessUnit, None} {
 		configs["preprocessing "+p.String()] = Config{Preprocess: p}
 	}
-	for _, s := range []StartMethod{StartJoint, StartSpectral, StartPerView, StartScaled} {
-		configs["start "+s.String()] = Config{Start: Start{Method: s}}
-	}
-	for _, r := range []Reduction{ReductionMean, ReductionSum, ReductionRelative} {
+	for _, r := range []Reduction{ReductionMean, ReductionRelative} {
 		configs["reduction "+r.String()] = Config{Reduction: r}
 	}
 	withAndWithout(t, func(t *testing.T, neighbors int) {
@@ -122,10 +117,7 @@ func TestFitOptions(t *testing.T) {
 			c := configs[name]
 			t.Run(name, func(t *testing.T) {
 				c.Neighborhood.Neighbors = neighbors
-				checkOption(
-					t, c,
-					strings.HasPrefix(name, "preprocessing") || c.Start.Method == StartSpectral || c.Start.Method == StartScaled,
-				)
+				checkOption(t, c, strings.HasPrefix(name, "preprocessing"))
 			})
 		}
 	})
@@ -134,7 +126,7 @@ func TestFitOptions(t *testing.T) {
 			t.Run(fmt.Sprintf("paper, %v, %v", v, a), func(t *testing.T) {
 				checkOption(t, v.of(Config{
 					Represent: &SoftThreshold{Activation: a, Unconstrained: true},
-					Noise:     &RowShrink{Activation: a, Unconstrained: true}, Preset: PresetPaper, Reduction: ReductionSum,
+					Noise:     &RowShrink{Activation: a, Unconstrained: true}, Preset: PresetPaper,
 				}), false)
 			})
 		}
@@ -169,7 +161,6 @@ func TestNeighborOptions(t *testing.T) {
 		"no weight":                     {Neighborhood: Neighborhood{Weight: None}},
 		"a held-out weight":             {Neighborhood: Neighborhood{HeldOutWeight: 0.5}},
 		"no held-out weight":            {Neighborhood: Neighborhood{HeldOutWeight: None}},
-		"a temperature":                 {Neighborhood: Neighborhood{Temperature: 1}},
 		"landmarks":                     {Neighborhood: Neighborhood{Exact: None}},
 		"landmarks from 100 samples on": {Neighborhood: Neighborhood{Exact: 100, Landmarks: 12, Directions: 4}},
 		"few landmarks":                 {Neighborhood: Neighborhood{Exact: None, Landmarks: 3}},
@@ -258,10 +249,9 @@ func TestFitDeterminism(t *testing.T) {
 				Represent:    &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU},
 				Float64: true, Anchors: 7,
 			},
-			"no neighbours": {Neighborhood: Neighborhood{Neighbors: None}}, "no neighbours, spectral": {
-				Neighborhood: Neighborhood{Neighbors: None}, Start: Start{Method: StartSpectral},
-				Preprocess: PreprocessBalanced,
-				Represent:  &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU},
+			"no neighbours": {Neighborhood: Neighborhood{Neighbors: None}}, "no neighbours, SELU": {
+				Neighborhood: Neighborhood{Neighbors: None}, Preprocess: PreprocessBalanced,
+				Represent: &SoftThreshold{Activation: SELU}, Noise: &RowShrink{Activation: SELU},
 				Float64: true, Anchors: 7,
 			},
 		} {

@@ -218,7 +218,7 @@ func TestPermutationResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(saved.current.Begin.Labels, stopped.StartLabels) {
+	if !slices.Equal(saved.state.Current.Begin.Labels, stopped.StartLabels) {
 		t.Error("the labels of the start are not those of the samples, in the caller's order")
 	}
 	got, err := Resume(context.Background(), views, path, func(c *Config) { c.Progress = nil })

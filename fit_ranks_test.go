@@ -140,10 +140,10 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 			},
 			[]cutting{{9001, []int{0, 4096}}, {9001, []int{0, 2048, 6144}}},
 		},
-		"per view, z-scores, no noise": {
+		"z-scores, no noise": {
 			largemvc.Config{
 				Preset: largemvc.PresetPaper, Clusters: 4, Epochs: 2, Preprocess: largemvc.PreprocessZScore,
-				Start: largemvc.Start{Method: largemvc.StartPerView}, Noise: &largemvc.NoNoise{}, ReadOut: largemvc.ReadOutUnit,
+				Noise: &largemvc.NoNoise{}, ReadOut: largemvc.ReadOutUnit,
 			},
 			[]cutting{{9001, []int{0, 2048, 4096}}},
 		},
@@ -175,7 +175,7 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 				x := rankViews(cutting.n)
 				if want[cutting.n] == "" {
 					one := c.config
-					one.Rotate, one.Machine.Workers = largemvc.None, 2
+					one.Machine.Workers = 2
 					whole, err := largemvc.Fit(t.Context(), cut(x, 0, cutting.n), one)
 					if err != nil {
 						t.Fatal(err)
@@ -250,13 +250,6 @@ func TestRanksWithAbsentViews(t *testing.T) {
 				Neighborhood: largemvc.Neighborhood{Exact: largemvc.None, Directions: 5, Landmarks: 120},
 			},
 			9001, 0.99, 0, 4096, 9001, [][]int{{0, 2048, 6144}, {0, 4096}},
-		},
-		"paper, a spectral start": {
-			largemvc.Config{
-				Preset: largemvc.PresetPaper, Clusters: 5, Epochs: 4, Preprocess: largemvc.PreprocessBalanced,
-				Start: largemvc.Start{Method: largemvc.StartSpectral}, Rotate: largemvc.None,
-			},
-			9001, 0.4, 4096, 6144, 6144, [][]int{{0, 4096, 6144}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -376,7 +369,7 @@ func TestRanksFailTogether(t *testing.T) {
 					x[1] = x[1].WithPresent(slices.Repeat([]bool{true}, n-1024))
 				}
 				return x
-			}, "view 1 has a mask: Start.Method is joint",
+			}, "view 1 has a mask: want neighbours",
 			"rank 1: on several ranks no k-means is run on rows of which some are absent",
 		},
 		"a sample without views": {
@@ -506,7 +499,6 @@ func resumesOnOtherRanks(t *testing.T, config largemvc.Config) {
 		return func(ctx context.Context, rank int, world machine.Comm, views []largemvc.View) (*largemvc.Clustering, error) {
 			c := config
 			c.Machine.Comm = world
-			c.Rotate = largemvc.None
 			if stop > 0 {
 				c.Checkpoint = largemvc.Checkpoint{Path: path, Every: 2}
 				c.Progress = func(e largemvc.Epoch) error {

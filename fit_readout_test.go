@@ -15,28 +15,20 @@ import (
 
 // With the neighbours' term k-means on unit rows of H begins with the labels of the start. With other numbers of anchors than of
 // clusters the clusters are, after training, of those from k-means with nearly the lowest inertia, the ones that tell most about
-// those of neighbours; without training, without that term or with LowestInertia, those of the lowest inertia.
+// those of neighbours; without training or without that term, those of the lowest inertia.
 func TestReadOut(t *testing.T) {
 	const n, c, starts = 120, 6, 5
 	views, _ := blobViews(n, c, 1.5, 96, 20, 7)
 	differ := map[string]bool{}
 	for _, epochs := range []int{5, None} {
 		for name, choice := range map[string]Config{
-			"start": {Neighborhood: Neighborhood{NeverKeep: true}}, "anchors": {Anchors: c + 2},
-			"no term": {Neighborhood: Neighborhood{Weight: None}}, "inertia": {Neighborhood: Neighborhood{LowestInertia: true}},
+			"start": {}, "anchors": {Anchors: c + 2}, "no term": {Neighborhood: Neighborhood{Weight: None}},
 		} {
 			for seed := range uint64(4) {
 				config := choice
 				config.Clusters, config.Epochs, config.Float64, config.Seed, config.KMeansStarts = c, epochs, true, seed, starts
 				config.ExtraLoss = inCallersOrder
 				got := mustFit(t, views, config)
-				if choice.Neighborhood.LowestInertia {
-					without := config
-					without.Neighborhood.LowestInertia, without.Neighborhood.Weight = false, None
-					if !slices.Equal(got.StartLabels, mustFit(t, views, without).StartLabels) {
-						t.Errorf("epochs %d, seed %d: the start is not that of the lowest inertia", epochs, seed)
-					}
-				}
 				unit := mat.DenseCopyOf(got.H)
 				_, m := unit.Dims()
 				for i := range n {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc/internal/meter"
 )
 
 func TestFitRestarts(t *testing.T) { withAndWithout(t, testFitRestarts) }
@@ -15,7 +17,7 @@ func testFitRestarts(t *testing.T, neighbors int) {
 	views, _ := blobViews(200, 6, 1.5, 8, 10, 6)
 	config := Config{
 		Clusters: 6, Epochs: 10, KMeansStarts: 1, Seed: 3, Neighborhood: Neighborhood{Neighbors: neighbors},
-		Rotate: None, ExtraLoss: inCallersOrder, // an order by content would be of the first seed in all runs
+		ExtraLoss: inCallersOrder, // an order by content would be of the first seed in all runs
 	}
 	var singles []*Clustering
 	lowest := 0
@@ -68,7 +70,7 @@ func testFitRestartDiverges(t *testing.T, neighbors int) {
 		runs := 0
 		config := Config{
 			Clusters: 3, Epochs: 20, LearningRate: 0.5, Restarts: 3,
-			Neighborhood: Neighborhood{Neighbors: neighbors}, Rotate: None,
+			Neighborhood: Neighborhood{Neighbors: neighbors},
 			ExtraLoss: func(net Network) (*Node, error) {
 				if runs++; runs == bad+1 {
 					return exploding(net)
@@ -94,7 +96,7 @@ func TestFitEndsInALaterRun(t *testing.T) {
 	for _, end := range []error{enough, ErrStop} {
 		c := Config{Clusters: 3, Epochs: 3, Restarts: 3, Preset: PresetPaper}
 		c.Progress = func(e Epoch) error {
-			if e.Phase == phaseAnchors.String() && e.Restart == 1 {
+			if e.Phase == meter.Anchors.String() && e.Restart == 1 {
 				return end
 			}
 			return nil

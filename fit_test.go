@@ -88,7 +88,7 @@ func samePredictor(t testing.TB, a, b *Predictor) {
 		a, b []float64
 	}{
 		{"R", a.r, b.r}, {"U", a.u, b.u}, {"theta", a.Theta, b.Theta}, {"rho", slices.Concat(a.Rho...), slices.Concat(b.Rho...)},
-		{"scale", a.scale, b.scale}, {"centroids", a.centroids, b.centroids}, {"loss", a.Loss, b.Loss},
+		{"centroids", a.centroids, b.centroids}, {"loss", a.Loss, b.Loss},
 		{"view loss", slices.Concat(a.ViewLoss...), slices.Concat(b.ViewLoss...)},
 	} {
 		if !slices.Equal(x.a, x.b) {

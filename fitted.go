@@ -3,7 +3,6 @@ package largemvc
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"gorgonia.org/gorgonia"
@@ -37,11 +36,6 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 	for k, in := range p.inputs {
 		views[k] = in.View
 	}
-	keepStart := func(net *predict.Network[T]) {
-		if p.start != nil {
-			net.KeepStart(cluster.NewEmbedding[T](p.start, p.config.Anchors))
-		}
-	}
 	out := &fitted[T]{intake: from, anchors: p.config.Anchors}
 	if p.config.stock() {
 		params := &engine.Params{Theta: p.Theta, Rho: p.Rho, R: p.r, U: p.u}
@@ -50,7 +44,9 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 		if err != nil {
 			return nil, err
 		}
-		keepStart(net)
+		if p.start != nil {
+			net.KeepStart(cluster.NewEmbedding[T](p.start, p.config.Anchors))
+		}
 		out.network = func(int) *predict.Network[T] { return net }
 		return out, nil
 	}
@@ -67,7 +63,6 @@ func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *k
 		net := nets[workers]
 		if net == nil {
 			net = predict.NewOf(p.config.Anchors, most, views, from, unit, clusters, newBatches[T](p, workers, turn))
-			keepStart(net)
 			nets[workers] = net
 		}
 		return net
@@ -184,7 +179,6 @@ func newBatches[T kernel.Float](p *Predictor, workers int, turn *sync.Mutex) pre
 		soft, noise := copied(p.config.Represent), copied(p.config.Noise)
 		out := &batches[T]{present: present, turn: turn}
 		err := guarded(func() error {
-			noise = p.withUnit(noise).(Noise) // of the same type
 			for i, m := range []Module{soft, noise} {
 				if err := m.Init(e); err != nil {
 					return err
@@ -241,30 +235,16 @@ func (p *Predictor) site(samples, workers int) Env {
 func (p *Predictor) fill(modules [3]Module) error {
 	e := p.site(1, 1)
 	return guarded(func() error {
-		for i := range modules {
-			m := p.withUnit(modules[i])
+		for i, m := range modules {
 			if err := m.Init(e); err != nil {
 				return err
 			}
 			if err := learn(e.Prefix, i, m.Learnables(), p.learned[i]); err != nil {
 				return err
 			}
-			modules[i] = m
 		}
 		return checkLearnables(e.G, e.Prefix, e.Of, nodesOf(modules))
 	})
-}
-
-// withUnit returns the module m, or a copy that has the unit of ρ where Fit measures it. m itself stays without: the unit belongs
-// to the samples that were measured, and the configuration, for which m stands, to any.
-func (p *Predictor) withUnit(m Module) Module {
-	shrink, ok := m.(*RowShrink)
-	if !ok || !shrink.DataScale || shrink.Scale != nil {
-		return m
-	}
-	shrink = copied(shrink)
-	shrink.Scale = slices.Clone(p.scale)
-	return shrink
 }
 
 // revive makes the network of a predictor that was read, and reads what its samples go through first.

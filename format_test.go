@@ -144,10 +144,10 @@ func TestFormatInPython(t *testing.T) {
 		known, views []View // of the training, and those that are predicted
 		c            Config
 	}{
-		"three layers": {known, views, Config{Layers: 3, Anchors: 4, Rotate: None, Neighborhood: Neighborhood{Neighbors: None}}},
+		"three layers": {known, views, Config{Layers: 3, Anchors: 4, Neighborhood: Neighborhood{Neighbors: None}}},
 		"rotated": {
 			lowRankViews(40), lowRankViews(40),
-			Config{Rotate: RotateAlways, Preprocess: PreprocessBalanced, Neighborhood: Neighborhood{Neighbors: None}},
+			Config{Preprocess: PreprocessBalanced, Neighborhood: Neighborhood{Neighbors: None}},
 		},
 		"exact neighbours": {known, fresh, Config{}},
 		"all are neighbours": {

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/ranks"
+	"github.com/largemvc/largemvc/internal/train"
 	"github.com/largemvc/largemvc/internal/view"
 )
 
@@ -109,23 +111,23 @@ func settle(group *ranks.Group, views []View, config Config) (int, *Config, erro
 
 // checkedFit checks the values of the views and trains on all samples, or on some.
 func (r *run) checkedFit(ctx context.Context) (*Clustering, error) {
-	if err := r.meter.enter(phaseChecks, 0); err != nil {
+	if err := r.meter.Enter(meter.Checks, 0); err != nil {
 		return nil, err
 	}
 	if r.config.samples(r.views[0].Rows) {
 		return r.fitSamples(ctx)
 	}
-	if r.storage.rows {
+	if r.storage.Rows {
 		inMemory, err := view.Hold(ctx, r.views, r.config.Machine.Workers)
 		if err != nil {
-			return nil, r.meter.stopped(withName(err))
+			return nil, r.meter.Stopped(withName(err))
 		}
 		held := *r
 		held.views = inMemory
 		r = &held
 	}
 	if err := withName(view.CheckFinite(ctx, r.views, r.config.Machine.Workers)); err != nil {
-		return nil, r.meter.stopped(err)
+		return nil, r.meter.Stopped(err)
 	}
 	return r.fit(ctx)
 }
@@ -141,11 +143,7 @@ func joinRanks(c *Config, group *ranks.Group, n int, views []View) error {
 	}
 	sized := *c
 	sized.forSamples(group.Total(n))
-	whole := sized.searched(group.Total(n))
-	if c.Rotate == Auto && !whole { // the rows that span the others are looked for in order
-		c.Rotate = None
-	}
-	return checkRanks(c, views, whole)
+	return checkRanks(c, views, sized.searched(group.Total(n)))
 }
 
 // fitWhole is fitViews for so few samples that their neighbours are searched among all of them: every rank gets all samples, does
@@ -216,9 +214,9 @@ func resume(ctx context.Context, with processes, views []View, path string, conf
 	if err := saved.allows(&config); err != nil {
 		return nil, fmt.Errorf("largemvc: resuming from %s: %w", path, err)
 	}
-	if b := saved.best; saved.current == nil && b != nil && config.Restarts == 1 && b.status == EpochLimit &&
+	if s := &saved.state; s.Current == nil && s.Best != nil && config.Restarts == 1 && s.Best.Status == train.EpochLimit &&
 		saved.config.Epochs < config.Epochs {
-		saved.current, saved.best, saved.next = b, nil, b.Restart
+		saved.state = train.State{Next: s.Best.Restart, Current: s.Best}
 	}
 	return fitAlone(ctx, with, views, config, saved)
 }
@@ -232,7 +230,7 @@ func (r *run) result(out *Clustering, err error) (*Clustering, error) {
 		}
 	}
 	if out != nil {
-		out.Ran.Storage = r.storage.why
+		out.Ran.Storage = r.storage.Why
 	}
 	return out, err
 }

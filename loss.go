@@ -16,14 +16,13 @@ import (
 
 // lossTerms are the terms of a loss beside the reconstruction.
 type lossTerms[T kernel.Float] struct {
-	neighbors   float64 // weight of the information of neighbours; 0: without that term
-	heldOut     float64 // weight of the held-out information; 0: without that term
-	temperature float64 // of the soft clusters of both
-	graph       neighbor.Operator
-	held        *information.LeaveOneOut[T]
-	extra       func(net Network) (*gorgonia.Node, error) // nil: there is none
-	samples     int                                       // of all ranks
-	workers     int
+	neighbors float64 // weight of the information of neighbours; 0: without that term
+	heldOut   float64 // weight of the held-out information; 0: without that term
+	graph     neighbor.Operator
+	held      *information.LeaveOneOut[T]
+	extra     func(net Network) (*gorgonia.Node, error) // nil: there is none
+	samples   int                                       // of all ranks
+	workers   int
 }
 
 // add returns the cost of a network: its reconstruction loss and the terms. The fused passes take the two terms for clusters into
@@ -64,7 +63,7 @@ func (l *lossTerms[T]) setFused(anchors int, fused unfold.Fused) error {
 	if l.neighbors == 0 && l.heldOut == 0 {
 		return nil
 	}
-	o := information.TermsOptions[T]{Temperature: l.temperature, Workers: l.workers, Samples: l.samples}
+	o := information.TermsOptions[T]{Workers: l.workers, Samples: l.samples}
 	if l.neighbors > 0 {
 		o.Graph, o.Neighbors = l.graph, l.neighbors
 	}
@@ -94,13 +93,13 @@ func (l *lossTerms[T]) addOps(m *Model[Represent, Noise, Anchor], cost *gorgonia
 		return err
 	}
 	if l.neighbors > 0 {
-		x, err := term.Neighbors[T](l.workers, h, l.graph, l.temperature)
+		x, err := term.Neighbors[T](l.workers, h, l.graph, 0)
 		if err := add("neighbours", l.neighbors, x, err); err != nil {
 			return nil, err
 		}
 	}
 	if l.heldOut > 0 {
-		x, err := term.HeldOut(l.workers, h, l.held, l.temperature)
+		x, err := term.HeldOut(l.workers, h, l.held, 0)
 		if err := add("held-out prediction", l.heldOut, x, err); err != nil {
 			return nil, err
 		}

@@ -58,7 +58,7 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 		},
 		{
 			"wide and few", 300, []int{1500, 900},
-			Config{Clusters: 20, Anchors: 40, Rotate: None, Neighborhood: Neighborhood{Neighbors: None}}, true,
+			Config{Clusters: 20, Anchors: 40, ExtraLoss: nothing, Neighborhood: Neighborhood{Neighbors: None}}, true,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestEstimateMemoryOfComparison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Neighborhood.NeverKeep = true
+	c.Start.Labels = make([]int, n) // which are not compared
 	without, err := c.EstimateMemory(n, []int{80, 40})
 	if err != nil {
 		t.Fatal(err)
@@ -135,8 +135,8 @@ func TestEstimateMemoryOfComparison(t *testing.T) {
 	took := uint64(math.MaxUint64)
 	for range 5 {
 		took = min(took, testutil.Allocated(func() {
-			near := information.NewNeighbors[float32](nil, 1, m, s.graph, 0).LabelScore()
-			told := information.NewHeldOut(1, m, s.heldOut, 0).LabelScore()
+			near := information.NewNeighbors[float32](nil, 1, m, s.Graph, 0).LabelScore()
+			told := information.NewHeldOut(1, m, s.HeldOut, 0).LabelScore()
 			_, err := near(context.Background(), classes)
 			if _, other := told(context.Background(), classes); err != nil || other != nil {
 				t.Fatal(err, other)

@@ -83,24 +83,22 @@ func TestFullMaskGivesTheSameBits(t *testing.T) {
 	dense, sparse := bothKinds[float32](x, dims...)
 	full := absent(n, len(dims), 0, 84)
 	for kind, views := range map[string][]View{"dense": dense, "sparse": sparse} {
-		for _, method := range []StartMethod{StartJoint, StartSpectral, StartPerView} {
-			for _, config := range []Config{
-				{}, {Float64: true, Preprocess: PreprocessBalanced}, {Neighborhood: Neighborhood{Exact: None, Directions: 9}},
-				{
-					Neighborhood: Neighborhood{Neighbors: None},
-					Represent:    &SoftThreshold{Activation: SELU}, Noise: &NoNoise{},
-					Preprocess: PreprocessUnit,
-				}, {Neighborhood: Neighborhood{Neighbors: None}, Rotate: RotateAlways, Preprocess: PreprocessZScore},
-			} {
-				config.Clusters, config.Epochs, config.Start.Method = c, 5, method
-				masked, err := Mask(views, full)
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Run(fmt.Sprintf("%s, %v, %v", kind, method, config.Preprocess), func(t *testing.T) {
-					sameResult(t, mustFit(t, views, config), mustFit(t, masked, config))
-				})
+		for _, config := range []Config{
+			{}, {Float64: true, Preprocess: PreprocessBalanced}, {Neighborhood: Neighborhood{Exact: None, Directions: 9}},
+			{
+				Neighborhood: Neighborhood{Neighbors: None},
+				Represent:    &SoftThreshold{Activation: SELU}, Noise: &NoNoise{},
+				Preprocess: PreprocessUnit,
+			}, {Neighborhood: Neighborhood{Neighbors: None}, Preprocess: PreprocessZScore},
+		} {
+			config.Clusters, config.Epochs = c, 5
+			masked, err := Mask(views, full)
+			if err != nil {
+				t.Fatal(err)
 			}
+			t.Run(fmt.Sprintf("%s, %v", kind, config.Preprocess), func(t *testing.T) {
+				sameResult(t, mustFit(t, views, config), mustFit(t, masked, config))
+			})
 		}
 	}
 }
@@ -143,14 +141,14 @@ func TestRepresentationIsSmoothed(t *testing.T) {
 			rows = append(rows, row...)
 		}
 		ordered := make([]float64, 0, known*c) // as the graph has the samples
-		for _, i := range view.Along(made.order, upTo(known)) {
+		for _, i := range view.Along(made.Order, upTo(known)) {
 			ordered = append(ordered, rows[i*c:(i+1)*c]...)
 		}
 		smoothed := neighbor.Block[float64]{X: ordered, Ld: c, Cols: c}
-		if _, err := neighbor.Smooth(ctx, made.graph, []neighbor.Block[float64]{smoothed}, 4, 1); err != nil {
+		if _, err := neighbor.Smooth(ctx, made.Graph, []neighbor.Block[float64]{smoothed}, 4, 1); err != nil {
 			t.Fatal(err)
 		}
-		want := view.Back(made.order, ordered, c)
+		want := view.Back(made.Order, ordered, c)
 		for i := range known {
 			if d := floats.Distance(mat.Row(nil, i, model.H), want[i*c:(i+1)*c], 2); !(d < 1e-9) {
 				t.Fatalf("%s: row %d of H is off by %g", name, i, d)

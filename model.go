@@ -37,7 +37,7 @@ type Model[R Represent, N Noise, A Anchor] struct {
 	Noise     N
 	Anchor    A
 
-	// Reduction of the loss Σ_v w_v ‖X_v − H_L·P_Lv‖²: Mean, Sum or Relative.
+	// Reduction of the loss Σ_v w_v ‖X_v − H_L·P_Lv‖²: Mean or Relative.
 	Reduction Reduction
 	// PerModule makes Build use one op per step of each module where it would use the fused passes. Results agree up to
 	// rounding; the fused passes are faster.
@@ -352,7 +352,7 @@ func (m *Model[R, N, A]) buildNetwork(e Env, data *Data, start StartPoint) (unfo
 	switch anchor := any(m.Anchor).(type) {
 	case *Procrustes:
 		spec.Anchored, spec.Detach = true, anchor.Detach
-		if spec.Floor = anchor.Floor; spec.Floor == 0 && data.single != nil {
+		if data.single != nil {
 			spec.Floor = floatFloor
 		}
 	case *FixedAnchors:

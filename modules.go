@@ -40,11 +40,8 @@ type SoftThreshold struct {
 // Adam moves a parameter by at most about the learning rate a step, whatever the data. So with Scale 1 and a start at
 // 0.01, the paper's, ρ ends near 1 after 100 steps of 0.01; Scale should be of the size of the residual norms.
 type RowShrink struct {
-	Rho0  float64   // start of every ρ̃; 0 means 0.01. (For a start at 0, Let the nodes be 0.)
-	Scale []float64 // per view, in Fit per input (Predictor.Inputs), > 0; nil means 1
-	// DataScale has Fit measure Scale where it is nil: the median distance of a view's samples to the mean of their start
-	// cluster. A network of Model.Build, which knows no clusters, refuses it.
-	DataScale     bool
+	Rho0          float64   // start of every ρ̃; 0 means 0.01. (For a start at 0, Let the nodes be 0.)
+	Scale         []float64 // per view, in Fit per input (Predictor.Inputs), > 0; nil means 1
 	Activation    Activation
 	Unconstrained bool // Project leaves negative ρ̃ as they are
 
@@ -57,8 +54,7 @@ type NoNoise struct{}
 
 // Procrustes is the paper's Anchor module: P' is the polar factor of Hᵀ(X − E), see ProcrustesOp.
 type Procrustes struct {
-	Detach bool    // P counts as constant in the backward pass
-	Floor  float64 // under the singular values there, relative to the largest; 0 means 1e-10 (float32: 1e-5)
+	Detach bool // P counts as constant in the backward pass
 }
 
 // FixedAnchors is the Anchor module of RMvC-Net: P stays as it starts.
@@ -187,9 +183,6 @@ func (r *RowShrink) Init(e Env) error {
 	if err := r.checkScales(e.Views); err != nil {
 		return err
 	}
-	if r.Scale == nil && r.DataScale {
-		return errors.New("largemvc: DataScale is measured by Fit alone; give the Scale")
-	}
 	r.env, r.rho = e, make([]gorgonia.Nodes, e.Layers)
 	for l := range r.rho {
 		r.rho[l] = make(gorgonia.Nodes, e.Views)
@@ -282,16 +275,8 @@ func (*NoNoise) Project() error { return nil }
 // Trust returns nil: E = 0.
 func (*NoNoise) Trust(int, int, *gorgonia.Node) (*gorgonia.Node, error) { return nil, nil }
 
-// Init checks the floor.
-func (p *Procrustes) Init(Env) error { return p.check() }
-
-// check refuses a floor that is out of range.
-func (p *Procrustes) check() error {
-	if !(p.Floor >= 0) || p.Floor >= 1 {
-		return fmt.Errorf("largemvc: the floor of singular values is %g, want 0 ≤ floor < 1", p.Floor)
-	}
-	return nil
-}
+// Init does nothing.
+func (*Procrustes) Init(Env) error { return nil }
 
 // Learnables returns nothing.
 func (*Procrustes) Learnables() gorgonia.Nodes { return nil }
@@ -301,7 +286,7 @@ func (*Procrustes) Project() error { return nil }
 
 // Update returns ProcrustesOp of corr.
 func (p *Procrustes) Update(_, _ int, corr, _ *gorgonia.Node) (*gorgonia.Node, error) {
-	return ProcrustesOp(corr, p.Floor, p.Detach)
+	return ProcrustesOp(corr, 0, p.Detach)
 }
 
 // Init does nothing.

@@ -215,7 +215,7 @@ func TestSolver(t *testing.T) {
 			if err := net.Build(Env{G: gorgonia.NewGraph()}, data, c.start); err != nil {
 				t.Fatal(err)
 			}
-			losses[fmt.Sprintf("%v per module %t", of, perModule)] = train(t, net, 30)
+			losses[fmt.Sprintf("%v per module %t", of, perModule)] = trained(t, net, 30)
 			for v, d := range net.Env().Dims {
 				p, err := net.P(2, v)
 				if err != nil {
@@ -245,8 +245,8 @@ func TestSolver(t *testing.T) {
 	}
 }
 
-// train takes steps of Adam and returns the loss before each.
-func train(t *testing.T, net *LargeMvCNet, steps int) (losses []float64) {
+// trained takes steps of Adam and returns the loss before each.
+func trained(t *testing.T, net *LargeMvCNet, steps int) (losses []float64) {
 	t.Helper()
 	for l := 1; l <= 2; l++ {
 		for v := range net.Env().Views {
@@ -396,7 +396,6 @@ func TestModuleErrors(t *testing.T) {
 		"scales of one view": &RowShrink{Scale: []float64{1}},
 		"scale zero":         &RowShrink{Scale: []float64{1, 0}},
 		"shrink activation":  &RowShrink{Activation: -1},
-		"floor":              &Procrustes{Floor: 1},
 	} {
 		if err := m.Init(e); err == nil {
 			t.Errorf("%s: no error", name)

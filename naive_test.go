@@ -111,3 +111,6 @@ func unitFeatures(t testing.TB, views []View, inputs []Input) *mat.Dense {
 	}
 	return out
 }
+
+// last is the last of some numbers.
+func last(x []float64) float64 { return x[len(x)-1] }

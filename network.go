@@ -12,10 +12,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
+	"github.com/largemvc/largemvc/internal/adam"
 	"github.com/largemvc/largemvc/internal/device"
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/inputs"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/op"
 	"github.com/largemvc/largemvc/internal/ranks"
+	"github.com/largemvc/largemvc/internal/train"
 	"github.com/largemvc/largemvc/internal/unfold"
 )
 
@@ -33,15 +38,8 @@ type lossNetwork[T kernel.Float] struct {
 	onDevice bool // its rows were on a device, which has given them back
 }
 
-// rest releases the memory that only training needs.
-func (t *lossNetwork[T]) rest() {
-	if t.fused != nil {
-		t.fused.Engine().Rest()
-	}
-}
-
 // newNetwork makes the graph: network, loss and, for training, gradients and a place on the device of the fit, if there is one.
-func newNetwork[T kernel.Float](in *prepared[T], c *Config, r *runState, training bool) (*lossNetwork[T], error) {
+func newNetwork[T kernel.Float](in *prepared[T], c *Config, r *train.Run, training bool) (*lossNetwork[T], error) {
 	if in.device == nil || !training {
 		return newNetworkOn(in, c, r, training, nil)
 	}
@@ -53,15 +51,15 @@ func newNetwork[T kernel.Float](in *prepared[T], c *Config, r *runState, trainin
 }
 
 func newNetworkOn[T kernel.Float](
-	in *prepared[T], c *Config, r *runState, training bool, on *device.Session,
+	in *prepared[T], c *Config, r *train.Run, training bool, on *device.Session,
 ) (_ *lossNetwork[T], err error) {
 	g, begin := gorgonia.NewGraph(), r.Begin
 	t := &lossNetwork[T]{
-		in: in, config: c, model: newModel(c, begin.Scale), adam: &unfold.Adam{LearningRate: c.LearningRate},
+		in: in, config: c, model: newModel(c), adam: &unfold.Adam{LearningRate: c.LearningRate},
 	}
 	data := in.data
 	_, encoded := c.Represent.(Encoder)
-	anchors := make([]mat.Matrix, len(in.list))
+	anchors := make([]mat.Matrix, len(in.List))
 	for v, p := range begin.Anchors {
 		columns := data.dims[v]
 		if encoded {
@@ -70,13 +68,13 @@ func newNetworkOn[T kernel.Float](
 		if len(p) != c.Anchors*columns { // those of a checkpoint of other views
 			return nil, fmt.Errorf(
 				"largemvc: start anchors of %d values for %s, want %d×%d",
-				len(p), in.sources[v].Label(in.list[v].View), c.Anchors, columns,
+				len(p), in.Sources[v].Label(in.List[v].View), c.Anchors, columns,
 			)
 		}
 		anchors[v] = mat.NewDense(c.Anchors, columns, p)
 	}
 	env := Env{G: g, Layers: c.Layers, Of: data.of, Workers: c.Machine.Workers, Seed: c.Seed + uint64(r.Restart)}
-	t.model.device, t.model.idle, t.model.again = on, in.idle, in.again
+	t.model.device, t.model.idle, t.model.again = on, in.Idle, in.again
 	if err := t.model.Build(env, data, StartPoint{Anchors: anchors}); err != nil {
 		return nil, err
 	}
@@ -156,54 +154,80 @@ func (r *readOuts) noise() bool {
 	return slices.ContainsFunc(r.trust, func(n *gorgonia.Node) bool { return n != nil })
 }
 
-// forward runs the graph, gradients included, and records the losses.
-func (t *lossNetwork[T]) forward(ctx context.Context, r *runState) error {
+// Forward runs the graph, gradients included, and returns the loss.
+func (t *lossNetwork[T]) Forward(ctx context.Context, epoch int) (train.Loss, error) {
 	if t.fused != nil {
 		t.fused.Within(ctx)
 	} else if err := ctx.Err(); err != nil {
-		return err
+		return train.Loss{}, err
 	}
 	if err := unfold.Run(t.machine); err != nil {
-		return fmt.Errorf("largemvc: epoch %d: %w", r.Epochs+1, err)
+		return train.Loss{}, notFinite(fmt.Errorf("largemvc: epoch %d: %w", epoch, err))
 	}
-	return t.record(r)
+	return t.loss()
 }
 
-// record appends the losses of the last run of the network.
-func (t *lossNetwork[T]) record(r *runState) error {
-	var parts []float64
-	total := 0.0
+// Evaluate computes H and the loss at the present parameters.
+func (t *lossNetwork[T]) Evaluate(ctx context.Context) (train.Loss, error) {
+	if t.fused == nil || t.config.ExtraLoss != nil {
+		t.machine.Reset()
+		return t.Forward(ctx, t.adam.State().Steps+1)
+	}
+	if _, err := t.fused.Evaluate(ctx); err != nil {
+		return train.Loss{}, notFinite(err)
+	}
+	return t.loss()
+}
+
+// loss returns the losses of the last run of the network.
+func (t *lossNetwork[T]) loss() (train.Loss, error) {
+	var out train.Loss
 	if t.fused != nil {
-		parts = slices.Clone(t.fused.Engine().Loss())
-		total = kernel.Sum(parts) + t.fused.Engine().TermValue()
+		out.Views = slices.Clone(t.fused.Engine().Loss())
+		out.Total = kernel.Sum(out.Views) + t.fused.Engine().TermValue()
 	} else {
-		parts = slices.Clone(t.reads.net.ViewLoss())
+		out.Views = slices.Clone(t.reads.net.ViewLoss())
 	}
 	if t.fused == nil || t.config.ExtraLoss != nil {
 		value, err := op.Elements[T](t.cost.Value())
 		if err != nil {
-			return err
+			return out, err
 		}
-		total = float64(value[0])
+		out.Total = float64(value[0])
 	}
-	r.Loss, r.ViewLoss = append(r.Loss, total), append(r.ViewLoss, parts)
+	return out, nil
+}
+
+// notFinite marks an error of a run of the graph for a number inside the network that is not finite.
+func notFinite(err error) error {
+	var inside *engine.DivergedError
+	var entry *linalg.NotFiniteError // of an op of custom modules
+	switch {
+	case errors.As(err, &inside):
+		return &train.NotFiniteError{Err: inside}
+	case errors.As(err, &entry):
+		return &train.NotFiniteError{Err: entry}
+	}
+	return err
+}
+
+// Step is one of the optimizer, with the projection to the parameters' ranges.
+func (t *lossNetwork[T]) Step() error {
+	if err := t.adam.Step(gorgonia.NodesToValueGrads(t.model.Learnables())); err != nil {
+		return err
+	}
+	if err := t.model.Project(); err != nil {
+		return err
+	}
+	if name := t.notFinite(); name != "" {
+		return &train.NotFiniteError{Err: fmt.Errorf("%s is not finite after the step", name)}
+	}
+	t.machine.Reset()
 	return nil
 }
 
-// evaluate computes H and the loss at the present parameters.
-func (t *lossNetwork[T]) evaluate(ctx context.Context, r *runState) error {
-	if t.fused == nil || t.config.ExtraLoss != nil {
-		t.machine.Reset()
-		return t.forward(ctx, r)
-	}
-	if _, err := t.fused.Evaluate(ctx); err != nil {
-		return err
-	}
-	return t.record(r)
-}
-
-// lossOfNothing is the loss of H = 0, Σ_v w_v‖X_v‖²: the scale of what a loss can be.
-func (t *lossNetwork[T]) lossOfNothing() float64 {
+// NullLoss is the loss of H = 0, Σ_v w_v‖X_v‖²: the scale of what a loss can be.
+func (t *lossNetwork[T]) NullLoss() float64 {
 	total := 0.0
 	for v, weight := range t.config.Reduction.weights(t.in.data) {
 		total += weight * t.in.data.squares[v]
@@ -211,8 +235,31 @@ func (t *lossNetwork[T]) lossOfNothing() float64 {
 	return total
 }
 
-// values copies the values of the learnable nodes to dst, which it makes if it is nil.
-func (t *lossNetwork[T]) values(dst [][]float64) [][]float64 {
+// Release gives back the memory that only training needs.
+func (t *lossNetwork[T]) Release() {
+	if t.fused != nil {
+		t.fused.Engine().Rest()
+	}
+	inputs.Collect(t.in.Sources)
+}
+
+// Close ends the training.
+func (t *lossNetwork[T]) Close() error {
+	t.machine.Close()
+	if !t.onDevice {
+		return nil
+	}
+	return t.fused.Engine().Close()
+}
+
+// Lasting says whether the network is of use after Close: new samples are labelled on the CPU, and so are those of the training.
+func (t *lossNetwork[T]) Lasting() bool { return !t.onDevice }
+
+// Adam returns the state of the optimizer.
+func (t *lossNetwork[T]) Adam() adam.State { return t.adam.State() }
+
+// Values copies the values of the learnable nodes to dst, which it makes if it is nil.
+func (t *lossNetwork[T]) Values(dst [][]float64) [][]float64 {
 	nodes := t.model.Learnables()
 	if dst == nil {
 		dst = make([][]float64, len(nodes))
@@ -227,8 +274,8 @@ func (t *lossNetwork[T]) values(dst [][]float64) [][]float64 {
 	return dst
 }
 
-// setValues gives the learnable nodes the values that values returned.
-func (t *lossNetwork[T]) setValues(src [][]float64) error {
+// SetValues gives the learnable nodes the values that Values returned.
+func (t *lossNetwork[T]) SetValues(src [][]float64) error {
 	nodes := t.model.Learnables()
 	if len(src) != len(nodes) {
 		return fmt.Errorf("largemvc: values of %d learnable nodes, the network has %d", len(src), len(nodes))
@@ -258,14 +305,8 @@ func (t *lossNetwork[T]) notFinite() string {
 	return ""
 }
 
-// snapshot copies what changes in training to the run.
-func (t *lossNetwork[T]) snapshot(r *runState) {
-	r.Values, r.Adam = t.values(nil), t.adam.State()
-	r.Names = t.names()
-}
-
-// names returns the names of the learnable nodes.
-func (t *lossNetwork[T]) names() []string {
+// Names returns the names of the learnable nodes.
+func (t *lossNetwork[T]) Names() []string {
 	var out []string
 	for _, n := range t.model.learn {
 		out = append(out, learnedName(defaultPrefix, n))
@@ -273,34 +314,30 @@ func (t *lossNetwork[T]) names() []string {
 	return out
 }
 
-// checkNames refuses a network whose learnable nodes are not those of a run that goes on. Earlier files have no names.
-func (t *lossNetwork[T]) checkNames(r *runState) error {
-	if names := t.names(); r.Names != nil && !slices.Equal(r.Names, names) {
+// goOn gives a network the values of a run that goes on, whose learnable nodes must be those of the network.
+func (t *lossNetwork[T]) goOn(r *train.Run) error {
+	if names := t.Names(); r.Names != nil && !slices.Equal(r.Names, names) {
 		return fmt.Errorf("largemvc: the modules make the learnable nodes %q, in the training they made %q", names, r.Names)
 	}
-	return nil
+	return t.SetValues(r.Values)
 }
 
 // newModel returns the model that the configuration describes, with modules of its own, not built yet.
-func newModel(c *Config, rhoScale []float64) *Model[Represent, Noise, Anchor] {
-	m := &Model[Represent, Noise, Anchor]{
+func newModel(c *Config) *Model[Represent, Noise, Anchor] {
+	return &Model[Represent, Noise, Anchor]{
 		Represent: copied(c.Represent), Noise: copied(c.Noise), Anchor: copied(c.Anchor), Reduction: c.Reduction,
 	}
-	if shrink, ok := m.Noise.(*RowShrink); ok {
-		shrink.Scale = rhoScale
-	}
-	return m
 }
 
-// agreed returns, on all ranks, what the progress callback of any of them says after an epoch, and an error if they do not have
+// Agree returns, on all ranks, what the progress callback of any of them says after an epoch, and an error if they do not have
 // the same parameters.
-func (t *lossNetwork[T]) agreed(stop error) error {
+func (t *lossNetwork[T]) Agree(stop error) error {
 	team := t.in.data.team
 	if team == nil {
 		return stop
 	}
 	h := fnv.New64a()
-	for _, x := range t.values(nil) {
+	for _, x := range t.Values(nil) {
 		_ = binary.Write(h, binary.LittleEndian, x) // a hash has no errors
 	}
 	err := team.AgreeOn("the end of an epoch", h.Sum64(), stop)

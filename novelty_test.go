@@ -30,7 +30,7 @@ func TestNovelty(t *testing.T) {
 		"exact":     {},
 		"landmarks": {Neighborhood: Neighborhood{Exact: None}},
 		"paper":     {Preset: PresetPaper},
-		"rotated":   {Neighborhood: Neighborhood{Neighbors: None}, Rotate: RotateAlways},
+		"rotated":   {Neighborhood: Neighborhood{Neighbors: None}},
 		"zscore":    {Neighborhood: Neighborhood{Neighbors: None}, Preprocess: PreprocessZScore},
 	} {
 		c.Clusters, c.Epochs, c.Float64 = 3, 5, name == "exact"

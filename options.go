@@ -11,12 +11,7 @@ var (
 	preprocessOption = option{"preprocessing", None, []string{
 		"none", "auto", "sample", "balanced", "zscore", "unit", "both",
 	}}
-	startOption    = option{"start", Auto, []string{"auto", "joint", "spectral", "perview", "scaled"}}
-	readOutOption  = option{"read-out", Auto, []string{"auto", "plain", "unit"}}
-	rotationOption = option{"rotation", None, []string{"never", "auto", "always"}}
-	phaseOption    = option{"phase", 0, []string{
-		"checks", "draws", "preparation", "regression", "neighbours", "smoothing", "first anchors", "training", "clusters",
-	}}
+	readOutOption = option{"read-out", Auto, []string{"auto", "plain", "unit"}}
 )
 
 // Preset is a set of defaults.
@@ -27,8 +22,8 @@ const (
 	// smoothed along a graph of neighbours, and two terms in the loss, for neighbours and for what can be told from the
 	// features (see Neighborhood); θ, ρ ≥ 0.
 	PresetDefault Preset = iota
-	// PresetPaper is the network as the paper's equations have it, without neighbours; θ and ρ are free. Preprocessing and
-	// start, which the paper does not name, are PreprocessSample and StartJoint.
+	// PresetPaper is the network as the paper's equations have it, without neighbours; θ and ρ are free. The preprocessing,
+	// which the paper does not name, is PreprocessSample.
 	PresetPaper
 )
 
@@ -75,31 +70,6 @@ func (p *Preprocess) UnmarshalText(text []byte) error {
 // kind is the preprocessing as internal/prepare has it.
 func (p Preprocess) kind() prepare.Kind { return prepare.Kind(p) }
 
-// StartMethod is where the first anchors come from: labels of the samples with one-hot matrix Z give P_v = polar(ZᵀX_v).
-type StartMethod int
-
-const (
-	// StartJoint takes the labels from one k-means over the concatenated views.
-	StartJoint StartMethod = iota + 1
-	// StartSpectral takes them from k-means on the first c left singular vectors of the concatenated views.
-	StartSpectral
-	// StartPerView clusters every view by itself. The anchors of different views then do not correspond, which costs about
-	// 13 points of ACC on average; it is one reading of the paper's Algorithm 1.
-	StartPerView
-	// StartScaled takes them from k-means on the rows, at norm 1, of the first m left singular vectors of the concatenated
-	// views, each vector times the root of its singular value.
-	StartScaled
-)
-
-// String returns auto, joint, spectral, perview or scaled.
-func (s StartMethod) String() string { return startOption.name(int(s)) }
-
-// MarshalText returns the name.
-func (s StartMethod) MarshalText() ([]byte, error) { return marshalOption(&startOption, s) }
-
-// UnmarshalText reads a name.
-func (s *StartMethod) UnmarshalText(text []byte) error { return unmarshalOption(&startOption, s, text) }
-
 // ReadOut is what the last k-means sees of the representation H.
 type ReadOut int
 
@@ -118,30 +88,6 @@ func (r ReadOut) MarshalText() ([]byte, error) { return marshalOption(&readOutOp
 
 // UnmarshalText reads a name.
 func (r *ReadOut) UnmarshalText(text []byte) error { return unmarshalOption(&readOutOption, r, text) }
-
-// Rotation says whether views of a rank k below their d_v features are trained in k columns: X_v = X̃_v·Qᵀ with
-// orthonormal columns in Q (d_v×k), and P_v = P̃_v·Qᵀ. All that the stock modules do with a view goes through inner products
-// of its rows, so the result is the same to rounding, at k/d_v of the cost of an epoch; the loss keeps the mean over d_v
-// columns. Anchors, representation, trust and labels are those of the network in the original columns, where new samples
-// are predicted too: nothing of the rotation is left after training.
-//
-// Auto rotates where the saving in 100 epochs exceeds the cost of finding Q, mostly views of fewer samples than features. It
-// leaves the views as they are where there is an ExtraLoss, whose P nodes are m×k for a rotated view. None leaves the views
-// as they are. So do given Start.Anchors, which need not lie in the span of the rows, and modules that are not from this
-// package.
-type Rotation int
-
-// RotateAlways rotates every view whose rank is at least m and below d_v.
-const RotateAlways Rotation = 1
-
-// String returns never, auto or always.
-func (r Rotation) String() string { return rotationOption.name(int(r)) }
-
-// MarshalText returns the name.
-func (r Rotation) MarshalText() ([]byte, error) { return marshalOption(&rotationOption, r) }
-
-// UnmarshalText reads a name.
-func (r *Rotation) UnmarshalText(text []byte) error { return unmarshalOption(&rotationOption, r, text) }
 
 const (
 	// Auto is the zero of the enumerations that Config has: what the preset says, or what Fit finds best.
@@ -191,7 +137,7 @@ func unmarshalOption[E ~int](o *option, x *E, text []byte) error {
 	return fmt.Errorf("largemvc: unknown %s %q, want one of %q", o.kind, text, o.names)
 }
 
-var reductionOption = option{"reduction", Auto, []string{"auto", "mean", "sum", "relative"}}
+var reductionOption = option{"reduction", Auto, []string{"auto", "mean", "relative"}}
 
 // Reduction says what the loss makes of the squared errors of a view. Auto is what the preset says in a Config, and
 // ReductionMean in a Model.
@@ -200,14 +146,12 @@ type Reduction int
 const (
 	// ReductionMean averages over the entries of the rows that have the view: w_v = 1/(n_v d_v), as torch's MSE does.
 	ReductionMean Reduction = iota + 1
-	// ReductionSum adds them up, which gives ‖X_v − H P_v‖²_F.
-	ReductionSum
 	// ReductionRelative takes a view's sum relative to that of the view, and the mean over views: w_v = 1/(V ‖X_v‖²_F). The
 	// loss of H = 0 is 1.
 	ReductionRelative
 )
 
-// String returns auto, mean, sum or relative.
+// String returns auto, mean or relative.
 func (r Reduction) String() string { return reductionOption.name(int(r)) }
 
 // MarshalText returns the name.

@@ -76,7 +76,7 @@ func savedModels(t testing.TB) map[string]struct {
 		}
 	}
 	for _, p := range []Preprocess{PreprocessBalanced, PreprocessZScore, PreprocessUnit, None} {
-		add("preprocessing "+p.String(), masked, Config{Preprocess: p, Preset: PresetPaper, Reduction: ReductionSum})
+		add("preprocessing "+p.String(), masked, Config{Preprocess: p, Preset: PresetPaper, Reduction: ReductionRelative})
 		add(
 			"neighbours, preprocessing "+p.String(),
 			masked, Config{Preprocess: p, Neighborhood: Neighborhood{Steps: None, Landmarks: 12, Exact: None}},
@@ -94,7 +94,7 @@ func savedModels(t testing.TB) map[string]struct {
 				OneSided: true, Lipschitz: 2, Unconstrained: true,
 			}, Noise: &RowShrink{Unconstrained: true}, Anchor: &Procrustes{Detach: true},
 			EarlyStop: EarlyStop{Tolerance: 1e-3}, Restarts: 2, Epochs: 30, Machine: machine.Options{Overwrite: false},
-			Start: Start{Method: StartSpectral}, Progress: func(Epoch) error { return nil },
+			Progress: func(Epoch) error { return nil },
 		},
 	)
 	add("no training", views, Config{Epochs: None, Anchors: 4, Start: Start{Labels: labels}})
@@ -102,7 +102,7 @@ func savedModels(t testing.TB) map[string]struct {
 		add(
 			fmt.Sprintf("rotated, float64 %v", f),
 			lowRankViews(70), Config{
-				Float64: f, Rotate: RotateAlways, Preprocess: PreprocessZScore,
+				Float64: f, Preprocess: PreprocessZScore,
 				Neighborhood: Neighborhood{Neighbors: None},
 			},
 		)
@@ -156,8 +156,8 @@ func TestConfigIsSaved(t *testing.T) {
 		"Progress", "ExtraLoss", "Machine.Overwrite", "Machine.MaxMemory", "Machine.Device",
 		"Machine.Comm", "Checkpoint.Path"})
 	c.Represent = &SoftThreshold{Theta0: 0.1, Lipschitz: 2, Activation: SELU, OneSided: true, Unconstrained: true}
-	c.Noise = &RowShrink{Rho0: 0.1, Scale: []float64{1, 2}, DataScale: true, Activation: SELU, Unconstrained: true}
-	c.Anchor = &Procrustes{Detach: true, Floor: 0.1}
+	c.Noise = &RowShrink{Rho0: 0.1, Scale: []float64{1, 2}, Activation: SELU, Unconstrained: true}
+	c.Anchor = &Procrustes{Detach: true}
 	settings, err := saveConfig(&c)
 	if err != nil {
 		t.Fatal(err)

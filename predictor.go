@@ -47,7 +47,6 @@ type Predictor struct {
 	features  [][]string // per view, nil without names
 	inputs    []Input
 	start     *spectral.Basis // of the inputs side by side, where the start is kept
-	scale     []float64       // the unit of ρ per input
 	anchors   [][]*mat.Dense  // per layer from 0, per input
 	r, u      []float64       // m×m
 	centroids []float64       // Clusters×m
@@ -103,7 +102,7 @@ func (p *Predictor) String() string {
 	text := fmt.Sprintf("%d clusters of %d samples in %d views, sizes %v; %d epochs (%v)", p.Clusters, p.samples, len(p.dims),
 		p.Sizes, p.Epochs, p.Status)
 	if len(p.Loss) > 0 {
-		text += fmt.Sprintf(", loss %.4g → %.4g", p.Loss[0], last(p.Loss))
+		text += fmt.Sprintf(", loss %.4g → %.4g", p.Loss[0], p.Loss[len(p.Loss)-1])
 	}
 	if p.Kept {
 		text += "; the clusters of the start are kept"

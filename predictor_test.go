@@ -270,7 +270,7 @@ func BenchmarkAssignOne(b *testing.B) {
 // Labels, representation and trust of more samples than go through the network at once are those of the training.
 func TestLabelsOfManyAreThoseOfTraining(t *testing.T) {
 	views, _ := blobViews(600, 3, 1, 21, 9, 6)
-	c := mustFit(t, views, Config{Clusters: 3, Epochs: 3, Preset: PresetPaper, Rotate: None})
+	c := mustFit(t, views, Config{Clusters: 3, Epochs: 3, Preset: PresetPaper})
 	labels, h, trust := slices.Clone(c.Labels), c.H, [][]float64{slices.Clone(c.Trust[0]), slices.Clone(c.Trust[1])}
 	if err := c.relabel(context.Background(), inner(views)); err != nil {
 		t.Fatal(err)

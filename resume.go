@@ -8,19 +8,18 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/checkpoint"
-	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/linalg"
+	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/ranks"
+	"github.com/largemvc/largemvc/internal/train"
 	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
 )
@@ -30,9 +29,25 @@ type resumed struct {
 	config  *Config
 	foreign foreign
 	fit     *checkpoint.Fit
-	next    int       // the restart to go on with
-	current *runState // its state, nil if it has not begun
-	best    *runState // of the runs that are over, nil if there is none
+	state   train.State
+}
+
+// training returns the state of the training; nil: its beginning.
+func (s *resumed) training() train.State {
+	if s == nil {
+		return train.State{}
+	}
+	return s.state
+}
+
+// runs are those that the state has something of.
+func (s *resumed) runs() (out []*train.Run) {
+	for _, r := range []*train.Run{s.state.Current, s.state.Best} {
+		if r != nil && r.Begin != nil {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // allows says whether a training can be continued with a configuration.
@@ -151,49 +166,12 @@ func resumedFrom(content *checkpoint.Content) (*resumed, error) {
 	for v, p := range fit.StartAnchors {
 		c.Start.Anchors = append(c.Start.Anchors, mat.NewDense(c.Anchors, fit.Views[v].Features, p))
 	}
-	out := &resumed{config: c, foreign: types, fit: fit, next: state.Next}
-	if out.current, err = restoredRun(state.Current); err != nil {
+	out := &resumed{config: c, foreign: types, fit: fit, state: train.State{Next: state.Next}}
+	if out.state.Current, err = train.Restored(state.Current); err != nil {
 		return nil, err
 	}
-	out.best, err = restoredRun(state.Best)
+	out.state.Best, err = train.Restored(state.Best)
 	return out, err
-}
-
-// restoredRun returns the run that a file holds, nil for none.
-func restoredRun(saved *checkpoint.Run) (*runState, error) {
-	if saved == nil {
-		return nil, nil
-	}
-	r := &runState{Run: *saved}
-	if err := r.status.UnmarshalText([]byte(saved.Status)); err != nil {
-		return nil, err
-	}
-	if e := saved.Failure; e != nil {
-		r.failure = &DivergedError{Epoch: e.Epoch, Loss: e.Loss}
-		if e.Reason != "" {
-			r.failure.Err = errors.New(e.Reason)
-		}
-	}
-	return r, nil
-}
-
-// saved returns what a file holds of a run, nil for none.
-func (r *runState) saved() *checkpoint.Run {
-	if r == nil {
-		return nil
-	}
-	out := r.Run
-	out.Status = r.status.String()
-	if r.status == Diverged { // it takes no further step, and its moments may be those of a gradient that is not finite
-		out.Adam.Steps, out.Adam.First, out.Adam.Second = 0, nil, nil
-	}
-	if e := r.failure; e != nil {
-		out.Failure = &checkpoint.Failure{Epoch: e.Epoch, Loss: e.Loss}
-		if e.Err != nil {
-			out.Failure.Reason = e.Err.Error()
-		}
-	}
-	return &out
 }
 
 // saver writes the checkpoints of a fit. Its methods do nothing if it is nil.
@@ -270,34 +248,18 @@ func (s *saver) setInputs(inputs int, order view.Order, from *resumed) error {
 		s.fit.Inputs, s.order = inputs, order
 	}
 	if from != nil {
-		for _, r := range []*runState{from.current, from.best} {
-			if r != nil && r.Begin != nil {
-				r.Begin.Labels = view.Along(order, r.Begin.Labels)
-			}
+		for _, r := range from.runs() {
+			r.Begin.Labels = view.Along(order, r.Begin.Labels)
 		}
 	}
 	return nil
 }
 
-// duringRun writes a state from which the run goes on.
-func (s *saver) duringRun(r, best *runState) error { return s.write(r.Restart, r, best) }
-
-// afterRestart writes the state after a run has ended, whatever ended it. before is the best of the runs before it, best that of
-// all.
-func (s *saver) afterRestart(r, before, best *runState) error {
-	switch {
-	case s == nil || r.Values == nil:
-		return nil
-	case !r.interruption().interrupted():
-		return s.write(r.Restart+1, nil, best)
-	}
-	return s.write(r.Restart, r, before)
-}
-
-func (s *saver) write(next int, current, best *runState) error {
+// write writes the state of the training.
+func (s *saver) write(at train.State) error {
 	var err error
 	if s.team.Rank() == 0 {
-		state := checkpoint.State{Next: next, Current: current.saved(), Best: best.saved()}
+		state := checkpoint.State{Next: at.Next, Current: at.Current.Saved(), Best: at.Best.Saved()}
 		for _, r := range []**checkpoint.Run{&state.Current, &state.Best} {
 			if s.parts { // it has the labels of its own samples alone; who goes on finds them again
 				*r = withLabels(*r, func([]int) []int { return nil })
@@ -324,28 +286,40 @@ func withLabels(r *checkpoint.Run, change func([]int) []int) *checkpoint.Run {
 	return &out
 }
 
+// rotated reports whether the training has views in fewer columns than they had.
+func (s *resumed) rotated() bool {
+	for _, r := range s.runs() {
+		for v, p := range r.Begin.Anchors {
+			if len(p) < s.fit.Anchors*s.fit.Views[v].Features {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // keep leaves of the start's labels those of this rank's samples, n of all.
 func (s *resumed) keep(group *ranks.Group, n int) {
-	for _, r := range []*runState{s.current, s.best} {
-		if group != nil && r != nil && r.Begin != nil && r.Begin.Labels != nil {
+	for _, r := range s.runs() {
+		if group != nil && r.Begin.Labels != nil {
 			r.Begin.Labels = r.Begin.Labels[group.First() : group.First()+n]
 		}
 	}
 }
 
 // relabel finds the labels of the start that a checkpoint of several processes does not have; find returns them for a restart.
-func (s *resumed) relabel(m *meter, c *Config, find func(restart int) ([]int, error)) error {
-	if !c.beginsAtStart() || len(c.Start.Anchors) > 0 {
+func (s *resumed) relabel(m *meter.Meter, c *Config, find func(restart int) ([]int, error)) error {
+	if s == nil || !c.beginsAtStart() || len(c.Start.Anchors) > 0 {
 		return nil
 	}
 	found := map[int][]int{}
-	for _, r := range []*runState{s.current, s.best} {
-		if r == nil || r.Begin == nil || r.Begin.Labels != nil {
+	for _, r := range s.runs() {
+		if r.Begin.Labels != nil {
 			continue
 		}
 		labels, ok := found[r.Restart]
 		if !ok {
-			if err := m.enter(phaseAnchors, r.Restart); err != nil {
+			if err := m.Enter(meter.Anchors, r.Restart); err != nil {
 				return err
 			}
 			var err error
@@ -355,78 +329,6 @@ func (s *resumed) relabel(m *meter, c *Config, find func(restart int) ([]int, er
 			found[r.Restart] = labels
 		}
 		r.Begin.Labels = labels
-	}
-	return nil
-}
-
-// runState is the state of one training, from its start to its end: all that is needed to continue it to the same bits, or
-// to come back to its result.
-type runState struct {
-	checkpoint.Run
-	status  Status
-	failure *DivergedError // where status is Diverged
-
-	// A training may be interrupted at the very step that has diverged: what its status was then, and what Fit is to return of it
-	// beside the failure. The fit ends, and no other restart begins.
-	halted Status
-	halt   error
-
-	startFor, trainFor time.Duration
-	durations          []time.Duration // of the epochs
-}
-
-// interruption is the status of a run before it was found that its last step had diverged.
-func (r *runState) interruption() Status {
-	if r.halted.interrupted() {
-		return r.halted
-	}
-	return r.status
-}
-
-// better says whether the run is to be kept in place of another: runs that came to their end go before those that were
-// interrupted, and those before diverged ones; among equals the lower loss decides.
-func (r *runState) better(other *runState) bool {
-	if other == nil {
-		return true
-	}
-	rank := func(r *runState) int {
-		switch loss := last(r.Loss); {
-		case r.status == Diverged, math.IsNaN(loss), math.IsInf(loss, 0): // of no step, for one, and not to be compared
-			return 2
-		case r.status.interrupted():
-			return 1
-		}
-		return 0
-	}
-	if a, b := rank(r), rank(other); a != b {
-		return a < b
-	}
-	return last(r.Loss) < last(other.Loss)
-}
-
-// ended sorts an error of a run of the graph and sets the status: cancelled and diverged ones end the training in order.
-func (r *runState) ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		r.status = Cancelled
-		return ctx.Err()
-	}
-	if inside := divergedInside(err); inside != nil {
-		r.status = Diverged
-		return &DivergedError{Epoch: r.Epochs + 1, Loss: math.NaN(), Err: inside}
-	}
-	return err
-}
-
-// divergedInside returns what of an error of a run of the graph says that a number inside the network is not finite, nil if
-// nothing does.
-func divergedInside(err error) error {
-	var inside *engine.DivergedError
-	if errors.As(err, &inside) {
-		return inside
-	}
-	var entry *linalg.NotFiniteError // of an op, in a network of other modules than the stock ones
-	if errors.As(err, &entry) {
-		return entry
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -33,12 +34,14 @@ func fewSamples(n, c int, seed uint64) (views []View, classes []int) {
 func rotationsOf(t testing.TB, views []View, c Config) []int {
 	t.Helper()
 	ctx := context.Background()
-	x := standardised[float32](t, views, &c)
+	x, out := standardised[float32](t, views, &c), make([]int, len(views))
+	if !mayRotate(&c) {
+		return out
+	}
 	found, _, err := prepare.RotateViews(ctx, x, rotateOptions(&c))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := make([]int, len(views))
 	for v := range found {
 		if found[v] != nil {
 			out[v] = found[v].K
@@ -47,30 +50,29 @@ func rotationsOf(t testing.TB, views []View, c Config) []int {
 	return out
 }
 
+// nothing is an ExtraLoss that adds nothing, with which no view is rotated.
+func nothing(Network) (*gorgonia.Node, error) { return nil, nil }
+
 func TestRotationChoice(t *testing.T) {
 	few, classes := fewSamples(40, 5, 71)
 	given := make([]mat.Matrix, len(few))
 	for v, x := range few {
 		given[v] = mat.NewDense(5, x.in.Cols, nil)
 	}
-	extra := func(Network) (*gorgonia.Node, error) { return nil, nil }
 	// Standardised samples sum to zero: one direction fewer.
 	for name, test := range map[string]struct {
 		config Config
 		want   []int
 	}{
-		"always":            {Config{Rotate: RotateAlways}, []int{40, 0, 9}},
-		"always, columns":   {Config{Rotate: RotateAlways, Preprocess: PreprocessZScore}, []int{39, 0, 9}},
-		"never":             {Config{Rotate: None}, []int{0, 0, 0}},
-		"more anchors":      {Config{Rotate: RotateAlways, Anchors: 12}, []int{40, 0, 0}},
-		"auto":              {Config{}, []int{40, 0, 9}},
-		"auto, few epochs":  {Config{Epochs: 1}, []int{40, 0, 9}},
-		"auto, untrained":   {Config{Epochs: None}, []int{0, 0, 0}},
-		"auto, extra loss":  {Config{ExtraLoss: extra}, []int{0, 0, 0}},
-		"always, extra":     {Config{ExtraLoss: extra, Rotate: RotateAlways}, []int{40, 0, 9}},
-		"given anchors":     {Config{Start: Start{Anchors: given}, Rotate: RotateAlways}, []int{0, 0, 0}},
-		"given labels":      {Config{Start: Start{Labels: classes}, Rotate: RotateAlways}, []int{40, 0, 9}},
-		"auto, overwritten": {Config{Machine: machine.Options{Overwrite: true}}, []int{40, 0, 9}},
+		"rows":          {Config{}, []int{40, 0, 9}},
+		"columns":       {Config{Preprocess: PreprocessZScore}, []int{39, 0, 9}},
+		"more anchors":  {Config{Anchors: 12}, []int{40, 0, 0}},
+		"few epochs":    {Config{Epochs: 1}, []int{40, 0, 9}},
+		"untrained":     {Config{Epochs: None}, []int{0, 0, 0}},
+		"extra loss":    {Config{ExtraLoss: nothing}, []int{0, 0, 0}},
+		"given anchors": {Config{Start: Start{Anchors: given}}, []int{0, 0, 0}},
+		"given labels":  {Config{Start: Start{Labels: classes}}, []int{40, 0, 9}},
+		"overwritten":   {Config{Machine: machine.Options{Overwrite: true}}, []int{40, 0, 9}},
 	} {
 		test.config.Clusters = 5
 		if test.config.Preprocess == Auto {
@@ -92,10 +94,8 @@ func TestRotationChoice(t *testing.T) {
 	for v, x := range few {
 		sparse[v] = sparseOf[float64](x.in.Rows, x.in.Cols, x.in.F64)
 	}
-	if got := rotationsOf(t, sparse, Config{Clusters: 5, Rotate: RotateAlways, Preprocess: None}); !slices.Equal(
-		got, []int{40, 0, 9},
-	) {
-		t.Errorf("sparse views, always: %v", got)
+	if got := rotationsOf(t, sparse, Config{Clusters: 5, Preprocess: None}); !slices.Equal(got, []int{40, 0, 9}) {
+		t.Errorf("sparse views: %v", got)
 	}
 	x, _ := topics(200, 3, 0.01, 74, 400)
 	if got := rotationsOf(t, []View{sparseOf[float64](200, 400, x[0])}, Config{Clusters: 3}); got[0] != 0 {
@@ -116,7 +116,7 @@ func TestRotationIsExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Clusters: 4, Rotate: RotateAlways}.WithDefaults()
+	c := Config{Clusters: 4}.WithDefaults()
 	checkRotation(t, single, &c, 1e-6)
 	checkRotation(t, double, &c, 1e-12)
 }
@@ -184,10 +184,9 @@ func TestRotatedFit(t *testing.T) {
 						Neighborhood: Neighborhood{Neighbors: None},
 					}
 					config = variant.of(config)
-					config.Rotate = None
-					want := mustFit(t, views, config)
-					config.Rotate = RotateAlways
 					got := mustFit(t, views, config)
+					config.ExtraLoss = nothing
+					want := mustFit(t, views, config)
 					if slices.Equal(linalg.Values(got.H), linalg.Values(want.H)) {
 						t.Error("there was no rotation: H has the same bits")
 					}
@@ -211,7 +210,7 @@ func TestRotatedFit(t *testing.T) {
 func TestRotatedFitDoesNotDependOnWorkersOrMemory(t *testing.T) {
 	views, _ := fewSamples(70, 4, 79)
 	config := Config{
-		Clusters: 4, Epochs: 6, Float64: true, Rotate: RotateAlways, Machine: machine.Options{Workers: 1},
+		Clusters: 4, Epochs: 6, Float64: true, Machine: machine.Options{Workers: 1},
 		Neighborhood: Neighborhood{Neighbors: None},
 	}
 	one := mustFit(t, views, config)
@@ -235,28 +234,16 @@ func TestRotatedFitDoesNotDependOnWorkersOrMemory(t *testing.T) {
 	}
 }
 
-func TestUnknownRotation(t *testing.T) {
-	if _, err := Fit(
-		context.Background(), []View{Float64View(2, 1, []float64{1, 2})}, Config{Clusters: 1, Rotate: 7},
-	); err == nil {
-		t.Error("no error for rotation 7")
+// A training that goes on has views as it had them: one that began without a step, and so without a rotation, stays without.
+func TestResumedTrainingRotatesAsBefore(t *testing.T) {
+	views := lowRankViews(60)
+	config := Config{Clusters: 3, Epochs: None, Neighborhood: Neighborhood{Neighbors: None}}
+	config.Checkpoint.Path = filepath.Join(t.TempDir(), "state")
+	mustFit(t, views, config)
+	got, err := Resume(context.Background(), views, config.Checkpoint.Path, func(c *Config) { c.Epochs = 6 })
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-// What the rotation saves: 20newsgroups has 500 samples of 2,000 features in three views.
-func BenchmarkRotate(b *testing.B) {
-	for _, name := range []string{"3sources", "20newsgroups"} {
-		for _, r := range []Rotation{Auto, None} {
-			b.Run(name+"/"+r.String(), func(b *testing.B) {
-				views, _ := realSet(b, name)
-				var epoch, prepare float64
-				for b.Loop() {
-					c := mustFit(b, views, Config{Clusters: 5, Rotate: r, Neighborhood: Neighborhood{Neighbors: None}})
-					epoch, prepare = c.Timings.Epoch.Seconds(), c.Timings.Prepare.Seconds()
-				}
-				b.ReportMetric(1e3*epoch, "ms/epoch")
-				b.ReportMetric(1e3*prepare, "ms/prepare")
-			})
-		}
-	}
+	config.Checkpoint, config.Epochs, config.ExtraLoss = Checkpoint{}, 6, nothing
+	sameMatrix(t, "H", got.H, mustFit(t, views, config).H)
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc/internal/device"
+	"github.com/largemvc/largemvc/internal/meter"
+	"github.com/largemvc/largemvc/internal/plan"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
@@ -21,9 +23,9 @@ type run struct {
 	processes
 	config  *Config         // with its defaults
 	views   []view.View     // of the samples here; rows outside memory are bound to reads
-	storage kept            // where rows and state are kept
+	storage plan.Storage    // where rows and state are kept
 	device  *device.Session // that the network is trained on; nil: the CPU
-	meter   *meter          // nil: there is no Progress callback
+	meter   *meter.Meter    // nil: there is no Progress callback
 	reads   *rows.Reads     // of rows outside memory, whose first error replaces the result; nil: there are none
 	state   *resumed        // from which the fit goes on; nil: from the beginning
 	began   time.Time
@@ -38,7 +40,7 @@ func (r *run) open(ctx context.Context, n int, views []View) (_ context.Context,
 			return nil, err
 		}
 	}
-	if r.storage, err = (sizing{*c, n, views}).place(); err != nil {
+	if r.storage, err = place(c, n, views); err != nil {
 		return nil, err
 	}
 	r.views = placed(group, views)
@@ -47,17 +49,29 @@ func (r *run) open(ctx context.Context, n int, views []View) (_ context.Context,
 			return nil, err
 		}
 	}
-	if view.Outside(r.views) && !r.storage.rows {
+	if view.Outside(r.views) && !r.storage.Rows {
 		r.reads, ctx = rows.NewReads(ctx)
 		group.Watch(r.reads.Err)
-		r.views = view.Bind(r.views, r.reads, c.Machine.Workers, !r.storage.streamed)
+		r.views = view.Bind(r.views, r.reads, c.Machine.Workers, !r.storage.Streamed)
 	}
-	next := 0
-	if from != nil {
-		next = from.next
+	return r.setMeter(ctx), nil
+}
+
+// setMeter makes the meter of a fit whose callback wants reports, and returns a context that ends with the callback's error.
+func (r *run) setMeter(ctx context.Context) context.Context {
+	c := r.config
+	if c.Progress == nil {
+		return ctx
 	}
-	ctx, r.meter = withMeter(ctx, c, r.views, next)
-	return ctx, nil
+	f := planOf(c, r.views)
+	o := meter.Options{Restarts: c.Restarts, Restart: r.state.training().Next, Costs: f.Costs(), Loops: f.Loops()}
+	ctx, r.meter = meter.New(ctx, func(m meter.Report) error {
+		return c.Progress(Epoch{
+			Phase: m.Phase.String(), Done: m.Done, Total: m.Total, Left: m.Left, Restart: m.Restart, Restarts: c.Restarts,
+			Epochs: max(c.Epochs, 0), Elapsed: m.Elapsed,
+		})
+	}, o)
+	return ctx
 }
 
 // placed returns the views of the samples here with their places among those of all ranks.
@@ -71,7 +85,7 @@ func placed(group *ranks.Group, views []View) []view.View {
 
 // close releases what only the fit needs.
 func (r *run) close() {
-	r.meter.stop()
+	r.meter.Stop()
 	if r.reads != nil {
 		r.reads.End()
 	}

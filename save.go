@@ -179,7 +179,7 @@ func (p *Predictor) about(tensors []safetensors.Tensor) savedTraining {
 	return about
 }
 
-// addNetwork appends the learned values, the unit of ρ and the anchors of every layer.
+// addNetwork appends the learned values and the anchors of every layer.
 func (p *Predictor) addNetwork(f *safetensors.File) {
 	layers, m, v := p.config.Layers, p.config.Anchors, len(p.inputs)
 	add := func(t safetensors.Tensor) { f.Tensors = append(f.Tensors, t) }
@@ -197,7 +197,6 @@ func (p *Predictor) addNetwork(f *safetensors.File) {
 			}
 		}
 	}
-	add(safetensors.Float64s("rho_scale", p.scale, v))
 	for l, layer := range p.anchors {
 		if l > 0 && p.config.fixedAnchors() {
 			break
@@ -272,6 +271,11 @@ func describedPredictor(f *safetensors.File) (*Predictor, foreign, [][]savedNode
 	if err := p.setInputs(about.Inputs); err != nil {
 		return fail(err)
 	}
+	if shrink, ok := c.Noise.(*RowShrink); ok {
+		if err := shrink.checkScales(len(p.inputs)); err != nil {
+			return fail(err)
+		}
+	}
 	if len(p.dims) == 0 || p.Epochs < 0 || p.Restart < 0 {
 		return fail(fmt.Errorf("it has %d views, %d epochs, restart %d", len(p.dims), p.Epochs, p.Restart))
 	}
@@ -345,8 +349,7 @@ func (p *Predictor) decodeLearned(in *file.Tensors, nodes [][]savedNode) {
 func (p *Predictor) decode(in *file.Tensors, nodes [][]savedNode) {
 	c := &p.config
 	m, v := c.Anchors, len(p.inputs)
-	p.scale = in.Floats("rho_scale", v)
-	if stock := c.stock(); stock {
+	if c.stock() {
 		p.r, p.u = in.Floats("R", m, m), in.Floats("U", m, m)
 		p.Theta = in.Floats("theta", c.Layers)
 		if !c.noiseless() {
@@ -417,8 +420,8 @@ func (p *Predictor) decodeStart(in *file.Tensors) {
 	if !p.Kept {
 		return
 	}
-	if !p.config.HasNeighbors() {
-		in.Fail("its start is kept, and it has no neighbours")
+	if !p.config.mayKeep() {
+		in.Fail("its start is kept, which its configuration does not permit")
 		return
 	}
 	b := &spectral.Basis{S: in.Floats("start_singular_values", -1)}
@@ -467,11 +470,11 @@ func (p *Predictor) setLearned(values [3][]learned) {
 			p.Theta = append(p.Theta, scalar(find(0, "theta_%d", l+1)))
 		}
 	}
-	if _, ok := p.config.Noise.(*RowShrink); ok {
+	if shrink, ok := p.config.Noise.(*RowShrink); ok {
 		for l := range p.config.Layers {
 			rho := make([]float64, len(p.inputs))
 			for v := range rho {
-				rho[v] = p.scale[v] * scalar(find(1, "rho_%d_%d", l+1, v))
+				rho[v] = shrink.scale(v) * scalar(find(1, "rho_%d_%d", l+1, v))
 			}
 			p.Rho = append(p.Rho, rho)
 		}
@@ -481,17 +484,16 @@ func (p *Predictor) setLearned(values [3][]learned) {
 // nameLearned sets the learned values of stock modules by their names, from the parameters that a file has.
 func (p *Predictor) nameLearned() {
 	m := p.config.Anchors
-	var soft, shrink []learned
+	var soft, noise []learned
 	for l, theta := range p.Theta {
 		soft = append(soft, learned{fmt.Sprintf("theta_%d", l+1), nil, []float64{theta}})
 	}
 	soft = append(soft, learned{"R", []int{m, m}, p.r}, learned{"U", []int{m, m}, p.u})
+	unit, _ := p.config.Noise.(*RowShrink)
 	for l, layer := range p.Rho {
 		for v, rho := range layer {
-			if v < len(p.scale) {
-				shrink = append(shrink, learned{fmt.Sprintf("rho_%d_%d", l+1, v), nil, []float64{rho / p.scale[v]}})
-			}
+			noise = append(noise, learned{fmt.Sprintf("rho_%d_%d", l+1, v), nil, []float64{rho / unit.scale(v)}})
 		}
 	}
-	p.learned = [3][]learned{soft, shrink, nil}
+	p.learned = [3][]learned{soft, noise, nil}
 }

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/largemvc/largemvc/internal/inputs"
+	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
@@ -67,7 +69,7 @@ func (r *run) chooseDraw(
 	if from != nil {
 		return r.drawOfState(ctx)
 	}
-	if err := r.meter.enter(phaseDraws, 0); err != nil {
+	if err := r.meter.Enter(meter.Draws, 0); err != nil {
 		return 0, err
 	}
 	compared := rows.Sample(rand.New(rand.NewPCG(c.Seed, streamSamples+draws)), n, min(c.FitSamples, comparedSamples))
@@ -75,7 +77,7 @@ func (r *run) chooseDraw(
 	for d := range labels {
 		parallel.Tell(ctx, d, draws)
 		var err error
-		if labels[d], err = start(r.meter.within(ctx), drawn(c, n, d), compared); err != nil {
+		if labels[d], err = start(r.meter.Within(ctx), drawn(c, n, d), compared); err != nil {
 			return 0, err
 		}
 	}
@@ -128,7 +130,7 @@ func mostAlike(labels [][]int) (int, error) {
 // startOfDraw returns the labels of the compared samples by the network at the start of the drawn ones, nil if none of these has
 // some view.
 func (r *run) startOfDraw(ctx context.Context, drawn, compared []int) ([]int, error) {
-	defer collect(r.views) // what a start has used, which a fit of few samples leaves to the collector
+	defer inputs.Collect(r.views) // what a start has used, which a fit of few samples leaves to the collector
 	begin := *r.config
 	begin.Epochs, begin.Restarts, begin.Checkpoint = None, 1, Checkpoint{}
 	fillModules(&begin)
@@ -152,7 +154,7 @@ func (r *run) startOfDraw(ctx context.Context, drawn, compared []int) ([]int, er
 func (r *run) fitSamples(ctx context.Context) (*Clustering, error) {
 	some, err := r.subsample(ctx)
 	if err != nil {
-		return nil, r.meter.stopped(err)
+		return nil, r.meter.Stopped(err)
 	}
 	out, ended := some.fit(ctx)
 	if out == nil {
@@ -163,13 +165,12 @@ func (r *run) fitSamples(ctx context.Context) (*Clustering, error) {
 	if err := out.relabel(context.WithoutCancel(ctx), r.views); err != nil {
 		return nil, joined(ended, err)
 	}
-	if f := r.meter.failure(); !errors.Is(f, ErrStop) {
+	if f := r.meter.Failure(); !errors.Is(f, ErrStop) {
 		ended = joined(ended, f)
 	}
 	out.Timings.Clusters += time.Since(labelled)
 	out.Timings.Total = time.Since(r.began)
-	out.Notes, err = r.notesOn(r.views)
-	return out, joined(ended, err)
+	return out, joined(ended, out.setNotes(r.group, r.views))
 }
 
 // subsample returns the fit of the draw of samples that is trained on.

@@ -2,9 +2,11 @@ package largemvc
 
 import (
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/plan"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/ranks"
 	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/view"
 )
 
 // inputCounts returns how many inputs the network has for some views, at least and at most: with neighbours it takes their values
@@ -27,17 +29,15 @@ func smoothOptions(c *Config, group *ranks.Group) smooth.Options {
 	}
 }
 
-// rotateOptions returns the settings that internal/prepare needs to rotate views. Given anchors need not lie in the span of the
-// rows, and an untrained network is not worth the search.
+// mayRotate reports whether views of low rank may be trained in fewer columns, which changes the result by rounding alone. Given
+// anchors need not lie in the span of the rows, an ExtraLoss sees the anchors, and an untrained network is not worth the search.
+func mayRotate(c *Config) bool {
+	return c.Start.Anchors == nil && c.stock() && c.ExtraLoss == nil && c.Epochs != None
+}
+
+// rotateOptions returns the settings that internal/prepare needs to rotate views.
 func rotateOptions(c *Config) prepare.Rotate {
-	out := prepare.Rotate{
-		Choice: prepare.Rotation(c.Rotate), Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors,
-		Workers: c.Machine.Workers,
-	}
-	if c.Start.Anchors != nil || !c.stock() || c.Rotate == Auto && (c.ExtraLoss != nil || c.Epochs == None) {
-		out.Choice = prepare.RotateNever
-	}
-	return out
+	return prepare.Rotate{Runs: c.Restarts, Layers: c.Layers, Anchors: c.Anchors, Workers: c.Machine.Workers}
 }
 
 // engineSpec is the shape of a network of stock modules.
@@ -51,5 +51,31 @@ func engineSpec(c *Config, samples int, dims []int, workers int) engine.Spec {
 	if shrink, ok := c.Noise.(*RowShrink); ok {
 		out.Noise, out.Shrink = true, shrink.Activation.sigma()
 	}
+	return out
+}
+
+// planOf returns the fit of the samples here, as far as memory and time depend on it.
+func planOf(c *Config, views []view.View) *plan.Fit {
+	n := views[0].Rows
+	out := &plan.Fit{
+		Views: views, Kinds: len(c.Preprocess.kind().Parts()), Neighbors: c.hasNeighborLoss(), HeldOut: c.hasHeldOutLoss(),
+		Spec: engineSpec(c, n, nil, c.Machine.Workers), Float64: c.Float64, Custom: !c.stock(),
+		Whole:  !c.stock() || c.ExtraLoss != nil,
+		Epochs: c.Epochs, Clusters: c.Clusters, KMeansStarts: c.KMeansStarts, Unit: c.ReadOut == ReadOutUnit,
+		Keeps:   c.mayKeep(),
+		Chooses: trainedOn(c, n) <= sharedReadOut && !c.beginsAtStart(), Hashed: c.Checkpoint.Path != "",
+		MaxMemory: c.Machine.MaxMemory,
+	}
+	if c.samples(n) {
+		out.Sample = c.FitSamples
+	}
+	if c.comparesDraws(n) {
+		out.Draws = draws
+	}
+	if c.Neighborhood.Neighbors != None {
+		o := smoothOptions(c, nil)
+		out.Smooth = &o
+	}
+	_, out.Encoder = c.Represent.(Encoder)
 	return out
 }

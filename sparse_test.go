@@ -100,7 +100,7 @@ func TestSparseIsDense(t *testing.T) {
 					t.Run(name, func(t *testing.T) {
 						config := Config{
 							Clusters: c, Epochs: 15, Preprocess: preprocess,
-							Float64: float, Start: Start{Labels: classes}, Rotate: None,
+							Float64: float, Start: Start{Labels: classes},
 							Neighborhood: Neighborhood{Neighbors: None},
 						}
 						config = variant.of(config)
@@ -206,7 +206,7 @@ func checkSparsePredict(t testing.TB, views []View, c *Clustering) {
 	}
 }
 
-// Every start finds the classes of sparse views, from float64 entries too; sparse, dense and masked views go together.
+// The start finds the classes of sparse views, from float64 entries too; sparse, dense and masked views go together.
 func TestSparseStarts(t *testing.T) { withAndWithout(t, testSparseStarts) }
 
 func testSparseStarts(t *testing.T, neighbors int) {
@@ -220,16 +220,11 @@ func testSparseStarts(t *testing.T, neighbors int) {
 		t.Fatal(err)
 	}
 	for name, views := range map[string][]View{"sparse": sparse, "mixed": mixed, "masked": masked} {
-		for _, method := range []StartMethod{StartJoint, StartSpectral, StartPerView, StartScaled} {
-			got := mustFit(
-				t, views,
-				Config{Clusters: c, Start: Start{Method: method}, Epochs: 5, Neighborhood: Neighborhood{Neighbors: neighbors}},
-			)
-			if acc := agree(t, got.StartLabels, classes); acc < 0.95 && (name != "masked" || method == StartJoint) {
-				t.Errorf("%s, %v: the start labels agree with the classes in %.3f", name, method, acc)
-			}
-			checkResult(t, views, got)
+		got := mustFit(t, views, Config{Clusters: c, Epochs: 5, Neighborhood: Neighborhood{Neighbors: neighbors}})
+		if acc := agree(t, got.StartLabels, classes); acc < 0.95 {
+			t.Errorf("%s: the start labels agree with the classes in %.3f", name, acc)
 		}
+		checkResult(t, views, got)
 	}
 	config := Config{Clusters: c, Epochs: 5, Neighborhood: Neighborhood{Neighbors: neighbors}}
 	config.Machine.Workers = 1
@@ -337,7 +332,7 @@ func TestSparseMemory(t *testing.T) {
 		before, most := liveBytes(), int64(0)
 		views, classes := textViews(sparse)
 		config := Config{
-			Clusters: textShape.clusters, Epochs: 2, Start: Start{Labels: classes}, Rotate: None,
+			Clusters: textShape.clusters, Epochs: 2, Start: Start{Labels: classes},
 			Neighborhood: Neighborhood{Neighbors: None}, Machine: machine.Options{Workers: 2},
 		}
 		config.Progress = func(e Epoch) error {
@@ -396,7 +391,7 @@ func BenchmarkSparse(b *testing.B) {
 			for b.Loop() {
 				c := mustFit(
 					b, kind.views,
-					Config{Clusters: textShape.clusters, Rotate: None, Neighborhood: Neighborhood{Neighbors: None}},
+					Config{Clusters: textShape.clusters, Neighborhood: Neighborhood{Neighbors: None}},
 				)
 				epoch, start = c.Timings.Epoch.Seconds(), c.Timings.Start.Seconds()
 			}

@@ -2,7 +2,6 @@ package largemvc
 
 import (
 	"context"
-	"math"
 	"slices"
 	"testing"
 
@@ -83,56 +82,34 @@ func agree(t testing.TB, labels, classes []int) float64 {
 	return acc
 }
 
-func TestStartMethods(t *testing.T) {
+// The start finds the classes of samples with all views and with some, and its anchors are polar(ZᵀX).
+func TestStart(t *testing.T) {
 	const n, c = 240, 4
-	dims := []int{
-		12, 3, 9,
-	} // one view of fewer features than anchors; all sums of full rank, for the polar factor to be unique
+	dims := []int{12, 3, 9} // One view has fewer features than anchors. All sums are of full rank: the polar factor is unique.
 	plain, classes := blobViews(n, c, 0.3, 51, dims...)
 	masked, err := Mask(plain, absent(n, len(dims), 0.3, 52))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, method := range []StartMethod{StartJoint, StartSpectral, StartPerView} {
-		for name, views := range map[string][]View{"complete": plain, "masked": masked} {
-			begin, x := firstAnchors(
-				t, views, Config{Clusters: c, Start: Start{Method: method}, Preprocess: PreprocessUnit, Float64: true, Seed: 3},
-			)
-			// Per view, the labels are those of the first view alone, and mean nothing where it is absent; the spectral
-			// directions take absent rows for zero.
-			if complete := name == "complete"; agree(t, begin.Labels, classes) < 0.98 && (complete || method == StartJoint) {
-				t.Errorf("%v, %s: the labels agree with the classes in %.3f", method, name, agree(t, begin.Labels, classes))
+	config := Config{Clusters: c, Preprocess: PreprocessUnit, Float64: true, Seed: 3}
+	for name, views := range map[string][]View{"complete": plain, "masked": masked} {
+		begin, x := firstAnchors(t, views, config)
+		if acc := agree(t, begin.Labels, classes); acc < 0.98 {
+			t.Errorf("%s: the labels agree with the classes in %.3f", name, acc)
+		}
+		for v := range views {
+			p := mat.NewDense(c, dims[v], begin.Anchors[v])
+			if !orthonormal(p, 1e-10) {
+				t.Errorf("%s: the anchors of view %d are not orthonormal", name, v)
 			}
-			for v := range views {
-				p := mat.NewDense(c, dims[v], begin.Anchors[v])
-				if !orthonormal(p, 1e-10) {
-					t.Errorf("%v, %s: the anchors of view %d are not orthonormal", method, name, v)
-				}
-				if method == StartPerView && v > 0 {
-					continue
-				}
-				if want := polarOf(t, fullRows(x[v]), views[v], begin.Labels, c); !mat.EqualApprox(p, want, 1e-9) {
-					t.Errorf("%v, %s: the anchors of view %d are not the polar factor of ZᵀX", method, name, v)
-				}
-			}
-			again, _ := firstAnchors(
-				t, views, Config{Clusters: c, Start: Start{Method: method}, Preprocess: PreprocessUnit, Float64: true, Seed: 3},
-			)
-			if !slices.Equal(again.Labels, begin.Labels) ||
-				!slices.EqualFunc(again.Anchors, begin.Anchors, slices.Equal[[]float64]) {
-				t.Errorf("%v, %s: another start from the same seed", method, name)
+			if want := polarOf(t, fullRows(x[v]), views[v], begin.Labels, c); !mat.EqualApprox(p, want, 1e-9) {
+				t.Errorf("%s: the anchors of view %d are not the polar factor of ZᵀX", name, v)
 			}
 		}
-	}
-	// Clustered by itself, every view has its own numbers for the clusters.
-	begin, x := firstAnchors(
-		t, plain,
-		Config{Clusters: c, Start: Start{Method: StartPerView}, Preprocess: PreprocessUnit, Float64: true, Seed: 3},
-	)
-	if p := polarOf(t, fullRows(x[2]), plain[2], begin.Labels, c); mat.EqualApprox(
-		mat.NewDense(c, dims[2], begin.Anchors[2]), p, 1e-9,
-	) {
-		t.Error("the anchors of the last view come from the labels of the first")
+		again, _ := firstAnchors(t, views, config)
+		if !slices.Equal(again.Labels, begin.Labels) || !slices.EqualFunc(again.Anchors, begin.Anchors, slices.Equal[[]float64]) {
+			t.Errorf("%s: another start from the same seed", name)
+		}
 	}
 }
 
@@ -162,86 +139,4 @@ func TestGivenStarts(t *testing.T) {
 			t.Errorf("the anchors of view %d are not those that were given", v)
 		}
 	}
-}
-
-// The unit of ρ is the median distance of the present samples to the mean of their cluster, or to the anchors' span.
-func TestRhoScales(t *testing.T) {
-	const n, c = 61, 3
-	dims := []int{8, 5}
-	plain, classes := blobViews(n, c, 0.5, 54, dims...)
-	views, err := Mask(plain, absent(n, len(dims), 0.25, 55))
-	if err != nil {
-		t.Fatal(err)
-	}
-	anchors := make([]mat.Matrix, len(dims))
-	for v, d := range dims {
-		q := mat.NewDense(c, d, nil)
-		for k := range c {
-			q.Set(k, k+1, 1)
-		}
-		anchors[v] = q
-	}
-	for _, test := range []struct {
-		name   string
-		config Config
-	}{
-		{"labels", Config{Start: Start{Labels: classes}, Noise: &RowShrink{DataScale: true}}}, {
-			"anchors", Config{Start: Start{Anchors: anchors}, Noise: &RowShrink{DataScale: true}},
-		},
-		{"unit", Config{Start: Start{Labels: classes}}}, {"default", Config{Start: Start{Labels: classes}}},
-		{"paper", Config{Start: Start{Labels: classes}, Preset: PresetPaper}}, {
-			"no noise", Config{Start: Start{Labels: classes}, Noise: &NoNoise{}},
-		},
-	} {
-		test.config.Clusters, test.config.Float64 = c, true
-		begin, x := firstAnchors(t, views, test.config)
-		for v, d := range dims {
-			want := 1.0
-			if test.name == "labels" || test.name == "anchors" {
-				want = medianResidual(fullRows(x[v]), views[v], classes, c, d, test.name == "anchors")
-			}
-			if math.Abs(begin.Scale[v]-want) > 1e-12*want {
-				t.Errorf("%s: the unit of view %d is %v, want %v", test.name, v, begin.Scale[v], want)
-			}
-		}
-	}
-	// What fits exactly has no residual to measure with.
-	exact, labels := blobViews(30, 3, 0, 56, 6)
-	if begin, _ := firstAnchors(
-		t, exact, Config{Clusters: 3, Start: Start{Labels: labels}, Float64: true, Noise: &RowShrink{DataScale: true}},
-	); begin.Scale[0] <= 0 {
-		t.Errorf("samples that are equal to their means give the unit %v", begin.Scale[0])
-	}
-}
-
-func medianResidual(x *mat.Dense, view View, labels []int, c, d int, span bool) float64 {
-	mean, count := mat.NewDense(c, d, nil), make([]float64, c)
-	n, _ := x.Dims()
-	for i := range n {
-		for j := 0; j < d && view.Has(i); j++ {
-			mean.Set(labels[i], j, mean.At(labels[i], j)+x.At(i, j))
-		}
-		if view.Has(i) {
-			count[labels[i]]++
-		}
-	}
-	var all []float64
-	for i := range n {
-		if !view.Has(i) {
-			continue
-		}
-		sum := 0.0
-		for j := range d {
-			r := x.At(i, j) - mean.At(labels[i], j)/count[labels[i]]
-			if span { // of the unit vectors 1 to c
-				if r = x.At(i, j); j >= 1 && j <= c {
-					r = 0
-				}
-			}
-			sum += r * r
-		}
-		all = append(all, math.Sqrt(sum))
-	}
-	slices.Sort(all)
-	return all[len(all)/2]
 }

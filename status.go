@@ -9,25 +9,27 @@ import (
 	"strings"
 	"time"
 
+	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/parallel"
+	"github.com/largemvc/largemvc/internal/train"
 )
 
-var statusOption = option{"status", 0, []string{"epoch limit", "converged", "stopped", "cancelled", "diverged"}}
+var statusOption = option{"status", 0, train.StatusNames[:]}
 
 // Status says why a training ended.
 type Status int
 
 const (
 	// EpochLimit: all epochs were done.
-	EpochLimit Status = iota
+	EpochLimit = Status(train.EpochLimit)
 	// Converged: the loss did not fall by more than EarlyStop.Tolerance for EarlyStop.Patience epochs.
-	Converged
+	Converged = Status(train.Converged)
 	// Stopped: the progress callback ended the run.
-	Stopped
+	Stopped = Status(train.Stopped)
 	// Cancelled: the context was cancelled, or its deadline passed.
-	Cancelled
+	Cancelled = Status(train.Cancelled)
 	// Diverged: the loss became NaN, infinite or very large, by the last step too. The result holds the state before that.
-	Diverged
+	Diverged = Status(train.Diverged)
 )
 
 // String returns epoch limit, converged, stopped, cancelled or diverged.
@@ -41,28 +43,6 @@ func (s *Status) UnmarshalText(text []byte) error { return unmarshalOption(&stat
 
 // Early says whether the training ended before its last epoch.
 func (s Status) Early() bool { return s != EpochLimit }
-
-// interrupted says whether a training with this status could go on.
-func (s Status) interrupted() bool { return s == Stopped || s == Cancelled }
-
-// phase is a part of a fit.
-type phase int
-
-const (
-	phaseChecks      phase = iota // values are checked
-	phaseDraws                    // samples of FitSamples are drawn and their starts compared
-	phasePreparation              // the views are standardised and cut to their leading directions, or rotated
-	phaseRegression               // what the held-out information needs
-	phaseNeighbors                // neighbours are sought
-	phaseSmoothing                // views are smoothed along their graph
-	phaseAnchors                  // the first anchors of a run
-	phaseTraining                 // the epochs of a run
-	phaseClusters                 // clusters of the representation, and the predictor
-
-	phases = iota
-)
-
-func (p phase) String() string { return phaseOption.name(int(p)) }
 
 // Epoch is what a progress callback learns: after every epoch, when another phase begins, and in one that takes long up to ten
 // times a second.
@@ -97,7 +77,7 @@ func (e Epoch) String() string {
 }
 
 // Training says whether it is the end of an epoch.
-func (e Epoch) Training() bool { return e.Phase == phaseTraining.String() }
+func (e Epoch) Training() bool { return e.Phase == meter.Training.String() }
 
 // Timings says where the time of a fit went. A resumed one has that since Resume.
 type Timings struct {
@@ -189,5 +169,3 @@ func finite(what string, x float64, single bool) error {
 	}
 	return nil
 }
-
-func last(x []float64) float64 { return x[len(x)-1] }

@@ -182,15 +182,17 @@ func fit[T kernel.Float](
 		return nil, named(err)
 	}
 	from, err := cluster.FirstAnchors(ctx, x, nil, views, cluster.Start{
-		Method: cluster.Method(c.Start.Method), Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts, Seed: c.Seed,
+		Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts, Seed: c.Seed,
 		Workers: c.Machine.Workers, Measure: !k.UnitBeta,
 	})
 	if err != nil {
 		return nil, named(err)
 	}
 	beta := make([]float64, len(views))
-	for v, scale := range from.Scale {
-		beta[v] = k.Beta * scale
+	for v := range beta {
+		if beta[v] = k.Beta; from.Scale != nil {
+			beta[v] *= from.Scale[v]
+		}
 	}
 	s := solver.New(x, views, from.Anchors, k.Alpha, beta, c.Machine.Workers)
 	out := &Result{StartLabels: from.Labels, Beta: beta}

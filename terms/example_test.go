@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/terms"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/terms"
 )
 
 // The paper's network with a term that asks for clusters which can be told from the features.

@@ -2,13 +2,14 @@ package terms
 
 import (
 	"context"
-	. "github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/internal/testutil"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	. "github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/internal/testutil"
 
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/op/optest"
@@ -173,7 +174,7 @@ func TestHeldOutLossIsAnExtraLoss(t *testing.T) {
 	for _, exact := range []int{0, None} {
 		config := Config{
 			Clusters: 3, Epochs: 25, Float64: true,
-			Neighborhood: Neighborhood{Exact: exact, Weight: None, HeldOutWeight: 2, Temperature: 0.4},
+			Neighborhood: Neighborhood{Exact: exact, Weight: None, HeldOutWeight: 2},
 			Start:        Start{Labels: classes},
 		}
 		held := mustHeldOut(t, views, HeldOutConfig{Float64: true})
@@ -181,7 +182,7 @@ func TestHeldOutLossIsAnExtraLoss(t *testing.T) {
 		without.Neighborhood.HeldOutWeight = None
 		none := mustFit(t, views, without)
 		without.ExtraLoss = func(net Network) (*gorgonia.Node, error) {
-			return gorgonia.Mul(gorgonia.NewConstant(2.0), must(HeldOutInformation(must(net.H(2)), held, 0.4)))
+			return gorgonia.Mul(gorgonia.NewConstant(2.0), must(HeldOutInformation(must(net.H(2)), held, 0)))
 		}
 		with := mustFit(t, views, config)
 		closeFits(t, with, mustFit(t, views, without), 1e-9)

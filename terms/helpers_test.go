@@ -5,9 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	. "github.com/largemvc/largemvc"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
+
+	. "github.com/largemvc/largemvc"
 
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/testutil"

@@ -2,20 +2,22 @@ package terms
 
 import (
 	"context"
-	"github.com/largemvc/largemvc/internal/testutil"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testutil"
+
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/op/optest"
 
-	"github.com/largemvc/largemvc/neighbor"
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/neighbor"
 )
 
 // neighborGraph is an operator over n random samples: exact neighbours or landmarks; a third of the samples lack a view, and

@@ -75,17 +75,12 @@ func fitFlags(o *fitOptions) *flags {
 			"mean 0,\nvariance 1 over its features; zscore: each feature to mean 0, variance 1; both: every view twice, in "+
 			"either way, which\nneeds neighbours; balanced: zscore divided by √d; unit: each sample of a view to norm 1. The "+
 			"preset default has both\n(sample without neighbours), paper sample")
-	f.text(&c.Start.Method, "start",
-		"where the first anchors come from: `auto|scaled|joint|spectral|perview`. joint: one k-means over all views; "+
-			"spectral:\nk-means on their first singular vectors; scaled: on these times the roots of their singular values, "+
-			"rows at norm 1;\nperview: a k-means per view, whose anchors do not correspond. The preset default has scaled "+
-			"(joint without neighbours),\npaper joint")
 	f.text(&c.ReadOut, "read-out",
 		"what the last k-means sees of the representation H: `auto|unit|plain`. plain: its rows; unit: its rows at norm 1. "+
 			"The\npreset default has unit, paper plain")
 	f.string(&o.startLabels, "start-labels", "CSV `FILE`, "+labelTexts+", which has a\nlabel (0 to M−1) for each sample, "+
-		"in its column label or its only column, in place of -start;\n"+
-		"where it has a column id, they are joined to the samples by it; none by default")
+		"in its column label or its only column, in place of those of\nk-means; where it has a column id, "+
+		"they are joined to the samples by it; none by default")
 
 	f.group("Neighbours")
 	f.value(amount[int]{&c.Neighborhood.Neighbors, "auto", "none", true}, "neighbors",
@@ -103,19 +98,10 @@ func fitFlags(o *fitOptions) *flags {
 		"held-out-weight",
 		"`WEIGHT|none` in the loss of how well the cluster of each sample can be told from its features by what all others show",
 	)
-	f.value(amount[float64]{&c.Neighborhood.Temperature, "0.1", "", false}, "temperature",
-		"`T` of the softmax that makes shares in clusters of H, for both weights")
 	f.value(amount[int]{&c.Neighborhood.Exact, "10000", "none", true}, "exact-neighbors",
 		"`N|none`, the samples up to which neighbours are searched; with more, each sample is joined to a few of some "+
 			"landmarks,\nwhich takes time linear in their number")
 	f.int(&c.Neighborhood.Landmarks, "landmarks", 0, "`N`, the landmarks; 0: a quarter of the samples, from 40 to 1000")
-	f.bool(&c.Neighborhood.LowestInertia, "lowest-inertia",
-		"choose among the starts of a k-means by inertia alone; by default, with neighbours in the loss, by what clusters "+
-			"tell\nabout those of neighbours, among starts of nearly the lowest inertia, and the last k-means begins "+
-			"with\nthe labels of the start")
-	f.bool(&c.Neighborhood.NeverKeep, "never-keep",
-		"give the clusters of the trained network even where those of its start tell more about neighbours and features, and "+
-			"would\nbe kept")
 
 	f.group("Training")
 	f.int(&c.Epochs, "epochs", 100, "`N` steps of the optimiser; 0: none, the network stays at its start")
@@ -149,23 +135,18 @@ func fitFlags(o *fitOptions) *flags {
 	f.bool(&o.mpi, "mpi", "fit together with the other processes that mpirun, srun or the mpi-operator has started, each of "+
 		"which reads its\nshare of the rows. %d in -data FILE stands for the numbers 0, 1, … of files that have the rows one "+
 		"after the other,\nand in -out FILE for the number of the process, each of which writes its labels then: docs/mpi.md")
-	f.text(&c.Rotate, "rotate",
-		"without neighbours, train views of low rank in fewer columns, an exact reduction: `auto|never|always`. auto: where "+
-			"it\nis cheaper")
 	f.int(&c.KMeansStarts, "kmeans-starts", 10, "`N` starts of each k-means, of which the best is kept; three times as "+
 		"many where neighbours take part in the choice")
 
 	f.group("Details of the network")
 	f.float(&o.network.theta0, "theta0", 0, "`VALUE` of every threshold θ at the start; 0: 0.01")
-	f.float(&o.network.rho0, "rho0", 0, "`VALUE` of every threshold ρ at the start, in units of rho-scale; 0: 0.01")
-	f.value(among(&o.network.rhoScale, "unit", "data"), "rho-scale",
-		"unit of ρ: `unit|data`. unit: 1; data: the median residual of a view at the start")
+	f.float(&o.network.rho0, "rho0", 0, "`VALUE` of every threshold ρ at the start; 0: 0.01")
 	f.value(among(&o.network.signs, "auto", "nonnegative", "free"), "signs",
 		"whether θ and ρ stay ≥ 0: `auto|nonnegative|free`. The preset default has nonnegative, paper free")
 	f.bool(&o.network.oneSided, "one-sided", "threshold by σ(a−θ) alone, which makes H ≥ 0, in place of σ(a−θ) − σ(−a−θ)")
 	f.float(&o.network.lipschitz, "lipschitz", 1, "`LP` in the start of R at (1 − 1/LP) I and of U at I/LP")
 	f.text(&c.Reduction, "reduction",
-		"of the loss over the entries of a view: `auto|mean|sum|relative`. relative: the sum divided by that of the "+
+		"of the loss over the entries of a view: `auto|mean|relative`. relative: the sum divided by that of the "+
 			"view's\nsquares, and by the number of views. The preset default has relative, paper mean")
 	f.bool(&o.network.detach, "detach", "no gradient through the updates of the anchors")
 	f.first("largemvc fit -data mydata.mat -clusters 7 -out labels.csv -save model.safetensors -report report.html",
@@ -266,8 +247,8 @@ func (o *fitOptions) checkNeighbors() error {
 	if c.HasNeighbors() {
 		return nil
 	}
-	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "temperature",
-		"exact-neighbors", "landmarks", "lowest-inertia", "never-keep"} {
+	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors",
+		"landmarks"} {
 		if o.given[name] {
 			return usagef("fit: -%s needs neighbours: give -neighbors K, or the preset default", name)
 		}

@@ -22,11 +22,10 @@ import (
 
 // withMPI are the flags that may stand beside -mpi.
 var withMPI = []string{"mpi", "data", "leave-out", "missing-rows", "max-memory", "out", "save", "json", "quiet", "clusters",
-	"anchors", "layers", "variant", "activation", "preset", "preprocess", "start", "read-out", "neighbors", "epochs", "lr",
+	"anchors", "layers", "variant", "activation", "preset", "preprocess", "read-out", "neighbors", "epochs", "lr",
 	"seed", "restarts", "tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume", "workers",
-	"rotate", "kmeans-starts", "theta0", "rho0", "rho-scale", "signs", "one-sided", "lipschitz", "reduction", "detach",
-	"directions", "filter-steps", "neighbor-weight", "held-out-weight", "temperature", "exact-neighbors",
-	"landmarks", "lowest-inertia", "never-keep"}
+	"kmeans-starts", "theta0", "rho0", "signs", "one-sided", "lipschitz", "reduction", "detach", "directions", "filter-steps",
+	"neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks"}
 
 // checkMPI refuses what several processes cannot do.
 func (o *fitOptions) checkMPI() error {

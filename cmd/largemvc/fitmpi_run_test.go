@@ -52,7 +52,7 @@ func TestMPIFits(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
 	writeShards(t, folder, 9000, 700, 1, 8200, 99)
-	if code, _, stderr := alone(t, "fit -data x0.npy -data x1.npy -clusters 4 -preset paper -rotate never -epochs 6 -quiet "+
+	if code, _, stderr := alone(t, "fit -data x0.npy -data x1.npy -clusters 4 -preset paper -epochs 6 -quiet "+
 		"-out one.csv"); code != 0 {
 		t.Fatal(stderr)
 	}

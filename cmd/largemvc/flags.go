@@ -168,7 +168,7 @@ type option interface {
 type amount[T int | float64] struct {
 	p     *T
 	shown string
-	word  string // the word for largemvc.None; none: ""
+	word  string // the word for largemvc.None
 	zero  bool   // 0 stands for it too
 }
 
@@ -178,7 +178,7 @@ func (a amount[T]) String() string {
 		return ""
 	case *a.p == 0:
 		return a.shown
-	case *a.p == largemvc.None && a.word != "":
+	case *a.p == largemvc.None:
 		return a.word
 	}
 	return fmt.Sprint(*a.p)
@@ -189,7 +189,7 @@ func (a amount[T]) Set(s string) error {
 	switch {
 	case s == a.shown:
 		*a.p = 0
-	case s == a.word && s != "", err == nil && x == 0 && a.zero:
+	case s == a.word, err == nil && x == 0 && a.zero:
 		*a.p = largemvc.None
 	case err != nil || !(x > 0) || x > math.MaxInt32 || float64(T(x)) != x:
 		return errors.New("must be " + a.wanted())
@@ -205,10 +205,7 @@ func (a amount[T]) wanted() string {
 	if _, whole := any(*a.p).(int); whole {
 		text = "a whole number above 0"
 	}
-	if a.word != "" {
-		text += ", or " + a.word
-	}
-	return text
+	return text + ", or " + a.word
 }
 
 // errEmpty is what is wrong with an empty file or name. Without a flag the command does less, or something else: a script whose

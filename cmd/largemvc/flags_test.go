@@ -98,8 +98,7 @@ var apart = map[string]string{
 	"Machine.Overwrite": "always: the command has read the only copy",
 	"Machine.Comm":      "-mpi, when the processes have been joined",
 	"Progress":          "the bar", "ExtraLoss": "for programs: a function",
-	"Noise.Scale":  "for programs: a number for each input",
-	"Anchor.Floor": "for programs: of rounding",
+	"Noise.Scale": "for programs: a number for each input",
 }
 
 // leaves sets the fields of a struct by their paths, of the structs in it too; what is in pointers is followed.
@@ -140,8 +139,7 @@ func TestEveryOptionHasAFlag(t *testing.T) {
 	}
 	before, changed := settings("", ""), map[string]bool{}
 	fitFlags(&fitOptions{}).VisitAll(func(fl *flag.Flag) {
-		for _, value := range []string{"3", "2.5", "true", "selu", "paper", "balanced", "spectral", "64", "data", "free", "sum",
-			"always", "plain", "cuda"} {
+		for _, value := range []string{"3", "2.5", "true", "selu", "paper", "balanced", "64", "free", "mean", "plain", "cuda"} {
 			for name, x := range settings(fl.Name, value) {
 				if x != before[name] {
 					changed[name] = true
@@ -149,7 +147,7 @@ func TestEveryOptionHasAFlag(t *testing.T) {
 			}
 		}
 	})
-	if !changed["Noise.DataScale"] || !changed["Neighborhood.Steps"] || len(before) < 40 {
+	if !changed["Noise.Rho0"] || !changed["Neighborhood.Steps"] || len(before) < 40 {
 		t.Errorf("flags change %d of %d settings", len(changed), len(before))
 	}
 	for name := range before {
@@ -191,7 +189,6 @@ func TestAmounts(t *testing.T) {
 		{"-held-out-weight none", func(c *largemvc.Config) float64 { return c.Neighborhood.HeldOutWeight }, largemvc.None},
 		{"-held-out-weight 2.5", func(c *largemvc.Config) float64 { return c.Neighborhood.HeldOutWeight }, 2.5},
 		{"-neighbor-weight 1.5", func(c *largemvc.Config) float64 { return c.Neighborhood.Weight }, 1.5},
-		{"-temperature 0.25", func(c *largemvc.Config) float64 { return c.Neighborhood.Temperature }, 0.25},
 		{"-exact-neighbors 0", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Exact) }, largemvc.None},
 		{"-exact-neighbors 5000", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Exact) }, 5000},
 		{"-landmarks 50", func(c *largemvc.Config) float64 { return float64(c.Neighborhood.Landmarks) }, 50},
@@ -208,9 +205,8 @@ func TestAmounts(t *testing.T) {
 }
 
 func TestParseFit(t *testing.T) {
-	o, _, err := parseFit([]string{"-data", "a.npz", "-data", "b.npz", "-epochs", "0", "-signs", "free", "-rho-scale",
-		"unit", "-detach",
-		"-one-sided", "-lowest-inertia", "-never-keep", "-reduction", "sum", "-tolerance", "1e-4", "-patience", "9"})
+	o, _, err := parseFit([]string{"-data", "a.npz", "-data", "b.npz", "-epochs", "0", "-signs", "free", "-detach",
+		"-one-sided", "-reduction", "mean", "-tolerance", "1e-4", "-patience", "9"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,14 +216,13 @@ func TestParseFit(t *testing.T) {
 	c := o.config
 	soft, ok := c.Represent.(*largemvc.SoftThreshold)
 	shrink, also := c.Noise.(*largemvc.RowShrink)
-	if !ok || !also || !soft.Unconstrained || !soft.OneSided || !shrink.Unconstrained || shrink.DataScale {
+	if !ok || !also || !soft.Unconstrained || !soft.OneSided || !shrink.Unconstrained {
 		t.Errorf("the modules are %+v, %+v", c.Represent, c.Noise)
 	}
 	if p, ok := c.Anchor.(*largemvc.Procrustes); !ok || !p.Detach {
 		t.Errorf("the anchors' module is %+v", c.Anchor)
 	}
-	if c.Epochs != largemvc.None || !c.Neighborhood.LowestInertia || !c.Neighborhood.NeverKeep ||
-		c.Reduction != largemvc.ReductionSum ||
+	if c.Epochs != largemvc.None || c.Reduction != largemvc.ReductionMean ||
 		c.EarlyStop != (largemvc.EarlyStop{Tolerance: 1e-4, Patience: 9}) {
 		t.Errorf("%+v", c)
 	}

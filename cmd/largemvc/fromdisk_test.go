@@ -60,7 +60,7 @@ func TestFromDisk(t *testing.T) {
 		if status != exitOK {
 			t.Fatalf("on all: status %d: %s", status, stderr)
 		}
-		if m := object(t, stdout); m["start"] != "labels" || m["start_acc"] != 1.0 || m["acc"] != 1.0 {
+		if m := object(t, stdout); m["start_acc"] != 1.0 || m["acc"] != 1.0 {
 			t.Errorf("on all: %v", m)
 		}
 	}

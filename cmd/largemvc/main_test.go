@@ -73,7 +73,7 @@ func object(t *testing.T, s string) map[string]any {
 
 // keys are those that scripts may rely on.
 var keys = strings.Fields(`samples views dims missing_rate clusters anchors layers epochs variant activation preset
-	preprocess start read_out
+	preprocess read_out
 	inputs seed float status
 	loss_first loss_last init_seconds seconds_per_epoch fit_seconds peak_rss_mb cluster_sizes
 	acc nmi ari purity start_acc start_nmi start_ari`)
@@ -92,7 +92,7 @@ func TestFitJSON(t *testing.T) {
 	}
 	for k, want := range map[string]any{"samples": 60.0, "views": 2.0, "clusters": 3.0, "anchors": 3.0, "layers": 2.0,
 		"epochs": 12.0, "epochs_asked": 12.0,
-		"variant": "large", "activation": "relu", "preset": "default", "preprocess": "both", "start": "scaled",
+		"variant": "large", "activation": "relu", "preset": "default", "preprocess": "both",
 		"read_out":  "unit",
 		"neighbors": 10.0, "landmarks": nil, "filter_steps": 6.0, "neighbor_weight": 3.0, "held_out_weight": 3.0,
 		"seed": 7.0, "float": 32.0,
@@ -121,18 +121,18 @@ func TestFitNeighbors(t *testing.T) {
 	for _, test := range []struct {
 		args, json, text string
 	}{
-		{"", "both scaled 10 <nil> 6 3 [13 9]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 in " +
+		{"", "both 10 <nil> 6 3 [13 9]", "10 nearest samples, mutual, 6 steps of smoothing, weight 3 in " +
 			"the loss, held-out prediction 3"},
-		{"-preset paper", "sample joint <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
-		{"-neighbors none", "sample joint <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
-		{"-preset paper -neighbors 4", "sample joint 4 <nil> 6 3 [12 8]", "4 nearest samples, mutual"},
-		{"-exact-neighbors none -filter-steps 0", "both scaled <nil> 40 0 3 [13 9]",
+		{"-preset paper", "sample <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
+		{"-neighbors none", "sample <nil> <nil> <nil> <nil> [12 8]", "neighbours    none"},
+		{"-preset paper -neighbors 4", "sample 4 <nil> 6 3 [12 8]", "4 nearest samples, mutual"},
+		{"-exact-neighbors none -filter-steps 0", "both <nil> 40 0 3 [13 9]",
 			"by 40 landmarks, no smoothing, weight 3"},
-		{"-exact-neighbors 20 -landmarks 30 -neighbor-weight 0", "both scaled <nil> 30 6 0 [13 9]",
+		{"-exact-neighbors 20 -landmarks 30 -neighbor-weight 0", "both <nil> 30 6 0 [13 9]",
 			"by 30 landmarks, 6 steps of smoothing, none in the loss"},
-		{"-held-out-weight none", "both scaled 10 <nil> 6 3 [13 9]", "mutual, 6 steps of smoothing, weight 3 in the loss\n"},
-		{"-held-out-weight 1.5", "both scaled 10 <nil> 6 3 [13 9]", "held-out prediction 1.5"},
-		{"-directions 5 -preprocess zscore -filter-steps 1", "zscore scaled 10 <nil> 1 3 [5 5]", "2 inputs of 5 + 5 columns"},
+		{"-held-out-weight none", "both 10 <nil> 6 3 [13 9]", "mutual, 6 steps of smoothing, weight 3 in the loss\n"},
+		{"-held-out-weight 1.5", "both 10 <nil> 6 3 [13 9]", "held-out prediction 1.5"},
+		{"-directions 5 -preprocess zscore -filter-steps 1", "zscore 10 <nil> 1 3 [5 5]", "2 inputs of 5 + 5 columns"},
 	} {
 		args := append([]string{"fit", "-data", path, "-epochs", "3", "-quiet"}, strings.Fields(test.args)...)
 		status, stdout, stderr := runLine(append(slices.Clone(args), "-json")...)
@@ -141,7 +141,7 @@ func TestFitNeighbors(t *testing.T) {
 			continue
 		}
 		m := object(t, stdout)
-		got := fmt.Sprint(m["preprocess"], " ", m["start"], " ", m["neighbors"], " ", m["landmarks"], " ",
+		got := fmt.Sprint(m["preprocess"], " ", m["neighbors"], " ", m["landmarks"], " ",
 			m["filter_steps"], " ", m["neighbor_weight"], " ", m["inputs"])
 		if got != test.json || m["acc"] != 1.0 {
 			t.Errorf("%s: %s with ACC %v, want %s", test.args, got, m["acc"], test.json)
@@ -221,8 +221,8 @@ func TestLabelsFile(t *testing.T) {
 		t.Error("the same seed gives other labels")
 	}
 	status, stdout, stderr = runLine("fit", "-data", path, "-epochs", "2", "-json", "-start-labels", out)
-	if m := object(t, stdout); status != exitOK || m["start"] != "labels" || m["start_acc"] != 1.0 {
-		t.Errorf("status %d, start %v, start_acc %v: %s", status, m["start"], m["start_acc"], stderr)
+	if m := object(t, stdout); status != exitOK || m["start_acc"] != 1.0 {
+		t.Errorf("status %d, start_acc %v: %s", status, m["start_acc"], stderr)
 	}
 }
 
@@ -275,12 +275,10 @@ func TestUsageErrors(t *testing.T) {
 		{"fit -data x.npz -neighbors 2.5", "must be a whole number above 0, or none"},
 		{"fit -data x.npz -neighbors -3", "must be a whole number above 0, or none"},
 		{"fit -data x.npz -directions 0", "must be a whole number above 0, or all"},
-		{"fit -data x.npz -temperature none", "must be a number above 0"},
-		{"fit -data x.npz -temperature 0", "must be a number above 0"},
 		{"fit -data x.npz -neighbor-weight inf", "must be a number above 0, or none"},
 		{"fit -data x.npz -landmarks -1", "-landmarks is -1"},
 		{"fit -data x.npz -neighbors none -directions 5", "-directions needs neighbours"},
-		{"fit -data x.npz -preset paper -temperature 0.2", "-temperature needs neighbours"},
+		{"fit -data x.npz -preset paper -directions 9", "-directions needs neighbours"},
 		{"fit -data x.npz -preset paper -preprocess both", "-preprocess both needs neighbours"},
 		{"predict -data x.npz", "-model FILE is missing"},
 		{"predict -model m", "-data FILE is missing"},
@@ -515,16 +513,35 @@ func TestSeveralFiles(t *testing.T) {
 		args = append(args, "-data", path)
 	}
 	status, stdout, stderr := runLine(append([]string{"fit", "-clusters", "2", "-epochs", "2", "-json", "-float", "64",
-		"-variant", "amvc", "-activation", "selu", "-preset", "paper", "-preprocess", "balanced", "-start", "spectral"},
+		"-variant", "amvc", "-activation", "selu", "-preset", "paper", "-preprocess", "balanced"},
 		args...)...)
 	if status != exitOK {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	m := object(t, stdout)
 	for k, want := range map[string]any{"views": 2.0, "float": 64.0, "variant": "amvc", "activation": "selu", "preset": "paper",
-		"preprocess": "balanced", "start": "spectral"} {
+		"preprocess": "balanced"} {
 		if m[k] != want {
 			t.Errorf("%s is %v, want %v", k, m[k], want)
 		}
+	}
+}
+
+// TestFitSaysThatTheStartIsKept: far too long steps spoil the clusters; summary, JSON and warnings have both scores.
+func TestFitSaysThatTheStartIsKept(t *testing.T) {
+	args := []string{"fit", "-data", writeSet(t, 120, true), "-lr", "2", "-epochs", "4", "-quiet"}
+	status, stdout, stderr := runLine(append(args, "-json")...)
+	m := object(t, stdout)
+	start, _ := m["start_score"].(float64)
+	trained, _ := m["trained_score"].(float64)
+	if status != exitOK || m["kept"] != true || !(start > trained) || len(m["notes"].([]any)) != 1 {
+		t.Fatalf("status %d, kept %v, scores %v and %v, notes %v", status, m["kept"], start, trained, m["notes"])
+	}
+	if want := fmt.Sprintf("the score %.4g, those of the trained network %.4g", start, trained); !strings.Contains(stderr, want) {
+		t.Errorf("standard error does not say %q: %s", want, stderr)
+	}
+	_, stdout, _ = runLine(args...)
+	if want := fmt.Sprintf("features (%.4g) than the trained network's (%.4g)", start, trained); !strings.Contains(stdout, want) {
+		t.Errorf("the summary does not say %q:\n%s", want, stdout)
 	}
 }

@@ -4,10 +4,10 @@ import "github.com/largemvc/largemvc"
 
 // network is what the flags say of the modules.
 type network struct {
-	variant, signs, rhoScale word
-	activation               largemvc.Activation
-	theta0, rho0, lipschitz  float64
-	oneSided, detach         bool
+	variant, signs          word
+	activation              largemvc.Activation
+	theta0, rho0, lipschitz float64
+	oneSided, detach        bool
 }
 
 // put puts the modules into a configuration.
@@ -15,7 +15,7 @@ func (n *network) put(c *largemvc.Config) {
 	soft, shrink, procrustes := c.Preset.Modules()
 	soft.Theta0, soft.Lipschitz, soft.OneSided = n.theta0, n.lipschitz, n.oneSided
 	soft.Activation, shrink.Activation = n.activation, n.activation
-	shrink.Rho0, shrink.DataScale = n.rho0, n.rhoScale == "data"
+	shrink.Rho0 = n.rho0
 	if n.signs != "auto" {
 		soft.Unconstrained, shrink.Unconstrained = n.signs == "free", n.signs == "free"
 	}

@@ -33,7 +33,6 @@ type summary struct {
 	Activation    string  `json:"activation"`
 	Preset        string  `json:"preset"`
 	Preprocess    string  `json:"preprocess"`
-	Start         string  `json:"start"`
 	ReadOut       string  `json:"read_out"`
 
 	// What the neighbours did; null without them.
@@ -42,8 +41,9 @@ type summary struct {
 	FilterSteps    *int     `json:"filter_steps"`    // 0: no smoothing
 	NeighborWeight *float64 `json:"neighbor_weight"` // 0: none in the loss
 	HeldOutWeight  *float64 `json:"held_out_weight"` // 0: none in the loss
-	LowestInertia  *bool    `json:"lowest_inertia"`  // whether neighbours had no say in the choice among starts of k-means
 	Kept           bool     `json:"kept"`            // whether the clusters are those of the start
+	StartScore     *float64 `json:"start_score"`     // by which the clusters of the start and of the trained network
+	TrainedScore   *float64 `json:"trained_score"`   // were compared; null: they were not
 	Inputs         []int    `json:"inputs"`          // columns of what the network sees of the views
 
 	Reading *dataset.Reading `json:"reading"` // how the data were read
@@ -106,7 +106,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 		ClustersFound: c.Clusters,
 		Anchors:       g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0), LearningRate: g.LearningRate,
 		Variant: variant, Activation: activation.String(), Preset: g.Preset.String(),
-		Preprocess: g.Preprocess.String(), Start: g.Start.Method.String(), ReadOut: g.ReadOut.String(), Seed: g.Seed,
+		Preprocess: g.Preprocess.String(), ReadOut: g.ReadOut.String(), Seed: g.Seed,
 		Restarts: g.Restarts, RestartKept: c.Restart, Kept: c.Kept,
 		Float: bits(g.Float64), Status: c.Status.String(), Device: c.Ran.Device, DeviceWhy: c.Ran.Why,
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
@@ -116,11 +116,11 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 		r.ClusterSizes[label]++
 	}
 	r.Reading, r.Notes, r.IDs, r.Labels = &in.reading, c.Notes, in.ids, c.Labels
-	if o.config.Start.Labels != nil {
-		r.Start = "labels"
-	}
 	for _, x := range c.Inputs() {
 		r.Inputs = append(r.Inputs, x.Columns)
+	}
+	if c.StartScore != 0 || c.TrainedScore != 0 {
+		r.StartScore, r.TrainedScore = number(c.StartScore), number(c.TrainedScore)
 	}
 	r.addNeighbors(&g)
 	if len(c.Loss) > 0 {
@@ -154,7 +154,7 @@ func (r *summary) addNeighbors(g *largemvc.Config) {
 		return
 	}
 	steps, weight, heldOut := max(g.Neighborhood.Steps, 0), max(g.Neighborhood.Weight, 0), max(g.Neighborhood.HeldOutWeight, 0)
-	r.FilterSteps, r.NeighborWeight, r.HeldOutWeight, r.LowestInertia = &steps, &weight, &heldOut, &g.Neighborhood.LowestInertia
+	r.FilterSteps, r.NeighborWeight, r.HeldOutWeight = &steps, &weight, &heldOut
 	if r.Samples <= max(g.Neighborhood.Exact, 1) {
 		r.Neighbors = &g.Neighborhood.Neighbors
 		return
@@ -209,7 +209,7 @@ func (r *summary) table(w io.Writer) error {
 	line("data", "%s", aboutSamples(r.Samples, r.Dims, r.MissingRate))
 	line("network", "%s, %s, %s, %s, %s preset", r.Variant, count(r.Layers, "layer"), count(r.Anchors, "anchor"),
 		r.Activation, r.Preset)
-	line("preparation", "preprocessing %s, start %s, seed %d, float%d", r.Preprocess, r.Start, r.Seed, r.Float)
+	line("preparation", "preprocessing %s, seed %d, float%d", r.Preprocess, r.Seed, r.Float)
 	line("neighbours", "%s", r.neighbors())
 	if r.FilterSteps != nil {
 		line("inputs", "%s of %s columns", count(len(r.Inputs), "input"), join(r.Inputs, " + "))
@@ -229,7 +229,8 @@ func (r *summary) table(w io.Writer) error {
 	}
 	line("clusters", "%d of sizes %s", r.ClustersFound, join(r.ClusterSizes, ", "))
 	if r.Kept {
-		line("", "those of the start, which tell more about neighbours and features than the trained network's (-never-keep)")
+		line("", "those of the start, which tell more about neighbours and features (%.4g) than the trained network's (%.4g)",
+			*r.StartScore, *r.TrainedScore)
 	}
 	if r.ClustersFound < r.Clusters {
 		line("", "fewer than the %d asked for: the representation has no more distinct rows", r.Clusters)

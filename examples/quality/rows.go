@@ -86,14 +86,6 @@ func rows() []row {
 			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{Weight: largemvc.None}}),
 		},
 		row{name: mainRow, config: always(largemvc.Config{})},
-		row{
-			name:   "default, start never kept",
-			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{NeverKeep: true}}),
-		},
-		row{
-			name:   "default, all starts of lowest inertia",
-			config: always(largemvc.Config{Neighborhood: largemvc.Neighborhood{LowestInertia: true}}),
-		},
 		row{name: "default, spectral U√S of H", config: always(largemvc.Config{}), part: roots},
 		row{name: "default, plain rows of H", config: always(largemvc.Config{}), part: plain},
 		row{name: "default, samples standardised alone", config: always(largemvc.Config{Preprocess: largemvc.PreprocessSample})},
@@ -130,8 +122,6 @@ func candidates() []row {
 			)
 		}
 	}
-	add("temperature", "temperature 0.07", largemvc.Config{Neighborhood: largemvc.Neighborhood{Temperature: 0.07}})
-	add("temperature", "temperature 0.15", largemvc.Config{Neighborhood: largemvc.Neighborhood{Temperature: 0.15}})
 	add("neighbours", "7 neighbours", largemvc.Config{Neighborhood: largemvc.Neighborhood{Neighbors: 7}})
 	add("neighbours", "15 neighbours", largemvc.Config{Neighborhood: largemvc.Neighborhood{Neighbors: 15}})
 	add("epochs", "30 epochs", largemvc.Config{Epochs: 30})

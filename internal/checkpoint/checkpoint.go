@@ -148,7 +148,6 @@ func (s *Fit) addRun(f *safetensors.File, prefix string, r *Run) {
 	for v, p := range r.Begin.Anchors {
 		add(fmt.Sprintf("start_anchors.%d", v), p, s.Anchors, len(p)/s.Anchors)
 	}
-	add("rho_scale", r.Begin.Scale, s.Inputs)
 	for _, list := range r.lists() {
 		for i, x := range *list.values {
 			add(fmt.Sprintf("%s.%d", list.name, i), x, len(x))

@@ -198,7 +198,6 @@ func (s *Fit) run(in *file.Tensors, prefix string, saved *savedRun) *Run {
 	for v := range s.Inputs { // of as many columns as the network has, fewer than the view's if it was rotated
 		r.Begin.Anchors = append(r.Begin.Anchors, in.Floats(fmt.Sprintf("%sstart_anchors.%d", prefix, v), s.Anchors, -1))
 	}
-	r.Begin.Scale = in.Floats(prefix+"rho_scale", s.Inputs)
 	for _, list := range r.lists() {
 		stepped := list.name == "adam_first" || list.name == "adam_second"
 		if (list.name == "good" && !saved.Good) || (stepped && saved.AdamSteps == 0) {

@@ -17,21 +17,10 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// Method is where the labels come from that first anchors are made of. The numbers are those of the public StartMethod.
-type Method int
-
-// The methods.
-const (
-	Joint          Method = iota + 1 // one k-means over the concatenated views
-	Spectral                         // k-means on the first left singular vectors of the concatenated views
-	PerView                          // every view by itself
-	ScaledSpectral                   // as Spectral, each vector times the root of its singular value, rows at norm 1
-)
-
-// Start says how the first anchors are found.
+// Start says how the first anchors are found: from labels of k-means over the concatenated views.
 type Start struct {
-	Method  Method
-	Labels  []int       // if not nil, the labels of the samples, in place of those of the method
+	Scaled  bool        // k-means on the first left singular vectors, each times the root of its singular value, rows at norm 1
+	Labels  []int       // if not nil, the labels of the samples, in place of those of k-means
 	Anchors [][]float64 // if not nil, the anchors, m×d_v per view, in place of all that
 	Count   int         // m, the number of anchors
 
@@ -40,7 +29,7 @@ type Start struct {
 	Seed    uint64
 	Workers int
 
-	Measure bool        // the units of ρ; else they are 1
+	Measure bool        // the units of ρ, of a start from labels
 	Device  rows.Device // of the products with rows; nil: they are made here
 
 	Group *ranks.Group // processes that hold the other rows; nil: these are all
@@ -50,41 +39,36 @@ type Start struct {
 type Point struct {
 	Labels  []int       // of the samples, 0 to m−1; nil where anchors were given
 	Anchors [][]float64 // P_v, m×d_v
-	Scale   []float64   // the unit of ρ per view
+	Scale   []float64   // the unit of ρ per view; nil unless measured
 }
 
 // FirstAnchors finds the first anchors for the inputs x. views are what they come from, with the samples that have them.
-// filled, if not nil, returns the inputs with rows for absent views too, which a spectral start then clusters; anchors and
+// filled, if not nil, returns the inputs with rows for absent views too, which a scaled start then clusters; anchors and
 // units come from the rows that are there.
 func FirstAnchors[T kernel.Float](
 	ctx context.Context, x []rows.Matrix[T], filled func(context.Context) ([]rows.Matrix[T], error), views []view.View, o Start,
 ) (*Point, error) {
 	s := &Point{}
-	perView := make([][]int, len(x)) // the labels that view v's anchors come from
 	switch {
 	case o.Anchors != nil:
 		s.Anchors = o.Anchors
-		return s, measure(ctx, s, x, views, o)
+		return s, nil
 	case o.Labels != nil:
 		s.Labels = slices.Clone(o.Labels)
 	default:
 		var err error
 		seen := x
-		if filled != nil && (o.Method == Spectral || o.Method == ScaledSpectral) {
+		if filled != nil && o.Scaled {
 			if seen, err = filled(ctx); err != nil {
 				return nil, err
 			}
 		}
-		if s.Labels, err = startLabels(ctx, seen, views, o, perView); err != nil {
+		if s.Labels, err = startLabels(ctx, seen, views, o); err != nil {
 			return nil, err
 		}
 	}
 	for v, xv := range x {
-		labels := s.Labels
-		if perView[v] != nil {
-			labels = perView[v]
-		}
-		sums, err := clusterSums(ctx, xv, views[v], labels, o)
+		sums, err := clusterSums(ctx, xv, views[v], s.Labels, o)
 		if err != nil {
 			return nil, err
 		}
@@ -109,18 +93,15 @@ func FirstAnchors[T kernel.Float](
 // the start was 60.4 with 3, 5 and 10 (means of three seeds).
 const rowPasses = 4
 
-// startLabels clusters the samples for the start; PerView fills perView too.
-func startLabels[T kernel.Float](
-	ctx context.Context, x []rows.Matrix[T], views []view.View, o Start, perView [][]int,
-) ([]int, error) {
+// startLabels clusters the samples for the start.
+func startLabels[T kernel.Float](ctx context.Context, x []rows.Matrix[T], views []view.View, o Start) ([]int, error) {
 	cfg := kmeans.Config{Clusters: o.Count, Starts: o.Starts, Seed: o.Seed, Workers: o.Workers, Device: o.Device}
 	joint := make([]kmeans.View[T], len(x))
 	for v := range x {
 		joint[v] = kmeans.View[T]{Rows: x[v], Weight: 1, Present: views[v].Present}
 	}
 	cfg.Passes = rowPasses
-	switch o.Method {
-	case Spectral, ScaledSpectral:
+	if o.Scaled {
 		cfg.Passes = 0
 		n, _ := x[0].Dims()
 		total := 0
@@ -137,32 +118,22 @@ func startLabels[T kernel.Float](
 		}
 		ld := kernel.Pad(rank)
 		for i := range n {
-			row := u[i*ld : i*ld+rank]
-			if o.Method == ScaledSpectral {
-				scaleSingular(row, basis.S)
-				continue
-			}
-			for j, s := range basis.S {
-				if s > 0 {
-					row[j] = T(float64(row[j]) / s)
-				}
-			}
+			scaleSingular(u[i*ld:i*ld+rank], basis.S)
 		}
 		joint = []kmeans.View[T]{{Rows: rows.NewDense(n, rank, ld, u), Weight: 1}}
-	case PerView:
-		for v := range x {
-			labels, err := runKMeans(ctx, o.Group, cfg, joint[v])
-			if err != nil {
-				return nil, err
-			}
-			perView[v] = labels
-		}
-		return perView[0], nil
 	}
 	if o.Score != nil { // A single input has all samples then, so they are all in what is scored.
 		cfg = byScore(cfg, o.Score)
 	}
-	return runKMeans(ctx, o.Group, cfg, joint...)
+	src, err := kmeans.NewSource(o.Group, joint...)
+	if err != nil {
+		return nil, err
+	}
+	r, err := kmeans.Run(ctx, src, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return r.Labels, nil
 }
 
 // scaleSingular takes a row of U·diag(s) to that of U·diag(s)^½, at norm 1.
@@ -175,45 +146,4 @@ func scaleSingular[T kernel.Float](row []T, s []float64) {
 	if q := kernel.SumSquares(row, 0); q > 0 {
 		kernel.Affine(row, row, 1/math.Sqrt(q), 0)
 	}
-}
-
-// runKMeans returns the labels of the samples here, of those of all ranks of a group.
-func runKMeans[T kernel.Float](ctx context.Context, g *ranks.Group, cfg kmeans.Config, views ...kmeans.View[T]) ([]int, error) {
-	if len(views) == 1 && views[0].Present != nil {
-		return runOnPresent(ctx, g, cfg, views[0])
-	}
-	src, err := kmeans.NewSource(g, views...)
-	if err != nil {
-		return nil, err
-	}
-	r, err := kmeans.Run(ctx, src, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return r.Labels, nil
-}
-
-// runOnPresent clusters the samples that have a view; the others get label 0.
-func runOnPresent[T kernel.Float](ctx context.Context, g *ranks.Group, cfg kmeans.Config, view kmeans.View[T]) ([]int, error) {
-	n, d := view.Rows.Dims()
-	var have []int
-	for i := range n {
-		if view.Present[i] {
-			have = append(have, i)
-		}
-	}
-	x := make([]T, len(have)*d)
-	for j, i := range have {
-		view.Rows.Row(i, x[j*d:(j+1)*d])
-	}
-	cfg.Clusters = min(cfg.Clusters, len(have))
-	part, err := runKMeans(ctx, g, cfg, kmeans.View[T]{Rows: rows.NewDense(len(have), d, d, x), Weight: 1})
-	if err != nil {
-		return nil, err
-	}
-	labels := make([]int, n)
-	for j, i := range have {
-		labels[i] = part[j]
-	}
-	return labels, nil
 }

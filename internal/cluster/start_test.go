@@ -116,50 +116,44 @@ func TestEmbedding(t *testing.T) {
 	}
 }
 
-// A view by itself is clustered over the samples that have it, and its first anchors are those of its own clusters.
-func TestStartOfAViewByItself(t *testing.T) {
-	const n = 24
-	a, b, present := make([]float64, 2*n), make([]float64, 2*n), make([]bool, n)
+// The unit of ρ is the median distance of the present samples to the mean of their cluster, and 1 where that is 0.
+func TestUnits(t *testing.T) {
+	const n, d, m = 61, 3, 2
+	rng := rand.New(rand.NewPCG(3, 4))
+	x, exact, present, labels := make([]float64, n*d), make([]float64, n*d), make([]bool, n), make([]int, n)
+	sums, count := [m][d]float64{}, [m]float64{}
 	for i := range n {
-		a[2*i+i%2] = 10 + float64(i)/n // by parity
-		if present[i] = i%3 != 0; present[i] {
-			b[2*i+i/12] = 10 + float64(i)/n // by halves
-		}
-	}
-	x := []rows.Matrix[float64]{rows.NewDense(n, 2, 2, a), rows.NewDense(n, 2, 2, b)}
-	views := []view.View{{Rows: n, Cols: 2, F64: a}, {Rows: n, Cols: 2, F64: b, Present: present}}
-	source := kmeans.View[float64]{Rows: x[1], Weight: 1, Present: present}
-	labels, err := runKMeans(context.Background(), nil, kmeans.Config{Clusters: 2, Starts: 3, Workers: 1}, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, second := labels[1], labels[13]
-	for i, l := range labels {
-		want := first
-		if i >= 12 {
-			want = second
-		}
-		if !present[i] {
-			want = 0
-		}
-		if l != want || first == second {
-			t.Fatalf("labels %v", labels)
-		}
-	}
-	begin, err := FirstAnchors(context.Background(), x, nil, views, Start{Method: PerView, Count: 2, Starts: 3, Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for v, p := range begin.Anchors { // each cluster of a view is along one axis
-		for k := range 2 {
-			if big := max(math.Abs(p[2*k]), math.Abs(p[2*k+1])); math.Abs(big-1) > 1e-9 {
-				t.Errorf("view %d: anchor %d is %v", v, k, p[2*k:2*k+2])
+		present[i], labels[i] = i%4 != 1, i/2%m
+		for j := range d {
+			x[i*d+j], exact[i*d+j] = rng.NormFloat64(), float64(labels[i]+j)
+			if present[i] {
+				sums[labels[i]][j] += x[i*d+j]
 			}
 		}
-	}
-	for i, l := range begin.Labels {
-		if (l == begin.Labels[0]) != (i%2 == 0) {
-			t.Fatalf("the labels of the first view are %v", begin.Labels)
+		if present[i] {
+			count[labels[i]]++
 		}
+	}
+	var far []float64
+	for i := range n {
+		square := 0.0
+		for j := range d {
+			off := x[i*d+j] - sums[labels[i]][j]/count[labels[i]]
+			square += off * off
+		}
+		if present[i] {
+			far = append(far, math.Sqrt(square))
+		}
+	}
+	slices.Sort(far)
+	views := []view.View{{Rows: n, Cols: d, F64: x, Present: present}, {Rows: n, Cols: d, F64: exact}}
+	in := []rows.Matrix[float64]{rows.NewDense(n, d, d, x), rows.NewDense(n, d, d, exact)}
+	o := Start{Labels: labels, Count: m, Workers: 1, Measure: true}
+	begin, err := FirstAnchors(context.Background(), in, nil, views, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := far[len(far)/2]; math.Abs(begin.Scale[0]-want) > 1e-12*want || begin.Scale[1] != 1 {
+		t.Errorf("the units are %v, want %v and 1", begin.Scale, want)
 	}
 }

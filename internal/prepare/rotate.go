@@ -42,20 +42,8 @@ const (
 	worthwhile     = 0.75 // the largest k/d_v that is worth a second copy of the view while it is made
 )
 
-// Rotation says whether views are rotated. The numbers are those of the public Rotation.
-type Rotation int
-
-// The choices.
-const (
-	RotateAuto   Rotation = iota // where the saving exceeds the cost
-	RotateAlways                 // wherever the rank is below the number of columns and at least that of anchors
-
-	RotateNever Rotation = -1
-)
-
-// Rotate says which views are rotated, for a training of Runs runs of a network of Layers layers and Anchors anchors.
+// Rotate describes the training for which views are rotated: Runs runs of a network of Layers layers and Anchors anchors.
 type Rotate struct {
-	Choice                Rotation
 	Runs, Layers, Anchors int
 	Workers               int
 }
@@ -64,12 +52,6 @@ type Rotate struct {
 // rotated; 0 for none.
 func (c Rotate) limit(n, d int, entries float64) int {
 	full := min(n, d-1)
-	switch c.Choice {
-	case RotateNever:
-		return 0
-	case RotateAlways:
-		return full
-	}
 	runs, layers, m := float64(c.Runs), float64(c.Layers), float64(c.Anchors)
 	training := func(entries, d float64) float64 {
 		return rotationEpochs * runs * layers * (4*max(m, vectorWidth)*float64(n)*entries + anchorCost*m*d)

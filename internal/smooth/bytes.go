@@ -52,7 +52,7 @@ func (o Options) Bytes(views []view.View, size int64) Bytes {
 	}
 	workers := int64(parallel.Workers(o.Workers))
 	strip := 2 * int64(n) // rows of 64 columns: of the samples, or of tables with a row for each atom
-	if !o.exact(n) {
+	if !o.Searched(n) {
 		out.Atoms = int(o.landmarks(n)) * (len(out.Columns) + len(o.Kind.Parts()))
 		strip = 16 * int64(out.Atoms)
 	}
@@ -64,7 +64,7 @@ func (o Options) Bytes(views []view.View, size int64) Bytes {
 			ordered += x.OrderedBytes()
 		}
 	}
-	if !o.exact(n) {
+	if !o.Searched(n) {
 		ordered = 0
 	}
 	out.Work = max(out.Work, standardised+ordered)
@@ -80,11 +80,11 @@ func (o Options) Bytes(views []view.View, size int64) Bytes {
 	}
 	if lacking(views) {
 		out.Start = filled
-		if out.Work += out.Graph; !o.exact(n) { // a graph before that of filled rows, which exact neighbours keep
+		if out.Work += out.Graph; !o.Searched(n) { // a graph before that of filled rows, which exact neighbours keep
 			out.Work += filled
 		}
 	}
-	if samples := int64(trust.SampleCount(n)); !o.exact(n) { // those that trust in views compares others with
+	if samples := int64(trust.SampleCount(n)); !o.Searched(n) { // those that trust in views compares others with
 		out.Graph += filled / int64(n) * samples
 	}
 	return out
@@ -110,7 +110,7 @@ func (o Options) graphBytes(n int, columns []int, size int64, lacking bool) int6
 	for _, k := range columns {
 		stride += int64(neighbor.Stride(k))
 	}
-	if o.exact(n) { // inputs before smoothing, filter tables; lists; edges with their layout
+	if o.Searched(n) { // inputs before smoothing, filter tables; lists; edges with their layout
 		k := int64(min(o.Neighbors, n))
 		return 2*rows*stride*size + rows*k*spaces*12 + rows*k*spaces*(12+size)
 	}

@@ -30,8 +30,9 @@ const nearestLandmarks = 5
 // nearestOf returns that number for a number of landmarks, or for their upper bound if that is less than a few dozen.
 func nearestOf(landmarks int) int { return min(nearestLandmarks, max(landmarks-1, 1)) }
 
-// exact says whether the neighbours of n samples are searched. A single sample cannot be a landmark for others.
-func (o Options) exact(n int) bool { return n <= max(o.Exact, 1) }
+// Searched says whether the neighbours of n samples are searched among all of them. A single sample cannot be a landmark for
+// others.
+func (o Options) Searched(n int) bool { return n <= max(o.Exact, 1) }
 
 // steps is the number of steps of the filter for n samples. Of two samples each is the other's only neighbour, and a step
 // would make one of them.
@@ -129,7 +130,7 @@ func (o Options) index(n int) neighbor.Config {
 	if o.Landmarks > 0 {
 		cfg.Nearest = nearestOf(cfg.Landmarks)
 	}
-	if o.exact(n) {
+	if o.Searched(n) {
 		cfg.ExactUpTo = n
 	}
 	cfg.Group = o.Group
@@ -139,7 +140,7 @@ func (o Options) index(n int) neighbor.Config {
 func (s *Inputs[T]) join(ctx context.Context, blocks, filled []neighbor.Block[T], n int, o Options) (*Graph[T], error) {
 	g := &Graph[T]{}
 	before := filled
-	if o.exact(o.Group.Total(n)) { // The index keeps the rows, which the filter will change.
+	if o.Searched(o.Group.Total(n)) { // The index keeps the rows, which the filter will change.
 		g.before = make([]neighbor.Block[T], len(blocks))
 		for k := range blocks {
 			if g.before[k] = filled[k]; &filled[k].X[0] == &blocks[k].X[0] {

@@ -98,7 +98,7 @@ func TestStepsAndNearest(t *testing.T) {
 			t.Errorf("%d nearest of %d landmarks", got, landmarks)
 		}
 	}
-	if !o.exact(4) || o.exact(5) || !(Options{Exact: -1}).exact(1) || (Options{Exact: -1}).exact(2) {
+	if !o.Searched(4) || o.Searched(5) || !(Options{Exact: -1}).Searched(1) || (Options{Exact: -1}).Searched(2) {
 		t.Error("the number of samples up to which neighbours are searched")
 	}
 }

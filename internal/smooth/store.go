@@ -168,7 +168,7 @@ func Read[T kernel.Float](
 		state.Dims = append(state.Dims, is.Columns)
 	}
 	atoms := samples
-	if o.exact(samples) {
+	if o.Searched(samples) {
 		s.readNeighbors(in, &state, samples)
 	} else {
 		atoms = readLandmarks(in, &state)

@@ -1,0 +1,208 @@
+// Package inputs makes the inputs of a network from the views of the samples: it takes the samples in order, standardises the
+// views and smooths them along a graph of neighbours, or rotates them.
+package inputs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/meter"
+	"github.com/largemvc/largemvc/internal/predict"
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/ranks"
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/smooth"
+	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/neighbor"
+)
+
+// Options are the settings of Make.
+type Options struct {
+	ByContent bool   // the samples are taken in an order of their content and of Seed
+	Seed      uint64 // of the order
+
+	Smooth  *smooth.Options // nil: without neighbours
+	HeldOut bool            // with neighbours: what the held-out term of the loss needs
+
+	Kind      prepare.Kind    // without neighbours: the standardisation
+	Rotate    *prepare.Rotate // without neighbours; nil: views are not rotated
+	Overwrite bool            // the memory of the views may be written
+
+	Workers int          // goroutines; 0: GOMAXPROCS
+	Group   *ranks.Group // processes that hold the other rows; nil: these are all
+	Meter   *meter.Meter // nil: nobody listens
+}
+
+// Inputs are what a network is trained on, and what else comes of the views on the way.
+type Inputs[T kernel.Float] struct {
+	List     []prepare.Input
+	X        []rows.Matrix[T] // of each input
+	Sources  []view.View      // of each input, the view that it comes from, with the columns of the input
+	Order    view.Order       // of the samples here, by their numbers among the caller's; nil: the same
+	Views    []view.View      // in that order
+	Idle     []view.View      // whose memory is free for the state of the samples
+	LossDims []int            // the d_v of the loss; nil: the columns of the inputs
+
+	// of X, for the search of the start, where samples lack views and have neighbours; else nil
+	StartRows func(context.Context) ([]rows.Matrix[T], error)
+
+	Graph   neighbor.Operator           // of the samples' neighbours; nil without
+	HeldOut *information.LeaveOneOut[T] // nil without that term of the loss
+	Rotated []*prepare.Rotated          // of each input; nil: none is rotated
+
+	Standard *prepare.Standardiser // that new samples go through, without neighbours
+	Smooth   *smooth.Transform[T]  // with them
+	Unlike   []float64             // with them: how far some training samples are from the others
+}
+
+// Make makes the inputs of views that were checked.
+func Make[T kernel.Float](ctx context.Context, views []view.View, o Options) (*Inputs[T], error) {
+	var order view.Order
+	if o.ByContent {
+		var err error
+		if order, err = view.ByContent(ctx, views, o.Seed, o.Workers); err != nil {
+			return nil, err
+		}
+		views = slices.Clone(views)
+		for v, x := range views {
+			views[v] = x.Along(order, o.Workers)
+		}
+	}
+	var out *Inputs[T]
+	var err error
+	if o.Smooth != nil {
+		out, err = smoothed[T](ctx, views, o)
+	} else {
+		out, err = standardised[T](ctx, views, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Order, out.Views = order, views
+	for _, in := range out.List {
+		x := views[in.View]
+		x.Cols = in.Columns
+		out.Sources = append(out.Sources, x)
+	}
+	return out, nil
+}
+
+// smoothed makes the inputs of a network with neighbours.
+func smoothed[T kernel.Float](ctx context.Context, views []view.View, o Options) (*Inputs[T], error) {
+	n := views[0].Rows
+	if err := o.Meter.Enter(meter.Preparation, 0); err != nil {
+		return nil, err
+	}
+	Collect(views) // what reading them has left
+	in, err := smooth.Find[T](ctx, views, *o.Smooth)
+	if err != nil {
+		return nil, err
+	}
+	Collect(views)
+	blocks, idle, err := in.Fill(ctx, views, *o.Smooth)
+	if err != nil {
+		return nil, err
+	}
+	Collect(views)
+	filled, err := in.Filled(ctx, blocks, n, *o.Smooth)
+	if err != nil {
+		return nil, err
+	}
+	out := &Inputs[T]{List: in.Inputs, X: smooth.Matrices(blocks, n), Idle: idle}
+	if o.HeldOut {
+		if err := out.regress(ctx, views, filled, o); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.Meter.Enter(meter.Neighbors, 0); err != nil {
+		return nil, err
+	}
+	graph, err := in.Join(ctx, blocks, filled, n, *o.Smooth)
+	if err != nil {
+		return nil, err
+	}
+	Collect(views)
+	if err := o.Meter.Enter(meter.Smoothing, 0); err != nil {
+		return nil, err
+	}
+	out.Graph = graph.Operator()
+	return out, out.smooth(ctx, views, in, blocks, graph, *o.Smooth)
+}
+
+// regress makes what the held-out term of the loss needs, of filled rows. Its search for directions starts from the same seed in
+// every fit: restarts share it, each with a seed of its own.
+func (in *Inputs[T]) regress(ctx context.Context, views []view.View, filled []neighbor.Block[T], o Options) (err error) {
+	if err := o.Meter.Enter(meter.Regression, 0); err != nil {
+		return err
+	}
+	settings := information.Regression{Workers: o.Workers, Device: o.Smooth.Device, Group: o.Group}
+	in.HeldOut, err = information.NewLeaveOneOut(ctx, smooth.Matrices(filled, views[0].Rows), settings)
+	Collect(views)
+	return err
+}
+
+// smooth replaces the rows of the inputs by smoothed ones.
+func (in *Inputs[T]) smooth(
+	ctx context.Context, views []view.View, found *smooth.Inputs[T], blocks []neighbor.Block[T], graph *smooth.Graph[T],
+	o smooth.Options,
+) (err error) {
+	n := views[0].Rows
+	some := smooth.SomeOf(blocks, n, o)
+	if smooth.Incomplete(o.Group, blocks) {
+		in.StartRows = func(ctx context.Context) ([]rows.Matrix[T], error) { return graph.StartRows(ctx, blocks, n, o) }
+	}
+	if in.Smooth, err = graph.Smooth(ctx, found, blocks, n, o); err != nil {
+		if grown := (*neighbor.GrowthError)(nil); errors.As(err, &grown) {
+			return fmt.Errorf("%s: some samples lack it, and in %d steps of smoothing the rows of the others grow beyond "+
+				"what floats can hold: want fewer Neighborhood.Steps", views[grown.View].Label(grown.View), grown.Steps)
+		}
+		return err
+	}
+	Collect(views)
+	in.Unlike, err = in.Smooth.UnlikeSome(ctx, some, n, o)
+	Collect(views)
+	return err
+}
+
+// standardised makes the inputs of a network without neighbours: the standardised views, rotated where that pays.
+func standardised[T kernel.Float](ctx context.Context, views []view.View, o Options) (*Inputs[T], error) {
+	if err := o.Meter.Enter(meter.Preparation, 0); err != nil {
+		return nil, err
+	}
+	out := &Inputs[T]{}
+	for v, x := range views {
+		out.List = append(out.List, prepare.Input{View: v, Kind: o.Kind, Columns: x.Cols})
+	}
+	var err error
+	if out.Standard, err = prepare.Measure(ctx, o.Group, o.Kind, views, o.Workers); err != nil {
+		return nil, err
+	}
+	if out.X, err = prepare.Standardise[T](ctx, o.Group, views, out.Standard, o.Workers, o.Overwrite); err != nil {
+		return nil, err
+	}
+	if o.Rotate != nil {
+		out.Rotated, out.LossDims, err = prepare.RotateViews(ctx, out.X, *o.Rotate)
+	}
+	return out, err
+}
+
+// Collect gives back memory that a stage of a fit of the views has used.
+func Collect(views []view.View) {
+	values := 0
+	for _, x := range views {
+		values += x.Rows * x.Cols
+	}
+	rows.ReturnMemory(values)
+}
+
+// Intake returns what new samples with dims[v] features go through.
+func (in *Inputs[T]) Intake(ctx context.Context, dims []int, workers int) (predict.Intake[T], error) {
+	if in.Smooth != nil {
+		return in.Smooth.Alone(ctx, workers)
+	}
+	return prepare.NewRows[T](in.Standard, dims), nil
+}

@@ -1,0 +1,204 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+)
+
+// divergence is the multiple of the loss of H = 0, or of the first loss, from which a loss counts as diverged.
+const divergence = 1e4
+
+// epochs are those of a run.
+type epochs[N Network] struct {
+	*series[N]
+	net   N
+	run   *Run
+	limit float64 // from which a loss counts as diverged, unless the first was larger
+}
+
+// do runs the epochs that are left, and returns what the caller of Fit is to know of the end.
+func (e *epochs[N]) do(ctx context.Context) error {
+	r := e.run
+	r.Status = EpochLimit
+	patience := patience{tolerance: e.o.Tolerance, limit: e.o.Patience}
+	for _, loss := range r.Loss {
+		if patience.over(loss) {
+			r.Status = Converged
+		}
+	}
+	began := time.Now()
+	for r.Epochs < e.o.Epochs && r.Status == EpochLimit {
+		loss, err := e.step(ctx)
+		if err != nil {
+			return err
+		}
+		if patience.over(loss.Total) {
+			r.Status = Converged
+		}
+		var stop error
+		if e.o.Progress != nil {
+			stop = e.o.Progress(r, loss, time.Since(began))
+		}
+		if stop = e.net.Agree(stop); stop != nil {
+			if r.Status = Stopped; errors.Is(stop, e.o.Stop) {
+				return nil
+			}
+			return r.ended(ctx, stop)
+		}
+		if err := e.save(); err != nil {
+			r.Status = Stopped
+			return err
+		}
+	}
+	return nil
+}
+
+// step does an epoch and returns the loss before its step.
+func (e *epochs[N]) step(ctx context.Context) (Loss, error) {
+	r, began := e.run, time.Now()
+	loss, err := e.net.Forward(ctx, r.Epochs+1)
+	if err != nil {
+		return loss, r.ended(ctx, err)
+	}
+	r.Loss, r.ViewLoss = append(r.Loss, loss.Total), append(r.ViewLoss, loss.Views)
+	if !usable(loss.Total, r.Loss[0], e.limit) {
+		r.Status = Diverged
+		return loss, &Failure{Epoch: r.Epochs + 1, Loss: loss.Total}
+	}
+	r.Good, r.GoodAt = e.net.Values(r.Good), r.Epochs
+	if err := e.net.Step(); err != nil {
+		if inside := notFinite(err); inside != nil {
+			r.Status = Diverged
+			return loss, &Failure{Epoch: r.Epochs + 1, Loss: loss.Total, Err: inside}
+		}
+		return loss, err
+	}
+	r.Epochs++
+	r.Durations = append(r.Durations, time.Since(began))
+	return loss, nil
+}
+
+// save writes a checkpoint where one is due.
+func (e *epochs[N]) save() error {
+	r := e.run
+	if e.o.Save == nil || r.Status != EpochLimit || r.Epochs%e.o.SaveEvery != 0 || r.Epochs >= e.o.Epochs {
+		return nil
+	}
+	e.snapshot()
+	return e.o.Save(State{Next: r.Restart, Current: r, Best: e.best})
+}
+
+// snapshot copies what changes in training to the run.
+func (e *epochs[N]) snapshot() {
+	e.run.Values, e.run.Adam, e.run.Names = e.net.Values(nil), e.net.Adam(), e.net.Names()
+}
+
+// patience is the early stop.
+type patience struct {
+	tolerance float64
+	limit     int
+	best      float64
+	waited    int
+	begun     bool
+}
+
+// over takes the next loss and says whether the training has made no progress for long enough.
+func (p *patience) over(loss float64) bool {
+	if !p.begun || loss < p.best-p.tolerance*math.Abs(p.best) {
+		p.best, p.waited, p.begun = loss, 0, true
+		return false
+	}
+	p.waited++
+	return p.tolerance > 0 && p.waited >= p.limit
+}
+
+// finish brings the network to its final parameters and evaluates it there. after is what ended the epochs, if anything did; it
+// is returned unless something worse happens. done says whether the run has a result.
+func (e *epochs[N]) finish(ctx context.Context, after error) (done bool, err error) {
+	r := e.run
+	switch {
+	case r.Status == Diverged && r.Good != nil:
+		if err := e.goBack(); err != nil {
+			return false, err
+		}
+	case r.Status == Diverged, r.Status == EpochLimit && after != nil:
+		return false, after
+	case r.Status == Cancelled && r.Epochs == 0:
+		return false, after
+	}
+	e.snapshot()
+	after, err = e.assess(ctx, after)
+	if failed := e.failedStep(err); failed != nil {
+		if r.Status.interrupted() {
+			r.halted, r.halt = r.Status, after
+		}
+		if r.Status, after = Diverged, failed; r.Good == nil {
+			return false, failed
+		}
+		if err := e.goBack(); err != nil {
+			return false, err
+		}
+		e.snapshot()
+		after, err = e.assess(ctx, after)
+	}
+	if err != nil {
+		return false, r.ended(ctx, err)
+	}
+	return true, after
+}
+
+// goBack gives a run that diverged the last good state. The losses end with the last good one, which is that of this state.
+func (e *epochs[N]) goBack() error {
+	r := e.run
+	r.Epochs, r.Loss, r.ViewLoss = r.GoodAt, r.Loss[:r.GoodAt], r.ViewLoss[:r.GoodAt]
+	return e.net.SetValues(r.Good)
+}
+
+// failedStep says how the last step of a run has diverged, by the evaluation after it and its error; nil: it has not. No other
+// epoch follows that would see it.
+func (e *epochs[N]) failedStep(err error) *Failure {
+	r := e.run
+	if r.Status == Diverged || r.Epochs == 0 {
+		return nil
+	}
+	if err != nil {
+		if inside := notFinite(err); inside != nil {
+			return &Failure{Epoch: r.Epochs, Loss: math.NaN(), Err: inside}
+		}
+		return nil
+	}
+	if loss := last(r.Loss); !usable(loss, r.Loss[0], e.limit) {
+		return &Failure{Epoch: r.Epochs, Loss: loss}
+	}
+	return nil
+}
+
+// usable says whether a loss has not diverged, in a training with this first loss. limit is that of H = 0, times divergence.
+func usable(loss, first, limit float64) bool {
+	return math.Abs(loss) <= max(limit, divergence*math.Abs(first)) // not NaN
+}
+
+// assess evaluates the network at the end of a run, to the end though the context be cancelled where there is something to lose,
+// and returns what is to be said of the end then.
+func (e *epochs[N]) assess(ctx context.Context, after error) (of, err error) {
+	r := e.run
+	err = e.evaluate(ctx)
+	if err != nil && ctx.Err() != nil && (r.Epochs > 0 || r.halted.interrupted()) {
+		if r.Status == EpochLimit || r.Status == Converged {
+			r.Status, after = Cancelled, ctx.Err()
+		}
+		err = e.evaluate(context.WithoutCancel(ctx))
+	}
+	return after, err
+}
+
+// evaluate records the loss at the present parameters.
+func (e *epochs[N]) evaluate(ctx context.Context) error {
+	loss, err := e.net.Evaluate(ctx)
+	if err == nil {
+		e.run.Loss, e.run.ViewLoss = append(e.run.Loss, loss.Total), append(e.run.ViewLoss, loss.Views)
+	}
+	return err
+}
