@@ -118,8 +118,8 @@ var arrows = []struct{ name, imports string }{
 	},
 	{
 		name: "internal/inputs",
-		imports: "internal/information internal/kernel internal/meter internal/predict internal/prepare internal/rows " +
-			"internal/smooth internal/view neighbor",
+		imports: "internal/information internal/kernel internal/meter internal/predict internal/prepare internal/ranks " +
+			"internal/rows internal/smooth internal/view neighbor",
 	},
 	{name: "internal/train", imports: "internal/adam internal/checkpoint"},
 	{

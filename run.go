@@ -280,3 +280,17 @@ func (d *onDevice) explained(err error, c *Config) error {
 	}
 	return fmt.Errorf("largemvc: %w; what it held is lost: resume from %s, on the CPU if need be", err, c.Checkpoint.Path)
 }
+
+// window are consecutive samples.
+type window struct{ lo, hi int }
+
+// keep drops the samples outside a window.
+func (c *Clustering) keep(w window) {
+	c.Labels, c.H = slices.Clone(c.Labels[w.lo:w.hi]), c.H.window(w.lo, w.hi)
+	for v, t := range c.Trust {
+		c.Trust[v] = slices.Clone(t[w.lo:w.hi])
+	}
+	if c.StartLabels != nil {
+		c.StartLabels = slices.Clone(c.StartLabels[w.lo:w.hi])
+	}
+}

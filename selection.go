@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/largemvc/largemvc/internal/inputs"
@@ -241,18 +240,4 @@ func (c *Clustering) relabel(ctx context.Context, all []view.View) error {
 		}
 		return c.model.label(ctx, &request{views: in, workers: c.config.Machine.Workers}, lo, n, to)
 	}))
-}
-
-// window are consecutive samples.
-type window struct{ lo, hi int }
-
-// keep drops the samples outside a window.
-func (c *Clustering) keep(w window) {
-	c.Labels, c.H = slices.Clone(c.Labels[w.lo:w.hi]), c.H.window(w.lo, w.hi)
-	for v, t := range c.Trust {
-		c.Trust[v] = slices.Clone(t[w.lo:w.hi])
-	}
-	if c.StartLabels != nil {
-		c.StartLabels = slices.Clone(c.StartLabels[w.lo:w.hi])
-	}
 }
