@@ -123,7 +123,7 @@ func (s sizing) keep() (kept, Memory, error) {
 		how.why = begin + "the state of the samples is computed again in every pass, the rest has room in memory: " + room(again)
 		return how, again, nil
 	}
-	return kept{}, least, fmt.Errorf("largemvc: the fit takes %v, and Machine.MaxMemory allows %.1f MiB%s",
+	return kept{}, least, fmt.Errorf("largemvc: the fit takes %v, and Config.Machine.MaxMemory allows %.1f MiB%s",
 		least, float64(most)/(1<<20), sizing{c, samples, views}.otherWays(least, again))
 }
 
@@ -139,9 +139,9 @@ func (s sizing) otherWays(least, again Memory) string {
 	if !view.Outside(inner(s.views)) && c.Neighborhood.Neighbors == None {
 		ways += "; RowsView reads the views from disk"
 	}
-	ways += "; FitSamples trains on some of the samples"
+	ways += "; Config.FitSamples trains on some of the samples"
 	if c.Machine.Comm == nil && !c.searched(s.samples) && checkRanks(c, s.views, false) == nil {
-		ways += "; several processes, joined by Machine.Comm, hold a part of the samples each"
+		ways += "; several processes, joined by Config.Machine.Comm, hold a part of the samples each"
 	}
 	return ways + s.oneWorker()
 }
@@ -156,7 +156,7 @@ func (s sizing) oneWorker() string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("; with a single goroutine, Machine.Workers 1, it takes %.1f MiB", float64(alone.Total)/(1<<20))
+	return fmt.Sprintf("; with a single goroutine, Config.Machine.Workers 1, it takes %.1f MiB", float64(alone.Total)/(1<<20))
 }
 
 // place chooses where a fit of a configuration that was checked keeps rows and state, and refuses one that has no room.
