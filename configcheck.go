@@ -30,13 +30,16 @@ func checkConfig(c *Config, n int, views []View) error {
 	return errors.Join(errs...)
 }
 
+// The least values of numbers.
+const fromOne, fromZero = "at least 1", "at least 0"
+
 // checkCounts reports the numbers that are too small or too large for n samples.
 func checkCounts(c *Config, n int) (errs []error) {
-	most, of := n, "the number of samples"
+	most, of := n, "samples"
 	if c.samples(n) {
-		most, of = c.FitSamples, "FitSamples"
+		most, of = c.FitSamples, "samples that are trained on"
 	}
-	upTo := fmt.Sprintf(", want 1 to %s, %d", of, most)
+	upTo := fmt.Sprintf("1 to the number of %s, %d", of, most)
 	for _, f := range []struct {
 		name  string
 		value int
@@ -45,18 +48,18 @@ func checkCounts(c *Config, n int) (errs []error) {
 	}{
 		{"Clusters", c.Clusters, c.Clusters >= 1 && c.Clusters <= most, upTo},
 		{"Anchors", c.Anchors, c.Anchors >= 1 && c.Anchors <= most || c.Anchors == c.Clusters, upTo},
-		{"Layers", c.Layers, c.Layers >= 1, ", want at least 1"},
-		{"Epochs", c.Epochs, c.Epochs >= 1 || c.Epochs == None, ", want at least 1, or None"},
-		{"Restarts", c.Restarts, c.Restarts >= 1, ", want at least 1"},
-		{"KMeansStarts", c.KMeansStarts, c.KMeansStarts >= 1, ", want at least 1"},
-		{"FitSamples", c.FitSamples, c.FitSamples >= 0, ""},
-		{"Machine.MaxMemory", int(c.Machine.MaxMemory), c.Machine.MaxMemory >= 0, ""},
-		{"Machine.Workers", c.Machine.Workers, c.Machine.Workers >= 0, ""},
-		{"EarlyStop.Patience", c.EarlyStop.Patience, c.EarlyStop.Patience >= 0, ""},
-		{"Checkpoint.Every", c.Checkpoint.Every, c.Checkpoint.Every >= 1, ", want at least 1"},
+		{"Layers", c.Layers, c.Layers >= 1, fromOne},
+		{"Epochs", c.Epochs, c.Epochs >= 1 || c.Epochs == None, fromOne + ", or None"},
+		{"Restarts", c.Restarts, c.Restarts >= 1, fromOne},
+		{"KMeansStarts", c.KMeansStarts, c.KMeansStarts >= 1, fromOne},
+		{"FitSamples", c.FitSamples, c.FitSamples >= 0, fromZero},
+		{"Machine.MaxMemory", int(c.Machine.MaxMemory), c.Machine.MaxMemory >= 0, fromZero},
+		{"Machine.Workers", c.Machine.Workers, c.Machine.Workers >= 0, fromZero},
+		{"EarlyStop.Patience", c.EarlyStop.Patience, c.EarlyStop.Patience >= 0, fromZero},
+		{"Checkpoint.Every", c.Checkpoint.Every, c.Checkpoint.Every >= 1, fromOne},
 	} {
 		if !f.ok {
-			errs = append(errs, fmt.Errorf("largemvc: %s is %d%s", f.name, f.value, f.want))
+			errs = append(errs, &FieldError{f.name, f.value, f.want})
 		}
 	}
 	return append(errs, aboveLimits(
@@ -69,20 +72,13 @@ func checkCounts(c *Config, n int) (errs []error) {
 
 // checkValues reports the values of the optimizer that are out of range or not finite.
 func checkValues(c *Config) (errs []error) {
-	for _, f := range []struct {
-		name  string
-		value float64
-		ok    bool
-	}{
-		{"LearningRate", c.LearningRate, c.LearningRate > 0},
-		{"EarlyStop.Tolerance", c.EarlyStop.Tolerance, c.EarlyStop.Tolerance >= 0},
-	} {
-		if !f.ok || math.IsNaN(f.value) || math.IsInf(f.value, 0) {
-			errs = append(errs, fmt.Errorf("largemvc: %s is %v", f.name, f.value))
-		}
+	if rate := c.LearningRate; rate <= 0 {
+		errs = append(errs, &FieldError{"LearningRate", rate, "a number above 0"})
+	} else {
+		errs = append(errs, finiteField("LearningRate", rate, !c.Float64)) // a step is of its size
 	}
-	if c.LearningRate > 0 && !math.IsInf(c.LearningRate, 0) { // a step is of its size
-		errs = append(errs, finite("LearningRate", c.LearningRate, !c.Float64))
+	if x := c.EarlyStop.Tolerance; !(x >= 0) || math.IsInf(x, 1) {
+		errs = append(errs, &FieldError{"EarlyStop.Tolerance", x, fromZero})
 	}
 	return errs
 }
@@ -98,11 +94,11 @@ func checkOptions(c *Config) (errs []error) {
 		{"ReadOut", int(c.ReadOut), &readOutOption}, {"Reduction", int(c.Reduction), &reductionOption},
 	} {
 		if !o.option.has(o.value) {
-			errs = append(errs, fmt.Errorf("largemvc: %s is %d, want one of %q", o.name, o.value, o.option.names))
+			errs = append(errs, &FieldError{o.name, o.value, fmt.Sprintf("one of %q", o.option.names)})
 		}
 	}
 	if !c.Machine.Device.Known() {
-		errs = append(errs, fmt.Errorf("largemvc: Machine.Device is %d, want auto, cpu or cuda", int(c.Machine.Device)))
+		errs = append(errs, &FieldError{"Machine.Device", int(c.Machine.Device), "auto, cpu or cuda"})
 	}
 	return errs
 }
@@ -179,10 +175,12 @@ func sameOnRanks(c *Config, views []View) ([]string, error) {
 
 // checkNeighbors reports what is out of range, or without effect, of the fields that go with Neighbors.
 func checkNeighbors(c *Config) (errs []error) {
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("largemvc: "+format, args...)) }
+	bad := func(name string, value any, want string) {
+		errs = append(errs, &FieldError{"Neighborhood." + name, value, want})
+	}
 	h := &c.Neighborhood
 	if h.Neighbors < 1 && h.Neighbors != None {
-		bad("Neighborhood.Neighbors is %d, want at least 1, or None", h.Neighbors)
+		bad("Neighbors", h.Neighbors, fromOne+", or None")
 	}
 	for _, f := range []struct {
 		name  string
@@ -195,20 +193,21 @@ func checkNeighbors(c *Config) (errs []error) {
 	} {
 		switch {
 		case h.Neighbors == None && f.value != 0:
-			bad("Neighborhood.%s is %g, which has no effect without Neighbors", f.name, f.value)
+			bad(f.name, f.value, "0, for it has no effect without neighbours")
 		case f.value == None && f.none:
 		case !(f.value >= 0) || math.IsInf(f.value, 1):
-			bad("Neighborhood.%s is %g", f.name, f.value)
+			bad(f.name, f.value, fromZero)
 		}
 	}
 	if h.Landmarks == 1 {
-		bad("Neighborhood.Landmarks is 1, want at least 2, or 0")
+		bad("Landmarks", 1, "at least 2, or 0")
 	}
 	switch {
 	case h.Neighbors == None && c.Preprocess == PreprocessBoth:
-		bad("PreprocessBoth needs neighbours (Neighborhood)")
+		errs = append(errs, errors.New("largemvc: PreprocessBoth needs neighbours (Neighborhood)"))
 	case h.Neighbors != None && c.Start.Anchors != nil:
-		bad("Start.Anchors need Neighborhood.Neighbors: None: with neighbours the network's inputs have coordinates of their own")
+		errs = append(errs, errors.New("largemvc: Start.Anchors need Neighborhood.Neighbors: None: with neighbours the "+
+			"network's inputs have coordinates of their own"))
 	}
 	return errs
 }
@@ -225,9 +224,9 @@ func checkModules(c *Config, views []View) (errs []error) {
 		}
 		switch x := m.module.(type) { // nil in files with a module of a user's own
 		case *SoftThreshold:
-			errs = append(errs, x.check(!c.Float64), startsBelowZero("Theta0", x.Theta0, x.Unconstrained))
+			errs = append(errs, x.check(!c.Float64), startsBelowZero("Represent.Theta0", x.Theta0, x.Unconstrained))
 		case *RowShrink:
-			errs = append(errs, x.check(!c.Float64), startsBelowZero("Rho0", x.Rho0, x.Unconstrained))
+			errs = append(errs, x.check(!c.Float64), startsBelowZero("Noise.Rho0", x.Rho0, x.Unconstrained))
 			if least, most := inputCounts(c, views); most > 0 && (len(x.Scale) < least || len(x.Scale) > most) {
 				errs = append(errs, x.checkScales(most))
 			}
@@ -236,10 +235,21 @@ func checkModules(c *Config, views []View) (errs []error) {
 	return errs
 }
 
+// finiteField reports a field that is NaN or infinite; single says that the arithmetic is float32, which must hold the value.
+func finiteField(name string, x float64, single bool) error {
+	switch {
+	case finite("", x, single) == nil:
+		return nil
+	case finite("", x, false) == nil:
+		return &FieldError{name, x, fmt.Sprintf("at most %.2g in size, which float32 holds, or Float64", math.MaxFloat32)}
+	}
+	return &FieldError{name, x, "a finite number"}
+}
+
 // startsBelowZero is the error for a threshold that starts at a negative value, and would be put to 0 after a step.
 func startsBelowZero(name string, value float64, unconstrained bool) error {
 	if value < 0 && !unconstrained {
-		return fmt.Errorf("largemvc: %s is %v, want at least 0 unless Unconstrained", name, value)
+		return &FieldError{name, value, fromZero + " unless Unconstrained"}
 	}
 	return nil
 }
@@ -330,7 +340,7 @@ type limited struct {
 func aboveLimits(fields ...limited) (errs []error) {
 	for _, f := range fields {
 		if f.value > f.most {
-			errs = append(errs, fmt.Errorf("largemvc: %s is %d, want at most %d", f.name, f.value, f.most))
+			errs = append(errs, &FieldError{f.name, f.value, fmt.Sprintf("at most %d", f.most)})
 		}
 	}
 	return errs

@@ -3,6 +3,7 @@ package largemvc
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -135,7 +136,8 @@ func TestFitErrors(t *testing.T) {
 			good, Config{
 				Clusters: 2, LearningRate: 1e300, Represent: &SoftThreshold{Theta0: 2e300}, Noise: &RowShrink{Rho0: 3e300},
 			}, []string{
-				"LearningRate is 1e+300, which float32", "Theta0 is 2e+300, which float32", "Rho0 is 3e+300, which float32",
+				"LearningRate is 1e+300, want at most 3.4e+38", "Represent.Theta0 is 2e+300, want at most",
+				"Noise.Rho0 is 3e+300, want at most",
 			},
 		},
 		"nil start matrix": {
@@ -303,5 +305,34 @@ func TestCheckSaysWhatFitSays(t *testing.T) {
 	want := "RowShrink.Scale has 2 values, and there are 3 inputs"
 	if _, err := Fit(t.Context(), held, some); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("scales of some inputs: %v", err)
+	}
+}
+
+// Every field that is out of range is a FieldError of its own, with the path, the value and what Fit takes.
+func TestFieldErrors(t *testing.T) {
+	views, _ := blobViews(10, 2, 1, 9, 4, 3)
+	err := Config{
+		Clusters: 11, Epochs: -3, LearningRate: -1, ReadOut: 7, Represent: &SoftThreshold{Theta0: -1},
+		Neighborhood: Neighborhood{Steps: 5000},
+	}.Check(views)
+	got := map[string]any{}
+	for _, line := range strings.Split(err.Error(), "\n") {
+		if !strings.HasPrefix(line, "largemvc: ") || !strings.Contains(line, ", want ") {
+			t.Errorf("%q is not the text of a FieldError", line)
+		}
+	}
+	for _, part := range err.(interface{ Unwrap() []error }).Unwrap() {
+		var field *FieldError
+		if !errors.As(part, &field) {
+			t.Fatalf("%v is a %T", part, part)
+		}
+		got[field.Field] = field.Value
+	}
+	want := map[string]any{
+		"Clusters": 11, "Epochs": -3, "LearningRate": -1.0, "ReadOut": 7, "Represent.Theta0": -1.0,
+		"Neighborhood.Steps": 5000,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("fields %v, want %v", got, want)
 	}
 }

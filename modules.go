@@ -100,9 +100,9 @@ func (s *SoftThreshold) Init(e Env) error {
 func (s *SoftThreshold) check(single bool) error {
 	var err error
 	if lipschitz := orDefault(s.Lipschitz, 1); !(lipschitz >= 1) || math.IsInf(lipschitz, 1) {
-		err = fmt.Errorf("largemvc: Lipschitz is %v, want at least 1", lipschitz)
+		err = &FieldError{"Represent.Lipschitz", lipschitz, fromOne}
 	}
-	return errors.Join(err, s.Activation.check(), finite("Theta0", s.Theta0, single))
+	return errors.Join(err, s.Activation.check(), finiteField("Represent.Theta0", s.Theta0, single))
 }
 
 // Learnables returns θ_1 … θ_L, R, U.
@@ -195,7 +195,7 @@ func (r *RowShrink) Init(e Env) error {
 
 // check refuses settings that are out of range; single says that the network is in float32.
 func (r *RowShrink) check(single bool) error {
-	err := errors.Join(r.Activation.check(), finite("Rho0", r.Rho0, single))
+	err := errors.Join(r.Activation.check(), finiteField("Noise.Rho0", r.Rho0, single))
 	for k, s := range r.Scale {
 		if !(s > 0) || math.IsInf(s, 1) {
 			return errors.Join(err, fmt.Errorf("largemvc: the scale of ρ of input %d is %g, want it positive", k, s))

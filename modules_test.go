@@ -405,8 +405,8 @@ func TestModuleErrors(t *testing.T) {
 	e.Dims, e.Samples = []int{3, 3}, 4
 	large := StartPoint{Anchors: []mat.Matrix{mat.NewDense(2, 3, nil), mat.NewDense(2, 3, []float64{0, 0, 0, 0, -1e300, 0})}}
 	for want, check := range map[string]func(e Env) error{
-		"Theta0 is 1e+300, which float32 cannot hold": func(e Env) error { return (&SoftThreshold{Theta0: 1e300}).Init(e) },
-		"Rho0 is 1e+300, which float32 cannot hold":   func(e Env) error { return (&RowShrink{Rho0: 1e300}).Init(e) },
+		"Represent.Theta0 is 1e+300, want at most 3.4e+38": func(e Env) error { return (&SoftThreshold{Theta0: 1e300}).Init(e) },
+		"Noise.Rho0 is 1e+300, want at most 3.4e+38":       func(e Env) error { return (&RowShrink{Rho0: 1e300}).Init(e) },
 		"row 1, column 1 of the starting anchors of view 1 is -1e+300, which float32 cannot hold": func(e Env) error {
 			return large.check(e, false)
 		},

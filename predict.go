@@ -243,7 +243,7 @@ func (p *Predictor) checkFeatures(views []View) error {
 		}
 		more := "these are other features"
 		if at := slices.Index(given, trained[j]); at >= 0 {
-			more = fmt.Sprintf("%q is feature %d here: put the features in the order of FeatureNames", trained[j], at)
+			more = fmt.Sprintf("%q is feature %d here: put the features in the order of the training", trained[j], at)
 		}
 		return fmt.Errorf(
 			"largemvc: feature %d of %s is %q, the network was trained on %q there; %s",

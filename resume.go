@@ -62,10 +62,10 @@ func (s *resumed) allows(c *Config) error {
 		return errors.New("the training had no ExtraLoss")
 	}
 	if c.Epochs != s.config.Epochs && c.Restarts > 1 {
-		return fmt.Errorf("with restarts Epochs cannot change: it was %d and is %d now", s.config.Epochs, c.Epochs)
+		return fmt.Errorf("with restarts Config.Epochs cannot change: it was %d and is %d now", s.config.Epochs, c.Epochs)
 	}
 	if c.Epochs < s.config.Epochs {
-		return fmt.Errorf("the number of Epochs can only grow: it was %d and is %d now", s.config.Epochs, c.Epochs)
+		return fmt.Errorf("Config.Epochs can only grow: it was %d and is %d now", s.config.Epochs, c.Epochs)
 	}
 	if err := sameSettings(s.config, c); err != nil {
 		return err

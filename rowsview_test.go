@@ -247,7 +247,7 @@ func TestFitSamples(t *testing.T) {
 		t.Error(err)
 	}
 	c.FitSamples = 2
-	const want = "Clusters is 3, want 1 to FitSamples, 2"
+	const want = "Clusters is 3, want 1 to the number of samples that are trained on, 2"
 	if _, err := Fit(ctx, held, c); err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}

@@ -116,6 +116,18 @@ func (e *DivergedError) Error() string {
 // Unwrap returns what happened inside the network, or nil.
 func (e *DivergedError) Unwrap() error { return e.Err }
 
+// FieldError reports a field of a Config with a value that Fit does not take. Where several fields are wrong, the error of Fit
+// joins one for each.
+type FieldError struct {
+	Field string // the path in a Config: "Epochs" or "Neighborhood.Steps"; "Noise.Rho0" is a field of the Noise module
+	Value any
+	Want  string // the values that Fit takes
+}
+
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("largemvc: %s is %v, want %s", e.Field, e.Value, e.Want)
+}
+
 // checkContext refuses a context that is nil.
 func checkContext(ctx context.Context) error { return withName(parallel.CheckContext(ctx)) }
 

@@ -72,8 +72,8 @@ func TestFitInLittleMemory(t *testing.T) {
 			t.Errorf("%s: another result, loss %v, want %v", got.Ran.Storage, got.Loss, want.Loss)
 		}
 	}
-	const again, some = "; with state that is computed again in every pass it takes ", "; FitSamples trains on some of"
-	const processes = "; several processes, joined by Machine.Comm, hold a part of the samples each"
+	const again, some = "; with state that is computed again in every pass it takes ", "; Config.FitSamples trains on some of"
+	const processes = "; several processes, joined by Config.Machine.Comm, hold a part of the samples each"
 	for _, refused := range []struct {
 		c     Config
 		views []View
@@ -260,7 +260,7 @@ func TestRefusalNamesWorkers(t *testing.T) {
 	c.Machine.MaxMemory = alone.Total
 	c.Machine.Workers = 16
 	_, err = c.EstimateViews(views)
-	want := fmt.Sprintf("; with a single goroutine, Machine.Workers 1, it takes %.1f MiB", float64(alone.Total)/(1<<20))
+	want := fmt.Sprintf("; with a single goroutine, Config.Machine.Workers 1, it takes %.1f MiB", float64(alone.Total)/(1<<20))
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("with 16: %v, want %q in it", err, want)
 	}

@@ -223,7 +223,8 @@ func TestClustersOfFitSamples(t *testing.T) {
 		return largemvc.ErrStop
 	}}
 	got, err := Clusters(ctx, views, config, Config{Clusters: []int{2, 3, 4}})
-	if got != nil || err == nil || err.Error() != "largemvc: Clusters is 4, want 1 to FitSamples, 3" {
+	want := "largemvc: Clusters is 4, want 1 to the number of samples that are trained on, 3"
+	if got != nil || err == nil || err.Error() != want {
 		t.Errorf("%v, %v", got, err)
 	}
 	config.FitSamples, config.Progress = 5, nil

@@ -149,7 +149,7 @@ func (r *rawSet) nanError(v, row, count int, b *badValues) error {
 		}
 	}
 	if count == view.Cols {
-		return src.errorf("has only NaN in %s, and NaN in %d of %d rows; if rows that are wholly NaN are absent views, set "+
+		return src.errorf("has only NaN in %s, and NaN in %d of %d rows; if rows that are wholly NaN are absent views, give "+
 			"Options.MissingRows; "+
 			"else fill them in or take these samples out", r.placeOfRow(v, row), rows, view.Rows)
 	}
@@ -170,7 +170,7 @@ func (r *rawSet) nanError(v, row, count int, b *badValues) error {
 	}
 	return src.errorf("has NaN in %s; %d of %d rows and %d of %d columns have some: fill them in, take these rows or columns "+
 		"out (Options.LeaveOut names "+
-		"columns), or set Options.MissingRows where rows that are wholly NaN are absent views (%d are)", r.place(v, row,
+		"columns), or give Options.MissingRows where rows that are wholly NaN are absent views (%d are)", r.place(v, row,
 		first), rows, view.Rows,
 		len(columns), view.Cols, whole)
 }

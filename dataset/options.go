@@ -166,7 +166,7 @@ func (o *Options) check() error {
 	for i, t := range o.Table {
 		refuse(t.Name == "" || len(t.Columns) == 0, "view %d of Table has no name or no columns", i)
 		twice := slices.ContainsFunc(o.Table[:i], func(u TableView) bool { return u.Name == t.Name })
-		refuse(twice, "two views of Table are named %s", t.Name)
+		refuse(twice, "two views of Options.Table are named %s", t.Name)
 	}
 	refuse(o.MaxBytes < 0, "MaxBytes is %d; it must not be negative", o.MaxBytes)
 	refuse(strings.ContainsRune("\n\r\"#.-+", o.Delimiter), "Delimiter %q cannot separate numbers", o.Delimiter)

@@ -49,7 +49,7 @@ func TestTable(t *testing.T) {
 		{[]TableView{view("a", "label")}, []string{"label", "the classes"}},
 		{[]TableView{view("a", "id")}, []string{"id", "the ids"}},
 		{[]TableView{view("a", "z*")}, []string{"z*"}},
-		{[]TableView{view("a", "c1"), view("a", "c2")}, []string{"two views of Table are named a"}},
+		{[]TableView{view("a", "c1"), view("a", "c2")}, []string{"two views of Options.Table are named a"}},
 		{[]TableView{view("", "c1")}, []string{"no name"}},
 	} {
 		_, err := read("t.csv", []byte(text), Options{Table: c.table})

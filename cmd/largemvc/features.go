@@ -37,6 +37,10 @@ func matchFeatures(model *largemvc.Predictor, set *dataset.Set, match bool) erro
 			}
 			*view = arranged
 		case trained != nil && view.Features != nil:
+			if !slices.Equal(view.Features, trained) &&
+				slices.Equal(slices.Sorted(slices.Values(view.Features)), slices.Sorted(slices.Values(trained))) {
+				return fmt.Errorf("%s: the features are those of the training in another order: give -match-features", view.Name)
+			}
 		case match:
 			return usagef("predict: -match-features: the features of %s have no names", unnamed)
 		case trained != nil || view.Features != nil:

@@ -6,10 +6,12 @@ import (
 	"reflect"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/kernel"
 )
 
@@ -93,13 +95,13 @@ func TestVersion(t *testing.T) {
 
 // apart are the fields of Config, and of its modules, that no flag sets, and why.
 var apart = map[string]string{
-	"Start.Labels": "-start-labels", "Start.Anchors": "for programs: matrices in memory",
-	"Machine.MaxMemory": "-max-memory with -from-disk",
+	"Start.Anchors": "for programs: matrices in memory", "Noise.Scale": "for programs: a number for each input",
 	"Machine.Overwrite": "always: the command has read the only copy",
-	"Machine.Comm":      "-mpi, when the processes have been joined",
 	"Progress":          "the bar", "ExtraLoss": "for programs: a function",
-	"Noise.Scale": "for programs: a number for each input",
 }
+
+// elsewhere are the fields that a flag of fieldFlags sets when the data are there or the processes have been joined.
+var elsewhere = []string{"Start.Labels", "Machine.MaxMemory", "Machine.Comm"}
 
 // leaves sets the fields of a struct by their paths, of the structs in it too; what is in pointers is followed.
 func leaves(path string, v reflect.Value, to map[string]any) {
@@ -137,22 +139,32 @@ func TestEveryOptionHasAFlag(t *testing.T) {
 		leaves("", reflect.ValueOf(o.config), out)
 		return out
 	}
-	before, changed := settings("", ""), map[string]bool{}
-	fitFlags(&fitOptions{}).VisitAll(func(fl *flag.Flag) {
-		for _, value := range []string{"3", "2.5", "true", "selu", "paper", "balanced", "64", "free", "mean", "plain", "cuda"} {
-			for name, x := range settings(fl.Name, value) {
-				if x != before[name] {
-					changed[name] = true
-				}
-			}
-		}
-	})
-	if !changed["Noise.Rho0"] || !changed["Neighborhood.Steps"] || len(before) < 40 {
-		t.Errorf("flags change %d of %d settings", len(changed), len(before))
+	before, listed := settings("", ""), fitFlags(&fitOptions{})
+	if len(before) < 35 {
+		t.Errorf("there are %d settings", len(before))
 	}
 	for name := range before {
-		if _, ok := apart[name]; !ok && !changed[name] {
-			t.Errorf("no flag sets Config.%s", name)
+		flag := fieldFlags["Config."+name]
+		if why := apart[name]; (flag == "") != (why != "") || flag != "" && listed.Lookup(flag) == nil {
+			t.Errorf("Config.%s has the flag %q of fieldFlags, and stands apart: %q", name, flag, why)
+		}
+		changes := flag == "" || slices.Contains(elsewhere, name)
+		for _, value := range []string{"3", "2.5", "true", "selu", "paper", "balanced", "64", "free", "mean", "plain", "cuda"} {
+			changes = changes || settings(flag, value)[name] != before[name]
+		}
+		if !changes {
+			t.Errorf("-%s does not set Config.%s", flag, name)
+		}
+	}
+	for field, flag := range fieldFlags {
+		name, ok := strings.CutPrefix(field, "Config.")
+		known := before[name] != nil
+		if option, is := strings.CutPrefix(field, "Options."); is {
+			_, known = reflect.TypeFor[dataset.Options]().FieldByName(option)
+			ok = true
+		}
+		if !ok || !known || listed.Lookup(flag) == nil {
+			t.Errorf("%s: there is no such field, or no flag -%s", field, flag)
 		}
 	}
 	for variant, want := range map[string]string{"large": "*largemvc.RowShrink *largemvc.Procrustes",

@@ -79,7 +79,7 @@ func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return cancelled(ctx, err)
 	}
-	if _, err := io.WriteString(stdout, flagNames.Replace(r.String())); err != nil {
+	if _, err := io.WriteString(stdout, withFlags(r.String())); err != nil {
 		return err
 	}
 	if r.Problem != nil {

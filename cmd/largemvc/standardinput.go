@@ -146,7 +146,7 @@ func (s *spooled) rename(err error) error {
 
 // renameReading does the same for what was read, and names flags in place of options.
 func (s *spooled) renameReading(r *dataset.Reading) {
-	named := func(text string) string { return flagNames.Replace(s.named(text)) }
+	named := func(text string) string { return withFlags(s.named(text)) }
 	for v := range r.Views {
 		r.Views[v].Source = named(r.Views[v].Source)
 	}

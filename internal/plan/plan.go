@@ -111,7 +111,7 @@ func (f *Fit) recompute(least estimate, how Storage, begin string) (Storage, Mem
 			f.room(again)
 		return how, again.Memory, nil
 	}
-	return Storage{}, least.Memory, fmt.Errorf("the fit takes %v, and Machine.MaxMemory allows %.1f MiB%s",
+	return Storage{}, least.Memory, fmt.Errorf("the fit takes %v, and Config.Machine.MaxMemory allows %.1f MiB%s",
 		least.Memory, mib(f.MaxMemory), f.otherWays(least, again))
 }
 
@@ -132,9 +132,9 @@ func (f *Fit) otherWays(least, again estimate) string {
 	if !view.Outside(f.Views) && f.Smooth == nil {
 		ways += "; RowsView reads the views from disk"
 	}
-	ways += "; FitSamples trains on some of the samples"
+	ways += "; Config.FitSamples trains on some of the samples"
 	if f.Ranks {
-		ways += "; several processes, joined by Machine.Comm, hold a part of the samples each"
+		ways += "; several processes, joined by Config.Machine.Comm, hold a part of the samples each"
 	}
 	return ways + f.oneWorker()
 }
@@ -150,7 +150,7 @@ func (f *Fit) oneWorker() string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("; with a single goroutine, Machine.Workers 1, it takes %.1f MiB", mib(alone.Total))
+	return fmt.Sprintf("; with a single goroutine, Config.Machine.Workers 1, it takes %.1f MiB", mib(alone.Total))
 }
 
 func (f *Fit) setWorkers(n int) {

@@ -63,7 +63,9 @@ func TestPlace(t *testing.T) {
 	}
 	f.Ranks = true
 	_, _, err = f.Place()
-	for _, way := range []string{"Machine.MaxMemory allows", "FitSamples", "Machine.Comm", "Machine.Workers 1"} {
+	for _, way := range []string{
+		"Config.Machine.MaxMemory allows", "Config.FitSamples", "Config.Machine.Comm", "Config.Machine.Workers 1",
+	} {
 		if err == nil || !strings.Contains(err.Error(), way) {
 			t.Errorf("%v does not offer %s", err, way)
 		}

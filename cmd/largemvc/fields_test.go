@@ -32,9 +32,11 @@ func TestMessagesNameFlags(t *testing.T) {
 	}{
 		{append(disk, "1"), "; several processes, joined by -mpi,"},
 		{append(disk, "1"), "-max-memory allows 1.0 MiB; -fit-samples trains on some"},
-		{append(large, "-fit-samples", "2"), "Clusters is 3, want 1 to the number of -fit-samples, 2"},
-		{[]string{"inspect", "-view", "v=a", "-view", "v=b", table}, "two views (-view) are named v"},
-		{[]string{"fit", "-data", table, "-resume", state, "-epochs", "2"}, "the number of -epochs can only grow"},
+		{append(large, "-fit-samples", "2"), "-clusters is 3: must be 1 to the number of samples that are trained on, 2"},
+		{[]string{"inspect", "-view", "v=a", "-view", "v=b", table}, "two views of -view are named v"},
+		{append(large, "-layers", "2000", "-restarts", "20000"), ": -layers is 2000: must be at most 1000; " +
+			"-restarts is 20000: must be at most 10000"},
+		{[]string{"fit", "-data", table, "-resume", state, "-epochs", "2"}, "-epochs can only grow: it was 3 and is 2 now"},
 	} {
 		status, _, stderr := runLine(test.args...)
 		if status != exitError || !strings.Contains(stderr, test.want) {
