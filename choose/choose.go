@@ -228,7 +228,7 @@ func (c *Config) complete(n, fitSamples int) error {
 	return nil
 }
 
-// increasing tells whether numbers increase and lie from low to high.
+// increasing reports whether numbers increase and lie from low to high.
 func increasing(numbers []int, low, high int) bool {
 	for i, k := range numbers {
 		if k < low || k > high || i > 0 && k <= numbers[i-1] {
@@ -238,7 +238,7 @@ func increasing(numbers []int, low, high int) bool {
 	return true
 }
 
-// defaultNumbers are the numbers of clusters from 2 to 12, or to as many as a fit of so many samples can have.
+// defaultNumbers are the numbers of clusters from 2 to 12, or to as many as a fit of fitSamples samples can have.
 func defaultNumbers(n, fitSamples int) []int {
 	most := n
 	if fitSamples > 2 {

@@ -110,7 +110,7 @@ func (c *Choices) shareNear(at int) float64 {
 	return near
 }
 
-// lossAgrees tells whether the loss is lowest at a place or next to it, and where it is lowest, in words. A loss that says
+// lossAgrees reports whether the loss is lowest at a place or next to it, and where it is lowest, in words. A loss that says
 // nothing of the number of clusters agrees, without words.
 func (c *Choices) lossAgrees(at int) (agree bool, where string) {
 	if !c.byLoss {
@@ -171,7 +171,7 @@ func (c *Choices) silhouette(i int) float64 {
 	return c.Choices[i].Silhouette
 }
 
-// stable tells whether the fits at a place agree. A single fit counts as stable.
+// stable reports whether the fits at a place agree. A single fit counts as stable.
 func (c *Choices) stable(i int) bool { return !(c.Choices[i].Stability < suggestStable) }
 
 // lastPeak is the last stable place before the end whose silhouette is at least least and higher than those next to it, or −1.

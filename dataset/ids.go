@@ -154,7 +154,7 @@ func (c *csvFile) idCandidates(o *Options, taken []bool) []*idColumn {
 	return out
 }
 
-// idStrengthOf tells how surely a column holds ids, by its name, its place and its values, and whether it may hold any.
+// idStrengthOf returns how surely a column holds ids, by its name, its place and its values, and whether it may hold any.
 func (c *csvFile) idStrengthOf(i int) (strength int, may bool) {
 	name := ""
 	if c.header != nil {

@@ -235,7 +235,7 @@ func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
 	}
 }
 
-// takeSpare returns so many zeros, in spare memory where there is room.
+// takeSpare returns size zeros, in spare memory where there is room.
 func takeSpare[T kernel.Float](spare [][]T, size int) []T {
 	at := slices.IndexFunc(spare, func(x []T) bool { return len(x) >= size })
 	if at < 0 {
