@@ -238,7 +238,7 @@ func increasing(numbers []int, low, high int) bool {
 	return true
 }
 
-// defaultNumbers are the numbers of clusters from 2 to 12, or to as many as a fit of so many samples can have.
+// defaultNumbers are the numbers of clusters from 2 to 12, or to as many as a fit of fitSamples samples can have.
 func defaultNumbers(n, fitSamples int) []int {
 	most := n
 	if fitSamples > 2 {

@@ -13,8 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/testutil"
 	"pgregory.net/rapid"
+
+	"github.com/largemvc/largemvc/internal/testutil"
 )
 
 func gzipped(t testing.TB, s string) []byte {
@@ -184,12 +185,6 @@ func TestFolder(t *testing.T) {
 	if !equalInts(s.Labels, []int{1, 0, 1}) || s.Present[1][1] || s.MissingRate() != 1.0/3 {
 		t.Errorf("labels %v, present %v", s.Labels, s.Present)
 	}
-	mask, err := ReadMask(filepath.Join(dir, "mask.csv"), 3, 2)
-	if err != nil || fmt.Sprint(mask) != fmt.Sprint(s.Present) {
-		t.Error(mask, err)
-	}
-	_, err = ReadMask(filepath.Join(dir, "mask.csv"), 4, 2)
-	wantError(t, err, "mask", "4×2")
 	_, err = Open(filepath.Join(dir, "none.csv"), Options{})
 	wantError(t, err, "none.csv")
 	if !errors.Is(err, fs.ErrNotExist) { // the words are the system's
@@ -225,8 +220,9 @@ func TestCSVRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteLabels(path, labels, append([]Column{{"note", []string{"a,b", `"`, ""}}, {"present", []bool{true, false,
-		true}}}, h...)...); err != nil {
+	columns := append([]Column{{"sample", []int{0, 1, 2}}, {"label", labels}, {"note", []string{"a,b", `"`, ""}},
+		{"present", []bool{true, false, true}}}, h...)
+	if err := WriteCSV(path, columns...); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(path)
@@ -238,12 +234,12 @@ func TestCSVRoundTrip(t *testing.T) {
 		t.Errorf("wrote\n%s", got)
 	}
 	x := []float64{1, 2, 3, 4, 5, 6}
-	columns, err := MatrixColumns("f", 3, 2, x)
+	second, err := MatrixColumns("f", 3, 2, x)
 	if err != nil {
 		t.Fatal(err)
 	}
 	data := filepath.Join(dir, "data.csv")
-	if err := WriteCSV(data, columns...); err != nil {
+	if err := WriteCSV(data, second...); err != nil {
 		t.Fatal(err)
 	}
 	s, err := Open(data, Options{LabelsFile: path})

@@ -47,7 +47,7 @@
 // # Looking and writing
 //
 // [Inspect] says what is in a file, how it is read and what stands out: constant columns, rows of zeros, absent rows, the
-// share of entries that are not zero. [Set.WriteNPZ], [WriteNPZ], [WriteLabels] and [WriteCSV] write files that appear whole
+// share of entries that are not zero. [Set.WriteNPZ], [WriteNPZ] and [WriteCSV] write files that appear whole
 // or not at all. [Synthetic] draws a set with known clusters, [Drop] and [Set.Incomplete] take views away from a complete
 // one.
 //

@@ -64,14 +64,15 @@ func ExampleRead() {
 	// dataset: animals.csv: has a value that is not a number in column width: "x" in line 2
 }
 
-func ExampleEncodeLabels() {
-	err := dataset.EncodeLabels(os.Stdout, []int{1, 0, 1}, dataset.Column{Name: "distance", Data: []float64{0.5, 0.25, 2}})
+func ExampleEncodeCSV() {
+	err := dataset.EncodeCSV(os.Stdout, dataset.Column{Name: "label", Data: []int{1, 0, 1}},
+		dataset.Column{Name: "distance", Data: []float64{0.5, 0.25, 2}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	// Output:
-	// sample,label,distance
-	// 0,1,0.5
-	// 1,0,0.25
-	// 2,1,2
+	// label,distance
+	// 1,0.5
+	// 0,0.25
+	// 1,2
 }

@@ -7,32 +7,6 @@ import (
 	"strings"
 )
 
-// ReadMask reads an n×V matrix of zeros (absent) and ones (present) from a file of any format: the variable present or
-// mask, or the only one. Of a file whose header names the views, or that has ids, it does not know what they mean:
-// [Options.MaskFile] does.
-func ReadMask(path string, n, views int) ([][]bool, error) {
-	o := &Options{NoLabels: true}
-	lim := newLimits(o)
-	s, err := openSource(path, roleMask, o, lim)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
-	v, err := s.fileMask("", o)
-	if err != nil {
-		return nil, err
-	}
-	if s.ids != nil {
-		return nil, fmt.Errorf("dataset: %s: has ids in column %s, which say nothing without those of the samples: take them "+
-			"out, or read it with the data (Options.MaskFile)", path, s.ids.name)
-	}
-	if s.table != nil && s.table.header != nil {
-		return nil, fmt.Errorf("dataset: %s: names its columns (%s), which says nothing without the names of the views: take "+
-			"the line out, or read it with the data (Options.MaskFile)", path, someNames(s.table.header))
-	}
-	return readMask(v, &maskOrder{}, n, views, lim)
-}
-
 // fileMask is the mask in a file that is there for it.
 func (s *source) fileMask(name string, o *Options) (*variable, error) {
 	if s.csv {

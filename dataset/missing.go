@@ -82,7 +82,7 @@ func (r *rawSet) resolve(o *Options) error {
 	return r.apply(mask)
 }
 
-// given reports whether the mask says that row i of view v is present. Without a mask all are.
+// given reports whether row i of view v is present by the mask. Without a mask all are.
 func (r *rawSet) given(i, v int) bool { return r.mask == nil || r.mask[i][v] }
 
 // markAbsent marks row i of view v as absent in a mask, which it makes if there is none.

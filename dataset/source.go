@@ -237,16 +237,6 @@ type folder struct {
 	left  []Omission
 }
 
-// Files lists the files that [OpenFiles] reads for some paths: folders are replaced by the files of data in them, in numeric
-// order of their names.
-func Files(paths []string, o Options) ([]string, error) {
-	f, err := expand(paths, &o)
-	if err != nil {
-		return nil, err
-	}
-	return f.files, nil
-}
-
 // expand replaces folders by the files in them, in numeric order of their names.
 func expand(paths []string, o *Options) (*folder, error) {
 	out := &folder{}

@@ -369,26 +369,8 @@ func quote(s string) string {
 	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
 }
 
-// WriteLabels writes the labels of n samples as CSV: the columns sample (0 … n−1) and label, and more after them.
-func WriteLabels(path string, labels []int, more ...Column) error {
-	return WriteCSV(path, append(labelColumns(labels), more...)...)
-}
-
-// EncodeLabels is [WriteLabels] to w.
-func EncodeLabels(w io.Writer, labels []int, more ...Column) error {
-	return EncodeCSV(w, append(labelColumns(labels), more...)...)
-}
-
-func labelColumns(labels []int) []Column {
-	sample := make([]int, len(labels))
-	for i := range sample {
-		sample[i] = i
-	}
-	return []Column{{"sample", sample}, {"label", labels}}
-}
-
 // MatrixColumns are the columns of a rows×cols row-major matrix (H, or anchors), named prefix0, prefix1 …, for
-// [WriteCSV] and [WriteLabels].
+// [WriteCSV].
 func MatrixColumns[T float32 | float64](prefix string, rows, cols int, x []T) ([]Column, error) {
 	if rows < 0 || cols < 0 || (cols > 0 && len(x)/cols != rows) || len(x) != rows*cols {
 		return nil, fmt.Errorf("dataset: matrix %s has %d values for %d×%d", prefix, len(x), rows, cols)

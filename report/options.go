@@ -74,7 +74,7 @@ func (o *Options) complete(n, views int) error {
 	return o.completeClasses(n)
 }
 
-// check reports whether the lists are of n samples and of so many views.
+// check reports whether the lists fit the numbers of samples and views.
 func (o *Options) check(n, views int) error {
 	if o.IDs != nil && len(o.IDs) != n {
 		return fmt.Errorf("report: %d IDs for %d samples", len(o.IDs), n)

@@ -84,7 +84,7 @@ func sensitivity(ctx context.Context, s *study) error {
 	})
 }
 
-// cellsOf are the means of ACC over equal numbers of draws.
+// cellsOf returns the mean ACC of each run of draws results.
 func cellsOf(runs []learned, draws int) []tables.Cell {
 	var cells []tables.Cell
 	for part := range slices.Chunk(runs, draws) {

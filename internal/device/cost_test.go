@@ -392,3 +392,14 @@ func sumsShape(kernel string) (tile, int64) {
 	}
 	return smallSums, 8
 }
+
+// tensorTileOf returns the tile of a kernel's name, an empty one for other kernels.
+func tensorTileOf(kernel string) tensorTile {
+	for _, t := range []tensorTile{wideTensorTimes, leanTensorTimes, narrowTensorTimes, wideTensorSums, leanTensorSums,
+		narrowTensorSums} {
+		if t.name == kernel {
+			return t
+		}
+	}
+	return tensorTile{}
+}

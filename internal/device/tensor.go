@@ -75,17 +75,6 @@ func tensorSumsTile(m, shared int) tensorTile {
 	return wideTensorSums
 }
 
-// tensorTileOf returns the tile of a kernel's name, an empty one for other kernels.
-func tensorTileOf(kernel string) tensorTile {
-	for _, t := range []tensorTile{wideTensorTimes, leanTensorTimes, narrowTensorTimes, wideTensorSums, leanTensorSums,
-		narrowTensorSums} {
-		if t.name == kernel {
-			return t
-		}
-	}
-	return tensorTile{}
-}
-
 // mayTensor says whether products with X may be tensor cores'.
 func (p *plan) mayTensor() bool { return p.size == 4 && p.n > p.tuning.tensorRows }
 

@@ -198,17 +198,6 @@ func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
 	sp, views, spare := s.spec, len(s.x), slices.Clone(spare)
 	values := func() []T { return make([]T, s.n) }
 	state := func() []T { return make([]T, s.n*s.ld) }
-	spared := func() []T { // in spare memory, where there is room
-		size := s.n * s.ld
-		at := slices.IndexFunc(spare, func(x []T) bool { return len(x) >= size })
-		if at < 0 {
-			return state()
-		}
-		x := spare[at][:size:size]
-		spare[at] = spare[at][size:]
-		clear(x)
-		return x
-	}
 	s.h = make([][]T, sp.Layers+1)
 	for l := 1; l <= sp.Layers; l++ {
 		s.h[l] = state()
@@ -229,9 +218,39 @@ func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
 	for l := range s.y {
 		s.y[l] = make([][]T, views)
 		for v := range views {
-			s.y[l][v] = spared()
+			s.y[l][v] = takeSpare(spare, s.n*s.ld)
 		}
 	}
+	s.allocateLayers(training)
+	if training {
+		s.dh = state()
+		s.dt = make([][]T, views)
+		for v := range views {
+			s.dt[v] = values()
+		}
+	}
+	s.norms = make([][]float64, views)
+	for v := range views {
+		s.norms[v] = make([]float64, s.n)
+	}
+}
+
+// takeSpare returns size zeros, in spare memory where there is room.
+func takeSpare[T kernel.Float](spare [][]T, size int) []T {
+	at := slices.IndexFunc(spare, func(x []T) bool { return len(x) >= size })
+	if at < 0 {
+		return make([]T, size)
+	}
+	x := spare[at][:size:size]
+	spare[at] = spare[at][size:]
+	clear(x)
+	return x
+}
+
+// allocateLayers makes what the modules of each layer keep of each view.
+func (s *Memory[T]) allocateLayers(training bool) {
+	sp, views := s.spec, len(s.x)
+	values := func() []T { return make([]T, s.n) }
 	s.trust = make([][][]T, sp.Layers+1)
 	s.resid = make([][][]T, sp.Layers+1)
 	s.direct = make([][][]uint8, sp.Layers+1)
@@ -246,7 +265,7 @@ func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
 				s.trust[l][v], s.resid[l][v], s.direct[l][v] = values(), values(), make([]uint8, s.n)
 			}
 			if sp.Represent == SELU && training {
-				s.a[l][v] = state()
+				s.a[l][v] = make([]T, s.n*s.ld)
 			} else if sp.Represent == ReLU {
 				s.pattern[l][v] = make([]uint8, s.n*s.ld/4)
 			}
@@ -256,17 +275,6 @@ func (s *Memory[T]) allocate(h0 []float64, training bool, spare [][]T) {
 	s.addedT = make([][][]T, sp.Layers+1)
 	for l := range s.addedT {
 		s.addedT[l] = make([][]T, views)
-	}
-	if training {
-		s.dh = state()
-		s.dt = make([][]T, views)
-		for v := range views {
-			s.dt[v] = values()
-		}
-	}
-	s.norms = make([][]float64, views)
-	for v := range views {
-		s.norms[v] = make([]float64, s.n)
 	}
 }
 

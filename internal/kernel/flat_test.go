@@ -102,15 +102,3 @@ func testFlatMaps[T Float](t *testing.T) {
 		sameBits(t, "Affine in place", x, dst[:n])
 	}
 }
-
-func TestLargest(t *testing.T) {
-	nan := math.NaN()
-	for _, c := range []struct {
-		x    []float64
-		want int
-	}{{nil, 0}, {[]float64{3}, 0}, {[]float64{1, 4, 4, 2}, 1}, {[]float64{nan, 1, nan, 2}, 3}, {[]float64{nan, nan}, 0}} {
-		if got := Largest(c.x); got != c.want {
-			t.Errorf("Largest(%v) = %d, want %d", c.x, got, c.want)
-		}
-	}
-}

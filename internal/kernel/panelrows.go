@@ -6,7 +6,7 @@ import (
 )
 
 // plain is a Panel's matrix B as products with sparse rows need it. After Pack it is made at the first such product; after
-// PackRows it is there, and what Mul needs is made at the first Mul.
+// PackRowsT it is there, and what Mul needs is made at the first Mul.
 type plain[T Float] struct {
 	mu    sync.Mutex
 	ready atomic.Bool // b is there
@@ -59,23 +59,8 @@ func (p *Panel[T]) RowMajor() []T {
 	return r.b
 }
 
-// PackRows is Pack for a panel that will mostly be multiplied by sparse rows: RowMajor is made at once, and what Mul needs
-// at the first Mul. Results have the same bits as after Pack.
-func PackRows[T, S Float](p *Panel[T], k, m int, b []S, ldb int) {
-	p.resize(k, m)
-	r, ld := &p.plain, Pad(m)
-	r.room(k, m)
-	for i := range k {
-		row := r.b[i*ld : i*ld+m]
-		for j, v := range b[i*ldb : i*ldb+m] {
-			row[j] = T(v)
-		}
-	}
-	r.alone.Store(true)
-	r.ready.Store(true)
-}
-
-// PackRowsT is PackT in the manner of PackRows.
+// PackRowsT is PackT for a panel that will mostly be multiplied by sparse rows: RowMajor is made at once, and what Mul needs at
+// the first Mul. Results have the same bits as after PackT.
 func PackRowsT[T, S Float](p *Panel[T], k, m int, b []S, ldb int) {
 	p.resize(k, m)
 	r := &p.plain
@@ -118,7 +103,7 @@ func transpose[T, S Float](dst []T, ldd int, b []S, ldb, m, k int) {
 	}
 }
 
-// complete makes what Mul needs of a panel that PackRows packed. It is safe for concurrent use.
+// complete makes what Mul needs of a panel that PackRowsT packed. It is safe for concurrent use.
 func (p *Panel[T]) complete() {
 	r := &p.plain
 	if !r.alone.Load() {

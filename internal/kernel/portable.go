@@ -1,7 +1,5 @@
 package kernel
 
-import "math"
-
 // mulPortable is Mul row by row with inner products, for a panel that holds Bᵀ.
 func mulPortable[T Float](n int, x []T, ldx int, b *Panel[T], y []T, ldy int, add bool) {
 	for i := range n {
@@ -229,16 +227,4 @@ func peakPortable[T Float](turns int) T {
 		}
 	}
 	return s[0]
-}
-
-// Largest returns the index of the largest element of x, the first of equal ones; NaN never wins. It is 0 where there is
-// none.
-func Largest[T Float](x []T) int {
-	best, at := math.Inf(-1), 0
-	for j, v := range x {
-		if float64(v) > best {
-			best, at = float64(v), j
-		}
-	}
-	return at
 }

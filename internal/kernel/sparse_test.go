@@ -32,7 +32,6 @@ func rowMajor[T Float](t *testing.T) {
 		for name, pack := range map[string]func(){
 			"Pack":      func() { Pack(&p, k, m, b, m) },
 			"PackT":     func() { PackT(&p, k, m, bt, k) },
-			"PackRows":  func() { PackRows(&p, k, m, b, m) },
 			"PackRowsT": func() { PackRowsT(&p, k, m, bt, k) },
 		} {
 			pack()
@@ -155,7 +154,7 @@ func sparseShift[T Float](t *testing.T) {
 		}
 		b := normal[T](rng, d*m)
 		var p, one Panel[T]
-		PackRows(&p, d, m, b, m)
+		Pack(&p, d, m, b, m)
 		y := make([]T, n*ld)
 		MulSparseShifted(ptr, cols, values, m, p.RowMajor(), shift, p.Combine(u), y, ld)
 		for i := range n {
@@ -176,7 +175,7 @@ func sparseShift[T Float](t *testing.T) {
 		plain, narrow := make([]T, n*ld), make([]T, n*16)
 		MulSparse(ptr, cols, values, m, p.RowMajor(), plain, ld)
 		j := rng.IntN(m)
-		PackRows(&one, d, 1, b[j:], m)
+		Pack(&one, d, 1, b[j:], m)
 		MulSparse(ptr, cols, values, 1, one.RowMajor(), narrow, 16)
 		for i := range n {
 			if narrow[i*16] != plain[i*ld+j] {

@@ -171,8 +171,8 @@ const (
 	leaves // the fragment has ended, parted or arrived at a barrier
 )
 
-// control runs an instruction of fragment i that is not simple, in the lanes m of mask. It returns the place of the fragment and its
-// lanes after the instruction.
+// control runs an instruction of fragment i that is not simple, in the lanes m of mask. It returns the place of the fragment and
+// its lanes after the instruction.
 func (w *warp) control(i int, st *step, pc int, mask, m uint32) (int, uint32, following) {
 	switch {
 	case st.kind == branchTable:

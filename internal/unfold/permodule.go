@@ -103,16 +103,9 @@ func newPerModule[T kernel.Float](e Site, views []*View[T], modules Modules) *pe
 func (n *perModule[T]) layers(e Site) (y []*Node, err error) {
 	y = make([]*Node, e.Views) // X·Pᵀ for the current P
 	for v := range y {
-		if n.x[v], err = n.codes(e, v); err != nil {
-			return nil, fmt.Errorf("Encoder, view %d: %w", v, err)
-		}
-		if x, p := n.x[v], n.ps[0][v]; x != nil && x.Shape()[1] != p.Shape()[1] {
-			return nil, fmt.Errorf("the code of view %d has %d columns, its first anchors have %d", v, x.Shape()[1], p.Shape()[1])
-		}
-		if y[v], err = n.project(v, n.ps[0][v]); err != nil {
+		if y[v], err = n.firstProduct(e, v); err != nil {
 			return nil, err
 		}
-		n.b.inputs[y[v]] = n.x[v] == nil
 	}
 	z := append([]*Node(nil), y...) // (X − E)·Pᵀ
 	for l := 1; l <= e.Layers; l++ {
@@ -146,6 +139,21 @@ func (n *perModule[T]) layers(e Site) (y []*Node, err error) {
 			}
 		}
 	}
+	return y, nil
+}
+
+// firstProduct returns X·Pᵀ of view v for the first anchors, with the code of an encoder in place of X if there is one.
+func (n *perModule[T]) firstProduct(e Site, v int) (y *Node, err error) {
+	if n.x[v], err = n.codes(e, v); err != nil {
+		return nil, fmt.Errorf("Encoder, view %d: %w", v, err)
+	}
+	if x, p := n.x[v], n.ps[0][v]; x != nil && x.Shape()[1] != p.Shape()[1] {
+		return nil, fmt.Errorf("the code of view %d has %d columns, its first anchors have %d", v, x.Shape()[1], p.Shape()[1])
+	}
+	if y, err = n.project(v, n.ps[0][v]); err != nil {
+		return nil, err
+	}
+	n.b.inputs[y] = n.x[v] == nil
 	return y, nil
 }
 
