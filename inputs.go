@@ -200,7 +200,7 @@ func collect(views []view.View) {
 // rotates reports whether the views of the fit may be rotated. The search takes the rows in order, which neither ranks that share
 // the samples nor rows outside memory permit. A training that goes on rotates if it did before.
 func (r *run) rotates(ctx context.Context) bool {
-	return r.config.mayRotate() && ranks.Of(ctx) == nil && !slices.ContainsFunc(r.views, view.View.Streams) &&
+	return mayRotate(r.config) && ranks.Of(ctx) == nil && !slices.ContainsFunc(r.views, view.View.Streams) &&
 		(r.state == nil || r.state.rotated())
 }
 

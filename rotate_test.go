@@ -35,7 +35,7 @@ func rotationsOf(t testing.TB, views []View, c Config) []int {
 	t.Helper()
 	ctx := context.Background()
 	x, out := standardised[float32](t, views, &c), make([]int, len(views))
-	if !c.mayRotate() {
+	if !mayRotate(&c) {
 		return out
 	}
 	found, _, err := prepare.RotateViews(ctx, x, rotateOptions(&c))
