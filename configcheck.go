@@ -30,9 +30,6 @@ func checkConfig(c *Config, n int, views []View) error {
 	return errors.Join(errs...)
 }
 
-// The least values of numbers.
-const fromOne, fromZero = "at least 1", "at least 0"
-
 // checkCounts reports the numbers that are too small or too large for n samples.
 func checkCounts(c *Config, n int) (errs []error) {
 	most, of := n, "samples"
@@ -233,17 +230,6 @@ func checkModules(c *Config, views []View) (errs []error) {
 		}
 	}
 	return errs
-}
-
-// finiteField reports a field that is NaN or infinite; single says that the arithmetic is float32, which must hold the value.
-func finiteField(name string, x float64, single bool) error {
-	switch {
-	case finite("", x, single) == nil:
-		return nil
-	case finite("", x, false) == nil:
-		return &FieldError{name, x, fmt.Sprintf("at most %.2g in size, which float32 holds, or Float64", math.MaxFloat32)}
-	}
-	return &FieldError{name, x, "a finite number"}
 }
 
 // startsBelowZero is the error for a threshold that starts at a negative value, and would be put to 0 after a step.

@@ -3,6 +3,8 @@ package largemvc
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -63,4 +65,35 @@ func fitIn[T kernel.Float](ctx context.Context, r *run, on *onDevice) (*Clusteri
 		ended = joined(ended, f)
 	}
 	return out, joined(ended, out.setNotes(r.group, r.views))
+}
+
+// result completes what a fit returns. Where a row could not be read there is no result, for it may come of rows that were not
+// read. An error of the context gets the context's cause.
+func (r *run) result(ctx context.Context, out *Clustering, err error) (*Clustering, error) {
+	if r.reads != nil {
+		if failed := r.reads.Err(); failed != nil {
+			out, err = nil, withName(failed)
+		}
+	}
+	if out != nil {
+		out.Ran.Storage = r.storage.Why
+		if r.own != nil {
+			out.keep(*r.own)
+		}
+	}
+	if err != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) {
+		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	}
+	return out, err
+}
+
+// keep drops the samples outside a window.
+func (c *Clustering) keep(w window) {
+	c.Labels, c.H = slices.Clone(c.Labels[w.lo:w.hi]), c.H.window(w.lo, w.hi)
+	for v, t := range c.Trust {
+		c.Trust[v] = slices.Clone(t[w.lo:w.hi])
+	}
+	if c.StartLabels != nil {
+		c.StartLabels = slices.Clone(c.StartLabels[w.lo:w.hi])
+	}
 }

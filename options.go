@@ -90,7 +90,7 @@ func (r ReadOut) MarshalText() ([]byte, error) { return marshalOption(&readOutOp
 func (r *ReadOut) UnmarshalText(text []byte) error { return unmarshalOption(&readOutOption, r, text) }
 
 const (
-	// Auto is the zero of the enumerations that Config has: what the preset says, or what Fit finds best.
+	// Auto is the zero of the enumerations that Config has: what the preset says.
 	Auto = 0
 	// None switches off what a field of Config counts, weighs or selects, where its zero stands for a default: Epochs: None
 	// leaves the network at its start, Preprocess: None takes the views as they are.

@@ -155,26 +155,6 @@ func (r *run) close() {
 	}
 }
 
-// result completes what a fit returns. Where a row could not be read there is no result, for it may come of rows that were not
-// read. An error of the context gets the context's cause.
-func (r *run) result(ctx context.Context, out *Clustering, err error) (*Clustering, error) {
-	if r.reads != nil {
-		if failed := r.reads.Err(); failed != nil {
-			out, err = nil, withName(failed)
-		}
-	}
-	if out != nil {
-		out.Ran.Storage = r.storage.Why
-		if r.own != nil {
-			out.keep(*r.own)
-		}
-	}
-	if err != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) {
-		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
-	}
-	return out, err
-}
-
 // with returns a copy of the fit with another configuration.
 func (r *run) with(c *Config) *run {
 	out := *r
@@ -283,14 +263,3 @@ func (d *onDevice) explained(err error, c *Config) error {
 
 // window are consecutive samples.
 type window struct{ lo, hi int }
-
-// keep drops the samples outside a window.
-func (c *Clustering) keep(w window) {
-	c.Labels, c.H = slices.Clone(c.Labels[w.lo:w.hi]), c.H.window(w.lo, w.hi)
-	for v, t := range c.Trust {
-		c.Trust[v] = slices.Clone(t[w.lo:w.hi])
-	}
-	if c.StartLabels != nil {
-		c.StartLabels = slices.Clone(c.StartLabels[w.lo:w.hi])
-	}
-}

@@ -124,9 +124,13 @@ type FieldError struct {
 	Want  string // the values that Fit takes
 }
 
+// Error says which field is wrong, its value and what Fit takes.
 func (e *FieldError) Error() string {
 	return fmt.Sprintf("largemvc: %s is %v, want %s", e.Field, e.Value, e.Want)
 }
+
+// What a FieldError wants of numbers.
+const fromOne, fromZero = "at least 1", "at least 0"
 
 // checkContext refuses a context that is nil.
 func checkContext(ctx context.Context) error { return withName(parallel.CheckContext(ctx)) }
@@ -180,4 +184,15 @@ func finite(what string, x float64, single bool) error {
 			what, x, math.MaxFloat32)
 	}
 	return nil
+}
+
+// finiteField reports a field that is NaN or infinite; single says that the arithmetic is float32, which must hold the value.
+func finiteField(name string, x float64, single bool) error {
+	switch {
+	case finite("", x, single) == nil:
+		return nil
+	case finite("", x, false) == nil:
+		return &FieldError{name, x, fmt.Sprintf("at most %.2g in size, which float32 holds, or Float64", math.MaxFloat32)}
+	}
+	return &FieldError{name, x, "a finite number"}
 }

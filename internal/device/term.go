@@ -20,11 +20,10 @@ var (
 // term has what a shard keeps for the terms of the loss beside the reconstruction. Their rows are scratch: between the final
 // pass and the backward ones nothing else is in it.
 type term[T kernel.Float] struct {
-	totals      *information.Totals
-	temperature float64
-	samples     links // of the samples to the atoms, or of a graph
-	atoms       links // of the atoms to the samples, for every chunk of samples; none without a factor
-	count       int   // atoms; 0: the graph has its entries
+	totals  *information.Totals
+	samples links // of the samples to the atoms, or of a graph
+	atoms   links // of the atoms to the samples, for every chunk of samples; none without a factor
+	count   int   // atoms; 0: the graph has its entries
 
 	rank, ldy         int
 	y, leverage, rest Ptr // of held-out prediction
@@ -91,10 +90,7 @@ type content struct {
 
 // newTerm checks the options and makes what goes to the device.
 func newTerm[T kernel.Float](p *plan, o information.TermsOptions[T]) (*term[T], error) {
-	t := &term[T]{temperature: o.Temperature}
-	if t.temperature == 0 {
-		t.temperature = information.DefaultTemperature
-	}
+	t := &term[T]{}
 	totals := information.TotalsOptions{Samples: p.n, Clusters: p.m, Stride: p.ld, Neighbors: o.Neighbors, HeldOut: o.HeldOut}
 	t.largest = p.m * p.m
 	if o.Neighbors != 0 {
@@ -259,7 +255,7 @@ func (s *Shard[T]) RunTerm(ctx context.Context, step int, tree *parallel.Tree[[]
 	hasHeld := t.y != 0
 	switch step {
 	case information.StepAssign:
-		s.byTermRow("assign", p.n, q, h, n, m, ld, t.temperature)
+		s.byTermRow("assign", p.n, q, h, n, m, ld, information.DefaultTemperature)
 		if neighbors > 0 {
 			rows := p.chunks * t.count
 			s.byTermRow("gather", rows, t.part, t.atoms.begin, t.atoms.columns, t.atoms.values, q, int32(rows), ld)
@@ -275,14 +271,14 @@ func (s *Shard[T]) RunTerm(ctx context.Context, step int, tree *parallel.Tree[[]
 		}
 		if hasHeld {
 			s.regressed(guess, store)
-			s.byTermRow("predict", p.n, guess, q, t.leverage, t.rest, n, m, ld, t.temperature)
+			s.byTermRow("predict", p.n, guess, q, t.leverage, t.rest, n, m, ld, information.DefaultTemperature)
 			s.termSquare(neighbors, q, guess, p.ld, p.m)
 		}
 	case information.StepGuess:
 		if hasHeld {
 			s.bySquare(dq, guess, s.sendSquare(t.totals.ByJoint, false), product{op: store})
 			s.bySquare(d, q, s.sendSquare(t.totals.ByJoint, true), product{op: store})
-			s.byTermRow("guess_cotangent", p.n, guess, d, t.rest, n, m, ld, t.temperature)
+			s.byTermRow("guess_cotangent", p.n, guess, d, t.rest, n, m, ld, information.DefaultTemperature)
 			s.termSquare(0, guess, t.y, t.ldy, t.rank)
 		}
 	case information.StepRows:
@@ -321,7 +317,7 @@ func (s *Shard[T]) termRows(h, q, aq, guess, dq, d Ptr) {
 	} else {
 		dq = 0
 	}
-	s.byTermRow("term_cotangent", p.n, s.dh, d, dq, back, leverage, h, q, n, int32(p.m), ld, t.temperature)
+	s.byTermRow("term_cotangent", p.n, s.dh, d, dq, back, leverage, h, q, n, int32(p.m), ld, information.DefaultTemperature)
 }
 
 // regressed sets dst to Y·C, or adds that to it.

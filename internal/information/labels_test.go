@@ -99,7 +99,7 @@ func TestNoNeighbors(t *testing.T) {
 		h[i] = rng.NormFloat64()
 		padded[i/m*ld+i%m] = h[i]
 	}
-	s := NewNeighbors[float64](nil, 1, m, graph, 0.3)
+	s := NewNeighbors[float64](nil, 1, m, graph, 0)
 	labels, _ := someLabels(n, m, 1)
 	if x, err := s.LabelScore()(context.Background(), labels); x != 0 || err != nil {
 		t.Errorf("the score of labels is %v (%v)", x, err)
@@ -112,7 +112,7 @@ func TestNoNeighbors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	terms, err := NewTerms(n, m, TermsOptions[float64]{Graph: graph, Neighbors: 2, Temperature: 0.3})
+	terms, err := NewTerms(n, m, TermsOptions[float64]{Graph: graph, Neighbors: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

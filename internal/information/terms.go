@@ -37,19 +37,18 @@ type termScratch[T kernel.Float] struct {
 
 // TermsOptions say which terms there are.
 type TermsOptions[T kernel.Float] struct {
-	Graph       neighbor.Operator // of the neighbours' term, a *neighbor.Graph or *neighbor.Factor
-	Neighbors   float64           // its weight; 0: none
-	Held        *LeaveOneOut[T]   // of held-out prediction
-	HeldOut     float64           // its weight; 0: none
-	Temperature float64           // of the softmax; 0: DefaultTemperature
-	Workers     int
-	Samples     int // of all ranks; 0: those that the terms are made for
+	Graph     neighbor.Operator // of the neighbours' term, a *neighbor.Graph or *neighbor.Factor
+	Neighbors float64           // its weight; 0: none
+	Held      *LeaveOneOut[T]   // of held-out prediction
+	HeldOut   float64           // its weight; 0: none
+	Workers   int
+	Samples   int // of all ranks; 0: those that the terms are made for
 }
 
 // NewTerms returns the terms of n samples for m clusters, at least 2.
 func NewTerms[T kernel.Float](n, m int, o TermsOptions[T]) (*Terms[T], error) {
 	all := max(n, o.Samples)
-	s := &Terms[T]{softAssignment: newSoftAssignment[T](nil, o.Workers, n, m, o.Temperature), held: o.Held}
+	s := &Terms[T]{softAssignment: newSoftAssignment[T](nil, o.Workers, n, m, DefaultTemperature), held: o.Held}
 	totals := TotalsOptions{Samples: all, Clusters: m, Stride: s.ld, Neighbors: o.Neighbors, HeldOut: o.HeldOut}
 	if m < 2 || o.Neighbors == 0 && o.HeldOut == 0 {
 		return nil, errors.New("terms of fewer than two clusters, or without a weight")

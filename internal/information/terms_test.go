@@ -126,7 +126,7 @@ func compareTerms[T kernel.Float](t *testing.T, tolerance float64) {
 			}
 			scale := math.Log(m)
 			if weight[0] > 0 {
-				s := NewNeighbors[T](nil, 2, m, graph, 0.3)
+				s := NewNeighbors[T](nil, 2, m, graph, 0)
 				table, err := s.Table(plain)
 				if err != nil {
 					t.Fatal(err)
@@ -139,7 +139,7 @@ func compareTerms[T kernel.Float](t *testing.T, tolerance float64) {
 				add(dh)
 			}
 			if weight[1] > 0 {
-				s := NewHeldOut(2, m, held, 0.3)
+				s := NewHeldOut(2, m, held, 0)
 				table, err := s.Table(plain)
 				if err != nil {
 					t.Fatal(err)
@@ -153,7 +153,7 @@ func compareTerms[T kernel.Float](t *testing.T, tolerance float64) {
 			}
 			s, err := NewTerms(
 				n, m,
-				TermsOptions[T]{Graph: graph, Neighbors: weight[0], Held: held, HeldOut: weight[1], Temperature: 0.3},
+				TermsOptions[T]{Graph: graph, Neighbors: weight[0], Held: held, HeldOut: weight[1]},
 			)
 			if err != nil {
 				t.Fatal(err)
