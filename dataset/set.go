@@ -139,30 +139,6 @@ func (c *CSR) value(k int) float64 {
 	return c.Float64[k]
 }
 
-// Fill is the share of the entries that are not zero, 0 … 1.
-func (v *View) Fill() float64 {
-	if v.Rows == 0 || v.Cols == 0 {
-		return 0
-	}
-	n := 0
-	switch {
-	case v.Sparse != nil:
-		n = len(v.Sparse.Col)
-	default:
-		for _, x := range v.Float32 {
-			if x != 0 {
-				n++
-			}
-		}
-		for _, x := range v.Float64 {
-			if x != 0 {
-				n++
-			}
-		}
-	}
-	return float64(n) / (float64(v.Rows) * float64(v.Cols))
-}
-
 // Row writes row i to dst, which holds Cols values.
 func (v *View) Row(i int, dst []float64) {
 	if v.Sparse == nil {

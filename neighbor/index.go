@@ -106,8 +106,8 @@ type exactIndex[T Float] struct {
 }
 
 // Build makes the operator of samples: the weighted mean of the graphs of the spaces, of mutual neighbours up to
-// Config.ExactUpTo samples and of landmarks above (see Mix for samples that lack views). The index of an exact graph keeps
-// the views, which must not change while it is used; that of landmarks does not.
+// Config.ExactUpTo samples and of landmarks above. A sample that lacks views is joined no less than others. The index of an
+// exact graph keeps the views, which must not change while it is used; that of landmarks does not.
 //
 // Landmarks in float32 are for values near zero: an offset common to all samples that is a thousand times their spread, or
 // values whose squares vanish, cost nearest landmarks. Centre and scale such views first.

@@ -146,33 +146,6 @@ func mergeRows(a, b *Links, i int, f func(j int32, x, y float64)) {
 	}
 }
 
-// Mix returns the mean of graphs of the same samples with the given weights, divided by their sum. With the share c_i of the
-// weight of the graphs in which sample i has edges, the entry of samples i and j is divided by √(c_i·c_j), so that a sample
-// that lacks views is joined no less than others; eigenvalues stay from −1 to 1.
-//
-// It returns an error if there are no graphs, sizes differ, or a weight is not positive and finite.
-func Mix(ctx context.Context, graphs []*Graph, weights []float64, workers int) (*Graph, error) {
-	if len(graphs) == 0 || len(graphs) != len(weights) {
-		return nil, fmt.Errorf("neighbor: %d graphs with %d weights", len(graphs), len(weights))
-	}
-	parts := make([]*Links, len(graphs))
-	for g, x := range graphs {
-		if x == nil || x.Len() != graphs[0].Len() {
-			return nil, fmt.Errorf("neighbor: graph %d is not of the samples of graph 0", g)
-		}
-		parts[g] = x.links
-	}
-	w, err := shares(weights)
-	if err != nil {
-		return nil, err
-	}
-	l, err := mix(ctx, parts, w, covered(parts, w), workers)
-	if err != nil {
-		return nil, err
-	}
-	return &Graph{links: l}, nil
-}
-
 // covered returns, for each sample, the weight of the parts in which it has links.
 func covered(parts []*Links, weights []float64) []float64 {
 	c := make([]float64, parts[0].n)
@@ -192,7 +165,8 @@ func covered(parts []*Links, weights []float64) []float64 {
 	return c
 }
 
-// mix returns the weighted sum of square parts, entry (i, j) divided by √(c_i·c_j).
+// mix returns the weighted sum of square parts, entry (i, j) divided by √(c_i·c_j), so that a sample that lacks views is joined
+// no less than others. Eigenvalues stay from −1 to 1.
 func mix(ctx context.Context, parts []*Links, weights, cover []float64, workers int) (*Links, error) {
 	n := parts[0].n
 	blocks := make([]*Links, (n+gatherRows-1)/gatherRows)

@@ -102,13 +102,13 @@ func TestMutualOfEqualSamples(t *testing.T) {
 func TestMixEqualsTheFormula(t *testing.T) {
 	d := randomData(2, 80, true, 3, 5)
 	ctx := context.Background()
-	var graphs []*Graph
+	var parts []*Links
 	weights, total := []float64{1, 2, 3}, 6.0
 	cover := make([]float64, d.n)
 	sum := mat.NewDense(d.n, d.n, nil)
 	for q, views := range [][]int{{0}, {1}, {0, 1}} {
 		g := must(Mutual(d.bruteForce(views, 5), 0.05))
-		graphs = append(graphs, g)
+		parts = append(parts, g.links)
 		a := matrixOf(g.Links())
 		for i := range d.n {
 			if mat.Sum(a.RowView(i)) > 0 {
@@ -124,16 +124,17 @@ func TestMixEqualsTheFormula(t *testing.T) {
 		}
 		return x / math.Sqrt(cover[i]*cover[j])
 	}, sum)
-	one, four := must(Mix(ctx, graphs, weights, 1)), must(Mix(ctx, graphs, weights, 4))
-	a := matrixOf(one.Links())
+	w := must(shares(weights))
+	one, four := must(mix(ctx, parts, w, covered(parts, w), 1)), must(mix(ctx, parts, w, covered(parts, w), 4))
+	a := matrixOf(one)
 	if e := far(a, sum); e > 1e-14 {
 		t.Errorf("differs by %.1e", e)
 	}
 	checkSymmetric(t, a)
-	if !slices.Equal(one.links.val, four.links.val) || !slices.Equal(one.links.col, four.links.col) {
+	if !slices.Equal(one.val, four.val) || !slices.Equal(one.col, four.col) {
 		t.Error("depends on the workers")
 	}
-	if _, err := NewGraph(one.Links()); err != nil {
+	if _, err := NewGraph(one); err != nil {
 		t.Error(err)
 	}
 }
@@ -158,19 +159,11 @@ func TestGraphsRefuse(t *testing.T) {
 	if _, err := Mutual(l, -1); err == nil {
 		t.Error("Mutual takes a negative rest")
 	}
-	g := must(Mutual(l, 0))
-	small := must(Mutual(&Lists{N: 1, K: 1, Index: []int32{-1}, Square: []float64{inf}}, 0))
-	ctx := context.Background()
-	for name, c := range map[string]struct {
-		graphs  []*Graph
-		weights []float64
-	}{
-		"none": {}, "weights": {[]*Graph{g}, nil}, "nil": {[]*Graph{g, nil}, []float64{1, 1}},
-		"sizes": {[]*Graph{g, small}, []float64{1, 1}}, "zero": {[]*Graph{g}, []float64{0}},
-		"sum": {[]*Graph{g, g}, []float64{1e308, 1e308}}, "nothing beside": {[]*Graph{g, g}, []float64{1e-320, 1e300}},
+	for name, weights := range map[string][]float64{
+		"zero": {0}, "sum": {1e308, 1e308}, "nothing beside": {1e-320, 1e300},
 	} {
-		if _, err := Mix(ctx, c.graphs, c.weights, 1); err == nil {
-			t.Errorf("Mix, %s: no error", name)
+		if _, err := shares(weights); err == nil {
+			t.Errorf("weights, %s: no error", name)
 		}
 	}
 	if _, err := NewGraph(must(NewLinks(2, 2, []int{0, 1, 1}, []int32{1}, []float64{1}))); err == nil {

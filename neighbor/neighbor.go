@@ -2,7 +2,7 @@
 // samples to them.
 //
 // A graph is a symmetric n×n matrix A with non-negative entries and spectral radius at most 1, given as an Operator. There
-// are two kinds. A Graph is made of mutual nearest neighbours (Nearest, Mutual, Mix), exact, in O(n²·d). A Factor is
+// are two kinds. A Graph is made of mutual nearest neighbours (Nearest, Mutual), exact, in O(n²·d). A Factor is
 // A = B·Bᵀ with a few of M landmarks for each sample (Landmarks, NewFactor), in O(n·M·d). Build makes either of
 // them from a list of spaces, each of which is a view or several views side by side, and chooses by n.
 //
