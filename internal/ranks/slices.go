@@ -45,24 +45,6 @@ func pays(sizes []int, size int) bool {
 	return total-total/ranks-size >= leastSaved && max(most, 2*total/ranks) < mostExchanged
 }
 
-// Received returns how many bytes a rank gets from others, and the number of messages, where ranks that have the given numbers of
-// branches, of so many numbers each, join their trees.
-func Received(branches []int, numbers, rank int) (bytes, messages int) {
-	count := len(branches)
-	sizes, others := make([]int, count), 0
-	for r, n := range branches {
-		if sizes[r] = n * (nodeBytes + 8*numbers); r != rank {
-			others += n
-		}
-	}
-	bytes = HeaderBytes * (count - 1)
-	if !pays(sizes, 8*numbers) {
-		return bytes + others*(nodeBytes+8*numbers), 2
-	}
-	lo, hi := slice(numbers, rank, count)
-	return bytes + others*(nodeBytes+8*(hi-lo)) + 8*(numbers-hi+lo), 3
-}
-
 // slice returns where the numbers of a rank's slice begin and end.
 func slice(numbers, rank, ranks int) (lo, hi int) {
 	return numbers * rank / ranks, numbers * (rank + 1) / ranks

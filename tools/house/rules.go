@@ -147,7 +147,7 @@ func (f *findings) tests(l *limits, files []*source) {
 			long = append(long, finding{6, s.name, 0, fmt.Sprintf("%d lines of tests", n), "Split it by subject."})
 		}
 		if s.test || rigs.MatchString("/"+s.folder()) || strings.HasPrefix(s.name, "tools/") ||
-			strings.HasPrefix(s.name, "benchmarks/") {
+			strings.HasPrefix(s.name, "studies/") {
 			continue
 		}
 		for _, i := range s.syntax.Imports {

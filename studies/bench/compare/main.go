@@ -1,0 +1,249 @@
+// Command compare times this library beside the literal PyTorch network: the same data, the same shapes, epochs
+// alternated in one run, medians, peak memory of the whole process. It writes a Markdown table.
+//
+//	go run -C studies ./bench/compare [-data FOLDER] [-rounds 3] [-only mnist] [-python /usr/bin/python3]
+//
+// With -methods it times whole fits, and other methods of linear cost, on sets with classes, and draws time against accuracy:
+//
+//	go run -C studies ./bench/compare -data FOLDER -methods mnist3v,mnistusps -figure methods.svg
+//
+// That takes scikit-learn and PyTorch along where Python has them.
+//
+// With -own it times whole fits, new samples and memory of this library, each in a process of its own:
+//
+//	go run -C studies ./bench/compare -data FOLDER -own all
+//
+// Epochs need a Python with numpy and torch; without them only this library's side is measured. -data is a folder with
+// mnist3v.npz and msrcv1.npz; synthetic data of the same shapes stand in for what is not there.
+package main
+
+import (
+	_ "embed" // of the script
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+)
+
+// workload is a row of the table.
+type workload struct {
+	name     string
+	file     string // in the data folder; "" or absent: made
+	n        int
+	dims     []int
+	m        int
+	torchN   int // rows that PyTorch gets where n do not fit; its time is scaled
+	epochs   int // per turn
+	wholeFit int // epochs of a whole fit; 0: none
+}
+
+var workloads = []workload{
+	{name: "10,000 × (784, 392, 160), m = 10", n: 10000, dims: []int{784, 392, 160}, m: 10, epochs: 5},
+	{name: "mnist3v: 60,000 × (784, 392, 160), m = 10", file: "mnist3v.npz", n: 60000,
+		dims: []int{784, 392, 160}, m: 10, epochs: 1, wholeFit: 100},
+	{name: "195,537 × (944, 576, 512, 640), m = 100", n: 195537, dims: []int{944, 576, 512, 640}, m: 100,
+		torchN: 20000, epochs: 1, wholeFit: 20},
+	{name: "9,144 × (48, 40, 254, 1984, 512, 928), m = 102", n: 9144,
+		dims: []int{48, 40, 254, 1984, 512, 928}, m: 102, epochs: 1},
+	{name: "msrcv1: 210 × 6 views, m = 7", file: "msrcv1.npz", n: 210,
+		dims: []int{1302, 48, 512, 100, 256, 210}, m: 7, epochs: 20, wholeFit: 100},
+}
+
+func main() {
+	if len(os.Args) > 1 {
+		run := map[string]func([]string) error{"child": runChild, "method": runMethod, "own": runOwn}[os.Args[1]]
+		if run != nil {
+			if err := run(os.Args[2:]); err != nil {
+				fmt.Fprintln(os.Stderr, "compare:", err)
+				os.Exit(1)
+			}
+			return
+		}
+	}
+	data := flag.String("data", "", "folder with mnist3v.npz and msrcv1.npz")
+	rounds := flag.Int("rounds", 3, "turns of each side")
+	only := flag.String("only", "", "only workloads, or methods, whose name contains this")
+	python := flag.String("python", "python3", "Python with numpy and torch; for -methods also scikit-learn")
+	whole := flag.Bool("whole", true, "also time whole fits")
+	sets := flag.String("methods", "",
+		"in place of epochs, compare whole fits with other methods on these `sets` of the folder, separated by commas")
+	figure := flag.String("figure", "", "with -methods: draw time against accuracy into this SVG `file`")
+	limit := flag.Duration("limit", 10*time.Minute,
+		"with -methods: the longest fit in PyTorch that is done whole; of longer ones the time is told from the first epochs")
+	own := flag.String("own", "", "in place of epochs, measure these `rows` of this library alone, separated by commas: "+
+		strings.Join(ownNames(), ", ")+"; or all")
+	profile := flag.String("profile", "",
+		"with -own: write a profile of the processor's time, of the last row, for go tool pprof, into this `file`")
+	made := flag.Int("rows", 200000, "with -own: rows of the made data of presets")
+	done := flag.Int("done", 0, "with -own: epochs that presets does; further ones are added in proportion; 0: all")
+	flag.Parse()
+	if *own != "" {
+		args := []string{"-data", *data, "-profile", *profile, "-rows", fmt.Sprint(*made), "-done", fmt.Sprint(*done)}
+		if err := compareOwn(os.Stdout, *own, args); err != nil {
+			fmt.Fprintln(os.Stderr, "compare:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if *sets != "" {
+		m := &methods{data: *data, python: *python, only: *only, figure: *figure, limit: *limit, sets: strings.Split(*sets, ",")}
+		if err := compareMethods(os.Stdout, m); err != nil {
+			fmt.Fprintln(os.Stderr, "compare:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if err := compare(os.Stdout, *data, *only, *python, *rounds, *whole); err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(1)
+	}
+}
+
+func compare(out io.Writer, data, only, python string, rounds int, whole bool) error {
+	dir, err := os.MkdirTemp("", "compare")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	torch := exec.Command(python, "-c", "import numpy, torch").Run() == nil
+	if !torch {
+		fmt.Fprintf(os.Stderr, "compare: %s has no numpy and torch: this library alone\n", python)
+	}
+	peak := float64(runtime.GOMAXPROCS(0)) * kernel.PeakFMA[float32](0.2)
+	fmt.Fprintf(out, "%d cores, kernels %s, float32 multiply-add peak %.0f GFLOP/s\n\n",
+		runtime.GOMAXPROCS(0), kernel.Path(), peak)
+	fmt.Fprintln(out, "| work | largemvc, s/epoch | PyTorch, s/epoch | faster | of the peak "+
+		"| largemvc, MiB | PyTorch, MiB | whole fit, s | in PyTorch epochs | in own epochs | rest of a fit, s |")
+	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|---|---|")
+	for _, w := range workloads {
+		if !strings.Contains(w.name, only) {
+			continue
+		}
+		row, err := w.measure(dir, data, python, torch, rounds, whole, peak)
+		if err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+		fmt.Fprintln(out, row)
+	}
+	return nil
+}
+
+// measure runs both sides in turns.
+func (w workload) measure(dir, data, python string, torch bool, rounds int, whole bool, peak float64) (string, error) {
+	file := filepath.Join(data, w.file)
+	if _, err := os.Stat(file); w.file == "" || data == "" || err != nil {
+		if file, err = makeData(dir, w.n, w.dims); err != nil {
+			return "", err
+		}
+		defer os.Remove(file)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	own, err := startSide(exec.Command(self, "child", "-data", file, "-m", strconv.Itoa(w.m)))
+	if err != nil {
+		return "", err
+	}
+	defer own.stop()
+	sides := []*side{own}
+	var other *side
+	if torch {
+		if other, err = w.startTorch(dir, file, python); err != nil {
+			return "", err
+		}
+		defer other.stop()
+		sides = append(sides, other)
+	}
+	times := make([][]float64, 2)
+	for r := range rounds + 1 { // the first turn warms up
+		for k, s := range sides {
+			t, err := s.epochs(w.epochs)
+			if err != nil {
+				return "", err
+			}
+			if r > 0 {
+				times[k] = append(times[k], t...)
+			}
+		}
+	}
+	return w.row(own, other, median(times[0]), w.scale()*median(times[1]), peak, whole, self, file)
+}
+
+// scale is the number of rows of this library's side for each of PyTorch's.
+func (w workload) scale() float64 {
+	if w.torchN > 0 {
+		return float64(w.n) / float64(w.torchN)
+	}
+	return 1
+}
+
+// startTorch starts PyTorch on a file, or on made rows where it gets fewer.
+func (w workload) startTorch(dir, file, python string) (*side, error) {
+	if w.torchN > 0 {
+		var err error
+		if file, err = makeData(dir, w.torchN, w.dims); err != nil {
+			return nil, err
+		}
+		defer os.Remove(file) // which is read before the side is ready
+	}
+	path, err := writeScript(dir, "torch_child.py", script)
+	if err != nil {
+		return nil, err
+	}
+	return startSide(exec.Command(python, path, file, strconv.Itoa(w.m), "2"))
+}
+
+func (w workload) row(own, other *side, ours, theirs, peak float64, whole bool, self, file string) (string, error) {
+	memory, err := own.quit()
+	if err != nil {
+		return "", err
+	}
+	flop := 0.0
+	for _, d := range w.dims {
+		flop += 8 * 2 * float64(w.n) * float64(w.m) * float64(d) // 4L products
+	}
+	cells := []string{w.name, fmt.Sprintf("%.4f", ours), "", "",
+		fmt.Sprintf("%.0f %%", 100*flop/ours/1e9/peak), fmt.Sprintf("%.0f", memory), "", "", "", "", ""}
+	if other != nil {
+		theirMemory, err := other.quit()
+		if err != nil {
+			return "", err
+		}
+		mark := ""
+		if w.torchN > 0 {
+			mark = " (from " + strconv.Itoa(w.torchN) + " rows)"
+		}
+		cells[2], cells[3], cells[6] = fmt.Sprintf("%.3f%s", theirs, mark), fmt.Sprintf("%.1f×", theirs/ours),
+			fmt.Sprintf("%.0f%s", theirMemory, mark)
+	}
+	if whole && w.wholeFit > 0 {
+		out, err := exec.Command(self, "child", "-data", file, "-m", strconv.Itoa(w.m), "-whole",
+			strconv.Itoa(w.wholeFit)).Output()
+		if err != nil {
+			return "", err
+		}
+		var fit, epoch, rest, mib float64
+		if _, err := fmt.Sscan(string(out), &fit, &epoch, &rest, &mib); err != nil {
+			return "", err
+		}
+		cells[5] = fmt.Sprintf("%.0f", max(memory, mib))
+		cells[7] = fmt.Sprintf("%.2f (%d epochs)", fit, w.wholeFit)
+		if theirs > 0 {
+			cells[8] = fmt.Sprintf("%.1f", fit/theirs)
+		}
+		cells[9], cells[10] = fmt.Sprintf("%.1f", fit/epoch), fmt.Sprintf("%.2f", rest)
+	}
+	return "| " + strings.Join(cells, " | ") + " |", nil
+}
+
+//go:embed torch_child.py
+var script string

@@ -1,0 +1,309 @@
+// Command scale measures what docs/scale.md says of data larger than memory, a row of its tables each:
+//
+//	go build -C studies -o scale ./bench/scale && ./scale -folder FOLDER [-data mnist3v.npz] [-rows epochs,sample,…]
+//
+// The folder is on the disk that is measured, and has room for 4 GB. The data sets have labels: the rows sample and whole
+// are of the first of them, numbers of all; without any these rows are left out.
+//
+// Every fit is a process of its own, in a memory control group where this system lets one be made, so that what it takes is
+// what the system says it took. Times are for a machine that has nothing else to do.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+)
+
+// bench is what the flags say.
+type bench struct {
+	ctx                          context.Context
+	folder, data, labels         string
+	n, seeds, workers, fit, some int
+	rounds, paper, then          int
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	b := bench{ctx: ctx}
+	child := flag.String("job", "", "be a process of this program, which starts it")
+	rows := flag.String("rows", "epochs,sample,whole,labels,numbers", "the rows to measure")
+	flag.StringVar(&b.folder, "folder", "", "folder on the disk that is measured, with room for 4 GB")
+	flag.StringVar(&b.data, "data", "", "data sets with labels, separated by commas")
+	flag.StringVar(&b.labels, "labels", "1000000,10000000", "numbers of rows of the row labels")
+	flag.IntVar(&b.some, "labels-held", 200_000, "how many of them are labelled from memory too, for the time of the arithmetic")
+	flag.IntVar(&b.n, "n", 262_144, "samples of the row epochs, in views of 784, 342 and 210 features")
+	flag.IntVar(&b.rounds, "rounds", 3, "how many times the row epochs is measured, alternated")
+	flag.IntVar(&b.paper, "paper-epochs", 2, "epochs of each fit of the row epochs")
+	flag.IntVar(&b.seeds, "seeds", 5, "seeds of the rows sample and numbers")
+	flag.IntVar(&b.fit, "fit-samples", 10_000, "samples that the row sample trains on")
+	flag.IntVar(&b.then, "then", 0, "epochs of a fit on all samples that begins at the labels of the row sample")
+	flag.IntVar(&b.workers, "workers", 0, "goroutines; 0: all cores")
+	flag.Parse()
+	var err error
+	if *child != "" {
+		err = work(ctx, *child)
+	} else {
+		err = b.measure(*rows)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "scale:", err)
+		os.Exit(1)
+	}
+}
+
+// work does a job and prints its result for the process that asked for it.
+func work(ctx context.Context, text string) error {
+	var j job
+	if err := json.Unmarshal([]byte(text), &j); err != nil {
+		return err
+	}
+	r, err := j.run(ctx)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(r)
+}
+
+func (b *bench) measure(rows string) error {
+	if b.folder == "" {
+		return errors.New("-folder is wanted")
+	}
+	if b.rounds < 1 || b.paper < 1 {
+		return errors.New("-rounds and -paper-epochs are 1 or more")
+	}
+	known := map[string]struct {
+		labelled bool
+		of       func(folder string) error
+	}{
+		"epochs": {false, b.ofEpochs}, "labels": {false, b.ofLabels}, "numbers": {true, b.ofNumbers},
+		"sample": {true, func(folder string) error { return b.ofSample(folder, b.fit) }},
+		"whole":  {true, func(folder string) error { return b.ofSample(folder, 0) }},
+	}
+	for name := range strings.SplitSeq(rows, ",") {
+		row, found := known[name]
+		if !found {
+			return fmt.Errorf("there is no row %q", name)
+		}
+		if row.labelled && b.data == "" {
+			fmt.Printf("%s: left out, without -data\n", name)
+			continue
+		}
+		folder, err := os.MkdirTemp(b.folder, "scale-")
+		if err == nil {
+			err = errors.Join(row.of(folder), os.RemoveAll(folder))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+const mib = 1 << 20
+
+// start runs a job in a process of its own, in a control group of so many MiB; 0: in none.
+func (b *bench) start(j job, limit int) (*result, error) {
+	g, err := newGroup(limit)
+	if err != nil {
+		fmt.Printf("without a control group: %v\n", err)
+	}
+	defer g.remove()
+	j.Workers, j.Group = b.workers, g.processes()
+	text, err := json.Marshal(j)
+	if err != nil {
+		return nil, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := exec.CommandContext(b.ctx, program, "-job", string(text))
+	c.Stderr = os.Stderr
+	if limit > 0 { // What the collector has yet to collect counts too.
+		c.Env = append(os.Environ(), "GOMEMLIMIT="+strconv.Itoa(limit*3/4)+"MiB")
+	}
+	out, err := c.Output()
+	if err != nil {
+		return nil, err
+	}
+	r := &result{}
+	if err := json.Unmarshal(out, r); err != nil {
+		return nil, err
+	}
+	r.Group = g.most()
+	return r, nil
+}
+
+// way is where a fit keeps rows and state.
+type way struct {
+	name       string
+	limit, max int // MiB: of the control group, and of MaxMemory; 0: none
+}
+
+// ofEpochs is the network of the paper on rows from disk.
+func (b *bench) ofEpochs(folder string) error {
+	files, bytes, err := blobs(folder, b.n, 784, 342, 210)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("epochs: %d samples, %.2f GB\n", b.n, float64(bytes)/1e9)
+	ways := []way{
+		{name: "rows and state in memory"}, {"rows on disk, state in memory", 330, 245},
+		{"rows on disk, state computed again", 134, 100},
+	}
+	resident, ratios, hash := 0.0, make([][]float64, len(ways)), ""
+	before, err := diskRate(files, false)
+	if err != nil {
+		return err
+	}
+	for range b.rounds { // alternated, with the rate of the disk right before and after each
+		for k, w := range ways {
+			r, err := b.start(job{
+				Files: files, Streamed: w.limit > 0, Scratch: folder, MaxMemory: int64(w.max) * mib,
+				Fit: &largemvc.Config{Clusters: 10, Preset: largemvc.PresetPaper, Epochs: b.paper},
+			}, w.limit)
+			if err != nil {
+				return err
+			}
+			after, err := diskRate(files, false)
+			if err != nil {
+				return err
+			}
+			huge, err := diskRate(files, true)
+			if err != nil {
+				return err
+			}
+			passes := 5 * float64(bytes) / ((before + after) / 2)
+			if w.limit == 0 {
+				resident, hash = r.Epoch, r.Hash
+			}
+			ratio := r.Epoch / max(passes, resident)
+			ratios[k] = append(ratios[k], ratio)
+			fmt.Printf("epochs: %s, %d MiB: %v; the disk gives %.2f and %.2f GB/s, five passes take %.1f s; epoch %.2f times "+
+				"max(five passes, epoch in memory); to huge pages the disk gives %.2f GB/s; the bits of memory: %v\n",
+				w.name, w.limit, r, before/1e9, after/1e9, passes, ratio, huge/1e9, r.Hash == hash)
+			before = after
+		}
+	}
+	for k, w := range ways {
+		slices.Sort(ratios[k])
+		fmt.Printf("epochs: %s: median of %d: %.2f, from %.2f to %.2f\n", w.name, b.rounds, ratios[k][len(ratios[k])/2],
+			ratios[k][0], ratios[k][len(ratios[k])-1])
+	}
+	return nil
+}
+
+// first is the first data set.
+func (b *bench) first() string { path, _, _ := strings.Cut(b.data, ","); return path }
+
+// scored runs a fit with several seeds and prints each, and the mean scores.
+func (b *bench) scored(name string, j job) error {
+	var mean [3]float64
+	for seed := range b.seeds {
+		config := *j.Fit
+		config.Seed = uint64(seed + 1)
+		j.Fit = &config
+		r, err := b.start(j, 0)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s, seed %d: %v\n", name, seed+1, r)
+		for i, s := range r.Scores {
+			mean[i] += s / float64(b.seeds)
+		}
+	}
+	fmt.Printf("%s, mean of %d seeds: ACC %.1f, NMI %.1f, ARI %.1f\n", name, b.seeds, mean[0], mean[1], mean[2])
+	return nil
+}
+
+// ofSample is fits on k of the samples; 0: on all.
+func (b *bench) ofSample(folder string, k int) error {
+	data := shuffled{}
+	files, labels, err := data.write(b.ctx, folder, b.first())
+	if err != nil {
+		return err
+	}
+	j := job{Files: files, Labels: labels, Fit: &largemvc.Config{Clusters: len(data.set.LabelNames), FitSamples: k}}
+	name := "sample: trained on all"
+	if k > 0 {
+		name, j.Then = fmt.Sprintf("sample: trained on %d of %d", k, data.set.Samples()), b.then
+	}
+	if j.Then > 0 {
+		name += fmt.Sprintf(", and %d epochs on all from there", j.Then)
+	}
+	return b.scored(name, j)
+}
+
+// ofLabels is the labelling of many rows with a model.
+func (b *bench) ofLabels(folder string) error {
+	for text := range strings.SplitSeq(b.labels, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return err
+		}
+		files, bytes, err := blobs(folder, n, 8, 6)
+		if err != nil {
+			return err
+		}
+		rate, err := diskRate(files, false)
+		if err != nil {
+			return err
+		}
+		for _, preset := range []largemvc.Preset{largemvc.PresetPaper, largemvc.PresetDefault} {
+			model := filepath.Join(folder, preset.String())
+			fit := &largemvc.Config{Clusters: 10, Preset: preset, Epochs: 20, FitSamples: 20_000}
+			if _, err := b.start(job{Files: files, First: b.some, Model: model, Fit: fit}, 0); err != nil {
+				return err
+			}
+			held, err := b.start(job{Files: files, First: b.some, Model: model}, 0)
+			if err != nil {
+				return err
+			}
+			r, err := b.start(job{Files: files, Streamed: true, Model: model}, 0)
+			if err != nil {
+				return err
+			}
+			times := float64(n) / float64(min(n, b.some))
+			fmt.Printf("labels: %d rows, preset %v: %v; the disk takes %.1f s, the arithmetic %.1f s, %.1f s of processors\n",
+				n, preset, r, float64(bytes)/rate, times*held.Seconds, times*held.Processor)
+		}
+	}
+	return nil
+}
+
+// ofNumbers is what fewer bytes a value cost in quality.
+func (b *bench) ofNumbers(folder string) error {
+	for path := range strings.SplitSeq(b.data, ",") {
+		// By columns, so that the rows are made into files of Scratch.
+		data := shuffled{turned: true}
+		files, labels, err := data.write(b.ctx, folder, path)
+		if err != nil {
+			return err
+		}
+		for _, preset := range []largemvc.Preset{largemvc.PresetDefault, largemvc.PresetPaper} {
+			for _, numbers := range []dataset.Numbers{dataset.Float32Numbers, dataset.BFloat16Numbers, dataset.Uint8Numbers} {
+				name := fmt.Sprintf("numbers: %s, preset %v, %v", data.set.Name, preset, numbers)
+				config := &largemvc.Config{Clusters: len(data.set.LabelNames), Preset: preset}
+				j := job{Files: files, Labels: labels, Streamed: true, Scratch: folder, Numbers: numbers, Fit: config}
+				if err := b.scored(name, j); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

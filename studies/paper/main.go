@@ -1,0 +1,134 @@
+// Command paper runs the experiments of the LargeMvC-Net paper with this package, on whatever data sets there are, and
+// writes their tables and figures:
+//
+//	go run -C studies ./paper all -quick
+//	go run -C studies ./paper table -data ~/sets -out results
+//
+// Every experiment is a file of its own and shows how to write one: it lists pieces of work, has them done (finished ones
+// are kept in the output folder, which holds those of one build of the program, and not done again), and puts what they return
+// into tables and figures.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/largemvc/largemvc/studies/internal/work"
+)
+
+// experiment is one subcommand.
+type experiment struct {
+	name, about string
+	run         func(context.Context, *study) error
+}
+
+func experiments() []experiment {
+	return []experiment{
+		{"table", "ACC, NMI, ARI and time of LargeMvC-Net and of other methods", table},
+		{"incomplete", "ACC over missing rates", incomplete},
+		{"ablation", "the network without its modules", ablation},
+		{"time", "time and memory as the number of samples grows", timing},
+		{"convergence", "the loss, the objective and the noise along training", convergence},
+		{"sensitivity", "layers, anchors and the thresholds learned", sensitivity},
+	}
+}
+
+func main() { work.Main("paper", run) }
+
+// run runs one experiment, or all.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		usage(stderr)
+		if len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
+			return flag.ErrHelp
+		}
+		return errors.New("no experiment named")
+	}
+	chosen := named(args[0])
+	if len(chosen) == 0 {
+		usage(stderr)
+		return fmt.Errorf("no experiment %q", args[0])
+	}
+	s, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	if (s.page != "" || s.without != "") && len(chosen) == 1 {
+		return errors.New("-page and -without are for all experiments")
+	}
+	if chosen, err = without(chosen, s.without); err != nil {
+		return err
+	}
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	return s.runAll(ctx, chosen, stdout)
+}
+
+// named returns the experiment of a name, or all.
+func named(name string) []experiment {
+	return slices.DeleteFunc(experiments(), func(e experiment) bool { return name != e.name && name != "all" })
+}
+
+// parse reads the flags behind the name of the experiment.
+func parse(args []string, stderr io.Writer) (*study, error) {
+	s := &study{stderr: stderr}
+	flags := flag.NewFlagSet("paper "+args[0], flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	s.register(flags)
+	if err := flags.Parse(args[1:]); err != nil {
+		return nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("%q is not a flag", flags.Arg(0))
+	}
+	return s, nil
+}
+
+// runAll runs the experiments one by one, and writes the page of all where -page names one.
+func (s *study) runAll(ctx context.Context, chosen []experiment, stdout io.Writer) error {
+	for _, e := range chosen {
+		began := time.Now()
+		if err := e.run(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
+		fmt.Fprintf(stdout, "%s: %s (%s)\n", e.name, s.path(s.pageName(e.name)+".md"), time.Since(began).Round(time.Second/10))
+	}
+	if s.page == "" {
+		return nil
+	}
+	if err := s.whole(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(stdout, s.page)
+	return err
+}
+
+// without leaves out the experiments of the names, which commas separate.
+func without(all []experiment, names string) ([]experiment, error) {
+	if names == "" {
+		return all, nil
+	}
+	for _, name := range strings.Split(names, ",") {
+		k := slices.IndexFunc(all, func(e experiment) bool { return e.name == name })
+		if k < 0 {
+			return nil, fmt.Errorf("-without: no experiment %q", name)
+		}
+		all = slices.Delete(all, k, k+1)
+	}
+	return all, nil
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "usage: paper EXPERIMENT [flags]\n\nexperiments:\n")
+	for _, e := range experiments() {
+		fmt.Fprintf(w, "  %-12s %s\n", e.name, e.about)
+	}
+	fmt.Fprint(w, "  all          every one of them\n\nflags: paper EXPERIMENT -help\n")
+}

@@ -1,0 +1,361 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/studies/internal/tables"
+)
+
+// folder returns a folder with two small sets, and one that cannot be used.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i, name := range []string{"apples", "pears"} {
+		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 60 + 30*i, Clusters: 3,
+			Dims: []int{12, 8}, Seed: uint64(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := set.WriteNPZ(filepath.Join(dir, name+".npz"), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "broken.npz"), []byte("no archive"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// small returns a study of the two sets.
+func smallStudy(t *testing.T) *study {
+	t.Helper()
+	s := &study{data: folder(t), out: t.TempDir(), draws: 2, epochs: 3, protocol: plain, stderr: io.Discard}
+	if err := s.prepare(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// records reads a CSV file of the output folder.
+func records(t *testing.T, s *study, name string) [][]string {
+	t.Helper()
+	f, err := os.Open(s.path(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.FieldsPerRecord = -1
+	all, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func number(t *testing.T, s string) float64 {
+	t.Helper()
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// Every experiment writes a page, and a picture and a CSV file for every figure on the page.
+func TestExperiments(t *testing.T) {
+	s := smallStudy(t)
+	s.png = true
+	for _, e := range experiments() {
+		if e.name == "time" {
+			continue // TestTiming has sizes of its own
+		}
+		if err := e.run(context.Background(), s); err != nil {
+			t.Fatalf("%s: %v", e.name, err)
+		}
+		page, err := os.ReadFile(s.path(e.name + ".md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		content := s.pages[len(s.pages)-1]
+		if !strings.Contains(string(page), content.caption) || !strings.Contains(string(page), "Against the paper") {
+			t.Errorf("%s: the page lacks its protocol", e.name)
+		}
+		if len(content.tables)+len(content.figures) == 0 {
+			t.Errorf("%s: nothing to see", e.name)
+		}
+		for _, f := range content.figures {
+			for _, ending := range []string{".svg", ".png"} {
+				if info, err := os.Stat(s.path(f.name + ending)); err != nil || info.Size() < 1000 {
+					t.Errorf("%s%s: %v", f.name, ending, err)
+				}
+			}
+			rows := 0
+			for _, p := range f.figure.Tables() {
+				rows += len(p.Rows) + 1
+			}
+			if got := len(records(t, s, f.name+".csv")); got != rows || rows < 3 {
+				t.Errorf("%s.csv has %d lines, the panels %d", f.name, got, rows)
+			}
+			if !strings.Contains(string(page), "("+f.name+".svg)") {
+				t.Errorf("%s: %s is not on the page", e.name, f.name)
+			}
+		}
+	}
+	wholePage(t, s)
+}
+
+// wholePage wants the page of all experiments to keep what was written above its first section, to have every section, and all
+// that it refers to beside it.
+func wholePage(t *testing.T, s *study) {
+	t.Helper()
+	s.page = filepath.Join(t.TempDir(), "found.md")
+	if err := os.WriteFile(s.page, []byte("# Mine\n\nMy words.\n\n"+firstSection+"\nof another day\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.whole(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(s.page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(data)
+	if !strings.HasPrefix(page, "# Mine\n\nMy words.\n\n"+firstSection) || strings.Contains(page, "another day") {
+		t.Errorf("the page begins with %.100q", page)
+	}
+	for _, p := range s.pages {
+		if !strings.Contains(page, "\n## "+p.title+"\n") {
+			t.Errorf("no section %q", p.title)
+		}
+	}
+	links := regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(page, -1)
+	for _, link := range links {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(s.page), link[1])); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(s.pages) != len(experiments())-1 || len(links) < 15 {
+		t.Errorf("%d sections, %d links", len(s.pages), len(links))
+	}
+}
+
+// The table's figures are those of fits done by hand.
+func TestTableAgainstFits(t *testing.T) {
+	s := smallStudy(t)
+	if err := table(context.Background(), s); err != nil {
+		t.Fatal(err)
+	}
+	d := s.sets[1]
+	var accs []float64
+	for draw := range 2 {
+		d := d.InOrder(draw)
+		c, err := largemvc.Fit(context.Background(), d.Views,
+			largemvc.Config{Clusters: 3, Epochs: 3, Seed: uint64(draw), Preset: largemvc.PresetPaper})
+		if err != nil {
+			t.Fatal(err)
+		}
+		acc, err := largemvc.Accuracy(d.Labels, c.Labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accs = append(accs, 100*acc)
+	}
+	want := (accs[0] + accs[1]) / 2
+	std := math.Abs(accs[0]-accs[1]) / math.Sqrt2
+	found := false
+	for _, r := range records(t, s, "table-draws.csv") {
+		if r[0] != "LargeMvC-Net, paper preset" || r[1] != "pears ACC" {
+			continue
+		}
+		found = true
+		if math.Abs(number(t, r[2])-want) > 1e-9 || math.Abs(number(t, r[3])-std) > 1e-9 || r[4] != "2" {
+			t.Errorf("%q, want %v ± %v of 2", r, want, std)
+		}
+	}
+	if !found {
+		t.Error("no such row")
+	}
+}
+
+func TestPublishedProtocol(t *testing.T) {
+	s := smallStudy(t)
+	s.protocol = published
+	d := s.sets[0]
+	got, err := models()[0].scored(context.Background(), s, d, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := -1.0
+	for _, epochs := range []int{largemvc.None, 1, 2} { // those up to 3
+		c, err := largemvc.Fit(context.Background(), d.Views, largemvc.Config{Clusters: 3, Epochs: epochs, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		purity, err := largemvc.Purity(d.Labels, c.Labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		best = max(best, 100*purity)
+	}
+	if got.ACC != best || !strings.HasPrefix(got.Note, "epoch ") {
+		t.Errorf("%+v, want the best purity %v", got, best)
+	}
+	if err := table(context.Background(), s); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(s.path("table-published.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "majority-mapped purity") || !strings.Contains(string(page), "labels choose the epoch") {
+		t.Error("the page does not say what its protocol is")
+	}
+}
+
+func TestTiming(t *testing.T) {
+	s := smallStudy(t)
+	kinds := []growth{made([]int{20, 10}, 3, 200, 400), made([]int{8}, 2, 100, 300)}
+	kinds[1].name, kinds[1].preset = "other", largemvc.PresetDefault
+	if err := grow(context.Background(), s, kinds); err != nil {
+		t.Fatal(err)
+	}
+	rows := records(t, s, "time-growth.csv")
+	points := 0
+	for _, r := range rows {
+		if n, err := strconv.ParseFloat(r[len(r)-2], 64); err == nil && (n == 200 || n == 300) && number(t, r[len(r)-1]) > 0 {
+			points++
+		}
+	}
+	if points != 6 { // two sizes in three panels
+		t.Errorf("%d points in %q", points, rows)
+	}
+}
+
+// J is that of the solver, for what the solver found.
+func TestObjective(t *testing.T) {
+	s := smallStudy(t)
+	for _, d := range s.sets {
+		r, x, err := solve(context.Background(), s, d, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, noise := objective(x, r.H, r.P, r.Trust, objectiveAlpha, r.Beta)
+		want := r.Objective[len(r.Objective)-1]
+		if math.Abs(got-want) > 1e-5*want || !(noise > 0 && noise < 1) {
+			t.Errorf("%s: J = %v, the solver's %v; noise %v", d.Name, got, want, noise)
+		}
+	}
+}
+
+// A training of few epochs is the beginning of a longer one.
+func TestBeginningOfTraining(t *testing.T) {
+	s := smallStudy(t)
+	s.epochs = 10
+	long, err := networkWay(context.Background(), s, s.sets[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.epochs = 5
+	short, err := networkWay(context.Background(), s, s.sets[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(long.Loss) != 11 || len(short.Loss) != 6 || len(long.J) != 5 || len(short.J) != 4 {
+		t.Fatalf("%d and %d losses, %d and %d states", len(long.Loss), len(short.Loss), len(long.J), len(short.J))
+	}
+	if !slices.Equal(long.Loss[:6], short.Loss) || !slices.Equal(long.J[:4], short.J) ||
+		!slices.Equal(long.Noise[:4], short.Noise) {
+		t.Errorf("%+v is not the beginning of %+v", short, long)
+	}
+}
+
+// The order of the ablation's networks is told as it came out.
+func TestAblationOrder(t *testing.T) {
+	line := func(name string, values ...float64) tables.Line {
+		out := tables.Line{Name: name}
+		for _, x := range values {
+			out.Cells = append(out.Cells, tables.Cell{Mean: x, Count: 1})
+		}
+		return out
+	}
+	text := ablationOrder(tables.Grid{Rows: []tables.Line{
+		line("R (one)", 60, 50, 70, 60), line("A (two)", 59, 51, 66, 60), line("L (three)", 61, 52, 65, 66),
+	}})
+	for _, want := range []string{"L 61.0, R 60.0, A 59.0", "anchor module ACC is higher on 1 of 3 sets and lower on 1",
+		"addition ACC is higher on 2 of 3 sets and lower on 1"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+}
+
+// The times of a table and of growth are processor time, which work takes and waiting does not.
+func TestProcessorTime(t *testing.T) {
+	if got := between([]time.Duration{5, 7, 10, 100}); got != 3 {
+		t.Errorf("a median of %d between moments", got)
+	}
+	began, sum := processorTime(), 0.0
+	for range 300 {
+		for i := range 100000 {
+			sum += math.Sqrt(float64(i))
+		}
+	}
+	if took := processorTime() - began; took <= 0 || sum == 0 {
+		t.Errorf("work took %v", took)
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	ctx := context.Background()
+	data, out := folder(t), t.TempDir()
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "no experiment named"},
+		{[]string{"cooking"}, `no experiment "cooking"`},
+		{[]string{"table", "-protocol", "best"}, `protocol "best"`},
+		{[]string{"table", "-draws", "0"}, "0 draws"},
+		{[]string{"table", "-page", "x.md"}, "-page and -without are for all"},
+		{[]string{"all", "-without", "time,dancing"}, `no experiment "dancing"`},
+		{[]string{"table", "-data", filepath.Join(data, "none.npz"), "-out", out}, "none.npz"},
+		{[]string{"table", "-data", data, "-sets", "plums", "-out", out}, `no set "plums"`},
+		{[]string{"table", "-data", t.TempDir(), "-out", out}, "no data set"},
+		{[]string{"table", "extra"}, `"extra" is not a flag`},
+	} {
+		if err := run(ctx, c.args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.args, err, c.want)
+		}
+	}
+	if err := run(ctx, []string{"table", "-help"}, io.Discard, io.Discard); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("%v, want flag.ErrHelp", err)
+	}
+	var stdout, stderr bytes.Buffer
+	if err := run(ctx, []string{"ablation", "-data", data, "-out", out, "-draws", "1", "-epochs", "1",
+		"-limit", "60"}, &stdout, &stderr); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(stderr.String(), "left out broken") || !strings.Contains(stderr.String(), "left out pears: 90 samples") {
+		t.Errorf("standard error does not say what was left out: %q", stderr.String())
+	}
+	if !strings.Contains(stdout.String(), "ablation.md") {
+		t.Errorf("standard output: %q", stdout.String())
+	}
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/examples/sets"
+	"github.com/largemvc/largemvc/studies/internal/work"
+)
+
+// study is what the flags say, and the data sets.
+type study struct {
+	data, only, out, page string
+	without               string // experiments of all to leave out
+	draws                 int
+	epochs                int
+	limit                 int
+	quick, png, sameState bool
+	protocol              string
+
+	stderr io.Writer
+	sets   []*sets.Set
+	drawn  struct { // the set that was last drawn
+		from *sets.Set
+		draw int
+		set  *sets.Set
+	}
+	pages []page // published so far
+}
+
+const (
+	plain     = "plain"
+	published = "published"
+)
+
+func (s *study) register(f *flag.FlagSet) {
+	f.StringVar(&s.data, "data", "", "a file, or a folder of files, of multi-view data with labels (.npz, "+
+		".mat, …); empty: MNIST views made from the Go module GoMNIST")
+	f.StringVar(&s.only, "sets", "", "names of the sets to use, separated by commas; empty: what suits the experiment")
+	f.StringVar(&s.out, "out", "results", "folder for tables, figures and finished work; several experiments may run into one "+
+		"folder at a time")
+	f.StringVar(&s.page, "page", "", "of all: a Markdown file that gets all experiments, their figures and data in a folder "+
+		"of its "+
+		"name; what it holds above its first section is kept")
+	f.StringVar(&s.without, "without", "", "of all: experiments to leave out, separated by commas")
+	f.IntVar(&s.draws, "draws", 3, "draws of every setting; a draw is an order of the rows, a seed and, where there is one, "+
+		"a mask")
+	f.IntVar(&s.epochs, "epochs", 100, "epochs of training")
+	f.IntVar(&s.limit, "limit", 0, "leave out sets of more samples; 0: none")
+	f.BoolVar(&s.quick, "quick", false, "few draws, epochs and samples, on MNIST views unless -data says "+
+		"otherwise: minutes in place of hours")
+	f.BoolVar(&s.png, "png", false, "write figures as PNG too")
+	f.BoolVar(&s.sameState, "same-state", false,
+		"take finished work of another build of this program: nothing that it measures has changed")
+	f.StringVar(&s.protocol, "protocol", plain, "of table: plain (one-to-one matching, last epoch), or "+
+		"published: as the paper's code does it, majority-mapped purity under the name ACC, at the epoch "+
+		"that the labels choose")
+}
+
+// prepare checks the flags and opens the data.
+func (s *study) prepare(ctx context.Context) error {
+	if s.protocol != plain && s.protocol != published {
+		return fmt.Errorf("protocol %q; have %s and %s", s.protocol, plain, published)
+	}
+	if s.draws < 1 || s.epochs < 1 || s.limit < 0 {
+		return fmt.Errorf("%d draws, %d epochs, limit %d", s.draws, s.epochs, s.limit)
+	}
+	if s.quick {
+		s.draws, s.epochs = min(s.draws, 2), min(s.epochs, 30)
+	}
+	if err := os.MkdirAll(s.out, 0o777); err != nil {
+		return err
+	}
+	if err := work.OneState(s.out, s.sameState); err != nil {
+		return err
+	}
+	var err error
+	s.sets, err = openSets(ctx, s)
+	if err != nil {
+		return err
+	}
+	if len(s.sets) == 0 {
+		return errors.New("no data set with labels found")
+	}
+	return nil
+}
+
+func (s *study) path(name string) string { return filepath.Join(s.out, name) }
+
+// pageName is the name of an experiment's files; results of the published protocol are kept apart.
+func (s *study) pageName(name string) string {
+	if name == "table" && s.protocol == published {
+		return name + "-" + published
+	}
+	return name
+}
+
+// draw returns the set in the order of a draw.
+func (s *study) draw(d *sets.Set, draw int) *sets.Set {
+	if last := &s.drawn; last.set == nil || last.from != d || last.draw != draw {
+		last.from, last.draw, last.set = d, draw, d.InOrder(draw)
+	}
+	return s.drawn.set
+}
+
+// small returns the k sets that are cheapest to run, in their usual order; all that -sets names, if it names any.
+func (s *study) small(k int) []*sets.Set {
+	if s.only != "" || len(s.sets) <= k {
+		return s.sets
+	}
+	cost := func(d *sets.Set) int {
+		sum := 0
+		for _, v := range d.Views {
+			_, width := v.Dims()
+			sum += width
+		}
+		return sum * d.N * d.Classes
+	}
+	var out []*sets.Set
+	for _, d := range s.sets {
+		cheaper := 0
+		for _, other := range s.sets {
+			if cost(other) < cost(d) {
+				cheaper++
+			}
+		}
+		if cheaper < k {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// model is one of our networks with the name of its row.
+type model struct {
+	name   string
+	config largemvc.Config // Clusters, Seed and, unless it says None, Epochs are filled in
+}
+
+// models are the rows of ours in the tables.
+func models() []model {
+	return []model{
+		{"LargeMvC-Net, default preset", largemvc.Config{}},
+		{"default preset, untrained", largemvc.Config{Epochs: largemvc.None}},
+		{"LargeMvC-Net, paper preset", largemvc.Config{Preset: largemvc.PresetPaper}},
+		{"paper preset, untrained", largemvc.Config{Preset: largemvc.PresetPaper, Epochs: largemvc.None}},
+	}
+}
+
+// configFor completes a configuration for a set and a draw.
+func (s *study) configFor(c largemvc.Config, d *sets.Set, draw int) largemvc.Config {
+	c.Clusters, c.Seed = d.Classes, uint64(draw)
+	if c.Epochs == 0 {
+		c.Epochs = s.epochs
+	}
+	return c
+}
+
+// protocolText says what all experiments share.
+func (s *study) protocolText() string {
+	return fmt.Sprintf("Figures are means over draws, %d of each setting, where nothing else is said; a draw is an order of "+
+		"the rows, a "+
+		"seed and, where views or rows are taken away, a mask. %d epochs. ACC is by one-to-one matching, NMI with the "+
+		"arithmetic mean. "+
+		"Labels serve for scores alone and choose nothing, but in rows that say so. Our networks are used as their presets "+
+		"have them, at "+
+		"the last epoch. The **default preset** sees every view in two standardisations, smoothed along a graph of the samples' "+
+		"neighbours, and has terms for neighbours and for held-out prediction in its loss; the **paper preset** is the "+
+		"network of the "+
+		"paper, without neighbours, on views standardised per sample and started by a joint k-means.", s.draws, s.epochs)
+}
