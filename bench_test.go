@@ -12,8 +12,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/largemvc/largemvc/internal/linalg"
-	"github.com/largemvc/largemvc/internal/op/optest"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/testrig/optest"
 	"github.com/largemvc/largemvc/internal/unfold"
 )
 

@@ -10,8 +10,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/largemvc/largemvc/internal/cuda"
-	"github.com/largemvc/largemvc/internal/cuda/fake"
 	"github.com/largemvc/largemvc/internal/device"
+	"github.com/largemvc/largemvc/internal/testrig/fake"
 	"github.com/largemvc/largemvc/machine"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/op/optest"
+	"github.com/largemvc/largemvc/internal/testrig/optest"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"

@@ -11,8 +11,9 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/device"
-	"github.com/largemvc/largemvc/internal/ptx"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/ptx"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -20,7 +21,7 @@ import (
 func simulated(t *testing.T, open func() (device.Driver, error)) {
 	t.Helper()
 	if open == nil {
-		open = func() (device.Driver, error) { return &device.Sim{}, nil }
+		open = func() (device.Driver, error) { return &simdevice.Sim{}, nil }
 	}
 	device.Register("CUDA", open)
 	t.Cleanup(func() { device.Unregister("CUDA") })
@@ -54,7 +55,7 @@ func TestDeviceFit(t *testing.T) {
 				testutil.Long(t, "a second fit on the simulator takes seconds")
 			}
 			launches := map[string]int{}
-			drv := &device.Sim{Observe: func(kernel string, _ device.Launch, _ ptx.Stats) { launches[kernel]++ }}
+			drv := &simdevice.Sim{Observe: func(kernel string, _ device.Launch, _ ptx.Stats) { launches[kernel]++ }}
 			simulated(t, func() (device.Driver, error) { return drv, nil })
 			want, got := mustFit(t, x.views, on(machine.CPU, x.config)), mustFit(t, x.views, on(machine.CUDA, x.config))
 			if !slices.Equal(got.Labels, want.Labels) {
@@ -93,7 +94,7 @@ func shallow() ([]View, Config) {
 
 // broken is the simulator with something that is wrong with it.
 type broken struct {
-	device.Sim
+	simdevice.Sim
 	major    int   // of the capability, if not 0
 	refused  error // what Load says
 	launches int   // until it is lost; 0: it is not
@@ -153,14 +154,14 @@ func TestDeviceThatCannot(t *testing.T) {
 			[]string{"the simulator does not take the kernels", "ptxas: line 3"},
 		},
 		"too little memory": {
-			func() (device.Driver, error) { return &device.Sim{Limit: 10 << 10}, nil }, views, config,
+			func() (device.Driver, error) { return &simdevice.Sim{Limit: 10 << 10}, nil }, views, config,
 			[]string{"a network of 40 samples takes 0.0", "GiB of device memory", "has 0.00 GiB free"},
 		},
 		"sparse views": {
-			func() (device.Driver, error) { return &device.Sim{}, nil }, sparse, config, []string{"view 0 (words) is sparse"},
+			func() (device.Driver, error) { return &simdevice.Sim{}, nil }, sparse, config, []string{"view 0 (words) is sparse"},
 		},
 		"a module of one's own": {
-			func() (device.Driver, error) { return &device.Sim{}, nil }, views,
+			func() (device.Driver, error) { return &simdevice.Sim{}, nil }, views,
 			func() Config { c := config; c.Noise = &ownNoise{}; return c }(), []string{"modules that are not from this package"},
 		},
 	} {
@@ -215,7 +216,7 @@ func TestDeviceAuto(t *testing.T) {
 
 // peak is the simulator that notes the most memory that it has held.
 type peak struct {
-	device.Sim
+	simdevice.Sim
 	held     map[device.Ptr]int64
 	now, top int64
 }
@@ -257,7 +258,7 @@ func TestDeviceStageThatDoesNotFit(t *testing.T) {
 	mustFit(t, views, on(machine.CUDA, config))
 	device.Unregister("CUDA")
 	limit := whole.top
-	simulated(t, func() (device.Driver, error) { return &device.Sim{Limit: limit}, nil })
+	simulated(t, func() (device.Driver, error) { return &simdevice.Sim{Limit: limit}, nil })
 	got := want
 	for said := " left to the CPU: a matrix of "; !strings.Contains(got.Ran.Why, said); {
 		limit -= limit / 10
@@ -294,7 +295,7 @@ func TestDeviceSparseViews(t *testing.T) {
 	views := []View{x, dense[1]}
 	config := Config{Clusters: 3, Seed: 2, Epochs: 2, Layers: 1}
 	launches := map[string]int{}
-	drv := &device.Sim{Observe: func(kernel string, _ device.Launch, _ ptx.Stats) { launches[kernel]++ }}
+	drv := &simdevice.Sim{Observe: func(kernel string, _ device.Launch, _ ptx.Stats) { launches[kernel]++ }}
 	simulated(t, func() (device.Driver, error) { return drv, nil })
 	want, got := mustFit(t, views, on(machine.CPU, config)), mustFit(t, views, on(machine.CUDA, config))
 	if !slices.Equal(got.Labels, want.Labels) || got.Ran.Device != "the simulator" {
@@ -327,7 +328,7 @@ func TestDeviceLost(t *testing.T) {
 	config.Restarts = 1
 	config.Checkpoint = Checkpoint{Path: filepath.Join(t.TempDir(), "state"), Every: 1}
 	counted := 0
-	whole := &device.Sim{Observe: func(string, device.Launch, ptx.Stats) { counted++ }}
+	whole := &simdevice.Sim{Observe: func(string, device.Launch, ptx.Stats) { counted++ }}
 	simulated(t, func() (device.Driver, error) { return whole, nil })
 	want := mustFit(t, views, on(machine.CUDA, config))
 	device.Unregister("CUDA")
@@ -358,9 +359,9 @@ func TestDeviceLost(t *testing.T) {
 // blocks. A call without machine.On stays on the CPU.
 func TestDevicePredict(t *testing.T) {
 	launches, batches := 0, 0
-	sim := func() *device.Sim {
+	sim := func() *simdevice.Sim {
 		launches, batches = 0, 0
-		return &device.Sim{Observe: func(kernel string, _ device.Launch, _ ptx.Stats) {
+		return &simdevice.Sim{Observe: func(kernel string, _ device.Launch, _ ptx.Stats) {
 			if launches++; kernel == "squared_norms" {
 				batches++ // once a view
 			}
@@ -462,17 +463,18 @@ func TestDevicePredictThatCannot(t *testing.T) {
 			func() (device.Driver, error) { return &broken{major: 6}, nil }, plain.Predictor, views, "compute capability 6.1",
 		},
 		"too little memory": {
-			func() (device.Driver, error) { return &device.Sim{Limit: 1 << 10}, nil }, plain.Predictor, views,
+			func() (device.Driver, error) { return &simdevice.Sim{Limit: 1 << 10}, nil }, plain.Predictor, views,
 			"a batch of 1 samples takes 0.00 GiB of device memory",
 		},
 		"lost": {
 			func() (device.Driver, error) { return &broken{launches: 5}, nil }, plain.Predictor, views, "illegal memory",
 		},
 		"sparse views": {
-			func() (device.Driver, error) { return &device.Sim{}, nil }, plain.Predictor, sparse, "(words) is sparse",
+			func() (device.Driver, error) { return &simdevice.Sim{}, nil }, plain.Predictor, sparse, "(words) is sparse",
 		},
 		"a module of one's own": {
-			func() (device.Driver, error) { return &device.Sim{}, nil }, mustFit(t, views, on(machine.CPU, own)).Predictor, views,
+			func() (device.Driver, error) { return &simdevice.Sim{}, nil },
+			mustFit(t, views, on(machine.CPU, own)).Predictor, views,
 			"modules that are not from this package",
 		},
 	} {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/neighbor"
 
 	"gonum.org/v1/gonum/mat"

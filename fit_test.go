@@ -10,10 +10,10 @@ import (
 
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/safetensors"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
-// blobs and absent are those of internal/testutil.
+// blobs and absent are those of internal/testrig/testutil.
 var (
 	blobs  = testutil.Blobs
 	absent = testutil.Absent

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // inputsInPython follows on what docs/format.md says of preprocessing and smoothing, for complete samples that are not equal to

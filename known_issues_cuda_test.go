@@ -16,7 +16,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc/internal/op"
-	"github.com/largemvc/largemvc/internal/op/optest"
+	"github.com/largemvc/largemvc/internal/testrig/optest"
 )
 
 // What Gorgonia's CUDA build does besides; op.NewMachine and op.Operation work around it. Whoever makes a machine by

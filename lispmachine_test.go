@@ -10,7 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc/internal/op"
-	"github.com/largemvc/largemvc/internal/op/optest"
+	"github.com/largemvc/largemvc/internal/testrig/optest"
 )
 
 // On the Lisp machine every op of this module is an error where it was a gradient of zero, by itself and in a network, and

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/op/optest"
+	"github.com/largemvc/largemvc/internal/testrig/optest"
 
 	"github.com/largemvc/largemvc/internal/op"
 

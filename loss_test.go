@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/op/optest"
+	"github.com/largemvc/largemvc/internal/testrig/optest"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"

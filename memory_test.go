@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/information"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/machine"
 )
 

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/op/optest"
+	"github.com/largemvc/largemvc/internal/testrig/optest"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // goldenModel is one case of testdata/golden/model_*.npz; see the README there.

@@ -13,7 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // labelInformation is naiveInformation of one-hot rows at a temperature of 0.

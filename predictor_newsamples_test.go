@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/dataset"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // samplesOf returns the given samples of dense views.

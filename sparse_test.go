@@ -13,7 +13,7 @@ import (
 
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/linalg"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/machine"
 )
 

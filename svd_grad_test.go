@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/op/optest"
+	"github.com/largemvc/largemvc/internal/testrig/optest"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // procrustesGraph runs the op on M in the element type and returns P and the gradient for the cotangent G.

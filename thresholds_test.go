@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/engine"
-	"github.com/largemvc/largemvc/internal/op/optest"
+	"github.com/largemvc/largemvc/internal/testrig/optest"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"

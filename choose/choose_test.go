@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/score"
 )

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // fuzz checks a reader: no panic, little memory, an error or a sound set that reads the same again.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // read reads a file in memory.

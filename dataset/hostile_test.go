@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/hostile"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/hostile"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // hostileLimit is the memory limit that hostile files are read within.

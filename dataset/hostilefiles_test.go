@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/largemvc/largemvc/internal/hostile"
+	"github.com/largemvc/largemvc/internal/testrig/hostile"
 )
 
 // hostileFile is a file to try: small, but it unpacks to much, repeats itself or lies about its sizes.

@@ -3,7 +3,7 @@ package dataset
 import (
 	"encoding/binary"
 
-	"github.com/largemvc/largemvc/internal/hostile"
+	"github.com/largemvc/largemvc/internal/testrig/hostile"
 )
 
 // zeroPart is a data element of n zeros: its tag, and how many zeros follow.

@@ -8,7 +8,7 @@ import (
 	"hash/crc32"
 	"sync"
 
-	"github.com/largemvc/largemvc/internal/hostile"
+	"github.com/largemvc/largemvc/internal/testrig/hostile"
 )
 
 // packer deflates bytes and any number of zeros. The zeros cost neither time nor memory: the same deflated block is written

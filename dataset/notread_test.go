@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/hostile"
+	"github.com/largemvc/largemvc/internal/testrig/hostile"
 )
 
 // TestNotReadSaysWhatToDo reads views of kinds that are not read: the error says what it is and how to convert it.

@@ -14,8 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/testutil"
 	"pgregory.net/rapid"
+
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // npyBytes makes a version 1 file with the values of the header as Python would write them.

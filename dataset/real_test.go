@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // TestRealNPZ reads every development set and compares it with the table of its README.

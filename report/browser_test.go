@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // openPage opens a page in Chromium, or skips the test.

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	. "github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 
 	"github.com/largemvc/largemvc/internal/information"
-	"github.com/largemvc/largemvc/internal/op/optest"
+	"github.com/largemvc/largemvc/internal/testrig/optest"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"

@@ -11,7 +11,7 @@ import (
 	. "github.com/largemvc/largemvc"
 
 	"github.com/largemvc/largemvc/internal/prepare"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/internal/view"
 )
 

@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/device"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 )
 
 // rough is the simulator with what it gives back changed in the last digits but two.
-type rough struct{ device.Sim }
+type rough struct{ simdevice.Sim }
 
 func (s *rough) Download(dst []byte, p device.Ptr) error {
 	err := s.Sim.Download(dst, p)
@@ -40,7 +41,7 @@ func TestDevice(t *testing.T) {
 		ends int
 	}{
 		"sound": {
-			&device.Sim{}, []string{"the simulator, compute capability 8.0, 16.00 GiB", "float32: gradients", " ok\n"}, exitOK,
+			&simdevice.Sim{}, []string{"the simulator, compute capability 8.0, 16.00 GiB", "float32: gradients", " ok\n"}, exitOK,
 		},
 		"wrong": {&rough{}, []string{"wrong"}, exitError},
 	} {
@@ -99,7 +100,7 @@ func TestPredictDevice(t *testing.T) {
 			t.Errorf("without a driver auto ran on %s (%s)", at, why)
 		}
 	}
-	device.Register("TEST", func() (device.Driver, error) { return &device.Sim{}, nil })
+	device.Register("TEST", func() (device.Driver, error) { return &simdevice.Sim{}, nil })
 	defer device.Unregister("TEST")
 	if labels, at, _, errs := predict("-device", "cuda"); !slices.Equal(labels, want) || at != "the simulator" {
 		t.Errorf("labels %v on %s, want %v; %s", labels, at, want, errs)

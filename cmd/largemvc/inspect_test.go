@@ -11,7 +11,7 @@ import (
 
 	"github.com/largemvc/largemvc/dataset"
 
-	"github.com/largemvc/largemvc/internal/hostile"
+	"github.com/largemvc/largemvc/internal/testrig/hostile"
 )
 
 func TestInspect(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // TestRealInspect looks at every MATLAB file as users have them.

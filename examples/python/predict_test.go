@@ -13,7 +13,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // TestPredictInPython labels samples of the training and new ones by predict.py and wants the labels of the library.

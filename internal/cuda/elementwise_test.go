@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/ptx"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/ptx"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // operands are values at which operations have their ends and their kinks, and ordinary ones.

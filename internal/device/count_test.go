@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/engine"
-	"github.com/largemvc/largemvc/internal/ptx"
+	"github.com/largemvc/largemvc/internal/testrig/ptx"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 )
 
 // What is counted of a launch is what the simulator sees it do: all that it writes, the operations of its tiles, and no more
@@ -46,7 +47,7 @@ func TestCountsAreWhatRuns(t *testing.T) {
 				tree.Reset()
 			}
 		}
-		run(&Sim{Observe: func(kernel string, _ Launch, s ptx.Stats) {
+		run(&simdevice.Sim{Observe: func(kernel string, _ Launch, s ptx.Stats) {
 			sum := ran[kernel]
 			if sum == nil {
 				sum = &ptx.Stats{}

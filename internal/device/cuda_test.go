@@ -10,9 +10,10 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/cuda"
-	"github.com/largemvc/largemvc/internal/cuda/fake"
 	"github.com/largemvc/largemvc/internal/engine"
-	"github.com/largemvc/largemvc/internal/ptx"
+	"github.com/largemvc/largemvc/internal/testrig/fake"
+	"github.com/largemvc/largemvc/internal/testrig/ptx"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 )
 
 // real says that there is a card, which the tests then use.
@@ -66,7 +67,7 @@ func TestCUDADriver(t *testing.T) {
 			if real {
 				tolerance = 1e-5
 			}
-			compare(t, got, step(t, network(t, p, &Sim{}), p.params, nil), nil, tolerance)
+			compare(t, got, step(t, network(t, p, &simdevice.Sim{}), p.params, nil), nil, tolerance)
 			if real {
 				return
 			}

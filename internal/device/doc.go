@@ -2,10 +2,10 @@
 // memory and whose passes are kernels. The kernels are CUDA C in kernels/, compiled by clang to PTX (go generate), which is
 // committed and embedded; the driver of the device compiles it for the card.
 //
-// What a device must do is the interface Driver. The package has one over internal/ptx, which runs the same PTX on the CPU and
-// finds faults that a card does not report; so everything here is tested without a GPU.
+// What a device must do is the interface Driver. The tests have one, internal/testrig/simdevice, which runs the same PTX on the
+// CPU and finds faults that a card does not report; so everything here is tested without a GPU.
 //
-//	drv := &device.Sim{}
+//	drv := &simdevice.Sim{}
 //	shard, err := device.New(drv, &spec, x, present, h0, true)   // asks for the memory before it takes any
 //	net, err := engine.NewNet(spec, []engine.Shard{shard}, engine.InOrder{}, start)
 //

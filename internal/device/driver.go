@@ -1,53 +1,21 @@
 package device
 
 import (
-	"errors"
 	"fmt"
+
+	"github.com/largemvc/largemvc/internal/driver"
 )
 
-// Ptr is an address in the memory of a device; 0 is none.
-type Ptr uint64
+// The types of a driver, which has a package of its own so that test drivers need not know this one.
+type (
+	Ptr    = driver.Ptr
+	Driver = driver.Driver
+	Module = driver.Module
+	Launch = driver.Launch
+)
 
-// Driver is a device with one stream: what is asked of it happens in order. It is used by one goroutine at a time.
-type Driver interface {
-	// Alloc returns memory with the given alignment of 256 bytes, whose contents are not defined. The name is for messages. Its
-	// error wraps ErrNoMemory where the device has not so much; then nothing else is wrong with it.
-	Alloc(name string, bytes int64) (Ptr, error)
-	Free(p Ptr) error
-	// Upload copies src to the device, Download from it when all that was launched has ended. Zero fills with zeros.
-	Upload(p Ptr, src []byte) error
-	Download(dst []byte, p Ptr) error
-	Zero(p Ptr, bytes int64) error
-	// Load compiles a text of PTX and returns what Launch takes it by.
-	Load(text string) (Module, error)
-	// Launch starts a kernel: a Ptr, int32, int64, float32 or float64 for each of its parameters. An error may come with a later
-	// call.
-	Launch(m Module, kernel string, l Launch, args ...any) error
-	// Sync waits for all that was launched.
-	Sync() error
-	// Memory returns the bytes that can still be had, and how many there are at all.
-	Memory() (free, total int64, err error)
-	// Capability is what the device can do, as 8, 0 for sm_80.
-	Capability() (major, minor int)
-	// SharedMemory is how many bytes of shared memory a block may have, those of the text included.
-	SharedMemory() int
-	// Name describes the device.
-	Name() string
-	Close() error
-}
-
-// Module is a text that a driver has compiled.
-type Module int
-
-// Launch is the size of a launch: blocks of a grid, threads of a block, and bytes of dynamic shared memory.
-type Launch struct {
-	Grid   [3]int
-	Block  int
-	Shared int
-}
-
-// ErrNoMemory is what an error of Alloc wraps where the device has not the memory, or not in one piece.
-var ErrNoMemory = errors.New("the device is out of memory")
+// ErrNoMemory is driver.ErrNoMemory.
+var ErrNoMemory = driver.ErrNoMemory
 
 // MemoryError says that a device has not the memory that something takes. Nothing is allocated for it.
 type MemoryError struct {

@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/information"
-	"github.com/largemvc/largemvc/internal/ptx"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/testrig/ptx"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 )
 
 // farRows is how many rows lie, as kernels see it, before those that are there. With strides of 8 the numbers of elements are far
@@ -18,7 +19,7 @@ const farRows = 1 << 30
 // addresses that kernels get lie so far before what is allocated, and of all blocks those run that have these rows. A kernel that
 // counts elements in 32 bits anywhere on its way then reads or writes elsewhere, which is a fault.
 type distant struct {
-	Sim
+	simdevice.Sim
 	doubles []bool // modules whose elements are float64
 	only    []int
 	moved   map[string]int
@@ -262,16 +263,16 @@ func TestFarRows(t *testing.T) {
 	}
 	for name, p := range cases(t) {
 		d := newDistant()
-		want := step(t, allOnDevice[float32](t, p, &Sim{}), p.params, nil)
+		want := step(t, allOnDevice[float32](t, p, &simdevice.Sim{}), p.params, nil)
 		same(t, name, step(t, allOnDevice[float32](t, p, d), p.params, nil), want)
 		count(d)
 	}
 	many, few := makeProblem(t, shape(40, 20, 2, 24, 9), 0.2, 3), makeProblem(t, shape(70, 5, 1, 12), 0, 3)
 	d := newDistant()
 	same(t, "float64", step(t, allOnDevice[float64](t, many, d), many.params, nil),
-		step(t, allOnDevice[float64](t, many, &Sim{}), many.params, nil))
+		step(t, allOnDevice[float64](t, many, &simdevice.Sim{}), many.params, nil))
 	for _, p := range []*problem{many, few} {
-		want := step(t, onTensorCores(t, p, &Sim{}), p.params, nil)
+		want := step(t, onTensorCores(t, p, &simdevice.Sim{}), p.params, nil)
 		for _, target := range []string{"sm_80", "sm_86"} {
 			d := newDistant()
 			d.Target = target
@@ -305,7 +306,7 @@ func farTerms(t *testing.T, p *problem) *distant {
 	}
 	d := newDistant()
 	var got [2]*result
-	for i, drv := range []Driver{&Sim{}, d} {
+	for i, drv := range []Driver{&simdevice.Sim{}, d} {
 		net := onDevice[float32](t, p, drv)
 		o := information.TermsOptions[float32]{Graph: someGraph(t, p.spec.Samples, true), Neighbors: 2, Held: held, HeldOut: 3}
 		if err := SetTerm(net, o); err != nil {
@@ -320,14 +321,14 @@ func farTerms(t *testing.T, p *problem) *distant {
 // farLowest tries the lowest scores.
 func farLowest(t *testing.T) *distant {
 	p := makeProblem(t, shape(50, 6, 1, 11, 5), 0.2, 8)
-	b, bias, rng := make([][]float32, 2), make([]float64, 2*40), newBench[float32](t, &Sim{})
+	b, bias, rng := make([][]float32, 2), make([]float64, 2*40), newBench[float32](t, &simdevice.Sim{})
 	for v, d := range p.spec.Dims {
 		b[v] = rng.matrix(40, d, d)
 	}
 	d := newDistant()
 	var column [2][]int32
 	var score [2][]float64
-	for i, drv := range []Driver{&Sim{}, d} {
+	for i, drv := range []Driver{&simdevice.Sim{}, d} {
 		r, err := NewRows(drv, views[float32](p), p.present, rows.Use{Columns: 40, Keep: 8})
 		if err == nil {
 			column[i], score[i], err = r.lowest(t.Context(), b, bias, lowestOptions{group: 10, keep: 2, self: -1})
@@ -351,7 +352,7 @@ func farTiles(t *testing.T) *distant {
 		func(b *bench[float32]) []float32 { return farSums(b, wideSums) },
 		func(b *bench[float32]) []float32 { return farSums(b, narrowSums) },
 	} {
-		if got, want := run(newBench[float32](t, d)), run(newBench[float32](t, &Sim{})); !slices.Equal(got, want) {
+		if got, want := run(newBench[float32](t, d)), run(newBench[float32](t, &simdevice.Sim{})); !slices.Equal(got, want) {
 			t.Errorf("a product of far rows is another one")
 		}
 	}

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/ptx"
+	"github.com/largemvc/largemvc/internal/testrig/ptx"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 )
 
 // altered is the simulator with another text of a module.
 type altered struct {
-	Sim
+	simdevice.Sim
 	change func(text string) string
 }
 
@@ -64,7 +65,7 @@ func TestBarriersAreNeeded(t *testing.T) {
 				t.Errorf("%s without its barrier %d: a fault of kind %v", kernel, n, fault.Kind)
 			}
 		}
-		b := newBench[float32](t, &Sim{})
+		b := newBench[float32](t, &simdevice.Sim{})
 		if run(b); b.k.err != nil {
 			t.Errorf("%s as it is: %v", kernel, b.k.err)
 		}
@@ -173,7 +174,7 @@ func TestWrongSizesAreFaults(t *testing.T) {
 		"a row too many of the sums":   func(s *sums, _ *product, _ *int) { s.n++ },
 		"a stride that is not padded":  func(s *sums, _ *product, _ *int) { s.ldx-- },
 	} {
-		b := newBench[float32](t, &Sim{})
+		b := newBench[float32](t, &simdevice.Sim{})
 		x, h, y := put64(b, b.matrix(n, d, ldx)), put64(b, b.matrix(n, m, ld)), put64(b, b.matrix(m, d, ldx))
 		part := ceil(n, chunk) * m * d
 		s := sums{a: h, lda: ld, x: x, ldx: ldx, n: n, m: m, d: d, chunk: chunk}
@@ -197,7 +198,7 @@ func TestWrongSizesAreFaults(t *testing.T) {
 // Few passes through the banks of shared memory are due to lanes that want different words of one bank.
 func TestBankConflicts(t *testing.T) {
 	for name, run := range withBarriers {
-		b := newBench[float32](t, &Sim{Observe: func(_ string, _ Launch, s ptx.Stats) {
+		b := newBench[float32](t, &simdevice.Sim{Observe: func(_ string, _ Launch, s ptx.Stats) {
 			if s.SharedWavefronts == 0 || 5*s.SharedConflicts > s.SharedWavefronts {
 				t.Errorf("%s: %d of %d passes through the banks are conflicts", name, s.SharedConflicts, s.SharedWavefronts)
 			}

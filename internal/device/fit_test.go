@@ -12,6 +12,7 @@ import (
 	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -144,7 +145,7 @@ func TestFit(t *testing.T) {
 	}
 	const epochs = 20
 	start, want, losses := fit(t, problemOf(), nil, epochs)
-	drv := &Sim{}
+	drv := &simdevice.Sim{}
 	deviceStart, got, deviceLosses := fit(t, problemOf(), drv, epochs)
 	if got, want = numbered(got), numbered(want); !slices.Equal(deviceStart, start) || !slices.Equal(got, want) {
 		t.Errorf("labels of the start %v and the end %v, in memory %v and %v", deviceStart, got, start, want)

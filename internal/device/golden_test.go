@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/engine"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // loadGolden returns a whole-model case of testdata/golden, nil where its start has E ≠ 0, which no shard can hold.
@@ -91,7 +92,7 @@ func TestGoldenModels(t *testing.T) {
 }
 
 func compareGolden(t *testing.T, p problem, f map[string]testutil.Array, variant string) {
-	compareGoldenOn(t, &Sim{}, p, f, variant)
+	compareGoldenOn(t, &simdevice.Sim{}, p, f, variant)
 }
 
 func compareGoldenOn(t *testing.T, drv Driver, p problem, f map[string]testutil.Array, variant string) {

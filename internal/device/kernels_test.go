@@ -11,7 +11,8 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // bench has what a test of kernels needs: arrays of the device, each an allocation of its own.
@@ -124,7 +125,7 @@ func TestTimesTransposed(t *testing.T) {
 func testTimesTransposed[T kernel.Float](t *testing.T) {
 	for _, tl := range []tile{wideTimes, narrowTimes, smallTimes} {
 		for _, c := range oddShapes {
-			b := newBench[T](t, &Sim{})
+			b := newBench[T](t, &simdevice.Sim{})
 			lda, ld := padded(c.d), stride(c.m)
 			x, y := b.matrix(c.n, c.d, lda), b.matrix(c.m, c.d, lda)
 			base, row, before := b.matrix(c.n, c.m, ld), b.vector(c.n), b.matrix(c.n, c.m, ld)
@@ -199,7 +200,7 @@ func testTransposedTimes[T kernel.Float](t *testing.T) {
 	for _, tl := range []tile{wideSums, narrowSums, smallSums} {
 		for _, c := range oddShapes {
 			for _, weighted := range []bool{false, true} {
-				b := newBench[T](t, &Sim{})
+				b := newBench[T](t, &simdevice.Sim{})
 				what := fmt.Sprintf("%s, %v", tl.name, c)
 				lda, ldx, chunk := stride(c.m), padded(c.d), 32
 				a, x, w := b.matrix(c.n, c.m, lda), b.matrix(c.n, c.d, ldx), b.vector(c.n)
@@ -256,7 +257,7 @@ func TestFold(t *testing.T) { eachType(t, testFold[float32], testFold[float64]) 
 
 func testFold[T kernel.Float](t *testing.T) {
 	for _, parts := range []int{1, 2, 3, 5, 7, 8, 48, 59, 300} {
-		b := newBench[T](t, &Sim{})
+		b := newBench[T](t, &simdevice.Sim{})
 		x := b.matrix(parts, 5, 5)
 		for i := range x {
 			x[i] *= T(math.Exp(10 * b.rng.NormFloat64())) // so that the order shows
@@ -273,7 +274,7 @@ func testFold[T kernel.Float](t *testing.T) {
 
 func TestRowSums(t *testing.T) {
 	for _, c := range []struct{ n, columns, chunk int }{{1, 1, 16}, {77, 3, 32}, {700, 2, 512}} {
-		b := newBench[float32](t, &Sim{})
+		b := newBench[float32](t, &simdevice.Sim{})
 		values := make([]float64, c.n*c.columns)
 		for i := range values {
 			values[i] = b.rng.NormFloat64()

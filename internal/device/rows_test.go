@@ -7,6 +7,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 )
 
 // block is random row state of one odd shape, on the host in float64 and on the device, for the tests of what is done to rows.
@@ -18,8 +19,10 @@ type block[T kernel.Float] struct {
 }
 
 func newBlock[T kernel.Float](t testing.TB, n, d, m int) *block[T] {
-	b := &block[T]{bench: newBench[T](t, &Sim{}), n: n, m: m, d: d, ld: stride(m), ldx: padded(d), a: map[string][]float64{},
-		p: map[string]Ptr{}}
+	b := &block[T]{
+		bench: newBench[T](t, &simdevice.Sim{}), n: n, m: m, d: d, ld: stride(m), ldx: padded(d), a: map[string][]float64{},
+		p: map[string]Ptr{},
+	}
 	for _, name := range []string{"h", "k", "y", "dh", "g", "z", "prev"} {
 		b.hold(name, b.matrix(n, m, b.ld))
 	}

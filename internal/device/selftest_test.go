@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 )
 
 // The selftest of a sound device finds nothing wrong, and tells of every outcome; one whose sums are off in the fourth digit is
@@ -17,7 +19,7 @@ func TestSelftest(t *testing.T) {
 		}
 		return nil
 	}
-	if err := Selftest(t.Context(), &Sim{}, 100, tell); err != nil {
+	if err := Selftest(t.Context(), &simdevice.Sim{}, 100, tell); err != nil {
 		t.Fatal(err)
 	}
 	all := strings.Join(seen, "\n")
@@ -42,7 +44,7 @@ func TestSelftest(t *testing.T) {
 }
 
 // inexact is the simulator with what it gives back changed a little.
-type inexact struct{ Sim }
+type inexact struct{ simdevice.Sim }
 
 func (s *inexact) Download(dst []byte, p Ptr) error {
 	err := s.Sim.Download(dst, p)

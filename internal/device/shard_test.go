@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 )
 
 // cases are networks of every kind.
@@ -92,9 +93,9 @@ func TestStep(t *testing.T) {
 			t.Parallel()
 			added := func(net *engine.Net) { addCotangents(t, net) }
 			want := step(t, inMemory[float64](t, p), p.params, added)
-			compare(t, step(t, onDevice[float64](t, p, &Sim{}), p.params, added), want, nil, 1e-9)
-			compare(t, step(t, allOnDevice[float64](t, p, &Sim{}), p.params, added), want, nil, 1e-9)
-			compare(t, step(t, onDevice[float32](t, p, &Sim{}), p.params, added), want,
+			compare(t, step(t, onDevice[float64](t, p, &simdevice.Sim{}), p.params, added), want, nil, 1e-9)
+			compare(t, step(t, allOnDevice[float64](t, p, &simdevice.Sim{}), p.params, added), want, nil, 1e-9)
+			compare(t, step(t, onDevice[float32](t, p, &simdevice.Sim{}), p.params, added), want,
 				step(t, inMemory[float32](t, p), p.params, added), 1e-5)
 		})
 	}
@@ -129,7 +130,7 @@ func addCotangents(t testing.TB, net *engine.Net) {
 // Steps after the first one start from a state of which nothing but the rows may count.
 func TestStepsDoNotDependOnEarlierOnes(t *testing.T) {
 	p := cases(t)["missing views"]
-	net := onDevice[float32](t, p, &Sim{})
+	net := onDevice[float32](t, p, &simdevice.Sim{})
 	first := step(t, net, p.params, nil)
 	for i := range p.params.Theta {
 		p.params.Theta[i] += 0.01
@@ -139,7 +140,7 @@ func TestStepsDoNotDependOnEarlierOnes(t *testing.T) {
 		p.params.Theta[i] -= 0.01
 	}
 	again := step(t, net, p.params, nil)
-	fresh := step(t, onDevice[float32](t, p, &Sim{}), p.params, nil)
+	fresh := step(t, onDevice[float32](t, p, &simdevice.Sim{}), p.params, nil)
 	same(t, "a third step", again, fresh)
 	_ = first
 }
@@ -158,9 +159,9 @@ func same(t *testing.T, what string, got, want *result) {
 // Blocks and warps run in other orders, on more goroutines: the bits stay.
 func TestBitsDoNotDependOnTheOrderOfBlocks(t *testing.T) {
 	p := makeProblem(t, shape(150, 5, 2, 20, 6), 0.2, 3)
-	want := step(t, allOnDevice[float32](t, p, &Sim{Workers: 1}), p.params, nil)
+	want := step(t, allOnDevice[float32](t, p, &simdevice.Sim{Workers: 1}), p.params, nil)
 	for seed := uint64(1); seed < 4; seed++ {
-		got := step(t, allOnDevice[float32](t, p, &Sim{Order: seed, Workers: int(seed)}), p.params, nil)
+		got := step(t, allOnDevice[float32](t, p, &simdevice.Sim{Order: seed, Workers: int(seed)}), p.params, nil)
 		same(t, fmt.Sprintf("order %d", seed), got, want)
 	}
 }
@@ -171,7 +172,7 @@ func TestMemoryIsAskedBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drv := &Sim{Limit: need + need/spare}
+	drv := &simdevice.Sim{Limit: need + need/spare}
 	shard, err := New(drv, &p.spec, views[float32](p), p.present, nil, true)
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +187,7 @@ func TestMemoryIsAskedBefore(t *testing.T) {
 	if free, total, _ = drv.Memory(); free != total {
 		t.Errorf("%d bytes are left after Close", total-free)
 	}
-	drv = &Sim{Limit: need}
+	drv = &simdevice.Sim{Limit: need}
 	var short *MemoryError
 	if _, err := New(drv, &p.spec, views[float32](p), p.present, nil, true); !errors.As(err, &short) || short.Free != need {
 		t.Errorf("a device that is too small: %v", err)
@@ -205,8 +206,8 @@ func TestDivergence(t *testing.T) {
 	} {
 		change()
 		for name, net := range map[string]*engine.Net{
-			"in memory": inMemory[float32](t, p), "device": onDevice[float32](t, p, &Sim{}),
-			"tensor cores": onTensorCores(t, p, &Sim{}),
+			"in memory": inMemory[float32](t, p), "device": onDevice[float32](t, p, &simdevice.Sim{}),
+			"tensor cores": onTensorCores(t, p, &simdevice.Sim{}),
 		} {
 			var diverged *engine.DivergedError
 			if _, err := net.Forward(context.Background(), p.params, true); !errors.As(err, &diverged) {
@@ -233,11 +234,11 @@ func TestSizesThatDoNotFit(t *testing.T) {
 			spec = shape(10, 13_000, 1, 3)
 		}
 		var full *MemoryError
-		err := NewSession(&Sim{Target: "sm_86", Limit: 1 << 50}, true).Fits(&spec, nil, double)
+		err := NewSession(&simdevice.Sim{Target: "sm_86", Limit: 1 << 50}, true).Fits(&spec, nil, double)
 		if !errors.As(err, &full) || !full.Shared || !strings.Contains(err.Error(), "shared memory, the simulator has 101376") {
 			t.Errorf("anchors, float64 %v: %v", double, err)
 		}
-		if err := NewSession(&Sim{Limit: 1 << 50}, true).Fits(&spec, nil, double); err != nil {
+		if err := NewSession(&simdevice.Sim{Limit: 1 << 50}, true).Fits(&spec, nil, double); err != nil {
 			t.Errorf("anchors, float64 %v, of a larger block: %v", double, err)
 		}
 	}
@@ -245,7 +246,7 @@ func TestSizesThatDoNotFit(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	p := makeProblem(t, shape(64, 4, 2, 9, 5), 0, 1)
-	net := onDevice[float32](t, p, &Sim{})
+	net := onDevice[float32](t, p, &simdevice.Sim{})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := net.Forward(ctx, p.params, true); !errors.Is(err, context.Canceled) {

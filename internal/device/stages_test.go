@@ -8,15 +8,16 @@ import (
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/kmeans"
-	"github.com/largemvc/largemvc/internal/ptx"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/spectral"
+	"github.com/largemvc/largemvc/internal/testrig/ptx"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
 func rowsOf[T kernel.Float](t *testing.T, p *problem) *Rows[T] {
 	t.Helper()
-	r, err := NewRows(&Sim{}, views[T](p), p.present, rows.Use{Columns: 40, Keep: 5, Sums: true})
+	r, err := NewRows(&simdevice.Sim{}, views[T](p), p.present, rows.Use{Columns: 40, Keep: 5, Sums: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func testKMeans[T kernel.Float](t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		drv := &Sim{}
+		drv := &simdevice.Sim{}
 		cfg.Device = NewSession(drv, true)
 		got, err := kmeans.Run(t.Context(), source[T](t, p), cfg)
 		if err != nil {
@@ -86,7 +87,7 @@ func testDirections[T kernel.Float](t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Device = NewSession(&Sim{}, true)
+	cfg.Device = NewSession(&simdevice.Sim{}, true)
 	got, y, err := spectral.FindAndProject(t.Context(), x, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +173,7 @@ func TestStripsOfRows(t *testing.T) {
 	if strips.most = 1; strips.strip(40, 1) >= 100 || whole.strip(40, 1) != 200 {
 		t.Fatalf("strips of %d and %d rows", strips.strip(40, 1), whole.strip(40, 1))
 	}
-	b, bias, rng := make([][]float64, 2), make([]float64, 2*40), newBench[float64](t, &Sim{})
+	b, bias, rng := make([][]float64, 2), make([]float64, 2*40), newBench[float64](t, &simdevice.Sim{})
 	for v, d := range p.spec.Dims {
 		b[v] = rng.matrix(40, d, d)
 	}
@@ -241,7 +242,7 @@ func testIndex[T kernel.Float](t *testing.T) {
 			t.Fatal(err)
 		}
 		found := 0
-		drv := &Sim{Observe: func(kernel string, _ Launch, _ ptx.Stats) {
+		drv := &simdevice.Sim{Observe: func(kernel string, _ Launch, _ ptx.Stats) {
 			if kernel == "lowest" {
 				found++
 			}
@@ -287,7 +288,7 @@ func bruteForce(p *problem, i, lo, hi, k int) []int32 {
 // The rows of a shard serve other products too, and stay the shard's.
 func TestRowsOfAShard(t *testing.T) {
 	p := makeProblem(t, shape(40, 3, 1, 6, 5), 0.2, 8)
-	s, err := New(&Sim{}, &p.spec, views[float64](p), p.present, nil, true)
+	s, err := New(&simdevice.Sim{}, &p.spec, views[float64](p), p.present, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +297,7 @@ func TestRowsOfAShard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := kernel.Float64s(newBench[float64](t, &Sim{}).matrix(2, 11, 11))
+	g := kernel.Float64s(newBench[float64](t, &simdevice.Sim{}).matrix(2, 11, 11))
 	want, err := rowsOf[float64](t, p).GramTimes(t.Context(), g, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -323,13 +324,13 @@ func TestSparseRowsStay(t *testing.T) {
 	}
 	x := []rows.Matrix[float32]{rows.NewSparse[float32](n, 3, ptr, cols, values, nil, nil)}
 	for _, sparse := range [][]rows.Matrix[float32]{x, {rows.NewScaled(x[0], factors)}, rows.Thin(x, 10)} {
-		p, err := rows.Take(NewSession(&Sim{}, true), sparse, nil, rows.Use{})
+		p, err := rows.Take(NewSession(&simdevice.Sim{}, true), sparse, nil, rows.Use{})
 		if p != nil || err != nil {
 			t.Errorf("a device takes %T: %v, %v", sparse[0], p, err)
 		}
 	}
 	dense := rows.Thin([]rows.Matrix[float32]{rows.NewDense(n, 1, 1, values)}, 10)
-	if p, err := rows.Take(NewSession(&Sim{}, true), dense, nil, rows.Use{Columns: 1}); p == nil || err != nil {
+	if p, err := rows.Take(NewSession(&simdevice.Sim{}, true), dense, nil, rows.Use{Columns: 1}); p == nil || err != nil {
 		t.Errorf("a device does not take %T: %v", dense[0], err)
 	}
 }
@@ -355,7 +356,7 @@ func TestLowestOfFew(t *testing.T) {
 func TestProductsAreAskedForBefore(t *testing.T) {
 	p := makeProblem(t, shape(300, 3, 1, 6, 5), 0.2, 8)
 	x, use := views[float32](p), rows.Use{Columns: 5000, Keep: 4}
-	drv := &Sim{}
+	drv := &simdevice.Sim{}
 	r, err := NewRows(drv, x, p.present, use)
 	if err != nil {
 		t.Fatal(err)
@@ -376,7 +377,7 @@ func TestProductsAreAskedForBefore(t *testing.T) {
 		t.Errorf("%d bytes are taken after Close", total-after)
 	}
 
-	session := NewSession(&Sim{Limit: (total - before) / 2}, false)
+	session := NewSession(&simdevice.Sim{Limit: (total - before) / 2}, false)
 	if got, err := rows.Take(session, x, p.present, use); got != nil || err != nil || len(session.Left()) != 1 {
 		t.Errorf("a device with room for the rows alone takes them: %v, %v, %v", got, err, session.Left())
 	}

@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/engine"
-	"github.com/largemvc/largemvc/internal/ptx"
+	"github.com/largemvc/largemvc/internal/testrig/ptx"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 )
 
 // Products on tensor cores are as exact as a sum in float32, at any scale of what goes in.
@@ -16,7 +17,7 @@ func TestTensorTimes(t *testing.T) {
 			n, d, m   int
 			x, factor float64
 		}{{1, 1, 1, 1, 1}, {77, 3, 7, 1e3, 1e-4}, {130, 70, 110, 1e-6, 1e6}, {260, 33, 16, 1, 1e-12}} {
-			b := newBench[float32](t, &Sim{})
+			b := newBench[float32](t, &simdevice.Sim{})
 			ldx, ld := padded(c.d), stride(c.m)
 			x, y := b.matrix(c.n, c.d, ldx), b.matrix(c.m, c.d, ldx)
 			for i := range x {
@@ -72,7 +73,7 @@ func TestTensorSums(t *testing.T) {
 			a              float64
 		}{{1, 1, 1, 16, 1}, {77, 3, 7, 32, 1e-9}, {200, 70, 120, 64, 1e9}} {
 			for _, weighted := range []bool{false, true} {
-				b := newBench[float32](t, &Sim{})
+				b := newBench[float32](t, &simdevice.Sim{})
 				ldx, lda := padded(c.d), stride(c.m)
 				x, a, w := b.matrix(c.n, c.d, ldx), b.matrix(c.n, c.m, lda), b.vector(c.n)
 				for i := range a {
@@ -132,7 +133,9 @@ func TestTensorSums(t *testing.T) {
 }
 
 // launches counts the kernels that a step runs.
-func launches(t *testing.T, p *problem, drv *Sim, net func(testing.TB, *problem, Driver) *engine.Net) (*result, map[string]int) {
+func launches(
+	t *testing.T, p *problem, drv *simdevice.Sim, net func(testing.TB, *problem, Driver) *engine.Net,
+) (*result, map[string]int) {
 	count := map[string]int{}
 	drv.Observe = func(kernel string, _ Launch, _ ptx.Stats) { count[kernel]++ }
 	return step(t, net(t, p, drv), p.params, nil), count
@@ -143,12 +146,12 @@ func TestStepOnTensorCores(t *testing.T) {
 	for _, name := range []string{"two layers", "missing views", "fewer columns than anchors", "no noise"} {
 		p := cases(t)[name]
 		want, other := step(t, inMemory[float64](t, p), p.params, nil), step(t, inMemory[float32](t, p), p.params, nil)
-		got, count := launches(t, p, &Sim{}, onTensorCores)
+		got, count := launches(t, p, &simdevice.Sim{}, onTensorCores)
 		t.Run(name, func(t *testing.T) { compare(t, got, want, other, 1e-5) })
 		if count["tensor_times_narrow"] == 0 || count["tensor_sums_narrow"] == 0 {
 			t.Errorf("%s: launches %v", name, count)
 		}
-		again, _ := launches(t, p, &Sim{Order: 9}, onTensorCores)
+		again, _ := launches(t, p, &simdevice.Sim{Order: 9}, onTensorCores)
 		same(t, "another order", again, got)
 	}
 }
@@ -157,12 +160,12 @@ func TestStepOnTensorCores(t *testing.T) {
 // it has on one with more; on one with less there are none.
 func TestStepWithLessSharedMemory(t *testing.T) {
 	p := makeProblem(t, shape(40, 20, 2, 24, 9), 0, 3)
-	want, count := launches(t, p, &Sim{}, onTensorCores)
+	want, count := launches(t, p, &simdevice.Sim{}, onTensorCores)
 	if count["tensor_times_wide"] == 0 || count["tensor_sums_wide"] == 0 {
 		t.Fatalf("launches %v", count)
 	}
 	for _, target := range []string{"sm_86", "sm_89", "sm_120"} {
-		got, count := launches(t, p, &Sim{Target: target}, onTensorCores)
+		got, count := launches(t, p, &simdevice.Sim{Target: target}, onTensorCores)
 		if count["tensor_times_lean"] == 0 || count["tensor_sums_lean"] == 0 || count["tensor_times_wide"] != 0 {
 			t.Errorf("%s: launches %v", target, count)
 		}
@@ -177,7 +180,7 @@ func TestStepWithLessSharedMemory(t *testing.T) {
 
 // little is the simulator with little shared memory.
 type little struct {
-	Sim
+	simdevice.Sim
 	shared int
 }
 
@@ -186,14 +189,14 @@ func (l *little) SharedMemory() int { return l.shared }
 // A view of a range that halves do not hold, and a device that has not the instructions, get fused multiply-adds.
 func TestRangeAndDeviceDecide(t *testing.T) {
 	p := cases(t)["two layers"]
-	_, count := launches(t, p, &Sim{}, onTensorCores)
+	_, count := launches(t, p, &simdevice.Sim{}, onTensorCores)
 	all := count["tensor_times_narrow"]
 	p.x[1][5] = 1e7 // one entry, far above all rows but its own
-	_, count = launches(t, p, &Sim{}, onTensorCores)
+	_, count = launches(t, p, &simdevice.Sim{}, onTensorCores)
 	if n := count["tensor_times_narrow"]; all == 0 || 2*n != all {
 		t.Errorf("%d products on tensor cores, %d before one view of two had an outlier", n, all)
 	}
-	if _, count = launches(t, p, &Sim{Target: "sm_70"}, onTensorCores); count["tensor_times_narrow"] != 0 {
+	if _, count = launches(t, p, &simdevice.Sim{Target: "sm_70"}, onTensorCores); count["tensor_times_narrow"] != 0 {
 		t.Errorf("a device without tensor cores: launches %v", count)
 	}
 	for _, c := range []struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/largemvc/largemvc/internal/engine"
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/testrig/simdevice"
 	"github.com/largemvc/largemvc/neighbor"
 )
 
@@ -92,7 +93,7 @@ func testTerms[T kernel.Float](t *testing.T) {
 			what := fmt.Sprintf("a factor %v, weights %v", factor, weight)
 			o := information.TermsOptions[T]{Graph: someGraph(t, p.spec.Samples, factor), Neighbors: weight[0], Held: held,
 				HeldOut: weight[1]}
-			memory, device := inMemory[T](t, p), onDevice[T](t, p, &Sim{})
+			memory, device := inMemory[T](t, p), onDevice[T](t, p, &simdevice.Sim{})
 			err := engine.SetTerm(memory, func(lo, hi int) (engine.Term[T], error) {
 				return information.NewTerms(hi-lo, p.spec.Anchors, o)
 			})
@@ -116,7 +117,7 @@ func testTerms[T kernel.Float](t *testing.T) {
 
 func TestTermsThatDoNotFit(t *testing.T) {
 	p := makeProblem(t, shape(40, 3, 1, 6), 0, 4)
-	net := onDevice[float32](t, p, &Sim{})
+	net := onDevice[float32](t, p, &simdevice.Sim{})
 	for what, o := range map[string]information.TermsOptions[float32]{
 		"no weight":          {},
 		"of other samples":   {Graph: someGraph(t, 41, false), Neighbors: 1},
@@ -126,7 +127,7 @@ func TestTermsThatDoNotFit(t *testing.T) {
 			t.Errorf("%s: no error", what)
 		}
 	}
-	drv, short := &Sim{Limit: 1 << 20}, &MemoryError{}
+	drv, short := &simdevice.Sim{Limit: 1 << 20}, &MemoryError{}
 	full := onDevice[float32](t, p, drv)
 	free, _, err := drv.Memory()
 	if err != nil {

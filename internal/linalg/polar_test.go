@@ -7,11 +7,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/testutil"
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
+
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 func random(rng *rand.Rand, n int) []float64 {

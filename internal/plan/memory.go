@@ -15,7 +15,7 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// Memory is what a fit holds at the same time, in bytes, by what it is for. Total is Views + Neighbors + Result + the larger of
+// Memory is the memory that a fit holds at the same time, in bytes, by its use. Total is Views + Neighbors + Result + the larger of
 // Start and State + Network; Device is of a GPU, and not in it.
 type Memory struct {
 	Views, Neighbors, State, Network, Start, Result, Device, Total int64

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // TestReadHostileHeaders reads headers that are as long as may be, of many small parts or of one large one. What is allocated

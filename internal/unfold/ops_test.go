@@ -6,15 +6,16 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/op/optest"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/testrig/optest"
 
 	"github.com/largemvc/largemvc/internal/op"
 
-	"github.com/largemvc/largemvc/internal/kernel"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // testBuilder has two views of 9 samples, of which some lack the second; row 0 of view 0 is zero.

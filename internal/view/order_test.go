@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // held returns n samples of a few values, in two views: some samples lack the second, some are equal.

@@ -218,10 +218,7 @@ func (f *findings) lines(name string, n int, most *int) {
 
 // isCore says whether a file belongs to the library or its command: examples, studies, tools and rigs do not.
 func isCore(name string) bool {
-	for _, other := range []string{
-		"examples/", "tools/", "studies/", "internal/testrig/", "internal/testutil/", "internal/ptx/",
-		"internal/hostile/", "internal/cuda/fake/", "internal/op/optest/",
-	} {
+	for _, other := range []string{"examples/", "tools/", "studies/", "internal/testrig/"} {
 		if strings.HasPrefix(name, other) {
 			return false
 		}

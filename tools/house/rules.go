@@ -137,7 +137,7 @@ func (f *findings) types(l *limits, files []*source) {
 }
 
 // rigs are the packages that only tests may import.
-var rigs = regexp.MustCompile(`/internal/(testrig|testutil|hostile|op/optest)(/|$)`)
+var rigs = regexp.MustCompile(`/internal/testrig(/|$)`)
 
 // tests holds the length of test files to its limit, and the rigs of tests to tests (rule 6).
 func (f *findings) tests(l *limits, files []*source) {

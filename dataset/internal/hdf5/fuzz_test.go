@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/dataset/internal/budget"
-	"github.com/largemvc/largemvc/internal/hostile"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/hostile"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // FuzzFile walks through a file, with the checksums of its structures and without them.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/dataset/internal/budget"
-	"github.com/largemvc/largemvc/internal/hostile"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/hostile"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // FuzzFile lists a file and reads every array of numbers in it.

@@ -20,7 +20,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/internal/testutil"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 type network interface {

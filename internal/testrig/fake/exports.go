@@ -13,7 +13,7 @@ import (
 
 	_ "gorgonia.org/cu/blas" // what stands behind cuBLAS is replaced
 
-	"github.com/largemvc/largemvc/internal/ptx"
+	"github.com/largemvc/largemvc/internal/testrig/ptx"
 )
 
 // The functions that fake.c calls. Their results are CUDA's numbers of errors; c is the current context of the calling thread.

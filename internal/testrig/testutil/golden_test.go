@@ -7,7 +7,7 @@ import (
 )
 
 func TestLoadNPZReadsEveryGoldenFile(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/golden/*.npz")
+	files, err := filepath.Glob("../../../testdata/golden/*.npz")
 	if err != nil || len(files) < 57 {
 		t.Fatalf("%d golden files, error %v", len(files), err)
 	}
@@ -21,7 +21,7 @@ func TestLoadNPZReadsEveryGoldenFile(t *testing.T) {
 }
 
 func TestLoadNPZValues(t *testing.T) {
-	g := LoadNPZ(t, "../../testdata/golden/model_00_relu.npz")
+	g := LoadNPZ(t, "../../../testdata/golden/model_00_relu.npz")
 	dims := g["dims"].Ints()
 	if len(dims) != g["V"].Ints()[0] || len(g["V"].Shape) != 0 {
 		t.Fatalf("dims %v, V %v", dims, g["V"])

@@ -7,11 +7,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/op"
 	"gonum.org/v1/gonum/diff/fd"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/op"
 )
 
 // GraphFunction is a function of input nodes of given shapes, checked through a graph and a tape machine.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/largemvc/largemvc/internal/ptx"
+	"github.com/largemvc/largemvc/internal/testrig/ptx"
 )
 
 // Card is what the driver finds.

@@ -1,4 +1,5 @@
-package device
+// Package simdevice is a driver for tests whose device is the simulator of internal/testrig/ptx.
+package simdevice
 
 import (
 	"cmp"
@@ -7,11 +8,12 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/largemvc/largemvc/internal/ptx"
+	"github.com/largemvc/largemvc/internal/driver"
+	"github.com/largemvc/largemvc/internal/testrig/ptx"
 )
 
-// Sim is a Driver that runs kernels on the CPU, on the simulator of internal/ptx: slow, exact to the bit, and strict. What a
-// kernel does wrong, such as a read of memory that nothing wrote, is an error of its launch.
+// Sim is a driver.Driver that runs kernels on the CPU, on the simulator of internal/testrig/ptx: slow, exact to the bit, and
+// strict. What a kernel does wrong, such as a read of memory that nothing wrote, is an error of its launch.
 type Sim struct {
 	// Order permutes the order in which blocks and warps run; 0 is that of their numbers.
 	Order uint64
@@ -22,16 +24,16 @@ type Sim struct {
 	// Target is the architecture that the device has: what it can do, and how much shared memory; "": sm_80.
 	Target string
 	// Only, if not nil, returns the blocks of a launch that run, by number; nil: all.
-	Only func(kernel string, l Launch) []int
+	Only func(kernel string, l driver.Launch) []int
 	// Observe, if not nil, is told what each launch did.
-	Observe func(kernel string, l Launch, s ptx.Stats)
+	Observe func(kernel string, l driver.Launch, s ptx.Stats)
 
 	memory  *ptx.Memory
 	modules []*ptx.Module
 	kernels []map[string]*ptx.Kernel
 }
 
-var _ Driver = (*Sim)(nil)
+var _ driver.Driver = (*Sim)(nil)
 
 func (s *Sim) open() *ptx.Memory {
 	if s.memory == nil {
@@ -44,31 +46,31 @@ func (s *Sim) open() *ptx.Memory {
 }
 
 // Alloc returns memory that is poisoned until it is written.
-func (s *Sim) Alloc(name string, bytes int64) (Ptr, error) {
+func (s *Sim) Alloc(name string, bytes int64) (driver.Ptr, error) {
 	p, err := s.open().Alloc(name, bytes)
 	if errors.Is(err, ptx.ErrFull) {
-		err = fmt.Errorf("%w: %w", ErrNoMemory, err)
+		err = fmt.Errorf("%w: %w", driver.ErrNoMemory, err)
 	}
-	return Ptr(p), err
+	return driver.Ptr(p), err
 }
 
 // Free gives memory back; its addresses are not used again.
-func (s *Sim) Free(p Ptr) error { return s.open().Free(ptx.Ptr(p)) }
+func (s *Sim) Free(p driver.Ptr) error { return s.open().Free(ptx.Ptr(p)) }
 
 // Upload copies src to the device.
-func (s *Sim) Upload(p Ptr, src []byte) error { return s.open().Write(ptx.Ptr(p), src) }
+func (s *Sim) Upload(p driver.Ptr, src []byte) error { return s.open().Write(ptx.Ptr(p), src) }
 
 // Download copies from the device what was written there; else it is an error.
-func (s *Sim) Download(dst []byte, p Ptr) error { return s.open().Read(dst, ptx.Ptr(p)) }
+func (s *Sim) Download(dst []byte, p driver.Ptr) error { return s.open().Read(dst, ptx.Ptr(p)) }
 
 // Zero fills with zeros.
-func (s *Sim) Zero(p Ptr, bytes int64) error { return s.open().Fill(ptx.Ptr(p), 0, bytes) }
+func (s *Sim) Zero(p driver.Ptr, bytes int64) error { return s.open().Fill(ptx.Ptr(p), 0, bytes) }
 
 // parsed are the modules of texts that were loaded, for a module is not changed by its launches.
 var parsed sync.Map
 
 // Load parses a text.
-func (s *Sim) Load(text string) (Module, error) {
+func (s *Sim) Load(text string) (driver.Module, error) {
 	known, ok := parsed.Load(text)
 	if !ok {
 		m, err := ptx.Parse(text)
@@ -82,11 +84,11 @@ func (s *Sim) Load(text string) (Module, error) {
 		return 0, fmt.Errorf("device: a text for %s, the device is %s", m.Target(), s.target())
 	}
 	s.modules, s.kernels = append(s.modules, m), append(s.kernels, map[string]*ptx.Kernel{})
-	return Module(len(s.modules) - 1), nil
+	return driver.Module(len(s.modules) - 1), nil
 }
 
-// Launch runs a kernel to its end.
-func (s *Sim) Launch(m Module, kernel string, l Launch, args ...any) error {
+// driver.Launch runs a kernel to its end.
+func (s *Sim) Launch(m driver.Module, kernel string, l driver.Launch, args ...any) error {
 	k := s.kernels[m][kernel]
 	if k == nil {
 		var err error
@@ -97,7 +99,7 @@ func (s *Sim) Launch(m Module, kernel string, l Launch, args ...any) error {
 	}
 	values := make([]any, len(args))
 	for i, a := range args {
-		if p, ok := a.(Ptr); ok {
+		if p, ok := a.(driver.Ptr); ok {
 			a = ptx.Ptr(p)
 		}
 		values[i] = a
@@ -118,7 +120,7 @@ func (s *Sim) Launch(m Module, kernel string, l Launch, args ...any) error {
 	return nil
 }
 
-// Sync does nothing: a launch has ended when Launch returns.
+// Sync does nothing: a launch has ended when driver.Launch returns.
 func (s *Sim) Sync() error { return nil }
 
 // Memory returns what is left of the limit.
