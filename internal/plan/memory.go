@@ -15,8 +15,8 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// Memory is the memory that a fit holds at the same time, in bytes, by its use. Total is Views + Neighbors + Result + the larger of
-// Start and State + Network; Device is of a GPU, and not in it.
+// Memory is the memory that a fit holds at the same time, in bytes, by its use. Total is Views + Neighbors + Result + the larger
+// of Start and State + Network; Device is of a GPU, and not in it.
 type Memory struct {
 	Views, Neighbors, State, Network, Start, Result, Device, Total int64
 }
