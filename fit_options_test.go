@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 func TestFitRealSets(t *testing.T) {
@@ -234,7 +236,7 @@ func testFitSameBits(t *testing.T, neighbors int) {
 
 func TestFitDeterminism(t *testing.T) {
 	n, dims := 800, []int{20, 9, 3}
-	if testing.Short() {
+	if !testutil.Slow {
 		n = 300
 	}
 	views, _ := blobViews(n, 5, 1, 4, dims...)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/comm"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -169,7 +170,7 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want, answers := map[int]string{}, map[int]string{}
 			for i, cutting := range c.cuttings {
-				if testing.Short() && i%4 > 0 {
+				if !testutil.Slow && i%4 > 0 {
 					continue
 				}
 				x := rankViews(cutting.n)
@@ -287,7 +288,7 @@ func TestRanksWithAbsentViews(t *testing.T) {
 			}
 			want, answers := hashOf(t, whole), answersOf(t, whole, masked(0, 200))
 			for i, starts := range c.cuttings {
-				if testing.Short() && i > 0 {
+				if !testutil.Slow && i > 0 {
 					break
 				}
 				found, errs := onRanks(t.Context(), x, c.n, starts,
@@ -519,7 +520,7 @@ func resumesOnOtherRanks(t *testing.T, config largemvc.Config) {
 	ways := [][]int{{0, 2048}, {0, 1024, 4096}, {0}, nil}
 	for i, from := range ways {
 		for j, to := range ways {
-			if testing.Short() && (i+1)%len(ways) != j {
+			if !testutil.Slow && (i+1)%len(ways) != j {
 				continue
 			}
 			var stopped error

@@ -51,7 +51,7 @@ func mustFit(t testing.TB, views []View, c Config) *Clustering {
 }
 
 // leftOut says whether case i is left out in short mode, which takes one of every few.
-func leftOut(i, few int) bool { return testing.Short() && i%few != 0 }
+func leftOut(i, few int) bool { return !testutil.Slow && i%few != 0 }
 
 // completed is a configuration with its defaults for n samples.
 func completed(c Config, n int) *Config {

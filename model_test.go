@@ -38,7 +38,7 @@ func goldenModels(t *testing.T) []goldenModel {
 	}
 	var cases []goldenModel
 	for i, file := range files {
-		if testing.Short() && i%5 != 0 {
+		if !testutil.Slow && i%5 != 0 {
 			continue
 		}
 		z := testutil.LoadNPZ(t, file)
@@ -227,7 +227,7 @@ func TestGoldenModels(t *testing.T) {
 			})
 		}
 	}
-	if cases != 14 && !testing.Short() {
+	if cases != 14 && testutil.Slow {
 		t.Errorf("%d golden models start from E = 0, want 14", cases)
 	}
 }

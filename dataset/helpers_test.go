@@ -150,7 +150,7 @@ func corrupt(t *testing.T, name string, data []byte) {
 		}
 	}
 	step := 1
-	if most := 1000; testing.Short() {
+	if most := 1000; !testutil.Slow {
 		step = 1 + len(data)/200
 	} else if len(data) > most {
 		step = 1 + len(data)/most

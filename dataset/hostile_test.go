@@ -60,7 +60,7 @@ func TestHostileFiles(t *testing.T) {
 			t.Errorf("%s is not tried", f.Name)
 			continue
 		}
-		if f.Slow && testing.Short() {
+		if f.Slow && !testutil.Slow {
 			continue
 		}
 		t.Run(f.Name, func(t *testing.T) {

@@ -60,7 +60,7 @@ func TestRealAll(t *testing.T) {
 			t.Fatal(files, err)
 		}
 		for _, f := range files {
-			if testing.Short() && strings.Contains(f, "mnist3v") {
+			if !testutil.Slow && strings.Contains(f, "mnist3v") {
 				continue
 			}
 			r, err := Inspect(f, Options{Storage: SparseIfSmaller})

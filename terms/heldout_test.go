@@ -55,7 +55,7 @@ func TestHeldOutInformation(t *testing.T) {
 			n, m        int
 			temperature float64
 		}{{12, 2, 0.1}, {30, 3, 0}, {30, 3, 0.4}, {70, 5, 0.3}, {40, 17, 0.2}} {
-			if testing.Short() && c.n*c.m > 200 {
+			if !testutil.Slow && c.n*c.m > 200 {
 				continue
 			}
 			views := heldOutViews(t, c.n, masked)

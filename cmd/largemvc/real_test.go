@@ -42,7 +42,7 @@ func TestRealInspect(t *testing.T) {
 	if status != exitError || !strings.Contains(stderr, "triplets, see -triplets") || !strings.Contains(stdout, "48686×3") {
 		t.Errorf("reuters.mat: status %d, %s%s", status, stdout, stderr)
 	}
-	if testing.Short() {
+	if !testutil.Slow {
 		return
 	}
 	if status, stdout, stderr = runLine("inspect", "-triplets", path); status != exitOK || !strings.Contains(stdout,

@@ -118,13 +118,21 @@ func eachType(t *testing.T, f32 func(*testing.T), f64 func(*testing.T)) {
 
 var oddShapes = []struct{ n, d, m int }{{1, 1, 1}, {77, 3, 7}, {33, 40, 100}, {130, 101, 104}, {5, 64, 130}, {257, 9, 16}}
 
+// someShapes are those of oddShapes that tests try without the build tag slow.
+func someShapes() []struct{ n, d, m int } {
+	if testutil.Slow {
+		return oddShapes
+	}
+	return oddShapes[1:4]
+}
+
 func TestTimesTransposed(t *testing.T) {
 	eachType(t, testTimesTransposed[float32], testTimesTransposed[float64])
 }
 
 func testTimesTransposed[T kernel.Float](t *testing.T) {
 	for _, tl := range []tile{wideTimes, narrowTimes, smallTimes} {
-		for _, c := range oddShapes {
+		for _, c := range someShapes() {
 			b := newBench[T](t, &simdevice.Sim{})
 			lda, ld := padded(c.d), stride(c.m)
 			x, y := b.matrix(c.n, c.d, lda), b.matrix(c.m, c.d, lda)
@@ -198,7 +206,7 @@ func TestTransposedTimes(t *testing.T) {
 
 func testTransposedTimes[T kernel.Float](t *testing.T) {
 	for _, tl := range []tile{wideSums, narrowSums, smallSums} {
-		for _, c := range oddShapes {
+		for _, c := range someShapes() {
 			for _, weighted := range []bool{false, true} {
 				b := newBench[T](t, &simdevice.Sim{})
 				what := fmt.Sprintf("%s, %v", tl.name, c)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // shareOfFirst is a score that has nothing to do with inertia: how many samples are with the first one.
@@ -25,7 +26,7 @@ func TestScore(t *testing.T) { eachType(t, testScore[float32], testScore[float64
 
 func testScore[T kernel.Float](t *testing.T) {
 	for _, n := range []int{400, 11000} { // all rows, a sample
-		if n > allRows && testing.Short() {
+		if n > allRows && !testutil.Slow {
 			continue
 		}
 		views, _ := blobs[T](n, 9, []int{3, 2}, 0, 1.2, 17)

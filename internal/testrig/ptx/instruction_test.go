@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // edges are the values that instructions are tried on, by type.
@@ -63,7 +65,7 @@ func combinations(src []typ) [][3]uint64 {
 		total *= len(lists[i])
 	}
 	most := 2500
-	if testing.Short() {
+	if !testutil.Slow {
 		most = 150
 	}
 	stride := max(1, total/most)

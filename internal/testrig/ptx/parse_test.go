@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
 // TestMalformed holds that what is wrong with a text is an error that says so.
@@ -117,7 +119,7 @@ func sample(t testing.TB, name string) string {
 func TestTruncated(t *testing.T) {
 	text := sample(t, "atx.ptx")
 	step := 40
-	if testing.Short() {
+	if !testutil.Slow {
 		step = 10
 	}
 	for at := 0; at < len(text); at += 1 + at/step {
@@ -185,7 +187,7 @@ func TestMutated(t *testing.T) {
 		if i == 0 {
 			rounds = 40
 		}
-		if testing.Short() {
+		if !testutil.Slow {
 			rounds /= 4
 		}
 		for range rounds {

@@ -2,11 +2,11 @@ package testutil
 
 import "testing"
 
-// Long skips a test that takes seconds or much memory in short mode. why says what takes them.
+// Long skips a test that takes seconds or much memory unless the build tag slow is set. why says what takes them.
 func Long(t testing.TB, why string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("short mode: " + why)
+	if !Slow {
+		t.Skip("without the build tag slow: " + why)
 	}
 }
 
