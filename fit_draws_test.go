@@ -165,3 +165,24 @@ func TestDrawsThatLackAView(t *testing.T) {
 		}
 	}
 }
+
+// A fit on a sample that is given labels starts with those of the samples that it has drawn.
+func TestDrawsHaveTheirLabels(t *testing.T) {
+	const n, k = 300, 60
+	views, _ := blobViews(n, 3, 2.5, 1, 12, 9)
+	c := Config{Clusters: 3, Epochs: 2, Preset: PresetPaper, FitSamples: k, Seed: 2, Float64: true}
+	c.Start.Labels = make([]int, n)
+	for i := range c.Start.Labels {
+		c.Start.Labels[i] = i / 7 % 3
+	}
+	got := mustFit(t, views, c)
+	drawn := rows.Sample(rand.New(rand.NewPCG(c.Seed, 0x73616d70)), n, k)
+	alone := onDrawn(c, n)
+	alone.Start.Labels = make([]int, k)
+	for j, i := range drawn {
+		alone.Start.Labels[j] = c.Start.Labels[i]
+	}
+	if want := mustFit(t, takenOf(views, drawn), alone); !slices.Equal(got.Loss, want.Loss) {
+		t.Errorf("losses %v, of the drawn samples alone %v", got.Loss, want.Loss)
+	}
+}

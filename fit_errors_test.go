@@ -88,6 +88,7 @@ func TestFitErrors(t *testing.T) {
 		},
 		"rho":              {good, Config{Clusters: 2, Noise: &RowShrink{Rho0: math.Inf(1)}}, []string{"Rho0 is +Inf"}},
 		"tolerance":        {good, Config{Clusters: 2, EarlyStop: EarlyStop{Tolerance: -1}}, []string{"Tolerance is -1"}},
+		"tolerance is NaN": {good, Config{Clusters: 2, EarlyStop: EarlyStop{Tolerance: nan}}, []string{"Tolerance is NaN"}},
 		"patience":         {good, Config{Clusters: 2, EarlyStop: EarlyStop{Patience: -1}}, []string{"Patience is -1"}},
 		"workers":          {good, Config{Clusters: 2, Machine: machine.Options{Workers: -1}}, []string{"Workers is -1"}},
 		"restarts":         {good, Config{Clusters: 2, Restarts: -1}, []string{"Restarts is -1"}},

@@ -42,6 +42,45 @@ func TestFitRealSets(t *testing.T) {
 	}
 }
 
+// The defaults are those that Config says, of which some depend on the number of samples.
+func TestDefaults(t *testing.T) {
+	for name, x := range map[string]struct {
+		config, want Config
+		samples      int
+	}{
+		"default": {Config{Clusters: 4}, Config{
+			Preprocess: PreprocessBoth, Reduction: ReductionRelative, ReadOut: ReadOutUnit, Neighborhood: Neighborhood{
+				Neighbors: 10, Directions: 200, Steps: 6, Weight: 3, HeldOutWeight: 3, Exact: 10_000,
+			},
+		}, 500},
+		"paper": {Config{Clusters: 4, Preset: PresetPaper}, Config{
+			Preprocess: PreprocessSample, Reduction: ReductionMean, ReadOut: ReadOutPlain,
+			Neighborhood: Neighborhood{Neighbors: None},
+		}, 500},
+		"some of many": {Config{Clusters: 4, FitSamples: 500}, Config{
+			Preprocess: PreprocessBoth, Reduction: ReductionRelative, ReadOut: ReadOutUnit, Neighborhood: Neighborhood{
+				Neighbors: 10, Directions: 200, Steps: 10, Weight: 3, HeldOutWeight: 3, Exact: None,
+			},
+		}, 10_000},
+	} {
+		got, want := x.config.WithDefaults(), x.want
+		got.forSamples(x.samples)
+		want.Clusters, want.Anchors, want.Preset, want.FitSamples = 4, 4, got.Preset, got.FitSamples
+		want.Layers, want.Epochs, want.Restarts, want.KMeansStarts = 2, 100, 1, 10
+		want.LearningRate, want.Checkpoint.Every = 0.01, 10
+		free := want.Preset == PresetPaper
+		want.Represent = &SoftThreshold{Theta0: 0.01, Lipschitz: 1, Unconstrained: free}
+		want.Noise, want.Anchor = &RowShrink{Rho0: 0.01, Unconstrained: free}, &Procrustes{}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+	stop := Config{EarlyStop: EarlyStop{Tolerance: 1e-3}}.WithDefaults()
+	if patience := stop.EarlyStop.Patience; patience != 5 {
+		t.Errorf("a patience of %d epochs, want 5", patience)
+	}
+}
+
 // optionViews are samples of three classes in three views, the last of few features, with all views and with some.
 func optionViews(t testing.TB) (views, masked []View, classes []int) {
 	t.Helper()

@@ -120,3 +120,22 @@ func TestReduction(t *testing.T) {
 		t.Error("no error for an unknown reduction")
 	}
 }
+
+// TestNullLoss: the loss of H = 0, by which a loss counts as diverged, is 1 where it is relative to the views, else the mean of
+// their squares, over the samples that have a view.
+func TestNullLoss(t *testing.T) {
+	views := []mat.Matrix{
+		mat.NewDense(3, 2, []float64{1, 2, 3, 4, 5, 6}),
+		mat.NewDense(3, 1, []float64{2, 100, 4}),
+	}
+	data, err := NewData(tensor.Float64, views, [][]bool{{true, true}, {true, false}, {true, true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for reduction, want := range map[Reduction]float64{ReductionRelative: 1, ReductionMean: 91./6 + 20./2} {
+		net := &lossNetwork[float64]{in: &prepared[float64]{data: data}, config: &Config{Reduction: reduction}}
+		if loss := net.NullLoss(); math.Abs(loss-want) > 1e-12 {
+			t.Errorf("%v: %v, want %v", reduction, loss, want)
+		}
+	}
+}

@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/view"
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -128,5 +132,21 @@ func TestShareBelow(t *testing.T) {
 	}
 	if got := quantilesOf([]float64{2}); got[0] != 2 || got[noveltySteps] != 2 {
 		t.Errorf("the quantiles of one number are %v", got)
+	}
+}
+
+// Without neighbours, what is not explained of a sample is the mean over the views that it has: all of each where H is 0.
+func TestUnexplainedOfAbsentViews(t *testing.T) {
+	p := &Predictor{config: Config{Anchors: 2}}
+	var views []view.View
+	present := [][]bool{{true, true, false}, {true, false, true}}
+	for v, d := range []int{3, 2} {
+		p.inputs, p.P = append(p.inputs, Input{View: v}), append(p.P, mat.NewDense(2, d, nil))
+		views = append(views, view.View{Rows: 3, Cols: d, F64: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}[:3*d], Present: present[v]})
+	}
+	from := prepare.NewRows[float64](&prepare.Standardiser{Kind: prepare.Raw}, []int{3, 2})
+	far, err := unexplained(t.Context(), p, from, views, func([]float64, int) {})
+	if err != nil || !slices.Equal(far, []float64{1, 1, 1}) {
+		t.Errorf("%v, %v, want 1 for each", far, err)
 	}
 }

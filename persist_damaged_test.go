@@ -109,6 +109,11 @@ func TestLoadInconsistent(t *testing.T) {
 			tensor("centroids", func(x *safetensors.Tensor) { copy(x.Data, []byte{0, 0, 0x7f, 0x7f}) }),
 			"centroids",
 		},
+		"lost": { // which some models do not have
+			func(f *safetensors.File) {
+				f.Tensors = slices.DeleteFunc(f.Tensors, func(x safetensors.Tensor) bool { return x.Name == "novelty" })
+			}, `no "novelty"`,
+		},
 		"missing": {tensor("mean.1", func(x *safetensors.Tensor) { x.Name = "mean.9" }), "mean.1"},
 	} {
 		t.Run(name, func(t *testing.T) {

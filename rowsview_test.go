@@ -205,6 +205,15 @@ func TestFitSamples(t *testing.T) {
 		if acc, err := Accuracy(labels, want.Labels); err != nil || acc < 0.9 {
 			t.Errorf("%v: ACC %v, %v", preset, acc, err)
 		}
+		const begin = 17_000 // in the second block of a pass
+		last := *want
+		last.Trust = slices.Clone(want.Trust)
+		if err := last.relabel(ctx, inner(windows(held, begin, n))); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(last.Trust[1], want.Trust[1][begin:]) {
+			t.Errorf("%v: the last samples have another trust without those before them", preset)
+		}
 		c.Checkpoint.Path = ""
 		if got := mustFit(t, read, c); !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) ||
 			!slices.Equal(got.Trust[1], want.Trust[1]) || !slices.Equal(got.H.f32, want.H.f32) {

@@ -63,6 +63,36 @@ func TestClusters(t *testing.T) {
 	}
 }
 
+// The fits of a number of clusters take the seeds that the restarts of one leave to the next.
+func TestSeedsOfRestarts(t *testing.T) {
+	views, _ := blobViews(40, 1, 1, 52, 5, 4)
+	config := largemvc.Config{Clusters: 3, Epochs: 2, Neighborhood: largemvc.Neighborhood{Neighbors: largemvc.None}}
+	var losses []float64
+	for {
+		fit, err := largemvc.Fit(t.Context(), views, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		losses = append(losses, last(fit.Loss))
+		k := len(losses) - 4 // the first of four seeds of which the last is the best
+		if k >= 0 && losses[k+3] < slices.Min(losses[k:k+3]) {
+			config.Seed = uint64(k)
+			break
+		}
+		if config.Seed++; config.Seed == 100 {
+			t.Fatalf("no seed has a lower loss than the three before it: %v", losses)
+		}
+	}
+	config.Restarts = 2
+	got, err := Clusters(t.Context(), views, config, Config{Clusters: []int{3}, Seeds: 2, Halves: largemvc.None})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if best := losses[len(losses)-1]; got.Choices[0].Loss != best {
+		t.Errorf("the lowest loss of four seeds is %v, want %v", got.Choices[0].Loss, best)
+	}
+}
+
 // The indices are those of the labels on the preprocessed views, and the stability that of the fits; these have no term for
 // held-out prediction unless it is asked for.
 func TestChooseByHand(t *testing.T) {

@@ -90,3 +90,28 @@ func TestLocalEnds(t *testing.T) {
 		t.Error("another size: no error")
 	}
 }
+
+// TestAllToAll: every rank gets from every other the bytes that it has for it, of another number for each pair.
+func TestAllToAll(t *testing.T) {
+	type exchanger interface {
+		AllToAll(ctx context.Context, mine []byte, to []int, all []byte, from []int) error
+	}
+	size := func(from, to int) int { return (2*from + to) % 4 }
+	var wg sync.WaitGroup
+	for r, c := range Local(3) {
+		wg.Go(func() {
+			var mine, want []byte
+			var to, from []int
+			for other := range 3 {
+				mine = append(mine, slices.Repeat([]byte{byte(10*r + other)}, size(r, other))...)
+				want = append(want, slices.Repeat([]byte{byte(10*other + r)}, size(other, r))...)
+				to, from = append(to, size(r, other)), append(from, size(other, r))
+			}
+			all := make([]byte, len(want))
+			if err := c.(exchanger).AllToAll(t.Context(), mine, to, all, from); err != nil || !slices.Equal(all, want) {
+				t.Errorf("rank %d: %v, %v, want %v", r, all, err, want)
+			}
+		})
+	}
+	wg.Wait()
+}

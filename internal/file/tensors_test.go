@@ -2,10 +2,12 @@ package file
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/safetensors"
+	"github.com/largemvc/largemvc/saved"
 )
 
 // What is wrong with a tensor is said by name, and the first error stays.
@@ -74,5 +76,22 @@ func TestReadOthers(t *testing.T) {
 		if _, err := Read(strings.NewReader(in), "largemvc-model"); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %q", in, err, want)
 		}
+	}
+}
+
+// TestReadChanged: a byte of a tensor that has changed since the file was written is found by the seal.
+func TestReadChanged(t *testing.T) {
+	f, err := New("a-format", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Tensors = append(f.Tensors, safetensors.Float64s("x", []float64{1, 2, 3}, 3))
+	var b bytes.Buffer
+	if _, err := f.Write(&b, Seal); err != nil {
+		t.Fatal(err)
+	}
+	b.Bytes()[b.Len()-1]++
+	if _, err := Read(&b, "a-format"); !errors.Is(err, saved.ErrDamaged) {
+		t.Errorf("error %v, want one that says that the file is damaged", err)
 	}
 }

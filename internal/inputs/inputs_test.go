@@ -92,5 +92,8 @@ func TestMakeWithNeighbors(t *testing.T) {
 		if !slices.Equal(a, b) {
 			t.Fatalf("row %d differs once the samples are shuffled", i)
 		}
+		if in.Order[i] != order[again.Order[i]] {
+			t.Fatalf("row %d is sample %d, and sample %d once they are shuffled", i, in.Order[i], order[again.Order[i]])
+		}
 	}
 }

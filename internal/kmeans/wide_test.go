@@ -189,3 +189,29 @@ func TestNoRestOfAnAbsentView(t *testing.T) {
 		t.Errorf("the centroid is %v", r.centroids[0])
 	}
 }
+
+// The tolerance is relative to the variance of the rows: in another unit of length they take as many iterations.
+func TestToleranceIsRelative(t *testing.T) {
+	const n, c = 400, 8
+	views, _ := blobs[float64](n, c, []int{4}, 0, 1.5, 3)
+	var want int
+	for k, unit := range []float64{1, 1024, 1. / 1024} {
+		x := make([]float64, n*4)
+		for i := range n {
+			views[0].Row(i, x[4*i:4*i+4])
+		}
+		for j := range x {
+			x[j] *= unit
+		}
+		r := run(t, dense(t, n, 4, x), Config{Clusters: c, Labels: startOf(n, c), Tol: 1e-2})
+		if k == 0 {
+			want = r.Iterations
+			if all := run(t, dense(t, n, 4, x), Config{Clusters: c, Labels: startOf(n, c), Tol: -1}); all.Iterations <= want {
+				t.Fatalf("%d iterations until no label changes, %d with the tolerance", all.Iterations, want)
+			}
+		}
+		if r.Iterations != want || !r.Converged {
+			t.Errorf("%d iterations in the unit %v, want %d", r.Iterations, unit, want)
+		}
+	}
+}

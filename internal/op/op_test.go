@@ -46,3 +46,51 @@ func TestOpErrors(t *testing.T) {
 		t.Errorf("a transposed view reads as %v (%v)", got, err)
 	}
 }
+
+// TestScaleAndSum: the gradient of a·x + y by x is a, by y 1.
+func TestScaleAndSum(t *testing.T) {
+	g := gorgonia.NewGraph()
+	x, y := NewScalar(g, tensor.Float64, "x", 3), NewScalar(g, tensor.Float64, "y", 5)
+	scaled, err := Scale[float64]("a loss", x, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := Sum[float64]("a sum", scaled, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grads, err := gorgonia.Grad(sum, x, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine, err := NewTraining(g, gorgonia.Nodes{x, y}, grads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer machine.Close()
+	if err := machine.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	for k, n := range []*gorgonia.Node{sum, grads[0], grads[1]} {
+		if value, want := EntriesOf(n.Value()).At(0), []float64{26, 7, 1}[k]; value != want {
+			t.Errorf("value %d is %v, want %v", k, value, want)
+		}
+	}
+}
+
+// TestNonnegative: what is below 0 becomes 0, in both types.
+func TestNonnegative(t *testing.T) {
+	g := gorgonia.NewGraph()
+	var nodes gorgonia.Nodes
+	for k, of := range []tensor.Dtype{tensor.Float32, tensor.Float32, tensor.Float64, tensor.Float64} {
+		nodes = append(nodes, NewScalar(g, of, fmt.Sprint("x", k), float64(4*(k%2)-1)))
+	}
+	if err := Nonnegative(nodes); err != nil {
+		t.Fatal(err)
+	}
+	for k, n := range nodes {
+		if value, want := EntriesOf(n.Value()).At(0), float64(3*(k%2)); value != want {
+			t.Errorf("value %d is %v, want %v", k, value, want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestWorkers(t *testing.T) {
@@ -86,6 +87,23 @@ func TestForReturnsTheLowestError(t *testing.T) {
 				t.Fatalf("workers %d: %d items ran", workers, r)
 			}
 		}
+	}
+}
+
+// TestForReturnsTheLowerOfTwoErrors: item 0 fails once item 1 has failed.
+func TestForReturnsTheLowerOfTwoErrors(t *testing.T) {
+	failed := make(chan struct{})
+	err := For(t.Context(), 2, 2, func(_, i int) error {
+		if i == 1 {
+			close(failed)
+		} else {
+			<-failed
+			time.Sleep(20 * time.Millisecond) // For notes the error of item 1 after it has returned
+		}
+		return fmt.Errorf("item %d", i)
+	})
+	if err == nil || err.Error() != "item 0" {
+		t.Errorf("error %v", err)
 	}
 }
 

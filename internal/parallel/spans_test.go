@@ -54,3 +54,21 @@ func TestBlocks(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// SumSpans adds up all rows, those of a last span that is not full too.
+func TestSumSpans(t *testing.T) {
+	for _, n := range []int{1, 256, 300, 16385, 20000} {
+		sum, err := SumSpans(3, n, 2, func(lo, hi int, sum []float64) error {
+			for i := lo; i < hi; i++ {
+				sum[0], sum[1] = sum[0]+1, sum[1]+float64(i)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum[0] != float64(n) || sum[1] != float64(n*(n-1)/2) {
+			t.Errorf("%d rows have the sums %v", n, sum)
+		}
+	}
+}

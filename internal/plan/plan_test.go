@@ -131,3 +131,18 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+// TestTotal: training and the search for its start do not take their memory at the same time, all else is there at once.
+func TestTotal(t *testing.T) {
+	near := paper([]view.View{{Rows: 5000, Cols: 400}})
+	near.Smooth = &smooth.Options{Neighbors: 10, Exact: 10_000, Directions: 10}
+	for what, f := range map[string]*Fit{"training": paper([]view.View{{Rows: 5000, Cols: 40}}), "start": near} {
+		m := f.estimate().Memory
+		if want := m.Views + m.Neighbors + m.Result + max(m.Start, m.State+m.Network); m.Total != want || m.Network == 0 {
+			t.Errorf("%s: the total of %+v is %d bytes, want %d", what, m, m.Total, want)
+		}
+		if training := m.State+m.Network > m.Start; training != (what == "training") {
+			t.Errorf("%s does not take more: %+v", what, m)
+		}
+	}
+}

@@ -75,6 +75,19 @@ func TestRanksThatDisagree(t *testing.T) {
 	}
 }
 
+// TestFirstFailure: of ranks that fail at the same step, the first is named.
+func TestFirstFailure(t *testing.T) {
+	errs := each(t, []int{1024, 1024, 5}, func(_ context.Context, g *Group) error {
+		if g.Rank() > 0 {
+			return fmt.Errorf("no disk %d", g.Rank())
+		}
+		return g.SumInts("pears", make([]int, 2))
+	})
+	if errs[0] == nil || errs[0].Error() != "rank 1: no disk 1" {
+		t.Errorf("rank 0 has the error %v", errs[0])
+	}
+}
+
 // TestAgree: an error of one rank is that of all, which go on.
 func TestAgree(t *testing.T) {
 	errs := each(t, []int{1024, 1024, 5}, func(_ context.Context, g *Group) error {

@@ -78,6 +78,8 @@ func TestTrainingSamplesAsNewOnes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Kind: prepare.Both, Neighbors: 5, Directions: 12, Steps: 6, Exact: exact, Seed: 3, Workers: 1}
 			m := makeInputs(t, views, n, o)
+			checkAlone(t, &m, views, o)
+			checkLast(t, &m, views, o)
 			f := &safetensors.File{}
 			m.transform.Save(f, safetensors.Float64s)
 			in := &file.Tensors{File: f}
@@ -93,6 +95,54 @@ func TestTrainingSamplesAsNewOnes(t *testing.T) {
 				t.Error("a file whose rows were filled in another number of steps is read")
 			}
 		})
+	}
+}
+
+// checkAlone compares what novelty is measured by, of samples without their own part in what they are smoothed to, with the same
+// of training samples, which have it: nothing is more like a sample than that.
+func checkAlone(t *testing.T, m *made, views []view.View, o Options) {
+	t.Helper()
+	n := views[0].Rows
+	alone, err := m.transform.UnlikeSome(t.Context(), SomeOf(m.before, n, o), n, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	within, err := m.transform.Unlike(t.Context(), views, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range alone {
+		if !(x > within[i]) {
+			t.Errorf("sample %d is unlike the others by %v without itself, by %v with itself", i, x, within[i])
+		}
+	}
+}
+
+// checkLast smooths a representation of the training samples, and the same as that of new ones.
+func checkLast(t *testing.T, m *made, views []view.View, o Options) {
+	t.Helper()
+	const columns, ld, lo, hi = 3, 16, 20, 75
+	n := views[0].Rows
+	given := make([]float64, n*ld)
+	for i := range n {
+		given[i*ld+i%columns] = 1
+	}
+	h, s := slices.Clone(given), *m.transform
+	if err := s.SmoothLast(t.Context(), h, n, columns, ld, o); err != nil {
+		t.Fatal(err)
+	}
+	var b prepare.Buffer[float64]
+	if _, err := s.Take(t.Context(), views, lo, hi, hi-lo, &b); err != nil {
+		t.Fatal(err)
+	}
+	part := given[lo*ld : hi*ld]
+	if err := s.Last(t.Context(), part, columns, ld, &b); err != nil {
+		t.Fatal(err)
+	}
+	for j, x := range part {
+		if math.Abs(x-h[lo*ld+j]) > 1e-12 {
+			t.Fatalf("column %d of sample %d is %v, in training it was %v", j%ld, lo+j/ld, x, h[lo*ld+j])
+		}
 	}
 }
 

@@ -119,9 +119,9 @@ func TestBitsDoNotDependOnWorkers(t *testing.T) {
 
 // Tall views go by their Gram matrix, others in passes over the rows: both find the same directions.
 func TestGramFindsWhatPassesFind(t *testing.T) {
-	const n, k = 700, 12
-	x, _ := views[float64](n, 17, 40, 5)
-	total := 62
+	const n, k = 900, 12
+	x, _ := views[float64](n, 17, 60, 30)
+	total := 107 // more than a strip
 	if !gramPays(n, total, k, 4) || !tall(n, total) || tall(tallEnough*total-1, total) || gramPays(1<<20, mostGram+1, 2000, 4) {
 		t.Fatal("the Gram matrix is not used where the test thinks it is")
 	}
@@ -130,7 +130,7 @@ func TestGramFindsWhatPassesFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := randomRows(k, total, 3)
-	want, err := gramTimes(t.Context(), x, []int{17, 40, 5}, g, k, Config{Workers: 2})
+	want, err := gramTimes(t.Context(), x, []int{17, 60, 30}, g, k, Config{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,6 +164,11 @@ func TestResume(t *testing.T) {
 	if len(states) != 8 { // three in each run and one at its end
 		t.Fatalf("%d states", len(states))
 	}
+	for k, next := range []int{0, 0, 0, 1, 1, 1, 1, 2} {
+		if s := states[k]; s.Next != next || (s.Current == nil) != (k%4 == 3) {
+			t.Errorf("state %d goes on with restart %d, begun %v", k, s.Next, s.Current != nil)
+		}
+	}
 	for k, s := range states {
 		got := run(t, make(), Options{Epochs: 7}, s)
 		if got.Network.x != want.Network.x || !slices.Equal(got.Run.Loss, want.Run.Loss) || got.Run.Restart != want.Run.Restart {
