@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/largemvc/largemvc/dataset/internal/elem"
 	"pgregory.net/rapid"
+
+	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
 // TestRoundedColumns: what float32 rounds away is said, by whatever way the values come.

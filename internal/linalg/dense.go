@@ -3,8 +3,9 @@ package linalg
 import (
 	"errors"
 
-	"github.com/largemvc/largemvc/internal/kernel"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // resize makes room for an m×d matrix.

@@ -3,11 +3,12 @@ package op
 import (
 	"fmt"
 
-	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/linalg"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/linalg"
 )
 
 // NewScalar makes an input node of a graph with a value.

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // Dtype is Gorgonia's name of T.

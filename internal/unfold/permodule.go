@@ -5,11 +5,12 @@ import (
 
 	"github.com/largemvc/largemvc/internal/op"
 
-	"github.com/largemvc/largemvc/internal/kernel"
-	"github.com/largemvc/largemvc/internal/rows"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/kernel"
+	"github.com/largemvc/largemvc/internal/rows"
 )
 
 // Builder makes the ops of one network.

@@ -7,9 +7,10 @@ import (
 
 	"github.com/largemvc/largemvc/internal/parallel"
 
-	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // The products of the network. Data enters in two only, each the other's derivative: X·Pᵀ and AᵀX.

@@ -7,10 +7,11 @@ import (
 
 	"github.com/largemvc/largemvc/internal/parallel"
 
-	"github.com/largemvc/largemvc/internal/engine"
-	"github.com/largemvc/largemvc/internal/kernel"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/engine"
+	"github.com/largemvc/largemvc/internal/kernel"
 )
 
 // The squared row norms q_i = ‖x_i − h_i P‖² without the matrix X − HP: with y = xPᵀ and K = PPᵀ

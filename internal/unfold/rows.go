@@ -3,11 +3,12 @@ package unfold
 import (
 	"fmt"
 
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/op"
 	"github.com/largemvc/largemvc/internal/parallel"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 )
 
 // The ops of the lazy form X − E = diag(t)·X + diag(1−t)·H·P that work row by row.
