@@ -173,9 +173,9 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// choose sets an enumeration that is left to Auto.
+// choose sets an enumeration that is 0.
 func choose[E ~int](x *E, first bool, a, b E) {
-	if *x == Auto {
+	if *x == 0 {
 		if *x = b; first {
 			*x = a
 		}

@@ -171,8 +171,8 @@ func TestNeighborOptions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for i, p := range []Preprocess{Auto, PreprocessUnit} {
-				if p == PreprocessUnit && c.Preprocess != Auto || leftOut(i, 2) {
+			for i, p := range []Preprocess{0, PreprocessUnit} {
+				if p == PreprocessUnit && c.Preprocess != 0 || leftOut(i, 2) {
 					continue
 				}
 				c.Preprocess = p

@@ -374,7 +374,7 @@ func TestRanksFailTogether(t *testing.T) {
 		},
 		"a sample without views": {
 			[]int{0, 1024}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
-				c.Preset, c.Neighborhood.Exact = largemvc.Auto, 3000
+				c.Preset, c.Neighborhood.Exact = 0, 3000
 				if rank == 1 {
 					for v := range x {
 						present := slices.Repeat([]bool{true}, n-1024)
@@ -387,7 +387,7 @@ func TestRanksFailTogether(t *testing.T) {
 		},
 		"a view without samples": {
 			[]int{0, 1024}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
-				c.Preset, c.Neighborhood.Exact = largemvc.Auto, 3000
+				c.Preset, c.Neighborhood.Exact = 0, 3000
 				x[1] = x[1].WithPresent(make([]bool, []int{1024, n - 1024}[rank]))
 				return x
 			}, "no sample has view 1", "no sample has view 1",

@@ -95,7 +95,7 @@ func TestAssignDistances(t *testing.T) {
 		centroids := model.Centroids()
 		for i, label := range a.Labels {
 			h := model.H.Row(nil, i)
-			if c.ReadOut == ReadOutUnit || c.ReadOut == Auto && c.Preset == PresetDefault {
+			if c.ReadOut == ReadOutUnit || c.ReadOut == 0 && c.Preset == PresetDefault {
 				norm := math.Sqrt(kernel.SumSquares(h, 0))
 				for j := range h {
 					h[j] /= norm

@@ -75,7 +75,7 @@ func TestRotationChoice(t *testing.T) {
 		"overwritten":   {Config{Machine: machine.Options{Overwrite: true}}, []int{40, 0, 9}},
 	} {
 		test.config.Clusters = 5
-		if test.config.Preprocess == Auto {
+		if test.config.Preprocess == 0 {
 			test.config.Preprocess = None
 		}
 		if got := rotationsOf(t, few, test.config); !slices.Equal(got, test.want) {

@@ -11,25 +11,24 @@ import (
 
 	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/parallel"
-	"github.com/largemvc/largemvc/internal/train"
 )
 
-var statusOption = option{"status", 0, train.StatusNames[:]}
+var statusOption = option{"status", 0, []string{"epoch limit", "converged", "stopped", "cancelled", "diverged"}}
 
 // Status says why a training ended.
 type Status int
 
 const (
 	// EpochLimit: all epochs were done.
-	EpochLimit = Status(train.EpochLimit)
+	EpochLimit Status = iota
 	// Converged: the loss did not fall by more than EarlyStop.Tolerance for EarlyStop.Patience epochs.
-	Converged = Status(train.Converged)
+	Converged
 	// Stopped: the progress callback ended the run.
-	Stopped = Status(train.Stopped)
+	Stopped
 	// Cancelled: the context was cancelled, or its deadline passed.
-	Cancelled = Status(train.Cancelled)
+	Cancelled
 	// Diverged: the loss became NaN, infinite or very large, by the last step too. The result holds the state before that.
-	Diverged = Status(train.Diverged)
+	Diverged
 )
 
 // String returns epoch limit, converged, stopped, cancelled or diverged.
