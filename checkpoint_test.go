@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 )
@@ -52,7 +54,7 @@ func TestResume(t *testing.T) { withAndWithout(t, testResume) }
 func testResume(t *testing.T, neighbors int) {
 	dims := []int{9, 5, 2}
 	views, _ := blobViews(90, 3, 0.8, 30, dims...)
-	masked, err := Mask(views, absent(90, 3, 0.3, 30))
+	masked, err := testutil.Masked(views, absent(90, 3, 0.3, 30))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,9 +300,9 @@ func TestResumeRefuses(t *testing.T) {
 	for name, v := range map[string][]View{
 		"fewer views":   views[:1],
 		"fewer samples": float64Views([][]float64{x[0][:49*6], x[1][:49*4]}, 6, 4),
-		"other columns": {Float64View(100, 3, x[0])},
+		"other columns": {DenseView(100, 3, x[0])},
 		"exchanged":     {views[1], views[0]},
-		"a value":       {views[0], Float64View(50, 4, changed)},
+		"a value":       {views[0], DenseView(50, 4, changed)},
 		"a mask":        {views[0], views[1].WithPresent(mask)},
 		"sparse":        {views[0], sparse},
 	} {

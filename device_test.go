@@ -37,7 +37,7 @@ func on(d machine.Device, c Config) Config {
 // exact neighbours, and with landmarks where samples lack views.
 func TestDeviceFit(t *testing.T) {
 	views, _ := blobViews(140, 3, 0.6, 4, 14, 9)
-	masked, err := Mask(views, absent(140, 2, 0.2, 5))
+	masked, err := testutil.Masked(views, absent(140, 2, 0.2, 5))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func TestDevicePredict(t *testing.T) {
 	drv := sim()
 	simulated(t, func() (device.Driver, error) { return drv, nil })
 	views, _ := blobViews(70, 3, 0.5, 31, 9, 6)
-	masked, err := Mask(views, absent(70, 2, 0.2, 32))
+	masked, err := testutil.Masked(views, absent(70, 2, 0.2, 32))
 	if err != nil {
 		t.Fatal(err)
 	}

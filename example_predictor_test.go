@@ -24,7 +24,7 @@ func shapesAndColours(n int) []largemvc.View {
 			x, y = append(x, 0, wobble, 4), append(y, 6, 1, wobble, 0)
 		}
 	}
-	return []largemvc.View{largemvc.Float64View(2*n, 3, x).Named("shape"), largemvc.Float64View(2*n, 4, y).Named("colour")}
+	return []largemvc.View{largemvc.DenseView(2*n, 3, x).Named("shape"), largemvc.DenseView(2*n, 4, y).Named("colour")}
 }
 
 // A model is saved, loaded, and asked about a new sample.
@@ -50,8 +50,8 @@ func ExamplePredictor_Save() {
 		log.Fatal(err)
 	}
 	sample := []largemvc.View{
-		largemvc.Float64View(1, 3, []float64{0, 0.2, 3.9}),
-		largemvc.Float64View(1, 4, make([]float64, 4)).WithPresent([]bool{false}), // this one has no colour
+		largemvc.DenseView(1, 3, []float64{0, 0.2, 3.9}),
+		largemvc.DenseView(1, 4, make([]float64, 4)).WithPresent([]bool{false}), // this one has no colour
 	}
 	a, err := model.Assign(ctx, sample)
 	if err != nil {
@@ -117,7 +117,7 @@ func Example_chooseClusters() {
 			}
 		}
 	}
-	views := []largemvc.View{largemvc.Float64View(samples, 3, shape), largemvc.Float64View(samples, 4, colour)}
+	views := []largemvc.View{largemvc.DenseView(samples, 3, shape), largemvc.DenseView(samples, 4, colour)}
 
 	found, err := choose.Clusters(context.Background(), views, largemvc.Config{Epochs: 10},
 		choose.Config{Clusters: []int{2, 3, 4}})

@@ -212,7 +212,7 @@ func TestFitPerfectIsNotDiverged(t *testing.T) {
 		x[i*3+i%2] = 1 + float64(i%2)
 	}
 	c := mustFit(
-		t, []View{Float64View(20, 3, x)},
+		t, []View{DenseView(20, 3, x)},
 		Config{
 			Clusters: 2, Preprocess: None, Represent: &SoftThreshold{Theta0: 1e-9}, Float64: true,
 			Neighborhood: Neighborhood{Neighbors: None},

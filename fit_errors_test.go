@@ -22,7 +22,7 @@ func TestFitErrors(t *testing.T) {
 		for i, value := range change {
 			x[0][i] = value
 		}
-		return Float64View(10, 4, x[0]).Named("pixels")
+		return DenseView(10, 4, x[0]).Named("pixels")
 	}
 	mask := slices.Repeat([]bool{true}, 10)
 	mask[7] = false
@@ -40,10 +40,10 @@ func TestFitErrors(t *testing.T) {
 		"no views":    {nil, two, []string{"no views"}},
 		"zero view":   {[]View{{}}, two, []string{"view 0"}},
 		"nil matrix":  {[]View{MatrixView(nil)}, two, []string{"view 0", "nil"}},
-		"short slice": {[]View{good[0], Float32View(10, 3, make([]float32, 29))}, two, []string{"view 1", "29"}},
-		"no samples":  {[]View{Float64View(0, 3, nil)}, two, []string{"view 0"}},
-		"no features": {[]View{Float64View(10, 0, nil)}, two, []string{"view 0"}},
-		"different n": {[]View{good[0], Float64View(2, 2, make([]float64, 4))}, two, []string{"view 1", "2 samples", "10"}},
+		"short slice": {[]View{good[0], DenseView(10, 3, make([]float32, 29))}, two, []string{"view 1", "29"}},
+		"no samples":  {[]View{DenseView[float64](0, 3, nil)}, two, []string{"view 0"}},
+		"no features": {[]View{DenseView[float64](10, 0, nil)}, two, []string{"view 0"}},
+		"different n": {[]View{good[0], DenseView(2, 2, make([]float64, 4))}, two, []string{"view 1", "2 samples", "10"}},
 		"NaN": {
 			[]View{good[1], values(map[int]float64{4*6 + 2: nan})}, two,
 			[]string{"view 1 (pixels)", "NaN", "row 6", "column 2"},
@@ -56,13 +56,13 @@ func TestFitErrors(t *testing.T) {
 		"short mask":      {[]View{good[0].WithPresent(mask[:9])}, two, []string{"view 0", "9", "10"}},
 		"sample left out": {[]View{good[0].WithPresent(mask), good[1].WithPresent(mask)}, two, []string{"sample 7"}},
 		"view left out":   {[]View{good[0], good[1].WithPresent(make([]bool, 10))}, two, []string{"view 1"}},
-		"zeros":           {[]View{good[0], Float64View(10, 3, make([]float64, 30))}, two, []string{"view 1"}},
+		"zeros":           {[]View{good[0], DenseView(10, 3, make([]float64, 30))}, two, []string{"view 1"}},
 		"zeros, raw": {
-			[]View{Float64View(10, 3, make([]float64, 30))}, Config{Clusters: 2, Preprocess: None},
+			[]View{DenseView(10, 3, make([]float64, 30))}, Config{Clusters: 2, Preprocess: None},
 			[]string{"view 0"},
 		},
 		"constant": {
-			[]View{Float64View(10, 3, slices.Repeat([]float64{4}, 30))},
+			[]View{DenseView(10, 3, slices.Repeat([]float64{4}, 30))},
 			Config{Clusters: 2, Preprocess: PreprocessZScore}, []string{"view 0"},
 		},
 
@@ -83,7 +83,7 @@ func TestFitErrors(t *testing.T) {
 			}, []string{"Rho0 is -0.1"},
 		},
 		"shared memory": {
-			[]View{Float32View(10, 3, shared[:30]), good[0], Float32View(10, 2, shared[29:]).Named("late")},
+			[]View{DenseView(10, 3, shared[:30]), good[0], DenseView(10, 2, shared[29:]).Named("late")},
 			Config{Clusters: 2, Machine: machine.Options{Overwrite: true}}, []string{"view 0 and view 2 (late)", "share memory"},
 		},
 		"rho":              {good, Config{Clusters: 2, Noise: &RowShrink{Rho0: math.Inf(1)}}, []string{"Rho0 is +Inf"}},
@@ -239,7 +239,7 @@ func TestFitErrors(t *testing.T) {
 // Views of one slice are refused with Overwrite only where it would be changed.
 func TestSharedMemoryIsCopied(t *testing.T) {
 	x, _ := blobs(20, 2, 0.5, 3, 4)
-	views := []View{Float64View(20, 4, x[0]), Float64View(20, 4, x[0])}
+	views := []View{DenseView(20, 4, x[0]), DenseView(20, 4, x[0])}
 	c := Config{Clusters: 2, Epochs: 1, Machine: machine.Options{Overwrite: true}}
 	mustFit(t, views, c)
 	c.Float64 = true

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -76,7 +78,7 @@ func TestKept(t *testing.T) {
 func TestNotKept(t *testing.T) {
 	t.Parallel()
 	views, _ := blobViews(120, 4, 0.5, 31, 20, 6)
-	missing, err := Mask(views, absent(120, 2, 0.2, 7))
+	missing, err := testutil.Masked(views, absent(120, 2, 0.2, 7))
 	if err != nil {
 		t.Fatal(err)
 	}

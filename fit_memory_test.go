@@ -31,7 +31,7 @@ func TestFitReleasesData(t *testing.T) {
 			config := test.config
 			config.Clusters, config.Epochs, config.Restarts = 4, 2, 2
 			config.Progress = func(Epoch) error { progress[0]++; return nil }
-			c := mustFit(t, []View{Float32View(n, d, x)}, config)
+			c := mustFit(t, []View{DenseView(n, d, x)}, config)
 			config.Progress = nil
 			after := liveBytes()
 			most := int64(n)*test.perSample + 1<<20

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -70,7 +72,7 @@ func (c *cauchy) Trust(_, v int, norm *gorgonia.Node) (*gorgonia.Node, error) {
 func TestOwnModulesLikeStock(t *testing.T) {
 	t.Parallel()
 	plain, _ := blobViews(60, 3, 0.7, 301, 9, 6)
-	masked, err := Mask(plain, absent(60, 2, 0.2, 302))
+	masked, err := testutil.Masked(plain, absent(60, 2, 0.2, 302))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -44,7 +46,7 @@ func TestFitRealSets(t *testing.T) {
 func optionViews(t testing.TB) (views, masked []View, classes []int) {
 	t.Helper()
 	views, classes = blobViews(120, 3, 0.2, 1, 12, 7, 3)
-	masked, err := Mask(views, absent(120, 3, 0.3, 1))
+	masked, err := testutil.Masked(views, absent(120, 3, 0.3, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +210,7 @@ func testFitSameBits(t *testing.T, neighbors int) {
 		holders["a full mask"] = append(holders["a full mask"], views[v].WithPresent(full))
 		holders["matrices"] = append(holders["matrices"], MatrixView(mat.NewDense(90, d, slices.Clone(x[v]))))
 		holders["strided matrices"] = append(holders["strided matrices"], MatrixView(wide.Slice(0, 90, 0, d)))
-		holders["float32"] = append(holders["float32"], Float32View(90, d, single))
+		holders["float32"] = append(holders["float32"], DenseView(90, d, single))
 		holders["named"] = append(holders["named"], views[v].Named("x"))
 	}
 	for name, other := range holders {
@@ -221,7 +223,7 @@ func testFitSameBits(t *testing.T, neighbors int) {
 	t.Run("overwritten", func(t *testing.T) {
 		var own []View
 		for v, d := range dims {
-			own = append(own, Float64View(90, d, slices.Clone(x[v])))
+			own = append(own, DenseView(90, d, slices.Clone(x[v])))
 		}
 		c := config
 		c.Float64 = true
@@ -238,7 +240,7 @@ func TestFitDeterminism(t *testing.T) {
 		n = 300
 	}
 	views, _ := blobViews(n, 5, 1, 4, dims...)
-	masked, err := Mask(views, absent(n, 3, 0.3, 4))
+	masked, err := testutil.Masked(views, absent(n, 3, 0.3, 4))
 	if err != nil {
 		t.Fatal(err)
 	}

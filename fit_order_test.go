@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -99,7 +101,7 @@ func TestPermutationPermutes(t *testing.T) {
 		"float32": func(x [][]float64) []View {
 			var out []View
 			for v, d := range dims {
-				out = append(out, Float32View(n, d, kernel.Convert[float32](x[v])))
+				out = append(out, DenseView(n, d, kernel.Convert[float32](x[v])))
 			}
 			return out
 		},
@@ -142,8 +144,8 @@ func TestPermutationPermutes(t *testing.T) {
 					a, b := views(x), views(permuted(x, order, dims...))
 					if masked == 1 {
 						var failed [2]error
-						a, failed[0] = Mask(a, mask)
-						b, failed[1] = Mask(b, view.Along(order, mask))
+						a, failed[0] = testutil.Masked(a, mask)
+						b, failed[1] = testutil.Masked(b, view.Along(order, mask))
 						if err := errors.Join(failed[:]...); err != nil {
 							t.Fatal(err)
 						}

@@ -38,7 +38,7 @@ var rankDims = []int{11, 7}
 // cut returns the rows from lo to hi of the views.
 func cut(x [][]float32, lo, hi int) (out []largemvc.View) {
 	for v, d := range rankDims {
-		out = append(out, largemvc.Float32View(hi-lo, d, slices.Clone(x[v][lo*d:hi*d])))
+		out = append(out, largemvc.DenseView(hi-lo, d, slices.Clone(x[v][lo*d:hi*d])))
 	}
 	return out
 }
@@ -341,7 +341,7 @@ func TestRanksFailTogether(t *testing.T) {
 			if rank == 1 {
 				values := make([]float32, 1024*rankDims[0])
 				values[3*rankDims[0]+2] = float32(math.NaN())
-				x[0] = largemvc.Float32View(1024, rankDims[0], values)
+				x[0] = largemvc.DenseView(1024, rankDims[0], values)
 			}
 			return x
 		}, "view 0 has NaN at row 1027, column 2", "rank 1: view 0 has NaN at row 1027, column 2"},

@@ -23,7 +23,7 @@ var (
 func float64Views(x [][]float64, dims ...int) []View {
 	views := make([]View, len(x))
 	for v, d := range dims {
-		views[v] = Float64View(len(x[v])/d, d, x[v])
+		views[v] = DenseView(len(x[v])/d, d, x[v])
 	}
 	return views
 }
@@ -163,7 +163,7 @@ func realSet(t testing.TB, name string) ([]View, []int) {
 				all = append(all, float32(value))
 			}
 		}
-		views[v] = Float32View(x.Rows, x.Cols, all)
+		views[v] = DenseView(x.Rows, x.Cols, all)
 	}
 	return views, set.Labels
 }

@@ -70,14 +70,14 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 					for i := range x {
 						x[i] = float32(rng.NormFloat64())
 					}
-					views[v] = Float32View(test.n, d, x)
+					views[v] = DenseView(test.n, d, x)
 					continue
 				}
 				x := make([]float64, test.n*d)
 				for i := range x {
 					x[i] = rng.NormFloat64()
 				}
-				views[v] = Float64View(test.n, d, x)
+				views[v] = DenseView(test.n, d, x)
 			}
 			c := test.config
 			c.Epochs, c.KMeansStarts, c.Machine.Workers = 2, 1, 2
@@ -219,7 +219,7 @@ func TestEstimateViews(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same, err := c.EstimateViews([]View{Float32View(n, d, make([]float32, n*d))})
+		same, err := c.EstimateViews([]View{DenseView(n, d, make([]float32, n*d))})
 		if err != nil || same != dense {
 			t.Errorf("a dense view: %v, by its size %v, %v", same, dense, err)
 		}
@@ -234,7 +234,7 @@ func TestEstimateViews(t *testing.T) {
 			t.Errorf("the sparse view takes %v, dense %v", m, dense)
 		}
 	}
-	if _, err := (Config{Clusters: 1}).EstimateViews([]View{Float32View(2, 2, nil)}); err == nil {
+	if _, err := (Config{Clusters: 1}).EstimateViews([]View{DenseView[float32](2, 2, nil)}); err == nil {
 		t.Error("no error for a view without values")
 	}
 }

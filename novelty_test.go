@@ -24,7 +24,7 @@ func TestNovelty(t *testing.T) {
 		for i := range x {
 			x[i] = 6 * rng.NormFloat64()
 		}
-		noise = append(noise, Float64View(100, d, x))
+		noise = append(noise, DenseView(100, d, x))
 	}
 	for name, c := range map[string]Config{
 		"exact":     {},
@@ -91,7 +91,7 @@ func TestNoveltyOverwritten(t *testing.T) {
 				x[i] = float32(rng.NormFloat64()) + 3*float32(i/6%2)
 			}
 			config := Config{Clusters: 2, Epochs: 3, Preset: preset, Machine: machine.Options{Overwrite: overwrite}}
-			c := mustFit(t, []View{Float32View(80, 6, x)}, config)
+			c := mustFit(t, []View{DenseView(80, 6, x)}, config)
 			found = append(found, c.novelty)
 		}
 		if !slices.Equal(found[0], found[1]) || len(found[0]) != noveltySteps+1 {

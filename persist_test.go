@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/machine"
@@ -27,7 +29,7 @@ func savedModels(t testing.TB) map[string]struct {
 	dims := []int{9, 5, 2}
 	views, _ := blobViews(70, 3, 0.6, 20, dims...)
 	views[1] = views[1].Named("ünïcode \"view\"")
-	masked, err := Mask(views, absent(70, 3, 0.3, 20))
+	masked, err := testutil.Masked(views, absent(70, 3, 0.3, 20))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +85,7 @@ func savedModels(t testing.TB) map[string]struct {
 		)
 	}
 	constant := slices.Clone(views)
-	constant[2] = Float64View(70, 2, slices.Repeat([]float64{1, -3}, 70))
+	constant[2] = DenseView(70, 2, slices.Repeat([]float64{1, -3}, 70))
 	add("two inputs, two inputs and one", constant, Config{})
 	add(
 		"many options",
@@ -242,7 +244,7 @@ func TestSaveAndLoad(t *testing.T) {
 func neighborModel(t testing.TB, c Config) *Clustering {
 	t.Helper()
 	views, _ := blobViews(40, 3, 0.6, 21, 20, 4)
-	masked, err := Mask(views, absent(40, 2, 0.2, 22))
+	masked, err := testutil.Masked(views, absent(40, 2, 0.2, 22))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func samplesOf(views []View, samples []int) []View {
 			x.in.Row(i, row)
 			all = append(all, row...)
 		}
-		out[v] = Float64View(len(samples), x.in.Cols, all)
+		out[v] = DenseView(len(samples), x.in.Cols, all)
 	}
 	return out
 }
@@ -113,11 +113,11 @@ func TestNewSamplesOfRealSets(t *testing.T) {
 func TestMissingViewsOfRealSets(t *testing.T) {
 	views, classes := realSet(t, "ucidigit")
 	n := len(classes)
-	masked, err := Mask(views, absent(n, len(views), 0.3, 122))
+	masked, err := testutil.Masked(views, absent(n, len(views), 0.3, 122))
 	if err != nil {
 		t.Fatal(err)
 	}
-	others, err := Mask(views, absent(n, len(views), 0.3, 123))
+	others, err := testutil.Masked(views, absent(n, len(views), 0.3, 123))
 	if err != nil {
 		t.Fatal(err)
 	}

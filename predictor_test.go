@@ -22,7 +22,7 @@ func TestPredictConcurrently(t *testing.T) {
 	ctx := context.Background()
 	dims := []int{30, 17, 3}
 	views, _ := blobViews(900, 5, 1, 40, dims...)
-	masked, err := Mask(views, absent(900, 3, 0.4, 40))
+	masked, err := testutil.Masked(views, absent(900, 3, 0.4, 40))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestPredictConcurrently(t *testing.T) {
 func sliceViews(views []View, lo, hi int) []View {
 	out := make([]View, len(views))
 	for v, x := range views {
-		out[v] = Float64View(hi-lo, x.in.Cols, x.in.F64[lo*x.in.Cols:hi*x.in.Cols])
+		out[v] = DenseView(hi-lo, x.in.Cols, x.in.F64[lo*x.in.Cols:hi*x.in.Cols])
 		if x.in.Present != nil {
 			out[v].in.Present = x.in.Present[lo:hi]
 		}
@@ -159,8 +159,8 @@ func checkNewMasks(t *testing.T, views []View, classes []int, model *Clustering)
 func TestPredictErrors(t *testing.T) {
 	views, _ := blobViews(20, 2, 1, 43, 4, 3)
 	model := mustFit(t, views, Config{Clusters: 2, Epochs: 1})
-	bad := Float64View(1, 3, []float64{1, math.NaN(), 2}).Named("x")
-	good := Float64View(1, 4, []float64{1, 2, 3, 4})
+	bad := DenseView(1, 3, []float64{1, math.NaN(), 2}).Named("x")
+	good := DenseView(1, 4, []float64{1, 2, 3, 4})
 	for name, x := range map[string]struct {
 		views []View
 		want  []string
@@ -169,7 +169,7 @@ func TestPredictErrors(t *testing.T) {
 		"one view":   {views[:1], []string{"1 views", "2"}},
 		"exchanged":  {[]View{views[1], views[0]}, []string{"view 0", "3 features", "4"}},
 		"NaN":        {[]View{good, bad}, []string{"view 1 (x)", "NaN", "row 0", "column 1"}},
-		"no samples": {[]View{Float64View(0, 4, nil), Float64View(0, 3, nil)}, []string{"view 0"}},
+		"no samples": {[]View{DenseView[float64](0, 4, nil), DenseView[float64](0, 3, nil)}, []string{"view 0"}},
 		"no view":    {[]View{good.WithPresent([]bool{false}), bad.WithPresent([]bool{false})}, []string{"sample 0"}},
 		"mask":       {[]View{good.WithPresent([]bool{true, false}), bad}, []string{"view 0", "2", "1"}},
 		"different":  {[]View{good, views[1]}, []string{"view 1", "20"}},
@@ -189,7 +189,7 @@ func TestPredictErrors(t *testing.T) {
 	raw := mustFit(t, views, Config{Preset: PresetPaper, Preprocess: None, Clusters: 2, Epochs: 1})
 	large := make([]float64, 600*4)
 	large[500*4+2] = 1e50
-	far := []View{Float64View(600, 4, large), Float64View(600, 3, make([]float64, 600*3))}
+	far := []View{DenseView(600, 4, large), DenseView(600, 3, make([]float64, 600*3))}
 	_, err := raw.Predict(context.Background(), far)
 	_, again := raw.Transform(context.Background(), far)
 	if err == nil || again == nil ||
@@ -253,7 +253,7 @@ func BenchmarkAssignOne(b *testing.B) {
 				for j, value := range x.in.F64 {
 					single[j] = float32(value)
 				}
-				one[v] = Float32View(1, x.in.Cols, single).WithPresent(x.in.Present)
+				one[v] = DenseView(1, x.in.Cols, single).WithPresent(x.in.Present)
 			}
 			b.Run(kind+"/"+name, func(b *testing.B) {
 				b.ReportAllocs()

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
@@ -169,7 +171,7 @@ func widened[T float32 | float64](x []T) []float64 {
 func TestRotatedFit(t *testing.T) {
 	const n, c = 60, 4
 	plain, classes := fewSamples(n, c, 76)
-	masked, err := Mask(plain, absent(n, len(plain), 0.25, 77))
+	masked, err := testutil.Masked(plain, absent(n, len(plain), 0.25, 77))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +223,7 @@ func TestRotatedFitDoesNotDependOnWorkersOrMemory(t *testing.T) {
 	// In place, the views hold standardised values when the trained network sees them again.
 	own := make([]View, len(views))
 	for v, x := range views {
-		own[v] = Float64View(x.in.Rows, x.in.Cols, slices.Clone(x.in.F64))
+		own[v] = DenseView(x.in.Rows, x.in.Cols, slices.Clone(x.in.F64))
 	}
 	config.Machine.Overwrite = true
 	overwritten := mustFit(t, own, config)

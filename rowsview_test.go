@@ -44,7 +44,7 @@ func outside(n int, dims ...int) (held []View, read []View, sources []*heldRows)
 			}
 		}
 		source := &heldRows{n: n, d: d, x: x}
-		held, read = append(held, Float32View(n, d, x)), append(read, RowsView(source))
+		held, read = append(held, DenseView(n, d, x)), append(read, RowsView(source))
 		sources = append(sources, source)
 	}
 	return held, read, sources

@@ -45,7 +45,7 @@ func topics(n, c int, fill float64, seed uint64, dims ...int) (x [][]float64, cl
 func bothKinds[F float32 | float64](x [][]float64, dims ...int) (dense, sparse []View) {
 	for v, d := range dims {
 		n := len(x[v]) / d
-		dense, sparse = append(dense, Float64View(n, d, x[v])), append(sparse, sparseOf[F](n, d, x[v]))
+		dense, sparse = append(dense, DenseView(n, d, x[v])), append(sparse, sparseOf[F](n, d, x[v]))
 	}
 	return dense, sparse
 }
@@ -107,10 +107,10 @@ func TestSparseIsDense(t *testing.T) {
 						a, b := sparse, dense
 						if masked {
 							var err error
-							if a, err = Mask(a, mask); err != nil {
+							if a, err = testutil.Masked(a, mask); err != nil {
 								t.Fatal(err)
 							}
-							if b, err = Mask(b, mask); err != nil {
+							if b, err = testutil.Masked(b, mask); err != nil {
 								t.Fatal(err)
 							}
 						}
@@ -152,10 +152,10 @@ func TestSparseIsDenseWithNeighbors(t *testing.T) {
 					a, b := sparse, dense
 					if masked {
 						var err error
-						if a, err = Mask(a, mask); err != nil {
+						if a, err = testutil.Masked(a, mask); err != nil {
 							t.Fatal(err)
 						}
-						if b, err = Mask(b, mask); err != nil {
+						if b, err = testutil.Masked(b, mask); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -215,7 +215,7 @@ func testSparseStarts(t *testing.T, neighbors int) {
 	x, classes := topics(n, c, 0.1, 63, dims...)
 	dense, sparse := bothKinds[float64](x, dims...)
 	mixed := []View{sparse[0], dense[1], sparse[2]}
-	masked, err := Mask(mixed, absent(n, len(dims), 0.2, 64))
+	masked, err := testutil.Masked(mixed, absent(n, len(dims), 0.2, 64))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func testSparseAbsentRows(t *testing.T, neighbors int) {
 			}
 		}
 		_, sparse := bothKinds[float32](filled, dims...)
-		views, err := Mask(sparse, mask)
+		views, err := testutil.Masked(sparse, mask)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +318,7 @@ func textViews(sparse bool) (views []View, classes []int) {
 					full[i*d+j] = float32(a)
 				}
 			}
-			view = Float32View(n, d, full)
+			view = DenseView(n, d, full)
 		}
 		views = append(views, view)
 	}
@@ -363,7 +363,7 @@ func citeseerKinds(b *testing.B) (sparse, dense []View) {
 			}
 			for _, x := range set.Views {
 				if storage == dataset.AllDense {
-					dense = append(dense, Float32View(x.Rows, x.Cols, x.Float32))
+					dense = append(dense, DenseView(x.Rows, x.Cols, x.Float32))
 				} else {
 					sparse = append(sparse, SparseView(x.Rows, x.Cols, x.Sparse.RowPtr, x.Sparse.Col, x.Sparse.Float32))
 				}
@@ -414,7 +414,7 @@ func TestFitSparseOfTinyValues(t *testing.T) {
 			for i := 10 * d; i < len(values); i++ {
 				values[i] *= tiny
 			}
-			dense, sparse = append(dense, Float64View(n, d, values)), append(sparse, sparseOf[float64](n, d, values))
+			dense, sparse = append(dense, DenseView(n, d, values)), append(sparse, sparseOf[float64](n, d, values))
 		}
 		config := Config{Clusters: 3, Epochs: 2, Preprocess: None}
 		want := mustFit(t, dense, config)

@@ -87,7 +87,7 @@ func TestStart(t *testing.T) {
 	const n, c = 240, 4
 	dims := []int{12, 3, 9} // One view has fewer features than anchors. All sums are of full rank: the polar factor is unique.
 	plain, classes := blobViews(n, c, 0.3, 51, dims...)
-	masked, err := Mask(plain, absent(n, len(dims), 0.3, 52))
+	masked, err := testutil.Masked(plain, absent(n, len(dims), 0.3, 52))
 	if err != nil {
 		t.Fatal(err)
 	}

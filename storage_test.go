@@ -250,7 +250,7 @@ func TestMemoryBeyond32Bits(t *testing.T) {
 // TestRefusalNamesWorkers wants a fit that is refused for its goroutines' memory to say so, and the one that it names to be let
 // in.
 func TestRefusalNamesWorkers(t *testing.T) {
-	views := []View{Float32View(400, 300, make([]float32, 400*300)), Float32View(400, 200, make([]float32, 400*200))}
+	views := []View{DenseView(400, 300, make([]float32, 400*300)), DenseView(400, 200, make([]float32, 400*200))}
 	c := Config{Clusters: 3, Preset: PresetPaper}
 	c.Machine.Workers = 1
 	alone, err := c.EstimateViews(views)

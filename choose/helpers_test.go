@@ -15,7 +15,7 @@ import (
 func float64Views(x [][]float64, dims ...int) []largemvc.View {
 	out := make([]largemvc.View, len(x))
 	for v, d := range dims {
-		out[v] = largemvc.Float64View(len(x[v])/d, d, x[v])
+		out[v] = largemvc.DenseView(len(x[v])/d, d, x[v])
 	}
 	return out
 }

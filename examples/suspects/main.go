@@ -104,10 +104,13 @@ func (d *data) mixUp(at int) ([]largemvc.View, *truth, error) {
 	}
 	var views []largemvc.View
 	for v, x := range values {
-		views = append(views, largemvc.Float32View(n, d.columns[v], x))
+		has := make([]bool, n)
+		for i := range has {
+			has[i] = present[i][v]
+		}
+		views = append(views, largemvc.DenseView(n, d.columns[v], x).WithPresent(has))
 	}
-	views, err = largemvc.Mask(views, present)
-	return views, t, err
+	return views, t, nil
 }
 
 type row struct{ sample, view int }

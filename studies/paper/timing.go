@@ -124,7 +124,7 @@ func made(dims []int, classes int, sizes ...int) growth {
 		}
 		var views []largemvc.View
 		for _, v := range set.Views {
-			views = append(views, largemvc.Float32View(v.Rows, v.Cols, v.Float32))
+			views = append(views, largemvc.DenseView(v.Rows, v.Cols, v.Float32))
 		}
 		return views, nil
 	}}

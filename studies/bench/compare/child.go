@@ -33,7 +33,7 @@ func runChild(args []string) error {
 	}
 	views := make([]largemvc.View, len(set.Views))
 	for v, x := range set.Views {
-		views[v] = largemvc.Float32View(x.Rows, x.Cols, x.Float32)
+		views[v] = largemvc.DenseView(x.Rows, x.Cols, x.Float32)
 	}
 	set = nil
 	config := largemvc.Config{Clusters: *anchors, Preset: largemvc.PresetPaper}

@@ -221,7 +221,7 @@ func classesOf(set *dataset.Set, name string) (int, error) {
 func viewsOf(set *dataset.Set) []largemvc.View {
 	var views []largemvc.View
 	for _, x := range set.Views {
-		views = append(views, largemvc.Float32View(x.Rows, x.Cols, x.Float32))
+		views = append(views, largemvc.DenseView(x.Rows, x.Cols, x.Float32))
 	}
 	return views
 }

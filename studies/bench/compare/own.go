@@ -166,7 +166,7 @@ type samples struct {
 func (s *samples) part(lo, hi int) []largemvc.View {
 	var out []largemvc.View
 	for v, d := range s.dims {
-		out = append(out, largemvc.Float32View(hi-lo, d, s.x[v][lo*d:hi*d]))
+		out = append(out, largemvc.DenseView(hi-lo, d, s.x[v][lo*d:hi*d]))
 	}
 	return out
 }

@@ -126,7 +126,7 @@ func (j *job) open(ctx context.Context) (x []largemvc.View, done func(), err err
 		if n := v.Rows; j.First > 0 && j.First < n {
 			v.Rows, v.Float32 = j.First, v.Float32[:j.First*v.Cols]
 		}
-		x = append(x, largemvc.Float32View(v.Rows, v.Cols, v.Float32))
+		x = append(x, largemvc.DenseView(v.Rows, v.Cols, v.Float32))
 	}
 	return x, func() {}, nil
 }
