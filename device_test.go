@@ -241,7 +241,7 @@ func TestDeviceMemory(t *testing.T) {
 	views, config := shallow()
 	config.Epochs = 1
 	mustFit(t, views, on(machine.CUDA, config))
-	m, err := config.EstimateMemory(40, []int{5, 4})
+	m, err := config.EstimateMemory(sized(40, 5, 4))
 	if err != nil || m.Device != drv.top || drv.now != 0 {
 		t.Errorf("an estimate of %d bytes, %d were held at most and %d are at the end, %v", m.Device, drv.top, drv.now, err)
 	}

@@ -261,12 +261,12 @@ func TestFitSamplesMemory(t *testing.T) {
 	dims := []int{400, 300}
 	for _, preset := range []Preset{PresetDefault, PresetPaper} {
 		c := Config{Clusters: 10, Preset: preset, Neighborhood: landmarksFor(preset)}
-		few, err := c.EstimateMemory(10_000, dims)
+		few, err := c.EstimateMemory(sized(10_000, dims...))
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.FitSamples = 10_000
-		some, err := c.EstimateMemory(10_000_000, dims)
+		some, err := c.EstimateMemory(sized(10_000_000, dims...))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ func stored(t *testing.T, c Config, views []View, count int) []int64 {
 	most, ways := c.Machine.MaxMemory, make([]int64, count)
 	for k := range ways {
 		c.Machine.MaxMemory = most
-		m, err := c.EstimateViews(views)
+		m, err := c.EstimateMemory(views)
 		if err != nil {
 			t.Fatal(k, err)
 		}
@@ -28,7 +28,7 @@ func stored(t *testing.T, c Config, views []View, count int) []int64 {
 		most = m.Total - 1
 	}
 	c.Machine.MaxMemory = most
-	if m, err := c.EstimateViews(views); err == nil {
+	if m, err := c.EstimateMemory(views); err == nil {
 		t.Errorf("there is room for %v in %d bytes", m, most)
 	}
 	return ways
@@ -160,11 +160,11 @@ func TestNeighborsOfRowsInMemory(t *testing.T) {
 			}
 		}
 		c.Machine.MaxMemory = 1 << 40
-		m, err := c.EstimateViews(read)
+		m, err := c.EstimateMemory(read)
 		if err != nil {
 			t.Fatal(err)
 		}
-		own, err := c.EstimateViews(memory)
+		own, err := c.EstimateMemory(memory)
 		if values := int64(x.n * (x.dims[0] + x.dims[1])); err != nil || m.Total != own.Total+4*values {
 			t.Errorf("%s: %v, want %d bytes more than %v, %v", name, m, 4*values, own, err)
 		}
@@ -236,12 +236,12 @@ func TestMemoryBeyond32Bits(t *testing.T) {
 		views = append(views, RowsView(&heldRows{n: n, d: d}))
 	}
 	c := Config{Clusters: 10, Preset: PresetPaper, Machine: machine.Options{Workers: 2, Device: machine.CPU}}
-	m, err := c.EstimateViews(views)
+	m, err := c.EstimateMemory(views)
 	if err != nil || m.State < 600*n || m.State > 800*n || m.Total < m.State || m.Total > 1000*n {
 		t.Errorf("%v, %v", m, err)
 	}
 	c.FitSamples = 100_000
-	m, err = c.EstimateViews(views)
+	m, err = c.EstimateMemory(views)
 	if err != nil || m.Result < 72*n || m.Total > 150*n || m.State > 1<<30 {
 		t.Errorf("a sample: %v, %v", m, err)
 	}
@@ -253,23 +253,23 @@ func TestRefusalNamesWorkers(t *testing.T) {
 	views := []View{DenseView(400, 300, make([]float32, 400*300)), DenseView(400, 200, make([]float32, 400*200))}
 	c := Config{Clusters: 3, Preset: PresetPaper}
 	c.Machine.Workers = 1
-	alone, err := c.EstimateViews(views)
+	alone, err := c.EstimateMemory(views)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Machine.MaxMemory = alone.Total
 	c.Machine.Workers = 16
-	_, err = c.EstimateViews(views)
+	_, err = c.EstimateMemory(views)
 	want := fmt.Sprintf("; with a single goroutine, Config.Machine.Workers 1, it takes %.1f MiB", float64(alone.Total)/(1<<20))
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("with 16: %v, want %q in it", err, want)
 	}
 	c.Machine.Workers = 1
-	if _, err := c.EstimateViews(views); err != nil {
+	if _, err := c.EstimateMemory(views); err != nil {
 		t.Errorf("alone: %v", err)
 	}
 	c.Machine.MaxMemory, c.Machine.Workers = 1<<10, 16
-	if _, err := c.EstimateViews(views); err == nil || strings.Contains(err.Error(), "a single goroutine") {
+	if _, err := c.EstimateMemory(views); err == nil || strings.Contains(err.Error(), "a single goroutine") {
 		t.Errorf("with room for nothing: %v", err)
 	}
 }

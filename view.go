@@ -40,8 +40,8 @@ func MatrixView(x mat.Matrix) (v View) {
 	return v
 }
 
-// DenseView returns the n×d_v view in x, row-major: feature j of sample i is x[i*d+j]. With x nil it has sizes and no values: Fit
-// refuses it.
+// DenseView returns the n×d_v view in x, row-major: feature j of sample i is x[i*d+j]. With x nil it has sizes and no values,
+// which is enough for Config.EstimateMemory; Fit refuses it.
 func DenseView[F float32 | float64](n, d int, x []F) View {
 	have := len(x)
 	if x == nil && n > 0 && d > 0 && n <= math.MaxInt/d {
@@ -58,7 +58,10 @@ func DenseView[F float32 | float64](n, d int, x []F) View {
 }
 
 func checkLength(n, d, have int) error {
-	if n < 0 || d < 0 || (d > 0 && n > math.MaxInt/d) || have != n*d {
+	if d > 0 && n > math.MaxInt/d {
+		return fmt.Errorf("%d×%d values fit no memory", n, d)
+	}
+	if n < 0 || d < 0 || have != n*d {
 		return fmt.Errorf("%d values for %d×%d", have, n, d)
 	}
 	return nil
@@ -185,6 +188,16 @@ func checkShapes(views []View) (int, error) {
 
 // checkSizes is checkShapes but for what the masks say.
 func checkSizes(views []View) (int, error) {
+	for v, x := range views {
+		if x.err == nil && x.in.Empty() {
+			return 0, fmt.Errorf("largemvc: %s has no values", x.in.Label(v))
+		}
+	}
+	return sizes(views)
+}
+
+// sizes checks the sizes of the views and of their masks, which views without values have too, and returns n.
+func sizes(views []View) (int, error) {
 	if len(views) == 0 {
 		return 0, fmt.Errorf("largemvc: no views")
 	}
@@ -193,8 +206,6 @@ func checkSizes(views []View) (int, error) {
 		switch {
 		case x.err != nil:
 			return 0, fmt.Errorf("largemvc: %s: %w", x.in.Label(v), x.err)
-		case x.in.Empty():
-			return 0, fmt.Errorf("largemvc: %s has no values", x.in.Label(v))
 		case x.in.Cols < 1:
 			return 0, fmt.Errorf("largemvc: %s has no features", x.in.Label(v))
 		case x.in.Rows < 1:

@@ -25,7 +25,7 @@ func TestViewsThatAreRefused(t *testing.T) {
 		{"too few values", []View{DenseView(3, 2, make([]float64, 5))}, "view 0: 5 values for 3×2"},
 		{"too many values", []View{DenseView(3, 2, make([]float32, 7)).Named("text")}, "view 0 (text): 7 values for 3×2"},
 		{"negative size", []View{DenseView[float64](-1, 2, nil)}, "0 values for -1×2"},
-		{"a product that overflows", []View{DenseView[float64](math.MaxInt, 4, nil)}, "0 values for"},
+		{"a product that overflows", []View{DenseView[float64](math.MaxInt, 4, nil)}, "fit no memory"},
 		{"no features", []View{DenseView(3, 0, []float64{})}, "view 0 has no features"},
 		{"no samples", []View{DenseView(0, 3, []float64{})}, "view 0 has no samples"},
 		{"nil matrix", []View{good, MatrixView(nil)}, "view 1: the matrix is nil"},

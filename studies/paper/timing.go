@@ -150,13 +150,9 @@ func (k growth) measure(ctx context.Context, n int) (cost, error) {
 	if err != nil {
 		return cost{}, err
 	}
-	dims := make([]int, len(views))
-	for v, x := range views {
-		_, dims[v] = x.Dims()
-	}
 	config := largemvc.Config{Clusters: k.classes, Epochs: timedEpochs, Preset: k.preset, Seed: 1}
 	config.Machine.Overwrite = true
-	estimate, err := config.EstimateMemory(n, dims)
+	estimate, err := config.EstimateMemory(views)
 	if err != nil {
 		return cost{}, err
 	}
