@@ -82,9 +82,9 @@ func testResume(t *testing.T, neighbors int) {
 			},
 		},
 		"rmvc, masked":  {masked, Config{Noise: &NoNoise{}, Anchor: &FixedAnchors{}, Preset: PresetPaper}},
-		"start labels":  {masked, Config{Anchors: 4, Start: Start{Labels: labels}}},
-		"start anchors": {views, Config{Anchors: 2, Start: Start{Anchors: anchors}, Neighborhood: Neighborhood{Neighbors: None}}},
-		"early stop":    {views, Config{EarlyStop: EarlyStop{Tolerance: 5e-3, Patience: 8}, Epochs: 60}},
+		"start labels":  {masked, Config{Anchors: 4, StartLabels: labels}},
+		"start anchors": {views, Config{Anchors: 2, StartAnchors: anchors, Neighborhood: Neighborhood{Neighbors: None}}},
+		"early stop":    {views, Config{Tolerance: 5e-3, Patience: 8, Epochs: 60}},
 		"rotated":       {lowRankViews(90), Config{Neighborhood: Neighborhood{Neighbors: None}}},
 		"restarts":      {views, Config{Restarts: 3, KMeansStarts: 1}},
 	} {
@@ -125,7 +125,7 @@ func TestResumeWithAnotherEarlyStop(t *testing.T) {
 	c := Config{Clusters: 3, Preset: PresetPaper, Epochs: 20, Checkpoint: Checkpoint{Every: 4}}
 	path := killed(t, views, c, 0, 11)
 	got := mustResume(t, views, path, func(c *Config) {
-		c.EarlyStop, c.Checkpoint.Path = EarlyStop{Tolerance: 0.99, Patience: 3}, ""
+		c.Tolerance, c.Patience, c.Checkpoint.Path = 0.99, 3, ""
 	})
 	if got.Status != Converged || got.Epochs != 8 {
 		t.Errorf("%v after %d epochs, want %v after 8", got.Status, got.Epochs, Converged)
@@ -320,7 +320,7 @@ func TestResumeRefuses(t *testing.T) {
 		"Neighbors":          func(c *Config) { c.Neighborhood.Neighbors = 7 },
 		"Neighborhood.Steps": func(c *Config) { c.Neighborhood.Steps = None },
 		"Restarts":           func(c *Config) { c.Restarts = 2 },
-		"start":              func(c *Config) { c.Start.Labels = make([]int, 50) },
+		"start":              func(c *Config) { c.StartLabels = make([]int, 50) },
 		"ExtraLoss":          func(c *Config) { c.ExtraLoss = exploding },
 		"Workers":            func(c *Config) { c.Machine.Workers = -1 },
 		"Epochs":             func(c *Config) { c.Epochs = 9 },

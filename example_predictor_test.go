@@ -137,7 +137,7 @@ func Example_chooseClusters() {
 
 // A model is trained again on other samples, from the labels that the old one gives them; the clusters keep their old numbers by
 // the samples that both know.
-func ExampleStart_labels() {
+func ExampleConfig_startLabels() {
 	ctx := context.Background()
 	config := largemvc.Config{Clusters: 2}
 	old, err := largemvc.Fit(ctx, shapesAndColours(20), config)
@@ -152,7 +152,7 @@ func ExampleStart_labels() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	config.Start.Labels = was
+	config.StartLabels = was
 	c, err := largemvc.Fit(ctx, today, config)
 	if err != nil {
 		log.Fatal(err)

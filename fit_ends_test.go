@@ -122,14 +122,14 @@ func testFitStops(t *testing.T, neighbors int) {
 		}
 	}
 	c := config
-	c.Epochs, c.EarlyStop.Tolerance, c.EarlyStop.Patience = 2000, 0.5, 3
+	c.Epochs, c.Tolerance, c.Patience = 2000, 0.5, 3
 	if got := mustFit(t, views, c); got.Status != Converged || got.Epochs != 4 {
 		t.Errorf("%v after %d epochs, want it to wait for 3 after the first", got.Status, got.Epochs)
 	}
-	c.EarlyStop.Tolerance, c.EarlyStop.Patience = 1e-5, 0
+	c.Tolerance, c.Patience = 1e-5, 0
 	got := mustFit(t, views, c)
-	if got.Status != Converged || got.Epochs >= 2000 || got.Epochs < 10 || got.Config().EarlyStop.Patience != 5 {
-		t.Errorf("%v after %d epochs, patience %d", got.Status, got.Epochs, got.Config().EarlyStop.Patience)
+	if got.Status != Converged || got.Epochs >= 2000 || got.Epochs < 10 || got.Config().Patience != 5 {
+		t.Errorf("%v after %d epochs, patience %d", got.Status, got.Epochs, got.Config().Patience)
 	}
 	checkResult(t, views, got)
 }

@@ -87,8 +87,8 @@ func TestFitErrors(t *testing.T) {
 			Config{Clusters: 2, Machine: machine.Options{Overwrite: true}}, []string{"view 0 and view 2 (late)", "share memory"},
 		},
 		"rho":              {good, Config{Clusters: 2, Noise: &RowShrink{Rho0: math.Inf(1)}}, []string{"Rho0 is +Inf"}},
-		"tolerance":        {good, Config{Clusters: 2, EarlyStop: EarlyStop{Tolerance: -1}}, []string{"Tolerance is -1"}},
-		"patience":         {good, Config{Clusters: 2, EarlyStop: EarlyStop{Patience: -1}}, []string{"Patience is -1"}},
+		"tolerance":        {good, Config{Clusters: 2, Tolerance: -1}, []string{"Tolerance is -1"}},
+		"patience":         {good, Config{Clusters: 2, Patience: -1}, []string{"Patience is -1"}},
 		"workers":          {good, Config{Clusters: 2, Machine: machine.Options{Workers: -1}}, []string{"Workers is -1"}},
 		"restarts":         {good, Config{Clusters: 2, Restarts: -1}, []string{"Restarts is -1"}},
 		"k-means starts":   {good, Config{Clusters: 2, KMeansStarts: -1}, []string{"KMeansStarts is -1"}},
@@ -103,34 +103,34 @@ func TestFitErrors(t *testing.T) {
 			[]string{"Clusters is 99", "ReadOut is 7", "the scale of ρ of input 0 is -8"},
 		},
 		"both starts": {
-			good, Config{Clusters: 1, Start: Start{Labels: make([]int, 10), Anchors: make([]mat.Matrix, 2)}},
+			good, Config{Clusters: 1, StartLabels: make([]int, 10), StartAnchors: make([]mat.Matrix, 2)},
 			[]string{"exclude"},
 		},
-		"few start labels": {good, Config{Clusters: 2, Start: Start{Labels: make([]int, 9)}}, []string{"9 Start.Labels", "10"}},
+		"few start labels": {good, Config{Clusters: 2, StartLabels: make([]int, 9)}, []string{"9 StartLabels", "10"}},
 		"wrong start label": {
-			good, Config{Clusters: 2, Start: Start{Labels: []int{0, 0, 0, 2, 0, 0, 0, 0, 0, 0}}},
-			[]string{"Start.Labels[3] is 2"},
+			good, Config{Clusters: 2, StartLabels: []int{0, 0, 0, 2, 0, 0, 0, 0, 0, 0}},
+			[]string{"StartLabels[3] is 2"},
 		},
 		"few start anchors": {
-			good, Config{Clusters: 2, Start: Start{Anchors: []mat.Matrix{mat.NewDense(2, 4, nil)}}},
+			good, Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil)}},
 			[]string{"1 views, want 2"},
 		},
 		"start anchors' d": {
 			good,
-			Config{Clusters: 2, Start: Start{Anchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 4, nil)}}},
+			Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 4, nil)}},
 			[]string{"view 1", "2×4", "2×3"},
 		},
 		"start anchors' NaN": {
 			good[:1],
-			Config{Clusters: 1, Start: Start{Anchors: []mat.Matrix{mat.NewDense(1, 4, []float64{0, nan, 0, 0})}}},
+			Config{Clusters: 1, StartAnchors: []mat.Matrix{mat.NewDense(1, 4, []float64{0, nan, 0, 0})}},
 			[]string{"view 0", "NaN", "row 0, column 1"},
 		},
 		"start anchors beyond float32": {
 			[]View{good[1], good[0].Named("pixels")}, Config{
-				Clusters: 2, Neighborhood: Neighborhood{Neighbors: None}, Start: Start{Anchors: []mat.Matrix{
+				Clusters: 2, Neighborhood: Neighborhood{Neighbors: None}, StartAnchors: []mat.Matrix{
 					mat.NewDense(2, 3, nil), mat.NewDense(2, 4, []float64{0, 1, 0, 0, 0, 0, -1e300, 0}),
-				}},
-			}, []string{"row 1, column 2 of Start.Anchors of view 1 (pixels) is -1e+300", "float32", "3.4e+38", "Float64"},
+				},
+			}, []string{"row 1, column 2 of StartAnchors of view 1 (pixels) is -1e+300", "float32", "3.4e+38", "Float64"},
 		},
 		"values beyond float32": {
 			good, Config{
@@ -143,12 +143,12 @@ func TestFitErrors(t *testing.T) {
 		"nil start matrix": {
 			good[:1], Config{
 				Clusters: 1, Neighborhood: Neighborhood{Neighbors: None},
-				Start: Start{Anchors: []mat.Matrix{(*mat.Dense)(nil)}},
+				StartAnchors: []mat.Matrix{(*mat.Dense)(nil)},
 			},
-			[]string{"Start.Anchors", "view 0"},
+			[]string{"StartAnchors", "view 0"},
 		},
 		"nil start anchors": {
-			good[:1], Config{Clusters: 1, Start: Start{Anchors: []mat.Matrix{nil}}}, []string{"Start.Anchors", "view 0"},
+			good[:1], Config{Clusters: 1, StartAnchors: []mat.Matrix{nil}}, []string{"StartAnchors", "view 0"},
 		},
 
 		"neighbours": {
@@ -193,8 +193,8 @@ func TestFitErrors(t *testing.T) {
 		},
 		"anchors and neighbours": {
 			good,
-			Config{Clusters: 2, Start: Start{Anchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 3, nil)}}},
-			[]string{"Start.Anchors need Neighborhood.Neighbors: None"},
+			Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 3, nil)}},
+			[]string{"StartAnchors need Neighborhood.Neighbors: None"},
 		},
 		"read-out": {good, Config{Clusters: 2, ReadOut: 3}, []string{"ReadOut is 3"}},
 

@@ -88,7 +88,7 @@ func TestNotKept(t *testing.T) {
 	}{
 		"absent rows":   {missing, spoilt(Config{})},
 		"more anchors":  {views, spoilt(Config{Anchors: 6})},
-		"given labels":  {views, spoilt(Config{Start: Start{Labels: slices.Repeat([]int{0, 1, 2, 3}, 30)}})},
+		"given labels":  {views, spoilt(Config{StartLabels: slices.Repeat([]int{0, 1, 2, 3}, 30)})},
 		"one term":      {views, spoilt(Config{Neighborhood: Neighborhood{HeldOutWeight: None}})},
 		"no neighbours": {views, spoilt(Config{Neighborhood: Neighborhood{Neighbors: None}})},
 		"custom module": {views, spoilt(Config{Represent: &ownSoft{}})},

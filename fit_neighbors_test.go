@@ -125,7 +125,7 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 		config := Config{
 			Clusters: 3, Epochs: 25, Float64: true,
 			Neighborhood: Neighborhood{Exact: exact, Weight: 2, HeldOutWeight: None},
-			Start:        Start{Labels: classes}, ExtraLoss: inCallersOrder,
+			StartLabels:  classes, ExtraLoss: inCallersOrder,
 		}
 		s, err := prepareInputs[float64](context.Background(), &run{config: completed(config, 70), views: inner(views)})
 		if err != nil {

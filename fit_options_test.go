@@ -92,7 +92,7 @@ func TestFitOptions(t *testing.T) {
 		"unconstrained": {
 			Represent: &SoftThreshold{Unconstrained: true}, Noise: &RowShrink{Unconstrained: true},
 		}, "one-sided": {Represent: &SoftThreshold{OneSided: true}}, "Lipschitz": {Represent: &SoftThreshold{Lipschitz: 2}},
-		"detached": {Anchor: &Procrustes{Detach: true}}, "start labels": {Anchors: 4, Start: Start{Labels: labels}},
+		"detached": {Anchor: &Procrustes{Detach: true}}, "start labels": {Anchors: 4, StartLabels: labels},
 		"one k-means start": {KMeansStarts: 1}, "one cluster": {Clusters: 1},
 		"one anchor": {Anchors: 1}, "more anchors than features": {Anchors: 20}, "restarts": {Restarts: 3},
 	}
@@ -145,7 +145,7 @@ func TestFitOptions(t *testing.T) {
 			}
 			anchors = append(anchors, mat.NewDense(4, d, x))
 		}
-		checkOption(t, Config{Anchors: 4, Start: Start{Anchors: anchors}, Neighborhood: Neighborhood{Neighbors: None}}, false)
+		checkOption(t, Config{Anchors: 4, StartAnchors: anchors, Neighborhood: Neighborhood{Neighbors: None}}, false)
 	})
 }
 

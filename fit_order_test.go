@@ -127,7 +127,7 @@ func TestPermutationPermutes(t *testing.T) {
 		"float64":     {Float64: true, Neighborhood: Neighborhood{Directions: 8}, Epochs: 10},
 		"overwritten": {Machine: machine.Options{Overwrite: true}, Epochs: 10},
 		"paper":       {Preset: PresetPaper, Neighborhood: Neighborhood{Neighbors: 5}, Epochs: 10},
-		"labels":      {Start: Start{Labels: classes}, Epochs: 10, Restarts: 2},
+		"labels":      {StartLabels: classes, Epochs: 10, Restarts: 2},
 		"anchors":     {Anchors: c + 2, Epochs: 10, Machine: machine.Options{Workers: 3}},
 		"custom":      {Represent: &ownSoft{*soft}, Epochs: 3, Seed: 1},
 	}
@@ -151,7 +151,7 @@ func TestPermutationPermutes(t *testing.T) {
 						}
 					}
 					first := mustFit(t, a, config)
-					config.Start.Labels = view.Along(order, config.Start.Labels)
+					config.StartLabels = view.Along(order, config.StartLabels)
 					second := mustFit(t, b, config)
 					checkPermuted(t, first, second, order)
 					if name == "labels" { // which the file has, in the caller's order

@@ -129,7 +129,7 @@ func TestEstimateMemoryOfComparison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Start.Labels = make([]int, n) // which are not compared
+	c.StartLabels = make([]int, n) // which are not compared
 	without, err := c.EstimateMemory(sized(n, 80, 40))
 	if err != nil {
 		t.Fatal(err)

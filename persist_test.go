@@ -95,11 +95,11 @@ func savedModels(t testing.TB) map[string]struct {
 			Represent: &SoftThreshold{
 				OneSided: true, Lipschitz: 2, Unconstrained: true,
 			}, Noise: &RowShrink{Unconstrained: true}, Anchor: &Procrustes{Detach: true},
-			EarlyStop: EarlyStop{Tolerance: 1e-3}, Restarts: 2, Epochs: 30, Machine: machine.Options{Overwrite: false},
+			Tolerance: 1e-3, Restarts: 2, Epochs: 30, Machine: machine.Options{Overwrite: false},
 			Progress: func(Epoch) error { return nil },
 		},
 	)
-	add("no training", views, Config{Epochs: None, Anchors: 4, Start: Start{Labels: labels}})
+	add("no training", views, Config{Epochs: None, Anchors: 4, StartLabels: labels})
 	for _, f := range []bool{false, true} {
 		add(
 			fmt.Sprintf("rotated, float64 %v", f),
@@ -154,7 +154,7 @@ func fillValue(t *testing.T, name string, v reflect.Value, excepted []string) {
 // Every field of Config is in a model file, except what the comment of saveConfig says.
 func TestConfigIsSaved(t *testing.T) {
 	var c Config
-	fillValue(t, "", reflect.ValueOf(&c).Elem(), []string{"Represent", "Noise", "Anchor", "Start.Labels", "Start.Anchors",
+	fillValue(t, "", reflect.ValueOf(&c).Elem(), []string{"Represent", "Noise", "Anchor", "StartLabels", "StartAnchors",
 		"Progress", "ExtraLoss", "Machine.Overwrite", "Machine.MaxMemory", "Machine.Device",
 		"Machine.Comm", "Checkpoint.Path"})
 	c.Represent = &SoftThreshold{Theta0: 0.1, Lipschitz: 2, Activation: SELU, OneSided: true, Unconstrained: true}

@@ -110,8 +110,8 @@ func (p *Predictor) String() string {
 	return text
 }
 
-// Config returns the configuration of the fit with every default filled in and copies of its modules, without Start.Labels,
-// Start.Anchors, Progress and ExtraLoss, and without what belongs to the machine that trained: Checkpoint.Path and
+// Config returns the configuration of the fit with every default filled in and copies of its modules, without StartLabels,
+// StartAnchors, Progress and ExtraLoss, and without what belongs to the machine that trained: Checkpoint.Path and
 // Machine.Comm.
 func (p *Predictor) Config() Config {
 	c := p.config

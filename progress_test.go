@@ -47,7 +47,7 @@ func TestProgressOfPhases(t *testing.T) {
 			meter.Neighbors, meter.Smoothing, meter.Anchors, meter.Clusters}},
 		{Config{FitSamples: 40}, []meter.Phase{meter.Checks, meter.Draws, meter.Preparation, meter.Regression, meter.Neighbors,
 			meter.Smoothing, meter.Anchors, meter.Training, meter.Clusters}},
-		{Config{Preset: PresetPaper, FitSamples: 40, Start: Start{Labels: make([]int, 60)}}, []meter.Phase{meter.Checks,
+		{Config{Preset: PresetPaper, FitSamples: 40, StartLabels: make([]int, 60)}, []meter.Phase{meter.Checks,
 			meter.Preparation, meter.Anchors, meter.Training, meter.Clusters}},
 	} {
 		test.config.Clusters = 3

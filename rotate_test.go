@@ -72,8 +72,8 @@ func TestRotationChoice(t *testing.T) {
 		"few epochs":    {Config{Epochs: 1}, []int{40, 0, 9}},
 		"untrained":     {Config{Epochs: None}, []int{0, 0, 0}},
 		"extra loss":    {Config{ExtraLoss: nothing}, []int{0, 0, 0}},
-		"given anchors": {Config{Start: Start{Anchors: given}}, []int{0, 0, 0}},
-		"given labels":  {Config{Start: Start{Labels: classes}}, []int{40, 0, 9}},
+		"given anchors": {Config{StartAnchors: given}, []int{0, 0, 0}},
+		"given labels":  {Config{StartLabels: classes}, []int{40, 0, 9}},
 		"overwritten":   {Config{Machine: machine.Options{Overwrite: true}}, []int{40, 0, 9}},
 	} {
 		test.config.Clusters = 5
@@ -182,7 +182,7 @@ func TestRotatedFit(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %v, float%v", name, variant, float), func(t *testing.T) {
 					config := Config{
 						Clusters: c, Epochs: 12, Float64: float,
-						Start: Start{Labels: classes}, Preprocess: PreprocessUnit,
+						StartLabels: classes, Preprocess: PreprocessUnit,
 						Neighborhood: Neighborhood{Neighbors: None},
 					}
 					config = variant.of(config)

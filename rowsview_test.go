@@ -188,7 +188,7 @@ func TestFitSamples(t *testing.T) {
 		c := Config{Clusters: 3, Epochs: 6, Preset: preset, FitSamples: k, Seed: 3}
 		c.Checkpoint = Checkpoint{Path: t.TempDir() + "/state", Every: 2}
 		if preset == PresetPaper {
-			c.Start.Labels = labels
+			c.StartLabels = labels
 		}
 		want := mustFit(t, held, c)
 		if want.Samples() != k || len(want.Labels) != n || want.StartLabels != nil || len(want.Trust[1]) != n ||

@@ -196,10 +196,10 @@ func (r *run) labelAll(ctx context.Context, out *Clustering, ended error) (*Clus
 func (r *run) subsample(ctx context.Context) (*run, error) {
 	c, all := *r.config, r.views
 	chosen := drawn(&c, all[0].Rows, 0)
-	if labels := c.Start.Labels; r.state == nil && labels != nil {
-		c.Start.Labels = make([]int, len(chosen))
+	if labels := c.StartLabels; r.state == nil && labels != nil {
+		c.StartLabels = make([]int, len(chosen))
 		for k, i := range chosen {
-			c.Start.Labels[k] = labels[i]
+			c.StartLabels[k] = labels[i]
 		}
 	}
 	some, err := subset(ctx, &c, all, chosen)

@@ -32,7 +32,7 @@ func smoothOptions(c *Config, group *ranks.Group) smooth.Options {
 // mayRotate reports whether views of low rank may be trained in fewer columns, which changes the result by rounding alone. Given
 // anchors need not lie in the span of the rows, an ExtraLoss sees the anchors, and an untrained network is not worth the search.
 func mayRotate(c *Config) bool {
-	return c.Start.Anchors == nil && c.stock() && c.ExtraLoss == nil && c.Epochs != None
+	return c.StartAnchors == nil && c.stock() && c.ExtraLoss == nil && c.Epochs != None
 }
 
 // rotateOptions returns the settings that internal/prepare needs to rotate views.

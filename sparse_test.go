@@ -100,7 +100,7 @@ func TestSparseIsDense(t *testing.T) {
 					t.Run(name, func(t *testing.T) {
 						config := Config{
 							Clusters: c, Epochs: 15, Preprocess: preprocess,
-							Float64: float, Start: Start{Labels: classes},
+							Float64: float, StartLabels: classes,
 							Neighborhood: Neighborhood{Neighbors: None},
 						}
 						config = variant.of(config)
@@ -148,7 +148,7 @@ func TestSparseIsDenseWithNeighbors(t *testing.T) {
 			t.Run(
 				fmt.Sprintf("%v, landmarks %v, masked %v", config.Preprocess, config.Neighborhood.Exact == None, masked),
 				func(t *testing.T) {
-					config.Clusters, config.Epochs, config.Float64, config.Start.Labels = c, 10, true, classes
+					config.Clusters, config.Epochs, config.Float64, config.StartLabels = c, 10, true, classes
 					a, b := sparse, dense
 					if masked {
 						var err error
@@ -332,7 +332,7 @@ func TestSparseMemory(t *testing.T) {
 		before, most := liveBytes(), int64(0)
 		views, classes := textViews(sparse)
 		config := Config{
-			Clusters: textShape.clusters, Epochs: 2, Start: Start{Labels: classes},
+			Clusters: textShape.clusters, Epochs: 2, StartLabels: classes,
 			Neighborhood: Neighborhood{Neighbors: None}, Machine: machine.Options{Workers: 2},
 		}
 		config.Progress = func(e Epoch) error {

@@ -21,7 +21,7 @@ type Status int
 const (
 	// EpochLimit: all epochs were done.
 	EpochLimit Status = iota
-	// Converged: the loss did not fall by more than EarlyStop.Tolerance for EarlyStop.Patience epochs.
+	// Converged: the loss did not fall by more than Tolerance for Patience epochs.
 	Converged
 	// Stopped: the progress callback ended the run.
 	Stopped

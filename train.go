@@ -50,7 +50,7 @@ func trainRuns[T kernel.Float](
 // trainOptions are the settings of the training, with its reports and checkpoints.
 func trainOptions(c *Config, m *meter.Meter, saver *saver) train.Options {
 	out := train.Options{
-		Epochs: c.Epochs, Restarts: c.Restarts, Tolerance: c.EarlyStop.Tolerance, Patience: c.EarlyStop.Patience,
+		Epochs: c.Epochs, Restarts: c.Restarts, Tolerance: c.Tolerance, Patience: c.Patience,
 		SaveEvery: c.Checkpoint.Every, Stop: ErrStop,
 		Enter: func(restart int) { _ = m.Enter(meter.Training, restart) }, // which reports nothing
 	}

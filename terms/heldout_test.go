@@ -175,7 +175,7 @@ func TestHeldOutLossIsAnExtraLoss(t *testing.T) {
 		config := Config{
 			Clusters: 3, Epochs: 25, Float64: true,
 			Neighborhood: Neighborhood{Exact: exact, Weight: None, HeldOutWeight: 2},
-			Start:        Start{Labels: classes},
+			StartLabels:  classes,
 		}
 		held := mustHeldOut(t, views, HeldOutConfig{Float64: true})
 		without := config

@@ -23,11 +23,11 @@ var fieldFlags = map[string]string{
 	"Config.Neighborhood.HeldOutWeight": "held-out-weight", "Config.Neighborhood.Exact": "exact-neighbors",
 	"Config.Neighborhood.Landmarks": "landmarks",
 	"Config.Epochs":                 "epochs", "Config.LearningRate": "lr", "Config.Reduction": "reduction",
-	"Config.EarlyStop.Tolerance": "tolerance", "Config.EarlyStop.Patience": "patience",
+	"Config.Tolerance": "tolerance", "Config.Patience": "patience",
 	"Config.Seed": "seed", "Config.Restarts": "restarts", "Config.KMeansStarts": "kmeans-starts", "Config.Float64": "float",
 	"Config.FitSamples": "fit-samples", "Config.Checkpoint.Path": "checkpoint", "Config.Checkpoint.Every": "checkpoint-every",
 	"Config.Machine.Workers": "workers", "Config.Machine.Device": "device", "Config.Machine.MaxMemory": "max-memory",
-	"Config.Machine.Comm": "mpi", "Config.Start.Labels": "start-labels",
+	"Config.Machine.Comm": "mpi", "Config.StartLabels": "start-labels",
 
 	"Options.Views": "views", "Options.Labels": "labels", "Options.LeaveOut": "leave-out", "Options.IDs": "id",
 	"Options.Table": "view", "Options.OneHot": "one-hot", "Options.Decimal": "decimal", "Options.Header": "header",

@@ -112,8 +112,8 @@ func fitFlags(o *fitOptions) *flags {
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of everything random; equal seeds give equal results on any number of cores")
 	f.added("seed")
 	f.int(&c.Restarts, "restarts", 1, "`N` runs, from the seeds SEED, SEED+1, …; the one of lowest loss is kept")
-	f.float(&c.EarlyStop.Tolerance, "tolerance", 0, "`SHARE` by which the loss must fall to count as progress; 0: no early stop")
-	f.int(&c.EarlyStop.Patience, "patience", 5, "`N` epochs without progress before the early stop, with -tolerance")
+	f.float(&c.Tolerance, "tolerance", 0, "`SHARE` by which the loss must fall to count as progress; 0: no early stop")
+	f.int(&c.Patience, "patience", 5, "`N` epochs without progress before the early stop, with -tolerance")
 	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default,\n"+
 		"with -resume the one that it names, unless that is a pipe")
 	f.int(&c.Checkpoint.Every, "checkpoint-every", 10, "`N` epochs from one writing of it to the next; it is written at "+
@@ -201,7 +201,7 @@ func (o *fitOptions) check() error {
 		value, low int
 	}{
 		{"clusters", c.Clusters, 0}, {"anchors", c.Anchors, 0}, {"layers", c.Layers, 1}, {"epochs", c.Epochs, 0},
-		{"restarts", c.Restarts, 1}, {"patience", c.EarlyStop.Patience, 1}, {"workers", c.Machine.Workers, 0},
+		{"restarts", c.Restarts, 1}, {"patience", c.Patience, 1}, {"workers", c.Machine.Workers, 0},
 		{"kmeans-starts", c.KMeansStarts, 1},
 		{"checkpoint-every", c.Checkpoint.Every, 1}, {"fit-samples", c.FitSamples, 0}, {"landmarks", c.Neighborhood.Landmarks, 0},
 	} {
@@ -217,7 +217,7 @@ func (o *fitOptions) check() error {
 	}{
 		{"lr", c.LearningRate, c.LearningRate > 0, "a number above 0"},
 		{"missing", o.missing, o.missing >= 0 && o.missing < 1, "a number from 0 to below 1"},
-		{"tolerance", c.EarlyStop.Tolerance, c.EarlyStop.Tolerance >= 0, "a number from 0"},
+		{"tolerance", c.Tolerance, c.Tolerance >= 0, "a number from 0"},
 		{"lipschitz", o.network.lipschitz, o.network.lipschitz >= 1, "a number from 1"},
 		{"theta0", o.network.theta0, true, "a finite number"},
 		{"rho0", o.network.rho0, true, "a finite number"},

@@ -211,7 +211,7 @@ func TestClassicalAgainstDenseSteps(t *testing.T) {
 				}
 			}
 			c := Config{Clusters: test.m, Alpha: test.alpha, Beta: test.beta,
-				Start: largemvc.Start{Labels: classes}, Preprocess: largemvc.None,
+				StartLabels: classes, Preprocess: largemvc.None,
 				Float64: true, Iterations: 12, Tolerance: -1}
 			if test.literal {
 				c.UnitBeta = true

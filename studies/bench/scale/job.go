@@ -137,7 +137,7 @@ func (j *job) train(ctx context.Context, x []largemvc.View, sum io.Writer, r *re
 	c.Machine = machine.Options{Workers: j.Workers, Device: machine.CPU, MaxMemory: j.MaxMemory}
 	out, err := largemvc.Fit(ctx, x, c)
 	if err == nil && j.Then > 0 {
-		c.FitSamples, c.Start.Labels, c.Epochs = 0, out.Labels, j.Then
+		c.FitSamples, c.StartLabels, c.Epochs = 0, out.Labels, j.Then
 		out, err = largemvc.Fit(ctx, x, c)
 	}
 	if err != nil {
