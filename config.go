@@ -54,7 +54,10 @@ type Config struct {
 	// that of the lowest loss is kept; 0: 1.
 	Restarts int
 
-	ReadOut ReadOut // what the last k-means sees of H; default preset (ReadOutUnit, paper: ReadOutPlain)
+	// PlainReadOut gives the last k-means the rows of H, as in the paper, in place of those rows at norm 1. The terms of
+	// Neighborhood see no more of H than the latter; the norms, which nothing holds together, differ much where neighbours are
+	// few. PresetPaper sets it.
+	PlainReadOut bool
 	// KMeansStarts is the number of starts of each k-means, up to 1,000, of which that of the lowest inertia is kept; 0: 10.
 	// With Neighborhood.Weight, and more than one anchor, the first anchors are chosen in another way: of three times as many
 	// starts, and of those whose inertia is at most a tenth above the lowest, the one of the highest neighbour information is
@@ -160,7 +163,7 @@ func (c Config) WithDefaults() Config {
 	paper := c.Preset == PresetPaper
 	choose(&c.Preprocess, !paper && neighbors, PreprocessBoth, PreprocessSample)
 	choose(&c.Reduction, !paper, ReductionRelative, ReductionMean)
-	choose(&c.ReadOut, !paper, ReadOutUnit, ReadOutPlain)
+	c.PlainReadOut = c.PlainReadOut || paper
 	return c
 }
 

@@ -88,7 +88,7 @@ func checkOptions(c *Config) (errs []error) {
 		option *option
 	}{
 		{"Preset", int(c.Preset), &presetOption}, {"Preprocess", int(c.Preprocess), &preprocessOption},
-		{"ReadOut", int(c.ReadOut), &readOutOption}, {"Reduction", int(c.Reduction), &reductionOption},
+		{"Reduction", int(c.Reduction), &reductionOption},
 	} {
 		if !o.option.has(o.value) {
 			errs = append(errs, &FieldError{o.name, o.value, fmt.Sprintf("one of %q", o.option.names)})

@@ -93,7 +93,6 @@ func testText[E interface {
 func TestEnumerationsAsText(t *testing.T) {
 	testText(t, PresetDefault, PresetPaper)
 	testText[Preprocess](t, None, 0, PreprocessSample, PreprocessBalanced, PreprocessZScore, PreprocessUnit, PreprocessBoth)
-	testText[ReadOut](t, 0, ReadOutPlain, ReadOutUnit)
 	testText[Reduction](t, 0, ReductionMean, ReductionRelative)
 	testText(t, ReLU, SELU)
 	testText(t, EpochLimit, Converged, Stopped, Cancelled, Diverged)

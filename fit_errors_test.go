@@ -99,8 +99,8 @@ func TestFitErrors(t *testing.T) {
 			[]string{"unknown activation 9"},
 		},
 		"several": {
-			good, Config{Clusters: 99, ReadOut: 7, Noise: &RowShrink{Scale: []float64{-8}}},
-			[]string{"Clusters is 99", "ReadOut is 7", "the scale of ρ of input 0 is -8"},
+			good, Config{Clusters: 99, Reduction: 7, Noise: &RowShrink{Scale: []float64{-8}}},
+			[]string{"Clusters is 99", "Reduction is 7", "the scale of ρ of input 0 is -8"},
 		},
 		"both starts": {
 			good, Config{Clusters: 1, StartLabels: make([]int, 10), StartAnchors: make([]mat.Matrix, 2)},
@@ -196,7 +196,6 @@ func TestFitErrors(t *testing.T) {
 			Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 3, nil)}},
 			[]string{"StartAnchors need Neighborhood.Neighbors: None"},
 		},
-		"read-out": {good, Config{Clusters: 2, ReadOut: 3}, []string{"ReadOut is 3"}},
 
 		"extra loss fails": {
 			good,
@@ -312,7 +311,7 @@ func TestCheckSaysWhatFitSays(t *testing.T) {
 func TestFieldErrors(t *testing.T) {
 	views, _ := blobViews(10, 2, 1, 9, 4, 3)
 	err := Config{
-		Clusters: 11, Epochs: -3, LearningRate: -1, ReadOut: 7, Represent: &SoftThreshold{Theta0: -1},
+		Clusters: 11, Epochs: -3, LearningRate: -1, Reduction: 7, Represent: &SoftThreshold{Theta0: -1},
 		Neighborhood: Neighborhood{Steps: 5000},
 	}.Check(views)
 	got := map[string]any{}
@@ -329,7 +328,7 @@ func TestFieldErrors(t *testing.T) {
 		got[field.Field] = field.Value
 	}
 	want := map[string]any{
-		"Clusters": 11, "Epochs": -3, "LearningRate": -1.0, "ReadOut": 7, "Represent.Theta0": -1.0,
+		"Clusters": 11, "Epochs": -3, "LearningRate": -1.0, "Reduction": 7, "Represent.Theta0": -1.0,
 		"Neighborhood.Steps": 5000,
 	}
 	if !maps.Equal(got, want) {

@@ -28,7 +28,7 @@ func TestKept(t *testing.T) {
 	views, classes := blobViews(120, 4, 0.5, 31, 20, 6)
 	for name, config := range map[string]Config{
 		"float32": {}, "float64": {Float64: true}, "landmarks": {Neighborhood: Neighborhood{Exact: None}},
-		"plain rows": {ReadOut: ReadOutPlain},
+		"plain rows": {PlainReadOut: true},
 	} {
 		config = spoilt(config)
 		config.Checkpoint.Path = filepath.Join(t.TempDir(), "state")

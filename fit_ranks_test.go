@@ -143,7 +143,7 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 		"z-scores, no noise": {
 			largemvc.Config{
 				Preset: largemvc.PresetPaper, Clusters: 4, Epochs: 2, Preprocess: largemvc.PreprocessZScore,
-				Noise: &largemvc.NoNoise{}, ReadOut: largemvc.ReadOutUnit,
+				Noise: &largemvc.NoNoise{},
 			},
 			[]cutting{{9001, []int{0, 2048, 4096}}},
 		},

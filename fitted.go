@@ -32,7 +32,7 @@ type fitted[T kernel.Float] struct {
 
 // newFitted makes the network of a predictor whose parameters are set.
 func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *kmeans.Assigner[T]) (*fitted[T], error) {
-	views, unit := make([]int, len(p.inputs)), p.config.ReadOut == ReadOutUnit
+	views, unit := make([]int, len(p.inputs)), !p.config.PlainReadOut
 	for k, in := range p.inputs {
 		views[k] = in.View
 	}

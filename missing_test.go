@@ -158,7 +158,7 @@ func TestRepresentationIsSmoothed(t *testing.T) {
 		}
 	}
 	for name, config := range map[string]Config{
-		"complete": {}, "not smoothed": {Neighborhood: Neighborhood{Steps: None}}, "plain": {ReadOut: ReadOutPlain},
+		"complete": {}, "not smoothed": {Neighborhood: Neighborhood{Steps: None}}, "plain": {PlainReadOut: true},
 	} {
 		config.Clusters, config.Epochs = c, 1
 		from := old

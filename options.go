@@ -11,7 +11,6 @@ var (
 	preprocessOption = option{"preprocessing", None, []string{
 		"none", "auto", "sample", "balanced", "zscore", "unit", "both",
 	}}
-	readOutOption = option{"read-out", 0, []string{"auto", "plain", "unit"}}
 )
 
 // Preset is a set of defaults.
@@ -69,25 +68,6 @@ func (p *Preprocess) UnmarshalText(text []byte) error {
 
 // kind is the preprocessing as internal/prepare has it.
 func (p Preprocess) kind() prepare.Kind { return prepare.Kind(p) }
-
-// ReadOut is what the last k-means sees of the representation H; 0: default.
-type ReadOut int
-
-const (
-	ReadOutPlain ReadOut = iota + 1 // the rows of H, as in the paper
-	// ReadOutUnit are those rows at norm 1. The terms of Neighborhood see no more of H than that; the norms, which nothing
-	// holds together, differ much where neighbours are few.
-	ReadOutUnit
-)
-
-// String returns auto, plain or unit.
-func (r ReadOut) String() string { return readOutOption.name(int(r)) }
-
-// MarshalText returns the name.
-func (r ReadOut) MarshalText() ([]byte, error) { return marshalOption(&readOutOption, r) }
-
-// UnmarshalText reads a name.
-func (r *ReadOut) UnmarshalText(text []byte) error { return unmarshalOption(&readOutOption, r, text) }
 
 // None switches off what a field of Config counts, weighs or selects, where its zero stands for a default: Epochs: None
 // leaves the network at its start, Preprocess: None takes the views as they are.

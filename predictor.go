@@ -175,7 +175,7 @@ func (p *Predictor) square(x []float64) *mat.Dense {
 	return mat.NewDense(p.config.Anchors, p.config.Anchors, slices.Clone(x))
 }
 
-// Centroids returns the centres of the clusters in H, or in its rows at norm 1 (Config.ReadOut), Clusters×m, in new memory.
+// Centroids returns the centres of the clusters in H, or in its rows at norm 1 (Config.PlainReadOut), Clusters×m, in new memory.
 func (p *Predictor) Centroids() *mat.Dense {
 	if p.Clusters == 0 {
 		return nil
@@ -186,7 +186,7 @@ func (p *Predictor) Centroids() *mat.Dense {
 // Assignments are the clusters of samples, and how sure they are.
 type Assignments struct {
 	Labels []int
-	// Near and Next are the squared distances in H, or in its rows at norm 1 (Config.ReadOut), to the nearest and the
+	// Near and Next are the squared distances in H, or in its rows at norm 1 (Config.PlainReadOut), to the nearest and the
 	// next nearest centroid (+Inf if there is only one): the closer their ratio to 1, the less sure the label.
 	Near, Next []float64
 }

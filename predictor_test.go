@@ -85,7 +85,7 @@ func sliceViews(views []View, lo, hi int) []View {
 // Distances are those in H or in its unit rows, by hand.
 func TestAssignDistances(t *testing.T) {
 	views, _ := blobViews(60, 4, 0.8, 41, 9, 5)
-	for _, c := range []Config{{ReadOut: ReadOutPlain}, {ReadOut: ReadOutUnit}, {}, {Preset: PresetPaper}} {
+	for _, c := range []Config{{PlainReadOut: true}, {}, {Preset: PresetPaper}} {
 		c.Clusters, c.Epochs, c.Float64 = 4, 3, true
 		model := mustFit(t, views, c)
 		a, err := model.Assign(context.Background(), views)
@@ -95,7 +95,7 @@ func TestAssignDistances(t *testing.T) {
 		centroids := model.Centroids()
 		for i, label := range a.Labels {
 			h := model.H.Row(nil, i)
-			if c.ReadOut == ReadOutUnit || c.ReadOut == 0 && c.Preset == PresetDefault {
+			if !model.Config().PlainReadOut {
 				norm := math.Sqrt(kernel.SumSquares(h, 0))
 				for j := range h {
 					h[j] /= norm
@@ -113,8 +113,8 @@ func TestAssignDistances(t *testing.T) {
 			slices.Sort(d)
 			if label != nearest || math.Abs(a.Near[i]-d[0]) > 1e-12 || math.Abs(a.Next[i]-d[1]) > 1e-12 {
 				t.Errorf(
-					"read-out %v, sample %d: label %d at %v and %v, want %d at %v",
-					c.ReadOut, i, label, a.Near[i], a.Next[i], nearest, d[:2],
+					"plain %v, sample %d: label %d at %v and %v, want %d at %v",
+					model.Config().PlainReadOut, i, label, a.Near[i], a.Next[i], nearest, d[:2],
 				)
 			}
 		}

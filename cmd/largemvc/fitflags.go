@@ -47,8 +47,8 @@ func fitFlags(o *fitOptions) *flags {
 	o.diskFlags(f, "what is kept for each sample is in\nmemory or, without neighbours, computed again where "+
 		"-max-memory has no room for it. -fit-samples trains on a part")
 	f.output(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
-		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in what "+
-		"-read-out makes of H;\n"+interrupted+"; - is standard output; none by default")
+		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in H "+
+		"(see\n-plain-read-out); "+interrupted+"; - is standard output; none by default")
 	f.output(&o.save, "save", "`FILE` to save the trained model to; "+interrupted+";\n- is standard output; none by default")
 	f.output(&o.report, "report", "`FILE` to write a report to, one HTML page that can be mailed: a map, sizes, "+
 		"confidence, typical "+
@@ -75,9 +75,8 @@ func fitFlags(o *fitOptions) *flags {
 			"mean 0,\nvariance 1 over its features; zscore: each feature to mean 0, variance 1; both: every view twice, in "+
 			"either way, which\nneeds neighbours; balanced: zscore divided by √d; unit: each sample of a view to norm 1. The "+
 			"preset default has both\n(sample without neighbours), paper sample")
-	f.text(&c.ReadOut, "read-out",
-		"what the last k-means sees of the representation H: `auto|unit|plain`. plain: its rows; unit: its rows at norm 1. "+
-			"The\npreset default has unit, paper plain")
+	f.bool(&c.PlainReadOut, "plain-read-out",
+		"give the last k-means the rows of the representation H as they are, as the preset paper always does, and not at norm 1")
 	f.string(&o.startLabels, "start-labels", "CSV `FILE`, "+labelTexts+", which has a\nlabel (0 to M−1) for each sample, "+
 		"in its column label or its only column, in place of those of\nk-means; where it has a column id, "+
 		"they are joined to the samples by it; none by default")
