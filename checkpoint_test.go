@@ -24,7 +24,7 @@ func killed(t testing.TB, views []View, c Config, restart, epoch int) (path stri
 	c.Checkpoint.Path = filepath.Join(folder, "live")
 	path = filepath.Join(folder, "kept")
 	done := errors.New("far enough")
-	c.Progress = func(e Epoch) error {
+	c.Progress = func(e Progress) error {
 		if e.Restart < restart || e.Epoch < epoch {
 			return nil
 		}
@@ -146,7 +146,7 @@ func testResumeAfterInterruption(t *testing.T, neighbors int) {
 		ctx, cancel := context.WithCancel(context.Background())
 		interrupt := func(at int) func(*Config) {
 			return func(c *Config) {
-				c.Progress = func(e Epoch) error {
+				c.Progress = func(e Progress) error {
 					if e.Epoch != at {
 						return nil
 					}
@@ -203,7 +203,7 @@ func testResumeDiverged(t *testing.T, neighbors int) {
 	sameResult(t, want, got)
 	// One that is stopped at the step that diverges says so, and is over.
 	bad := want.Epochs + 1
-	config.Progress = func(e Epoch) error {
+	config.Progress = func(e Progress) error {
 		if e.Epoch == bad {
 			return ErrStop
 		}
@@ -364,7 +364,7 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 	}
 	config := Config{
 		Clusters: 3, Epochs: 10, Checkpoint: Checkpoint{Every: 4, Path: filepath.Join(folder, "x")},
-		Progress: func(e Epoch) error {
+		Progress: func(e Progress) error {
 			if !e.Training() {
 				return nil
 			}
@@ -372,7 +372,7 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 		},
 	}
 	progress := config.Progress
-	config.Progress = func(e Epoch) error {
+	config.Progress = func(e Progress) error {
 		if e.Phase != "checks" {
 			t.Errorf("there was work: %v", e.Phase)
 		}

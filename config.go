@@ -80,7 +80,7 @@ type Config struct {
 	// Progress, if not nil, is called after every epoch and now and then in all other phases, from the goroutine that called
 	// Fit. An error in the training ends the training with Status Stopped; it is returned by Fit, as it is, unless it is ErrStop.
 	// Before the training there is no result yet: Fit returns the error alone, ErrStop too.
-	Progress func(Epoch) error `json:"-"`
+	Progress func(Progress) error `json:"-"`
 
 	// ExtraLoss, if not nil, returns a scalar node that is added to the loss. It may use the nodes of the network (H, P, T,
 	// those of its modules) and make nodes in its graph.

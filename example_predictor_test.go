@@ -77,7 +77,7 @@ func ExampleResume() {
 	ctx := context.Background()
 	views, config := shapesAndColours(20), largemvc.Config{Clusters: 2}
 	config.Checkpoint.Path = filepath.Join(folder, "checkpoint")
-	config.Progress = func(e largemvc.Epoch) error {
+	config.Progress = func(e largemvc.Progress) error {
 		if e.Epoch == 50 {
 			return largemvc.ErrStop
 		}

@@ -95,7 +95,7 @@ func TestDraws(t *testing.T) {
 			}
 			others++
 			c.Checkpoint.Path = t.TempDir() + "/state"
-			c.Progress = func(e Epoch) error {
+			c.Progress = func(e Progress) error {
 				if e.Epoch == 3 {
 					return ErrStop
 				}

@@ -41,7 +41,7 @@ func testFitCancel(t *testing.T, neighbors int) {
 		for _, at := range []int{1, 7} {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			calls := 0
-			c.Progress = func(e Epoch) error {
+			c.Progress = func(e Progress) error {
 				if !e.Training() {
 					return nil
 				}
@@ -90,9 +90,9 @@ func testFitStops(t *testing.T, neighbors int) {
 	full := mustFit(t, views, config)
 	own := errors.New("enough")
 	for _, end := range []error{ErrStop, own, fmt.Errorf("wrapped: %w", ErrStop)} {
-		var seen []Epoch
+		var seen []Progress
 		c := config
-		c.Progress = func(e Epoch) error {
+		c.Progress = func(e Progress) error {
 			if !e.Training() {
 				return nil
 			}

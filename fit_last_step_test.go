@@ -85,7 +85,7 @@ func testInterruptedAtAStepThatDiverges(t *testing.T, neighbors int) {
 				}
 			}
 			most := 0
-			c.Progress = func(e Epoch) error {
+			c.Progress = func(e Progress) error {
 				if most = max(most, e.Restart); !e.Training() || e.Restart != bad || e.Epoch != step {
 					return nil
 				}

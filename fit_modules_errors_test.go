@@ -100,7 +100,7 @@ func TestOwnModulesEnd(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := c
-	stopped.Progress = func(e Epoch) error {
+	stopped.Progress = func(e Progress) error {
 		if e.Epoch == 4 {
 			cancel()
 		}
@@ -112,7 +112,7 @@ func TestOwnModulesEnd(t *testing.T) {
 	} else {
 		checkPredict(t, views, got)
 	}
-	stopped.Progress = func(e Epoch) error {
+	stopped.Progress = func(e Progress) error {
 		if !e.Training() {
 			return nil
 		}

@@ -209,7 +209,7 @@ func TestPermutationResumes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	config := Config{Clusters: c, Epochs: 12, Checkpoint: Checkpoint{Path: path, Every: 5}}
 	want := mustFit(t, views, config)
-	config.Progress = func(e Epoch) error {
+	config.Progress = func(e Progress) error {
 		if e.Epoch == 7 {
 			return ErrStop
 		}

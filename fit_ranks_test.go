@@ -346,7 +346,7 @@ func TestRanksFailTogether(t *testing.T) {
 			return x
 		}, "view 0 has NaN at row 1027, column 2", "rank 1: view 0 has NaN at row 1027, column 2"},
 		"a callback": {[]int{0, 1024, 2048}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
-			c.Progress = func(e largemvc.Epoch) error {
+			c.Progress = func(e largemvc.Progress) error {
 				if rank == 1 && e.Epoch == 2 {
 					return boom
 				}
@@ -355,7 +355,7 @@ func TestRanksFailTogether(t *testing.T) {
 			return x
 		}, boom.Error(), "rank 1: no more disk"},
 		"a callback before the training": {[]int{0, 1024}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
-			c.Progress = func(largemvc.Epoch) error {
+			c.Progress = func(largemvc.Progress) error {
 				if rank == 1 {
 					return boom
 				}
@@ -426,7 +426,7 @@ func TestRanksPanic(t *testing.T) {
 			config := ranksConfig()
 			config.Machine.Comm = world
 			if rank == 1 {
-				config.Progress = func(e largemvc.Epoch) error {
+				config.Progress = func(e largemvc.Progress) error {
 					if e.Epoch == 3 {
 						panic("a mistake")
 					}
@@ -453,7 +453,7 @@ func TestRanksEndTogether(t *testing.T) {
 					c := ranksConfig()
 					c.Machine.Comm = world
 					c.Epochs = 1000
-					c.Progress = func(e largemvc.Epoch) error {
+					c.Progress = func(e largemvc.Progress) error {
 						if rank == 1 && e.Epoch == 4 {
 							if name == "stop" {
 								return largemvc.ErrStop
@@ -501,7 +501,7 @@ func resumesOnOtherRanks(t *testing.T, config largemvc.Config) {
 			c.Machine.Comm = world
 			if stop > 0 {
 				c.Checkpoint = largemvc.Checkpoint{Path: path, Every: 2}
-				c.Progress = func(e largemvc.Epoch) error {
+				c.Progress = func(e largemvc.Progress) error {
 					if e.Epoch == stop {
 						return largemvc.ErrStop
 					}

@@ -91,7 +91,7 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 			c := test.config
 			c.Epochs, c.KMeansStarts, c.Machine.Workers = 2, 1, 2
 			before, held := liveBytes(), int64(0)
-			c.Progress = func(e Epoch) error {
+			c.Progress = func(e Progress) error {
 				if e.Training() {
 					held = max(held, liveBytes()-before)
 				}

@@ -96,7 +96,7 @@ func savedModels(t testing.TB) map[string]struct {
 				OneSided: true, Lipschitz: 2, Unconstrained: true,
 			}, Noise: &RowShrink{Unconstrained: true}, Anchor: &Procrustes{Detach: true},
 			Tolerance: 1e-3, Restarts: 2, Epochs: 30, Machine: machine.Options{Overwrite: false},
-			Progress: func(Epoch) error { return nil },
+			Progress: func(Progress) error { return nil },
 		},
 	)
 	add("no training", views, Config{Epochs: None, Anchors: 4, StartLabels: labels})

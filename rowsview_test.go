@@ -211,7 +211,7 @@ func TestFitSamples(t *testing.T) {
 			t.Errorf("%v: another result of rows that are read", preset)
 		}
 		c.Checkpoint.Path = t.TempDir() + "/state"
-		c.Progress = func(e Epoch) error {
+		c.Progress = func(e Progress) error {
 			if e.Epoch == 3 {
 				return ErrStop
 			}

@@ -335,7 +335,7 @@ func TestSparseMemory(t *testing.T) {
 			Clusters: textShape.clusters, Epochs: 2, StartLabels: classes,
 			Neighborhood: Neighborhood{Neighbors: None}, Machine: machine.Options{Workers: 2},
 		}
-		config.Progress = func(e Epoch) error {
+		config.Progress = func(e Progress) error {
 			if e.Training() {
 				most = max(most, liveBytes()-before)
 			}

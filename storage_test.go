@@ -210,7 +210,7 @@ func TestReadThatFailsInTraining(t *testing.T) {
 	path := t.TempDir() + "/state"
 	c := Config{Clusters: 3, Epochs: 6, Preset: PresetPaper, Checkpoint: Checkpoint{Path: path, Every: 1}}
 	want := mustFit(t, read, c)
-	c.Progress = func(e Epoch) error {
+	c.Progress = func(e Progress) error {
 		if e.Epoch == 3 {
 			sources[1].bad = 4000
 		}

@@ -59,7 +59,7 @@ func trainOptions(c *Config, m *meter.Meter, saver *saver) train.Options {
 	}
 	if c.Progress != nil {
 		out.Progress = func(r *train.Run, l train.Loss, elapsed time.Duration) error {
-			return c.Progress(Epoch{
+			return c.Progress(Progress{
 				Phase: meter.Training.String(), Done: r.Epochs, Total: c.Epochs, Left: m.Epoch(r.Epochs, c.Epochs),
 				Restart: r.Restart, Restarts: c.Restarts, Epoch: r.Epochs, Epochs: c.Epochs,
 				Loss: l.Total, ViewLoss: l.Views, Elapsed: elapsed,

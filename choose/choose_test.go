@@ -218,7 +218,7 @@ func TestChooseEnds(t *testing.T) {
 func TestClustersOfFitSamples(t *testing.T) {
 	ctx := context.Background()
 	views, _ := blobViews(40, 3, 0.5, 52, 6, 4)
-	config := largemvc.Config{Epochs: 2, FitSamples: 3, Progress: func(largemvc.Epoch) error {
+	config := largemvc.Config{Epochs: 2, FitSamples: 3, Progress: func(largemvc.Progress) error {
 		t.Error("there was a fit")
 		return largemvc.ErrStop
 	}}

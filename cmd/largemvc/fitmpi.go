@@ -62,7 +62,7 @@ type world interface {
 }
 
 // onEpoch, if not nil, sees what a process reports of its fit.
-var onEpoch func(rank int, e largemvc.Epoch)
+var onEpoch func(rank int, e largemvc.Progress)
 
 // slowEnd is how long a process that was asked to end may take for it.
 const slowEnd = 8 * time.Second
@@ -199,7 +199,7 @@ func (o *fitOptions) fitRank(
 	in.readFor = time.Since(began)
 	o.config.Machine.Comm, o.config.Machine.Overwrite = w, true
 	fitting := time.Now()
-	o.config.Progress = func(e largemvc.Epoch) error {
+	o.config.Progress = func(e largemvc.Progress) error {
 		if onEpoch != nil {
 			onEpoch(rank, e)
 		}

@@ -158,7 +158,7 @@ func (k growth) measure(ctx context.Context, n int) (cost, error) {
 	}
 	runtime.GC()
 	var epochs []time.Duration // the processor time at the end of each
-	config.Progress = func(e largemvc.Epoch) error {
+	config.Progress = func(e largemvc.Progress) error {
 		if e.Training() {
 			epochs = append(epochs, processorTime())
 		}

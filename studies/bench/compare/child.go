@@ -52,7 +52,7 @@ func runChild(args []string) error {
 	}
 	o := &orders{in: bufio.NewScanner(os.Stdin)}
 	config.Epochs = 1e9 // more than anybody asks for
-	config.Progress = func(e largemvc.Epoch) error {
+	config.Progress = func(e largemvc.Progress) error {
 		if !e.Training() {
 			return nil
 		}

@@ -215,7 +215,7 @@ func fitEpochs(views []largemvc.View, config largemvc.Config) (epoch, whole spen
 	var began, ended spent
 	start, used, done := time.Now(), processorSeconds(), 0
 	now := func() spent { return spent{time.Since(start).Seconds(), processorSeconds() - used} }
-	config.Progress = func(e largemvc.Epoch) error {
+	config.Progress = func(e largemvc.Progress) error {
 		if e.Training() {
 			if done++; done == 2 {
 				began = now()
