@@ -344,7 +344,7 @@ type Clustering struct {
 	// n, from 0 to Clusters−1; cluster 0 is the largest of the samples trained on, equal sizes in the order of their first
 	// sample (with exact neighbours, the first in the order of content, see Fit)
 	Labels []int
-	H      *Matrix // n×m: the representation of the last layer, or of the start (Kept)
+	H      mat.Matrix // n×m, read-only: the representation of the last layer, or of the start (Kept)
 	// per input (Predictor.Inputs) and sample: E_v = (1−t)(X_v − H P_v); nil without noise module. In [0, 1] for ρ ≥ 0 with
 	// ReLU; with SELU, whose slope is 1.0507, down to −0.0507
 	Trust [][]float64

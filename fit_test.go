@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
@@ -129,7 +131,7 @@ func intakeOf(p *Predictor) *safetensors.File {
 	return f
 }
 
-func sameMatrix(t testing.TB, name string, a, b *Matrix) {
+func sameMatrix(t testing.TB, name string, a, b mat.Matrix) {
 	t.Helper()
 	n, m := a.Dims()
 	if p, q := b.Dims(); p != n || q != m {

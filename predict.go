@@ -74,8 +74,8 @@ func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(firs
 }
 
 // Transform returns the representation H (n×m) of samples: the trained layers with their stored anchors.
-func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error) {
-	var out *Matrix
+func (p *Predictor) Transform(ctx context.Context, views []View) (mat.Matrix, error) {
+	var out *matrix
 	err := p.each(ctx, views, func(first int, r *request) error {
 		h, err := p.model.transform(ctx, r)
 		switch {
@@ -85,7 +85,7 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error
 			out = h
 		default:
 			if out == nil {
-				out = &Matrix{}
+				out = &matrix{}
 			}
 			out.add(h, views[0].in.Rows)
 		}

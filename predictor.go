@@ -220,7 +220,7 @@ type fittedNetwork interface {
 	// batches is nil if the layers can run on a device.
 	batches() error
 	// transform returns the representation of samples.
-	transform(ctx context.Context, r *request) (*Matrix, error)
+	transform(ctx context.Context, r *request) (*matrix, error)
 	// unlike returns how far samples are from those of the training, before Novelty compares it with their distances.
 	unlike(ctx context.Context, r *request, p *Predictor) ([]float64, error)
 	// trust returns the trust in the rows of each view.
@@ -232,7 +232,7 @@ type fittedNetwork interface {
 // labelled is what a fit returns for each sample.
 type labelled struct {
 	labels []int
-	h      *Matrix
+	h      *matrix
 	trust  [][]float64 // per input; nil without noise
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/machine"
@@ -94,7 +96,7 @@ func TestAssignDistances(t *testing.T) {
 		}
 		centroids := model.Centroids()
 		for i, label := range a.Labels {
-			h := model.H.Row(nil, i)
+			h := mat.Row(nil, i, model.H)
 			if !model.Config().PlainReadOut {
 				norm := math.Sqrt(kernel.SumSquares(h, 0))
 				for j := range h {

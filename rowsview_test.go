@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -94,7 +96,7 @@ func TestAssignRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		other, err := c.Transform(ctx, read)
-		if err != nil || !slices.Equal(h.f32, other.f32) || h.String() != other.String() {
+		if err != nil || !mat.Equal(h, other) {
 			t.Errorf("%v: another representation of rows that are read: %v, %v", preset, other, err)
 		}
 		far, err := c.Novelty(ctx, held)
@@ -161,7 +163,7 @@ func TestFitOfRowsView(t *testing.T) {
 	for _, preset := range []Preset{PresetDefault, PresetPaper} {
 		c := Config{Clusters: 3, Epochs: 3, Preset: preset, Neighborhood: landmarksFor(preset)}
 		want, got := mustFit(t, held, c), mustFit(t, read, c)
-		if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.H.f32, want.H.f32) {
+		if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) || !mat.Equal(got.H, want.H) {
 			t.Errorf("%v: another result of rows that are read: loss %v, want %v", preset, got.Loss, want.Loss)
 		}
 		sources[1].bad = 2000
@@ -199,7 +201,7 @@ func TestFitSamples(t *testing.T) {
 		if err != nil || !slices.Equal(a.Labels, want.Labels) {
 			t.Errorf("%v: Assign labels otherwise, %v", preset, err)
 		}
-		if h, err := want.Transform(ctx, held); err != nil || !slices.Equal(h.f32, want.H.f32) {
+		if h, err := want.Transform(ctx, held); err != nil || !mat.Equal(h, want.H) {
 			t.Errorf("%v: Transform represents otherwise, %v", preset, err)
 		}
 		if acc, err := Accuracy(labels, want.Labels); err != nil || acc < 0.9 {
@@ -207,7 +209,7 @@ func TestFitSamples(t *testing.T) {
 		}
 		c.Checkpoint.Path = ""
 		if got := mustFit(t, read, c); !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) ||
-			!slices.Equal(got.Trust[1], want.Trust[1]) || !slices.Equal(got.H.f32, want.H.f32) {
+			!slices.Equal(got.Trust[1], want.Trust[1]) || !mat.Equal(got.H, want.H) {
 			t.Errorf("%v: another result of rows that are read", preset)
 		}
 		c.Checkpoint.Path = t.TempDir() + "/state"

@@ -226,8 +226,9 @@ func (r *run) subsample(ctx context.Context) (*run, error) {
 // relabel makes labels, representation and trust those of other samples. What is outside memory is checked.
 func (c *Clustering) relabel(ctx context.Context, all []view.View) error {
 	n := all[0].Rows
-	c.Labels, c.H = make([]int, n), &Matrix{}
-	to := &labelled{c.Labels, c.H, c.Trust}
+	h := &matrix{}
+	c.Labels, c.H = make([]int, n), h
+	to := &labelled{c.Labels, h, c.Trust}
 	for v := range c.Trust {
 		c.Trust[v] = make([]float64, n)
 	}

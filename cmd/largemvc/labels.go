@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/largemvc/largemvc"
@@ -78,7 +80,7 @@ func centroidDistances(c *largemvc.Clustering) (near, next []float64) {
 	centroids, unit := c.Centroids(), !c.Config().PlainReadOut
 	var row []float64
 	for i, label := range c.Labels {
-		row = c.H.Row(row, i)
+		row = mat.Row(row, i, c.H)
 		if norm := floats.Norm(row, 2); unit && norm > 0 {
 			floats.Scale(1/norm, row)
 		}
