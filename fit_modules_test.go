@@ -380,7 +380,7 @@ func TestWorkersOfOwnModules(t *testing.T) {
 	}
 	p := got.Predictor
 	for _, workers := range []int{1, 3, 0} {
-		p, seen = p.WithWorkers(workers), nil
+		p, seen = p.WithMachine(machine.Options{Workers: workers, Device: machine.CPU}), nil
 		a, err := p.Assign(t.Context(), views)
 		if err != nil || !slices.Equal(a.Near, want.Near) || !slices.Equal(a.Labels, want.Labels) {
 			t.Errorf("%d workers: other labels or distances, or %v", workers, err)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/largemvc/largemvc/machine"
@@ -103,12 +102,6 @@ func TestNoveltyOverwritten(t *testing.T) {
 func TestNoveltyErrors(t *testing.T) {
 	views, _ := blobViews(30, 3, 0.6, 20, 12)
 	c := mustFit(t, views, Config{Clusters: 3, Epochs: 1})
-	old := *c.Predictor
-	old.novelty = nil
-	if _, err := old.Novelty(context.Background(), views); err == nil || !strings.Contains(err.Error(), "fit it again") ||
-		old.HasNovelty() || !c.HasNovelty() {
-		t.Errorf("a model without quantiles: %v", err)
-	}
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := c.Novelty(cancelled, views); err == nil {

@@ -336,7 +336,7 @@ func TestConfigOfAModelHasNoPaths(t *testing.T) {
 }
 
 // The number of goroutines that label new samples is the caller's choice, whatever the fit had, and changes no bit.
-func TestWithWorkers(t *testing.T) {
+func TestWithMachine(t *testing.T) {
 	views, _ := blobViews(700, 3, 0.5, 156, 5, 6)
 	p := mustFit(t, views, Config{Clusters: 3, Epochs: 1, Machine: machine.Options{Workers: 1}}).Predictor
 	want, err := p.Assign(t.Context(), views)
@@ -344,7 +344,7 @@ func TestWithWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for asked, workers := range map[int]int{0: 0, 3: 3, -1: 0, 1 << 20: 4096} {
-		q := p.WithWorkers(asked)
+		q := p.WithMachine(machine.Options{Workers: asked, Device: machine.CPU})
 		got, err := q.Assign(t.Context(), views)
 		if err != nil || !slices.Equal(got.Near, want.Near) || !slices.Equal(got.Labels, want.Labels) {
 			t.Errorf("%d workers: other labels or distances, or %v", asked, err)
@@ -360,7 +360,7 @@ func TestWithWorkers(t *testing.T) {
 			t.Errorf("%d workers do not come out of a file: %v", workers, err)
 		}
 	}
-	if q := (*Predictor)(nil).WithWorkers(1); q != nil {
+	if q := (*Predictor)(nil).WithMachine(machine.Options{}); q != nil {
 		t.Errorf("%v of none", q)
 	}
 }
