@@ -151,7 +151,7 @@ func sameMatrix(t testing.TB, name string, a, b mat.Matrix) {
 func realSet(t testing.TB, name string) ([]View, []int) {
 	t.Helper()
 	folder := testutil.RealSets(t)
-	set, err := dataset.Open(filepath.Join(folder, name+".npz"), dataset.Options{})
+	set, err := dataset.Open(context.Background(), []string{filepath.Join(folder, name+".npz")}, dataset.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

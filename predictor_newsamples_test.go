@@ -140,7 +140,8 @@ func TestMissingViewsOfRealSets(t *testing.T) {
 // Citeseer, sparse: 3,312 samples of 3,312 and 3,703 features, of which some have no words at all in common with others.
 func TestSparseRealSet(t *testing.T) {
 	folder := testutil.RealSets(t)
-	set, err := dataset.Open(filepath.Join(folder, "citeseer.npz"), dataset.Options{Storage: dataset.AllSparse})
+	set, err := dataset.Open(context.Background(), []string{filepath.Join(folder, "citeseer.npz")},
+		dataset.Options{Storage: dataset.AllSparse})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -359,7 +359,8 @@ func citeseerKinds(b *testing.B) (sparse, dense []View) {
 	b.Helper()
 	if folder := os.Getenv("LARGEMVC_DATA"); folder != "" {
 		for _, storage := range []dataset.Storage{dataset.AllSparse, dataset.AllDense} {
-			set, err := dataset.Open(filepath.Join(folder, "citeseer.npz"), dataset.Options{Storage: storage})
+			set, err := dataset.Open(context.Background(), []string{filepath.Join(folder, "citeseer.npz")},
+				dataset.Options{Storage: storage})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,6 +1,6 @@
 // Package views hands the data sets of package dataset to package largemvc, neither of which knows the other.
 //
-//	set, err := dataset.Open("handwritten.mat", dataset.Options{})
+//	set, err := dataset.Open(ctx, []string{"handwritten.mat"}, dataset.Options{})
 //	if err != nil {
 //		return err
 //	}

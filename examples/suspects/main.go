@@ -170,7 +170,7 @@ func open(ctx context.Context, path string, samples int) (*data, error) {
 		}
 		return &data{"digits of MNIST", 10, d.Labels, d.Columns, d.Values}, nil
 	}
-	set, err := dataset.Open(path, dataset.Options{Float: 32, Storage: dataset.AllDense})
+	set, err := dataset.Open(ctx, []string{path}, dataset.Options{Float: 32, Storage: dataset.AllDense})
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,8 @@ func runChild(args []string) error {
 	}
 	// The data are most of the memory: with the collector's default the heap may grow by as much again before it runs.
 	debug.SetGCPercent(20)
-	set, err := dataset.Open(*data, dataset.Options{Float: 32, NoLabels: true, MaxBytes: 16 << 30})
+	set, err := dataset.Open(context.Background(), []string{*data}, dataset.Options{Float: 32, NoLabels: true,
+		MaxBytes: 16 << 30})
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func runMethod(args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	set, err := dataset.Open(*data, dataset.Options{Float: 32, MaxBytes: 16 << 30})
+	set, err := dataset.Open(context.Background(), []string{*data}, dataset.Options{Float: 32, MaxBytes: 16 << 30})
 	if err != nil {
 		return err
 	}

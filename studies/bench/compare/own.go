@@ -144,7 +144,8 @@ func reordered(order []int, x []float32, d int) []float32 {
 
 // read reads a set, its samples in the order of the file.
 func read(folder, name string) (*samples, error) {
-	set, err := dataset.Open(filepath.Join(folder, name+".npz"), dataset.Options{Float: 32, NoLabels: true})
+	set, err := dataset.Open(context.Background(), []string{filepath.Join(folder, name+".npz")},
+		dataset.Options{Float: 32, NoLabels: true})
 	if err != nil {
 		return nil, err
 	}

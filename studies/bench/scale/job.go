@@ -118,7 +118,7 @@ func (j *job) open(ctx context.Context) (x []largemvc.View, done func(), err err
 		x, err = views.OfRows(set)
 		return x, func() { _ = set.Close() }, err // nothing was written
 	}
-	set, err := dataset.OpenContext(ctx, j.Files, dataset.Options{NoLabels: true})
+	set, err := dataset.Open(ctx, j.Files, dataset.Options{NoLabels: true})
 	if err != nil {
 		return nil, nil, err
 	}
