@@ -209,7 +209,7 @@ func BenchmarkPredictOne(b *testing.B) {
 		for i := range x {
 			x[i] = rng.Float32() + float32(i/d%10*(i%d%10))
 		}
-		train, one = append(train, Float32View(n, d, x)), append(one, Float32View(1, d, x[:d]))
+		train, one = append(train, DenseView(n, d, x)), append(one, DenseView(1, d, x[:d]))
 	}
 	c, err := Fit(context.Background(), train, Config{Clusters: 10, Epochs: 2})
 	if err != nil {

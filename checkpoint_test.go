@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 )
@@ -22,7 +24,7 @@ func killed(t testing.TB, views []View, c Config, restart, epoch int) (path stri
 	c.Checkpoint.Path = filepath.Join(folder, "live")
 	path = filepath.Join(folder, "kept")
 	done := errors.New("far enough")
-	c.Progress = func(e Epoch) error {
+	c.Progress = func(e Progress) error {
 		if e.Restart < restart || e.Epoch < epoch {
 			return nil
 		}
@@ -52,7 +54,7 @@ func TestResume(t *testing.T) { withAndWithout(t, testResume) }
 func testResume(t *testing.T, neighbors int) {
 	dims := []int{9, 5, 2}
 	views, _ := blobViews(90, 3, 0.8, 30, dims...)
-	masked, err := Mask(views, absent(90, 3, 0.3, 30))
+	masked, err := testutil.Masked(views, absent(90, 3, 0.3, 30))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +82,9 @@ func testResume(t *testing.T, neighbors int) {
 			},
 		},
 		"rmvc, masked":  {masked, Config{Noise: &NoNoise{}, Anchor: &FixedAnchors{}, Preset: PresetPaper}},
-		"start labels":  {masked, Config{Anchors: 4, Start: Start{Labels: labels}}},
-		"start anchors": {views, Config{Anchors: 2, Start: Start{Anchors: anchors}, Neighborhood: Neighborhood{Neighbors: None}}},
-		"early stop":    {views, Config{EarlyStop: EarlyStop{Tolerance: 5e-3, Patience: 8}, Epochs: 60}},
+		"start labels":  {masked, Config{Anchors: 4, StartLabels: labels}},
+		"start anchors": {views, Config{Anchors: 2, StartAnchors: anchors, Neighborhood: Neighborhood{Neighbors: None}}},
+		"early stop":    {views, Config{Tolerance: 5e-3, Patience: 8, Epochs: 60}},
 		"rotated":       {lowRankViews(90), Config{Neighborhood: Neighborhood{Neighbors: None}}},
 		"restarts":      {views, Config{Restarts: 3, KMeansStarts: 1}},
 	} {
@@ -123,7 +125,7 @@ func TestResumeWithAnotherEarlyStop(t *testing.T) {
 	c := Config{Clusters: 3, Preset: PresetPaper, Epochs: 20, Checkpoint: Checkpoint{Every: 4}}
 	path := killed(t, views, c, 0, 11)
 	got := mustResume(t, views, path, func(c *Config) {
-		c.EarlyStop, c.Checkpoint.Path = EarlyStop{Tolerance: 0.99, Patience: 3}, ""
+		c.Tolerance, c.Patience, c.Checkpoint.Path = 0.99, 3, ""
 	})
 	if got.Status != Converged || got.Epochs != 8 {
 		t.Errorf("%v after %d epochs, want %v after 8", got.Status, got.Epochs, Converged)
@@ -144,7 +146,7 @@ func testResumeAfterInterruption(t *testing.T, neighbors int) {
 		ctx, cancel := context.WithCancel(context.Background())
 		interrupt := func(at int) func(*Config) {
 			return func(c *Config) {
-				c.Progress = func(e Epoch) error {
+				c.Progress = func(e Progress) error {
 					if e.Epoch != at {
 						return nil
 					}
@@ -201,7 +203,7 @@ func testResumeDiverged(t *testing.T, neighbors int) {
 	sameResult(t, want, got)
 	// One that is stopped at the step that diverges says so, and is over.
 	bad := want.Epochs + 1
-	config.Progress = func(e Epoch) error {
+	config.Progress = func(e Progress) error {
 		if e.Epoch == bad {
 			return ErrStop
 		}
@@ -298,9 +300,9 @@ func TestResumeRefuses(t *testing.T) {
 	for name, v := range map[string][]View{
 		"fewer views":   views[:1],
 		"fewer samples": float64Views([][]float64{x[0][:49*6], x[1][:49*4]}, 6, 4),
-		"other columns": {Float64View(100, 3, x[0])},
+		"other columns": {DenseView(100, 3, x[0])},
 		"exchanged":     {views[1], views[0]},
-		"a value":       {views[0], Float64View(50, 4, changed)},
+		"a value":       {views[0], DenseView(50, 4, changed)},
 		"a mask":        {views[0], views[1].WithPresent(mask)},
 		"sparse":        {views[0], sparse},
 	} {
@@ -318,7 +320,7 @@ func TestResumeRefuses(t *testing.T) {
 		"Neighbors":          func(c *Config) { c.Neighborhood.Neighbors = 7 },
 		"Neighborhood.Steps": func(c *Config) { c.Neighborhood.Steps = None },
 		"Restarts":           func(c *Config) { c.Restarts = 2 },
-		"start":              func(c *Config) { c.Start.Labels = make([]int, 50) },
+		"start":              func(c *Config) { c.StartLabels = make([]int, 50) },
 		"ExtraLoss":          func(c *Config) { c.ExtraLoss = exploding },
 		"Workers":            func(c *Config) { c.Machine.Workers = -1 },
 		"Epochs":             func(c *Config) { c.Epochs = 9 },
@@ -362,7 +364,7 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 	}
 	config := Config{
 		Clusters: 3, Epochs: 10, Checkpoint: Checkpoint{Every: 4, Path: filepath.Join(folder, "x")},
-		Progress: func(e Epoch) error {
+		Progress: func(e Progress) error {
 			if !e.Training() {
 				return nil
 			}
@@ -370,7 +372,7 @@ func TestCheckpointCannotBeWritten(t *testing.T) {
 		},
 	}
 	progress := config.Progress
-	config.Progress = func(e Epoch) error {
+	config.Progress = func(e Progress) error {
 		if e.Phase != "checks" {
 			t.Errorf("there was work: %v", e.Phase)
 		}

@@ -252,7 +252,7 @@ func clustered[T kernel.Float](
 		o.Score = scoreOf(c, in, c.Clusters)
 	}
 	seen := h
-	if c.ReadOut == ReadOutUnit {
+	if !c.PlainReadOut {
 		seen = slices.Clone(h)
 		cluster.UnitRows(seen, m)
 	}
@@ -316,7 +316,7 @@ func (p *prepared[T]) tells(c *Config) cluster.Score {
 func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config, h []T) error {
 	n, m, ld := in.Views[0].Rows, c.Anchors, kernel.Pad(c.Anchors)
 	o := smoothOptions(c, in.data.group)
-	if in.StartRows == nil || c.ReadOut != ReadOutUnit || !o.Filters(o.Group.Total(n)) {
+	if in.StartRows == nil || c.PlainReadOut || !o.Filters(o.Group.Total(n)) {
 		return nil
 	}
 	cluster.UnitRows(h, m)
@@ -333,9 +333,9 @@ func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config,
 // centroids are then of the rows that the start clusters, U√S of the smoothed views at norm 1, for new samples too. Anchors,
 // trust and parameters stay those of the trained network. With a custom module the clusters always are those of the trained one.
 //
-// Where samples lack views and have neighbours, H with ReadOutUnit is at norm 1 and smoothed along the neighbours as the inputs
-// are, in fewer steps; that of new samples is too. It changes little of what training has made of its own samples, and much where
-// a new sample has few of its views.
+// Where samples lack views and have neighbours, H without Config.PlainReadOut is at norm 1 and smoothed along the neighbours
+// as the inputs are, in fewer steps; that of new samples is too. It changes little of what training has made of its own
+// samples, and much where a new sample has few of its views.
 type Clustering struct {
 	// Predictor is the trained network, which labels new samples and can be saved. Keep only the Predictor to release the
 	// memory that grows with n, except for the neighbours of up to Neighborhood.Exact samples, which new ones are joined to.
@@ -344,7 +344,7 @@ type Clustering struct {
 	// n, from 0 to Clusters−1; cluster 0 is the largest of the samples trained on, equal sizes in the order of their first
 	// sample (with exact neighbours, the first in the order of content, see Fit)
 	Labels []int
-	H      *Matrix // n×m: the representation of the last layer, or of the start (Kept)
+	H      mat.Matrix // n×m, read-only: the representation of the last layer, or of the start (Kept)
 	// per input (Predictor.Inputs) and sample: E_v = (1−t)(X_v − H P_v); nil without noise module. In [0, 1] for ρ ≥ 0 with
 	// ReLU; with SELU, whose slope is 1.0507, down to −0.0507
 	Trust [][]float64

@@ -32,19 +32,32 @@ type Config struct {
 	Preset       Preset       // what the fields that say "preset" default to
 	Preprocess   Preprocess   // what is done to the views first; default preset (PreprocessBoth, paper: PreprocessSample)
 	Neighborhood Neighborhood // what the network knows of neighbours; default preset (10 neighbours, paper: none)
-	Start        Start        // where the first anchors come from
+
+	// StartLabels and StartAnchors give the first anchors; Fit finds labels itself where both are nil. Labels of the samples with
+	// one-hot matrix Z give the anchors P_v = polar(ZᵀX_v). With neighbours Fit runs k-means on the first m left singular vectors
+	// of the inputs side by side, each times the root of its singular value, rows at norm 1. Without neighbours it runs one
+	// k-means over all views. StartLabels are n values from 0 to m−1. The clusters are numbered by size all the same:
+	// score.Contingency.Match says which cluster is which of these.
+	StartLabels []int
+	// StartAnchors, one m×d_v matrix a view in the coordinates of the preprocessed views, are the anchors. They need
+	// Neighborhood.Neighbors: None, and no StartLabels.
+	StartAnchors []mat.Matrix
 
 	// Epochs is the number of steps of the optimiser, up to 1,000,000,000; 0: 100; None: the network stays at its start.
 	Epochs       int
 	LearningRate float64   // of Adam; 0: 0.01
 	Reduction    Reduction // of the loss over a view's entries; default preset (ReductionRelative, paper: ReductionMean)
-	EarlyStop    EarlyStop // ends the training where the loss no longer falls; default: it does not
+	Tolerance    float64   // relative decrease of the loss that counts as progress, for an early stop; 0: no early stop
+	Patience     int       // epochs without progress before an early stop; 0 with a Tolerance: 5
 	Seed         uint64    // of everything random; equal seeds and data give equal bits, for any number of workers
 	// Restarts is the number of runs, with seeds Seed, Seed+1, … and the inputs and neighbours of Seed, up to 10,000, of which
 	// that of the lowest loss is kept; 0: 1.
 	Restarts int
 
-	ReadOut ReadOut // what the last k-means sees of H; default preset (ReadOutUnit, paper: ReadOutPlain)
+	// PlainReadOut gives the last k-means the rows of H, as in the paper, in place of those rows at norm 1. The terms of
+	// Neighborhood see no more of H than the latter; the norms, which nothing holds together, differ much where neighbours are
+	// few. PresetPaper sets it.
+	PlainReadOut bool
 	// KMeansStarts is the number of starts of each k-means, up to 1,000, of which that of the lowest inertia is kept; 0: 10.
 	// With Neighborhood.Weight, and more than one anchor, the first anchors are chosen in another way: of three times as many
 	// starts, and of those whose inertia is at most a tenth above the lowest, the one of the highest neighbour information is
@@ -56,7 +69,7 @@ type Config struct {
 
 	// FitSamples, if fewer than the samples, is the number of those that the network is trained on, drawn by Seed. Then one pass
 	// labels all of them. Three samples are drawn; the one is taken whose start is most like those of the others, by the labels
-	// that they give to up to 5,000 samples. With labels or anchors in Start one is drawn. Their neighbours are landmarks unless
+	// that they give to up to 5,000 samples. With StartLabels or StartAnchors one is drawn. Their neighbours are landmarks unless
 	// Neighborhood.Exact says otherwise, which clusters samples that were not drawn better, in less time. 0: all.
 	FitSamples int
 
@@ -67,7 +80,7 @@ type Config struct {
 	// Progress, if not nil, is called after every epoch and now and then in all other phases, from the goroutine that called
 	// Fit. An error in the training ends the training with Status Stopped; it is returned by Fit, as it is, unless it is ErrStop.
 	// Before the training there is no result yet: Fit returns the error alone, ErrStop too.
-	Progress func(Epoch) error `json:"-"`
+	Progress func(Progress) error `json:"-"`
 
 	// ExtraLoss, if not nil, returns a scalar node that is added to the loss. It may use the nodes of the network (H, P, T,
 	// those of its modules) and make nodes in its graph.
@@ -95,25 +108,6 @@ type Neighborhood struct {
 
 	Exact     int // samples up to which neighbours are searched, with landmarks above; 0: 10,000; None: landmarks always
 	Landmarks int // where there are landmarks, their number; 0: n/4, at least 40 and at most 1,000
-}
-
-// Start gives the first anchors. Labels of the samples with one-hot matrix Z give the anchors P_v = polar(ZᵀX_v). Fit finds the
-// labels itself where neither field is set. With neighbours it runs k-means on the first m left singular vectors of the inputs
-// side by side, each times the root of its singular value, rows at norm 1. Without neighbours it runs one k-means over all views.
-// Labels and Anchors exclude each other.
-type Start struct {
-	// Labels are n values from 0 to m−1. The clusters are numbered by size all the same: score.Contingency.Match says which
-	// cluster is which of these.
-	Labels []int
-	// Anchors, one m×d_v matrix a view in the coordinates of the preprocessed views, are the anchors. They need
-	// Neighborhood.Neighbors: None.
-	Anchors []mat.Matrix
-}
-
-// EarlyStop says when a training ends before its last epoch.
-type EarlyStop struct {
-	Tolerance float64 // relative decrease of the loss that counts as progress; 0: no early stop
-	Patience  int     // epochs without progress before the stop; 0 with a Tolerance: 5
 }
 
 // Checkpoint says where Fit writes the state of the training, in place of what was there: every so many epochs, at the end of
@@ -150,8 +144,8 @@ func (c Config) WithDefaults() Config {
 	c.KMeansStarts = cmp.Or(c.KMeansStarts, 10)
 	c.Checkpoint.Every = cmp.Or(c.Checkpoint.Every, 10)
 	c.LearningRate = cmp.Or(c.LearningRate, 0.01)
-	if c.EarlyStop.Tolerance > 0 {
-		c.EarlyStop.Patience = cmp.Or(c.EarlyStop.Patience, 5)
+	if c.Tolerance > 0 {
+		c.Patience = cmp.Or(c.Patience, 5)
 	}
 	neighbors := c.HasNeighbors()
 	if n := &c.Neighborhood; neighbors {
@@ -169,13 +163,13 @@ func (c Config) WithDefaults() Config {
 	paper := c.Preset == PresetPaper
 	choose(&c.Preprocess, !paper && neighbors, PreprocessBoth, PreprocessSample)
 	choose(&c.Reduction, !paper, ReductionRelative, ReductionMean)
-	choose(&c.ReadOut, !paper, ReadOutUnit, ReadOutPlain)
+	c.PlainReadOut = c.PlainReadOut || paper
 	return c
 }
 
-// choose sets an enumeration that is left to Auto.
+// choose sets an enumeration that is 0.
 func choose[E ~int](x *E, first bool, a, b E) {
-	if *x == Auto {
+	if *x == 0 {
 		if *x = b; first {
 			*x = a
 		}
@@ -258,7 +252,7 @@ func (c *Config) samples(n int) bool { return c.FitSamples > 0 && c.FitSamples <
 
 // comparesDraws says whether several draws of some of n samples are compared, by their starts.
 func (c *Config) comparesDraws(n int) bool {
-	return c.samples(n) && c.Start.Labels == nil && c.Start.Anchors == nil
+	return c.samples(n) && c.StartLabels == nil && c.StartAnchors == nil
 }
 
 // trainedOn is the number of samples that are trained on, of n.
@@ -297,7 +291,7 @@ func (c *Config) beginsAtStart() bool {
 // mayKeep reports whether the clusters of the start may take the place of those of the trained network. With a custom module they
 // never do.
 func (c *Config) mayKeep() bool {
-	return c.stock() && c.beginsAtStart() && c.hasHeldOutLoss() && c.Start.Labels == nil
+	return c.stock() && c.beginsAtStart() && c.hasHeldOutLoss() && c.StartLabels == nil
 }
 
 // sharedReadOut is the number of samples up to which k-means on H that begins with nothing is chosen by neighbours. The choice

@@ -52,7 +52,7 @@ func checkCounts(c *Config, n int) (errs []error) {
 		{"FitSamples", c.FitSamples, c.FitSamples >= 0, fromZero},
 		{"Machine.MaxMemory", int(c.Machine.MaxMemory), c.Machine.MaxMemory >= 0, fromZero},
 		{"Machine.Workers", c.Machine.Workers, c.Machine.Workers >= 0, fromZero},
-		{"EarlyStop.Patience", c.EarlyStop.Patience, c.EarlyStop.Patience >= 0, fromZero},
+		{"Patience", c.Patience, c.Patience >= 0, fromZero},
 		{"Checkpoint.Every", c.Checkpoint.Every, c.Checkpoint.Every >= 1, fromOne},
 	} {
 		if !f.ok {
@@ -74,8 +74,8 @@ func checkValues(c *Config) (errs []error) {
 	} else {
 		errs = append(errs, finiteField("LearningRate", rate, !c.Float64)) // a step is of its size
 	}
-	if x := c.EarlyStop.Tolerance; !(x >= 0) || math.IsInf(x, 1) {
-		errs = append(errs, &FieldError{"EarlyStop.Tolerance", x, fromZero})
+	if x := c.Tolerance; !(x >= 0) || math.IsInf(x, 1) {
+		errs = append(errs, &FieldError{"Tolerance", x, fromZero})
 	}
 	return errs
 }
@@ -88,7 +88,7 @@ func checkOptions(c *Config) (errs []error) {
 		option *option
 	}{
 		{"Preset", int(c.Preset), &presetOption}, {"Preprocess", int(c.Preprocess), &preprocessOption},
-		{"ReadOut", int(c.ReadOut), &readOutOption}, {"Reduction", int(c.Reduction), &reductionOption},
+		{"Reduction", int(c.Reduction), &reductionOption},
 	} {
 		if !o.option.has(o.value) {
 			errs = append(errs, &FieldError{o.name, o.value, fmt.Sprintf("one of %q", o.option.names)})
@@ -109,8 +109,8 @@ func checkRanks(c *Config, views []View, whole bool) error {
 	if c.FitSamples != 0 {
 		bad("FitSamples has no effect yet: all samples are trained on")
 	}
-	if c.Start.Labels != nil {
-		bad("there are no Start.Labels")
+	if c.StartLabels != nil {
+		bad("there are no StartLabels")
 	}
 	if whole {
 		return errors.Join(errs...)
@@ -120,7 +120,7 @@ func checkRanks(c *Config, views []View, whole bool) error {
 	}
 	measured := c.Preprocess == PreprocessBalanced || c.Preprocess == PreprocessZScore
 	for v, x := range views {
-		if x.in.Present != nil && c.Start.Anchors == nil && c.Neighborhood.Neighbors == None {
+		if x.in.Present != nil && c.StartAnchors == nil && c.Neighborhood.Neighbors == None {
 			bad("no k-means is run on rows of which some are absent, and %s has a mask: want neighbours (Neighborhood)",
 				x.in.Label(v))
 		}
@@ -160,12 +160,12 @@ func sameOnRanks(c *Config, views []View) ([]string, error) {
 	for _, name := range slices.Sorted(maps.Keys(flat)) {
 		out = append(out, name+" is "+flat[name])
 	}
-	for v, p := range c.Start.Anchors {
+	for v, p := range c.StartAnchors {
 		h := fnv.New64a()
 		for _, x := range linalg.Values(p) {
 			_ = binary.Write(h, binary.LittleEndian, x) // a hash has no errors
 		}
-		out = append(out, fmt.Sprintf("Start.Anchors of view %d have the sum %x", v, h.Sum64()))
+		out = append(out, fmt.Sprintf("StartAnchors of view %d have the sum %x", v, h.Sum64()))
 	}
 	return out, nil
 }
@@ -202,8 +202,8 @@ func checkNeighbors(c *Config) (errs []error) {
 	switch {
 	case h.Neighbors == None && c.Preprocess == PreprocessBoth:
 		errs = append(errs, errors.New("largemvc: PreprocessBoth needs neighbours (Neighborhood)"))
-	case h.Neighbors != None && c.Start.Anchors != nil:
-		errs = append(errs, errors.New("largemvc: Start.Anchors need Neighborhood.Neighbors: None: with neighbours the "+
+	case h.Neighbors != None && c.StartAnchors != nil:
+		errs = append(errs, errors.New("largemvc: StartAnchors need Neighborhood.Neighbors: None: with neighbours the "+
 			"network's inputs have coordinates of their own"))
 	}
 	return errs
@@ -242,34 +242,34 @@ func startsBelowZero(name string, value float64, unconstrained bool) error {
 
 // checkGivenStart reports what is wrong with given labels and anchors.
 func checkGivenStart(c *Config, n int, views []View) (errs []error) {
-	if c.Start.Labels != nil && c.Start.Anchors != nil {
-		errs = append(errs, errors.New("largemvc: Start.Labels and Start.Anchors exclude each other"))
+	if c.StartLabels != nil && c.StartAnchors != nil {
+		errs = append(errs, errors.New("largemvc: StartLabels and StartAnchors exclude each other"))
 	}
-	if c.Start.Labels != nil && len(c.Start.Labels) != n {
-		errs = append(errs, fmt.Errorf("largemvc: %d Start.Labels for %d samples", len(c.Start.Labels), n))
+	if c.StartLabels != nil && len(c.StartLabels) != n {
+		errs = append(errs, fmt.Errorf("largemvc: %d StartLabels for %d samples", len(c.StartLabels), n))
 	}
-	for i, l := range c.Start.Labels {
+	for i, l := range c.StartLabels {
 		if l < 0 || l >= c.Anchors {
-			errs = append(errs, fmt.Errorf("largemvc: Start.Labels[%d] is %d, want 0 to %d", i, l, c.Anchors-1))
+			errs = append(errs, fmt.Errorf("largemvc: StartLabels[%d] is %d, want 0 to %d", i, l, c.Anchors-1))
 			break
 		}
 	}
-	if c.Start.Anchors != nil && len(c.Start.Anchors) != len(views) {
-		return append(errs, fmt.Errorf("largemvc: Start.Anchors has %d views, want %d", len(c.Start.Anchors), len(views)))
+	if c.StartAnchors != nil && len(c.StartAnchors) != len(views) {
+		return append(errs, fmt.Errorf("largemvc: StartAnchors has %d views, want %d", len(c.StartAnchors), len(views)))
 	}
-	for v, p := range c.Start.Anchors {
+	for v, p := range c.StartAnchors {
 		if p == nil || MatrixView(p).err != nil { // a nil pointer to a matrix, for one
-			errs = append(errs, fmt.Errorf("largemvc: Start.Anchors of %s are nil", views[v].in.Label(v)))
+			errs = append(errs, fmt.Errorf("largemvc: StartAnchors of %s are nil", views[v].in.Label(v)))
 			continue
 		}
 		if r, d := p.Dims(); r != c.Anchors || d != views[v].in.Cols {
 			errs = append(errs, fmt.Errorf(
-				"largemvc: Start.Anchors of %s are %d×%d, want %d×%d",
+				"largemvc: StartAnchors of %s are %d×%d, want %d×%d",
 				views[v].in.Label(v), r, d, c.Anchors, views[v].in.Cols,
 			))
 			continue
 		}
-		if err := checkEntries("Start.Anchors of "+views[v].in.Label(v), p, !c.Float64); err != nil {
+		if err := checkEntries("StartAnchors of "+views[v].in.Label(v), p, !c.Float64); err != nil {
 			return append(errs, err)
 		}
 	}

@@ -53,7 +53,7 @@ func moduleType(m Module) string {
 // is the caller's own: the other ranks, and paths of the machine that trains, which say nothing to who gets the model.
 func withoutData(c *Config) Config {
 	out := *c
-	out.Start.Labels, out.Start.Anchors, out.Progress, out.ExtraLoss, out.Machine.Comm = nil, nil, nil, nil, nil
+	out.StartLabels, out.StartAnchors, out.Progress, out.ExtraLoss, out.Machine.Comm = nil, nil, nil, nil, nil
 	out.Checkpoint.Path = ""
 	return out
 }
@@ -91,11 +91,11 @@ type configText struct {
 
 // MarshalJSON writes the fields by their names, options by theirs and modules with their type, so that UnmarshalJSON reads what
 // was written. Progress and what is about the machine (Machine but its Workers) are no part of that. What else has no form in
-// JSON is an error that names the field: a module that is not from this package, Start.Anchors and ExtraLoss.
+// JSON is an error that names the field: a module that is not from this package, StartAnchors and ExtraLoss.
 func (c Config) MarshalJSON() ([]byte, error) {
 	var errs []error
-	if c.Start.Anchors != nil {
-		errs = append(errs, errors.New("largemvc: Start.Anchors have no form in JSON: leave them out, and set them "+
+	if c.StartAnchors != nil {
+		errs = append(errs, errors.New("largemvc: StartAnchors have no form in JSON: leave them out, and set them "+
 			"again after reading"))
 	}
 	if c.ExtraLoss != nil {

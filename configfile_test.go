@@ -26,7 +26,7 @@ func TestConfigInJSON(t *testing.T) {
 		"paper":    (Config{Clusters: 3, Preset: PresetPaper}).WithDefaults(),
 		"modules": {
 			Clusters: 4, Represent: &SoftThreshold{OneSided: true, Theta0: 0.5, Activation: SELU},
-			Noise: &RowShrink{Scale: []float64{2, 3}}, Anchor: &FixedAnchors{}, Start: Start{Labels: []int{0, 1, 3}},
+			Noise: &RowShrink{Scale: []float64{2, 3}}, Anchor: &FixedAnchors{}, StartLabels: []int{0, 1, 3},
 			Epochs: None, Machine: machine.Options{Workers: 3}, Checkpoint: Checkpoint{Path: "x", Every: 2},
 		},
 		"some": {Noise: &NoNoise{}},
@@ -45,8 +45,8 @@ func TestConfigInJSON(t *testing.T) {
 	for want, c := range map[string]Config{
 		"Noise is a *largemvc.otherNoise":            {Noise: &otherNoise{Strength: 2}},
 		"Represent is a nil *largemvc.SoftThreshold": {Represent: (*SoftThreshold)(nil)},
-		"Start.Anchors": {Start: Start{Anchors: []mat.Matrix{mat.NewDense(1, 1, nil)}}},
-		"ExtraLoss":     {ExtraLoss: func(Network) (*gorgonia.Node, error) { return nil, nil }},
+		"StartAnchors": {StartAnchors: []mat.Matrix{mat.NewDense(1, 1, nil)}},
+		"ExtraLoss":    {ExtraLoss: func(Network) (*gorgonia.Node, error) { return nil, nil }},
 	} {
 		if text, err := json.Marshal(c); err == nil || !strings.Contains(err.Error(), "largemvc: "+want) {
 			t.Errorf("%s, %v, want an error that says %q", text, err, want)

@@ -254,17 +254,17 @@ func (d *Data) Present(i, v int) bool { return d.present == nil || d.present[i][
 // Complete reports whether every sample has every view.
 func (d *Data) Complete() bool { return d.present == nil }
 
-// Matrix is a read-only matrix of results in the arithmetic of the fit. It is a mat.Matrix, and safe for concurrent use.
-type Matrix struct {
+// matrix is a matrix of results in the arithmetic of the fit.
+type matrix struct {
 	rows, cols, stride int
 	f32                []float32
 	f64                []float64
 }
 
-var _ mat.Matrix = (*Matrix)(nil)
+var _ mat.Matrix = (*matrix)(nil)
 
-func resultMatrix[T kernel.Float](rows, cols, stride int, x []T) *Matrix {
-	m := &Matrix{rows: rows, cols: cols, stride: stride}
+func resultMatrix[T kernel.Float](rows, cols, stride int, x []T) *matrix {
+	m := &matrix{rows: rows, cols: cols, stride: stride}
 	switch x := any(x).(type) {
 	case []float32:
 		m.f32 = x
@@ -275,7 +275,7 @@ func resultMatrix[T kernel.Float](rows, cols, stride int, x []T) *Matrix {
 }
 
 // add appends the rows of another matrix, making room for n rows in all when the first ones come.
-func (m *Matrix) add(x *Matrix, n int) {
+func (m *matrix) add(x *matrix, n int) {
 	if m.rows == 0 {
 		m.cols, m.stride = x.cols, x.stride
 		m.f32, m.f64 = slices.Grow(m.f32, n*x.stride*min(len(x.f32), 1)), slices.Grow(m.f64, n*x.stride*min(len(x.f64), 1))
@@ -284,8 +284,8 @@ func (m *Matrix) add(x *Matrix, n int) {
 }
 
 // window returns a copy of the rows from lo to hi−1.
-func (m *Matrix) window(lo, hi int) *Matrix {
-	out := &Matrix{rows: hi - lo, cols: m.cols, stride: m.stride}
+func (m *matrix) window(lo, hi int) *matrix {
+	out := &matrix{rows: hi - lo, cols: m.cols, stride: m.stride}
 	if m.f32 != nil {
 		out.f32 = slices.Clone(m.f32[lo*m.stride : hi*m.stride])
 	} else {
@@ -295,10 +295,10 @@ func (m *Matrix) window(lo, hi int) *Matrix {
 }
 
 // Dims returns the number of rows and columns.
-func (m *Matrix) Dims() (rows, cols int) { return m.rows, m.cols }
+func (m *matrix) Dims() (rows, cols int) { return m.rows, m.cols }
 
 // At returns the entry in row i and column j. It panics if there is none, as gonum's matrices do.
-func (m *Matrix) At(i, j int) float64 {
+func (m *matrix) At(i, j int) float64 {
 	if uint(i) >= uint(m.rows) {
 		panic(mat.ErrRowAccess)
 	}
@@ -312,21 +312,10 @@ func (m *Matrix) At(i, j int) float64 {
 }
 
 // String returns the size.
-func (m *Matrix) String() string { return fmt.Sprintf("a %d×%d matrix", m.rows, m.cols) }
+func (m *matrix) String() string { return fmt.Sprintf("a %d×%d matrix", m.rows, m.cols) }
 
 // T returns the transpose.
-func (m *Matrix) T() mat.Matrix { return mat.Transpose{Matrix: m} }
-
-// Row copies row i to dst, which it makes if it is nil, and returns it.
-func (m *Matrix) Row(dst []float64, i int) []float64 {
-	if dst == nil {
-		dst = make([]float64, m.cols)
-	}
-	for j := range dst[:m.cols] {
-		dst[j] = m.At(i, j)
-	}
-	return dst
-}
+func (m *matrix) T() mat.Matrix { return mat.Transpose{Matrix: m} }
 
 // weights returns the w_v of the data's views.
 func (r Reduction) weights(d *Data) []float64 {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc/internal/device"
 	"github.com/largemvc/largemvc/internal/testrig/ptx"
 	"github.com/largemvc/largemvc/internal/testrig/simdevice"
@@ -37,7 +39,7 @@ func on(d machine.Device, c Config) Config {
 // exact neighbours, and with landmarks where samples lack views.
 func TestDeviceFit(t *testing.T) {
 	views, _ := blobViews(140, 3, 0.6, 4, 14, 9)
-	masked, err := Mask(views, absent(140, 2, 0.2, 5))
+	masked, err := testutil.Masked(views, absent(140, 2, 0.2, 5))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +243,7 @@ func TestDeviceMemory(t *testing.T) {
 	views, config := shallow()
 	config.Epochs = 1
 	mustFit(t, views, on(machine.CUDA, config))
-	m, err := config.EstimateMemory(40, []int{5, 4})
+	m, err := config.EstimateMemory(sized(40, 5, 4))
 	if err != nil || m.Device != drv.top || drv.now != 0 {
 		t.Errorf("an estimate of %d bytes, %d were held at most and %d are at the end, %v", m.Device, drv.top, drv.now, err)
 	}
@@ -309,7 +311,7 @@ func TestDeviceSparseViews(t *testing.T) {
 }
 
 // apart is the norm of the difference of two matrices over that of the second.
-func apart(got, want *Matrix) float64 {
+func apart(got, want mat.Matrix) float64 {
 	norm, off := 0.0, 0.0
 	n, m := want.Dims()
 	for i := range n {
@@ -356,7 +358,7 @@ func TestDeviceLost(t *testing.T) {
 
 // New samples that are asked for on the simulator go through the network there, in one batch and in several, and get the labels
 // and, to the last bits, the representation of the CPU: with noise and without, with absent views, with rows from memory and in
-// blocks. A call without machine.On stays on the CPU.
+// blocks. A call without WithMachine stays on the CPU.
 func TestDevicePredict(t *testing.T) {
 	launches, batches := 0, 0
 	sim := func() *simdevice.Sim {
@@ -370,7 +372,7 @@ func TestDevicePredict(t *testing.T) {
 	drv := sim()
 	simulated(t, func() (device.Driver, error) { return drv, nil })
 	views, _ := blobViews(70, 3, 0.5, 31, 9, 6)
-	masked, err := Mask(views, absent(70, 2, 0.2, 32))
+	masked, err := testutil.Masked(views, absent(70, 2, 0.2, 32))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -403,13 +405,12 @@ func TestDevicePredict(t *testing.T) {
 			for _, memory := range []int64{0, 30_000} { // of which the second holds a part of the samples
 				drv = sim()
 				drv.Limit = memory
-				var ran machine.Ran
-				ctx := machine.On(t.Context(), machine.CUDA, &ran)
-				got, err := fit.Assign(ctx, x.views)
+				there := fit.WithMachine(machine.Options{Device: machine.CUDA})
+				got, err := there.Assign(t.Context(), x.views)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if launches == 0 || ran != (machine.Ran{Device: "the simulator", Why: "as was asked for"}) {
+				if ran := got.Ran; launches == 0 || ran != (machine.Ran{Device: "the simulator", Why: "as was asked for"}) {
 					t.Errorf("%d kernels were launched, ran on %v", launches, ran)
 				}
 				if (batches > len(fit.Inputs())) != (memory > 0) {
@@ -423,15 +424,15 @@ func TestDevicePredict(t *testing.T) {
 						t.Errorf("sample %d is at %g of its cluster, on the CPU at %g", i, got.Near[i], near)
 					}
 				}
-				there, err := fit.Transform(ctx, x.views)
+				onDevice, err := there.Transform(t.Context(), x.views)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if e := apart(there, h); !(e < 1e-5) {
+				if e := apart(onDevice, h); !(e < 1e-5) {
 					t.Errorf("H differs by %.1e", e)
 				}
 				var labels []int
-				err = fit.AssignRows(ctx, x.views, func(_ int, a *Assignments) error {
+				err = there.AssignRows(t.Context(), x.views, func(_ int, a *Assignments) error {
 					labels = append(labels, a.Labels...)
 					return nil
 				})
@@ -486,15 +487,16 @@ func TestDevicePredictThatCannot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = x.fit.Assign(machine.On(t.Context(), machine.CUDA, nil), x.views)
+			_, err = x.fit.WithMachine(machine.Options{Device: machine.CUDA}).Assign(t.Context(), x.views)
 			if err == nil || !strings.Contains(err.Error(), x.say) || !strings.HasPrefix(err.Error(), "largemvc: ") {
 				t.Errorf("CUDA: %v, want %q", err, x.say)
 			}
-			var ran machine.Ran
-			got, err := x.fit.Assign(machine.On(t.Context(), 0, &ran), x.views)
+			got, err := x.fit.WithMachine(machine.Options{}).Assign(t.Context(), x.views)
 			if err != nil {
 				t.Fatal(err)
 			}
+			ran := got.Ran
+			got.Ran = want.Ran
 			if !reflect.DeepEqual(got, want) {
 				t.Error("Auto has other bits than the CPU")
 			}
@@ -503,18 +505,19 @@ func TestDevicePredictThatCannot(t *testing.T) {
 			}
 		})
 	}
-	if _, err := plain.Predict(machine.On(t.Context(), 7, nil), views); err == nil || !strings.Contains(err.Error(), "device 7") {
+	_, err := plain.WithMachine(machine.Options{Device: 7}).Predict(t.Context(), views)
+	if err == nil || !strings.Contains(err.Error(), "device 7") {
 		t.Errorf("device 7: %v", err)
 	}
 	simulated(t, nil)
-	var ran machine.Ran
-	ctx := machine.On(t.Context(), machine.CUDA, &ran)
 	config.Float64 = true
 	double := mustFit(t, views, on(machine.CPU, config))
-	if _, err := double.Predict(ctx, views); err != nil || ran.Device != "the simulator" {
-		t.Errorf("float64 where it was asked for: %v, ran on %v", err, ran)
+	a, err := double.WithMachine(machine.Options{Device: machine.CUDA}).Assign(t.Context(), views)
+	if err != nil || a.Ran.Device != "the simulator" {
+		t.Errorf("float64 where it was asked for: %v, %v", err, a)
 	}
-	if _, err := double.Predict(machine.On(ctx, 0, &ran), views); err != nil || !strings.Contains(ran.Why, "float64") {
-		t.Errorf("float64 by Auto: %v, ran on %v", err, ran)
+	a, err = double.WithMachine(machine.Options{}).Assign(t.Context(), views)
+	if err != nil || !strings.Contains(a.Ran.Why, "float64") {
+		t.Errorf("float64 by Auto: %v, %v", err, a)
 	}
 }

@@ -11,7 +11,7 @@
 //
 //	views := []largemvc.View{
 //		largemvc.MatrixView(images),              // any gonum matrix, n×d_1: a row a sample
-//		largemvc.Float32View(n, 384, embeddings), // or a row-major slice, n×d_2
+//		largemvc.DenseView(n, 384, embeddings), // or a row-major slice, n×d_2
 //	}
 //	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 10})
 //	// c.Labels[i] is the cluster of sample i, from 0; cluster 0 is the largest.

@@ -7,18 +7,35 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/internal/prepare"
+	"github.com/largemvc/largemvc/internal/train"
 )
 
 // The kinds of internal/prepare have the numbers and the names of Preprocess.
 func TestInternalEnumerations(t *testing.T) {
 	for public, internal := range map[Preprocess]prepare.Kind{
 		PreprocessSample: prepare.PerSample, PreprocessBalanced: prepare.Balanced, PreprocessZScore: prepare.ZScore,
-		PreprocessUnit: prepare.UnitNorm, None: prepare.Raw, PreprocessBoth: prepare.Both, Auto: 0,
+		PreprocessUnit: prepare.UnitNorm, None: prepare.Raw, PreprocessBoth: prepare.Both, 0: 0,
 		PreprocessBoth + 1: prepare.Both + 1, None - 1: prepare.Raw - 1,
 	} {
 		if int(public) != int(internal) || public.String() != internal.String() {
 			t.Errorf("Preprocess %v is %d, inside %v, %d", public, int(public), internal, int(internal))
 		}
+	}
+}
+
+// The statuses of internal/train have the numbers and the names of Status, and there are no others.
+func TestInternalStatuses(t *testing.T) {
+	statuses := map[Status]train.Status{
+		EpochLimit: train.EpochLimit, Converged: train.Converged, Stopped: train.Stopped, Cancelled: train.Cancelled,
+		Diverged: train.Diverged,
+	}
+	for public, internal := range statuses {
+		if int(public) != int(internal) || public.String() != internal.String() {
+			t.Errorf("Status %v is %d, inside %v, %d", public, int(public), internal, int(internal))
+		}
+	}
+	if len(train.StatusNames) != len(statuses) || len(statusOption.names) != len(statuses) {
+		t.Errorf("%d statuses inside, %d names, want %d", len(train.StatusNames), len(statusOption.names), len(statuses))
 	}
 }
 
@@ -75,9 +92,8 @@ func testText[E interface {
 
 func TestEnumerationsAsText(t *testing.T) {
 	testText(t, PresetDefault, PresetPaper)
-	testText[Preprocess](t, None, Auto, PreprocessSample, PreprocessBalanced, PreprocessZScore, PreprocessUnit, PreprocessBoth)
-	testText[ReadOut](t, Auto, ReadOutPlain, ReadOutUnit)
-	testText[Reduction](t, Auto, ReductionMean, ReductionRelative)
+	testText[Preprocess](t, None, 0, PreprocessSample, PreprocessBalanced, PreprocessZScore, PreprocessUnit, PreprocessBoth)
+	testText[Reduction](t, 0, ReductionMean, ReductionRelative)
 	testText(t, ReLU, SELU)
 	testText(t, EpochLimit, Converged, Stopped, Cancelled, Diverged)
 }

@@ -24,7 +24,7 @@ func shapesAndColours(n int) []largemvc.View {
 			x, y = append(x, 0, wobble, 4), append(y, 6, 1, wobble, 0)
 		}
 	}
-	return []largemvc.View{largemvc.Float64View(2*n, 3, x).Named("shape"), largemvc.Float64View(2*n, 4, y).Named("colour")}
+	return []largemvc.View{largemvc.DenseView(2*n, 3, x).Named("shape"), largemvc.DenseView(2*n, 4, y).Named("colour")}
 }
 
 // A model is saved, loaded, and asked about a new sample.
@@ -50,8 +50,8 @@ func ExamplePredictor_Save() {
 		log.Fatal(err)
 	}
 	sample := []largemvc.View{
-		largemvc.Float64View(1, 3, []float64{0, 0.2, 3.9}),
-		largemvc.Float64View(1, 4, make([]float64, 4)).WithPresent([]bool{false}), // this one has no colour
+		largemvc.DenseView(1, 3, []float64{0, 0.2, 3.9}),
+		largemvc.DenseView(1, 4, make([]float64, 4)).WithPresent([]bool{false}), // this one has no colour
 	}
 	a, err := model.Assign(ctx, sample)
 	if err != nil {
@@ -77,7 +77,7 @@ func ExampleResume() {
 	ctx := context.Background()
 	views, config := shapesAndColours(20), largemvc.Config{Clusters: 2}
 	config.Checkpoint.Path = filepath.Join(folder, "checkpoint")
-	config.Progress = func(e largemvc.Epoch) error {
+	config.Progress = func(e largemvc.Progress) error {
 		if e.Epoch == 50 {
 			return largemvc.ErrStop
 		}
@@ -117,7 +117,7 @@ func Example_chooseClusters() {
 			}
 		}
 	}
-	views := []largemvc.View{largemvc.Float64View(samples, 3, shape), largemvc.Float64View(samples, 4, colour)}
+	views := []largemvc.View{largemvc.DenseView(samples, 3, shape), largemvc.DenseView(samples, 4, colour)}
 
 	found, err := choose.Clusters(context.Background(), views, largemvc.Config{Epochs: 10},
 		choose.Config{Clusters: []int{2, 3, 4}})
@@ -137,7 +137,7 @@ func Example_chooseClusters() {
 
 // A model is trained again on other samples, from the labels that the old one gives them; the clusters keep their old numbers by
 // the samples that both know.
-func ExampleStart_labels() {
+func ExampleConfig_startLabels() {
 	ctx := context.Background()
 	config := largemvc.Config{Clusters: 2}
 	old, err := largemvc.Fit(ctx, shapesAndColours(20), config)
@@ -152,7 +152,7 @@ func ExampleStart_labels() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	config.Start.Labels = was
+	config.StartLabels = was
 	c, err := largemvc.Fit(ctx, today, config)
 	if err != nil {
 		log.Fatal(err)

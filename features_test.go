@@ -17,9 +17,9 @@ func TestFeatureNames(t *testing.T) {
 		x[i] = float64(i%d*(i/d%3)) + float64(i*7%11)/10
 	}
 	names := []string{"a", "größe", "c\nd", ""}
-	named := Float64View(n, d, x).WithFeatures(names)
+	named := DenseView(n, d, x).WithFeatures(names)
 	for _, config := range []Config{{Clusters: 3, Epochs: 1}, {Clusters: 3, Epochs: 1, Preset: PresetPaper, Float64: true}} {
-		c, err := Fit(t.Context(), []View{named, Float64View(n, d, x)}, config)
+		c, err := Fit(t.Context(), []View{named, DenseView(n, d, x)}, config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestFeatureNames(t *testing.T) {
 				{[]string{"a", "größe", "c", ""}, `feature 2 of view 0 is "c"`},
 				{[]string{"a"}, "4 features and 1 names"},
 			} {
-				_, err := p.Predict(t.Context(), []View{Float64View(n, d, x).WithFeatures(test.names), named})
+				_, err := p.Predict(t.Context(), []View{DenseView(n, d, x).WithFeatures(test.names), named})
 				if (test.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%q: error %v, want %q", test.names, err, test.want)
 				}
@@ -58,7 +58,7 @@ func TestFeatureNames(t *testing.T) {
 
 // TestNilContexts: a nil context is an error, as is a nil pointer in the interface.
 func TestNilContexts(t *testing.T) {
-	views := []View{Float64View(6, 2, []float64{0, 1, 5, 2, 0, 3, 5, 4, 1, 5, 6, 2})}
+	views := []View{DenseView(6, 2, []float64{0, 1, 5, 2, 0, 3, 5, 4, 1, 5, 6, 2})}
 	c, err := Fit(t.Context(), views, Config{Clusters: 2, Epochs: None, Preset: PresetPaper})
 	if err != nil {
 		t.Fatal(err)

@@ -89,7 +89,7 @@ func (r *run) result(ctx context.Context, out *Clustering, err error) (*Clusteri
 
 // keep drops the samples outside a window.
 func (c *Clustering) keep(w window) {
-	c.Labels, c.H = slices.Clone(c.Labels[w.lo:w.hi]), c.H.window(w.lo, w.hi)
+	c.Labels, c.H = slices.Clone(c.Labels[w.lo:w.hi]), c.H.(*matrix).window(w.lo, w.hi)
 	for v, t := range c.Trust {
 		c.Trust[v] = slices.Clone(t[w.lo:w.hi])
 	}

@@ -60,7 +60,7 @@ func sampleViews(views []View, i int) []View {
 		if x.Has(i) {
 			x.in.Row(i, row)
 		}
-		out[v] = Float64View(1, x.in.Cols, row).WithPresent([]bool{x.Has(i)})
+		out[v] = DenseView(1, x.in.Cols, row).WithPresent([]bool{x.Has(i)})
 	}
 	return out
 }

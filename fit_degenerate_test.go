@@ -34,18 +34,18 @@ func TestFitDegenerate(t *testing.T) {
 		sizes []int // of the clusters found
 	}{
 		{
-			"fewer distinct rows than clusters, raw", []View{Float64View(30, 4, zero)},
+			"fewer distinct rows than clusters, raw", []View{DenseView(30, 4, zero)},
 			Config{Clusters: 5, Preprocess: None, Neighborhood: Neighborhood{Neighbors: None}}, []int{10, 10, 10},
 		},
-		{"fewer distinct rows than clusters", []View{Float64View(30, 4, few)}, Config{Clusters: 5}, []int{10, 10, 10}},
-		{"more equal rows than neighbours", []View{Float64View(90, 4, many)}, Config{Clusters: 5}, []int{30, 30, 30}},
+		{"fewer distinct rows than clusters", []View{DenseView(30, 4, few)}, Config{Clusters: 5}, []int{10, 10, 10}},
+		{"more equal rows than neighbours", []View{DenseView(90, 4, many)}, Config{Clusters: 5}, []int{30, 30, 30}},
 		{
-			"equal rows and landmarks", []View{Float64View(90, 4, many)},
+			"equal rows and landmarks", []View{DenseView(90, 4, many)},
 			Config{Clusters: 5, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{30, 30, 30},
 		},
-		{"all rows equal", []View{Float64View(20, 4, repeatedRows(20, 1, 4, 18))}, Config{Clusters: 4}, []int{20}},
+		{"all rows equal", []View{DenseView(20, 4, repeatedRows(20, 1, 4, 18))}, Config{Clusters: 4}, []int{20}},
 		{
-			"all rows equal, landmarks", []View{Float64View(20, 4, repeatedRows(20, 1, 4, 18))},
+			"all rows equal, landmarks", []View{DenseView(20, 4, repeatedRows(20, 1, 4, 18))},
 			Config{Clusters: 4, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{20},
 		},
 		{"one sample", blob(1, 1, 1, 5, 3), Config{Clusters: 1}, []int{1}},

@@ -95,7 +95,7 @@ func TestDraws(t *testing.T) {
 			}
 			others++
 			c.Checkpoint.Path = t.TempDir() + "/state"
-			c.Progress = func(e Epoch) error {
+			c.Progress = func(e Progress) error {
 				if e.Epoch == 3 {
 					return ErrStop
 				}
@@ -171,16 +171,16 @@ func TestDrawsHaveTheirLabels(t *testing.T) {
 	const n, k = 300, 60
 	views, _ := blobViews(n, 3, 2.5, 1, 12, 9)
 	c := Config{Clusters: 3, Epochs: 2, Preset: PresetPaper, FitSamples: k, Seed: 2, Float64: true}
-	c.Start.Labels = make([]int, n)
-	for i := range c.Start.Labels {
-		c.Start.Labels[i] = i / 7 % 3
+	c.StartLabels = make([]int, n)
+	for i := range c.StartLabels {
+		c.StartLabels[i] = i / 7 % 3
 	}
 	got := mustFit(t, views, c)
 	drawn := rows.Sample(rand.New(rand.NewPCG(c.Seed, 0x73616d70)), n, k)
 	alone := onDrawn(c, n)
-	alone.Start.Labels = make([]int, k)
+	alone.StartLabels = make([]int, k)
 	for j, i := range drawn {
-		alone.Start.Labels[j] = c.Start.Labels[i]
+		alone.StartLabels[j] = c.StartLabels[i]
 	}
 	if want := mustFit(t, takenOf(views, drawn), alone); !slices.Equal(got.Loss, want.Loss) {
 		t.Errorf("losses %v, of the drawn samples alone %v", got.Loss, want.Loss)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -63,7 +65,7 @@ func (m *linear) Encode(v int, x *gorgonia.Node) (*gorgonia.Node, error) {
 func TestEncoder(t *testing.T) {
 	t.Parallel()
 	plain, _ := blobViews(50, 3, 0.7, 307, 7, 5)
-	masked, err := Mask(plain, absent(50, 2, 0.2, 308))
+	masked, err := testutil.Masked(plain, absent(50, 2, 0.2, 308))
 	if err != nil {
 		t.Fatal(err)
 	}

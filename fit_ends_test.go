@@ -41,7 +41,7 @@ func testFitCancel(t *testing.T, neighbors int) {
 		for _, at := range []int{1, 7} {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			calls := 0
-			c.Progress = func(e Epoch) error {
+			c.Progress = func(e Progress) error {
 				if !e.Training() {
 					return nil
 				}
@@ -90,9 +90,9 @@ func testFitStops(t *testing.T, neighbors int) {
 	full := mustFit(t, views, config)
 	own := errors.New("enough")
 	for _, end := range []error{ErrStop, own, fmt.Errorf("wrapped: %w", ErrStop)} {
-		var seen []Epoch
+		var seen []Progress
 		c := config
-		c.Progress = func(e Epoch) error {
+		c.Progress = func(e Progress) error {
 			if !e.Training() {
 				return nil
 			}
@@ -122,14 +122,14 @@ func testFitStops(t *testing.T, neighbors int) {
 		}
 	}
 	c := config
-	c.Epochs, c.EarlyStop.Tolerance, c.EarlyStop.Patience = 2000, 0.5, 3
+	c.Epochs, c.Tolerance, c.Patience = 2000, 0.5, 3
 	if got := mustFit(t, views, c); got.Status != Converged || got.Epochs != 4 {
 		t.Errorf("%v after %d epochs, want it to wait for 3 after the first", got.Status, got.Epochs)
 	}
-	c.EarlyStop.Tolerance, c.EarlyStop.Patience = 1e-5, 0
+	c.Tolerance, c.Patience = 1e-5, 0
 	got := mustFit(t, views, c)
-	if got.Status != Converged || got.Epochs >= 2000 || got.Epochs < 10 || got.Config().EarlyStop.Patience != 5 {
-		t.Errorf("%v after %d epochs, patience %d", got.Status, got.Epochs, got.Config().EarlyStop.Patience)
+	if got.Status != Converged || got.Epochs >= 2000 || got.Epochs < 10 || got.Config().Patience != 5 {
+		t.Errorf("%v after %d epochs, patience %d", got.Status, got.Epochs, got.Config().Patience)
 	}
 	checkResult(t, views, got)
 }
@@ -212,7 +212,7 @@ func TestFitPerfectIsNotDiverged(t *testing.T) {
 		x[i*3+i%2] = 1 + float64(i%2)
 	}
 	c := mustFit(
-		t, []View{Float64View(20, 3, x)},
+		t, []View{DenseView(20, 3, x)},
 		Config{
 			Clusters: 2, Preprocess: None, Represent: &SoftThreshold{Theta0: 1e-9}, Float64: true,
 			Neighborhood: Neighborhood{Neighbors: None},

@@ -22,7 +22,7 @@ func TestFitErrors(t *testing.T) {
 		for i, value := range change {
 			x[0][i] = value
 		}
-		return Float64View(10, 4, x[0]).Named("pixels")
+		return DenseView(10, 4, x[0]).Named("pixels")
 	}
 	mask := slices.Repeat([]bool{true}, 10)
 	mask[7] = false
@@ -40,10 +40,10 @@ func TestFitErrors(t *testing.T) {
 		"no views":    {nil, two, []string{"no views"}},
 		"zero view":   {[]View{{}}, two, []string{"view 0"}},
 		"nil matrix":  {[]View{MatrixView(nil)}, two, []string{"view 0", "nil"}},
-		"short slice": {[]View{good[0], Float32View(10, 3, make([]float32, 29))}, two, []string{"view 1", "29"}},
-		"no samples":  {[]View{Float64View(0, 3, nil)}, two, []string{"view 0"}},
-		"no features": {[]View{Float64View(10, 0, nil)}, two, []string{"view 0"}},
-		"different n": {[]View{good[0], Float64View(2, 2, make([]float64, 4))}, two, []string{"view 1", "2 samples", "10"}},
+		"short slice": {[]View{good[0], DenseView(10, 3, make([]float32, 29))}, two, []string{"view 1", "29"}},
+		"no samples":  {[]View{DenseView[float64](0, 3, nil)}, two, []string{"view 0"}},
+		"no features": {[]View{DenseView[float64](10, 0, nil)}, two, []string{"view 0"}},
+		"different n": {[]View{good[0], DenseView(2, 2, make([]float64, 4))}, two, []string{"view 1", "2 samples", "10"}},
 		"NaN": {
 			[]View{good[1], values(map[int]float64{4*6 + 2: nan})}, two,
 			[]string{"view 1 (pixels)", "NaN", "row 6", "column 2"},
@@ -56,13 +56,13 @@ func TestFitErrors(t *testing.T) {
 		"short mask":      {[]View{good[0].WithPresent(mask[:9])}, two, []string{"view 0", "9", "10"}},
 		"sample left out": {[]View{good[0].WithPresent(mask), good[1].WithPresent(mask)}, two, []string{"sample 7"}},
 		"view left out":   {[]View{good[0], good[1].WithPresent(make([]bool, 10))}, two, []string{"view 1"}},
-		"zeros":           {[]View{good[0], Float64View(10, 3, make([]float64, 30))}, two, []string{"view 1"}},
+		"zeros":           {[]View{good[0], DenseView(10, 3, make([]float64, 30))}, two, []string{"view 1"}},
 		"zeros, raw": {
-			[]View{Float64View(10, 3, make([]float64, 30))}, Config{Clusters: 2, Preprocess: None},
+			[]View{DenseView(10, 3, make([]float64, 30))}, Config{Clusters: 2, Preprocess: None},
 			[]string{"view 0"},
 		},
 		"constant": {
-			[]View{Float64View(10, 3, slices.Repeat([]float64{4}, 30))},
+			[]View{DenseView(10, 3, slices.Repeat([]float64{4}, 30))},
 			Config{Clusters: 2, Preprocess: PreprocessZScore}, []string{"view 0"},
 		},
 
@@ -83,13 +83,13 @@ func TestFitErrors(t *testing.T) {
 			}, []string{"Rho0 is -0.1"},
 		},
 		"shared memory": {
-			[]View{Float32View(10, 3, shared[:30]), good[0], Float32View(10, 2, shared[29:]).Named("late")},
+			[]View{DenseView(10, 3, shared[:30]), good[0], DenseView(10, 2, shared[29:]).Named("late")},
 			Config{Clusters: 2, Machine: machine.Options{Overwrite: true}}, []string{"view 0 and view 2 (late)", "share memory"},
 		},
 		"rho":              {good, Config{Clusters: 2, Noise: &RowShrink{Rho0: math.Inf(1)}}, []string{"Rho0 is +Inf"}},
-		"tolerance":        {good, Config{Clusters: 2, EarlyStop: EarlyStop{Tolerance: -1}}, []string{"Tolerance is -1"}},
-		"tolerance is NaN": {good, Config{Clusters: 2, EarlyStop: EarlyStop{Tolerance: nan}}, []string{"Tolerance is NaN"}},
-		"patience":         {good, Config{Clusters: 2, EarlyStop: EarlyStop{Patience: -1}}, []string{"Patience is -1"}},
+		"tolerance":        {good, Config{Clusters: 2, Tolerance: -1}, []string{"Tolerance is -1"}},
+		"tolerance is NaN": {good, Config{Clusters: 2, Tolerance: nan}, []string{"Tolerance is NaN"}},
+		"patience":         {good, Config{Clusters: 2, Patience: -1}, []string{"Patience is -1"}},
 		"workers":          {good, Config{Clusters: 2, Machine: machine.Options{Workers: -1}}, []string{"Workers is -1"}},
 		"restarts":         {good, Config{Clusters: 2, Restarts: -1}, []string{"Restarts is -1"}},
 		"k-means starts":   {good, Config{Clusters: 2, KMeansStarts: -1}, []string{"KMeansStarts is -1"}},
@@ -100,38 +100,38 @@ func TestFitErrors(t *testing.T) {
 			[]string{"unknown activation 9"},
 		},
 		"several": {
-			good, Config{Clusters: 99, ReadOut: 7, Noise: &RowShrink{Scale: []float64{-8}}},
-			[]string{"Clusters is 99", "ReadOut is 7", "the scale of ρ of input 0 is -8"},
+			good, Config{Clusters: 99, Reduction: 7, Noise: &RowShrink{Scale: []float64{-8}}},
+			[]string{"Clusters is 99", "Reduction is 7", "the scale of ρ of input 0 is -8"},
 		},
 		"both starts": {
-			good, Config{Clusters: 1, Start: Start{Labels: make([]int, 10), Anchors: make([]mat.Matrix, 2)}},
+			good, Config{Clusters: 1, StartLabels: make([]int, 10), StartAnchors: make([]mat.Matrix, 2)},
 			[]string{"exclude"},
 		},
-		"few start labels": {good, Config{Clusters: 2, Start: Start{Labels: make([]int, 9)}}, []string{"9 Start.Labels", "10"}},
+		"few start labels": {good, Config{Clusters: 2, StartLabels: make([]int, 9)}, []string{"9 StartLabels", "10"}},
 		"wrong start label": {
-			good, Config{Clusters: 2, Start: Start{Labels: []int{0, 0, 0, 2, 0, 0, 0, 0, 0, 0}}},
-			[]string{"Start.Labels[3] is 2"},
+			good, Config{Clusters: 2, StartLabels: []int{0, 0, 0, 2, 0, 0, 0, 0, 0, 0}},
+			[]string{"StartLabels[3] is 2"},
 		},
 		"few start anchors": {
-			good, Config{Clusters: 2, Start: Start{Anchors: []mat.Matrix{mat.NewDense(2, 4, nil)}}},
+			good, Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil)}},
 			[]string{"1 views, want 2"},
 		},
 		"start anchors' d": {
 			good,
-			Config{Clusters: 2, Start: Start{Anchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 4, nil)}}},
+			Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 4, nil)}},
 			[]string{"view 1", "2×4", "2×3"},
 		},
 		"start anchors' NaN": {
 			good[:1],
-			Config{Clusters: 1, Start: Start{Anchors: []mat.Matrix{mat.NewDense(1, 4, []float64{0, nan, 0, 0})}}},
+			Config{Clusters: 1, StartAnchors: []mat.Matrix{mat.NewDense(1, 4, []float64{0, nan, 0, 0})}},
 			[]string{"view 0", "NaN", "row 0, column 1"},
 		},
 		"start anchors beyond float32": {
 			[]View{good[1], good[0].Named("pixels")}, Config{
-				Clusters: 2, Neighborhood: Neighborhood{Neighbors: None}, Start: Start{Anchors: []mat.Matrix{
+				Clusters: 2, Neighborhood: Neighborhood{Neighbors: None}, StartAnchors: []mat.Matrix{
 					mat.NewDense(2, 3, nil), mat.NewDense(2, 4, []float64{0, 1, 0, 0, 0, 0, -1e300, 0}),
-				}},
-			}, []string{"row 1, column 2 of Start.Anchors of view 1 (pixels) is -1e+300", "float32", "3.4e+38", "Float64"},
+				},
+			}, []string{"row 1, column 2 of StartAnchors of view 1 (pixels) is -1e+300", "float32", "3.4e+38", "Float64"},
 		},
 		"values beyond float32": {
 			good, Config{
@@ -144,12 +144,12 @@ func TestFitErrors(t *testing.T) {
 		"nil start matrix": {
 			good[:1], Config{
 				Clusters: 1, Neighborhood: Neighborhood{Neighbors: None},
-				Start: Start{Anchors: []mat.Matrix{(*mat.Dense)(nil)}},
+				StartAnchors: []mat.Matrix{(*mat.Dense)(nil)},
 			},
-			[]string{"Start.Anchors", "view 0"},
+			[]string{"StartAnchors", "view 0"},
 		},
 		"nil start anchors": {
-			good[:1], Config{Clusters: 1, Start: Start{Anchors: []mat.Matrix{nil}}}, []string{"Start.Anchors", "view 0"},
+			good[:1], Config{Clusters: 1, StartAnchors: []mat.Matrix{nil}}, []string{"StartAnchors", "view 0"},
 		},
 
 		"neighbours": {
@@ -194,10 +194,9 @@ func TestFitErrors(t *testing.T) {
 		},
 		"anchors and neighbours": {
 			good,
-			Config{Clusters: 2, Start: Start{Anchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 3, nil)}}},
-			[]string{"Start.Anchors need Neighborhood.Neighbors: None"},
+			Config{Clusters: 2, StartAnchors: []mat.Matrix{mat.NewDense(2, 4, nil), mat.NewDense(2, 3, nil)}},
+			[]string{"StartAnchors need Neighborhood.Neighbors: None"},
 		},
-		"read-out": {good, Config{Clusters: 2, ReadOut: 3}, []string{"ReadOut is 3"}},
 
 		"extra loss fails": {
 			good,
@@ -240,7 +239,7 @@ func TestFitErrors(t *testing.T) {
 // Views of one slice are refused with Overwrite only where it would be changed.
 func TestSharedMemoryIsCopied(t *testing.T) {
 	x, _ := blobs(20, 2, 0.5, 3, 4)
-	views := []View{Float64View(20, 4, x[0]), Float64View(20, 4, x[0])}
+	views := []View{DenseView(20, 4, x[0]), DenseView(20, 4, x[0])}
 	c := Config{Clusters: 2, Epochs: 1, Machine: machine.Options{Overwrite: true}}
 	mustFit(t, views, c)
 	c.Float64 = true
@@ -313,7 +312,7 @@ func TestCheckSaysWhatFitSays(t *testing.T) {
 func TestFieldErrors(t *testing.T) {
 	views, _ := blobViews(10, 2, 1, 9, 4, 3)
 	err := Config{
-		Clusters: 11, Epochs: -3, LearningRate: -1, ReadOut: 7, Represent: &SoftThreshold{Theta0: -1},
+		Clusters: 11, Epochs: -3, LearningRate: -1, Reduction: 7, Represent: &SoftThreshold{Theta0: -1},
 		Neighborhood: Neighborhood{Steps: 5000},
 	}.Check(views)
 	got := map[string]any{}
@@ -330,7 +329,7 @@ func TestFieldErrors(t *testing.T) {
 		got[field.Field] = field.Value
 	}
 	want := map[string]any{
-		"Clusters": 11, "Epochs": -3, "LearningRate": -1.0, "ReadOut": 7, "Represent.Theta0": -1.0,
+		"Clusters": 11, "Epochs": -3, "LearningRate": -1.0, "Reduction": 7, "Represent.Theta0": -1.0,
 		"Neighborhood.Steps": 5000,
 	}
 	if !maps.Equal(got, want) {

@@ -25,7 +25,7 @@ func TestFewFeatures(t *testing.T) {
 				}
 			}
 		}
-		views := []View{Float64View(n, d, x[0]), Float64View(n, d, x[1])}
+		views := []View{DenseView(n, d, x[0]), DenseView(n, d, x[1])}
 		r, err := Fit(context.Background(), views, Config{Clusters: c})
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -26,7 +28,7 @@ func TestKept(t *testing.T) {
 	views, classes := blobViews(120, 4, 0.5, 31, 20, 6)
 	for name, config := range map[string]Config{
 		"float32": {}, "float64": {Float64: true}, "landmarks": {Neighborhood: Neighborhood{Exact: None}},
-		"plain rows": {ReadOut: ReadOutPlain},
+		"plain rows": {PlainReadOut: true},
 	} {
 		config = spoilt(config)
 		config.Checkpoint.Path = filepath.Join(t.TempDir(), "state")
@@ -76,7 +78,7 @@ func TestKept(t *testing.T) {
 func TestNotKept(t *testing.T) {
 	t.Parallel()
 	views, _ := blobViews(120, 4, 0.5, 31, 20, 6)
-	missing, err := Mask(views, absent(120, 2, 0.2, 7))
+	missing, err := testutil.Masked(views, absent(120, 2, 0.2, 7))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func TestNotKept(t *testing.T) {
 	}{
 		"absent rows":   {missing, spoilt(Config{})},
 		"more anchors":  {views, spoilt(Config{Anchors: 6})},
-		"given labels":  {views, spoilt(Config{Start: Start{Labels: slices.Repeat([]int{0, 1, 2, 3}, 30)}})},
+		"given labels":  {views, spoilt(Config{StartLabels: slices.Repeat([]int{0, 1, 2, 3}, 30)})},
 		"one term":      {views, spoilt(Config{Neighborhood: Neighborhood{HeldOutWeight: None}})},
 		"no neighbours": {views, spoilt(Config{Neighborhood: Neighborhood{Neighbors: None}})},
 		"custom module": {views, spoilt(Config{Represent: &ownSoft{}})},

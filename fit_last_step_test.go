@@ -40,7 +40,7 @@ func testFitDivergesAtTheLastStep(t *testing.T, neighbors int) {
 		"rate":       {LearningRate: 100},
 		"loss":       {ExtraLoss: exploding, LearningRate: 1},
 		"NaN":        {ExtraLoss: leaving(0.055)},
-		"NaN, early": {ExtraLoss: leaving(0.055), EarlyStop: EarlyStop{Tolerance: 1e-9, Patience: 40}, Float64: true},
+		"NaN, early": {ExtraLoss: leaving(0.055), Tolerance: 1e-9, Patience: 40, Float64: true},
 	} {
 		c.Clusters, c.Epochs, c.Neighborhood = 3, 50, Neighborhood{Neighbors: neighbors}
 		c, want, step := lastStep(t, views, c)
@@ -85,7 +85,7 @@ func testInterruptedAtAStepThatDiverges(t *testing.T, neighbors int) {
 				}
 			}
 			most := 0
-			c.Progress = func(e Epoch) error {
+			c.Progress = func(e Progress) error {
 				if most = max(most, e.Restart); !e.Training() || e.Restart != bad || e.Epoch != step {
 					return nil
 				}

@@ -30,8 +30,8 @@ func TestFitReleasesData(t *testing.T) {
 			var progress [1 << 20]byte
 			config := test.config
 			config.Clusters, config.Epochs, config.Restarts = 4, 2, 2
-			config.Progress = func(Epoch) error { progress[0]++; return nil }
-			c := mustFit(t, []View{Float32View(n, d, x)}, config)
+			config.Progress = func(Progress) error { progress[0]++; return nil }
+			c := mustFit(t, []View{DenseView(n, d, x)}, config)
 			config.Progress = nil
 			after := liveBytes()
 			most := int64(n)*test.perSample + 1<<20

@@ -94,13 +94,13 @@ func TestOwnModulesEnd(t *testing.T) {
 	views, _ := blobViews(40, 3, 0.7, 306, 7, 5)
 	c := Config{Clusters: 3, Epochs: 30, Noise: &cauchy{First: 3}}
 	early := c
-	early.EarlyStop = EarlyStop{Tolerance: 0.5, Patience: 3}
+	early.Tolerance, early.Patience = 0.5, 3
 	if got := mustFit(t, views, early); got.Status != Converged || got.Epochs >= 30 || len(got.Loss) != got.Epochs+1 {
 		t.Errorf("%v after %d epochs, %d losses", got.Status, got.Epochs, len(got.Loss))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := c
-	stopped.Progress = func(e Epoch) error {
+	stopped.Progress = func(e Progress) error {
 		if e.Epoch == 4 {
 			cancel()
 		}
@@ -112,7 +112,7 @@ func TestOwnModulesEnd(t *testing.T) {
 	} else {
 		checkPredict(t, views, got)
 	}
-	stopped.Progress = func(e Epoch) error {
+	stopped.Progress = func(e Progress) error {
 		if !e.Training() {
 			return nil
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -70,7 +72,7 @@ func (c *cauchy) Trust(_, v int, norm *gorgonia.Node) (*gorgonia.Node, error) {
 func TestOwnModulesLikeStock(t *testing.T) {
 	t.Parallel()
 	plain, _ := blobViews(60, 3, 0.7, 301, 9, 6)
-	masked, err := Mask(plain, absent(60, 2, 0.2, 302))
+	masked, err := testutil.Masked(plain, absent(60, 2, 0.2, 302))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -378,7 +380,7 @@ func TestWorkersOfOwnModules(t *testing.T) {
 	}
 	p := got.Predictor
 	for _, workers := range []int{1, 3, 0} {
-		p, seen = p.WithWorkers(workers), nil
+		p, seen = p.WithMachine(machine.Options{Workers: workers, Device: machine.CPU}), nil
 		a, err := p.Assign(t.Context(), views)
 		if err != nil || !slices.Equal(a.Near, want.Near) || !slices.Equal(a.Labels, want.Labels) {
 			t.Errorf("%d workers: other labels or distances, or %v", workers, err)

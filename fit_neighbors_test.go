@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"github.com/largemvc/largemvc/internal/information/term"
 
 	"gonum.org/v1/gonum/mat"
@@ -51,7 +53,7 @@ func TestNeighborPredict(t *testing.T) {
 			continue
 		}
 		views := kinds[kind]
-		masked, err := Mask(views, mask)
+		masked, err := testutil.Masked(views, mask)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +125,7 @@ func TestNeighborLossIsAnExtraLoss(t *testing.T) {
 		config := Config{
 			Clusters: 3, Epochs: 25, Float64: true,
 			Neighborhood: Neighborhood{Exact: exact, Weight: 2, HeldOutWeight: None},
-			Start:        Start{Labels: classes}, ExtraLoss: inCallersOrder,
+			StartLabels:  classes, ExtraLoss: inCallersOrder,
 		}
 		s, err := prepareInputs[float64](context.Background(), &run{config: completed(config, 70), views: inner(views)})
 		if err != nil {
@@ -164,9 +166,9 @@ func TestConstantInputs(t *testing.T) {
 		view View
 		want []Preprocess
 	}{
-		"rows":       {Float64View(n, 3, sameRows), []Preprocess{PreprocessSample}},
-		"columns":    {Float64View(n, 3, sameColumns), []Preprocess{PreprocessZScore}},
-		"one column": {Float64View(n, 1, single), []Preprocess{PreprocessZScore}},
+		"rows":       {DenseView(n, 3, sameRows), []Preprocess{PreprocessSample}},
+		"columns":    {DenseView(n, 3, sameColumns), []Preprocess{PreprocessZScore}},
+		"one column": {DenseView(n, 1, single), []Preprocess{PreprocessZScore}},
 		"sparse":     {sparseOf[float32](n, 1, single), []Preprocess{PreprocessZScore}},
 	} {
 		for _, exact := range []int{0, None} {
@@ -185,8 +187,8 @@ func TestConstantInputs(t *testing.T) {
 		}
 	}
 	for name, view := range map[string]View{
-		"one value":               Float64View(n, 3, slices.Repeat([]float64{4}, 3*n)),
-		"one value in one column": Float32View(n, 1, slices.Repeat([]float32{4}, n)),
+		"one value":               DenseView(n, 3, slices.Repeat([]float64{4}, 3*n)),
+		"one value in one column": DenseView(n, 1, slices.Repeat([]float32{4}, n)),
 		"no values":               SparseView(n, 5, make([]int, n+1), nil, []float64(nil)),
 	} {
 		_, err := Fit(context.Background(), []View{good[0], view.Named("v")}, Config{Clusters: 3})
@@ -283,11 +285,11 @@ func testOverwriteAcrossViews(t *testing.T, dims []int, idle int) {
 	x, _ := blobs(n, 3, 0.8, 99, dims...)
 	fresh := func() (views []View) {
 		for v, d := range dims {
-			views = append(views, Float64View(n, d, slices.Clone(x[v])))
+			views = append(views, DenseView(n, d, slices.Clone(x[v])))
 		}
 		return views
 	}
-	masked, err := Mask(fresh(), absent(n, len(dims), 0.2, 100))
+	masked, err := testutil.Masked(fresh(), absent(n, len(dims), 0.2, 100))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +314,7 @@ func testOverwriteAcrossViews(t *testing.T, dims []int, idle int) {
 			t.Errorf("of %v columns %d views have no input, estimated %d, want %d", dims, len(made.Idle), len(bytes.Idle), idle)
 		}
 		sameResult(t, want, mustFit(t, views, config))
-		views, err = Mask(fresh(), presentIn(masked))
+		views, err = testutil.Masked(fresh(), presentIn(masked))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -343,7 +345,7 @@ func TestOverwriteWithNeighbors(t *testing.T) {
 			single[i] = float32(v)
 		}
 		return []View{
-			Float64View(n, 100, slices.Clone(x[0])), Float32View(n, 40, single),
+			DenseView(n, 100, slices.Clone(x[0])), DenseView(n, 40, single),
 			MatrixView(mat.NewDense(n, 40, slices.Clone(x[2]))),
 		}
 	}
@@ -365,7 +367,7 @@ func TestOverwriteWithNeighbors(t *testing.T) {
 			}
 			checkPredict(t, fresh(), got)
 			views = fresh()
-			views[2] = Float64View(n, 40, make([]float64, n*40))
+			views[2] = DenseView(n, 40, make([]float64, n*40))
 			if _, err := Fit(context.Background(), views, config); err == nil || !slices.Equal(views[0].in.F64, x[0]) ||
 				!slices.Equal(views[1].in.F32, fresh()[1].in.F32) {
 				t.Errorf("Fit refused the views, but had changed them: %v", err)

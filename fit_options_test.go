@@ -49,16 +49,16 @@ func TestDefaults(t *testing.T) {
 		samples      int
 	}{
 		"default": {Config{Clusters: 4}, Config{
-			Preprocess: PreprocessBoth, Reduction: ReductionRelative, ReadOut: ReadOutUnit, Neighborhood: Neighborhood{
+			Preprocess: PreprocessBoth, Reduction: ReductionRelative, Neighborhood: Neighborhood{
 				Neighbors: 10, Directions: 200, Steps: 6, Weight: 3, HeldOutWeight: 3, Exact: 10_000,
 			},
 		}, 500},
 		"paper": {Config{Clusters: 4, Preset: PresetPaper}, Config{
-			Preprocess: PreprocessSample, Reduction: ReductionMean, ReadOut: ReadOutPlain,
+			Preprocess: PreprocessSample, Reduction: ReductionMean, PlainReadOut: true,
 			Neighborhood: Neighborhood{Neighbors: None},
 		}, 500},
 		"some of many": {Config{Clusters: 4, FitSamples: 500}, Config{
-			Preprocess: PreprocessBoth, Reduction: ReductionRelative, ReadOut: ReadOutUnit, Neighborhood: Neighborhood{
+			Preprocess: PreprocessBoth, Reduction: ReductionRelative, Neighborhood: Neighborhood{
 				Neighbors: 10, Directions: 200, Steps: 10, Weight: 3, HeldOutWeight: 3, Exact: None,
 			},
 		}, 10_000},
@@ -75,8 +75,8 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
-	stop := Config{EarlyStop: EarlyStop{Tolerance: 1e-3}}.WithDefaults()
-	if patience := stop.EarlyStop.Patience; patience != 5 {
+	stop := Config{Tolerance: 1e-3}.WithDefaults()
+	if patience := stop.Patience; patience != 5 {
 		t.Errorf("a patience of %d epochs, want 5", patience)
 	}
 }
@@ -85,7 +85,7 @@ func TestDefaults(t *testing.T) {
 func optionViews(t testing.TB) (views, masked []View, classes []int) {
 	t.Helper()
 	views, classes = blobViews(120, 3, 0.2, 1, 12, 7, 3)
-	masked, err := Mask(views, absent(120, 3, 0.3, 1))
+	masked, err := testutil.Masked(views, absent(120, 3, 0.3, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestFitOptions(t *testing.T) {
 		"unconstrained": {
 			Represent: &SoftThreshold{Unconstrained: true}, Noise: &RowShrink{Unconstrained: true},
 		}, "one-sided": {Represent: &SoftThreshold{OneSided: true}}, "Lipschitz": {Represent: &SoftThreshold{Lipschitz: 2}},
-		"detached": {Anchor: &Procrustes{Detach: true}}, "start labels": {Anchors: 4, Start: Start{Labels: labels}},
+		"detached": {Anchor: &Procrustes{Detach: true}}, "start labels": {Anchors: 4, StartLabels: labels},
 		"one k-means start": {KMeansStarts: 1}, "one cluster": {Clusters: 1},
 		"one anchor": {Anchors: 1}, "more anchors than features": {Anchors: 20}, "restarts": {Restarts: 3},
 	}
@@ -184,7 +184,7 @@ func TestFitOptions(t *testing.T) {
 			}
 			anchors = append(anchors, mat.NewDense(4, d, x))
 		}
-		checkOption(t, Config{Anchors: 4, Start: Start{Anchors: anchors}, Neighborhood: Neighborhood{Neighbors: None}}, false)
+		checkOption(t, Config{Anchors: 4, StartAnchors: anchors, Neighborhood: Neighborhood{Neighbors: None}}, false)
 	})
 }
 
@@ -212,8 +212,8 @@ func TestNeighborOptions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for i, p := range []Preprocess{Auto, PreprocessUnit} {
-				if p == PreprocessUnit && c.Preprocess != Auto || leftOut(i, 2) {
+			for i, p := range []Preprocess{0, PreprocessUnit} {
+				if p == PreprocessUnit && c.Preprocess != 0 || leftOut(i, 2) {
 					continue
 				}
 				c.Preprocess = p
@@ -249,7 +249,7 @@ func testFitSameBits(t *testing.T, neighbors int) {
 		holders["a full mask"] = append(holders["a full mask"], views[v].WithPresent(full))
 		holders["matrices"] = append(holders["matrices"], MatrixView(mat.NewDense(90, d, slices.Clone(x[v]))))
 		holders["strided matrices"] = append(holders["strided matrices"], MatrixView(wide.Slice(0, 90, 0, d)))
-		holders["float32"] = append(holders["float32"], Float32View(90, d, single))
+		holders["float32"] = append(holders["float32"], DenseView(90, d, single))
 		holders["named"] = append(holders["named"], views[v].Named("x"))
 	}
 	for name, other := range holders {
@@ -262,7 +262,7 @@ func testFitSameBits(t *testing.T, neighbors int) {
 	t.Run("overwritten", func(t *testing.T) {
 		var own []View
 		for v, d := range dims {
-			own = append(own, Float64View(90, d, slices.Clone(x[v])))
+			own = append(own, DenseView(90, d, slices.Clone(x[v])))
 		}
 		c := config
 		c.Float64 = true
@@ -279,7 +279,7 @@ func TestFitDeterminism(t *testing.T) {
 		n = 300
 	}
 	views, _ := blobViews(n, 5, 1, 4, dims...)
-	masked, err := Mask(views, absent(n, 3, 0.3, 4))
+	masked, err := testutil.Masked(views, absent(n, 3, 0.3, 4))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/kernel"
@@ -99,7 +101,7 @@ func TestPermutationPermutes(t *testing.T) {
 		"float32": func(x [][]float64) []View {
 			var out []View
 			for v, d := range dims {
-				out = append(out, Float32View(n, d, kernel.Convert[float32](x[v])))
+				out = append(out, DenseView(n, d, kernel.Convert[float32](x[v])))
 			}
 			return out
 		},
@@ -125,7 +127,7 @@ func TestPermutationPermutes(t *testing.T) {
 		"float64":     {Float64: true, Neighborhood: Neighborhood{Directions: 8}, Epochs: 10},
 		"overwritten": {Machine: machine.Options{Overwrite: true}, Epochs: 10},
 		"paper":       {Preset: PresetPaper, Neighborhood: Neighborhood{Neighbors: 5}, Epochs: 10},
-		"labels":      {Start: Start{Labels: classes}, Epochs: 10, Restarts: 2},
+		"labels":      {StartLabels: classes, Epochs: 10, Restarts: 2},
 		"anchors":     {Anchors: c + 2, Epochs: 10, Machine: machine.Options{Workers: 3}},
 		"custom":      {Represent: &ownSoft{*soft}, Epochs: 3, Seed: 1},
 	}
@@ -142,14 +144,14 @@ func TestPermutationPermutes(t *testing.T) {
 					a, b := views(x), views(permuted(x, order, dims...))
 					if masked == 1 {
 						var failed [2]error
-						a, failed[0] = Mask(a, mask)
-						b, failed[1] = Mask(b, view.Along(order, mask))
+						a, failed[0] = testutil.Masked(a, mask)
+						b, failed[1] = testutil.Masked(b, view.Along(order, mask))
 						if err := errors.Join(failed[:]...); err != nil {
 							t.Fatal(err)
 						}
 					}
 					first := mustFit(t, a, config)
-					config.Start.Labels = view.Along(order, config.Start.Labels)
+					config.StartLabels = view.Along(order, config.StartLabels)
 					second := mustFit(t, b, config)
 					checkPermuted(t, first, second, order)
 					if name == "labels" { // which the file has, in the caller's order
@@ -207,7 +209,7 @@ func TestPermutationResumes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	config := Config{Clusters: c, Epochs: 12, Checkpoint: Checkpoint{Path: path, Every: 5}}
 	want := mustFit(t, views, config)
-	config.Progress = func(e Epoch) error {
+	config.Progress = func(e Progress) error {
 		if e.Epoch == 7 {
 			return ErrStop
 		}

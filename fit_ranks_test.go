@@ -39,7 +39,7 @@ var rankDims = []int{11, 7}
 // cut returns the rows from lo to hi of the views.
 func cut(x [][]float32, lo, hi int) (out []largemvc.View) {
 	for v, d := range rankDims {
-		out = append(out, largemvc.Float32View(hi-lo, d, slices.Clone(x[v][lo*d:hi*d])))
+		out = append(out, largemvc.DenseView(hi-lo, d, slices.Clone(x[v][lo*d:hi*d])))
 	}
 	return out
 }
@@ -144,7 +144,7 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 		"z-scores, no noise": {
 			largemvc.Config{
 				Preset: largemvc.PresetPaper, Clusters: 4, Epochs: 2, Preprocess: largemvc.PreprocessZScore,
-				Noise: &largemvc.NoNoise{}, ReadOut: largemvc.ReadOutUnit,
+				Noise: &largemvc.NoNoise{},
 			},
 			[]cutting{{9001, []int{0, 2048, 4096}}},
 		},
@@ -342,12 +342,12 @@ func TestRanksFailTogether(t *testing.T) {
 			if rank == 1 {
 				values := make([]float32, 1024*rankDims[0])
 				values[3*rankDims[0]+2] = float32(math.NaN())
-				x[0] = largemvc.Float32View(1024, rankDims[0], values)
+				x[0] = largemvc.DenseView(1024, rankDims[0], values)
 			}
 			return x
 		}, "view 0 has NaN at row 1027, column 2", "rank 1: view 0 has NaN at row 1027, column 2"},
 		"a callback": {[]int{0, 1024, 2048}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
-			c.Progress = func(e largemvc.Epoch) error {
+			c.Progress = func(e largemvc.Progress) error {
 				if rank == 1 && e.Epoch == 2 {
 					return boom
 				}
@@ -356,7 +356,7 @@ func TestRanksFailTogether(t *testing.T) {
 			return x
 		}, boom.Error(), "rank 1: no more disk"},
 		"a callback before the training": {[]int{0, 1024}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
-			c.Progress = func(largemvc.Epoch) error {
+			c.Progress = func(largemvc.Progress) error {
 				if rank == 1 {
 					return boom
 				}
@@ -375,7 +375,7 @@ func TestRanksFailTogether(t *testing.T) {
 		},
 		"a sample without views": {
 			[]int{0, 1024}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
-				c.Preset, c.Neighborhood.Exact = largemvc.Auto, 3000
+				c.Preset, c.Neighborhood.Exact = 0, 3000
 				if rank == 1 {
 					for v := range x {
 						present := slices.Repeat([]bool{true}, n-1024)
@@ -388,7 +388,7 @@ func TestRanksFailTogether(t *testing.T) {
 		},
 		"a view without samples": {
 			[]int{0, 1024}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
-				c.Preset, c.Neighborhood.Exact = largemvc.Auto, 3000
+				c.Preset, c.Neighborhood.Exact = 0, 3000
 				x[1] = x[1].WithPresent(make([]bool, []int{1024, n - 1024}[rank]))
 				return x
 			}, "no sample has view 1", "no sample has view 1",
@@ -427,7 +427,7 @@ func TestRanksPanic(t *testing.T) {
 			config := ranksConfig()
 			config.Machine.Comm = world
 			if rank == 1 {
-				config.Progress = func(e largemvc.Epoch) error {
+				config.Progress = func(e largemvc.Progress) error {
 					if e.Epoch == 3 {
 						panic("a mistake")
 					}
@@ -454,7 +454,7 @@ func TestRanksEndTogether(t *testing.T) {
 					c := ranksConfig()
 					c.Machine.Comm = world
 					c.Epochs = 1000
-					c.Progress = func(e largemvc.Epoch) error {
+					c.Progress = func(e largemvc.Progress) error {
 						if rank == 1 && e.Epoch == 4 {
 							if name == "stop" {
 								return largemvc.ErrStop
@@ -502,7 +502,7 @@ func resumesOnOtherRanks(t *testing.T, config largemvc.Config) {
 			c.Machine.Comm = world
 			if stop > 0 {
 				c.Checkpoint = largemvc.Checkpoint{Path: path, Every: 2}
-				c.Progress = func(e largemvc.Epoch) error {
+				c.Progress = func(e largemvc.Progress) error {
 					if e.Epoch == stop {
 						return largemvc.ErrStop
 					}

@@ -45,7 +45,7 @@ func testFitRestarts(t *testing.T, neighbors int) {
 
 	// A run that is interrupted gives way to those that ended before it.
 	ctx, cancel := context.WithCancel(context.Background())
-	config.Progress = func(e Epoch) error {
+	config.Progress = func(e Progress) error {
 		if e.Restart == 3 && e.Epoch == 4 {
 			cancel()
 		}
@@ -95,7 +95,7 @@ func TestFitEndsInALaterRun(t *testing.T) {
 	enough := errors.New("enough")
 	for _, end := range []error{enough, ErrStop} {
 		c := Config{Clusters: 3, Epochs: 3, Restarts: 3, Preset: PresetPaper}
-		c.Progress = func(e Epoch) error {
+		c.Progress = func(e Progress) error {
 			if e.Phase == meter.Anchors.String() && e.Restart == 1 {
 				return end
 			}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
@@ -23,7 +25,7 @@ var (
 func float64Views(x [][]float64, dims ...int) []View {
 	views := make([]View, len(x))
 	for v, d := range dims {
-		views[v] = Float64View(len(x[v])/d, d, x[v])
+		views[v] = DenseView(len(x[v])/d, d, x[v])
 	}
 	return views
 }
@@ -129,7 +131,7 @@ func intakeOf(p *Predictor) *safetensors.File {
 	return f
 }
 
-func sameMatrix(t testing.TB, name string, a, b *Matrix) {
+func sameMatrix(t testing.TB, name string, a, b mat.Matrix) {
 	t.Helper()
 	n, m := a.Dims()
 	if p, q := b.Dims(); p != n || q != m {
@@ -149,7 +151,7 @@ func sameMatrix(t testing.TB, name string, a, b *Matrix) {
 func realSet(t testing.TB, name string) ([]View, []int) {
 	t.Helper()
 	folder := testutil.RealSets(t)
-	set, err := dataset.Open(filepath.Join(folder, name+".npz"), dataset.Options{})
+	set, err := dataset.Open(context.Background(), []string{filepath.Join(folder, name+".npz")}, dataset.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +165,7 @@ func realSet(t testing.TB, name string) ([]View, []int) {
 				all = append(all, float32(value))
 			}
 		}
-		views[v] = Float32View(x.Rows, x.Cols, all)
+		views[v] = DenseView(x.Rows, x.Cols, all)
 	}
 	return views, set.Labels
 }

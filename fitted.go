@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -32,7 +33,7 @@ type fitted[T kernel.Float] struct {
 
 // newFitted makes the network of a predictor whose parameters are set.
 func newFitted[T kernel.Float](p *Predictor, from predict.Intake[T], clusters *kmeans.Assigner[T]) (*fitted[T], error) {
-	views, unit := make([]int, len(p.inputs)), p.config.ReadOut == ReadOutUnit
+	views, unit := make([]int, len(p.inputs)), !p.config.PlainReadOut
 	for k, in := range p.inputs {
 		views[k] = in.View
 	}
@@ -75,7 +76,7 @@ func (f *fitted[T]) assign(ctx context.Context, r *request, out *Assignments) er
 	return withName(f.run(ctx, r, to))
 }
 
-func (f *fitted[T]) transform(ctx context.Context, r *request) (*Matrix, error) {
+func (f *fitted[T]) transform(ctx context.Context, r *request) (*matrix, error) {
 	n, ld := r.views[0].Rows, kernel.Pad(f.anchors)
 	to := &predict.Output[T]{H: make([]T, n*ld)}
 	if err := f.run(ctx, r, to); err != nil {
@@ -124,7 +125,7 @@ func (f *fitted[T]) unlike(ctx context.Context, r *request, p *Predictor) ([]flo
 		if err != nil {
 			return nil, err
 		}
-		return unexplained(ctx, p, from, r.views, func(dst []float64, i int) { h.Row(dst, i) })
+		return unexplained(ctx, p, from, r.views, func(dst []float64, i int) { mat.Row(dst, i, h) })
 	}
 	return nil, errors.New("no such intake")
 }

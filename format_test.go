@@ -115,7 +115,7 @@ for l in range(1, L + 1):
         rho = arrays["rho"][l - 1, v]
         t[v] = np.where(r > rho, 1 - relu(r - rho) / np.maximum(r, 1e-300), 1)
         Y[v] = X[v] @ P(l, v).T
-if config["ReadOut"] == "unit":
+if not config["PlainReadOut"]:
     H = H / np.maximum(np.linalg.norm(H, axis=1, keepdims=True), 1e-300)
 if training.get("kept"):
     H = sum(x @ arrays[f"start_directions.{v}"].T for v, x in enumerate(X)) / np.sqrt(arrays["start_singular_values"])
@@ -154,7 +154,7 @@ func TestFormatInPython(t *testing.T) {
 			known, fresh,
 			Config{
 				Neighborhood: Neighborhood{Neighbors: 100, Directions: 3}, Preprocess: PreprocessZScore,
-				ReadOut: ReadOutPlain,
+				PlainReadOut: true,
 			},
 		},
 		"balanced":      {known, fresh, Config{Preprocess: PreprocessBalanced}},

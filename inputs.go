@@ -20,11 +20,11 @@ import (
 // neighbours. The ranks of the group have the rows together; nil: these are all.
 func startOf[T kernel.Float](c *Config, group *ranks.Group, in *prepared[T], seed uint64) cluster.Start {
 	out := cluster.Start{
-		Scaled: c.Neighborhood.Neighbors != None, Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts,
+		Scaled: c.Neighborhood.Neighbors != None, Labels: c.StartLabels, Count: c.Anchors, Starts: c.KMeansStarts,
 		Score: scoreOf(c, in, c.Anchors), Seed: seed, Workers: c.Machine.Workers,
 		Group: group,
 	}
-	for _, p := range c.Start.Anchors { // Given anchors forbid a rotation.
+	for _, p := range c.StartAnchors { // Given anchors forbid a rotation.
 		out.Anchors = append(out.Anchors, linalg.Values(p))
 	}
 	return out

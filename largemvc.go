@@ -81,12 +81,12 @@ func together(
 // writing to it. On the same machine the result has the same bits as that of a Fit that was never interrupted, Timings
 // aside; a training that was over gives its result again.
 //
-// change, if not nil, may set the fields Progress, ExtraLoss, Machine, Checkpoint and EarlyStop of the configuration that the
-// training began with, and without restarts Epochs: a higher number trains on, even where the training was over; where EarlyStop
-// ended it, only with an EarlyStop that would not have. ExtraLoss must be set if, and only if, the training had one; that it is
-// the same one cannot be checked. Any other change is an error, as are views that differ from those of the training, as they
-// were before Machine.Overwrite. A file that is truncated, was changed, is no checkpoint or comes from a later version of the
-// format gives an error that errors.Is tells apart (package saved).
+// change, if not nil, may set the fields Progress, ExtraLoss, Machine, Checkpoint, Tolerance and Patience of the configuration
+// that the training began with, and without restarts Epochs: a higher number trains on, even where the training was over;
+// where an early stop ended it, only with a Tolerance and Patience that would not have. ExtraLoss must be set if, and only if,
+// the training had one; that it is the same one cannot be checked. Any other change is an error, as are views that differ from
+// those of the training, as they were before Machine.Overwrite. A file that is truncated, was changed, is no checkpoint or
+// comes from a later version of the format gives an error that errors.Is tells apart (package saved).
 func Resume(ctx context.Context, views []View, path string, change func(*Config)) (*Clustering, error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err

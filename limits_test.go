@@ -48,7 +48,7 @@ func TestConfigLimits(t *testing.T) {
 		if _, err := largemvc.Fit(context.Background(), views, largemvc.Config{
 			Clusters: 2, Epochs: 1,
 			Neighborhood: largemvc.Neighborhood{Neighbors: value, Directions: value, Exact: value, Landmarks: value},
-			EarlyStop:    largemvc.EarlyStop{Patience: value}, Checkpoint: largemvc.Checkpoint{Every: value},
+			Patience:     value, Checkpoint: largemvc.Checkpoint{Every: value},
 		}); err != nil {
 			t.Error(err)
 		}

@@ -1,11 +1,6 @@
 package largemvc
 
-import (
-	"errors"
-
-	"github.com/largemvc/largemvc/internal/plan"
-	"github.com/largemvc/largemvc/internal/view"
-)
+import "github.com/largemvc/largemvc/internal/plan"
 
 // Memory is an estimate of what Fit holds at the same time, in bytes.
 type Memory struct {
@@ -24,34 +19,20 @@ type Memory struct {
 // String returns the total and its parts in MiB.
 func (m Memory) String() string { return plan.Memory(m).String() }
 
-// EstimateMemory returns about how much memory Fit takes with this configuration for n samples in dense views of dims[v]
-// features. The caller's views come on top unless they are overwritten; so does what the Go runtime keeps for later, which
-// debug.SetGCPercent bounds, and Config.ExtraLoss. Of modules that are not from this package it counts what the network keeps
-// around them, the views of an Encoder included, and not what their own ops make. Views of low rank,
-// which are trained in fewer columns, take less; for sparse ones there is EstimateViews. It returns an error where Fit would, as
+// EstimateMemory returns about how much memory Fit takes with this configuration for the views. It reads sizes alone, of sparse
+// views the number of their entries: DenseView[float32](n, d, nil) will do. The caller's views come on top unless they are
+// overwritten; so does what the Go runtime keeps for later, which debug.SetGCPercent bounds, and Config.ExtraLoss. Of modules
+// that are not from this package it counts what the network keeps around them, the views of an Encoder included, and not what
+// their own ops make. Views of low rank, which are trained in fewer columns, take less. It returns an error where Fit would, as
 // far as the sizes tell.
-func (c Config) EstimateMemory(samples int, dims []int) (Memory, error) {
-	if len(dims) == 0 {
-		return Memory{}, errors.New("largemvc: no views")
-	}
-	views := make([]View, len(dims))
-	for v, d := range dims {
-		views[v].in = view.View{Rows: samples, Cols: d}
-	}
-	return estimate(c, samples, views)
-}
-
-// EstimateViews is EstimateMemory for given views, of which sparse ones count by their entries. It reads no values.
-func (c Config) EstimateViews(views []View) (Memory, error) {
-	n, err := checkShapes(views)
+func (c Config) EstimateMemory(views []View) (Memory, error) {
+	n, err := sizes(views)
 	if err != nil {
 		return Memory{}, err
 	}
-	return estimate(c, n, views)
-}
-
-// estimate returns the memory of a fit of n samples by a configuration without its defaults.
-func estimate(c Config, n int, views []View) (Memory, error) {
+	if err := checkPresence(views, n); err != nil {
+		return Memory{}, err
+	}
 	c = c.WithDefaults()
 	c.forSamples(n)
 	f := planned(&c, n, views)
@@ -83,13 +64,9 @@ func (c Config) Check(views []View) error {
 	return err
 }
 
-// planned returns the fit of n samples here; views without memory have no number of rows of their own.
+// planned returns the fit of n samples here.
 func planned(c *Config, n int, views []View) *plan.Fit {
-	sized := inner(views)
-	for v := range sized {
-		sized[v].Rows = n
-	}
-	out := planOf(c, sized)
+	out := planOf(c, inner(views))
 	out.Ranks = c.Machine.Comm == nil && !c.searched(n) && checkRanks(c, views, false) == nil
 	return out
 }

@@ -23,6 +23,15 @@ func liveBytes() int64 {
 	return int64(s.HeapAlloc)
 }
 
+// sized returns dense views that have sizes alone.
+func sized(n int, dims ...int) []View {
+	out := make([]View, len(dims))
+	for v, d := range dims {
+		out[v] = DenseView[float32](n, d, nil)
+	}
+	return out
+}
+
 func TestEstimateMemoryOfTraining(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -70,19 +79,19 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 					for i := range x {
 						x[i] = float32(rng.NormFloat64())
 					}
-					views[v] = Float32View(test.n, d, x)
+					views[v] = DenseView(test.n, d, x)
 					continue
 				}
 				x := make([]float64, test.n*d)
 				for i := range x {
 					x[i] = rng.NormFloat64()
 				}
-				views[v] = Float64View(test.n, d, x)
+				views[v] = DenseView(test.n, d, x)
 			}
 			c := test.config
 			c.Epochs, c.KMeansStarts, c.Machine.Workers = 2, 1, 2
 			before, held := liveBytes(), int64(0)
-			c.Progress = func(e Epoch) error {
+			c.Progress = func(e Progress) error {
 				if e.Training() {
 					held = max(held, liveBytes()-before)
 				}
@@ -92,7 +101,7 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := c.EstimateMemory(test.n, test.dims)
+			m, err := c.EstimateMemory(sized(test.n, test.dims...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,12 +125,12 @@ func TestEstimateMemoryOfTraining(t *testing.T) {
 func TestEstimateMemoryOfComparison(t *testing.T) {
 	const n, m = 3000, 20
 	c := Config{Clusters: m}
-	with, err := c.EstimateMemory(n, []int{80, 40})
+	with, err := c.EstimateMemory(sized(n, 80, 40))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Start.Labels = make([]int, n) // which are not compared
-	without, err := c.EstimateMemory(n, []int{80, 40})
+	c.StartLabels = make([]int, n) // which are not compared
+	without, err := c.EstimateMemory(sized(n, 80, 40))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +162,7 @@ func TestEstimateMemoryOfComparison(t *testing.T) {
 }
 
 func TestEstimateMemoryGrows(t *testing.T) {
-	base, err := Config{Clusters: 10}.EstimateMemory(10000, []int{100, 50})
+	base, err := Config{Clusters: 10}.EstimateMemory(sized(10000, 100, 50))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +179,7 @@ func TestEstimateMemoryGrows(t *testing.T) {
 		{"anchors", 10000, []int{100, 50}, Config{Clusters: 10, Anchors: 60}},
 		{"float64", 10000, []int{100, 50}, Config{Clusters: 10, Float64: true}},
 	} {
-		m, err := test.c.EstimateMemory(test.n, test.dims)
+		m, err := test.c.EstimateMemory(sized(test.n, test.dims...))
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 		} else if m.Total <= base.Total {
@@ -190,21 +199,22 @@ func TestEstimateMemoryRefuses(t *testing.T) {
 		want string
 	}{
 		{10, nil, Config{Clusters: 2}, "no views"},
-		{0, []int{3}, Config{Clusters: 2}, "0 samples"},
-		{10, []int{3, 0}, Config{Clusters: 2}, "view 1 has 0 features"},
+		{0, []int{3}, Config{Clusters: 2}, "no samples"},
+		{10, []int{3, 0}, Config{Clusters: 2}, "view 1 has no features"},
 		{10, []int{3}, Config{}, "Clusters is 0"},
 		{10, []int{3}, Config{Clusters: 11}, "Clusters is 11"},
 		{1 << 60, []int{1 << 30}, Config{Clusters: 2}, "fit no memory"},
-		{10, []int{math.MaxInt, 2}, Config{Clusters: 2}, "the views have more than"},
+		{10, []int{math.MaxInt, 2}, Config{Clusters: 2}, "fit no memory"},
+		{1, []int{math.MaxInt, 2}, Config{Clusters: 2}, "the views have more than"},
 	} {
-		if _, err := test.c.EstimateMemory(test.n, test.dims); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := test.c.EstimateMemory(sized(test.n, test.dims...)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%d samples, dims %v: error %v, want %q", test.n, test.dims, err, test.want)
 		}
 	}
 }
 
 // A sparse view counts by its entries, a dense one as by its size.
-func TestEstimateViews(t *testing.T) {
+func TestEstimateMemoryOfViews(t *testing.T) {
 	const n, d, entries = 2000, 5000, 10
 	ptr, cols, values := []int{0}, []int32(nil), []float32(nil)
 	for i := range n {
@@ -215,15 +225,15 @@ func TestEstimateViews(t *testing.T) {
 	}
 	sparse := SparseView(n, d, ptr, cols, values)
 	for _, c := range []Config{{Clusters: 5, Neighborhood: Neighborhood{Neighbors: None}}, {Clusters: 5}} {
-		dense, err := c.EstimateMemory(n, []int{d})
+		dense, err := c.EstimateMemory(sized(n, d))
 		if err != nil {
 			t.Fatal(err)
 		}
-		same, err := c.EstimateViews([]View{Float32View(n, d, make([]float32, n*d))})
+		same, err := c.EstimateMemory([]View{DenseView(n, d, make([]float32, n*d))})
 		if err != nil || same != dense {
 			t.Errorf("a dense view: %v, by its size %v, %v", same, dense, err)
 		}
-		m, err := c.EstimateViews([]View{sparse})
+		m, err := c.EstimateMemory([]View{sparse})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,8 +244,14 @@ func TestEstimateViews(t *testing.T) {
 			t.Errorf("the sparse view takes %v, dense %v", m, dense)
 		}
 	}
-	if _, err := (Config{Clusters: 1}).EstimateViews([]View{Float32View(2, 2, nil)}); err == nil {
-		t.Error("no error for a view without values")
+	for what, c := range map[string]Config{"Fit": {Clusters: 1}, "Check": {Clusters: 1}} {
+		_, err := Fit(t.Context(), sized(2, 2), c)
+		if what == "Check" {
+			err = c.Check(sized(2, 2))
+		}
+		if err == nil || !strings.Contains(err.Error(), "view 0 has no values") {
+			t.Errorf("%s of a view that has sizes alone: %v", what, err)
+		}
 	}
 }
 
@@ -243,7 +259,7 @@ func TestEstimateViews(t *testing.T) {
 func TestMemoryOfOwnModules(t *testing.T) {
 	of := func(c Config) int64 {
 		c.Clusters = 10
-		m, err := c.EstimateMemory(5000, []int{60, 40})
+		m, err := c.EstimateMemory(sized(5000, 60, 40))
 		if err != nil {
 			t.Fatal(err)
 		}

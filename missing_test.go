@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
@@ -35,7 +37,7 @@ func kindsOfViews(t testing.TB, x [][]float64, dims []int, mask [][]bool, conten
 	out := map[string][]View{}
 	for name, views := range map[string][]View{"dense": dense, "sparse": sparse} {
 		var err error
-		if out[name], err = Mask(views, mask); err != nil {
+		if out[name], err = testutil.Masked(views, mask); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,7 +94,7 @@ func TestFullMaskGivesTheSameBits(t *testing.T) {
 			}, {Neighborhood: Neighborhood{Neighbors: None}, Preprocess: PreprocessZScore},
 		} {
 			config.Clusters, config.Epochs = c, 5
-			masked, err := Mask(views, full)
+			masked, err := testutil.Masked(views, full)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +111,7 @@ func TestRepresentationIsSmoothed(t *testing.T) {
 	dims := []int{30, 20, 20}
 	x, _ := topics(n, c, 0.2, 91, dims...)
 	all, _ := bothKinds[float32](x, dims...)
-	views, err := Mask(all, absent(n, len(dims), 0.5, 92))
+	views, err := testutil.Masked(all, absent(n, len(dims), 0.5, 92))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +158,7 @@ func TestRepresentationIsSmoothed(t *testing.T) {
 		}
 	}
 	for name, config := range map[string]Config{
-		"complete": {}, "not smoothed": {Neighborhood: Neighborhood{Steps: None}}, "plain": {ReadOut: ReadOutPlain},
+		"complete": {}, "not smoothed": {Neighborhood: Neighborhood{Steps: None}}, "plain": {PlainReadOut: true},
 	} {
 		config.Clusters, config.Epochs = c, 1
 		from := old
@@ -201,7 +203,7 @@ func TestPredictIncompleteSamples(t *testing.T) {
 				mask[i] = []bool{true, true, true}
 				mask[i][missing] = i%2 == 0
 			}
-			less, err := Mask(views, mask)
+			less, err := testutil.Masked(views, mask)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,7 +220,7 @@ func TestPredictIncompleteSamples(t *testing.T) {
 				}
 			}
 		}
-		none, err := Mask(views, [][]bool{{false, false, false}})
+		none, err := testutil.Masked(views, [][]bool{{false, false, false}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +235,7 @@ func TestPredictIncompleteSamples(t *testing.T) {
 func TestTooManyStepsWhereSamplesLackViews(t *testing.T) {
 	x := []float64{-1e6, -1e6, 2e6, -6e5, -8e4, -9e5, -5e5, 1e6, -2e5, -1e6, 2e5, -1e6, 7e5, -1e6, -1e6}
 	y, present := []float64{-4, -10, 4, -6, -10}, []bool{false, true, false, true, false}
-	few := []View{Float64View(5, 3, x), Float64View(5, 1, y).WithPresent(present)}
+	few := []View{DenseView(5, 3, x), DenseView(5, 1, y).WithPresent(present)}
 	// With so many features the second view is the first and the last of the inputs.
 	rng := rand.New(rand.NewPCG(12, 8))
 	values := make([]float64, 6*23)
@@ -241,8 +243,8 @@ func TestTooManyStepsWhereSamplesLackViews(t *testing.T) {
 		values[i] = rng.NormFloat64()
 	}
 	many := []View{
-		Float64View(6, 3, values[:18]),
-		Float64View(6, 20, values[18:]).WithPresent([]bool{false, true, false, false, true, false}).Named("text"),
+		DenseView(6, 3, values[:18]),
+		DenseView(6, 20, values[18:]).WithPresent([]bool{false, true, false, false, true, false}).Named("text"),
 	}
 	for name, c := range map[string]struct {
 		views []View

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -28,7 +27,7 @@ func TestNovelty(t *testing.T) {
 		for i := range x {
 			x[i] = 6 * rng.NormFloat64()
 		}
-		noise = append(noise, Float64View(100, d, x))
+		noise = append(noise, DenseView(100, d, x))
 	}
 	for name, c := range map[string]Config{
 		"exact":     {},
@@ -95,7 +94,7 @@ func TestNoveltyOverwritten(t *testing.T) {
 				x[i] = float32(rng.NormFloat64()) + 3*float32(i/6%2)
 			}
 			config := Config{Clusters: 2, Epochs: 3, Preset: preset, Machine: machine.Options{Overwrite: overwrite}}
-			c := mustFit(t, []View{Float32View(80, 6, x)}, config)
+			c := mustFit(t, []View{DenseView(80, 6, x)}, config)
 			found = append(found, c.novelty)
 		}
 		if !slices.Equal(found[0], found[1]) || len(found[0]) != noveltySteps+1 {
@@ -107,12 +106,6 @@ func TestNoveltyOverwritten(t *testing.T) {
 func TestNoveltyErrors(t *testing.T) {
 	views, _ := blobViews(30, 3, 0.6, 20, 12)
 	c := mustFit(t, views, Config{Clusters: 3, Epochs: 1})
-	old := *c.Predictor
-	old.novelty = nil
-	if _, err := old.Novelty(context.Background(), views); err == nil || !strings.Contains(err.Error(), "fit it again") ||
-		old.HasNovelty() || !c.HasNovelty() {
-		t.Errorf("a model without quantiles: %v", err)
-	}
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := c.Novelty(cancelled, views); err == nil {

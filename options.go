@@ -11,7 +11,6 @@ var (
 	preprocessOption = option{"preprocessing", None, []string{
 		"none", "auto", "sample", "balanced", "zscore", "unit", "both",
 	}}
-	readOutOption = option{"read-out", Auto, []string{"auto", "plain", "unit"}}
 )
 
 // Preset is a set of defaults.
@@ -36,8 +35,8 @@ func (p Preset) MarshalText() ([]byte, error) { return marshalOption(&presetOpti
 // UnmarshalText reads a name.
 func (p *Preset) UnmarshalText(text []byte) error { return unmarshalOption(&presetOption, p, text) }
 
-// Preprocess is what is done to each view before anything else; None takes the views as they are. What it measures on the
-// training samples is kept and applied to new ones.
+// Preprocess is what is done to each view before anything else; 0: default; None: the views stay as they are. What it measures
+// on the training samples is kept and applied to new ones.
 type Preprocess int
 
 const (
@@ -70,32 +69,9 @@ func (p *Preprocess) UnmarshalText(text []byte) error {
 // kind is the preprocessing as internal/prepare has it.
 func (p Preprocess) kind() prepare.Kind { return prepare.Kind(p) }
 
-// ReadOut is what the last k-means sees of the representation H.
-type ReadOut int
-
-const (
-	ReadOutPlain ReadOut = iota + 1 // the rows of H, as in the paper
-	// ReadOutUnit are those rows at norm 1. The terms of Neighborhood see no more of H than that; the norms, which nothing
-	// holds together, differ much where neighbours are few.
-	ReadOutUnit
-)
-
-// String returns auto, plain or unit.
-func (r ReadOut) String() string { return readOutOption.name(int(r)) }
-
-// MarshalText returns the name.
-func (r ReadOut) MarshalText() ([]byte, error) { return marshalOption(&readOutOption, r) }
-
-// UnmarshalText reads a name.
-func (r *ReadOut) UnmarshalText(text []byte) error { return unmarshalOption(&readOutOption, r, text) }
-
-const (
-	// Auto is the zero of the enumerations that Config has: what the preset says.
-	Auto = 0
-	// None switches off what a field of Config counts, weighs or selects, where its zero stands for a default: Epochs: None
-	// leaves the network at its start, Preprocess: None takes the views as they are.
-	None = -1
-)
+// None switches off what a field of Config counts, weighs or selects, where its zero stands for a default: Epochs: None
+// leaves the network at its start, Preprocess: None takes the views as they are.
+const None = -1
 
 // option has the names of the values of an enumeration, from first on.
 type option struct {
@@ -137,10 +113,9 @@ func unmarshalOption[E ~int](o *option, x *E, text []byte) error {
 	return fmt.Errorf("largemvc: unknown %s %q, want one of %q", o.kind, text, o.names)
 }
 
-var reductionOption = option{"reduction", Auto, []string{"auto", "mean", "relative"}}
+var reductionOption = option{"reduction", 0, []string{"auto", "mean", "relative"}}
 
-// Reduction says what the loss makes of the squared errors of a view. Auto is what the preset says in a Config, and
-// ReductionMean in a Model.
+// Reduction says what the loss makes of the squared errors of a view. 0: default in a Config, ReductionMean in a Model.
 type Reduction int
 
 const (

@@ -184,7 +184,7 @@ func TestKindsOfUnreadableFiles(t *testing.T) {
 			`"R":{"dtype":"F4","shape":[2],"data_offsets":[0,1],"scale":0.5}}`, format, version)
 		return append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...) // and no data
 	}
-	model, views := encode(t, someModel(t).Predictor), []View{Float64View(2, 1, []float64{1, 2})}
+	model, views := encode(t, someModel(t).Predictor), []View{DenseView(2, 1, []float64{1, 2})}
 	state := checkpointBytes(t, None)
 	failed := errors.New("the network is gone")
 	folder := t.TempDir()
@@ -265,7 +265,7 @@ func FuzzReadPredictor(f *testing.F) {
 		}
 		one := make([]View, len(got.Dims()))
 		for v, d := range got.Dims() {
-			one[v] = Float64View(1, d, make([]float64, d))
+			one[v] = DenseView(1, d, make([]float64, d))
 		}
 		if a, err := got.Assign(context.Background(), one); err == nil && (a.Labels[0] < 0 || a.Labels[0] >= got.Clusters) {
 			t.Errorf("label %d of %d clusters", a.Labels[0], got.Clusters)

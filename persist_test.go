@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/machine"
@@ -27,7 +29,7 @@ func savedModels(t testing.TB) map[string]struct {
 	dims := []int{9, 5, 2}
 	views, _ := blobViews(70, 3, 0.6, 20, dims...)
 	views[1] = views[1].Named("ünïcode \"view\"")
-	masked, err := Mask(views, absent(70, 3, 0.3, 20))
+	masked, err := testutil.Masked(views, absent(70, 3, 0.3, 20))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +85,7 @@ func savedModels(t testing.TB) map[string]struct {
 		)
 	}
 	constant := slices.Clone(views)
-	constant[2] = Float64View(70, 2, slices.Repeat([]float64{1, -3}, 70))
+	constant[2] = DenseView(70, 2, slices.Repeat([]float64{1, -3}, 70))
 	add("two inputs, two inputs and one", constant, Config{})
 	add(
 		"many options",
@@ -93,11 +95,11 @@ func savedModels(t testing.TB) map[string]struct {
 			Represent: &SoftThreshold{
 				OneSided: true, Lipschitz: 2, Unconstrained: true,
 			}, Noise: &RowShrink{Unconstrained: true}, Anchor: &Procrustes{Detach: true},
-			EarlyStop: EarlyStop{Tolerance: 1e-3}, Restarts: 2, Epochs: 30, Machine: machine.Options{Overwrite: false},
-			Progress: func(Epoch) error { return nil },
+			Tolerance: 1e-3, Restarts: 2, Epochs: 30, Machine: machine.Options{Overwrite: false},
+			Progress: func(Progress) error { return nil },
 		},
 	)
-	add("no training", views, Config{Epochs: None, Anchors: 4, Start: Start{Labels: labels}})
+	add("no training", views, Config{Epochs: None, Anchors: 4, StartLabels: labels})
 	for _, f := range []bool{false, true} {
 		add(
 			fmt.Sprintf("rotated, float64 %v", f),
@@ -152,7 +154,7 @@ func fillValue(t *testing.T, name string, v reflect.Value, excepted []string) {
 // Every field of Config is in a model file, except what the comment of saveConfig says.
 func TestConfigIsSaved(t *testing.T) {
 	var c Config
-	fillValue(t, "", reflect.ValueOf(&c).Elem(), []string{"Represent", "Noise", "Anchor", "Start.Labels", "Start.Anchors",
+	fillValue(t, "", reflect.ValueOf(&c).Elem(), []string{"Represent", "Noise", "Anchor", "StartLabels", "StartAnchors",
 		"Progress", "ExtraLoss", "Machine.Overwrite", "Machine.MaxMemory", "Machine.Device",
 		"Machine.Comm", "Checkpoint.Path"})
 	c.Represent = &SoftThreshold{Theta0: 0.1, Lipschitz: 2, Activation: SELU, OneSided: true, Unconstrained: true}
@@ -242,7 +244,7 @@ func TestSaveAndLoad(t *testing.T) {
 func neighborModel(t testing.TB, c Config) *Clustering {
 	t.Helper()
 	views, _ := blobViews(40, 3, 0.6, 21, 20, 4)
-	masked, err := Mask(views, absent(40, 2, 0.2, 22))
+	masked, err := testutil.Masked(views, absent(40, 2, 0.2, 22))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,8 @@ import (
 )
 
 // Predict returns the clusters of samples: the trained layers with their stored anchors, then the nearest centroid. On
-// the training samples, given as they were to Fit, it returns Labels. Samples may lack views. A context of machine.On has the
-// layers run on a GPU.
+// the training samples, given as they were to Fit, it returns Labels. Samples may lack views. WithMachine has
+// the layers run on a GPU.
 func (p *Predictor) Predict(ctx context.Context, views []View) ([]int, error) {
 	a, err := p.Assign(ctx, views)
 	if err != nil {
@@ -38,7 +38,10 @@ func (p *Predictor) Assign(ctx context.Context, views []View) (*Assignments, err
 	err := p.each(ctx, views, func(first int, r *request) error {
 		n := first + r.views[0].Rows
 		out.grow(n)
-		return p.model.assign(ctx, r, &Assignments{Labels: out.Labels[first:n], Near: out.Near[first:n], Next: out.Next[first:n]})
+		part := &Assignments{Labels: out.Labels[first:n], Near: out.Near[first:n], Next: out.Next[first:n]}
+		err := p.model.assign(ctx, r, part)
+		out.Ran = r.on.ran()
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -58,7 +61,7 @@ func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(firs
 	if err != nil {
 		return err
 	}
-	on, err := p.place(ctx, in)
+	on, err := p.place(in)
 	if err != nil {
 		return err
 	}
@@ -69,13 +72,14 @@ func (p *Predictor) AssignRows(ctx context.Context, views []View, emit func(firs
 		if err := p.model.assign(ctx, r, out); err != nil {
 			return err
 		}
+		out.Ran = on.ran()
 		return emit(first, out)
 	})
 }
 
 // Transform returns the representation H (n×m) of samples: the trained layers with their stored anchors.
-func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error) {
-	var out *Matrix
+func (p *Predictor) Transform(ctx context.Context, views []View) (mat.Matrix, error) {
+	var out *matrix
 	err := p.each(ctx, views, func(first int, r *request) error {
 		h, err := p.model.transform(ctx, r)
 		switch {
@@ -85,7 +89,7 @@ func (p *Predictor) Transform(ctx context.Context, views []View) (*Matrix, error
 			out = h
 		default:
 			if out == nil {
-				out = &Matrix{}
+				out = &matrix{}
 			}
 			out.add(h, views[0].in.Rows)
 		}
@@ -126,13 +130,13 @@ func (p *Predictor) ViewTrust(ctx context.Context, views []View) ([][]float64, e
 	return out, nil
 }
 
-// each checks views, opens the device that the call asks for and takes the samples to do, as pass does.
+// each checks views, opens the device that WithMachine asks for and takes the samples to do, as pass does.
 func (p *Predictor) each(ctx context.Context, views []View, do func(first int, r *request) error) error {
 	in, err := p.checked(ctx, views)
 	if err != nil {
 		return err
 	}
-	on, err := p.place(ctx, in)
+	on, err := p.place(in)
 	if err != nil {
 		return err
 	}
@@ -253,14 +257,14 @@ func (p *Predictor) checkFeatures(views []View) error {
 	return nil
 }
 
-// place opens the device that a call asks for (machine.On); nil is the CPU. Where the samples cannot go there, Auto is the CPU
-// and CUDA an error.
-func (p *Predictor) place(ctx context.Context, views []view.View) (*placement, error) {
-	d, ran := machine.Asked(ctx)
-	if d == machine.CPU && ran == nil {
-		return nil, nil
+// place opens the device that WithMachine asks for. Where the samples cannot go there, the zero of machine.Device is the CPU and
+// CUDA an error.
+func (p *Predictor) place(views []view.View) (*placement, error) {
+	if p.asked == nil {
+		return &placement{why: "no device was asked for"}, nil
 	}
-	on := &placement{must: d == machine.CUDA, why: "as was asked for", ran: ran}
+	d := *p.asked
+	on := &placement{must: d == machine.CUDA, why: "as was asked for"}
 	if !d.Known() {
 		return nil, fmt.Errorf("largemvc: the samples are asked for on the unknown device %d", int(d))
 	}
@@ -314,15 +318,11 @@ const noveltySteps = 100
 // Where the training had fewer samples than features, samples like its own seem newer than they are: a fifth of them had a
 // novelty above 0.95 after a training on 105 samples of 48 to 1,302 features, and 5 % after one on 1,000 samples of 6 to 240.
 //
-// It costs about as much as Assign, and has its errors; a model that an earlier version saved has no quantiles,
-// which is an error.
+// It costs about as much as Assign, and has its errors.
 func (p *Predictor) Novelty(ctx context.Context, views []View) ([]float64, error) {
 	in, err := p.checked(ctx, views)
 	if err != nil {
 		return nil, err
-	}
-	if p.novelty == nil {
-		return nil, errors.New("largemvc: the model was saved by a version that did not keep what novelty needs: fit it again")
 	}
 	var far []float64
 	err = p.pass(ctx, in, nil, func(_ int, r *request) error {
@@ -338,9 +338,6 @@ func (p *Predictor) Novelty(ctx context.Context, views []View) ([]float64, error
 	}
 	return far, nil
 }
-
-// HasNovelty says whether Novelty is known: for models that a version before it saved, it is not.
-func (p *Predictor) HasNovelty() bool { return p != nil && p.novelty != nil }
 
 // shareBelow is the share of a distribution, given by its quantiles in equal steps, that is below x.
 func shareBelow(quantiles []float64, x float64) float64 {

@@ -39,8 +39,9 @@ type Predictor struct {
 	// H, of new samples too, and the centroids are then of the rows that the start clusters.
 	Kept bool
 
-	config    Config       // with its defaults, without what belongs to the training samples or the caller
-	learned   [3][]learned // the values of the learnable nodes, by module
+	asked     *machine.Device // where the layers of new samples run; nil: the CPU
+	config    Config          // with its defaults, without what belongs to the training samples or the caller
+	learned   [3][]learned    // the values of the learnable nodes, by module
 	samples   int
 	dims      []int
 	names     []string
@@ -110,8 +111,8 @@ func (p *Predictor) String() string {
 	return text
 }
 
-// Config returns the configuration of the fit with every default filled in and copies of its modules, without Start.Labels,
-// Start.Anchors, Progress and ExtraLoss, and without what belongs to the machine that trained: Checkpoint.Path and
+// Config returns the configuration of the fit with every default filled in and copies of its modules, without StartLabels,
+// StartAnchors, Progress and ExtraLoss, and without what belongs to the machine that trained: Checkpoint.Path and
 // Machine.Comm.
 func (p *Predictor) Config() Config {
 	c := p.config
@@ -119,15 +120,21 @@ func (p *Predictor) Config() Config {
 	return c
 }
 
-// WithWorkers returns the predictor with a number of goroutines for each of its calls, 0 for GOMAXPROCS. Without it they are
-// those of the fit (machine.Options.Workers), which a file keeps, and which need not suit the machine that labels new samples or
-// a server that serves many at once. It has all else in common with p, and the same results.
-func (p *Predictor) WithWorkers(workers int) *Predictor {
+// WithMachine returns the predictor with what each of its calls may use of the machine: the Workers and the Device of o. It has
+// all else in common with p. Without it the goroutines are as many as in the fit, which a file keeps, and the device is the CPU.
+//
+// On a device, Predict, Assign, AssignRows and Transform take samples through the network in batches. With machine.CUDA a call
+// that cannot is an error; with the zero of Device it is done on the CPU. Samples are standardised, linked to neighbours and
+// given to clusters on the CPU, as in every call, so that the device pays for many samples in one call and where the layers are
+// most of the work: without neighbours. Opening it takes part of a second in each call. Labels are those of the CPU but for
+// samples within the last bits of a border between clusters.
+func (p *Predictor) WithMachine(o machine.Options) *Predictor {
 	if p == nil {
 		return nil
 	}
 	out := *p
-	out.config.Machine.Workers = min(max(workers, 0), parallel.MostWorkers)
+	out.config.Machine.Workers = min(max(o.Workers, 0), parallel.MostWorkers)
+	out.asked = &o.Device
 	return &out
 }
 
@@ -175,7 +182,7 @@ func (p *Predictor) square(x []float64) *mat.Dense {
 	return mat.NewDense(p.config.Anchors, p.config.Anchors, slices.Clone(x))
 }
 
-// Centroids returns the centres of the clusters in H, or in its rows at norm 1 (Config.ReadOut), Clusters×m, in new memory.
+// Centroids returns the centres of the clusters in H, or in its rows at norm 1 (Config.PlainReadOut), Clusters×m, in new memory.
 func (p *Predictor) Centroids() *mat.Dense {
 	if p.Clusters == 0 {
 		return nil
@@ -186,9 +193,10 @@ func (p *Predictor) Centroids() *mat.Dense {
 // Assignments are the clusters of samples, and how sure they are.
 type Assignments struct {
 	Labels []int
-	// Near and Next are the squared distances in H, or in its rows at norm 1 (Config.ReadOut), to the nearest and the
+	// Near and Next are the squared distances in H, or in its rows at norm 1 (Config.PlainReadOut), to the nearest and the
 	// next nearest centroid (+Inf if there is only one): the closer their ratio to 1, the less sure the label.
 	Near, Next []float64
+	Ran        machine.Ran // where the layers ran (Predictor.WithMachine)
 }
 
 // String says how many samples are in each cluster, and how sure the least sure one is.
@@ -220,7 +228,7 @@ type fittedNetwork interface {
 	// batches is nil if the layers can run on a device.
 	batches() error
 	// transform returns the representation of samples.
-	transform(ctx context.Context, r *request) (*Matrix, error)
+	transform(ctx context.Context, r *request) (*matrix, error)
 	// unlike returns how far samples are from those of the training, before Novelty compares it with their distances.
 	unlike(ctx context.Context, r *request, p *Predictor) ([]float64, error)
 	// trust returns the trust in the rows of each view.
@@ -232,7 +240,7 @@ type fittedNetwork interface {
 // labelled is what a fit returns for each sample.
 type labelled struct {
 	labels []int
-	h      *Matrix
+	h      *matrix
 	trust  [][]float64 // per input; nil without noise
 }
 
@@ -275,21 +283,20 @@ type placement struct {
 	session *device.Session // nil: the CPU
 	must    bool            // what the device cannot do is an error
 	why     string          // the reason for the device, or for the CPU
-	ran     *machine.Ran    // gets device and reason when the call ends; may be nil
 }
 
-// close releases the device, which holds nothing that the result needs, and reports what ran.
-func (on *placement) close() {
-	if on == nil {
-		return
-	}
-	at := machine.Ran{Device: "CPU", Why: on.why}
+// ran says where the layers of the samples so far ran.
+func (on *placement) ran() machine.Ran {
 	if on.session != nil {
-		at.Device = on.session.Name()
-		_ = on.session.Close()
+		return machine.Ran{Device: on.session.Name(), Why: on.why}
 	}
-	if on.ran != nil {
-		*on.ran = at
+	return machine.Ran{Device: "CPU", Why: on.why}
+}
+
+// close releases the device, which holds nothing that the result needs.
+func (on *placement) close() {
+	if on.session != nil {
+		_ = on.session.Close()
 	}
 }
 

@@ -21,7 +21,7 @@ func samplesOf(views []View, samples []int) []View {
 			x.in.Row(i, row)
 			all = append(all, row...)
 		}
-		out[v] = Float64View(len(samples), x.in.Cols, all)
+		out[v] = DenseView(len(samples), x.in.Cols, all)
 	}
 	return out
 }
@@ -113,11 +113,11 @@ func TestNewSamplesOfRealSets(t *testing.T) {
 func TestMissingViewsOfRealSets(t *testing.T) {
 	views, classes := realSet(t, "ucidigit")
 	n := len(classes)
-	masked, err := Mask(views, absent(n, len(views), 0.3, 122))
+	masked, err := testutil.Masked(views, absent(n, len(views), 0.3, 122))
 	if err != nil {
 		t.Fatal(err)
 	}
-	others, err := Mask(views, absent(n, len(views), 0.3, 123))
+	others, err := testutil.Masked(views, absent(n, len(views), 0.3, 123))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,8 @@ func TestMissingViewsOfRealSets(t *testing.T) {
 // Citeseer, sparse: 3,312 samples of 3,312 and 3,703 features, of which some have no words at all in common with others.
 func TestSparseRealSet(t *testing.T) {
 	folder := testutil.RealSets(t)
-	set, err := dataset.Open(filepath.Join(folder, "citeseer.npz"), dataset.Options{Storage: dataset.AllSparse})
+	set, err := dataset.Open(context.Background(), []string{filepath.Join(folder, "citeseer.npz")},
+		dataset.Options{Storage: dataset.AllSparse})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/machine"
@@ -22,7 +24,7 @@ func TestPredictConcurrently(t *testing.T) {
 	ctx := context.Background()
 	dims := []int{30, 17, 3}
 	views, _ := blobViews(900, 5, 1, 40, dims...)
-	masked, err := Mask(views, absent(900, 3, 0.4, 40))
+	masked, err := testutil.Masked(views, absent(900, 3, 0.4, 40))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +76,7 @@ func TestPredictConcurrently(t *testing.T) {
 func sliceViews(views []View, lo, hi int) []View {
 	out := make([]View, len(views))
 	for v, x := range views {
-		out[v] = Float64View(hi-lo, x.in.Cols, x.in.F64[lo*x.in.Cols:hi*x.in.Cols])
+		out[v] = DenseView(hi-lo, x.in.Cols, x.in.F64[lo*x.in.Cols:hi*x.in.Cols])
 		if x.in.Present != nil {
 			out[v].in.Present = x.in.Present[lo:hi]
 		}
@@ -85,7 +87,7 @@ func sliceViews(views []View, lo, hi int) []View {
 // Distances are those in H or in its unit rows, by hand.
 func TestAssignDistances(t *testing.T) {
 	views, _ := blobViews(60, 4, 0.8, 41, 9, 5)
-	for _, c := range []Config{{ReadOut: ReadOutPlain}, {ReadOut: ReadOutUnit}, {}, {Preset: PresetPaper}} {
+	for _, c := range []Config{{PlainReadOut: true}, {}, {Preset: PresetPaper}} {
 		c.Clusters, c.Epochs, c.Float64 = 4, 3, true
 		model := mustFit(t, views, c)
 		a, err := model.Assign(context.Background(), views)
@@ -94,8 +96,8 @@ func TestAssignDistances(t *testing.T) {
 		}
 		centroids := model.Centroids()
 		for i, label := range a.Labels {
-			h := model.H.Row(nil, i)
-			if c.ReadOut == ReadOutUnit || c.ReadOut == Auto && c.Preset == PresetDefault {
+			h := mat.Row(nil, i, model.H)
+			if !model.Config().PlainReadOut {
 				norm := math.Sqrt(kernel.SumSquares(h, 0))
 				for j := range h {
 					h[j] /= norm
@@ -113,8 +115,8 @@ func TestAssignDistances(t *testing.T) {
 			slices.Sort(d)
 			if label != nearest || math.Abs(a.Near[i]-d[0]) > 1e-12 || math.Abs(a.Next[i]-d[1]) > 1e-12 {
 				t.Errorf(
-					"read-out %v, sample %d: label %d at %v and %v, want %d at %v",
-					c.ReadOut, i, label, a.Near[i], a.Next[i], nearest, d[:2],
+					"plain %v, sample %d: label %d at %v and %v, want %d at %v",
+					model.Config().PlainReadOut, i, label, a.Near[i], a.Next[i], nearest, d[:2],
 				)
 			}
 		}
@@ -159,8 +161,8 @@ func checkNewMasks(t *testing.T, views []View, classes []int, model *Clustering)
 func TestPredictErrors(t *testing.T) {
 	views, _ := blobViews(20, 2, 1, 43, 4, 3)
 	model := mustFit(t, views, Config{Clusters: 2, Epochs: 1})
-	bad := Float64View(1, 3, []float64{1, math.NaN(), 2}).Named("x")
-	good := Float64View(1, 4, []float64{1, 2, 3, 4})
+	bad := DenseView(1, 3, []float64{1, math.NaN(), 2}).Named("x")
+	good := DenseView(1, 4, []float64{1, 2, 3, 4})
 	for name, x := range map[string]struct {
 		views []View
 		want  []string
@@ -169,7 +171,7 @@ func TestPredictErrors(t *testing.T) {
 		"one view":   {views[:1], []string{"1 views", "2"}},
 		"exchanged":  {[]View{views[1], views[0]}, []string{"view 0", "3 features", "4"}},
 		"NaN":        {[]View{good, bad}, []string{"view 1 (x)", "NaN", "row 0", "column 1"}},
-		"no samples": {[]View{Float64View(0, 4, nil), Float64View(0, 3, nil)}, []string{"view 0"}},
+		"no samples": {[]View{DenseView[float64](0, 4, nil), DenseView[float64](0, 3, nil)}, []string{"view 0"}},
 		"no view":    {[]View{good.WithPresent([]bool{false}), bad.WithPresent([]bool{false})}, []string{"sample 0"}},
 		"mask":       {[]View{good.WithPresent([]bool{true, false}), bad}, []string{"view 0", "2", "1"}},
 		"different":  {[]View{good, views[1]}, []string{"view 1", "20"}},
@@ -189,7 +191,7 @@ func TestPredictErrors(t *testing.T) {
 	raw := mustFit(t, views, Config{Preset: PresetPaper, Preprocess: None, Clusters: 2, Epochs: 1})
 	large := make([]float64, 600*4)
 	large[500*4+2] = 1e50
-	far := []View{Float64View(600, 4, large), Float64View(600, 3, make([]float64, 600*3))}
+	far := []View{DenseView(600, 4, large), DenseView(600, 3, make([]float64, 600*3))}
 	_, err := raw.Predict(context.Background(), far)
 	_, again := raw.Transform(context.Background(), far)
 	if err == nil || again == nil ||
@@ -253,7 +255,7 @@ func BenchmarkAssignOne(b *testing.B) {
 				for j, value := range x.in.F64 {
 					single[j] = float32(value)
 				}
-				one[v] = Float32View(1, x.in.Cols, single).WithPresent(x.in.Present)
+				one[v] = DenseView(1, x.in.Cols, single).WithPresent(x.in.Present)
 			}
 			b.Run(kind+"/"+name, func(b *testing.B) {
 				b.ReportAllocs()
@@ -334,7 +336,7 @@ func TestConfigOfAModelHasNoPaths(t *testing.T) {
 }
 
 // The number of goroutines that label new samples is the caller's choice, whatever the fit had, and changes no bit.
-func TestWithWorkers(t *testing.T) {
+func TestWithMachine(t *testing.T) {
 	views, _ := blobViews(700, 3, 0.5, 156, 5, 6)
 	p := mustFit(t, views, Config{Clusters: 3, Epochs: 1, Machine: machine.Options{Workers: 1}}).Predictor
 	want, err := p.Assign(t.Context(), views)
@@ -342,7 +344,7 @@ func TestWithWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for asked, workers := range map[int]int{0: 0, 3: 3, -1: 0, 1 << 20: 4096} {
-		q := p.WithWorkers(asked)
+		q := p.WithMachine(machine.Options{Workers: asked, Device: machine.CPU})
 		got, err := q.Assign(t.Context(), views)
 		if err != nil || !slices.Equal(got.Near, want.Near) || !slices.Equal(got.Labels, want.Labels) {
 			t.Errorf("%d workers: other labels or distances, or %v", asked, err)
@@ -358,7 +360,7 @@ func TestWithWorkers(t *testing.T) {
 			t.Errorf("%d workers do not come out of a file: %v", workers, err)
 		}
 	}
-	if q := (*Predictor)(nil).WithWorkers(1); q != nil {
+	if q := (*Predictor)(nil).WithMachine(machine.Options{}); q != nil {
 		t.Errorf("%v of none", q)
 	}
 }

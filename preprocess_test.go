@@ -31,9 +31,9 @@ func TestPreprocessOfConstants(t *testing.T) {
 		PreprocessBalanced: "every feature is constant over the samples",
 		PreprocessZScore:   "every feature is constant over the samples",
 	} {
-		for name, view := range map[string]View{"dense": Float64View(n, d, x), "sparse": sparseOf[float64](n, d, x)} {
+		for name, view := range map[string]View{"dense": DenseView(n, d, x), "sparse": sparseOf[float64](n, d, x)} {
 			_, err := Fit(
-				context.Background(), []View{Float64View(n, d, testutil.Counts(n, d, 2)), view.Named("v")},
+				context.Background(), []View{DenseView(n, d, testutil.Counts(n, d, 2)), view.Named("v")},
 				Config{Clusters: 2, Preprocess: kind},
 			)
 			if err == nil || !strings.Contains(err.Error(), "view 1 (v) has nothing to cluster: "+want) {
@@ -44,7 +44,7 @@ func TestPreprocessOfConstants(t *testing.T) {
 	zero := make([]float64, n*d)
 	for _, kind := range []Preprocess{PreprocessSample, PreprocessBalanced, PreprocessZScore, PreprocessUnit, None} {
 		for name, view := range map[string]View{
-			"dense": Float64View(n, d, zero), "sparse": SparseView(n, d, make([]int, n+1), nil, []float32(nil)),
+			"dense": DenseView(n, d, zero), "sparse": SparseView(n, d, make([]int, n+1), nil, []float32(nil)),
 		} {
 			if _, err := Fit(context.Background(), []View{view}, Config{Clusters: 2, Preprocess: kind}); err == nil ||
 				!strings.Contains(err.Error(), "view 0 has nothing to cluster") {
@@ -53,7 +53,7 @@ func TestPreprocessOfConstants(t *testing.T) {
 		}
 	}
 	_, err := Fit(
-		context.Background(), []View{Float64View(4, 1, []float64{1, 2, 3, 4})},
+		context.Background(), []View{DenseView(4, 1, []float64{1, 2, 3, 4})},
 		Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: None}},
 	)
 	if err == nil || !strings.Contains(err.Error(), "a single feature: use Preprocess Balanced") {
@@ -67,7 +67,7 @@ func TestPreprocessOfConstants(t *testing.T) {
 		}
 	}
 	mask := []bool{true, false, true, false, true, false, true}
-	views := []View{Float64View(n, d, part).WithPresent(mask), Float64View(n, d, testutil.Counts(n, d, 4))}
+	views := []View{DenseView(n, d, part).WithPresent(mask), DenseView(n, d, testutil.Counts(n, d, 4))}
 	if _, err := Fit(context.Background(), views, Config{Clusters: 2, Preprocess: PreprocessSample}); err == nil ||
 		!strings.Contains(err.Error(), "view 0 has nothing to cluster") {
 		t.Errorf("constant where present: %v", err)
@@ -79,7 +79,7 @@ func TestRawViewsOfLargeValues(t *testing.T) {
 	const n, d = 20, 4
 	x := testutil.Counts(n, d, 5)
 	x[17*d+1] = 1e19
-	for name, view := range map[string]View{"dense": Float64View(n, d, x), "sparse": sparseOf[float64](n, d, x)} {
+	for name, view := range map[string]View{"dense": DenseView(n, d, x), "sparse": sparseOf[float64](n, d, x)} {
 		_, err := Fit(context.Background(), []View{view}, Config{Clusters: 2, Preprocess: None})
 		if err == nil ||
 			!strings.Contains(err.Error(), "view 0: row 17 has the norm 1e+19, too large to compute with (1e+18)") {
@@ -104,7 +104,7 @@ func TestOverwrite(t *testing.T) {
 		f32, f64, other := slices.Clone(single), slices.Clone(x), slices.Clone(x)
 		sparse := sparseOf[float32](n, d, x)
 		values := slices.Clone(sparse.in.Sparse.F32)
-		views := []View{Float32View(n, d, f32), Float64View(n, d, f64), MatrixView(mat.NewDense(n, d, other)), sparse}
+		views := []View{DenseView(n, d, f32), DenseView(n, d, f64), MatrixView(mat.NewDense(n, d, other)), sparse}
 		before := mustFit(
 			t, views,
 			Config{Clusters: 3, Epochs: 2, Float64: float, Neighborhood: Neighborhood{Neighbors: None}},
@@ -146,15 +146,15 @@ func TestOverwrite(t *testing.T) {
 		last   View
 		config Config
 	}{
-		"NaN":      {Float32View(n, d, spoilt), Config{Clusters: 3}},
-		"constant": {Float32View(n, d, make([]float32, n*d)), Config{Clusters: 3}},
-		"columns":  {Float32View(n, d, make([]float32, n*d)), Config{Clusters: 3, Preprocess: PreprocessZScore}},
-		"config":   {Float32View(n, d, single), Config{Clusters: n + 1}},
-		"mask":     {Float32View(n, d, single).WithPresent(make([]bool, n)), Config{Clusters: 3}},
+		"NaN":      {DenseView(n, d, spoilt), Config{Clusters: 3}},
+		"constant": {DenseView(n, d, make([]float32, n*d)), Config{Clusters: 3}},
+		"columns":  {DenseView(n, d, make([]float32, n*d)), Config{Clusters: 3, Preprocess: PreprocessZScore}},
+		"config":   {DenseView(n, d, single), Config{Clusters: n + 1}},
+		"mask":     {DenseView(n, d, single).WithPresent(make([]bool, n)), Config{Clusters: 3}},
 	} {
 		f32 := slices.Clone(single)
 		test.config.Machine.Overwrite = true
-		if _, err := Fit(context.Background(), []View{Float32View(n, d, f32), test.last}, test.config); err == nil {
+		if _, err := Fit(context.Background(), []View{DenseView(n, d, f32), test.last}, test.config); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		if !slices.Equal(f32, single) {

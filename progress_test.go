@@ -15,7 +15,7 @@ func phasesOf(t *testing.T, views []View, c Config) []string {
 	t.Helper()
 	var seen []string
 	done, last := 0, ""
-	c.Progress = func(e Epoch) error {
+	c.Progress = func(e Progress) error {
 		if e.Phase != last || e.Training() && e.Epoch == 1 {
 			seen, done, last = append(seen, e.Phase), 0, e.Phase
 		}
@@ -47,7 +47,7 @@ func TestProgressOfPhases(t *testing.T) {
 			meter.Neighbors, meter.Smoothing, meter.Anchors, meter.Clusters}},
 		{Config{FitSamples: 40}, []meter.Phase{meter.Checks, meter.Draws, meter.Preparation, meter.Regression, meter.Neighbors,
 			meter.Smoothing, meter.Anchors, meter.Training, meter.Clusters}},
-		{Config{Preset: PresetPaper, FitSamples: 40, Start: Start{Labels: make([]int, 60)}}, []meter.Phase{meter.Checks,
+		{Config{Preset: PresetPaper, FitSamples: 40, StartLabels: make([]int, 60)}, []meter.Phase{meter.Checks,
 			meter.Preparation, meter.Anchors, meter.Training, meter.Clusters}},
 	} {
 		test.config.Clusters = 3
@@ -69,7 +69,7 @@ func TestProgressChangesNothing(t *testing.T) {
 	views, _ := blobViews(60, 3, 1, 20, 9)
 	c := Config{Clusters: 3, Epochs: 3}
 	plain := mustFit(t, views, c)
-	c.Progress = func(Epoch) error { return nil }
+	c.Progress = func(Progress) error { return nil }
 	watched := mustFit(t, views, c)
 	sameMatrix(t, "H", watched.H, plain.H)
 }
@@ -86,7 +86,7 @@ func TestProgressStopsBeforeTraining(t *testing.T) {
 				c.FitSamples = 40
 			}
 			calls := 0
-			c.Progress = func(e Epoch) error {
+			c.Progress = func(e Progress) error {
 				if e.Phase != p.String() {
 					return nil
 				}
@@ -117,7 +117,7 @@ func TestProgressStopsWithinAPhase(t *testing.T) {
 		for p := meter.Checks; p <= meter.Clusters; p++ {
 			c := Config{Clusters: 3, Epochs: 3, FitSamples: drawn, Checkpoint: Checkpoint{Path: t.TempDir() + "/state"}}
 			calls := 0
-			c.Progress = func(e Epoch) error {
+			c.Progress = func(e Progress) error {
 				if e.Phase != p.String() {
 					return nil
 				}

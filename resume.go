@@ -70,8 +70,8 @@ func (s *resumed) allows(c *Config) error {
 	if err := sameSettings(s.config, c); err != nil {
 		return err
 	}
-	same := slices.EqualFunc(s.config.Start.Anchors, c.Start.Anchors, func(a, b mat.Matrix) bool { return mat.Equal(a, b) })
-	if !same || !slices.Equal(s.config.Start.Labels, c.Start.Labels) {
+	same := slices.EqualFunc(s.config.StartAnchors, c.StartAnchors, func(a, b mat.Matrix) bool { return mat.Equal(a, b) })
+	if !same || !slices.Equal(s.config.StartLabels, c.StartLabels) {
 		return errors.New("the start cannot change")
 	}
 	return nil
@@ -90,7 +90,7 @@ func sameSettings(was, is *Config) error {
 				*[]*savedModule{&x.Represent, &x.Noise, &x.Anchor}[k] = savedModule{}
 			}
 		}
-		x.Epochs, x.Machine, x.Checkpoint, x.EarlyStop = 0, machine.Options{}, Checkpoint{}, EarlyStop{}
+		x.Epochs, x.Machine, x.Checkpoint, x.Tolerance, x.Patience = 0, machine.Options{}, Checkpoint{}, 0, 0
 		text, err := json.Marshal(x)
 		if err != nil {
 			return err
@@ -162,9 +162,9 @@ func resumedFrom(content *checkpoint.Content) (*resumed, error) {
 			)
 		}
 	}
-	c.Start.Labels = fit.StartLabels
+	c.StartLabels = fit.StartLabels
 	for v, p := range fit.StartAnchors {
-		c.Start.Anchors = append(c.Start.Anchors, mat.NewDense(c.Anchors, fit.Views[v].Features, p))
+		c.StartAnchors = append(c.StartAnchors, mat.NewDense(c.Anchors, fit.Views[v].Features, p))
 	}
 	out := &resumed{config: c, foreign: types, fit: fit, state: train.State{Next: state.Next}}
 	if out.state.Current, err = train.Restored(state.Current); err != nil {
@@ -227,9 +227,9 @@ func newSaver(ctx context.Context, with processes, views []view.View, c *Config,
 	}
 	s := &saver{path: c.Checkpoint.Path, team: team, parts: group != nil, fit: checkpoint.Fit{
 		Config: config, Samples: group.Total(views[0].Rows), Views: checkpoint.Views(views), Fingerprint: sum,
-		ExtraLoss: c.ExtraLoss != nil, Anchors: c.Anchors, StartLabels: c.Start.Labels,
+		ExtraLoss: c.ExtraLoss != nil, Anchors: c.Anchors, StartLabels: c.StartLabels,
 	}}
-	for _, p := range c.Start.Anchors {
+	for _, p := range c.StartAnchors {
 		s.fit.StartAnchors = append(s.fit.StartAnchors, linalg.Values(p))
 	}
 	return s, nil
@@ -309,7 +309,7 @@ func (s *resumed) keep(group *ranks.Group, n int) {
 
 // relabel finds the labels of the start that a checkpoint of several processes does not have; find returns them for a restart.
 func (s *resumed) relabel(m *meter.Meter, c *Config, find func(restart int) ([]int, error)) error {
-	if s == nil || !c.beginsAtStart() || len(c.Start.Anchors) > 0 {
+	if s == nil || !c.beginsAtStart() || len(c.StartAnchors) > 0 {
 		return nil
 	}
 	found := map[int][]int{}

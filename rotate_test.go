@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
@@ -70,12 +72,12 @@ func TestRotationChoice(t *testing.T) {
 		"few epochs":    {Config{Epochs: 1}, []int{40, 0, 9}},
 		"untrained":     {Config{Epochs: None}, []int{0, 0, 0}},
 		"extra loss":    {Config{ExtraLoss: nothing}, []int{0, 0, 0}},
-		"given anchors": {Config{Start: Start{Anchors: given}}, []int{0, 0, 0}},
-		"given labels":  {Config{Start: Start{Labels: classes}}, []int{40, 0, 9}},
+		"given anchors": {Config{StartAnchors: given}, []int{0, 0, 0}},
+		"given labels":  {Config{StartLabels: classes}, []int{40, 0, 9}},
 		"overwritten":   {Config{Machine: machine.Options{Overwrite: true}}, []int{40, 0, 9}},
 	} {
 		test.config.Clusters = 5
-		if test.config.Preprocess == Auto {
+		if test.config.Preprocess == 0 {
 			test.config.Preprocess = None
 		}
 		if got := rotationsOf(t, few, test.config); !slices.Equal(got, test.want) {
@@ -169,7 +171,7 @@ func widened[T float32 | float64](x []T) []float64 {
 func TestRotatedFit(t *testing.T) {
 	const n, c = 60, 4
 	plain, classes := fewSamples(n, c, 76)
-	masked, err := Mask(plain, absent(n, len(plain), 0.25, 77))
+	masked, err := testutil.Masked(plain, absent(n, len(plain), 0.25, 77))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +182,7 @@ func TestRotatedFit(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %v, float%v", name, variant, float), func(t *testing.T) {
 					config := Config{
 						Clusters: c, Epochs: 12, Float64: float,
-						Start: Start{Labels: classes}, Preprocess: PreprocessUnit,
+						StartLabels: classes, Preprocess: PreprocessUnit,
 						Neighborhood: Neighborhood{Neighbors: None},
 					}
 					config = variant.of(config)
@@ -221,7 +223,7 @@ func TestRotatedFitDoesNotDependOnWorkersOrMemory(t *testing.T) {
 	// In place, the views hold standardised values when the trained network sees them again.
 	own := make([]View, len(views))
 	for v, x := range views {
-		own[v] = Float64View(x.in.Rows, x.in.Cols, slices.Clone(x.in.F64))
+		own[v] = DenseView(x.in.Rows, x.in.Cols, slices.Clone(x.in.F64))
 	}
 	config.Machine.Overwrite = true
 	overwritten := mustFit(t, own, config)

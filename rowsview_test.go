@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
@@ -44,7 +46,7 @@ func outside(n int, dims ...int) (held []View, read []View, sources []*heldRows)
 			}
 		}
 		source := &heldRows{n: n, d: d, x: x}
-		held, read = append(held, Float32View(n, d, x)), append(read, RowsView(source))
+		held, read = append(held, DenseView(n, d, x)), append(read, RowsView(source))
 		sources = append(sources, source)
 	}
 	return held, read, sources
@@ -94,7 +96,7 @@ func TestAssignRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		other, err := c.Transform(ctx, read)
-		if err != nil || !slices.Equal(h.f32, other.f32) || h.String() != other.String() {
+		if err != nil || !mat.Equal(h, other) {
 			t.Errorf("%v: another representation of rows that are read: %v, %v", preset, other, err)
 		}
 		far, err := c.Novelty(ctx, held)
@@ -161,7 +163,7 @@ func TestFitOfRowsView(t *testing.T) {
 	for _, preset := range []Preset{PresetDefault, PresetPaper} {
 		c := Config{Clusters: 3, Epochs: 3, Preset: preset, Neighborhood: landmarksFor(preset)}
 		want, got := mustFit(t, held, c), mustFit(t, read, c)
-		if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.H.f32, want.H.f32) {
+		if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) || !mat.Equal(got.H, want.H) {
 			t.Errorf("%v: another result of rows that are read: loss %v, want %v", preset, got.Loss, want.Loss)
 		}
 		sources[1].bad = 2000
@@ -188,7 +190,7 @@ func TestFitSamples(t *testing.T) {
 		c := Config{Clusters: 3, Epochs: 6, Preset: preset, FitSamples: k, Seed: 3}
 		c.Checkpoint = Checkpoint{Path: t.TempDir() + "/state", Every: 2}
 		if preset == PresetPaper {
-			c.Start.Labels = labels
+			c.StartLabels = labels
 		}
 		want := mustFit(t, held, c)
 		if want.Samples() != k || len(want.Labels) != n || want.StartLabels != nil || len(want.Trust[1]) != n ||
@@ -199,7 +201,7 @@ func TestFitSamples(t *testing.T) {
 		if err != nil || !slices.Equal(a.Labels, want.Labels) {
 			t.Errorf("%v: Assign labels otherwise, %v", preset, err)
 		}
-		if h, err := want.Transform(ctx, held); err != nil || !slices.Equal(h.f32, want.H.f32) {
+		if h, err := want.Transform(ctx, held); err != nil || !mat.Equal(h, want.H) {
 			t.Errorf("%v: Transform represents otherwise, %v", preset, err)
 		}
 		if acc, err := Accuracy(labels, want.Labels); err != nil || acc < 0.9 {
@@ -216,11 +218,11 @@ func TestFitSamples(t *testing.T) {
 		}
 		c.Checkpoint.Path = ""
 		if got := mustFit(t, read, c); !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) ||
-			!slices.Equal(got.Trust[1], want.Trust[1]) || !slices.Equal(got.H.f32, want.H.f32) {
+			!slices.Equal(got.Trust[1], want.Trust[1]) || !mat.Equal(got.H, want.H) {
 			t.Errorf("%v: another result of rows that are read", preset)
 		}
 		c.Checkpoint.Path = t.TempDir() + "/state"
-		c.Progress = func(e Epoch) error {
+		c.Progress = func(e Progress) error {
 			if e.Epoch == 3 {
 				return ErrStop
 			}
@@ -270,12 +272,12 @@ func TestFitSamplesMemory(t *testing.T) {
 	dims := []int{400, 300}
 	for _, preset := range []Preset{PresetDefault, PresetPaper} {
 		c := Config{Clusters: 10, Preset: preset, Neighborhood: landmarksFor(preset)}
-		few, err := c.EstimateMemory(10_000, dims)
+		few, err := c.EstimateMemory(sized(10_000, dims...))
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.FitSamples = 10_000
-		some, err := c.EstimateMemory(10_000_000, dims)
+		some, err := c.EstimateMemory(sized(10_000_000, dims...))
 		if err != nil {
 			t.Fatal(err)
 		}

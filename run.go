@@ -130,7 +130,7 @@ func (r *run) setMeter(ctx context.Context) context.Context {
 	f := planOf(c, r.views)
 	o := meter.Options{Restarts: c.Restarts, Restart: r.state.training().Next, Costs: f.Costs(), Loops: f.Loops()}
 	ctx, r.meter = meter.New(ctx, func(m meter.Report) error {
-		return c.Progress(Epoch{
+		return c.Progress(Progress{
 			Phase: m.Phase.String(), Done: m.Done, Total: m.Total, Left: m.Left, Restart: m.Restart, Restarts: c.Restarts,
 			Epochs: max(c.Epochs, 0), Elapsed: m.Elapsed,
 		})

@@ -139,9 +139,7 @@ func (p *Predictor) file() (*safetensors.File, error) {
 	p.saveStart(f)
 	f.Tensors = append(f.Tensors, floats("centroids", p.centroids, p.Clusters, p.config.Anchors),
 		safetensors.Ints("sizes", p.Sizes, p.Clusters))
-	if p.novelty != nil {
-		f.Tensors = append(f.Tensors, safetensors.Float64s("novelty", p.novelty, len(p.novelty)))
-	}
+	f.Tensors = append(f.Tensors, safetensors.Float64s("novelty", p.novelty, len(p.novelty)))
 	file.AddLosses(f, "", p.Loss, p.ViewLoss, len(p.inputs))
 	whole, err := file.New(modelFormat, config, p.about(f.Tensors))
 	if err != nil {
@@ -400,11 +398,9 @@ func (p *Predictor) decode(in *file.Tensors, nodes [][]savedNode) {
 	}
 	p.centroids = in.Floats("centroids", p.Clusters, m)
 	p.decodeStart(in)
-	if in.Has("novelty") {
-		p.novelty = in.Floats("novelty", noveltySteps+1)
-		if in.Err == nil && !slices.IsSorted(p.novelty) {
-			in.Fail("the quantiles of novelty do not rise")
-		}
+	p.novelty = in.Floats("novelty", noveltySteps+1)
+	if in.Err == nil && !slices.IsSorted(p.novelty) {
+		in.Fail("the quantiles of novelty do not rise")
 	}
 	p.Loss, p.ViewLoss = in.Losses("", v)
 	for v, d := range p.dims {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"github.com/largemvc/largemvc/internal/file"
 	"github.com/largemvc/largemvc/internal/safetensors"
 )
@@ -16,7 +18,7 @@ import (
 func smoothedModels(t testing.TB) (views []View, models map[string]*Clustering) {
 	t.Helper()
 	plain, _ := blobViews(26, 3, 0.6, 111, 20, 4)
-	views, err := Mask(plain, absent(26, 2, 0.2, 112))
+	views, err := testutil.Masked(plain, absent(26, 2, 0.2, 112))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -196,10 +196,10 @@ func (r *run) labelAll(ctx context.Context, out *Clustering, ended error) (*Clus
 func (r *run) subsample(ctx context.Context) (*run, error) {
 	c, all := *r.config, r.views
 	chosen := drawn(&c, all[0].Rows, 0)
-	if labels := c.Start.Labels; r.state == nil && labels != nil {
-		c.Start.Labels = make([]int, len(chosen))
+	if labels := c.StartLabels; r.state == nil && labels != nil {
+		c.StartLabels = make([]int, len(chosen))
 		for k, i := range chosen {
-			c.Start.Labels[k] = labels[i]
+			c.StartLabels[k] = labels[i]
 		}
 	}
 	some, err := subset(ctx, &c, all, chosen)
@@ -226,8 +226,9 @@ func (r *run) subsample(ctx context.Context) (*run, error) {
 // relabel makes labels, representation and trust those of other samples. What is outside memory is checked.
 func (c *Clustering) relabel(ctx context.Context, all []view.View) error {
 	n := all[0].Rows
-	c.Labels, c.H = make([]int, n), &Matrix{}
-	to := &labelled{c.Labels, c.H, c.Trust}
+	h := &matrix{}
+	c.Labels, c.H = make([]int, n), h
+	to := &labelled{c.Labels, h, c.Trust}
 	for v := range c.Trust {
 		c.Trust[v] = make([]float64, n)
 	}

@@ -32,7 +32,7 @@ func smoothOptions(c *Config, group *ranks.Group) smooth.Options {
 // mayRotate reports whether views of low rank may be trained in fewer columns, which changes the result by rounding alone. Given
 // anchors need not lie in the span of the rows, an ExtraLoss sees the anchors, and an untrained network is not worth the search.
 func mayRotate(c *Config) bool {
-	return c.Start.Anchors == nil && c.stock() && c.ExtraLoss == nil && c.Epochs != None
+	return c.StartAnchors == nil && c.stock() && c.ExtraLoss == nil && c.Epochs != None
 }
 
 // rotateOptions returns the settings that internal/prepare needs to rotate views.
@@ -61,7 +61,7 @@ func planOf(c *Config, views []view.View) *plan.Fit {
 		Views: views, Kinds: len(c.Preprocess.kind().Parts()), Neighbors: c.hasNeighborLoss(), HeldOut: c.hasHeldOutLoss(),
 		Spec: engineSpec(c, n, nil, c.Machine.Workers), Float64: c.Float64, Custom: !c.stock(),
 		Whole:  !c.stock() || c.ExtraLoss != nil,
-		Epochs: c.Epochs, Clusters: c.Clusters, KMeansStarts: c.KMeansStarts, Unit: c.ReadOut == ReadOutUnit,
+		Epochs: c.Epochs, Clusters: c.Clusters, KMeansStarts: c.KMeansStarts, Unit: !c.PlainReadOut,
 		Keeps:   c.mayKeep(),
 		Chooses: trainedOn(c, n) <= sharedReadOut && !c.beginsAtStart(), Hashed: c.Checkpoint.Path != "",
 		MaxMemory: c.Machine.MaxMemory,

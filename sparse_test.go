@@ -11,6 +11,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/linalg"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
@@ -45,7 +47,7 @@ func topics(n, c int, fill float64, seed uint64, dims ...int) (x [][]float64, cl
 func bothKinds[F float32 | float64](x [][]float64, dims ...int) (dense, sparse []View) {
 	for v, d := range dims {
 		n := len(x[v]) / d
-		dense, sparse = append(dense, Float64View(n, d, x[v])), append(sparse, sparseOf[F](n, d, x[v]))
+		dense, sparse = append(dense, DenseView(n, d, x[v])), append(sparse, sparseOf[F](n, d, x[v]))
 	}
 	return dense, sparse
 }
@@ -100,17 +102,17 @@ func TestSparseIsDense(t *testing.T) {
 					t.Run(name, func(t *testing.T) {
 						config := Config{
 							Clusters: c, Epochs: 15, Preprocess: preprocess,
-							Float64: float, Start: Start{Labels: classes},
+							Float64: float, StartLabels: classes,
 							Neighborhood: Neighborhood{Neighbors: None},
 						}
 						config = variant.of(config)
 						a, b := sparse, dense
 						if masked {
 							var err error
-							if a, err = Mask(a, mask); err != nil {
+							if a, err = testutil.Masked(a, mask); err != nil {
 								t.Fatal(err)
 							}
-							if b, err = Mask(b, mask); err != nil {
+							if b, err = testutil.Masked(b, mask); err != nil {
 								t.Fatal(err)
 							}
 						}
@@ -148,14 +150,14 @@ func TestSparseIsDenseWithNeighbors(t *testing.T) {
 			t.Run(
 				fmt.Sprintf("%v, landmarks %v, masked %v", config.Preprocess, config.Neighborhood.Exact == None, masked),
 				func(t *testing.T) {
-					config.Clusters, config.Epochs, config.Float64, config.Start.Labels = c, 10, true, classes
+					config.Clusters, config.Epochs, config.Float64, config.StartLabels = c, 10, true, classes
 					a, b := sparse, dense
 					if masked {
 						var err error
-						if a, err = Mask(a, mask); err != nil {
+						if a, err = testutil.Masked(a, mask); err != nil {
 							t.Fatal(err)
 						}
-						if b, err = Mask(b, mask); err != nil {
+						if b, err = testutil.Masked(b, mask); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -199,7 +201,7 @@ func checkSparsePredict(t testing.TB, views []View, c *Clustering) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(h.Row(nil, 0), c.H.Row(nil, i)) {
+			if !slices.Equal(mat.Row(nil, 0, h), mat.Row(nil, i, c.H)) {
 				t.Errorf("sample %d alone has another H than among all", i)
 			}
 		}
@@ -215,7 +217,7 @@ func testSparseStarts(t *testing.T, neighbors int) {
 	x, classes := topics(n, c, 0.1, 63, dims...)
 	dense, sparse := bothKinds[float64](x, dims...)
 	mixed := []View{sparse[0], dense[1], sparse[2]}
-	masked, err := Mask(mixed, absent(n, len(dims), 0.2, 64))
+	masked, err := testutil.Masked(mixed, absent(n, len(dims), 0.2, 64))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +262,7 @@ func testSparseAbsentRows(t *testing.T, neighbors int) {
 			}
 		}
 		_, sparse := bothKinds[float32](filled, dims...)
-		views, err := Mask(sparse, mask)
+		views, err := testutil.Masked(sparse, mask)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +320,7 @@ func textViews(sparse bool) (views []View, classes []int) {
 					full[i*d+j] = float32(a)
 				}
 			}
-			view = Float32View(n, d, full)
+			view = DenseView(n, d, full)
 		}
 		views = append(views, view)
 	}
@@ -332,10 +334,10 @@ func TestSparseMemory(t *testing.T) {
 		before, most := liveBytes(), int64(0)
 		views, classes := textViews(sparse)
 		config := Config{
-			Clusters: textShape.clusters, Epochs: 2, Start: Start{Labels: classes},
+			Clusters: textShape.clusters, Epochs: 2, StartLabels: classes,
 			Neighborhood: Neighborhood{Neighbors: None}, Machine: machine.Options{Workers: 2},
 		}
-		config.Progress = func(e Epoch) error {
+		config.Progress = func(e Progress) error {
 			if e.Training() {
 				most = max(most, liveBytes()-before)
 			}
@@ -357,13 +359,14 @@ func citeseerKinds(b *testing.B) (sparse, dense []View) {
 	b.Helper()
 	if folder := os.Getenv("LARGEMVC_DATA"); folder != "" {
 		for _, storage := range []dataset.Storage{dataset.AllSparse, dataset.AllDense} {
-			set, err := dataset.Open(filepath.Join(folder, "citeseer.npz"), dataset.Options{Storage: storage})
+			set, err := dataset.Open(context.Background(), []string{filepath.Join(folder, "citeseer.npz")},
+				dataset.Options{Storage: storage})
 			if err != nil {
 				b.Fatal(err)
 			}
 			for _, x := range set.Views {
 				if storage == dataset.AllDense {
-					dense = append(dense, Float32View(x.Rows, x.Cols, x.Float32))
+					dense = append(dense, DenseView(x.Rows, x.Cols, x.Float32))
 				} else {
 					sparse = append(sparse, SparseView(x.Rows, x.Cols, x.Sparse.RowPtr, x.Sparse.Col, x.Sparse.Float32))
 				}
@@ -414,7 +417,7 @@ func TestFitSparseOfTinyValues(t *testing.T) {
 			for i := 10 * d; i < len(values); i++ {
 				values[i] *= tiny
 			}
-			dense, sparse = append(dense, Float64View(n, d, values)), append(sparse, sparseOf[float64](n, d, values))
+			dense, sparse = append(dense, DenseView(n, d, values)), append(sparse, sparseOf[float64](n, d, values))
 		}
 		config := Config{Clusters: 3, Epochs: 2, Preprocess: None}
 		want := mustFit(t, dense, config)

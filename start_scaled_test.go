@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/internal/cluster"
@@ -55,7 +57,7 @@ func TestScaledSpectralStart(t *testing.T) {
 	differ := false
 	for seed := uint64(57); seed < 67 && !differ; seed++ { // until the two starts are not the same
 		plain, _ := blobViews(n, c, 1.2, seed, 14, 9)
-		masked, err := Mask(plain, absent(n, 2, 0.2, 58))
+		masked, err := testutil.Masked(plain, absent(n, 2, 0.2, 58))
 		if err != nil {
 			t.Fatal(err)
 		}

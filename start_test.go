@@ -87,7 +87,7 @@ func TestStart(t *testing.T) {
 	const n, c = 240, 4
 	dims := []int{12, 3, 9} // One view has fewer features than anchors. All sums are of full rank: the polar factor is unique.
 	plain, classes := blobViews(n, c, 0.3, 51, dims...)
-	masked, err := Mask(plain, absent(n, len(dims), 0.3, 52))
+	masked, err := testutil.Masked(plain, absent(n, len(dims), 0.3, 52))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestGivenStarts(t *testing.T) {
 	const n, c = 60, 3
 	dims := []int{7, 5}
 	views, classes := blobViews(n, c, 0.5, 53, dims...)
-	begin, x := firstAnchors(t, views, Config{Clusters: c, Start: Start{Labels: classes}, Float64: true})
+	begin, x := firstAnchors(t, views, Config{Clusters: c, StartLabels: classes, Float64: true})
 	if !slices.Equal(begin.Labels, classes) {
 		t.Error("the labels are not those that were given")
 	}
@@ -133,7 +133,7 @@ func TestGivenStarts(t *testing.T) {
 	for v, d := range dims {
 		given[v] = mat.NewDense(d, c, testutil.Counts(d, c, 7)).T() // neither orthonormal nor laid out in rows
 	}
-	begin, _ = firstAnchors(t, views, Config{Clusters: c, Start: Start{Anchors: given}, Float64: true})
+	begin, _ = firstAnchors(t, views, Config{Clusters: c, StartAnchors: given, Float64: true})
 	for v, d := range dims {
 		if begin.Labels != nil || !mat.Equal(mat.NewDense(c, d, begin.Anchors[v]), given[v]) {
 			t.Errorf("the anchors of view %d are not those that were given", v)

@@ -11,25 +11,24 @@ import (
 
 	"github.com/largemvc/largemvc/internal/meter"
 	"github.com/largemvc/largemvc/internal/parallel"
-	"github.com/largemvc/largemvc/internal/train"
 )
 
-var statusOption = option{"status", 0, train.StatusNames[:]}
+var statusOption = option{"status", 0, []string{"epoch limit", "converged", "stopped", "cancelled", "diverged"}}
 
 // Status says why a training ended.
 type Status int
 
 const (
 	// EpochLimit: all epochs were done.
-	EpochLimit = Status(train.EpochLimit)
-	// Converged: the loss did not fall by more than EarlyStop.Tolerance for EarlyStop.Patience epochs.
-	Converged = Status(train.Converged)
+	EpochLimit Status = iota
+	// Converged: the loss did not fall by more than Tolerance for Patience epochs.
+	Converged
 	// Stopped: the progress callback ended the run.
-	Stopped = Status(train.Stopped)
+	Stopped
 	// Cancelled: the context was cancelled, or its deadline passed.
-	Cancelled = Status(train.Cancelled)
+	Cancelled
 	// Diverged: the loss became NaN, infinite or very large, by the last step too. The result holds the state before that.
-	Diverged = Status(train.Diverged)
+	Diverged
 )
 
 // String returns epoch limit, converged, stopped, cancelled or diverged.
@@ -44,9 +43,9 @@ func (s *Status) UnmarshalText(text []byte) error { return unmarshalOption(&stat
 // Early says whether the training ended before its last epoch.
 func (s Status) Early() bool { return s != EpochLimit }
 
-// Epoch is what a progress callback learns: after every epoch, when another phase begins, and in one that takes long up to ten
+// Progress is what Config.Progress gets: after every epoch, when another phase begins, and in one that takes long up to ten
 // times a second.
-type Epoch struct {
+type Progress struct {
 	// Phase is the part of the fit: checks, draws (with Config.FitSamples: samples are drawn, and their starts compared),
 	// preparation (the views are standardised and cut to their leading directions, or rotated), regression (what the held-out
 	// information needs), neighbours, smoothing, first anchors, training, clusters.
@@ -68,16 +67,16 @@ type Epoch struct {
 }
 
 // String returns the epoch and the loss.
-func (e Epoch) String() string {
-	text := fmt.Sprintf("epoch %d/%d: loss %.5g", e.Epoch, e.Epochs, e.Loss)
-	if e.Restarts > 1 {
-		text = fmt.Sprintf("run %d/%d, %s", e.Restart+1, e.Restarts, text)
+func (p Progress) String() string {
+	text := fmt.Sprintf("epoch %d/%d: loss %.5g", p.Epoch, p.Epochs, p.Loss)
+	if p.Restarts > 1 {
+		text = fmt.Sprintf("run %d/%d, %s", p.Restart+1, p.Restarts, text)
 	}
 	return text
 }
 
 // Training says whether it is the end of an epoch.
-func (e Epoch) Training() bool { return e.Phase == meter.Training.String() }
+func (p Progress) Training() bool { return p.Phase == meter.Training.String() }
 
 // Timings says where the time of a fit went. A resumed one has that since Resume.
 type Timings struct {

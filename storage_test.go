@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/largemvc/largemvc/machine"
@@ -20,7 +22,7 @@ func stored(t *testing.T, c Config, views []View, count int) []int64 {
 	most, ways := c.Machine.MaxMemory, make([]int64, count)
 	for k := range ways {
 		c.Machine.MaxMemory = most
-		m, err := c.EstimateViews(views)
+		m, err := c.EstimateMemory(views)
 		if err != nil {
 			t.Fatal(k, err)
 		}
@@ -28,7 +30,7 @@ func stored(t *testing.T, c Config, views []View, count int) []int64 {
 		most = m.Total - 1
 	}
 	c.Machine.MaxMemory = most
-	if m, err := c.EstimateViews(views); err == nil {
+	if m, err := c.EstimateMemory(views); err == nil {
 		t.Errorf("there is room for %v in %d bytes", m, most)
 	}
 	return ways
@@ -67,7 +69,7 @@ func TestFitInLittleMemory(t *testing.T) {
 		if !strings.HasPrefix(got.Ran.Storage, says) {
 			t.Errorf("%q, want %q", got.Ran.Storage, says)
 		}
-		if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.H.f32, want.H.f32) ||
+		if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) || !mat.Equal(got.H, want.H) ||
 			!slices.Equal(got.Trust[1], want.Trust[1]) || !slices.Equal(got.r, want.r) {
 			t.Errorf("%s: another result, loss %v, want %v", got.Ran.Storage, got.Loss, want.Loss)
 		}
@@ -154,17 +156,17 @@ func TestNeighborsOfRowsInMemory(t *testing.T) {
 		same := func(how string, got *Clustering) {
 			t.Helper()
 			if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) ||
-				!slices.Equal(got.H.f32, want.H.f32) || !slices.Equal(got.H.f64, want.H.f64) ||
+				!mat.Equal(got.H, want.H) ||
 				!slices.Equal(got.Trust[1], want.Trust[1]) {
 				t.Errorf("%s, %s: another result, loss %v, want %v", name, how, got.Loss, want.Loss)
 			}
 		}
 		c.Machine.MaxMemory = 1 << 40
-		m, err := c.EstimateViews(read)
+		m, err := c.EstimateMemory(read)
 		if err != nil {
 			t.Fatal(err)
 		}
-		own, err := c.EstimateViews(memory)
+		own, err := c.EstimateMemory(memory)
 		if values := int64(x.n * (x.dims[0] + x.dims[1])); err != nil || m.Total != own.Total+4*values {
 			t.Errorf("%s: %v, want %d bytes more than %v, %v", name, m, 4*values, own, err)
 		}
@@ -210,7 +212,7 @@ func TestReadThatFailsInTraining(t *testing.T) {
 	path := t.TempDir() + "/state"
 	c := Config{Clusters: 3, Epochs: 6, Preset: PresetPaper, Checkpoint: Checkpoint{Path: path, Every: 1}}
 	want := mustFit(t, read, c)
-	c.Progress = func(e Epoch) error {
+	c.Progress = func(e Progress) error {
 		if e.Epoch == 3 {
 			sources[1].bad = 4000
 		}
@@ -223,7 +225,7 @@ func TestReadThatFailsInTraining(t *testing.T) {
 	}
 	sources[1].bad = 0
 	got, err := Resume(ctx, read, path, nil)
-	if err != nil || got.Epochs != 6 || !slices.Equal(got.Loss, want.Loss) || !slices.Equal(got.H.f32, want.H.f32) {
+	if err != nil || got.Epochs != 6 || !slices.Equal(got.Loss, want.Loss) || !mat.Equal(got.H, want.H) {
 		t.Errorf("%v, loss %v, want %v", err, got.Loss, want.Loss)
 	}
 }
@@ -236,12 +238,12 @@ func TestMemoryBeyond32Bits(t *testing.T) {
 		views = append(views, RowsView(&heldRows{n: n, d: d}))
 	}
 	c := Config{Clusters: 10, Preset: PresetPaper, Machine: machine.Options{Workers: 2, Device: machine.CPU}}
-	m, err := c.EstimateViews(views)
+	m, err := c.EstimateMemory(views)
 	if err != nil || m.State < 600*n || m.State > 800*n || m.Total < m.State || m.Total > 1000*n {
 		t.Errorf("%v, %v", m, err)
 	}
 	c.FitSamples = 100_000
-	m, err = c.EstimateViews(views)
+	m, err = c.EstimateMemory(views)
 	if err != nil || m.Result < 72*n || m.Total > 150*n || m.State > 1<<30 {
 		t.Errorf("a sample: %v, %v", m, err)
 	}
@@ -250,26 +252,26 @@ func TestMemoryBeyond32Bits(t *testing.T) {
 // TestRefusalNamesWorkers wants a fit that is refused for its goroutines' memory to say so, and the one that it names to be let
 // in.
 func TestRefusalNamesWorkers(t *testing.T) {
-	views := []View{Float32View(400, 300, make([]float32, 400*300)), Float32View(400, 200, make([]float32, 400*200))}
+	views := []View{DenseView(400, 300, make([]float32, 400*300)), DenseView(400, 200, make([]float32, 400*200))}
 	c := Config{Clusters: 3, Preset: PresetPaper}
 	c.Machine.Workers = 1
-	alone, err := c.EstimateViews(views)
+	alone, err := c.EstimateMemory(views)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Machine.MaxMemory = alone.Total
 	c.Machine.Workers = 16
-	_, err = c.EstimateViews(views)
+	_, err = c.EstimateMemory(views)
 	want := fmt.Sprintf("; with a single goroutine, Config.Machine.Workers 1, it takes %.1f MiB", float64(alone.Total)/(1<<20))
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("with 16: %v, want %q in it", err, want)
 	}
 	c.Machine.Workers = 1
-	if _, err := c.EstimateViews(views); err != nil {
+	if _, err := c.EstimateMemory(views); err != nil {
 		t.Errorf("alone: %v", err)
 	}
 	c.Machine.MaxMemory, c.Machine.Workers = 1<<10, 16
-	if _, err := c.EstimateViews(views); err == nil || strings.Contains(err.Error(), "a single goroutine") {
+	if _, err := c.EstimateMemory(views); err == nil || strings.Contains(err.Error(), "a single goroutine") {
 		t.Errorf("with room for nothing: %v", err)
 	}
 }

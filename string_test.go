@@ -30,7 +30,7 @@ func TestStrings(t *testing.T) {
 		"40 samples, by cluster map[":           a,
 		"a 40×3 matrix":                         c.H,
 		"ACC ":                                  s,
-		"run 2/3, epoch 4/5: loss 0.25":         Epoch{Restart: 1, Restarts: 3, Epoch: 4, Epochs: 5, Loss: 0.25},
+		"run 2/3, epoch 4/5: loss 0.25":         Progress{Restart: 1, Restarts: 3, Epoch: 4, Epochs: 5, Loss: 0.25},
 		"1.5s (preparation ":                    Timings{Total: 1500 * time.Millisecond},
 		"seen of 40 samples and 6 features":     views[0].Named("seen"),
 		"view 0, preprocessing zscore, ":        c.Inputs()[0],

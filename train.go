@@ -50,7 +50,7 @@ func trainRuns[T kernel.Float](
 // trainOptions are the settings of the training, with its reports and checkpoints.
 func trainOptions(c *Config, m *meter.Meter, saver *saver) train.Options {
 	out := train.Options{
-		Epochs: c.Epochs, Restarts: c.Restarts, Tolerance: c.EarlyStop.Tolerance, Patience: c.EarlyStop.Patience,
+		Epochs: c.Epochs, Restarts: c.Restarts, Tolerance: c.Tolerance, Patience: c.Patience,
 		SaveEvery: c.Checkpoint.Every, Stop: ErrStop,
 		Enter: func(restart int) { _ = m.Enter(meter.Training, restart) }, // which reports nothing
 	}
@@ -59,7 +59,7 @@ func trainOptions(c *Config, m *meter.Meter, saver *saver) train.Options {
 	}
 	if c.Progress != nil {
 		out.Progress = func(r *train.Run, l train.Loss, elapsed time.Duration) error {
-			return c.Progress(Epoch{
+			return c.Progress(Progress{
 				Phase: meter.Training.String(), Done: r.Epochs, Total: c.Epochs, Left: m.Epoch(r.Epochs, c.Epochs),
 				Restart: r.Restart, Restarts: c.Restarts, Epoch: r.Epochs, Epochs: c.Epochs,
 				Loss: l.Total, ViewLoss: l.Views, Elapsed: elapsed,

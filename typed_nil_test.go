@@ -133,11 +133,11 @@ func TestTypedNils(t *testing.T) {
 		}, "largemvc: building the network: panic: no such thing"},
 		"start anchors that panic": {func() error {
 			_, err := Fit(ctx, []View{MatrixView(good).Named("pixels")}, Config{
-				Clusters: 2, Start: Start{Anchors: []mat.Matrix{stuckMatrix{good.Slice(0, 2, 0, 2)}}},
+				Clusters: 2, StartAnchors: []mat.Matrix{stuckMatrix{good.Slice(0, 2, 0, 2)}},
 				Neighborhood: Neighborhood{Neighbors: None},
 			})
 			return err
-		}, "largemvc: row 1, column 0 of Start.Anchors of view 0 (pixels) cannot be read: panic: no such row"},
+		}, "largemvc: row 1, column 0 of StartAnchors of view 0 (pixels) cannot be read: panic: no such row"},
 		"data that panic": {func() error {
 			_, err := NewData(tensor.Float32, []mat.Matrix{good, stuckMatrix{good}}, nil)
 			return err

@@ -12,9 +12,9 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// View is one view of the samples: n rows of d_v features, one row a sample. Make one with MatrixView, Float32View,
-// Float64View, SparseView or, for rows outside memory, RowsView. A View refers to the caller's memory, which Fit reads and,
-// unless machine.Options.Overwrite allows it, never changes.
+// View is one view of the samples: n rows of d_v features, one row a sample. Make one with MatrixView, DenseView, SparseView or,
+// for rows outside memory, RowsView. A View refers to the caller's memory, which Fit reads and, unless
+// machine.Options.Overwrite allows it, never changes.
 type View struct {
 	in  view.View
 	err error
@@ -40,18 +40,28 @@ func MatrixView(x mat.Matrix) (v View) {
 	return v
 }
 
-// Float32View returns the n×d_v view in x, row-major: feature j of sample i is x[i*d+j].
-func Float32View(n, d int, x []float32) View {
-	return View{view.View{Rows: n, Cols: d, F32: x, Given: true}, checkLength(n, d, len(x))}
-}
-
-// Float64View returns the n×d_v view in x, row-major.
-func Float64View(n, d int, x []float64) View {
-	return View{view.View{Rows: n, Cols: d, F64: x, Given: true}, checkLength(n, d, len(x))}
+// DenseView returns the n×d_v view in x, row-major: feature j of sample i is x[i*d+j]. With x nil it has sizes and no values,
+// which is enough for Config.EstimateMemory; Fit refuses it.
+func DenseView[F float32 | float64](n, d int, x []F) View {
+	have := len(x)
+	if x == nil && n > 0 && d > 0 && n <= math.MaxInt/d {
+		have = n * d
+	}
+	out := View{view.View{Rows: n, Cols: d, Given: true}, checkLength(n, d, have)}
+	switch x := any(x).(type) {
+	case []float32:
+		out.in.F32 = x
+	case []float64:
+		out.in.F64 = x
+	}
+	return out
 }
 
 func checkLength(n, d, have int) error {
-	if n < 0 || d < 0 || (d > 0 && n > math.MaxInt/d) || have != n*d {
+	if d > 0 && n > math.MaxInt/d {
+		return fmt.Errorf("%d×%d values fit no memory", n, d)
+	}
+	if n < 0 || d < 0 || have != n*d {
 		return fmt.Errorf("%d values for %d×%d", have, n, d)
 	}
 	return nil
@@ -158,30 +168,6 @@ func (v View) Take(samples []int) View { return View{in: v.in.Take(samples), err
 // Content returns what a view holds, in a type that only the packages of this module know, and why it is of no use, if so.
 func (v View) Content() (view.View, error) { return v.in, v.err }
 
-// Mask returns the views with a presence mask: present[i][v] says whether sample i has view v. A nil mask means that all
-// samples have all views.
-func Mask(views []View, present [][]bool) ([]View, error) {
-	out := append([]View(nil), views...)
-	if present == nil {
-		for v := range out {
-			out[v].in.Present = nil
-		}
-		return out, nil
-	}
-	for v := range out {
-		out[v].in.Present = make([]bool, len(present))
-	}
-	for i, row := range present {
-		if len(row) != len(views) {
-			return nil, fmt.Errorf("largemvc: the mask has %d views for sample %d, want %d", len(row), i, len(views))
-		}
-		for v, ok := range row {
-			out[v].in.Present[i] = ok
-		}
-	}
-	return out, nil
-}
-
 // inner returns the views as the internal packages see them.
 func inner(views []View) []view.View {
 	out := make([]view.View, len(views))
@@ -202,6 +188,16 @@ func checkShapes(views []View) (int, error) {
 
 // checkSizes is checkShapes but for what the masks say.
 func checkSizes(views []View) (int, error) {
+	for v, x := range views {
+		if x.err == nil && x.in.Empty() {
+			return 0, fmt.Errorf("largemvc: %s has no values", x.in.Label(v))
+		}
+	}
+	return sizes(views)
+}
+
+// sizes checks the sizes of the views and of their masks, which views without values have too, and returns n.
+func sizes(views []View) (int, error) {
 	if len(views) == 0 {
 		return 0, fmt.Errorf("largemvc: no views")
 	}
@@ -210,8 +206,6 @@ func checkSizes(views []View) (int, error) {
 		switch {
 		case x.err != nil:
 			return 0, fmt.Errorf("largemvc: %s: %w", x.in.Label(v), x.err)
-		case x.in.Empty():
-			return 0, fmt.Errorf("largemvc: %s is empty", x.in.Label(v))
 		case x.in.Cols < 1:
 			return 0, fmt.Errorf("largemvc: %s has no features", x.in.Label(v))
 		case x.in.Rows < 1:

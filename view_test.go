@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 )
 
 func TestViewsThatAreRefused(t *testing.T) {
-	good := Float64View(3, 2, []float64{1, 2, 3, 5, 8, 1})
+	good := DenseView(3, 2, []float64{1, 2, 3, 5, 8, 1})
 	var none *mat.Dense
 	all := []bool{true, true, true}
 	for _, test := range []struct {
@@ -19,17 +21,17 @@ func TestViewsThatAreRefused(t *testing.T) {
 		want  string
 	}{
 		{"no views", nil, "no views"},
-		{"zero value", []View{good, {}}, "view 1 is empty"},
-		{"too few values", []View{Float64View(3, 2, make([]float64, 5))}, "view 0: 5 values for 3×2"},
-		{"too many values", []View{Float32View(3, 2, make([]float32, 7)).Named("text")}, "view 0 (text): 7 values for 3×2"},
-		{"negative size", []View{Float64View(-1, 2, nil)}, "0 values for -1×2"},
-		{"a product that overflows", []View{Float64View(math.MaxInt, 4, nil)}, "0 values for"},
-		{"no features", []View{Float64View(3, 0, []float64{})}, "view 0 has no features"},
-		{"no samples", []View{Float64View(0, 3, []float64{})}, "view 0 has no samples"},
+		{"zero value", []View{good, {}}, "view 1 has no values"},
+		{"too few values", []View{DenseView(3, 2, make([]float64, 5))}, "view 0: 5 values for 3×2"},
+		{"too many values", []View{DenseView(3, 2, make([]float32, 7)).Named("text")}, "view 0 (text): 7 values for 3×2"},
+		{"negative size", []View{DenseView[float64](-1, 2, nil)}, "0 values for -1×2"},
+		{"a product that overflows", []View{DenseView[float64](math.MaxInt, 4, nil)}, "fit no memory"},
+		{"no features", []View{DenseView(3, 0, []float64{})}, "view 0 has no features"},
+		{"no samples", []View{DenseView(0, 3, []float64{})}, "view 0 has no samples"},
 		{"nil matrix", []View{good, MatrixView(nil)}, "view 1: the matrix is nil"},
 		{"nil pointer to a matrix", []View{good, MatrixView(none)}, "view 1: the size of the matrix cannot be read"},
 		{
-			"other samples", []View{good, Float64View(2, 2, make([]float64, 4)).Named("b")},
+			"other samples", []View{good, DenseView(2, 2, make([]float64, 4)).Named("b")},
 			"view 1 (b) has 2 samples, view 0 has 3",
 		},
 		{"short mask", []View{good, good.WithPresent([]bool{true})}, "presence mask of view 1 has 1 entries for 3 samples"},
@@ -92,11 +94,11 @@ func TestViewsThatAreRefused(t *testing.T) {
 		},
 
 		{
-			"NaN", []View{good, Float64View(3, 2, []float64{1, 2, 3, 4, math.NaN(), 6}).Named("n")},
+			"NaN", []View{good, DenseView(3, 2, []float64{1, 2, 3, 4, math.NaN(), 6}).Named("n")},
 			"view 1 (n) has NaN at row 2, column 0",
 		},
 		{
-			"infinite in float32", []View{Float32View(3, 2, []float32{1, 2, float32(math.Inf(1)), 4, 5, 6})},
+			"infinite in float32", []View{DenseView(3, 2, []float32{1, 2, float32(math.Inf(1)), 4, 5, 6})},
 			"view 0 has +Inf at row 1, column 0",
 		},
 		{
@@ -105,7 +107,7 @@ func TestViewsThatAreRefused(t *testing.T) {
 			"view 0 has +Inf at row 1, column 1",
 		},
 		{
-			"squares that overflow", []View{good, Float64View(3, 2, []float64{1, 2, 1e200, 4, 5, 6})},
+			"squares that overflow", []View{good, DenseView(3, 2, []float64{1, 2, 1e200, 4, 5, 6})},
 			"view 1: the values of row 1 are so large",
 		},
 	} {
@@ -119,9 +121,9 @@ func TestViewsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestMask(t *testing.T) {
-	view := Float64View(3, 2, []float64{1, 2, 3, 5, 8, 1})
-	views, err := Mask([]View{view, view}, [][]bool{{true, false}, {true, true}, {false, true}})
+func TestMasked(t *testing.T) {
+	view := DenseView(3, 2, []float64{1, 2, 3, 5, 8, 1})
+	views, err := testutil.Masked([]View{view, view}, [][]bool{{true, false}, {true, true}, {false, true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,12 +133,12 @@ func TestMask(t *testing.T) {
 		}
 	}
 	if !view.Has(0) || !view.Has(2) {
-		t.Error("Mask changed the views that it was given")
+		t.Error("the views that the mask was for have it too")
 	}
-	if views, err = Mask(views, nil); err != nil || !views[1].Has(0) || !views[0].Has(2) {
+	if views, err = testutil.Masked(views, nil); err != nil || !views[1].Has(0) || !views[0].Has(2) {
 		t.Errorf("a nil mask: %v", err)
 	}
-	if _, err := Mask(views, [][]bool{{true, true}, {true}, {true, true}}); err == nil ||
+	if _, err := testutil.Masked(views, [][]bool{{true, true}, {true}, {true, true}}); err == nil ||
 		!strings.Contains(err.Error(), "1 views for sample 1, want 2") {
 		t.Errorf("a short row of the mask: %v", err)
 	}
@@ -172,7 +174,7 @@ func kindsOfHolders(n, d int, x []float64) map[string]View {
 	wide := mat.NewDense(n, d+2, nil)
 	wide.Slice(0, n, 1, d+1).(*mat.Dense).Copy(dense)
 	return map[string]View{
-		"float64": Float64View(n, d, x), "float32": Float32View(n, d, single), "matrix": MatrixView(dense),
+		"float64": DenseView(n, d, x), "float32": DenseView(n, d, single), "matrix": MatrixView(dense),
 		"columns of a matrix": MatrixView(wide.Slice(0, n, 1, d+1)), "transposed": MatrixView(mat.DenseCopyOf(dense.T()).T()),
 		"sparse": sparseOf[float64](n, d, x), "sparse float32": sparseOf[float32](n, d, x),
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"github.com/largemvc/largemvc/machine"
 )
 
@@ -21,7 +23,7 @@ func TestNotesOnViewsThatNothingJoins(t *testing.T) {
 		mask[i] = []bool{i%2 == 0, i%2 == 0, i%2 == 1}
 	}
 	mask[7][0] = true
-	masked, err := Mask(views, mask)
+	masked, err := testutil.Masked(views, mask)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func TestNotesOnViewsThatNothingJoins(t *testing.T) {
 	for i := range mask {
 		mask[i] = []bool{i%10 != 0, true, i%10 != 1}
 	}
-	if masked, err = Mask(views, mask); err != nil {
+	if masked, err = testutil.Masked(views, mask); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range [][]View{views, views[:1], masked} {
@@ -66,7 +68,7 @@ func TestViewTrust(t *testing.T) {
 		mask[i] = []bool{i < 2*bad || i%9 > 0, true, true}
 	}
 	mask[n-1] = []bool{true, false, false}
-	masked, err := Mask(views, mask)
+	masked, err := testutil.Masked(views, mask)
 	if err != nil {
 		t.Fatal(err)
 	}

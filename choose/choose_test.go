@@ -18,7 +18,7 @@ import (
 
 func TestClusters(t *testing.T) {
 	views, _ := blobViews(150, 4, 0.5, 50, 10, 6)
-	masked, err := largemvc.Mask(views, testutil.Absent(150, 2, 0.2, 50))
+	masked, err := testutil.Masked(views, testutil.Absent(150, 2, 0.2, 50))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestChooseEnds(t *testing.T) {
 		"samples":       {views, config, Config{Samples: -1}},
 		"configuration": {views, largemvc.Config{Layers: -1}, Config{}},
 		"NaN": {
-			[]largemvc.View{largemvc.Float64View(40, 1, slices.Repeat([]float64{math.NaN()}, 40))}, config,
+			[]largemvc.View{largemvc.DenseView(40, 1, slices.Repeat([]float64{math.NaN()}, 40))}, config,
 			Config{},
 		},
 	} {
@@ -248,7 +248,7 @@ func TestChooseEnds(t *testing.T) {
 func TestClustersOfFitSamples(t *testing.T) {
 	ctx := context.Background()
 	views, _ := blobViews(40, 3, 0.5, 52, 6, 4)
-	config := largemvc.Config{Epochs: 2, FitSamples: 3, Progress: func(largemvc.Epoch) error {
+	config := largemvc.Config{Epochs: 2, FitSamples: 3, Progress: func(largemvc.Progress) error {
 		t.Error("there was a fit")
 		return largemvc.ErrStop
 	}}
@@ -327,7 +327,7 @@ func TestGaps(t *testing.T) {
 	ctx, clusters := context.Background(), []int{2, 3, 4, 5}
 	few, _ := blobViews(90, 3, 0.3, 8, 9, 6)
 	many, _ := blobViews(shareSamples+200, 3, 0.3, 8, 9, 6)
-	masked, err := largemvc.Mask(few, testutil.Absent(90, 2, 0.3, 5))
+	masked, err := testutil.Masked(few, testutil.Absent(90, 2, 0.3, 5))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 func float64Views(x [][]float64, dims ...int) []largemvc.View {
 	out := make([]largemvc.View, len(x))
 	for v, d := range dims {
-		out[v] = largemvc.Float64View(len(x[v])/d, d, x[v])
+		out[v] = largemvc.DenseView(len(x[v])/d, d, x[v])
 	}
 	return out
 }
@@ -30,7 +30,7 @@ func blobViews(n, c int, noise float64, seed uint64, dims ...int) ([]largemvc.Vi
 func realSet(t testing.TB, name string) ([]largemvc.View, []int) {
 	t.Helper()
 	folder := testutil.RealSets(t)
-	set, err := dataset.Open(filepath.Join(folder, name+".npz"), dataset.Options{})
+	set, err := dataset.Open(context.Background(), []string{filepath.Join(folder, name+".npz")}, dataset.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,7 +134,7 @@ func (w *writer) Err() error {
 func TestOpenOfAChangedFile(t *testing.T) {
 	for name, open := range map[string]func(ctx context.Context, paths []string) error{
 		"Open": func(ctx context.Context, paths []string) error {
-			_, err := OpenContext(ctx, paths, Options{})
+			_, err := Open(ctx, paths, Options{})
 			return err
 		},
 		"OpenRows": func(ctx context.Context, paths []string) error {
@@ -145,7 +145,7 @@ func TestOpenOfAChangedFile(t *testing.T) {
 			return err
 		},
 		"Inspect": func(ctx context.Context, paths []string) error {
-			r, err := InspectContext(ctx, paths, Options{})
+			r, err := Inspect(ctx, paths, Options{})
 			if err == nil {
 				err = r.Problem
 			}

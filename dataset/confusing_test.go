@@ -3,6 +3,7 @@ package dataset
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -152,14 +153,14 @@ func TestDevices(t *testing.T) {
 	if err := os.WriteFile(data, []byte("a,b\n1,2\n3,4\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Open(data, Options{LabelsFile: filepath.Dir(data)})
+	_, err := Open(context.Background(), []string{data}, Options{LabelsFile: filepath.Dir(data)})
 	wantError(t, err, "a folder")
 	if _, err := os.Stat("/dev/zero"); err != nil {
 		t.Skip("there is no /dev/zero here: ", err)
 	}
-	_, err = Open("/dev/zero", Options{})
+	_, err = Open(context.Background(), []string{"/dev/zero"}, Options{})
 	wantError(t, err, "/dev/zero", "a device")
-	_, err = Open(data, Options{Labels: "/dev/zero"})
+	_, err = Open(context.Background(), []string{data}, Options{Labels: "/dev/zero"})
 	wantError(t, err, "/dev/zero", "a device")
 }
 
@@ -181,13 +182,13 @@ func tables(t *testing.T, texts ...string) []string {
 // TestTablesAreNotTurned: the columns that a header names are features, whatever numbers of rows agree.
 func TestTablesAreNotTurned(t *testing.T) {
 	paths := tables(t, "a,b\n1,2\n3,4\n5,6\n", "c,d\n1,2\n3,4\n5,6\n7,8\n")
-	_, err := OpenFiles(paths, Options{})
+	_, err := Open(context.Background(), paths, Options{})
 	wantError(t, err, "different numbers of samples", "3×2", "4×2")
-	s, err := OpenFiles(paths, Options{Orientation: ColumnsAreSamples})
+	s, err := Open(context.Background(), paths, Options{Orientation: ColumnsAreSamples})
 	if err != nil || s.Samples() != 2 {
 		t.Errorf("%d samples, %v", s.Samples(), err)
 	}
-	s, err = OpenFiles(tables(t, "1,2\n3,4\n5,6\n", "1,2\n3,4\n5,6\n7,8\n"), Options{})
+	s, err = Open(context.Background(), tables(t, "1,2\n3,4\n5,6\n", "1,2\n3,4\n5,6\n7,8\n"), Options{})
 	if err != nil || s.Samples() != 2 || !strings.Contains(s.Reading.String(), "the columns are read as the 2 samples") {
 		t.Errorf("%v\n%v", err, s.Reading.Warnings)
 	}
@@ -201,7 +202,7 @@ func TestTwins(t *testing.T) {
 			paths []string
 			want  int
 		}{{paths[:2], 1}, {[]string{paths[0], paths[0]}, 1}, {paths[1:], 0}, {paths, 1}} {
-			s, err := OpenFiles(c.paths, Options{Storage: storage})
+			s, err := Open(context.Background(), c.paths, Options{Storage: storage})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -215,10 +216,10 @@ func TestTwins(t *testing.T) {
 // TestIDsThatCount: a column id is no index, even where it counts: ids that no other file has are an error.
 func TestIDsThatCount(t *testing.T) {
 	named := "id,a\n02,1\n00,2\n01,3\n"
-	_, err := OpenFiles(tables(t, named, "id,b\n0,4\n1,5\n2,6\n"), Options{})
+	_, err := Open(context.Background(), tables(t, named, "id,b\n0,4\n1,5\n2,6\n"), Options{})
 	wantError(t, err, "lacks 3 of the 6 samples")
 	for _, index := range []string{"", "index"} {
-		s, err := OpenFiles(tables(t, named, index+",b\n0,4\n1,5\n2,6\n"), Options{})
+		s, err := Open(context.Background(), tables(t, named, index+",b\n0,4\n1,5\n2,6\n"), Options{})
 		if err != nil || values(&s.Views[1]) != "4|5|6" || !strings.Contains(s.Reading.String(), "only count its rows") {
 			t.Errorf("%q: %v", index, err)
 		}

@@ -3,6 +3,7 @@ package dataset
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -144,7 +145,7 @@ func TestCSVMissingRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := OpenFiles(paths, Options{MissingRows: true})
+	s, err := Open(context.Background(), paths, Options{MissingRows: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := Open(dir, Options{})
+	s, err := Open(context.Background(), []string{dir}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func TestFolder(t *testing.T) {
 		t.Error("present", got)
 	}
 	// The same files by option.
-	s, err = OpenFiles([]string{filepath.Join(dir, "view9.csv"), filepath.Join(dir, "view10.csv")},
+	s, err = Open(context.Background(), []string{filepath.Join(dir, "view9.csv"), filepath.Join(dir, "view10.csv")},
 		Options{LabelsFile: filepath.Join(dir, "labels.csv"), MaskFile: filepath.Join(dir, "mask.csv")})
 	if err != nil {
 		t.Fatal(err)
@@ -185,14 +186,14 @@ func TestFolder(t *testing.T) {
 	if !equalInts(s.Labels, []int{1, 0, 1}) || s.Present[1][1] || s.MissingRate() != 1.0/3 {
 		t.Errorf("labels %v, present %v", s.Labels, s.Present)
 	}
-	_, err = Open(filepath.Join(dir, "none.csv"), Options{})
+	_, err = Open(context.Background(), []string{filepath.Join(dir, "none.csv")}, Options{})
 	wantError(t, err, "none.csv")
 	if !errors.Is(err, fs.ErrNotExist) { // the words are the system's
 		t.Error(err)
 	}
-	_, err = Open(t.TempDir(), Options{})
+	_, err = Open(context.Background(), []string{t.TempDir()}, Options{})
 	wantError(t, err, "no data file")
-	_, err = OpenFiles(nil, Options{})
+	_, err = Open(context.Background(), nil, Options{})
 	wantError(t, err, "no file")
 }
 
@@ -242,7 +243,7 @@ func TestCSVRoundTrip(t *testing.T) {
 	if err := WriteCSV(data, second...); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(data, Options{LabelsFile: path})
+	s, err := Open(context.Background(), []string{data}, Options{LabelsFile: path})
 	if err != nil {
 		t.Fatal(err)
 	}

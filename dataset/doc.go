@@ -1,7 +1,7 @@
 // Package dataset reads and writes multi-view data: n samples described by V matrices X_v of n×d_v values, with class
 // labels where they are known, and with a mask where samples lack some of their views.
 //
-//	set, err := dataset.Open("handwritten.mat", dataset.Options{})
+//	set, err := dataset.Open(ctx, []string{"handwritten.mat"}, dataset.Options{})
 //	if err != nil {
 //		log.Fatal(err)
 //	}
@@ -23,7 +23,7 @@
 //     labels in a column or a file of their own. Columns of texts or dates are an error unless they are labels, ids, or made
 //     features of 0 and 1 ([Options.OneHot]).
 //   - Several views of the columns of one table or matrix ([Options.Table]).
-//   - A folder, or several files ([OpenFiles]): one view a file, a file named y, labels, gt … for the labels.
+//   - A folder, or several files ([Open]): one view a file, a file named y, labels, gt … for the labels.
 //
 // What looks like a view (a usual name, or a row for each sample and no other role) is read, or it is an error that names it;
 // [Options.LeaveOut] and [Options.Views] permit to leave it out. [Set.Reading] says what was read, and what was not.

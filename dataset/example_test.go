@@ -2,6 +2,7 @@ package dataset_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log"
 	"os"
@@ -26,7 +27,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	set, err := dataset.Open(path, dataset.Options{})
+	set, err := dataset.Open(context.Background(), []string{path}, dataset.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,14 +50,15 @@ func Example() {
 // A CSV file in memory: the header names the column of the labels.
 func ExampleRead() {
 	text := []byte("width,height,label\n1,2,cat\n3,4,dog\n")
-	set, err := dataset.Read("animals.csv", bytes.NewReader(text), int64(len(text)), dataset.Options{Float: 64})
+	set, err := dataset.Read(context.Background(), "animals.csv", bytes.NewReader(text), int64(len(text)),
+		dataset.Options{Float: 64})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(set.Views[0].Float64, set.Labels, set.LabelNames)
 
 	text[19] = 'x'
-	_, err = dataset.Read("animals.csv", bytes.NewReader(text), int64(len(text)), dataset.Options{})
+	_, err = dataset.Read(context.Background(), "animals.csv", bytes.NewReader(text), int64(len(text)), dataset.Options{})
 	what, _, _ := strings.Cut(err.Error(), ";") // what to do follows
 	fmt.Println(what)
 	// Output:

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,7 +44,7 @@ func TestNamesRoundTrip(t *testing.T) {
 	if err := set.WriteNPZ(path, true); err != nil {
 		t.Fatal(err)
 	}
-	back, err := Open(path, Options{})
+	back, err := Open(context.Background(), []string{path}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package dataset
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -114,14 +115,14 @@ func FuzzOpen(f *testing.F) {
 		}
 		var s *Set
 		var err error
-		got := testutil.Allocated(func() { s, err = OpenFiles(paths, o) })
+		got := testutil.Allocated(func() { s, err = Open(context.Background(), paths, o) })
 		if got > 96<<20 {
 			t.Fatalf("took %d MiB for %d bytes", got>>20, len(a)+len(b))
 		}
 		if err == nil && how&8 == 0 {
 			sound(t, s)
 		}
-		r, problem := InspectFiles(paths, o)
+		r, problem := Inspect(context.Background(), paths, o)
 		if problem == nil {
 			problem = r.Problem
 		}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"strings"
 	"testing"
 )
@@ -48,7 +49,7 @@ func TestHDF5Cell(t *testing.T) {
 
 // TestHDF5Skipped lists what is not a view.
 func TestHDF5Skipped(t *testing.T) {
-	r, err := Inspect("testdata/cell.mat", Options{})
+	r, err := Inspect(context.Background(), []string{"testdata/cell.mat"}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestHDF5Skipped(t *testing.T) {
 	if r.Files[0].Format != "MATLAB v7.3 (HDF5)" || r.Problem != nil {
 		t.Errorf("%s, %v", r.Files[0].Format, r.Problem)
 	}
-	_, err = Open("testdata/cell.mat", Options{Views: []string{"nothing"}})
+	_, err = Open(context.Background(), []string{"testdata/cell.mat"}, Options{Views: []string{"nothing"}})
 	wantError(t, err, "nothing", "empty (3×0)")
 }
 

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,7 +14,7 @@ import (
 
 // read reads a file in memory.
 func read(name string, data []byte, o Options) (*Set, error) {
-	return Read(name, bytes.NewReader(data), int64(len(data)), o)
+	return Read(context.Background(), name, bytes.NewReader(data), int64(len(data)), o)
 }
 
 func mustRead(t *testing.T, name string, data []byte, o Options) *Set {

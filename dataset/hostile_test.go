@@ -131,7 +131,7 @@ func TestReadingStops(t *testing.T) {
 			}
 			return stop
 		}}
-		_, err := OpenContext(ctx, []string{path}, o)
+		_, err := Open(ctx, []string{path}, o)
 		want := stop
 		if by == "context" {
 			want = context.Canceled

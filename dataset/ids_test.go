@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -100,9 +101,9 @@ func TestIDColumns(t *testing.T) {
 	_, err := read("t.csv", []byte("a,b\n1,2\n3,4\n"), Options{IDs: "z"})
 	wantError(t, err, "z", "the columns a, b")
 	// Ids of a usual name do not stand in for those that are asked for, unless another file has these.
-	_, err = OpenFiles(write(t, "a.csv", "id,a\np1,1\np2,2\n", "b.csv", "id,b\np2,3\np1,4\n"), Options{IDs: "z"})
+	_, err = Open(context.Background(), write(t, "a.csv", "id,a\np1,1\np2,2\n", "b.csv", "id,b\np2,3\np1,4\n"), Options{IDs: "z"})
 	wantError(t, err, "a.csv", "no variable or column z for the ids", "the columns id, a")
-	s, err = OpenFiles(write(t, "a.csv", "id,z,a\nq,p1,1\nr,p2,2\n", "b.csv", "id,b\np2,3\np1,4\n"),
+	s, err = Open(context.Background(), write(t, "a.csv", "id,z,a\nq,p1,1\nr,p2,2\n", "b.csv", "id,b\np2,3\np1,4\n"),
 		Options{IDs: "z", LeaveOut: []string{"id"}, MissingRows: true})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +118,7 @@ func TestJoin(t *testing.T) {
 	a, b := "id,x,label\np1,1,k\np2,2,l\np3,3,k\n", "w,id\n30,p3\n10,p1\n20,p2\n"
 	for _, storage := range []Storage{AsStored, AllSparse} {
 		for _, float := range []int{32, 64} {
-			s, err := OpenFiles(write(t, "a.csv", a, "b.csv", b), Options{Storage: storage, Float: float})
+			s, err := Open(context.Background(), write(t, "a.csv", a, "b.csv", b), Options{Storage: storage, Float: float})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +133,8 @@ func TestJoin(t *testing.T) {
 		}
 	}
 	// Labels in a file of their own, with more samples than the data have.
-	s, err := OpenFiles(write(t, "a.csv", "id,x\np1,1\np2,2\n", "labels.csv", "id,kind\np9,z\np2,l\np1,k\n"), Options{})
+	s, err := Open(context.Background(), write(t, "a.csv", "id,x\np1,1\np2,2\n", "labels.csv",
+		"id,kind\np9,z\np2,l\np1,k\n"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +143,8 @@ func TestJoin(t *testing.T) {
 		t.Errorf("labels %s, left out %v", got, s.Reading.LeftOut)
 	}
 	// The first order stands, whatever file has the labels.
-	s, err = OpenFiles(write(t, "a.csv", "id,x\np2,2\np1,1\n", "b.csv", "id,w,label\np1,10,k\np2,20,l\n"), Options{})
+	s, err = Open(context.Background(), write(t, "a.csv", "id,x\np2,2\np1,1\n", "b.csv",
+		"id,w,label\np1,10,k\np2,20,l\n"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,21 +155,22 @@ func TestJoin(t *testing.T) {
 
 func TestJoinErrors(t *testing.T) {
 	a := "id,x\np1,1\np2,2\np3,3\n"
-	_, err := OpenFiles(write(t, "a.csv", a, "b.csv", "id,w\np3,30\np1,10\n"), Options{})
+	_, err := Open(context.Background(), write(t, "a.csv", a, "b.csv", "id,w\np3,30\np1,10\n"), Options{})
 	wantError(t, err, "b.csv", "lacks 1 of the 3 samples", "p2", "Options.MissingRows")
-	_, err = OpenFiles(write(t, "a.csv", a, "b.csv", "id,w\np3,30\np1,10\np7,70\np2,20\n"), Options{})
+	_, err = Open(context.Background(), write(t, "a.csv", a, "b.csv", "id,w\np3,30\np1,10\np7,70\np2,20\n"), Options{})
 	wantError(t, err, "a.csv", "p7")
-	_, err = OpenFiles(write(t, "a.csv", a, "b.csv", "id,w\np3,30\np3,10\np2,20\n"), Options{})
+	_, err = Open(context.Background(), write(t, "a.csv", a, "b.csv", "id,w\np3,30\np3,10\np2,20\n"), Options{})
 	wantError(t, err, "b.csv", "id p3 twice")
-	_, err = OpenFiles(write(t, "a.csv", a, "b.csv", "id,w\np3,30\np1,10\np2,20\n", "c.csv", "z\n1\n2\n3\n"), Options{})
+	_, err = Open(context.Background(), write(t, "a.csv", a, "b.csv", "id,w\np3,30\np1,10\np2,20\n", "c.csv",
+		"z\n1\n2\n3\n"), Options{})
 	wantError(t, err, "c.csv", "has no ids", "same order")
-	_, err = OpenFiles(write(t, "a.csv", a, "labels.csv", "id,kind\np1,k\np2,l\n"), Options{})
+	_, err = Open(context.Background(), write(t, "a.csv", a, "labels.csv", "id,kind\np1,k\np2,l\n"), Options{})
 	wantError(t, err, "labels.csv", "lacks 1 of the 3", "p3")
 	// What ids count are ids, and no labels.
-	_, err = OpenFiles(write(t, "a.csv", "id,x\np1,1\np2,2\np3,3\n", "b.csv", "w,z\n1,2\n3,4\n"), Options{})
+	_, err = Open(context.Background(), write(t, "a.csv", "id,x\np1,1\np2,2\np3,3\n", "b.csv", "w,z\n1,2\n3,4\n"), Options{})
 	wantError(t, err, "not those of the ids: a 3×1 b 2×2, with 3 ids")
 	// What only counts the rows joins nothing.
-	s, err := OpenFiles(write(t, "a.csv", a, "b.csv", ",w\n0,10\n1,20\n2,30\n"), Options{})
+	s, err := Open(context.Background(), write(t, "a.csv", a, "b.csv", ",w\n0,10\n1,20\n2,30\n"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +178,8 @@ func TestJoinErrors(t *testing.T) {
 		t.Error(got, s.Reading.Notes)
 	}
 	// Rows by their places, on request.
-	s, err = OpenFiles(write(t, "a.csv", "id,x\n1,1\n2,2\n3,3\n", "b.csv", "id,w\n3,30\n1,10\n2,20\n"), Options{NoIDs: true})
+	s, err = Open(context.Background(), write(t, "a.csv", "id,x\n1,1\n2,2\n3,3\n", "b.csv",
+		"id,w\n3,30\n1,10\n2,20\n"), Options{NoIDs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +192,7 @@ func TestJoinErrors(t *testing.T) {
 func TestJoinAbsent(t *testing.T) {
 	a, b := "id,x\np1,1\np2,2\np3,3\n", "id,w\np4,40\np3,30\np1,10\n"
 	for _, storage := range []Storage{AsStored, AllSparse} {
-		s, err := OpenFiles(write(t, "a.csv", a, "b.csv", b), Options{MissingRows: true, Storage: storage})
+		s, err := Open(context.Background(), write(t, "a.csv", a, "b.csv", b), Options{MissingRows: true, Storage: storage})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +203,7 @@ func TestJoinAbsent(t *testing.T) {
 		}
 	}
 	// A NaN says where it stands in the file, not in the joined view.
-	_, err := OpenFiles(write(t, "a.csv", a, "b.csv", "id,w,z\np3,30,1\np1,,2\np2,20,3\n"), Options{})
+	_, err := Open(context.Background(), write(t, "a.csv", a, "b.csv", "id,w,z\np3,30,1\np1,,2\np2,20,3\n"), Options{})
 	wantError(t, err, "row 0, column 0", "line 3, column w")
 }
 
@@ -210,7 +215,7 @@ func TestIDsOfArrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := write(t, "b.csv", "sample_id,w\n7,30\n9007199254740993,20\n9007199254740992,10\n")[0]
-	s, err := OpenFiles([]string{path, table}, Options{})
+	s, err := Open(context.Background(), []string{path, table}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,17 +69,9 @@ type ViewReport struct {
 // Place is an entry of a view.
 type Place struct{ Row, Column int }
 
-// Inspect looks at a file or folder as [Open] would read it. An error means that it could not be opened at all; anything
-// that keeps it from being read is in [Report.Problem].
-func Inspect(path string, o Options) (*Report, error) { return InspectFiles([]string{path}, o) }
-
-// InspectFiles is [Inspect] for several files.
-func InspectFiles(paths []string, o Options) (*Report, error) {
-	return InspectContext(context.Background(), paths, o)
-}
-
-// InspectContext is [InspectFiles], which ends with the context's error soon after the context is done.
-func InspectContext(ctx context.Context, paths []string, o Options) (*Report, error) {
+// Inspect looks at files or a folder as [Open] would read them. An error means that they could not be opened at all; anything
+// that keeps them from being read is in [Report.Problem]. Inspect ends with the context's error soon after the context is done.
+func Inspect(ctx context.Context, paths []string, o Options) (*Report, error) {
 	if err := o.within(ctx); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"math"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,7 @@ func inspectBytes(t *testing.T, name string, data []byte, o Options) *Report {
 	if err := writeBytes(path, data); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Inspect(path, o)
+	r, err := Inspect(context.Background(), []string{path}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestInspectProblems(t *testing.T) {
 	if len(r.Files[0].Variables) != 2 {
 		t.Error("the variables are not listed")
 	}
-	_, err := Inspect(filepath.Join(t.TempDir(), "none"), Options{})
+	_, err := Inspect(context.Background(), []string{filepath.Join(t.TempDir(), "none")}, Options{})
 	wantError(t, err, "none")
 }
 

@@ -101,7 +101,7 @@ func TestUnknownNames(t *testing.T) {
 		}
 	}
 	paths := write(t, "v0.csv", "1,2\n3,4\n5,5\n", "old.csv", "1,2\n")
-	s, err := Open(filepath.Dir(paths[0]), Options{LeaveOut: []string{"old.csv", "older.csv"}})
+	s, err := Open(context.Background(), []string{filepath.Dir(paths[0])}, Options{LeaveOut: []string{"old.csv", "older.csv"}})
 	if err != nil || len(s.Reading.Warnings) != 1 || !strings.Contains(s.Reading.Warnings[0], "older.csv") {
 		t.Errorf("%v: %v", s, err)
 	}
@@ -145,15 +145,16 @@ func TestOwnLabels(t *testing.T) {
 	labels := "id,sample,label,near,next\np1,0,1,0.1,0.2\np2,1,0,0.3,0.4\n"
 	for _, text := range []string{labels, "sample,label,near,next\n0,1,0.1,0.2\n1,0,0.3,0.4\n"} {
 		paths := write(t, "v0.csv", "1,2\n3,4\n", "result.csv", text)
-		_, err := Open(filepath.Dir(paths[0]), Options{})
+		_, err := Open(context.Background(), []string{filepath.Dir(paths[0])}, Options{})
 		wantError(t, err, "result.csv", "holds the labels that a fit", "Options.LeaveOut result.csv")
-		s, err := Open(filepath.Dir(paths[0]), Options{LeaveOut: []string{"result.csv"}})
+		s, err := Open(context.Background(), []string{filepath.Dir(paths[0])}, Options{LeaveOut: []string{"result.csv"}})
 		if err != nil || len(s.Views) != 1 || s.Labels != nil {
 			t.Error(s, err)
 		}
 	}
 	paths := write(t, "v0.csv", "id,a\np2,2\np1,4\n", "old.csv", labels)
-	s, err := Open(paths[0], Options{LabelsFile: paths[1]}) // on request they are classes like others
+	s, err := Open(context.Background(), []string{paths[0]},
+		Options{LabelsFile: paths[1]}) // on request they are classes like others
 	if err != nil || !equalInts(s.Labels, []int{0, 1}) {
 		t.Error(s, err)
 	}
@@ -162,14 +163,14 @@ func TestOwnLabels(t *testing.T) {
 // TestFolderOfOthers: a table in another format among the views is an error; notes are said.
 func TestFolderOfOthers(t *testing.T) {
 	dir := filepath.Dir(write(t, "v0.csv", "1,2\n3,4\n", "notes.md", "x")[0])
-	s, err := Open(dir, Options{})
+	s, err := Open(context.Background(), []string{dir}, Options{})
 	if err != nil || len(s.Reading.LeftOut) != 1 || !strings.Contains(s.Reading.LeftOut[0].File, "notes.md") {
 		t.Error(s, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "v1.xlsx"), []byte("PK"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(dir, Options{})
+	_, err = Open(context.Background(), []string{dir}, Options{})
 	wantError(t, err, "v1.xlsx", "Excel", "Options.LeaveOut v1.xlsx")
 }
 
@@ -236,21 +237,21 @@ func TestContext(t *testing.T) {
 	paths := write(t, "a.csv", strings.Repeat("1,2.5\n", 2000))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := OpenContext(ctx, paths, Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := Open(ctx, paths, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := InspectContext(ctx, paths, Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := Inspect(ctx, paths, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	var none context.Context
-	_, err := OpenContext(none, paths, Options{})
+	_, err := Open(none, paths, Options{})
 	wantError(t, err, "context is nil")
-	_, err = InspectContext(none, paths, Options{})
+	_, err = Inspect(none, paths, Options{})
 	wantError(t, err, "context is nil")
 	var file *os.File
-	_, err = Read("a.csv", file, 10, Options{})
+	_, err = Read(ctx, "a.csv", file, 10, Options{})
 	wantError(t, err, "reader is nil")
-	_, err = Read("a.csv", nil, 10, Options{})
+	_, err = Read(ctx, "a.csv", nil, 10, Options{})
 	wantError(t, err, "reader is nil")
 }
 
@@ -269,17 +270,17 @@ func TestFolderWithoutTarget(t *testing.T) {
 		}
 	}
 	link("annex/none", "notes.md")
-	if s, err := Open(dir, Options{}); err != nil || len(s.Views) != 1 {
+	if s, err := Open(context.Background(), []string{dir}, Options{}); err != nil || len(s.Views) != 1 {
 		t.Fatal("a link that is no data by its name:", err)
 	}
 	for _, name := range []string{"b.csv", "b.xlsx"} {
 		link("annex/x", name)
-		_, err := Open(dir, Options{})
+		_, err := Open(context.Background(), []string{dir}, Options{})
 		wantError(t, err, name, "is a link to annex/x, which cannot be opened", "Options.LeaveOut "+name)
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Error(err)
 		}
-		s, err := Open(dir, Options{LeaveOut: []string{name}})
+		s, err := Open(context.Background(), []string{dir}, Options{LeaveOut: []string{name}})
 		if err != nil || len(s.Views) != 1 {
 			t.Error(err)
 		}
@@ -289,7 +290,7 @@ func TestFolderWithoutTarget(t *testing.T) {
 	}
 	write("target", "w,z\n1,2\n3,5\n5,6\n")
 	link("target", "b.csv")
-	if s, err := Open(dir, Options{}); err != nil || len(s.Views) != 2 {
+	if s, err := Open(context.Background(), []string{dir}, Options{}); err != nil || len(s.Views) != 2 {
 		t.Fatal("a link to a file:", err)
 	}
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,7 +59,7 @@ func TestMaskFile(t *testing.T) {
 				}
 			}
 			c.o.MaskFile = paths[2]
-			s, err := OpenFiles(paths[:2], c.o)
+			s, err := Open(context.Background(), paths[:2], c.o)
 			if c.words != nil {
 				wantError(t, err, c.words...)
 				return
@@ -73,7 +74,7 @@ func TestMaskFile(t *testing.T) {
 				t.Errorf("%d samples of %d features", s.Samples(), s.Views[0].Cols)
 			}
 			c.o.MaskFile = ""
-			s, err = Open(dir, c.o) // the mask by its name among the files
+			s, err = Open(context.Background(), []string{dir}, c.o) // the mask by its name among the files
 			if err != nil || fmt.Sprint(s.Present) != want {
 				t.Error(err)
 			}

@@ -3,6 +3,7 @@ package dataset
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -319,7 +320,7 @@ func TestSetRoundTrip(t *testing.T) {
 		if err := set.WriteNPZ(path, rapid.Bool().Draw(r, "deflate")); err != nil {
 			r.Fatal(err)
 		}
-		got, err := Open(path, Options{Float: float})
+		got, err := Open(context.Background(), []string{path}, Options{Float: float})
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -388,7 +389,7 @@ print(k)
 		t.Fatal(files, err)
 	}
 	for _, f := range files {
-		s, err := Open(f, Options{})
+		s, err := Open(context.Background(), []string{f}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -422,7 +423,7 @@ np.save("y.npy", np.array([1, 2, 1, 2]))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	s, err := Open(dir, Options{})
+	s, err := Open(context.Background(), []string{dir}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -477,7 +478,7 @@ func TestWriteNPZOfLabels(t *testing.T) {
 	if err := set.WriteNPZ(path, false); err != nil {
 		t.Fatal(err)
 	}
-	back, err := Open(path, Options{})
+	back, err := Open(context.Background(), []string{path}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -510,7 +511,7 @@ func TestViewsOfSeveralFiles(t *testing.T) {
 		{[]string{"B", "C"}, []string{"2|2", "3|3"}},
 		{[]string{"A", "E", "D"}, []string{"1|1", "5|5", "4|4"}}, {[]string{"C"}, []string{"3|3"}},
 	} {
-		set, err := OpenFiles(paths, Options{Views: c.ask})
+		set, err := Open(context.Background(), paths, Options{Views: c.ask})
 		if err != nil {
 			t.Errorf("%v: %v", c.ask, err)
 			continue

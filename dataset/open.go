@@ -11,19 +11,11 @@ import (
 	"strings"
 )
 
-// Open reads the data set in a file, or in a folder of one file a view. The error names the file, the variable and, for a
-// bad value, its place.
-func Open(path string, o Options) (*Set, error) { return OpenFiles([]string{path}, o) }
-
-// OpenFiles reads a data set that lies in several files, in this order: one view a file, or several. Labels may be in any of
-// them, in a file named after them (y.npy, labels.csv …) or in [Options.LabelsFile]. Files that name their samples are joined by
-// the names, in whatever order they have them.
-func OpenFiles(paths []string, o Options) (*Set, error) {
-	return OpenContext(context.Background(), paths, o)
-}
-
-// OpenContext is [OpenFiles], which ends with the context's error soon after the context is done.
-func OpenContext(ctx context.Context, paths []string, o Options) (*Set, error) {
+// Open reads the data set in a file, in a folder of one file a view, or in several files, in this order: one view a file, or
+// several. Labels may be in any of them, in a file named after them (y.npy, labels.csv …) or in [Options.LabelsFile]. Files that
+// name their samples are joined by the names, in whatever order they have them. The error names the file, the variable and, for
+// a bad value, its place. Open ends with the context's error soon after the context is done.
+func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 	if err := o.within(ctx); err != nil {
 		return nil, err
 	}
@@ -64,7 +56,10 @@ func (o *Options) within(ctx context.Context) error {
 
 // Read reads a data set of one file of size bytes that is open already, or in memory (a bytes.Reader). name stands for it
 // in errors.
-func Read(name string, r io.ReaderAt, size int64, o Options) (*Set, error) {
+func Read(ctx context.Context, name string, r io.ReaderAt, size int64, o Options) (*Set, error) {
+	if err := o.within(ctx); err != nil {
+		return nil, err
+	}
 	if isNil(r) {
 		return nil, fmt.Errorf("dataset: %s: the reader is nil", name)
 	}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -34,7 +35,7 @@ func TestRealNPZ(t *testing.T) {
 		"bdgp":         {2500, []int{1000, 500, 250}, 5},
 		"mnistusps":    {5000, []int{784, 784}, 10},
 	} {
-		s, err := Open(filepath.Join(dir, name+".npz"), Options{})
+		s, err := Open(context.Background(), []string{filepath.Join(dir, name+".npz")}, Options{})
 		if err != nil {
 			t.Error(err)
 			continue
@@ -63,7 +64,7 @@ func TestRealAll(t *testing.T) {
 			if !testutil.Slow && strings.Contains(f, "mnist3v") {
 				continue
 			}
-			r, err := Inspect(f, Options{Storage: SparseIfSmaller})
+			r, err := Inspect(context.Background(), []string{f}, Options{Storage: SparseIfSmaller})
 			if err != nil || r.Problem != nil {
 				t.Error(err, r)
 				continue
@@ -91,11 +92,11 @@ func TestRealMATLAB(t *testing.T) {
 		{"webkb.mat", "webkb.npz", false, false},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			mat, err := Open(filepath.Join(dir, "mat", c.file), Options{})
+			mat, err := Open(context.Background(), []string{filepath.Join(dir, "mat", c.file)}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			npz, err := Open(filepath.Join(dir, c.npz), Options{})
+			npz, err := Open(context.Background(), []string{filepath.Join(dir, c.npz)}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,16 +111,16 @@ func TestRealMATLAB(t *testing.T) {
 
 func TestRealV73(t *testing.T) {
 	dir := testutil.RealSets(t)
-	a, err := Open(filepath.Join(dir, "mat", "MSRCV1.mat"), Options{Float: 64})
+	a, err := Open(context.Background(), []string{filepath.Join(dir, "mat", "MSRCV1.mat")}, Options{Float: 64})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Open(filepath.Join(dir, "mat", "MSRCV1_v73.mat"), Options{Float: 64})
+	b, err := Open(context.Background(), []string{filepath.Join(dir, "mat", "MSRCV1_v73.mat")}, Options{Float: 64})
 	if err != nil {
 		t.Fatal(err)
 	}
 	sameSets(t, a, b)
-	s, err := Open(filepath.Join(dir, "mat", "synthetic_v73.mat"), Options{})
+	s, err := Open(context.Background(), []string{filepath.Join(dir, "mat", "synthetic_v73.mat")}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +133,12 @@ func TestRealV73(t *testing.T) {
 func TestRealIncomplete(t *testing.T) {
 	dir := testutil.RealSets(t)
 	for _, storage := range []Storage{AsStored, AllSparse} {
-		s, err := Open(filepath.Join(dir, "mat", "BDGP_fea_Per0.5.mat"), Options{Storage: storage})
+		s, err := Open(context.Background(), []string{filepath.Join(dir, "mat", "BDGP_fea_Per0.5.mat")},
+			Options{Storage: storage})
 		if err != nil {
 			t.Fatal(err)
 		}
-		full, err := Open(filepath.Join(dir, "bdgp.npz"), Options{})
+		full, err := Open(context.Background(), []string{filepath.Join(dir, "bdgp.npz")}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,9 +168,9 @@ func TestRealIncomplete(t *testing.T) {
 
 func TestRealTriplets(t *testing.T) {
 	path := filepath.Join(testutil.RealSets(t), "mat", "reuters.mat")
-	_, err := Open(path, Options{})
+	_, err := Open(context.Background(), []string{path}, Options{})
 	wantError(t, err, "reuters.mat", "Options.Triplets")
-	s, err := Open(path, Options{Triplets: true})
+	s, err := Open(context.Background(), []string{path}, Options{Triplets: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +188,7 @@ func TestRealMemory(t *testing.T) {
 	runtime.GC()
 	var s *Set
 	var err error
-	got := testutil.Allocated(func() { s, err = Open(path, Options{}) })
+	got := testutil.Allocated(func() { s, err = Open(context.Background(), []string{path}, Options{}) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,12 +205,12 @@ func TestRealMemory(t *testing.T) {
 // TestRealSparse: a set of word counts stored full is held as CSR without ever being held full.
 func TestRealSparse(t *testing.T) {
 	path := filepath.Join(testutil.RealSets(t), "citeseer.npz")
-	dense, err := Open(path, Options{})
+	dense, err := Open(context.Background(), []string{path}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var s *Set
-	got := testutil.Allocated(func() { s, err = Open(path, Options{Storage: SparseIfSmaller}) })
+	got := testutil.Allocated(func() { s, err = Open(context.Background(), []string{path}, Options{Storage: SparseIfSmaller}) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +230,8 @@ func TestRealSparse(t *testing.T) {
 		}
 	}
 	// More than a quarter filled: stays dense.
-	s, err = Open(filepath.Join(testutil.RealSets(t), "msrcv1.npz"), Options{Storage: SparseIfSmaller})
+	s, err = Open(context.Background(), []string{filepath.Join(testutil.RealSets(t), "msrcv1.npz")},
+		Options{Storage: SparseIfSmaller})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ type Rows struct {
 }
 
 // OpenRows opens a data set to read its views row by row, in memory that does not grow with the number of samples. What the
-// files hold is found as [OpenContext] finds it. Arrays that lie in a file row after row, of any type of numbers, are read where
+// files hold is found as [Open] finds it. Arrays that lie in a file row after row, of any type of numbers, are read where
 // they are: .npy, members of an .npz that are stored (numpy.savez), safetensors, HDF5 and MATLAB v7.3 that are contiguous.
 // All others (CSV, MATLAB v5, compressed members, chunked HDF5, arrays stored by columns) are converted into files of float32
 // in Options.Scratch first, which takes a pass over them, or two; without such a folder they are an error. Close deletes them.

@@ -20,7 +20,7 @@ import (
 // read where they lie.
 func checkRows(t *testing.T, path string, o Options) (inPlace int) {
 	t.Helper()
-	want, err := Open(path, o)
+	want, err := Open(context.Background(), []string{path}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func (d *Device) UnmarshalText(text []byte) error {
 	return fmt.Errorf("machine: unknown device %q, want one of %q", text, deviceNames)
 }
 
-// Ran says where a network was trained.
+// Ran says where a network was trained, or new samples went through it.
 type Ran struct {
 	Device string `json:"device"` // "CPU", or the name of the device; "": it is not known
 	Why    string `json:"why"`    // in a few words; what else of the fit was left to the CPU too

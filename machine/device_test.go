@@ -37,15 +37,3 @@ func TestDeviceText(t *testing.T) {
 		}
 	}
 }
-
-// TestAsked: the last device that a context asks for counts; one that asks for none has the CPU.
-func TestAsked(t *testing.T) {
-	if d, ran := Asked(t.Context()); d != CPU || ran != nil {
-		t.Errorf("nothing is asked for: %v, %v", d, ran)
-	}
-	var ran Ran
-	d, got := Asked(On(On(t.Context(), CPU, nil), CUDA, &ran))
-	if d != CUDA || got != &ran {
-		t.Errorf("%v is asked for: %v", d, got)
-	}
-}

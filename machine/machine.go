@@ -24,7 +24,8 @@ type Options struct {
 	MaxMemory int64 `json:"-"`
 
 	// Device is where the network is trained, and where its inputs, first anchors and clusters are sought; default: a GPU where
-	// it can be had. New samples are labelled on the CPU, and on a GPU where On asks for it.
+	// it can be had. New samples are labelled on the CPU unless
+	// largemvc.Predictor.WithMachine asks for a GPU.
 	Device Device `json:"-"`
 
 	// Comm, if not nil, joins the processes of a job that fit one data set together (packages mpi and comm). The views are those

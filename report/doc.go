@@ -16,8 +16,8 @@
 // # What the numbers mean
 //
 // The confidence of a sample is 1 − a/b with its distances a and b to the nearest and the next nearest centroid in the space
-// that the clusters were found in: H, or its rows at norm 1 (largemvc.Config.ReadOut). It lies between 0, on the border of two
-// clusters, and 1, on the centroid; it is the simplified silhouette of E. Hruschka, L. de Castro and R. Campello (ICDM
+// that the clusters were found in: H, or its rows at norm 1 (largemvc.Config.PlainReadOut). It lies between 0, on the border of
+// two clusters, and 1, on the centroid; it is the simplified silhouette of E. Hruschka, L. de Castro and R. Campello (ICDM
 // 2004). It says how far a sample is from the border, not how likely its label is right.
 //
 // A feature's effect is the mean over the cluster less the mean over all other samples, in standard deviations of the

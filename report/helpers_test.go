@@ -58,7 +58,7 @@ func fitSet(t *testing.T, n int) *fitted {
 		names[j] = fmt.Sprintf("gene%d", j)
 	}
 	f.views = []largemvc.View{
-		largemvc.Float64View(n, d0, x0).Named("genes").WithFeatures(names), largemvc.Float64View(n, d1, x1).Named("scans"),
+		largemvc.DenseView(n, d0, x0).Named("genes").WithFeatures(names), largemvc.DenseView(n, d1, x1).Named("scans"),
 	}
 	var err error
 	f.c, err = largemvc.Fit(context.Background(), f.views, largemvc.Config{Clusters: classes, Epochs: 15, Seed: 2})

@@ -109,7 +109,7 @@ func (o *Options) checkViews(n int) error {
 		case in.Rows != n:
 			return fmt.Errorf("report: view %d of Views has %d samples, the clustering has %d", v, in.Rows, n)
 		case in.Empty():
-			return fmt.Errorf("report: view %d of Views is empty", v)
+			return fmt.Errorf("report: view %d of Views has no values", v)
 		case in.Present != nil && len(in.Present) != n:
 			return fmt.Errorf("report: the mask of view %d of Views has %d entries for %d samples", v, len(in.Present), n)
 		}

@@ -51,7 +51,7 @@ func WritePredictions(
 		return err
 	}
 	o.Views = views
-	if o.Novelty == nil && p.HasNovelty() {
+	if o.Novelty == nil {
 		if o.Novelty, err = p.Novelty(ctx, views); err != nil {
 			return err
 		}

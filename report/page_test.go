@@ -59,7 +59,7 @@ func TestSuspects(t *testing.T) {
 	}
 	o := f.options
 	var err error
-	if o.Views, err = largemvc.Mask(f.views, present); err != nil {
+	if o.Views, err = testutil.Masked(f.views, present); err != nil {
 		t.Fatal(err)
 	}
 	o.Trust = [][]float64{make([]float64, n), make([]float64, n)}
@@ -345,7 +345,7 @@ func TestLargeSetsAreSampled(t *testing.T) {
 			x[4*i+j] = rng.NormFloat64() + 4*float64((classes[i]>>j)&1)
 		}
 	}
-	views := []largemvc.View{largemvc.Float64View(n, 4, x)}
+	views := []largemvc.View{largemvc.DenseView(n, 4, x)}
 	c, err := largemvc.Fit(context.Background(), views, largemvc.Config{Clusters: 5, Epochs: 2, Preset: largemvc.PresetPaper})
 	if err != nil {
 		t.Fatal(err)
@@ -461,8 +461,8 @@ func TestErrors(t *testing.T) {
 		"names":     {ctx, f.c, Options{ClassNames: []string{"a"}}, "ClassNames without Classes"},
 		"views":     {ctx, f.c, Options{Views: f.views[:1]}, "1 Views, the clustering has 2"},
 		"no values": {ctx, f.c, Options{Views: []largemvc.View{f.views[0], {}}}, "view 1 of Views has 0 samples"},
-		"values": {ctx, f.c, Options{Views: []largemvc.View{largemvc.Float64View(30, 2, nil), f.views[1]}},
-			"view 0 of Views: 0 values for 30×2"},
+		"values": {ctx, f.c, Options{Views: []largemvc.View{largemvc.DenseView[float64](30, 2, nil), f.views[1]}},
+			"view 0 of Views has no values"},
 		"mask": {ctx, f.c, Options{Views: []largemvc.View{f.views[0].WithPresent([]bool{true}), f.views[1]}},
 			"mask of view 0 of Views has 1 entries for 30 samples"},
 		"points":        {ctx, f.c, Options{Points: -1}, "Points is -1"},

@@ -91,7 +91,7 @@ func ofPredictions(ctx context.Context, p *largemvc.Predictor, views []largemvc.
 func ofPredictor(p *largemvc.Predictor) *result {
 	c := p.Config()
 	r := &result{
-		centroids: p.Centroids(), unit: c.ReadOut == largemvc.ReadOutUnit, dims: p.Dims(), trained: p.Samples(),
+		centroids: p.Centroids(), unit: !c.PlainReadOut, dims: p.Dims(), trained: p.Samples(),
 		anchors: c.Anchors,
 		loss:    p.Loss, viewLoss: p.ViewLoss, status: p.Status.String(), epochs: p.Epochs,
 		asked: c.Clusters, seed: c.Seed, restart: p.Restart, restarts: c.Restarts, predictor: p,

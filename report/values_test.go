@@ -57,7 +57,7 @@ func TestValuesOfViews(t *testing.T) {
 		for i := range present {
 			present[i] = i != row
 		}
-		dense, outside := largemvc.Float64View(n, d, long), largemvc.RowsView(source{n, d, short, x.err})
+		dense, outside := largemvc.DenseView(n, d, long), largemvc.RowsView(source{n, d, short, x.err})
 		for kind, v := range map[string]largemvc.View{"dense": dense, "outside": outside} {
 			want := x.want
 			switch {

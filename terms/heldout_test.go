@@ -26,7 +26,7 @@ func heldOutViews(t testing.TB, n int, masked bool) []View {
 	if !masked {
 		return views
 	}
-	views, err := Mask(views, testutil.Absent(n, 2, 0.3, 42))
+	views, err := testutil.Masked(views, testutil.Absent(n, 2, 0.3, 42))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestHeldOutLossIsAnExtraLoss(t *testing.T) {
 		config := Config{
 			Clusters: 3, Epochs: 25, Float64: true,
 			Neighborhood: Neighborhood{Exact: exact, Weight: None, HeldOutWeight: 2},
-			Start:        Start{Labels: classes},
+			StartLabels:  classes,
 		}
 		held := mustHeldOut(t, views, HeldOutConfig{Float64: true})
 		without := config
@@ -201,7 +201,7 @@ func TestHeldOutRefuses(t *testing.T) {
 			x[i] = float64(i * i % 7)
 		}
 		x[at] = math.NaN()
-		return []View{views[0], Float64View(12, 3, x)}
+		return []View{views[0], DenseView(12, 3, x)}
 	}
 	for name, test := range map[string]struct {
 		views  []View
@@ -209,7 +209,7 @@ func TestHeldOutRefuses(t *testing.T) {
 		want   string
 	}{
 		"no views": {nil, HeldOutConfig{}, "view"}, "NaN": {bad(7), HeldOutConfig{}, "view 1"},
-		"constant": {[]View{Float64View(4, 2, make([]float64, 8))}, HeldOutConfig{}, "view 0"},
+		"constant": {[]View{DenseView(4, 2, make([]float64, 8))}, HeldOutConfig{}, "view 0"},
 		"directions": {
 			views, HeldOutConfig{Directions: -1}, "Directions is -1",
 		}, "penalty": {views, HeldOutConfig{Penalty: -1}, "Penalty is -1"},

@@ -28,7 +28,7 @@ func blobViews(n, c int, noise float64, seed uint64, dims ...int) ([]View, []int
 	x, classes := testutil.Blobs(n, c, noise, seed, dims...)
 	views := make([]View, len(x))
 	for v, d := range dims {
-		views[v] = Float64View(n, d, x[v])
+		views[v] = DenseView(n, d, x[v])
 	}
 	return views, classes
 }

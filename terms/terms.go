@@ -127,7 +127,7 @@ func NewHeldOut(ctx context.Context, views []largemvc.View, c HeldOutConfig) (*H
 	if err := (largemvc.Config{Clusters: 1}).Check(views); err != nil {
 		return nil, err
 	}
-	if c.Preprocess == largemvc.Auto {
+	if c.Preprocess == 0 {
 		c.Preprocess = largemvc.PreprocessBoth
 	}
 	switch {

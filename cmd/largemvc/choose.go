@@ -172,7 +172,7 @@ func (o *chooseOptions) try(ctx context.Context, in *input, bar *progress.Bar, b
 	// Every number takes about as many fits; what is under way is told by the fits.
 	done, total := 0, len(c.Clusters)
 	config := o.config
-	config.Progress = func(largemvc.Epoch) error {
+	config.Progress = func(largemvc.Progress) error {
 		elapsed := time.Since(began)
 		left := time.Duration(0)
 		if done > 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,7 +114,7 @@ func TestMissingLabels(t *testing.T) {
 	for _, word := range []string{"NA", "na", "n/a", "N/A", "nan", "NaN", "-nan", "null", "NULL", "none", "None", "?", "#N/A",
 		"#NA", "<NA>", "-", "nil", "missing", "unknown", "0", "inf"} {
 		data := writeText(t, "data.csv", "a,b,label\n1,2,x\n2,1,x\n3,5,"+word+"\n4,4,y\n")
-		_, err := dataset.Open(data, dataset.Options{Labels: "label"})
+		_, err := dataset.Open(context.Background(), []string{data}, dataset.Options{Labels: "label"})
 		if refused := err != nil && strings.Contains(err.Error(), "has no value in line 4"); refused != missingLabel(word) {
 			t.Errorf("%s: missing for compare: %v; the reader says %v", word, missingLabel(word), err)
 		}

@@ -19,7 +19,7 @@ import (
 // TestFormats fits the same set from every way of storing it that can be written here, and wants the same loss to the bit.
 func TestFormats(t *testing.T) {
 	path, folder := writeSet(t, 30, true), t.TempDir()
-	set, err := dataset.Open(path, dataset.Options{Float: 64})
+	set, err := dataset.Open(context.Background(), []string{path}, dataset.Options{Float: 64})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestStorage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, width := range []int{32, 64} {
-		plain, err := dataset.Open(path, dataset.Options{Float: width})
+		plain, err := dataset.Open(context.Background(), []string{path}, dataset.Options{Float: width})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
-	"github.com/largemvc/largemvc"
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/largemvc/largemvc/dataset"
 )
 
@@ -46,7 +47,7 @@ func checkEmbeddedIDs(path string, in *input) error {
 
 // writeEmbedding writes the representation of the samples: in .npz the matrix H, with ids where there are some; in .csv the
 // columns id, sample, h0, h1, ….
-func writeEmbedding(out *output, h *largemvc.Matrix, ids []string) error {
+func writeEmbedding(out *output, h mat.Matrix, ids []string) error {
 	if out.path == "" {
 		return nil
 	}

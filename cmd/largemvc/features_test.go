@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +15,7 @@ import (
 // TestFeatureNames: a model refuses features of other names or in another order, and takes them by name on request.
 func TestFeatureNames(t *testing.T) {
 	folder := t.TempDir()
-	set, err := dataset.Open(writeSet(t, 30, true), dataset.Options{Float: 64})
+	set, err := dataset.Open(context.Background(), []string{writeSet(t, 30, true)}, dataset.Options{Float: 64})
 	if err != nil {
 		t.Fatal(err)
 	}

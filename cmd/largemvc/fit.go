@@ -48,7 +48,7 @@ func runFit(ctx context.Context, args []string, stdout, stderr io.Writer) (err e
 		return err
 	}
 	fitting := time.Now()
-	o.config.Progress = func(e largemvc.Epoch) error {
+	o.config.Progress = func(e largemvc.Progress) error {
 		if !e.Training() {
 			bar.Phase(e.Phase, e.Done, e.Total, time.Since(fitting), e.Left)
 			return nil

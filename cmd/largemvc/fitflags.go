@@ -47,8 +47,8 @@ func fitFlags(o *fitOptions) *flags {
 	o.diskFlags(f, "what is kept for each sample is in\nmemory or, without neighbours, computed again where "+
 		"-max-memory has no room for it. -fit-samples trains on a part")
 	f.output(&o.out, "out", "`FILE` to write the labels to, as CSV with the columns id (where the data name the samples), "+
-		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in what "+
-		"-read-out makes of H;\n"+interrupted+"; - is standard output; none by default")
+		"sample (from 0), label,\nnear and next, the squared distances to the nearest and the next nearest centroid in H "+
+		"(see\n-plain-read-out); "+interrupted+"; - is standard output; none by default")
 	f.output(&o.save, "save", "`FILE` to save the trained model to; "+interrupted+";\n- is standard output; none by default")
 	f.output(&o.report, "report", "`FILE` to write a report to, one HTML page that can be mailed: a map, sizes, "+
 		"confidence, typical "+
@@ -75,9 +75,8 @@ func fitFlags(o *fitOptions) *flags {
 			"mean 0,\nvariance 1 over its features; zscore: each feature to mean 0, variance 1; both: every view twice, in "+
 			"either way, which\nneeds neighbours; balanced: zscore divided by √d; unit: each sample of a view to norm 1. The "+
 			"preset default has both\n(sample without neighbours), paper sample")
-	f.text(&c.ReadOut, "read-out",
-		"what the last k-means sees of the representation H: `auto|unit|plain`. plain: its rows; unit: its rows at norm 1. "+
-			"The\npreset default has unit, paper plain")
+	f.bool(&c.PlainReadOut, "plain-read-out",
+		"give the last k-means the rows of the representation H as they are, as the preset paper always does, and not at norm 1")
 	f.string(&o.startLabels, "start-labels", "CSV `FILE`, "+labelTexts+", which has a\nlabel (0 to M−1) for each sample, "+
 		"in its column label or its only column, in place of those of\nk-means; where it has a column id, "+
 		"they are joined to the samples by it; none by default")
@@ -112,8 +111,8 @@ func fitFlags(o *fitOptions) *flags {
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of everything random; equal seeds give equal results on any number of cores")
 	f.added("seed")
 	f.int(&c.Restarts, "restarts", 1, "`N` runs, from the seeds SEED, SEED+1, …; the one of lowest loss is kept")
-	f.float(&c.EarlyStop.Tolerance, "tolerance", 0, "`SHARE` by which the loss must fall to count as progress; 0: no early stop")
-	f.int(&c.EarlyStop.Patience, "patience", 5, "`N` epochs without progress before the early stop, with -tolerance")
+	f.float(&c.Tolerance, "tolerance", 0, "`SHARE` by which the loss must fall to count as progress; 0: no early stop")
+	f.int(&c.Patience, "patience", 5, "`N` epochs without progress before the early stop, with -tolerance")
 	f.output(&c.Checkpoint.Path, "checkpoint", "`FILE` to keep the state of the training in, for -resume; none by default,\n"+
 		"with -resume the one that it names, unless that is a pipe")
 	f.int(&c.Checkpoint.Every, "checkpoint-every", 10, "`N` epochs from one writing of it to the next; it is written at "+
@@ -201,7 +200,7 @@ func (o *fitOptions) check() error {
 		value, low int
 	}{
 		{"clusters", c.Clusters, 0}, {"anchors", c.Anchors, 0}, {"layers", c.Layers, 1}, {"epochs", c.Epochs, 0},
-		{"restarts", c.Restarts, 1}, {"patience", c.EarlyStop.Patience, 1}, {"workers", c.Machine.Workers, 0},
+		{"restarts", c.Restarts, 1}, {"patience", c.Patience, 1}, {"workers", c.Machine.Workers, 0},
 		{"kmeans-starts", c.KMeansStarts, 1},
 		{"checkpoint-every", c.Checkpoint.Every, 1}, {"fit-samples", c.FitSamples, 0}, {"landmarks", c.Neighborhood.Landmarks, 0},
 	} {
@@ -217,7 +216,7 @@ func (o *fitOptions) check() error {
 	}{
 		{"lr", c.LearningRate, c.LearningRate > 0, "a number above 0"},
 		{"missing", o.missing, o.missing >= 0 && o.missing < 1, "a number from 0 to below 1"},
-		{"tolerance", c.EarlyStop.Tolerance, c.EarlyStop.Tolerance >= 0, "a number from 0"},
+		{"tolerance", c.Tolerance, c.Tolerance >= 0, "a number from 0"},
 		{"lipschitz", o.network.lipschitz, o.network.lipschitz >= 1, "a number from 1"},
 		{"theta0", o.network.theta0, true, "a finite number"},
 		{"rho0", o.network.rho0, true, "a finite number"},

@@ -22,7 +22,7 @@ import (
 
 // withMPI are the flags that may stand beside -mpi.
 var withMPI = []string{"mpi", "data", "leave-out", "missing-rows", "max-memory", "out", "save", "json", "quiet", "clusters",
-	"anchors", "layers", "variant", "activation", "preset", "preprocess", "read-out", "neighbors", "epochs", "lr",
+	"anchors", "layers", "variant", "activation", "preset", "preprocess", "plain-read-out", "neighbors", "epochs", "lr",
 	"seed", "restarts", "tolerance", "patience", "checkpoint", "checkpoint-every", "overwrite", "resume", "workers",
 	"kmeans-starts", "theta0", "rho0", "signs", "one-sided", "lipschitz", "reduction", "detach", "directions", "filter-steps",
 	"neighbor-weight", "held-out-weight", "exact-neighbors", "landmarks"}
@@ -62,7 +62,7 @@ type world interface {
 }
 
 // onEpoch, if not nil, sees what a process reports of its fit.
-var onEpoch func(rank int, e largemvc.Epoch)
+var onEpoch func(rank int, e largemvc.Progress)
 
 // slowEnd is how long a process that was asked to end may take for it.
 const slowEnd = 8 * time.Second
@@ -199,7 +199,7 @@ func (o *fitOptions) fitRank(
 	in.readFor = time.Since(began)
 	o.config.Machine.Comm, o.config.Machine.Overwrite = w, true
 	fitting := time.Now()
-	o.config.Progress = func(e largemvc.Epoch) error {
+	o.config.Progress = func(e largemvc.Progress) error {
 		if onEpoch != nil {
 			onEpoch(rank, e)
 		}

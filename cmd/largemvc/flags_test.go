@@ -95,13 +95,13 @@ func TestVersion(t *testing.T) {
 
 // apart are the fields of Config, and of its modules, that no flag sets, and why.
 var apart = map[string]string{
-	"Start.Anchors": "for programs: matrices in memory", "Noise.Scale": "for programs: a number for each input",
+	"StartAnchors": "for programs: matrices in memory", "Noise.Scale": "for programs: a number for each input",
 	"Machine.Overwrite": "always: the command has read the only copy",
 	"Progress":          "the bar", "ExtraLoss": "for programs: a function",
 }
 
 // elsewhere are the fields that a flag of fieldFlags sets when the data are there or the processes have been joined.
-var elsewhere = []string{"Start.Labels", "Machine.MaxMemory", "Machine.Comm"}
+var elsewhere = []string{"StartLabels", "Machine.MaxMemory", "Machine.Comm"}
 
 // leaves sets the fields of a struct by their paths, of the structs in it too; what is in pointers is followed.
 func leaves(path string, v reflect.Value, to map[string]any) {
@@ -235,7 +235,7 @@ func TestParseFit(t *testing.T) {
 		t.Errorf("the anchors' module is %+v", c.Anchor)
 	}
 	if c.Epochs != largemvc.None || c.Reduction != largemvc.ReductionMean ||
-		c.EarlyStop != (largemvc.EarlyStop{Tolerance: 1e-4, Patience: 9}) {
+		c.Tolerance != 1e-4 || c.Patience != 9 {
 		t.Errorf("%+v", c)
 	}
 }

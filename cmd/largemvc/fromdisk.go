@@ -24,7 +24,7 @@ func (o *predictOptions) predictFromDisk(
 	if err != nil {
 		return err
 	}
-	model = model.WithWorkers(o.workers)
+	model = model.WithMachine(machine.Options{Workers: o.workers, Device: o.device})
 	o.progress = readingProgress(bar, began)
 	set, err := dataset.OpenRows(ctx, o.data, o.options(32))
 	if err != nil {
@@ -45,7 +45,8 @@ func (o *predictOptions) predictFromDisk(
 		b := bufio.NewWriterSize(w, 1<<16)
 		b.WriteString("sample,label,near,next\n")
 		var line []byte
-		err := model.AssignRows(machine.On(ctx, o.device, &o.ran), in.views, func(first int, a *largemvc.Assignments) error {
+		err := model.AssignRows(ctx, in.views, func(first int, a *largemvc.Assignments) error {
+			p.Device, p.DeviceWhy = a.Ran.Device, a.Ran.Why
 			for i, k := range a.Labels {
 				p.ClusterSizes[k]++
 				line = strconv.AppendInt(line[:0], int64(first+i), 10)
@@ -74,7 +75,6 @@ func (o *predictOptions) predictFromDisk(
 		return cancelled(ctx, err)
 	}
 	p.PredictSeconds, p.PeakRSS = time.Since(read).Seconds(), peakMiB()
-	p.Device, p.DeviceWhy = o.ran.Device, o.ran.Why
 	if err := p.score(in); err != nil {
 		return err
 	}

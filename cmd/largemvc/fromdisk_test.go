@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +17,7 @@ import (
 func TestFromDisk(t *testing.T) {
 	held := writeSet(t, 300, true)
 	folder, scratch := t.TempDir(), t.TempDir()
-	set, err := dataset.Open(held, dataset.Options{})
+	set, err := dataset.Open(context.Background(), []string{held}, dataset.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestFromDisk(t *testing.T) {
 
 // TestFromDiskIDs: a fit from disk gives the ids that one in memory gives, everywhere, and joins labels to start from by them.
 func TestFromDiskIDs(t *testing.T) {
-	set, err := dataset.Open(writeSet(t, 60, true), dataset.Options{})
+	set, err := dataset.Open(context.Background(), []string{writeSet(t, 60, true)}, dataset.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

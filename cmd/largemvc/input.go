@@ -147,7 +147,7 @@ func complete(o *fitOptions, in *input) error {
 		return nil
 	}
 	var err error
-	c.Start.Labels, err = readStartLabels(o.startLabels, in.samples, c.Anchors, in.ids)
+	c.StartLabels, err = readStartLabels(o.startLabels, in.samples, c.Anchors, in.ids)
 	return err
 }
 

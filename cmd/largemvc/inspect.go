@@ -98,13 +98,13 @@ func (o *inspectOptions) suggest(w io.Writer, r *dataset.Report) error {
 	if clusters == 0 {
 		clusters, from = min(10, r.Samples), "a guess: there are no labels, say -clusters"
 	}
-	dims := make([]int, len(r.Views))
+	sizes := make([]largemvc.View, len(r.Views))
 	for v := range r.Views {
-		dims[v] = r.Views[v].Features
+		sizes[v] = largemvc.DenseView[float32](r.Samples, r.Views[v].Features, nil)
 	}
 	sparse := slices.ContainsFunc(r.Views, func(x dataset.ViewReport) bool { return x.Sparse })
 	c := largemvc.Config{Clusters: clusters, Machine: machine.Options{Overwrite: !sparse}}
-	m, err := c.EstimateMemory(r.Samples, dims)
+	m, err := c.EstimateMemory(sizes)
 	if err != nil {
 		_, err = fmt.Fprintf(w, "a fit is refused: %s\n", oneLine(err))
 		return err

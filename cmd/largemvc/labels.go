@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/largemvc/largemvc"
@@ -72,13 +74,13 @@ func trustColumns(in *input, trust [][]float64) []dataset.Column {
 }
 
 // centroidDistances are the squared distances of the training samples to their centroid and to the nearest other one (+Inf
-// if there is none), in what the read-out makes of H. The views themselves may be overwritten by now.
+// if there is none), in H, or in its rows at norm 1. The views themselves may be overwritten by now.
 func centroidDistances(c *largemvc.Clustering) (near, next []float64) {
 	near, next = make([]float64, len(c.Labels)), make([]float64, len(c.Labels))
-	centroids, unit := c.Centroids(), c.Config().ReadOut == largemvc.ReadOutUnit
+	centroids, unit := c.Centroids(), !c.Config().PlainReadOut
 	var row []float64
 	for i, label := range c.Labels {
-		row = c.H.Row(row, i)
+		row = mat.Row(row, i, c.H)
 		if norm := floats.Norm(row, 2); unit && norm > 0 {
 			floats.Scale(1/norm, row)
 		}

@@ -73,7 +73,7 @@ func object(t *testing.T, s string) map[string]any {
 
 // keys are those that scripts may rely on.
 var keys = strings.Fields(`samples views dims missing_rate clusters anchors layers epochs variant activation preset
-	preprocess read_out
+	preprocess plain_read_out
 	inputs seed float status
 	loss_first loss_last init_seconds seconds_per_epoch fit_seconds peak_rss_mb cluster_sizes
 	acc nmi ari purity start_acc start_nmi start_ari`)
@@ -93,8 +93,8 @@ func TestFitJSON(t *testing.T) {
 	for k, want := range map[string]any{"samples": 60.0, "views": 2.0, "clusters": 3.0, "anchors": 3.0, "layers": 2.0,
 		"epochs": 12.0, "epochs_asked": 12.0,
 		"variant": "large", "activation": "relu", "preset": "default", "preprocess": "both",
-		"read_out":  "unit",
-		"neighbors": 10.0, "landmarks": nil, "filter_steps": 6.0, "neighbor_weight": 3.0, "held_out_weight": 3.0,
+		"plain_read_out": false,
+		"neighbors":      10.0, "landmarks": nil, "filter_steps": 6.0, "neighbor_weight": 3.0, "held_out_weight": 3.0,
 		"seed": 7.0, "float": 32.0,
 		"status": "epoch limit", "missing_rate": 0.0, "acc": 1.0, "nmi": 1.0, "ari": 1.0, "purity": 1.0, "start_acc": 1.0} {
 		if m[k] != want {

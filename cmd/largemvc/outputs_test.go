@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -232,7 +233,7 @@ func TestIDsInOutputs(t *testing.T) {
 		}
 		return path
 	}
-	set, err := dataset.Open(writeSet(t, 60, true), dataset.Options{Float: 64})
+	set, err := dataset.Open(context.Background(), []string{writeSet(t, 60, true)}, dataset.Options{Float: 64})
 	if err != nil {
 		t.Fatal(err)
 	}

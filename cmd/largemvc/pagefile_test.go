@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -107,7 +108,8 @@ func TestEmbedding(t *testing.T) {
 		filepath.Join(folder, "fit.npz")); status != exitOK {
 		t.Fatal(stderr)
 	}
-	want, err := dataset.Open(filepath.Join(folder, "fit.npz"), dataset.Options{Views: []string{"H"}})
+	want, err := dataset.Open(context.Background(), []string{filepath.Join(folder, "fit.npz")},
+		dataset.Options{Views: []string{"H"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +118,7 @@ func TestEmbedding(t *testing.T) {
 		if status, _, stderr := runLine("predict", "-model", model, "-data", data, "-embedding", path); status != exitOK {
 			t.Fatal(stderr)
 		}
-		got, err := dataset.Open(path, dataset.Options{})
+		got, err := dataset.Open(context.Background(), []string{path}, dataset.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -29,7 +29,6 @@ type predictOptions struct {
 	quiet     bool
 	workers   int
 	device    machine.Device
-	ran       machine.Ran
 }
 
 const aboutPredict = `Usage: largemvc predict -model MODEL -data FILE [flags]
@@ -163,7 +162,7 @@ func (o *predictOptions) predictInMemory(
 	if err := checkEmbeddedIDs(o.embedding, in); err != nil {
 		return err
 	}
-	model = model.WithWorkers(o.workers)
+	model = model.WithMachine(machine.Options{Workers: o.workers, Device: o.device})
 	read := time.Now()
 	found, err := o.label(ctx, model, in)
 	if err != nil {
@@ -191,7 +190,7 @@ func (o *predictOptions) predictInMemory(
 		p.ClusterSizes[label]++
 	}
 	p.addDrift(found.novelty)
-	p.Device, p.DeviceWhy = o.ran.Device, o.ran.Why
+	p.Device, p.DeviceWhy = found.Ran.Device, found.Ran.Why
 	p.Reading, p.IDs, p.Labels = &in.reading, in.ids, found.Labels
 	if err := p.score(in); err != nil {
 		return err
@@ -202,21 +201,19 @@ func (o *predictOptions) predictInMemory(
 // labelled holds the result for the samples.
 type labelled struct {
 	*largemvc.Assignments
-	novelty []float64   // nil where the model has none
+	novelty []float64
 	trust   [][]float64 // by view and sample; nil without -trust
 }
 
 // label gives the samples to clusters.
 func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, in *input) (*labelled, error) {
-	a, err := model.Assign(machine.On(ctx, o.device, &o.ran), in.views)
+	a, err := model.Assign(ctx, in.views)
 	if err != nil {
 		return nil, err
 	}
 	found := &labelled{Assignments: a}
-	if model.HasNovelty() {
-		if found.novelty, err = model.Novelty(ctx, in.views); err != nil {
-			return nil, err
-		}
+	if found.novelty, err = model.Novelty(ctx, in.views); err != nil {
+		return nil, err
 	}
 	if o.trust != "" {
 		found.trust, err = model.ViewTrust(ctx, in.views)
@@ -226,11 +223,7 @@ func (o *predictOptions) label(ctx context.Context, model *largemvc.Predictor, i
 
 // columns returns the columns of -out.
 func (l *labelled) columns(ids []string) []dataset.Column {
-	columns := labelColumns(ids, l.Labels, l.Near, l.Next)
-	if l.novelty != nil {
-		columns = append(columns, dataset.Column{Name: "novelty", Data: l.novelty})
-	}
-	return columns
+	return append(labelColumns(ids, l.Labels, l.Near, l.Next), dataset.Column{Name: "novelty", Data: l.novelty})
 }
 
 // score compares p.Labels with the classes of the samples, if the data have them.
@@ -264,7 +257,7 @@ func (o *predictOptions) writeEmbedding(ctx context.Context, out *output, model 
 	if o.embedding == "" {
 		return nil
 	}
-	h, err := model.Transform(machine.On(ctx, o.device, nil), in.views)
+	h, err := model.Transform(ctx, in.views)
 	if err != nil {
 		return err
 	}

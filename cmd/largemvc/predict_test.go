@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/csv"
 	"math"
 	"math/rand/v2"
@@ -79,7 +80,7 @@ func TestPredict(t *testing.T) {
 			}
 		}
 		// A few samples without labels, some of them incomplete.
-		set, err := dataset.Open(path, dataset.Options{Float: 64})
+		set, err := dataset.Open(context.Background(), []string{path}, dataset.Options{Float: 64})
 		if err != nil {
 			t.Fatal(err)
 		}

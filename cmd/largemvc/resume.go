@@ -106,8 +106,8 @@ func train(ctx context.Context, o *fitOptions, in *input) (*largemvc.Clustering,
 		}
 		for name, set := range map[string]func(){
 			"epochs":           func() { c.Epochs = asked.Epochs },
-			"tolerance":        func() { c.EarlyStop.Tolerance = asked.EarlyStop.Tolerance },
-			"patience":         func() { c.EarlyStop.Patience = asked.EarlyStop.Patience },
+			"tolerance":        func() { c.Tolerance = asked.Tolerance },
+			"patience":         func() { c.Patience = asked.Patience },
 			"workers":          func() { c.Machine.Workers = asked.Machine.Workers },
 			"device":           func() { c.Machine.Device = asked.Machine.Device },
 			"checkpoint":       func() { c.Checkpoint.Path = asked.Checkpoint.Path },

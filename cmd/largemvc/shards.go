@@ -133,7 +133,7 @@ func (s *shards) read(ctx context.Context, lo, hi, workers int, missing bool) ([
 		if err != nil {
 			return nil, err
 		}
-		out[i] = largemvc.Float32View(hi-lo, v.cols, x).Named(v.name).WithFeatures(v.features)
+		out[i] = largemvc.DenseView(hi-lo, v.cols, x).Named(v.name).WithFeatures(v.features)
 		if !missing {
 			continue
 		}

@@ -26,7 +26,7 @@ const panicAt = "LARGEMVC_TEST_PANIC"
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		if at := os.Getenv(panicAt); at != "" {
-			onEpoch = func(rank int, e largemvc.Epoch) {
+			onEpoch = func(rank int, e largemvc.Progress) {
 				if at == fmt.Sprintf("rank %d, epoch %d", rank, e.Epoch) {
 					panic("a mistake")
 				}

@@ -37,7 +37,7 @@ func withFiles[T any](ctx context.Context, o *dataOptions, use func(paths *spool
 // open reads the data.
 func (o *dataOptions) open(ctx context.Context, bits int) (*dataset.Set, error) {
 	return withFiles(ctx, o, func(paths *spooled) (*dataset.Set, error) {
-		set, err := dataset.OpenContext(ctx, paths.paths, o.options(bits))
+		set, err := dataset.Open(ctx, paths.paths, o.options(bits))
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func (o *dataOptions) open(ctx context.Context, bits int) (*dataset.Set, error) 
 // inspect reports on the data as open reads them.
 func (o *dataOptions) inspect(ctx context.Context, bits int) (*dataset.Report, error) {
 	return withFiles(ctx, o, func(paths *spooled) (*dataset.Report, error) {
-		r, err := dataset.InspectContext(ctx, paths.paths, o.options(bits))
+		r, err := dataset.Inspect(ctx, paths.paths, o.options(bits))
 		if err != nil {
 			return nil, err
 		}

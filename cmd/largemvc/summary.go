@@ -33,7 +33,7 @@ type summary struct {
 	Activation    string  `json:"activation"`
 	Preset        string  `json:"preset"`
 	Preprocess    string  `json:"preprocess"`
-	ReadOut       string  `json:"read_out"`
+	PlainReadOut  bool    `json:"plain_read_out"`
 
 	// What the neighbours did; null without them.
 	Neighbors      *int     `json:"neighbors"`       // k
@@ -106,7 +106,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 		ClustersFound: c.Clusters,
 		Anchors:       g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0), LearningRate: g.LearningRate,
 		Variant: variant, Activation: activation.String(), Preset: g.Preset.String(),
-		Preprocess: g.Preprocess.String(), ReadOut: g.ReadOut.String(), Seed: g.Seed,
+		Preprocess: g.Preprocess.String(), PlainReadOut: g.PlainReadOut, Seed: g.Seed,
 		Restarts: g.Restarts, RestartKept: c.Restart, Kept: c.Kept,
 		Float: bits(g.Float64), Status: c.Status.String(), Device: c.Ran.Device, DeviceWhy: c.Ran.Why,
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),

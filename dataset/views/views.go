@@ -1,6 +1,6 @@
 // Package views hands the data sets of package dataset to package largemvc, neither of which knows the other.
 //
-//	set, err := dataset.Open("handwritten.mat", dataset.Options{})
+//	set, err := dataset.Open(ctx, []string{"handwritten.mat"}, dataset.Options{})
 //	if err != nil {
 //		return err
 //	}
@@ -38,9 +38,9 @@ func Of(set *dataset.Set) ([]largemvc.View, error) {
 		case view.Sparse != nil:
 			out[v] = largemvc.SparseView(view.Rows, view.Cols, view.Sparse.RowPtr, view.Sparse.Col, view.Sparse.Float32)
 		case view.Float64 != nil:
-			out[v] = largemvc.Float64View(view.Rows, view.Cols, view.Float64)
+			out[v] = largemvc.DenseView(view.Rows, view.Cols, view.Float64)
 		case view.Float32 != nil:
-			out[v] = largemvc.Float32View(view.Rows, view.Cols, view.Float32)
+			out[v] = largemvc.DenseView(view.Rows, view.Cols, view.Float32)
 		default:
 			return nil, fmt.Errorf("views: view %d (%q) holds no values", v, view.Name)
 		}
@@ -69,9 +69,15 @@ func masked(out []largemvc.View, present [][]bool, n int) ([]largemvc.View, erro
 	if len(present) != n {
 		return nil, fmt.Errorf("views: the mask has %d rows, view 0 has %d samples", len(present), n)
 	}
-	out, err := largemvc.Mask(out, present)
-	if err != nil {
-		return nil, fmt.Errorf("views: %w", err)
+	for v := range out {
+		of := make([]bool, n)
+		for i, row := range present {
+			if len(row) != len(out) {
+				return nil, fmt.Errorf("views: the mask has %d views for sample %d, want %d", len(row), i, len(out))
+			}
+			of[i] = row[v]
+		}
+		out[v] = out[v].WithPresent(of)
 	}
 	return out, nil
 }

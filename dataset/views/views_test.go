@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc"
@@ -76,7 +78,7 @@ func TestFit(t *testing.T) {
 				x.Apply(func(i, j int, _ float64) float64 { return set.Views[v].At(i, j) }, x)
 				plain = append(plain, largemvc.MatrixView(x))
 			}
-			if plain, err = largemvc.Mask(plain, present); err != nil {
+			if plain, err = testutil.Masked(plain, present); err != nil {
 				t.Fatal(err)
 			}
 			x, err := views.Of(set)

@@ -144,7 +144,7 @@ func interrupt(
 	ctx context.Context, w io.Writer, views []largemvc.View, config largemvc.Config, whole *largemvc.Clustering,
 ) error {
 	stopped := 0
-	config.Progress = func(e largemvc.Epoch) error {
+	config.Progress = func(e largemvc.Progress) error {
 		if e.Epoch == e.Epochs/2 {
 			stopped = e.Epoch
 			return largemvc.ErrStop

@@ -59,7 +59,7 @@ func (d *Digits) Views(lo, hi int) []largemvc.View {
 	views := make([]largemvc.View, len(d.Values))
 	for v, x := range d.Values {
 		c := d.Columns[v]
-		views[v] = largemvc.Float32View(hi-lo, c, x[lo*c:hi*c]).Named(Names[v])
+		views[v] = largemvc.DenseView(hi-lo, c, x[lo*c:hi*c]).Named(Names[v])
 	}
 	return views
 }

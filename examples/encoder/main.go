@@ -126,7 +126,7 @@ func run(ctx context.Context, w io.Writer, n, epochs int) error {
 		name   string
 		config largemvc.Config
 	}{{"without encoder", stock}, {"with encoder", own}} {
-		m, err := c.config.EstimateViews(views)
+		m, err := c.config.EstimateMemory(views)
 		if err != nil {
 			return err
 		}

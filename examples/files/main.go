@@ -71,12 +71,12 @@ func write(folder string) (npz string, csv []string, err error) {
 
 // cluster says what is in files and clusters their samples.
 func cluster(ctx context.Context, paths []string, w io.Writer) error {
-	report, err := dataset.InspectFiles(paths, dataset.Options{})
+	report, err := dataset.Inspect(ctx, paths, dataset.Options{})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(w, report)
-	set, err := dataset.OpenFiles(paths, dataset.Options{})
+	set, err := dataset.Open(ctx, paths, dataset.Options{})
 	if err != nil {
 		return err
 	}

@@ -34,9 +34,13 @@ func run(ctx context.Context, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		views, err := largemvc.Mask(complete, present)
-		if err != nil {
-			return err
+		views := make([]largemvc.View, len(complete))
+		for v, view := range complete {
+			has := make([]bool, len(present))
+			for i := range has {
+				has[i] = present[i][v]
+			}
+			views[v] = view.WithPresent(has)
 		}
 		c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 5})
 		if err != nil {

@@ -91,5 +91,5 @@ else:  # the layers of the network
         for k, x in enumerate(X):  # as much of a row as is trusted, and else what H makes of it
             r = np.linalg.norm(x - H @ P(l, k), axis=1, keepdims=True)
             clean[k] = x + over(relu(r - model["rho"][l, k]), r) * (H @ P(l, k) - x)
-H = unit(H) if config["ReadOut"] == "unit" else H
+H = unit(H) if not config["PlainReadOut"] else H
 print("sample,label", *(f"{i},{label}" for i, label in enumerate(squares([H], [model["centroids"]]).argmin(1))), sep="\n")

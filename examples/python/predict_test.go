@@ -58,7 +58,7 @@ func TestOtherModelsInPython(t *testing.T) {
 	for i := range present {
 		present[i] = []bool{true, i%5 > 0}
 	}
-	absent, err := largemvc.Mask(known, present)
+	absent, err := testutil.Masked(known, present)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,8 +163,8 @@ func blobs(first, n int) (known, all []largemvc.View, arrays []dataset.Array) {
 			x[i] = float64(float32(centres[i/d%3*d+i%d] + 0.7*rng.NormFloat64()))
 		}
 		name := fmt.Sprintf("X%d", v)
-		known = append(known, largemvc.Float64View(first, d, x[:first*d]).Named(name))
-		all = append(all, largemvc.Float64View(n, d, x).Named(name))
+		known = append(known, largemvc.DenseView(first, d, x[:first*d]).Named(name))
+		all = append(all, largemvc.DenseView(n, d, x).Named(name))
 		arrays = append(arrays, dataset.Array{Name: name, Shape: []int{n, d}, Data: x})
 	}
 	return known, all, arrays

@@ -196,7 +196,7 @@ func fit(
 		Preset:   preset,
 		Seed:     s.seed,
 		Machine:  machine.Options{Workers: s.workers},
-		Progress: func(e largemvc.Epoch) error {
+		Progress: func(e largemvc.Progress) error {
 			if !e.Training() {
 				bar.Phase("  "+e.Phase, e.Done, e.Total, time.Since(began), e.Left)
 				return nil

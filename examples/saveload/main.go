@@ -49,8 +49,8 @@ func run(ctx context.Context, w io.Writer) error {
 	began := time.Now()
 	for i := 500; i < 600; i++ {
 		a, err := model.Assign(ctx, []largemvc.View{
-			largemvc.Float64View(1, 30, x[0].RawRowView(i)),
-			largemvc.Float64View(1, 12, x[1].RawRowView(i)),
+			largemvc.DenseView(1, 30, x[0].RawRowView(i)),
+			largemvc.DenseView(1, 12, x[1].RawRowView(i)),
 		})
 		if err != nil {
 			return err
@@ -64,8 +64,8 @@ func run(ctx context.Context, w io.Writer) error {
 
 	// A sample without its first view.
 	a, err := model.Assign(ctx, []largemvc.View{
-		largemvc.Float64View(1, 30, make([]float64, 30)).WithPresent([]bool{false}),
-		largemvc.Float64View(1, 12, x[1].RawRowView(500)),
+		largemvc.DenseView(1, 30, make([]float64, 30)).WithPresent([]bool{false}),
+		largemvc.DenseView(1, 12, x[1].RawRowView(500)),
 	})
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func (m Matrix) Row(dst []float64, i int) []float64 {
 }
 
 // View is the matrix as a view.
-func (m Matrix) View() largemvc.View { return largemvc.Float32View(m.N, m.D, m.X) }
+func (m Matrix) View() largemvc.View { return largemvc.DenseView(m.N, m.D, m.X) }
 
 // Pick returns some of the rows.
 func (m Matrix) Pick(rows []int) Matrix {

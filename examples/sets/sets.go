@@ -169,7 +169,7 @@ func filesIn(folder string) ([]string, error) {
 }
 
 func open(path, name string) (*Set, error) {
-	data, err := dataset.Open(path, dataset.Options{Float: 32, Storage: dataset.AllDense})
+	data, err := dataset.Open(context.Background(), []string{path}, dataset.Options{Float: 32, Storage: dataset.AllDense})
 	if err != nil {
 		return nil, err
 	}

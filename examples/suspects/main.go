@@ -104,10 +104,13 @@ func (d *data) mixUp(at int) ([]largemvc.View, *truth, error) {
 	}
 	var views []largemvc.View
 	for v, x := range values {
-		views = append(views, largemvc.Float32View(n, d.columns[v], x))
+		has := make([]bool, n)
+		for i := range has {
+			has[i] = present[i][v]
+		}
+		views = append(views, largemvc.DenseView(n, d.columns[v], x).WithPresent(has))
 	}
-	views, err = largemvc.Mask(views, present)
-	return views, t, err
+	return views, t, nil
 }
 
 type row struct{ sample, view int }
@@ -167,7 +170,7 @@ func open(ctx context.Context, path string, samples int) (*data, error) {
 		}
 		return &data{"digits of MNIST", 10, d.Labels, d.Columns, d.Values}, nil
 	}
-	set, err := dataset.Open(path, dataset.Options{Float: 32, Storage: dataset.AllDense})
+	set, err := dataset.Open(ctx, []string{path}, dataset.Options{Float: 32, Storage: dataset.AllDense})
 	if err != nil {
 		return nil, err
 	}

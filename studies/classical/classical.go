@@ -40,7 +40,7 @@ type Config struct {
 
 	Seed         uint64
 	Preprocess   largemvc.Preprocess // as in largemvc.Config
-	Start        largemvc.Start      // as in largemvc.Config, without Anchors
+	StartLabels  []int               // as in largemvc.Config
 	Float64      bool                // as in largemvc.Config
 	Workers      int                 // goroutines; 0: GOMAXPROCS. They do not change the result
 	KMeansStarts int                 // starts of each k-means; 0: 10
@@ -138,7 +138,7 @@ func named(err error) error {
 // complete fills the defaults, checks, and returns what the start and the last k-means need.
 func (k *Config) complete(views []largemvc.View) (*largemvc.Config, error) {
 	c := largemvc.Config{
-		Clusters: k.Clusters, Anchors: k.Anchors, Seed: k.Seed, Preprocess: k.Preprocess, Start: k.Start, Float64: k.Float64,
+		Clusters: k.Clusters, Anchors: k.Anchors, Seed: k.Seed, Preprocess: k.Preprocess, StartLabels: k.StartLabels, Float64: k.Float64,
 		KMeansStarts: k.KMeansStarts, Preset: largemvc.PresetPaper,
 		Machine: machine.Options{Workers: k.Workers, Overwrite: k.Overwrite},
 	}
@@ -154,9 +154,6 @@ func (k *Config) complete(views []largemvc.View) (*largemvc.Config, error) {
 	}
 	if math.IsNaN(k.Tolerance) || math.IsInf(k.Tolerance, 0) {
 		errs = append(errs, fmt.Errorf("largemvc: Tolerance is %v", k.Tolerance))
-	}
-	if k.Start.Anchors != nil {
-		errs = append(errs, errors.New("largemvc: Start.Anchors are not for the classical solver"))
 	}
 	if err := errors.Join(append(errs, c.Check(views))...); err != nil {
 		return nil, err
@@ -182,7 +179,7 @@ func fit[T kernel.Float](
 		return nil, named(err)
 	}
 	from, err := cluster.FirstAnchors(ctx, x, nil, views, cluster.Start{
-		Labels: c.Start.Labels, Count: c.Anchors, Starts: c.KMeansStarts, Seed: c.Seed,
+		Labels: c.StartLabels, Count: c.Anchors, Starts: c.KMeansStarts, Seed: c.Seed,
 		Workers: c.Machine.Workers, Measure: !k.UnitBeta,
 	})
 	if err != nil {

@@ -206,12 +206,12 @@ func TestClassicalAgainstDenseSteps(t *testing.T) {
 			views, classes := blobViews(test.n, test.m, 0.8, 5, test.dims...)
 			if test.masked {
 				var err error
-				if views, err = largemvc.Mask(views, testutil.Absent(test.n, len(views), 0.4, 1)); err != nil {
+				if views, err = testutil.Masked(views, testutil.Absent(test.n, len(views), 0.4, 1)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			c := Config{Clusters: test.m, Alpha: test.alpha, Beta: test.beta,
-				Start: largemvc.Start{Labels: classes}, Preprocess: largemvc.None,
+				StartLabels: classes, Preprocess: largemvc.None,
 				Float64: true, Iterations: 12, Tolerance: -1}
 			if test.literal {
 				c.UnitBeta = true
@@ -282,11 +282,11 @@ func TestClassicalNeverRises(t *testing.T) {
 				for i := range x {
 					x[i] = rng.NormFloat64() * math.Exp(rng.NormFloat64()) // heavy tails: E has work
 				}
-				views[v] = largemvc.Float64View(test.n, d, x)
+				views[v] = largemvc.DenseView(test.n, d, x)
 			}
 			if test.masked {
 				var err error
-				if views, err = largemvc.Mask(views, testutil.Absent(test.n, len(views), 0.5, seed)); err != nil {
+				if views, err = testutil.Masked(views, testutil.Absent(test.n, len(views), 0.5, seed)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -316,7 +316,7 @@ func TestClassicalEndsAtAFixedPoint(t *testing.T) {
 			views, _ := blobViews(test.n, test.m, 0.3, 7, test.dims...)
 			if test.masked {
 				var err error
-				if views, err = largemvc.Mask(views, testutil.Absent(test.n, len(views), 0.4, 1)); err != nil {
+				if views, err = testutil.Masked(views, testutil.Absent(test.n, len(views), 0.4, 1)); err != nil {
 					t.Fatal(err)
 				}
 			}

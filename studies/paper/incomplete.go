@@ -28,9 +28,13 @@ func (s *study) incompleteMethods() []incompleteMethod {
 	var out []incompleteMethod
 	for _, m := range models()[:3] {
 		fit := func(ctx context.Context, d *sets.Set, present [][]bool, draw int) ([]int, error) {
-			views, err := largemvc.Mask(d.Views, present)
-			if err != nil {
-				return nil, err
+			views := make([]largemvc.View, len(d.Views))
+			for v, view := range d.Views {
+				has := make([]bool, len(present))
+				for i := range has {
+					has[i] = present[i][v]
+				}
+				views[v] = view.WithPresent(has)
 			}
 			c, err := largemvc.Fit(ctx, views, s.configFor(m.config, d, draw))
 			if err != nil {

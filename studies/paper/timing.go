@@ -124,7 +124,7 @@ func made(dims []int, classes int, sizes ...int) growth {
 		}
 		var views []largemvc.View
 		for _, v := range set.Views {
-			views = append(views, largemvc.Float32View(v.Rows, v.Cols, v.Float32))
+			views = append(views, largemvc.DenseView(v.Rows, v.Cols, v.Float32))
 		}
 		return views, nil
 	}}
@@ -150,19 +150,15 @@ func (k growth) measure(ctx context.Context, n int) (cost, error) {
 	if err != nil {
 		return cost{}, err
 	}
-	dims := make([]int, len(views))
-	for v, x := range views {
-		_, dims[v] = x.Dims()
-	}
 	config := largemvc.Config{Clusters: k.classes, Epochs: timedEpochs, Preset: k.preset, Seed: 1}
 	config.Machine.Overwrite = true
-	estimate, err := config.EstimateMemory(n, dims)
+	estimate, err := config.EstimateMemory(views)
 	if err != nil {
 		return cost{}, err
 	}
 	runtime.GC()
 	var epochs []time.Duration // the processor time at the end of each
-	config.Progress = func(e largemvc.Epoch) error {
+	config.Progress = func(e largemvc.Progress) error {
 		if e.Training() {
 			epochs = append(epochs, processorTime())
 		}

@@ -32,7 +32,7 @@ func main() {
 
 // read returns the views of a file and the number of classes that it knows, 0 without labels.
 func read(path string) ([]largemvc.View, int) {
-	set, err := dataset.Open(path, dataset.Options{})
+	set, err := dataset.Open(context.Background(), []string{path}, dataset.Options{})
 	check(err)
 	x, err := views.Of(set)
 	check(err)

@@ -1,6 +1,9 @@
 package testutil
 
-import "math/rand/v2"
+import (
+	"fmt"
+	"math/rand/v2"
+)
 
 // Blobs returns n samples of c clusters, sample i of class i%c: in every view a class has a random centre, from which its
 // samples deviate by noise.
@@ -22,6 +25,23 @@ func Blobs(n, c int, noise float64, seed uint64, dims ...int) (x [][]float64, cl
 		x = append(x, view)
 	}
 	return x, classes
+}
+
+// Masked returns the views with a presence mask: present[i][v] says whether sample i has view v. A nil mask means that all
+// samples have all views. A row of the mask must have an entry for every view.
+func Masked[V interface{ WithPresent(present []bool) V }](views []V, present [][]bool) ([]V, error) {
+	out := make([]V, len(views))
+	for v := range out {
+		var of []bool
+		for i, row := range present {
+			if len(row) != len(views) {
+				return nil, fmt.Errorf("the mask has %d views for sample %d, want %d", len(row), i, len(views))
+			}
+			of = append(of, row[v])
+		}
+		out[v] = views[v].WithPresent(of)
+	}
+	return out, nil
 }
 
 // Absent returns an n×V mask at the rate, in which every sample keeps a view.

@@ -27,13 +27,14 @@ func runChild(args []string) error {
 	}
 	// The data are most of the memory: with the collector's default the heap may grow by as much again before it runs.
 	debug.SetGCPercent(20)
-	set, err := dataset.Open(*data, dataset.Options{Float: 32, NoLabels: true, MaxBytes: 16 << 30})
+	set, err := dataset.Open(context.Background(), []string{*data}, dataset.Options{Float: 32, NoLabels: true,
+		MaxBytes: 16 << 30})
 	if err != nil {
 		return err
 	}
 	views := make([]largemvc.View, len(set.Views))
 	for v, x := range set.Views {
-		views[v] = largemvc.Float32View(x.Rows, x.Cols, x.Float32)
+		views[v] = largemvc.DenseView(x.Rows, x.Cols, x.Float32)
 	}
 	set = nil
 	config := largemvc.Config{Clusters: *anchors, Preset: largemvc.PresetPaper}
@@ -52,7 +53,7 @@ func runChild(args []string) error {
 	}
 	o := &orders{in: bufio.NewScanner(os.Stdin)}
 	config.Epochs = 1e9 // more than anybody asks for
-	config.Progress = func(e largemvc.Epoch) error {
+	config.Progress = func(e largemvc.Progress) error {
 		if !e.Training() {
 			return nil
 		}

@@ -159,7 +159,7 @@ func runMethod(args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	set, err := dataset.Open(*data, dataset.Options{Float: 32, MaxBytes: 16 << 30})
+	set, err := dataset.Open(context.Background(), []string{*data}, dataset.Options{Float: 32, MaxBytes: 16 << 30})
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func classesOf(set *dataset.Set, name string) (int, error) {
 func viewsOf(set *dataset.Set) []largemvc.View {
 	var views []largemvc.View
 	for _, x := range set.Views {
-		views = append(views, largemvc.Float32View(x.Rows, x.Cols, x.Float32))
+		views = append(views, largemvc.DenseView(x.Rows, x.Cols, x.Float32))
 	}
 	return views
 }

@@ -144,7 +144,8 @@ func reordered(order []int, x []float32, d int) []float32 {
 
 // read reads a set, its samples in the order of the file.
 func read(folder, name string) (*samples, error) {
-	set, err := dataset.Open(filepath.Join(folder, name+".npz"), dataset.Options{Float: 32, NoLabels: true})
+	set, err := dataset.Open(context.Background(), []string{filepath.Join(folder, name+".npz")},
+		dataset.Options{Float: 32, NoLabels: true})
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ type samples struct {
 func (s *samples) part(lo, hi int) []largemvc.View {
 	var out []largemvc.View
 	for v, d := range s.dims {
-		out = append(out, largemvc.Float32View(hi-lo, d, s.x[v][lo*d:hi*d]))
+		out = append(out, largemvc.DenseView(hi-lo, d, s.x[v][lo*d:hi*d]))
 	}
 	return out
 }
@@ -215,7 +216,7 @@ func fitEpochs(views []largemvc.View, config largemvc.Config) (epoch, whole spen
 	var began, ended spent
 	start, used, done := time.Now(), processorSeconds(), 0
 	now := func() spent { return spent{time.Since(start).Seconds(), processorSeconds() - used} }
-	config.Progress = func(e largemvc.Epoch) error {
+	config.Progress = func(e largemvc.Progress) error {
 		if e.Training() {
 			if done++; done == 2 {
 				began = now()

@@ -66,7 +66,7 @@ func (m *methods) inPython(dir string) ([]peer, error) {
 
 // openSet reads a set with its classes.
 func openSet(file string) (set *dataset.Set, classes int, err error) {
-	if set, err = dataset.Open(file, dataset.Options{Float: 32, MaxBytes: 16 << 30}); err != nil {
+	if set, err = dataset.Open(context.Background(), []string{file}, dataset.Options{Float: 32, MaxBytes: 16 << 30}); err != nil {
 		return nil, 0, err
 	}
 	classes, err = classesOf(set, file)
@@ -124,7 +124,7 @@ func (m *methods) torch(dir, script, file string) (*outcome, error) {
 		return o, nil
 	}
 	o.note = fmt.Sprintf(" (%d epochs)", done)
-	h, err := dataset.Open(to, dataset.Options{NoLabels: true, Float: 64})
+	h, err := dataset.Open(context.Background(), []string{to}, dataset.Options{NoLabels: true, Float: 64})
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ type shuffled struct {
 
 // write writes the views as files of a folder and returns them with that of the labels.
 func (c *shuffled) write(ctx context.Context, folder, path string) (files []string, labels string, err error) {
-	if c.set, err = dataset.OpenContext(ctx, []string{path}, dataset.Options{Storage: dataset.AllDense}); err != nil {
+	if c.set, err = dataset.Open(ctx, []string{path}, dataset.Options{Storage: dataset.AllDense}); err != nil {
 		return nil, "", err
 	}
 	if c.set.Labels == nil {

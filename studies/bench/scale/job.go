@@ -118,7 +118,7 @@ func (j *job) open(ctx context.Context) (x []largemvc.View, done func(), err err
 		x, err = views.OfRows(set)
 		return x, func() { _ = set.Close() }, err // nothing was written
 	}
-	set, err := dataset.OpenContext(ctx, j.Files, dataset.Options{NoLabels: true})
+	set, err := dataset.Open(ctx, j.Files, dataset.Options{NoLabels: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -126,7 +126,7 @@ func (j *job) open(ctx context.Context) (x []largemvc.View, done func(), err err
 		if n := v.Rows; j.First > 0 && j.First < n {
 			v.Rows, v.Float32 = j.First, v.Float32[:j.First*v.Cols]
 		}
-		x = append(x, largemvc.Float32View(v.Rows, v.Cols, v.Float32))
+		x = append(x, largemvc.DenseView(v.Rows, v.Cols, v.Float32))
 	}
 	return x, func() {}, nil
 }
@@ -137,7 +137,7 @@ func (j *job) train(ctx context.Context, x []largemvc.View, sum io.Writer, r *re
 	c.Machine = machine.Options{Workers: j.Workers, Device: machine.CPU, MaxMemory: j.MaxMemory}
 	out, err := largemvc.Fit(ctx, x, c)
 	if err == nil && j.Then > 0 {
-		c.FitSamples, c.Start.Labels, c.Epochs = 0, out.Labels, j.Then
+		c.FitSamples, c.StartLabels, c.Epochs = 0, out.Labels, j.Then
 		out, err = largemvc.Fit(ctx, x, c)
 	}
 	if err != nil {

@@ -338,7 +338,8 @@ func TestPeersReachTheirAuthors(t *testing.T) {
 	for _, m := range Methods() {
 		within := 0
 		for name, want := range authors[m.Name] {
-			set, err := dataset.Open(filepath.Join(folder, name+".npz"), dataset.Options{Float: 64, Storage: dataset.AllDense})
+			set, err := dataset.Open(context.Background(), []string{filepath.Join(folder, name+".npz")},
+				dataset.Options{Float: 64, Storage: dataset.AllDense})
 			if err != nil {
 				t.Fatal(err)
 			}
