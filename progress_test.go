@@ -3,6 +3,8 @@ package largemvc
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"testing"
 	"time"
@@ -78,7 +80,7 @@ func TestProgressChangesNothing(t *testing.T) {
 // the last phase the result is kept.
 func TestProgressStopsBeforeTraining(t *testing.T) {
 	views, _ := blobViews(60, 3, 1, 20, 9)
-	enough := errors.New("enough")
+	enough := fmt.Errorf("%w: %w", errors.New("enough"), io.ErrShortWrite) // as it is, though it has two errors inside
 	for p := meter.Checks; p <= meter.Clusters; p++ {
 		for _, end := range []error{enough, ErrStop} {
 			c := Config{Clusters: 3, Epochs: 3}

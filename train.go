@@ -40,11 +40,13 @@ func trainRuns[T kernel.Float](
 		return nil, err
 	}
 	out, err := train.Restarts(ctx, p, trainOptions(c, in.meter, saver), from.training())
-	if err != nil {
-		return nil, diverged(err)
+	if f, ok := err.(*train.Failure); ok {
+		return nil, (*DivergedError)(f)
 	}
-	out.Ended = diverged(out.Ended)
-	return out, nil
+	if err == nil && out.Run.Failure != nil {
+		out.Ended = joined((*DivergedError)(out.Run.Failure), out.Ended)
+	}
+	return out, err
 }
 
 // trainOptions are the settings of the training, with its reports and checkpoints.
@@ -67,21 +69,6 @@ func trainOptions(c *Config, m *meter.Meter, saver *saver) train.Options {
 		}
 	}
 	return out
-}
-
-// diverged returns an error of a training with the public error for its divergence.
-func diverged(err error) error {
-	if joint, ok := err.(interface{ Unwrap() []error }); ok {
-		var out error
-		for _, e := range joint.Unwrap() {
-			out = joined(out, diverged(e))
-		}
-		return out
-	}
-	if f, ok := err.(*train.Failure); ok {
-		return (*DivergedError)(f)
-	}
-	return err
 }
 
 // start finds the anchors with which a restart begins.

@@ -5,6 +5,7 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/largemvc/largemvc/internal/adam"
@@ -66,7 +67,7 @@ type Options struct {
 type Outcome[N Network] struct {
 	Network N
 	Run     *Run
-	Ended   error // what ended the training before its end: a Failure of the best run, and what ended the last one
+	Ended   error // what ended the last run before its end, beside the Failure of the best
 }
 
 // Restarts trains every restart that s leaves, and returns the best run. An error means that there is no result.
@@ -82,13 +83,13 @@ func Restarts[N Network](ctx context.Context, p Problem[N], o Options, s State) 
 		over, ended = t.restart(ctx, r)
 	}
 	switch {
-	case t.best == nil && ended == nil:
-		return nil, t.failure
-	case t.best == nil:
+	case t.best != nil:
+	case ended != nil:
 		return nil, ended
-	}
-	if t.best.Failure != nil {
-		ended = join(t.best.Failure, ended)
+	case t.failure != nil:
+		return nil, t.failure
+	default:
+		return nil, fmt.Errorf("no restart is left after %d of %d, and none has a result", s.Next, o.Restarts)
 	}
 	out := &Outcome[N]{Network: t.kept, Run: t.best, Ended: ended}
 	if !t.holds {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,6 +131,14 @@ func TestRestartsKeepsTheLowestLoss(t *testing.T) {
 	}
 }
 
+// A state of which all restarts are over, and none has a result, is an error.
+func TestNothingLeft(t *testing.T) {
+	out, err := Restarts(context.Background(), &toy{}, Options{Epochs: 5, Restarts: 2}, State{Next: 2})
+	if out != nil || err == nil || !strings.Contains(err.Error(), "no restart is left after 2 of 2") {
+		t.Errorf("%v, %v", out, err)
+	}
+}
+
 func TestEarlyStop(t *testing.T) {
 	o := Options{Epochs: 100, Tolerance: 0.01, Patience: 3}
 	out := run(t, &toy{above: []float64{1}, rate: 0.25, lasting: true}, o, State{})
@@ -182,22 +191,22 @@ func TestResume(t *testing.T) {
 func TestDivergence(t *testing.T) {
 	p := &toy{above: []float64{1}, rate: 50, lasting: true}
 	out := run(t, p, Options{}, State{})
-	failed := (*Failure)(nil)
-	if !errors.As(out.Ended, &failed) || out.Run.Status != Diverged || failed.Epoch != 3 {
-		t.Fatalf("%v, status %v", out.Ended, out.Run.Status)
+	if failed := out.Run.Failure; failed == nil || out.Run.Status != Diverged || failed.Epoch != 3 || out.Ended != nil {
+		t.Fatalf("%v, status %v, ended %v", failed, out.Run.Status, out.Ended)
 	}
 	if out.Network.x != 3*99*-1 || out.Run.Epochs != 1 || len(out.Run.Loss) != 2 {
 		t.Errorf("x %v after %d epochs, losses %v", out.Network.x, out.Run.Epochs, out.Run.Loss)
 	}
 	p = &toy{above: []float64{1}, rate: 0.1, failAt: 1}
+	failed := (*Failure)(nil)
 	if _, err := Restarts(context.Background(), p, Options{Epochs: 5, Restarts: 1}, State{}); !errors.As(err, &failed) ||
 		failed.Epoch != 1 || failed.Err.Error() != "x is NaN" {
 		t.Error(err)
 	}
 	p = &toy{above: []float64{1}, rate: 0.1, failAt: 6, lasting: true} // the evaluation after the last step
 	out = run(t, p, Options{Epochs: 10}, State{})
-	if !errors.As(out.Ended, &failed) || failed.Epoch != 6 || out.Run.Epochs != 4 {
-		t.Errorf("%v after %d epochs", out.Ended, out.Run.Epochs)
+	if failed := out.Run.Failure; failed == nil || failed.Epoch != 6 || out.Run.Epochs != 4 {
+		t.Errorf("%v after %d epochs", failed, out.Run.Epochs)
 	}
 }
 
