@@ -29,8 +29,8 @@ const fewJoin = 0.05
 func (c *Clustering) setNotes(group *ranks.Group, views []view.View) error {
 	c.Notes = nil
 	if c.Kept {
-		c.Notes = append(c.Notes, fmt.Sprintf("training made the clusters worse, and those of the start are kept: they have the "+
-			"score %.4g, those of the trained network %.4g", c.StartScore, c.TrainedScore))
+		c.Notes = append(c.Notes, fmt.Sprintf("training made the clusters worse, and Fit kept the clusters of the start: their "+
+			"score is %.4g, that after training %.4g", c.StartScore, c.TrainedScore))
 	}
 	joint, err := view.WeakestJoint(group, views)
 	if err == nil && float64(joint.Both) < fewJoin*float64(joint.Of) {
@@ -266,7 +266,7 @@ const keptNeighbors = 2
 // keptMargin is more than what rounding makes of equal clusters, of information in units of log m.
 const keptMargin = 1e-4
 
-// keptStart compares the clusters of the start with those of the trained network, which have these labels, by their information.
+// keptStart compares the clusters of the start with labels of the trained network, by their information.
 // The loss has it of soft clusters, which can rise while that of the clusters themselves falls. Where the start has more,
 // keptStart sets out.Kept and returns the clusters of the start, with the rows in which k-means found them. Filled rows of absent
 // views cannot stand for those of a new sample, so no start is kept there.
@@ -331,7 +331,7 @@ func smoothLast[T kernel.Float](ctx context.Context, in *prepared[T], c *Config,
 // about neighbours plus their held-out information (package terms), divided by log m. Where the start has the higher
 // score, and every sample has every view, its clusters are returned, refined by k-means, and Kept and Notes say so. H and the
 // centroids are then of the rows that the start clusters, U√S of the smoothed views at norm 1, for new samples too. Anchors,
-// trust and parameters stay those of the trained network. With a custom module the clusters always are those of the trained one.
+// trust and parameters stay those of the trained network. With a custom module training always decides the clusters.
 //
 // Where samples lack views and have neighbours, H without Config.PlainReadOut is at norm 1 and smoothed along the neighbours
 // as the inputs are, in fewer steps; that of new samples is too. It changes little of what training has made of its own
@@ -356,7 +356,7 @@ type Clustering struct {
 	Notes       []string // what the data do not support, and that the start is kept, as sentences with figures; nil: nothing
 	Repaired    int      // clusters that k-means on H found empty and repaired
 
-	// StartScore and TrainedScore are the scores of the clusters of the start and of those of the trained network; both are 0
+	// StartScore and TrainedScore are the scores of the clusters of the start and of the trained network; both are 0
 	// where they were not compared.
 	StartScore, TrainedScore float64
 }
@@ -365,7 +365,7 @@ type Clustering struct {
 func newPredictor(c *Config, views []view.View, inputs []Input, r *train.Run) *Predictor {
 	p := &Predictor{
 		Loss: r.Loss, ViewLoss: r.ViewLoss, Status: Status(r.Status), Epochs: r.Epochs, Restart: r.Restart,
-		config: withoutData(c), samples: views[0].Rows, inputs: inputs,
+		config: withoutData(c), trainedViews: trainedViews{samples: views[0].Rows, inputs: inputs},
 	}
 	for _, x := range views {
 		p.dims, p.names = append(p.dims, x.Cols), append(p.names, x.Name)

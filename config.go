@@ -288,7 +288,7 @@ func (c *Config) beginsAtStart() bool {
 	return c.hasNeighborLoss() && c.Clusters == c.Anchors
 }
 
-// mayKeep reports whether the clusters of the start may take the place of those of the trained network. With a custom module they
+// mayKeep reports whether the clusters of the start may replace the clusters of the trained network. With a custom module they
 // never do.
 func (c *Config) mayKeep() bool {
 	return c.stock() && c.beginsAtStart() && c.hasHeldOutLoss() && c.StartLabels == nil

@@ -121,7 +121,7 @@ func checkRanks(c *Config, views []View, whole bool) error {
 	measured := c.Preprocess == PreprocessBalanced || c.Preprocess == PreprocessZScore
 	for v, x := range views {
 		if x.in.Present != nil && c.StartAnchors == nil && c.Neighborhood.Neighbors == None {
-			bad("no k-means is run on rows of which some are absent, and %s has a mask: want neighbours (Neighborhood)",
+			bad("k-means does not run on rows that are partly absent, and %s has a mask: want neighbours (Neighborhood)",
 				x.in.Label(v))
 		}
 		switch {

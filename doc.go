@@ -10,7 +10,7 @@
 // Fit takes the views and the number of clusters and returns labels:
 //
 //	views := []largemvc.View{
-//		largemvc.MatrixView(images),              // any gonum matrix, n×d_1: a row a sample
+//		largemvc.MatrixView(images),            // any gonum matrix, n×d_1: a row a sample
 //		largemvc.DenseView(n, 384, embeddings), // or a row-major slice, n×d_2
 //	}
 //	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 10})
@@ -27,7 +27,7 @@
 //
 //	min Σ_v ½‖X_v − H P_v − E_v‖² + α‖H‖₁ + β‖E_v‖₂,₁    s.t. H ≥ 0, P_v P_vᵀ = I
 //
-// is solved by alternating steps (package classical does that). The network has L layers, each one round of these steps with
+// is solved by alternating steps (package studies/classical does that). The network has L layers, each one round of these steps with
 // learnable thresholds θ, ρ and matrices R, U in place of the constants (Algorithm 1 of the paper):
 //
 //	Represent   H   ← 1/V Σ_v S_θ( H R + (X_v − E_v) P_vᵀ U )     S_θ(a) = σ(a−θ) − σ(−a−θ)
@@ -47,9 +47,8 @@
 // neighbours, and that of the clusters and of what the other samples predict for each from its features, before smoothing
 // (package terms has both as nodes). Among the starts of k-means for the first anchors, the one with the highest neighbour
 // information is kept, of those of nearly the lowest inertia; the clusters come from k-means on H that begins with its labels.
-// Where these have less information than the labels of the start, the clusters are those of the start, and Clustering.Kept and
-// Notes say so. New samples are joined to the stored neighbours or landmarks and smoothed
-// alike. Each part is a field of Config.Neighborhood; docs/study.md has what each is worth.
+// Where these have less information than the labels of the start, Fit keeps the clusters of the start, and Clustering.Kept and
+// Notes say so. New samples are joined to the stored neighbours or landmarks and smoothed alike. Each part is a field of Config.Neighborhood; docs/study.md has what each is worth.
 //
 // # Modules
 //

@@ -166,7 +166,7 @@ func TestDrawsThatLackAView(t *testing.T) {
 	}
 }
 
-// A fit on a sample that is given labels starts with those of the samples that it has drawn.
+// A fit on drawn samples begins with the labels that were given for these samples.
 func TestDrawsHaveTheirLabels(t *testing.T) {
 	const n, k = 300, 60
 	views, _ := blobViews(n, 3, 2.5, 1, 12, 9)

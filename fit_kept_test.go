@@ -36,7 +36,7 @@ func TestKept(t *testing.T) {
 		if !got.Kept || !strings.Contains(got.String(), "start are kept") || !(got.TrainedScore < got.StartScore) {
 			t.Fatalf("%s: %v, scores %v and %v", name, got, got.StartScore, got.TrainedScore)
 		}
-		said := fmt.Sprintf("the score %.4g, those of the trained network %.4g", got.StartScore, got.TrainedScore)
+		said := fmt.Sprintf("score is %.4g, that after training %.4g", got.StartScore, got.TrainedScore)
 		if len(got.Notes) != 1 || !strings.HasSuffix(got.Notes[0], said) {
 			t.Errorf("%s: the notes %q do not say %q", name, got.Notes, said)
 		}
@@ -110,7 +110,7 @@ func TestKeptOfSomeSamples(t *testing.T) {
 	t.Parallel()
 	views, _ := blobViews(240, 4, 0.5, 31, 20, 6)
 	got := mustFit(t, views, spoilt(Config{FitSamples: 120}))
-	if !got.Kept || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "those of the start are kept") {
+	if !got.Kept || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "Fit kept the clusters of the start") {
 		t.Errorf("kept %v, notes %q", got.Kept, got.Notes)
 	}
 }

@@ -42,7 +42,7 @@ func TestFitRealSets(t *testing.T) {
 	}
 }
 
-// The defaults are those that Config says, of which some depend on the number of samples.
+// WithDefaults fills what the comments of Config say; some defaults depend on the number of samples.
 func TestDefaults(t *testing.T) {
 	for name, x := range map[string]struct {
 		config, want Config

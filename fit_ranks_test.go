@@ -371,7 +371,7 @@ func TestRanksFailTogether(t *testing.T) {
 				}
 				return x
 			}, "view 1 has a mask: want neighbours",
-			"rank 1: on several ranks no k-means is run on rows of which some are absent",
+			"rank 1: on several ranks k-means does not run on rows that are partly absent",
 		},
 		"a sample without views": {
 			[]int{0, 1024}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {

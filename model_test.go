@@ -29,7 +29,7 @@ type goldenModel struct {
 	act     Activation
 }
 
-// goldenModels returns all cases, or some with -short.
+// goldenModels returns some cases, all with the build tag slow.
 func goldenModels(t *testing.T) []goldenModel {
 	t.Helper()
 	files, err := filepath.Glob("testdata/golden/model_*.npz")

@@ -252,7 +252,7 @@ func (t *lossNetwork[T]) Close() error {
 	return t.fused.Engine().Close()
 }
 
-// Lasting says whether the network is of use after Close: new samples are labelled on the CPU, and so are those of the training.
+// Lasting says whether the network is of use after Close: the CPU labels the samples of the training, as it labels new ones.
 func (t *lossNetwork[T]) Lasting() bool { return !t.onDevice }
 
 // Adam returns the state of the optimizer.
@@ -314,7 +314,7 @@ func (t *lossNetwork[T]) Names() []string {
 	return out
 }
 
-// goOn gives a network the values of a run that goes on, whose learnable nodes must be those of the network.
+// goOn gives a network the values of a run that goes on, whose learnable nodes must have the names of the network's.
 func (t *lossNetwork[T]) goOn(r *train.Run) error {
 	if names := t.Names(); r.Names != nil && !slices.Equal(r.Names, names) {
 		return fmt.Errorf("largemvc: the modules make the learnable nodes %q, in the training they made %q", names, r.Names)

@@ -39,14 +39,10 @@ type Predictor struct {
 	// H, of new samples too, and the centroids are then of the rows that the start clusters.
 	Kept bool
 
-	asked     *machine.Device // where the layers of new samples run; nil: the CPU
-	config    Config          // with its defaults, without what belongs to the training samples or the caller
-	learned   [3][]learned    // the values of the learnable nodes, by module
-	samples   int
-	dims      []int
-	names     []string
-	features  [][]string // per view, nil without names
-	inputs    []Input
+	asked   *machine.Device // where the layers of new samples run; nil: the CPU
+	config  Config          // with its defaults, without what belongs to the training samples or the caller
+	learned [3][]learned    // the values of the learnable nodes, by module
+	trainedViews
 	start     *spectral.Basis // of the inputs side by side, where the start is kept
 	anchors   [][]*mat.Dense  // per layer from 0, per input
 	r, u      []float64       // m×m
@@ -54,6 +50,15 @@ type Predictor struct {
 	novelty   []float64       // quantiles of how far training samples are, in equal steps; nil where they are not known
 	model     fittedNetwork
 	unfit     error // why the network cannot take new samples, where modules of a user's own cannot
+}
+
+// trainedViews describe the views of the training samples.
+type trainedViews struct {
+	samples  int
+	dims     []int      // features of each view
+	names    []string   // of the views
+	features [][]string // names of the features of each view, nil without
+	inputs   []Input    // of the network
 }
 
 // setParameters copies the values of the learnable nodes of stock modules, as applied.
@@ -126,8 +131,8 @@ func (p *Predictor) Config() Config {
 // On a device, Predict, Assign, AssignRows and Transform take samples through the network in batches. With machine.CUDA a call
 // that cannot is an error; with the zero of Device it is done on the CPU. Samples are standardised, linked to neighbours and
 // given to clusters on the CPU, as in every call, so that the device pays for many samples in one call and where the layers are
-// most of the work: without neighbours. Opening it takes part of a second in each call. Labels are those of the CPU but for
-// samples within the last bits of a border between clusters.
+// most of the work: without neighbours. Opening it takes part of a second in each call. Labels differ from the CPU's
+// for samples within the last bits of a border between clusters alone.
 func (p *Predictor) WithMachine(o machine.Options) *Predictor {
 	if p == nil {
 		return nil

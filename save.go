@@ -255,7 +255,10 @@ func describedPredictor(f *safetensors.File) (*Predictor, foreign, [][]savedNode
 			return fail(fmt.Errorf("the file has no %q", name))
 		}
 	}
-	p := &Predictor{config: *c, samples: about.Samples, Epochs: about.Epochs, Restart: about.Restart, Ran: about.Ran}
+	p := &Predictor{
+		config: *c, trainedViews: trainedViews{samples: about.Samples},
+		Epochs: about.Epochs, Restart: about.Restart, Ran: about.Ran,
+	}
 	if err := p.Status.UnmarshalText([]byte(about.Status)); err != nil {
 		return fail(err)
 	}

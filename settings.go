@@ -61,7 +61,7 @@ func planOf(c *Config, views []view.View) *plan.Fit {
 		Views: views, Kinds: len(c.Preprocess.kind().Parts()), Neighbors: c.hasNeighborLoss(), HeldOut: c.hasHeldOutLoss(),
 		Spec: engineSpec(c, n, nil, c.Machine.Workers), Float64: c.Float64, Custom: !c.stock(),
 		Whole:  !c.stock() || c.ExtraLoss != nil,
-		Epochs: c.Epochs, Clusters: c.Clusters, KMeansStarts: c.KMeansStarts, Unit: !c.PlainReadOut,
+		Epochs: c.Epochs, KMeansStarts: c.KMeansStarts, Unit: !c.PlainReadOut,
 		Keeps:   c.mayKeep(),
 		Chooses: trainedOn(c, n) <= sharedReadOut && !c.beginsAtStart(), Hashed: c.Checkpoint.Path != "",
 		MaxMemory: c.Machine.MaxMemory,

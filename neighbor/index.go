@@ -34,7 +34,7 @@ type Config struct {
 	// here: the result is the same but where products differ by less than their rounding error.
 	Device rows.Device
 
-	spread // with a group, the operator is that of the samples of all ranks, by landmarks alone
+	spread // with a group, the operator is of the samples of all ranks, by landmarks alone
 }
 
 // spread has the group of processes that have the samples together. A fit sets it. Its name keeps the field, whose type no other

@@ -39,7 +39,7 @@ func matchFeatures(model *largemvc.Predictor, set *dataset.Set, match bool) erro
 		case trained != nil && view.Features != nil:
 			if !slices.Equal(view.Features, trained) &&
 				slices.Equal(slices.Sorted(slices.Values(view.Features)), slices.Sorted(slices.Values(trained))) {
-				return fmt.Errorf("%s: the features are those of the training in another order: give -match-features", view.Name)
+				return fmt.Errorf("%s has the features of the training in another order: give -match-features", view.Name)
 			}
 		case match:
 			return usagef("predict: -match-features: the features of %s have no names", unnamed)

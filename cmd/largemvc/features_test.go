@@ -59,7 +59,7 @@ func TestFeatureNames(t *testing.T) {
 	}{
 		{plain, "", "", ""},
 		{
-			turned, "", "", "turned: the features are those of the training in another order: give -match-features",
+			turned, "", "", "turned has the features of the training in another order: give -match-features",
 		},
 		{renamed, "", "", `feature 2 of view 0 (renamed) is "g", the network was trained on "f2" there`},
 		{renamed, "-match-features", "", `no feature named "f2"`},

@@ -229,7 +229,7 @@ func (r *summary) table(w io.Writer) error {
 	}
 	line("clusters", "%d of sizes %s", r.ClustersFound, join(r.ClusterSizes, ", "))
 	if r.Kept {
-		line("", "those of the start, which tell more about neighbours and features (%.4g) than the trained network's (%.4g)",
+		line("", "the clusters of the start, whose score (%.4g) is above that after training (%.4g)",
 			*r.StartScore, *r.TrainedScore)
 	}
 	if r.ClustersFound < r.Clusters {

@@ -54,6 +54,6 @@ What to try next:
   go run ./examples/quickstart -n 60000        all of MNIST: a few minutes
   go run ./cmd/largemvc fit -h                 your own files: largemvc fit -data FILE.npz -clusters C
   go run ./examples/ownmatrices                your own matrices in Go: ten lines
-  go run -C studies ./quality -quick             what each part of the default preset is worth
-The programs in examples/ show one thing each: a module or a loss of your own, the classical solver.
+  go run -C studies ./quality -quick           what each part of the default preset is worth
+The programs in examples/ show one thing each: a module or a loss of your own, samples that lack views, a model saved and loaded.
 `

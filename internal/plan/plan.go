@@ -29,7 +29,6 @@ type Fit struct {
 	Whole   bool // something wants the state of all samples at once: a term, an extra loss, a custom module
 
 	Epochs       int
-	Clusters     int
 	KMeansStarts int
 	Unit         bool // k-means on H sees rows of norm 1
 	Keeps        bool // clusters of the start may be kept

@@ -30,7 +30,7 @@ func outside(n int, dims ...int) (out []view.View) {
 // paper is a fit without neighbours.
 func paper(views []view.View) *Fit {
 	return &Fit{
-		Views: views, Kinds: 1, Epochs: 10, Clusters: 3, KMeansStarts: 10,
+		Views: views, Kinds: 1, Epochs: 10, KMeansStarts: 10,
 		Spec: engine.Spec{Anchors: 3, Layers: 2, Anchored: true, Noise: true, Workers: 2},
 	}
 }

@@ -120,7 +120,7 @@ func (s *Inputs[T]) Join(ctx context.Context, blocks, filled []neighbor.Block[T]
 	return g, ofNeighbors(ctx, err)
 }
 
-// index returns how the graph of the samples is built, of which n are here.
+// index returns the settings of the graph of the samples; n of them are here.
 func (o Options) index(n int) neighbor.Config {
 	n = o.Group.Total(n)
 	cfg := neighbor.Config{

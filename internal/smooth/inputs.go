@@ -172,7 +172,7 @@ func (s *Inputs[T]) findDirections(ctx context.Context, views []view.View, wide 
 	return nil
 }
 
-// search returns how so many directions are found, of rows that are all here.
+// search returns the settings of a search for directions of rows that are all here.
 func (o Options) search(rank int) spectral.Config {
 	return spectral.Config{Rank: rank, Iterations: DirectionPasses, Seed: o.Seed, Workers: o.Workers, Device: o.Device}
 }

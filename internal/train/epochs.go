@@ -149,7 +149,7 @@ func (e *epochs[N]) finish(ctx context.Context, after error) (done bool, err err
 	return true, after
 }
 
-// goBack gives a run that diverged the last good state. The losses end with the last good one, which is that of this state.
+// goBack gives a run that diverged the last good state. The last of its losses is the loss of this state.
 func (e *epochs[N]) goBack() error {
 	r := e.run
 	r.Epochs, r.Loss, r.ViewLoss = r.GoodAt, r.Loss[:r.GoodAt], r.ViewLoss[:r.GoodAt]
@@ -175,7 +175,7 @@ func (e *epochs[N]) failedStep(err error) *Failure {
 	return nil
 }
 
-// usable says whether a loss has not diverged, in a training with this first loss. limit is that of H = 0, times divergence.
+// usable says whether a loss has not diverged, in a training with this first loss. limit is the loss of H = 0, times divergence.
 func usable(loss, first, limit float64) bool {
 	return math.Abs(loss) <= max(limit, divergence*math.Abs(first)) // not NaN
 }

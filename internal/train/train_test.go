@@ -127,7 +127,7 @@ func TestRestartsKeepsTheLowestLoss(t *testing.T) {
 	}
 	p := &toy{above: []float64{2, 1}, rate: 0.25, lasting: true}
 	if run(t, p, Options{}, State{}); slices.Contains(p.log, "restore") {
-		t.Errorf("calls %v, though the last network is that of the best run", p.log)
+		t.Errorf("calls %v, though the last run is the best", p.log)
 	}
 }
 

@@ -24,7 +24,7 @@ type score struct {
 type part int
 
 const (
-	clusters part = iota // those of the fit
+	clusters part = iota // of the fit
 	start                // those that the first anchors come from: the same pipeline without the network
 	plain                // of k-means on the rows of H as they are
 	roots                // of k-means on the unit rows of U√S of H

@@ -25,7 +25,6 @@ import (
 type options struct {
 	packages, bench, benchtime, cpu string
 	rounds                          int
-	short                           bool
 }
 
 func main() {
@@ -36,7 +35,6 @@ func main() {
 	flag.StringVar(&o.benchtime, "benchtime", "200ms", "time or count of each benchmark in each round, as go test has it")
 	flag.StringVar(&o.cpu, "cpu", "", "GOMAXPROCS of the benchmarks; by default all cores")
 	flag.IntVar(&o.rounds, "rounds", 10, "runs of each state")
-	flag.BoolVar(&o.short, "short", false, "as go test -short")
 	states := program.Arguments("benchpair [flags] OLD NEW", 2)
 	if o.rounds < 1 {
 		program.End("benchpair", program.Misuse, fmt.Errorf("%d rounds", o.rounds))
@@ -102,9 +100,6 @@ func (o *options) flags(pattern, benchtime string) []string {
 	flags := []string{"-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=" + benchtime, "-test.count=1"}
 	if o.cpu != "" {
 		flags = append(flags, "-test.cpu="+o.cpu)
-	}
-	if o.short {
-		flags = append(flags, "-test.short")
 	}
 	return flags
 }
