@@ -1,6 +1,6 @@
 // Command scale measures what docs/scale.md says of data larger than memory, a row of its tables each:
 //
-//	go build -C studies -o scale ./bench/scale && ./scale -folder FOLDER [-data mnist3v.npz] [-rows epochs,sample,…]
+//	go build -C studies -o ../scale ./bench/scale && ./scale -folder FOLDER [-data mnist3v.npz] [-rows epochs,sample,…]
 //
 // The folder is on the disk that is measured, and has room for 4 GB. The data sets have labels: the rows sample and whole
 // are of the first of them, numbers of all; without any these rows are left out.
