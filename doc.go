@@ -27,8 +27,8 @@
 //
 //	min Σ_v ½‖X_v − H P_v − E_v‖² + α‖H‖₁ + β‖E_v‖₂,₁    s.t. H ≥ 0, P_v P_vᵀ = I
 //
-// is solved by alternating steps (package studies/classical does that). The network has L layers, each one round of these steps with
-// learnable thresholds θ, ρ and matrices R, U in place of the constants (Algorithm 1 of the paper):
+// is solved by alternating steps (as package studies/classical does). The network has L layers, each one round of these steps
+// with learnable thresholds θ, ρ and matrices R, U in place of the constants (Algorithm 1 of the paper):
 //
 //	Represent   H   ← 1/V Σ_v S_θ( H R + (X_v − E_v) P_vᵀ U )     S_θ(a) = σ(a−θ) − σ(−a−θ)
 //	Noise       E_v ← D_ρ( X_v − H P_v )                          row r → σ(‖r‖−ρ)/‖r‖ · r where ‖r‖ > ρ, else 0
@@ -48,7 +48,8 @@
 // (package terms has both as nodes). Among the starts of k-means for the first anchors, the one with the highest neighbour
 // information is kept, of those of nearly the lowest inertia; the clusters come from k-means on H that begins with its labels.
 // Where these have less information than the labels of the start, Fit keeps the clusters of the start, and Clustering.Kept and
-// Notes say so. New samples are joined to the stored neighbours or landmarks and smoothed alike. Each part is a field of Config.Neighborhood; docs/study.md has what each is worth.
+// Notes say so. New samples are joined to the stored neighbours or landmarks and smoothed alike. Each part is
+// a field of Config.Neighborhood; docs/study.md has what each is worth.
 //
 // # Modules
 //
