@@ -541,7 +541,8 @@ func TestFitSaysThatTheStartIsKept(t *testing.T) {
 		t.Errorf("standard error does not say %q: %s", want, stderr)
 	}
 	_, stdout, _ = runLine(args...)
-	if want := fmt.Sprintf("features (%.4g) than the trained network's (%.4g)", start, trained); !strings.Contains(stdout, want) {
+	want := fmt.Sprintf("the clusters of the start, whose score (%.4g) is above that after training (%.4g)", start, trained)
+	if !strings.Contains(stdout, want) {
 		t.Errorf("the summary does not say %q:\n%s", want, stdout)
 	}
 }
