@@ -81,7 +81,7 @@ func testResume(t *testing.T, neighbors int) {
 				Noise: &RowShrink{Activation: SELU}, Preprocess: PreprocessZScore,
 			},
 		},
-		"rmvc, masked":  {masked, Config{Noise: &NoNoise{}, Anchor: &FixedAnchors{}, Preset: PresetPaper}},
+		"rmvc, masked":  {masked, paper(Config{Noise: &NoNoise{}, Anchor: &FixedAnchors{}})},
 		"start labels":  {masked, Config{Anchors: 4, StartLabels: labels}},
 		"start anchors": {views, Config{Anchors: 2, StartAnchors: anchors, Neighborhood: Neighborhood{Neighbors: None}}},
 		"early stop":    {views, Config{Tolerance: 5e-3, Patience: 8, Epochs: 60}},
@@ -122,7 +122,7 @@ func testResume(t *testing.T, neighbors int) {
 // An early stop that is given to a training that goes on counts the epochs before.
 func TestResumeWithAnotherEarlyStop(t *testing.T) {
 	views, _ := blobViews(90, 3, 0.8, 30, 9, 5)
-	c := Config{Clusters: 3, Preset: PresetPaper, Epochs: 20, Checkpoint: Checkpoint{Every: 4}}
+	c := paper(Config{Clusters: 3, Epochs: 20, Checkpoint: Checkpoint{Every: 4}})
 	path := killed(t, views, c, 0, 11)
 	got := mustResume(t, views, path, func(c *Config) {
 		c.Tolerance, c.Patience, c.Checkpoint.Path = 0.99, 3, ""
@@ -402,7 +402,7 @@ func TestResumeAfterGradientThatIsNotFinite(t *testing.T) {
 	steep := func(net Network) (*Node, error) { // a root at 0, whose slope is infinite
 		return gorgonia.Sqrt(must(gorgonia.Sub(net.Learnables()[0], constantOf(net, 0.01))))
 	}
-	config := Config{Clusters: 3, Epochs: 3, Preset: PresetPaper, ExtraLoss: steep, Checkpoint: Checkpoint{Path: path}}
+	config := paper(Config{Clusters: 3, Epochs: 3, ExtraLoss: steep, Checkpoint: Checkpoint{Path: path}})
 	want, err := Fit(context.Background(), views, config)
 	var diverged, again *DivergedError
 	if !errors.As(err, &diverged) || want == nil {

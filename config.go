@@ -20,8 +20,8 @@ type Config struct {
 	Anchors  int // m, the number of anchors: from 1 to n; 0: Clusters
 	Layers   int // L, the number of unfolded layers, up to 1,000; 0: 2
 
-	// The modules of the network; nil: those of the preset (Preset.Modules). Without noise it is AMvC-Net (&NoNoise{}), with
-	// fixed anchors besides RMvC-Net (&FixedAnchors{}). Fit works on copies of what the pointers point to, one for each run.
+	// The modules of the network; nil: &SoftThreshold{}, &RowShrink{} and &Procrustes{}. With &NoNoise{} it is
+	// AMvC-Net, with &FixedAnchors{} besides RMvC-Net. Fit works on copies of what the pointers point to, one for each run.
 	//
 	// Any module will do, a user's own included: see Module for what it has to keep. A network with one that is not from this
 	// package is made of an op for each step, which takes several times as long and more memory ([Config.EstimateMemory]).
@@ -29,9 +29,8 @@ type Config struct {
 	Noise     Noise
 	Anchor    Anchor
 
-	Preset       Preset       // what the fields that say "preset" default to
-	Preprocess   Preprocess   // what is done to the views first; default preset (PreprocessBoth, paper: PreprocessSample)
-	Neighborhood Neighborhood // what the network knows of neighbours; default preset (10 neighbours, paper: none)
+	Preprocess   Preprocess   // what is done to the views first; 0: PreprocessBoth, without neighbours PreprocessSample
+	Neighborhood Neighborhood // what the network knows of neighbours; default 10 neighbours
 
 	// StartLabels and StartAnchors give the first anchors; Fit finds labels itself where both are nil. Labels of the samples with
 	// one-hot matrix Z give the anchors P_v = polar(ZᵀX_v). With neighbours Fit runs k-means on the first m left singular vectors
@@ -46,7 +45,7 @@ type Config struct {
 	// Epochs is the number of steps of the optimiser, up to 1,000,000,000; 0: 100; None: the network stays at its start.
 	Epochs       int
 	LearningRate float64   // of Adam; 0: 0.01
-	Reduction    Reduction // of the loss over a view's entries; default preset (ReductionRelative, paper: ReductionMean)
+	Reduction    Reduction // of the loss over a view's entries; 0: ReductionRelative
 	Tolerance    float64   // relative decrease of the loss that counts as progress, for an early stop; 0: no early stop
 	Patience     int       // epochs without progress before an early stop; 0 with a Tolerance: 5
 	Seed         uint64    // of everything random; equal seeds and data give equal bits, for any number of workers
@@ -56,7 +55,7 @@ type Config struct {
 
 	// PlainReadOut gives the last k-means the rows of H, as in the paper, in place of those rows at norm 1. The terms of
 	// Neighborhood see no more of H than the latter; the norms, which nothing holds together, differ much where neighbours are
-	// few. PresetPaper sets it.
+	// few.
 	PlainReadOut bool
 	// KMeansStarts is the number of starts of each k-means, up to 1,000, of which that of the lowest inertia is kept; 0: 10.
 	// With Neighborhood.Weight, and more than one anchor, the first anchors are chosen in another way: of three times as many
@@ -92,7 +91,7 @@ type Config struct {
 // along that graph before the network sees them, and the loss has a term for neighbours that share a cluster and one for
 // clusters that can be told from the features.
 type Neighborhood struct {
-	// Neighbors is k. 0: preset (10, paper: None); None: the network sees the views as Config.Preprocess leaves them, and the
+	// Neighbors is k. 0: 10; None: the network sees the views as Config.Preprocess leaves them, and the
 	// other fields have no effect and must be zero.
 	Neighbors  int
 	Directions int // singular directions that are kept of each view; 0: 200; None: all
@@ -121,16 +120,19 @@ type Checkpoint struct {
 // ErrStop is what a Progress callback returns to end the training without an error from Fit.
 var ErrStop = errors.New("largemvc: stopped by the progress callback")
 
-// HasNeighbors says whether the network knows of neighbours, by its Neighborhood or its preset.
-func (c Config) HasNeighbors() bool {
-	return c.Neighborhood.Neighbors != None && (c.Neighborhood.Neighbors != 0 || c.Preset != PresetPaper)
-}
-
-// Modules returns the modules of the preset: what a nil Represent, Noise and Anchor of a Config stand for. They are new, and
-// may be changed.
-func (p Preset) Modules() (*SoftThreshold, *RowShrink, *Procrustes) {
-	free := p == PresetPaper
-	return &SoftThreshold{Unconstrained: free}, &RowShrink{Unconstrained: free}, &Procrustes{}
+// PaperConfig returns the settings of the network as the paper's equations have it: without neighbours, with θ and ρ that may
+// become negative, the mean of squares as the loss, and the rows of H as they are in the last k-means. The paper does not name
+// a preprocessing; here it is PreprocessSample.
+func PaperConfig(clusters int) Config {
+	return Config{
+		Clusters:     clusters,
+		Represent:    &SoftThreshold{Unconstrained: true},
+		Noise:        &RowShrink{Unconstrained: true},
+		Preprocess:   PreprocessSample,
+		Neighborhood: Neighborhood{Neighbors: None},
+		Reduction:    ReductionMean,
+		PlainReadOut: true,
+	}
 }
 
 // WithDefaults returns the configuration with copies of its modules and with every zero that stands for something else
@@ -147,8 +149,7 @@ func (c Config) WithDefaults() Config {
 	if c.Tolerance > 0 {
 		c.Patience = cmp.Or(c.Patience, 5)
 	}
-	neighbors := c.HasNeighbors()
-	if n := &c.Neighborhood; neighbors {
+	if n := &c.Neighborhood; n.Neighbors != None {
 		n.Neighbors = cmp.Or(n.Neighbors, 10)
 		n.Directions = cmp.Or(n.Directions, 200)
 		n.Weight = cmp.Or(n.Weight, 3)
@@ -156,37 +157,24 @@ func (c Config) WithDefaults() Config {
 		if c.FitSamples == 0 {
 			n.Exact = cmp.Or(n.Exact, 10_000)
 		}
-	} else {
-		n.Neighbors = None
+		c.Preprocess = cmp.Or(c.Preprocess, PreprocessBoth)
 	}
+	c.Preprocess = cmp.Or(c.Preprocess, PreprocessSample)
+	c.Reduction = cmp.Or(c.Reduction, ReductionRelative)
 	fillModules(&c)
-	paper := c.Preset == PresetPaper
-	choose(&c.Preprocess, !paper && neighbors, PreprocessBoth, PreprocessSample)
-	choose(&c.Reduction, !paper, ReductionRelative, ReductionMean)
-	c.PlainReadOut = c.PlainReadOut || paper
 	return c
 }
 
-// choose sets an enumeration that is 0.
-func choose[E ~int](x *E, first bool, a, b E) {
-	if *x == 0 {
-		if *x = b; first {
-			*x = a
-		}
-	}
-}
-
-// fillModules puts copies of the modules in their place, those of the preset where they are nil, with their defaults filled.
+// fillModules puts copies of the modules in their place, those of this package where they are nil, with their defaults filled.
 func fillModules(c *Config) {
-	soft, shrink, procrustes := c.Preset.Modules()
 	if c.Represent = copied(c.Represent); c.Represent == nil {
-		c.Represent = soft
+		c.Represent = &SoftThreshold{}
 	}
 	if c.Noise = copied(c.Noise); c.Noise == nil {
-		c.Noise = shrink
+		c.Noise = &RowShrink{}
 	}
 	if c.Anchor = copied(c.Anchor); c.Anchor == nil {
-		c.Anchor = procrustes
+		c.Anchor = &Procrustes{}
 	}
 	if s, ok := c.Represent.(*SoftThreshold); ok && s != nil {
 		s.Theta0, s.Lipschitz = cmp.Or(s.Theta0, defaultTheta), cmp.Or(s.Lipschitz, 1)

@@ -87,8 +87,7 @@ func checkOptions(c *Config) (errs []error) {
 		value  int
 		option *option
 	}{
-		{"Preset", int(c.Preset), &presetOption}, {"Preprocess", int(c.Preprocess), &preprocessOption},
-		{"Reduction", int(c.Reduction), &reductionOption},
+		{"Preprocess", int(c.Preprocess), &preprocessOption}, {"Reduction", int(c.Reduction), &reductionOption},
 	} {
 		if !o.option.has(o.value) {
 			errs = append(errs, &FieldError{o.name, o.value, fmt.Sprintf("one of %q", o.option.names)})

@@ -23,7 +23,7 @@ func TestConfigInJSON(t *testing.T) {
 	for name, want := range map[string]Config{
 		"zero":     {},
 		"defaults": (Config{Clusters: 3}).WithDefaults(),
-		"paper":    (Config{Clusters: 3, Preset: PresetPaper}).WithDefaults(),
+		"paper":    (paper(Config{Clusters: 3})).WithDefaults(),
 		"modules": {
 			Clusters: 4, Represent: &SoftThreshold{OneSided: true, Theta0: 0.5, Activation: SELU},
 			Noise: &RowShrink{Scale: []float64{2, 3}}, Anchor: &FixedAnchors{}, StartLabels: []int{0, 1, 3},
@@ -58,8 +58,8 @@ func TestConfigInJSON(t *testing.T) {
 func TestConfigFromJSON(t *testing.T) {
 	begin := Config{Clusters: 3, Layers: 5, Noise: &NoNoise{}, Anchor: &FixedAnchors{}}
 	got := begin
-	text := `{"Clusters":7,"Preset":"paper","Anchor":null,"Represent":{"Type":"SoftThreshold"}}`
-	want := Config{Clusters: 7, Layers: 5, Preset: PresetPaper, Noise: begin.Noise, Represent: &SoftThreshold{}}
+	text := `{"Clusters":7,"Reduction":"mean","Anchor":null,"Represent":{"Type":"SoftThreshold"}}`
+	want := Config{Clusters: 7, Layers: 5, Reduction: ReductionMean, Noise: begin.Noise, Represent: &SoftThreshold{}}
 	if err := json.Unmarshal([]byte(text), &got); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %+v, want %+v", err, got, want)
 	}
@@ -68,7 +68,7 @@ func TestConfigFromJSON(t *testing.T) {
 		`{"Clusters":9,"Noise":{"Strength":2}}`:                                 "Noise is of type \"\"",
 		`{"Clusters":9,"Noise":{"Type":"Procrustes"}}`:                          "Noise cannot be a Procrustes",
 		`{"Clusters":9,"Noise":{"Type":"RowShrink","Settings":{"Rho0":"few"}}}`: "the settings of Noise",
-		`{"Clusters":9,"Preset":"other"}`:                                       "other",
+		`{"Clusters":9,"Reduction":"other"}`:                                    "other",
 	} {
 		got := begin
 		if err := json.Unmarshal([]byte(text), &got); err == nil || !strings.Contains(err.Error(), want) {

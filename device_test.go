@@ -64,7 +64,7 @@ func TestDeviceFit(t *testing.T) {
 				t.Errorf("labels %v, on the CPU %v", got.Labels, want.Labels)
 			}
 			// The numbers of the start's clusters hang on the last bits of random draws.
-			if ari, err := ARI(got.StartLabels, want.StartLabels); err != nil || ari != 1 {
+			if ari, err := ariOf(got.StartLabels, want.StartLabels); err != nil || ari != 1 {
 				t.Errorf("the start's labels agree to %v, %v", ari, err)
 			}
 			for e, x := range want.Loss {
@@ -382,7 +382,7 @@ func TestDevicePredict(t *testing.T) {
 	}{
 		"default":       {views, Config{Clusters: 3, Epochs: 3}},
 		"absent views":  {masked, Config{Clusters: 3, Epochs: 3, Neighborhood: Neighborhood{Neighbors: None}}},
-		"paper":         {views, Config{Clusters: 3, Epochs: 3, Preset: PresetPaper, Layers: 3}},
+		"paper":         {views, paper(Config{Clusters: 3, Epochs: 3, Layers: 3})},
 		"float64, SELU": {views, Config{Clusters: 3, Epochs: 3, Float64: true, Represent: &SoftThreshold{Activation: SELU}}},
 	} {
 		t.Run(name, func(t *testing.T) {

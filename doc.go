@@ -35,11 +35,11 @@
 //	Anchor      P_v ← B Cᵀ,  Hᵀ(X_v − E_v) = B Σ Cᵀ               thin SVD: orthogonal Procrustes
 //
 // and is trained by Adam on the loss Σ_v ‖X_v − H P_v‖²/(n d_v) of the last layer. The clusters are those of k-means on
-// the last H. AMvC-Net leaves the noise out, RMvC-Net the anchor updates too. PresetPaper is this network.
+// the last H. AMvC-Net leaves the noise out, RMvC-Net the anchor updates too. PaperConfig has this network.
 //
 // # Neighbours
 //
-// By itself, a better reconstruction is not a better clustering. The default preset tells the network which samples are
+// By itself, a better reconstruction is not a better clustering. By default the network is told which samples are
 // neighbours (package neighbor): every view enters in two standardisations (of up to 16 features in z-scores alone, with a
 // further column that keeps the length of their rows), in its 200 leading directions, smoothed along a
 // graph A of mutual nearest neighbours or, for many samples, of landmarks; and the loss, with the reconstruction relative to
@@ -53,7 +53,7 @@
 //
 // # Modules
 //
-// Config takes the modules of the network as values; nil means those of the preset:
+// Config takes the modules of the network as values; nil means the default:
 //
 //	largemvc.Config{
 //		Clusters:  10,
@@ -102,5 +102,5 @@
 // state of the rows (Config.EstimateMemory says how much). Rows can be read from disk (RowsView), a fit can train on some of the
 // samples (Config.FitSamples), and several processes can share the rows (Config.Machine.Comm). The number of clusters must be
 // given; package choose helps. Labels come from k-means, so clusters that H does not separate are not found. Where neighbours
-// mislead, as in graphs with hubs, the default preset can be worse than PresetPaper.
+// mislead, as in graphs with hubs, the defaults can be worse than PaperConfig.
 package largemvc

@@ -91,7 +91,6 @@ func testText[E interface {
 }
 
 func TestEnumerationsAsText(t *testing.T) {
-	testText(t, PresetDefault, PresetPaper)
 	testText[Preprocess](t, None, 0, PreprocessSample, PreprocessBalanced, PreprocessZScore, PreprocessUnit, PreprocessBoth)
 	testText[Reduction](t, 0, ReductionMean, ReductionRelative)
 	testText(t, ReLU, SELU)

@@ -18,7 +18,7 @@ func TestFeatureNames(t *testing.T) {
 	}
 	names := []string{"a", "größe", "c\nd", ""}
 	named := DenseView(n, d, x).WithFeatures(names)
-	for _, config := range []Config{{Clusters: 3, Epochs: 1}, {Clusters: 3, Epochs: 1, Preset: PresetPaper, Float64: true}} {
+	for _, config := range []Config{{Clusters: 3, Epochs: 1}, paper(Config{Clusters: 3, Epochs: 1, Float64: true})} {
 		c, err := Fit(t.Context(), []View{named, DenseView(n, d, x)}, config)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestFeatureNames(t *testing.T) {
 // TestNilContexts: a nil context is an error, as is a nil pointer in the interface.
 func TestNilContexts(t *testing.T) {
 	views := []View{DenseView(6, 2, []float64{0, 1, 5, 2, 0, 3, 5, 4, 1, 5, 6, 2})}
-	c, err := Fit(t.Context(), views, Config{Clusters: 2, Epochs: None, Preset: PresetPaper})
+	c, err := Fit(t.Context(), views, paper(Config{Clusters: 2, Epochs: None}))
 	if err != nil {
 		t.Fatal(err)
 	}

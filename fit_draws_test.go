@@ -38,7 +38,7 @@ func drawByHand(t *testing.T, views []View, n int, c Config) (drawn []int, draw 
 	var sums [3]float64
 	for d := range labels {
 		for e := range labels {
-			nmi, err := NMI(labels[min(d, e)], labels[max(d, e)])
+			nmi, err := nmiOf(labels[min(d, e)], labels[max(d, e)])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,10 +69,10 @@ func TestDraws(t *testing.T) {
 	const n, k = 900, 150
 	ctx := context.Background()
 	others := 0 // draws that are not the first
-	for _, preset := range []Preset{PresetDefault, PresetPaper} {
+	for _, preset := range []defaults{byDefault, asPaper} {
 		for seed := range uint64(3) {
 			views, _ := blobViews(n, 5, 2.5, seed, 12, 9)
-			c := Config{Clusters: 5, Epochs: 6, Preset: preset, FitSamples: k, Seed: seed + 1}
+			c := preset.of(Config{Clusters: 5, Epochs: 6, FitSamples: k, Seed: seed + 1})
 			drawn, draw := drawByHand(t, views, n, c)
 			byHand := mustFit(t, takenOf(views, drawn), onDrawn(c, n))
 			want, err := byHand.Assign(ctx, views)
@@ -159,7 +159,7 @@ func TestDrawsThatLackAView(t *testing.T) {
 			continue
 		}
 		tried++
-		c := Config{Clusters: 3, Epochs: 2, Preset: PresetPaper, FitSamples: k, Seed: seed}
+		c := paper(Config{Clusters: 3, Epochs: 2, FitSamples: k, Seed: seed})
 		if got, err := Fit(context.Background(), views, c); err != nil || len(got.Labels) != n {
 			t.Errorf("seed %d: %v", seed, err)
 		}
@@ -170,7 +170,7 @@ func TestDrawsThatLackAView(t *testing.T) {
 func TestDrawsHaveTheirLabels(t *testing.T) {
 	const n, k = 300, 60
 	views, _ := blobViews(n, 3, 2.5, 1, 12, 9)
-	c := Config{Clusters: 3, Epochs: 2, Preset: PresetPaper, FitSamples: k, Seed: 2, Float64: true}
+	c := paper(Config{Clusters: 3, Epochs: 2, FitSamples: k, Seed: 2, Float64: true})
 	c.StartLabels = make([]int, n)
 	for i := range c.StartLabels {
 		c.StartLabels[i] = i / 7 % 3

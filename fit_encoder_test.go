@@ -70,8 +70,8 @@ func TestEncoder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, views := range map[string][]View{"plain": plain, "masked": masked} {
-		for _, preset := range []Preset{PresetDefault, PresetPaper} {
-			c := Config{Clusters: 3, Epochs: 6, Preset: preset, Float64: true}
+		for _, preset := range []defaults{byDefault, asPaper} {
+			c := preset.of(Config{Clusters: 3, Epochs: 6, Float64: true})
 			want := mustFit(t, views, c)
 			c.Represent = &linear{}
 			got := mustFit(t, views, c)

@@ -226,13 +226,13 @@ func TestFitPerfectIsNotDiverged(t *testing.T) {
 // A slope that is not finite is found after the step that takes it, though the loss was finite, and the step is undone.
 func TestFitParameterIsNotFinite(t *testing.T) {
 	views, _ := blobViews(60, 3, 1, 20, 9)
-	c := Config{Clusters: 3, Epochs: 5, Preset: PresetPaper, ExtraLoss: func(net Network) (*Node, error) {
+	c := paper(Config{Clusters: 3, Epochs: 5, ExtraLoss: func(net Network) (*Node, error) {
 		none, err := gorgonia.Mul(constantOf(net, 0), net.Learnables()[0])
 		if err != nil {
 			return nil, err
 		}
 		return gorgonia.Sqrt(none) // 0, with the derivative 1/0·0
-	}}
+	}})
 	got, err := Fit(context.Background(), views, c)
 	var diverged *DivergedError
 	if !errors.As(err, &diverged) || got == nil {

@@ -78,9 +78,9 @@ func TestFitErrors(t *testing.T) {
 		"small Lipschitz":   {good, Config{Clusters: 2, Represent: &SoftThreshold{Lipschitz: 0.5}}, []string{"Lipschitz is 0.5"}},
 		"theta below 0":     {good, Config{Clusters: 2, Represent: &SoftThreshold{Theta0: -0.1}}, []string{"Theta0 is -0.1"}},
 		"rho below 0": {
-			good, Config{
-				Clusters: 2, Represent: &SoftThreshold{}, Noise: &RowShrink{Rho0: -0.1}, Preset: PresetPaper,
-			}, []string{"Rho0 is -0.1"},
+			good, paper(Config{
+				Clusters: 2, Represent: &SoftThreshold{}, Noise: &RowShrink{Rho0: -0.1},
+			}), []string{"Rho0 is -0.1"},
 		},
 		"shared memory": {
 			[]View{DenseView(10, 3, shared[:30]), good[0], DenseView(10, 2, shared[29:]).Named("late")},
@@ -189,7 +189,7 @@ func TestFitErrors(t *testing.T) {
 			}, []string{"PreprocessBoth needs neighbours"},
 		},
 		"both, paper": {
-			good, Config{Clusters: 2, Preset: PresetPaper, Preprocess: PreprocessBoth},
+			good, paper(Config{Clusters: 2, Preprocess: PreprocessBoth}),
 			[]string{"PreprocessBoth needs neighbours"},
 		},
 		"anchors and neighbours": {

@@ -83,9 +83,9 @@ func TestOwnModulesLikeStock(t *testing.T) {
 		"default":         {plain, Config{}},
 		"default, masked": {masked, Config{Neighborhood: Neighborhood{Directions: 4}}},
 		"landmarks":       {plain, Config{Neighborhood: Neighborhood{Exact: None, Weight: 1}}},
-		"paper":           {plain, Config{Preset: PresetPaper}},
-		"paper, masked":   {masked, Config{Preset: PresetPaper, Layers: 3, Anchors: 5}},
-		"few samples":     {lowRankViews(7), Config{Preset: PresetPaper}},
+		"paper":           {plain, paper(Config{})},
+		"paper, masked":   {masked, paper(Config{Layers: 3, Anchors: 5})},
+		"few samples":     {lowRankViews(7), paper(Config{})},
 		"mean":            {plain, Config{Neighborhood: Neighborhood{Neighbors: None}, Reduction: ReductionMean}},
 		"untrained":       {plain, Config{Epochs: None}},
 	} {
@@ -97,8 +97,9 @@ func TestOwnModulesLikeStock(t *testing.T) {
 					c.Epochs = 12
 				}
 				want := mustFit(t, test.views, c)
-				soft, shrink, procrustes := c.Preset.Modules()
-				c.Represent, c.Noise, c.Anchor = &ownSoft{*soft}, &ownShrink{*shrink}, &ownProcrustes{*procrustes}
+				free := strings.HasPrefix(name, "paper") || name == "few samples"
+				c.Represent, c.Noise = &ownSoft{SoftThreshold{Unconstrained: free}}, &ownShrink{RowShrink{Unconstrained: free}}
+				c.Anchor = &ownProcrustes{}
 				tolerance := 1e-9
 				if !double {
 					tolerance = 2e-4
@@ -163,10 +164,10 @@ func TestOwnModulesInFiles(t *testing.T) {
 	given := &cauchy{First: 5}
 	c := Config{Clusters: 3, Epochs: 6, Noise: given, Float64: true}
 	for name, c := range map[string]Config{
-		"noise": c, "all": {
-			Clusters: 3, Epochs: 6, Preset: PresetPaper, Represent: &ownSoft{SoftThreshold{Activation: SELU}},
+		"noise": c, "all": paper(Config{
+			Clusters: 3, Epochs: 6, Represent: &ownSoft{SoftThreshold{Activation: SELU}},
 			Noise: &cauchy{First: 2}, Anchor: &ownProcrustes{Procrustes{Detach: true}}, Layers: 3,
-		},
+		}),
 	} {
 		fit := mustFit(t, views, c)
 		var empty []Module
@@ -328,7 +329,7 @@ func (s *trainedAlone) Init(e Env) error {
 func TestModulesThatTakeNoNewSamples(t *testing.T) {
 	t.Parallel()
 	views, _ := blobViews(60, 3, 0.7, 301, 9, 6)
-	c := Config{Clusters: 3, Anchors: 5, Epochs: 4, Preset: PresetPaper, Float64: true, Noise: &trainedAlone{}}
+	c := paper(Config{Clusters: 3, Anchors: 5, Epochs: 4, Float64: true, Noise: &trainedAlone{}})
 	want := mustFit(t, views, c)
 	c.Noise = &trainedAlone{samples: 60}
 	got := mustFit(t, views, c)
@@ -410,9 +411,9 @@ func TestExtraLossOverwritesNodes(t *testing.T) {
 	for _, samples := range []int{0, 60} {
 		noise := &trainedAlone{samples: samples}
 		path := filepath.Join(t.TempDir(), "state")
-		c := Config{
-			Clusters: 3, Epochs: 3, Preset: PresetPaper, Noise: noise, ExtraLoss: squares, Checkpoint: Checkpoint{Path: path},
-		}
+		c := paper(Config{
+			Clusters: 3, Epochs: 3, Noise: noise, ExtraLoss: squares, Checkpoint: Checkpoint{Path: path},
+		})
 		want := mustFit(t, views, c)
 		got, err := Resume(context.Background(), views, path, func(c *Config) { c.Noise, c.ExtraLoss = noise, squares })
 		if err != nil {

@@ -22,12 +22,12 @@ func TestFitRealSets(t *testing.T) {
 		want     float64
 	}{{"msrcv1", 7, 0.85}, {"ucidigit", 10, 0.88}} {
 		views, classes := realSet(t, set.name)
-		for _, preset := range []Preset{PresetDefault, PresetPaper} {
+		for _, preset := range []defaults{byDefault, asPaper} {
 			mean := 0.0
 			const seeds = 3
 			for seed := range uint64(seeds) {
-				c := mustFit(t, views, Config{Clusters: set.clusters, Preset: preset, Seed: seed})
-				acc, err := Accuracy(classes, c.Labels)
+				c := mustFit(t, views, preset.of(Config{Clusters: set.clusters, Seed: seed}))
+				acc, err := accuracyOf(classes, c.Labels)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -53,7 +53,7 @@ func TestDefaults(t *testing.T) {
 				Neighbors: 10, Directions: 200, Steps: 6, Weight: 3, HeldOutWeight: 3, Exact: 10_000,
 			},
 		}, 500},
-		"paper": {Config{Clusters: 4, Preset: PresetPaper}, Config{
+		"paper": {paper(Config{Clusters: 4}), Config{
 			Preprocess: PreprocessSample, Reduction: ReductionMean, PlainReadOut: true,
 			Neighborhood: Neighborhood{Neighbors: None},
 		}, 500},
@@ -65,10 +65,10 @@ func TestDefaults(t *testing.T) {
 	} {
 		got, want := x.config.WithDefaults(), x.want
 		got.forSamples(x.samples)
-		want.Clusters, want.Anchors, want.Preset, want.FitSamples = 4, 4, got.Preset, got.FitSamples
+		want.Clusters, want.Anchors, want.FitSamples = 4, 4, got.FitSamples
 		want.Layers, want.Epochs, want.Restarts, want.KMeansStarts = 2, 100, 1, 10
 		want.LearningRate, want.Checkpoint.Every = 0.01, 10
-		free := want.Preset == PresetPaper
+		free := name == "paper"
 		want.Represent = &SoftThreshold{Theta0: 0.01, Lipschitz: 1, Unconstrained: free}
 		want.Noise, want.Anchor = &RowShrink{Rho0: 0.01, Unconstrained: free}, &Procrustes{}
 		if !reflect.DeepEqual(got, want) {
@@ -109,7 +109,7 @@ func checkOption(t *testing.T, c Config, found bool) {
 		t.Error("Fit changed the configuration")
 	}
 	if found {
-		if ari, err := ARI(classes, full.Labels); err != nil || ari < 0.9 {
+		if ari, err := ariOf(classes, full.Labels); err != nil || ari < 0.9 {
 			t.Errorf("ARI %v, %v", ari, err)
 		}
 	}
@@ -165,15 +165,15 @@ func TestFitOptions(t *testing.T) {
 	for _, v := range []variant{large, amvc, rmvc} {
 		for _, a := range []Activation{ReLU, SELU} {
 			t.Run(fmt.Sprintf("paper, %v, %v", v, a), func(t *testing.T) {
-				checkOption(t, v.of(Config{
+				checkOption(t, v.of(paper(Config{
 					Represent: &SoftThreshold{Activation: a, Unconstrained: true},
-					Noise:     &RowShrink{Activation: a, Unconstrained: true}, Preset: PresetPaper,
-				}), false)
+					Noise:     &RowShrink{Activation: a, Unconstrained: true},
+				})), false)
 			})
 		}
 	}
 	t.Run("paper with neighbours", func(t *testing.T) {
-		checkOption(t, Config{Preset: PresetPaper, Neighborhood: Neighborhood{Neighbors: 5}}, true)
+		checkOption(t, paper(Config{Neighborhood: Neighborhood{Neighbors: 5}}), true)
 	})
 	t.Run("start anchors", func(t *testing.T) {
 		var anchors []mat.Matrix
@@ -207,9 +207,9 @@ func TestNeighborOptions(t *testing.T) {
 		"few landmarks":                 {Neighborhood: Neighborhood{Exact: None, Landmarks: 3}},
 		"more landmarks than samples":   {Neighborhood: Neighborhood{Exact: None, Landmarks: 1000}},
 		"landmarks, float64":            {Neighborhood: Neighborhood{Exact: None}, Float64: true},
-		"landmarks, paper": {
-			Neighborhood: Neighborhood{Exact: None, Neighbors: 1}, Preset: PresetPaper,
-		},
+		"landmarks, paper": paper(Config{
+			Neighborhood: Neighborhood{Exact: None, Neighbors: 1},
+		}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i, p := range []Preprocess{0, PreprocessUnit} {

@@ -121,12 +121,12 @@ func TestPermutationPermutes(t *testing.T) {
 			return dense
 		},
 	}
-	soft, _, _ := PresetDefault.Modules()
+	soft := &SoftThreshold{}
 	configs := map[string]Config{
 		"default":     {},
 		"float64":     {Float64: true, Neighborhood: Neighborhood{Directions: 8}, Epochs: 10},
 		"overwritten": {Machine: machine.Options{Overwrite: true}, Epochs: 10},
-		"paper":       {Preset: PresetPaper, Neighborhood: Neighborhood{Neighbors: 5}, Epochs: 10},
+		"paper":       paper(Config{Neighborhood: Neighborhood{Neighbors: 5}, Epochs: 10}),
 		"labels":      {StartLabels: classes, Epochs: 10, Restarts: 2},
 		"anchors":     {Anchors: c + 2, Epochs: 10, Machine: machine.Options{Workers: 3}},
 		"custom":      {Represent: &ownSoft{*soft}, Epochs: 3, Seed: 1},

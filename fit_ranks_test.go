@@ -127,7 +127,7 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 		cuttings []cutting
 	}{
 		"paper": {
-			largemvc.Config{Preset: largemvc.PresetPaper, Clusters: 5, Epochs: 4, Seed: 3},
+			largemvc.Paper(largemvc.Config{Clusters: 5, Epochs: 4, Seed: 3}),
 			[]cutting{
 				{4000, []int{0}}, {4000, []int{0, 1024}}, {4000, []int{0, 1024, 3072}}, {4000, []int{0, 1024, 2048, 3072}},
 				{9001, []int{0}}, {9001, []int{0, 4096}}, {9001, []int{0, 8192}}, {9001, []int{0, 2048, 6144}},
@@ -135,17 +135,17 @@ func TestRanksHaveTheBitsOfOneProcess(t *testing.T) {
 			},
 		},
 		"balanced, 2 restarts": {
-			largemvc.Config{
-				Preset: largemvc.PresetPaper, Clusters: 5, Anchors: 9, Layers: 3, Epochs: 3, Restarts: 2,
+			largemvc.Paper(largemvc.Config{
+				Clusters: 5, Anchors: 9, Layers: 3, Epochs: 3, Restarts: 2,
 				Preprocess: largemvc.PreprocessBalanced, Reduction: largemvc.ReductionRelative, Float64: true,
-			},
+			}),
 			[]cutting{{9001, []int{0, 4096}}, {9001, []int{0, 2048, 6144}}},
 		},
 		"z-scores, no noise": {
-			largemvc.Config{
-				Preset: largemvc.PresetPaper, Clusters: 4, Epochs: 2, Preprocess: largemvc.PreprocessZScore,
+			largemvc.Paper(largemvc.Config{
+				Clusters: 4, Epochs: 2, Preprocess: largemvc.PreprocessZScore,
 				Noise: &largemvc.NoNoise{},
-			},
+			}),
 			[]cutting{{9001, []int{0, 2048, 4096}}},
 		},
 		"neighbours": {
@@ -219,7 +219,7 @@ func answersOf(t *testing.T, c *largemvc.Clustering, views []largemvc.View) stri
 		t.Fatal(err)
 	}
 	fmt.Fprintf(h, "%v %v %v", found.Labels, found.Near, novelty)
-	if c.Config().HasNeighbors() {
+	if c.Config().Neighborhood.Neighbors != largemvc.None {
 		trust, err := c.ViewTrust(t.Context(), views)
 		if err != nil {
 			t.Fatal(err)
@@ -320,7 +320,7 @@ func TestRanksWithAbsentViews(t *testing.T) {
 
 // ranksConfig is that of a short training on ranks.
 func ranksConfig() largemvc.Config {
-	return largemvc.Config{Preset: largemvc.PresetPaper, Clusters: 5, Epochs: 6, Seed: 3}
+	return largemvc.Paper(largemvc.Config{Clusters: 5, Epochs: 6, Seed: 3})
 }
 
 // TestRanksFailTogether: an error of one rank, before the work or in it, ends the fit on all of them and names that rank.
@@ -375,7 +375,7 @@ func TestRanksFailTogether(t *testing.T) {
 		},
 		"a sample without views": {
 			[]int{0, 1024}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
-				c.Preset, c.Neighborhood.Exact = 0, 3000
+				c.Neighborhood = largemvc.Neighborhood{Exact: 3000}
 				if rank == 1 {
 					for v := range x {
 						present := slices.Repeat([]bool{true}, n-1024)
@@ -388,7 +388,7 @@ func TestRanksFailTogether(t *testing.T) {
 		},
 		"a view without samples": {
 			[]int{0, 1024}, func(rank int, c *largemvc.Config, x []largemvc.View) []largemvc.View {
-				c.Preset, c.Neighborhood.Exact = 0, 3000
+				c.Neighborhood = largemvc.Neighborhood{Exact: 3000}
 				x[1] = x[1].WithPresent(make([]bool, []int{1024, n - 1024}[rank]))
 				return x
 			}, "no sample has view 1", "no sample has view 1",

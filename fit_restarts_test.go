@@ -94,7 +94,7 @@ func TestFitEndsInALaterRun(t *testing.T) {
 	views, _ := blobViews(60, 3, 1, 20, 9)
 	enough := errors.New("enough")
 	for _, end := range []error{enough, ErrStop} {
-		c := Config{Clusters: 3, Epochs: 3, Restarts: 3, Preset: PresetPaper}
+		c := paper(Config{Clusters: 3, Epochs: 3, Restarts: 3})
 		c.Progress = func(e Progress) error {
 			if e.Phase == meter.Anchors.String() && e.Restart == 1 {
 				return end

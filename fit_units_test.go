@@ -15,9 +15,9 @@ func TestUnitsOfRho(t *testing.T) {
 	views, _ := blobViews(60, 3, 0.7, 301, 9, 6)
 	units := []float64{2, 5}
 	for name, represent := range map[string]Represent{"stock": nil, "own": &ownSoft{}} {
-		got := mustFit(t, views, Config{
-			Clusters: 3, Epochs: 3, Preset: PresetPaper, Represent: represent, Noise: &RowShrink{Rho0: 0.3, Scale: units},
-		})
+		got := mustFit(t, views, paper(Config{
+			Clusters: 3, Epochs: 3, Represent: represent, Noise: &RowShrink{Rho0: 0.3, Scale: units},
+		}))
 		for l, layer := range got.Rho {
 			for v, rho := range layer {
 				learned, _, err := got.Parameter(fmt.Sprintf("rho_%d_%d", l+1, v))

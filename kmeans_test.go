@@ -39,7 +39,7 @@ func TestKMeansFindsClasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if acc, err := Accuracy(classes, r.Labels); acc != 1 || err != nil {
+		if acc, err := accuracyOf(classes, r.Labels); acc != 1 || err != nil {
 			t.Errorf("n %d: accuracy %v, %v", n, acc, err)
 		}
 		if rows, cols := r.Centroids.Dims(); rows != 6 || cols != 8 || r.Found != 6 || !r.Converged || r.Iterations < 1 {
@@ -198,12 +198,12 @@ func ExampleKMeans() {
 		fmt.Println(err)
 		return
 	}
-	acc, err := Accuracy([]int{0, 0, 1, 0, 1, 1}, r.Labels)
+	scores, err := Evaluate([]int{0, 0, 1, 0, 1, 1}, r.Labels)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%d clusters, inertia %.2f, accuracy %.0f\n", r.Found, r.Inertia, acc)
+	fmt.Printf("%d clusters, inertia %.2f, accuracy %.0f\n", r.Found, r.Inertia, scores.ACC)
 	// Output: 2 clusters, inertia 0.12, accuracy 1
 }
 

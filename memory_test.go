@@ -265,7 +265,7 @@ func TestMemoryOfOwnModules(t *testing.T) {
 		}
 		return m.Total
 	}
-	paper := Config{Preset: PresetPaper}
+	paper := paper(Config{})
 	own, encoded := paper, paper
 	own.Noise, encoded.Represent = &cauchy{First: 1}, &linear{}
 	if a, b, c := of(paper), of(own), of(encoded); b-a < 5000*10*4*2*2*10 || c-b < 5000*100*4 {

@@ -15,7 +15,7 @@ import (
 
 // mostNames is how many names the package may export at its top level: constants, variables, functions and types, methods and
 // fields aside. Whoever needs one more looks first for one that can go, or for the package whose subject it is.
-const mostNames = 74
+const mostNames = 68
 
 func TestPublicNames(t *testing.T) {
 	files, err := filepath.Glob("*.go")
@@ -64,7 +64,7 @@ func TestPublicNames(t *testing.T) {
 
 // The first level of Config stays short: what belongs together in a group of several is a field.
 func TestConfigIsShort(t *testing.T) {
-	if n := reflect.TypeFor[largemvc.Config]().NumField(); n > 26 {
-		t.Errorf("Config has %d fields, want at most 26", n)
+	if n := reflect.TypeFor[largemvc.Config]().NumField(); n > 25 {
+		t.Errorf("Config has %d fields, want at most 25", n)
 	}
 }

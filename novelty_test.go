@@ -32,7 +32,7 @@ func TestNovelty(t *testing.T) {
 	for name, c := range map[string]Config{
 		"exact":     {},
 		"landmarks": {Neighborhood: Neighborhood{Exact: None}},
-		"paper":     {Preset: PresetPaper},
+		"paper":     paper(Config{}),
 		"rotated":   {Neighborhood: Neighborhood{Neighbors: None}},
 		"zscore":    {Neighborhood: Neighborhood{Neighbors: None}, Preprocess: PreprocessZScore},
 	} {
@@ -85,7 +85,7 @@ func TestNovelty(t *testing.T) {
 
 // TestNoveltyOverwritten wants the quantiles to be those of a fit that keeps the views.
 func TestNoveltyOverwritten(t *testing.T) {
-	for _, preset := range []Preset{PresetDefault, PresetPaper} {
+	for _, preset := range []defaults{byDefault, asPaper} {
 		var found [][]float64
 		for _, overwrite := range []bool{false, true} {
 			rng := rand.New(rand.NewPCG(3, 3))
@@ -93,7 +93,7 @@ func TestNoveltyOverwritten(t *testing.T) {
 			for i := range x {
 				x[i] = float32(rng.NormFloat64()) + 3*float32(i/6%2)
 			}
-			config := Config{Clusters: 2, Epochs: 3, Preset: preset, Machine: machine.Options{Overwrite: overwrite}}
+			config := preset.of(Config{Clusters: 2, Epochs: 3, Machine: machine.Options{Overwrite: overwrite}})
 			c := mustFit(t, []View{DenseView(80, 6, x)}, config)
 			found = append(found, c.novelty)
 		}

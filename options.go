@@ -6,34 +6,9 @@ import (
 	"github.com/largemvc/largemvc/internal/prepare"
 )
 
-var (
-	presetOption     = option{"preset", 0, []string{"default", "paper"}}
-	preprocessOption = option{"preprocessing", None, []string{
-		"none", "auto", "sample", "balanced", "zscore", "unit", "both",
-	}}
-)
-
-// Preset is a set of defaults.
-type Preset int
-
-const (
-	// PresetDefault is what clusters best on average over many kinds of data, by one setting: views in two standardisations,
-	// smoothed along a graph of neighbours, and two terms in the loss, for neighbours and for what can be told from the
-	// features (see Neighborhood); θ, ρ ≥ 0.
-	PresetDefault Preset = iota
-	// PresetPaper is the network as the paper's equations have it, without neighbours; θ and ρ are free. The preprocessing,
-	// which the paper does not name, is PreprocessSample.
-	PresetPaper
-)
-
-// String returns default or paper.
-func (p Preset) String() string { return presetOption.name(int(p)) }
-
-// MarshalText returns the name.
-func (p Preset) MarshalText() ([]byte, error) { return marshalOption(&presetOption, p) }
-
-// UnmarshalText reads a name.
-func (p *Preset) UnmarshalText(text []byte) error { return unmarshalOption(&presetOption, p, text) }
+var preprocessOption = option{"preprocessing", None, []string{
+	"none", "auto", "sample", "balanced", "zscore", "unit", "both",
+}}
 
 // Preprocess is what is done to each view before anything else; 0: default; None: the views stay as they are. What it measures
 // on the training samples is kept and applied to new ones.

@@ -78,7 +78,7 @@ func savedModels(t testing.TB) map[string]struct {
 		}
 	}
 	for _, p := range []Preprocess{PreprocessBalanced, PreprocessZScore, PreprocessUnit, None} {
-		add("preprocessing "+p.String(), masked, Config{Preprocess: p, Preset: PresetPaper, Reduction: ReductionRelative})
+		add("preprocessing "+p.String(), masked, paper(Config{Preprocess: p, Reduction: ReductionRelative}))
 		add(
 			"neighbours, preprocessing "+p.String(),
 			masked, Config{Preprocess: p, Neighborhood: Neighborhood{Steps: None, Landmarks: 12, Exact: None}},

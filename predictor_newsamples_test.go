@@ -61,7 +61,7 @@ func agreements(t *testing.T, views []View, config Config, rounds int) (predicte
 			t.Fatal(err)
 		}
 		agreement := func(a, b []int) float64 {
-			ari, err := ARI(a, b)
+			ari, err := ariOf(a, b)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -87,7 +87,7 @@ func sliceViews(views []View, lo, hi int) []View {
 // Distances are those in H or in its unit rows, by hand.
 func TestAssignDistances(t *testing.T) {
 	views, _ := blobViews(60, 4, 0.8, 41, 9, 5)
-	for _, c := range []Config{{PlainReadOut: true}, {}, {Preset: PresetPaper}} {
+	for _, c := range []Config{{PlainReadOut: true}, {}, paper(Config{})} {
 		c.Clusters, c.Epochs, c.Float64 = 4, 3, true
 		model := mustFit(t, views, c)
 		a, err := model.Assign(context.Background(), views)
@@ -152,7 +152,7 @@ func checkNewMasks(t *testing.T, views []View, classes []int, model *Clustering)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ari, err := ARI(classes, labels); err != nil || ari < 0.9 {
+		if ari, err := ariOf(classes, labels); err != nil || ari < 0.9 {
 			t.Errorf("view %d alone, neighbours %d: ARI %v, %v", only, model.Config().Neighborhood.Neighbors, ari, err)
 		}
 	}
@@ -188,7 +188,7 @@ func TestPredictErrors(t *testing.T) {
 		}
 	}
 	// Values that Fit would refuse as they are.
-	raw := mustFit(t, views, Config{Preset: PresetPaper, Preprocess: None, Clusters: 2, Epochs: 1})
+	raw := mustFit(t, views, paper(Config{Preprocess: None, Clusters: 2, Epochs: 1}))
 	large := make([]float64, 600*4)
 	large[500*4+2] = 1e50
 	far := []View{DenseView(600, 4, large), DenseView(600, 3, make([]float64, 600*3))}
@@ -272,7 +272,7 @@ func BenchmarkAssignOne(b *testing.B) {
 // Labels, representation and trust of more samples than go through the network at once are those of the training.
 func TestLabelsOfManyAreThoseOfTraining(t *testing.T) {
 	views, _ := blobViews(600, 3, 1, 21, 9, 6)
-	c := mustFit(t, views, Config{Clusters: 3, Epochs: 3, Preset: PresetPaper})
+	c := mustFit(t, views, paper(Config{Clusters: 3, Epochs: 3}))
 	labels, h, trust := slices.Clone(c.Labels), c.H, [][]float64{slices.Clone(c.Trust[0]), slices.Clone(c.Trust[1])}
 	if err := c.relabel(context.Background(), inner(views)); err != nil {
 		t.Fatal(err)
@@ -305,7 +305,7 @@ func TestConfigOfAModelIsACopy(t *testing.T) {
 	// module of a user's own, whose copies label new samples, nor without.
 	for name, own := range map[string]Represent{"stock": nil, "own": &ownSoft{}} {
 		given := &RowShrink{Rho0: 0.3, Scale: []float64{2, 3}}
-		p := mustFit(t, views, Config{Clusters: 3, Epochs: 1, Preset: PresetPaper, Represent: own, Noise: given}).Predictor
+		p := mustFit(t, views, paper(Config{Clusters: 3, Epochs: 1, Represent: own, Noise: given})).Predictor
 		file := encode(t, p)
 		given.Scale[0] = 50
 		c := p.Config()

@@ -42,14 +42,14 @@ func TestProgressOfPhases(t *testing.T) {
 		{Config{Restarts: 2}, []meter.Phase{meter.Checks, meter.Preparation, meter.Regression, meter.Neighbors,
 			meter.Smoothing, meter.Anchors,
 			meter.Training, meter.Anchors, meter.Training, meter.Clusters}},
-		{Config{Preset: PresetPaper}, []meter.Phase{meter.Checks, meter.Preparation, meter.Anchors, meter.Training,
+		{paper(Config{}), []meter.Phase{meter.Checks, meter.Preparation, meter.Anchors, meter.Training,
 			meter.Clusters}},
 		{Config{Neighborhood: Neighborhood{Exact: None, HeldOutWeight: None}, Epochs: None}, []meter.Phase{meter.Checks,
 			meter.Preparation,
 			meter.Neighbors, meter.Smoothing, meter.Anchors, meter.Clusters}},
 		{Config{FitSamples: 40}, []meter.Phase{meter.Checks, meter.Draws, meter.Preparation, meter.Regression, meter.Neighbors,
 			meter.Smoothing, meter.Anchors, meter.Training, meter.Clusters}},
-		{Config{Preset: PresetPaper, FitSamples: 40, StartLabels: make([]int, 60)}, []meter.Phase{meter.Checks,
+		{paper(Config{FitSamples: 40, StartLabels: make([]int, 60)}), []meter.Phase{meter.Checks,
 			meter.Preparation, meter.Anchors, meter.Training, meter.Clusters}},
 	} {
 		test.config.Clusters = 3

@@ -62,11 +62,11 @@ func TestAssignRows(t *testing.T) {
 	}
 	held[1], read[1] = held[1].WithPresent(present), read[1].WithPresent(present)
 	ctx := context.Background()
-	for _, preset := range []Preset{PresetDefault, PresetPaper} {
+	for _, preset := range []defaults{byDefault, asPaper} {
 		some := upTo(400)
-		c := mustFit(t, []View{held[0].Take(some), held[1].Take(some)}, Config{
-			Clusters: 3, Epochs: 3, Preset: preset, Neighborhood: landmarksFor(preset),
-		})
+		c := mustFit(t, []View{held[0].Take(some), held[1].Take(some)}, preset.of(Config{
+			Clusters: 3, Epochs: 3, Neighborhood: landmarksFor(preset),
+		}))
 		want, err := c.Assign(ctx, held)
 		if err != nil {
 			t.Fatal(err)
@@ -110,8 +110,8 @@ func TestAssignRows(t *testing.T) {
 }
 
 // landmarksFor is the neighbourhood of a preset, with landmarks.
-func landmarksFor(p Preset) Neighborhood {
-	if p == PresetPaper {
+func landmarksFor(d defaults) Neighborhood {
+	if d == asPaper {
 		return Neighborhood{}
 	}
 	return Neighborhood{Exact: None}
@@ -130,7 +130,7 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 	const n = 20_000
 	ctx := context.Background()
 	held, read, sources := outside(n, 5, 6)
-	c := mustFit(t, []View{held[0].Take(upTo(200)), held[1].Take(upTo(200))}, Config{Clusters: 3, Epochs: 2, Preset: PresetPaper})
+	c := mustFit(t, []View{held[0].Take(upTo(200)), held[1].Take(upTo(200))}, paper(Config{Clusters: 3, Epochs: 2}))
 	sources[1].bad = 18_000
 	_, err := c.Predict(ctx, []View{read[0], read[1].Named("spectra")})
 	if !errors.Is(err, errDisk) || !strings.Contains(err.Error(), "reading view 1 (spectra), rows 16384 to 19999") {
@@ -160,8 +160,8 @@ var nan32 = func() float32 { zero := float32(0); return zero / zero }()
 func TestFitOfRowsView(t *testing.T) {
 	held, read, sources := outside(3000, 40, 25)
 	ctx := context.Background()
-	for _, preset := range []Preset{PresetDefault, PresetPaper} {
-		c := Config{Clusters: 3, Epochs: 3, Preset: preset, Neighborhood: landmarksFor(preset)}
+	for _, preset := range []defaults{byDefault, asPaper} {
+		c := preset.of(Config{Clusters: 3, Epochs: 3, Neighborhood: landmarksFor(preset)})
 		want, got := mustFit(t, held, c), mustFit(t, read, c)
 		if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) || !mat.Equal(got.H, want.H) {
 			t.Errorf("%v: another result of rows that are read: loss %v, want %v", preset, got.Loss, want.Loss)
@@ -186,15 +186,15 @@ func TestFitSamples(t *testing.T) {
 	}
 	held[0], read[0] = held[0].WithPresent(present), read[0].WithPresent(present)
 	ctx := context.Background()
-	for _, preset := range []Preset{PresetDefault, PresetPaper} {
-		c := Config{Clusters: 3, Epochs: 6, Preset: preset, FitSamples: k, Seed: 3}
+	for _, preset := range []defaults{byDefault, asPaper} {
+		c := preset.of(Config{Clusters: 3, Epochs: 6, FitSamples: k, Seed: 3})
 		c.Checkpoint = Checkpoint{Path: t.TempDir() + "/state", Every: 2}
-		if preset == PresetPaper {
+		if preset == asPaper {
 			c.StartLabels = labels
 		}
 		want := mustFit(t, held, c)
 		if want.Samples() != k || len(want.Labels) != n || want.StartLabels != nil || len(want.Trust[1]) != n ||
-			want.Config().FitSamples != k || preset == PresetDefault && want.Config().Neighborhood.Exact != None {
+			want.Config().FitSamples != k || preset == byDefault && want.Config().Neighborhood.Exact != None {
 			t.Fatalf("%v: %v, %d labels", preset, want, len(want.Labels))
 		}
 		a, err := want.Assign(ctx, held)
@@ -204,7 +204,7 @@ func TestFitSamples(t *testing.T) {
 		if h, err := want.Transform(ctx, held); err != nil || !mat.Equal(h, want.H) {
 			t.Errorf("%v: Transform represents otherwise, %v", preset, err)
 		}
-		if acc, err := Accuracy(labels, want.Labels); err != nil || acc < 0.9 {
+		if acc, err := accuracyOf(labels, want.Labels); err != nil || acc < 0.9 {
 			t.Errorf("%v: ACC %v, %v", preset, acc, err)
 		}
 		const begin = 17_000 // in the second block of a pass
@@ -234,7 +234,7 @@ func TestFitSamples(t *testing.T) {
 			t.Errorf("%v: another result of a fit that went on, %v", preset, err)
 		}
 	}
-	c := Config{Clusters: 3, Epochs: 2, FitSamples: k, Seed: 3, Preset: PresetPaper}
+	c := paper(Config{Clusters: 3, Epochs: 2, FitSamples: k, Seed: 3})
 	refused := func(want string) {
 		t.Helper()
 		for _, views := range [][]View{held, read} {
@@ -270,8 +270,8 @@ func TestFitSamples(t *testing.T) {
 // What a fit of some samples takes grows with those, but for labels, representation and trust of all.
 func TestFitSamplesMemory(t *testing.T) {
 	dims := []int{400, 300}
-	for _, preset := range []Preset{PresetDefault, PresetPaper} {
-		c := Config{Clusters: 10, Preset: preset, Neighborhood: landmarksFor(preset)}
+	for _, preset := range []defaults{byDefault, asPaper} {
+		c := preset.of(Config{Clusters: 10, Neighborhood: landmarksFor(preset)})
 		few, err := c.EstimateMemory(sized(10_000, dims...))
 		if err != nil {
 			t.Fatal(err)
@@ -282,7 +282,7 @@ func TestFitSamplesMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		perRow := int64(8 + 16*4 + 2*8)
-		if preset == PresetDefault {
+		if preset == byDefault {
 			perRow += 2 * 8
 		}
 		if want := few.Total + 10_000*700*4 + 10_000_000*perRow; some.Total != want {

@@ -13,6 +13,7 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/view"
+	"github.com/largemvc/largemvc/score"
 )
 
 // streamSamples keeps the draws of FitSamples apart from what else is drawn with the same seed.
@@ -111,10 +112,11 @@ func mostAlike(labels [][]int) (int, error) {
 			if labels[d] == nil || labels[e] == nil {
 				continue
 			}
-			nmi, err := NMI(labels[d], labels[e])
+			table, err := score.NewContingency(labels[d], labels[e])
 			if err != nil {
 				return 0, err
 			}
+			nmi := table.NMI(score.NMIArithmetic)
 			like[d], like[e] = like[d]+nmi, like[e]+nmi
 		}
 	}

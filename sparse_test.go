@@ -424,7 +424,7 @@ func TestFitSparseOfTinyValues(t *testing.T) {
 		got, err := Fit(t.Context(), sparse, config)
 		if err != nil {
 			t.Errorf("values of %g: %v", tiny, err)
-		} else if ari, err := ARI(got.Labels, want.Labels); err != nil || ari < 1 {
+		} else if ari, err := ariOf(got.Labels, want.Labels); err != nil || ari < 1 {
 			t.Errorf("values of %g: the ARI with dense views is %v, %v", tiny, ari, err)
 		}
 	}

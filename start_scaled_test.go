@@ -109,7 +109,7 @@ func denseOperator(t testing.TB, a neighbor.Operator) *mat.Dense {
 // samePartition says whether labels are the same but for their numbers, which may depend on rounding.
 func samePartition(t testing.TB, a, b []int) bool {
 	t.Helper()
-	ari, err := ARI(a, b)
+	ari, err := ariOf(a, b)
 	if err != nil {
 		t.Fatal(err)
 	}

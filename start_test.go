@@ -75,7 +75,7 @@ func polarOf(t testing.TB, x *mat.Dense, view View, labels []int, m int) *mat.De
 
 func agree(t testing.TB, labels, classes []int) float64 {
 	t.Helper()
-	acc, err := Accuracy(classes, labels)
+	acc, err := accuracyOf(classes, labels)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func TestFitInLittleMemory(t *testing.T) {
 	}
 	read[1] = read[1].WithPresent(present)
 	ctx := context.Background()
-	c := Config{Clusters: 3, Epochs: 3, Preset: PresetPaper, Machine: machine.Options{Workers: 1, Device: machine.CPU}}
+	c := paper(Config{Clusters: 3, Epochs: 3, Machine: machine.Options{Workers: 1, Device: machine.CPU}})
 	memory := stored(t, c, read, 3)
 	if memory[0] < 4*n*(300+250) || memory[1] > memory[0]-20<<20 || memory[2] > memory[1]-5<<20 {
 		t.Errorf("memory %v", memory)
@@ -113,7 +113,7 @@ func TestPassesOfAFit(t *testing.T) {
 		for _, s := range sources {
 			s.values.Store(0)
 		}
-		c := Config{Clusters: 3, Epochs: epochs, Preset: PresetPaper}
+		c := paper(Config{Clusters: 3, Epochs: epochs})
 		c.Machine = machine.Options{Workers: workers, Device: machine.CPU}
 		mustFit(t, read, c)
 		const start = 4 + 1 + 1 + 1 // iterations, labels, sums of clusters, products with the first anchors
@@ -140,7 +140,7 @@ func TestNeighborsOfRowsInMemory(t *testing.T) {
 	}{
 		"exact":                  {150, []int{12, 30}, Config{}},
 		"more features than 150": {150, []int{12, 400}, Config{Neighborhood: Neighborhood{Directions: 20}}},
-		"landmarks":              {900, []int{12, 30}, Config{Neighborhood: landmarksFor(PresetDefault)}},
+		"landmarks":              {900, []int{12, 30}, Config{Neighborhood: landmarksFor(byDefault)}},
 		"float64, in place":      {150, []int{12, 30}, Config{Float64: true, Machine: machine.Options{Overwrite: true}}},
 		"in place":               {150, []int{12, 30}, Config{Machine: machine.Options{Overwrite: true}}},
 	} {
@@ -210,7 +210,7 @@ func TestNeighborsOfRowsInMemory(t *testing.T) {
 func TestReadThatFailsInTraining(t *testing.T) {
 	_, read, sources := outside(6000, 300, 250)
 	path := t.TempDir() + "/state"
-	c := Config{Clusters: 3, Epochs: 6, Preset: PresetPaper, Checkpoint: Checkpoint{Path: path, Every: 1}}
+	c := paper(Config{Clusters: 3, Epochs: 6, Checkpoint: Checkpoint{Path: path, Every: 1}})
 	want := mustFit(t, read, c)
 	c.Progress = func(e Progress) error {
 		if e.Epoch == 3 {
@@ -237,7 +237,7 @@ func TestMemoryBeyond32Bits(t *testing.T) {
 	for _, d := range []int{784, 392, 160} {
 		views = append(views, RowsView(&heldRows{n: n, d: d}))
 	}
-	c := Config{Clusters: 10, Preset: PresetPaper, Machine: machine.Options{Workers: 2, Device: machine.CPU}}
+	c := paper(Config{Clusters: 10, Machine: machine.Options{Workers: 2, Device: machine.CPU}})
 	m, err := c.EstimateMemory(views)
 	if err != nil || m.State < 600*n || m.State > 800*n || m.Total < m.State || m.Total > 1000*n {
 		t.Errorf("%v, %v", m, err)
@@ -253,7 +253,7 @@ func TestMemoryBeyond32Bits(t *testing.T) {
 // in.
 func TestRefusalNamesWorkers(t *testing.T) {
 	views := []View{DenseView(400, 300, make([]float32, 400*300)), DenseView(400, 200, make([]float32, 400*200))}
-	c := Config{Clusters: 3, Preset: PresetPaper}
+	c := paper(Config{Clusters: 3})
 	c.Machine.Workers = 1
 	alone, err := c.EstimateMemory(views)
 	if err != nil {

@@ -127,7 +127,7 @@ func TestViewTrust(t *testing.T) {
 			}
 		}
 	}
-	plain := mustFit(t, views, Config{Clusters: 6, Epochs: None, Preset: PresetPaper})
+	plain := mustFit(t, views, paper(Config{Clusters: 6, Epochs: None}))
 	if _, err := plain.ViewTrust(ctx, views); err == nil || !strings.Contains(err.Error(), "trained without") {
 		t.Errorf("%v", err)
 	}

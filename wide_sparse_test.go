@@ -55,7 +55,7 @@ func TestWideSparse(t *testing.T) {
 	if got > limit {
 		t.Errorf("%d MiB allocated for %d entries and %d features, want at most %d", got>>20, entries, d, limit>>20)
 	}
-	if acc, err := Accuracy(classes, c.Labels); err != nil || acc < 1 {
+	if acc, err := accuracyOf(classes, c.Labels); err != nil || acc < 1 {
 		t.Errorf("ACC %v, %v", acc, err)
 	}
 	var b bytes.Buffer

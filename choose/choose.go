@@ -138,7 +138,7 @@ func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config
 	if err != nil {
 		return nil, err
 	}
-	out := &Choices{byLoss: c.HasNeighbors() && c.Neighborhood.Weight > 0}
+	out := &Choices{byLoss: c.Neighborhood.Neighbors != largemvc.None && c.Neighborhood.Weight > 0}
 	gaps, err := eigengaps(ctx, views, &c, choose.Clusters)
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func configOfFits(views []largemvc.View, config largemvc.Config, numbers []int) 
 		return config, errors.New("choose: numbers of clusters are tried in one process: Machine.Comm is set")
 	}
 	config.Checkpoint.Path, config.Machine.Overwrite = "", false
-	if config.HasNeighbors() && config.Neighborhood.HeldOutWeight == 0 {
+	if config.Neighborhood.Neighbors != largemvc.None && config.Neighborhood.HeldOutWeight == 0 {
 		config.Neighborhood.HeldOutWeight = largemvc.None
 	}
 	for _, clusters := range numbers {
@@ -276,11 +276,11 @@ func tryClusters(
 	total, pairs := 0.0, 0
 	for i := range labels {
 		for j := range i {
-			ari, err := largemvc.ARI(labels[i], labels[j])
+			table, err := score.NewContingency(labels[i], labels[j])
 			if err != nil {
 				return nil, err
 			}
-			total += ari
+			total += table.Pairs().ARI()
 			pairs++
 		}
 	}

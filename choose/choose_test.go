@@ -117,7 +117,7 @@ func chooseByHand(t *testing.T, given, used float64) {
 	a := fitted(t, views, config)
 	config.Seed = 10
 	b := fitted(t, views, config)
-	ari, err := largemvc.ARI(a.Labels, b.Labels)
+	scores, err := largemvc.Evaluate(a.Labels, b.Labels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,9 +144,9 @@ func chooseByHand(t *testing.T, given, used float64) {
 		t.Fatal(err)
 	}
 	c := got.Choices[0]
-	if c.Stability != ari || c.Silhouette != silhouette || c.Loss != last(best.Loss) || !slices.Equal(c.Sizes, best.Sizes) ||
-		got.Suggested != 5 {
-		t.Errorf("%+v, suggested %d; want stability %v, silhouette %v", c, got.Suggested, ari, silhouette)
+	if c.Stability != scores.ARI || c.Silhouette != silhouette || c.Loss != last(best.Loss) ||
+		!slices.Equal(c.Sizes, best.Sizes) || got.Suggested != 5 {
+		t.Errorf("%+v, suggested %d; want stability %v, silhouette %v", c, got.Suggested, scores.ARI, silhouette)
 	}
 	one, err := Clusters(context.Background(), views, config, Config{Clusters: []int{2, 3}, Seeds: 1})
 	if err != nil || !math.IsNaN(one.Choices[0].Stability) || one.Suggested == 0 {
@@ -356,7 +356,7 @@ func TestGaps(t *testing.T) {
 	if want := shares(found, clusters); err != nil || !slices.Equal(got, want) {
 		t.Errorf("shares %v, %v, want those of graphs of 5 to 20 neighbours, %v", got, err, want)
 	}
-	c = largemvc.Config{Clusters: 3, Preset: largemvc.PresetPaper}.WithDefaults()
+	c = largemvc.PaperConfig(3).WithDefaults()
 	if gaps, err := gapShares(ctx, few, &c, clusters); err != nil || len(gaps) != 4 || !math.IsNaN(gaps[0]) {
 		t.Errorf("without neighbours: %v, %v", gaps, err)
 	}
@@ -448,11 +448,11 @@ func TestHalves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ari, err := largemvc.ARI(x.own.Labels, labels)
+		scores, err := largemvc.Evaluate(x.own.Labels, labels)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want += ari / 2
+		want += scores.ARI / 2
 	}
 	if got != want {
 		t.Errorf("the halves agree to %v, want %v", got, want)

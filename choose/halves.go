@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/score"
 )
 
 // halves are the samples parted in two.
@@ -50,11 +51,11 @@ func agreementOfHalves(ctx context.Context, parted []halves, config largemvc.Con
 			if err != nil {
 				return math.NaN(), err
 			}
-			ari, err := largemvc.ARI(fits[s].Labels, given)
+			table, err := score.NewContingency(fits[s].Labels, given)
 			if err != nil {
 				return math.NaN(), err
 			}
-			total, count = total+ari, count+1
+			total, count = total+table.Pairs().ARI(), count+1
 		}
 	}
 	return total / count, nil

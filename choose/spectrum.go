@@ -130,7 +130,7 @@ func contents(views []largemvc.View) ([]view.View, error) {
 func spectra(
 	ctx context.Context, views []largemvc.View, c *largemvc.Config, count int, neighbors []int,
 ) ([][]float64, error) {
-	if !c.HasNeighbors() {
+	if c.Neighborhood.Neighbors == largemvc.None {
 		return nil, nil
 	}
 	inner, err := contents(views)

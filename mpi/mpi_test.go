@@ -235,7 +235,8 @@ func fitSource(ctx context.Context, w *World) error {
 		largemvc.RowsView(&failing{n: hi - lo, d: 20, rank: w.Rank()}),
 		largemvc.RowsView(&failing{n: hi - lo, d: 30, rank: w.Rank()}),
 	}
-	c := largemvc.Config{Preset: largemvc.PresetPaper, Clusters: 3, Epochs: 1000}
+	c := largemvc.PaperConfig(3)
+	c.Epochs = 1000
 	c.Machine.Comm = w
 	_, err = largemvc.Fit(ctx, views, c)
 	if err == nil {

@@ -346,7 +346,9 @@ func TestLargeSetsAreSampled(t *testing.T) {
 		}
 	}
 	views := []largemvc.View{largemvc.DenseView(n, 4, x)}
-	c, err := largemvc.Fit(context.Background(), views, largemvc.Config{Clusters: 5, Epochs: 2, Preset: largemvc.PresetPaper})
+	config := largemvc.PaperConfig(5)
+	config.Epochs = 2
+	c, err := largemvc.Fit(context.Background(), views, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +382,7 @@ func TestOddClusterings(t *testing.T) {
 		"all apart":   {[]largemvc.View{largemvc.MatrixView(x)}, largemvc.Config{Clusters: 5}},
 		"untrained": {[]largemvc.View{largemvc.MatrixView(x), largemvc.MatrixView(&doubled)},
 			largemvc.Config{Clusters: 2, Epochs: largemvc.None}},
-		"paper": {[]largemvc.View{largemvc.MatrixView(x)}, largemvc.Config{Clusters: 2, Preset: largemvc.PresetPaper}},
+		"paper": {[]largemvc.View{largemvc.MatrixView(x)}, largemvc.PaperConfig(2)},
 		"missing": {[]largemvc.View{largemvc.MatrixView(x), largemvc.MatrixView(x).WithPresent([]bool{true, false,
 			false, true, true})},
 			largemvc.Config{Clusters: 2}},

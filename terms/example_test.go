@@ -23,16 +23,15 @@ func ExampleHeldOutInformation() {
 		fmt.Println(err)
 		return
 	}
-	c, err := largemvc.Fit(ctx, views, largemvc.Config{
-		Clusters: 2, Preset: largemvc.PresetPaper,
-		ExtraLoss: func(net largemvc.Network) (*gorgonia.Node, error) {
-			h, err := net.H(2)
-			if err != nil {
-				return nil, err
-			}
-			return terms.HeldOutInformation(h, held, 0)
-		},
-	})
+	config := largemvc.PaperConfig(2)
+	config.ExtraLoss = func(net largemvc.Network) (*gorgonia.Node, error) {
+		h, err := net.H(2)
+		if err != nil {
+			return nil, err
+		}
+		return terms.HeldOutInformation(h, held, 0)
+	}
+	c, err := largemvc.Fit(ctx, views, config)
 	if err != nil {
 		fmt.Println(err)
 		return

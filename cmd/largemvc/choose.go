@@ -29,6 +29,7 @@ type chooseOptions struct {
 	dataOptions
 	from, to, seeds, halves int
 	figure                  string
+	preset                  word
 	json, quiet             bool
 	config                  largemvc.Config
 }
@@ -46,8 +47,8 @@ func chooseFlags(o *chooseOptions) *flags {
 	f.int(&o.seeds, "seeds", 3, "`N` fits of each number, from the seeds SEED, SEED+1, …")
 	f.int(&o.halves, "halves", 2, "`N` times that the samples are parted in two halves, both of which are fitted; 0: none")
 	f.int(&c.Epochs, "epochs", 30, "`N` steps of the optimiser of each fit")
-	f.text(&c.Preset, "preset", "defaults of the fits: `default|paper`. The loss tells of the number of clusters "+
-		"with default alone")
+	f.value(among(&o.preset, "default", "paper"), "preset", "defaults of the fits: `default|paper`. The loss tells of "+
+		"the number of clusters with default alone")
 	f.Uint64Var(&c.Seed, "seed", 0, "`SEED` of everything random; equal seeds give equal results on any number of cores")
 	f.added("seed")
 	f.int(&c.Machine.Workers, "workers", 0, "`N` threads; 0: all cores")
@@ -172,6 +173,9 @@ func (o *chooseOptions) try(ctx context.Context, in *input, bar *progress.Bar, b
 	// Every number takes about as many fits; what is under way is told by the fits.
 	done, total := 0, len(c.Clusters)
 	config := o.config
+	if o.preset == "paper" {
+		asPaper(&config)
+	}
 	config.Progress = func(largemvc.Progress) error {
 		elapsed := time.Since(began)
 		left := time.Duration(0)

@@ -17,7 +17,7 @@ var fieldFlags = map[string]string{
 	"Config.Represent.OneSided": "one-sided", "Config.Represent.Unconstrained": "signs",
 	"Config.Noise.Rho0": "rho0", "Config.Noise.Activation": "activation", "Config.Noise.Unconstrained": "signs",
 	"Config.Anchor.Detach": "detach",
-	"Config.Preset":        "preset", "Config.Preprocess": "preprocess", "Config.PlainReadOut": "plain-read-out",
+	"Config.Preprocess":    "preprocess", "Config.PlainReadOut": "plain-read-out",
 	"Config.Neighborhood.Neighbors": "neighbors", "Config.Neighborhood.Directions": "directions",
 	"Config.Neighborhood.Steps": "filter-steps", "Config.Neighborhood.Weight": "neighbor-weight",
 	"Config.Neighborhood.HeldOutWeight": "held-out-weight", "Config.Neighborhood.Exact": "exact-neighbors",

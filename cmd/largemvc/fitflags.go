@@ -67,7 +67,7 @@ func fitFlags(o *fitOptions) *flags {
 	f.value(among(&o.network.variant, "large", "amvc", "rmvc"), "variant",
 		"modules of the network: `large|amvc|rmvc`. large has all three, amvc no noise, rmvc neither noise nor moving anchors")
 	f.text(&o.network.activation, "activation", "σ of the thresholds: `relu|selu`")
-	f.text(&c.Preset, "preset",
+	f.value(among(&o.network.preset, "default", "paper"), "preset",
 		"defaults of all that says auto: `default|paper`. default is what clusters best on average: neighbours, "+
 			"two\nstandardisations, θ and ρ kept ≥ 0; paper is the network as its equations have it, without neighbours")
 	f.text(&c.Preprocess, "preprocess",
@@ -243,7 +243,7 @@ func (o *fitOptions) check() error {
 // checkNeighbors refuses what needs neighbours where there are none.
 func (o *fitOptions) checkNeighbors() error {
 	c := &o.config
-	if c.HasNeighbors() {
+	if k := c.Neighborhood.Neighbors; k > 0 || k == 0 && o.network.preset != "paper" {
 		return nil
 	}
 	for _, name := range []string{"directions", "filter-steps", "neighbor-weight", "held-out-weight", "exact-neighbors",

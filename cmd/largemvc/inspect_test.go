@@ -109,7 +109,7 @@ func TestInspectModel(t *testing.T) {
 	}
 	for _, want := range []string{"30 samples, 4 epochs (epoch limit), seed 9, float32", "X0, 12 features",
 		"3 of sizes 10, 10, 10",
-		"large, 2 layers, 3 anchors, relu, default preset", "view 1 zscore (9)", `"Seed":9`, "largemvc predict -model " + model} {
+		"large, 2 layers, 3 anchors, relu\n", "view 1 zscore (9)", `"Seed":9`, "largemvc predict -model " + model} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is missing in\n%s", want, stdout)
 		}

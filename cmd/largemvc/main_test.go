@@ -72,7 +72,7 @@ func object(t *testing.T, s string) map[string]any {
 }
 
 // keys are those that scripts may rely on.
-var keys = strings.Fields(`samples views dims missing_rate clusters anchors layers epochs variant activation preset
+var keys = strings.Fields(`samples views dims missing_rate clusters anchors layers epochs variant activation
 	preprocess plain_read_out
 	inputs seed float status
 	loss_first loss_last init_seconds seconds_per_epoch fit_seconds peak_rss_mb cluster_sizes
@@ -92,7 +92,7 @@ func TestFitJSON(t *testing.T) {
 	}
 	for k, want := range map[string]any{"samples": 60.0, "views": 2.0, "clusters": 3.0, "anchors": 3.0, "layers": 2.0,
 		"epochs": 12.0, "epochs_asked": 12.0,
-		"variant": "large", "activation": "relu", "preset": "default", "preprocess": "both",
+		"variant": "large", "activation": "relu", "preprocess": "both",
 		"plain_read_out": false,
 		"neighbors":      10.0, "landmarks": nil, "filter_steps": 6.0, "neighbor_weight": 3.0, "held_out_weight": 3.0,
 		"seed": 7.0, "float": 32.0,
@@ -519,7 +519,7 @@ func TestSeveralFiles(t *testing.T) {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	m := object(t, stdout)
-	for k, want := range map[string]any{"views": 2.0, "float": 64.0, "variant": "amvc", "activation": "selu", "preset": "paper",
+	for k, want := range map[string]any{"views": 2.0, "float": 64.0, "variant": "amvc", "activation": "selu",
 		"preprocess": "balanced"} {
 		if m[k] != want {
 			t.Errorf("%s is %v, want %v", k, m[k], want)

@@ -145,8 +145,8 @@ func printModel(w io.Writer, path string) error {
 		line("", "those of the start, which tell more about neighbours and features than the trained network's")
 	}
 	variant, activation := networkOf(&c)
-	line("network", "%s, %s, %s, %v, %v preset", variant, count(c.Layers, "layer"), count(c.Anchors, "anchor"),
-		activation, c.Preset)
+	line("network", "%s, %s, %s, %v", variant, count(c.Layers, "layer"), count(c.Anchors, "anchor"),
+		activation)
 	var inputs []string
 	for _, in := range p.Inputs() {
 		inputs = append(inputs, fmt.Sprintf("view %d %v (%d)", in.View, in.Preprocess, in.Columns))

@@ -76,11 +76,11 @@ func TestRealFormats(t *testing.T) {
 			if first == nil {
 				first = labels
 			}
-			ari, err := largemvc.ARI(first, labels)
-			if err != nil || ari < 0.99 {
-				t.Errorf("%s: ARI %v with the clusters of %s, %v", file, ari, files[0], err)
+			scores, err := largemvc.Evaluate(first, labels)
+			if err != nil || scores.ARI < 0.99 {
+				t.Errorf("%s: ARI %v with the clusters of %s, %v", file, scores.ARI, files[0], err)
 			}
-			t.Logf("%s: %s ACC %v, ARI %v with %s", name, file, m["acc"], ari, files[0])
+			t.Logf("%s: %s ACC %v, ARI %v with %s", name, file, m["acc"], scores.ARI, files[0])
 		}
 	}
 	// Views of two features, which need care before their rows go to norm 1.

@@ -31,7 +31,6 @@ type summary struct {
 	LearningRate  float64 `json:"learning_rate"`
 	Variant       string  `json:"variant"`
 	Activation    string  `json:"activation"`
-	Preset        string  `json:"preset"`
 	Preprocess    string  `json:"preprocess"`
 	PlainReadOut  bool    `json:"plain_read_out"`
 
@@ -105,7 +104,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 		Samples: in.samples, Views: len(in.views), Dims: in.dims, MissingRate: in.missing, Clusters: g.Clusters,
 		ClustersFound: c.Clusters,
 		Anchors:       g.Anchors, Layers: g.Layers, Epochs: c.Epochs, EpochsAsked: max(g.Epochs, 0), LearningRate: g.LearningRate,
-		Variant: variant, Activation: activation.String(), Preset: g.Preset.String(),
+		Variant: variant, Activation: activation.String(),
 		Preprocess: g.Preprocess.String(), PlainReadOut: g.PlainReadOut, Seed: g.Seed,
 		Restarts: g.Restarts, RestartKept: c.Restart, Kept: c.Kept,
 		Float: bits(g.Float64), Status: c.Status.String(), Device: c.Ran.Device, DeviceWhy: c.Ran.Why,
@@ -207,8 +206,8 @@ func (r *summary) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	line("data", "%s", aboutSamples(r.Samples, r.Dims, r.MissingRate))
-	line("network", "%s, %s, %s, %s, %s preset", r.Variant, count(r.Layers, "layer"), count(r.Anchors, "anchor"),
-		r.Activation, r.Preset)
+	line("network", "%s, %s, %s, %s", r.Variant, count(r.Layers, "layer"), count(r.Anchors, "anchor"),
+		r.Activation)
 	line("preparation", "preprocessing %s, seed %d, float%d", r.Preprocess, r.Seed, r.Float)
 	line("neighbours", "%s", r.neighbors())
 	if r.FilterSteps != nil {

@@ -27,23 +27,25 @@ func run(ctx context.Context, w io.Writer, epochs int) error {
 	x, classes := synthetic.Views(3, 400, 4, 1.5, 20, 10)
 	views := []largemvc.View{largemvc.MatrixView(x[0]), largemvc.MatrixView(x[1])}
 	for _, weight := range []float64{0, 0.1} {
-		// The loss of the paper preset is the reconstruction alone; that of the default one has a term for neighbours already.
-		c, err := largemvc.Fit(ctx, views, largemvc.Config{
-			Clusters: 4, Epochs: epochs, Preset: largemvc.PresetPaper, Float64: true,
-			ExtraLoss: func(net largemvc.Network) (*gorgonia.Node, error) { return entropy(net, weight) },
-		})
+		// The loss of PaperConfig is the reconstruction alone; that of the defaults has a term for neighbours already.
+		config := largemvc.PaperConfig(4)
+		config.Epochs, config.Float64 = epochs, true
+		config.ExtraLoss = func(net largemvc.Network) (*gorgonia.Node, error) { return entropy(net, weight) }
+		c, err := largemvc.Fit(ctx, views, config)
 		if err != nil {
 			return err
 		}
-		acc, err := largemvc.Accuracy(classes, c.Labels)
+		scores, err := largemvc.Evaluate(classes, c.Labels)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "Fit with entropy × %.1f: loss %.4f → %.4f, ACC %.3f\n", weight, c.Loss[0], c.Loss[len(c.Loss)-1], acc)
+		fmt.Fprintf(w, "Fit with entropy × %.1f: loss %.4f → %.4f, ACC %.3f\n",
+			weight, c.Loss[0], c.Loss[len(c.Loss)-1], scores.ACC)
 	}
 	// An untrained network has the anchors of the start: here those of the data as they are.
-	c, err := largemvc.Fit(ctx, views, largemvc.Config{Clusters: 4, Epochs: largemvc.None,
-		Preset: largemvc.PresetPaper, Preprocess: largemvc.None})
+	config := largemvc.PaperConfig(4)
+	config.Epochs, config.Preprocess = largemvc.None, largemvc.None
+	c, err := largemvc.Fit(ctx, views, config)
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func run(ctx context.Context, w io.Writer, n, epochs int) error {
 
 	stock := largemvc.Config{Clusters: 10, Epochs: epochs}
 	own := stock
-	own.Noise = &cauchy{First: 0.5} // everything else is the preset's
+	own.Noise = &cauchy{First: 0.5} // everything else is the default
 	own.Checkpoint = largemvc.Checkpoint{Path: filepath.Join(folder, "state"), Every: 5}
 	var fitted *largemvc.Clustering
 	for _, c := range []struct {

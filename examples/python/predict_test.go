@@ -20,12 +20,14 @@ import (
 func TestPredictInPython(t *testing.T) {
 	python := testutil.Python(t)
 	none := largemvc.Neighborhood{Neighbors: largemvc.None}
+	double := largemvc.PaperConfig(0)
+	double.Float64, double.Layers, double.Anchors = true, 3, 5
 	for name, c := range map[string]largemvc.Config{
 		"default":        {},
 		"landmarks":      {Neighborhood: largemvc.Neighborhood{Exact: largemvc.None}},
 		"few directions": {Neighborhood: largemvc.Neighborhood{Directions: 3, Neighbors: 4}},
-		"paper":          {Preset: largemvc.PresetPaper},
-		"paper, float64": {Preset: largemvc.PresetPaper, Float64: true, Layers: 3, Anchors: 5},
+		"paper":          largemvc.PaperConfig(0),
+		"paper, float64": double,
 		"no neighbours":  {Neighborhood: none},
 		"zscore":         {Preprocess: largemvc.PreprocessZScore},
 		"one neighbour":  {Neighborhood: largemvc.Neighborhood{Neighbors: 1}},

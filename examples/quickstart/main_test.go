@@ -12,8 +12,8 @@ func TestRun(t *testing.T) {
 	if err := run(context.Background(), settings{images: 300, epochs: 3, workers: 2}, &out, &progress); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"300 images", "HOG   324 features", "LargeMvC-Net, default preset",
-		"LargeMvC-Net, paper preset",
+	for _, want := range []string{"300 images", "HOG   324 features", "LargeMvC-Net, defaults",
+		"LargeMvC-Net, as in the paper",
 		"where it starts: k-means on smoothed views", "where it starts: k-means, samples standardised",
 		"k-means, features standardised", "ACC", "seconds", "  9: ", "What to try next"} {
 		if !strings.Contains(out.String(), want) {

@@ -20,17 +20,17 @@ func compare(w io.Writer, digits []int, table []outcome) error {
 	}
 	_, err := fmt.Fprint(w, `
 ACC is the share of images in the cluster of their digit (best one-to-one matching), NMI and ARI compare the two partitions;
-100 % is perfect. No method has seen a digit's name. What a network adds is the difference to where it starts. The default
-preset smooths the views along a graph of each image's neighbours before the first step, and its loss asks neighbours to
-share a cluster and clusters to be told from the images; the paper preset is the network as published. This is one data
-set and one seed: studies/quality has many.
+100 % is perfect. No method has seen a digit's name. What a network adds is the difference to where it starts. By
+default the views are smoothed along a graph of each image's neighbours before the first step, and the loss asks neighbours
+to share a cluster and clusters to be told from the images; the paper has neither. This is one data set and one seed:
+studies/quality has many.
 `)
 	return err
 }
 
 // sizes prints each cluster with the digit that is most frequent in it.
 func sizes(w io.Writer, digits []int, c *largemvc.Clustering) {
-	fmt.Fprintf(w, "\nThe clusters of the default preset:\n")
+	fmt.Fprintf(w, "\nThe clusters of the defaults:\n")
 	for k, size := range c.Sizes {
 		var count [clusters]int
 		for i, l := range c.Labels {
@@ -54,6 +54,6 @@ What to try next:
   go run ./examples/quickstart -n 60000        all of MNIST: a few minutes
   go run ./cmd/largemvc fit -h                 your own files: largemvc fit -data FILE.npz -clusters C
   go run ./examples/ownmatrices                your own matrices in Go: ten lines
-  go run -C studies ./quality -quick           what each part of the default preset is worth
+  go run -C studies ./quality -quick           what each part of the defaults is worth
 The programs in examples/ show one thing each: a module or a loss of your own, samples that lack views, a model saved and loaded.
 `

@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -137,11 +138,11 @@ func named(err error) error {
 
 // complete fills the defaults, checks, and returns what the start and the last k-means need.
 func (k *Config) complete(views []largemvc.View) (*largemvc.Config, error) {
-	c := largemvc.Config{
+	c := presets.Paper.Of(largemvc.Config{
 		Clusters: k.Clusters, Anchors: k.Anchors, Seed: k.Seed, Preprocess: k.Preprocess, StartLabels: k.StartLabels, Float64: k.Float64,
-		KMeansStarts: k.KMeansStarts, Preset: largemvc.PresetPaper,
-		Machine: machine.Options{Workers: k.Workers, Overwrite: k.Overwrite},
-	}
+		KMeansStarts: k.KMeansStarts,
+		Machine:      machine.Options{Workers: k.Workers, Overwrite: k.Overwrite},
+	})
 	var errs []error
 	if !(k.Alpha >= 0) || math.IsInf(k.Alpha, 1) {
 		errs = append(errs, fmt.Errorf("largemvc: Alpha is %v", k.Alpha))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 	"github.com/largemvc/largemvc/studies/internal/viz"
 )
@@ -25,7 +26,7 @@ func ablation(ctx context.Context, s *study) error {
 	plainly.protocol = plain
 	var methods []row
 	for _, m := range variants {
-		m.config.Preset = largemvc.PresetPaper
+		m.config = presets.Paper.Of(m.config)
 		methods = append(methods, row{name: m.name, run: m.scored})
 	}
 	got, err := plainly.scoreAll(ctx, "ablation", s.sets, methods)

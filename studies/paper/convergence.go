@@ -10,6 +10,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/sets"
 	"github.com/largemvc/largemvc/studies/classical"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 	"github.com/largemvc/largemvc/studies/internal/viz"
 	"github.com/largemvc/largemvc/studies/internal/work"
@@ -164,7 +165,7 @@ func networkWay(ctx context.Context, s *study, d *sets.Set) (way, error) {
 		if epoch > s.epochs {
 			break
 		}
-		c := s.configFor(largemvc.Config{Preset: largemvc.PresetPaper, Preprocess: largemvc.None}, d, 0)
+		c := s.configFor(presets.Paper.Of(largemvc.Config{Preprocess: largemvc.None}), d, 0)
 		if c.Epochs = epoch; epoch == 0 {
 			c.Epochs = largemvc.None
 		}

@@ -82,8 +82,8 @@ func (p masked) accuracy(ctx context.Context, s *study, draw int) (float64, erro
 	if err != nil {
 		return 0, err
 	}
-	acc, err := largemvc.Accuracy(d.Labels, labels)
-	return 100 * acc, err
+	e, err := largemvc.Evaluate(d.Labels, labels)
+	return 100 * e.ACC, err
 }
 
 // incomplete drops views of samples at growing rates, as far as the sets have views enough; every draw has another mask.

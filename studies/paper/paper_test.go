@@ -19,6 +19,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 )
 
@@ -167,15 +168,15 @@ func TestTableAgainstFits(t *testing.T) {
 	for draw := range 2 {
 		d := d.InOrder(draw)
 		c, err := largemvc.Fit(context.Background(), d.Views,
-			largemvc.Config{Clusters: 3, Epochs: 3, Seed: uint64(draw), Preset: largemvc.PresetPaper})
+			presets.Paper.Of(largemvc.Config{Clusters: 3, Epochs: 3, Seed: uint64(draw)}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		acc, err := largemvc.Accuracy(d.Labels, c.Labels)
+		e, err := largemvc.Evaluate(d.Labels, c.Labels)
 		if err != nil {
 			t.Fatal(err)
 		}
-		accs = append(accs, 100*acc)
+		accs = append(accs, 100*e.ACC)
 	}
 	want := (accs[0] + accs[1]) / 2
 	std := math.Abs(accs[0]-accs[1]) / math.Sqrt2
@@ -208,11 +209,11 @@ func TestPublishedProtocol(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		purity, err := largemvc.Purity(d.Labels, c.Labels)
+		e, err := largemvc.Evaluate(d.Labels, c.Labels)
 		if err != nil {
 			t.Fatal(err)
 		}
-		best = max(best, 100*purity)
+		best = max(best, 100*e.Purity)
 	}
 	if got.ACC != best || !strings.HasPrefix(got.Note, "epoch ") {
 		t.Errorf("%+v, want the best purity %v", got, best)
@@ -232,7 +233,7 @@ func TestPublishedProtocol(t *testing.T) {
 func TestTiming(t *testing.T) {
 	s := smallStudy(t)
 	kinds := []growth{made([]int{20, 10}, 3, 200, 400), made([]int{8}, 2, 100, 300)}
-	kinds[1].name, kinds[1].preset = "other", largemvc.PresetDefault
+	kinds[1].name, kinds[1].preset = "other", presets.Default
 	if err := grow(context.Background(), s, kinds); err != nil {
 		t.Fatal(err)
 	}

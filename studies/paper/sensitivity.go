@@ -8,6 +8,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/sets"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 	"github.com/largemvc/largemvc/studies/internal/viz"
 	"github.com/largemvc/largemvc/studies/internal/work"
@@ -102,15 +103,15 @@ func (s *study) thresholdJob(d *sets.Set, factor, layers, draw int) work.Job[lea
 	return work.Job[learned]{
 		Key: fmt.Sprintf("%s | L %d | m %dc | draw %d | epochs %d", d.About(), layers, factor, draw, s.epochs),
 		Do: func(ctx context.Context) (learned, error) {
-			c := s.configFor(largemvc.Config{Preset: largemvc.PresetPaper, Layers: layers,
-				Anchors: min(factor*d.Classes, d.N)}, d, draw)
+			c := s.configFor(presets.Paper.Of(largemvc.Config{Layers: layers,
+				Anchors: min(factor*d.Classes, d.N)}), d, draw)
 			d := s.draw(d, draw)
 			r, err := largemvc.Fit(ctx, d.Views, c)
 			if err != nil {
 				return learned{}, err
 			}
-			acc, err := largemvc.Accuracy(d.Labels, r.Labels)
-			return learned{100 * acc, r.Theta, r.Rho}, err
+			e, err := largemvc.Evaluate(d.Labels, r.Labels)
+			return learned{100 * e.ACC, r.Theta, r.Rho}, err
 		},
 	}
 }

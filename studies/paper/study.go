@@ -11,6 +11,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/sets"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
@@ -148,8 +149,8 @@ func models() []model {
 	return []model{
 		{"LargeMvC-Net, default preset", largemvc.Config{}},
 		{"default preset, untrained", largemvc.Config{Epochs: largemvc.None}},
-		{"LargeMvC-Net, paper preset", largemvc.Config{Preset: largemvc.PresetPaper}},
-		{"paper preset, untrained", largemvc.Config{Preset: largemvc.PresetPaper, Epochs: largemvc.None}},
+		{"LargeMvC-Net, paper preset", presets.Paper.Of(largemvc.Config{})},
+		{"paper preset, untrained", presets.Paper.Of(largemvc.Config{Epochs: largemvc.None})},
 	}
 }
 

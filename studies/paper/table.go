@@ -69,7 +69,10 @@ func gridOfLMVSC(ctx context.Context, s *study, d *sets.Set, draw int) (scores, 
 }
 
 func accuracyOn(d *sets.Set) func(labels []int) (float64, error) {
-	return func(labels []int) (float64, error) { return largemvc.Accuracy(d.Labels, labels) }
+	return func(labels []int) (float64, error) {
+		e, err := largemvc.Evaluate(d.Labels, labels)
+		return e.ACC, err
+	}
 }
 
 // score compares labels with classes as the protocol wants it.

@@ -11,6 +11,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/examples/sets"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 	"github.com/largemvc/largemvc/studies/internal/viz"
 	"github.com/largemvc/largemvc/studies/internal/work"
@@ -28,7 +29,7 @@ const timedEpochs = 5
 // growth is one kind of data at several sizes.
 type growth struct {
 	name    string
-	preset  largemvc.Preset
+	preset  presets.Preset
 	sizes   []int
 	classes int
 	make    func(ctx context.Context, n int) ([]largemvc.View, error)
@@ -42,7 +43,7 @@ func timing(ctx context.Context, s *study) error {
 		data = []growth{made([]int{94, 57, 51, 64}, 20, 1000, 2000, 4000, 8000, 16000), digits(1000, 2000, 4000)}
 	}
 	var kinds []growth
-	for _, preset := range []largemvc.Preset{largemvc.PresetPaper, largemvc.PresetDefault} {
+	for _, preset := range []presets.Preset{presets.Paper, presets.Default} {
 		for _, k := range data {
 			k.name, k.preset = fmt.Sprintf("%s, %v preset", k.name, preset), preset
 			kinds = append(kinds, k)
@@ -117,7 +118,7 @@ func grow(ctx context.Context, s *study, kinds []growth) error {
 // made is Gaussian clusters.
 func made(dims []int, classes int, sizes ...int) growth {
 	const name = "synthetic data"
-	return growth{name, largemvc.PresetPaper, sizes, classes, func(ctx context.Context, n int) ([]largemvc.View, error) {
+	return growth{name, presets.Paper, sizes, classes, func(ctx context.Context, n int) ([]largemvc.View, error) {
 		set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: n, Clusters: classes, Dims: dims, Seed: 1})
 		if err != nil {
 			return nil, err
@@ -132,7 +133,7 @@ func made(dims []int, classes int, sizes ...int) growth {
 
 // digits is MNIST.
 func digits(sizes ...int) growth {
-	return growth{"MNIST", largemvc.PresetPaper, sizes, 10, func(ctx context.Context, n int) ([]largemvc.View, error) {
+	return growth{"MNIST", presets.Paper, sizes, 10, func(ctx context.Context, n int) ([]largemvc.View, error) {
 		d, err := sets.Digits(ctx, "", n, 0)
 		if err != nil {
 			return nil, err
@@ -150,7 +151,7 @@ func (k growth) measure(ctx context.Context, n int) (cost, error) {
 	if err != nil {
 		return cost{}, err
 	}
-	config := largemvc.Config{Clusters: k.classes, Epochs: timedEpochs, Preset: k.preset, Seed: 1}
+	config := k.preset.Of(largemvc.Config{Clusters: k.classes, Epochs: timedEpochs, Seed: 1})
 	config.Machine.Overwrite = true
 	estimate, err := config.EstimateMemory(views)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/examples/sets"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 )
 
 // folder returns a folder with two small sets.
@@ -66,7 +67,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]largemvc.Config{
-		"**default preset**": {}, "paper preset": {Preset: largemvc.PresetPaper},
+		"**default preset**": {}, "paper preset": presets.Paper.Of(largemvc.Config{}),
 		"default, reconstruction alone": {
 			Neighborhood: largemvc.Neighborhood{Weight: largemvc.None, HeldOutWeight: largemvc.None},
 		},
@@ -161,11 +162,11 @@ func TestRun(t *testing.T) {
 
 func accuracy(t *testing.T, classes, labels []int) float64 {
 	t.Helper()
-	acc, err := largemvc.Accuracy(classes, labels)
+	scores, err := largemvc.Evaluate(classes, labels)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return acc
+	return scores.ACC
 }
 
 // checkCell wants the mean in a cell of a CSV file.

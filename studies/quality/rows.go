@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/examples/sets"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 
@@ -45,12 +46,12 @@ const (
 
 // rows are the lines of the tables. Add one here, and the tables have it.
 func rows() []row {
-	paper := largemvc.Config{Preset: largemvc.PresetPaper}
-	paperUntrained := largemvc.Config{Preset: largemvc.PresetPaper, Epochs: largemvc.None}
+	asPaper := presets.Paper.Of(largemvc.Config{})
+	paperUntrained := presets.Paper.Of(largemvc.Config{Epochs: largemvc.None})
 	reconstruction := neighborhood(largemvc.Neighborhood{Weight: largemvc.None, HeldOutWeight: largemvc.None})
 	return []row{
 		{name: "k-means, samples standardised", config: paperUntrained, part: start},
-		{name: "paper preset", config: paper},
+		{name: "paper preset", config: asPaper},
 		{name: startRow, part: start},
 		{name: "default, untrained", config: largemvc.Config{Epochs: largemvc.None}},
 		{name: "default, reconstruction alone", config: reconstruction},
@@ -70,14 +71,11 @@ func neighborhood(n largemvc.Neighborhood) largemvc.Config { return largemvc.Con
 
 // key names the work that a row needs.
 func (r row) key(d *sets.Set, draw, epochs int) string {
-	text := fmt.Sprintf("%s | draw %d | fit", d.About(), draw)
-	c := reflect.ValueOf(fitConfig(r.config, d, draw, epochs))
-	for i := range c.NumField() {
-		if !c.Field(i).IsZero() {
-			text += fmt.Sprintf(" %s %v", c.Type().Field(i).Name, c.Field(i))
-		}
+	c, err := json.Marshal(fitConfig(r.config, d, draw, epochs))
+	if err != nil {
+		panic(err) // the configurations are those of rows, which can be written
 	}
-	return text
+	return fmt.Sprintf("%s | draw %d | fit %s", d.About(), draw, c)
 }
 
 // fitConfig completes a configuration.

@@ -104,8 +104,8 @@ func TestSpectralReadOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if acc, err := largemvc.Accuracy(classes, labels); err != nil || acc < 0.95 {
-		t.Errorf("ACC %v, %v", acc, err)
+	if scores, err := largemvc.Evaluate(classes, labels); err != nil || scores.ACC < 0.95 {
+		t.Errorf("ACC %v, %v", scores.ACC, err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/machine"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 )
 
 // runChild is this library's side: Fit with a progress callback that waits for orders between epochs.
@@ -37,7 +38,7 @@ func runChild(args []string) error {
 		views[v] = largemvc.DenseView(x.Rows, x.Cols, x.Float32)
 	}
 	set = nil
-	config := largemvc.Config{Clusters: *anchors, Preset: largemvc.PresetPaper}
+	config := presets.Paper.Of(largemvc.Config{Clusters: *anchors})
 	config.Machine.Overwrite = true
 	config.Machine.Device = machine.CPU
 	if *whole > 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/largemvc/largemvc/dataset"
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/studies/internal/baseline"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 )
 
 const (
@@ -167,8 +168,8 @@ func runMethod(args []string) error {
 	if err != nil {
 		return err
 	}
-	fit := func(views []largemvc.View, preset largemvc.Preset) ([]int, error) {
-		c, err := largemvc.Fit(context.Background(), views, largemvc.Config{Clusters: clusters, Preset: preset})
+	fit := func(views []largemvc.View, preset presets.Preset) ([]int, error) {
+		c, err := largemvc.Fit(context.Background(), views, preset.Of(largemvc.Config{Clusters: clusters}))
 		if err != nil {
 			return nil, err
 		}
@@ -178,9 +179,9 @@ func runMethod(args []string) error {
 	switch *name {
 	case defaultFit, paperFit:
 		views := viewsOf(set)
-		preset := largemvc.PresetDefault
+		preset := presets.Default
 		if *name == paperFit {
-			preset = largemvc.PresetPaper
+			preset = presets.Paper
 		}
 		run = func() ([]int, error) { return fit(views, preset) }
 	default:
@@ -201,11 +202,11 @@ func runMethod(args []string) error {
 		return err
 	}
 	seconds := time.Since(began).Seconds()
-	accuracy, err := largemvc.Accuracy(set.Labels, labels)
+	scores, err := largemvc.Evaluate(set.Labels, labels)
 	if err != nil {
 		return err
 	}
-	fmt.Println(seconds, peakMiB(), accuracy)
+	fmt.Println(seconds, peakMiB(), scores.ACC)
 	return nil
 }
 

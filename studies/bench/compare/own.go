@@ -17,6 +17,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 )
 
 // ownRow is a row of the table of this library alone.
@@ -235,7 +236,7 @@ func fitEpochs(views []largemvc.View, config largemvc.Config) (epoch, whole spen
 
 // paperEpoch returns what an epoch of the paper preset takes.
 func paperEpoch(views []largemvc.View, clusters int) (spent, error) {
-	return epochs(views, largemvc.Config{Clusters: clusters, Preset: largemvc.PresetPaper}, 10)
+	return epochs(views, presets.Paper.Of(largemvc.Config{Clusters: clusters}), 10)
 }
 
 // peak says the largest memory of the process in MiB and in sizes of data in float32.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 )
 
 const mnistClusters, msrcClusters = 10, 7
@@ -188,8 +189,8 @@ func (r *ownRun) presets() error {
 		what = fmt.Sprintf(" (%d done)", r.done)
 	}
 	var took [2]spent
-	for k, preset := range []largemvc.Preset{largemvc.PresetPaper, largemvc.PresetDefault} {
-		config := largemvc.Config{Clusters: clusters, Epochs: r.done, Preset: preset}
+	for k, preset := range []presets.Preset{presets.Paper, presets.Default} {
+		config := preset.Of(largemvc.Config{Clusters: clusters, Epochs: r.done})
 		epoch, whole, err := fitEpochs(s.all(), config)
 		if err != nil {
 			return err
@@ -234,7 +235,7 @@ func (r *ownRun) viewCounts() error {
 		var took [2]spent
 		for k, s := range []*samples{few, many} {
 			var err error
-			config := largemvc.Config{Clusters: 10, Preset: largemvc.PresetPaper}
+			config := presets.Paper.Of(largemvc.Config{Clusters: 10})
 			if took[k], err = epochs(s.all(), config, 60); err != nil {
 				return err
 			}

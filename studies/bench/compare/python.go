@@ -14,6 +14,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 )
 
 //go:embed sklearn_child.py
@@ -86,7 +87,8 @@ func (m *methods) sklearn(script, file, name string) (*outcome, error) {
 	if err := o.read(exec.Command(m.python, script, file, strconv.Itoa(clusters), name), to...); err != nil {
 		return nil, err
 	}
-	o.accuracy, err = largemvc.Accuracy(set.Labels, labels)
+	scores, err := largemvc.Evaluate(set.Labels, labels)
+	o.accuracy = scores.ACC
 	return o, err
 }
 
@@ -97,7 +99,7 @@ func (m *methods) torch(dir, script, file string) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := largemvc.Config{Clusters: clusters, Preset: largemvc.PresetPaper, Epochs: 1}
+	config := presets.Paper.Of(largemvc.Config{Clusters: clusters, Epochs: 1})
 	start, err := largemvc.Fit(context.Background(), viewsOf(set), config)
 	if err != nil {
 		return nil, err
@@ -134,6 +136,7 @@ func (m *methods) torch(dir, script, file string) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.accuracy, err = largemvc.Accuracy(set.Labels, r.Labels)
+	scores, err := largemvc.Evaluate(set.Labels, r.Labels)
+	o.accuracy = scores.ACC
 	return o, err
 }

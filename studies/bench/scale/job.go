@@ -98,12 +98,12 @@ func (j *job) run(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	r.Scored = true
-	for i, score := range []func(a, b []int) (float64, error){largemvc.Accuracy, largemvc.NMI, largemvc.ARI} {
-		s, err := score(truth, labels)
-		if err != nil {
-			return nil, err
-		}
-		r.Scores[i] = 100 * s
+	s, err := largemvc.Evaluate(truth, labels)
+	if err != nil {
+		return nil, err
+	}
+	for i, x := range []float64{s.ACC, s.NMI, s.ARI} {
+		r.Scores[i] = 100 * x
 	}
 	return r, nil
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/studies/internal/presets"
 )
 
 // bench is what the flags say.
@@ -171,10 +172,11 @@ func (b *bench) ofEpochs(folder string) error {
 		return err
 	}
 	for range b.rounds { // alternated, with the rate of the disk right before and after each
+		asPaper := presets.Paper.Of(largemvc.Config{Clusters: 10, Epochs: b.paper})
 		for k, w := range ways {
 			r, err := b.start(job{
 				Files: files, Streamed: w.limit > 0, Scratch: folder, MaxMemory: int64(w.max) * mib,
-				Fit: &largemvc.Config{Clusters: 10, Preset: largemvc.PresetPaper, Epochs: b.paper},
+				Fit: &asPaper,
 			}, w.limit)
 			if err != nil {
 				return err
@@ -263,10 +265,10 @@ func (b *bench) ofLabels(folder string) error {
 		if err != nil {
 			return err
 		}
-		for _, preset := range []largemvc.Preset{largemvc.PresetPaper, largemvc.PresetDefault} {
-			model := filepath.Join(folder, preset.String())
-			fit := &largemvc.Config{Clusters: 10, Preset: preset, Epochs: 20, FitSamples: 20_000}
-			if _, err := b.start(job{Files: files, First: b.some, Model: model, Fit: fit}, 0); err != nil {
+		for _, preset := range []presets.Preset{presets.Paper, presets.Default} {
+			model := filepath.Join(folder, string(preset))
+			fit := preset.Of(largemvc.Config{Clusters: 10, Epochs: 20, FitSamples: 20_000})
+			if _, err := b.start(job{Files: files, First: b.some, Model: model, Fit: &fit}, 0); err != nil {
 				return err
 			}
 			held, err := b.start(job{Files: files, First: b.some, Model: model}, 0)
@@ -294,11 +296,11 @@ func (b *bench) ofNumbers(folder string) error {
 		if err != nil {
 			return err
 		}
-		for _, preset := range []largemvc.Preset{largemvc.PresetDefault, largemvc.PresetPaper} {
+		for _, preset := range []presets.Preset{presets.Default, presets.Paper} {
 			for _, numbers := range []dataset.Numbers{dataset.Float32Numbers, dataset.BFloat16Numbers, dataset.Uint8Numbers} {
 				name := fmt.Sprintf("numbers: %s, preset %v, %v", data.set.Name, preset, numbers)
-				config := &largemvc.Config{Clusters: len(data.set.LabelNames), Preset: preset}
-				j := job{Files: files, Labels: labels, Streamed: true, Scratch: folder, Numbers: numbers, Fit: config}
+				config := preset.Of(largemvc.Config{Clusters: len(data.set.LabelNames)})
+				j := job{Files: files, Labels: labels, Streamed: true, Scratch: folder, Numbers: numbers, Fit: &config}
 				if err := b.scored(name, j); err != nil {
 					return err
 				}

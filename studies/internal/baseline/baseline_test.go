@@ -44,11 +44,11 @@ func blobs(n, c int, seed uint64) ([]mat.Matrix, []int) {
 
 func accuracy(t *testing.T, classes, labels []int) float64 {
 	t.Helper()
-	acc, err := largemvc.Accuracy(classes, labels)
+	scores, err := largemvc.Evaluate(classes, labels)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return acc
+	return scores.ACC
 }
 
 func TestMethodsOnBlobs(t *testing.T) {
@@ -76,7 +76,10 @@ func TestBestView(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
 	noise := mat.NewDense(200, 5, nil)
 	noise.Apply(func(int, int, float64) float64 { return r.NormFloat64() }, noise)
-	score := func(labels []int) (float64, error) { return largemvc.Accuracy(classes, labels) }
+	score := func(labels []int) (float64, error) {
+		scores, err := largemvc.Evaluate(classes, labels)
+		return scores.ACC, err
+	}
 	labels, view, err := BestView(context.Background(), []mat.Matrix{noise, views[1]}, 3, 1, score)
 	if err != nil {
 		t.Fatal(err)
