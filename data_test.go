@@ -1,15 +1,22 @@
 package largemvc
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
-
-	"github.com/largemvc/largemvc/internal/testrig/optest"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/testrig/optest"
 )
 
 func TestNewDataErrors(t *testing.T) {
@@ -217,3 +224,279 @@ func TestModelRanges(t *testing.T) {
 }
 
 func second(_ *Node, err error) error { return err }
+
+// heldRows are rows in memory behind the interface of rows that are not. Reads of rows from bad on fail, if bad is positive.
+type heldRows struct {
+	n, d, bad int
+	x         []float32
+	values    atomic.Int64 // that were read
+}
+
+var errDisk = errors.New("the disk does not answer")
+
+func (r *heldRows) Dims() (n, d int) { return r.n, r.d }
+
+func (r *heldRows) ReadRows(_ context.Context, first int, dst []float32) error {
+	if r.bad > 0 && first*r.d+len(dst) > r.bad*r.d {
+		return errDisk
+	}
+	copy(dst, r.x[first*r.d:first*r.d+len(dst)])
+	r.values.Add(int64(len(dst)))
+	return nil
+}
+
+// outside returns views of three groups in memory, and the same views as rows outside it.
+func outside(n int, dims ...int) (held []View, read []View, sources []*heldRows) {
+	rng := rand.New(rand.NewPCG(7, uint64(n)))
+	for _, d := range dims {
+		x := make([]float32, n*d)
+		for i := range n {
+			for j := range d {
+				x[i*d+j] = float32(rng.NormFloat64()) + 3*float32((i%3+j)%3)
+			}
+		}
+		source := &heldRows{n: n, d: d, x: x}
+		held, read = append(held, DenseView(n, d, x)), append(read, RowsView(source))
+		sources = append(sources, source)
+	}
+	return held, read, sources
+}
+
+// Samples that are read get what they get from memory, in one call or block by block, with absent views too.
+func TestAssignRows(t *testing.T) {
+	const n = 20_000
+	held, read, _ := outside(n, 7, 12)
+	present := make([]bool, n)
+	for i := range present {
+		present[i] = i%5 != 2
+	}
+	held[1], read[1] = held[1].WithPresent(present), read[1].WithPresent(present)
+	ctx := context.Background()
+	for _, preset := range []defaults{byDefault, asPaper} {
+		some := upTo(400)
+		c := mustFit(t, []View{held[0].Take(some), held[1].Take(some)}, preset.of(Config{
+			Clusters: 3, Epochs: 3, Neighborhood: landmarksFor(preset),
+		}))
+		want, err := c.Assign(ctx, held)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Assign(ctx, read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Near, want.Near) || !slices.Equal(got.Next, want.Next) {
+			t.Errorf("%v: rows that are read get other labels or distances", preset)
+		}
+		blocks, at := 0, 0
+		err = c.AssignRows(ctx, read, func(first int, a *Assignments) error {
+			if first != at || !slices.Equal(a.Labels, want.Labels[at:at+len(a.Labels)]) ||
+				!slices.Equal(a.Near, want.Near[at:at+len(a.Labels)]) {
+				return fmt.Errorf("the block from sample %d differs", first)
+			}
+			at += len(a.Labels)
+			blocks++
+			return nil
+		})
+		if err != nil || at != n || blocks < 2 {
+			t.Errorf("%v: %d samples in %d blocks, %v", preset, at, blocks, err)
+		}
+		h, err := c.Transform(ctx, held)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := c.Transform(ctx, read)
+		if err != nil || !mat.Equal(h, other) {
+			t.Errorf("%v: another representation of rows that are read: %v, %v", preset, other, err)
+		}
+		far, err := c.Novelty(ctx, held)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, err := c.Novelty(ctx, read); err != nil || !slices.Equal(far, other) {
+			t.Errorf("%v: another novelty of rows that are read, %v", preset, err)
+		}
+	}
+}
+
+// landmarksFor is the neighbourhood of a preset, with landmarks.
+func landmarksFor(d defaults) Neighborhood {
+	if d == asPaper {
+		return Neighborhood{}
+	}
+	return Neighborhood{Exact: None}
+}
+
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// What cannot be read, or has no number, is an error that says where; so is a source that is none.
+func TestRowsThatCannotBeRead(t *testing.T) {
+	const n = 20_000
+	ctx := context.Background()
+	held, read, sources := outside(n, 5, 6)
+	c := mustFit(t, []View{held[0].Take(upTo(200)), held[1].Take(upTo(200))}, paper(Config{Clusters: 3, Epochs: 2}))
+	sources[1].bad = 18_000
+	_, err := c.Predict(ctx, []View{read[0], read[1].Named("spectra")})
+	if !errors.Is(err, errDisk) || !strings.Contains(err.Error(), "reading view 1 (spectra), rows 16384 to 19999") {
+		t.Error(err)
+	}
+	sources[1].bad = 0
+	sources[0].x[17_123*5+3] = nan32
+	if _, err = c.Predict(ctx, read); err == nil || !strings.Contains(err.Error(), "view 0 has NaN at row 17123, column 3") {
+		t.Error(err)
+	}
+	sources[0].x[17_123*5+3] = 0
+	stop := errors.New("enough")
+	if err := c.AssignRows(ctx, read, func(int, *Assignments) error { return stop }); !errors.Is(err, stop) {
+		t.Error(err)
+	}
+	var none *heldRows
+	for want, source := range map[string]RowSource{"the source of the rows is nil": nil, "cannot be read": none} {
+		if _, err := c.Predict(ctx, []View{RowsView(source), read[1]}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+var nan32 = func() float32 { zero := float32(0); return zero / zero }()
+
+// A fit of rows outside memory has the bits of one of the same rows in memory.
+func TestFitOfRowsView(t *testing.T) {
+	held, read, sources := outside(3000, 40, 25)
+	ctx := context.Background()
+	for _, preset := range []defaults{byDefault, asPaper} {
+		c := preset.of(Config{Clusters: 3, Epochs: 3, Neighborhood: landmarksFor(preset)})
+		want, got := mustFit(t, held, c), mustFit(t, read, c)
+		if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) || !mat.Equal(got.H, want.H) {
+			t.Errorf("%v: another result of rows that are read: loss %v, want %v", preset, got.Loss, want.Loss)
+		}
+		sources[1].bad = 2000
+		if out, err := Fit(ctx, read, c); !errors.Is(err, errDisk) || out != nil ||
+			!strings.Contains(err.Error(), "largemvc: reading view 1, rows ") {
+			t.Errorf("%v: %v, %v", preset, out, err)
+		}
+		sources[1].bad = 0
+	}
+}
+
+// A fit of some samples labels all, as its predictor does, from memory and from outside it, with absent views and given labels,
+// and goes on from a checkpoint to the same bits.
+func TestFitSamples(t *testing.T) {
+	const n, k = 20_000, 500
+	held, read, sources := outside(n, 14, 9)
+	present, labels := make([]bool, n), make([]int, n)
+	for i := range present {
+		present[i], labels[i] = i%4 != 1, i%3
+	}
+	held[0], read[0] = held[0].WithPresent(present), read[0].WithPresent(present)
+	ctx := context.Background()
+	for _, preset := range []defaults{byDefault, asPaper} {
+		c := preset.of(Config{Clusters: 3, Epochs: 6, FitSamples: k, Seed: 3})
+		c.Checkpoint = Checkpoint{Path: t.TempDir() + "/state", Every: 2}
+		if preset == asPaper {
+			c.StartLabels = labels
+		}
+		want := mustFit(t, held, c)
+		if want.Samples() != k || len(want.Labels) != n || want.StartLabels != nil || len(want.Trust[1]) != n ||
+			want.Config().FitSamples != k || preset == byDefault && want.Config().Neighborhood.Exact != None {
+			t.Fatalf("%v: %v, %d labels", preset, want, len(want.Labels))
+		}
+		a, err := want.Assign(ctx, held)
+		if err != nil || !slices.Equal(a.Labels, want.Labels) {
+			t.Errorf("%v: Assign labels otherwise, %v", preset, err)
+		}
+		if h, err := want.Transform(ctx, held); err != nil || !mat.Equal(h, want.H) {
+			t.Errorf("%v: Transform represents otherwise, %v", preset, err)
+		}
+		if acc, err := accuracyOf(labels, want.Labels); err != nil || acc < 0.9 {
+			t.Errorf("%v: ACC %v, %v", preset, acc, err)
+		}
+		const begin = 17_000 // in the second block of a pass
+		last := *want
+		last.Trust = slices.Clone(want.Trust)
+		if err := last.relabel(ctx, inner(windows(held, begin, n))); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(last.Trust[1], want.Trust[1][begin:]) {
+			t.Errorf("%v: the last samples have another trust without those before them", preset)
+		}
+		c.Checkpoint.Path = ""
+		if got := mustFit(t, read, c); !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) ||
+			!slices.Equal(got.Trust[1], want.Trust[1]) || !mat.Equal(got.H, want.H) {
+			t.Errorf("%v: another result of rows that are read", preset)
+		}
+		c.Checkpoint.Path = t.TempDir() + "/state"
+		c.Progress = func(e Progress) error {
+			if e.Epoch == 3 {
+				return ErrStop
+			}
+			return nil
+		}
+		mustFit(t, held, c)
+		got, err := Resume(ctx, read, c.Checkpoint.Path, nil)
+		if err != nil || !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) {
+			t.Errorf("%v: another result of a fit that went on, %v", preset, err)
+		}
+	}
+	c := paper(Config{Clusters: 3, Epochs: 2, FitSamples: k, Seed: 3})
+	refused := func(want string) {
+		t.Helper()
+		for _, views := range [][]View{held, read} {
+			if _, err := Fit(ctx, views, c); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+		}
+	}
+	sources[1].x[12_345*9+4] = nan32 // of a sample that is not drawn
+	refused("view 1 has NaN at row 12345, column 4")
+	for i := 7; i < n; i += 2 {
+		sources[1].x[i*9+4] = nan32
+	}
+	drawn := rows.Sample(rand.New(rand.NewPCG(c.Seed, streamSamples)), n, k)
+	first := drawn[slices.IndexFunc(drawn, func(i int) bool { return i >= 7 && i%2 == 1 })]
+	if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("NaN at row %d, column 4", first)) {
+		t.Errorf("%v, want row %d", err, first)
+	}
+	c.FitSamples = -1
+	if _, err := Fit(ctx, held, c); err == nil || !strings.Contains(err.Error(), "FitSamples is -1") {
+		t.Error(err)
+	}
+	c.FitSamples = 2
+	const want = "Clusters is 3, want 1 to the number of samples that are trained on, 2"
+	if _, err := Fit(ctx, held, c); err == nil || !strings.Contains(err.Error(), want) {
+		t.Error(err)
+	}
+	if err := c.Check(held); err == nil || !strings.Contains(err.Error(), want) {
+		t.Error(err)
+	}
+}
+
+// What a fit of some samples takes grows with those, but for labels, representation and trust of all.
+func TestFitSamplesMemory(t *testing.T) {
+	dims := []int{400, 300}
+	for _, preset := range []defaults{byDefault, asPaper} {
+		c := preset.of(Config{Clusters: 10, Neighborhood: landmarksFor(preset)})
+		few, err := c.EstimateMemory(sized(10_000, dims...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.FitSamples = 10_000
+		some, err := c.EstimateMemory(sized(10_000_000, dims...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		perRow := int64(8 + 16*4 + 2*8)
+		if preset == byDefault {
+			perRow += 2 * 8
+		}
+		if want := few.Total + 10_000*700*4 + 10_000_000*perRow; some.Total != want {
+			t.Errorf("%v: %v, want %d", preset, some.Total, want)
+		}
+	}
+}

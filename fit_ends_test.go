@@ -4,14 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/largemvc/largemvc/internal/information"
+	"github.com/largemvc/largemvc/internal/meter"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
+	"github.com/largemvc/largemvc/neighbor"
 )
 
 func TestFitCancel(t *testing.T) { withAndWithout(t, testFitCancel) }
@@ -246,4 +254,266 @@ func TestFitParameterIsNotFinite(t *testing.T) {
 	}
 	c.ExtraLoss, c.Epochs = nil, None
 	sameMatrix(t, "H", got.H, mustFit(t, views, c).H)
+}
+
+// phasesOf are the phases that a fit with the configuration says it goes through, each once for each time that it begins.
+func phasesOf(t *testing.T, views []View, c Config) []string {
+	t.Helper()
+	var seen []string
+	done, last := 0, ""
+	c.Progress = func(e Progress) error {
+		if e.Phase != last || e.Training() && e.Epoch == 1 {
+			seen, done, last = append(seen, e.Phase), 0, e.Phase
+		}
+		if e.Done < done || e.Done > e.Total || e.Total < 1 || e.Left < 0 || e.Elapsed < 0 {
+			t.Errorf("%v: %d of %d after %d, %v left after %v", e.Phase, e.Done, e.Total, done, e.Left, e.Elapsed)
+		}
+		if done = e.Done; !e.Training() && (e.Epoch != 0 || e.ViewLoss != nil) {
+			t.Errorf("%v: epoch %d", e.Phase, e.Epoch)
+		}
+		return nil
+	}
+	mustFit(t, views, c)
+	return seen
+}
+
+func TestProgressOfPhases(t *testing.T) {
+	views, _ := blobViews(60, 3, 1, 20, 9)
+	for _, test := range []struct {
+		config Config
+		want   []meter.Phase
+	}{
+		{Config{Restarts: 2}, []meter.Phase{meter.Checks, meter.Preparation, meter.Regression, meter.Neighbors,
+			meter.Smoothing, meter.Anchors,
+			meter.Training, meter.Anchors, meter.Training, meter.Clusters}},
+		{paper(Config{}), []meter.Phase{meter.Checks, meter.Preparation, meter.Anchors, meter.Training,
+			meter.Clusters}},
+		{Config{Neighborhood: Neighborhood{Exact: None, HeldOutWeight: None}, Epochs: None}, []meter.Phase{meter.Checks,
+			meter.Preparation,
+			meter.Neighbors, meter.Smoothing, meter.Anchors, meter.Clusters}},
+		{Config{FitSamples: 40}, []meter.Phase{meter.Checks, meter.Draws, meter.Preparation, meter.Regression, meter.Neighbors,
+			meter.Smoothing, meter.Anchors, meter.Training, meter.Clusters}},
+		{paper(Config{FitSamples: 40, StartLabels: make([]int, 60)}), []meter.Phase{meter.Checks,
+			meter.Preparation, meter.Anchors, meter.Training, meter.Clusters}},
+	} {
+		test.config.Clusters = 3
+		if test.config.Epochs == 0 {
+			test.config.Epochs = 3
+		}
+		want := make([]string, len(test.want))
+		for i, p := range test.want {
+			want[i] = p.String()
+		}
+		if got := phasesOf(t, views, test.config); !slices.Equal(got, want) {
+			t.Errorf("the phases are %v, want %v", got, test.want)
+		}
+	}
+}
+
+// TestProgressChangesNothing wants the same bits with a callback and without.
+func TestProgressChangesNothing(t *testing.T) {
+	views, _ := blobViews(60, 3, 1, 20, 9)
+	c := Config{Clusters: 3, Epochs: 3}
+	plain := mustFit(t, views, c)
+	c.Progress = func(Progress) error { return nil }
+	watched := mustFit(t, views, c)
+	sameMatrix(t, "H", watched.H, plain.H)
+}
+
+// TestProgressStopsBeforeTraining wants an error of the callback to end every phase before the training, without a result; in
+// the last phase the result is kept.
+func TestProgressStopsBeforeTraining(t *testing.T) {
+	views, _ := blobViews(60, 3, 1, 20, 9)
+	enough := fmt.Errorf("%w: %w", errors.New("enough"), io.ErrShortWrite) // as it is, though it has two errors inside
+	for p := meter.Checks; p <= meter.Clusters; p++ {
+		for _, end := range []error{enough, ErrStop} {
+			c := Config{Clusters: 3, Epochs: 3}
+			if p == meter.Draws {
+				c.FitSamples = 40
+			}
+			calls := 0
+			c.Progress = func(e Progress) error {
+				if e.Phase != p.String() {
+					return nil
+				}
+				calls++
+				return end
+			}
+			got, err := Fit(context.Background(), views, c)
+			switch {
+			case calls != 1:
+				t.Errorf("%v: %d calls", p, calls)
+			case p < meter.Training && (got != nil || err != end):
+				t.Errorf("%v, %v: %v, result %v", p, end, err, got != nil)
+			case p >= meter.Training && (got == nil || end == enough && err != end || end == ErrStop && err != nil):
+				t.Errorf("%v, %v: %v, result %v", p, end, err, got != nil)
+			case p == meter.Clusters && got.Status != EpochLimit:
+				t.Errorf("the status is %v", got.Status)
+			}
+		}
+	}
+}
+
+// TestProgressStopsWithinAPhase wants the callback's own error, in its own words, from every phase too in the midst of which it
+// comes, and not that of the context that ends there.
+func TestProgressStopsWithinAPhase(t *testing.T) {
+	views, _ := blobViews(120, 3, 1, 20, 9)
+	enough := errors.New("enough")
+	for _, drawn := range []int{0, 90} {
+		for p := meter.Checks; p <= meter.Clusters; p++ {
+			c := Config{Clusters: 3, Epochs: 3, FitSamples: drawn, Checkpoint: Checkpoint{Path: t.TempDir() + "/state"}}
+			calls := 0
+			c.Progress = func(e Progress) error {
+				if e.Phase != p.String() {
+					return nil
+				}
+				if calls++; calls > 1 {
+					return enough
+				}
+				time.Sleep(meter.Interval) // so that it is called at the next step within the phase
+				return nil
+			}
+			if got, err := Fit(t.Context(), views, c); calls > 1 && (err != enough || (got != nil) != (p >= meter.Training)) {
+				t.Errorf("%v, %d drawn: %v, result %v", p, drawn, err, got != nil)
+			} else if calls < 2 && (p != meter.Draws || drawn > 0) {
+				t.Errorf("%v, %d drawn: %d calls", p, drawn, calls)
+			}
+		}
+	}
+}
+
+func TestFitLossFalls(t *testing.T) {
+	views, _ := blobViews(120, 4, 0.5, 2, 15, 9)
+	withAndWithout(t, func(t *testing.T, neighbors int) {
+		c := mustFit(t, views, Config{Clusters: 4, Float64: true, Neighborhood: Neighborhood{Neighbors: neighbors}})
+		if first, last := c.Loss[0], c.Loss[len(c.Loss)-1]; !(last < first) || c.Status != EpochLimit || c.Status.Early() {
+			t.Errorf("loss from %v to %v, %v", first, last, c.Status)
+		}
+		for e, parts := range c.ViewLoss {
+			sum := 0.0
+			for _, part := range parts {
+				sum += part
+			}
+			if neighbors == None && math.Abs(sum-c.Loss[e]) > 1e-12*sum {
+				t.Errorf("epoch %d: loss %v, by view %v", e, c.Loss[e], parts)
+			}
+			if neighbors != None && !(sum > 0 && sum < 1 && c.Loss[e] < sum && c.Loss[e] > sum-6) {
+				t.Errorf("epoch %d: loss %v, by input %v", e, c.Loss[e], parts)
+			}
+		}
+		if c.Timings.Total <= 0 || c.Timings.Train <= 0 || c.Timings.Epoch <= 0 || c.Timings.Train > c.Timings.Total {
+			t.Errorf("timings %+v", c.Timings)
+		}
+	})
+}
+
+// graphOf is the neighbour graph of a fit's samples as a full matrix, from the smoothing that a Fit with the same
+// configuration makes.
+func graphOf(t testing.TB, views []View, c Config) *mat.Dense {
+	t.Helper()
+	s, err := prepareInputs[float64](context.Background(), &run{config: completed(c, views[0].in.Rows), views: inner(views)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return testutil.FullGraph(t, s.Graph, neighbor.Stride)
+}
+
+// The loss on record is the reconstruction, less the weight times the information, plus the extra loss.
+func TestFitExtraLoss(t *testing.T) {
+	views, _ := blobViews(60, 3, 0.5, 10, 8, 5)
+	withAndWithout(t, func(t *testing.T, neighbors int) {
+		for _, config := range []Config{{}, {Float64: true}, {
+			Float64:      true,
+			Neighborhood: Neighborhood{Exact: None, Weight: 0.7, HeldOutWeight: None},
+			Anchors:      5,
+		}} {
+			config.Clusters, config.Epochs, config.Neighborhood.Neighbors = 3, 30, neighbors
+			if neighbors == None {
+				config.Neighborhood = Neighborhood{Neighbors: None}
+			}
+			plain := mustFit(t, views, config)
+			config.ExtraLoss = func(net Network) (*Node, error) { // pulls H to zero
+				h, err := net.H(2)
+				if err != nil {
+					return nil, err
+				}
+				return gorgonia.Mul(constantOf(net, 0.05), must(gorgonia.Mean(must(gorgonia.Square(h)))))
+			}
+			pulled := mustFit(t, views, config)
+			checkResult(t, views, pulled)
+			a, b := mat.Norm(plain.H, 2), mat.Norm(pulled.H, 2)
+			if !(b < a) {
+				t.Errorf("norm of H %v with the pull, %v without", b, a)
+			}
+			n, m := pulled.H.Dims()
+			want, got := 0.05*b*b/float64(n*m), last(pulled.Loss)
+			for _, part := range pulled.ViewLoss[pulled.Epochs] {
+				want += part
+			}
+			if neighbors != None {
+				c := pulled.Config()
+				want -= c.Neighborhood.Weight * testutil.NeighborInformation(
+					pulled.H, graphOf(t, views, config), information.DefaultTemperature,
+				)
+				if c.Neighborhood.HeldOutWeight > 0 {
+					want -= c.Neighborhood.HeldOutWeight * testutil.HeldOutInformation(
+						pulled.H, unitFeatures(t, views, pulled.Inputs()), information.DefaultPenalty,
+						information.DefaultTemperature,
+					)
+				}
+			}
+			tol := 1e-5
+			if config.Float64 {
+				tol = 1e-12
+			}
+			if math.Abs(got-want) > tol*math.Abs(want) {
+				t.Errorf("loss %v, want %v", got, want)
+			}
+		}
+	})
+}
+
+// Nothing of the size of X lives on through the result. A predictor keeps nothing that grows with n, but for the stored
+// samples, their neighbours and what the filter needs of them where neighbours are searched.
+func TestFitReleasesData(t *testing.T) {
+	const d = 300
+	for name, test := range map[string]struct {
+		n         int
+		config    Config
+		perSample int64 // bytes that a predictor may keep
+	}{
+		"no neighbours": {4000, Config{Neighborhood: Neighborhood{Neighbors: None}}, 0},
+		"neighbours":    {3000, Config{Neighborhood: Neighborhood{Directions: 10, Steps: 2}}, 2600},
+		"landmarks":     {12000, Config{Neighborhood: Neighborhood{Directions: 10, Steps: 2, Exact: None, Landmarks: 40}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := test.n
+			x := make([]float32, n*d)
+			views, _ := blobViews(n, 4, 1, 11, d)
+			for i := range x {
+				x[i] = float32(views[0].in.F64[i])
+			}
+			views = nil
+			before := liveBytes()
+			var progress [1 << 20]byte
+			config := test.config
+			config.Clusters, config.Epochs, config.Restarts = 4, 2, 2
+			config.Progress = func(Progress) error { progress[0]++; return nil }
+			c := mustFit(t, []View{DenseView(n, d, x)}, config)
+			config.Progress = nil
+			after := liveBytes()
+			most := int64(n)*test.perSample + 1<<20
+			if kept, most := after-before, most+int64(n*(16*4+2*8+8+8+8)); kept > most {
+				t.Errorf("the clustering keeps %d bytes, want at most %d; X has %d", kept, most, 4*len(x))
+			}
+			p := c.Predictor
+			runtime.KeepAlive(c)
+			c = nil
+			if kept := liveBytes() - before; kept > most {
+				t.Errorf("the predictor keeps %d bytes, want at most %d", kept, most)
+			}
+			runtime.KeepAlive(p)
+			runtime.KeepAlive(x)
+		})
+	}
 }

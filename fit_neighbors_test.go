@@ -1,6 +1,7 @@
 package largemvc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,15 +12,15 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/largemvc/largemvc/internal/testrig/testutil"
-
-	"github.com/largemvc/largemvc/internal/information/term"
-
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
+	"github.com/largemvc/largemvc/internal/information/term"
+	"github.com/largemvc/largemvc/internal/kmeans"
 	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/rows"
+	"github.com/largemvc/largemvc/internal/testrig/testutil"
 	"github.com/largemvc/largemvc/machine"
 	"github.com/largemvc/largemvc/neighbor"
 )
@@ -373,5 +374,151 @@ func TestOverwriteWithNeighbors(t *testing.T) {
 				t.Errorf("Fit refused the views, but had changed them: %v", err)
 			}
 		}
+	}
+}
+
+// TestFeatureNames: names of features travel into the model and its file, which refuses others.
+func TestFeatureNames(t *testing.T) {
+	const n, d = 30, 4
+	x := make([]float64, n*d)
+	for i := range x {
+		x[i] = float64(i%d*(i/d%3)) + float64(i*7%11)/10
+	}
+	names := []string{"a", "größe", "c\nd", ""}
+	named := DenseView(n, d, x).WithFeatures(names)
+	for _, config := range []Config{{Clusters: 3, Epochs: 1}, paper(Config{Clusters: 3, Epochs: 1, Float64: true})} {
+		c, err := Fit(t.Context(), []View{named, DenseView(n, d, x)}, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if _, err := c.WriteTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		model, err := ReadPredictor(bytes.NewReader(b.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []*Predictor{c.Predictor, model} {
+			if !slices.Equal(p.FeatureNames(0), names) || p.FeatureNames(1) != nil || p.FeatureNames(2) != nil {
+				t.Errorf("names %q and %q", p.FeatureNames(0), p.FeatureNames(1))
+			}
+			for _, test := range []struct {
+				names []string
+				want  string
+			}{
+				{names, ""}, {nil, ""},
+				{
+					[]string{"größe", "a", "c\nd", ""},
+					`feature 0 of view 0 is "größe", the network was trained on "a" there; "a" is feature 1 here`,
+				},
+				{[]string{"a", "größe", "c", ""}, `feature 2 of view 0 is "c"`},
+				{[]string{"a"}, "4 features and 1 names"},
+			} {
+				_, err := p.Predict(t.Context(), []View{DenseView(n, d, x).WithFeatures(test.names), named})
+				if (test.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.want) {
+					t.Errorf("%q: error %v, want %q", test.names, err, test.want)
+				}
+			}
+		}
+	}
+}
+
+// TestNilContexts: a nil context is an error, as is a nil pointer in the interface.
+func TestNilContexts(t *testing.T) {
+	views := []View{DenseView(6, 2, []float64{0, 1, 5, 2, 0, 3, 5, 4, 1, 5, 6, 2})}
+	c, err := Fit(t.Context(), views, paper(Config{Clusters: 2, Epochs: None}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var typed *nilContext
+	var none context.Context
+	for _, ctx := range []context.Context{none, typed} {
+		for name, err := range map[string]error{
+			"Fit":       errorOf(Fit(ctx, views, Config{Clusters: 2})),
+			"Predict":   errorOf(c.Predict(ctx, views)),
+			"Assign":    errorOf(c.Assign(ctx, views)),
+			"Transform": errorOf(c.Transform(ctx, views)),
+			"Resume":    errorOf(Resume(ctx, views, "none", nil)),
+			"KMeans":    errorOf(KMeans(ctx, c.H, KMeansConfig{})),
+		} {
+			if err == nil || !strings.HasPrefix(err.Error(), "largemvc: the context is") {
+				t.Errorf("%s of %s: error %v", name, fmt.Sprintf("%T", ctx), err)
+			}
+		}
+	}
+}
+
+// nilContext is a context of another package.
+type nilContext struct{ context.Context }
+
+func errorOf[T any](_ T, err error) error { return err }
+
+// With the neighbours' term k-means on unit rows of H begins with the labels of the start. With other numbers of anchors than of
+// clusters the clusters are, after training, of those from k-means with nearly the lowest inertia, the ones that tell most about
+// those of neighbours; without training or without that term, those of the lowest inertia.
+func TestReadOut(t *testing.T) {
+	const n, c, starts = 120, 6, 5
+	views, _ := blobViews(n, c, 1.5, 96, 20, 7)
+	differ := map[string]bool{}
+	for _, epochs := range []int{5, None} {
+		for name, choice := range map[string]Config{
+			"start": {}, "anchors": {Anchors: c + 2}, "no term": {Neighborhood: Neighborhood{Weight: None}},
+		} {
+			for seed := range uint64(4) {
+				config := choice
+				config.Clusters, config.Epochs, config.Float64, config.Seed, config.KMeansStarts = c, epochs, true, seed, starts
+				config.ExtraLoss = inCallersOrder
+				got := mustFit(t, views, config)
+				unit := mat.DenseCopyOf(got.H)
+				_, m := unit.Dims()
+				for i := range n {
+					floats.Scale(1/floats.Norm(unit.RawRowView(i), 2), unit.RawRowView(i))
+				}
+				choose := kmeans.Config{Clusters: c, Starts: starts, Seed: seed}
+				in := kmeans.View[float64]{Rows: rows.NewDense(n, m, m, unit.RawMatrix().Data), Weight: 1}
+				byInertia := kmeansLabels(t, choose, in)
+				want := byInertia
+				switch {
+				case name == "start":
+					choose.Labels = got.StartLabels
+					want = kmeansLabels(t, choose, in)
+				case name == "anchors" && epochs != None:
+					want, _ = mostInformed(t, unit, choose, graphOf(t, views, config))
+				}
+				differ[name] = differ[name] || !samePartition(t, want, byInertia)
+				if !samePartition(t, got.Labels, want) {
+					t.Errorf("%s, epochs %d, seed %d: other clusters than by hand", name, epochs, seed)
+				}
+			}
+		}
+	}
+	if !differ["start"] || !differ["anchors"] {
+		t.Errorf("the clusters of the lowest inertia are the same: the test shows nothing: %v", differ)
+	}
+}
+
+// A network that never took a step is untrained, whatever it was to do.
+func TestReadOutAfterDivergence(t *testing.T) {
+	const n, c = 120, 6
+	views, _ := blobViews(n, c, 1.5, 96, 20, 7)
+	differ := false
+	for seed := range uint64(6) {
+		config := Config{Clusters: c, Anchors: c + 2, Epochs: 5, LearningRate: 1e30, Float64: true, Seed: seed}
+		got, err := Fit(context.Background(), views, config)
+		var diverged *DivergedError
+		if !errors.As(err, &diverged) || got == nil || got.Epochs != 0 {
+			t.Fatalf("epochs %+v, %v", got, err)
+		}
+		config.Epochs, config.LearningRate = None, 0
+		if want := mustFit(t, views, config); !slices.Equal(got.Labels, want.Labels) {
+			t.Errorf("seed %d: other clusters than those of the untrained network", seed)
+		}
+		config.Epochs = 1
+		config.LearningRate = 1e-300
+		differ = differ || !slices.Equal(got.Labels, mustFit(t, views, config).Labels)
+	}
+	if !differ {
+		t.Error("the choice among starts makes no difference: the test shows nothing")
 	}
 }

@@ -1,6 +1,9 @@
 package largemvc
 
 import (
+	"bytes"
+	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -11,8 +14,11 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
+	"github.com/largemvc/largemvc/internal/unfold"
 )
 
 func TestFitRealSets(t *testing.T) {
@@ -310,6 +316,215 @@ func TestFitDeterminism(t *testing.T) {
 				runtime.GOMAXPROCS(1)
 				sameResult(t, want, mustFit(t, views, c))
 			})
+		}
+	}
+}
+
+// Node is a node of a Gorgonia graph.
+type Node = gorgonia.Node
+
+// variant is a network of the paper's ablation.
+type variant int
+
+const (
+	large variant = iota // all modules
+	amvc                 // no noise
+	rmvc                 // no noise, fixed anchors
+)
+
+func (v variant) String() string { return []string{"large", "amvc", "rmvc"}[v] }
+
+// of returns the configuration without the modules that the variant lacks.
+func (v variant) of(c Config) Config {
+	if v != large {
+		c.Noise = &NoNoise{}
+	}
+	if v == rmvc {
+		c.Anchor = &FixedAnchors{}
+	}
+	return c
+}
+
+// builtModel is a model whatever its modules.
+type builtModel interface {
+	Network
+	Build(e Env, data *Data, start StartPoint) error
+	fused() unfold.Fused
+}
+
+type (
+	// AMvCNet is the network without noise.
+	AMvCNet = Model[*SoftThreshold, *NoNoise, *Procrustes]
+	// RMvCNet is the network without noise and with fixed anchors.
+	RMvCNet = Model[*SoftThreshold, *NoNoise, *FixedAnchors]
+)
+
+// defaults are what the zero fields of a test's Config stand for.
+type defaults string
+
+const (
+	byDefault defaults = "default"
+	asPaper   defaults = "paper"
+)
+
+// of returns c with these defaults.
+func (d defaults) of(c Config) Config {
+	if d == asPaper {
+		return paper(c)
+	}
+	return c
+}
+
+// paper returns c with the settings of PaperConfig where it has none.
+func paper(c Config) Config {
+	p := PaperConfig(c.Clusters)
+	if c.Represent == nil {
+		c.Represent = p.Represent
+	}
+	if c.Noise == nil {
+		c.Noise = p.Noise
+	}
+	c.Preprocess, c.Reduction = cmp.Or(c.Preprocess, p.Preprocess), cmp.Or(c.Reduction, p.Reduction)
+	c.Neighborhood.Neighbors = cmp.Or(c.Neighborhood.Neighbors, p.Neighborhood.Neighbors)
+	c.PlainReadOut = true
+	return c
+}
+
+// Paper is paper, for the tests from outside.
+func Paper(c Config) Config { return paper(c) }
+
+// The units of ρ that are given are those of the thresholds as applied, beside a module of a user's own and after Load too.
+func TestUnitsOfRho(t *testing.T) {
+	t.Parallel()
+	views, _ := blobViews(60, 3, 0.7, 301, 9, 6)
+	units := []float64{2, 5}
+	for name, represent := range map[string]Represent{"stock": nil, "own": &ownSoft{}} {
+		got := mustFit(t, views, paper(Config{
+			Clusters: 3, Epochs: 3, Represent: represent, Noise: &RowShrink{Rho0: 0.3, Scale: units},
+		}))
+		for l, layer := range got.Rho {
+			for v, rho := range layer {
+				learned, _, err := got.Parameter(fmt.Sprintf("rho_%d_%d", l+1, v))
+				if err != nil || math.Abs(rho-units[v]*learned[0]) > 1e-6*rho {
+					t.Errorf("%s: ρ of layer %d and view %d is %v, learned as %v, %v", name, l+1, v, rho, learned, err)
+				}
+			}
+		}
+		labels, err := got.Predict(context.Background(), views)
+		if err != nil || !slices.Equal(labels, got.Labels) {
+			t.Fatalf("%s: %v, %v, want %v", name, err, labels, got.Labels)
+		}
+		loaded, err := ReadPredictor(bytes.NewReader(encode(t, got.Predictor)), own(represent)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := loaded.Transform(context.Background(), views)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := got.Transform(context.Background(), views)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameMatrix(t, "H", again, want)
+		if !bytes.Equal(encode(t, loaded), encode(t, got.Predictor)) {
+			t.Errorf("%s: the loaded model is saved otherwise", name)
+		}
+	}
+}
+
+// own returns a new module to load beside a model with the module m, none where m is nil.
+func own(m Represent) []Module {
+	if m == nil {
+		return nil
+	}
+	return []Module{&ownSoft{}}
+}
+
+// linear is a Represent module with an encoder before it: a square matrix a view, the identity at first.
+type linear struct {
+	SoftThreshold
+	Columns int // of the code; 0: as many as the view
+	Random  bool
+	w       gorgonia.Nodes
+}
+
+func (m *linear) Init(e Env) error {
+	if err := m.SoftThreshold.Init(e); err != nil {
+		return err
+	}
+	m.w = nil
+	for v, d := range e.Dims {
+		k := d
+		if m.Columns > 0 {
+			k = m.Columns
+		}
+		first := mat.NewDense(d, k, nil)
+		for j := range min(d, k) {
+			first.Set(j, j, 1)
+		}
+		if m.Random {
+			for i := range d {
+				for j := range k {
+					first.Set(i, j, math.Sin(float64(e.Seed)+float64(1+i*k+j)*float64(v+1)))
+				}
+			}
+		}
+		var backing any = first.RawMatrix().Data
+		if e.Of == tensor.Float32 {
+			x := make([]float32, d*k)
+			for i, y := range first.RawMatrix().Data {
+				x[i] = float32(y)
+			}
+			backing = x
+		}
+		m.w = append(m.w, gorgonia.NewMatrix(e.G, e.Of, gorgonia.WithName(e.Name("w_%d", v)), gorgonia.WithShape(d, k),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(d, k), tensor.WithBacking(backing)))))
+	}
+	return nil
+}
+func (m *linear) Learnables() gorgonia.Nodes { return append(m.SoftThreshold.Learnables(), m.w...) }
+func (m *linear) Encode(v int, x *gorgonia.Node) (*gorgonia.Node, error) {
+	return gorgonia.Mul(x, m.w[v])
+}
+
+// An encoder that begins as the identity has the first loss of the network without it, and then trains on.
+func TestEncoder(t *testing.T) {
+	t.Parallel()
+	plain, _ := blobViews(50, 3, 0.7, 307, 7, 5)
+	masked, err := testutil.Masked(plain, absent(50, 2, 0.2, 308))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, views := range map[string][]View{"plain": plain, "masked": masked} {
+		for _, preset := range []defaults{byDefault, asPaper} {
+			c := preset.of(Config{Clusters: 3, Epochs: 6, Float64: true})
+			want := mustFit(t, views, c)
+			c.Represent = &linear{}
+			got := mustFit(t, views, c)
+			end, without := got.Loss[len(got.Loss)-1], want.Loss[len(want.Loss)-1]
+			if math.Abs(got.Loss[0]-want.Loss[0]) > 1e-9 || end == without || end >= got.Loss[0] {
+				t.Errorf("%s, %v: losses %v and %v, without encoder %v and %v", name, preset, got.Loss[0], end,
+					want.Loss[0], without)
+			}
+			checkPredict(t, views, got)
+			c.Represent = &linear{Columns: 4, Random: true}
+			c.Restarts = 2
+			got = mustFit(t, views, c)
+			if _, d := got.P[0].Dims(); d != 4 {
+				t.Errorf("anchors of %d columns, want 4", d)
+			}
+			checkPredict(t, views, got)
+			p, err := ReadPredictor(bytes.NewReader(encode(t, got.Predictor)), &linear{Columns: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if labels, err := p.Predict(context.Background(), views); err != nil || !slices.Equal(labels, got.Labels) {
+				t.Errorf("%s, %v: the loaded model predicts %v, %v", name, preset, labels, err)
+			}
+			c.Checkpoint.Every = 2
+			path := killed(t, views, c, 1, 5)
+			sameResult(t, mustResume(t, views, path, func(c *Config) { c.Represent = &linear{Columns: 4, Random: true} }), got)
 		}
 	}
 }

@@ -3,6 +3,9 @@ package largemvc
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -11,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/internal/prepare"
 	"github.com/largemvc/largemvc/internal/safetensors"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
@@ -34,6 +38,12 @@ func float64Views(x [][]float64, dims ...int) []View {
 func blobViews(n, c int, noise float64, seed uint64, dims ...int) ([]View, []int) {
 	x, classes := blobs(n, c, noise, seed, dims...)
 	return float64Views(x, dims...), classes
+}
+
+// shapesAndColors are 2n samples in two views with names, which fall into two groups.
+func shapesAndColors(n int) []View {
+	views, _ := blobViews(2*n, 2, 0.1, 8, 3, 4)
+	return []View{views[0].Named("shape"), views[1].Named("colour")}
 }
 
 // withAndWithout runs a test with the neighbours of the default preset and without.
@@ -168,4 +178,288 @@ func realSet(t testing.TB, name string) ([]View, []int) {
 		views[v] = DenseView(x.Rows, x.Cols, all)
 	}
 	return views, set.Labels
+}
+
+// checkPredict checks that Assign and Transform give the fit's labels and H to the bit, all samples at once and, for
+// some, one by one.
+func checkPredict(t testing.TB, views []View, c *Clustering) {
+	t.Helper()
+	ctx := context.Background()
+	a, err := c.Assign(ctx, views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(a.Labels, c.Labels) {
+		t.Error("Assign on the training samples does not give their labels")
+	}
+	h, err := c.Transform(ctx, views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameMatrix(t, "H", h, c.H)
+	n := views[0].in.Rows
+	for i := 0; i < n; i += 1 + n/7 {
+		one := sampleViews(views, i)
+		b, err := c.Assign(ctx, one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Labels[0] != a.Labels[i] || b.Near[0] != a.Near[i] || b.Next[0] != a.Next[i] {
+			t.Errorf("sample %d alone has label %d at %v and %v, among all %d at %v and %v",
+				i, b.Labels[0], b.Near[0], b.Next[0], a.Labels[i], a.Near[i], a.Next[i])
+		}
+	}
+}
+
+// sampleViews are the views of sample i alone.
+func sampleViews(views []View, i int) []View {
+	out := make([]View, len(views))
+	for v, x := range views {
+		if s := x.in.Sparse; s != nil {
+			lo, hi := s.Ptr[i], s.Ptr[i+1]
+			if s.F32 != nil {
+				out[v] = SparseView(1, x.in.Cols, []int{0, hi - lo}, s.Cols[lo:hi], s.F32[lo:hi])
+			} else {
+				out[v] = SparseView(1, x.in.Cols, []int{0, hi - lo}, s.Cols[lo:hi], s.F64[lo:hi])
+			}
+			out[v] = out[v].WithPresent([]bool{x.Has(i)})
+			continue
+		}
+		row := make([]float64, x.in.Cols)
+		if x.Has(i) {
+			x.in.Row(i, row)
+		}
+		out[v] = DenseView(1, x.in.Cols, row).WithPresent([]bool{x.Has(i)})
+	}
+	return out
+}
+
+// inCallersOrder is an ExtraLoss that adds nothing, with which the network has the samples in the caller's order.
+func inCallersOrder(Network) (*Node, error) { return nil, nil }
+
+// checkResult checks what must hold of every clustering without an error.
+func checkResult(t testing.TB, views []View, c *Clustering) {
+	t.Helper()
+	n, config := views[0].in.Rows, c.Config()
+	sizes := make([]int, c.Clusters)
+	first := make([]int, c.Clusters)
+	for i := len(c.Labels) - 1; i >= 0; i-- {
+		sizes[c.Labels[i]]++
+		first[c.Labels[i]] = i
+	}
+	if len(c.Labels) != n || !slices.Equal(sizes, c.Sizes) {
+		t.Errorf("%d labels with the sizes %v, Sizes %v", len(c.Labels), sizes, c.Sizes)
+	}
+	byContent := takenByContent(&config, n) // and so is the order of clusters of equal sizes
+	for k := 1; k < c.Clusters; k++ {
+		if sizes[k] > sizes[k-1] || (sizes[k] == sizes[k-1] && first[k] < first[k-1] && !byContent) {
+			t.Errorf(
+				"cluster %d has %d samples from %d on, cluster %d has %d from %d on",
+				k-1, sizes[k-1], first[k-1], k, sizes[k], first[k],
+			)
+		}
+	}
+	if len(c.Loss) != c.Epochs+1 || len(c.ViewLoss) != len(c.Loss) {
+		t.Errorf("%d and %d losses after %d epochs", len(c.Loss), len(c.ViewLoss), c.Epochs)
+	}
+	rows, m := c.H.Dims()
+	if rows != n || m != config.Anchors {
+		t.Errorf("H is %d×%d", rows, m)
+	}
+	checkInputs(t, views, c)
+	for l := 0; l <= config.Layers; l++ {
+		for k, in := range c.Inputs() {
+			p := c.Anchors(l, k)
+			if a, b := p.Dims(); a != m || b != in.Columns {
+				t.Errorf("P of layer %d, input %d is %d×%d, want %d columns", l, k, a, b, in.Columns)
+			}
+			if l > 0 && !config.fixedAnchors() && (!orthonormal(c.anchors[l][k], 1e-9) || !orthonormal(p, 1e-5)) {
+				t.Errorf("P of layer %d, input %d is not orthonormal", l, k)
+			}
+		}
+	}
+	if (c.Trust != nil) != (!config.noiseless()) || (c.Rho != nil) != (!config.noiseless()) {
+		t.Error("trust or ρ without noise module, or none with it")
+	}
+	checkPredict(t, views, c)
+}
+
+// checkInputs checks that every view is an input, once in each of its preprocessings, and that there is as much of
+// everything that goes by inputs.
+func checkInputs(t testing.TB, views []View, c *Clustering) {
+	t.Helper()
+	config, inputs := c.Config(), c.Inputs()
+	perView := make([]int, len(views))
+	for k, in := range inputs {
+		perView[in.View]++
+		if slices.Contains(inputs[:k], in) || in.Preprocess == PreprocessBoth || in.Columns < 1 ||
+			in.Columns > prepare.Width(views[in.View].in.Cols, in.Length) {
+			t.Errorf("input %d is %+v", k, in)
+		}
+		if config.Neighborhood.Neighbors == None && in.Columns != views[in.View].in.Cols {
+			t.Errorf("without neighbours, input %d is %+v", k, in)
+		}
+	}
+	for v, count := range perView {
+		if count < 1 || count > len(prepare.Kind(config.Preprocess).Parts()) ||
+			config.Neighborhood.Neighbors == None && (count != 1 || inputs[v].View != v) {
+			t.Errorf("view %d is %d inputs of %+v", v, count, inputs)
+		}
+	}
+	want := len(inputs)
+	ok := len(c.P) == want && len(c.ViewLoss[0]) == want
+	if !config.noiseless() {
+		ok = ok && len(c.Rho[0]) == want && len(c.Trust) == want && len(c.Trust[0]) == views[0].in.Rows
+	}
+	if !ok {
+		t.Errorf("P, Rho, Trust or ViewLoss are not those of %d inputs", want)
+	}
+}
+
+// orthonormal says whether the rows of p, or its columns if those are fewer, are orthonormal.
+func orthonormal(p *mat.Dense, tolerance float64) bool {
+	var k mat.Dense
+	if m, d := p.Dims(); m <= d {
+		k.Mul(p, p.T())
+	} else {
+		k.Mul(p.T(), p)
+	}
+	n, _ := k.Dims()
+	for i := range n {
+		for j := range n {
+			want := 0.0
+			if i == j {
+				want = 1
+			}
+			if math.Abs(k.At(i, j)-want) > tolerance {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// repeatedRows are n rows of d features, row i being row i%k of k random ones.
+func repeatedRows(n, k, d int, seed uint64) []float64 {
+	x, _ := blobs(k, k, 0, seed, d)
+	out := make([]float64, 0, n*d)
+	for i := range n {
+		out = append(out, x[0][i%k*d:(i%k+1)*d]...)
+	}
+	return out
+}
+
+func TestFitDegenerate(t *testing.T) {
+	zero := make([]float64, 30*4) // three distinct rows, one of them zero, one twice another
+	for i := range zero {
+		zero[i] = float64((i / 4 % 3) * (i%4 + 1) * (i % 4))
+	}
+	few := repeatedRows(30, 3, 4, 17)
+	many := repeatedRows(90, 3, 4, 17) // more equal rows than neighbours
+	blob := func(n, c int, noise float64, dims ...int) []View {
+		views, _ := blobViews(n, c, noise, 1, dims...)
+		return views
+	}
+	for _, x := range []struct {
+		name  string
+		views []View
+		c     Config
+		sizes []int // of the clusters found
+	}{
+		{
+			"fewer distinct rows than clusters, raw", []View{DenseView(30, 4, zero)},
+			Config{Clusters: 5, Preprocess: None, Neighborhood: Neighborhood{Neighbors: None}}, []int{10, 10, 10},
+		},
+		{"fewer distinct rows than clusters", []View{DenseView(30, 4, few)}, Config{Clusters: 5}, []int{10, 10, 10}},
+		{"more equal rows than neighbours", []View{DenseView(90, 4, many)}, Config{Clusters: 5}, []int{30, 30, 30}},
+		{
+			"equal rows and landmarks", []View{DenseView(90, 4, many)},
+			Config{Clusters: 5, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{30, 30, 30},
+		},
+		{"all rows equal", []View{DenseView(20, 4, repeatedRows(20, 1, 4, 18))}, Config{Clusters: 4}, []int{20}},
+		{
+			"all rows equal, landmarks", []View{DenseView(20, 4, repeatedRows(20, 1, 4, 18))},
+			Config{Clusters: 4, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{20},
+		},
+		{"one sample", blob(1, 1, 1, 5, 3), Config{Clusters: 1}, []int{1}},
+		{
+			"one sample, landmarks", blob(1, 1, 1, 5, 3),
+			Config{Clusters: 1, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{1},
+		},
+		{"two samples", blob(2, 2, 1, 8, 2), Config{Clusters: 2}, []int{1, 1}},
+		{
+			"two samples, landmarks", blob(2, 2, 1, 8, 2),
+			Config{Clusters: 2, Neighborhood: Neighborhood{Neighbors: 10, Exact: None}}, []int{1, 1},
+		},
+		{"three samples", blob(3, 3, 1, 8, 4), Config{Clusters: 3}, []int{1, 1, 1}},
+		{
+			"three samples, landmarks", blob(3, 3, 1, 8, 4),
+			Config{Clusters: 3, Neighborhood: Neighborhood{Neighbors: 10, Exact: None, Landmarks: 3}}, []int{1, 1, 1},
+		},
+		{"as many clusters as samples", blob(6, 6, 1, 8, 9), Config{Clusters: 6}, []int{1, 1, 1, 1, 1, 1}},
+		{"fewer samples than directions", blob(12, 2, 0.1, 300), Config{Clusters: 2}, []int{6, 6}},
+		{"one feature", blob(10, 2, 0.01, 1), Config{Clusters: 2, Preprocess: PreprocessBalanced}, []int{5, 5}},
+		{"two features", blob(10, 2, 0.01, 2), Config{Clusters: 2, Preprocess: PreprocessBalanced}, []int{5, 5}},
+		{"one cluster", blob(10, 2, 0.01, 2, 3), Config{Clusters: 1}, []int{10}},
+	} {
+		for _, variant := range []variant{large, amvc, rmvc} {
+			for _, neighbors := range []int{0, None} {
+				if x.c.Neighborhood.Neighbors != 0 && (x.c.Neighborhood.Neighbors == None) != (neighbors == None) {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s, %v, neighbours %d", x.name, variant, neighbors), func(t *testing.T) {
+					c := x.c
+					c.Epochs, c.Neighborhood.Neighbors = 10, neighbors
+					c = variant.of(c)
+					got := mustFit(t, x.views, c)
+					if got.Clusters != len(x.sizes) || !slices.Equal(got.Sizes, x.sizes) {
+						t.Errorf("%d clusters of sizes %v, want %v", got.Clusters, got.Sizes, x.sizes)
+					}
+					checkResult(t, x.views, got)
+				})
+			}
+		}
+	}
+}
+
+// Clusters of views of one to four features: their rows at norm 1 alone would not tell them apart.
+func TestFewFeatures(t *testing.T) {
+	const n, c = 240, 4
+	for d := 1; d < prepare.FewFeatures; d++ {
+		rng := rand.New(rand.NewPCG(uint64(d), 7))
+		classes := make([]int, n)
+		x := [2][]float64{}
+		for i := range n {
+			classes[i] = i % c
+			for v := range x {
+				for j := range d {
+					// Centres in one line with the origin, at different lengths.
+					centre := float64(6*(classes[i]-1) + v + j)
+					x[v] = append(x[v], centre+rng.NormFloat64()/2)
+				}
+			}
+		}
+		views := []View{DenseView(n, d, x[0]), DenseView(n, d, x[1])}
+		r, err := Fit(context.Background(), views, Config{Clusters: c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if acc := agree(t, r.Labels, classes); acc < 0.98 {
+			t.Errorf("%d features: ACC %v", d, acc)
+		}
+		for _, in := range r.Inputs() {
+			if in.Preprocess != PreprocessZScore || in.Columns != d+1 {
+				t.Errorf("%d features: input %+v", d, in)
+			}
+		}
+		got, err := r.Predict(context.Background(), views)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			if got[i] != r.Labels[i] {
+				t.Fatalf("%d features: sample %d is predicted %d, its label is %d", d, i, got[i], r.Labels[i])
+			}
+		}
+	}
 }

@@ -2,12 +2,18 @@ package largemvc
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/gorgonia"
 
 	"github.com/largemvc/largemvc/internal/information"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
@@ -270,5 +276,266 @@ func TestMemoryOfOwnModules(t *testing.T) {
 	own.Noise, encoded.Represent = &cauchy{First: 1}, &linear{}
 	if a, b, c := of(paper), of(own), of(encoded); b-a < 5000*10*4*2*2*10 || c-b < 5000*100*4 {
 		t.Errorf("%d bytes for stock modules, %d for one of a user's own, %d for an encoder", a, b, c)
+	}
+}
+
+// stored is the memory of a configuration in each of so many ways to keep rows and state, each too little for the one before.
+func stored(t *testing.T, c Config, views []View, count int) []int64 {
+	t.Helper()
+	c.Machine.MaxMemory = 1 << 40
+	most, ways := c.Machine.MaxMemory, make([]int64, count)
+	for k := range ways {
+		c.Machine.MaxMemory = most
+		m, err := c.EstimateMemory(views)
+		if err != nil {
+			t.Fatal(k, err)
+		}
+		ways[k] = m.Total
+		most = m.Total - 1
+	}
+	c.Machine.MaxMemory = most
+	if m, err := c.EstimateMemory(views); err == nil {
+		t.Errorf("there is room for %v in %d bytes", m, most)
+	}
+	return ways
+}
+
+// A fit has the same bits wherever its rows and their state are kept, says where, and refuses what has no room.
+func TestFitInLittleMemory(t *testing.T) {
+	const n = 20_000
+	_, read, _ := outside(n, 300, 250)
+	complete := slices.Clone(read)
+	present := make([]bool, n)
+	for i := range present {
+		present[i] = i%9 != 4
+	}
+	read[1] = read[1].WithPresent(present)
+	ctx := context.Background()
+	c := paper(Config{Clusters: 3, Epochs: 3, Machine: machine.Options{Workers: 1, Device: machine.CPU}})
+	memory := stored(t, c, read, 3)
+	if memory[0] < 4*n*(300+250) || memory[1] > memory[0]-20<<20 || memory[2] > memory[1]-5<<20 {
+		t.Errorf("memory %v", memory)
+	}
+	// Whatever may look at the state has it kept.
+	looks := c
+	looks.ExtraLoss = func(Network) (*gorgonia.Node, error) { return nil, nil }
+	least := stored(t, looks, read, 2)[1]
+	var want *Clustering
+	for k, says := range []string{
+		"rows and state have room in memory", "rows are read whenever they are needed, their state has room",
+		"rows are read whenever they are needed, the state of the samples is computed again in every pass",
+	} {
+		c.Machine.MaxMemory = memory[k]
+		got := mustFit(t, read, c)
+		if want == nil {
+			want = got
+		}
+		if !strings.HasPrefix(got.Ran.Storage, says) {
+			t.Errorf("%q, want %q", got.Ran.Storage, says)
+		}
+		if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) || !mat.Equal(got.H, want.H) ||
+			!slices.Equal(got.Trust[1], want.Trust[1]) || !slices.Equal(got.r, want.r) {
+			t.Errorf("%s: another result, loss %v, want %v", got.Ran.Storage, got.Loss, want.Loss)
+		}
+	}
+	const again, some = "; with state that is computed again in every pass it takes ", "; Config.FitSamples trains on some of"
+	const processes = "; several processes, joined by Config.Machine.Comm, hold a part of the samples each"
+	for _, refused := range []struct {
+		c     Config
+		views []View
+		most  int64
+		ways  [3]bool // that are named: again, some, processes
+	}{
+		{c, complete, memory[2] / 2, [3]bool{true, true, true}},
+		{c, read, memory[2] - 1, [3]bool{true, true, false}}, // several processes have no start for rows that are absent
+		{looks, complete, least / 2, [3]bool{false, true, false}},
+	} {
+		refused.c.Machine.MaxMemory = refused.most
+		_, err := Fit(ctx, refused.views, refused.c)
+		if err == nil || !strings.Contains(err.Error(), "the fit takes ") {
+			t.Error(err)
+			continue
+		}
+		for k, way := range []string{again, some, processes} {
+			if strings.Contains(err.Error(), way) != refused.ways[k] {
+				t.Errorf("%v: names %q is %v", err, way, !refused.ways[k])
+			}
+		}
+	}
+	c.Machine.MaxMemory = -1
+	if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), "Machine.MaxMemory is -1") {
+		t.Error(err)
+	}
+}
+
+// A fit reads its rows no more often than its algebra asks for: one check, their norms, the k-means of the start, five passes an
+// epoch, and the loss at the end. What is read ahead in vain, and for a few single samples, is a tenth of that at most.
+func TestPassesOfAFit(t *testing.T) {
+	const n, epochs = 20_000, 2
+	_, read, sources := outside(n, 300, 250)
+	for _, workers := range []int{1, 2} {
+		for _, s := range sources {
+			s.values.Store(0)
+		}
+		c := paper(Config{Clusters: 3, Epochs: epochs})
+		c.Machine = machine.Options{Workers: workers, Device: machine.CPU}
+		mustFit(t, read, c)
+		const start = 4 + 1 + 1 + 1 // iterations, labels, sums of clusters, products with the first anchors
+		const passes = 1 + 1 + start + 5*epochs + 3
+		got := 0.0
+		for _, s := range sources {
+			got += float64(s.values.Load()) / n / (300 + 250)
+		}
+		if got > 1.1*passes+0.5 || got < passes-4 { // k-means may converge early
+			t.Errorf("%d goroutines read the rows %.2f times, want %d", workers, got, passes)
+		}
+		t.Logf("%d goroutines: %.2f passes", workers, got)
+	}
+}
+
+// With neighbours too the rows of a RowsView are held where there is room: they are read once, to the bits of rows in memory and
+// of rows that are read whenever they are needed. A fit of few rows needs no more memory than that.
+func TestNeighborsOfRowsInMemory(t *testing.T) {
+	ctx := context.Background()
+	for name, x := range map[string]struct {
+		n    int
+		dims []int
+		c    Config
+	}{
+		"exact":                  {150, []int{12, 30}, Config{}},
+		"more features than 150": {150, []int{12, 400}, Config{Neighborhood: Neighborhood{Directions: 20}}},
+		"landmarks":              {900, []int{12, 30}, Config{Neighborhood: landmarksFor(byDefault)}},
+		"float64, in place":      {150, []int{12, 30}, Config{Float64: true, Machine: machine.Options{Overwrite: true}}},
+		"in place":               {150, []int{12, 30}, Config{Machine: machine.Options{Overwrite: true}}},
+	} {
+		memory, read, sources := outside(x.n, x.dims...)
+		present := make([]bool, x.n)
+		for i := range present {
+			present[i] = i%9 != 4
+		}
+		memory[1], read[1] = memory[1].WithPresent(present), read[1].WithPresent(present)
+		c := x.c
+		c.Clusters, c.Epochs, c.Machine.Device, c.Machine.Workers = 3, 3, machine.CPU, 2
+		want := mustFit(t, read, c) // which are read whenever they are needed
+		same := func(how string, got *Clustering) {
+			t.Helper()
+			if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Loss, want.Loss) ||
+				!mat.Equal(got.H, want.H) ||
+				!slices.Equal(got.Trust[1], want.Trust[1]) {
+				t.Errorf("%s, %s: another result, loss %v, want %v", name, how, got.Loss, want.Loss)
+			}
+		}
+		c.Machine.MaxMemory = 1 << 40
+		m, err := c.EstimateMemory(read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := c.EstimateMemory(memory)
+		if values := int64(x.n * (x.dims[0] + x.dims[1])); err != nil || m.Total != own.Total+4*values {
+			t.Errorf("%s: %v, want %d bytes more than %v, %v", name, m, 4*values, own, err)
+		}
+		for _, most := range []int64{1 << 40, m.Total} {
+			c.Machine.MaxMemory = most
+			for _, s := range sources {
+				s.values.Store(0)
+			}
+			got := mustFit(t, read, c)
+			for v, s := range sources {
+				if once := int64(x.n * x.dims[v]); s.values.Load() != once {
+					t.Errorf("%s: view %d is read %.2f times", name, v, float64(s.values.Load())/float64(once))
+				}
+			}
+			if !strings.HasPrefix(got.Ran.Storage, "rows and state have room in memory") {
+				t.Errorf("%s: %s", name, got.Ran.Storage)
+			}
+			same("held", got)
+		}
+		c.Machine.MaxMemory = m.Total - 1 // which is less than blocks of rows take
+		if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), "the fit takes "+m.String()) {
+			t.Errorf("%s: %v, want %v", name, err, m)
+		}
+		c.Machine.MaxMemory = 1 << 40
+		sources[1].bad = x.n - 7
+		const reading = "largemvc: reading view 1, rows "
+		if _, err := Fit(ctx, read, c); !errors.Is(err, errDisk) || !strings.Contains(err.Error(), reading) {
+			t.Errorf("%s: %v", name, err)
+		}
+		sources[1].bad = 0
+		sources[1].x[(x.n-3)*x.dims[1]+3] = nan32
+		where := fmt.Sprintf("view 1 has NaN at row %d, column 3", x.n-3)
+		if _, err := Fit(ctx, read, c); err == nil || !strings.Contains(err.Error(), where) {
+			t.Errorf("%s: %v, want %q", name, err, where)
+		}
+	}
+}
+
+// A read that fails in the training leaves the last checkpoint, from which the fit goes on to the bits of one that was never
+// interrupted.
+func TestReadThatFailsInTraining(t *testing.T) {
+	_, read, sources := outside(6000, 300, 250)
+	path := t.TempDir() + "/state"
+	c := paper(Config{Clusters: 3, Epochs: 6, Checkpoint: Checkpoint{Path: path, Every: 1}})
+	want := mustFit(t, read, c)
+	c.Progress = func(e Progress) error {
+		if e.Epoch == 3 {
+			sources[1].bad = 4000
+		}
+		return nil
+	}
+	ctx := context.Background()
+	out, err := Fit(ctx, read, c)
+	if !errors.Is(err, errDisk) || out != nil || !strings.Contains(err.Error(), "reading view 1, rows ") {
+		t.Fatal(out, err)
+	}
+	sources[1].bad = 0
+	got, err := Resume(ctx, read, path, nil)
+	if err != nil || got.Epochs != 6 || !slices.Equal(got.Loss, want.Loss) || !mat.Equal(got.H, want.H) {
+		t.Errorf("%v, loss %v, want %v", err, got.Loss, want.Loss)
+	}
+}
+
+// What a fit of more than 2³² samples takes does not overflow.
+func TestMemoryBeyond32Bits(t *testing.T) {
+	const n = 5_000_000_000
+	var views []View
+	for _, d := range []int{784, 392, 160} {
+		views = append(views, RowsView(&heldRows{n: n, d: d}))
+	}
+	c := paper(Config{Clusters: 10, Machine: machine.Options{Workers: 2, Device: machine.CPU}})
+	m, err := c.EstimateMemory(views)
+	if err != nil || m.State < 600*n || m.State > 800*n || m.Total < m.State || m.Total > 1000*n {
+		t.Errorf("%v, %v", m, err)
+	}
+	c.FitSamples = 100_000
+	m, err = c.EstimateMemory(views)
+	if err != nil || m.Result < 72*n || m.Total > 150*n || m.State > 1<<30 {
+		t.Errorf("a sample: %v, %v", m, err)
+	}
+}
+
+// TestRefusalNamesWorkers wants a fit that is refused for its goroutines' memory to say so, and the one that it names to be let
+// in.
+func TestRefusalNamesWorkers(t *testing.T) {
+	views := []View{DenseView(400, 300, make([]float32, 400*300)), DenseView(400, 200, make([]float32, 400*200))}
+	c := paper(Config{Clusters: 3})
+	c.Machine.Workers = 1
+	alone, err := c.EstimateMemory(views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Machine.MaxMemory = alone.Total
+	c.Machine.Workers = 16
+	_, err = c.EstimateMemory(views)
+	want := fmt.Sprintf("; with a single goroutine, Config.Machine.Workers 1, it takes %.1f MiB", float64(alone.Total)/(1<<20))
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("with 16: %v, want %q in it", err, want)
+	}
+	c.Machine.Workers = 1
+	if _, err := c.EstimateMemory(views); err != nil {
+		t.Errorf("alone: %v", err)
+	}
+	c.Machine.MaxMemory, c.Machine.Workers = 1<<10, 16
+	if _, err := c.EstimateMemory(views); err == nil || strings.Contains(err.Error(), "a single goroutine") {
+		t.Errorf("with room for nothing: %v", err)
 	}
 }

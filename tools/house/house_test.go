@@ -99,6 +99,10 @@ func TestCheck(t *testing.T) {
 			},
 			"b.go:4: it uses g of a.go, in a circle of 2 files (rule 1). Break the circle",
 		},
+		"one test file more": {
+			map[string]string{"t_test.go": "package m\n"},
+			"RootTests is 1, the ceiling is 0 (rule 6). Put a test beside those of its subject",
+		},
 		"a long function": {
 			map[string]string{"internal/low/low.go": "package low\n\nfunc f() {\n" + lines(88, "\tprintln()") + "}\n"},
 			"internal/low/low.go:3: f has 90 lines, at most 80 are allowed (rule 4). Give its steps names",

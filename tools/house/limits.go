@@ -18,6 +18,7 @@ type limits struct {
 	RootCircle int // files of the root in the largest circle of them; 0: there is none
 
 	RootFiles     int // files of the root, tests aside
+	RootTests     int // its test files
 	RootNames     int // exported names of the root
 	RootFileLines int // of the longest of those files
 	ConfigMethods int // of the type Config

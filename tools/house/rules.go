@@ -142,7 +142,11 @@ var rigs = regexp.MustCompile(`/internal/testrig(/|$)`)
 // tests holds the length of test files to its limit, and the rigs of tests to tests (rule 6).
 func (f *findings) tests(l *limits, files []*source) {
 	var long []finding
+	root := 0
 	for _, s := range files {
+		if s.test && s.folder() == "." {
+			root++
+		}
 		if n := s.lines(); s.test && n > testLineBound {
 			long = append(long, finding{6, s.name, 0, fmt.Sprintf("%d lines of tests", n), "Split it by subject."})
 		}
@@ -157,6 +161,7 @@ func (f *findings) tests(l *limits, files []*source) {
 			}
 		}
 	}
+	f.bound(6, "RootTests", root, &l.RootTests, "Put a test beside those of its subject.")
 	f.ceiling(6, "TestFilesAbove", &l.TestFilesAbove, long)
 }
 

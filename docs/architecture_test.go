@@ -1,4 +1,4 @@
-package largemvc_test
+package docs_test
 
 import (
 	"bytes"

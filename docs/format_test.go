@@ -1,15 +1,16 @@
-package largemvc
+package docs_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/internal/testrig/testutil"
 )
 
@@ -125,6 +126,34 @@ print(*d.argmin(1))
 print(*np.round(np.sort(d, 1)[:, 0], 6))
 `
 
+// tables are the views of some samples, a table each.
+type tables struct {
+	dims []int
+	x    [][]float64
+}
+
+func newTables(n int, seed uint64, dims ...int) tables {
+	x, _ := testutil.Blobs(n, 3, 1, seed, dims...)
+	return tables{dims, x}
+}
+
+// rows are those of the samples from lo to hi.
+func (t tables) rows(lo, hi int) tables {
+	out := tables{dims: t.dims}
+	for v, d := range t.dims {
+		out.x = append(out.x, t.x[v][lo*d:hi*d])
+	}
+	return out
+}
+
+func (t tables) views() []largemvc.View {
+	var out []largemvc.View
+	for v, d := range t.dims {
+		out = append(out, largemvc.DenseView(len(t.x[v])/d, d, t.x[v]))
+	}
+	return out
+}
+
 // The description of the model file, put to use: Python with NumPy reads a model with the program that docs/format.md shows,
 // and predicts what the library predicts.
 func TestFormatInPython(t *testing.T) {
@@ -138,45 +167,57 @@ func TestFormatInPython(t *testing.T) {
 	if block == nil {
 		t.Fatal("docs/format.md has no program")
 	}
-	views, _ := blobViews(60, 3, 1, 60, 20, 5, 3)
-	known, fresh := windows(views, 0, 40), windows(views, 40, 60)
+	all := newTables(60, 60, 20, 5, 3)
+	known, fresh := all.rows(0, 40), all.rows(40, 60)
+	linear := newTables(40, 20, 9, 5, 2)
+	for i := range 40 { // of rank 4 in the first view
+		for j := 4; j < 9; j++ {
+			linear.x[0][9*i+j] = linear.x[0][9*i+j%4] - 0.5*linear.x[0][9*i+(j+1)%4]
+		}
+	}
+	none := largemvc.Neighborhood{Neighbors: largemvc.None}
 	for name, x := range map[string]struct {
-		known, views []View // of the training, and those that are predicted
-		c            Config
+		known, views tables // of the training, and those that are predicted
+		c            largemvc.Config
 	}{
-		"three layers": {known, views, Config{Layers: 3, Anchors: 4, Neighborhood: Neighborhood{Neighbors: None}}},
+		"three layers": {known, all, largemvc.Config{Layers: 3, Anchors: 4, Neighborhood: none}},
 		"rotated": {
-			lowRankViews(40), lowRankViews(40),
-			Config{Preprocess: PreprocessBalanced, Neighborhood: Neighborhood{Neighbors: None}},
+			linear, linear,
+			largemvc.Config{Preprocess: largemvc.PreprocessBalanced, Neighborhood: none},
 		},
-		"exact neighbours": {known, fresh, Config{}},
+		"exact neighbours": {known, fresh, largemvc.Config{}},
 		"all are neighbours": {
 			known, fresh,
-			Config{
-				Neighborhood: Neighborhood{Neighbors: 100, Directions: 3}, Preprocess: PreprocessZScore,
+			largemvc.Config{
+				Neighborhood: largemvc.Neighborhood{Neighbors: 100, Directions: 3}, Preprocess: largemvc.PreprocessZScore,
 				PlainReadOut: true,
 			},
 		},
-		"balanced":      {known, fresh, Config{Preprocess: PreprocessBalanced}},
-		"one neighbour": {known, fresh, Config{Neighborhood: Neighborhood{Neighbors: 1, Steps: None}}},
-		"landmarks":     {known, views, Config{Neighborhood: Neighborhood{Exact: None}}},
+		"balanced":      {known, fresh, largemvc.Config{Preprocess: largemvc.PreprocessBalanced}},
+		"one neighbour": {known, fresh, largemvc.Config{Neighborhood: largemvc.Neighborhood{Neighbors: 1, Steps: largemvc.None}}},
+		"landmarks":     {known, all, largemvc.Config{Neighborhood: largemvc.Neighborhood{Exact: largemvc.None}}},
 		"landmarks, directions": {
-			known, views,
-			Config{Neighborhood: Neighborhood{Exact: None, Landmarks: 4, Directions: 4}, Preprocess: PreprocessSample},
+			known, all,
+			largemvc.Config{
+				Neighborhood: largemvc.Neighborhood{Exact: largemvc.None, Landmarks: 4, Directions: 4},
+				Preprocess:   largemvc.PreprocessSample,
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			x.c.Clusters, x.c.Epochs, x.c.Float64 = 3, 5, true
-			model := mustFit(t, x.known, x.c)
+			model, err := largemvc.Fit(t.Context(), x.known.views(), x.c)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if err := model.Save(filepath.Join(folder, "model.safetensors")); err != nil {
 				t.Fatal(err)
 			}
 			args := []string{"-c", string(block[1]) + inputsInPython + predictInPython}
-			for v, view := range x.views {
+			for v, d := range x.views.dims {
 				var csv strings.Builder
-				for i := range view.in.Rows {
-					row := view.in.F64[i*view.in.Cols : (i+1)*view.in.Cols]
+				for row := range slices.Chunk(x.views.x[v], d) {
 					csv.WriteString(strings.Trim(strings.ReplaceAll(fmt.Sprint(row), " ", ","), "[]") + "\n")
 				}
 				args = append(args, filepath.Join(folder, fmt.Sprintf("%d.csv", v)))
@@ -190,7 +231,7 @@ func TestFormatInPython(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			a, err := model.Assign(context.Background(), x.views)
+			a, err := model.Assign(t.Context(), x.views.views())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,5 @@
-package largemvc_test
+// Package docs_test holds the documents to the code, and the code to what the documents say of all of it.
+package docs_test
 
 import (
 	"os"
@@ -7,6 +8,13 @@ import (
 	"strings"
 	"testing"
 )
+
+func TestMain(m *testing.M) {
+	if err := os.Chdir(".."); err != nil { // all names of files are those in the repository
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // TestLinks wants every link of a Markdown file to name a file of the repository, and a heading that the file has.
 func TestLinks(t *testing.T) {
