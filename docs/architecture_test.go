@@ -173,10 +173,6 @@ var arrows = []struct{ name, imports string }{
 	{name: "internal/testrig/testutil"},
 }
 
-// guided are the folders under examples/ with programs that show more than a user's program has to. All others can be copied to a
-// module of one's own.
-var guided = []string{"quickstart"}
-
 // programs are the folders whose packages have no lines in the table.
 var programs = []string{"examples"}
 
@@ -227,29 +223,27 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// TestExamplesCanBeCopied wants no example but the guided ones to import an internal package, the module's own included.
+// TestExamplesCanBeCopied wants at most eleven examples, of at most 135 lines. None imports an
+// internal package, the module's own included.
 func TestExamplesCanBeCopied(t *testing.T) {
 	seen := 0
 	for name, list := range imports(t, false) {
 		example, ok := strings.CutPrefix(name, "examples/")
-		study, _, _ := strings.Cut(example, "/")
-		if _, err := os.Stat(filepath.Join(name, "main.go")); !ok || err != nil || slices.Contains(guided, study) {
+		if _, err := os.Stat(filepath.Join(name, "main.go")); !ok || err != nil || strings.Contains(example, "/") {
 			continue
 		}
 		seen++
+		if text, err := os.ReadFile(filepath.Join(name, "main.go")); err != nil || bytes.Count(text, []byte("\n")) > 135 {
+			t.Errorf("%s has more than 135 lines, or %v", name, err)
+		}
 		for _, imported := range list {
 			if slices.Contains(strings.Split(imported, "/"), "internal") {
 				t.Errorf("%s imports %s: who copies the example cannot", name, imported)
 			}
 		}
 	}
-	if seen < 9 {
+	if seen < 9 || seen > 11 {
 		t.Errorf("%d examples", seen)
-	}
-	for _, name := range guided {
-		if _, err := os.Stat(filepath.Join("examples", name)); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

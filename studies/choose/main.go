@@ -23,8 +23,8 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/choose"
-	"github.com/largemvc/largemvc/examples/sets"
 	"github.com/largemvc/largemvc/examples/synthetic"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/viz"
 )
 

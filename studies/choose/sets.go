@@ -11,7 +11,7 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/choose"
-	"github.com/largemvc/largemvc/examples/sets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
 // mostNumbers is the highest number of clusters that is tried. Sets of as many classes, or more, are left out.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/largemvc/largemvc/dataset"
-	"github.com/largemvc/largemvc/examples/sets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
 // TestSets tries a set of three classes far apart, and leaves out one of too many classes.

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/examples/sets"
 	"github.com/largemvc/largemvc/studies/classical"
 	"github.com/largemvc/largemvc/studies/internal/presets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 	"github.com/largemvc/largemvc/studies/internal/viz"
 	"github.com/largemvc/largemvc/studies/internal/work"

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/largemvc/largemvc/examples/sets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
 // openSets opens what -data names; without it, MNIST views stand in.

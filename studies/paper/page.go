@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/largemvc/largemvc/examples/sets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 	"github.com/largemvc/largemvc/studies/internal/viz"
 	"github.com/largemvc/largemvc/studies/internal/work"

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/examples/sets"
 	"github.com/largemvc/largemvc/studies/internal/presets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/examples/sets"
 	"github.com/largemvc/largemvc/studies/internal/baseline"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 	"github.com/largemvc/largemvc/studies/internal/work"
 )

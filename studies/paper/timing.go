@@ -10,8 +10,8 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
-	"github.com/largemvc/largemvc/examples/sets"
 	"github.com/largemvc/largemvc/studies/internal/presets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/tables"
 	"github.com/largemvc/largemvc/studies/internal/viz"
 	"github.com/largemvc/largemvc/studies/internal/work"

@@ -3,7 +3,7 @@ package main
 import (
 	"slices"
 
-	"github.com/largemvc/largemvc/examples/sets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
 // smallSets are the eleven smaller public sets that the default preset's constants were first chosen on.

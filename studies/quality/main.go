@@ -22,7 +22,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/largemvc/largemvc/examples/sets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/largemvc/largemvc"
 	"github.com/largemvc/largemvc/dataset"
-	"github.com/largemvc/largemvc/examples/sets"
 	"github.com/largemvc/largemvc/studies/internal/presets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
 // folder returns a folder with two small sets.

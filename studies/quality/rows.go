@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/examples/sets"
 	"github.com/largemvc/largemvc/studies/internal/presets"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 	"github.com/largemvc/largemvc/studies/internal/work"
 )
 

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/examples/sets"
 	"github.com/largemvc/largemvc/examples/synthetic"
+	"github.com/largemvc/largemvc/studies/internal/sets"
 )
 
 func TestSignedRank(t *testing.T) {
