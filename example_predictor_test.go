@@ -1,15 +1,16 @@
 package largemvc_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/choose"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/dataset/views"
 	"github.com/largemvc/largemvc/score"
 )
 
@@ -66,6 +67,115 @@ func ExamplePredictor_Save() {
 	// sure: true
 }
 
+// things returns three views of 300 samples in three clusters. Samples 0 and 1 are in different clusters.
+func things() []largemvc.View {
+	set, err := dataset.Synthetic(dataset.SyntheticConfig{
+		Samples: 300, Clusters: 3, Dims: []int{12, 8, 10}, Separation: 12, Seed: 1,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	x, err := views.Of(set)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return x
+}
+
+// A model passes through memory, for example into a database. It gives new samples the same labels afterwards.
+func ExampleReadPredictor() {
+	ctx := context.Background()
+	c, err := largemvc.Fit(ctx, shapesAndColours(20), largemvc.Config{Clusters: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var stored bytes.Buffer
+	if _, err := c.WriteTo(&stored); err != nil {
+		log.Fatal(err)
+	}
+	model, err := largemvc.ReadPredictor(&stored)
+	if err != nil {
+		log.Fatal(err)
+	}
+	labels, err := model.Predict(ctx, shapesAndColours(2))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(labels)
+	// Output: [0 0 1 1]
+}
+
+// The representation H has one row for each sample, over all views: features for a search or for another model.
+func ExamplePredictor_Transform() {
+	ctx := context.Background()
+	c, err := largemvc.Fit(ctx, shapesAndColours(20), largemvc.Config{Clusters: 2, Anchors: 4})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h, err := c.Transform(ctx, shapesAndColours(3))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(h.Dims())
+	// Output: 6 4
+}
+
+// Novelty finds samples unlike those of the training: their labels mean little.
+func ExamplePredictor_Novelty() {
+	ctx := context.Background()
+	x := things()
+	c, err := largemvc.Fit(ctx, x, largemvc.Config{Clusters: 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	today := make([]largemvc.View, len(x)) // sample 0 of the training, and a sample of 30, −30, 30, …
+	for v := range x {
+		rows := x[v].Row(nil, 0)
+		_, d := x[v].Dims()
+		for j := range d {
+			rows = append(rows, 30*float64(1-2*(j%2)))
+		}
+		today[v] = largemvc.DenseView(2, d, rows)
+	}
+	novelty, err := c.Novelty(ctx, today)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i, share := range novelty { // of the training samples that are less strange
+		fmt.Println("sample", i, "is new:", share > 0.95)
+	}
+	// Output:
+	// sample 0 is new: false
+	// sample 1 is new: true
+}
+
+// Two samples have exchanged their rows of view 1. The view that each of them trusts least names the wrong row.
+func ExamplePredictor_ViewTrust() {
+	ctx := context.Background()
+	x := things()
+	order := numbers(0, 300)
+	order[0], order[1] = 1, 0
+	x[1] = x[1].Take(order)
+	c, err := largemvc.Fit(ctx, x, largemvc.Config{Clusters: 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	trust, err := c.ViewTrust(ctx, x)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i := range order {
+		for v := range trust {
+			if trust[v][i] < 0.1 {
+				fmt.Printf("sample %d: its row of view %d may belong to another sample\n", i, v)
+			}
+		}
+	}
+	// Output:
+	// sample 0: its row of view 1 may belong to another sample
+	// sample 1: its row of view 1 may belong to another sample
+}
+
 // A training that is stopped goes on from its checkpoint, to the same bits.
 func ExampleResume() {
 	folder, err := os.MkdirTemp("", "")
@@ -97,42 +207,6 @@ func ExampleResume() {
 	// Output:
 	// stopped after 50 epochs
 	// epoch limit after 100 epochs
-}
-
-// Without classes, indices say how many clusters there may be.
-func Example_chooseClusters() {
-	const samples, groups = 150, 3
-	r := rand.New(rand.NewPCG(1, 2))
-	shape, colour := make([]float64, 0, 3*samples), make([]float64, 0, 4*samples)
-	for i := range samples {
-		for j := range 3 + 4 {
-			x := r.NormFloat64()
-			if j%4 == i%groups {
-				x += 6
-			}
-			if j < 3 {
-				shape = append(shape, x)
-			} else {
-				colour = append(colour, x)
-			}
-		}
-	}
-	views := []largemvc.View{largemvc.DenseView(samples, 3, shape), largemvc.DenseView(samples, 4, colour)}
-
-	found, err := choose.Clusters(context.Background(), views, largemvc.Config{Epochs: 10},
-		choose.Config{Clusters: []int{2, 3, 4}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("suggested:", found.Suggested)
-	for _, c := range found.Choices {
-		fmt.Printf("%d clusters: two halves of the samples agree to %.1f\n", c.Clusters, c.Halves)
-	}
-	// Output:
-	// suggested: 3
-	// 2 clusters: two halves of the samples agree to 0.1
-	// 3 clusters: two halves of the samples agree to 1.0
-	// 4 clusters: two halves of the samples agree to 0.7
 }
 
 // A model is trained again on other samples, from the labels that the old one gives them; the clusters keep their old numbers by
