@@ -1,5 +1,5 @@
-// Package terms has the two terms that the default preset adds to the loss, as nodes for graphs of your own: the information of
-// neighbours, and that of a held-out prediction.
+// Package terms has the two terms that Fit adds to the loss by default, as Gorgonia nodes for your own graphs: the information
+// about neighbours, and the held-out information.
 package terms
 
 import (
