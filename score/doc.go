@@ -1,4 +1,4 @@
-// Package score compares a clustering with known classes (NewContingency and its methods), and judges one by the data
-// alone (Silhouette, CalinskiHarabasz, DaviesBouldin). Labels are arbitrary integers everywhere. The usual scores at one
-// call each are in the package above: largemvc.Evaluate, largemvc.Accuracy, largemvc.NMI, largemvc.ARI.
+// Package score measures clusterings. With known classes, use NewContingency and its methods. Without classes, Silhouette,
+// CalinskiHarabasz and DaviesBouldin measure how well the clusters fit the data. Labels are arbitrary integers. For the usual
+// scores in one call use largemvc.Evaluate, largemvc.Accuracy, largemvc.NMI or largemvc.ARI.
 package score
