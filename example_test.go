@@ -1,19 +1,23 @@
 package largemvc_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log"
-	"math/rand/v2"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/largemvc/largemvc"
-	"github.com/largemvc/largemvc/choose"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/dataset/views"
 	"github.com/largemvc/largemvc/score"
 )
 
@@ -230,6 +234,115 @@ func ExamplePredictor_Save() {
 	// sure: true
 }
 
+// things returns three views of 300 samples in three clusters. Samples 0 and 1 are in different clusters.
+func things() []largemvc.View {
+	set, err := dataset.Synthetic(dataset.SyntheticConfig{
+		Samples: 300, Clusters: 3, Dims: []int{12, 8, 10}, Separation: 12, Seed: 1,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	x, err := views.Of(set)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return x
+}
+
+// A model passes through memory, for example into a database. It gives new samples the same labels afterwards.
+func ExampleReadPredictor() {
+	ctx := context.Background()
+	c, err := largemvc.Fit(ctx, shapesAndColours(20), largemvc.Config{Clusters: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var stored bytes.Buffer
+	if _, err := c.WriteTo(&stored); err != nil {
+		log.Fatal(err)
+	}
+	model, err := largemvc.ReadPredictor(&stored)
+	if err != nil {
+		log.Fatal(err)
+	}
+	labels, err := model.Predict(ctx, shapesAndColours(2))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(labels)
+	// Output: [0 0 1 1]
+}
+
+// The representation H has one row for each sample, over all views: features for a search or for another model.
+func ExamplePredictor_Transform() {
+	ctx := context.Background()
+	c, err := largemvc.Fit(ctx, shapesAndColours(20), largemvc.Config{Clusters: 2, Anchors: 4})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h, err := c.Transform(ctx, shapesAndColours(3))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(h.Dims())
+	// Output: 6 4
+}
+
+// Novelty finds samples unlike those of the training: their labels mean little.
+func ExamplePredictor_Novelty() {
+	ctx := context.Background()
+	x := things()
+	c, err := largemvc.Fit(ctx, x, largemvc.Config{Clusters: 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	today := make([]largemvc.View, len(x)) // sample 0 of the training, and a sample of 30, −30, 30, …
+	for v := range x {
+		rows := x[v].Row(nil, 0)
+		_, d := x[v].Dims()
+		for j := range d {
+			rows = append(rows, 30*float64(1-2*(j%2)))
+		}
+		today[v] = largemvc.DenseView(2, d, rows)
+	}
+	novelty, err := c.Novelty(ctx, today)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i, share := range novelty { // of the training samples that are less strange
+		fmt.Println("sample", i, "is new:", share > 0.95)
+	}
+	// Output:
+	// sample 0 is new: false
+	// sample 1 is new: true
+}
+
+// Two samples have exchanged their rows of view 1. The view that each of them trusts least names the wrong row.
+func ExamplePredictor_ViewTrust() {
+	ctx := context.Background()
+	x := things()
+	order := numbers(0, 300)
+	order[0], order[1] = 1, 0
+	x[1] = x[1].Take(order)
+	c, err := largemvc.Fit(ctx, x, largemvc.Config{Clusters: 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	trust, err := c.ViewTrust(ctx, x)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i := range order {
+		for v := range trust {
+			if trust[v][i] < 0.1 {
+				fmt.Printf("sample %d: its row of view %d may belong to another sample\n", i, v)
+			}
+		}
+	}
+	// Output:
+	// sample 0: its row of view 1 may belong to another sample
+	// sample 1: its row of view 1 may belong to another sample
+}
+
 // A training that is stopped goes on from its checkpoint, to the same bits.
 func ExampleResume() {
 	folder, err := os.MkdirTemp("", "")
@@ -261,42 +374,6 @@ func ExampleResume() {
 	// Output:
 	// stopped after 50 epochs
 	// epoch limit after 100 epochs
-}
-
-// Without classes, indices say how many clusters there may be.
-func Example_chooseClusters() {
-	const samples, groups = 150, 3
-	r := rand.New(rand.NewPCG(1, 2))
-	shape, colour := make([]float64, 0, 3*samples), make([]float64, 0, 4*samples)
-	for i := range samples {
-		for j := range 3 + 4 {
-			x := r.NormFloat64()
-			if j%4 == i%groups {
-				x += 6
-			}
-			if j < 3 {
-				shape = append(shape, x)
-			} else {
-				colour = append(colour, x)
-			}
-		}
-	}
-	views := []largemvc.View{largemvc.DenseView(samples, 3, shape), largemvc.DenseView(samples, 4, colour)}
-
-	found, err := choose.Clusters(context.Background(), views, largemvc.Config{Epochs: 10},
-		choose.Config{Clusters: []int{2, 3, 4}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("suggested:", found.Suggested)
-	for _, c := range found.Choices {
-		fmt.Printf("%d clusters: two halves of the samples agree to %.1f\n", c.Clusters, c.Halves)
-	}
-	// Output:
-	// suggested: 3
-	// 2 clusters: two halves of the samples agree to 0.1
-	// 3 clusters: two halves of the samples agree to 1.0
-	// 4 clusters: two halves of the samples agree to 0.7
 }
 
 // A model is trained again on other samples, from the labels that the old one gives them; the clusters keep their old numbers by
@@ -344,4 +421,170 @@ func numbers(lo, hi int) []int {
 		out = append(out, i)
 	}
 	return out
+}
+
+// Clusters samples that are described in two ways.
+func ExampleFit() {
+	c, err := largemvc.Fit(context.Background(), shapesAndColours(20), largemvc.Config{Clusters: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("sizes:", c.Sizes)
+	fmt.Println("first sample in cluster", c.Labels[0], "and last sample in cluster", c.Labels[39])
+	// Output:
+	// sizes: [20 20]
+	// first sample in cluster 0 and last sample in cluster 1
+}
+
+// Embeddings from another program, one row after another, become a view. The second sample has none.
+func ExampleDenseView() {
+	nan := float32(math.NaN()) // rows of absent samples may hold anything
+	embeddings := []float32{
+		0.1, 0.7, 0.2,
+		nan, nan, nan,
+		0.9, 0.0, 0.1,
+	}
+	view := largemvc.DenseView(3, 3, embeddings).Named("text").WithPresent([]bool{true, false, true})
+	fmt.Println(view)
+	for i := range 3 {
+		fmt.Print(view.Has(i), " ")
+	}
+	// Output:
+	// text of 3 samples and 3 features
+	// true false true
+}
+
+// A matrix that holds a sample in each column is given transposed. It is not copied.
+func ExampleMatrixView() {
+	columns := mat.NewDense(2, 4, []float64{
+		1, 2, 3, 4,
+		10, 20, 30, 40,
+	})
+	view := largemvc.MatrixView(columns.T()).WithFeatures([]string{"width", "height"})
+	fmt.Println(view)
+	fmt.Println(view.FeatureNames(), view.Row(nil, 2))
+	// Output:
+	// a view of 4 samples and 2 features
+	// [width height] [3 30]
+}
+
+// Counts of words make a sparse view: a row for each text, a column for each word of all texts.
+func ExampleSparseView() {
+	texts := [][]string{{"red", "car"}, {"blue", "car", "blue"}, {"red"}}
+	var words []string
+	rowPtr, cols, counts := []int{0}, []int32{}, []float32{}
+	for _, text := range texts {
+		times := map[int32]float32{}
+		for _, word := range text {
+			j := slices.Index(words, word)
+			if j < 0 {
+				j, words = len(words), append(words, word)
+			}
+			times[int32(j)]++
+		}
+		for j := range int32(len(words)) { // columns increase within a row
+			if times[j] > 0 {
+				cols, counts = append(cols, j), append(counts, times[j])
+			}
+		}
+		rowPtr = append(rowPtr, len(cols))
+	}
+	view := largemvc.SparseView(len(texts), len(words), rowPtr, cols, counts).WithFeatures(words)
+	fmt.Println(view.FeatureNames(), view.Row(nil, 1))
+	// Output: [red car blue] [0 1 2]
+}
+
+// sensor is a RowSource: its rows are computed when they are read. Rows of a database are read in the same way.
+type sensor struct{ samples int }
+
+func (s sensor) Dims() (n, d int) { return s.samples, 4 }
+
+func (s sensor) ReadRows(ctx context.Context, first int, dst []float32) error {
+	for i := range len(dst) / 4 {
+		row, wobble := dst[4*i:4*i+4], float32((first+i)%7)/10
+		if first+i < s.samples/2 {
+			copy(row, []float32{0, wobble, 2, 5})
+		} else {
+			copy(row, []float32{6, 1, wobble, 0})
+		}
+	}
+	return ctx.Err()
+}
+
+// A fit trains on 200 of 5,000 samples whose rows are not in memory, and labels all of them.
+func ExampleRowsView() {
+	views := []largemvc.View{largemvc.RowsView(sensor{samples: 5000}).Named("sensor")}
+	c, err := largemvc.Fit(context.Background(), views, largemvc.Config{Clusters: 2, FitSamples: 200, Epochs: 20})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(c.Labels), "labels; first and last sample in one cluster:", c.Labels[0] == c.Labels[4999])
+	// Output: 5000 labels; first and last sample in one cluster: false
+}
+
+// A callback follows the fit. It returns ErrStop to end the training and to keep what was found.
+func ExampleProgress() {
+	phase := ""
+	config := largemvc.Config{Clusters: 2}
+	config.Progress = func(p largemvc.Progress) error {
+		if p.Phase != phase {
+			phase = p.Phase
+			fmt.Println(phase)
+		}
+		if p.Training() && p.Epoch%50 == 0 {
+			fmt.Printf("  epoch %d of %d\n", p.Epoch, p.Epochs)
+		}
+		return nil
+	}
+	if _, err := largemvc.Fit(context.Background(), shapesAndColours(20), config); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// checks
+	// preparation
+	// regression
+	// neighbours
+	// smoothing
+	// first anchors
+	// training
+	//   epoch 50 of 100
+	//   epoch 100 of 100
+	// clusters
+}
+
+// The memory of a fit is estimated from the sizes of the views, before they are read.
+func ExampleConfig_EstimateMemory() {
+	const samples = 1_000_000
+	sizes := []largemvc.View{
+		largemvc.DenseView[float32](samples, 512, nil),
+		largemvc.DenseView[float32](samples, 300, nil),
+	}
+	m, err := largemvc.Config{Clusters: 20}.EstimateMemory(sizes)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.0f GiB, %.0f GiB for the views\n", float64(m.Total)/(1<<30), float64(m.Views)/(1<<30))
+	// Output: 6 GiB, 3 GiB for the views
+}
+
+// A configuration is checked before any work. The error names the field and the values that it may have.
+func ExampleFieldError() {
+	err := largemvc.Config{Clusters: 2, Layers: -1}.Check(shapesAndColours(20))
+	var field *largemvc.FieldError
+	if errors.As(err, &field) {
+		fmt.Printf("%s is %v, want %s\n", field.Field, field.Value, field.Want)
+	}
+	// Output: Layers is -1, want at least 1
+}
+
+// The network of the paper: PaperConfig gives its settings, and any of them can be changed.
+func ExamplePaperConfig() {
+	config := largemvc.PaperConfig(2)
+	config.Epochs = 20
+	c, err := largemvc.Fit(context.Background(), shapesAndColours(8), config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Sizes, c.Config().Preprocess, c.Config().Neighborhood.Neighbors == largemvc.None)
+	// Output: [8 8] sample true
 }

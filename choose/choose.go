@@ -1,5 +1,5 @@
-// Package choose fits a range of numbers of clusters and shows what speaks for each of them: a help where the number is not
-// known, and not an answer.
+// Package choose fits a range of numbers of clusters and compares the results. It helps where the number is not known. It does
+// not answer.
 package choose
 
 import (
@@ -23,41 +23,43 @@ import (
 	"github.com/largemvc/largemvc/score"
 )
 
-// Config says what Clusters tries. Zero values mean the defaults.
+// Config sets which numbers Clusters tries, and how often. Zero values mean the defaults.
 type Config struct {
 	Clusters []int // the numbers of clusters, increasing, from 2 to n−1; nil: 2 to 12, below n and FitSamples
-	Seeds    int   // fits of each; 0: 3
-	Halves   int   // times that the samples are parted in two halves, each of which is fitted; 0: 2; largemvc.None: none
-	Samples  int   // rows that the indices are computed on, drawn by Config.Seed; 0: 1000; all if there are fewer
+	Seeds    int   // fits of each number, with different seeds; 0: 3
+	Halves   int   // random cuts of the samples into two halves, each fitted alone; 0: 2; largemvc.None: none
+	Samples  int   // rows that the indices are computed on, drawn by the Seed of the fits; 0: 1000; all if there are fewer
 
-	// Progress, if not nil, is called after every number of clusters, with the share of them that is done. An error ends
-	// the search; it is returned unless it is largemvc.ErrStop.
+	// Progress, if not nil, is called after every number of clusters: done of the numbers are finished. An error ends the
+	// search. Clusters returns it unless it is largemvc.ErrStop.
 	Progress func(done, of int, c Choice) error
 }
 
-// Choice is what a number of clusters gives. Numbers that do not exist are NaN: indices of a single cluster, the stability
-// of a single fit.
+// Choice holds the results of one number of clusters. A value that does not exist is NaN: an index of a single cluster, the
+// stability of a single fit.
 type Choice struct {
-	Clusters int     // asked for
-	Found    int     // by the fit with the lowest loss, which the following are of
-	Sizes    []int   // of its clusters
-	Loss     float64 // comparable between numbers of clusters only where Neighborhood.Weight is in it
+	Clusters int // asked for
+
+	// The next fields, up to DaviesBouldin, describe the fit with the lowest loss.
+	Found int     // number of clusters found
+	Sizes []int   // samples in each cluster
+	Loss  float64 // comparable between numbers of clusters only if Neighborhood.Weight is in effect
 
 	Silhouette       float64 // from −1 to 1, higher is better
 	CalinskiHarabasz float64 // ≥ 0, higher is better
 	DaviesBouldin    float64 // ≥ 0, lower is better
 
 	Stability float64 // mean ARI of the labels of all pairs of fits, up to 1; higher is better
-	// Halves is the mean ARI between the labels that a fit of one half of the samples found and those that the fit of the
-	// other half gives them, up to 1; higher is better (T. Lange, V. Roth, M. Braun and J. Buhmann, Neural Computation 16,
-	// 2004). NaN without halves, or where half of the samples are too few.
+	// Halves is the mean agreement (ARI, up to 1) of two labelings of one half of the samples: by a fit of that half, and by the
+	// fit of the other half. Higher is better. NaN without halves, or with too few samples. Source: T. Lange, V. Roth, M. Braun
+	// and J. Buhmann, Neural Computation 16, 2004.
 	Halves float64
-	// Gap is the eigengap λ_c − λ_(c+1) of the graph of neighbours (U. von Luxburg, Statistics and Computing 17, 2007);
-	// NaN without neighbours.
+	// Gap is the eigengap λ_c − λ_(c+1) of the graph of neighbours (U. von Luxburg, Statistics and Computing 17, 2007). NaN
+	// without neighbours.
 	Gap float64
-	// GapShare is the share that this number has of the squares of the eigengaps of all numbers tried, from 0 to 1: the mean over
-	// five graphs, of half to twice as many neighbours as the fit's, of up to 1,000 samples, or 50 for each cluster of the
-	// highest number tried, where that makes more. Samples that are equal count once. NaN without neighbours.
+	// GapShare (0 to 1) is the squared eigengap of this number, divided by the sum over all numbers tried. It is the mean over
+	// five graphs, with half to twice as many neighbours as in the fit. Each graph has up to 1,000 samples, or 50 for each
+	// cluster of the highest number tried if that is more. Equal samples count once. NaN without neighbours.
 	GapShare float64
 }
 
@@ -65,21 +67,22 @@ type Choice struct {
 type Choices struct {
 	Choices []Choice // in the order of the numbers of clusters
 
-	// Suggested is the number of clusters that the indices speak for, 0 if there are none. Reasons says why, in words.
+	// Suggested is the number of clusters that the indices favour, 0 if there are none. Clear reports whether it stands out.
+	// Reasons explains both in words. It is a first guess: docs/choose.md compares it with the numbers of classes of public
+	// sets.
 	//
-	// With neighbours, it is the median of the numbers, each with the weight GapShare: the lowest number that has half of
-	// them, together with those below it. It stands out (Clear) if it and the numbers next to it have at least half, the lowest
-	// loss is there or next to it (where the loss has the term of Neighborhood.Weight: the information of neighbours, as a
-	// share of log m, falls again when clusters are split at random), it is not the highest number tried, and Halves is at
-	// least 0.6.
+	// With neighbours, Suggested is the weighted median of the numbers tried, with the weights GapShare. It is clear if all of
+	// these hold:
 	//
-	// Else, it is the highest number of clusters whose Silhouette is higher than that of its neighbours, at least 85 % of
-	// the highest of all, and whose Stability is at least 0.8. The lowest number needs one neighbour only; the highest is
-	// not suggested, for its other neighbour is unknown. If there is none, it is the number with the highest Silhouette
-	// among those of that stability, and if none has it, among all. It stands out if it is such a peak and Halves is at least
-	// 0.6.
+	//   - it and the numbers one below and one above it have at least half of the weight;
+	//   - the lowest loss is at it or next to it, where losses can be compared (Choice.Loss);
+	//   - it is not the highest number tried;
+	//   - Halves is at least 0.6 or NaN.
 	//
-	// It is a first guess: docs/choose.md says how near it came to the numbers of classes of public sets.
+	// Without neighbours, a number is a candidate if its Silhouette is higher than that of the numbers next to it and at least
+	// 85 % of the highest, and its Stability is at least 0.8. The highest number tried is no candidate. Suggested is the highest
+	// candidate, and it is clear if Halves is at least 0.6 or NaN. Without a candidate, Suggested is the number with the highest
+	// Silhouette among those of that Stability, or among all.
 	Suggested int
 	Clear     bool
 	Reasons   []string
@@ -107,17 +110,16 @@ func (c *Choices) String() string {
 	return b.String()
 }
 
-// Clusters fits a range of numbers of clusters, each with several seeds, and computes internal indices: what there
-// is to go by without classes. config is that of every fit, but for Clusters, Seed, Checkpoint and Overwrite; a HeldOutWeight
-// of 0 is None here: the loss with that term says less of the number of clusters (on nine public sets of 4 to 10 classes it
-// was lowest at their number on two, without the term on four).
+// Clusters fits a range of numbers of clusters, each with several seeds, and computes indices that need no classes. Every fit
+// has the settings in config, except for Clusters, Seed, Checkpoint and Machine.Overwrite. A HeldOutWeight of 0 means
+// largemvc.None here, because with that term the loss is a worse guide: on nine public sets of 4 to 10 classes it was lowest at
+// the number of classes on two, without the term on four.
 //
-// The indices are those of the labels on the preprocessed views side by side, not on H: that has other columns for every
-// number of anchors, and its indices only fall with their number. A view that a sample lacks enters as the view's mean.
+// The indices compare the labels with the preprocessed views side by side. They do not use H, whose columns differ between
+// numbers of anchors. An absent row counts as the mean of its view.
 //
-// It returns what there is together with the context's error if ctx is cancelled, and an error of its own for a
-// configuration or views that Fit would refuse; a configuration that is no good for one of the numbers is refused before
-// the first fit.
+// If ctx is cancelled, Clusters returns the results so far and the context's error. A configuration or views that Fit would
+// refuse, for any of the numbers, are an error before the first fit.
 func Clusters(ctx context.Context, views []largemvc.View, config largemvc.Config, choose Config) (*Choices, error) {
 	if err := named(parallel.CheckContext(ctx)); err != nil {
 		return nil, err

@@ -1,14 +1,14 @@
-// Package comm has what a program needs besides package mpi to fit one data set in several processes, the ranks of a job: the cut
-// of the samples among them, and ranks that are goroutines, for tests.
+// Package comm cuts samples among the ranks of a job, the processes that fit one data set together. Package mpi joins these
+// processes. For tests, Local makes ranks that are goroutines.
 //
 //	lo, hi, err := comm.Share(n, world.Rank(), world.Size()) // world from package mpi, or from Local
 //	…                                                        // views of the samples from lo to hi−1
 //	config.Machine.Comm = world
 //	found, err := largemvc.Fit(ctx, views, config)
 //
-// Every rank calls Fit with the same configuration and with its own samples, in the order of the ranks: rank 0 has the first.
-// Each gets the labels of its samples and the same Predictor. The result has the bits of a fit of all samples in one process,
-// for any number of ranks and any cut of the samples among them.
+// Every rank calls Fit with the same configuration and its own samples. Rank 0 has the first samples, rank 1 the next, and so
+// on. Each rank gets the labels of its samples and the same Predictor. The result has the bits of a fit of all samples in one
+// process, for any number of ranks and any cut.
 package comm
 
 import (
@@ -17,12 +17,13 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// Unit is the number of samples in a piece of n samples that cannot be cut any further: the first sample of every rank is at a
-// multiple of it. Sums over the samples are taken piece by piece, so that their bits are the same wherever the pieces are.
+// Unit returns the number of samples in a piece, if there are n samples in all. A cut is possible between pieces only: the first
+// sample of every rank is at a multiple of Unit(n). Sums are computed piece by piece, so that their bits do not depend on the
+// cut.
 func Unit(n int) int { return max(1024, parallel.ChunkRows(n, parallel.MaxChunk)) }
 
-// Share returns the samples of a rank, from lo to hi−1, where n samples are dealt out as evenly as their pieces allow. It is an
-// error if there are fewer pieces than ranks.
+// Share returns the samples of a rank, from lo to hi−1: n samples are cut as evenly as pieces of Unit(n) samples allow. Fewer
+// pieces than ranks are an error.
 func Share(n, rank, size int) (lo, hi int, err error) {
 	if n < 1 || size < 1 || rank < 0 || rank >= size {
 		return 0, 0, fmt.Errorf("comm: rank %d of %d with %d samples", rank, size, n)

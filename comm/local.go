@@ -9,9 +9,8 @@ import (
 	"github.com/largemvc/largemvc/machine"
 )
 
-// Local returns the communicators of ranks that are goroutines of this process, which is for tests: goroutines that share
-// memory are what machine.Options.Workers is for. After an Abort, or when a context ends while a rank waits, all
-// methods return an error.
+// Local returns communicators for tests, of ranks that are goroutines of this process. For speed, use machine.Options.Workers
+// instead. After Abort, or if a context is cancelled while a rank waits, all methods return an error.
 func Local(size int) []machine.Comm {
 	m := &meeting{size: max(size, 1), parts: make([][]byte, max(size, 1)), cuts: make([][]int, max(size, 1))}
 	m.room.L = &m.mu

@@ -2,6 +2,10 @@
 package docs_test
 
 import (
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -68,4 +72,81 @@ func headings(text string) string {
 		}
 	}
 	return out
+}
+
+// exampled lists names of the root that have an example of their own, as go/doc spells them: Type_Method for a method.
+const exampled = "Fit DenseView MatrixView SparseView RowsView Model KMeans Evaluate Progress FieldError Resume ReadPredictor " +
+	"Predictor_Save Predictor_Transform Predictor_Novelty Predictor_ViewTrust Config_EstimateMemory Config_startLabels"
+
+// TestExamples wants every public package to have examples that go test runs; those of package mpi, which needs a library, are
+// compiled alone. The files with examples use each function that returns a type of the package, and each type named …Config or
+// …Options.
+func TestExamples(t *testing.T) {
+	for _, row := range arrows {
+		if strings.Contains(row.name, "internal/") || strings.HasPrefix(row.name, "cmd/") {
+			continue
+		}
+		documented, names, used := examples(t, row.name, row.name != "mpi")
+		if len(names) == 0 {
+			t.Errorf("package %s has no example", row.name)
+		}
+		for _, name := range strings.Fields(exampled) {
+			if row.name == "." && !names[name] {
+				t.Errorf("there is no Example%s", name)
+			}
+		}
+		for _, typ := range documented.Types {
+			wanted := []string{}
+			if strings.HasSuffix(typ.Name, "Config") || strings.HasSuffix(typ.Name, "Options") {
+				wanted = append(wanted, typ.Name)
+			}
+			for _, f := range typ.Funcs {
+				wanted = append(wanted, f.Name)
+			}
+			for _, name := range wanted {
+				if !used[name] {
+					t.Errorf("no example of package %s uses %s", row.name, name)
+				}
+			}
+		}
+	}
+}
+
+// examples returns the documentation of the package in a folder, the names of its examples, and the identifiers in files with
+// examples. With run, an example without output is an error.
+func examples(t *testing.T, folder string, run bool) (documented *doc.Package, names, used map[string]bool) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, used = map[string]bool{}, map[string]bool{}
+	set, sources := token.NewFileSet(), []*ast.File{}
+	for _, file := range files {
+		f, err := parser.ParseFile(set, file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(file, "_test.go") {
+			sources = append(sources, f)
+			continue
+		}
+		found := doc.Examples(f)
+		for _, e := range found {
+			names[e.Name] = true
+			if run && e.Output == "" {
+				t.Errorf("%s: Example%s has no output", file, e.Name)
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && len(found) > 0 {
+				used[id.Name] = true
+			}
+			return true
+		})
+	}
+	if documented, err = doc.NewFromFiles(set, sources, modulePath); err != nil {
+		t.Fatal(err)
+	}
+	return documented, names, used
 }

@@ -2,20 +2,20 @@ package machine
 
 import "fmt"
 
-// Device is where a fit does its work. The zero value takes a GPU where the program has a driver for one, there is one, and
-// the fit can run on it; else the CPU. What ran, and why, is in the result.
+// Device selects where a fit computes. The zero value takes a GPU if the program was built with a driver for one, there is a
+// GPU, and the fit can run on it. Otherwise it takes the CPU. The result holds which one ran, and why (Ran).
 //
-// A GPU does not give the bits of the CPU, nor those of another kind of GPU; for one kind of GPU they are the same in every run.
+// A GPU gives other bits than the CPU, and than a GPU of another kind. GPUs of one kind give the same bits in every fit.
 type Device int
 
 const (
-	CPU  Device = iota + 1 // the processors, whatever else there is
-	CUDA                   // a GPU through CUDA; without one, or where the fit cannot run on it, an error
+	CPU  Device = iota + 1 // the CPU, even if there is a GPU
+	CUDA                   // a GPU through CUDA; an error if there is none, or if the fit cannot run on it
 )
 
 var deviceNames = []string{"auto", "cpu", "cuda"}
 
-// Known says whether there is such a device.
+// Known reports whether d is the zero value, CPU or CUDA.
 func (d Device) Known() bool { return d >= 0 && int(d) < len(deviceNames) }
 
 // String returns auto, cpu or cuda.
@@ -26,7 +26,7 @@ func (d Device) String() string {
 	return deviceNames[d]
 }
 
-// MarshalText returns the name.
+// MarshalText returns the name, as String does. An unknown device is an error.
 func (d Device) MarshalText() ([]byte, error) {
 	if !d.Known() {
 		return nil, fmt.Errorf("machine: unknown device %d, want one of %q", int(d), deviceNames)
@@ -34,7 +34,7 @@ func (d Device) MarshalText() ([]byte, error) {
 	return []byte(deviceNames[d]), nil
 }
 
-// UnmarshalText reads a name.
+// UnmarshalText sets d to the device named auto, cpu or cuda. Any other name is an error.
 func (d *Device) UnmarshalText(text []byte) error {
 	for i, name := range deviceNames {
 		if name == string(text) {
@@ -45,17 +45,17 @@ func (d *Device) UnmarshalText(text []byte) error {
 	return fmt.Errorf("machine: unknown device %q, want one of %q", text, deviceNames)
 }
 
-// Ran says where a network was trained, or new samples went through it.
+// Ran reports where a network was trained, or where new samples were labelled.
 type Ran struct {
-	Device string `json:"device"` // "CPU", or the name of the device; "": it is not known
-	Why    string `json:"why"`    // in a few words; what else of the fit was left to the CPU too
+	Device string `json:"device"` // "CPU", or the name of the GPU; "": not known
+	Why    string `json:"why"`    // the reason in a few words, with the parts of the fit that ran on the CPU all the same
 
-	// Storage says where rows and state were kept, and why, where Options.MaxMemory or rows outside memory left a choice;
-	// else "".
+	// Storage says where rows and state were kept, and why. It is empty unless Options.MaxMemory, or rows outside memory, left a
+	// choice.
 	Storage string `json:"storage,omitempty"`
 }
 
-// String returns both.
+// String returns device and reason in one line.
 func (r Ran) String() string {
 	switch {
 	case r.Device == "":

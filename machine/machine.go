@@ -1,56 +1,59 @@
-// Package machine says what a fit may use of the machine that it runs on. Nothing here changes a result but for the last bits,
-// which a device has of its own: the same views, seed and configuration give the same bits for any number of goroutines and of
-// processes.
+// Package machine has the settings of what a fit may use of the computer: goroutines, memory, a GPU, other processes. The same
+// views, seed and configuration give the same bits for any number of goroutines and processes. A GPU changes the last bits.
 package machine
 
 import "context"
 
-// Options are what a fit may use. The zero value uses all cores and leaves the caller's views as they are. Files hold the
-// number of goroutines and nothing else of it.
+// Options limits what a fit may use. The zero value uses all cores and leaves the caller's views unchanged. Of these settings,
+// model files and checkpoints hold Workers alone.
 type Options struct {
 	// Workers is the number of goroutines, up to 4,096; 0: GOMAXPROCS.
 	Workers int
 
-	// Overwrite lets views that are in the arithmetic of the fit already be standardised in place, in place of a copy, which
-	// saves the size of the data in memory. The memory of a view that nothing takes the place of holds state of the training. The
-	// caller's values are different ones afterwards.
+	// Overwrite lets a fit standardise views in place if they are in its arithmetic already (float32, or float64 with
+	// largemvc.Config.Float64). That saves a copy of the data. The fit also uses the memory of views that it needs no longer.
+	// Afterwards the values of the caller's views are lost.
 	Overwrite bool `json:"-"`
 
-	// MaxMemory bounds what a fit holds, in bytes, as largemvc.Config.EstimateMemory counts it; what the Go runtime keeps beside
-	// it is bounded by debug.SetGCPercent and debug.SetMemoryLimit. Where it has room, the rows of a RowsView are held in memory,
-	// with and without neighbours; else they are read whenever they are needed, and if that is not enough, what is kept for each
-	// sample is computed again in every pass, without neighbours.
-	// What cannot be done is an error before any work. 0: no bound, and the rows of a RowsView are read whenever they are needed.
+	// MaxMemory bounds the memory of a fit (bytes), as largemvc.Config.EstimateMemory counts it. debug.SetGCPercent and
+	// debug.SetMemoryLimit bound what the Go runtime keeps besides. A fit that cannot keep the bound is an error before any
+	// work.
+	//
+	// If there is room, the rows of a RowsView are held in memory. Otherwise they are read whenever they are needed. If that is
+	// not enough, and there are no neighbours, the state of each sample is computed again in every pass. 0: no bound, and the
+	// rows of a RowsView are read whenever they are needed.
 	MaxMemory int64 `json:"-"`
 
-	// Device is where the network is trained, and where its inputs, first anchors and clusters are sought; default: a GPU where
-	// it can be had. New samples are labelled on the CPU unless
+	// Device selects where a fit computes; default: a GPU if there is one. New samples are labelled on the CPU unless
 	// largemvc.Predictor.WithMachine asks for a GPU.
 	Device Device `json:"-"`
 
-	// Comm, if not nil, joins the processes of a job that fit one data set together (packages mpi and comm). The views are those
-	// of this process then, and the labels theirs.
+	// Comm, if not nil, joins the processes of a job that fit one data set together (packages mpi and comm). Each process gives
+	// its own views and gets the labels of its own samples.
 	Comm Comm `json:"-"`
 }
 
-// Comm moves bytes between the ranks of a job. One that also has
+// Comm moves bytes between the ranks of a job. All methods but Abort are collective: all ranks call the same ones in the same
+// order with sizes that fit, each from one goroutine at a time. After an error, for example of the network, a Comm cannot be
+// used any more.
+//
+// A Comm may have a further method:
 //
 //	AllToAll(ctx context.Context, mine []byte, to []int, all []byte, from []int) error
 //
-// which gives every rank the bytes that the others have for it (those in mine for rank r are to[r] long, those in all from rank r
-// from[r], both in the order of the ranks), has sums sent so that the bytes that a rank receives do not grow with the ranks.
-// Its methods are collective but for Abort: all ranks call the same ones in the same
-// order with sizes that fit, each from one goroutine at a time. An error, say of the network, leaves it without use.
+// It gives every rank the bytes that the others have for it. mine holds to[r] bytes for each rank r, and all receives from[r]
+// bytes from each rank r, both in the order of the ranks. With it the bytes that a rank receives for a sum do not grow with the
+// number of ranks.
 type Comm interface {
-	// Rank is the number of this rank, from 0 to Size()−1.
+	// Rank returns the number of this rank, from 0 to Size()−1.
 	Rank() int
-	// Size is the number of ranks.
+	// Size returns the number of ranks.
 	Size() int
-	// AllGather gives every rank the bytes of all. Those of rank r are sizes[r] long, and follow those of the lower ranks in all;
-	// mine are those of this rank, which may lie at their place in all. A context that ends may end the wait with its error.
+	// AllGather gives every rank the bytes of all ranks, in all, in the order of the ranks. Those of rank r are sizes[r] long.
+	// mine holds the bytes of this rank; it may be their place in all. If ctx is cancelled, the wait may return its error.
 	AllGather(ctx context.Context, mine []byte, sizes []int, all []byte) error
-	// Broadcast gives the bytes x of the root to all ranks, in x.
+	// Broadcast copies the bytes x of the root into x of all other ranks.
 	Broadcast(ctx context.Context, root int, x []byte) error
-	// Abort ends the job on all ranks, as far as it can, because of an error. With processes it does not return.
+	// Abort ends the job on all ranks, as far as it can, because of err. Where ranks are processes it does not return.
 	Abort(err error)
 }

@@ -1,5 +1,5 @@
-// Package mpi joins the processes of a job by MPI, the library that clusters of machines have: its processes are started by
-// mpirun, by srun or by the mpi-operator of Kubernetes, and its messages go over whatever network there is.
+// Package mpi joins the processes of a job by MPI, the message library of computing clusters. mpirun, srun or the mpi-operator
+// of Kubernetes starts the processes.
 //
 //	world, err := mpi.Init()
 //	if err != nil { … }
@@ -10,11 +10,16 @@
 //		world.Abort(err) // ends the others too
 //	}
 //
-// The library is loaded when Init is called, without cgo and without its headers: Open MPI 4 and 5, MPICH 3.1 and later and its
-// kin (Intel MPI, MVAPICH, Cray MPICH), and libraries with the standard ABI of MPI 5.0. The launcher's environment tells which of
-// them the processes are to use; LARGEMVC_MPI names another, by a path or a name that the loader finds. A program that imports
-// this package is linked dynamically, also without cgo, for the loader is libc's.
+// Init loads the library at run time. Neither cgo nor header files are needed. A program that imports this package is linked
+// dynamically, also without cgo, because it uses the loader of libc. These libraries can be loaded:
 //
-// Open MPI 4.1 and MPICH 4.0 were tried. Open MPI 5 has the ABI of Open MPI 4, as its makers say; for the standard ABI there are
-// the constants of the MPI Forum.
+//   - Open MPI 4 and 5;
+//   - MPICH 3.1 and later, and those with its ABI: Intel MPI, MVAPICH, Cray MPICH;
+//   - libraries with the standard ABI of MPI 5.0.
+//
+// The environment that the launcher sets decides which of them is loaded. The environment variable LARGEMVC_MPI names another,
+// by its path or by a name that the loader finds.
+//
+// Open MPI 4.1 and MPICH 4.0 were tested. Open MPI 5 has the ABI of Open MPI 4, by its documentation. The constants of the
+// standard ABI are those that the MPI Forum publishes.
 package mpi

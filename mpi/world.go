@@ -18,7 +18,7 @@ import (
 	"github.com/largemvc/largemvc/machine"
 )
 
-// World is all processes of a job. It may be used by one goroutine at a time.
+// World joins all processes of a job. One goroutine at a time may use it.
 type World struct {
 	lib        *library
 	rank, size int
@@ -38,8 +38,8 @@ var most = 1 << 30
 // initialised says that Init was called: MPI begins once in the life of a process.
 var initialised sync.Mutex
 
-// Init loads the library and joins the processes of the job. A process that no launcher started is a job of its own. It is an
-// error if no library is found, which lists the names that were tried, and to call it twice.
+// Init loads the library and joins the processes of the job. A process that no launcher started is a job of one process. If no
+// library is found, the error lists the names that were tried. Calling Init twice is an error.
 func Init() (*World, error) {
 	if !initialised.TryLock() {
 		return nil, errors.New("mpi: Init was called before")
@@ -97,18 +97,18 @@ func (w *World) begin() error {
 	return err
 }
 
-// Rank is the number of this process, from 0.
+// Rank returns the number of this process, from 0.
 func (w *World) Rank() int { return w.rank }
 
-// Size is the number of processes.
+// Size returns the number of processes.
 func (w *World) Size() int { return w.size }
 
-// String names the library.
+// String returns the name of the library.
 func (w *World) String() string {
 	return fmt.Sprintf("%s (%s, ABI of %s)", w.version, w.lib.path, w.lib.abi)
 }
 
-// AllGather gives every rank the bytes of all, as machine.Comm says. A context ends no message that has begun.
+// AllGather gives every rank the bytes of all ranks, as machine.Comm describes. A message that has begun is not cancelled.
 func (w *World) AllGather(ctx context.Context, mine []byte, sizes []int, all []byte) error {
 	total := 0
 	for _, n := range sizes {
@@ -159,8 +159,8 @@ func (w *World) broadcastParts(ctx context.Context, mine []byte, sizes []int, al
 	return nil
 }
 
-// AllToAll gives every rank the bytes that the others have for it: those in mine for rank r are to[r] long and follow those for
-// the lower ranks, and so do those in all, from[r] of rank r. Both together are at most 1 GiB long.
+// AllToAll gives every rank the bytes that the others have for it. mine holds to[r] bytes for each rank r, all receives from[r]
+// bytes from each rank r, both in the order of the ranks. mine and all together are at most 1 GiB long.
 func (w *World) AllToAll(ctx context.Context, mine []byte, to []int, all []byte, from []int) error {
 	cut := func(sizes []int) (counts, places []int32, total int) {
 		for _, n := range sizes {
@@ -197,7 +197,7 @@ func (w *World) AllToAll(ctx context.Context, mine []byte, to []int, all []byte,
 	return err
 }
 
-// Broadcast gives the bytes of the root to all ranks.
+// Broadcast copies the bytes of the root to all ranks.
 func (w *World) Broadcast(ctx context.Context, root int, x []byte) error {
 	if root < 0 || root >= w.size {
 		return fmt.Errorf("mpi: no rank %d", root)
@@ -225,9 +225,9 @@ func (w *World) Broadcast(ctx context.Context, root int, x []byte) error {
 // forwarding is the time that a launcher gets to pass on what was printed: with the job it ends its pipes.
 const forwarding = 100 * time.Millisecond
 
-// Abort ends the processes of all ranks, this one included, with a status that is not zero. It says nothing: print the error
-// first.
-// While another goroutine waits for others, this process ends alone, which launchers take for the end of the job.
+// Abort ends the processes of all ranks, this one included, with a status other than 0. It does not print the error: print it
+// first. If another goroutine of this process waits for other ranks, Abort ends this process alone, and the launcher then ends
+// the job.
 func (w *World) Abort(error) {
 	time.Sleep(forwarding)
 	abort := func() {
@@ -245,7 +245,7 @@ func (w *World) Abort(error) {
 	}
 }
 
-// Close ends what Init began, after which MPI cannot be used again in this process. All ranks call it, and wait for each other.
+// Close ends MPI in this process, after which it cannot be used again. All ranks call it, and it waits for all of them.
 func (w *World) Close() error {
 	w.once.Do(func() {
 		w.do(func() {

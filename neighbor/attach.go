@@ -12,24 +12,28 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// Attach returns the links of new samples to the atoms of the index: the samples of an exact graph, or landmarks. They have
-// the weights, as far as can be said without changing anything else, that the new samples would have in an index built with
-// them, each alone:
+// Attach returns the links of new samples to the atoms of the index: the samples of an exact graph, or landmarks. The weights
+// are, as nearly as possible without changing the index, those that a sample would have in an index built with it. Each new
+// sample is attached alone.
 //
-//   - Landmarks: the landmarks and the sums of their weights stay. A sample of the index gets exactly its own links.
-//   - Exact neighbours: in each space the sample has its k nearest among those of the index, at most d_k away. It is also
-//     among the neighbours of every sample j to which it is nearer than j's own k-th neighbour; there it has the weight
-//     exp(−d²/d_j²) with d_j the distance of j's k-th neighbour after it, that is the larger of d and the distance of the
-//     former (k−1)-th. From both, A = min(D, Dᵀ) + rest·(D + Dᵀ) as in Mutual, divided by √(its degree · j's degree), j's as
-//     it was. A sample that is equal to one of the index in every view is that sample, the first of them, and gets its links.
-//     With Config.Adapt a row of another sample that is shorter than the root mean square of those of the index in its view
-//     is brought to that length first: what it has outside of the view's directions is lost to it, but not to those from
-//     which they were found, and a short row would be nearer to all of these than they are to each other. Besides, if there
-//     are filled spaces, a sample that lacks views is attached twice, the second time with the rows that it lacks filled, as
-//     those of the index are: with the mean at norm 1 of the rows that its atoms have in the view, weighted by its links.
+// With landmarks, the landmarks and the sums of their weights stay. A sample of the index gets exactly its own links.
 //
-// The views must be those of the index in number and features; their samples are the new ones. It returns an error if they
-// are not, for values that are not finite, and the context's error if it is cancelled.
+// With exact neighbours these rules hold:
+//
+//   - In each space a new sample has its k nearest among the samples of the index, at most d_k away.
+//   - It is also a neighbour of every sample j to which it is nearer than j's own k-th neighbour. Its weight there is
+//     exp(−d²/d_j²). d_j is the distance of j's k-th neighbour afterwards: the larger of d and the distance of the former
+//     (k−1)-th.
+//   - From both, A = min(D, Dᵀ) + rest·(D + Dᵀ) as in Mutual, divided by √(its degree · degree of j). The degree of j stays.
+//   - A sample that is equal to one of the index in every view gets the links of that sample, the first if there are several.
+//   - With Config.Adapt, a shorter row of any other sample is first scaled to the root mean square length of the rows of the
+//     index in its view. A new row has lost what lies outside of the view's leading directions, and a short row would be
+//     nearer to all samples of the index than they are to each other.
+//   - With filled spaces, a sample that lacks views is attached twice. The second time its absent rows are filled as those of
+//     the index are: with the mean, at norm 1, of the rows that its atoms have in the view, weighted by its links.
+//
+// The views must have the number and the features of those of the index; their samples are the new ones. Otherwise, and for
+// values that are not finite, Attach returns an error. If ctx is cancelled, it returns the context's error.
 func (x *Index[T]) Attach(ctx context.Context, views []View[T], workers int) (*Links, error) {
 	if len(views) != len(x.dims) {
 		return nil, fmt.Errorf("neighbor: %d views, the index has %d", len(views), len(x.dims))

@@ -11,14 +11,14 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
-// Fill returns views in which absent rows are means of neighbours' rows: `steps` times, every absent row becomes the mean of
-// the rows of its neighbours that have one by then, weighted by the operator, all from the values of the step before; at last
-// it is brought to norm 1. A row that no walk of that length reaches becomes the mean of the present rows, at norm 1. Present
-// rows have the same bits as before.
+// Fill returns views in which absent rows are means of neighbours' rows. In each of the given steps, every absent row becomes
+// the mean of the rows that its neighbours have after the step before, weighted by the operator. At the end these rows are
+// scaled to norm 1. A row that no walk of that length reaches becomes the mean of the present rows, at norm 1. Present rows keep
+// their bits.
 //
-// The rows of the views returned are in memory of their own, with the stride Stride(Cols), and keep the masks; a view without
-// absent rows is the one given. op must be a Graph or a Factor. It returns an error for sizes that do not fit or values that
-// are not finite, and the context's error if it is cancelled.
+// The returned views have new rows with the stride Stride(Cols), and the same masks. A view without absent rows is returned as
+// it is. op must be a Graph or a Factor. Fill returns an error for sizes that do not fit and for values that are not finite, and
+// the context's error if ctx is cancelled.
 func Fill[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]Block[T], error) {
 	base, err := operand[T](op)
 	if err != nil {

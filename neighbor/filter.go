@@ -56,32 +56,34 @@ func (b *Block[T]) has(i int) bool { return b.Present == nil || b.Present[i] }
 // thousand atoms then stay in a core's second-level cache.
 const stripColumns = 32
 
-// Filter is what a low-pass filter did to a view, in the form that takes new samples: a row for each atom of the operator.
-// It does not change, and is safe for concurrent use.
+// Filter is a low-pass filter of one view, in the form that applies to new samples: one row for each atom of the operator. It is
+// immutable and safe for concurrent use.
 //
-// With A = L·(atoms) the filter of S steps is x_S = 2^−S·x_0 + A·u with u = Σ_t 2^(t−S)·x_t over t < S, a polynomial of A times
-// x_0. The table has u's row for each sample of a graph, and Bᵀu for a factor B; a sample with the links l gets
-// 2^−S·x + l·table and then the norm 1.
+// With A = L·(atoms), S steps compute x_S = 2^−S·x_0 + A·u with u = Σ_t 2^(t−S)·x_t over t < S: a polynomial of A times x_0.
+// Table holds the row of u for each sample of a Graph, and Bᵀu for a Factor. A new sample with the links l gets 2^−S·x +
+// l·Table, scaled to norm 1.
 type Filter[T Float] struct {
 	Steps int
 	Cols  int
 	Atoms int
 	Table []T // Atoms rows with the stride Stride(Cols)
-	// All and Have are there if samples of the graph lack the view: the atoms' sums over all samples and over those that
-	// have it. A sample's links count as much as if all were there.
+	// All and Have are nil unless samples of the graph lack the view. They are the sums of each atom over all samples, and over
+	// those that have the view. Their ratio gives the links of a sample the weight that they would have if none lacked it.
 	All, Have []float64
 
 	series []float64 // u as a Chebyshev series of A on [0, 1] in place of steps; nil: by steps
 }
 
-// Smooth filters views in place: steps times x ← (x + A·x)/2, then every row to norm 1 (rows of zeros stay). Where samples
-// lack a view, their rows are zero and stay so, and A·x is the weighted mean over those that have it, as large as it would be
-// if all had: row i is multiplied by (A·1)_i / (A·b)_i with the presence b. Then rows can grow from step to step; so many steps
-// that T cannot hold them are a *GrowthError.
+// Smooth filters views in place: steps times x ← (x + A·x)/2, then every row is scaled to norm 1. Rows of zeros stay zero.
 //
-// op must be a Graph or a Factor. Views are done in strips of 32 columns, side by side on several workers, each with room for
-// some tables of the strip with a row for each atom. It returns the filters for new samples, an error for sizes that
-// do not fit or values that are not finite, and the context's error if it is cancelled; the views are then half done.
+// If samples lack a view, their rows are zero and stay zero. A·x is then the weighted mean over the samples that have the view,
+// times the total weight: row i is multiplied by (A·1)_i / (A·b)_i, with b_j = 1 for samples j that have the view and 0 for
+// others. Such rows can grow from step to step. If they exceed the range of T, the error is a *GrowthError.
+//
+// op must be a Graph or a Factor. Views are filtered in strips of 32 columns, several at the same time. Each needs memory for a
+// few tables of the strip with one row for each atom. Smooth returns the filters for new samples. It returns an error for sizes
+// that do not fit and for values that are not finite, and the context's error if ctx is cancelled. After an error the views are
+// partly filtered.
 func Smooth[T Float](ctx context.Context, op Operator, views []Block[T], steps, workers int) ([]*Filter[T], error) {
 	base, err := operand[T](op)
 	if err != nil {
@@ -167,7 +169,7 @@ func unitRows[T Float](ctx context.Context, views []Block[T], filters []*Filter[
 	})
 }
 
-// GrowthError says that in the steps of Smooth rows of a view which samples lack grew beyond what their type can hold.
+// GrowthError reports that Smooth made rows grow beyond the range of their type, in a view that some samples lack.
 type GrowthError struct {
 	View  int // its place among the views that Smooth was given
 	Steps int
@@ -415,14 +417,14 @@ func eachRow(ctx context.Context, workers, n int, f func(i int)) error {
 // is taken several times while it is in cache.
 const applyRows = 1024
 
-// Apply filters new samples with the given links in place, as the samples of the graph were filtered: a sample with the row
-// and the links of one of those gets the bits that it got. An absent row becomes zero.
+// Apply filters new samples in place, with the links that Index.Attach returned for them. A sample with the row and the links of
+// a sample of the graph gets the bits of that sample. An absent row becomes zero.
 func (f *Filter[T]) Apply(ctx context.Context, l *Links, x Block[T], workers int) error {
 	return ApplyAll(ctx, []*Filter[T]{f}, l, []Block[T]{x}, workers)
 }
 
-// ApplyAll is Apply of several filters, each to its block. It returns an error if there are not as many blocks, or no links, and
-// those that Apply does.
+// ApplyAll applies several filters, each to its own block. It returns an error if the numbers of filters and blocks differ or l
+// is nil, and the errors of Apply.
 func ApplyAll[T Float](ctx context.Context, filters []*Filter[T], l *Links, blocks []Block[T], workers int) error {
 	if l == nil || len(filters) != len(blocks) {
 		return fmt.Errorf("neighbor: %d blocks for %d filters, or no links", len(blocks), len(filters))

@@ -12,7 +12,7 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Config says what Build makes. The zero value of a field means what its comment says.
+// Config sets how Build makes a graph. Each field documents what its zero value means.
 type Config struct {
 	Neighbors int     // k of the exact graph; 0: 10
 	Rest      float64 // weight of one-sided edges; 0: 0.05; negative: none
@@ -21,17 +21,17 @@ type Config struct {
 	ExactUpTo int
 	Landmarks int // M, at most n; 0: n/4, at least 40 and at most 1,000
 	Nearest   int // s, the landmarks of a sample, below M; 0: 5
-	// Adapt makes new samples more like those of an exact index before they are attached, see Attach. It is for rows that had
-	// norm 1 before they were taken to their leading directions.
+	// Adapt lengthens short rows of new samples before they are attached to an exact index, see Attach. It is for rows that had
+	// norm 1 before they were cut to their leading directions.
 	Adapt   bool
 	Seed    uint64 // of the samples that landmarks start from
 	Workers int    // goroutines; 0: GOMAXPROCS
-	// Single keeps the weights of landmarks' links in float32 alone where the views are in float32, a third of the memory that
-	// they take else. Products in float32 stay the same; what a Filter or Fill makes of samples that lack views, products in
-	// float64 and Links.Row, whose weights are then a copy, are of the rounded ones.
+	// Single stores the weights of links to landmarks in float32 alone if the views are float32. That takes a third of the
+	// memory. Products in float32 do not change. Products in float64, Links.Row, and what Filter and Fill compute for samples
+	// that lack views use the rounded weights. Links.Row then returns a copy of the weights.
 	Single bool
-	// Device, if not nil, makes the products in which neighbours and landmarks are sought by Build. What it finds is weighed
-	// here: the result is the same but where products differ by less than their rounding error.
+	// Device, if not nil, computes the products of the search for neighbours and landmarks. Distances are then compared here, so
+	// that results differ only where products differ by less than their rounding error.
 	Device rows.Device
 
 	spread // with a group, the operator is of the samples of all ranks, by landmarks alone
@@ -69,7 +69,7 @@ func (c Config) complete() (Config, error) {
 	return c, nil
 }
 
-// Index is an operator over samples to which new samples can be attached. It does not change, and is safe for concurrent use.
+// Index is an operator over samples, to which new samples can be attached. It is immutable and safe for concurrent use.
 type Index[T Float] struct {
 	cfg     Config
 	given   []Space   // as Build got them
@@ -105,18 +105,17 @@ type exactIndex[T Float] struct {
 	attachers sync.Pool // of *attacher[T]
 }
 
-// Build makes the operator of samples: the weighted mean of the graphs of the spaces, of mutual neighbours up to
-// Config.ExactUpTo samples and of landmarks above. A sample that lacks views is joined no less than others. The index of an
-// exact graph keeps the views, which must not change while it is used; that of landmarks does not.
+// Build returns the index of samples. Its operator is the weighted mean of the graphs of the spaces: exact neighbours up to
+// Config.ExactUpTo samples, landmarks above. A sample that lacks views is joined as strongly as others. An index of exact
+// neighbours refers to the views, which must not change while it is used. An index of landmarks does not.
 //
-// Landmarks in float32 are for values near zero: an offset common to all samples that is a thousand times their spread, or
-// values whose squares vanish, cost nearest landmarks. Centre and scale such views first.
+// Landmarks in float32 need values near zero. If all samples have a common offset of a thousand times their spread, or if the
+// squares of values vanish, some landmarks are not the nearest. Centre and scale such views first.
 //
-// Where the views have 16 million values and more, what finding the landmarks of a space took is collected and given back to the
-// system before the next one.
+// If the views have 16 million values or more, Build returns unused memory to the system after each space.
 //
-// It returns an error for a configuration, views or spaces that do not fit, for values that are not finite, and the
-// context's error if it is cancelled.
+// It returns an error for a configuration, views or spaces that do not fit and for values that are not finite, and the context's
+// error if ctx is cancelled.
 func Build[T Float](ctx context.Context, views []View[T], spaces []Space, cfg Config) (*Index[T], error) {
 	if err := parallel.CheckContext(ctx); err != nil {
 		return nil, fmt.Errorf("neighbor: %w", err)
@@ -302,7 +301,7 @@ func (x *Index[T]) Exact() bool { return x.exact != nil }
 // Operator returns the operator: a *Graph or a *Factor, nil for an index of landmarks that was restored from its state.
 func (x *Index[T]) Operator() Operator { return x.op }
 
-// Prepare packs the landmarks for products, which otherwise the first samples that are attached wait for.
+// Prepare packs the landmarks for products. Without it, the first call of Attach does.
 func (x *Index[T]) Prepare() {
 	for _, m := range x.sets {
 		m.packing.Do(m.packRows)

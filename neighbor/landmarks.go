@@ -35,8 +35,7 @@ const (
 	spareNearest = 3
 )
 
-// DefaultLandmarks is the number of landmarks of n samples unless another is asked for: n/4, at least 40 and at most 1,000,
-// and no more than n.
+// DefaultLandmarks returns the default number of landmarks of n samples: n/4, at least 40, at most 1,000, and at most n.
 func DefaultLandmarks(n int) int { return min(n, defaultLandmarks, max(n/4, leastLandmarks)) }
 
 // complete fills what is zero and checks the rest for n samples.

@@ -8,9 +8,8 @@ import (
 	"github.com/largemvc/largemvc/internal/ranks"
 )
 
-// Links is a sparse matrix with non-negative entries: the weights by which each of its samples, the rows, hangs on atoms,
-// the columns. The atoms of a Graph are its samples, those of a Factor its landmarks. It is not changed and safe for
-// concurrent use.
+// Links is a sparse matrix with non-negative entries. Its rows are samples and its columns are atoms: the samples of a Graph, or
+// the landmarks of a Factor. It is immutable and safe for concurrent use.
 type Links struct {
 	n, atoms int
 	group    *ranks.Group // processes that hold the other samples; nil: these are all
@@ -20,8 +19,8 @@ type Links struct {
 	single   []float32    // in place of val where they are kept in float32 alone, see Config.Single
 }
 
-// NewLinks returns the matrix of n samples and the given number of atoms whose row i has weights[ptr[i]:ptr[i+1]] in the
-// columns of the same part of cols, which increase. It keeps the slices. It returns an error if they do not fit that, or a
+// NewLinks returns the matrix of n samples and the given number of atoms. Row i has weights[ptr[i]:ptr[i+1]] in the columns
+// cols[ptr[i]:ptr[i+1]], which increase. The matrix refers to the slices. NewLinks returns an error if they do not fit, or if a
 // weight is not positive and finite.
 func NewLinks(n, atoms int, ptr []int, cols []int32, weights []float64) (*Links, error) {
 	if n < 1 || atoms < 1 || len(ptr) != n+1 || ptr[0] != 0 || len(cols) != len(weights) || ptr[n] != len(cols) {

@@ -11,21 +11,23 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// Lists holds the nearest neighbours of N samples, in order of distance, the lower index first of equal ones. A sample
-// with fewer than K has the index −1 and an infinite distance at the end.
+// Lists holds the nearest neighbours of N samples, in order of distance; of equal distances the lower index comes first. A
+// sample with fewer than K neighbours has the index −1 and an infinite distance in the last places.
 type Lists struct {
 	N, K   int
 	Index  []int32   // N×K
 	Square []float64 // N×K, squared distances
 }
 
-// Nearest returns, for each space, the k nearest neighbours of every sample by squared Euclidean distance, never the sample
-// itself; K is k, at most n−1. Weights of spaces play no part. The search is exact: it is made by products of blocks of
-// samples, and where their rounding could matter the distances themselves decide, summed in float64 from the differences.
+// Nearest returns, for each space, the k nearest neighbours of every sample by squared Euclidean distance. A sample is not its
+// own neighbour. K is the smaller of k and n−1. The weights of the spaces are ignored.
 //
-// It returns an error for views or spaces that do not fit, for values that are not finite, and the context's error, after
-// about n·64 distances, if it is cancelled. O(n²·d) for all spaces together, d the features of the views: every view is
-// multiplied once.
+// The search is exact. It multiplies blocks of samples. Where the rounding of products could matter, it compares the distances
+// themselves, summed in float64 from the differences. It takes O(n²·d) for all spaces together, with d features in all views:
+// every view is multiplied once.
+//
+// Nearest returns an error for views or spaces that do not fit and for values that are not finite, and the context's error if
+// ctx is cancelled. It checks the context about every n·64 distances.
 func Nearest[T Float](ctx context.Context, views []View[T], spaces []Space, k, workers int) ([]*Lists, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("neighbor: %d neighbours; want at least 1", k)

@@ -1,20 +1,25 @@
-// Package neighbor builds neighbour graphs over samples in several views, smooths data along them, and attaches new
-// samples to them.
+// Package neighbor builds neighbour graphs over samples in several views, smooths data along them, and attaches new samples to
+// them.
 //
-// A graph is a symmetric n×n matrix A with non-negative entries and spectral radius at most 1, given as an Operator. There
-// are two kinds. A Graph is made of mutual nearest neighbours (Nearest, Mutual), exact, in O(n²·d). A Factor is
-// A = B·Bᵀ with a few of M landmarks for each sample (Landmarks, NewFactor), in O(n·M·d). Build makes either of
-// them from a list of spaces, each of which is a view or several views side by side, and chooses by n.
+// A graph is a symmetric n×n matrix A with non-negative entries and spectral radius at most 1. Its type is Operator. There are
+// two kinds:
 //
-// Smooth is the low-pass filter x ← (x + A·x)/2. It gives a Filter, which does to new samples, attached by Index.Attach,
-// what the filter did to the samples of the graph.
+//   - A Graph joins mutual nearest neighbours (Nearest, Mutual). The search is exact, in O(n²·d).
+//   - A Factor is A = B·Bᵀ. Row i of B holds the weights between sample i and a few of M landmarks (NewLinks, NewFactor). The
+//     search takes O(n·M·d).
 //
-// A sample may lack views. It has then no edges in the graphs of those views alone; its distance to another sample over
-// several views is the mean over the views that both have, times the number of views, and there is none if they share
-// none.
+// Build makes one of them from a list of spaces. A space is a view, or several views side by side. The number of samples decides
+// which kind.
 //
-// Everything is deterministic: results have the same bits for any number of workers. Rows are samples. Matrices of
-// samples and features are row-major; those that operators multiply have a stride of Stride(columns).
+// Smooth applies the low-pass filter x ← (x + A·x)/2 several times. It returns a Filter, which does the same to new samples that
+// Index.Attach has joined to the graph.
+//
+// A sample may lack views. In the graph of one view that it lacks it has no edges. Over several views, its squared distance to
+// another sample is the mean over the views that both have, times the number of views. Samples without a common view are no
+// neighbours.
+//
+// Results have the same bits for any number of workers. Rows are samples. Matrices of samples and features are row-major.
+// Matrices that operators multiply have the stride Stride(columns).
 package neighbor
 
 import (
@@ -29,8 +34,8 @@ import (
 // Float is the element type of data: float32 or float64.
 type Float = kernel.Float
 
-// Stride returns the stride of a matrix with the given number of columns that an Operator multiplies: the next multiple of
-// 16. The columns beyond hold anything finite.
+// Stride returns the stride that an Operator needs for a matrix with the given number of columns: the next multiple of 16. The
+// padding may hold any finite values.
 func Stride(columns int) int { return kernel.Pad(columns) }
 
 // View is one view of n samples.
@@ -39,8 +44,8 @@ type View[T Float] struct {
 	Present []bool         // which samples have the view, length n; nil: all. Values of absent rows are never used
 }
 
-// Dense returns the view whose n rows of d features lie in x with the stride ld; present may be nil. It keeps both. It
-// returns an error if x or present is too short for that.
+// Dense returns the view of n rows of d features in x, with the stride ld. present may be nil. The view refers to both. If x or
+// present is too short, Dense returns an error.
 func Dense[T Float](n, d, ld int, x []T, present []bool) (View[T], error) {
 	if n < 1 || d < 1 || ld < d || len(x) < (n-1)*ld+d {
 		return View[T]{}, fmt.Errorf("neighbor: %d×%d rows with the stride %d in %d values", n, d, ld, len(x))
@@ -51,17 +56,17 @@ func Dense[T Float](n, d, ld int, x []T, present []bool) (View[T], error) {
 	return View[T]{Rows: rows.NewDense(n, d, ld, x), Present: present}, nil
 }
 
-// Space is where a graph is taken: the views with the given numbers side by side. Squared distances are summed over them.
+// Space is a set of views in which distances are measured. Squared distances are summed over its views.
 type Space struct {
 	Views  []int
 	Weight float64 // of its graph among others, > 0; only the ratios count
-	// Filled says that the rows of absent views hold values that stand for them here, as Fill makes them: samples of the
-	// index count as complete in this space. New samples are attached by the views that they have.
+	// Filled says that the rows of absent views hold substitutes, as Fill makes them. Samples of the index then count as
+	// complete in this space. New samples are attached by the views that they have.
 	Filled bool
 }
 
-// Spaces returns, for groups of views, the space of each group's views side by side, which together have half of the
-// weight, and the space of each single view, which together have the other half.
+// Spaces returns the spaces of groups of views: one for each group, with its views side by side, and one for each single view.
+// The spaces of the groups have half of the weight, those of the single views the other half.
 func Spaces(groups ...[]int) []Space {
 	var joint, single []Space
 	views := 0

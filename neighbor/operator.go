@@ -8,8 +8,8 @@ import (
 	"github.com/largemvc/largemvc/internal/parallel"
 )
 
-// Operator is a symmetric n×n matrix A with non-negative entries and spectral radius at most 1 that can be multiplied. A
-// Graph and a Factor are operators. Its methods are safe for concurrent use.
+// Operator is a symmetric n×n matrix A with non-negative entries and spectral radius at most 1. Graph and Factor are operators.
+// Its methods are safe for concurrent use.
 type Operator interface {
 	// Len returns n.
 	Len() int
@@ -39,7 +39,7 @@ func checkOperator(op Operator) error {
 	return nil
 }
 
-// Mul is op.Mul32 or op.Mul64. It returns an error if op or ctx is nil.
+// Mul calls op.Mul32 or op.Mul64, by the type of x. If op or ctx is nil, it returns an error.
 func Mul[T Float](ctx context.Context, op Operator, workers int, dst, x []T, ld int) error {
 	if err := parallel.CheckContext(ctx); err != nil {
 		return fmt.Errorf("neighbor: %w", err)
@@ -67,14 +67,14 @@ func checkProduct(n, dst, x, ld int) error {
 	return nil
 }
 
-// Graph is an operator given by its entries.
+// Graph is an operator that stores its entries.
 type Graph struct {
 	links   *Links
 	layouts layouts
 }
 
-// NewGraph returns the operator of a symmetric matrix, such as Links gave before. It returns an error if it is not square
-// and symmetric.
+// NewGraph returns the operator of a symmetric matrix: your own, or what Graph.Links returned. It returns an error if the matrix
+// is not square and symmetric. It does not check the spectral radius.
 func NewGraph(l *Links) (*Graph, error) {
 	if l == nil || l.n != l.atoms {
 		return nil, errors.New("neighbor: a graph needs a square matrix")
@@ -111,7 +111,7 @@ func (g *Graph) Mul64(ctx context.Context, workers int, dst, x []float64, ld int
 	return mul(ctx, part[float64]{layout: g.layouts.double(g.links, false)}, &g.layouts.memory[1], workers, dst, x, ld)
 }
 
-// Factor is the operator A = B·Bᵀ, given by B.
+// Factor is the operator A = B·Bᵀ. It stores B.
 type Factor struct {
 	links   *Links
 	layouts layouts

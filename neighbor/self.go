@@ -11,9 +11,9 @@ import (
 // selfColumns is the number of samples whose own weights are found together.
 const selfColumns = 16
 
-// SelfWeights returns, of some samples of a graph, of all ranks, what a filter of so many steps gives each of its own row by
-// way of its neighbours: the diagonal of ((I + A)/2)^S less 2^−S. It takes products for half of the steps, for the diagonal
-// of the power is made of inner products of columns of lower ones.
+// SelfWeights returns, for some samples of a graph (of all ranks), the weight that a filter of the given number of steps gives
+// to the row of the sample itself by way of its neighbours: the diagonal of ((I + A)/2)^S less 2^−S. It computes products for
+// half of the steps, because the diagonal of the power consists of inner products of columns of lower powers.
 func SelfWeights[T Float](ctx context.Context, op Operator, steps, workers int, samples []int) ([]float64, error) {
 	base, err := operand[T](op)
 	if err != nil {
@@ -80,9 +80,9 @@ func columnProducts[T Float](ctx context.Context, l *Links, x, y []T, workers in
 		})
 }
 
-// Alone sets row r of x, which holds that of sample samples[r] of the graph before it was smoothed, to what the filter would make
-// of a new sample with the same links, but for the norm: without what the sample's own row has added to its neighbours, of the
-// weight self[r]. An absent row becomes zero.
+// Alone filters samples of the graph as if they were new. Row r of x holds the row of sample samples[r] before smoothing. Alone
+// replaces it by the result of Apply for a new sample with the same links, without the scaling to norm 1. It takes out what the
+// row itself has added to its neighbours, with the weight self[r] (SelfWeights). An absent row becomes zero.
 func (f *Filter[T]) Alone(op Operator, samples []int, self []float64, x Block[T]) error {
 	base, err := operand[T](op)
 	if err != nil {

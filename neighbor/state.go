@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// State is what an index is made of, to be stored.
+// State holds the parts of an index, for storage.
 type State[T Float] struct {
 	Config Config
 	Spaces []Space
@@ -26,7 +26,7 @@ type Landmarks[T Float] struct {
 	Scale     []float64 // of each landmark: 1/√(sum of the weights of its samples), or 0
 }
 
-// State returns what Restore makes the index of again. Nothing in it may be changed.
+// State returns the parts of which Restore makes the index again. They must not be modified.
 func (x *Index[T]) State() State[T] {
 	s := State[T]{Config: x.cfg, Spaces: x.given, Dims: x.dims}
 	if s.Config.Rest == 0 {
@@ -42,9 +42,8 @@ func (x *Index[T]) State() State[T] {
 	return s
 }
 
-// Restore returns an index from its state, which it keeps, on the given number of workers. An exact index needs the views
-// that it was built from; one of landmarks needs none, and has no operator. It returns an error if state and views do not fit
-// each other.
+// Restore returns the index of a state, and refers to it. An exact index needs the views from which it was built. An index of
+// landmarks needs none, and has no operator. Restore returns an error if state and views do not fit each other.
 func Restore[T Float](ctx context.Context, s State[T], views []View[T], workers int) (*Index[T], error) {
 	s.Config.Workers = workers
 	if s.Lists != nil {

@@ -25,8 +25,8 @@ type choicePanel struct {
 	of    func(choose.Choice) float64
 }
 
-// WriteChoices draws what choose.Clusters found as SVG: each index over the numbers of clusters, with the number that is
-// suggested. It returns an error if there is nothing to draw.
+// WriteChoices draws the result of choose.Clusters as SVG: each index over the numbers of clusters, with the suggested number
+// marked. Without a number that was tried it returns an error.
 func WriteChoices(w io.Writer, c *choose.Choices) error {
 	if parallel.Nil(w) {
 		return fmt.Errorf("report: the writer is nil")

@@ -10,37 +10,38 @@ import (
 	"github.com/largemvc/largemvc/internal/view"
 )
 
-// Options says what is known beside the clustering. All of it may be absent.
+// Options holds what the page shows beside the clustering. Every field may be left zero.
 type Options struct {
 	Title string // of the page; "": Clusters of Data
-	Data  string // what the data are called, for example the name of their file
+	Data  string // name of the data, for example of their file
 
-	// Views are those of the samples, with the values that they had before the fit: not with machine.Options.Overwrite. nil:
-	// the page says nothing of features, and of views only what the clustering says. WritePredictions has them
-	// anyway. NaN, infinities and values whose squares overflow are refused, but in rows of samples that lack the view; of a
-	// RowsView the rows that the page looks at are checked.
+	// Views are the views of the samples, with their values before the fit. They do not serve after a fit with
+	// machine.Options.Overwrite. nil: the page has no features, and about views only what the clustering holds. NaN, infinities
+	// and values whose squares overflow are an error, except in absent rows. Of a RowsView only the rows that the page uses are
+	// checked.
 	Views []largemvc.View
 
-	IDs        []string // of the samples, n; nil: their numbers from 0
+	IDs        []string // names of the samples, n; nil: their numbers from 0
 	Classes    []int    // known classes, n, from 0 to len(ClassNames)−1; nil: not known
 	ClassNames []string // nil: the numbers of the classes
 
-	// Trust is per view and sample, from 0 to 1, that of Predictor.ViewTrust; nil: that of the network, if it has one.
+	// Trust (0 to 1) of each view and sample, as Predictor.ViewTrust returns it. nil: the trust of the network, if it has a
+	// noise module.
 	Trust [][]float64
 
-	// Novelty of the samples, from 0 to 1; nil: what WritePredictions has from the model.
+	// Novelty (0 to 1) of each sample. nil: WritePredictions computes it with the model, Write leaves it out.
 	Novelty []float64
 
-	Reading []string // how the data were read, a line each
-	Facts   []Fact   // further lines of the model card
-	Created time.Time
+	Reading []string  // lines on how the data were read
+	Facts   []Fact    // further lines of the model card
+	Created time.Time // date of the page; zero: none
 
-	Points  int    // of the map; 0: 10,000
+	Points  int    // samples on the map, at most; 0: DefaultPoints
 	PCA     bool   // the map shows principal components in place of t-SNE
-	Seed    uint64 // of what is drawn at random
+	Seed    uint64 // of random samples
 	Workers int    // goroutines; 0: GOMAXPROCS. They do not change the page
 
-	// Progress, if not nil, is called now and then, from the goroutine that called Write. An error ends the work, which
+	// Progress, if not nil, is called now and then, from the goroutine that called Write. An error ends the work, and Write
 	// returns it.
 	Progress func(phase string, done, total int) error
 }
@@ -48,7 +49,7 @@ type Options struct {
 // Fact is a line of the model card.
 type Fact struct{ Name, Value string }
 
-// DefaultPoints is the number of samples up to which all are on the map.
+// DefaultPoints is the number of samples up to which the map shows all of them, if Options.Points is 0.
 const DefaultPoints = 10_000
 
 // complete fills in the defaults and checks what must fit n samples in some views.

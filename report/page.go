@@ -19,14 +19,12 @@ import (
 	"github.com/largemvc/largemvc/score"
 )
 
-// Write writes the page on a clustering that Fit made to w: see the package's description. What is written is the same for
-// the same clustering and options.
+// Write writes the page on a clustering of Fit to w. The same clustering and options give the same bytes.
 //
-// It returns an error, before anything is written, if the options do not fit the clustering or Views have values that Fit
-// refuses, the context's error if that is cancelled, and the error of w. A context that is cancelled, and Options.Progress, end
-// the work within moments.
+// It returns an error before it writes anything if the options do not fit the clustering, or if Views hold values that Fit
+// refuses. It returns the context's error soon after ctx is cancelled, the error of Options.Progress, and the error of w.
 //
-// It takes time in n·c·m, and the time of t-SNE for 3,000 samples; memory for Options.Points samples and a few numbers a
+// Time grows with n·c·m, plus that of t-SNE for 3,000 samples. Memory grows with Options.Points, plus a few numbers for each
 // sample.
 func Write(ctx context.Context, w io.Writer, c *largemvc.Clustering, o Options) error {
 	if err := checkTarget(ctx, w); err != nil {
@@ -39,7 +37,8 @@ func Write(ctx context.Context, w io.Writer, c *largemvc.Clustering, o Options) 
 	return write(ctx, w, r, o)
 }
 
-// WritePredictions writes the page on samples that a model gives to its clusters. Options.Views is views.
+// WritePredictions writes the page on the labels that a model gives to samples. It sets Options.Views to views. Errors are those
+// of Write.
 func WritePredictions(
 	ctx context.Context, w io.Writer, p *largemvc.Predictor, views []largemvc.View, o Options,
 ) error {

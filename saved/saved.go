@@ -1,20 +1,21 @@
-// Package saved says what is the matter with a file that a training has left, a model (largemvc.Load and ReadPredictor) or a
-// checkpoint (largemvc.Resume), and that cannot be read. errors.Is finds at most one of its errors in those that these functions
-// return, whose texts say more. It finds none where the file could not be opened or read to its end, and where what is given
-// beside it does not fit: modules, views, a changed configuration.
+// Package saved has the errors of files that cannot be read: models (largemvc.Load and ReadPredictor) and checkpoints
+// (largemvc.Resume). An error of these functions matches at most one of them by errors.Is, and its text says more.
+//
+// It matches none if the file could not be opened or read to its end, or if something else does not fit the file: modules,
+// views, a changed configuration.
 package saved
 
 import "errors"
 
 var (
-	// ErrNewer says that the file has a later version of the format: a newer release of the library reads it.
+	// ErrNewer says that the file has a later version of the format. A newer release of the library reads it.
 	ErrNewer = errors.New("saved: the file is of a newer version")
 
-	// ErrDamaged says that the file was of this format once: it is truncated, its bytes were changed, or what it holds does not
-	// go together.
+	// ErrDamaged says that the file had this format and was damaged: it is truncated, bytes have changed, or its parts
+	// contradict each other.
 	ErrDamaged = errors.New("saved: the file is damaged")
 
-	// ErrFormat says that the file is not one of its kind: it is of another program, or a checkpoint in place of a model or the
-	// other way round.
+	// ErrFormat says that the file has another format: it is of another program, or a checkpoint where a model is wanted, or a
+	// model where a checkpoint is.
 	ErrFormat = errors.New("saved: the file is of another format")
 )

@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Assignment solves the rectangular assignment problem: it chooses min(r, c) cells of the r×c matrix cost, no two in one
-// row or one column, of the smallest sum. It returns the column of each row, −1 for a row without one (if r > c), and
-// the sum. Costs may be negative; the matrix is not changed. Of several solutions always the same one is returned.
+// Assignment solves the rectangular assignment problem. It chooses min(r, c) cells of the r×c matrix cost, at most one in each
+// row and column, with the smallest sum. It returns the column of each row, −1 for a row without one (if r > c), and the sum.
+// Costs may be negative. The matrix is not changed. Equal inputs give the same solution.
 //
-// It is an error if rows differ in length or a cost is NaN or infinite. An empty matrix has the sum 0.
+// Rows of different lengths, and costs that are NaN or infinite, are an error. An empty matrix has the sum 0.
 //
-// The method is that of shortest augmenting paths with dual variables (R. Jonker and A. Volgenant, Computing 38, 1987),
-// one path for each of the s rows or columns of the shorter side, O(s·l) for each with the longer side l: O(s²·l) in all.
+// It searches shortest augmenting paths with dual variables (R. Jonker and A. Volgenant, Computing 38, 1987): one path in O(s·l)
+// for each of the s rows or columns of the shorter side, with the longer side l. That is O(s²·l) in all.
 func Assignment(cost [][]float64) (columns []int, sum float64, err error) {
 	for i, row := range cost {
 		if len(row) != len(cost[0]) {

@@ -135,19 +135,6 @@ func TestAssignmentErrorsAndEmpty(t *testing.T) {
 	}
 }
 
-func ExampleAssignment() {
-	columns, sum, err := Assignment([][]float64{
-		{4, 1, 3},
-		{2, 0, 5},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(columns, sum)
-	// Output: [1 0] 3
-}
-
 func BenchmarkAssignment(b *testing.B) {
 	for _, n := range []int{10, 100, 500} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Contingency counts the samples of each class in each cluster. Labels are arbitrary integers; the table's rows are the
-// classes and its columns the clusters that occur, in increasing order of their labels. Only cells that are not 0 are
-// kept, so that its size is O(n) however many classes and clusters there are.
+// Contingency is the table of the number of samples of each class in each cluster. Its rows are the classes and its columns the
+// clusters that occur, in increasing order of their labels. It stores only cells other than 0, so that its size is O(n) for any
+// number of classes and clusters.
 type Contingency struct {
 	classes, clusters        []int // the labels, in increasing order
 	classSizes, clusterSizes []int

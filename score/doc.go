@@ -1,4 +1,4 @@
-// Package score compares a clustering with known classes (NewContingency and its methods), and judges one by the data
-// alone (Silhouette, CalinskiHarabasz, DaviesBouldin). Labels are arbitrary integers everywhere. largemvc.Evaluate has
-// the usual scores of classes and clusters in one call.
+// Package score measures clusterings. With known classes, use NewContingency and its methods. Without classes, Silhouette,
+// CalinskiHarabasz and DaviesBouldin measure how well the clusters fit the data. Labels are arbitrary integers. For the usual
+// scores in one call use largemvc.Evaluate.
 package score

@@ -2,7 +2,7 @@ package score
 
 import "math"
 
-// NMIAverage is the mean of the two entropies that mutual information is divided by.
+// NMIAverage selects the mean of the two entropies by which NMI divides the mutual information.
 type NMIAverage int
 
 // The means by which mutual information is normalised.
@@ -26,8 +26,8 @@ func (a NMIAverage) String() string {
 	return "arithmetic"
 }
 
-// NMI returns I/mean(H₁, H₂) with the mutual information I and the entropies H of classes and clusters: 1 if there is one
-// of each, 0 if there is one of either only.
+// NMI returns I/mean(H₁, H₂) with the mutual information I and the entropies H of classes and clusters. It is 1 if there is one
+// class and one cluster, and 0 if there is one class or one cluster only.
 func (t *Contingency) NMI(average NMIAverage) float64 {
 	if len(t.classes) == 1 && len(t.clusters) == 1 {
 		return 1
@@ -50,8 +50,8 @@ func (t *Contingency) NMI(average NMIAverage) float64 {
 	return min(1, t.mutualInformation()/mean)
 }
 
-// VMeasure returns homogeneity I/H(classes), completeness I/H(clusters), 1 where the entropy is 0, and their harmonic mean,
-// 0 if both are 0 (A. Rosenberg and J. Hirschberg, EMNLP 2007).
+// VMeasure returns homogeneity I/H(classes), completeness I/H(clusters) and their harmonic mean (A. Rosenberg and J. Hirschberg,
+// EMNLP 2007). The first two are 1 if their entropy is 0. The mean is 0 if both are 0.
 func (t *Contingency) VMeasure() (homogeneity, completeness, v float64) {
 	homogeneity, completeness = 1, 1
 	information := t.mutualInformation()

@@ -21,9 +21,8 @@ func (t *Contingency) match() (rows []int, samples int, err error) {
 	return rows, int(-sum), err
 }
 
-// Match returns the class of each cluster under the one-to-one matching of clusters and classes that has the most samples
-// in their class's cluster; a cluster that is matched to none does not occur in it. It returns an error if there are so
-// many classes and clusters (over 2²⁵ pairs) that they cannot be matched.
+// Match returns the class of each cluster under the one-to-one matching that has the most samples in the class of their cluster.
+// A cluster without a class is not in the map. More than 2²⁵ pairs of classes and clusters are an error.
 func (t *Contingency) Match() (map[int]int, error) {
 	rows, _, err := t.match()
 	if err != nil {
@@ -38,9 +37,8 @@ func (t *Contingency) Match() (map[int]int, error) {
 	return class, nil
 }
 
-// Accuracy returns the clustering accuracy, the share of samples in their class's cluster under the matching of Match (Y.
-// Yang et al., TIP 2010, eq. 24). Where clusters outnumber classes, some are matched to none, and their samples count as
-// wrong. Errors are those of Match.
+// Accuracy returns the share of samples in the class of their cluster, under the matching of Match (Y. Yang et al., TIP 2010,
+// eq. 24). Samples of a cluster without a class count as wrong. Errors are those of Match.
 func (t *Contingency) Accuracy() (float64, error) {
 	_, matched, err := t.match()
 	return float64(matched) / float64(t.samples), err

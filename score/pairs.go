@@ -2,8 +2,8 @@ package score
 
 import "fmt"
 
-// PairCounts are the numbers of unordered pairs of samples by whether they share a cluster (positive) and a class (true
-// if cluster and class agree about it).
+// PairCounts counts the unordered pairs of samples. A pair in one cluster is positive, else negative. It is true if cluster and
+// class agree: both the same or both different.
 type PairCounts struct{ TP, FP, FN, TN int64 }
 
 // String returns the four numbers with what they count.
@@ -37,14 +37,13 @@ func (p PairCounts) Precision() float64 { return float64(p.TP) / float64(p.TP+p.
 // Recall returns TP/(TP+FN), NaN if no pair shares a class.
 func (p PairCounts) Recall() float64 { return float64(p.TP) / float64(p.TP+p.FN) }
 
-// F returns 2TP/(2TP+FP+FN), the harmonic mean of precision and recall; 0 where one of the two is undefined and NaN
-// where both are.
+// F returns 2TP/(2TP+FP+FN), the harmonic mean of precision and recall. It is 0 if one of them is undefined and NaN if both are.
 func (p PairCounts) F() float64 { return float64(2*p.TP) / float64(2*p.TP+p.FP+p.FN) }
 
 // Rand returns the Rand index (TP+TN)/(all pairs), NaN for one sample.
 func (p PairCounts) Rand() float64 { return float64(p.TP+p.TN) / float64(p.TP+p.FP+p.FN+p.TN) }
 
-// ARI returns the adjusted Rand index; 1 if all pairs agree, so for one sample too.
+// ARI returns the adjusted Rand index. It is 1 if all pairs agree, and for one sample.
 func (p PairCounts) ARI() float64 {
 	if p.FP == 0 && p.FN == 0 {
 		return 1
@@ -53,8 +52,8 @@ func (p PairCounts) ARI() float64 {
 	return 2 * (tp*tn - fn*fp) / ((tp+fn)*(fn+tn) + (tp+fp)*(fp+tn))
 }
 
-// BCubed average, over the samples, the precision and recall of a sample's cluster with respect to its class (A.
-// Bagga and B. Baldwin, LREC 1998); a sample counts as a neighbour of itself, so they are always defined.
+// BCubed holds means over the samples: the precision and recall of the cluster of a sample with respect to its class (A. Bagga
+// and B. Baldwin, LREC 1998). A sample counts as a neighbour of itself, so that all are defined.
 type BCubed struct{ Precision, Recall, F float64 }
 
 // String returns the scores in per cent.

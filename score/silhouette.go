@@ -13,27 +13,27 @@ import (
 	"github.com/largemvc/largemvc/internal/rows"
 )
 
-// SilhouetteConfig says how Silhouette is computed. Zero values mean the defaults.
+// SilhouetteConfig sets how Silhouette is computed. Zero values mean the defaults.
 type SilhouetteConfig struct {
-	Samples int    // rows that are averaged over, drawn without replacement by Seed; 0 or at least n: all n
-	Seed    uint64 // of the draw
+	Samples int    // rows in the mean, drawn by Seed without replacement; 0 or at least n: all n
+	Seed    uint64 // seed of the draw
 	Workers int    // goroutines; 0: GOMAXPROCS. They do not change the result
 }
 
-// Silhouette returns the mean silhouette (P. Rousseeuw, J. Comput. Appl. Math. 20, 1987) of the n rows of the n×d matrix
-// x, labelled by arbitrary integers:
+// Silhouette returns the mean silhouette (P. Rousseeuw, J. Comput. Appl. Math. 20, 1987) of the rows of the n×d matrix x. It is
+// from −1 to 1, higher is better. Labels are any integers. The silhouette of row i is
 //
 //	s_i = (b_i − a_i) / max(a_i, b_i)
 //
-// with a_i the mean Euclidean distance of row i to the other rows of its cluster and b_i the lowest mean distance to the
-// rows of another one; s_i = 0 for a row alone in its cluster. It lies between −1 and 1, higher is better. With
-// cfg.Samples = s, the mean is over s rows, but each row's a and b are still over all n: O(s·n·d) instead of O(n²·d).
+// a_i is the mean Euclidean distance to the other rows of its cluster, b_i the lowest mean distance to the rows of another
+// cluster. A row alone in its cluster has s_i = 0. With cfg.Samples = s, the mean is over s rows, whose a and b are still over
+// all n rows: O(s·n·d) instead of O(n²·d).
 //
-// Values may be of any size: where squared distances would overflow or vanish, the index is that of x times a power of two, which
-// is the same. Differences of less than 1e-70 of the largest one in a column count as none.
+// Values may be of any size. If squared distances would overflow or vanish, x is scaled by a power of two, which does not change
+// the index. Differences below 1e-70 of the largest one in a column count as zero.
 //
-// It returns an error if x has no rows or an entry is NaN or infinite, if the number of labels is not n, if there are
-// fewer than two clusters or as many as rows, and the context's error if it is cancelled.
+// It returns an error if x has no rows, if an entry is NaN or infinite, if the number of labels is not n, or if there are fewer
+// than two clusters or as many as rows. If ctx is cancelled, it returns the context's error.
 func Silhouette(ctx context.Context, x mat.Matrix, labels []int, cfg SilhouetteConfig) (float64, error) {
 	if cfg.Samples < 0 || cfg.Workers < 0 {
 		return 0, fmt.Errorf("score: silhouette of %d samples by %d workers", cfg.Samples, cfg.Workers)
@@ -45,7 +45,7 @@ func Silhouette(ctx context.Context, x mat.Matrix, labels []int, cfg SilhouetteC
 	return kernel.Sum(s) / float64(len(s)), nil
 }
 
-// Silhouettes returns the silhouettes s_i of all n rows of x: see Silhouette, which is their mean, and whose errors it has.
+// Silhouettes returns the silhouettes s_i of all n rows of x. Silhouette returns their mean, and has the same errors.
 func Silhouettes(ctx context.Context, x mat.Matrix, labels []int, workers int) ([]float64, error) {
 	if workers < 0 {
 		return nil, fmt.Errorf("score: silhouettes by %d workers", workers)

@@ -3,11 +3,13 @@ package terms_test
 import (
 	"context"
 	"fmt"
+	"log"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
 
 	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/neighbor"
 	"github.com/largemvc/largemvc/terms"
 )
 
@@ -38,4 +40,39 @@ func ExampleHeldOutInformation() {
 	}
 	fmt.Println(c.Labels)
 	// Output: [0 0 0 1 1 1]
+}
+
+// A graph of your own, of samples that were bought together, asks for clusters that do not part them.
+func ExampleNeighborInformation() {
+	const n = 40
+	var cols []int32
+	rowPtr, weights := []int{0}, []float64{}
+	x := make([]float64, 0, 3*n)
+	for i := range n {
+		x = append(x, float64(i%2)*5, float64(i%7)/10, float64(1-i%2)*5)
+		cols, weights = append(cols, int32(i^2)), append(weights, 1) // i was bought with one other sample of its kind
+		rowPtr = append(rowPtr, len(cols))
+	}
+	links, err := neighbor.NewLinks(n, n, rowPtr, cols, weights)
+	if err != nil {
+		log.Fatal(err)
+	}
+	graph, err := neighbor.NewGraph(links)
+	if err != nil {
+		log.Fatal(err)
+	}
+	config := largemvc.Config{Clusters: 2, Epochs: 20}
+	config.ExtraLoss = func(net largemvc.Network) (*gorgonia.Node, error) {
+		h, err := net.H(2) // of the last layer
+		if err != nil {
+			return nil, err
+		}
+		return terms.NeighborInformation(h, graph, 0)
+	}
+	c, err := largemvc.Fit(context.Background(), []largemvc.View{largemvc.DenseView(n, 3, x)}, config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Sizes)
+	// Output: [20 20]
 }

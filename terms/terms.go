@@ -1,5 +1,5 @@
-// Package terms has the two terms that the default preset adds to the loss, as nodes for graphs of your own: the information of
-// neighbours, and that of a held-out prediction.
+// Package terms has the two terms that Fit adds to the loss by default, as Gorgonia nodes for your own graphs: the information
+// about neighbours, and the held-out information.
 package terms
 
 import (
@@ -24,23 +24,23 @@ import (
 	"github.com/largemvc/largemvc/neighbor"
 )
 
-// NeighborInformation returns the scalar −I/log m of a representation H (n×m, float32 or float64) and a neighbour graph A of
-// its n samples, from −1 to 0: low where neighbours share a cluster and clusters are many and even. It is a loss to add, with
-// a weight of about 1 to 10, to the reconstruction:
+// NeighborInformation returns the scalar −I/log m (−1 to 0) of a representation H (n×m, float32 or float64) and a neighbour
+// graph A of its n samples. It is low if neighbours share a cluster and clusters are many and even. Add it to the loss with a
+// weight of about 1 to 10. Column j of H belongs to cluster j. I is the mutual information of the clusters of two neighbours,
+// where A_ij is proportional to the probability of the pair i, j:
 //
 //	Q = softmax(h_i / (‖h_i‖·temperature)) by rows,    J = QᵀAQ / Σ QᵀAQ,    p_a = Σ_b J_ab,
-//	I = Σ_ab J_ab log(J_ab / (p_a p_b)),
+//	I = Σ_ab J_ab log(J_ab / (p_a p_b))
 //
-// the mutual information of the clusters of two neighbours, where A is the chance of a pair. Column j of H speaks for cluster
-// j. A row h = 0 belongs to all clusters alike and has no derivative; a sample without neighbours takes no part. A graph
-// without edges gives 0.
+// A row h = 0 belongs to all clusters alike and has no derivative. A sample without neighbours has no effect. A graph without
+// edges gives 0.
 //
-// temperature is 0.1 if it is 0. The term is differentiable in H; the graph is constant. Sums over samples are
-// folded in float64, and the result does not depend on the number of workers. It costs a product of A with an n×m matrix, and the
-// same again for its gradient, besides O(n·m²).
+// temperature 0 means 0.1. The term is differentiable in H; the graph is constant. Sums over samples are computed in float64,
+// and the result does not depend on the number of workers. It takes one product of A with an n×m matrix, O(n·m²) besides, and
+// the same again for its gradient.
 //
-// It returns an error if H has a single column, for which log m = 0, if the graph is not of n samples, or if the temperature
-// is negative or not finite.
+// It returns an error if H has a single column (log m = 0), if the graph does not have n samples, or if the temperature is
+// negative or not finite.
 func NeighborInformation(h *gorgonia.Node, graph neighbor.Operator, temperature float64) (*gorgonia.Node, error) {
 	if err := op.WantFloat("H", h, 2); err != nil {
 		return nil, fmt.Errorf("largemvc: %w", err)
@@ -51,23 +51,23 @@ func NeighborInformation(h *gorgonia.Node, graph neighbor.Operator, temperature 
 	return named(term.Neighbors[float64](0, h, graph, temperature))
 }
 
-// HeldOutInformation returns the scalar −I/log m of a representation H (n×m) and the prediction of its n samples from each
-// other, from −1 to 0: low where the cluster of a sample can be told from its features by what the other samples show, and
-// clusters are many and even. It is a loss to add, with a weight of about 1 to 10, to the reconstruction:
+// HeldOutInformation returns the scalar −I/log m (−1 to 0) of a representation H (n×m) and a prediction of its n samples from
+// each other. It is low if the features of a sample predict its cluster, by a regression on the other samples, and clusters are
+// many and even. Add it to the loss with a weight of about 1 to 10. Column j of H belongs to cluster j. I is the mutual
+// information of the cluster of a sample and of its prediction, with the leave-one-out regression K of HeldOut:
 //
 //	Q = softmax(h_i / (‖h_i‖·temperature)) by rows,    G = softmax(K Q / temperature) by rows,    J = QᵀG / n,
-//	I = Σ_ab J_ab log(J_ab / (Σ_b J_ab · Σ_a J_ab)),
+//	I = Σ_ab J_ab log(J_ab / (Σ_b J_ab · Σ_a J_ab))
 //
-// the mutual information of the cluster of a sample and of the guess, K being the leave-one-out regression of HeldOut. Where
-// NeighborInformation asks that clusters do not cut through neighbours, this asks that they are a simple function of the
-// features. Column j of H speaks for cluster j. A row h = 0 belongs to all clusters alike and has no derivative.
+// NeighborInformation favours clusters that do not separate neighbours. HeldOutInformation favours clusters that are a simple
+// function of the features. A row h = 0 belongs to all clusters alike and has no derivative.
 //
-// temperature is 0.1 if it is 0. The term is differentiable in H; what the regression knows of the features is constant.
-// Sums over samples are folded in float64, and the result does not depend on the number of workers. It costs two products of
-// Y and of Yᵀ with n×m matrices, and the same again for its gradient.
+// temperature 0 means 0.1. The term is differentiable in H; the regression is constant. Sums over samples are computed in
+// float64, and the result does not depend on the number of workers. It takes two products of Y and of Yᵀ with n×m matrices, and
+// the same again for its gradient.
 //
-// It returns an error if H has a single column, for which log m = 0, if held is not of n samples or not of the arithmetic of
-// H, or if the temperature is negative or not finite.
+// It returns an error if H has a single column (log m = 0), if held does not have n samples or has another arithmetic than H, or
+// if the temperature is negative or not finite.
 func HeldOutInformation(h *gorgonia.Node, held *HeldOut, temperature float64) (*gorgonia.Node, error) {
 	if err := op.WantFloat("H", h, 2); err != nil {
 		return nil, fmt.Errorf("largemvc: %w", err)
@@ -91,35 +91,36 @@ func heldOutTerm[T kernel.Float](
 	return term.HeldOut(workers, h, held, temperature)
 }
 
-// HeldOut predicts every sample's value from those of all other samples, by ridge regression on its features. For the rows
-// X (n×D, all views side by side) in their leading singular directions, Y = X Vᵀ, and values Q (n×m) the predictions are
+// HeldOut predicts the values of every sample from those of all other samples, by ridge regression on its features. X (n×D)
+// holds the rows of all views side by side. In their leading singular directions, Y = X Vᵀ. The predictions of values Q (n×m)
+// are
 //
-//	S = Y (YᵀY + λ‖X‖²I)⁻¹ Yᵀ,    h_i = S_ii,    K Q = ((S Q)_i − h_i q_i) / (1 − h_i)  by rows i,
+//	S = Y (YᵀY + λ‖X‖²I)⁻¹ Yᵀ,    h_i = S_ii,    K Q = ((S Q)_i − h_i q_i) / (1 − h_i)  by rows i.
 //
-// exactly what n regressions would give that each leave one sample out (D. M. Allen, Technometrics 1974), on the directions V
-// and with the penalty λ‖X‖² of all samples. It is safe for concurrent use.
+// They are exactly those of n regressions that each leave one sample out (D. M. Allen, Technometrics 1974), with the directions
+// V and the penalty λ‖X‖² of all samples. It is safe for concurrent use.
 type HeldOut struct {
 	single *information.LeaveOneOut[float32]
 	double *information.LeaveOneOut[float64]
 }
 
-// HeldOutConfig says how samples are predicted. The zero value of a field means what its comment says.
+// HeldOutConfig sets how samples are predicted. Each field documents what its zero value means.
 type HeldOutConfig struct {
-	Preprocess largemvc.Preprocess // what is done to the views first; their rows have norm 1 then; default Both
-	// Directions is the number of singular directions of all views together that are regressed on, at most n and Σ d_v;
-	// 0: 200, or 64 above 10,000 samples.
+	Preprocess largemvc.Preprocess // standardisation of the views, whose rows then have norm 1; 0: PreprocessBoth
+	// Directions is the number of singular directions, of all views together, that the regression uses: at most n and Σ d_v. 0:
+	// 200, or 64 above 10,000 samples.
 	Directions int
-	// Penalty is λ; 0: 0.001. So small a one that a sample decides its own regression, to rounding, is an error.
+	// Penalty is λ; 0: 0.001. If it is so small that, to rounding, a sample decides its own prediction, NewHeldOut returns an
+	// error.
 	Penalty float64
-	Seed    uint64 // of the search for the directions
-	Float64 bool   // arithmetic, that of H where it is used, in place of float32
+	Seed    uint64 // seed of the search for the directions
+	Float64 bool   // float64 in place of float32; it must be the arithmetic of H
 	Workers int    // goroutines of NewHeldOut; 0: GOMAXPROCS
 }
 
-// NewHeldOut measures the views. It takes memory for n rows of the directions, and time linear in n. An absent view is a
-// row of zeros.
+// NewHeldOut computes the directions of the views. Its memory and time grow linearly with n. An absent row counts as zeros.
 //
-// It returns an error if the views are not usable, as Fit does, or a field of the configuration is out of range.
+// It returns an error for views that Fit would refuse, and for a field of the configuration that is out of range.
 func NewHeldOut(ctx context.Context, views []largemvc.View, c HeldOutConfig) (*HeldOut, error) {
 	if err := unprefixed(parallel.CheckContext(ctx)); err != nil {
 		return nil, err

@@ -128,23 +128,3 @@ func TestErrors(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
-
-func ExampleOf() {
-	set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 90, Clusters: 3, Dims: []int{20, 12}, Seed: 1})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	x, err := views.Of(set)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	c, err := largemvc.Fit(context.Background(), x, largemvc.Config{Clusters: set.Classes()})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(c.Sizes)
-	// Output: [30 30 30]
-}

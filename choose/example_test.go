@@ -1,0 +1,37 @@
+package choose_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/largemvc/largemvc"
+	"github.com/largemvc/largemvc/choose"
+	"github.com/largemvc/largemvc/dataset"
+	"github.com/largemvc/largemvc/dataset/views"
+)
+
+// Three numbers of clusters are tried on data of three groups.
+func ExampleClusters() {
+	set, err := dataset.Synthetic(dataset.SyntheticConfig{Samples: 150, Clusters: 3, Dims: []int{6, 4}, Seed: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	x, err := views.Of(set)
+	if err != nil {
+		log.Fatal(err)
+	}
+	found, err := choose.Clusters(context.Background(), x, largemvc.Config{Epochs: 10}, choose.Config{Clusters: []int{2, 3, 4}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("suggested:", found.Suggested, "clear:", found.Clear)
+	for _, c := range found.Choices {
+		fmt.Printf("%d clusters: the labels of two halves of the samples agree at ARI %.1f\n", c.Clusters, c.Halves)
+	}
+	// Output:
+	// suggested: 3 clear: true
+	// 2 clusters: the labels of two halves of the samples agree at ARI 0.1
+	// 3 clusters: the labels of two halves of the samples agree at ARI 1.0
+	// 4 clusters: the labels of two halves of the samples agree at ARI 0.8
+}
