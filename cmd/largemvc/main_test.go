@@ -75,7 +75,7 @@ func object(t *testing.T, s string) map[string]any {
 var keys = strings.Fields(`samples views dims missing_rate clusters anchors layers epochs variant activation
 	preprocess plain_read_out
 	inputs seed float status
-	loss_first loss_last init_seconds seconds_per_epoch fit_seconds peak_rss_mb cluster_sizes
+	loss_first loss_last init_seconds seconds_per_epoch fit_seconds train_seconds peak_rss_mb cluster_sizes
 	acc nmi ari purity start_acc start_nmi start_ari`)
 
 func TestFitJSON(t *testing.T) {

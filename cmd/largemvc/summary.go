@@ -61,6 +61,7 @@ type summary struct {
 
 	ReadSeconds     float64  `json:"read_seconds"`
 	InitSeconds     float64  `json:"init_seconds"`      // preprocessing and first anchors
+	TrainSeconds    float64  `json:"train_seconds"`     // all epochs of the run that is kept
 	SecondsPerEpoch *float64 `json:"seconds_per_epoch"` // median
 	FitSeconds      float64  `json:"fit_seconds"`       // all but reading
 	PeakRSS         *float64 `json:"peak_rss_mb"`       // MiB, whole process
@@ -109,7 +110,7 @@ func newSummary(o *fitOptions, in *input, c *largemvc.Clustering, reading time.D
 		Restarts: g.Restarts, RestartKept: c.Restart, Kept: c.Kept,
 		Float: bits(g.Float64), Status: c.Status.String(), Device: c.Ran.Device, DeviceWhy: c.Ran.Why,
 		ReadSeconds: reading.Seconds(), InitSeconds: (c.Timings.Prepare + c.Timings.Start).Seconds(),
-		FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: make([]int, c.Clusters),
+		TrainSeconds: c.Timings.Train.Seconds(), FitSeconds: c.Timings.Total.Seconds(), ClusterSizes: make([]int, c.Clusters),
 	}
 	for _, label := range c.Labels {
 		r.ClusterSizes[label]++
@@ -213,16 +214,17 @@ func (r *summary) table(w io.Writer) error {
 	if r.FilterSteps != nil {
 		line("inputs", "%s of %s columns", count(len(r.Inputs), "input"), join(r.Inputs, " + "))
 	}
-	epochs := count(r.Epochs, "epoch")
-	line("training", "%s (%s) on %v", epochs, r.Status, machine.Ran{Device: r.Device, Why: r.DeviceWhy})
+	line("training", "%d of %s (%s) on %v", r.Epochs, count(r.EpochsAsked, "epoch"), r.Status,
+		machine.Ran{Device: r.Device, Why: r.DeviceWhy})
 	if r.LossFirst != nil && r.LossLast != nil {
 		line("loss", "%.6g at the start, %.6g at the end", *r.LossFirst, *r.LossLast)
 	}
-	seconds := fmt.Sprintf("%.3g s reading, %.3g s preparation and first anchors, ", r.ReadSeconds, r.InitSeconds)
+	training := fmt.Sprintf("%.3g s training", r.TrainSeconds)
 	if r.SecondsPerEpoch != nil {
-		seconds += fmt.Sprintf("%.3g s an epoch, ", *r.SecondsPerEpoch)
+		training += fmt.Sprintf(" (%.3g s an epoch)", *r.SecondsPerEpoch)
 	}
-	line("time", "%s%.3g s for the fit", seconds, r.FitSeconds)
+	line("time", "%.3g s reading, %.3g s preparation and first anchors, %s, %.3g s the rest; %.3g s together", r.ReadSeconds,
+		r.InitSeconds, training, r.FitSeconds-r.InitSeconds-r.TrainSeconds, r.ReadSeconds+r.FitSeconds)
 	if r.PeakRSS != nil {
 		line("memory", "%.0f MiB at most", *r.PeakRSS)
 	}
