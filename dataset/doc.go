@@ -25,36 +25,37 @@
 //   - Several views of the columns of one table or matrix ([Options.Table]).
 //   - A folder, or several files ([Open]): one view a file, a file named y, labels, gt … for the labels.
 //
-// What looks like a view (a usual name, or a row for each sample and no other role) is read, or it is an error that names it;
-// [Options.LeaveOut] and [Options.Views] permit to leave it out. [Set.Reading] says what was read, and what was not.
+// A variable is read as a view if it has a usual name, or a row for each sample and no other role. If it cannot be read, the
+// error names it, and [Options.LeaveOut] or [Options.Views] leave it out. [Set.Reading] lists what was read and what was not.
 //
 // # Conventions
 //
-// Rows are samples. MATLAB files that hold the views d×n are turned; which of the two it is, is decided once for the
-// file, by the number of labels and by the views that are not square. Labels may be any numbers; they become classes
-// 0 … c−1 in the order of their values, and [Set.LabelNames] keeps the values.
+// Rows are samples. Views that a MATLAB file holds as d×n are transposed. The number of labels and the views that are not square
+// decide, once for the file, which of the two it is. Labels may be any numbers. They become classes 0 … c−1 in the order of
+// their values, which are in [Set.LabelNames].
 //
-// Files whose samples have ids (a column or variable of a usual name, a column of texts that are all different, a first column
-// without a telling name that counts the samples) are joined by them, in the order of the first file; [Set.IDs] keeps them.
-// Samples that a file lacks are an error, or absent views with [Options.MissingRows] or a mask. Files without ids are matched
-// by their places. A header names the features ([View.Features]).
+// Samples of several files are matched by their ids, in the order of the first file. Ids are a column or variable of a usual
+// name, a column of texts that are all different, or a first column that counts the samples and has no telling name. [Set.IDs]
+// holds them. Samples that are not in every file are an error, or absent views with [Options.MissingRows] or a mask. Files
+// without ids are matched by the places of their rows. A header names the features ([View.Features]).
 //
-// An absent view of a sample is a row of zeros with a false in [Set.Present]. Files say so in one of three ways: by an
-// `index` cell (the samples present in each view, from 1) next to rows that are wholly NaN, by a matrix `present` or
-// `mask` (n×V), or, with [Options.MissingRows], by rows that are wholly NaN. Any other NaN or infinity is an error that
-// names view, row and column.
+// An absent view of a sample is a row of zeros, with false in [Set.Present]. A file has one of these marks of absent views:
 //
-// # Looking and writing
+//   - an `index` cell with the samples present in each view, from 1, and rows of NaN for the others;
+//   - a matrix `present` or `mask` (n×V);
+//   - rows of NaN alone, with [Options.MissingRows].
 //
-// [Inspect] says what is in a file, how it is read and what stands out: constant columns, rows of zeros, absent rows, the
-// share of entries that are not zero. [Set.WriteNPZ], [WriteNPZ] and [WriteCSV] write files that appear whole
-// or not at all. [Synthetic] draws a set with known clusters, [Drop] and [Set.Incomplete] take views away from a complete
-// one.
+// Any other NaN or infinity is an error with its view, row and column.
+//
+// # Inspecting and writing
+//
+// [Inspect] reports what a file holds, how it is read, and what is unusual: constant columns, rows of zeros, absent rows, the
+// share of nonzero entries. [Set.WriteNPZ], [WriteNPZ] and [WriteCSV] write files that appear whole or not at all. [Synthetic]
+// draws a set with known clusters. [Drop] and [Set.Incomplete] remove views from a complete set.
 //
 // # Memory
 //
-// A dense view costs its n·d_v values of the float type asked for, and no second copy, whatever the type in the file.
-// Sizes that a header claims are compared with what the file holds, and compressed data are given memory only as they
-// arrive; [Options.MaxBytes] bounds the whole. A broken, truncated or malicious file gives an error that names the file
-// and the variable.
+// A dense view takes n·d_v values of the type asked for, and no second copy, for any type in the file. Sizes in a header are
+// compared with the size of the file, and compressed data get memory only as they arrive. [Options.MaxBytes] bounds the whole. A
+// broken, truncated or malicious file is an error that names the file and the variable.
 package dataset

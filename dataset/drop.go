@@ -7,16 +7,14 @@ import (
 	"slices"
 )
 
-// Drop draws a mask that makes n complete samples of some views incomplete: Present[i][v] is false where sample i loses
-// view v. Exactly
+// Drop draws a mask that makes n complete samples incomplete: Present[i][v] is false if sample i loses view v. The number of
+// false entries is
 //
 //	min(round(rate·n·views), n·(views−1))
 //
-// of the n·views entries are false, spread evenly over the views (their numbers differ by at most one where n is a
-// multiple of the number of views, and by at most two else), and every sample keeps at least one view: with V views at most
-// the share
-// 1 − 1/V can be absent, which a larger rate gives. 0 ≤ rate < 1; 0 gives a full mask. The same arguments give the same
-// mask.
+// They are spread evenly over the views: the counts of two views differ by at most one if n is a multiple of the number of
+// views, otherwise by at most two. Every sample keeps at least one view. With V views at most the share 1 − 1/V can be absent; a
+// larger rate gives this share. rate is at least 0 and less than 1; 0 gives a full mask. The same arguments give the same mask.
 func Drop(n, views int, rate float64, seed uint64) ([][]bool, error) {
 	switch {
 	case n < 1 || views < 1:
@@ -77,8 +75,8 @@ func quotas(total int, free []int) []int {
 	return q
 }
 
-// Incomplete returns a copy of the set that lacks the view rows where present is false: they are zero in it. The set
-// itself is not changed. present is n×V and leaves every sample at least one view; entries absent already stay absent.
+// Incomplete returns a copy of the set without the view rows for which present is false. These rows are zero. The set itself is
+// not changed. present is n×V and leaves every sample at least one view. Entries that are absent already stay absent.
 func (s *Set) Incomplete(present [][]bool) (*Set, error) {
 	n, views := s.Samples(), len(s.Views)
 	if len(present) != n {

@@ -26,9 +26,9 @@ func (s *source) nameFeatures(views []*variable) {
 	}
 }
 
-// Arrange returns the view with its features in the order of names: those of a model, for example. The values of a dense view
-// move in place, so the view itself must not be used any more. It is an error if the view has no names, if it lacks one of
-// names, or has one twice. Features that names does not have are left out.
+// Arrange returns the view with its features in the order of names, for example those of a model. Features that are not in names
+// are left out. The values of a dense view move in place: the view itself must not be used afterwards. A view without names, one
+// that lacks one of names, and one that has a name twice are errors.
 func (v *View) Arrange(names []string) (View, error) {
 	if v.Features == nil {
 		return View{}, fmt.Errorf("dataset: the features of view %s have no names", v.Name)

@@ -69,8 +69,8 @@ type ViewReport struct {
 // Place is an entry of a view.
 type Place struct{ Row, Column int }
 
-// Inspect looks at files or a folder as [Open] would read them. An error means that they could not be opened at all; anything
-// that keeps them from being read is in [Report.Problem]. Inspect ends with the context's error soon after the context is done.
+// Inspect examines files or a folder as Open would read them. It returns an error only if they could not be opened. What
+// prevents Open from reading them is in Report.Problem. If ctx is cancelled, Inspect soon returns its error.
 func Inspect(ctx context.Context, paths []string, o Options) (*Report, error) {
 	if err := o.within(ctx); err != nil {
 		return nil, err

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Open reads the data set in a file, in a folder of one file a view, or in several files, in this order: one view a file, or
-// several. Labels may be in any of them, in a file named after them (y.npy, labels.csv …) or in [Options.LabelsFile]. Files that
-// name their samples are joined by the names, in whatever order they have them. The error names the file, the variable and, for
-// a bad value, its place. Open ends with the context's error soon after the context is done.
+// Open reads the data set in a file, in a folder with one file for each view, or in several files in the given order. Labels may
+// be in any of them, in a file named after them (y.npy, labels.csv …) or in Options.LabelsFile. Samples of files with ids are
+// matched by their ids, in any order. The error names the file, the variable and, for a bad value, its place. If ctx is
+// cancelled, Open soon returns its error.
 func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 	if err := o.within(ctx); err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func (o *Options) within(ctx context.Context) error {
 	return nil
 }
 
-// Read reads a data set of one file of size bytes that is open already, or in memory (a bytes.Reader). name stands for it
-// in errors.
+// Read reads a data set from one file of size bytes that is open already, or from memory (bytes.NewReader). Errors name the file
+// name.
 func Read(ctx context.Context, name string, r io.ReaderAt, size int64, o Options) (*Set, error) {
 	if err := o.within(ctx); err != nil {
 		return nil, err

@@ -11,79 +11,78 @@ import (
 	"github.com/largemvc/largemvc/dataset/internal/budget"
 )
 
-// Options says how files are read. The zero value reads every file that follows one of the usual conventions.
+// Options sets how files are read. With the zero value every file is read that follows one of the usual conventions.
 type Options struct {
-	// Float is the width of the values in memory: 32 or 64 bits. 0 is 32.
+	// Float is the width of the values in memory (bits): 32 or 64; 0: 32.
 	Float int
-	// Views names the variables that hold the views, in their order: one cell array, several matrices, or elements of
-	// a cell written X{2}. Empty: the usual names.
+	// Views names the variables that hold the views, in their order: one cell array, several matrices, or elements of a cell
+	// (X{2}). Empty: the usual names.
 	Views []string
-	// Labels names the variable or CSV column that holds the labels. A CSV column may also be given by its number from
-	// 0; −1 is the last. Where no file of data has it, it is the path of a further file, as LabelsFile. Empty: the usual names.
+	// Labels names the variable or CSV column of the labels. A CSV column may also be given by its number from 0; −1 is the
+	// last. If no data file has it, Labels is the path of a further file, as LabelsFile is. Empty: the usual names.
 	Labels string
-	// LeaveOut names what is not read: variables, columns of a table, and files of a folder; patterns (*, ?, [a-z]) are allowed.
+	// LeaveOut names variables, columns of a table and files of a folder that are not read. Patterns (*, ?, [a-z]) are allowed.
 	LeaveOut []string
-	// IDs names the variable or CSV column that names the samples; a column may be given by its number. Empty: a usual name, a
-	// column of texts that are all different, or a first column without a telling name that counts the samples.
+	// IDs names the variable or CSV column with the ids of the samples; a column may be given by its number. Empty: a usual
+	// name, a column of texts that are all different, or a first column that counts the samples and has no telling name.
 	IDs string
-	// NoIDs matches the rows of several files by their places, whatever ids they have.
+	// NoIDs ignores ids: the rows of several files are matched by their places.
 	NoIDs bool
-	// Table makes several views of the columns of a CSV file, or of the only matrix of a file of arrays (see Views). Columns in
-	// none of them are left out.
+	// Table makes several views of the columns of a CSV file, or of the only matrix in a file of arrays (see Views). Columns
+	// that are in none of these views are left out.
 	Table []TableView
-	// OneHot names columns of a CSV file that become a feature of 0 and 1 for each text in them; a pattern takes columns of
-	// texts alone.
+	// OneHot names columns of texts in a CSV file. Each text in such a column becomes a feature of 0 and 1. A pattern matches
+	// columns of texts only.
 	OneHot []string
-	// Decimal says what separates the decimals of numbers in a CSV file.
+	// Decimal selects the decimal separator of a CSV file.
 	Decimal Decimal
-	// NoLabels leaves the labels out, whatever the file holds.
+	// NoLabels leaves out the labels.
 	NoLabels bool
-	// LabelsFile is a further file with the labels: any format with one vector, or with a variable or column of
-	// a usual name or that of Labels.
+	// LabelsFile is a further file with the labels, in any format. It has one vector, or a variable or column with a usual name
+	// or the name in Labels.
 	LabelsFile string
-	// Mask names the n×V variable whose nonzero entries mark the views present. Empty: present or mask where there is one.
+	// Mask names the n×V variable whose nonzero entries mark present views. Empty: a variable named present or mask, if there is
+	// one.
 	Mask string
-	// MaskFile is a further file with an n×V matrix of zeros (absent) and ones (present). A table's header names the views, in
-	// any order, and its ids are joined with those of the data.
+	// MaskFile is a further file with an n×V matrix: 0 absent, 1 present. The header of a table names the views, in any order.
+	// Its ids are matched with those of the data.
 	MaskFile string
-	// Orientation says whether rows or columns are the samples.
+	// Orientation selects whether rows or columns are samples.
 	Orientation Orientation
-	// Triplets reads each view of three columns as (row, column, value), rows and columns counted from 1, or from 0
-	// where a 0 occurs.
+	// Triplets reads views of three columns as (row, column, value). Rows and columns count from 1, or from 0 if a 0 occurs.
 	Triplets bool
-	// Storage says which views are held as CSR.
+	// Storage selects the views that are held as CSR.
 	Storage Storage
-	// SparseShare is the share of entries that are not zero up to which SparseIfSmaller holds a view as CSR; 0: a quarter.
+	// SparseShare (0 to 1) is the largest share of nonzero entries with which SparseIfSmaller holds a view as CSR; 0: 0.25.
 	SparseShare float64
-	// MissingRows takes rows that are wholly NaN for absent views. It is on for files that have an index of their own.
+	// MissingRows reads rows of NaN alone as absent views. Files with an index of present samples do so without it.
 	MissingRows bool
 	// AllowNaN keeps NaN and infinities in the views instead of an error.
 	AllowNaN bool
-	// Header says whether the first line of a CSV file names its columns.
+	// Header selects whether the first line of a CSV file names its columns.
 	Header Header
-	// Delimiter separates the fields of a CSV file. 0: comma, semicolon, tab or blanks, by the first lines.
+	// Delimiter separates the fields of a CSV file; 0: comma, semicolon, tab or blanks, by the first lines.
 	Delimiter rune
-	// MaxBytes bounds the memory that reading takes at any time: the values, and all that is needed on the way to them. Files
-	// may unpack to 48 times as much. 0: 1 GiB, or 128 times the size of the files where that is more, but no more
-	// than the memory of the machine.
+	// MaxBytes bounds the memory of reading at any time (bytes): the values and all buffers. Files may unpack to 48 times as
+	// much. 0: 1 GiB, or 128 times the size of the files if that is more, but at most the memory of the machine.
 	MaxBytes int64
-	// Scratch is the folder in which [OpenRows] makes files of rows, where those that are given cannot be read row by row.
+	// Scratch is the folder of the files that OpenRows writes if the given ones cannot be read row by row.
 	Scratch string
-	// ScratchNumbers says in how many bytes a value lies in those files: fewer of them are read sooner and are less exact.
+	// ScratchNumbers is the type of the values in those files. Smaller types are read faster and are less exact.
 	ScratchNumbers Numbers
-	// Progress is called now and then with the number of bytes read and unpacked so far. Its error ends the reading.
+	// Progress, if not nil, is called now and then with the number of bytes read and unpacked so far. An error ends the reading.
 	Progress func(bytes int64) error
 
 	ctx context.Context // ends the reading; nil: never
 }
 
-// Orientation says which axis of the matrices in a file counts the samples.
+// Orientation selects the axis of the samples in the matrices of a file.
 type Orientation uint8
 
 // The orientations.
 const (
-	// AutoOrientation decides once for all views of the files, by the number of labels and the views that are not
-	// square; rows where both would do.
+	// AutoOrientation decides once for all views of the files, by the number of labels and by the views that are not square. If
+	// both are possible it takes rows.
 	AutoOrientation Orientation = iota
 	// RowsAreSamples reads n×d matrices.
 	RowsAreSamples
@@ -91,7 +90,7 @@ const (
 	ColumnsAreSamples
 )
 
-// Storage says which views are held as CSR.
+// Storage selects the views that are held as CSR.
 type Storage uint8
 
 // The storages.
@@ -102,17 +101,17 @@ const (
 	AllDense
 	// AllSparse holds every view as CSR.
 	AllSparse
-	// SparseIfSmaller holds a view as CSR where at most Options.SparseShare of its entries differ from zero, without ever holding
-	// the view as full values.
+	// SparseIfSmaller holds a view as CSR if at most Options.SparseShare of its entries are nonzero. It never holds such a view
+	// as full values.
 	SparseIfSmaller
 )
 
-// Header says whether the first line of a CSV file names its columns.
+// Header selects whether the first line of a CSV file names its columns.
 type Header uint8
 
 // The headers.
 const (
-	// AutoHeader takes the first line for names where it has a field that is not a number.
+	// AutoHeader reads the first line as names if it has a field that is not a number.
 	AutoHeader Header = iota
 	// WithHeader takes the first line for names.
 	WithHeader
@@ -120,12 +119,12 @@ const (
 	NoHeader
 )
 
-// Decimal says what separates the decimals of numbers in a CSV file.
+// Decimal selects the decimal separator of a CSV file.
 type Decimal uint8
 
 // The separators of decimals.
 const (
-	// AutoDecimal takes a comma where no number has a point and no comma can be one of thousands alone.
+	// AutoDecimal reads a comma as the decimal separator if no number has a point and no comma can be a separator of thousands.
 	AutoDecimal Decimal = iota
 	// DecimalPoint reads 0.5.
 	DecimalPoint

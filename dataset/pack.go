@@ -10,17 +10,17 @@ import (
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
-// Numbers says in how many bytes OpenRows stores a value of what it converts.
+// Numbers selects the type of the values in the files that OpenRows converts.
 type Numbers uint8
 
 // The numbers.
 const (
-	// Float32Numbers take 4 bytes and are what the file has, as float32.
+	// Float32Numbers take 4 bytes: the values of the file as float32.
 	Float32Numbers Numbers = iota
-	// BFloat16Numbers take 2 bytes: float32 rounded to 8 significant bits, whole numbers up to 256 among them.
+	// BFloat16Numbers take 2 bytes: float32 rounded to 8 significant bits. Whole numbers up to 256 are exact.
 	BFloat16Numbers
-	// Uint8Numbers take 1 byte: a column's values are rounded to 256 levels from its lowest to its highest. A column of whole
-	// numbers that are at most 255 apart is exact. One that has NaN, of absent rows, has a level less.
+	// Uint8Numbers take 1 byte: the values of a column are rounded to 256 levels from its lowest to its highest value. Whole
+	// numbers are exact if they are at most 255 apart. A column with NaN, of absent rows, has one level less.
 	Uint8Numbers
 )
 

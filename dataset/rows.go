@@ -17,7 +17,7 @@ import (
 	"github.com/largemvc/largemvc/dataset/internal/elem"
 )
 
-// RowSet is a data set whose views stay on disk: their rows are read when they are asked for. All else of it is in memory.
+// RowSet is a data set whose views stay on disk. Rows are read when they are asked for. Labels, ids and the mask are in memory.
 type RowSet struct {
 	Name  string
 	Views []*Rows
@@ -34,7 +34,7 @@ type RowSet struct {
 	memory *pastMemory // that these read to
 }
 
-// Rows is a view on disk, n×d float32 numbers whatever the file has. It is a largemvc.RowSource.
+// Rows is a view on disk: n×d numbers, read as float32 from any type. It is a largemvc.RowSource.
 type Rows struct {
 	Name     string
 	Features []string // names of the columns, nil without
@@ -52,15 +52,16 @@ type Rows struct {
 	byColumns      bool     // the values lie column after column, which is about to change
 }
 
-// OpenRows opens a data set to read its views row by row, in memory that does not grow with the number of samples. What the
-// files hold is found as [Open] finds it. Arrays that lie in a file row after row, of any type of numbers, are read where
-// they are: .npy, members of an .npz that are stored (numpy.savez), safetensors, HDF5 and MATLAB v7.3 that are contiguous.
-// All others (CSV, MATLAB v5, compressed members, chunked HDF5, arrays stored by columns) are converted into files of float32
-// in Options.Scratch first, which takes a pass over them, or two; without such a folder they are an error. Close deletes them.
-// With Options.ScratchNumbers they take a half or a quarter of that, but for the time of the conversion.
+// OpenRows opens a data set to read its views row by row, in memory that does not grow with the number of samples. It finds the
+// contents of files as [Open] does. Arrays that lie in a file row after row, of any numeric type, are read in place: .npy,
+// stored members of an .npz (numpy.savez), safetensors, and contiguous HDF5 and MATLAB v7.3.
 //
-// Values are checked where they are used, whole numbers that float32 does not hold are rounded. Rows that are wholly NaN are
-// absent with Options.MissingRows, which takes a pass too. Sparse arrays, triplets and files that ids join are for [Open].
+// All others are first converted into files of float32 in Options.Scratch, in one or two passes: CSV, MATLAB v5, compressed
+// members, chunked HDF5, arrays stored by columns. Without such a folder they are an error. With Options.ScratchNumbers the
+// files take a half or a quarter of the space after the conversion. Close deletes them.
+//
+// Values are checked when they are used. Whole numbers that float32 cannot hold are rounded. With Options.MissingRows, rows of
+// NaN alone are absent views, which takes a pass to find. Sparse arrays, triplets and files that ids join need [Open].
 func OpenRows(ctx context.Context, paths []string, o Options) (*RowSet, error) {
 	if err := o.within(ctx); err != nil {
 		return nil, err
@@ -276,7 +277,7 @@ func why(v *variable, turned bool) string {
 // Dims returns the number of samples and of features.
 func (r *Rows) Dims() (n, d int) { return r.rows, r.cols }
 
-// InPlace says whether the rows are read from the file that was given, and not from one that was made of it.
+// InPlace reports whether rows are read from the given file, and not from a converted one.
 func (r *Rows) InPlace() bool { return r.given != nil }
 
 const (
@@ -297,8 +298,8 @@ func bytesOfFloats(x []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }
 
-// ReadRows fills dst with the rows from first on. It returns an error that names the file and the place where they cannot be
-// read, and one where the file has been written since it was opened. It may be called by several goroutines at once.
+// ReadRows fills dst with rows, from row first on. If they cannot be read, the error names the file and the place. If the file
+// has been written since it was opened, that is an error too. Several goroutines may call it at once.
 func (r *Rows) ReadRows(ctx context.Context, first int, dst []float32) error {
 	if r.cols == 0 || len(dst)%r.cols != 0 || first < 0 || len(dst)/r.cols > r.rows-first {
 		return fmt.Errorf("dataset: %s: %s has %d rows of %d values; %d values from row %d on are asked for",

@@ -328,8 +328,8 @@ func unopened(path, name string, err error) error {
 	return fmt.Errorf("%w; fetch or mend the file, or leave it out with Options.LeaveOut %s", err, name)
 }
 
-// IsDataName tells whether a file of this name in a folder is read as data: by its ending, for folders also hold notes and
-// scripts.
+// IsDataName reports whether a file of this name in a folder is read as data. Its ending decides, because folders also hold
+// notes and scripts.
 func IsDataName(name string) bool {
 	if strings.HasPrefix(name, ".") {
 		return false

@@ -47,8 +47,8 @@ func (c *SyntheticConfig) check() error {
 	return nil
 }
 
-// Synthetic draws a mixture of Gaussians seen in several views: the clusters are the same in all of them and of equal
-// size (to one sample), the centres are drawn for each view. The same configuration gives the same bits.
+// Synthetic draws a mixture of Gaussians in several views. All views have the same clusters, whose sizes differ by at most one.
+// Each view has centres of its own. The same configuration gives the same bits.
 func Synthetic(c SyntheticConfig) (*Set, error) {
 	if err := c.check(); err != nil {
 		return nil, err

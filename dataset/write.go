@@ -369,8 +369,8 @@ func quote(s string) string {
 	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
 }
 
-// MatrixColumns are the columns of a rows×cols row-major matrix (H, or anchors), named prefix0, prefix1 …, for
-// [WriteCSV].
+// MatrixColumns returns the columns of a rows×cols row-major matrix, such as H or anchors, for WriteCSV. They are named prefix0,
+// prefix1, ….
 func MatrixColumns[T float32 | float64](prefix string, rows, cols int, x []T) ([]Column, error) {
 	if rows < 0 || cols < 0 || (cols > 0 && len(x)/cols != rows) || len(x) != rows*cols {
 		return nil, fmt.Errorf("dataset: matrix %s has %d values for %d×%d", prefix, len(x), rows, cols)
