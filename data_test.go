@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/gorgonia"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/largemvc/largemvc/internal/rows"
 	"github.com/largemvc/largemvc/internal/testrig/optest"
+	"github.com/largemvc/largemvc/machine"
 )
 
 func TestNewDataErrors(t *testing.T) {
@@ -497,6 +499,98 @@ func TestFitSamplesMemory(t *testing.T) {
 		}
 		if want := few.Total + 10_000*700*4 + 10_000_000*perRow; some.Total != want {
 			t.Errorf("%v: %v, want %d", preset, some.Total, want)
+		}
+	}
+}
+
+// stuckRows does not return from its read number at and later ones: until its context ends, or, deaf, until the test does.
+type stuckRows struct {
+	heldRows
+	at    int64
+	deaf  bool
+	reads atomic.Int64
+	stuck chan struct{} // gets a value for each read that does not return
+	ended chan struct{}
+}
+
+func (r *stuckRows) ReadRows(ctx context.Context, first int, dst []float32) error {
+	if r.reads.Add(1) < r.at {
+		return r.heldRows.ReadRows(ctx, first, dst)
+	}
+	select {
+	case r.stuck <- struct{}{}:
+	default:
+	}
+	if r.deaf {
+		ctx = context.Background()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-r.ended:
+		return errDisk
+	}
+}
+
+// A source that does not answer, in whatever phase and whether or not it looks at its context, does not keep Fit, nor what asks
+// a model, from returning when their context ends.
+func TestStuckSource(t *testing.T) {
+	t.Parallel()
+	const n = 3000
+	held, _, sources := outside(n, 90, 60)
+	model := mustFit(t, held, paper(Config{Clusters: 3, Epochs: 2}))
+	configs := map[string]Config{
+		"default": {Clusters: 3, Epochs: 3}, "paper": paper(Config{Clusters: 3, Epochs: 3}),
+		"some": {Clusters: 3, Epochs: 2, FitSamples: 500},
+		"recomputed": paper(Config{Clusters: 3, Epochs: 3, Machine: machine.Options{
+			MaxMemory: 64 << 20, Workers: 2, Device: machine.CPU,
+		}}),
+	}
+	calls := map[string]func(context.Context, []View) error{
+		"Predict": func(ctx context.Context, x []View) error { _, err := model.Predict(ctx, x); return err },
+		"Novelty": func(ctx context.Context, x []View) error { _, err := model.Novelty(ctx, x); return err },
+	}
+	for name, c := range configs {
+		calls[name] = func(ctx context.Context, x []View) error { _, err := Fit(ctx, x, c); return err }
+	}
+	for name, call := range calls {
+		views := func(at int64, deaf bool) (*stuckRows, []View) {
+			r := &stuckRows{at: at, deaf: deaf, stuck: make(chan struct{}, 1), ended: make(chan struct{})}
+			r.n, r.d, r.x = n, 90, sources[0].x
+			return r, []View{RowsView(r), held[1]}
+		}
+		whole, x := views(math.MaxInt64, false)
+		if err := call(t.Context(), x); err != nil {
+			t.Fatal(name, err)
+		}
+		all := whole.reads.Load()
+		for k := range int64(4) {
+			for _, deaf := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, read %d of %d, deaf %v", name, 1+k*(all-1)/3, all, deaf), func(t *testing.T) {
+					t.Parallel()
+					r, x := views(1+k*(all-1)/3, deaf)
+					defer close(r.ended)
+					why := errors.New("the time is up")
+					ctx, cancel := context.WithCancelCause(t.Context())
+					defer cancel(nil)
+					done := make(chan error, 1)
+					go func() { done <- call(ctx, x) }()
+					select {
+					case <-r.stuck:
+					case err := <-done: // fewer reads than before
+						t.Skip(err)
+					}
+					cancel(why)
+					select {
+					case err := <-done:
+						if !errors.Is(err, why) {
+							t.Errorf("%v, want %v", err, why)
+						}
+					case <-time.After(time.Minute):
+						t.Fatal("it has not returned")
+					}
+				})
+			}
 		}
 	}
 }

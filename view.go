@@ -89,7 +89,8 @@ type RowSource interface {
 	Dims() (n, d int)
 	// ReadRows fills dst with the rows from first on, one after another; dst holds a whole number of rows, none of them beyond
 	// n. The same rows have the same values whenever they are read. An error ends what is being done with the rows and is
-	// returned by it. A long reading ends early once ctx is done.
+	// returned by it. ReadRows returns soon after ctx is done: a fit waits 0.2 s more for it, then returns an error and does
+	// not use dst again.
 	ReadRows(ctx context.Context, first int, dst []float32) error
 }
 

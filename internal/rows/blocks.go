@@ -4,7 +4,9 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -12,11 +14,13 @@ import (
 
 // Reads is what the reading of rows from outside memory shares within one piece of work: its context, and the first error.
 // A read that fails gives rows of NaN and ends the work: by the work's context soon, and where not a single sum more may count,
-// by asking Err. What ends the work does not end its reads, which are short: its result so far may need them.
+// by asking Err. What ends the work does not end its reads at once: its result so far may need them. A read that then takes
+// longer than the grace is ended.
 type Reads struct {
 	ctx  context.Context
 	stop context.CancelFunc
-	work context.CancelCauseFunc
+	work context.Context
+	end  context.CancelCauseFunc // of the work
 
 	mu    sync.Mutex
 	err   error
@@ -27,8 +31,8 @@ type Reads struct {
 func NewReads(ctx context.Context) (*Reads, context.Context) {
 	r := &Reads{}
 	r.ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
-	ctx, r.work = context.WithCancelCause(ctx)
-	return r, ctx
+	r.work, r.end = context.WithCancelCause(ctx)
+	return r, r.work
 }
 
 // Err returns the first error of a read, nil if there was none.
@@ -44,7 +48,7 @@ func (r *Reads) Err() error {
 // End ends the reads that are under way, and waits for them. Nothing may be read afterwards.
 func (r *Reads) End() {
 	r.stop()
-	r.work(nil)
+	r.end(nil)
 	r.ahead.Wait()
 }
 
@@ -54,7 +58,20 @@ func (r *Reads) fail(err error) {
 		r.err = err
 	}
 	r.mu.Unlock()
-	r.work(err)
+	r.end(err)
+}
+
+// grace is how long a read may take once its work has ended.
+const grace = 500 * time.Millisecond
+
+// Do calls read with a context that ends when the reads do, or the grace after the work has.
+func (r *Reads) Do(read func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(r.work, func() {
+		time.AfterFunc(grace, func() { cancel(context.Cause(r.work)) })
+	})()
+	return read(ctx)
 }
 
 // Failed is implemented by a Matrix whose rows may fail to be read.
@@ -280,28 +297,31 @@ func (m *Blocks[T]) fill(b *block[T]) {
 	defer close(b.ready)
 	lo := b.number * m.rows
 	hi := min(lo+m.rows, m.n)
-	m.read(lo, hi, b.x[:(hi-lo)*m.d])
+	if m.read(lo, hi, b.x[:(hi-lo)*m.d]) {
+		return
+	}
+	b.x = make([]T, len(b.x)) // the old ones may be the source's for ever
+	for i := range b.x {
+		b.x[i] = T(math.NaN())
+	}
 }
 
-// read makes rows [lo, hi), of NaN where that fails.
-func (m *Blocks[T]) read(lo, hi int, dst []T) {
+// read makes rows [lo, hi) and reports whether that was possible; the reads have the error.
+func (m *Blocks[T]) read(lo, hi int, dst []T) bool {
 	err := m.reads.ctx.Err()
 	if err == nil {
 		err = m.safely(lo, hi, dst)
 	}
-	if err == nil {
-		return
+	if err != nil {
+		m.reads.fail(err)
 	}
-	for i := range dst {
-		dst[i] = T(math.NaN())
-	}
-	m.reads.fail(err)
+	return err == nil
 }
 
 // safely is make, whose panics are errors: it may be a caller's own.
 func (m *Blocks[T]) safely(lo, hi int, dst []T) error {
 	return parallel.For(context.Background(), 1, 1, func(int, int) error {
-		return m.make(m.reads.ctx, lo, hi, dst)
+		return m.reads.Do(func(ctx context.Context) error { return m.make(ctx, lo, hi, dst) })
 	})
 }
 
@@ -375,7 +395,11 @@ func (m *Blocks[T]) RowAlone(i int, dst []T) {
 		m.release(b)
 		return
 	}
-	m.read(i, i+1, dst[:m.d])
+	row := make([]T, m.d)
+	if !m.read(i, i+1, row) {
+		row = slices.Repeat([]T{T(math.NaN())}, m.d)
+	}
+	copy(dst, row)
 }
 
 // Row writes row i to dst.

@@ -2,10 +2,12 @@ package view
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/largemvc/largemvc/internal/kernel"
 	"github.com/largemvc/largemvc/internal/parallel"
@@ -49,6 +51,15 @@ func Bind(views []View, r *rows.Reads, workers int, resident bool) []View {
 	return out
 }
 
+// ReadRows reads rows for the work. Work that makes a result after it was cancelled has a context without end: its reads have
+// the grace.
+func (b *bound) ReadRows(ctx context.Context, first int, dst []float32) error {
+	if ctx.Done() != nil {
+		return b.Source.ReadRows(ctx, first, dst)
+	}
+	return b.reads.Do(func(ctx context.Context) error { return readRows(ctx, b.Source, first, dst) })
+}
+
 // Hold returns the views with the rows of their sources in memory, read a block at a time.
 func Hold(ctx context.Context, views []View, workers int) ([]View, error) {
 	out := slices.Clone(views)
@@ -85,13 +96,13 @@ func Streamed[T kernel.Float](x View, index, cols, workers int, fill func(in Vie
 		if held == nil {
 			held = new([]float32)
 		}
-		defer pool.Put(held)
 		in, err := x.InMemory(ctx, index, lo, hi, *held)
 		if err != nil {
 			return err
 		}
 		*held = in.F32
 		fill(in, dst)
+		pool.Put(held)
 		return nil
 	}), true
 }
@@ -119,11 +130,45 @@ func (v View) read(ctx context.Context, index, first int, dst []float32) error {
 		}
 		return nil
 	}
-	if err := v.Source.ReadRows(ctx, first, dst); err != nil {
+	if err := readRows(ctx, v.Source, first, dst); err != nil {
 		from := v.Offset + first
 		return fmt.Errorf("reading %s, rows %d to %d: %w", v.Label(index), from, from+len(dst)/max(v.Cols, 1)-1, err)
 	}
 	return nil
+}
+
+// patience is how long a source may take to return after its context has ended.
+const patience = 200 * time.Millisecond
+
+// readRows has a source read rows, and returns soon after ctx ends, whatever the source does. After an error dst may still be
+// written to.
+func readRows(ctx context.Context, s Source, first int, dst []float32) error {
+	read := func() error {
+		return parallel.For(context.Background(), 1, 1, func(int, int) error { // it may be a caller's own, and panic
+			return s.ReadRows(ctx, first, dst)
+		})
+	}
+	if ctx.Done() == nil {
+		return read()
+	}
+	done := make(chan error, 1)
+	go func() { done <- read() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case err := <-done:
+		if err != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) {
+			err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+		}
+		return err
+	case <-late.C:
+		return fmt.Errorf("the source has not returned: %w", context.Cause(ctx))
+	}
 }
 
 // rowPool holds single rows.
@@ -183,10 +228,7 @@ func (v View) InMemory(ctx context.Context, index, lo, hi int, buf []float32) (V
 		out.numbers = v.numbers[v.First+lo : v.First+hi]
 	}
 	out.Source, out.order, out.F32 = nil, nil, slices.Grow(buf[:0], (hi-lo)*v.Cols)[:(hi-lo)*v.Cols]
-	err := parallel.For(context.Background(), 1, 1, func(int, int) error { // The source may be a caller's own, and panic.
-		return v.read(ctx, index, v.First+lo, out.F32)
-	})
-	return out, err
+	return out, v.read(ctx, index, v.First+lo, out.F32)
 }
 
 const (
