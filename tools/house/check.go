@@ -80,6 +80,7 @@ func check(w io.Writer, checkout string, lower bool) error {
 	f.types(l, files)
 	f.tests(l, files)
 	f.comments(l, files)
+	f.typedNils(files)
 	f.sizes(l, files)
 	if err := f.figures(checkout, measure(files, root)); err != nil {
 		return err

@@ -99,6 +99,10 @@ func TestCheck(t *testing.T) {
 			},
 			"b.go:4: it uses g of a.go, in a circle of 2 files (rule 1). Break the circle",
 		},
+		"a typed nil": {
+			map[string]string{"internal/low/low.go": "package low\n\ntype E struct{}\n\nfunc f() (int, *MyError) { return 0, nil }\n"},
+			"internal/low/low.go:5: a nil *MyError is an error that is not nil (rule 9). Let its type be error, or the struct",
+		},
 		"one test file more": {
 			map[string]string{"t_test.go": "package m\n"},
 			"RootTests is 1, the ceiling is 0 (rule 6). Put a test beside those of its subject",

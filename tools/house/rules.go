@@ -165,6 +165,52 @@ func (f *findings) tests(l *limits, files []*source) {
 	f.ceiling(6, "TestFilesAbove", &l.TestFilesAbove, long)
 }
 
+// typedNils refuses results, fields and variables of the type of a pointer to an error, whose nil is an error that is not nil once
+// it is returned as one (rule 9).
+func (f *findings) typedNils(files []*source) {
+	for _, s := range files {
+		if s.test || s.generated {
+			continue
+		}
+		refuse := func(t ast.Expr) {
+			star, ok := t.(*ast.StarExpr)
+			if !ok {
+				return
+			}
+			name := ""
+			switch x := star.X.(type) {
+			case *ast.Ident:
+				name = x.Name
+			case *ast.SelectorExpr:
+				name = x.Sel.Name
+			}
+			if strings.HasSuffix(name, "Error") {
+				f.add(9, s.name, s.line(t.Pos()), "Let its type be error, or the struct.", "a nil *%s is an error that is not nil", name)
+			}
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncType:
+				for _, r := range fieldsOf(n.Results) {
+					refuse(r.Type)
+				}
+			case *ast.StructType:
+				for _, r := range fieldsOf(n.Fields) {
+					refuse(r.Type)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func fieldsOf(l *ast.FieldList) []*ast.Field {
+	if l == nil {
+		return nil
+	}
+	return l.List
+}
+
 // comments checks that the exported names of public packages have comments that begin with the name, and counts phrases that are
 // hard to read (rule 7).
 func (f *findings) comments(l *limits, files []*source) {
