@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -57,6 +58,33 @@ func candidates(env func(string) string) []string {
 		out = append(out, names...)
 	}
 	return out
+}
+
+// launched lists what launchers tell a process of the number of processes, the first that is set counts: within a Slurm job mpirun
+// starts fewer than it has.
+var launched = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}
+
+// checkLauncher compares the world with what the launcher says of it. They differ where the library is of another MPI.
+func checkLauncher(env func(string) string, w *World) error {
+	var found string
+	for _, name := range launched {
+		n, err := strconv.Atoi(env(name))
+		if err != nil {
+			continue
+		}
+		if n != w.size {
+			found = fmt.Sprintf("%s is %d", name, n)
+		}
+		break
+	}
+	if rank, err := strconv.Atoi(env("PMIX_RANK")); err == nil && found == "" && rank >= w.size {
+		found = fmt.Sprintf("PMIX_RANK is %d", rank)
+	}
+	if found == "" {
+		return nil
+	}
+	return fmt.Errorf("mpi: the launcher says that %s, and %v sees %d: it is not the launcher's MPI. Set LARGEMVC_MPI to the path of "+
+		"the launcher's library, or start the program with the launcher of this one", found, w, w.size)
 }
 
 // load opens the first library that there is.

@@ -206,6 +206,39 @@ func TestNoLibrary(t *testing.T) {
 	}
 }
 
+// A world that is not the launcher's is refused: each process would do all of the work, and write over the others' results.
+func TestOtherLauncher(t *testing.T) {
+	w := &World{size: 1, version: "Some MPI", lib: &library{path: "libother.so"}}
+	for env, want := range map[string]string{
+		"OMPI_COMM_WORLD_SIZE=4": "OMPI_COMM_WORLD_SIZE is 4", "PMI_SIZE=2": "PMI_SIZE is 2", "PMIX_RANK=3": "PMIX_RANK is 3",
+		"SLURM_NTASKS=8": "SLURM_NTASKS is 8", "SLURM_STEP_NUM_TASKS=2 SLURM_NTASKS=1": "SLURM_STEP_NUM_TASKS is 2",
+		"OMPI_COMM_WORLD_SIZE=1 SLURM_NTASKS=8": "", "PMI_SIZE=1": "", "PMIX_RANK=0": "", "": "", "SLURM_NTASKS=many": "",
+	} {
+		err := checkLauncher(func(name string) string {
+			for _, x := range strings.Fields(env) {
+				if value, ok := strings.CutPrefix(x, name+"="); ok {
+					return value
+				}
+			}
+			return ""
+		}, w)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want+", and Some MPI (libother.so") {
+			t.Errorf("%s: %v, want %q", env, err, want)
+		}
+	}
+	// Without a launcher, the library makes a world of one process whatever the job has.
+	launchers(t)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), exe)
+	c.Env = append(os.Environ(), "LARGEMVC_TEST_RANK=small messages", "SLURM_NTASKS=8")
+	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "SLURM_NTASKS is 8") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // failing is rows of which some cannot be read twice.
 type failing struct {
 	n, d  int

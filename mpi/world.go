@@ -39,7 +39,8 @@ var most = 1 << 30
 var initialised sync.Mutex
 
 // Init loads the library and joins the processes of the job. A process that no launcher started is a job of one process. If no
-// library is found, the error lists the names that were tried. Calling Init twice is an error.
+// library is found, the error lists the names that were tried. Calling Init twice is an error, and so is a
+// library of another MPI than the launcher's, whose processes would each be a job of their own.
 func Init() (*World, error) {
 	if !initialised.TryLock() {
 		return nil, errors.New("mpi: Init was called before")
@@ -92,9 +93,11 @@ func (w *World) begin() error {
 	if w.rank, err = w.lib.number("MPI_Comm_rank", w.lib.rank); err != nil {
 		return err
 	}
-	w.size, err = w.lib.number("MPI_Comm_size", w.lib.size)
+	if w.size, err = w.lib.number("MPI_Comm_size", w.lib.size); err != nil {
+		return err
+	}
 	w.version = w.lib.version()
-	return err
+	return checkLauncher(os.Getenv, w)
 }
 
 // Rank returns the number of this process, from 0.
