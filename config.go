@@ -32,16 +32,15 @@ type Config struct {
 	Preprocess   Preprocess   // standardisation of the views; default PreprocessBoth, without neighbours PreprocessSample
 	Neighborhood Neighborhood // use of nearest neighbours; default 10 neighbours
 
-	// StartLabels (n values, 0 to m−1) are the initial clustering. With their one-hot matrix Z the first anchors are P_v =
-	// polar(ZᵀX_v). Default: Fit finds labels by k-means, with neighbours on the first m left singular vectors of the inputs
-	// side by side, each times the root of its singular value, rows at norm 1; without neighbours over all views. The final
-	// clusters are numbered by size all the same: score.Contingency.Match pairs them with StartLabels.
+	// StartLabels (n values, 0 to m−1) are the initial clustering; default k-means, see the package documentation. With their
+	// one-hot matrix Z the first anchors are P_v = polar(ZᵀX_v). The final clusters are numbered by size all the same:
+	// score.Contingency.Match pairs them with StartLabels.
 	StartLabels []int
 	// StartAnchors are the first anchors, one m×d_v matrix per view in the coordinates of the preprocessed views. They
 	// require Neighborhood.Neighbors: None, and no StartLabels.
 	StartAnchors []mat.Matrix
 
-	Epochs       int       // number of optimizer steps, up to 1,000,000,000; default 100; None: no training
+	Epochs       int       // number of optimiser steps, up to 1,000,000,000; default 100; None: no training
 	LearningRate float64   // learning rate of Adam; default 0.01
 	Reduction    Reduction // weights of the views in the loss; default ReductionRelative
 	Tolerance    float64   // relative decrease of the loss that counts as progress; default 0, no early stop
@@ -55,10 +54,7 @@ type Config struct {
 	// as in the loss terms of Neighborhood.
 	PlainReadOut bool
 	// KMeansStarts is the number of starts of each k-means, up to 1,000; default 10. The start of the lowest inertia is kept.
-	// With Neighborhood.Weight and two anchors or more, the initial clustering has three times as many starts. Of those
-	// within 10 % of the lowest inertia, Fit keeps the one of the highest neighbour information. The last k-means then has
-	// one start, the initial labels. If Anchors differs from Clusters, fits of up to 5,000 samples choose it like the initial
-	// clustering.
+	// With Neighborhood.Weight the initial clustering has three times as many starts, see the package documentation.
 	KMeansStarts int
 
 	Float64 bool // computes in float64; default float32

@@ -48,7 +48,7 @@ type processes struct {
 // view.
 //
 // NewData returns an error if there are no views, if they differ in n, if an entry of a present row is NaN or infinite in the
-// element type, if a sample has no view, or if no sample has a view.
+// element type, if a sample has no view, or if a view has no sample.
 func NewData(of tensor.Dtype, views []mat.Matrix, present [][]bool) (*Data, error) {
 	switch of {
 	case tensor.Float32:

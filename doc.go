@@ -49,10 +49,15 @@
 //     Q = softmax(h/(0.1‖h‖)) by rows. The first is the mutual information of the clusters of two neighbours. The second is the
 //     held-out information: of the clusters and their prediction, from features before smoothing, by the other samples. Package
 //     terms has both as nodes.
-//   - Initial clustering: k-means on the smoothed views. Among the starts of nearly the lowest inertia, Fit keeps the one with
-//     the highest neighbour information. The last k-means, on H, begins with these labels.
+//   - Initial clustering: k-means on the first m left singular vectors of all inputs side by side, each times the root of its
+//     singular value, rows at norm 1. Of three times Config.KMeansStarts starts, Fit considers those within 10 % of the
+//     lowest inertia and keeps the one with the highest neighbour information. The last k-means, on H, has one start, these
+//     labels. If Anchors differs from Clusters, k-means on H has several starts and, for up to 5,000 samples, chooses among
+//     them in the same way.
 //   - Result: if the final clusters have less information than the initial clusters, Fit returns the initial clusters.
 //     Clustering.Kept and Clustering.Notes say so.
+//
+// Without neighbours, the initial clustering is one k-means over all views.
 //
 // New samples are linked to the stored neighbours or landmarks and smoothed in the same way. Config.Neighborhood has the
 // settings; docs/study.md measures what each part is worth.

@@ -18,7 +18,8 @@ import (
 // training in the same step, if any. An error of Config.Progress comes with the state at that epoch; ErrStop gives no error.
 //
 // With Config.Restarts, Fit keeps the best of the restarts that finished, else of those that were interrupted, else of those
-// that diverged. Only the last case is a *DivergedError.
+// that diverged. Only then does it return a
+// *DivergedError.
 //
 // If neighbours are searched (up to Neighborhood.Exact samples), Fit orders the samples by content and seed. A permutation of
 // the samples then permutes the result and changes no bit, unless samples that are equal in all views have different

@@ -21,7 +21,7 @@ import (
 //	H' = 1/V Σ_v S_θ(H·R + Z_v·U),   Z_v = (X_v − E_v)·P_vᵀ
 //
 // It has one θ per layer, and one pair R, U (m×m) for all layers and views. The mean includes the views that a sample has.
-// The zero value is the module of the paper. SoftThresholdOp documents S_θ.
+// The zero value keeps θ ≥ 0; PaperConfig sets Unconstrained. SoftThresholdOp documents S_θ.
 type SoftThreshold struct {
 	Theta0        float64    // initial value of every θ; default 0.01. For 0 set the nodes with gorgonia.Let
 	Lipschitz     float64    // L_p ≥ 1 in the initial R = (1 − 1/L_p) I and U = I/L_p; default 1

@@ -95,7 +95,7 @@ var reductionOption = option{"reduction", 0, []string{"auto", "mean", "relative"
 type Reduction int
 
 const (
-	// ReductionMean averages over the entries of the rows that have the view: w_v = 1/(n_v d_v), as torch's MSE does.
+	// ReductionMean averages over the entries of the rows that have the view: w_v = 1/(n_v d_v), as the MSE of PyTorch does.
 	ReductionMean Reduction = iota + 1
 	// ReductionRelative divides the squared error of a view by its squared norm and averages over the views: w_v = 1/(V
 	// ‖X_v‖²_F). The loss of H = 0 is 1.
